@@ -1,0 +1,43 @@
+package inside
+
+import (
+	"bytes"
+	"context"
+	"os/exec"
+	"strings"
+)
+
+// findTool returns "" where there is no nvidia-smi. An image may have no PATH, so the usual place counts too.
+func findTool() string {
+	for _, name := range []string{"nvidia-smi", "/usr/bin/nvidia-smi"} {
+		if path, err := exec.LookPath(name); err == nil {
+			return path
+		}
+	}
+	return ""
+}
+
+func askTool(path string) *Tool {
+	if path == "" {
+		return nil
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), toolPatience)
+	defer cancel()
+	var errOut bytes.Buffer
+	command := exec.CommandContext(ctx, path, "-L")
+	command.Stderr = &errOut
+	command.WaitDelay = toolPatience / 10
+	out, err := command.Output()
+	tool := &Tool{Path: path, Lines: []string{}}
+	said := strings.TrimSpace(string(out))
+	switch {
+	case ctx.Err() != nil:
+		tool.Error = "no answer within " + toolPatience.String()
+	case err != nil:
+		// The tool says what is wrong on either stream.
+		tool.Error = strings.Join(strings.Fields(said+" "+errOut.String()+" ("+err.Error()+")"), " ")
+	case said != "":
+		tool.Lines = strings.Split(said, "\n")
+	}
+	return tool
+}

@@ -1,0 +1,51 @@
+package gpu
+
+import (
+	"cmp"
+	"slices"
+)
+
+// Device finds the device with the UUID.
+func (i Inventory) Device(uuid string) (Device, bool) {
+	at := slices.IndexFunc(i.Devices, func(d Device) bool { return d.UUID == uuid })
+	if at < 0 {
+		return Device{}, false
+	}
+	return i.Devices[at], true
+}
+
+// Healthy returns the UUIDs of the devices that new work may be given to, ordered by index.
+func (i Inventory) Healthy() []string {
+	return uuids(usable(i.Devices, func(string) bool { return true }))
+}
+
+// LinkTo tells how the device reaches a peer. ok is false for itself and for a device it has no link to.
+func (d Device) LinkTo(peer string) (link Link, ok bool) {
+	at := slices.IndexFunc(d.Links, func(l Link) bool { return l.Peer == peer })
+	if at < 0 {
+		return Link{}, false
+	}
+	return d.Links[at], true
+}
+
+// usable returns the healthy devices that want accepts, ordered by index.
+func usable(devices []Device, want func(uuid string) bool) []*Device {
+	var chosen []*Device
+	for i := range devices {
+		if d := &devices[i]; d.Health == Healthy && want(d.UUID) {
+			chosen = append(chosen, d)
+		}
+	}
+	slices.SortStableFunc(chosen, func(a, b *Device) int {
+		return cmp.Or(cmp.Compare(a.Index, b.Index), cmp.Compare(a.UUID, b.UUID))
+	})
+	return chosen
+}
+
+func uuids(devices []*Device) []string {
+	names := make([]string, len(devices))
+	for i, d := range devices {
+		names[i] = d.UUID
+	}
+	return names
+}

@@ -1,0 +1,75 @@
+package sim
+
+import (
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+
+	"pinion/gpu"
+)
+
+// A container learns about its simulated GPUs from its environment: one variable for each, named by minor so that the
+// variables of several devices merge, and two for the driver. Only the simulated nvidia-smi reads them, and it
+// believes them only where the device node is there too.
+const (
+	envDevice = "PINION_SIM_GPU_"   // + minor = UUID,memory in MiB,model
+	envDriver = "PINION_SIM_DRIVER" // version
+	envCUDA   = "PINION_SIM_CUDA"   // version
+)
+
+// seen is a simulated GPU as its container sees it.
+type seen struct {
+	minor     int
+	uuid      string
+	memoryMiB int64
+	model     string
+}
+
+func deviceEnv(d gpu.Device) string {
+	return fmt.Sprintf("%s%d=%s,%d,%s", envDevice, d.Minor, d.UUID, d.MemoryMiB, d.Model)
+}
+
+func driverEnv(m model) []string {
+	return []string{envDriver + "=" + m.driver, envCUDA + "=" + m.cuda}
+}
+
+// readDevices returns the devices that the environment tells of and that are present, by minor.
+func readDevices(environ []string, present func(minor int) bool) []seen {
+	var devices []seen
+	for _, variable := range environ {
+		rest, ours := strings.CutPrefix(variable, envDevice)
+		if d, ok := readDevice(rest); ours && ok && present(d.minor) {
+			devices = append(devices, d)
+		}
+	}
+	slices.SortFunc(devices, func(a, b seen) int { return a.minor - b.minor })
+	return devices
+}
+
+func readDevice(variable string) (seen, bool) {
+	name, content, _ := strings.Cut(variable, "=")
+	fields := strings.SplitN(content, ",", 3)
+	if len(fields) != 3 {
+		return seen{}, false
+	}
+	minor, err := strconv.Atoi(name)
+	if err != nil {
+		return seen{}, false
+	}
+	memory, err := strconv.ParseInt(fields[1], 10, 64)
+	if err != nil {
+		return seen{}, false
+	}
+	return seen{minor: minor, uuid: fields[0], memoryMiB: memory, model: fields[2]}, true
+}
+
+// lookup finds the value of a variable; "" when it is not set.
+func lookup(environ []string, name string) string {
+	for _, variable := range environ {
+		if value, ok := strings.CutPrefix(variable, name+"="); ok {
+			return value
+		}
+	}
+	return ""
+}

@@ -1,0 +1,60 @@
+package sim
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+
+	"pinion/gpu"
+)
+
+// longestReason is how much of a reason is read, in bytes.
+const longestReason = 300
+
+// readBroken returns, by device index, why the device is broken. A GPU breaks when somebody writes a file named by its
+// index into dir ("Xid 79, GPU has fallen off the bus"), and mends when the file is removed.
+func readBroken(dir string, count int) (map[int]string, error) {
+	entries, err := os.ReadDir(dir)
+	if err != nil {
+		return nil, fmt.Errorf("health of the simulated GPUs: %w", err)
+	}
+	broken := map[int]string{}
+	for _, entry := range entries {
+		index, err := strconv.Atoi(entry.Name())
+		if err != nil || index < 0 || index >= count {
+			continue // somebody's editor file, or a GPU of an earlier, larger machine
+		}
+		content, err := os.ReadFile(filepath.Join(dir, entry.Name()))
+		if errors.Is(err, fs.ErrNotExist) {
+			continue // mended this moment
+		}
+		if err != nil {
+			return nil, fmt.Errorf("health of the simulated GPUs: %w", err)
+		}
+		broken[index] = reason(string(content[:min(len(content), longestReason)]))
+	}
+	return broken, nil
+}
+
+func reason(content string) string {
+	if text := strings.Join(strings.Fields(strings.ToValidUTF8(content, "")), " "); text != "" {
+		return text
+	}
+	return "broken by hand in the simulator"
+}
+
+// withHealth returns the devices with what is broken marked; the devices given stay as they are.
+func withHealth(devices []gpu.Device, broken map[int]string) []gpu.Device {
+	marked := make([]gpu.Device, len(devices))
+	for i, d := range devices {
+		if why, ok := broken[d.Index]; ok {
+			d.Health, d.Problem = gpu.Unhealthy, why
+		}
+		marked[i] = d
+	}
+	return marked
+}

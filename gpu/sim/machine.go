@@ -1,0 +1,54 @@
+package sim
+
+import (
+	"crypto/sha256"
+	"fmt"
+
+	"pinion/gpu"
+)
+
+// build makes the devices of the machine, all of them well.
+func build(m model, count int, seed string) []gpu.Device {
+	devices := make([]gpu.Device, count)
+	for i := range devices {
+		devices[i] = gpu.Device{
+			UUID:      uuid(seed, m.key, i),
+			Index:     i,
+			Minor:     i,
+			PCI:       m.slots[i].pci,
+			Model:     m.name,
+			MemoryMiB: m.memoryMiB,
+			NUMANode:  m.slots[i].numa,
+			Health:    gpu.Healthy,
+		}
+	}
+	for i := range devices {
+		for peer := range devices {
+			if peer != i {
+				devices[i].Links = append(devices[i].Links, link(m, i, peer, devices[peer].UUID))
+			}
+		}
+	}
+	return devices
+}
+
+func link(m model, from, to int, peer string) gpu.Link {
+	a, b := m.slots[from], m.slots[to]
+	switch {
+	case m.lanes > 0:
+		return gpu.Link{Peer: peer, Kind: gpu.LinkNVLink, Lanes: m.lanes}
+	case a.swtch == b.swtch:
+		return gpu.Link{Peer: peer, Kind: gpu.LinkSwitch}
+	case a.bridge == b.bridge:
+		return gpu.Link{Peer: peer, Kind: gpu.LinkHost}
+	case a.numa == b.numa:
+		return gpu.Link{Peer: peer, Kind: gpu.LinkNode}
+	}
+	return gpu.Link{Peer: peer, Kind: gpu.LinkSystem}
+}
+
+// uuid is in NVML's form. The seed makes it differ between hosts and stay the same over restarts.
+func uuid(seed, model string, index int) string {
+	sum := sha256.Sum256(fmt.Appendf(nil, "%s/%s/%d", seed, model, index))
+	return fmt.Sprintf("GPU-%x-%x-%x-%x-%x", sum[0:4], sum[4:6], sum[6:8], sum[8:10], sum[10:16])
+}

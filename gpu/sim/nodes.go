@@ -1,0 +1,136 @@
+package sim
+
+import (
+	"bufio"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+
+	"golang.org/x/sys/unix"
+)
+
+// The kernel leaves these character majors to local and experimental use. No driver answers there, so that opening a
+// simulated device says ENXIO, while the devices cgroup tells the devices apart as it does with real ones.
+const (
+	firstMajor = 240
+	lastMajor  = 254
+)
+
+// Minors of the nodes that all GPUs share, out of the way of those of the GPUs.
+const (
+	minorUVM = 253
+	minorCtl = 255
+)
+
+// node is one device node of the simulator on the host.
+type node struct {
+	name  string // "nvidia3", under /dev in a container
+	path  string // on the host
+	major int
+	minor int
+}
+
+// layout lists the nodes for count GPUs, those of the GPUs first, by minor.
+func layout(dir string, major, count int) []node {
+	var nodes []node
+	add := func(name string, minor int) {
+		nodes = append(nodes, node{name: name, path: filepath.Join(dir, name), major: major, minor: minor})
+	}
+	for minor := range count {
+		add("nvidia"+strconv.Itoa(minor), minor)
+	}
+	add("nvidiactl", minorCtl)
+	add("nvidia-uvm", minorUVM)
+	return nodes
+}
+
+// makeNodes brings dir to hold exactly the nodes: it keeps those that are right, so that it can run again at any time.
+func makeNodes(dir string, nodes []node) error {
+	if err := os.MkdirAll(dir, 0o755); err != nil {
+		return fmt.Errorf("device nodes of the simulated GPUs: %w", err)
+	}
+	entries, err := os.ReadDir(dir)
+	if err != nil {
+		return fmt.Errorf("device nodes of the simulated GPUs: %w", err)
+	}
+	for _, entry := range entries {
+		if !slices.ContainsFunc(nodes, func(n node) bool { return n.name == entry.Name() }) {
+			if err := os.Remove(filepath.Join(dir, entry.Name())); err != nil {
+				return fmt.Errorf("device nodes of the simulated GPUs: %w", err)
+			}
+		}
+	}
+	for _, n := range nodes {
+		if err := n.make(); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (n node) make() error {
+	if rdev, err := deviceNumber(n.path); err == nil && rdev == n.number() {
+		return nil
+	}
+	if err := os.RemoveAll(n.path); err != nil {
+		return fmt.Errorf("device node of a simulated GPU: %w", err)
+	}
+	err := unix.Mknod(n.path, unix.S_IFCHR|0o666, int(n.number()))
+	if errors.Is(err, unix.EPERM) {
+		return fmt.Errorf("device node %s of a simulated GPU: %w; it takes root, and a machine that lets root make device nodes", n.path, err)
+	}
+	if err != nil {
+		return fmt.Errorf("device node %s of a simulated GPU: %w", n.path, err)
+	}
+	return os.Chmod(n.path, 0o666) // past the umask
+}
+
+func (n node) number() uint64 { return unix.Mkdev(uint32(n.major), uint32(n.minor)) }
+
+// deviceNumber returns which character device a path leads to.
+func deviceNumber(path string) (uint64, error) {
+	var stat unix.Stat_t
+	if err := unix.Stat(path, &stat); err != nil {
+		return 0, &fs.PathError{Op: "stat", Path: path, Err: err}
+	}
+	if stat.Mode&unix.S_IFMT != unix.S_IFCHR {
+		return 0, fmt.Errorf("%s is not a character device", path)
+	}
+	return uint64(stat.Rdev), nil
+}
+
+// freeMajor returns the major of an earlier start when the nodes are there and it is still free, else the first that
+// no driver of this kernel has taken. claimed is the content of /proc/devices.
+func freeMajor(dir, claimed string) (int, error) {
+	taken := characterMajors(claimed)
+	if rdev, err := deviceNumber(filepath.Join(dir, "nvidiactl")); err == nil {
+		if major := int(unix.Major(rdev)); major >= firstMajor && major <= lastMajor && !taken[major] {
+			return major, nil
+		}
+	}
+	for major := firstMajor; major <= lastMajor; major++ {
+		if !taken[major] {
+			return major, nil
+		}
+	}
+	return 0, fmt.Errorf("no device number is left for simulated GPUs: drivers of this machine have taken the character majors %d to %d (see /proc/devices)", firstMajor, lastMajor)
+}
+
+func characterMajors(devices string) map[int]bool {
+	taken := map[int]bool{}
+	for lines := bufio.NewScanner(strings.NewReader(devices)); lines.Scan(); {
+		if strings.HasPrefix(lines.Text(), "Block devices") {
+			break
+		}
+		number, _, _ := strings.Cut(strings.TrimSpace(lines.Text()), " ")
+		if major, err := strconv.Atoi(number); err == nil {
+			taken[major] = true
+		}
+	}
+	return taken
+}

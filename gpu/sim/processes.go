@@ -1,0 +1,62 @@
+package sim
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strconv"
+
+	"golang.org/x/sys/unix"
+)
+
+// holders lists the processes that have the device open, in whatever mount namespace and under whatever name: the
+// device number is what counts. It fails rather than leave out a process that it may not look at.
+func holders(ctx context.Context, proc string, device uint64) ([]int, error) {
+	entries, err := os.ReadDir(proc)
+	if err != nil {
+		return nil, fmt.Errorf("processes on a simulated GPU: %w", err)
+	}
+	var pids []int
+	for _, entry := range entries {
+		pid, err := strconv.Atoi(entry.Name())
+		if err != nil {
+			continue // not a process
+		}
+		if err := ctx.Err(); err != nil {
+			return nil, err
+		}
+		holds, err := holdsOpen(filepath.Join(proc, entry.Name(), "fd"), device)
+		if err != nil {
+			return nil, fmt.Errorf("processes on a simulated GPU: %w", err)
+		}
+		if holds {
+			pids = append(pids, pid)
+		}
+	}
+	return pids, nil
+}
+
+func holdsOpen(dir string, device uint64) (bool, error) {
+	files, err := os.ReadDir(dir)
+	if gone(err) {
+		return false, nil
+	}
+	if err != nil {
+		return false, err
+	}
+	for _, file := range files {
+		// An error here is a file that was closed meanwhile, or one that leads to nothing: not the device.
+		if number, err := deviceNumber(filepath.Join(dir, file.Name())); err == nil && number == device {
+			return true, nil
+		}
+	}
+	return false, nil
+}
+
+// gone says that the process has ended since it was listed.
+func gone(err error) bool {
+	return errors.Is(err, fs.ErrNotExist) || errors.Is(err, unix.ESRCH)
+}

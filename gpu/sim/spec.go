@@ -1,0 +1,34 @@
+package sim
+
+import (
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+)
+
+// parse reads "8xh100": how many of which model.
+func parse(spec string) (model, int, error) {
+	number, key, ok := strings.Cut(spec, "x")
+	if !ok {
+		return model{}, 0, badSpec(spec, "it has no count and model")
+	}
+	at := slices.IndexFunc(models, func(m model) bool { return m.key == strings.ToLower(key) })
+	if at < 0 {
+		return model{}, 0, badSpec(spec, fmt.Sprintf("%q is not a model", key))
+	}
+	m := models[at]
+	count, err := strconv.Atoi(number)
+	if err != nil || count < 1 || count > len(m.slots) {
+		return model{}, 0, badSpec(spec, fmt.Sprintf("%q is not a count that a machine with %s has", number, m.key))
+	}
+	return m, count, nil
+}
+
+func badSpec(spec, why string) error {
+	var known []string
+	for _, m := range models {
+		known = append(known, fmt.Sprintf("%s (1 to %d)", m.key, len(m.slots)))
+	}
+	return fmt.Errorf("cannot simulate GPUs %q: %s; write COUNTxMODEL, as in 8xh100, with one of the models %s", spec, why, strings.Join(known, ", "))
+}
