@@ -1,0 +1,205 @@
+// Package datadir is the one directory that a host keeps everything in: who it is, and that nobody else uses it.
+package datadir
+
+import (
+	"context"
+	"crypto/rand"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+
+	"golang.org/x/sys/unix"
+)
+
+// Format is the layout this program writes. A directory with a higher one was written by a newer Pinion.
+const Format = 1
+
+// lockFile holds the process id of who uses the directory, and is locked by it.
+const lockFile = "lock"
+
+// Dir is an opened data directory. It stays locked against other processes until Close.
+type Dir struct {
+	Path   string // absolute
+	HostID string // 32 hex digits, made at first start, never changed
+	PoolID string // the cluster of hosts this directory belongs to, made at first start
+	lock   *os.File
+}
+
+// identity is pinion.json.
+type identity struct {
+	Format int    `json:"format"`
+	HostID string `json:"hostId"`
+	PoolID string `json:"poolId"`
+}
+
+// Open makes the directory (mode 0700) when it is missing, locks it, and reads or writes the host's identity.
+// It refuses a directory that another process uses, or that a newer Pinion wrote.
+func Open(path string) (*Dir, error) {
+	path, err := filepath.Abs(path)
+	if err != nil {
+		return nil, fmt.Errorf("data directory %s: %w", path, err)
+	}
+	if err := os.MkdirAll(path, 0o700); err != nil {
+		return nil, fmt.Errorf("data directory: %w; choose another with --data-dir", err)
+	}
+	lock, err := acquire(filepath.Join(path, lockFile))
+	if err != nil {
+		return nil, err
+	}
+	id, err := readIdentity(filepath.Join(path, "pinion.json"))
+	if err != nil {
+		lock.Close()
+		return nil, err
+	}
+	return &Dir{Path: path, HostID: id.HostID, PoolID: id.PoolID, lock: lock}, nil
+}
+
+// Join is the path of a name inside the directory.
+func (d *Dir) Join(name ...string) string { return filepath.Join(append([]string{d.Path}, name...)...) }
+
+// Close unlocks the directory.
+func (d *Dir) Close() error { return d.lock.Close() }
+
+// Purge removes the directory with everything in it and unlocks it. What is still mounted inside is unmounted first.
+func (d *Dir) Purge() error {
+	if err := unmountUnder(d.Path); err != nil {
+		return err
+	}
+	return os.RemoveAll(d.Path)
+}
+
+// End asks the process that uses the directory to stop (SIGTERM) and waits until it has let go of it. Nil when
+// nobody uses it.
+func End(ctx context.Context, path string) error {
+	f, err := os.OpenFile(filepath.Join(path, lockFile), os.O_RDWR, 0)
+	if errors.Is(err, fs.ErrNotExist) {
+		return fmt.Errorf("%s is not a data directory of pinion; name the one that `pinion up` used with --data-dir", path)
+	}
+	if err != nil {
+		return fmt.Errorf("data directory: %w", err)
+	}
+	if unix.Flock(int(f.Fd()), unix.LOCK_EX|unix.LOCK_NB) == nil {
+		return f.Close()
+	}
+	raw, err := os.ReadFile(f.Name())
+	pid, bad := strconv.Atoi(strings.TrimSpace(string(raw)))
+	if err != nil || bad != nil {
+		f.Close()
+		return fmt.Errorf("%s is in use, but %s does not say by which process; stop that pinion yourself", path, f.Name())
+	}
+	if err := unix.Kill(pid, unix.SIGTERM); err != nil {
+		f.Close()
+		return fmt.Errorf("stopping pinion (process %d): %w", pid, err)
+	}
+	free := make(chan error, 1)
+	go func() { defer f.Close(); free <- unix.Flock(int(f.Fd()), unix.LOCK_EX) }()
+	select {
+	case err := <-free:
+		return err
+	case <-ctx.Done():
+		return fmt.Errorf("pinion (process %d) has not stopped: %w", pid, ctx.Err())
+	}
+}
+
+func acquire(path string) (*os.File, error) {
+	f, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE|unix.O_CLOEXEC, 0o600)
+	if err != nil {
+		return nil, fmt.Errorf("data directory: %w", err)
+	}
+	if err := unix.Flock(int(f.Fd()), unix.LOCK_EX|unix.LOCK_NB); err != nil {
+		f.Close()
+		return nil, fmt.Errorf("data directory %s is in use by another pinion; stop that one, or choose another with --data-dir", filepath.Dir(path))
+	}
+	if err := errors.Join(f.Truncate(0), writePID(f)); err != nil {
+		f.Close()
+		return nil, fmt.Errorf("data directory: %w", err)
+	}
+	return f, nil
+}
+
+func writePID(f *os.File) error {
+	_, err := f.WriteAt([]byte(strconv.Itoa(os.Getpid())+"\n"), 0)
+	return err
+}
+
+// unmountUnder unmounts what is mounted below the directory, the deepest first.
+func unmountUnder(dir string) error {
+	raw, err := os.ReadFile("/proc/self/mounts")
+	if err != nil {
+		return err
+	}
+	var below []string
+	for line := range strings.Lines(string(raw)) {
+		if point := strings.Fields(line)[1]; strings.HasPrefix(point, dir+"/") {
+			below = append(below, point)
+		}
+	}
+	slices.Sort(below)
+	for _, point := range slices.Backward(below) {
+		if err := unix.Unmount(point, unix.MNT_DETACH); err != nil {
+			return fmt.Errorf("unmounting %s: %w", point, err)
+		}
+	}
+	return nil
+}
+
+func readIdentity(path string) (identity, error) {
+	raw, err := os.ReadFile(path)
+	if errors.Is(err, fs.ErrNotExist) {
+		id := identity{Format: Format, HostID: NewID(), PoolID: NewID()}
+		return id, writeIdentity(path, id)
+	}
+	if err != nil {
+		return identity{}, fmt.Errorf("data directory: %w", err)
+	}
+	var id identity
+	if err := json.Unmarshal(raw, &id); err != nil {
+		return identity{}, fmt.Errorf("%s is damaged (%w); restore it from a backup, or move the data directory away to start afresh", path, err)
+	}
+	if id.Format > Format {
+		return identity{}, fmt.Errorf("%s has format %d, this pinion knows up to %d: the directory was written by a newer version; start that version", path, id.Format, Format)
+	}
+	if len(id.HostID) != 32 || len(id.PoolID) != 32 {
+		return identity{}, fmt.Errorf("%s is damaged (host id %q, pool id %q); restore it from a backup, or move the data directory away to start afresh", path, id.HostID, id.PoolID)
+	}
+	return id, nil
+}
+
+func writeIdentity(path string, id identity) error {
+	raw, err := json.MarshalIndent(id, "", "  ")
+	if err != nil {
+		return err
+	}
+	return WriteFile(path, append(raw, '\n'), 0o600)
+}
+
+// WriteFile replaces a file so that a crash leaves the old content or the new, never half of it.
+func WriteFile(path string, content []byte, mode fs.FileMode) error {
+	f, err := os.CreateTemp(filepath.Dir(path), ".new-*")
+	if err != nil {
+		return err
+	}
+	defer os.Remove(f.Name())
+	if _, err := f.Write(content); err != nil {
+		f.Close()
+		return err
+	}
+	if err := errors.Join(f.Chmod(mode), f.Sync(), f.Close()); err != nil {
+		return err
+	}
+	return os.Rename(f.Name(), path)
+}
+
+// NewID makes an id of 32 hex digits, as ECS has them.
+func NewID() string {
+	var b [16]byte
+	rand.Read(b[:])
+	return hex.EncodeToString(b[:])
+}

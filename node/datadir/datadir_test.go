@@ -1,0 +1,77 @@
+package datadir_test
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"pinion/node/datadir"
+)
+
+func open(t *testing.T, path string) *datadir.Dir {
+	t.Helper()
+	d, err := datadir.Open(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return d
+}
+
+func TestAHostKeepsItsIdentityOverRestarts(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "data")
+	first := open(t, path)
+	first.Close()
+	second := open(t, path)
+	defer second.Close()
+	if first.HostID != second.HostID || first.PoolID != second.PoolID {
+		t.Errorf("identity changed from %s/%s to %s/%s", first.HostID, first.PoolID, second.HostID, second.PoolID)
+	}
+	if info, _ := os.Stat(path); info.Mode().Perm() != 0o700 {
+		t.Errorf("mode of the data directory is %v, want 0700", info.Mode().Perm())
+	}
+}
+
+func TestTwoDirectoriesAreTwoHosts(t *testing.T) {
+	a, b := open(t, t.TempDir()), open(t, t.TempDir())
+	defer a.Close()
+	defer b.Close()
+	if a.HostID == b.HostID || a.PoolID == b.PoolID {
+		t.Error("two data directories share an identity")
+	}
+}
+
+func TestADirectoryInUseIsRefused(t *testing.T) {
+	path := t.TempDir()
+	defer open(t, path).Close()
+	_, err := datadir.Open(path)
+	wantError(t, err, "in use by another pinion")
+}
+
+func TestBadIdentityFilesAreRefusedAndKept(t *testing.T) {
+	for name, c := range map[string]struct{ content, want string }{
+		"newer format": {`{"format":99,"hostId":"x","poolId":"y"}`, "written by a newer version"},
+		"torn":         {`{"format":1,"hos`, "is damaged"},
+		"no ids":       {`{"format":1}`, "is damaged"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			path := t.TempDir()
+			file := filepath.Join(path, "pinion.json")
+			if err := os.WriteFile(file, []byte(c.content), 0o600); err != nil {
+				t.Fatal(err)
+			}
+			_, err := datadir.Open(path)
+			wantError(t, err, c.want)
+			if kept, _ := os.ReadFile(file); string(kept) != c.content {
+				t.Errorf("the file was changed to %q", kept)
+			}
+		})
+	}
+}
+
+func wantError(t *testing.T, err error, want string) {
+	t.Helper()
+	if err == nil || !strings.Contains(err.Error(), want) {
+		t.Errorf("error is %v, want one that says %q", err, want)
+	}
+}

@@ -1,0 +1,56 @@
+package machine
+
+import (
+	"net"
+	"os"
+	"slices"
+	"strconv"
+)
+
+// Addresses are the ways to a host whose door listens somewhere. Each is "host:port" with the real port.
+type Addresses struct {
+	Local      string   // for clients on this machine
+	Advertised string   // for other machines
+	Names      []string // host names and IP addresses that a certificate must be good for
+	Port       int
+}
+
+// AddressesOf finds them for a listener: advertise is what the operator asked for; empty means the address that is
+// listened on, or, when that is every address, the machine's first IPv4 one that others can reach.
+func AddressesOf(listening *net.TCPAddr, advertise string) Addresses {
+	port := strconv.Itoa(listening.Port)
+	a := Addresses{Local: listening.String(), Advertised: advertise, Port: listening.Port}
+	if listening.IP.IsUnspecified() {
+		a.Local = net.JoinHostPort("127.0.0.1", port)
+	}
+	if a.Advertised == "" {
+		a.Advertised = a.Local
+		if ip := reachable(); listening.IP.IsUnspecified() && ip != nil {
+			a.Advertised = net.JoinHostPort(ip.String(), port)
+		}
+	}
+	name, err := os.Hostname()
+	if err == nil {
+		a.Names = append(a.Names, name)
+	}
+	for _, address := range []string{a.Local, a.Advertised} {
+		if host, _, err := net.SplitHostPort(address); err == nil && !slices.Contains(a.Names, host) {
+			a.Names = append(a.Names, host)
+		}
+	}
+	return a
+}
+
+// reachable is the machine's first IPv4 address that is not its own alone; nil when it has none.
+func reachable() net.IP {
+	all, err := net.InterfaceAddrs()
+	if err != nil {
+		return nil
+	}
+	for _, a := range all {
+		if n, ok := a.(*net.IPNet); ok && n.IP.IsGlobalUnicast() && n.IP.To4() != nil {
+			return n.IP
+		}
+	}
+	return nil
+}
