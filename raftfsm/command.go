@@ -1,0 +1,105 @@
+package raftfsm
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"reflect"
+)
+
+// Command changes the state. A command is one type with its apply beside it, in the file of its noun, and one line in
+// the table of kinds. apply is pure: the same state and command give the same new state and answer everywhere. A
+// refusal is a returned error and changes nothing.
+//
+// A command belongs to the state once it is applied: its maker does not touch it, or what it points to, any more.
+type Command interface {
+	apply(tx *tx) (any, error)
+}
+
+// kinds is the table of commands. It is append-only: a kind byte is never used again for another command, and a
+// command that gets a new meaning gets a new kind, because logs written before are applied again.
+var kinds = []kind{
+	kindOf[CreatePool](1),
+	kindOf[PutHost](2),
+	kindOf[CreateCluster](3),
+	kindOf[RegisterDefinition](4),
+	kindOf[DeregisterDefinition](5),
+	kindOf[LaunchTasks](6),
+	kindOf[StopTask](7),
+	kindOf[ReportTasks](8),
+	kindOf[Reap](9),
+	kindOf[CreateKey](10),
+}
+
+// ErrNewer is what Decode and Restore answer to data that this version cannot read: a newer one wrote it.
+var ErrNewer = errors.New("written by a newer version of Pinion, or damaged: start this host with that version")
+
+// Encode turns a command into a log entry: one kind byte and the command as JSON.
+func Encode(c Command) ([]byte, error) {
+	k, ok := kindOfCommand(c)
+	if !ok {
+		return nil, fmt.Errorf("encode %T: it has no line in the table of kinds", c)
+	}
+	body, err := json.Marshal(c)
+	if err != nil {
+		return nil, fmt.Errorf("encode %T: %w", c, err)
+	}
+	return append([]byte{k.code}, body...), nil
+}
+
+// Decode reads a log entry back. An unknown kind and a field that this version does not know are ErrNewer: a server
+// that left something out would hold another state than its peers from then on.
+func Decode(entry []byte) (Command, error) {
+	if len(entry) == 0 {
+		return nil, fmt.Errorf("decode command: the entry is empty: %w", ErrNewer)
+	}
+	for _, k := range kinds {
+		if k.code == entry[0] {
+			return k.decode(entry[1:])
+		}
+	}
+	return nil, fmt.Errorf("decode command: kind %d is not known: %w", entry[0], ErrNewer)
+}
+
+// kind is one line of the table.
+type kind struct {
+	code   byte
+	of     reflect.Type
+	decode func([]byte) (Command, error)
+}
+
+func kindOf[C Command](code byte) kind {
+	decode := func(body []byte) (Command, error) {
+		var c C
+		if err := decodeStrictly(body, &c); err != nil {
+			return nil, fmt.Errorf("decode %T: %w: %w", c, err, ErrNewer)
+		}
+		return c, nil
+	}
+	return kind{code: code, of: reflect.TypeFor[C](), decode: decode}
+}
+
+func kindOfCommand(c Command) (kind, bool) {
+	of := reflect.TypeOf(c)
+	for _, k := range kinds {
+		if k.of == of || (of.Kind() == reflect.Pointer && k.of == of.Elem()) {
+			return k, true
+		}
+	}
+	return kind{}, false
+}
+
+// decodeStrictly reads exactly one JSON value and refuses fields that into does not have.
+func decodeStrictly(data []byte, into any) error {
+	d := json.NewDecoder(bytes.NewReader(data))
+	d.DisallowUnknownFields()
+	if err := d.Decode(into); err != nil {
+		return err
+	}
+	if _, err := d.Token(); err != io.EOF {
+		return errors.New("more data follows the value")
+	}
+	return nil
+}

@@ -1,0 +1,208 @@
+package raftfsm
+
+import (
+	"fmt"
+	"math"
+	"slices"
+	"strconv"
+
+	"pinion/gpu"
+)
+
+// Free is what a host has left. It is always derived from the host and its tasks, never stored. A copy is independent:
+// what Take does to one is not seen in the other.
+type Free struct {
+	CPU       int64
+	MemoryMiB int64
+	Ports     map[int]bool // TCP host ports that are taken
+	GPUs      []string     // UUIDs of healthy devices nobody holds, by device index
+}
+
+// NewFree derives what the tasks of a host leave of it. STOPPED tasks hold nothing.
+func NewFree(h *Host, tasks []*Task) Free {
+	free := Free{CPU: h.CPU, MemoryMiB: h.MemoryMiB, Ports: map[int]bool{}, GPUs: healthy(h.GPUs.Devices)}
+	for _, port := range h.Ports {
+		free.Ports[port] = true
+	}
+	for _, task := range tasks {
+		if task.LastStatus != Stopped {
+			free.hold(task)
+		}
+	}
+	return free
+}
+
+func healthy(devices []gpu.Device) []string {
+	byIndex := func(a, b gpu.Device) int { return a.Index - b.Index }
+	if !slices.IsSortedFunc(devices, byIndex) {
+		devices = slices.Clone(devices)
+		slices.SortStableFunc(devices, byIndex)
+	}
+	uuids := make([]string, 0, len(devices))
+	for i := range devices {
+		if devices[i].Health == gpu.Healthy {
+			uuids = append(uuids, devices[i].UUID)
+		}
+	}
+	return uuids
+}
+
+// Take gives what the task holds to it. Ask FitsPlaced first.
+func (f *Free) Take(t *Task) {
+	if len(t.Ports) > 0 {
+		taken := make(map[int]bool, len(f.Ports)+len(t.Ports))
+		for port := range f.Ports {
+			taken[port] = true
+		}
+		f.Ports = taken
+	}
+	f.GPUs = slices.Clone(f.GPUs)
+	f.hold(t)
+}
+
+func (f *Free) hold(t *Task) {
+	f.CPU -= t.CPU
+	f.MemoryMiB -= t.MemoryMiB
+	for _, port := range t.Ports {
+		f.Ports[port] = true
+	}
+	for i := range t.Containers {
+		for _, held := range t.Containers[i].GPUs {
+			if at := slices.Index(f.GPUs, held); at >= 0 {
+				f.GPUs = slices.Delete(f.GPUs, at, at+1)
+			}
+		}
+	}
+}
+
+// Demand is what a task takes of its host.
+type Demand struct {
+	CPU       int64 // units
+	MemoryMiB int64
+	Ports     []int // TCP host ports
+	GPUs      []int // GPUs wanted, per container of the definition
+}
+
+// AllGPUs is the number of GPUs that the whole task takes.
+func (d Demand) AllGPUs() int {
+	all := 0
+	for _, n := range d.GPUs {
+		all += n
+	}
+	return all
+}
+
+// Amounts that cannot be read as a number become these: such a task never fits, and the refusal shows the amount.
+const (
+	unreadable     = math.MaxInt64
+	unreadableGPUs = math.MaxInt32
+)
+
+// DemandOf is what a task of an effective definition takes: CPU and memory at task level before the sum of the
+// containers, memoryReservation before memory.
+func DemandOf(d *TaskDefinition) Demand {
+	var demand Demand
+	for i := range d.Containers {
+		container := &d.Containers[i]
+		demand.CPU += container.CPU
+		demand.MemoryMiB += container.reservedMiB()
+		demand.GPUs = append(demand.GPUs, container.gpus())
+		if d.NetworkMode != "none" {
+			demand.Ports = append(demand.Ports, container.hostPorts(d.NetworkMode == "host")...)
+		}
+	}
+	if d.CPU != "" {
+		demand.CPU = amount(d.CPU)
+	}
+	if d.Memory != "" {
+		demand.MemoryMiB = amount(d.Memory)
+	}
+	return demand
+}
+
+func amount(decimal string) int64 {
+	n, err := strconv.ParseInt(decimal, 10, 64)
+	if err != nil || n < 0 {
+		return unreadable
+	}
+	return n
+}
+
+func (c *ContainerDefinition) reservedMiB() int64 {
+	if c.MemoryReservation > 0 {
+		return c.MemoryReservation
+	}
+	return c.Memory
+}
+
+func (c *ContainerDefinition) gpus() int {
+	wanted := 0
+	for _, requirement := range c.ResourceRequirements {
+		if requirement.Type == "GPU" {
+			wanted += int(min(amount(requirement.Value), unreadableGPUs))
+		}
+	}
+	return wanted
+}
+
+// hostPorts lists the fixed TCP ports; in the host's own network every container port is one.
+func (c *ContainerDefinition) hostPorts(hostNetwork bool) []int {
+	var ports []int
+	for _, mapping := range c.PortMappings {
+		port := mapping.HostPort
+		if hostNetwork {
+			port = mapping.ContainerPort
+		}
+		if port != 0 && mapping.Protocol != "udp" {
+			ports = append(ports, port)
+		}
+	}
+	return ports
+}
+
+// Holds is what a placed task takes of its host, whatever became of its definition.
+func Holds(t *Task) Demand {
+	held := Demand{CPU: t.CPU, MemoryMiB: t.MemoryMiB, Ports: t.Ports}
+	for i := range t.Containers {
+		held.GPUs = append(held.GPUs, len(t.Containers[i].GPUs))
+	}
+	return held
+}
+
+// Fits is the one answer to "does it fit": the planner and apply both ask it. Both results are "" when it fits, else
+// the first ECS reason in ECS's order (CPU, memory, ports, GPU) and what is missing in words.
+func Fits(f Free, d Demand) (reason, detail string) {
+	if d.CPU < 0 || d.CPU > f.CPU {
+		return ReasonCPU, short(d.CPU, f.CPU, "CPU units")
+	}
+	if d.MemoryMiB < 0 || d.MemoryMiB > f.MemoryMiB {
+		return ReasonMemory, short(d.MemoryMiB, f.MemoryMiB, "MiB of memory")
+	}
+	for i, port := range d.Ports {
+		if f.Ports[port] || slices.Contains(d.Ports[:i], port) {
+			return ReasonPorts, "host port " + strconv.Itoa(port) + " is taken"
+		}
+	}
+	if wanted := d.AllGPUs(); wanted > len(f.GPUs) {
+		return ReasonGPU, short(int64(wanted), int64(len(f.GPUs)), "GPUs")
+	}
+	return "", ""
+}
+
+func short(wanted, free int64, of string) string {
+	return "needs " + strconv.FormatInt(wanted, 10) + " " + of + ", " + strconv.FormatInt(free, 10) + " free"
+}
+
+// FitsPlaced asks Fits for a task that names its GPUs already: each of them has to be free, and to be named once.
+func FitsPlaced(f Free, t *Task) (reason, detail string) {
+	if reason, detail = Fits(f, Holds(t)); reason != "" {
+		return reason, detail
+	}
+	named := t.GPUs()
+	for i, uuid := range named {
+		if !slices.Contains(f.GPUs, uuid) || slices.Contains(named[:i], uuid) {
+			return ReasonGPU, fmt.Sprintf("%s is not free", uuid)
+		}
+	}
+	return "", ""
+}

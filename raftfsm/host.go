@@ -1,0 +1,78 @@
+package raftfsm
+
+import (
+	"fmt"
+	"reflect"
+	"time"
+
+	"pinion/gpu"
+)
+
+// HostStatus is ECS's container instance status, the part of it that is stored.
+type HostStatus string
+
+// Statuses of a host.
+const (
+	HostActive   HostStatus = "ACTIVE"
+	HostDraining HostStatus = "DRAINING" // nothing new is placed here
+)
+
+// Host is a machine that runs `pinion up`; ECS calls it a container instance. Whether it can be reached right now is
+// not stored: that is the leader's memory (see server).
+type Host struct {
+	ID           string            `json:"id"`      // 32 hex digits, fixed for the life of the data directory
+	Name         string            `json:"name"`    // host name, for people
+	Cluster      string            `json:"cluster"` // name of the cluster whose tasks it runs
+	Address      string            `json:"address"` // host:port that other hosts and clients reach
+	Version      string            `json:"version"` // version of pinion there
+	Status       HostStatus        `json:"status"`
+	Attributes   map[string]string `json:"attributes"` // ecs.* built-in, pinion.* ours, and what `up --attribute` set
+	CPU          int64             `json:"cpu"`        // CPU units to give away, 1024 a core
+	MemoryMiB    int64             `json:"memoryMiB"`  // memory to give away, what the machine itself needs taken off
+	Ports        []int             `json:"ports"`      // TCP ports that are never given to tasks
+	GPUs         gpu.Inventory     `json:"gpus"`
+	RegisteredAt time.Time         `json:"registeredAt"`
+	Revision     int64             `json:"revision"` // +1 with each change; ECS's "version"
+}
+
+// PutHost records a host as it describes itself. Status and RegisteredAt of a host already known are kept; attributes
+// and GPUs are replaced. Revision grows only when something changed. A GPU that has gone while a task holds it stays
+// with that task; it is not offered to others. ErrNotFound and ErrInactive for the cluster, ErrInUse when the host
+// would leave its cluster with tasks that are not STOPPED. Answer: *Host.
+type PutHost struct{ Host Host }
+
+func (c PutHost) apply(tx *tx) (any, error) {
+	host := c.Host
+	if host.ID == "" {
+		return nil, fmt.Errorf("host %q has no id", host.Name)
+	}
+	known := tx.Host(host.ID)
+	if known == nil || known.Cluster != host.Cluster {
+		if err := tx.mayEnter(host.Cluster, host.ID); err != nil {
+			return nil, fmt.Errorf("host %s (%s): %w", host.ID, host.Name, err)
+		}
+	}
+	if known == nil {
+		host.Status, host.Revision = HostActive, 1
+		tx.put(tableHosts, &host)
+		return &host, nil
+	}
+	host.Status, host.RegisteredAt, host.Revision = known.Status, known.RegisteredAt, known.Revision
+	if reflect.DeepEqual(&host, known) {
+		return known, nil
+	}
+	host.Revision++
+	tx.put(tableHosts, &host)
+	return &host, nil
+}
+
+// mayEnter says why a host cannot become one of the cluster's.
+func (v *View) mayEnter(cluster, hostID string) error {
+	if err := v.active(cluster); err != nil {
+		return err
+	}
+	if left := len(v.liveOn(hostID)); left > 0 {
+		return fmt.Errorf("%w: it cannot move to cluster %s while it has %d tasks: stop them first", ErrInUse, cluster, left)
+	}
+	return nil
+}

@@ -1,0 +1,75 @@
+package raftfsm
+
+import (
+	"errors"
+	"slices"
+	"testing"
+
+	"pinion/gpu"
+)
+
+func TestAHostKeepsWhatTheClusterKnowsOfIt(t *testing.T) {
+	h := newHistory(t)
+	again := hostWith("h1", 2)
+	again.RegisteredAt, again.Status, again.Attributes = at(9), HostDraining, map[string]string{"rack": "7"}
+	put := h.do(t, PutHost{again}).(*Host)
+	if !put.RegisteredAt.Equal(epoch) || put.Status != HostActive || put.Revision != 2 {
+		t.Errorf("registered %v, %s, revision %d", put.RegisteredAt, put.Status, put.Revision)
+	}
+	if put.Attributes["rack"] != "7" || len(put.GPUs.Devices) != 2 {
+		t.Errorf("not replaced: %v, %d GPUs", put.Attributes, len(put.GPUs.Devices))
+	}
+}
+
+func TestAHostThatSaysTheSameAgainChangesNothing(t *testing.T) {
+	h := newHistory(t)
+	before := h.snapshot(t)
+	if again := h.do(t, PutHost{hostWith("h1", 4)}).(*Host); again.Revision != 1 {
+		t.Errorf("revision %d", again.Revision)
+	}
+	if !slices.Equal(before, h.snapshot(t)) {
+		t.Error("the state changed")
+	}
+}
+
+func TestAHostCannotLeaveItsClusterWithTasks(t *testing.T) {
+	h := newHistory(t)
+	h.do(t, CreateCluster{Cluster{Name: "lab"}})
+	h.running(t, task("t1", "h1"))
+	moved := hostWith("h1", 4)
+	moved.Cluster = "lab"
+	if _, err := h.try(t, PutHost{moved}); !errors.Is(err, ErrInUse) {
+		t.Errorf("with a running task: %v", err)
+	}
+	h.report(t, "h1", TaskReport{TaskID: "t1", Status: Stopped, Times: TaskTimes{Stopped: at(2)}})
+	if put := h.do(t, PutHost{moved}).(*Host); put.Cluster != "lab" {
+		t.Errorf("after it stopped the host is in %s", put.Cluster)
+	}
+}
+
+func TestAHostNeedsAnIDAndAnActiveCluster(t *testing.T) {
+	h := newHistory(t)
+	nowhere := hostWith("h2", 0)
+	nowhere.Cluster = "nowhere"
+	if _, err := h.try(t, PutHost{nowhere}); !errors.Is(err, ErrNotFound) {
+		t.Errorf("unknown cluster: %v", err)
+	}
+	if _, err := h.try(t, PutHost{hostWith("", 0)}); err == nil {
+		t.Error("a host without an id was taken")
+	}
+}
+
+func TestAGPUThatVanishesStaysWithItsTask(t *testing.T) {
+	h := newHistory(t)
+	h.running(t, task("t1", "h1", "h1-gpu0"))
+	less := hostWith("h1", 4)
+	less.GPUs.Devices = less.GPUs.Devices[1:]
+	less.GPUs.Devices[0].Health = gpu.Unhealthy
+	h.do(t, PutHost{less})
+	if got := h.View().Task("t1").GPUs(); !slices.Equal(got, []string{"h1-gpu0"}) {
+		t.Errorf("the task holds %v", got)
+	}
+	if free := h.View().Free("h1").GPUs; !slices.Equal(free, []string{"h1-gpu2", "h1-gpu3"}) {
+		t.Errorf("offered: %v", free)
+	}
+}

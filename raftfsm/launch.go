@@ -1,0 +1,113 @@
+package raftfsm
+
+import (
+	"fmt"
+	"time"
+)
+
+// LaunchTasks records placed tasks, many runs in one entry. A run is recorded as a whole or not at all: every task is
+// checked again with Fits against the state as it is, the runs before it included, and if a host is gone or not
+// ACTIVE, a GPU is held by another task or a resource is used up, all the run's tasks come back in Refused, to be
+// planned again (with the same token: it is not used up). A run whose token is known answers with the first result
+// (or TokenConflict). Answer: []LaunchResult, in the order of Runs.
+type LaunchTasks struct{ Runs []Launch }
+
+// Launch is one run's placed tasks and the failures to remember with its token.
+type Launch struct {
+	Cluster   string
+	Token     string // empty: none to remember
+	TokenHash string
+	Tasks     []*Task
+	Failures  []Failure
+	At        time.Time
+}
+
+// LaunchResult is the answer to one Launch: what stands in the state now, or why it was refused as a whole (Err).
+type LaunchResult struct {
+	Result  RunResult
+	Refused []*Task // the run lost the race for a place; nothing of it is in the state
+	Why     string  // what Refused ran into, for the log
+	Err     error   // it can never succeed as it is: TokenConflict, ErrNotFound or ErrInactive of cluster and definition
+}
+
+func (c LaunchTasks) apply(tx *tx) (any, error) {
+	results := make([]LaunchResult, 0, len(c.Runs))
+	for i := range c.Runs {
+		results = append(results, c.Runs[i].record(tx))
+	}
+	return results, nil
+}
+
+func (l *Launch) record(tx *tx) LaunchResult {
+	before, err := tx.Launched(l.Cluster, l.Token, l.TokenHash)
+	if err != nil {
+		return LaunchResult{Err: err}
+	}
+	if before != nil {
+		return LaunchResult{Result: *before}
+	}
+	if err := l.check(&tx.View); err != nil {
+		return LaunchResult{Err: err}
+	}
+	if why := l.collides(&tx.View); why != "" {
+		return LaunchResult{Refused: l.Tasks, Why: why}
+	}
+	for _, task := range l.Tasks {
+		tx.put(tableTasks, task)
+	}
+	l.remember(tx)
+	return LaunchResult{Result: RunResult{Tasks: l.Tasks, Failures: l.Failures}}
+}
+
+// check finds what no other place could cure.
+func (l *Launch) check(v *View) error {
+	if err := v.active(l.Cluster); err != nil {
+		return err
+	}
+	for _, task := range l.Tasks {
+		definition := v.Definition(task.Definition)
+		if definition == nil {
+			return fmt.Errorf("task definition %q: %w", task.Definition, ErrNotFound)
+		}
+		if definition.Status != DefinitionActive {
+			return fmt.Errorf("task definition %q: %w", task.Definition, ErrInactive)
+		}
+	}
+	return nil
+}
+
+// collides says what a task of the run ran into, "" when all of them have their places.
+func (l *Launch) collides(v *View) string {
+	left := map[string]*Free{}
+	for _, task := range l.Tasks {
+		host := v.Host(task.HostID)
+		switch {
+		case v.Task(task.ID) != nil:
+			return fmt.Sprintf("task id %s is used already", task.ID)
+		case host == nil || host.Cluster != l.Cluster || task.Cluster != l.Cluster:
+			return fmt.Sprintf("host %q is not in cluster %s", task.HostID, l.Cluster)
+		case host.Status != HostActive:
+			return fmt.Sprintf("host %s is %s", host.ID, host.Status)
+		}
+		if left[host.ID] == nil {
+			free := v.Free(host.ID)
+			left[host.ID] = &free
+		}
+		if _, detail := FitsPlaced(*left[host.ID], task); detail != "" {
+			return fmt.Sprintf("host %s: %s", host.ID, detail)
+		}
+		left[host.ID].Take(task)
+	}
+	return ""
+}
+
+func (l *Launch) remember(tx *tx) {
+	if l.Token == "" || len(l.Tasks) == 0 {
+		return
+	}
+	used := &token{Cluster: l.Cluster, Token: l.Token, Hash: l.TokenHash, Failures: l.Failures, At: l.At}
+	for _, task := range l.Tasks {
+		used.TaskIDs = append(used.TaskIDs, task.ID)
+	}
+	tx.put(tableTokens, used)
+}

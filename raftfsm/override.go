@@ -1,0 +1,76 @@
+package raftfsm
+
+import (
+	"cmp"
+	"slices"
+)
+
+// TaskOverride changes a definition for one task; JSON names are ECS's.
+type TaskOverride struct {
+	Containers []ContainerOverride `json:"containerOverrides"`
+	CPU        string              `json:"cpu,omitempty"`
+	Memory     string              `json:"memory,omitempty"`
+	// Roles are echoed, without effect.
+	TaskRoleARN      string `json:"taskRoleArn,omitempty"`
+	ExecutionRoleARN string `json:"executionRoleArn,omitempty"`
+}
+
+// ContainerOverride changes one container for one task: the command, the environment (merged by name), CPU, memory,
+// and the GPU requirement (replaced).
+type ContainerOverride struct {
+	Name                 string                `json:"name"`
+	Command              []string              `json:"command,omitempty"`
+	Environment          []KeyValue            `json:"environment,omitempty"`
+	CPU                  *int64                `json:"cpu,omitempty"`
+	Memory               *int64                `json:"memory,omitempty"`
+	MemoryReservation    *int64                `json:"memoryReservation,omitempty"`
+	ResourceRequirements []ResourceRequirement `json:"resourceRequirements,omitempty"`
+}
+
+// Effective merges a task's overrides into its definition. The definition itself is not changed; the answer shares
+// with it what is not overridden, so neither is to be changed afterwards.
+func Effective(d *TaskDefinition, o TaskOverride) *TaskDefinition {
+	merged := *d
+	merged.CPU = cmp.Or(o.CPU, d.CPU)
+	merged.Memory = cmp.Or(o.Memory, d.Memory)
+	merged.Containers = slices.Clone(d.Containers)
+	for _, override := range o.Containers {
+		for i := range merged.Containers {
+			if merged.Containers[i].Name == override.Name {
+				override.into(&merged.Containers[i])
+			}
+		}
+	}
+	return &merged
+}
+
+// into merges the override into a container that shares its slices with the definition.
+func (o *ContainerOverride) into(c *ContainerDefinition) {
+	if len(o.Command) > 0 {
+		c.Command = o.Command
+	}
+	if len(o.ResourceRequirements) > 0 {
+		c.ResourceRequirements = o.ResourceRequirements
+	}
+	c.Environment = mergeByName(c.Environment, o.Environment)
+	c.CPU = *cmp.Or(o.CPU, &c.CPU)
+	c.Memory = *cmp.Or(o.Memory, &c.Memory)
+	c.MemoryReservation = *cmp.Or(o.MemoryReservation, &c.MemoryReservation)
+}
+
+// mergeByName replaces the values of names that are there and adds the others behind them.
+func mergeByName(base, changes []KeyValue) []KeyValue {
+	if len(changes) == 0 {
+		return base
+	}
+	merged := slices.Clone(base)
+	for _, change := range changes {
+		at := slices.IndexFunc(merged, func(known KeyValue) bool { return known.Name == change.Name })
+		if at < 0 {
+			merged = append(merged, change)
+		} else {
+			merged[at] = change
+		}
+	}
+	return merged
+}

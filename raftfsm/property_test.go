@@ -1,0 +1,224 @@
+package raftfsm
+
+import (
+	"bytes"
+	"fmt"
+	"reflect"
+	"slices"
+	"testing"
+	"time"
+
+	"pgregory.net/rapid"
+
+	"pinion/gpu"
+)
+
+// TestAnyHistoryKeepsTheRules draws histories of a few hosts, tasks and tokens, and checks after each command what must
+// hold whatever happened before.
+func TestAnyHistoryKeepsTheRules(t *testing.T) {
+	rapid.Check(t, func(r *rapid.T) {
+		world := &world{T: r, history: newHistory(t)}
+		for range rapid.IntRange(1, 60).Draw(r, "commands") {
+			world.step()
+		}
+		world.checkReplay()
+		world.checkRestore()
+	})
+}
+
+type world struct {
+	*rapid.T
+	*history
+	launched int
+}
+
+func (w *world) step() {
+	before, snapshot := w.View(), snapshotOf(w, w.State)
+	answer, err := w.try(w, w.command())
+	after := w.View()
+	if err != nil && !bytes.Equal(snapshot, snapshotOf(w, w.State)) {
+		w.Fatalf("refused with %v, but the state changed", err)
+	}
+	if results, ok := answer.([]LaunchResult); ok {
+		w.checkResults(results, after)
+	}
+	w.checkGPUs(after)
+	w.checkLives(before, after)
+}
+
+func (w *world) command() Command {
+	return rapid.OneOf(
+		rapid.Custom(w.launchTasks), rapid.Custom(w.launchTasks), rapid.Custom(w.reportTasks), rapid.Custom(w.reportTasks),
+		rapid.Custom(w.putHost), rapid.Custom(w.rare),
+	).Draw(w.T, "command")
+}
+
+func (w *world) launchTasks(r *rapid.T) Command {
+	var c LaunchTasks
+	for range rapid.IntRange(1, 3).Draw(r, "runs") {
+		run := Launch{Cluster: DefaultCluster, At: w.moment(r),
+			Token: pick(r, "", "", "a", "b"), TokenHash: pick(r, "x", "x", "y")}
+		for range rapid.IntRange(1, 3).Draw(r, "tasks") {
+			w.launched++
+			host := w.host(r)
+			gpus := rapid.SliceOfN(rapid.Custom(func(r *rapid.T) string {
+				return fmt.Sprintf("%s-gpu%d", host, rapid.IntRange(0, 3).Draw(r, "gpu"))
+			}), 0, 3).Draw(r, "gpus")
+			placed := task(fmt.Sprintf("t%03d", w.launched), host, gpus...)
+			placed.CPU = rapid.Int64Range(0, 3000).Draw(r, "cpu")
+			run.Tasks = append(run.Tasks, placed)
+		}
+		c.Runs = append(c.Runs, run)
+	}
+	return c
+}
+
+func (w *world) reportTasks(r *rapid.T) Command {
+	c := ReportTasks{HostID: w.host(r)}
+	for range rapid.IntRange(1, 3).Draw(r, "reports") {
+		status := pick(r, Pending, Running, Running, Stopping, Stopped, Stopped, Status("?"))
+		report := TaskReport{TaskID: w.task(r), Status: status,
+			Containers: []ContainerReport{{Name: "main", Status: pick(r, Pending, Running, Stopped)}}}
+		if status == Stopped {
+			report.Times.Stopped = w.moment(r)
+		}
+		c.Reports = append(c.Reports, report)
+	}
+	return c
+}
+
+// putHost describes a host anew: fewer or more devices, some of them sick.
+func (w *world) putHost(r *rapid.T) Command {
+	host := hostWith(w.host(r), rapid.IntRange(0, 4).Draw(r, "devices"))
+	for i := range host.GPUs.Devices {
+		host.GPUs.Devices[i].Health = pick(r, gpu.Healthy, gpu.Healthy, gpu.Unhealthy)
+	}
+	host.Cluster = pick(r, DefaultCluster, DefaultCluster, DefaultCluster, "lab", "none")
+	return PutHost{host}
+}
+
+func (w *world) rare(r *rapid.T) Command {
+	return pick[Command](r,
+		StopTask{ID: w.task(r), Code: StopUserInitiated, At: w.moment(r)},
+		StopTask{ID: w.task(r), Code: StopUserInitiated, At: w.moment(r)},
+		Reap{Before: w.moment(r), TokensBefore: w.moment(r)},
+		CreateCluster{Cluster{Name: "lab", CreatedAt: w.moment(r)}},
+		RegisterDefinition{definition("gpu", "1")},
+		DeregisterDefinition{Name: pick(r, "gpu:2", "gpu:3", "cpu:1"), At: w.moment(r)},
+		CreateKey{AccessKey{ID: pick(r, "k1", "k2"), Secret: pick(r, "s1", "s2")}},
+		CreatePool{Pool{ID: "other"}},
+	)
+}
+
+func (w *world) host(r *rapid.T) string { return pick(r, "h1", "h1", "h2", "h3") }
+
+func (w *world) task(r *rapid.T) string {
+	return fmt.Sprintf("t%03d", rapid.IntRange(1, w.launched+1).Draw(r, "task"))
+}
+
+func (w *world) moment(r *rapid.T) time.Time { return at(rapid.IntRange(0, 100).Draw(r, "minute")) }
+
+func pick[T any](r *rapid.T, from ...T) T { return rapid.SampledFrom(from).Draw(r, "one of") }
+
+// checkGPUs: no two live tasks hold one GPU, and what is offered is what is registered, healthy and not held.
+func (w *world) checkGPUs(v *View) {
+	owner := map[string]string{}
+	for _, live := range v.Tasks("") {
+		if live.LastStatus == Stopped {
+			continue
+		}
+		for _, uuid := range live.GPUs() {
+			if owner[uuid] != "" {
+				w.Fatalf("%s belongs to %s and %s", uuid, owner[uuid], live.ID)
+			}
+			owner[uuid] = live.ID
+		}
+	}
+	for _, host := range v.Hosts("") {
+		var offered []string
+		for _, device := range host.GPUs.Devices {
+			if device.Health == gpu.Healthy && owner[device.UUID] == "" {
+				offered = append(offered, device.UUID)
+			}
+		}
+		if free := v.Free(host.ID); !slices.Equal(free.GPUs, offered) || free.CPU < 0 {
+			w.Fatalf("host %s offers %v and %d CPU units, want %v", host.ID, free.GPUs, free.CPU, offered)
+		}
+	}
+}
+
+// checkLives: what was decided at placement never changes, statuses only grow, versions count the changes.
+func (w *world) checkLives(before, after *View) {
+	for _, was := range before.Tasks("") {
+		is := after.Task(was.ID)
+		switch {
+		case is == nil && was.LastStatus != Stopped:
+			w.Fatalf("%s was forgotten while it was %s", was.ID, was.LastStatus)
+		case is == nil || reflect.DeepEqual(is, was):
+			continue
+		case was.LastStatus == Stopped:
+			w.Fatalf("%s changed after it was STOPPED", was.ID)
+		case is.LastStatus.Rank() < was.LastStatus.Rank() || is.Containers[0].LastStatus.Rank() < was.Containers[0].LastStatus.Rank():
+			w.Fatalf("%s went from %s back to %s", was.ID, was.LastStatus, is.LastStatus)
+		case was.DesiredStatus == Stopped && is.DesiredStatus != Stopped:
+			w.Fatalf("%s is wanted again", was.ID)
+		case is.Version <= was.Version:
+			w.Fatalf("%s changed without a new version", was.ID)
+		case is.HostID != was.HostID || !slices.Equal(is.GPUs(), was.GPUs()) || is.CPU != was.CPU:
+			w.Fatalf("%s changed its place", was.ID)
+		}
+	}
+}
+
+// checkResults: a launch stands whole, or not at all.
+func (w *world) checkResults(results []LaunchResult, v *View) {
+	for _, result := range results {
+		for _, launched := range result.Result.Tasks {
+			if v.Task(launched.ID) == nil {
+				w.Fatalf("%s is said to stand and is not there", launched.ID)
+			}
+		}
+		for _, refused := range result.Refused {
+			if v.Task(refused.ID) != nil {
+				w.Fatalf("%s is said to be refused and is there", refused.ID)
+			}
+		}
+		if (result.Err != nil || len(result.Refused) > 0) && len(result.Result.Tasks) > 0 {
+			w.Fatalf("refused and launched at once: %+v", result)
+		}
+	}
+}
+
+// checkReplay: the same log gives the same state.
+func (w *world) checkReplay() {
+	other := NewState()
+	for i, entry := range w.log {
+		command, err := Decode(entry)
+		if err != nil {
+			w.Fatal(err)
+		}
+		_, _ = other.Apply(uint64(i+1), command) // refused here as it was there
+	}
+	if !bytes.Equal(snapshotOf(w, w.State), snapshotOf(w, other)) {
+		w.Fatal("the same log gave another state")
+	}
+}
+
+// checkRestore: a restored state is the same, and goes on the same way.
+func (w *world) checkRestore() {
+	restored := &history{State: NewState(), log: slices.Clone(w.log)}
+	if err := restored.Restore(newReader(snapshotOf(w, w.State))); err != nil {
+		w.Fatal(err)
+	}
+	for range 5 {
+		if !bytes.Equal(snapshotOf(w, w.State), snapshotOf(w, restored.State)) {
+			w.Fatal("the restored state is another")
+		}
+		next := w.command()
+		_, here := w.try(w, next)
+		_, there := restored.try(w, next)
+		if fmt.Sprint(here) != fmt.Sprint(there) {
+			w.Fatalf("%T: %v here, %v in the restored state", next, here, there)
+		}
+	}
+}

@@ -1,0 +1,67 @@
+package raftfsm
+
+import "fmt"
+
+// RunRequest asks for Count tasks of one definition in one cluster: ECS's RunTask, and StartTask when Hosts is set.
+// The caller has validated it; Overrides name only containers that exist.
+type RunRequest struct {
+	Cluster    string
+	Definition string   // family:revision, ACTIVE
+	Count      int      // tasks wanted; ignored when Hosts is set
+	Hosts      []string // StartTask: one task on each of these hosts, no choice
+	Group      string
+	StartedBy  string
+	LaunchType string
+	Overrides  TaskOverride
+	Tags       []Tag
+	Token      string // client token, empty when the client sent none
+	TokenHash  string // digest of the request's parameters, to tell a retry from a different request
+}
+
+// RunResult is the outcome, task by task: what was placed and why the rest was not.
+type RunResult struct {
+	Tasks    []*Task   `json:"tasks"`
+	Failures []Failure `json:"failures"`
+}
+
+// Failure is ECS's failure: the host that was considered (empty when none was), a reason that clients match
+// literally ("RESOURCE:GPU"), and a detail for people.
+type Failure struct {
+	HostID string `json:"hostId,omitempty"`
+	Reason string `json:"reason"`
+	Detail string `json:"detail,omitempty"`
+}
+
+// Reasons of failures, verbatim from ECS.
+const (
+	ReasonCPU       = "RESOURCE:CPU"
+	ReasonMemory    = "RESOURCE:MEMORY"
+	ReasonGPU       = "RESOURCE:GPU"
+	ReasonPorts     = "RESOURCE:PORTS"
+	ReasonAgent     = "AGENT"
+	ReasonAttribute = "ATTRIBUTE"
+	ReasonMissing   = "MISSING"
+	ReasonInactive  = "INACTIVE"
+	// ReasonConstraint stands for every placement constraint, full stop included.
+	ReasonConstraint = "MemberOf placement constraint unsatisfied."
+)
+
+// Errors that a run or a command can be refused with. They are wrapped with %w and the object's name; api has the
+// table that turns them into ECS's.
+var (
+	ErrNotFound      = fmt.Errorf("not found")
+	ErrNoHosts       = fmt.Errorf("no hosts in the cluster")
+	ErrInactive      = fmt.Errorf("inactive")
+	ErrTokenConflict = fmt.Errorf("client token was used with other parameters")
+	ErrInUse         = fmt.Errorf("in use")
+	// ErrUnavailable: nothing is wrong with the request, the pool cannot serve it now (no leader, disk full); try again.
+	ErrUnavailable = fmt.Errorf("unavailable, try again")
+)
+
+// TokenConflict is ErrTokenConflict with the tasks that the token started.
+type TokenConflict struct{ TaskIDs []string }
+
+func (e *TokenConflict) Error() string { return ErrTokenConflict.Error() }
+
+// Unwrap makes errors.Is(err, ErrTokenConflict) true.
+func (e *TokenConflict) Unwrap() error { return ErrTokenConflict }

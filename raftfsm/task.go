@@ -1,0 +1,172 @@
+package raftfsm
+
+import (
+	"fmt"
+	"slices"
+	"time"
+)
+
+// Status is ECS's task and container status. A task's last status only grows in the order of the constants.
+type Status string
+
+// Statuses in the order in which a task goes through them.
+const (
+	Provisioning Status = "PROVISIONING" // recorded, waits for a place
+	Pending      Status = "PENDING"      // placed: its host pulls and creates
+	Running      Status = "RUNNING"
+	Stopping     Status = "STOPPING" // asked to stop, containers still there
+	Stopped      Status = "STOPPED"  // every container gone, every GPU proven free
+)
+
+// Rank orders the statuses; a report of a lower rank than what is stored changes nothing. An unknown status is -1.
+func (s Status) Rank() int {
+	switch s {
+	case Provisioning:
+		return 0
+	case Pending:
+		return 1
+	case Running:
+		return 2
+	case Stopping:
+		return 3
+	case Stopped:
+		return 4
+	}
+	return -1
+}
+
+// StopCode is ECS's reason class for a stopped task.
+type StopCode string
+
+// Stop codes, verbatim from ECS.
+const (
+	StopFailedToStart   StopCode = "TaskFailedToStart"
+	StopEssentialExited StopCode = "EssentialContainerExited"
+	StopUserInitiated   StopCode = "UserInitiated"
+)
+
+// Task is one running instance of a task definition on one host. What it holds of its host (CPU, memory, ports, GPUs)
+// is written when it is placed and never changes; the free resources of a host are always derived from its tasks.
+type Task struct {
+	ID            string       `json:"id"` // 32 hex digits, bound to one host for ever
+	Cluster       string       `json:"cluster"`
+	Definition    string       `json:"definition"` // family:revision
+	HostID        string       `json:"hostId,omitempty"`
+	Group         string       `json:"group"`
+	StartedBy     string       `json:"startedBy,omitempty"`
+	LaunchType    string       `json:"launchType"` // EC2 or EXTERNAL, as asked
+	Overrides     TaskOverride `json:"overrides"`
+	CPU           int64        `json:"cpu"`       // units held on the host
+	MemoryMiB     int64        `json:"memoryMiB"` // memory held on the host
+	Ports         []int        `json:"ports,omitempty"`
+	Containers    []Container  `json:"containers"`
+	LastStatus    Status       `json:"lastStatus"`
+	DesiredStatus Status       `json:"desiredStatus"` // Running or Stopped, nothing else
+	StopCode      StopCode     `json:"stopCode,omitempty"`
+	StoppedReason string       `json:"stoppedReason,omitempty"`
+	Tags          []Tag        `json:"tags,omitempty"`
+	Version       int64        `json:"version"` // 1 at first, +1 with each change
+	CreatedAt     time.Time    `json:"createdAt"`
+	Times         TaskTimes    `json:"times"`
+}
+
+// TaskTimes are the moments of a task's life as ECS names them; zero while they have not happened.
+type TaskTimes struct {
+	PullStarted      time.Time `json:"pullStarted,omitzero"`
+	PullStopped      time.Time `json:"pullStopped,omitzero"`
+	Started          time.Time `json:"started,omitzero"`
+	Stopping         time.Time `json:"stopping,omitzero"`
+	ExecutionStopped time.Time `json:"executionStopped,omitzero"`
+	Stopped          time.Time `json:"stopped,omitzero"`
+}
+
+// Container is one container of a task. Name, ID and GPUs are fixed at placement; the rest is the host's report.
+type Container struct {
+	ID          string           `json:"id"` // UUID of ECS's container ARN
+	Name        string           `json:"name"`
+	Image       string           `json:"image"`
+	GPUs        []string         `json:"gpus,omitempty"` // UUIDs this container owns while the task is not STOPPED
+	LastStatus  Status           `json:"lastStatus"`
+	ExitCode    *int             `json:"exitCode,omitempty"`
+	Reason      string           `json:"reason,omitempty"`
+	RuntimeID   string           `json:"runtimeId,omitempty"`
+	ImageDigest string           `json:"imageDigest,omitempty"`
+	Bindings    []NetworkBinding `json:"bindings,omitempty"`
+}
+
+// NetworkBinding is a published port.
+type NetworkBinding struct {
+	BindIP        string `json:"bindIP"`
+	ContainerPort int    `json:"containerPort"`
+	HostPort      int    `json:"hostPort"`
+	Protocol      string `json:"protocol"`
+}
+
+// GPUs lists the UUIDs of all the task's containers.
+func (t *Task) GPUs() []string {
+	var all []string
+	for _, c := range t.Containers {
+		all = append(all, c.GPUs...)
+	}
+	return all
+}
+
+// StopTask sets the desired status to STOPPED. Stopping a stopped task changes nothing. A task that has no host yet
+// is STOPPED at once. ErrNotFound. Answer: *Task.
+type StopTask struct {
+	ID     string
+	Code   StopCode
+	Reason string
+	At     time.Time
+}
+
+func (c StopTask) apply(tx *tx) (any, error) {
+	known := tx.Task(c.ID)
+	if known == nil {
+		return nil, fmt.Errorf("task %q: %w", c.ID, ErrNotFound)
+	}
+	if known.DesiredStatus == Stopped {
+		return known, nil
+	}
+	task := *known
+	task.DesiredStatus, task.StopCode, task.StoppedReason = Stopped, c.Code, c.Reason
+	task.Times.Stopping = c.At
+	if task.HostID == "" {
+		task.Times.Stopped = c.At
+		task.end()
+	}
+	task.Version++
+	tx.put(tableTasks, &task)
+	return &task, nil
+}
+
+// end makes the task STOPPED: its containers are gone, and what it held is free from now on.
+func (t *Task) end() {
+	t.LastStatus, t.DesiredStatus = Stopped, Stopped
+	t.Containers = slices.Clone(t.Containers)
+	for i := range t.Containers {
+		t.Containers[i].LastStatus = Stopped
+	}
+}
+
+// Reap forgets tasks that stopped before Before, and client tokens that were used before TokensBefore. Answer: int,
+// the number of tasks forgotten.
+type Reap struct{ Before, TokensBefore time.Time }
+
+func (c Reap) apply(tx *tx) (any, error) {
+	forgotten := 0
+	for task := range each[Task](&tx.View, tableTasks, byStopped) {
+		if !task.Times.Stopped.Before(c.Before) {
+			break // in the order of the moments they stopped
+		}
+		tx.remove(tableTasks, task)
+		forgotten++
+	}
+	for used := range each[token](&tx.View, tableTokens, byAge) {
+		if !used.At.Before(c.TokensBefore) {
+			break
+		}
+		tx.remove(tableTokens, used)
+	}
+	return forgotten, nil
+}

@@ -1,0 +1,87 @@
+package raftfsm
+
+import (
+	"bytes"
+	"errors"
+	"slices"
+	"testing"
+)
+
+func TestStatusesAreRankedInTheOrderOfALife(t *testing.T) {
+	life := []Status{"", Provisioning, Pending, Running, Stopping, Stopped}
+	for i, status := range life {
+		if status.Rank() != i-1 {
+			t.Errorf("%q has rank %d", status, status.Rank())
+		}
+	}
+}
+
+func TestStopAsksTheHostAndSaysWhy(t *testing.T) {
+	h := newHistory(t)
+	h.running(t, task("t1", "h1", "h1-gpu0"))
+	stop := StopTask{ID: "t1", Code: StopUserInitiated, Reason: "enough", At: at(5)}
+	got := h.do(t, stop).(*Task)
+	if got.DesiredStatus != Stopped || got.LastStatus != Running || !got.Times.Stopping.Equal(at(5)) || got.Version != 3 {
+		t.Errorf("%+v", got)
+	}
+	if len(h.View().Free("h1").GPUs) != 3 {
+		t.Error("a task that is asked to stop gave up its GPU")
+	}
+	stop.Reason = "again"
+	if again := h.do(t, stop).(*Task); again != got {
+		t.Errorf("stopping twice changed it: %+v", again)
+	}
+	h.report(t, "h1", TaskReport{TaskID: "t1", Status: Stopped, StopCode: StopEssentialExited, StoppedReason: "exited",
+		Times: TaskTimes{Stopping: at(6), Stopped: at(7)}})
+	end := h.View().Task("t1")
+	if end.StopCode != StopUserInitiated || end.StoppedReason != "enough" || !end.Times.Stopping.Equal(at(5)) {
+		t.Errorf("whoever stopped it says why: %s, %q at %v", end.StopCode, end.StoppedReason, end.Times.Stopping)
+	}
+	if len(h.View().Free("h1").GPUs) != 4 {
+		t.Error("a STOPPED task holds its GPU")
+	}
+}
+
+func TestATaskWithoutAHostStopsAtOnce(t *testing.T) {
+	h := newHistory(t)
+	tx := &tx{View: View{h.db.Txn(true)}}
+	waiting := task("t1", "")
+	waiting.LastStatus = Provisioning
+	tx.put(tableTasks, waiting) // what a capacity provider will do
+	tx.txn.Commit()
+	got := h.do(t, StopTask{ID: "t1", Code: StopUserInitiated, At: at(5)}).(*Task)
+	if got.LastStatus != Stopped || got.Containers[0].LastStatus != Stopped || !got.Times.Stopped.Equal(at(5)) {
+		t.Errorf("%+v", got)
+	}
+	if waiting.Containers[0].LastStatus != Pending {
+		t.Error("the object in the state was changed in place")
+	}
+}
+
+func TestStopOfAnUnknownTask(t *testing.T) {
+	h := newHistory(t)
+	if _, err := h.try(t, StopTask{ID: "none"}); !errors.Is(err, ErrNotFound) {
+		t.Errorf("%v", err)
+	}
+}
+
+func TestReapForgetsWhatStoppedLongAgo(t *testing.T) {
+	h := newHistory(t)
+	for i, id := range []string{"t0", "t1", "t2", "t3"} {
+		h.running(t, task(id, "h1"))
+		if i < 3 {
+			h.report(t, "h1", TaskReport{TaskID: id, Status: Stopped, Times: TaskTimes{Stopped: at(10 * (3 - i))}})
+		}
+	}
+	if got := h.do(t, Reap{Before: at(21)}); got != 2 {
+		t.Errorf("forgot %v", got)
+	}
+	if left := ids(h.View().Tasks("")); !slices.Equal(left, []string{"t0", "t3"}) {
+		t.Errorf("left: %v", left)
+	}
+	before := h.snapshot(t)
+	h.do(t, Reap{Before: at(21)})
+	if !bytes.Equal(before, h.snapshot(t)) {
+		t.Error("reaping nothing changed the state")
+	}
+}

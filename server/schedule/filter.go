@@ -1,0 +1,81 @@
+package schedule
+
+import (
+	"fmt"
+	"strings"
+
+	"pinion/raftfsm"
+)
+
+// filter says why a host cannot run a task of the request: ECS's reason and a detail for people. "" when it can.
+type filter func(a *ask, h *Host) (reason, detail string)
+
+// The filters are asked in this order, and the first refusal is the one that is shown.
+var (
+	startFilters = []filter{active, connected, attributes, unprivileged, resources}
+	runFilters   = append(startFilters[:len(startFilters):len(startFilters)], constraints)
+)
+
+func active(_ *ask, h *Host) (reason, detail string) {
+	if h.Host.Status == raftfsm.HostActive {
+		return "", ""
+	}
+	return raftfsm.ReasonInactive, fmt.Sprintf("the host is %s", h.Host.Status)
+}
+
+func connected(_ *ask, h *Host) (reason, detail string) {
+	if h.Connected {
+		return "", ""
+	}
+	return raftfsm.ReasonAgent, "the host has not been heard of lately"
+}
+
+func attributes(a *ask, h *Host) (reason, detail string) {
+	for _, required := range a.attributes {
+		value, carried := h.Host.Attributes[required.Name]
+		if !carried {
+			return raftfsm.ReasonAttribute, "the host does not have the attribute " + required.Name
+		}
+		if required.Value != "" && required.Value != value {
+			return raftfsm.ReasonAttribute, fmt.Sprintf("attribute %s is %q, needs %q", required.Name, value, required.Value)
+		}
+	}
+	return "", ""
+}
+
+// unprivileged keeps privileged containers off hosts with GPUs, where one would see every device whoever owns it. A
+// host whose GPUs cannot be seen at the moment counts as one that has some.
+func unprivileged(a *ask, h *Host) (reason, detail string) {
+	gpus := &h.Host.GPUs
+	if a.privileged == "" || (len(gpus.Devices) == 0 && gpus.Problem == "") {
+		return "", ""
+	}
+	return raftfsm.ReasonAttribute, fmt.Sprintf("container %s is privileged and would see every GPU of this host: "+
+		"remove privileged, or run it on a host without GPUs", a.privileged)
+}
+
+func resources(a *ask, h *Host) (reason, detail string) {
+	reason, detail = raftfsm.Fits(h.Free, a.demand)
+	if problem := h.Host.GPUs.Problem; reason == raftfsm.ReasonGPU && problem != "" {
+		detail += " (" + problem + ")"
+	}
+	return reason, detail
+}
+
+// constraints refuses what cannot be evaluated yet instead of placing a task where its definition forbids it.
+func constraints(a *ask, _ *Host) (reason, detail string) {
+	if len(a.Definition.PlacementConstraints) == 0 {
+		return "", ""
+	}
+	return raftfsm.ReasonConstraint, "this version of Pinion does not evaluate placement constraints: " +
+		"remove placementConstraints from the task definition"
+}
+
+// platform turns the CPU that a definition names into the attribute that hosts carry for it.
+func platform(d *raftfsm.TaskDefinition) []raftfsm.Attribute {
+	if d.RuntimePlatform == nil || d.RuntimePlatform.CPUArchitecture == "" {
+		return nil
+	}
+	architecture := strings.ToLower(d.RuntimePlatform.CPUArchitecture)
+	return []raftfsm.Attribute{{Name: "ecs.cpu-architecture", Value: architecture}}
+}
