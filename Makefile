@@ -1,0 +1,50 @@
+# Everything is built from source with Go alone; what else a target needs it installs from Debian's packages and says so.
+
+version := $(shell git describe --tags --always --dirty 2>/dev/null || echo dev)
+
+# The same for every step, so that each finds in Go's cache what the others compiled. They are Go's own flags, and keep
+# the C compiler from listing every function of NVIDIA's header that is on its way out.
+export CGO_CFLAGS := -O2 -g -Wno-deprecated-declarations
+
+# What the tests use: a C compiler for the race detector and the tools, iptables and busybox for real containers, and
+# Amazon's own clients.
+packages := gcc libc6-dev pkg-config libseccomp-dev iptables busybox-static aws:awscli
+
+# Rooms that compute and touch no container: the race detector takes them seconds.
+pure := ./raftfsm/... ./server/schedule/... ./gpu ./gpu/sim ./gpu/nvml ./api/sigv4/... ./node/logs/...
+
+.PHONY: build bundle test check bench demo clean packages help
+
+build: bundle ## bin/pinion, one static file with everything inside
+	CGO_ENABLED=0 go build -trimpath -buildvcs=false -ldflags "-s -w -X main.version=$(version)" -o bin/pinion .
+
+bundle: # the container runtime and helpers that go inside; does nothing when they are up to date
+	@go run -buildvcs=false ./packaging/bundle/build
+
+test: build packages ## every test, the end-to-end ones included; needs root
+	go test -timeout 9m ./...
+
+check: packages ## the guards of the house: format, vet, staticcheck, modules, races, imports
+	@unformatted=$$(gofmt -l $$(go list -f '{{.Dir}}' ./...)); if [ -n "$$unformatted" ]; then echo "run gofmt -w on: $$unformatted"; exit 1; fi
+	go vet ./...
+	CGO_ENABLED=0 go vet ./...
+	go tool staticcheck ./...
+	go mod verify
+	go test ./packaging/guard
+	go test -race $(pure)
+
+bench: build ## the figures, each beside its reference; needs root
+	go run -buildvcs=false ./packaging/bench
+
+demo: build ## a host, a task on two GPUs, its log; cleans up after itself; needs root
+	@packaging/demo.sh
+
+packages:
+	@packaging/apt.sh $(packages)
+	@python3 -c 'import boto3' 2>/dev/null || packaging/apt.sh python3-boto3
+
+clean: ## remove what was built
+	rm -rf bin .build packaging/bundle/tools.tar.zst packaging/bundle/tools.sum
+
+help: ## this list
+	@sed -n 's/^\([a-z]*\):.*## \(.*\)/\1\t\2/p' $(MAKEFILE_LIST) | expand -t 10

@@ -1,0 +1,81 @@
+//go:build cgo
+
+package main
+
+import (
+	"encoding/json"
+	"fmt"
+	"os"
+
+	"github.com/NVIDIA/nvidia-container-toolkit/pkg/nvcdi"
+	"github.com/sirupsen/logrus"
+
+	"pinion/gpu/nvml/wire"
+)
+
+// memoryLimitsHook is not used: it takes what it sets on the host from the container's environment, where an image may
+// have put it.
+const memoryLimitsHook = "apply-cuda-memory-limits"
+
+// cdi writes the specification by which containers get the devices: their nodes, the driver's libraries and tools, and
+// the hooks that make those libraries found.
+func (d *driver) cdi() (*wire.Spec, error) {
+	inventory := d.inventory()
+	var names []string
+	for _, device := range inventory.Devices {
+		if len(device.MIG) == 0 {
+			names = append(names, device.UUID)
+		}
+		for _, slice := range device.MIG {
+			names = append(names, slice.UUID)
+		}
+	}
+	if len(names) == 0 {
+		return nil, fmt.Errorf("there is no GPU to describe: %s", inventory.Problem)
+	}
+	byUUID, err := nvcdi.NewDeviceNamer(nvcdi.DeviceNameStrategyUUID)
+	if err != nil {
+		return nil, err
+	}
+	generator, err := nvcdi.New(
+		nvcdi.WithLogger(logger()),
+		nvcdi.WithNvmlLib(d.lib),
+		nvcdi.WithDriverRoot(d.root),
+		nvcdi.WithMode(nvcdi.ModeAuto),
+		nvcdi.WithDeviceNamers(byUUID),
+		nvcdi.WithNVIDIACDIHookPath(d.self),
+		nvcdi.WithLdconfigPath(ldconfig()),
+		nvcdi.WithDisabledHooks(memoryLimitsHook),
+		nvcdi.WithFeatureFlags(nvcdi.FeatureDisableIPCDiscoverer),
+	)
+	if err != nil {
+		return nil, fmt.Errorf("preparing the CDI specification: %w", err)
+	}
+	described, err := generator.GetSpec(names...)
+	if err != nil {
+		return nil, fmt.Errorf("making the CDI specification: %w", err)
+	}
+	spec := described.Raw()
+	if err := harden(spec, d.self); err != nil {
+		return nil, err
+	}
+	text, err := json.Marshal(spec)
+	return &wire.Spec{Kind: spec.Kind, JSON: text}, err
+}
+
+// ldconfig is the host's program that a hook runs on the container's libraries. On Ubuntu the plain name is a script,
+// which would not find its own parts inside the container.
+func ldconfig() string {
+	const real = "/sbin/ldconfig.real"
+	if _, err := os.Stat(real); err == nil {
+		return real
+	}
+	return "/sbin/ldconfig"
+}
+
+// logger speaks to standard error, which the agent keeps.
+func logger() *logrus.Logger {
+	log := logrus.New()
+	log.SetFormatter(&logrus.TextFormatter{DisableColors: true, DisableTimestamp: true})
+	return log
+}

@@ -1,0 +1,121 @@
+//go:build cgo
+
+package main
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+
+	"github.com/NVIDIA/go-nvml/pkg/nvml"
+
+	"pinion/gpu"
+)
+
+// device reads one device, without its links. It fails only when the device cannot say who it is.
+func (d *driver) device(index int, handle nvml.Device) (gpu.Device, error) {
+	uuid, ret := handle.GetUUID()
+	if ret != nvml.SUCCESS {
+		return gpu.Device{}, fmt.Errorf("GPU %d cannot be read: %w", index, ret)
+	}
+	var failed trouble
+	device := gpu.Device{UUID: uuid, Index: index, Minor: -1, Health: gpu.Healthy}
+	device.Model, _ = read(&failed, "name", handle.GetName)
+	if minor, ok := read(&failed, "minor number", handle.GetMinorNumber); ok {
+		device.Minor = minor
+	}
+	if pci, ok := read(&failed, "PCI address", handle.GetPciInfo); ok {
+		device.PCI = busID(pci)
+	}
+	if memory, ok := read(&failed, "memory", handle.GetMemoryInfo); ok {
+		device.MemoryMiB = int64(memory.Total >> 20)
+	}
+	device.NUMANode = d.numaNode(device.PCI)
+	device.MIG = d.slices(&failed, handle)
+	d.judge(&failed, handle)
+	if failed != "" {
+		device.Health, device.Problem = gpu.Unhealthy, string(failed)
+	}
+	return device, nil
+}
+
+// trouble is the first thing that is wrong with a device; empty when all is well.
+type trouble string
+
+func (t *trouble) note(format string, args ...any) {
+	if *t == "" {
+		*t = trouble(fmt.Sprintf(format, args...))
+	}
+}
+
+// read asks the driver for one thing. ok is false when there is no such thing, or when asking failed, which is noted.
+func read[T any](failed *trouble, what string, ask func() (T, nvml.Return)) (value T, ok bool) {
+	value, ret := ask()
+	if ret != nvml.SUCCESS && !notSupported(ret) {
+		failed.note("its %s cannot be read: %v", what, ret)
+	}
+	return value, ret == nvml.SUCCESS
+}
+
+// busID is the address as the driver writes it, "00000000:1B:00.0".
+func busID(pci nvml.PciInfo) string {
+	var id strings.Builder
+	for _, c := range pci.BusId {
+		if c == 0 {
+			break
+		}
+		id.WriteByte(byte(c))
+	}
+	return strings.ToUpper(id.String())
+}
+
+// numaNode is the node of the CPUs that the device is attached to, -1 when the machine has no such thing. The driver's
+// own GetNumaNodeId is about the device's memory instead.
+func (d *driver) numaNode(pci string) int {
+	// The kernel writes the domain with four digits, the driver with eight.
+	domain, rest, _ := strings.Cut(strings.ToLower(pci), ":")
+	if len(domain) > 4 {
+		domain = domain[len(domain)-4:]
+	}
+	text, err := os.ReadFile(filepath.Join(d.root, "sys/bus/pci/devices", domain+":"+rest, "numa_node"))
+	if err != nil {
+		return -1
+	}
+	node, err := strconv.Atoi(strings.TrimSpace(string(text)))
+	if err != nil {
+		return -1
+	}
+	return node
+}
+
+// slices reads the MIG slices of a partitioned device.
+func (d *driver) slices(failed *trouble, handle nvml.Device) []gpu.MIG {
+	if !d.has("nvmlDeviceGetMigMode") {
+		return nil
+	}
+	mode, _, ret := handle.GetMigMode()
+	if ret != nvml.SUCCESS || mode != nvml.DEVICE_MIG_ENABLE {
+		return nil
+	}
+	count, _ := read(failed, "number of MIG slices", handle.GetMaxMigDeviceCount)
+	var slices []gpu.MIG
+	for i := range count {
+		child, ret := handle.GetMigDeviceHandleByIndex(i)
+		if ret != nvml.SUCCESS {
+			continue // places for slices that nobody has made
+		}
+		slice := gpu.MIG{}
+		slice.UUID, _ = read(failed, "MIG slice", child.GetUUID)
+		if name, ok := read(failed, "MIG slice's name", child.GetName); ok {
+			// "NVIDIA A100-SXM4-40GB MIG 1g.5gb"
+			_, slice.Profile, _ = strings.Cut(name, " MIG ")
+		}
+		if memory, ok := read(failed, "MIG slice's memory", child.GetMemoryInfo); ok {
+			slice.MemoryMiB = int64(memory.Total >> 20)
+		}
+		slices = append(slices, slice)
+	}
+	return slices
+}

@@ -1,0 +1,79 @@
+//go:build cgo
+
+package main
+
+import (
+	"fmt"
+	"os"
+	"time"
+
+	"github.com/NVIDIA/go-nvml/pkg/nvml"
+
+	"pinion/gpu/nvml/wire"
+)
+
+// pause is how long the watcher waits before it asks again after an error.
+const pause = 5 * time.Second
+
+// watch reports what the driver says of its own accord, for as long as this process lives. Devices too old for events
+// are left out: their health is known from the inventory alone.
+func (d *driver) watch() {
+	set, ret := d.lib.EventSetCreate()
+	if ret != nvml.SUCCESS {
+		fmt.Fprintf(os.Stderr, "no events from the driver: %v\n", ret)
+		return
+	}
+	count, _ := d.lib.DeviceGetCount()
+	for index := range count {
+		if err := d.register(set, index); err != nil {
+			fmt.Fprintf(os.Stderr, "no events from GPU %d: %v\n", index, err)
+		}
+	}
+	go d.follow(set)
+}
+
+func (d *driver) register(set nvml.EventSet, index int) error {
+	handle, ret := d.lib.DeviceGetHandleByIndex(index)
+	if ret != nvml.SUCCESS {
+		return ret
+	}
+	supported, ret := handle.GetSupportedEventTypes()
+	if ret != nvml.SUCCESS {
+		return ret
+	}
+	wanted := supported & (nvml.EventTypeXidCriticalError | nvml.EventTypeDoubleBitEccError)
+	if ret := handle.RegisterEvents(wanted, set); ret != nvml.SUCCESS {
+		return ret
+	}
+	return nil
+}
+
+// follow passes events on. An error of the driver is itself an event, said once until it changes: the inventory then
+// tells which device is in trouble.
+func (d *driver) follow(set nvml.EventSet) {
+	last := nvml.SUCCESS
+	for {
+		data, ret := set.Wait(uint32(pause.Milliseconds()))
+		switch {
+		case ret == nvml.SUCCESS:
+			d.event(eventOf(data))
+		case ret != nvml.ERROR_TIMEOUT:
+			if ret != last {
+				d.event(wire.Event{Text: fmt.Sprintf("the driver's events cannot be read: %v", ret)})
+			}
+			time.Sleep(pause)
+		}
+		last = ret
+	}
+}
+
+func eventOf(data nvml.EventData) wire.Event {
+	event := wire.Event{Text: "a double-bit error in the GPU's memory"}
+	if data.EventType == nvml.EventTypeXidCriticalError {
+		event = wire.Event{Xid: data.EventData}
+	}
+	if uuid, ret := data.Device.GetUUID(); ret == nvml.SUCCESS {
+		event.UUID = uuid
+	}
+	return event
+}

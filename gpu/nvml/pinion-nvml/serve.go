@@ -1,0 +1,62 @@
+//go:build cgo
+
+package main
+
+import (
+	"bufio"
+	"encoding/json"
+	"fmt"
+	"io"
+	"sync"
+
+	"pinion/gpu/nvml/wire"
+)
+
+// serve answers requests until there are no more.
+func serve(requests io.Reader, messages io.Writer, d *driver) error {
+	speak := &speaker{to: json.NewEncoder(messages)}
+	d.event = func(e wire.Event) { speak.say(wire.Message{Event: &e}) }
+	lines := bufio.NewScanner(requests)
+	for lines.Scan() {
+		var request wire.Request
+		if err := json.Unmarshal(lines.Bytes(), &request); err != nil {
+			return fmt.Errorf("request %q: %w", lines.Text(), err)
+		}
+		if err := speak.say(d.answer(request)); err != nil {
+			return err
+		}
+	}
+	return lines.Err()
+}
+
+func (d *driver) answer(request wire.Request) wire.Message {
+	answer := wire.Message{ID: request.ID}
+	var err error
+	switch request.Kind {
+	case wire.Inventory:
+		inventory := d.inventory()
+		answer.Inventory = &inventory
+	case wire.CDI:
+		answer.CDI, err = d.cdi()
+	case wire.Processes:
+		answer.Processes, err = d.processes(request.UUID)
+	default:
+		err = fmt.Errorf("unknown request %q", request.Kind)
+	}
+	if err != nil {
+		answer.Error = err.Error()
+	}
+	return answer
+}
+
+// speaker keeps answers and events from mixing within a line.
+type speaker struct {
+	mu sync.Mutex
+	to *json.Encoder
+}
+
+func (s *speaker) say(m wire.Message) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.to.Encode(m)
+}

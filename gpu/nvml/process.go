@@ -1,0 +1,38 @@
+package nvml
+
+import (
+	"errors"
+	"io"
+	"os/exec"
+	"syscall"
+)
+
+// process is a running helper.
+type process struct {
+	requests io.WriteCloser // closing it asks the helper to end
+	messages io.Reader
+	stderr   io.Reader
+	kill     func()
+	wait     func() error // after messages and stderr have ended; says how the helper did
+}
+
+// startFunc starts a helper.
+type startFunc func() (*process, error)
+
+// runner starts the helper program. It gets a process group of its own, so that a Ctrl-C for pinion lets it finish.
+func runner(path string, args ...string) startFunc {
+	return func() (*process, error) {
+		cmd := exec.Command(path, args...)
+		cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
+		requests, err1 := cmd.StdinPipe()
+		messages, err2 := cmd.StdoutPipe()
+		stderr, err3 := cmd.StderrPipe()
+		if err := errors.Join(err1, err2, err3); err != nil {
+			return nil, err
+		}
+		if err := cmd.Start(); err != nil {
+			return nil, err
+		}
+		return &process{requests, messages, stderr, func() { cmd.Process.Kill() }, cmd.Wait}, nil
+	}
+}

@@ -1,0 +1,49 @@
+// Package wire is what the agent and the pinion-nvml helper say to each other: one JSON object a line, requests on the
+// helper's standard input, messages on its standard output. The helper answers requests one after another, in order,
+// and says on its own account when the driver reports an event. It ends when its standard input does.
+package wire
+
+import (
+	"encoding/json"
+
+	"pinion/gpu"
+)
+
+// Kind says what a request asks for.
+type Kind string
+
+const (
+	Inventory Kind = "inventory" // the devices as they are now; never answered with an error, see gpu.Inventory.Problem
+	CDI       Kind = "cdi"       // the Container Device Interface specification of the devices
+	Processes Kind = "processes" // the processes that compute on one device
+)
+
+// Request is a line to the helper.
+type Request struct {
+	ID   uint64 `json:"id"` // chosen by the asker, at least 1
+	Kind Kind   `json:"kind"`
+	UUID string `json:"uuid,omitempty"` // of the device, for Processes
+}
+
+// Message is a line from the helper: the answer to the request with the same ID, or an event with ID 0.
+type Message struct {
+	ID        uint64         `json:"id,omitempty"`
+	Error     string         `json:"error,omitempty"` // why the request could not be answered
+	Inventory *gpu.Inventory `json:"inventory,omitempty"`
+	CDI       *Spec          `json:"cdi,omitempty"`
+	Processes []int          `json:"processes,omitempty"`
+	Event     *Event         `json:"event,omitempty"`
+}
+
+// Spec is a Container Device Interface specification; its device names are UUIDs.
+type Spec struct {
+	Kind string          `json:"kind"` // "nvidia.com/gpu"
+	JSON json.RawMessage `json:"json"`
+}
+
+// Event is something that the driver reported by itself.
+type Event struct {
+	UUID string `json:"uuid,omitempty"` // of the device; empty when the driver cannot say which
+	Xid  uint64 `json:"xid,omitempty"`  // NVIDIA's number of the error; 0 when the event is not one
+	Text string `json:"text,omitempty"` // what happened, when it has no number
+}

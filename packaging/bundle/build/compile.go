@@ -1,0 +1,55 @@
+package main
+
+import (
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"time"
+)
+
+// cFlags keeps the C compiler from listing every function of NVIDIA's header that is on its way out. The Makefile has
+// the same, so that tests find what was compiled here.
+const cFlags = "CGO_CFLAGS=-O2 -g -Wno-deprecated-declarations"
+
+// compile builds one tool into the directory of the tools.
+func compile(t tool) error {
+	start := time.Now()
+	version, err := versionOf(t)
+	if err != nil {
+		return err
+	}
+	cmd := exec.Command("go", "build", "-trimpath", "-tags", t.tags, "-ldflags", t.linkFlags(version), "-o", filepath.Join(toolsDir, t.name), t.pkg)
+	cmd.Env = append(os.Environ(), "CGO_ENABLED=0")
+	if t.cgo {
+		cmd.Env = append(os.Environ(), "CGO_ENABLED=1", cFlags)
+	}
+	cmd.Stdout, cmd.Stderr = os.Stdout, os.Stderr
+	if err := cmd.Run(); err != nil {
+		return fmt.Errorf("building %s from %s: %w", t.name, t.pkg, err)
+	}
+	say(strings.TrimSpace("built "+t.name+" "+version), time.Since(start))
+	return nil
+}
+
+// versionOf is the version of a tool's module as go.mod pins it, without the v; empty for tools that name no module.
+func versionOf(t tool) (string, error) {
+	if t.module == "" {
+		return "", nil
+	}
+	version, err := output("go", "list", "-m", "-f", "{{.Version}}", t.module)
+	return strings.TrimPrefix(strings.TrimSpace(version), "v"), err
+}
+
+// output runs a command and returns what it printed; its error carries what it complained of.
+func output(name string, args ...string) (string, error) {
+	var complaints strings.Builder
+	cmd := exec.Command(name, args...)
+	cmd.Stderr = &complaints
+	out, err := cmd.Output()
+	if err != nil {
+		return "", fmt.Errorf("%s %s: %w: %s", name, args[0], err, strings.TrimSpace(complaints.String()))
+	}
+	return string(out), nil
+}

@@ -1,0 +1,60 @@
+// Build makes the tools that travel inside the pinion binary: it compiles each from source at the version that go.mod
+// names, leaves them under .build/tools, and packs them where package bundle embeds them. Run it from the root of the
+// repository; `make build` does. When nothing has changed it does nothing.
+package main
+
+import (
+	"fmt"
+	"os"
+	"time"
+)
+
+const (
+	toolsDir    = ".build/tools"
+	stampFile   = ".build/tools.stamp"
+	archiveFile = "packaging/bundle/tools.tar.zst"
+	sumsFile    = "packaging/bundle/tools.sum"
+)
+
+func main() {
+	if err := run(); err != nil {
+		fmt.Fprintln(os.Stderr, "bundle:", err)
+		os.Exit(1)
+	}
+}
+
+func run() error {
+	if err := insideRepository(); err != nil {
+		return err
+	}
+	stamp, err := stampOf(allTools)
+	if err != nil {
+		return err
+	}
+	if upToDate(stamp, allTools) {
+		return nil
+	}
+	if err := needCompiler(); err != nil {
+		return err
+	}
+	// What an interrupted build leaves behind belongs to no stamp.
+	if err := os.RemoveAll(stampFile); err != nil {
+		return err
+	}
+	start := time.Now()
+	for _, tool := range allTools {
+		if err := compile(tool); err != nil {
+			return err
+		}
+	}
+	if err := pack(allTools); err != nil {
+		return err
+	}
+	say("tools are ready", time.Since(start))
+	return os.WriteFile(stampFile, []byte(stamp), 0o644)
+}
+
+// say tells what was done and how long it took.
+func say(what string, took time.Duration) {
+	fmt.Printf("bundle: %-70s %6.1f s\n", what, took.Seconds())
+}

@@ -1,0 +1,45 @@
+package main
+
+import (
+	"fmt"
+	"os"
+	"strings"
+	"time"
+
+	"pinion/packaging/bundle/archive"
+)
+
+// pack writes the archive and its digests where package bundle embeds them. The digests come last, so that an
+// interrupted run leaves no pair that does not belong together and looks finished.
+func pack(tools []tool) error {
+	start := time.Now()
+	if err := os.RemoveAll(sumsFile); err != nil {
+		return err
+	}
+	var names []string
+	for _, t := range tools {
+		names = append(names, t.name)
+	}
+	file, err := os.Create(archiveFile)
+	if err != nil {
+		return err
+	}
+	defer file.Close()
+	sums, err := archive.Pack(file, toolsDir, names)
+	if err != nil {
+		return err
+	}
+	info, err := file.Stat()
+	if err != nil {
+		return err
+	}
+	if err := file.Close(); err != nil {
+		return err
+	}
+	var text strings.Builder
+	for _, sum := range sums {
+		fmt.Fprintln(&text, sum)
+	}
+	say(fmt.Sprintf("packed %d tools into %.1f MB", len(tools), float64(info.Size())/1e6), time.Since(start))
+	return os.WriteFile(sumsFile, []byte(text.String()), 0o644)
+}

@@ -1,0 +1,96 @@
+package main
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"runtime"
+	"slices"
+	"strings"
+)
+
+// stampOf is the digest of everything that the tools are made from: the module versions, the Go toolchain, the table of
+// flags, and the source of our own tools and of this builder.
+func stampOf(tools []tool) (string, error) {
+	hash := sha256.New()
+	fmt.Fprintln(hash, runtime.Version(), runtime.GOARCH, os.Getenv("CC"), os.Getenv("GOFLAGS"))
+	fmt.Fprintf(hash, "%+v\n", tools)
+	for _, file := range []string{"go.mod", "go.sum"} {
+		if err := addFile(hash, file); err != nil {
+			return "", err
+		}
+	}
+	dirs, err := sourceDirs(tools)
+	if err != nil {
+		return "", err
+	}
+	for _, dir := range dirs {
+		if err := addSources(hash, dir); err != nil {
+			return "", err
+		}
+	}
+	return hex.EncodeToString(hash.Sum(nil)), nil
+}
+
+// sourceDirs are the directories of this repository that our own tools and this builder are compiled from.
+func sourceDirs(tools []tool) ([]string, error) {
+	args := []string{"list", "-deps", "-f", "{{with .Module}}{{if .Main}}{{$.Dir}}{{end}}{{end}}", "./packaging/bundle/build"}
+	for _, t := range tools {
+		if t.own() {
+			args = append(args, t.pkg)
+		}
+	}
+	out, err := output("go", args...)
+	if err != nil {
+		return nil, err
+	}
+	return slices.Compact(slices.Sorted(slices.Values(strings.Fields(out)))), nil
+}
+
+// addSources adds every source file of one package except its tests.
+func addSources(hash io.Writer, dir string) error {
+	files, err := os.ReadDir(dir)
+	if err != nil {
+		return err
+	}
+	for _, file := range files {
+		name := file.Name()
+		if file.IsDir() || strings.HasSuffix(name, "_test.go") || !slices.Contains([]string{".go", ".c", ".h", ".s"}, filepath.Ext(name)) {
+			continue
+		}
+		if err := addFile(hash, filepath.Join(dir, name)); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// addFile adds a file's name and content.
+func addFile(hash io.Writer, path string) error {
+	content, err := os.ReadFile(path)
+	if err != nil {
+		return err
+	}
+	fmt.Fprintln(hash, filepath.Base(path), len(content))
+	_, err = hash.Write(content)
+	return err
+}
+
+// upToDate says that the last build was made from the same things and that its results are still there.
+func upToDate(stamp string, tools []tool) bool {
+	last, err := os.ReadFile(stampFile)
+	if err != nil || string(last) != stamp {
+		return false
+	}
+	results := []string{archiveFile, sumsFile}
+	for _, t := range tools {
+		results = append(results, filepath.Join(toolsDir, t.name))
+	}
+	return !slices.ContainsFunc(results, func(path string) bool {
+		_, err := os.Stat(path)
+		return err != nil
+	})
+}

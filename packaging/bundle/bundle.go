@@ -1,0 +1,108 @@
+// Package bundle carries the container runtime inside the pinion binary: containerd, its shim, runc, the network
+// plugins and Pinion's own helpers. `make` builds and packs them (see build); Unpack puts them on the host's disk.
+package bundle
+
+import (
+	"crypto/sha256"
+	"embed"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"time"
+
+	"pinion/packaging/bundle/archive"
+)
+
+// embedded holds tools.txt always, and tools.tar.zst and tools.sum when `make` has built them.
+//
+//go:embed tools*
+var embedded embed.FS
+
+// ErrNotBuilt says that this binary was compiled without the tools.
+var ErrNotBuilt = errors.New("this pinion was built without its container runtime: build it with `make build`")
+
+// Tools are the absolute paths of the unpacked programs.
+type Tools struct {
+	Containerd string
+	Shim       string // containerd-shim-runc-v2
+	Runc       string
+	CNI        string // directory with the network plugins bridge, host-local, loopback and portmap
+	Logger     string // writes the output of one container to its log file
+	NVML       string // talks to the NVIDIA driver
+}
+
+// Unpack makes sure that the tools of this binary are complete and undamaged in dir/<digest> and returns where they
+// are. Every file is checked on every call; one that lacks or differs is written anew beside the old one and put in its
+// place at once, so processes that run from the old file are not disturbed, and an interrupted call is completed by the
+// next. Calls from several processes wait for one another. Other versions in dir stay while a process runs from them,
+// and the latest of them stays in any case.
+//
+// It fails with ErrNotBuilt when the binary carries no tools.
+func Unpack(dir string) (Tools, error) {
+	return unpack(embedded, dir)
+}
+
+func unpack(source fs.FS, dir string) (Tools, error) {
+	text, err := fs.ReadFile(source, "tools.sum")
+	if errors.Is(err, fs.ErrNotExist) {
+		return Tools{}, ErrNotBuilt
+	}
+	if err != nil {
+		return Tools{}, err
+	}
+	sums, err := archive.ParseSums(string(text))
+	if err != nil {
+		return Tools{}, fmt.Errorf("the list of tools in this binary: %w", err)
+	}
+	dir, err = filepath.Abs(dir)
+	if err != nil {
+		return Tools{}, err
+	}
+	digest := sha256.Sum256(text)
+	home := filepath.Join(dir, hex.EncodeToString(digest[:8]))
+	if err := os.MkdirAll(home, 0o755); err != nil {
+		return Tools{}, fmt.Errorf("making a place for the tools: %w", err)
+	}
+	unlock, err := lock(filepath.Join(dir, "lock"))
+	if err != nil {
+		return Tools{}, err
+	}
+	defer unlock()
+	if err := complete(source, home, sums); err != nil {
+		return Tools{}, fmt.Errorf("unpacking the tools into %s: %w", home, err)
+	}
+	return toolsIn(home), prune(dir, home)
+}
+
+// complete brings every tool in home into the state that its sum says.
+func complete(source fs.FS, home string, sums []archive.Sum) error {
+	// The time of a directory says when its version was last used; prune goes by it.
+	if err := os.Chtimes(home, time.Now(), time.Now()); err != nil {
+		return err
+	}
+	wanted := map[string]string{}
+	for _, sum := range sums {
+		if !intact(home, sum) {
+			wanted[sum.Name] = sum.Digest
+		}
+	}
+	if len(wanted) == 0 {
+		return nil
+	}
+	defer letGo()
+	return extract(source, home, wanted)
+}
+
+func toolsIn(home string) Tools {
+	return Tools{
+		Containerd: filepath.Join(home, "containerd"),
+		Shim:       filepath.Join(home, "containerd-shim-runc-v2"),
+		Runc:       filepath.Join(home, "runc"),
+		CNI:        filepath.Join(home, "cni"),
+		Logger:     filepath.Join(home, "pinion-logger"),
+		NVML:       filepath.Join(home, "pinion-nvml"),
+	}
+}

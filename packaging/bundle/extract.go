@@ -1,0 +1,95 @@
+package bundle
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+
+	"pinion/packaging/bundle/archive"
+)
+
+// intact says that a tool is there, may be executed, and holds what its sum says. Reading all of them takes a tenth of
+// a second and warms what is started next.
+func intact(home string, sum archive.Sum) bool {
+	file, err := os.Open(filepath.Join(home, sum.Name))
+	if err != nil {
+		return false
+	}
+	defer file.Close()
+	info, err := file.Stat()
+	if err != nil || info.Mode() != 0o755 {
+		return false
+	}
+	hash := sha256.New()
+	_, err = io.Copy(hash, file)
+	return err == nil && hex.EncodeToString(hash.Sum(nil)) == sum.Digest
+}
+
+// extract writes the wanted tools (name to digest) from the archive into home.
+func extract(source fs.FS, home string, wanted map[string]string) error {
+	packed, err := source.Open("tools.tar.zst")
+	if err != nil {
+		return err
+	}
+	defer packed.Close()
+	missing := len(wanted)
+	err = archive.Read(packed, func(name string, content io.Reader) error {
+		digest, ok := wanted[name]
+		if !ok {
+			return nil
+		}
+		missing--
+		return place(filepath.Join(home, name), digest, content)
+	})
+	if err == nil && missing > 0 {
+		err = fmt.Errorf("the archive in this binary lacks %d of %v", missing, wanted)
+	}
+	return err
+}
+
+// place writes one tool beside its final path, checks it, and moves it there once it is safely on disk.
+func place(path, digest string, content io.Reader) error {
+	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+		return err
+	}
+	file, err := os.OpenFile(path+".new", os.O_WRONLY|os.O_CREATE|os.O_TRUNC, 0o755)
+	if err != nil {
+		return err
+	}
+	defer file.Close()
+	hash := sha256.New()
+	if _, err := io.Copy(io.MultiWriter(file, hash), content); err != nil {
+		return err
+	}
+	if got := hex.EncodeToString(hash.Sum(nil)); got != digest {
+		return fmt.Errorf("%s in this binary is damaged: its digest is %s, not %s; install pinion again", filepath.Base(path), got, digest)
+	}
+	// The mode of a new file is cut by the umask.
+	if err := file.Chmod(0o755); err != nil {
+		return err
+	}
+	if err := file.Sync(); err != nil {
+		return err
+	}
+	if err := file.Close(); err != nil {
+		return err
+	}
+	if err := os.Rename(path+".new", path); err != nil {
+		return err
+	}
+	return syncDir(filepath.Dir(path))
+}
+
+// syncDir makes a rename in the directory last through a power cut.
+func syncDir(dir string) error {
+	d, err := os.Open(dir)
+	if err != nil {
+		return err
+	}
+	defer d.Close()
+	return d.Sync()
+}

@@ -1,0 +1,37 @@
+package bundle
+
+import (
+	"bufio"
+	"fmt"
+	"os"
+	"runtime/debug"
+	"strings"
+
+	"golang.org/x/sys/unix"
+)
+
+// letGo gives back the memory that unpacking took: the decompressor's buffers, and the pages of this binary in which
+// the archive lies. Those would be counted as ours for as long as nobody else wants memory. The kernel reads a page
+// again should it be needed, so this is safe at any time.
+func letGo() {
+	debug.FreeOSMemory()
+	self, err := os.Readlink("/proc/self/exe")
+	if err != nil {
+		return
+	}
+	maps, err := os.Open("/proc/self/maps")
+	if err != nil {
+		return
+	}
+	defer maps.Close()
+	for lines := bufio.NewScanner(maps); lines.Scan(); {
+		fields := strings.Fields(lines.Text())
+		var from, to uintptr
+		if len(fields) != 6 || fields[5] != self || fields[1] != "r--p" {
+			continue
+		}
+		if _, err := fmt.Sscanf(fields[0], "%x-%x", &from, &to); err == nil {
+			unix.Syscall(unix.SYS_MADVISE, from, to-from, unix.MADV_DONTNEED)
+		}
+	}
+}
