@@ -1,0 +1,142 @@
+package server
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"testing"
+
+	"pinion/raftfsm"
+)
+
+func TestAssignmentsAnswerWhenTheyDiffer(t *testing.T) {
+	s := start(t, config(t.TempDir()))
+	joinWith(t, s, 2)
+	definition := define(t, s, 1)
+	none, index, err := s.Assignments(t.Context(), hostID, 0)
+	if err != nil || len(none) != 0 {
+		t.Fatal(none, err)
+	}
+
+	type answer struct {
+		list  []raftfsm.Assignment
+		index uint64
+		err   error
+	}
+	wait := func(after uint64) <-chan answer {
+		c := make(chan answer, 1)
+		go func() {
+			list, index, err := s.Assignments(t.Context(), hostID, after)
+			c <- answer{list, index, err}
+		}()
+		return c
+	}
+
+	waiting := wait(index)
+	task := run(t.Context(), t, s, runOf(definition)).Tasks[0]
+	got := <-waiting
+	if got.err != nil || len(got.list) != 1 || got.list[0].Task.ID != task.ID || got.list[0].Definition == nil {
+		t.Fatalf("after a launch: %+v", got)
+	}
+
+	// The host's own report wakes nobody; the stop that follows does.
+	waiting = wait(got.index)
+	report(t, s, raftfsm.TaskReport{TaskID: task.ID, Status: raftfsm.Running})
+	apply(t, s, raftfsm.StopTask{ID: task.ID, Code: raftfsm.StopUserInitiated})
+	got = <-waiting
+	if got.err != nil || len(got.list) != 1 || got.list[0].Task.DesiredStatus != raftfsm.Stopped {
+		t.Fatalf("after a stop: %+v", got)
+	}
+
+	waiting = wait(got.index)
+	report(t, s, raftfsm.TaskReport{TaskID: task.ID, Status: raftfsm.Stopped})
+	if got = <-waiting; got.err != nil || len(got.list) != 0 {
+		t.Fatalf("after the end: %+v", got)
+	}
+}
+
+func report(t *testing.T, s *Server, r raftfsm.TaskReport) []string {
+	t.Helper()
+	unknown, err := s.Report(t.Context(), hostID, []raftfsm.TaskReport{r})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return unknown
+}
+
+func TestAssignmentsEndWithTheirContextAndWithTheServer(t *testing.T) {
+	s := start(t, config(t.TempDir()))
+	joinWith(t, s, 0)
+	_, index, err := s.Assignments(t.Context(), hostID, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	if _, _, err := s.Assignments(ctx, hostID, index); !errors.Is(err, context.Canceled) {
+		t.Errorf("got %v", err)
+	}
+	ended := make(chan error, 1)
+	go func() {
+		_, _, err := s.Assignments(context.Background(), hostID, index)
+		ended <- err
+	}()
+	stop(t, s)
+	if err := <-ended; !errors.Is(err, raftfsm.ErrUnavailable) {
+		t.Errorf("got %v", err)
+	}
+}
+
+func TestAHostThatIsNotKnownIsToldToJoin(t *testing.T) {
+	s := start(t, config(t.TempDir()))
+	if _, _, err := s.Assignments(t.Context(), hostID, 0); !errors.Is(err, raftfsm.ErrNotFound) {
+		t.Errorf("assignments: %v", err)
+	}
+	if err := s.Heartbeat(t.Context(), hostID); !errors.Is(err, raftfsm.ErrNotFound) {
+		t.Errorf("heartbeat: %v", err)
+	}
+}
+
+func TestJoinMakesTheClusterItNamesAndNamesTasksNobodyKnows(t *testing.T) {
+	s := start(t, config(t.TempDir()))
+	host := raftfsm.Host{ID: hostID, Name: "one", Cluster: "training"}
+	unknown, err := s.Join(t.Context(), host, []raftfsm.TaskReport{{TaskID: "stray", Status: raftfsm.Running}})
+	if err != nil || !slices.Equal(unknown, []string{"stray"}) {
+		t.Fatal(unknown, err)
+	}
+	known := view(t, s).Host(hostID)
+	if known == nil || known.RegisteredAt.IsZero() || view(t, s).Cluster("training") == nil || !s.Connected(hostID) {
+		t.Errorf("after a join: host %+v", known)
+	}
+}
+
+func TestReportsThatArriveTogetherShareEntriesAndKeepTheirAnswers(t *testing.T) {
+	s := start(t, config(t.TempDir()))
+	joinWith(t, s, 8)
+	definition := define(t, s, 0)
+	ids := make([]string, 50)
+	for i := range ids {
+		ids[i] = run(t.Context(), t, s, runOf(definition)).Tasks[0].ID
+	}
+	before := s.raft.LastIndex()
+	atOnce(100, func(i int) {
+		if i%2 == 0 {
+			if unknown := report(t, s, raftfsm.TaskReport{TaskID: ids[i/2], Status: raftfsm.Running}); len(unknown) != 0 {
+				t.Errorf("unknown: %v", unknown)
+			}
+			return
+		}
+		stray := newID()
+		if unknown := report(t, s, raftfsm.TaskReport{TaskID: stray, Status: raftfsm.Running}); !slices.Equal(unknown, []string{stray}) {
+			t.Errorf("a stray task is answered with %v", unknown)
+		}
+	})
+	for _, id := range ids {
+		if view(t, s).Task(id).LastStatus != raftfsm.Running {
+			t.Errorf("the report of %s is lost", id)
+		}
+	}
+	if entries := s.raft.LastIndex() - before; entries > 50 {
+		t.Errorf("%d log entries for 100 reports", entries)
+	}
+}

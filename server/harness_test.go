@@ -1,0 +1,114 @@
+package server
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"os"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"pinion/gpu"
+	"pinion/raftfsm"
+
+	"go.uber.org/goleak"
+)
+
+func TestMain(m *testing.M) {
+	if dir := os.Getenv("PINION_TEST_WRITER"); dir != "" {
+		writeUntilKilled(dir)
+		return
+	}
+	goleak.VerifyTestMain(m)
+}
+
+const hostID = "0123456789abcdef0123456789abcdef"
+
+func quiet() *slog.Logger { return slog.New(slog.DiscardHandler) }
+
+// config is a server that takes little disk.
+func config(dir string) Config {
+	return Config{Dir: dir, HostID: hostID, Address: "127.0.0.1:7400", Log: quiet(), MinFree: 1, Reserve: 1 << 20}
+}
+
+// start opens a server that is closed when the test ends.
+func start(t testing.TB, cfg Config) *Server {
+	t.Helper()
+	s, err := Open(t.Context(), cfg)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { stop(t, s) })
+	return s
+}
+
+func stop(t testing.TB, s *Server) {
+	t.Helper()
+	if err := s.Close(); err != nil {
+		t.Error(err)
+	}
+}
+
+// apply records a command and fails the test when it is refused.
+func apply(t testing.TB, s *Server, c raftfsm.Command) any {
+	t.Helper()
+	answer, err := s.Apply(t.Context(), c)
+	if err != nil {
+		t.Fatalf("%T: %v", c, err)
+	}
+	return answer
+}
+
+func view(t testing.TB, s *Server) *raftfsm.View {
+	t.Helper()
+	v, err := s.View(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	return v
+}
+
+// joinWith makes the host of the test known with so many GPUs.
+func joinWith(t testing.TB, s *Server, gpus int) {
+	t.Helper()
+	host := raftfsm.Host{ID: hostID, Name: "one", Cluster: raftfsm.DefaultCluster, Address: "127.0.0.1:7400", CPU: 1 << 20, MemoryMiB: 1 << 20}
+	for i := range gpus {
+		host.GPUs.Devices = append(host.GPUs.Devices, gpu.Device{UUID: fmt.Sprintf("GPU-%d", i), Index: i, Health: gpu.Healthy})
+	}
+	if _, err := s.Join(t.Context(), host, nil); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// define registers a task definition of one container with so many GPUs and returns its name.
+func define(t testing.TB, s *Server, gpus int) string {
+	t.Helper()
+	c := raftfsm.ContainerDefinition{Name: "main", Image: "pinion/self", CPU: 1, Memory: 1}
+	if gpus > 0 {
+		c.ResourceRequirements = []raftfsm.ResourceRequirement{{Type: "GPU", Value: fmt.Sprint(gpus)}}
+	}
+	definition := raftfsm.TaskDefinition{Family: "work", Status: raftfsm.DefinitionActive, Containers: []raftfsm.ContainerDefinition{c}}
+	return apply(t, s, raftfsm.RegisterDefinition{Definition: definition}).(*raftfsm.TaskDefinition).Name()
+}
+
+func runOf(definition string) raftfsm.RunRequest {
+	return raftfsm.RunRequest{Cluster: raftfsm.DefaultCluster, Definition: definition, Count: 1}
+}
+
+func run(ctx context.Context, t testing.TB, s *Server, r raftfsm.RunRequest) raftfsm.RunResult {
+	t.Helper()
+	result, err := s.Run(ctx, r)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return result
+}
+
+// clock is a time that tests move.
+type clock struct{ passed atomic.Int64 }
+
+var day0 = time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
+
+func (c *clock) now() time.Time       { return day0.Add(time.Duration(c.passed.Load())) }
+func (c *clock) pass(d time.Duration) { c.passed.Add(int64(d)) }

@@ -1,0 +1,159 @@
+package server
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+
+	"github.com/hashicorp/raft"
+
+	"pinion/raftfsm"
+	"pinion/server/store"
+)
+
+// Open starts a server on its directory and makes the directory, and with it a new pool of one server, when there is
+// none. A server that is alone leads when Open returns; one of several may still be a follower.
+//
+// It refuses, and changes nothing: a directory that another process uses (ErrInUse), of a newer pinion (ErrNewer), of
+// another pool or host (ErrOtherPool, ErrOtherHost), and one whose log or snapshot is damaged (*store.Damage).
+func Open(ctx context.Context, cfg Config) (*Server, error) {
+	cfg = cfg.withDefaults()
+	if err := os.MkdirAll(cfg.Dir, 0o700); err != nil {
+		return nil, fmt.Errorf("make the raft directory: %w", err)
+	}
+	locked, err := lock(cfg.Dir)
+	if err != nil {
+		return nil, err
+	}
+	s, err := open(cfg)
+	if err != nil {
+		locked.Close()
+		return nil, err
+	}
+	s.locked = locked
+	if err := s.settle(ctx); err != nil {
+		return nil, errors.Join(fmt.Errorf("start the server under %s: %w", cfg.Dir, err), s.Close())
+	}
+	return s, nil
+}
+
+func open(cfg Config) (*Server, error) {
+	id, err := claim(cfg)
+	if err != nil {
+		return nil, err
+	}
+	cfg.PoolID = id.Pool
+	log, err := store.Open(store.Options{Path: filepath.Join(cfg.Dir, "raft.db"), Log: cfg.Log, Reserve: cfg.Reserve})
+	if err != nil {
+		return nil, err
+	}
+	s := newServer(cfg, log)
+	if err := s.startRaft(); err != nil {
+		log.Close()
+		return nil, err
+	}
+	return s, nil
+}
+
+func newServer(cfg Config, log *store.Store) *Server {
+	s := &Server{
+		cfg:     cfg,
+		log:     cfg.Log,
+		state:   raftfsm.NewState(),
+		store:   log,
+		leads:   make(chan bool, 1),
+		ready:   make(chan struct{}),
+		closing: make(chan struct{}),
+		done:    make(chan struct{}),
+		fatal:   make(chan error, 1),
+	}
+	s.checks = gather[struct{}, error]{carry: s.verify, limit: 4096}
+	s.runs = gather[raftfsm.RunRequest, placed]{carry: s.place, limit: placeLimit}
+	s.news = gather[news, heard]{carry: s.hear, limit: newsLimit}
+	return s
+}
+
+// startRaft starts Raft on the store, making the pool when nothing was ever recorded.
+func (s *Server) startRaft() error {
+	logger := raftLogger(s.log)
+	snapshots, err := raft.NewFileSnapshotStoreWithLogger(s.cfg.Dir, keepSnapshots, logger)
+	if err != nil {
+		return fmt.Errorf("open the snapshots under %s: %w", s.cfg.Dir, err)
+	}
+	conf := s.raftConfig(logger)
+	if err := s.bootstrap(conf, snapshots); err != nil {
+		return err
+	}
+	if err := checkSnapshots(filepath.Join(s.cfg.Dir, "snapshots"), snapshots, s.store); err != nil {
+		return err
+	}
+	if s.raft, err = newRaft(conf, raftfsm.NewFSM(s.state), s.store, snapshots, s.cfg.Transport); err != nil {
+		return fmt.Errorf("start raft under %s: %w", s.cfg.Dir, err)
+	}
+	s.store.Guard(s.fail)
+	s.loops.Go(s.followLeadership)
+	s.loops.Go(s.watchDisk)
+	return nil
+}
+
+// bootstrap writes the first configuration, this server alone, into a log in which nothing was ever recorded. A crash
+// in the middle of it leaves a term without a configuration; doing it again completes it.
+func (s *Server) bootstrap(conf *raft.Config, snapshots raft.SnapshotStore) error {
+	last, err := s.store.LastIndex()
+	if err != nil {
+		return err
+	}
+	known, err := snapshots.List()
+	if err != nil {
+		return fmt.Errorf("list the snapshots under %s: %w", s.cfg.Dir, err)
+	}
+	if last > 0 || len(known) > 0 {
+		return nil
+	}
+	if err := s.diskError(); err != nil {
+		return fmt.Errorf("make a new pool: %w", err)
+	}
+	first := raft.Configuration{Servers: []raft.Server{{
+		Suffrage: raft.Voter,
+		ID:       conf.LocalID,
+		Address:  s.cfg.Transport.LocalAddr(),
+	}}}
+	err = raft.BootstrapCluster(conf, s.store, s.store, snapshots, s.cfg.Transport, first)
+	if errors.Is(err, raft.ErrCantBootstrap) {
+		err = s.store.StoreLog(&raft.Log{Index: 1, Term: 1, Type: raft.LogConfiguration, Data: raft.EncodeConfiguration(first)})
+	}
+	if err != nil {
+		return fmt.Errorf("make a new pool under %s: %w", s.cfg.Dir, err)
+	}
+	return nil
+}
+
+// newRaft is raft.NewRaft, which panics on a log with a gap.
+func newRaft(conf *raft.Config, fsm raft.FSM, log *store.Store, snapshots raft.SnapshotStore, transport raft.Transport) (r *raft.Raft, err error) {
+	defer func() {
+		if p := recover(); p != nil {
+			err = fmt.Errorf("the log and the snapshots do not fit together: %v", p)
+		}
+	}()
+	return raft.NewRaft(conf, fsm, log, log, snapshots, transport)
+}
+
+// settle waits until a server that is alone leads. There is nobody else it could hear from, so it calls its election
+// at once instead of waiting for a heartbeat.
+func (s *Server) settle(ctx context.Context) error {
+	if !s.alone() {
+		return nil
+	}
+	id, address := raft.ServerID(s.cfg.HostID), s.cfg.Transport.LocalAddr()
+	now := raft.TimeoutNowRequest{RPCHeader: raft.RPCHeader{
+		ProtocolVersion: raft.ProtocolVersionMax,
+		ID:              []byte(id),
+		Addr:            s.cfg.Transport.EncodePeer(id, address),
+	}}
+	if err := s.cfg.Transport.TimeoutNow(id, address, &now, &raft.TimeoutNowResponse{}); err != nil {
+		s.log.Debug("cannot hurry the election, it comes by itself", "error", err)
+	}
+	return s.waitFor(ctx, s.ready)
+}

@@ -1,0 +1,58 @@
+package server
+
+import (
+	"context"
+	"time"
+
+	"pinion/raftfsm"
+)
+
+// How long the state remembers what is over, and how often the leader looks.
+const (
+	keepStopped = time.Hour
+	keepTokens  = 24 * time.Hour
+	reapPeriod  = time.Minute
+	tokenPeriod = time.Hour // tokens cannot be seen from here, so they are swept this often
+)
+
+// reapLoop keeps the state bounded until ctx ends.
+func (s *Server) reapLoop(ctx context.Context) {
+	tick := time.NewTicker(reapPeriod)
+	defer tick.Stop()
+	swept := s.cfg.Now()
+	for {
+		select {
+		case <-tick.C:
+		case <-ctx.Done():
+			return
+		}
+		now := s.cfg.Now()
+		if now.Sub(swept) < tokenPeriod && !stoppedBefore(s.state.View(), now.Add(-keepStopped)) {
+			continue
+		}
+		if err := s.reap(ctx, now); err != nil {
+			s.log.Warn("cannot forget stopped tasks, will try again", "error", err)
+			continue
+		}
+		swept = now
+	}
+}
+
+// reap forgets what is over at now.
+func (s *Server) reap(ctx context.Context, now time.Time) error {
+	forgotten, err := s.record(ctx, raftfsm.Reap{Before: now.Add(-keepStopped), TokensBefore: now.Add(-keepTokens)})
+	if err == nil {
+		s.log.Debug("forgot stopped tasks", "tasks", forgotten)
+	}
+	return err
+}
+
+// stoppedBefore reports whether there is a task to forget, so that a quiet pool writes nothing.
+func stoppedBefore(v *raftfsm.View, before time.Time) bool {
+	for _, t := range v.Tasks("") {
+		if t.LastStatus == raftfsm.Stopped && t.Times.Stopped.Before(before) {
+			return true
+		}
+	}
+	return false
+}

@@ -1,0 +1,170 @@
+// Package server is the part of Pinion that holds the truth: Raft on disk, the leader's loops, and the path that
+// places tasks. A Server satisfies what the doors (api) and the agent (node) need, in process.
+package server
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"os"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/hashicorp/raft"
+
+	"pinion/raftfsm"
+	"pinion/server/store"
+)
+
+// Config of a server. Dir, HostID, Address and Log are required; the default of everything else is in brackets.
+type Config struct {
+	Dir       string           // directory of the Raft log and snapshots; one pool, one host, for ever
+	HostID    string           // this host's id, which is its Raft id too
+	Address   string           // host:port under which the other hosts reach this one
+	PoolID    string           // the pool the directory must belong to, or is made for [any, or a new one]
+	Log       *slog.Logger     // where the server says what it does
+	LostAfter time.Duration    // silence after which a host counts as disconnected [4 s]
+	Transport raft.Transport   // how servers talk to each other [in memory: a server alone]
+	Now       func() time.Time // the clock that stamps records and judges liveness [time.Now]
+	MinFree   uint64           // bytes of free disk below which nothing new is recorded [64 MiB]
+	Reserve   int64            // bytes of disk set aside for the log from the start [32 MiB]
+}
+
+func (c Config) withDefaults() Config {
+	if c.LostAfter == 0 {
+		c.LostAfter = 4 * time.Second
+	}
+	if c.Now == nil {
+		c.Now = time.Now
+	}
+	if c.MinFree == 0 {
+		c.MinFree = 64 << 20
+	}
+	if c.Transport == nil {
+		address, transport := raft.NewInmemTransport(raft.ServerAddress(c.Address))
+		transport.Connect(address, transport)
+		c.Transport = transport
+	}
+	return c
+}
+
+// Server is one voter of the pool. Its methods are safe for concurrent use. Every method that needs the leader fails
+// with an error that wraps raftfsm.ErrUnavailable while this server does not lead.
+type Server struct {
+	cfg    Config
+	log    *slog.Logger
+	state  *raftfsm.State
+	store  *store.Store
+	locked *os.File // the directory, ours while it is open
+	raft   *raft.Raft
+	leads  chan bool            // from Raft: leadership came or went
+	term   atomic.Pointer[term] // nil while this server may not answer as the leader
+	ready  chan struct{}        // closed when the first term of this process has begun
+	checks gather[struct{}, error]
+	runs   gather[raftfsm.RunRequest, placed]
+	news   gather[news, heard]
+
+	watched watched
+	keyLock sync.Mutex
+	lowDisk atomic.Bool // the last look found too little disk
+
+	calls   sync.RWMutex // held for reading by calls that Close waits for
+	loops   sync.WaitGroup
+	closing chan struct{}
+	close   sync.Once
+	end     sync.Once
+	done    chan struct{} // closed by fail
+	err     error         // why done is closed
+	fatal   chan error
+}
+
+// Fatal receives one error when the server cannot go on: its disk hangs or its log is damaged. The process must end
+// then, saying it; nothing this server holds may be trusted.
+func (s *Server) Fatal() <-chan error { return s.fatal }
+
+// fail ends the server's part in the pool at once. It is called from within Raft's own calls, so it waits for nothing.
+func (s *Server) fail(err error) {
+	s.end.Do(func() {
+		s.err = err
+		s.log.Error("this server cannot go on", "error", err)
+		s.term.Store(nil)
+		close(s.done)
+		s.fatal <- err
+	})
+}
+
+// begin admits a call; the caller calls s.calls.RUnlock when it has an answer.
+func (s *Server) begin() error {
+	s.calls.RLock()
+	var err error
+	select {
+	case <-s.closing:
+		err = errClosed
+	case <-s.done:
+		err = fmt.Errorf("%w (%w)", ErrNotLeader, s.err)
+	default:
+	}
+	if err != nil {
+		s.calls.RUnlock()
+	}
+	return err
+}
+
+// closeGrace is how long Close waits for calls under way and for Raft.
+const closeGrace = 2 * time.Second
+
+// Close ends the server in order; what was acknowledged is on disk. An error says what would not end.
+func (s *Server) Close() error {
+	var err error
+	s.close.Do(func() { err = s.shutDown() })
+	return err
+}
+
+func (s *Server) shutDown() error {
+	close(s.closing)
+	s.store.Stop()
+	ended := make(chan struct{})
+	go func() {
+		defer close(ended)
+		s.calls.Lock() // every call under way has its answer
+		defer s.calls.Unlock()
+		s.raft.Shutdown().Error()
+		s.loops.Wait()
+	}()
+	select {
+	case <-ended:
+		defer s.locked.Close()
+		return s.store.Close()
+	case <-time.After(closeGrace):
+		return fmt.Errorf("the server under %s did not end within %s: its disk may hang", s.cfg.Dir, closeGrace)
+	}
+}
+
+// Leads reports whether this server leads and may answer.
+func (s *Server) Leads() bool { return s.term.Load() != nil }
+
+// leading returns the term under way, ErrNotLeader when there is none.
+func (s *Server) leading() (*term, error) {
+	if t := s.term.Load(); t != nil {
+		return t, nil
+	}
+	if address, _ := s.raft.LeaderWithID(); address != "" && string(address) != s.cfg.Address {
+		return nil, fmt.Errorf("%w; the leader is %s", ErrNotLeader, address)
+	}
+	return nil, ErrNotLeader
+}
+
+// waitFor returns when c is closed, or with the reason why it will not be.
+func (s *Server) waitFor(ctx context.Context, c <-chan struct{}) error {
+	select {
+	case <-c:
+		return nil
+	case <-s.done:
+		return s.err
+	case <-s.closing:
+		return errClosed
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	}
+}

@@ -1,0 +1,246 @@
+package server
+
+import (
+	"context"
+	"errors"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"pinion/raftfsm"
+	"pinion/server/store"
+)
+
+func TestFirstStartMakesAPoolThatARestartKeeps(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "raft")
+	s := start(t, config(dir))
+	pool := *view(t, s).Pool()
+	apply(t, s, raftfsm.CreateCluster{Cluster: raftfsm.Cluster{Name: "training"}})
+	stop(t, s)
+
+	again := start(t, config(dir))
+	if got := view(t, again).Pool(); got == nil || got.ID != pool.ID || !got.CreatedAt.Equal(pool.CreatedAt) {
+		t.Errorf("after a restart the pool is %+v, was %+v", got, pool)
+	}
+	if view(t, again).Cluster("training") == nil {
+		t.Error("a restart lost an acknowledged change")
+	}
+	if view(t, again).Cluster(raftfsm.DefaultCluster) == nil {
+		t.Error("the default cluster is missing")
+	}
+}
+
+func TestARestartGoesOnFromASnapshot(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "raft")
+	s := start(t, config(dir))
+	apply(t, s, raftfsm.CreateCluster{Cluster: raftfsm.Cluster{Name: "before"}})
+	if err := s.raft.Snapshot().Error(); err != nil {
+		t.Fatal(err)
+	}
+	apply(t, s, raftfsm.CreateCluster{Cluster: raftfsm.Cluster{Name: "after"}})
+	stop(t, s)
+
+	again := start(t, config(dir))
+	for _, name := range []string{"before", "after"} {
+		if view(t, again).Cluster(name) == nil {
+			t.Errorf("cluster %s is gone", name)
+		}
+	}
+}
+
+func TestACrashWhileThePoolIsMadeIsCompletedByTheNextStart(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "raft")
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	log, err := store.Open(store.Options{Path: filepath.Join(dir, "raft.db"), Log: quiet(), Reserve: 1 << 20})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := log.SetUint64([]byte("CurrentTerm"), 1); err != nil { // Raft writes it before the configuration
+		t.Fatal(err)
+	}
+	if err := log.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if err := store.WriteFile(filepath.Join(dir, "server.json"), []byte(`{"format":1,"pool":"p","host":"`+hostID+`"}`), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if id := view(t, start(t, config(dir))).Pool().ID; id != "p" {
+		t.Errorf("pool is %q, want p", id)
+	}
+}
+
+func TestOpenRefusesADirectoryThatIsNotItsOwn(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "raft")
+	cfg := config(dir)
+	cfg.PoolID = "aaaa"
+	s := start(t, cfg)
+
+	_, err := Open(t.Context(), cfg)
+	if !errors.Is(err, ErrInUse) || !strings.Contains(err.Error(), dir) {
+		t.Errorf("a directory in use: %v", err)
+	}
+	stop(t, s)
+
+	other := cfg
+	other.PoolID = "bbbb"
+	if _, err := Open(t.Context(), other); !errors.Is(err, ErrOtherPool) {
+		t.Errorf("another pool's directory: %v", err)
+	}
+	other = cfg
+	other.HostID = "ffff"
+	if _, err := Open(t.Context(), other); !errors.Is(err, ErrOtherHost) {
+		t.Errorf("another host's directory: %v", err)
+	}
+	if err := os.WriteFile(filepath.Join(dir, "server.json"), []byte(`{"format":99}`), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := Open(t.Context(), cfg); !errors.Is(err, ErrNewer) {
+		t.Errorf("a newer directory: %v", err)
+	}
+}
+
+func TestOpenRefusesADamagedSnapshot(t *testing.T) {
+	for _, name := range []string{"meta.json", "state.bin"} {
+		t.Run(name, func(t *testing.T) {
+			dir := filepath.Join(t.TempDir(), "raft")
+			s := start(t, config(dir))
+			if err := s.raft.Snapshot().Error(); err != nil {
+				t.Fatal(err)
+			}
+			stop(t, s)
+			files, err := filepath.Glob(filepath.Join(dir, "snapshots", "*", name))
+			if err != nil || len(files) != 1 {
+				t.Fatal(files, err)
+			}
+			flip(t, files[0], `"Index":`)
+			var damage *store.Damage
+			if _, err := Open(t.Context(), config(dir)); !errors.As(err, &damage) {
+				t.Errorf("got %v", err)
+			}
+		})
+	}
+}
+
+// flip changes a bit behind the first occurrence of the text, or in the middle of the file when there is none.
+func flip(t *testing.T, path, text string) {
+	t.Helper()
+	content, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	at := len(content) / 2
+	if i := strings.Index(string(content), text); i >= 0 {
+		at = i + len(text)
+	}
+	content[at] ^= 1
+	if err := os.WriteFile(path, content, 0o600); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func TestOpenRefusesADamagedLogRecord(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "raft")
+	s := start(t, config(dir))
+	apply(t, s, raftfsm.CreateCluster{Cluster: raftfsm.Cluster{Name: "training"}})
+	stop(t, s)
+	path := filepath.Join(dir, "raft.db")
+	flip(t, path, `"name":"t`)
+
+	var damage *store.Damage
+	_, err := Open(t.Context(), config(dir))
+	if !errors.As(err, &damage) || damage.Index == 0 || damage.Path != path {
+		t.Fatalf("got %v", err)
+	}
+	t.Log(err)
+}
+
+func TestAnEndedContextSaysWhetherTheChangeMayStand(t *testing.T) {
+	s := start(t, config(t.TempDir()))
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	_, err := s.Apply(ctx, raftfsm.CreateCluster{Cluster: raftfsm.Cluster{Name: "c"}})
+	if err != nil && (!errors.Is(err, ErrOutcomeUnknown) || !errors.Is(err, raftfsm.ErrUnavailable) || !errors.Is(err, context.Canceled)) {
+		t.Errorf("got %v", err)
+	}
+}
+
+func TestAfterCloseEveryCallIsRefused(t *testing.T) {
+	s := start(t, config(t.TempDir()))
+	stop(t, s)
+	_, viewErr := s.View(t.Context())
+	_, applyErr := s.Apply(t.Context(), raftfsm.Reap{})
+	_, runErr := s.Run(t.Context(), raftfsm.RunRequest{})
+	_, joinErr := s.Join(t.Context(), raftfsm.Host{}, nil)
+	for _, err := range []error{viewErr, applyErr, runErr, joinErr} {
+		if !errors.Is(err, raftfsm.ErrUnavailable) {
+			t.Errorf("got %v", err)
+		}
+	}
+}
+
+func TestFirstKeyIsMadeOnce(t *testing.T) {
+	dir := t.TempDir()
+	s := start(t, config(dir))
+	key, created, err := s.FirstKey(t.Context())
+	if err != nil || !created {
+		t.Fatal(created, err)
+	}
+	if len(key.ID) != 20 || !strings.HasPrefix(key.ID, "AKIA") || len(key.Secret) != 40 || key.Role != "admin" {
+		t.Errorf("key %s has a secret of %d characters and role %s", key.ID, len(key.Secret), key.Role)
+	}
+	stop(t, s)
+	again, created, err := start(t, config(dir)).FirstKey(t.Context())
+	if err != nil || created || again.ID != key.ID || again.Secret != key.Secret {
+		t.Errorf("a restart answers key %s, created %t, %v; want %s", again.ID, created, err, key.ID)
+	}
+}
+
+func TestStoppedTasksAreForgottenAfterAnHour(t *testing.T) {
+	now := day0
+	cfg := config(t.TempDir())
+	cfg.Now = func() time.Time { return now }
+	s := start(t, cfg)
+	joinWith(t, s, 1)
+	task := run(t.Context(), t, s, runOf(define(t, s, 1))).Tasks[0]
+	over := raftfsm.TaskReport{TaskID: task.ID, Status: raftfsm.Stopped, Times: raftfsm.TaskTimes{Stopped: now}}
+	if _, err := s.Report(t.Context(), hostID, []raftfsm.TaskReport{over}); err != nil {
+		t.Fatal(err)
+	}
+
+	if stoppedBefore(view(t, s), now) {
+		t.Error("the task counts as over before its hour")
+	}
+	if err := s.reap(t.Context(), now.Add(keepStopped)); err != nil || view(t, s).Task(task.ID) == nil {
+		t.Errorf("forgotten within the hour (%v)", err)
+	}
+	later := now.Add(keepStopped + time.Second)
+	if !stoppedBefore(view(t, s), later.Add(-keepStopped)) {
+		t.Error("nothing to forget after an hour")
+	}
+	if err := s.reap(t.Context(), later); err != nil || view(t, s).Task(task.ID) != nil {
+		t.Errorf("still there after the hour (%v)", err)
+	}
+}
+
+func TestAServerThatCannotGoOnSaysSoAndRefusesEverything(t *testing.T) {
+	s := start(t, config(t.TempDir()))
+	reason := errors.New("the disk hangs")
+	s.fail(reason)
+	s.fail(errors.New("a later reason"))
+	if err := <-s.Fatal(); err != reason {
+		t.Errorf("the reason is %v", err)
+	}
+	if _, err := s.View(t.Context()); !errors.Is(err, reason) || !errors.Is(err, raftfsm.ErrUnavailable) {
+		t.Errorf("a read: %v", err)
+	}
+	if _, err := s.Apply(t.Context(), raftfsm.Reap{}); !errors.Is(err, reason) {
+		t.Errorf("a change: %v", err)
+	}
+	if s.Leads() || s.Connected(hostID) {
+		t.Error("it still leads")
+	}
+}

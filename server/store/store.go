@@ -1,0 +1,172 @@
+// Package store keeps a server's Raft log and its few stable values in one bolt file, and answers only what it can
+// vouch for: every record carries a checksum, every call is timed, and a full disk is waited out instead of losing
+// the process.
+package store
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"log/slog"
+	"os"
+	"runtime"
+	"sync"
+	"time"
+
+	"github.com/hashicorp/raft"
+	raftboltdb "github.com/hashicorp/raft-boltdb/v2"
+	"go.etcd.io/bbolt"
+	bolterrors "go.etcd.io/bbolt/errors"
+)
+
+// ErrLocked is answered by Open when another process has the file open.
+var ErrLocked = errors.New("locked by another process")
+
+// Options of Open. Path and Log are required; the zero value of everything else means the default in brackets.
+type Options struct {
+	Path     string
+	Log      *slog.Logger
+	Reserve  int64         // bytes of disk kept allocated for the log, written or not [32 MiB]
+	Patience time.Duration // how long one call may take before the disk counts as hung [5 s]
+	Retry    time.Duration // pause between attempts to write a stable value to a full disk [250 ms]
+}
+
+// backend is what a Store stands on: raft-boltdb, or a stand-in in tests.
+type backend interface {
+	raft.LogStore
+	raft.StableStore
+	Close() error
+}
+
+// Store is a raft.LogStore and a raft.StableStore.
+//
+// Raft turns an error of some of these calls into a panic, so once Guard has been called the store never answers
+// with damage or with a full stable store: it reports damage to Guard's function and ends the calling goroutine,
+// and it waits for space. Until then, while the server starts, errors are plainly returned.
+type Store struct {
+	inner backend
+	opts  Options
+
+	mu   sync.Mutex
+	fail func(error) // nil until Guard
+
+	stop    sync.Once
+	stopped chan struct{}
+}
+
+// Open verifies every record of the file and opens it, making it when it does not exist; the caller has locked the
+// directory. ErrLocked when another process uses the file all the same; *Damage when a record is not what was written.
+func Open(o Options) (*Store, error) {
+	if o.Reserve == 0 {
+		o.Reserve = 32 << 20
+	}
+	if o.Patience == 0 {
+		o.Patience = 5 * time.Second
+	}
+	if o.Retry == 0 {
+		o.Retry = 250 * time.Millisecond
+	}
+	if err := verify(o.Path); err != nil {
+		return nil, err
+	}
+	if err := create(o.Path); err != nil {
+		return nil, err
+	}
+	inner, err := openBolt(o.Path)
+	if err != nil {
+		return nil, err
+	}
+	s := newStore(inner, o)
+	if err := s.Preallocate(); err != nil {
+		o.Log.Warn("cannot set disk space aside for the log; a full disk may cost the leadership for a while", "file", o.Path, "error", err)
+	}
+	return s, nil
+}
+
+func newStore(inner backend, o Options) *Store {
+	return &Store{inner: inner, opts: o, stopped: make(chan struct{})}
+}
+
+// create makes the file when there is none, whole or not at all.
+func create(path string) error {
+	if _, err := os.Stat(path); !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	fresh := path + ".new"
+	if err := os.RemoveAll(fresh); err != nil {
+		return fmt.Errorf("make the log: %w", err)
+	}
+	bolt, err := openBolt(fresh)
+	if err != nil {
+		return err
+	}
+	if err := bolt.Close(); err != nil {
+		return fmt.Errorf("make the log: %w", err)
+	}
+	return rename(fresh, path)
+}
+
+// lockTimeout is how long an earlier process may take to let go of the file.
+const lockTimeout = time.Second
+
+// openBolt opens the file for writing. The free list is derived at open instead of stored: a commit writes less, and
+// there is no list that could be damaged.
+func openBolt(path string) (inner backend, err error) {
+	var file *os.File
+	defer func() {
+		if r := recover(); r != nil {
+			err = &Damage{Path: path, What: fmt.Sprint(r)}
+			file.Close()
+		}
+	}()
+	bolt, err := raftboltdb.New(raftboltdb.Options{Path: path, BoltOptions: &bbolt.Options{
+		Timeout:        lockTimeout,
+		NoFreelistSync: true,
+		FreelistType:   bbolt.FreelistMapType,
+		OpenFile: func(name string, flag int, mode os.FileMode) (*os.File, error) {
+			file, err = os.OpenFile(name, flag, mode)
+			return file, err
+		},
+	}})
+	if errors.Is(err, bolterrors.ErrTimeout) {
+		return nil, fmt.Errorf("%s: %w", path, ErrLocked)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("open the log %s: %w", path, err)
+	}
+	return bolt, nil
+}
+
+// Guard says what to do when the store cannot be trusted any more: fail is called with the reason, at least once and
+// from any goroutine. From then on damage ends the goroutine that met it instead of being returned.
+func (s *Store) Guard(fail func(error)) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.fail = fail
+}
+
+func (s *Store) guard() func(error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.fail
+}
+
+// refuse handles an error that must not reach Raft: returned while the server starts, reported and final afterwards.
+func (s *Store) refuse(err error) error {
+	fail := s.guard()
+	if fail == nil {
+		return err
+	}
+	fail(err)
+	runtime.Goexit() // Raft would panic; its goroutine ends with its deferred calls instead
+	return nil
+}
+
+// Stop frees calls that wait for disk space: they end their goroutine. It comes before Raft is shut down.
+func (s *Store) Stop() { s.stop.Do(func() { close(s.stopped) }) }
+
+// Close ends the store; nothing may use it any more.
+func (s *Store) Close() error {
+	s.Stop()
+	return s.inner.Close()
+}

@@ -1,0 +1,77 @@
+package server
+
+import (
+	"context"
+
+	"github.com/hashicorp/raft"
+
+	"pinion/raftfsm"
+)
+
+// View is linearizable: it holds every change that was acknowledged before the call.
+//
+// A change is acknowledged only after it is in this server's state, so all a view needs is that nobody else leads.
+// A server that is the only voter knows that without asking, even while it cannot write; several voters are asked
+// once for all the reads that wait.
+func (s *Server) View(ctx context.Context) (*raftfsm.View, error) {
+	if err := s.begin(); err != nil {
+		return nil, err
+	}
+	defer s.calls.RUnlock()
+	if err := s.checkLeader(ctx); err != nil {
+		return nil, err
+	}
+	return s.state.View(), nil
+}
+
+func (s *Server) checkLeader(ctx context.Context) error {
+	if s.begun() && s.alone() {
+		return nil
+	}
+	if _, err := s.leading(); err != nil {
+		return err
+	}
+	verdict, err := s.checks.do(ctx, struct{}{})
+	if err != nil {
+		return err
+	}
+	return verdict
+}
+
+// begun reports whether this process has led once: everything recorded before it started is in its state then.
+func (s *Server) begun() bool {
+	select {
+	case <-s.ready:
+		return true
+	default:
+		return false
+	}
+}
+
+// alone reports whether this server is the only voter.
+func (s *Server) alone() bool {
+	voters, mine := 0, false
+	for _, server := range s.raft.GetConfiguration().Configuration().Servers {
+		if server.Suffrage == raft.Voter {
+			voters++
+			mine = mine || server.ID == raft.ServerID(s.cfg.HostID)
+		}
+	}
+	return voters == 1 && mine
+}
+
+// verify asks the other voters once, for every read of the batch. Whoever lost the leadership and won it back between
+// asking and answering has a new term with its own barrier, so the answer still holds.
+func (s *Server) verify(reads []struct{}) []error {
+	verdicts := make([]error, len(reads))
+	_, err := s.leading()
+	if err == nil {
+		err = s.raft.VerifyLeader().Error()
+	}
+	if err != nil {
+		for i := range verdicts {
+			verdicts[i] = ErrNotLeader
+		}
+	}
+	return verdicts
+}
