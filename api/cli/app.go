@@ -1,0 +1,142 @@
+// Package cli is the pinion command line: one file per command. It talks to a host through the plain HTTP door (see
+// the client package) and starts nothing itself; what only the program can do comes in as functions of Program.
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"time"
+
+	"github.com/urfave/cli/v2"
+)
+
+// Program is what the command line needs of the program around it.
+type Program struct {
+	Version string // "0.1.0", shown by `pinion version`
+
+	// Up runs a host until ctx is cancelled; nil means it ended well.
+	Up func(ctx context.Context, c UpConfig) error
+
+	// Down ends everything that lives from a data directory, which may be in use or not.
+	Down func(ctx context.Context, c DownConfig) error
+
+	// Inside prints what the container that this process runs in sees of GPUs, as text or as JSON.
+	Inside func(out io.Writer, json bool) error
+
+	// Stand-ins for tests; the real clock and the process's own signals when nil.
+	now     func() time.Time
+	pause   func(ctx context.Context, d time.Duration) error
+	signals <-chan os.Signal
+}
+
+// Main runs one command line (args[0] is the program's name), prints the error if there is one, and returns the exit
+// code: 0 well, 1 an error, 2 wrong usage, 125 a task that did not start, 130 left by Ctrl-C; `run` otherwise returns
+// the container's own.
+func Main(ctx context.Context, p Program, args []string) int {
+	app := New(p)
+	err := app.RunContext(ctx, args)
+	return report(app.ErrWriter, err)
+}
+
+// New builds the command line. Errors come back from RunContext; they are printed by nobody but Main.
+func New(p Program) *cli.App {
+	app := &cli.App{
+		Name:                      "pinion",
+		Usage:                     "run GPU containers on your own machines, the way Amazon ECS does",
+		UsageText:                 "pinion [global options] COMMAND [options] [arguments]",
+		Version:                   p.Version,
+		Flags:                     globalFlags(),
+		Commands:                  commands(p),
+		Action:                    unknownCommand,
+		OnUsageError:              wrongUsage,
+		ExitErrHandler:            func(*cli.Context, error) {},
+		DisableSliceFlagSeparator: true,
+		EnableBashCompletion:      true,
+		Reader:                    os.Stdin,
+		Writer:                    os.Stdout,
+		ErrWriter:                 os.Stderr,
+	}
+	for _, command := range app.Commands {
+		finish(command)
+	}
+	return app
+}
+
+func commands(p Program) []*cli.Command {
+	return []*cli.Command{
+		upCommand(p.Up),
+		downCommand(p.Down),
+		envCommand(p),
+		runCommand(p),
+		registerCommand(p),
+		psCommand(p),
+		inspectCommand(p),
+		logsCommand(p),
+		stopCommand(p),
+		hostsCommand(p),
+		gpusCommand(p),
+		versionCommand(p),
+		completionCommand(),
+		pauseCommand(),
+	}
+}
+
+// finish gives a command what all commands have in common.
+func finish(command *cli.Command) {
+	command.HideHelpCommand = true // an image or a task may be called "help"
+	command.OnUsageError = wrongUsage
+	command.Before = checkArguments
+	command.Flags = append(command.Flags, repeatedFlags()...)
+}
+
+// unknownCommand runs when the first word names no command.
+func unknownCommand(c *cli.Context) error {
+	if !c.Args().Present() {
+		return cli.ShowAppHelp(c)
+	}
+	name := c.Args().First()
+	return usageErrorf("there is no command %q. %s See pinion --help", name, cli.SuggestCommand(c.App.Commands, name))
+}
+
+func wrongUsage(c *cli.Context, err error, _ bool) error {
+	return usageErrorf("%w; see %s --help", err, c.Command.HelpName)
+}
+
+// exitError is an error with an exit code of its own.
+type exitError struct {
+	error
+	code int
+}
+
+func (e *exitError) ExitCode() int { return e.code }
+func (e *exitError) Unwrap() error { return e.error }
+
+func usageErrorf(format string, args ...any) error {
+	return &exitError{error: fmt.Errorf(format, args...), code: exitUsage}
+}
+
+// Exit codes; run also returns the container's own.
+const (
+	exitError1    = 1
+	exitUsage     = 2
+	exitNoStart   = 125
+	exitInterrupt = 130
+)
+
+// report prints an error as the user sees it and returns the exit code.
+func report(w io.Writer, err error) int {
+	if err == nil {
+		return 0
+	}
+	if text := err.Error(); text != "" {
+		fmt.Fprintln(w, "pinion:", text)
+	}
+	var coded *exitError
+	if errors.As(err, &coded) {
+		return coded.code
+	}
+	return exitError1
+}

@@ -1,0 +1,94 @@
+package cli
+
+import (
+	"os"
+	"strings"
+	"testing"
+)
+
+func TestWrongCommandLinesSayWhatToDo(t *testing.T) {
+	cases := map[string]struct {
+		line string
+		code int
+		says string
+	}{
+		"a misspelt command":              {"hots", 2, `there is no command "hots". Did you mean "hosts"?`},
+		"an unknown flag":                 {"ps --al", 2, "flag provided but not defined: -al; see pinion ps --help"},
+		"a flag behind the argument":      {"logs 3f2a -f", 2, "-f comes too late: flags stand before the arguments: pinion logs -f ... TASK"},
+		"a flag behind the image":         {"run pinion/self --gpus 2", 2, "put -- before the container's command"},
+		"an argument too few":             {"stop", 2, "pinion stop needs an argument: pinion stop TASK..."},
+		"an argument too many":            {"ps 3f2a", 2, `pinion ps takes no argument, but got "3f2a"`},
+		"no file":                         {"register", 2, "pinion register needs -f FILE"},
+		"an output nobody knows":          {"ps -o xml", 2, `-o "xml" is not one of table, wide, json`},
+		"no image before --":              {"run -- --", 2, "needs an image"},
+		"half a GPU":                      {"run --gpus 1.5 img", 2, `invalid value "1.5" for flag -gpus`},
+		"minus one GPU":                   {"run --gpus -1 img", 2, "--gpus -1: ask for 0 or more"},
+		"many GPUs":                       {"run --gpus many img", 2, `invalid value "many" for flag -gpus`},
+		"memory in bananas":               {"run --memory 3bananas img", 2, `--memory "3bananas" is not an amount of memory such as 2g`},
+		"no cores":                        {"run --cpus 0 img", 2, "--cpus 0: ask for more than 0 cores"},
+		"a relative volume":               {"run --volume data:/data img", 2, "absolute paths"},
+		"a variable that is not set here": {"run --env PINION_TEST_UNSET img", 2, "--env PINION_TEST_UNSET: it is not set here"},
+		"a log since when":                {"logs --since yesterday 3f2a", 2, `--since "yesterday" is neither how long ago`},
+		"two logs":                        {"logs 3f2a 4a4a", 2, "one task at a time"},
+		"a shell nobody speaks":           {"completion tcsh", 2, "bash and zsh"},
+		"no host here":                    {"ps", 1, "no host runs here: there is no DIR/pinion.sock. Start one with `sudo pinion up`"},
+		"a network host without a key":    {"--host gpu1:7400 --key-id= --secret= ps", 1, "needs an access key"},
+		"a network host without a port":   {"ps --host gpu1", 1, `host "gpu1" is not HOST:PORT`},
+		"a CA that is not there":          {"--host gpu1:7400 --key-id k --secret s --ca /nowhere.pem ps", 1, "/nowhere.pem"},
+	}
+	for name, c := range cases {
+		t.Run(name, func(t *testing.T) {
+			got := pinion(t, nil, strings.Fields(c.line)...)
+			if got.code != c.code || !strings.Contains(got.err, c.says) {
+				t.Errorf("pinion %s\n got %d %q\nwant %d %q", c.line, got.code, got.err, c.code, c.says)
+			}
+			if strings.Count(got.err, "\n") > 1 {
+				t.Errorf("pinion %s: an error is one line, got %q", c.line, got.err)
+			}
+		})
+	}
+}
+
+func TestHelpHasExamplesForEveryCommand(t *testing.T) {
+	for _, command := range New(Program{}).Commands {
+		if !command.Hidden && !strings.Contains(command.Description, "Examples:\n   ") {
+			t.Errorf("pinion %s --help has no examples", command.Name)
+		}
+		got := pinion(t, nil, command.Name, "--help")
+		if got.code != 0 || !strings.Contains(got.out, "pinion "+command.Name) || got.err != "" {
+			t.Errorf("pinion %s --help: %+v", command.Name, got)
+		}
+	}
+	if got := pinion(t, nil); got.code != 0 || !strings.Contains(got.out, "COMMANDS:") {
+		t.Errorf("pinion alone shows the help, got %+v", got)
+	}
+}
+
+func TestGlobalFlagsStandBeforeTheCommandOrAfterIt(t *testing.T) {
+	d := openDoor(t)
+	d.documents["/v1/version"] = page(map[string]string{"version": "0.1.0"})
+	t.Setenv("PINION_DATA_DIR", "/nowhere")
+	for _, line := range []string{"-o json version", "version -o json", "-o table version -o json"} {
+		got := pinion(t, d, strings.Fields(line)...)
+		same(t, line, got.out, "{\n  \"client\": \"0.1.0\",\n  \"host\": \"0.1.0\"\n}\n")
+	}
+	if got := pinion(t, d, "version", "--data-dir", "/nowhere/at/all"); !strings.Contains(got.err, "no host answers here") {
+		t.Errorf("the flag behind the command wins, got %+v", got)
+	}
+}
+
+func TestCompletionOffersCommandsAndFlags(t *testing.T) {
+	before := os.Args // urfave looks there for the word that is being completed
+	defer func() { os.Args = before }()
+	os.Args = []string{"pinion", "--generate-bash-completion"}
+	if got := pinion(t, nil, "--generate-bash-completion"); !strings.Contains(got.out, "register") {
+		t.Errorf("commands: %q", got.out)
+	}
+	os.Args = []string{"pinion", "run", "--g", "--generate-bash-completion"}
+	if got := pinion(t, nil, "run", "--g", "--generate-bash-completion"); !strings.Contains(got.out, "--gpus") {
+		t.Errorf("flags: %q", got.out)
+	}
+	if got := pinion(t, nil, "completion", "bash"); !strings.Contains(got.out, "complete -o default -F _pinion pinion") {
+		t.Errorf("script: %+v", got)
+	}
+}

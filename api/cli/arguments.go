@@ -1,0 +1,39 @@
+package cli
+
+import (
+	"strings"
+
+	"github.com/urfave/cli/v2"
+)
+
+// checkArguments runs before every command: one whose help names no argument takes none, every other needs at least
+// one, and a flag behind an argument is caught instead of being taken for an argument.
+func checkArguments(c *cli.Context) error {
+	name, first := c.Command.HelpName, c.Args().First()
+	switch {
+	case c.Command.ArgsUsage == "" && first != "":
+		return usageErrorf("%s takes no argument, but got %q; see %s --help", name, first, name)
+	case c.Command.ArgsUsage != "" && first == "":
+		return usageErrorf("%s needs an argument: %s %s; see %s --help", name, name, c.Command.ArgsUsage, name)
+	}
+	for _, argument := range c.Args().Tail() {
+		if argument == "--" {
+			break // what follows belongs to a container
+		}
+		if looksLikeFlag(argument) {
+			return lateFlag(name, argument, c.Command.ArgsUsage)
+		}
+	}
+	return nil
+}
+
+func lateFlag(name, flag, arguments string) error {
+	if strings.Contains(arguments, "--") {
+		return usageErrorf("%s comes after the first argument. If it is for pinion, put it before; if it is for the container, put -- before the container's command: %s [options] %s", flag, name, arguments)
+	}
+	return usageErrorf("%s comes too late: flags stand before the arguments: %s %s ... %s", flag, name, flag, arguments)
+}
+
+func looksLikeFlag(argument string) bool {
+	return len(argument) > 1 && strings.HasPrefix(argument, "-")
+}

@@ -1,0 +1,138 @@
+package client
+
+import (
+	"context"
+	"encoding/json"
+	"slices"
+	"strings"
+	"time"
+)
+
+// Task is what the command line reads of an ECS task. Marshalled, it is the whole document as the host sent it.
+type Task struct {
+	ARN           string      `json:"taskArn"`
+	Definition    string      `json:"taskDefinitionArn"`
+	Instance      string      `json:"containerInstanceArn"` // empty while the task has no host
+	Status        string      `json:"lastStatus"`
+	Desired       string      `json:"desiredStatus"`
+	StopCode      string      `json:"stopCode"`
+	StoppedReason string      `json:"stoppedReason"`
+	Containers    []Container `json:"containers"`
+	CreatedAt     Epoch       `json:"createdAt"`
+
+	document json.RawMessage
+}
+
+// Container is what the command line reads of a container of a task.
+type Container struct {
+	Name     string   `json:"name"`
+	Status   string   `json:"lastStatus"`
+	ExitCode *int     `json:"exitCode"` // nil until it has ended
+	Reason   string   `json:"reason"`
+	GPUs     []string `json:"gpuIds"`
+}
+
+// Failure is one thing that a request asked for and did not get.
+type Failure struct {
+	ARN    string `json:"arn"`
+	Reason string `json:"reason"`
+	Detail string `json:"detail"`
+}
+
+// UnmarshalJSON keeps the whole document beside the fields.
+func (t *Task) UnmarshalJSON(document []byte) error {
+	type fields Task
+	t.document = append(t.document[:0], document...)
+	return json.Unmarshal(document, (*fields)(t))
+}
+
+// MarshalJSON gives the document back.
+func (t Task) MarshalJSON() ([]byte, error) { return t.document, nil }
+
+// ID is the task's id: 32 hex digits.
+func (t *Task) ID() string { return Base(t.ARN) }
+
+// Stopped reports whether the task is over and its GPUs are free.
+func (t *Task) Stopped() bool { return t.Status == "STOPPED" }
+
+// GPUs lists the GPUs of all containers of the task.
+func (t *Task) GPUs() []string {
+	var all []string
+	for _, c := range t.Containers {
+		all = append(all, c.GPUs...)
+	}
+	return all
+}
+
+// Base is the last part of an ARN: a task's id, "family:revision". Anything else is its own base.
+func Base(arn string) string { return arn[strings.LastIndex(arn, "/")+1:] }
+
+// Epoch is a moment that is written as seconds since 1970, as ECS writes it.
+type Epoch struct{ time.Time }
+
+// UnmarshalJSON reads seconds with a fraction, to the millisecond.
+func (e *Epoch) UnmarshalJSON(text []byte) error {
+	var seconds float64
+	if err := json.Unmarshal(text, &seconds); err != nil {
+		return err
+	}
+	e.Time = time.UnixMilli(int64(seconds*1000 + 0.5))
+	return nil
+}
+
+// describeLimit is how many tasks ECS describes in one request.
+const describeLimit = 100
+
+// Describe reads tasks by id or ARN; those that are not known come back as failures.
+func (c *Client) Describe(ctx context.Context, cluster string, ids []string) ([]Task, []Failure, error) {
+	var tasks []Task
+	var failures []Failure
+	for len(ids) > 0 {
+		batch := ids[:min(len(ids), describeLimit)]
+		ids = ids[len(batch):]
+		var answer struct {
+			Tasks    []Task    `json:"tasks"`
+			Failures []Failure `json:"failures"`
+		}
+		if err := c.Call(ctx, "DescribeTasks", map[string]any{"cluster": cluster, "tasks": batch}, &answer); err != nil {
+			return nil, nil, err
+		}
+		tasks = append(tasks, answer.Tasks...)
+		failures = append(failures, answer.Failures...)
+	}
+	return tasks, failures, nil
+}
+
+// TaskIDs lists the ids of every task that the cluster remembers, the stopped ones of the last hour included, in order
+// of the ids and each once.
+func (c *Client) TaskIDs(ctx context.Context, cluster string) ([]string, error) {
+	var ids []string
+	for _, desired := range []string{"RUNNING", "STOPPED"} {
+		for token := ""; ; {
+			in := map[string]any{"cluster": cluster, "desiredStatus": desired}
+			if token != "" {
+				in["nextToken"] = token
+			}
+			var page struct {
+				ARNs []string `json:"taskArns"`
+				Next string   `json:"nextToken"`
+			}
+			if err := c.Call(ctx, "ListTasks", in, &page); err != nil {
+				return nil, err
+			}
+			for _, arn := range page.ARNs {
+				ids = append(ids, Base(arn))
+			}
+			if token = page.Next; token == "" {
+				break
+			}
+		}
+	}
+	slices.Sort(ids)
+	return slices.Compact(ids), nil // a task that stopped between two pages was listed twice
+}
+
+// Stop asks for a task to be stopped and returns at once; the reason is shown wherever the task is.
+func (c *Client) Stop(ctx context.Context, cluster, id, reason string) error {
+	return c.Call(ctx, "StopTask", map[string]any{"cluster": cluster, "task": id, "reason": reason}, nil)
+}

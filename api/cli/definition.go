@@ -1,0 +1,171 @@
+package cli
+
+import (
+	"fmt"
+	"math"
+	"os"
+	"regexp"
+	"strconv"
+	"strings"
+
+	"github.com/urfave/cli/v2"
+
+	"pinion/raftfsm"
+)
+
+func runFlags() []cli.Flag {
+	return []cli.Flag{
+		&cli.IntFlag{Name: "gpus", DefaultText: "none", Usage: "`N` whole GPUs, the task's own while it runs"},
+		&cli.Float64Flag{Name: "cpus", DefaultText: "no limit", Usage: "limit to `N` cores, such as 8 or 0.5"},
+		&cli.StringFlag{Name: "memory", Aliases: []string{"m"}, DefaultText: "no limit, 256 MiB reserved", Usage: "limit to `SIZE`, such as 64g, 512m or 1.5GiB"},
+		&cli.StringSliceFlag{Name: "env", Aliases: []string{"e"}, Usage: "environment `NAME=VALUE`, or NAME to pass on the value it has here; may be repeated"},
+		&cli.StringFlag{Name: "name", DefaultText: "from the image", Usage: "`NAME` of the container; the family is run-NAME"},
+		&cli.StringFlag{Name: "network", DefaultText: "bridge", Usage: "`MODE`: bridge, host or none"},
+		&cli.StringSliceFlag{Name: "volume", Usage: "mount a directory of the host, `HOST:CONTAINER[:ro]`; may be repeated"},
+		&cli.StringFlag{Name: "shm-size", Usage: "`SIZE` of /dev/shm, such as 16g: data loaders and NCCL want much"},
+		&cli.BoolFlag{Name: "detach", Aliases: []string{"d"}, Usage: "print the task's id and return"},
+		clusterFlag(),
+	}
+}
+
+// definition is the RegisterTaskDefinition request of `pinion run`: one essential container.
+type definition struct {
+	Family      string                        `json:"family"`
+	NetworkMode string                        `json:"networkMode,omitempty"`
+	CPU         string                        `json:"cpu,omitempty"`
+	Volumes     []raftfsm.Volume              `json:"volumes,omitempty"`
+	Containers  []raftfsm.ContainerDefinition `json:"containerDefinitions"`
+}
+
+// reservedMiB is what a container without --memory counts for when a host is chosen.
+const reservedMiB = 256
+
+// definitionOf builds the request from the command line.
+func definitionOf(c *cli.Context) (definition, error) {
+	image, command, err := imageAndCommand(c.Args().Slice())
+	if err != nil {
+		return definition{}, err
+	}
+	name := c.String("name")
+	if name == "" {
+		name = imageName(image)
+	}
+	if !clusterName.MatchString("run-" + name) {
+		return definition{}, usageErrorf("--name %q is not a container name: up to 250 letters, digits, - and _", name)
+	}
+	essential := true
+	container := raftfsm.ContainerDefinition{
+		Name: name, Image: image, Command: command, Essential: &essential,
+		PortMappings: []raftfsm.PortMapping{}, VolumesFrom: []raftfsm.VolumeFrom{},
+	}
+	d := definition{Family: "run-" + name, NetworkMode: c.String("network")}
+	for _, apply := range []func(*cli.Context, *definition, *raftfsm.ContainerDefinition) error{
+		applyGPUs, applyCPUs, applyMemory, applyEnvironment, applyVolumes,
+	} {
+		if err := apply(c, &d, &container); err != nil {
+			return definition{}, err
+		}
+	}
+	d.Containers = []raftfsm.ContainerDefinition{container}
+	return d, nil
+}
+
+// imageAndCommand splits IMAGE [--] COMMAND ARGUMENTS...
+func imageAndCommand(arguments []string) (image string, command []string, err error) {
+	image, command = arguments[0], arguments[1:]
+	if len(command) > 0 && command[0] == "--" {
+		command = command[1:]
+	}
+	if image == "" || looksLikeFlag(image) {
+		return "", nil, usageErrorf("pinion run needs an image before --; see pinion run --help")
+	}
+	return image, command, nil
+}
+
+var notInNames = regexp.MustCompile(`[^A-Za-z0-9_-]+`)
+
+// imageName is the last part of an image reference without tag and digest, fit for a container name: "cuda" for
+// "nvidia/cuda:12.4".
+func imageName(image string) string {
+	name, _, _ := strings.Cut(image, "@")
+	name = name[strings.LastIndex(name, "/")+1:]
+	name, _, _ = strings.Cut(name, ":")
+	name = strings.Trim(notInNames.ReplaceAllString(name, "-"), "-")
+	return name[:min(len(name), 250)]
+}
+
+func applyGPUs(c *cli.Context, _ *definition, container *raftfsm.ContainerDefinition) error {
+	n := c.Int("gpus")
+	if n < 0 {
+		return usageErrorf("--gpus %d: ask for 0 or more", n)
+	}
+	if n > 0 {
+		container.ResourceRequirements = []raftfsm.ResourceRequirement{{Type: "GPU", Value: strconv.Itoa(n)}}
+	}
+	return nil
+}
+
+func applyCPUs(c *cli.Context, d *definition, container *raftfsm.ContainerDefinition) error {
+	n := c.Float64("cpus")
+	if !c.IsSet("cpus") {
+		return nil
+	}
+	units := int64(math.Ceil(n * 1024))
+	if !(n > 0) || n > 4096 {
+		return usageErrorf("--cpus %v: ask for more than 0 cores, such as 8 or 0.5", n)
+	}
+	d.CPU, container.CPU = strconv.FormatInt(units, 10), units
+	return nil
+}
+
+func applyMemory(c *cli.Context, _ *definition, container *raftfsm.ContainerDefinition) error {
+	container.MemoryReservation = reservedMiB
+	if text := c.String("memory"); text != "" {
+		limit, err := parseMemory(text)
+		if err != nil {
+			return usageErrorf("--memory %w", err)
+		}
+		container.Memory, container.MemoryReservation = limit, 0
+	}
+	if text := c.String("shm-size"); text != "" {
+		size, err := parseMemory(text)
+		if err != nil {
+			return usageErrorf("--shm-size %w", err)
+		}
+		container.LinuxParameters = &raftfsm.LinuxParameters{SharedMemorySize: size}
+	}
+	return nil
+}
+
+func applyEnvironment(c *cli.Context, _ *definition, container *raftfsm.ContainerDefinition) error {
+	container.Environment = []raftfsm.KeyValue{}
+	for _, given := range c.StringSlice("env") {
+		name, value, found := strings.Cut(given, "=")
+		if !found {
+			if value, found = os.LookupEnv(name); !found {
+				return usageErrorf("--env %s: it is not set here; write --env %s=VALUE", name, name)
+			}
+		}
+		if name == "" {
+			return usageErrorf("--env %q has no name before the =", given)
+		}
+		container.Environment = append(container.Environment, raftfsm.KeyValue{Name: name, Value: value})
+	}
+	return nil
+}
+
+func applyVolumes(c *cli.Context, d *definition, container *raftfsm.ContainerDefinition) error {
+	container.MountPoints = []raftfsm.MountPoint{}
+	for i, given := range c.StringSlice("volume") {
+		parts := strings.Split(given, ":")
+		readOnly := len(parts) == 3 && parts[2] == "ro"
+		if len(parts) < 2 || len(parts) == 3 && !readOnly && parts[2] != "rw" || len(parts) > 3 ||
+			!strings.HasPrefix(parts[0], "/") || !strings.HasPrefix(parts[1], "/") {
+			return usageErrorf("--volume %q is not HOST:CONTAINER or HOST:CONTAINER:ro with absolute paths", given)
+		}
+		name := fmt.Sprintf("volume-%d", i+1)
+		d.Volumes = append(d.Volumes, raftfsm.Volume{Name: name, Host: &raftfsm.HostVolume{SourcePath: parts[0]}})
+		container.MountPoints = append(container.MountPoints, raftfsm.MountPoint{SourceVolume: name, ContainerPath: parts[1], ReadOnly: readOnly})
+	}
+	return nil
+}

@@ -1,0 +1,179 @@
+package cli
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+)
+
+// door is a host as the command line sees it: the plain door on the unix socket of a data directory. Operations and
+// documents that a test does not give answer an error, so nothing is asked for unnoticed.
+type door struct {
+	dir        string
+	operations map[string]func(in map[string]any) any     // POST /v1/{Operation}
+	documents  map[string]func(w http.ResponseWriter) any // GET path; a nil answer means that w was used
+	header     http.Header                                // added to every answer
+
+	mu    sync.Mutex
+	asked []string // "RunTask", "/v1/hosts", ... in order
+	sent  map[string]string
+}
+
+// refusal is an answer with an error.
+type refusal struct {
+	status        int
+	kind, message string
+}
+
+func openDoor(t *testing.T) *door {
+	t.Helper()
+	dir := shortDir(t)
+	d := &door{dir: dir, operations: map[string]func(map[string]any) any{}, documents: map[string]func(http.ResponseWriter) any{}, sent: map[string]string{}}
+	listener, err := net.Listen("unix", filepath.Join(dir, "pinion.sock"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	server := &http.Server{Handler: d}
+	go server.Serve(listener)
+	t.Cleanup(func() { server.Close() })
+	return d
+}
+
+// shortDir is a directory whose path leaves room for the name of a socket, which t.TempDir does not.
+func shortDir(t *testing.T) string {
+	t.Helper()
+	dir, err := os.MkdirTemp("", "pinion-cli")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { os.RemoveAll(dir) })
+	return dir
+}
+
+func (d *door) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	body, _ := io.ReadAll(r.Body)
+	name := r.URL.RequestURI()
+	if r.Method == http.MethodPost {
+		name = strings.TrimPrefix(name, "/v1/")
+	}
+	d.mu.Lock()
+	d.asked = append(d.asked, name)
+	d.sent[name] = string(body)
+	d.mu.Unlock()
+	for key, values := range d.header {
+		w.Header()[key] = values
+	}
+	answer := d.answer(w, r, name, body)
+	switch answer := answer.(type) {
+	case nil:
+	case refusal:
+		w.WriteHeader(answer.status)
+		fmt.Fprintf(w, `{"__type":%q,"message":%q}`, answer.kind, answer.message)
+	case string:
+		io.WriteString(w, answer)
+	default:
+		json.NewEncoder(w).Encode(answer)
+	}
+}
+
+func (d *door) answer(w http.ResponseWriter, r *http.Request, name string, body []byte) any {
+	if document, known := d.documents[name]; known && r.Method == http.MethodGet {
+		return document(w)
+	}
+	if operation, known := d.operations[name]; known {
+		var in map[string]any
+		json.Unmarshal(body, &in)
+		return operation(in)
+	}
+	return refusal{400, "ClientException", "the test has no answer to " + name}
+}
+
+// did lists what was asked, so often as it was.
+func (d *door) did(name string) int {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	n := 0
+	for _, asked := range d.asked {
+		if asked == name {
+			n++
+		}
+	}
+	return n
+}
+
+// always answers the same.
+func always(answer any) func(map[string]any) any { return func(map[string]any) any { return answer } }
+
+// page answers a GET with a document.
+func page(document any) func(http.ResponseWriter) any {
+	return func(http.ResponseWriter) any { return document }
+}
+
+// noon is the time of every test.
+var noon = time.Date(2025, 6, 1, 12, 0, 0, 0, time.UTC)
+
+// result is what one command line did.
+type result struct {
+	code     int
+	out, err string
+}
+
+// pinion runs one command line against the door; without one (nil) there is no host.
+func pinion(t *testing.T, d *door, arguments ...string) result {
+	t.Helper()
+	return pinionWith(t, Program{}, d, arguments...)
+}
+
+func pinionWith(t *testing.T, p Program, d *door, arguments ...string) result {
+	t.Helper()
+	dir := t.TempDir()
+	if d != nil {
+		dir = d.dir
+	}
+	p.Version = "0.1.0"
+	p.now = func() time.Time { return noon }
+	if p.pause == nil {
+		p.pause = func(ctx context.Context, _ time.Duration) error { return ctx.Err() }
+	}
+	var out, err safeBuffer
+	app := New(p)
+	app.Writer, app.ErrWriter, app.Reader = &out, &err, strings.NewReader("")
+	code := report(&err, app.RunContext(context.Background(), append([]string{"pinion", "--data-dir", dir}, arguments...)))
+	return result{code: code, out: out.String(), err: strings.ReplaceAll(err.String(), dir, "DIR")}
+}
+
+// safeBuffer is a writer that a command and its helpers may share.
+type safeBuffer struct {
+	mu sync.Mutex
+	b  bytes.Buffer
+}
+
+func (s *safeBuffer) Write(p []byte) (int, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.b.Write(p)
+}
+
+func (s *safeBuffer) String() string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.b.String()
+}
+
+// same fails with both texts when they differ.
+func same(t *testing.T, what, got, want string) {
+	t.Helper()
+	if got != want {
+		t.Errorf("%s:\n--- got\n%s\n--- want\n%s", what, got, want)
+	}
+}

@@ -1,0 +1,156 @@
+package cli
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/urfave/cli/v2"
+
+	"pinion/api/cli/client"
+)
+
+func envCommand(p Program) *cli.Command {
+	return &cli.Command{
+		Name:  "env",
+		Usage: "print shell commands that point the AWS CLI and SDKs at this host",
+		Description: `Prints the endpoint, an access key, the region and the CA as exports, and unsets what would get in the way of them. After
+that, 'aws ecs ...', boto3, the AWS SDKs and Terraform talk to Pinion with no further option. With --host and a key, it
+does the same for a host on another machine.
+
+Examples:
+   eval "$(pinion env)"
+   eval "$(pinion env --data-dir /tmp/one)"
+   pinion env --shell fish | source
+   pinion env -o json`,
+		Flags: []cli.Flag{
+			&cli.StringFlag{Name: "shell", Value: "sh", Usage: "`SHELL` to print for: sh (also bash, zsh) or fish"},
+		},
+		Action: func(c *cli.Context) error {
+			output, err := outputFormat(c)
+			if err != nil {
+				return err
+			}
+			access, err := accessOf(c)
+			if err != nil {
+				return err
+			}
+			variables := environment(access, os.Getenv)
+			if output == outputJSON {
+				return printJSON(c.App.Writer, asJSON(variables))
+			}
+			text, err := shellText(variables, c.String("shell"))
+			if err != nil {
+				return err
+			}
+			_, err = fmt.Fprint(c.App.Writer, text)
+			return err
+		},
+	}
+}
+
+// Access is client.json: what a client needs to reach a host. The host writes it at its first start, mode 0600.
+type Access struct {
+	Endpoint string `json:"endpoint"` // "https://host:port"
+	KeyID    string `json:"accessKeyId"`
+	Secret   string `json:"secretAccessKey"`
+	Region   string `json:"region"`
+	CAFile   string `json:"caFile"` // absolute path
+}
+
+// accessOf is what --host and its flags say, or else what the host of the data directory wrote down.
+func accessOf(c *cli.Context) (Access, error) {
+	config := connection(c)
+	if config.Host == "" {
+		return readAccess(filepath.Join(dataDir(c), "client.json"))
+	}
+	if _, err := client.New(config); err != nil {
+		return Access{}, err
+	}
+	ca := config.CAFile
+	if ca != "" {
+		var err error
+		if ca, err = filepath.Abs(ca); err != nil {
+			return Access{}, fmt.Errorf("--ca %s: %w", ca, err)
+		}
+	}
+	return Access{Endpoint: "https://" + config.Host, KeyID: config.KeyID, Secret: config.Secret, Region: config.Region, CAFile: ca}, nil
+}
+
+func readAccess(path string) (Access, error) {
+	raw, err := os.ReadFile(path)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return Access{}, fmt.Errorf("no host has been started in %s yet. Start one with `sudo pinion up`, or name another directory with --data-dir", filepath.Dir(path))
+	case errors.Is(err, fs.ErrPermission):
+		return Access{}, fmt.Errorf("%s holds an access key and may be read by root only. Run this as root, or use --host with a copy of the CA file and an access key", path)
+	case err != nil:
+		return Access{}, err
+	}
+	var a Access
+	if err := json.Unmarshal(raw, &a); err != nil {
+		return Access{}, fmt.Errorf("%s is damaged: %w. Restart the host, which writes it anew", path, err)
+	}
+	if a.Endpoint == "" || a.KeyID == "" || a.Secret == "" || a.Region == "" {
+		return Access{}, fmt.Errorf("%s is not complete. Restart the host, which writes it anew", path)
+	}
+	return a, nil
+}
+
+// variable is one line of the environment: set to Value, or unset.
+type variable struct {
+	Name  string
+	Value string
+	Unset bool
+}
+
+// environment is everything that a client must have, and must not have, in its environment. Of several ways to say
+// the same, clients take an environment variable before a configuration file, so what files may say is answered here.
+func environment(a Access, getenv func(string) string) []variable {
+	variables := []variable{
+		{Name: "AWS_ENDPOINT_URL_ECS", Value: a.Endpoint},
+		{Name: "AWS_ACCESS_KEY_ID", Value: a.KeyID},
+		{Name: "AWS_SECRET_ACCESS_KEY", Value: a.Secret},
+		{Name: "AWS_REGION", Value: a.Region},
+		{Name: "AWS_DEFAULT_REGION", Value: a.Region},
+		{Name: "AWS_CA_BUNDLE", Value: a.CAFile, Unset: a.CAFile == ""},
+		{Name: "AWS_PAGER", Value: ""},                                // version 2 of the CLI opens a pager otherwise
+		{Name: "AWS_IGNORE_CONFIGURED_ENDPOINT_URLS", Value: "false"}, // true hides the endpoint
+		{Name: "AWS_USE_FIPS_ENDPOINT", Value: "false"},               // refused together with an endpoint
+		{Name: "AWS_USE_DUALSTACK_ENDPOINT", Value: "false"},          // likewise
+		{Name: "AWS_PROFILE", Unset: true},                            // a profile's keys would come first
+		{Name: "AWS_DEFAULT_PROFILE", Unset: true},                    // likewise
+		{Name: "AWS_SESSION_TOKEN", Unset: true},                      // belongs to another key
+		{Name: "AWS_SECURITY_TOKEN", Unset: true},                     // its old name
+		{Name: "AWS_CREDENTIAL_EXPIRATION", Unset: true},              // makes the key look expired
+	}
+	return append(variables, withoutProxy(a.Endpoint, getenv)...)
+}
+
+// withoutProxy makes clients go to the endpoint directly where the environment names a proxy.
+func withoutProxy(endpoint string, getenv func(string) string) []variable {
+	proxied := false
+	for _, name := range []string{"HTTPS_PROXY", "https_proxy", "ALL_PROXY", "all_proxy"} {
+		proxied = proxied || getenv(name) != ""
+	}
+	if !proxied {
+		return nil
+	}
+	host := hostname(endpoint)
+	var variables []variable
+	for _, name := range []string{"NO_PROXY", "no_proxy"} {
+		exempt := getenv(name)
+		switch {
+		case exempt == "":
+			exempt = host
+		case !strings.Contains(","+exempt+",", ","+host+","):
+			exempt += "," + host
+		}
+		variables = append(variables, variable{Name: name, Value: exempt})
+	}
+	return variables
+}

@@ -1,0 +1,116 @@
+package cli
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"strconv"
+
+	"github.com/urfave/cli/v2"
+
+	"pinion/api/cli/client"
+)
+
+func gpusCommand(p Program) *cli.Command {
+	return &cli.Command{
+		Name:  "gpus",
+		Usage: "list GPUs and the tasks that own them",
+		Description: `With --container, run inside a container, it prints what that container really sees: device nodes, environment, and NVML
+if it is there.
+
+Examples:
+   pinion gpus
+   pinion gpus -o wide        # with GPU ids, PCI addresses and problems
+   pinion run --gpus 2 pinion/self -- pinion gpus --container`,
+		Flags: []cli.Flag{
+			&cli.BoolFlag{Name: "container", Usage: "what the container sees that this runs in"},
+		},
+		Action: func(c *cli.Context) error {
+			if c.Bool("container") {
+				return p.lookInside(c)
+			}
+			d, err := p.openDesk(c)
+			if err != nil {
+				return err
+			}
+			return d.gpus(c.Context)
+		},
+	}
+}
+
+func (p Program) lookInside(c *cli.Context) error {
+	output, err := outputFormat(c)
+	if err != nil {
+		return err
+	}
+	if p.Inside == nil {
+		return errors.New("this build of pinion cannot look at GPUs from inside a container")
+	}
+	return p.Inside(c.App.Writer, output == outputJSON)
+}
+
+func (d *desk) gpus(ctx context.Context) error {
+	if d.output == outputJSON {
+		return d.printDocument(ctx, "/v1/gpus")
+	}
+	gpus, err := d.host.GPUs(ctx)
+	if err != nil {
+		return err
+	}
+	d.warnSimulated(gpus)
+	return d.gpuTable(gpus).write(d.out, d.columns())
+}
+
+// warnSimulated makes sure that nobody takes simulated GPUs for real ones.
+func (d *desk) warnSimulated(gpus []client.GPU) {
+	simulated := 0
+	for _, g := range gpus {
+		if g.Simulated {
+			simulated++
+		}
+	}
+	if simulated > 0 {
+		d.note("SIMULATED: %s of %d here are not real hardware (pinion up --gpus sim:...)", plural(simulated, "GPU"), len(gpus))
+	}
+}
+
+func (d *desk) gpuTable(gpus []client.GPU) *table {
+	t := &table{header: []string{"HOST", "IDX", "MODEL", "MEMORY", "NUMA", "HEALTH", "TASK"}}
+	if d.output == outputWide {
+		t.header = append(t.header, "CONTAINER", "UUID", "PCI", "PROBLEM")
+	}
+	for _, g := range gpus {
+		task := short(g.Task)
+		if d.output == outputWide {
+			task = g.Task
+		}
+		row := []string{g.Host, strconv.Itoa(g.Index), gpuModel(g), gpuMemory(g), numaNode(g), g.Health, cmp.Or(task, "-")}
+		if d.output == outputWide {
+			row = append(row, cmp.Or(g.Container, "-"), g.UUID, g.PCI, g.Problem)
+		}
+		t.add(row...)
+	}
+	return t
+}
+
+func gpuModel(g client.GPU) string {
+	if g.Simulated {
+		return "SIMULATED " + g.Model
+	}
+	return g.Model
+}
+
+// gpuMemory is "-" for a GPU that shares the machine's memory and has none of its own to tell.
+func gpuMemory(g client.GPU) string {
+	if g.MemoryMiB == 0 {
+		return "-"
+	}
+	return mebibytes(g.MemoryMiB)
+}
+
+func numaNode(g client.GPU) string {
+	if g.NUMANode < 0 {
+		return "-"
+	}
+	return strconv.Itoa(g.NUMANode)
+}

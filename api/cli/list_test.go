@@ -1,0 +1,110 @@
+package cli
+
+import (
+	"bytes"
+	"encoding/json"
+	"os"
+	"strings"
+	"testing"
+)
+
+func TestPsListsWhatIsNotOver(t *testing.T) {
+	d := openDoor(t).withTasks(runningTask, failedTask)
+	same(t, "pinion ps", pinion(t, d, "ps").out, `
+ID            TASK       STATUS   GPUS  HOST   AGE  EXIT/REASON
+3f2a00000000  trainer:3  RUNNING  2     gpu-1  3m
+`[1:])
+	same(t, "pinion ps -a", pinion(t, d, "ps", "-a").out, `
+ID            TASK        STATUS   GPUS  HOST   AGE  EXIT/REASON
+3f2a00000000  trainer:3   RUNNING  2     gpu-1  3m
+91bc00000000  run-cuda:1  STOPPED  0     gpu-1  2h   137 OutOfMemoryError: Container killed due to memory usage
+`[1:])
+	same(t, "pinion ps -o wide", pinion(t, d, "ps", "-o", "wide").out, `
+ID                                TASK       STATUS   GPUS         HOST   AGE  EXIT/REASON
+3f2a0000000000000000000000000001  trainer:3  RUNNING  GPU-1,GPU-2  gpu-1  3m
+`[1:])
+}
+
+func TestPsOfAnEmptyClusterIsAHeaderAndAnEmptyJSONList(t *testing.T) {
+	d := openDoor(t).withTasks()
+	same(t, "pinion ps", pinion(t, d, "ps").out, "ID  TASK  STATUS  GPUS  HOST  AGE  EXIT/REASON\n")
+	same(t, "pinion ps -o json", pinion(t, d, "ps", "-o", "json").out, "[]\n")
+}
+
+func TestInspectShowsTheWholeDocumentOfATaskNamedByItsBeginning(t *testing.T) {
+	d := openDoor(t).withTasks(runningTask, failedTask)
+	for _, name := range []string{"3f", taskOne, arnOf(runningTask)} {
+		got := pinion(t, d, "inspect", name)
+		var compact, want bytes.Buffer
+		if json.Compact(&compact, []byte(got.out)) != nil || json.Compact(&want, []byte("["+runningTask+"]")) != nil {
+			t.Fatalf("inspect %s: not JSON: %+v", name, got)
+		}
+		same(t, "pinion inspect "+name, compact.String(), want.String())
+	}
+}
+
+func TestATaskThatIsNotThereIsSaidSo(t *testing.T) {
+	d := openDoor(t).withTasks(runningTask, taskDocument("3f99"+taskOne[4:], `x:1","desiredStatus":"RUNNING","containers":[]`))
+	for name, says := range map[string]string{
+		"77":    `no task has an id that begins with "77"; ` + "`pinion ps -a` lists the tasks in cluster default",
+		"3f":    `"3f" is the beginning of 2 task ids (3f2a0000000000000000000000000001, 3f990000000000000000000000000001); type more of it`,
+		taskTwo: "cluster default has no task " + taskTwo + " (MISSING); stopped tasks are forgotten after an hour",
+	} {
+		if got := pinion(t, d, "inspect", name); got.code != 1 || !strings.Contains(got.err, says) {
+			t.Errorf("inspect %s: %+v", name, got)
+		}
+	}
+}
+
+func TestHostsAndGPUsSayWhatIsFreeAndWhatIsSimulated(t *testing.T) {
+	d := openDoor(t).withTasks()
+	same(t, "pinion hosts", pinion(t, d, "hosts").out, `
+NAME   ID            CLUSTER  STATUS  CPU    MEMORY         GPUS           TASKS  VERSION
+gpu-1  aaaa00000000  default  ACTIVE  15/16  62 GiB/64 GiB  1/3 SIMULATED  1      0.1.0
+`[1:])
+	got := pinion(t, d, "gpus")
+	same(t, "pinion gpus", got.out, `
+HOST   IDX  MODEL                            MEMORY    NUMA  HEALTH   TASK
+gpu-1  0    SIMULATED NVIDIA H100 80GB HBM3  79.6 GiB  0     HEALTHY  3f2a00000000
+gpu-1  1    SIMULATED NVIDIA H100 80GB HBM3  79.6 GiB  0     HEALTHY  3f2a00000000
+gpu-1  2    SIMULATED NVIDIA GB10            -         -     HEALTHY  -
+`[1:])
+	same(t, "its note", got.err, "SIMULATED: 3 GPUs of 3 here are not real hardware (pinion up --gpus sim:...)\n")
+}
+
+func TestJSONIsTheDocumentOfTheHost(t *testing.T) {
+	d := openDoor(t).withTasks()
+	d.documents["/v1/gpus"] = page(`[{"uuid":"GPU-1","fieldOfALaterVersion":1}]`)
+	same(t, "pinion gpus -o json", pinion(t, d, "gpus", "-o", "json").out, `
+[
+  {
+    "uuid": "GPU-1",
+    "fieldOfALaterVersion": 1
+  }
+]
+`[1:])
+}
+
+func TestATableFitsItsTerminalAndIsNeverCutInAPipe(t *testing.T) {
+	wide := table{header: []string{"ID", "REASON"}}
+	wide.add("1", "a long story\nof what went wrong")
+	for columns, want := range map[int]string{
+		0:  "ID  REASON\n1   a long story of what went wrong\n",
+		20: "ID  REASON\n1   a long story of…\n",
+		3:  "ID  REASON\n1   a lon…\n", // narrower than sense: cells keep six columns
+	} {
+		var out strings.Builder
+		if err := wide.write(&out, columns); err != nil {
+			t.Fatal(err)
+		}
+		same(t, "table", out.String(), want)
+	}
+	pipe, _, err := os.Pipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer pipe.Close()
+	if width(pipe) != 0 {
+		t.Error("a pipe is no terminal")
+	}
+}

@@ -1,0 +1,115 @@
+package cli
+
+import (
+	"cmp"
+	"context"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/urfave/cli/v2"
+
+	"pinion/api/cli/client"
+)
+
+func psCommand(p Program) *cli.Command {
+	return &cli.Command{
+		Name:  "ps",
+		Usage: "list tasks",
+		Description: `Lists the tasks of a cluster that are not over yet, the newest first; with -a also those that stopped within the last hour.
+
+Examples:
+   pinion ps
+   pinion ps -a
+   pinion ps -o wide          # with whole ids and GPU ids
+   pinion ps -o json          # every field, as DescribeTasks answers it`,
+		Flags: []cli.Flag{
+			&cli.BoolFlag{Name: "all", Aliases: []string{"a"}, Usage: "also tasks that have stopped"},
+			clusterFlag(),
+		},
+		Action: func(c *cli.Context) error {
+			d, err := p.openDesk(c)
+			if err != nil {
+				return err
+			}
+			return d.ps(c.Context, c.String("cluster"), c.Bool("all"))
+		},
+	}
+}
+
+func (d *desk) ps(ctx context.Context, cluster string, all bool) error {
+	ids, err := d.host.TaskIDs(ctx, cluster)
+	if err != nil {
+		return err
+	}
+	tasks, _, err := d.host.Describe(ctx, cluster, ids) // a task reaped in between is simply no longer there
+	if err != nil {
+		return err
+	}
+	if !all {
+		tasks = slices.DeleteFunc(tasks, func(t client.Task) bool { return t.Stopped() })
+	}
+	slices.SortStableFunc(tasks, func(a, b client.Task) int {
+		return cmp.Or(b.CreatedAt.Compare(a.CreatedAt.Time), strings.Compare(a.ARN, b.ARN))
+	})
+	if d.output == outputJSON {
+		return printJSON(d.out, append([]client.Task{}, tasks...)) // none is [], not null
+	}
+	names, err := d.hostNames(ctx)
+	if err != nil {
+		return err
+	}
+	return d.taskTable(tasks, names).write(d.out, d.columns())
+}
+
+// columns is the room for a table: wide ones are never cut.
+func (d *desk) columns() int {
+	if d.output == outputWide {
+		return 0
+	}
+	return width(d.out)
+}
+
+func (d *desk) taskTable(tasks []client.Task, hosts map[string]string) *table {
+	t := &table{header: []string{"ID", "TASK", "STATUS", "GPUS", "HOST", "AGE", "EXIT/REASON"}}
+	for _, task := range tasks {
+		id, gpus := short(task.ID()), strconv.Itoa(len(task.GPUs()))
+		if d.output == outputWide {
+			id, gpus = task.ID(), cmp.Or(strings.Join(task.GPUs(), ","), "-")
+		}
+		t.add(id, client.Base(task.Definition), task.Status, gpus, hosts[client.Base(task.Instance)],
+			age(d.now().Sub(task.CreatedAt.Time)), outcome(task))
+	}
+	return t
+}
+
+// outcome tells how a task ended: exit codes when its containers had any, and the reason when that says more.
+func outcome(task client.Task) string {
+	if !task.Stopped() {
+		return ""
+	}
+	var parts []string
+	for _, c := range task.Containers {
+		if c.ExitCode != nil {
+			parts = append(parts, strconv.Itoa(*c.ExitCode))
+		}
+	}
+	text := strings.Join(parts, ",")
+	if why := trouble(task); why != "" {
+		text = strings.TrimSpace(text + " " + why)
+	}
+	return text
+}
+
+// trouble is why a task did not simply run to its end, empty when it did.
+func trouble(task client.Task) string {
+	for _, c := range task.Containers {
+		if c.Reason != "" {
+			return c.Reason
+		}
+	}
+	if task.StopCode == "EssentialContainerExited" {
+		return ""
+	}
+	return task.StoppedReason
+}

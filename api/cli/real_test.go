@@ -1,0 +1,124 @@
+package cli
+
+import (
+	"context"
+	"io"
+	"log/slog"
+	"net"
+	"net/http"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"pinion/api"
+	"pinion/gpu"
+	"pinion/raftfsm"
+)
+
+// lab is a cluster of one host as the real door serves it: its state is real, only Raft and the agent are not there.
+// A task has run to its end as soon as it is placed.
+type lab struct {
+	state *raftfsm.State
+	index uint64
+}
+
+var (
+	_ api.Cluster = (*lab)(nil)
+	_ api.Host    = (*lab)(nil)
+)
+
+func (l *lab) View(context.Context) (*raftfsm.View, error) { return l.state.View(), nil }
+func (l *lab) Connected(string) bool                       { return true }
+func (l *lab) Pulls(string) []raftfsm.Pull                 { return nil }
+
+func (l *lab) Apply(_ context.Context, c raftfsm.Command) (any, error) {
+	l.index++
+	return l.state.Apply(l.index, c)
+}
+
+func (l *lab) Logs(_ context.Context, q raftfsm.LogQuery, emit func(raftfsm.LogLine) error) error {
+	return emit(raftfsm.LogLine{Time: noon, Container: "self", Stream: "stdout", Text: "hello from " + q.Task})
+}
+
+func (l *lab) Run(ctx context.Context, r raftfsm.RunRequest) (raftfsm.RunResult, error) {
+	view := l.state.View()
+	demand := raftfsm.DemandOf(view.Definition(r.Definition))
+	free := view.Free(hostOne)
+	if reason, detail := raftfsm.Fits(free, demand); reason != "" {
+		return raftfsm.RunResult{Failures: []raftfsm.Failure{{HostID: hostOne, Reason: reason, Detail: detail}}}, nil
+	}
+	code := 7
+	task := &raftfsm.Task{
+		ID: taskOne, Cluster: r.Cluster, Definition: r.Definition, HostID: hostOne, Group: r.Group, LaunchType: "EC2", StartedBy: r.StartedBy,
+		LastStatus: raftfsm.Pending, DesiredStatus: raftfsm.Running, Version: 1, CreatedAt: noon, Overrides: r.Overrides,
+		Containers: []raftfsm.Container{{ID: "c", Name: "self", Image: "pinion/self", GPUs: free.GPUs[:demand.GPUs[0]], LastStatus: raftfsm.Pending}},
+	}
+	result := raftfsm.RunResult{Tasks: []*raftfsm.Task{task}}
+	if _, err := l.Apply(ctx, raftfsm.LaunchTasks{Runs: []raftfsm.Launch{{Cluster: r.Cluster, Tasks: result.Tasks, At: noon}}}); err != nil {
+		return raftfsm.RunResult{}, err
+	}
+	_, err := l.Apply(ctx, raftfsm.ReportTasks{HostID: hostOne, Reports: []raftfsm.TaskReport{{
+		TaskID: taskOne, Status: raftfsm.Stopped, StopCode: raftfsm.StopEssentialExited, StoppedReason: "Essential container in task exited",
+		Containers: []raftfsm.ContainerReport{{Name: "self", Status: raftfsm.Stopped, ExitCode: &code}},
+	}}})
+	return result, err
+}
+
+// openLab serves a lab on a socket.
+func openLab(t *testing.T) *door {
+	t.Helper()
+	l := &lab{state: raftfsm.NewState()}
+	host := raftfsm.Host{ID: hostOne, Name: "gpu-1", Cluster: "default", Address: "10.0.0.5:7400", Version: "0.1.0", Status: raftfsm.HostActive, CPU: 4096, MemoryMiB: 8192,
+		GPUs: gpu.Inventory{Simulated: true, Devices: []gpu.Device{{UUID: "GPU-1", Model: "H100", MemoryMiB: 81920, Health: gpu.Healthy}}}}
+	for _, command := range []raftfsm.Command{raftfsm.CreatePool{Pool: raftfsm.Pool{ID: hostOne, CreatedAt: noon}}, raftfsm.PutHost{Host: host}} {
+		if _, err := l.Apply(t.Context(), command); err != nil {
+			t.Fatal(err)
+		}
+	}
+	d := &door{dir: shortDir(t)}
+	socket, err := net.Listen("unix", filepath.Join(d.dir, "pinion.sock"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	server := &http.Server{Handler: api.NewHandler(api.Config{Cluster: l, Host: l, Trusted: true, Version: "0.1.0", Log: slog.New(slog.NewTextHandler(io.Discard, nil))})}
+	go server.Serve(socket)
+	t.Cleanup(func() { server.Close() })
+	return d
+}
+
+func TestTheRealDoorUnderstandsEveryCommand(t *testing.T) {
+	d := openLab(t)
+	got := pinion(t, d, "run", "--gpus", "1", "--cpus", "2", "--shm-size", "1g", "--volume", "/data:/data:ro", "--env", "A=1", "--network", "host", "pinion/self", "--", "true")
+	if got.code != 7 || got.out != "hello from "+taskOne+"\n" {
+		t.Fatalf("run: %+v", got)
+	}
+	for line, says := range map[string]string{
+		"ps -a":                      "3f2a00000000  run-self:1  STOPPED  1     gpu-1",
+		"logs 3f2a":                  "hello from " + taskOne,
+		"inspect 3f2a":               `"exitCode": 7`,
+		"stop 3f2a":                  taskOne,
+		"hosts":                      "gpu-1  aaaa00000000  default  ACTIVE  4/4  8 GiB/8 GiB  1/1 SIMULATED  0",
+		"gpus":                       "gpu-1  0    SIMULATED H100  80 GiB  0     HEALTHY  -",
+		"gpus -o json":               `"uuid": "GPU-1"`,
+		"version":                    "host   0.1.0",
+		"register -f " + yamlFile(t): "app:1",
+	} {
+		if got := pinion(t, d, strings.Fields(line)...); got.code != 0 || !strings.Contains(got.out, says) {
+			t.Errorf("pinion %s: want %q in %+v", line, says, got)
+		}
+	}
+	if got := pinion(t, d, "run", "--gpus", "2", "pinion/self"); got.code != 125 || !strings.Contains(got.err, "RESOURCE:GPU: no host has 2 GPUs free: gpu-1 has 1 of 1 free") {
+		t.Errorf("more GPUs than there are: %+v", got)
+	}
+}
+
+// yamlFile is document 4's form of a definition, in a file.
+func yamlFile(t *testing.T) string {
+	file := filepath.Join(t.TempDir(), "app.yaml")
+	document := "version: \"1.3\"\nfamily: app\ncontainerDefinitions:\n  - {name: app, image: busybox, memory: 64, gpuCount: 1}\n"
+	if err := os.WriteFile(file, []byte(document), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return file
+}

@@ -1,0 +1,264 @@
+package cli
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"maps"
+	"net/http"
+	"os"
+	"slices"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+)
+
+// runDoor is a host on which a task of `pinion run` goes through the given documents, one more at each look.
+func runDoor(t *testing.T, looks ...string) *door {
+	t.Helper()
+	d := openDoor(t).withTasks()
+	d.operations["RegisterTaskDefinition"] = always(`{"taskDefinition":{"family":"run-cuda","revision":4}}`)
+	d.operations["RunTask"] = always(`{"tasks":[` + looks[0] + `],"failures":[]}`)
+	look := 0
+	d.operations["DescribeTasks"] = func(map[string]any) any {
+		look = min(look+1, len(looks)-1)
+		return `{"tasks":[` + looks[look] + `],"failures":[]}`
+	}
+	d.documents["/v1/tasks/"+taskOne+"/pulls"] = page("[]")
+	d.documents["/v1/tasks/"+taskOne+"/logs?follow=1"] = func(w http.ResponseWriter) any {
+		logLines(w, "epoch 1", "!a warning", "epoch 2")
+		return nil
+	}
+	return d
+}
+
+func look(status, rest string) string {
+	return taskDocument(taskOne, `run-cuda:4","containerInstanceArn":"`+instance+`","lastStatus":"`+status+`",`+rest)
+}
+
+var (
+	pending = look("PENDING", `"containers":[{"name":"cuda","gpuIds":["GPU-1","GPU-2"]}]`)
+	running = look("RUNNING", `"containers":[{"name":"cuda"}]`)
+)
+
+func exited(code int) string {
+	return look("STOPPED", fmt.Sprintf(`"stopCode":"EssentialContainerExited","stoppedReason":"Essential container in task exited","containers":[{"name":"cuda","exitCode":%d}]`, code))
+}
+
+func TestRunShowsTheLogAndExitsWithTheContainersCode(t *testing.T) {
+	for _, code := range []int{0, 3} {
+		d := runDoor(t, pending, pending, running, exited(code))
+		d.header = http.Header{"X-Pinion-Warning": {"image tag latest may change"}}
+		got := pinion(t, d, "run", "--gpus", "2", "nvidia/cuda:12.4", "--", "nvidia-smi", "-L")
+		if got.code != code {
+			t.Errorf("exit code %d, want %d", got.code, code)
+		}
+		same(t, "stdout", got.out, "epoch 1\nepoch 2\n")
+		if !strings.Contains(got.err, "task 3f2a00000000 on gpu-1 with GPU-1, GPU-2\n") || !strings.HasSuffix(got.err, "a warning\n") {
+			t.Errorf("stderr: %q", got.err)
+		}
+	}
+}
+
+func TestRunRegistersWhatWasAskedFor(t *testing.T) {
+	d := runDoor(t, pending, exited(0))
+	t.Setenv("TOKEN_HERE", "s3cret")
+	got := pinion(t, d, "run", "--gpus", "2", "--cpus", "1.5", "--memory", "2g", "--shm-size", "512m", "--network", "host", "--env", "A=b,c=d", "--env", "TOKEN_HERE",
+		"--volume", "/data:/mnt:ro", "--volume", "/out:/out", "nvidia/cuda:12.4", "--", "python", "train.py", "--epochs", "3")
+	if got.code != 0 {
+		t.Fatalf("%+v", got)
+	}
+	same(t, "RegisterTaskDefinition", indented(t, d.sent["RegisterTaskDefinition"]), `{
+  "containerDefinitions": [
+    {
+      "command": ["python","train.py","--epochs","3"],
+      "cpu": 1536,
+      "environment": [{"name":"A","value":"b,c=d"},{"name":"TOKEN_HERE","value":"s3cret"}],
+      "essential": true,
+      "image": "nvidia/cuda:12.4",
+      "linuxParameters": {"sharedMemorySize":512},
+      "memory": 2048,
+      "mountPoints": [{"containerPath":"/mnt","readOnly":true,"sourceVolume":"volume-1"},{"containerPath":"/out","sourceVolume":"volume-2"}],
+      "name": "cuda",
+      "portMappings": [],
+      "resourceRequirements": [{"type":"GPU","value":"2"}],
+      "volumesFrom": []
+    }
+  ],
+  "cpu": "1536",
+  "family": "run-cuda",
+  "networkMode": "host",
+  "volumes": [{"host":{"sourcePath":"/data"},"name":"volume-1"},{"host":{"sourcePath":"/out"},"name":"volume-2"}]
+}`)
+	var in map[string]any
+	if err := json.Unmarshal([]byte(d.sent["RunTask"]), &in); err != nil {
+		t.Fatal(err)
+	}
+	if in["taskDefinition"] != "run-cuda:4" || in["cluster"] != "default" || len(in["clientToken"].(string)) < 26 {
+		t.Errorf("RunTask %v", in)
+	}
+}
+
+// indented shows a request readably: its fields, and those of its container, on lines of their own in order of names.
+func indented(t *testing.T, text string) string {
+	t.Helper()
+	var document map[string]any
+	if err := json.Unmarshal([]byte(text), &document); err != nil {
+		t.Fatal(err)
+	}
+	container := document["containerDefinitions"].([]any)[0].(map[string]any)
+	document["containerDefinitions"] = "HERE"
+	return strings.Replace(fields(document, ""), `"HERE"`, "[\n    "+fields(container, "    ")+"\n  ]", 1)
+}
+
+func fields(document map[string]any, indent string) string {
+	var lines []string
+	for _, name := range slices.Sorted(maps.Keys(document)) {
+		value, _ := json.Marshal(document[name])
+		lines = append(lines, fmt.Sprintf("%s  %q: %s", indent, name, value))
+	}
+	return "{\n" + strings.Join(lines, ",\n") + "\n" + indent + "}"
+}
+
+func TestRunDetachedPrintsTheID(t *testing.T) {
+	d := runDoor(t, pending, running)
+	got := pinion(t, d, "run", "-d", "nvidia/cuda")
+	same(t, "stdout", got.out, taskOne+"\n")
+	if got.code != 0 || d.did("DescribeTasks") != 0 {
+		t.Errorf("it stays no longer than it must: %+v", got)
+	}
+}
+
+func TestATaskThatDoesNotStartSaysWhy(t *testing.T) {
+	broken := look("STOPPED", `"stopCode":"TaskFailedToStart","stoppedReason":"CannotPullContainerError: nvidia/cuda:12.4: not found","containers":[{"name":"cuda","reason":"CannotPullContainerError: nvidia/cuda:12.4: not found"}]`)
+	d := runDoor(t, pending, broken)
+	d.documents["/v1/tasks/"+taskOne+"/logs?follow=1"] = page("")
+	got := pinion(t, d, "run", "nvidia/cuda:12.4")
+	if got.code != 125 || !strings.HasSuffix(got.err, "pinion: task 3f2a00000000 did not start: CannotPullContainerError: nvidia/cuda:12.4: not found\n") {
+		t.Errorf("%+v", got)
+	}
+}
+
+func TestATaskThatFindsNoPlaceSaysWhatIsFree(t *testing.T) {
+	elsewhere := `{"arn":"arn:aws:ecs:us-east-1:123456789012:container-instance/default/` + hostOne + `","reason":"%s","detail":"%s"}`
+	cases := map[string]struct {
+		gpus, failure, says string
+	}{
+		"too few are free": {"2", fmt.Sprintf(elsewhere, "RESOURCE:GPU", ""),
+			"RESOURCE:GPU: no host has 2 GPUs free: gpu-1 has 1 of 3 free. Wait for a task to end or stop one (`pinion ps`), or ask for fewer"},
+		"more than any host has": {"4", fmt.Sprintf(elsewhere, "RESOURCE:GPU", ""),
+			"RESOURCE:GPU: no host has 4 GPUs free: gpu-1 has 1 of 3 free. A task runs on one host, and none has more than 3: ask for fewer"},
+		"no GPUs at all": {"1", `{"arn":"arn:aws:ecs:r:a:container-instance/default/ffff","reason":"RESOURCE:GPU"}`,
+			"RESOURCE:GPU: no host of the cluster has a GPU that works. `pinion gpus -o wide` and `pinion hosts -o json` tell why"},
+		"too little memory": {"0", fmt.Sprintf(elsewhere, "RESOURCE:MEMORY", "2048 MiB asked, 512 MiB free"),
+			"no host can take the task: RESOURCE:MEMORY (2048 MiB asked, 512 MiB free). `pinion hosts` shows what is free. Wait for tasks to end, stop some, or ask for less"},
+	}
+	for name, c := range cases {
+		t.Run(name, func(t *testing.T) {
+			d := runDoor(t, pending)
+			d.operations["RunTask"] = always(`{"tasks":[],"failures":[` + c.failure + `]}`)
+			got := pinion(t, d, "run", "--gpus", c.gpus, "nvidia/cuda")
+			same(t, "stderr", got.err, "pinion: "+c.says+"\n")
+			if got.code != 125 {
+				t.Errorf("exit code %d", got.code)
+			}
+		})
+	}
+}
+
+func TestAClusterWithoutHostsIsSaidSo(t *testing.T) {
+	d := runDoor(t, pending)
+	d.operations["RunTask"] = always(refusal{400, "InvalidParameterException", "No Container Instances were found in your cluster."})
+	got := pinion(t, d, "run", "--cluster", "lab", "nvidia/cuda")
+	if got.code != 1 || !strings.Contains(got.err, "cluster lab has no host") || !strings.Contains(got.err, "pinion up --cluster lab") {
+		t.Errorf("%+v", got)
+	}
+}
+
+func TestAClusterThatIsNotThereIsNamed(t *testing.T) {
+	d := runDoor(t, pending)
+	d.operations["RunTask"] = always(refusal{400, "ClusterNotFoundException", "Cluster not found."})
+	if got := pinion(t, d, "run", "--cluster", "lab", "nvidia/cuda"); got.code != 1 || !strings.Contains(got.err, "there is no cluster lab") {
+		t.Errorf("%+v", got)
+	}
+}
+
+func TestTheFirstCtrlCStopsTheTaskAndTheLogGoesOnToItsEnd(t *testing.T) {
+	d := runDoor(t, pending, running, exited(143))
+	signals, stopped := make(chan os.Signal, 2), make(chan struct{})
+	d.operations["StopTask"] = func(map[string]any) any { close(stopped); return "{}" }
+	d.documents["/v1/tasks/"+taskOne+"/logs?follow=1"] = func(w http.ResponseWriter) any {
+		signals <- syscall.SIGINT
+		<-stopped
+		logLines(w, "saved a checkpoint")
+		return nil
+	}
+	got := pinionWith(t, Program{signals: signals}, d, "run", "nvidia/cuda")
+	same(t, "stdout", got.out, "saved a checkpoint\n")
+	if got.code != 143 || !strings.Contains(got.err, "stopping task 3f2a00000000 ... (Ctrl-C again leaves at once)\n") {
+		t.Errorf("%+v", got)
+	}
+}
+
+func TestTheSecondCtrlCLeavesAtOnce(t *testing.T) {
+	d := runDoor(t, pending, running)
+	signals, gone := make(chan os.Signal, 2), make(chan struct{})
+	defer close(gone)
+	d.operations["StopTask"] = func(map[string]any) any { signals <- syscall.SIGINT; return "{}" }
+	d.documents["/v1/tasks/"+taskOne+"/logs?follow=1"] = func(w http.ResponseWriter) any {
+		w.(http.Flusher).Flush()
+		signals <- syscall.SIGINT
+		<-gone
+		return nil
+	}
+	got := pinionWith(t, Program{signals: signals}, d, "run", "nvidia/cuda")
+	if got.code != 130 || !strings.HasSuffix(got.err, "pinion: left while task 3f2a00000000 is stopping. `pinion ps` shows when it is gone\n") {
+		t.Errorf("%+v", got)
+	}
+}
+
+func TestCtrlCBeforeTheAnswerLeavesAndSaysThatTheOutcomeIsOpen(t *testing.T) {
+	d := runDoor(t, pending)
+	signals, gone := make(chan os.Signal, 1), make(chan struct{})
+	defer close(gone)
+	d.operations["RunTask"] = func(map[string]any) any { signals <- syscall.SIGINT; <-gone; return "{}" }
+	got := pinionWith(t, Program{signals: signals}, d, "run", "nvidia/cuda")
+	if got.code != 130 || !strings.Contains(got.err, "`pinion ps` shows whether the task was started") {
+		t.Errorf("%+v", got)
+	}
+}
+
+func TestALogThatBreaksOffIsResumedWithoutAHoleOrALineTwice(t *testing.T) {
+	d := runDoor(t, pending, running, exited(0))
+	d.documents["/v1/tasks/"+taskOne+"/logs?follow=1"] = func(w http.ResponseWriter) any {
+		logLines(w, "one", "two")
+		w.(http.Flusher).Flush()
+		panic(http.ErrAbortHandler) // the host restarts
+	}
+	d.documents["/v1/tasks/"+taskOne+"/logs?follow=1&since=2025-06-01T11%3A59%3A01Z"] = func(w http.ResponseWriter) any {
+		fmt.Fprintln(w, `{"time":"2025-06-01T11:59:01Z","container":"cuda","stream":"stdout","text":"two"}`)
+		fmt.Fprintln(w, `{"time":"2025-06-01T11:59:01Z","container":"cuda","stream":"stdout","text":"two again"}`)
+		fmt.Fprintln(w, `{"time":"2025-06-01T11:59:02Z","container":"cuda","stream":"stdout","text":"three"}`)
+		return nil
+	}
+	got := pinion(t, d, "run", "nvidia/cuda")
+	same(t, "stdout", got.out, "one\ntwo\ntwo again\nthree\n")
+	if got.code != 0 {
+		t.Errorf("%+v", got)
+	}
+}
+
+func TestAHostThatStaysAwayEndsThePatience(t *testing.T) {
+	d := runDoor(t, pending)
+	d.operations["DescribeTasks"] = always(refusal{500, "ServerException", "no leader"})
+	waited := time.Duration(0)
+	pause := func(_ context.Context, d time.Duration) error { waited += d; return nil }
+	got := pinionWith(t, Program{pause: pause}, d, "run", "nvidia/cuda")
+	if got.code != 1 || !strings.Contains(got.err, "Trying again for a minute") || !strings.HasSuffix(got.err, "pinion: no leader (ServerException)\n") {
+		t.Errorf("%+v", got)
+	}
+	if waited != time.Minute {
+		t.Errorf("waited %s", waited)
+	}
+}

@@ -1,0 +1,80 @@
+package cli
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/urfave/cli/v2"
+
+	"pinion/api/cli/client"
+)
+
+func stopCommand(p Program) *cli.Command {
+	return &cli.Command{
+		Name:      "stop",
+		Usage:     "stop tasks",
+		ArgsUsage: "TASK...",
+		Description: `Sends SIGTERM to the containers, SIGKILL after their stop timeout, and waits until the tasks are gone and their GPUs are
+free. TASK is an id, the beginning of one, or an ARN. Prints the ids of the stopped tasks.
+
+Examples:
+   pinion stop 3f2a
+   pinion stop --reason "wrong data set" 3f2a 91bc
+   pinion stop --no-wait 3f2a`,
+		Flags: []cli.Flag{
+			&cli.StringFlag{Name: "reason", Value: "stopped with pinion stop", Usage: "`TEXT` that is shown as the stopped reason"},
+			&cli.BoolFlag{Name: "no-wait", Usage: "return as soon as the request is recorded"},
+			clusterFlag(),
+		},
+		Action: func(c *cli.Context) error {
+			d, err := p.openDesk(c)
+			if err != nil {
+				return err
+			}
+			cluster := c.String("cluster")
+			ids, err := d.resolve(c.Context, cluster, c.Args().Slice())
+			if err != nil {
+				return err
+			}
+			return d.stop(c.Context, cluster, ids, c.String("reason"), !c.Bool("no-wait"))
+		},
+	}
+}
+
+func (d *desk) stop(ctx context.Context, cluster string, ids []string, reason string, wait bool) error {
+	for _, id := range ids {
+		if err := d.host.Stop(ctx, cluster, id, reason); err != nil {
+			return fmt.Errorf("task %s: %w", short(id), err)
+		}
+	}
+	var stopped []client.Task
+	for _, id := range ids {
+		wanted := func(t client.Task) bool { return !wait || t.Stopped() }
+		task, err := d.await(ctx, cluster, id, wanted, d.tellStatus())
+		if err != nil {
+			return err
+		}
+		stopped = append(stopped, task)
+	}
+	if d.output == outputJSON {
+		return printJSON(d.out, stopped)
+	}
+	for _, task := range stopped {
+		if _, err := fmt.Fprintln(d.out, task.ID()); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// tellStatus notes each status of one task once, as long as it is on its way to STOPPED.
+func (d *desk) tellStatus() func(client.Task) {
+	told := ""
+	return func(task client.Task) {
+		if task.Status == told || task.Stopped() {
+			return
+		}
+		told = task.Status
+		d.note("%s is %s ...", short(task.ID()), task.Status)
+	}
+}

@@ -1,0 +1,117 @@
+package cli
+
+import (
+	"context"
+	"fmt"
+	"net"
+	"os"
+	"os/signal"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"syscall"
+
+	"github.com/urfave/cli/v2"
+)
+
+func upCommand(up func(context.Context, UpConfig) error) *cli.Command {
+	var config UpConfig
+	var attributes cli.StringSlice
+	var level string
+	return &cli.Command{
+		Name:  "up",
+		Usage: "start this machine as a host, in the foreground",
+		Description: `Starts the container runtime, the control plane and the agent of this machine, and runs until it is stopped
+(Ctrl-C, SIGTERM). Tasks go on running while pinion is down and are found again at the next start.
+
+Examples:
+   sudo pinion up
+   sudo pinion up --data-dir /tmp/one --listen 127.0.0.1:7401 --gpus sim:8xh100
+   sudo pinion up --attribute ecs.instance-type=p2.xlarge --attribute rack=a4`,
+		Flags: upFlags(&config, &attributes, &level),
+		Action: func(c *cli.Context) error {
+			if err := config.complete(dataDir(c), attributes.Value(), level); err != nil {
+				return err
+			}
+			if err := thisMachine().check(); err != nil {
+				return err
+			}
+			ctx, stop := signal.NotifyContext(c.Context, syscall.SIGINT, syscall.SIGTERM)
+			defer stop()
+			context.AfterFunc(ctx, stop) // a second signal ends the process the hard way
+			return up(ctx, config)
+		},
+	}
+}
+
+func upFlags(config *UpConfig, attributes *cli.StringSlice, level *string) []cli.Flag {
+	return []cli.Flag{
+		&cli.StringFlag{Name: "listen", Value: ":7400", Destination: &config.Listen, Usage: "`ADDRESS` of the TLS port"},
+		&cli.StringFlag{Name: "advertise", Destination: &config.Advertise, DefaultText: "found out", Usage: "`HOST:PORT` that clients reach this host by"},
+		&cli.StringFlag{Name: "gpus", Value: "auto", Destination: &config.GPUs, Usage: "`SOURCE` of GPUs: auto, none, or simulated ones as in sim:8xh100"},
+		&cli.StringFlag{Name: "containerd", Destination: &config.Containerd, DefaultText: "the one pinion brings", Usage: "use the machine's own containerd at this `SOCKET`"},
+		&cli.StringSliceFlag{Name: "attribute", Destination: attributes, Usage: "custom attribute `NAME=VALUE` for placement constraints; may be repeated"},
+		&cli.StringFlag{Name: "cluster", Value: "default", Destination: &config.Cluster, Usage: "`NAME` of the cluster whose tasks this host runs"},
+		&cli.StringFlag{Name: "log-level", Value: "info", Destination: level, Usage: "least `LEVEL` to log: debug, info, warn, error"},
+		&cli.StringFlag{Name: "registry-config", Destination: &config.RegistryConfig, Usage: "`DIR` with registry logins (config.json) and mirrors (certs.d)"},
+	}
+}
+
+var (
+	gpuSource   = regexp.MustCompile(`^(auto|none|sim:[1-9][0-9]*x[a-z0-9]+)$`)
+	clusterName = regexp.MustCompile(`^[A-Za-z0-9_-]{1,255}$`)
+	attribute   = regexp.MustCompile(`^[A-Za-z0-9_./\\-]{1,128}$`)
+)
+
+// complete fills the fields that flags cannot fill directly and checks the form of all of them.
+func (u *UpConfig) complete(dataDir string, attributes []string, level string) error {
+	var err error
+	if u.DataDir, err = filepath.Abs(dataDir); err != nil {
+		return fmt.Errorf("--data-dir %s: %w", dataDir, err)
+	}
+	if err := u.LogLevel.UnmarshalText([]byte(level)); err != nil {
+		return usageErrorf("--log-level %q is not one of debug, info, warn, error", level)
+	}
+	if u.Attributes, err = parseAttributes(attributes); err != nil {
+		return err
+	}
+	if u.RegistryConfig != "" {
+		if u.RegistryConfig, err = filepath.Abs(u.RegistryConfig); err != nil {
+			return fmt.Errorf("--registry-config %s: %w", u.RegistryConfig, err)
+		}
+		if info, err := os.Stat(u.RegistryConfig); err != nil || !info.IsDir() {
+			return usageErrorf("--registry-config %s: there is no such directory", u.RegistryConfig)
+		}
+	}
+	return u.check()
+}
+
+func (u *UpConfig) check() error {
+	if _, _, err := net.SplitHostPort(u.Listen); err != nil {
+		return usageErrorf("--listen %q is not an address such as :7400 or 10.0.0.5:7400", u.Listen)
+	}
+	if u.Advertise != "" {
+		if host, port, err := net.SplitHostPort(u.Advertise); err != nil || host == "" || port == "" {
+			return usageErrorf("--advertise %q is not HOST:PORT, such as gpu1.example.com:7400", u.Advertise)
+		}
+	}
+	if !gpuSource.MatchString(u.GPUs) {
+		return usageErrorf("--gpus %q is not auto, none, or a simulated set such as sim:8xh100", u.GPUs)
+	}
+	if !clusterName.MatchString(u.Cluster) {
+		return usageErrorf("--cluster %q is not a cluster name: 1 to 255 letters, digits, - and _", u.Cluster)
+	}
+	return nil
+}
+
+func parseAttributes(given []string) (map[string]string, error) {
+	attributes := map[string]string{}
+	for _, pair := range given {
+		name, value, found := strings.Cut(pair, "=")
+		if !found || !attribute.MatchString(name) || len(value) < 1 || len(value) > 128 {
+			return nil, usageErrorf("--attribute %q is not name=value (each 1 to 128 characters, the name of letters, digits and _ . / \\ -)", pair)
+		}
+		attributes[name] = value
+	}
+	return attributes, nil
+}

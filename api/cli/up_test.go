@@ -1,0 +1,84 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"path/filepath"
+	"reflect"
+	"strings"
+	"testing"
+)
+
+func TestUpChecksItsFlagsBeforeItTouchesAnything(t *testing.T) {
+	cases := map[string]string{
+		"--listen 7400":               `--listen "7400" is not an address such as :7400`,
+		"--advertise :7400":           `--advertise ":7400" is not HOST:PORT`,
+		"--gpus 8xh100":               `--gpus "8xh100" is not auto, none, or a simulated set such as sim:8xh100`,
+		"--gpus sim:0xh100":           `--gpus "sim:0xh100" is not`,
+		"--cluster a/b":               `--cluster "a/b" is not a cluster name`,
+		"--attribute rack":            `--attribute "rack" is not name=value`,
+		"--attribute rack=":           `--attribute "rack=" is not name=value`,
+		"--log-level loud":            `--log-level "loud" is not one of debug, info, warn, error`,
+		"--registry-config /nowhere/": "--registry-config /nowhere: there is no such directory",
+		"now":                         `pinion up takes no argument, but got "now"`,
+	}
+	for line, says := range cases {
+		up := func(context.Context, UpConfig) error { t.Errorf("%s went through", line); return nil }
+		got := pinionWith(t, Program{Up: up}, nil, append([]string{"up"}, strings.Fields(line)...)...)
+		if got.code != 2 || !strings.Contains(got.err, says) {
+			t.Errorf("up %s: %+v", line, got)
+		}
+	}
+}
+
+func TestUpGivesTheProgramWhatWasAskedFor(t *testing.T) {
+	if err := thisMachine().check(); err != nil {
+		t.Skip(err)
+	}
+	var got UpConfig
+	up := func(_ context.Context, c UpConfig) error { got = c; return errors.New("port 7400 is in use") }
+	dir := t.TempDir()
+	ran := pinionWith(t, Program{Up: up}, nil, "up", "--data-dir", dir, "--listen", "127.0.0.1:0", "--advertise", "gpu1:7400", "--gpus", "sim:8xh100", "--containerd", "/run/c.sock",
+		"--attribute", "ecs.instance-type=p2.xlarge", "--attribute", "rack=a,b", "--cluster", "lab", "--log-level", "debug", "--registry-config", dir)
+	want := UpConfig{DataDir: dir, Listen: "127.0.0.1:0", Advertise: "gpu1:7400", GPUs: "sim:8xh100", Containerd: "/run/c.sock",
+		Attributes: map[string]string{"ecs.instance-type": "p2.xlarge", "rack": "a,b"}, Cluster: "lab", LogLevel: slog.LevelDebug, RegistryConfig: dir}
+	if !reflect.DeepEqual(got, want) {
+		t.Errorf("\n got %+v\nwant %+v", got, want)
+	}
+	if ran.code != 1 || ran.err != "pinion: port 7400 is in use\n" {
+		t.Errorf("%+v", ran)
+	}
+}
+
+func TestUpDefaults(t *testing.T) {
+	if err := thisMachine().check(); err != nil {
+		t.Skip(err)
+	}
+	var got UpConfig
+	up := func(_ context.Context, c UpConfig) error { got = c; return nil }
+	if ran := pinionWith(t, Program{Up: up}, nil, "up"); ran.code != 0 || !filepath.IsAbs(got.DataDir) {
+		t.Errorf("%+v", ran)
+	}
+	got.DataDir = ""
+	want := UpConfig{Listen: ":7400", GPUs: "auto", Attributes: map[string]string{}, Cluster: "default"}
+	if !reflect.DeepEqual(got, want) {
+		t.Errorf("\n got %+v\nwant %+v", got, want)
+	}
+}
+
+func TestUpSaysWhatTheMachineLacks(t *testing.T) {
+	empty, full := t.TempDir(), filepath.Dir(t.TempDir())
+	for says, m := range map[string]machine{
+		"pinion up needs Linux": {system: "darwin", cgroups: full},
+		"pinion up needs root: it makes containers and namespaces. Run it with sudo": {system: "linux", user: 1000, cgroups: full},
+		"no control groups are mounted at " + empty:                                  {system: "linux", cgroups: empty},
+	} {
+		if err := m.check(); err == nil || !strings.HasPrefix(err.Error(), says) {
+			t.Errorf("%v, want %s", err, says)
+		}
+	}
+	if err := (machine{system: "linux", cgroups: full}).check(); err != nil {
+		t.Error(err)
+	}
+}

@@ -1,0 +1,52 @@
+package cli
+
+import (
+	"errors"
+	"fmt"
+
+	"github.com/urfave/cli/v2"
+
+	"pinion/api/cli/client"
+)
+
+func versionCommand(p Program) *cli.Command {
+	return &cli.Command{
+		Name:  "version",
+		Usage: "print the version of this program and of the host it talks to",
+		Description: `Examples:
+   pinion version
+   pinion version -o json`,
+		Action: func(c *cli.Context) error {
+			d, err := p.openDesk(c)
+			if err != nil {
+				return err
+			}
+			answer := versions{Client: p.Version}
+			var host struct {
+				Version string `json:"version"`
+			}
+			switch err := d.host.Get(c.Context, "/v1/version", nil, &host); {
+			case err == nil:
+				answer.Host = host.Version
+			case !errors.Is(err, client.ErrUnreachable):
+				return err
+			}
+			if d.output == outputJSON {
+				return printJSON(d.out, answer)
+			}
+			fmt.Fprintln(d.out, "pinion", answer.Client)
+			if answer.Host == "" {
+				d.note("no host answers here; see pinion --help for --data-dir and --host")
+			} else {
+				fmt.Fprintln(d.out, "host  ", answer.Host)
+			}
+			return nil
+		},
+	}
+}
+
+// versions is the answer of `pinion version`; Host is left out when none answers.
+type versions struct {
+	Client string `json:"client"`
+	Host   string `json:"host,omitempty"`
+}

@@ -1,0 +1,139 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"strings"
+	"sync/atomic"
+
+	"pinion/api/cli/client"
+	"pinion/raftfsm"
+)
+
+// watch stays with a task that `pinion run` started, and heeds Ctrl-C meanwhile.
+type watch struct {
+	*runner
+	id    atomic.Pointer[string] // nil until the task is known
+	leave context.CancelCauseFunc
+}
+
+func (w *watch) started(id string) { w.id.Store(&id) }
+
+// heed answers interrupts until ctx ends: before there is a task it gives up, the first one then stops the task, the
+// next one leaves it to stop alone.
+func (w *watch) heed(ctx context.Context, signals <-chan os.Signal) {
+	stopping := false
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-signals:
+		}
+		id := w.id.Load()
+		switch {
+		case id == nil:
+			w.leave(&exitError{code: exitInterrupt, error: errors.New("left before the host answered. `pinion ps` shows whether the task was started")})
+		case stopping:
+			w.leave(&exitError{code: exitInterrupt, error: fmt.Errorf("left while task %s is stopping. `pinion ps` shows when it is gone", short(*id))})
+		default:
+			stopping = true
+			w.note("stopping task %s ... (Ctrl-C again leaves at once)", short(*id))
+			go w.stopTask(ctx, *id)
+		}
+	}
+}
+
+func (w *watch) stopTask(ctx context.Context, id string) {
+	err := w.patiently(ctx, func() error { return w.host.Stop(ctx, w.cluster, id, "interrupted at the terminal of pinion run") })
+	if err != nil && ctx.Err() == nil {
+		w.note("task %s could not be stopped: %v. Try `pinion stop %s`", short(id), err, short(id))
+	}
+}
+
+// follow shows the pull and the log, and turns the end of the task into an exit code.
+func (w *watch) follow(ctx context.Context, task client.Task) error {
+	w.note("task %s %s", short(task.ID()), w.place(ctx, task))
+	task, err := w.awaitStart(ctx, task.ID())
+	if err != nil {
+		return err
+	}
+	printer := logPrinter{out: w.out, err: w.err}
+	if err := w.readLog(ctx, raftfsm.LogQuery{Task: task.ID(), Follow: true}, printer.print); err != nil {
+		return err
+	}
+	task, err = w.await(ctx, w.cluster, task.ID(), func(t client.Task) bool { return t.Stopped() }, func(client.Task) {})
+	if err != nil {
+		return err
+	}
+	return w.conclude(task)
+}
+
+// place tells where a task was put and with which GPUs.
+func (w *watch) place(ctx context.Context, task client.Task) string {
+	text := "waits for a place"
+	if task.Instance != "" {
+		text = "on " + short(client.Base(task.Instance))
+		if names, err := w.hostNames(ctx); err == nil { // the id does as well
+			text = "on " + names[client.Base(task.Instance)]
+		}
+	}
+	if gpus := task.GPUs(); len(gpus) > 0 {
+		text += " with " + strings.Join(gpus, ", ")
+	}
+	return text
+}
+
+// awaitStart shows the pulls until the task runs, or is over.
+func (w *watch) awaitStart(ctx context.Context, id string) (client.Task, error) {
+	painter := &pullPainter{w: w.err, columns: width(w.err)}
+	defer painter.draw(nil)
+	return w.await(ctx, w.cluster, id,
+		func(t client.Task) bool { return t.Status == "RUNNING" || t.Stopped() },
+		func(client.Task) {
+			if pulls, err := w.host.Pulls(ctx, id); err == nil { // progress is a courtesy: never a reason to fail
+				painter.show(pulls, w.now())
+			}
+		})
+}
+
+// conclude is nil when the container exited with 0, otherwise an error with the exit code of `pinion run`.
+func (w *watch) conclude(task client.Task) error {
+	code := container(task).ExitCode
+	switch {
+	case code == nil && task.StopCode == "UserInitiated":
+		return &exitError{code: exitInterrupt, error: fmt.Errorf("task %s was stopped before it started", short(task.ID()))}
+	case code == nil:
+		return &exitError{code: exitNoStart, error: fmt.Errorf("task %s did not start: %s", short(task.ID()), reasons(task))}
+	}
+	if why := trouble(task); why != "" {
+		w.note("task %s: %s", short(task.ID()), why)
+	}
+	if *code == 0 {
+		return nil
+	}
+	return &exitError{code: *code, error: errors.New("")}
+}
+
+// reasons joins why the task and its container stopped, without saying anything twice.
+func reasons(task client.Task) string {
+	stopped, container := task.StoppedReason, container(task).Reason
+	switch {
+	case stopped == "" && container == "":
+		return "the host gave no reason; its log may tell more"
+	case strings.Contains(stopped, container):
+		return stopped
+	case stopped == "":
+		return container
+	}
+	return strings.TrimSuffix(stopped, ".") + ": " + container
+}
+
+// container is the one container of a task of `pinion run`.
+func container(task client.Task) client.Container {
+	if len(task.Containers) == 0 {
+		return client.Container{}
+	}
+	return task.Containers[0]
+}

@@ -1,0 +1,66 @@
+package cli
+
+import (
+	"fmt"
+	"math"
+	"strconv"
+	"strings"
+	"time"
+)
+
+const shortID = 12 // digits of an id that people see and may type
+
+func short(id string) string { return id[:min(len(id), shortID)] }
+
+// age tells a span of time by its largest unit: "42s", "17m", "5h", "3d".
+func age(d time.Duration) string {
+	switch d = max(d, 0); {
+	case d < 2*time.Minute:
+		return fmt.Sprintf("%ds", int(d.Seconds()))
+	case d < 2*time.Hour:
+		return fmt.Sprintf("%dm", int(d.Minutes()))
+	case d < 48*time.Hour:
+		return fmt.Sprintf("%dh", int(d.Hours()))
+	}
+	return fmt.Sprintf("%dd", int(d.Hours()/24))
+}
+
+// mebibytes tells an amount of memory: "512 MiB", "80 GiB", "1.5 GiB".
+func mebibytes(n int64) string {
+	if n < 1024 {
+		return fmt.Sprintf("%d MiB", n)
+	}
+	gib := strconv.FormatFloat(math.Round(float64(n)/1024*10)/10, 'f', -1, 64)
+	return gib + " GiB"
+}
+
+// cores tells CPU units (1024 a core) as cores: "8", "0.5".
+func cores(units int64) string {
+	return strconv.FormatFloat(math.Round(float64(units)/1024*100)/100, 'f', -1, 64)
+}
+
+// memoryUnits are the suffixes that an amount of memory may carry, in bytes. As in docker, k, m and g are binary.
+var memoryUnits = map[string]float64{
+	"b": 1, "k": 1 << 10, "kb": 1 << 10, "kib": 1 << 10, "": 1 << 20, "m": 1 << 20, "mb": 1 << 20, "mib": 1 << 20,
+	"g": 1 << 30, "gb": 1 << 30, "gib": 1 << 30, "t": 1 << 40, "tb": 1 << 40, "tib": 1 << 40,
+}
+
+// parseMemory reads "2g", "512m", "1.5GiB" or "2048" (MiB) and returns whole MiB, rounded up, at least 1.
+func parseMemory(text string) (int64, error) {
+	trimmed := strings.TrimSpace(text)
+	digits := strings.TrimRight(trimmed, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ ")
+	unit, known := memoryUnits[strings.ToLower(strings.TrimSpace(trimmed[len(digits):]))]
+	amount, err := strconv.ParseFloat(digits, 64)
+	if err != nil || !known || !(amount > 0) || amount*unit > 1<<60 {
+		return 0, fmt.Errorf("%q is not an amount of memory such as 2g, 512m or 1.5GiB", text)
+	}
+	return int64(math.Ceil(amount * unit / (1 << 20))), nil
+}
+
+// plural is "1 task", "2 tasks".
+func plural(n int, noun string) string {
+	if n == 1 {
+		return "1 " + noun
+	}
+	return fmt.Sprintf("%d %ss", n, noun)
+}

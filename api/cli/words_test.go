@@ -1,0 +1,71 @@
+package cli
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"pinion/raftfsm"
+)
+
+func TestMemoryIsReadAsPeopleWriteIt(t *testing.T) {
+	for text, want := range map[string]int64{
+		"512": 512, "512m": 512, "512MiB": 512, "512 MB": 512, "2g": 2048, "2G": 2048, "2GiB": 2048, "1.5g": 1536, "1t": 1 << 20, "1048577b": 2, "1k": 1,
+	} {
+		if got, err := parseMemory(text); got != want || err != nil {
+			t.Errorf("%q is %d MiB (%v), want %d", text, got, err, want)
+		}
+	}
+	for _, text := range []string{"", "g", "0", "-1g", "2x", "2gg", "nan", "inf", "1e40g", "2g2"} {
+		if got, err := parseMemory(text); err == nil {
+			t.Errorf("%q is %d MiB", text, got)
+		}
+	}
+}
+
+func TestAgesAndAmountsAreShort(t *testing.T) {
+	for d, want := range map[time.Duration]string{
+		-time.Second: "0s", 42 * time.Second: "42s", 119 * time.Second: "119s", 17 * time.Minute: "17m", 119 * time.Minute: "119m", 5 * time.Hour: "5h", 47 * time.Hour: "47h", 80 * time.Hour: "3d",
+	} {
+		same(t, d.String(), age(d), want)
+	}
+	same(t, "memory", mebibytes(512)+" "+mebibytes(1536)+" "+mebibytes(81920), "512 MiB 1.5 GiB 80 GiB")
+	same(t, "cores", cores(1024)+" "+cores(512)+" "+cores(256), "1 0.5 0.25")
+}
+
+func TestImageNamesBecomeContainerNames(t *testing.T) {
+	for image, want := range map[string]string{
+		"pinion/self": "self", "nvidia/cuda:12.4.1-base": "cuda", "host:5000/team/my.app@sha256:abc": "my-app", "localhost:5000/x": "x", strings.Repeat("a", 300): strings.Repeat("a", 250),
+	} {
+		same(t, image, imageName(image), want)
+	}
+}
+
+var twoPulls = []raftfsm.Pull{
+	{Image: "nvidia/cuda:12.4", Done: 1 << 30, Total: 4 << 30},
+	{Image: "busybox", Done: 3 << 20},
+}
+
+func TestBarsFitTheTerminal(t *testing.T) {
+	same(t, "wide", strings.Join(bars(twoPulls, 80), "\n"), ""+
+		"[=======                       ]  25% of 4.0 GiB nvidia/cuda:12.4\n"+
+		"[                              ] 3.0 MiB busybox")
+	same(t, "narrow", strings.Join(bars(twoPulls[:1], 50), "\n"), "[=======                       ]  25% of 4.0 GiB…")
+	same(t, "nothing known", bars([]raftfsm.Pull{{Image: "x"}}, 80)[0], "[                              ] asking the registry x")
+	same(t, "more than all", bars([]raftfsm.Pull{{Image: "x", Done: 9, Total: 8}}, 80)[0], "[==============================] 100% of 0.0 KiB x")
+}
+
+func TestAPainterMovesOnATerminalAndSpeaksNowAndThenElsewhere(t *testing.T) {
+	var terminal, pipe strings.Builder
+	moving, plain := &pullPainter{w: &terminal, columns: 80}, &pullPainter{w: &pipe}
+	for second := range 7 {
+		moving.show(twoPulls[1:], noon.Add(time.Duration(second)*time.Second))
+		plain.show(twoPulls[1:], noon.Add(time.Duration(second)*time.Second))
+	}
+	moving.show(nil, noon)
+	plain.show(nil, noon)
+	if got := strings.Count(terminal.String(), "\x1b[1A\x1b[J"); got != 7 || !strings.HasSuffix(terminal.String(), "\x1b[J") {
+		t.Errorf("redrawn %d times, cleared at the end: %q", got, terminal.String())
+	}
+	same(t, "pipe", pipe.String(), strings.Repeat("pulling busybox: 3.0 MiB\n", 2))
+}
