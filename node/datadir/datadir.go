@@ -39,14 +39,15 @@ type identity struct {
 	PoolID string `json:"poolId"`
 }
 
-// Open makes the directory (mode 0700) when it is missing, locks it, and reads or writes the host's identity.
+// Open makes the directory when it is missing (mode 0711: everybody may reach the CA certificate in it by its name, and
+// nothing else in it is readable to others), locks it, and reads or writes the host's identity.
 // It refuses a directory that another process uses, or that a newer Pinion wrote.
 func Open(path string) (*Dir, error) {
 	path, err := filepath.Abs(path)
 	if err != nil {
 		return nil, fmt.Errorf("data directory %s: %w", path, err)
 	}
-	if err := os.MkdirAll(path, 0o700); err != nil {
+	if err := os.MkdirAll(path, 0o711); err != nil {
 		return nil, fmt.Errorf("data directory: %w; choose another with --data-dir", err)
 	}
 	lock, err := acquire(filepath.Join(path, lockFile))
@@ -99,7 +100,10 @@ func End(ctx context.Context, path string) error {
 		return fmt.Errorf("stopping pinion (process %d): %w", pid, err)
 	}
 	free := make(chan error, 1)
-	go func() { defer f.Close(); free <- unix.Flock(int(f.Fd()), unix.LOCK_EX) }()
+	go func() {
+		err := unix.Flock(int(f.Fd()), unix.LOCK_EX)
+		free <- errors.Join(err, f.Close()) // closed before anybody is told: the next one locks at once
+	}()
 	select {
 	case err := <-free:
 		return err

@@ -27,8 +27,8 @@ func TestAHostKeepsItsIdentityOverRestarts(t *testing.T) {
 	if first.HostID != second.HostID || first.PoolID != second.PoolID {
 		t.Errorf("identity changed from %s/%s to %s/%s", first.HostID, first.PoolID, second.HostID, second.PoolID)
 	}
-	if info, _ := os.Stat(path); info.Mode().Perm() != 0o700 {
-		t.Errorf("mode of the data directory is %v, want 0700", info.Mode().Perm())
+	if info, _ := os.Stat(path); info.Mode().Perm() != 0o711 {
+		t.Errorf("mode of the data directory is %v, want 0711", info.Mode().Perm())
 	}
 }
 

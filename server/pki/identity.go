@@ -50,7 +50,7 @@ func OpenWith(dir, hostID string, names []string, o Options) (*Identity, error) 
 	if o.Log == nil {
 		o.Log = slog.Default()
 	}
-	if err := os.MkdirAll(dir, 0o700); err != nil {
+	if err := os.MkdirAll(dir, 0o711); err != nil {
 		return nil, fmt.Errorf("make the directory for certificates: %w", err)
 	}
 	id := &Identity{dir: dir, host: hostID, now: o.Now, log: o.Log, names: withLocal(names)}

@@ -193,10 +193,10 @@ func rewrite(t *testing.T, path string, change func(string) string) {
 	}
 }
 
-func TestOnlyTheOwnerReadsTheFiles(t *testing.T) {
+func TestOnlyTheOwnerReadsTheKeysAndEverybodyTheCA(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "pki")
 	open(t, dir, &clock{day0})
-	if info, err := os.Stat(dir); err != nil || info.Mode().Perm() != 0o700 {
+	if info, err := os.Stat(dir); err != nil || info.Mode().Perm() != 0o711 {
 		t.Errorf("%v %v", info, err)
 	}
 	files, err := os.ReadDir(dir)
@@ -204,7 +204,11 @@ func TestOnlyTheOwnerReadsTheFiles(t *testing.T) {
 		t.Fatal(files, err)
 	}
 	for _, f := range files {
-		if info, err := f.Info(); err != nil || info.Mode().Perm() != 0o600 {
+		want := os.FileMode(0o600)
+		if f.Name() == "ca.crt" {
+			want = 0o644
+		}
+		if info, err := f.Info(); err != nil || info.Mode().Perm() != want {
 			t.Errorf("%s has mode %v (%v)", f.Name(), info.Mode(), err)
 		}
 	}

@@ -38,13 +38,14 @@ func (p pair) write(path string) error {
 	return nil
 }
 
-// publish writes the certificate alone, if the file does not hold it already.
+// publish writes the certificate alone, if the file does not hold it already. It is no secret: users who are not root
+// need it to trust this pool.
 func publish(path string, p pair) error {
 	text := pem.EncodeToMemory(&pem.Block{Type: certBlock, Bytes: p.cert.Raw})
 	if old, err := os.ReadFile(path); err == nil && bytes.Equal(old, text) {
 		return nil
 	}
-	if err := store.WriteFile(path, text, 0o600); err != nil {
+	if err := store.WriteFile(path, text, 0o644); err != nil {
 		return fmt.Errorf("write %s: %w", path, err)
 	}
 	return nil
