@@ -1,0 +1,71 @@
+package api
+
+import (
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+
+	"pinion/raftfsm"
+)
+
+// registerCommand stores the plainest task definition there is.
+func registerCommand(t testing.TB) raftfsm.Command {
+	t.Helper()
+	essential := true
+	return raftfsm.RegisterDefinition{Definition: raftfsm.TaskDefinition{Family: "f", Status: raftfsm.DefinitionActive, RegisteredAt: epoch,
+		Containers: []raftfsm.ContainerDefinition{{Name: "c", Image: "i", Memory: 64, Essential: &essential}}}}
+}
+
+// withAuthorization sends a request to a door that trusts nobody.
+func withAuthorization(t *testing.T, header string) reply {
+	b := newBench(t)
+	b.config.Trusted = false
+	r := httptest.NewRequest("POST", "/v1/ListClusters", strings.NewReader("{}"))
+	if header != "" {
+		r.Header.Set("Authorization", header)
+	}
+	return b.serve(r)
+}
+
+func TestBearerKeys(t *testing.T) {
+	if got := withAuthorization(t, "Bearer "+keyID+":"+secret); got.Code != http.StatusOK {
+		t.Errorf("the right key: %d %s", got.Code, got.Body)
+	}
+	const message = "The access key is not valid. Send \"Authorization: Bearer KEYID:SECRET\"; `pinion env` on a host prints a key."
+	for _, header := range []string{"Bearer " + keyID + ":wrong", "Bearer nobody:" + secret, "Bearer " + keyID, "Bearer " + keyID + ":", "Bearer :"} {
+		withAuthorization(t, header).wantError(t, 400, "UnrecognizedClientException", message)
+	}
+	withAuthorization(t, "").wantError(t, 400, "MissingAuthenticationTokenException", "The request carries no signature: sign it with an access key (AWS Signature Version 4), or send \"Authorization: Bearer KEYID:SECRET\". `pinion env` on a host prints a key.")
+}
+
+// Nothing of the cluster is shown to those who cannot sign, but that the host lives and its version.
+func TestEveryDoorAsksForAKey(t *testing.T) {
+	b := newBench(t)
+	b.config.Trusted = false
+	for _, path := range []string{"/v1/hosts", "/v1/gpus", "/v1/tasks/" + firstTask + "/logs", "/v1/tasks/" + firstTask + "/pulls"} {
+		if got := b.get(path); got.Header().Get("X-Amzn-ErrorType") != "MissingAuthenticationTokenException" {
+			t.Errorf("%s: %d %s", path, got.Code, got.Body)
+		}
+	}
+	for _, operation := range []string{"ListClusters", "CreateService", "MakeCoffee"} {
+		if got := b.aws(operation, "{}"); got.Header().Get("X-Amzn-ErrorType") != "MissingAuthenticationTokenException" {
+			t.Errorf("%s: %d %s", operation, got.Code, got.Body)
+		}
+	}
+	for _, path := range []string{"/healthz", "/v1/version"} {
+		if got := b.get(path); got.Code != http.StatusOK {
+			t.Errorf("%s: %d %s", path, got.Code, got.Body)
+		}
+	}
+}
+
+// Even on the trusted socket a signature that is there must be right, and its region counts.
+func TestASignatureOnTheSocketIsChecked(t *testing.T) {
+	b := newBench(t)
+	r := httptest.NewRequest("POST", "/v1/ListClusters", strings.NewReader("{}"))
+	r.Header.Set("Authorization", "Bearer "+keyID+":wrong")
+	if got := b.serve(r); got.Code != 400 {
+		t.Errorf("%d %s", got.Code, got.Body)
+	}
+}

@@ -1,0 +1,29 @@
+// Package api is everything that people and programs talk to: the ECS door, the plain HTTP door, logs, and the CLI.
+package api
+
+import (
+	"context"
+
+	"pinion/raftfsm"
+)
+
+// Cluster is what the doors need of the replicated state. A server satisfies it.
+type Cluster interface {
+	// View is linearizable: it holds every change acknowledged before the call.
+	View(ctx context.Context) (*raftfsm.View, error)
+	// Apply records a command and returns its answer; refusals are raftfsm's errors, wrapped.
+	Apply(ctx context.Context, c raftfsm.Command) (any, error)
+	// Run places and records tasks; the reply is what RunTask answers.
+	Run(ctx context.Context, r raftfsm.RunRequest) (raftfsm.RunResult, error)
+	// Connected reports whether the host has been heard of lately.
+	Connected(hostID string) bool
+}
+
+// Host is what the doors need of the agent that runs a task.
+type Host interface {
+	// Logs calls emit for each line, oldest first. It returns when the query is answered, or, following, when the
+	// task's containers are gone and their logs are drained. An error of emit ends it and is returned.
+	Logs(ctx context.Context, q raftfsm.LogQuery, emit func(raftfsm.LogLine) error) error
+	// Pulls is how far the image pulls of a task have come; empty when none is under way.
+	Pulls(taskID string) []raftfsm.Pull
+}

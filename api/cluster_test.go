@@ -1,0 +1,277 @@
+package api
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"net/http"
+	"net/http/httptest"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"pinion/gpu"
+	"pinion/raftfsm"
+)
+
+// Every test begins at this moment, with this key.
+var epoch = time.Date(2026, 1, 2, 3, 4, 5, 678_000_000, time.UTC)
+
+const (
+	keyID  = "AKIAABCDEFGHIJKLMNOP"
+	secret = "abcdefghijklmnopqrstuvwxyz0123456789ABCD"
+	hostID = "aaaa0000000000000000000000000001"
+)
+
+// cluster is a state without Raft, with a scheduler that takes the first host that fits.
+type cluster struct {
+	mu          sync.Mutex
+	state       *raftfsm.State
+	index       uint64
+	placed      int
+	silent      map[string]bool // hosts that have not been heard of
+	unreachable error           // what View and Apply answer while set
+}
+
+var _ Cluster = (*cluster)(nil)
+
+// newCluster has the default cluster, the key, and one host with four GPUs, 4 cores and 8 GiB.
+func newCluster(t testing.TB) *cluster {
+	c := &cluster{state: raftfsm.NewState(), silent: map[string]bool{}}
+	c.do(t, raftfsm.CreatePool{Pool: raftfsm.Pool{ID: strings.Repeat("f", 32), CreatedAt: epoch}})
+	c.do(t, raftfsm.CreateKey{Key: raftfsm.AccessKey{ID: keyID, Secret: secret, Role: "admin", CreatedAt: epoch}})
+	c.do(t, raftfsm.PutHost{Host: newHost(hostID, "gpu-1", 4)})
+	return c
+}
+
+func newHost(id, name string, gpus int) raftfsm.Host {
+	host := raftfsm.Host{
+		ID: id, Name: name, Cluster: raftfsm.DefaultCluster, Address: name + ":7400", Version: "1.2.3", Status: raftfsm.HostActive,
+		Attributes: map[string]string{"ecs.cpu-architecture": "x86_64", "ecs.availability-zone": "rack-1"},
+		CPU:        4096, MemoryMiB: 16384, Ports: []int{22, 7400}, RegisteredAt: epoch,
+	}
+	for i := range gpus {
+		host.GPUs.Devices = append(host.GPUs.Devices, gpu.Device{
+			UUID: fmt.Sprintf("GPU-%s-%d", name, i), Index: i, Minor: i, Model: "NVIDIA H100 80GB HBM3", MemoryMiB: 81559, Health: gpu.Healthy,
+		})
+	}
+	return host
+}
+
+func (c *cluster) View(context.Context) (*raftfsm.View, error) {
+	if c.unreachable != nil {
+		return nil, c.unreachable
+	}
+	return c.state.View(), nil
+}
+
+func (c *cluster) Apply(_ context.Context, command raftfsm.Command) (any, error) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.apply(command)
+}
+
+func (c *cluster) apply(command raftfsm.Command) (any, error) {
+	c.index++
+	entry, err := raftfsm.Encode(command) // as through Raft: what does not survive that is not stored
+	if err != nil {
+		return nil, err
+	}
+	decoded, err := raftfsm.Decode(entry)
+	if err != nil {
+		return nil, err
+	}
+	return c.state.Apply(c.index, decoded)
+}
+
+func (c *cluster) do(t testing.TB, command raftfsm.Command) any {
+	t.Helper()
+	answer, err := c.Apply(t.Context(), command)
+	if err != nil {
+		t.Fatalf("%T: %v", command, err)
+	}
+	return answer
+}
+
+func (c *cluster) Connected(id string) bool { return !c.silent[id] }
+
+func (c *cluster) Run(_ context.Context, r raftfsm.RunRequest) (raftfsm.RunResult, error) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	view := c.state.View()
+	hosts := view.Hosts(r.Cluster)
+	if len(hosts) == 0 {
+		return raftfsm.RunResult{}, fmt.Errorf("cluster %s: %w", r.Cluster, raftfsm.ErrNoHosts)
+	}
+	launch := raftfsm.Launch{Cluster: r.Cluster, Token: r.Token, TokenHash: r.TokenHash, At: epoch}
+	free := map[string]*raftfsm.Free{}
+	for _, host := range hosts {
+		left := view.Free(host.ID)
+		free[host.ID] = &left
+	}
+	for i := range max(r.Count, len(r.Hosts)) {
+		candidates := hosts
+		if len(r.Hosts) > 0 {
+			candidates = slices.DeleteFunc([]*raftfsm.Host{view.Host(r.Hosts[i])}, func(h *raftfsm.Host) bool { return h == nil })
+			if len(candidates) == 0 {
+				launch.Failures = append(launch.Failures, raftfsm.Failure{HostID: r.Hosts[i], Reason: raftfsm.ReasonMissing})
+			}
+		}
+		c.place(view, r, candidates, free, &launch)
+	}
+	answer, err := c.apply(raftfsm.LaunchTasks{Runs: []raftfsm.Launch{launch}})
+	if err != nil {
+		return raftfsm.RunResult{}, err
+	}
+	result := answer.([]raftfsm.LaunchResult)[0]
+	return result.Result, result.Err
+}
+
+// place adds to the launch one task on the first of the hosts that has room, or each host's refusal.
+func (c *cluster) place(view *raftfsm.View, r raftfsm.RunRequest, hosts []*raftfsm.Host, free map[string]*raftfsm.Free, launch *raftfsm.Launch) {
+	definition := raftfsm.Effective(view.Definition(r.Definition), r.Overrides)
+	demand := raftfsm.DemandOf(definition)
+	var refused []raftfsm.Failure
+	for _, host := range hosts {
+		if reason, detail := raftfsm.Fits(*free[host.ID], demand); reason != "" {
+			refused = append(refused, raftfsm.Failure{HostID: host.ID, Reason: reason, Detail: detail})
+			continue
+		}
+		c.placed++
+		task := &raftfsm.Task{
+			ID: fmt.Sprintf("%032x", c.placed), Cluster: r.Cluster, Definition: r.Definition, HostID: host.ID, Group: r.Group,
+			StartedBy: r.StartedBy, LaunchType: r.LaunchType, Overrides: r.Overrides, CPU: demand.CPU, MemoryMiB: demand.MemoryMiB,
+			LastStatus: raftfsm.Pending, DesiredStatus: raftfsm.Running, Tags: r.Tags, Version: 1, CreatedAt: epoch,
+		}
+		left := free[host.ID].GPUs
+		for i, container := range definition.Containers {
+			task.Containers = append(task.Containers, raftfsm.Container{
+				ID: fmt.Sprintf("%08x-0000-4000-8000-%012x", i, c.placed), Name: container.Name, Image: container.Image,
+				GPUs: left[:demand.GPUs[i]], LastStatus: raftfsm.Pending,
+			})
+			left = left[demand.GPUs[i]:]
+		}
+		free[host.ID].Take(task)
+		launch.Tasks = append(launch.Tasks, task)
+		return
+	}
+	launch.Failures = append(launch.Failures, refused...)
+}
+
+// runs has the host of the task report it RUNNING.
+func (c *cluster) runs(t testing.TB, taskID string) {
+	t.Helper()
+	c.report(t, taskID, raftfsm.TaskReport{Status: raftfsm.Running, Times: raftfsm.TaskTimes{PullStarted: epoch.Add(time.Second), PullStopped: epoch.Add(2 * time.Second), Started: epoch.Add(3 * time.Second)}},
+		raftfsm.ContainerReport{Status: raftfsm.Running, RuntimeID: "pinion-1", ImageDigest: "sha256:" + strings.Repeat("0", 64)})
+}
+
+// ends has the host of the task report that its container exited by itself.
+func (c *cluster) ends(t testing.TB, taskID string, code int) {
+	t.Helper()
+	times := raftfsm.TaskTimes{Stopping: epoch.Add(4 * time.Second), ExecutionStopped: epoch.Add(5 * time.Second), Stopped: epoch.Add(6 * time.Second)}
+	c.report(t, taskID, raftfsm.TaskReport{Status: raftfsm.Stopped, StopCode: raftfsm.StopEssentialExited, StoppedReason: "Essential container in task exited", Times: times},
+		raftfsm.ContainerReport{Status: raftfsm.Stopped, ExitCode: &code})
+}
+
+// report completes a report for a task of one container.
+func (c *cluster) report(t testing.TB, taskID string, r raftfsm.TaskReport, container raftfsm.ContainerReport) {
+	t.Helper()
+	task := c.state.View().Task(taskID)
+	container.Name = task.Containers[0].Name
+	r.TaskID, r.Containers = taskID, []raftfsm.ContainerReport{container}
+	c.do(t, raftfsm.ReportTasks{HostID: task.HostID, Reports: []raftfsm.TaskReport{r}})
+}
+
+// agent stands in for the host's agent; a nil func means that nothing is there.
+type agent struct {
+	logs  func(ctx context.Context, q raftfsm.LogQuery, emit func(raftfsm.LogLine) error) error
+	pulls func(taskID string) []raftfsm.Pull
+}
+
+var _ Host = (*agent)(nil)
+
+func (a *agent) Logs(ctx context.Context, q raftfsm.LogQuery, emit func(raftfsm.LogLine) error) error {
+	if a.logs == nil {
+		return nil
+	}
+	return a.logs(ctx, q, emit)
+}
+
+func (a *agent) Pulls(taskID string) []raftfsm.Pull {
+	if a.pulls == nil {
+		return nil
+	}
+	return a.pulls(taskID)
+}
+
+// bench is a door with all that is behind it, as a test needs it.
+type bench struct {
+	*cluster
+	agent  *agent
+	config Config
+}
+
+// newBench has a door that trusts its callers, as the unix socket does.
+func newBench(t testing.TB) *bench {
+	b := &bench{cluster: newCluster(t), agent: &agent{}}
+	b.config = Config{Cluster: b.cluster, Host: b.agent, Log: slog.New(slog.DiscardHandler), Version: "1.2.3", Now: func() time.Time { return epoch }, Trusted: true}
+	return b
+}
+
+// reply is what came back.
+type reply struct {
+	*httptest.ResponseRecorder
+}
+
+func (b *bench) serve(r *http.Request) reply {
+	w := httptest.NewRecorder()
+	NewHandler(b.config).ServeHTTP(w, r)
+	return reply{w}
+}
+
+// aws sends an operation through the AWS door.
+func (b *bench) aws(operation, body string) reply {
+	r := httptest.NewRequest("POST", "/", strings.NewReader(body))
+	r.Header.Set("Content-Type", typeAWS)
+	r.Header.Set("X-Amz-Target", "AmazonEC2ContainerServiceV20141113."+operation)
+	return b.serve(r)
+}
+
+// plain sends an operation through the plain door, as JSON or as the content type says.
+func (b *bench) plain(operation, body string, contentType ...string) reply {
+	r := httptest.NewRequest("POST", "/v1/"+operation, strings.NewReader(body))
+	for _, kind := range contentType {
+		r.Header.Set("Content-Type", kind)
+	}
+	return b.serve(r)
+}
+
+func (b *bench) get(path string) reply { return b.serve(httptest.NewRequest("GET", path, nil)) }
+
+// must is aws for what a test takes for granted.
+func (b *bench) must(t testing.TB, operation, body string) reply {
+	t.Helper()
+	got := b.aws(operation, body)
+	if got.Code != http.StatusOK {
+		t.Fatalf("%s: %d %s", operation, got.Code, got.Body)
+	}
+	return got
+}
+
+// wantError checks status, type and message of a refusal; the type has to be in the header too.
+func (r reply) wantError(t testing.TB, status int, kind, message string) {
+	t.Helper()
+	if r.Code != status || r.Header().Get("X-Amzn-ErrorType") != kind {
+		t.Errorf("got %d %s %s\nwant %d %s", r.Code, r.Header().Get("X-Amzn-ErrorType"), r.Body, status, kind)
+	}
+	got := struct {
+		Type    string `json:"__type"`
+		Message string `json:"message"`
+	}{}
+	r.decode(t, &got)
+	if got.Type != kind || got.Message != message {
+		t.Errorf("got  %s %q\nwant %s %q", got.Type, got.Message, kind, message)
+	}
+}

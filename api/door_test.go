@@ -1,0 +1,187 @@
+package api
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net/http/httptest"
+	"reflect"
+	"regexp"
+	"strings"
+	"testing"
+
+	ecsclient "github.com/aws/aws-sdk-go-v2/service/ecs"
+
+	"pinion/api/ecs"
+	"pinion/raftfsm"
+)
+
+func TestEveryOperationOfECSAnswersOrIsRefusedByName(t *testing.T) {
+	b := newBench(t)
+	unsupported := 0
+	client := reflect.TypeFor[*ecsclient.Client]()
+	for method := range client.Methods() {
+		name := method.Name
+		if method.Type.NumIn() != 4 { // receiver, context, input, options
+			continue
+		}
+		_, err := ecs.Find(name)
+		if err == nil {
+			continue
+		}
+		unsupported++
+		got := b.aws(name, `{}`)
+		kind := got.Header().Get("X-Amzn-ErrorType")
+		if got.Code != 400 || kind != "ClientException" && kind != "UnsupportedFeatureException" || !strings.Contains(got.Body.String(), "pinion: "+name+" is not supported: ") {
+			t.Errorf("%s: %d %s %s", name, got.Code, kind, got.Body)
+		}
+	}
+	if unsupported < 60 {
+		t.Errorf("only %d operations are refused: the client has %d methods", unsupported, client.NumMethod())
+	}
+	b.aws("CreateService", `{}`).wantError(t, 400, "UnsupportedFeatureException", "pinion: CreateService is not supported: services are not built yet; run tasks with RunTask")
+}
+
+func TestWhatIsNoOperationOfECS(t *testing.T) {
+	b := newBench(t)
+	b.aws("MakeCoffee", `{}`).wantError(t, 400, "UnknownOperationException", "MakeCoffee is not an operation of Amazon ECS")
+	b.plain("MakeCoffee", `{}`).wantError(t, 400, "UnknownOperationException", "MakeCoffee is not an operation of Amazon ECS")
+
+	logs := httptest.NewRequest("POST", "/", strings.NewReader("{}"))
+	logs.Header.Set("X-Amz-Target", "Logs_20140328.FilterLogEvents")
+	b.serve(logs).wantError(t, 400, "UnknownOperationException", "Logs_20140328.FilterLogEvents is not an operation of Amazon ECS, which is all that Pinion answers here")
+	b.serve(httptest.NewRequest("POST", "/", strings.NewReader("{}"))).wantError(t, 400, "UnknownOperationException",
+		"The X-Amz-Target header is missing. It names the operation: AmazonEC2ContainerServiceV20141113.RunTask. Without an AWS client, POST to /v1/RunTask.")
+	b.get("/nothing").wantError(t, 404, notFound, "There is nothing at GET /nothing. Operations are POST /v1/RunTask and so on; GET serves /v1/hosts, /v1/gpus, /v1/version, /v1/tasks/ID/logs and /healthz.")
+	b.serve(httptest.NewRequest("DELETE", "/v1/hosts", nil)).wantError(t, 405, notAllowed, "DELETE is not served: use GET or POST.")
+}
+
+// Document 1 makes its cluster with CloudFormation; the answer says what takes its place.
+func TestCloudFormationIsPointedToTheClusterVariable(t *testing.T) {
+	b := newBench(t)
+	r := httptest.NewRequest("POST", "/", strings.NewReader("Action=DescribeStacks&Version=2010-05-15&StackName=tensorflow-test"))
+	r.Header.Set("Content-Type", "application/x-www-form-urlencoded; charset=utf-8")
+	got := b.serve(r)
+	if got.Code != 400 || !strings.Contains(got.Body.String(), "<Code>InvalidAction</Code>") || !strings.Contains(got.Body.String(), "export cluster=default") {
+		t.Errorf("%d %s", got.Code, got.Body)
+	}
+}
+
+func TestABodyThatIsTooLarge(t *testing.T) {
+	b := newBench(t)
+	const message = "The request body is larger than 1048576 bytes (1 MiB), which is the most that is accepted."
+	b.aws("RunTask", `{"group":"`+strings.Repeat("x", 10<<20)+`"}`).wantError(t, 413, tooLarge, message)
+	b.plain("RunTask", `{"group":"`+strings.Repeat("x", 10<<20)+`"}`).wantError(t, 413, tooLarge, message)
+}
+
+func TestAnEmptyBodyIsAnEmptyObject(t *testing.T) {
+	newBench(t).must(t, "ListClusters", "")
+}
+
+// SDKs retry a 500 and nothing else, so a cluster without a leader must answer one.
+func TestWithoutALeaderTheAnswerIs500(t *testing.T) {
+	b := newBench(t)
+	b.cluster.unreachable = fmt.Errorf("nothing was recorded, this server does not lead the pool now; try again: %w", raftfsm.ErrUnavailable)
+	message := b.cluster.unreachable.Error()
+	b.aws("RunTask", `{}`).wantError(t, 500, "ServerException", message)
+	if got := b.get("/healthz"); got.Code != 503 || !strings.Contains(got.Body.String(), "does not lead") {
+		t.Errorf("healthz: %d %s", got.Code, got.Body)
+	}
+}
+
+func TestUnforeseenErrorsAreOurFault(t *testing.T) {
+	for err, want := range map[error]string{
+		errors.New("disk on fire"):                             "ServerException",
+		fmt.Errorf("task x: %w", raftfsm.ErrNotFound):          "ClientException",
+		fmt.Errorf("f:1: %w", raftfsm.ErrInactive):             "InvalidParameterException",
+		fmt.Errorf("%w", &raftfsm.TokenConflict{TaskIDs: nil}): "ConflictException",
+		context.DeadlineExceeded:                               "ServerException",
+	} {
+		if refusal, status := explain(err); refusal.Type != want || (status == 500) != (want == "ServerException") {
+			t.Errorf("%v: %d %s", err, status, refusal.Type)
+		}
+	}
+}
+
+func TestAPanicIsA500ThatNamesTheRequest(t *testing.T) {
+	b := newBench(t)
+	b.agent.pulls = func(string) []raftfsm.Pull { panic("boom") }
+	b.must(t, "RegisterTaskDefinition", oneGPU)
+	b.run(t, `{"taskDefinition":"tensorflow-1-gpu"}`)
+	got := b.get("/v1/tasks/" + firstTask + "/pulls")
+	got.wantError(t, 500, "ServerException", "An internal error occurred. The host's log has it under request id "+got.Header().Get("x-amzn-RequestId")+".")
+}
+
+func TestEveryAnswerCarriesARequestID(t *testing.T) {
+	b := newBench(t)
+	uuid := regexp.MustCompile(`^[0-9a-f]{8}-[0-9a-f]{4}-4[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$`)
+	seen := map[string]bool{}
+	for _, got := range []reply{b.aws("ListClusters", "{}"), b.aws("Nope", "{}"), b.get("/healthz"), b.get("/nothing")} {
+		id := got.Header().Get("x-amzn-RequestId")
+		if !uuid.MatchString(id) || seen[id] {
+			t.Errorf("request id %q", id)
+		}
+		seen[id] = true
+	}
+	if kind := b.aws("ListClusters", "{}").Header().Get("Content-Type"); kind != "application/x-amz-json-1.1" {
+		t.Errorf("content type %q", kind)
+	}
+	if kind := b.plain("ListClusters", "{}").Header().Get("Content-Type"); kind != "application/json" {
+		t.Errorf("content type %q", kind)
+	}
+}
+
+// The log must be safe to hand to anyone: no body, no header, no query.
+func TestNothingSecretReachesTheLog(t *testing.T) {
+	b := newBench(t)
+	var log bytes.Buffer
+	b.config.Log = slog.New(slog.NewTextHandler(&log, &slog.HandlerOptions{Level: slog.LevelDebug}))
+	b.must(t, "RegisterTaskDefinition", container(`"environment":[{"name":"PASSWORD","value":"hunter2"}]`))
+	b.aws("RegisterTaskDefinition", container(`"environment":[{"name":"PASSWORD","value":"hunter2"}],"memory":"hunter2"`))
+	b.run(t, `{"taskDefinition":"f","overrides":{"containerOverrides":[{"name":"c","environment":[{"name":"P","value":"hunter2"}]}]}}`)
+	r := httptest.NewRequest("GET", "/v1/hosts?token=hunter2", nil)
+	r.Header.Set("Authorization", "Bearer "+keyID+":"+secret)
+	b.serve(r)
+	if strings.Contains(log.String(), "hunter2") || strings.Contains(log.String(), secret) {
+		t.Errorf("the log holds a secret:\n%s", &log)
+	}
+	if !strings.Contains(log.String(), "RegisterTaskDefinition") {
+		t.Errorf("the log does not show the requests:\n%s", &log)
+	}
+}
+
+// Whatever comes in, the answer is a JSON object without a null, and never a fault of ours.
+func FuzzAWSDoor(f *testing.F) {
+	f.Add("RegisterTaskDefinition", everything)
+	f.Add("RunTask", `{"taskDefinition":"f","count":2,"overrides":{"containerOverrides":[{"name":"c","cpu":1}]}}`)
+	f.Add("DescribeTasks", `{"tasks":["arn:aws:ecs:us-east-1:123456789012:task/default/x"]}`)
+	f.Add("ListTaskDefinitions", `{"nextToken":"cGluaW9uMTpmOjE","maxResults":1}`)
+	f.Fuzz(func(t *testing.T, operation, body string) {
+		b := newBench(t)
+		b.do(t, registerCommand(t))
+		got := b.aws(operation, body)
+		var answer map[string]any
+		got.decode(t, &answer)
+		if got.Code >= 500 || strings.Contains(got.Body.String(), ":null") {
+			t.Errorf("%s %q: %d %s", operation, body, got.Code, got.Body)
+		}
+	})
+}
+
+func TestHostsAndGPUs(t *testing.T) {
+	b := ready(t)
+	b.run(t, `{"taskDefinition":"tensorflow-1-gpu"}`)
+	b.get("/v1/hosts").golden(t, "hosts")
+	b.get("/v1/gpus").golden(t, "gpus")
+	if got := b.get("/v1/hosts?cluster=other").Body.String(); got != "[]" {
+		t.Errorf("hosts of another cluster: %s", got)
+	}
+	if got := b.get("/v1/version").Body.String(); got != `{"version":"1.2.3"}` {
+		t.Errorf("version: %s", got)
+	}
+	if got := b.get("/healthz"); got.Code != 200 || got.Body.String() != `{"status":"ok"}` {
+		t.Errorf("healthz: %s", got.Body)
+	}
+}

@@ -1,0 +1,52 @@
+package ecs
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"pinion/api/wire"
+	"pinion/raftfsm"
+)
+
+// Cluster is what operations need of the replicated state, beside the view that comes with each call.
+type Cluster interface {
+	// Apply records a command and returns its answer; refusals are raftfsm's errors, wrapped.
+	Apply(ctx context.Context, c raftfsm.Command) (any, error)
+	// Run places and records tasks.
+	Run(ctx context.Context, r raftfsm.RunRequest) (raftfsm.RunResult, error)
+	// Connected reports whether the host has been heard of lately.
+	Connected(hostID string) bool
+}
+
+// Call is one call of one operation: who asks, through which door, and what the state was when they asked. A call is
+// used by one goroutine.
+type Call struct {
+	Region    string           // of every ARN in the answer
+	Principal string           // ARN of who asks, recorded as registeredBy
+	Strict    wire.Strictness  // what the door does with unknown fields
+	MaxCount  int              // tasks that one RunTask may ask for
+	View      *raftfsm.View    // linearizable: holds everything acknowledged before the call
+	Cluster   Cluster          // for changes
+	Now       func() time.Time // time stamps of what is recorded
+	Warnings  []string         // what was accepted but ignored or rewritten, for people
+}
+
+// warn tells the caller about something that was accepted but does not do what they may think.
+func (c *Call) warn(format string, args ...any) {
+	c.Warnings = append(c.Warnings, fmt.Sprintf(format, args...))
+}
+
+// apply records a command whose answer is a T.
+func apply[T any](ctx context.Context, c *Call, command raftfsm.Command) (T, error) {
+	var zero T
+	answer, err := c.Cluster.Apply(ctx, command)
+	if err != nil {
+		return zero, err
+	}
+	typed, ok := answer.(T)
+	if !ok {
+		return zero, fmt.Errorf("the answer to %T is a %T, not a %T", command, answer, zero)
+	}
+	return typed, nil
+}

@@ -1,0 +1,182 @@
+package ecs
+
+import (
+	"cmp"
+	"context"
+	"regexp"
+	"slices"
+	"strconv"
+
+	"pinion/api/wire"
+	"pinion/raftfsm"
+)
+
+var resourceName = regexp.MustCompile(`^[A-Za-z0-9_-]{1,255}$`)
+
+type createClusterInput struct {
+	ClusterName       string            `json:"clusterName"`
+	Tags              []raftfsm.Tag     `json:"tags"`
+	Settings          []raftfsm.Setting `json:"settings"`
+	Configuration     wire.Unsupported  `json:"configuration"`
+	CapacityProviders wire.Unsupported  `json:"capacityProviders" why:"capacity providers are not built yet"`
+	DefaultStrategy   wire.Unsupported  `json:"defaultCapacityProviderStrategy" why:"capacity providers are not built yet"`
+	ServiceConnect    wire.Unsupported  `json:"serviceConnectDefaults" why:"services are not built yet"`
+}
+
+type clusterOutput struct {
+	Cluster cluster `json:"cluster"`
+}
+
+// cluster is ECS's Cluster.
+type cluster struct {
+	ARN               string            `json:"clusterArn"`
+	Name              string            `json:"clusterName"`
+	Status            string            `json:"status"`
+	Instances         int               `json:"registeredContainerInstancesCount"`
+	Running           int               `json:"runningTasksCount"`
+	Pending           int               `json:"pendingTasksCount"`
+	ActiveServices    int               `json:"activeServicesCount"`
+	Statistics        []keyValue        `json:"statistics"`
+	Tags              []raftfsm.Tag     `json:"tags"`
+	Settings          []raftfsm.Setting `json:"settings"`
+	CapacityProviders []string          `json:"capacityProviders"`
+	DefaultStrategy   []struct{}        `json:"defaultCapacityProviderStrategy"`
+}
+
+type keyValue struct {
+	Name  string `json:"name"`
+	Value string `json:"value"`
+}
+
+func (c *Call) createCluster(ctx context.Context, in *createClusterInput) (*clusterOutput, error) {
+	name := cmp.Or(in.ClusterName, raftfsm.DefaultCluster)
+	if !resourceName.MatchString(name) {
+		return nil, wire.Errorf(wire.InvalidParameter, "clusterName must be 1 to 255 letters, digits, hyphens and underscores, not %q", name)
+	}
+	if err := checkTags(in.Tags); err != nil {
+		return nil, err
+	}
+	for _, s := range in.Settings {
+		if err := oneOf("settings.name", s.Name, "containerInsights"); err != nil || s.Name == "" {
+			return nil, cmp.Or(err, error(wire.Errorf(wire.InvalidParameter, "settings.name must not be empty")))
+		}
+	}
+	made, err := apply[*raftfsm.Cluster](ctx, c, raftfsm.CreateCluster{Cluster: raftfsm.Cluster{
+		Name: name, Status: raftfsm.ClusterActive, Tags: in.Tags, Settings: in.Settings, CreatedAt: c.Now(),
+	}})
+	if err != nil {
+		return nil, err
+	}
+	return &clusterOutput{c.describe(made, []string{"TAGS", "SETTINGS"})}, nil
+}
+
+type describeClustersInput struct {
+	Clusters []string `json:"clusters"`
+	Include  []string `json:"include"`
+}
+
+type describeClustersOutput struct {
+	Clusters []cluster `json:"clusters"`
+	Failures []failure `json:"failures"`
+}
+
+func (c *Call) describeClusters(_ context.Context, in *describeClustersInput) (*describeClustersOutput, error) {
+	if err := eachOneOf("include", in.Include, "ATTACHMENTS", "CONFIGURATIONS", "SETTINGS", "STATISTICS", "TAGS"); err != nil {
+		return nil, err
+	}
+	if len(in.Clusters) > maxPage {
+		return nil, wire.Errorf(wire.InvalidParameter, "clusters can have at most %d items.", maxPage)
+	}
+	if len(in.Clusters) == 0 {
+		in.Clusters = []string{raftfsm.DefaultCluster}
+	}
+	out := &describeClustersOutput{Clusters: []cluster{}, Failures: []failure{}}
+	for _, given := range in.Clusters {
+		r, err := parseResource("cluster", given)
+		if err != nil {
+			return nil, err
+		}
+		if known := c.View.Cluster(r.name); known != nil {
+			out.Clusters = append(out.Clusters, c.describe(known, in.Include))
+			continue
+		}
+		out.Failures = append(out.Failures, failure{ARN: c.clusterARN(r.name), Reason: raftfsm.ReasonMissing})
+	}
+	return out, nil
+}
+
+type listClustersInput struct {
+	paging
+}
+
+type listClustersOutput struct {
+	ARNs      []string `json:"clusterArns"`
+	NextToken string   `json:"nextToken,omitempty"`
+}
+
+func (c *Call) listClusters(_ context.Context, in *listClustersInput) (*listClustersOutput, error) {
+	active := slices.DeleteFunc(slices.Clone(c.View.Clusters()), func(k *raftfsm.Cluster) bool { return k.Status != raftfsm.ClusterActive })
+	page, next, err := pageOf(in.paging, active, false, func(k *raftfsm.Cluster) string { return k.Name })
+	if err != nil {
+		return nil, err
+	}
+	out := &listClustersOutput{ARNs: []string{}, NextToken: next}
+	for _, k := range page {
+		out.ARNs = append(out.ARNs, c.clusterARN(k.Name))
+	}
+	return out, nil
+}
+
+// cluster finds the cluster that a request is about: a name, an ARN, or nothing for the default one.
+func (c *Call) cluster(given string) (*raftfsm.Cluster, error) {
+	r, err := parseResource("cluster", cmp.Or(given, raftfsm.DefaultCluster))
+	if err != nil {
+		return nil, err
+	}
+	known := c.View.Cluster(r.name)
+	if known == nil || known.Status != raftfsm.ClusterActive {
+		return nil, wire.Errorf("ClusterNotFoundException", "Cluster not found.")
+	}
+	return known, nil
+}
+
+// describe derives a cluster's counters from its hosts and tasks.
+func (c *Call) describe(k *raftfsm.Cluster, include []string) cluster {
+	out := cluster{
+		ARN: c.clusterARN(k.Name), Name: k.Name, Status: string(k.Status), Instances: len(c.View.Hosts(k.Name)),
+		Statistics: []keyValue{}, Tags: []raftfsm.Tag{}, Settings: []raftfsm.Setting{},
+		CapacityProviders: []string{}, DefaultStrategy: []struct{}{},
+	}
+	count := countTasks(c.View.Tasks(k.Name))
+	out.Running, out.Pending = count.running(), count.pending()
+	if slices.Contains(include, "STATISTICS") {
+		out.Statistics = slices.Concat(count.statistics(), c.pool(k.Name))
+	}
+	if slices.Contains(include, "TAGS") {
+		out.Tags = listed(k.Tags)
+	}
+	if slices.Contains(include, "SETTINGS") {
+		out.Settings = k.Settings
+		if len(k.Settings) == 0 {
+			out.Settings = []raftfsm.Setting{{Name: "containerInsights", Value: "disabled"}}
+		}
+	}
+	return out
+}
+
+// pool sums what the hosts of a cluster have and have left. These statistics are Pinion's own.
+func (c *Call) pool(name string) []keyValue {
+	var cpu, memory, gpus, freeCPU, freeMemory, freeGPUs int64
+	for _, host := range c.View.Hosts(name) {
+		free := c.View.Free(host.ID)
+		cpu, memory, gpus = cpu+host.CPU, memory+host.MemoryMiB, gpus+int64(len(host.GPUs.Devices))
+		freeCPU, freeMemory, freeGPUs = freeCPU+free.CPU, freeMemory+free.MemoryMiB, freeGPUs+int64(len(free.GPUs))
+	}
+	return []keyValue{
+		number("registeredCPU", cpu), number("remainingCPU", freeCPU),
+		number("registeredMemory", memory), number("remainingMemory", freeMemory),
+		number("registeredGPU", gpus), number("remainingGPU", freeGPUs),
+	}
+}
+
+func number(name string, n int64) keyValue { return keyValue{name, strconv.FormatInt(n, 10)} }

@@ -1,0 +1,63 @@
+package ecs
+
+import (
+	"cmp"
+	"strconv"
+
+	"pinion/raftfsm"
+)
+
+// container is ECS's Container: one container of a task.
+type container struct {
+	ARN               string                   `json:"containerArn"`
+	TaskARN           string                   `json:"taskArn"`
+	Name              string                   `json:"name"`
+	Image             string                   `json:"image,omitempty"`
+	ImageDigest       string                   `json:"imageDigest,omitempty"`
+	RuntimeID         string                   `json:"runtimeId,omitempty"`
+	LastStatus        string                   `json:"lastStatus"`
+	ExitCode          *int                     `json:"exitCode,omitempty"`
+	Reason            string                   `json:"reason,omitempty"`
+	NetworkBindings   []raftfsm.NetworkBinding `json:"networkBindings,omitzero"` // once it runs
+	NetworkInterfaces []struct{}               `json:"networkInterfaces"`
+	HealthStatus      string                   `json:"healthStatus"`
+	CPU               string                   `json:"cpu,omitempty"`
+	Memory            string                   `json:"memory,omitempty"`
+	MemoryReservation string                   `json:"memoryReservation,omitempty"`
+	GPUIDs            []string                 `json:"gpuIds,omitempty"`
+}
+
+// containers shows a task's containers with the sizes that its definition and overrides give them.
+func (c *Call) containers(t *raftfsm.Task) []container {
+	sizes := map[string]raftfsm.ContainerDefinition{}
+	if d := c.View.Definition(t.Definition); d != nil {
+		for _, defined := range raftfsm.Effective(d, t.Overrides).Containers {
+			sizes[defined.Name] = defined
+		}
+	}
+	out := make([]container, 0, len(t.Containers))
+	for _, running := range t.Containers {
+		shown := container{
+			ARN: c.containerARN(t, running.ID), TaskARN: c.taskARN(t.Cluster, t.ID), Name: running.Name, Image: running.Image,
+			ImageDigest: running.ImageDigest, RuntimeID: running.RuntimeID,
+			LastStatus: string(cmp.Or(running.LastStatus, t.LastStatus)), ExitCode: running.ExitCode, Reason: running.Reason,
+			NetworkInterfaces: []struct{}{}, HealthStatus: healthNone, GPUIDs: running.GPUs,
+		}
+		if running.LastStatus.Rank() >= raftfsm.Running.Rank() {
+			shown.NetworkBindings = append([]raftfsm.NetworkBinding{}, running.Bindings...)
+		}
+		if size, ok := sizes[running.Name]; ok {
+			shown.CPU, shown.Memory, shown.MemoryReservation = strconv.FormatInt(size.CPU, 10), mebibytes(size.Memory), mebibytes(size.MemoryReservation)
+		}
+		out = append(out, shown)
+	}
+	return out
+}
+
+// mebibytes writes a size as ECS does in tasks; no limit is nothing at all.
+func mebibytes(n int64) string {
+	if n == 0 {
+		return ""
+	}
+	return strconv.FormatInt(n, 10)
+}

@@ -1,0 +1,122 @@
+package ecs
+
+import (
+	"encoding/json"
+	"fmt"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+
+	"pinion/api/wire"
+	"pinion/raftfsm"
+)
+
+const (
+	resourceGPU = "GPU"
+	// maxGPUs is far above what any host has; what no host has is refused at placement, with the hosts' reasons.
+	maxGPUs = 1024
+	// driverCapabilities tells the NVIDIA runtime which parts of the driver a container gets.
+	driverCapabilities = "NVIDIA_DRIVER_CAPABILITIES"
+)
+
+var knownCapabilities = []string{"all", "compute", "compat32", "display", "graphics", "ngx", "utility", "video"}
+
+// gpuDemand is what a container asks for, in ECS's own form.
+type gpuDemand struct {
+	requirements []raftfsm.ResourceRequirement // nil when it asks for none
+	capabilities []string                      // for NVIDIA_DRIVER_CAPABILITIES, unless the container sets it itself
+}
+
+// gpusOf reads the forms in which people ask for GPUs: ECS's {type, value}, {type, count, capabilities}, gpuCount.
+func gpusOf(container string, requirements []requirementInput, gpuCount any) (gpuDemand, error) {
+	var demand gpuDemand
+	for i, r := range requirements {
+		field := fmt.Sprintf("resourceRequirements[%d]", i)
+		if !strings.EqualFold(r.Type, resourceGPU) {
+			return demand, wire.Errorf(wire.Client, "Container '%s': %s.type must be GPU, not %q.", container, field, r.Type)
+		}
+		n, err := r.gpus(container, field)
+		if err != nil {
+			return demand, err
+		}
+		if err := demand.add(container, n); err != nil {
+			return demand, err
+		}
+		for _, capability := range r.Capabilities {
+			if !slices.Contains(knownCapabilities, capability) {
+				return demand, wire.Errorf(wire.Client, "Container '%s': %s.capabilities must hold only %s, not %q.", container, field, strings.Join(knownCapabilities, ", "), capability)
+			}
+		}
+		demand.capabilities = r.Capabilities
+	}
+	if gpuCount == nil {
+		return demand, nil
+	}
+	n, err := gpuNumber(container, "gpuCount", gpuCount)
+	if err != nil {
+		return demand, err
+	}
+	return demand, demand.add(container, n)
+}
+
+func (d *gpuDemand) add(container string, n int) error {
+	if d.requirements != nil {
+		return wire.Errorf(wire.Client, "Container '%s' asks for GPUs more than once. Keep one entry of resourceRequirements, with the number of GPUs in value.", container)
+	}
+	d.requirements = []raftfsm.ResourceRequirement{{Type: resourceGPU, Value: strconv.Itoa(n)}}
+	return nil
+}
+
+func (r requirementInput) gpus(container, field string) (int, error) {
+	switch {
+	case r.Value != nil && r.Count != nil:
+		return 0, wire.Errorf(wire.Client, "Container '%s': %s has both value and count. Keep value.", container, field)
+	case r.Count != nil:
+		return gpuNumber(container, field+".count", r.Count)
+	case r.Value == nil:
+		return 0, gpuError(container, field+".value", "it is missing", `a string that holds a whole number from 1, such as "1"`)
+	}
+	text, ok := r.Value.(string)
+	if !ok {
+		return 0, gpuError(container, field+".value", "not "+shown(r.Value), `a string that holds a whole number from 1, such as "1"`)
+	}
+	if text == "ALL" {
+		return 0, wire.Errorf(wire.Client, "Container '%s': %s.value \"ALL\" is not supported by Pinion yet. Give the number of GPUs.", container, field)
+	}
+	n, ok := wholeNumber(text)
+	if !ok {
+		return 0, gpuError(container, field+".value", "not "+shown(text), `a string that holds a whole number from 1, such as "1"`)
+	}
+	return n, nil
+}
+
+// gpuNumber reads count and gpuCount, which people write as numbers.
+func gpuNumber(container, field string, v any) (int, error) {
+	if number, ok := v.(json.Number); ok {
+		if n, ok := wholeNumber(number.String()); ok {
+			return n, nil
+		}
+	}
+	return 0, gpuError(container, field, "not "+shown(v), "a whole number from 1")
+}
+
+var digits = regexp.MustCompile(`^[1-9][0-9]{0,8}$`)
+
+func wholeNumber(text string) (int, bool) {
+	n, err := strconv.Atoi(text)
+	return n, err == nil && digits.MatchString(text) && n <= maxGPUs
+}
+
+func gpuError(container, field, got, want string) error {
+	return wire.Errorf(wire.Client, "Container '%s': %s must be %s (at most %d): %s.", container, field, want, maxGPUs, got)
+}
+
+// shown is a value as the client wrote it.
+func shown(v any) string {
+	text, err := json.Marshal(v)
+	if err != nil || len(text) > 40 {
+		return "what was given"
+	}
+	return string(text)
+}

@@ -1,0 +1,130 @@
+package ecs
+
+import (
+	"context"
+	"maps"
+	"slices"
+
+	"pinion/api/wire"
+	"pinion/raftfsm"
+)
+
+// containerInstance is ECS's ContainerInstance: a host.
+type containerInstance struct {
+	ARN            string              `json:"containerInstanceArn"`
+	MachineID      string              `json:"ec2InstanceId,omitempty"` // the host's name: there is no EC2 here
+	Version        int64               `json:"version"`
+	VersionInfo    versionInfo         `json:"versionInfo"`
+	Remaining      []resourceAmount    `json:"remainingResources"`
+	Registered     []resourceAmount    `json:"registeredResources"`
+	Status         string              `json:"status"`
+	AgentConnected bool                `json:"agentConnected"`
+	Running        int                 `json:"runningTasksCount"`
+	Pending        int                 `json:"pendingTasksCount"`
+	Attributes     []raftfsm.Attribute `json:"attributes"`
+	RegisteredAt   wire.Time           `json:"registeredAt,omitzero"`
+	Attachments    []struct{}          `json:"attachments"`
+	Tags           []raftfsm.Tag       `json:"tags"`
+	Health         *instanceHealth     `json:"healthStatus,omitempty"`
+}
+
+type versionInfo struct {
+	AgentVersion string `json:"agentVersion,omitempty"`
+}
+
+type describeInstancesInput struct {
+	Cluster   string   `json:"cluster"`
+	Instances []string `json:"containerInstances"`
+	Include   []string `json:"include"`
+}
+
+type describeInstancesOutput struct {
+	Instances []containerInstance `json:"containerInstances"`
+	Failures  []failure           `json:"failures"`
+}
+
+func (c *Call) describeContainerInstances(_ context.Context, in *describeInstancesInput) (*describeInstancesOutput, error) {
+	k, err := c.cluster(in.Cluster)
+	if err != nil {
+		return nil, err
+	}
+	if err := eachOneOf("include", in.Include, "TAGS", "CONTAINER_INSTANCE_HEALTH"); err != nil {
+		return nil, err
+	}
+	if len(in.Instances) == 0 {
+		return nil, wire.Errorf(wire.Client, "Container Instances cannot be empty.")
+	}
+	if len(in.Instances) > maxPage {
+		return nil, wire.Errorf(wire.InvalidParameter, "instanceIds can have at most %d items.", maxPage)
+	}
+	out := &describeInstancesOutput{Instances: []containerInstance{}, Failures: []failure{}}
+	for _, given := range in.Instances {
+		id, err := within(k.Name, "container-instance", given)
+		if err != nil {
+			return nil, err
+		}
+		host := c.View.Host(id)
+		if host == nil || host.Cluster != k.Name {
+			out.Failures = append(out.Failures, failure{ARN: c.instanceARN(k.Name, id), Reason: raftfsm.ReasonMissing})
+			continue
+		}
+		out.Instances = append(out.Instances, c.instance(host, in.Include))
+	}
+	return out, nil
+}
+
+func (c *Call) instance(h *raftfsm.Host, include []string) containerInstance {
+	count := countTasks(c.View.TasksOn(h.ID))
+	out := containerInstance{
+		ARN: c.instanceARN(h.Cluster, h.ID), MachineID: h.Name, Version: h.Revision, VersionInfo: versionInfo{h.Version},
+		Remaining: remaining(h, c.View.Free(h.ID)), Registered: registered(h), Status: string(h.Status),
+		AgentConnected: c.Cluster.Connected(h.ID), Running: count.running(), Pending: count.pending(),
+		Attributes: attributesOf(h), RegisteredAt: wire.At(h.RegisteredAt), Attachments: []struct{}{}, Tags: []raftfsm.Tag{},
+	}
+	if slices.Contains(include, "CONTAINER_INSTANCE_HEALTH") {
+		out.Health = healthOf(h, out.AgentConnected)
+	}
+	return out
+}
+
+func attributesOf(h *raftfsm.Host) []raftfsm.Attribute {
+	attributes := []raftfsm.Attribute{}
+	for _, name := range slices.Sorted(maps.Keys(h.Attributes)) {
+		attributes = append(attributes, raftfsm.Attribute{Name: name, Value: h.Attributes[name]})
+	}
+	return attributes
+}
+
+type listInstancesInput struct {
+	paging
+	Cluster string           `json:"cluster"`
+	Filter  wire.Unsupported `json:"filter" why:"the cluster query language is not built yet"`
+	Status  string           `json:"status"`
+}
+
+type listInstancesOutput struct {
+	ARNs      []string `json:"containerInstanceArns"`
+	NextToken string   `json:"nextToken,omitempty"`
+}
+
+func (c *Call) listContainerInstances(_ context.Context, in *listInstancesInput) (*listInstancesOutput, error) {
+	k, err := c.cluster(in.Cluster)
+	if err != nil {
+		return nil, err
+	}
+	if err := oneOf("status", in.Status, "ACTIVE", "DRAINING", "REGISTERING", "DEREGISTERING", "REGISTRATION_FAILED"); err != nil {
+		return nil, err
+	}
+	hosts := slices.DeleteFunc(slices.Clone(c.View.Hosts(k.Name)), func(h *raftfsm.Host) bool {
+		return in.Status != "" && in.Status != string(h.Status)
+	})
+	page, next, err := pageOf(in.paging, hosts, false, func(h *raftfsm.Host) string { return h.ID })
+	if err != nil {
+		return nil, err
+	}
+	out := &listInstancesOutput{ARNs: []string{}, NextToken: next}
+	for _, h := range page {
+		out.ARNs = append(out.ARNs, c.instanceARN(k.Name, h.ID))
+	}
+	return out, nil
+}

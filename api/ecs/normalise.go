@@ -1,0 +1,97 @@
+package ecs
+
+import (
+	"encoding/json"
+	"slices"
+	"strings"
+
+	"pinion/api/wire"
+	"pinion/raftfsm"
+)
+
+// maxDefinition is ECS's limit for a task definition, in bytes of JSON.
+const maxDefinition = 64 << 10
+
+// normalise checks what came in as ECS does, and makes the document that is stored and shown: with ECS's defaults
+// and nothing else added, GPUs in ECS's own form.
+func (in *registerInput) normalise() (*raftfsm.TaskDefinition, error) {
+	d := &raftfsm.TaskDefinition{
+		Family: in.Family, Status: raftfsm.DefinitionActive, TaskRoleARN: in.TaskRoleARN, ExecutionRoleARN: in.ExecutionRoleARN,
+		NetworkMode: in.NetworkMode, Volumes: []raftfsm.Volume{}, PlacementConstraints: []raftfsm.PlacementConstraint{},
+		RequiresCompatibilities: in.RequiresCompatibilities, Compatibilities: []string{"EXTERNAL", "EC2"},
+		PIDMode: in.PIDMode, IPCMode: in.IPCMode, RuntimePlatform: in.RuntimePlatform, Tags: in.Tags,
+	}
+	if err := in.checkTask(); err != nil {
+		return nil, asClient(err)
+	}
+	var err error
+	if d.CPU, err = taskCPU(in.CPU); err != nil {
+		return nil, err
+	}
+	if d.Memory, err = taskMemory(in.Memory); err != nil {
+		return nil, err
+	}
+	for _, volume := range in.Volumes {
+		d.Volumes = append(d.Volumes, volume.Volume)
+	}
+	for _, container := range in.Containers {
+		c, err := container.normalise(in.NetworkMode)
+		if err != nil {
+			return nil, err
+		}
+		d.Containers = append(d.Containers, c)
+	}
+	if err := checkDefinition(d); err != nil {
+		return nil, err
+	}
+	if text, err := json.Marshal(d); err != nil || len(text) > maxDefinition {
+		return nil, wire.Errorf(wire.Client, "The task definition is too large: %d bytes, at most %d are allowed.", len(text), maxDefinition)
+	}
+	return d, nil
+}
+
+func (in *containerInput) normalise(networkMode string) (raftfsm.ContainerDefinition, error) {
+	c := in.ContainerDefinition
+	c.MountPoints = listed(c.MountPoints)
+	c.Environment = listed(slices.Clone(c.Environment))
+	c.VolumesFrom = []raftfsm.VolumeFrom{}
+	c.PortMappings = []raftfsm.PortMapping{}
+	for _, port := range in.PortMappings {
+		c.PortMappings = append(c.PortMappings, port.normalise(networkMode))
+	}
+	if c.Essential == nil {
+		yes := true
+		c.Essential = &yes
+	}
+	if in.LinuxParameters != nil {
+		c.LinuxParameters = &in.LinuxParameters.LinuxParameters
+	}
+	if in.LogConfiguration != nil {
+		c.LogConfiguration = &in.LogConfiguration.LogConfiguration
+	}
+	if err := checkContainer(&c, networkMode); err != nil {
+		return c, err
+	}
+	demand, err := gpusOf(c.Name, in.ResourceRequirements, in.GPUCount)
+	if err != nil {
+		return c, err
+	}
+	c.ResourceRequirements = demand.requirements
+	setsItself := slices.ContainsFunc(c.Environment, func(v raftfsm.KeyValue) bool { return v.Name == driverCapabilities })
+	if len(demand.capabilities) > 0 && !setsItself {
+		c.Environment = append(c.Environment, raftfsm.KeyValue{Name: driverCapabilities, Value: strings.Join(demand.capabilities, ",")})
+	}
+	return c, nil
+}
+
+// normalise gives a port the protocol tcp, and in host mode, where both are the same, its host port.
+func (in *portInput) normalise(networkMode string) raftfsm.PortMapping {
+	port := in.PortMapping
+	if port.Protocol == "" {
+		port.Protocol = "tcp"
+	}
+	if networkMode == "host" && port.HostPort == 0 {
+		port.HostPort = port.ContainerPort
+	}
+	return port
+}

@@ -1,0 +1,88 @@
+package ecs
+
+import (
+	"encoding/json"
+	"slices"
+
+	"pinion/api/wire"
+	"pinion/raftfsm"
+)
+
+// maxOverrides is ECS's limit for the overrides of one call, in characters of JSON.
+const maxOverrides = 8192
+
+type overrideInput struct {
+	Containers       []containerOverrideInput `json:"containerOverrides"`
+	CPU              string                   `json:"cpu"`
+	Memory           string                   `json:"memory"`
+	TaskRoleARN      string                   `json:"taskRoleArn"`      // echoed, without effect
+	ExecutionRoleARN string                   `json:"executionRoleArn"` // echoed, without effect
+	Accelerators     wire.Unsupported         `json:"inferenceAcceleratorOverrides" why:"GPUs are asked for with resourceRequirements"`
+	EphemeralStorage wire.Unsupported         `json:"ephemeralStorage" why:"it belongs to Fargate"`
+}
+
+type containerOverrideInput struct {
+	raftfsm.ContainerOverride
+	ResourceRequirements []requirementInput `json:"resourceRequirements"`
+	EnvironmentFiles     wire.Unsupported   `json:"environmentFiles" why:"there is no S3 here; put the variables into environment"`
+}
+
+// normalise checks the overrides of a call against the definition that they change.
+func (in *overrideInput) normalise(d *raftfsm.TaskDefinition) (raftfsm.TaskOverride, error) {
+	if in == nil {
+		return raftfsm.TaskOverride{}, nil
+	}
+	out := raftfsm.TaskOverride{TaskRoleARN: in.TaskRoleARN, ExecutionRoleARN: in.ExecutionRoleARN}
+	var err error
+	if out.CPU, err = taskCPU(in.CPU); err != nil {
+		return out, asInvalid(err)
+	}
+	if out.Memory, err = taskMemory(in.Memory); err != nil {
+		return out, asInvalid(err)
+	}
+	seen := map[string]bool{}
+	for _, container := range in.Containers {
+		override, err := container.normalise(d)
+		if err != nil {
+			return out, asInvalid(err)
+		}
+		if seen[override.Name] {
+			return out, wire.Errorf(wire.InvalidParameter, "There is more than one override for container %s.", override.Name)
+		}
+		seen[override.Name] = true
+		out.Containers = append(out.Containers, override)
+	}
+	if text, err := json.Marshal(out); err != nil || len(text) > maxOverrides {
+		return out, wire.Errorf(wire.InvalidParameter, "Container Overrides length must be at most %d", maxOverrides)
+	}
+	return out, asInvalid(checkSums(raftfsm.Effective(d, out)))
+}
+
+func (in *containerOverrideInput) normalise(d *raftfsm.TaskDefinition) (raftfsm.ContainerOverride, error) {
+	o := in.ContainerOverride
+	at := slices.IndexFunc(d.Containers, func(c raftfsm.ContainerDefinition) bool { return c.Name == o.Name })
+	if at < 0 {
+		return o, wire.Errorf(wire.InvalidParameter, "Override for container named %s is not a container in the TaskDefinition.", o.Name)
+	}
+	if name, bad := badVariable(o.Environment); bad {
+		return o, wire.Errorf(wire.InvalidParameter, "Override for container %s: %q is not the name of an environment variable.", o.Name, name)
+	}
+	demand, err := gpusOf(o.Name, in.ResourceRequirements, nil)
+	if err != nil {
+		return o, err
+	}
+	if len(demand.capabilities) > 0 {
+		return o, wire.Errorf(wire.InvalidParameter, "Override for container %s: capabilities belong to the task definition; set %s in environment.", o.Name, driverCapabilities)
+	}
+	o.ResourceRequirements = demand.requirements
+	effective := raftfsm.Effective(d, raftfsm.TaskOverride{Containers: []raftfsm.ContainerOverride{o}}).Containers[at]
+	return o, checkSizes(&effective)
+}
+
+// asInvalid makes a complaint the type that ECS answers with when a call, not a task definition, is wrong.
+func asInvalid(err error) error {
+	if complaint, ok := err.(*wire.Error); ok {
+		return wire.Errorf(wire.InvalidParameter, "%s", complaint.Message)
+	}
+	return err
+}

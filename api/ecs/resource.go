@@ -1,0 +1,120 @@
+package ecs
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strconv"
+	"strings"
+
+	"pinion/api/wire"
+	"pinion/raftfsm"
+)
+
+// resourceAmount is ECS's Resource: every value field is there, whatever the type.
+type resourceAmount struct {
+	Name         string      `json:"name"`
+	Type         string      `json:"type"`
+	DoubleValue  wire.Double `json:"doubleValue"`
+	LongValue    int64       `json:"longValue"`
+	IntegerValue int64       `json:"integerValue"`
+	Set          []string    `json:"stringSetValue,omitzero"`
+}
+
+func amount(name string, n int64) resourceAmount {
+	return resourceAmount{Name: name, Type: "INTEGER", IntegerValue: n}
+}
+
+func set(name string, values []string) resourceAmount {
+	return resourceAmount{Name: name, Type: "STRINGSET", Set: listed(values)}
+}
+
+// registered is all that a host has. A host without GPUs has no GPU resource at all.
+func registered(h *raftfsm.Host) []resourceAmount {
+	resources := []resourceAmount{
+		amount("CPU", h.CPU), amount("MEMORY", h.MemoryMiB), set("PORTS", portsOf(h.Ports)), set("PORTS_UDP", nil),
+	}
+	if len(h.GPUs.Devices) > 0 {
+		resources = append(resources, set("GPU", uuids(h)))
+	}
+	return resources
+}
+
+// remaining is what is free of CPU, memory and GPUs; of ports, as ECS has it, what is taken.
+func remaining(h *raftfsm.Host, free raftfsm.Free) []resourceAmount {
+	resources := []resourceAmount{
+		amount("CPU", free.CPU), amount("MEMORY", free.MemoryMiB),
+		set("PORTS", portsOf(slices.Collect(maps.Keys(free.Ports)))), set("PORTS_UDP", nil),
+	}
+	if len(h.GPUs.Devices) > 0 {
+		resources = append(resources, set("GPU", free.GPUs))
+	}
+	return resources
+}
+
+func portsOf(ports []int) []string {
+	var text []string
+	for _, port := range slices.Sorted(slices.Values(ports)) {
+		text = append(text, strconv.Itoa(port))
+	}
+	return text
+}
+
+func uuids(h *raftfsm.Host) []string {
+	var ids []string
+	for _, device := range h.GPUs.Devices {
+		ids = append(ids, device.UUID)
+	}
+	return ids
+}
+
+// instanceHealth is where ECS clients look for a sick GPU: the check ACCELERATED_COMPUTE.
+type instanceHealth struct {
+	Overall string        `json:"overallStatus"`
+	Details []healthCheck `json:"details"`
+}
+
+type healthCheck struct {
+	Type   string `json:"type"`
+	Status string `json:"status"`
+	Reason string `json:"statusReason,omitempty"`
+}
+
+const (
+	healthOK       = "OK"
+	healthImpaired = "IMPAIRED"
+	healthUnknown  = "INSUFFICIENT_DATA"
+)
+
+// healthOf judges by what the host said last; of a host that is silent nothing is known.
+func healthOf(h *raftfsm.Host, connected bool) *instanceHealth {
+	runtime := healthCheck{Type: "CONTAINER_RUNTIME", Status: healthOK}
+	if !connected {
+		runtime.Status, runtime.Reason = healthUnknown, "the host has not been heard of lately"
+	}
+	health := &instanceHealth{Overall: runtime.Status, Details: []healthCheck{runtime}}
+	sick := gpuProblems(h)
+	if len(h.GPUs.Devices) == 0 && len(sick) == 0 {
+		return health
+	}
+	compute := healthCheck{Type: "ACCELERATED_COMPUTE", Status: runtime.Status, Reason: runtime.Reason}
+	if len(sick) > 0 {
+		compute.Status, compute.Reason = healthImpaired, strings.Join(sick, "; ")
+		health.Overall = healthImpaired
+	}
+	health.Details = append(health.Details, compute)
+	return health
+}
+
+func gpuProblems(h *raftfsm.Host) []string {
+	var problems []string
+	if h.GPUs.Problem != "" {
+		problems = append(problems, h.GPUs.Problem)
+	}
+	for _, device := range h.GPUs.Devices {
+		if device.Health != "HEALTHY" {
+			problems = append(problems, strings.TrimSpace(fmt.Sprintf("%s is %s %s", device.UUID, device.Health, device.Problem)))
+		}
+	}
+	return problems
+}

@@ -1,0 +1,250 @@
+package ecs
+
+import (
+	"cmp"
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"strings"
+
+	"pinion/api/wire"
+	"pinion/raftfsm"
+)
+
+// Launch types: where ECS's tasks run on machines of their owner.
+const (
+	launchEC2      = "EC2"
+	launchExternal = "EXTERNAL"
+)
+
+// maxInstances is ECS's limit for one StartTask.
+const maxInstances = 10
+
+// launchInput are the members that RunTask and StartTask share.
+type launchInput struct {
+	Cluster              string           `json:"cluster"`
+	Definition           string           `json:"taskDefinition"`
+	Group                string           `json:"group"`
+	StartedBy            string           `json:"startedBy"`
+	Overrides            *overrideInput   `json:"overrides"`
+	Tags                 []raftfsm.Tag    `json:"tags"`
+	PropagateTags        string           `json:"propagateTags"`
+	NetworkConfiguration any              `json:"networkConfiguration"`
+	EnableManagedTags    bool             `json:"enableECSManagedTags"` // without effect: there is no AWS to tag for
+	EnableExecute        wire.Unsupported `json:"enableExecuteCommand"`
+	ReferenceID          wire.Unsupported `json:"referenceId"`
+	VolumeConfigurations wire.Unsupported `json:"volumeConfigurations"`
+}
+
+type runInput struct {
+	launchInput
+	Count                *int             `json:"count"`
+	LaunchType           string           `json:"launchType"`
+	PlatformVersion      string           `json:"platformVersion"` // without effect: it is Fargate's
+	ClientToken          string           `json:"clientToken"`
+	PlacementConstraints wire.Unsupported `json:"placementConstraints" why:"the cluster query language is not built yet"`
+	PlacementStrategy    wire.Unsupported `json:"placementStrategy"`
+	CapacityProviders    wire.Unsupported `json:"capacityProviderStrategy" why:"capacity providers are not built yet"`
+}
+
+type launchOutput struct {
+	Tasks    []task    `json:"tasks"`
+	Failures []failure `json:"failures"`
+}
+
+func (c *Call) runTask(ctx context.Context, in *runInput) (*launchOutput, error) {
+	k, err := c.cluster(in.Cluster)
+	if err != nil {
+		return nil, err
+	}
+	hash := in.hash(k.Name)
+	if in.ClientToken != "" {
+		// A retry is answered with the first result, whatever became of the definition since.
+		first, err := c.View.Launched(k.Name, in.ClientToken, hash)
+		if err != nil || first != nil {
+			return c.launched(k.Name, first, err)
+		}
+	}
+	request, err := c.launch(k, &in.launchInput)
+	if err != nil {
+		return nil, err
+	}
+	if err := in.check(c.MaxCount); err != nil {
+		return nil, err
+	}
+	request.Count = 1
+	if in.Count != nil {
+		request.Count = *in.Count
+	}
+	request.LaunchType = cmp.Or(in.LaunchType, launchEC2)
+	request.Token, request.TokenHash = in.ClientToken, hash
+	result, err := c.Cluster.Run(ctx, request)
+	return c.launched(k.Name, &result, err)
+}
+
+func (in *runInput) check(maxCount int) error {
+	if in.Count != nil && (*in.Count < 1 || *in.Count > maxCount) {
+		return wire.Errorf(wire.InvalidParameter, "count must be between 1 and %d, not %d.", maxCount, *in.Count)
+	}
+	if in.LaunchType != "" && in.LaunchType != launchEC2 && in.LaunchType != launchExternal {
+		return wire.Errorf(wire.InvalidParameter, "launchType %s is not supported: Pinion runs tasks on your own hosts, which is EC2 or EXTERNAL.", in.LaunchType)
+	}
+	for _, letter := range in.ClientToken {
+		if letter < 33 || letter > 126 {
+			return wire.Errorf(wire.InvalidParameter, "clientToken must hold only printable ASCII without blanks.")
+		}
+	}
+	if len(in.ClientToken) > 64 {
+		return wire.Errorf(wire.InvalidParameter, "clientToken must be at most 64 characters long, not %d.", len(in.ClientToken))
+	}
+	return nil
+}
+
+// hash tells a retry from another request under the same token. It covers every member but the token, whatever the
+// order in which the client wrote them, and takes the cluster by its name.
+func (in *runInput) hash(cluster string) string {
+	parameters := *in
+	parameters.Cluster, parameters.ClientToken = cluster, ""
+	text, err := json.Marshal(parameters)
+	if err != nil {
+		panic(err) // it was decoded from JSON
+	}
+	sum := sha256.Sum256(text)
+	return hex.EncodeToString(sum[:])
+}
+
+type startInput struct {
+	launchInput
+	Instances []string `json:"containerInstances"`
+}
+
+func (c *Call) startTask(ctx context.Context, in *startInput) (*launchOutput, error) {
+	k, err := c.cluster(in.Cluster)
+	if err != nil {
+		return nil, err
+	}
+	request, err := c.launch(k, &in.launchInput)
+	if err != nil {
+		return nil, err
+	}
+	if len(in.Instances) == 0 {
+		return nil, wire.Errorf(wire.Client, "Container Instances cannot be empty.")
+	}
+	if len(in.Instances) > maxInstances {
+		return nil, wire.Errorf(wire.InvalidParameter, "containerInstances can have at most %d items, not %d.", maxInstances, len(in.Instances))
+	}
+	for _, given := range in.Instances {
+		id, err := within(k.Name, "container-instance", given)
+		if err != nil {
+			return nil, err
+		}
+		request.Hosts = append(request.Hosts, id)
+	}
+	request.LaunchType = launchEC2
+	result, err := c.Cluster.Run(ctx, request)
+	return c.launched(k.Name, &result, err)
+}
+
+// launch checks what RunTask and StartTask share and makes the request that the cluster places.
+func (c *Call) launch(k *raftfsm.Cluster, in *launchInput) (raftfsm.RunRequest, error) {
+	definition, err := c.runnable(in.Definition)
+	if err != nil {
+		return raftfsm.RunRequest{}, err
+	}
+	if err := in.check(); err != nil {
+		return raftfsm.RunRequest{}, err
+	}
+	overrides, err := in.Overrides.normalise(definition)
+	if err != nil {
+		return raftfsm.RunRequest{}, err
+	}
+	request := raftfsm.RunRequest{
+		Cluster: k.Name, Definition: definition.Name(), Group: cmp.Or(in.Group, "family:"+definition.Family),
+		StartedBy: in.StartedBy, Overrides: overrides, Tags: in.Tags,
+	}
+	if in.PropagateTags == "TASK_DEFINITION" {
+		request.Tags = mergeTags(definition.Tags, in.Tags)
+	}
+	return request, nil
+}
+
+// runnable finds the definition to run: an ACTIVE one.
+func (c *Call) runnable(given string) (*raftfsm.TaskDefinition, error) {
+	name, err := definitionName(given)
+	if err != nil {
+		return nil, err
+	}
+	definition := c.View.Definition(name)
+	if definition == nil {
+		return nil, wire.Errorf(wire.Client, "TaskDefinition not found.")
+	}
+	if definition.Status != raftfsm.DefinitionActive {
+		return nil, wire.Errorf(wire.InvalidParameter, "TaskDefinition is inactive")
+	}
+	return definition, nil
+}
+
+func (in *launchInput) check() error {
+	switch {
+	case in.NetworkConfiguration != nil:
+		return wire.Errorf(wire.InvalidParameter, "Network Configuration is not valid for the given networkMode of this task definition. Remove networkConfiguration: Pinion has no awsvpc yet.")
+	case len(in.StartedBy) > 128:
+		return wire.Errorf(wire.InvalidParameter, "startedBy must be at most 128 characters long, not %d.", len(in.StartedBy))
+	case len(in.Group) > 255:
+		return wire.Errorf(wire.InvalidParameter, "group must be at most 255 characters long, not %d.", len(in.Group))
+	case strings.HasPrefix(in.Group, "service:"):
+		return wire.Errorf(wire.InvalidParameter, "Invalid namespace for group: service: is reserved for services.")
+	case in.PropagateTags == "SERVICE":
+		return wire.Errorf(wire.InvalidParameter, "propagateTags SERVICE is not valid here: the task belongs to no service.")
+	}
+	if err := oneOf("propagateTags", in.PropagateTags, "TASK_DEFINITION", "NONE"); err != nil {
+		return err
+	}
+	return checkTags(in.Tags)
+}
+
+// mergeTags lays the tags of a call over those of the definition.
+func mergeTags(base, over []raftfsm.Tag) []raftfsm.Tag {
+	merged := over
+	named := map[string]bool{}
+	for _, tag := range over {
+		named[tag.Key] = true
+	}
+	for _, tag := range base {
+		if !named[tag.Key] {
+			merged = append(merged, tag)
+		}
+	}
+	return merged
+}
+
+// launched turns the outcome of a run into the answer.
+func (c *Call) launched(cluster string, result *raftfsm.RunResult, err error) (*launchOutput, error) {
+	if conflict, ok := errors.AsType[*raftfsm.TokenConflict](err); ok {
+		refusal := wire.Errorf("ConflictException", "The clientToken was used before with other parameters. resourceIds are the tasks that it started.")
+		for _, id := range conflict.TaskIDs {
+			refusal.ResourceIDs = append(refusal.ResourceIDs, c.taskARN(cluster, id))
+		}
+		return nil, refusal
+	}
+	if errors.Is(err, raftfsm.ErrNoHosts) {
+		return nil, wire.Errorf(wire.InvalidParameter, "No Container Instances were found in your cluster.")
+	}
+	if err != nil {
+		return nil, err
+	}
+	out := &launchOutput{Tasks: []task{}, Failures: []failure{}}
+	for _, t := range result.Tasks {
+		out.Tasks = append(out.Tasks, c.task(t, true))
+	}
+	for _, f := range result.Failures {
+		refused := failure{Reason: f.Reason, Detail: f.Detail}
+		if f.HostID != "" {
+			refused.ARN = c.instanceARN(cluster, f.HostID)
+		}
+		out.Failures = append(out.Failures, refused)
+	}
+	return out, nil
+}

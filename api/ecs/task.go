@@ -1,0 +1,183 @@
+package ecs
+
+import (
+	"cmp"
+	"context"
+	"slices"
+	"strconv"
+
+	"pinion/api/wire"
+	"pinion/raftfsm"
+)
+
+type describeTasksInput struct {
+	Cluster string   `json:"cluster"`
+	Tasks   []string `json:"tasks"`
+	Include []string `json:"include"`
+}
+
+type describeTasksOutput struct {
+	Tasks    []task    `json:"tasks"`
+	Failures []failure `json:"failures"`
+}
+
+func (c *Call) describeTasks(_ context.Context, in *describeTasksInput) (*describeTasksOutput, error) {
+	k, err := c.cluster(in.Cluster)
+	if err != nil {
+		return nil, err
+	}
+	if err := eachOneOf("include", in.Include, "TAGS"); err != nil {
+		return nil, err
+	}
+	if len(in.Tasks) == 0 {
+		return nil, wire.Errorf(wire.InvalidParameter, "Tasks cannot be empty.")
+	}
+	if len(in.Tasks) > maxPage {
+		return nil, wire.Errorf(wire.InvalidParameter, "taskIds can have at most %d items.", maxPage)
+	}
+	out := &describeTasksOutput{Tasks: []task{}, Failures: []failure{}}
+	for _, given := range in.Tasks {
+		id, err := within(k.Name, "task", given)
+		if err != nil {
+			return nil, err
+		}
+		if t := c.View.Task(id); t != nil && t.Cluster == k.Name {
+			out.Tasks = append(out.Tasks, c.task(t, len(in.Include) > 0))
+			continue
+		}
+		out.Failures = append(out.Failures, failure{ARN: c.taskARN(k.Name, id), Reason: raftfsm.ReasonMissing})
+	}
+	return out, nil
+}
+
+type stopTaskInput struct {
+	Cluster string `json:"cluster"`
+	Task    string `json:"task"`
+	Reason  string `json:"reason"`
+}
+
+type stopTaskOutput struct {
+	Task task `json:"task"`
+}
+
+// maxReason bounds what a caller can put into the state.
+const maxReason = 1024
+
+func (c *Call) stopTask(ctx context.Context, in *stopTaskInput) (*stopTaskOutput, error) {
+	k, err := c.cluster(in.Cluster)
+	if err != nil {
+		return nil, err
+	}
+	id, err := within(k.Name, "task", in.Task)
+	if err != nil {
+		return nil, err
+	}
+	if len(in.Reason) > maxReason {
+		return nil, wire.Errorf(wire.InvalidParameter, "reason must be at most %d characters long, not %d.", maxReason, len(in.Reason))
+	}
+	if t := c.View.Task(id); t == nil || t.Cluster != k.Name {
+		return nil, wire.Errorf(wire.InvalidParameter, "The referenced task was not found.")
+	}
+	stopped, err := apply[*raftfsm.Task](ctx, c, raftfsm.StopTask{ID: id, Code: raftfsm.StopUserInitiated, Reason: in.Reason, At: c.Now()})
+	if err != nil {
+		return nil, err
+	}
+	return &stopTaskOutput{c.task(stopped, false)}, nil
+}
+
+// task is ECS's Task. The Go SDK aborts a call when cpu or memory of a container is a number: they are strings.
+type task struct {
+	Attachments       []struct{}          `json:"attachments"`
+	Attributes        []raftfsm.Attribute `json:"attributes"`
+	AvailabilityZone  string              `json:"availabilityZone,omitempty"`
+	ClusterARN        string              `json:"clusterArn"`
+	Connectivity      string              `json:"connectivity,omitempty"`
+	InstanceARN       string              `json:"containerInstanceArn,omitempty"`
+	Containers        []container         `json:"containers"`
+	CPU               string              `json:"cpu"`
+	CreatedAt         wire.Time           `json:"createdAt,omitzero"`
+	DesiredStatus     string              `json:"desiredStatus"`
+	EnableExecute     bool                `json:"enableExecuteCommand"`
+	ExecutionStopped  wire.Time           `json:"executionStoppedAt,omitzero"`
+	Group             string              `json:"group"`
+	HealthStatus      string              `json:"healthStatus"`
+	LastStatus        string              `json:"lastStatus"`
+	LaunchType        string              `json:"launchType"`
+	Memory            string              `json:"memory"`
+	Overrides         taskOverrides       `json:"overrides"`
+	PullStartedAt     wire.Time           `json:"pullStartedAt,omitzero"`
+	PullStoppedAt     wire.Time           `json:"pullStoppedAt,omitzero"`
+	StartedAt         wire.Time           `json:"startedAt,omitzero"`
+	StartedBy         string              `json:"startedBy,omitempty"`
+	StopCode          string              `json:"stopCode,omitempty"`
+	StoppedAt         wire.Time           `json:"stoppedAt,omitzero"`
+	StoppedReason     string              `json:"stoppedReason,omitempty"`
+	StoppingAt        wire.Time           `json:"stoppingAt,omitzero"`
+	Tags              []raftfsm.Tag       `json:"tags"`
+	TaskARN           string              `json:"taskArn"`
+	TaskDefinitionARN string              `json:"taskDefinitionArn"`
+	Version           int64               `json:"version"`
+}
+
+// healthNone is the health of what has no health check.
+const healthNone = "UNKNOWN"
+
+func (c *Call) task(t *raftfsm.Task, withTags bool) task {
+	out := task{
+		Attachments: []struct{}{}, Attributes: []raftfsm.Attribute{}, ClusterARN: c.clusterARN(t.Cluster),
+		Containers: c.containers(t), CPU: strconv.FormatInt(t.CPU, 10), CreatedAt: wire.At(t.CreatedAt),
+		DesiredStatus: string(t.DesiredStatus), ExecutionStopped: wire.At(t.Times.ExecutionStopped), Group: t.Group,
+		HealthStatus: healthNone, LastStatus: string(t.LastStatus), LaunchType: cmp.Or(t.LaunchType, launchEC2),
+		Memory: strconv.FormatInt(t.MemoryMiB, 10), Overrides: overridesOf(t), PullStartedAt: wire.At(t.Times.PullStarted),
+		PullStoppedAt: wire.At(t.Times.PullStopped), StartedAt: wire.At(t.Times.Started), StartedBy: t.StartedBy,
+		StopCode: string(t.StopCode), StoppedAt: wire.At(t.Times.Stopped), StoppedReason: t.StoppedReason,
+		StoppingAt: wire.At(t.Times.Stopping), Tags: []raftfsm.Tag{}, TaskARN: c.taskARN(t.Cluster, t.ID),
+		TaskDefinitionARN: c.definitionARN(t.Definition), Version: t.Version,
+	}
+	if withTags {
+		out.Tags = listed(t.Tags)
+	}
+	if t.HostID != "" {
+		c.place(&out, t)
+	}
+	return out
+}
+
+// place adds what comes from the host that the task is bound to.
+func (c *Call) place(out *task, t *raftfsm.Task) {
+	out.InstanceARN = c.instanceARN(t.Cluster, t.HostID)
+	if t.LastStatus.Rank() > raftfsm.Pending.Rank() {
+		out.Connectivity = "DISCONNECTED"
+		if c.Cluster.Connected(t.HostID) {
+			out.Connectivity = "CONNECTED"
+		}
+	}
+	host := c.View.Host(t.HostID)
+	if host == nil {
+		return
+	}
+	out.AvailabilityZone = host.Attributes["ecs.availability-zone"]
+	if arch := host.Attributes["ecs.cpu-architecture"]; arch != "" {
+		out.Attributes = append(out.Attributes, raftfsm.Attribute{Name: "ecs.cpu-architecture", Value: arch})
+	}
+}
+
+// taskOverrides always lists every container of the task by name.
+type taskOverrides struct {
+	raftfsm.TaskOverride
+	Accelerators []struct{} `json:"inferenceAcceleratorOverrides"`
+}
+
+func overridesOf(t *raftfsm.Task) taskOverrides {
+	out := taskOverrides{t.Overrides, []struct{}{}}
+	out.Containers = []raftfsm.ContainerOverride{}
+	for _, running := range t.Containers {
+		override := raftfsm.ContainerOverride{Name: running.Name}
+		given := slices.IndexFunc(t.Overrides.Containers, func(o raftfsm.ContainerOverride) bool { return o.Name == running.Name })
+		if given >= 0 {
+			override = t.Overrides.Containers[given]
+		}
+		out.Containers = append(out.Containers, override)
+	}
+	return out
+}

@@ -1,0 +1,95 @@
+package ecs
+
+import (
+	"cmp"
+	"context"
+	"strings"
+
+	"pinion/api/wire"
+	"pinion/raftfsm"
+)
+
+type listTasksInput struct {
+	paging
+	Cluster       string `json:"cluster"`
+	Instance      string `json:"containerInstance"`
+	Family        string `json:"family"`
+	StartedBy     string `json:"startedBy"`
+	ServiceName   string `json:"serviceName"`
+	DesiredStatus string `json:"desiredStatus"`
+	LaunchType    string `json:"launchType"`
+}
+
+type listTasksOutput struct {
+	ARNs      []string `json:"taskArns"`
+	NextToken string   `json:"nextToken,omitempty"`
+}
+
+func (c *Call) listTasks(_ context.Context, in *listTasksInput) (*listTasksOutput, error) {
+	k, err := c.cluster(in.Cluster)
+	if err != nil {
+		return nil, err
+	}
+	if err := in.check(); err != nil {
+		return nil, err
+	}
+	tasks, err := c.tasksOf(k, in.Instance)
+	if err != nil {
+		return nil, err
+	}
+	var matching []*raftfsm.Task
+	for _, t := range tasks {
+		if in.matches(t) {
+			matching = append(matching, t)
+		}
+	}
+	page, next, err := pageOf(in.paging, matching, false, func(t *raftfsm.Task) string { return t.ID })
+	if err != nil {
+		return nil, err
+	}
+	out := &listTasksOutput{ARNs: []string{}, NextToken: next}
+	for _, t := range page {
+		out.ARNs = append(out.ARNs, c.taskARN(t.Cluster, t.ID))
+	}
+	return out, nil
+}
+
+// tasksOf lists the tasks of a cluster, or of one of its hosts, ordered by id.
+func (c *Call) tasksOf(k *raftfsm.Cluster, instance string) ([]*raftfsm.Task, error) {
+	if instance == "" {
+		return c.View.Tasks(k.Name), nil
+	}
+	id, err := within(k.Name, "container-instance", instance)
+	if err != nil {
+		return nil, err
+	}
+	if host := c.View.Host(id); host == nil || host.Cluster != k.Name {
+		return nil, wire.Errorf(wire.InvalidParameter, "The referenced container instance was not found.")
+	}
+	return c.View.TasksOn(id), nil
+}
+
+func (in *listTasksInput) check() error {
+	if err := oneOf("desiredStatus", in.DesiredStatus, "RUNNING", "PENDING", "STOPPED"); err != nil {
+		return err
+	}
+	if err := oneOf("launchType", in.LaunchType, launchEC2, "FARGATE", launchExternal, "MANAGED_INSTANCES"); err != nil {
+		return err
+	}
+	if in.ServiceName != "" {
+		return wire.Errorf("ServiceNotFoundException", "Service not found.")
+	}
+	if in.StartedBy != "" && (in.Family != "" || in.Instance != "" || in.LaunchType != "") {
+		return wire.Errorf(wire.InvalidParameter, "startedBy must be the only filter: remove family, containerInstance and launchType.")
+	}
+	return nil
+}
+
+// matches applies the filters. A desired status is only ever RUNNING or STOPPED, so PENDING matches nothing.
+func (in *listTasksInput) matches(t *raftfsm.Task) bool {
+	family, _, _ := strings.Cut(t.Definition, ":")
+	return string(t.DesiredStatus) == cmp.Or(in.DesiredStatus, string(raftfsm.Running)) &&
+		(in.Family == "" || in.Family == family) &&
+		(in.StartedBy == "" || in.StartedBy == t.StartedBy) &&
+		(in.LaunchType == "" || in.LaunchType == cmp.Or(t.LaunchType, launchEC2))
+}

@@ -1,0 +1,130 @@
+package ecs
+
+import (
+	"context"
+	"strconv"
+	"strings"
+
+	"pinion/api/wire"
+	"pinion/raftfsm"
+)
+
+type definitionOutput struct {
+	Definition taskDefinition `json:"taskDefinition"`
+	Tags       []raftfsm.Tag  `json:"tags,omitzero"`
+}
+
+func (c *Call) registerTaskDefinition(ctx context.Context, in *registerInput) (*definitionOutput, error) {
+	definition, err := in.normalise()
+	if err != nil {
+		return nil, err
+	}
+	if in.Version != nil {
+		c.warn("version is ignored: a task definition has revisions, which Pinion counts")
+	}
+	definition.RegisteredAt, definition.RegisteredBy = c.Now(), c.Principal
+	stored, err := apply[*raftfsm.TaskDefinition](ctx, c, raftfsm.RegisterDefinition{Definition: *definition})
+	if err != nil {
+		return nil, err
+	}
+	return &definitionOutput{c.definition(stored), stored.Tags}, nil
+}
+
+type deregisterInput struct {
+	Definition string `json:"taskDefinition"`
+}
+
+func (c *Call) deregisterTaskDefinition(ctx context.Context, in *deregisterInput) (*definitionOutput, error) {
+	name, err := definitionName(in.Definition)
+	if err != nil {
+		return nil, err
+	}
+	_, revision, exact := strings.Cut(name, ":")
+	if !exact || revision == "" {
+		return nil, wire.Errorf(wire.Client, "Revision is missing.")
+	}
+	if n, err := strconv.Atoi(revision); err != nil || n < 1 {
+		return nil, wire.Errorf(wire.Client, "Invalid revision number. Number: %s", revision)
+	}
+	if c.View.Definition(name) == nil {
+		return nil, errNoDefinition
+	}
+	stored, err := apply[*raftfsm.TaskDefinition](ctx, c, raftfsm.DeregisterDefinition{Name: name, At: c.Now()})
+	if err != nil {
+		return nil, err
+	}
+	return &definitionOutput{Definition: c.definition(stored)}, nil
+}
+
+type describeDefinitionInput struct {
+	Definition string   `json:"taskDefinition"`
+	Include    []string `json:"include"`
+}
+
+// errNoDefinition is what clients look for: the operations on one task definition have no NotFound type.
+var errNoDefinition = wire.Errorf(wire.Client, "Unable to describe task definition.")
+
+func (c *Call) describeTaskDefinition(_ context.Context, in *describeDefinitionInput) (*definitionOutput, error) {
+	if err := eachOneOf("include", in.Include, "TAGS"); err != nil {
+		return nil, err
+	}
+	name, err := definitionName(in.Definition)
+	if err != nil {
+		return nil, err
+	}
+	known := c.View.Definition(name)
+	if known == nil {
+		return nil, errNoDefinition
+	}
+	out := &definitionOutput{Definition: c.definition(known)}
+	if len(in.Include) > 0 {
+		out.Tags = listed(known.Tags)
+	}
+	return out, nil
+}
+
+// definitionName turns "family", "family:revision" or an ARN with or without revision into a name of the state.
+func definitionName(given string) (string, error) {
+	if given == "" {
+		return "", wire.Errorf(wire.Client, "TaskDefinition should not be null or empty.")
+	}
+	r, err := parseResource("task-definition", given)
+	return r.name, err
+}
+
+// taskDefinition is ECS's TaskDefinition. Lists that ECS always shows are never nil.
+type taskDefinition struct {
+	ARN                     string                        `json:"taskDefinitionArn"`
+	Containers              []raftfsm.ContainerDefinition `json:"containerDefinitions"`
+	Family                  string                        `json:"family"`
+	TaskRoleARN             string                        `json:"taskRoleArn,omitempty"`
+	ExecutionRoleARN        string                        `json:"executionRoleArn,omitempty"`
+	NetworkMode             string                        `json:"networkMode,omitempty"`
+	Revision                int                           `json:"revision"`
+	Volumes                 []raftfsm.Volume              `json:"volumes"`
+	Status                  string                        `json:"status"`
+	RequiresAttributes      []raftfsm.Attribute           `json:"requiresAttributes,omitempty"`
+	PlacementConstraints    []raftfsm.PlacementConstraint `json:"placementConstraints"`
+	Compatibilities         []string                      `json:"compatibilities"`
+	RuntimePlatform         *raftfsm.RuntimePlatform      `json:"runtimePlatform,omitempty"`
+	RequiresCompatibilities []string                      `json:"requiresCompatibilities,omitempty"`
+	CPU                     string                        `json:"cpu,omitempty"`
+	Memory                  string                        `json:"memory,omitempty"`
+	PIDMode                 string                        `json:"pidMode,omitempty"`
+	IPCMode                 string                        `json:"ipcMode,omitempty"`
+	RegisteredAt            wire.Time                     `json:"registeredAt,omitzero"`
+	DeregisteredAt          wire.Time                     `json:"deregisteredAt,omitzero"`
+	RegisteredBy            string                        `json:"registeredBy,omitempty"`
+}
+
+func (c *Call) definition(d *raftfsm.TaskDefinition) taskDefinition {
+	return taskDefinition{
+		ARN: c.definitionARN(d.Name()), Containers: d.Containers, Family: d.Family, TaskRoleARN: d.TaskRoleARN,
+		ExecutionRoleARN: d.ExecutionRoleARN, NetworkMode: d.NetworkMode, Revision: d.Revision, Volumes: d.Volumes,
+		Status: string(d.Status), RequiresAttributes: d.RequiresAttributes, PlacementConstraints: d.PlacementConstraints,
+		Compatibilities: d.Compatibilities, RuntimePlatform: d.RuntimePlatform,
+		RequiresCompatibilities: d.RequiresCompatibilities, CPU: d.CPU, Memory: d.Memory, PIDMode: d.PIDMode,
+		IPCMode: d.IPCMode, RegisteredAt: wire.At(d.RegisteredAt), DeregisteredAt: wire.At(d.DeregisteredAt),
+		RegisteredBy: d.RegisteredBy,
+	}
+}

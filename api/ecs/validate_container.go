@@ -1,0 +1,147 @@
+package ecs
+
+import (
+	"slices"
+	"strings"
+
+	"pinion/api/wire"
+	"pinion/raftfsm"
+)
+
+// minMemory is the least memory in MiB that a container can start with.
+const minMemory = 6
+
+// checkContainer holds the rules for one container by itself.
+func checkContainer(c *raftfsm.ContainerDefinition, networkMode string) error {
+	if c.Name == "" {
+		return wire.Errorf(wire.Client, "Container.name should not be null or empty.")
+	}
+	if !resourceName.MatchString(c.Name) {
+		return wire.Errorf(wire.Client, "Container.name contains invalid characters: 1 to 255 letters, digits, hyphens and underscores are allowed.")
+	}
+	if c.Image == "" {
+		return wire.Errorf(wire.Client, "Container.image should not be null or empty.")
+	}
+	if strings.ContainsAny(c.Image, " \t\r\n") {
+		return wire.Errorf(wire.Client, "Container '%s': image %q must not contain blanks.", c.Name, c.Image)
+	}
+	for _, check := range []func(*raftfsm.ContainerDefinition) error{checkSizes, checkEnvironment, checkLimits, checkLinux, checkLog} {
+		if err := check(c); err != nil {
+			return err
+		}
+	}
+	return checkPorts(c, networkMode)
+}
+
+func checkSizes(c *raftfsm.ContainerDefinition) error {
+	invalid := func(format string, args ...any) error {
+		return wire.Errorf(wire.Client, "Invalid setting for container '%s'. "+format, append([]any{c.Name}, args...)...)
+	}
+	switch {
+	case c.CPU < 0:
+		return invalid("'cpu' must not be negative: %d.", c.CPU)
+	case c.Memory != 0 && c.Memory < minMemory:
+		return invalid("'memory' must be at least %d MiB, not %d.", minMemory, c.Memory)
+	case c.MemoryReservation != 0 && c.MemoryReservation < minMemory:
+		return invalid("'memoryReservation' must be at least %d MiB, not %d.", minMemory, c.MemoryReservation)
+	case c.Memory != 0 && c.Memory < c.MemoryReservation:
+		return invalid("'memory' must be greater than 'memoryReservation': %d is not greater than %d.", c.Memory, c.MemoryReservation)
+	case c.StopTimeout != nil && (*c.StopTimeout < 0 || *c.StopTimeout > 86400):
+		return invalid("'stopTimeout' must be 0 to 86400 seconds, not %d.", *c.StopTimeout)
+	}
+	return nil
+}
+
+func checkEnvironment(c *raftfsm.ContainerDefinition) error {
+	if name, bad := badVariable(c.Environment); bad {
+		return wire.Errorf(wire.Client, "Container '%s': %q is not the name of an environment variable.", c.Name, name)
+	}
+	return nil
+}
+
+// badVariable finds a name that no environment can hold. Values may be anything without a NUL.
+func badVariable(environment []raftfsm.KeyValue) (string, bool) {
+	for _, v := range environment {
+		if v.Name == "" || strings.ContainsAny(v.Name, "=\x00") || strings.Contains(v.Value, "\x00") {
+			return v.Name, true
+		}
+	}
+	return "", false
+}
+
+var ulimits = []string{"core", "cpu", "data", "fsize", "locks", "memlock", "msgqueue", "nice", "nofile", "nproc", "rss", "rtprio", "rttime", "sigpending", "stack"}
+
+func checkLimits(c *raftfsm.ContainerDefinition) error {
+	for _, u := range c.Ulimits {
+		if !slices.Contains(ulimits, u.Name) {
+			return wire.Errorf(wire.Client, "Container '%s': ulimits.name must be one of %s, not %q.", c.Name, strings.Join(ulimits, ", "), u.Name)
+		}
+		if u.SoftLimit < -1 || u.HardLimit < -1 || (u.HardLimit != -1 && (u.SoftLimit > u.HardLimit || u.SoftLimit == -1)) {
+			return wire.Errorf(wire.Client, "Container '%s': ulimit %s: softLimit %d must not be above hardLimit %d (-1 is no limit).", c.Name, u.Name, u.SoftLimit, u.HardLimit)
+		}
+	}
+	return nil
+}
+
+func checkLinux(c *raftfsm.ContainerDefinition) error {
+	p := c.LinuxParameters
+	if p == nil {
+		return nil
+	}
+	if p.SharedMemorySize < 0 {
+		return wire.Errorf(wire.Client, "Container '%s': linuxParameters.sharedMemorySize must not be negative: %d.", c.Name, p.SharedMemorySize)
+	}
+	for _, t := range p.Tmpfs {
+		if !strings.HasPrefix(t.ContainerPath, "/") || t.Size < 1 {
+			return wire.Errorf(wire.Client, "Container '%s': linuxParameters.tmpfs needs an absolute containerPath and a size of at least 1 MiB.", c.Name)
+		}
+	}
+	if p.Capabilities == nil {
+		return nil
+	}
+	for _, name := range slices.Concat(p.Capabilities.Add, p.Capabilities.Drop) {
+		if !slices.Contains(capabilities, name) {
+			return wire.Errorf(wire.Client, "Container '%s': linuxParameters.capabilities: %q is not a capability. Write ALL, or names such as SYS_PTRACE.", c.Name, name)
+		}
+	}
+	return nil
+}
+
+// capabilities are the kernel's, as ECS writes them.
+var capabilities = []string{
+	"ALL", "AUDIT_CONTROL", "AUDIT_READ", "AUDIT_WRITE", "BLOCK_SUSPEND", "BPF", "CHECKPOINT_RESTORE", "CHOWN", "DAC_OVERRIDE",
+	"DAC_READ_SEARCH", "FOWNER", "FSETID", "IPC_LOCK", "IPC_OWNER", "KILL", "LEASE", "LINUX_IMMUTABLE", "MAC_ADMIN",
+	"MAC_OVERRIDE", "MKNOD", "NET_ADMIN", "NET_BIND_SERVICE", "NET_BROADCAST", "NET_RAW", "PERFMON", "SETFCAP", "SETGID",
+	"SETPCAP", "SETUID", "SYS_ADMIN", "SYS_BOOT", "SYS_CHROOT", "SYS_MODULE", "SYS_NICE", "SYS_PACCT", "SYS_PTRACE",
+	"SYS_RAWIO", "SYS_RESOURCE", "SYS_TIME", "SYS_TTY_CONFIG", "SYSLOG", "WAKE_ALARM",
+}
+
+func checkLog(c *raftfsm.ContainerDefinition) error {
+	if c.LogConfiguration == nil {
+		return nil
+	}
+	driver := c.LogConfiguration.LogDriver
+	if driver != "awslogs" && driver != "json-file" {
+		return wire.Errorf(wire.Client, "Container '%s': logConfiguration.logDriver %q is not supported by Pinion yet: use awslogs or json-file, whose logs the host keeps.", c.Name, driver)
+	}
+	return nil
+}
+
+func checkPorts(c *raftfsm.ContainerDefinition, networkMode string) error {
+	if networkMode == "none" && len(c.PortMappings) > 0 {
+		return wire.Errorf(wire.Client, "Container '%s': portMappings must be empty with networkMode none.", c.Name)
+	}
+	for _, p := range c.PortMappings {
+		switch {
+		case p.ContainerPort < 1 || p.ContainerPort > 65535:
+			return wire.Errorf(wire.Client, "Container '%s': portMappings.containerPort must be 1 to 65535, not %d.", c.Name, p.ContainerPort)
+		case p.HostPort < 0 || p.HostPort > 65535:
+			return wire.Errorf(wire.Client, "Container '%s': portMappings.hostPort must be 0 to 65535, not %d.", c.Name, p.HostPort)
+		case p.Protocol != "tcp" && p.Protocol != "udp":
+			return wire.Errorf(wire.Client, "Container '%s': portMappings.protocol must be tcp or udp, not %q.", c.Name, p.Protocol)
+		case networkMode == "host" && p.HostPort != p.ContainerPort:
+			return wire.Errorf(wire.Client, "Container '%s': with networkMode host, hostPort must be empty or the same as containerPort %d, not %d.", c.Name, p.ContainerPort, p.HostPort)
+		}
+	}
+	return nil
+}

@@ -1,0 +1,66 @@
+package api
+
+import (
+	"context"
+	"errors"
+	"net/http"
+
+	"pinion/api/wire"
+	"pinion/raftfsm"
+)
+
+// Types of errors that only the doors answer with.
+const (
+	tooLarge       = "RequestEntityTooLargeException"
+	requestTimeout = "RequestTimeoutException"
+	notFound       = "ResourceNotFoundException"
+	notAllowed     = "MethodNotAllowedException"
+)
+
+// sentinels say what the errors of the rooms below become. The first that errors.Is finds counts. Errors about one
+// resource get their words where the request is known (package ecs); these are for what slips through in a race.
+var sentinels = []struct {
+	err  error
+	kind string
+}{
+	{raftfsm.ErrUnavailable, wire.Server},
+	{context.DeadlineExceeded, wire.Server},
+	{context.Canceled, wire.Server},
+	{raftfsm.ErrNoHosts, wire.InvalidParameter},
+	{raftfsm.ErrInactive, wire.InvalidParameter},
+	{raftfsm.ErrTokenConflict, "ConflictException"},
+	{raftfsm.ErrInUse, "ResourceInUseException"},
+	{raftfsm.ErrNotFound, wire.Client},
+}
+
+// statuses are the types whose status is not 400, which is ECS's for every error that is the client's. SDKs retry
+// 500 and leave the rest.
+var statuses = map[string]int{
+	wire.Server:    http.StatusInternalServerError,
+	tooLarge:       http.StatusRequestEntityTooLarge,
+	requestTimeout: http.StatusRequestTimeout,
+	notFound:       http.StatusNotFound,
+	notAllowed:     http.StatusMethodNotAllowed,
+}
+
+// explain turns any error into the one that is sent, and its status.
+func explain(err error) (*wire.Error, int) {
+	refusal, ok := errors.AsType[*wire.Error](err)
+	if !ok {
+		refusal = wire.Errorf(kindOf(err), "%v", err)
+	}
+	if status, ok := statuses[refusal.Type]; ok {
+		return refusal, status
+	}
+	return refusal, http.StatusBadRequest
+}
+
+// kindOf is ServerException for what nobody foresaw: that is a fault of ours, not the client's.
+func kindOf(err error) string {
+	for _, s := range sentinels {
+		if errors.Is(err, s.err) {
+			return s.kind
+		}
+	}
+	return wire.Server
+}

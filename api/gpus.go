@@ -1,0 +1,58 @@
+package api
+
+import (
+	"encoding/json"
+	"net/http"
+
+	"pinion/raftfsm"
+)
+
+// gpus lists every GPU of every cluster, or of ?cluster=NAME: the fields of gpu.Device, the host's name and id, whether
+// it is simulated, and which task's container owns it, if any.
+func (d *door) gpus(w http.ResponseWriter, r *http.Request, who caller) error {
+	views := []map[string]any{}
+	for _, host := range who.view.Hosts(r.URL.Query().Get("cluster")) {
+		owners := ownersOn(who.view, host.ID)
+		for _, device := range host.GPUs.Devices {
+			view, err := fieldsOf(device)
+			if err != nil {
+				return err
+			}
+			view["host"], view["hostId"], view["simulated"] = host.Name, host.ID, host.GPUs.Simulated
+			if o, owned := owners[device.UUID]; owned {
+				view["task"], view["container"] = o.task, o.container
+			}
+			views = append(views, view)
+		}
+	}
+	d.reply(w, r, typeJSON, http.StatusOK, views)
+	return nil
+}
+
+type owner struct{ task, container string }
+
+// ownersOn says who holds the GPUs of a host.
+func ownersOn(view *raftfsm.View, hostID string) map[string]owner {
+	owners := map[string]owner{}
+	for _, task := range view.TasksOn(hostID) {
+		if task.LastStatus == raftfsm.Stopped {
+			continue
+		}
+		for _, container := range task.Containers {
+			for _, uuid := range container.GPUs {
+				owners[uuid] = owner{task.ID, container.Name}
+			}
+		}
+	}
+	return owners
+}
+
+// fieldsOf are the JSON members of a noun that this room may not name.
+func fieldsOf(noun any) (map[string]any, error) {
+	text, err := json.Marshal(noun)
+	if err != nil {
+		return nil, err
+	}
+	var fields map[string]any
+	return fields, json.Unmarshal(text, &fields)
+}

@@ -1,0 +1,40 @@
+package api
+
+import (
+	"net/http"
+
+	"pinion/raftfsm"
+)
+
+// hostView is a host as GET /v1/hosts shows it: what it says of itself, and what the cluster knows beside that.
+type hostView struct {
+	*raftfsm.Host
+	Connected bool     `json:"connected"` // heard of lately
+	Free      freeView `json:"free"`
+	Tasks     int      `json:"tasks"` // that are not STOPPED
+}
+
+// freeView is what a host has left to give away.
+type freeView struct {
+	CPU       int64    `json:"cpu"`
+	MemoryMiB int64    `json:"memoryMiB"`
+	GPUs      []string `json:"gpus"` // UUIDs
+}
+
+// hosts lists the hosts of every cluster, or of ?cluster=NAME.
+func (d *door) hosts(w http.ResponseWriter, r *http.Request, who caller) error {
+	views := []hostView{}
+	for _, host := range who.view.Hosts(r.URL.Query().Get("cluster")) {
+		free := who.view.Free(host.ID)
+		view := hostView{Host: host, Connected: d.Cluster.Connected(host.ID)}
+		view.Free = freeView{CPU: free.CPU, MemoryMiB: free.MemoryMiB, GPUs: append([]string{}, free.GPUs...)}
+		for _, task := range who.view.TasksOn(host.ID) {
+			if task.LastStatus != raftfsm.Stopped {
+				view.Tasks++
+			}
+		}
+		views = append(views, view)
+	}
+	d.reply(w, r, typeJSON, http.StatusOK, views)
+	return nil
+}

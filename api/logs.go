@@ -1,0 +1,180 @@
+package api
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"io"
+	"net/http"
+	"strconv"
+	"strings"
+	"time"
+
+	"pinion/api/wire"
+	"pinion/raftfsm"
+)
+
+// logs streams the log of a task: one JSON object per line, or its bare text for Accept: text/plain. The query takes
+// container, tail (lines), since (a time stamp, or an age such as 10m) and follow.
+func (d *door) logs(w http.ResponseWriter, r *http.Request, who caller) error {
+	query, err := logQuery(r, who.view, d.Now())
+	if err != nil {
+		return err
+	}
+	stream := &logStream{w: w, control: http.NewResponseController(w), flush: query.Follow}
+	stream.plain = strings.HasPrefix(r.Header.Get("Accept"), "text/plain")
+	if query.Follow {
+		stream.begin() // a follower learns at once that the task is there
+	}
+	ctx, cancel := d.untilClosing(r.Context())
+	defer cancel()
+	err = d.Host.Logs(ctx, query, stream.emit)
+	stream.extend() // for the end of the answer, however long nothing came
+	switch {
+	case err == nil:
+		stream.begin()
+	case !stream.begun:
+		return err
+	case r.Context().Err() == nil:
+		// The status is sent: only a broken connection can still tell the client that lines are missing.
+		d.Log.Warn("a log stream broke off", "requestId", requestID(w), "task", query.Task, "err", err)
+		panic(http.ErrAbortHandler)
+	}
+	return nil
+}
+
+// untilClosing is a context that also ends when the host stops: a stream must not hold that up.
+func (d *door) untilClosing(ctx context.Context) (context.Context, context.CancelFunc) {
+	ctx, cancel := context.WithCancel(ctx)
+	go func() {
+		select {
+		case <-d.closing:
+			cancel()
+		case <-ctx.Done():
+		}
+	}()
+	return ctx, cancel
+}
+
+// pulls lists how far the image pulls of a task have come.
+func (d *door) pulls(w http.ResponseWriter, r *http.Request, who caller) error {
+	task, err := taskOf(r, who.view)
+	if err != nil {
+		return err
+	}
+	d.reply(w, r, typeJSON, http.StatusOK, append([]raftfsm.Pull{}, d.Host.Pulls(task.ID)...))
+	return nil
+}
+
+func taskOf(r *http.Request, view *raftfsm.View) (*raftfsm.Task, error) {
+	task := view.Task(r.PathValue("id"))
+	if task == nil {
+		return nil, wire.Errorf(notFound, "There is no task %s. Stopped tasks are forgotten after an hour.", r.PathValue("id"))
+	}
+	return task, nil
+}
+
+func logQuery(r *http.Request, view *raftfsm.View, now time.Time) (raftfsm.LogQuery, error) {
+	task, err := taskOf(r, view)
+	if err != nil {
+		return raftfsm.LogQuery{}, err
+	}
+	given := r.URL.Query()
+	query := raftfsm.LogQuery{Task: task.ID, Container: given.Get("container")}
+	if err := checkContainer(task, query.Container); err != nil {
+		return query, err
+	}
+	if text := given.Get("follow"); text != "" {
+		if query.Follow, err = strconv.ParseBool(text); err != nil {
+			return query, wire.Errorf(wire.InvalidParameter, "follow must be 1 or 0, not %q.", text)
+		}
+	}
+	if text := given.Get("tail"); text != "" {
+		if query.Tail, err = strconv.Atoi(text); err != nil || query.Tail < 1 {
+			return query, wire.Errorf(wire.InvalidParameter, "tail must be a number of lines from 1, not %q.", text)
+		}
+	}
+	if text := given.Get("since"); text != "" {
+		if query.Since, err = moment(text, now); err != nil {
+			return query, err
+		}
+	}
+	return query, nil
+}
+
+func checkContainer(task *raftfsm.Task, name string) error {
+	var names []string
+	for _, container := range task.Containers {
+		if name == "" || container.Name == name {
+			return nil
+		}
+		names = append(names, container.Name)
+	}
+	if name == "" {
+		return nil
+	}
+	return wire.Errorf(wire.InvalidParameter, "Task %s has no container %q; it has %s.", task.ID, name, strings.Join(names, ", "))
+}
+
+// moment reads a time stamp, or an age before now.
+func moment(text string, now time.Time) (time.Time, error) {
+	if age, err := time.ParseDuration(text); err == nil {
+		return now.Add(-age), nil
+	}
+	at, err := time.Parse(time.RFC3339Nano, text)
+	if err != nil {
+		return at, wire.Errorf(wire.InvalidParameter, "since must be a time such as 2026-01-02T15:04:05Z, or an age such as 10m, not %q.", text)
+	}
+	return at, nil
+}
+
+// logStream writes lines as they come. It is used by one goroutine.
+type logStream struct {
+	w       http.ResponseWriter
+	control *http.ResponseController
+	plain   bool
+	flush   bool // after each line
+	begun   bool
+}
+
+func (s *logStream) begin() {
+	if s.begun {
+		return
+	}
+	s.begun = true
+	s.extend()
+	s.w.Header().Set("Content-Type", "application/x-ndjson")
+	if s.plain {
+		s.w.Header().Set("Content-Type", "text/plain; charset=utf-8")
+	}
+	s.w.WriteHeader(http.StatusOK)
+	if s.flush {
+		_ = s.control.Flush() // a client that is gone is noticed at the next line
+	}
+}
+
+// extend gives the client its time anew: a stream may be silent for hours, but what is written must be taken.
+func (s *logStream) extend() { _ = s.control.SetWriteDeadline(time.Now().Add(writeTimeout)) }
+
+func (s *logStream) emit(line raftfsm.LogLine) error {
+	s.begin()
+	s.extend()
+	if err := s.write(line); err != nil {
+		return err
+	}
+	if !s.flush {
+		return nil
+	}
+	if err := s.control.Flush(); err != nil && !errors.Is(err, http.ErrNotSupported) {
+		return err
+	}
+	return nil
+}
+
+func (s *logStream) write(line raftfsm.LogLine) error {
+	if s.plain {
+		_, err := io.WriteString(s.w, line.Text+"\n")
+		return err
+	}
+	return json.NewEncoder(s.w).Encode(line)
+}

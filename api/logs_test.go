@@ -1,0 +1,136 @@
+package api
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"testing"
+	"time"
+
+	"pinion/raftfsm"
+)
+
+// logging has one task whose log is what logs emits.
+func logging(t testing.TB, logs func(ctx context.Context, q raftfsm.LogQuery, emit func(raftfsm.LogLine) error) error) *bench {
+	b := ready(t)
+	b.run(t, `{"taskDefinition":"tensorflow-1-gpu"}`)
+	b.agent.logs = logs
+	return b
+}
+
+func line(text string) raftfsm.LogLine {
+	return raftfsm.LogLine{Time: epoch, Container: "tensorflow-gpu", Stream: "stdout", Text: text}
+}
+
+const logPath = "/v1/tasks/" + firstTask + "/logs"
+
+func TestLogsAreLinesOfJSONOrOfText(t *testing.T) {
+	b := logging(t, func(_ context.Context, _ raftfsm.LogQuery, emit func(raftfsm.LogLine) error) error {
+		return errors.Join(emit(line("GPU 0: <H100>")), emit(line("done")))
+	})
+	got := b.get(logPath)
+	want := `{"time":"2026-01-02T03:04:05.678Z","container":"tensorflow-gpu","stream":"stdout","text":"GPU 0: \u003cH100\u003e"}` + "\n" +
+		`{"time":"2026-01-02T03:04:05.678Z","container":"tensorflow-gpu","stream":"stdout","text":"done"}` + "\n"
+	if got.Body.String() != want || got.Header().Get("Content-Type") != "application/x-ndjson" {
+		t.Errorf("%s\n%s", got.Header(), got.Body)
+	}
+	r := httptest.NewRequest("GET", logPath, nil)
+	r.Header.Set("Accept", "text/plain")
+	if got := b.serve(r); got.Body.String() != "GPU 0: <H100>\ndone\n" {
+		t.Errorf("%s", got.Body)
+	}
+}
+
+func TestLogQueriesReachTheHost(t *testing.T) {
+	var asked raftfsm.LogQuery
+	b := logging(t, func(_ context.Context, q raftfsm.LogQuery, _ func(raftfsm.LogLine) error) error {
+		asked = q
+		return nil
+	})
+	if got := b.get(logPath + "?follow=1&container=tensorflow-gpu&tail=5&since=10m"); got.Code != http.StatusOK || got.Body.Len() != 0 {
+		t.Errorf("%d %s", got.Code, got.Body)
+	}
+	want := raftfsm.LogQuery{Task: firstTask, Container: "tensorflow-gpu", Since: epoch.Add(-10 * time.Minute), Tail: 5, Follow: true}
+	if asked != want {
+		t.Errorf("got %+v\nwant %+v", asked, want)
+	}
+	b.get(logPath + "?since=2026-01-02T03:00:00Z")
+	if asked.Since != time.Date(2026, 1, 2, 3, 0, 0, 0, time.UTC) || asked.Follow {
+		t.Errorf("%+v", asked)
+	}
+	b.get("/v1/tasks/nope/logs").wantError(t, 404, notFound, "There is no task nope. Stopped tasks are forgotten after an hour.")
+	b.get(logPath+"?container=x").wantError(t, 400, invalid, "Task "+firstTask+` has no container "x"; it has tensorflow-gpu.`)
+	b.get(logPath+"?tail=-1").wantError(t, 400, invalid, `tail must be a number of lines from 1, not "-1".`)
+	b.get(logPath+"?follow=maybe").wantError(t, 400, invalid, `follow must be 1 or 0, not "maybe".`)
+	b.get(logPath+"?since=yesterday").wantError(t, 400, invalid, `since must be a time such as 2026-01-02T15:04:05Z, or an age such as 10m, not "yesterday".`)
+}
+
+func TestAFollowedLogArrivesLineByLine(t *testing.T) {
+	next := make(chan string)
+	b := logging(t, func(ctx context.Context, _ raftfsm.LogQuery, emit func(raftfsm.LogLine) error) error {
+		for text := range next {
+			if err := emit(line(text)); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+	server := httptest.NewServer(NewHandler(b.config))
+	defer server.Close()
+	r, _ := http.NewRequestWithContext(t.Context(), "GET", server.URL+logPath+"?follow=1", nil)
+	r.Header.Set("Accept", "text/plain")
+	response, err := http.DefaultClient.Do(r) // answers before there is a line
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer response.Body.Close()
+	lines := bufio.NewReader(response.Body)
+	for _, text := range []string{"one", "two"} {
+		next <- text
+		if got, err := lines.ReadString('\n'); got != text+"\n" || err != nil {
+			t.Errorf("got %q, %v", got, err)
+		}
+	}
+	close(next)
+	if _, err := lines.ReadString('\n'); err != io.EOF {
+		t.Errorf("the end of the log: %v", err)
+	}
+}
+
+// A log that breaks off must not look like one that ended.
+func TestALogThatBreaksOffBreaksTheConnection(t *testing.T) {
+	b := logging(t, func(_ context.Context, _ raftfsm.LogQuery, emit func(raftfsm.LogLine) error) error {
+		return errors.Join(emit(line("one")), errors.New("disk on fire"))
+	})
+	server := httptest.NewServer(NewHandler(b.config))
+	defer server.Close()
+	response, err := http.Get(server.URL + logPath + "?follow=1")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer response.Body.Close()
+	if _, err := io.ReadAll(response.Body); !errors.Is(err, io.ErrUnexpectedEOF) {
+		t.Errorf("the stream ended with %v", err)
+	}
+}
+
+func TestALogThatCannotBeReadIsAnError(t *testing.T) {
+	b := logging(t, func(context.Context, raftfsm.LogQuery, func(raftfsm.LogLine) error) error {
+		return errors.New("disk on fire")
+	})
+	b.get(logPath).wantError(t, 500, "ServerException", "disk on fire")
+}
+
+func TestPulls(t *testing.T) {
+	b := logging(t, nil)
+	if got := b.get("/v1/tasks/" + firstTask + "/pulls").Body.String(); got != "[]" {
+		t.Errorf("no pulls: %s", got)
+	}
+	b.agent.pulls = func(string) []raftfsm.Pull { return []raftfsm.Pull{{Image: "i", Done: 1, Total: 2}} }
+	if got := b.get("/v1/tasks/" + firstTask + "/pulls").Body.String(); got != `[{"image":"i","done":1,"total":2}]` {
+		t.Errorf("pulls: %s", got)
+	}
+}

@@ -1,0 +1,68 @@
+package api
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net"
+	"net/http"
+	"os"
+	"time"
+)
+
+// Limits on what a connection may cost. Requests are small; answers may stream for hours.
+const (
+	headerTimeout = 10 * time.Second
+	bodyTimeout   = 30 * time.Second
+	writeTimeout  = 60 * time.Second // for each answer, and for each piece of a streamed one
+	idleTimeout   = 2 * time.Minute
+	maxHeader     = 64 << 10
+	maxBody       = 1 << 20
+	// grace is how long requests that are under way may take to end when the host stops.
+	grace = 5 * time.Second
+)
+
+// Serve answers requests on one listener until ctx is cancelled. Requests under way are then given a moment to end,
+// streams are broken off. Clients that are too slow or send too much are cut off at any time.
+func Serve(ctx context.Context, l net.Listener, c Config) error {
+	// No ReadTimeout: it would end a followed log. The body has a deadline of its own (see readBody).
+	s := &http.Server{
+		Handler: newHandler(c, ctx.Done()), ReadHeaderTimeout: headerTimeout, IdleTimeout: idleTimeout, MaxHeaderBytes: maxHeader,
+		ErrorLog: slog.NewLogLogger(c.Log.Handler(), slog.LevelDebug),
+	}
+	ended := make(chan struct{})
+	stop := context.AfterFunc(ctx, func() {
+		defer close(ended)
+		timeout, cancel := context.WithTimeout(context.Background(), grace)
+		defer cancel()
+		if s.Shutdown(timeout) != nil {
+			s.Close()
+		}
+	})
+	if err := s.Serve(l); !errors.Is(err, http.ErrServerClosed) {
+		stop()
+		return fmt.Errorf("serving %s: %w", l.Addr(), err)
+	}
+	<-ended
+	return nil
+}
+
+// ListenLocal opens the unix socket that only root can use; requests through it need no signature. It takes the
+// place of what a host that ended left behind. At no moment can anyone else connect to it.
+func ListenLocal(path string) (net.Listener, error) {
+	fresh := path + ".new"
+	if err := os.RemoveAll(fresh); err != nil {
+		return nil, fmt.Errorf("local socket: %w", err)
+	}
+	l, err := net.ListenUnix("unix", &net.UnixAddr{Name: fresh, Net: "unix"})
+	if err != nil {
+		return nil, fmt.Errorf("local socket (a path of more than 100 characters is too long for one): %w", err)
+	}
+	l.SetUnlinkOnClose(false)
+	if err := errors.Join(os.Chmod(fresh, 0o600), os.Rename(fresh, path)); err != nil {
+		l.Close()
+		return nil, fmt.Errorf("local socket: %w", err)
+	}
+	return l, nil
+}

@@ -1,0 +1,88 @@
+package sigv4
+
+import (
+	"net/http"
+	"slices"
+	"strings"
+	"time"
+
+	"pinion/api/wire"
+)
+
+const (
+	algorithm  = "AWS4-HMAC-SHA256"
+	dateFormat = "20060102T150405Z"
+)
+
+// authorization is what the Authorization header claims, with the date that belongs to it.
+type authorization struct {
+	keyID         string
+	date          string // yyyymmdd of the scope
+	region        string
+	service       string
+	signedHeaders []string // lower case
+	signature     string   // 64 hex digits
+	at            time.Time
+}
+
+// proof is the part of the header that only the holder of the secret can make.
+func (a authorization) proof() string {
+	return strings.Join(a.signedHeaders, ";") + ", Signature=" + a.signature
+}
+
+// parse reads the claim of a request without believing any of it.
+func parse(r *http.Request) (authorization, error) {
+	var a authorization
+	if err := refuseOtherForms(r); err != nil {
+		return a, err
+	}
+	header := r.Header.Get("Authorization")
+	if header == "" {
+		return a, wire.Errorf(MissingToken, "The request carries no signature: sign it with an access key (AWS Signature Version 4), or send \"Authorization: Bearer KEYID:SECRET\". `pinion env` on a host prints a key.")
+	}
+	fields, ok := strings.CutPrefix(header, algorithm+" ")
+	if !ok {
+		return a, incomplete("the Authorization header must begin with %s", algorithm)
+	}
+	parts := map[string]string{}
+	for part := range strings.SplitSeq(fields, ",") {
+		name, value, _ := strings.Cut(strings.TrimSpace(part), "=")
+		if _, twice := parts[name]; twice || !slices.Contains([]string{"Credential", "SignedHeaders", "Signature"}, name) {
+			return a, incomplete("the Authorization header must have Credential, SignedHeaders and Signature once each and nothing else")
+		}
+		parts[name] = value
+	}
+	a.signedHeaders = strings.Split(parts["SignedHeaders"], ";")
+	a.signature = parts["Signature"]
+	scope := strings.Split(parts["Credential"], "/")
+	if len(scope) != 5 || slices.Contains(scope, "") || len(a.signature) != 64 || parts["SignedHeaders"] == "" {
+		return a, incomplete("the Authorization header must have Credential=KEY/DATE/REGION/SERVICE/aws4_request, SignedHeaders and a Signature of 64 hex digits")
+	}
+	a.keyID, a.date, a.region, a.service = scope[0], scope[1], scope[2], scope[3]
+	if scope[4] != "aws4_request" {
+		return a, incomplete("the credential scope must end with aws4_request")
+	}
+	var err error
+	if a.at, err = time.Parse(dateFormat, r.Header.Get("X-Amz-Date")); err != nil {
+		return a, incomplete("the X-Amz-Date header must be there and look like %s", dateFormat)
+	}
+	return a, nil
+}
+
+// refuseOtherForms turns away what is AWS's too but covers less than the whole request, and headers that were doubled.
+func refuseOtherForms(r *http.Request) error {
+	query := r.URL.Query()
+	if query.Has("X-Amz-Signature") || query.Has("X-Amz-Algorithm") || query.Has("X-Amz-Credential") {
+		return wire.Errorf(InvalidSignature, "Presigned requests are not accepted: put the signature into the Authorization header.")
+	}
+	for _, name := range []string{"Authorization", "X-Amz-Date", "X-Amz-Target", "X-Amz-Content-Sha256"} {
+		if len(r.Header.Values(name)) > 1 {
+			return incomplete("the %s header is there more than once", name)
+		}
+	}
+	return nil
+}
+
+func incomplete(format string, args ...any) error {
+	return wire.Errorf(IncompleteSignature, "The signature is not complete: "+format+".", args...)
+}

@@ -1,0 +1,151 @@
+// Package sigv4 checks AWS Signature Version 4 on incoming requests.
+//
+// It does not read a signature, it makes it again: a fresh request is built that carries nothing but the headers that
+// the client says it signed, AWS's own signer signs it with the key's secret, and the two signatures are compared.
+// What a request must have covered to mean anything here (host, date, target, body) is demanded on top.
+package sigv4
+
+import (
+	"context"
+	"crypto/sha256"
+	"crypto/subtle"
+	"encoding/hex"
+	"net/http"
+	"net/url"
+	"regexp"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	v4 "github.com/aws/aws-sdk-go-v2/aws/signer/v4"
+
+	"pinion/api/wire"
+)
+
+// Types of the errors that Verify returns, all *wire.Error.
+const (
+	MissingToken        = "MissingAuthenticationTokenException"
+	IncompleteSignature = "IncompleteSignatureException"
+	UnrecognizedClient  = "UnrecognizedClientException"
+	InvalidSignature    = "InvalidSignatureException"
+)
+
+// Skew is how far the client's clock may be off.
+const Skew = 5 * time.Minute
+
+// Caller is who signed a request, and the region they signed it for.
+type Caller struct{ KeyID, Region string }
+
+// Verifier checks requests for one service. It is safe for concurrent use.
+type Verifier struct {
+	Service string           // the service in the credential scope, "ecs"
+	Now     func() time.Time // this machine's clock
+}
+
+// Verify checks that body and what matters of r were signed, recently, with the secret that lookup knows for the
+// key. It returns an *wire.Error when not; nothing in the error tells more than the client has said itself.
+func (v Verifier) Verify(r *http.Request, body []byte, lookup func(keyID string) (secret string, known bool)) (Caller, error) {
+	claim, err := parse(r)
+	if err != nil {
+		return Caller{}, err
+	}
+	sum := sha256.Sum256(body)
+	hash := hex.EncodeToString(sum[:])
+	if err := v.refuseScope(claim); err != nil {
+		return Caller{}, err
+	}
+	if err := v.refuseSkew(claim.at); err != nil {
+		return Caller{}, err
+	}
+	if err := refuseUncovered(r, claim.signedHeaders, hash); err != nil {
+		return Caller{}, err
+	}
+	secret, known := lookup(claim.keyID)
+	if !known {
+		return Caller{}, wire.Errorf(UnrecognizedClient, "The security token included in the request is invalid: this cluster has no access key with that id. `pinion env` on a host prints one.")
+	}
+	expected, err := sign(r, body, hash, claim, secret)
+	if err != nil {
+		return Caller{}, wire.Errorf(InvalidSignature, "The request cannot be signed again to compare: %v.", err)
+	}
+	// The list of headers is compared too: the signer leaves out of it what the request does not have.
+	if subtle.ConstantTimeCompare([]byte(expected), []byte(claim.proof())) != 1 {
+		return Caller{}, wire.Errorf(InvalidSignature, "The request signature we calculated does not match the signature you provided. Check your AWS Secret Access Key and signing method.")
+	}
+	return Caller{KeyID: claim.keyID, Region: claim.region}, nil
+}
+
+var regionName = regexp.MustCompile(`^[a-z0-9][a-z0-9-]{0,31}$`)
+
+func (v Verifier) refuseScope(claim authorization) error {
+	switch {
+	case claim.service != v.Service:
+		return wire.Errorf(InvalidSignature, "Credential should be scoped to correct service: '%s'.", v.Service)
+	case !regionName.MatchString(claim.region):
+		return wire.Errorf(InvalidSignature, "Credential should be scoped to a region, such as us-east-1.")
+	case claim.date != claim.at.Format("20060102"):
+		return wire.Errorf(InvalidSignature, "Date in Credential scope does not match YYYYMMDD from ISO-8601 version of date from HTTP: '%s' != '%s'.", claim.date, claim.at.Format("20060102"))
+	}
+	return nil
+}
+
+// refuseSkew says both clocks, so that people see which one is wrong.
+func (v Verifier) refuseSkew(at time.Time) error {
+	now := v.Now().UTC()
+	signed, here := at.Format(dateFormat), now.Format(dateFormat)
+	if oldest := now.Add(-Skew); at.Before(oldest) {
+		return wire.Errorf(InvalidSignature, "Signature expired: %s is now earlier than %s (%s - 5 min.). The request was signed at %s by your clock, it is %s by this host's: set the clock that is wrong.", signed, oldest.Format(dateFormat), here, signed, here)
+	}
+	if newest := now.Add(Skew); at.After(newest) {
+		return wire.Errorf(InvalidSignature, "Signature not yet current: %s is still later than %s (%s + 5 min.). The request was signed at %s by your clock, it is %s by this host's: set the clock that is wrong.", signed, newest.Format(dateFormat), here, signed, here)
+	}
+	return nil
+}
+
+// refuseUncovered demands that the signature covers what decides about the request. A header that is not signed could
+// have been added on the way.
+func refuseUncovered(r *http.Request, signed []string, hash string) error {
+	demanded := []string{"host", "x-amz-date"}
+	if r.Header.Get("X-Amz-Target") != "" {
+		demanded = append(demanded, "x-amz-target")
+	}
+	for _, name := range demanded {
+		if !slices.Contains(signed, name) {
+			return wire.Errorf(InvalidSignature, "'%s' must be a 'SignedHeader' in the AWS Authorization.", name)
+		}
+	}
+	claimed := r.Header.Get("X-Amz-Content-Sha256")
+	if strings.HasPrefix(claimed, "UNSIGNED") || strings.HasPrefix(claimed, "STREAMING") {
+		return wire.Errorf(InvalidSignature, "The signature must cover the body: %s is not accepted.", claimed)
+	}
+	if claimed != "" && !strings.EqualFold(claimed, hash) {
+		return wire.Errorf(InvalidSignature, "The provided 'x-amz-content-sha256' header does not match what was computed.")
+	}
+	return nil
+}
+
+// sign makes the list of headers and the signature that the holder of the secret would have made.
+func sign(r *http.Request, body []byte, hash string, claim authorization, secret string) (string, error) {
+	// Without a scheme the signer leaves the port in the host as the client wrote it.
+	fresh := &http.Request{
+		Method: r.Method,
+		Host:   r.Host,
+		URL:    &url.URL{Path: r.URL.Path, RawPath: r.URL.RawPath, RawQuery: r.URL.RawQuery},
+		Header: http.Header{},
+	}
+	for _, name := range claim.signedHeaders {
+		if values := r.Header.Values(name); len(values) > 0 {
+			fresh.Header[http.CanonicalHeaderKey(name)] = slices.Clone(values)
+		}
+		if name == "content-length" {
+			fresh.ContentLength = int64(len(body))
+		}
+	}
+	key := aws.Credentials{AccessKeyID: claim.keyID, SecretAccessKey: secret}
+	if err := v4.NewSigner().SignHTTP(context.Background(), key, fresh, hash, claim.service, claim.region, claim.at); err != nil {
+		return "", err
+	}
+	_, proof, _ := strings.Cut(fresh.Header.Get("Authorization"), ", SignedHeaders=")
+	return proof, nil
+}

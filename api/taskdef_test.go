@@ -1,0 +1,233 @@
+package api
+
+import (
+	"net/http"
+	"strings"
+	"testing"
+
+	"pinion/raftfsm"
+)
+
+// container wraps the fields of one container into a task definition.
+func container(fields string) string {
+	return `{"family":"f","containerDefinitions":[{"name":"c","image":"i","memory":64,` + fields + `}]}`
+}
+
+// task wraps fields of the task itself around one plain container.
+func taskWith(fields string) string {
+	return `{"family":"f","containerDefinitions":[{"name":"c","image":"i","memory":64}],` + fields + `}`
+}
+
+func gpuRequirement(fields string) string {
+	return container(`"resourceRequirements":[{"type":"GPU",` + fields + `}]`)
+}
+
+func TestRegisterTaskDefinitionRefuses(t *testing.T) {
+	const (
+		client        = "ClientException"
+		serialization = "SerializationException"
+		valueRule     = `Container 'c': resourceRequirements[0].value must be a string that holds a whole number from 1, such as "1" (at most 1024): `
+		countRule     = `Container 'c': resourceRequirements[0].count must be a whole number from 1 (at most 1024): `
+	)
+	for _, c := range []struct{ name, body, kind, message string }{
+		{"no family", `{"containerDefinitions":[{"name":"c","image":"i","memory":64}]}`, client, "Family should not be null or empty. Name the task definition with the field family (pinion register --family NAME)."},
+		{"a family with a blank", `{"family":"a b","containerDefinitions":[{"name":"c","image":"i","memory":64}]}`, client, "Family contains invalid characters: 1 to 255 letters, digits, hyphens and underscores are allowed."},
+		{"no containers", `{"family":"f"}`, client, "Container list cannot be empty."},
+		{"a container without a name", `{"family":"f","containerDefinitions":[{"image":"i","memory":64}]}`, client, "Container.name should not be null or empty."},
+		{"a container without an image", `{"family":"f","containerDefinitions":[{"name":"c","memory":64}]}`, client, "Container.image should not be null or empty."},
+		{"no memory at all", `{"family":"f","containerDefinitions":[{"name":"c","image":"i"}]}`, client, "Invalid setting for container 'c'. At least one of 'memory' or 'memoryReservation' must be specified."},
+		{"less than can start", container(`"memoryReservation":5`), client, "Invalid setting for container 'c'. 'memoryReservation' must be at least 6 MiB, not 5."},
+		{"a reservation above the limit", container(`"memoryReservation":65`), client, "Invalid setting for container 'c'. 'memory' must be greater than 'memoryReservation': 64 is not greater than 65."},
+		{"containers larger than the task", taskWith(`"memory":"32"`), client, "Invalid 'memory' setting for task: the containers ask for 64 MiB, the task has 32."},
+		{"a memory that is not one", taskWith(`"memory":"2 TB"`), client, `Invalid 'memory' setting for task: "2 TB" must be MiB ("2048") or gigabytes ("2GB").`},
+		{"a cpu that is not one", taskWith(`"cpu":"-1"`), client, `Invalid 'cpu' setting for task: "-1" must be CPU units ("1024") or vCPUs ("1 vCPU").`},
+		{"none essential", container(`"essential":false`), client, "At least one container in the task definition must be marked as essential."},
+		{"twice the same name", `{"family":"f","memory":"64","containerDefinitions":[{"name":"c","image":"i"},{"name":"c","image":"i"}]}`, client, "Container names must be unique: 'c' is there twice."},
+		{"a mount of no volume", container(`"mountPoints":[{"sourceVolume":"v","containerPath":"/v"}]`), client, "Container 'c': unknown volume 'v' in mountPoints."},
+		{"ports without a network", `{"family":"f","networkMode":"none","containerDefinitions":[{"name":"c","image":"i","memory":64,"portMappings":[{"containerPort":80}]}]}`, client, "Container 'c': portMappings must be empty with networkMode none."},
+		{"another host port in host mode", `{"family":"f","networkMode":"host","containerDefinitions":[{"name":"c","image":"i","memory":64,"portMappings":[{"containerPort":80,"hostPort":81}]}]}`, client, "Container 'c': with networkMode host, hostPort must be empty or the same as containerPort 80, not 81."},
+		{"the same host port twice", container(`"portMappings":[{"containerPort":80,"hostPort":8080},{"containerPort":81,"hostPort":8080}]`), client, "Container 'c': host port 8080/tcp is mapped twice in this task definition."},
+		{"awsvpc", taskWith(`"networkMode":"awsvpc"`), client, "networkMode awsvpc is not supported by Pinion yet: use bridge, host or none."},
+		{"FARGATE", taskWith(`"requiresCompatibilities":["FARGATE"]`), client, "requiresCompatibilities FARGATE is not supported: Pinion runs tasks on your own hosts, which is EC2 or EXTERNAL."},
+		{"empty tags", taskWith(`"tags":[]`), client, "Tags can not be empty."},
+		{"a log driver that is not there", container(`"logConfiguration":{"logDriver":"syslog"}`), client, `Container 'c': logConfiguration.logDriver "syslog" is not supported by Pinion yet: use awslogs or json-file, whose logs the host keeps.`},
+		{"an unknown ulimit", container(`"ulimits":[{"name":"x","softLimit":1,"hardLimit":1}]`), client, `Container 'c': ulimits.name must be one of core, cpu, data, fsize, locks, memlock, msgqueue, nice, nofile, nproc, rss, rtprio, rttime, sigpending, stack, not "x".`},
+
+		{"0 GPUs", gpuRequirement(`"value":"0"`), client, valueRule + `not "0".`},
+		{"-1 GPUs", gpuRequirement(`"value":"-1"`), client, valueRule + `not "-1".`},
+		{"1.5 GPUs", gpuRequirement(`"value":"1.5"`), client, valueRule + `not "1.5".`},
+		{"many GPUs", gpuRequirement(`"value":"many"`), client, valueRule + `not "many".`},
+		{"a bare number of GPUs", gpuRequirement(`"value":1.5`), client, valueRule + `not 1.5.`},
+		{"GPUs without a number", container(`"resourceRequirements":[{"type":"GPU"}]`), client, valueRule + "it is missing."},
+		{"a count of 0", gpuRequirement(`"count":0`), client, countRule + "not 0."},
+		{"a count of -1", gpuRequirement(`"count":-1`), client, countRule + "not -1."},
+		{"a count of 1.5", gpuRequirement(`"count":1.5`), client, countRule + "not 1.5."},
+		{"a count of many", gpuRequirement(`"count":"many"`), client, countRule + `not "many".`},
+		{"a gpuCount of 0", container(`"gpuCount":0`), client, "Container 'c': gpuCount must be a whole number from 1 (at most 1024): not 0."},
+		{"two ways at once", container(`"gpuCount":1,"resourceRequirements":[{"type":"GPU","value":"1"}]`), client, "Container 'c' asks for GPUs more than once. Keep one entry of resourceRequirements, with the number of GPUs in value."},
+		{"value and count", gpuRequirement(`"value":"1","count":1`), client, "Container 'c': resourceRequirements[0] has both value and count. Keep value."},
+		{"a capability that is none", gpuRequirement(`"count":1,"capabilities":["teleport"]`), client, `Container 'c': resourceRequirements[0].capabilities must hold only all, compute, compat32, display, graphics, ngx, utility, video, not "teleport".`},
+		{"every GPU", gpuRequirement(`"value":"ALL"`), client, `Container 'c': resourceRequirements[0].value "ALL" is not supported by Pinion yet. Give the number of GPUs.`},
+		{"another accelerator", container(`"resourceRequirements":[{"type":"InferenceAccelerator","value":"d"}]`), client, `Container 'c': resourceRequirements[0].type must be GPU, not "InferenceAccelerator".`},
+		{"a shared GPU", gpuRequirement(`"sharingStrategy":{"nvidiaMps":{"memory":1}}`), client, "containerDefinitions[0].resourceRequirements[0].sharingStrategy is not supported by Pinion yet: a GPU belongs to one container at a time. Remove the field."},
+
+		{"a number for a string", taskWith(`"cpu":1024`), serialization, "cpu must be a string, not a number (put it in quotes)"},
+		{"a string for a number", container(`"cpu":"256"`), serialization, "containerDefinitions[0].cpu must be an integer, not a string"},
+		{"a fraction for an integer", container(`"stopTimeout":1.5`), serialization, "containerDefinitions[0].stopTimeout must be an integer, not 1.5"},
+		{"an integer too large", container(`"cpu":4294967296`), serialization, "containerDefinitions[0].cpu is out of range: 4294967296 does not fit 32 bits"},
+		{"an object for a list", container(`"environment":{"A":"1"}`), serialization, "containerDefinitions[0].environment must be a list, not an object"},
+		{"a null in a list", container(`"command":[null]`), serialization, "containerDefinitions[0].command[0] must not be null"},
+		{"a number for an environment value", container(`"environment":[{"name":"A","value":1}]`), serialization, "containerDefinitions[0].environment[0].value must be a string, not a number (put it in quotes)"},
+		{"no object", `[]`, serialization, "the body must be a JSON object, not a list"},
+		{"document 3's fragment", "{\n  \"containerDefinitions\": [\n     {\n        ...\n", serialization, "the body is not valid JSON: invalid character '.' looking for beginning of object key string (line 4, column 9)"},
+		{"half a document", `{"family":`, serialization, "the body is not valid JSON: it ends too early"},
+		{"two documents", `{}{}`, serialization, "the body is not valid JSON: there is something after the object (line 1, column 4)"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			b := newBench(t)
+			b.aws("RegisterTaskDefinition", c.body).wantError(t, 400, c.kind, c.message)
+			if left := b.state.View().Definitions(""); len(left) != 0 {
+				t.Errorf("%d definitions were stored", len(left))
+			}
+		})
+	}
+}
+
+// What ECS has and Pinion does not do is refused by name, and never dropped.
+func TestUnsupportedFieldsAreRefusedByName(t *testing.T) {
+	b := newBench(t)
+	for field, value := range map[string]string{
+		"secrets": `[{"name":"a","valueFrom":"b"}]`, "environmentFiles": `[{"type":"s3","value":"b"}]`, "repositoryCredentials": `{"credentialsParameter":"p"}`,
+		"firelensConfiguration": `{"type":"fluentd"}`, "healthCheck": `{"command":["CMD","true"]}`, "dependsOn": `[{"containerName":"c","condition":"START"}]`,
+		"restartPolicy": `{"enabled":true}`, "links": `["x"]`, "volumesFrom": `[{"sourceContainer":"c"}]`, "systemControls": `[{"namespace":"n"}]`,
+		"dockerSecurityOptions": `["label:x"]`, "credentialSpecs": `["x"]`, "startTimeout": `5`, "extraHosts": `[{"hostname":"h"}]`,
+		"dnsServers": `["1.1.1.1"]`, "dnsSearchDomains": `["x"]`, "disableNetworking": `true`, "versionConsistency": `"enabled"`,
+	} {
+		got := b.aws("RegisterTaskDefinition", container(`"`+field+`":`+value))
+		wantRefused(t, got, "containerDefinitions[0]."+field)
+	}
+	for field, value := range map[string]string{
+		"proxyConfiguration": `{"containerName":"c"}`, "inferenceAccelerators": `[{"deviceName":"d"}]`, "ephemeralStorage": `{"sizeInGiB":30}`,
+		"placementConstraints": `[{"type":"memberOf","expression":"x"}]`, "enableFaultInjection": `true`,
+	} {
+		wantRefused(t, b.aws("RegisterTaskDefinition", taskWith(`"`+field+`":`+value)), field)
+	}
+	for _, field := range []string{"efsVolumeConfiguration", "dockerVolumeConfiguration", "fsxWindowsFileServerVolumeConfiguration"} {
+		wantRefused(t, b.aws("RegisterTaskDefinition", taskWith(`"volumes":[{"name":"v","`+field+`":{"a":"b"}}]`)), "volumes[0]."+field)
+	}
+}
+
+func wantRefused(t *testing.T, got reply, field string) {
+	t.Helper()
+	var refusal struct {
+		Type    string `json:"__type"`
+		Message string `json:"message"`
+	}
+	got.decode(t, &refusal)
+	if got.Code != 400 || refusal.Type != "ClientException" || !strings.HasPrefix(refusal.Message, field+" is not supported by Pinion yet") {
+		t.Errorf("%s: %d %s", field, got.Code, got.Body)
+	}
+}
+
+// Document 4 as it is: YAML with a compose version and gpuCount, and no family.
+func TestDocument4RegistersOnceItHasAFamily(t *testing.T) {
+	b := newBench(t)
+	text := document(t, "seed4-gpuCount.yaml")
+	b.plain("RegisterTaskDefinition", text, "application/yaml").wantError(t, 400, "ClientException",
+		"Family should not be null or empty. Name the task definition with the field family (pinion register --family NAME).")
+
+	got := b.plain("RegisterTaskDefinition", "family: doc4\n"+text, "text/yaml; charset=utf-8")
+	if got.Code != http.StatusOK {
+		t.Fatal(got.Body)
+	}
+	if warning := got.Header().Get("X-Pinion-Warning"); !strings.HasPrefix(warning, "version is ignored") {
+		t.Errorf("warning %q", warning)
+	}
+	stored := b.state.View().Definition("doc4:1")
+	if stored.TaskRoleARN != "arn:aws:iam::XXXXXXXXXXXX:role/ecsTaskExecutionRole" {
+		t.Errorf("role %q", stored.TaskRoleARN)
+	}
+	want := []raftfsm.ResourceRequirement{{Type: "GPU", Value: "1"}}
+	if c := stored.Containers[0]; len(c.ResourceRequirements) != 1 || c.ResourceRequirements[0] != want[0] || c.CPU != 256 || c.Memory != 4096 {
+		t.Errorf("%+v", c)
+	}
+	for _, never := range []string{"gpuCount", `"version"`, "count", "capabilities"} {
+		if strings.Contains(got.Body.String(), never) {
+			t.Errorf("%s is shown back: %s", never, got.Body)
+		}
+	}
+}
+
+func TestYAMLIsAsStrictAsJSON(t *testing.T) {
+	b := newBench(t)
+	const head = "family: f\ncontainerDefinitions:\n- name: c\n  image: i\n  memory: 64\n"
+	for _, c := range []struct{ name, body, kind, message string }{
+		{"an unquoted value", head + "  environment: [{name: A, value: 0644}]\n", "SerializationException", "containerDefinitions[0].environment[0].value must be a string, not a number (put it in quotes)"},
+		{"a mistyped field", head + "  enviroment: []\n", "ClientException", `unknown field containerDefinitions[0].enviroment: did you mean "environment"?`},
+		{"a list", "- a\n", "SerializationException", "the YAML body must be a mapping of fields"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			b.plain("RegisterTaskDefinition", c.body, "application/yaml").wantError(t, 400, c.kind, c.message)
+		})
+	}
+	if got := b.plain("RegisterTaskDefinition", "family: f\nfamily: g\n", "application/yaml"); got.Code != 400 || !strings.Contains(got.Body.String(), `already set`) {
+		t.Errorf("a key twice: %d %s", got.Code, got.Body)
+	}
+}
+
+func TestThePlainDoorSuggestsTheNearestField(t *testing.T) {
+	b := newBench(t)
+	b.plain("RunTask", `{"taskDefiniton":"x"}`).wantError(t, 400, "ClientException", `unknown field taskDefiniton: did you mean "taskDefinition"?`)
+	b.plain("RunTask", `{"TaskDefinition":"x"}`).wantError(t, 400, "ClientException", `unknown field TaskDefinition: did you mean "taskDefinition"?`)
+	b.plain("StopTask", `{"zzzzzzzzz":1}`).wantError(t, 400, "ClientException", "unknown field zzzzzzzzz: known here are cluster, reason, task")
+	// The AWS door ignores it, as AWS does.
+	b.aws("RunTask", `{"taskDefiniton":"x"}`).wantError(t, 400, "ClientException", "TaskDefinition should not be null or empty.")
+}
+
+func TestDefinitionsAreNumberedFoundAndListed(t *testing.T) {
+	b := newBench(t)
+	for range 11 {
+		b.must(t, "RegisterTaskDefinition", taskWith(`"tags":[{"key":"k","value":"v"}]`))
+	}
+	b.must(t, "RegisterTaskDefinition", strings.Replace(taskWith(`"cpu":"256"`), `"f"`, `"ff"`, 1))
+	var found struct {
+		TaskDefinition struct{ Revision int }
+		Tags           []raftfsm.Tag
+	}
+	for name, revision := range map[string]int{"f": 11, "f:2": 2, "arn:aws:ecs:eu-west-1:123456789012:task-definition/f:3": 3, "arn:aws:ecs:us-east-1:123456789012:task-definition/f": 11} {
+		b.must(t, "DescribeTaskDefinition", `{"taskDefinition":"`+name+`"}`).decode(t, &found)
+		if found.TaskDefinition.Revision != revision || found.Tags != nil {
+			t.Errorf("%s: %+v", name, found)
+		}
+	}
+	var list struct {
+		ARNs  []string `json:"taskDefinitionArns"`
+		Token string   `json:"nextToken"`
+	}
+	var all []string
+	for body := `{"familyPrefix":"f","sort":"DESC","maxResults":4}`; body != ""; {
+		list.Token = ""
+		b.must(t, "ListTaskDefinitions", body).decode(t, &list)
+		all = append(all, list.ARNs...)
+		if body = ""; list.Token != "" {
+			body = `{"familyPrefix":"f","sort":"DESC","maxResults":4,"nextToken":"` + list.Token + `"}`
+		}
+	}
+	if len(all) != 11 || !strings.HasSuffix(all[0], "/f:11") || !strings.HasSuffix(all[1], "/f:10") || !strings.HasSuffix(all[10], "/f:1") {
+		t.Errorf("%d: %v", len(all), all)
+	}
+}
+
+func TestDefinitionsThatAreNotThere(t *testing.T) {
+	b := newBench(t)
+	b.must(t, "RegisterTaskDefinition", taskWith(`"cpu":"256"`))
+	const client = "ClientException"
+	b.aws("DescribeTaskDefinition", `{"taskDefinition":"g"}`).wantError(t, 400, client, "Unable to describe task definition.")
+	b.aws("DescribeTaskDefinition", `{}`).wantError(t, 400, client, "TaskDefinition should not be null or empty.")
+	b.aws("DeregisterTaskDefinition", `{"taskDefinition":"f"}`).wantError(t, 400, client, "Revision is missing.")
+	b.aws("DeregisterTaskDefinition", `{"taskDefinition":"f:foo"}`).wantError(t, 400, client, "Invalid revision number. Number: foo")
+	b.aws("DeregisterTaskDefinition", `{"taskDefinition":"f:2"}`).wantError(t, 400, client, "Unable to describe task definition.")
+	b.aws("ListTaskDefinitions", `{"maxResults":101}`).wantError(t, 400, "InvalidParameterException", "maxResults must be between 1 and 100, not 101")
+	b.aws("ListTaskDefinitions", `{"nextToken":"!"}`).wantError(t, 400, "InvalidParameterException", "nextToken is not one that this operation gave out")
+	b.aws("ListTaskDefinitions", `{"status":"GONE"}`).wantError(t, 400, "InvalidParameterException", `status must be one of ACTIVE, INACTIVE, DELETE_IN_PROGRESS, not "GONE"`)
+}

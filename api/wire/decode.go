@@ -1,0 +1,240 @@
+package wire
+
+import (
+	"encoding/json"
+	"fmt"
+	"math"
+	"reflect"
+	"slices"
+	"strconv"
+	"strings"
+)
+
+// Strictness is what a door does with fields that it does not know.
+type Strictness int
+
+const (
+	Lenient Strictness = iota // ignored, as AWS does
+	Strict                    // an error that suggests the nearest known field
+)
+
+// Unsupported is the type of a field that ECS has and Pinion does not do yet. Absent and empty values pass; anything
+// else is refused by name, with the reason in the tag `why`, so that nothing is ever dropped in silence.
+type Unsupported struct{}
+
+// DecodeJSON fills into, a pointer to a struct, from a JSON object. Unlike encoding/json it matches names exactly and
+// says where in the document a value has the wrong type. Null is the same as absent.
+func DecodeJSON(body []byte, into any, strict Strictness) error {
+	return decodeObject(body, into, strict, parseJSON)
+}
+
+// DecodeYAML is DecodeJSON for YAML.
+func DecodeYAML(body []byte, into any, strict Strictness) error {
+	return decodeObject(body, into, strict, parseYAML)
+}
+
+func decodeObject(body []byte, into any, strict Strictness, parse func([]byte) (map[string]any, error)) error {
+	object, err := parse(body)
+	if err != nil {
+		return err
+	}
+	d := decoder{strict: strict == Strict}
+	return d.structure("", object, reflect.ValueOf(into).Elem())
+}
+
+type decoder struct{ strict bool }
+
+// value decodes v, found at path, into target.
+func (d decoder) value(path string, v any, target reflect.Value) error {
+	if v == nil {
+		return nil
+	}
+	switch target.Kind() {
+	case reflect.Interface:
+		target.Set(reflect.ValueOf(v))
+		return nil
+	case reflect.Pointer:
+		fresh := reflect.New(target.Type().Elem())
+		target.Set(fresh)
+		return d.value(path, v, fresh.Elem())
+	case reflect.Struct:
+		object, ok := v.(map[string]any)
+		if !ok {
+			return wrongType(path, "an object", v)
+		}
+		return d.structure(path, object, target)
+	case reflect.Slice:
+		return d.list(path, v, target)
+	case reflect.Map:
+		return d.strings(path, v, target)
+	}
+	return scalar(path, v, target)
+}
+
+// structure decodes an object's fields in the order of their names, so that the same body gets the same error.
+func (d decoder) structure(path string, object map[string]any, target reflect.Value) error {
+	fields := fieldsOf(target.Type())
+	for _, name := range sortedKeys(object) {
+		at := join(path, name)
+		field, known := fields[name]
+		switch {
+		case !known && d.strict:
+			return unknownField(at, name, fields)
+		case !known:
+			continue
+		case field.Type == reflect.TypeFor[Unsupported]():
+			if !empty(object[name]) {
+				return unsupported(at, field.Tag.Get("why"))
+			}
+			continue
+		}
+		if err := d.value(at, object[name], target.FieldByIndex(field.Index)); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (d decoder) list(path string, v any, target reflect.Value) error {
+	list, ok := v.([]any)
+	if !ok {
+		return wrongType(path, "a list", v)
+	}
+	target.Set(reflect.MakeSlice(target.Type(), len(list), len(list)))
+	for i, item := range list {
+		at := fmt.Sprintf("%s[%d]", path, i)
+		if item == nil {
+			return Errorf(Serialization, "%s must not be null", at)
+		}
+		if err := d.value(at, item, target.Index(i)); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// strings decodes an object of free names into a map of strings.
+func (d decoder) strings(path string, v any, target reflect.Value) error {
+	object, ok := v.(map[string]any)
+	if !ok {
+		return wrongType(path, "an object", v)
+	}
+	target.Set(reflect.MakeMapWithSize(target.Type(), len(object)))
+	for _, name := range sortedKeys(object) {
+		text, ok := object[name].(string)
+		if !ok {
+			return wrongType(join(path, name), "a string", object[name])
+		}
+		target.SetMapIndex(reflect.ValueOf(name), reflect.ValueOf(text))
+	}
+	return nil
+}
+
+func scalar(path string, v any, target reflect.Value) error {
+	switch target.Kind() {
+	case reflect.String:
+		text, ok := v.(string)
+		if !ok {
+			return wrongType(path, "a string", v)
+		}
+		target.SetString(text)
+	case reflect.Bool:
+		yes, ok := v.(bool)
+		if !ok {
+			return wrongType(path, "true or false", v)
+		}
+		target.SetBool(yes)
+	case reflect.Int, reflect.Int64:
+		n, err := integer(path, v)
+		if err != nil {
+			return err
+		}
+		target.SetInt(n)
+	default:
+		panic("wire: no decoding into " + target.Type().String())
+	}
+	return nil
+}
+
+// integer accepts what fits ECS's 32-bit integers.
+func integer(path string, v any) (int64, error) {
+	number, ok := v.(json.Number)
+	if !ok {
+		return 0, wrongType(path, "an integer", v)
+	}
+	n, err := strconv.ParseInt(number.String(), 10, 64)
+	if err != nil {
+		return 0, Errorf(Serialization, "%s must be an integer, not %s", path, number)
+	}
+	if n > math.MaxInt32 || n < math.MinInt32 {
+		return 0, Errorf(Serialization, "%s is out of range: %s does not fit 32 bits", path, number)
+	}
+	return n, nil
+}
+
+func wrongType(path, want string, got any) error {
+	hint := ""
+	if _, number := got.(json.Number); number && want == "a string" {
+		hint = " (put it in quotes)"
+	}
+	return Errorf(Serialization, "%s must be %s, not %s%s", path, want, nameOf(got), hint)
+}
+
+func unknownField(path, name string, fields map[string]reflect.StructField) error {
+	if near := nearest(name, fields); near != "" {
+		return Errorf(Client, "unknown field %s: did you mean %q?", path, near)
+	}
+	return Errorf(Client, "unknown field %s: known here are %s", path, strings.Join(sortedKeys(fields), ", "))
+}
+
+func unsupported(path, why string) error {
+	if why != "" {
+		why = ": " + why
+	}
+	return Errorf(Client, "%s is not supported by Pinion yet%s. Remove the field.", path, why)
+}
+
+// empty reports whether a value asks for nothing.
+func empty(v any) bool {
+	switch v := v.(type) {
+	case map[string]any:
+		return len(v) == 0
+	case []any:
+		return len(v) == 0
+	default:
+		return v == nil || v == "" || v == false
+	}
+}
+
+func nameOf(v any) string {
+	switch v.(type) {
+	case nil:
+		return "null"
+	case string:
+		return "a string"
+	case bool:
+		return "true or false"
+	case json.Number:
+		return "a number"
+	case []any:
+		return "a list"
+	default:
+		return "an object"
+	}
+}
+
+func join(path, name string) string {
+	if path == "" {
+		return name
+	}
+	return path + "." + name
+}
+
+func sortedKeys[V any](m map[string]V) []string {
+	keys := make([]string, 0, len(m))
+	for key := range m {
+		keys = append(keys, key)
+	}
+	slices.Sort(keys)
+	return keys
+}

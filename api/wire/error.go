@@ -1,0 +1,27 @@
+package wire
+
+import "fmt"
+
+// Error is a refusal as clients see it: Type is the name that SDKs dispatch on ("ClientException"), Message is for
+// people and says what is wrong with what, and what to do. The status of a type is in api's error table.
+type Error struct {
+	Type        string   `json:"__type"`
+	Message     string   `json:"message"`
+	ResourceIDs []string `json:"resourceIds,omitempty"` // ConflictException: the ARNs in the way
+}
+
+// Errorf makes an Error.
+func Errorf(kind, format string, args ...any) *Error {
+	return &Error{Type: kind, Message: fmt.Sprintf(format, args...)}
+}
+
+func (e *Error) Error() string { return e.Type + ": " + e.Message }
+
+// Types of errors that more than one place answers with. The names are AWS's.
+const (
+	Client           = "ClientException"
+	InvalidParameter = "InvalidParameterException"
+	Serialization    = "SerializationException"
+	Server           = "ServerException"
+	UnknownOperation = "UnknownOperationException"
+)

@@ -1,0 +1,62 @@
+package wire
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"io"
+
+	"sigs.k8s.io/yaml"
+)
+
+// parseJSON reads exactly one JSON object; an empty body is an empty object. Numbers keep their text.
+func parseJSON(body []byte) (map[string]any, error) {
+	if len(bytes.TrimSpace(body)) == 0 {
+		return map[string]any{}, nil
+	}
+	decoder := json.NewDecoder(bytes.NewReader(body))
+	decoder.UseNumber()
+	var value any
+	if err := decoder.Decode(&value); err != nil {
+		return nil, notJSON(body, err)
+	}
+	if _, err := decoder.Token(); err != io.EOF {
+		line, column := position(body, decoder.InputOffset())
+		return nil, Errorf(Serialization, "the body is not valid JSON: there is something after the object (line %d, column %d)", line, column)
+	}
+	object, ok := value.(map[string]any)
+	if !ok {
+		return nil, Errorf(Serialization, "the body must be a JSON object, not %s", nameOf(value))
+	}
+	return object, nil
+}
+
+func notJSON(body []byte, err error) error {
+	var syntax *json.SyntaxError
+	if errors.As(err, &syntax) {
+		line, column := position(body, syntax.Offset-1)
+		return Errorf(Serialization, "the body is not valid JSON: %v (line %d, column %d)", syntax, line, column)
+	}
+	return Errorf(Serialization, "the body is not valid JSON: it ends too early")
+}
+
+// position turns an offset into line and column, both from 1.
+func position(body []byte, offset int64) (line, column int) {
+	before := body[:min(max(offset, 0), int64(len(body)))]
+	return bytes.Count(before, []byte("\n")) + 1, len(before) - bytes.LastIndexByte(before, '\n')
+}
+
+// parseYAML reads YAML for people. Keys that appear twice are refused.
+func parseYAML(body []byte) (map[string]any, error) {
+	text, err := yaml.YAMLToJSONStrict(body)
+	if err != nil {
+		return nil, Errorf(Serialization, "the body is not valid YAML: %v", err)
+	}
+	if bytes.Equal(text, []byte("null")) {
+		return map[string]any{}, nil
+	}
+	if len(text) > 0 && text[0] != '{' {
+		return nil, Errorf(Serialization, "the YAML body must be a mapping of fields")
+	}
+	return parseJSON(text)
+}
