@@ -1,0 +1,152 @@
+package node
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"pinion/raftfsm"
+)
+
+// watchAssignments keeps the runners in step with what the cluster has assigned to this host.
+//
+// The index only grows, so that an answer from the past cannot bring back a task that has ended meanwhile: its
+// containers are removed, and nothing but the runner's own memory would keep it from starting again. A cluster that
+// does not know this host at all begins anew.
+func (n *Node) watchAssignments(ctx context.Context) {
+	var after uint64
+	first := true
+	for ctx.Err() == nil {
+		var assigned []raftfsm.Assignment
+		err := retry(ctx, n.config.Log, "ask for assignments", func(ctx context.Context) error {
+			all, index, err := n.config.Control.Assignments(ctx, n.config.Host.ID, after)
+			if errors.Is(err, raftfsm.ErrNotFound) {
+				after = 0
+				n.joinAgain()
+			}
+			if err != nil {
+				return err
+			}
+			if index < after {
+				return fmt.Errorf("the answer is of index %d, older than %d", index, after)
+			}
+			assigned, after = all, index
+			return nil
+		})
+		if err != nil {
+			return
+		}
+		n.apply(ctx, assigned)
+		if first {
+			n.sweep(ctx)
+			first = false
+		}
+	}
+}
+
+// apply starts a runner for each task that is new, passes on the wish to stop, and ends what is not assigned any
+// more.
+func (n *Node) apply(ctx context.Context, assigned []raftfsm.Assignment) {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	wanted := make(map[string]bool, len(assigned))
+	for _, a := range assigned {
+		wanted[a.Task.ID] = true
+		r, known := n.runners[a.Task.ID]
+		if !known {
+			n.launch(ctx, newRunner(n, a, n.found[a.Task.ID]))
+			delete(n.found, a.Task.ID)
+		} else if a.Task.DesiredStatus == raftfsm.Stopped {
+			r.halt(a.Task)
+		}
+	}
+	for id, r := range n.runners {
+		if !wanted[id] {
+			n.leave(r)
+		}
+	}
+	for id, found := range n.found {
+		n.config.Log.Warn("containers of a task that is not assigned to this host are stopped", "task", id, "containers", len(found))
+		r := newRunner(n, strangers(id, found), found)
+		n.launch(ctx, r)
+		r.drop()
+		delete(n.found, id)
+	}
+	close(n.arrived)
+	n.arrived = make(chan struct{})
+}
+
+// launch sets a runner going. Called with the lock held.
+func (n *Node) launch(ctx context.Context, r *runner) {
+	n.runners[r.task.ID] = r
+	n.running.Go(func() {
+		r.run(ctx)
+		n.mu.Lock()
+		defer n.mu.Unlock()
+		r.over = true
+		if closed(r.dropped) {
+			delete(n.runners, r.task.ID)
+		}
+	})
+}
+
+// leave lets go of a runner whose task is not assigned any more, normally because STOPPED was heard. Called with the
+// lock held.
+func (n *Node) leave(r *runner) {
+	r.drop()
+	if r.over {
+		delete(n.runners, r.task.ID)
+	}
+}
+
+// disown stops tasks that the cluster says it does not know.
+func (n *Node) disown(unknown []string) {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	for _, id := range unknown {
+		if r, ok := n.runners[id]; ok {
+			n.config.Log.Warn("the cluster does not know a task of this host, it is stopped", "task", id)
+			n.leave(r)
+		}
+	}
+}
+
+// strangers makes an assignment of containers whose task is unknown, as much as it takes to stop and remove them.
+func strangers(taskID string, found []Found) raftfsm.Assignment {
+	task := &raftfsm.Task{ID: taskID, DesiredStatus: raftfsm.Stopped, LastStatus: raftfsm.Pending}
+	definition := &raftfsm.TaskDefinition{NetworkMode: networkBridge}
+	for _, f := range found {
+		task.Containers = append(task.Containers, raftfsm.Container{Name: f.Name, LastStatus: raftfsm.Pending, GPUs: f.GPUs})
+		definition.Containers = append(definition.Containers, raftfsm.ContainerDefinition{Name: f.Name})
+	}
+	return raftfsm.Assignment{Task: task, Definition: definition}
+}
+
+// sweep clears away what tasks of the past have left without a container: networks and directories.
+func (n *Node) sweep(ctx context.Context) {
+	tasks, err := names(tasksDir(n.config.Dir))
+	if err != nil {
+		n.config.Log.Warn("directories of former tasks cannot be listed", "err", err)
+		return
+	}
+	for _, id := range tasks {
+		if n.runner(id) == nil {
+			n.running.Go(func() { n.sweepTask(ctx, scratchOf(n.config.Dir, id)) })
+		}
+	}
+}
+
+func (n *Node) sweepTask(ctx context.Context, s scratch) {
+	_ = retry(ctx, n.config.Log, "clear away a former task", func(ctx context.Context) error {
+		containers, err := s.containers()
+		if err != nil {
+			return err
+		}
+		for _, id := range containers {
+			if err := n.config.Network.Detach(ctx, id); err != nil {
+				return err
+			}
+		}
+		return s.remove()
+	})
+}

@@ -1,0 +1,265 @@
+package node_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"pinion/node"
+	"pinion/raftfsm"
+)
+
+var errUnreachable = errors.New("no server can be reached")
+
+// cluster is a node.Control that remembers what it was told.
+type cluster struct {
+	mu      sync.Mutex
+	down    bool
+	hosts   map[string]raftfsm.Host
+	joins   int
+	joined  [][]raftfsm.TaskReport // what each join brought
+	tasks   map[string]raftfsm.Assignment
+	heard   map[string][]raftfsm.TaskReport // every report, by task
+	lastSaw time.Time                       // last heartbeat
+	index   uint64
+	changed chan struct{}
+	told    chan struct{} // closed and replaced when reports come in
+}
+
+func newCluster() *cluster {
+	return &cluster{hosts: map[string]raftfsm.Host{}, tasks: map[string]raftfsm.Assignment{}, heard: map[string][]raftfsm.TaskReport{}, index: 1, changed: make(chan struct{}), told: make(chan struct{})}
+}
+
+func (c *cluster) Join(_ context.Context, host raftfsm.Host, running []raftfsm.TaskReport) ([]string, error) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.down {
+		return nil, errUnreachable
+	}
+	c.hosts[host.ID] = host
+	c.joins++
+	c.joined = append(c.joined, running)
+	return c.take(running), nil
+}
+
+func (c *cluster) Assignments(ctx context.Context, id string, after uint64) ([]raftfsm.Assignment, uint64, error) {
+	for {
+		c.mu.Lock()
+		down, index, changed := c.down, c.index, c.changed
+		_, known := c.hosts[id]
+		assigned := slices.Collect(maps.Values(c.tasks))
+		c.mu.Unlock()
+		switch {
+		case down:
+			return nil, 0, errUnreachable
+		case !known:
+			return nil, 0, fmt.Errorf("host %s: %w", id, raftfsm.ErrNotFound)
+		case index != after:
+			return assigned, index, nil
+		}
+		select {
+		case <-changed:
+		case <-ctx.Done():
+			return nil, 0, ctx.Err()
+		}
+	}
+}
+
+func (c *cluster) Report(_ context.Context, _ string, reports []raftfsm.TaskReport) ([]string, error) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.down {
+		return nil, errUnreachable
+	}
+	return c.take(reports), nil
+}
+
+func (c *cluster) Heartbeat(_ context.Context, id string) error {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.down {
+		return errUnreachable
+	}
+	if _, known := c.hosts[id]; !known {
+		return fmt.Errorf("host %s: %w", id, raftfsm.ErrNotFound)
+	}
+	c.lastSaw = time.Now()
+	return nil
+}
+
+// take records reports as the state does: statuses grow, a stopped task is assigned no more.
+func (c *cluster) take(reports []raftfsm.TaskReport) (unknown []string) {
+	close(c.told)
+	c.told = make(chan struct{})
+	for _, report := range reports {
+		a, known := c.tasks[report.TaskID]
+		if !known {
+			unknown = append(unknown, report.TaskID)
+			continue
+		}
+		c.heard[report.TaskID] = append(c.heard[report.TaskID], report)
+		if report.Status.Rank() < a.Task.LastStatus.Rank() {
+			continue
+		}
+		task := *a.Task
+		task.LastStatus, task.StopCode, task.StoppedReason, task.Times = report.Status, report.StopCode, report.StoppedReason, report.Times
+		task.Containers = slices.Clone(task.Containers)
+		for i, r := range report.Containers {
+			mine := &task.Containers[i]
+			mine.LastStatus, mine.ExitCode, mine.RuntimeID, mine.Bindings = r.Status, r.ExitCode, r.RuntimeID, r.Bindings
+		}
+		a.Task = &task
+		c.tasks[report.TaskID] = a
+		if report.Status == raftfsm.Stopped {
+			delete(c.tasks, report.TaskID)
+			c.change()
+		}
+	}
+	return unknown
+}
+
+func (c *cluster) change() {
+	c.index++
+	close(c.changed)
+	c.changed = make(chan struct{})
+}
+
+// run assigns a task with these containers to the host and answers its id.
+func (c *cluster) run(id string, containers ...raftfsm.ContainerDefinition) string {
+	return c.assign(id, raftfsm.TaskDefinition{Containers: containers})
+}
+
+// assign is run with a whole definition. A container's GPUs are given as "gpus" in its DockerLabels.
+func (c *cluster) assign(id string, definition raftfsm.TaskDefinition) string {
+	task := &raftfsm.Task{ID: id, HostID: hostID, LastStatus: raftfsm.Pending, DesiredStatus: raftfsm.Running}
+	for _, d := range definition.Containers {
+		var uuids []string
+		if list := d.DockerLabels["gpus"]; list != "" {
+			uuids = strings.Split(list, ",")
+		}
+		task.Containers = append(task.Containers, raftfsm.Container{Name: d.Name, LastStatus: raftfsm.Pending, GPUs: uuids})
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.tasks[id] = raftfsm.Assignment{Task: task, Definition: &definition}
+	c.change()
+	return id
+}
+
+// stop is a user's wish.
+func (c *cluster) stop(id, reason string) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	a := c.tasks[id]
+	task := *a.Task
+	task.DesiredStatus, task.StopCode, task.StoppedReason = raftfsm.Stopped, raftfsm.StopUserInitiated, reason
+	a.Task = &task
+	c.tasks[id] = a
+	c.change()
+}
+
+// forget removes a task from the state, or everything when id is empty.
+func (c *cluster) forget(id string) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	delete(c.tasks, id)
+	if id == "" {
+		clear(c.tasks)
+		clear(c.hosts)
+		c.index = 0
+	}
+	c.change()
+}
+
+func (c *cluster) setDown(down bool) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.down = down
+	c.change()
+}
+
+// last is the latest report heard of a task.
+func (c *cluster) last(id string) raftfsm.TaskReport {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	all := c.heard[id]
+	if len(all) == 0 {
+		return raftfsm.TaskReport{}
+	}
+	return all[len(all)-1]
+}
+
+// wait waits for a report of the task that the condition holds for, and answers the latest.
+func (c *cluster) wait(ctx context.Context, id string, holds func(raftfsm.TaskReport) bool) (raftfsm.TaskReport, error) {
+	for {
+		c.mu.Lock()
+		told := c.told
+		c.mu.Unlock()
+		report := c.last(id)
+		if holds(report) {
+			return report, nil
+		}
+		select {
+		case <-told:
+		case <-ctx.Done():
+			return report, ctx.Err()
+		}
+	}
+}
+
+// statuses are the different statuses heard of a task, in order.
+func (c *cluster) statuses(id string) []raftfsm.Status {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	var all []raftfsm.Status
+	for _, r := range c.heard[id] {
+		all = append(all, r.Status)
+	}
+	return slices.Compact(all)
+}
+
+func (w *world) taskDirs() []string {
+	entries, err := os.ReadDir(filepath.Join(w.dir, "tasks"))
+	if err != nil {
+		w.Fatal(err)
+	}
+	var names []string
+	for _, e := range entries {
+		names = append(names, e.Name())
+	}
+	return names
+}
+
+// container is a definition; sidecar one that is not essential; withGPUs one that owns GPUs.
+func container(name string) raftfsm.ContainerDefinition {
+	return raftfsm.ContainerDefinition{Name: name, Image: name + ":1", Command: []string{name}}
+}
+
+func sidecar(name string) raftfsm.ContainerDefinition {
+	d, no := container(name), false
+	d.Essential = &no
+	return d
+}
+
+func withGPUs(name, uuids string) raftfsm.ContainerDefinition {
+	d := container(name)
+	d.DockerLabels = map[string]string{"gpus": uuids}
+	return d
+}
+
+// code is the exit code of the n-th container in a report, -100 when there is none.
+func code(r raftfsm.TaskReport, n int) int {
+	if n >= len(r.Containers) || r.Containers[n].ExitCode == nil {
+		return -100
+	}
+	return *r.Containers[n].ExitCode
+}
+
+var id = node.ContainerID

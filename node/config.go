@@ -1,0 +1,33 @@
+package node
+
+import (
+	"context"
+	"log/slog"
+
+	"pinion/gpu"
+	"pinion/raftfsm"
+)
+
+// Config is what an agent is made of. Everything is required.
+type Config struct {
+	// Host is the host as it describes itself: id, name, cluster, address, version, attributes, CPU and memory. The
+	// agent fills in GPUs; Status, RegisteredAt and Revision belong to the cluster.
+	Host       raftfsm.Host
+	Control    Control
+	Images     Images
+	Containers Containers
+	Network    Network
+	GPUs       gpu.Source
+	Logs       LogReader
+	// Dir is where the agent keeps what belongs to a task and goes with it, under tasks/<task id>: scratch volumes,
+	// /etc/hosts and /etc/resolv.conf of its containers.
+	Dir string
+	Log *slog.Logger
+}
+
+// LogReader is what the agent needs of the place where containers' output is kept.
+type LogReader interface {
+	// Read answers a query from what is kept. Following, it goes on until live answers false, reads once more what
+	// came until then, and returns.
+	Read(ctx context.Context, q raftfsm.LogQuery, live func() bool, emit func(raftfsm.LogLine) error) error
+}

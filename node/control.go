@@ -1,0 +1,24 @@
+// Package node is the agent: it runs on every host what the cluster has assigned to it, and reports back.
+package node
+
+import (
+	"context"
+
+	"pinion/raftfsm"
+)
+
+// Control is what the agent needs from the cluster. A server satisfies it in process; a peer client will satisfy it
+// over the wire, so every method may fail and is then retried for ever with back-off. While the cluster cannot be
+// reached, what runs goes on running.
+type Control interface {
+	// Join records the host as it describes itself and what it runs. It comes before everything else: a host gets no
+	// work until it has reported. The ids of tasks the cluster does not know are returned; the host stops those.
+	Join(ctx context.Context, host raftfsm.Host, running []raftfsm.TaskReport) (unknown []string, err error)
+	// Assignments waits until the host's assignments differ from those at index after (0: answer at once) and
+	// returns all of them with the index to ask from next time.
+	Assignments(ctx context.Context, hostID string, after uint64) ([]raftfsm.Assignment, uint64, error)
+	// Report delivers the latest report of each task; when it returns nil they are recorded for good.
+	Report(ctx context.Context, hostID string, reports []raftfsm.TaskReport) (unknown []string, err error)
+	// Heartbeat says that the host lives; it never reaches the log.
+	Heartbeat(ctx context.Context, hostID string) error
+}

@@ -1,0 +1,48 @@
+package fake_test
+
+import (
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+
+	"go.uber.org/goleak"
+
+	"pinion/node/fake"
+	"pinion/node/runtimetest"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+// The fake knows the suite's commands instead of running them.
+func TestTheFakeKeepsTheContract(t *testing.T) {
+	runtimetest.Run(t, func(*testing.T) runtimetest.Harness {
+		machine := fake.New()
+		shell := func(script string) string { return "/bin/sh -c " + script }
+		machine.Teach(shell(runtimetest.ExitCode), fake.Program{Ends: codeInEnvironment})
+		machine.Teach(shell(runtimetest.RunForever), fake.Program{})
+		machine.Teach(shell(runtimetest.Fork), fake.Program{})
+		machine.Teach(shell(runtimetest.LeaveOnTerm), fake.Program{Term: fake.Code(5)})
+		machine.Teach(runtimetest.NoCommand, fake.Program{Fails: fmt.Errorf("%s: not found", runtimetest.NoCommand)})
+		return harness(machine)
+	})
+}
+
+func harness(machine *fake.Machine) runtimetest.Harness {
+	runtime := machine.Open()
+	runtime.FailPull("localhost:1/no/such/image:1", fmt.Errorf("connection refused"))
+	return runtimetest.Harness{
+		Images: runtime, Containers: runtime, Image: "busybox", GPUs: []string{"GPU-1"},
+		Reopen: func(*testing.T) runtimetest.Harness { return harness(machine) },
+	}
+}
+
+func codeInEnvironment(env []string) *int {
+	i := slices.IndexFunc(env, func(v string) bool { return strings.HasPrefix(v, "CODE=") })
+	if i < 0 {
+		return fake.Code(0)
+	}
+	code, _ := strconv.Atoi(strings.TrimPrefix(env[i], "CODE="))
+	return fake.Code(code)
+}

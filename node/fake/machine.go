@@ -1,0 +1,223 @@
+// Package fake stands in for the containers, images and network of a host in tests. A Machine is what outlives
+// Pinion: its containers run on while one Runtime after another is opened on it, as Pinion is killed and started.
+package fake
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"sync"
+	"syscall"
+	"time"
+
+	"pinion/node"
+)
+
+// Machine is a host with containers in memory. It is safe for concurrent use.
+type Machine struct {
+	mu         sync.Mutex
+	containers map[string]*container
+	starts     map[string]int
+	nextPID    int
+	failStart  map[string]error
+	programs   map[string]Program
+}
+
+// Program is how the process of a container behaves.
+type Program struct {
+	// Ends is the exit code of a process that ends at once; nil runs until a signal or Exit.
+	Ends func(env []string) *int
+	// Term is the exit code with which SIGTERM ends it; nil: SIGTERM is ignored.
+	Term *int
+	// Fails is why the process cannot be started at all.
+	Fails error
+}
+
+type container struct {
+	found node.Found
+	term  *int
+	gone  chan struct{} // closed when found.Exit is set
+}
+
+// New makes a machine without containers. Processes run until they are told to end, and SIGTERM ends them with 143.
+func New() *Machine {
+	return &Machine{
+		containers: map[string]*container{}, starts: map[string]int{}, nextPID: 1000,
+		failStart: map[string]error{}, programs: map[string]Program{},
+	}
+}
+
+// Teach makes containers with this command (its words joined by blanks) behave as the program.
+func (m *Machine) Teach(command string, p Program) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.programs[command] = p
+}
+
+// FailStart makes every Start of the container fail with err; nil lets it succeed again.
+func (m *Machine) FailStart(id string, err error) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.failStart[id] = err
+}
+
+// Exit ends the container's process with a code, as the program in it would.
+func (m *Machine) Exit(id string, code int) { m.end(id, node.Exit{Code: code}) }
+
+// OOM ends the container as the kernel does when its memory is used up.
+func (m *Machine) OOM(id string) { m.end(id, node.Exit{Code: 137, OOM: true}) }
+
+// Lose ends the container without anybody knowing its exit code.
+func (m *Machine) Lose(id string) { m.end(id, node.Exit{Code: -1, Lost: "the shim died"}) }
+
+// Forget takes the container away without a trace, as nobody should.
+func (m *Machine) Forget(id string) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	delete(m.containers, id)
+}
+
+// Half puts a container on the machine that was created and never started.
+func (m *Machine) Half(f node.Found) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	f.StartedAt, f.Exit = time.Time{}, nil
+	m.containers[f.ID] = &container{found: f, gone: make(chan struct{})}
+}
+
+// Running lists the ids of containers whose process lives, sorted.
+func (m *Machine) Running() []string {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	var ids []string
+	for id, c := range m.containers {
+		if c.found.Exit == nil && !c.found.StartedAt.IsZero() {
+			ids = append(ids, id)
+		}
+	}
+	slices.Sort(ids)
+	return ids
+}
+
+// All lists the ids of the containers that have not been removed, sorted.
+func (m *Machine) All() []string {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return slices.Sorted(maps.Keys(m.containers))
+}
+
+// Starts is how often a process was started under the id.
+func (m *Machine) Starts(id string) int {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return m.starts[id]
+}
+
+func (m *Machine) end(id string, e node.Exit) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if c := m.containers[id]; c != nil {
+		c.end(e)
+	}
+}
+
+func (c *container) end(e node.Exit) {
+	if c.found.Exit != nil {
+		return
+	}
+	e.At = time.Now()
+	c.found.Exit = &e
+	close(c.gone)
+}
+
+func (m *Machine) start(spec node.ContainerSpec) error {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if err := m.failStart[spec.ID]; err != nil {
+		return err
+	}
+	if m.containers[spec.ID] != nil {
+		return fmt.Errorf("container %s: %w", spec.ID, node.ErrExists)
+	}
+	program := m.program(spec)
+	if program.Fails != nil {
+		return program.Fails
+	}
+	m.nextPID++
+	m.starts[spec.ID]++
+	c := &container{term: program.Term, gone: make(chan struct{}), found: node.Found{
+		ID: spec.ID, TaskID: spec.Task.ID, Name: spec.Def.Name, Image: spec.Image, PID: m.nextPID,
+		GPUs: slices.Clone(spec.GPUs), CreatedAt: time.Now(), StartedAt: time.Now(),
+	}}
+	m.containers[spec.ID] = c
+	if program.Ends != nil {
+		if code := program.Ends(spec.Env); code != nil {
+			c.end(node.Exit{Code: *code})
+		}
+	}
+	return nil
+}
+
+func (m *Machine) program(spec node.ContainerSpec) Program {
+	if p, ok := m.programs[strings.Join(slices.Concat(spec.Def.EntryPoint, spec.Def.Command), " ")]; ok {
+		return p
+	}
+	return Program{Term: Code(128 + int(syscall.SIGTERM))}
+}
+
+func (m *Machine) wait(ctx context.Context, id string) (node.Exit, error) {
+	m.mu.Lock()
+	c := m.containers[id]
+	m.mu.Unlock()
+	if c == nil {
+		return node.Exit{}, fmt.Errorf("container %s: %w", id, node.ErrUnknown)
+	}
+	select {
+	case <-c.gone:
+		return *c.found.Exit, nil
+	case <-ctx.Done():
+		return node.Exit{}, ctx.Err()
+	}
+}
+
+func (m *Machine) kill(id string, sig syscall.Signal) error {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	c := m.containers[id]
+	switch {
+	case c == nil || c.found.Exit != nil:
+		return nil
+	case c.found.StartedAt.IsZero():
+		return errors.New("container was never started")
+	case sig == syscall.SIGKILL:
+		c.end(node.Exit{Code: 128 + int(sig)})
+	case sig == syscall.SIGTERM && c.term != nil:
+		c.end(node.Exit{Code: *c.term})
+	}
+	return nil
+}
+
+func (m *Machine) list() []node.Found {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	var all []node.Found
+	for _, id := range slices.Sorted(maps.Keys(m.containers)) {
+		all = append(all, m.containers[id].found)
+	}
+	return all
+}
+
+func (m *Machine) remove(id string) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if c := m.containers[id]; c != nil {
+		c.end(node.Exit{Code: 137})
+		delete(m.containers, id)
+	}
+}
+
+// Code is a pointer to an exit code, for Program.
+func Code(code int) *int { return &code }

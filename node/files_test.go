@@ -1,0 +1,93 @@
+package node
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"pinion/raftfsm"
+)
+
+func TestNameServersOnLoopbackAreLeftOut(t *testing.T) {
+	got := reachable("# comment\nnameserver 127.0.0.53\nnameserver ::1\nnameserver 10.0.0.2\nsearch lan\noptions edns0")
+	if want := "# comment\nnameserver 10.0.0.2\nsearch lan\noptions edns0"; got != want {
+		t.Errorf("got %q, want %q", got, want)
+	}
+}
+
+func TestNameFilesByNetworkMode(t *testing.T) {
+	defer func(h string, r []string) { hostHosts, hostResolv = h, r }(hostHosts, hostResolv)
+	host := t.TempDir()
+	hostHosts, hostResolv = filepath.Join(host, "hosts"), []string{filepath.Join(host, "servers"), filepath.Join(host, "resolv")}
+	write(t, hostHosts, "10.0.0.1 box\n")
+	write(t, hostResolv[0], "nameserver 10.0.0.2\n")
+	write(t, hostResolv[1], "nameserver 127.0.0.53\n")
+	for mode, want := range map[string]struct{ hosts, resolv string }{
+		networkBridge: {"172.31.0.5\tweb", "nameserver 10.0.0.2"},
+		networkHost:   {"10.0.0.1 box", "nameserver 127.0.0.53"},
+		networkNone:   {"127.0.1.1\tweb", ""},
+	} {
+		address := ""
+		if mode == networkBridge {
+			address = "172.31.0.5"
+		}
+		files, err := writeNameFiles(t.TempDir(), mode, "web", address)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := read(t, files.hosts); !strings.Contains(got, want.hosts) {
+			t.Errorf("%s: hosts is %q", mode, got)
+		}
+		if got := read(t, files.resolv); strings.TrimSpace(got) != want.resolv {
+			t.Errorf("%s: resolv.conf is %q", mode, got)
+		}
+	}
+}
+
+func TestVolumes(t *testing.T) {
+	dir, host := t.TempDir(), filepath.Join(t.TempDir(), "new", "data")
+	s := scratchOf(dir, "task")
+	mounts, err := s.mounts([]raftfsm.Volume{
+		{Name: "../../etc"}, {Name: "data", Host: &raftfsm.HostVolume{SourcePath: host}}, {Name: "more", Host: &raftfsm.HostVolume{}},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if mounts["data"] != host {
+		t.Errorf("a host volume is at %s", mounts["data"])
+	}
+	for _, name := range []string{"../../etc", "more"} {
+		if !strings.HasPrefix(mounts[name], filepath.Join(dir, "tasks", "task")+"/") {
+			t.Errorf("scratch volume %q is at %s, outside the task's directory", name, mounts[name])
+		}
+		if info, err := os.Stat(mounts[name]); err != nil || info.Mode().Perm() != 0o777 {
+			t.Errorf("scratch volume %q: %v, %v", name, info, err)
+		}
+	}
+	if err := s.remove(); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := os.Stat(host); err != nil {
+		t.Errorf("the host's directory went with the task: %v", err)
+	}
+	if _, err := s.mounts([]raftfsm.Volume{{Name: "x", Host: &raftfsm.HostVolume{SourcePath: "relative"}}}); err == nil {
+		t.Error("a relative sourcePath was accepted")
+	}
+}
+
+func write(t *testing.T, path, text string) {
+	t.Helper()
+	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func read(t *testing.T, path string) string {
+	t.Helper()
+	raw, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(raw)
+}

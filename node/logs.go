@@ -1,0 +1,56 @@
+package node
+
+import (
+	"context"
+	"slices"
+
+	"pinion/raftfsm"
+)
+
+// Logs calls emit for each line of a task of this host, oldest first. It returns when the query is answered, or,
+// following, when the task's containers are gone and their logs are drained. An error of emit ends it and is
+// returned.
+func (n *Node) Logs(ctx context.Context, q raftfsm.LogQuery, emit func(raftfsm.LogLine) error) error {
+	if q.Follow {
+		if err := n.expect(ctx, q.Task); err != nil {
+			return err
+		}
+	}
+	return n.config.Logs.Read(ctx, q, func() bool { return n.writing(q.Task) }, emit)
+}
+
+// writing reports that the task has containers here, or to come, that may write.
+func (n *Node) writing(taskID string) bool {
+	r := n.runner(taskID)
+	return r != nil && !closed(r.quiet)
+}
+
+// expect waits for the runner of a task that is assigned to this host and not taken up yet: whoever follows a task
+// right after starting it must not be told that there is nothing to follow.
+func (n *Node) expect(ctx context.Context, taskID string) error {
+	if n.runner(taskID) != nil {
+		return nil
+	}
+	assigned, _, err := n.config.Control.Assignments(ctx, n.config.Host.ID, 0)
+	if err != nil {
+		n.config.Log.Warn("whether a followed task is still to come cannot be told", "task", taskID, "err", err)
+		return ctx.Err()
+	}
+	if !slices.ContainsFunc(assigned, func(a raftfsm.Assignment) bool { return a.Task.ID == taskID }) {
+		return nil
+	}
+	for {
+		n.mu.Lock()
+		_, here := n.runners[taskID]
+		arrived := n.arrived
+		n.mu.Unlock()
+		if here {
+			return nil
+		}
+		select {
+		case <-arrived:
+		case <-ctx.Done():
+			return ctx.Err()
+		}
+	}
+}

@@ -1,0 +1,181 @@
+// Package network gives containers their place on the network in bridge mode: a network namespace of their own, an
+// address on a bridge of this host, and published ports. The work is done by the CNI plugins bridge, host-local and
+// portmap; what this package adds is that it survives restarts, cleans up behind itself, and is quick.
+package network
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"path/filepath"
+	"sync"
+
+	"pinion/node"
+	"pinion/raftfsm"
+)
+
+var _ node.Network = (*Bridge)(nil)
+
+// Bridge is the bridge of one data directory with everything attached to it.
+type Bridge struct {
+	plugins  plugins
+	dir      string
+	records  records
+	firewall *firewall // nil: there is no iptables on this host
+	spares   *spares
+
+	mu    sync.Mutex
+	place *place          // nil until the first attachment of this data directory's life
+	open  bool            // the bridge and its rules are there
+	ports map[string]bool // host ports given out, by portKey
+}
+
+// Open takes up what stateDir holds: attachments of containers that still run are kept, leftovers of a crash or of a
+// reboot are taken down. cniDir holds the plugin binaries. No bridge is made before the first container needs it.
+func Open(cniDir, stateDir string) (*Bridge, error) {
+	stateDir, err := filepath.Abs(stateDir)
+	if err != nil {
+		return nil, fmt.Errorf("network state %s: %w", stateDir, err)
+	}
+	b := &Bridge{plugins: plugins{dir: cniDir}, dir: stateDir, records: records{dir: filepath.Join(stateDir, "attached")}, ports: map[string]bool{}}
+	for _, d := range []string{b.records.dir, b.namespaces()} {
+		if err := os.MkdirAll(d, 0o700); err != nil {
+			return nil, fmt.Errorf("network state: %w", err)
+		}
+	}
+	if err := b.plugins.check(); err != nil {
+		return nil, err
+	}
+	if b.place, err = readPlace(b.placeFile()); err != nil {
+		return nil, err
+	}
+	b.firewall = findFirewall()
+	b.spares = newSpares(b.attachPlain, func(r record) error { return b.takeDown(context.Background(), r) })
+	return b, b.recover(context.Background())
+}
+
+// Problem says in words for people what this host cannot give its containers, and how to mend it; empty when all is
+// well.
+func (b *Bridge) Problem() string {
+	if b.firewall == nil {
+		return errNoFirewall.Error() + "; until then containers in bridge mode reach this host and one another, nothing beyond, and ports cannot be published"
+	}
+	return ""
+}
+
+// Close gives up what is kept ready for the next container. What is attached stays attached; when nothing is, the
+// bridge and its rules go too, and this machine is as it was before.
+func (b *Bridge) Close() error {
+	if err := b.spares.close(); err != nil {
+		return err
+	}
+	all, err := b.records.all()
+	if err != nil || len(all) > 0 {
+		return err
+	}
+	return b.vacate()
+}
+
+func (b *Bridge) namespaces() string { return filepath.Join(b.dir, "netns") }
+func (b *Bridge) leases() string     { return filepath.Join(b.dir, "leases") }
+func (b *Bridge) placeFile() string  { return filepath.Join(b.dir, "bridge.json") }
+
+// Attach implements node.Network.
+func (b *Bridge) Attach(ctx context.Context, id string, ports []raftfsm.PortMapping) (node.Attachment, error) {
+	if r, ok := b.records.read(id); ok && r.Complete {
+		return b.attachment(r), nil
+	}
+	if len(ports) > 0 && b.firewall == nil {
+		return node.Attachment{}, fmt.Errorf("port %d cannot be published: %w", ports[0].ContainerPort, errNoFirewall)
+	}
+	if err := b.ready(); err != nil {
+		return node.Attachment{}, err
+	}
+	r, err := b.plain(ctx, id)
+	if err == nil {
+		r, err = b.publish(ctx, r, ports)
+	}
+	if err != nil {
+		return node.Attachment{}, fmt.Errorf("container network: %w", err)
+	}
+	return b.attachment(r), nil
+}
+
+// Detach implements node.Network.
+func (b *Bridge) Detach(ctx context.Context, id string) error {
+	r, ok := b.records.read(id)
+	if !ok {
+		return nil
+	}
+	return b.takeDown(ctx, r)
+}
+
+func (b *Bridge) attachment(r record) node.Attachment {
+	return node.Attachment{Namespace: b.namespace(r), Address: r.Address, Bindings: r.Bindings}
+}
+
+func (b *Bridge) namespace(r record) string { return filepath.Join(b.namespaces(), r.Sandbox) }
+
+// plain attaches the container without ports: with a namespace that was kept ready, or a new one.
+func (b *Bridge) plain(ctx context.Context, id string) (record, error) {
+	if spare, ok := b.spares.take(); ok {
+		return b.records.rename(spare, id)
+	}
+	return b.attachPlain(ctx, id)
+}
+
+// attachPlain makes a namespace and puts it on the bridge. The record is written first, so that whatever a crash
+// leaves behind is found again.
+func (b *Bridge) attachPlain(ctx context.Context, id string) (record, error) {
+	r := record{ID: id, Sandbox: newSandbox()}
+	if err := b.records.write(r); err != nil {
+		return r, err
+	}
+	if err := b.putUp(ctx, &r); err != nil {
+		return r, b.undo(r, err)
+	}
+	return r, nil
+}
+
+func (b *Bridge) putUp(ctx context.Context, r *record) error {
+	if err := createNamespace(b.namespace(*r)); err != nil {
+		return err
+	}
+	result, err := b.plugins.add(ctx, b.bridgeConf(), r.Sandbox, b.namespace(*r))
+	if err != nil {
+		return err
+	}
+	if r.Address, err = addressIn(result); err != nil {
+		return err
+	}
+	r.Result, r.Complete = result, true
+	return b.records.write(*r)
+}
+
+// undo takes down what an attachment that failed has left, and answers with why it failed.
+func (b *Bridge) undo(r record, why error) error {
+	if err := b.takeDown(context.Background(), r); err != nil {
+		return fmt.Errorf("%w (and cleaning up: %w)", why, err)
+	}
+	return why
+}
+
+// takeDown undoes an attachment from whatever point it had reached. It may be repeated.
+func (b *Bridge) takeDown(ctx context.Context, r record) error {
+	if err := b.unpublish(ctx, r); err != nil {
+		return err
+	}
+	namespace := b.namespace(r)
+	if !isNamespace(namespace) {
+		namespace = "" // after a reboot only the address is left to give back
+	}
+	if b.place != nil {
+		if err := b.plugins.del(ctx, b.bridgeConf(), r.Sandbox, namespace); err != nil {
+			return fmt.Errorf("container network: %w", err)
+		}
+	}
+	if err := removeNamespace(b.namespace(r)); err != nil {
+		return err
+	}
+	return b.records.remove(r.ID)
+}

@@ -1,0 +1,93 @@
+package network
+
+import (
+	"fmt"
+	"net"
+	"net/netip"
+	"strings"
+	"testing"
+
+	"pinion/raftfsm"
+)
+
+func TestPublishedPorts(t *testing.T) {
+	b := open(t)
+	if b.firewall == nil {
+		t.Skip("no iptables")
+	}
+	a := attach(t, b, "task.web", raftfsm.PortMapping{ContainerPort: 80, Protocol: "tcp"}, raftfsm.PortMapping{ContainerPort: 81})
+	if len(a.Bindings) != 2 || a.Bindings[0].HostPort == 0 || a.Bindings[1].Protocol != "tcp" || a.Bindings[0].BindIP != "0.0.0.0" {
+		t.Fatalf("bindings are %+v", a.Bindings)
+	}
+	serve(t, a.Namespace, "web", 80)
+	port := a.Bindings[0].HostPort
+	fromHere := fmt.Sprintf("%s:%d", hostAddress(t), port)
+	wantHello(t, fmt.Sprintf("127.0.0.1:%d", port), "web")
+	wantHello(t, fromHere, "web")
+
+	neighbour := attach(t, b, "task.neighbour")
+	within(t, neighbour.Namespace, func() error {
+		wantHello(t, fromHere, "web")
+		return nil
+	})
+	within(t, a.Namespace, func() error {
+		wantHello(t, fromHere, "web") // by way of the host to itself
+		return nil
+	})
+
+	detach(t, b, "task.web")
+	if got, err := hear(fmt.Sprintf("127.0.0.1:%d", port)); err == nil {
+		t.Errorf("after Detach the port still answers %q", got)
+	}
+}
+
+// hostAddress is an address of this machine that is not on a loopback.
+func hostAddress(t *testing.T) string {
+	t.Helper()
+	all, err := net.InterfaceAddrs()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, a := range all {
+		if p, err := netip.ParsePrefix(a.String()); err == nil && p.Addr().Is4() && !p.Addr().IsLoopback() {
+			return p.Addr().String()
+		}
+	}
+	t.Skip("this machine has no address but its loopback's")
+	return ""
+}
+
+func TestPortsThatAreTakenAreRefused(t *testing.T) {
+	b := open(t)
+	if b.firewall == nil {
+		t.Skip("no iptables")
+	}
+	listener, err := net.Listen("tcp4", ":0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer listener.Close()
+	taken := listener.Addr().(*net.TCPAddr).Port
+	if _, err := b.Attach(t.Context(), "task.web", []raftfsm.PortMapping{{ContainerPort: 80, HostPort: taken, Protocol: "tcp"}}); err == nil || !strings.Contains(err.Error(), "in use by another program") {
+		t.Errorf("a port that a program listens on: %v", err)
+	}
+	free := attach(t, b, "task.first", raftfsm.PortMapping{ContainerPort: 80, Protocol: "tcp"}).Bindings[0].HostPort
+	if _, err := b.Attach(t.Context(), "task.second", []raftfsm.PortMapping{{ContainerPort: 80, HostPort: free, Protocol: "tcp"}}); err == nil || !strings.Contains(err.Error(), "published by another container") {
+		t.Errorf("a port that a container has published: %v", err)
+	}
+	wantAttached(t, b, "task.first")
+}
+
+func TestWithoutIptablesItIsSaid(t *testing.T) {
+	b := open(t)
+	b.firewall = nil
+	if !strings.Contains(b.Problem(), "install the iptables package") {
+		t.Errorf("problem is %q", b.Problem())
+	}
+	_, err := b.Attach(t.Context(), "task.web", []raftfsm.PortMapping{{ContainerPort: 80}})
+	if err == nil || !strings.Contains(err.Error(), "iptables is missing") {
+		t.Errorf("publishing a port: %v", err)
+	}
+	attach(t, b, "task.plain")
+	wantAttached(t, b, "task.plain")
+}

@@ -1,0 +1,98 @@
+package network
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"pinion/raftfsm"
+)
+
+// record is what is known of one attachment, one file each. It is written before anything is made (Complete false)
+// and again when all of it is there.
+type record struct {
+	ID       string                   `json:"-"`       // container id, or a spare's: the file's name
+	Sandbox  string                   `json:"sandbox"` // name of the namespace's file; also what the plugins know it by
+	Address  string                   `json:"address,omitempty"`
+	Bindings []raftfsm.NetworkBinding `json:"bindings,omitempty"`
+	Result   result                   `json:"result,omitempty"` // the bridge plugin's answer, which portmap is given
+	Complete bool                     `json:"complete"`
+}
+
+// sparePrefix marks attachments that wait for a container. Container ids begin with a task id.
+const sparePrefix = "spare-"
+
+func (r record) spare() bool { return strings.HasPrefix(r.ID, sparePrefix) }
+
+// records is a directory of them. Nothing is synced: a namespace does not outlive the machine either.
+type records struct{ dir string }
+
+func (s records) path(id string) string { return filepath.Join(s.dir, id+".json") }
+
+// write replaces the record in one step.
+func (s records) write(r record) error {
+	raw, err := json.Marshal(r)
+	if err != nil {
+		return fmt.Errorf("network record %s: %w", r.ID, err)
+	}
+	temporary := s.path(r.ID) + ".new"
+	if err := os.WriteFile(temporary, raw, 0o600); err != nil {
+		return fmt.Errorf("network record: %w", err)
+	}
+	if err := os.Rename(temporary, s.path(r.ID)); err != nil {
+		return fmt.Errorf("network record: %w", err)
+	}
+	return nil
+}
+
+// read answers false for a record that is not there. One that a crash of the machine has torn reads as empty, its
+// namespace went with the machine.
+func (s records) read(id string) (record, bool) {
+	r := record{ID: id}
+	raw, err := os.ReadFile(s.path(id))
+	if err != nil {
+		return r, false
+	}
+	if json.Unmarshal(raw, &r) != nil {
+		return record{ID: id}, true
+	}
+	return r, true
+}
+
+// rename gives an attachment to another id, in one step.
+func (s records) rename(r record, id string) (record, error) {
+	if err := os.Rename(s.path(r.ID), s.path(id)); err != nil {
+		return r, fmt.Errorf("network record: %w", err)
+	}
+	r.ID = id
+	return r, nil
+}
+
+func (s records) remove(id string) error {
+	if err := os.Remove(s.path(id)); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return fmt.Errorf("network record: %w", err)
+	}
+	return nil
+}
+
+func (s records) all() ([]record, error) {
+	files, err := os.ReadDir(s.dir)
+	if err != nil {
+		return nil, fmt.Errorf("network records: %w", err)
+	}
+	var all []record
+	for _, f := range files {
+		id, ok := strings.CutSuffix(f.Name(), ".json")
+		if !ok {
+			continue
+		}
+		if r, ok := s.read(id); ok {
+			all = append(all, r)
+		}
+	}
+	return all, nil
+}

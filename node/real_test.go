@@ -1,0 +1,228 @@
+package node_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	v1 "github.com/google/go-containerregistry/pkg/v1"
+
+	"pinion/gpu"
+	"pinion/gpu/sim"
+	"pinion/node"
+	"pinion/node/ctrd"
+	"pinion/node/ctrd/ctrdtest"
+	"pinion/node/logs"
+	"pinion/node/network"
+	"pinion/node/network/networktest"
+	"pinion/raftfsm"
+)
+
+// machine is a host with everything real but the cluster and the GPUs.
+type machine struct {
+	testing.TB
+	dir     string
+	image   string
+	devices []gpu.Device
+	config  node.Config
+	cluster *cluster
+	runtime *ctrd.Runtime
+	crash   func()
+}
+
+func newMachine(t testing.TB) *machine {
+	t.Helper()
+	dir, err := os.MkdirTemp("", "node-*") // short, because sockets are in it
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { os.RemoveAll(dir) })
+	m := &machine{TB: t, dir: dir, cluster: newCluster(), crash: func() {}}
+	log := slog.New(slog.DiscardHandler)
+	tools := ctrdtest.FindTools(t)
+	daemon, err := ctrd.StartDaemon(t.Context(), ctrd.DaemonConfig{Containerd: tools.Containerd, Shim: tools.Shim, Runc: tools.Runc, Dir: filepath.Join(dir, "containerd"), Log: log})
+	m.must(err)
+	t.Cleanup(func() { m.must(daemon.Stop(context.Background())) })
+	source, err := sim.Open("2xh100", filepath.Join(dir, "sim"), "/bin/busybox")
+	m.must(err)
+	t.Cleanup(func() { m.must(source.Close()) })
+	inventory, err := source.Inventory(t.Context())
+	m.must(err)
+	m.devices = inventory.Devices
+	bridge, err := network.Open(networktest.Plugins(t), filepath.Join(dir, "network"))
+	m.must(err)
+	t.Cleanup(func() { m.must(bridge.Close()) })
+	store := logs.NewStore(filepath.Join(dir, "logs"))
+	m.runtime, err = ctrd.Open(t.Context(), ctrd.Config{
+		Address: daemon.Address(), Shim: tools.Shim, Runc: tools.Runc, Logger: tools.Logger, Logs: store.Path, CDI: source.CDI,
+		Dir: filepath.Join(dir, "runtime"), RegistryConfig: filepath.Join(dir, "registry"), Log: log,
+	})
+	m.must(err)
+	t.Cleanup(func() { m.must(m.runtime.Close()) })
+	m.image = ctrdtest.Registry(t, map[string]v1.Image{"busybox:1": ctrdtest.Busybox(t)}) + "/busybox:1"
+	m.config = node.Config{
+		Host: raftfsm.Host{ID: hostID}, Control: m.cluster, Images: m.runtime, Containers: m.runtime, Network: bridge,
+		GPUs: source, Logs: store, Dir: dir, Log: log,
+	}
+	t.Cleanup(func() { m.crash() })
+	return m
+}
+
+func (m *machine) must(err error) {
+	m.Helper()
+	if err != nil {
+		m.Error(err)
+	}
+}
+
+// boot starts the agent. Only what is reported from here on counts.
+func (m *machine) boot() *node.Node {
+	m.cluster.mu.Lock()
+	clear(m.cluster.heard)
+	m.cluster.mu.Unlock()
+	agent := node.New(m.config)
+	ctx, cancel := context.WithCancel(context.Background())
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		m.must(agent.Run(ctx))
+	}()
+	m.crash = func() { cancel(); <-done; m.crash = func() {} }
+	<-agent.Joined()
+	return agent
+}
+
+// until waits for a report of the task that the condition holds for.
+func (m *machine) until(task string, holds func(raftfsm.TaskReport) bool) raftfsm.TaskReport {
+	m.Helper()
+	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
+	defer cancel()
+	report, err := m.cluster.wait(ctx, task, holds)
+	if err != nil {
+		m.Fatalf("task %s: %v; last report %+v", task, err, report)
+	}
+	return report
+}
+
+func is(s raftfsm.Status) func(raftfsm.TaskReport) bool {
+	return func(r raftfsm.TaskReport) bool { return r.Status == s }
+}
+
+var taskNumber atomic.Int64
+
+// run assigns a task that runs a shell script on these GPUs.
+func (m *machine) run(script string, gpus ...string) string {
+	def := withGPUs("main", strings.Join(gpus, ","))
+	def.Image, def.Command, def.Memory = m.image, []string{"sh", "-c", script}, 64
+	return m.cluster.run(fmt.Sprintf("%032x", taskNumber.Add(1)), def)
+}
+
+func (m *machine) output(agent *node.Node, task string) string {
+	m.Helper()
+	var text strings.Builder
+	m.must(agent.Logs(m.Context(), raftfsm.LogQuery{Task: task, Follow: true}, func(l raftfsm.LogLine) error {
+		text.WriteString(l.Text + "\n")
+		return nil
+	}))
+	return text.String()
+}
+
+// awaitLine waits until the task has written something.
+func (m *machine) awaitLine(agent *node.Node, task string) {
+	m.Helper()
+	err := agent.Logs(m.Context(), raftfsm.LogQuery{Task: task, Follow: true}, func(raftfsm.LogLine) error { return errSeen })
+	if !errors.Is(err, errSeen) {
+		m.Fatalf("task %s wrote nothing: %v", task, err)
+	}
+}
+
+var errSeen = errors.New("seen")
+
+func TestOnRealContainers(t *testing.T) {
+	m := newMachine(t)
+	agent := m.boot()
+	uuid := m.devices[1].UUID
+
+	t.Log("a task sees its own GPU and its own network, and its log is whole")
+	first := m.run("echo $NVIDIA_VISIBLE_DEVICES; ls /dev/nvidia[0-9]*; cat /etc/hosts; ip addr; exit 3", uuid)
+	text := m.output(agent, first)
+	for _, want := range []string{uuid + "\n", "/dev/nvidia1\n", first[:12], "eth0", "172.31."} {
+		if !strings.Contains(text, want) {
+			t.Errorf("the log lacks %q:\n%s", want, text)
+		}
+	}
+	if report := m.until(first, is(raftfsm.Stopped)); code(report, 0) != 3 || report.StopCode != raftfsm.StopEssentialExited {
+		t.Errorf("it ended as %+v", report)
+	}
+
+	t.Log("a running task outlives the agent, and is stopped by the next one")
+	second := m.run("trap 'exit 7' TERM; echo up; while :; do sleep 0.1; done", uuid)
+	started := m.until(second, is(raftfsm.Running)).Times.Started
+	m.awaitLine(agent, second)
+	m.crash()
+	m.boot()
+	if report := m.until(second, is(raftfsm.Running)); !report.Times.Started.Equal(started) {
+		t.Errorf("it started at %v, now it says %v", started, report.Times.Started)
+	}
+	m.cluster.stop(second, "enough")
+	if report := m.until(second, is(raftfsm.Stopped)); code(report, 0) != 7 || report.StoppedReason != "enough" {
+		t.Errorf("it ended as %+v", report)
+	}
+
+	t.Log("a command that is not there, and an image that is not")
+	if report := m.until(m.broken("/no/such/command", m.image), is(raftfsm.Stopped)); !strings.HasPrefix(report.StoppedReason, "CannotStartContainerError: ") {
+		t.Errorf("reason is %q", report.StoppedReason)
+	}
+	if report := m.until(m.broken("sh", m.image+"x"), is(raftfsm.Stopped)); !strings.HasPrefix(report.StoppedReason, "CannotPullContainerError: ") {
+		t.Errorf("reason is %q", report.StoppedReason)
+	}
+	m.crash()
+	if left, err := m.runtime.List(t.Context()); err != nil || len(left) > 0 {
+		t.Errorf("containers are left: %+v, %v", left, err)
+	}
+}
+
+// broken assigns a task that cannot start.
+func (m *machine) broken(command, image string) string {
+	def := container("main")
+	def.Image, def.Command, def.Memory = image, []string{command}, 64
+	return m.cluster.run(fmt.Sprintf("%032x", taskNumber.Add(1)), def)
+}
+
+// BenchmarkStart compares what the agent takes from an assignment to the container's start with the runtime's share.
+func BenchmarkStart(b *testing.B) {
+	m := newMachine(b)
+	m.boot()
+	m.until(m.run("exit 0"), is(raftfsm.Stopped)) // the image is here, the bridge is up
+	for name, gpus := range map[string][]string{"without GPU": nil, "with GPU": {m.devices[0].UUID}} {
+		b.Run("agent "+name, func(b *testing.B) {
+			for b.Loop() {
+				task := m.run("sleep 1000", gpus...)
+				m.until(task, is(raftfsm.Running))
+				b.StopTimer()
+				m.runtime.Kill(b.Context(), id(task, "main"), 9)
+				m.until(task, is(raftfsm.Stopped))
+				b.StartTimer()
+			}
+		})
+	}
+	image, err := m.runtime.Pull(b.Context(), m.image, func(raftfsm.Pull) {})
+	m.must(err)
+	b.Run("runtime alone", func(b *testing.B) {
+		for b.Loop() {
+			spec := specOf(fmt.Sprintf("%032x", taskNumber.Add(1)), "main")
+			spec.Def.Command, spec.Image, spec.Network, spec.TaskDef = []string{"sleep", "1000"}, image, "none", &raftfsm.TaskDefinition{}
+			m.must(m.runtime.Start(b.Context(), spec))
+			b.StopTimer()
+			m.must(m.runtime.Remove(b.Context(), spec.ID))
+			b.StartTimer()
+		}
+	})
+}

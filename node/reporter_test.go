@@ -1,0 +1,81 @@
+package node
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"slices"
+	"testing"
+	"testing/synctest"
+
+	"pinion/raftfsm"
+)
+
+func TestReportsKeepTheirOrderAndSayTheLatest(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var sent [][]string
+		answer := make(chan error)
+		r := newReporter(slog.New(slog.DiscardHandler), func(_ context.Context, reports []raftfsm.TaskReport) error {
+			var batch []string
+			for _, report := range reports {
+				batch = append(batch, report.TaskID+" "+string(report.Status))
+			}
+			sent = append(sent, batch)
+			return <-answer
+		})
+		ctx, cancel := context.WithCancel(t.Context())
+		defer cancel()
+		go r.run(ctx)
+		put := func(id string, s raftfsm.Status) <-chan struct{} {
+			return r.put(raftfsm.TaskReport{TaskID: id, Status: s})
+		}
+
+		first := put("a", raftfsm.Pending)
+		synctest.Wait() // the first batch is under way, the next one gathers
+		put("c", raftfsm.Pending)
+		put("b", raftfsm.Running)
+		second := put("c", raftfsm.Stopped)
+		third := put("a", raftfsm.Running)
+		answer <- errors.New("not now")
+		answer <- nil // repeated, with what came in since
+		synctest.Wait()
+		if !closed(first) || !closed(third) || closed(second) {
+			t.Errorf("heard: first %v, third %v, second %v", closed(first), closed(third), closed(second))
+		}
+		answer <- nil
+		synctest.Wait()
+		if !closed(second) {
+			t.Error("the second batch was not heard")
+		}
+		want := [][]string{{"a PENDING"}, {"a RUNNING"}, {"c STOPPED", "b RUNNING"}}
+		if fmt.Sprint(sent) != fmt.Sprint(want) {
+			t.Errorf("sent %v, want %v", sent, want)
+		}
+	})
+}
+
+func TestABatchHasABound(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var sizes []int
+		r := newReporter(slog.New(slog.DiscardHandler), func(_ context.Context, reports []raftfsm.TaskReport) error {
+			sizes = append(sizes, len(reports))
+			return nil
+		})
+		for i := range 2*reportBatch + 1 {
+			r.put(raftfsm.TaskReport{TaskID: fmt.Sprint(i)})
+		}
+		dropped := r.put(raftfsm.TaskReport{TaskID: "0"})
+		r.drop("0")
+		if !closed(dropped) {
+			t.Error("nobody waits for a dropped report")
+		}
+		ctx, cancel := context.WithCancel(t.Context())
+		defer cancel()
+		go r.run(ctx)
+		synctest.Wait()
+		if !slices.Equal(sizes, []int{reportBatch, reportBatch}) {
+			t.Errorf("batches of %v", sizes)
+		}
+	})
+}

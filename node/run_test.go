@@ -1,0 +1,246 @@
+package node_test
+
+import (
+	"slices"
+	"syscall"
+	"testing"
+	"time"
+
+	"pinion/node/fake"
+	"pinion/raftfsm"
+)
+
+func TestATaskRunsAndEnds(t *testing.T) {
+	in(t, func(w *world) {
+		w.boot()
+		task := w.cluster.assign("t1", raftfsm.TaskDefinition{Containers: []raftfsm.ContainerDefinition{withGPUs("train", "GPU-1,GPU-0")}})
+		w.settle()
+		w.wantRunning(id("t1", "train"))
+		report := w.cluster.last(task)
+		w.want("status", report.Status, raftfsm.Running)
+		w.want("container's status", report.Containers[0].Status, raftfsm.Running)
+		w.want("runtime id", report.Containers[0].RuntimeID, id("t1", "train"))
+		if report.Times.PullStarted.IsZero() || report.Times.PullStopped.IsZero() || report.Times.Started.IsZero() {
+			w.Errorf("times are missing: %+v", report.Times)
+		}
+		spec := w.runtime.Spec(id("t1", "train"))
+		if !slices.Contains(spec.Env, "NVIDIA_VISIBLE_DEVICES=GPU-1,GPU-0") || !slices.Equal(spec.GPUs, []string{"GPU-1", "GPU-0"}) {
+			w.Errorf("the container was given %v and %v", spec.GPUs, spec.Env)
+		}
+		w.want("network", spec.Network, "/netns/"+id("t1", "train"))
+
+		w.pass(time.Hour)
+		w.machine.Exit(id("t1", "train"), 3)
+		w.settle()
+		report = w.cluster.last(task)
+		w.want("status", report.Status, raftfsm.Stopped)
+		w.want("exit code", code(report, 0), 3)
+		w.want("stop code", report.StopCode, raftfsm.StopEssentialExited)
+		w.want("reason", report.StoppedReason, "Essential container in task exited")
+		if got := report.Times.ExecutionStopped.Sub(report.Times.Started); got != time.Hour {
+			w.Errorf("it ran for %v, want an hour", got)
+		}
+		if report.Times.Stopping.IsZero() || report.Times.Stopped.IsZero() {
+			w.Errorf("times are missing: %+v", report.Times)
+		}
+		w.wantNothingLeft()
+	})
+}
+
+func TestATaskThatEndsAtOnceHasRun(t *testing.T) {
+	in(t, func(w *world) {
+		w.machine.Teach("quick", fake.Program{Ends: func([]string) *int { return fake.Code(0) }})
+		w.boot()
+		task := w.cluster.run("t1", container("quick"))
+		w.settle()
+		report := w.cluster.last(task)
+		w.want("status", report.Status, raftfsm.Stopped)
+		w.want("exit code", code(report, 0), 0)
+		w.want("has a start", report.Times.Started.IsZero(), false)
+		w.wantNothingLeft()
+	})
+}
+
+func TestContainersStartInOrderAndRunningMeansAll(t *testing.T) {
+	in(t, func(w *world) {
+		w.boot()
+		letGo := w.runtime.HoldPull("second:1")
+		task := w.cluster.run("t1", container("first"), container("second"))
+		w.pass(time.Second)
+		w.want("status while pulling", w.cluster.last(task).Status, raftfsm.Pending)
+		w.want("pull's start is told", w.cluster.last(task).Times.PullStarted.IsZero(), false)
+		if pulls := w.node.Pulls(task); len(pulls) != 1 || pulls[0].Done != 50 {
+			w.Errorf("pulls are %+v", pulls)
+		}
+		w.wantRunning()
+		letGo()
+		w.settle()
+		w.wantRunning(id(task, "first"), id(task, "second"))
+		w.want("status", w.cluster.last(task).Status, raftfsm.Running)
+		w.want("pulls afterwards", len(w.node.Pulls(task)), 0)
+	})
+}
+
+func TestAnEssentialExitStopsTheOthers(t *testing.T) {
+	in(t, func(w *world) {
+		w.boot()
+		task := w.cluster.run("t1", container("main"), sidecar("helper"))
+		w.settle()
+		w.machine.Exit(id(task, "main"), 1)
+		w.settle()
+		report := w.cluster.last(task)
+		w.want("status", report.Status, raftfsm.Stopped)
+		w.want("main's exit", code(report, 0), 1)
+		w.want("helper's exit", code(report, 1), 128+int(syscall.SIGTERM))
+		w.want("stop code", report.StopCode, raftfsm.StopEssentialExited)
+		w.wantNothingLeft()
+	})
+}
+
+func TestASidecarMayEnd(t *testing.T) {
+	in(t, func(w *world) {
+		w.boot()
+		task := w.cluster.run("t1", container("main"), sidecar("helper"))
+		w.settle()
+		w.machine.Exit(id(task, "helper"), 2)
+		w.settle()
+		report := w.cluster.last(task)
+		w.want("status", report.Status, raftfsm.Running)
+		w.want("helper's status", report.Containers[1].Status, raftfsm.Stopped)
+		w.want("helper's exit", code(report, 1), 2)
+		w.wantRunning(id(task, "main"))
+	})
+}
+
+func TestATaskOfSidecarsOnlyEndsWithTheLast(t *testing.T) {
+	in(t, func(w *world) {
+		w.boot()
+		task := w.cluster.run("t1", sidecar("one"), sidecar("two"))
+		w.settle()
+		w.machine.Exit(id(task, "one"), 0)
+		w.settle()
+		w.want("status", w.cluster.last(task).Status, raftfsm.Running)
+		w.machine.Exit(id(task, "two"), 0)
+		w.settle()
+		w.want("status", w.cluster.last(task).Status, raftfsm.Stopped)
+	})
+}
+
+func TestStoppingWaitsForTheStopTimeout(t *testing.T) {
+	for name, c := range map[string]struct {
+		timeout *int
+		want    time.Duration
+	}{
+		"ECS's default":      {nil, 30 * time.Second},
+		"as defined":         {new(5), 5 * time.Second},
+		"no patience at all": {new(0), 0},
+	} {
+		t.Run(name, func(t *testing.T) {
+			in(t, func(w *world) {
+				w.machine.Teach("stubborn", fake.Program{})
+				w.boot()
+				stubborn := container("stubborn")
+				stubborn.StopTimeout = c.timeout
+				task := w.cluster.run("t1", stubborn)
+				w.settle()
+				w.cluster.stop(task, "enough")
+				w.pass(c.want + time.Millisecond)
+				report := w.cluster.last(task)
+				w.want("status", report.Status, raftfsm.Stopped)
+				w.want("exit code", code(report, 0), 137)
+				w.want("stop code", report.StopCode, raftfsm.StopUserInitiated)
+				w.want("reason", report.StoppedReason, "enough")
+				w.want("time from SIGTERM to SIGKILL", report.Times.ExecutionStopped.Sub(report.Times.Stopping), c.want)
+				if got := w.cluster.statuses(task); !slices.Equal(got, []raftfsm.Status{raftfsm.Running, raftfsm.Stopping, raftfsm.Stopped}) {
+					w.Errorf("statuses heard: %v", got)
+				}
+			})
+		})
+	}
+}
+
+func TestStoppingBreaksOffAPull(t *testing.T) {
+	in(t, func(w *world) {
+		w.boot()
+		w.runtime.HoldPull("main:1")
+		task := w.cluster.run("t1", container("main"))
+		w.settle()
+		w.cluster.stop(task, "changed my mind")
+		w.settle()
+		report := w.cluster.last(task)
+		w.want("status", report.Status, raftfsm.Stopped)
+		w.want("stop code", report.StopCode, raftfsm.StopUserInitiated)
+		w.want("exit code", code(report, 0), -100)
+		w.want("starts", w.machine.Starts(id(task, "main")), 0)
+		w.wantNothingLeft()
+	})
+}
+
+func TestStoppingBetweenTwoStartsStartsNoMore(t *testing.T) {
+	in(t, func(w *world) {
+		w.boot()
+		letGo := w.runtime.HoldStart(id("t1", "first"))
+		task := w.cluster.run("t1", container("first"), container("second"))
+		w.settle()
+		w.cluster.stop(task, "")
+		w.settle()
+		letGo()
+		w.settle()
+		w.want("status", w.cluster.last(task).Status, raftfsm.Stopped)
+		w.want("first's exit", code(w.cluster.last(task), 0), 128+int(syscall.SIGTERM))
+		w.want("starts of second", w.machine.Starts(id(task, "second")), 0)
+		w.wantNothingLeft()
+	})
+}
+
+func TestLeavingDoesNotBreakOffAStart(t *testing.T) {
+	in(t, func(w *world) {
+		w.boot()
+		letGo := w.runtime.HoldStart(id("t1", "main"))
+		task := w.cluster.run("t1", container("main"))
+		w.settle()
+		go func() { time.Sleep(time.Second); letGo() }()
+		w.crash()
+		w.wantRunning(id(task, "main"))
+		w.boot()
+		w.want("status", w.cluster.last(task).Status, raftfsm.Running)
+		w.want("starts", w.machine.Starts(id(task, "main")), 1)
+	})
+}
+
+func TestPublishedPortsAreReported(t *testing.T) {
+	in(t, func(w *world) {
+		w.boot()
+		web := container("web")
+		web.PortMappings = []raftfsm.PortMapping{{ContainerPort: 80, Protocol: "tcp"}}
+		task := w.cluster.run("t1", web)
+		w.settle()
+		bindings := w.cluster.last(task).Containers[0].Bindings
+		if len(bindings) != 1 || bindings[0].ContainerPort != 80 || bindings[0].HostPort == 0 {
+			w.Errorf("bindings are %+v", bindings)
+		}
+	})
+}
+
+func TestFollowingATaskThatWasJustAssigned(t *testing.T) {
+	in(t, func(w *world) {
+		w.boot()
+		w.runtime.HoldPull("main:1")
+		task := w.cluster.run("t1", container("main")) // the agent has not seen it yet
+		done := make(chan error, 1)
+		go func() {
+			done <- w.node.Logs(w.Context(), raftfsm.LogQuery{Task: task, Follow: true}, func(raftfsm.LogLine) error { return nil })
+		}()
+		w.pass(time.Minute)
+		select {
+		case err := <-done:
+			w.Fatalf("the log ended with %v while the task was still to come", err)
+		default:
+		}
+		w.cluster.stop(task, "")
+		w.pass(2 * time.Second)
+		if err := <-done; err != nil {
+			w.Errorf("the log ended with %v", err)
+		}
+	})
+}

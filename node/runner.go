@@ -1,0 +1,250 @@
+package node
+
+import (
+	"context"
+	"log/slog"
+	"maps"
+	"slices"
+	"sync"
+	"time"
+
+	"pinion/raftfsm"
+)
+
+// Network modes of ECS that this host runs.
+const (
+	networkBridge = "bridge"
+	networkHost   = "host"
+	networkNone   = "none"
+)
+
+// runner carries one task from its assignment to its end, in steps that come in one order and are each safe to enter
+// with any part of their work done already: so a task that was found half-way after a restart goes through the very
+// same steps. What happens meanwhile (a container's exit, the wish to stop) does not interrupt a step but ends the
+// task: the step sees that and returns, and the steps that take down follow.
+type runner struct {
+	node       *Node
+	task       *raftfsm.Task
+	def        *raftfsm.TaskDefinition
+	mode       string // network mode
+	scratch    scratch
+	containers []*container // in the definition's order
+	log        *slog.Logger
+
+	ended   chan struct{} // closed when the task has a reason to end; see end
+	quiet   chan struct{} // closed when no container of the task can write any more
+	dropped chan struct{} // closed when the cluster does not want to hear of the task any more
+	waiters sync.WaitGroup
+	over    bool // run has returned; guarded by the node's lock
+
+	mu     sync.Mutex // guards what follows; report is the task as the cluster shall know it
+	report raftfsm.TaskReport
+	pulls  map[string]raftfsm.Pull
+}
+
+// container is one container of the task. Only the runner's own goroutine uses it, but for gone.
+type container struct {
+	id      string
+	index   int // in the definition and the report
+	def     *raftfsm.ContainerDefinition
+	gpus    []string
+	found   *Found        // what was there of it when the agent started; nil: nothing
+	started bool          // its process has been started, now or before a restart
+	broken  bool          // its start failed: see to it that nothing is left
+	gone    chan struct{} // closed when it has ended and its exit is in the report
+}
+
+// newRunner makes the runner of an assigned task; found are its containers that were there already.
+func newRunner(n *Node, a raftfsm.Assignment, found []Found) *runner {
+	r := &runner{
+		node: n, task: a.Task, def: a.Definition, mode: a.Definition.NetworkMode,
+		scratch: scratchOf(n.config.Dir, a.Task.ID), log: n.config.Log.With("task", a.Task.ID),
+		ended: make(chan struct{}), quiet: make(chan struct{}), dropped: make(chan struct{}),
+	}
+	if r.mode == "" {
+		r.mode = networkBridge
+	}
+	r.report = raftfsm.TaskReport{TaskID: a.Task.ID, Status: later(raftfsm.Pending, a.Task.LastStatus), Times: a.Task.Times}
+	for i := range a.Definition.Containers {
+		r.add(&a.Definition.Containers[i], found)
+	}
+	return r
+}
+
+func (r *runner) add(def *raftfsm.ContainerDefinition, found []Found) {
+	c := &container{id: ContainerID(r.task.ID, def.Name), index: len(r.containers), def: def, gone: make(chan struct{})}
+	report := raftfsm.ContainerReport{Name: def.Name, Status: raftfsm.Pending}
+	for _, known := range r.task.Containers {
+		if known.Name == def.Name {
+			c.gpus = known.GPUs
+			report = raftfsm.ContainerReport{
+				Name: def.Name, Status: known.LastStatus, ExitCode: known.ExitCode, Reason: known.Reason,
+				RuntimeID: known.RuntimeID, ImageDigest: known.ImageDigest, Bindings: known.Bindings,
+			}
+		}
+	}
+	if i := slices.IndexFunc(found, func(f Found) bool { return f.ID == c.id }); i >= 0 {
+		c.found = &found[i]
+	}
+	r.containers = append(r.containers, c)
+	r.report.Containers = append(r.report.Containers, report)
+}
+
+// run takes the task through its steps. It returns when nothing of the task is left on this host, or when ctx ends;
+// in that case containers run on and the next start of the agent takes them up.
+func (r *runner) run(ctx context.Context) {
+	ctx, cancel := context.WithCancel(ctx)
+	defer r.waiters.Wait()
+	defer cancel()
+	for _, step := range []func(context.Context){r.adopt, r.bringUp, r.watch, r.bringDown, r.release, r.settle, r.remove} {
+		if step(ctx); ctx.Err() != nil {
+			return
+		}
+	}
+}
+
+// watch waits for the task's end.
+func (r *runner) watch(ctx context.Context) {
+	select {
+	case <-r.ended:
+	case <-ctx.Done():
+	}
+}
+
+// end gives the task its reason to end. The first reason stays; false when there was one.
+func (r *runner) end(code raftfsm.StopCode, reason string) bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.ending() {
+		return false
+	}
+	r.report.StopCode, r.report.StoppedReason = code, atMost(reason, maxReason)
+	close(r.ended)
+	return true
+}
+
+func (r *runner) ending() bool { return closed(r.ended) }
+
+// halt is the cluster's wish that the task stops, with the reason its user gave.
+func (r *runner) halt(task *raftfsm.Task) {
+	code := task.StopCode
+	if code == "" {
+		code = raftfsm.StopUserInitiated
+	}
+	r.end(code, task.StoppedReason)
+}
+
+// drop ends a task that the cluster does not know as this host's any more. Nothing is reported from here on.
+func (r *runner) drop() {
+	r.mu.Lock()
+	first := !closed(r.dropped)
+	if first {
+		close(r.dropped)
+	}
+	r.mu.Unlock()
+	if first {
+		r.node.reporter.drop(r.task.ID)
+		r.end(raftfsm.StopUserInitiated, "The task is not assigned to this host any more")
+	}
+}
+
+// exited records how a container ended, and ends the task when it was essential or the last one.
+func (r *runner) exited(c *container, e Exit) {
+	r.mu.Lock()
+	report := &r.report.Containers[c.index]
+	report.Status = raftfsm.Stopped
+	e.describe(report)
+	if c.def.IsEssential() && r.report.Times.ExecutionStopped.IsZero() {
+		r.report.Times.ExecutionStopped = e.At.UTC()
+	}
+	close(c.gone)
+	r.mu.Unlock()
+	if c.def.IsEssential() || r.allGone() {
+		r.end(raftfsm.StopEssentialExited, "Essential container in task exited")
+		return
+	}
+	r.publish()
+}
+
+func (r *runner) allGone() bool {
+	return !slices.ContainsFunc(r.containers, func(c *container) bool { return !closed(c.gone) })
+}
+
+// await records the exit of a container that was started, whenever it comes.
+func (r *runner) await(ctx context.Context, c *container) {
+	r.waiters.Go(func() {
+		var exit Exit
+		err := retry(ctx, r.log, "wait for container "+c.def.Name, func(ctx context.Context) (err error) {
+			exit, err = r.node.config.Containers.Wait(ctx, c.id)
+			return lostIfUnknown(&exit, err)
+		})
+		if err == nil {
+			r.exited(c, exit)
+		}
+	})
+}
+
+// update changes the report. A status never goes back.
+func (r *runner) update(change func(*raftfsm.TaskReport)) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	before := r.report.Status
+	change(&r.report)
+	r.report.Status = later(before, r.report.Status)
+}
+
+// snapshot is the report as it stands, safe to keep.
+func (r *runner) snapshot() raftfsm.TaskReport {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	report := r.report
+	report.Containers = slices.Clone(report.Containers)
+	return report
+}
+
+// reported is the container's part of the report as it stands.
+func (r *runner) reported(c *container) raftfsm.ContainerReport {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.report.Containers[c.index]
+}
+
+// publish hands the report to the reporter, which closes the channel when it is heard.
+func (r *runner) publish() <-chan struct{} {
+	if closed(r.dropped) {
+		return r.dropped
+	}
+	return r.node.reporter.put(r.snapshot())
+}
+
+// progress takes note of how far a pull has come.
+func (r *runner) progress(p raftfsm.Pull) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.pulls == nil {
+		r.pulls = map[string]raftfsm.Pull{}
+	}
+	r.pulls[p.Image] = p
+}
+
+// progressOfPulls lists the pulls under way by image.
+func (r *runner) progressOfPulls() []raftfsm.Pull {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	var all []raftfsm.Pull
+	for _, image := range slices.Sorted(maps.Keys(r.pulls)) {
+		all = append(all, r.pulls[image])
+	}
+	return all
+}
+
+func now() time.Time { return time.Now().UTC() }
+
+func closed(c <-chan struct{}) bool {
+	select {
+	case <-c:
+		return true
+	default:
+		return false
+	}
+}

@@ -1,0 +1,166 @@
+package node_test
+
+import (
+	"context"
+	"log/slog"
+	"slices"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"go.uber.org/goleak"
+
+	"pinion/gpu"
+	"pinion/node"
+	"pinion/node/fake"
+	"pinion/raftfsm"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+const hostID = "0123456789abcdef0123456789abcdef"
+
+// world is a host and its cluster. Time in it is simulated; settle lets everything that can happen now happen.
+type world struct {
+	*testing.T
+	machine *fake.Machine
+	network *fake.Network
+	gpus    *gpus
+	cluster *cluster
+	dir     string
+
+	node    *node.Node
+	runtime *fake.Runtime
+	crash   func() // ends the agent that runs; its containers run on
+}
+
+// in runs a scenario in a world of its own, and ends the agent after it.
+func in(t *testing.T, scenario func(w *world)) {
+	dir := t.TempDir()
+	synctest.Test(t, func(t *testing.T) {
+		w := &world{T: t, machine: fake.New(), network: fake.NewNetwork(), gpus: newGPUs("GPU-0", "GPU-1"), cluster: newCluster(), dir: dir, crash: func() {}}
+		defer func() { w.crash() }()
+		scenario(w)
+	})
+}
+
+// boot starts the agent on the host, after a crash too.
+func (w *world) boot() {
+	w.runtime = w.machine.Open()
+	w.node = node.New(node.Config{
+		Host: raftfsm.Host{ID: hostID, Name: "host", Cluster: raftfsm.DefaultCluster}, Control: w.cluster, Images: w.runtime,
+		Containers: w.runtime, Network: w.network, GPUs: w.gpus, Logs: quietLogs{}, Dir: w.dir, Log: slog.New(slog.DiscardHandler),
+	})
+	ctx, cancel := context.WithCancel(w.Context())
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		if err := w.node.Run(ctx); err != nil {
+			w.Errorf("the agent ended with %v", err)
+		}
+	}()
+	w.crash = func() { cancel(); <-done; w.crash = func() {} }
+	w.settle()
+}
+
+func (w *world) settle() { synctest.Wait() }
+
+// pass lets simulated time go by.
+func (w *world) pass(d time.Duration) {
+	time.Sleep(d)
+	synctest.Wait()
+}
+
+func (w *world) want(what string, got, want any) {
+	w.Helper()
+	if got != want {
+		w.Errorf("%s is %v, want %v", what, got, want)
+	}
+}
+
+func (w *world) wantRunning(ids ...string) {
+	w.Helper()
+	if got := w.machine.Running(); !slices.Equal(got, ids) {
+		w.Errorf("running are %v, want %v", got, ids)
+	}
+}
+
+// wantNothingLeft checks that no trace of any task is on the host.
+func (w *world) wantNothingLeft() {
+	w.Helper()
+	if ids := w.machine.All(); len(ids) > 0 {
+		w.Errorf("containers are left: %v", ids)
+	}
+	if ids := w.network.Attached(); len(ids) > 0 {
+		w.Errorf("attachments are left: %v", ids)
+	}
+	if dirs := w.taskDirs(); len(dirs) > 0 {
+		w.Errorf("directories are left: %v", dirs)
+	}
+}
+
+// quietLogs keeps nothing.
+type quietLogs struct{}
+
+func (quietLogs) Read(ctx context.Context, q raftfsm.LogQuery, live func() bool, _ func(raftfsm.LogLine) error) error {
+	for q.Follow && live() && ctx.Err() == nil {
+		time.Sleep(time.Second)
+	}
+	return ctx.Err()
+}
+
+// gpus is a gpu.Source of devices in memory.
+type gpus struct {
+	mu      sync.Mutex
+	devices []gpu.Device
+	users   map[string][]int
+	looks   int // how often Processes was asked
+	err     error
+	changed chan struct{}
+}
+
+func newGPUs(uuids ...string) *gpus {
+	g := &gpus{users: map[string][]int{}, changed: make(chan struct{}, 1)}
+	for i, uuid := range uuids {
+		g.devices = append(g.devices, gpu.Device{UUID: uuid, Index: i, Minor: i, Health: gpu.Healthy})
+	}
+	return g
+}
+
+// use sets which processes have the device open.
+func (g *gpus) use(uuid string, pids ...int) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	g.users[uuid] = pids
+}
+
+// lose takes the device off the bus: nothing can be told of it any more.
+func (g *gpus) lose(uuid string) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	g.devices = slices.DeleteFunc(g.devices, func(d gpu.Device) bool { return d.UUID == uuid })
+	g.changed <- struct{}{}
+}
+
+func (g *gpus) Inventory(context.Context) (gpu.Inventory, error) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	return gpu.Inventory{Devices: slices.Clone(g.devices)}, g.err
+}
+
+func (g *gpus) Changed() <-chan struct{} { return g.changed }
+
+func (g *gpus) CDI(context.Context) (string, []byte, error) { return "nvidia.com/gpu", nil, nil }
+
+func (g *gpus) Processes(_ context.Context, uuid string) ([]int, error) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	g.looks++
+	if !slices.ContainsFunc(g.devices, func(d gpu.Device) bool { return d.UUID == uuid }) {
+		return nil, raftfsm.ErrNotFound
+	}
+	return g.users[uuid], nil
+}
+
+func (g *gpus) Close() error { return nil }
