@@ -76,22 +76,37 @@ func TestPureRoomsHaveNoClockChanceOrGoroutine(t *testing.T) {
 	})
 }
 
+// TestTestsDoNotSleep spares packages whose tests run in a synctest bubble, where sleeping takes no time.
 func TestTestsDoNotSleep(t *testing.T) {
+	sleeping, simulated := map[string]string{}, map[string]bool{}
 	eachFile(t, func(path string, file *ast.File) {
 		if !strings.HasSuffix(path, "_test.go") {
 			return
 		}
-		ast.Inspect(file, func(n ast.Node) bool {
-			call, ok := n.(*ast.SelectorExpr)
-			if !ok || call.Sel.Name != "Sleep" {
-				return true
-			}
-			if x, ok := call.X.(*ast.Ident); ok && x.Name == "time" && !slices.Contains(imports(file), "testing/synctest") {
-				t.Errorf("%s sleeps; wait for what it waits for", path)
-			}
-			return true
-		})
+		if slices.Contains(imports(file), "testing/synctest") {
+			simulated[filepath.Dir(path)] = true
+		}
+		if sleeps(file) {
+			sleeping[filepath.Dir(path)] = path
+		}
 	})
+	for dir, path := range sleeping {
+		if !simulated[dir] {
+			t.Errorf("%s sleeps; wait for what it waits for", path)
+		}
+	}
+}
+
+func sleeps(file *ast.File) bool {
+	found := false
+	ast.Inspect(file, func(n ast.Node) bool {
+		if selector, ok := n.(*ast.SelectorExpr); ok && selector.Sel.Name == "Sleep" {
+			x, ok := selector.X.(*ast.Ident)
+			found = found || ok && x.Name == "time"
+		}
+		return true
+	})
+	return found
 }
 
 func roomOf(path string) string {

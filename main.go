@@ -1,0 +1,366 @@
+// Pinion runs GPU containers on your own machines the way Amazon ECS runs them on AWS: one binary on every host.
+package main
+
+import (
+	"context"
+	"crypto/tls"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"maps"
+	"net"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"golang.org/x/sync/errgroup"
+
+	"pinion/api"
+	"pinion/api/cli"
+	"pinion/gpu"
+	"pinion/gpu/inside"
+	"pinion/gpu/nvml"
+	"pinion/gpu/sim"
+	"pinion/node"
+	"pinion/node/ctrd"
+	"pinion/node/datadir"
+	"pinion/node/logs"
+	"pinion/node/machine"
+	"pinion/node/network"
+	"pinion/packaging/bundle"
+	"pinion/raftfsm"
+	"pinion/server"
+	"pinion/server/pki"
+)
+
+// The rooms meet here and nowhere else.
+var (
+	_ api.Cluster  = (*server.Server)(nil)
+	_ api.Host     = (*node.Node)(nil)
+	_ node.Control = (*server.Server)(nil)
+)
+
+// version is set by the linker.
+var version = "dev"
+
+func main() {
+	// The simulator mounts this binary into containers as nvidia-smi.
+	if filepath.Base(os.Args[0]) == "nvidia-smi" {
+		os.Exit(sim.SMI(os.Args[1:], os.Stdout))
+	}
+	os.Exit(cli.Main(context.Background(), cli.Program{Version: version, Up: up, Down: down, Inside: lookInside}, os.Args))
+}
+
+// lookInside prints what the container that it runs in sees of GPUs.
+func lookInside(out io.Writer, asJSON bool) error {
+	sight, err := inside.Look()
+	if err != nil {
+		return fmt.Errorf("looking for GPUs in this container: %w", err)
+	}
+	if asJSON {
+		return sight.PrintJSON(out)
+	}
+	return sight.Print(out)
+}
+
+// host is one Pinion host: every room, wired together. A process can run several, each in a data directory of its own.
+type host struct {
+	config   cli.UpConfig
+	log      *slog.Logger
+	dir      *datadir.Dir
+	listener net.Listener
+	address  machine.Addresses
+	tools    bundle.Tools
+	runtime  *ctrd.Runtime
+	logs     *logs.Store
+	network  *network.Bridge
+	gpus     gpu.Source
+	identity *pki.Identity
+	server   *server.Server
+	agent    *node.Node
+	closers  []func() error // in the order of opening
+}
+
+// up runs a host until ctx is cancelled. Tasks and the container runtime go on when it returns; down ends them.
+func up(ctx context.Context, config cli.UpConfig) error {
+	h := &host{config: config, log: slog.New(slog.NewTextHandler(os.Stderr, &slog.HandlerOptions{Level: config.LogLevel}))}
+	defer h.close()
+	for _, open := range []func(context.Context) error{h.openDirectory, h.listen, h.openGPUs, h.openRuntime, h.openServer, h.openAgent} {
+		if err := open(ctx); err != nil {
+			return err
+		}
+	}
+	return h.serve(ctx)
+}
+
+func (h *host) closing(f func() error) { h.closers = append(h.closers, f) }
+
+func (h *host) close() {
+	for _, f := range slices.Backward(h.closers) {
+		if err := f(); err != nil {
+			h.log.Warn("closing", "error", err)
+		}
+	}
+}
+
+func (h *host) openDirectory(context.Context) (err error) {
+	if h.dir, err = datadir.Open(h.config.DataDir); err != nil {
+		return err
+	}
+	h.closing(h.dir.Close)
+	h.tools, err = bundle.Unpack(h.dir.Join("bundle"))
+	return err
+}
+
+// listen takes the port before anything is started, so that a port in use stops nothing half-way.
+func (h *host) listen(context.Context) (err error) {
+	if h.listener, err = net.Listen("tcp", h.config.Listen); err != nil {
+		return fmt.Errorf("%w; choose another address with --listen", err)
+	}
+	h.closing(func() error { h.listener.Close(); return nil })
+	h.address = machine.AddressesOf(h.listener.Addr().(*net.TCPAddr), h.config.Advertise)
+	return nil
+}
+
+func (h *host) openRuntime(ctx context.Context) (err error) {
+	address := h.config.Containerd
+	if address == "" {
+		daemon, err := ctrd.StartDaemon(ctx, h.daemonConfig())
+		if err != nil {
+			return err
+		}
+		h.closing(daemon.Close)
+		address = daemon.Address()
+	}
+	h.logs = logs.NewStore(h.dir.Join("logs"))
+	if h.runtime, err = ctrd.Open(ctx, h.runtimeConfig(address)); err != nil {
+		return err
+	}
+	h.closing(h.runtime.Close)
+	if h.network, err = network.Open(h.tools.CNI, h.dir.Join("network")); err != nil {
+		return err
+	}
+	h.closing(h.network.Close)
+	if problem := h.network.Problem(); problem != "" {
+		h.log.Warn("network", "problem", problem)
+	}
+	return nil
+}
+
+func (h *host) daemonConfig() ctrd.DaemonConfig {
+	return ctrd.DaemonConfig{Containerd: h.tools.Containerd, Shim: h.tools.Shim, Runc: h.tools.Runc, Dir: h.dir.Join("containerd"), Log: h.log}
+}
+
+func (h *host) runtimeConfig(address string) ctrd.Config {
+	c := ctrd.Config{
+		Address: address, Logger: h.tools.Logger, Logs: h.logs.Path, Dir: h.dir.Join("runtime"),
+		RegistryConfig: h.config.RegistryConfig, Self: self(), Log: h.log,
+	}
+	if h.config.Containerd == "" {
+		c.Shim, c.Runc = h.tools.Shim, h.tools.Runc
+	}
+	if h.gpus != nil {
+		c.CDI = h.gpus.CDI
+	}
+	return c
+}
+
+// self is the path of this binary, which the built-in image and the simulated nvidia-smi are made of.
+func self() string {
+	path, err := os.Executable()
+	if err != nil {
+		return os.Args[0]
+	}
+	return path
+}
+
+// openGPUs never chooses the simulator by itself, and says aloud when it was chosen.
+func (h *host) openGPUs(context.Context) (err error) {
+	switch source, spec, _ := strings.Cut(h.config.GPUs, ":"); source {
+	case "sim":
+		h.gpus, err = sim.Open(spec, h.dir.Join("sim"), self())
+	case "none":
+		h.gpus = gpu.None()
+	default:
+		h.gpus = nvml.Open(h.tools.NVML, h.log)
+	}
+	if err != nil {
+		return err
+	}
+	h.closing(h.gpus.Close)
+	return nil
+}
+
+func (h *host) openServer(ctx context.Context) (err error) {
+	if h.identity, err = pki.Open(h.dir.Join("pki"), h.dir.HostID, h.address.Names); err != nil {
+		return err
+	}
+	h.server, err = server.Open(ctx, server.Config{
+		Dir: h.dir.Join("raft"), HostID: h.dir.HostID, Address: h.address.Advertised, PoolID: h.dir.PoolID, Log: h.log,
+	})
+	if err != nil {
+		return err
+	}
+	h.closing(h.server.Close)
+	key, _, err := h.server.FirstKey(ctx)
+	if err != nil {
+		return fmt.Errorf("making the first access key: %w", err)
+	}
+	return h.writeClient(key)
+}
+
+// writeClient leaves what `pinion env` prints: how a client on this machine reaches the host, and with which key.
+func (h *host) writeClient(key raftfsm.AccessKey) error {
+	content, err := json.MarshalIndent(cli.Access{
+		Endpoint: "https://" + h.address.Local, KeyID: key.ID, Secret: key.Secret,
+		Region: api.DefaultRegion, CAFile: h.identity.CAFile(),
+	}, "", "  ")
+	if err != nil {
+		return err
+	}
+	return datadir.WriteFile(h.dir.Join("client.json"), append(content, '\n'), 0o600)
+}
+
+func (h *host) openAgent(context.Context) error {
+	size, err := machine.Measure()
+	if err != nil {
+		return fmt.Errorf("measuring the machine: %w", err)
+	}
+	name, err := os.Hostname()
+	if err != nil {
+		return err
+	}
+	attributes := machine.Attributes()
+	maps.Copy(attributes, h.config.Attributes)
+	h.agent = node.New(node.Config{
+		Host: raftfsm.Host{
+			ID: h.dir.HostID, Name: name, Cluster: h.config.Cluster, Address: h.address.Advertised, Version: version,
+			Attributes: attributes, CPU: size.CPU, MemoryMiB: size.MemoryMiB, Ports: []int{22, h.address.Port},
+		},
+		Control: h.server, Images: h.runtime, Containers: h.runtime, Network: h.network, GPUs: h.gpus, Logs: h.logs,
+		Dir: h.dir.Path, Log: h.log,
+	})
+	return nil
+}
+
+// serve answers requests until ctx is cancelled or the host cannot go on.
+func (h *host) serve(ctx context.Context) error {
+	socket, err := api.ListenLocal(h.dir.Join("pinion.sock"))
+	if err != nil {
+		return err
+	}
+	door := api.Config{Cluster: h.server, Host: h.agent, Log: h.log, Version: version, Now: time.Now}
+	local := door
+	local.Trusted = true // who can reach the socket is root
+	group, ctx := errgroup.WithContext(ctx)
+	group.Go(func() error { return h.agent.Run(ctx) })
+	group.Go(func() error { return api.Serve(ctx, tls.NewListener(h.listener, h.identity.ServerTLS()), door) })
+	group.Go(func() error { return api.Serve(ctx, socket, local) })
+	group.Go(func() error {
+		select {
+		case err := <-h.server.Fatal():
+			return err
+		case <-ctx.Done():
+			return nil
+		}
+	})
+	group.Go(func() error { return h.announce(ctx, os.Stdout) })
+	if err := group.Wait(); err != nil && !errors.Is(err, context.Canceled) {
+		return err
+	}
+	return nil
+}
+
+// announce says on standard output that the host takes tasks, with what, and how to go on.
+func (h *host) announce(ctx context.Context, out io.Writer) error {
+	select {
+	case <-h.agent.Joined():
+	case <-ctx.Done():
+		return nil
+	}
+	inventory, err := h.gpus.Inventory(ctx)
+	if err != nil {
+		inventory.Problem = err.Error()
+	}
+	fmt.Fprintf(out, "Pinion is ready at https://%s\n  GPUs: %s\n  next: eval \"$(pinion%s env)\"; aws ecs list-container-instances\n", h.address.Local, describe(inventory), h.dataDirFlag())
+	return nil
+}
+
+// describe is a host's GPUs in one line.
+func describe(i gpu.Inventory) string {
+	switch {
+	case i.Problem != "":
+		return "none can be used: " + i.Problem
+	case len(i.Devices) == 0:
+		return "none"
+	case i.Simulated:
+		return fmt.Sprintf("%d x %s, SIMULATED: containers see device nodes, not devices", len(i.Devices), i.Devices[0].Model)
+	default:
+		return fmt.Sprintf("%d x %s, driver %s", len(i.Devices), i.Devices[0].Model, i.Driver)
+	}
+}
+
+func (h *host) dataDirFlag() string {
+	if h.dir.Path == cli.DefaultDataDir {
+		return ""
+	}
+	return " --data-dir " + h.dir.Path
+}
+
+// down ends everything that lives from a data directory: the pinion that runs there, its tasks, its containerd and
+// its networks; with Purge the directory itself goes too.
+func down(ctx context.Context, config cli.DownConfig) error {
+	h := &host{config: cli.UpConfig{DataDir: config.DataDir, Containerd: config.Containerd}, log: slog.New(slog.DiscardHandler)}
+	defer h.close()
+	if err := datadir.End(ctx, config.DataDir); err != nil {
+		return err
+	}
+	if err := h.openDirectory(ctx); err != nil {
+		return err
+	}
+	if err := h.endContainers(ctx); err != nil {
+		return fmt.Errorf("ending the tasks of %s: %w", config.DataDir, err)
+	}
+	if config.Purge {
+		return h.dir.Purge()
+	}
+	return nil
+}
+
+// endContainers stops and removes every container of the directory, then its containerd and its networks.
+func (h *host) endContainers(ctx context.Context) error {
+	address := h.config.Containerd
+	var daemon *ctrd.Daemon
+	if address == "" {
+		var err error
+		if daemon, err = ctrd.StartDaemon(ctx, h.daemonConfig()); err != nil {
+			return err
+		}
+		address = daemon.Address()
+	}
+	h.logs = logs.NewStore(h.dir.Join("logs"))
+	runtime, err := ctrd.Open(ctx, h.runtimeConfig(address))
+	if err != nil {
+		return err
+	}
+	found, err := runtime.List(ctx)
+	if err != nil {
+		return err
+	}
+	for _, c := range found {
+		if err := runtime.Remove(ctx, c.ID); err != nil {
+			return err
+		}
+	}
+	if err := network.Destroy(ctx, h.tools.CNI, h.dir.Join("network")); err != nil {
+		return err
+	}
+	if daemon == nil {
+		return runtime.Close()
+	}
+	return errors.Join(runtime.Close(), daemon.Stop(ctx))
+}

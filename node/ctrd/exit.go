@@ -1,0 +1,135 @@
+package ctrd
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"syscall"
+	"time"
+
+	"github.com/containerd/containerd/api/services/tasks/v1"
+	"github.com/containerd/containerd/v2/core/containers"
+	"github.com/containerd/errdefs"
+	"github.com/containerd/errdefs/pkg/errgrpc"
+
+	"pinion/node"
+)
+
+// lostCode stands for an exit code that nobody knows any more.
+const lostCode = -1
+
+// Wait answers how the container ended, as soon as its exit is recorded and its last process is gone. While the
+// daemon is away it waits for it to come back: the shim keeps the exit code.
+func (r *Runtime) Wait(ctx context.Context, id string) (node.Exit, error) {
+	ctx = r.inNamespace(ctx)
+	for retry := (pause{}); ; {
+		exit, err := r.settle(ctx, id)
+		if err == nil || errors.Is(err, node.ErrUnknown) {
+			return exit, err
+		}
+		if ctx.Err() != nil {
+			return node.Exit{}, ctx.Err()
+		}
+		if !errdefs.IsUnavailable(err) {
+			r.config.Log.Warn("waiting for a container failed; trying again", "container", id, "error", err)
+		}
+		if err := retry.wait(ctx); err != nil {
+			return node.Exit{}, err
+		}
+	}
+}
+
+// settle waits for the end once. The exit is recorded before the task is deleted, because the task is the only other
+// place that knows it; a crash in between is found by the next settle, which then only clears.
+func (r *Runtime) settle(ctx context.Context, id string) (node.Exit, error) {
+	record, err := r.client.ContainerService().Get(ctx, id)
+	if errdefs.IsNotFound(err) {
+		return node.Exit{}, fmt.Errorf("%w: %s", node.ErrUnknown, id)
+	}
+	if err != nil {
+		return node.Exit{}, err
+	}
+	if exit := recordedExit(record.Labels); exit != nil {
+		return *exit, r.clear(ctx, id, record.Labels[labelCgroup])
+	}
+	exit, err := r.awaitEnd(ctx, record)
+	if err != nil {
+		return node.Exit{}, err
+	}
+	update := containers.Container{ID: id, Labels: map[string]string{labelExit: encodeExit(exit)}}
+	if _, err := r.client.ContainerService().Update(ctx, update, "labels."+labelExit); err != nil {
+		return node.Exit{}, err
+	}
+	return exit, r.clear(ctx, id, record.Labels[labelCgroup])
+}
+
+// awaitEnd blocks until the container's process has ended, or is known to be lost.
+func (r *Runtime) awaitEnd(ctx context.Context, record containers.Container) (node.Exit, error) {
+	ended, err := r.client.TaskService().Wait(ctx, &tasks.WaitRequest{ContainerID: record.ID})
+	if err == nil {
+		code := int(ended.ExitStatus)
+		return node.Exit{
+			Code: code,
+			At:   ended.ExitedAt.AsTime(),
+			OOM:  code != 0 && r.groups.oomKills(record.Labels[labelCgroup]) > 0,
+		}, nil
+	}
+	if err = errgrpc.ToNative(err); !errdefs.IsNotFound(err) {
+		return node.Exit{}, err
+	}
+	lost := "the process that watched over the container (its shim) was killed, or the machine restarted: its exit code is not known"
+	if r.startedAt(record.ID).IsZero() {
+		lost = "the container was made but never started"
+	}
+	return node.Exit{Code: lostCode, At: time.Now(), Lost: lost}, nil
+}
+
+// clear deletes the task with its shim, which drains the log, and makes sure that no process is left.
+func (r *Runtime) clear(ctx context.Context, id, group string) error {
+	_, err := r.client.TaskService().Delete(ctx, &tasks.DeleteTaskRequest{ContainerID: id})
+	if err = errgrpc.ToNative(err); err != nil && !errdefs.IsNotFound(err) {
+		return fmt.Errorf("delete task: %w", err)
+	}
+	return r.emptyGroup(ctx, group)
+}
+
+// emptyGroup kills what runs in a container's cgroup, waits until it is gone, and removes the group. A process that
+// hangs in the kernel keeps it waiting: whatever the process holds is not free before.
+func (r *Runtime) emptyGroup(ctx context.Context, group string) error {
+	if group == "" {
+		return nil
+	}
+	for retry := (pause{}); ; {
+		pids, err := r.groups.processes(group)
+		if err != nil {
+			return fmt.Errorf("cgroup %s: %w", group, err)
+		}
+		if len(pids) == 0 {
+			return r.groups.remove(group)
+		}
+		for _, pid := range pids {
+			syscall.Kill(pid, syscall.SIGKILL)
+		}
+		if err := retry.wait(ctx); err != nil {
+			return fmt.Errorf("processes %v of cgroup %s do not end: %w", pids, group, err)
+		}
+	}
+}
+
+// pause waits between attempts, each time longer.
+type pause struct{ last time.Duration }
+
+const (
+	firstPause   = 10 * time.Millisecond
+	maximalPause = time.Second
+)
+
+func (p *pause) wait(ctx context.Context) error {
+	p.last = min(max(2*p.last, firstPause), maximalPause)
+	select {
+	case <-ctx.Done():
+		return ctx.Err()
+	case <-time.After(p.last):
+		return nil
+	}
+}

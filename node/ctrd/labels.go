@@ -1,0 +1,79 @@
+package ctrd
+
+import (
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"pinion/node"
+)
+
+// Labels of a container. Nothing of an image's own labels is ever copied here: labels steer the runtime.
+const (
+	labelTask      = "pinion.task"
+	labelContainer = "pinion.container"
+	labelImage     = "pinion.image"
+	labelDigest    = "pinion.digest"
+	labelGPUs      = "pinion.gpus"
+	labelCgroup    = "pinion.cgroup"
+	labelExit      = "pinion.exit" // written once, when the container has ended
+	labelKeep      = "pinion.keep" // on the record that keeps a shim, see keepShim
+)
+
+func containerLabels(c node.ContainerSpec, group string) map[string]string {
+	return map[string]string{
+		labelTask:      c.Task.ID,
+		labelContainer: c.Def.Name,
+		labelImage:     c.Image.Ref,
+		labelDigest:    c.Image.Digest,
+		labelGPUs:      strings.Join(c.GPUs, ","),
+		labelCgroup:    group,
+	}
+}
+
+// exitRecord is the value of labelExit.
+type exitRecord struct {
+	Code int       `json:"code"`
+	At   time.Time `json:"at"`
+	OOM  bool      `json:"oom,omitempty"`
+	Lost string    `json:"lost,omitempty"`
+}
+
+func recordedExit(labels map[string]string) *node.Exit {
+	var e exitRecord
+	if json.Unmarshal([]byte(labels[labelExit]), &e) != nil {
+		return nil
+	}
+	return &node.Exit{Code: e.Code, At: e.At, OOM: e.OOM, Lost: e.Lost}
+}
+
+func encodeExit(e node.Exit) string {
+	raw, _ := json.Marshal(exitRecord(e))
+	return string(raw)
+}
+
+// startedDir holds one file for each container that was started: it tells a container whose shim died from one that
+// never ran, and when it started, at the price of no disk write that is waited for.
+const startedDir = "started"
+
+func (r *Runtime) markStarted(id string, at time.Time) error {
+	return os.WriteFile(r.startedMark(id), at.UTC().AppendFormat(nil, time.RFC3339Nano), 0o600)
+}
+
+// startedAt is zero for a container that never ran.
+func (r *Runtime) startedAt(id string) time.Time {
+	raw, err := os.ReadFile(r.startedMark(id))
+	if err != nil {
+		return time.Time{}
+	}
+	at, _ := time.Parse(time.RFC3339Nano, string(raw))
+	return at
+}
+
+func (r *Runtime) unmarkStarted(id string) { os.Remove(r.startedMark(id)) }
+
+func (r *Runtime) startedMark(id string) string {
+	return filepath.Join(r.config.Dir, startedDir, filepath.Base(id))
+}

@@ -1,0 +1,168 @@
+package main
+
+import (
+	"bytes"
+	"errors"
+	"os"
+	"path/filepath"
+	"strconv"
+	"sync"
+	"syscall"
+	"time"
+	"unicode/utf8"
+
+	"pinion/node/logs/record"
+)
+
+// retryOpen is how long a log that cannot be opened is left alone before it is tried again.
+const retryOpen = time.Second
+
+// logFile is the file being written and its rotated predecessors, path.1 the youngest. Writing never fails for the
+// caller: lines that cannot be written are counted, and the log says how many are missing as soon as it can.
+type logFile struct {
+	path     string
+	maxSize  int64
+	maxFiles int
+	now      func() time.Time
+
+	mu      sync.Mutex
+	f       *os.File // nil while the file cannot be opened
+	size    int64    // bytes of whole records in f
+	triedAt time.Time
+	lost    int
+	cause   error
+	encoded []byte
+}
+
+func newFile(path string, maxSize int64, maxFiles int, now func() time.Time) *logFile {
+	l := &logFile{path: path, maxSize: maxSize, maxFiles: maxFiles, now: now}
+	l.open()
+	return l
+}
+
+// writeLines writes the whole lines at the beginning of raw as one piece, the rest too when it is the last of its
+// stream or too long to wait for its end, and returns how many bytes of raw that was.
+func (l *logFile) writeLines(stream string, raw []byte, last bool) int {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	at, done, lines := l.now(), 0, 0
+	l.encoded = l.encoded[:0]
+	for done < len(raw) {
+		text, end, partial := nextLine(raw[done:], last)
+		if end == 0 {
+			break
+		}
+		l.encoded = record.Append(l.encoded, at, stream, text, partial)
+		done += end
+		lines++
+		if len(l.encoded) >= record.MaxText {
+			l.put(lines, at)
+			lines = 0
+		}
+	}
+	l.put(lines, at)
+	return done
+}
+
+// nextLine answers the first line of raw, how many bytes it takes of raw (0: it is not complete), and whether more of
+// the same line follows.
+func nextLine(raw []byte, last bool) (text []byte, end int, partial bool) {
+	newline := bytes.IndexByte(raw[:min(len(raw), record.MaxText+1)], '\n')
+	switch {
+	case newline >= 0:
+		return raw[:newline], newline + 1, false
+	case len(raw) > record.MaxText:
+		cut := record.MaxText
+		for cut > record.MaxText-utf8.UTFMax && !utf8.RuneStart(raw[cut]) {
+			cut--
+		}
+		return raw[:cut], cut, true
+	case last:
+		return raw, len(raw), false
+	}
+	return nil, 0, false
+}
+
+// put writes what has been encoded. A write that fails half-way is taken back, so that the file holds whole records.
+func (l *logFile) put(lines int, at time.Time) {
+	defer func() { l.encoded = l.encoded[:0] }()
+	if lines == 0 || !l.usable(at, int64(len(l.encoded))) {
+		l.lost += lines
+		return
+	}
+	if l.lost > 0 {
+		note := "pinion: " + strconv.Itoa(l.lost) + " lines were lost here because the log could not be written: " + l.cause.Error()
+		if !l.append(record.Append(nil, at, "stderr", []byte(note), false)) {
+			l.lost += lines
+			return
+		}
+		l.lost = 0
+	}
+	if !l.append(l.encoded) {
+		l.lost += lines
+	}
+}
+
+func (l *logFile) append(b []byte) bool {
+	n, err := l.f.Write(b)
+	if err == nil {
+		l.size += int64(n)
+		return true
+	}
+	l.cause = err
+	if n > 0 && l.f.Truncate(l.size) != nil {
+		l.size += int64(n) // a torn record stays; readers skip it
+	}
+	return false
+}
+
+// usable makes sure that there is an open file with room for more bytes.
+func (l *logFile) usable(at time.Time, more int64) bool {
+	if l.f != nil && l.size > 0 && l.size+more > l.maxSize {
+		l.rotate()
+	}
+	if l.f == nil && (l.triedAt.IsZero() || at.Sub(l.triedAt) >= retryOpen) {
+		l.open()
+	}
+	return l.f != nil
+}
+
+// open continues the file. The lock tells whoever cleans up that the log is in use.
+func (l *logFile) open() {
+	l.triedAt = l.now()
+	err := os.MkdirAll(filepath.Dir(l.path), 0o700)
+	if err == nil {
+		l.f, err = os.OpenFile(l.path, os.O_WRONLY|os.O_CREATE|os.O_APPEND, 0o600)
+	}
+	if err != nil {
+		l.f, l.cause = nil, err
+		return
+	}
+	syscall.Flock(int(l.f.Fd()), syscall.LOCK_SH)
+	l.size, _ = l.f.Seek(0, 2)
+}
+
+// rotate shifts the files by one and starts a new one; the oldest goes.
+func (l *logFile) rotate() {
+	l.close()
+	if l.maxFiles == 1 {
+		os.Remove(l.path)
+	}
+	for i := l.maxFiles - 1; i > 0; i-- {
+		from := l.path
+		if i > 1 {
+			from += "." + strconv.Itoa(i-1)
+		}
+		if err := os.Rename(from, l.path+"."+strconv.Itoa(i)); err != nil && !errors.Is(err, os.ErrNotExist) {
+			l.cause = err
+		}
+	}
+	l.open()
+}
+
+func (l *logFile) close() {
+	if l.f != nil {
+		l.f.Close()
+		l.f = nil
+	}
+}

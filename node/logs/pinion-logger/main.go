@@ -1,0 +1,85 @@
+// Command pinion-logger keeps the output of one container. The runtime's shim starts it for each container with the
+// container's stdout on descriptor 3 and stderr on 4, and starts the container when it has heard on descriptor 5. It is
+// a process of its own so that output survives the end of Pinion and of containerd, and it drains whatever happens: a
+// disk that is full costs lines, never the container.
+//
+//	pinion-logger -file PATH [-max-size BYTES] [-max-file COUNT]
+package main
+
+import (
+	"os"
+	"os/signal"
+	"sync"
+	"syscall"
+	"time"
+
+	"pinion/node/logs/record"
+)
+
+// lastWords is how long output may still trickle in after the shim has said that the container is gone.
+const lastWords = 500 * time.Millisecond
+
+func main() {
+	o, err := parse(os.Args[1:])
+	if err != nil {
+		os.Stderr.WriteString("pinion-logger: " + err.Error() + "\n")
+		os.Exit(2)
+	}
+	file := newFile(o.path, o.maxSize, o.maxFiles, time.Now)
+	streams := map[string]*os.File{"stdout": inherited(3), "stderr": inherited(4)}
+	endOnSignal(streams)
+
+	var draining sync.WaitGroup
+	for name, stream := range streams {
+		draining.Go(func() { drain(stream, name, file) })
+	}
+	ready()
+	draining.Wait()
+	file.close()
+}
+
+// inherited makes a file of a descriptor that can be given a deadline.
+func inherited(fd int) *os.File {
+	syscall.SetNonblock(fd, true)
+	return os.NewFile(uintptr(fd), "")
+}
+
+// ready tells the shim that the container may start: one byte, then the end of the pipe.
+func ready() {
+	wait := os.NewFile(5, "")
+	wait.Write([]byte{0})
+	wait.Close()
+}
+
+// endOnSignal lets the streams end soon after SIGTERM even if some process still holds them open. Other signals that
+// a terminal or a session sends are none of the logger's business.
+func endOnSignal(streams map[string]*os.File) {
+	signal.Ignore(syscall.SIGHUP, syscall.SIGINT, syscall.SIGPIPE)
+	asked := make(chan os.Signal, 1)
+	signal.Notify(asked, syscall.SIGTERM)
+	go func() {
+		<-asked
+		for _, stream := range streams {
+			stream.SetReadDeadline(time.Now().Add(lastWords))
+		}
+	}()
+}
+
+// drain cuts a stream into lines until it ends. What one read returns is written at once.
+func drain(stream *os.File, name string, file *logFile) {
+	held := make([]byte, 0, 32<<10) // the beginning of a line whose end has not come yet
+	for {
+		if len(held) == cap(held) {
+			grown := make([]byte, len(held), min(2*cap(held), 2*record.MaxText))
+			copy(grown, held)
+			held = grown
+		}
+		n, err := stream.Read(held[len(held):cap(held)])
+		held = held[:len(held)+n]
+		whole := file.writeLines(name, held, err != nil)
+		held = held[:copy(held, held[whole:])]
+		if err != nil {
+			return
+		}
+	}
+}

@@ -1,0 +1,159 @@
+package logs
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"time"
+
+	"pinion/raftfsm"
+)
+
+// Read emits the lines that the query asks for, oldest first, the containers of a task merged by time. Without Follow
+// it returns when it has emitted what is there. With Follow it goes on until live answers false and what was written
+// by then has been emitted. A task without logs has no lines; that is no error. An error of emit ends it and is
+// returned, as is the context's.
+func (s *Store) Read(ctx context.Context, q raftfsm.LogQuery, live func() bool, emit func(raftfsm.LogLine) error) error {
+	r := &reading{store: s, query: q, emit: emit, cursors: map[string]*cursor{}}
+	defer r.close()
+	ticker := time.NewTicker(s.poll)
+	defer ticker.Stop()
+	for {
+		alive := q.Follow && live()
+		if err := r.drain(ctx); err != nil {
+			return err
+		}
+		if !alive {
+			return nil
+		}
+		select {
+		case <-ctx.Done():
+			return ctx.Err()
+		case <-ticker.C:
+		}
+	}
+}
+
+// reading is one query under way.
+type reading struct {
+	store   *Store
+	query   raftfsm.LogQuery
+	emit    func(raftfsm.LogLine) error
+	task    *os.Root // nil while the task has no logs
+	started bool     // the tail has been dealt with
+	cursors map[string]*cursor
+}
+
+func (r *reading) close() {
+	for _, c := range r.cursors {
+		c.close()
+	}
+	if r.task != nil {
+		r.task.Close()
+	}
+}
+
+// drain emits everything that is there now.
+func (r *reading) drain(ctx context.Context) error {
+	if err := r.discover(); err != nil {
+		return fmt.Errorf("logs of task %s: %w", r.query.Task, err)
+	}
+	emit := r.emit
+	var last *ring
+	if !r.started && r.query.Tail > 0 {
+		last = &ring{size: r.query.Tail}
+		emit = last.put
+	}
+	if err := r.merge(ctx, emit); err != nil {
+		return err
+	}
+	if r.task != nil {
+		r.started = true
+	}
+	if last != nil {
+		return last.each(r.emit)
+	}
+	return nil
+}
+
+// discover opens the containers' logs that have appeared since last time.
+func (r *reading) discover() error {
+	if r.task == nil {
+		task, err := openTask(r.store.dir, r.query.Task)
+		if task == nil || err != nil {
+			return err
+		}
+		r.task = task
+	}
+	names := []string{fileName(r.query.Container)}
+	if r.query.Container == "" {
+		var err error
+		if names, err = containers(r.task); err != nil {
+			return err
+		}
+	}
+	for _, name := range names {
+		if r.cursors[name] != nil {
+			continue
+		}
+		tail := r.query.Tail
+		if r.started {
+			tail = 0
+		}
+		c, err := newCursor(r.task, name, tail, r.query.Since)
+		if err != nil {
+			return err
+		}
+		r.cursors[name] = c
+	}
+	return nil
+}
+
+// openTask opens a task's directory inside the store; nil when there is none.
+func openTask(dir, task string) (*os.Root, error) {
+	root, err := os.OpenRoot(dir)
+	if err == nil {
+		defer root.Close()
+		var opened *os.Root
+		if opened, err = root.OpenRoot(fileName(task)); err == nil {
+			return opened, nil
+		}
+	}
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	}
+	return nil, err
+}
+
+// merge emits line by line the oldest that any cursor has, until none has one.
+func (r *reading) merge(ctx context.Context, emit func(raftfsm.LogLine) error) error {
+	for ctx.Err() == nil {
+		var oldest *cursor
+		for _, c := range r.cursors {
+			line, err := c.peek()
+			if err != nil {
+				return fmt.Errorf("log of container %s of task %s: %w", c.container, r.query.Task, err)
+			}
+			if line != nil && (oldest == nil || before(line, oldest.next)) {
+				oldest = c
+			}
+		}
+		if oldest == nil {
+			return nil
+		}
+		if err := emit(*oldest.next); err != nil {
+			return err
+		}
+		oldest.next = nil
+	}
+	return ctx.Err()
+}
+
+func before(a, b *raftfsm.LogLine) bool {
+	if !a.Time.Equal(b.Time) {
+		return a.Time.Before(b.Time)
+	}
+	return a.Container < b.Container
+}

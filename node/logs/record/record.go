@@ -1,0 +1,65 @@
+// Package record writes the lines of a container's log file: one JSON object a line, {"time":RFC 3339 with nanoseconds,
+// "stream":"stdout","log":"text without the line end"}, and "partial":true when the next record goes on with the same
+// line. It uses no reflection, so that the logger stays small.
+package record
+
+import (
+	"time"
+	"unicode/utf8"
+)
+
+// MaxText is the longest text of one record in bytes; a longer line becomes several records.
+const MaxText = 256 << 10
+
+// Append adds one encoded record with its line end to b. Bytes of text that are not UTF-8 become U+FFFD.
+func Append(b []byte, at time.Time, stream string, text []byte, partial bool) []byte {
+	b = append(b, `{"time":"`...)
+	b = at.UTC().AppendFormat(b, time.RFC3339Nano)
+	b = append(b, `","stream":"`...)
+	b = append(b, stream...)
+	b = append(b, `","log":"`...)
+	b = appendEscaped(b, text)
+	b = append(b, '"')
+	if partial {
+		b = append(b, `,"partial":true`...)
+	}
+	return append(b, '}', '\n')
+}
+
+func appendEscaped(b, text []byte) []byte {
+	const hex = "0123456789abcdef"
+	for len(text) > 0 {
+		c := text[0]
+		if plain := plainPrefix(text); plain > 0 {
+			b = append(b, text[:plain]...)
+			text = text[plain:]
+			continue
+		}
+		if c < utf8.RuneSelf {
+			switch c {
+			case '"', '\\':
+				b = append(b, '\\', c)
+			case '\t':
+				b = append(b, '\\', 't')
+			default:
+				b = append(b, '\\', 'u', '0', '0', hex[c>>4], hex[c&15])
+			}
+			text = text[1:]
+			continue
+		}
+		r, size := utf8.DecodeRune(text)
+		b = utf8.AppendRune(b, r)
+		text = text[size:]
+	}
+	return b
+}
+
+// plainPrefix counts the leading bytes that need no escape.
+func plainPrefix(text []byte) int {
+	for i, c := range text {
+		if c < ' ' || c == '"' || c == '\\' || c >= utf8.RuneSelf {
+			return i
+		}
+	}
+	return len(text)
+}

@@ -1,0 +1,104 @@
+package logs
+
+import (
+	"bufio"
+	"io"
+	"os"
+	"strconv"
+)
+
+// name is the file of a rotation, 0 the one being written.
+func (c *cursor) name(index int) string {
+	if index == 0 {
+		return c.container + ".log"
+	}
+	return c.container + ".log." + strconv.Itoa(index)
+}
+
+// eachRotation visits the files there are, youngest first, until visit says stop. In the middle of a rotation one
+// number is missing for a moment.
+func (c *cursor) eachRotation(visit func(index int, info os.FileInfo) (stop bool)) {
+	for index, missing := 0, 0; missing < 2; index++ {
+		info, err := c.task.Stat(c.name(index))
+		if err != nil {
+			missing++
+		} else if missing = 0; visit(index, info) {
+			return
+		}
+	}
+}
+
+// oldest is the index of the oldest rotation there is, -1 when there is none.
+func (c *cursor) oldest() int {
+	oldest := -1
+	c.eachRotation(func(index int, _ os.FileInfo) bool { oldest = index; return false })
+	return oldest
+}
+
+// following is the index of the file that comes after the one at hand: the next younger, or the oldest that is left
+// when the one at hand is gone or there is none. It is -1 when the one at hand is the youngest.
+func (c *cursor) following(mine os.FileInfo) int {
+	next, found := -1, false
+	if mine != nil {
+		c.eachRotation(func(index int, info os.FileInfo) bool {
+			if found = os.SameFile(mine, info); found {
+				next = index - 1
+			}
+			return found
+		})
+	}
+	if !found {
+		next = c.oldest()
+	}
+	return next
+}
+
+// advance goes on to the next younger file once the one at hand is read to its end. It answers false when there is
+// nothing more for now.
+func (c *cursor) advance() (bool, error) {
+	var mine os.FileInfo
+	if c.f != nil {
+		var err error
+		if mine, err = c.f.Stat(); err != nil {
+			return false, err
+		}
+	}
+	index := c.following(mine)
+	if index < 0 {
+		return false, nil
+	}
+	f, err := c.task.Open(c.name(index))
+	if err != nil {
+		return false, ignoreMissing(err)
+	}
+	if c.following(mine) != index || c.grown(mine) {
+		f.Close()
+		return true, nil // files moved meanwhile, or the one at hand got its last lines: look again
+	}
+	c.close()
+	c.use(f)
+	return true, c.skipOld()
+}
+
+// grown says whether the file at hand has more than was read.
+func (c *cursor) grown(mine os.FileInfo) bool {
+	if mine == nil {
+		return false
+	}
+	info, err := c.f.Stat()
+	position, seekErr := c.f.Seek(0, io.SeekCurrent)
+	return err == nil && seekErr == nil && info.Size() > position
+}
+
+func (c *cursor) use(f *os.File) {
+	c.f, c.in, c.torn = f, bufio.NewReaderSize(f, 32<<10), nil
+}
+
+// skipOld passes over a file that was last written before the lines that are asked for.
+func (c *cursor) skipOld() error {
+	info, err := c.f.Stat()
+	if err == nil && info.ModTime().Before(c.since) {
+		_, err = c.f.Seek(0, io.SeekEnd)
+	}
+	return err
+}

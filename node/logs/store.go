@@ -1,0 +1,105 @@
+// Package logs keeps what containers write. Each container's output goes through a logger process of its own
+// (pinion-logger) into files that rotate; a Store reads them back, follows them, and forgets old ones.
+package logs
+
+import (
+	"cmp"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"time"
+
+	"golang.org/x/sys/unix"
+)
+
+// Store is the directory that holds all logs of this host: <dir>/<task>/<container>.log and, rotated, .log.1, .log.2.
+type Store struct {
+	dir  string
+	poll time.Duration // how often a follower looks for more
+}
+
+// NewStore is the store in dir, which may be missing as long as there are no logs.
+func NewStore(dir string) *Store { return &Store{dir: dir, poll: 100 * time.Millisecond} }
+
+// Path is the file that the output of a task's container goes to. It lies in the store whatever the names are.
+func (s *Store) Path(task, container string) string {
+	return filepath.Join(s.dir, fileName(task), fileName(container)+".log")
+}
+
+// Prune forgets the logs of tasks that have written nothing since before and that no logger holds open.
+func (s *Store) Prune(before time.Time) error {
+	root, err := os.OpenRoot(s.dir)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	if err != nil {
+		return fmt.Errorf("logs: %w", err)
+	}
+	defer root.Close()
+	tasks, err := fs.ReadDir(root.FS(), ".")
+	if err != nil {
+		return fmt.Errorf("logs: %w", err)
+	}
+	var failed []error
+	for _, task := range tasks {
+		if task.IsDir() && !inUse(root, task.Name(), before) {
+			failed = append(failed, root.RemoveAll(task.Name()))
+		}
+	}
+	return errors.Join(failed...)
+}
+
+// inUse says whether a task's logs are young, or held by a logger.
+func inUse(root *os.Root, task string, before time.Time) bool {
+	entries, err := fs.ReadDir(root.FS(), task)
+	if err != nil {
+		return true
+	}
+	return slices.ContainsFunc(entries, func(e fs.DirEntry) bool {
+		info, err := e.Info()
+		return err != nil || !info.ModTime().Before(before) || locked(root, task+"/"+e.Name())
+	})
+}
+
+func locked(root *os.Root, name string) bool {
+	f, err := root.Open(name)
+	if err != nil {
+		return true
+	}
+	defer f.Close()
+	return unix.Flock(int(f.Fd()), unix.LOCK_EX|unix.LOCK_NB) != nil
+}
+
+var plainName = regexp.MustCompile(`^[A-Za-z0-9_-][A-Za-z0-9._-]{0,199}$`)
+
+// fileName is a name as a file or directory: itself when that is harmless, else a digest of it.
+func fileName(name string) string {
+	if plainName.MatchString(name) {
+		return name
+	}
+	sum := sha256.Sum256([]byte(name))
+	return "x-" + hex.EncodeToString(sum[:12])
+}
+
+// containers lists the containers of a task that have logs, by name.
+func containers(task *os.Root) ([]string, error) {
+	entries, err := fs.ReadDir(task.FS(), ".")
+	if err != nil {
+		return nil, err
+	}
+	var names []string
+	for _, e := range entries {
+		if name, ok := strings.CutSuffix(e.Name(), ".log"); ok {
+			names = append(names, name)
+		}
+	}
+	slices.SortFunc(names, cmp.Compare)
+	return names, nil
+}

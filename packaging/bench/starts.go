@@ -1,0 +1,136 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"net/url"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"github.com/containerd/containerd/v2/client"
+	"github.com/containerd/containerd/v2/pkg/cio"
+	"github.com/containerd/containerd/v2/pkg/namespaces"
+	"github.com/containerd/containerd/v2/pkg/oci"
+	"golang.org/x/sys/unix"
+)
+
+// measureStarts times a task from RunTask's acceptance to its container's start, and in turns with it the same create
+// and start made straight on the same containerd: same image, same spec, same logger.
+func measureStarts(h *host, rounds int) ([]figure, error) {
+	if err := h.define("start"); err != nil {
+		return nil, err
+	}
+	bare, err := client.New(filepath.Join(h.dir, "containerd", "containerd.sock"))
+	if err != nil {
+		return nil, err
+	}
+	defer bare.Close()
+	ctx := namespaces.WithNamespace(context.Background(), "pinion")
+	var ours, reference []time.Duration
+	for round := range rounds + 1 {
+		t, took, err := startTask(h)
+		if err != nil {
+			return nil, err
+		}
+		model, err := modelOf(ctx, bare, t.id())
+		if err != nil {
+			return nil, err
+		}
+		straight, err := startBare(ctx, h, bare, model, fmt.Sprintf("bench-%d", round))
+		if err != nil {
+			return nil, err
+		}
+		if err := h.stop(t); err != nil {
+			return nil, err
+		}
+		if round > 0 { // the first round unpacks the image
+			ours, reference = append(ours, took), append(reference, straight)
+		}
+	}
+	ratio := float64(median(ours)) / float64(median(reference))
+	return []figure{
+		{"RunTask accepted -> started, p50", fmt.Sprintf("%s (%.2f x)", ms(median(ours)), ratio), "bare containerd " + ms(median(reference)), "at most 1.15 x"},
+		{"RunTask accepted -> started, p99", ms(percentile(ours, 0.99)), "bare containerd " + ms(percentile(reference, 0.99)), "under 500 ms"},
+	}, nil
+}
+
+// model is what the bare start copies from a task of ours.
+type model struct {
+	image string
+	spec  *oci.Spec
+}
+
+// startTask starts one task and returns how long that took, from acceptance to start.
+func startTask(h *host) (task, time.Duration, error) {
+	t, err := h.run("start")
+	if err != nil {
+		return task{}, 0, err
+	}
+	if t, err = h.wait(t, "RUNNING"); err != nil {
+		return task{}, 0, err
+	}
+	if t.StartedAt == 0 {
+		return task{}, 0, fmt.Errorf("task %s did not start", t.id())
+	}
+	return t, time.Duration((t.StartedAt - t.CreatedAt) * float64(time.Second)), nil
+}
+
+// modelOf finds the container of a running task; what its spec mounts is there as long as the task is.
+func modelOf(ctx context.Context, bare *client.Client, task string) (model, error) {
+	containers, err := bare.Containers(ctx)
+	if err != nil {
+		return model{}, err
+	}
+	for _, c := range containers {
+		if !strings.Contains(c.ID(), task) {
+			continue
+		}
+		info, err := c.Info(ctx)
+		if err != nil {
+			return model{}, err
+		}
+		spec, err := c.Spec(ctx)
+		return model{image: info.Image, spec: spec}, err
+	}
+	return model{}, fmt.Errorf("no container of task %s in containerd", task)
+}
+
+// startBare makes and starts the model's container and returns how long that took; the container is taken away again.
+func startBare(ctx context.Context, h *host, bare *client.Client, m model, id string) (time.Duration, error) {
+	m.spec.Linux.CgroupsPath = "/pinion-bench/" + id
+	logger, err := loggerURI(h, id)
+	if err != nil {
+		return 0, err
+	}
+	begin := time.Now()
+	image, err := bare.GetImage(ctx, m.image)
+	if err != nil {
+		return 0, fmt.Errorf("image %s: %w", m.image, err)
+	}
+	container, err := bare.NewContainer(ctx, id, client.WithImage(image), client.WithNewSnapshot(id, image), client.WithSpec(m.spec))
+	if err != nil {
+		return 0, err
+	}
+	defer container.Delete(ctx, client.WithSnapshotCleanup)
+	task, err := container.NewTask(ctx, cio.LogURI(logger))
+	if err != nil {
+		return 0, err
+	}
+	defer task.Delete(ctx, client.WithProcessKill)
+	if err := task.Start(ctx); err != nil {
+		return 0, err
+	}
+	took := time.Since(begin)
+	return took, task.Kill(ctx, unix.SIGKILL)
+}
+
+// loggerURI names the logger that our tasks have, writing to a file of the bench.
+func loggerURI(h *host, id string) (*url.URL, error) {
+	loggers, err := filepath.Glob(filepath.Join(h.dir, "bundle", "*", "pinion-logger"))
+	if err != nil || len(loggers) != 1 {
+		return nil, fmt.Errorf("looking for pinion-logger: found %v, %w", loggers, err)
+	}
+	file := url.Values{"-file": {filepath.Join(h.dir, "bench-logs", id)}}
+	return &url.URL{Scheme: "binary", Path: loggers[0], RawQuery: file.Encode()}, nil
+}

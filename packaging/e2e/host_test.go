@@ -1,0 +1,292 @@
+package e2e
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"net"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"sync"
+	"syscall"
+	"testing"
+	"time"
+)
+
+// patience is how long a test waits for what must happen. It is generous: nothing here measures speed.
+const patience = 60 * time.Second
+
+// binary is the program under test.
+var binary, _ = filepath.Abs("../../bin/pinion")
+
+// host is one `pinion up` with a data directory of its own.
+type host struct {
+	dir      string // data directory
+	listen   string // 127.0.0.1:port
+	flags    []string
+	cmd      *exec.Cmd
+	exited   chan error
+	output   *lockedBuffer
+	registry string // directory for --registry-config
+}
+
+// newHost prepares a host that is not started yet.
+func newHost(t testing.TB, flags ...string) *host {
+	t.Helper()
+	if os.Geteuid() != 0 {
+		t.Fatal("the end-to-end tests make containers: run them as root")
+	}
+	if _, err := os.Stat(binary); err != nil {
+		t.Fatalf("%v: run `make build` first", err)
+	}
+	dir, err := os.MkdirTemp("", "pinion-e2e-")
+	if err != nil {
+		t.Fatal(err)
+	}
+	return &host{dir: dir, listen: freeAddress(t), flags: flags, output: &lockedBuffer{}}
+}
+
+// up starts a host and waits until it says that it is ready; the test's end takes it down with all it made.
+func up(t testing.TB, flags ...string) *host {
+	t.Helper()
+	h := newHost(t, flags...)
+	t.Cleanup(func() { h.down(t) })
+	h.start(t)
+	return h
+}
+
+// start runs `pinion up` until its ready line.
+func (h *host) start(t testing.TB) {
+	t.Helper()
+	if err := h.tryStart(); err != nil {
+		t.Fatalf("%v\n%s", err, h.output)
+	}
+}
+
+func (h *host) tryStart() error {
+	args := append([]string{"--data-dir", h.dir, "up", "--listen", h.listen, "--log-level", "debug"}, h.flags...)
+	if h.registry != "" {
+		args = append(args, "--registry-config", h.registry)
+	}
+	h.cmd = exec.Command(binary, args...)
+	h.cmd.Stderr = h.output
+	stdout, err := h.cmd.StdoutPipe()
+	if err != nil {
+		return err
+	}
+	if err := h.cmd.Start(); err != nil {
+		return err
+	}
+	ready := make(chan struct{})
+	read := make(chan struct{})
+	go func() {
+		defer close(read)
+		for lines := bufio.NewScanner(stdout); lines.Scan(); {
+			fmt.Fprintln(h.output, lines.Text())
+			if strings.HasPrefix(lines.Text(), "Pinion is ready") {
+				close(ready)
+			}
+		}
+	}()
+	h.exited = make(chan error, 1)
+	go func() { <-read; h.exited <- h.cmd.Wait() }()
+	select {
+	case <-ready:
+		return nil
+	case err := <-h.exited:
+		h.exited <- err
+		return fmt.Errorf("pinion up ended: %v", err)
+	case <-time.After(patience):
+		return fmt.Errorf("pinion up is not ready after %v", patience)
+	}
+}
+
+// signal sends a signal to the pinion process alone and waits until it is gone.
+func (h *host) signal(t testing.TB, sig syscall.Signal) {
+	t.Helper()
+	h.cmd.Process.Signal(sig)
+	select {
+	case <-h.exited:
+	case <-time.After(patience):
+		t.Fatalf("pinion is still there %v after %v\n%s", patience, sig, h.output)
+	}
+}
+
+// down takes everything of the host away and fails the test when something is left.
+func (h *host) down(t testing.TB) {
+	if t.Failed() {
+		t.Logf("output of pinion up:\n%s", h.output)
+	}
+	out, err := exec.Command(binary, "--data-dir", h.dir, "down", "--purge").CombinedOutput()
+	if err != nil {
+		t.Errorf("pinion down --purge: %v\n%s", err, out)
+	}
+	if _, err := os.Stat(h.dir); err == nil {
+		t.Errorf("%s is still there after pinion down --purge", h.dir)
+	}
+	if mounts, _ := os.ReadFile("/proc/mounts"); strings.Contains(string(mounts), h.dir) {
+		t.Errorf("mounts are left under %s", h.dir)
+	}
+}
+
+// pinion runs the CLI against this host and returns what it printed to standard output.
+func (h *host) pinion(t testing.TB, args ...string) string {
+	t.Helper()
+	out, err := h.tryPinion(args...)
+	if err != nil {
+		t.Fatalf("pinion %s: %v", strings.Join(args, " "), err)
+	}
+	return out
+}
+
+// pinionDown ends what lives from the directory and keeps its files.
+func pinionDown(dir string) *exec.Cmd { return exec.Command(binary, "--data-dir", dir, "down") }
+
+// tryPinion is pinion for commands that may fail; the error carries standard error.
+func (h *host) tryPinion(args ...string) (string, error) {
+	return output(exec.Command(binary, append([]string{"--data-dir", h.dir}, args...)...))
+}
+
+// env is what `eval "$(pinion env)"` makes of this process's environment.
+func (h *host) env(t testing.TB) []string {
+	t.Helper()
+	out, err := output(exec.Command("sh", "-c", `eval "$("$0" --data-dir "$1" env)"; env -0`, binary, h.dir))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return strings.Split(strings.TrimRight(out, "\x00"), "\x00")
+}
+
+// sh runs a shell command as a user would after `eval "$(pinion env)"`; documents' commands go in verbatim.
+func (h *host) sh(t testing.TB, script string) (string, error) {
+	t.Helper()
+	cmd := exec.Command("bash", "-c", script)
+	cmd.Env = h.env(t)
+	cmd.Dir = documents(t)
+	return output(cmd)
+}
+
+// aws runs a command line of the AWS CLI and decodes its answer.
+func (h *host) aws(t testing.TB, script string) answer {
+	t.Helper()
+	out, err := h.sh(t, script)
+	if err != nil {
+		t.Fatalf("%s: %v", script, err)
+	}
+	return decode(t, out)
+}
+
+// answer is a decoded JSON document.
+type answer map[string]any
+
+func decode(t testing.TB, text string) answer {
+	t.Helper()
+	var a answer
+	if err := json.Unmarshal([]byte(text), &a); err != nil {
+		t.Fatalf("%v in %q", err, text)
+	}
+	return a
+}
+
+// at walks into a document: names for objects, numbers for lists. What is not there is nil.
+func (a answer) at(path ...any) any {
+	var v any = map[string]any(a)
+	for _, step := range path {
+		switch step := step.(type) {
+		case string:
+			object, _ := v.(map[string]any)
+			v = object[step]
+		case int:
+			list, _ := v.([]any)
+			if step >= len(list) {
+				return nil
+			}
+			v = list[step]
+		}
+	}
+	return v
+}
+
+func (a answer) list(path ...any) []any  { l, _ := a.at(path...).([]any); return l }
+func (a answer) text(path ...any) string { s, _ := a.at(path...).(string); return s }
+
+// documents is the folder with the task definitions that must work verbatim.
+func documents(t testing.TB) string {
+	t.Helper()
+	dir, err := filepath.Abs("../../api/ecs/testdata")
+	if err != nil {
+		t.Fatal(err)
+	}
+	return dir
+}
+
+func output(cmd *exec.Cmd) (string, error) {
+	var stdout, stderr bytes.Buffer
+	cmd.Stdout, cmd.Stderr = &stdout, &stderr
+	if err := cmd.Run(); err != nil {
+		return stdout.String(), &commandError{err, stderr.String()}
+	}
+	return stdout.String(), nil
+}
+
+// commandError is a failed command with what it wrote to standard error.
+type commandError struct {
+	err    error
+	stderr string
+}
+
+func (e *commandError) Error() string {
+	return fmt.Sprintf("%v: %s", e.err, strings.TrimSpace(e.stderr))
+}
+func (e *commandError) Unwrap() error { return e.err }
+
+// eventually asks again and again until ok says yes; for what happens in another process and cannot be waited on.
+func eventually(t testing.TB, what string, ok func() bool) {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), patience)
+	defer cancel()
+	tick := time.NewTicker(50 * time.Millisecond)
+	defer tick.Stop()
+	for !ok() {
+		select {
+		case <-tick.C:
+		case <-ctx.Done():
+			t.Fatalf("after %v still not: %s", patience, what)
+		}
+	}
+}
+
+func freeAddress(t testing.TB) string {
+	t.Helper()
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer l.Close()
+	return l.Addr().String()
+}
+
+// lockedBuffer collects the output of a process while tests read it.
+type lockedBuffer struct {
+	mu  sync.Mutex
+	buf bytes.Buffer
+}
+
+var _ io.Writer = (*lockedBuffer)(nil)
+
+func (b *lockedBuffer) Write(p []byte) (int, error) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.buf.Write(p)
+}
+
+func (b *lockedBuffer) String() string {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.buf.String()
+}

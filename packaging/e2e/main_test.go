@@ -1,0 +1,132 @@
+package e2e
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"sync"
+	"testing"
+
+	"github.com/google/go-containerregistry/pkg/v1"
+	"github.com/google/go-containerregistry/pkg/v1/mutate"
+
+	"pinion/node/ctrd/ctrdtest"
+)
+
+// eight is the host that most tests share: eight simulated H100s, and a registry that stands in for Docker Hub.
+var eight struct {
+	once sync.Once
+	host *host
+	t    keeper
+}
+
+// keeper is a testing.TB whose clean-ups run at the end of the whole run instead of one test's.
+type keeper struct {
+	testing.TB
+	cleanups []func()
+}
+
+func (k *keeper) Cleanup(f func()) { k.cleanups = append(k.cleanups, f) }
+
+func (k *keeper) TempDir() string {
+	dir, err := os.MkdirTemp("", "pinion-e2e-hub-")
+	if err != nil {
+		k.Fatal(err)
+	}
+	k.Cleanup(func() { os.RemoveAll(dir) })
+	return dir
+}
+
+func TestMain(m *testing.M) {
+	code := m.Run()
+	for i := len(eight.t.cleanups) - 1; i >= 0; i-- {
+		eight.t.cleanups[i]()
+	}
+	if eight.host != nil {
+		if _, err := os.Stat(eight.host.dir); err == nil {
+			fmt.Println("the shared host was not taken down")
+			code = 1
+		}
+	}
+	os.Exit(code)
+}
+
+// eightGPUs is the shared host. Tests leave it as they found it: no task running.
+func eightGPUs(t *testing.T) *host {
+	t.Helper()
+	eight.once.Do(func() {
+		eight.t.TB = t
+		h := newHost(t, "--gpus", "sim:8xh100", "--attribute", "ecs.instance-type=p5.48xlarge")
+		h.registry = dockerHub(&eight.t)
+		eight.t.Cleanup(func() { h.down(silent{t}) })
+		h.start(t)
+		eight.host = h
+	})
+	if eight.host == nil {
+		t.Fatal("the shared host did not start; see the first test that asked for it")
+	}
+	return eight.host
+}
+
+// silent reports what goes wrong after the tests are over, when no test can fail any more.
+type silent struct{ testing.TB }
+
+func (silent) Helper()                           {}
+func (silent) Failed() bool                      { return false }
+func (silent) Errorf(format string, args ...any) { fmt.Printf(format+"\n", args...) }
+
+// dockerHub starts a registry with the images that the documents name, all of them busybox inside, and returns a
+// registry configuration that makes it the mirror of docker.io: so the documents' images go in verbatim.
+func dockerHub(t testing.TB) string {
+	t.Helper()
+	busybox := with(t, ctrdtest.Busybox(t), func(c *v1.Config) { c.Env = []string{"PATH=/usr/sbin:/usr/bin:/sbin:/bin"} })
+	address := ctrdtest.Registry(t, map[string]v1.Image{
+		"nvidia/cuda:9.0-base":                        busybox,
+		"nvidia/cuda:11.0-cudnn8-runtime-ubuntu20.04": busybox,
+		"library/busybox:latest":                      busybox,
+		"brentley/tensorflow-gpu:8904d11":             with(t, busybox, func(c *v1.Config) { c.Cmd = []string{"sh", "-c", "nvidia-smi -L"} }),
+		"greedy/all:1":                                with(t, busybox, func(c *v1.Config) { c.Env = append(c.Env, "NVIDIA_VISIBLE_DEVICES=all") }),
+		"arm/only:1":                                  forARM(t, busybox),
+	})
+	dir := t.TempDir()
+	certs := filepath.Join(dir, "certs.d", "docker.io")
+	if err := os.MkdirAll(certs, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	hosts := fmt.Sprintf("[host.\"http://%s\"]\n  capabilities = [\"pull\", \"resolve\"]\n", address)
+	if err := os.WriteFile(filepath.Join(certs, "hosts.toml"), []byte(hosts), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	return dir
+}
+
+func with(t testing.TB, image v1.Image, change func(*v1.Config)) v1.Image {
+	t.Helper()
+	file, err := image.ConfigFile()
+	if err != nil {
+		t.Fatal(err)
+	}
+	config := *file.Config.DeepCopy()
+	change(&config)
+	changed, err := mutate.Config(image, config)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return changed
+}
+
+// forARM is the same image for a machine of another kind.
+func forARM(t testing.TB, image v1.Image) v1.Image {
+	t.Helper()
+	file, err := image.ConfigFile()
+	if err != nil {
+		t.Fatal(err)
+	}
+	other := file.DeepCopy()
+	other.Architecture = "arm64"
+	changed, err := mutate.ConfigFile(image, other)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return changed
+}

@@ -1,0 +1,144 @@
+package e2e
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"syscall"
+	"testing"
+)
+
+// count writes a number every 100 ms: a hole in the log or a restart of the container shows as a gap in them. It ends
+// with exit code 7 when it finds the file /w/end.
+const count = `i=0; while [ ! -e /w/end ]; do echo n=$i; i=$((i+1)); usleep 100000; done; exit 7`
+
+// TestTasksSurviveTheDeathOfPinionAndOfContainerd kills -9 first Pinion, then its containerd, under ten tasks.
+func TestTasksSurviveTheDeathOfPinionAndOfContainerd(t *testing.T) {
+	hub := dockerHub(t)
+	h := newHost(t, "--gpus", "sim:8xh100")
+	h.registry = hub
+	t.Cleanup(func() { h.down(t) })
+	h.start(t)
+	witness := t.TempDir()
+	volume := object{"volumes": []object{{"name": "w", "host": object{"sourcePath": witness}}}, "mountPoints": []object{{"sourceVolume": "w", "containerPath": "/w"}}}
+	h.shell(t, "count-gpu", 1, count, volume)
+	h.shell(t, "count", 0, count, volume)
+
+	before := map[string]answer{}
+	for i := range 10 {
+		family := "count-gpu"
+		if i >= 8 {
+			family = "count"
+		}
+		before[h.run(t, family)] = nil
+	}
+	for id := range before {
+		before[id] = h.waitStatus(t, id, "RUNNING")
+		h.waitLog(t, id, "n=3")
+	}
+
+	h.signal(t, syscall.SIGKILL)
+	h.start(t)
+	h.allAsBefore(t, before)
+
+	pid := containerdPID(t, h)
+	if err := syscall.Kill(pid, syscall.SIGKILL); err != nil {
+		t.Fatal(err)
+	}
+	eventually(t, "containerd runs again", func() bool { p, err := readPID(h); return err == nil && p != pid })
+	h.allAsBefore(t, before)
+
+	// What ends while Pinion is away is reported with its exit code when it is back.
+	h.signal(t, syscall.SIGKILL)
+	if err := os.WriteFile(filepath.Join(witness, "end"), nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	h.start(t)
+	for id := range before {
+		task := h.waitStopped(t, id)
+		if task.at("containers", 0, "exitCode") != 7.0 || task.text("startedAt") != before[id].text("startedAt") {
+			t.Errorf("task %s ended as %v", id, task)
+		}
+		wantNoHole(t, h.log(t, id))
+	}
+}
+
+// allAsBefore checks that every task is the same running container, and that its log goes on.
+func (h *host) allAsBefore(t *testing.T, before map[string]answer) {
+	t.Helper()
+	for id, was := range before {
+		is := h.waitStatus(t, id, "RUNNING")
+		for _, field := range []string{"runtimeId", "containerArn"} {
+			if a, b := is.text("containers", 0, field), was.text("containers", 0, field); a != b || a == "" {
+				t.Errorf("task %s: %s was %q, is %q", id, field, b, a)
+			}
+		}
+		if is.at("startedAt") != was.at("startedAt") {
+			t.Errorf("task %s: started at %v, then at %v", id, was.at("startedAt"), is.at("startedAt"))
+		}
+		written := len(field(h.log(t, id), "n="))
+		eventually(t, "the log of "+id+" goes on", func() bool { return len(field(h.log(t, id), "n=")) > written })
+	}
+}
+
+func wantNoHole(t *testing.T, log string) {
+	t.Helper()
+	for i, n := range field(log, "n=") {
+		if n != strconv.Itoa(i) {
+			t.Errorf("line %d of the log is n=%s", i, n)
+			return
+		}
+	}
+}
+
+func containerdPID(t *testing.T, h *host) int {
+	t.Helper()
+	pid, err := readPID(h)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return pid
+}
+
+func readPID(h *host) (int, error) {
+	raw, err := os.ReadFile(filepath.Join(h.dir, "containerd", "containerd.pid"))
+	if err != nil {
+		return 0, err
+	}
+	return strconv.Atoi(strings.TrimSpace(string(raw)))
+}
+
+// TestTheStateSurvivesKill9AtAnyTime kills Pinion while definitions are registered as fast as it answers; what it
+// acknowledged must be there afterwards.
+func TestTheStateSurvivesKill9AtAnyTime(t *testing.T) {
+	h := up(t, "--gpus", "none")
+	acknowledged := 0
+	for round := range 5 {
+		killed := make(chan struct{})
+		go func() {
+			defer close(killed)
+			h.cmd.Process.Signal(syscall.SIGKILL)
+		}()
+		for n := 0; ; n++ {
+			status, _, err := h.tryPost("RegisterTaskDefinition", fmt.Sprintf(`{"family":"many","containerDefinitions":[{"name":"c","image":"pinion/self","memory":%d}]}`, 10+round))
+			if err != nil {
+				break
+			}
+			if status == 200 {
+				acknowledged++
+			}
+		}
+		<-killed
+		<-h.exited
+		h.start(t)
+		if n := len(h.must(t, "ListTaskDefinitions", object{"familyPrefix": "many"}).list("taskDefinitionArns")); n < acknowledged {
+			t.Fatalf("%d definitions were acknowledged, %d are there", acknowledged, n)
+		}
+		for range 5 + round*3 { // more work before the next kill
+			h.must(t, "RegisterTaskDefinition", object{"family": "many", "containerDefinitions": []object{{"name": "c", "image": "pinion/self", "memory": 10}}})
+			acknowledged++
+		}
+	}
+}
