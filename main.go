@@ -258,6 +258,7 @@ func (h *host) serve(ctx context.Context) error {
 	local.Trusted = true // who can reach the socket is root
 	group, ctx := errgroup.WithContext(ctx)
 	group.Go(func() error { return h.agent.Run(ctx) })
+	group.Go(func() error { h.logs.KeepPruned(ctx, h.log); return nil })
 	group.Go(func() error { return api.Serve(ctx, tls.NewListener(h.listener, h.identity.ServerTLS()), door) })
 	group.Go(func() error { return api.Serve(ctx, socket, local) })
 	group.Go(func() error {

@@ -34,23 +34,31 @@ func startHost() (*host, error) {
 		var d net.Dialer
 		return d.DialContext(ctx, "unix", filepath.Join(dir, "pinion.sock"))
 	}}}
-	h.cmd = exec.Command(binary, "--data-dir", dir, "up", "--listen", "127.0.0.1:0", "--gpus", "sim:8xh100")
+	if err := h.start(); err != nil {
+		h.down()
+		return nil, err
+	}
+	return h, nil
+}
+
+// start runs `pinion up` until it says that it is ready.
+func (h *host) start() error {
+	h.cmd = exec.Command(binary, "--data-dir", h.dir, "up", "--listen", "127.0.0.1:0", "--gpus", "sim:8xh100")
 	h.cmd.Stderr = os.Stderr
 	out, err := h.cmd.StdoutPipe()
 	if err != nil {
-		return nil, err
+		return err
 	}
 	if err := h.cmd.Start(); err != nil {
-		return nil, err
+		return err
 	}
 	for lines := bufio.NewScanner(out); lines.Scan(); {
 		if strings.HasPrefix(lines.Text(), "Pinion is ready") {
 			go io.Copy(io.Discard, out)
-			return h, nil
+			return nil
 		}
 	}
-	h.down()
-	return nil, fmt.Errorf("pinion up ended before it was ready")
+	return fmt.Errorf("pinion up ended before it was ready")
 }
 
 // down stops the host and takes away everything it made.

@@ -57,7 +57,11 @@ func measure(rounds int, cold bool) ([]figure, error) {
 	if err != nil {
 		return nil, err
 	}
-	return slices.Concat(starts, replies, memory, builds), nil
+	adoption, err := measureAdoption(h)
+	if err != nil {
+		return nil, err
+	}
+	return slices.Concat(starts, replies, adoption, memory, builds), nil
 }
 
 // percentile returns the p-th (0 to 1) of the samples, which it sorts.
