@@ -34,9 +34,11 @@ check: packages ## the guards of the house: format, vet, staticcheck, modules, r
 	go test -race $(pure)
 
 bench: build ## the figures, each beside its reference; needs root
+	@packaging/apt.sh git:git iptables:iptables
 	go run -buildvcs=false ./packaging/bench
 
 demo: build ## a host, a task on two GPUs, its log; cleans up after itself; needs root
+	@packaging/apt.sh curl:curl iptables:iptables
 	@packaging/demo.sh
 
 packages:

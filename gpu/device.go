@@ -5,8 +5,7 @@ package gpu
 // Health says whether new work may be given to a GPU.
 type Health string
 
-// A device is the one or the other; there is nothing between.
-// Health is either of these; a device that cannot be judged is unhealthy.
+// There is nothing between: a device that cannot be judged is unhealthy.
 const (
 	Healthy   Health = "HEALTHY"
 	Unhealthy Health = "UNHEALTHY"
@@ -46,6 +45,7 @@ type Link struct {
 // LinkKind orders the ways two devices can be wired, from the farthest to the nearest.
 type LinkKind string
 
+// The kinds of links.
 const (
 	LinkSystem LinkKind = "SYS"    // across CPU sockets
 	LinkNode   LinkKind = "NODE"   // one NUMA node, different host bridges

@@ -104,8 +104,8 @@ func DemandOf(d *TaskDefinition) Demand {
 	var demand Demand
 	for i := range d.Containers {
 		container := &d.Containers[i]
-		demand.CPU += container.CPU
-		demand.MemoryMiB += container.reservedMiB()
+		demand.CPU = sum(demand.CPU, container.CPU)
+		demand.MemoryMiB = sum(demand.MemoryMiB, container.reservedMiB())
 		demand.GPUs = append(demand.GPUs, container.gpus())
 		if d.NetworkMode != "none" {
 			demand.Ports = append(demand.Ports, container.hostPorts(d.NetworkMode == "host")...)
@@ -118,6 +118,14 @@ func DemandOf(d *TaskDefinition) Demand {
 		demand.MemoryMiB = amount(d.Memory)
 	}
 	return demand
+}
+
+// sum stays at the top instead of running over into what would fit anywhere.
+func sum(a, b int64) int64 {
+	if b > 0 && a > math.MaxInt64-b {
+		return math.MaxInt64
+	}
+	return a + b
 }
 
 func amount(decimal string) int64 {

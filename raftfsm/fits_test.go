@@ -76,6 +76,14 @@ func TestFits(t *testing.T) {
 	}
 }
 
+func TestAmountsThatRunOverNeverFit(t *testing.T) {
+	huge := ContainerDefinition{CPU: 1 << 62, Memory: 1 << 62}
+	demand := DemandOf(&TaskDefinition{Containers: []ContainerDefinition{huge, huge, huge, huge}})
+	if reason, _ := Fits(Free{CPU: 100, MemoryMiB: 200}, demand); reason != ReasonCPU || demand.MemoryMiB < 1<<62 {
+		t.Errorf("%q for %+v", reason, demand)
+	}
+}
+
 func TestFreeIsWhatTasksAndHealthLeave(t *testing.T) {
 	host := hostWith("h", 4)
 	slices.Reverse(host.GPUs.Devices) // whatever the order they were listed in

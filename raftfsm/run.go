@@ -1,6 +1,6 @@
 package raftfsm
 
-import "fmt"
+import "errors"
 
 // RunRequest asks for Count tasks of one definition in one cluster: ECS's RunTask, and StartTask when Hosts is set.
 // The caller has validated it; Overrides name only containers that exist.
@@ -49,13 +49,13 @@ const (
 // Errors that a run or a command can be refused with. They are wrapped with %w and the object's name; api has the
 // table that turns them into ECS's.
 var (
-	ErrNotFound      = fmt.Errorf("not found")
-	ErrNoHosts       = fmt.Errorf("no hosts in the cluster")
-	ErrInactive      = fmt.Errorf("inactive")
-	ErrTokenConflict = fmt.Errorf("client token was used with other parameters")
-	ErrInUse         = fmt.Errorf("in use")
+	ErrNotFound      = errors.New("not found")
+	ErrNoHosts       = errors.New("no hosts in the cluster")
+	ErrInactive      = errors.New("inactive")
+	ErrTokenConflict = errors.New("client token was used with other parameters")
+	ErrInUse         = errors.New("in use")
 	// ErrUnavailable: nothing is wrong with the request, the pool cannot serve it now (no leader, disk full); try again.
-	ErrUnavailable = fmt.Errorf("unavailable, try again")
+	ErrUnavailable = errors.New("unavailable, try again")
 )
 
 // TokenConflict is ErrTokenConflict with the tasks that the token started.

@@ -22,10 +22,11 @@ func (s *Server) room(c raftfsm.Command) error {
 }
 
 // frees reports whether the command leads to free space (stopping tasks, hearing that they stopped, forgetting them) or
-// is one without which the pool does not begin.
+// is one without which nothing does: the pool begins with CreatePool, and a host that comes back hears what to stop,
+// and is heard, only after PutHost.
 func frees(c raftfsm.Command) bool {
 	switch c.(type) {
-	case raftfsm.StopTask, raftfsm.ReportTasks, raftfsm.Reap, raftfsm.CreatePool:
+	case raftfsm.StopTask, raftfsm.ReportTasks, raftfsm.Reap, raftfsm.CreatePool, raftfsm.PutHost:
 		return true
 	}
 	return false

@@ -156,6 +156,7 @@ func TestAServerStartsAndStopsOnAFullDisk(t *testing.T) {
 	if err := create(again, "refused"); !errors.Is(err, ErrReadOnly) {
 		t.Errorf("got %v", err)
 	}
+	joinWith(t, again, 2) // or the host would never hear which tasks to stop
 	stop(t, again)
 	empty()
 }

@@ -64,6 +64,7 @@ type batch struct {
 // plan is one round: which runs are planned, and what for.
 type plan struct {
 	at       time.Time
+	settled  []int // answered from the view alone
 	runs     []int
 	requests []schedule.Request
 	later    []int // runs that wait for one with the same token
@@ -84,7 +85,7 @@ func (b *batch) round(open []int) []int {
 	var (
 		entry    raftfsm.LaunchTasks
 		recorded []int
-		without  []int // answered without an entry
+		without  = p.settled // answered without an entry
 	)
 	for i, run := range p.runs {
 		d := decisions[i]
@@ -98,7 +99,7 @@ func (b *batch) round(open []int) []int {
 	}
 	if len(without) > 0 {
 		if err := b.checkLeader(t.ctx); err != nil { // else the view was perhaps not the latest
-			b.failAll(without, err)
+			b.failAll(without, ErrNotLeader)
 		}
 	}
 	return append(b.launch(t, entry, recorded), p.later...)
@@ -127,8 +128,10 @@ func (b *batch) plan(view *raftfsm.View, open []int) plan {
 		switch {
 		case err != nil:
 			b.answers[i] = placed{err: err}
+			p.settled = append(p.settled, i)
 		case before != nil:
 			b.answers[i] = placed{result: *before}
+			p.settled = append(p.settled, i)
 		default:
 			p.runs = append(p.runs, i)
 			p.requests = append(p.requests, schedule.Request{Run: run, Definition: definition, IDs: newID, At: p.at})

@@ -2,6 +2,7 @@ package server
 
 import (
 	"context"
+	"fmt"
 
 	"github.com/hashicorp/raft"
 
@@ -32,8 +33,8 @@ func (s *Server) checkLeader(ctx context.Context) error {
 		return err
 	}
 	verdict, err := s.checks.do(ctx, struct{}{})
-	if err != nil {
-		return err
+	if err != nil { // a question records nothing, so its outcome is not unknown
+		return fmt.Errorf("%w (%w)", errBusy, context.Cause(ctx))
 	}
 	return verdict
 }

@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"time"
 
 	"pinion/gpu/nvml/wire"
 )
@@ -33,26 +34,24 @@ type conversation struct {
 type awaited struct {
 	kind   wire.Kind
 	answer chan wire.Message // has room for the answer
+	limit  *time.Timer       // gives up on the helper
 }
 
 func newConversation(p *process) *conversation {
 	return &conversation{process: p, over: make(chan struct{}), waiting: map[uint64]awaited{}}
 }
 
-// expect registers a request before it is sent.
-func (c *conversation) expect(request wire.Request) <-chan wire.Message {
+// expect registers a request before it is sent. Without an answer in time the helper is given up, whether somebody
+// still waits or not: askers that are less patient would otherwise never find out that the driver hangs.
+func (c *conversation) expect(request wire.Request, patience time.Duration) <-chan wire.Message {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	answer := make(chan wire.Message, 1)
-	c.waiting[request.ID] = awaited{request.Kind, answer}
-	return answer
-}
-
-// forget drops a request whose asker has gone.
-func (c *conversation) forget(id uint64) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	delete(c.waiting, id)
+	limit := time.AfterFunc(patience, func() {
+		c.giveUp(fmt.Errorf("pinion-nvml did not answer %q within %v and was ended: the NVIDIA driver hangs; look into dmesg", request.Kind, patience))
+	})
+	w := awaited{request.Kind, make(chan wire.Message, 1), limit}
+	c.waiting[request.ID] = w
+	return w.answer
 }
 
 // giveUp ends the conversation, once, and the process with it.
@@ -65,6 +64,9 @@ func (c *conversation) giveUp(why error) {
 	default:
 	}
 	c.why = why
+	for _, w := range c.waiting {
+		w.limit.Stop()
+	}
 	close(c.over)
 	c.process.kill()
 }
@@ -104,6 +106,7 @@ func (c *conversation) deliver(m wire.Message) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if w, ok := c.waiting[m.ID]; ok {
+		w.limit.Stop()
 		delete(c.waiting, m.ID)
 		w.answer <- m
 	}

@@ -42,43 +42,37 @@ var errClosed = errors.New("the source of GPUs is closed")
 
 // ask sends one request and waits for its answer.
 func (h *helper) ask(ctx context.Context, request wire.Request) (wire.Message, error) {
-	talk, answer, id, err := h.send(request)
+	talk, answer, err := h.send(request)
 	if err != nil {
 		return wire.Message{}, err
 	}
-	limit := time.NewTimer(h.patience)
-	defer limit.Stop()
 	select {
 	case message := <-answer:
 		return message, nil
 	case <-talk.over:
 		return wire.Message{}, talk.why
-	case <-limit.C:
-		talk.giveUp(fmt.Errorf("pinion-nvml did not answer %q within %v and was ended: the NVIDIA driver hangs; look into dmesg", request.Kind, h.patience))
-		return wire.Message{}, talk.why
 	case <-ctx.Done():
-		talk.forget(id)
-		return wire.Message{}, ctx.Err()
+		return wire.Message{}, fmt.Errorf("the NVIDIA driver has not answered %q yet: %w", request.Kind, ctx.Err())
 	}
 }
 
 // send writes the request to the helper, which it starts when there is none.
-func (h *helper) send(request wire.Request) (*conversation, <-chan wire.Message, uint64, error) {
+func (h *helper) send(request wire.Request) (*conversation, <-chan wire.Message, error) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	if err := h.ready(); err != nil {
-		return nil, nil, 0, err
+		return nil, nil, err
 	}
 	h.lastID++
 	request.ID = h.lastID
-	answer := h.now.expect(request)
 	line, err := json.Marshal(request)
 	if err != nil {
-		return nil, nil, 0, err
+		return nil, nil, err
 	}
+	answer := h.now.expect(request, h.patience)
 	// A helper that died meanwhile says so better than the failed write.
 	h.now.process.requests.Write(append(line, '\n'))
-	return h.now, answer, request.ID, nil
+	return h.now, answer, nil
 }
 
 // ready makes sure that a helper runs.

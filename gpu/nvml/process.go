@@ -33,6 +33,10 @@ func runner(path string, args ...string) startFunc {
 		if err := cmd.Start(); err != nil {
 			return nil, err
 		}
-		return &process{requests, messages, stderr, func() { cmd.Process.Kill() }, cmd.Wait}, nil
+		kill := func() {
+			requests.Close() // frees whoever writes to a helper that is stuck in the driver, where no kill reaches it
+			cmd.Process.Kill()
+		}
+		return &process{requests, messages, stderr, kill, cmd.Wait}, nil
 	}
 }

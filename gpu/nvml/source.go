@@ -4,6 +4,7 @@
 package nvml
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"log/slog"
@@ -58,14 +59,18 @@ func (s *Source) signal() {
 }
 
 // Inventory reads the devices now. Devices that were seen before and are not any more stay in it as unhealthy, also
-// while the helper is down. The error is nil unless ctx ended first.
+// while the helper is down. The error is nil unless ctx ended first; Changed asks for another look then, because a
+// driver that wakes many GPUs answers in the end.
 func (s *Source) Inventory(ctx context.Context) (gpu.Inventory, error) {
 	if !hardware(s.root) {
 		return gpu.Inventory{}, nil
 	}
 	answer, err := s.helper.ask(ctx, wire.Request{Kind: wire.Inventory})
 	if ctx.Err() != nil {
-		return gpu.Inventory{}, ctx.Err()
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		s.remind(true)
+		return gpu.Inventory{}, cmp.Or(err, ctx.Err())
 	}
 	var seen gpu.Inventory
 	switch {
@@ -91,13 +96,18 @@ func (s *Source) complete(seen gpu.Inventory) gpu.Inventory {
 		}
 	}
 	s.known = slices.Clone(seen.Devices)
+	s.remind(seen.Problem != "")
+	return seen
+}
+
+// remind asks for another look later, or for none.
+func (s *Source) remind(later bool) {
 	if s.again != nil {
 		s.again.Stop()
 	}
-	if seen.Problem != "" {
+	if later {
 		s.again = time.AfterFunc(lookAgain, s.signal)
 	}
-	return seen
 }
 
 // withMissing appends the known devices that are not among the seen ones, as unhealthy.
@@ -177,9 +187,7 @@ func (s *Source) asked(ctx context.Context, request wire.Request) (wire.Message,
 // Close ends the helper.
 func (s *Source) Close() error {
 	s.mu.Lock()
-	if s.again != nil {
-		s.again.Stop()
-	}
+	s.remind(false)
 	s.mu.Unlock()
 	s.helper.close()
 	return nil

@@ -79,6 +79,7 @@ func TestASymbolThatTheDriverLacksIsOnlyACrashOfTheHelper(t *testing.T) {
 	}
 	expectProblem(t, err.Error(), `while it answered "cdi"`, "exit status 127", "undefined symbol: nvmlDeviceGetMemoryInfo_v2")
 
+	<-s.Changed()        // its process is gone
 	i := inventory(t, s) // at once: the helper rests
 	expectProblem(t, i.Problem, `while it answered "cdi"`, "next try in")
 	if len(i.Devices) != 2 || i.Devices[0].Health != gpu.Unhealthy {
@@ -212,6 +213,41 @@ func TestAnAskerMayLeave(t *testing.T) {
 		if _, err := s.Inventory(ctx); !errors.Is(err, context.DeadlineExceeded) {
 			t.Errorf("got %v", err)
 		}
+	})
+}
+
+func TestADriverThatIsSlowToWakeIsAskedAgain(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		a := &actor{hear: func(r wire.Request, a *actor) {
+			time.Sleep(25 * time.Second)
+			a.say(healthy(r))
+		}}
+		s := opened(t, a.start)
+		defer s.Close()
+		ctx, leave := context.WithTimeout(t.Context(), 20*time.Second)
+		defer leave()
+		if _, err := s.Inventory(ctx); !errors.Is(err, context.DeadlineExceeded) {
+			t.Fatalf("got %v", err)
+		}
+		<-s.Changed()
+		if i := inventory(t, s); i.Problem != "" || len(i.Devices) != 2 || a.starts != 1 {
+			t.Errorf("%+v, %d starts", i, a.starts)
+		}
+	})
+}
+
+func TestAHangIsFoundAlsoWhenNobodyWaitsThatLong(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		a := &actor{hear: func(r wire.Request, a *actor) {}}
+		s := opened(t, a.start)
+		defer s.Close()
+		ctx, leave := context.WithTimeout(t.Context(), time.Second)
+		defer leave()
+		if _, err := s.Processes(ctx, "GPU-a"); !errors.Is(err, context.DeadlineExceeded) {
+			t.Fatalf("got %v", err)
+		}
+		<-s.Changed() // the helper was ended
+		expectProblem(t, inventory(t, s).Problem, `did not answer "processes"`, "next try in")
 	})
 }
 

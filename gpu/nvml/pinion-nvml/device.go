@@ -90,7 +90,8 @@ func (d *driver) numaNode(pci string) int {
 	return node
 }
 
-// slices reads the MIG slices of a partitioned device.
+// slices reads the MIG slices of a partitioned device. Such a device cannot be given whole: CDI knows its slices only,
+// and nothing hands those out yet.
 func (d *driver) slices(failed *trouble, handle nvml.Device) []gpu.MIG {
 	if !d.has("nvmlDeviceGetMigMode") {
 		return nil
@@ -99,6 +100,7 @@ func (d *driver) slices(failed *trouble, handle nvml.Device) []gpu.MIG {
 	if ret != nvml.SUCCESS || mode != nvml.DEVICE_MIG_ENABLE {
 		return nil
 	}
+	failed.note("it is partitioned, and this version of Pinion gives whole GPUs only: turn MIG off with `nvidia-smi --mig 0`")
 	count, _ := read(failed, "number of MIG slices", handle.GetMaxMigDeviceCount)
 	var slices []gpu.MIG
 	for i := range count {

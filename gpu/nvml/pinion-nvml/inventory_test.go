@@ -147,6 +147,9 @@ func TestSlicesOfAPartitionedDevice(t *testing.T) {
 	if len(got.MIG) != 1 || got.MIG[0] != (gpu.MIG{UUID: "MIG-c", Profile: "1g.5gb", MemoryMiB: 4864}) {
 		t.Errorf("slices %+v", got.MIG)
 	}
+	if got.Health != gpu.Unhealthy || !strings.Contains(got.Problem, "--mig 0") {
+		t.Errorf("a device that cannot be given whole is %s (%s)", got.Health, got.Problem)
+	}
 }
 
 func TestLinksWithoutNVLinkFollowThePCITree(t *testing.T) {

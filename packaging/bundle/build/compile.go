@@ -20,7 +20,7 @@ func compile(t tool) error {
 	if err != nil {
 		return err
 	}
-	cmd := exec.Command("go", "build", "-trimpath", "-tags", t.tags, "-ldflags", t.linkFlags(version), "-o", filepath.Join(toolsDir, t.name), t.pkg)
+	cmd := exec.Command("go", "build", "-trimpath", "-buildvcs=false", "-tags", t.tags, "-ldflags", t.linkFlags(version), "-o", filepath.Join(toolsDir, t.name), t.pkg)
 	cmd.Env = append(os.Environ(), "CGO_ENABLED=0")
 	if t.cgo {
 		cmd.Env = append(os.Environ(), "CGO_ENABLED=1", cFlags)

@@ -37,6 +37,10 @@ func run() error {
 	if err := needCompiler(); err != nil {
 		return err
 	}
+	// Go passes over files that need a C compiler while there is none, so the sources are other ones now.
+	if stamp, err = stampOf(allTools); err != nil {
+		return err
+	}
 	// What an interrupted build leaves behind belongs to no stamp.
 	if err := os.RemoveAll(stampFile); err != nil {
 		return err
