@@ -162,6 +162,9 @@ func (h *host) runtimeConfig(address string) ctrd.Config {
 	}
 	if h.config.Containerd == "" {
 		c.Shim, c.Runc = h.tools.Shim, h.tools.Runc
+	} else {
+		// The agent ends what it finds and does not know: two hosts on one daemon must not find each other's containers.
+		c.Namespace = "pinion-" + h.dir.HostID
 	}
 	if h.gpus != nil {
 		c.CDI = h.gpus.CDI

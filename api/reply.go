@@ -33,7 +33,11 @@ func (d *door) reply(w http.ResponseWriter, r *http.Request, contentType string,
 // refuse writes an error in the form that both SDK families read: a header for one, a body for the other.
 func (d *door) refuse(w http.ResponseWriter, r *http.Request, contentType string, err error) {
 	refusal, status := explain(err)
-	if status >= http.StatusInternalServerError {
+	switch {
+	case status < http.StatusInternalServerError:
+	case r.Context().Err() != nil: // not a fault: nobody waits for the answer any more
+		d.Log.Debug("the client went away", "requestId", requestID(w), "path", r.URL.Path, "err", err)
+	default:
 		d.Log.Error("request failed", "requestId", requestID(w), "path", r.URL.Path, "err", err)
 	}
 	w.Header().Set("X-Amzn-ErrorType", refusal.Type)

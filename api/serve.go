@@ -8,6 +8,7 @@ import (
 	"net"
 	"net/http"
 	"os"
+	"path/filepath"
 	"time"
 )
 
@@ -51,10 +52,13 @@ func Serve(ctx context.Context, l net.Listener, c Config) error {
 // ListenLocal opens the unix socket that only root can use; requests through it need no signature. It takes the
 // place of what a host that ended left behind. At no moment can anyone else connect to it.
 func ListenLocal(path string) (net.Listener, error) {
-	fresh := path + ".new"
-	if err := os.RemoveAll(fresh); err != nil {
+	// The socket is made in a directory of root's own, because until chmod its mode is up to the umask.
+	private, err := os.MkdirTemp(filepath.Dir(path), ".s")
+	if err != nil {
 		return nil, fmt.Errorf("local socket: %w", err)
 	}
+	defer os.RemoveAll(private)
+	fresh := filepath.Join(private, "s")
 	l, err := net.ListenUnix("unix", &net.UnixAddr{Name: fresh, Net: "unix"})
 	if err != nil {
 		return nil, fmt.Errorf("local socket (a path of more than 100 characters is too long for one): %w", err)

@@ -29,6 +29,9 @@ func TestTheLocalSocketIsRootsAloneAndReplacesAnOldOne(t *testing.T) {
 		if info, err := os.Stat(path); err != nil || info.Mode().Perm() != 0o600 {
 			t.Errorf("%v, %v", info, err)
 		}
+		if files, err := os.ReadDir(filepath.Dir(path)); err != nil || len(files) != 1 {
+			t.Errorf("beside the socket there is %v, %v", files, err)
+		}
 		ctx, cancel := context.WithCancel(t.Context())
 		served := make(chan error)
 		go func() { served <- Serve(ctx, l, newBench(t).config) }()

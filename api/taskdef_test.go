@@ -2,6 +2,7 @@ package api
 
 import (
 	"net/http"
+	"slices"
 	"strings"
 	"testing"
 
@@ -13,7 +14,7 @@ func container(fields string) string {
 	return `{"family":"f","containerDefinitions":[{"name":"c","image":"i","memory":64,` + fields + `}]}`
 }
 
-// task wraps fields of the task itself around one plain container.
+// taskWith wraps fields of the task itself around one plain container.
 func taskWith(fields string) string {
 	return `{"family":"f","containerDefinitions":[{"name":"c","image":"i","memory":64}],` + fields + `}`
 }
@@ -215,6 +216,23 @@ func TestDefinitionsAreNumberedFoundAndListed(t *testing.T) {
 	}
 	if len(all) != 11 || !strings.HasSuffix(all[0], "/f:11") || !strings.HasSuffix(all[1], "/f:10") || !strings.HasSuffix(all[10], "/f:1") {
 		t.Errorf("%d: %v", len(all), all)
+	}
+}
+
+func TestDefinitionsAreListedByFamilyThenRevision(t *testing.T) {
+	b := newBench(t)
+	for _, family := range []string{"app-1", "app", "app1", "app"} {
+		b.must(t, "RegisterTaskDefinition", strings.Replace(taskWith(`"cpu":"256"`), `"family":"f"`, `"family":"`+family+`"`, 1))
+	}
+	var list struct {
+		ARNs []string `json:"taskDefinitionArns"`
+	}
+	b.must(t, "ListTaskDefinitions", `{}`).decode(t, &list)
+	for i, arn := range list.ARNs {
+		list.ARNs[i] = arn[strings.LastIndex(arn, "/")+1:]
+	}
+	if want := []string{"app:1", "app:2", "app-1:1", "app1:1"}; !slices.Equal(list.ARNs, want) {
+		t.Errorf("got %v, want %v", list.ARNs, want)
 	}
 }
 

@@ -43,7 +43,6 @@ func TestNothingStartsAndNothingStopsWithoutACluster(t *testing.T) {
 func TestReportsAreRepeatedUntilHeardAndOnlyTheLatestIs(t *testing.T) {
 	in(t, func(w *world) {
 		w.boot()
-		w.runtime.HoldPull("slow:1")
 		task := w.cluster.run("t1", container("main"))
 		w.settle()
 		heard := len(w.cluster.heard[task])

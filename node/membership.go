@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"reflect"
+	"slices"
 	"time"
 
 	"pinion/gpu"
@@ -111,12 +112,22 @@ func (n *Node) readGPUs(ctx context.Context) error {
 	}
 	if err != nil {
 		n.config.Log.Error("the GPUs of this host cannot be read", "err", err)
-		inventory = gpu.Inventory{Problem: err.Error()}
+		inventory = unsure(n.self().GPUs, err)
 	}
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	n.host.GPUs = inventory
 	return nil
+}
+
+// unsure is what is known of GPUs that cannot be read now: they are there, and given to nobody.
+func unsure(last gpu.Inventory, err error) gpu.Inventory {
+	last.Problem = err.Error()
+	last.Devices = slices.Clone(last.Devices)
+	for i := range last.Devices {
+		last.Devices[i].Health, last.Devices[i].Problem = gpu.Unhealthy, "its state cannot be read: "+err.Error()
+	}
+	return last
 }
 
 // sendReports is the reporter's call.

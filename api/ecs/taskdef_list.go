@@ -51,9 +51,10 @@ func (c *Call) listTaskDefinitions(_ context.Context, in *listDefinitionsInput) 
 	return out, nil
 }
 
-// definitionKey orders by family, then by revision as a number.
+// definitionKey orders by family, then by revision as a number. What parts them sorts before all that names may hold,
+// so that "app" comes before "app-1".
 func definitionKey(d *raftfsm.TaskDefinition) string {
-	return fmt.Sprintf("%s:%010d", d.Family, d.Revision)
+	return fmt.Sprintf("%s\x00%010d", d.Family, d.Revision)
 }
 
 type listFamiliesInput struct {

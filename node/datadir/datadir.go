@@ -21,8 +21,12 @@ import (
 // Format is the layout this program writes. A directory with a higher one was written by a newer Pinion.
 const Format = 1
 
-// lockFile holds the process id of who uses the directory, and is locked by it.
-const lockFile = "lock"
+const (
+	// lockFile holds the process id of who uses the directory, and is locked by it.
+	lockFile = "lock"
+	// identityFile is what makes a directory one of pinion's.
+	identityFile = "pinion.json"
+)
 
 // Dir is an opened data directory. It stays locked against other processes until Close.
 type Dir struct {
@@ -54,7 +58,7 @@ func Open(path string) (*Dir, error) {
 	if err != nil {
 		return nil, err
 	}
-	id, err := readIdentity(filepath.Join(path, "pinion.json"))
+	id, err := readIdentity(filepath.Join(path, identityFile))
 	if err != nil {
 		lock.Close()
 		return nil, err
@@ -68,7 +72,8 @@ func (d *Dir) Join(name ...string) string { return filepath.Join(append([]string
 // Close unlocks the directory.
 func (d *Dir) Close() error { return d.lock.Close() }
 
-// Purge removes the directory with everything in it and unlocks it. What is still mounted inside is unmounted first.
+// Purge removes the directory with everything in it. What is still mounted inside is unmounted first. Close stays to
+// be called.
 func (d *Dir) Purge() error {
 	if err := unmountUnder(d.Path); err != nil {
 		return err
@@ -77,11 +82,14 @@ func (d *Dir) Purge() error {
 }
 
 // End asks the process that uses the directory to stop (SIGTERM) and waits until it has let go of it. Nil when
-// nobody uses it.
+// nobody uses it. It refuses what is not a data directory, because Purge may be next.
 func End(ctx context.Context, path string) error {
+	if _, err := os.Stat(filepath.Join(path, identityFile)); errors.Is(err, fs.ErrNotExist) {
+		return fmt.Errorf("%s is not a data directory of pinion; name the one that `pinion up` used with --data-dir", path)
+	}
 	f, err := os.OpenFile(filepath.Join(path, lockFile), os.O_RDWR, 0)
 	if errors.Is(err, fs.ErrNotExist) {
-		return fmt.Errorf("%s is not a data directory of pinion; name the one that `pinion up` used with --data-dir", path)
+		return nil
 	}
 	if err != nil {
 		return fmt.Errorf("data directory: %w", err)
@@ -133,15 +141,22 @@ func writePID(f *os.File) error {
 	return err
 }
 
+// mountPoint undoes the kernel's spelling of blanks in its list of mounts.
+var mountPoint = strings.NewReplacer(`\040`, " ", `\011`, "\t", `\012`, "\n", `\134`, `\`)
+
 // unmountUnder unmounts what is mounted below the directory, the deepest first.
 func unmountUnder(dir string) error {
+	dir, err := filepath.EvalSymlinks(dir) // the kernel lists mounts by their real paths
+	if err != nil {
+		return err
+	}
 	raw, err := os.ReadFile("/proc/self/mounts")
 	if err != nil {
 		return err
 	}
 	var below []string
 	for line := range strings.Lines(string(raw)) {
-		if point := strings.Fields(line)[1]; strings.HasPrefix(point, dir+"/") {
+		if point := mountPoint.Replace(strings.Fields(line)[1]); strings.HasPrefix(point, dir+"/") {
 			below = append(below, point)
 		}
 	}

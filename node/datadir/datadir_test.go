@@ -6,6 +6,8 @@ import (
 	"strings"
 	"testing"
 
+	"golang.org/x/sys/unix"
+
 	"pinion/node/datadir"
 )
 
@@ -66,6 +68,53 @@ func TestBadIdentityFilesAreRefusedAndKept(t *testing.T) {
 				t.Errorf("the file was changed to %q", kept)
 			}
 		})
+	}
+}
+
+func TestOnlyADataDirectoryIsEnded(t *testing.T) {
+	path := t.TempDir()
+	if err := os.WriteFile(filepath.Join(path, "lock"), nil, 0o600); err != nil { // as package managers have one
+		t.Fatal(err)
+	}
+	wantError(t, datadir.End(t.Context(), path), "is not a data directory of pinion")
+	open(t, path).Close()
+	if err := datadir.End(t.Context(), path); err != nil {
+		t.Errorf("a data directory that nobody uses: %v", err)
+	}
+}
+
+// What is mounted inside would otherwise be emptied instead of unmounted.
+func TestPurgeUnmountsWhatIsInside(t *testing.T) {
+	if os.Geteuid() != 0 {
+		t.Skip("mounting needs root")
+	}
+	outside := t.TempDir()
+	if err := os.WriteFile(filepath.Join(outside, "precious"), nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	parent := t.TempDir()
+	link := filepath.Join(parent, "link")
+	if err := os.Symlink(filepath.Join(parent, "with a blank"), link); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Mkdir(filepath.Join(parent, "with a blank"), 0o711); err != nil {
+		t.Fatal(err)
+	}
+	d := open(t, link)
+	defer d.Close()
+	inside := d.Join("mounted here")
+	if err := os.Mkdir(inside, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	if err := unix.Mount(outside, inside, "", unix.MS_BIND, ""); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = unix.Unmount(filepath.Join(parent, "with a blank", "mounted here"), unix.MNT_DETACH) })
+	if err := d.Purge(); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := os.Stat(filepath.Join(outside, "precious")); err != nil {
+		t.Errorf("purging a data directory reached through a mount: %v", err)
 	}
 }
 

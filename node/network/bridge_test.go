@@ -11,6 +11,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"pinion/node/network/networktest"
 	"pinion/raftfsm"
 )
 
@@ -167,4 +168,40 @@ func TestMissingPluginsAreSaidAtStart(t *testing.T) {
 	if _, err := Open(t.TempDir(), t.TempDir()); err == nil || !strings.Contains(err.Error(), "CNI plugin bridge") {
 		t.Errorf("Open answers %v", err)
 	}
+}
+
+func TestDestroyLeavesNothing(t *testing.T) {
+	dir := open(t).dir + "-gone"
+	t.Cleanup(func() { os.RemoveAll(dir) })
+	b, err := Open(networktest.Plugins(t), dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var ports []raftfsm.PortMapping
+	if b.firewall != nil {
+		ports = []raftfsm.PortMapping{{ContainerPort: 80}}
+	}
+	namespace := attach(t, b, "task.one", ports...).Namespace
+	bridge := b.place.Bridge
+	if err := b.Close(); err != nil { // as pinion ends: the container stays attached
+		t.Fatal(err)
+	}
+	for range 2 {
+		if err := Destroy(t.Context(), networktest.Plugins(t), dir); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := os.Stat(dir); !os.IsNotExist(err) || isNamespace(namespace) || linkExists(bridge) || firewallMentions(t, bridge) {
+			t.Errorf("something is left of %s: %v", dir, err)
+		}
+	}
+}
+
+// A machine that lost power can have records of ports whose bridge nobody remembers.
+func TestRecordsWithoutABridgeAreCleared(t *testing.T) {
+	b := open(t)
+	orphan := record{ID: "task.web", Sandbox: newSandbox(), Complete: true, Bindings: []raftfsm.NetworkBinding{{ContainerPort: 80, HostPort: 4711, Protocol: "tcp"}}}
+	if err := b.records.write(orphan); err != nil {
+		t.Fatal(err)
+	}
+	wantAttached(t, reopen(t, b.dir))
 }

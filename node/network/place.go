@@ -10,6 +10,8 @@ import (
 	"net"
 	"net/netip"
 	"os"
+
+	"pinion/node/datadir"
 )
 
 // place is where a data directory's containers live. It is chosen once, at the first attachment, and kept in a file.
@@ -86,11 +88,11 @@ func readPlace(path string) (*place, error) {
 
 func writePlace(path string, p place) error {
 	raw, err := json.Marshal(p)
+	if err == nil {
+		err = datadir.WriteFile(path, raw, 0o600)
+	}
 	if err != nil {
 		return fmt.Errorf("network state: %w", err)
 	}
-	if err := os.WriteFile(path+".new", raw, 0o600); err != nil {
-		return fmt.Errorf("network state: %w", err)
-	}
-	return os.Rename(path+".new", path)
+	return nil
 }

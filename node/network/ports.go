@@ -38,7 +38,7 @@ func (b *Bridge) unpublish(ctx context.Context, r record) error {
 	if len(r.Bindings) == 0 {
 		return nil
 	}
-	if b.firewall != nil {
+	if b.firewall != nil && b.place != nil {
 		if err := b.plugins.del(ctx, b.portmapConf(nil, r.Bindings), r.Sandbox, b.namespace(r)); err != nil {
 			return fmt.Errorf("container network: %w", err)
 		}

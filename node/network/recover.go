@@ -52,7 +52,10 @@ func (b *Bridge) settle() (place, error) {
 	if err != nil {
 		return place{}, err
 	}
-	return p, writePlace(b.placeFile(), p)
+	if err := writePlace(b.placeFile(), p); err != nil {
+		return place{}, errors.Join(err, removeBridge(p.Bridge))
+	}
+	return p, nil
 }
 
 // vacate undoes settle and the rules of ready.

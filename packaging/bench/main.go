@@ -14,6 +14,9 @@ import (
 	"time"
 )
 
+// fewest is how many rounds a median is taken of at least.
+const fewest = 10
+
 // figure is one line of the table.
 type figure struct{ what, got, reference, reach string }
 
@@ -21,6 +24,10 @@ func main() {
 	cold := flag.Bool("cold", false, "also measure a cold `make build` (empty caches; takes minutes)")
 	rounds := flag.Int("n", 30, "rounds of each measurement")
 	flag.Parse()
+	if *rounds < fewest {
+		fmt.Fprintf(os.Stderr, "bench: -n %d: a median of fewer than %d rounds says nothing\n", *rounds, fewest)
+		os.Exit(2)
+	}
 	figures, err := measure(*rounds, *cold)
 	if err != nil {
 		fmt.Fprintln(os.Stderr, "bench:", err)

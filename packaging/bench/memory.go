@@ -14,7 +14,7 @@ const settle = 10 * time.Second
 
 func measureMemory(h *host) ([]figure, error) {
 	time.Sleep(settle)
-	pinion, err := residentMiB(h.cmd.Process.Pid)
+	pinion, err := residentMB(h.cmd.Process.Pid)
 	if err != nil {
 		return nil, err
 	}
@@ -26,7 +26,7 @@ func measureMemory(h *host) ([]figure, error) {
 	if err != nil {
 		return nil, err
 	}
-	containerd, err := residentMiB(pid)
+	containerd, err := residentMB(pid)
 	if err != nil {
 		return nil, err
 	}
@@ -36,8 +36,8 @@ func measureMemory(h *host) ([]figure, error) {
 	}, nil
 }
 
-// residentMiB reads a process's resident memory.
-func residentMiB(pid int) (float64, error) {
+// residentMB reads a process's resident memory, in millions of bytes as the promise has it.
+func residentMB(pid int) (float64, error) {
 	raw, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", pid))
 	if err != nil {
 		return 0, err
@@ -45,7 +45,7 @@ func residentMiB(pid int) (float64, error) {
 	for line := range strings.Lines(string(raw)) {
 		if rest, ok := strings.CutPrefix(line, "VmRSS:"); ok {
 			kib, err := strconv.ParseFloat(strings.Fields(rest)[0], 64)
-			return kib / 1024, err
+			return kib * 1024 / 1e6, err
 		}
 	}
 	return 0, fmt.Errorf("process %d shows no VmRSS", pid)

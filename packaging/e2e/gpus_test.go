@@ -12,8 +12,8 @@ import (
 
 func itoa(n int) string { return strconv.Itoa(n) }
 
-// look prints what a container sees of GPUs and stays.
-const look = `echo "visible=$NVIDIA_VISIBLE_DEVICES"; for d in /dev/nvidia[0-9]*; do [ -e "$d" ] && echo "node=$d"; done; nvidia-smi -L 2>/dev/null; echo end; exec sleep 1000`
+// look prints what a container sees of GPUs, and which of all eight it may open by nodes of its own making, and stays.
+const look = `echo "visible=$NVIDIA_VISIBLE_DEVICES"; for d in /dev/nvidia[0-9]*; do [ -e "$d" ] && echo "node=$d" && major=$((0x$(stat -c %t $d))); done; for m in 0 1 2 3 4 5 6 7; do mknod /tmp/forged$m c $major $m; cat /tmp/forged$m 2>&1 | grep -q 'not permitted' || echo "opens=/dev/nvidia$m"; done; nvidia-smi -L 2>/dev/null; echo end; exec sleep 1000`
 
 func TestEachTaskSeesExactlyItsOwnGPUs(t *testing.T) {
 	h := eightGPUs(t)
@@ -31,6 +31,9 @@ func TestEachTaskSeesExactlyItsOwnGPUs(t *testing.T) {
 		seen := field(log, "node=")
 		if len(seen) != n || len(wantGPUs) != n {
 			t.Errorf("task of %d GPUs sees nodes %v, was given %v", n, seen, wantGPUs)
+		}
+		if opens := field(log, "opens="); !slices.Equal(opens, seen) {
+			t.Errorf("task of %d GPUs sees %v and may open %v", n, seen, opens)
 		}
 		for _, node := range seen {
 			if other := nodes[node]; other != "" {
@@ -101,12 +104,15 @@ func TestAContainerWithoutARequirementSeesNoGPU(t *testing.T) {
 		"definition asks":    {"environment": []object{{"name": "NVIDIA_VISIBLE_DEVICES", "value": "all"}, {"name": "NVIDIA_DRIVER_CAPABILITIES", "value": "compute"}}},
 	} {
 		t.Run(name, func(t *testing.T) {
-			h.shell(t, "no-gpu", 0, `ls /dev; echo "visible=$NVIDIA_VISIBLE_DEVICES"; echo "caps=$NVIDIA_DRIVER_CAPABILITIES"; mknod /tmp/n c 240 0 2>&1 && cat /tmp/n 2>&1; echo end`, more)
+			h.shell(t, "no-gpu", 0, `ls /dev; echo "visible=$NVIDIA_VISIBLE_DEVICES"; echo "caps=$NVIDIA_DRIVER_CAPABILITIES"; mknod /tmp/n c 240 0; echo "forged=$(cat /tmp/n 2>&1)"; echo end`, more)
 			id := h.run(t, "no-gpu")
 			h.waitStopped(t, id)
 			log := h.log(t, id)
 			if strings.Contains(log, "nvidia") || !slices.Equal(field(log, "visible="), []string{"void"}) {
 				t.Errorf("log:\n%s", log)
+			}
+			if forged := field(log, "forged="); len(forged) != 1 || !strings.Contains(forged[0], "not permitted") {
+				t.Errorf("a device node of its own making answers %q", forged)
 			}
 			if name == "definition asks" && !slices.Equal(field(log, "caps="), []string{"compute"}) {
 				t.Errorf("other NVIDIA_ variables must be left alone:\n%s", log)

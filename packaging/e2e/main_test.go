@@ -42,11 +42,8 @@ func TestMain(m *testing.M) {
 	for i := len(eight.t.cleanups) - 1; i >= 0; i-- {
 		eight.t.cleanups[i]()
 	}
-	if eight.host != nil {
-		if _, err := os.Stat(eight.host.dir); err == nil {
-			fmt.Println("the shared host was not taken down")
-			code = 1
-		}
+	if failedLate {
+		code = 1
 	}
 	os.Exit(code)
 }
@@ -58,7 +55,7 @@ func eightGPUs(t *testing.T) *host {
 		eight.t.TB = t
 		h := newHost(t, "--gpus", "sim:8xh100", "--attribute", "ecs.instance-type=p5.48xlarge")
 		h.registry = dockerHub(&eight.t)
-		eight.t.Cleanup(func() { h.down(silent{t}) })
+		eight.t.Cleanup(func() { h.down(afterwards{t}) })
 		h.start(t)
 		eight.host = h
 	})
@@ -68,12 +65,18 @@ func eightGPUs(t *testing.T) *host {
 	return eight.host
 }
 
-// silent reports what goes wrong after the tests are over, when no test can fail any more.
-type silent struct{ testing.TB }
+// failedLate is set when something went wrong after the tests were over, when no test can fail any more.
+var failedLate bool
 
-func (silent) Helper()                           {}
-func (silent) Failed() bool                      { return false }
-func (silent) Errorf(format string, args ...any) { fmt.Printf(format+"\n", args...) }
+// afterwards stands in for a test that is over.
+type afterwards struct{ testing.TB }
+
+func (afterwards) Helper()      {}
+func (afterwards) Failed() bool { return false }
+func (afterwards) Errorf(format string, args ...any) {
+	failedLate = true
+	fmt.Printf(format+"\n", args...)
+}
 
 // dockerHub starts a registry with the images that the documents name, all of them busybox inside, and returns a
 // registry configuration that makes it the mirror of docker.io: so the documents' images go in verbatim.

@@ -1,13 +1,13 @@
 package e2e
 
 import (
-	"fmt"
 	"os"
 	"path/filepath"
 	"strconv"
 	"strings"
 	"syscall"
 	"testing"
+	"time"
 )
 
 // count writes a number every 100 ms: a hole in the log or a restart of the container shows as a gap in them. It ends
@@ -114,31 +114,52 @@ func readPID(h *host) (int, error) {
 // acknowledged must be there afterwards.
 func TestTheStateSurvivesKill9AtAnyTime(t *testing.T) {
 	h := up(t, "--gpus", "none")
-	acknowledged := 0
+	acknowledged := map[string]bool{}
 	for round := range 5 {
-		killed := make(chan struct{})
-		go func() {
-			defer close(killed)
-			h.cmd.Process.Signal(syscall.SIGKILL)
-		}()
+		died := make(chan struct{})
 		for n := 0; ; n++ {
-			status, _, err := h.tryPost("RegisterTaskDefinition", fmt.Sprintf(`{"family":"many","containerDefinitions":[{"name":"c","image":"pinion/self","memory":%d}]}`, 10+round))
+			if n == 3+7*round { // from here on the kill races with the requests
+				go func() {
+					defer close(died)
+					h.cmd.Process.Signal(syscall.SIGKILL)
+					<-h.exited
+				}()
+			}
+			status, raw, err := h.tryPost("RegisterTaskDefinition", `{"family":"many","containerDefinitions":[{"name":"c","image":"pinion/self","memory":10}]}`)
 			if err != nil {
 				break
 			}
 			if status == 200 {
-				acknowledged++
+				acknowledged[decode(t, raw).text("taskDefinition", "taskDefinitionArn")] = true
 			}
 		}
-		<-killed
-		<-h.exited
-		h.start(t)
-		if n := len(h.must(t, "ListTaskDefinitions", object{"familyPrefix": "many"}).list("taskDefinitionArns")); n < acknowledged {
-			t.Fatalf("%d definitions were acknowledged, %d are there", acknowledged, n)
+		select {
+		case <-died:
+		case <-time.After(patience):
+			t.Fatalf("a request failed before the kill, or pinion outlived it\n%s", h.output)
 		}
-		for range 5 + round*3 { // more work before the next kill
-			h.must(t, "RegisterTaskDefinition", object{"family": "many", "containerDefinitions": []object{{"name": "c", "image": "pinion/self", "memory": 10}}})
-			acknowledged++
+		h.start(t)
+		there := h.definitions(t, "many")
+		for arn := range acknowledged {
+			if !there[arn] {
+				t.Fatalf("%s was acknowledged and is lost; %d of %d are there", arn, len(there), len(acknowledged))
+			}
+		}
+	}
+}
+
+// definitions are the ARNs of a family's revisions, from all pages.
+func (h *host) definitions(t *testing.T, family string) map[string]bool {
+	t.Helper()
+	all := map[string]bool{}
+	in := object{"familyPrefix": family}
+	for {
+		page := h.must(t, "ListTaskDefinitions", in)
+		for _, arn := range texts(page.list("taskDefinitionArns")) {
+			all[arn] = true
+		}
+		if in["nextToken"] = page.text("nextToken"); in["nextToken"] == "" {
+			return all
 		}
 	}
 }
