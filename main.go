@@ -128,6 +128,9 @@ func (h *host) listen(context.Context) (err error) {
 
 func (h *host) openRuntime(ctx context.Context) (err error) {
 	address := h.config.Containerd
+	if err := h.dir.UseDaemon(address); err != nil {
+		return err
+	}
 	if address == "" {
 		daemon, err := ctrd.StartDaemon(ctx, h.daemonConfig())
 		if err != nil {
@@ -290,22 +293,8 @@ func (h *host) announce(ctx context.Context, out io.Writer) error {
 	if err != nil {
 		inventory.Problem = err.Error()
 	}
-	fmt.Fprintf(out, "Pinion is ready at https://%s\n  GPUs: %s\n  next: eval \"$(pinion%s env)\"; aws ecs list-container-instances\n", h.address.Local, describe(inventory), h.dataDirFlag())
+	fmt.Fprintf(out, "Pinion is ready at https://%s\n  GPUs: %s\n  next: eval \"$(pinion%s env)\"; aws ecs list-container-instances\n", h.address.Local, inventory, h.dataDirFlag())
 	return nil
-}
-
-// describe is a host's GPUs in one line.
-func describe(i gpu.Inventory) string {
-	switch {
-	case i.Problem != "":
-		return "none can be used: " + i.Problem
-	case len(i.Devices) == 0:
-		return "none"
-	case i.Simulated:
-		return fmt.Sprintf("%d x %s, SIMULATED: containers see device nodes, not devices", len(i.Devices), i.Devices[0].Model)
-	default:
-		return fmt.Sprintf("%d x %s, driver %s", len(i.Devices), i.Devices[0].Model, i.Driver)
-	}
 }
 
 func (h *host) dataDirFlag() string {
@@ -318,7 +307,7 @@ func (h *host) dataDirFlag() string {
 // down ends everything that lives from a data directory: the pinion that runs there, its tasks, its containerd and
 // its networks; with Purge the directory itself goes too.
 func down(ctx context.Context, config cli.DownConfig) error {
-	h := &host{config: cli.UpConfig{DataDir: config.DataDir, Containerd: config.Containerd}, log: slog.New(slog.DiscardHandler)}
+	h := &host{config: cli.UpConfig{DataDir: config.DataDir}, log: slog.New(slog.DiscardHandler)}
 	defer h.close()
 	if err := datadir.End(ctx, config.DataDir); err != nil {
 		return err
@@ -337,10 +326,13 @@ func down(ctx context.Context, config cli.DownConfig) error {
 
 // endContainers stops and removes every container of the directory, then its containerd and its networks.
 func (h *host) endContainers(ctx context.Context) error {
-	address := h.config.Containerd
+	address, err := h.dir.Daemon()
+	if err != nil {
+		return err
+	}
+	h.config.Containerd = address
 	var daemon *ctrd.Daemon
 	if address == "" {
-		var err error
 		if daemon, err = ctrd.StartDaemon(ctx, h.daemonConfig()); err != nil {
 			return err
 		}

@@ -2,6 +2,7 @@ package gpu
 
 import (
 	"cmp"
+	"fmt"
 	"slices"
 )
 
@@ -48,4 +49,18 @@ func uuids(devices []*Device) []string {
 		names[i] = d.UUID
 	}
 	return names
+}
+
+// String is the inventory in one line, for people.
+func (i Inventory) String() string {
+	switch {
+	case i.Problem != "":
+		return "none can be used: " + i.Problem
+	case len(i.Devices) == 0:
+		return "none"
+	case i.Simulated:
+		return fmt.Sprintf("%d x %s, SIMULATED: containers see device nodes, not devices", len(i.Devices), i.Devices[0].Model)
+	default:
+		return fmt.Sprintf("%d x %s, driver %s", len(i.Devices), i.Devices[0].Model, i.Driver)
+	}
 }

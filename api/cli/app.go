@@ -120,7 +120,7 @@ func usageErrorf(format string, args ...any) error {
 
 // Exit codes; run also returns the container's own.
 const (
-	exitError1    = 1
+	exitFailure    = 1
 	exitUsage     = 2
 	exitNoStart   = 125
 	exitInterrupt = 130
@@ -138,5 +138,5 @@ func report(w io.Writer, err error) int {
 	if errors.As(err, &coded) {
 		return coded.code
 	}
-	return exitError1
+	return exitFailure
 }

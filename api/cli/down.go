@@ -10,9 +10,8 @@ import (
 
 // DownConfig is what `pinion down` was asked for.
 type DownConfig struct {
-	DataDir    string // absolute path of the host's data directory
-	Containerd string // socket of the machine's containerd, when `pinion up` was given one; else empty
-	Purge      bool   // remove the directory too
+	DataDir string // absolute path of the host's data directory
+	Purge   bool   // remove the directory too
 }
 
 func downCommand(down func(context.Context, DownConfig) error) *cli.Command {
@@ -28,7 +27,6 @@ Examples:
    sudo pinion --data-dir /tmp/one down --purge`,
 		Flags: []cli.Flag{
 			&cli.BoolFlag{Name: "purge", Destination: &config.Purge, Usage: "remove the data directory, with the cluster's state, keys and logs"},
-			&cli.StringFlag{Name: "containerd", Destination: &config.Containerd, Usage: "`SOCKET` of the machine's own containerd, if 'pinion up' was given one"},
 		},
 		Action: func(c *cli.Context) error {
 			var err error

@@ -33,11 +33,16 @@ func checkContainer(c *raftfsm.ContainerDefinition, networkMode string) error {
 	return checkPorts(c, networkMode)
 }
 
+// maxInteger bounds what the service model calls Integer.
+const maxInteger = 1<<31 - 1
+
 func checkSizes(c *raftfsm.ContainerDefinition) error {
 	invalid := func(format string, args ...any) error {
 		return wire.Errorf(wire.Client, "Invalid setting for container '%s'. "+format, append([]any{c.Name}, args...)...)
 	}
 	switch {
+	case max(c.CPU, c.Memory, c.MemoryReservation) > maxInteger:
+		return invalid("'cpu', 'memory' and 'memoryReservation' must be at most %d.", maxInteger)
 	case c.CPU < 0:
 		return invalid("'cpu' must not be negative: %d.", c.CPU)
 	case c.Memory != 0 && c.Memory < minMemory:

@@ -118,6 +118,25 @@ func TestPurgeUnmountsWhatIsInside(t *testing.T) {
 	}
 }
 
+func TestTheContainerdOfADirectoryDoesNotChangeUnderItsTasks(t *testing.T) {
+	d := open(t, t.TempDir())
+	defer d.Close()
+	const theirs = "/run/containerd/containerd.sock"
+	if err := d.UseDaemon(theirs); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Mkdir(d.Join("raft"), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	if got, err := d.Daemon(); got != theirs || err != nil {
+		t.Errorf("remembered %q, %v", got, err)
+	}
+	if err := d.UseDaemon(theirs); err != nil {
+		t.Error(err)
+	}
+	wantError(t, d.UseDaemon(""), "run on the containerd at "+theirs)
+}
+
 func wantError(t *testing.T, err error, want string) {
 	t.Helper()
 	if err == nil || !strings.Contains(err.Error(), want) {

@@ -41,8 +41,14 @@ func AddressesOf(listening *net.TCPAddr, advertise string) Addresses {
 	return a
 }
 
-// reachable is the machine's first IPv4 address that is not its own alone; nil when it has none.
+// reachable is the IPv4 address that the machine's packets leave with, or else its first one that is not its own
+// alone; nil when it has none.
 func reachable() net.IP {
+	// Connecting a UDP socket sends nothing: it asks the routes. The address is one reserved for documentation.
+	if c, err := net.Dial("udp4", "192.0.2.1:9"); err == nil {
+		defer c.Close()
+		return c.LocalAddr().(*net.UDPAddr).IP
+	}
 	all, err := net.InterfaceAddrs()
 	if err != nil {
 		return nil
