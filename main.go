@@ -301,7 +301,7 @@ func (h *host) dataDirFlag() string {
 	if h.dir.Path == cli.DefaultDataDir {
 		return ""
 	}
-	return " --data-dir " + h.dir.Path
+	return fmt.Sprintf(" --data-dir '%s'", h.dir.Path)
 }
 
 // down ends everything that lives from a data directory: the pinion that runs there, its tasks, its containerd and

@@ -59,7 +59,7 @@ func TestAnswersHaveExactlyECSsShape(t *testing.T) {
 // everything is a task definition with each field that Pinion does.
 const everything = `{
 	"family": "everything", "taskRoleArn": "role", "executionRoleArn": "execution", "networkMode": "bridge", "cpu": "1 vCPU", "memory": "2GB",
-	"requiresCompatibilities": ["EC2"], "pidMode": "task", "ipcMode": "host", "runtimePlatform": {"cpuArchitecture": "X86_64", "operatingSystemFamily": "LINUX"},
+	"requiresCompatibilities": ["EC2"], "pidMode": "host", "ipcMode": "host", "runtimePlatform": {"cpuArchitecture": "X86_64", "operatingSystemFamily": "LINUX"},
 	"volumes": [{"name": "scratch"}, {"name": "data", "host": {"sourcePath": "/data"}}],
 	"tags": [{"key": "team", "value": "vision"}], "placementConstraints": [], "inferenceAccelerators": [],
 	"containerDefinitions": [
@@ -67,7 +67,7 @@ const everything = `{
 		 "environment": [{"name": "A", "value": "1"}], "workingDirectory": "/tmp", "user": "1000:1000", "hostname": "h",
 		 "portMappings": [{"containerPort": 80}, {"containerPort": 53, "hostPort": 5353, "protocol": "udp", "name": "dns"}],
 		 "mountPoints": [{"sourceVolume": "data", "containerPath": "/data", "readOnly": true}], "volumesFrom": [], "links": [], "systemControls": [], "dnsServers": [],
-		 "linuxParameters": {"capabilities": {"add": ["SYS_PTRACE"], "drop": ["NET_RAW"]}, "initProcessEnabled": true, "sharedMemorySize": 64, "tmpfs": [{"containerPath": "/t", "size": 16, "mountOptions": ["noexec"]}], "devices": []},
+		 "linuxParameters": {"capabilities": {"add": ["SYS_PTRACE"], "drop": ["NET_RAW"]}, "initProcessEnabled": false, "sharedMemorySize": 64, "tmpfs": [{"containerPath": "/t", "size": 16, "mountOptions": ["noexec"]}], "devices": []},
 		 "ulimits": [{"name": "memlock", "softLimit": -1, "hardLimit": -1}], "stopTimeout": 5, "privileged": false, "readonlyRootFilesystem": true,
 		 "pseudoTerminal": true, "interactive": true, "dockerLabels": {"a": "b"}, "logConfiguration": {"logDriver": "json-file", "options": {"max-size": "10m"}, "secretOptions": []}},
 		{"name": "side", "image": "busybox", "memory": 64, "essential": false, "secrets": []}]}`

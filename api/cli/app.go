@@ -120,7 +120,7 @@ func usageErrorf(format string, args ...any) error {
 
 // Exit codes; run also returns the container's own.
 const (
-	exitFailure    = 1
+	exitFailure   = 1
 	exitUsage     = 2
 	exitNoStart   = 125
 	exitInterrupt = 130

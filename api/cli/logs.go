@@ -49,7 +49,7 @@ func logQuery(c *cli.Context, now time.Time) (raftfsm.LogQuery, error) {
 	if c.NArg() > 1 {
 		return q, usageErrorf("pinion logs shows one task at a time")
 	}
-	if q.Tail < 0 {
+	if q.Tail < 0 || c.IsSet("tail") && q.Tail == 0 {
 		return q, usageErrorf("--tail %d: say how many lines, 1 or more", q.Tail)
 	}
 	var err error

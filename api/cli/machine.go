@@ -21,10 +21,10 @@ func thisMachine() machine {
 // check says in one sentence why a host cannot be started here, the first reason that stands in the way.
 func (m machine) check() error {
 	if m.system != "linux" {
-		return fmt.Errorf("pinion up needs Linux: containers are a feature of its kernel. Run it on a Linux machine and reach that from here with --host")
+		return fmt.Errorf("this needs Linux: containers are a feature of its kernel. Run it on a Linux machine and reach that from here with --host")
 	}
 	if m.user != 0 {
-		return errors.New("pinion up needs root: it makes containers and namespaces. Run it with sudo")
+		return errors.New("this needs root: pinion makes containers and namespaces. Run it with sudo")
 	}
 	if entries, err := os.ReadDir(m.cgroups); err != nil || len(entries) == 0 {
 		return fmt.Errorf("no control groups are mounted at %s, so containers cannot be limited. Mount them (systemd does), or, inside a container, start that one with the machine's %s", m.cgroups, m.cgroups)

@@ -46,13 +46,13 @@ Examples:
 	}
 }
 
-// interrupts is where Ctrl-C and SIGTERM arrive from now on, until release is called.
+// interrupts is where Ctrl-C, SIGTERM and the closing of the terminal arrive from now on, until release is called.
 func (p Program) interrupts() (signals <-chan os.Signal, release func()) {
 	if p.signals != nil {
 		return p.signals, func() {}
 	}
 	caught := make(chan os.Signal, 2)
-	signal.Notify(caught, syscall.SIGINT, syscall.SIGTERM)
+	signal.Notify(caught, syscall.SIGINT, syscall.SIGTERM, syscall.SIGHUP)
 	return caught, func() { signal.Stop(caught) }
 }
 

@@ -70,9 +70,9 @@ func TestUpDefaults(t *testing.T) {
 func TestUpSaysWhatTheMachineLacks(t *testing.T) {
 	empty, full := t.TempDir(), filepath.Dir(t.TempDir())
 	for says, m := range map[string]machine{
-		"pinion up needs Linux": {system: "darwin", cgroups: full},
-		"pinion up needs root: it makes containers and namespaces. Run it with sudo": {system: "linux", user: 1000, cgroups: full},
-		"no control groups are mounted at " + empty:                                  {system: "linux", cgroups: empty},
+		"this needs Linux": {system: "darwin", cgroups: full},
+		"this needs root: pinion makes containers and namespaces. Run it with sudo": {system: "linux", user: 1000, cgroups: full},
+		"no control groups are mounted at " + empty:                                 {system: "linux", cgroups: empty},
 	} {
 		if err := m.check(); err == nil || !strings.HasPrefix(err.Error(), says) {
 			t.Errorf("%v, want %s", err, says)

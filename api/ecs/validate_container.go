@@ -93,6 +93,9 @@ func checkLinux(c *raftfsm.ContainerDefinition) error {
 	if p == nil {
 		return nil
 	}
+	if p.InitProcessEnabled != nil && *p.InitProcessEnabled {
+		return wire.Errorf(wire.Client, "Container '%s': linuxParameters.initProcessEnabled is not supported by Pinion yet: run an init such as tini in the image.", c.Name)
+	}
 	if p.SharedMemorySize < 0 {
 		return wire.Errorf(wire.Client, "Container '%s': linuxParameters.sharedMemorySize must not be negative: %d.", c.Name, p.SharedMemorySize)
 	}

@@ -30,10 +30,13 @@ func (in *registerInput) checkTask() error {
 	if err := oneOf("networkMode", in.NetworkMode, "bridge", "host", "none"); err != nil {
 		return err
 	}
-	if err := oneOf("pidMode", in.PIDMode, "host", "task"); err != nil {
+	if in.PIDMode == "task" || in.IPCMode == "task" {
+		return wire.Errorf(wire.Client, "pidMode and ipcMode 'task' are not supported by Pinion yet: leave them out, or share the host's with 'host'.")
+	}
+	if err := oneOf("pidMode", in.PIDMode, "host"); err != nil {
 		return err
 	}
-	if err := oneOf("ipcMode", in.IPCMode, "host", "task", "none"); err != nil {
+	if err := oneOf("ipcMode", in.IPCMode, "host", "none"); err != nil {
 		return err
 	}
 	return in.checkPlatform()

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"io"
+	"regexp"
 
 	"sigs.k8s.io/yaml"
 )
@@ -46,8 +47,24 @@ func position(body []byte, offset int64) (line, column int) {
 	return bytes.Count(before, []byte("\n")) + 1, len(before) - bytes.LastIndexByte(before, '\n')
 }
 
-// parseYAML reads YAML for people. Keys that appear twice are refused.
+// secondDocument is where another YAML document begins.
+var secondDocument = regexp.MustCompile(`(?m)^---(\s|$)`)
+
+// hasContent says whether anything but comments and directives stands before the offset.
+func hasContent(body []byte, offset int) bool {
+	for line := range bytes.Lines(bytes.TrimSpace(body)[:offset]) {
+		if line = bytes.TrimSpace(line); len(line) > 0 && line[0] != '#' && line[0] != '%' {
+			return true
+		}
+	}
+	return false
+}
+
+// parseYAML reads YAML for people. Keys that appear twice, and a second document, are refused: neither is dropped.
 func parseYAML(body []byte) (map[string]any, error) {
+	if starts := secondDocument.FindAllIndex(bytes.TrimSpace(body), -1); len(starts) > 1 || len(starts) == 1 && starts[0][0] > 0 && hasContent(body, starts[0][0]) {
+		return nil, Errorf(Serialization, "the YAML body holds more than one document (---): send them one by one")
+	}
 	text, err := yaml.YAMLToJSONStrict(body)
 	if err != nil {
 		return nil, Errorf(Serialization, "the body is not valid YAML: %v", err)

@@ -12,6 +12,12 @@ import (
 // quotaPeriod is the kernel's usual period for CPU limits, in microseconds.
 const quotaPeriod = 100_000
 
+// leastQuota is the smallest quota that the kernel takes.
+const leastQuota = 1000
+
+// quota is the CPU time that the task may use in each period.
+func (l limits) quota() int64 { return max(l.cpuUnits*quotaPeriod/1024, leastQuota) }
+
 // separateGroups is cgroup version 1: a tree for each controller.
 type separateGroups struct {
 	mounts map[string]string // controller, or "name=systemd", or "" for a version 2 tree beside them -> mount point
@@ -48,7 +54,7 @@ func (g separateGroups) prepareTask(group string, l limits) error {
 	err := writeGroupFile(cpu, "cpu.shares", strconv.FormatInt(max(l.shares, leastShares), 10))
 	if l.cpuUnits > 0 {
 		err = errors.Join(err, writeGroupFile(cpu, "cpu.cfs_period_us", strconv.Itoa(quotaPeriod)),
-			writeGroupFile(cpu, "cpu.cfs_quota_us", strconv.FormatInt(l.cpuUnits*quotaPeriod/1024, 10)))
+			writeGroupFile(cpu, "cpu.cfs_quota_us", strconv.FormatInt(l.quota(), 10)))
 	}
 	if l.memoryMiB > 0 {
 		err = errors.Join(err, writeGroupFile(memory, "memory.limit_in_bytes", strconv.FormatInt(l.memoryMiB<<20, 10)))

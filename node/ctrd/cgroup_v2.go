@@ -24,7 +24,7 @@ func (g unifiedGroups) prepareTask(group string, l limits) error {
 	}
 	settings := [][2]string{{"cpu.weight", strconv.FormatInt(cpuWeight(max(l.shares, leastShares)), 10)}}
 	if l.cpuUnits > 0 {
-		settings = append(settings, [2]string{"cpu.max", fmt.Sprintf("%d %d", l.cpuUnits*quotaPeriod/1024, quotaPeriod)})
+		settings = append(settings, [2]string{"cpu.max", fmt.Sprintf("%d %d", l.quota(), quotaPeriod)})
 	}
 	if l.memoryMiB > 0 {
 		settings = append(settings, [2]string{"memory.max", strconv.FormatInt(l.memoryMiB<<20, 10)})

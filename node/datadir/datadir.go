@@ -45,7 +45,8 @@ type identity struct {
 
 // Open makes the directory when it is missing (mode 0711: everybody may reach the CA certificate in it by its name, and
 // nothing else in it is readable to others), locks it, and reads or writes the host's identity.
-// It refuses a directory that another process uses, or that a newer Pinion wrote.
+// It refuses a directory that another process uses, that a newer Pinion wrote, or that holds somebody else's files: the
+// directory is Pinion's alone, and Purge removes all of it.
 func Open(path string) (*Dir, error) {
 	path, err := filepath.Abs(path)
 	if err != nil {
@@ -53,6 +54,9 @@ func Open(path string) (*Dir, error) {
 	}
 	if err := os.MkdirAll(path, 0o711); err != nil {
 		return nil, fmt.Errorf("data directory: %w; choose another with --data-dir", err)
+	}
+	if err := refuseForeign(path); err != nil {
+		return nil, err
 	}
 	lock, err := acquire(filepath.Join(path, lockFile))
 	if err != nil {
@@ -164,6 +168,23 @@ func unmountUnder(dir string) error {
 	for _, point := range slices.Backward(below) {
 		if err := unix.Unmount(point, unix.MNT_DETACH); err != nil {
 			return fmt.Errorf("unmounting %s: %w", point, err)
+		}
+	}
+	return nil
+}
+
+// refuseForeign accepts a directory of Pinion's, an empty one, and what a first start leaves that was cut short.
+func refuseForeign(path string) error {
+	if _, err := os.Stat(filepath.Join(path, identityFile)); err == nil {
+		return nil
+	}
+	entries, err := os.ReadDir(path)
+	if err != nil {
+		return fmt.Errorf("data directory: %w", err)
+	}
+	for _, e := range entries {
+		if e.Name() != lockFile && e.Name() != "lost+found" && !strings.HasPrefix(e.Name(), ".new-") {
+			return fmt.Errorf("%s holds files that are not Pinion's (%s); name an empty or a new directory with --data-dir", path, e.Name())
 		}
 	}
 	return nil

@@ -118,6 +118,19 @@ func TestPurgeUnmountsWhatIsInside(t *testing.T) {
 	}
 }
 
+func TestADirectoryWithSomebodysFilesIsRefused(t *testing.T) {
+	path := t.TempDir()
+	file := filepath.Join(path, "important.txt")
+	if err := os.WriteFile(file, []byte("precious"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	_, err := datadir.Open(path)
+	wantError(t, err, "important.txt")
+	if _, err := os.Stat(file); err != nil {
+		t.Error(err)
+	}
+}
+
 func TestTheContainerdOfADirectoryDoesNotChangeUnderItsTasks(t *testing.T) {
 	d := open(t, t.TempDir())
 	defer d.Close()

@@ -6,6 +6,7 @@ package network
 import (
 	"context"
 	"fmt"
+	"io"
 	"os"
 	"path/filepath"
 	"sync"
@@ -25,9 +26,9 @@ type Bridge struct {
 	spares   *spares
 
 	mu    sync.Mutex
-	place *place          // nil until the first attachment of this data directory's life
-	open  bool            // the bridge and its rules are there
-	ports map[string]bool // host ports given out, by portKey
+	place *place               // nil until the first attachment of this data directory's life
+	open  bool                 // the bridge and its rules are there
+	ports map[string]io.Closer // see hold // host ports given out, by portKey
 }
 
 // Open takes up what stateDir holds: attachments of containers that still run are kept, leftovers of a crash or of a
@@ -37,7 +38,7 @@ func Open(cniDir, stateDir string) (*Bridge, error) {
 	if err != nil {
 		return nil, fmt.Errorf("network state %s: %w", stateDir, err)
 	}
-	b := &Bridge{plugins: plugins{dir: cniDir}, dir: stateDir, records: records{dir: filepath.Join(stateDir, "attached")}, ports: map[string]bool{}}
+	b := &Bridge{plugins: plugins{dir: cniDir}, dir: stateDir, records: records{dir: filepath.Join(stateDir, "attached")}, ports: map[string]io.Closer{}}
 	for _, d := range []string{b.records.dir, b.namespaces()} {
 		if err := os.MkdirAll(d, 0o700); err != nil {
 			return nil, fmt.Errorf("network state: %w", err)
@@ -69,6 +70,7 @@ func (b *Bridge) Close() error {
 	if err := b.spares.close(); err != nil {
 		return err
 	}
+	b.letAll()
 	all, err := b.records.all()
 	if err != nil || len(all) > 0 {
 		return err

@@ -24,5 +24,10 @@ func Destroy(ctx context.Context, cniDir, stateDir string) error {
 	if err := b.Close(); err != nil { // nothing is attached: the bridge and its rules go
 		return err
 	}
+	if b.firewall != nil {
+		if err := b.firewall.sweepShared(); err != nil {
+			return err
+		}
+	}
 	return os.RemoveAll(b.dir)
 }

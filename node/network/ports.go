@@ -45,14 +45,13 @@ func (b *Bridge) unpublish(ctx context.Context, r record) error {
 	}
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	for _, p := range r.Bindings {
-		delete(b.ports, portKey(p.Protocol, p.HostPort))
-	}
+	b.let(r.Bindings)
 	return nil
 }
 
-// bind settles the host port of each mapping and holds it. Nothing listens on a forwarded port, so the ports that are
-// given out are remembered here; that no other program listens is tried by listening for a moment.
+// bind settles the host port of each mapping and holds it. Packets to a forwarded port never reach a socket, but one
+// listens all the same as long as Pinion runs: so no other program of this host, another Pinion included, is given a
+// port whose packets would go elsewhere.
 func (b *Bridge) bind(ports []raftfsm.PortMapping) ([]raftfsm.NetworkBinding, error) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -62,74 +61,93 @@ func (b *Bridge) bind(ports []raftfsm.PortMapping) ([]raftfsm.NetworkBinding, er
 		if protocol == "" {
 			protocol = "tcp"
 		}
-		port, err := b.free(protocol, p.HostPort)
+		port, err := b.take(protocol, p.HostPort)
 		if err != nil {
 			b.let(bindings)
 			return nil, fmt.Errorf("container port %d: %w", p.ContainerPort, err)
 		}
-		b.ports[portKey(protocol, port)] = true
 		bindings = append(bindings, raftfsm.NetworkBinding{BindIP: "0.0.0.0", ContainerPort: p.ContainerPort, HostPort: port, Protocol: protocol})
 	}
 	return bindings, nil
 }
 
+// let gives ports back. Called with the lock held.
 func (b *Bridge) let(bindings []raftfsm.NetworkBinding) {
 	for _, p := range bindings {
-		delete(b.ports, portKey(p.Protocol, p.HostPort))
+		key := portKey(p.Protocol, p.HostPort)
+		if held := b.ports[key]; held != nil {
+			held.Close()
+		}
+		delete(b.ports, key)
 	}
 }
 
-// hold remembers the ports of attachments that were there before this start.
+// letAll gives every port back; what is forwarded stays so.
+func (b *Bridge) letAll() {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	for _, held := range b.ports {
+		if held != nil {
+			held.Close()
+		}
+	}
+	clear(b.ports)
+}
+
+// hold takes the ports of attachments that were there before this start. A program that took one meanwhile keeps its
+// socket, and the container its packets.
 func (b *Bridge) hold(bindings []raftfsm.NetworkBinding) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	for _, p := range bindings {
-		b.ports[portKey(p.Protocol, p.HostPort)] = true
+		held, _, err := listen(p.Protocol, p.HostPort)
+		if err != nil {
+			held = nil
+		}
+		b.ports[portKey(p.Protocol, p.HostPort)] = held
 	}
 }
 
 // dynamicTries is how often the kernel is asked for another ephemeral port when it names one that is given out.
 const dynamicTries = 100
 
-// free answers the wanted port, or for 0 any ephemeral one. Called with the lock held.
-func (b *Bridge) free(protocol string, wanted int) (int, error) {
-	if wanted != 0 {
-		if b.ports[portKey(protocol, wanted)] {
-			return 0, fmt.Errorf("host port %d/%s is published by another container of this host", wanted, protocol)
-		}
-		if _, err := listenOnce(protocol, wanted); err != nil {
-			return 0, fmt.Errorf("host port %d/%s is in use by another program of this host: %w", wanted, protocol, err)
-		}
-		return wanted, nil
+// take holds the wanted port, or for 0 any ephemeral one. Called with the lock held.
+func (b *Bridge) take(protocol string, wanted int) (int, error) {
+	if _, published := b.ports[portKey(protocol, wanted)]; published {
+		return 0, fmt.Errorf("host port %d/%s is published by another container of this host", wanted, protocol)
 	}
 	for range dynamicTries {
-		port, err := listenOnce(protocol, 0)
+		held, port, err := listen(protocol, wanted)
+		if err != nil && wanted != 0 {
+			return 0, fmt.Errorf("host port %d/%s is in use by another program of this host: %w", wanted, protocol, err)
+		}
 		if err != nil {
 			return 0, fmt.Errorf("no host port is free: %w", err)
 		}
-		if !b.ports[portKey(protocol, port)] {
-			return port, nil
+		if _, published := b.ports[portKey(protocol, port)]; published {
+			held.Close()
+			continue
 		}
+		b.ports[portKey(protocol, port)] = held
+		return port, nil
 	}
 	return 0, fmt.Errorf("no host port is free for %s", protocol)
 }
 
-func listenOnce(protocol string, port int) (int, error) {
-	var open io.Closer
+// listen takes a port of this host and tells which, 0 asks for any.
+func listen(protocol string, port int) (io.Closer, int, error) {
 	if protocol == "udp" {
 		conn, err := net.ListenUDP("udp4", &net.UDPAddr{Port: port})
 		if err != nil {
-			return 0, err
+			return nil, 0, err
 		}
-		open, port = conn, conn.LocalAddr().(*net.UDPAddr).Port
-	} else {
-		listener, err := net.ListenTCP("tcp4", &net.TCPAddr{Port: port})
-		if err != nil {
-			return 0, err
-		}
-		open, port = listener, listener.Addr().(*net.TCPAddr).Port
+		return conn, conn.LocalAddr().(*net.UDPAddr).Port, nil
 	}
-	return port, open.Close()
+	listener, err := net.ListenTCP("tcp4", &net.TCPAddr{Port: port})
+	if err != nil {
+		return nil, 0, err
+	}
+	return listener, listener.Addr().(*net.TCPAddr).Port, nil
 }
 
 func portKey(protocol string, port int) string { return fmt.Sprintf("%s/%d", protocol, port) }

@@ -14,18 +14,14 @@ type ask struct {
 	demand     raftfsm.Demand
 	gpus       int                 // of all containers together
 	attributes []raftfsm.Attribute // that a host has to carry
-	privileged string              // name of a privileged container, empty: none
+	escapes    string              // by what the task could reach GPUs of others; empty: by nothing
 }
 
 func newAsk(r Request) *ask {
 	a := &ask{Request: r, demand: raftfsm.DemandOf(r.Definition)}
 	a.gpus = a.demand.AllGPUs()
 	a.attributes = slices.Concat(r.Definition.RequiresAttributes, platform(r.Definition))
-	for _, container := range r.Definition.Containers {
-		if container.Privileged != nil && *container.Privileged {
-			a.privileged = container.Name
-		}
-	}
+	a.escapes = r.Definition.Escapes()
 	return a
 }
 

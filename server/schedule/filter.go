@@ -12,7 +12,7 @@ type filter func(a *ask, h *Host) (reason, detail string)
 
 // The filters are asked in this order, and the first refusal is the one that is shown.
 var (
-	startFilters = []filter{active, connected, attributes, unprivileged, resources}
+	startFilters = []filter{active, connected, attributes, isolated, resources}
 	runFilters   = append(startFilters[:len(startFilters):len(startFilters)], constraints)
 )
 
@@ -43,15 +43,14 @@ func attributes(a *ask, h *Host) (reason, detail string) {
 	return "", ""
 }
 
-// unprivileged keeps privileged containers off hosts with GPUs, where one would see every device whoever owns it. A
-// host whose GPUs cannot be seen at the moment counts as one that has some.
-func unprivileged(a *ask, h *Host) (reason, detail string) {
+// isolated keeps tasks that could reach every device, whoever owns it, off hosts with GPUs. A host whose GPUs cannot be
+// seen at the moment counts as one that has some.
+func isolated(a *ask, h *Host) (reason, detail string) {
 	gpus := &h.Host.GPUs
-	if a.privileged == "" || (len(gpus.Devices) == 0 && gpus.Problem == "") {
+	if a.escapes == "" || (len(gpus.Devices) == 0 && gpus.Problem == "") {
 		return "", ""
 	}
-	return raftfsm.ReasonAttribute, fmt.Sprintf("container %s is privileged and would see every GPU of this host: "+
-		"remove privileged, or run it on a host without GPUs", a.privileged)
+	return raftfsm.ReasonAttribute, a.escapes + " and could reach every GPU of this host: remove that, or run it on a host without GPUs"
 }
 
 func resources(a *ask, h *Host) (reason, detail string) {

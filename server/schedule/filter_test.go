@@ -23,7 +23,7 @@ func TestEveryRefusalExplainsItself(t *testing.T) {
 			r.Definition.RuntimePlatform = &raftfsm.RuntimePlatform{CPUArchitecture: "ARM64"}
 		}, "ATTRIBUTE", `ecs.cpu-architecture is "x86_64", needs "arm64"`},
 		{"privileged beside GPUs", nil, func(r *Request) { r.Definition.Containers[0].Privileged = &privileged },
-			"ATTRIBUTE", "container c0 is privileged and would see every GPU"},
+			"ATTRIBUTE", "container c0 is privileged and could reach every GPU"},
 		{"privileged beside GPUs that cannot be seen", func(h *Host) { h.Host.GPUs.Devices, h.Host.GPUs.Problem = nil, "no driver" },
 			func(r *Request) { *r = request(1, 0); r.Definition.Containers[0].Privileged = &privileged }, "ATTRIBUTE", "is privileged"},
 		{"no CPU left", func(h *Host) { h.Free.CPU = 99 }, nil, "RESOURCE:CPU", "needs 100 CPU units, 99 free"},
