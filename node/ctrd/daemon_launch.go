@@ -20,6 +20,9 @@ const maxDaemonLog = 16 << 20
 
 // launch starts containerd in a session of its own and waits until it answers.
 func (d *Daemon) launch(ctx context.Context) (*process, error) {
+	if err := sweepSnapshots(ctx, filepath.Join(d.config.Dir, "root"), d.snapshotter); err != nil {
+		return nil, fmt.Errorf("containerd: %w", err)
+	}
 	log, err := openDaemonLog(filepath.Join(d.config.Dir, daemonLogName))
 	if err != nil {
 		return nil, fmt.Errorf("containerd: %w", err)

@@ -249,6 +249,31 @@ func TestWhereOverlayDoesNotWorkImagesAreCopiedAndItIsSaid(t *testing.T) {
 	h.open()
 }
 
+// TestASnapshotWithoutARecordStopsNoLaterContainer puts directories where the next snapshots go, as a daemon leaves one
+// that dies before it has committed the record.
+func TestASnapshotWithoutARecordStopsNoLaterContainer(t *testing.T) {
+	h := newHost(t).withBusybox()
+	h.daemon.Close()
+	h.runtime.Close()
+	if err := h.daemon.Stop(h.ctx()); err != nil {
+		t.Fatal(err)
+	}
+	homes, err := filepath.Glob(filepath.Join(filepath.Dir(h.daemon.Address()), "root", "*snapshotter*"+h.daemon.Snapshotter(), "snapshots"))
+	if err != nil || len(homes) != 1 {
+		t.Fatalf("snapshots are in %v, %v", homes, err)
+	}
+	for n := range 50 {
+		if err := os.Mkdir(filepath.Join(homes[0], strconv.Itoa(n)), 0o700); err != nil && !os.IsExist(err) {
+			t.Fatal(err)
+		}
+	}
+	h.startDaemon()
+	h.open()
+	if exit, out := h.run(sh("echo here")); exit.Code != 0 || out != "here\n" {
+		t.Errorf("exit %+v, output %q", exit, out)
+	}
+}
+
 func TestManyAtOnceWhileContainerdDies(t *testing.T) {
 	h := newHost(t).withBusybox()
 	const tasks = 16
