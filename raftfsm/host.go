@@ -58,6 +58,7 @@ func (c PutHost) apply(tx *tx) (any, error) {
 		return &host, nil
 	}
 	host.Status, host.RegisteredAt, host.Revision = known.Status, known.RegisteredAt, known.Revision
+	host.GPUs = tx.withGone(host.GPUs, known.GPUs, host.ID)
 	if reflect.DeepEqual(&host, known) {
 		return known, nil
 	}
