@@ -24,14 +24,20 @@ func (r *Runtime) List(ctx context.Context) ([]node.Found, error) {
 	if err != nil {
 		return nil, fmt.Errorf("list containers: %w", errgrpc.ToNative(err))
 	}
-	pids := map[string]int{}
+	pids, begun := map[string]int{}, map[string]bool{}
 	for _, process := range running.Tasks {
 		if !ended(process) {
 			pids[process.ID] = int(process.Pid)
 		}
+		begun[process.ID] = process.Status != task.Status_CREATED && process.Status != task.Status_UNKNOWN
 	}
 	found := make([]node.Found, 0, len(records))
 	for _, record := range records {
+		started := r.startedAt(record.ID)
+		if started.IsZero() && begun[record.ID] {
+			// Pinion died between the start and its note of it. Whoever took this for never started would start it twice.
+			started = record.CreatedAt
+		}
 		found = append(found, node.Found{
 			ID:        record.ID,
 			TaskID:    record.Labels[labelTask],
@@ -40,7 +46,7 @@ func (r *Runtime) List(ctx context.Context) ([]node.Found, error) {
 			PID:       pids[record.ID],
 			GPUs:      splitList(record.Labels[labelGPUs]),
 			CreatedAt: record.CreatedAt,
-			StartedAt: r.startedAt(record.ID),
+			StartedAt: started,
 			Exit:      recordedExit(record.Labels),
 		})
 	}
