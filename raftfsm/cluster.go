@@ -46,6 +46,7 @@ type Setting struct {
 type Pool struct {
 	ID        string    `json:"id"` // 32 hex digits
 	CreatedAt time.Time `json:"createdAt"`
+	Settings  Settings  `json:"settings,omitzero"` // as given; View.Settings fills the defaults in
 }
 
 // CreatePool writes the identity of the Raft cluster and the default ECS cluster; a no-op when there is one already.

@@ -19,18 +19,28 @@ type Command interface {
 }
 
 // kinds is the table of commands. It is append-only: a kind byte is never used again for another command, and a
-// command that gets a new meaning gets a new kind, because logs written before are applied again.
+// command that gets a new meaning gets a new kind, because logs written before are applied again. Beside the kind
+// stands the feature level that brought it.
 var kinds = []kind{
-	kindOf[CreatePool](1),
-	kindOf[PutHost](2),
-	kindOf[CreateCluster](3),
-	kindOf[RegisterDefinition](4),
-	kindOf[DeregisterDefinition](5),
-	kindOf[LaunchTasks](6),
-	kindOf[StopTask](7),
-	kindOf[ReportTasks](8),
-	kindOf[Reap](9),
-	kindOf[CreateKey](10),
+	kindOf[CreatePool](1, 1),
+	kindOf[PutHost](2, 1),
+	kindOf[CreateCluster](3, 1),
+	kindOf[RegisterDefinition](4, 1),
+	kindOf[DeregisterDefinition](5, 1),
+	kindOf[LaunchTasks](6, 1),
+	kindOf[StopTask](7, 1),
+	kindOf[ReportTasks](8, 1),
+	kindOf[Reap](9, 1),
+	kindOf[CreateKey](10, 1),
+	kindOf[PutAuthority](11, 2),
+	kindOf[PutSettings](12, 2),
+	kindOf[CreateToken](13, 2),
+	kindOf[RevokeToken](14, 2),
+	kindOf[AdmitHost](15, 2),
+	kindOf[SetHostStatus](16, 2),
+	kindOf[SetServer](17, 2),
+	kindOf[LoseHost](18, 2),
+	kindOf[RemoveHost](19, 2),
 }
 
 // ErrNewer is what Decode and Restore answer to data that this version cannot read: a newer one wrote it.
@@ -66,11 +76,12 @@ func Decode(entry []byte) (Command, error) {
 // kind is one line of the table.
 type kind struct {
 	code   byte
+	level  int // the first FeatureLevel that knows it
 	of     reflect.Type
 	decode func([]byte) (Command, error)
 }
 
-func kindOf[C Command](code byte) kind {
+func kindOf[C Command](code byte, level int) kind {
 	decode := func(body []byte) (Command, error) {
 		var c C
 		if err := decodeStrictly(body, &c); err != nil {
@@ -78,7 +89,7 @@ func kindOf[C Command](code byte) kind {
 		}
 		return c, nil
 	}
-	return kind{code: code, of: reflect.TypeFor[C](), decode: decode}
+	return kind{code: code, level: level, of: reflect.TypeFor[C](), decode: decode}
 }
 
 func kindOfCommand(c Command) (kind, bool) {

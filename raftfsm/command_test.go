@@ -19,6 +19,15 @@ const releasedKinds = `
 8 raftfsm.ReportTasks
 9 raftfsm.Reap
 10 raftfsm.CreateKey
+11 raftfsm.PutAuthority
+12 raftfsm.PutSettings
+13 raftfsm.CreateToken
+14 raftfsm.RevokeToken
+15 raftfsm.AdmitHost
+16 raftfsm.SetHostStatus
+17 raftfsm.SetServer
+18 raftfsm.LoseHost
+19 raftfsm.RemoveHost
 `
 
 func TestKindsAreAppendOnly(t *testing.T) {

@@ -166,6 +166,20 @@ type PlacementConstraint struct {
 	Expression string `json:"expression,omitempty"`
 }
 
+// Types of placement constraints.
+const (
+	MemberOf         = "memberOf"
+	DistinctInstance = "distinctInstance" // each task of a group on a host of its own; not in definitions
+)
+
+// PlacementStrategy says which of the hosts that can run a task is the best: binpack (Field cpu, memory or gpu: the
+// one with the least left), spread (Field instanceId or attribute:NAME: the one with the fewest tasks of the group) or
+// random (no Field).
+type PlacementStrategy struct {
+	Type  string `json:"type"`
+	Field string `json:"field,omitempty"`
+}
+
 // Attribute is a name with an optional value that a host carries or a definition requires.
 type Attribute struct {
 	Name  string `json:"name"`

@@ -18,8 +18,11 @@ type Free struct {
 	GPUs      []string     // UUIDs of healthy devices nobody holds, by device index
 }
 
-// NewFree derives what the tasks of a host leave of it. STOPPED tasks hold nothing.
+// NewFree derives what the tasks of a host leave of it. STOPPED tasks hold nothing; a lost host has nothing left.
 func NewFree(h *Host, tasks []*Task) Free {
+	if h.Lost() {
+		return Free{Ports: map[int]bool{}}
+	}
 	free := Free{CPU: h.CPU, MemoryMiB: h.MemoryMiB, Ports: map[int]bool{}, GPUs: healthy(h.GPUs.Devices)}
 	for _, port := range h.Ports {
 		free.Ports[port] = true

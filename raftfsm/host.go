@@ -32,13 +32,17 @@ type Host struct {
 	Ports        []int             `json:"ports"`      // TCP ports that are never given to tasks
 	GPUs         gpu.Inventory     `json:"gpus"`
 	RegisteredAt time.Time         `json:"registeredAt"`
-	Revision     int64             `json:"revision"` // +1 with each change; ECS's "version"
+	Revision     int64             `json:"revision"`               // +1 with each change; ECS's "version"
+	FeatureLevel int               `json:"featureLevel,omitempty"` // FeatureLevel of the version there; 0 is 1
+	Server       bool              `json:"server,omitempty"`       // the pool wants it to be a server; see SetServer
+	LostAt       time.Time         `json:"lostAt,omitzero"`        // when it was given up, zero while it is not; see LoseHost
 }
 
-// PutHost records a host as it describes itself. Status and RegisteredAt of a host already known are kept; attributes
-// and GPUs are replaced. Revision grows only when something changed. A GPU that has gone while a task holds it stays
-// with that task; it is not offered to others. ErrNotFound and ErrInactive for the cluster, ErrInUse when the host
-// would leave its cluster with tasks that are not STOPPED. Answer: *Host.
+// PutHost records a host as it describes itself. Status, Server and RegisteredAt of a host already known are kept;
+// attributes and GPUs are replaced; a lost host is taken back. Revision grows only when something changed. A GPU that
+// has gone while a task holds it stays with that task; it is not offered to others. ErrRemoved when it was removed from
+// the pool, ErrNotFound and ErrInactive for the cluster, ErrInUse when the host would leave its cluster with tasks that
+// are not STOPPED. Answer: *Host.
 type PutHost struct{ Host Host }
 
 func (c PutHost) apply(tx *tx) (any, error) {
@@ -46,6 +50,10 @@ func (c PutHost) apply(tx *tx) (any, error) {
 	if host.ID == "" {
 		return nil, fmt.Errorf("host %q has no id", host.Name)
 	}
+	if tx.Removed(host.ID) {
+		return nil, fmt.Errorf("host %s (%s): %w", host.ID, host.Name, ErrRemoved)
+	}
+	host.LostAt = time.Time{}
 	known := tx.Host(host.ID)
 	if known == nil || known.Cluster != host.Cluster {
 		if err := tx.mayEnter(host.Cluster, host.ID); err != nil {
@@ -53,18 +61,24 @@ func (c PutHost) apply(tx *tx) (any, error) {
 		}
 	}
 	if known == nil {
-		host.Status, host.Revision = HostActive, 1
+		host.Status, host.Server, host.Revision = HostActive, false, 1
 		tx.put(tableHosts, &host)
 		return &host, nil
 	}
-	host.Status, host.RegisteredAt, host.Revision = known.Status, known.RegisteredAt, known.Revision
+	host.Status, host.Server = known.Status, known.Server
+	host.RegisteredAt, host.Revision = known.RegisteredAt, known.Revision
 	host.GPUs = tx.withGone(host.GPUs, known.GPUs, host.ID)
 	if reflect.DeepEqual(&host, known) {
 		return known, nil
 	}
+	return tx.change(&host), nil
+}
+
+// change puts a changed copy of a known host.
+func (tx *tx) change(host *Host) *Host {
 	host.Revision++
-	tx.put(tableHosts, &host)
-	return &host, nil
+	tx.put(tableHosts, host)
+	return host
 }
 
 // mayEnter says why a host cannot become one of the cluster's.

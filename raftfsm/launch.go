@@ -6,7 +6,7 @@ import (
 )
 
 // LaunchTasks records placed tasks, many runs in one entry. A run is recorded as a whole or not at all: every task is
-// checked again with Fits against the state as it is, the runs before it included, and if a host is gone or not
+// checked again with Fits against the state as it is, the runs before it included, and if a host is gone, lost or not
 // ACTIVE, a GPU is held by another task or a resource is used up, all the run's tasks come back in Refused, to be
 // planned again (with the same token: it is not used up). A run whose token is known answers with the first result
 // (or TokenConflict). Answer: []LaunchResult, in the order of Runs.
@@ -88,6 +88,8 @@ func (l *Launch) collides(v *View) string {
 			return fmt.Sprintf("host %q is not in cluster %s", task.HostID, l.Cluster)
 		case host.Status != HostActive:
 			return fmt.Sprintf("host %s is %s", host.ID, host.Status)
+		case host.Lost():
+			return fmt.Sprintf("host %s is lost", host.ID)
 		}
 		if left[host.ID] == nil {
 			free := v.Free(host.ID)

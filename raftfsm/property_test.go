@@ -18,7 +18,7 @@ import (
 func TestAnyHistoryKeepsTheRules(t *testing.T) {
 	rapid.Check(t, func(r *rapid.T) {
 		world := &world{T: r, history: newHistory(t)}
-		for range rapid.IntRange(1, 60).Draw(r, "commands") {
+		for range rapid.IntRange(1, 80).Draw(r, "commands") {
 			world.step()
 		}
 		world.checkReplay()
@@ -44,12 +44,13 @@ func (w *world) step() {
 	}
 	w.checkGPUs(after)
 	w.checkLives(before, after)
+	w.checkPool(before, after)
 }
 
 func (w *world) command() Command {
 	return rapid.OneOf(
 		rapid.Custom(w.launchTasks), rapid.Custom(w.launchTasks), rapid.Custom(w.reportTasks), rapid.Custom(w.reportTasks),
-		rapid.Custom(w.putHost), rapid.Custom(w.rare),
+		rapid.Custom(w.putHost), rapid.Custom(w.rare), rapid.Custom(w.ofPool),
 	).Draw(w.T, "command")
 }
 
@@ -120,7 +121,8 @@ func (w *world) moment(r *rapid.T) time.Time { return at(rapid.IntRange(0, 100).
 
 func pick[T any](r *rapid.T, from ...T) T { return rapid.SampledFrom(from).Draw(r, "one of") }
 
-// checkGPUs: no two live tasks hold one GPU, and what is offered is what is registered, healthy and not held.
+// checkGPUs: no two live tasks hold one GPU, and what is offered is what is registered, healthy and not held. A lost
+// host offers nothing.
 func (w *world) checkGPUs(v *View) {
 	owner := map[string]string{}
 	for _, live := range v.Tasks("") {
@@ -137,7 +139,7 @@ func (w *world) checkGPUs(v *View) {
 	for _, host := range v.Hosts("") {
 		var offered []string
 		for _, device := range host.GPUs.Devices {
-			if device.Health == gpu.Healthy && owner[device.UUID] == "" {
+			if !host.Lost() && device.Health == gpu.Healthy && owner[device.UUID] == "" {
 				offered = append(offered, device.UUID)
 			}
 		}

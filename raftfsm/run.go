@@ -16,6 +16,9 @@ type RunRequest struct {
 	Tags       []Tag
 	Token      string // client token, empty when the client sent none
 	TokenHash  string // digest of the request's parameters, to tell a retry from a different request
+
+	Constraints []PlacementConstraint // beside those of the definition; all have to be met. StartTask has none
+	Strategy    []PlacementStrategy   // the first decides, the next among its equals; empty: Pinion's own order of hosts
 }
 
 // RunResult is the outcome, task by task: what was placed and why the rest was not.
@@ -34,16 +37,16 @@ type Failure struct {
 
 // Reasons of failures, verbatim from ECS.
 const (
-	ReasonCPU       = "RESOURCE:CPU"
-	ReasonMemory    = "RESOURCE:MEMORY"
-	ReasonGPU       = "RESOURCE:GPU"
-	ReasonPorts     = "RESOURCE:PORTS"
-	ReasonAgent     = "AGENT"
-	ReasonAttribute = "ATTRIBUTE"
-	ReasonMissing   = "MISSING"
-	ReasonInactive  = "INACTIVE"
-	// ReasonConstraint stands for every placement constraint, full stop included.
-	ReasonConstraint = "MemberOf placement constraint unsatisfied."
+	ReasonCPU        = "RESOURCE:CPU"
+	ReasonMemory     = "RESOURCE:MEMORY"
+	ReasonGPU        = "RESOURCE:GPU"
+	ReasonPorts      = "RESOURCE:PORTS"
+	ReasonAgent      = "AGENT"
+	ReasonAttribute  = "ATTRIBUTE"
+	ReasonMissing    = "MISSING"
+	ReasonInactive   = "INACTIVE"
+	ReasonConstraint = "MemberOf placement constraint unsatisfied."         // full stop included
+	ReasonDistinct   = "DistinctInstance placement constraint unsatisfied." // the same
 )
 
 // Errors that a run or a command can be refused with. They are wrapped with %w and the object's name; api has the

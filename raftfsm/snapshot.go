@@ -14,11 +14,7 @@ import (
 
 // A snapshot is text, one JSON value a line: a header, a record for each object, and an end with the number of
 // records and the SHA-256 of every byte before it.
-const (
-	snapshotFormat = 1
-	// FeatureLevel grows when commands or objects get something that older versions would not understand.
-	FeatureLevel = 1
-)
+const snapshotFormat = 1
 
 type snapshotHeader struct {
 	Format  int `json:"pinionSnapshot"`
@@ -39,12 +35,13 @@ type snapshotEnd struct {
 // ErrDamaged is what Restore answers to a snapshot that is not as it was written.
 var ErrDamaged = errors.New("the snapshot is damaged or cut short: restore another one")
 
-// WriteSnapshot writes the whole view. Equal states write equal bytes.
+// WriteSnapshot writes the whole view. Equal states write equal bytes. It claims the level that every server
+// understands, which nothing in it exceeds, so that servers of two versions can send it to each other.
 func (v *View) WriteSnapshot(w io.Writer) error {
 	sum := sha256.New()
 	buffered := bufio.NewWriter(w)
 	lines := json.NewEncoder(io.MultiWriter(buffered, sum))
-	if err := lines.Encode(snapshotHeader{Format: snapshotFormat, Feature: FeatureLevel}); err != nil {
+	if err := lines.Encode(snapshotHeader{Format: snapshotFormat, Feature: v.MinFeature()}); err != nil {
 		return fmt.Errorf("write snapshot: %w", err)
 	}
 	end := snapshotEnd{}

@@ -16,6 +16,14 @@ func everything(t tester) *history {
 	h.do(t, CreateKey{AccessKey{ID: "AKIA1", Secret: "s", CreatedAt: epoch}})
 	h.launch(t, Launch{Token: "once", TokenHash: "a", Tasks: []*Task{task("t1", "h1", "h1-gpu0")}, At: at(1)})
 	h.running(t, task("t2", "h1", "h1-gpu1"))
+	h.do(t, PutAuthority{Authority{Certificate: []byte("c"), Key: []byte("k")}})
+	h.do(t, PutSettings{Settings{Servers: 5}})
+	h.do(t, CreateToken{joinToken("a", 3)})
+	h.do(t, admit("h2", "key", "a", 1))
+	h.do(t, PutHost{hostWith("h3", 0)})
+	h.do(t, LoseHost{ID: "h3", At: at(2)})
+	h.do(t, PutHost{hostWith("h4", 0)})
+	h.do(t, RemoveHost{ID: "h4", At: at(3)})
 	return h
 }
 
@@ -62,7 +70,7 @@ func TestABadSnapshotIsRefusedAndLeavesTheStateAlone(t *testing.T) {
 		{"another file", "hello\n", ErrDamaged},
 		{"another JSON file", "{}\n", ErrDamaged},
 		{"a later format", strings.Replace(good, `"pinionSnapshot":1`, `"pinionSnapshot":2`, 1), ErrNewer},
-		{"a later feature level", strings.Replace(good, `"featureLevel":1`, `"featureLevel":2`, 1), ErrNewer},
+		{"a later feature level", strings.Replace(good, `"featureLevel":2`, `"featureLevel":3`, 1), ErrNewer},
 		{"a table not known", strings.Replace(good, `"table":"tasks"`, `"table":"jobs"`, 1), ErrNewer},
 		{"a field not known", strings.Replace(good, `"hostId":`, `"nodeId":`, 1), ErrNewer},
 		{"cut after a line", strings.Join(lines[:end], ""), ErrDamaged},

@@ -18,6 +18,10 @@ const (
 	tableTasks       = "tasks"
 	tableTokens      = "tokens"
 	tableKeys        = "keys"
+	tableAuthority   = "authority"
+	tableJoinTokens  = "joinTokens"
+	tableAdmissions  = "admissions"
+	tableRemoved     = "removed"
 )
 
 // Names of the indexes besides "id", which every table has and by which lists are ordered.
@@ -52,6 +56,10 @@ var tables = []table{
 	tableOf[token](tableTokens, unique(func(t *token) []byte { return key(t.Cluster, t.Token) }),
 		index(byAge, func(t *token) []byte { return key(t.At) })),
 	tableOf[AccessKey](tableKeys, unique(func(k *AccessKey) []byte { return key(k.ID) })),
+	tableOf[Authority](tableAuthority, always[Authority]()),
+	tableOf[JoinToken](tableJoinTokens, unique(func(t *JoinToken) []byte { return key(t.ID) })),
+	tableOf[Admission](tableAdmissions, unique(func(a *Admission) []byte { return key(a.HostID) })),
+	tableOf[RemovedHost](tableRemoved, unique(func(h *RemovedHost) []byte { return key(h.ID) })),
 }
 
 func activeFamily(d *TaskDefinition) []byte {

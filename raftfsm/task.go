@@ -149,8 +149,8 @@ func (t *Task) end() {
 	}
 }
 
-// Reap forgets tasks that stopped before Before, and client tokens that were used before TokensBefore. Answer: int,
-// the number of tasks forgotten.
+// Reap forgets tasks that stopped before Before, client tokens that were used before TokensBefore, and join tokens that
+// ended before TokensBefore. Answer: int, the number of tasks forgotten.
 type Reap struct{ Before, TokensBefore time.Time }
 
 func (c Reap) apply(tx *tx) (any, error) {
@@ -168,5 +168,6 @@ func (c Reap) apply(tx *tx) (any, error) {
 		}
 		tx.remove(tableTokens, used)
 	}
+	tx.forgetTokens(c.TokensBefore)
 	return forgotten, nil
 }

@@ -1,0 +1,88 @@
+package raftfsm
+
+import (
+	"fmt"
+	"time"
+)
+
+// Admission remembers by which token and with which key a host was let into the pool. It lasts as long as the host
+// belongs to the pool, and binds the id to the key: a token lets new hosts in, it never lends the name of another.
+type Admission struct {
+	HostID  string    `json:"hostId"`
+	Key     string    `json:"key"` // hex SHA-256 of the host's public key (SubjectPublicKeyInfo, DER)
+	TokenID string    `json:"tokenId"`
+	At      time.Time `json:"at"`
+}
+
+// Admission is nil when the host was not let in by a token: the pool's first host, or one that is not of the pool.
+func (v *View) Admission(hostID string) *Admission {
+	return first[Admission](v, tableAdmissions, byID, hostID)
+}
+
+// AdmitHost checks the token and uses it once, in one step. Whoever records it may then sign a certificate for this
+// host and this key. A host that asks again with the token and the key that let it in (its first answer was lost) is
+// let in again and counts once; the same host may come back with another token, but with no other key. Refusals:
+// ErrRemoved, ErrTokenUnknown, ErrTokenWrong, ErrTokenRevoked, ErrTokenExpired, ErrTokenUsedUp, and ErrInUse when the id
+// belongs to a host with another key. Answer: *Admission.
+type AdmitHost struct {
+	HostID     string
+	Key        string // as in Admission
+	TokenID    string
+	SecretHash string // hex SHA-256 of the secret that the host sent
+	At         time.Time
+}
+
+func (c AdmitHost) apply(tx *tx) (any, error) {
+	if c.HostID == "" || c.Key == "" {
+		return nil, fmt.Errorf("a host that wants to join has to send its id and its public key")
+	}
+	token := tx.Token(c.TokenID)
+	if token == nil {
+		return nil, fmt.Errorf("join token %q: %w", c.TokenID, ErrTokenUnknown)
+	}
+	if !token.knows(c.SecretHash) {
+		return nil, fmt.Errorf("join token %s: %w", c.TokenID, ErrTokenWrong)
+	}
+	known := tx.Admission(c.HostID)
+	again := known != nil && known.Key == c.Key && known.TokenID == c.TokenID
+	refusal := token.Refusal(c.At)
+	if again {
+		refusal = token.over(c.At)
+	}
+	if refusal != nil {
+		return nil, fmt.Errorf("join token %s: %w", c.TokenID, refusal)
+	}
+	if err := tx.mayBe(c.HostID, c.Key); err != nil {
+		return nil, err
+	}
+	if again {
+		return known, nil
+	}
+	tx.put(tableJoinTokens, token.usedOnce(c.At))
+	admission := &Admission{HostID: c.HostID, Key: c.Key, TokenID: c.TokenID, At: c.At}
+	tx.put(tableAdmissions, admission)
+	return admission, nil
+}
+
+// mayBe says why the holder of the key cannot be the host.
+func (v *View) mayBe(hostID, key string) error {
+	if v.Removed(hostID) {
+		return fmt.Errorf("host %s: %w", hostID, ErrRemoved)
+	}
+	known := v.Admission(hostID)
+	taken := known != nil && known.Key != key || known == nil && v.Host(hostID) != nil
+	if taken {
+		return fmt.Errorf("host %s: %w: it belongs to the pool with another key; "+
+			"start with a new data directory, or remove that host first (`pinion hosts rm`)", hostID, ErrInUse)
+	}
+	return nil
+}
+
+func (t *JoinToken) usedOnce(at time.Time) *JoinToken {
+	token := *t
+	token.Used++
+	if token.Used == token.Uses {
+		token.EndedAt = at
+	}
+	return &token
+}

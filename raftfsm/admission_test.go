@@ -1,0 +1,113 @@
+package raftfsm
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"strings"
+	"testing"
+)
+
+// admit asks for a host's admission with the right secret of the token.
+func admit(host, key, token string, minute int) AdmitHost {
+	return AdmitHost{HostID: host, Key: key, TokenID: token, SecretHash: "hash of " + token, At: at(minute)}
+}
+
+func TestATokenLetsAsManyHostsInAsItSays(t *testing.T) {
+	h := newHistory(t)
+	h.do(t, CreateToken{joinToken("a", 2)})
+	for i := range 2 {
+		id := fmt.Sprint("new", i)
+		admitted := h.do(t, admit(id, "key", "a", i)).(*Admission)
+		if want := (Admission{HostID: id, Key: "key", TokenID: "a", At: at(i)}); *admitted != want || *h.View().Admission(id) != want {
+			t.Errorf("%+v", admitted)
+		}
+	}
+	if token := h.View().Token("a"); token.Used != 2 || !token.EndedAt.Equal(at(1)) {
+		t.Errorf("%+v", token)
+	}
+	if _, err := h.try(t, admit("new3", "key", "a", 3)); !errors.Is(err, ErrTokenUsedUp) {
+		t.Errorf("the third: %v", err)
+	}
+}
+
+func TestEachRefusalOfATokenHasItsOwnWords(t *testing.T) {
+	wrong := admit("new", "key", "good", 1)
+	wrong.SecretHash = "guessed"
+	wrongAndRevoked := admit("new", "key", "revoked", 1)
+	wrongAndRevoked.SecretHash = "guessed"
+	cases := []struct {
+		name    string
+		command AdmitHost
+		want    error
+		words   string
+	}{
+		{"unknown", admit("new", "key", "none", 1), ErrTokenUnknown, "has not made such a join token"},
+		{"wrong", wrong, ErrTokenWrong, "secret of the join token is wrong"},
+		{"who does not have the secret learns nothing else", wrongAndRevoked, ErrTokenWrong, "secret of the join token is wrong"},
+		{"revoked", admit("new", "key", "revoked", 1), ErrTokenRevoked, "was revoked: make a new one with `pinion token` (at 2026-01-02T03:05:05Z)"},
+		{"expired", admit("new", "key", "good", 60), ErrTokenExpired, "has expired"},
+		{"used up", admit("new", "key", "used", 1), ErrTokenUsedUp, "is used up: make a new one with `pinion token` (1 of 1)"},
+		{"removed host", admit("gone", "key", "good", 1), ErrRemoved, "delete its data directory"},
+		{"another's name", admit("h1", "key", "good", 1), ErrInUse, "belongs to the pool with another key"},
+		{"another's name, admitted", admit("old", "other key", "good", 1), ErrInUse, "belongs to the pool with another key"},
+		{"no name", admit("", "key", "good", 1), nil, "its id and its public key"},
+		{"no key", admit("new", "", "good", 1), nil, "its id and its public key"},
+	}
+	for _, c := range cases {
+		t.Run(c.name, func(t *testing.T) {
+			h := admitting(t)
+			before := h.snapshot(t)
+			_, err := h.try(t, c.command)
+			if err == nil || c.want != nil && !errors.Is(err, c.want) || !strings.Contains(err.Error(), c.words) {
+				t.Errorf("%v", err)
+			}
+			if !bytes.Equal(before, h.snapshot(t)) {
+				t.Error("the state changed")
+			}
+		})
+	}
+}
+
+// admitting has the token good, used (up, by host "old"), revoked, and the removed host "gone".
+func admitting(t tester) *history {
+	h := newHistory(t)
+	for _, id := range []string{"used", "revoked"} {
+		h.do(t, CreateToken{joinToken(id, 1)})
+	}
+	h.do(t, CreateToken{joinToken("good", 9)})
+	h.do(t, admit("old", "key", "used", 0))
+	h.do(t, admit("gone", "key", "good", 0))
+	h.do(t, RemoveHost{ID: "gone"})
+	h.do(t, RevokeToken{ID: "revoked", At: at(1)})
+	return h
+}
+
+func TestAHostWhoseAnswerWasLostIsLetInAgain(t *testing.T) {
+	h := admitting(t)
+	before := h.snapshot(t)
+	if again, err := h.try(t, admit("old", "key", "used", 5)); err != nil || !again.(*Admission).At.Equal(at(0)) {
+		t.Errorf("%+v, %v", again, err)
+	}
+	if !bytes.Equal(before, h.snapshot(t)) {
+		t.Error("it counted twice")
+	}
+	if _, err := h.try(t, admit("old", "key", "used", 60)); !errors.Is(err, ErrTokenExpired) {
+		t.Errorf("later than the token: %v", err)
+	}
+	h.do(t, RevokeToken{ID: "used", At: at(6)})
+	if _, err := h.try(t, admit("old", "key", "used", 7)); !errors.Is(err, ErrTokenRevoked) {
+		t.Errorf("after the token was revoked: %v", err)
+	}
+}
+
+func TestAHostMayComeBackWithAnotherToken(t *testing.T) {
+	h := admitting(t)
+	used := h.View().Token("good").Used
+	if got := h.do(t, admit("old", "key", "good", 5)).(*Admission); got.TokenID != "good" {
+		t.Errorf("%+v", got)
+	}
+	if h.View().Token("good").Used != used+1 {
+		t.Error("the token was not used")
+	}
+}

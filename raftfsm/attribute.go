@@ -1,0 +1,83 @@
+package raftfsm
+
+import (
+	"maps"
+	"slices"
+	"strconv"
+	"strings"
+)
+
+// Attributes that follow from a host's GPUs. They belong to the inventory: what else a host says under these names
+// does not count. A host without GPUs has none of them, one whose driver is not known none of the last two.
+const (
+	AttributeGPUModel  = "pinion.gpu.model"      // of every GPU; where they differ all models, with ", " between them
+	AttributeGPUCount  = "pinion.gpu.count"      // healthy or not
+	AttributeGPUMemory = "pinion.gpu.memory-mib" // of the smallest GPU
+	AttributeDriver    = "pinion.driver-version"
+	AttributeCUDA      = "pinion.cuda-version" // highest that the driver serves
+)
+
+var gpuAttributes = []string{AttributeGPUModel, AttributeGPUCount, AttributeGPUMemory, AttributeDriver, AttributeCUDA}
+
+// Attribute is the value of the host's attribute: what it says of itself, or what follows from its GPUs. This is what
+// constraints compare and what DescribeContainerInstances shows.
+func (h *Host) Attribute(name string) (value string, carried bool) {
+	if !slices.Contains(gpuAttributes, name) {
+		value, carried = h.Attributes[name]
+		return value, carried
+	}
+	if len(h.GPUs.Devices) == 0 {
+		return "", false
+	}
+	switch name {
+	case AttributeGPUModel:
+		value = h.gpuModels()
+	case AttributeGPUCount:
+		value = strconv.Itoa(len(h.GPUs.Devices))
+	case AttributeGPUMemory:
+		value = h.smallestGPU()
+	case AttributeDriver:
+		value = h.GPUs.Driver
+	case AttributeCUDA:
+		value = h.GPUs.CUDA
+	}
+	return value, value != ""
+}
+
+// AllAttributes are the host's attributes by name, those that follow from its GPUs included. The map is the caller's.
+func (h *Host) AllAttributes() map[string]string {
+	attributes := maps.Clone(h.Attributes)
+	if attributes == nil {
+		attributes = map[string]string{}
+	}
+	for _, name := range gpuAttributes {
+		delete(attributes, name)
+		if value, carried := h.Attribute(name); carried {
+			attributes[name] = value
+		}
+	}
+	return attributes
+}
+
+func (h *Host) gpuModels() string {
+	var models []string
+	for i := range h.GPUs.Devices {
+		if model := h.GPUs.Devices[i].Model; model != "" && !slices.Contains(models, model) {
+			models = append(models, model)
+		}
+	}
+	slices.Sort(models)
+	return strings.Join(models, ", ")
+}
+
+// smallestGPU is "" when a GPU has no memory of its own to report.
+func (h *Host) smallestGPU() string {
+	smallest := h.GPUs.Devices[0].MemoryMiB
+	for i := range h.GPUs.Devices {
+		smallest = min(smallest, h.GPUs.Devices[i].MemoryMiB)
+	}
+	if smallest <= 0 {
+		return ""
+	}
+	return strconv.FormatInt(smallest, 10)
+}

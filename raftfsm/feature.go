@@ -1,0 +1,32 @@
+package raftfsm
+
+import "fmt"
+
+// FeatureLevel grows when commands or objects get something that older versions would not understand. 1 was a pool of
+// one host; 2 brought pools of many.
+const FeatureLevel = 2
+
+// ErrTooNew refuses a command that a server of the pool would not understand.
+var ErrTooNew = fmt.Errorf("a server of the pool runs an older version of Pinion that cannot do this: upgrade it first (see `pinion hosts`)")
+
+// MinFeature is the level that every server of the pool understands. Without a server on record the pool is one host,
+// and that host is the reader.
+func (v *View) MinFeature() int {
+	lowest := FeatureLevel
+	for _, host := range v.Hosts("") {
+		if host.Server {
+			lowest = min(lowest, max(host.FeatureLevel, 1)) // level 1 did not say so
+		}
+	}
+	return lowest
+}
+
+// MayWrite says whether every server of the pool understands the command: ErrTooNew when one does not. Whoever puts a
+// command into the log asks this first; apply cannot, because what is in the log has to be applied.
+func (v *View) MayWrite(c Command) error {
+	k, known := kindOfCommand(c)
+	if !known || k.level == 1 || k.level <= v.MinFeature() { // every version knows level 1: the frequent commands cost nothing here
+		return nil
+	}
+	return fmt.Errorf("%v: %w", k.of, ErrTooNew)
+}

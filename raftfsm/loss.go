@@ -1,0 +1,63 @@
+package raftfsm
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"time"
+)
+
+// Lost says whether the pool has given the host up: it offers nothing, and tasks of it were declared STOPPED. A host
+// that is only silent is not lost yet; that it cannot be reached is the leader's memory. The next PutHost ends it.
+func (h *Host) Lost() bool { return !h.LostAt.IsZero() }
+
+// LoseHost gives a host up that was silent for too long. From now on it offers nothing, and its tasks become STOPPED,
+// except those in Keep, which are given more time; losing a lost host again ends those that are not kept any more. When
+// the host reports a task that was ended here it is told to stop it. ErrNotFound. Answer: *Host.
+//
+// The leader answers heartbeats of a lost host with ErrNotFound, so that one which was given up in the moment of its
+// return joins again and is taken back.
+type LoseHost struct {
+	ID     string
+	At     time.Time
+	Reason string   // StoppedReason of its tasks; empty: "host NAME was lost"
+	Keep   []string // ids of tasks that outlast this, because they were promised more time
+}
+
+func (c LoseHost) apply(tx *tx) (any, error) {
+	known := tx.Host(c.ID)
+	if known == nil {
+		return nil, fmt.Errorf("host %q: %w", c.ID, ErrNotFound)
+	}
+	tx.endTasks(c.ID, c.Keep, c.At, cmp.Or(c.Reason, fmt.Sprintf("host %s was lost", known.Name)))
+	if known.Lost() {
+		return known, nil
+	}
+	host := *known
+	host.LostAt = c.At
+	return tx.change(&host), nil
+}
+
+// endTasks declares the host's tasks STOPPED, but for those to keep.
+func (tx *tx) endTasks(hostID string, keep []string, at time.Time, reason string) {
+	for _, live := range tx.liveOn(hostID) {
+		if !slices.Contains(keep, live.ID) {
+			tx.put(tableTasks, live.ended(at, reason))
+		}
+	}
+}
+
+// ended is the task declared STOPPED without its host's word. Exit codes are not known. Whoever stopped it before has
+// said why already.
+func (t *Task) ended(at time.Time, reason string) *Task {
+	task := *t
+	task.Times.Stopping = cmp.Or(task.Times.Stopping, at)
+	task.Times.Stopped = at
+	if task.StopCode == "" {
+		task.StoppedReason = cmp.Or(task.StoppedReason, reason)
+	}
+	task.end()
+	task.explainEnd()
+	task.Version++
+	return &task
+}

@@ -1,0 +1,68 @@
+package query
+
+import "pinion/raftfsm"
+
+// Facts are all that an expression can ask of a host.
+type Facts struct {
+	Host      *raftfsm.Host
+	Connected bool            // heard of lately
+	Tasks     []*raftfsm.Task // of the host; needed only where ReadsTasks says so
+}
+
+// ReadsTasks says whether the expression depends on Facts.Tasks.
+func (e *Expr) ReadsTasks() bool { return e.tasks }
+
+// Match says whether the host is one of those that the expression selects.
+func (e *Expr) Match(f Facts) bool { return e.root.match(f) }
+
+// Why says, for people, which part of the expression does not select the host, and what the host has instead. It is ""
+// for a host that Match accepts.
+func (e *Expr) Why(f Facts) string {
+	if e.root.match(f) {
+		return ""
+	}
+	return e.root.why(f)
+}
+
+// String is the expression in its plainest form. Parsed again it is the same expression.
+func (e *Expr) String() string { return e.root.text() }
+
+// Count is the number of the host's tasks of the group that are meant to run. A task that was asked to stop does not
+// count any more, as on ECS.
+func (f Facts) Count(group string) int {
+	n := 0
+	for _, task := range f.Tasks {
+		if task.Group == group && meantToRun(task) {
+			n++
+		}
+	}
+	return n
+}
+
+func meantToRun(t *raftfsm.Task) bool {
+	return t.DesiredStatus == raftfsm.Running && t.LastStatus != raftfsm.Stopped
+}
+
+// groups of the tasks that are meant to run, each once, in the order of the tasks.
+func (f Facts) groups() []string {
+	var groups []string
+	seen := map[string]bool{}
+	for _, task := range f.Tasks {
+		if meantToRun(task) && !seen[task.Group] {
+			seen[task.Group] = true
+			groups = append(groups, task.Group)
+		}
+	}
+	return groups
+}
+
+// running is the host's runningTasksCount as DescribeContainerInstances shows it.
+func (f Facts) running() int64 {
+	var n int64
+	for _, task := range f.Tasks {
+		if task.LastStatus == raftfsm.Running {
+			n++
+		}
+	}
+	return n
+}

@@ -1,0 +1,88 @@
+package query
+
+import (
+	"slices"
+	"strings"
+)
+
+// operator is one of ECS's twelve; a negated one follows the one that it negates.
+type operator int
+
+const (
+	equals operator = iota
+	notEquals
+	greater
+	greaterEqual
+	less
+	lessEqual
+	exists
+	notExists
+	in
+	notIn
+	matches
+	notMatches
+)
+
+// spellings are the sign and the word of each operator. The first is what is printed.
+var spellings = [...][2]string{
+	equals: {"==", "equals"}, notEquals: {"!=", "not_equals"},
+	greater: {">", "greater_than"}, greaterEqual: {">=", "greater_than_equal"},
+	less: {"<", "less_than"}, lessEqual: {"<=", "less_than_equal"},
+	exists: {"exists", "exists"}, notExists: {"!exists", "not_exists"},
+	in: {"in", "in"}, notIn: {"!in", "not_in"},
+	matches: {"=~", "matches"}, notMatches: {"!~", "not_matches"},
+}
+
+var (
+	ordering = []operator{equals, notEquals, greater, greaterEqual, less, lessEqual}
+	textual  = []operator{equals, notEquals, in, notIn, matches, notMatches}
+	presence = []operator{exists, notExists}
+	all      = slices.Concat(ordering, presence, textual[2:])
+)
+
+func (o operator) String() string { return spellings[o][0] }
+
+func operatorOf(text string) (operator, bool) {
+	for o := range spellings {
+		if slices.Contains(spellings[o][:], text) {
+			return operator(o), true
+		}
+	}
+	return 0, false
+}
+
+// negates reports whether the operator says the opposite of another one, and which.
+func (o operator) negates() (opposite operator, yes bool) {
+	switch o {
+	case notEquals, notExists, notIn, notMatches:
+		return o - 1, true
+	}
+	return o, false
+}
+
+// accepts says whether a value that compares to the argument by sign (-1, 0, 1) meets the operator.
+func (o operator) accepts(sign int) bool {
+	switch o {
+	case equals:
+		return sign == 0
+	case notEquals:
+		return sign != 0
+	case greater:
+		return sign > 0
+	case greaterEqual:
+		return sign >= 0
+	case less:
+		return sign < 0
+	case lessEqual:
+		return sign <= 0
+	}
+	return false
+}
+
+func list(operators []operator) string {
+	var texts []string
+	for _, o := range operators {
+		texts = append(texts, o.String())
+	}
+	return strings.Join(texts, " ")
+}

@@ -1,0 +1,243 @@
+package query
+
+import (
+	"strings"
+	"unicode/utf8"
+)
+
+// MaxLength is the most characters that an expression may have.
+const MaxLength = 2000
+
+// Expr is an expression that was understood. It never changes and is safe for concurrent use.
+type Expr struct {
+	root  node
+	tasks bool
+}
+
+// Parse reads an expression. The error is an *Error with the column.
+func Parse(expression string) (*Expr, error) {
+	if n := utf8.RuneCountInString(expression); n > MaxLength {
+		return nil, wrong(MaxLength+1, "the expression has %d characters, at most %d are allowed", n, MaxLength)
+	}
+	p := &parser{scanner: scanner{text: []rune(expression)}}
+	root, err := p.whole()
+	if err != nil {
+		return nil, err
+	}
+	return &Expr{root: root, tasks: p.tasks}, nil
+}
+
+// parser is a recursive descent: a method for each rule of the grammar, which leaves the token after it in p.token.
+type parser struct {
+	scanner
+	token token
+	tasks bool // a comparison reads the host's tasks
+}
+
+func (p *parser) advance() (err *Error) {
+	p.token, err = p.next()
+	return err
+}
+
+func (p *parser) whole() (node, *Error) {
+	if err := p.advance(); err != nil {
+		return nil, err
+	}
+	if p.token.kind == end {
+		return nil, wrong(1, "the expression is empty: write for example attribute:ecs.instance-type == p2.xlarge")
+	}
+	root, err := p.or()
+	if err != nil {
+		return nil, err
+	}
+	if p.token.kind != end {
+		return nil, wrong(p.token.column, "expected and, or, or the end here, not %s", p.token)
+	}
+	return root, nil
+}
+
+func (p *parser) or() (node, *Error) {
+	nodes, err := p.chain(p.and, "||", "or")
+	if err != nil || len(nodes) > 1 {
+		return anyOf(nodes), err
+	}
+	return nodes[0], nil
+}
+
+func (p *parser) and() (node, *Error) {
+	nodes, err := p.chain(p.not, "&&", "and")
+	if err != nil || len(nodes) > 1 {
+		return allOf(nodes), err
+	}
+	return nodes[0], nil
+}
+
+// chain reads operands with one of the links between them.
+func (p *parser) chain(operand func() (node, *Error), links ...string) ([]node, *Error) {
+	var nodes []node
+	for {
+		n, err := operand()
+		if err != nil {
+			return nil, err
+		}
+		if nodes = append(nodes, n); !p.token.is(links...) {
+			return nodes, nil
+		}
+		if err := p.advance(); err != nil {
+			return nil, err
+		}
+	}
+}
+
+func (p *parser) not() (node, *Error) {
+	switch {
+	case p.token.is("!", "not"):
+		if err := p.advance(); err != nil {
+			return nil, err
+		}
+		inner, err := p.not()
+		return no{inner}, err
+	case p.token.is("("):
+		return p.parenthesis()
+	}
+	return p.comparison()
+}
+
+func (p *parser) parenthesis() (node, *Error) {
+	open := p.token.column
+	if err := p.advance(); err != nil {
+		return nil, err
+	}
+	inner, err := p.or()
+	if err != nil {
+		return nil, err
+	}
+	if !p.token.is(")") {
+		return nil, wrong(p.token.column, "expected ) for the ( in column %d, not %s", open, p.token)
+	}
+	return inner, p.advance()
+}
+
+func (p *parser) comparison() (node, *Error) {
+	start := p.token
+	s, name, err := p.subject()
+	if err != nil {
+		return nil, err
+	}
+	at := p.token.column
+	o, err := p.operator()
+	if err != nil {
+		return nil, err
+	}
+	if !s.allows(o) {
+		return nil, wrong(at, "%s cannot be used with %s: possible are %s", o, start.text, list(s.operators))
+	}
+	arguments, err := p.arguments(o)
+	if err != nil {
+		return nil, err
+	}
+	p.tasks = p.tasks || s.tasks
+	c := &comparison{subject: start.text, operator: o}
+	for _, a := range arguments {
+		c.arguments = append(c.arguments, a.text)
+	}
+	c.holds, err = s.compile(name, o, arguments)
+	c.found = func(f Facts) string { return s.found(f, name) }
+	return c, err
+}
+
+func (p *parser) subject() (s subject, name string, err *Error) {
+	t := p.token
+	if t.kind != word {
+		return s, "", wrong(t.column, "expected a subject here, not %s: %s", t, subjectNames)
+	}
+	prefix, rest, isAttribute := strings.Cut(t.text, "attribute:")
+	if isAttribute && prefix == "" {
+		if rest == "" {
+			return s, "", wrong(t.column+len(t.text), "attribute: needs the name of an attribute, without a blank")
+		}
+		if at := strings.IndexFunc(rest, notOfNames); at >= 0 {
+			return s, "", wrong(t.column+len("attribute:")+at, "names of attributes have letters, digits and _ . / \\ - only, no %q", []rune(rest[at:])[0])
+		}
+		return attribute, rest, p.advance()
+	}
+	s, known := subjects[t.text]
+	if !known {
+		return s, "", wrong(t.column, "%s is not a subject: %s", t, subjectNames)
+	}
+	return s, "", p.advance()
+}
+
+func notOfNames(c rune) bool {
+	return !('a' <= c && c <= 'z' || 'A' <= c && c <= 'Z' || '0' <= c && c <= '9' || strings.ContainsRune(`_./\-`, c))
+}
+
+// operator reads one; "!in" and "!exists" are two tokens. Patterns are scanned by rules of their own, so what follows
+// is not looked at yet.
+func (p *parser) operator() (operator, *Error) {
+	t := p.token
+	text := t.text
+	if t.is("!") {
+		if err := p.advance(); err != nil {
+			return 0, err
+		}
+		if text = "!" + p.token.text; !p.token.is("in", "exists") {
+			return 0, wrong(t.column, "expected !in or !exists here, not ! and %s", p.token)
+		}
+	}
+	o, known := operatorOf(text)
+	if !known || t.kind == quoted || t.kind == end {
+		return 0, wrong(t.column, "expected an operator here, not %s: %s", t, list(all))
+	}
+	return o, nil
+}
+
+// arguments reads what the operator needs, and on to the token after it.
+func (p *parser) arguments(o operator) ([]token, *Error) {
+	switch o {
+	case exists, notExists:
+		return nil, p.advance()
+	case in, notIn:
+		return p.list(o)
+	}
+	read := p.next
+	if o == matches || o == notMatches {
+		read = p.pattern
+	}
+	t, err := read()
+	if err != nil {
+		return nil, err
+	}
+	if !t.isValue() {
+		return nil, wrong(t.column, "expected a value after %s here, not %s; a value with blanks, brackets or operators needs quotes", o, t)
+	}
+	return []token{t}, p.advance()
+}
+
+func (p *parser) list(o operator) ([]token, *Error) {
+	if err := p.advance(); err != nil {
+		return nil, err
+	}
+	if !p.token.is("[") {
+		return nil, wrong(p.token.column, "%s needs a list such as [a, b], not %s", o, p.token)
+	}
+	var values []token
+	for {
+		if err := p.advance(); err != nil {
+			return nil, err
+		}
+		if !p.token.isValue() {
+			return nil, wrong(p.token.column, "expected a value of the list here, not %s", p.token)
+		}
+		values = append(values, p.token)
+		if err := p.advance(); err != nil {
+			return nil, err
+		}
+		if p.token.is("]") {
+			return values, p.advance()
+		}
+		if !p.token.is(",") {
+			return nil, wrong(p.token.column, "expected , or ] here, not %s", p.token)
+		}
+	}
+}

@@ -1,0 +1,121 @@
+package query
+
+import (
+	"fmt"
+	"strings"
+	"unicode"
+)
+
+type kind int
+
+const (
+	end    kind = iota
+	word        // a bare name or value
+	quoted      // a value in quotes
+	symbol      // an operator, a bracket, a comma
+)
+
+// token is one piece of an expression. text of a quoted token is what the quotes hold.
+type token struct {
+	kind   kind
+	text   string
+	column int
+}
+
+func (t token) is(texts ...string) bool {
+	for _, text := range texts {
+		if (t.kind == word || t.kind == symbol) && t.text == text {
+			return true
+		}
+	}
+	return false
+}
+
+func (t token) isValue() bool { return t.kind == word || t.kind == quoted }
+
+func (t token) String() string {
+	if t.kind == end {
+		return "the end"
+	}
+	return fmt.Sprintf("%q", t.text)
+}
+
+// symbols are tried in this order, so that the longer one wins.
+var symbols = []string{"==", "!=", ">=", "<=", "=~", "!~", "&&", "||", ">", "<", "!", "(", ")", "[", "]", ","}
+
+// special characters end a bare word.
+const special = `()[],=!<>~&|'"`
+
+// patternSpecial is special for bare patterns, where brackets are character classes.
+const patternSpecial = `(),=!<>~&|'"`
+
+// scanner cuts an expression into tokens. Columns count characters.
+type scanner struct {
+	text []rune
+	at   int
+}
+
+func (s *scanner) next() (token, *Error)    { return s.scan(special) }
+func (s *scanner) pattern() (token, *Error) { return s.scan(patternSpecial) }
+
+func (s *scanner) scan(special string) (token, *Error) {
+	for s.at < len(s.text) && unicode.IsSpace(s.text[s.at]) {
+		s.at++
+	}
+	start := s.at
+	if start == len(s.text) {
+		return token{kind: end, column: start + 1}, nil
+	}
+	if c := s.text[start]; c == '\'' || c == '"' {
+		return s.quotation(c)
+	}
+	for s.at < len(s.text) && isBare(s.text[s.at], special) {
+		s.at++
+	}
+	if s.at > start {
+		return token{word, string(s.text[start:s.at]), start + 1}, nil
+	}
+	return s.operator()
+}
+
+func isBare(c rune, special string) bool {
+	return unicode.IsGraphic(c) && !unicode.IsSpace(c) && !strings.ContainsRune(special, c)
+}
+
+// quotation reads to the closing quote. Nothing is special in between but the quote, which is written twice.
+func (s *scanner) quotation(quote rune) (token, *Error) {
+	start := s.at
+	var text strings.Builder
+	for s.at++; s.at < len(s.text); s.at++ {
+		if s.text[s.at] != quote {
+			text.WriteRune(s.text[s.at])
+			continue
+		}
+		if s.at+1 == len(s.text) || s.text[s.at+1] != quote {
+			s.at++
+			return token{quoted, text.String(), start + 1}, nil
+		}
+		s.at++
+		text.WriteRune(quote)
+	}
+	return token{}, wrong(start+1, "the quote %c is not closed", quote)
+}
+
+func (s *scanner) operator() (token, *Error) {
+	column := s.at + 1
+	for _, known := range symbols {
+		n := len(known)
+		if s.at+n <= len(s.text) && string(s.text[s.at:s.at+n]) == known {
+			s.at += n
+			return token{symbol, known, column}, nil
+		}
+	}
+	switch c := s.text[s.at]; c {
+	case '=':
+		return token{}, wrong(column, "a single = is no operator: write ==")
+	case '&', '|':
+		return token{}, wrong(column, "a single %c is no operator: write %c%c", c, c, c)
+	default:
+		return token{}, wrong(column, "%q cannot stand here", c)
+	}
+}

@@ -1,0 +1,106 @@
+package query
+
+import (
+	"slices"
+	"strings"
+)
+
+// node is a part of an expression.
+type node interface {
+	match(f Facts) bool
+	why(f Facts) string // why it does not match
+	text() string
+}
+
+type (
+	allOf []node // two or more
+	anyOf []node // two or more
+	no    struct{ node }
+	// comparison is a leaf. Holds and found are made from the rest when it is parsed.
+	comparison struct {
+		subject   string
+		operator  operator
+		arguments []string
+		holds     func(Facts) bool
+		found     func(Facts) string // what the host has instead, for people
+	}
+)
+
+func (n allOf) match(f Facts) bool {
+	return !slices.ContainsFunc(n, func(part node) bool { return !part.match(f) })
+}
+
+func (n anyOf) match(f Facts) bool {
+	return slices.ContainsFunc(n, func(part node) bool { return part.match(f) })
+}
+
+func (n no) match(f Facts) bool          { return !n.node.match(f) }
+func (n *comparison) match(f Facts) bool { return n.holds(f) }
+
+// why of allOf is that of its first part that does not match.
+func (n allOf) why(f Facts) string {
+	for _, part := range n {
+		if !part.match(f) {
+			return part.why(f)
+		}
+	}
+	return ""
+}
+
+func (n anyOf) why(f Facts) string {
+	reasons := make([]string, len(n))
+	for i, part := range n {
+		reasons[i] = part.why(f)
+	}
+	return strings.Join(reasons, "; ")
+}
+
+func (n no) why(f Facts) string {
+	if c, leaf := n.node.(*comparison); leaf {
+		return n.text() + ": " + c.found(f)
+	}
+	return n.text() + " is not so"
+}
+
+func (n *comparison) why(f Facts) string { return n.text() + ": " + n.found(f) }
+
+func (n allOf) text() string { return joined(n, " and ") }
+func (n anyOf) text() string { return joined(n, " or ") }
+func (n no) text() string    { return "not(" + n.node.text() + ")" }
+
+func joined(nodes []node, link string) string {
+	texts := make([]string, len(nodes))
+	for i, part := range nodes {
+		texts[i] = part.text()
+		switch part.(type) {
+		case allOf, anyOf:
+			texts[i] = "(" + texts[i] + ")"
+		}
+	}
+	return strings.Join(texts, link)
+}
+
+func (n *comparison) text() string {
+	text := n.subject + " " + n.operator.String()
+	switch n.operator {
+	case exists, notExists:
+		return text
+	case in, notIn:
+		values := make([]string, len(n.arguments))
+		for i, a := range n.arguments {
+			values[i] = quote(a, special)
+		}
+		return text + " [" + strings.Join(values, ", ") + "]"
+	case matches, notMatches:
+		return text + " " + quote(n.arguments[0], patternSpecial)
+	}
+	return text + " " + quote(n.arguments[0], special)
+}
+
+// quote writes a value bare where that is possible.
+func quote(value, special string) string {
+	if value != "" && !strings.ContainsFunc(value, func(c rune) bool { return !isBare(c, special) }) {
+		return value
+	}
+	return "'" + strings.ReplaceAll(value, "'", "''") + "'"
+}

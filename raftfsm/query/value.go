@@ -1,0 +1,89 @@
+package query
+
+import (
+	"cmp"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// testOf makes the test of one value by its text.
+func testOf(o operator, arguments []token) (func(value string) bool, *Error) {
+	positive, negated := o.negates()
+	switch positive {
+	case in:
+		return func(value string) bool {
+			return slices.ContainsFunc(arguments, func(a token) bool { return a.text == value }) != negated
+		}, nil
+	case matches:
+		pattern, err := compilePattern(arguments[0])
+		return func(value string) bool { return pattern.MatchString(value) != negated }, err
+	case equals:
+		return func(value string) bool { return (value == arguments[0].text) != negated }, nil
+	}
+	return func(value string) bool { return o.accepts(compareTexts(value, arguments[0].text)) }, nil
+}
+
+// compareTexts compares numbers with dots as such, everything else as text.
+func compareTexts(a, b string) int {
+	x, isNumber := parseVersion(a)
+	y, both := parseVersion(b)
+	if isNumber && both {
+		return x.compare(y)
+	}
+	return strings.Compare(a, b)
+}
+
+// version is 1.2.3-rc1 in its parts: as many numbers as there are, and what follows the hyphen.
+type version struct {
+	numbers []uint64
+	early   string // of a version before the one that the numbers name; empty: the version itself
+}
+
+// parseVersion also takes a v in front, and leaves out what follows a plus.
+func parseVersion(text string) (v version, ok bool) {
+	text, _, _ = strings.Cut(strings.TrimPrefix(text, "v"), "+")
+	text, v.early, _ = strings.Cut(text, "-")
+	for part := range strings.SplitSeq(text, ".") {
+		n, err := strconv.ParseUint(part, 10, 64)
+		if err != nil {
+			return version{}, false
+		}
+		v.numbers = append(v.numbers, n)
+	}
+	return v, true
+}
+
+func (v version) compare(other version) int {
+	for i := range max(len(v.numbers), len(other.numbers)) {
+		if sign := cmp.Compare(v.number(i), other.number(i)); sign != 0 {
+			return sign
+		}
+	}
+	if v.early == "" || other.early == "" {
+		return cmp.Compare(len(other.early), len(v.early))
+	}
+	return strings.Compare(v.early, other.early)
+}
+
+func (v version) number(i int) uint64 {
+	if i < len(v.numbers) {
+		return v.numbers[i]
+	}
+	return 0
+}
+
+// parseMoment reads a date, which is as precise as a day, or a time, which is as precise as a second. Both are in UTC
+// unless the time says otherwise.
+func parseMoment(text string) (at time.Time, precision time.Duration, ok bool) {
+	if at, err := time.Parse(time.DateOnly, text); err == nil {
+		return at, 24 * time.Hour, true
+	}
+	for _, form := range []string{"2006-01-02T15:04:05", time.RFC3339} {
+		if at, err := time.Parse(form, text); err == nil {
+			return at.UTC().Truncate(time.Second), time.Second, true
+		}
+	}
+	return time.Time{}, 0, false
+}
