@@ -6,6 +6,7 @@ import (
 
 	"pinion/gpu"
 	"pinion/raftfsm"
+	"pinion/raftfsm/query"
 )
 
 // ask is a request with what can be said of it once for all hosts.
@@ -15,11 +16,18 @@ type ask struct {
 	gpus       int                 // of all containers together
 	attributes []raftfsm.Attribute // that a host has to carry
 	escapes    string              // by what the task could reach GPUs of others; empty: by nothing
+	group      string              // of the tasks
+
+	// What read makes of the constraints and the strategy; StartTask has neither.
+	members  []*query.Expr
+	distinct bool
+	strategy []scorer
 }
 
 func newAsk(r Request) *ask {
 	a := &ask{Request: r, demand: raftfsm.DemandOf(r.Definition)}
 	a.gpus = a.demand.AllGPUs()
+	a.group = cmp.Or(r.Run.Group, "family:"+r.Definition.Family)
 	a.attributes = slices.Concat(r.Definition.RequiresAttributes, platform(r.Definition))
 	a.escapes = r.Definition.Escapes()
 	return a
@@ -40,6 +48,7 @@ func (a *ask) place(chosen *option) *raftfsm.Task {
 	}
 	task := a.task(host.Host.ID, gpus)
 	host.Free.Take(task)
+	host.placed = append(host.placed, task)
 	return task
 }
 
@@ -64,7 +73,7 @@ func (a *ask) task(hostID string, gpus [][]string) *raftfsm.Task {
 		Cluster:       a.Run.Cluster,
 		Definition:    a.Definition.Name(),
 		HostID:        hostID,
-		Group:         cmp.Or(a.Run.Group, "family:"+a.Definition.Family),
+		Group:         a.group,
 		StartedBy:     a.Run.StartedBy,
 		LaunchType:    cmp.Or(a.Run.LaunchType, "EC2"),
 		Overrides:     a.overrides(),

@@ -13,7 +13,7 @@ type filter func(a *ask, h *Host) (reason, detail string)
 // The filters are asked in this order, and the first refusal is the one that is shown.
 var (
 	startFilters = []filter{active, connected, attributes, isolated, resources}
-	runFilters   = append(startFilters[:len(startFilters):len(startFilters)], constraints)
+	runFilters   = append(startFilters[:len(startFilters):len(startFilters)], distinct, members)
 )
 
 func active(_ *ask, h *Host) (reason, detail string) {
@@ -32,7 +32,7 @@ func connected(_ *ask, h *Host) (reason, detail string) {
 
 func attributes(a *ask, h *Host) (reason, detail string) {
 	for _, required := range a.attributes {
-		value, carried := h.Host.Attributes[required.Name]
+		value, carried := h.Host.Attribute(required.Name)
 		if !carried {
 			return raftfsm.ReasonAttribute, "the host does not have the attribute " + required.Name
 		}
@@ -59,15 +59,6 @@ func resources(a *ask, h *Host) (reason, detail string) {
 		detail += " (" + problem + ")"
 	}
 	return reason, detail
-}
-
-// constraints refuses what cannot be evaluated yet instead of placing a task where its definition forbids it.
-func constraints(a *ask, _ *Host) (reason, detail string) {
-	if len(a.Definition.PlacementConstraints) == 0 {
-		return "", ""
-	}
-	return raftfsm.ReasonConstraint, "this version of Pinion does not evaluate placement constraints: " +
-		"remove placementConstraints from the task definition"
 }
 
 // platform turns the CPU that a definition names into the attribute that hosts carry for it.

@@ -37,7 +37,7 @@ func TestEveryRefusalExplainsItself(t *testing.T) {
 		{"GPUs that cannot be picked", func(h *Host) { h.Free.GPUs = []string{"ghost"} }, nil, "RESOURCE:GPU", "have together"},
 		{"a constraint", nil, func(r *Request) {
 			r.Definition.PlacementConstraints = []raftfsm.PlacementConstraint{{Type: "memberOf", Expression: "attribute:rack == 7"}}
-		}, "MemberOf placement constraint unsatisfied.", "does not evaluate"},
+		}, "MemberOf placement constraint unsatisfied.", "attribute:rack == 7: the host does not have the attribute"},
 	}
 	for _, c := range cases {
 		t.Run(c.name, func(t *testing.T) {

@@ -2,6 +2,7 @@ package schedule
 
 import (
 	"cmp"
+	"slices"
 
 	"pinion/raftfsm"
 )
@@ -21,21 +22,27 @@ type cost struct {
 	room     int64 // CPU and memory left, in thousandths of the host's
 }
 
-func (c cost) less(other cost) bool {
+func (c cost) compare(other cost) int {
 	return cmp.Or(cmp.Compare(c.gpusLeft, other.gpusLeft), cmp.Compare(c.gpus, other.gpus),
-		cmp.Compare(c.room, other.room)) < 0
+		cmp.Compare(c.room, other.room))
 }
 
-// cheapest is the best choice, the first by host id among equals; nil when no host is one.
-func cheapest(options []option) *option {
-	var best *option
+// best is the host for the next task; nil when no host is a choice. The strategy decides, then the cost, then the
+// host id.
+func (a *ask) best(options []option) *option {
+	choices := make([]*option, 0, len(options))
 	for i := range options {
-		o := &options[i]
-		if o.refusal.Reason == "" && (best == nil || o.cost.less(best.cost)) {
-			best = o
+		if options[i].refusal.Reason == "" {
+			choices = append(choices, &options[i])
 		}
 	}
-	return best
+	for _, s := range a.strategy {
+		choices = lowest(choices, s)
+	}
+	if len(choices) == 0 {
+		return nil
+	}
+	return slices.MinFunc(choices, func(a, b *option) int { return a.cost.compare(b.cost) })
 }
 
 // consider asks the filters about the host as it is now.

@@ -14,6 +14,19 @@ type Host struct {
 	Host      *raftfsm.Host
 	Free      raftfsm.Free // what its tasks leave
 	Connected bool         // heard of lately
+	// Tasks are the host's, STOPPED ones or not. It is asked at most once, and only for requests whose constraints or
+	// strategy depend on what runs where. Nil: there are none.
+	Tasks func() []*raftfsm.Task
+
+	placed []*raftfsm.Task // by this plan, or everything once Tasks was asked
+}
+
+// tasks are those that were there and those that this plan has placed.
+func (h *Host) tasks() []*raftfsm.Task {
+	if h.Tasks != nil {
+		h.placed, h.Tasks = slices.Concat(h.Tasks(), h.placed), nil
+	}
+	return h.placed
 }
 
 // Request is one RunTask or StartTask to find places for.
@@ -22,6 +35,7 @@ type Request struct {
 	Definition *raftfsm.TaskDefinition // effective: Run.Overrides are merged
 	IDs        func() string           // a new id of 32 hex digits with each call; asked only for tasks that are placed
 	At         time.Time               // CreatedAt of the tasks
+	Seed       uint64                  // what strategy random draws from
 }
 
 // Decision is the outcome of one request. Partial success is normal: Tasks are placed and complete, ready to be
@@ -29,7 +43,7 @@ type Request struct {
 type Decision struct {
 	Tasks    []*raftfsm.Task
 	Failures []raftfsm.Failure
-	Err      error // raftfsm.ErrNoHosts; nothing was considered then
+	Err      error // raftfsm.ErrNoHosts, or what of the request nobody can read; nothing was considered then
 }
 
 // mostFailures is where a request stops repeating the failures of its first unplaced task for the others.
@@ -75,12 +89,15 @@ func (f fleet) decide(r Request) Decision {
 // run places the tasks one by one, each on the best host that is left for it.
 func run(hosts []*Host, a *ask) Decision {
 	var decision Decision
+	if decision.Err = a.read(hosts); decision.Err != nil {
+		return decision
+	}
 	options := make([]option, len(hosts))
 	for i, host := range hosts {
 		options[i] = a.consider(host, runFilters)
 	}
 	for len(decision.Tasks) < a.Run.Count {
-		best := cheapest(options)
+		best := a.best(options)
 		if best == nil {
 			decision.Failures = failures(options, a.Run.Count-len(decision.Tasks))
 			break
@@ -88,6 +105,9 @@ func run(hosts []*Host, a *ask) Decision {
 		if task := a.place(best); task != nil {
 			decision.Tasks = append(decision.Tasks, task)
 			*best = a.consider(best.host, runFilters) // the next task finds less there
+			for _, s := range a.strategy {
+				s.took(best.host)
+			}
 		}
 	}
 	return decision

@@ -55,6 +55,12 @@ func drawRequests(t *rapid.T) []Request {
 		r := request(rapid.IntRange(1, 10).Draw(t, "count"), gpus...)
 		r.Definition.Containers[0].CPU = rapid.Int64Range(0, 2000).Draw(t, "cpu")
 		r.Definition.Containers[0].PortMappings = []raftfsm.PortMapping{{HostPort: rapid.IntRange(0, 2).Draw(t, "port")}}
+		if rapid.Bool().Draw(t, "limited") {
+			expression := rapid.SampledFrom([]string{"attribute:pinion.gpu.count > 1", "not(task:group == g)", "runningTasksCount == 0", ""}).Draw(t, "constraint")
+			strategy := rapid.SampledFrom([]string{"random", "spread instanceId", "binpack gpu"}).Draw(t, "strategy")
+			r = inGroup(by(limited(r, expression), strategy), "g")
+			r.Seed = rapid.Uint64().Draw(t, "seed")
+		}
 		if rapid.Bool().Draw(t, "start") {
 			r.Run.Hosts = rapid.SliceOfN(rapid.SampledFrom([]string{"h0", "h1", "h2", "h9"}), 1, 4).Draw(t, "on")
 		}
@@ -66,7 +72,7 @@ func drawRequests(t *rapid.T) []Request {
 func hostsOf(v *raftfsm.View) []Host {
 	var hosts []Host
 	for _, h := range v.Hosts("") {
-		hosts = append(hosts, Host{Host: h, Free: v.Free(h.ID), Connected: true})
+		hosts = append(hosts, Host{Host: h, Free: v.Free(h.ID), Connected: true, Tasks: func() []*raftfsm.Task { return v.TasksOn(h.ID) }})
 	}
 	return hosts
 }

@@ -1,0 +1,60 @@
+package schedule
+
+import (
+	"fmt"
+	"slices"
+
+	"pinion/raftfsm"
+	"pinion/raftfsm/query"
+)
+
+// read understands the constraints, those of the definition and those of the call, and the strategy. The api has
+// checked both, so an error means that the definition was registered by another version.
+func (a *ask) read(hosts []*Host) error {
+	for _, c := range slices.Concat(a.Definition.PlacementConstraints, a.Run.Constraints) {
+		switch c.Type {
+		case raftfsm.DistinctInstance:
+			a.distinct = true
+		case raftfsm.MemberOf:
+			expression, err := query.Parse(c.Expression)
+			if err != nil {
+				return fmt.Errorf("placement constraint %q: %w", c.Expression, err)
+			}
+			a.members = append(a.members, expression)
+		default:
+			return fmt.Errorf("placement constraint of type %q: this version of Pinion does not know it", c.Type)
+		}
+	}
+	for _, s := range a.Run.Strategy {
+		known := a.scorer(s, hosts)
+		if known == nil {
+			return fmt.Errorf("placement strategy %q of %q: this version of Pinion does not know it", s.Type, s.Field)
+		}
+		a.strategy = append(a.strategy, known)
+	}
+	return nil
+}
+
+// distinct keeps the tasks of a group on hosts of their own: those that run and those that this plan has placed.
+func distinct(a *ask, h *Host) (reason, detail string) {
+	if a.distinct && h.count(a.group) > 0 {
+		return raftfsm.ReasonDistinct, "the host has a task of group " + a.group
+	}
+	return "", ""
+}
+
+func members(a *ask, h *Host) (reason, detail string) {
+	for _, expression := range a.members {
+		facts := query.Facts{Host: h.Host, Connected: h.Connected}
+		if expression.ReadsTasks() {
+			facts.Tasks = h.tasks()
+		}
+		if !expression.Match(facts) {
+			return raftfsm.ReasonConstraint, expression.Why(facts)
+		}
+	}
+	return "", ""
+}
+
+// count is the number of the host's tasks of the group.
+func (h *Host) count(group string) int { return query.Facts{Tasks: h.tasks()}.Count(group) }
