@@ -1,10 +1,13 @@
-// Package pki is how hosts and clients of one pool know each other: a certificate authority made at the first start,
-// and a short-lived certificate for this host that renews itself.
+// Package pki is how hosts and clients of one pool know each other: a certificate authority made at the first start of
+// the first host, and a short-lived certificate for each host, bound to its id, that is renewed by itself.
 package pki
 
 import (
+	"crypto/ecdsa"
 	"crypto/tls"
+	"errors"
 	"fmt"
+	"io/fs"
 	"log/slog"
 	"os"
 	"path/filepath"
@@ -15,31 +18,41 @@ import (
 
 // Options of OpenWith; the zero value of each means the default in brackets.
 type Options struct {
-	Now func() time.Time // [time.Now]
-	Log *slog.Logger     // where a certificate that cannot be written down is reported [slog.Default]
+	Now     func() time.Time // [time.Now]
+	Log     *slog.Logger     // where a certificate that cannot be written down is reported [slog.Default]
+	Joining bool             // another host's pool is joined: no authority is made here [false]
 }
 
-// Identity is what this host proves itself with. It is safe for concurrent use.
+// Identity is what this host proves itself with, and how it knows other hosts of its pool. It is safe for concurrent use.
 type Identity struct {
 	dir  string
 	host string
 	now  func() time.Time
 	log  *slog.Logger
-	ca   pair
 
-	mu    sync.Mutex
-	names []string // sorted
-	own   pair
+	mu      sync.Mutex
+	names   []string          // sorted
+	ca      pair              // without a certificate before this host joined, without a key unless it holds the authority
+	own     pair              // empty before this host joined
+	pending *ecdsa.PrivateKey // of the last NewRequest, until Install
 }
 
-// Open reads the identity under dir, and makes it when there is none: ca.pem (the authority with its key), ca.crt (what
-// clients need of it) and host.pem (this host's certificate with its key). names are the DNS names and IP addresses by
-// which others reach this host; localhost, 127.0.0.1, ::1 and pinion are always added.
+// Open reads the identity under dir, and begins a pool with a new authority when there is none: ca.pem (the authority
+// with its key, on servers), ca.crt (what clients need of it) and host.pem (this host's certificate with its key). names
+// are the DNS names and IP addresses by which others reach this host; localhost, 127.0.0.1, ::1 and pinion are always
+// added.
 //
 // It refuses files that cannot be read or do not fit together, and an authority that has expired, without changing
-// them. A host certificate that has expired or names other names is replaced.
+// them. A host certificate that has expired or names other names is replaced on a host that holds the authority; on
+// others see Ready and KeepRenewed.
 func Open(dir, hostID string, names []string) (*Identity, error) {
 	return OpenWith(dir, hostID, names, Options{})
+}
+
+// OpenJoining is Open for a host that joins another's pool: without an identity under dir it returns one that is not
+// Ready, and becomes so by NewRequest and Install.
+func OpenJoining(dir, hostID string, names []string) (*Identity, error) {
+	return OpenWith(dir, hostID, names, Options{Joining: true})
 }
 
 // OpenWith is Open with options.
@@ -54,35 +67,80 @@ func OpenWith(dir, hostID string, names []string, o Options) (*Identity, error) 
 		return nil, fmt.Errorf("make the directory for certificates: %w", err)
 	}
 	id := &Identity{dir: dir, host: hostID, now: o.Now, log: o.Log, names: withLocal(names)}
-	var err error
-	if id.ca, err = openAuthority(id.file("ca.pem"), o.Now()); err != nil {
+	if err := id.openAuthority(); err != nil {
 		return nil, err
 	}
-	if err := publish(id.CAFile(), id.ca); err != nil {
+	if id.ca.cert == nil {
+		if o.Joining {
+			return id, nil
+		}
+		if err := id.makeAuthority(); err != nil {
+			return nil, err
+		}
+	}
+	if err := id.publish(id.ca.cert); err != nil {
 		return nil, err
 	}
-	if err := id.openOwn(); err != nil {
-		return nil, err
+	return id, id.openOwn()
+}
+
+// openOwn reads this host's certificate; a host that holds the authority gets another when it is no good.
+func (id *Identity) openOwn() (err error) {
+	path := id.file("host.pem")
+	id.own, err = readPair(path)
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return fmt.Errorf("%w; delete %s, it is made again at the next start, on a host that joined with a new token", err, path)
 	}
-	return id, nil
+	if id.own.cert != nil && (!id.isMine(id.own.cert) || id.own.cert.CheckSignatureFrom(id.ca.cert) != nil) {
+		id.own = pair{}
+	}
+	if id.ca.key == nil || id.serves() {
+		return nil
+	}
+	if err := id.renew(id.names); err != nil {
+		return err
+	}
+	return id.own.write(path)
 }
 
 func (id *Identity) file(name string) string { return filepath.Join(id.dir, name) }
 
+// HostID is the id of this host, which its certificates are bound to.
+func (id *Identity) HostID() string { return id.host }
+
 // CAFile is the path of the authority's certificate (PEM), which is all that a client needs to trust this pool.
 func (id *Identity) CAFile() string { return id.file("ca.crt") }
 
-// ServerTLS is how this host answers: TLS 1.2 or later, HTTP/1.1 and HTTP/2, with a certificate that is renewed while
-// connections go on.
+// Ready reports whether this host can prove itself now. A host that is not has to join, for the first time or, when it
+// was off for longer than its certificate lives, again.
+func (id *Identity) Ready() bool {
+	id.mu.Lock()
+	defer id.mu.Unlock()
+	return id.ca.key != nil || id.valid()
+}
+
+// Expires is when this host's certificate ends; zero when it has none.
+func (id *Identity) Expires() time.Time {
+	id.mu.Lock()
+	defer id.mu.Unlock()
+	if id.own.cert == nil {
+		return time.Time{}
+	}
+	return id.own.cert.NotAfter
+}
+
+// ServerTLS is how this host answers clients: TLS 1.2 or later, HTTP/1.1 and HTTP/2, with a certificate that is renewed
+// while connections go on.
 func (id *Identity) ServerTLS() *tls.Config {
 	return &tls.Config{
 		MinVersion:     tls.VersionTLS12,
 		NextProtos:     []string{"h2", "http/1.1"},
-		GetCertificate: func(*tls.ClientHelloInfo) (*tls.Certificate, error) { return id.certificate() },
+		GetCertificate: func(*tls.ClientHelloInfo) (*tls.Certificate, error) { return id.Certificate() },
 	}
 }
 
-// SetNames replaces the names of this host; when they changed, a certificate with the new ones is issued at once.
+// SetNames replaces the names of this host. When they changed, a certificate with the new ones is issued at once on a
+// host that holds the authority, and within minutes by KeepRenewed on others.
 func (id *Identity) SetNames(names []string) error {
 	id.mu.Lock()
 	defer id.mu.Unlock()
@@ -90,56 +148,46 @@ func (id *Identity) SetNames(names []string) error {
 	if slices.Equal(wanted, id.names) {
 		return nil
 	}
-	own, err := issue(id.ca, id.host, wanted, id.now())
-	if err != nil {
+	if id.ca.key == nil {
+		id.names = wanted
+		return nil
+	}
+	if err := id.renew(wanted); err != nil {
 		return err
 	}
-	id.names, id.own = wanted, own
+	id.names = wanted
 	return id.own.write(id.file("host.pem"))
 }
 
-// certificate is the one to show now. It is renewed once it is past its renewal time, which is well before it expires;
-// a new one that cannot be written to disk is used all the same, and issued again at the next start.
-func (id *Identity) certificate() (*tls.Certificate, error) {
+// Certificate is the one to show now, the authority's behind it. A host that holds the authority renews it here, well
+// before it expires; a new one that cannot be written to disk is used all the same, and issued again at the next start.
+// Errors wrap ErrNoCertificate when there is none that others would believe.
+func (id *Identity) Certificate() (*tls.Certificate, error) {
 	id.mu.Lock()
 	defer id.mu.Unlock()
-	if id.now().Before(renewAt(id.own.cert)) {
-		return id.own.tls(), nil
-	}
-	if err := id.renew(); err != nil {
-		if id.now().After(id.own.cert.NotAfter) {
-			return nil, fmt.Errorf("the certificate of this host has expired: %w", err)
+	if id.ca.key != nil && !id.serves() {
+		if err := id.renew(id.names); err != nil {
+			id.log.Error("cannot renew the certificate of this host", "error", err)
+		} else if err := id.own.write(id.file("host.pem")); err != nil {
+			id.log.Warn("cannot write down the renewed certificate of this host", "error", err)
 		}
-		id.log.Error("cannot renew the certificate of this host", "expires", id.own.cert.NotAfter, "error", err)
 	}
-	return id.own.tls(), nil
+	if !id.valid() {
+		return nil, ErrNoCertificate
+	}
+	return id.own.tls(id.ca.cert), nil
 }
 
-func (id *Identity) renew() error {
-	own, err := issue(id.ca, id.host, id.names, id.now())
+// renew issues a certificate here, for a new key.
+func (id *Identity) renew(names []string) error {
+	key, err := newKey()
 	if err != nil {
 		return err
 	}
-	id.own = own
-	if err := own.write(id.file("host.pem")); err != nil {
-		id.log.Warn("cannot write down the renewed certificate of this host", "error", err)
-	}
-	return nil
-}
-
-// openOwn reads this host's certificate, or issues one when there is none that is good for what is wanted now.
-func (id *Identity) openOwn() error {
-	path := id.file("host.pem")
-	own, err := readPair(path)
-	if err != nil && !os.IsNotExist(err) {
-		return fmt.Errorf("%w; delete %s, it is made again at the next start", err, path)
-	}
-	if err == nil && serves(own.cert, id.ca.cert, id.names, id.now()) {
-		id.own = own
-		return nil
-	}
-	if id.own, err = issue(id.ca, id.host, id.names, id.now()); err != nil {
+	cert, err := issue(id.ca, &key.PublicKey, id.host, names, id.now())
+	if err != nil {
 		return err
 	}
-	return id.own.write(path)
+	id.own = pair{cert: cert, key: key}
+	return nil
 }

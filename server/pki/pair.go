@@ -1,7 +1,6 @@
 package pki
 
 import (
-	"bytes"
 	"crypto/ecdsa"
 	"crypto/tls"
 	"crypto/x509"
@@ -19,33 +18,33 @@ type pair struct {
 	key  *ecdsa.PrivateKey
 }
 
-func (p pair) tls() *tls.Certificate {
-	return &tls.Certificate{Certificate: [][]byte{p.cert.Raw}, PrivateKey: p.key, Leaf: p.cert}
+// tls is what is shown of a host's certificate: the authority's comes behind it, so that a host that knows no more
+// than its fingerprint can check it.
+func (p pair) tls(ca *x509.Certificate) *tls.Certificate {
+	return &tls.Certificate{Certificate: [][]byte{p.cert.Raw, ca.Raw}, PrivateKey: p.key, Leaf: p.cert}
 }
 
-const certBlock, keyBlock = "CERTIFICATE", "EC PRIVATE KEY"
+const certBlock, keyBlock, requestBlock = "CERTIFICATE", "EC PRIVATE KEY", "CERTIFICATE REQUEST"
+
+func certPEM(cert *x509.Certificate) []byte {
+	return pem.EncodeToMemory(&pem.Block{Type: certBlock, Bytes: cert.Raw})
+}
+
+func keyPEM(key *ecdsa.PrivateKey) ([]byte, error) {
+	raw, err := x509.MarshalECPrivateKey(key)
+	if err != nil {
+		return nil, err
+	}
+	return pem.EncodeToMemory(&pem.Block{Type: keyBlock, Bytes: raw}), nil
+}
 
 // write replaces the file by this pair, readable by root alone.
 func (p pair) write(path string) error {
-	key, err := x509.MarshalECPrivateKey(p.key)
+	key, err := keyPEM(p.key)
+	if err == nil {
+		err = store.WriteFile(path, append(certPEM(p.cert), key...), 0o600)
+	}
 	if err != nil {
-		return fmt.Errorf("write %s: %w", path, err)
-	}
-	text := append(pem.EncodeToMemory(&pem.Block{Type: certBlock, Bytes: p.cert.Raw}), pem.EncodeToMemory(&pem.Block{Type: keyBlock, Bytes: key})...)
-	if err := store.WriteFile(path, text, 0o600); err != nil {
-		return fmt.Errorf("write %s: %w", path, err)
-	}
-	return nil
-}
-
-// publish writes the certificate alone, if the file does not hold it already. It is no secret: users who are not root
-// need it to trust this pool.
-func publish(path string, p pair) error {
-	text := pem.EncodeToMemory(&pem.Block{Type: certBlock, Bytes: p.cert.Raw})
-	if old, err := os.ReadFile(path); err == nil && bytes.Equal(old, text) {
-		return nil
-	}
-	if err := store.WriteFile(path, text, 0o644); err != nil {
 		return fmt.Errorf("write %s: %w", path, err)
 	}
 	return nil
@@ -83,4 +82,12 @@ func parsePair(text []byte) (p pair, err error) {
 		return pair{}, errors.New("the key does not belong to the certificate")
 	}
 	return p, nil
+}
+
+func parseCert(text []byte) (*x509.Certificate, error) {
+	block, _ := pem.Decode(text)
+	if block == nil || block.Type != certBlock {
+		return nil, errors.New("it does not hold a certificate")
+	}
+	return x509.ParseCertificate(block.Bytes)
 }

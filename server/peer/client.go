@@ -1,0 +1,80 @@
+package peer
+
+import (
+	"context"
+	"crypto/tls"
+	"net"
+	"net/http"
+	"time"
+
+	"pinion/server/pki"
+)
+
+// keepIdle is how long a connection that nobody uses is kept.
+const keepIdle = time.Minute
+
+// HTTPClient speaks HTTP/2 with the Peer listeners of other hosts, over one connection for each that notices within
+// five seconds when the other end is gone. URLs are https with the "host:port" of a host, or the id of one that Address
+// knows, which then must answer. Redirects are not followed; there is no timeout but the requests' contexts.
+//
+// Each client has connections of its own: a host needs one, and CloseIdleConnections at its end.
+func (d *Dialer) HTTPClient() *http.Client {
+	return clientOf(func(ctx context.Context, _, address string) (net.Conn, error) {
+		if hostID, _, err := net.SplitHostPort(address); err == nil && d.Address != nil {
+			if known := d.Address(hostID); known != "" {
+				return d.Dial(ctx, Peer, known, hostID)
+			}
+		}
+		return d.Dial(ctx, Peer, address, d.hostAt(address))
+	})
+}
+
+func (d *Dialer) hostAt(address string) string {
+	if d.HostAt == nil {
+		return ""
+	}
+	return d.HostAt(address)
+}
+
+// JoinClient speaks HTTP/2 with the Join listener of a pool that this host knows nothing of but the beginning of its
+// authority's fingerprint (16 to 32 bytes of the SHA-256). The server's certificate is checked against it before
+// anything is sent; errors then wrap ErrOtherPool. now is nil for time.Now.
+func JoinClient(fingerprint []byte, now func() time.Time) *http.Client {
+	if now == nil {
+		now = time.Now
+	}
+	return clientOf(func(ctx context.Context, _, address string) (net.Conn, error) {
+		return dial(ctx, nil, address, &tls.Config{
+			MinVersion: tls.VersionTLS13, NextProtos: []string{Join},
+			InsecureSkipVerify: true, // by names and roots that are not known yet: verified by VerifyConnection
+			VerifyConnection: func(state tls.ConnectionState) error {
+				_, err := pki.VerifyFingerprint(state.PeerCertificates, fingerprint, now())
+				return err
+			},
+		})
+	})
+}
+
+// clientOf makes an HTTP/2 client over connections that are secured already.
+func clientOf(dial connector) *http.Client {
+	t := &http.Transport{
+		DialContext: dial, Protocols: new(http.Protocols), DisableCompression: true, IdleConnTimeout: keepIdle,
+		HTTP2: &http.HTTP2Config{SendPingTimeout: askAfter, PingTimeout: answerTime, WriteByteTimeout: askAfter + answerTime},
+	}
+	t.Protocols.SetUnencryptedHTTP2(true) // over our own TLS
+	return &http.Client{
+		Transport:     overTLS{t},
+		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
+	}
+}
+
+// overTLS takes https URLs, while the transport under it is not to add TLS of its own.
+type overTLS struct{ *http.Transport }
+
+// RoundTrip sends the request as it is but for the scheme.
+func (t overTLS) RoundTrip(r *http.Request) (*http.Response, error) {
+	plain, address := *r, *r.URL
+	address.Scheme = "http"
+	plain.URL = &address
+	return t.Transport.RoundTrip(&plain)
+}

@@ -1,0 +1,127 @@
+package peer
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"net"
+	"sync"
+	"sync/atomic"
+	"syscall"
+	"time"
+
+	"pinion/server/pki"
+)
+
+// handshakeTimeout is how long a caller may take from its first packet until its connection is accepted by whoever
+// serves it.
+const handshakeTimeout = 5 * time.Second
+
+// Port is this host's one TLS port. It is safe for concurrent use.
+type Port struct {
+	listener net.Listener
+	identity *pki.Identity
+	log      *slog.Logger
+	admits   atomic.Pointer[func(hostID string) bool]
+
+	ctx   context.Context // ends with the port
+	end   context.CancelFunc
+	group sync.WaitGroup // the accept loop and the handshakes
+
+	mu    sync.Mutex
+	doors map[string]*door // the open ones, by ALPN
+	conns map[*conn]string // every live connection -> id of the host at its other end, empty for clients
+}
+
+// Listen begins to answer on l, which belongs to the port from then on. Callers are turned away until the listener for
+// what they speak is opened.
+func Listen(l net.Listener, id *pki.Identity, log *slog.Logger) *Port {
+	p := &Port{listener: l, identity: id, log: log, doors: map[string]*door{}, conns: map[*conn]string{}}
+	p.ctx, p.end = context.WithCancel(context.Background())
+	p.group.Go(p.accept)
+	return p
+}
+
+// Addr is where the port listens.
+func (p *Port) Addr() net.Addr { return p.listener.Addr() }
+
+// API opens the listener for clients. Its connections are *tls.Conn with the handshake done, "h2", "http/1.1" or nothing
+// negotiated. No certificate is asked for.
+//
+// Of each of API, Peer, Raft and Join one listener is open at a time: the next call closes the one before. After Close
+// of a listener its callers are turned away.
+func (p *Port) API() net.Listener { return p.open(api) }
+
+// Peer opens the listener for calls of other hosts, which Serve takes.
+func (p *Port) Peer() net.Listener { return p.open(Peer) }
+
+// Raft opens the listener for Raft's connections; see RaftLayer.
+func (p *Port) Raft() net.Listener { return p.open(Raft) }
+
+// Join opens the listener for hosts without a certificate, which Serve takes. Who connects has proved nothing; each of
+// its connections lives for 30 seconds at most.
+func (p *Port) Join() net.Listener { return p.open(Join) }
+
+// Admit sets who is let in of the hosts that have a valid certificate: at every handshake for Peer and Raft the function
+// is asked, and must answer without waiting. Before the first call all are let in.
+func (p *Port) Admit(admits func(hostID string) bool) { p.admits.Store(&admits) }
+
+func (p *Port) admitted(hostID string) bool {
+	admits := p.admits.Load()
+	return admits == nil || (*admits)(hostID)
+}
+
+// Expel closes every connection that the host made to this port. It comes after the change by which Admit's function
+// refuses the host: then none is left and none comes back.
+func (p *Port) Expel(hostID string) {
+	for _, c := range p.connsOf(func(of string) bool { return of == hostID && of != "" }) {
+		c.Close()
+	}
+}
+
+// Close ends the port with all its listeners and connections, and returns when nothing of it runs any more.
+func (p *Port) Close() error {
+	p.end()
+	err := p.listener.Close()
+	p.shut(net.ErrClosed)
+	for _, c := range p.connsOf(func(string) bool { return true }) {
+		c.Close()
+	}
+	p.group.Wait()
+	if errors.Is(err, net.ErrClosed) {
+		return nil
+	}
+	return err
+}
+
+// accept never waits for a caller: each has a goroutine of its own until it is handed on or turned away.
+func (p *Port) accept() {
+	for {
+		raw, err := p.listener.Accept()
+		switch {
+		case err == nil:
+			p.group.Go(func() { p.welcome(raw) })
+		case p.ctx.Err() != nil:
+			return
+		case passing(err):
+			p.log.Warn("cannot accept connections for now", "error", err)
+			select {
+			case <-time.After(100 * time.Millisecond):
+			case <-p.ctx.Done():
+			}
+		default:
+			p.shut(err)
+			return
+		}
+	}
+}
+
+// passing reports whether accepting is worth another try: a caller that gave up, or too little of something.
+func passing(err error) bool {
+	for _, errno := range []syscall.Errno{syscall.ECONNABORTED, syscall.EMFILE, syscall.ENFILE, syscall.ENOBUFS, syscall.ENOMEM} {
+		if errors.Is(err, errno) {
+			return true
+		}
+	}
+	return false
+}

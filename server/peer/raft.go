@@ -1,0 +1,86 @@
+package peer
+
+import (
+	"context"
+	"net"
+	"sync"
+	"time"
+
+	"github.com/hashicorp/raft"
+)
+
+// RaftLayer is what Raft's transport sends and hears through. Raft leaves pooled connections open when it ends, so the
+// layer knows all of its connections and closes them with itself. advertise is where other servers reach this one (see
+// Address). A port serves one layer at a time; after Close of one, another can be made.
+func RaftLayer(port *Port, d *Dialer, advertise net.Addr) raft.StreamLayer {
+	return &raftLayer{Listener: port.Raft(), dialer: d, advertise: advertise, conns: map[*raftConn]struct{}{}}
+}
+
+type raftLayer struct {
+	net.Listener
+	dialer    *Dialer
+	advertise net.Addr
+
+	mu     sync.Mutex
+	conns  map[*raftConn]struct{}
+	closed bool
+}
+
+func (l *raftLayer) Addr() net.Addr { return l.advertise }
+
+func (l *raftLayer) Accept() (net.Conn, error) {
+	c, err := l.Listener.Accept()
+	if err != nil {
+		return nil, err
+	}
+	return l.keep(c)
+}
+
+// Dial takes the dialer's two seconds at most, also when Raft would wait for longer.
+func (l *raftLayer) Dial(address raft.ServerAddress, timeout time.Duration) (net.Conn, error) {
+	ctx, cancel := context.WithTimeout(context.Background(), timeout)
+	defer cancel()
+	c, err := l.dialer.Dial(ctx, Raft, string(address), l.dialer.hostAt(string(address)))
+	if err != nil {
+		return nil, err
+	}
+	return l.keep(c)
+}
+
+func (l *raftLayer) Close() error {
+	err := l.Listener.Close()
+	l.mu.Lock()
+	l.closed = true
+	open := l.conns
+	l.conns = nil
+	l.mu.Unlock()
+	for c := range open {
+		c.Conn.Close()
+	}
+	return err
+}
+
+// keep makes a connection known to Close.
+func (l *raftLayer) keep(c net.Conn) (net.Conn, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.closed {
+		c.Close()
+		return nil, net.ErrClosed
+	}
+	kept := &raftConn{Conn: c, layer: l}
+	l.conns[kept] = struct{}{}
+	return kept, nil
+}
+
+type raftConn struct {
+	net.Conn
+	layer *raftLayer
+}
+
+func (c *raftConn) Close() error {
+	c.layer.mu.Lock()
+	delete(c.layer.conns, c)
+	c.layer.mu.Unlock()
+	return c.Conn.Close()
+}

@@ -1,0 +1,72 @@
+package peer
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net"
+	"net/http"
+	"time"
+)
+
+const (
+	// A host that says nothing for this long is asked whether it is there, and cut off when it does not answer.
+	askAfter   = 3 * time.Second
+	answerTime = 2 * time.Second
+	// grace is how long calls under way may take to notice that their context ended.
+	grace = time.Second
+	// joinBody is how much a host that has proved nothing may send.
+	joinBody = 64 << 10
+)
+
+type hostIDKey struct{}
+
+// HostID is the id of the host that made the request, as its certificate says. It is empty on the join listener.
+func HostID(ctx context.Context) string {
+	hostID, _ := ctx.Value(hostIDKey{}).(string)
+	return hostID
+}
+
+// Serve answers the requests of other hosts on a Peer or Join listener until ctx is cancelled; the contexts of requests
+// under way, streams too, end with it. Requests and answers may be read and written at the same time, for hours.
+func Serve(ctx context.Context, l net.Listener, h http.Handler, log *slog.Logger) error {
+	s := &http.Server{
+		Handler: limited(h), Protocols: new(http.Protocols), MaxHeaderBytes: 64 << 10,
+		HTTP2:       &http.HTTP2Config{SendPingTimeout: 2 * askAfter, PingTimeout: answerTime, WriteByteTimeout: 2 * askAfter},
+		BaseContext: func(net.Listener) context.Context { return ctx },
+		ConnContext: func(ctx context.Context, c net.Conn) context.Context {
+			return context.WithValue(ctx, hostIDKey{}, c.(*hostConn).hostID)
+		},
+		ErrorLog: slog.NewLogLogger(log.Handler(), slog.LevelDebug),
+	}
+	s.Protocols.SetUnencryptedHTTP2(true) // under our own TLS: see hostConn
+	ended := make(chan struct{})
+	stop := context.AfterFunc(ctx, func() {
+		defer close(ended)
+		timeout, cancel := context.WithTimeout(context.Background(), grace)
+		defer cancel()
+		if s.Shutdown(timeout) != nil {
+			s.Close()
+		}
+	})
+	if err := s.Serve(l); !errors.Is(err, http.ErrServerClosed) {
+		if stop() {
+			s.Close()
+			return fmt.Errorf("serving other hosts on %s: %w", l.Addr(), err)
+		}
+	}
+	<-ended
+	return nil
+}
+
+func limited(h http.Handler) http.Handler {
+	joining := http.MaxBytesHandler(h, joinBody)
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if HostID(r.Context()) == "" {
+			joining.ServeHTTP(w, r)
+			return
+		}
+		h.ServeHTTP(w, r)
+	})
+}

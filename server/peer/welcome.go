@@ -1,0 +1,116 @@
+package peer
+
+import (
+	"context"
+	"crypto/tls"
+	"crypto/x509"
+	"fmt"
+	"net"
+	"slices"
+	"time"
+
+	"pinion/server/pki"
+)
+
+// joinTime is how long a connection of a host without a certificate may live.
+const joinTime = 30 * time.Second
+
+// welcome finds out who calls and for what, and hands the connection to that door.
+func (p *Port) welcome(raw net.Conn) {
+	c := p.track(raw)
+	if c == nil {
+		return
+	}
+	ctx, cancel := context.WithTimeout(p.ctx, handshakeTimeout)
+	defer cancel()
+	if err := p.hand(ctx, c); err != nil {
+		p.log.Debug("a connection was turned away", "from", raw.RemoteAddr(), "reason", err)
+		c.Close()
+	}
+}
+
+func (p *Port) hand(ctx context.Context, c *conn) error {
+	secured := tls.Server(c, p.config())
+	if err := secured.HandshakeContext(ctx); err != nil {
+		return err
+	}
+	to, speaks := net.Conn(secured), secured.ConnectionState().NegotiatedProtocol
+	switch speaks {
+	case Peer, Raft:
+		hostID, err := p.enter(c, secured.ConnectionState())
+		if err != nil {
+			return err
+		}
+		to = &hostConn{secured, hostID}
+	case Join:
+		time.AfterFunc(joinTime, func() { c.Close() })
+		to = &hostConn{Conn: secured}
+	default:
+		speaks = api
+	}
+	if d := p.at(speaks); d == nil || !d.hand(ctx, to) {
+		return fmt.Errorf("nobody accepts %q here", speaks)
+	}
+	return nil
+}
+
+// enter asks once more whether the host may come in: it may have been removed after it was let in and before Expel
+// could know of this connection.
+func (p *Port) enter(c *conn, state tls.ConnectionState) (hostID string, err error) {
+	if hostID, err = pki.HostOf(state.PeerCertificates[0]); err != nil {
+		return "", err
+	}
+	p.attribute(c, hostID)
+	if !p.admitted(hostID) {
+		return "", notAdmitted(hostID)
+	}
+	return hostID, nil
+}
+
+func notAdmitted(hostID string) error {
+	return fmt.Errorf("host %s is not of this pool any more", hostID)
+}
+
+// config is for clients, unless the caller offers something that hosts speak: then it gets exactly that, with its rules.
+func (p *Port) config() *tls.Config {
+	config := p.identity.ServerTLS()
+	config.GetConfigForClient = func(hello *tls.ClientHelloInfo) (*tls.Config, error) {
+		speaks := api
+		for _, offered := range hello.SupportedProtos {
+			if slices.Contains([]string{Peer, Raft, Join}, offered) {
+				speaks = offered
+				break
+			}
+		}
+		if p.at(speaks) == nil {
+			return nil, fmt.Errorf("nobody accepts %q here", speaks)
+		}
+		return p.configFor(speaks), nil
+	}
+	return config
+}
+
+// configFor is nil, which means config itself, for clients. Sessions between hosts are never resumed: every connection
+// shows its certificate.
+func (p *Port) configFor(speaks string) *tls.Config {
+	if speaks == api {
+		return nil
+	}
+	config := p.identity.ServerTLS()
+	config.MinVersion, config.NextProtos, config.SessionTicketsDisabled = tls.VersionTLS13, []string{speaks}, true
+	if speaks != Join {
+		config.ClientAuth, config.VerifyConnection = tls.RequireAnyClientCert, p.verify
+	}
+	return config
+}
+
+func (p *Port) verify(state tls.ConnectionState) error {
+	hostID, err := p.identity.Verify(state.PeerCertificates[0], x509.ExtKeyUsageClientAuth)
+	if err != nil {
+		return err
+	}
+	if !p.admitted(hostID) {
+		return notAdmitted(hostID)
+	}
+	return nil
+}

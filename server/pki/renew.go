@@ -1,0 +1,77 @@
+package pki
+
+import (
+	"context"
+	"crypto/x509"
+	"math/big"
+	"slices"
+	"time"
+)
+
+// renewEvery is how often KeepRenewed looks. A wall clock may jump, so it does not wait for the day itself.
+const renewEvery = 10 * time.Minute
+
+// KeepRenewed renews this host's certificate between 50 and 80 % of its life, and when its names changed, until ctx is
+// cancelled. ask has a server sign a request; it is not called on a host that holds the authority. What fails is
+// logged and tried again.
+func (id *Identity) KeepRenewed(ctx context.Context, ask func(ctx context.Context, csr []byte) (cert []byte, err error)) {
+	ticks := time.NewTicker(renewEvery)
+	defer ticks.Stop()
+	for ctx.Err() == nil {
+		if id.due() {
+			if err := id.renewThrough(ctx, ask); err != nil && ctx.Err() == nil {
+				id.log.Warn("cannot renew the certificate of this host", "expires", id.Expires(), "error", err)
+			}
+		}
+		select {
+		case <-ticks.C:
+		case <-ctx.Done():
+		}
+	}
+}
+
+func (id *Identity) renewThrough(ctx context.Context, ask func(context.Context, []byte) ([]byte, error)) error {
+	if _, held := id.Authority(); held {
+		_, err := id.Certificate()
+		return err
+	}
+	csr, err := id.NewRequest()
+	if err != nil {
+		return err
+	}
+	cert, err := ask(ctx, csr)
+	if err != nil {
+		return err
+	}
+	if err := id.Install(cert, nil); err != nil {
+		return err
+	}
+	id.log.Info("the certificate of this host was renewed", "expires", id.Expires())
+	return nil
+}
+
+// due reports whether there is a certificate and a reason to replace it.
+func (id *Identity) due() bool {
+	id.mu.Lock()
+	defer id.mu.Unlock()
+	return id.own.cert != nil && !id.serves()
+}
+
+// renewAt lies between 50 and 80 % of the certificate's life, for each one at another point, so that the hosts of a
+// pool do not all renew at once.
+func renewAt(cert *x509.Certificate) time.Time {
+	life := cert.NotAfter.Sub(cert.NotBefore)
+	spread := time.Duration(new(big.Int).Mod(cert.SerialNumber, big.NewInt(1000)).Int64())
+	return cert.NotBefore.Add(life/2 + life*3/10*spread/1000)
+}
+
+// serves reports whether the certificate can go on to be shown as it is.
+func (id *Identity) serves() bool {
+	return id.valid() && id.now().Before(renewAt(id.own.cert)) && slices.Equal(id.names, namesOf(id.own.cert))
+}
+
+// valid reports whether others believe the certificate now.
+func (id *Identity) valid() bool {
+	now := id.now()
+	return id.own.cert != nil && !now.Before(id.own.cert.NotBefore) && !now.After(id.own.cert.NotAfter)
+}

@@ -1,0 +1,93 @@
+package pki
+
+import (
+	"crypto/rand"
+	"crypto/x509"
+	"crypto/x509/pkix"
+	"encoding/pem"
+	"errors"
+	"fmt"
+)
+
+// NewRequest asks for a certificate for this host (PEM), to be signed by a server and given to Install. Until then the
+// same key is asked for again, so that an answer that was lost does no harm.
+func (id *Identity) NewRequest() (csr []byte, err error) {
+	id.mu.Lock()
+	defer id.mu.Unlock()
+	if id.pending == nil {
+		if id.pending, err = newKey(); err != nil {
+			return nil, err
+		}
+	}
+	template := &x509.CertificateRequest{Subject: pkix.Name{CommonName: id.host}}
+	template.DNSNames, template.IPAddresses = split(id.names)
+	raw, err := x509.CreateCertificateRequest(rand.Reader, template, id.pending)
+	if err != nil {
+		return nil, fmt.Errorf("make a certificate request: %w", err)
+	}
+	return pem.EncodeToMemory(&pem.Block{Type: requestBlock, Bytes: raw}), nil
+}
+
+// Install takes the certificate (PEM) that a server signed for the last NewRequest, and writes it down. ca is the
+// authority's certificate (PEM), nil when this host knows it already; a host never changes the authority it trusts.
+func (id *Identity) Install(cert, ca []byte) error {
+	id.mu.Lock()
+	defer id.mu.Unlock()
+	trusted, err := id.trusting(ca)
+	if err != nil {
+		return err
+	}
+	own, err := id.issued(cert, trusted)
+	if err != nil {
+		return err
+	}
+	// ca.crt comes last: without it the directory is that of a host that has not joined.
+	if err := own.write(id.file("host.pem")); err != nil {
+		return err
+	}
+	if err := id.publish(trusted); err != nil {
+		return err
+	}
+	id.ca.cert, id.own, id.pending = trusted, own, nil
+	return nil
+}
+
+func (id *Identity) trusting(ca []byte) (*x509.Certificate, error) {
+	if ca == nil && id.ca.cert == nil {
+		return nil, errors.New("a first certificate cannot be installed without the authority's")
+	}
+	if ca == nil {
+		return id.ca.cert, nil
+	}
+	given, err := parseCert(ca)
+	if err != nil {
+		return nil, fmt.Errorf("the authority's certificate: %w", err)
+	}
+	if id.ca.cert != nil && !id.ca.cert.Equal(given) {
+		return nil, fmt.Errorf("this host belongs to the pool with the authority %s, the certificate is of %s: `pinion down --purge` makes it free for another pool", fingerprint(id.ca.cert), fingerprint(given))
+	}
+	return given, nil
+}
+
+// issued checks that what came is what was asked for.
+func (id *Identity) issued(text []byte, ca *x509.Certificate) (pair, error) {
+	cert, err := parseCert(text)
+	if err != nil {
+		return pair{}, fmt.Errorf("the certificate for this host: %w", err)
+	}
+	if id.pending == nil || !id.pending.PublicKey.Equal(cert.PublicKey) {
+		return pair{}, errors.New("the certificate is not for the key that this host asked for")
+	}
+	if !id.isMine(cert) {
+		return pair{}, fmt.Errorf("the certificate is for host %q, this is %s", cert.Subject.CommonName, id.host)
+	}
+	if err := verify(cert, ca, x509.ExtKeyUsageServerAuth, id.now()); err != nil {
+		return pair{}, fmt.Errorf("the certificate for this host: %w", err)
+	}
+	return pair{cert: cert, key: id.pending}, nil
+}
+
+func (id *Identity) isMine(cert *x509.Certificate) bool {
+	hostID, err := HostOf(cert)
+	return err == nil && hostID == id.host
+}

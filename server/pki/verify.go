@@ -1,0 +1,66 @@
+package pki
+
+import (
+	"bytes"
+	"crypto/sha256"
+	"crypto/x509"
+	"errors"
+	"fmt"
+	"time"
+)
+
+// ErrNoCertificate is what a host gets that has no certificate of its pool, or only an expired one: it has to join
+// (again) with a token.
+var ErrNoCertificate = errors.New("this host has no valid certificate of a pool: join one with `pinion up --join ADDR --token T`")
+
+// ErrOtherPool is what a server is refused with whose certificates do not prove that it is of the token's pool.
+var ErrOtherPool = errors.New("the server did not prove to be of the pool that the token is for, nothing was sent to it")
+
+// minFingerprint is how many bytes of an authority's fingerprint nobody can find a second certificate for.
+const minFingerprint = 16
+
+// Verify says which host of this pool showed the certificate. usage is what it is used for: ServerAuth of the side that
+// was called, ClientAuth of the side that called.
+func (id *Identity) Verify(shown *x509.Certificate, usage x509.ExtKeyUsage) (hostID string, err error) {
+	id.mu.Lock()
+	ca := id.ca.cert
+	id.mu.Unlock()
+	if ca == nil {
+		return "", ErrNoCertificate
+	}
+	if err := verify(shown, ca, usage, id.now()); err != nil {
+		return "", err
+	}
+	return HostOf(shown)
+}
+
+func verify(cert, ca *x509.Certificate, usage x509.ExtKeyUsage, now time.Time) error {
+	roots := x509.NewCertPool()
+	roots.AddCert(ca)
+	_, err := cert.Verify(x509.VerifyOptions{Roots: roots, CurrentTime: now, KeyUsages: []x509.ExtKeyUsage{usage}})
+	return err
+}
+
+// VerifyFingerprint checks the certificates that an unknown server showed, leaf first, for a host that knows nothing but
+// the beginning of the SHA-256 of the authority's certificate (16 bytes or more). It returns the server's host id;
+// errors wrap ErrOtherPool.
+func VerifyFingerprint(shown []*x509.Certificate, fingerprint []byte, now time.Time) (hostID string, err error) {
+	if len(fingerprint) < minFingerprint || len(fingerprint) > sha256.Size {
+		return "", fmt.Errorf("the authority's fingerprint has %d bytes, not %d to %d", len(fingerprint), minFingerprint, sha256.Size)
+	}
+	for i, cert := range shown {
+		sum := sha256.Sum256(cert.Raw)
+		if i == 0 || !bytes.HasPrefix(sum[:], fingerprint) {
+			continue
+		}
+		err := verify(shown[0], cert, x509.ExtKeyUsageServerAuth, now)
+		if err == nil {
+			hostID, err = HostOf(shown[0])
+		}
+		if err != nil {
+			return "", fmt.Errorf("%w: %w", ErrOtherPool, err)
+		}
+		return hostID, nil
+	}
+	return "", fmt.Errorf("%w: it has another authority; the token is of another pool, or somebody is in between", ErrOtherPool)
+}
