@@ -27,6 +27,10 @@ var (
 	// ErrReadOnly: nothing was recorded because the disk is full; reads go on.
 	ErrReadOnly error = &unavailable{"nothing was recorded, pinion is read-only because its disk is full"}
 
+	// ErrOutdated: this server, or the host that asked it, is of before a recovery of the pool. Nothing was done.
+	ErrOutdated error = &unavailable{"nothing was done: the pool was recovered since, and one of the two hosts does not know it yet"}
+
+	errBehind error = &unavailable{"this server lags behind the pool; try again"}
 	errBusy   error = &unavailable{"nothing was recorded, the pool is busy; try again"}
 	errClosed error = &unavailable{"nothing was recorded, this server is shutting down"}
 )

@@ -5,6 +5,7 @@ import (
 	"crypto/rand"
 	"encoding/base32"
 	"encoding/base64"
+	"encoding/binary"
 	"encoding/hex"
 
 	"pinion/raftfsm"
@@ -47,6 +48,9 @@ func newSecret() string { return base64.StdEncoding.EncodeToString(random(30)) }
 
 // newID is 32 hex digits: ECS's form of every id.
 func newID() string { return hex.EncodeToString(random(16)) }
+
+// newSeed is what a run's placement draws from.
+func newSeed() uint64 { return binary.LittleEndian.Uint64(random(8)) }
 
 func random(n int) []byte {
 	b := make([]byte, n)

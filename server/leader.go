@@ -42,9 +42,11 @@ func (s *Server) serve() {
 	case <-s.done:
 	}
 	s.term.Store(nil)
+	s.moved.fire()
 	cancel()
 	loops.Wait()
 	s.term.Store(nil) // the term may have begun while it ended
+	s.moved.fire()
 }
 
 // lead waits until the state has caught up, opens the term, and runs the leader's loops until ctx ends.
@@ -53,28 +55,61 @@ func (s *Server) lead(ctx context.Context) {
 		s.log.Warn("leadership was lost before it began", "error", err)
 		return
 	}
-	s.term.Store(&term{ctx: ctx, beats: newBeats(s.cfg.Now())})
+	t := &term{ctx: ctx, beats: newBeats(s.cfg.Now())}
+	s.term.Store(t)
 	s.open()
+	s.moved.fire()
 	s.log.Info("this server leads the pool", "host", s.cfg.HostID, "pool", s.cfg.PoolID)
-	s.reapLoop(ctx)
+	var loops sync.WaitGroup
+	loops.Go(func() { s.reapLoop(ctx) })
+	loops.Go(func() { s.loseLoop(t) })
+	if s.cfg.calls != nil {
+		loops.Go(func() { s.steerLoop(t) })
+	}
+	loops.Wait()
 }
 
 // catchUp returns when every entry of earlier terms is in the state, and the pool has its identity.
 func (s *Server) catchUp(ctx context.Context) error {
-	caughtUp := make(chan error, 1)
-	go func() { caughtUp <- s.raft.Barrier(0).Error() }()
+	if err := s.barrier(ctx); err != nil {
+		return err
+	}
+	return s.found(ctx)
+}
+
+// barrier returns when every entry before the call is committed and in the state.
+func (s *Server) barrier(ctx context.Context) error {
+	reached := make(chan error, 1)
+	go func() { reached <- s.raft.Barrier(0).Error() }()
 	select {
-	case err := <-caughtUp:
-		if err != nil {
-			return err
-		}
+	case err := <-reached:
+		return err
 	case <-ctx.Done():
 		return context.Cause(ctx)
 	}
-	if s.state.View().Pool() != nil {
+}
+
+// found records what a pool begins with, each part once.
+func (s *Server) found(ctx context.Context) error {
+	if s.state.View().Pool() == nil {
+		pool := raftfsm.Pool{ID: s.cfg.PoolID, CreatedAt: s.cfg.Now(), Settings: s.cfg.Settings}
+		if _, err := s.record(ctx, raftfsm.CreatePool{Pool: pool}); err != nil {
+			return err
+		}
+	}
+	if s.cfg.recovers && !s.begun() {
+		if err := s.renewPool(ctx); err != nil {
+			return err
+		}
+	}
+	if s.cfg.Authority == nil || s.state.View().Authority() != nil {
 		return nil
 	}
-	_, err := s.record(ctx, raftfsm.CreatePool{Pool: raftfsm.Pool{ID: s.cfg.PoolID, CreatedAt: s.cfg.Now()}})
+	authority, held := s.cfg.Authority()
+	if !held {
+		return nil
+	}
+	_, err := s.record(ctx, raftfsm.PutAuthority{Authority: authority})
 	return err
 }
 

@@ -28,6 +28,14 @@ func (b *beats) heard(host string, now time.Time) {
 	b.last[host] = now
 }
 
+// renew grants every host one lease more, from now.
+func (b *beats) renew(now time.Time) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.since = now
+	clear(b.last)
+}
+
 // silence is how long nothing was heard of the host.
 func (b *beats) silence(host string, now time.Time) time.Duration {
 	b.mu.Lock()
@@ -39,21 +47,50 @@ func (b *beats) silence(host string, now time.Time) time.Duration {
 	return now.Sub(last)
 }
 
-// Heartbeat says that the host lives. raftfsm.ErrNotFound when the pool does not know the host: it must join first.
+// Heartbeat says that the host lives. raftfsm.ErrNotFound when the pool does not know the host, or has given it up: it
+// must join first. A server that does not lead passes it on with those of its other hosts; an error that wraps
+// raftfsm.ErrUnavailable then says that the host had better find another server.
 func (s *Server) Heartbeat(_ context.Context, hostID string) error {
+	if s.term.Load() != nil || s.cfg.calls == nil {
+		return s.heartbeatHere(hostID)
+	}
+	if err := s.known(hostID); err != nil {
+		return err
+	}
+	return s.relay.beat(hostID)
+}
+
+func (s *Server) heartbeatHere(hostID string) error {
 	t, err := s.leading()
 	if err != nil {
 		return err
 	}
-	if s.state.View().Host(hostID) == nil {
-		return fmt.Errorf("host %s: %w", hostID, raftfsm.ErrNotFound)
+	if err := s.known(hostID); err != nil {
+		return err
 	}
 	t.beats.heard(hostID, s.cfg.Now())
+	return nil
+}
+
+func (s *Server) known(hostID string) error {
+	view := s.state.View()
+	switch host := view.Host(hostID); {
+	case view.Removed(hostID):
+		return fmt.Errorf("host %s: %w", hostID, raftfsm.ErrRemoved)
+	case host == nil:
+		return fmt.Errorf("host %s: %w", hostID, raftfsm.ErrNotFound)
+	case host.Lost():
+		return fmt.Errorf("host %s was given up at %s and has to join again: %w", hostID, host.LostAt.Format(time.RFC3339), raftfsm.ErrNotFound)
+	}
 	return nil
 }
 
 // Connected reports whether the host was heard of within Config.LostAfter. Only the leader knows.
 func (s *Server) Connected(hostID string) bool {
 	t := s.term.Load()
-	return t != nil && t.beats.silence(hostID, s.cfg.Now()) < s.cfg.LostAfter
+	return t != nil && t.connected(s.cfg, hostID)
+}
+
+func (t *term) connected(cfg Config, hostID string) bool {
+	return t.beats.silence(hostID, cfg.Now()) < cfg.LostAfter
 }

@@ -69,9 +69,10 @@ func newServer(cfg Config, log *store.Store) *Server {
 		done:    make(chan struct{}),
 		fatal:   make(chan error, 1),
 	}
+	s.life, s.endLife = context.WithCancel(context.Background())
 	s.checks = gather[struct{}, error]{carry: s.verify, limit: 4096}
 	s.runs = gather[raftfsm.RunRequest, placed]{carry: s.place, limit: placeLimit}
-	s.news = gather[news, heard]{carry: s.hear, limit: newsLimit}
+	s.news = gather[news, heard]{carry: s.tell, limit: newsLimit}
 	return s
 }
 
@@ -83,8 +84,15 @@ func (s *Server) startRaft() error {
 		return fmt.Errorf("open the snapshots under %s: %w", s.cfg.Dir, err)
 	}
 	conf := s.raftConfig(logger)
-	if err := s.bootstrap(conf, snapshots); err != nil {
-		return err
+	if !s.cfg.Joins {
+		if err := s.bootstrap(conf, snapshots); err != nil {
+			return err
+		}
+	}
+	if s.cfg.recovers {
+		if err := s.recoverAlone(conf, snapshots, logger); err != nil {
+			return err
+		}
 	}
 	if err := checkSnapshots(filepath.Join(s.cfg.Dir, "snapshots"), snapshots, s.store); err != nil {
 		return err
@@ -94,6 +102,9 @@ func (s *Server) startRaft() error {
 	}
 	s.store.Guard(s.fail)
 	s.loops.Go(s.followLeadership)
+	s.loops.Go(s.watchLeader)
+	s.loops.Go(s.passBeats)
+	s.loops.Go(s.watchOutlook)
 	s.loops.Go(s.watchDisk)
 	return nil
 }
@@ -155,5 +166,5 @@ func (s *Server) settle(ctx context.Context) error {
 	if err := s.cfg.Transport.TimeoutNow(id, address, &now, &raft.TimeoutNowResponse{}); err != nil {
 		s.log.Debug("cannot hurry the election, it comes by itself", "error", err)
 	}
-	return s.waitFor(ctx, s.ready)
+	return waitFor(ctx, s, s.ready)
 }

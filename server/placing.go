@@ -134,7 +134,7 @@ func (b *batch) plan(view *raftfsm.View, open []int) plan {
 			p.settled = append(p.settled, i)
 		default:
 			p.runs = append(p.runs, i)
-			p.requests = append(p.requests, schedule.Request{Run: run, Definition: definition, IDs: newID, At: p.at})
+			p.requests = append(p.requests, schedule.Request{Run: run, Definition: definition, IDs: newID, At: p.at, Seed: newSeed()})
 		}
 	}
 	return p
@@ -167,8 +167,9 @@ func prepare(view *raftfsm.View, run raftfsm.RunRequest) (*raftfsm.TaskDefinitio
 func (b *batch) hosts(view *raftfsm.View, t *term) []schedule.Host {
 	var hosts []schedule.Host
 	for _, host := range view.Hosts("") {
-		connected := t.beats.silence(host.ID, b.cfg.Now()) < b.cfg.LostAfter
-		hosts = append(hosts, schedule.Host{Host: host, Free: view.Free(host.ID), Connected: connected})
+		connected := t.connected(b.cfg, host.ID) && !host.Lost()
+		hosts = append(hosts, schedule.Host{Host: host, Free: view.Free(host.ID), Connected: connected,
+			Tasks: func() []*raftfsm.Task { return view.TasksOn(host.ID) }})
 	}
 	return hosts
 }

@@ -20,11 +20,18 @@ const (
 	entriesAtOnce = 512
 )
 
-// raftConfig keeps Raft's own timeouts (an election after one to two seconds without a leader): they are right between
-// hosts, and a server alone does not wait for them (see settle).
+// A follower calls an election after one to two silences without a word of the leader, which speaks every tenth of one;
+// a leader that does not reach a majority within the lease steps down. Hosts of one pool are near each other; a server
+// alone does not wait for any of this (see settle). The lease is never longer than the silence.
+const (
+	silence = 600 * time.Millisecond
+	lease   = 400 * time.Millisecond
+)
+
 func (s *Server) raftConfig(logger hclog.Logger) *raft.Config {
 	conf := raft.DefaultConfig()
 	conf.LocalID = raft.ServerID(s.cfg.HostID)
+	conf.HeartbeatTimeout, conf.ElectionTimeout, conf.LeaderLeaseTimeout = silence, silence, lease
 	conf.MaxAppendEntries = entriesAtOnce
 	conf.SnapshotThreshold = snapshotAfter
 	conf.TrailingLogs = keepEntries
@@ -35,6 +42,10 @@ func (s *Server) raftConfig(logger hclog.Logger) *raft.Config {
 	return conf
 }
 
+// rpcTimeout is how long one request between servers may take. A link that swallows what it is given costs its follower
+// this much, so it is short; the other end's disk is given as long as the store's own watchdog nearly gives it.
+const rpcTimeout = 4 * time.Second
+
 // NewTransport makes what Config.Transport takes of a stream layer such as TLS. Requests to a server are never pipelined:
 // a follower whose store fails for a moment in the middle of a pipeline can stay behind for good.
 func NewTransport(stream raft.StreamLayer, log *slog.Logger) raft.Transport {
@@ -42,7 +53,7 @@ func NewTransport(stream raft.StreamLayer, log *slog.Logger) raft.Transport {
 		Stream:                  stream,
 		MaxPool:                 3,
 		MaxRPCsInFlight:         1,
-		Timeout:                 10 * time.Second,
+		Timeout:                 rpcTimeout,
 		Logger:                  raftLogger(log),
 		MsgpackUseNewTimeFormat: true,
 	})

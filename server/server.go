@@ -29,6 +29,14 @@ type Config struct {
 	Now       func() time.Time // the clock that stamps records and judges liveness [time.Now]
 	MinFree   uint64           // bytes of free disk below which nothing new is recorded [64 MiB]
 	Reserve   int64            // bytes of disk set aside for the log from the start [32 MiB]
+	Joins     bool             // the directory is made for a server of a pool that exists: never begin a pool with it
+	Settings  raftfsm.Settings // of a pool that begins here; PoolID and these are recorded once
+
+	// Authority is the pool's, if this host holds it; the first leader records it. [none]
+	Authority func() (a raftfsm.Authority, held bool)
+
+	calls    *calls // how the leader is reached while it is another host [not at all]
+	recovers bool   // see recover.go
 }
 
 func (c Config) withDefaults() Config {
@@ -66,11 +74,17 @@ type Server struct {
 	news   gather[news, heard]
 
 	watched watched
+	moved   signal // another leader, or none
+	relay   relay
+	outlook atomic.Pointer[outlook] // what this server tells hosts of the pool; nil for the first moment
+	looked  signal                  // another outlook
 	keyLock sync.Mutex
 	lowDisk atomic.Bool // the last look found too little disk
 
 	calls   sync.RWMutex // held for reading by calls that Close waits for
 	loops   sync.WaitGroup
+	life    context.Context // ends with closing
+	endLife context.CancelFunc
 	closing chan struct{}
 	close   sync.Once
 	end     sync.Once
@@ -123,6 +137,7 @@ func (s *Server) Close() error {
 
 func (s *Server) shutDown() error {
 	close(s.closing)
+	s.endLife()
 	s.store.Stop()
 	ended := make(chan struct{})
 	go func() {
@@ -156,7 +171,7 @@ func (s *Server) leading() (*term, error) {
 }
 
 // waitFor returns when c is closed, or with the reason why it will not be.
-func (s *Server) waitFor(ctx context.Context, c <-chan struct{}) error {
+func waitFor[T any](ctx context.Context, s *Server, c <-chan T) error {
 	select {
 	case <-c:
 		return nil

@@ -1,0 +1,67 @@
+package server
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/hashicorp/raft"
+	autopilot "github.com/hashicorp/raft-autopilot"
+)
+
+// Servers are written as letters: L leads, V votes, N has no vote, n has none and is not healthy; an l or v is one that is
+// not wanted any more.
+func TestVotesAreGivenAndTakenInOddNumbers(t *testing.T) {
+	for _, c := range []struct {
+		name, servers         string
+		promote, demote, lead string
+	}{
+		{"one more vote would make two", "LN", "", "", ""},
+		{"two more make three", "LNN", "12", "", ""},
+		{"one of two is not healthy", "LNn", "", "", ""},
+		{"all is well", "LVV", "", "", ""},
+		{"a vote moves when the new server is ready", "LVvN", "3", "2", ""},
+		{"and stays until then", "LVvn", "", "", ""},
+		{"both votes go when one server is wanted", "Lvv", "", "12", ""},
+		{"a leader that is to go hands over first", "lVVN", "3", "", "1"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			state := &autopilot.State{Servers: map[raft.ServerID]*autopilot.ServerState{}}
+			for i, letter := range c.servers {
+				kind := autopilot.RaftNonVoter
+				switch strings.ToUpper(string(letter)) {
+				case "L":
+					kind = autopilot.RaftLeader
+				case "V":
+					kind = autopilot.RaftVoter
+				}
+				id := raft.ServerID(fmt.Sprint(i))
+				state.Servers[id] = &autopilot.ServerState{
+					Server: autopilot.Server{ID: id, Ext: seat{wanted: strings.ContainsRune("LVNn", letter), since: time.Unix(int64(i), 0)}},
+					State:  kind, Health: autopilot.ServerHealth{Healthy: letter != 'n'},
+				}
+			}
+			changes := new(capped).CalculatePromotionsAndDemotions(&autopilot.Config{}, state)
+			for what, got := range map[string][2]string{
+				"promoted": {joined(changes.Promotions), c.promote},
+				"demoted":  {joined(changes.Demotions), c.demote},
+				"to lead":  {string(changes.Leader), c.lead},
+			} {
+				if got[0] != got[1] {
+					t.Errorf("%s: %q, not %q", what, got[0], got[1])
+				}
+			}
+		})
+	}
+}
+
+func joined(ids []raft.ServerID) string {
+	slices.Sort(ids)
+	var text strings.Builder
+	for _, id := range ids {
+		text.WriteString(string(id))
+	}
+	return text.String()
+}

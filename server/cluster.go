@@ -1,0 +1,74 @@
+package server
+
+import (
+	"context"
+	"fmt"
+
+	"pinion/raftfsm"
+)
+
+// What the doors ask of this host is answered while it leads; api has the leader asked otherwise. See Leader.
+
+// View is Server.View.
+func (m *Member) View(ctx context.Context) (*raftfsm.View, error) {
+	own := m.own()
+	if own == nil {
+		return nil, errAgent
+	}
+	return own.View(ctx)
+}
+
+// Apply is Server.Apply.
+func (m *Member) Apply(ctx context.Context, c raftfsm.Command) (any, error) {
+	own := m.own()
+	if own == nil {
+		return nil, errAgent
+	}
+	return own.Apply(ctx, c)
+}
+
+// Run is Server.Run.
+func (m *Member) Run(ctx context.Context, r raftfsm.RunRequest) (raftfsm.RunResult, error) {
+	own := m.own()
+	if own == nil {
+		return raftfsm.RunResult{}, errAgent
+	}
+	return own.Run(ctx, r)
+}
+
+// Connected is Server.Connected: only the leader knows.
+func (m *Member) Connected(hostID string) bool {
+	own := m.own()
+	return own != nil && own.Connected(hostID)
+}
+
+// StaleView is the state as this host has it, which may lag behind. An agent has none: raftfsm.ErrUnavailable.
+func (m *Member) StaleView() (*raftfsm.View, error) {
+	own := m.own()
+	if own == nil {
+		return nil, errAgent
+	}
+	return own.state.View(), nil
+}
+
+var errAgent = fmt.Errorf("%w; this host is an agent and holds no state", ErrNotLeader)
+
+// FirstKey is Server.FirstKey, of the leader, whichever host that is.
+func (m *Member) FirstKey(ctx context.Context) (key raftfsm.AccessKey, created bool, err error) {
+	var answer raftfsm.AccessKey
+	err = m.ask(ctx, pathKey, struct{}{}, &answer, func(s *Server) (err error) {
+		answer, created, err = s.FirstKey(ctx)
+		return err
+	})
+	return answer, created, err
+}
+
+// answerKey gives the admin key to a host of the pool, whose root may do everything through its socket anyway.
+func (m *Member) answerKey(ctx context.Context, _ string, _ struct{}) (raftfsm.AccessKey, error) {
+	own, _, err := m.leads()
+	if err != nil {
+		return raftfsm.AccessKey{}, err
+	}
+	key, _, err := own.FirstKey(ctx)
+	return key, err
+}

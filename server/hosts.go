@@ -1,0 +1,240 @@
+package server
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/hashicorp/raft"
+
+	"pinion/raftfsm"
+)
+
+// Roles of a host, for people.
+const (
+	RoleLeader  = "leader"
+	RoleServer  = "server"
+	RoleJoining = "joining" // it becomes a server
+	RoleAgent   = "agent"
+)
+
+// Roles tells for each host id what it is.
+func (m *Member) Roles(ctx context.Context) (map[string]string, error) {
+	view, err := m.View(ctx)
+	if err != nil {
+		return nil, err
+	}
+	own := m.own()
+	if own == nil {
+		return nil, errAgent
+	}
+	configured, roles := own.configured(), make(map[string]string)
+	for _, host := range view.Hosts("") {
+		server, is := configured[raft.ServerID(host.ID)]
+		switch {
+		case host.ID == m.cfg.HostID:
+			roles[host.ID] = RoleLeader
+		case is && server.Suffrage == raft.Voter:
+			roles[host.ID] = RoleServer
+		case host.Server:
+			roles[host.ID] = RoleJoining
+		default:
+			roles[host.ID] = RoleAgent
+		}
+	}
+	return roles, nil
+}
+
+// isServer reports whether the host is one of the pool's servers, or ought to be.
+func (s *Server) isServer(hostID string) bool {
+	if _, is := s.configured()[raft.ServerID(hostID)]; is {
+		return true
+	}
+	host := s.state.View().Host(hostID)
+	return host != nil && host.Server
+}
+
+// removeTimeout is how long a host that is removed may take to leave Raft.
+const removeTimeout = 10 * time.Second
+
+// RemoveHost ends a host's membership for ever. A server leaves Raft's configuration first. raftfsm.ErrInUse while it has
+// tasks, unless force, and for the only server; raftfsm.ErrNotFound. To remove the leader, its leadership goes to another
+// server first: that is raftfsm.ErrUnavailable, and the same call succeeds a moment later.
+func (m *Member) RemoveHost(ctx context.Context, id string, force bool) error {
+	own, _, err := m.leads()
+	if err != nil {
+		return err
+	}
+	view, err := own.View(ctx)
+	if err != nil {
+		return err
+	}
+	if live := liveOn(view, id); live > 0 && !force {
+		return fmt.Errorf("host %s: %w: it has %d tasks: drain it and stop them first, or use force", id, raftfsm.ErrInUse, live)
+	}
+	ctx, cancel := context.WithTimeout(ctx, removeTimeout)
+	defer cancel()
+	if err := own.expel(ctx, id); err != nil {
+		return err
+	}
+	if _, err := own.Apply(ctx, raftfsm.RemoveHost{ID: id, Force: force, At: m.cfg.Now()}); err != nil {
+		return err
+	}
+	// New connections of the host are refused from now on. Those that it has may be the way of this very answer: it is
+	// given a moment.
+	time.AfterFunc(expelGrace, func() { m.cfg.Port.Expel(id) })
+	return nil
+}
+
+// expelGrace is how long a removed host keeps the connections it has.
+const expelGrace = time.Second
+
+func liveOn(view *raftfsm.View, hostID string) int {
+	live := 0
+	for _, task := range view.TasksOn(hostID) {
+		if task.LastStatus != raftfsm.Stopped {
+			live++
+		}
+	}
+	return live
+}
+
+// expel takes a server out of Raft's configuration.
+func (s *Server) expel(ctx context.Context, id string) error {
+	if host := s.state.View().Host(id); host != nil && host.Server && id != s.cfg.HostID {
+		if _, err := s.record(ctx, raftfsm.SetServer{ID: id}); err != nil {
+			return err
+		}
+	}
+	if _, is := s.configured()[raft.ServerID(id)]; !is {
+		return nil
+	}
+	if id == s.cfg.HostID {
+		return s.stepAside(ctx)
+	}
+	if err := s.raft.RemoveServer(raft.ServerID(id), 0, removeTimeout).Error(); err != nil {
+		return fmt.Errorf("take host %s out of the servers: %w", id, s.failure(err))
+	}
+	return nil
+}
+
+// stepAside makes another voter a wanted server in this one's place and gives it the leadership. Without the first, a
+// pool that wants one server less would give the leadership straight back.
+func (s *Server) stepAside(ctx context.Context) error {
+	for id, server := range s.configured() {
+		if server.Suffrage != raft.Voter || string(id) == s.cfg.HostID || !s.Connected(string(id)) {
+			continue
+		}
+		for _, change := range []raftfsm.SetServer{{ID: string(id), Server: true}, {ID: s.cfg.HostID}} {
+			if _, err := s.record(ctx, change); err != nil {
+				return err
+			}
+		}
+		break
+	}
+	return s.handOver("it is removed")
+}
+
+// handOver gives the leadership to another server. Its answer is always an error: what was asked for is for that server.
+func (s *Server) handOver(why string) error {
+	if s.alone() {
+		return fmt.Errorf("host %s: %w: it is the pool's only server, and the pool's state is on no other host", s.cfg.HostID, raftfsm.ErrInUse)
+	}
+	if err := s.raft.LeadershipTransfer().Error(); err != nil {
+		return fmt.Errorf("%w (the leadership could not be given to another server: %w)", ErrNotLeader, err)
+	}
+	return fmt.Errorf("%w (the leadership went to another server, because %s)", ErrNotLeader, why)
+}
+
+// Promote makes a host a server, in the place of the youngest other one when the pool has all it wants. It returns when
+// that is recorded; the rest follows by itself. ErrNotFound, ErrInUse when the pool is too small for another server.
+func (m *Member) Promote(ctx context.Context, id string) error {
+	return m.exchange(ctx, id, true)
+}
+
+// Demote makes a server an agent, and another host a server in its place. ErrInUse when there is none that could be.
+func (m *Member) Demote(ctx context.Context, id string) error {
+	return m.exchange(ctx, id, false)
+}
+
+func (m *Member) exchange(ctx context.Context, id string, promote bool) error {
+	own, t, err := m.leads()
+	if err != nil {
+		return err
+	}
+	if err := own.checkLeader(ctx); err != nil {
+		return err
+	}
+	all := own.candidates(t)
+	host := find(all, func(c candidate) bool { return c.host.ID == id })
+	if host == nil {
+		return fmt.Errorf("host %q: %w", id, raftfsm.ErrNotFound)
+	}
+	if host.host.Server == promote {
+		return nil
+	}
+	if promote && (!host.alive || !own.isBlank(ctx, host.host)) {
+		return fmt.Errorf("host %s: %w: it cannot be reached, or has not wiped the log of an earlier time yet; try again", host.host.Name, raftfsm.ErrUnavailable)
+	}
+	other := own.counterpart(ctx, all, promote)
+	if other == nil {
+		return errNoCounterpart(host.host.Name, promote)
+	}
+	for _, change := range []*raftfsm.Host{host.host, other.host} {
+		if _, err := own.record(ctx, raftfsm.SetServer{ID: change.ID, Server: !change.Server}); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// counterpart is the host that changes sides the other way: for a new server the youngest one that does not lead, for one
+// that goes the oldest host that can take its place.
+func (s *Server) counterpart(ctx context.Context, all []candidate, promote bool) *candidate {
+	var best *candidate
+	for i := range all {
+		c := &all[i]
+		if c.host.Server != promote || promote && c.self || !promote && (!c.alive || !s.isBlank(ctx, c.host)) {
+			continue
+		}
+		if best == nil || promote == (byRank(*c, *best) > 0) {
+			best = c
+		}
+	}
+	return best
+}
+
+func errNoCounterpart(name string, promote bool) error {
+	if promote {
+		return fmt.Errorf("host %s: %w: the pool has one server, and two would be less safe than one: join a third host, the servers follow by themselves", name, raftfsm.ErrInUse)
+	}
+	return fmt.Errorf("host %s: %w: no other host can take its place as a server: join one first", name, raftfsm.ErrInUse)
+}
+
+func find(all []candidate, is func(candidate) bool) *candidate {
+	for i := range all {
+		if is(all[i]) {
+			return &all[i]
+		}
+	}
+	return nil
+}
+
+// makeRoom gives the leadership to another server before this one ends, so that the pool need not notice first. It takes
+// a second at most, and whether it works out does not matter.
+func (s *Server) makeRoom() {
+	if !s.Leads() || s.alone() {
+		return
+	}
+	given := make(chan struct{})
+	go func() {
+		defer close(given)
+		if err := s.raft.LeadershipTransfer().Error(); err != nil {
+			s.log.Debug("the leadership was not given to another server", "error", err)
+		}
+	}()
+	select {
+	case <-given:
+	case <-time.After(time.Second):
+	}
+}

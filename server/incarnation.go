@@ -1,0 +1,83 @@
+package server
+
+import (
+	"encoding/binary"
+	"fmt"
+	"io"
+	"net"
+	"sync"
+	"time"
+
+	"github.com/hashicorp/raft"
+)
+
+// incarnated is a stream layer on which both ends first say which incarnation of the pool they know. Servers of different
+// ones do not talk: the one that is behind learns it here, and ends. So a recovered pool and what was left of the old one
+// can never become one, or two, again.
+type incarnated struct {
+	raft.StreamLayer
+	member *Member
+}
+
+// greetTimeout is how long the other end may take to say its incarnation.
+const greetTimeout = 3 * time.Second
+
+// Dial connects, and greets at once.
+func (l *incarnated) Dial(address raft.ServerAddress, timeout time.Duration) (net.Conn, error) {
+	c, err := l.StreamLayer.Dial(address, timeout)
+	if err != nil {
+		return nil, err
+	}
+	if err := l.greet(c); err != nil {
+		c.Close()
+		return nil, err
+	}
+	return c, nil
+}
+
+// Accept leaves the greeting to the first read, so that nobody has to wait for a slow caller.
+func (l *incarnated) Accept() (net.Conn, error) {
+	c, err := l.StreamLayer.Accept()
+	if err != nil {
+		return nil, err
+	}
+	return &greeted{Conn: c, layer: l}, nil
+}
+
+// greet says the incarnation here and hears the one there.
+func (l *incarnated) greet(c net.Conn) error {
+	if err := c.SetDeadline(time.Now().Add(greetTimeout)); err != nil {
+		return err
+	}
+	var mine, theirs [8]byte
+	binary.BigEndian.PutUint64(mine[:], uint64(l.member.book.incarnation()))
+	if _, err := c.Write(mine[:]); err != nil {
+		return err
+	}
+	if _, err := io.ReadFull(c, theirs[:]); err != nil {
+		return err
+	}
+	if err := l.member.meet(int(binary.BigEndian.Uint64(theirs[:]))); err != nil {
+		return err
+	}
+	if mine != theirs {
+		return fmt.Errorf("%w (a server of incarnation %d)", ErrOutdated, binary.BigEndian.Uint64(theirs[:]))
+	}
+	return c.SetDeadline(time.Time{})
+}
+
+// greeted is an accepted connection.
+type greeted struct {
+	net.Conn
+	layer *incarnated
+	once  sync.Once
+	err   error
+}
+
+func (g *greeted) Read(b []byte) (int, error) {
+	g.once.Do(func() { g.err = g.layer.greet(g.Conn) })
+	if g.err != nil {
+		return 0, g.err
+	}
+	return g.Conn.Read(b)
+}

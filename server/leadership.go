@@ -1,0 +1,102 @@
+package server
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"github.com/hashicorp/raft"
+
+	"pinion/raftfsm"
+)
+
+const (
+	// leaderPatience is how long a call waits for a leader that can answer it.
+	leaderPatience = 5 * time.Second
+	// leaderPause is between two tries when nothing has been heard of another leader.
+	leaderPause = 100 * time.Millisecond
+)
+
+// watchLeader makes s.moved fire when Raft hears of another leader, or loses the one it had.
+func (s *Server) watchLeader() {
+	seen := make(chan raft.Observation, 16)
+	observer := raft.NewObserver(seen, false, func(o *raft.Observation) bool {
+		_, leader := o.Data.(raft.LeaderObservation)
+		return leader
+	})
+	s.raft.RegisterObserver(observer)
+	defer s.raft.DeregisterObserver(observer)
+	for {
+		select {
+		case <-seen:
+			s.moved.fire()
+		case <-s.closing:
+			return
+		case <-s.done:
+			return
+		}
+	}
+}
+
+// Leader is the address of the leader as far as this server knows now, empty while it knows of none, and whether it is
+// this server, ready to answer.
+func (s *Server) Leader() (address string, self bool) {
+	if s.term.Load() != nil {
+		return s.cfg.Address, true
+	}
+	leader, id := s.raft.LeaderWithID()
+	if id == raft.ServerID(s.cfg.HostID) {
+		return "", false // its term has not begun
+	}
+	return string(leader), false
+}
+
+// atLeader does something on the leader: here when this server leads, there when another one does. While the pool has
+// no leader it waits, and it tries again when nobody answered, so both must be harmless to repeat.
+func (s *Server) atLeader(ctx context.Context, here func(*term) error, there func(ctx context.Context, address string) error) error {
+	if s.cfg.calls == nil {
+		t, err := s.leading()
+		if err != nil {
+			return s.explain(err)
+		}
+		return here(t)
+	}
+	ctx, cancel := context.WithTimeout(ctx, leaderPatience)
+	defer cancel()
+	defer context.AfterFunc(s.life, cancel)()
+	for {
+		moved := s.moved.next()
+		err := s.tryLeader(ctx, here, there)
+		if !errors.Is(err, raftfsm.ErrUnavailable) || errors.Is(err, ErrReadOnly) || errors.Is(err, errClosed) {
+			return err
+		}
+		select {
+		case <-moved:
+		case <-time.After(leaderPause):
+		case <-ctx.Done():
+			return err
+		case <-s.closing:
+			return errClosed
+		case <-s.done:
+			return err
+		}
+	}
+}
+
+func (s *Server) tryLeader(ctx context.Context, here func(*term) error, there func(ctx context.Context, address string) error) error {
+	if t := s.term.Load(); t != nil {
+		return here(t)
+	}
+	address, _ := s.Leader()
+	if address == "" {
+		s.relay.failed()
+		return ErrNotLeader
+	}
+	err := there(ctx, address)
+	if errors.Is(err, raftfsm.ErrUnavailable) {
+		s.relay.failed()
+	} else {
+		s.relay.worked()
+	}
+	return err
+}

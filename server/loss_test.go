@@ -1,0 +1,254 @@
+package server
+
+import (
+	"bytes"
+	"errors"
+	"path/filepath"
+	"slices"
+	"testing"
+	"time"
+
+	"pinion/raftfsm"
+	"pinion/server/pki"
+)
+
+func TestAnAgentWhoseServerGoesReportsToAnotherBeforeItIsGivenAnything(t *testing.T) {
+	p := newPool(t)
+	p.found(nil)
+	p.join(3)
+	p.reaches(3)
+	agent := p.hosts[slices.IndexFunc(p.hosts, func(h *testHost) bool { return h.member.own() == nil })]
+	task := p.run(agent)
+	eventually(t, "the task runs", func() bool { return p.view().Task(task.ID).LastStatus == raftfsm.Running })
+	at := agent.member.current().(*session).address
+	p.hosts[slices.IndexFunc(p.hosts, func(h *testHost) bool { return h.where == at })].close()
+	eventually(t, "the agent is with another server", func() bool {
+		s, ok := agent.member.current().(*session)
+		return ok && s.alive() && s.address != at
+	})
+	again := p.run(agent)
+	eventually(t, "the new task runs beside the old one", func() bool {
+		return agent.agent.runs(again.ID) && agent.agent.runs(task.ID) && p.view().Task(again.ID).LastStatus == raftfsm.Running
+	})
+	assertOrder(t, agent)
+	if history := agent.agent.history(); slices.Index(history, "joined with 1") > slices.Index(history, "given "+again.ID) {
+		t.Errorf("it was given the new task before it reported the old one: %q", history)
+	}
+}
+
+func TestAHostThatIsSilentLosesItsTasksAndStopsThemOnReturn(t *testing.T) {
+	p := newPool(t)
+	var c clock
+	p.now = func() time.Time { return time.Now().Add(time.Duration(c.passed.Load())) }
+	p.found(nil)
+	p.join(1)
+	first, second := p.hosts[0], p.hosts[1]
+	eventually(t, "the second host is known", func() bool { return p.view().Host(second.cfg.HostID) != nil })
+	task := p.run(second)
+	eventually(t, "the task runs", func() bool { return p.view().Task(task.ID).LastStatus == raftfsm.Running })
+
+	second.close()
+	c.pass(50 * time.Second)
+	eventually(t, "the host counts as disconnected", func() bool { return !first.member.Connected(second.cfg.HostID) })
+	if known := p.view().Task(task.ID); known.LastStatus != raftfsm.Running {
+		t.Fatalf("after 50 s its task is %s", known.LastStatus)
+	}
+	c.pass(15 * time.Second)
+	eventually(t, "its task counts as stopped", func() bool { return p.view().Task(task.ID).LastStatus == raftfsm.Stopped })
+	if lost := p.view().Host(second.cfg.HostID); !lost.Lost() || len(p.view().Free(second.cfg.HostID).GPUs) != 0 {
+		t.Errorf("the lost host: %+v", lost)
+	}
+	if p.view().Host(first.cfg.HostID).Lost() {
+		t.Error("a host that beats was given up")
+	}
+
+	if err := second.start(); err != nil {
+		t.Fatal(err)
+	}
+	eventually(t, "it is back", func() bool { return !p.view().Host(second.cfg.HostID).Lost() })
+	eventually(t, "it was told to stop the task", func() bool { return !second.agent.runs(task.ID) })
+	if !slices.Contains(second.agent.disowned, task.ID) {
+		t.Error("the host was not told when it joined")
+	}
+}
+
+func TestARemovedHostIsRefusedForEver(t *testing.T) {
+	p := newPool(t)
+	first := p.found(nil)
+	removed := p.join(1)[0]
+	eventually(t, "the host is known", func() bool { return p.view().Host(removed.cfg.HostID) != nil })
+	task := p.run(removed)
+	if err := first.member.RemoveHost(t.Context(), removed.cfg.HostID, false); !errors.Is(err, raftfsm.ErrInUse) {
+		t.Fatalf("with a task: %v", err)
+	}
+	if err := first.member.RemoveHost(t.Context(), removed.cfg.HostID, true); err != nil {
+		t.Fatal(err)
+	}
+	if p.view().Task(task.ID).LastStatus != raftfsm.Stopped || p.view().Host(removed.cfg.HostID) != nil {
+		t.Error("something is left of the host")
+	}
+	eventually(t, "it has no session any more", func() bool {
+		s, ok := removed.member.current().(*session)
+		return !ok || !s.alive()
+	})
+	if _, err := removed.member.Join(t.Context(), removed.agent.host, nil); !errors.Is(err, raftfsm.ErrRemoved) {
+		t.Errorf("with its old certificate: %v", err)
+	}
+	if err := <-removed.member.Fatal(); !errors.Is(err, raftfsm.ErrRemoved) {
+		t.Errorf("the process ends saying %v", err)
+	}
+	removed.close()
+	if err := first.member.RemoveHost(t.Context(), first.cfg.HostID, true); !errors.Is(err, raftfsm.ErrInUse) {
+		t.Errorf("the only server: %v", err)
+	}
+}
+
+func TestAServerIsRemovedAndAnotherTakesItsPlace(t *testing.T) {
+	p := newPool(t)
+	p.found(nil)
+	p.join(3)
+	p.reaches(3)
+	removed := p.followers()[0]
+	eventually(t, "the server is removed", func() bool {
+		err := p.leader().member.RemoveHost(t.Context(), removed.cfg.HostID, true)
+		return err == nil
+	})
+	removed.close()
+	p.reaches(3)
+	p.agree()
+}
+
+func TestAServerThatIsGoneForGoodIsReplacedAndReturnsAsAnAgent(t *testing.T) {
+	p := newPool(t)
+	p.found(func(c *MemberConfig) { c.ReplaceAfter = 2 * time.Second })
+	p.join(2)
+	p.reaches(3)
+	p.join(1)
+	gone := p.followers()[0]
+	gone.close()
+	p.reaches(3)
+	if err := gone.start(); err != nil {
+		t.Fatal(err)
+	}
+	eventually(t, "it has wiped its log and is an agent", func() bool {
+		return gone.member.own() == nil && gone.member.current() != nil
+	})
+	p.reaches(3)
+	p.agree()
+	task := p.run(gone)
+	eventually(t, "it takes work", func() bool { return gone.agent.runs(task.ID) })
+}
+
+func TestPeopleExchangeServers(t *testing.T) {
+	p := newPool(t)
+	p.found(nil)
+	p.join(3)
+	p.reaches(3)
+	agent := p.hosts[slices.IndexFunc(p.hosts, func(h *testHost) bool { return h.member.own() == nil })]
+	eventually(t, "the agent is promoted", func() bool {
+		return p.leader().member.Promote(t.Context(), agent.cfg.HostID) == nil
+	})
+	eventually(t, "it is a server", func() bool { return agent.member.own() != nil })
+	p.reaches(3)
+	var old *testHost
+	eventually(t, "the leader is demoted, once the one before has wiped its log", func() bool {
+		old = p.leader()
+		return old.member.Demote(t.Context(), old.cfg.HostID) == nil
+	})
+	eventually(t, "the demoted leader is an agent", func() bool { return old.member.own() == nil })
+	p.reaches(3)
+	p.agree()
+	if err := old.member.Demote(t.Context(), old.cfg.HostID); !errors.Is(err, raftfsm.ErrUnavailable) {
+		t.Errorf("an agent decides on servers: %v", err)
+	}
+}
+
+func TestAPoolGoesOnFromOneSurvivor(t *testing.T) {
+	p := newPool(t)
+	p.found(nil)
+	p.join(3)
+	p.reaches(3)
+	agent := p.hosts[slices.IndexFunc(p.hosts, func(h *testHost) bool { return h.member.own() == nil })]
+	task := p.run(agent)
+	eventually(t, "the task runs", func() bool { return p.view().Task(task.ID).LastStatus == raftfsm.Running })
+	p.agree()
+	survivor, others := p.leader(), p.followers()
+	for _, h := range append(others, survivor) {
+		h.close()
+	}
+	if incarnation, err := Recover(t.Context(), survivor.cfg); err != nil || incarnation != 2 {
+		t.Fatal(incarnation, err)
+	}
+	if err := survivor.start(); err != nil {
+		t.Fatal(err)
+	}
+	if got := p.view().Settings().Incarnation; got != 2 {
+		t.Errorf("incarnation %d", got)
+	}
+	if p.view().Task(task.ID).LastStatus != raftfsm.Running {
+		t.Error("the task is forgotten")
+	}
+	eventually(t, "the agent follows", func() bool { return agent.member.book.incarnation() == 2 && agent.agent.runs(task.ID) })
+	for _, h := range others { // with their old logs
+		if err := h.start(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	eventually(t, "what was left of the old pool has joined the new one", func() bool {
+		for _, h := range others {
+			if h.member.book.incarnation() != 2 {
+				return false
+			}
+		}
+		return p.voters() == 3
+	})
+	p.agree()
+	if p.view().Settings().Incarnation != 2 || p.view().Task(task.ID) == nil {
+		t.Error("the old pool is back")
+	}
+}
+
+func TestASnapshotBeginsThePoolAnewOnAnotherMachine(t *testing.T) {
+	p := newPool(t)
+	first := p.found(nil)
+	second := p.join(1)[0]
+	task := p.run(second)
+	eventually(t, "the task runs", func() bool { return p.view().Task(task.ID).LastStatus == raftfsm.Running })
+	var file bytes.Buffer
+	if err := first.member.SaveSnapshot(t.Context(), &file); err != nil {
+		t.Fatal(err)
+	}
+	first.close()
+
+	info, err := InspectSnapshot(bytes.NewReader(file.Bytes()))
+	if err != nil || info.Pool != first.cfg.PoolID || info.Hosts != 2 || info.Tasks != 1 {
+		t.Fatalf("%+v, %v", info, err)
+	}
+	damaged := bytes.Replace(file.Bytes(), []byte("host-1"), []byte("host-7"), 1)
+	if _, err := InspectSnapshot(bytes.NewReader(damaged)); !errors.Is(err, raftfsm.ErrDamaged) {
+		t.Errorf("a damaged one: %v", err)
+	}
+
+	third := p.host(nil)
+	third.where = first.where // hosts look for the pool where it was
+	third.cfg.Address = third.where
+	third.cfg.Identity, err = pki.OpenJoining(third.dir+"/pki", third.cfg.HostID, []string{"127.0.0.1"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if incarnation, err := Restore(t.Context(), third.cfg, &file); err != nil || incarnation != 2 {
+		t.Fatal(incarnation, err)
+	}
+	if err := third.start(); err != nil {
+		t.Fatal(err)
+	}
+	eventually(t, "the other host follows with what it runs", func() bool {
+		known := p.view().Task(task.ID)
+		return second.member.book.incarnation() == 2 && known != nil && known.LastStatus == raftfsm.Running && third.member.Connected(second.cfg.HostID)
+	})
+	again := p.run(second)
+	eventually(t, "it takes work", func() bool { return second.agent.runs(again.ID) && second.agent.runs(task.ID) })
+	if backups, _ := filepath.Glob(third.dir + "/snapshots/*.snapshot"); len(backups) != 1 {
+		t.Errorf("%d daily snapshots", len(backups))
+	}
+}

@@ -1,0 +1,224 @@
+package server
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net/http"
+	"os"
+	"path/filepath"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"pinion/server/peer"
+	"pinion/server/pki"
+)
+
+// MemberConfig is a host's place in a pool. Dir, HostID, Address, Identity, Port and Log are required; the default of
+// everything else is in brackets.
+type MemberConfig struct {
+	Dir      string        // the data directory; raft/ and servers.json in it are the member's
+	HostID   string        // this host's id, for ever
+	PoolID   string        // of a pool that begins here [a new one]
+	Address  string        // host:port under which other hosts reach this one
+	Name     string        // host name, for people
+	Version  string        // of pinion
+	Identity *pki.Identity // opened with OpenJoining when Join is set
+	Port     *peer.Port    // its Peer, Join and Raft listeners are the member's
+	Log      *slog.Logger
+
+	Join  string // address of a host of the pool to join; without effect on a host that belongs to a pool [begin one]
+	Token string // what `pinion token` printed; needed with Join
+
+	Servers       int           // of a pool that begins here: servers wanted, 1, 3 or 5 [3]
+	ReplaceAfter  time.Duration // of a pool that begins here: a server gone for so long is replaced [5 min]
+	TaskLostAfter time.Duration // of a pool that begins here: a host silent for so long loses its tasks [60 s]
+	LostAfter     time.Duration // silence after which a host counts as disconnected [4 s]
+
+	Now     func() time.Time // the clock that stamps records and judges liveness [time.Now]
+	MinFree uint64           // see Config
+	Reserve int64            // see Config
+}
+
+func (c MemberConfig) now() func() time.Time {
+	if c.Now == nil {
+		return time.Now
+	}
+	return c.Now
+}
+
+// Member is a host's place in its pool: a server or an agent, as the pool decides, and it may change while it runs. It is
+// what the doors (api.Cluster and more) and the agent (node.Control) of this host hold on to. Safe for concurrent use.
+type Member struct {
+	cfg    MemberConfig
+	log    *slog.Logger
+	book   *book
+	client *http.Client
+	calls  *calls
+
+	server atomic.Pointer[Server] // nil while this host is an agent
+	path   atomic.Pointer[path]   // nil while the agent has not joined
+	floor  atomic.Uint64          // newest index of assignments that the agent has seen
+	told   atomic.Pointer[bool]   // whether the pool wants a server here, as a session last said
+	api    atomic.Pointer[http.Handler]
+	roles  sync.Mutex // held while the role changes
+	wake   signal     // there is something to look at for the role
+
+	loops sync.WaitGroup
+	ctx   context.Context
+	end   context.CancelFunc
+	once  sync.Once
+	fatal chan error
+}
+
+// OpenMember gives this host its place: it goes on where it was, joins the pool at Join, or begins a pool. When it returns,
+// a host that is the only server leads; one that joins is an agent that is let in; others look for their pool.
+//
+// It refuses what Open refuses, a token that the pool refuses (raftfsm.ErrToken..., ErrRemoved), and a server that is not
+// of the token's pool (pki.ErrOtherPool).
+func OpenMember(ctx context.Context, cfg MemberConfig) (*Member, error) {
+	m, err := newMember(cfg)
+	if err != nil {
+		return nil, err
+	}
+	if err := m.settle(ctx); err != nil {
+		return nil, errors.Join(err, m.Close())
+	}
+	m.loops.Go(m.followRole)
+	m.loops.Go(m.keepBackups)
+	m.loops.Go(func() { m.cfg.Identity.KeepRenewed(m.ctx, m.renew) })
+	return m, nil
+}
+
+func newMember(cfg MemberConfig) (*Member, error) {
+	cfg.Now = cfg.now()
+	b, err := openBook(filepath.Join(cfg.Dir, "servers.json"))
+	if err != nil {
+		return nil, err
+	}
+	m := &Member{cfg: cfg, log: cfg.Log, book: b, fatal: make(chan error, 1)}
+	m.client = (&peer.Dialer{Identity: cfg.Identity}).HTTPClient()
+	m.calls = &calls{m.client}
+	m.ctx, m.end = context.WithCancel(context.Background())
+	cfg.Port.Admit(m.admits)
+	m.serve("other hosts", cfg.Port.Peer(), m.peerHandler())
+	m.serve("joining hosts", cfg.Port.Join(), m.joinHandler())
+	return m, nil
+}
+
+// settle finds out what this host is.
+func (m *Member) settle(ctx context.Context) error {
+	os.RemoveAll(m.wiped()) // what an earlier wipe could not finish
+	_, err := os.Stat(filepath.Join(m.raftDir(), "server.json"))
+	hasRaft := err == nil
+	switch {
+	case m.cfg.Join != "" && !hasRaft && (!m.book.member() || !m.cfg.Identity.Ready()):
+		return m.join(ctx)
+	case m.book.member() && !hasRaft:
+		if !m.cfg.Identity.Ready() {
+			return pki.ErrNoCertificate
+		}
+		return nil
+	case m.book.member():
+		return m.startServer(ctx, true)
+	}
+	return m.startServer(ctx, false)
+}
+
+func (m *Member) raftDir() string { return filepath.Join(m.cfg.Dir, "raft") }
+
+// wiped is where a raft directory goes on its way to nothing.
+func (m *Member) wiped() string { return filepath.Join(m.cfg.Dir, "raft.wiped") }
+
+// Close ends this host's part in the pool; the agent must have come to rest.
+func (m *Member) Close() error {
+	var err error
+	m.once.Do(func() {
+		m.end()
+		m.leave(m.path.Swap(nil))
+		err = m.closeServer()
+		m.loops.Wait()
+		m.client.CloseIdleConnections()
+	})
+	return err
+}
+
+func (m *Member) closeServer() error {
+	m.roles.Lock()
+	defer m.roles.Unlock()
+	own := m.server.Swap(nil)
+	if own == nil {
+		return nil
+	}
+	own.makeRoom()
+	return own.Close()
+}
+
+// Fatal receives one error when this host cannot go on: a server's disk hangs or its log is damaged, or the host was
+// removed from the pool. The process must end then, saying it.
+func (m *Member) Fatal() <-chan error { return m.fatal }
+
+func (m *Member) fail(err error) {
+	select {
+	case m.fatal <- err:
+	default:
+	}
+}
+
+// own is this host's server, nil while it is an agent.
+func (m *Member) own() *Server { return m.server.Load() }
+
+// PoolID is the pool that this host belongs to.
+func (m *Member) PoolID() string { return m.book.outlook().Pool }
+
+// admits says which hosts may connect.
+func (m *Member) admits(hostID string) bool {
+	if own := m.own(); own != nil && own.state.View().Removed(hostID) {
+		return false
+	}
+	return !m.book.removed(hostID)
+}
+
+// hear takes in what a session says of the pool.
+func (m *Member) hear(b bulletin) {
+	m.learn(b.Outlook, nil)
+	m.told.Store(&b.Server)
+	m.wake.fire()
+}
+
+// learn takes in an outlook, of this host's own server or of another's. When the pool was recovered since, what this host
+// has seen of the old one does not count any more, and a server of the old one ends.
+func (m *Member) learn(o outlook, own *Server) {
+	removed := m.book.outlook().Removed
+	believed, newer, err := m.book.learn(o)
+	if err != nil {
+		m.log.Warn("cannot write down where the pool's servers are", "error", err)
+	}
+	if !believed {
+		return
+	}
+	if newer {
+		m.floor.Store(0)
+		if outdated := m.own(); outdated != nil && own == nil {
+			m.loops.Go(func() { m.retire(outdated) })
+		}
+	}
+	for _, id := range o.Removed[min(len(removed), len(o.Removed)):] {
+		m.cfg.Port.Expel(id)
+	}
+}
+
+// meet compares incarnations with another host of the pool. A host that knows of a newer one is right: a server here is of
+// before the recovery then.
+func (m *Member) meet(incarnation int) error {
+	mine := m.book.incarnation()
+	if incarnation <= mine {
+		return nil
+	}
+	if own := m.own(); own != nil {
+		m.loops.Go(func() { m.retire(own) })
+	}
+	return fmt.Errorf("%w: incarnation %d is here, %d there", ErrOutdated, mine, incarnation)
+}

@@ -1,0 +1,80 @@
+package server
+
+import (
+	"reflect"
+	"slices"
+	"time"
+
+	"github.com/hashicorp/raft"
+
+	"pinion/raftfsm"
+)
+
+// outlook is what every host knows of its pool besides its own assignments.
+type outlook struct {
+	Pool        string   `json:"pool"`
+	Incarnation int      `json:"incarnation"`
+	Leader      string   `json:"leader,omitempty"`  // address; empty while there is none
+	Servers     []string `json:"servers"`           // addresses of all servers that vote, sorted
+	Removed     []string `json:"removed,omitempty"` // ids of hosts whose certificates may still look good
+}
+
+// outlookPeriod is how often a server looks whether the outlook has changed; another leader is seen at once.
+const outlookPeriod = 500 * time.Millisecond
+
+// removedFor is how long hosts remember who was removed: longer than any certificate lives.
+const removedFor = 40 * 24 * time.Hour
+
+// watchOutlook keeps s.outlook as it is, and fires s.looked when it changes.
+func (s *Server) watchOutlook() {
+	tick := time.NewTicker(outlookPeriod)
+	defer tick.Stop()
+	for {
+		moved := s.moved.next()
+		now := s.lookOut()
+		if before := s.outlook.Load(); before == nil || !reflect.DeepEqual(*before, now) {
+			s.outlook.Store(&now)
+			s.looked.fire()
+		}
+		select {
+		case <-tick.C:
+		case <-moved:
+		case <-s.closing:
+			return
+		case <-s.done:
+			return
+		}
+	}
+}
+
+func (s *Server) lookOut() outlook {
+	view := s.state.View()
+	o := outlook{Pool: s.cfg.PoolID, Incarnation: view.Settings().Incarnation}
+	o.Leader, _ = s.Leader()
+	for id, server := range s.configured() { // one that has no vote yet may lag far behind
+		if server.Suffrage != raft.Voter {
+			continue
+		}
+		address := string(server.Address)
+		if host := view.Host(string(id)); host != nil {
+			address = host.Address
+		}
+		o.Servers = append(o.Servers, address)
+	}
+	if o.Leader != "" && !slices.Contains(o.Servers, o.Leader) {
+		o.Servers = append(o.Servers, o.Leader)
+	}
+	slices.Sort(o.Servers)
+	o.Removed = removedLately(view, s.cfg.Now())
+	return o
+}
+
+func removedLately(view *raftfsm.View, now time.Time) []string {
+	var ids []string
+	for _, host := range view.RemovedHosts() {
+		if now.Sub(host.At) < removedFor {
+			ids = append(ids, host.ID)
+		}
+	}
+	return ids
+}

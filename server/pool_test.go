@@ -1,0 +1,394 @@
+package server
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net"
+	"os"
+	"slices"
+	"sync"
+	"testing"
+	"time"
+
+	"pinion/gpu"
+	"pinion/raftfsm"
+	"pinion/server/peer"
+	"pinion/server/pki"
+)
+
+// pool is several hosts in one process, each with a data directory, a port and certificates of its own.
+type pool struct {
+	t     *testing.T
+	hosts []*testHost
+	now   func() time.Time
+}
+
+// testHost is one host: its place in the pool, and an agent that only remembers.
+type testHost struct {
+	pool  *pool
+	n     int
+	dir   string
+	where string // its address; kept over restarts
+	cfg   MemberConfig
+
+	member *Member
+	port   *peer.Port
+	agent  *testAgent
+}
+
+func newPool(t *testing.T) *pool { return &pool{t: t, now: time.Now} }
+
+// testLog says everything when PINION_TEST_LOG is set.
+func testLog(name string) *slog.Logger {
+	if os.Getenv("PINION_TEST_LOG") == "" {
+		return quiet()
+	}
+	return slog.New(slog.NewTextHandler(os.Stderr, &slog.HandlerOptions{Level: slog.LevelDebug})).With("on", name)
+}
+
+// host prepares another host. change, which may be nil, has a last look at its configuration.
+func (p *pool) host(change func(*MemberConfig)) *testHost {
+	n := len(p.hosts)
+	h := &testHost{pool: p, n: n, dir: p.t.TempDir(), where: "127.0.0.1:0"}
+	h.cfg = MemberConfig{
+		Dir: h.dir, HostID: fmt.Sprintf("%032x", n+1), PoolID: newID(), Name: fmt.Sprint("host-", n), Version: "test",
+		Log: testLog(fmt.Sprint("host-", n)), Now: p.now, MinFree: 1, Reserve: 1 << 20,
+	}
+	if change != nil {
+		change(&h.cfg)
+	}
+	p.hosts = append(p.hosts, h)
+	return h
+}
+
+// start makes the host run until the test ends, or it is closed.
+func (h *testHost) start() error {
+	listener, err := net.Listen("tcp", h.where)
+	if err != nil {
+		return err
+	}
+	h.where = listener.Addr().String()
+	h.cfg.Address = h.where
+	h.cfg.Identity, err = pki.OpenWith(h.dir+"/pki", h.cfg.HostID, []string{"127.0.0.1"}, pki.Options{Joining: h.cfg.Join != "", Log: h.cfg.Log, Now: h.pool.now})
+	if err != nil {
+		return errors.Join(err, listener.Close())
+	}
+	h.port = peer.Listen(listener, h.cfg.Identity, h.cfg.Log)
+	h.cfg.Port = h.port
+	h.member, err = OpenMember(h.pool.t.Context(), h.cfg)
+	if err != nil {
+		h.member = nil
+		return errors.Join(err, h.port.Close())
+	}
+	if h.agent == nil {
+		h.agent = newAgent(h)
+	}
+	h.agent.begin(h.member)
+	member := h.member
+	h.pool.t.Cleanup(func() { h.stop(member) })
+	return nil
+}
+
+// stop closes the host, if it is still the one that was started.
+func (h *testHost) stop(member *Member) {
+	if h.member != member || member == nil {
+		return
+	}
+	h.member = nil
+	h.agent.end()
+	if err := member.Close(); err != nil {
+		h.pool.t.Errorf("host %d: %v", h.n, err)
+	}
+	if err := h.port.Close(); err != nil {
+		h.pool.t.Errorf("host %d: %v", h.n, err)
+	}
+}
+
+func (h *testHost) close() { h.stop(h.member) }
+
+// found starts the first host, and join more of them with a token.
+func (p *pool) found(change func(*MemberConfig)) *testHost {
+	p.t.Helper()
+	h := p.host(change)
+	if err := h.start(); err != nil {
+		p.t.Fatal(err)
+	}
+	return h
+}
+
+func (p *pool) join(n int) []*testHost {
+	p.t.Helper()
+	token := p.token()
+	var joined []*testHost
+	for range n {
+		h := p.host(func(c *MemberConfig) { c.Join, c.Token = p.leader().where, token })
+		if err := h.start(); err != nil {
+			p.t.Fatal(err)
+		}
+		joined = append(joined, h)
+	}
+	return joined
+}
+
+func (p *pool) token() string {
+	p.t.Helper()
+	token, err := p.leader().member.CreateToken(p.t.Context(), 0, 0, "")
+	if err != nil {
+		p.t.Fatal(err)
+	}
+	return token
+}
+
+// leader waits for a host that leads.
+func (p *pool) leader() *testHost {
+	p.t.Helper()
+	var leader *testHost
+	eventually(p.t, "somebody leads", func() bool {
+		for _, h := range p.hosts {
+			if h.member != nil && h.member.own() != nil && h.member.own().Leads() {
+				leader = h
+				return true
+			}
+		}
+		return false
+	})
+	return leader
+}
+
+// followers are the other servers.
+func (p *pool) followers() []*testHost {
+	leader := p.leader()
+	return slices.DeleteFunc(slices.Clone(p.hosts), func(h *testHost) bool {
+		return h == leader || h.member == nil || h.member.own() == nil
+	})
+}
+
+// voters are the servers that vote, as the leader has it.
+func (p *pool) voters() int {
+	voters := 0
+	roles, err := p.leader().member.Roles(p.t.Context())
+	if err != nil {
+		return 0
+	}
+	for _, role := range roles {
+		if role == RoleLeader || role == RoleServer {
+			voters++
+		}
+	}
+	return voters
+}
+
+// reaches waits until so many hosts vote, and everybody else has no Raft.
+func (p *pool) reaches(voters int) {
+	p.t.Helper()
+	eventually(p.t, fmt.Sprintf("%d hosts vote and the others have no log", voters), func() bool {
+		servers := 0
+		for _, h := range p.hosts {
+			if h.member != nil && h.member.own() != nil {
+				servers++
+			}
+		}
+		return servers == voters && p.voters() == voters
+	})
+}
+
+func (p *pool) view() *raftfsm.View {
+	p.t.Helper()
+	var view *raftfsm.View
+	eventually(p.t, "a view", func() (done bool) {
+		v, err := p.leader().member.View(p.t.Context())
+		view = v
+		return err == nil
+	})
+	return view
+}
+
+// agree waits until all servers hold the same state.
+func (p *pool) agree() {
+	p.t.Helper()
+	eventually(p.t, "all servers hold the same state", func() bool {
+		var first []byte
+		for _, h := range p.hosts {
+			if h.member == nil || h.member.own() == nil {
+				continue
+			}
+			var state bytes.Buffer
+			if err := h.member.own().state.View().WriteSnapshot(&state); err != nil {
+				p.t.Fatal(err)
+			}
+			if first == nil {
+				first = state.Bytes()
+			}
+			if !bytes.Equal(first, state.Bytes()) {
+				return false
+			}
+		}
+		return first != nil
+	})
+}
+
+// run starts a task on a host of the pool's choice, or on the one named.
+func (p *pool) run(on *testHost) *raftfsm.Task {
+	p.t.Helper()
+	leader := p.leader().member.own()
+	request := runOf(define(p.t, leader, 1))
+	if on != nil {
+		eventually(p.t, "the host is connected", func() bool { return p.leader().member.Connected(on.cfg.HostID) && p.view().Host(on.cfg.HostID) != nil })
+		leader = p.leader().member.own()
+		request.Hosts = []string{on.cfg.HostID}
+	}
+	result, err := leader.Run(p.t.Context(), request)
+	if err != nil || len(result.Tasks) != 1 {
+		p.t.Fatal(result.Failures, err)
+	}
+	return result.Tasks[0]
+}
+
+// testAgent does what an agent does of talking: join, listen, report, beat. It runs nothing.
+type testAgent struct {
+	host raftfsm.Host
+
+	mu       sync.Mutex
+	running  map[string]raftfsm.Status // what it would run, by task
+	disowned []string
+	joins    int
+	said     []string // what happened, in order
+
+	cancel context.CancelFunc
+	loops  sync.WaitGroup
+}
+
+func newAgent(h *testHost) *testAgent {
+	host := raftfsm.Host{ID: h.cfg.HostID, Name: h.cfg.Name, Cluster: raftfsm.DefaultCluster, Address: h.where, CPU: 1 << 20, MemoryMiB: 1 << 20}
+	for i := range 8 {
+		host.GPUs.Devices = append(host.GPUs.Devices, gpu.Device{UUID: fmt.Sprintf("GPU-%d-%d", h.n, i), Index: i, Health: gpu.Healthy})
+	}
+	return &testAgent{host: host, running: map[string]raftfsm.Status{}}
+}
+
+func (a *testAgent) begin(m *Member) {
+	ctx, cancel := context.WithCancel(context.Background())
+	a.cancel = cancel
+	a.loops.Go(func() { a.stayKnown(ctx, m) })
+	a.loops.Go(func() { a.listen(ctx, m) })
+}
+
+func (a *testAgent) end() {
+	a.cancel()
+	a.loops.Wait()
+}
+
+func (a *testAgent) note(what string) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	a.said = append(a.said, what)
+}
+
+func (a *testAgent) history() []string {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	return slices.Clone(a.said)
+}
+
+func (a *testAgent) runs(task string) bool {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	return a.running[task] != ""
+}
+
+func (a *testAgent) stayKnown(ctx context.Context, m *Member) {
+	tick := time.NewTicker(100 * time.Millisecond)
+	defer tick.Stop()
+	joined := false
+	for {
+		if !joined {
+			joined = a.join(ctx, m) == nil
+		} else if err := m.Heartbeat(ctx, a.host.ID); errors.Is(err, raftfsm.ErrNotFound) {
+			a.note("lost")
+			joined = a.join(ctx, m) == nil
+		}
+		select {
+		case <-tick.C:
+		case <-ctx.Done():
+			return
+		}
+	}
+}
+
+func (a *testAgent) join(ctx context.Context, m *Member) error {
+	a.mu.Lock()
+	var reports []raftfsm.TaskReport
+	for id, status := range a.running {
+		reports = append(reports, raftfsm.TaskReport{TaskID: id, Status: status})
+	}
+	a.mu.Unlock()
+	unknown, err := m.Join(ctx, a.host, reports)
+	if err != nil {
+		return err
+	}
+	a.note(fmt.Sprintf("joined with %d", len(reports)))
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	a.joins++
+	a.disowned = append(a.disowned, unknown...)
+	for _, id := range unknown {
+		delete(a.running, id)
+	}
+	return nil
+}
+
+// listen takes what is assigned and reports it RUNNING.
+func (a *testAgent) listen(ctx context.Context, m *Member) {
+	var after uint64
+	tick := time.NewTicker(20 * time.Millisecond)
+	defer tick.Stop()
+	for ctx.Err() == nil {
+		list, index, err := m.Assignments(ctx, a.host.ID, after)
+		if errors.Is(err, raftfsm.ErrNotFound) {
+			after = 0
+		}
+		if err == nil && index < after {
+			a.note("the past")
+		}
+		if err == nil {
+			after = index
+			a.apply(ctx, m, list)
+		}
+		select {
+		case <-tick.C:
+		case <-ctx.Done():
+		}
+	}
+}
+
+func (a *testAgent) apply(ctx context.Context, m *Member, list []raftfsm.Assignment) {
+	var reports []raftfsm.TaskReport
+	a.mu.Lock()
+	assigned := map[string]bool{}
+	for _, assignment := range list {
+		id := assignment.Task.ID
+		assigned[id] = true
+		if a.running[id] == "" {
+			a.said = append(a.said, "given "+id)
+			a.running[id] = raftfsm.Running
+			reports = append(reports, raftfsm.TaskReport{TaskID: id, Status: raftfsm.Running})
+		}
+		if assignment.Task.DesiredStatus == raftfsm.Stopped {
+			reports = append(reports, raftfsm.TaskReport{TaskID: id, Status: raftfsm.Stopped})
+		}
+	}
+	for id := range a.running {
+		if !assigned[id] {
+			delete(a.running, id)
+		}
+	}
+	a.mu.Unlock()
+	for len(reports) > 0 && ctx.Err() == nil {
+		if _, err := m.Report(ctx, a.host.ID, reports); err == nil {
+			return
+		}
+	}
+}

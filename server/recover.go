@@ -1,0 +1,160 @@
+package server
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+
+	"github.com/hashicorp/go-hclog"
+	"github.com/hashicorp/raft"
+
+	"pinion/raftfsm"
+	"pinion/server/pki"
+)
+
+// Recover makes a host the only server of a new incarnation of its pool, with what its log and snapshots hold of the
+// pool's state. It is for a pool that has lost most of its servers for good. Nothing may run on the data directory; the
+// host's next OpenMember leads. Hosts that hear of the new incarnation follow, and servers of the old one that come back
+// end when they hear of it (see incarnation.go). Of cfg it takes Dir, HostID, Address, Log and the clock.
+func Recover(ctx context.Context, cfg MemberConfig) (incarnation int, err error) {
+	if _, err := os.Stat(filepath.Join(cfg.Dir, "raft", "raft.db")); err != nil {
+		return 0, fmt.Errorf("this host holds no state of its pool, so nothing can be recovered from it: %w", err)
+	}
+	return beginAnew(ctx, cfg, "")
+}
+
+// Restore is Recover from a snapshot that SaveSnapshot wrote, on any machine. A log that is there is put aside. cfg has an
+// Identity too, opened with OpenJoining: one that is not of any pool gets a certificate of the snapshot's pool.
+func Restore(ctx context.Context, cfg MemberConfig, snapshot io.Reader) (incarnation int, err error) {
+	state := raftfsm.NewState()
+	if err := state.Restore(snapshot); err != nil {
+		return 0, err
+	}
+	view := state.View()
+	if view.Pool() == nil || view.Authority() == nil {
+		return 0, errors.New("the snapshot is not of a pool: it has no identity, or no authority")
+	}
+	if view.Removed(cfg.HostID) {
+		return 0, fmt.Errorf("host %s: %w", cfg.HostID, raftfsm.ErrRemoved)
+	}
+	if err := certifyAlone(cfg, *view.Authority()); err != nil {
+		return 0, err
+	}
+	dir := filepath.Join(cfg.Dir, "raft")
+	if err := os.Rename(dir, aside(dir)); err != nil && !errors.Is(err, os.ErrNotExist) {
+		return 0, fmt.Errorf("put the present log aside: %w", err)
+	}
+	if err := plant(cfg, dir, view); err != nil {
+		return 0, fmt.Errorf("write the snapshot under %s: %w", dir, err)
+	}
+	return beginAnew(ctx, cfg, view.Pool().ID)
+}
+
+// aside is a name for a directory that is not needed any more.
+func aside(dir string) string {
+	for n := 1; ; n++ {
+		name := fmt.Sprintf("%s.before-restore-%d", dir, n)
+		if _, err := os.Lstat(name); err != nil {
+			return name
+		}
+	}
+}
+
+// certifyAlone gives this host a certificate of a pool whose authority is in hand.
+func certifyAlone(cfg MemberConfig, authority raftfsm.Authority) error {
+	if !cfg.Identity.Ready() {
+		request, err := cfg.Identity.NewRequest()
+		if err != nil {
+			return err
+		}
+		cert, err := pki.Sign(authority, request, cfg.HostID, nil, cfg.now()())
+		if err != nil {
+			return err
+		}
+		if err := cfg.Identity.Install(cert, authority.Certificate); err != nil {
+			return err
+		}
+	}
+	return cfg.Identity.HoldAuthority(authority)
+}
+
+// plant makes a raft directory that holds nothing but a snapshot.
+func plant(cfg MemberConfig, dir string, view *raftfsm.View) error {
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		return err
+	}
+	if _, err := claim(Config{Dir: dir, HostID: cfg.HostID, PoolID: view.Pool().ID}); err != nil {
+		return err
+	}
+	snapshots, err := raft.NewFileSnapshotStoreWithLogger(dir, keepSnapshots, raftLogger(cfg.Log))
+	if err != nil {
+		return err
+	}
+	address, transport := raft.NewInmemTransport(raft.ServerAddress(cfg.Address))
+	self := raft.Configuration{Servers: []raft.Server{{Suffrage: raft.Voter, ID: raft.ServerID(cfg.HostID), Address: address}}}
+	sink, err := snapshots.Create(raft.SnapshotVersionMax, max(1, view.Index()), 1, self, 1, transport)
+	if err != nil {
+		return err
+	}
+	if err := view.WriteSnapshot(sink); err != nil {
+		return errors.Join(err, sink.Cancel())
+	}
+	return sink.Close()
+}
+
+// beginAnew starts the server of the data directory alone, out of reach of everybody, makes a new incarnation of its pool
+// and writes down that this host is of it.
+func beginAnew(ctx context.Context, cfg MemberConfig, pool string) (incarnation int, err error) {
+	own, err := Open(ctx, Config{
+		Dir: filepath.Join(cfg.Dir, "raft"), HostID: cfg.HostID, PoolID: pool, Address: cfg.Address, Log: cfg.Log,
+		Now: cfg.Now, MinFree: cfg.MinFree, Reserve: cfg.Reserve, recovers: true,
+	})
+	if err != nil {
+		return 0, err
+	}
+	seen := own.lookOut()
+	if err := own.Close(); err != nil {
+		return 0, err
+	}
+	b, err := openBook(filepath.Join(cfg.Dir, "servers.json"))
+	if err != nil {
+		return 0, err
+	}
+	believed, _, err := b.learn(seen)
+	if err == nil && !believed {
+		err = fmt.Errorf("this host has seen incarnation %d of pool %s, what was recovered is %d of %s", b.incarnation(), b.outlook().Pool, seen.Incarnation, seen.Pool)
+	}
+	return seen.Incarnation, err
+}
+
+// recoverAlone rewrites Raft's configuration to this server alone. It needs a state to go on from.
+func (s *Server) recoverAlone(conf *raft.Config, snapshots raft.SnapshotStore, logger hclog.Logger) error {
+	alone := raft.Configuration{Servers: []raft.Server{{Suffrage: raft.Voter, ID: conf.LocalID, Address: s.cfg.Transport.LocalAddr()}}}
+	err := raft.RecoverCluster(conf, raftfsm.NewFSM(raftfsm.NewState()), s.store, s.store, snapshots, s.cfg.Transport, alone)
+	if err != nil {
+		return fmt.Errorf("recover the pool from what is under %s: %w", s.cfg.Dir, err)
+	}
+	logger.Warn("the pool goes on from this server alone")
+	return nil
+}
+
+// renewPool makes the pool that was recovered here a new incarnation, of which this host is the only server.
+func (s *Server) renewPool(ctx context.Context) error {
+	view := s.state.View()
+	next := view.Settings().Incarnation + 1
+	if _, err := s.record(ctx, raftfsm.PutSettings{Settings: raftfsm.Settings{Incarnation: next}}); err != nil {
+		return err
+	}
+	var failed []error
+	for _, host := range view.Hosts("") {
+		if host.Server && host.ID != s.cfg.HostID {
+			_, err := s.record(ctx, raftfsm.SetServer{ID: host.ID})
+			failed = append(failed, err)
+		}
+	}
+	s.log.Warn("the pool was recovered: this host is its only server, others follow by themselves", "incarnation", next)
+	return errors.Join(failed...)
+}

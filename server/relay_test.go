@@ -1,0 +1,91 @@
+package server
+
+import (
+	"errors"
+	"slices"
+	"testing"
+	"time"
+
+	"pinion/raftfsm"
+)
+
+func TestAFollowerPassesOnWhatItsHostsSay(t *testing.T) {
+	p := newPool(t)
+	p.found(nil)
+	p.join(2)
+	p.reaches(3)
+	follower, leader := p.followers()[0].member.own(), p.leader().member.own()
+
+	guest := raftfsm.Host{ID: newID(), Name: "guest", Cluster: "guests", CPU: 1 << 20, MemoryMiB: 1 << 20}
+	stray := []raftfsm.TaskReport{{TaskID: "stray", Status: raftfsm.Running}}
+	if err := follower.Heartbeat(t.Context(), guest.ID); !errors.Is(err, raftfsm.ErrNotFound) {
+		t.Errorf("a heartbeat before it joined: %v", err)
+	}
+	unknown, err := follower.Join(t.Context(), guest, stray)
+	if err != nil || !slices.Equal(unknown, []string{"stray"}) {
+		t.Fatal(unknown, err)
+	}
+	if follower.state.View().Host(guest.ID) == nil {
+		t.Error("the follower has let a host in that it does not know itself")
+	}
+
+	definition := define(t, leader, 0)
+	request := runOf(definition)
+	request.Cluster, request.Count = "guests", 10
+	var ids []string
+	for range 5 {
+		for _, task := range run(t.Context(), t, leader, request).Tasks {
+			ids = append(ids, task.ID)
+		}
+	}
+	before := leader.raft.LastIndex()
+	atOnce(len(ids), func(i int) {
+		if unknown, err := follower.Report(t.Context(), guest.ID, []raftfsm.TaskReport{{TaskID: ids[i], Status: raftfsm.Running}}); err != nil || len(unknown) > 0 {
+			t.Error(unknown, err)
+		}
+	})
+	if entries := leader.raft.LastIndex() - before; entries > 25 {
+		t.Errorf("%d entries for 50 reports that came together", entries)
+	}
+	for _, id := range ids {
+		if leader.state.View().Task(id).LastStatus != raftfsm.Running {
+			t.Errorf("the report of %s is lost", id)
+		}
+	}
+
+	eventually(t, "the leader hears that the host lives", func() bool {
+		if err := follower.Heartbeat(t.Context(), guest.ID); err != nil {
+			t.Fatal(err)
+		}
+		last := leader.term.Load().beats.silence(guest.ID, time.Now())
+		return last < relayPeriod/2
+	})
+	if _, err := leader.Apply(t.Context(), raftfsm.LoseHost{ID: guest.ID, At: time.Now()}); err != nil {
+		t.Fatal(err)
+	}
+	eventually(t, "a host that was given up is told to join again", func() bool {
+		return errors.Is(follower.Heartbeat(t.Context(), guest.ID), raftfsm.ErrNotFound)
+	})
+}
+
+func TestAHostIsSentAwayFromAServerThatReachesNoLeader(t *testing.T) {
+	var r relay
+	if err := r.beat("one"); err != nil {
+		t.Fatal(err)
+	}
+	r.failed()
+	if err := r.beat("one"); err != nil {
+		t.Errorf("at once, as in an election: %v", err)
+	}
+	r.failing = r.failing.Add(-2 * relayPatience)
+	if err := r.beat("one"); !errors.Is(err, raftfsm.ErrUnavailable) || !r.stuck() {
+		t.Errorf("after a while: %v", err)
+	}
+	r.told([]string{"two"})
+	if err := r.beat("one"); err != nil {
+		t.Errorf("when the leader is back: %v", err)
+	}
+	if err := r.beat("two"); !errors.Is(err, raftfsm.ErrNotFound) {
+		t.Errorf("a host that the leader does not know: %v", err)
+	}
+}

@@ -1,0 +1,191 @@
+package server
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"time"
+
+	"github.com/hashicorp/raft"
+
+	"pinion/raftfsm"
+	"pinion/server/peer"
+)
+
+// rolePeriod is how often a host looks whether it is what the pool wants it to be.
+const rolePeriod = time.Second
+
+// followRole makes this host what the pool wants. It becomes a server as soon as a session says so: an empty Raft that
+// nobody lets in does no harm. It stops being one, and forgets its log, only when the leader itself has said that it is
+// neither wanted nor in Raft's configuration: a vote that was given is never forgotten while it counts.
+func (m *Member) followRole() {
+	tick := time.NewTicker(rolePeriod)
+	defer tick.Stop()
+	for {
+		wake := m.wake.next()
+		m.lookAtRole()
+		var looked <-chan struct{}
+		if own := m.own(); own != nil {
+			looked = own.looked.next()
+		}
+		select {
+		case <-tick.C:
+		case <-wake:
+		case <-looked:
+		case <-m.ctx.Done():
+			return
+		}
+	}
+}
+
+func (m *Member) lookAtRole() {
+	own, told := m.own(), m.told.Load()
+	if own == nil {
+		if told != nil && *told && m.ctx.Err() == nil {
+			m.becomeServer()
+		}
+		return
+	}
+	if seen := own.outlook.Load(); seen != nil {
+		m.learn(*seen, own)
+	}
+	if a := own.state.View().Authority(); a != nil {
+		if err := m.cfg.Identity.HoldAuthority(*a); err != nil {
+			m.log.Error("the pool's authority cannot be kept here", "error", err)
+		}
+	}
+	if m.doubts(own, told) {
+		m.askRole(own)
+	}
+}
+
+// doubts reports whether there is a reason to ask the leader if this host is still a server.
+func (m *Member) doubts(own *Server, told *bool) bool {
+	if own.Leads() || own.alone() {
+		return false
+	}
+	self := own.state.View().Host(m.cfg.HostID)
+	address, _ := own.Leader()
+	return address == "" || self != nil && !self.Server || told != nil && !*told && m.current() != way(own)
+}
+
+// roleOf is what the leader says of a host.
+type roleOf struct{ Server bool }
+
+// askRole asks every other server that this host knows of; the one that leads answers.
+func (m *Member) askRole(own *Server) {
+	ctx, cancel := context.WithTimeout(m.ctx, 2*rolePeriod)
+	defer cancel()
+	for _, address := range m.book.others(m.cfg.Address) {
+		var answer roleOf
+		err := m.calls.post(ctx, address, pathRole, struct{}{}, &answer)
+		if m.judge(err) != nil {
+			continue
+		}
+		if !answer.Server {
+			m.log.Info("the pool does not want this host as a server any more")
+			m.endServer(own, "")
+		}
+		return
+	}
+}
+
+// roleOf is the leader's word on a host: whether it is wanted as a server, or still in Raft's configuration.
+func (s *Server) roleOf(ctx context.Context, hostID string) (roleOf, error) {
+	if _, err := s.leading(); err != nil {
+		return roleOf{}, err
+	}
+	configured := s.configured()
+	if err := s.barrier(ctx); err != nil { // what was read of the configuration is committed then
+		return roleOf{}, err
+	}
+	view := s.state.View()
+	if view.Removed(hostID) {
+		return roleOf{}, fmt.Errorf("host %s: %w", hostID, raftfsm.ErrRemoved)
+	}
+	host := view.Host(hostID)
+	_, votes := configured[raft.ServerID(hostID)]
+	return roleOf{votes || host != nil && host.Server}, nil
+}
+
+func (m *Member) becomeServer() {
+	m.roles.Lock()
+	defer m.roles.Unlock()
+	if m.own() != nil || m.ctx.Err() != nil {
+		return
+	}
+	if err := m.startServer(m.ctx, true); err != nil {
+		m.log.Error("this host cannot become a server of the pool, will try again", "error", err)
+		return
+	}
+	m.log.Info("this host becomes a server of the pool")
+}
+
+// startServer opens Raft. joins is for a server of a pool that exists: without a log it waits to be let in.
+func (m *Member) startServer(ctx context.Context, joins bool) error {
+	dialer := &peer.Dialer{Identity: m.cfg.Identity}
+	layer := peer.RaftLayer(m.cfg.Port, dialer, peer.Address(m.cfg.Address))
+	transport := NewTransport(&incarnated{layer, m}, m.log)
+	pool := m.cfg.PoolID
+	if joins {
+		pool = m.PoolID()
+	}
+	own, err := Open(ctx, Config{
+		Dir: m.raftDir(), HostID: m.cfg.HostID, Address: m.cfg.Address, PoolID: pool, Log: m.log, LostAfter: m.cfg.LostAfter,
+		Transport: transport, Now: m.cfg.Now, MinFree: m.cfg.MinFree, Reserve: m.cfg.Reserve, Joins: joins,
+		Settings:  raftfsm.Settings{Servers: m.cfg.Servers, ReplaceAfter: m.cfg.ReplaceAfter, TaskLostAfter: m.cfg.TaskLostAfter},
+		Authority: m.cfg.Identity.Authority, calls: m.calls,
+	})
+	if err != nil {
+		layer.Close()
+		return err
+	}
+	m.server.Store(own)
+	m.loops.Go(func() { m.watchServer(own) })
+	if !joins {
+		m.learn(own.lookOut(), own)
+	}
+	return nil
+}
+
+// watchServer passes on why a server cannot go on.
+func (m *Member) watchServer(own *Server) {
+	select {
+	case err := <-own.Fatal():
+		m.fail(err)
+	case <-own.closing:
+	}
+}
+
+// retire ends a server of before a recovery of the pool. Its data is put aside, not wiped: a person may want to look.
+func (m *Member) retire(own *Server) {
+	m.endServer(own, fmt.Sprintf("%s.before-%d", m.raftDir(), m.book.incarnation()))
+}
+
+// endServer makes this host an agent. The log goes to keep, and away when that is empty.
+func (m *Member) endServer(own *Server, keep string) {
+	m.roles.Lock()
+	defer m.roles.Unlock()
+	if !m.server.CompareAndSwap(own, nil) {
+		return
+	}
+	m.told.Store(nil)
+	m.lose(own)
+	to := keep
+	if keep == "" {
+		to = m.wiped()
+	}
+	err := errors.Join(own.Close(), os.RemoveAll(to), os.Rename(m.raftDir(), to))
+	if err == nil && keep == "" {
+		err = os.RemoveAll(to)
+	}
+	if err == nil {
+		err = m.cfg.Identity.DropAuthority()
+	}
+	if err != nil {
+		m.fail(fmt.Errorf("this host stopped being a server and cannot clear away its log: %w", err))
+		return
+	}
+	m.log.Info("this host is an agent now", "log kept", keep)
+}

@@ -1,0 +1,42 @@
+package server
+
+import (
+	"context"
+	"encoding/hex"
+	"fmt"
+
+	"pinion/raftfsm"
+	"pinion/server/peer"
+)
+
+// A host that was removed is turned away before it can say a word, so it would try for ever and never learn why. The
+// door for joining hosts tells it: there anybody may ask whether a host was removed, and learns nothing else.
+
+const pathStanding = "/standing"
+
+type standing struct {
+	HostID  string `json:"hostId"`
+	Removed bool   `json:"removed"`
+}
+
+func (m *Member) answerStanding(_ context.Context, _ string, s standing) (standing, error) {
+	return standing{HostID: s.HostID, Removed: !m.admits(s.HostID)}, nil
+}
+
+// askStanding finds out whether no server lets this host in because it was removed.
+func (m *Member) askStanding(ctx context.Context) error {
+	fingerprint, err := hex.DecodeString(m.cfg.Identity.Fingerprint())
+	if err != nil {
+		return err
+	}
+	client := peer.JoinClient(fingerprint, m.cfg.Now)
+	defer client.CloseIdleConnections()
+	at := &calls{client}
+	for _, address := range m.book.others(m.cfg.Address) {
+		answer := standing{HostID: m.cfg.HostID}
+		if err := at.post(ctx, address, pathStanding, answer, &answer); err == nil && answer.Removed {
+			return fmt.Errorf("host %s: %w", m.cfg.HostID, raftfsm.ErrRemoved)
+		}
+	}
+	return nil
+}
