@@ -13,24 +13,23 @@ import (
 // caller is who asks, and the state as it was when they did.
 type caller struct {
 	principal string // ARN
+	role      string // of the access key
 	region    string
 	view      *raftfsm.View
 }
 
+// roleAdmin may do everything.
+const roleAdmin = "admin"
+
 // authenticate finds out who sent the request with this body.
-func (d *door) authenticate(r *http.Request, body []byte) (caller, error) {
-	view, err := d.Cluster.View(r.Context())
-	if err != nil {
-		return caller{}, err
-	}
-	who := caller{principal: "arn:aws:iam::" + raftfsm.Account + ":root", region: d.Region, view: view}
+func (d *door) authenticate(r *http.Request, body []byte, view *raftfsm.View) (caller, error) {
+	who := caller{principal: "arn:aws:iam::" + raftfsm.Account + ":root", role: roleAdmin, region: d.Region, view: view}
 	switch {
-	case r.Header.Get("Authorization") == "" && d.Trusted:
+	case r.Header.Get("Authorization") == "" && d.trusts(r):
 		return who, nil
 	case strings.HasPrefix(r.Header.Get("Authorization"), "Bearer "):
 		keyID, err := bearer(r, view)
-		who.principal = user(keyID)
-		return who, err
+		return who.with(view.Key(keyID)), err
 	}
 	signer, err := d.verifier.Verify(r, body, func(keyID string) (string, bool) {
 		key := view.Key(keyID)
@@ -39,11 +38,18 @@ func (d *door) authenticate(r *http.Request, body []byte) (caller, error) {
 		}
 		return key.Secret, true
 	})
-	who.principal, who.region = user(signer.KeyID), signer.Region
-	return who, err
+	who.region = signer.Region
+	return who.with(view.Key(signer.KeyID)), err
 }
 
-func user(keyID string) string { return "arn:aws:iam::" + raftfsm.Account + ":user/" + keyID }
+// with is the caller as the owner of a key; nil is nobody.
+func (c caller) with(key *raftfsm.AccessKey) caller {
+	c.principal, c.role = "", ""
+	if key != nil {
+		c.principal, c.role = "arn:aws:iam::"+raftfsm.Account+":user/"+key.ID, key.Role
+	}
+	return c
+}
 
 // bearer checks "Authorization: Bearer KEYID:SECRET", for curl and scripts. It has the secret in clear, so it is only
 // as good as the TLS around it.
@@ -56,6 +62,25 @@ func bearer(r *http.Request, view *raftfsm.View) (string, error) {
 	return keyID, nil
 }
 
+// admit lets a request in whose body was read: it finds the state and who asks. When ok is false the request has been
+// answered: by the leader, or with why it was refused.
+func (d *door) admit(w http.ResponseWriter, r *http.Request, contentType string, body []byte, find finder) (who caller, ok bool) {
+	view, err := find(w, r, body)
+	if err == errAnswered {
+		return caller{}, false
+	}
+	if err == nil {
+		who, err = d.authenticate(r, body, view)
+	}
+	if err != nil {
+		d.refuse(w, r, contentType, err)
+	}
+	return who, err == nil
+}
+
+// finder is reach or look.
+type finder func(w http.ResponseWriter, r *http.Request, body []byte) (*raftfsm.View, error)
+
 // asCaller makes a handler of the read-only plain door that is only reached by those who may.
 func (d *door) asCaller(handle func(w http.ResponseWriter, r *http.Request, who caller) error) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
@@ -64,9 +89,8 @@ func (d *door) asCaller(handle func(w http.ResponseWriter, r *http.Request, who 
 			d.refuse(w, r, typeJSON, err)
 			return
 		}
-		who, err := d.authenticate(r, body)
-		if err != nil {
-			d.refuse(w, r, typeJSON, err)
+		who, ok := d.admit(w, r, typeJSON, body, d.look)
+		if !ok {
 			return
 		}
 		if err := handle(w, r, who); err != nil {

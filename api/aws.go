@@ -39,9 +39,8 @@ func (d *door) awsDoor(w http.ResponseWriter, r *http.Request) {
 
 // serve runs an operation for a body whose door has its own way of reading it.
 func (d *door) serve(w http.ResponseWriter, r *http.Request, contentType string, body []byte, name string, open func(*ecs.Call) ecs.Decoder) {
-	who, err := d.authenticate(r, body)
-	if err != nil {
-		d.refuse(w, r, contentType, err)
+	who, ok := d.admit(w, r, contentType, body, d.reach)
+	if !ok {
 		return
 	}
 	operation, err := ecs.Find(name)
@@ -49,7 +48,7 @@ func (d *door) serve(w http.ResponseWriter, r *http.Request, contentType string,
 		d.refuse(w, r, contentType, err)
 		return
 	}
-	call := &ecs.Call{Region: who.region, Principal: who.principal, View: who.view, Cluster: d.Cluster, Now: d.Now}
+	call := &ecs.Call{Region: who.region, Principal: who.principal, View: who.view, Cluster: d.Cluster, Hosts: d.Admin.Hosts, Now: d.Now}
 	answer, err := operation.Invoke(r.Context(), call, body, open(call))
 	warn(w, call.Warnings)
 	if err != nil {

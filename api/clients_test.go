@@ -26,6 +26,20 @@ func listening(t testing.TB) (*bench, *httptest.Server) {
 	return b, server
 }
 
+// onEveryHost shows that clients cannot tell whether the host that they talk to leads.
+func onEveryHost(t *testing.T, test func(t *testing.T, b *bench, server *httptest.Server)) {
+	t.Run("on the leader", func(t *testing.T) {
+		t.Parallel()
+		b, server := listening(t)
+		test(t, b, server)
+	})
+	t.Run("on another host", func(t *testing.T) {
+		t.Parallel()
+		p := newPool(t)
+		test(t, p.leader, p.follower)
+	})
+}
+
 func goClient(server *httptest.Server, region string) *ecs.Client {
 	return ecs.New(ecs.Options{
 		BaseEndpoint: aws.String(server.URL), Region: region, RetryMaxAttempts: 1,
@@ -34,8 +48,9 @@ func goClient(server *httptest.Server, region string) *ecs.Client {
 }
 
 // The SDK for Go aborts a call when a single member has the wrong JSON type, so that it parses is the test.
-func TestTheSDKForGoParsesEveryAnswer(t *testing.T) {
-	b, server := listening(t)
+func TestTheSDKForGoParsesEveryAnswer(t *testing.T) { onEveryHost(t, theSDKForGoParsesEveryAnswer) }
+
+func theSDKForGoParsesEveryAnswer(t *testing.T, b *bench, server *httptest.Server) {
 	client, ctx := goClient(server, "us-east-2"), t.Context()
 	name := aws.String("tensorflow-1-gpu")
 
@@ -75,6 +90,8 @@ func TestTheSDKForGoParsesEveryAnswer(t *testing.T) {
 	if health := described.ContainerInstances[0].HealthStatus; health.OverallStatus != "OK" || len(health.Details) != 2 {
 		t.Errorf("%+v", health)
 	}
+	must(client.UpdateContainerInstancesState(ctx, &ecs.UpdateContainerInstancesStateInput{ContainerInstances: instances.ContainerInstanceArns, Status: "DRAINING"}))(t)
+	must(client.DeregisterContainerInstance(ctx, &ecs.DeregisterContainerInstanceInput{ContainerInstance: aws.String(hostID), Force: aws.Bool(true)}))(t)
 	must(client.DeregisterTaskDefinition(ctx, &ecs.DeregisterTaskDefinitionInput{TaskDefinition: aws.String("tensorflow-1-gpu:1")}))(t)
 }
 
@@ -89,8 +106,9 @@ func definitionInput() *ecs.RegisterTaskDefinitionInput {
 	}}}
 }
 
-func TestTheSDKForGoKnowsTheErrors(t *testing.T) {
-	_, server := listening(t)
+func TestTheSDKForGoKnowsTheErrors(t *testing.T) { onEveryHost(t, theSDKForGoKnowsTheErrors) }
+
+func theSDKForGoKnowsTheErrors(t *testing.T, _ *bench, server *httptest.Server) {
 	client, ctx := goClient(server, "us-east-2"), t.Context()
 	_, err := client.RunTask(ctx, &ecs.RunTaskInput{Cluster: aws.String("nope"), TaskDefinition: aws.String("x")})
 	if _, ok := errors.AsType[*types.ClusterNotFoundException](err); !ok {
@@ -123,11 +141,13 @@ func must[T any](answer T, err error) func(testing.TB) T {
 
 // The commands of the documents, by the AWS CLI itself.
 func TestTheAWSCLIRunsTheDocumentsVerbatim(t *testing.T) {
-	t.Parallel()
+	onEveryHost(t, theAWSCLIRunsTheDocumentsVerbatim)
+}
+
+func theAWSCLIRunsTheDocumentsVerbatim(t *testing.T, _ *bench, server *httptest.Server) {
 	if _, err := exec.LookPath("aws"); err != nil {
 		t.Skip("the AWS CLI is not on this machine: this test says nothing")
 	}
-	_, server := listening(t)
 	aws := func(script string) map[string]any {
 		t.Helper()
 		var answer map[string]any
@@ -152,10 +172,13 @@ func TestTheAWSCLIRunsTheDocumentsVerbatim(t *testing.T) {
 	if reason := eight["failures"].([]any)[0].(map[string]any)["reason"]; !strings.HasPrefix(reason.(string), "RESOURCE:") {
 		t.Errorf("eight of four GPUs: %v", eight)
 	}
-	// Not supported yet, but understood as one constraint and refused by name.
-	_, err := shell(t, server, `aws ecs run-task --cluster default --task-definition example-ecs-gpu --placement-constraints type=memberOf,expression="attribute:ecs.instance-type == p2.xlarge" --region us-east-2`)
-	if err == nil || !strings.Contains(err.Error(), "placementConstraints is not supported by Pinion yet") {
-		t.Errorf("constraint: %v", err)
+	constrained := aws(`aws ecs run-task --cluster default --task-definition example-ecs-gpu --placement-constraints type=memberOf,expression="attribute:ecs.instance-type == p2.xlarge" --region us-east-2`)
+	if reason := constrained["failures"].([]any)[0].(map[string]any)["reason"]; reason != "MemberOf placement constraint unsatisfied." {
+		t.Errorf("no host is a p2.xlarge: %v", constrained)
+	}
+	racked := aws(`aws ecs list-container-instances --filter "attribute:ecs.availability-zone == rack-1 and not(task:group == nobody)"`)
+	if len(racked["containerInstanceArns"].([]any)) != 1 {
+		t.Errorf("%v", racked)
 	}
 	aws(`aws ecs describe-container-instances --container-instances $(aws ecs list-container-instances --query 'containerInstanceArns[0]' --output text) --include CONTAINER_INSTANCE_HEALTH`)
 	aws(`aws ecs describe-clusters --include STATISTICS`)
@@ -163,12 +186,12 @@ func TestTheAWSCLIRunsTheDocumentsVerbatim(t *testing.T) {
 }
 
 // boto3 has waiters and paginators of its own.
-func TestBoto3(t *testing.T) {
-	t.Parallel()
+func TestBoto3(t *testing.T) { onEveryHost(t, withBoto3) }
+
+func withBoto3(t *testing.T, b *bench, server *httptest.Server) {
 	if err := exec.Command("python3", "-c", "import boto3").Run(); err != nil {
 		t.Skip("boto3 is not on this machine: this test says nothing")
 	}
-	b, server := listening(t)
 	b.do(t, registerCommand(t))
 	out, err := shell(t, server, `python3 - <<'PY'
 import boto3

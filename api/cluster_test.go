@@ -139,6 +139,10 @@ func (c *cluster) place(view *raftfsm.View, r raftfsm.RunRequest, hosts []*raftf
 			refused = append(refused, raftfsm.Failure{HostID: host.ID, Reason: reason, Detail: detail})
 			continue
 		}
+		if failure := unmet(view, host, definition, r); failure.Reason != "" {
+			refused = append(refused, failure)
+			continue
+		}
 		c.placed++
 		task := &raftfsm.Task{
 			ID: fmt.Sprintf("%032x", c.placed), Cluster: r.Cluster, Definition: r.Definition, HostID: host.ID, Group: r.Group,
@@ -216,7 +220,7 @@ type bench struct {
 // newBench has a door that trusts its callers, as the unix socket does.
 func newBench(t testing.TB) *bench {
 	b := &bench{cluster: newCluster(t), agent: &agent{}}
-	b.config = Config{Cluster: b.cluster, Host: b.agent, Log: slog.New(slog.DiscardHandler), Version: "1.2.3", Now: func() time.Time { return epoch }, Trusted: true}
+	b.config = Config{Cluster: b.cluster, Host: b.agent, HostID: hostID, Admin: Admin{Hosts: &keeper{cluster: b.cluster}}, Log: slog.New(slog.DiscardHandler), Version: "1.2.3", Now: func() time.Time { return epoch }, Trusted: true}
 	return b
 }
 

@@ -178,7 +178,7 @@ func TestHostsAndGPUs(t *testing.T) {
 	if got := b.get("/v1/hosts?cluster=other").Body.String(); got != "[]" {
 		t.Errorf("hosts of another cluster: %s", got)
 	}
-	if got := b.get("/v1/version").Body.String(); got != `{"version":"1.2.3"}` {
+	if got := b.get("/v1/version").Body.String(); got != `{"version":"1.2.3","hostId":"`+hostID+`"}` {
 		t.Errorf("version: %s", got)
 	}
 	if got := b.get("/healthz"); got.Code != 200 || got.Body.String() != `{"status":"ok"}` {

@@ -15,6 +15,7 @@ const (
 	requestTimeout = "RequestTimeoutException"
 	notFound       = "ResourceNotFoundException"
 	notAllowed     = "MethodNotAllowedException"
+	accessDenied   = "AccessDeniedException"
 )
 
 // sentinels say what the errors of the rooms below become. The first that errors.Is finds counts. Errors about one
@@ -30,6 +31,7 @@ var sentinels = []struct {
 	{raftfsm.ErrInactive, wire.InvalidParameter},
 	{raftfsm.ErrTokenConflict, "ConflictException"},
 	{raftfsm.ErrInUse, "ResourceInUseException"},
+	{raftfsm.ErrTooNew, wire.Client},
 	{raftfsm.ErrNotFound, wire.Client},
 }
 
@@ -41,6 +43,7 @@ var statuses = map[string]int{
 	requestTimeout: http.StatusRequestTimeout,
 	notFound:       http.StatusNotFound,
 	notAllowed:     http.StatusMethodNotAllowed,
+	accessDenied:   http.StatusForbidden,
 }
 
 // explain turns any error into the one that is sent, and its status.

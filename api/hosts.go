@@ -11,7 +11,9 @@ type hostView struct {
 	*raftfsm.Host
 	Connected bool     `json:"connected"` // heard of lately
 	Free      freeView `json:"free"`
-	Tasks     int      `json:"tasks"` // that are not STOPPED
+	Used      usedView `json:"used"`
+	Tasks     int      `json:"tasks"`          // that are not STOPPED
+	Role      string   `json:"role,omitempty"` // "leader", "server", "joining" or "agent"
 }
 
 // freeView is what a host has left to give away.
@@ -21,20 +23,39 @@ type freeView struct {
 	GPUs      []string `json:"gpus"` // UUIDs
 }
 
+// usedView is what tasks have of a host.
+type usedView struct {
+	GPUs []string `json:"gpus"` // UUIDs
+}
+
 // hosts lists the hosts of every cluster, or of ?cluster=NAME.
 func (d *door) hosts(w http.ResponseWriter, r *http.Request, who caller) error {
+	roles, err := d.roles(r)
+	if err != nil {
+		return err
+	}
 	views := []hostView{}
 	for _, host := range who.view.Hosts(r.URL.Query().Get("cluster")) {
 		free := who.view.Free(host.ID)
-		view := hostView{Host: host, Connected: d.Cluster.Connected(host.ID)}
+		view := hostView{Host: host, Connected: d.Cluster.Connected(host.ID), Role: roles[host.ID]}
 		view.Free = freeView{CPU: free.CPU, MemoryMiB: free.MemoryMiB, GPUs: append([]string{}, free.GPUs...)}
+		view.Used.GPUs = []string{}
 		for _, task := range who.view.TasksOn(host.ID) {
 			if task.LastStatus != raftfsm.Stopped {
 				view.Tasks++
+				view.Used.GPUs = append(view.Used.GPUs, task.GPUs()...)
 			}
 		}
 		views = append(views, view)
 	}
 	d.reply(w, r, typeJSON, http.StatusOK, views)
 	return nil
+}
+
+// roles are left out where nobody knows them: on a host that is alone, and in stale answers.
+func (d *door) roles(r *http.Request) (map[string]string, error) {
+	if d.Admin.Hosts == nil || stale(r) {
+		return nil, nil
+	}
+	return d.Admin.Hosts.Roles(r.Context())
 }

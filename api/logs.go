@@ -16,8 +16,8 @@ import (
 
 // logs streams the log of a task: one JSON object per line, or its bare text for Accept: text/plain. The query takes
 // container, tail (lines), since (a time stamp, or an age such as 10m) and follow.
-func (d *door) logs(w http.ResponseWriter, r *http.Request, who caller) error {
-	query, err := logQuery(r, who.view, d.Now())
+func (d *door) logs(w http.ResponseWriter, r *http.Request, task string) error {
+	query, err := logQuery(r, task, d.Now())
 	if err != nil {
 		return err
 	}
@@ -46,44 +46,32 @@ func (d *door) logs(w http.ResponseWriter, r *http.Request, who caller) error {
 // untilClosing is a context that also ends when the host stops: a stream must not hold that up.
 func (d *door) untilClosing(ctx context.Context) (context.Context, context.CancelFunc) {
 	ctx, cancel := context.WithCancel(ctx)
-	go func() {
-		select {
-		case <-d.closing:
-			cancel()
-		case <-ctx.Done():
-		}
-	}()
+	d.atClosing(ctx, cancel)
 	return ctx, cancel
 }
 
+// atClosing calls end when the host stops, unless ctx has ended or forget was called before.
+func (d *door) atClosing(ctx context.Context, end func()) (forget func()) {
+	ctx, forget = context.WithCancel(ctx)
+	go func() {
+		select {
+		case <-d.closing:
+			end()
+		case <-ctx.Done():
+		}
+	}()
+	return forget
+}
+
 // pulls lists how far the image pulls of a task have come.
-func (d *door) pulls(w http.ResponseWriter, r *http.Request, who caller) error {
-	task, err := taskOf(r, who.view)
-	if err != nil {
-		return err
-	}
-	d.reply(w, r, typeJSON, http.StatusOK, append([]raftfsm.Pull{}, d.Host.Pulls(task.ID)...))
+func (d *door) pulls(w http.ResponseWriter, r *http.Request, task string) error {
+	d.reply(w, r, typeJSON, http.StatusOK, append([]raftfsm.Pull{}, d.Host.Pulls(task)...))
 	return nil
 }
 
-func taskOf(r *http.Request, view *raftfsm.View) (*raftfsm.Task, error) {
-	task := view.Task(r.PathValue("id"))
-	if task == nil {
-		return nil, wire.Errorf(notFound, "There is no task %s. Stopped tasks are forgotten after an hour.", r.PathValue("id"))
-	}
-	return task, nil
-}
-
-func logQuery(r *http.Request, view *raftfsm.View, now time.Time) (raftfsm.LogQuery, error) {
-	task, err := taskOf(r, view)
-	if err != nil {
-		return raftfsm.LogQuery{}, err
-	}
+func logQuery(r *http.Request, task string, now time.Time) (query raftfsm.LogQuery, err error) {
 	given := r.URL.Query()
-	query := raftfsm.LogQuery{Task: task.ID, Container: given.Get("container")}
-	if err := checkContainer(task, query.Container); err != nil {
-		return query, err
-	}
+	query = raftfsm.LogQuery{Task: task, Container: given.Get("container")}
 	if text := given.Get("follow"); text != "" {
 		if query.Follow, err = strconv.ParseBool(text); err != nil {
 			return query, wire.Errorf(wire.InvalidParameter, "follow must be 1 or 0, not %q.", text)
@@ -100,20 +88,6 @@ func logQuery(r *http.Request, view *raftfsm.View, now time.Time) (raftfsm.LogQu
 		}
 	}
 	return query, nil
-}
-
-func checkContainer(task *raftfsm.Task, name string) error {
-	var names []string
-	for _, container := range task.Containers {
-		if name == "" || container.Name == name {
-			return nil
-		}
-		names = append(names, container.Name)
-	}
-	if name == "" {
-		return nil
-	}
-	return wire.Errorf(wire.InvalidParameter, "Task %s has no container %q; it has %s.", task.ID, name, strings.Join(names, ", "))
 }
 
 // moment reads a time stamp, or an age before now.

@@ -32,21 +32,34 @@ func isYAML(r *http.Request) bool {
 }
 
 func (d *door) version(w http.ResponseWriter, r *http.Request) {
-	d.reply(w, r, typeJSON, http.StatusOK, map[string]string{"version": d.Version})
+	d.reply(w, r, typeJSON, http.StatusOK, struct {
+		Version string `json:"version"`
+		HostID  string `json:"hostId,omitempty"`
+	}{d.Version, d.HostID})
 }
 
 // healthTimeout is how long the state may take to answer a health check.
 const healthTimeout = 2 * time.Second
 
-// health answers 200 when this host can read the state of its cluster.
+// health answers 200 when this host can answer for its cluster: it leads, or knows who does.
 func (d *door) health(w http.ResponseWriter, r *http.Request) {
 	ctx, cancel := context.WithTimeout(r.Context(), healthTimeout)
 	defer cancel()
-	if _, err := d.Cluster.View(ctx); err != nil {
+	if err := d.healthy(ctx); err != nil {
 		d.reply(w, r, typeJSON, http.StatusServiceUnavailable, map[string]string{"status": "unavailable", "reason": err.Error()})
 		return
 	}
 	d.reply(w, r, typeJSON, http.StatusOK, map[string]string{"status": "ok"})
+}
+
+func (d *door) healthy(ctx context.Context) error {
+	if d.Leader != nil {
+		if _, self, err := d.Leader.Leader(ctx); err != nil || !self {
+			return err
+		}
+	}
+	_, err := d.Cluster.View(ctx)
+	return err
 }
 
 // nothingHere answers every path and method that is not served.

@@ -81,8 +81,6 @@ func TestRunTaskRefuses(t *testing.T) {
 		{"a group of services", run + `"group":"service:x"}`, invalid, "Invalid namespace for group: service: is reserved for services."},
 		{"tags of a service", run + `"propagateTags":"SERVICE"}`, invalid, "propagateTags SERVICE is not valid here: the task belongs to no service."},
 		{"a token with a blank", run + `"clientToken":"a b"}`, invalid, "clientToken must hold only printable ASCII without blanks."},
-		{"a strategy", run + `"placementStrategy":[{"type":"random"}]}`, "ClientException", "placementStrategy is not supported by Pinion yet. Remove the field."},
-		{"a constraint", run + `"placementConstraints":[{"type":"distinctInstance"}]}`, "ClientException", "placementConstraints is not supported by Pinion yet: the cluster query language is not built yet. Remove the field."},
 		{"a capacity provider", run + `"capacityProviderStrategy":[{"capacityProvider":"FARGATE"}]}`, "ClientException", "capacityProviderStrategy is not supported by Pinion yet: capacity providers are not built yet. Remove the field."},
 		{"exec", run + `"enableExecuteCommand":true}`, "ClientException", "enableExecuteCommand is not supported by Pinion yet. Remove the field."},
 		{"an ARN of another account", `{"taskDefinition":"arn:aws:ecs:us-east-1:999999999999:task-definition/tensorflow-1-gpu"}`, invalid, "Invalid identifier: arn:aws:ecs:us-east-1:999999999999:task-definition/tensorflow-1-gpu belongs to account 999999999999, here is account 123456789012"},

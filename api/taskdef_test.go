@@ -109,7 +109,7 @@ func TestUnsupportedFieldsAreRefusedByName(t *testing.T) {
 	}
 	for field, value := range map[string]string{
 		"proxyConfiguration": `{"containerName":"c"}`, "inferenceAccelerators": `[{"deviceName":"d"}]`, "ephemeralStorage": `{"sizeInGiB":30}`,
-		"placementConstraints": `[{"type":"memberOf","expression":"x"}]`, "enableFaultInjection": `true`,
+		"enableFaultInjection": `true`,
 	} {
 		wantRefused(t, b.aws("RegisterTaskDefinition", taskWith(`"`+field+`":`+value)), field)
 	}

@@ -23,6 +23,17 @@ type Program struct {
 	// Down ends everything that lives from a data directory, which may be in use or not.
 	Down func(ctx context.Context, c DownConfig) error
 
+	// Restore makes the state in a snapshot file that of this machine's host, which must not be running, in a new
+	// incarnation of its cluster. Nil: there is no such command.
+	Restore func(ctx context.Context, dataDir, file string) error
+
+	// InspectSnapshot checks a snapshot file and prints what is in it, as text or as JSON. Nil: there is no such command.
+	InspectSnapshot func(out io.Writer, file string, json bool) error
+
+	// Recover makes this machine's host, which must not be running, the only server of a new incarnation of its
+	// cluster. Nil: there is no such command.
+	Recover func(ctx context.Context, dataDir string) error
+
 	// Inside prints what the container that this process runs in sees of GPUs, as text or as JSON.
 	Inside func(out io.Writer, json bool) error
 
@@ -66,7 +77,7 @@ func New(p Program) *cli.App {
 }
 
 func commands(p Program) []*cli.Command {
-	return []*cli.Command{
+	all := []*cli.Command{
 		upCommand(p.Up),
 		downCommand(p.Down),
 		envCommand(p),
@@ -77,11 +88,20 @@ func commands(p Program) []*cli.Command {
 		logsCommand(p),
 		stopCommand(p),
 		hostsCommand(p),
+		drainCommand(p),
+		activateCommand(p),
+		tokenCommand(p),
+		leaveCommand(p),
+		snapshotCommand(p),
 		gpusCommand(p),
 		versionCommand(p),
 		completionCommand(),
 		pauseCommand(),
 	}
+	if p.Recover != nil {
+		all = append(all, recoverCommand(p))
+	}
+	return all
 }
 
 // finish gives a command what all commands have in common.
@@ -90,6 +110,9 @@ func finish(command *cli.Command) {
 	command.OnUsageError = wrongUsage
 	command.Before = checkArguments
 	command.Flags = append(command.Flags, repeatedFlags()...)
+	for _, below := range command.Subcommands {
+		finish(below)
+	}
 }
 
 // unknownCommand runs when the first word names no command.

@@ -1,9 +1,13 @@
 package cli
 
 import (
+	"context"
+	"io"
 	"os"
 	"strings"
 	"testing"
+
+	"github.com/urfave/cli/v2"
 )
 
 func TestWrongCommandLinesSayWhatToDo(t *testing.T) {
@@ -18,6 +22,11 @@ func TestWrongCommandLinesSayWhatToDo(t *testing.T) {
 		"a flag behind the image":         {"run pinion/self --gpus 2", 2, "put -- before the container's command"},
 		"an argument too few":             {"stop", 2, "pinion stop needs an argument: pinion stop TASK..."},
 		"an argument too many":            {"ps 3f2a", 2, `pinion ps takes no argument, but got "3f2a"`},
+		"two hosts to drain":              {"drain gpu-1 gpu-2", 2, "pinion drain takes one host at a time"},
+		"a subcommand nobody knows":       {"snapshot send x", 2, `pinion snapshot has no "send"`},
+		"no subcommand":                   {"snapshot", 2, "pinion snapshot needs an argument: pinion snapshot save|restore|inspect FILE"},
+		"a subcommand without its host":   {"hosts rm", 2, "pinion hosts rm needs an argument: pinion hosts rm HOST"},
+		"a token for whom":                {"token --role king", 2, `--role "king": there are tokens for a host`},
 		"no file":                         {"register", 2, "pinion register needs -f FILE"},
 		"an output nobody knows":          {"ps -o xml", 2, `-o "xml" is not one of table, wide, json`},
 		"no image before --":              {"run -- --", 2, "needs an image"},
@@ -50,17 +59,31 @@ func TestWrongCommandLinesSayWhatToDo(t *testing.T) {
 }
 
 func TestHelpHasExamplesForEveryCommand(t *testing.T) {
-	for _, command := range New(Program{}).Commands {
-		if !command.Hidden && !strings.Contains(command.Description, "Examples:\n   ") {
-			t.Errorf("pinion %s --help has no examples", command.Name)
-		}
-		got := pinion(t, nil, command.Name, "--help")
-		if got.code != 0 || !strings.Contains(got.out, "pinion "+command.Name) || got.err != "" {
-			t.Errorf("pinion %s --help: %+v", command.Name, got)
+	for _, command := range New(whole).Commands {
+		helps(t, command, command.Name)
+		for _, below := range command.Subcommands {
+			helps(t, below, command.Name+" "+below.Name)
 		}
 	}
 	if got := pinion(t, nil); got.code != 0 || !strings.Contains(got.out, "COMMANDS:") {
 		t.Errorf("pinion alone shows the help, got %+v", got)
+	}
+}
+
+// whole can do everything that a program may be able to do.
+var whole = Program{
+	Restore:         func(context.Context, string, string) error { return nil },
+	InspectSnapshot: func(io.Writer, string, bool) error { return nil },
+	Recover:         func(context.Context, string) error { return nil },
+}
+
+func helps(t *testing.T, command *cli.Command, name string) {
+	if !command.Hidden && !strings.Contains(command.Description, "Examples:\n   ") {
+		t.Errorf("pinion %s --help has no examples", name)
+	}
+	got := pinionWith(t, whole, nil, append(strings.Fields(name), "--help")...)
+	if got.code != 0 || !strings.Contains(got.out, "pinion "+name) || got.err != "" {
+		t.Errorf("pinion %s --help: %+v", name, got)
 	}
 }
 

@@ -11,6 +11,8 @@ import (
 func checkArguments(c *cli.Context) error {
 	name, first := c.Command.HelpName, c.Args().First()
 	switch {
+	case c.Command.Command(first) != nil:
+		return nil // the arguments are that one's
 	case c.Command.ArgsUsage == "" && first != "":
 		return usageErrorf("%s takes no argument, but got %q; see %s --help", name, first, name)
 	case c.Command.ArgsUsage != "" && first == "":

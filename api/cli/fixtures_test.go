@@ -28,7 +28,7 @@ var (
 )
 
 const hostsDocument = `[{"id":"` + hostOne + `","name":"gpu-1","cluster":"default","address":"10.0.0.5:7400","version":"0.1.0","status":"ACTIVE",
-	"connected":true,"cpu":16384,"memoryMiB":65536,"tasks":1,"free":{"cpu":15360,"memoryMiB":63488,"gpus":["GPU-3"]},
+	"role":"leader","connected":true,"cpu":16384,"memoryMiB":65536,"tasks":1,"free":{"cpu":15360,"memoryMiB":63488,"gpus":["GPU-3"]},"used":{"gpus":["GPU-1","GPU-2"]},
 	"gpus":{"devices":[{"uuid":"GPU-1"},{"uuid":"GPU-2"},{"uuid":"GPU-3"}],"driver":"580.159.03","cuda":"13.0","simulated":true}}]`
 
 const gpusDocument = `[

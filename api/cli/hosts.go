@@ -1,10 +1,12 @@
 package cli
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
 	"strconv"
+	"strings"
 
 	"github.com/urfave/cli/v2"
 
@@ -15,12 +17,15 @@ func hostsCommand(p Program) *cli.Command {
 	return &cli.Command{
 		Name:  "hosts",
 		Usage: "list hosts and what they have left",
-		Description: `CPU is in cores; CPU, MEMORY and GPUS are what is free of what there is.
+		Description: `CPU is in cores; CPU and MEMORY are what is free of what there is. ROLE is what the host does for the cluster's state: one
+server leads, agents hold none of it. HEALTH is LOST while a host is not heard of, SICK when a GPU is.
 
 Examples:
    pinion hosts
-   pinion hosts -o wide       # with whole ids and addresses
+   pinion hosts -o wide       # with whole ids, addresses and problems
+   pinion hosts rm gpu-2
    pinion hosts -o json`,
+		Subcommands: []*cli.Command{hostRemoveCommand(p), hostPromoteCommand(p), hostDemoteCommand(p)},
 		Action: func(c *cli.Context) error {
 			d, err := p.openDesk(c)
 			if err != nil {
@@ -48,36 +53,56 @@ func (d *desk) printDocument(ctx context.Context, path string) error {
 }
 
 func (d *desk) hostTable(hosts []client.Host) *table {
-	t := &table{header: []string{"NAME", "ID", "CLUSTER", "STATUS", "CPU", "MEMORY", "GPUS", "TASKS", "VERSION"}}
+	t := &table{header: []string{"NAME", "ID", "CLUSTER", "ROLE", "STATUS", "HEALTH", "CPU", "MEMORY", "GPUS", "TASKS", "VERSION"}}
 	if d.output == outputWide {
-		t.header = append(t.header, "ADDRESS", "DRIVER", "CUDA")
+		t.header = append(t.header, "ADDRESS", "DRIVER", "CUDA", "PROBLEM")
 	}
 	for _, h := range hosts {
-		id := short(h.ID)
+		id, problems := short(h.ID), gpuProblems(h)
 		if d.output == outputWide {
 			id = h.ID
 		}
-		row := []string{h.Name, id, h.Cluster, hostStatus(h),
+		row := []string{h.Name, id, h.Cluster, cmp.Or(h.Role, "-"), string(h.Status), hostHealth(h, problems),
 			cores(h.Free.CPU) + "/" + cores(h.CPU),
 			mebibytes(h.Free.MemoryMiB) + "/" + mebibytes(h.MemoryMiB),
 			gpuCount(h), strconv.Itoa(h.Tasks), h.Version}
 		if d.output == outputWide {
-			row = append(row, h.Address, h.GPUs.Driver, h.GPUs.CUDA)
+			row = append(row, h.Address, h.GPUs.Driver, h.GPUs.CUDA, strings.Join(problems, "; "))
 		}
 		t.add(row...)
 	}
 	return t
 }
 
-func hostStatus(h client.Host) string {
-	if !h.Connected {
+func hostHealth(h client.Host, problems []string) string {
+	switch {
+	case !h.Connected:
 		return "LOST"
+	case len(problems) > 0:
+		return "SICK"
 	}
-	return string(h.Status)
+	return "OK"
+}
+
+// gpuProblems tells what is wrong with a host's GPUs.
+func gpuProblems(h client.Host) []string {
+	var problems []string
+	if h.GPUs.Problem != "" {
+		problems = append(problems, h.GPUs.Problem)
+	}
+	for _, device := range h.GPUs.Devices {
+		if device.Problem != "" {
+			problems = append(problems, fmt.Sprintf("GPU %d: %s", device.Index, device.Problem))
+		}
+	}
+	return problems
 }
 
 func gpuCount(h client.Host) string {
-	text := fmt.Sprintf("%d/%d", len(h.Free.GPUs), len(h.GPUs.Devices))
+	if len(h.GPUs.Devices) == 0 {
+		return "-"
+	}
+	text := fmt.Sprintf("%d free, %d used", len(h.Free.GPUs), len(h.Used.GPUs))
 	if h.GPUs.Simulated {
 		text += " SIMULATED"
 	}

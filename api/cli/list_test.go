@@ -59,8 +59,8 @@ func TestATaskThatIsNotThereIsSaidSo(t *testing.T) {
 func TestHostsAndGPUsSayWhatIsFreeAndWhatIsSimulated(t *testing.T) {
 	d := openDoor(t).withTasks()
 	same(t, "pinion hosts", pinion(t, d, "hosts").out, `
-NAME   ID            CLUSTER  STATUS  CPU    MEMORY         GPUS           TASKS  VERSION
-gpu-1  aaaa00000000  default  ACTIVE  15/16  62 GiB/64 GiB  1/3 SIMULATED  1      0.1.0
+NAME   ID            CLUSTER  ROLE    STATUS  HEALTH  CPU    MEMORY         GPUS                      TASKS  VERSION
+gpu-1  aaaa00000000  default  leader  ACTIVE  OK      15/16  62 GiB/64 GiB  1 free, 2 used SIMULATED  1      0.1.0
 `[1:])
 	got := pinion(t, d, "gpus")
 	same(t, "pinion gpus", got.out, `

@@ -98,7 +98,7 @@ func TestTheRealDoorUnderstandsEveryCommand(t *testing.T) {
 		"logs 3f2a":                  "hello from " + taskOne,
 		"inspect 3f2a":               `"exitCode": 7`,
 		"stop 3f2a":                  taskOne,
-		"hosts":                      "gpu-1  aaaa00000000  default  ACTIVE  4/4  8 GiB/8 GiB  1/1 SIMULATED  0",
+		"hosts":                      "gpu-1  aaaa00000000  default  -     ACTIVE  OK      4/4  8 GiB/8 GiB  1 free, 0 used SIMULATED  0",
 		"gpus":                       "gpu-1  0    SIMULATED H100  80 GiB  0     HEALTHY  -",
 		"gpus -o json":               `"uuid": "GPU-1"`,
 		"version":                    "host   0.1.0",
@@ -106,6 +106,11 @@ func TestTheRealDoorUnderstandsEveryCommand(t *testing.T) {
 	} {
 		if got := pinion(t, d, strings.Fields(line)...); got.code != 0 || !strings.Contains(got.out, says) {
 			t.Errorf("pinion %s: want %q in %+v", line, says, got)
+		}
+	}
+	for _, line := range [][2]string{{"drain gpu-1", "gpu-1 is drained"}, {"hosts", "DRAINING"}, {"activate aaaa", "gpu-1 is active"}, {"hosts", "ACTIVE"}, {"token ls", "EXPIRES"}} {
+		if got := pinion(t, d, strings.Fields(line[0])...); got.code != 0 || !strings.Contains(got.out, line[1]) {
+			t.Errorf("pinion %s: want %q in %+v", line[0], line[1], got)
 		}
 	}
 	if got := pinion(t, d, "run", "--gpus", "2", "pinion/self"); got.code != 125 || !strings.Contains(got.err, "RESOURCE:GPU: no host has 2 GPUs free: gpu-1 has 1 of 1 free") {

@@ -8,6 +8,7 @@ import (
 	"os/signal"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"syscall"
 
@@ -27,7 +28,8 @@ func upCommand(up func(context.Context, UpConfig) error) *cli.Command {
 Examples:
    sudo pinion up
    sudo pinion up --data-dir /tmp/one --listen 127.0.0.1:7401 --gpus sim:8xh100
-   sudo pinion up --attribute ecs.instance-type=p2.xlarge --attribute rack=a4`,
+   sudo pinion up --attribute ecs.instance-type=p2.xlarge --attribute rack=a4
+   sudo pinion up --join gpu-1:7400 --token TOKEN          # TOKEN is what 'pinion token' on gpu-1 prints`,
 		Flags: upFlags(&config, &attributes, &level),
 		Action: func(c *cli.Context) error {
 			if err := config.complete(dataDir(c), attributes.Value(), level); err != nil {
@@ -53,6 +55,11 @@ func upFlags(config *UpConfig, attributes *cli.StringSlice, level *string) []cli
 		&cli.StringSliceFlag{Name: "attribute", Destination: attributes, Usage: "custom attribute `NAME=VALUE` for placement constraints; may be repeated"},
 		&cli.StringFlag{Name: "cluster", Value: "default", Destination: &config.Cluster, Usage: "`NAME` of the cluster whose tasks this host runs"},
 		&cli.StringFlag{Name: "log-level", Value: "info", Destination: level, Usage: "least `LEVEL` to log: debug, info, warn, error"},
+		&cli.StringFlag{Name: "join", Destination: &config.Join, DefaultText: "a cluster of its own", Usage: "join the cluster of the host at `HOST[:PORT]`"},
+		&cli.StringFlag{Name: "token", Destination: &config.Token, EnvVars: []string{"PINION_TOKEN"}, Usage: "join `TOKEN`, needed the first time"},
+		&cli.IntFlag{Name: "servers", Destination: &config.Servers, DefaultText: "the cluster's, at first 3", Usage: "`N` hosts hold the cluster's state: 1, 3 or 5"},
+		&cli.DurationFlag{Name: "replace-after", Destination: &config.ReplaceAfter, DefaultText: "the cluster's, at first 5m", Usage: "`TIME` that a server may be gone before another host takes its place"},
+		&cli.DurationFlag{Name: "lost-after", Destination: &config.LostAfter, DefaultText: "the cluster's, at first 1m", Usage: "`TIME` that a host may be gone before its tasks count as STOPPED"},
 		&cli.StringFlag{Name: "registry-config", Destination: &config.RegistryConfig, Usage: "`DIR` with registry logins (config.json) and mirrors (certs.d)"},
 	}
 }
@@ -95,11 +102,39 @@ func (u *UpConfig) check() error {
 			return usageErrorf("--advertise %q is not HOST:PORT, such as gpu1.example.com:7400", u.Advertise)
 		}
 	}
+	if err := u.checkPool(); err != nil {
+		return err
+	}
 	if !gpuSource.MatchString(u.GPUs) {
 		return usageErrorf("--gpus %q is not auto, none, or a simulated set such as sim:8xh100", u.GPUs)
 	}
 	if !clusterName.MatchString(u.Cluster) {
 		return usageErrorf("--cluster %q is not a cluster name: 1 to 255 letters, digits, - and _", u.Cluster)
+	}
+	return nil
+}
+
+// defaultPort is where hosts listen unless they are told otherwise.
+const defaultPort = "7400"
+
+// checkPool checks what has to do with other hosts.
+func (u *UpConfig) checkPool() error {
+	if u.Join != "" {
+		if _, _, err := net.SplitHostPort(u.Join); err != nil {
+			u.Join = net.JoinHostPort(strings.Trim(u.Join, "[]"), defaultPort)
+		}
+		if host, port, err := net.SplitHostPort(u.Join); err != nil || host == "" || port == "" {
+			return usageErrorf("--join %q is not HOST or HOST:PORT, such as gpu1.example.com:7400", u.Join)
+		}
+	}
+	if u.Token != "" && u.Join == "" && os.Getenv("PINION_TOKEN") != u.Token {
+		return usageErrorf("--token is for --join HOST:PORT, which says whom to join")
+	}
+	if !slices.Contains([]int{0, 1, 3, 5}, u.Servers) {
+		return usageErrorf("--servers %d is not 1, 3 or 5", u.Servers)
+	}
+	if u.ReplaceAfter < 0 || u.LostAfter < 0 {
+		return usageErrorf("--replace-after and --lost-after are spans of time such as 90s or 5m, not less than nothing")
 	}
 	return nil
 }

@@ -8,6 +8,7 @@ import (
 	"reflect"
 	"strings"
 	"testing"
+	"time"
 )
 
 func TestUpChecksItsFlagsBeforeItTouchesAnything(t *testing.T) {
@@ -21,6 +22,10 @@ func TestUpChecksItsFlagsBeforeItTouchesAnything(t *testing.T) {
 		"--attribute rack=":           `--attribute "rack=" is not name=value`,
 		"--log-level loud":            `--log-level "loud" is not one of debug, info, warn, error`,
 		"--registry-config /nowhere/": "--registry-config /nowhere: there is no such directory",
+		"--join :7400":                `--join ":7400" is not HOST or HOST:PORT`,
+		"--token T":                   "--token is for --join HOST:PORT, which says whom to join",
+		"--servers 2":                 "--servers 2 is not 1, 3 or 5",
+		"--lost-after -1s":            "--replace-after and --lost-after are spans of time",
 		"now":                         `pinion up takes no argument, but got "now"`,
 	}
 	for line, says := range cases {
@@ -40,9 +45,11 @@ func TestUpGivesTheProgramWhatWasAskedFor(t *testing.T) {
 	up := func(_ context.Context, c UpConfig) error { got = c; return errors.New("port 7400 is in use") }
 	dir := t.TempDir()
 	ran := pinionWith(t, Program{Up: up}, nil, "up", "--data-dir", dir, "--listen", "127.0.0.1:0", "--advertise", "gpu1:7400", "--gpus", "sim:8xh100", "--containerd", "/run/c.sock",
-		"--attribute", "ecs.instance-type=p2.xlarge", "--attribute", "rack=a,b", "--cluster", "lab", "--log-level", "debug", "--registry-config", dir)
+		"--attribute", "ecs.instance-type=p2.xlarge", "--attribute", "rack=a,b", "--cluster", "lab", "--log-level", "debug", "--registry-config", dir,
+		"--join", "gpu1.example.com", "--token", "pinion1.a.b.c", "--servers", "5", "--replace-after", "10m", "--lost-after", "90s")
 	want := UpConfig{DataDir: dir, Listen: "127.0.0.1:0", Advertise: "gpu1:7400", GPUs: "sim:8xh100", Containerd: "/run/c.sock",
-		Attributes: map[string]string{"ecs.instance-type": "p2.xlarge", "rack": "a,b"}, Cluster: "lab", LogLevel: slog.LevelDebug, RegistryConfig: dir}
+		Attributes: map[string]string{"ecs.instance-type": "p2.xlarge", "rack": "a,b"}, Cluster: "lab", LogLevel: slog.LevelDebug, RegistryConfig: dir,
+		Join: "gpu1.example.com:7400", Token: "pinion1.a.b.c", Servers: 5, ReplaceAfter: 10 * time.Minute, LostAfter: 90 * time.Second}
 	if !reflect.DeepEqual(got, want) {
 		t.Errorf("\n got %+v\nwant %+v", got, want)
 	}

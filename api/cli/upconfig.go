@@ -1,6 +1,9 @@
 package cli
 
-import "log/slog"
+import (
+	"log/slog"
+	"time"
+)
 
 // UpConfig is what `pinion up` was asked for: the flag set of the command and the configuration of the host are this
 // one struct. All fields are checked for form before Program.Up sees them.
@@ -26,4 +29,18 @@ type UpConfig struct {
 	// RegistryConfig is a directory with registry logins (config.json, as `docker login` writes it) and mirrors
 	// (certs.d, as containerd reads it). Empty: neither.
 	RegistryConfig string
+
+	// Join is the "host:port" of any host of the cluster to join. Empty: this host begins a cluster of its own, or goes
+	// on in the one that it belongs to.
+	Join string
+	// Token is the join token, needed the first time that a host joins.
+	Token string
+	// Servers is how many hosts hold the cluster's state: 1, 3 or 5. 0: as the cluster has it, 3 in a new one.
+	Servers int
+	// ReplaceAfter is how long a server may be gone until another host takes its place. 0: as the cluster has it,
+	// 5 minutes in a new one.
+	ReplaceAfter time.Duration
+	// LostAfter is how long a host may be gone until its tasks count as STOPPED. 0: as the cluster has it, a minute
+	// in a new one.
+	LostAfter time.Duration
 }

@@ -28,6 +28,7 @@ type Call struct {
 	MaxCount  int              // tasks that one RunTask may ask for
 	View      *raftfsm.View    // linearizable: holds everything acknowledged before the call
 	Cluster   Cluster          // for changes
+	Hosts     HostRemover      // for DeregisterContainerInstance; nil where no host can be removed
 	Now       func() time.Time // time stamps of what is recorded
 	Warnings  []string         // what was accepted but ignored or rewritten, for people
 }

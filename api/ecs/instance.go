@@ -89,17 +89,18 @@ func (c *Call) instance(h *raftfsm.Host, include []string) containerInstance {
 
 func attributesOf(h *raftfsm.Host) []raftfsm.Attribute {
 	attributes := []raftfsm.Attribute{}
-	for _, name := range slices.Sorted(maps.Keys(h.Attributes)) {
-		attributes = append(attributes, raftfsm.Attribute{Name: name, Value: h.Attributes[name]})
+	all := h.AllAttributes()
+	for _, name := range slices.Sorted(maps.Keys(all)) {
+		attributes = append(attributes, raftfsm.Attribute{Name: name, Value: all[name]})
 	}
 	return attributes
 }
 
 type listInstancesInput struct {
 	paging
-	Cluster string           `json:"cluster"`
-	Filter  wire.Unsupported `json:"filter" why:"the cluster query language is not built yet"`
-	Status  string           `json:"status"`
+	Cluster string `json:"cluster"`
+	Filter  string `json:"filter"` // an expression of the cluster query language
+	Status  string `json:"status"`
 }
 
 type listInstancesOutput struct {
@@ -115,8 +116,12 @@ func (c *Call) listContainerInstances(_ context.Context, in *listInstancesInput)
 	if err := oneOf("status", in.Status, "ACTIVE", "DRAINING", "REGISTERING", "DEREGISTERING", "REGISTRATION_FAILED"); err != nil {
 		return nil, err
 	}
+	selected, err := c.selected(in.Filter)
+	if err != nil {
+		return nil, err
+	}
 	hosts := slices.DeleteFunc(slices.Clone(c.View.Hosts(k.Name)), func(h *raftfsm.Host) bool {
-		return in.Status != "" && in.Status != string(h.Status)
+		return in.Status != "" && in.Status != string(h.Status) || !selected(h)
 	})
 	page, next, err := pageOf(in.paging, hosts, false, func(h *raftfsm.Host) string { return h.ID })
 	if err != nil {

@@ -17,7 +17,7 @@ const maxDefinition = 64 << 10
 func (in *registerInput) normalise() (*raftfsm.TaskDefinition, error) {
 	d := &raftfsm.TaskDefinition{
 		Family: in.Family, Status: raftfsm.DefinitionActive, TaskRoleARN: in.TaskRoleARN, ExecutionRoleARN: in.ExecutionRoleARN,
-		NetworkMode: in.NetworkMode, Volumes: []raftfsm.Volume{}, PlacementConstraints: []raftfsm.PlacementConstraint{},
+		NetworkMode: in.NetworkMode, Volumes: []raftfsm.Volume{}, PlacementConstraints: listed(in.PlacementConstraints),
 		RequiresCompatibilities: in.RequiresCompatibilities, Compatibilities: []string{"EXTERNAL", "EC2"},
 		PIDMode: in.PIDMode, IPCMode: in.IPCMode, RuntimePlatform: in.RuntimePlatform, Tags: in.Tags,
 	}

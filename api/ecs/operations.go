@@ -39,6 +39,8 @@ var Operations = table(
 
 	read("DescribeContainerInstances", (*Call).describeContainerInstances),
 	read("ListContainerInstances", (*Call).listContainerInstances),
+	write("UpdateContainerInstancesState", (*Call).updateContainerInstancesState),
+	write("DeregisterContainerInstance", (*Call).deregisterContainerInstance),
 )
 
 // Find is the operation of that name. When Pinion does not do it, the error says so in the way that the operation's

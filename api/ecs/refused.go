@@ -36,8 +36,6 @@ var refusals = map[string]refusal{
 	"UntagResource":                  {wire.Client, unbuilt},
 	"UpdateCluster":                  {wire.Client, unbuilt},
 	"UpdateClusterSettings":          {wire.Client, unbuilt},
-	"UpdateContainerInstancesState":  {wire.Client, unbuilt},
-	"DeregisterContainerInstance":    {wire.Client, hosts},
 	"RegisterContainerInstance":      {wire.Client, hosts},
 	"ContinueServiceDeployment":      {unsupportedFeature, services},
 	"CreateService":                  {unsupportedFeature, services},

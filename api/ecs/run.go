@@ -40,13 +40,13 @@ type launchInput struct {
 
 type runInput struct {
 	launchInput
-	Count                *int             `json:"count"`
-	LaunchType           string           `json:"launchType"`
-	PlatformVersion      string           `json:"platformVersion"` // without effect: it is Fargate's
-	ClientToken          string           `json:"clientToken"`
-	PlacementConstraints wire.Unsupported `json:"placementConstraints" why:"the cluster query language is not built yet"`
-	PlacementStrategy    wire.Unsupported `json:"placementStrategy"`
-	CapacityProviders    wire.Unsupported `json:"capacityProviderStrategy" why:"capacity providers are not built yet"`
+	Count                *int                          `json:"count"`
+	LaunchType           string                        `json:"launchType"`
+	PlatformVersion      string                        `json:"platformVersion"` // without effect: it is Fargate's
+	ClientToken          string                        `json:"clientToken"`
+	PlacementConstraints []raftfsm.PlacementConstraint `json:"placementConstraints"`
+	PlacementStrategy    []raftfsm.PlacementStrategy   `json:"placementStrategy"`
+	CapacityProviders    wire.Unsupported              `json:"capacityProviderStrategy" why:"capacity providers are not built yet"`
 }
 
 type launchOutput struct {
@@ -72,6 +72,9 @@ func (c *Call) runTask(ctx context.Context, in *runInput) (*launchOutput, error)
 		return nil, err
 	}
 	if err := in.check(c.MaxCount); err != nil {
+		return nil, err
+	}
+	if err := in.place(&request, c.View.Definition(request.Definition)); err != nil {
 		return nil, err
 	}
 	request.Count = 1

@@ -9,25 +9,25 @@ import (
 // fields on top that only exist on the way in: what Pinion rewrites, and what it refuses by name.
 
 type registerInput struct {
-	Family                  string                   `json:"family"`
-	Containers              []containerInput         `json:"containerDefinitions"`
-	TaskRoleARN             string                   `json:"taskRoleArn"`
-	ExecutionRoleARN        string                   `json:"executionRoleArn"`
-	NetworkMode             string                   `json:"networkMode"`
-	Volumes                 []volumeInput            `json:"volumes"`
-	PlacementConstraints    wire.Unsupported         `json:"placementConstraints" why:"the cluster query language is not built yet"`
-	RequiresCompatibilities []string                 `json:"requiresCompatibilities"`
-	CPU                     string                   `json:"cpu"`
-	Memory                  string                   `json:"memory"`
-	PIDMode                 string                   `json:"pidMode"`
-	IPCMode                 string                   `json:"ipcMode"`
-	RuntimePlatform         *raftfsm.RuntimePlatform `json:"runtimePlatform"`
-	Tags                    []raftfsm.Tag            `json:"tags"`
-	Version                 any                      `json:"version"` // of a compose file; it means nothing here
-	ProxyConfiguration      wire.Unsupported         `json:"proxyConfiguration"`
-	InferenceAccelerators   wire.Unsupported         `json:"inferenceAccelerators" why:"GPUs are asked for with resourceRequirements"`
-	EphemeralStorage        wire.Unsupported         `json:"ephemeralStorage" why:"it belongs to Fargate"`
-	EnableFaultInjection    wire.Unsupported         `json:"enableFaultInjection"`
+	Family                  string                        `json:"family"`
+	Containers              []containerInput              `json:"containerDefinitions"`
+	TaskRoleARN             string                        `json:"taskRoleArn"`
+	ExecutionRoleARN        string                        `json:"executionRoleArn"`
+	NetworkMode             string                        `json:"networkMode"`
+	Volumes                 []volumeInput                 `json:"volumes"`
+	PlacementConstraints    []raftfsm.PlacementConstraint `json:"placementConstraints"`
+	RequiresCompatibilities []string                      `json:"requiresCompatibilities"`
+	CPU                     string                        `json:"cpu"`
+	Memory                  string                        `json:"memory"`
+	PIDMode                 string                        `json:"pidMode"`
+	IPCMode                 string                        `json:"ipcMode"`
+	RuntimePlatform         *raftfsm.RuntimePlatform      `json:"runtimePlatform"`
+	Tags                    []raftfsm.Tag                 `json:"tags"`
+	Version                 any                           `json:"version"` // of a compose file; it means nothing here
+	ProxyConfiguration      wire.Unsupported              `json:"proxyConfiguration"`
+	InferenceAccelerators   wire.Unsupported              `json:"inferenceAccelerators" why:"GPUs are asked for with resourceRequirements"`
+	EphemeralStorage        wire.Unsupported              `json:"ephemeralStorage" why:"it belongs to Fargate"`
+	EnableFaultInjection    wire.Unsupported              `json:"enableFaultInjection"`
 }
 
 type containerInput struct {

@@ -39,6 +39,9 @@ func (in *registerInput) checkTask() error {
 	if err := oneOf("ipcMode", in.IPCMode, "host", "none"); err != nil {
 		return err
 	}
+	if err := checkDefinitionConstraints(in.PlacementConstraints); err != nil {
+		return err
+	}
 	return in.checkPlatform()
 }
 

@@ -9,9 +9,16 @@ import (
 // Host is what the plain door tells of a host.
 type Host struct {
 	raftfsm.Host
-	Connected bool `json:"connected"` // heard of lately
-	Free      Free `json:"free"`
-	Tasks     int  `json:"tasks"` // tasks there that are not STOPPED
+	Connected bool   `json:"connected"` // heard of lately
+	Free      Free   `json:"free"`
+	Used      Used   `json:"used"`
+	Tasks     int    `json:"tasks"` // tasks there that are not STOPPED
+	Role      string `json:"role"`  // "leader", "server", "joining" or "agent"; empty when unknown
+}
+
+// Used is what tasks have of a host.
+type Used struct {
+	GPUs []string `json:"gpus"` // UUIDs
 }
 
 // Free is what a host can still give to tasks.

@@ -1,0 +1,64 @@
+package cli
+
+import (
+	"fmt"
+
+	"github.com/urfave/cli/v2"
+
+	"pinion/api/cli/client"
+)
+
+func hostRemoveCommand(p Program) *cli.Command {
+	return &cli.Command{
+		Name:      "rm",
+		Usage:     "remove a host from the cluster for ever",
+		ArgsUsage: "HOST",
+		Description: `For a host that is gone, or was drained. Its certificate is refused from then on, and its id can never join again. On a
+machine that still works, 'pinion leave' does this and cleans up.
+
+Examples:
+   pinion hosts rm gpu-2
+   pinion hosts rm --force gpu-2    # also while it has tasks: they count as STOPPED at once`,
+		Flags:  []cli.Flag{&cli.BoolFlag{Name: "force", Usage: "whatever runs there"}},
+		Action: func(c *cli.Context) error { return p.changeHost(c, client.RemoveHost, "removed", c.Bool("force")) },
+	}
+}
+
+func hostPromoteCommand(p Program) *cli.Command {
+	return &cli.Command{
+		Name:      "promote",
+		Usage:     "have a host hold the cluster's state, as one of its servers",
+		ArgsUsage: "HOST",
+		Description: `The cluster chooses its servers by itself; this is for those who know better.
+
+Examples:
+   pinion hosts promote gpu-2`,
+		Action: func(c *cli.Context) error { return p.changeHost(c, client.PromoteHost, "to be a server", false) },
+	}
+}
+
+func hostDemoteCommand(p Program) *cli.Command {
+	return &cli.Command{
+		Name:      "demote",
+		Usage:     "have a host hold nothing of the cluster's state, and go on as an agent",
+		ArgsUsage: "HOST",
+		Description: `Its tasks run on. Another host takes its place as a server if there is one.
+
+Examples:
+   pinion hosts demote gpu-2`,
+		Action: func(c *cli.Context) error { return p.changeHost(c, client.DemoteHost, "to be an agent", false) },
+	}
+}
+
+// changeHost makes a change and says in one line what became of the host.
+func (p Program) changeHost(c *cli.Context, change, outcome string, force bool) error {
+	d, host, err := p.openAtHost(c)
+	if err != nil {
+		return err
+	}
+	if err := d.host.ChangeHost(c.Context, change, host.ID, force); err != nil {
+		return fmt.Errorf("host %s: %w", host.Name, err)
+	}
+	_, err = fmt.Fprintf(d.out, "%s is %s\n", host.Name, outcome)
+	return err
+}

@@ -1,0 +1,231 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"pinion/api/cli/client"
+)
+
+const hostTwo = "bbbb0000000000000000000000000002"
+
+// twoHosts is a door of gpu-1 in a cluster with gpu-2, where so many tasks are left at each look; the last stays.
+func twoHosts(t *testing.T, left ...int) *door {
+	d := openDoor(t)
+	looks := 0
+	d.documents["/v1/hosts"] = func(http.ResponseWriter) any {
+		tasks := 0
+		if len(left) > 0 {
+			tasks = left[min(looks, len(left)-1)]
+			looks++
+		}
+		return fmt.Sprintf(`[{"id":"%s","name":"gpu-1","cluster":"lab","connected":true,"status":"ACTIVE","role":"leader","tasks":%d},
+			{"id":"%s","name":"gpu-2","cluster":"lab","connected":false,"status":"DRAINING","tasks":0,"gpus":{"devices":[{"uuid":"GPU-9","index":0,"problem":"fell off the bus"}]}}]`, hostOne, tasks, hostTwo)
+	}
+	d.documents["/v1/version"] = page(`{"version":"0.1.0","hostId":"` + hostOne + `"}`)
+	d.operations["UpdateContainerInstancesState"] = always(`{"containerInstances":[],"failures":[]}`)
+	for _, change := range []string{"remove", "promote", "demote"} {
+		d.operations["admin/hosts/"+change] = always("{}")
+	}
+	return d
+}
+
+func TestTokenPrintsTheTokenAndHowToUseIt(t *testing.T) {
+	d := openDoor(t)
+	d.operations["admin/tokens"] = always(`{"token":"pinion1.ca.id.secret","join":"10.0.0.5:7400"}`)
+	got := pinion(t, d, "token", "--ttl", "1h", "--uses", "3")
+	same(t, "stdout", got.out, "pinion1.ca.id.secret\n")
+	same(t, "stderr", got.err, "On the machine that joins: sudo pinion up --join 10.0.0.5:7400 --token pinion1.ca.id.secret\n")
+	same(t, "asked", d.sent["admin/tokens"], `{"role":"host","ttl":"1h0m0s","uses":3}`)
+}
+
+func TestTokensAreListedAndRevoked(t *testing.T) {
+	d := openDoor(t)
+	d.documents["/v1/admin/tokens"] = page(`[{"id":"7k2m","role":"host","uses":3,"used":1,"createdAt":"2025-06-01T11:00:00Z","expires":"2025-06-01T13:00:00Z"},
+		{"id":"old","role":"host","uses":1,"used":1,"createdAt":"2025-05-30T12:00:00Z","expires":"2025-05-31T12:00:00Z"}]`)
+	d.operations["admin/tokens/revoke"] = always("{}")
+	same(t, "token ls", pinion(t, d, "token", "ls").out, `
+ID    ROLE  USED  AGE  EXPIRES
+7k2m  host  1/3   60m  in 60m
+old   host  1/1   2d   expired
+`[1:])
+	same(t, "token revoke", pinion(t, d, "token", "revoke", "7k2m", "old").out, "7k2m\nold\n")
+	if d.did("admin/tokens/revoke") != 2 {
+		t.Errorf("%q", d.asked)
+	}
+}
+
+func TestHostsShowsWhoIsLostAndWhoIsSick(t *testing.T) {
+	got := pinion(t, twoHosts(t), "hosts", "-o", "wide").out
+	if !strings.Contains(got, "LOST") || !strings.Contains(got, "GPU 0: fell off the bus") || !strings.Contains(got, "leader") {
+		t.Errorf("%s", got)
+	}
+}
+
+func TestHostsAreNamedByNameIdOrItsBeginning(t *testing.T) {
+	for _, name := range []string{"gpu-2", hostTwo, "bb", "BBBB"} {
+		d := twoHosts(t)
+		if got := pinion(t, d, "hosts", "rm", "--force", name); got.code != 0 || got.out != "gpu-2 is removed\n" || d.sent["admin/hosts/remove"] != `{"force":true,"host":"`+hostTwo+`"}` {
+			t.Errorf("%s: %+v, sent %s", name, got, d.sent["admin/hosts/remove"])
+		}
+	}
+	got := pinion(t, twoHosts(t), "hosts", "promote", "gpu-3")
+	same(t, "a host that is not there", got.err, "pinion: no host has the name \"gpu-3\", nor an id that begins so; `pinion hosts` lists them\n")
+	if got := pinion(t, twoHosts(t), "hosts", "demote", "gpu-1"); got.out != "gpu-1 is to be an agent\n" {
+		t.Errorf("%+v", got)
+	}
+}
+
+func TestDrainWaitsForTheTasksAndTellsHowManyAreLeft(t *testing.T) {
+	d := twoHosts(t, 2, 2, 2, 1, 0)
+	got := pinion(t, d, "drain", "gpu-1")
+	same(t, "stdout", got.out, "gpu-1 is drained\n")
+	same(t, "stderr", got.err, "gpu-1: 2 tasks left ...\ngpu-1: 1 task left ...\n")
+	same(t, "asked", d.sent["UpdateContainerInstancesState"], `{"cluster":"lab","containerInstances":["`+hostOne+`"],"status":"DRAINING"}`)
+}
+
+func TestDrainGivesUpAndLeavesTheHostDrained(t *testing.T) {
+	clock := noon
+	d := desk{err: io.Discard, now: func() time.Time { return clock }, pause: func(context.Context, time.Duration) error { clock = clock.Add(time.Minute); return nil }}
+	door := twoHosts(t, 2)
+	d.host, _ = client.New(client.Config{Socket: filepath.Join(door.dir, "pinion.sock")})
+	host, err := d.findHost(t.Context(), "gpu-1")
+	if err != nil {
+		t.Fatal(err)
+	}
+	err = d.drain(t.Context(), host, 10*time.Minute)
+	const want = "host gpu-1 still has 2 tasks after 10m0s. It gets no new ones; `pinion ps` shows them, `pinion activate gpu-1` takes the host back"
+	if err == nil || err.Error() != want || clock.Sub(noon) != 10*time.Minute {
+		t.Errorf("after %s: %v", clock.Sub(noon), err)
+	}
+}
+
+func TestActivateTakesAHostBack(t *testing.T) {
+	d := twoHosts(t)
+	if got := pinion(t, d, "activate", "gpu-2"); got.out != "gpu-2 is active\n" || !strings.Contains(d.sent["UpdateContainerInstancesState"], `"status":"ACTIVE"`) {
+		t.Errorf("%+v", got)
+	}
+}
+
+// leaving runs `pinion leave`; the machine is cleaned up only after the cluster knows.
+func leaving(t *testing.T, d *door, arguments ...string) (result, *DownConfig) {
+	t.Helper()
+	if err := thisMachine().check(); err != nil {
+		t.Skip(err)
+	}
+	var ended *DownConfig
+	down := func(_ context.Context, c DownConfig) error {
+		if d.did("admin/hosts/remove") == 0 {
+			t.Error("the machine was cleaned up before the host was removed")
+		}
+		ended = &c
+		return nil
+	}
+	return pinionWith(t, Program{Down: down}, d, append([]string{"leave"}, arguments...)...), ended
+}
+
+func TestLeaveDrainsRemovesAndCleansUp(t *testing.T) {
+	d := twoHosts(t, 1, 1, 0)
+	got, ended := leaving(t, d)
+	if got.code != 0 || got.out != "gpu-1 has left\n" || ended == nil || *ended != (DownConfig{DataDir: d.dir, Purge: true}) {
+		t.Errorf("%+v, %+v", got, ended)
+	}
+	same(t, "removed", d.sent["admin/hosts/remove"], `{"host":"`+hostOne+`"}`)
+}
+
+func TestLeaveByForceDoesNotWait(t *testing.T) {
+	d := twoHosts(t, 5)
+	if got, ended := leaving(t, d, "--force"); got.code != 0 || ended == nil || d.did("UpdateContainerInstancesState") != 0 {
+		t.Errorf("%+v, %+v", got, ended)
+	}
+	same(t, "removed", d.sent["admin/hosts/remove"], `{"force":true,"host":"`+hostOne+`"}`)
+}
+
+// The leader that removes itself may be gone before it has answered; asked again, the next one does not know the host.
+func TestLeaveCountsAHostThatIsNotKnownAsRemoved(t *testing.T) {
+	d := twoHosts(t)
+	tries := 0
+	d.operations["admin/hosts/remove"] = func(map[string]any) any {
+		if tries++; tries == 1 {
+			return refusal{500, "ServerException", "outcome unknown"}
+		}
+		return refusal{404, "ResourceNotFoundException", "There is no host with the id"}
+	}
+	if got, ended := leaving(t, d); got.code != 0 || ended == nil {
+		t.Errorf("%+v, %+v", got, ended)
+	}
+}
+
+func TestWhoCannotLeave(t *testing.T) {
+	alone := openDoor(t).withTasks()
+	alone.documents["/v1/version"] = page(`{"version":"0.1.0","hostId":"` + hostOne + `"}`)
+	gone := openDoor(t).withTasks()
+	gone.documents["/v1/version"] = page(`{"version":"0.1.0","hostId":"` + hostTwo + `"}`)
+	for says, d := range map[string]*door{
+		"this is the only host of its cluster": alone, "is not part of the cluster any more": gone, "no host runs here": nil,
+	} {
+		if got, ended := leaving(t, d); got.code != 1 || ended != nil || !strings.Contains(got.err, says) {
+			t.Errorf("want %q: %+v", says, got)
+		}
+	}
+	if got, _ := leaving(t, alone, "--host", "gpu-1:7400"); got.code != 2 {
+		t.Errorf("%+v", got)
+	}
+}
+
+func TestASnapshotIsThereWhenItIsWholeAndGood(t *testing.T) {
+	d := openDoor(t)
+	d.documents["/v1/admin/snapshot"] = page("the whole state")
+	file := filepath.Join(t.TempDir(), "s")
+	got := pinion(t, d, "snapshot", "save", file)
+	same(t, "save", got.out, "saved "+file+", 0.0 KiB\n")
+	info, err := os.Stat(file)
+	if err != nil || info.Mode().Perm() != 0o600 {
+		t.Errorf("%v, %v", info, err)
+	}
+	bad := Program{InspectSnapshot: func(io.Writer, string, bool) error { return errors.New("the checksum is wrong") }}
+	other := filepath.Join(t.TempDir(), "s")
+	if got := pinionWith(t, bad, d, "snapshot", "save", other); got.code != 1 || got.err != "pinion: the checksum is wrong\n" {
+		t.Errorf("%+v", got)
+	}
+	if left, _ := os.ReadDir(filepath.Dir(other)); len(left) > 0 {
+		t.Errorf("%v is left", left)
+	}
+}
+
+func TestWhatAProgramCannotDoIsNoCommand(t *testing.T) {
+	if got := pinion(t, nil, "recover"); got.code != 2 || !strings.Contains(got.err, `there is no command "recover"`) {
+		t.Errorf("%+v", got)
+	}
+	if got := pinion(t, nil, "snapshot", "restore", "x"); got.code != 2 {
+		t.Errorf("%+v", got)
+	}
+}
+
+func TestRestoreAndRecoverAreAboutThisMachine(t *testing.T) {
+	if err := thisMachine().check(); err != nil {
+		t.Skip(err)
+	}
+	var did []string
+	p := Program{
+		Restore: func(_ context.Context, dir, file string) error {
+			did = append(did, filepath.Base(dir)+" "+file)
+			return nil
+		},
+		Recover: func(_ context.Context, dir string) error { did = append(did, filepath.Base(dir)); return nil },
+	}
+	dir := t.TempDir()
+	pinionWith(t, p, nil, "--data-dir", dir, "snapshot", "restore", "/backup/s")
+	pinionWith(t, p, nil, "recover", "--data-dir", dir)
+	if want := []string{filepath.Base(dir) + " /backup/s", filepath.Base(dir)}; strings.Join(did, ";") != strings.Join(want, ";") {
+		t.Errorf("%q", did)
+	}
+}

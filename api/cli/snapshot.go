@@ -1,0 +1,168 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+
+	"github.com/urfave/cli/v2"
+)
+
+func snapshotCommand(p Program) *cli.Command {
+	command := &cli.Command{
+		Name:      "snapshot",
+		Usage:     "save the cluster's state to a file, look into one, restore from one",
+		ArgsUsage: "save|restore|inspect FILE",
+		Description: `A snapshot holds clusters, task definitions, hosts, tasks and access keys: keep it as secret as the keys.
+
+Examples:
+   pinion snapshot save /backup/pinion.snapshot       # of a running cluster, from any host
+   pinion snapshot inspect /backup/pinion.snapshot
+   sudo pinion snapshot restore /backup/pinion.snapshot`,
+		Subcommands: []*cli.Command{snapshotSaveCommand(p)},
+		Action: func(c *cli.Context) error {
+			return usageErrorf("pinion snapshot has no %q; see pinion snapshot --help", c.Args().First())
+		},
+	}
+	if p.Restore != nil {
+		command.Subcommands = append(command.Subcommands, snapshotRestoreCommand(p))
+	}
+	if p.InspectSnapshot != nil {
+		command.Subcommands = append(command.Subcommands, snapshotInspectCommand(p))
+	}
+	return command
+}
+
+func snapshotSaveCommand(p Program) *cli.Command {
+	return &cli.Command{
+		Name:      "save",
+		Usage:     "save the state of the running cluster",
+		ArgsUsage: "FILE",
+		Description: `FILE appears, mode 0600, when it is whole.
+
+Examples:
+   pinion snapshot save /backup/pinion.snapshot`,
+		Action: func(c *cli.Context) error {
+			file, err := oneFile(c)
+			if err != nil {
+				return err
+			}
+			d, err := p.openDesk(c)
+			if err != nil {
+				return err
+			}
+			size, err := writeWhole(file, func(w io.Writer) error { return d.host.Snapshot(c.Context, w) }, p.checkSnapshot)
+			if err != nil {
+				return err
+			}
+			_, err = fmt.Fprintf(d.out, "saved %s, %s\n", file, bytesText(size))
+			return err
+		},
+	}
+}
+
+// checkSnapshot reports what is wrong with a snapshot file, as far as this program can tell.
+func (p Program) checkSnapshot(file string) error {
+	if p.InspectSnapshot == nil {
+		return nil
+	}
+	return p.InspectSnapshot(io.Discard, file, false)
+}
+
+func snapshotRestoreCommand(p Program) *cli.Command {
+	return &cli.Command{
+		Name:      "restore",
+		Usage:     "begin the cluster anew on this machine, with the state of a snapshot",
+		ArgsUsage: "FILE",
+		Description: `Pinion must not be running on this machine. It then starts as the only server of a new incarnation of the cluster; hosts of
+the old one join it anew.
+
+Examples:
+   sudo pinion snapshot restore /backup/pinion.snapshot && sudo pinion up`,
+		Action: func(c *cli.Context) error {
+			file, err := oneFile(c)
+			if err != nil {
+				return err
+			}
+			return onThisHost(c, func(ctx context.Context, dir string) error { return p.Restore(ctx, dir, file) })
+		},
+	}
+}
+
+func snapshotInspectCommand(p Program) *cli.Command {
+	return &cli.Command{
+		Name:      "inspect",
+		Usage:     "check a snapshot file and show what is in it",
+		ArgsUsage: "FILE",
+		Description: `Examples:
+   pinion snapshot inspect /backup/pinion.snapshot
+   pinion snapshot inspect -o json /backup/pinion.snapshot`,
+		Action: func(c *cli.Context) error {
+			file, err := oneFile(c)
+			if err != nil {
+				return err
+			}
+			output, err := outputFormat(c)
+			if err != nil {
+				return err
+			}
+			return p.InspectSnapshot(c.App.Writer, file, output == outputJSON)
+		},
+	}
+}
+
+func recoverCommand(p Program) *cli.Command {
+	return &cli.Command{
+		Name:  "recover",
+		Usage: "make this host the only server, after most servers were lost for good",
+		Description: `For when the cluster cannot come back by itself: more than half of its servers are gone and will not return. Pinion must not
+be running on this machine, which must have been a server. The cluster goes on from what this host knows, in a new
+incarnation: servers of the old one can never form a second cluster. Choose the survivor that has seen the most.
+
+Examples:
+   sudo pinion recover && sudo pinion up`,
+		Action: func(c *cli.Context) error { return onThisHost(c, p.Recover) },
+	}
+}
+
+// onThisHost does something with this machine's host while it is down.
+func onThisHost(c *cli.Context, do func(ctx context.Context, dataDir string) error) error {
+	if err := thisMachine().check(); err != nil {
+		return err
+	}
+	dir, err := filepath.Abs(dataDir(c))
+	if err != nil {
+		return fmt.Errorf("--data-dir: %w", err)
+	}
+	return do(c.Context, dir)
+}
+
+func oneFile(c *cli.Context) (string, error) {
+	if c.Args().Len() != 1 {
+		return "", usageErrorf("%s takes one file; see %s --help", c.Command.HelpName, c.Command.HelpName)
+	}
+	return filepath.Abs(c.Args().First())
+}
+
+// writeWhole makes a file that is there, and on the disk, only when it was written to its end and found good.
+func writeWhole(path string, write func(io.Writer) error, check func(path string) error) (size int64, err error) {
+	file, err := os.CreateTemp(filepath.Dir(path), "."+filepath.Base(path)+"-*")
+	if err != nil {
+		return 0, err
+	}
+	defer os.Remove(file.Name()) // fails when all went well: it has its own name then
+	if err := errors.Join(write(file), file.Sync(), file.Close()); err != nil {
+		return 0, err
+	}
+	if err := check(file.Name()); err != nil {
+		return 0, err
+	}
+	info, err := os.Stat(file.Name())
+	if err != nil {
+		return 0, err
+	}
+	return info.Size(), os.Rename(file.Name(), path)
+}

@@ -1,0 +1,78 @@
+package api
+
+import (
+	"strings"
+	"testing"
+
+	"pinion/raftfsm"
+)
+
+func TestHostsAreDrainedAndTakenBack(t *testing.T) {
+	b := newBench(t)
+	got := b.must(t, "UpdateContainerInstancesState", `{"containerInstances":["`+hostID+`","nope"],"status":"DRAINING"}`)
+	var answer struct {
+		Instances []struct{ Status string } `json:"containerInstances"`
+		Failures  []struct{ ARN, Reason string }
+	}
+	got.decode(t, &answer)
+	if len(answer.Instances) != 1 || answer.Instances[0].Status != "DRAINING" || len(answer.Failures) != 1 ||
+		answer.Failures[0].Reason != "MISSING" || !strings.HasSuffix(answer.Failures[0].ARN, ":container-instance/default/nope") {
+		t.Errorf("%s", got.Body)
+	}
+	if status := b.state.View().Host(hostID).Status; status != raftfsm.HostDraining {
+		t.Errorf("the state says %s", status)
+	}
+	b.must(t, "UpdateContainerInstancesState", `{"containerInstances":["`+hostID+`"],"status":"ACTIVE"}`)
+	if status := b.state.View().Host(hostID).Status; status != raftfsm.HostActive {
+		t.Errorf("the state says %s", status)
+	}
+}
+
+func TestWhatCannotBeDrained(t *testing.T) {
+	b := newBench(t)
+	eleven := `["` + strings.Repeat(hostID+`","`, 10) + hostID + `"]`
+	for body, message := range map[string]string{
+		`{"containerInstances":["` + hostID + `"],"status":"INACTIVE"}`: "Container instance status should be one of [ACTIVE,DRAINING]",
+		`{"containerInstances":[],"status":"DRAINING"}`:                 "Container instances cannot be empty.",
+		`{"containerInstances":` + eleven + `,"status":"DRAINING"}`:     "instanceIds can have at most 10 items.",
+	} {
+		b.aws("UpdateContainerInstancesState", body).wantError(t, 400, invalid, message)
+	}
+	b.aws("UpdateContainerInstancesState", `{"cluster":"x","containerInstances":["a"],"status":"DRAINING"}`).wantError(t, 400, "ClusterNotFoundException", "Cluster not found.")
+}
+
+func TestAHostIsDeregisteredWhenItsTasksAreOverOrByForce(t *testing.T) {
+	b := ready(t)
+	k := b.config.Admin.Hosts.(*keeper)
+	b.run(t, `{"taskDefinition":"tensorflow-1-gpu"}`)
+	b.aws("DeregisterContainerInstance", `{"containerInstance":"`+hostID+`"}`).wantError(t, 400, invalid, "Found running tasks on the instance.")
+	b.aws("DeregisterContainerInstance", `{"containerInstance":"nope"}`).wantError(t, 400, invalid, "The referenced container instance was not found.")
+	var answer struct {
+		Instance struct {
+			ARN            string `json:"containerInstanceArn"`
+			Status         string
+			AgentConnected bool
+		} `json:"containerInstance"`
+	}
+	b.must(t, "DeregisterContainerInstance", `{"containerInstance":"`+hostID+`","force":true}`).decode(t, &answer)
+	if answer.Instance.Status != "INACTIVE" || answer.Instance.AgentConnected || !strings.HasSuffix(answer.Instance.ARN, hostID) {
+		t.Errorf("%+v", answer)
+	}
+	if last := k.asked[len(k.asked)-1]; last != "remove "+hostID+" true" {
+		t.Errorf("%q", k.asked)
+	}
+}
+
+// A host that is not heard of keeps its tasks for a while; clients see that nobody knows how they are.
+func TestTasksOfALostHostAreDisconnected(t *testing.T) {
+	b := ready(t)
+	b.run(t, `{"taskDefinition":"tensorflow-1-gpu"}`)
+	b.runs(t, firstTask)
+	b.silent[hostID] = true
+	if got := b.must(t, "DescribeTasks", `{"tasks":["`+firstTask+`"]}`).Body.String(); !strings.Contains(got, `"connectivity":"DISCONNECTED"`) || !strings.Contains(got, `"lastStatus":"RUNNING"`) {
+		t.Errorf("%s", got)
+	}
+	if got := b.must(t, "DescribeContainerInstances", `{"containerInstances":["`+hostID+`"]}`).Body.String(); !strings.Contains(got, `"agentConnected":false`) {
+		t.Errorf("%s", got)
+	}
+}

@@ -1,0 +1,60 @@
+package api
+
+import (
+	"net/http"
+	"net/url"
+	"strings"
+
+	"pinion/api/wire"
+)
+
+// What one host tells another about a request that it passes on. Nobody else is believed: introduce removes these
+// headers from everything that does not come through the listener of the pool's own hosts.
+const (
+	forwardedHeader = "X-Pinion-Forwarded" // id of the host that passes the request on to the leader
+	deliveredHeader = "X-Pinion-Delivered" // id of the leader, which has checked the request for the host of a task
+	trustedHeader   = "X-Pinion-Trusted"   // "true": it came through the root-only socket there
+)
+
+// elsewhereHeader marks an answer that says only this: nothing was done, because this host cannot answer for the pool.
+const elsewhereHeader = "X-Pinion-Elsewhere"
+
+// PeerPrefix is what the paths of the API have in front of them between hosts; the FromPeer handler takes it off
+// when that was not done before.
+const PeerPrefix = "/api"
+
+// introduce settles what is believed about where a request comes from, before anything looks at it.
+func (d *door) introduce(next http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if !d.FromPeer {
+			for _, name := range []string{forwardedHeader, deliveredHeader, trustedHeader} {
+				r.Header.Del(name)
+			}
+			next.ServeHTTP(w, r)
+			return
+		}
+		if strings.HasPrefix(r.URL.Path, PeerPrefix+"/") {
+			short := *r
+			short.URL = withoutPrefix(r.URL)
+			r = &short
+		}
+		next.ServeHTTP(w, r)
+	})
+}
+
+func withoutPrefix(u *url.URL) *url.URL {
+	short := *u
+	short.Path, short.RawPath = strings.TrimPrefix(u.Path, PeerPrefix), strings.TrimPrefix(u.RawPath, PeerPrefix)
+	return &short
+}
+
+// trusts reports whether the request needs no signature.
+func (d *door) trusts(r *http.Request) bool {
+	return d.Trusted || r.Header.Get(trustedHeader) == "true"
+}
+
+// oneHop refuses what another host has passed on already: the first host tries again when it knows the leader.
+func oneHop(w http.ResponseWriter) error {
+	w.Header().Set(elsewhereHeader, "true")
+	return wire.Errorf(wire.Server, "Nothing was done: the request was forwarded to this host, which does not lead the pool now. Try again.")
+}

@@ -1,0 +1,56 @@
+package api
+
+import (
+	"context"
+	"io"
+	"time"
+
+	"pinion/raftfsm"
+)
+
+// Leadership tells who answers for the pool now.
+type Leadership interface {
+	// Leader is the address (host:port) of the leader, and whether that is this host. During an election it waits for
+	// the outcome, at most 5 s or as long as ctx lasts, then the error is raftfsm.ErrUnavailable.
+	Leader(ctx context.Context) (address string, self bool, err error)
+}
+
+// StaleState is the state as this host has it.
+type StaleState interface {
+	// StaleView may lag behind what was acknowledged, but needs no leader. raftfsm.ErrUnavailable when this host holds
+	// no state.
+	StaleView() (*raftfsm.View, error)
+}
+
+// Admin is what the operators' endpoints (/v1/admin/...) need. A part that is nil is answered with an error that says
+// so. All of it is called on the leader only.
+type Admin struct {
+	Tokens    TokenKeeper
+	Hosts     HostKeeper
+	Snapshots SnapshotKeeper
+}
+
+// TokenKeeper makes and ends the tokens that let hosts join. Which there are is in the state.
+type TokenKeeper interface {
+	// CreateToken makes a token for uses hosts within ttl; 0 of either is the default. role is "host".
+	CreateToken(ctx context.Context, ttl time.Duration, uses int, role string) (token string, err error)
+	// RevokeToken ends a token. raftfsm.ErrNotFound.
+	RevokeToken(ctx context.Context, id string) error
+}
+
+// HostKeeper changes which hosts belong to the pool, and what they are in it.
+type HostKeeper interface {
+	// RemoveHost ends a host's membership for ever. raftfsm.ErrInUse while it has tasks, unless force; raftfsm.ErrNotFound.
+	RemoveHost(ctx context.Context, id string, force bool) error
+	// Promote makes a host a server, Demote an agent. They return when that is recorded.
+	Promote(ctx context.Context, id string) error
+	Demote(ctx context.Context, id string) error
+	// Roles tells for each host id what it is: "leader", "server", "joining" or "agent".
+	Roles(ctx context.Context) (map[string]string, error)
+}
+
+// SnapshotKeeper writes the state down.
+type SnapshotKeeper interface {
+	// SaveSnapshot writes a snapshot that can tell by itself whether it is whole.
+	SaveSnapshot(ctx context.Context, w io.Writer) error
+}
