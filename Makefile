@@ -8,12 +8,12 @@ export CGO_CFLAGS := -O2 -g -Wno-deprecated-declarations
 
 # What the tests use: a C compiler for the race detector and the tools, iptables and busybox for real containers, and
 # Amazon's own clients.
-packages := gcc libc6-dev pkg-config libseccomp-dev iptables busybox-static aws:awscli
+packages := gcc libc6-dev pkg-config libseccomp-dev ip:iproute2 iptables busybox-static aws:awscli
 
 # Rooms that compute and touch no container: the race detector takes them seconds.
 pure := ./raftfsm/... ./server/schedule/... ./gpu ./gpu/sim ./gpu/nvml ./api/sigv4/... ./node/logs/...
 
-.PHONY: build bundle test check bench demo clean packages help
+.PHONY: build bundle test check bench demo cluster clean packages help
 
 build: bundle ## bin/pinion, one static file with everything inside
 	CGO_ENABLED=0 go build -trimpath -buildvcs=false -ldflags "-s -w -X main.version=$(version)" -o bin/pinion .
@@ -40,6 +40,11 @@ bench: build ## the figures, each beside its reference; needs root
 demo: build ## a host, a task on two GPUs, its log; cleans up after itself; needs root
 	@packaging/apt.sh curl:curl iptables:iptables
 	@packaging/demo.sh
+
+cluster: build ## five hosts on this machine, each in a network of its own, to try and to break; needs root
+	@packaging/apt.sh ip:iproute2 iptables:iptables
+	go run -buildvcs=false ./packaging/cluster up -n 5
+	@echo 'next: go run ./packaging/cluster exec host2 -- pinion hosts; go run ./packaging/cluster --help; go run ./packaging/cluster down'
 
 packages:
 	@packaging/apt.sh $(packages)

@@ -1,0 +1,200 @@
+// Package bed runs N Pinion hosts on one machine, each as if on a machine of its own: a network namespace and a host
+// name of its own, one link into a switch they share, a data directory and a containerd of its own. Links can be cut,
+// hosts killed, stopped and started again. Nothing is added to the machine's own network.
+//
+// A bed lives in a directory and outlives the process that made it; the directory says all that Down needs.
+package bed
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/netip"
+	"os"
+	"path/filepath"
+
+	"golang.org/x/sync/errgroup"
+	"golang.org/x/sys/unix"
+)
+
+// ErrBusy says that another process works with the bed.
+var ErrBusy = errors.New("another process works with this cluster")
+
+// ErrNone says that there is no bed in the directory.
+var ErrNone = errors.New("there is no cluster here; `cluster up` makes one")
+
+// Plan is what a bed is made of.
+type Plan struct {
+	Dir    string     // made when missing; short, because the paths of unix sockets are (at most about 60 bytes)
+	Binary string     // the pinion program
+	Hosts  [][]string // for each host, the flags of its `pinion up` beyond those that the bed gives
+}
+
+// Bed is an opened bed. No other process can open it until Close.
+type Bed struct {
+	Dir   string
+	hosts []*Host
+	state state
+	lock  *os.File
+}
+
+// state is bed.json. It is written before anything is made that it names.
+type state struct {
+	ID     string      `json:"id"` // part of the names of namespaces, so that beds do not meet
+	Binary string      `json:"binary"`
+	Subnet string      `json:"subnet"` // /24; host N has address N, the switch has 254
+	Hosts  []hostState `json:"hosts"`
+}
+
+type hostState struct {
+	Name  string   `json:"name"`
+	Flags []string `json:"flags"`
+}
+
+// New makes the directory and the network of a bed. No host is started. What was made is taken away when it fails.
+func New(plan Plan) (*Bed, error) {
+	if n := len(plan.Hosts); n < 1 || n > mostHosts {
+		return nil, fmt.Errorf("a cluster of %d hosts; give it 1 to %d", n, mostHosts)
+	}
+	if err := os.MkdirAll(plan.Dir, 0o711); err != nil {
+		return nil, err
+	}
+	b, err := lockDir(plan.Dir)
+	if err != nil {
+		return nil, err
+	}
+	if _, err := os.Stat(b.file()); err == nil {
+		b.Close()
+		return nil, fmt.Errorf("there is a cluster in %s already; take it down first", plan.Dir)
+	}
+	if b.state, err = newState(plan); err == nil {
+		b.seat()
+		err = b.write()
+	}
+	if err == nil {
+		err = b.wire()
+	}
+	if err != nil {
+		return nil, errors.Join(err, b.Down(context.Background()))
+	}
+	return b, nil
+}
+
+func newState(plan Plan) (state, error) {
+	subnet, err := freeSubnet()
+	if err != nil {
+		return state{}, err
+	}
+	binary, err := filepath.Abs(plan.Binary)
+	if err == nil {
+		_, err = os.Stat(binary)
+	}
+	if err != nil {
+		return state{}, fmt.Errorf("the pinion program: %w; build it with `make build`", err)
+	}
+	s := state{ID: newID(), Binary: binary, Subnet: subnet.String()}
+	for i, flags := range plan.Hosts {
+		s.Hosts = append(s.Hosts, hostState{Name: fmt.Sprintf("host%d", i+1), Flags: flags})
+	}
+	return s, nil
+}
+
+// Open takes up a bed that another process made. ErrNone when the directory holds none, ErrBusy when it is in use.
+func Open(dir string) (*Bed, error) {
+	if _, err := os.Stat(filepath.Join(dir, "bed.json")); errors.Is(err, os.ErrNotExist) {
+		return nil, fmt.Errorf("%s: %w", dir, ErrNone)
+	}
+	b, err := lockDir(dir)
+	if err != nil {
+		return nil, err
+	}
+	raw, err := os.ReadFile(b.file())
+	if err == nil {
+		err = json.Unmarshal(raw, &b.state)
+	}
+	if err != nil {
+		b.Close()
+		return nil, fmt.Errorf("the cluster in %s: %w", dir, err)
+	}
+	b.seat()
+	return b, nil
+}
+
+func lockDir(dir string) (*Bed, error) {
+	dir, err := filepath.Abs(dir)
+	if err != nil {
+		return nil, err
+	}
+	lock, err := os.OpenFile(filepath.Join(dir, "lock"), os.O_CREATE|os.O_RDWR, 0o600)
+	if err != nil {
+		return nil, err
+	}
+	if err := unix.Flock(int(lock.Fd()), unix.LOCK_EX|unix.LOCK_NB); err != nil {
+		lock.Close()
+		return nil, fmt.Errorf("%s: %w", dir, ErrBusy)
+	}
+	return &Bed{Dir: dir, lock: lock}, nil
+}
+
+// seat gives every host its place.
+func (b *Bed) seat() {
+	subnet := netip.MustParsePrefix(b.state.Subnet)
+	for i, h := range b.state.Hosts {
+		b.hosts = append(b.hosts, &Host{
+			Name: h.Name, Dir: filepath.Join(b.Dir, h.Name), IP: nth(subnet, i+1), flags: h.Flags,
+			namespace: b.namespace(h.Name), bed: b,
+		})
+	}
+}
+
+func (b *Bed) file() string { return filepath.Join(b.Dir, "bed.json") }
+
+func (b *Bed) write() error {
+	raw, err := json.MarshalIndent(b.state, "", "  ")
+	if err != nil {
+		return err
+	}
+	return writeFile(b.file(), append(raw, '\n'))
+}
+
+// writeFile replaces a file so that a crash leaves the old content or the new.
+func writeFile(path string, content []byte) error {
+	if err := os.WriteFile(path+".new", content, 0o600); err != nil {
+		return err
+	}
+	return os.Rename(path+".new", path)
+}
+
+// Close lets other processes open the bed. The hosts run on.
+func (b *Bed) Close() error { return b.lock.Close() }
+
+// Hosts are all hosts, in the order of their numbers.
+func (b *Bed) Hosts() []*Host { return b.hosts }
+
+// Host finds a host by its name, such as host1.
+func (b *Bed) Host(name string) (*Host, error) {
+	for _, h := range b.hosts {
+		if h.Name == name {
+			return h, nil
+		}
+	}
+	return nil, fmt.Errorf("there is no %q; there are host1 to host%d", name, len(b.hosts))
+}
+
+// Up starts the first host, and then the others, which join it. It answers when all are ready.
+func (b *Bed) Up(ctx context.Context) error {
+	first := b.hosts[0]
+	if err := first.Start(ctx); err != nil || len(b.hosts) == 1 {
+		return err
+	}
+	join, err := first.Invitation(len(b.hosts))
+	if err != nil {
+		return err
+	}
+	group, ctx := errgroup.WithContext(ctx)
+	for _, h := range b.hosts[1:] {
+		group.Go(func() error { return h.Start(ctx, join...) })
+	}
+	return group.Wait()
+}

@@ -1,0 +1,208 @@
+package bed
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"net/netip"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"sync"
+	"syscall"
+
+	"golang.org/x/sys/unix"
+)
+
+// port is where every host listens; each has an address of its own.
+const port = 7400
+
+// Host is one Pinion host of a bed.
+type Host struct {
+	Name string     // host1 and so on, also its host name
+	Dir  string     // the data directory of its pinion
+	IP   netip.Addr // in the bed's subnet
+
+	flags     []string
+	namespace string
+	bed       *Bed
+
+	mu  sync.Mutex
+	log int64 // length of the log when pinion was started last
+}
+
+// Address is HOST:PORT of its TLS port; only the hosts of the bed reach it.
+func (h *Host) Address() string { return netip.AddrPortFrom(h.IP, port).String() }
+
+// Binary is the absolute path of the pinion program.
+func (h *Host) Binary() string { return h.bed.state.Binary }
+
+// LogFile is what its pinion has written, over all starts.
+func (h *Host) LogFile() string { return h.Dir + ".log" }
+
+func (h *Host) pidFile() string { return h.Dir + ".pid" }
+
+// Invitation makes a join token on this host for so many others, and answers the flags of `pinion up` that use it.
+func (h *Host) Invitation(uses int) ([]string, error) {
+	token, err := h.Pinion("token", "--uses", fmt.Sprint(uses))
+	if err != nil {
+		return nil, err
+	}
+	return []string{"--join", h.Address(), "--token", strings.TrimSpace(token)}, nil
+}
+
+// Start launches pinion and waits until it is ready.
+func (h *Host) Start(ctx context.Context, more ...string) error {
+	if err := h.Launch(more...); err != nil {
+		return err
+	}
+	return h.Ready(ctx)
+}
+
+// Launch starts `pinion up` in the host's namespaces with its flags and more. It goes on when this process ends.
+func (h *Host) Launch(more ...string) error {
+	if p, ok := h.process(); ok {
+		return fmt.Errorf("pinion runs on %s already (process %d)", h.Name, p.pid)
+	}
+	log, err := os.OpenFile(h.LogFile(), os.O_CREATE|os.O_WRONLY|os.O_APPEND, 0o644)
+	if err != nil {
+		return err
+	}
+	defer log.Close()
+	info, err := log.Stat()
+	if err != nil {
+		return err
+	}
+	h.mu.Lock()
+	h.log = info.Size()
+	h.mu.Unlock()
+	args := append([]string{"--data-dir", h.Dir, "up", "--listen", h.Address(), "--advertise", h.Address()}, h.flags...)
+	cmd := exec.Command(h.Binary(), append(args, more...)...)
+	cmd.Stdout, cmd.Stderr = log, log
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
+	return inside(h.namespace, h.Name, func() error { return h.launch(cmd) })
+}
+
+// launch notes the process down, and ends it when it cannot.
+func (h *Host) launch(cmd *exec.Cmd) error {
+	if err := cmd.Start(); err != nil {
+		return err
+	}
+	p, _ := look(cmd.Process.Pid)
+	err := writeFile(h.pidFile(), []byte(p.String()+"\n"))
+	if err != nil {
+		err = errors.Join(err, cmd.Process.Kill())
+	}
+	go cmd.Wait()
+	return err
+}
+
+// Ready waits until the pinion that was launched last says that it takes tasks.
+func (h *Host) Ready(ctx context.Context) error {
+	return poll(ctx, h.Name+" is not ready", func() (bool, error) {
+		text := h.Output()
+		if strings.HasPrefix(text, readyLine) || strings.Contains(text, "\n"+readyLine) {
+			return true, nil
+		}
+		if _, ok := h.process(); !ok {
+			return false, fmt.Errorf("pinion up on %s ended:\n%s", h.Name, h.Output())
+		}
+		return false, nil
+	})
+}
+
+const readyLine = "Pinion is ready at "
+
+// Output is what pinion has written since it was launched last.
+func (h *Host) Output() string {
+	raw, _ := os.ReadFile(h.LogFile())
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	return string(raw[min(h.log, int64(len(raw))):])
+}
+
+// process is the pinion that runs; false when none does.
+func (h *Host) process() (process, bool) {
+	raw, err := os.ReadFile(h.pidFile())
+	if err != nil {
+		return process{}, false
+	}
+	p, err := parseProcess(string(raw))
+	return p, err == nil && p.alive()
+}
+
+// Status is "running", "stopped" (by Stop) or "down".
+func (h *Host) Status() string {
+	p, ok := h.process()
+	if !ok {
+		return "down"
+	}
+	if s, _ := readStat(p.pid); s.state == "T" {
+		return "stopped"
+	}
+	return "running"
+}
+
+// PID is the process id of the pinion that runs; 0 when none does.
+func (h *Host) PID() int {
+	if p, ok := h.process(); ok {
+		return p.pid
+	}
+	return 0
+}
+
+// Kill ends pinion with SIGKILL and waits until it is gone. Its tasks and its containerd run on.
+func (h *Host) Kill(ctx context.Context) error { return h.end(ctx, unix.SIGKILL) }
+
+// Terminate ends pinion the kind way, as a person would.
+func (h *Host) Terminate(ctx context.Context) error { return h.end(ctx, unix.SIGTERM) }
+
+func (h *Host) end(ctx context.Context, sig unix.Signal) error {
+	p, ok := h.process()
+	if !ok {
+		return nil
+	}
+	if err := errors.Join(p.signal(sig), p.signal(unix.SIGCONT)); err != nil {
+		return err
+	}
+	return p.gone(ctx)
+}
+
+// Stop halts pinion with SIGSTOP: its connections stay, and nothing answers on them.
+func (h *Host) Stop() error { return h.pause(unix.SIGSTOP) }
+
+// Cont lets a stopped pinion go on.
+func (h *Host) Cont() error { return h.pause(unix.SIGCONT) }
+
+func (h *Host) pause(sig unix.Signal) error {
+	p, ok := h.process()
+	if !ok {
+		return fmt.Errorf("no pinion runs on %s", h.Name)
+	}
+	return p.signal(sig)
+}
+
+// Run runs a command inside the host's namespaces. It finds pinion in its PATH.
+func (h *Host) Run(cmd *exec.Cmd) error {
+	if cmd.Env == nil {
+		cmd.Env = os.Environ()
+	}
+	cmd.Env = append(cmd.Env, "PATH="+filepath.Dir(h.Binary())+":"+os.Getenv("PATH"))
+	if err := inside(h.namespace, h.Name, cmd.Start); err != nil {
+		return err
+	}
+	return cmd.Wait()
+}
+
+// Pinion runs the CLI on the host and answers what it printed; an error carries standard error.
+func (h *Host) Pinion(args ...string) (string, error) {
+	cmd := exec.Command(h.Binary(), append([]string{"--data-dir", h.Dir}, args...)...)
+	var out, problem bytes.Buffer
+	cmd.Stdout, cmd.Stderr = &out, &problem
+	if err := h.Run(cmd); err != nil {
+		return out.String(), fmt.Errorf("pinion %s on %s: %w: %s", strings.Join(args, " "), h.Name, err, strings.TrimSpace(problem.String()))
+	}
+	return out.String(), nil
+}

@@ -1,0 +1,159 @@
+package bed
+
+import (
+	"crypto/rand"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"net"
+	"net/netip"
+	"os"
+	"os/exec"
+	"strings"
+)
+
+const (
+	// mostHosts fit into a /24 beside the switch.
+	mostHosts = 100
+	// switchNumber is the address of the switch in the subnet.
+	switchNumber = 254
+	// chain holds the rules of cut links. It is in the raw table, which every packet that arrives meets first, also
+	// those for containers.
+	chain = "CUT"
+)
+
+func newID() string {
+	var b [3]byte
+	rand.Read(b[:])
+	return hex.EncodeToString(b[:])
+}
+
+// freeSubnet is a private /24 that this machine has no address in: what the hosts say of themselves cannot be taken
+// for one of the machine's neighbours.
+func freeSubnet() (netip.Prefix, error) {
+	addresses, err := net.InterfaceAddrs()
+	if err != nil {
+		return netip.Prefix{}, err
+	}
+	for i := range 256 {
+		subnet := netip.PrefixFrom(netip.AddrFrom4([4]byte{10, 77, byte(i), 0}), 24)
+		free := true
+		for _, a := range addresses {
+			p, err := netip.ParsePrefix(a.String())
+			free = free && (err != nil || !p.Overlaps(subnet))
+		}
+		if free {
+			return subnet, nil
+		}
+	}
+	return netip.Prefix{}, errors.New("this machine has an address in every /24 of 10.77.0.0/16; no subnet is left for the cluster")
+}
+
+func nth(subnet netip.Prefix, n int) netip.Addr {
+	bytes := subnet.Addr().As4()
+	bytes[3] = byte(n)
+	return netip.AddrFrom4(bytes)
+}
+
+// namespace is the name of a host's or the switch's namespace, as `ip netns` lists it.
+func (b *Bed) namespace(of string) string { return "pinion-" + b.state.ID + "-" + of }
+
+func (b *Bed) switchboard() string { return b.namespace("switch") }
+
+// wire makes the namespaces, the bridge in the switch's, and a link from there to each host. Every interface is born
+// inside a namespace of the bed.
+func (b *Bed) wire() error {
+	board := b.switchboard()
+	script := []string{
+		"netns add " + board,
+		"-n " + board + " link set lo up",
+		"-n " + board + " link add bridge0 type bridge",
+		"-n " + board + " link set bridge0 up",
+		fmt.Sprintf("-n %s address add %s/24 dev bridge0", board, b.SwitchIP()),
+	}
+	for _, h := range b.hosts {
+		script = append(script,
+			"netns add "+h.namespace,
+			fmt.Sprintf("-n %s link add %s type veth peer name eth0 netns %s", board, h.Name, h.namespace),
+			fmt.Sprintf("-n %s link set %s master bridge0 up", board, h.Name),
+			fmt.Sprintf("-n %s address add %s/24 dev eth0", h.namespace, h.IP),
+			"-n "+h.namespace+" link set lo up",
+			"-n "+h.namespace+" link set eth0 up",
+		)
+	}
+	for _, line := range script {
+		if err := run("ip", strings.Fields(line)...); err != nil {
+			return err
+		}
+	}
+	for _, h := range b.hosts {
+		if err := h.iptables("-N", chain); err != nil {
+			return err
+		}
+		if err := h.iptables("-I", "PREROUTING", "-j", chain); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// unwire removes the namespaces, and with them all that is in them. It may be repeated.
+func (b *Bed) unwire() error {
+	var all error
+	for _, name := range b.namespaces() {
+		if _, err := os.Stat(namespacePath(name)); err == nil {
+			all = errors.Join(all, run("ip", "netns", "delete", name))
+		}
+	}
+	return all
+}
+
+func (b *Bed) namespaces() []string {
+	names := []string{b.switchboard()}
+	for _, h := range b.hosts {
+		names = append(names, h.namespace)
+	}
+	return names
+}
+
+// Cut drops every packet that from sends to to. The other direction stays.
+func (b *Bed) Cut(from, to *Host) error {
+	return to.iptables("-A", chain, "-s", from.IP.String(), "-j", "DROP")
+}
+
+// CutBoth drops the packets of both directions.
+func (b *Bed) CutBoth(one, other *Host) error {
+	return errors.Join(b.Cut(one, other), b.Cut(other, one))
+}
+
+// Heal makes every link whole again.
+func (b *Bed) Heal() error {
+	var all error
+	for _, h := range b.hosts {
+		all = errors.Join(all, h.iptables("-F", chain))
+	}
+	return all
+}
+
+// SwitchIP is the address of the switch, which every host reaches whatever links between hosts are cut.
+func (b *Bed) SwitchIP() netip.Addr { return nth(netip.MustParsePrefix(b.state.Subnet), switchNumber) }
+
+// Listen opens a port on the switch, for what stands in for the world outside.
+func (b *Bed) Listen(port int) (listener net.Listener, err error) {
+	err = inside(b.switchboard(), "", func() error {
+		listener, err = net.Listen("tcp", netip.AddrPortFrom(b.SwitchIP(), uint16(port)).String())
+		return err
+	})
+	return listener, err
+}
+
+func (h *Host) iptables(args ...string) error {
+	return inside(h.namespace, "", func() error { return run("iptables", append([]string{"-w", "10", "-t", "raw"}, args...)...) })
+}
+
+func run(name string, args ...string) error {
+	if out, err := exec.Command(name, args...).CombinedOutput(); err != nil {
+		return fmt.Errorf("%s %s: %w: %s", name, strings.Join(args, " "), err, strings.TrimSpace(string(out)))
+	}
+	return nil
+}

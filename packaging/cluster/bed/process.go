@@ -1,0 +1,119 @@
+package bed
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"golang.org/x/sys/unix"
+)
+
+// process is a process that is told from a later one with the same number by when it started.
+type process struct {
+	pid     int
+	started string // clock ticks since boot
+}
+
+// look reads what runs under the number; false when it is gone or a zombie.
+func look(pid int) (process, bool) {
+	stat, ok := readStat(pid)
+	return process{pid: pid, started: stat.started}, ok && stat.state != "Z" && stat.state != "X"
+}
+
+func (p process) alive() bool {
+	now, ok := look(p.pid)
+	return ok && now == p
+}
+
+func (p process) signal(sig unix.Signal) error {
+	if !p.alive() {
+		return nil
+	}
+	return unix.Kill(p.pid, sig)
+}
+
+// gone waits until the process has ended.
+func (p process) gone(ctx context.Context) error {
+	return poll(ctx, fmt.Sprintf("process %d has not ended", p.pid), func() (bool, error) { return !p.alive(), nil })
+}
+
+// poll asks until ok says yes or fails, or the time is up. It is for what happens in other processes.
+func poll(ctx context.Context, complaint string, ok func() (bool, error)) error {
+	tick := time.NewTicker(10 * time.Millisecond)
+	defer tick.Stop()
+	for {
+		if done, err := ok(); done || err != nil {
+			return err
+		}
+		select {
+		case <-tick.C:
+		case <-ctx.Done():
+			return fmt.Errorf("%s: %w", complaint, ctx.Err())
+		}
+	}
+}
+
+func (p process) String() string { return strconv.Itoa(p.pid) + " " + p.started }
+
+func parseProcess(text string) (p process, err error) {
+	_, err = fmt.Sscan(text, &p.pid, &p.started)
+	return p, err
+}
+
+type stat struct {
+	state, started string
+	parent         int
+}
+
+// readStat reads /proc/PID/stat; the name of the program, which may hold anything, ends at the last parenthesis.
+func readStat(pid int) (stat, bool) {
+	raw, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
+	if err != nil {
+		return stat{}, false
+	}
+	fields := strings.Fields(string(raw[strings.LastIndexByte(string(raw), ')')+1:]))
+	if len(fields) < 20 {
+		return stat{}, false
+	}
+	parent, _ := strconv.Atoi(fields[1])
+	return stat{state: fields[0], parent: parent, started: fields[19]}, true
+}
+
+// family are the processes in the network namespace and all that come from them: a container has a namespace of its
+// own, and its shim is its parent.
+func family(namespace string) []process {
+	var home unix.Stat_t
+	if unix.Stat(namespacePath(namespace), &home) != nil {
+		return nil
+	}
+	children := map[int][]int{}
+	var next []int
+	entries, _ := filepath.Glob("/proc/[0-9]*")
+	for _, entry := range entries {
+		pid, _ := strconv.Atoi(filepath.Base(entry))
+		if s, ok := readStat(pid); ok {
+			children[s.parent] = append(children[s.parent], pid)
+		}
+		var here unix.Stat_t
+		if unix.Stat(entry+"/ns/net", &here) == nil && here.Ino == home.Ino && here.Dev == home.Dev {
+			next = append(next, pid)
+		}
+	}
+	var all []process
+	for seen := []int{os.Getpid()}; len(next) > 0; next = next[1:] {
+		if slices.Contains(seen, next[0]) {
+			continue
+		}
+		seen = append(seen, next[0])
+		next = append(next, children[next[0]]...)
+		if p, ok := look(next[0]); ok {
+			all = append(all, p)
+		}
+	}
+	return all
+}

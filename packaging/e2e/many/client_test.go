@@ -1,0 +1,221 @@
+package many
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"pinion/packaging/cluster/bed"
+)
+
+type object = map[string]any
+
+// client talks to a host through its unix socket, which is reached from outside its network.
+func (p *pool) client(h *bed.Host) *http.Client {
+	c, _ := p.clients.LoadOrStore(h.Name, &http.Client{Timeout: 15 * time.Second, Transport: &http.Transport{
+		DialContext: func(ctx context.Context, _, _ string) (net.Conn, error) {
+			var d net.Dialer
+			return d.DialContext(ctx, "unix", filepath.Join(h.Dir, "pinion.sock"))
+		}}})
+	return c.(*http.Client)
+}
+
+// call sends an operation to a host. An error means that there was no answer; a refusal has a status.
+func (p *pool) call(h *bed.Host, operation string, in, out any) (status int, err error) {
+	body, err := json.Marshal(in)
+	if err != nil {
+		return 0, err
+	}
+	return p.exchange(h, "POST", operation, string(body), out)
+}
+
+// get reads a document of the plain door.
+func (p *pool) get(h *bed.Host, path string, out any) error {
+	status, err := p.exchange(h, "GET", path, "", out)
+	if err == nil && status != 200 {
+		err = fmt.Errorf("GET %s on %s: %d", path, h.Name, status)
+	}
+	return err
+}
+
+func (p *pool) exchange(h *bed.Host, method, path, body string, out any) (int, error) {
+	request, err := http.NewRequest(method, "http://pinion/v1/"+path, strings.NewReader(body))
+	if err != nil {
+		return 0, err
+	}
+	request.Header.Set("Content-Type", "application/json")
+	response, err := p.client(h).Do(request)
+	if err != nil {
+		return 0, err
+	}
+	defer response.Body.Close()
+	raw, err := io.ReadAll(response.Body)
+	if err != nil {
+		return 0, err
+	}
+	if response.StatusCode != 200 {
+		if refused, ok := out.(*refusal); ok {
+			*refused = refusal(raw)
+		}
+		return response.StatusCode, nil
+	}
+	if text, ok := out.(*refusal); ok {
+		*text = refusal(raw)
+		return 200, nil
+	}
+	return 200, json.Unmarshal(raw, out)
+}
+
+// refusal takes an answer as it is, whatever the status.
+type refusal string
+
+// must is call for requests that succeed after a while: what a client's retries would do.
+func (p *pool) must(t testing.TB, h *bed.Host, operation string, in, out any) {
+	t.Helper()
+	eventually(t, operation+" on "+h.Name, func() bool {
+		var raw refusal
+		status, err := p.call(h, operation, in, &raw)
+		if err == nil && status >= 400 && status < 500 {
+			t.Fatalf("%s on %s: %d %s", operation, h.Name, status, raw)
+		}
+		if err != nil || status != 200 {
+			return false
+		}
+		fine(t, json.Unmarshal([]byte(raw), out))
+		return true
+	})
+}
+
+// task is what the tests look at of a task.
+type task struct {
+	ARN        string `json:"taskArn"`
+	Instance   string `json:"containerInstanceArn"`
+	LastStatus string `json:"lastStatus"`
+	StartedBy  string `json:"startedBy"`
+	Reason     string `json:"stoppedReason"`
+	StopCode   string `json:"stopCode"`
+	StartedAt  any    `json:"startedAt"`
+	Containers []struct {
+		RuntimeID string   `json:"runtimeId"`
+		ExitCode  *int     `json:"exitCode"`
+		GPUs      []string `json:"gpuIds"`
+	} `json:"containers"`
+}
+
+func (t task) String() string { raw, _ := json.Marshal(t); return string(raw) }
+
+func (t task) id() string   { return t.ARN[strings.LastIndex(t.ARN, "/")+1:] }
+func (t task) host() string { return t.Instance[strings.LastIndex(t.Instance, "/")+1:] }
+
+type tasks struct {
+	Tasks    []task `json:"tasks"`
+	Failures []struct {
+		ARN    string `json:"arn"`
+		Reason string `json:"reason"`
+		Detail string `json:"detail"`
+	} `json:"failures"`
+}
+
+// host is a host as GET /v1/hosts shows it.
+type host struct {
+	ID        string `json:"id"`
+	Name      string `json:"name"`
+	Connected bool   `json:"connected"`
+	Role      string `json:"role"`
+	Tasks     int    `json:"tasks"`
+}
+
+// listed are the hosts that one host knows.
+func (p *pool) listed(h *bed.Host) (map[string]host, error) {
+	var all []host
+	err := p.get(h, "hosts", &all)
+	byName := map[string]host{}
+	for _, one := range all {
+		byName[one.Name] = one
+	}
+	return byName, err
+}
+
+// leader asks every host that runs until one knows who leads.
+func (p *pool) leader(t testing.TB) *bed.Host {
+	t.Helper()
+	var leader *bed.Host
+	eventually(t, "somebody leads", func() bool {
+		for _, h := range p.Hosts() {
+			if h.Status() != "running" {
+				continue
+			}
+			hosts, err := p.listed(h)
+			if err != nil {
+				continue
+			}
+			for name, seen := range hosts {
+				if named, err := p.Host(name); err == nil && seen.Role == "leader" && named.Status() == "running" {
+					leader = named
+					return true
+				}
+			}
+		}
+		return false
+	})
+	return leader
+}
+
+// settled waits until every host answers that all are connected and that the servers are there: three, or one of two.
+func (p *pool) settled(t testing.TB) {
+	t.Helper()
+	servers := 3
+	if len(p.Hosts()) < 3 {
+		servers = 1
+	}
+	for _, h := range p.Hosts() {
+		eventually(t, fmt.Sprintf("%s sees all %d hosts connected and %d servers", h.Name, len(p.Hosts()), servers), func() bool {
+			hosts, err := p.listed(h)
+			roles := map[string]int{}
+			for _, one := range hosts {
+				roles[one.Role]++
+				if !one.Connected {
+					return false
+				}
+			}
+			return err == nil && len(hosts) == len(p.Hosts()) && roles["leader"] == 1 && roles["leader"]+roles["server"] == servers && roles["joining"] == 0
+		})
+	}
+}
+
+// sh runs a shell command on a host as a user would after `eval "$(pinion env)"`; documents' commands go in verbatim.
+func (p *pool) sh(t testing.TB, h *bed.Host, script string) (string, error) {
+	t.Helper()
+	documents, err := filepath.Abs("../../../api/ecs/testdata")
+	fine(t, err)
+	cmd := exec.Command("bash", "-c", `eval "$(pinion --data-dir "$0" env)"; `+script, h.Dir)
+	cmd.Dir = documents
+	var out, problem strings.Builder
+	cmd.Stdout, cmd.Stderr = &out, &problem
+	if err := h.Run(cmd); err != nil {
+		return out.String(), errors.New(strings.TrimSpace(problem.String()))
+	}
+	return out.String(), nil
+}
+
+// aws runs a command line of the AWS CLI on a host and decodes its answer.
+func aws[T any](t testing.TB, p *pool, h *bed.Host, script string) (answer T) {
+	t.Helper()
+	out, err := p.sh(t, h, script)
+	if err == nil {
+		err = json.Unmarshal([]byte(out), &answer)
+	}
+	if err != nil {
+		t.Fatalf("%s, on %s: %v\n%s", script, h.Name, err, out)
+	}
+	return answer
+}

@@ -1,0 +1,33 @@
+package many
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"testing"
+
+	"pinion/packaging/cluster/bed"
+)
+
+// bedPrefix begins the names of the directories of beds. It is short because the paths of unix sockets are.
+const bedPrefix = "pinion-many-"
+
+// TestMain first takes away what a run before left that was killed.
+func TestMain(m *testing.M) {
+	left, _ := filepath.Glob(filepath.Join(os.TempDir(), bedPrefix+"*"))
+	for _, dir := range left {
+		b, err := bed.Open(dir)
+		switch {
+		case errors.Is(err, bed.ErrBusy), errors.Is(err, bed.ErrNone):
+			continue // another run's
+		case err == nil:
+			err = b.Down(context.Background())
+		}
+		if err != nil {
+			fmt.Fprintln(os.Stderr, "leftovers of an earlier run:", err)
+		}
+	}
+	os.Exit(m.Run())
+}

@@ -1,0 +1,187 @@
+package many
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"net"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	v1 "github.com/google/go-containerregistry/pkg/v1"
+
+	"pinion/node/ctrd/ctrdtest"
+	"pinion/packaging/cluster/bed"
+)
+
+// patience is how long a test waits for what must happen. It is generous: nothing here asserts speed.
+const patience = 60 * time.Second
+
+// registryPort is where the switch serves images.
+const registryPort = 5000
+
+// pool is a bed of hosts with a registry beside it.
+type pool struct {
+	*bed.Bed
+	witness string // a folder that containers share, whatever host they are on; see volume
+	clients sync.Map
+}
+
+// newPool makes the network of as many hosts as there are lists of flags, and starts none. The test's end takes all of
+// it away.
+func newPool(t *testing.T, flags ...[]string) *pool {
+	t.Helper()
+	if os.Geteuid() != 0 {
+		t.Fatal("the end-to-end tests make containers: run them as root")
+	}
+	address := images(t)
+	p := &pool{witness: t.TempDir()}
+	config := t.TempDir()
+	for i := range flags {
+		flags[i] = append(flags[i], "--registry-config", config, "--log-level", "debug")
+	}
+	dir, err := os.MkdirTemp("", bedPrefix)
+	if err != nil {
+		t.Fatal(err)
+	}
+	p.Bed, err = bed.New(bed.Plan{Dir: dir, Binary: "../../../bin/pinion", Hosts: flags})
+	if err != nil {
+		os.Remove(dir)
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { p.down(t) })
+	p.serveImages(t, config, address)
+	return p
+}
+
+// up is newPool with all hosts started and in one cluster.
+func up(t *testing.T, flags ...[]string) *pool {
+	t.Helper()
+	p := newPool(t, flags...)
+	ctx, cancel := context.WithTimeout(t.Context(), patience)
+	defer cancel()
+	if err := p.Up(ctx); err != nil {
+		t.Fatal(err)
+	}
+	p.settled(t)
+	return p
+}
+
+func (p *pool) down(t *testing.T) {
+	if t.Failed() {
+		p.tellOutputs(t)
+	}
+	dir := p.Dir
+	if err := p.Down(context.Background()); err != nil {
+		t.Error(err)
+	}
+	if _, err := os.Stat(dir); err == nil {
+		t.Errorf("%s is left", dir)
+	}
+	if mounts, _ := os.ReadFile("/proc/mounts"); strings.Contains(string(mounts), dir) {
+		t.Errorf("mounts are left under %s", dir)
+	}
+}
+
+// tellOutputs shows the end of what each pinion wrote; PINION_KEEP_LOGS names a folder that gets all of it.
+func (p *pool) tellOutputs(t *testing.T) {
+	const most = 4000
+	for _, h := range p.Hosts() {
+		all, _ := os.ReadFile(h.LogFile())
+		t.Logf("%s (%s), the end of its output:\n%s", h.Name, h.Status(), all[max(0, len(all)-most):])
+		if keep := os.Getenv("PINION_KEEP_LOGS"); keep != "" {
+			os.WriteFile(filepath.Join(keep, filepath.Base(h.LogFile())), all, 0o644)
+		}
+	}
+}
+
+// images starts a registry on this machine with the images of the tests, all of them busybox inside.
+func images(t *testing.T) (address string) {
+	busybox := ctrdtest.Configured(t, ctrdtest.Busybox(t), func(c *v1.ConfigFile) { c.Config.Env = []string{"PATH=/bin"} })
+	tensorflow := ctrdtest.Configured(t, busybox, func(c *v1.ConfigFile) {
+		c.Config.Cmd = []string{"sh", "-c", "trap 'exit 0' TERM; nvidia-smi -L; while :; do usleep 100000; done"}
+	})
+	return ctrdtest.Registry(t, map[string]v1.Image{
+		"library/busybox:latest":          busybox,
+		"nvidia/cuda:9.0-base":            busybox,
+		"brentley/tensorflow-gpu:8904d11": tensorflow,
+	})
+}
+
+// serveImages makes the registry at address the mirror of Docker Hub for all hosts: a port on the switch leads to it.
+func (p *pool) serveImages(t *testing.T, config, address string) {
+	t.Helper()
+	listener, err := p.Listen(registryPort)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { listener.Close() })
+	go func() {
+		for {
+			conn, err := listener.Accept()
+			if err != nil {
+				return
+			}
+			go relay(conn, address)
+		}
+	}()
+	certs := filepath.Join(config, "certs.d", "docker.io")
+	hosts := fmt.Sprintf("[host.\"http://%s:%d\"]\n  capabilities = [\"pull\", \"resolve\"]\n", p.SwitchIP(), registryPort)
+	if err := os.MkdirAll(certs, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(filepath.Join(certs, "hosts.toml"), []byte(hosts), 0o644); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func relay(conn net.Conn, address string) {
+	defer conn.Close()
+	upstream, err := net.Dial("tcp", address)
+	if err != nil {
+		return
+	}
+	go func() { io.Copy(upstream, conn); upstream.Close() }()
+	io.Copy(conn, upstream)
+}
+
+// eventually asks again and again until ok says yes; for what happens in another process and cannot be waited on.
+func eventually(t testing.TB, what string, ok func() bool) {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), patience)
+	defer cancel()
+	tick := time.NewTicker(20 * time.Millisecond)
+	defer tick.Stop()
+	for !ok() {
+		select {
+		case <-tick.C:
+		case <-ctx.Done():
+			t.Fatalf("after %v still not: %s", patience, what)
+		}
+	}
+}
+
+// fine stops the test when something that the test itself does to a host did not work.
+func fine(t testing.TB, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+// start starts hosts again, all at once, and waits until they are ready.
+func (p *pool) start(t testing.TB, hosts ...*bed.Host) {
+	t.Helper()
+	for _, h := range hosts {
+		fine(t, h.Launch())
+	}
+	ctx, cancel := context.WithTimeout(t.Context(), patience)
+	defer cancel()
+	for _, h := range hosts {
+		fine(t, h.Ready(ctx))
+	}
+}

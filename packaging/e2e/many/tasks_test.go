@@ -1,0 +1,167 @@
+package many
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"testing"
+
+	"pinion/packaging/cluster/bed"
+)
+
+// define registers a family whose one container runs a shell script in busybox on n GPUs, with the witness folder of
+// the pool as /w.
+func (p *pool) define(t testing.TB, family string, gpus int, script string) {
+	t.Helper()
+	container := object{
+		"name": "main", "image": "busybox", "memory": 16, "command": []string{"sh", "-c", script}, "stopTimeout": 2,
+		"mountPoints": []object{{"sourceVolume": "w", "containerPath": "/w"}},
+	}
+	if gpus > 0 {
+		container["resourceRequirements"] = []object{{"type": "GPU", "value": strconv.Itoa(gpus)}}
+	}
+	p.must(t, p.Hosts()[0], "RegisterTaskDefinition", object{
+		"family": family, "networkMode": "none", "containerDefinitions": []object{container},
+		"volumes": []object{{"name": "w", "host": object{"sourcePath": p.witness}}},
+	}, &object{})
+}
+
+// once makes a container prove that it is the only one of its name ever: a directory can be made once. $ME is its name.
+const once = `mkdir /w/ran-$ME || { date > /w/twice-$ME; exit 65; }; `
+
+// witnessed holds a lock for every GPU that the container was given, which nobody else may hold at that moment, on
+// whatever host.
+const witnessed = once + `gpus=$(echo $NVIDIA_VISIBLE_DEVICES | tr , ' '); for g in $gpus; do mkdir /w/gpu-$g || { touch /w/overlap-$g-$ME; exit 66; }; done; usleep 50000; for g in $gpus; do rmdir /w/gpu-$g; done`
+
+// ticking adds a line to a file of its own every 100 ms, until there is a file /w/end: then it exits with code 7.
+const ticking = once + `while [ ! -e /w/end ]; do echo >> /w/ticks-$ME; usleep 100000; done; exit 7`
+
+// request is a RunTask that can be repeated: the name is its client token, and what its container is called.
+func request(family, name string) object {
+	return object{
+		"taskDefinition": family, "clientToken": name, "startedBy": name,
+		"overrides": object{"containerOverrides": []object{{"name": "main", "environment": []object{{"name": "ME", "value": name}}}}},
+	}
+}
+
+// run starts one named task through a host, and asks again while it is refused for want of a host.
+func (p *pool) run(t testing.TB, h *bed.Host, family, name string) task {
+	t.Helper()
+	var answer tasks
+	eventually(t, "RunTask "+family+" through "+h.Name, func() bool {
+		answer = tasks{}
+		p.must(t, h, "RunTask", request(family, name), &answer)
+		return len(answer.Tasks) == 1
+	})
+	return answer.Tasks[0]
+}
+
+func (p *pool) describe(t testing.TB, h *bed.Host, id string) task {
+	t.Helper()
+	var answer tasks
+	p.must(t, h, "DescribeTasks", object{"tasks": []string{id}}, &answer)
+	if len(answer.Tasks) != 1 {
+		t.Fatalf("task %s on %s: %v", id, h.Name, answer)
+	}
+	return answer.Tasks[0]
+}
+
+// wait asks until the task has the status.
+func (p *pool) wait(t testing.TB, h *bed.Host, id, status string) task {
+	t.Helper()
+	var is task
+	eventually(t, "task "+id+" is "+status, func() bool {
+		is = p.describe(t, h, id)
+		if is.LastStatus == "STOPPED" && status != "STOPPED" {
+			t.Fatalf("task %s is not %s but stopped: %v", id, status, is)
+		}
+		return is.LastStatus == status
+	})
+	return is
+}
+
+// ticks counts the lines that a ticking task has written: they need no pinion to be seen.
+func (p *pool) ticks(name string) int {
+	raw, _ := os.ReadFile(filepath.Join(p.witness, "ticks-"+name))
+	return len(raw)
+}
+
+// tick starts n ticking tasks and answers them as they are when they run, by name.
+func (p *pool) tick(t testing.TB, n int, prefix string) map[string]task {
+	t.Helper()
+	p.define(t, "ticking", 1, ticking)
+	p.define(t, "witnessed", 1, witnessed)
+	running := map[string]task{}
+	for i := range n {
+		name := fmt.Sprintf("%s-%d", prefix, i)
+		running[name] = p.run(t, p.Hosts()[i%len(p.Hosts())], "ticking", name)
+	}
+	for name, was := range running {
+		running[name] = p.wait(t, p.Hosts()[0], was.id(), "RUNNING")
+	}
+	return running
+}
+
+// undisturbed checks that every task is the very container that it was, and goes on.
+func (p *pool) undisturbed(t testing.TB, before map[string]task) {
+	t.Helper()
+	for name, was := range before {
+		is := p.wait(t, p.Hosts()[0], was.id(), "RUNNING")
+		if is.Containers[0].RuntimeID != was.Containers[0].RuntimeID || is.StartedAt != was.StartedAt || is.Instance != was.Instance {
+			t.Errorf("task %s was %v, is %v", name, was, is)
+		}
+		written := p.ticks(name)
+		eventually(t, "task "+name+" goes on", func() bool { return p.ticks(name) > written })
+	}
+	p.nothingWitnessed(t)
+}
+
+// endTicking lets the ticking tasks end and checks that all their exit codes are known.
+func (p *pool) endTicking(t testing.TB, running map[string]task) {
+	t.Helper()
+	end := filepath.Join(p.witness, "end")
+	fine(t, os.WriteFile(end, nil, 0o600))
+	defer os.Remove(end)
+	p.wantExit(t, running, 7)
+}
+
+func (p *pool) wantExit(t testing.TB, running map[string]task, code int) {
+	t.Helper()
+	for name, was := range running {
+		is := p.wait(t, p.Hosts()[0], was.id(), "STOPPED")
+		if exit := is.Containers[0].ExitCode; exit == nil || *exit != code {
+			t.Errorf("task %s: %v, want exit code %d", name, is, code)
+		}
+	}
+}
+
+// nothingWitnessed checks that no container met another on its GPU, or ran twice.
+func (p *pool) nothingWitnessed(t testing.TB) {
+	t.Helper()
+	for _, pattern := range []string{"overlap-*", "twice-*"} {
+		if found, _ := filepath.Glob(filepath.Join(p.witness, pattern)); len(found) > 0 {
+			t.Errorf("witnessed: %v", found)
+		}
+	}
+}
+
+// sameEverywhere waits until every host answers the same about hosts and GPUs, and servers from their own state too.
+func (p *pool) sameEverywhere(t testing.TB) {
+	t.Helper()
+	for _, path := range []string{"gpus", "gpus?stale=true"} {
+		var seen []string
+		eventually(t, "all hosts answer the same to "+path, func() bool {
+			seen = nil
+			for _, h := range p.Hosts() {
+				var raw refusal
+				if status, err := p.exchange(h, "GET", path, "", &raw); err != nil || status != 200 {
+					return false
+				}
+				seen = append(seen, string(raw))
+			}
+			return len(slices.Compact(seen)) == 1
+		})
+	}
+}
