@@ -3,7 +3,6 @@ package main
 
 import (
 	"context"
-	"crypto/tls"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -34,14 +33,20 @@ import (
 	"pinion/packaging/bundle"
 	"pinion/raftfsm"
 	"pinion/server"
+	"pinion/server/peer"
 	"pinion/server/pki"
 )
 
 // The rooms meet here and nowhere else.
 var (
-	_ api.Cluster  = (*server.Server)(nil)
-	_ api.Host     = (*node.Node)(nil)
-	_ node.Control = (*server.Server)(nil)
+	_ api.Cluster        = (*server.Member)(nil)
+	_ api.Leadership     = (*server.Member)(nil)
+	_ api.StaleState     = (*server.Member)(nil)
+	_ api.TokenKeeper    = (*server.Member)(nil)
+	_ api.HostKeeper     = (*server.Member)(nil)
+	_ api.SnapshotKeeper = (*server.Member)(nil)
+	_ api.Host           = (*node.Node)(nil)
+	_ node.Control       = (*server.Member)(nil)
 )
 
 // version is set by the linker.
@@ -80,7 +85,8 @@ type host struct {
 	network  *network.Bridge
 	gpus     gpu.Source
 	identity *pki.Identity
-	server   *server.Server
+	port     *peer.Port
+	member   *server.Member
 	agent    *node.Node
 	closers  []func() error // in the order of opening
 }
@@ -89,7 +95,7 @@ type host struct {
 func up(ctx context.Context, config cli.UpConfig) error {
 	h := &host{config: config, log: slog.New(slog.NewTextHandler(os.Stderr, &slog.HandlerOptions{Level: config.LogLevel}))}
 	defer h.close()
-	for _, open := range []func(context.Context) error{h.openDirectory, h.listen, h.openGPUs, h.openRuntime, h.openServer, h.openAgent} {
+	for _, open := range []func(context.Context) error{h.openDirectory, h.listen, h.openGPUs, h.openRuntime, h.openMember, h.openAgent} {
 		if err := open(ctx); err != nil {
 			return err
 		}
@@ -175,6 +181,15 @@ func (h *host) runtimeConfig(address string) ctrd.Config {
 	return c
 }
 
+// hostname is the machine's name for people; a machine without one goes by its id alone.
+func hostname() string {
+	name, err := os.Hostname()
+	if err != nil {
+		return "unnamed"
+	}
+	return name
+}
+
 // self is the path of this binary, which the built-in image and the simulated nvidia-smi are made of.
 func self() string {
 	path, err := os.Executable()
@@ -201,22 +216,46 @@ func (h *host) openGPUs(context.Context) (err error) {
 	return nil
 }
 
-func (h *host) openServer(ctx context.Context) (err error) {
-	if h.identity, err = pki.Open(h.dir.Join("pki"), h.dir.HostID, h.address.Names); err != nil {
+// openMember gives the host its place in a pool of hosts: its own, the one it joins, or the one it is in already.
+func (h *host) openMember(ctx context.Context) (err error) {
+	open := pki.Open
+	if h.config.Join != "" {
+		open = pki.OpenJoining
+	}
+	if h.identity, err = open(h.dir.Join("pki"), h.dir.HostID, h.address.Names); err != nil {
 		return err
 	}
-	h.server, err = server.Open(ctx, server.Config{
-		Dir: h.dir.Join("raft"), HostID: h.dir.HostID, Address: h.address.Advertised, PoolID: h.dir.PoolID, Log: h.log,
+	h.port = peer.Listen(h.listener, h.identity, h.log)
+	h.closing(h.port.Close)
+	h.member, err = server.OpenMember(ctx, server.MemberConfig{
+		Dir: h.dir.Path, HostID: h.dir.HostID, PoolID: h.dir.PoolID, Address: h.address.Advertised, Name: hostname(), Version: version,
+		Identity: h.identity, Port: h.port, Log: h.log, Join: h.config.Join, Token: h.config.Token,
+		Servers: h.config.Servers, ReplaceAfter: h.config.ReplaceAfter, TaskLostAfter: h.config.LostAfter,
 	})
 	if err != nil {
 		return err
 	}
-	h.closing(h.server.Close)
-	key, _, err := h.server.FirstKey(ctx)
-	if err != nil {
-		return fmt.Errorf("making the first access key: %w", err)
+	h.closing(h.member.Close)
+	return nil
+}
+
+// keepClient writes what `pinion env` prints as soon as the pool can say it. A host that restarts while its pool cannot
+// be reached keeps the file that it has.
+func (h *host) keepClient(ctx context.Context) error {
+	for {
+		key, _, err := h.member.FirstKey(ctx)
+		if err == nil {
+			return h.writeClient(key)
+		}
+		if !errors.Is(err, raftfsm.ErrUnavailable) {
+			return fmt.Errorf("asking for the first access key: %w", err)
+		}
+		select {
+		case <-time.After(time.Second):
+		case <-ctx.Done():
+			return nil
+		}
 	}
-	return h.writeClient(key)
 }
 
 // writeClient leaves what `pinion env` prints: how a client on this machine reaches the host, and with which key.
@@ -236,18 +275,14 @@ func (h *host) openAgent(context.Context) error {
 	if err != nil {
 		return fmt.Errorf("measuring the machine: %w", err)
 	}
-	name, err := os.Hostname()
-	if err != nil {
-		return err
-	}
 	attributes := machine.Attributes()
 	maps.Copy(attributes, h.config.Attributes)
 	h.agent = node.New(node.Config{
 		Host: raftfsm.Host{
-			ID: h.dir.HostID, Name: name, Cluster: h.config.Cluster, Address: h.address.Advertised, Version: version,
+			ID: h.dir.HostID, Name: hostname(), Cluster: h.config.Cluster, Address: h.address.Advertised, Version: version, FeatureLevel: raftfsm.FeatureLevel,
 			Attributes: attributes, CPU: size.CPU, MemoryMiB: size.MemoryMiB, Ports: []int{22, h.address.Port},
 		},
-		Control: h.server, Images: h.runtime, Containers: h.runtime, Network: h.network, GPUs: h.gpus, Logs: h.logs,
+		Control: h.member, Images: h.runtime, Containers: h.runtime, Network: h.network, GPUs: h.gpus, Logs: h.logs,
 		Dir: h.dir.Path, Log: h.log,
 	})
 	return nil
@@ -259,23 +294,34 @@ func (h *host) serve(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	door := api.Config{Cluster: h.server, Host: h.agent, Log: h.log, Version: version, Now: time.Now}
-	local := door
-	local.Trusted = true // who can reach the socket is root
+	door := api.Config{
+		Cluster: h.member, Host: h.agent, HostID: h.dir.HostID, Log: h.log, Version: version, Now: time.Now,
+		Leader: h.member, Forward: h.member.Forwarder(), Stale: h.member,
+		Admin: api.Admin{Tokens: h.member, Hosts: h.member, Snapshots: h.member},
+	}
+	local, among := door, door
+	local.Trusted = true  // who can reach the socket is root
+	among.FromPeer = true // who can reach this one is a host of the pool
+	h.member.HandleAPI(api.NewHandler(among))
 	group, ctx := errgroup.WithContext(ctx)
 	group.Go(func() error { return h.agent.Run(ctx) })
 	group.Go(func() error { h.logs.KeepPruned(ctx, h.log); return nil })
-	group.Go(func() error { return api.Serve(ctx, tls.NewListener(h.listener, h.identity.ServerTLS()), door) })
+	group.Go(func() error { return api.Serve(ctx, h.port.API(), door) })
 	group.Go(func() error { return api.Serve(ctx, socket, local) })
 	group.Go(func() error {
 		select {
-		case err := <-h.server.Fatal():
+		case err := <-h.member.Fatal():
 			return err
 		case <-ctx.Done():
 			return nil
 		}
 	})
-	group.Go(func() error { return h.announce(ctx, os.Stdout) })
+	group.Go(func() error {
+		if err := h.keepClient(ctx); err != nil {
+			return err
+		}
+		return h.announce(ctx, os.Stdout)
+	})
 	if err := group.Wait(); err != nil && !errors.Is(err, context.Canceled) {
 		return err
 	}
