@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"log/slog"
 	"maps"
 	"net"
@@ -57,7 +58,10 @@ func main() {
 	if filepath.Base(os.Args[0]) == "nvidia-smi" {
 		os.Exit(sim.SMI(os.Args[1:], os.Stdout))
 	}
-	os.Exit(cli.Main(context.Background(), cli.Program{Version: version, Up: up, Down: down, Inside: lookInside}, os.Args))
+	os.Exit(cli.Main(context.Background(), cli.Program{
+		Version: version, Up: up, Down: down, Inside: lookInside,
+		Recover: recoverPool, Restore: restorePool, InspectSnapshot: inspectSnapshot,
+	}, os.Args))
 }
 
 // lookInside prints what the container that it runs in sees of GPUs.
@@ -129,7 +133,7 @@ func (h *host) listen(context.Context) (err error) {
 	}
 	h.closing(func() error { h.listener.Close(); return nil })
 	h.address = machine.AddressesOf(h.listener.Addr().(*net.TCPAddr), h.config.Advertise)
-	return nil
+	return datadir.WriteFile(h.dir.Join(addressFile), []byte(h.address.Advertised), 0o600)
 }
 
 func (h *host) openRuntime(ctx context.Context) (err error) {
@@ -348,6 +352,71 @@ func (h *host) dataDirFlag() string {
 		return ""
 	}
 	return fmt.Sprintf(" --data-dir '%s'", h.dir.Path)
+}
+
+// addressFile holds the address that the host was last reached by, for when it is worked on while it does not run.
+const addressFile = "address"
+
+// offline is the place in its pool of a host that does not run. One that never ran is given the address it would have.
+func (h *host) offline(ctx context.Context, dataDir string) (server.MemberConfig, error) {
+	h.config.DataDir = dataDir
+	if err := h.openDirectory(ctx); err != nil {
+		return server.MemberConfig{}, err
+	}
+	address, err := os.ReadFile(h.dir.Join(addressFile))
+	if errors.Is(err, fs.ErrNotExist) {
+		address, err = []byte(machine.AddressesOf(&net.TCPAddr{IP: net.IPv4zero, Port: cli.DefaultPort}, "").Advertised), nil
+	}
+	return server.MemberConfig{Dir: h.dir.Path, HostID: h.dir.HostID, Address: string(address), Name: hostname(), Version: version, Log: h.log}, err
+}
+
+func recoverPool(ctx context.Context, dataDir string) error {
+	h := &host{log: slog.New(slog.DiscardHandler)}
+	defer h.close()
+	place, err := h.offline(ctx, dataDir)
+	if err != nil {
+		return err
+	}
+	_, err = server.Recover(ctx, place)
+	return err
+}
+
+func restorePool(ctx context.Context, dataDir, file string) error {
+	h := &host{log: slog.New(slog.DiscardHandler)}
+	defer h.close()
+	place, err := h.offline(ctx, dataDir)
+	if err != nil {
+		return err
+	}
+	if place.Identity, err = pki.OpenJoining(h.dir.Join("pki"), h.dir.HostID, nil); err != nil {
+		return err
+	}
+	snapshot, err := os.Open(file)
+	if err != nil {
+		return err
+	}
+	defer snapshot.Close()
+	_, err = server.Restore(ctx, place, snapshot)
+	return err
+}
+
+// inspectSnapshot checks a snapshot file and prints what is in it.
+func inspectSnapshot(out io.Writer, file string, asJSON bool) error {
+	snapshot, err := os.Open(file)
+	if err != nil {
+		return err
+	}
+	defer snapshot.Close()
+	info, err := server.InspectSnapshot(snapshot)
+	if err != nil {
+		return err
+	}
+	if asJSON {
+		return json.NewEncoder(out).Encode(info)
+	}
+	_, err = fmt.Fprintf(out, "pool %s of %s, incarnation %d, change %d: %d hosts, %d clusters, %d task definitions, %d tasks, %d keys; whole\n",
+		info.Pool, info.CreatedAt.Format(time.DateTime), info.Incarnation, info.Index, info.Hosts, info.Clusters, info.Definitions, info.Tasks, info.Keys)
+	return err
 }
 
 // down ends everything that lives from a data directory: the pinion that runs there, its tasks, its containerd and

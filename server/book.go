@@ -79,10 +79,15 @@ func (b *book) learn(o outlook) (believed, newer bool, err error) {
 	return true, newer, nil
 }
 
-// others are the addresses of the pool's servers but for this host's own, in an order that differs from host to host and
-// from time to time: it spreads the hosts over the servers.
+// others are the addresses to look for the pool at, but for this host's own: its servers in an order that differs from host
+// to host and from time to time, which spreads the hosts over them, and then hosts that can guide this one.
 func (b *book) others(own string) []string {
-	all := slices.DeleteFunc(slices.Clone(b.outlook().Servers), func(address string) bool { return address == own })
+	known := b.outlook()
+	return append(shuffled(known.Servers, own), shuffled(known.Hosts, own)...)
+}
+
+func shuffled(addresses []string, without string) []string {
+	all := slices.DeleteFunc(slices.Clone(addresses), func(address string) bool { return address == without })
 	rand.Shuffle(len(all), func(i, j int) { all[i], all[j] = all[j], all[i] })
 	return all
 }

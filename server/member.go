@@ -8,6 +8,7 @@ import (
 	"net/http"
 	"os"
 	"path/filepath"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -205,8 +206,10 @@ func (m *Member) learn(o outlook, own *Server) {
 			m.loops.Go(func() { m.retire(outdated) })
 		}
 	}
-	for _, id := range o.Removed[min(len(removed), len(o.Removed)):] {
-		m.cfg.Port.Expel(id)
+	for _, id := range o.Removed {
+		if !slices.Contains(removed, id) {
+			m.cfg.Port.Expel(id)
+		}
 	}
 }
 

@@ -16,6 +16,7 @@ type outlook struct {
 	Incarnation int      `json:"incarnation"`
 	Leader      string   `json:"leader,omitempty"`  // address; empty while there is none
 	Servers     []string `json:"servers"`           // addresses of all servers that vote, sorted
+	Hosts       []string `json:"hosts,omitempty"`   // addresses of some other hosts, which know where servers are when these do not
 	Removed     []string `json:"removed,omitempty"` // ids of hosts whose certificates may still look good
 }
 
@@ -65,8 +66,27 @@ func (s *Server) lookOut() outlook {
 		o.Servers = append(o.Servers, o.Leader)
 	}
 	slices.Sort(o.Servers)
+	o.Hosts = guides(view, o.Servers)
 	o.Removed = removedLately(view, s.cfg.Now())
 	return o
+}
+
+// guidesKnown is how many other hosts each host can ask where the servers are.
+const guidesKnown = 8
+
+// guides are some hosts that are not among the servers, those first that are to become servers.
+func guides(view *raftfsm.View, servers []string) []string {
+	var coming, others []string
+	for _, host := range view.Hosts("") {
+		switch {
+		case host.Lost() || slices.Contains(servers, host.Address):
+		case host.Server:
+			coming = append(coming, host.Address)
+		case len(others) < guidesKnown:
+			others = append(others, host.Address)
+		}
+	}
+	return append(coming, others...)
 }
 
 func removedLately(view *raftfsm.View, now time.Time) []string {

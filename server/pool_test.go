@@ -2,18 +2,15 @@ package server
 
 import (
 	"bytes"
-	"context"
 	"errors"
 	"fmt"
 	"log/slog"
 	"net"
 	"os"
 	"slices"
-	"sync"
 	"testing"
 	"time"
 
-	"pinion/gpu"
 	"pinion/raftfsm"
 	"pinion/server/peer"
 	"pinion/server/pki"
@@ -245,150 +242,4 @@ func (p *pool) run(on *testHost) *raftfsm.Task {
 		p.t.Fatal(result.Failures, err)
 	}
 	return result.Tasks[0]
-}
-
-// testAgent does what an agent does of talking: join, listen, report, beat. It runs nothing.
-type testAgent struct {
-	host raftfsm.Host
-
-	mu       sync.Mutex
-	running  map[string]raftfsm.Status // what it would run, by task
-	disowned []string
-	joins    int
-	said     []string // what happened, in order
-
-	cancel context.CancelFunc
-	loops  sync.WaitGroup
-}
-
-func newAgent(h *testHost) *testAgent {
-	host := raftfsm.Host{ID: h.cfg.HostID, Name: h.cfg.Name, Cluster: raftfsm.DefaultCluster, Address: h.where, CPU: 1 << 20, MemoryMiB: 1 << 20}
-	for i := range 8 {
-		host.GPUs.Devices = append(host.GPUs.Devices, gpu.Device{UUID: fmt.Sprintf("GPU-%d-%d", h.n, i), Index: i, Health: gpu.Healthy})
-	}
-	return &testAgent{host: host, running: map[string]raftfsm.Status{}}
-}
-
-func (a *testAgent) begin(m *Member) {
-	ctx, cancel := context.WithCancel(context.Background())
-	a.cancel = cancel
-	a.loops.Go(func() { a.stayKnown(ctx, m) })
-	a.loops.Go(func() { a.listen(ctx, m) })
-}
-
-func (a *testAgent) end() {
-	a.cancel()
-	a.loops.Wait()
-}
-
-func (a *testAgent) note(what string) {
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	a.said = append(a.said, what)
-}
-
-func (a *testAgent) history() []string {
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	return slices.Clone(a.said)
-}
-
-func (a *testAgent) runs(task string) bool {
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	return a.running[task] != ""
-}
-
-func (a *testAgent) stayKnown(ctx context.Context, m *Member) {
-	tick := time.NewTicker(100 * time.Millisecond)
-	defer tick.Stop()
-	joined := false
-	for {
-		if !joined {
-			joined = a.join(ctx, m) == nil
-		} else if err := m.Heartbeat(ctx, a.host.ID); errors.Is(err, raftfsm.ErrNotFound) {
-			a.note("lost")
-			joined = a.join(ctx, m) == nil
-		}
-		select {
-		case <-tick.C:
-		case <-ctx.Done():
-			return
-		}
-	}
-}
-
-func (a *testAgent) join(ctx context.Context, m *Member) error {
-	a.mu.Lock()
-	var reports []raftfsm.TaskReport
-	for id, status := range a.running {
-		reports = append(reports, raftfsm.TaskReport{TaskID: id, Status: status})
-	}
-	a.mu.Unlock()
-	unknown, err := m.Join(ctx, a.host, reports)
-	if err != nil {
-		return err
-	}
-	a.note(fmt.Sprintf("joined with %d", len(reports)))
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	a.joins++
-	a.disowned = append(a.disowned, unknown...)
-	for _, id := range unknown {
-		delete(a.running, id)
-	}
-	return nil
-}
-
-// listen takes what is assigned and reports it RUNNING.
-func (a *testAgent) listen(ctx context.Context, m *Member) {
-	var after uint64
-	tick := time.NewTicker(20 * time.Millisecond)
-	defer tick.Stop()
-	for ctx.Err() == nil {
-		list, index, err := m.Assignments(ctx, a.host.ID, after)
-		if errors.Is(err, raftfsm.ErrNotFound) {
-			after = 0
-		}
-		if err == nil && index < after {
-			a.note("the past")
-		}
-		if err == nil {
-			after = index
-			a.apply(ctx, m, list)
-		}
-		select {
-		case <-tick.C:
-		case <-ctx.Done():
-		}
-	}
-}
-
-func (a *testAgent) apply(ctx context.Context, m *Member, list []raftfsm.Assignment) {
-	var reports []raftfsm.TaskReport
-	a.mu.Lock()
-	assigned := map[string]bool{}
-	for _, assignment := range list {
-		id := assignment.Task.ID
-		assigned[id] = true
-		if a.running[id] == "" {
-			a.said = append(a.said, "given "+id)
-			a.running[id] = raftfsm.Running
-			reports = append(reports, raftfsm.TaskReport{TaskID: id, Status: raftfsm.Running})
-		}
-		if assignment.Task.DesiredStatus == raftfsm.Stopped {
-			reports = append(reports, raftfsm.TaskReport{TaskID: id, Status: raftfsm.Stopped})
-		}
-	}
-	for id := range a.running {
-		if !assigned[id] {
-			delete(a.running, id)
-		}
-	}
-	a.mu.Unlock()
-	for len(reports) > 0 && ctx.Err() == nil {
-		if _, err := m.Report(ctx, a.host.ID, reports); err == nil {
-			return
-		}
-	}
 }

@@ -8,6 +8,7 @@ import (
 	"os/signal"
 	"path/filepath"
 	"regexp"
+	"strconv"
 	"slices"
 	"strings"
 	"syscall"
@@ -114,14 +115,14 @@ func (u *UpConfig) check() error {
 	return nil
 }
 
-// defaultPort is where hosts listen unless they are told otherwise.
-const defaultPort = "7400"
+// DefaultPort is where hosts listen unless they are told otherwise.
+const DefaultPort = 7400
 
 // checkPool checks what has to do with other hosts.
 func (u *UpConfig) checkPool() error {
 	if u.Join != "" {
 		if _, _, err := net.SplitHostPort(u.Join); err != nil {
-			u.Join = net.JoinHostPort(strings.Trim(u.Join, "[]"), defaultPort)
+			u.Join = net.JoinHostPort(strings.Trim(u.Join, "[]"), strconv.Itoa(DefaultPort))
 		}
 		if host, port, err := net.SplitHostPort(u.Join); err != nil || host == "" || port == "" {
 			return usageErrorf("--join %q is not HOST or HOST:PORT, such as gpu1.example.com:7400", u.Join)

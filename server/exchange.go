@@ -1,0 +1,82 @@
+package server
+
+import (
+	"context"
+	"fmt"
+
+	"pinion/raftfsm"
+)
+
+// Promote makes a host a server, in the place of the youngest other one when the pool has all it wants. It returns when
+// that is recorded; the rest follows by itself. ErrNotFound, ErrInUse when the pool is too small for another server.
+func (m *Member) Promote(ctx context.Context, id string) error {
+	return m.exchange(ctx, id, true)
+}
+
+// Demote makes a server an agent, and another host a server in its place. ErrInUse when there is none that could be.
+func (m *Member) Demote(ctx context.Context, id string) error {
+	return m.exchange(ctx, id, false)
+}
+
+func (m *Member) exchange(ctx context.Context, id string, promote bool) error {
+	own, t, err := m.leads()
+	if err != nil {
+		return err
+	}
+	if err := own.checkLeader(ctx); err != nil {
+		return err
+	}
+	all := own.candidates(t)
+	host := find(all, func(c candidate) bool { return c.host.ID == id })
+	if host == nil {
+		return fmt.Errorf("host %q: %w", id, raftfsm.ErrNotFound)
+	}
+	if host.host.Server == promote {
+		return nil
+	}
+	if promote && (!host.alive || !own.isBlank(ctx, host.host)) {
+		return fmt.Errorf("host %s: %w: it cannot be reached, or has not wiped the log of an earlier time yet; try again", host.host.Name, raftfsm.ErrUnavailable)
+	}
+	other := own.counterpart(ctx, all, promote)
+	if other == nil {
+		return errNoCounterpart(host.host.Name, promote)
+	}
+	for _, change := range []*raftfsm.Host{host.host, other.host} {
+		if _, err := own.record(ctx, raftfsm.SetServer{ID: change.ID, Server: !change.Server}); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// counterpart is the host that changes sides the other way: for a new server the youngest one that does not lead, for one
+// that goes the oldest host that can take its place.
+func (s *Server) counterpart(ctx context.Context, all []candidate, promote bool) *candidate {
+	var best *candidate
+	for i := range all {
+		c := &all[i]
+		if c.host.Server != promote || promote && c.self || !promote && (!c.alive || !s.isBlank(ctx, c.host)) {
+			continue
+		}
+		if best == nil || promote == (byRank(*c, *best) > 0) {
+			best = c
+		}
+	}
+	return best
+}
+
+func errNoCounterpart(name string, promote bool) error {
+	if promote {
+		return fmt.Errorf("host %s: %w: the pool has one server, and two would be less safe than one: join a third host, the servers follow by themselves", name, raftfsm.ErrInUse)
+	}
+	return fmt.Errorf("host %s: %w: no other host can take its place as a server: join one first", name, raftfsm.ErrInUse)
+}
+
+func find(all []candidate, is func(candidate) bool) *candidate {
+	for i := range all {
+		if is(all[i]) {
+			return &all[i]
+		}
+	}
+	return nil
+}
