@@ -83,6 +83,7 @@ type host struct {
 	dir      *datadir.Dir
 	listener net.Listener
 	address  machine.Addresses
+	self     string // path of this binary: the built-in image and the simulated nvidia-smi are made of it
 	tools    bundle.Tools
 	runtime  *ctrd.Runtime
 	logs     *logs.Store
@@ -122,6 +123,9 @@ func (h *host) openDirectory(context.Context) (err error) {
 		return err
 	}
 	h.closing(h.dir.Close)
+	if h.self, err = os.Executable(); err != nil {
+		return fmt.Errorf("finding this binary, which the image pinion/self is made of: %w", err)
+	}
 	h.tools, err = bundle.Unpack(h.dir.Join("bundle"))
 	return err
 }
@@ -171,7 +175,7 @@ func (h *host) daemonConfig() ctrd.DaemonConfig {
 func (h *host) runtimeConfig(address string) ctrd.Config {
 	c := ctrd.Config{
 		Address: address, Logger: h.tools.Logger, Logs: h.logs.Path, Dir: h.dir.Join("runtime"),
-		RegistryConfig: h.config.RegistryConfig, Self: self(), Log: h.log,
+		RegistryConfig: h.config.RegistryConfig, Self: h.self, Log: h.log,
 	}
 	if h.config.Containerd == "" {
 		c.Shim, c.Runc = h.tools.Shim, h.tools.Runc
@@ -194,20 +198,11 @@ func hostname() string {
 	return name
 }
 
-// self is the path of this binary, which the built-in image and the simulated nvidia-smi are made of.
-func self() string {
-	path, err := os.Executable()
-	if err != nil {
-		return os.Args[0]
-	}
-	return path
-}
-
 // openGPUs never chooses the simulator by itself, and says aloud when it was chosen.
 func (h *host) openGPUs(context.Context) (err error) {
 	switch source, spec, _ := strings.Cut(h.config.GPUs, ":"); source {
 	case "sim":
-		h.gpus, err = sim.Open(spec, h.dir.Join("sim"), self())
+		h.gpus, err = sim.Open(spec, h.dir.Join("sim"), h.self)
 	case "none":
 		h.gpus = gpu.None()
 	default:
