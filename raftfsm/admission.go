@@ -21,7 +21,8 @@ func (v *View) Admission(hostID string) *Admission {
 
 // AdmitHost checks the token and uses it once, in one step. Whoever records it may then sign a certificate for this
 // host and this key. A host that asks again with the token and the key that let it in (its first answer was lost) is
-// let in again and counts once; the same host may come back with another token, but with no other key. Refusals:
+// let in again and counts once; the same host may come back with another token, but with no other key unless it is
+// Vouched for: from then on that is its key. Refusals:
 // ErrRemoved, ErrTokenUnknown, ErrTokenWrong, ErrTokenRevoked, ErrTokenExpired, ErrTokenUsedUp, and ErrInUse when the id
 // belongs to a host with another key. Answer: *Admission.
 type AdmitHost struct {
@@ -30,6 +31,15 @@ type AdmitHost struct {
 	TokenID    string
 	SecretHash string // hex SHA-256 of the secret that the host sent
 	At         time.Time
+	Vouched    bool `json:",omitempty"` // the pool's authority has given this host a certificate for this key before
+}
+
+// level is 3 with Vouched.
+func (c AdmitHost) level() int {
+	if c.Vouched {
+		return 3
+	}
+	return 2
 }
 
 func (c AdmitHost) apply(tx *tx) (any, error) {
@@ -52,7 +62,7 @@ func (c AdmitHost) apply(tx *tx) (any, error) {
 	if refusal != nil {
 		return nil, fmt.Errorf("join token %s: %w", c.TokenID, refusal)
 	}
-	if err := tx.mayBe(c.HostID, c.Key); err != nil {
+	if err := tx.mayBe(c.HostID, c.Key, c.Vouched); err != nil {
 		return nil, err
 	}
 	if again {
@@ -65,13 +75,13 @@ func (c AdmitHost) apply(tx *tx) (any, error) {
 }
 
 // mayBe says why the holder of the key cannot be the host.
-func (v *View) mayBe(hostID, key string) error {
+func (v *View) mayBe(hostID, key string, vouched bool) error {
 	if v.Removed(hostID) {
 		return fmt.Errorf("host %s: %w", hostID, ErrRemoved)
 	}
 	known := v.Admission(hostID)
 	taken := known != nil && known.Key != key || known == nil && v.Host(hostID) != nil
-	if taken {
+	if taken && !vouched {
 		return fmt.Errorf("host %s: %w: it belongs to the pool with another key; "+
 			"start with a new data directory, or remove that host first (`pinion hosts rm`)", hostID, ErrInUse)
 	}

@@ -111,3 +111,25 @@ func TestAHostMayComeBackWithAnotherToken(t *testing.T) {
 		t.Error("the token was not used")
 	}
 }
+
+// A host that the pool's authority knows by a certificate is who it says, whatever key is remembered.
+func TestAHostThatIsVouchedForMayHaveAnotherKey(t *testing.T) {
+	h := admitting(t)
+	vouched := func(host, key string) AdmitHost {
+		c := admit(host, key, "good", 5)
+		c.Vouched = true
+		return c
+	}
+	for _, host := range []string{"old", "h1"} { // h1 was let in by nobody
+		if got := h.do(t, vouched(host, "new key")).(*Admission); got.Key != "new key" {
+			t.Errorf("%+v", got)
+		}
+		h.do(t, admit(host, "new key", "good", 6))
+	}
+	if _, err := h.try(t, admit("old", "key", "good", 7)); !errors.Is(err, ErrInUse) {
+		t.Errorf("the key of before: %v", err)
+	}
+	if _, err := h.try(t, vouched("gone", "key")); !errors.Is(err, ErrRemoved) {
+		t.Errorf("a removed host: %v", err)
+	}
+}

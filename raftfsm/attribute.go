@@ -19,11 +19,27 @@ const (
 
 var gpuAttributes = []string{AttributeGPUModel, AttributeGPUCount, AttributeGPUMemory, AttributeDriver, AttributeCUDA}
 
-// Attribute is the value of the host's attribute: what it says of itself, or what follows from its GPUs. This is what
-// constraints compare and what DescribeContainerInstances shows.
+// ReservedAttribute says whether the name is one that Pinion decides itself: what follows from a host's GPUs or from the
+// version that runs there, and room for more of it.
+func ReservedAttribute(name string) bool {
+	for _, prefix := range []string{"pinion.", "ecs.capability.", "com.amazonaws."} {
+		if strings.HasPrefix(name, prefix) {
+			return true
+		}
+	}
+	return false
+}
+
+// Attribute is the value of the host's attribute: what follows from its GPUs and its version, what PutAttributes gave it,
+// or what it says of itself. This is what constraints compare and what DescribeContainerInstances shows.
 func (h *Host) Attribute(name string) (value string, carried bool) {
+	if value, carried, known := h.capability(name); known {
+		return value, carried
+	}
 	if !slices.Contains(gpuAttributes, name) {
-		value, carried = h.Attributes[name]
+		if value, carried = h.Custom[name]; !carried {
+			value, carried = h.Attributes[name]
+		}
 		return value, carried
 	}
 	if len(h.GPUs.Devices) == 0 {
@@ -44,17 +60,25 @@ func (h *Host) Attribute(name string) (value string, carried bool) {
 	return value, value != ""
 }
 
-// AllAttributes are the host's attributes by name, those that follow from its GPUs included. The map is the caller's.
+// AllAttributes are the host's attributes by name, those of PutAttributes, those that follow from its GPUs and its
+// capabilities included. The map is the caller's.
 func (h *Host) AllAttributes() map[string]string {
 	attributes := maps.Clone(h.Attributes)
 	if attributes == nil {
 		attributes = map[string]string{}
 	}
+	maps.Copy(attributes, h.Custom)
 	for _, name := range gpuAttributes {
 		delete(attributes, name)
 		if value, carried := h.Attribute(name); carried {
 			attributes[name] = value
 		}
+	}
+	for _, c := range capabilities {
+		delete(attributes, c.name)
+	}
+	for _, c := range h.Capabilities() {
+		attributes[c.Name] = c.Value
 	}
 	return attributes
 }

@@ -27,6 +27,10 @@ type Cluster struct {
 	Tags      []Tag         `json:"tags,omitempty"`
 	Settings  []Setting     `json:"settings,omitempty"` // accepted and shown, without effect
 	CreatedAt time.Time     `json:"createdAt"`
+
+	Configuration *ClusterConfiguration `json:"configuration,omitempty"`    // accepted and shown, without effect
+	Namespace     string                `json:"serviceNamespace,omitempty"` // of service connect: the same
+	DeletedAt     time.Time             `json:"deletedAt,omitzero"`         // when it became INACTIVE
 }
 
 // Tag is a label of ECS resources: key 1 to 128 characters, value at most 256.
@@ -70,9 +74,17 @@ func (c CreateCluster) apply(tx *tx) (any, error) {
 	if known != nil && known.Status == ClusterActive {
 		return known, nil
 	}
-	c.Cluster.Status = ClusterActive
+	c.Cluster.Status, c.Cluster.DeletedAt = ClusterActive, time.Time{}
 	tx.put(tableClusters, &c.Cluster)
 	return &c.Cluster, nil
+}
+
+// level is 3 with what came later than clusters.
+func (c CreateCluster) level() int {
+	if c.Cluster.Configuration != nil || c.Cluster.Namespace != "" {
+		return 3
+	}
+	return 1
 }
 
 // active finds a cluster that tasks and hosts may be added to: ErrNotFound, ErrInactive.

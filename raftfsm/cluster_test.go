@@ -21,14 +21,3 @@ func TestCreateClusterIsIdempotentByName(t *testing.T) {
 		t.Errorf("%+v and %+v", first, again)
 	}
 }
-
-func TestCreateClusterBringsAnInactiveOneBack(t *testing.T) {
-	h := newHistory(t)
-	tx := &tx{View: View{h.db.Txn(true)}}
-	tx.put(tableClusters, &Cluster{Name: "lab", Status: ClusterInactive}) // what a later DeleteCluster will do
-	tx.txn.Commit()
-	back := h.do(t, CreateCluster{Cluster{Name: "lab", CreatedAt: at(2)}}).(*Cluster)
-	if back.Status != ClusterActive || !back.CreatedAt.Equal(at(2)) {
-		t.Errorf("%+v", back)
-	}
-}

@@ -41,6 +41,15 @@ var kinds = []kind{
 	kindOf[SetServer](17, 2),
 	kindOf[LoseHost](18, 2),
 	kindOf[RemoveHost](19, 2),
+	kindOf[SetTags](21, 3),
+	kindOf[PutAttributes](22, 3),
+	kindOf[DeleteAttributes](23, 3),
+	kindOf[PutAccountSetting](24, 3),
+	kindOf[DeleteAccountSetting](25, 3),
+	kindOf[UpdateCluster](26, 3),
+	kindOf[DeleteCluster](27, 3),
+	kindOf[DeleteDefinitions](28, 3),
+	kindOf[RemoveKey](29, 3),
 }
 
 // ErrNewer is what Decode and Restore answer to data that this version cannot read: a newer one wrote it.

@@ -28,6 +28,15 @@ const releasedKinds = `
 17 raftfsm.SetServer
 18 raftfsm.LoseHost
 19 raftfsm.RemoveHost
+21 raftfsm.SetTags
+22 raftfsm.PutAttributes
+23 raftfsm.DeleteAttributes
+24 raftfsm.PutAccountSetting
+25 raftfsm.DeleteAccountSetting
+26 raftfsm.UpdateCluster
+27 raftfsm.DeleteCluster
+28 raftfsm.DeleteDefinitions
+29 raftfsm.RemoveKey
 `
 
 func TestKindsAreAppendOnly(t *testing.T) {

@@ -3,8 +3,8 @@ package raftfsm
 import "fmt"
 
 // FeatureLevel grows when commands or objects get something that older versions would not understand. 1 was a pool of
-// one host; 2 brought pools of many.
-const FeatureLevel = 2
+// one host; 2 brought pools of many; 3 the whole task API of ECS, and sealed access keys.
+const FeatureLevel = 3
 
 // ErrTooNew refuses a command that a server of the pool would not understand.
 var ErrTooNew = fmt.Errorf("a server of the pool runs an older version of Pinion that cannot do this: upgrade it first (see `pinion hosts`)")
@@ -25,8 +25,18 @@ func (v *View) MinFeature() int {
 // command into the log asks this first; apply cannot, because what is in the log has to be applied.
 func (v *View) MayWrite(c Command) error {
 	k, known := kindOfCommand(c)
-	if !known || k.level == 1 || k.level <= v.MinFeature() { // every version knows level 1: the frequent commands cost nothing here
+	if !known {
+		return nil
+	}
+	level := k.level
+	if n, ok := c.(newer); ok {
+		level = max(level, n.level())
+	}
+	if level == 1 || level <= v.MinFeature() { // every version knows level 1: the frequent commands cost nothing here
 		return nil
 	}
 	return fmt.Errorf("%v: %w", k.of, ErrTooNew)
 }
+
+// newer is a command whose kind is older than something that it can hold: level is what this one needs.
+type newer interface{ level() int }

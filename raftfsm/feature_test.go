@@ -32,6 +32,29 @@ func TestThePoolCanDoWhatEveryServerCan(t *testing.T) {
 	}
 }
 
+func TestWhatAnOlderKindHoldsMayBeTooNew(t *testing.T) {
+	h := newHistory(t)
+	h.do(t, PutHost{ofLevel("h1", 2)})
+	h.do(t, SetServer{"h1", true})
+	v := h.View()
+	udp := task("t1", "h1")
+	udp.UDPPorts = []int{53}
+	noted := hostWith("h1", 4)
+	noted.HealthAt = at(1)
+	for old, tooNew := range map[Command]Command{
+		&LaunchTasks{[]Launch{{Tasks: []*Task{task("t1", "h1")}}}}: LaunchTasks{[]Launch{{Tasks: []*Task{udp}}}},
+		&PutHost{hostWith("h1", 4)}:                                PutHost{noted},
+		&CreateCluster{Cluster{Name: "lab"}}:                       CreateCluster{Cluster{Name: "lab", Namespace: "mesh"}},
+	} {
+		if err := v.MayWrite(old); err != nil {
+			t.Errorf("%T as it always was: %v", old, err)
+		}
+		if err := v.MayWrite(tooNew); !errors.Is(err, ErrTooNew) {
+			t.Errorf("%T with something new: %v", tooNew, err)
+		}
+	}
+}
+
 func ofLevel(id string, level int) Host {
 	host := hostWith(id, 4)
 	host.FeatureLevel = level

@@ -2,6 +2,7 @@ package raftfsm
 
 import (
 	"fmt"
+	"maps"
 	"math"
 	"slices"
 	"strconv"
@@ -15,6 +16,7 @@ type Free struct {
 	CPU       int64
 	MemoryMiB int64
 	Ports     map[int]bool // TCP host ports that are taken
+	UDPPorts  map[int]bool // the same of UDP; nil when none is
 	GPUs      []string     // UUIDs of healthy devices nobody holds, by device index
 }
 
@@ -53,11 +55,10 @@ func healthy(devices []gpu.Device) []string {
 // Take gives what the task holds to it. Ask FitsPlaced first.
 func (f *Free) Take(t *Task) {
 	if len(t.Ports) > 0 {
-		taken := make(map[int]bool, len(f.Ports)+len(t.Ports))
-		for port := range f.Ports {
-			taken[port] = true
-		}
-		f.Ports = taken
+		f.Ports = maps.Clone(f.Ports)
+	}
+	if len(t.UDPPorts) > 0 {
+		f.UDPPorts = maps.Clone(f.UDPPorts)
 	}
 	f.GPUs = slices.Clone(f.GPUs)
 	f.hold(t)
@@ -68,6 +69,12 @@ func (f *Free) hold(t *Task) {
 	f.MemoryMiB -= t.MemoryMiB
 	for _, port := range t.Ports {
 		f.Ports[port] = true
+	}
+	for _, port := range t.UDPPorts {
+		if f.UDPPorts == nil {
+			f.UDPPorts = map[int]bool{}
+		}
+		f.UDPPorts[port] = true
 	}
 	for i := range t.Containers {
 		for _, held := range t.Containers[i].GPUs {
@@ -83,13 +90,36 @@ type Demand struct {
 	CPU       int64 // units
 	MemoryMiB int64
 	Ports     []int // TCP host ports
+	UDPPorts  []int
 	GPUs      []int // GPUs wanted, per container of the definition
 }
 
-// AllGPUs is the number of GPUs that the whole task takes.
+// everyGPU in Demand.GPUs is all that the host has; see Demand.On.
+const everyGPU = -1
+
+// On is what the demand of a definition that wants every GPU of its host comes to on this one; other definitions want
+// the same everywhere. A host without GPUs has none to give: the task wants one there, in vain.
+func (d Demand) On(h *Host) Demand {
+	if !slices.Contains(d.GPUs, everyGPU) {
+		return d
+	}
+	d.GPUs = slices.Clone(d.GPUs)
+	for i, wanted := range d.GPUs {
+		if wanted == everyGPU {
+			d.GPUs[i] = max(1, len(h.GPUs.Devices))
+		}
+	}
+	return d
+}
+
+// AllGPUs is the number of GPUs that the whole task takes. A demand that wants every GPU of its host wants more than any
+// host has until On says which host.
 func (d Demand) AllGPUs() int {
 	all := 0
 	for _, n := range d.GPUs {
+		if n == everyGPU {
+			return unreadableGPUs
+		}
 		all += n
 	}
 	return all
@@ -111,7 +141,7 @@ func DemandOf(d *TaskDefinition) Demand {
 		demand.MemoryMiB = sum(demand.MemoryMiB, container.reservedMiB())
 		demand.GPUs = append(demand.GPUs, container.gpus())
 		if d.NetworkMode != "none" {
-			demand.Ports = append(demand.Ports, container.hostPorts(d.NetworkMode == "host")...)
+			demand.addPorts(container, d.NetworkMode == "host")
 		}
 	}
 	if d.CPU != "" {
@@ -146,34 +176,40 @@ func (c *ContainerDefinition) reservedMiB() int64 {
 	return c.Memory
 }
 
+// gpus is how many GPUs the container wants to itself. Whoever wants a part of one wants none of them.
 func (c *ContainerDefinition) gpus() int {
+	if c.wantsAllGPUs() {
+		return everyGPU
+	}
 	wanted := 0
 	for _, requirement := range c.ResourceRequirements {
-		if requirement.Type == "GPU" {
+		if requirement.Type == requirementGPU && requirement.SharingStrategy == nil {
 			wanted += int(min(amount(requirement.Value), unreadableGPUs))
 		}
 	}
 	return wanted
 }
 
-// hostPorts lists the fixed TCP ports; in the host's own network every container port is one.
-func (c *ContainerDefinition) hostPorts(hostNetwork bool) []int {
-	var ports []int
+// addPorts adds the container's fixed ports; in the host's own network every container port is one.
+func (d *Demand) addPorts(c *ContainerDefinition, hostNetwork bool) {
 	for _, mapping := range c.PortMappings {
 		port := mapping.HostPort
 		if hostNetwork {
 			port = mapping.ContainerPort
 		}
-		if port != 0 && mapping.Protocol != "udp" {
-			ports = append(ports, port)
+		switch {
+		case port == 0:
+		case mapping.Protocol == "udp":
+			d.UDPPorts = append(d.UDPPorts, port)
+		default:
+			d.Ports = append(d.Ports, port)
 		}
 	}
-	return ports
 }
 
 // Holds is what a placed task takes of its host, whatever became of its definition.
 func Holds(t *Task) Demand {
-	held := Demand{CPU: t.CPU, MemoryMiB: t.MemoryMiB, Ports: t.Ports}
+	held := Demand{CPU: t.CPU, MemoryMiB: t.MemoryMiB, Ports: t.Ports, UDPPorts: t.UDPPorts}
 	for i := range t.Containers {
 		held.GPUs = append(held.GPUs, len(t.Containers[i].GPUs))
 	}
@@ -189,15 +225,26 @@ func Fits(f Free, d Demand) (reason, detail string) {
 	if d.MemoryMiB < 0 || d.MemoryMiB > f.MemoryMiB {
 		return ReasonMemory, short(d.MemoryMiB, f.MemoryMiB, "MiB of memory")
 	}
-	for i, port := range d.Ports {
-		if f.Ports[port] || slices.Contains(d.Ports[:i], port) {
-			return ReasonPorts, "host port " + strconv.Itoa(port) + " is taken"
-		}
+	if port, taken := collision(f.Ports, d.Ports); taken {
+		return ReasonPorts, "host port " + strconv.Itoa(port) + " is taken"
+	}
+	if port, taken := collision(f.UDPPorts, d.UDPPorts); taken {
+		return ReasonPorts, "UDP host port " + strconv.Itoa(port) + " is taken"
 	}
 	if wanted := d.AllGPUs(); wanted > len(f.GPUs) {
 		return ReasonGPU, short(int64(wanted), int64(len(f.GPUs)), "GPUs")
 	}
 	return "", ""
+}
+
+// collision finds a wanted port that is taken, or wanted twice.
+func collision(taken map[int]bool, wanted []int) (port int, collides bool) {
+	for i, port := range wanted {
+		if taken[port] || slices.Contains(wanted[:i], port) {
+			return port, true
+		}
+	}
+	return 0, false
 }
 
 func short(wanted, free int64, of string) string {

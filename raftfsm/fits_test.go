@@ -25,9 +25,9 @@ func TestDemandOf(t *testing.T) {
 		{"the task level counts before the sum", TaskDefinition{CPU: "1024", Memory: "6144", Containers: []ContainerDefinition{
 			{CPU: 10, Memory: 100}}},
 			Demand{CPU: 1024, MemoryMiB: 6144, GPUs: []int{0}}},
-		{"fixed TCP ports in bridge mode", TaskDefinition{Containers: []ContainerDefinition{{PortMappings: []PortMapping{
+		{"fixed ports in bridge mode", TaskDefinition{Containers: []ContainerDefinition{{PortMappings: []PortMapping{
 			{ContainerPort: 80, HostPort: 8080, Protocol: "tcp"}, {ContainerPort: 81}, {ContainerPort: 53, HostPort: 53, Protocol: "udp"}}}}},
-			Demand{Ports: []int{8080}, GPUs: []int{0}}},
+			Demand{Ports: []int{8080}, UDPPorts: []int{53}, GPUs: []int{0}}},
 		{"container ports in host mode", TaskDefinition{NetworkMode: "host", Containers: []ContainerDefinition{{
 			PortMappings: []PortMapping{{ContainerPort: 80}}}}},
 			Demand{Ports: []int{80}, GPUs: []int{0}}},
@@ -49,7 +49,7 @@ func TestDemandOf(t *testing.T) {
 }
 
 func TestFits(t *testing.T) {
-	free := Free{CPU: 100, MemoryMiB: 200, Ports: map[int]bool{22: true}, GPUs: []string{"a", "b"}}
+	free := Free{CPU: 100, MemoryMiB: 200, Ports: map[int]bool{22: true}, UDPPorts: map[int]bool{53: true}, GPUs: []string{"a", "b"}}
 	cases := []struct {
 		name           string
 		demand         Demand
@@ -60,6 +60,8 @@ func TestFits(t *testing.T) {
 		{"too much CPU", Demand{CPU: 101}, ReasonCPU, "needs 101 CPU units, 100 free"},
 		{"too much memory", Demand{MemoryMiB: 201}, ReasonMemory, "needs 201 MiB of memory, 200 free"},
 		{"a port that is taken", Demand{Ports: []int{80, 22}}, ReasonPorts, "host port 22 is taken"},
+		{"the same port of the other protocol", Demand{Ports: []int{53}, UDPPorts: []int{22}}, "", ""},
+		{"a UDP port that is taken", Demand{UDPPorts: []int{53}}, ReasonPorts, "UDP host port 53 is taken"},
 		{"a port twice", Demand{Ports: []int{80, 80}}, ReasonPorts, "host port 80 is taken"},
 		{"GPUs of all containers together", Demand{GPUs: []int{2, 1}}, ReasonGPU, "needs 3 GPUs, 2 free"},
 		{"the first reason in ECS's order", Demand{CPU: 101, MemoryMiB: 201, Ports: []int{22}, GPUs: []int{3}}, ReasonCPU, "needs 101 CPU units, 100 free"},
@@ -102,7 +104,7 @@ func TestTakeLeavesCopiesAlone(t *testing.T) {
 	host := hostWith("h", 4)
 	before := NewFree(&host, nil)
 	after, taken := before, task("t1", "h", "h-gpu0", "h-gpu2")
-	taken.Ports = []int{80}
+	taken.Ports, taken.UDPPorts = []int{80}, []int{53}
 	after.Take(taken)
 	if len(before.GPUs) != 4 || before.Ports[80] || before.CPU != 4096 {
 		t.Errorf("the copy became %+v", before)
@@ -114,8 +116,8 @@ func TestTakeLeavesCopiesAlone(t *testing.T) {
 
 func TestHoldsIsWhatDemandOfSaidAtPlacement(t *testing.T) {
 	placed := task("t1", "h", "a", "b")
-	placed.Ports = []int{80}
-	want := Demand{CPU: 100, MemoryMiB: 100, Ports: []int{80}, GPUs: []int{2}}
+	placed.Ports, placed.UDPPorts = []int{80}, []int{53}
+	want := Demand{CPU: 100, MemoryMiB: 100, Ports: []int{80}, UDPPorts: []int{53}, GPUs: []int{2}}
 	if got := Holds(placed); !reflect.DeepEqual(got, want) {
 		t.Errorf("%+v", got)
 	}

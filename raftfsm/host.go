@@ -3,6 +3,7 @@ package raftfsm
 import (
 	"fmt"
 	"reflect"
+	"slices"
 	"time"
 
 	"pinion/gpu"
@@ -36,14 +37,26 @@ type Host struct {
 	FeatureLevel int               `json:"featureLevel,omitempty"` // FeatureLevel of the version there; 0 is 1
 	Server       bool              `json:"server,omitempty"`       // the pool wants it to be a server; see SetServer
 	LostAt       time.Time         `json:"lostAt,omitzero"`        // when it was given up, zero while it is not; see LoseHost
+	Custom       map[string]string `json:"custom,omitempty"`       // attributes of PutAttributes, never the host's own word
+	Tags         []Tag             `json:"tags,omitempty"`
+	HealthAt     time.Time         `json:"healthAt,omitzero"` // when the health of its GPUs changed last; zero: before anybody noted it
 }
 
-// PutHost records a host as it describes itself. Status, Server and RegisteredAt of a host already known are kept;
-// attributes and GPUs are replaced; a lost host is taken back. Revision grows only when something changed. A GPU that
+// PutHost records a host as it describes itself. Status, Server, RegisteredAt, Custom and Tags of a host already known
+// are kept, and HealthAt unless the health of its GPUs is another one; Attributes and GPUs are replaced; a lost host is
+// taken back. Revision grows only when something changed. A GPU that
 // has gone while a task holds it stays with that task; it is not offered to others. ErrRemoved when it was removed from
 // the pool, ErrNotFound and ErrInactive for the cluster, ErrInUse when the host would leave its cluster with tasks that
 // are not STOPPED. Answer: *Host.
 type PutHost struct{ Host Host }
+
+// level is 3 with HealthAt: whoever records the host leaves it out before all servers know it.
+func (c PutHost) level() int {
+	if !c.Host.HealthAt.IsZero() {
+		return 3
+	}
+	return 1
+}
 
 func (c PutHost) apply(tx *tx) (any, error) {
 	host := c.Host
@@ -53,7 +66,7 @@ func (c PutHost) apply(tx *tx) (any, error) {
 	if tx.Removed(host.ID) {
 		return nil, fmt.Errorf("host %s (%s): %w", host.ID, host.Name, ErrRemoved)
 	}
-	host.LostAt = time.Time{}
+	host.LostAt, host.Custom, host.Tags = time.Time{}, nil, nil
 	known := tx.Host(host.ID)
 	if known == nil || known.Cluster != host.Cluster {
 		if err := tx.mayEnter(host.Cluster, host.ID); err != nil {
@@ -65,13 +78,22 @@ func (c PutHost) apply(tx *tx) (any, error) {
 		tx.put(tableHosts, &host)
 		return &host, nil
 	}
-	host.Status, host.Server = known.Status, known.Server
+	host.Status, host.Server, host.Custom, host.Tags = known.Status, known.Server, known.Custom, known.Tags
 	host.RegisteredAt, host.Revision = known.RegisteredAt, known.Revision
 	host.GPUs = tx.withGone(host.GPUs, known.GPUs, host.ID)
+	if sameHealth(host.GPUs, known.GPUs) {
+		host.HealthAt = known.HealthAt
+	}
 	if reflect.DeepEqual(&host, known) {
 		return known, nil
 	}
 	return tx.change(&host), nil
+}
+
+// sameHealth says whether two inventories have the same devices in the same health.
+func sameHealth(a, b gpu.Inventory) bool {
+	same := func(x, y gpu.Device) bool { return x.UUID == y.UUID && x.Health == y.Health && x.Problem == y.Problem }
+	return a.Problem == b.Problem && slices.EqualFunc(a.Devices, b.Devices, same)
 }
 
 // change puts a changed copy of a known host.

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"slices"
 	"testing"
+	"time"
 
 	"pinion/gpu"
 )
@@ -29,6 +30,29 @@ func TestAHostThatSaysTheSameAgainChangesNothing(t *testing.T) {
 	}
 	if !slices.Equal(before, h.snapshot(t)) {
 		t.Error("the state changed")
+	}
+}
+
+func TestWhenTheHealthOfGPUsChangedIsRemembered(t *testing.T) {
+	h := newHistory(t)
+	say := func(minute int, health gpu.Health) *Host {
+		host := hostWith("h1", 4)
+		host.GPUs.Devices[2].Health, host.HealthAt = health, at(minute)
+		return h.do(t, PutHost{host}).(*Host)
+	}
+	for _, c := range []struct {
+		minute int
+		health gpu.Health
+		want   time.Time
+	}{
+		{1, gpu.Healthy, time.Time{}}, // as it was before anybody noted it
+		{2, gpu.Unhealthy, at(2)},
+		{3, gpu.Unhealthy, at(2)},
+		{4, gpu.Healthy, at(4)},
+	} {
+		if got := say(c.minute, c.health).HealthAt; !got.Equal(c.want) {
+			t.Errorf("minute %d: changed at %v, want %v", c.minute, got, c.want)
+		}
 	}
 }
 

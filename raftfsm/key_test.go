@@ -7,12 +7,64 @@ import (
 
 func TestKeysAreStoredOnce(t *testing.T) {
 	h := newHistory(t)
-	h.do(t, CreateKey{AccessKey{ID: "AKIA1", Secret: "s", Role: "admin", CreatedAt: epoch}})
+	h.do(t, CreateKey{AccessKey{ID: "AKIA1", Secret: "s", Role: RoleAdmin, CreatedAt: epoch}})
 	same := h.do(t, CreateKey{AccessKey{ID: "AKIA1", Secret: "s", CreatedAt: at(5)}}).(*AccessKey)
-	if !same.CreatedAt.Equal(epoch) || len(h.View().Keys()) != 1 || h.View().Key("AKIA1").Role != "admin" {
+	if !same.CreatedAt.Equal(epoch) || len(h.View().Keys()) != 1 || h.View().Key("AKIA1").Role != RoleAdmin {
 		t.Errorf("%+v", same)
 	}
-	if _, err := h.try(t, CreateKey{AccessKey{ID: "AKIA1", Secret: "other"}}); !errors.Is(err, ErrInUse) {
-		t.Errorf("another secret: %v", err)
+	for what, key := range map[string]AccessKey{
+		"another secret": {ID: "AKIA1", Secret: "other"}, "a sealed one": {ID: "AKIA1", Secret: "s", Sealed: []byte("s")},
+	} {
+		if _, err := h.try(t, CreateKey{key}); !errors.Is(err, ErrInUse) {
+			t.Errorf("%s: %v", what, err)
+		}
+	}
+}
+
+func TestARemovedKeyIsGone(t *testing.T) {
+	h := newHistory(t)
+	h.do(t, CreateKey{AccessKey{ID: "AKIA1", Sealed: []byte("s"), Seal: "k", Role: RoleRead, Cluster: "a"}})
+	h.do(t, RemoveKey{"AKIA1"})
+	if h.View().Key("AKIA1") != nil {
+		t.Error("it is still there")
+	}
+	if _, err := h.try(t, RemoveKey{"AKIA1"}); !errors.Is(err, ErrNotFound) {
+		t.Errorf("again: %v", err)
+	}
+}
+
+func TestARoleMayWhatTheOnesBeforeItMay(t *testing.T) {
+	allowed := map[Role][]Role{RoleRead: {RoleRead}, RoleSubmit: {RoleRead, RoleSubmit}, RoleAdmin: {RoleRead, RoleSubmit, RoleAdmin}, "": nil, "reader": nil}
+	for role, may := range allowed {
+		for _, needed := range Roles {
+			want := false
+			for _, r := range may {
+				want = want || r == needed
+			}
+			if role.May(needed) != want {
+				t.Errorf("%q may %s: %t", role, needed, !want)
+			}
+		}
+	}
+}
+
+// A key with what came with level 3 must not reach a server that would stop at it.
+func TestOnlyAKeyThatOlderServersKnowMayBeWrittenBesideThem(t *testing.T) {
+	h := newHistory(t)
+	h.do(t, PutHost{ofLevel("h1", 2)})
+	h.do(t, SetServer{"h1", true})
+	v := h.View()
+	if err := v.MayWrite(CreateKey{AccessKey{ID: "k", Secret: "s", Role: RoleAdmin}}); err != nil {
+		t.Errorf("as it was: %v", err)
+	}
+	for _, key := range []AccessKey{
+		{Role: RoleAdmin, Sealed: []byte("s")}, {Role: RoleAdmin, Secret: "s", Cluster: "a"}, {Role: RoleRead, Secret: "s"}, {Role: RoleAdmin, Hosts: true},
+	} {
+		if err := v.MayWrite(CreateKey{key}); !errors.Is(err, ErrTooNew) {
+			t.Errorf("%+v: %v", key, err)
+		}
+	}
+	if err := v.MayWrite(RemoveKey{}); !errors.Is(err, ErrTooNew) {
+		t.Errorf("RemoveKey: %v", err)
 	}
 }

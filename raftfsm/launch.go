@@ -2,6 +2,7 @@ package raftfsm
 
 import (
 	"fmt"
+	"slices"
 	"time"
 )
 
@@ -28,6 +29,16 @@ type LaunchResult struct {
 	Refused []*Task // the run lost the race for a place; nothing of it is in the state
 	Why     string  // what Refused ran into, for the log
 	Err     error   // it can never succeed as it is: TokenConflict, ErrNotFound or ErrInactive of cluster and definition
+}
+
+// level is 3 with UDP ports, which were not counted before.
+func (c LaunchTasks) level() int {
+	for i := range c.Runs {
+		if slices.ContainsFunc(c.Runs[i].Tasks, func(t *Task) bool { return len(t.UDPPorts) > 0 }) {
+			return 3
+		}
+	}
+	return 1
 }
 
 func (c LaunchTasks) apply(tx *tx) (any, error) {

@@ -45,12 +45,13 @@ func (w *world) step() {
 	w.checkGPUs(after)
 	w.checkLives(before, after)
 	w.checkPool(before, after)
+	w.checkNouns(after)
 }
 
 func (w *world) command() Command {
 	return rapid.OneOf(
 		rapid.Custom(w.launchTasks), rapid.Custom(w.launchTasks), rapid.Custom(w.reportTasks), rapid.Custom(w.reportTasks),
-		rapid.Custom(w.putHost), rapid.Custom(w.rare), rapid.Custom(w.ofPool),
+		rapid.Custom(w.putHost), rapid.Custom(w.rare), rapid.Custom(w.ofPool), rapid.Custom(w.ofNouns),
 	).Draw(w.T, "command")
 }
 

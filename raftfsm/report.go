@@ -33,6 +33,7 @@ type ContainerReport struct {
 	RuntimeID   string           `json:"runtimeId,omitempty"`
 	ImageDigest string           `json:"imageDigest,omitempty"`
 	Bindings    []NetworkBinding `json:"bindings,omitempty"`
+	Health      Health           `json:"health,omitempty"` // of a container with a health check; level 3, as those are
 }
 
 // LogLine is one line that a container wrote.
@@ -144,6 +145,7 @@ func (c *Container) reported(r ContainerReport) {
 	c.Reason = cmp.Or(r.Reason, c.Reason)
 	c.RuntimeID = cmp.Or(r.RuntimeID, c.RuntimeID)
 	c.ImageDigest = cmp.Or(r.ImageDigest, c.ImageDigest)
+	c.Health = cmp.Or(r.Health, c.Health)
 	if len(r.Bindings) > 0 {
 		c.Bindings = r.Bindings
 	}

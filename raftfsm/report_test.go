@@ -15,6 +15,8 @@ func TestReportsTellALife(t *testing.T) {
 		{Status: Pending, Times: TaskTimes{PullStarted: at(1)}},
 		{Status: Running, Times: TaskTimes{PullStopped: at(2), Started: at(3)}, Containers: []ContainerReport{{Name: "main",
 			Status: Running, RuntimeID: "r", ImageDigest: "sha256:d", Bindings: []NetworkBinding{{HostPort: 80}}}}},
+		{Containers: []ContainerReport{{Name: "main", Health: Healthy}}},
+		{Containers: []ContainerReport{{Name: "main", Health: Unhealthy}}},
 		{Status: Stopping, StopCode: StopEssentialExited, StoppedReason: "Essential container in task exited",
 			Containers: []ContainerReport{{Name: "main", Status: Stopped, ExitCode: &exit, Reason: "boom"}}},
 		{Status: Stopped, Times: TaskTimes{ExecutionStopped: at(4), Stopped: at(5)}},
@@ -26,12 +28,12 @@ func TestReportsTellALife(t *testing.T) {
 		}
 	}
 	want := task("t1", "h1", "h1-gpu0")
-	want.LastStatus, want.DesiredStatus, want.Version = Stopped, Stopped, 5
+	want.LastStatus, want.DesiredStatus, want.Version = Stopped, Stopped, 7
 	want.StopCode, want.StoppedReason = StopEssentialExited, "Essential container in task exited"
 	want.Times = TaskTimes{PullStarted: at(1), PullStopped: at(2), Started: at(3), ExecutionStopped: at(4), Stopped: at(5)}
 	main := &want.Containers[0]
 	main.LastStatus, main.ExitCode, main.Reason = Stopped, &exit, "boom"
-	main.RuntimeID, main.ImageDigest, main.Bindings = "r", "sha256:d", []NetworkBinding{{HostPort: 80}}
+	main.RuntimeID, main.ImageDigest, main.Bindings, main.Health = "r", "sha256:d", []NetworkBinding{{HostPort: 80}}, Unhealthy
 	if got := h.View().Task("t1"); !reflect.DeepEqual(got, want) {
 		t.Errorf("got  %+v\nwant %+v", got, want)
 	}

@@ -3,6 +3,7 @@ package raftfsm
 import (
 	"bytes"
 	"errors"
+	"fmt"
 	"io"
 	"strings"
 	"testing"
@@ -24,6 +25,7 @@ func everything(t tester) *history {
 	h.do(t, LoseHost{ID: "h3", At: at(2)})
 	h.do(t, PutHost{hostWith("h4", 0)})
 	h.do(t, RemoveHost{ID: "h4", At: at(3)})
+	h.do(t, PutAccountSetting{AccountSetting{Name: "containerInsights", Value: "enabled"}})
 	return h
 }
 
@@ -70,7 +72,7 @@ func TestABadSnapshotIsRefusedAndLeavesTheStateAlone(t *testing.T) {
 		{"another file", "hello\n", ErrDamaged},
 		{"another JSON file", "{}\n", ErrDamaged},
 		{"a later format", strings.Replace(good, `"pinionSnapshot":1`, `"pinionSnapshot":2`, 1), ErrNewer},
-		{"a later feature level", strings.Replace(good, `"featureLevel":2`, `"featureLevel":3`, 1), ErrNewer},
+		{"a later feature level", strings.Replace(good, fmt.Sprintf(`"featureLevel":%d`, FeatureLevel), fmt.Sprintf(`"featureLevel":%d`, FeatureLevel+1), 1), ErrNewer},
 		{"a table not known", strings.Replace(good, `"table":"tasks"`, `"table":"jobs"`, 1), ErrNewer},
 		{"a field not known", strings.Replace(good, `"hostId":`, `"nodeId":`, 1), ErrNewer},
 		{"cut after a line", strings.Join(lines[:end], ""), ErrDamaged},

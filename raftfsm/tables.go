@@ -22,17 +22,20 @@ const (
 	tableJoinTokens  = "joinTokens"
 	tableAdmissions  = "admissions"
 	tableRemoved     = "removed"
+
+	tableAccountSettings = "accountSettings"
 )
 
 // Names of the indexes besides "id", which every table has and by which lists are ordered.
 const (
-	byID      = "id"
-	byCluster = "cluster"
-	byHost    = "host"
-	byActive  = "active"  // definitions: the ACTIVE ones, by family then revision
-	byLive    = "live"    // tasks: those that are not STOPPED, by host
-	byStopped = "stopped" // tasks: the STOPPED ones, by the moment they stopped
-	byAge     = "age"     // tokens: by the moment they were used
+	byID       = "id"
+	byCluster  = "cluster"
+	byHost     = "host"
+	byActive   = "active"   // definitions: the ACTIVE ones, by family then revision
+	byDeleting = "deleting" // definitions: those that are DELETE_IN_PROGRESS, by family
+	byLive     = "live"     // tasks: those that are not STOPPED, by host
+	byStopped  = "stopped"  // tasks: the STOPPED ones, by the moment they stopped
+	byAge      = "age"      // tokens: by the moment they were used
 )
 
 // applied remembers the log index of the last change.
@@ -49,7 +52,7 @@ var tables = []table{
 		index(byCluster, func(h *Host) []byte { return key(h.Cluster) })),
 	tableOf[family](tableFamilies, unique(func(f *family) []byte { return key(f.Name) })),
 	tableOf[TaskDefinition](tableDefinitions, unique(func(d *TaskDefinition) []byte { return key(d.Family, d.Revision) }),
-		index(byActive, activeFamily)),
+		index(byActive, familyIn(DefinitionActive)), index(byDeleting, familyIn(DefinitionDeleting))),
 	tableOf[Task](tableTasks, unique(func(t *Task) []byte { return key(t.ID) }),
 		index(byCluster, func(t *Task) []byte { return key(t.Cluster) }),
 		index(byHost, hostOf), index(byLive, liveHostOf), index(byStopped, stoppedAt)),
@@ -60,13 +63,17 @@ var tables = []table{
 	tableOf[JoinToken](tableJoinTokens, unique(func(t *JoinToken) []byte { return key(t.ID) })),
 	tableOf[Admission](tableAdmissions, unique(func(a *Admission) []byte { return key(a.HostID) })),
 	tableOf[RemovedHost](tableRemoved, unique(func(h *RemovedHost) []byte { return key(h.ID) })),
+	tableOf[AccountSetting](tableAccountSettings, unique(func(s *AccountSetting) []byte { return key(s.Principal, s.Name) })),
 }
 
-func activeFamily(d *TaskDefinition) []byte {
-	if d.Status != DefinitionActive {
-		return nil
+// familyIn is the family of a definition that has the status.
+func familyIn(status DefinitionStatus) func(*TaskDefinition) []byte {
+	return func(d *TaskDefinition) []byte {
+		if d.Status != status {
+			return nil
+		}
+		return key(d.Family)
 	}
-	return key(d.Family)
 }
 
 func hostOf(t *Task) []byte {

@@ -56,9 +56,10 @@ type Task struct {
 	StartedBy     string       `json:"startedBy,omitempty"`
 	LaunchType    string       `json:"launchType"` // EC2 or EXTERNAL, as asked
 	Overrides     TaskOverride `json:"overrides"`
-	CPU           int64        `json:"cpu"`       // units held on the host
-	MemoryMiB     int64        `json:"memoryMiB"` // memory held on the host
-	Ports         []int        `json:"ports,omitempty"`
+	CPU           int64        `json:"cpu"`                // units held on the host
+	MemoryMiB     int64        `json:"memoryMiB"`          // memory held on the host
+	Ports         []int        `json:"ports,omitempty"`    // TCP ports held on the host
+	UDPPorts      []int        `json:"udpPorts,omitempty"` // UDP ports held on the host
 	Containers    []Container  `json:"containers"`
 	LastStatus    Status       `json:"lastStatus"`
 	DesiredStatus Status       `json:"desiredStatus"` // Running or Stopped, nothing else
@@ -92,6 +93,7 @@ type Container struct {
 	RuntimeID   string           `json:"runtimeId,omitempty"`
 	ImageDigest string           `json:"imageDigest,omitempty"`
 	Bindings    []NetworkBinding `json:"bindings,omitempty"`
+	Health      Health           `json:"health,omitempty"` // as its health check found last
 }
 
 // NetworkBinding is a published port.
@@ -149,8 +151,9 @@ func (t *Task) end() {
 	}
 }
 
-// Reap forgets tasks that stopped before Before, client tokens that were used before TokensBefore, and join tokens that
-// ended before TokensBefore. Answer: int, the number of tasks forgotten.
+// Reap forgets tasks that stopped and clusters that were deleted before Before, task definitions that were deleted and
+// have no task any more, and client tokens and join tokens that were used or ended before TokensBefore. Answer: int, the
+// number of tasks forgotten.
 type Reap struct{ Before, TokensBefore time.Time }
 
 func (c Reap) apply(tx *tx) (any, error) {
@@ -169,5 +172,7 @@ func (c Reap) apply(tx *tx) (any, error) {
 		tx.remove(tableTokens, used)
 	}
 	tx.forgetTokens(c.TokensBefore)
+	tx.forgetClusters(c.Before)
+	tx.forgetDefinitions()
 	return forgotten, nil
 }

@@ -1,0 +1,110 @@
+package raftfsm
+
+import "strings"
+
+// Names of ECS's capability attributes: what a host can do beside running plain containers. The names are those of the
+// Amazon ECS agent; a definition requires them by the fields it uses.
+const (
+	agentCapability = "com.amazonaws.ecs.capability."
+
+	CapabilityAwslogs     = agentCapability + "logging-driver.awslogs"
+	CapabilityJSONFile    = agentCapability + "logging-driver.json-file"
+	CapabilityPrivileged  = agentCapability + "privileged-container"
+	CapabilityTaskLimits  = "ecs.capability.task-cpu-mem-limit"
+	CapabilitySharedPIDs  = "ecs.capability.pid-ipc-namespace-sharing"
+	CapabilityOrdering    = "ecs.capability.container-ordering"
+	CapabilityHealthCheck = "ecs.capability.container-health-check"
+	CapabilityRestarts    = "ecs.capability.container-restart-policy"
+	CapabilityGPUDriver   = "ecs.capability.gpu-driver-version" // its value is the version
+	// CapabilityGPUSharing is Pinion's own name: a part of a GPU by NVIDIA MPS. No host has it yet, which is how tasks that
+	// ask for it are refused.
+	CapabilityGPUSharing = "pinion.capability.gpu-sharing.nvidia-mps"
+	// CapabilityOptions is Pinion's own name too, for fields that ECS has no capability for, because every agent of its
+	// knows them: extraHosts, dnsServers, dnsSearchDomains, systemControls, volumesFrom.
+	CapabilityOptions = "pinion.capability.container-options"
+)
+
+// loggingDriver begins the capability of each log driver.
+const loggingDriver = agentCapability + "logging-driver."
+
+// capabilities are all there are, in the order in which they are shown. What a host can do whatever it is made of follows
+// from the version that runs there: hosts of the level and above have it, so none has to say so. 0 is another rule.
+var capabilities = []struct {
+	name  string
+	level int
+}{
+	{CapabilityAwslogs, 1},
+	{CapabilityJSONFile, 1},
+	{CapabilityPrivileged, 0},
+	{CapabilityTaskLimits, 1},
+	{CapabilitySharedPIDs, 1},
+	{CapabilityOrdering, 3},
+	{CapabilityHealthCheck, 3},
+	{CapabilityRestarts, 3},
+	{CapabilityOptions, 3},
+	{CapabilityGPUDriver, 0},
+	{CapabilityGPUSharing, 0},
+}
+
+// Capabilities are the capability attributes of the host, in a fixed order.
+func (h *Host) Capabilities() []Attribute {
+	var all []Attribute
+	for _, c := range capabilities {
+		if value, carried, _ := h.capability(c.name); carried {
+			all = append(all, Attribute{Name: c.name, Value: value})
+		}
+	}
+	return all
+}
+
+// capability says whether the host carries the capability; known is false for attributes that are none.
+func (h *Host) capability(name string) (value string, carried, known bool) {
+	switch name {
+	case CapabilityPrivileged: // where there are GPUs it could reach every one; see Escapes
+		return "", len(h.GPUs.Devices) == 0 && h.GPUs.Problem == "", true
+	case CapabilityGPUDriver:
+		return h.GPUs.Driver, len(h.GPUs.Devices) > 0 && h.GPUs.Driver != "", true
+	case CapabilityGPUSharing:
+		return "", false, true
+	}
+	for _, c := range capabilities {
+		if c.name == name {
+			return "", max(h.FeatureLevel, 1) >= c.level, true
+		}
+	}
+	return "", false, false
+}
+
+// Requires are the attributes that a host has to carry to run the definition: those that follow from its fields.
+func (d *TaskDefinition) Requires() []Attribute {
+	needs := map[string]bool{
+		CapabilityTaskLimits: d.CPU != "" || d.Memory != "",
+		CapabilitySharedPIDs: d.PIDMode != "" || d.IPCMode != "",
+		CapabilityGPUSharing: d.SharesGPU(),
+	}
+	for i := range d.Containers {
+		d.Containers[i].require(needs)
+	}
+	all := d.RequiresAttributes[:len(d.RequiresAttributes):len(d.RequiresAttributes)]
+	for _, c := range capabilities {
+		if needs[c.name] {
+			all = append(all, Attribute{Name: c.name})
+		}
+	}
+	return all
+}
+
+func (c *ContainerDefinition) require(needs map[string]bool) {
+	if c.LogConfiguration != nil {
+		needs[loggingDriver+strings.ToLower(c.LogConfiguration.LogDriver)] = true
+	}
+	for name, needed := range map[string]bool{
+		CapabilityPrivileged:  c.Privileged != nil && *c.Privileged,
+		CapabilityOrdering:    len(c.DependsOn) > 0,
+		CapabilityHealthCheck: c.HealthCheck != nil,
+		CapabilityRestarts:    c.RestartPolicy != nil,
+		CapabilityOptions:     len(c.ExtraHosts)+len(c.DNSServers)+len(c.DNSSearchDomains)+len(c.SystemControls)+len(c.VolumesFrom) > 0,
+	} {
+		needs[name] = needs[name] || needed
+	}
+}

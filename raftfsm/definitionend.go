@@ -1,0 +1,66 @@
+package raftfsm
+
+import "time"
+
+// DeleteDefinitions makes INACTIVE revisions DELETE_IN_PROGRESS; Reap forgets them when no task refers to them any more.
+// Their numbers are not used again. What is unknown or ACTIVE is left alone and out of the answer. Answer:
+// []*TaskDefinition, in the order of Names.
+type DeleteDefinitions struct {
+	Names []string // family:revision
+	At    time.Time
+}
+
+func (c DeleteDefinitions) apply(tx *tx) (any, error) {
+	deleted := []*TaskDefinition{}
+	for _, name := range c.Names {
+		known := tx.Definition(name)
+		if known == nil || known.Name() != name || known.Status == DefinitionActive {
+			continue
+		}
+		if known.Status == DefinitionInactive {
+			deleting := *known
+			deleting.Status, deleting.DeleteRequestedAt = DefinitionDeleting, c.At
+			tx.put(tableDefinitions, &deleting)
+			known = &deleting
+		}
+		deleted = append(deleted, known)
+	}
+	return deleted, nil
+}
+
+// deletable lists the deleted definitions that no task on record refers to.
+func (v *View) deletable() []*TaskDefinition {
+	deleting := map[string]*TaskDefinition{}
+	for definition := range each[TaskDefinition](v, tableDefinitions, byDeleting) {
+		deleting[definition.Name()] = definition
+	}
+	if len(deleting) == 0 {
+		return nil
+	}
+	for task := range each[Task](v, tableTasks, byID) {
+		delete(deleting, task.Definition)
+	}
+	var unused []*TaskDefinition
+	for definition := range each[TaskDefinition](v, tableDefinitions, byDeleting) {
+		if deleting[definition.Name()] != nil {
+			unused = append(unused, definition)
+		}
+	}
+	return unused
+}
+
+func (tx *tx) forgetDefinitions() {
+	for _, definition := range tx.deletable() {
+		tx.remove(tableDefinitions, definition)
+	}
+}
+
+// Deleted says whether Reap would forget a cluster or a task definition that was deleted.
+func (v *View) Deleted(before time.Time) bool {
+	for cluster := range each[Cluster](v, tableClusters, byID) {
+		if cluster.forgettable(before) {
+			return true
+		}
+	}
+	return len(v.deletable()) > 0
+}
