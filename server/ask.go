@@ -16,6 +16,7 @@ import (
 const (
 	pathSession = "/peer/session"
 	pathStats   = "/peer/stats"
+	pathSeals   = "/peer/seals"
 
 	leaderPaths = "/peer/leader/"
 	pathEnter   = leaderPaths + "enter"
@@ -48,17 +49,7 @@ func (m *Member) HandleAPI(h http.Handler) { m.api.Store(&h) }
 func (m *Member) peerHandler() http.Handler {
 	all := http.NewServeMux()
 	all.HandleFunc(apiPaths, m.passAPI)
-	for path, handle := range map[string]callHandler{
-		pathSession: m.serveSession,
-		pathStats:   answering(m.answerStats),
-		pathEnter:   m.ofServers(answering(m.answerEnter)),
-		pathReport:  m.ofServers(answering(m.answerReport)),
-		pathBeats:   m.ofServers(answering(m.answerBeats)),
-		pathRole:    answering(m.answerRole),
-		pathRenew:   answering(m.answerRenew),
-		pathAdmit:   answering(m.answerAdmit),
-		pathKey:     answering(m.answerKey),
-	} {
+	for path, handle := range m.peerCalls() {
 		all.HandleFunc("POST "+path, func(w http.ResponseWriter, r *http.Request) {
 			if from, ok := m.entrant(w, r); ok {
 				handle(w, r, from)
@@ -66,6 +57,22 @@ func (m *Member) peerHandler() http.Handler {
 		})
 	}
 	return all
+}
+
+// peerCalls is the table of what hosts may ask, but for the API.
+func (m *Member) peerCalls() map[string]callHandler {
+	return map[string]callHandler{
+		pathSession: m.serveSession,
+		pathStats:   answering(m.answerStats),
+		pathSeals:   m.ofServers(answering(m.answerSeals)),
+		pathEnter:   m.ofServers(answering(m.answerEnter)),
+		pathReport:  m.ofServers(answering(m.answerReport)),
+		pathBeats:   m.ofServers(answering(m.answerBeats)),
+		pathRole:    answering(m.answerRole),
+		pathRenew:   answering(m.answerRenew),
+		pathAdmit:   answering(m.answerAdmit),
+		pathKey:     answering(m.answerKey),
+	}
 }
 
 // entrant is the host that calls; one that was removed after it connected is refused here.
@@ -142,7 +149,7 @@ func (m *Member) answerBeats(_ context.Context, _ string, a alive) (strange, err
 	if err != nil {
 		return strange{}, err
 	}
-	return own.hearBeats(a.Hosts)
+	return own.hearBeats(a)
 }
 
 func (m *Member) answerRole(ctx context.Context, from string, _ struct{}) (roleOf, error) {
@@ -210,5 +217,28 @@ func (m *Member) Leader(ctx context.Context) (address string, self bool, err err
 // leaderLook is how often Leader looks again while there is none.
 const leaderLook = 10 * time.Millisecond
 
-// Forwarder reaches the API of other hosts (see HandleAPI) at https://host:port/api/...
-func (m *Member) Forwarder() http.RoundTripper { return m.client.Transport }
+// Forwarder reaches the API of other hosts (see HandleAPI) at https://host:port/api/... A request to the leader that has
+// no answer yet when another host leads is given up: the one that was asked may be cut off.
+func (m *Member) Forwarder() http.RoundTripper { return forwarder{m} }
+
+type forwarder struct{ *Member }
+
+// RoundTrip sends the request as it is.
+func (f forwarder) RoundTrip(r *http.Request) (*http.Response, error) {
+	ctx, answered := whileLeads(r.Context(), r.URL.Host, f.knownLeader)
+	defer answered()
+	answer, err := f.client.Transport.RoundTrip(r.WithContext(ctx))
+	if err != nil && context.Cause(ctx) == errSucceeded {
+		err = errSucceeded
+	}
+	return answer, err
+}
+
+// knownLeader is the address of the leader as far as this host knows, empty while it knows of none.
+func (m *Member) knownLeader() string {
+	if own := m.own(); own != nil {
+		address, _ := own.Leader()
+		return address
+	}
+	return m.book.outlook().Leader
+}

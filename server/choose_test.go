@@ -19,6 +19,7 @@ func TestWhichHostsOughtToBeServers(t *testing.T) {
 		want, drop  string
 	}{
 		{"the first host is a server", "f", 3, "0", ""},
+		{"nobody is heard of in the first moment", "xx", 3, "", ""},
 		{"two servers are worse than one", "La", 3, "", ""},
 		{"three are as many as wanted", "Laaa", 3, "12", ""},
 		{"one is enough when one is wanted", "Laaaa", 1, "", ""},

@@ -51,6 +51,33 @@ func (m *Member) StaleView() (*raftfsm.View, error) {
 	return own.state.View(), nil
 }
 
+// CreateKey is Server.CreateKey.
+func (m *Member) CreateKey(ctx context.Context, role raftfsm.Role, cluster string) (raftfsm.AccessKey, error) {
+	own := m.own()
+	if own == nil {
+		return raftfsm.AccessKey{}, errAgent
+	}
+	return own.CreateKey(ctx, role, cluster)
+}
+
+// RemoveKey is Server.RemoveKey.
+func (m *Member) RemoveKey(ctx context.Context, id string) error {
+	own := m.own()
+	if own == nil {
+		return errAgent
+	}
+	return own.RemoveKey(ctx, id)
+}
+
+// KeySecret is Server.KeySecret.
+func (m *Member) KeySecret(key *raftfsm.AccessKey) (string, error) {
+	own := m.own()
+	if own == nil {
+		return "", errAgent
+	}
+	return own.KeySecret(key)
+}
+
 var errAgent = fmt.Errorf("%w; this host is an agent and holds no state", ErrNotLeader)
 
 // FirstKey is Server.FirstKey, of the leader, whichever host that is.

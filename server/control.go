@@ -5,6 +5,7 @@ import (
 	"context"
 	"slices"
 	"sync"
+	"time"
 
 	"pinion/raftfsm"
 )
@@ -22,7 +23,7 @@ type entering struct {
 }
 
 // Join records the host as it describes itself and what it runs, and returns the ids of tasks that it should not run. A
-// cluster that nobody has created yet is created by the first host that names it. A server that does not lead has the
+// cluster that nobody has created yet, or that was deleted, is created by the first host that names it. A server that does not lead has the
 // leader do it, and answers when its own state has caught up with that.
 func (s *Server) Join(ctx context.Context, host raftfsm.Host, running []raftfsm.TaskReport) ([]string, error) {
 	if err := s.begin(); err != nil {
@@ -45,7 +46,7 @@ func (s *Server) Join(ctx context.Context, host raftfsm.Host, running []raftfsm.
 // enter is Join on the leader.
 func (s *Server) enter(ctx context.Context, t *term, e entering) (entered, error) {
 	now := s.cfg.Now()
-	if s.state.View().Cluster(e.Host.Cluster) == nil {
+	if known := s.state.View().Cluster(e.Host.Cluster); known == nil || known.Status != raftfsm.ClusterActive {
 		cluster := raftfsm.Cluster{Name: e.Host.Cluster, Status: raftfsm.ClusterActive, CreatedAt: now}
 		if _, err := s.record(ctx, raftfsm.CreateCluster{Cluster: cluster}); err != nil {
 			return entered{}, err
@@ -53,6 +54,9 @@ func (s *Server) enter(ctx context.Context, t *term, e entering) (entered, error
 	}
 	if e.Host.RegisteredAt.IsZero() {
 		e.Host.RegisteredAt = now
+	}
+	if e.Host.HealthAt = now; s.state.View().MayWrite(raftfsm.PutHost{Host: e.Host}) != nil {
+		e.Host.HealthAt = time.Time{} // a server of the pool does not know it yet
 	}
 	if _, err := s.record(ctx, raftfsm.PutHost{Host: e.Host}); err != nil {
 		return entered{}, err

@@ -64,7 +64,7 @@ func (d *desk) serve(ctx context.Context, end context.CancelFunc) error {
 	var hands sync.WaitGroup
 	defer hands.Wait()
 	defer end()
-	hands.Go(func() { d.passAssignments(ctx, end, first.Hello.After) })
+	hands.Go(func() { d.passAssignments(ctx, end, first.Hello) })
 	hands.Go(func() { d.passNews(ctx) })
 	for {
 		line, err := d.read(hostSilence)
@@ -126,23 +126,24 @@ func (d *desk) beat() error {
 	return d.say(toHost{})
 }
 
-func (d *desk) passAssignments(ctx context.Context, end context.CancelFunc, after uint64) {
+// passAssignments tells the host what it must run: at first in any case, and then when that has changed.
+func (d *desk) passAssignments(ctx context.Context, end context.CancelFunc, h *hello) {
 	defer end() // a session without assignments is none
-	first := true
+	holds, after, ask := h.Holds, h.After, uint64(0)
 	for {
-		ask := after
-		if first {
-			ask = 0
-		}
 		list, index, err := d.server.assignments(ctx, d.host, ask, after)
 		if err != nil {
 			_ = d.say(toHost{Fault: faultOf(err)})
 			return
 		}
-		if d.say(toHost{Assignments: &assignments{Index: index, Tasks: list}}) != nil {
+		step := holds.stepTo(list, index)
+		if d.say(toHost{Assignments: &step}) != nil {
 			return
 		}
-		after, first = index, false
+		if holds != nil {
+			holds = holdingOf(list)
+		}
+		after, ask = index, index
 	}
 }
 

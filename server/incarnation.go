@@ -22,8 +22,16 @@ type incarnated struct {
 // greetTimeout is how long the other end may take to say its incarnation.
 const greetTimeout = 3 * time.Second
 
-// Dial connects, and greets at once.
+// Dial connects, and greets at once. The connection lasts: see lasting.
 func (l *incarnated) Dial(address raft.ServerAddress, timeout time.Duration) (net.Conn, error) {
+	c, err := l.dial(address, timeout)
+	if err != nil {
+		return nil, err
+	}
+	return &lasting{Conn: c, dial: func() (net.Conn, error) { return l.dial(address, timeout) }}, nil
+}
+
+func (l *incarnated) dial(address raft.ServerAddress, timeout time.Duration) (net.Conn, error) {
 	c, err := l.StreamLayer.Dial(address, timeout)
 	if err != nil {
 		return nil, err
@@ -79,5 +87,9 @@ func (g *greeted) Read(b []byte) (int, error) {
 	if g.err != nil {
 		return 0, g.err
 	}
-	return g.Conn.Read(b)
+	n, err := g.Conn.Read(b)
+	if err != nil {
+		g.layer.member.linkEnded()
+	}
+	return n, err
 }

@@ -21,7 +21,8 @@ type admission struct {
 	HostID  string `json:"hostId"`
 	TokenID string `json:"tokenId"`
 	Secret  string `json:"secret"`
-	Request []byte `json:"request"` // for a certificate (PEM)
+	Request []byte `json:"request"`          // for a certificate (PEM)
+	Former  []byte `json:"former,omitempty"` // the certificate (PEM) that the host had before, if any
 }
 
 // admitted is what it gets.
@@ -53,7 +54,7 @@ func (m *Member) join(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, joinPatience)
 	defer cancel()
 	door := &calls{client}
-	ask := admission{HostID: m.cfg.HostID, TokenID: token.ID, Secret: token.Secret, Request: request}
+	ask := admission{HostID: m.cfg.HostID, TokenID: token.ID, Secret: token.Secret, Request: request, Former: m.cfg.Identity.Former()}
 	for {
 		var answer admitted
 		err := door.post(ctx, m.cfg.Join, pathJoin, ask, &answer)
@@ -117,11 +118,30 @@ func (s *Server) admit(ctx context.Context, ask admission) (admitted, error) {
 		return admitted{}, err
 	}
 	admit := raftfsm.AdmitHost{HostID: ask.HostID, Key: key, TokenID: ask.TokenID, SecretHash: hashOf([]byte(ask.Secret)), At: s.cfg.Now()}
-	if _, err := s.Apply(ctx, admit); err != nil {
+	_, err = s.Apply(ctx, admit)
+	if errors.Is(err, raftfsm.ErrInUse) && s.vouches(ask) {
+		admit.Vouched = true
+		_, err = s.Apply(ctx, admit)
+	}
+	if err != nil {
 		return admitted{}, err
 	}
 	s.log.Info("a host was let in", "id", ask.HostID, "token", ask.TokenID)
 	return s.certify(ask.HostID, ask.Request)
+}
+
+// vouches reports whether the pool's authority knows the host by the key that it asks with, whatever the state remembers
+// of it: nobody let the first host in, and hosts of before changed their keys.
+func (s *Server) vouches(ask admission) bool {
+	authority := s.state.View().Authority()
+	if authority == nil || ask.Former == nil {
+		return false
+	}
+	err := pki.Vouches(*authority, ask.Former, ask.Request, ask.HostID)
+	if err != nil {
+		s.log.Warn("a host that joins does not prove to be who it was", "id", ask.HostID, "reason", err)
+	}
+	return err == nil
 }
 
 // certify signs a certificate for a host.

@@ -7,12 +7,15 @@ import (
 	"encoding/base64"
 	"encoding/binary"
 	"encoding/hex"
+	"errors"
+	"fmt"
 
 	"pinion/raftfsm"
+	"pinion/server/seal"
 )
 
-// FirstKey returns the oldest admin key, making one when the pool has no key at all (created is true then). Whoever
-// holds it may do everything.
+// FirstKey returns the pool's own admin key, which every host gives to its administrators; it makes one when there is
+// none whose secret can be read (created is true then). Whoever holds it may do everything.
 func (s *Server) FirstKey(ctx context.Context) (key raftfsm.AccessKey, created bool, err error) {
 	s.keyLock.Lock()
 	defer s.keyLock.Unlock()
@@ -20,23 +23,78 @@ func (s *Server) FirstKey(ctx context.Context) (key raftfsm.AccessKey, created b
 	if err != nil {
 		return key, false, err
 	}
-	var oldest *raftfsm.AccessKey
-	for _, k := range view.Keys() {
-		if k.Role == adminRole && (oldest == nil || k.CreatedAt.Before(oldest.CreatedAt)) {
-			oldest = k
-		}
+	s.gatherSeals(ctx)
+	if key, ok := s.ownKey(view); ok {
+		return key, false, nil
 	}
-	if oldest != nil {
-		return *oldest, false, nil
-	}
-	key = raftfsm.AccessKey{ID: newKeyID(), Secret: newSecret(), Role: adminRole, CreatedAt: s.cfg.Now()}
-	if _, err := s.Apply(ctx, raftfsm.CreateKey{Key: key}); err != nil {
-		return raftfsm.AccessKey{}, false, err
-	}
-	return key, true, nil
+	key, err = s.makeKey(ctx, raftfsm.AccessKey{Role: raftfsm.RoleAdmin, Hosts: true})
+	return key, true, err
 }
 
-const adminRole = "admin"
+// ownKey is the newest of the pool's own keys that can be read. A version that knew no roles made one key and did not
+// mark it.
+func (s *Server) ownKey(view *raftfsm.View) (found raftfsm.AccessKey, ok bool) {
+	for _, key := range view.Keys() {
+		unmarked := key.Secret != "" && key.Role == raftfsm.RoleAdmin && key.Cluster == ""
+		if !key.Hosts && !unmarked || ok && key.CreatedAt.Before(found.CreatedAt) {
+			continue
+		}
+		if secret, err := s.KeySecret(key); err == nil {
+			found, ok = *key, true
+			found.Secret = secret
+		}
+	}
+	return found, ok
+}
+
+// CreateKey makes an access key with a role, for one cluster or, when that is empty, for all. The answer is the only one
+// that has the secret.
+func (s *Server) CreateKey(ctx context.Context, role raftfsm.Role, cluster string) (raftfsm.AccessKey, error) {
+	return s.makeKey(ctx, raftfsm.AccessKey{Role: role, Cluster: cluster})
+}
+
+// makeKey completes a key, records it with its secret sealed, and returns it with the secret in clear. While a server of
+// the pool is too old to read a sealed one, the pool's own key is recorded as that server knows it.
+func (s *Server) makeKey(ctx context.Context, key raftfsm.AccessKey) (raftfsm.AccessKey, error) {
+	secret := newSecret()
+	key.ID, key.CreatedAt = newKeyID(), s.cfg.Now()
+	recorded := key
+	var err error
+	if recorded.Sealed, recorded.Seal, err = s.seals.Seal(key.ID, secret); err != nil {
+		return raftfsm.AccessKey{}, err
+	}
+	if key.Hosts && s.state.View().MayWrite(raftfsm.CreateKey{Key: recorded}) != nil {
+		recorded = key
+		recorded.Hosts, recorded.Secret = false, secret
+	}
+	if _, err := s.Apply(ctx, raftfsm.CreateKey{Key: recorded}); err != nil {
+		return raftfsm.AccessKey{}, err
+	}
+	key.Secret = secret
+	return key, nil
+}
+
+// RemoveKey ends an access key: what is signed with it is refused from now on. raftfsm.ErrNotFound.
+func (s *Server) RemoveKey(ctx context.Context, id string) error {
+	_, err := s.Apply(ctx, raftfsm.RemoveKey{ID: id})
+	return err
+}
+
+// KeySecret is the secret of a key in the state. raftfsm.ErrUnavailable while this server does not have the key that it
+// is sealed with.
+func (s *Server) KeySecret(key *raftfsm.AccessKey) (string, error) {
+	if key.Sealed == nil {
+		return key.Secret, nil
+	}
+	secret, err := s.seals.Open(key.ID, key.Sealed, key.Seal)
+	if errors.Is(err, seal.ErrNoKey) {
+		return "", &unavailable{fmt.Sprintf("the secret of access key %s cannot be read: %v; when no other server of the pool has it either, put seal.key into the data directory of one and restart it, or make another access key (`pinion keys create` on a host)", key.ID, err)}
+	}
+	if err != nil {
+		return "", fmt.Errorf("access key %s: %w", key.ID, err)
+	}
+	return secret, nil
+}
 
 // newKeyID is "AKIA" and 16 upper-case letters and digits.
 func newKeyID() string {

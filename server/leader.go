@@ -55,7 +55,8 @@ func (s *Server) lead(ctx context.Context) {
 		s.log.Warn("leadership was lost before it began", "error", err)
 		return
 	}
-	t := &term{ctx: ctx, beats: newBeats(s.cfg.Now())}
+	s.grant()
+	t := &term{ctx: ctx, beats: &s.beats}
 	s.term.Store(t)
 	s.open()
 	s.moved.fire()

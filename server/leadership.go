@@ -92,11 +92,51 @@ func (s *Server) tryLeader(ctx context.Context, here func(*term) error, there fu
 		s.relay.failed()
 		return ErrNotLeader
 	}
+	ctx, answered := whileLeads(ctx, address, s.knownLeader)
 	err := there(ctx, address)
+	answered()
 	if errors.Is(err, raftfsm.ErrUnavailable) {
 		s.relay.failed()
 	} else {
 		s.relay.worked()
 	}
 	return err
+}
+
+func (s *Server) knownLeader() string {
+	address, _ := s.Leader()
+	return address
+}
+
+// leaderWatch is how often a call to the leader looks whether another host leads meanwhile.
+const leaderWatch = 200 * time.Millisecond
+
+var errSucceeded = errors.New("another host leads the pool now")
+
+// whileLeads is ctx for a call to the host at address, and ends when that host led at first and another one does before
+// answered is called: one that is cut off does not answer, and is not known to be gone for seconds.
+func whileLeads(ctx context.Context, address string, leader func() string) (_ context.Context, answered func()) {
+	if leader() != address {
+		return ctx, func() {}
+	}
+	ctx, end := context.WithCancelCause(ctx)
+	done := make(chan struct{})
+	go func() {
+		tick := time.NewTicker(leaderWatch)
+		defer tick.Stop()
+		for {
+			select {
+			case <-tick.C:
+				if now := leader(); now != "" && now != address {
+					end(errSucceeded)
+					return
+				}
+			case <-done:
+				return
+			case <-ctx.Done():
+				return
+			}
+		}
+	}()
+	return ctx, func() { close(done) }
 }

@@ -20,8 +20,9 @@ type toServer struct {
 // hello is who a host is and what it runs. Nothing is assigned to it before this was recorded.
 type hello struct {
 	entering
-	After       uint64 `json:"after"`       // the newest index that the host has seen: a server that lags behind it waits
-	Incarnation int    `json:"incarnation"` // of the pool, as the host knows it
+	After       uint64  `json:"after"`       // the newest index that the host has seen: a server that lags behind it waits
+	Holds       holding `json:"holds"`       // what the host was told before, of the first line only: it is told what differs
+	Incarnation int     `json:"incarnation"` // of the pool, as the host knows it
 }
 
 // toHost is a line of the server.
@@ -37,12 +38,6 @@ type answer struct {
 	Seq     uint64   `json:"seq"`
 	Unknown []string `json:"unknown,omitempty"` // tasks that the host should not run
 	Fault   *fault   `json:"fault,omitempty"`
-}
-
-// assignments is everything that the host must run.
-type assignments struct {
-	Index uint64               `json:"index"`
-	Tasks []raftfsm.Assignment `json:"tasks"`
 }
 
 // bulletin is sent at first and when it has changed.

@@ -3,72 +3,28 @@ package server
 import (
 	"context"
 	"fmt"
-	"sync"
 	"time"
 
 	"pinion/raftfsm"
 )
 
-// beats is when the leader last heard of each host. It lives in the leader's memory for one term and never goes through
-// the log; a new leader knows nothing and grants every host one lease from the start of its term.
-type beats struct {
-	since time.Time
-	mu    sync.Mutex
-	last  map[string]time.Time
-}
-
-func newBeats(since time.Time) *beats {
-	return &beats{since: since, last: make(map[string]time.Time)}
-}
-
-// heard notes that the host lives.
-func (b *beats) heard(host string, now time.Time) {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	b.last[host] = now
-}
-
-// renew grants every host one lease more, from now.
-func (b *beats) renew(now time.Time) {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	b.since = now
-	clear(b.last)
-}
-
-// silence is how long nothing was heard of the host.
-func (b *beats) silence(host string, now time.Time) time.Duration {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	last, ok := b.last[host]
-	if !ok {
-		last = b.since
-	}
-	return now.Sub(last)
-}
-
 // Heartbeat says that the host lives. raftfsm.ErrNotFound when the pool does not know the host, or has given it up: it
 // must join first. A server that does not lead passes it on with those of its other hosts; an error that wraps
 // raftfsm.ErrUnavailable then says that the host had better find another server.
 func (s *Server) Heartbeat(_ context.Context, hostID string) error {
-	if s.term.Load() != nil || s.cfg.calls == nil {
-		return s.heartbeatHere(hostID)
-	}
-	if err := s.known(hostID); err != nil {
-		return err
-	}
-	return s.relay.beat(hostID)
-}
-
-func (s *Server) heartbeatHere(hostID string) error {
-	t, err := s.leading()
-	if err != nil {
+	if s.term.Load() == nil && s.cfg.calls == nil {
+		_, err := s.leading()
 		return err
 	}
 	if err := s.known(hostID); err != nil {
 		return err
 	}
-	t.beats.heard(hostID, s.cfg.Now())
+	if s.term.Load() == nil {
+		if err := s.relay.admit(hostID); err != nil {
+			return err
+		}
+	}
+	s.beats.heard(hostID, s.cfg.Now())
 	return nil
 }
 
@@ -85,6 +41,29 @@ func (s *Server) known(hostID string) error {
 	return nil
 }
 
+// quickChange is the longest time between two leaders during which hosts certainly keep their way to the pool, or are
+// about to find another: a session notices within serverSilence that its server is gone.
+const quickChange = 2 * time.Second
+
+// grant begins the lease that a new leader grants every host. It counts from when this server last heard from the leader
+// before: whatever happened to a host together with that leader is seen no later than otherwise. After a longer time
+// without a leader hosts first have to find the pool again, and the lease counts from now.
+func (s *Server) grant() {
+	s.beats.grantLease(s.cfg.Now(), time.Since(s.raft.LastContact()), s.cfg.missedAfter())
+}
+
+// grantLease is grant, with how long ago the leader before was heard of. A host that beat here shortly before that was
+// with this server: what it misses is remembered.
+func (b *beats) grantLease(now time.Time, leaderless, missedAfter time.Duration) {
+	if leaderless < quickChange {
+		now = now.Add(-leaderless)
+	}
+	b.renew(now, now.Add(-missedAfter))
+}
+
+// missedAfter is the silence after which a host gets no new tasks: two beats are missing then.
+func (c Config) missedAfter() time.Duration { return c.LostAfter * 11 / 20 }
+
 // Connected reports whether the host was heard of within Config.LostAfter. Only the leader knows.
 func (s *Server) Connected(hostID string) bool {
 	t := s.term.Load()
@@ -93,4 +72,10 @@ func (s *Server) Connected(hostID string) bool {
 
 func (t *term) connected(cfg Config, hostID string) bool {
 	return t.beats.silence(hostID, cfg.Now()) < cfg.LostAfter
+}
+
+// reliable reports whether new tasks may be placed on the host: it is connected and has not missed two beats. Of a host
+// that only an earlier leader has heard of nothing is missed.
+func (t *term) reliable(cfg Config, hostID string) bool {
+	return t.connected(cfg, hostID) && t.beats.missed(hostID, cfg.Now()) < cfg.missedAfter()
 }

@@ -8,45 +8,89 @@ import (
 )
 
 const (
-	// losePeriod is how often the leader looks for hosts to give up.
+	// losePeriod is how often the leader looks at least for hosts to give up; it looks in the moment that one is due.
 	losePeriod = 500 * time.Millisecond
 	// pausedFor is how much longer than that it takes when the process was stopped meanwhile.
 	pausedFor = 3 * time.Second
 )
 
-// loseLoop gives up hosts that were silent for the pool's TaskLostAfter: their tasks become STOPPED. It never hurries: a
-// host that was not heard of in this term has the whole time from the term's beginning.
+// loseLoop gives up hosts that were silent for the pool's TaskLostAfter: their tasks become STOPPED, but for those that
+// were promised more time (see raftfsm.LostAfter), whose turn comes later. It never hurries: nothing was silent for
+// longer than this server can know.
 func (s *Server) loseLoop(t *term) {
-	tick := time.NewTicker(losePeriod)
-	defer tick.Stop()
+	look := time.NewTimer(losePeriod)
+	defer look.Stop()
 	looked := time.Now()
 	for {
 		select {
-		case <-tick.C:
+		case <-look.C:
 			if time.Since(looked) > pausedFor { // this process slept, and heard nothing because of that
-				t.beats.renew(s.cfg.Now())
+				now := s.cfg.Now()
+				t.beats.renew(now, now)
 			}
 			looked = time.Now()
-			s.loseSilent(t)
+			look.Reset(s.loseSilent(t))
 		case <-t.ctx.Done():
 			return
 		}
 	}
 }
 
-func (s *Server) loseSilent(t *term) {
-	view, now := s.state.View(), s.cfg.Now()
+// loseSilent gives up what is due, and tells when to look again.
+func (s *Server) loseSilent(t *term) time.Duration {
+	view, now, next := s.state.View(), s.cfg.Now(), losePeriod
 	after := view.Settings().TaskLostAfter
 	for _, host := range view.Hosts("") {
 		silence := t.beats.silence(host.ID, now)
-		if host.Lost() || silence < after {
+		if host.Lost() {
+			silence = max(silence, now.Sub(host.LostAt)) // an earlier leader knew more
+		}
+		if silence < s.cfg.LostAfter {
+			next = min(next, s.cfg.LostAfter-silence)
 			continue
 		}
-		lose := raftfsm.LoseHost{ID: host.ID, At: now, Reason: fmt.Sprintf("Host %s was lost: nothing was heard of it for %s", host.Name, silence.Round(time.Second))}
-		if _, err := s.record(t.ctx, lose); err != nil {
-			s.log.Warn("cannot give up a silent host, will try again", "host", host.Name, "error", err)
-			return
+		l := lossOf(host, view.TasksOn(host.ID), silence, after)
+		if l.due {
+			lose := raftfsm.LoseHost{ID: host.ID, At: now, Keep: l.keep, Reason: fmt.Sprintf("Host %s was lost: nothing was heard of it for %s", host.Name, silence.Round(time.Second))}
+			if _, err := s.record(t.ctx, lose); err != nil {
+				s.log.Warn("cannot give up a silent host, will try again", "host", host.Name, "error", err)
+				return losePeriod
+			}
+			s.log.Warn("a silent host is given up, its tasks count as stopped", "host", host.Name, "id", host.ID, "silence", silence, "tasks kept", len(l.keep))
 		}
-		s.log.Warn("a silent host is given up, its tasks count as stopped", "host", host.Name, "id", host.ID, "silence", silence)
+		next = min(next, l.next)
 	}
+	return next
+}
+
+// loss is what the silence of a host means.
+type loss struct {
+	due  bool          // the host is to be given up now, or some of its tasks after it was
+	keep []string      // tasks that have more time
+	next time.Duration // until more is due, if the silence lasts
+}
+
+// lossOf judges a host that is not connected; pool is the time of hosts and of tasks that say nothing of their own.
+func lossOf(host *raftfsm.Host, tasks []*raftfsm.Task, silence, pool time.Duration) loss {
+	l := loss{next: losePeriod}
+	fall := func(after time.Duration) bool {
+		if silence >= after {
+			l.due = true
+			return true
+		}
+		l.next = min(l.next, after-silence)
+		return false
+	}
+	if !host.Lost() {
+		fall(pool)
+	}
+	for _, task := range tasks {
+		if task.LastStatus == raftfsm.Stopped {
+			continue
+		}
+		if after, ever := task.LostAfter(pool); !ever || !fall(after) {
+			l.keep = append(l.keep, task.ID)
+		}
+	}
+	return l
 }

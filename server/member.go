@@ -59,13 +59,15 @@ type Member struct {
 	client *http.Client
 	calls  *calls
 
-	server atomic.Pointer[Server] // nil while this host is an agent
-	path   atomic.Pointer[path]   // nil while the agent has not joined
-	floor  atomic.Uint64          // newest index of assignments that the agent has seen
-	told   atomic.Pointer[bool]   // whether the pool wants a server here, as a session last said
-	api    atomic.Pointer[http.Handler]
-	roles  sync.Mutex // held while the role changes
-	wake   signal     // there is something to look at for the role
+	server    atomic.Pointer[Server]  // nil while this host is an agent
+	path      atomic.Pointer[path]    // nil while the agent has not joined
+	last      atomic.Pointer[session] // the latest one, also when it has ended: it knows what this host was told
+	floor     atomic.Uint64           // newest index of assignments that the agent has seen
+	told      atomic.Pointer[bool]    // whether the pool wants a server here, as a session last said
+	api       atomic.Pointer[http.Handler]
+	roles     sync.Mutex // held while the role changes
+	strangers sync.Map   // ids of hosts that wanted to speak Raft and may not: each is reported once
+	wake      signal     // there is something to look at for the role
 
 	loops sync.WaitGroup
 	ctx   context.Context
@@ -103,7 +105,7 @@ func newMember(cfg MemberConfig) (*Member, error) {
 	m.client = (&peer.Dialer{Identity: cfg.Identity}).HTTPClient()
 	m.calls = &calls{m.client}
 	m.ctx, m.end = context.WithCancel(context.Background())
-	cfg.Port.Admit(m.admits)
+	cfg.Port.Admit(m.mayEnter)
 	m.serve("other hosts", cfg.Port.Peer(), m.peerHandler())
 	m.serve("joining hosts", cfg.Port.Join(), m.joinHandler())
 	return m, nil
@@ -125,8 +127,15 @@ func (m *Member) settle(ctx context.Context) error {
 	case m.book.member():
 		return m.startServer(ctx, true)
 	}
+	if _, held := m.cfg.Identity.Authority(); !held {
+		return errHalfJoined
+	}
 	return m.startServer(ctx, false)
 }
+
+// errHalfJoined is of a host that has the certificate of a pool and has not written down where that pool is.
+var errHalfJoined = errors.New("this host was let into a pool and ended before it could write down where the pool's servers are: " +
+	"start it once more with `pinion up --join ADDR --token T`, it will be known again")
 
 func (m *Member) raftDir() string { return filepath.Join(m.cfg.Dir, "raft") }
 
@@ -174,7 +183,7 @@ func (m *Member) own() *Server { return m.server.Load() }
 // PoolID is the pool that this host belongs to.
 func (m *Member) PoolID() string { return m.book.outlook().Pool }
 
-// admits says which hosts may connect.
+// admits says which hosts are still of the pool.
 func (m *Member) admits(hostID string) bool {
 	if own := m.own(); own != nil && own.state.View().Removed(hostID) {
 		return false

@@ -10,6 +10,7 @@ import (
 	"github.com/hashicorp/raft"
 
 	"pinion/raftfsm"
+	"pinion/server/seal"
 	"pinion/server/store"
 )
 
@@ -45,11 +46,16 @@ func open(cfg Config) (*Server, error) {
 		return nil, err
 	}
 	cfg.PoolID = id.Pool
+	seals, err := seal.Open(cfg.Seals)
+	if err != nil {
+		return nil, err
+	}
 	log, err := store.Open(store.Options{Path: filepath.Join(cfg.Dir, "raft.db"), Log: cfg.Log, Reserve: cfg.Reserve})
 	if err != nil {
 		return nil, err
 	}
 	s := newServer(cfg, log)
+	s.seals = seals
 	if err := s.startRaft(); err != nil {
 		log.Close()
 		return nil, err
@@ -59,15 +65,16 @@ func open(cfg Config) (*Server, error) {
 
 func newServer(cfg Config, log *store.Store) *Server {
 	s := &Server{
-		cfg:     cfg,
-		log:     cfg.Log,
-		state:   raftfsm.NewState(),
-		store:   log,
-		leads:   make(chan bool, 1),
-		ready:   make(chan struct{}),
-		closing: make(chan struct{}),
-		done:    make(chan struct{}),
-		fatal:   make(chan error, 1),
+		cfg:      cfg,
+		log:      cfg.Log,
+		state:    raftfsm.NewState(),
+		store:    log,
+		leads:    make(chan bool, 1),
+		linkEnds: make(chan struct{}, 1),
+		ready:    make(chan struct{}),
+		closing:  make(chan struct{}),
+		done:     make(chan struct{}),
+		fatal:    make(chan error, 1),
 	}
 	s.life, s.endLife = context.WithCancel(context.Background())
 	s.checks = gather[struct{}, error]{carry: s.verify, limit: 4096}
@@ -103,6 +110,7 @@ func (s *Server) startRaft() error {
 	s.store.Guard(s.fail)
 	s.loops.Go(s.followLeadership)
 	s.loops.Go(s.watchLeader)
+	s.loops.Go(s.watchLinks)
 	s.loops.Go(s.passBeats)
 	s.loops.Go(s.watchOutlook)
 	s.loops.Go(s.watchDisk)
@@ -157,14 +165,6 @@ func (s *Server) settle(ctx context.Context) error {
 	if !s.alone() {
 		return nil
 	}
-	id, address := raft.ServerID(s.cfg.HostID), s.cfg.Transport.LocalAddr()
-	now := raft.TimeoutNowRequest{RPCHeader: raft.RPCHeader{
-		ProtocolVersion: raft.ProtocolVersionMax,
-		ID:              []byte(id),
-		Addr:            s.cfg.Transport.EncodePeer(id, address),
-	}}
-	if err := s.cfg.Transport.TimeoutNow(id, address, &now, &raft.TimeoutNowResponse{}); err != nil {
-		s.log.Debug("cannot hurry the election, it comes by itself", "error", err)
-	}
+	s.callElection()
 	return waitFor(ctx, s, s.ready)
 }

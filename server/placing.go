@@ -167,8 +167,8 @@ func prepare(view *raftfsm.View, run raftfsm.RunRequest) (*raftfsm.TaskDefinitio
 func (b *batch) hosts(view *raftfsm.View, t *term) []schedule.Host {
 	var hosts []schedule.Host
 	for _, host := range view.Hosts("") {
-		connected := t.connected(b.cfg, host.ID) && !host.Lost()
-		hosts = append(hosts, schedule.Host{Host: host, Free: view.Free(host.ID), Connected: connected,
+		reliable := t.reliable(b.cfg, host.ID) && !host.Lost()
+		hosts = append(hosts, schedule.Host{Host: host, Free: view.Free(host.ID), Connected: reliable,
 			Tasks: func() []*raftfsm.Task { return view.TasksOn(host.ID) }})
 	}
 	return hosts

@@ -198,7 +198,8 @@ func TestNothingIsPlacedOnAHostThatWentSilent(t *testing.T) {
 }
 
 func TestANewTermGrantsOneLease(t *testing.T) {
-	b := newBeats(day0)
+	var b beats
+	b.renew(day0, day0)
 	if b.silence("h", day0.Add(3*time.Second)) != 3*time.Second {
 		t.Error("silence does not begin with the term")
 	}

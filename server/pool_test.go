@@ -28,7 +28,8 @@ type testHost struct {
 	pool  *pool
 	n     int
 	dir   string
-	where string // its address; kept over restarts
+	where string                          // its address; kept over restarts
+	wrap  func(net.Listener) net.Listener // what stands between it and its listener; nil for nothing
 	cfg   MemberConfig
 
 	member *Member
@@ -68,6 +69,9 @@ func (h *testHost) start() error {
 		return err
 	}
 	h.where = listener.Addr().String()
+	if h.wrap != nil {
+		listener = h.wrap(listener)
+	}
 	h.cfg.Address = h.where
 	h.cfg.Identity, err = pki.OpenWith(h.dir+"/pki", h.cfg.HostID, []string{"127.0.0.1"}, pki.Options{Joining: h.cfg.Join != "", Log: h.cfg.Log, Now: h.pool.now})
 	if err != nil {

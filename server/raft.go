@@ -2,8 +2,12 @@ package server
 
 import (
 	"context"
+	"errors"
 	"io"
 	"log/slog"
+	"net"
+	"slices"
+	"syscall"
 	"time"
 
 	"github.com/hashicorp/go-hclog"
@@ -72,10 +76,24 @@ type sink struct{ log *slog.Logger }
 func (s sink) Accept(_ string, level hclog.Level, message string, args ...any) {
 	to := slog.LevelDebug
 	switch {
+	case hungUp(message, args):
 	case level >= hclog.Error:
 		to = slog.LevelError
 	case level == hclog.Warn:
 		to = slog.LevelWarn
 	}
 	s.log.Log(context.Background(), to, "raft: "+message, args...)
+}
+
+// hungUp reports whether a line only says that a connection which another server had opened is over. Raft calls that an
+// error when it was not at the end of a request, as with a server that ends in the middle of one.
+func hungUp(message string, args []any) bool {
+	if message != "failed to decode incoming command" && message != "failed to flush response" {
+		return false
+	}
+	return slices.ContainsFunc(args, func(arg any) bool {
+		err, _ := arg.(error)
+		return slices.ContainsFunc([]error{io.EOF, io.ErrUnexpectedEOF, net.ErrClosed, syscall.ECONNRESET, syscall.EPIPE,
+			raft.ErrTransportShutdown}, func(over error) bool { return errors.Is(err, over) })
+	})
 }

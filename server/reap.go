@@ -27,7 +27,7 @@ func (s *Server) reapLoop(ctx context.Context) {
 			return
 		}
 		now := s.cfg.Now()
-		if now.Sub(swept) < tokenPeriod && !stoppedBefore(s.state.View(), now.Add(-keepStopped)) {
+		if now.Sub(swept) < tokenPeriod && !endedBefore(s.state.View(), now.Add(-keepStopped)) {
 			continue
 		}
 		if err := s.reap(ctx, now); err != nil {
@@ -47,12 +47,12 @@ func (s *Server) reap(ctx context.Context, now time.Time) error {
 	return err
 }
 
-// stoppedBefore reports whether there is a task to forget, so that a quiet pool writes nothing.
-func stoppedBefore(v *raftfsm.View, before time.Time) bool {
+// endedBefore reports whether there is something to forget, so that a quiet pool writes nothing.
+func endedBefore(v *raftfsm.View, before time.Time) bool {
 	for _, t := range v.Tasks("") {
 		if t.LastStatus == raftfsm.Stopped && t.Times.Stopped.Before(before) {
 			return true
 		}
 	}
-	return false
+	return v.Deleted(before)
 }

@@ -2,7 +2,6 @@ package server
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"sync"
 	"time"
@@ -18,17 +17,16 @@ const (
 	relayPatience = 5 * time.Second
 )
 
-// relay is the memory of a server that does not lead: which hosts it has heard of since it last told the leader, which
-// of its hosts the leader does not know, and since when it reaches none. The zero value is ready.
+// relay is what a server that does not lead remembers of the leader: which of its hosts the leader does not know, and
+// since when it reaches none. The zero value is ready.
 type relay struct {
 	mu      sync.Mutex
-	heard   map[string]bool
 	unknown map[string]bool
 	failing time.Time // zero while the leader answers
 }
 
-// beat notes that a host lives; the error says that the host has to go elsewhere, or join again.
-func (r *relay) beat(host string) error {
+// admit says of a host that beats whether it has to go elsewhere, or join again.
+func (r *relay) admit(host string) error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if r.unknown[host] {
@@ -38,23 +36,7 @@ func (r *relay) beat(host string) error {
 	if !r.failing.IsZero() && time.Since(r.failing) > relayPatience {
 		return fmt.Errorf("%w (no leader was reached for %s)", ErrNotLeader, relayPatience)
 	}
-	if r.heard == nil {
-		r.heard = make(map[string]bool)
-	}
-	r.heard[host] = true
 	return nil
-}
-
-// take empties the memory of hosts that were heard of.
-func (r *relay) take() []string {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	hosts := make([]string, 0, len(r.heard))
-	for host := range r.heard {
-		hosts = append(hosts, host)
-	}
-	r.heard = nil
-	return hosts
 }
 
 // told takes in the leader's answer.
@@ -90,8 +72,12 @@ func (r *relay) stuck() bool {
 }
 
 // beats between servers: the hosts that are alive, answered by those that the leader does not know (or has given up).
+// Ages go with them, because no two hosts' clocks are compared: how many milliseconds ago each host was heard of.
 type (
-	alive   struct{ Hosts []string }
+	alive struct {
+		Hosts []string
+		Ages  []int64
+	}
 	strange struct{ Hosts []string }
 )
 
@@ -99,6 +85,7 @@ type (
 func (s *Server) passBeats() {
 	tick := time.NewTicker(relayPeriod)
 	defer tick.Stop()
+	var told time.Time // the leader knows what was heard before
 	for {
 		select {
 		case <-tick.C:
@@ -108,43 +95,54 @@ func (s *Server) passBeats() {
 			return
 		}
 		if s.cfg.calls != nil && s.term.Load() == nil {
-			s.passBeatsOnce()
+			told = s.passBeatsOnce(told)
 		}
 	}
 }
 
-func (s *Server) passBeatsOnce() {
-	hosts := s.relay.take()
+// passBeatsOnce tells the leader what was heard since told, and returns since when the next time.
+func (s *Server) passBeatsOnce(told time.Time) time.Time {
+	now := s.cfg.Now()
+	heard := s.beats.after(told, now)
 	address, self := s.Leader()
-	if len(hosts) == 0 || self {
-		return
+	if len(heard.Hosts) == 0 || self {
+		return told
 	}
 	if address == "" {
 		s.relay.failed()
-		return
+		return told
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), 4*relayPeriod)
 	defer cancel()
+	ctx, answered := whileLeads(ctx, address, s.knownLeader)
+	defer answered()
 	var answer strange
-	if err := s.cfg.calls.post(ctx, address, pathBeats, alive{hosts}, &answer); err != nil {
+	if err := s.cfg.calls.post(ctx, address, pathBeats, heard, &answer); err != nil {
 		s.log.Debug("cannot tell the leader which hosts live", "leader", address, "error", err)
 		s.relay.failed()
-		return
+		return told
 	}
 	s.relay.told(answer.Hosts)
+	return now
 }
 
-// hearBeats is the leader's side of passBeats.
-func (s *Server) hearBeats(hosts []string) (strange, error) {
+// hearBeats is the leader's side of passBeats. Beats without an age are new.
+func (s *Server) hearBeats(a alive) (strange, error) {
+	if _, err := s.leading(); err != nil {
+		return strange{}, err
+	}
+	now := s.cfg.Now()
 	var unknown strange
-	for _, host := range hosts {
-		err := s.heartbeatHere(host)
-		switch {
-		case errors.Is(err, raftfsm.ErrNotFound):
+	for i, host := range a.Hosts {
+		if s.known(host) != nil {
 			unknown.Hosts = append(unknown.Hosts, host)
-		case err != nil:
-			return strange{}, err
+			continue
 		}
+		at := now
+		if i < len(a.Ages) {
+			at = now.Add(-max(0, time.Duration(a.Ages[i])*time.Millisecond))
+		}
+		s.beats.heard(host, at)
 	}
 	return unknown, nil
 }

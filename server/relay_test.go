@@ -1,9 +1,12 @@
 package server
 
 import (
+	"context"
 	"errors"
 	"slices"
+	"sync/atomic"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"pinion/raftfsm"
@@ -57,7 +60,7 @@ func TestAFollowerPassesOnWhatItsHostsSay(t *testing.T) {
 		if err := follower.Heartbeat(t.Context(), guest.ID); err != nil {
 			t.Fatal(err)
 		}
-		last := leader.term.Load().beats.silence(guest.ID, time.Now())
+		last := leader.beats.silence(guest.ID, time.Now())
 		return last < relayPeriod/2
 	})
 	if _, err := leader.Apply(t.Context(), raftfsm.LoseHost{ID: guest.ID, At: time.Now()}); err != nil {
@@ -70,22 +73,54 @@ func TestAFollowerPassesOnWhatItsHostsSay(t *testing.T) {
 
 func TestAHostIsSentAwayFromAServerThatReachesNoLeader(t *testing.T) {
 	var r relay
-	if err := r.beat("one"); err != nil {
+	if err := r.admit("one"); err != nil {
 		t.Fatal(err)
 	}
 	r.failed()
-	if err := r.beat("one"); err != nil {
+	if err := r.admit("one"); err != nil {
 		t.Errorf("at once, as in an election: %v", err)
 	}
 	r.failing = r.failing.Add(-2 * relayPatience)
-	if err := r.beat("one"); !errors.Is(err, raftfsm.ErrUnavailable) || !r.stuck() {
+	if err := r.admit("one"); !errors.Is(err, raftfsm.ErrUnavailable) || !r.stuck() {
 		t.Errorf("after a while: %v", err)
 	}
 	r.told([]string{"two"})
-	if err := r.beat("one"); err != nil {
+	if err := r.admit("one"); err != nil {
 		t.Errorf("when the leader is back: %v", err)
 	}
-	if err := r.beat("two"); !errors.Is(err, raftfsm.ErrNotFound) {
+	if err := r.admit("two"); !errors.Is(err, raftfsm.ErrNotFound) {
 		t.Errorf("a host that the leader does not know: %v", err)
 	}
+}
+
+func TestACallToTheLeaderEndsWhenAnotherHostLeads(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var leader atomic.Value
+		leader.Store("a")
+		now := func() string { return leader.Load().(string) }
+
+		ctx, answered := whileLeads(t.Context(), "a", now)
+		defer answered()
+		elsewhere, over := whileLeads(t.Context(), "b", now) // as a call for the log of a task there
+		defer over()
+		quick, done := whileLeads(t.Context(), "a", now)
+		done()
+
+		leader.Store("") // an election: the leader may win it
+		time.Sleep(10 * leaderWatch)
+		if ctx.Err() != nil {
+			t.Error("it ended before another host led")
+		}
+		leader.Store("b")
+		began := time.Now()
+		<-ctx.Done()
+		if context.Cause(ctx) != errSucceeded || time.Since(began) > leaderWatch {
+			t.Errorf("%v after %v", context.Cause(ctx), time.Since(began))
+		}
+		leader.Store("a")
+		time.Sleep(leaderWatch)
+		if elsewhere.Err() != nil || quick.Err() != nil {
+			t.Error("other calls ended too")
+		}
+	})
 }

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"path/filepath"
 	"time"
 
 	"github.com/hashicorp/raft"
@@ -55,6 +56,7 @@ func (m *Member) lookAtRole() {
 			m.log.Error("the pool's authority cannot be kept here", "error", err)
 		}
 	}
+	own.gatherSeals(m.ctx)
 	if m.doubts(own, told) {
 		m.askRole(own)
 	}
@@ -71,7 +73,10 @@ func (m *Member) doubts(own *Server, told *bool) bool {
 }
 
 // roleOf is what the leader says of a host.
-type roleOf struct{ Server bool }
+type roleOf struct {
+	Server      bool
+	Incarnation int `json:",omitempty"` // of the pool
+}
 
 // askRole asks every other server that this host knows of; the one that leads answers.
 func (m *Member) askRole(own *Server) {
@@ -80,7 +85,7 @@ func (m *Member) askRole(own *Server) {
 	for _, address := range m.book.others(m.cfg.Address) {
 		var answer roleOf
 		err := m.calls.post(ctx, address, pathRole, struct{}{}, &answer)
-		if m.judge(err) != nil {
+		if m.judge(err) != nil || m.meet(answer.Incarnation) != nil {
 			continue
 		}
 		if !answer.Server {
@@ -106,7 +111,7 @@ func (s *Server) roleOf(ctx context.Context, hostID string) (roleOf, error) {
 	}
 	host := view.Host(hostID)
 	_, votes := configured[raft.ServerID(hostID)]
-	return roleOf{votes || host != nil && host.Server}, nil
+	return roleOf{votes || host != nil && host.Server, view.Settings().Incarnation}, nil
 }
 
 func (m *Member) becomeServer() {
@@ -133,6 +138,7 @@ func (m *Member) startServer(ctx context.Context, joins bool) error {
 	}
 	own, err := Open(ctx, Config{
 		Dir: m.raftDir(), HostID: m.cfg.HostID, Address: m.cfg.Address, PoolID: pool, Log: m.log, LostAfter: m.cfg.LostAfter,
+		Seals:     filepath.Join(m.cfg.Dir, sealFile),
 		Transport: transport, Now: m.cfg.Now, MinFree: m.cfg.MinFree, Reserve: m.cfg.Reserve, Joins: joins,
 		Settings:  raftfsm.Settings{Servers: m.cfg.Servers, ReplaceAfter: m.cfg.ReplaceAfter, TaskLostAfter: m.cfg.TaskLostAfter},
 		Authority: m.cfg.Identity.Authority, calls: m.calls,
@@ -178,7 +184,7 @@ func (m *Member) endServer(own *Server, keep string) {
 	}
 	err := errors.Join(own.Close(), os.RemoveAll(to), os.Rename(m.raftDir(), to))
 	if err == nil && keep == "" {
-		err = os.RemoveAll(to)
+		err = errors.Join(os.RemoveAll(to), own.seals.Drop())
 	}
 	if err == nil {
 		err = m.cfg.Identity.DropAuthority()

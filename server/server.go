@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"log/slog"
 	"os"
+	"path/filepath"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -14,6 +15,7 @@ import (
 	"github.com/hashicorp/raft"
 
 	"pinion/raftfsm"
+	"pinion/server/seal"
 	"pinion/server/store"
 )
 
@@ -29,6 +31,7 @@ type Config struct {
 	Now       func() time.Time // the clock that stamps records and judges liveness [time.Now]
 	MinFree   uint64           // bytes of free disk below which nothing new is recorded [64 MiB]
 	Reserve   int64            // bytes of disk set aside for the log from the start [32 MiB]
+	Seals     string           // file of the keys that secrets in the state are sealed with [seal.key in Dir]
 	Joins     bool             // the directory is made for a server of a pool that exists: never begin a pool with it
 	Settings  raftfsm.Settings // of a pool that begins here; PoolID and these are recorded once
 
@@ -49,6 +52,9 @@ func (c Config) withDefaults() Config {
 	if c.MinFree == 0 {
 		c.MinFree = 64 << 20
 	}
+	if c.Seals == "" {
+		c.Seals = filepath.Join(c.Dir, sealFile)
+	}
 	if c.Transport == nil {
 		address, transport := raft.NewInmemTransport(raft.ServerAddress(c.Address))
 		transport.Connect(address, transport)
@@ -60,25 +66,28 @@ func (c Config) withDefaults() Config {
 // Server is one voter of the pool. Its methods are safe for concurrent use. Every method that needs the leader fails
 // with an error that wraps raftfsm.ErrUnavailable while this server does not lead.
 type Server struct {
-	cfg    Config
-	log    *slog.Logger
-	state  *raftfsm.State
-	store  *store.Store
-	locked *os.File // the directory, ours while it is open
-	raft   *raft.Raft
-	leads  chan bool            // from Raft: leadership came or went
-	term   atomic.Pointer[term] // nil while this server may not answer as the leader
-	ready  chan struct{}        // closed when the first term of this process has begun
-	checks gather[struct{}, error]
-	runs   gather[raftfsm.RunRequest, placed]
-	news   gather[news, heard]
+	cfg      Config
+	log      *slog.Logger
+	state    *raftfsm.State
+	store    *store.Store
+	locked   *os.File // the directory, ours while it is open
+	raft     *raft.Raft
+	leads    chan bool            // from Raft: leadership came or went
+	linkEnds chan struct{}        // see linkEnded
+	term     atomic.Pointer[term] // nil while this server may not answer as the leader
+	ready    chan struct{}        // closed when the first term of this process has begun
+	checks   gather[struct{}, error]
+	runs     gather[raftfsm.RunRequest, placed]
+	news     gather[news, heard]
 
 	watched watched
 	moved   signal // another leader, or none
 	relay   relay
+	beats   beats
 	outlook atomic.Pointer[outlook] // what this server tells hosts of the pool; nil for the first moment
 	looked  signal                  // another outlook
 	keyLock sync.Mutex
+	seals   *seal.Ring
 	lowDisk atomic.Bool // the last look found too little disk
 
 	calls   sync.RWMutex // held for reading by calls that Close waits for

@@ -211,14 +211,14 @@ func TestStoppedTasksAreForgottenAfterAnHour(t *testing.T) {
 		t.Fatal(err)
 	}
 
-	if stoppedBefore(view(t, s), now) {
+	if endedBefore(view(t, s), now) {
 		t.Error("the task counts as over before its hour")
 	}
 	if err := s.reap(t.Context(), now.Add(keepStopped)); err != nil || view(t, s).Task(task.ID) == nil {
 		t.Errorf("forgotten within the hour (%v)", err)
 	}
 	later := now.Add(keepStopped + time.Second)
-	if !stoppedBefore(view(t, s), later.Add(-keepStopped)) {
+	if !endedBefore(view(t, s), later.Add(-keepStopped)) {
 		t.Error("nothing to forget after an hour")
 	}
 	if err := s.reap(t.Context(), later); err != nil || view(t, s).Task(task.ID) != nil {

@@ -16,8 +16,9 @@ import (
 const (
 	// sessionTimeout is how long a server may take to let this host in.
 	sessionTimeout = 6 * time.Second
-	// serverSilence is how long this host listens to a server that says nothing; it answers every heartbeat.
-	serverSilence = 3 * time.Second
+	// serverSilence is how long this host listens to a server that says nothing. It answers every heartbeat, so one answer
+	// is missing then, and the host is with another server before it counts as disconnected.
+	serverSilence = 2 * time.Second
 	// linesWaiting is how many lines wait for the network before the session counts as broken.
 	linesWaiting = 64
 )
@@ -36,17 +37,19 @@ type session struct {
 	mu      sync.Mutex
 	seq     uint64
 	waiting map[uint64]chan answer
-	known   *assignments // nil before the first
+	tasks   []raftfsm.Assignment // what this host must run; before the first step what it was told in the session before
+	index   uint64               // of tasks; 0 before the first step
 	changed signal
 	err     error // why it ended
 }
 
-// dialSession begins a session. What is at the other end, and whether it lets this host in, shows with the first hello.
-func dialSession(client *http.Client, address string, news func(bulletin)) *session {
+// dialSession begins a session of a host that was told to run held. What is at the other end, and whether it lets this
+// host in, shows with the first hello.
+func dialSession(client *http.Client, address string, news func(bulletin), held []raftfsm.Assignment) *session {
 	ctx, cancel := context.WithCancel(context.Background())
 	s := &session{
 		address: address, news: news, lines: make(chan toServer, linesWaiting), ended: make(chan struct{}), cancel: cancel,
-		waiting: make(map[uint64]chan answer),
+		waiting: make(map[uint64]chan answer), tasks: held,
 	}
 	s.silence = time.AfterFunc(sessionTimeout, func() { s.fail(fmt.Errorf("server %s says nothing", address)) })
 	body, write := io.Pipe()
@@ -97,23 +100,22 @@ func (s *session) receive(ctx context.Context, client *http.Client, body *io.Pip
 			return
 		}
 		s.silence.Reset(serverSilence)
-		s.take(line)
-		if line.Fault != nil {
-			s.fail(line.Fault.err())
+		if err := s.take(line); err != nil {
+			s.fail(err)
 			return
 		}
 	}
 }
 
-func (s *session) take(line toHost) {
+// take does what a line says. The error is why the session is over.
+func (s *session) take(line toHost) error {
 	if line.News != nil {
 		s.news(*line.News)
 	}
 	if line.Assignments != nil {
-		s.mu.Lock()
-		s.known = line.Assignments
-		s.mu.Unlock()
-		s.changed.fire()
+		if err := s.step(*line.Assignments); err != nil {
+			return err
+		}
 	}
 	if line.Answer != nil {
 		s.mu.Lock()
@@ -124,6 +126,25 @@ func (s *session) take(line toHost) {
 			asker <- *line.Answer
 		}
 	}
+	return line.Fault.err()
+}
+
+// step takes what this host must run one step on. One that does not fit makes this host ask for everything next time.
+func (s *session) step(a assignments) (err error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.tasks, err = a.from(s.tasks); err == nil {
+		s.index = a.Index
+	}
+	s.changed.fire()
+	return err
+}
+
+// held is what this host was last told to run.
+func (s *session) held() []raftfsm.Assignment {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.tasks
 }
 
 // fail ends the session; the first reason counts.
@@ -224,10 +245,10 @@ func (s *session) Assignments(ctx context.Context, _ string, after uint64) ([]ra
 		}
 		changed := s.changed.next()
 		s.mu.Lock()
-		known := s.known
+		tasks, index := s.tasks, s.index
 		s.mu.Unlock()
-		if known != nil && known.Index != after {
-			return known.Tasks, known.Index, nil
+		if index != 0 && index != after {
+			return tasks, index, nil
 		}
 		select {
 		case <-changed:

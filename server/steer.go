@@ -49,13 +49,13 @@ type candidate struct {
 
 func (s *Server) candidates(t *term) []candidate {
 	view, now, configured := s.state.View(), s.cfg.Now(), s.configured()
-	replaceAfter := view.Settings().ReplaceAfter
+	replaceAfter, level := view.Settings().ReplaceAfter, view.MinFeature()
 	var all []candidate
 	for _, host := range view.Hosts("") {
 		server, is := configured[raft.ServerID(host.ID)]
 		all = append(all, candidate{
 			host: host, self: host.ID == s.cfg.HostID, voter: is && server.Suffrage == raft.Voter,
-			alive: t.connected(s.cfg, host.ID) && !host.Lost() && host.FeatureLevel >= view.MinFeature(),
+			alive: t.connected(s.cfg, host.ID) && !host.Lost() && host.FeatureLevel >= level,
 			gone:  t.beats.silence(host.ID, now) >= replaceAfter,
 		})
 	}
@@ -114,7 +114,7 @@ func choose(all []candidate, limit int) (want, drop []candidate) {
 	}
 	have := len(seats) + len(gone)
 	target := odd(min(limit, have+len(spare)))
-	for ; have < target; have++ {
+	for ; have < target && len(spare) > 0; have++ { // nobody has a seat yet, and nobody is heard of either
 		want, spare = append(want, spare[0]), spare[1:]
 	}
 	slices.SortStableFunc(seats, byRank)

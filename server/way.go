@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 
 	"pinion/raftfsm"
 )
@@ -56,9 +57,9 @@ func (m *Member) Join(ctx context.Context, host raftfsm.Host, running []raftfsm.
 		failed = append(failed, err)
 	}
 	if s, ok := m.current().(*session); ok && s.alive() {
-		return s.ask(ctx, m.hello(say))
+		return s.ask(ctx, m.hello(say, nil))
 	}
-	for _, address := range m.book.others(m.cfg.Address) {
+	for _, address := range m.doors() {
 		unknown, err := m.joinAt(ctx, address, say)
 		if err == nil || !errors.Is(err, raftfsm.ErrUnavailable) && !errors.Is(err, raftfsm.ErrNotFound) {
 			return unknown, m.judge(err)
@@ -71,20 +72,36 @@ func (m *Member) Join(ctx context.Context, host raftfsm.Host, running []raftfsm.
 	return nil, fmt.Errorf("no server of the pool lets this host in: %w", errors.Join(failed...))
 }
 
-func (m *Member) hello(e entering) toServer {
-	return toServer{Hello: &hello{entering: e, After: m.floor.Load(), Incarnation: m.book.incarnation()}}
+// doors are the addresses to look for the pool at. Of the servers the one that this host was with comes last: it may be
+// gone, and whether it is takes longer to find out than the others take to answer.
+func (m *Member) doors() []string {
+	known := m.book.outlook()
+	servers := shuffled(known.Servers, m.cfg.Address)
+	if last := m.last.Load(); last != nil && slices.Contains(servers, last.address) {
+		servers = append(shuffled(servers, last.address), last.address)
+	}
+	return append(servers, shuffled(known.Hosts, m.cfg.Address)...)
+}
+
+func (m *Member) hello(e entering, holds holding) toServer {
+	return toServer{Hello: &hello{entering: e, After: m.floor.Load(), Holds: holds, Incarnation: m.book.incarnation()}}
 }
 
 // joinAt begins a session with a server.
 func (m *Member) joinAt(ctx context.Context, address string, e entering) ([]string, error) {
-	s := dialSession(m.client, address, m.hear)
+	var held []raftfsm.Assignment
+	if last := m.last.Load(); last != nil {
+		held = last.held()
+	}
+	s := dialSession(m.client, address, m.hear, held)
 	ctx, cancel := context.WithTimeout(ctx, sessionTimeout)
 	defer cancel()
-	unknown, err := s.ask(ctx, m.hello(e))
+	unknown, err := s.ask(ctx, m.hello(e, holdingOf(held)))
 	if err != nil {
 		s.fail(err)
 		return nil, err
 	}
+	m.last.Store(s)
 	m.take(s)
 	return unknown, nil
 }

@@ -22,7 +22,7 @@ type Port struct {
 	listener net.Listener
 	identity *pki.Identity
 	log      *slog.Logger
-	admits   atomic.Pointer[func(hostID string) bool]
+	admits   atomic.Pointer[func(hostID, speaks string) error]
 
 	ctx   context.Context // ends with the port
 	end   context.CancelFunc
@@ -63,12 +63,15 @@ func (p *Port) Raft() net.Listener { return p.open(Raft) }
 func (p *Port) Join() net.Listener { return p.open(Join) }
 
 // Admit sets who is let in of the hosts that have a valid certificate: at every handshake for Peer and Raft the function
-// is asked, and must answer without waiting. Before the first call all are let in.
-func (p *Port) Admit(admits func(hostID string) bool) { p.admits.Store(&admits) }
+// is asked, with which of the two it is, and must answer without waiting. Its error is why the host is turned away, nil
+// lets it in; it may be asked more than once about one connection. Before the first call all are let in.
+func (p *Port) Admit(admits func(hostID, speaks string) error) { p.admits.Store(&admits) }
 
-func (p *Port) admitted(hostID string) bool {
-	admits := p.admits.Load()
-	return admits == nil || (*admits)(hostID)
+func (p *Port) admit(hostID, speaks string) error {
+	if admits := p.admits.Load(); admits != nil {
+		return (*admits)(hostID, speaks)
+	}
+	return nil
 }
 
 // Expel closes every connection that the host made to this port. It comes after the change by which Admit's function

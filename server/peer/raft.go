@@ -2,11 +2,15 @@ package peer
 
 import (
 	"context"
+	"crypto/tls"
+	"errors"
 	"net"
 	"sync"
+	"syscall"
 	"time"
 
 	"github.com/hashicorp/raft"
+	"golang.org/x/sys/unix"
 )
 
 // RaftLayer is what Raft's transport sends and hears through. Raft leaves pooled connections open when it ends, so the
@@ -76,6 +80,30 @@ func (l *raftLayer) keep(c net.Conn) (net.Conn, error) {
 type raftConn struct {
 	net.Conn
 	layer *raftLayer
+}
+
+// Gone reports whether the other end has closed this connection while nobody was reading from it.
+func (c *raftConn) Gone() bool {
+	secured, ok := c.Conn.(*tls.Conn)
+	if !ok {
+		return false
+	}
+	below, ok := secured.NetConn().(syscall.Conn)
+	if !ok {
+		return false
+	}
+	raw, err := below.SyscallConn()
+	if err != nil {
+		return true
+	}
+	gone := true
+	err = raw.Read(func(fd uintptr) bool {
+		// Anything that waits here is the other end's farewell: between two requests it has nothing else to say.
+		_, _, err := unix.Recvfrom(int(fd), make([]byte, 1), unix.MSG_PEEK|unix.MSG_DONTWAIT)
+		gone = !errors.Is(err, unix.EAGAIN)
+		return true
+	})
+	return gone || err != nil
 }
 
 func (c *raftConn) Close() error {

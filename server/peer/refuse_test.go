@@ -2,6 +2,7 @@ package peer
 
 import (
 	"crypto/tls"
+	"errors"
 	"io"
 	"net"
 	"sync/atomic"
@@ -11,7 +12,7 @@ import (
 func TestWhoIsNotOfThePoolReadsNothingAndIsHeardByNobody(t *testing.T) {
 	here, elsewhere := newPool(t), newPool(t)
 	port := listen(t, here.first)
-	port.Admit(func(hostID string) bool { return hostID != "removed" })
+	port.Admit(func(hostID, _ string) error { return refusing(hostID == "removed") })
 	good, other := certificate(t, here.host("host-2")), certificate(t, here.host("host-3"))
 	foreign := certificate(t, elsewhere.host("host-2"))
 	callers := map[string]*tls.Certificate{
@@ -47,6 +48,28 @@ func TestWhoIsNotOfThePoolReadsNothingAndIsHeardByNobody(t *testing.T) {
 		if got, err := hear(t, port.Addr().String(), as(good, alpn), 7); got != "welcome" {
 			t.Errorf("a good host hears %q (%v)", got, err)
 		}
+	}
+}
+
+func refusing(refuse bool) error {
+	if refuse {
+		return errors.New("not this host")
+	}
+	return nil
+}
+
+func TestAHostCanBeLetInForOneThingAndNotForAnother(t *testing.T) {
+	pool := newPool(t)
+	port := listen(t, pool.first)
+	port.Admit(func(_, speaks string) error { return refusing(speaks == Raft) })
+	greet(port.Peer(), "welcome")
+	greet(port.Raft(), "welcome")
+	agent := certificate(t, pool.host("host-2"))
+	if got, err := hear(t, port.Addr().String(), as(agent, Peer), 7); got != "welcome" {
+		t.Errorf("as a peer it hears %q (%v)", got, err)
+	}
+	if got, err := hear(t, port.Addr().String(), as(agent, Raft), 7); got != "" || err == nil {
+		t.Errorf("at Raft's door it hears %q (%v)", got, err)
 	}
 }
 
@@ -93,7 +116,7 @@ func TestRemovingAHostEndsItsConnectionsAndKeepsItOut(t *testing.T) {
 	pool := newPool(t)
 	port := listen(t, pool.first)
 	var removed atomic.Bool
-	port.Admit(func(hostID string) bool { return hostID != "host-2" || !removed.Load() })
+	port.Admit(func(hostID, _ string) error { return refusing(hostID == "host-2" && removed.Load()) })
 	greet(port.Peer(), "welcome")
 	greet(port.Raft(), "welcome")
 	connect := func(hostID, alpn string) *tls.Conn {

@@ -37,7 +37,7 @@ func (p *Port) hand(ctx context.Context, c *conn) error {
 	to, speaks := net.Conn(secured), secured.ConnectionState().NegotiatedProtocol
 	switch speaks {
 	case Peer, Raft:
-		hostID, err := p.enter(c, secured.ConnectionState())
+		hostID, err := p.enter(c, speaks, secured.ConnectionState())
 		if err != nil {
 			return err
 		}
@@ -56,19 +56,12 @@ func (p *Port) hand(ctx context.Context, c *conn) error {
 
 // enter asks once more whether the host may come in: it may have been removed after it was let in and before Expel
 // could know of this connection.
-func (p *Port) enter(c *conn, state tls.ConnectionState) (hostID string, err error) {
+func (p *Port) enter(c *conn, speaks string, state tls.ConnectionState) (hostID string, err error) {
 	if hostID, err = pki.HostOf(state.PeerCertificates[0]); err != nil {
 		return "", err
 	}
 	p.attribute(c, hostID)
-	if !p.admitted(hostID) {
-		return "", notAdmitted(hostID)
-	}
-	return hostID, nil
-}
-
-func notAdmitted(hostID string) error {
-	return fmt.Errorf("host %s is not of this pool any more", hostID)
+	return hostID, p.admit(hostID, speaks)
 }
 
 // config is for clients, unless the caller offers something that hosts speak: then it gets exactly that, with its rules.
@@ -99,18 +92,16 @@ func (p *Port) configFor(speaks string) *tls.Config {
 	config := p.identity.ServerTLS()
 	config.MinVersion, config.NextProtos, config.SessionTicketsDisabled = tls.VersionTLS13, []string{speaks}, true
 	if speaks != Join {
-		config.ClientAuth, config.VerifyConnection = tls.RequireAnyClientCert, p.verify
+		config.ClientAuth = tls.RequireAnyClientCert
+		config.VerifyConnection = func(state tls.ConnectionState) error { return p.verify(speaks, state) }
 	}
 	return config
 }
 
-func (p *Port) verify(state tls.ConnectionState) error {
+func (p *Port) verify(speaks string, state tls.ConnectionState) error {
 	hostID, err := p.identity.Verify(state.PeerCertificates[0], x509.ExtKeyUsageClientAuth)
 	if err != nil {
 		return err
 	}
-	if !p.admitted(hostID) {
-		return notAdmitted(hostID)
-	}
-	return nil
+	return p.admit(hostID, speaks)
 }

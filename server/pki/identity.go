@@ -30,17 +30,17 @@ type Identity struct {
 	now  func() time.Time
 	log  *slog.Logger
 
-	mu      sync.Mutex
-	names   []string          // sorted
-	ca      pair              // without a certificate before this host joined, without a key unless it holds the authority
-	own     pair              // empty before this host joined
-	pending *ecdsa.PrivateKey // of the last NewRequest, until Install
+	mu    sync.Mutex
+	names []string          // sorted
+	ca    pair              // without a certificate before this host joined, without a key unless it holds the authority
+	own   pair              // empty before this host joined
+	first *ecdsa.PrivateKey // of a host that has no certificate yet; nil until it asks for one
 }
 
 // Open reads the identity under dir, and begins a pool with a new authority when there is none: ca.pem (the authority
-// with its key, on servers), ca.crt (what clients need of it) and host.pem (this host's certificate with its key). names
-// are the DNS names and IP addresses by which others reach this host; localhost, 127.0.0.1, ::1 and pinion are always
-// added.
+// with its key, on servers), ca.crt (what clients need of it), host.pem (this host's certificate with its key) and, on a
+// host that waits for its first certificate, host.key. names are the DNS names and IP addresses by which others reach
+// this host; localhost, 127.0.0.1, ::1 and pinion are always added.
 //
 // It refuses files that cannot be read or do not fit together, and an authority that has expired, without changing
 // them. A host certificate that has expired or names other names is replaced on a host that holds the authority; on
@@ -94,6 +94,11 @@ func (id *Identity) openOwn() (err error) {
 	if id.own.cert != nil && (!id.isMine(id.own.cert) || id.own.cert.CheckSignatureFrom(id.ca.cert) != nil) {
 		id.own = pair{}
 	}
+	if id.own.key != nil {
+		if err := removeFile(id.firstKeyFile()); err != nil { // the end of an Install that was cut short
+			return err
+		}
+	}
 	if id.ca.key == nil || id.serves() {
 		return nil
 	}
@@ -117,6 +122,17 @@ func (id *Identity) Ready() bool {
 	id.mu.Lock()
 	defer id.mu.Unlock()
 	return id.ca.key != nil || id.valid()
+}
+
+// Former is the last certificate of this host (PEM), also one that has expired; nil when it never had one. With it a
+// host that joins again shows who it is (see Vouches).
+func (id *Identity) Former() []byte {
+	id.mu.Lock()
+	defer id.mu.Unlock()
+	if id.own.cert == nil {
+		return nil
+	}
+	return certPEM(id.own.cert)
 }
 
 // Expires is when this host's certificate ends; zero when it has none.
@@ -178,11 +194,14 @@ func (id *Identity) Certificate() (*tls.Certificate, error) {
 	return id.own.tls(id.ca.cert), nil
 }
 
-// renew issues a certificate here, for a new key.
+// renew issues a certificate here, for this host's key.
 func (id *Identity) renew(names []string) error {
-	key, err := newKey()
-	if err != nil {
-		return err
+	key := id.own.key
+	if key == nil {
+		var err error
+		if key, err = newKey(); err != nil {
+			return err
+		}
 	}
 	cert, err := issue(id.ca, &key.PublicKey, id.host, names, id.now())
 	if err != nil {

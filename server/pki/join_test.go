@@ -123,7 +123,7 @@ func TestInstallTakesOnlyWhatWasAskedFor(t *testing.T) {
 			if err := id.Install(k.cert(id), k.ca); err == nil || !strings.Contains(err.Error(), k.says) {
 				t.Errorf("got %v", err)
 			}
-			if files, _ := os.ReadDir(dir); len(files) != 0 || id.Ready() {
+			if files, _ := os.ReadDir(dir); len(files) != 1 || files[0].Name() != "host.key" || id.Ready() {
 				t.Errorf("something was installed: %v", files)
 			}
 		})

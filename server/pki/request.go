@@ -9,26 +9,26 @@ import (
 	"fmt"
 )
 
-// NewRequest asks for a certificate for this host (PEM), to be signed by a server and given to Install. Until then the
-// same key is asked for again, so that an answer that was lost does no harm.
+// NewRequest asks for a certificate for this host (PEM), to be signed by a server and given to Install. It is always for
+// this host's one key (see hostKey), which is on disk before it is asked for: the pool knows the host again after an
+// answer that was lost, after a crash, and after years.
 func (id *Identity) NewRequest() (csr []byte, err error) {
 	id.mu.Lock()
 	defer id.mu.Unlock()
-	if id.pending == nil {
-		if id.pending, err = newKey(); err != nil {
-			return nil, err
-		}
+	key, err := id.hostKey()
+	if err != nil {
+		return nil, err
 	}
 	template := &x509.CertificateRequest{Subject: pkix.Name{CommonName: id.host}}
 	template.DNSNames, template.IPAddresses = split(id.names)
-	raw, err := x509.CreateCertificateRequest(rand.Reader, template, id.pending)
+	raw, err := x509.CreateCertificateRequest(rand.Reader, template, key)
 	if err != nil {
 		return nil, fmt.Errorf("make a certificate request: %w", err)
 	}
 	return pem.EncodeToMemory(&pem.Block{Type: requestBlock, Bytes: raw}), nil
 }
 
-// Install takes the certificate (PEM) that a server signed for the last NewRequest, and writes it down. ca is the
+// Install takes the certificate (PEM) that a server signed for a NewRequest, and writes it down. ca is the
 // authority's certificate (PEM), nil when this host knows it already; a host never changes the authority it trusts.
 func (id *Identity) Install(cert, ca []byte) error {
 	id.mu.Lock()
@@ -48,8 +48,8 @@ func (id *Identity) Install(cert, ca []byte) error {
 	if err := id.publish(trusted); err != nil {
 		return err
 	}
-	id.ca.cert, id.own, id.pending = trusted, own, nil
-	return nil
+	id.ca.cert, id.own, id.first = trusted, own, nil
+	return removeFile(id.firstKeyFile()) // host.pem has the key too
 }
 
 func (id *Identity) trusting(ca []byte) (*x509.Certificate, error) {
@@ -75,7 +75,11 @@ func (id *Identity) issued(text []byte, ca *x509.Certificate) (pair, error) {
 	if err != nil {
 		return pair{}, fmt.Errorf("the certificate for this host: %w", err)
 	}
-	if id.pending == nil || !id.pending.PublicKey.Equal(cert.PublicKey) {
+	key, err := id.hostKey()
+	if err != nil {
+		return pair{}, err
+	}
+	if !key.PublicKey.Equal(cert.PublicKey) {
 		return pair{}, errors.New("the certificate is not for the key that this host asked for")
 	}
 	if !id.isMine(cert) {
@@ -84,7 +88,7 @@ func (id *Identity) issued(text []byte, ca *x509.Certificate) (pair, error) {
 	if err := verify(cert, ca, x509.ExtKeyUsageServerAuth, id.now()); err != nil {
 		return pair{}, fmt.Errorf("the certificate for this host: %w", err)
 	}
-	return pair{cert: cert, key: id.pending}, nil
+	return pair{cert: cert, key: key}, nil
 }
 
 func (id *Identity) isMine(cert *x509.Certificate) bool {

@@ -2,11 +2,14 @@ package pki
 
 import (
 	"bytes"
+	"crypto/ecdsa"
 	"crypto/sha256"
 	"crypto/x509"
 	"errors"
 	"fmt"
 	"time"
+
+	"pinion/raftfsm"
 )
 
 // ErrNoCertificate is what a host gets that has no certificate of its pool, or only an expired one: it has to join
@@ -38,6 +41,31 @@ func verify(cert, ca *x509.Certificate, usage x509.ExtKeyUsage, now time.Time) e
 	roots := x509.NewCertPool()
 	roots.AddCert(ca)
 	_, err := cert.Verify(x509.VerifyOptions{Roots: roots, CurrentTime: now, KeyUsages: []x509.ExtKeyUsage{usage}})
+	return err
+}
+
+// Vouches says whether the authority once gave a certificate (PEM) to this host for the key of a request (PEM), which
+// proves that its sender still has that key. A certificate whose life is over proves this as well as any; nil means yes.
+func Vouches(authority raftfsm.Authority, cert, csr []byte, hostID string) error {
+	ca, err := parseCert(authority.Certificate)
+	if err != nil {
+		return fmt.Errorf("the pool's authority cannot be used: %w", err)
+	}
+	given, err := parseCert(cert)
+	if err != nil {
+		return fmt.Errorf("the former certificate of host %s: %w", hostID, err)
+	}
+	if err := given.CheckSignatureFrom(ca); err != nil {
+		return fmt.Errorf("the former certificate of host %s: %w", hostID, err)
+	}
+	request, err := parseRequest(csr)
+	if err != nil {
+		return fmt.Errorf("the certificate request of host %s: %w", hostID, err)
+	}
+	of, err := HostOf(given)
+	if err == nil && (of != hostID || !request.PublicKey.(*ecdsa.PublicKey).Equal(given.PublicKey)) {
+		err = fmt.Errorf("the former certificate is of host %s and another key than host %s asks for", of, hostID)
+	}
 	return err
 }
 

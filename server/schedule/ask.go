@@ -12,8 +12,7 @@ import (
 // ask is a request with what can be said of it once for all hosts.
 type ask struct {
 	Request
-	demand     raftfsm.Demand
-	gpus       int                 // of all containers together
+	demand     raftfsm.Demand      // see on
 	attributes []raftfsm.Attribute // that a host has to carry
 	escapes    string              // by what the task could reach GPUs of others; empty: by nothing
 	group      string              // of the tasks
@@ -26,12 +25,14 @@ type ask struct {
 
 func newAsk(r Request) *ask {
 	a := &ask{Request: r, demand: raftfsm.DemandOf(r.Definition)}
-	a.gpus = a.demand.AllGPUs()
 	a.group = cmp.Or(r.Run.Group, "family:"+r.Definition.Family)
-	a.attributes = slices.Concat(r.Definition.RequiresAttributes, platform(r.Definition))
+	a.attributes = slices.Concat(r.Definition.Requires(), platform(r.Definition))
 	a.escapes = r.Definition.Escapes()
 	return a
 }
+
+// on is what the task takes of this host.
+func (a *ask) on(h *Host) raftfsm.Demand { return a.demand.On(h.Host) }
 
 // place puts one task on the chosen host. It returns nil for a refused choice, which one becomes when the host's GPUs
 // cannot be given together although there are enough of them.
@@ -53,10 +54,10 @@ func (a *ask) place(chosen *option) *raftfsm.Task {
 }
 
 // pick chooses the GPUs of each container on one host.
-func (a *ask) pick(h *Host) (perContainer [][]string, ok bool) {
-	free := slices.Clone(h.Free.GPUs)
-	for _, wanted := range a.demand.GPUs {
-		picked := gpu.Pick(h.Host.GPUs.Devices, free, wanted)
+func (a *ask) pick(host *Host) (perContainer [][]string, ok bool) {
+	free := slices.Clone(host.Free.GPUs)
+	for _, wanted := range a.on(host).GPUs {
+		picked := gpu.Pick(host.Host.GPUs.Devices, free, wanted)
 		if len(picked) != wanted {
 			return nil, false
 		}
@@ -80,6 +81,7 @@ func (a *ask) task(hostID string, gpus [][]string) *raftfsm.Task {
 		CPU:           a.demand.CPU,
 		MemoryMiB:     a.demand.MemoryMiB,
 		Ports:         a.demand.Ports,
+		UDPPorts:      a.demand.UDPPorts,
 		LastStatus:    raftfsm.Pending,
 		DesiredStatus: raftfsm.Running,
 		Tags:          a.Run.Tags,
@@ -101,7 +103,8 @@ func (a *ask) task(hostID string, gpus [][]string) *raftfsm.Task {
 // overrides names every container, as ECS does, also those that nothing changes.
 func (a *ask) overrides() raftfsm.TaskOverride {
 	asked := a.Run.Overrides
-	all := raftfsm.TaskOverride{CPU: asked.CPU, Memory: asked.Memory}
+	all := asked
+	all.Containers = nil
 	for _, container := range a.Definition.Containers {
 		at := slices.IndexFunc(asked.Containers, func(o raftfsm.ContainerOverride) bool { return o.Name == container.Name })
 		if at < 0 {

@@ -12,7 +12,7 @@ type filter func(a *ask, h *Host) (reason, detail string)
 
 // The filters are asked in this order, and the first refusal is the one that is shown.
 var (
-	startFilters = []filter{active, connected, attributes, isolated, resources}
+	startFilters = []filter{active, connected, isolated, attributes, resources}
 	runFilters   = append(startFilters[:len(startFilters):len(startFilters)], distinct, members)
 )
 
@@ -54,7 +54,7 @@ func isolated(a *ask, h *Host) (reason, detail string) {
 }
 
 func resources(a *ask, h *Host) (reason, detail string) {
-	reason, detail = raftfsm.Fits(h.Free, a.demand)
+	reason, detail = raftfsm.Fits(h.Free, a.on(h))
 	if problem := h.Host.GPUs.Problem; reason == raftfsm.ReasonGPU && problem != "" {
 		detail += " (" + problem + ")"
 	}

@@ -56,12 +56,12 @@ func (a *ask) consider(h *Host, filters []filter) option {
 }
 
 func (a *ask) costOn(h *Host) cost {
-	owned := 0
-	if a.gpus == 0 {
+	owned, wanted := 0, a.on(h).AllGPUs()
+	if wanted == 0 {
 		owned = len(h.Host.GPUs.Devices)
 	}
 	return cost{
-		gpusLeft: len(h.Free.GPUs) - a.gpus,
+		gpusLeft: len(h.Free.GPUs) - wanted,
 		gpus:     owned,
 		room: share(h.Free.CPU-a.demand.CPU, h.Host.CPU) +
 			share(h.Free.MemoryMiB-a.demand.MemoryMiB, h.Host.MemoryMiB),

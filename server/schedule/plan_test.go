@@ -14,13 +14,13 @@ func TestATaskComesOutComplete(t *testing.T) {
 	r.Run.StartedBy, r.Run.Tags = "me", []raftfsm.Tag{{Key: "k", Value: "v"}}
 	override := raftfsm.ContainerOverride{Name: "c1", Command: []string{"ls"}}
 	r.Run.Overrides = raftfsm.TaskOverride{Memory: "300", Containers: []raftfsm.ContainerOverride{override}}
-	r.Definition.Containers[0].PortMappings = []raftfsm.PortMapping{{ContainerPort: 80, HostPort: 8080}}
+	r.Definition.Containers[0].PortMappings = []raftfsm.PortMapping{{ContainerPort: 80, HostPort: 8080}, {ContainerPort: 53, HostPort: 5353, Protocol: "udp"}}
 	r.Definition = raftfsm.Effective(r.Definition, r.Run.Overrides)
 	want := &raftfsm.Task{
 		ID: "00000000000000000000000000000001", Cluster: "default", Definition: "work:3", HostID: "h1",
 		Group: "family:work", StartedBy: "me", LaunchType: "EC2",
 		Overrides: raftfsm.TaskOverride{Memory: "300", Containers: []raftfsm.ContainerOverride{{Name: "c0"}, override}},
-		CPU:       200, MemoryMiB: 300, Ports: []int{8080},
+		CPU:       200, MemoryMiB: 300, Ports: []int{8080}, UDPPorts: []int{5353},
 		Containers: []raftfsm.Container{
 			{ID: "00000000-0000-0000-0000-000000000002", Name: "c0", Image: "busybox", GPUs: []string{"h1-gpu0", "h1-gpu1"}, LastStatus: raftfsm.Pending},
 			{ID: "00000000-0000-0000-0000-000000000003", Name: "c1", Image: "busybox", LastStatus: raftfsm.Pending},

@@ -1,0 +1,188 @@
+package server
+
+import (
+	"bytes"
+	"context"
+	"crypto/ecdsa"
+	"crypto/elliptic"
+	"crypto/rand"
+	"crypto/tls"
+	"crypto/x509"
+	"encoding/json"
+	"encoding/pem"
+	"io"
+	"log/slog"
+	"net"
+	"net/http"
+	"path/filepath"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"pinion/raftfsm"
+	"pinion/server/peer"
+	"pinion/server/pki"
+)
+
+// A caller is what somebody shows who connects to the port: any certificate, or none.
+type caller struct {
+	at   string
+	cert *tls.Certificate
+}
+
+// dial connects and is not put off by whom it reaches.
+func (c caller) dial(ctx context.Context, alpn string) (net.Conn, error) {
+	config := &tls.Config{InsecureSkipVerify: true, NextProtos: []string{alpn}}
+	if c.cert != nil {
+		config.Certificates = []tls.Certificate{*c.cert}
+	}
+	return (&tls.Dialer{Config: config}).DialContext(ctx, "tcp", c.at)
+}
+
+// post calls over HTTP/2 as hosts do. status is 0 when there was no answer at all.
+func (c caller) post(t *testing.T, alpn, path string, in any) (status int, text []byte) {
+	t.Helper()
+	// HTTP/2 without TLS on top of TLS: net/http must not see it.
+	type hidden struct{ net.Conn }
+	transport := &http.Transport{Protocols: new(http.Protocols), DialContext: func(ctx context.Context, _, _ string) (net.Conn, error) {
+		conn, err := c.dial(ctx, alpn)
+		return hidden{conn}, err
+	}}
+	transport.Protocols.SetUnencryptedHTTP2(true)
+	defer transport.CloseIdleConnections()
+	body, err := json.Marshal(in)
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
+	defer cancel()
+	request, err := http.NewRequestWithContext(ctx, http.MethodPost, "http://"+c.at+path, bytes.NewReader(body))
+	if err != nil {
+		t.Fatal(err)
+	}
+	answer, err := transport.RoundTrip(request)
+	if err != nil {
+		return 0, nil
+	}
+	defer answer.Body.Close()
+	text, _ = io.ReadAll(answer.Body)
+	return answer.StatusCode, text
+}
+
+// rights is a pool of one server and the agents a and b, a host that was removed, and the host of another pool.
+type rights struct {
+	*pool
+	server, a, b, removed *testHost
+	foreign               *testHost
+	apiCalls              atomic.Int64
+	log                   *readable
+}
+
+func newRights(t *testing.T) *rights {
+	t.Helper()
+	r := &rights{pool: newPool(t), log: new(readable)}
+	r.server = r.found(func(c *MemberConfig) { c.Servers, c.Log = 1, slog.New(slog.NewTextHandler(r.log, nil)) })
+	agents := r.join(3)
+	r.a, r.b, r.removed = agents[0], agents[1], agents[2]
+	for _, agent := range agents {
+		eventually(t, "the host is known", func() bool { return r.view().Host(agent.cfg.HostID) != nil })
+	}
+	r.removed.close()
+	if err := r.server.member.RemoveHost(t.Context(), r.removed.cfg.HostID, true); err != nil {
+		t.Fatal(err)
+	}
+	r.foreign = newPool(t).found(func(c *MemberConfig) { c.HostID = r.a.cfg.HostID })
+	r.server.member.HandleAPI(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { r.apiCalls.Add(1) }))
+	return r
+}
+
+func certificateOf(t *testing.T, h *testHost) *tls.Certificate {
+	t.Helper()
+	cert, err := h.cfg.Identity.Certificate()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return cert
+}
+
+// signedFor is a certificate for a host, by the authority, or by its own key when there is none.
+func signedFor(t *testing.T, hostID string, authority *raftfsm.Authority, now time.Time) *tls.Certificate {
+	t.Helper()
+	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if authority == nil {
+		id, err := pki.Open(filepath.Join(t.TempDir(), "pki"), hostID, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		own, _ := id.Authority()
+		authority = &own
+	}
+	raw, err := x509.CreateCertificateRequest(rand.Reader, &x509.CertificateRequest{}, key)
+	if err != nil {
+		t.Fatal(err)
+	}
+	text, err := pki.Sign(*authority, pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE REQUEST", Bytes: raw}), hostID, nil, now)
+	if err != nil {
+		t.Fatal(err)
+	}
+	block, _ := pem.Decode(text)
+	return &tls.Certificate{Certificate: [][]byte{block.Bytes}, PrivateKey: key}
+}
+
+// told is what each call gets that would work for the right host.
+func (r *rights) told() map[string]any {
+	victim := r.b.agent.host
+	return map[string]any{
+		pathSession:               toServer{Seq: 1, Hello: &hello{entering: entering{Host: victim}}},
+		pathStats:                 struct{}{},
+		pathSeals:                 struct{}{},
+		pathEnter:                 entering{Host: victim},
+		pathReport:                []news{{Host: victim.ID, Reports: []raftfsm.TaskReport{{TaskID: "task", Status: raftfsm.Stopped}}}},
+		pathBeats:                 alive{Hosts: []string{victim.ID}},
+		pathRole:                  struct{}{},
+		pathRenew:                 []byte("request"),
+		pathAdmit:                 admission{HostID: victim.ID, TokenID: "token", Secret: "secret"},
+		pathKey:                   struct{}{},
+		apiPaths + "v1/ListTasks": struct{}{},
+	}
+}
+
+// hearRaft greets as a server does, and returns what comes back.
+func hearRaft(t *testing.T, c caller) (word [8]byte, err error) {
+	t.Helper()
+	conn, err := c.dial(t.Context(), peer.Raft)
+	if err != nil {
+		return word, err
+	}
+	defer conn.Close()
+	if err := conn.SetDeadline(time.Now().Add(10 * time.Second)); err != nil {
+		return word, err
+	}
+	if _, err := conn.Write(word[:]); err != nil {
+		return word, err
+	}
+	_, err = io.ReadFull(conn, word[:])
+	return word, err
+}
+
+// readable is a log that tests read.
+type readable struct {
+	mu   sync.Mutex
+	text bytes.Buffer
+}
+
+func (l *readable) Write(b []byte) (int, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.text.Write(b)
+}
+
+func (l *readable) String() string {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.text.String()
+}

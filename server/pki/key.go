@@ -1,0 +1,80 @@
+package pki
+
+import (
+	"crypto/ecdsa"
+	"crypto/x509"
+	"encoding/pem"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+
+	"pinion/server/store"
+)
+
+// A host has one key for as long as its data directory lives. The pool binds the host's id to it, so a host whose key
+// changed would be taken for somebody else who uses its name. The certificates for it change every few weeks.
+
+// hostKey is this host's key: that of its certificate, also of one that has expired, or the one that it made to ask for
+// its first, which is on disk before anybody sees it.
+func (id *Identity) hostKey() (*ecdsa.PrivateKey, error) {
+	if id.own.key != nil {
+		return id.own.key, nil
+	}
+	if id.first != nil {
+		return id.first, nil
+	}
+	path := id.firstKeyFile()
+	key, err := readKey(path)
+	if errors.Is(err, fs.ErrNotExist) {
+		key, err = makeKey(path)
+	}
+	if err != nil {
+		return nil, err
+	}
+	id.first = key
+	return key, nil
+}
+
+func (id *Identity) firstKeyFile() string { return id.file("host.key") }
+
+func makeKey(path string) (*ecdsa.PrivateKey, error) {
+	key, err := newKey()
+	if err != nil {
+		return nil, err
+	}
+	text, err := keyPEM(key)
+	if err == nil {
+		err = store.WriteFile(path, text, 0o600)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("write down the key of this host: %w", err)
+	}
+	return key, nil
+}
+
+func readKey(path string) (*ecdsa.PrivateKey, error) {
+	text, err := os.ReadFile(path)
+	if err != nil {
+		return nil, err
+	}
+	block, _ := pem.Decode(text)
+	if block == nil || block.Type != keyBlock {
+		return nil, fmt.Errorf("%s does not hold a key: delete it and join again; if the pool has let this host in with it, "+
+			"remove that host there first (`pinion hosts rm`)", path)
+	}
+	key, err := x509.ParseECPrivateKey(block.Bytes)
+	if err != nil {
+		return nil, fmt.Errorf("%s is damaged (%w): delete it and join again; if the pool has let this host in with it, "+
+			"remove that host there first (`pinion hosts rm`)", path, err)
+	}
+	return key, nil
+}
+
+// removeFile removes a file that may be gone already.
+func removeFile(path string) error {
+	if err := os.Remove(path); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return fmt.Errorf("clear away a key that is not needed any more: %w", err)
+	}
+	return nil
+}

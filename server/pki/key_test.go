@@ -1,0 +1,148 @@
+package pki
+
+import (
+	"crypto/ecdsa"
+	"errors"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+// requested is the public key that the identity asks with, and the request.
+func requested(t *testing.T, id *Identity) (*ecdsa.PublicKey, []byte) {
+	t.Helper()
+	csr, err := id.NewRequest()
+	if err != nil {
+		t.Fatal(err)
+	}
+	request, err := parseRequest(csr)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return request.PublicKey.(*ecdsa.PublicKey), csr
+}
+
+func TestAHostAsksWithOneKeyForAllItsLife(t *testing.T) {
+	c := &clock{day0}
+	first, dir := open(t, t.TempDir(), c), t.TempDir()
+	key, csr := requested(t, joining(t, dir, "host-2", c))
+	file := filepath.Join(dir, "host.key")
+	if info, err := os.Stat(file); err != nil || info.Mode().Perm() != 0o600 {
+		t.Fatalf("the key before anybody saw it: %v %v", info, err)
+	}
+
+	// The process ends before the answer comes; the next one takes the answer to the first request.
+	id := joining(t, dir, "host-2", c)
+	if again, _ := requested(t, id); !again.Equal(key) {
+		t.Error("after a crash it asks with another key")
+	}
+	cert, err := Sign(authorityOf(t, first), csr, "host-2", nil, c.now)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := id.Install(cert, first.CAPEM()); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := os.Stat(file); !errors.Is(err, fs.ErrNotExist) {
+		t.Error("the key lies there twice")
+	}
+
+	if renewed, _ := requested(t, open2(t, dir, "host-2", c)); !renewed.Equal(key) {
+		t.Error("it renews its certificate with another key")
+	}
+	c.now = day0.AddDate(0, 2, 0)
+	late := joining(t, dir, "host-2", c)
+	if expired, _ := requested(t, late); !expired.Equal(key) || late.Ready() {
+		t.Error("after two months it asks with another key, or believes its certificate")
+	}
+	if err := late.Install(signed(t, late, authorityOf(t, first), "host-2", c.now), first.CAPEM()); err != nil || !late.Ready() {
+		t.Errorf("it does not come back: %v", err)
+	}
+}
+
+func TestAHostThatRenewsItselfKeepsItsKey(t *testing.T) {
+	c := &clock{day0}
+	id := open(t, t.TempDir(), c)
+	before := shown(t, id).PublicKey.(*ecdsa.PublicKey)
+	c.now = day0.AddDate(0, 2, 0)
+	if after := shown(t, id); !before.Equal(after.PublicKey) {
+		t.Error("the key changed with the certificate")
+	}
+}
+
+func TestAnInstallThatWasCutShortLeavesNoSecondKey(t *testing.T) {
+	c := &clock{day0}
+	first, dir := open(t, t.TempDir(), c), t.TempDir()
+	id := joining(t, dir, "host-2", c)
+	cert := signed(t, id, authorityOf(t, first), "host-2", c.now)
+	file := filepath.Join(dir, "host.key")
+	key, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := id.Install(cert, first.CAPEM()); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(file, key, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if again := open2(t, dir, "host-2", c); !again.Ready() {
+		t.Error("it is not ready")
+	}
+	if _, err := os.Stat(file); !errors.Is(err, fs.ErrNotExist) {
+		t.Error("the key lies there twice")
+	}
+}
+
+func TestADamagedKeyIsRefusedAndKept(t *testing.T) {
+	for _, text := range []string{"", "hello", "-----BEGIN EC PRIVATE KEY-----\naGVsbG8=\n-----END EC PRIVATE KEY-----\n"} {
+		dir := t.TempDir()
+		file := filepath.Join(dir, "host.key")
+		if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := joining(t, dir, "host-2", &clock{day0}).NewRequest(); err == nil || !strings.Contains(err.Error(), "delete it and join again") {
+			t.Errorf("%q: %v", text, err)
+		}
+		if after, err := os.ReadFile(file); err != nil || string(after) != text {
+			t.Errorf("%q became %q (%v)", text, after, err)
+		}
+	}
+}
+
+func TestTheAuthorityVouchesForTheKeyThatItSignedOnly(t *testing.T) {
+	c := &clock{day0}
+	first, other := open(t, t.TempDir(), c), open(t, t.TempDir(), c)
+	a := authorityOf(t, first)
+	id := joining(t, t.TempDir(), "host-2", c)
+	if id.Former() != nil {
+		t.Error("a host that never had a certificate shows one")
+	}
+	_, csr := requested(t, id)
+	if err := id.Install(signed(t, id, a, "host-2", c.now.AddDate(0, 0, -20)), first.CAPEM()); err != nil {
+		t.Fatal(err)
+	}
+	c.now = day0.AddDate(0, 2, 0) // expired, which does not matter
+	foreign := joining(t, t.TempDir(), "host-2", c)
+	_, foreignRequest := requested(t, foreign)
+	for name, k := range map[string]struct {
+		cert, csr []byte
+		hostID    string
+		good      bool
+	}{
+		"its own":                  {id.Former(), csr, "host-2", true},
+		"another host's name":      {id.Former(), csr, "host-3", false},
+		"another key":              {id.Former(), foreignRequest, "host-2", false},
+		"another authority's":      {signed(t, foreign, authorityOf(t, other), "host-2", c.now), foreignRequest, "host-2", false},
+		"the authority's own":      {first.CAPEM(), csr, "host-2", false},
+		"no certificate":           {nil, csr, "host-2", false},
+		"no request":               {id.Former(), nil, "host-2", false},
+		"the request in its place": {csr, csr, "host-2", false},
+	} {
+		if err := Vouches(a, k.cert, k.csr, k.hostID); (err == nil) != k.good {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+}

@@ -1,0 +1,158 @@
+package server
+
+import (
+	"context"
+	"errors"
+	"net"
+	"slices"
+	"syscall"
+	"time"
+
+	"github.com/hashicorp/raft"
+)
+
+// Raft knows a leader that is gone by its silence, which takes it a second. When only the leader's process has ended,
+// the kernel under it says so at once: its connections break, and its port refuses new ones. A refusal proves that
+// nobody leads there; anything else proves nothing and is left to Raft's silence.
+
+const (
+	// A process that ends closes its connections and its port one after the other, so the port is looked at again.
+	portLooks    = 3
+	portPause    = 25 * time.Millisecond
+	portPatience = time.Second
+	// turn is how long the election of one voter may take before the next voter calls one.
+	turn = 150 * time.Millisecond
+)
+
+// reign is one leader during one term.
+type reign struct {
+	leader  raft.ServerID
+	address raft.ServerAddress
+	term    uint64
+}
+
+// linkEnded is told that a Raft connection which another server had opened is over. It never waits.
+func (s *Server) linkEnded() {
+	select {
+	case s.linkEnds <- struct{}{}:
+	default:
+	}
+}
+
+// linkEnded is Server.linkEnded.
+func (m *Member) linkEnded() {
+	if own := m.own(); own != nil {
+		own.linkEnded()
+	}
+}
+
+// watchLinks calls an election when the leader's process has ended: once for each reign, so that one who is refused for
+// another reason, such as a firewall that answers for the leader, disturbs a pool that is well once and never again.
+func (s *Server) watchLinks() {
+	var over reign
+	for {
+		select {
+		case <-s.linkEnds:
+		case <-s.closing:
+			return
+		case <-s.done:
+			return
+		}
+		if now, ok := s.follows(); ok && now != over && s.refused(now.address) {
+			over = now
+			s.succeed(now)
+		}
+	}
+}
+
+// follows is the reign that this server believes in, if that is another's.
+func (s *Server) follows() (reign, bool) {
+	address, id := s.raft.LeaderWithID()
+	return reign{id, address, s.raft.CurrentTerm()}, id != "" && id != raft.ServerID(s.cfg.HostID)
+}
+
+// refused reports whether nobody listens at the address, by the word of the machine there.
+func (s *Server) refused(address raft.ServerAddress) bool {
+	ctx, cancel := context.WithTimeout(s.life, portPatience)
+	defer cancel()
+	for look := 1; ; look++ {
+		c, err := new(net.Dialer).DialContext(ctx, "tcp", string(address))
+		if err != nil {
+			return errors.Is(err, syscall.ECONNREFUSED)
+		}
+		c.Close()
+		if look == portLooks {
+			return false
+		}
+		select {
+		case <-time.After(portPause):
+		case <-ctx.Done():
+			return false
+		}
+	}
+}
+
+// succeed calls an election when it is this server's turn. A voter whose log is behind cannot win its turn; the next one
+// can.
+func (s *Server) succeed(over reign) {
+	rank := s.rank(over.leader)
+	if rank < 0 || !s.awaitTurn(over, rank) {
+		return
+	}
+	s.log.Info("the leader's process has ended, this server calls an election", "leader", over.leader, "term", over.term)
+	s.callElection()
+}
+
+// awaitTurn returns when it is the turn of this rank, false when somebody leads or more elections were called by then
+// than there were turns before. An election that is under way gets the whole of its time, which it needs on a slow disk.
+func (s *Server) awaitTurn(over reign, rank int) bool {
+	mine, due, term := time.After(time.Duration(rank)*turn), false, over.term
+	for {
+		moved := s.moved.next()
+		address, id := s.raft.LeaderWithID()
+		now := reign{id, address, s.raft.CurrentTerm()}
+		switch {
+		case id != "" && now != over, now.term > over.term+uint64(rank):
+			return false
+		case now.term > term:
+			mine, due, term = time.After(turn), false, now.term
+		case due:
+			return true
+		}
+		select {
+		case <-mine:
+			due = true
+		case <-moved:
+		case <-s.closing:
+			return false
+		case <-s.done:
+			return false
+		}
+	}
+}
+
+// rank is this server's place among the voters but for the leader, -1 when it has no vote.
+func (s *Server) rank(leader raft.ServerID) int {
+	var voters []raft.ServerID
+	for id, server := range s.configured() {
+		if server.Suffrage == raft.Voter && id != leader {
+			voters = append(voters, id)
+		}
+	}
+	slices.Sort(voters)
+	return slices.Index(voters, raft.ServerID(s.cfg.HostID))
+}
+
+// callElection makes this server a candidate at once, as if the leader had handed over to it. It comes by itself, only
+// later, when that fails.
+func (s *Server) callElection() {
+	id, address := raft.ServerID(s.cfg.HostID), s.cfg.Transport.LocalAddr()
+	now := raft.TimeoutNowRequest{RPCHeader: raft.RPCHeader{
+		ProtocolVersion: raft.ProtocolVersionMax,
+		ID:              []byte(id),
+		Addr:            s.cfg.Transport.EncodePeer(id, address),
+	}}
+	if err := s.cfg.Transport.TimeoutNow(id, address, &now, &raft.TimeoutNowResponse{}); err != nil {
+		s.log.Debug("cannot hurry the election, it comes by itself", "error", err)
+	}
+}
