@@ -2,6 +2,7 @@ package node
 
 import (
 	"context"
+	"time"
 
 	"pinion/raftfsm"
 )
@@ -21,10 +22,15 @@ func (r *runner) adopt(ctx context.Context) {
 		switch {
 		case c.found == nil && known.Status.Rank() < raftfsm.Running.Rank():
 			continue
+		case r.wasRestarting(c, known):
+			continue
 		case c.found == nil:
 			r.miss(c, known)
 		case c.found.StartedAt.IsZero() && c.found.Exit == nil:
 			r.clear(ctx, c) // its process was never started: it is made again, properly
+			c.found = nil
+		case c.found.Exit != nil && r.restarts(c, *c.found.Exit, c.found.StartedAt):
+			r.clear(ctx, c)
 			c.found = nil
 		default:
 			r.take(ctx, c)
@@ -39,7 +45,7 @@ func (r *runner) adopt(ctx context.Context) {
 // miss deals with a container that the cluster knows as started and that is not on this host any more. It is not
 // started again: it has ended, and how is only known if it was reported before.
 func (r *runner) miss(c *container, known raftfsm.ContainerReport) {
-	c.started = true
+	c.begin(time.Now())
 	exit := lost("the container is not on this host any more")
 	if known.ExitCode != nil {
 		exit = Exit{Code: *known.ExitCode, At: exit.At}
@@ -48,7 +54,10 @@ func (r *runner) miss(c *container, known raftfsm.ContainerReport) {
 }
 
 func (r *runner) take(ctx context.Context, c *container) {
-	c.started = true
+	c.begin(c.found.StartedAt)
+	if r.reported(c).Health == raftfsm.Healthy {
+		c.healthy.close()
+	}
 	r.update(func(report *raftfsm.TaskReport) {
 		mine := &report.Containers[c.index]
 		mine.Status = later(mine.Status, raftfsm.Running)
@@ -60,7 +69,7 @@ func (r *runner) take(ctx context.Context, c *container) {
 	}
 	r.log.Info("container runs on", "container", c.def.Name, "pid", c.found.PID)
 	r.rebind(ctx, c)
-	r.await(ctx, c)
+	r.await(ctx, c, c.found.StartedAt)
 }
 
 // rebind asks the network for the ports of a running container: their report may not have been heard.

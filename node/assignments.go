@@ -12,7 +12,7 @@ import (
 //
 // The index only grows, so that an answer from the past cannot bring back a task that has ended meanwhile: its
 // containers are removed, and nothing but the runner's own memory would keep it from starting again. A cluster that
-// does not know this host at all begins anew.
+// does not know this host at all begins anew, and is asked for work only after it has taken what runs here.
 func (n *Node) watchAssignments(ctx context.Context) {
 	var after uint64
 	first := true
@@ -22,7 +22,7 @@ func (n *Node) watchAssignments(ctx context.Context) {
 			all, index, err := n.config.Control.Assignments(ctx, n.config.Host.ID, after)
 			if errors.Is(err, raftfsm.ErrNotFound) {
 				after = 0
-				n.joinAgain()
+				n.joinFirst(ctx, err)
 			}
 			if err != nil {
 				return err
@@ -54,6 +54,7 @@ func (n *Node) apply(ctx context.Context, assigned []raftfsm.Assignment) {
 		wanted[a.Task.ID] = true
 		r, known := n.runners[a.Task.ID]
 		if !known {
+			n.config.Log.Debug("agent: a task is assigned", "task", a.Task.ID)
 			n.launch(ctx, newRunner(n, a, n.found[a.Task.ID]))
 			delete(n.found, a.Task.ID)
 		} else if a.Task.DesiredStatus == raftfsm.Stopped {

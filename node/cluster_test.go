@@ -22,6 +22,7 @@ var errUnreachable = errors.New("no server can be reached")
 type cluster struct {
 	mu      sync.Mutex
 	down    bool
+	deaf    bool // joins fail
 	hosts   map[string]raftfsm.Host
 	joins   int
 	joined  [][]raftfsm.TaskReport // what each join brought
@@ -40,7 +41,7 @@ func newCluster() *cluster {
 func (c *cluster) Join(_ context.Context, host raftfsm.Host, running []raftfsm.TaskReport) ([]string, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if c.down {
+	if c.down || c.deaf {
 		return nil, errUnreachable
 	}
 	c.hosts[host.ID] = host
@@ -111,9 +112,9 @@ func (c *cluster) take(reports []raftfsm.TaskReport) (unknown []string) {
 		task := *a.Task
 		task.LastStatus, task.StopCode, task.StoppedReason, task.Times = report.Status, report.StopCode, report.StoppedReason, report.Times
 		task.Containers = slices.Clone(task.Containers)
-		for i, r := range report.Containers {
-			mine := &task.Containers[i]
-			mine.LastStatus, mine.ExitCode, mine.RuntimeID, mine.Bindings = r.Status, r.ExitCode, r.RuntimeID, r.Bindings
+		for _, r := range report.Containers {
+			mine := &task.Containers[slices.IndexFunc(task.Containers, func(c raftfsm.Container) bool { return c.Name == r.Name })]
+			mine.LastStatus, mine.ExitCode, mine.RuntimeID, mine.Bindings, mine.Health = r.Status, r.ExitCode, r.RuntimeID, r.Bindings, r.Health
 		}
 		a.Task = &task
 		c.tasks[report.TaskID] = a

@@ -16,6 +16,7 @@ type Config struct {
 	Control    Control
 	Images     Images
 	Containers Containers
+	Checks     Checks
 	Network    Network
 	GPUs       gpu.Source
 	Logs       LogReader

@@ -87,6 +87,29 @@ func TestAClusterThatDoesNotKnowThisHostIsToldAgain(t *testing.T) {
 	})
 }
 
+func TestWorkIsTakenOnlyAfterWhatRunsHereIsReported(t *testing.T) {
+	in(t, func(w *world) {
+		w.boot()
+		host := w.cluster.hosts[hostID]
+		w.cluster.forget("")
+		w.cluster.mu.Lock()
+		w.cluster.deaf = true
+		w.cluster.mu.Unlock()
+		w.settle()
+		w.cluster.mu.Lock()
+		w.cluster.hosts[hostID] = host // the cluster knows it, but it has not heard what runs there now
+		w.cluster.mu.Unlock()
+		task := w.cluster.run("t1", container("main"))
+		w.pass(time.Minute)
+		w.wantRunning()
+		w.cluster.mu.Lock()
+		w.cluster.deaf = false
+		w.cluster.mu.Unlock()
+		w.pass(5 * time.Second)
+		w.wantRunning(id(task, "main"))
+	})
+}
+
 func TestAFinishedTaskIsNotStartedAgainByAnOldAnswer(t *testing.T) {
 	in(t, func(w *world) {
 		task := w.cluster.run("t1", container("main"))

@@ -32,7 +32,7 @@ func TestNameFilesByNetworkMode(t *testing.T) {
 		if mode == networkBridge {
 			address = "172.31.0.5"
 		}
-		files, err := writeNameFiles(t.TempDir(), mode, "web", address)
+		files, err := writeNameFiles(t.TempDir(), mode, &raftfsm.ContainerDefinition{Hostname: "web"}, address)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -42,6 +42,27 @@ func TestNameFilesByNetworkMode(t *testing.T) {
 		if got := read(t, files.resolv); strings.TrimSpace(got) != want.resolv {
 			t.Errorf("%s: resolv.conf is %q", mode, got)
 		}
+	}
+}
+
+func TestTheDefinitionsOwnNames(t *testing.T) {
+	defer func(r []string) { hostResolv = r }(hostResolv)
+	hostResolv = []string{filepath.Join(t.TempDir(), "resolv")}
+	write(t, hostResolv[0], "nameserver 10.0.0.2\nsearch lab\noptions ndots:2\n")
+	def := &raftfsm.ContainerDefinition{
+		Hostname: "web", ExtraHosts: []raftfsm.HostEntry{{Hostname: "db", IPAddress: "10.0.0.9"}},
+		DNSServers: []string{"1.1.1.1", "9.9.9.9"}, DNSSearchDomains: []string{"a.example", "b.example"},
+	}
+	files, err := writeNameFiles(t.TempDir(), networkBridge, def, "172.31.0.5")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := read(t, files.hosts); !strings.HasSuffix(got, "172.31.0.5\tweb\n10.0.0.9\tdb\n") {
+		t.Errorf("hosts is %q", got)
+	}
+	want := "options ndots:2\nnameserver 1.1.1.1\nnameserver 9.9.9.9\nsearch a.example b.example\n"
+	if got := read(t, files.resolv); got != want {
+		t.Errorf("resolv.conf is %q, want %q", got, want)
 	}
 }
 

@@ -22,12 +22,37 @@ func (n *Node) join(ctx context.Context) error {
 	return retry(ctx, n.config.Log, "join the cluster", func(ctx context.Context) error {
 		call, cancel := context.WithTimeout(ctx, callTimeout)
 		defer cancel()
-		unknown, err := n.config.Control.Join(call, n.self(), n.reports())
+		reports := n.reports()
+		unknown, err := n.config.Control.Join(call, n.self(), reports)
 		if err == nil {
 			n.disown(unknown)
+			n.reported(len(reports))
 		}
 		return err
 	})
+}
+
+// reported notes that the cluster has taken what runs here: now this host may be given work.
+func (n *Node) reported(tasks int) {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	n.config.Log.Debug("agent: what runs here is reported", "tasks", tasks)
+	close(n.told)
+	n.told = make(chan struct{})
+}
+
+// joinFirst has the host join again, after an answer that said that the cluster does not know it, and waits until that is
+// done.
+func (n *Node) joinFirst(ctx context.Context, why error) {
+	n.mu.Lock()
+	n.config.Log.Debug("agent: what runs here is not reported", "err", why)
+	told := n.told
+	n.mu.Unlock()
+	n.joinAgain()
+	select {
+	case <-told:
+	case <-ctx.Done():
+	}
 }
 
 func (n *Node) self() raftfsm.Host {

@@ -22,6 +22,7 @@ type Node struct {
 	runners map[string]*runner // by task id; a task's runner stays until its assignment has gone
 	found   map[string][]Found // by task id: what was there at start and has no runner yet
 	arrived chan struct{}      // closed and replaced when runners were added
+	told    chan struct{}      // closed and replaced when the cluster has taken what runs here
 	running sync.WaitGroup
 }
 
@@ -29,7 +30,7 @@ type Node struct {
 func New(c Config) *Node {
 	n := &Node{
 		config: c, host: c.Host, handover: newHandover(c.GPUs, c.Log), joined: make(chan struct{}), rejoin: make(chan struct{}, 1),
-		runners: map[string]*runner{}, found: map[string][]Found{}, arrived: make(chan struct{}),
+		runners: map[string]*runner{}, found: map[string][]Found{}, arrived: make(chan struct{}), told: make(chan struct{}),
 	}
 	n.reporter = newReporter(c.Log, n.sendReports)
 	return n
@@ -77,6 +78,7 @@ func (n *Node) look(ctx context.Context) error {
 	if len(all) > 0 {
 		n.config.Log.Info("containers were found on this host", "containers", len(all), "tasks", len(n.found))
 	}
+	n.config.Log.Debug("agent: what runs here is not reported", "tasks", len(n.found))
 	return nil
 }
 

@@ -68,7 +68,7 @@ func newMachine(t testing.TB) *machine {
 	t.Cleanup(func() { m.must(m.runtime.Close()) })
 	m.image = ctrdtest.Registry(t, map[string]v1.Image{"busybox:1": ctrdtest.Busybox(t)}) + "/busybox:1"
 	m.config = node.Config{
-		Host: raftfsm.Host{ID: hostID}, Control: m.cluster, Images: m.runtime, Containers: m.runtime, Network: bridge,
+		Host: raftfsm.Host{ID: hostID}, Control: m.cluster, Images: m.runtime, Containers: m.runtime, Checks: m.runtime, Network: bridge,
 		GPUs: source, Logs: store, Dir: dir, Log: log,
 	}
 	t.Cleanup(func() { m.crash() })

@@ -18,6 +18,7 @@ const (
 	cannotStart  = "CannotStartContainerError"
 	noNetwork    = "ContainerNetworkingError"
 	noVolume     = "InvalidVolumeError"
+	noDependency = "TaskDependencyError"
 )
 
 // startError is why a task could not be started. It reads "CannotPullContainerError: ...".

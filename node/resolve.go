@@ -6,6 +6,8 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+
+	"pinion/raftfsm"
 )
 
 // nameFiles are the files a container resolves names with, as paths on this host.
@@ -19,10 +21,11 @@ var (
 )
 
 // writeNameFiles writes the files of one container into dir. address is empty when the container has none of its own;
-// on the host's network the container resolves as the host does.
-func writeNameFiles(dir, mode, hostname, address string) (nameFiles, error) {
+// on the host's network the container resolves as the host does. What the definition adds comes last in hosts, and its
+// name servers and search domains take the place of the host's.
+func writeNameFiles(dir, mode string, def *raftfsm.ContainerDefinition, address string) (nameFiles, error) {
 	files := nameFiles{hosts: filepath.Join(dir, "hosts"), resolv: filepath.Join(dir, "resolv.conf")}
-	hosts, resolv := hostsFile(hostname, address), ""
+	hosts, resolv := hostsFile(def.Hostname, address), ""
 	switch mode {
 	case networkHost:
 		raw, err := os.ReadFile(hostHosts)
@@ -33,11 +36,17 @@ func writeNameFiles(dir, mode, hostname, address string) (nameFiles, error) {
 	case networkBridge:
 		resolv = reachable(readFirst(hostResolv))
 	}
-	if err := os.WriteFile(files.hosts, []byte(hosts), 0o644); err != nil {
-		return nameFiles{}, fmt.Errorf("names of the container: %w", err)
+	for _, entry := range def.ExtraHosts {
+		hosts += entry.IPAddress + "\t" + entry.Hostname + "\n"
 	}
-	if err := os.WriteFile(files.resolv, []byte(resolv), 0o644); err != nil {
-		return nameFiles{}, fmt.Errorf("names of the container: %w", err)
+	resolv = replaced(resolv, "nameserver", def.DNSServers)
+	if len(def.DNSSearchDomains) > 0 {
+		resolv = replaced(resolv, "search", []string{strings.Join(def.DNSSearchDomains, " ")})
+	}
+	for path, text := range map[string]string{files.hosts: hosts, files.resolv: resolv} {
+		if err := os.WriteFile(path, []byte(text), 0o644); err != nil {
+			return nameFiles{}, fmt.Errorf("names of the container: %w", err)
+		}
 	}
 	return files, nil
 }
@@ -48,6 +57,23 @@ func hostsFile(hostname, address string) string {
 		address = "127.0.1.1"
 	}
 	return text + address + "\t" + hostname + "\n"
+}
+
+// replaced puts the values in the place of resolv's own lines with the keyword; without values it stays as it is.
+func replaced(resolv, keyword string, values []string) string {
+	if len(values) == 0 {
+		return resolv
+	}
+	text := ""
+	for line := range strings.Lines(resolv) {
+		if fields := strings.Fields(line); len(fields) == 0 || fields[0] != keyword {
+			text += strings.TrimSuffix(line, "\n") + "\n"
+		}
+	}
+	for _, value := range values {
+		text += keyword + " " + value + "\n"
+	}
+	return text
 }
 
 // readFirst is the content of the first file that is there, or nothing: a host without a resolver has containers

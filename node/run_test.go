@@ -81,6 +81,22 @@ func TestContainersStartInOrderAndRunningMeansAll(t *testing.T) {
 	})
 }
 
+func TestVolumesOfAnotherContainer(t *testing.T) {
+	in(t, func(w *world) {
+		w.boot()
+		source, taker := container("source"), container("taker")
+		source.MountPoints = []raftfsm.MountPoint{{SourceVolume: "data", ContainerPath: "/data"}}
+		taker.VolumesFrom = []raftfsm.VolumeFrom{{SourceContainer: "source", ReadOnly: true}}
+		task := w.cluster.assign("t1", raftfsm.TaskDefinition{
+			Volumes: []raftfsm.Volume{{Name: "data"}}, Containers: []raftfsm.ContainerDefinition{source, taker},
+		})
+		w.settle()
+		if got := w.runtime.Spec(id(task, "taker")).Def.MountPoints; !slices.Equal(got, []raftfsm.MountPoint{{SourceVolume: "data", ContainerPath: "/data", ReadOnly: true}}) {
+			t.Errorf("it mounts %+v", got)
+		}
+	})
+}
+
 func TestAnEssentialExitStopsTheOthers(t *testing.T) {
 	in(t, func(w *world) {
 		w.boot()

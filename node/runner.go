@@ -42,16 +42,28 @@ type runner struct {
 	pulls  map[string]raftfsm.Pull
 }
 
-// container is one container of the task. Only the runner's own goroutine uses it, but for gone.
+// container is one container of the task. One goroutine at a time uses it: the runner's own, one that starts it after
+// others, or the one that waits for its end. Everybody may look at the marks.
 type container struct {
-	id      string
-	index   int // in the definition and the report
-	def     *raftfsm.ContainerDefinition
-	gpus    []string
-	found   *Found        // what was there of it when the agent started; nil: nothing
-	started bool          // its process has been started, now or before a restart
-	broken  bool          // its start failed: see to it that nothing is left
-	gone    chan struct{} // closed when it has ended and its exit is in the report
+	id        string
+	index     int // in the definition and the report
+	def       *raftfsm.ContainerDefinition
+	gpus      []string
+	found     *Found        // what was there of it when the agent started; nil: nothing
+	started   bool          // its process has been started, now or before a restart
+	startedAt time.Time     // when that was, the first time; not to be read before begun
+	broken    bool          // its start failed: see to it that nothing is left
+	begun     *mark         // started
+	healthy   *mark         // its health check has passed
+	gone      chan struct{} // closed when it has ended and its exit is in the report
+}
+
+// begin notes that the container's process has been started. Starting it again changes nothing.
+func (c *container) begin(at time.Time) {
+	if !closed(c.begun.done) {
+		c.started, c.startedAt = true, at
+		c.begun.close()
+	}
 }
 
 // newRunner makes the runner of an assigned task; found are its containers that were there already.
@@ -72,14 +84,17 @@ func newRunner(n *Node, a raftfsm.Assignment, found []Found) *runner {
 }
 
 func (r *runner) add(def *raftfsm.ContainerDefinition, found []Found) {
-	c := &container{id: ContainerID(r.task.ID, def.Name), index: len(r.containers), def: def, gone: make(chan struct{})}
+	c := &container{
+		id: ContainerID(r.task.ID, def.Name), index: len(r.containers), def: def,
+		begun: newMark(), healthy: newMark(), gone: make(chan struct{}),
+	}
 	report := raftfsm.ContainerReport{Name: def.Name, Status: raftfsm.Pending}
 	for _, known := range r.task.Containers {
 		if known.Name == def.Name {
 			c.gpus = known.GPUs
 			report = raftfsm.ContainerReport{
 				Name: def.Name, Status: known.LastStatus, ExitCode: known.ExitCode, Reason: known.Reason,
-				RuntimeID: known.RuntimeID, ImageDigest: known.ImageDigest, Bindings: known.Bindings,
+				RuntimeID: known.RuntimeID, ImageDigest: known.ImageDigest, Bindings: known.Bindings, Health: known.Health,
 			}
 		}
 	}
@@ -170,18 +185,37 @@ func (r *runner) allGone() bool {
 	return !slices.ContainsFunc(r.containers, func(c *container) bool { return !closed(c.gone) })
 }
 
-// await records the exit of a container that was started, whenever it comes.
-func (r *runner) await(ctx context.Context, c *container) {
+// await stays with a container that was started until it has ended for good, whenever that is, and records its exit.
+func (r *runner) await(ctx context.Context, c *container, started time.Time) {
 	r.waiters.Go(func() {
-		var exit Exit
-		err := retry(ctx, r.log, "wait for container "+c.def.Name, func(ctx context.Context) (err error) {
-			exit, err = r.node.config.Containers.Wait(ctx, c.id)
-			return lostIfUnknown(&exit, err)
-		})
-		if err == nil {
-			r.exited(c, exit)
+		for {
+			exit, err := r.attend(ctx, c, started)
+			if err != nil {
+				return
+			}
+			if !r.again(ctx, c, exit, started) {
+				if ctx.Err() == nil {
+					r.exited(c, exit)
+				}
+				return
+			}
+			started = time.Now()
 		}
 	})
+}
+
+// attend watches over the container's health until it ends.
+func (r *runner) attend(ctx context.Context, c *container, started time.Time) (exit Exit, err error) {
+	var health sync.WaitGroup
+	defer health.Wait()
+	watch, cancel := context.WithCancel(ctx)
+	defer cancel()
+	health.Go(func() { r.watchHealth(watch, c, started) })
+	err = retry(ctx, r.log, "wait for container "+c.def.Name, func(ctx context.Context) (err error) {
+		exit, err = r.node.config.Containers.Wait(ctx, c.id)
+		return lostIfUnknown(&exit, err)
+	})
+	return exit, err
 }
 
 // update changes the report. A status never goes back.

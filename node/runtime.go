@@ -41,6 +41,14 @@ type Containers interface {
 	Remove(ctx context.Context, id string) error
 }
 
+// Checks runs health checks in containers.
+type Checks interface {
+	// Check runs the command in a running container, as the container's own user, with its environment, directory and
+	// limits, and answers its exit code: 127 for a command that the container does not have. When ctx ends first the
+	// command is killed. An error says that it could not be run at all.
+	Check(ctx context.Context, id string, command []string) (code int, err error)
+}
+
 // ContainerSpec is one container ready to start: everything is decided, nothing is looked up any more. Def.Hostname
 // is filled in, except on the host's own network, where the container has the host's name.
 type ContainerSpec struct {

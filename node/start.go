@@ -27,7 +27,7 @@ type prepared struct {
 	places []Attachment // likewise
 }
 
-// bringUp starts the containers that are missing, in the definition's order, and says RUNNING when all have started.
+// bringUp starts the containers that are missing, and says RUNNING when all have started.
 func (r *runner) bringUp(ctx context.Context) {
 	missing := slices.DeleteFunc(slices.Clone(r.containers), func(c *container) bool { return c.started })
 	if len(missing) > 0 && !r.ending() {
@@ -46,15 +46,7 @@ func (r *runner) startAll(ctx context.Context, missing []*container) error {
 	if err != nil {
 		return err
 	}
-	for _, c := range missing {
-		if r.ending() || ctx.Err() != nil {
-			return nil
-		}
-		if err := r.start(ctx, c, ready); err != nil {
-			return err
-		}
-	}
-	return nil
+	return r.startInOrder(ctx, missing, ready)
 }
 
 // running records that every container has started, also when the task is ending already: it has run.
@@ -170,7 +162,11 @@ func (r *runner) pullAll(ctx context.Context, missing []*container, p *prepared)
 	r.pulls = nil
 	r.mu.Unlock()
 	if err == nil {
-		r.update(func(report *raftfsm.TaskReport) { report.Times.PullStopped = now() })
+		r.update(func(report *raftfsm.TaskReport) {
+			if report.Times.PullStopped.IsZero() { // not again when a container is started again
+				report.Times.PullStopped = now()
+			}
+		})
 	}
 	return err
 }
@@ -205,8 +201,20 @@ func (r *runner) attach(ctx context.Context, c *container, p *prepared) error {
 	return failed(noNetwork, c, err)
 }
 
-// start runs one container. The call is not broken off when the agent is told to leave: half a start helps nobody.
+// start runs one container and stays with it, unless the task is ending.
 func (r *runner) start(ctx context.Context, c *container, p *prepared) error {
+	if r.ending() || ctx.Err() != nil {
+		return nil
+	}
+	if err := r.launch(ctx, c, p); err != nil {
+		return err
+	}
+	r.await(ctx, c, time.Now())
+	return nil
+}
+
+// launch runs one container. The call is not broken off when the agent is told to leave: half a start helps nobody.
+func (r *runner) launch(ctx context.Context, c *container, p *prepared) error {
 	spec, err := r.spec(c, p)
 	if err != nil {
 		return failed(cannotCreate, c, err)
@@ -222,13 +230,12 @@ func (r *runner) start(ctx context.Context, c *container, p *prepared) error {
 		c.broken = true
 		return failed(startKind(err), c, err)
 	}
-	c.started = true
 	r.update(func(report *raftfsm.TaskReport) {
 		mine := &report.Containers[c.index]
 		mine.Status, mine.RuntimeID, mine.ImageDigest = raftfsm.Running, c.id, spec.Image.Digest
 		mine.Bindings = p.places[c.index].Bindings
 	})
-	r.await(ctx, c)
+	c.begin(time.Now())
 	return nil
 }
 
@@ -238,12 +245,13 @@ func (r *runner) spec(c *container, p *prepared) (ContainerSpec, error) {
 	if def.Hostname == "" && r.mode != networkHost {
 		def.Hostname = r.task.ID[:min(12, len(r.task.ID))]
 	}
+	def.MountPoints = r.mountPoints(c.def)
 	dir, err := r.scratch.container(c.id)
 	if err != nil {
 		return ContainerSpec{}, err
 	}
 	place := p.places[c.index]
-	files, err := writeNameFiles(dir, r.mode, def.Hostname, place.Address)
+	files, err := writeNameFiles(dir, r.mode, &def, place.Address)
 	if err != nil {
 		return ContainerSpec{}, err
 	}
@@ -252,4 +260,18 @@ func (r *runner) spec(c *container, p *prepared) (ContainerSpec, error) {
 		Env: environment(def.Environment, c.gpus), Network: place.Namespace, Mounts: p.mounts,
 		Hosts: files.hosts, Resolv: files.resolv,
 	}, nil
+}
+
+// mountPoints are the container's own, and those that it takes from others, to be read only if it asks for that.
+func (r *runner) mountPoints(def *raftfsm.ContainerDefinition) []raftfsm.MountPoint {
+	mounts := slices.Clone(def.MountPoints)
+	for _, from := range def.VolumesFrom {
+		if source := r.named(from.SourceContainer); source != nil {
+			for _, m := range source.def.MountPoints {
+				m.ReadOnly = m.ReadOnly || from.ReadOnly
+				mounts = append(mounts, m)
+			}
+		}
+	}
+	return mounts
 }

@@ -18,7 +18,7 @@ const (
 	killAgain = 10 * time.Second
 )
 
-// bringDown stops every container that still runs, all at the same time.
+// bringDown stops every container that still runs: all at the same time, but for those that others depend on.
 func (r *runner) bringDown(ctx context.Context) {
 	r.update(func(report *raftfsm.TaskReport) {
 		report.Status = raftfsm.Stopping
@@ -33,7 +33,11 @@ func (r *runner) bringDown(ctx context.Context) {
 	r.publish()
 	var all errgroup.Group
 	for _, c := range running {
-		all.Go(func() error { r.stop(ctx, c); return nil })
+		all.Go(func() error {
+			r.awaitDependents(ctx, c)
+			r.stop(ctx, c)
+			return nil
+		})
 	}
 	_ = all.Wait()
 }

@@ -50,7 +50,7 @@ func (w *world) boot() {
 	w.runtime = w.machine.Open()
 	w.node = node.New(node.Config{
 		Host: raftfsm.Host{ID: hostID, Name: "host", Cluster: raftfsm.DefaultCluster}, Control: w.cluster, Images: w.runtime,
-		Containers: w.runtime, Network: w.network, GPUs: w.gpus, Logs: quietLogs{}, Dir: w.dir, Log: slog.New(slog.DiscardHandler),
+		Containers: w.runtime, Checks: w.runtime, Network: w.network, GPUs: w.gpus, Logs: quietLogs{}, Dir: w.dir, Log: slog.New(slog.DiscardHandler),
 	})
 	ctx, cancel := context.WithCancel(w.Context())
 	done := make(chan struct{})

@@ -13,10 +13,8 @@ var ErrTooNew = fmt.Errorf("a server of the pool runs an older version of Pinion
 // and that host is the reader.
 func (v *View) MinFeature() int {
 	lowest := FeatureLevel
-	for _, host := range v.Hosts("") {
-		if host.Server {
-			lowest = min(lowest, max(host.FeatureLevel, 1)) // level 1 did not say so
-		}
+	for _, host := range list[Host](v, tableHosts, byServer) {
+		lowest = min(lowest, max(host.FeatureLevel, 1)) // level 1 did not say so
 	}
 	return lowest
 }

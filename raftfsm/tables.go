@@ -31,6 +31,7 @@ const (
 	byID       = "id"
 	byCluster  = "cluster"
 	byHost     = "host"
+	byServer   = "server"   // hosts: those that the pool wants to be servers
 	byActive   = "active"   // definitions: the ACTIVE ones, by family then revision
 	byDeleting = "deleting" // definitions: those that are DELETE_IN_PROGRESS, by family
 	byLive     = "live"     // tasks: those that are not STOPPED, by host
@@ -49,7 +50,7 @@ var tables = []table{
 	tableOf[Pool](tablePool, always[Pool]()),
 	tableOf[Cluster](tableClusters, unique(func(c *Cluster) []byte { return key(c.Name) })),
 	tableOf[Host](tableHosts, unique(func(h *Host) []byte { return key(h.ID) }),
-		index(byCluster, func(h *Host) []byte { return key(h.Cluster) })),
+		index(byCluster, func(h *Host) []byte { return key(h.Cluster) }), index(byServer, serverOf)),
 	tableOf[family](tableFamilies, unique(func(f *family) []byte { return key(f.Name) })),
 	tableOf[TaskDefinition](tableDefinitions, unique(func(d *TaskDefinition) []byte { return key(d.Family, d.Revision) }),
 		index(byActive, familyIn(DefinitionActive)), index(byDeleting, familyIn(DefinitionDeleting))),
@@ -64,6 +65,13 @@ var tables = []table{
 	tableOf[Admission](tableAdmissions, unique(func(a *Admission) []byte { return key(a.HostID) })),
 	tableOf[RemovedHost](tableRemoved, unique(func(h *RemovedHost) []byte { return key(h.ID) })),
 	tableOf[AccountSetting](tableAccountSettings, unique(func(s *AccountSetting) []byte { return key(s.Principal, s.Name) })),
+}
+
+func serverOf(h *Host) []byte {
+	if !h.Server {
+		return nil
+	}
+	return key(h.ID)
 }
 
 // familyIn is the family of a definition that has the status.

@@ -17,7 +17,7 @@ const (
 )
 
 // namespaces chooses what the container shares with the host. Outside of the host's network it may use low ports and
-// ping without privileges, as docker has it.
+// ping without privileges, as docker has it, unless its system controls say otherwise.
 func (b *specBuilder) namespaces(ctx context.Context, client oci.Client, c *containers.Container, s *oci.Spec) error {
 	var options []oci.SpecOpts
 	switch b.spec.Network {
@@ -29,6 +29,12 @@ func (b *specBuilder) namespaces(ctx context.Context, client oci.Client, c *cont
 	}
 	if b.spec.Network != hostNetwork {
 		s.Linux.Sysctl = map[string]string{"net.ipv4.ip_unprivileged_port_start": "0", "net.ipv4.ping_group_range": "0 2147483647"}
+	}
+	for _, control := range b.spec.Def.SystemControls {
+		if s.Linux.Sysctl == nil {
+			s.Linux.Sysctl = map[string]string{}
+		}
+		s.Linux.Sysctl[control.Namespace] = control.Value
 	}
 	if b.spec.TaskDef.PIDMode == "host" {
 		options = append(options, oci.WithHostNamespace(specs.PIDNamespace))

@@ -64,8 +64,11 @@ func TestWhatAContainerGets(t *testing.T) {
 		"only those asked for":          {capabilities([]string{"CHOWN"}, []string{"ALL"}), "grep CapEff /proc/self/status | cut -f2", "0000000000000001\n"},
 		"every privilege, without GPUs": {func(c *node.ContainerSpec) { c.Def.Privileged = &yes }, "mount -t tmpfs x /tmp && echo mounted; grep Seccomp: /proc/self/status | cut -f2; test -e /dev/kmsg && echo devices", "mounted\n0\ndevices\n"},
 		"a system call filter":          {nil, "grep Seccomp: /proc/self/status | cut -f2", "2\n"},
-		"the kernel's usual OOM score":  {nil, "cat /proc/self/oom_score_adj", "0\n"},
-		"no way to the host's devices":  {func(c *node.ContainerSpec) { c.Def.User = "" }, "mknod /dev/sda b 254 0 && cat /dev/sda 2>&1 >/dev/null | grep -o 'not permitted'", "not permitted\n"},
+		"kernel parameters of its own": {func(c *node.ContainerSpec) {
+			c.Def.SystemControls = []raftfsm.SystemControl{{Namespace: "net.core.somaxconn", Value: "511"}, {Namespace: "kernel.msgmax", Value: "8193"}}
+		}, "cat /proc/sys/net/core/somaxconn /proc/sys/kernel/msgmax", "511\n8193\n"},
+		"the kernel's usual OOM score": {nil, "cat /proc/self/oom_score_adj", "0\n"},
+		"no way to the host's devices": {func(c *node.ContainerSpec) { c.Def.User = "" }, "mknod /dev/sda b 254 0 && cat /dev/sda 2>&1 >/dev/null | grep -o 'not permitted'", "not permitted\n"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			h := *h

@@ -24,6 +24,7 @@ func TestTheFakeKeepsTheContract(t *testing.T) {
 		machine.Teach(shell(runtimetest.RunForever), fake.Program{})
 		machine.Teach(shell(runtimetest.Fork), fake.Program{})
 		machine.Teach(shell(runtimetest.LeaveOnTerm), fake.Program{Term: fake.Code(5)})
+		machine.Teach(shell(runtimetest.Hang), fake.Program{})
 		machine.Teach(runtimetest.NoCommand, fake.Program{Fails: fmt.Errorf("%s: not found", runtimetest.NoCommand)})
 		return harness(machine)
 	})
@@ -33,7 +34,7 @@ func harness(machine *fake.Machine) runtimetest.Harness {
 	runtime := machine.Open()
 	runtime.FailPull("localhost:1/no/such/image:1", fmt.Errorf("connection refused"))
 	return runtimetest.Harness{
-		Images: runtime, Containers: runtime, Image: "busybox", GPUs: []string{"GPU-1"},
+		Images: runtime, Containers: runtime, Checks: runtime, Image: "busybox", GPUs: []string{"GPU-1"},
 		Reopen: func(*testing.T) runtimetest.Harness { return harness(machine) },
 	}
 }

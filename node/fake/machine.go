@@ -24,6 +24,8 @@ type Machine struct {
 	nextPID    int
 	failStart  map[string]error
 	programs   map[string]Program
+	answers    map[string]int // of health checks, by container id
+	checks     map[string]int
 }
 
 // Program is how the process of a container behaves.
@@ -39,6 +41,7 @@ type Program struct {
 type container struct {
 	found node.Found
 	term  *int
+	env   []string
 	gone  chan struct{} // closed when found.Exit is set
 }
 
@@ -46,7 +49,7 @@ type container struct {
 func New() *Machine {
 	return &Machine{
 		containers: map[string]*container{}, starts: map[string]int{}, nextPID: 1000,
-		failStart: map[string]error{}, programs: map[string]Program{},
+		failStart: map[string]error{}, programs: map[string]Program{}, answers: map[string]int{}, checks: map[string]int{},
 	}
 }
 
@@ -148,7 +151,7 @@ func (m *Machine) start(spec node.ContainerSpec) error {
 	}
 	m.nextPID++
 	m.starts[spec.ID]++
-	c := &container{term: program.Term, gone: make(chan struct{}), found: node.Found{
+	c := &container{term: program.Term, env: spec.Env, gone: make(chan struct{}), found: node.Found{
 		ID: spec.ID, TaskID: spec.Task.ID, Name: spec.Def.Name, Image: spec.Image, PID: m.nextPID,
 		GPUs: slices.Clone(spec.GPUs), CreatedAt: time.Now(), StartedAt: time.Now(),
 	}}

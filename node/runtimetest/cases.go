@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 	"syscall"
+	"time"
 
 	"pinion/node"
 	"pinion/raftfsm"
@@ -201,5 +202,47 @@ func (s *suite) gpus() {
 	s.reopen()
 	if f := s.find(id); f == nil || !slices.Equal(f.GPUs, spec.GPUs) {
 		s.Errorf("started with %v, listed as %+v", spec.GPUs, f)
+	}
+}
+
+func (s *suite) checks() {
+	id := s.start(s.spec("checked", RunForever, "CODE=3"))
+	for _, c := range []struct {
+		command []string
+		want    int
+	}{
+		{[]string{"/bin/sh", "-c", ExitCode}, 3}, // in the container's own environment
+		{[]string{NoCommand}, 127},
+		{[]string{"/bin/sh", "-c", ExitCode}, 3},
+	} {
+		if code, err := s.Checks.Check(s.ctx, id, c.command); err != nil || code != c.want {
+			s.Errorf("check %q answers %d, %v, want %d", c.command, code, err, c.want)
+		}
+	}
+	if f := s.find(id); f == nil || f.Exit != nil {
+		s.Errorf("after its checks the list says of the container %+v", f)
+	}
+}
+
+func (s *suite) slowCheck() {
+	id := s.start(s.spec("slow", RunForever, "CODE=0"))
+	ctx, cancel := context.WithTimeout(s.ctx, time.Second)
+	defer cancel()
+	if code, err := s.Checks.Check(ctx, id, []string{"/bin/sh", "-c", Hang}); err == nil {
+		s.Errorf("it answers %d", code)
+	}
+	if code, err := s.Checks.Check(s.ctx, id, []string{"/bin/sh", "-c", ExitCode}); err != nil || code != 0 {
+		s.Errorf("the next one answers %d, %v", code, err)
+	}
+}
+
+func (s *suite) lateCheck() {
+	id := s.start(s.spec("ended", ExitCode, "CODE=0"))
+	s.wait(id)
+	if code, err := s.Checks.Check(s.ctx, id, []string{"/bin/sh", "-c", ExitCode}); err == nil {
+		s.Errorf("it answers %d", code)
+	}
+	if _, err := s.Checks.Check(s.ctx, node.ContainerID(s.task, "nobody"), []string{"true"}); err == nil {
+		s.Error("an unknown container could be checked")
 	}
 }

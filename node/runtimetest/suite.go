@@ -21,6 +21,7 @@ import (
 type Harness struct {
 	Images     node.Images
 	Containers node.Containers
+	Checks     node.Checks
 	// Image can be pulled and has a POSIX shell at /bin/sh and sleep on its PATH, such as busybox.
 	Image string
 	// GPUs are UUIDs that a container can be given; empty: none.
@@ -35,6 +36,7 @@ const (
 	ExitCode    = "exit $CODE"                                          // ends at once with the code in the environment
 	RunForever  = "trap '' TERM; while :; do sleep 0.1; done"           // SIGTERM does nothing
 	LeaveOnTerm = "trap 'exit 5' TERM; while :; do sleep 0.1; done"     // SIGTERM: exit code 5
+	Hang        = "exec sleep 1000"                                     // never ends by itself
 	Fork        = "sleep 1000 & sleep 1000 & while :; do sleep 1; done" // several processes, SIGTERM does nothing
 )
 
@@ -59,6 +61,9 @@ func Run(t *testing.T, open func(t *testing.T) Harness) {
 		"the list tells what is running and what ended":         (*suite).list,
 		"a restart finds the running container and its exit":    (*suite).restartRunning,
 		"a restart finds how a container ended":                 (*suite).restartEnded,
+		"a check answers its exit code":                         (*suite).checks,
+		"a check that takes too long is given up":               (*suite).slowCheck,
+		"a container that has ended cannot be checked":          (*suite).lateCheck,
 		"removing kills, forgets, and may be repeated":          (*suite).remove,
 		"a start that fails leaves nothing":                     (*suite).failedStart,
 		"an image that does not exist is an error that says so": (*suite).unknownImage,

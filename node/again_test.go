@@ -1,0 +1,128 @@
+package node_test
+
+import (
+	"errors"
+	"testing"
+	"time"
+
+	"pinion/raftfsm"
+)
+
+// stubborn is a container that is started again when it has run for a minute, unless it ended with 0.
+func stubborn(name string) raftfsm.ContainerDefinition {
+	d, period := container(name), 60
+	d.RestartPolicy = &raftfsm.RestartPolicy{Enabled: true, IgnoredExitCodes: []int{0}, RestartAttemptPeriod: &period}
+	return d
+}
+
+func TestAContainerIsStartedAgain(t *testing.T) {
+	in(t, func(w *world) {
+		w.boot()
+		d := stubborn("main")
+		d.DockerLabels = map[string]string{"gpus": "GPU-0"}
+		task := w.cluster.run("t1", d)
+		for range 3 {
+			w.pass(time.Minute)
+			w.machine.Exit(id(task, "main"), 1)
+			w.settle()
+		}
+		w.want("starts", w.machine.Starts(id(task, "main")), 4)
+		report := w.cluster.last(task)
+		w.want("status", report.Status, raftfsm.Running)
+		w.want("exit code", code(report, 0), -100)
+		w.cluster.stop(task, "enough")
+		w.settle()
+		w.want("starts", w.machine.Starts(id(task, "main")), 4)
+		w.wantNothingLeft()
+	})
+}
+
+func TestAContainerStaysEnded(t *testing.T) {
+	cases := map[string]struct {
+		after time.Duration
+		code  int
+	}{
+		"when it ran too short":              {59 * time.Second, 1},
+		"after an exit code that is ignored": {time.Hour, 0},
+	}
+	for name, c := range cases {
+		t.Run(name, func(t *testing.T) {
+			in(t, func(w *world) {
+				w.boot()
+				task := w.cluster.run("t1", stubborn("main"))
+				w.pass(c.after)
+				w.machine.Exit(id(task, "main"), c.code)
+				w.settle()
+				w.want("starts", w.machine.Starts(id(task, "main")), 1)
+				w.want("status", w.cluster.last(task).Status, raftfsm.Stopped)
+				w.want("exit code", code(w.cluster.last(task), 0), c.code)
+			})
+		})
+	}
+}
+
+func TestTheTimeCountsFromTheLastStart(t *testing.T) {
+	in(t, func(w *world) {
+		w.boot()
+		task := w.cluster.run("t1", stubborn("main"))
+		w.pass(time.Hour)
+		w.machine.Exit(id(task, "main"), 1)
+		w.pass(time.Second)
+		w.machine.Exit(id(task, "main"), 2)
+		w.settle()
+		w.want("starts", w.machine.Starts(id(task, "main")), 2)
+		w.want("exit code", code(w.cluster.last(task), 0), 2)
+	})
+}
+
+func TestAStopDuringARestartEndsIt(t *testing.T) {
+	in(t, func(w *world) {
+		w.boot()
+		task := w.cluster.run("t1", stubborn("main"))
+		w.pass(time.Hour)
+		letGo := w.runtime.HoldStart(id(task, "main"))
+		w.machine.Exit(id(task, "main"), 1)
+		w.settle()
+		w.cluster.stop(task, "enough")
+		w.settle()
+		letGo()
+		w.pass(time.Second)
+		w.want("status", w.cluster.last(task).Status, raftfsm.Stopped)
+		w.wantNothingLeft()
+	})
+}
+
+func TestWhatCannotBeStartedAgainHasEnded(t *testing.T) {
+	in(t, func(w *world) {
+		w.boot()
+		task := w.cluster.run("t1", stubborn("main"))
+		w.pass(time.Hour)
+		w.machine.FailStart(id(task, "main"), errors.New("no space left on device"))
+		w.machine.Exit(id(task, "main"), 9)
+		w.settle()
+		w.want("status", w.cluster.last(task).Status, raftfsm.Stopped)
+		w.want("exit code", code(w.cluster.last(task), 0), 9)
+		w.wantNothingLeft()
+	})
+}
+
+func TestRestartsGoOnAfterARestartOfTheAgent(t *testing.T) {
+	for name, happens := range map[string]func(*world, string){
+		"it ended meanwhile":          func(w *world, container string) { w.machine.Exit(container, 1) },
+		"the agent died in a restart": func(w *world, container string) { w.machine.Forget(container) },
+	} {
+		t.Run(name, func(t *testing.T) {
+			in(t, func(w *world) {
+				w.boot()
+				task := w.cluster.run("t1", stubborn("main"))
+				w.pass(time.Hour)
+				w.crash()
+				happens(w, id(task, "main"))
+				w.boot()
+				w.wantRunning(id(task, "main"))
+				w.want("starts", w.machine.Starts(id(task, "main")), 2)
+				w.want("status", w.cluster.last(task).Status, raftfsm.Running)
+			})
+		})
+	}
+}

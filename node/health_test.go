@@ -1,0 +1,123 @@
+package node_test
+
+import (
+	"testing"
+	"time"
+
+	"pinion/node/fake"
+	"pinion/raftfsm"
+)
+
+// checked is a container with a health check every 10 seconds that may fail twice, and has 5 seconds.
+func checked(name string, changes ...func(*raftfsm.HealthCheck)) raftfsm.ContainerDefinition {
+	d := container(name)
+	d.HealthCheck = &raftfsm.HealthCheck{Command: []string{"CMD", "probe", name}, Interval: 10, Timeout: 5, Retries: 3}
+	for _, change := range changes {
+		change(d.HealthCheck)
+	}
+	return d
+}
+
+func startPeriod(seconds int) func(*raftfsm.HealthCheck) {
+	return func(h *raftfsm.HealthCheck) { h.StartPeriod = &seconds }
+}
+
+func (w *world) wantHealth(task string, want raftfsm.Health) {
+	w.Helper()
+	w.want("health", w.cluster.last(task).Containers[0].Health, want)
+}
+
+func TestHealthIsWhatTheChecksFind(t *testing.T) {
+	in(t, func(w *world) {
+		w.boot()
+		task := w.cluster.run("t1", checked("main"))
+		w.pass(9 * time.Second)
+		w.wantHealth(task, "")
+		w.pass(time.Second)
+		w.wantHealth(task, raftfsm.Healthy)
+		w.machine.Answer(id(task, "main"), 1)
+		w.pass(20 * time.Second)
+		w.wantHealth(task, raftfsm.Healthy) // two failures
+		w.pass(10 * time.Second)
+		w.wantHealth(task, raftfsm.Unhealthy)
+		w.wantRunning(id(task, "main")) // nobody stops it for that
+		w.machine.Answer(id(task, "main"), 0)
+		w.pass(10 * time.Second)
+		w.wantHealth(task, raftfsm.Healthy)
+	})
+}
+
+func TestFailuresOfTheStartPeriodDoNotCount(t *testing.T) {
+	in(t, func(w *world) {
+		w.boot()
+		task := w.cluster.run("t1", checked("main", startPeriod(60)))
+		w.machine.Answer(id(task, "main"), 1)
+		w.pass(75 * time.Second)
+		w.wantHealth(task, "")
+		w.pass(10 * time.Second)
+		w.wantHealth(task, raftfsm.Unhealthy)
+	})
+}
+
+func TestTheStartPeriodEndsWithTheFirstSuccess(t *testing.T) {
+	in(t, func(w *world) {
+		w.boot()
+		task := w.cluster.run("t1", checked("main", startPeriod(300)))
+		w.pass(10 * time.Second)
+		w.machine.Answer(id(task, "main"), 1)
+		w.pass(30 * time.Second)
+		w.wantHealth(task, raftfsm.Unhealthy)
+	})
+}
+
+func TestACheckThatHangsHasFailed(t *testing.T) {
+	in(t, func(w *world) {
+		w.machine.Teach("/bin/sh -c probe", fake.Program{})
+		w.boot()
+		task := w.cluster.run("t1", checked("main", func(h *raftfsm.HealthCheck) { h.Command = []string{"CMD-SHELL", "probe"} }))
+		w.pass(44 * time.Second)
+		w.wantHealth(task, "")
+		w.pass(time.Second)
+		w.wantHealth(task, raftfsm.Unhealthy)
+	})
+}
+
+func TestAnOutageOfTheRuntimeIsNoVerdict(t *testing.T) {
+	in(t, func(w *world) {
+		w.boot()
+		task := w.cluster.run("t1", checked("main"))
+		w.pass(10 * time.Second)
+		w.runtime.SetDown(true)
+		w.pass(10 * time.Minute)
+		w.wantHealth(task, raftfsm.Healthy)
+		w.runtime.SetDown(false)
+		w.machine.Answer(id(task, "main"), 1)
+		w.pass(30 * time.Second)
+		w.wantHealth(task, raftfsm.Unhealthy)
+	})
+}
+
+func TestChecksGoOnAfterARestartOfTheAgent(t *testing.T) {
+	in(t, func(w *world) {
+		w.boot()
+		task := w.cluster.run("t1", checked("main"))
+		w.pass(10 * time.Second)
+		w.crash()
+		w.machine.Answer(id(task, "main"), 1)
+		w.boot()
+		w.pass(30 * time.Second)
+		w.wantHealth(task, raftfsm.Unhealthy)
+	})
+}
+
+func TestChecksEndWithTheContainer(t *testing.T) {
+	in(t, func(w *world) {
+		w.boot()
+		task := w.cluster.run("t1", checked("main"))
+		w.pass(25 * time.Second)
+		w.machine.Exit(id(task, "main"), 0)
+		w.pass(time.Minute)
+		w.want("checks", w.machine.Checked(id(task, "main")), 2)
+		w.wantNothingLeft()
+	})
+}
