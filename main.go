@@ -46,6 +46,7 @@ var (
 	_ api.TokenKeeper    = (*server.Member)(nil)
 	_ api.HostKeeper     = (*server.Member)(nil)
 	_ api.SnapshotKeeper = (*server.Member)(nil)
+	_ api.KeyKeeper      = (*server.Member)(nil)
 	_ api.Host           = (*node.Node)(nil)
 	_ node.Control       = (*server.Member)(nil)
 )
@@ -94,11 +95,34 @@ type host struct {
 	member   *server.Member
 	agent    *node.Node
 	closers  []func() error // in the order of opening
+	fatal    chan error     // gets one error when this host cannot go on
 }
 
-// up runs a host until ctx is cancelled. Tasks and the container runtime go on when it returns; down ends them.
+// up runs a host until ctx is cancelled. Tasks and the container runtime go on when it returns; down ends them. When it
+// returns an error the process has to end: something that hangs may be left behind.
 func up(ctx context.Context, config cli.UpConfig) error {
-	h := &host{config: config, log: slog.New(slog.NewTextHandler(os.Stderr, &slog.HandlerOptions{Level: config.LogLevel}))}
+	log := slog.New(slog.NewTextHandler(os.Stderr, &slog.HandlerOptions{Level: config.LogLevel}))
+	h := &host{config: config, log: log, fatal: make(chan error, 1)}
+	ended := make(chan error, 1)
+	go func() { ended <- h.run(ctx) }()
+	select {
+	case err := <-ended:
+		return err
+	case err := <-h.fatal:
+		select {
+		case <-ended:
+		case <-time.After(fatalGrace):
+		}
+		return err
+	}
+}
+
+// fatalGrace is what a host that cannot go on is given to end in order. One whose disk hangs would never end, and while
+// it lives it keeps the others from going on without it.
+const fatalGrace = 500 * time.Millisecond
+
+// run opens the rooms one after the other, serves, and closes them.
+func (h *host) run(ctx context.Context) error {
 	defer h.close()
 	for _, open := range []func(context.Context) error{h.openDirectory, h.listen, h.openGPUs, h.openRuntime, h.openMember, h.openAgent} {
 		if err := open(ctx); err != nil {
@@ -281,7 +305,7 @@ func (h *host) openAgent(context.Context) error {
 			ID: h.dir.HostID, Name: hostname(), Cluster: h.config.Cluster, Address: h.address.Advertised, Version: version, FeatureLevel: raftfsm.FeatureLevel,
 			Attributes: attributes, CPU: size.CPU, MemoryMiB: size.MemoryMiB, Ports: []int{22, h.address.Port},
 		},
-		Control: h.member, Images: h.runtime, Containers: h.runtime, Network: h.network, GPUs: h.gpus, Logs: h.logs,
+		Control: h.member, Images: h.runtime, Containers: h.runtime, Checks: h.runtime, Network: h.network, GPUs: h.gpus, Logs: h.logs,
 		Dir: h.dir.Path, Log: h.log,
 	})
 	return nil
@@ -296,7 +320,8 @@ func (h *host) serve(ctx context.Context) error {
 	door := api.Config{
 		Cluster: h.member, Host: h.agent, HostID: h.dir.HostID, Log: h.log, Version: version, Now: time.Now,
 		Leader: h.member, Forward: h.member.Forwarder(), Stale: h.member,
-		Admin: api.Admin{Tokens: h.member, Hosts: h.member, Snapshots: h.member},
+		Admin: api.Admin{Tokens: h.member, Keys: h.member, Hosts: h.member, Snapshots: h.member},
+		Guard: api.NewGuard(),
 	}
 	local, among := door, door
 	local.Trusted = true  // who can reach the socket is root
@@ -310,6 +335,7 @@ func (h *host) serve(ctx context.Context) error {
 	group.Go(func() error {
 		select {
 		case err := <-h.member.Fatal():
+			h.fatal <- err
 			return err
 		case <-ctx.Done():
 			return nil

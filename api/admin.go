@@ -8,29 +8,6 @@ import (
 	"pinion/api/wire"
 )
 
-// asAdmin makes a handler of the operators' endpoints: /v1/admin/..., for callers with the role of an admin. A request
-// has a JSON body, or none.
-func (d *door) asAdmin(handle func(w http.ResponseWriter, r *http.Request, who caller, body []byte) error) http.HandlerFunc {
-	return func(w http.ResponseWriter, r *http.Request) {
-		body, err := readBody(w, r)
-		if err != nil {
-			d.refuse(w, r, typeJSON, err)
-			return
-		}
-		who, ok := d.admit(w, r, typeJSON, body, d.reach)
-		if !ok {
-			return
-		}
-		if who.role != roleAdmin {
-			d.refuse(w, r, typeJSON, wire.Errorf(accessDenied, "%s may not do this: it needs an access key with the role %s.", who.principal, roleAdmin))
-			return
-		}
-		if err := handle(w, r, who, body); err != nil {
-			d.refuse(w, r, typeJSON, err)
-		}
-	}
-}
-
 // notHere refuses what this host was given no means for.
 func notHere(what string) error {
 	return wire.Errorf(wire.Client, "pinion: %s is not supported here: this pinion serves one host that is not part of a pool.", what)
@@ -55,13 +32,25 @@ func (d *door) listTokens(w http.ResponseWriter, r *http.Request, who caller, _ 
 	return nil
 }
 
+type tokenInput struct {
+	TTL  string `json:"ttl"` // a duration such as 24h
+	Uses int    `json:"uses"`
+	Role string `json:"role"`
+}
+
+type newTokenView struct {
+	Token string `json:"token"`
+	Join  string `json:"join,omitempty"` // address of a host
+}
+
+// idInput names what a request is about.
+type idInput struct {
+	ID string `json:"id"`
+}
+
 // createToken answers with the token, and with the address of a host that a new one can join by.
 func (d *door) createToken(w http.ResponseWriter, r *http.Request, who caller, body []byte) error {
-	var in struct {
-		TTL  string `json:"ttl"` // a duration such as 24h
-		Uses int    `json:"uses"`
-		Role string `json:"role"`
-	}
+	var in tokenInput
 	if err := wire.DecodeJSON(body, &in, wire.Strict); err != nil {
 		return err
 	}
@@ -79,10 +68,7 @@ func (d *door) createToken(w http.ResponseWriter, r *http.Request, who caller, b
 	if err != nil {
 		return err
 	}
-	answer := struct {
-		Token string `json:"token"`
-		Join  string `json:"join,omitempty"`
-	}{Token: token}
+	answer := newTokenView{Token: token}
 	if host := who.view.Host(d.HostID); host != nil {
 		answer.Join = host.Address
 	}
@@ -103,9 +89,7 @@ func lifetime(text string) (time.Duration, error) {
 }
 
 func (d *door) revokeToken(w http.ResponseWriter, r *http.Request, _ caller, body []byte) error {
-	var in struct {
-		ID string `json:"id"`
-	}
+	var in idInput
 	if err := wire.DecodeJSON(body, &in, wire.Strict); err != nil {
 		return err
 	}
@@ -119,12 +103,14 @@ func (d *door) revokeToken(w http.ResponseWriter, r *http.Request, _ caller, bod
 	return nil
 }
 
+type hostInput struct {
+	Host  string `json:"host"`  // id
+	Force bool   `json:"force"` // remove: whatever runs there
+}
+
 // changeHost serves /v1/admin/hosts/remove, promote and demote.
 func (d *door) changeHost(w http.ResponseWriter, r *http.Request, who caller, body []byte) error {
-	var in struct {
-		Host  string `json:"host"`  // id
-		Force bool   `json:"force"` // remove: whatever runs there
-	}
+	var in hostInput
 	if err := wire.DecodeJSON(body, &in, wire.Strict); err != nil {
 		return err
 	}

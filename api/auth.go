@@ -1,10 +1,12 @@
 package api
 
 import (
+	"bytes"
 	"crypto/subtle"
 	"net/http"
 	"strings"
 
+	"pinion/api/ecs"
 	"pinion/api/sigv4"
 	"pinion/api/wire"
 	"pinion/raftfsm"
@@ -12,89 +14,124 @@ import (
 
 // caller is who asks, and the state as it was when they did.
 type caller struct {
-	principal string // ARN
-	role      string // of the access key
+	principal string       // ARN
+	role      raftfsm.Role // of the access key
+	bound     ecs.Bound    // the only cluster that the key is for
 	region    string
+	signature string // of a signed request; empty through the socket and with a bearer key
 	view      *raftfsm.View
 }
 
-// roleAdmin may do everything.
-const roleAdmin = "admin"
+// claim is who a request was proved to come from, with the keys as they were in one view of the state.
+type claim struct {
+	key       *raftfsm.AccessKey // nil: root, through the socket
+	region    string
+	signature string
+}
 
-// authenticate finds out who sent the request with this body.
-func (d *door) authenticate(r *http.Request, body []byte, view *raftfsm.View) (caller, error) {
-	who := caller{principal: "arn:aws:iam::" + raftfsm.Account + ":root", role: roleAdmin, region: d.Region, view: view}
-	switch {
-	case r.Header.Get("Authorization") == "" && d.trusts(r):
-		return who, nil
-	case strings.HasPrefix(r.Header.Get("Authorization"), "Bearer "):
-		keyID, err := bearer(r, view)
-		return who.with(view.Key(keyID)), err
+const bearerScheme = "Bearer "
+
+// formed refuses a request that cannot be anybody's by its form alone, before it costs anything: its body is not read and
+// nobody else is asked.
+func (d *door) formed(r *http.Request) error {
+	header := r.Header.Get("Authorization")
+	if header == "" && d.trusts(r) || strings.HasPrefix(header, bearerScheme) {
+		return nil
 	}
-	signer, err := d.verifier.Verify(r, body, func(keyID string) (string, bool) {
-		key := view.Key(keyID)
-		if key == nil {
+	return sigv4.Check(r)
+}
+
+// authenticate finds out who asks, with one view of the state for everything.
+func (d *door) authenticate(r *http.Request, body []byte, view *raftfsm.View) (caller, error) {
+	claim, err := d.identify(r, body, view)
+	if err != nil {
+		return caller{}, err
+	}
+	return claim.as(view)
+}
+
+// identify finds out who sent the request with this body, with the keys in view.
+func (d *door) identify(r *http.Request, body []byte, view *raftfsm.View) (claim, error) {
+	header := r.Header.Get("Authorization")
+	if header == "" && d.trusts(r) {
+		return claim{region: d.Region}, nil
+	}
+	if strings.HasPrefix(header, bearerScheme) {
+		key, err := d.bearer(strings.TrimPrefix(header, bearerScheme), view)
+		return claim{key: key, region: d.Region}, err
+	}
+	var key *raftfsm.AccessKey
+	var unreadable error
+	signer, err := d.verifier.Verify(r, body, func(keyID string) (secret string, known bool) {
+		if key = view.Key(keyID); key == nil {
 			return "", false
 		}
-		return key.Secret, true
+		secret, unreadable = d.secret(key)
+		return secret, true
 	})
-	who.region = signer.Region
-	return who.with(view.Key(signer.KeyID)), err
-}
-
-// with is the caller as the owner of a key; nil is nobody.
-func (c caller) with(key *raftfsm.AccessKey) caller {
-	c.principal, c.role = "", ""
-	if key != nil {
-		c.principal, c.role = "arn:aws:iam::"+raftfsm.Account+":user/"+key.ID, key.Role
+	if unreadable != nil {
+		return claim{}, unreadable
 	}
-	return c
+	return claim{key: key, region: signer.Region, signature: signer.Signature}, err
 }
 
-// bearer checks "Authorization: Bearer KEYID:SECRET", for curl and scripts. It has the secret in clear, so it is only
-// as good as the TLS around it.
-func bearer(r *http.Request, view *raftfsm.View) (string, error) {
-	keyID, secret, ok := strings.Cut(strings.TrimPrefix(r.Header.Get("Authorization"), "Bearer "), ":")
+// bearer checks "KEYID:SECRET", for curl and scripts. It has the secret in clear, so it is only as good as the TLS
+// around it.
+func (d *door) bearer(credential string, view *raftfsm.View) (*raftfsm.AccessKey, error) {
+	keyID, secret, ok := strings.Cut(credential, ":")
 	key := view.Key(keyID)
-	if !ok || key == nil || subtle.ConstantTimeCompare([]byte(key.Secret), []byte(secret)) != 1 {
-		return "", wire.Errorf(sigv4.UnrecognizedClient, "The access key is not valid. Send \"Authorization: Bearer KEYID:SECRET\"; `pinion env` on a host prints a key.")
-	}
-	return keyID, nil
-}
-
-// admit lets a request in whose body was read: it finds the state and who asks. When ok is false the request has been
-// answered: by the leader, or with why it was refused.
-func (d *door) admit(w http.ResponseWriter, r *http.Request, contentType string, body []byte, find finder) (who caller, ok bool) {
-	view, err := find(w, r, body)
-	if err == errAnswered {
-		return caller{}, false
-	}
-	if err == nil {
-		who, err = d.authenticate(r, body, view)
-	}
-	if err != nil {
-		d.refuse(w, r, contentType, err)
-	}
-	return who, err == nil
-}
-
-// finder is reach or look.
-type finder func(w http.ResponseWriter, r *http.Request, body []byte) (*raftfsm.View, error)
-
-// asCaller makes a handler of the read-only plain door that is only reached by those who may.
-func (d *door) asCaller(handle func(w http.ResponseWriter, r *http.Request, who caller) error) http.HandlerFunc {
-	return func(w http.ResponseWriter, r *http.Request) {
-		body, err := readBody(w, r)
+	if ok && key != nil {
+		known, err := d.secret(key)
 		if err != nil {
-			d.refuse(w, r, typeJSON, err)
-			return
+			return nil, err
 		}
-		who, ok := d.admit(w, r, typeJSON, body, d.look)
-		if !ok {
-			return
-		}
-		if err := handle(w, r, who); err != nil {
-			d.refuse(w, r, typeJSON, err)
+		if subtle.ConstantTimeCompare([]byte(known), []byte(secret)) == 1 {
+			return key, nil
 		}
 	}
+	return nil, wire.Errorf(sigv4.UnrecognizedClient, "The access key is not valid. Send \"Authorization: Bearer KEYID:SECRET\"; `pinion env` on a host prints a key.")
+}
+
+// secret is what a key is checked with. It is never empty: whoever sent nothing would have the right one.
+func (d *door) secret(key *raftfsm.AccessKey) (secret string, err error) {
+	secret = key.Secret
+	if d.Admin.Keys != nil {
+		secret, err = d.Admin.Keys.KeySecret(key)
+	}
+	if err == nil && secret == "" {
+		err = wire.Errorf(wire.Server, "The secret of access key %s cannot be read here.", key.ID)
+	}
+	return secret, err
+}
+
+// as is the caller of a claim in a view that may be younger than the one that the claim was proved with: a key that was
+// removed since is nobody's.
+func (c claim) as(view *raftfsm.View) (caller, error) {
+	who := caller{region: c.region, signature: c.signature, view: view}
+	if c.key == nil {
+		who.principal, who.role = "arn:aws:iam::"+raftfsm.Account+":root", raftfsm.RoleAdmin
+		return who, nil
+	}
+	key := view.Key(c.key.ID)
+	if key == nil || key.Secret != c.key.Secret || !bytes.Equal(key.Sealed, c.key.Sealed) {
+		return caller{}, wire.Errorf(sigv4.UnrecognizedClient, "The access key %s was removed.", c.key.ID)
+	}
+	who.principal, who.role, who.bound = "arn:aws:iam::"+raftfsm.Account+":user/"+key.ID, key.Role, ecs.Bound(key.Cluster)
+	return who, nil
+}
+
+// may refuses what a caller's role is not enough for.
+func (c caller) may(needed raftfsm.Role) error {
+	if c.role.May(needed) {
+		return nil
+	}
+	return wire.Errorf(accessDenied, "%s may not do this: it needs an access key with the role %s.", c.principal, needed)
+}
+
+// mayAll refuses what is about the whole pool to a key that is for one cluster.
+func (c caller) mayAll() error {
+	if c.bound == "" {
+		return nil
+	}
+	return wire.Errorf(accessDenied, "%s may not do this: its key is for the cluster %s alone, and this is about all of them.", c.principal, c.bound)
 }

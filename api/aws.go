@@ -16,44 +16,76 @@ const (
 
 // awsDoor serves AWS's JSON protocol: POST / with the operation in X-Amz-Target. Unknown members are ignored.
 func (d *door) awsDoor(w http.ResponseWriter, r *http.Request) {
-	body, err := readBody(w, r)
-	if err != nil {
-		d.refuse(w, r, typeAWS, err)
-		return
-	}
 	target := r.Header.Get("X-Amz-Target")
-	if target == "" {
+	service, name, _ := strings.Cut(target, ".")
+	body, err := d.receive(w, r)
+	switch {
+	case err != nil:
+	case target == "":
 		d.refuseQuery(w, r, body)
 		return
+	case service != ecs.Target:
+		err = wire.Errorf(wire.UnknownOperation, "%s is not an operation of Amazon ECS, which is all that Pinion answers here", target)
+	default:
+		err = d.operate(w, r, typeAWS, body, name, func(c *ecs.Call) ecs.Decoder {
+			c.Strict, c.MaxCount = wire.Lenient, maxCountAWS
+			return wire.DecodeJSON
+		})
 	}
-	service, name, _ := strings.Cut(target, ".")
-	if service != ecs.Target {
-		d.refuse(w, r, typeAWS, wire.Errorf(wire.UnknownOperation, "%s is not an operation of Amazon ECS, which is all that Pinion answers here", target))
-		return
-	}
-	d.serve(w, r, typeAWS, body, name, func(c *ecs.Call) ecs.Decoder {
-		c.Strict, c.MaxCount = wire.Lenient, maxCountAWS
-		return wire.DecodeJSON
-	})
+	d.conclude(w, r, typeAWS, err)
 }
 
-// serve runs an operation for a body whose door has its own way of reading it.
-func (d *door) serve(w http.ResponseWriter, r *http.Request, contentType string, body []byte, name string, open func(*ecs.Call) ecs.Decoder) {
-	who, ok := d.admit(w, r, contentType, body, d.reach)
-	if !ok {
-		return
+// operate runs an operation for a body whose door has its own way of reading it, and answers when it went well.
+func (d *door) operate(w http.ResponseWriter, r *http.Request, contentType string, body []byte, name string, open func(*ecs.Call) ecs.Decoder) error {
+	seen := recorderOf(w)
+	seen.operation = name
+	who, err := d.admit(w, r, body, d.reach)
+	if err != nil {
+		return err
 	}
 	operation, err := ecs.Find(name)
 	if err != nil {
-		d.refuse(w, r, contentType, err)
-		return
+		return err
 	}
-	call := &ecs.Call{Region: who.region, Principal: who.principal, View: who.view, Cluster: d.Cluster, Hosts: d.Admin.Hosts, Now: d.Now}
-	answer, err := operation.Invoke(r.Context(), call, body, open(call))
-	warn(w, call.Warnings)
+	if err := who.may(operation.Role); err != nil {
+		return err
+	}
+	if body, err = unpacked(r, body); err != nil {
+		return err
+	}
+	call := &ecs.Call{
+		Region: who.region, Principal: who.principal, Bound: who.bound, View: who.view, Cluster: d.Cluster, Hosts: d.Admin.Hosts, Now: d.Now,
+	}
+	prepared, err := operation.Prepare(call, body, open(call))
 	if err != nil {
-		d.refuse(w, r, contentType, err)
-		return
+		return err
 	}
-	d.reply(w, r, contentType, http.StatusOK, answer)
+	run := func() error {
+		answer, err := prepared.Run(r.Context())
+		warn(w, call.Warnings)
+		if err != nil {
+			return err
+		}
+		d.reply(w, r, contentType, http.StatusOK, answer)
+		return nil
+	}
+	if !operation.Writes {
+		return run()
+	}
+	seen.changes = true
+	return d.once(who, prepared.Token, run)
+}
+
+// admit finds out who asks. errAnswered when the leader has answered them.
+func (d *door) admit(w http.ResponseWriter, r *http.Request, body []byte, find finder) (caller, error) {
+	who, err := find(w, r, body)
+	recorderOf(w).principal = who.principal
+	return who, err
+}
+
+// conclude answers with an error when there is one that nobody has answered with yet.
+func (d *door) conclude(w http.ResponseWriter, r *http.Request, contentType string, err error) {
+	if err != nil && err != errAnswered {
+		d.refuse(w, r, contentType, err)
+	}
 }

@@ -25,6 +25,8 @@ type Config struct {
 	Forward  http.RoundTripper // reaches the FromPeer handler of the host at a URL's host:port; nil: nothing is forwarded
 	Stale    StaleState        // nil: reads with stale=true are like all others
 	Admin    Admin
+
+	Guard *Guard // shared by all handlers of this process; nil: this one has its own
 }
 
 // DefaultRegion is the region of ARNs when a request names none.

@@ -11,11 +11,14 @@ import (
 // ofTask makes a handler for what only the host of a task can tell. Who asks and for what is checked where the state
 // is; a request for another host's task then goes there with the leader's word for it, since a host that is no server
 // could not check it.
-func (d *door) ofTask(answer func(w http.ResponseWriter, r *http.Request, task string) error) http.HandlerFunc {
-	checked := d.asCaller(func(w http.ResponseWriter, r *http.Request, who caller) error {
+func (d *door) ofTask(answer taskHandler) handler {
+	return func(w http.ResponseWriter, r *http.Request, who caller, _ []byte) error {
 		task := who.view.Task(r.PathValue("id"))
 		if task == nil {
 			return wire.Errorf(notFound, "There is no task %s. Stopped tasks are forgotten after an hour.", r.PathValue("id"))
+		}
+		if err := who.bound.Refuse(who.principal, task.Cluster); err != nil {
+			return err
 		}
 		if err := checkContainer(task, r.URL.Query().Get("container")); err != nil {
 			return err
@@ -24,15 +27,6 @@ func (d *door) ofTask(answer func(w http.ResponseWriter, r *http.Request, task s
 			return answer(w, r, task.ID)
 		}
 		return d.deliver(w, r, task, who.view.Host(task.HostID))
-	})
-	return func(w http.ResponseWriter, r *http.Request) {
-		if r.Header.Get(deliveredHeader) == "" {
-			checked(w, r)
-			return
-		}
-		if err := answer(w, r, r.PathValue("id")); err != nil {
-			d.refuse(w, r, typeJSON, err)
-		}
 	}
 }
 

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"net/http"
 
+	"pinion/api/ecs"
 	"pinion/api/wire"
 	"pinion/raftfsm"
 )
@@ -13,9 +14,11 @@ import (
 const (
 	tooLarge       = "RequestEntityTooLargeException"
 	requestTimeout = "RequestTimeoutException"
-	notFound       = "ResourceNotFoundException"
+	notFound       = "NotFoundException" // ECS has an error of its own for resources, which is 400
 	notAllowed     = "MethodNotAllowedException"
-	accessDenied   = "AccessDeniedException"
+	accessDenied   = ecs.AccessDenied
+	throttled      = "ThrottlingException"
+	signAgain      = "RequestThrottledException"
 )
 
 // sentinels say what the errors of the rooms below become. The first that errors.Is finds counts. Errors about one
@@ -36,7 +39,7 @@ var sentinels = []struct {
 }
 
 // statuses are the types whose status is not 400, which is ECS's for every error that is the client's. SDKs retry
-// 500 and leave the rest.
+// 5xx and leave the rest.
 var statuses = map[string]int{
 	wire.Server:    http.StatusInternalServerError,
 	tooLarge:       http.StatusRequestEntityTooLarge,
@@ -44,6 +47,7 @@ var statuses = map[string]int{
 	notFound:       http.StatusNotFound,
 	notAllowed:     http.StatusMethodNotAllowed,
 	accessDenied:   http.StatusForbidden,
+	throttled:      http.StatusServiceUnavailable,
 }
 
 // explain turns any error into the one that is sent, and its status.

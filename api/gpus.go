@@ -9,9 +9,13 @@ import (
 
 // gpus lists every GPU of every cluster, or of ?cluster=NAME: the fields of gpu.Device, the host's name and id, whether
 // it is simulated, and which task's container owns it, if any.
-func (d *door) gpus(w http.ResponseWriter, r *http.Request, who caller) error {
+func (d *door) gpus(w http.ResponseWriter, r *http.Request, who caller, _ []byte) error {
+	cluster, err := who.clusterOf(r)
+	if err != nil {
+		return err
+	}
 	views := []map[string]any{}
-	for _, host := range who.view.Hosts(r.URL.Query().Get("cluster")) {
+	for _, host := range who.view.Hosts(cluster) {
 		owners := ownersOn(who.view, host.ID)
 		for _, device := range host.GPUs.Devices {
 			view, err := fieldsOf(device)

@@ -23,23 +23,18 @@ func newHandler(config Config, closing <-chan struct{}) http.Handler {
 	if config.Now == nil {
 		config.Now = time.Now
 	}
+	if config.Guard == nil {
+		config.Guard = NewGuard()
+	}
 	config.Region = cmp.Or(config.Region, DefaultRegion)
 	d := &door{Config: config, verifier: sigv4.Verifier{Service: "ecs", Now: config.Now}, closing: closing}
 
 	mux := http.NewServeMux()
 	mux.HandleFunc("POST /{$}", d.awsDoor)
 	mux.HandleFunc("POST /v1/{operation}", d.plainDoor)
-	mux.HandleFunc("GET /v1/tasks/{id}/logs", d.ofTask(d.logs))
-	mux.HandleFunc("GET /v1/tasks/{id}/pulls", d.ofTask(d.pulls))
-	mux.HandleFunc("GET /v1/hosts", d.asCaller(d.hosts))
-	mux.HandleFunc("GET /v1/gpus", d.asCaller(d.gpus))
-	mux.HandleFunc("GET /v1/admin/tokens", d.asAdmin(d.listTokens))
-	mux.HandleFunc("POST /v1/admin/tokens", d.asAdmin(d.createToken))
-	mux.HandleFunc("POST /v1/admin/tokens/revoke", d.asAdmin(d.revokeToken))
-	mux.HandleFunc("POST /v1/admin/hosts/{change}", d.asAdmin(d.changeHost))
-	mux.HandleFunc("GET /v1/admin/snapshot", d.asAdmin(d.snapshot))
-	mux.HandleFunc("GET /v1/version", d.version)
-	mux.HandleFunc("GET /healthz", d.health)
+	for _, line := range d.routes() {
+		mux.HandleFunc(line.method+" "+line.path, d.open(line))
+	}
 	mux.HandleFunc("/", d.nothingHere)
 	return d.observe(d.introduce(mux))
 }

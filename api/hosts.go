@@ -1,6 +1,7 @@
 package api
 
 import (
+	"cmp"
 	"net/http"
 
 	"pinion/raftfsm"
@@ -29,13 +30,17 @@ type usedView struct {
 }
 
 // hosts lists the hosts of every cluster, or of ?cluster=NAME.
-func (d *door) hosts(w http.ResponseWriter, r *http.Request, who caller) error {
+func (d *door) hosts(w http.ResponseWriter, r *http.Request, who caller, _ []byte) error {
+	cluster, err := who.clusterOf(r)
+	if err != nil {
+		return err
+	}
 	roles, err := d.roles(r)
 	if err != nil {
 		return err
 	}
 	views := []hostView{}
-	for _, host := range who.view.Hosts(r.URL.Query().Get("cluster")) {
+	for _, host := range who.view.Hosts(cluster) {
 		free := who.view.Free(host.ID)
 		view := hostView{Host: host, Connected: d.Cluster.Connected(host.ID), Role: roles[host.ID]}
 		view.Free = freeView{CPU: free.CPU, MemoryMiB: free.MemoryMiB, GPUs: append([]string{}, free.GPUs...)}
@@ -50,6 +55,12 @@ func (d *door) hosts(w http.ResponseWriter, r *http.Request, who caller) error {
 	}
 	d.reply(w, r, typeJSON, http.StatusOK, views)
 	return nil
+}
+
+// clusterOf is the cluster that a request is about, empty for all: ?cluster=NAME, or the one that the caller's key is for.
+func (c caller) clusterOf(r *http.Request) (string, error) {
+	named := cmp.Or(r.URL.Query().Get("cluster"), string(c.bound))
+	return named, c.bound.Refuse(c.principal, named)
 }
 
 // roles are left out where nobody knows them: on a host that is alone, and in stale answers.

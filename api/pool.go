@@ -26,6 +26,7 @@ type StaleState interface {
 // so. All of it is called on the leader only.
 type Admin struct {
 	Tokens    TokenKeeper
+	Keys      KeyKeeper // nil: keys have their secrets in clear, and there are no others
 	Hosts     HostKeeper
 	Snapshots SnapshotKeeper
 }
@@ -36,6 +37,17 @@ type TokenKeeper interface {
 	CreateToken(ctx context.Context, ttl time.Duration, uses int, role string) (token string, err error)
 	// RevokeToken ends a token. raftfsm.ErrNotFound.
 	RevokeToken(ctx context.Context, id string) error
+}
+
+// KeyKeeper makes and ends access keys, and reads their secrets. Which keys there are is in the state, without them.
+type KeyKeeper interface {
+	// CreateKey makes a key for one cluster or, when that is empty, for all. Only this answer has the secret in clear.
+	CreateKey(ctx context.Context, role raftfsm.Role, cluster string) (raftfsm.AccessKey, error)
+	// RemoveKey ends a key at once. raftfsm.ErrNotFound.
+	RemoveKey(ctx context.Context, id string) error
+	// KeySecret is the secret of a key in the state, also on a host that does not lead. raftfsm.ErrUnavailable while this
+	// host cannot read it.
+	KeySecret(key *raftfsm.AccessKey) (string, error)
 }
 
 // HostKeeper changes which hosts belong to the pool, and what they are in it.

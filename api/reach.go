@@ -25,56 +25,85 @@ func (n nothingDone) Unwrap() error { return n.error }
 // errAnswered is what reach returns when the leader has answered the request: there is nothing left to do.
 var errAnswered = errors.New("answered by another host")
 
+// finder finds out who asks and the state to answer them from: reach, look or own.
+type finder func(w http.ResponseWriter, r *http.Request, body []byte) (caller, error)
+
 // reach finds the state to answer from when this host leads the pool; otherwise it has the leader answer. While the
 // pool has no leader, or one that has just gone, it tries again for a while: until something was done the client need
 // not know.
-func (d *door) reach(w http.ResponseWriter, r *http.Request, body []byte) (*raftfsm.View, error) {
+func (d *door) reach(w http.ResponseWriter, r *http.Request, body []byte) (caller, error) {
 	if d.Leader == nil {
-		return d.Cluster.View(r.Context())
+		view, err := d.Cluster.View(r.Context())
+		if err != nil {
+			return caller{}, err
+		}
+		return d.authenticate(r, body, view)
 	}
 	ctx, cancel := context.WithTimeout(r.Context(), leaderPatience)
 	defer cancel()
 	for {
-		view, err := d.tryLeader(ctx, w, r, body)
+		who, err := d.tryLeader(ctx, w, r, body)
 		again, ok := errors.AsType[nothingDone](err)
 		if !ok {
-			return view, err
+			return who, err
 		}
 		select {
 		case <-time.After(leaderPause):
 		case <-ctx.Done():
-			return nil, again.error
+			return caller{}, again.error
 		}
 	}
 }
 
-func (d *door) tryLeader(ctx context.Context, w http.ResponseWriter, r *http.Request, body []byte) (*raftfsm.View, error) {
+func (d *door) tryLeader(ctx context.Context, w http.ResponseWriter, r *http.Request, body []byte) (caller, error) {
 	hop := r.Header.Get(forwardedHeader) != ""
 	address, self, err := d.Leader.Leader(ctx)
 	switch {
 	case hop && (err != nil || !self):
-		return nil, oneHop(w)
+		return caller{}, oneHop(w)
 	case err != nil:
-		return nil, err
+		return caller{}, err
 	case !self:
-		return nil, d.forward(w, r, address, body)
+		return caller{}, d.forward(w, r, address, body)
+	}
+	claim, proved, err := d.glance(r, body)
+	if err != nil {
+		return caller{}, err
 	}
 	view, err := d.Cluster.View(ctx)
 	switch {
-	case err == nil || !errors.Is(err, raftfsm.ErrUnavailable):
-		return view, err
+	case err == nil && proved:
+		return claim.as(view)
+	case err == nil:
+		return d.authenticate(r, body, view)
+	case !errors.Is(err, raftfsm.ErrUnavailable):
+		return caller{}, err
 	case hop:
-		return nil, oneHop(w)
+		return caller{}, oneHop(w)
 	}
-	return nil, nothingDone{err} // it led a moment ago
+	return caller{}, nothingDone{err} // it led a moment ago
+}
+
+// glance checks who asks with the leader's own copy of the state, which has every key that was acknowledged: so only
+// those who have one make it ask the other servers whether it still leads.
+func (d *door) glance(r *http.Request, body []byte) (c claim, proved bool, err error) {
+	if d.Stale == nil {
+		return claim{}, false, nil
+	}
+	view, err := d.Stale.StaleView()
+	if err != nil {
+		return claim{}, false, nil // it stopped being a server just now, which View will tell
+	}
+	c, err = d.identify(r, body, view)
+	return c, true, err
 }
 
 // look is reach for the read-only plain door: with stale=true this host's own state is enough, if it has one.
-func (d *door) look(w http.ResponseWriter, r *http.Request, body []byte) (*raftfsm.View, error) {
+func (d *door) look(w http.ResponseWriter, r *http.Request, body []byte) (caller, error) {
 	if stale(r) && d.Stale != nil {
 		if view, err := d.Stale.StaleView(); err == nil {
 			w.Header().Set("X-Pinion-Stale", "true")
-			return view, nil
+			return d.authenticate(r, body, view)
 		}
 	}
 	return d.reach(w, r, body)

@@ -5,6 +5,9 @@ import (
 	"encoding/json"
 	"net/http"
 	"strings"
+	"sync"
+
+	"github.com/klauspost/compress/gzip"
 )
 
 const (
@@ -24,21 +27,67 @@ func (d *door) reply(w http.ResponseWriter, r *http.Request, contentType string,
 		text.WriteString(`{"__type":"ServerException","message":"The answer cannot be encoded. This is a fault of Pinion."}`)
 	}
 	w.Header().Set("Content-Type", contentType)
-	w.WriteHeader(status)
-	if _, err := w.Write(bytes.TrimSuffix(text.Bytes(), []byte("\n"))); err != nil {
+	if err := writeText(w, r, status, bytes.TrimSuffix(text.Bytes(), []byte("\n"))); err != nil {
 		d.Log.Debug("the client went away", "requestId", requestID(w), "err", err)
 	}
+}
+
+// worthPacking is the size from which an answer is compressed for a client that can read it: about what one packet
+// of a network carries three times.
+const worthPacking = 4 << 10
+
+var packers = sync.Pool{New: func() any {
+	packer, err := gzip.NewWriterLevel(nil, gzip.BestSpeed)
+	if err != nil {
+		panic(err) // the level is one of the package's own
+	}
+	return packer
+}}
+
+// writeText writes a whole answer, compressed where that is worth it.
+func writeText(w http.ResponseWriter, r *http.Request, status int, text []byte) error {
+	w.Header().Add("Vary", "Accept-Encoding")
+	if len(text) < worthPacking || !acceptsGzip(r) {
+		w.WriteHeader(status)
+		_, err := w.Write(text)
+		return err
+	}
+	var packed bytes.Buffer
+	packer := packers.Get().(*gzip.Writer)
+	defer packers.Put(packer)
+	packer.Reset(&packed)
+	_, _ = packer.Write(text) // into memory: there is nothing to fail
+	_ = packer.Close()
+	w.Header().Set("Content-Encoding", "gzip")
+	w.WriteHeader(status)
+	_, err := w.Write(packed.Bytes())
+	return err
+}
+
+// acceptsGzip reads Accept-Encoding: gzip is there, and not with the weight 0.
+func acceptsGzip(r *http.Request) bool {
+	for part := range strings.SplitSeq(r.Header.Get("Accept-Encoding"), ",") {
+		name, weight, _ := strings.Cut(strings.TrimSpace(part), ";")
+		if strings.TrimSpace(name) == "gzip" {
+			_, q, _ := strings.Cut(weight, "=")
+			return strings.Trim(q, "0. ") != "" || weight == ""
+		}
+	}
+	return false
 }
 
 // refuse writes an error in the form that both SDK families read: a header for one, a body for the other.
 func (d *door) refuse(w http.ResponseWriter, r *http.Request, contentType string, err error) {
 	refusal, status := explain(err)
 	switch {
-	case status < http.StatusInternalServerError:
+	case status < http.StatusInternalServerError, refusal.Type == throttled:
 	case r.Context().Err() != nil: // not a fault: nobody waits for the answer any more
 		d.Log.Debug("the client went away", "requestId", requestID(w), "path", r.URL.Path, "err", err)
 	default:
 		d.Log.Error("request failed", "requestId", requestID(w), "path", r.URL.Path, "err", err)
+	}
+	if contentType == typeAWS && refusal.Type == accessDenied {
+		status = http.StatusBadRequest // as its model says
 	}
 	w.Header().Set("X-Amzn-ErrorType", refusal.Type)
 	d.reply(w, r, contentType, status, refusal)

@@ -26,7 +26,7 @@ const (
 
 // pilot starts autopilot for one term; the caller stops it.
 func (s *Server) pilot(t *term) *autopilot.Autopilot {
-	p := autopilot.New(s.raft, &health{s, t},
+	p := autopilot.New(ballot{s.raft, s}, &health{s, t},
 		autopilot.WithPromoter(&capped{}),
 		autopilot.WithLogger(raftLogger(s.log)),
 		autopilot.WithUpdateInterval(healthPeriod),

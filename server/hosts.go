@@ -58,7 +58,8 @@ func (s *Server) isServer(hostID string) bool {
 const removeTimeout = 10 * time.Second
 
 // RemoveHost ends a host's membership for ever. A server leaves Raft's configuration first. raftfsm.ErrInUse while it has
-// tasks, unless force, and for the only server; raftfsm.ErrNotFound. To remove the leader, its leadership goes to another
+// tasks, unless force, and for the only server; raftfsm.ErrNotFound; raftfsm.ErrUnavailable while the servers that would be
+// left cannot do without it. To remove the leader, its leadership goes to another
 // server first: that is raftfsm.ErrUnavailable, and the same call succeeds a moment later.
 func (m *Member) RemoveHost(ctx context.Context, id string, force bool) error {
 	own, _, err := m.leads()
@@ -101,6 +102,9 @@ func liveOn(view *raftfsm.View, hostID string) int {
 
 // expel takes a server out of Raft's configuration.
 func (s *Server) expel(ctx context.Context, id string) error {
+	if err := s.keepsMajority(ctx, id); err != nil {
+		return err
+	}
 	if host := s.state.View().Host(id); host != nil && host.Server && id != s.cfg.HostID {
 		if _, err := s.record(ctx, raftfsm.SetServer{ID: id}); err != nil {
 			return err

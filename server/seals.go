@@ -3,6 +3,7 @@ package server
 import (
 	"context"
 	"slices"
+	"sync"
 	"time"
 
 	"github.com/hashicorp/raft"
@@ -14,13 +15,36 @@ import (
 // log, so that it outlives one that is put aside.
 const sealFile = "seal.key"
 
-// gatherTimeout is how long one round of asking for sealing keys may take.
-const gatherTimeout = 2 * time.Second
+const (
+	// gatherTimeout is how long one round of asking for sealing keys may take.
+	gatherTimeout = 2 * time.Second
+	// gatherPause is the longest pause between two rounds: a key that nobody has is looked for seldom.
+	gatherPause = time.Minute
+)
+
+// gathering is when to ask for sealing keys again.
+type gathering struct {
+	sync.Mutex
+	next  time.Time
+	pause time.Duration
+}
+
+// due reports whether it is time for a round. The pause after it is twice the one before, from a second on.
+func (g *gathering) due(now time.Time) bool {
+	g.Lock()
+	defer g.Unlock()
+	if now.Before(g.next) {
+		return false
+	}
+	g.pause = min(max(2*g.pause, time.Second), gatherPause)
+	g.next = now.Add(g.pause)
+	return true
+}
 
 // gatherSeals asks the other servers for sealing keys as long as the state has a secret that this one cannot read. A
 // server that is new does it once; who holds the key need not lead.
 func (s *Server) gatherSeals(ctx context.Context) {
-	if s.cfg.calls == nil || !s.misses(s.state.View()) {
+	if s.cfg.calls == nil || !s.misses(s.state.View()) || !s.gathers.due(time.Now()) {
 		return
 	}
 	ctx, cancel := context.WithTimeout(ctx, gatherTimeout)

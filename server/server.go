@@ -88,6 +88,7 @@ type Server struct {
 	looked  signal                  // another outlook
 	keyLock sync.Mutex
 	seals   *seal.Ring
+	gathers gathering   // of sealing keys
 	lowDisk atomic.Bool // the last look found too little disk
 
 	calls   sync.RWMutex // held for reading by calls that Close waits for

@@ -91,6 +91,7 @@ func commands(p Program) []*cli.Command {
 		drainCommand(p),
 		activateCommand(p),
 		tokenCommand(p),
+		keysCommand(p),
 		leaveCommand(p),
 		snapshotCommand(p),
 		gpusCommand(p),

@@ -16,7 +16,8 @@ func snapshotCommand(p Program) *cli.Command {
 		Name:      "snapshot",
 		Usage:     "save the cluster's state to a file, look into one, restore from one",
 		ArgsUsage: "save|restore|inspect FILE",
-		Description: `A snapshot holds clusters, task definitions, hosts, tasks and access keys: keep it as secret as the keys.
+		Description: `A snapshot holds clusters, task definitions, hosts, tasks, access keys with their secrets sealed, and the authority that
+hosts trust: keep it secret. What opens the secrets is seal.key in the data directory of each server; keep a copy elsewhere.
 
 Examples:
    pinion snapshot save /backup/pinion.snapshot       # of a running cluster, from any host
@@ -78,7 +79,8 @@ func snapshotRestoreCommand(p Program) *cli.Command {
 		Usage:     "begin the cluster anew on this machine, with the state of a snapshot",
 		ArgsUsage: "FILE",
 		Description: `Pinion must not be running on this machine. It then starts as the only server of a new incarnation of the cluster; hosts of
-the old one join it anew.
+the old one join it anew. On a machine that was no server, put a copy of seal.key into the data directory first; without it
+clients need new access keys (pinion keys create).
 
 Examples:
    sudo pinion snapshot restore /backup/pinion.snapshot && sudo pinion up`,

@@ -20,6 +20,7 @@ func TestUpChecksItsFlagsBeforeItTouchesAnything(t *testing.T) {
 		"--cluster a/b":               `--cluster "a/b" is not a cluster name`,
 		"--attribute rack":            `--attribute "rack" is not name=value`,
 		"--attribute rack=":           `--attribute "rack=" is not name=value`,
+		"--attribute pinion.x=1":      "--attribute pinion.x cannot be set: it follows from the host's GPUs and its version of pinion",
 		"--log-level loud":            `--log-level "loud" is not one of debug, info, warn, error`,
 		"--registry-config /nowhere/": "--registry-config /nowhere: there is no such directory",
 		"--join :7400":                `--join ":7400" is not HOST or HOST:PORT`,

@@ -24,6 +24,7 @@ type Cluster interface {
 type Call struct {
 	Region    string           // of every ARN in the answer
 	Principal string           // ARN of who asks, recorded as registeredBy
+	Bound     Bound            // the only cluster that they may ask about
 	Strict    wire.Strictness  // what the door does with unknown fields
 	MaxCount  int              // tasks that one RunTask may ask for
 	View      *raftfsm.View    // linearizable: holds everything acknowledged before the call

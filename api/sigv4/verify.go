@@ -34,13 +34,21 @@ const (
 // Skew is how far the client's clock may be off.
 const Skew = 5 * time.Minute
 
-// Caller is who signed a request, and the region they signed it for.
-type Caller struct{ KeyID, Region string }
+// Caller is who signed a request, the region they signed it for, and the signature: 64 hex digits that no other request
+// has.
+type Caller struct{ KeyID, Region, Signature string }
 
 // Verifier checks requests for one service. It is safe for concurrent use.
 type Verifier struct {
 	Service string           // the service in the credential scope, "ecs"
 	Now     func() time.Time // this machine's clock
+}
+
+// Check looks at the form of a request's signature alone: that there is one, of the kind that Verify reads. It costs next
+// to nothing, and takes neither the body nor a key.
+func Check(r *http.Request) error {
+	_, err := parse(r)
+	return err
 }
 
 // Verify checks that body and what matters of r were signed, recently, with the secret that lookup knows for the
@@ -73,7 +81,7 @@ func (v Verifier) Verify(r *http.Request, body []byte, lookup func(keyID string)
 	if subtle.ConstantTimeCompare([]byte(expected), []byte(claim.proof())) != 1 {
 		return Caller{}, wire.Errorf(InvalidSignature, "The request signature we calculated does not match the signature you provided. Check your AWS Secret Access Key and signing method.")
 	}
-	return Caller{KeyID: claim.keyID, Region: claim.region}, nil
+	return Caller{KeyID: claim.keyID, Region: claim.region, Signature: claim.signature}, nil
 }
 
 var regionName = regexp.MustCompile(`^[a-z0-9][a-z0-9-]{0,31}$`)
@@ -135,8 +143,8 @@ func sign(r *http.Request, body []byte, hash string, claim authorization, secret
 		Header: http.Header{},
 	}
 	for _, name := range claim.signedHeaders {
-		if values := r.Header.Values(name); len(values) > 0 {
-			fresh.Header[http.CanonicalHeaderKey(name)] = slices.Clone(values)
+		if values := valuesOf(r, name); len(values) > 0 {
+			fresh.Header[keyFor(name)] = values
 		}
 		if name == "content-length" {
 			fresh.ContentLength = int64(len(body))
@@ -148,4 +156,27 @@ func sign(r *http.Request, body []byte, hash string, claim authorization, secret
 	}
 	_, proof, _ := strings.Cut(fresh.Header.Get("Authorization"), ", SignedHeaders=")
 	return proof, nil
+}
+
+// valuesOf are the values of a header as the client sent them. "Expect: 100-continue" is between two ends of a connection:
+// HTTP/2 takes it off on the way in, and it is the only value that a server lets pass.
+func valuesOf(r *http.Request, name string) []string {
+	values := slices.Clone(r.Header.Values(name))
+	if name == "expect" && len(values) == 0 {
+		return []string{"100-continue"}
+	}
+	return values
+}
+
+// leftOut are the headers that AWS's signer never signs, since proxies change them. Some clients sign them all the same
+// (the SDK for Java 1 its User-Agent).
+var leftOut = []string{"user-agent", "x-amzn-trace-id", "expect"}
+
+// keyFor is the key of a header in the request that is signed again. The signer knows what it leaves out by the usual
+// spelling alone, and writes every name in lower case; so a name that is in lower case already is signed too.
+func keyFor(name string) string {
+	if slices.Contains(leftOut, name) {
+		return name
+	}
+	return http.CanonicalHeaderKey(name)
 }

@@ -73,7 +73,7 @@ func (d decoder) value(path string, v any, target reflect.Value) error {
 
 // structure decodes an object's fields in the order of their names, so that the same body gets the same error.
 func (d decoder) structure(path string, object map[string]any, target reflect.Value) error {
-	fields := fieldsOf(target.Type())
+	fields := Fields(target.Type())
 	for _, name := range sortedKeys(object) {
 		at := join(path, name)
 		field, known := fields[name]

@@ -8,8 +8,9 @@ import (
 
 var knownFields sync.Map // reflect.Type -> map[string]reflect.StructField
 
-// fieldsOf maps JSON names to the fields of a struct. A field hides those of the same name in embedded structs.
-func fieldsOf(t reflect.Type) map[string]reflect.StructField {
+// Fields maps JSON names to the fields of a struct type. A field hides those of the same name in embedded structs. The map
+// is shared and must not be changed.
+func Fields(t reflect.Type) map[string]reflect.StructField {
 	if fields, ok := knownFields.Load(t); ok {
 		return fields.(map[string]reflect.StructField)
 	}

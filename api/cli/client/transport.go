@@ -2,6 +2,7 @@ package client
 
 import (
 	"context"
+	"crypto/rand"
 	"crypto/sha256"
 	"crypto/tls"
 	"crypto/x509"
@@ -45,8 +46,10 @@ func tlsTransport(caFile string) (*http.Transport, error) {
 	}, nil
 }
 
-// sign adds a SigV4 signature of the service "ecs" to the request.
+// sign adds a SigV4 signature of the service "ecs" to the request. A number of its own makes that differ from the one of
+// an equal request in the same second, which the host would take for a copy.
 func (c *Client) sign(ctx context.Context, request *http.Request, body []byte, now time.Time) error {
+	request.Header.Set("Amz-Sdk-Invocation-Id", rand.Text())
 	digest := sha256.Sum256(body)
 	key := aws.Credentials{AccessKeyID: c.config.KeyID, SecretAccessKey: c.config.Secret}
 	err := v4.NewSigner().SignHTTP(ctx, key, request, hex.EncodeToString(digest[:]), "ecs", c.config.Region, now)

@@ -1,0 +1,168 @@
+package api
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+
+	"pinion/api/ecs"
+	"pinion/raftfsm"
+)
+
+// as sends a request with a key of that role, bound to that cluster.
+func (b *bench) as(t testing.TB, role raftfsm.Role, cluster string, r *http.Request) reply {
+	t.Helper()
+	b.config.Trusted = false
+	id := strings.ToUpper("AKIA" + string(role) + cluster)
+	b.do(t, raftfsm.CreateKey{Key: raftfsm.AccessKey{ID: id, Secret: secret, Role: role, Cluster: cluster, CreatedAt: epoch}})
+	r.Header.Set("Authorization", "Bearer "+id+":"+secret)
+	return b.serve(r)
+}
+
+func plain(operation, body string) *http.Request {
+	return httptest.NewRequest("POST", "/v1/"+operation, strings.NewReader(body))
+}
+
+// lines are the operations and routes with the least role that may call each.
+func lines() map[string]raftfsm.Role {
+	all := map[string]raftfsm.Role{}
+	for name, operation := range ecs.Operations {
+		all["POST /v1/"+name] = operation.Role
+	}
+	for _, line := range new(door).routes() {
+		all[line.method+" "+line.path] = line.role
+	}
+	return all
+}
+
+func TestEveryLineOfTheTablesHoldsItsRole(t *testing.T) {
+	for line, needed := range lines() {
+		method, path, _ := strings.Cut(line, " ")
+		for _, role := range []raftfsm.Role{"reader", raftfsm.RoleRead, raftfsm.RoleSubmit, raftfsm.RoleAdmin} {
+			b, _ := operated(t)
+			got := b.as(t, role, "", httptest.NewRequest(method, path, strings.NewReader("{}")))
+			denied := got.Header().Get("X-Amzn-ErrorType") == accessDenied
+			if allowed := needed == "" || role.May(needed); denied == allowed {
+				t.Errorf("%s needs %q; %s: %d %s", line, needed, role, got.Code, got.Body)
+			}
+		}
+	}
+}
+
+func TestARefusalNamesTheRoleAndIsOfTheFormThatTheDoorHas(t *testing.T) {
+	b := newBench(t)
+	const message = "arn:aws:iam::123456789012:user/AKIAREAD may not do this: it needs an access key with the role submit."
+	b.as(t, raftfsm.RoleRead, "", plain("RunTask", `{"taskDefinition":"f"}`)).wantError(t, 403, accessDenied, message)
+	r := httptest.NewRequest("POST", "/", strings.NewReader("{}"))
+	r.Header.Set("X-Amz-Target", "AmazonEC2ContainerServiceV20141113.RunTask")
+	b.as(t, raftfsm.RoleRead, "", r).wantError(t, 400, accessDenied, message)
+}
+
+func TestAKeyForOneClusterMayNameThatOneAlone(t *testing.T) {
+	b, _ := operated(t)
+	for _, cluster := range []string{"lab", "other"} {
+		b.do(t, raftfsm.CreateCluster{Cluster: raftfsm.Cluster{Name: cluster, Status: raftfsm.ClusterActive}})
+	}
+	b.do(t, registerCommand(t))
+	b.run(t, `{"taskDefinition":"f"}`) // in the default cluster
+	const task = firstTask
+	const arn = "arn:aws:ecs:us-east-1:123456789012:"
+	for _, c := range []struct {
+		role      raftfsm.Role
+		operation string
+		body      string
+		allowed   bool
+	}{
+		{raftfsm.RoleRead, "ListTasks", `{"cluster":"lab"}`, true},
+		{raftfsm.RoleRead, "ListTasks", `{"cluster":"` + arn + `cluster/lab"}`, true},
+		{raftfsm.RoleRead, "ListTasks", `{"cluster":"other"}`, false},
+		{raftfsm.RoleRead, "ListTasks", `{"cluster":"` + arn + `cluster/other"}`, false},
+		{raftfsm.RoleRead, "ListTasks", `{}`, false}, // that is the default cluster
+		{raftfsm.RoleRead, "DescribeClusters", `{"clusters":["lab"]}`, true},
+		{raftfsm.RoleRead, "DescribeClusters", `{"clusters":["lab","other"]}`, false},
+		{raftfsm.RoleRead, "DescribeClusters", `{}`, false},
+		{raftfsm.RoleRead, "DescribeTaskDefinition", `{"taskDefinition":"f"}`, true}, // of no cluster
+		{raftfsm.RoleSubmit, "RegisterTaskDefinition", oneGPU, true},
+		{raftfsm.RoleSubmit, "RunTask", `{"taskDefinition":"f"}`, false},
+		{raftfsm.RoleSubmit, "StopTask", `{"task":"` + task + `"}`, false},
+		{raftfsm.RoleAdmin, "CreateCluster", `{"clusterName":"mine"}`, false},
+		{raftfsm.RoleAdmin, "CreateCluster", `{"clusterName":"lab"}`, true},
+		{raftfsm.RoleAdmin, "admin/tokens", `{}`, false},
+		{raftfsm.RoleAdmin, "admin/keys", `{"role":"admin"}`, false},
+	} {
+		got := b.as(t, c.role, "lab", plain(c.operation, c.body))
+		if denied := got.Header().Get("X-Amzn-ErrorType") == accessDenied; denied == c.allowed {
+			t.Errorf("%s %s: %d %s", c.operation, c.body, got.Code, got.Body)
+		}
+	}
+	if got := b.as(t, raftfsm.RoleRead, "lab", plain("ListClusters", "{}")).Body.String(); got != `{"clusterArns":["`+arn+`cluster/lab"]}` {
+		t.Errorf("the clusters that the key may know of: %s", got)
+	}
+	for path, want := range map[string]string{
+		"/v1/hosts": "[]", "/v1/gpus?cluster=lab": "[]", "/v1/hosts?cluster=default": accessDenied, "/v1/gpus?cluster=other": accessDenied,
+		"/v1/tasks/" + task + "/logs": accessDenied,
+	} {
+		if got := b.as(t, raftfsm.RoleRead, "lab", httptest.NewRequest("GET", path, nil)); !strings.Contains(got.Body.String(), want) {
+			t.Errorf("%s: %d %s", path, got.Code, got.Body)
+		}
+	}
+}
+
+// counted is a cluster that counts how often it was asked for a view that only the other servers can vouch for.
+type counted struct {
+	Cluster
+	views *int
+}
+
+func (c counted) View(ctx context.Context) (*raftfsm.View, error) {
+	*c.views++
+	return c.Cluster.View(ctx)
+}
+
+func TestWhoHasNoKeyCostsTheLeaderNoQuestion(t *testing.T) {
+	b := newBench(t)
+	asked := 0
+	b.config.Trusted, b.config.Leader, b.config.Stale = false, leads(itself), local{view: b.state.View()}
+	b.config.Cluster = counted{b.cluster, &asked}
+	for _, header := range []string{"", "Bearer nobody:x", "Bearer " + keyID + ":wrong", "Basic x",
+		strings.Replace(signed(t, "ListTasks", "{}", epoch).Header.Get("Authorization"), keyID, "AKIANOBODY", 1)} {
+		r := signed(t, "ListTasks", "{}", epoch)
+		r.Header.Set("Authorization", header)
+		if got := b.serve(r); got.Code != 400 || asked > 0 {
+			t.Errorf("%q: %d %s, %d questions", header, got.Code, got.Body, asked)
+		}
+	}
+	for range 2 {
+		if got := b.get("/healthz"); got.Code != 200 || asked > 0 {
+			t.Errorf("healthz: %d, %d questions", got.Code, asked)
+		}
+	}
+	if got := b.serve(signed(t, "ListTasks", "{}", epoch)); got.Code != 200 || asked != 1 {
+		t.Errorf("%d %s, %d questions", got.Code, got.Body, asked)
+	}
+}
+
+func TestWhoHasNoKeyIsNotForwarded(t *testing.T) {
+	way := &hops{fail: func(int) error { return errors.New("forwarded") }}
+	b := changing(t, way, always("gpu-1:7400"))
+	b.config.Trusted = false
+	if got := b.plain("ListTasks", "{}"); got.Code != 400 || way.count > 0 {
+		t.Errorf("%d %s", got.Code, got.Body)
+	}
+}
+
+// The leader's own copy may be older than the removal by the moment that the other servers need to confirm it.
+func TestAKeyThatWasRemovedIsRefusedAtOnce(t *testing.T) {
+	b := newBench(t)
+	b.config.Trusted, b.config.Leader, b.config.Stale = false, leads(itself), local{view: b.state.View()}
+	b.do(t, raftfsm.RemoveKey{ID: keyID})
+	b.serve(signed(t, "ListTasks", "{}", epoch)).wantError(t, 400, "UnrecognizedClientException", fmt.Sprintf("The access key %s was removed.", keyID))
+	b.config.Stale = nil
+	if got := b.serve(signed(t, "ListTasks", "{}", epoch)); got.Header().Get("X-Amzn-ErrorType") != "UnrecognizedClientException" {
+		t.Errorf("%d %s", got.Code, got.Body)
+	}
+}

@@ -1,0 +1,40 @@
+package client
+
+import (
+	"context"
+	"time"
+)
+
+// AccessKey is an access key as the cluster shows it: without its secret.
+type AccessKey struct {
+	ID        string    `json:"id"`
+	Role      string    `json:"role"`
+	Cluster   string    `json:"cluster"` // the only one that it is for; empty: all
+	Hosts     bool      `json:"hosts"`   // the one that `pinion env` prints on hosts
+	CreatedAt time.Time `json:"createdAt"`
+}
+
+// NewKey is an access key that was just made, with its secret: nobody can show it again.
+type NewKey struct {
+	ID      string `json:"accessKeyId"`
+	Secret  string `json:"secretAccessKey"`
+	Role    string `json:"role"`
+	Cluster string `json:"cluster,omitempty"`
+}
+
+// CreateKey makes an access key with a role, for one cluster or, when that is empty, for all.
+func (c *Client) CreateKey(ctx context.Context, role, cluster string) (NewKey, error) {
+	var made NewKey
+	return made, c.Call(ctx, "admin/keys", map[string]any{"role": role, "cluster": cluster}, &made)
+}
+
+// Keys lists the access keys, the oldest first.
+func (c *Client) Keys(ctx context.Context) ([]AccessKey, error) {
+	var keys []AccessKey
+	return keys, c.Get(ctx, "/v1/admin/keys", nil, &keys)
+}
+
+// RemoveKey ends an access key at once.
+func (c *Client) RemoveKey(ctx context.Context, id string) error {
+	return c.Call(ctx, "admin/keys/remove", map[string]any{"id": id}, nil)
+}

@@ -1,0 +1,56 @@
+package api
+
+import (
+	"encoding/json"
+	"errors"
+	"net/http/httptest"
+	"testing"
+
+	"pinion/raftfsm"
+)
+
+func digestOf(t *testing.T, b *bench) (sum digestView) {
+	t.Helper()
+	got := b.get("/v1/admin/digest")
+	if got.Code != 200 {
+		t.Fatalf("%d %s", got.Code, got.Body)
+	}
+	if err := json.Unmarshal(got.Body.Bytes(), &sum); err != nil {
+		t.Fatal(err)
+	}
+	return sum
+}
+
+func TestEqualStatesHaveEqualDigestsAndNoOthers(t *testing.T) {
+	one, two := newBench(t), newBench(t)
+	if a, b := digestOf(t, one), digestOf(t, two); a != b || !a.Server || len(a.SHA256) != 64 || a.Index != one.state.View().Index() {
+		t.Errorf("equal states: %v and %v", a, b)
+	}
+	one.do(t, raftfsm.CreateCluster{Cluster: raftfsm.Cluster{Name: "more"}})
+	if a, b := digestOf(t, one), digestOf(t, two); a.SHA256 == b.SHA256 || a.Index <= b.Index {
+		t.Errorf("one has a cluster more: %v and %v", a, b)
+	}
+}
+
+func TestADigestIsOfThisHostsOwnState(t *testing.T) {
+	b := changing(t, &hops{}, nobody)
+	b.config.Stale = local{view: b.state.View()}
+	if got := digestOf(t, b); !got.Server { // there is no leader to ask
+		t.Errorf("%v", got)
+	}
+	b.config.Stale = local{err: raftfsm.ErrUnavailable}
+	b.get("/v1/admin/digest").wantError(t, 404, notFound, "This host holds no state of the pool: it is an agent. Ask a server; `pinion hosts` lists them.")
+	b.config.Stale = local{err: errors.New("the state is on fire")}
+	if got := b.get("/v1/admin/digest"); got.Code != 500 {
+		t.Errorf("%d %s", got.Code, got.Body)
+	}
+}
+
+func TestADigestIsForAdmins(t *testing.T) {
+	b := newBench(t)
+	b.do(t, raftfsm.CreateKey{Key: raftfsm.AccessKey{ID: "AKIAREADER", Secret: secret, Role: "reader", CreatedAt: epoch}})
+	b.config.Trusted = false
+	r := httptest.NewRequest("GET", "/v1/admin/digest", nil)
+	r.Header.Set("Authorization", "Bearer AKIAREADER:"+secret)
+	b.serve(r).wantError(t, 403, accessDenied, "arn:aws:iam::123456789012:user/AKIAREADER may not do this: it needs an access key with the role admin.")
+}

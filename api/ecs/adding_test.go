@@ -1,0 +1,88 @@
+package ecs
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"testing"
+
+	"pinion/api/wire"
+	"pinion/raftfsm"
+)
+
+type countTasksInput struct {
+	Cluster string `json:"cluster"`
+}
+
+type countTasksOutput struct {
+	Running int `json:"runningCount"`
+}
+
+func (c *Call) countRunningTasks(_ context.Context, in *countTasksInput) (*countTasksOutput, error) {
+	k, err := c.cluster(in.Cluster)
+	if err != nil {
+		return nil, err
+	}
+	out := &countTasksOutput{}
+	for _, task := range c.View.Tasks(k.Name) {
+		if task.LastStatus == raftfsm.Running {
+			out.Running++
+		}
+	}
+	return out, nil
+}
+
+// added is the table of operations with one more line.
+var added = table(
+	read("CountTasks", (*Call).countRunningTasks),
+)
+
+// One method and one line are an operation with all that belongs to it: decoding, strictness, roles and clusters.
+func TestAnOperationIsOneMethodAndOneLine(t *testing.T) {
+	state := raftfsm.NewState()
+	if _, err := state.Apply(1, raftfsm.CreatePool{Pool: raftfsm.Pool{ID: "p"}}); err != nil {
+		t.Fatal(err)
+	}
+	operation := added["CountTasks"]
+	if operation.Role != raftfsm.RoleRead || operation.Writes || operation.Input.Name() != "countTasksInput" {
+		t.Errorf("%+v", operation)
+	}
+	call := func(body string, c Call) (string, error) {
+		c.View = state.View()
+		prepared, err := operation.Prepare(&c, []byte(body), wire.DecodeJSON)
+		if err != nil {
+			return "", err
+		}
+		answer, err := prepared.Run(t.Context())
+		if err != nil {
+			return "", err
+		}
+		text, err := json.Marshal(answer)
+		return string(text), err
+	}
+	if got, err := call(`{"cluster":"default"}`, Call{}); err != nil || got != `{"runningCount":0}` {
+		t.Errorf("%s, %v", got, err)
+	}
+	for body, c := range map[string]struct {
+		call Call
+		kind string
+	}{
+		`{"cluster":1}`:         {Call{}, wire.Serialization},
+		`{"clusterr":"x"}`:      {Call{Strict: wire.Strict}, wire.Client},
+		`{"cluster":"nope"}`:    {Call{}, "ClusterNotFoundException"},
+		`{"cluster":"default"}`: {Call{Bound: "lab"}, AccessDenied},
+	} {
+		_, err := call(body, c.call)
+		if refusal, ok := errors.AsType[*wire.Error](err); !ok || refusal.Type != c.kind {
+			t.Errorf("%s: %v, want %s", body, err, c.kind)
+		}
+	}
+}
+
+func TestNoOperationIsDoneAndRefused(t *testing.T) {
+	for name := range refusals {
+		if _, done := Operations[name]; done {
+			t.Errorf("%s is done: take its line out of refused.go", name)
+		}
+	}
+}

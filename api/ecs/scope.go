@@ -1,0 +1,139 @@
+package ecs
+
+import (
+	"cmp"
+	"reflect"
+	"strings"
+
+	"pinion/api/wire"
+	"pinion/raftfsm"
+)
+
+// scope knows where the input of an operation says which cluster it is about, so that a key that is bound to a cluster
+// can be held to it in one place.
+type scope struct {
+	name     string
+	cluster  []int // the field with the cluster of what is asked for; without a value it is the default cluster
+	clusters []int // a list of clusters; empty is the default cluster
+	resource []int // an ARN
+	open     bool  // what belongs to no cluster, such as task definitions, is for every key with the role
+}
+
+func scopeOf(o Operation) scope {
+	cluster := fieldNamed(o.Input, "cluster")
+	if cluster == nil {
+		cluster = fieldNamed(o.Input, "clusterName")
+	}
+	return scope{
+		name: o.Name, cluster: cluster, clusters: fieldNamed(o.Input, "clusters"), resource: fieldNamed(o.Input, "resourceArn"),
+		open: o.Role != raftfsm.RoleAdmin,
+	}
+}
+
+// refuse refuses an input that is about another cluster than the one that the caller's key is bound to.
+func (s scope) refuse(c *Call, input reflect.Value) error {
+	if c.Bound == "" {
+		return nil
+	}
+	named, err := s.named(c, input)
+	if err != nil {
+		return err
+	}
+	if named == nil && !s.open {
+		return wire.Errorf(AccessDenied, "%s may not do this: its key is for the cluster %s alone, and %s is about all of them.", c.Principal, c.Bound, s.name)
+	}
+	for _, cluster := range named {
+		if err := c.Bound.Refuse(c.Principal, cluster); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// named are the clusters that an input is about; none when that is not what it is about.
+func (s scope) named(c *Call, input reflect.Value) ([]string, error) {
+	var given []string
+	switch {
+	case s.cluster != nil:
+		given = []string{textOf(input, s.cluster)}
+	case s.clusters != nil:
+		given, _ = input.FieldByIndex(s.clusters).Interface().([]string)
+		if len(given) == 0 {
+			given = []string{""}
+		}
+	case s.resource != nil:
+		return c.clustersOf(textOf(input, s.resource)), nil
+	}
+	var names []string
+	for _, text := range given {
+		r, err := parseResource("cluster", cmp.Or(text, raftfsm.DefaultCluster))
+		if err != nil {
+			return nil, err
+		}
+		names = append(names, r.name)
+	}
+	return names, nil
+}
+
+// clustersOf is the cluster that a resource with this ARN belongs to; none for what belongs to no cluster, or is not known.
+func (c *Call) clustersOf(arn string) []string {
+	path := strings.Split(arn[strings.LastIndexByte(arn, ':')+1:], "/")
+	switch {
+	case len(path) == 2 && path[0] == "task": // the old form, without the cluster
+		if task := c.View.Task(path[1]); task != nil {
+			return []string{task.Cluster}
+		}
+		return nil
+	case len(path) == 2 && path[0] == "container-instance":
+		if host := c.View.Host(path[1]); host != nil {
+			return []string{host.Cluster}
+		}
+		return nil
+	case len(path) < 2 || path[0] == "task-definition" || path[0] == "capacity-provider":
+		return nil
+	}
+	return path[1:2]
+}
+
+// Bound is the only cluster that a key is for; empty when it is for all.
+type Bound string
+
+// AccessDenied is the type of the refusal of what a key may not do.
+const AccessDenied = "AccessDeniedException"
+
+// Covers says whether a key that is bound so may know of a cluster.
+func (b Bound) Covers(cluster string) bool { return b == "" || string(b) == cluster }
+
+// Refuse refuses what is about another cluster.
+func (b Bound) Refuse(principal, cluster string) error {
+	if b.Covers(cluster) {
+		return nil
+	}
+	return wire.Errorf(AccessDenied, "%s may not do this: its key is for the cluster %s, not for %s.", principal, b, cluster)
+}
+
+// fieldNamed finds the field with a JSON name; nil when there is none.
+func fieldNamed(of reflect.Type, name string) []int {
+	if field, known := wire.Fields(of)[name]; known {
+		return field.Index
+	}
+	return nil
+}
+
+// textOf is the value of a field of text; empty where there is no such field.
+func textOf(input reflect.Value, field []int) string {
+	if field == nil {
+		return ""
+	}
+	value := input.FieldByIndex(field)
+	if value.Kind() == reflect.Pointer {
+		if value.IsNil() {
+			return ""
+		}
+		value = value.Elem()
+	}
+	if value.Kind() != reflect.String {
+		return ""
+	}
+	return value.String()
+}

@@ -1,0 +1,54 @@
+package api
+
+import (
+	"sync/atomic"
+
+	"pinion/api/wire"
+)
+
+const (
+	// maxUnderWay is how many requests are worked on at once. One takes some tens of microseconds, or one turn of the disk:
+	// so many are more than a healthy host ever has.
+	maxUnderWay = 1024
+	// maxLarge is how many bodies larger than smallBody are held at once: 64 MiB at most.
+	maxLarge  = 64
+	smallBody = 64 << 10
+)
+
+// Guard is what all handlers of one process share, so that its limits hold for all of them together: how many requests are
+// under way, and which signatures have changed something already.
+type Guard struct {
+	underWay slots
+	large    slots
+	used     signatures
+}
+
+// NewGuard is a guard with the usual limits.
+func NewGuard() *Guard {
+	return &Guard{underWay: slots{most: maxUnderWay}, large: slots{most: maxLarge}}
+}
+
+// slots are a number of places; who finds none does not wait.
+type slots struct {
+	most  int64
+	taken atomic.Int64
+}
+
+// take takes a place. leave, which may be called more than once, gives it back.
+func (s *slots) take() (leave func(), ok bool) {
+	if s.taken.Add(1) > s.most {
+		s.taken.Add(-1)
+		return nil, false
+	}
+	var left atomic.Bool
+	return func() {
+		if left.CompareAndSwap(false, true) {
+			s.taken.Add(-1)
+		}
+	}, true
+}
+
+// errBusy is what SDKs try again, with a pause that grows.
+func errBusy(what string) error {
+	return wire.Errorf(throttled, "Nothing was done: this host has too many %s at once. Try again.", what)
+}

@@ -1,0 +1,222 @@
+package api
+
+import (
+	"bufio"
+	"bytes"
+	"compress/gzip"
+	"context"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+
+	"pinion/raftfsm"
+)
+
+// tight is a bench on a port with room for that many requests at once.
+func tight(t *testing.T, underWay, large int64) (*bench, *httptest.Server) {
+	b := newBench(t)
+	b.config.Guard = &Guard{underWay: slots{most: underWay}, large: slots{most: large}}
+	server := httptest.NewServer(NewHandler(b.config))
+	t.Cleanup(server.Close)
+	return b, server
+}
+
+// dial opens a connection and writes the beginning of a request.
+func dial(t *testing.T, server *httptest.Server, text string) net.Conn {
+	t.Helper()
+	conn, err := net.Dial("tcp", server.Listener.Addr().String())
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { conn.Close() })
+	if _, err := io.WriteString(conn, text); err != nil {
+		t.Fatal(err)
+	}
+	return conn
+}
+
+// waiting is a cluster whose reads wait until the test lets them go.
+type waiting struct {
+	Cluster
+	begun, free chan struct{}
+}
+
+func (w waiting) View(ctx context.Context) (*raftfsm.View, error) {
+	w.begun <- struct{}{}
+	<-w.free
+	return w.Cluster.View(ctx)
+}
+
+func TestBeyondTheLimitTheAnswerIsOneThatSDKsTryAgain(t *testing.T) {
+	b := newBench(t)
+	slow := waiting{Cluster: b.cluster, begun: make(chan struct{}), free: make(chan struct{})}
+	b.config.Cluster, b.config.Leader = slow, leads(itself)
+	b.config.Guard = &Guard{underWay: slots{most: 2}}
+	answers := make(chan reply)
+	for range 2 {
+		go func() { answers <- b.aws("ListClusters", "{}") }()
+		<-slow.begun
+	}
+	b.aws("ListClusters", "{}").wantError(t, 503, throttled, "Nothing was done: this host has too many requests at once. Try again.")
+	if got := b.get("/healthz"); got.Code != 200 {
+		t.Errorf("a health check takes no place, and asks nobody: %d %s", got.Code, got.Body)
+	}
+	close(slow.free)
+	for range 2 {
+		if got := <-answers; got.Code != 200 {
+			t.Errorf("%d %s", got.Code, got.Body)
+		}
+	}
+	go func() { <-slow.begun }()
+	if got := b.aws("ListClusters", "{}"); got.Code != 200 {
+		t.Errorf("afterwards: %d %s", got.Code, got.Body)
+	}
+}
+
+// Whoever is slow to send, or to read, costs a connection and nothing that others need.
+func TestSlowClientsHoldNoPlace(t *testing.T) {
+	b, server := tight(t, 1, 1)
+	for n := range 200 {
+		b.do(t, raftfsm.CreateCluster{Cluster: raftfsm.Cluster{Name: fmt.Sprintf("%0200d", n), Status: raftfsm.ClusterActive}})
+	}
+	for range 50 {
+		dial(t, server, "POST /v1/ListClusters HTTP/1.1\r\nHost: x\r\nContent-Length: 100\r\n\r\n{")
+		dial(t, server, "POST /v1/ListClusters HTTP/1.1\r\nHo")
+	}
+	for range 50 { // these ask for 20 kB again and again, and read nothing: their connections fill up
+		dial(t, server, strings.Repeat("POST /v1/ListClusters HTTP/1.1\r\nHost: x\r\nContent-Length: 2\r\n\r\n{}", 40))
+	}
+	for range 20 {
+		got := send(t, "POST", server.URL+"/v1/ListTasks", "{}")
+		for got.Code == 503 { // one of those above has the place for the moment that it takes
+			got = send(t, "POST", server.URL+"/v1/ListTasks", "{}")
+		}
+		if got.Code != 200 {
+			t.Fatalf("%d %s", got.Code, got.Body)
+		}
+	}
+}
+
+func TestAStreamHoldsNoPlace(t *testing.T) {
+	b := newBench(t)
+	begun := make(chan struct{})
+	b.config.Guard = &Guard{underWay: slots{most: 1}}
+	b.agent.logs = func(ctx context.Context, _ raftfsm.LogQuery, _ func(raftfsm.LogLine) error) error {
+		close(begun)
+		<-ctx.Done()
+		return ctx.Err()
+	}
+	b.do(t, registerCommand(t))
+	b.run(t, `{"taskDefinition":"f"}`)
+	ctx, end := context.WithCancel(t.Context())
+	ended := make(chan struct{})
+	go func() {
+		defer close(ended)
+		b.serve(httptest.NewRequestWithContext(ctx, "GET", logPath+"?follow=1", nil))
+	}()
+	<-begun
+	if got := b.aws("ListTasks", "{}"); got.Code != 200 {
+		t.Errorf("%d %s", got.Code, got.Body)
+	}
+	end()
+	<-ended
+}
+
+func TestOnlySoManyLargeBodiesAreHeldAtOnce(t *testing.T) {
+	b, server := tight(t, 100, 1)
+	large := `{"group":"` + strings.Repeat("x", smallBody) + `"}`
+	conn := dial(t, server, fmt.Sprintf("POST /v1/ListTasks HTTP/1.1\r\nHost: x\r\nContent-Length: %d\r\n\r\n%s", len(large)+1, large))
+	for b.config.Guard.large.taken.Load() == 0 { // until it has arrived
+		send(t, "GET", server.URL+"/v1/version", "")
+	}
+	send(t, "POST", server.URL+"/v1/ListTasks", large).wantError(t, 503, throttled, "Nothing was done: this host has too many large requests at once. Try again.")
+	if got := send(t, "POST", server.URL+"/v1/ListTasks", "{}"); got.Code != 200 {
+		t.Errorf("a small one: %d %s", got.Code, got.Body)
+	}
+	if _, err := io.WriteString(conn, " "); err != nil {
+		t.Fatal(err)
+	}
+	if answer, err := http.ReadResponse(bufio.NewReader(conn), nil); err != nil || answer.StatusCode != 400 { // group is no field of it
+		t.Errorf("%v, %v", answer, err)
+	}
+	for b.config.Guard.large.taken.Load() != 0 {
+		send(t, "GET", server.URL+"/v1/version", "")
+	}
+}
+
+func TestWhatCannotBeAnybodysIsNotEvenRead(t *testing.T) {
+	b := newBench(t)
+	b.config.Trusted = false
+	r := httptest.NewRequest("POST", "/v1/ListClusters", unreadable{t})
+	b.serve(r).wantError(t, 400, "MissingAuthenticationTokenException", "The request carries no signature: sign it with an access key (AWS Signature Version 4), or send \"Authorization: Bearer KEYID:SECRET\". `pinion env` on a host prints a key.")
+}
+
+type unreadable struct{ *testing.T }
+
+func (u unreadable) Read([]byte) (int, error) {
+	u.Error("the body was read")
+	return 0, io.EOF
+}
+
+func packed(text string) string {
+	var out bytes.Buffer
+	w := gzip.NewWriter(&out)
+	_, _ = io.WriteString(w, text)
+	w.Close()
+	return out.String()
+}
+
+func TestBodiesMayBePacked(t *testing.T) {
+	b := newBench(t)
+	send := func(encoding, body string) reply {
+		r := httptest.NewRequest("POST", "/v1/CreateCluster", strings.NewReader(body))
+		r.Header.Set("Content-Encoding", encoding)
+		return b.serve(r)
+	}
+	if got := send("gzip", packed(`{"clusterName":"lab"}`)); got.Code != 200 || b.state.View().Cluster("lab") == nil {
+		t.Errorf("%d %s", got.Code, got.Body)
+	}
+	send("gzip", packed(strings.Repeat(" ", maxBody+1))).wantError(t, 413, tooLarge, "The request body is larger than 1048576 bytes (1 MiB), which is the most that is accepted.")
+	send("br", "x").wantError(t, 400, "SerializationException", `A body with Content-Encoding "br" cannot be read: send it as it is, or with gzip.`)
+	for _, damaged := range []string{"{}", packed("{}")[:20]} {
+		if got := send("gzip", damaged); got.Code != 400 || got.Header().Get("X-Amzn-ErrorType") != "SerializationException" {
+			t.Errorf("%q: %d %s", damaged, got.Code, got.Body)
+		}
+	}
+}
+
+func TestLargeAnswersArePackedForWhoCanReadThat(t *testing.T) {
+	b := newBench(t)
+	for n := range 40 {
+		b.do(t, raftfsm.CreateCluster{Cluster: raftfsm.Cluster{Name: fmt.Sprintf("%0200d", n), Status: raftfsm.ClusterActive}})
+	}
+	plain := b.aws("ListClusters", "{}")
+	for accepted, want := range map[string]string{"gzip": "gzip", "br, gzip;q=0.5": "gzip", "": "", "identity": "", "gzip;q=0": "", "gzip; q=0.0": ""} {
+		r := httptest.NewRequest("POST", "/v1/ListClusters", strings.NewReader("{}"))
+		r.Header.Set("Accept-Encoding", accepted)
+		got := b.serve(r)
+		if encoding := got.Header().Get("Content-Encoding"); encoding != want {
+			t.Errorf("%q: %q", accepted, encoding)
+			continue
+		}
+		text := io.Reader(got.Body)
+		if want == "gzip" {
+			var err error
+			if text, err = gzip.NewReader(got.Body); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if read, err := io.ReadAll(text); err != nil || string(read) != plain.Body.String() {
+			t.Errorf("%q: %v, %d bytes", accepted, err, len(read))
+		}
+	}
+	r := httptest.NewRequest("POST", "/v1/ListTasks", strings.NewReader("{}"))
+	r.Header.Set("Accept-Encoding", "gzip")
+	if got := b.serve(r); got.Header().Get("Content-Encoding") != "" {
+		t.Error("a small answer is packed")
+	}
+}

@@ -1,0 +1,147 @@
+package api
+
+import (
+	"context"
+	"encoding/json"
+	"net/http/httptest"
+	"strings"
+	"testing"
+
+	"pinion/raftfsm"
+)
+
+// sealer stands in for the server's keys: it seals by writing backwards.
+type sealer struct {
+	*cluster
+	made int
+}
+
+func backwards(text string) string {
+	out := []byte(text)
+	for i := range out {
+		out[i] = text[len(text)-1-i]
+	}
+	return string(out)
+}
+
+func (s *sealer) CreateKey(ctx context.Context, role raftfsm.Role, cluster string) (raftfsm.AccessKey, error) {
+	s.made++
+	key := raftfsm.AccessKey{ID: "AKIAMADE", Role: role, Cluster: cluster, Sealed: []byte(backwards(secret)), Seal: "mirror", CreatedAt: epoch}
+	if _, err := s.Apply(ctx, raftfsm.CreateKey{Key: key}); err != nil {
+		return raftfsm.AccessKey{}, err
+	}
+	key.Secret = secret
+	return key, nil
+}
+
+func (s *sealer) RemoveKey(ctx context.Context, id string) error {
+	_, err := s.Apply(ctx, raftfsm.RemoveKey{ID: id})
+	return err
+}
+
+func (s *sealer) KeySecret(key *raftfsm.AccessKey) (string, error) {
+	if key.Seal == "lost" {
+		return "", raftfsm.ErrUnavailable
+	}
+	if key.Sealed == nil {
+		return key.Secret, nil
+	}
+	return backwards(string(key.Sealed)), nil
+}
+
+// sealing is a bench that makes keys.
+func sealing(t testing.TB) *bench {
+	b := newBench(t)
+	b.config.Admin.Keys = &sealer{cluster: b.cluster}
+	return b
+}
+
+func TestAKeyIsMadeUsedListedAndRemoved(t *testing.T) {
+	b := sealing(t)
+	var made newKeyView
+	b.plain("admin/keys", `{"role":"read","cluster":"default"}`).decode(t, &made)
+	if made.KeyID != "AKIAMADE" || made.Secret != secret || made.Role != raftfsm.RoleRead || made.Cluster != "default" {
+		t.Errorf("%+v", made)
+	}
+	use := func() reply {
+		b.config.Trusted = false
+		defer func() { b.config.Trusted = true }()
+		r := plain("ListTasks", "{}")
+		r.Header.Set("Authorization", "Bearer AKIAMADE:"+secret)
+		return b.serve(r)
+	}
+	if got := use(); got.Code != 200 {
+		t.Errorf("%d %s", got.Code, got.Body)
+	}
+	listed := b.get("/v1/admin/keys").Body.String()
+	const want = `[{"id":"AKIAABCDEFGHIJKLMNOP","role":"admin","createdAt":"2026-01-02T03:04:05.678Z"},{"id":"AKIAMADE","role":"read","cluster":"default","createdAt":"2026-01-02T03:04:05.678Z"}]`
+	if listed != want {
+		t.Errorf("got  %s\nwant %s", listed, want)
+	}
+	if got := b.plain("admin/keys/remove", `{"id":"AKIAMADE"}`); got.Code != 200 {
+		t.Errorf("%d %s", got.Code, got.Body)
+	}
+	if got := use(); got.Header().Get("X-Amzn-ErrorType") != "UnrecognizedClientException" {
+		t.Errorf("after it was removed: %d %s", got.Code, got.Body)
+	}
+	b.plain("admin/keys/remove", `{"id":"AKIAMADE"}`).wantError(t, 404, notFound, `There is no access key "AKIAMADE".`)
+}
+
+func TestWhatIsNoKeyToMake(t *testing.T) {
+	b := sealing(t)
+	b.plain("admin/keys", `{"role":"root"}`).wantError(t, 400, invalid, `role must be one of read, submit and admin, not "root".`)
+	b.plain("admin/keys", `{}`).wantError(t, 400, invalid, `role must be one of read, submit and admin, not "".`)
+	b.plain("admin/keys", `{"role":"read","cluster":"nope"}`).wantError(t, 404, notFound, `There is no cluster "nope" for a key to be for.`)
+	if n := b.config.Admin.Keys.(*sealer).made; n > 0 {
+		t.Errorf("%d were made", n)
+	}
+}
+
+// An empty secret would be everybody's.
+func TestAKeyWhoseSecretCannotBeReadOpensNothing(t *testing.T) {
+	for name, seal := range map[string]string{"lost for now": "lost", "without anything": ""} {
+		b := sealing(t)
+		if seal == "" {
+			b.config.Admin.Keys = nil
+		}
+		b.config.Trusted = false
+		b.do(t, raftfsm.CreateKey{Key: raftfsm.AccessKey{ID: "AKIALOST", Role: raftfsm.RoleAdmin, Sealed: []byte("x"), Seal: "lost"}})
+		for _, header := range []string{"Bearer AKIALOST:", "Bearer AKIALOST:x", strings.Replace(signed(t, "ListTasks", "{}", epoch).Header.Get("Authorization"), keyID, "AKIALOST", 1)} {
+			r := signed(t, "ListTasks", "{}", epoch)
+			r.Header.Set("Authorization", header)
+			if got := b.serve(r); got.Code != 500 {
+				t.Errorf("%s, %q: %d %s", name, header, got.Code, got.Body)
+			}
+		}
+	}
+}
+
+func TestTheDescriptionHasEveryLineOfTheTables(t *testing.T) {
+	b := newBench(t)
+	b.config.Trusted = false
+	var described struct {
+		OpenAPI    string `json:"openapi"`
+		Paths      map[string]map[string]json.RawMessage
+		Components struct{ Schemas map[string]json.RawMessage }
+	}
+	got := b.serve(httptest.NewRequest("GET", "/v1/openapi.json", nil))
+	got.decode(t, &described)
+	for line := range lines() {
+		method, path, _ := strings.Cut(line, " ")
+		if described.Paths[path][strings.ToLower(method)] == nil {
+			t.Errorf("%s is not described", line)
+		}
+	}
+	if described.OpenAPI != "3.1.0" || len(described.Components.Schemas) < 100 {
+		t.Errorf("%s", described.OpenAPI)
+	}
+	for _, part := range strings.Split(got.Body.String(), `"#/components/schemas/`)[1:] {
+		name, _, _ := strings.Cut(part, `"`)
+		if described.Components.Schemas[name] == nil {
+			t.Errorf("there is no schema %s", name)
+		}
+	}
+	if strings.Contains(got.Body.String(), ":null") {
+		t.Error("there is a null in it")
+	}
+}

@@ -1,0 +1,121 @@
+// Package openapi describes Go types as JSON schemas, for the description of the API that the API itself serves.
+package openapi
+
+import (
+	"fmt"
+	"reflect"
+	"slices"
+	"strings"
+	"time"
+
+	"pinion/api/wire"
+)
+
+// Object is a JSON object of the description.
+type Object = map[string]any
+
+// Schemas collects the schemas of structs, so that each is described once. The zero value is ready.
+type Schemas struct {
+	names map[use]string
+	all   Object
+}
+
+// use is a struct on its way in or out: what it requires differs.
+type use struct {
+	of     reflect.Type
+	output bool
+}
+
+// All are the schemas by name, as they stand under components/schemas.
+func (s *Schemas) All() Object { return s.all }
+
+// Input is the schema of what is sent: nothing in it is required, since the operations themselves say what they miss.
+func (s *Schemas) Input(t reflect.Type) Object { return s.of(t, false) }
+
+// Output is the schema of what is answered: a member that is never left out is required.
+func (s *Schemas) Output(t reflect.Type) Object { return s.of(t, true) }
+
+// Types that are written in a way of their own.
+var special = map[reflect.Type]Object{
+	reflect.TypeFor[wire.Time]():   {"type": "number", "description": "seconds since 1970"},
+	reflect.TypeFor[wire.Double](): {"type": "number"},
+	reflect.TypeFor[time.Time]():   {"type": "string", "format": "date-time"},
+	reflect.TypeFor[[]byte]():      {"type": "string", "contentEncoding": "base64"},
+}
+
+func (s *Schemas) of(t reflect.Type, output bool) Object {
+	if known, ok := special[t]; ok {
+		return known
+	}
+	switch t.Kind() {
+	case reflect.Pointer:
+		return s.of(t.Elem(), output)
+	case reflect.Struct:
+		return s.structure(t, output)
+	case reflect.Slice, reflect.Array:
+		return Object{"type": "array", "items": s.of(t.Elem(), output)}
+	case reflect.Map:
+		return Object{"type": "object", "additionalProperties": s.of(t.Elem(), output)}
+	case reflect.String:
+		return Object{"type": "string"}
+	case reflect.Bool:
+		return Object{"type": "boolean"}
+	case reflect.Int, reflect.Int8, reflect.Int16, reflect.Int32, reflect.Int64, reflect.Uint, reflect.Uint8, reflect.Uint16, reflect.Uint32, reflect.Uint64:
+		return Object{"type": "integer"}
+	case reflect.Float32, reflect.Float64:
+		return Object{"type": "number"}
+	}
+	return Object{} // anything
+}
+
+// structure describes a struct under a name of its own, and refers to it.
+func (s *Schemas) structure(t reflect.Type, output bool) Object {
+	if t.Name() == "" {
+		return s.members(t, output)
+	}
+	used := use{t, output}
+	name, known := s.names[used]
+	if !known {
+		name = s.nameFor(used)
+		if s.names == nil {
+			s.names, s.all = map[use]string{}, Object{}
+		}
+		s.names[used], s.all[name] = name, nil // taken, also while its members are looked at
+		s.all[name] = s.members(t, output)
+	}
+	return Object{"$ref": "#/components/schemas/" + name}
+}
+
+// nameFor is the type's name with a capital, and what it is for when it is sent; a second type of that name gets a number.
+func (s *Schemas) nameFor(u use) string {
+	plain := strings.ToUpper(u.of.Name()[:1]) + u.of.Name()[1:]
+	if !u.output && !strings.HasSuffix(plain, "Input") {
+		plain += "Input"
+	}
+	name := plain
+	for n := 2; ; n++ {
+		if _, taken := s.all[name]; !taken {
+			return name
+		}
+		name = fmt.Sprint(plain, n)
+	}
+}
+
+func (s *Schemas) members(t reflect.Type, output bool) Object {
+	properties, required := Object{}, []string{}
+	for name, field := range wire.Fields(t) {
+		if field.Type == reflect.TypeFor[wire.Unsupported]() {
+			continue
+		}
+		properties[name] = s.of(field.Type, output)
+		if _, options, _ := strings.Cut(field.Tag.Get("json"), ","); output && !strings.Contains(options, "omit") {
+			required = append(required, name)
+		}
+	}
+	described := Object{"type": "object", "properties": properties}
+	if len(required) > 0 {
+		slices.Sort(required)
+		described["required"] = required
+	}
+	return described
+}

@@ -1,0 +1,63 @@
+package server
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/hashicorp/raft"
+)
+
+// ballot is Raft as autopilot sees it. Autopilot decides on what it saw up to some seconds ago; a server that was taken
+// out since must not come back by that, or the pool would count on the vote of a host that is gone for ever.
+type ballot struct {
+	*raft.Raft
+	server *Server
+}
+
+// AddVoter gives a vote to a host that stands in Raft's configuration and is wanted as a server. The configuration that
+// this was read from must still be the latest when the change is made.
+func (b ballot) AddVoter(id raft.ServerID, address raft.ServerAddress, _ uint64, timeout time.Duration) raft.IndexFuture {
+	now := b.GetConfiguration()
+	host := b.server.state.View().Host(string(id))
+	for _, server := range now.Configuration().Servers {
+		if server.ID == id && host != nil && host.Server {
+			return b.Raft.AddVoter(id, address, now.Index(), timeout)
+		}
+	}
+	return refusedVote{id}
+}
+
+// refusedVote is the outcome of a change that was not made.
+type refusedVote struct{ id raft.ServerID }
+
+// Error says which host it is about.
+func (r refusedVote) Error() error {
+	return fmt.Errorf("host %s is no server any more: it gets no vote", r.id)
+}
+
+// Index is 0: nothing was recorded.
+func (r refusedVote) Index() uint64 { return 0 }
+
+// keepsMajority checks that the pool can go on without a voter: a majority of the others answers. raftfsm.ErrUnavailable.
+func (s *Server) keepsMajority(ctx context.Context, without string) error {
+	configured, view := s.configured(), s.state.View()
+	if configured[raft.ServerID(without)].Suffrage != raft.Voter {
+		return nil
+	}
+	others, answering := 0, 0
+	for id, server := range configured {
+		if string(id) == without || server.Suffrage != raft.Voter {
+			continue
+		}
+		others++
+		if host := view.Host(string(id)); host != nil && s.hasOpened(ctx, host) {
+			answering++
+		}
+	}
+	if others == 0 || answering*2 > others { // the only server is refused elsewhere, with its own reason
+		return nil
+	}
+	return &unavailable{fmt.Sprintf("host %s stays a server: of the %d others only %d answer, and without a majority nothing can be "+
+		"recorded any more; start the others again, or wait until those that were removed have no vote any more", without, others, answering)}
+}

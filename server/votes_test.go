@@ -1,0 +1,55 @@
+package server
+
+import (
+	"errors"
+	"strings"
+	"testing"
+
+	"github.com/hashicorp/raft"
+
+	"pinion/raftfsm"
+)
+
+func TestARemovedServerDoesNotComeBackByWhatAutopilotSawEarlier(t *testing.T) {
+	p := newPool(t)
+	p.found(nil)
+	p.join(2)
+	p.reaches(3)
+	gone := p.followers()[0]
+	leader := p.leader().member
+	if err := leader.RemoveHost(t.Context(), gone.cfg.HostID, true); err != nil {
+		t.Fatal(err)
+	}
+	gone.close()
+	own := leader.own()
+	late := ballot{own.raft, own}.AddVoter(raft.ServerID(gone.cfg.HostID), raft.ServerAddress(gone.where), 0, 0)
+	if err := late.Error(); err == nil || !strings.Contains(err.Error(), "is no server any more") || late.Index() != 0 {
+		t.Errorf("got %v", err)
+	}
+	if _, is := own.configured()[raft.ServerID(gone.cfg.HostID)]; is {
+		t.Error("it has a vote again")
+	}
+}
+
+func TestAServerThatTheMajorityNeedsIsNotRemoved(t *testing.T) {
+	p := newPool(t)
+	p.found(nil)
+	p.join(2)
+	p.reaches(3)
+	down, needed := p.followers()[0], p.followers()[1]
+	down.close()
+	leader := p.leader().member
+	err := leader.RemoveHost(t.Context(), needed.cfg.HostID, true)
+	if !errors.Is(err, raftfsm.ErrUnavailable) || !strings.Contains(err.Error(), "of the 2 others only 1 answer") {
+		t.Errorf("one of three is down, another is removed: %v", err)
+	}
+	if host := p.view().Host(needed.cfg.HostID); host == nil || !host.Server {
+		t.Errorf("it is no server any more: %v", host)
+	}
+	if err := leader.RemoveHost(t.Context(), down.cfg.HostID, true); err != nil {
+		t.Errorf("the one that is down: %v", err)
+	}
+	if err := leader.RemoveHost(t.Context(), needed.cfg.HostID, true); err != nil {
+		t.Errorf("now that the majority does without it: %v", err)
+	}
+}
