@@ -225,3 +225,30 @@ func shell(t testing.TB, server *httptest.Server, script string) (string, error)
 	}
 	return string(out), err
 }
+
+// Whoever has curl and a key needs no SDK.
+func TestCurlSignsByItself(t *testing.T) { onEveryHost(t, curlSignsByItself) }
+
+func curlSignsByItself(t *testing.T, b *bench, server *httptest.Server) {
+	if _, err := exec.LookPath("curl"); err != nil {
+		t.Skip("curl is not on this machine: this test says nothing")
+	}
+	const signed = `curl -sS --fail-with-body --aws-sigv4 aws:amz:$AWS_REGION:ecs -u "$AWS_ACCESS_KEY_ID:$AWS_SECRET_ACCESS_KEY" `
+	for what, c := range map[string]struct{ script, want string }{
+		"an operation":           {signed + `--json '{"clusterName":"one"}' $AWS_ENDPOINT_URL_ECS/v1/CreateCluster`, `"clusterName":"one"`},
+		"in YAML":                {signed + `-H 'Content-Type: application/yaml' --data-binary $'clusterName: two\n' $AWS_ENDPOINT_URL_ECS/v1/CreateCluster`, `"clusterName":"two"`},
+		"a document":             {signed + `$AWS_ENDPOINT_URL_ECS/v1/hosts`, `"name":"gpu-1"`},
+		"with a query":           {signed + `"$AWS_ENDPOINT_URL_ECS/v1/hosts?cluster=none"`, `[]`},
+		"through the AWS door":   {signed + `-H 'X-Amz-Target: AmazonEC2ContainerServiceV20141113.ListTasks' -H 'Content-Type: application/x-amz-json-1.1' -d '{}' $AWS_ENDPOINT_URL_ECS/`, `"taskArns":[]`},
+		"with a key as it is":    {`curl -sS --fail-with-body -H "Authorization: Bearer $AWS_ACCESS_KEY_ID:$AWS_SECRET_ACCESS_KEY" --json '{}' $AWS_ENDPOINT_URL_ECS/v1/ListTasks`, `"taskArns":[]`},
+		"an answer that is gzip": {signed + `--compressed --json '{}' $AWS_ENDPOINT_URL_ECS/v1/ListTasks`, `"taskArns":[]`},
+	} {
+		if out, err := shell(t, server, c.script); err != nil || !strings.Contains(out, c.want) {
+			t.Errorf("%s: %v\n%s", what, err, out)
+		}
+	}
+	out, err := shell(t, server, strings.Replace(signed, "AWS_SECRET_ACCESS_KEY", "AWS_REGION", 1)+`$AWS_ENDPOINT_URL_ECS/v1/hosts`)
+	if err == nil || !strings.Contains(out, "InvalidSignatureException") {
+		t.Errorf("a wrong secret: %v\n%s", err, out)
+	}
+}

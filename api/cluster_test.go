@@ -147,7 +147,7 @@ func (c *cluster) place(view *raftfsm.View, r raftfsm.RunRequest, hosts []*raftf
 		task := &raftfsm.Task{
 			ID: fmt.Sprintf("%032x", c.placed), Cluster: r.Cluster, Definition: r.Definition, HostID: host.ID, Group: r.Group,
 			StartedBy: r.StartedBy, LaunchType: r.LaunchType, Overrides: r.Overrides, CPU: demand.CPU, MemoryMiB: demand.MemoryMiB,
-			LastStatus: raftfsm.Pending, DesiredStatus: raftfsm.Running, Tags: r.Tags, Version: 1, CreatedAt: epoch,
+			Ports: demand.Ports, UDPPorts: demand.UDPPorts, LastStatus: raftfsm.Pending, DesiredStatus: raftfsm.Running, Tags: r.Tags, Version: 1, CreatedAt: epoch,
 		}
 		left := free[host.ID].GPUs
 		for i, container := range definition.Containers {

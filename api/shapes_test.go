@@ -70,4 +70,9 @@ const everything = `{
 		 "linuxParameters": {"capabilities": {"add": ["SYS_PTRACE"], "drop": ["NET_RAW"]}, "initProcessEnabled": false, "sharedMemorySize": 64, "tmpfs": [{"containerPath": "/t", "size": 16, "mountOptions": ["noexec"]}], "devices": []},
 		 "ulimits": [{"name": "memlock", "softLimit": -1, "hardLimit": -1}], "stopTimeout": 5, "privileged": false, "readonlyRootFilesystem": true,
 		 "pseudoTerminal": true, "interactive": true, "dockerLabels": {"a": "b"}, "logConfiguration": {"logDriver": "json-file", "options": {"max-size": "10m"}, "secretOptions": []}},
-		{"name": "side", "image": "busybox", "memory": 64, "essential": false, "secrets": []}]}`
+		{"name": "side", "image": "busybox", "memory": 64, "essential": false, "secrets": [], "volumesFrom": [{"sourceContainer": "main", "readOnly": true}],
+		 "healthCheck": {"command": ["CMD-SHELL", "true"]}, "dependsOn": [{"containerName": "main", "condition": "START"}], "startTimeout": 60,
+		 "restartPolicy": {"enabled": true, "ignoredExitCodes": [0]}, "versionConsistency": "disabled", "extraHosts": [{"hostname": "db", "ipAddress": "10.0.0.9"}],
+		 "dnsServers": ["10.0.0.2"], "dnsSearchDomains": ["lab.example"], "systemControls": [{"namespace": "net.core.somaxconn", "value": "512"}],
+		 "portMappings": [{"containerPort": 8080, "name": "web", "appProtocol": "http"}],
+		 "resourceRequirements": [{"type": "GPU", "sharingStrategy": {"nvidiaMps": {"memory": 4096, "maxComputePercent": 50}}}]}]}`

@@ -75,14 +75,18 @@ func TestRunTaskRefuses(t *testing.T) {
 		{"awsvpc", run + `"networkConfiguration":{}}`, invalid, "Network Configuration is not valid for the given networkMode of this task definition. Remove networkConfiguration: Pinion has no awsvpc yet."},
 		{"an override of nobody", override(`"name":"x"`), invalid, "Override for container named x is not a container in the TaskDefinition."},
 		{"overrides that are too long", override(`"name":"tensorflow-gpu","command":["` + strings.Repeat("x", 8192) + `"]`), invalid, "Container Overrides length must be at most 8192"},
-		{"an override to 0 GPUs", override(`"name":"tensorflow-gpu","resourceRequirements":[{"type":"GPU","value":"0"}]`), invalid, `Container 'tensorflow-gpu': resourceRequirements[0].value must be a string that holds a whole number from 1, such as "1" (at most 1024): not "0".`},
+		{"an override to 0 GPUs", override(`"name":"tensorflow-gpu","resourceRequirements":[{"type":"GPU","value":"0"}]`), invalid, `Container 'tensorflow-gpu': resourceRequirements[0].value must be "ALL", or a string that holds a whole number from 1, such as "1" (at most 1024): not "0".`},
 		{"an override above the task", override(`"name":"tensorflow-gpu","memory":7000`), invalid, "Invalid 'memory' setting for task: the containers ask for 7000 MiB, the task has 6144."},
 		{"a variable without a name", override(`"name":"tensorflow-gpu","environment":[{"value":"x"}]`), invalid, `Override for container tensorflow-gpu: "" is not the name of an environment variable.`},
 		{"a group of services", run + `"group":"service:x"}`, invalid, "Invalid namespace for group: service: is reserved for services."},
 		{"tags of a service", run + `"propagateTags":"SERVICE"}`, invalid, "propagateTags SERVICE is not valid here: the task belongs to no service."},
 		{"a token with a blank", run + `"clientToken":"a b"}`, invalid, "clientToken must hold only printable ASCII without blanks."},
-		{"a capacity provider", run + `"capacityProviderStrategy":[{"capacityProvider":"FARGATE"}]}`, "ClientException", "capacityProviderStrategy is not supported by Pinion yet: capacity providers are not built yet. Remove the field."},
-		{"exec", run + `"enableExecuteCommand":true}`, "ClientException", "enableExecuteCommand is not supported by Pinion yet. Remove the field."},
+		{"a time to be lost after that is none", run + `"tags":[{"key":"pinion.lost-after","value":"soon"}]}`, invalid, `the tag pinion.lost-after is "soon": write a span of time of 5s or more, such as "10m" or "1h30m", or "never".`},
+		{"a capacity provider", run + `"capacityProviderStrategy":[{"capacityProvider":"FARGATE","weight":1}]}`, "UnsupportedFeatureException", "capacityProviderStrategy is not supported: capacity providers are not built yet; run tasks with launch type EC2."},
+		{"a capacity provider and a launch type", run + `"launchType":"EC2","capacityProviderStrategy":[{"capacityProvider":"x"}]}`, invalid, "Specifying both a launch type and capacity provider strategy is not supported. Remove one and try again."},
+		{"a launch type that is none", run + `"launchType":"MOON"}`, invalid, `launchType must be one of EC2, FARGATE, EXTERNAL, MANAGED_INSTANCES, not "MOON"`},
+		{"a long reference", run + `"referenceId":"` + strings.Repeat("x", 1025) + `"}`, invalid, "referenceId must be at most 1024 characters long, not 1025."},
+		{"exec", run + `"enableExecuteCommand":true}`, "ClientException", "enableExecuteCommand is not supported by Pinion yet: running a command inside a task is not built yet. Remove the field."},
 		{"an ARN of another account", `{"taskDefinition":"arn:aws:ecs:us-east-1:999999999999:task-definition/tensorflow-1-gpu"}`, invalid, "Invalid identifier: arn:aws:ecs:us-east-1:999999999999:task-definition/tensorflow-1-gpu belongs to account 999999999999, here is account 123456789012"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -93,6 +97,15 @@ func TestRunTaskRefuses(t *testing.T) {
 			}
 		})
 	}
+}
+
+func TestTheLaunchTypeIsOneThatTheDefinitionIsFor(t *testing.T) {
+	b := newBench(t)
+	b.must(t, "RegisterTaskDefinition", taskWith(`"requiresCompatibilities":["EXTERNAL"]`))
+	if answer := b.run(t, `{"taskDefinition":"f"}`); answer.Tasks[0].LaunchType != "EXTERNAL" {
+		t.Errorf("%+v", answer)
+	}
+	b.aws("RunTask", `{"taskDefinition":"f","launchType":"EC2"}`).wantError(t, 400, invalid, "Task definition does not support launch_type EC2.")
 }
 
 func TestRunTaskInAnEmptyClusterIsAnException(t *testing.T) {

@@ -19,6 +19,11 @@ func taskWith(fields string) string {
 	return `{"family":"f","containerDefinitions":[{"name":"c","image":"i","memory":64}],` + fields + `}`
 }
 
+// two are the fields of two containers, of which the first is not essential.
+func two(first, second string) string {
+	return `{"family":"f","memory":"64","containerDefinitions":[{"name":"a","image":"i","essential":false,` + first + `},{"name":"b","image":"i",` + second + `}]}`
+}
+
 func gpuRequirement(fields string) string {
 	return container(`"resourceRequirements":[{"type":"GPU",` + fields + `}]`)
 }
@@ -27,7 +32,7 @@ func TestRegisterTaskDefinitionRefuses(t *testing.T) {
 	const (
 		client        = "ClientException"
 		serialization = "SerializationException"
-		valueRule     = `Container 'c': resourceRequirements[0].value must be a string that holds a whole number from 1, such as "1" (at most 1024): `
+		valueRule     = `Container 'c': resourceRequirements[0].value must be "ALL", or a string that holds a whole number from 1, such as "1" (at most 1024): `
 		countRule     = `Container 'c': resourceRequirements[0].count must be a whole number from 1 (at most 1024): `
 	)
 	for _, c := range []struct{ name, body, kind, message string }{
@@ -68,9 +73,13 @@ func TestRegisterTaskDefinitionRefuses(t *testing.T) {
 		{"two ways at once", container(`"gpuCount":1,"resourceRequirements":[{"type":"GPU","value":"1"}]`), client, "Container 'c' asks for GPUs more than once. Keep one entry of resourceRequirements, with the number of GPUs in value."},
 		{"value and count", gpuRequirement(`"value":"1","count":1`), client, "Container 'c': resourceRequirements[0] has both value and count. Keep value."},
 		{"a capability that is none", gpuRequirement(`"count":1,"capabilities":["teleport"]`), client, `Container 'c': resourceRequirements[0].capabilities must hold only all, compute, compat32, display, graphics, ngx, utility, video, not "teleport".`},
-		{"every GPU", gpuRequirement(`"value":"ALL"`), client, `Container 'c': resourceRequirements[0].value "ALL" is not supported by Pinion yet. Give the number of GPUs.`},
 		{"another accelerator", container(`"resourceRequirements":[{"type":"InferenceAccelerator","value":"d"}]`), client, `Container 'c': resourceRequirements[0].type must be GPU, not "InferenceAccelerator".`},
-		{"a shared GPU", gpuRequirement(`"sharingStrategy":{"nvidiaMps":{"memory":1}}`), client, "containerDefinitions[0].resourceRequirements[0].sharingStrategy is not supported by Pinion yet: a GPU belongs to one container at a time. Remove the field."},
+		{"a part of a GPU and a whole one", gpuRequirement(`"value":"1","sharingStrategy":{"nvidiaMps":{"memory":1}}`), client, "Container 'c': resourceRequirements[0] has both value and sharingStrategy. Keep one: value for whole GPUs, sharingStrategy for a part of one."},
+		{"a part of a GPU in no way", gpuRequirement(`"sharingStrategy":{}`), client, "Container 'c': resourceRequirements[0].sharingStrategy must have nvidiaMps."},
+		{"a part of a GPU without memory", gpuRequirement(`"sharingStrategy":{"nvidiaMps":{}}`), client, "Container 'c': resourceRequirements[0].sharingStrategy.nvidiaMps.memory must be 1 to 2147483647 MiB, not 0."},
+		{"more than all of a GPU", gpuRequirement(`"sharingStrategy":{"nvidiaMps":{"memory":1,"maxComputePercent":101}}`), client, "Container 'c': resourceRequirements[0].sharingStrategy.nvidiaMps.maxComputePercent must be 1 to 100, not 101."},
+		{"every GPU and one more", two(`"resourceRequirements":[{"type":"GPU","value":"ALL"}]`, `"gpuCount":1`), client, "A container with the GPU value ALL gets every GPU of the host, so it must be the only one with GPUs, not one of a, b."},
+		{"whole GPUs beside parts of some", two(`"resourceRequirements":[{"type":"GPU","sharingStrategy":{"nvidiaMps":{"memory":1}}}]`, `"gpuCount":1`), client, "All containers with GPUs must use the same option, whole GPUs or sharingStrategy: a, b."},
 
 		{"a number for a string", taskWith(`"cpu":1024`), serialization, "cpu must be a string, not a number (put it in quotes)"},
 		{"a string for a number", container(`"cpu":"256"`), serialization, "containerDefinitions[0].cpu must be an integer, not a string"},
@@ -99,10 +108,8 @@ func TestUnsupportedFieldsAreRefusedByName(t *testing.T) {
 	b := newBench(t)
 	for field, value := range map[string]string{
 		"secrets": `[{"name":"a","valueFrom":"b"}]`, "environmentFiles": `[{"type":"s3","value":"b"}]`, "repositoryCredentials": `{"credentialsParameter":"p"}`,
-		"firelensConfiguration": `{"type":"fluentd"}`, "healthCheck": `{"command":["CMD","true"]}`, "dependsOn": `[{"containerName":"c","condition":"START"}]`,
-		"restartPolicy": `{"enabled":true}`, "links": `["x"]`, "volumesFrom": `[{"sourceContainer":"c"}]`, "systemControls": `[{"namespace":"n"}]`,
-		"dockerSecurityOptions": `["label:x"]`, "credentialSpecs": `["x"]`, "startTimeout": `5`, "extraHosts": `[{"hostname":"h"}]`,
-		"dnsServers": `["1.1.1.1"]`, "dnsSearchDomains": `["x"]`, "disableNetworking": `true`, "versionConsistency": `"enabled"`,
+		"firelensConfiguration": `{"type":"fluentd"}`, "links": `["x"]`,
+		"dockerSecurityOptions": `["label:x"]`, "credentialSpecs": `["x"]`, "disableNetworking": `true`,
 	} {
 		got := b.aws("RegisterTaskDefinition", container(`"`+field+`":`+value))
 		wantRefused(t, got, "containerDefinitions[0]."+field)

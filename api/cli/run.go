@@ -13,6 +13,7 @@ import (
 	"github.com/urfave/cli/v2"
 
 	"pinion/api/cli/client"
+	"pinion/raftfsm"
 )
 
 func runCommand(p Program) *cli.Command {
@@ -40,7 +41,11 @@ Examples:
 			if err != nil {
 				return err
 			}
-			r := &runner{desk: d, cluster: c.String("cluster"), gpus: c.Int("gpus")}
+			tags, err := taskTags(c)
+			if err != nil {
+				return err
+			}
+			r := &runner{desk: d, cluster: c.String("cluster"), gpus: c.Int("gpus"), tags: tags}
 			return r.run(c.Context, p.interrupts, definition, c.Bool("detach"))
 		},
 	}
@@ -61,6 +66,19 @@ type runner struct {
 	*desk
 	cluster string
 	gpus    int
+	tags    []raftfsm.Tag // of the task
+}
+
+// taskTags are the wishes of the command line that a task carries as tags.
+func taskTags(c *cli.Context) ([]raftfsm.Tag, error) {
+	if !c.IsSet("lost-after") {
+		return nil, nil
+	}
+	tags := []raftfsm.Tag{{Key: raftfsm.TagLostAfter, Value: c.String("lost-after")}}
+	if err := raftfsm.CheckLostAfter(tags); err != nil {
+		return nil, usageErrorf("--lost-after: %v", err)
+	}
+	return tags, nil
 }
 
 // run starts a task and, unless detached, stays with it. The first interrupt stops the task, the next one leaves;
@@ -119,6 +137,9 @@ func (r *runner) launch(ctx context.Context, definition definition) (client.Task
 		Failures []client.Failure `json:"failures"`
 	}
 	in := map[string]any{"cluster": r.cluster, "taskDefinition": name, "count": 1, "startedBy": "pinion-run", "clientToken": strings.ToLower(rand.Text())}
+	if len(r.tags) > 0 {
+		in["tags"] = r.tags
+	}
 	if err := r.host.Call(ctx, "RunTask", in, &answer); err != nil {
 		return client.Task{}, r.explainRefusal(err)
 	}

@@ -65,7 +65,7 @@ func TestRunRegistersWhatWasAskedFor(t *testing.T) {
 	d := runDoor(t, pending, exited(0))
 	t.Setenv("TOKEN_HERE", "s3cret")
 	got := pinion(t, d, "run", "--gpus", "2", "--cpus", "1.5", "--memory", "2g", "--shm-size", "512m", "--network", "host", "--env", "A=b,c=d", "--env", "TOKEN_HERE",
-		"--volume", "/data:/mnt:ro", "--volume", "/out:/out", "nvidia/cuda:12.4", "--", "python", "train.py", "--epochs", "3")
+		"--volume", "/data:/mnt:ro", "--volume", "/out:/out", "--lost-after", "10m", "nvidia/cuda:12.4", "--", "python", "train.py", "--epochs", "3")
 	if got.code != 0 {
 		t.Fatalf("%+v", got)
 	}
@@ -97,6 +97,9 @@ func TestRunRegistersWhatWasAskedFor(t *testing.T) {
 	}
 	if in["taskDefinition"] != "run-cuda:4" || in["cluster"] != "default" || len(in["clientToken"].(string)) < 26 {
 		t.Errorf("RunTask %v", in)
+	}
+	if tags, _ := json.Marshal(in["tags"]); string(tags) != `[{"key":"pinion.lost-after","value":"10m"}]` {
+		t.Errorf("tags %s", tags)
 	}
 }
 

@@ -13,16 +13,6 @@ import (
 
 var resourceName = regexp.MustCompile(`^[A-Za-z0-9_-]{1,255}$`)
 
-type createClusterInput struct {
-	ClusterName       string            `json:"clusterName"`
-	Tags              []raftfsm.Tag     `json:"tags"`
-	Settings          []raftfsm.Setting `json:"settings"`
-	Configuration     wire.Unsupported  `json:"configuration"`
-	CapacityProviders wire.Unsupported  `json:"capacityProviders" why:"capacity providers are not built yet"`
-	DefaultStrategy   wire.Unsupported  `json:"defaultCapacityProviderStrategy" why:"capacity providers are not built yet"`
-	ServiceConnect    wire.Unsupported  `json:"serviceConnectDefaults" why:"services are not built yet"`
-}
-
 type clusterOutput struct {
 	Cluster cluster `json:"cluster"`
 }
@@ -41,33 +31,15 @@ type cluster struct {
 	Settings          []raftfsm.Setting `json:"settings"`
 	CapacityProviders []string          `json:"capacityProviders"`
 	DefaultStrategy   []struct{}        `json:"defaultCapacityProviderStrategy"`
+	Attachments       []struct{}        `json:"attachments,omitzero"`
+
+	Configuration  *raftfsm.ClusterConfiguration `json:"configuration,omitempty"`
+	ServiceConnect *serviceConnectDefaults       `json:"serviceConnectDefaults,omitempty"`
 }
 
 type keyValue struct {
 	Name  string `json:"name"`
 	Value string `json:"value"`
-}
-
-func (c *Call) createCluster(ctx context.Context, in *createClusterInput) (*clusterOutput, error) {
-	name := cmp.Or(in.ClusterName, raftfsm.DefaultCluster)
-	if !resourceName.MatchString(name) {
-		return nil, wire.Errorf(wire.InvalidParameter, "clusterName must be 1 to 255 letters, digits, hyphens and underscores, not %q", name)
-	}
-	if err := checkTags(in.Tags); err != nil {
-		return nil, err
-	}
-	for _, s := range in.Settings {
-		if err := oneOf("settings.name", s.Name, "containerInsights"); err != nil || s.Name == "" {
-			return nil, cmp.Or(err, error(wire.Errorf(wire.InvalidParameter, "settings.name must not be empty")))
-		}
-	}
-	made, err := apply[*raftfsm.Cluster](ctx, c, raftfsm.CreateCluster{Cluster: raftfsm.Cluster{
-		Name: name, Status: raftfsm.ClusterActive, Tags: in.Tags, Settings: in.Settings, CreatedAt: c.Now(),
-	}})
-	if err != nil {
-		return nil, err
-	}
-	return &clusterOutput{c.describe(made, []string{"TAGS", "SETTINGS"})}, nil
 }
 
 type describeClustersInput struct {
@@ -115,7 +87,9 @@ type listClustersOutput struct {
 }
 
 func (c *Call) listClusters(_ context.Context, in *listClustersInput) (*listClustersOutput, error) {
-	active := slices.DeleteFunc(slices.Clone(c.View.Clusters()), func(k *raftfsm.Cluster) bool { return k.Status != raftfsm.ClusterActive })
+	active := slices.DeleteFunc(slices.Clone(c.View.Clusters()), func(k *raftfsm.Cluster) bool {
+		return k.Status != raftfsm.ClusterActive || !c.Bound.Covers(k.Name)
+	})
 	page, next, err := pageOf(in.paging, active, false, func(k *raftfsm.Cluster) string { return k.Name })
 	if err != nil {
 		return nil, err
@@ -135,10 +109,23 @@ func (c *Call) cluster(given string) (*raftfsm.Cluster, error) {
 	}
 	known := c.View.Cluster(r.name)
 	if known == nil || known.Status != raftfsm.ClusterActive {
-		return nil, wire.Errorf("ClusterNotFoundException", "Cluster not found.")
+		return nil, errNoCluster
 	}
 	return known, nil
 }
+
+// namedCluster is cluster for operations that mean no cluster when they name none.
+func (c *Call) namedCluster(given string) (*raftfsm.Cluster, error) {
+	if given == "" {
+		return nil, errBlankCluster
+	}
+	return c.cluster(given)
+}
+
+var (
+	errNoCluster    = wire.Errorf("ClusterNotFoundException", "Cluster not found.")
+	errBlankCluster = wire.Errorf(wire.InvalidParameter, "Cluster can not be blank.")
+)
 
 // describe derives a cluster's counters from its hosts and tasks.
 func (c *Call) describe(k *raftfsm.Cluster, include []string) cluster {
@@ -158,8 +145,17 @@ func (c *Call) describe(k *raftfsm.Cluster, include []string) cluster {
 	if slices.Contains(include, "SETTINGS") {
 		out.Settings = k.Settings
 		if len(k.Settings) == 0 {
-			out.Settings = []raftfsm.Setting{{Name: "containerInsights", Value: "disabled"}}
+			out.Settings = []raftfsm.Setting{{Name: containerInsights.name, Value: containerInsights.values[0]}}
 		}
+	}
+	if slices.Contains(include, "CONFIGURATIONS") {
+		out.Configuration = k.Configuration
+	}
+	if slices.Contains(include, "ATTACHMENTS") {
+		out.Attachments = []struct{}{}
+	}
+	if k.Namespace != "" {
+		out.ServiceConnect = &serviceConnectDefaults{k.Namespace}
 	}
 	return out
 }

@@ -41,7 +41,7 @@ func (c *Call) containers(t *raftfsm.Task) []container {
 			ARN: c.containerARN(t, running.ID), TaskARN: c.taskARN(t.Cluster, t.ID), Name: running.Name, Image: running.Image,
 			ImageDigest: running.ImageDigest, RuntimeID: running.RuntimeID,
 			LastStatus: string(cmp.Or(running.LastStatus, t.LastStatus)), ExitCode: running.ExitCode, Reason: running.Reason,
-			NetworkInterfaces: []struct{}{}, HealthStatus: healthNone, GPUIDs: running.GPUs,
+			NetworkInterfaces: []struct{}{}, HealthStatus: healthOfContainer(&running), GPUIDs: running.GPUs,
 		}
 		if running.LastStatus.Rank() >= raftfsm.Running.Rank() {
 			shown.NetworkBindings = append([]raftfsm.NetworkBinding{}, running.Bindings...)

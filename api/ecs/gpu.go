@@ -36,11 +36,11 @@ func gpusOf(container string, requirements []requirementInput, gpuCount any) (gp
 		if !strings.EqualFold(r.Type, resourceGPU) {
 			return demand, wire.Errorf(wire.Client, "Container '%s': %s.type must be GPU, not %q.", container, field, r.Type)
 		}
-		n, err := r.gpus(container, field)
+		requirement, err := r.normalise(container, field)
 		if err != nil {
 			return demand, err
 		}
-		if err := demand.add(container, n); err != nil {
+		if err := demand.add(container, requirement); err != nil {
 			return demand, err
 		}
 		for _, capability := range r.Capabilities {
@@ -57,14 +57,68 @@ func gpusOf(container string, requirements []requirementInput, gpuCount any) (gp
 	if err != nil {
 		return demand, err
 	}
-	return demand, demand.add(container, n)
+	return demand, demand.add(container, wholeGPUs(n))
 }
 
-func (d *gpuDemand) add(container string, n int) error {
+func wholeGPUs(n int) raftfsm.ResourceRequirement {
+	return raftfsm.ResourceRequirement{Type: resourceGPU, Value: strconv.Itoa(n)}
+}
+
+func (d *gpuDemand) add(container string, r raftfsm.ResourceRequirement) error {
 	if d.requirements != nil {
 		return wire.Errorf(wire.Client, "Container '%s' asks for GPUs more than once. Keep one entry of resourceRequirements, with the number of GPUs in value.", container)
 	}
-	d.requirements = []raftfsm.ResourceRequirement{{Type: resourceGPU, Value: strconv.Itoa(n)}}
+	d.requirements = []raftfsm.ResourceRequirement{r}
+	return nil
+}
+
+// normalise makes ECS's own form of a requirement: a number, every GPU of the host, or a part of one.
+func (r requirementInput) normalise(container, field string) (raftfsm.ResourceRequirement, error) {
+	switch {
+	case r.Sharing != nil && (r.Value != nil || r.Count != nil):
+		return raftfsm.ResourceRequirement{}, wire.Errorf(wire.Client, "Container '%s': %s has both value and sharingStrategy. Keep one: value for whole GPUs, sharingStrategy for a part of one.", container, field)
+	case r.Sharing != nil:
+		return raftfsm.ResourceRequirement{Type: resourceGPU, SharingStrategy: r.Sharing}, checkSharing(container, field, r.Sharing)
+	case r.Value == raftfsm.AllGPUs && r.Count == nil:
+		return raftfsm.ResourceRequirement{Type: resourceGPU, Value: raftfsm.AllGPUs}, nil
+	}
+	n, err := r.gpus(container, field)
+	return wholeGPUs(n), err
+}
+
+func checkSharing(container, field string, s *raftfsm.SharingStrategy) error {
+	mps := s.NvidiaMPS
+	switch {
+	case mps == nil:
+		return wire.Errorf(wire.Client, "Container '%s': %s.sharingStrategy must have nvidiaMps.", container, field)
+	case mps.Memory < 1 || mps.Memory > maxInteger:
+		return wire.Errorf(wire.Client, "Container '%s': %s.sharingStrategy.nvidiaMps.memory must be 1 to %d MiB, not %d.", container, field, maxInteger, mps.Memory)
+	case mps.MaxComputePercent != nil && (*mps.MaxComputePercent < 1 || *mps.MaxComputePercent > 100):
+		return wire.Errorf(wire.Client, "Container '%s': %s.sharingStrategy.nvidiaMps.maxComputePercent must be 1 to 100, not %d.", container, field, *mps.MaxComputePercent)
+	}
+	return nil
+}
+
+// checkGPUs holds the rules for the GPUs of all the containers of a task together.
+func checkGPUs(d *raftfsm.TaskDefinition) error {
+	var wanting []string
+	shared := 0
+	for _, c := range d.Containers {
+		if len(c.ResourceRequirements) > 0 {
+			wanting = append(wanting, c.Name)
+		}
+		for _, r := range c.ResourceRequirements {
+			if r.SharingStrategy != nil {
+				shared++
+			}
+		}
+	}
+	if d.WantsAllGPUs() && len(wanting) > 1 {
+		return wire.Errorf(wire.Client, "A container with the GPU value ALL gets every GPU of the host, so it must be the only one with GPUs, not one of %s.", strings.Join(wanting, ", "))
+	}
+	if shared > 0 && shared < len(wanting) {
+		return wire.Errorf(wire.Client, "All containers with GPUs must use the same option, whole GPUs or sharingStrategy: %s.", strings.Join(wanting, ", "))
+	}
 	return nil
 }
 
@@ -75,18 +129,15 @@ func (r requirementInput) gpus(container, field string) (int, error) {
 	case r.Count != nil:
 		return gpuNumber(container, field+".count", r.Count)
 	case r.Value == nil:
-		return 0, gpuError(container, field+".value", "it is missing", `a string that holds a whole number from 1, such as "1"`)
+		return 0, gpuError(container, field+".value", "it is missing", wantedValue)
 	}
 	text, ok := r.Value.(string)
 	if !ok {
-		return 0, gpuError(container, field+".value", "not "+shown(r.Value), `a string that holds a whole number from 1, such as "1"`)
-	}
-	if text == "ALL" {
-		return 0, wire.Errorf(wire.Client, "Container '%s': %s.value \"ALL\" is not supported by Pinion yet. Give the number of GPUs.", container, field)
+		return 0, gpuError(container, field+".value", "not "+shown(r.Value), wantedValue)
 	}
 	n, ok := wholeNumber(text)
 	if !ok {
-		return 0, gpuError(container, field+".value", "not "+shown(text), `a string that holds a whole number from 1, such as "1"`)
+		return 0, gpuError(container, field+".value", "not "+shown(text), wantedValue)
 	}
 	return n, nil
 }
@@ -100,6 +151,9 @@ func gpuNumber(container, field string, v any) (int, error) {
 	}
 	return 0, gpuError(container, field, "not "+shown(v), "a whole number from 1")
 }
+
+// wantedValue is what ECS's own form of the amount looks like.
+const wantedValue = `"ALL", or a string that holds a whole number from 1, such as "1"`
 
 var digits = regexp.MustCompile(`^[1-9][0-9]{0,8}$`)
 

@@ -75,14 +75,18 @@ func (c *Call) describeContainerInstances(_ context.Context, in *describeInstanc
 
 func (c *Call) instance(h *raftfsm.Host, include []string) containerInstance {
 	count := countTasks(c.View.TasksOn(h.ID))
+	connected := c.Cluster.Connected(h.ID)
 	out := containerInstance{
 		ARN: c.instanceARN(h.Cluster, h.ID), MachineID: h.Name, Version: h.Revision, VersionInfo: versionInfo{h.Version},
 		Remaining: remaining(h, c.View.Free(h.ID)), Registered: registered(h), Status: string(h.Status),
-		AgentConnected: c.Cluster.Connected(h.ID), Running: count.running(), Pending: count.pending(),
+		AgentConnected: connected, Running: count.running(), Pending: count.pending(),
 		Attributes: attributesOf(h), RegisteredAt: wire.At(h.RegisteredAt), Attachments: []struct{}{}, Tags: []raftfsm.Tag{},
 	}
+	if slices.Contains(include, "TAGS") {
+		out.Tags = listed(h.Tags)
+	}
 	if slices.Contains(include, "CONTAINER_INSTANCE_HEALTH") {
-		out.Health = healthOf(h, out.AgentConnected)
+		out.Health = c.healthOf(h, connected)
 	}
 	return out
 }

@@ -81,26 +81,78 @@ func (c *Call) deregisterContainerInstance(ctx context.Context, in *deregisterIn
 	if err != nil {
 		return nil, err
 	}
-	id, err := within(k.Name, "container-instance", in.Instance)
+	host, err := c.host(k, in.Instance)
 	if err != nil {
 		return nil, err
-	}
-	host := c.View.Host(id)
-	if host == nil || host.Cluster != k.Name {
-		return nil, wire.Errorf(wire.InvalidParameter, "The referenced container instance was not found.")
 	}
 	if c.Hosts == nil {
 		return nil, wire.Errorf(wire.Client, "pinion: DeregisterContainerInstance is not supported here: this pinion serves one host, which cannot be removed from itself")
 	}
-	switch err := c.Hosts.RemoveHost(ctx, id, in.Force); {
+	switch err := c.Hosts.RemoveHost(ctx, host.ID, in.Force); {
 	case errors.Is(err, raftfsm.ErrInUse):
 		return nil, wire.Errorf(wire.InvalidParameter, "Found running tasks on the instance.")
 	case errors.Is(err, raftfsm.ErrNotFound):
-		return nil, wire.Errorf(wire.InvalidParameter, "The referenced container instance was not found.")
+		return nil, errNoInstance
 	case err != nil:
 		return nil, err
 	}
 	gone := c.instance(host, nil)
 	gone.Status, gone.AgentConnected = "INACTIVE", false
 	return &deregisterInstanceOutput{gone}, nil
+}
+
+var errNoInstance = wire.Errorf(wire.InvalidParameter, "The referenced container instance was not found.")
+
+// host finds the one container instance of the cluster that a request is about.
+func (c *Call) host(k *raftfsm.Cluster, given string) (*raftfsm.Host, error) {
+	id, err := within(k.Name, "container-instance", given)
+	if err != nil {
+		return nil, err
+	}
+	host := c.View.Host(id)
+	if host == nil || host.Cluster != k.Name {
+		return nil, errNoInstance
+	}
+	return host, nil
+}
+
+// registerInstanceInput is read for nothing but the cluster: what an agent says of its machine, a host tells by itself.
+type registerInstanceInput struct {
+	Cluster           string `json:"cluster"`
+	InstanceARN       any    `json:"containerInstanceArn"`
+	Identity          any    `json:"instanceIdentityDocument"`
+	IdentitySignature any    `json:"instanceIdentityDocumentSignature"`
+	Attributes        any    `json:"attributes"`
+	Devices           any    `json:"platformDevices"`
+	Resources         any    `json:"totalResources"`
+	Tags              any    `json:"tags"`
+	VersionInfo       any    `json:"versionInfo"`
+}
+
+// registerContainerInstance always refuses. On ECS it is the agent's own call, made by no client; here hosts join with
+// their certificates.
+func (c *Call) registerContainerInstance(_ context.Context, in *registerInstanceInput) (*deregisterInstanceOutput, error) {
+	k, err := c.cluster(in.Cluster)
+	if err != nil {
+		return nil, err
+	}
+	return nil, wire.Errorf(wire.Client, "Container instances register themselves: run `pinion up --cluster %s` on the machine, with --join and a token of `pinion token` if it belongs to a pool already.", k.Name)
+}
+
+type updateAgentInput struct {
+	Cluster  string `json:"cluster"`
+	Instance string `json:"containerInstance"`
+}
+
+// updateContainerAgent never finds a newer agent: the agent is a part of pinion, and the host's own packages update that.
+func (c *Call) updateContainerAgent(_ context.Context, in *updateAgentInput) (*deregisterInstanceOutput, error) {
+	k, err := c.cluster(in.Cluster)
+	if err != nil {
+		return nil, err
+	}
+	host, err := c.host(k, in.Instance)
+	if err != nil {
+		return nil, err
+	}
+	return nil, wire.Errorf("NoUpdateAvailableException", "There is no update available for this container agent: %s runs pinion %s. Update pinion on the host itself.", host.Name, host.Version)
 }

@@ -35,7 +35,7 @@ func (in *registerInput) normalise() (*raftfsm.TaskDefinition, error) {
 		d.Volumes = append(d.Volumes, volume.Volume)
 	}
 	for _, container := range in.Containers {
-		c, err := container.normalise(in.NetworkMode)
+		c, err := container.normalise(in.NetworkMode, in.IPCMode)
 		if err != nil {
 			return nil, err
 		}
@@ -50,11 +50,11 @@ func (in *registerInput) normalise() (*raftfsm.TaskDefinition, error) {
 	return d, nil
 }
 
-func (in *containerInput) normalise(networkMode string) (raftfsm.ContainerDefinition, error) {
+func (in *containerInput) normalise(networkMode, ipcMode string) (raftfsm.ContainerDefinition, error) {
 	c := in.ContainerDefinition
 	c.MountPoints = listed(c.MountPoints)
 	c.Environment = listed(slices.Clone(c.Environment))
-	c.VolumesFrom = []raftfsm.VolumeFrom{}
+	c.VolumesFrom = listed(c.VolumesFrom)
 	c.PortMappings = []raftfsm.PortMapping{}
 	for _, port := range in.PortMappings {
 		c.PortMappings = append(c.PortMappings, port.normalise(networkMode))
@@ -69,7 +69,14 @@ func (in *containerInput) normalise(networkMode string) (raftfsm.ContainerDefini
 	if in.LogConfiguration != nil {
 		c.LogConfiguration = &in.LogConfiguration.LogConfiguration
 	}
-	if err := checkContainer(&c, networkMode); err != nil {
+	var err error
+	if c.HealthCheck, err = in.HealthCheck.normalise(c.Name); err != nil {
+		return c, err
+	}
+	if c.RestartPolicy, err = in.RestartPolicy.normalise(c.Name); err != nil {
+		return c, err
+	}
+	if err := checkContainer(&c, networkMode, ipcMode); err != nil {
 		return c, err
 	}
 	demand, err := gpusOf(c.Name, in.ResourceRequirements, in.GPUCount)

@@ -55,7 +55,11 @@ func (in *overrideInput) normalise(d *raftfsm.TaskDefinition) (raftfsm.TaskOverr
 	if text, err := json.Marshal(out); err != nil || len(text) > maxOverrides {
 		return out, wire.Errorf(wire.InvalidParameter, "Container Overrides length must be at most %d", maxOverrides)
 	}
-	return out, asInvalid(checkSums(raftfsm.Effective(d, out)))
+	effective := raftfsm.Effective(d, out)
+	if err := checkGPUs(effective); err != nil {
+		return out, asInvalid(err)
+	}
+	return out, asInvalid(checkSums(effective))
 }
 
 func (in *containerOverrideInput) normalise(d *raftfsm.TaskDefinition) (raftfsm.ContainerOverride, error) {

@@ -10,8 +10,6 @@ const unsupportedFeature = "UnsupportedFeatureException"
 
 // Why operations are refused.
 const (
-	unbuilt  = "it is not built yet"
-	hosts    = "hosts join by themselves: run `pinion up` on the machine"
 	services = "services are not built yet; run tasks with RunTask"
 	queues   = "capacity providers are not built yet; run tasks with launch type EC2"
 	exec     = "running a command inside a task is not built yet"
@@ -22,34 +20,14 @@ const (
 
 // refusals are the operations of ECS that Pinion knows by name and does not do.
 var refusals = map[string]refusal{
-	"DeleteAccountSetting":           {wire.Client, unbuilt},
-	"DeleteAttributes":               {wire.Client, unbuilt},
-	"DeleteCluster":                  {wire.Client, unbuilt},
-	"DeleteTaskDefinitions":          {wire.Client, unbuilt},
-	"ListAccountSettings":            {wire.Client, unbuilt},
-	"ListAttributes":                 {wire.Client, unbuilt},
-	"ListTagsForResource":            {wire.Client, unbuilt},
-	"PutAccountSetting":              {wire.Client, unbuilt},
-	"PutAccountSettingDefault":       {wire.Client, unbuilt},
-	"PutAttributes":                  {wire.Client, unbuilt},
-	"TagResource":                    {wire.Client, unbuilt},
-	"UntagResource":                  {wire.Client, unbuilt},
-	"UpdateCluster":                  {wire.Client, unbuilt},
-	"UpdateClusterSettings":          {wire.Client, unbuilt},
-	"RegisterContainerInstance":      {wire.Client, hosts},
 	"ContinueServiceDeployment":      {unsupportedFeature, services},
 	"CreateService":                  {unsupportedFeature, services},
 	"CreateTaskSet":                  {unsupportedFeature, services},
 	"DeleteService":                  {wire.Client, services},
 	"DeleteTaskSet":                  {unsupportedFeature, services},
-	"DescribeServiceDeployments":     {unsupportedFeature, services},
 	"DescribeServiceRevisions":       {unsupportedFeature, services},
-	"DescribeServices":               {wire.Client, services},
 	"DescribeTaskSets":               {unsupportedFeature, services},
 	"GetTaskProtection":              {unsupportedFeature, services},
-	"ListServiceDeployments":         {unsupportedFeature, services},
-	"ListServices":                   {wire.Client, services},
-	"ListServicesByNamespace":        {wire.Client, services},
 	"StopServiceDeployment":          {unsupportedFeature, services},
 	"UpdateService":                  {unsupportedFeature, services},
 	"UpdateServicePrimaryTaskSet":    {unsupportedFeature, services},
@@ -57,7 +35,6 @@ var refusals = map[string]refusal{
 	"UpdateTaskSet":                  {unsupportedFeature, services},
 	"CreateCapacityProvider":         {unsupportedFeature, queues},
 	"DeleteCapacityProvider":         {unsupportedFeature, queues},
-	"DescribeCapacityProviders":      {unsupportedFeature, queues},
 	"PutClusterCapacityProviders":    {wire.Client, queues},
 	"UpdateCapacityProvider":         {unsupportedFeature, queues},
 	"ExecuteCommand":                 {wire.Client, exec},
@@ -65,7 +42,6 @@ var refusals = map[string]refusal{
 	"SubmitAttachmentStateChanges":   {wire.Client, protocol},
 	"SubmitContainerStateChange":     {wire.Client, protocol},
 	"SubmitTaskStateChange":          {wire.Client, protocol},
-	"UpdateContainerAgent":           {wire.Client, protocol},
 	"AssociateGatewayWithCluster":    {wire.Client, gateways},
 	"CreateExpressGatewayService":    {unsupportedFeature, gateways},
 	"CreateGateway":                  {wire.Client, gateways},

@@ -2,6 +2,7 @@ package ecs
 
 import (
 	"fmt"
+	"iter"
 	"maps"
 	"slices"
 	"strconv"
@@ -32,7 +33,7 @@ func set(name string, values []string) resourceAmount {
 // registered is all that a host has. A host without GPUs has no GPU resource at all.
 func registered(h *raftfsm.Host) []resourceAmount {
 	resources := []resourceAmount{
-		amount("CPU", h.CPU), amount("MEMORY", h.MemoryMiB), set("PORTS", portsOf(h.Ports)), set("PORTS_UDP", nil),
+		amount("CPU", h.CPU), amount("MEMORY", h.MemoryMiB), set("PORTS", portsOf(slices.Values(h.Ports))), set("PORTS_UDP", nil),
 	}
 	if len(h.GPUs.Devices) > 0 {
 		resources = append(resources, set("GPU", uuids(h)))
@@ -44,7 +45,7 @@ func registered(h *raftfsm.Host) []resourceAmount {
 func remaining(h *raftfsm.Host, free raftfsm.Free) []resourceAmount {
 	resources := []resourceAmount{
 		amount("CPU", free.CPU), amount("MEMORY", free.MemoryMiB),
-		set("PORTS", portsOf(slices.Collect(maps.Keys(free.Ports)))), set("PORTS_UDP", nil),
+		set("PORTS", portsOf(maps.Keys(free.Ports))), set("PORTS_UDP", portsOf(maps.Keys(free.UDPPorts))),
 	}
 	if len(h.GPUs.Devices) > 0 {
 		resources = append(resources, set("GPU", free.GPUs))
@@ -52,9 +53,9 @@ func remaining(h *raftfsm.Host, free raftfsm.Free) []resourceAmount {
 	return resources
 }
 
-func portsOf(ports []int) []string {
+func portsOf(ports iter.Seq[int]) []string {
 	var text []string
-	for _, port := range slices.Sorted(slices.Values(ports)) {
+	for _, port := range slices.Sorted(ports) {
 		text = append(text, strconv.Itoa(port))
 	}
 	return text
@@ -75,9 +76,11 @@ type instanceHealth struct {
 }
 
 type healthCheck struct {
-	Type   string `json:"type"`
-	Status string `json:"status"`
-	Reason string `json:"statusReason,omitempty"`
+	Type      string    `json:"type"`
+	Status    string    `json:"status"`
+	Reason    string    `json:"statusReason,omitempty"`
+	UpdatedAt wire.Time `json:"lastUpdated,omitzero"`      // a host that is heard of says all the time how it is
+	ChangedAt wire.Time `json:"lastStatusChange,omitzero"` // left out where nobody noted it
 }
 
 const (
@@ -87,17 +90,18 @@ const (
 )
 
 // healthOf judges by what the host said last; of a host that is silent nothing is known.
-func healthOf(h *raftfsm.Host, connected bool) *instanceHealth {
-	runtime := healthCheck{Type: "CONTAINER_RUNTIME", Status: healthOK}
+func (c *Call) healthOf(h *raftfsm.Host, connected bool) *instanceHealth {
+	runtime := healthCheck{Type: "CONTAINER_RUNTIME", Status: healthOK, UpdatedAt: wire.At(c.Now())}
 	if !connected {
-		runtime.Status, runtime.Reason = healthUnknown, "the host has not been heard of lately"
+		runtime = healthCheck{Type: runtime.Type, Status: healthUnknown, Reason: "the host has not been heard of lately", ChangedAt: wire.At(h.LostAt)}
 	}
 	health := &instanceHealth{Overall: runtime.Status, Details: []healthCheck{runtime}}
 	sick := gpuProblems(h)
 	if len(h.GPUs.Devices) == 0 && len(sick) == 0 {
 		return health
 	}
-	compute := healthCheck{Type: "ACCELERATED_COMPUTE", Status: runtime.Status, Reason: runtime.Reason}
+	compute := runtime
+	compute.Type, compute.ChangedAt = "ACCELERATED_COMPUTE", wire.At(h.HealthAt)
 	if len(sick) > 0 {
 		compute.Status, compute.Reason = healthImpaired, strings.Join(sick, "; ")
 		health.Overall = healthImpaired

@@ -13,12 +13,6 @@ import (
 	"pinion/raftfsm"
 )
 
-// Launch types: where ECS's tasks run on machines of their owner.
-const (
-	launchEC2      = "EC2"
-	launchExternal = "EXTERNAL"
-)
-
 // maxInstances is ECS's limit for one StartTask.
 const maxInstances = 10
 
@@ -32,10 +26,10 @@ type launchInput struct {
 	Tags                 []raftfsm.Tag    `json:"tags"`
 	PropagateTags        string           `json:"propagateTags"`
 	NetworkConfiguration any              `json:"networkConfiguration"`
-	EnableManagedTags    bool             `json:"enableECSManagedTags"` // without effect: there is no AWS to tag for
-	EnableExecute        wire.Unsupported `json:"enableExecuteCommand"`
-	ReferenceID          wire.Unsupported `json:"referenceId"`
-	VolumeConfigurations wire.Unsupported `json:"volumeConfigurations"`
+	EnableManagedTags    bool             `json:"enableECSManagedTags"`
+	ReferenceID          string           `json:"referenceId"` // without effect, as in ECS, which shows it nowhere
+	EnableExecute        wire.Unsupported `json:"enableExecuteCommand" why:"running a command inside a task is not built yet"`
+	VolumeConfigurations wire.Unsupported `json:"volumeConfigurations" why:"there is no EBS here; volumes are directories of the host, or scratch space of the task"`
 }
 
 type runInput struct {
@@ -46,7 +40,7 @@ type runInput struct {
 	ClientToken          string                        `json:"clientToken"`
 	PlacementConstraints []raftfsm.PlacementConstraint `json:"placementConstraints"`
 	PlacementStrategy    []raftfsm.PlacementStrategy   `json:"placementStrategy"`
-	CapacityProviders    wire.Unsupported              `json:"capacityProviderStrategy" why:"capacity providers are not built yet"`
+	CapacityProviders    []capacityProviderItem        `json:"capacityProviderStrategy"`
 }
 
 type launchOutput struct {
@@ -74,14 +68,17 @@ func (c *Call) runTask(ctx context.Context, in *runInput) (*launchOutput, error)
 	if err := in.check(c.MaxCount); err != nil {
 		return nil, err
 	}
-	if err := in.place(&request, c.View.Definition(request.Definition)); err != nil {
+	definition := c.View.Definition(request.Definition)
+	if err := in.place(&request, definition); err != nil {
+		return nil, err
+	}
+	if request.LaunchType, err = launchTypeOf(definition, in.LaunchType); err != nil {
 		return nil, err
 	}
 	request.Count = 1
 	if in.Count != nil {
 		request.Count = *in.Count
 	}
-	request.LaunchType = cmp.Or(in.LaunchType, launchEC2)
 	request.Token, request.TokenHash = in.ClientToken, hash
 	result, err := c.Cluster.Run(ctx, request)
 	return c.launched(k.Name, &result, err)
@@ -91,8 +88,8 @@ func (in *runInput) check(maxCount int) error {
 	if in.Count != nil && (*in.Count < 1 || *in.Count > maxCount) {
 		return wire.Errorf(wire.InvalidParameter, "count must be between 1 and %d, not %d.", maxCount, *in.Count)
 	}
-	if in.LaunchType != "" && in.LaunchType != launchEC2 && in.LaunchType != launchExternal {
-		return wire.Errorf(wire.InvalidParameter, "launchType %s is not supported: Pinion runs tasks on your own hosts, which is EC2 or EXTERNAL.", in.LaunchType)
+	if err := in.checkLaunchType(); err != nil {
+		return err
 	}
 	for _, letter := range in.ClientToken {
 		if letter < 33 || letter > 126 {
@@ -145,7 +142,9 @@ func (c *Call) startTask(ctx context.Context, in *startInput) (*launchOutput, er
 		}
 		request.Hosts = append(request.Hosts, id)
 	}
-	request.LaunchType = launchEC2
+	if request.LaunchType, err = launchTypeOf(c.View.Definition(request.Definition), ""); err != nil {
+		return nil, err
+	}
 	result, err := c.Cluster.Run(ctx, request)
 	return c.launched(k.Name, &result, err)
 }
@@ -167,8 +166,11 @@ func (c *Call) launch(k *raftfsm.Cluster, in *launchInput) (raftfsm.RunRequest, 
 		Cluster: k.Name, Definition: definition.Name(), Group: cmp.Or(in.Group, "family:"+definition.Family),
 		StartedBy: in.StartedBy, Overrides: overrides, Tags: in.Tags,
 	}
-	if in.PropagateTags == "TASK_DEFINITION" {
-		request.Tags = mergeTags(definition.Tags, in.Tags)
+	if request.Tags, err = in.taskTags(k, definition); err != nil {
+		return raftfsm.RunRequest{}, err
+	}
+	if err := raftfsm.CheckLostAfter(request.Tags); err != nil {
+		return raftfsm.RunRequest{}, wire.Errorf(wire.InvalidParameter, "%v.", err)
 	}
 	return request, nil
 }
@@ -195,6 +197,8 @@ func (in *launchInput) check() error {
 		return wire.Errorf(wire.InvalidParameter, "Network Configuration is not valid for the given networkMode of this task definition. Remove networkConfiguration: Pinion has no awsvpc yet.")
 	case len(in.StartedBy) > 128:
 		return wire.Errorf(wire.InvalidParameter, "startedBy must be at most 128 characters long, not %d.", len(in.StartedBy))
+	case len(in.ReferenceID) > 1024:
+		return wire.Errorf(wire.InvalidParameter, "referenceId must be at most 1024 characters long, not %d.", len(in.ReferenceID))
 	case len(in.Group) > 255:
 		return wire.Errorf(wire.InvalidParameter, "group must be at most 255 characters long, not %d.", len(in.Group))
 	case strings.HasPrefix(in.Group, "service:"):
@@ -206,21 +210,6 @@ func (in *launchInput) check() error {
 		return err
 	}
 	return checkTags(in.Tags)
-}
-
-// mergeTags lays the tags of a call over those of the definition.
-func mergeTags(base, over []raftfsm.Tag) []raftfsm.Tag {
-	merged := over
-	named := map[string]bool{}
-	for _, tag := range over {
-		named[tag.Key] = true
-	}
-	for _, tag := range base {
-		if !named[tag.Key] {
-			merged = append(merged, tag)
-		}
-	}
-	return merged
 }
 
 // launched turns the outcome of a run into the answer.

@@ -1,6 +1,7 @@
 package ecs
 
 import (
+	"regexp"
 	"strings"
 	"unicode/utf8"
 
@@ -8,29 +9,77 @@ import (
 	"pinion/raftfsm"
 )
 
-const maxTags = 50
+// tagText is what keys and values of tags are made of: letters, blanks and numbers of any script, and these signs.
+var tagText = regexp.MustCompile(`^[\p{L}\p{Z}\p{N}_.:/=+\-@]*$`)
+
+// managedTag is the tag that enableECSManagedTags puts on tasks.
+const managedTag = raftfsm.ReservedTag + "ecs:clusterName"
 
 // checkTags holds ECS's rules for tags. A list that is there but empty is refused, as ECS refuses it.
 func checkTags(tags []raftfsm.Tag) error {
 	if tags != nil && len(tags) == 0 {
 		return wire.Errorf(wire.InvalidParameter, "Tags can not be empty.")
 	}
-	if len(tags) > maxTags {
-		return wire.Errorf(wire.InvalidParameter, "tags can have at most %d items, not %d", maxTags, len(tags))
+	if len(tags) > raftfsm.MaxTags {
+		return wire.Errorf(wire.InvalidParameter, "tags can have at most %d items, not %d", raftfsm.MaxTags, len(tags))
 	}
 	seen := map[string]bool{}
 	for _, tag := range tags {
+		if err := checkTagKey(tag.Key); err != nil {
+			return err
+		}
 		switch {
-		case tag.Key == "" || utf8.RuneCountInString(tag.Key) > 128:
-			return wire.Errorf(wire.InvalidParameter, "a tag key must be 1 to 128 characters long")
 		case utf8.RuneCountInString(tag.Value) > 256:
 			return wire.Errorf(wire.InvalidParameter, "the value of tag %q is longer than 256 characters", tag.Key)
-		case strings.HasPrefix(strings.ToLower(tag.Key), "aws:"):
-			return wire.Errorf(wire.InvalidParameter, "tag %q: keys that begin with aws: are reserved", tag.Key)
+		case !tagText.MatchString(tag.Value):
+			return wire.Errorf(wire.InvalidParameter, "the value of tag %q must be of letters, numbers, blanks and _ . : / = + - @, not %q", tag.Key, tag.Value)
 		case seen[tag.Key]:
 			return wire.Errorf(wire.InvalidParameter, "tag %q is there twice", tag.Key)
 		}
 		seen[tag.Key] = true
 	}
 	return nil
+}
+
+func checkTagKey(key string) error {
+	switch {
+	case key == "" || utf8.RuneCountInString(key) > 128:
+		return wire.Errorf(wire.InvalidParameter, "a tag key must be 1 to 128 characters long")
+	case !tagText.MatchString(key):
+		return wire.Errorf(wire.InvalidParameter, "a tag key must be of letters, numbers, blanks and _ . : / = + - @, not %q", key)
+	case strings.HasPrefix(strings.ToLower(key), raftfsm.ReservedTag):
+		return wire.Errorf(wire.InvalidParameter, "tag %q: keys that begin with aws: are reserved", key)
+	}
+	return nil
+}
+
+// taskTags are the tags that the tasks of a call get: its own, those of the definition if it asks for them, ECS's own if
+// it asks for that.
+func (in *launchInput) taskTags(k *raftfsm.Cluster, definition *raftfsm.TaskDefinition) ([]raftfsm.Tag, error) {
+	tags := in.Tags
+	if in.PropagateTags == "TASK_DEFINITION" {
+		tags = mergeTags(definition.Tags, in.Tags)
+	}
+	if len(tags) > raftfsm.MaxTags {
+		return nil, wire.Errorf(wire.InvalidParameter, "tags of the call and of the task definition come to %d, a task can have %d", len(tags), raftfsm.MaxTags)
+	}
+	if in.EnableManagedTags {
+		tags = append(tags[:len(tags):len(tags)], raftfsm.Tag{Key: managedTag, Value: k.Name})
+	}
+	return tags, nil
+}
+
+// mergeTags lays the tags of a call over those of the definition.
+func mergeTags(base, over []raftfsm.Tag) []raftfsm.Tag {
+	merged := over[:len(over):len(over)]
+	named := map[string]bool{}
+	for _, tag := range over {
+		named[tag.Key] = true
+	}
+	for _, tag := range base {
+		if !named[tag.Key] {
+			merged = append(merged, tag)
+		}
+	}
+	return merged
 }

@@ -92,6 +92,7 @@ type task struct {
 	AvailabilityZone  string              `json:"availabilityZone,omitempty"`
 	ClusterARN        string              `json:"clusterArn"`
 	Connectivity      string              `json:"connectivity,omitempty"`
+	ConnectivityAt    wire.Time           `json:"connectivityAt,omitzero"`
 	InstanceARN       string              `json:"containerInstanceArn,omitempty"`
 	Containers        []container         `json:"containers"`
 	CPU               string              `json:"cpu"`
@@ -119,15 +120,12 @@ type task struct {
 	Version           int64               `json:"version"`
 }
 
-// healthNone is the health of what has no health check.
-const healthNone = "UNKNOWN"
-
 func (c *Call) task(t *raftfsm.Task, withTags bool) task {
 	out := task{
 		Attachments: []struct{}{}, Attributes: []raftfsm.Attribute{}, ClusterARN: c.clusterARN(t.Cluster),
 		Containers: c.containers(t), CPU: strconv.FormatInt(t.CPU, 10), CreatedAt: wire.At(t.CreatedAt),
 		DesiredStatus: string(t.DesiredStatus), ExecutionStopped: wire.At(t.Times.ExecutionStopped), Group: t.Group,
-		HealthStatus: healthNone, LastStatus: string(t.LastStatus), LaunchType: cmp.Or(t.LaunchType, launchEC2),
+		HealthStatus: c.healthOfTask(t), LastStatus: string(t.LastStatus), LaunchType: cmp.Or(t.LaunchType, launchEC2),
 		Memory: strconv.FormatInt(t.MemoryMiB, 10), Overrides: overridesOf(t), PullStartedAt: wire.At(t.Times.PullStarted),
 		PullStoppedAt: wire.At(t.Times.PullStopped), StartedAt: wire.At(t.Times.Started), StartedBy: t.StartedBy,
 		StopCode: string(t.StopCode), StoppedAt: wire.At(t.Times.Stopped), StoppedReason: t.StoppedReason,
@@ -149,15 +147,16 @@ func (c *Call) place(out *task, t *raftfsm.Task) {
 	if t.LastStatus.Rank() > raftfsm.Pending.Rank() {
 		out.Connectivity = "DISCONNECTED"
 		if c.Cluster.Connected(t.HostID) {
-			out.Connectivity = "CONNECTED"
+			// When the host came back is nobody's memory: this is when it was heard of the task first.
+			out.Connectivity, out.ConnectivityAt = "CONNECTED", wire.At(t.Times.PullStarted)
 		}
 	}
 	host := c.View.Host(t.HostID)
 	if host == nil {
 		return
 	}
-	out.AvailabilityZone = host.Attributes["ecs.availability-zone"]
-	if arch := host.Attributes["ecs.cpu-architecture"]; arch != "" {
+	out.AvailabilityZone, _ = host.Attribute("ecs.availability-zone")
+	if arch, _ := host.Attribute("ecs.cpu-architecture"); arch != "" {
 		out.Attributes = append(out.Attributes, raftfsm.Attribute{Name: "ecs.cpu-architecture", Value: arch})
 	}
 }

@@ -18,6 +18,8 @@ type listTasksInput struct {
 	ServiceName   string `json:"serviceName"`
 	DesiredStatus string `json:"desiredStatus"`
 	LaunchType    string `json:"launchType"`
+
+	DaemonName wire.Unsupported `json:"daemonName" why:"daemons are not built yet"`
 }
 
 type listTasksOutput struct {
@@ -73,7 +75,7 @@ func (in *listTasksInput) check() error {
 	if err := oneOf("desiredStatus", in.DesiredStatus, "RUNNING", "PENDING", "STOPPED"); err != nil {
 		return err
 	}
-	if err := oneOf("launchType", in.LaunchType, launchEC2, "FARGATE", launchExternal, "MANAGED_INSTANCES"); err != nil {
+	if err := oneOf("launchType", in.LaunchType, launchEC2, launchFargate, launchExternal, launchManaged); err != nil {
 		return err
 	}
 	if in.ServiceName != "" {

@@ -22,6 +22,9 @@ func (c *Call) registerTaskDefinition(ctx context.Context, in *registerInput) (*
 	if in.Version != nil {
 		c.warn("version is ignored: a task definition has revisions, which Pinion counts")
 	}
+	if definition.SharesGPU() {
+		c.warn("sharingStrategy is kept, but no host shares GPUs yet: tasks of this definition are refused with ATTRIBUTE")
+	}
 	definition.RegisteredAt, definition.RegisteredBy = c.Now(), c.Principal
 	stored, err := apply[*raftfsm.TaskDefinition](ctx, c, raftfsm.RegisterDefinition{Definition: *definition})
 	if err != nil {
@@ -114,6 +117,7 @@ type taskDefinition struct {
 	IPCMode                 string                        `json:"ipcMode,omitempty"`
 	RegisteredAt            wire.Time                     `json:"registeredAt,omitzero"`
 	DeregisteredAt          wire.Time                     `json:"deregisteredAt,omitzero"`
+	DeleteRequestedAt       wire.Time                     `json:"deleteRequestedAt,omitzero"`
 	RegisteredBy            string                        `json:"registeredBy,omitempty"`
 }
 
@@ -121,10 +125,11 @@ func (c *Call) definition(d *raftfsm.TaskDefinition) taskDefinition {
 	return taskDefinition{
 		ARN: c.definitionARN(d.Name()), Containers: d.Containers, Family: d.Family, TaskRoleARN: d.TaskRoleARN,
 		ExecutionRoleARN: d.ExecutionRoleARN, NetworkMode: d.NetworkMode, Revision: d.Revision, Volumes: d.Volumes,
-		Status: string(d.Status), RequiresAttributes: d.RequiresAttributes, PlacementConstraints: d.PlacementConstraints,
+		Status: string(d.Status), RequiresAttributes: d.Requires(), PlacementConstraints: d.PlacementConstraints,
 		Compatibilities: d.Compatibilities, RuntimePlatform: d.RuntimePlatform,
 		RequiresCompatibilities: d.RequiresCompatibilities, CPU: d.CPU, Memory: d.Memory, PIDMode: d.PIDMode,
 		IPCMode: d.IPCMode, RegisteredAt: wire.At(d.RegisteredAt), DeregisteredAt: wire.At(d.DeregisteredAt),
-		RegisteredBy: d.RegisteredBy,
+		DeleteRequestedAt: wire.At(d.DeleteRequestedAt),
+		RegisteredBy:      d.RegisteredBy,
 	}
 }

@@ -24,10 +24,10 @@ type registerInput struct {
 	RuntimePlatform         *raftfsm.RuntimePlatform      `json:"runtimePlatform"`
 	Tags                    []raftfsm.Tag                 `json:"tags"`
 	Version                 any                           `json:"version"` // of a compose file; it means nothing here
-	ProxyConfiguration      wire.Unsupported              `json:"proxyConfiguration"`
+	ProxyConfiguration      wire.Unsupported              `json:"proxyConfiguration" why:"it belongs to AWS App Mesh"`
 	InferenceAccelerators   wire.Unsupported              `json:"inferenceAccelerators" why:"GPUs are asked for with resourceRequirements"`
 	EphemeralStorage        wire.Unsupported              `json:"ephemeralStorage" why:"it belongs to Fargate"`
-	EnableFaultInjection    wire.Unsupported              `json:"enableFaultInjection"`
+	EnableFaultInjection    wire.Unsupported              `json:"enableFaultInjection" why:"there is no fault injection service here"`
 }
 
 type containerInput struct {
@@ -36,38 +36,43 @@ type containerInput struct {
 	LinuxParameters       *linuxInput        `json:"linuxParameters"`
 	LogConfiguration      *logInput          `json:"logConfiguration"`
 	ResourceRequirements  []requirementInput `json:"resourceRequirements"`
+	HealthCheck           *healthInput       `json:"healthCheck"`
+	RestartPolicy         *restartInput      `json:"restartPolicy"`
 	GPUCount              any                `json:"gpuCount"` // not ECS's: some write it for resourceRequirements
-	VolumesFrom           wire.Unsupported   `json:"volumesFrom" why:"give both containers the same mountPoints"`
 	Secrets               wire.Unsupported   `json:"secrets" why:"there is no secret store yet; put the value into environment"`
 	EnvironmentFiles      wire.Unsupported   `json:"environmentFiles" why:"there is no S3 here; put the variables into environment"`
 	RepositoryCredentials wire.Unsupported   `json:"repositoryCredentials" why:"hosts log in to registries with their own credentials"`
 	Firelens              wire.Unsupported   `json:"firelensConfiguration" why:"logs are kept by the host"`
-	HealthCheck           wire.Unsupported   `json:"healthCheck"`
-	DependsOn             wire.Unsupported   `json:"dependsOn" why:"the containers of a task start together"`
-	StartTimeout          wire.Unsupported   `json:"startTimeout"`
-	RestartPolicy         wire.Unsupported   `json:"restartPolicy"`
-	Links                 wire.Unsupported   `json:"links"`
-	SystemControls        wire.Unsupported   `json:"systemControls"`
-	DockerSecurityOptions wire.Unsupported   `json:"dockerSecurityOptions"`
-	CredentialSpecs       wire.Unsupported   `json:"credentialSpecs"`
-	ExtraHosts            wire.Unsupported   `json:"extraHosts"`
-	DNSServers            wire.Unsupported   `json:"dnsServers" why:"containers use the host's resolver"`
-	DNSSearchDomains      wire.Unsupported   `json:"dnsSearchDomains" why:"containers use the host's resolver"`
+	Links                 wire.Unsupported   `json:"links" why:"containers find one another by published ports, or share the host's network with networkMode host"`
+	DockerSecurityOptions wire.Unsupported   `json:"dockerSecurityOptions" why:"every container runs with the host's default seccomp and AppArmor profiles"`
+	CredentialSpecs       wire.Unsupported   `json:"credentialSpecs" why:"there is no Active Directory here"`
 	DisableNetworking     wire.Unsupported   `json:"disableNetworking" why:"set networkMode to none"`
-	VersionConsistency    wire.Unsupported   `json:"versionConsistency"`
 }
 
 type portInput struct {
 	raftfsm.PortMapping
-	Range       wire.Unsupported `json:"containerPortRange" why:"list the ports one by one"`
-	AppProtocol wire.Unsupported `json:"appProtocol" why:"it belongs to service connect"`
+	Range wire.Unsupported `json:"containerPortRange" why:"list the ports one by one"`
+}
+
+// healthInput leaves out what ECS has defaults for.
+type healthInput struct {
+	Command     []string `json:"command"`
+	Interval    *int     `json:"interval"`
+	Timeout     *int     `json:"timeout"`
+	Retries     *int     `json:"retries"`
+	StartPeriod *int     `json:"startPeriod"`
+}
+
+type restartInput struct {
+	raftfsm.RestartPolicy
+	Enabled *bool `json:"enabled"`
 }
 
 type linuxInput struct {
 	raftfsm.LinuxParameters
 	Devices    wire.Unsupported `json:"devices" why:"GPUs are asked for with resourceRequirements"`
-	MaxSwap    wire.Unsupported `json:"maxSwap"`
-	Swappiness wire.Unsupported `json:"swappiness"`
+	MaxSwap    wire.Unsupported `json:"maxSwap" why:"a container may swap as much as its memory"`
+	Swappiness wire.Unsupported `json:"swappiness" why:"the host's setting counts"`
 }
 
 type logInput struct {
@@ -87,9 +92,9 @@ type volumeInput struct {
 // requirementInput takes ECS's form, type and value, and the form with count and capabilities that some write for it.
 // The amounts are free here, so that a wrong one is refused in words about GPUs.
 type requirementInput struct {
-	Type         string           `json:"type"`
-	Value        any              `json:"value"`
-	Count        any              `json:"count"`
-	Capabilities []string         `json:"capabilities"`
-	Sharing      wire.Unsupported `json:"sharingStrategy" why:"a GPU belongs to one container at a time"`
+	Type         string                   `json:"type"`
+	Value        any                      `json:"value"`
+	Count        any                      `json:"count"`
+	Capabilities []string                 `json:"capabilities"`
+	Sharing      *raftfsm.SharingStrategy `json:"sharingStrategy"`
 }

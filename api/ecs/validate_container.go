@@ -1,6 +1,7 @@
 package ecs
 
 import (
+	"regexp"
 	"slices"
 	"strings"
 
@@ -12,7 +13,7 @@ import (
 const minMemory = 6
 
 // checkContainer holds the rules for one container by itself.
-func checkContainer(c *raftfsm.ContainerDefinition, networkMode string) error {
+func checkContainer(c *raftfsm.ContainerDefinition, networkMode, ipcMode string) error {
 	if c.Name == "" {
 		return wire.Errorf(wire.Client, "Container.name should not be null or empty.")
 	}
@@ -25,10 +26,15 @@ func checkContainer(c *raftfsm.ContainerDefinition, networkMode string) error {
 	if strings.ContainsAny(c.Image, " \t\r\n") {
 		return wire.Errorf(wire.Client, "Container '%s': image %q must not contain blanks.", c.Name, c.Image)
 	}
-	for _, check := range []func(*raftfsm.ContainerDefinition) error{checkSizes, checkEnvironment, checkLimits, checkLinux, checkLog} {
+	for _, check := range []func(*raftfsm.ContainerDefinition) error{
+		checkSizes, checkTimeouts, checkEnvironment, checkLimits, checkLinux, checkLog, checkNames, checkVersionConsistency,
+	} {
 		if err := check(c); err != nil {
 			return err
 		}
+	}
+	if err := checkControls(c, networkMode, ipcMode); err != nil {
+		return err
 	}
 	return checkPorts(c, networkMode)
 }
@@ -51,8 +57,6 @@ func checkSizes(c *raftfsm.ContainerDefinition) error {
 		return invalid("'memoryReservation' must be at least %d MiB, not %d.", minMemory, c.MemoryReservation)
 	case c.Memory != 0 && c.Memory < c.MemoryReservation:
 		return invalid("'memory' must be greater than 'memoryReservation': %d is not greater than %d.", c.Memory, c.MemoryReservation)
-	case c.StopTimeout != nil && (*c.StopTimeout < 0 || *c.StopTimeout > 86400):
-		return invalid("'stopTimeout' must be 0 to 86400 seconds, not %d.", *c.StopTimeout)
 	}
 	return nil
 }
@@ -103,6 +107,11 @@ func checkLinux(c *raftfsm.ContainerDefinition) error {
 		if !strings.HasPrefix(t.ContainerPath, "/") || t.Size < 1 {
 			return wire.Errorf(wire.Client, "Container '%s': linuxParameters.tmpfs needs an absolute containerPath and a size of at least 1 MiB.", c.Name)
 		}
+		for _, option := range t.MountOptions {
+			if !mountOption.MatchString(option) {
+				return wire.Errorf(wire.Client, "Container '%s': linuxParameters.tmpfs.mountOptions: %q is not one that ECS knows, such as ro, noexec or mode=1777.", c.Name, option)
+			}
+		}
 	}
 	if p.Capabilities == nil {
 		return nil
@@ -128,12 +137,29 @@ func checkLog(c *raftfsm.ContainerDefinition) error {
 	if c.LogConfiguration == nil {
 		return nil
 	}
-	driver := c.LogConfiguration.LogDriver
+	driver, options := c.LogConfiguration.LogDriver, c.LogConfiguration.Options
 	if driver != "awslogs" && driver != "json-file" {
 		return wire.Errorf(wire.Client, "Container '%s': logConfiguration.logDriver %q is not supported by Pinion yet: use awslogs or json-file, whose logs the host keeps.", c.Name, driver)
 	}
+	if size, given := options["max-size"]; given && !logSize.MatchString(size) {
+		return wire.Errorf(wire.Client, "Container '%s': logConfiguration.options max-size must be a size such as 500k, 10m or 1g, not %q.", c.Name, size)
+	}
+	if files, given := options["max-file"]; given && !digits.MatchString(files) {
+		return wire.Errorf(wire.Client, "Container '%s': logConfiguration.options max-file must be a number of files from 1, not %q.", c.Name, files)
+	}
 	return nil
 }
+
+var (
+	// logSize is a size as docker writes it.
+	logSize = regexp.MustCompile(`(?i)^[1-9][0-9]{0,8}[kmg]?b?$`)
+	// mountOption is one of those that ECS takes for a memory file system.
+	mountOption = regexp.MustCompile(`^(defaults|ro|rw|suid|nosuid|dev|nodev|exec|noexec|sync|async|dirsync|remount|mand|nomand|atime|noatime|diratime|nodiratime|` +
+		`bind|rbind|unbindable|runbindable|private|rprivate|shared|rshared|slave|rslave|relatime|norelatime|strictatime|nostrictatime|` +
+		`(mode|uid|gid|nr_inodes|nr_blocks)=[0-9]+|mpol=[a-z0-9:,=-]+)$`)
+	// portName is the name of a published port.
+	portName = regexp.MustCompile(`^[a-z0-9_][a-z0-9_-]{0,63}$`)
+)
 
 func checkPorts(c *raftfsm.ContainerDefinition, networkMode string) error {
 	if networkMode == "none" && len(c.PortMappings) > 0 {
@@ -147,6 +173,10 @@ func checkPorts(c *raftfsm.ContainerDefinition, networkMode string) error {
 			return wire.Errorf(wire.Client, "Container '%s': portMappings.hostPort must be 0 to 65535, not %d.", c.Name, p.HostPort)
 		case p.Protocol != "tcp" && p.Protocol != "udp":
 			return wire.Errorf(wire.Client, "Container '%s': portMappings.protocol must be tcp or udp, not %q.", c.Name, p.Protocol)
+		case p.Name != "" && !portName.MatchString(p.Name):
+			return wire.Errorf(wire.Client, "Container '%s': portMappings.name must be 1 to 64 lower-case letters, digits, hyphens and underscores, not %q.", c.Name, p.Name)
+		case p.AppProtocol != "" && !slices.Contains([]string{"http", "http2", "grpc"}, p.AppProtocol):
+			return wire.Errorf(wire.Client, "Container '%s': portMappings.appProtocol must be http, http2 or grpc, not %q.", c.Name, p.AppProtocol)
 		case networkMode == "host" && p.HostPort != p.ContainerPort:
 			return wire.Errorf(wire.Client, "Container '%s': with networkMode host, hostPort must be empty or the same as containerPort %d, not %d.", c.Name, p.ContainerPort, p.HostPort)
 		}

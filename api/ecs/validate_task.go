@@ -93,12 +93,17 @@ func checkDefinition(d *raftfsm.TaskDefinition) error {
 	if err := checkHostPorts(d.Containers); err != nil {
 		return err
 	}
-	return checkSums(d)
+	for _, check := range []func(*raftfsm.TaskDefinition) error{checkOrder, checkGPUs, checkSums} {
+		if err := check(d); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // checkHostPorts refuses a task that would be in its own way.
 func checkHostPorts(containers []raftfsm.ContainerDefinition) error {
-	taken := map[string]bool{}
+	taken, named := map[string]bool{}, map[string]bool{}
 	for _, c := range containers {
 		for _, p := range c.PortMappings {
 			port := fmt.Sprintf("%d/%s", p.HostPort, p.Protocol)
@@ -106,6 +111,10 @@ func checkHostPorts(containers []raftfsm.ContainerDefinition) error {
 				return wire.Errorf(wire.Client, "Container '%s': host port %s is mapped twice in this task definition.", c.Name, port)
 			}
 			taken[port] = true
+			if named[p.Name] {
+				return wire.Errorf(wire.Client, "Container '%s': the name %s of a port is there twice in this task definition.", c.Name, p.Name)
+			}
+			named[p.Name] = p.Name != ""
 		}
 	}
 	return nil
@@ -149,7 +158,13 @@ func checkVolumes(volumes []raftfsm.Volume) error {
 }
 
 func checkMounts(c *raftfsm.ContainerDefinition, volumes []raftfsm.Volume) error {
-	for _, m := range c.MountPoints {
+	for at, m := range c.MountPoints {
+		again := func(other raftfsm.MountPoint) bool {
+			return path.Clean(other.ContainerPath) == path.Clean(m.ContainerPath)
+		}
+		if slices.ContainsFunc(c.MountPoints[:at], again) {
+			return wire.Errorf(wire.Client, "Container '%s': something is mounted at %s already: mountPoints must have different containerPaths.", c.Name, m.ContainerPath)
+		}
 		if !slices.ContainsFunc(volumes, func(v raftfsm.Volume) bool { return v.Name == m.SourceVolume }) {
 			return wire.Errorf(wire.Client, "Container '%s': unknown volume '%s' in mountPoints.", c.Name, m.SourceVolume)
 		}

@@ -1,0 +1,39 @@
+package api
+
+import (
+	"strings"
+	"testing"
+)
+
+// Clients look for services and capacity providers before they do something else: there are none, and that is no fault.
+func TestWhatDoesNotExistHereIsMissing(t *testing.T) {
+	b := newBench(t)
+	for _, c := range []struct{ operation, body, want string }{
+		{"ListServices", `{"launchType":"EC2"}`, `{"serviceArns":[]}`},
+		{"DescribeServices", `{"services":["web"]}`, `{"services":[],"failures":[{"arn":"` + arns + `service/default/web","reason":"MISSING"}]}`},
+		{"DescribeServiceDeployments", `{"serviceDeploymentArns":["a"]}`, `{"serviceDeployments":[],"failures":[{"arn":"a","reason":"MISSING"}]}`},
+		{"DescribeCapacityProviders", `{}`, `{"capacityProviders":[],"failures":[]}`},
+		{"DescribeCapacityProviders", `{"capacityProviders":["FARGATE"]}`, `{"capacityProviders":[],"failures":[{"arn":"` + arns + `capacity-provider/FARGATE","reason":"MISSING"}]}`},
+	} {
+		if got := b.must(t, c.operation, c.body).Body.String(); got != c.want {
+			t.Errorf("%s: %s", c.operation, got)
+		}
+	}
+	b.aws("ListServices", `{"cluster":"nope"}`).wantError(t, 400, noCluster, "Cluster not found.")
+	b.aws("DescribeServices", `{}`).wantError(t, 400, invalid, "Services cannot be empty.")
+	b.aws("ListServiceDeployments", `{"service":"web","createdAt":{"after":1}}`).wantError(t, 400, "ServiceNotFoundException", "Service not found.")
+	b.aws("ListServicesByNamespace", `{"namespace":"mesh"}`).wantError(t, 400, "NamespaceNotFoundException", "The namespace mesh was not found: there is no service discovery here.")
+}
+
+func TestAgentsRegisterAndUpdateThemselves(t *testing.T) {
+	b := newBench(t)
+	b.aws("RegisterContainerInstance", `{"cluster":"default","totalResources":[]}`).wantError(t, 400, "ClientException",
+		"Container instances register themselves: run `pinion up --cluster default` on the machine, with --join and a token of `pinion token` if it belongs to a pool already.")
+	b.aws("UpdateContainerAgent", `{"containerInstance":"`+hostID+`"}`).wantError(t, 400, "NoUpdateAvailableException",
+		"There is no update available for this container agent: gpu-1 runs pinion 1.2.3. Update pinion on the host itself.")
+	b.aws("UpdateContainerAgent", `{"containerInstance":"x"}`).wantError(t, 400, invalid, "The referenced container instance was not found.")
+	b.aws("RegisterContainerInstance", `{"cluster":"nope"}`).wantError(t, 400, noCluster, "Cluster not found.")
+	if got := b.aws("CreateCapacityProvider", `{}`).Body.String(); !strings.Contains(got, "UnsupportedFeatureException") {
+		t.Errorf("%s", got)
+	}
+}

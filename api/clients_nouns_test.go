@@ -1,0 +1,73 @@
+package api
+
+import (
+	"errors"
+	"net/http/httptest"
+	"testing"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/service/ecs"
+	"github.com/aws/aws-sdk-go-v2/service/ecs/types"
+)
+
+func TestTheSDKForGoParsesTheAnswersAboutNouns(t *testing.T) {
+	onEveryHost(t, theSDKForGoParsesTheAnswersAboutNouns)
+}
+
+func theSDKForGoParsesTheAnswersAboutNouns(t *testing.T, b *bench, server *httptest.Server) {
+	client, ctx := goClient(server, "us-east-2"), t.Context()
+	lab, insights := aws.String("lab"), []types.ClusterSetting{{Name: "containerInsights", Value: aws.String("enabled")}}
+	logging := &types.ClusterConfiguration{ExecuteCommandConfiguration: &types.ExecuteCommandConfiguration{Logging: "OVERRIDE",
+		LogConfiguration: &types.ExecuteCommandLogConfiguration{CloudWatchEncryptionEnabled: true, CloudWatchLogGroupName: lab}}}
+
+	made := must(client.CreateCluster(ctx, &ecs.CreateClusterInput{ClusterName: lab, Settings: insights}))(t).Cluster
+	must(client.UpdateCluster(ctx, &ecs.UpdateClusterInput{Cluster: lab, Configuration: logging, ServiceConnectDefaults: &types.ClusterServiceConnectDefaultsRequest{Namespace: lab}}))(t)
+	must(client.UpdateClusterSettings(ctx, &ecs.UpdateClusterSettingsInput{Cluster: lab, Settings: insights}))(t)
+	tags := []types.Tag{{Key: lab, Value: lab}}
+	must(client.TagResource(ctx, &ecs.TagResourceInput{ResourceArn: made.ClusterArn, Tags: tags}))(t)
+	must(client.UntagResource(ctx, &ecs.UntagResourceInput{ResourceArn: made.ClusterArn, TagKeys: []string{"none"}}))(t)
+	if got := must(client.ListTagsForResource(ctx, &ecs.ListTagsForResourceInput{ResourceArn: made.ClusterArn}))(t); len(got.Tags) != 1 {
+		t.Errorf("%+v", got.Tags)
+	}
+	all := types.ClusterField("").Values()
+	described := must(client.DescribeClusters(ctx, &ecs.DescribeClustersInput{Clusters: []string{"lab"}, Include: all}))(t).Clusters[0]
+	if !described.Configuration.ExecuteCommandConfiguration.LogConfiguration.CloudWatchEncryptionEnabled || aws.ToString(described.ServiceConnectDefaults.Namespace) != "lab" {
+		t.Errorf("%+v", described)
+	}
+	_, err := client.DeleteCluster(ctx, &ecs.DeleteClusterInput{Cluster: aws.String("nope")})
+	if _, ok := errors.AsType[*types.ClusterNotFoundException](err); !ok {
+		t.Errorf("unknown cluster: %v", err)
+	}
+	must(client.DeleteCluster(ctx, &ecs.DeleteClusterInput{Cluster: lab}))(t)
+
+	attribute := []types.Attribute{{Name: lab, Value: lab, TargetType: "container-instance", TargetId: aws.String(hostID)}}
+	must(client.PutAttributes(ctx, &ecs.PutAttributesInput{Attributes: attribute}))(t)
+	must(client.ListAttributes(ctx, &ecs.ListAttributesInput{TargetType: "container-instance"}))(t)
+	must(client.DeleteAttributes(ctx, &ecs.DeleteAttributesInput{Attributes: attribute}))(t)
+	_, err = client.PutAttributes(ctx, &ecs.PutAttributesInput{Attributes: []types.Attribute{{Name: lab, TargetId: lab}}})
+	if _, ok := errors.AsType[*types.TargetNotFoundException](err); !ok {
+		t.Errorf("unknown host: %v", err)
+	}
+
+	must(client.PutAccountSetting(ctx, &ecs.PutAccountSettingInput{Name: "awsvpcTrunking", Value: aws.String("enabled")}))(t)
+	must(client.PutAccountSettingDefault(ctx, &ecs.PutAccountSettingDefaultInput{Name: "awsvpcTrunking", Value: aws.String("enabled")}))(t)
+	if got := must(client.ListAccountSettings(ctx, &ecs.ListAccountSettingsInput{EffectiveSettings: true, MaxResults: 10}))(t); len(got.Settings) != 10 {
+		t.Errorf("%+v", got)
+	}
+	must(client.DeleteAccountSetting(ctx, &ecs.DeleteAccountSettingInput{Name: "awsvpcTrunking"}))(t)
+
+	must(client.RegisterTaskDefinition(ctx, definitionInput()))(t)
+	name := "tensorflow-1-gpu:1"
+	must(client.DeregisterTaskDefinition(ctx, &ecs.DeregisterTaskDefinitionInput{TaskDefinition: &name}))(t)
+	deleted := must(client.DeleteTaskDefinitions(ctx, &ecs.DeleteTaskDefinitionsInput{TaskDefinitions: []string{name, "f:1"}}))(t)
+	if len(deleted.TaskDefinitions) != 1 || deleted.TaskDefinitions[0].DeleteRequestedAt == nil || len(deleted.Failures) != 1 {
+		t.Errorf("%+v", deleted)
+	}
+	must(client.ListServices(ctx, &ecs.ListServicesInput{}))(t)
+	must(client.DescribeServices(ctx, &ecs.DescribeServicesInput{Services: []string{"web"}}))(t)
+	must(client.DescribeCapacityProviders(ctx, &ecs.DescribeCapacityProvidersInput{}))(t)
+	_, err = client.UpdateContainerAgent(ctx, &ecs.UpdateContainerAgentInput{ContainerInstance: aws.String(hostID)})
+	if _, ok := errors.AsType[*types.NoUpdateAvailableException](err); !ok {
+		t.Errorf("update of the agent: %v", err)
+	}
+}

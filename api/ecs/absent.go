@@ -1,0 +1,171 @@
+package ecs
+
+import (
+	"context"
+	"strings"
+
+	"pinion/api/wire"
+	"pinion/raftfsm"
+)
+
+// The operations that look for what does not exist here: services, capacity providers, newer agents. They answer as ECS
+// answers where there is none, so that clients that look around go on.
+
+// maxServices is ECS's limit for one DescribeServices.
+const maxServices = 10
+
+type listServicesInput struct {
+	paging
+	Cluster            string `json:"cluster"`
+	LaunchType         string `json:"launchType"`
+	SchedulingStrategy string `json:"schedulingStrategy"`
+	ResourceManagement string `json:"resourceManagementType"`
+}
+
+type listServicesOutput struct {
+	ARNs []string `json:"serviceArns"`
+}
+
+func (c *Call) listServices(_ context.Context, in *listServicesInput) (*listServicesOutput, error) {
+	if _, err := c.cluster(in.Cluster); err != nil {
+		return nil, err
+	}
+	if err := oneOf("launchType", in.LaunchType, launchEC2, "FARGATE", launchExternal, "MANAGED_INSTANCES"); err != nil {
+		return nil, err
+	}
+	if err := oneOf("schedulingStrategy", in.SchedulingStrategy, "REPLICA", "DAEMON"); err != nil {
+		return nil, err
+	}
+	if err := oneOf("resourceManagementType", in.ResourceManagement, "CUSTOMER", "ECS"); err != nil {
+		return nil, err
+	}
+	return &listServicesOutput{[]string{}}, in.none()
+}
+
+// none checks the paging of a list that is always empty.
+func (p paging) none() error {
+	_, _, err := pageOf(p, []string{}, false, strings.Clone)
+	return err
+}
+
+type describeServicesInput struct {
+	Cluster  string   `json:"cluster"`
+	Services []string `json:"services"`
+	Include  []string `json:"include"`
+}
+
+type describeServicesOutput struct {
+	Services []struct{} `json:"services"`
+	Failures []failure  `json:"failures"`
+}
+
+func (c *Call) describeServices(_ context.Context, in *describeServicesInput) (*describeServicesOutput, error) {
+	k, err := c.cluster(in.Cluster)
+	if err != nil {
+		return nil, err
+	}
+	if err := eachOneOf("include", in.Include, "TAGS"); err != nil {
+		return nil, err
+	}
+	if len(in.Services) == 0 {
+		return nil, wire.Errorf(wire.InvalidParameter, "Services cannot be empty.")
+	}
+	if len(in.Services) > maxServices {
+		return nil, wire.Errorf(wire.InvalidParameter, "services can have at most %d items.", maxServices)
+	}
+	out := &describeServicesOutput{Services: []struct{}{}, Failures: []failure{}}
+	for _, given := range in.Services {
+		name, err := within(k.Name, "service", given)
+		if err != nil {
+			return nil, err
+		}
+		out.Failures = append(out.Failures, failure{ARN: c.arn("service/" + k.Name + "/" + name), Reason: raftfsm.ReasonMissing})
+	}
+	return out, nil
+}
+
+type listByNamespaceInput struct {
+	paging
+	Namespace string `json:"namespace"`
+}
+
+func (c *Call) listServicesByNamespace(_ context.Context, in *listByNamespaceInput) (*listServicesOutput, error) {
+	if err := in.none(); err != nil {
+		return nil, err
+	}
+	return nil, wire.Errorf("NamespaceNotFoundException", "The namespace %s was not found: there is no service discovery here.", in.Namespace)
+}
+
+type listDeploymentsInput struct {
+	paging
+	Cluster   string   `json:"cluster"`
+	Service   string   `json:"service"`
+	Status    []string `json:"status"`
+	CreatedAt any      `json:"createdAt"`
+}
+
+type listDeploymentsOutput struct {
+	Deployments []struct{} `json:"serviceDeployments"`
+}
+
+func (c *Call) listServiceDeployments(_ context.Context, in *listDeploymentsInput) (*listDeploymentsOutput, error) {
+	if _, err := c.cluster(in.Cluster); err != nil {
+		return nil, err
+	}
+	if err := in.none(); err != nil {
+		return nil, err
+	}
+	return nil, wire.Errorf("ServiceNotFoundException", "Service not found.")
+}
+
+type describeDeploymentsInput struct {
+	ARNs []string `json:"serviceDeploymentArns"`
+}
+
+type describeDeploymentsOutput struct {
+	Deployments []struct{} `json:"serviceDeployments"`
+	Failures    []failure  `json:"failures"`
+}
+
+func (c *Call) describeServiceDeployments(_ context.Context, in *describeDeploymentsInput) (*describeDeploymentsOutput, error) {
+	if len(in.ARNs) == 0 || len(in.ARNs) > maxServices*2 {
+		return nil, wire.Errorf(wire.InvalidParameter, "serviceDeploymentArns must have 1 to %d items, not %d.", maxServices*2, len(in.ARNs))
+	}
+	out := &describeDeploymentsOutput{Deployments: []struct{}{}, Failures: []failure{}}
+	for _, arn := range in.ARNs {
+		out.Failures = append(out.Failures, failure{ARN: arn, Reason: raftfsm.ReasonMissing})
+	}
+	return out, nil
+}
+
+type describeProvidersInput struct {
+	paging
+	Cluster string   `json:"cluster"`
+	Names   []string `json:"capacityProviders"`
+	Include []string `json:"include"`
+}
+
+type describeProvidersOutput struct {
+	Providers []struct{} `json:"capacityProviders"`
+	Failures  []failure  `json:"failures"`
+}
+
+func (c *Call) describeCapacityProviders(_ context.Context, in *describeProvidersInput) (*describeProvidersOutput, error) {
+	if in.Cluster != "" {
+		if _, err := c.cluster(in.Cluster); err != nil {
+			return nil, err
+		}
+	}
+	if err := eachOneOf("include", in.Include, "TAGS"); err != nil {
+		return nil, err
+	}
+	out := &describeProvidersOutput{Providers: []struct{}{}, Failures: []failure{}}
+	for _, given := range in.Names {
+		r, err := parseResource("capacity-provider", given)
+		if err != nil {
+			return nil, err
+		}
+		out.Failures = append(out.Failures, failure{ARN: c.arn("capacity-provider/" + r.name), Reason: raftfsm.ReasonMissing})
+	}
+	return out, in.none()
+}

@@ -1,0 +1,157 @@
+package ecs
+
+import (
+	"cmp"
+	"context"
+	"errors"
+
+	"pinion/api/wire"
+	"pinion/raftfsm"
+)
+
+// clusterInput are the members that CreateCluster and UpdateCluster share.
+type clusterInput struct {
+	Settings       []raftfsm.Setting             `json:"settings"`
+	Configuration  *raftfsm.ClusterConfiguration `json:"configuration"`          // without effect
+	ServiceConnect *serviceConnectDefaults       `json:"serviceConnectDefaults"` // the same
+}
+
+type serviceConnectDefaults struct {
+	Namespace string `json:"namespace"`
+}
+
+type createClusterInput struct {
+	clusterInput
+	ClusterName       string           `json:"clusterName"`
+	Tags              []raftfsm.Tag    `json:"tags"`
+	CapacityProviders wire.Unsupported `json:"capacityProviders" why:"capacity providers are not built yet"`
+	DefaultStrategy   wire.Unsupported `json:"defaultCapacityProviderStrategy" why:"capacity providers are not built yet"`
+}
+
+// createCluster answers with the cluster of that name as it is when there is one already, as ECS does.
+func (c *Call) createCluster(ctx context.Context, in *createClusterInput) (*clusterOutput, error) {
+	name := cmp.Or(in.ClusterName, raftfsm.DefaultCluster)
+	if !resourceName.MatchString(name) {
+		return nil, wire.Errorf(wire.InvalidParameter, "clusterName must be 1 to 255 letters, digits, hyphens and underscores, not %q", name)
+	}
+	if err := checkTags(in.Tags); err != nil {
+		return nil, err
+	}
+	if err := in.check(); err != nil {
+		return nil, err
+	}
+	k := raftfsm.Cluster{
+		Name: name, Status: raftfsm.ClusterActive, Tags: in.Tags, Settings: in.Settings, Configuration: in.Configuration, CreatedAt: c.Now(),
+	}
+	if len(k.Settings) == 0 {
+		k.Settings = c.insights()
+	}
+	if in.ServiceConnect != nil {
+		k.Namespace = in.ServiceConnect.Namespace
+	}
+	made, err := apply[*raftfsm.Cluster](ctx, c, raftfsm.CreateCluster{Cluster: k})
+	if err != nil {
+		return nil, err
+	}
+	return c.changed(made), nil
+}
+
+// insights are the settings of a new cluster that names none: what the account setting says, if somebody chose one.
+func (c *Call) insights() []raftfsm.Setting {
+	value := c.effective(c.Principal, containerInsights)
+	if value == containerInsights.values[0] {
+		return nil
+	}
+	return []raftfsm.Setting{{Name: containerInsights.name, Value: value}}
+}
+
+type updateClusterInput struct {
+	clusterInput
+	Cluster string `json:"cluster"`
+}
+
+func (c *Call) updateCluster(ctx context.Context, in *updateClusterInput) (*clusterOutput, error) {
+	k, err := c.namedCluster(in.Cluster)
+	if err != nil {
+		return nil, err
+	}
+	if err := in.check(); err != nil {
+		return nil, err
+	}
+	change := raftfsm.UpdateCluster{Name: k.Name, Settings: in.Settings, Configuration: in.Configuration}
+	if in.ServiceConnect != nil {
+		change.Namespace = &in.ServiceConnect.Namespace
+	}
+	return c.update(ctx, change)
+}
+
+type updateClusterSettingsInput struct {
+	Cluster  string            `json:"cluster"`
+	Settings []raftfsm.Setting `json:"settings"`
+}
+
+func (c *Call) updateClusterSettings(ctx context.Context, in *updateClusterSettingsInput) (*clusterOutput, error) {
+	k, err := c.namedCluster(in.Cluster)
+	if err != nil {
+		return nil, err
+	}
+	if len(in.Settings) == 0 {
+		return nil, wire.Errorf(wire.InvalidParameter, "settings cannot be empty.")
+	}
+	if err := checkSettings(in.Settings); err != nil {
+		return nil, err
+	}
+	return c.update(ctx, raftfsm.UpdateCluster{Name: k.Name, Settings: in.Settings})
+}
+
+func (c *Call) update(ctx context.Context, change raftfsm.UpdateCluster) (*clusterOutput, error) {
+	k, err := apply[*raftfsm.Cluster](ctx, c, change)
+	if errors.Is(err, raftfsm.ErrNotFound) || errors.Is(err, raftfsm.ErrInactive) {
+		return nil, errNoCluster
+	}
+	if err != nil {
+		return nil, err
+	}
+	return c.changed(k), nil
+}
+
+type deleteClusterInput struct {
+	Cluster string `json:"cluster"`
+}
+
+// refusedDeletions are ECS's words for why a cluster is not deleted. Clients look for them: Terraform tries again.
+var refusedDeletions = []struct {
+	err     error
+	refusal *wire.Error
+}{
+	{raftfsm.ErrNotFound, errNoCluster},
+	{raftfsm.ErrClusterHasTasks, wire.Errorf("ClusterContainsTasksException", "The Cluster cannot be deleted while Tasks are active.")},
+	{raftfsm.ErrClusterHasHosts, wire.Errorf("ClusterContainsContainerInstancesException", "The Cluster cannot be deleted while Container Instances are active or draining.")},
+	{raftfsm.ErrDefaultCluster, wire.Errorf(wire.Client, "The cluster default cannot be deleted: requests and hosts that name no cluster mean it.")},
+}
+
+// deleteCluster may come twice: a cluster that was deleted is answered as it is.
+func (c *Call) deleteCluster(ctx context.Context, in *deleteClusterInput) (*clusterOutput, error) {
+	if in.Cluster == "" {
+		return nil, errBlankCluster
+	}
+	r, err := parseResource("cluster", in.Cluster)
+	if err != nil {
+		return nil, err
+	}
+	k, err := apply[*raftfsm.Cluster](ctx, c, raftfsm.DeleteCluster{Name: r.name, At: c.Now()})
+	for _, known := range refusedDeletions {
+		if errors.Is(err, known.err) {
+			return nil, known.refusal
+		}
+	}
+	if err != nil {
+		return nil, err
+	}
+	return c.changed(k), nil
+}
+
+// changed is the answer of an operation that changed a cluster: all of it, but for the statistics.
+func (c *Call) changed(k *raftfsm.Cluster) *clusterOutput {
+	return &clusterOutput{c.describe(k, []string{"CONFIGURATIONS", "SETTINGS", "TAGS"})}
+}

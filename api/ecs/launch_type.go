@@ -1,0 +1,58 @@
+package ecs
+
+import (
+	"slices"
+
+	"pinion/api/wire"
+	"pinion/raftfsm"
+)
+
+// Launch types: where ECS's tasks run on machines of their owner.
+const (
+	launchEC2      = "EC2"
+	launchExternal = "EXTERNAL"
+)
+
+// Launch types that ECS knows beside them: machines of AWS.
+const (
+	launchFargate = "FARGATE"
+	launchManaged = "MANAGED_INSTANCES"
+)
+
+// capacityProviderItem is one item of a capacity provider strategy, which is refused as a whole.
+type capacityProviderItem struct {
+	Name   string `json:"capacityProvider"`
+	Base   int    `json:"base"`
+	Weight int    `json:"weight"`
+}
+
+// checkLaunchType refuses what there is no place for.
+func (in *runInput) checkLaunchType() error {
+	if in.LaunchType != "" && len(in.CapacityProviders) > 0 {
+		return wire.Errorf(wire.InvalidParameter, "Specifying both a launch type and capacity provider strategy is not supported. Remove one and try again.")
+	}
+	if len(in.CapacityProviders) > 0 {
+		return wire.Errorf(unsupportedFeature, "capacityProviderStrategy is not supported: %s.", queues)
+	}
+	if err := oneOf("launchType", in.LaunchType, launchEC2, launchFargate, launchExternal, launchManaged); err != nil {
+		return err
+	}
+	if in.LaunchType == launchFargate || in.LaunchType == launchManaged {
+		return wire.Errorf(wire.InvalidParameter, "launchType %s is not supported: Pinion runs tasks on your own hosts, which is EC2 or EXTERNAL.", in.LaunchType)
+	}
+	return nil
+}
+
+// launchTypeOf is the launch type that a call asks for, or the first that the definition is for.
+func launchTypeOf(d *raftfsm.TaskDefinition, given string) (string, error) {
+	supported := d.RequiresCompatibilities
+	switch {
+	case given == "" && (len(supported) == 0 || slices.Contains(supported, launchEC2)):
+		return launchEC2, nil
+	case given == "":
+		return supported[0], nil
+	case len(supported) > 0 && !slices.Contains(supported, given):
+		return "", wire.Errorf(wire.InvalidParameter, "Task definition does not support launch_type %s.", given)
+	}
+	return given, nil
+}

@@ -1,0 +1,64 @@
+package ecs
+
+import (
+	"context"
+
+	"pinion/api/wire"
+)
+
+// maxSettings is ECS's limit of settings in one answer, and the default.
+const maxSettings = 10
+
+type listSettingsInput struct {
+	paging
+	Name      string `json:"name"`
+	Value     string `json:"value"`
+	Principal string `json:"principalArn"`
+	Effective bool   `json:"effectiveSettings"`
+}
+
+type listSettingsOutput struct {
+	Settings  []shownSetting `json:"settings"`
+	NextToken string         `json:"nextToken,omitempty"`
+}
+
+// listAccountSettings lists what a principal chose, or with effectiveSettings what counts for it.
+func (c *Call) listAccountSettings(_ context.Context, in *listSettingsInput) (*listSettingsOutput, error) {
+	principal, err := c.principalOf(in.Principal)
+	if err != nil {
+		return nil, err
+	}
+	if in.Name != "" {
+		if _, err := findSetting(in.Name); err != nil {
+			return nil, err
+		}
+	}
+	size := maxSettings
+	if in.MaxResults != nil {
+		size = *in.MaxResults
+	}
+	if size < 1 || size > maxSettings {
+		return nil, wire.Errorf(wire.InvalidParameter, "maxResults must be between 1 and %d, not %d", maxSettings, size)
+	}
+	in.MaxResults = &size
+	page, next, err := pageOf(in.paging, c.settingsOf(principal, in), false, func(s shownSetting) string { return s.Name })
+	if err != nil {
+		return nil, err
+	}
+	return &listSettingsOutput{listed(page), next}, nil
+}
+
+func (c *Call) settingsOf(principal string, in *listSettingsInput) []shownSetting {
+	var found []shownSetting
+	for _, setting := range accountSettings {
+		chosen := c.View.AccountSetting(principal, setting.name)
+		if chosen == nil && !in.Effective || in.Name != "" && in.Name != setting.name {
+			continue
+		}
+		shown := setting.shown(principal, c.effective(principal, setting))
+		if in.Value == "" || in.Value == shown.Value {
+			found = append(found, shown)
+		}
+	}
+	return found
+}

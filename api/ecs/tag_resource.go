@@ -1,0 +1,153 @@
+package ecs
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"strings"
+
+	"pinion/api/wire"
+	"pinion/raftfsm"
+)
+
+type tagResourceInput struct {
+	ARN  string        `json:"resourceArn"`
+	Tags []raftfsm.Tag `json:"tags"`
+}
+
+type emptyOutput struct{}
+
+// tagResource puts tags on a cluster, a task definition, a task or a container instance, each in place of the one with
+// its key.
+func (c *Call) tagResource(ctx context.Context, in *tagResourceInput) (*emptyOutput, error) {
+	kind, id, err := c.tagged(in.ARN)
+	if err != nil {
+		return nil, err
+	}
+	if len(in.Tags) == 0 {
+		return nil, wire.Errorf(wire.InvalidParameter, "Tags can not be empty.")
+	}
+	if err := checkTags(in.Tags); err != nil {
+		return nil, err
+	}
+	if err := raftfsm.CheckLostAfter(in.Tags); err != nil {
+		return nil, wire.Errorf(wire.InvalidParameter, "%v.", err)
+	}
+	return c.setTags(ctx, raftfsm.SetTags{Kind: kind, ID: id, Put: in.Tags})
+}
+
+type untagResourceInput struct {
+	ARN  string   `json:"resourceArn"`
+	Keys []string `json:"tagKeys"`
+}
+
+func (c *Call) untagResource(ctx context.Context, in *untagResourceInput) (*emptyOutput, error) {
+	kind, id, err := c.tagged(in.ARN)
+	if err != nil {
+		return nil, err
+	}
+	if len(in.Keys) == 0 {
+		return nil, wire.Errorf(wire.InvalidParameter, "TagKeys can not be empty.")
+	}
+	for _, key := range in.Keys {
+		if err := checkTagKey(key); err != nil {
+			return nil, err
+		}
+	}
+	return c.setTags(ctx, raftfsm.SetTags{Kind: kind, ID: id, Remove: in.Keys})
+}
+
+func (c *Call) setTags(ctx context.Context, change raftfsm.SetTags) (*emptyOutput, error) {
+	what := words(change.Kind)
+	switch _, err := c.Cluster.Apply(ctx, change); {
+	case errors.Is(err, raftfsm.ErrNotFound):
+		return nil, errNotTagged(what)
+	case errors.Is(err, raftfsm.ErrInactive) && change.Kind == raftfsm.TaggedTask:
+		return nil, wire.Errorf(wire.InvalidParameter, "The specified task is stopped. Specify a running task and try again.")
+	case errors.Is(err, raftfsm.ErrInactive):
+		return nil, wire.Errorf(wire.InvalidParameter, "The specified %s is inactive. Specify an active %s and try again.", what, what)
+	case errors.Is(err, raftfsm.ErrTooManyTags):
+		return nil, wire.Errorf("LimitExceededException", "A %s can have %d tags: remove some first.", what, raftfsm.MaxTags)
+	case err != nil:
+		return nil, err
+	}
+	return &emptyOutput{}, nil
+}
+
+type listTagsInput struct {
+	ARN string `json:"resourceArn"`
+}
+
+type listTagsOutput struct {
+	Tags []raftfsm.Tag `json:"tags"`
+}
+
+// listTagsForResource has no ResourceNotFoundException in its model.
+func (c *Call) listTagsForResource(_ context.Context, in *listTagsInput) (*listTagsOutput, error) {
+	kind, id, err := c.tagged(in.ARN)
+	if err == nil {
+		tags, err := c.View.TagsOf(kind, id)
+		if err == nil {
+			return &listTagsOutput{listed(tags)}, nil
+		}
+		return nil, wire.Errorf(wire.InvalidParameter, "The specified %s was not found.", words(kind))
+	}
+	if refusal, ok := errors.AsType[*wire.Error](err); ok && refusal.Type == resourceNotFound {
+		return nil, wire.Errorf(wire.InvalidParameter, "%s", refusal.Message)
+	}
+	return nil, err
+}
+
+const resourceNotFound = "ResourceNotFoundException"
+
+func errNotTagged(what string) error {
+	return wire.Errorf(resourceNotFound, "The specified %s was not found.", what)
+}
+
+func words(kind raftfsm.Tagged) string { return strings.ReplaceAll(string(kind), "-", " ") }
+
+// untagged are ECS's resources that have tags there and do not exist here.
+var untagged = []string{"service", "task-set", "capacity-provider", "service-deployment", "service-revision", "daemon"}
+
+// tagged reads the ARN of what has tags, in the long form or the old one. It has to belong to the cluster that the ARN
+// names.
+func (c *Call) tagged(arn string) (kind raftfsm.Tagged, id string, err error) {
+	if !strings.HasPrefix(arn, "arn:") {
+		return "", "", wire.Errorf(wire.InvalidParameter, "resourceArn must be the ARN of a resource, not %q", arn)
+	}
+	parts := strings.SplitN(arn, ":", 6)
+	name, _, _ := strings.Cut(parts[len(parts)-1], "/")
+	kinds := []raftfsm.Tagged{raftfsm.TaggedCluster, raftfsm.TaggedDefinition, raftfsm.TaggedTask, raftfsm.TaggedHost}
+	if slices.Contains(untagged, name) {
+		return "", "", errNotTagged(words(raftfsm.Tagged(name)))
+	}
+	if kind = raftfsm.Tagged(name); !slices.Contains(kinds, kind) {
+		return "", "", wire.Errorf(wire.InvalidParameter, "resourceArn %s is not the ARN of a cluster, a task definition, a task or a container instance.", arn)
+	}
+	r, err := parseResource(name, arn)
+	if err != nil {
+		return "", "", err
+	}
+	return kind, r.name, c.belongs(kind, r)
+}
+
+// belongs refuses a resource of another cluster than its ARN says, and a cluster that is not known.
+func (c *Call) belongs(kind raftfsm.Tagged, r resource) error {
+	cluster := r.cluster
+	switch task, host := c.View.Task(r.name), c.View.Host(r.name); kind {
+	case raftfsm.TaggedCluster:
+		cluster = r.name
+	case raftfsm.TaggedTask:
+		if task != nil && cluster != "" && task.Cluster != cluster {
+			return errNotTagged(words(kind))
+		}
+	case raftfsm.TaggedHost:
+		if host != nil && cluster != "" && host.Cluster != cluster {
+			return errNotTagged(words(kind))
+		}
+	}
+	if cluster != "" && c.View.Cluster(cluster) == nil {
+		return errNoCluster
+	}
+	return nil
+}

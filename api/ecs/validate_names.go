@@ -1,0 +1,71 @@
+package ecs
+
+import (
+	"net/netip"
+	"regexp"
+	"slices"
+	"strings"
+
+	"pinion/api/wire"
+	"pinion/raftfsm"
+)
+
+// domainName is a host name or a domain: labels of letters, digits and hyphens with dots between them.
+var domainName = regexp.MustCompile(`^[A-Za-z0-9_]([A-Za-z0-9_-]{0,62})(\.[A-Za-z0-9_]([A-Za-z0-9_-]{0,62}))*\.?$`)
+
+// checkNames holds the rules for how a container is called and whom it asks for names.
+func checkNames(c *raftfsm.ContainerDefinition) error {
+	if c.Hostname != "" && (!domainName.MatchString(c.Hostname) || len(c.Hostname) > 64) {
+		return wire.Errorf(wire.Client, "Container '%s': hostname %q must be a host name of at most 64 characters.", c.Name, c.Hostname)
+	}
+	for _, entry := range c.ExtraHosts {
+		if _, err := netip.ParseAddr(entry.IPAddress); err != nil || !domainName.MatchString(entry.Hostname) {
+			return wire.Errorf(wire.Client, "Container '%s': extraHosts must have a hostname and an ipAddress, not %q and %q.", c.Name, entry.Hostname, entry.IPAddress)
+		}
+	}
+	for _, server := range c.DNSServers {
+		if _, err := netip.ParseAddr(server); err != nil {
+			return wire.Errorf(wire.Client, "Container '%s': dnsServers must hold IP addresses, not %q.", c.Name, server)
+		}
+	}
+	for _, domain := range c.DNSSearchDomains {
+		if !domainName.MatchString(domain) {
+			return wire.Errorf(wire.Client, "Container '%s': dnsSearchDomains must hold domain names, not %q.", c.Name, domain)
+		}
+	}
+	return nil
+}
+
+// messageControls are the kernel parameters of the namespace for System V IPC and POSIX message queues.
+var messageControls = []string{"kernel.msgmax", "kernel.msgmnb", "kernel.msgmni", "kernel.sem", "kernel.shmall", "kernel.shmmax", "kernel.shmmni", "kernel.shm_rmid_forced"}
+
+// checkControls lets a container change kernel parameters of namespaces that are its own.
+func checkControls(c *raftfsm.ContainerDefinition, networkMode, ipcMode string) error {
+	for _, control := range c.SystemControls {
+		name := control.Namespace
+		network := strings.HasPrefix(name, "net.")
+		messages := strings.HasPrefix(name, "fs.mqueue.") || slices.Contains(messageControls, name)
+		switch {
+		case !network && !messages:
+			return wire.Errorf(wire.Client, "Container '%s': systemControls.namespace must be net.*, fs.mqueue.* or one of %s, not %q.", c.Name, strings.Join(messageControls, ", "), name)
+		case network && networkMode == "host":
+			return wire.Errorf(wire.Client, "Container '%s': systemControls %s is not allowed with networkMode host: it would change the host.", c.Name, name)
+		case messages && ipcMode == "host":
+			return wire.Errorf(wire.Client, "Container '%s': systemControls %s is not allowed with ipcMode host: it would change the host.", c.Name, name)
+		case control.Value == "" || strings.ContainsAny(name, "/\x00") || strings.Contains(control.Value, "\x00"):
+			return wire.Errorf(wire.Client, "Container '%s': systemControls %q needs a value.", c.Name, name)
+		}
+	}
+	return nil
+}
+
+// checkVersionConsistency: images are pulled by the tag that the definition has, as ECS does when this is disabled.
+func checkVersionConsistency(c *raftfsm.ContainerDefinition) error {
+	if err := oneOf("versionConsistency", c.VersionConsistency, "enabled", "disabled"); err != nil {
+		return err
+	}
+	if c.VersionConsistency == "enabled" {
+		return wire.Errorf(wire.Client, "Container '%s': versionConsistency enabled is not supported by Pinion yet: name the image by its digest, or set it to disabled.", c.Name)
+	}
+	return nil
+}

@@ -1,0 +1,120 @@
+package api
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+
+	"pinion/raftfsm"
+)
+
+const arns = "arn:aws:ecs:us-east-1:123456789012:"
+
+func (b *bench) tags(t *testing.T, arn string) []raftfsm.Tag {
+	t.Helper()
+	var answer struct{ Tags []raftfsm.Tag }
+	b.must(t, "ListTagsForResource", `{"resourceArn":"`+arn+`"}`).decode(t, &answer)
+	return answer.Tags
+}
+
+func TestResourcesAreTaggedByAnyFormOfTheirARN(t *testing.T) {
+	b := ready(t)
+	b.run(t, `{"taskDefinition":"tensorflow-1-gpu"}`)
+	for _, resource := range []string{
+		"cluster/default", "task-definition/tensorflow-1-gpu:1",
+		"task/default/" + firstTask, "task/" + firstTask, "container-instance/default/" + hostID, "container-instance/" + hostID,
+	} {
+		arn := arns + resource
+		if got := b.must(t, "TagResource", `{"resourceArn":"`+arn+`","tags":[{"key":"a","value":"1"},{"key":"b","value":""}]}`).Body.String(); got != "{}" {
+			t.Errorf("%s: %s", resource, got)
+		}
+		b.must(t, "TagResource", `{"resourceArn":"`+arn+`","tags":[{"key":"a","value":"2"}]}`)
+		if got := b.tags(t, arn); !slices.Equal(got, []raftfsm.Tag{{Key: "a", Value: "2"}, {Key: "b"}}) {
+			t.Errorf("%s: %v", resource, got)
+		}
+		b.must(t, "UntagResource", `{"resourceArn":"`+arn+`","tagKeys":["a","b","none"]}`)
+		if got := b.must(t, "ListTagsForResource", `{"resourceArn":"`+arn+`"}`).Body.String(); got != `{"tags":[]}` {
+			t.Errorf("%s: %s", resource, got)
+		}
+	}
+}
+
+func TestTagsAreShownWhereTheyAreAskedFor(t *testing.T) {
+	b := newBench(t)
+	b.must(t, "TagResource", `{"resourceArn":"`+arns+`container-instance/default/`+hostID+`","tags":[{"key":"rack","value":"7"}]}`)
+	for include, shown := range map[string]bool{`[]`: false, `["TAGS"]`: true} {
+		got := b.must(t, "DescribeContainerInstances", `{"containerInstances":["`+hostID+`"],"include":`+include+`}`).Body.String()
+		if strings.Contains(got, `"tags":[{"key":"rack","value":"7"}]`) != shown || !shown && !strings.Contains(got, `"tags":[]`) {
+			t.Errorf("include %s: %s", include, got)
+		}
+	}
+}
+
+func TestWhatCannotBeTagged(t *testing.T) {
+	b := ready(t)
+	b.must(t, "CreateCluster", `{"clusterName":"gone"}`)
+	b.must(t, "DeleteCluster", `{"cluster":"gone"}`)
+	b.run(t, `{"taskDefinition":"tensorflow-1-gpu"}`)
+	b.ends(t, firstTask, 0)
+	const missing = "ResourceNotFoundException"
+	for resource, want := range map[string][2]string{
+		"cluster/nope":                     {noCluster, "Cluster not found."},
+		"cluster/gone":                     {invalid, "The specified cluster is inactive. Specify an active cluster and try again."},
+		"task/nope/" + firstTask:           {missing, "The specified task was not found."},
+		"task/default/" + firstTask:        {invalid, "The specified task is stopped. Specify a running task and try again."},
+		"task/default/x":                   {missing, "The specified task was not found."},
+		"task-definition/f:9":              {missing, "The specified task definition was not found."},
+		"task-definition/tensorflow-1-gpu": {missing, "The specified task definition was not found."},
+		"container-instance/default/x":     {missing, "The specified container instance was not found."},
+		"service/default/web":              {missing, "The specified service was not found."},
+		"volume/x":                         {invalid, "resourceArn " + arns + "volume/x is not the ARN of a cluster, a task definition, a task or a container instance."},
+	} {
+		b.aws("TagResource", `{"resourceArn":"`+arns+resource+`","tags":[{"key":"a","value":"1"}]}`).wantError(t, 400, want[0], want[1])
+	}
+	b.aws("TagResource", `{"resourceArn":"default","tags":[{"key":"a","value":"1"}]}`).wantError(t, 400, invalid, `resourceArn must be the ARN of a resource, not "default"`)
+	b.aws("ListTagsForResource", `{"resourceArn":"`+arns+`service/default/web"}`).wantError(t, 400, invalid, "The specified service was not found.")
+	b.aws("ListTagsForResource", `{"resourceArn":"`+arns+`task/default/x"}`).wantError(t, 400, invalid, "The specified task was not found.")
+}
+
+func TestTagsHaveECSsRules(t *testing.T) {
+	b := newBench(t)
+	cluster := `{"resourceArn":"` + arns + `cluster/default",`
+	var many []string
+	for i := range 50 {
+		many = append(many, fmt.Sprintf(`{"key":"k%d","value":""}`, i))
+	}
+	for tags, message := range map[string]string{
+		``:                                           "Tags can not be empty.",
+		`{"key":"","value":"v"}`:                     "a tag key must be 1 to 128 characters long",
+		`{"key":"AWS:x","value":"v"}`:                `tag "AWS:x": keys that begin with aws: are reserved`,
+		`{"key":"a*","value":"v"}`:                   `a tag key must be of letters, numbers, blanks and _ . : / = + - @, not "a*"`,
+		`{"key":"a","value":"!"}`:                    `the value of tag "a" must be of letters, numbers, blanks and _ . : / = + - @, not "!"`,
+		`{"key":"a","value":""},{"key":"a"}`:         `tag "a" is there twice`,
+		`{"key":"pinion.lost-after","value":"soon"}`: `the tag pinion.lost-after is "soon": write a span of time of 5s or more, such as "10m" or "1h30m", or "never".`,
+		strings.Join(append(many, many[0]), ","):     "tags can have at most 50 items, not 51",
+	} {
+		b.aws("TagResource", cluster+`"tags":[`+tags+`]}`).wantError(t, 400, invalid, message)
+	}
+	b.must(t, "TagResource", cluster+`"tags":[`+strings.Join(many, ",")+`]}`)
+	b.aws("TagResource", cluster+`"tags":[{"key":"ärger über","value":"ß @1"}]}`).wantError(t, 400, "LimitExceededException", "A cluster can have 50 tags: remove some first.")
+	b.aws("UntagResource", cluster+`"tagKeys":[]}`).wantError(t, 400, invalid, "TagKeys can not be empty.")
+	b.aws("UntagResource", cluster+`"tagKeys":["aws:ecs:clusterName"]}`).wantError(t, 400, invalid, `tag "aws:ecs:clusterName": keys that begin with aws: are reserved`)
+}
+
+func TestTasksGetTheTagsThatTheCallAsksFor(t *testing.T) {
+	b := newBench(t)
+	b.must(t, "RegisterTaskDefinition", `{"family":"f","tags":[{"key":"team","value":"vision"},{"key":"cost","value":"low"}],"containerDefinitions":[{"name":"c","image":"i","memory":10}]}`)
+	for fields, want := range map[string]string{
+		``: "[]",
+		`,"tags":[{"key":"cost","value":"high"}]`:                                              "[{cost high}]",
+		`,"propagateTags":"TASK_DEFINITION"`:                                                   "[{team vision} {cost low}]",
+		`,"propagateTags":"TASK_DEFINITION","tags":[{"key":"cost","value":"high"}]`:            "[{cost high} {team vision}]",
+		`,"enableECSManagedTags":true`:                                                         "[{aws:ecs:clusterName default}]",
+		`,"enableECSManagedTags":true,"propagateTags":"NONE","tags":[{"key":"a","value":"b"}]`: "[{a b} {aws:ecs:clusterName default}]",
+	} {
+		if got := fmt.Sprint(b.run(t, `{"taskDefinition":"f"`+fields+`}`).Tasks[0].Tags); got != want {
+			t.Errorf("%s: %s, want %s", fields, got, want)
+		}
+	}
+}
