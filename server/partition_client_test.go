@@ -1,0 +1,115 @@
+package server
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"time"
+
+	"pinion/raftfsm"
+)
+
+// register is the family of task definitions that clients write to: each revision carries the mark of its write.
+const register = "register"
+
+// client asks servers for one thing after the other.
+type client struct {
+	*simulation
+	name   string
+	rand   *rand.Rand
+	asked  int
+	server int // the last one that answered
+}
+
+func (p *simulation) client(n int) *client {
+	return &client{simulation: p, name: fmt.Sprint("client-", n), rand: rand.New(rand.NewPCG(p.seed, uint64(n)))}
+}
+
+// clientPause is the longest that a client waits between two requests.
+const clientPause = 6 * time.Second
+
+// work goes on until the context ends. Whatever is about to break meets requests under way.
+func (c *client) work(ctx context.Context) {
+	for ctx.Err() == nil {
+		if c.rand.IntN(2) == 0 {
+			c.write(ctx)
+		} else {
+			c.read(ctx)
+		}
+		select {
+		case <-c.strike.next():
+			time.Sleep(c.below(2 * farthest))
+		case <-time.After(c.below(clientPause)):
+		case <-ctx.Done():
+		}
+	}
+}
+
+func (c *client) below(d time.Duration) time.Duration { return time.Duration(c.rand.Int64N(int64(d))) }
+
+// pick prefers the server that answered last.
+func (c *client) pick() int {
+	if c.rand.IntN(4) > 0 {
+		return c.server
+	}
+	return c.rand.IntN(len(c.servers))
+}
+
+// clientPatience is how long a client waits for one answer.
+const clientPatience = 3 * time.Second
+
+func (c *client) write(ctx context.Context) told {
+	ctx, cancel := context.WithTimeout(ctx, clientPatience)
+	defer cancel()
+	c.asked++
+	server := c.pick()
+	a := attempt{mark: fmt.Sprint(c.name, "-", c.asked), began: time.Now()}
+	definition := raftfsm.TaskDefinition{Family: register, Containers: []raftfsm.ContainerDefinition{{Name: a.mark}}}
+	answer, err := c.servers[server].Apply(ctx, raftfsm.RegisterDefinition{Definition: definition})
+	a.ended = time.Now()
+	switch {
+	case err == nil:
+		a.value = answer.(*raftfsm.TaskDefinition).Revision
+	case errors.Is(err, ErrOutcomeUnknown):
+		a.told = unknown
+	case errors.Is(err, raftfsm.ErrUnavailable):
+		a.told = refused
+	default:
+		c.t.Errorf("%s: %v", a.mark, err)
+	}
+	c.heard(server, a.told == acknowledged)
+	c.note(a)
+	return a.told
+}
+
+func (c *client) read(ctx context.Context) {
+	ctx, cancel := context.WithTimeout(ctx, clientPatience)
+	defer cancel()
+	server := c.pick()
+	a := attempt{began: time.Now()}
+	view, err := c.reads(c.servers[server], ctx)
+	a.ended = time.Now()
+	c.heard(server, err == nil)
+	if err != nil {
+		return
+	}
+	if latest := view.Definition(register); latest != nil {
+		a.value = latest.Revision
+	}
+	c.note(a)
+}
+
+// heard remembers who answers, and tries another when nobody did.
+func (c *client) heard(server int, answered bool) {
+	c.server = server
+	if !answered {
+		c.server = c.rand.IntN(len(c.servers))
+	}
+}
+
+func (p *simulation) note(a attempt) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.attempts = append(p.attempts, a)
+}
