@@ -14,7 +14,7 @@ const (
 	// leaderPatience is how long a request waits for a leader, or for one that answers.
 	leaderPatience = 5 * time.Second
 	// leaderPause is between two tries: the pool needs a moment to see that its leader is gone.
-	leaderPause = 50 * time.Millisecond
+	leaderPause = 15 * time.Millisecond
 )
 
 // nothingDone is wrapped around errors after which the request can be tried again somewhere else.
