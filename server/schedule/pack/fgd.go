@@ -1,0 +1,49 @@
+package pack
+
+import "math"
+
+// fgd is fragmentation gradient descent ("Beware of Fragmentation", USENIX ATC '23): a task goes where the GPUs that
+// are of no use to the popular shapes grow least.
+type fgd struct {
+	shapes  []popular
+	byModel map[string]*fragments
+}
+
+func newFGD(tasks []Shape) *fgd {
+	return &fgd{popularShapes(tasks), map[string]*fragments{}}
+}
+
+func (f *fgd) of(model string) *fragments {
+	known := f.byModel[model]
+	if known == nil {
+		known = &fragments{newParts(f.shapes, model), measured{}}
+		f.byModel[model] = known
+	}
+	return known
+}
+
+// Score implements Policy.
+func (f *fgd) Score(h *Host, s *Shape) float64 {
+	score, _ := f.best(h, s)
+	return score
+}
+
+// GPU implements Policy.
+func (f *fgd) GPU(h *Host, s *Shape) int {
+	_, gpu := f.best(h, s)
+	return gpu
+}
+
+func (f *fgd) best(h *Host, s *Shape) (score float64, gpu int) {
+	fragments := f.of(h.Model)
+	before := fragments.of(h.CPU, h.Free)
+	return bestGPU(h, s, func(free []int) float64 {
+		return gradient(before - fragments.of(h.CPU-s.CPU, free))
+	})
+}
+
+// gradient makes of a shrinking of the fragments a score from 0 to 100, cut off after the decimal point. The cut is a
+// part of the policy: most hosts become equal, so hosts in front fill up first.
+func gradient(shrinks float64) float64 {
+	return float64(int64(1 / (1 + math.Exp(-shrinks/Whole)) * most))
+}

@@ -1,0 +1,103 @@
+package replay
+
+import (
+	"compress/gzip"
+	"context"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"runtime"
+	"strings"
+	"sync"
+
+	"golang.org/x/sync/errgroup"
+
+	"pinion/server/schedule/pack"
+)
+
+// Study is a trace, and what to replay of it.
+type Study struct {
+	Trace    string // its name in the runs
+	Hosts    []Host
+	Tasks    []Task
+	Policies []string // see pack.Names
+	From, To int64    // seeds, both included
+	Inflate  float64  // see Draw
+}
+
+// Open reads the two files of a study, CSV or CSV in gzip (.gz). The trace is named after the file of the tasks, without
+// what all such files have in common.
+func Open(hosts, tasks string) (Study, error) {
+	name := strings.TrimSuffix(strings.TrimSuffix(filepath.Base(tasks), zipped), ".csv")
+	s := Study{Trace: strings.TrimPrefix(name, "openb_pod_list_")}
+	var err error
+	if s.Hosts, err = readFile(hosts, ReadHosts); err != nil {
+		return s, err
+	}
+	s.Tasks, err = readFile(tasks, ReadTasks)
+	return s, err
+}
+
+// zipped is how the name of a file in gzip ends.
+const zipped = ".gz"
+
+func readFile[T any](name string, read func(io.Reader) ([]T, error)) ([]T, error) {
+	file, err := os.Open(name)
+	if err != nil {
+		return nil, err
+	}
+	defer file.Close()
+	from := io.Reader(file)
+	if strings.HasSuffix(name, zipped) {
+		if from, err = gzip.NewReader(file); err != nil {
+			return nil, fmt.Errorf("%s: %w", name, err)
+		}
+	}
+	rows, err := read(from)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", name, err)
+	}
+	return rows, nil
+}
+
+// Run replays every policy with every seed, on all cores. The runs come back by policy, then by seed. After each one
+// told hears how many are done, from one goroutine at a time.
+func (s Study) Run(ctx context.Context, told func(done, total int)) ([]Run, error) {
+	seeds := int(s.To - s.From + 1)
+	runs := make([]Run, len(s.Policies)*seeds)
+	var lock sync.Mutex
+	done := 0
+	group, ctx := errgroup.WithContext(ctx)
+	group.SetLimit(runtime.GOMAXPROCS(0))
+	for i := range runs {
+		group.Go(func() (err error) {
+			if err := ctx.Err(); err != nil {
+				return err
+			}
+			if runs[i], err = s.one(s.Policies[i/seeds], s.From+int64(i%seeds)); err != nil {
+				return err
+			}
+			lock.Lock()
+			defer lock.Unlock()
+			done++
+			told(done, len(runs))
+			return nil
+		})
+	}
+	return runs, group.Wait()
+}
+
+func (s Study) one(name string, seed int64) (Run, error) {
+	w, err := Draw(s.Hosts, s.Tasks, seed, s.Inflate)
+	if err != nil {
+		return Run{}, err
+	}
+	policy, err := pack.New(name, w.Recorded, w.Draw)
+	if err != nil {
+		return Run{}, err
+	}
+	run := Replay(w, policy)
+	run.Trace, run.Policy, run.Seed = s.Trace, name, seed
+	return run, nil
+}
