@@ -4,6 +4,7 @@ import (
 	"net/http"
 	"strings"
 
+	"pinion/api/cloudwatch"
 	"pinion/api/ecs"
 	"pinion/api/wire"
 )
@@ -24,8 +25,10 @@ func (d *door) awsDoor(w http.ResponseWriter, r *http.Request) {
 	case target == "":
 		d.refuseQuery(w, r, body)
 		return
+	case service == cloudwatch.Target:
+		err = d.logsDoor(w, r, body, name)
 	case service != ecs.Target:
-		err = wire.Errorf(wire.UnknownOperation, "%s is not an operation of Amazon ECS, which is all that Pinion answers here", target)
+		err = wire.Errorf(wire.UnknownOperation, "%s is not an operation of Amazon ECS or CloudWatch Logs, which is all that Pinion answers here", target)
 	default:
 		err = d.operate(w, r, typeAWS, body, name, func(c *ecs.Call) ecs.Decoder {
 			c.Strict, c.MaxCount = wire.Lenient, maxCountAWS

@@ -19,7 +19,7 @@ func envCommand(p Program) *cli.Command {
 		Name:  "env",
 		Usage: "print shell commands that point the AWS CLI and SDKs at this host",
 		Description: `Prints the endpoint, an access key, the region and the CA as exports, and unsets what would get in the way of them. After
-that, 'aws ecs ...', boto3, the AWS SDKs and Terraform talk to Pinion with no further option. With --host and a key, it
+that, 'aws ecs ...', 'aws logs ...', boto3, the AWS SDKs and Terraform talk to Pinion with no further option. With --host and a key, it
 does the same for a host on another machine.
 
 Examples:
@@ -113,6 +113,7 @@ type variable struct {
 func environment(a Access, getenv func(string) string) []variable {
 	variables := []variable{
 		{Name: "AWS_ENDPOINT_URL_ECS", Value: a.Endpoint},
+		{Name: "AWS_ENDPOINT_URL_CLOUDWATCH_LOGS", Value: a.Endpoint}, // for 'aws logs'
 		{Name: "AWS_ACCESS_KEY_ID", Value: a.KeyID},
 		{Name: "AWS_SECRET_ACCESS_KEY", Value: a.Secret},
 		{Name: "AWS_REGION", Value: a.Region},

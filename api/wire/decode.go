@@ -22,6 +22,9 @@ const (
 // else is refused by name, with the reason in the tag `why`, so that nothing is ever dropped in silence.
 type Unsupported struct{}
 
+// Long is the type of a field that takes a 64-bit integer. All other integers have to fit ECS's 32 bits.
+type Long int64
+
 // DecodeJSON fills into, a pointer to a struct, from a JSON object. Unlike encoding/json it matches names exactly and
 // says where in the document a value has the wrong type. Null is the same as absent.
 func DecodeJSON(body []byte, into any, strict Strictness) error {
@@ -145,7 +148,7 @@ func scalar(path string, v any, target reflect.Value) error {
 		}
 		target.SetBool(yes)
 	case reflect.Int, reflect.Int64:
-		n, err := integer(path, v)
+		n, err := integer(path, v, target.Type() == reflect.TypeFor[Long]())
 		if err != nil {
 			return err
 		}
@@ -156,8 +159,8 @@ func scalar(path string, v any, target reflect.Value) error {
 	return nil
 }
 
-// integer accepts what fits ECS's 32-bit integers.
-func integer(path string, v any) (int64, error) {
+// integer accepts what fits ECS's 32-bit integers, or what is long.
+func integer(path string, v any, long bool) (int64, error) {
 	number, ok := v.(json.Number)
 	if !ok {
 		return 0, wrongType(path, "an integer", v)
@@ -166,7 +169,7 @@ func integer(path string, v any) (int64, error) {
 	if err != nil {
 		return 0, Errorf(Serialization, "%s must be an integer, not %s", path, number)
 	}
-	if n > math.MaxInt32 || n < math.MinInt32 {
+	if !long && (n > math.MaxInt32 || n < math.MinInt32) {
 		return 0, Errorf(Serialization, "%s is out of range: %s does not fit 32 bits", path, number)
 	}
 	return n, nil

@@ -4,18 +4,52 @@ import (
 	"bytes"
 	"fmt"
 	"math"
+	"reflect"
 	"strconv"
 	"time"
 )
 
 // Time is a moment as ECS writes it: a JSON number of seconds since 1970 with milliseconds. Use it with omitzero.
-type Time struct{ time.Time }
+type Time struct {
+	time.Time
+	text bool // written as in events; see Dated
+}
 
 // At makes a Time of a moment.
-func At(t time.Time) Time { return Time{t} }
+func At(t time.Time) Time { return Time{Time: t} }
 
-// MarshalJSON writes seconds with three decimals.
+// Dated has every Time in the struct that v points to, and in what that holds, written as text in ISO 8601 with
+// milliseconds, which is how moments look in events.
+func Dated(v any) { date(reflect.ValueOf(v)) }
+
+func date(v reflect.Value) {
+	switch v.Kind() {
+	case reflect.Pointer:
+		if !v.IsNil() {
+			date(v.Elem())
+		}
+	case reflect.Slice:
+		for i := range v.Len() {
+			date(v.Index(i))
+		}
+	case reflect.Struct:
+		if v.Type() == reflect.TypeFor[Time]() {
+			v.Addr().Interface().(*Time).text = true
+			return
+		}
+		for field, value := range v.Fields() {
+			if field.IsExported() || field.Anonymous {
+				date(value)
+			}
+		}
+	}
+}
+
+// MarshalJSON writes seconds with three decimals, or text.
 func (t Time) MarshalJSON() ([]byte, error) {
+	if t.text {
+		return []byte(t.UTC().Format(`"2006-01-02T15:04:05.000Z"`)), nil
+	}
 	ms := t.UnixMilli()
 	if ms < 0 {
 		return nil, fmt.Errorf("time %v is before 1970", t.Time)

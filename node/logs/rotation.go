@@ -94,11 +94,22 @@ func (c *cursor) use(f *os.File) {
 	c.f, c.in, c.torn = f, bufio.NewReaderSize(f, 32<<10), nil
 }
 
-// skipOld passes over a file that was last written before the lines that are asked for.
+// skipOld passes over what was written before the lines that are asked for: over a whole file that was last written then,
+// or most of one.
 func (c *cursor) skipOld() error {
-	info, err := c.f.Stat()
-	if err == nil && info.ModTime().Before(c.since) {
-		_, err = c.f.Seek(0, io.SeekEnd)
+	if c.since.IsZero() {
+		return nil
 	}
+	info, err := c.f.Stat()
+	if err != nil {
+		return err
+	}
+	offset := info.Size()
+	if !info.ModTime().Before(c.since) {
+		if offset, err = sinceOffset(c.f, info.Size(), c.since); err != nil {
+			return err
+		}
+	}
+	_, err = c.f.Seek(offset, io.SeekStart)
 	return err
 }

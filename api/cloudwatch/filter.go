@@ -1,0 +1,180 @@
+package cloudwatch
+
+import (
+	"context"
+	"encoding/base64"
+	"encoding/json"
+	"slices"
+	"strings"
+	"time"
+
+	"pinion/api/wire"
+)
+
+type filterLogEventsInput struct {
+	LogGroupName        string     `json:"logGroupName"`
+	LogGroupIdentifier  string     `json:"logGroupIdentifier"`
+	LogStreamNames      []string   `json:"logStreamNames"`
+	LogStreamNamePrefix string     `json:"logStreamNamePrefix"`
+	StartTime           *wire.Long `json:"startTime"` // ms, included
+	EndTime             *wire.Long `json:"endTime"`   // ms, included
+	FilterPattern       string     `json:"filterPattern"`
+	Limit               *int       `json:"limit"`
+	NextToken           string     `json:"nextToken"`
+	Interleaved         bool       `json:"interleaved"` // without effect: streams are always merged by time, as AWS does today
+	Unmask              bool       `json:"unmask"`      // without effect: nothing is masked
+}
+
+type filterLogEventsOutput struct {
+	Events             []filteredEvent  `json:"events"`
+	SearchedLogStreams []searchedStream `json:"searchedLogStreams"`
+	NextToken          string           `json:"nextToken,omitempty"`
+}
+
+// filteredEvent is a line on the wire that says where it is from.
+type filteredEvent struct {
+	LogStreamName string `json:"logStreamName"`
+	outputEvent
+	EventID string `json:"eventId"`
+}
+
+// searchedStream tells of a stream that could not be searched. AWS has given up this list and answers that it is empty.
+type searchedStream struct {
+	LogStreamName      string `json:"logStreamName"`
+	SearchedCompletely bool   `json:"searchedCompletely"`
+}
+
+// searchedAtOnce is how many streams one answer covers. The streams of larger groups come in turns, by their names.
+const searchedAtOnce = 100
+
+// filterLogEvents reads all streams of a group, or some of them, as one, merged by time.
+func (c *Call) filterLogEvents(ctx context.Context, in *filterLogEventsInput) (*filterLogEventsOutput, error) {
+	search, err := c.searchOf(in)
+	if err != nil {
+		return nil, err
+	}
+	group, err := groupOf(in.LogGroupName, in.LogGroupIdentifier)
+	if err != nil {
+		return nil, err
+	}
+	token, err := readSearchToken(in.NextToken)
+	if err != nil {
+		return nil, err
+	}
+	streams, err := c.wanted(group, in, search.span)
+	if err != nil {
+		return nil, err
+	}
+	first, _ := slices.BinarySearchFunc(streams, token.First, func(s stream, name string) int { return strings.Compare(s.name, name) })
+	streams = streams[first:]
+	if token.At != 0 {
+		search.begin = line{place: place{time.Unix(0, token.At).UTC(), token.Nth}, stream: token.Stream}
+	}
+	now := turn(streams, token.Last)
+	if err := search.run(ctx, c, now); err != nil {
+		return nil, err
+	}
+	out := search.answer()
+	switch {
+	case search.cut != nil:
+		out.NextToken = searchToken{token.First, now[len(now)-1].name, search.cut.at.UnixNano(), search.cut.stream, search.cut.nth}.String()
+	case len(now) < len(streams):
+		out.NextToken = searchToken{First: streams[len(now)].name}.String()
+	}
+	return out, nil
+}
+
+func (c *Call) searchOf(in *filterLogEventsInput) (*search, error) {
+	most, err := limited(in.Limit, maxEvents)
+	if err != nil {
+		return nil, err
+	}
+	span, err := spanOf(in.StartTime, in.EndTime, 1)
+	if err != nil {
+		return nil, err
+	}
+	pattern, err := parsePattern(in.FilterPattern)
+	if err != nil {
+		return nil, err
+	}
+	return &search{span: span, pattern: pattern, page: page{most: most}}, nil
+}
+
+// clocks is how far the clocks of two hosts may be apart where what a task did is held against a time span.
+const clocks = time.Minute
+
+// wanted are the streams that a search is about, without those of tasks that did not live then.
+func (c *Call) wanted(group string, in *filterLogEventsInput, when span) ([]stream, error) {
+	if len(in.LogStreamNames) > 0 && in.LogStreamNamePrefix != "" {
+		return nil, wire.Errorf(wire.InvalidParameter, "logStreamNames and logStreamNamePrefix are mutually exclusive: give one of them.")
+	}
+	if len(in.LogStreamNames) > 100 {
+		return nil, wire.Errorf(wire.InvalidParameter, "logStreamNames may have 100 names, not %d.", len(in.LogStreamNames))
+	}
+	streams, err := c.named(group, in.LogStreamNames)
+	if err != nil {
+		return nil, err
+	}
+	return slices.DeleteFunc(streams, func(s stream) bool {
+		ended := s.task.Times.Stopped
+		return !strings.HasPrefix(s.name, in.LogStreamNamePrefix) ||
+			!ended.IsZero() && ended.Add(clocks).Before(when.from.at) ||
+			!when.to.none() && s.task.CreatedAt.Add(-clocks).After(when.to.at)
+	}), nil
+}
+
+// named are the streams of a group with these names, all of them when there are none.
+func (c *Call) named(group string, names []string) ([]stream, error) {
+	if len(names) == 0 {
+		return c.streams(group)
+	}
+	var streams []stream
+	for _, name := range slices.Compact(slices.Sorted(slices.Values(names))) {
+		s, err := c.stream(group, name)
+		if err != nil {
+			return nil, err
+		}
+		streams = append(streams, s)
+	}
+	return streams, nil
+}
+
+// turn are the streams that are read now: as many as may be, or, where that was settled before, up to the last one of then.
+func turn(streams []stream, last string) []stream {
+	if last == "" {
+		return streams[:min(len(streams), searchedAtOnce)]
+	}
+	if end := slices.IndexFunc(streams, func(s stream) bool { return s.name > last }); end >= 0 {
+		return streams[:end]
+	}
+	return streams
+}
+
+// searchToken says where a search goes on: with the streams from First to Last, whichever of them there are by then, and
+// among their lines at the first that is not before this one.
+type searchToken struct {
+	First  string `json:"f,omitempty"`
+	Last   string `json:"l,omitempty"`
+	At     int64  `json:"t,omitempty"` // ns since 1970
+	Stream string `json:"s,omitempty"`
+	Nth    int    `json:"n,omitempty"`
+}
+
+func (t searchToken) String() string {
+	text, err := json.Marshal(t)
+	if err != nil {
+		panic(err) // text and numbers: there is nothing to fail
+	}
+	return base64.RawURLEncoding.EncodeToString(text)
+}
+
+func readSearchToken(text string) (t searchToken, err error) {
+	if text == "" {
+		return t, nil
+	}
+	raw, err := base64.RawURLEncoding.DecodeString(text)
+	if err != nil || json.Unmarshal(raw, &t) != nil || t.At < 0 || t.Nth < 0 {
+		return t, errToken()
+	}
+	return t, nil
+}

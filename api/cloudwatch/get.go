@@ -1,0 +1,158 @@
+package cloudwatch
+
+import (
+	"context"
+	"time"
+
+	"pinion/api/wire"
+)
+
+type getLogEventsInput struct {
+	LogGroupName       string     `json:"logGroupName"`
+	LogGroupIdentifier string     `json:"logGroupIdentifier"`
+	LogStreamName      string     `json:"logStreamName"`
+	StartTime          *wire.Long `json:"startTime"` // ms, included
+	EndTime            *wire.Long `json:"endTime"`   // ms, not included
+	Limit              *int       `json:"limit"`
+	NextToken          string     `json:"nextToken"`
+	StartFromHead      bool       `json:"startFromHead"`
+	Unmask             bool       `json:"unmask"` // without effect: nothing is masked
+}
+
+type getLogEventsOutput struct {
+	Events            []outputEvent `json:"events"`
+	NextForwardToken  string        `json:"nextForwardToken"`
+	NextBackwardToken string        `json:"nextBackwardToken"`
+}
+
+// outputEvent is a line on the wire. It is there to be read as soon as it is written, so both times are one.
+type outputEvent struct {
+	Timestamp     int64  `json:"timestamp"` // ms
+	Message       string `json:"message"`
+	IngestionTime int64  `json:"ingestionTime"` // ms
+}
+
+// getLogEvents reads one stream page by page in either direction: the earliest lines with startFromHead, else the latest,
+// and from there on with the tokens. At an end of the stream the token of that direction is the one that was sent.
+func (c *Call) getLogEvents(ctx context.Context, in *getLogEventsInput) (*getLogEventsOutput, error) {
+	group, err := groupOf(in.LogGroupName, in.LogGroupIdentifier)
+	if err != nil {
+		return nil, err
+	}
+	most, err := limited(in.Limit, maxEvents)
+	if err != nil {
+		return nil, err
+	}
+	whole, err := spanOf(in.StartTime, in.EndTime, 0)
+	if err != nil {
+		return nil, err
+	}
+	forward, at, err := readToken(in.NextToken)
+	if err != nil {
+		return nil, err
+	}
+	s, err := c.stream(group, in.LogStreamName)
+	if err != nil {
+		return nil, err
+	}
+	forward = forward || at.none() && in.StartFromHead
+	lines, err := c.pageOfStream(ctx, s, whole.cut(at, forward), forward, most)
+	if err != nil {
+		return nil, unavailable(s, err)
+	}
+	return eventsOf(lines, whole, at), nil
+}
+
+// cut is the part of a span before or after a place.
+func (s span) cut(at place, forward bool) span {
+	switch {
+	case at.none():
+	case forward && at.compare(s.from) > 0:
+		s.from = at
+	case !forward && (s.to.none() || at.compare(s.to) < 0):
+		s.to = at
+	}
+	return s
+}
+
+func eventsOf(lines []line, whole span, at place) *getLogEventsOutput {
+	first, last := at, at
+	if at.none() {
+		first, last = whole.from, whole.from
+	}
+	out := &getLogEventsOutput{Events: []outputEvent{}}
+	for i, l := range lines {
+		if i == 0 {
+			first = l.place
+		}
+		last = l.next()
+		out.Events = append(out.Events, outputEvent{l.at.UnixMilli(), l.text, l.at.UnixMilli()})
+	}
+	out.NextForwardToken, out.NextBackwardToken = writeToken("f", last), writeToken("b", first)
+	return out
+}
+
+// pageOfStream are the earliest lines of a span, or the latest.
+func (c *Call) pageOfStream(ctx context.Context, s stream, in span, earliest bool, most int) ([]line, error) {
+	page := &page{most: most}
+	if earliest {
+		err := c.read(ctx, s, in, 0, page.append)
+		return page.lines, err
+	}
+	if in.to.none() {
+		if lines, found, err := c.latest(ctx, s, in, most); found || err != nil {
+			return lines, err
+		}
+	}
+	err := c.read(ctx, s, in, 0, page.shift)
+	return page.lines, err
+}
+
+// sameStamp is how many lines with one stamp are reckoned with where a stream is read from its end.
+const sameStamp = 4096
+
+// latest reads the last lines of a span that is open towards the end without reading all of it. Not found when the part of
+// the stream that was read begins among lines of one stamp, and is nothing but them: then their places cannot be told.
+func (c *Call) latest(ctx context.Context, s stream, in span, most int) (lines []line, found bool, err error) {
+	page := &page{most: most}
+	tail, seen := most+sameStamp, 0
+	var begin time.Time
+	err = c.read(ctx, s, in, tail, func(l line) error {
+		if seen++; seen == 1 {
+			begin = l.at
+		}
+		return page.shift(l)
+	})
+	if seen < tail {
+		return page.lines, true, err // that was all
+	}
+	for len(page.lines) > 0 && page.lines[0].at.Equal(begin) {
+		page.lines = page.lines[1:]
+	}
+	return page.lines, len(page.lines) > 0, err
+}
+
+// spanOf is the span between two times in milliseconds, the later one included when inclusive is 1.
+func spanOf(start, end *wire.Long, inclusive wire.Long) (span, error) {
+	var s span
+	for _, moment := range []*wire.Long{start, end} {
+		if moment != nil && (*moment < 0 || *moment > maxMoment) {
+			return s, wire.Errorf(wire.InvalidParameter, "%d is not a time in milliseconds since 1970.", *moment)
+		}
+	}
+	if start != nil && *start > 0 {
+		s.from.at = time.UnixMilli(int64(*start)).UTC()
+	}
+	if end != nil {
+		s.to.at = time.UnixMilli(int64(*end + inclusive)).UTC()
+	}
+	return s, nil
+}
+
+// maxMoment is the last millisecond whose nanoseconds fit 64 bits: in the year 2262.
+const maxMoment = (1<<63 - 1) / 1_000_000
+
+// unavailable says that the host of a stream cannot tell.
+func unavailable(s stream, err error) error {
+	return wire.Errorf(Unavailable, "The log stream %s cannot be read now: %v. Try again.", s.name, err)
+}

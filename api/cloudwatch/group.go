@@ -1,0 +1,125 @@
+package cloudwatch
+
+import (
+	"cmp"
+	"slices"
+	"strings"
+
+	"pinion/api/wire"
+	"pinion/raftfsm"
+)
+
+// source is where the log of one container of a task definition is found.
+type source struct {
+	group     string
+	prefix    string // of the stream's name; empty: none
+	container string
+}
+
+// sourceOf reads a container's log configuration as the awslogs driver does. What is not said there has a group all the
+// same, so that every log can be read here: /pinion/ and the family.
+func sourceOf(d *raftfsm.TaskDefinition, c *raftfsm.ContainerDefinition) source {
+	s := source{group: "/pinion/" + d.Family, container: c.Name}
+	if log := c.LogConfiguration; log != nil && log.LogDriver == "awslogs" {
+		s.group = cmp.Or(log.Options["awslogs-group"], s.group)
+		s.prefix = log.Options["awslogs-stream-prefix"]
+	}
+	return s
+}
+
+// stream is the log of one container of one task.
+type stream struct {
+	name      string // prefix/container/task id; without a prefix, container/task id
+	container string
+	task      *raftfsm.Task
+}
+
+func (s source) of(task *raftfsm.Task) stream {
+	name := s.container + "/" + task.ID
+	if s.prefix != "" {
+		name = s.prefix + "/" + name
+	}
+	return stream{name: name, container: s.container, task: task}
+}
+
+// sources are the containers of all task definitions whose logs are in a group, by the definition's name.
+func (c *Call) sources(group string) (map[string][]source, error) {
+	if group == "" {
+		return nil, wire.Errorf(wire.InvalidParameter, "logGroupName is missing: name the awslogs-group of a task definition, or /pinion/ and its family.")
+	}
+	found := map[string][]source{}
+	for _, d := range c.View.Definitions("") {
+		for i := range d.Containers {
+			if s := sourceOf(d, &d.Containers[i]); s.group == group {
+				found[d.Name()] = append(found[d.Name()], s)
+			}
+		}
+	}
+	if len(found) == 0 {
+		return nil, wire.Errorf(notFound, "The specified log group does not exist.")
+	}
+	return found, nil
+}
+
+// streams lists the streams of a group by name.
+func (c *Call) streams(group string) ([]stream, error) {
+	sources, err := c.sources(group)
+	if err != nil {
+		return nil, err
+	}
+	var all []stream
+	for _, task := range c.View.Tasks(c.Cluster) {
+		if task.HostID == "" {
+			continue // it has not run anywhere
+		}
+		for _, s := range sources[task.Definition] {
+			all = append(all, s.of(task))
+		}
+	}
+	slices.SortFunc(all, func(a, b stream) int { return strings.Compare(a.name, b.name) })
+	return all, nil
+}
+
+// stream finds one stream of a group.
+func (c *Call) stream(group, name string) (stream, error) {
+	task := c.View.Task(name[strings.LastIndexByte(name, '/')+1:])
+	if task != nil && task.HostID != "" && (c.Cluster == "" || c.Cluster == task.Cluster) {
+		if d := c.View.Definition(task.Definition); d != nil {
+			for i := range d.Containers {
+				s := sourceOf(d, &d.Containers[i])
+				if found := s.of(task); s.group == group && found.name == name {
+					return found, nil
+				}
+			}
+		}
+	}
+	if _, err := c.sources(group); err != nil {
+		return stream{}, err
+	}
+	return stream{}, wire.Errorf(notFound, "The specified log stream does not exist.")
+}
+
+// groupARN is the ARN of a group without the :* that stands for its streams.
+func (c *Call) groupARN(group string) string {
+	return "arn:aws:logs:" + c.Region + ":" + raftfsm.Account + ":log-group:" + group
+}
+
+// groupOfARN is the group of an ARN in either form. Regions are not compared: there is one pool behind all of them.
+func groupOfARN(arn string) (string, error) {
+	parts := strings.SplitN(arn, ":", 7)
+	if len(parts) != 7 || parts[0] != "arn" || parts[2] != Service || parts[4] != raftfsm.Account || parts[5] != "log-group" {
+		return "", wire.Errorf(wire.InvalidParameter, "%q is not the ARN of a log group of the account %s.", arn, raftfsm.Account)
+	}
+	return strings.TrimSuffix(parts[6], ":*"), nil
+}
+
+// groupOf is the group that an input names, by its name or by its identifier: a name or an ARN.
+func groupOf(name, identifier string) (string, error) {
+	switch {
+	case name != "" && identifier != "":
+		return "", wire.Errorf(wire.InvalidParameter, "logGroupName and logGroupIdentifier say the same: give one of them.")
+	case strings.HasPrefix(identifier, "arn:"):
+		return groupOfARN(identifier)
+	}
+	return name + identifier, nil
+}

@@ -1,0 +1,95 @@
+package cloudwatch
+
+import (
+	"context"
+	"maps"
+	"slices"
+	"strings"
+	"time"
+
+	"pinion/api/wire"
+)
+
+type describeLogGroupsInput struct {
+	paging
+	LogGroupNamePrefix    string           `json:"logGroupNamePrefix"`
+	LogGroupNamePattern   string           `json:"logGroupNamePattern"`
+	LogGroupIdentifiers   []string         `json:"logGroupIdentifiers"`
+	LogGroupClass         string           `json:"logGroupClass"`
+	AccountIdentifiers    wire.Unsupported `json:"accountIdentifiers" why:"there is one account"`
+	IncludeLinkedAccounts wire.Unsupported `json:"includeLinkedAccounts" why:"there is one account"`
+}
+
+type describeLogGroupsOutput struct {
+	LogGroups []logGroup `json:"logGroups"`
+	NextToken string     `json:"nextToken,omitempty"`
+}
+
+// logGroup is a group on the wire. Sizes are not counted: storedBytes is 0.
+type logGroup struct {
+	ARN               string `json:"arn"`
+	CreationTime      int64  `json:"creationTime"` // ms, when the first definition that names it was registered
+	LogGroupARN       string `json:"logGroupArn"`
+	LogGroupClass     string `json:"logGroupClass"`
+	LogGroupName      string `json:"logGroupName"`
+	MetricFilterCount int    `json:"metricFilterCount"`
+	StoredBytes       int64  `json:"storedBytes"`
+}
+
+// standard is the only class that groups have here.
+const standard = "STANDARD"
+
+func (c *Call) describeLogGroups(_ context.Context, in *describeLogGroupsInput) (*describeLogGroupsOutput, error) {
+	if in.LogGroupNamePrefix != "" && in.LogGroupNamePattern != "" {
+		return nil, wire.Errorf(wire.InvalidParameter, "LogGroup name prefix and LogGroup name pattern are mutually exclusive parameters.")
+	}
+	wanted, err := groupsOf(in.LogGroupIdentifiers)
+	if err != nil {
+		return nil, err
+	}
+	created := c.groups()
+	var names []string
+	for _, name := range slices.Sorted(maps.Keys(created)) {
+		if strings.HasPrefix(name, in.LogGroupNamePrefix) && strings.Contains(name, in.LogGroupNamePattern) &&
+			(len(wanted) == 0 || slices.Contains(wanted, name)) && (in.LogGroupClass == "" || in.LogGroupClass == standard) {
+			names = append(names, name)
+		}
+	}
+	page, next, err := pageOf(in.paging, names, false, func(name string) string { return name })
+	if err != nil {
+		return nil, err
+	}
+	out := &describeLogGroupsOutput{LogGroups: []logGroup{}, NextToken: next}
+	for _, name := range page {
+		arn := c.groupARN(name)
+		out.LogGroups = append(out.LogGroups, logGroup{ARN: arn + ":*", LogGroupARN: arn, LogGroupName: name, LogGroupClass: standard, CreationTime: created[name].UnixMilli()})
+	}
+	return out, nil
+}
+
+// groups are the names of all groups, with the moment when the first task definition that names each was registered.
+func (c *Call) groups() map[string]time.Time {
+	created := map[string]time.Time{}
+	for _, d := range c.View.Definitions("") {
+		for i := range d.Containers {
+			group := sourceOf(d, &d.Containers[i]).group
+			if first, known := created[group]; !known || d.RegisteredAt.Before(first) {
+				created[group] = d.RegisteredAt
+			}
+		}
+	}
+	return created
+}
+
+// groupsOf are the names of groups that are given by name or ARN.
+func groupsOf(identifiers []string) ([]string, error) {
+	var names []string
+	for _, identifier := range identifiers {
+		name, err := groupOf("", identifier)
+		if err != nil {
+			return nil, err
+		}
+		names = append(names, name)
+	}
+	return names, nil
+}

@@ -1,0 +1,56 @@
+package cloudwatch
+
+import (
+	"encoding/base64"
+	"slices"
+
+	"pinion/api/wire"
+)
+
+// maxListed is the most, and the usual number, of groups or streams in one answer.
+const maxListed = 50
+
+// paging are the members that every list has.
+type paging struct {
+	Limit     *int   `json:"limit"`
+	NextToken string `json:"nextToken"`
+}
+
+// pageOf cuts the page that was asked for out of items, which are in the order of their keys, or the other way round when
+// descending. A token names the last key that was seen, so paging goes on at the right place whatever came or went.
+func pageOf[T any](p paging, items []T, descending bool, key func(T) string) (page []T, next string, err error) {
+	size, err := limited(p.Limit, maxListed)
+	if err != nil {
+		return nil, "", err
+	}
+	start := 0
+	if p.NextToken != "" {
+		seen, err := base64.RawURLEncoding.DecodeString(p.NextToken)
+		if err != nil {
+			return nil, "", errToken()
+		}
+		start = slices.IndexFunc(items, func(item T) bool {
+			at := key(item)
+			return at > string(seen) && !descending || at < string(seen) && descending
+		})
+		if start < 0 {
+			start = len(items)
+		}
+	}
+	end := min(start+size, len(items))
+	if end < len(items) {
+		next = base64.RawURLEncoding.EncodeToString([]byte(key(items[end-1])))
+	}
+	return items[start:end], next, nil
+}
+
+// limited is the limit that was asked for: from 1 to most, which it is when nothing is said.
+func limited(limit *int, most int) (int, error) {
+	if limit == nil {
+		return most, nil
+	}
+	if *limit < 1 || *limit > most {
+		return 0, wire.Errorf(wire.InvalidParameter, "limit must be between 1 and %d, not %d.", most, *limit)
+	}
+	return *limit, nil
+}

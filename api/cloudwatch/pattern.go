@@ -1,0 +1,75 @@
+package cloudwatch
+
+import (
+	"regexp"
+	"strings"
+
+	"pinion/api/wire"
+)
+
+// pattern decides which lines a search is for: every term must be in the line, letter by letter, none of the excluded ones,
+// and, where there are terms marked with ?, one of those.
+type pattern struct {
+	all, none, any []string
+}
+
+// term is a word, or a phrase in quotes, with what may stand before it.
+var term = regexp.MustCompile(`^([?-]?)(?:"((?:[^"\\]|\\.)+)"|([A-Za-z0-9_]+))(?:\s+|$)`)
+
+// parsePattern reads the part of CloudWatch's filter language that is about bare text. Everything else is refused by name.
+func parsePattern(text string) (pattern, error) {
+	var p pattern
+	if len(text) > 1024 {
+		return p, wire.Errorf(wire.InvalidParameter, "filterPattern may have 1024 characters, not %d.", len(text))
+	}
+	rest := strings.TrimSpace(text)
+	for kind, opening := range map[string]string{"patterns for JSON ({...})": "{", "patterns for columns ([...])": "[", "regular expressions (%...%)": "%"} {
+		if strings.HasPrefix(rest, opening) {
+			return p, wire.Errorf(wire.InvalidParameter, "pinion: filterPattern: %s are not supported. Use words, phrases in quotes, -word and ?word.", kind)
+		}
+	}
+	for rest != "" {
+		found := term.FindStringSubmatch(rest)
+		if found == nil {
+			return p, wire.Errorf(wire.InvalidParameter, `Invalid filter pattern: cannot read %q. A term with other characters than letters, digits and _ goes in quotes: "GET /path".`, rest)
+		}
+		rest = rest[len(found[0]):]
+		word := found[3]
+		if word == "" {
+			word = unescape.ReplaceAllString(found[2], "$1")
+		}
+		switch found[1] {
+		case "-":
+			p.none = append(p.none, word)
+		case "?":
+			p.any = append(p.any, word)
+		default:
+			p.all = append(p.all, word)
+		}
+	}
+	if len(p.any) > 0 && len(p.all)+len(p.none) > 0 {
+		return p, wire.Errorf(wire.InvalidParameter, "pinion: filterPattern: terms with ? together with others are not supported: mark all of them, or none.")
+	}
+	return p, nil
+}
+
+var unescape = regexp.MustCompile(`\\(.)`)
+
+func (p pattern) matches(text string) bool {
+	for _, word := range p.none {
+		if strings.Contains(text, word) {
+			return false
+		}
+	}
+	for _, word := range p.all {
+		if !strings.Contains(text, word) {
+			return false
+		}
+	}
+	for _, word := range p.any {
+		if strings.Contains(text, word) {
+			return true
+		}
+	}
+	return len(p.any) == 0
+}
