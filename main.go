@@ -36,6 +36,7 @@ import (
 	"pinion/server"
 	"pinion/server/peer"
 	"pinion/server/pki"
+	"pinion/server/schedule/replay"
 )
 
 // The rooms meet here and nowhere else.
@@ -43,6 +44,7 @@ var (
 	_ api.Cluster        = (*server.Member)(nil)
 	_ api.Leadership     = (*server.Member)(nil)
 	_ api.StaleState     = (*server.Member)(nil)
+	_ api.History        = (*server.Member)(nil)
 	_ api.TokenKeeper    = (*server.Member)(nil)
 	_ api.HostKeeper     = (*server.Member)(nil)
 	_ api.SnapshotKeeper = (*server.Member)(nil)
@@ -61,7 +63,7 @@ func main() {
 	}
 	os.Exit(cli.Main(context.Background(), cli.Program{
 		Version: version, Up: up, Down: down, Inside: lookInside,
-		Recover: recoverPool, Restore: restorePool, InspectSnapshot: inspectSnapshot,
+		Recover: recoverPool, Restore: restorePool, InspectSnapshot: inspectSnapshot, Simulate: simulate,
 	}, os.Args))
 }
 
@@ -75,6 +77,24 @@ func lookInside(out io.Writer, asJSON bool) error {
 		return sight.PrintJSON(out)
 	}
 	return sight.Print(out)
+}
+
+// simulate replays a trace through the policies.
+func simulate(ctx context.Context, c cli.SimConfig, told func(done, total int)) ([]cli.SimRun, error) {
+	study, err := replay.Open(c.Hosts, c.Tasks)
+	if err != nil {
+		return nil, err
+	}
+	study.Policies, study.From, study.To, study.Inflate = c.Policies, c.From, c.To, c.Inflate
+	runs, err := study.Run(ctx, told)
+	if err != nil {
+		return nil, err
+	}
+	shown := make([]cli.SimRun, 0, len(runs))
+	for _, run := range runs {
+		shown = append(shown, cli.SimRun(run))
+	}
+	return shown, nil
 }
 
 // host is one Pinion host: every room, wired together. A process can run several, each in a data directory of its own.
@@ -319,7 +339,7 @@ func (h *host) serve(ctx context.Context) error {
 	}
 	door := api.Config{
 		Cluster: h.member, Host: h.agent, HostID: h.dir.HostID, Log: h.log, Version: version, Now: time.Now,
-		Leader: h.member, Forward: h.member.Forwarder(), Stale: h.member,
+		Leader: h.member, Forward: h.member.Forwarder(), Stale: h.member, History: h.member,
 		Admin: api.Admin{Tokens: h.member, Keys: h.member, Hosts: h.member, Snapshots: h.member},
 		Guard: api.NewGuard(),
 	}

@@ -19,6 +19,7 @@ type caller struct {
 	bound     ecs.Bound    // the only cluster that the key is for
 	region    string
 	signature string // of a signed request; empty through the socket and with a bearer key
+	key       string // id of the access key; empty for root, through the socket
 	view      *raftfsm.View
 }
 
@@ -62,7 +63,7 @@ func (d *door) identify(r *http.Request, body []byte, view *raftfsm.View) (claim
 	}
 	var key *raftfsm.AccessKey
 	var unreadable error
-	signer, err := d.verifier.Verify(r, body, func(keyID string) (secret string, known bool) {
+	signer, err := d.verifier(r).Verify(r, body, func(keyID string) (secret string, known bool) {
 		if key = view.Key(keyID); key == nil {
 			return "", false
 		}
@@ -116,7 +117,7 @@ func (c claim) as(view *raftfsm.View) (caller, error) {
 	if key == nil || key.Secret != c.key.Secret || !bytes.Equal(key.Sealed, c.key.Sealed) {
 		return caller{}, wire.Errorf(sigv4.UnrecognizedClient, "The access key %s was removed.", c.key.ID)
 	}
-	who.principal, who.role, who.bound = "arn:aws:iam::"+raftfsm.Account+":user/"+key.ID, key.Role, ecs.Bound(key.Cluster)
+	who.principal, who.key, who.role, who.bound = "arn:aws:iam::"+raftfsm.Account+":user/"+key.ID, key.ID, key.Role, ecs.Bound(key.Cluster)
 	return who, nil
 }
 

@@ -12,6 +12,7 @@ import (
 	"testing"
 	"time"
 
+	"pinion/api/ecs"
 	"pinion/gpu"
 	"pinion/raftfsm"
 )
@@ -83,7 +84,7 @@ func (c *cluster) apply(command raftfsm.Command) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	return c.state.Apply(c.index, decoded)
+	return c.state.ApplyAt(c.index, epoch, decoded)
 }
 
 func (c *cluster) do(t testing.TB, command raftfsm.Command) any {
@@ -236,11 +237,13 @@ func (b *bench) serve(r *http.Request) reply {
 }
 
 // aws sends an operation through the AWS door.
-func (b *bench) aws(operation, body string) reply {
+func (b *bench) aws(operation, body string) reply { return b.serve(awsRequest(operation, body)) }
+
+func awsRequest(operation, body string) *http.Request {
 	r := httptest.NewRequest("POST", "/", strings.NewReader(body))
 	r.Header.Set("Content-Type", typeAWS)
-	r.Header.Set("X-Amz-Target", "AmazonEC2ContainerServiceV20141113."+operation)
-	return b.serve(r)
+	r.Header.Set("X-Amz-Target", ecs.Target+"."+operation)
+	return r
 }
 
 // plain sends an operation through the plain door, as JSON or as the content type says.

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"net/http"
 
+	"pinion/api/cloudwatch"
 	"pinion/api/ecs"
 	"pinion/api/wire"
 	"pinion/raftfsm"
@@ -19,6 +20,7 @@ const (
 	accessDenied   = ecs.AccessDenied
 	throttled      = "ThrottlingException"
 	signAgain      = "RequestThrottledException"
+	gone           = "GoneException" // of events that are not remembered any more
 )
 
 // sentinels say what the errors of the rooms below become. The first that errors.Is finds counts. Errors about one
@@ -46,8 +48,11 @@ var statuses = map[string]int{
 	requestTimeout: http.StatusRequestTimeout,
 	notFound:       http.StatusNotFound,
 	notAllowed:     http.StatusMethodNotAllowed,
+	gone:           http.StatusGone,
 	accessDenied:   http.StatusForbidden,
 	throttled:      http.StatusServiceUnavailable,
+
+	cloudwatch.Unavailable: http.StatusServiceUnavailable,
 }
 
 // explain turns any error into the one that is sent, and its status.

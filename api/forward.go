@@ -141,7 +141,7 @@ func notSent(err error) bool {
 
 // changes reports whether a request may change the state, so that asking twice is not the same as asking once.
 func changes(r *http.Request) bool {
-	if r.Method == http.MethodGet {
+	if r.Method == http.MethodGet || ofLogs(r) {
 		return false
 	}
 	name := strings.TrimPrefix(r.URL.Path, "/v1/")

@@ -13,19 +13,26 @@ const (
 	// maxLarge is how many bodies larger than smallBody are held at once: 64 MiB at most.
 	maxLarge  = 64
 	smallBody = 64 << 10
+	// maxFollowers is how many follow events at once; each has a buffer of some 64 KiB.
+	maxFollowers = 1000
+	// maxSearches is how many requests read logs for CloudWatch's clients at once; each holds some MiB of lines.
+	maxSearches = 64
 )
 
 // Guard is what all handlers of one process share, so that its limits hold for all of them together: how many requests are
-// under way, and which signatures have changed something already.
+// under way, who follows events, and which signatures have changed something already.
 type Guard struct {
-	underWay slots
-	large    slots
-	used     signatures
+	underWay  slots
+	large     slots
+	followers slots
+	searches  slots
+	used      signatures
+	frames    frames
 }
 
 // NewGuard is a guard with the usual limits.
 func NewGuard() *Guard {
-	return &Guard{underWay: slots{most: maxUnderWay}, large: slots{most: maxLarge}}
+	return &Guard{underWay: slots{most: maxUnderWay}, large: slots{most: maxLarge}, followers: slots{most: maxFollowers}, searches: slots{most: maxSearches}}
 }
 
 // slots are a number of places; who finds none does not wait.

@@ -4,15 +4,12 @@ import (
 	"cmp"
 	"net/http"
 	"time"
-
-	"pinion/api/sigv4"
 )
 
 // door serves one listener: the TLS port, or the unix socket.
 type door struct {
 	Config
-	verifier sigv4.Verifier
-	closing  <-chan struct{} // closed when streams have to end
+	closing <-chan struct{} // closed when streams have to end
 }
 
 // NewHandler is the whole HTTP surface of a host: the ECS door (POST /), the plain door (/v1/...) and health. It may
@@ -27,7 +24,7 @@ func newHandler(config Config, closing <-chan struct{}) http.Handler {
 		config.Guard = NewGuard()
 	}
 	config.Region = cmp.Or(config.Region, DefaultRegion)
-	d := &door{Config: config, verifier: sigv4.Verifier{Service: "ecs", Now: config.Now}, closing: closing}
+	d := &door{Config: config, closing: closing}
 
 	mux := http.NewServeMux()
 	mux.HandleFunc("POST /{$}", d.awsDoor)

@@ -22,6 +22,13 @@ type StaleState interface {
 	StaleView() (*raftfsm.View, error)
 }
 
+// History is what has changed lately in the state as this host has it.
+type History interface {
+	// Changes are those after a mark, the oldest first, at most so many; when there are none, more is closed at the next
+	// one. A *raftfsm.Forgotten when there is a gap, raftfsm.ErrUnavailable when this host holds no state.
+	Changes(after raftfsm.Mark, most int) (changes []*raftfsm.Change, more <-chan struct{}, err error)
+}
+
 // Admin is what the operators' endpoints (/v1/admin/...) need. A part that is nil is answered with an error that says
 // so. All of it is called on the leader only.
 type Admin struct {

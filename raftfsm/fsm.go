@@ -25,7 +25,7 @@ func (f *fsm) Apply(entry *raft.Log) any {
 	if err != nil {
 		panic(fmt.Sprintf("log entry %d: %v", entry.Index, err))
 	}
-	value, err := f.state.Apply(entry.Index, command)
+	value, err := f.state.ApplyAt(entry.Index, entry.AppendedAt, command)
 	return Outcome{Value: value, Err: err}
 }
 

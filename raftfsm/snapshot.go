@@ -88,7 +88,9 @@ func (s *State) Restore(r io.Reader) error {
 	if err := tx.read(&snapshotReader{lines: bufio.NewReader(r), sum: sha256.New()}); err != nil {
 		return fmt.Errorf("restore snapshot: %w", err)
 	}
+	index := tx.Index()
 	tx.txn.Commit()
+	s.changes.begin(index)
 	return nil
 }
 

@@ -2,13 +2,17 @@ package raftfsm
 
 import (
 	"fmt"
+	"time"
 
 	"github.com/hashicorp/go-memdb"
 )
 
 // State is everything the cluster remembers. It works without Raft: whoever applies the same commands in the same
 // order gets the same state. Reads never wait for writes.
-type State struct{ db *memdb.MemDB }
+type State struct {
+	db      *memdb.MemDB
+	changes changelog
+}
 
 // NewState returns an empty state.
 func NewState() *State {
@@ -23,18 +27,24 @@ func NewState() *State {
 	return &State{db: db}
 }
 
-// Apply carries out one command at its place in the log. Either all of it happens or, when an error is returned,
-// nothing. The answer is shared and must not be changed.
-func (s *State) Apply(index uint64, c Command) (any, error) {
+// Apply is ApplyAt for whom it does not matter when that was.
+func (s *State) Apply(index uint64, c Command) (any, error) { return s.ApplyAt(index, time.Time{}, c) }
+
+// ApplyAt carries out one command at its place in the log, which got there at a moment that only Changes tell. Either all
+// of it happens or, when an error is returned, nothing. The answer is shared and must not be changed.
+func (s *State) ApplyAt(index uint64, at time.Time, c Command) (any, error) {
 	tx := &tx{View: View{s.db.Txn(true)}}
 	defer tx.txn.Abort()
+	tx.txn.TrackChanges()
 	answer, err := c.apply(tx)
 	if err != nil {
 		return nil, err
 	}
 	if tx.changed {
 		tx.put(tableApplied, &applied{Index: index})
+		changes := changesOf(tx.txn.Changes())
 		tx.txn.Commit()
+		s.changes.add(index, at, changes) // now: who hears of a change finds it in the state
 	}
 	return answer, nil
 }

@@ -65,6 +65,20 @@ func (v *View) Task(id string) *Task { return first[Task](v, tableTasks, byID, i
 // Tasks lists the tasks of a cluster, of all clusters when it is empty, STOPPED ones too until they are reaped.
 func (v *View) Tasks(cluster string) []*Task { return listIn[Task](v, tableTasks, cluster) }
 
+// TasksAfter visits the tasks of a cluster whose ids come after id, STOPPED ones too until they are reaped. It costs what
+// is visited.
+func (v *View) TasksAfter(cluster, id string) iter.Seq[*Task] {
+	return func(yield func(*Task) bool) {
+		rows, err := v.txn.LowerBound(tableTasks, byCluster, cluster, id)
+		must(err)
+		for t := range objects[Task](rows) {
+			if t.Cluster != cluster || t.ID != id && !yield(t) {
+				return
+			}
+		}
+	}
+}
+
 // TasksOn lists the tasks of a host, STOPPED ones too until they are reaped.
 func (v *View) TasksOn(hostID string) []*Task { return list[Task](v, tableTasks, byHost, hostID) }
 

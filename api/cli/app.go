@@ -37,6 +37,9 @@ type Program struct {
 	// Inside prints what the container that this process runs in sees of GPUs, as text or as JSON.
 	Inside func(out io.Writer, json bool) error
 
+	// Simulate replays a trace. Nil: there is no such command.
+	Simulate Simulator
+
 	// Stand-ins for tests; the real clock and the process's own signals when nil.
 	now     func() time.Time
 	pause   func(ctx context.Context, d time.Duration) error
@@ -86,6 +89,7 @@ func commands(p Program) []*cli.Command {
 		psCommand(p),
 		inspectCommand(p),
 		logsCommand(p),
+		eventsCommand(p),
 		stopCommand(p),
 		hostsCommand(p),
 		drainCommand(p),
@@ -101,6 +105,9 @@ func commands(p Program) []*cli.Command {
 	}
 	if p.Recover != nil {
 		all = append(all, recoverCommand(p))
+	}
+	if p.Simulate != nil {
+		all = append(all, simCommand(p))
 	}
 	return all
 }

@@ -36,7 +36,7 @@ func away(err error) bool {
 	if errors.As(err, &refused) {
 		return refused.Status >= 500
 	}
-	return errors.Is(err, client.ErrUnreachable) || errors.Is(err, client.ErrLogBroke)
+	return errors.Is(err, client.ErrUnreachable) || errors.Is(err, client.ErrLogBroke) || errors.Is(err, client.ErrEventsBroke)
 }
 
 // await looks at a task again and again until it is as wanted, and returns it. Each look is shown to seen first.

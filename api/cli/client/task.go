@@ -67,11 +67,14 @@ func (t *Task) GPUs() []string {
 // Base is the last part of an ARN: a task's id, "family:revision". Anything else is its own base.
 func Base(arn string) string { return arn[strings.LastIndex(arn, "/")+1:] }
 
-// Epoch is a moment that is written as seconds since 1970, as ECS writes it.
+// Epoch is a moment that is written as seconds since 1970, as ECS writes it, or as text, which is how it is in events.
 type Epoch struct{ time.Time }
 
-// UnmarshalJSON reads seconds with a fraction, to the millisecond.
+// UnmarshalJSON reads seconds with a fraction, to the millisecond, or text.
 func (e *Epoch) UnmarshalJSON(text []byte) error {
+	if len(text) > 0 && text[0] == '"' {
+		return e.Time.UnmarshalJSON(text)
+	}
 	var seconds float64
 	if err := json.Unmarshal(text, &seconds); err != nil {
 		return err

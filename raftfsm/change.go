@@ -1,0 +1,125 @@
+package raftfsm
+
+import (
+	"cmp"
+	"math"
+	"reflect"
+	"time"
+
+	"github.com/hashicorp/go-memdb"
+
+	"pinion/gpu"
+)
+
+// Mark is a place in the log of the pool: the same on every server that has got so far.
+type Mark struct {
+	Index uint64 // of an entry
+	Place int    // of a change among those that the entry made, from 0
+}
+
+// EndOf is the mark behind everything that an entry changed.
+func EndOf(index uint64) Mark { return Mark{index, math.MaxInt32} }
+
+// Compare orders marks as the changes came.
+func (m Mark) Compare(other Mark) int {
+	return cmp.Or(cmp.Compare(m.Index, other.Index), cmp.Compare(m.Place, other.Place))
+}
+
+// ChangeKind is what was changed.
+type ChangeKind string
+
+// The kinds of changes.
+const (
+	TaskChange    ChangeKind = "task"
+	HostChange    ChangeKind = "host"
+	ClusterChange ChangeKind = "cluster"
+	GPUChange     ChangeKind = "gpu"
+)
+
+// ChangeKinds lists the kinds.
+var ChangeKinds = []ChangeKind{TaskChange, HostChange, ClusterChange, GPUChange}
+
+// Change is one object as an entry of the log left it. Nobody changes it any more.
+type Change struct {
+	Mark    Mark
+	At      time.Time // when the leader of then put the entry into its log; zero without Raft
+	Kind    ChangeKind
+	Cluster string // name of the cluster that it is about
+	Over    bool   // the object is gone, and what is here is how it was last
+
+	// The one that Kind says is set.
+	Task *Task
+	Host *Host // of a GPU: the host that has it
+	Of   *Cluster
+	GPU  *HostGPU
+}
+
+// HostGPU is a GPU as its host has it.
+type HostGPU struct {
+	gpu.Device
+	Simulated bool `json:"simulated"`
+}
+
+// changesOf are the changes that a transaction made, in its order. Tasks that are reaped and clusters that are forgotten
+// were over before: that is no change.
+func changesOf(made memdb.Changes) []*Change {
+	var all []*Change
+	for _, m := range made {
+		switch m.Table {
+		case tableTasks:
+			if task, ok := m.After.(*Task); ok {
+				all = append(all, &Change{Kind: TaskChange, Cluster: task.Cluster, Task: task})
+			}
+		case tableClusters:
+			if cluster, ok := m.After.(*Cluster); ok {
+				all = append(all, &Change{Kind: ClusterChange, Cluster: cluster.Name, Of: cluster})
+			}
+		case tableHosts:
+			before, _ := m.Before.(*Host)
+			after, _ := m.After.(*Host)
+			all = append(all, hostChanges(before, after)...)
+		}
+	}
+	return all
+}
+
+// hostChanges are those of a host and then of its GPUs. One that moves to another cluster is over in the one and new in the
+// other, because who looks at one of them sees nothing else. Nil is a host that was not there, or is not any more.
+func hostChanges(before, after *Host) []*Change {
+	if before != nil && after != nil && before.Cluster != after.Cluster {
+		return append(hostChanges(before, nil), hostChanges(nil, after)...)
+	}
+	host, over := after, after == nil
+	if over {
+		host = before
+	}
+	all := []*Change{{Kind: HostChange, Cluster: host.Cluster, Host: host, Over: over}}
+	ofGPU := func(device gpu.Device, gone bool) {
+		all = append(all, &Change{Kind: GPUChange, Cluster: host.Cluster, Host: host, GPU: &HostGPU{device, host.GPUs.Simulated}, Over: gone})
+	}
+	for _, device := range devicesOf(after) {
+		if was, known := deviceOf(before, device.UUID); !known || !reflect.DeepEqual(was, device) {
+			ofGPU(device, false)
+		}
+	}
+	for _, device := range devicesOf(before) {
+		if _, there := deviceOf(after, device.UUID); !there {
+			ofGPU(device, true)
+		}
+	}
+	return all
+}
+
+func devicesOf(h *Host) []gpu.Device {
+	if h == nil {
+		return nil
+	}
+	return h.GPUs.Devices
+}
+
+func deviceOf(h *Host, uuid string) (gpu.Device, bool) {
+	if h == nil {
+		return gpu.Device{}, false
+	}
+	return h.GPUs.Device(uuid)
+}

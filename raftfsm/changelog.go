@@ -1,0 +1,86 @@
+package raftfsm
+
+import (
+	"fmt"
+	"slices"
+	"sync"
+	"time"
+)
+
+// maxChanges is how many changes a state remembers: some 16 MB when all are of tasks, and minutes of a busy pool.
+const maxChanges = 10_000
+
+// Forgotten is why Changes cannot go on after a mark: what came next is not remembered any more, or was never seen here
+// because this server got it as a part of a snapshot.
+type Forgotten struct {
+	Oldest Mark // everything that was changed after this one is known
+}
+
+// Error says what to do.
+func (f *Forgotten) Error() string {
+	return fmt.Sprintf("what was changed then is not remembered any more, only what came after %d: list what there is again, and go on from now", f.Oldest.Index)
+}
+
+// Changes are those after a mark, the oldest first, at most so many. When there are none, more is closed at the next
+// one. The error is a *Forgotten.
+func (s *State) Changes(after Mark, most int) (changes []*Change, more <-chan struct{}, err error) {
+	return s.changes.after(after, most)
+}
+
+// changelog remembers the newest changes. Readers get parts of the list itself: it is only ever appended to, and a new list
+// takes its place when there is too much in it.
+type changelog struct {
+	mu    sync.Mutex
+	list  []*Change
+	floor Mark          // everything after it is in the list
+	more  chan struct{} // closed at the next change; nil while nobody waits
+}
+
+// add takes in what an entry changed.
+func (c *changelog) add(index uint64, at time.Time, changes []*Change) {
+	for i, change := range changes {
+		change.Mark, change.At = Mark{index, i}, at
+	}
+	if len(changes) == 0 {
+		return
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.list = append(c.list, changes...)
+	if extra := len(c.list) - maxChanges; extra > maxChanges/4 { // not each time: it moves them all
+		c.floor = c.list[extra-1].Mark
+		c.list = slices.Clone(c.list[extra:])
+	}
+	c.wake()
+}
+
+// begin forgets everything: the state is another one now, as an entry left it.
+func (c *changelog) begin(index uint64) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.list, c.floor = nil, EndOf(index)
+	c.wake()
+}
+
+func (c *changelog) wake() {
+	if c.more != nil {
+		close(c.more)
+		c.more = nil
+	}
+}
+
+func (c *changelog) after(mark Mark, most int) ([]*Change, <-chan struct{}, error) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if mark.Compare(c.floor) < 0 {
+		return nil, nil, &Forgotten{Oldest: c.floor}
+	}
+	from, exact := slices.BinarySearchFunc(c.list, mark, func(known *Change, mark Mark) int { return known.Mark.Compare(mark) })
+	if exact {
+		from++
+	}
+	if c.more == nil {
+		c.more = make(chan struct{})
+	}
+	return c.list[from:min(len(c.list), from+most):len(c.list)], c.more, nil
+}

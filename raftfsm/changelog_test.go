@@ -1,0 +1,174 @@
+package raftfsm
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"slices"
+	"testing"
+
+	"pgregory.net/rapid"
+
+	"pinion/gpu"
+)
+
+// changed lists what came after a mark, in words: place, kind, object, and how it is.
+func changed(t tester, s *State, after Mark) []string {
+	t.Helper()
+	changes, _, err := s.Changes(after, maxChanges)
+	if err != nil {
+		t.Fatal(err)
+	}
+	told := []string{}
+	for _, c := range changes {
+		over := ""
+		if c.Over {
+			over = " over"
+		}
+		of := map[ChangeKind]func() string{
+			TaskChange:    func() string { return c.Task.ID + " " + string(c.Task.LastStatus) },
+			HostChange:    func() string { return c.Host.ID + " " + string(c.Host.Status) },
+			ClusterChange: func() string { return c.Of.Name + " " + string(c.Of.Status) },
+			GPUChange:     func() string { return c.GPU.UUID + " " + string(c.GPU.Health) },
+		}[c.Kind]()
+		told = append(told, fmt.Sprintf("%d-%d %s %s in %s%s", c.Mark.Index, c.Mark.Place, c.Kind, of, c.Cluster, over))
+	}
+	return told
+}
+
+func TestEachChangeIsToldInTheOrderOfTheLog(t *testing.T) {
+	h := &history{State: NewState()}
+	h.do(t, CreatePool{Pool{ID: "pool", CreatedAt: epoch}})
+	h.do(t, CreateCluster{Cluster{Name: "lab"}})
+	h.do(t, PutHost{hostWith("h1", 2)})
+	h.do(t, RegisterDefinition{definition("gpu", "1")}) // nobody's task, host, cluster or GPU
+	h.launch(t, Launch{Tasks: []*Task{task("a", "h1", "h1-gpu0"), task("b", "h1", "h1-gpu1")}})
+	h.report(t, "h1", TaskReport{TaskID: "a", Status: Running}, TaskReport{TaskID: "b", Status: Pending}) // b is that already
+	sick := hostWith("h1", 2)
+	sick.GPUs.Devices[1].Health = gpu.Unhealthy
+	h.do(t, PutHost{sick})
+	h.do(t, PutHost{sick}) // nothing is new
+	h.report(t, "h1", TaskReport{TaskID: "a", Status: Stopped, Times: TaskTimes{Stopped: at(1)}}, TaskReport{TaskID: "b", Status: Stopped, Times: TaskTimes{Stopped: at(1)}})
+	h.do(t, Reap{Before: at(2)}) // they were over before
+	moved := hostWith("h1", 1)
+	moved.Cluster = "lab"
+	h.do(t, PutHost{moved})
+	h.do(t, RemoveHost{ID: "h1", At: at(3)})
+	want := []string{
+		"1-0 cluster default ACTIVE in default",
+		"2-0 cluster lab ACTIVE in lab",
+		"3-0 host h1 ACTIVE in default", "3-1 gpu h1-gpu0 HEALTHY in default", "3-2 gpu h1-gpu1 HEALTHY in default",
+		"5-0 task a PENDING in default", "5-1 task b PENDING in default",
+		"6-0 task a RUNNING in default",
+		"7-0 host h1 ACTIVE in default", "7-1 gpu h1-gpu1 UNHEALTHY in default",
+		"9-0 task a STOPPED in default", "9-1 task b STOPPED in default",
+		"11-0 host h1 ACTIVE in default over", "11-1 gpu h1-gpu0 HEALTHY in default over", "11-2 gpu h1-gpu1 UNHEALTHY in default over",
+		"11-3 host h1 ACTIVE in lab", "11-4 gpu h1-gpu0 HEALTHY in lab",
+		"12-0 host h1 ACTIVE in lab over", "12-1 gpu h1-gpu0 HEALTHY in lab over",
+	}
+	if got := changed(t, h.State, Mark{}); !slices.Equal(got, want) {
+		t.Errorf("got  %q\nwant %q", got, want)
+	}
+	if got := changed(t, h.State, Mark{Index: 5}); !slices.Equal(got, want[6:]) {
+		t.Errorf("after the first of an entry: %q", got)
+	}
+	if got := changed(t, h.State, EndOf(5)); !slices.Equal(got, want[7:]) {
+		t.Errorf("after a whole entry: %q", got)
+	}
+}
+
+// Whoever reads on from where they were misses nothing, reads nothing twice, or is told that something is missing.
+func TestReadersMissNothingOrAreToldSo(t *testing.T) {
+	rapid.Check(t, func(r *rapid.T) {
+		var c changelog
+		var last Mark
+		index, seen, told := uint64(0), 0, 0
+		for range rapid.IntRange(1, 40).Draw(r, "steps") {
+			for range rapid.SampledFrom([]int{0, 1, 3, 2000}).Draw(r, "entries") {
+				index++
+				made := make([]*Change, rapid.SampledFrom([]int{0, 1, 2}).Draw(r, "changes"))
+				for i := range made {
+					made[i] = &Change{}
+				}
+				c.add(index, epoch, made)
+				told += len(made)
+			}
+			if rapid.IntRange(0, 9).Draw(r, "a snapshot comes") == 0 {
+				index += 10
+				c.begin(index)
+			}
+			for rapid.Bool().Draw(r, "read on") {
+				some, _, err := c.after(last, rapid.IntRange(1, 500).Draw(r, "at most"))
+				if forgotten, ok := errors.AsType[*Forgotten](err); ok {
+					last, seen, told = forgotten.Oldest, 0, c.behind(forgotten.Oldest)
+					continue
+				}
+				for _, change := range some {
+					if change.Mark.Compare(last) <= 0 {
+						r.Fatalf("%v came after %v", change.Mark, last)
+					}
+					last, seen = change.Mark, seen+1
+				}
+			}
+			if left := c.behind(last); last.Compare(c.floor) >= 0 && seen+left != told {
+				r.Fatalf("%d were seen, %d are to come, and %d were made", seen, left, told)
+			}
+			if len(c.list) > maxChanges*5/4 {
+				r.Fatalf("%d are remembered", len(c.list))
+			}
+		}
+	})
+}
+
+// behind is how many changes are known after a mark, 0 when that is not known any more.
+func (c *changelog) behind(mark Mark) int {
+	some, _, err := c.after(mark, 2*maxChanges)
+	if err != nil {
+		return 0
+	}
+	return len(some)
+}
+
+func TestWhoWaitsIsWokenByTheNextChange(t *testing.T) {
+	h := newHistory(t)
+	last := EndOf(h.View().Index())
+	none, more, err := h.Changes(last, 10)
+	if err != nil || len(none) != 0 {
+		t.Fatal(none, err)
+	}
+	h.do(t, RegisterDefinition{definition("gpu", "1")})
+	select {
+	case <-more:
+		t.Error("a definition is no change")
+	default:
+	}
+	h.do(t, CreateCluster{Cluster{Name: "lab"}})
+	<-more
+	if got := changed(t, h.State, last); len(got) != 1 {
+		t.Errorf("%q", got)
+	}
+}
+
+func TestWhatASnapshotSkippedIsForgotten(t *testing.T) {
+	h, other := newHistory(t), NewState()
+	_, more, err := other.Changes(Mark{}, 1)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := other.Restore(bytes.NewReader(h.snapshot(t))); err != nil {
+		t.Fatal(err)
+	}
+	<-more
+	_, _, err = other.Changes(Mark{Index: 1}, 1)
+	forgotten, ok := errors.AsType[*Forgotten](err)
+	if !ok || forgotten.Oldest != EndOf(h.View().Index()) {
+		t.Errorf("%v", err)
+	}
+	if _, err := other.ApplyAt(99, at(7), CreateCluster{Cluster{Name: "lab"}}); err != nil {
+		t.Fatal(err)
+	}
+	changes, _, err := other.Changes(forgotten.Oldest, 1)
+	if err != nil || len(changes) != 1 || !changes[0].At.Equal(at(7)) {
+		t.Errorf("%v %v", changes, err)
+	}
+}
