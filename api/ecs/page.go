@@ -2,7 +2,9 @@ package ecs
 
 import (
 	"encoding/base64"
+	"iter"
 	"slices"
+	"sort"
 	"strings"
 
 	"pinion/api/wire"
@@ -21,6 +23,18 @@ type paging struct {
 // when descending). The token for the next page is empty on the last one. A token names the last key that was
 // seen, so paging goes on at the right place whatever came or went in between.
 func pageOf[T any](p paging, items []T, descending bool, key func(T) string) (page []T, next string, err error) {
+	return pageAfter(p, func(seen string) iter.Seq[T] {
+		start := 0
+		if p.NextToken != "" {
+			start = sort.Search(len(items), func(i int) bool { return after(key(items[i]), seen, descending) })
+		}
+		return slices.Values(items[start:])
+	}, key)
+}
+
+// pageAfter is pageOf for items that need not be listed first: from visits those that come after what was seen, all when
+// that is empty.
+func pageAfter[T any](p paging, from func(seen string) iter.Seq[T], key func(T) string) (page []T, next string, err error) {
 	size := maxPage
 	if p.MaxResults != nil {
 		size = *p.MaxResults
@@ -28,22 +42,20 @@ func pageOf[T any](p paging, items []T, descending bool, key func(T) string) (pa
 	if size < 1 || size > maxPage {
 		return nil, "", wire.Errorf(wire.InvalidParameter, "maxResults must be between 1 and %d, not %d", maxPage, size)
 	}
-	start := 0
+	seen := ""
 	if p.NextToken != "" {
-		seen, err := readToken(p.NextToken)
-		if err != nil {
+		if seen, err = readToken(p.NextToken); err != nil {
 			return nil, "", err
 		}
-		start = slices.IndexFunc(items, func(item T) bool { return after(key(item), seen, descending) })
-		if start < 0 {
-			start = len(items)
+	}
+	page = []T{} // shown as it is, also when it is empty
+	for item := range from(seen) {
+		if len(page) == size {
+			return page, writeToken(key(page[size-1])), nil
 		}
+		page = append(page, item)
 	}
-	end := min(start+size, len(items))
-	if end < len(items) {
-		next = writeToken(key(items[end-1]))
-	}
-	return items[start:end], next, nil
+	return page, "", nil
 }
 
 func after(key, seen string, descending bool) bool {

@@ -3,6 +3,9 @@ package ecs
 import (
 	"cmp"
 	"context"
+	"iter"
+	"slices"
+	"sort"
 	"strings"
 
 	"pinion/api/wire"
@@ -39,13 +42,16 @@ func (c *Call) listTasks(_ context.Context, in *listTasksInput) (*listTasksOutpu
 	if err != nil {
 		return nil, err
 	}
-	var matching []*raftfsm.Task
-	for _, t := range tasks {
-		if in.matches(t) {
-			matching = append(matching, t)
+	matching := func(seen string) iter.Seq[*raftfsm.Task] {
+		return func(yield func(*raftfsm.Task) bool) {
+			for t := range tasks(seen) {
+				if in.matches(t) && !yield(t) {
+					return
+				}
+			}
 		}
 	}
-	page, next, err := pageOf(in.paging, matching, false, func(t *raftfsm.Task) string { return t.ID })
+	page, next, err := pageAfter(in.paging, matching, func(t *raftfsm.Task) string { return t.ID })
 	if err != nil {
 		return nil, err
 	}
@@ -56,10 +62,10 @@ func (c *Call) listTasks(_ context.Context, in *listTasksInput) (*listTasksOutpu
 	return out, nil
 }
 
-// tasksOf lists the tasks of a cluster, or of one of its hosts, ordered by id.
-func (c *Call) tasksOf(k *raftfsm.Cluster, instance string) ([]*raftfsm.Task, error) {
+// tasksOf visits the tasks of a cluster, or of one of its hosts, after an id and in the order of their ids.
+func (c *Call) tasksOf(k *raftfsm.Cluster, instance string) (func(seen string) iter.Seq[*raftfsm.Task], error) {
 	if instance == "" {
-		return c.View.Tasks(k.Name), nil
+		return func(seen string) iter.Seq[*raftfsm.Task] { return c.View.TasksAfter(k.Name, seen) }, nil
 	}
 	id, err := within(k.Name, "container-instance", instance)
 	if err != nil {
@@ -68,7 +74,10 @@ func (c *Call) tasksOf(k *raftfsm.Cluster, instance string) ([]*raftfsm.Task, er
 	if host := c.View.Host(id); host == nil || host.Cluster != k.Name {
 		return nil, wire.Errorf(wire.InvalidParameter, "The referenced container instance was not found.")
 	}
-	return c.View.TasksOn(id), nil
+	return func(seen string) iter.Seq[*raftfsm.Task] {
+		tasks := c.View.TasksOn(id)
+		return slices.Values(tasks[sort.Search(len(tasks), func(i int) bool { return tasks[i].ID > seen }):])
+	}, nil
 }
 
 func (in *listTasksInput) check() error {

@@ -61,11 +61,11 @@ func checkControls(c *raftfsm.ContainerDefinition, networkMode, ipcMode string) 
 
 // checkVersionConsistency: images are pulled by the tag that the definition has, as ECS does when this is disabled.
 func checkVersionConsistency(c *raftfsm.ContainerDefinition) error {
-	if err := oneOf("versionConsistency", c.VersionConsistency, "enabled", "disabled"); err != nil {
-		return err
-	}
-	if c.VersionConsistency == "enabled" {
+	switch c.VersionConsistency {
+	case "", "disabled":
+		return nil
+	case "enabled":
 		return wire.Errorf(wire.Client, "Container '%s': versionConsistency enabled is not supported by Pinion yet: name the image by its digest, or set it to disabled.", c.Name)
 	}
-	return nil
+	return wire.Errorf(wire.Client, "Container '%s': versionConsistency must be enabled or disabled, not %q.", c.Name, c.VersionConsistency)
 }

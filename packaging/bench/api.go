@@ -1,0 +1,163 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"crypto/sha256"
+	"crypto/tls"
+	"crypto/x509"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"os"
+	"path/filepath"
+	"slices"
+	"time"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	v4 "github.com/aws/aws-sdk-go-v2/aws/signer/v4"
+
+	"pinion/api/sigv4"
+)
+
+// measureAPI measures how fast questions are answered: by a host that is alone, by one that passes them on, and about
+// many tasks.
+func measureAPI(ctx context.Context, o options) (figures []figure, err error) {
+	for _, measure := range []func(context.Context, options) ([]figure, error){measureSignature, measurePaging, measureOneHost, measureFollower} {
+		more, err := measure(ctx, o)
+		figures = append(figures, more...)
+		if err != nil {
+			return figures, err
+		}
+	}
+	return figures, nil
+}
+
+// measureSignature times the check of one signature, beside the signer's own work.
+func measureSignature(ctx context.Context, o options) ([]figure, error) {
+	const each = 100 // of one sample, since one alone is shorter than what the clock costs
+	key := credentials{KeyID: "AKIAABCDEFGHIJKLMNOP", Secret: "secret", Endpoint: "https://127.0.0.1:7400"}
+	body := []byte(`{"cluster":"default","tasks":["00000000000000000000000000000001"]}`)
+	verifier := sigv4.Verifier{Service: "ecs", Now: time.Now}
+	lookup := func(string) (string, bool) { return key.Secret, true }
+	var checks, signs []time.Duration
+	for range o.rounds {
+		begin := time.Now()
+		var request *http.Request
+		for range each {
+			var err error
+			if request, err = key.sign(ctx, "DescribeTasks", body); err != nil {
+				return nil, err
+			}
+		}
+		signs = append(signs, time.Since(begin)/each)
+		begin = time.Now()
+		for range each {
+			if _, err := verifier.Verify(request, body, lookup); err != nil {
+				return nil, err
+			}
+		}
+		checks = append(checks, time.Since(begin)/each)
+	}
+	return []figure{{"check of one signature, p50", µs(median(checks)), "signing it " + µs(median(signs)), "at most 40 µs"}}, nil
+}
+
+func µs(d time.Duration) string { return fmt.Sprintf("%.0f µs", float64(d.Nanoseconds())/1000) }
+
+// credentials are client.json, which a host writes for those on its machine.
+type credentials struct {
+	Endpoint string `json:"endpoint"`
+	KeyID    string `json:"accessKeyId"`
+	Secret   string `json:"secretAccessKey"`
+	CAFile   string `json:"caFile"`
+}
+
+func readCredentials(dir string) (c credentials, err error) {
+	raw, err := os.ReadFile(filepath.Join(dir, "client.json"))
+	if err != nil {
+		return c, err
+	}
+	return c, json.Unmarshal(raw, &c)
+}
+
+// sign makes a request of the AWS door.
+func (c credentials) sign(ctx context.Context, operation string, body []byte) (*http.Request, error) {
+	request, err := http.NewRequestWithContext(ctx, "POST", c.Endpoint+"/", bytes.NewReader(body))
+	if err != nil {
+		return nil, err
+	}
+	request.Header.Set("Content-Type", "application/x-amz-json-1.1")
+	request.Header.Set("X-Amz-Target", "AmazonEC2ContainerServiceV20141113."+operation)
+	sum := sha256.Sum256(body)
+	key := aws.Credentials{AccessKeyID: c.KeyID, SecretAccessKey: c.Secret}
+	return request, v4.NewSigner().SignHTTP(ctx, key, request, hex.EncodeToString(sum[:]), "ecs", "us-east-1", time.Now())
+}
+
+// tls trusts the host's own authority.
+func (c credentials) tls() (*tls.Config, error) {
+	pem, err := os.ReadFile(c.CAFile)
+	if err != nil {
+		return nil, err
+	}
+	roots := x509.NewCertPool()
+	if !roots.AppendCertsFromPEM(pem) {
+		return nil, fmt.Errorf("%s holds no certificate", c.CAFile)
+	}
+	return &tls.Config{RootCAs: roots}, nil
+}
+
+// asker repeats one signed question over a connection that is kept. Questions may be copied, so it is signed once.
+type asker struct {
+	http    http.Client
+	request *http.Request
+	body    []byte
+}
+
+func (c credentials) asker(ctx context.Context, operation string, body []byte) (*asker, error) {
+	config, err := c.tls()
+	if err != nil {
+		return nil, err
+	}
+	request, err := c.sign(ctx, operation, body)
+	if err != nil {
+		return nil, err
+	}
+	return &asker{http.Client{Timeout: callPatience, Transport: &http.Transport{TLSClientConfig: config}}, request, body}, nil
+}
+
+// ask answers how long it took.
+func (a *asker) ask() (time.Duration, error) {
+	request := a.request.Clone(a.request.Context())
+	request.Body = io.NopCloser(bytes.NewReader(a.body))
+	begin := time.Now()
+	response, err := a.http.Do(request)
+	if err != nil {
+		return 0, err
+	}
+	answer, err := io.ReadAll(response.Body)
+	took := time.Since(begin)
+	if err = errors.Join(err, response.Body.Close()); err == nil && response.StatusCode != http.StatusOK {
+		err = fmt.Errorf("%d %s", response.StatusCode, answer)
+	}
+	return took, err
+}
+
+func (a *asker) close() { a.http.CloseIdleConnections() }
+
+// askFor asks again and again for so long, and answers how long each took.
+func (a *asker) askFor(span time.Duration) (samples []time.Duration, err error) {
+	for end := time.Now().Add(span); time.Now().Before(end); {
+		took, err := a.ask()
+		if err != nil {
+			return samples, err
+		}
+		samples = append(samples, took)
+	}
+	if len(samples) < fewest {
+		return samples, fmt.Errorf("only %d answers in %v: this machine is too busy to measure on", len(samples), span)
+	}
+	return slices.Clip(samples), nil
+}

@@ -1,0 +1,51 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"time"
+)
+
+// described is how many tasks one question is about: ECS's most.
+const described = 100
+
+// measureFollower asks a server that does not lead, which passes the question on.
+func measureFollower(ctx context.Context, o options) (figures []figure, err error) {
+	p, err := startPool(ctx, o.binary)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { err = errors.Join(err, p.down()) }()
+	now, err := p.settled()
+	if err != nil {
+		return nil, err
+	}
+	ids, err := p.clients[now.leader].ended(ctx, described)
+	if err != nil {
+		return nil, err
+	}
+	follower, leader := p.clients[p.others(now.leader, now.agent)[0]], p.clients[now.leader]
+	var through, direct []time.Duration
+	for range o.rounds * 10 { // for a 99th percentile
+		passedOn, err := follower.describe(ids)
+		if err != nil {
+			return nil, err
+		}
+		answered, err := leader.describe(ids)
+		if err != nil {
+			return nil, err
+		}
+		through, direct = append(through, passedOn), append(direct, answered)
+	}
+	return []figure{
+		{"DescribeTasks of 100 tasks through a follower, p50", ms(median(through)), "the leader itself " + ms(median(direct)), "at most 3 ms"},
+		{"DescribeTasks of 100 tasks through a follower, p99", ms(percentile(through, 0.99)), "the leader itself " + ms(percentile(direct, 0.99)), "at most 15 ms"},
+	}, nil
+}
+
+func (c *client) describe(ids []string) (time.Duration, error) {
+	begin := time.Now()
+	var answer tasks
+	err := c.call("DescribeTasks", object{"tasks": ids}, &answer)
+	return time.Since(begin), err
+}
