@@ -8,12 +8,12 @@ export CGO_CFLAGS := -O2 -g -Wno-deprecated-declarations
 
 # What the tests use: a C compiler for the race detector and the tools, iptables and busybox for real containers, and
 # Amazon's own clients.
-packages := gcc libc6-dev pkg-config libseccomp-dev ip:iproute2 iptables busybox-static aws:awscli
+packages := gcc libc6-dev pkg-config libseccomp-dev ip:iproute2 iptables busybox-static /usr/bin/aws:awscli
 
 # Rooms that compute and touch no container: the race detector takes them seconds.
 pure := ./raftfsm/... ./server/schedule/... ./gpu ./gpu/sim ./gpu/nvml ./api/sigv4/... ./node/logs/...
 
-.PHONY: build bundle test check bench demo cluster clean packages help
+.PHONY: build bundle test conformance soak check bench fuzz demo cluster clean packages help
 
 build: bundle ## bin/pinion, one static file with everything inside
 	CGO_ENABLED=0 go build -trimpath -buildvcs=false -ldflags "-s -w -X main.version=$(version)" -o bin/pinion .
@@ -22,7 +22,14 @@ bundle: # the container runtime and helpers that go inside; does nothing when th
 	@go run -buildvcs=false ./packaging/bundle/build
 
 test: build packages ## every test, the end-to-end ones included; needs root
-	go test -timeout 9m ./...
+	go test -timeout 15m ./...
+
+conformance: build packages ## the AWS CLI, boto3, the AWS SDK for Go and Terraform against a real host; needs root
+	go test -count=1 -timeout 15m -v ./packaging/conformance
+
+soak: build packages ## hours of faults on five hosts: leaders killed 200 times, links cut, disks hung and full; needs root
+	go test -count=1 -timeout 0 -v -run 'TestFaults|TestDisks|TestRetries' ./packaging/e2e/many \
+		-kills 200 -clients 100 -rounds 20 -away 5m -hangs 20 -fills 5 -flickers 20 -history 100000 -retries 10000
 
 check: packages ## the guards of the house: format, vet, staticcheck, modules, races, imports
 	@unformatted=$$(gofmt -l $$(go list -f '{{.Dir}}' ./...)); if [ -n "$$unformatted" ]; then echo "run gofmt -w on: $$unformatted"; exit 1; fi
@@ -34,8 +41,21 @@ check: packages ## the guards of the house: format, vet, staticcheck, modules, r
 	go test -race $(pure)
 
 bench: build ## the figures, each beside its reference; needs root
-	@packaging/apt.sh git:git iptables:iptables
+	@packaging/apt.sh git:git ip:iproute2 iptables:iptables
 	go run -buildvcs=false ./packaging/bench
+
+# As many inputs for each target. What an input is cut down to when it fails is looked for 20 times, not for a minute.
+inputs := 1000000
+fuzz := go test -run '^$$' -fuzztime $(inputs)x -fuzzminimizetime 20x -timeout 0
+
+fuzz: ## every fuzz target with a million inputs, and the properties of requests and task definitions; takes an hour
+	$(fuzz) -fuzz '^FuzzAWSDoor$$' ./api
+	$(fuzz) -fuzz '^FuzzDecode$$' ./api/wire
+	$(fuzz) -fuzz '^FuzzRequest$$' ./api/sigv4
+	$(fuzz) -fuzz '^FuzzAuthorization$$' ./api/sigv4
+	$(fuzz) -fuzz '^FuzzParse$$' ./raftfsm/query
+	go test -timeout 0 -run '^TestNoChangedRequestIsAccepted$$' ./api/sigv4 -rapid.checks 200000
+	go test -timeout 0 -run '^TestTaskDefinitions$$' ./api/ecs -rapid.checks 100000
 
 demo: build ## a host, a task on two GPUs, its log; cleans up after itself; needs root
 	@packaging/apt.sh curl:curl iptables:iptables

@@ -58,7 +58,7 @@ func (s *Server) isServer(hostID string) bool {
 const removeTimeout = 10 * time.Second
 
 // RemoveHost ends a host's membership for ever. A server leaves Raft's configuration first. raftfsm.ErrInUse while it has
-// tasks, unless force, and for the only server; raftfsm.ErrNotFound; raftfsm.ErrUnavailable while the servers that would be
+// tasks, unless force, and for the only host; raftfsm.ErrNotFound; raftfsm.ErrUnavailable while the servers that would be
 // left cannot do without it. To remove the leader, its leadership goes to another
 // server first: that is raftfsm.ErrUnavailable, and the same call succeeds a moment later.
 func (m *Member) RemoveHost(ctx context.Context, id string, force bool) error {
@@ -122,21 +122,47 @@ func (s *Server) expel(ctx context.Context, id string) error {
 	return nil
 }
 
-// stepAside makes another voter a wanted server in this one's place and gives it the leadership. Without the first, a
-// pool that wants one server less would give the leadership straight back.
+// stepAside makes another host a wanted server in this one's place and gives it the leadership. Without the first, a pool
+// that wants one server less would give the leadership straight back. A host that has no vote yet gets one first.
 func (s *Server) stepAside(ctx context.Context) error {
-	for id, server := range s.configured() {
-		if server.Suffrage != raft.Voter || string(id) == s.cfg.HostID || !s.Connected(string(id)) {
+	next := s.heir()
+	if next == nil {
+		return s.handOver("it is removed")
+	}
+	for _, change := range []raftfsm.SetServer{{ID: next.ID, Server: true}, {ID: s.cfg.HostID}} {
+		if host := s.state.View().Host(change.ID); host == nil || host.Server == change.Server {
 			continue
 		}
-		for _, change := range []raftfsm.SetServer{{ID: string(id), Server: true}, {ID: s.cfg.HostID}} {
-			if _, err := s.record(ctx, change); err != nil {
-				return err
-			}
+		if _, err := s.record(ctx, change); err != nil {
+			return err
 		}
-		break
+	}
+	if !s.votes(next.ID) {
+		return &unavailable{fmt.Sprintf("host %s becomes a server in the place of %s, which is removed; try again in a moment", next.ID, s.cfg.HostID)}
 	}
 	return s.handOver("it is removed")
+}
+
+// heir is the host that takes this server's place: one that votes, or else the oldest that is alive and stays; nil when
+// there is none.
+func (s *Server) heir() *raftfsm.Host {
+	var agent *raftfsm.Host
+	for _, host := range s.state.View().Hosts("") {
+		switch {
+		case host.ID == s.cfg.HostID || !s.Connected(host.ID) || host.Lost():
+		case s.votes(host.ID):
+			return host
+		case host.Status != raftfsm.HostDraining && (agent == nil || host.RegisteredAt.Before(agent.RegisteredAt)):
+			agent = host
+		}
+	}
+	return agent
+}
+
+// votes reports whether the host has a vote in Raft.
+func (s *Server) votes(hostID string) bool {
+	server, is := s.configured()[raft.ServerID(hostID)]
+	return is && server.Suffrage == raft.Voter
 }
 
 // handOver gives the leadership to another server. Its answer is always an error: what was asked for is for that server.

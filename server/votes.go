@@ -41,12 +41,11 @@ func (r refusedVote) Index() uint64 { return 0 }
 
 // keepsMajority checks that the pool can go on without a voter: a majority of the others answers. raftfsm.ErrUnavailable.
 func (s *Server) keepsMajority(ctx context.Context, without string) error {
-	configured, view := s.configured(), s.state.View()
-	if configured[raft.ServerID(without)].Suffrage != raft.Voter {
+	if !s.votes(without) {
 		return nil
 	}
-	others, answering := 0, 0
-	for id, server := range configured {
+	view, others, answering := s.state.View(), 0, 0
+	for id, server := range s.configured() {
 		if string(id) == without || server.Suffrage != raft.Voter {
 			continue
 		}

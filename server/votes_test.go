@@ -53,3 +53,26 @@ func TestAServerThatTheMajorityNeedsIsNotRemoved(t *testing.T) {
 		t.Errorf("now that the majority does without it: %v", err)
 	}
 }
+
+func TestTheOnlyServerLeavesWhenAnotherHostCanTakeItsPlace(t *testing.T) {
+	p := newPool(t)
+	first := p.found(nil)
+	p.join(1) // two hosts have one server
+	last := p.hosts[1]
+	eventually(t, "the other is heard of", func() bool { return p.view().Host(last.cfg.HostID) != nil })
+	var err error
+	eventually(t, "the only server is removed", func() bool {
+		err = p.leader().member.RemoveHost(t.Context(), first.cfg.HostID, true)
+		if err != nil && !errors.Is(err, raftfsm.ErrUnavailable) {
+			t.Fatal(err)
+		}
+		return err == nil
+	})
+	first.close()
+	if host := p.view().Host(last.cfg.HostID); host == nil || !host.Server || p.leader() != last {
+		t.Errorf("the host that is left: %+v", host)
+	}
+	if err := last.member.RemoveHost(t.Context(), last.cfg.HostID, true); !errors.Is(err, raftfsm.ErrInUse) {
+		t.Errorf("the last host of all: %v", err)
+	}
+}

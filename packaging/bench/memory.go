@@ -35,18 +35,3 @@ func measureMemory(h *host) ([]figure, error) {
 		{"idle memory: with its containerd", fmt.Sprintf("%.0f MB", pinion+containerd), fmt.Sprintf("containerd %.0f MB", containerd), "at most 110 MB"},
 	}, nil
 }
-
-// residentMB reads a process's resident memory, in millions of bytes as the promise has it.
-func residentMB(pid int) (float64, error) {
-	raw, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", pid))
-	if err != nil {
-		return 0, err
-	}
-	for line := range strings.Lines(string(raw)) {
-		if rest, ok := strings.CutPrefix(line, "VmRSS:"); ok {
-			kib, err := strconv.ParseFloat(strings.Fields(rest)[0], 64)
-			return kib * 1024 / 1e6, err
-		}
-	}
-	return 0, fmt.Errorf("process %d shows no VmRSS", pid)
-}

@@ -8,7 +8,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/containerd/containerd/v2/client"
+	containerd "github.com/containerd/containerd/v2/client"
 	"github.com/containerd/containerd/v2/pkg/cio"
 	"github.com/containerd/containerd/v2/pkg/namespaces"
 	"github.com/containerd/containerd/v2/pkg/oci"
@@ -21,7 +21,7 @@ func measureStarts(h *host, rounds int) ([]figure, error) {
 	if err := h.define("start"); err != nil {
 		return nil, err
 	}
-	bare, err := client.New(filepath.Join(h.dir, "containerd", "containerd.sock"))
+	bare, err := containerd.New(filepath.Join(h.dir, "containerd", "containerd.sock"))
 	if err != nil {
 		return nil, err
 	}
@@ -77,7 +77,7 @@ func startTask(h *host) (task, time.Duration, error) {
 }
 
 // modelOf finds the container of a running task; what its spec mounts is there as long as the task is.
-func modelOf(ctx context.Context, bare *client.Client, task string) (model, error) {
+func modelOf(ctx context.Context, bare *containerd.Client, task string) (model, error) {
 	containers, err := bare.Containers(ctx)
 	if err != nil {
 		return model{}, err
@@ -97,7 +97,7 @@ func modelOf(ctx context.Context, bare *client.Client, task string) (model, erro
 }
 
 // startBare makes and starts the model's container and returns how long that took; the container is taken away again.
-func startBare(ctx context.Context, h *host, bare *client.Client, m model, id string) (time.Duration, error) {
+func startBare(ctx context.Context, h *host, bare *containerd.Client, m model, id string) (time.Duration, error) {
 	m.spec.Linux.CgroupsPath = "/pinion-bench/" + id
 	logger, err := loggerURI(h, id)
 	if err != nil {
@@ -108,16 +108,16 @@ func startBare(ctx context.Context, h *host, bare *client.Client, m model, id st
 	if err != nil {
 		return 0, fmt.Errorf("image %s: %w", m.image, err)
 	}
-	container, err := bare.NewContainer(ctx, id, client.WithImage(image), client.WithNewSnapshot(id, image), client.WithSpec(m.spec))
+	container, err := bare.NewContainer(ctx, id, containerd.WithImage(image), containerd.WithNewSnapshot(id, image), containerd.WithSpec(m.spec))
 	if err != nil {
 		return 0, err
 	}
-	defer container.Delete(ctx, client.WithSnapshotCleanup)
+	defer container.Delete(ctx, containerd.WithSnapshotCleanup)
 	task, err := container.NewTask(ctx, cio.LogURI(logger))
 	if err != nil {
 		return 0, err
 	}
-	defer task.Delete(ctx, client.WithProcessKill)
+	defer task.Delete(ctx, containerd.WithProcessKill)
 	if err := task.Start(ctx); err != nil {
 		return 0, err
 	}

@@ -6,16 +6,12 @@ import (
 	"crypto/x509"
 	"net/http"
 	"os"
-	"os/exec"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
 	v4 "github.com/aws/aws-sdk-go-v2/aws/signer/v4"
-	"github.com/aws/aws-sdk-go-v2/credentials"
-	"github.com/aws/aws-sdk-go-v2/service/ecs"
-	"github.com/aws/aws-sdk-go-v2/service/ecs/types"
 )
 
 // settings is the environment that `pinion env` makes, by name.
@@ -29,18 +25,6 @@ func (h *host) settings(t testing.TB) map[string]string {
 	return all
 }
 
-// sdk is the AWS SDK for Go v2, whose parser is strict about types.
-func (h *host) sdk(t testing.TB) *ecs.Client {
-	t.Helper()
-	s := h.settings(t)
-	return ecs.New(ecs.Options{
-		BaseEndpoint: aws.String(s["AWS_ENDPOINT_URL_ECS"]),
-		Region:       s["AWS_REGION"],
-		Credentials:  credentials.NewStaticCredentialsProvider(s["AWS_ACCESS_KEY_ID"], s["AWS_SECRET_ACCESS_KEY"], ""),
-		HTTPClient:   trusting(t, s["AWS_CA_BUNDLE"]),
-	})
-}
-
 func trusting(t testing.TB, caFile string) *http.Client {
 	t.Helper()
 	pem, err := os.ReadFile(caFile)
@@ -52,74 +36,6 @@ func trusting(t testing.TB, caFile string) *http.Client {
 		t.Fatalf("%s holds no certificate", caFile)
 	}
 	return &http.Client{Transport: &http.Transport{TLSClientConfig: &tls.Config{RootCAs: pool}, DisableKeepAlives: true}}
-}
-
-func TestTheGoSDKParsesEveryResponse(t *testing.T) {
-	h, ctx := eightGPUs(t), t.Context()
-	c := h.sdk(t)
-	check := func(what string, err error) {
-		t.Helper()
-		if err != nil {
-			t.Fatalf("%s: %v", what, err)
-		}
-	}
-	_, err := c.CreateCluster(ctx, &ecs.CreateClusterInput{ClusterName: aws.String("sdk"), Tags: []types.Tag{{Key: aws.String("k"), Value: aws.String("v")}}})
-	check("CreateCluster", err)
-	_, err = c.DescribeClusters(ctx, &ecs.DescribeClustersInput{Clusters: []string{"sdk", "nowhere"}, Include: []types.ClusterField{types.ClusterFieldStatistics, types.ClusterFieldTags}})
-	check("DescribeClusters", err)
-	_, err = c.ListClusters(ctx, &ecs.ListClustersInput{})
-	check("ListClusters", err)
-	registered, err := c.RegisterTaskDefinition(ctx, &ecs.RegisterTaskDefinitionInput{Family: aws.String("sdk"), ContainerDefinitions: []types.ContainerDefinition{{
-		Name: aws.String("c"), Image: aws.String("busybox"), Memory: aws.Int32(64), Command: []string{"sleep", "1000"}, StopTimeout: aws.Int32(2),
-		ResourceRequirements: []types.ResourceRequirement{{Type: types.ResourceTypeGpu, Value: aws.String("2")}}}}})
-	check("RegisterTaskDefinition", err)
-	_, err = c.DescribeTaskDefinition(ctx, &ecs.DescribeTaskDefinitionInput{TaskDefinition: registered.TaskDefinition.TaskDefinitionArn})
-	check("DescribeTaskDefinition", err)
-	_, err = c.ListTaskDefinitions(ctx, &ecs.ListTaskDefinitionsInput{})
-	check("ListTaskDefinitions", err)
-	_, err = c.ListTaskDefinitionFamilies(ctx, &ecs.ListTaskDefinitionFamiliesInput{})
-	check("ListTaskDefinitionFamilies", err)
-	ran, err := c.RunTask(ctx, &ecs.RunTaskInput{TaskDefinition: aws.String("sdk")})
-	check("RunTask", err)
-	if len(ran.Tasks) != 1 || len(ran.Tasks[0].Containers[0].GpuIds) != 2 || aws.ToString(ran.Tasks[0].LastStatus) != "PENDING" {
-		t.Fatalf("RunTask answered %+v", ran)
-	}
-	arn := *ran.Tasks[0].TaskArn
-	instances, err := c.ListContainerInstances(ctx, &ecs.ListContainerInstancesInput{})
-	check("ListContainerInstances", err)
-	started, err := c.StartTask(ctx, &ecs.StartTaskInput{TaskDefinition: aws.String("sdk"), ContainerInstances: instances.ContainerInstanceArns})
-	check("StartTask", err)
-	_, err = c.DescribeContainerInstances(ctx, &ecs.DescribeContainerInstancesInput{ContainerInstances: instances.ContainerInstanceArns, Include: []types.ContainerInstanceField{types.ContainerInstanceFieldContainerInstanceHealth}})
-	check("DescribeContainerInstances", err)
-	check("tasks-running waiter", ecs.NewTasksRunningWaiter(c).Wait(ctx, &ecs.DescribeTasksInput{Tasks: []string{arn}}, patience, quick))
-	_, err = c.ListTasks(ctx, &ecs.ListTasksInput{Family: aws.String("sdk")})
-	check("ListTasks", err)
-	for _, task := range append(started.Tasks, ran.Tasks...) {
-		_, err = c.StopTask(ctx, &ecs.StopTaskInput{Task: task.TaskArn, Reason: aws.String("enough")})
-		check("StopTask", err)
-		check("tasks-stopped waiter", ecs.NewTasksStoppedWaiter(c).Wait(ctx, &ecs.DescribeTasksInput{Tasks: []string{*task.TaskArn}}, patience))
-	}
-	_, err = c.DeregisterTaskDefinition(ctx, &ecs.DeregisterTaskDefinitionInput{TaskDefinition: registered.TaskDefinition.TaskDefinitionArn})
-	check("DeregisterTaskDefinition", err)
-	if _, err := c.ListServices(ctx, &ecs.ListServicesInput{}); err == nil || !strings.Contains(err.Error(), "ListServices") {
-		t.Errorf("an operation that is not built answered %v", err)
-	}
-}
-
-func quick(o *ecs.TasksRunningWaiterOptions) {
-	o.MinDelay = 50 * time.Millisecond
-	o.MaxDelay = time.Second
-}
-
-func TestBoto3ParsesEveryResponse(t *testing.T) {
-	if out, err := exec.Command("python3", "-c", "import boto3").CombinedOutput(); err != nil {
-		t.Skipf("NOT TESTED: boto3 is not on this machine: %s", out)
-	}
-	h := eightGPUs(t)
-	out, err := h.sh(t, "python3 ../../../packaging/e2e/boto3_check.py")
-	if err != nil || !strings.Contains(out, "all parsed") {
-		t.Errorf("%s\n%v", out, err)
-	}
 }
 
 func wrongClock(t *testing.T, h *host) {

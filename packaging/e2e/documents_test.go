@@ -37,6 +37,11 @@ func TestS12And15RunItAndSeeItsOneGPU(t *testing.T) {
 		t.Errorf("the container's nvidia-smi -L shows\n%s, want one line with %v", log, gpus[0])
 	}
 	h.waitStopped(t, taskID(a))
+
+	events := h.aws(t, `aws logs get-log-events --log-group-name test-task-tensorflow-gpu --log-stream-name tensorflow-gpu/tensorflow-gpu/`+taskID(a))
+	if n := len(events.list("events")); n != 1 || !strings.Contains(events.text("events", 0, "message"), gpus[0].(string)) {
+		t.Errorf("where document 1 looks at it, the log is %v", events)
+	}
 }
 
 func TestS32TheUserGuidesExampleExitsWithZero(t *testing.T) {

@@ -29,6 +29,7 @@ type Plan struct {
 	Dir    string     // made when missing; short, because the paths of unix sockets are (at most about 60 bytes)
 	Binary string     // the pinion program
 	Hosts  [][]string // for each host, the flags of its `pinion up` beyond those that the bed gives
+	Disk   int64      // bytes of a disk of its own for each host's data directory; 0: all share the disk of Dir
 }
 
 // Bed is an opened bed. No other process can open it until Close.
@@ -44,6 +45,7 @@ type state struct {
 	ID     string      `json:"id"` // part of the names of namespaces, so that beds do not meet
 	Binary string      `json:"binary"`
 	Subnet string      `json:"subnet"` // /24; host N has address N, the switch has 254
+	Disk   int64       `json:"disk,omitempty"`
 	Hosts  []hostState `json:"hosts"`
 }
 
@@ -52,7 +54,7 @@ type hostState struct {
 	Flags []string `json:"flags"`
 }
 
-// New makes the directory and the network of a bed. No host is started. What was made is taken away when it fails.
+// New makes the directory, the network and the disks of a bed. No host is started. What was made is taken away when it fails.
 func New(plan Plan) (*Bed, error) {
 	if n := len(plan.Hosts); n < 1 || n > mostHosts {
 		return nil, fmt.Errorf("a cluster of %d hosts; give it 1 to %d", n, mostHosts)
@@ -75,6 +77,9 @@ func New(plan Plan) (*Bed, error) {
 	if err == nil {
 		err = b.wire()
 	}
+	if err == nil {
+		err = b.plug()
+	}
 	if err != nil {
 		return nil, errors.Join(err, b.Down(context.Background()))
 	}
@@ -93,7 +98,7 @@ func newState(plan Plan) (state, error) {
 	if err != nil {
 		return state{}, fmt.Errorf("the pinion program: %w; build it with `make build`", err)
 	}
-	s := state{ID: newID(), Binary: binary, Subnet: subnet.String()}
+	s := state{ID: newID(), Binary: binary, Subnet: subnet.String(), Disk: plan.Disk}
 	for i, flags := range plan.Hosts {
 		s.Hosts = append(s.Hosts, hostState{Name: fmt.Sprintf("host%d", i+1), Flags: flags})
 	}
@@ -141,10 +146,12 @@ func lockDir(dir string) (*Bed, error) {
 func (b *Bed) seat() {
 	subnet := netip.MustParsePrefix(b.state.Subnet)
 	for i, h := range b.state.Hosts {
-		b.hosts = append(b.hosts, &Host{
-			Name: h.Name, Dir: filepath.Join(b.Dir, h.Name), IP: nth(subnet, i+1), flags: h.Flags,
-			namespace: b.namespace(h.Name), bed: b,
-		})
+		place := filepath.Join(b.Dir, h.Name)
+		host := &Host{Name: h.Name, Dir: place, IP: nth(subnet, i+1), flags: h.Flags, namespace: b.namespace(h.Name), place: place, bed: b}
+		if b.state.Disk > 0 {
+			host.Dir = filepath.Join(host.mount(), "data")
+		}
+		b.hosts = append(b.hosts, host)
 	}
 }
 

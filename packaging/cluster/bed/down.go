@@ -38,7 +38,7 @@ func (b *Bed) Down(ctx context.Context) error {
 func (b *Bed) leftovers() bool {
 	var paths []string
 	for _, h := range b.hosts {
-		paths = append(paths, h.Dir)
+		paths = append(paths, h.Dir, h.image())
 	}
 	for _, name := range b.namespaces() {
 		paths = append(paths, namespacePath(name))
@@ -48,17 +48,24 @@ func (b *Bed) leftovers() bool {
 
 // down first lets pinion clean up, which is what it promises to do, and then looks after it.
 func (h *Host) down(ctx context.Context) error {
-	if p, ok := h.process(); ok {
-		if err := p.signal(unix.SIGCONT); err != nil {
-			return err
-		}
+	if err := h.recover(); err != nil {
+		return err
 	}
 	err := h.purge(ctx)
 	left := h.sweepProcesses(ctx)
 	if _, stat := os.Lstat(h.Dir); stat == nil {
 		left = errors.Join(left, unmountUnder(h.Dir), os.RemoveAll(h.Dir))
 	}
-	return errors.Join(err, left)
+	return errors.Join(err, left, h.unplug())
+}
+
+// recover takes back what was done to the host, so that its pinion can act.
+func (h *Host) recover() error {
+	err := h.mend()
+	if p, ok := h.process(); ok {
+		err = errors.Join(err, p.signal(unix.SIGCONT))
+	}
+	return err
 }
 
 func (h *Host) purge(ctx context.Context) error {
@@ -128,7 +135,7 @@ func removeGroups(groups map[string]bool) error {
 	return nil
 }
 
-// unmountUnder unmounts what is mounted below the directory, the deepest first.
+// unmountUnder unmounts what is mounted at and below the directory, the deepest first.
 func unmountUnder(dir string) error {
 	raw, err := os.ReadFile("/proc/self/mounts")
 	if err != nil {
@@ -136,7 +143,7 @@ func unmountUnder(dir string) error {
 	}
 	var points []string
 	for line := range strings.Lines(string(raw)) {
-		if point := strings.Fields(line)[1]; strings.HasPrefix(point, dir+"/") {
+		if point := strings.Fields(line)[1]; point == dir || strings.HasPrefix(point, dir+"/") {
 			points = append(points, point)
 		}
 	}

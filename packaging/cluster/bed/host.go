@@ -5,6 +5,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
+	"math"
 	"net/netip"
 	"os"
 	"os/exec"
@@ -27,6 +29,7 @@ type Host struct {
 
 	flags     []string
 	namespace string
+	place     string // begins the names of the host's files in the bed's directory
 	bed       *Bed
 
 	mu  sync.Mutex
@@ -40,9 +43,9 @@ func (h *Host) Address() string { return netip.AddrPortFrom(h.IP, port).String()
 func (h *Host) Binary() string { return h.bed.state.Binary }
 
 // LogFile is what its pinion has written, over all starts.
-func (h *Host) LogFile() string { return h.Dir + ".log" }
+func (h *Host) LogFile() string { return h.place + ".log" }
 
-func (h *Host) pidFile() string { return h.Dir + ".pid" }
+func (h *Host) pidFile() string { return h.place + ".pid" }
 
 // Invitation makes a join token on this host for so many others, and answers the flags of `pinion up` that use it.
 func (h *Host) Invitation(uses int) ([]string, error) {
@@ -117,10 +120,16 @@ const readyLine = "Pinion is ready at "
 
 // Output is what pinion has written since it was launched last.
 func (h *Host) Output() string {
-	raw, _ := os.ReadFile(h.LogFile())
 	h.mu.Lock()
-	defer h.mu.Unlock()
-	return string(raw[min(h.log, int64(len(raw))):])
+	from := h.log
+	h.mu.Unlock()
+	log, err := os.Open(h.LogFile())
+	if err != nil {
+		return ""
+	}
+	defer log.Close()
+	raw, _ := io.ReadAll(io.NewSectionReader(log, from, math.MaxInt64-from))
+	return string(raw)
 }
 
 // process is the pinion that runs; false when none does.

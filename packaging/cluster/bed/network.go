@@ -1,6 +1,7 @@
 package bed
 
 import (
+	"context"
 	"crypto/rand"
 	"encoding/hex"
 	"errors"
@@ -145,6 +146,16 @@ func (b *Bed) Listen(port int) (listener net.Listener, err error) {
 		return err
 	})
 	return listener, err
+}
+
+// Dial connects to an address from the switch, as a client outside of all hosts.
+func (b *Bed) Dial(ctx context.Context, network, address string) (conn net.Conn, err error) {
+	err = inside(b.switchboard(), "", func() error {
+		var d net.Dialer
+		conn, err = d.DialContext(ctx, network, address)
+		return err
+	})
+	return conn, err
 }
 
 func (h *Host) iptables(args ...string) error {

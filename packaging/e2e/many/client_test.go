@@ -170,13 +170,18 @@ func (p *pool) leader(t testing.TB) *bed.Host {
 	return leader
 }
 
-// settled waits until every host answers that all are connected and that the servers are there: three, or one of two.
+// servers is how many servers the pool has when all is well: three, or one of two.
+func (p *pool) servers() int {
+	if len(p.Hosts()) < 3 {
+		return 1
+	}
+	return 3
+}
+
+// settled waits until every host answers that all are connected and that the servers are there.
 func (p *pool) settled(t testing.TB) {
 	t.Helper()
-	servers := 3
-	if len(p.Hosts()) < 3 {
-		servers = 1
-	}
+	servers := p.servers()
 	for _, h := range p.Hosts() {
 		eventually(t, fmt.Sprintf("%s sees all %d hosts connected and %d servers", h.Name, len(p.Hosts()), servers), func() bool {
 			hosts, err := p.listed(h)

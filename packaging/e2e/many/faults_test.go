@@ -1,128 +1,144 @@
 package many
 
 import (
+	"fmt"
 	"os"
 	"path/filepath"
 	"slices"
-	"strconv"
 	"testing"
 	"time"
+
+	"github.com/aws/aws-sdk-go-v2/service/ecs"
 
 	"pinion/packaging/cluster/bed"
 )
 
-// rounds is how often each fault is repeated.
-func rounds(t *testing.T, few int) int {
-	t.Helper()
-	text := os.Getenv("PINION_ROUNDS")
-	if text == "" {
-		return few
-	}
-	n, err := strconv.Atoi(text)
-	if err != nil || n < 1 {
-		t.Fatalf("PINION_ROUNDS=%q is not a number", text)
-	}
-	return n
-}
-
-// TestFaults breaks a cluster of five hosts in every way, one after the other.
+// TestFaults breaks a cluster of five hosts in every way, one after the other. Flags say how often.
 func TestFaults(t *testing.T) {
 	gpus := []string{"--gpus", "sim:8xh100"}
 	p := up(t, gpus, gpus, gpus, gpus, gpus)
-	t.Run("kill -9 of the leader under load", p.testLeaderKilled)
-	t.Run("every host killed in turn", p.testEveryHostKilled)
-	t.Run("links cut", p.testLinksCut)
-	t.Run("all servers down while tasks run", p.testAllDown)
+	for _, part := range []struct {
+		name string
+		run  func(*testing.T)
+	}{
+		{"kills", p.testLeaderKilled}, {"hosts", p.testEveryHostKilled}, {"links", p.testLinksCut}, {"servers", p.testNoServers},
+		{"history", p.testHistory},
+	} {
+		t.Run(part.name, func(t *testing.T) {
+			p.whole(t)
+			part.run(t)
+			p.sameEverywhere(t)
+			p.reportedFirst(t)
+		})
+	}
 }
 
 // testLeaderKilled loses no accepted task, starts none twice and gives no GPU to two.
 func (p *pool) testLeaderKilled(t *testing.T) {
-	l := p.startLoad(t, 8, "load")
+	var sdks []*ecs.Client
+	for _, h := range p.Hosts() {
+		sdks = append(sdks, p.sdk(t, h))
+	}
 	var gaps []time.Duration
-	for range rounds(t, 3) {
-		l.next(t, time.Now())
+	accepted := 0
+	for round := range *kills {
+		l := p.startLoad(t, sdks, fmt.Sprintf("load%d", round))
+		l.next(time.Now())
 		leader := p.leader(t)
 		killed := time.Now()
 		fine(t, leader.Kill(t.Context()))
-		gaps = append(gaps, l.next(t, killed))
+		gone := time.Now() // it may have accepted tasks until now
+		gap := l.next(gone) + gone.Sub(killed)
+		gaps = append(gaps, gap)
 		p.start(t, leader)
 		p.settled(t)
+		l.next(time.Now())
+		l.stop()
+		n := l.check()
+		accepted += n
+		p.sameEverywhere(t)
+		t.Logf("kill %d: %s led, the next task was accepted after %v, %d tasks", round+1, leader.Name, gap.Round(time.Millisecond), n)
+		if t.Failed() {
+			break
+		}
 	}
-	l.stop()
-	slices.Sort(gaps)
-	t.Logf("from the kill to the next accepted RunTask: p50 %v, most %v, of %d", gaps[len(gaps)/2], gaps[len(gaps)-1], len(gaps))
-	l.check(t)
-	p.sameEverywhere(t)
+	noteTimes(t, "kill -9 of the leader -> next accepted RunTask", gaps, 1500*time.Millisecond, 4*time.Second)
+	noteCount("tasks accepted meanwhile, each there once and run once", accepted)
 }
 
 // testEveryHostKilled kills each pinion while tasks run on all of them; others answer meanwhile.
 func (p *pool) testEveryHostKilled(t *testing.T) {
 	running := p.tick(t, 10, "killed")
-	for round := range rounds(t, 1) {
+	var losses []time.Duration
+	for round := range *rounds {
 		for i, h := range p.Hosts() {
 			fine(t, h.Kill(t.Context()))
 			other := p.Hosts()[(i+1)%len(p.Hosts())]
-			if i == 0 {
-				p.waitLost(t, other, h)
+			if i == round%len(p.Hosts()) {
+				losses = append(losses, p.waitLost(t, other, h))
 			}
-			done := p.run(t, other, "witnessed", "killed-"+strconv.Itoa(round)+"-"+h.Name)
+			done := p.run(t, other, "witnessed", fmt.Sprintf("killed-%d-%s", round, h.Name))
 			p.start(t, h)
-			p.wait(t, other, done.id(), "STOPPED")
+			p.wantExit(t, map[string]task{"run meanwhile": done}, 0)
 		}
 		p.settled(t)
 		p.undisturbed(t, running)
 		p.sameEverywhere(t)
 	}
 	p.endTicking(t, running)
+	noteTimes(t, "kill -9 of a host -> shown as lost", losses, 0, 5*time.Second)
+	noteCount("kills of hosts while 10 tasks ran", *rounds*len(p.Hosts()))
 }
 
 // waitLost waits until one host shows another, just killed, as not connected.
-func (p *pool) waitLost(t *testing.T, at, killed *bed.Host) {
+func (p *pool) waitLost(t *testing.T, at, killed *bed.Host) time.Duration {
 	t.Helper()
 	began := time.Now()
 	eventually(t, killed.Name+" is not connected any more", func() bool {
 		hosts, err := p.listed(at)
 		return err == nil && !hosts[killed.Name].Connected
 	})
-	t.Logf("%s was shown as lost after %v", killed.Name, time.Since(began))
+	return time.Since(began)
 }
 
 // testLinksCut cuts one link of the leader in each direction, then both directions, then all of a host's links.
 func (p *pool) testLinksCut(t *testing.T) {
 	running := p.tick(t, 10, "cut")
-	for round := range rounds(t, 1) {
-		for name, cut := range map[string]func(leader, other *bed.Host) error{
-			"to-a-host":   p.Cut,
-			"from-a-host": func(leader, other *bed.Host) error { return p.Cut(other, leader) },
-			"both-ways":   p.CutBoth,
-			"deaf":        func(leader, _ *bed.Host) error { return p.isolate(leader, true) },
-			"alone":       func(leader, _ *bed.Host) error { return p.isolate(leader, false) },
-			"other-alone": func(_, other *bed.Host) error { return p.isolate(other, false) },
-		} {
+	cuts := map[string]func(leader, other *bed.Host) error{
+		"to-a-host":   p.Cut,
+		"from-a-host": func(leader, other *bed.Host) error { return p.Cut(other, leader) },
+		"both-ways":   p.CutBoth,
+		"deaf":        func(leader, _ *bed.Host) error { return p.isolate(leader, p.hears) },
+		"mute":        func(leader, _ *bed.Host) error { return p.isolate(leader, p.Cut) },
+		"alone":       func(leader, _ *bed.Host) error { return p.isolate(leader, p.CutBoth) },
+		"other-alone": func(_, other *bed.Host) error { return p.isolate(other, p.CutBoth) },
+	}
+	for round := range *rounds {
+		for name, cut := range cuts {
 			leader := p.leader(t)
 			others := slices.DeleteFunc(slices.Clone(p.Hosts()), func(h *bed.Host) bool { return h == leader })
 			fine(t, cut(leader, others[round%len(others)]))
 			whole := others[(round+1)%len(others)]
-			done := p.run(t, whole, "witnessed", "cut-"+strconv.Itoa(round)+"-"+name)
+			done := p.run(t, whole, "witnessed", fmt.Sprintf("cut-%d-%s", round, name))
 			fine(t, p.Heal())
 			p.settled(t)
-			p.wait(t, whole, done.id(), "STOPPED")
+			p.wantExit(t, map[string]task{"run meanwhile": done}, 0)
 			p.undisturbed(t, running)
 		}
 		p.sameEverywhere(t)
 	}
 	p.endTicking(t, running)
+	noteCount("cuts of links while 10 tasks ran", *rounds*len(cuts))
 }
 
-// isolate cuts all links of a host, or only what comes to it.
-func (p *pool) isolate(h *bed.Host, oneWay bool) error {
+// hears cuts what comes to a host from another.
+func (p *pool) hears(h, other *bed.Host) error { return p.Cut(other, h) }
+
+// isolate cuts all links of a host, each as cut does.
+func (p *pool) isolate(h *bed.Host, cut func(h, other *bed.Host) error) error {
 	for _, other := range p.Hosts() {
 		if other == h {
 			continue
-		}
-		cut := p.CutBoth
-		if oneWay {
-			cut = func(h, other *bed.Host) error { return p.Cut(other, h) }
 		}
 		if err := cut(h, other); err != nil {
 			return err
@@ -131,37 +147,53 @@ func (p *pool) isolate(h *bed.Host, oneWay bool) error {
 	return nil
 }
 
-// testAllDown ends every pinion. Tasks run on; some end meanwhile, and their exit codes are known afterwards.
-func (p *pool) testAllDown(t *testing.T) {
-	for range rounds(t, 1) {
-		p.define(t, "brief", 1, once+`while [ ! -e /w/brief-end ]; do usleep 100000; done; exit 9`)
-		suffix := strconv.FormatInt(time.Now().UnixNano(), 36)
-		running := p.tick(t, 10, "down-"+suffix)
-		brief := map[string]task{}
-		for i := range 5 {
-			name := "brief-" + suffix + strconv.Itoa(i)
-			started := p.run(t, p.Hosts()[i], "brief", name)
-			brief[name] = p.wait(t, p.Hosts()[i], started.id(), "RUNNING")
-		}
-		for i, h := range p.Hosts() {
-			end := h.Kill
-			if i%2 == 0 {
-				end = h.Terminate
-			}
-			fine(t, end(t.Context()))
-		}
-		over := filepath.Join(p.witness, "brief-end")
-		fine(t, os.WriteFile(over, nil, 0o600))
-		for name := range running {
-			written := p.ticks(name)
-			eventually(t, name+" runs without pinion", func() bool { return p.ticks(name) > written+10 })
-		}
-		p.start(t, p.Hosts()...)
-		fine(t, os.Remove(over))
-		p.settled(t)
-		p.wantExit(t, brief, 9)
-		p.undisturbed(t, running)
-		p.sameEverywhere(t)
-		p.endTicking(t, running)
+// testNoServers ends all servers for a while. Tasks run on; some end meanwhile, and their exit codes are known
+// afterwards. Nothing is restarted.
+func (p *pool) testNoServers(t *testing.T) {
+	p.define(t, "brief", 1, once+`while [ ! -e /w/brief-end ]; do usleep 100000; done; exit 9`)
+	running, brief := p.tick(t, 14, "away"), map[string]task{}
+	for i := range 6 {
+		name := fmt.Sprintf("brief-%d", i)
+		brief[name] = p.run(t, p.Hosts()[i%len(p.Hosts())], "brief", name)
 	}
+	for name, was := range brief {
+		brief[name] = p.wait(t, p.Hosts()[0], was.id(), "RUNNING")
+	}
+	servers := p.serverHosts(t)
+	for _, h := range servers {
+		fine(t, h.Kill(t.Context()))
+	}
+	began := time.Now()
+	over := filepath.Join(p.witness, "brief-end")
+	fine(t, os.WriteFile(over, nil, 0o600))
+	<-time.After(*away)
+	for name := range running {
+		written := p.ticks(name)
+		eventually(t, name+" runs without servers", func() bool { return p.ticks(name) > written })
+	}
+	p.start(t, servers...)
+	back := time.Now()
+	p.settled(t)
+	noteTimes(t, "servers started again -> all hosts are in touch", []time.Duration{time.Since(back)}, 0, 0)
+	fine(t, os.Remove(over))
+	p.wantExit(t, brief, 9)
+	p.undisturbed(t, running)
+	p.endTicking(t, running)
+	noteCount(fmt.Sprintf("tasks that ran on without servers for %v, none restarted, all exit codes known", back.Sub(began).Round(time.Second)), len(running)+len(brief))
+}
+
+// serverHosts are the hosts that are servers now.
+func (p *pool) serverHosts(t *testing.T) (servers []*bed.Host) {
+	t.Helper()
+	hosts, err := p.listed(p.leader(t))
+	fine(t, err)
+	for _, h := range p.Hosts() {
+		if role := hosts[h.Name].Role; role == "leader" || role == "server" {
+			servers = append(servers, h)
+		}
+	}
+	if len(servers) != p.servers() {
+		t.Fatalf("the servers are %v", hosts)
+	}
+	return servers
 }

@@ -2,99 +2,116 @@ package many
 
 import (
 	"context"
-	"encoding/json"
+	"errors"
 	"fmt"
 	"math/rand/v2"
 	"slices"
 	"sync"
 	"testing"
 	"time"
+
+	"github.com/aws/aws-sdk-go-v2/service/ecs"
 )
 
-// load is a number of clients that each run one witnessed task after the other through whatever host, and ask again
-// with the same client token when the outcome is unknown.
+// load is a number of clients that each run one witnessed task after the other through whatever host, and ask another
+// host with the same client token when the outcome is unknown.
 type load struct {
 	pool    *pool
 	t       *testing.T
-	prefix  string
+	family  string // its own, so that its tasks can be listed
+	clients []*ecs.Client
 	ctx     context.Context
 	cancel  context.CancelFunc
-	clients sync.WaitGroup
+	running sync.WaitGroup
+	failed  sync.Once
 
 	mu       sync.Mutex
-	accepted map[string]string // name of the task to its id
-	answered []time.Time       // when each was accepted, in order
+	accepted map[string]string // name of the task to its ARN
+	answers  []answered        // of the accepted ones, in the order of their answers
 }
 
-func (p *pool) startLoad(t *testing.T, clients int, prefix string) *load {
+type answered struct{ asked, at time.Time }
+
+// gpusEach is how many GPUs a task of the load has, so that a few tasks fill a host and GPUs change hands all the time.
+const gpusEach = 4
+
+// startLoad starts the clients with a task definition of their own.
+func (p *pool) startLoad(t *testing.T, sdks []*ecs.Client, family string) *load {
 	t.Helper()
-	p.define(t, "witnessed", 1, witnessed)
-	l := &load{pool: p, t: t, prefix: prefix, accepted: map[string]string{}}
+	p.define(t, family, gpusEach, witnessed)
+	l := &load{pool: p, t: t, family: family, clients: sdks, accepted: map[string]string{}}
 	l.ctx, l.cancel = context.WithCancel(t.Context())
 	t.Cleanup(l.stop)
-	for client := range clients {
-		l.clients.Go(func() {
-			for n := 0; l.ctx.Err() == nil; n++ {
-				l.one(fmt.Sprintf("%s-%d-%d", prefix, client, n))
-			}
-		})
+	for client := range *clients {
+		l.running.Go(func() { l.client(client) })
 	}
 	return l
+}
+
+// client runs tasks at its share of the pace of all.
+func (l *load) client(number int) {
+	rest := *pace * time.Duration(*clients)
+	for n := 0; ; n++ {
+		select {
+		case <-time.After(time.Duration(rand.Int64N(int64(2 * rest)))):
+		case <-l.ctx.Done():
+			return
+		}
+		l.one(fmt.Sprintf("%s-%d-%d", l.family, number, n))
+	}
 }
 
 // one asks for a task until it is accepted or refused. A request whose outcome is unknown is asked again even when the
 // load ends, or nobody could say how many tasks there have to be.
 func (l *load) one(name string) {
-	for end := time.Now().Add(patience); ; l.pause(20 * time.Millisecond) {
-		switch id, retry := l.ask(name); {
-		case id != "":
+	for end := time.Now().Add(patience); ; <-time.After(20 * time.Millisecond) {
+		asked := time.Now()
+		out, err := runTask(context.Background(), l.clients[rand.IntN(len(l.clients))], l.family, name)
+		switch {
+		case err == nil && len(out.Tasks) == 1:
 			l.mu.Lock()
-			l.accepted[name], l.answered = id, append(l.answered, time.Now())
+			l.accepted[name], l.answers = *out.Tasks[0].TaskArn, append(l.answers, answered{asked, time.Now()})
 			l.mu.Unlock()
-			l.pause(100 * time.Millisecond)
 			return
-		case !retry:
-			l.pause(50 * time.Millisecond) // no GPU was free
+		case err == nil: // no GPU was free, or no host in touch
+			return
+		case statusOf(err) >= 400 && statusOf(err) < 500:
+			l.fail("RunTask %s: %v", name, err)
 			return
 		case time.Now().After(end):
-			l.t.Errorf("RunTask %s has no answer after %v", name, patience)
+			l.fail("RunTask %s has no answer after %v: %v", name, patience, err)
 			return
 		}
 	}
 }
 
-func (l *load) ask(name string) (id string, retry bool) {
-	hosts := l.pool.Hosts()
-	var raw refusal
-	status, err := l.pool.call(hosts[rand.IntN(len(hosts))], "RunTask", request("witnessed", name), &raw)
-	var answer tasks
-	switch {
-	case err != nil || status >= 500:
-		return "", true
-	case status != 200:
-		l.t.Errorf("RunTask %s: %d %s", name, status, raw)
-		return "", false
-	case json.Unmarshal([]byte(raw), &answer) != nil:
-		l.t.Errorf("RunTask %s: %s", name, raw)
-		return "", false
-	case len(answer.Tasks) == 1:
-		return answer.Tasks[0].id(), false
-	}
-	return "", false
+// fail ends the load. What fails for one client fails for many: only the first is told.
+func (l *load) fail(format string, args ...any) {
+	l.failed.Do(func() { l.t.Errorf(format, args...) })
+	l.cancel()
 }
 
-// pause gives the hosts air.
-func (l *load) pause(d time.Duration) { <-time.After(d) }
+// statusOf is the HTTP status of an answer that is an error, 0 when there was no answer.
+func statusOf(err error) int {
+	answer, ok := errors.AsType[interface {
+		error
+		HTTPStatusCode() int
+	}](err)
+	if !ok {
+		return 0
+	}
+	return answer.HTTPStatusCode()
+}
 
-// next waits until a task is accepted after the moment, and answers how long after.
-func (l *load) next(t *testing.T, moment time.Time) (after time.Duration) {
-	t.Helper()
-	eventually(t, "a task is accepted", func() bool {
+// next waits until a task is accepted that was asked for after the moment, and answers how long after.
+func (l *load) next(moment time.Time) (after time.Duration) {
+	l.t.Helper()
+	eventually(l.t, "a task is accepted", func() bool {
 		l.mu.Lock()
 		defer l.mu.Unlock()
-		i := slices.IndexFunc(l.answered, func(at time.Time) bool { return at.After(moment) })
+		i := slices.IndexFunc(l.answers, func(a answered) bool { return a.asked.After(moment) })
 		if i >= 0 {
-			after = l.answered[i].Sub(moment)
+			after = l.answers[i].at.Sub(moment)
 		}
 		return i >= 0
 	})
@@ -103,33 +120,32 @@ func (l *load) next(t *testing.T, moment time.Time) (after time.Duration) {
 
 func (l *load) stop() {
 	l.cancel()
-	l.clients.Wait()
+	l.running.Wait()
 }
 
-// check waits until all accepted tasks are over, and checks that each exists exactly once and met nobody on its GPU.
-func (l *load) check(t *testing.T) {
-	t.Helper()
+// check waits until all tasks are over, and checks that there is exactly one for each that was accepted and no other,
+// that each ran once, and that none met another on its GPUs. It answers how many there were.
+func (l *load) check() int {
+	l.t.Helper()
 	h := l.pool.Hosts()[0]
-	for name, id := range l.accepted {
-		done := l.pool.wait(t, h, id, "STOPPED")
-		if len(done.Containers) != 1 || done.Containers[0].ExitCode == nil || *done.Containers[0].ExitCode != 0 {
-			t.Errorf("task %s: %v", name, done)
-		}
-		var listed struct {
-			ARNs []string `json:"taskArns"`
-		}
-		l.pool.must(t, h, "ListTasks", object{"startedBy": name, "desiredStatus": "STOPPED"}, &listed)
-		if len(listed.ARNs) != 1 || listed.ARNs[0] != done.ARN {
-			t.Errorf("task %s was accepted as %s, and there is %v", name, id, listed.ARNs)
+	eventually(l.t, "all tasks of "+l.family+" are over", func() bool {
+		return len(l.pool.list(l.t, h, "ListTasks", object{"family": l.family})) == 0
+	})
+	byName := map[string][]task{}
+	for _, one := range l.pool.describeAll(l.t, h, l.pool.list(l.t, h, "ListTasks", object{"family": l.family, "desiredStatus": "STOPPED"})) {
+		byName[one.StartedBy] = append(byName[one.StartedBy], one)
+		if l.accepted[one.StartedBy] == "" {
+			l.t.Errorf("a task that nobody was told of: %v", one)
 		}
 	}
-	var running struct {
-		ARNs []string `json:"taskArns"`
+	for name, arn := range l.accepted {
+		if same := byName[name]; len(same) != 1 || same[0].ARN != arn {
+			l.t.Errorf("task %s was accepted as %s, and there is %v", name, arn, same)
+			continue
+		}
+		l.pool.wantExit(l.t, map[string]task{name: byName[name][0]}, 0)
 	}
-	l.pool.must(t, h, "ListTasks", object{"family": "witnessed"}, &running)
-	if len(running.ARNs) > 0 {
-		t.Errorf("tasks that nobody was told of: %v", running.ARNs)
-	}
-	l.pool.nothingWitnessed(t)
-	t.Logf("%d tasks were accepted", len(l.accepted))
+	l.pool.wantRun(l.t, l.family, len(l.accepted))
+	l.pool.nothingWitnessed(l.t)
+	return len(l.accepted)
 }

@@ -3,6 +3,7 @@ package many
 import (
 	"context"
 	"errors"
+	"flag"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -14,8 +15,9 @@ import (
 // bedPrefix begins the names of the directories of beds. It is short because the paths of unix sockets are.
 const bedPrefix = "pinion-many-"
 
-// TestMain first takes away what a run before left that was killed.
+// TestMain first takes away what a run before left that was killed, and ends with the table of figures.
 func TestMain(m *testing.M) {
+	flag.Parse()
 	left, _ := filepath.Glob(filepath.Join(os.TempDir(), bedPrefix+"*"))
 	for _, dir := range left {
 		b, err := bed.Open(dir)
@@ -29,5 +31,7 @@ func TestMain(m *testing.M) {
 			fmt.Fprintln(os.Stderr, "leftovers of an earlier run:", err)
 		}
 	}
-	os.Exit(m.Run())
+	code := m.Run()
+	printFigures()
+	os.Exit(code)
 }

@@ -1,6 +1,7 @@
 package many
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"io"
@@ -27,14 +28,23 @@ const registryPort = 5000
 // pool is a bed of hosts with a registry beside it.
 type pool struct {
 	*bed.Bed
-	witness string // a folder that containers share, whatever host they are on; see volume
-	clients sync.Map
+	witness  string   // a folder that containers share, whatever host they are on; see volume
+	clients  sync.Map // *http.Client to its unix socket, by host name
+	accounts sync.Map // *account of its log, by host name
 }
 
 // newPool makes the network of as many hosts as there are lists of flags, and starts none. The test's end takes all of
 // it away.
 func newPool(t *testing.T, flags ...[]string) *pool {
 	t.Helper()
+	return newPoolOn(t, 0, flags...)
+}
+
+// newPoolOn is newPool with a disk of so many bytes for each host, 0 for none of its own. Pools know nothing of one
+// another, and mostly wait: their tests run at the same time.
+func newPoolOn(t *testing.T, disk int64, flags ...[]string) *pool {
+	t.Helper()
+	t.Parallel()
 	if os.Geteuid() != 0 {
 		t.Fatal("the end-to-end tests make containers: run them as root")
 	}
@@ -48,7 +58,7 @@ func newPool(t *testing.T, flags ...[]string) *pool {
 	if err != nil {
 		t.Fatal(err)
 	}
-	p.Bed, err = bed.New(bed.Plan{Dir: dir, Binary: "../../../bin/pinion", Hosts: flags})
+	p.Bed, err = bed.New(bed.Plan{Dir: dir, Binary: binary(), Hosts: flags, Disk: disk})
 	if err != nil {
 		os.Remove(dir)
 		t.Fatal(err)
@@ -62,16 +72,40 @@ func newPool(t *testing.T, flags ...[]string) *pool {
 func up(t *testing.T, flags ...[]string) *pool {
 	t.Helper()
 	p := newPool(t, flags...)
-	ctx, cancel := context.WithTimeout(t.Context(), patience)
-	defer cancel()
-	if err := p.Up(ctx); err != nil {
-		t.Fatal(err)
-	}
-	p.settled(t)
+	p.up(t)
 	return p
 }
 
+func (p *pool) up(t *testing.T) {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), patience)
+	defer cancel()
+	fine(t, p.Up(ctx))
+	p.settled(t)
+}
+
+// whole takes back whatever an earlier part has done to the hosts.
+func (p *pool) whole(t testing.TB) {
+	t.Helper()
+	fine(t, p.Heal())
+	var ended []*bed.Host
+	for _, h := range p.Hosts() {
+		switch h.Status() {
+		case "stopped":
+			fine(t, h.Cont())
+		case "down":
+			ended = append(ended, h)
+		}
+	}
+	p.start(t, ended...)
+	p.settled(t)
+}
+
+// binary is what `make` has built, or what PINION_BINARY names.
+func binary() string { return cmp.Or(os.Getenv("PINION_BINARY"), "../../../bin/pinion") }
+
 func (p *pool) down(t *testing.T) {
+	p.keepLogs(t)
 	if t.Failed() {
 		p.tellOutputs(t)
 	}
@@ -87,15 +121,29 @@ func (p *pool) down(t *testing.T) {
 	}
 }
 
-// tellOutputs shows the end of what each pinion wrote; PINION_KEEP_LOGS names a folder that gets all of it.
+// keepLogs copies what each pinion wrote into the folder that PINION_KEEP_LOGS names, if it does.
+func (p *pool) keepLogs(t *testing.T) {
+	keep := os.Getenv("PINION_KEEP_LOGS")
+	if keep == "" {
+		return
+	}
+	for _, h := range p.Hosts() {
+		all, err := os.ReadFile(h.LogFile())
+		if err == nil {
+			err = os.WriteFile(filepath.Join(keep, t.Name()+"-"+filepath.Base(h.LogFile())), all, 0o644)
+		}
+		if err != nil {
+			t.Log(err)
+		}
+	}
+}
+
+// tellOutputs shows the end of what each pinion wrote.
 func (p *pool) tellOutputs(t *testing.T) {
 	const most = 4000
 	for _, h := range p.Hosts() {
 		all, _ := os.ReadFile(h.LogFile())
 		t.Logf("%s (%s), the end of its output:\n%s", h.Name, h.Status(), all[max(0, len(all)-most):])
-		if keep := os.Getenv("PINION_KEEP_LOGS"); keep != "" {
-			os.WriteFile(filepath.Join(keep, filepath.Base(h.LogFile())), all, 0o644)
-		}
 	}
 }
 

@@ -68,6 +68,38 @@ func (p *pool) describe(t testing.TB, h *bed.Host, id string) task {
 	return answer.Tasks[0]
 }
 
+// list answers the ARNs on all pages of a listing of tasks or task definitions.
+func (p *pool) list(t testing.TB, h *bed.Host, operation string, in object) (all []string) {
+	t.Helper()
+	for {
+		var page struct {
+			Tasks       []string `json:"taskArns"`
+			Definitions []string `json:"taskDefinitionArns"`
+			Next        string   `json:"nextToken"`
+		}
+		p.must(t, h, operation, in, &page)
+		all = slices.Concat(all, page.Tasks, page.Definitions)
+		if page.Next == "" {
+			return all
+		}
+		in["nextToken"] = page.Next
+	}
+}
+
+// describeAll describes any number of tasks.
+func (p *pool) describeAll(t testing.TB, h *bed.Host, arns []string) (all []task) {
+	t.Helper()
+	for some := range slices.Chunk(arns, 100) {
+		var answer tasks
+		p.must(t, h, "DescribeTasks", object{"tasks": some}, &answer)
+		if len(answer.Tasks) != len(some) {
+			t.Errorf("of %d listed tasks %d are there: %v", len(some), len(answer.Tasks), answer.Failures)
+		}
+		all = append(all, answer.Tasks...)
+	}
+	return all
+}
+
 // wait asks until the task has the status.
 func (p *pool) wait(t testing.TB, h *bed.Host, id, status string) task {
 	t.Helper()
@@ -137,6 +169,19 @@ func (p *pool) wantExit(t testing.TB, running map[string]task, code int) {
 	}
 }
 
+// wantRun checks that so many containers whose names begin so have run. Its traces are forgotten.
+func (p *pool) wantRun(t testing.TB, prefix string, n int) {
+	t.Helper()
+	ran, err := filepath.Glob(filepath.Join(p.witness, "ran-"+prefix+"-*"))
+	fine(t, err)
+	if len(ran) != n {
+		t.Errorf("%d tasks %s were accepted, and %d ran", n, prefix, len(ran))
+	}
+	for _, trace := range ran {
+		fine(t, os.Remove(trace))
+	}
+}
+
 // nothingWitnessed checks that no container met another on its GPU, or ran twice.
 func (p *pool) nothingWitnessed(t testing.TB) {
 	t.Helper()
@@ -144,24 +189,5 @@ func (p *pool) nothingWitnessed(t testing.TB) {
 		if found, _ := filepath.Glob(filepath.Join(p.witness, pattern)); len(found) > 0 {
 			t.Errorf("witnessed: %v", found)
 		}
-	}
-}
-
-// sameEverywhere waits until every host answers the same about hosts and GPUs, and servers from their own state too.
-func (p *pool) sameEverywhere(t testing.TB) {
-	t.Helper()
-	for _, path := range []string{"gpus", "gpus?stale=true"} {
-		var seen []string
-		eventually(t, "all hosts answer the same to "+path, func() bool {
-			seen = nil
-			for _, h := range p.Hosts() {
-				var raw refusal
-				if status, err := p.exchange(h, "GET", path, "", &raw); err != nil || status != 200 {
-					return false
-				}
-				seen = append(seen, string(raw))
-			}
-			return len(slices.Compact(seen)) == 1
-		})
 	}
 }

@@ -1,0 +1,181 @@
+package main
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"strconv"
+	"strings"
+	"time"
+
+	"golang.org/x/sync/errgroup"
+)
+
+const (
+	// eventFollowers hear of eventRate changes a second, for as long as eventTime.
+	eventFollowers = 200
+	eventRate      = 1000
+	eventTime      = 10 * time.Second
+	// eventWriters make them. Each waits for its answer, so together they share the commits of the log.
+	eventWriters = 64
+	// eventCluster is what they change: a tag tells which change it is, and when it was asked for.
+	eventCluster = "bench"
+)
+
+// measureEvents measures what followers of events hear of many changes, through the local socket of a host that is alone. The
+// time is from before a change is asked for until a follower has read it, so the turn of the disk is in it.
+func measureEvents(ctx context.Context, o options) (_ []figure, err error) {
+	h, err := startHost(o.binary)
+	if err != nil {
+		return nil, err
+	}
+	defer h.down()
+	if err := h.call("CreateCluster", object{"clusterName": eventCluster}, &struct{}{}); err != nil {
+		return nil, err
+	}
+	ctx, cancel := context.WithTimeout(ctx, eventTime+patience)
+	defer cancel()
+	wanted := int(eventRate * eventTime.Seconds())
+	followers := make([]*eventFollower, eventFollowers)
+	var following errgroup.Group
+	for i := range followers {
+		f, err := h.followEvents(ctx)
+		if err != nil {
+			return nil, err
+		}
+		followers[i] = f
+		following.Go(func() error { return f.read(wanted) })
+	}
+	begin := time.Now()
+	err = h.makeChanges(ctx, wanted)
+	rate := float64(wanted) / time.Since(begin).Seconds()
+	if err == nil {
+		err = h.change(h.client, lastChange)
+	}
+	if err != nil {
+		cancel() // the followers would wait for the last one
+	}
+	if err = errors.Join(err, following.Wait()); err != nil {
+		return nil, err
+	}
+	var times []time.Duration
+	lost, size := 0, int64(0)
+	for _, f := range followers {
+		lost, size, times = lost+wanted-len(f.times), size+f.bytes, append(times, f.times...)
+	}
+	what := fmt.Sprintf("events: %d followers at %.0f changes a second, ", eventFollowers, rate)
+	each := fmt.Sprintf("%d B an event", size/int64(len(times)))
+	return []figure{
+		{what + "lost", strconv.Itoa(lost), each, "none, at 1000 a second"},
+		{what + "p50 (p99)", ms(median(times)) + " (" + ms(percentile(times, 0.99)) + ")", "-", "p99 at most 250 ms"},
+	}, nil
+}
+
+// makeChanges asks for so many changes at the rate, or as fast as the host can.
+func (h *host) makeChanges(ctx context.Context, count int) error {
+	const perSecond = time.Second / eventRate
+	turns := make(chan int)
+	group, ctx := errgroup.WithContext(ctx)
+	for range eventWriters {
+		group.Go(func() error {
+			c := newClient(h.dir) // with a connection of its own
+			defer c.http.CloseIdleConnections()
+			for n := range turns {
+				if err := h.change(c, n); err != nil {
+					return err
+				}
+			}
+			return nil
+		})
+	}
+	group.Go(func() error {
+		defer close(turns)
+		begin := time.Now()
+		for n := range count {
+			time.Sleep(time.Until(begin.Add(time.Duration(n) * perSecond)))
+			select {
+			case turns <- n:
+			case <-ctx.Done():
+				return context.Cause(ctx)
+			}
+		}
+		return nil
+	})
+	return group.Wait()
+}
+
+// lastChange is the number of the one after which nothing comes.
+const lastChange = -1
+
+// change makes one change, which tells its number and when it was asked for.
+func (h *host) change(c *client, n int) error {
+	tag := []object{{"key": "change", "value": fmt.Sprintf("%d %d", n, time.Now().UnixNano())}}
+	return c.call("TagResource", object{"resourceArn": "arn:aws:ecs:us-east-1:123456789012:cluster/" + eventCluster, "tags": tag}, &struct{}{})
+}
+
+// eventFollower is one follower and what it has heard.
+type eventFollower struct {
+	response *http.Response
+	bytes    int64
+	times    []time.Duration
+}
+
+// followEvents returns once the host has answered.
+func (h *host) followEvents(ctx context.Context) (*eventFollower, error) {
+	request, err := http.NewRequestWithContext(ctx, http.MethodGet, "http://pinion/v1/events?cluster="+eventCluster, nil)
+	if err != nil {
+		return nil, err
+	}
+	c := newClient(h.dir)
+	c.http.Timeout = 0
+	response, err := c.http.Do(request)
+	if err != nil {
+		return nil, err
+	}
+	if response.StatusCode != http.StatusOK {
+		return nil, decode("events", response, nil)
+	}
+	return &eventFollower{response: response}, nil
+}
+
+// read hears changes up to the last one. What comes twice does not count.
+func (f *eventFollower) read(wanted int) error {
+	defer f.response.Body.Close()
+	heard := make([]bool, wanted)
+	lines := bufio.NewReaderSize(f.response.Body, 64<<10)
+	for {
+		line, err := lines.ReadSlice('\n')
+		if err != nil {
+			return fmt.Errorf("a follower heard %d of %d changes: %w", len(f.times), wanted, err)
+		}
+		f.bytes += int64(len(line))
+		n, asked, ok := changeIn(line)
+		switch {
+		case !ok:
+		case n == lastChange:
+			return nil
+		case !heard[n]:
+			heard[n] = true
+			f.times = append(f.times, time.Since(time.Unix(0, asked)))
+		}
+	}
+}
+
+// changeIn finds which change an event tells of, and when it was asked for.
+func changeIn(line []byte) (n int, asked int64, ok bool) {
+	_, rest, found := bytes.Cut(line, []byte(`"change","value":"`))
+	value, _, closed := bytes.Cut(rest, []byte(`"`))
+	number, moment, both := strings.Cut(string(value), " ")
+	if !found || !closed || !both {
+		return 0, 0, false
+	}
+	n, err := strconv.Atoi(number)
+	if err != nil {
+		return 0, 0, false
+	}
+	asked, err = strconv.ParseInt(moment, 10, 64)
+	return n, asked, err == nil
+}

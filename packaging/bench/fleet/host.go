@@ -1,0 +1,155 @@
+package main
+
+import (
+	"context"
+	"crypto/rand"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net"
+	"path/filepath"
+	"sync"
+
+	"pinion/gpu"
+	"pinion/gpu/sim"
+	"pinion/node"
+	"pinion/node/fake"
+	"pinion/node/logs"
+	"pinion/raftfsm"
+	"pinion/server"
+	"pinion/server/peer"
+	"pinion/server/pki"
+)
+
+// host is one of the fleet: its identity, its port, its sessions and its agent are a real host's; its GPUs and
+// containers are only remembered. It keeps everything under a directory of its own.
+type host struct {
+	id      string
+	log     *slog.Logger
+	member  *server.Member
+	closers []func() error // in the order of opening
+
+	silence context.CancelFunc // ends the agent
+	agent   sync.WaitGroup
+}
+
+// invitation is how every host of a fleet gets into the pool.
+type invitation struct {
+	dir     string // the fleet's; each host has a directory in it
+	ip      string // where the hosts listen, each on a port of its own
+	join    string // address of a host of the pool
+	token   string // what `pinion token` printed
+	gpus    string // of each host, as the simulator has them: "8xh100"
+	cluster string // the cluster that the hosts belong to
+	log     *slog.Logger
+}
+
+// enter makes a new host and waits until the pool knows it.
+func enter(ctx context.Context, in invitation, name string) (*host, error) {
+	var random [16]byte
+	rand.Read(random[:])
+	h := &host{id: hex.EncodeToString(random[:]), log: in.log.With("host", name)}
+	dir := filepath.Join(in.dir, name)
+	address, err := h.open(ctx, in, dir, name)
+	if err == nil {
+		err = h.start(ctx, in, dir, raftfsm.Host{
+			ID: h.id, Name: name, Cluster: in.cluster, Address: address, Version: "fleet", FeatureLevel: raftfsm.FeatureLevel,
+			Attributes: map[string]string{"fleet": name}, CPU: 64 << 10, MemoryMiB: 256 << 10, Ports: []int{22},
+		})
+	}
+	if err != nil {
+		return nil, fmt.Errorf("host %s: %w", name, errors.Join(err, h.close()))
+	}
+	return h, nil
+}
+
+// open takes a port and gets the host into the pool.
+func (h *host) open(ctx context.Context, in invitation, dir, name string) (address string, err error) {
+	listener, err := net.Listen("tcp", net.JoinHostPort(in.ip, "0"))
+	if err != nil {
+		return "", err
+	}
+	identity, err := pki.OpenWith(filepath.Join(dir, "pki"), h.id, []string{in.ip}, pki.Options{Joining: true, Log: h.log})
+	if err != nil {
+		return "", errors.Join(err, listener.Close())
+	}
+	port := peer.Listen(listener, identity, h.log)
+	h.closers = append(h.closers, port.Close)
+	address = listener.Addr().String()
+	h.member, err = server.OpenMember(ctx, server.MemberConfig{
+		Dir: dir, HostID: h.id, Address: address, Name: name, Version: "fleet",
+		Identity: identity, Port: port, Log: h.log, Join: in.join, Token: in.token,
+	})
+	if err == nil {
+		h.closers = append(h.closers, h.member.Close)
+	}
+	return address, err
+}
+
+// start runs the agent and waits until the pool has heard what it runs, which is nothing.
+func (h *host) start(ctx context.Context, in invitation, dir string, self raftfsm.Host) error {
+	gpus, err := inventory(ctx, in.gpus, dir)
+	if err != nil {
+		return err
+	}
+	runtime := fake.New().Open()
+	agent := node.New(node.Config{
+		Host: self, Control: h.member, Images: runtime, Containers: runtime, Checks: runtime, Network: fake.NewNetwork(),
+		GPUs: gpus, Logs: logs.NewStore(filepath.Join(dir, "logs")), Dir: dir, Log: h.log,
+	})
+	running, silence := context.WithCancel(context.Background())
+	h.silence = silence
+	ended := make(chan error, 1)
+	h.agent.Go(func() { ended <- agent.Run(running) })
+	select {
+	case <-agent.Joined():
+		return nil
+	case err := <-ended:
+		return fmt.Errorf("the agent ended: %w", err)
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	}
+}
+
+// fallSilent ends the agent and leaves its connections as they are, as they are after a power cut.
+func (h *host) fallSilent() {
+	h.silence()
+	h.agent.Wait()
+}
+
+// close ends whatever of the host was opened.
+func (h *host) close() error {
+	if h.silence != nil {
+		h.fallSilent()
+	}
+	var err error
+	for i := len(h.closers) - 1; i >= 0; i-- {
+		err = errors.Join(err, h.closers[i]())
+	}
+	h.closers = nil
+	return err
+}
+
+// stillGPUs are GPUs that never change, and that nobody has a device node of.
+type stillGPUs struct {
+	gpu.Source
+	inventory gpu.Inventory
+}
+
+// Inventory is the one that was made.
+func (s stillGPUs) Inventory(context.Context) (gpu.Inventory, error) { return s.inventory, nil }
+
+// Processes finds nobody: containers of the fleet have no processes.
+func (s stillGPUs) Processes(context.Context, string) ([]int, error) { return nil, nil }
+
+// inventory makes a simulated machine's GPUs, with names and wiring of their own, and keeps what is known of them.
+func inventory(ctx context.Context, spec, dir string) (gpu.Source, error) {
+	machine, err := sim.Open(spec, filepath.Join(dir, "sim"), "")
+	if err != nil {
+		return nil, err
+	}
+	defer machine.Close()
+	known, err := machine.Inventory(ctx)
+	return stillGPUs{gpu.None(), known}, err
+}

@@ -1,0 +1,109 @@
+package main
+
+import (
+	"context"
+	"log/slog"
+	"net"
+	"testing"
+	"time"
+
+	"pinion/raftfsm"
+	"pinion/server"
+	"pinion/server/peer"
+	"pinion/server/pki"
+)
+
+// A host of the fleet is to its pool what any other is: it is known with its GPUs and connected, it takes a task and
+// reports it RUNNING, and it is lost when it falls silent.
+func TestAHostOfTheFleetIsAHostUntilItFallsSilent(t *testing.T) {
+	leader, address := found(t)
+	token, err := leader.CreateToken(t.Context(), 0, 2, "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	in := invitation{dir: t.TempDir(), ip: "127.0.0.1", join: address, token: token, gpus: "2xh100", cluster: "fleet", log: slog.New(slog.DiscardHandler)}
+	hosts, err := enterAll(t.Context(), in, 2)
+	t.Cleanup(func() { closeAll(hosts) })
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, h := range hosts {
+		known := view(t, leader).Host(h.id)
+		if known == nil || known.Cluster != "fleet" || len(known.GPUs.Devices) != 2 || !leader.Connected(h.id) {
+			t.Fatalf("the pool knows host %s as %+v", h.id, known)
+		}
+	}
+	task := runTask(t, leader)
+	eventually(t, "the task runs", func() bool { return view(t, leader).Task(task).LastStatus == raftfsm.Running })
+
+	hosts[0].fallSilent()
+	eventually(t, "the silent host is lost", func() bool { return !leader.Connected(hosts[0].id) })
+	if !leader.Connected(hosts[1].id) {
+		t.Error("the other host is lost too")
+	}
+}
+
+// found begins a pool of one server, which holds a host for lost after three seconds.
+func found(t *testing.T) (leader *server.Member, address string) {
+	t.Helper()
+	quiet := slog.New(slog.DiscardHandler)
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	const id = "0123456789abcdef0123456789abcdef"
+	dir := t.TempDir()
+	identity, err := pki.OpenWith(dir+"/pki", id, []string{"127.0.0.1"}, pki.Options{Log: quiet})
+	if err != nil {
+		t.Fatal(err)
+	}
+	port := peer.Listen(listener, identity, quiet)
+	t.Cleanup(func() { port.Close() })
+	leader, err = server.OpenMember(t.Context(), server.MemberConfig{
+		Dir: dir, HostID: id, Address: listener.Addr().String(), Name: "first", Version: "test", Identity: identity, Port: port,
+		Log: quiet, LostAfter: 3 * time.Second, MinFree: 1, Reserve: 1 << 20,
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { leader.Close() })
+	return leader, listener.Addr().String()
+}
+
+// runTask starts a task somewhere in the fleet.
+func runTask(t *testing.T, leader *server.Member) (task string) {
+	t.Helper()
+	definition := raftfsm.TaskDefinition{Family: "work", Status: raftfsm.DefinitionActive, Containers: []raftfsm.ContainerDefinition{{Name: "c", Image: "i", Memory: 1}}}
+	if _, err := leader.Apply(t.Context(), raftfsm.RegisterDefinition{Definition: definition}); err != nil {
+		t.Fatal(err)
+	}
+	result, err := leader.Run(t.Context(), raftfsm.RunRequest{Cluster: "fleet", Definition: "work:1", Count: 1})
+	if err != nil || len(result.Tasks) != 1 {
+		t.Fatal(result.Failures, err)
+	}
+	return result.Tasks[0].ID
+}
+
+func view(t *testing.T, leader *server.Member) *raftfsm.View {
+	t.Helper()
+	v, err := leader.View(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	return v
+}
+
+func eventually(t *testing.T, what string, ok func() bool) {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
+	defer cancel()
+	tick := time.NewTicker(10 * time.Millisecond)
+	defer tick.Stop()
+	for !ok() {
+		select {
+		case <-tick.C:
+		case <-ctx.Done():
+			t.Fatalf("still not: %s", what)
+		}
+	}
+}

@@ -1,0 +1,122 @@
+// Command fleet is many hosts in one process, to see what a pool of Pinion hosts does with them. Each of them joins by a
+// token and holds a session of its own over TLS, with a certificate of its own, and beats, reports and takes tasks as
+// every host does: the code is the same. Only their GPUs and containers are made up. It needs root.
+//
+//	fleet -n 1000 -dir DIR -ip IP -join ADDR -token T
+//
+// It says "ready PID" on standard output when all hosts are in. Each line "silence" on standard input makes the next host
+// fall silent, as by a power cut, and is answered by "silent ID" at that moment. The end of standard input, or an
+// interrupt, ends the fleet.
+package main
+
+import (
+	"bufio"
+	"context"
+	"flag"
+	"fmt"
+	"log/slog"
+	"os"
+	"os/signal"
+	"sync"
+	"syscall"
+
+	"golang.org/x/sync/errgroup"
+)
+
+// atOnce is how many hosts are on their way into the pool at the same time: two are enough to keep a leader busy, more
+// hide how long the round trips take.
+const atOnce = 8
+
+func main() {
+	var in invitation
+	n := flag.Int("n", 1000, "`HOSTS` in the fleet")
+	flag.StringVar(&in.dir, "dir", "", "`DIR` in which each host keeps what is its own")
+	flag.StringVar(&in.ip, "ip", "127.0.0.1", "`IP` address that the hosts listen on")
+	flag.StringVar(&in.join, "join", "", "`ADDR` of a host of the pool")
+	flag.StringVar(&in.token, "token", "", "what `pinion token` printed, good for as many uses as there are hosts")
+	flag.StringVar(&in.gpus, "gpus", "8xh100", "simulated `GPUS` of each host")
+	flag.StringVar(&in.cluster, "cluster", "fleet", "`NAME` of the cluster that the hosts belong to, made when it is not there")
+	flag.Parse()
+	in.log = slog.New(slog.NewTextHandler(os.Stderr, &slog.HandlerOptions{Level: slog.LevelError}))
+	if in.dir == "" || in.join == "" || in.token == "" {
+		fmt.Fprintln(os.Stderr, "fleet: -dir, -join and -token are needed")
+		os.Exit(2)
+	}
+	ctx, cancel := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	defer cancel()
+	if err := run(ctx, in, *n); err != nil {
+		fmt.Fprintln(os.Stderr, "fleet:", err)
+		os.Exit(1)
+	}
+}
+
+func run(ctx context.Context, in invitation, n int) (err error) {
+	hosts, err := enterAll(ctx, in, n)
+	defer closeAll(hosts)
+	if err != nil {
+		return err
+	}
+	fmt.Println("ready", os.Getpid())
+	orders := make(chan string)
+	go func() {
+		defer close(orders)
+		for lines := bufio.NewScanner(os.Stdin); lines.Scan(); {
+			orders <- lines.Text()
+		}
+	}()
+	for next := 0; ; {
+		select {
+		case order, open := <-orders:
+			if !open {
+				return nil
+			}
+			if order != "silence" || next == len(hosts) {
+				return fmt.Errorf("order %q with %d of %d hosts silent; orders are \"silence\", one for each host at most", order, next, len(hosts))
+			}
+			hosts[next].fallSilent()
+			fmt.Println("silent", hosts[next].id)
+			next++
+		case <-ctx.Done():
+			return nil
+		}
+	}
+}
+
+// enterAll lets hosts into the pool and returns those that are in, all of them unless there is an error.
+func enterAll(ctx context.Context, in invitation, n int) ([]*host, error) {
+	var (
+		mu    sync.Mutex
+		hosts []*host
+	)
+	group, ctx := errgroup.WithContext(ctx)
+	group.SetLimit(atOnce)
+	for i := range n {
+		group.Go(func() error {
+			h, err := enter(ctx, in, fmt.Sprintf("fleet-%04d", i+1))
+			if err != nil {
+				return err
+			}
+			mu.Lock()
+			defer mu.Unlock()
+			hosts = append(hosts, h)
+			if len(hosts)%100 == 0 {
+				fmt.Fprintf(os.Stderr, "fleet: %d of %d hosts are in\n", len(hosts), n)
+			}
+			return nil
+		})
+	}
+	err := group.Wait()
+	return hosts, err
+}
+
+func closeAll(hosts []*host) {
+	var ending sync.WaitGroup
+	for _, h := range hosts {
+		ending.Go(func() {
+			if err := h.close(); err != nil {
+				h.log.Warn("closing", "error", err)
+			}
+		})
+	}
+	ending.Wait()
+}

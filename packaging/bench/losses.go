@@ -1,0 +1,103 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"time"
+
+	"pinion/packaging/cluster/bed"
+	"pinion/raftfsm"
+)
+
+// measureLosses cuts an agent off from all others: how long until the API shows it as not connected. Once the pool is
+// whole, and once the leader is killed at the same moment.
+func measureLosses(p *pool, o options) ([]figure, error) {
+	alone, err := p.lose(fewest, false)
+	if err != nil {
+		return nil, err
+	}
+	elected, err := p.lose(fewest, true)
+	if err != nil {
+		return nil, err
+	}
+	return lossFigures("a host is cut off", alone, elected), nil
+}
+
+func lossFigures(what string, alone, elected []time.Duration) []figure {
+	line := func(what string, took []time.Duration) figure {
+		return figure{fmt.Sprintf("%s -> lost on the API, p50 (p99 of %d)", what, len(took)), ms(median(took)) + " (" + ms(percentile(took, 0.99)) + ")", "-", "at most 5 s"}
+	}
+	return []figure{line(what, alone), line(what+" while the leader is killed", elected)}
+}
+
+func (p *pool) lose(rounds int, withLeader bool) (took []time.Duration, err error) {
+	for range rounds {
+		now, err := p.settled()
+		if err != nil {
+			return nil, err
+		}
+		begin, asked := time.Now(), now.leader
+		if err := p.isolate(now.agent); err != nil {
+			return nil, errors.Join(err, p.Heal())
+		}
+		if withLeader {
+			if err := now.leader.Kill(p.ctx); err != nil {
+				return nil, errors.Join(err, p.Heal())
+			}
+			asked = p.others(now.agent, now.leader)[0]
+		}
+		err = p.until("host "+now.agent.Name+" is lost", func() error { return p.lost(asked, now.ids[now.agent.Name]) })
+		took = append(took, time.Since(begin))
+		err = errors.Join(err, p.Heal())
+		if err == nil && withLeader {
+			_, err = p.revive(now.leader)
+		}
+		if err != nil {
+			return nil, err
+		}
+	}
+	return took, nil
+}
+
+// isolate cuts all links between a host and the others.
+func (p *pool) isolate(h *bed.Host) error {
+	for _, other := range p.others(h) {
+		if err := p.CutBoth(h, other); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// errConnected says that a host is not lost.
+var errConnected = errors.New("it is shown as connected")
+
+// lost answers nil when one host shows another as not connected.
+func (p *pool) lost(at *bed.Host, id string) error {
+	connected, err := p.connected(at, raftfsm.DefaultCluster, []string{id})
+	if err == nil && connected[id] {
+		err = errConnected
+	}
+	return err
+}
+
+// connected is what a host says of others in a cluster, by their ids, a hundred of them at most.
+func (p *pool) connected(at *bed.Host, cluster string, ids []string) (map[string]bool, error) {
+	var answer struct {
+		Instances []struct {
+			ARN       string `json:"containerInstanceArn"`
+			Connected bool   `json:"agentConnected"`
+		} `json:"containerInstances"`
+	}
+	if err := p.client(at).call("DescribeContainerInstances", object{"cluster": cluster, "containerInstances": ids}, &answer); err != nil {
+		return nil, err
+	}
+	if len(answer.Instances) != len(ids) {
+		return nil, fmt.Errorf("%d of %d hosts are described", len(answer.Instances), len(ids))
+	}
+	known := map[string]bool{}
+	for _, i := range answer.Instances {
+		known[idOf(i.ARN)] = i.Connected
+	}
+	return known, nil
+}

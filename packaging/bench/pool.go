@@ -1,0 +1,193 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"slices"
+	"time"
+
+	"pinion/packaging/cluster/bed"
+	"pinion/raftfsm"
+)
+
+const (
+	// poolHosts run pinion: three servers, and an agent that is nothing else. One place more in the bed is the fleet's.
+	poolHosts = 4
+	servers   = 3
+	// patience is how long the bench waits for what must happen. Nothing is asserted by it.
+	patience = 90 * time.Second
+)
+
+// pool is four Pinion hosts, each in a network namespace of its own, with eight simulated GPUs each.
+type pool struct {
+	*bed.Bed
+	ctx     context.Context
+	hosts   []*bed.Host // that run pinion
+	place   *bed.Host   // a place in the network without a pinion
+	clients map[*bed.Host]*client
+}
+
+// measurePool measures what several hosts do together.
+func measurePool(ctx context.Context, o options) (figures []figure, err error) {
+	p, err := startPool(ctx, o.binary)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { err = errors.Join(err, p.down()) }()
+	for _, measure := range []func(*pool, options) ([]figure, error){measureAgent, measurePoolReplies, measureKills, measureLosses} {
+		more, err := measure(p, o)
+		figures = append(figures, more...)
+		if err != nil {
+			return figures, err
+		}
+	}
+	return figures, nil
+}
+
+// startPool starts the servers first, so that the last host is an agent.
+func startPool(ctx context.Context, binary string) (*pool, error) {
+	dir, err := os.MkdirTemp("", "pinion-bench-")
+	if err != nil {
+		return nil, err
+	}
+	plan := bed.Plan{Dir: dir, Binary: binary, Hosts: make([][]string, poolHosts+1)}
+	for i := range plan.Hosts {
+		plan.Hosts[i] = []string{"--gpus", "sim:8xh100"}
+	}
+	b, err := bed.New(plan)
+	if err != nil {
+		return nil, errors.Join(err, os.Remove(dir))
+	}
+	p := &pool{Bed: b, ctx: ctx, hosts: b.Hosts()[:poolHosts], place: b.Hosts()[poolHosts], clients: map[*bed.Host]*client{}}
+	for _, h := range p.hosts {
+		p.clients[h] = newClient(h.Dir)
+	}
+	if err := p.start(); err != nil {
+		return nil, errors.Join(err, p.down())
+	}
+	return p, nil
+}
+
+func (p *pool) start() error {
+	ctx, cancel := context.WithTimeout(p.ctx, patience)
+	defer cancel()
+	if err := p.hosts[0].Start(ctx); err != nil {
+		return err
+	}
+	join, err := p.hosts[0].Invitation(poolHosts)
+	if err != nil {
+		return err
+	}
+	for _, h := range p.hosts[1:] {
+		if err := h.Start(ctx, join...); err != nil {
+			return err
+		}
+	}
+	_, err = p.settled()
+	return err
+}
+
+// down takes the bed away, also when the bench was interrupted.
+func (p *pool) down() error { return p.Down(context.Background()) }
+
+// client is the one that talks to the host.
+func (p *pool) client(h *bed.Host) *client { return p.clients[h] }
+
+// member is a host as GET /v1/hosts shows it.
+type member struct {
+	ID        string `json:"id"`
+	Name      string `json:"name"`
+	Connected bool   `json:"connected"`
+	Role      string `json:"role"`
+}
+
+// placed are the hosts of the pool by their role, and where each is known.
+type placed struct {
+	leader *bed.Host
+	agent  *bed.Host
+	ids    map[string]string // id of each host that runs pinion, by name
+}
+
+// others are the hosts but these.
+func (p *pool) others(not ...*bed.Host) []*bed.Host {
+	return slices.DeleteFunc(slices.Clone(p.hosts), func(h *bed.Host) bool { return slices.Contains(not, h) })
+}
+
+// settled waits until every host that runs pinion sees all of them connected, three of them servers.
+func (p *pool) settled() (placed, error) {
+	var now placed
+	for _, h := range p.hosts {
+		err := p.until("all hosts are connected, as "+h.Name+" sees it", func() error {
+			var all []member
+			if err := p.client(h).get("hosts?cluster="+raftfsm.DefaultCluster, &all); err != nil {
+				return err
+			}
+			var settled bool
+			if now, settled = p.sort(all); !settled {
+				return fmt.Errorf("it shows %+v", all)
+			}
+			return nil
+		})
+		if err != nil {
+			return now, err
+		}
+	}
+	return now, nil
+}
+
+func (p *pool) sort(all []member) (now placed, settled bool) {
+	now.ids = map[string]string{}
+	voters, connected := 0, 0
+	for _, m := range all {
+		h, err := p.Host(m.Name)
+		if err != nil {
+			continue
+		}
+		now.ids[m.Name] = m.ID
+		if m.Connected {
+			connected++
+		}
+		switch m.Role {
+		case "leader":
+			now.leader = h
+			voters++
+		case "server":
+			voters++
+		case "agent":
+			now.agent = h
+		}
+	}
+	return now, connected == poolHosts && voters == servers && now.leader != nil && now.agent != nil
+}
+
+// until tries again and again, until nothing is wrong or what is wrong is hopeless. Its error says what was wrong last.
+func (p *pool) until(what string, try func() error) error {
+	end := time.Now().Add(patience)
+	for {
+		wrong := try()
+		switch {
+		case wrong == nil || errors.As(wrong, new(hopeless)):
+			return wrong
+		case p.ctx.Err() != nil:
+			return context.Cause(p.ctx)
+		case time.Now().After(end):
+			return fmt.Errorf("after %v still not: %s: %w", patience, what, wrong)
+		}
+		pause()
+	}
+}
+
+// hopeless is an error that another try would not change.
+type hopeless struct{ error }
+
+// rest leaves the pool alone.
+func (p *pool) rest(d time.Duration) error {
+	select {
+	case <-time.After(d):
+		return nil
+	case <-p.ctx.Done():
+		return context.Cause(p.ctx)
+	}
+}

@@ -1,0 +1,67 @@
+package main
+
+import (
+	"fmt"
+	"os"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// clockTick is the unit of CPU times in /proc: USER_HZ is 100 on Linux, whatever the kernel's own.
+const clockTick = 10 * time.Millisecond
+
+// residentMB reads a process's resident memory, in millions of bytes as the promise has it.
+func residentMB(pid int) (float64, error) {
+	raw, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", pid))
+	if err != nil {
+		return 0, err
+	}
+	for line := range strings.Lines(string(raw)) {
+		if rest, ok := strings.CutPrefix(line, "VmRSS:"); ok {
+			kib, err := strconv.ParseFloat(strings.Fields(rest)[0], 64)
+			return kib * 1024 / 1e6, err
+		}
+	}
+	return 0, fmt.Errorf("process %d shows no VmRSS", pid)
+}
+
+// cpuTime is what a process has used of all cores since it began, in user and system mode.
+func cpuTime(pid int) (time.Duration, error) {
+	raw, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
+	if err != nil {
+		return 0, err
+	}
+	// The name of the program may hold anything, and ends at the last parenthesis; utime and stime are fields 14 and 15.
+	fields := strings.Fields(string(raw[strings.LastIndexByte(string(raw), ')')+1:]))
+	if len(fields) < 13 {
+		return 0, fmt.Errorf("/proc/%d/stat: %q", pid, raw)
+	}
+	user, err := strconv.ParseInt(fields[11], 10, 64)
+	if err != nil {
+		return 0, err
+	}
+	system, err := strconv.ParseInt(fields[12], 10, 64)
+	return time.Duration(user+system) * clockTick, err
+}
+
+// wireBytes is what has come and gone on a network interface, as the network namespace of the process counts it: whole
+// frames, with the headers of TCP, IP and Ethernet.
+func wireBytes(pid int, name string) (int64, error) {
+	raw, err := os.ReadFile(fmt.Sprintf("/proc/%d/net/dev", pid))
+	if err != nil {
+		return 0, err
+	}
+	for line := range strings.Lines(string(raw)) {
+		rest, ok := strings.CutPrefix(strings.TrimSpace(line), name+":")
+		if fields := strings.Fields(rest); ok && len(fields) > 8 {
+			received, err := strconv.ParseInt(fields[0], 10, 64)
+			if err != nil {
+				return 0, err
+			}
+			sent, err := strconv.ParseInt(fields[8], 10, 64)
+			return received + sent, err
+		}
+	}
+	return 0, fmt.Errorf("process %d has no interface %s", pid, name)
+}

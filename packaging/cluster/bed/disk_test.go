@@ -1,0 +1,111 @@
+package bed
+
+import (
+	"errors"
+	"os"
+	"path/filepath"
+	"regexp"
+	"testing"
+	"time"
+
+	"golang.org/x/sys/unix"
+)
+
+func withDisks(t *testing.T, hosts int) Plan {
+	p := plan(t, hosts)
+	p.Disk = 64 << 20
+	return p
+}
+
+func TestAHostHasADiskOfItsOwnThatFillsUpAlone(t *testing.T) {
+	b := create(t, withDisks(t, 2))
+	if err := b.Up(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	one, two := b.hosts[0], b.hosts[1]
+	write := func(h *Host) error {
+		return os.WriteFile(filepath.Join(h.Dir, "more"), make([]byte, 1<<20), 0o600)
+	}
+	if err := one.Fill(); err != nil {
+		t.Fatal(err)
+	}
+	if err := write(one); !errors.Is(err, unix.ENOSPC) {
+		t.Errorf("on the full disk: %v", err)
+	}
+	if err := write(two); err != nil {
+		t.Errorf("on the other: %v", err)
+	}
+	if err := errors.Join(one.Empty(), write(one)); err != nil {
+		t.Errorf("emptied: %v", err)
+	}
+	if err := one.Fill(); err != nil { // Down must cope with it
+		t.Fatal(err)
+	}
+	if err := b.Down(t.Context()); err != nil {
+		t.Error(err)
+	}
+	wantNothingLeft(t, b)
+}
+
+func TestWhoWritesToAFrozenDiskWaitsForTheThaw(t *testing.T) {
+	b := create(t, withDisks(t, 1))
+	h := b.hosts[0]
+	if err := h.Freeze(); err != nil {
+		t.Fatal(err)
+	}
+	written := make(chan error, 1)
+	go func() { written <- os.WriteFile(filepath.Join(h.mount(), "late"), nil, 0o600) }()
+	select {
+	case err := <-written:
+		t.Errorf("written to a frozen disk: %v", err)
+	case <-time.After(50 * time.Millisecond):
+	}
+	if err := h.Thaw(); err != nil {
+		t.Fatal(err)
+	}
+	if err := <-written; err != nil {
+		t.Error(err)
+	}
+	if err := h.Freeze(); err != nil { // Down must cope with it
+		t.Fatal(err)
+	}
+	if err := b.Down(t.Context()); err != nil {
+		t.Error(err)
+	}
+	wantNothingLeft(t, b)
+}
+
+func TestWritesOfOnePinionCanBeMadeToFail(t *testing.T) {
+	p := plan(t, 1)
+	script := `#!/bin/sh
+trap '' XFSZ
+echo Pinion is ready at https://host1
+n=0
+while :; do echo x > $(dirname $0)/try && echo failed $n times || n=$((n+1)); sleep 0.005; done
+`
+	if err := os.WriteFile(p.Binary, []byte(script), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	b := create(t, p)
+	if err := b.Up(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	said := func(text string) func() (bool, error) {
+		return func() (bool, error) {
+			return regexp.MustCompile(text).MatchString(b.hosts[0].Output()), nil
+		}
+	}
+	err := poll(t.Context(), "it writes", said("failed 0 times"))
+	err = errors.Join(err, b.hosts[0].FailWrites(100*time.Millisecond))
+	err = errors.Join(err, poll(t.Context(), "it failed to write, and writes again", said("failed [1-9][0-9]* times")))
+	if err := errors.Join(err, b.Down(t.Context())); err != nil {
+		t.Error(err)
+	}
+}
+
+func TestHostsThatShareADiskAreSparedItsFaults(t *testing.T) {
+	b := create(t, plan(t, 1))
+	if err := errors.Join(b.hosts[0].Freeze(), b.hosts[0].Fill()); !errors.Is(err, errNoDisk) {
+		t.Errorf("got %v", err)
+	}
+}

@@ -1,0 +1,45 @@
+"""Goes through boto3's waiters and paginators of what Pinion has; prints "all passed" at the end."""
+import json
+import sys
+
+import boto3
+
+ecs = boto3.client("ecs")
+quickly = {"Delay": 1, "MaxAttempts": 60}
+
+
+def pages(operation, key, **request):
+    """What all pages list together. Each page has one entry, so that every page but the last needs a token."""
+    paginator = ecs.get_paginator(operation)
+    return [entry for page in paginator.paginate(PaginationConfig={"PageSize": 1}, **request) for entry in page[key]]
+
+
+container = json.loads(sys.argv[1])
+clusters = {ecs.create_cluster(clusterName=f"paged-{n}")["cluster"]["clusterArn"] for n in range(3)}
+assert clusters <= set(pages("list_clusters", "clusterArns"))
+definitions = [ecs.register_task_definition(family=f"paged-{n}", networkMode="none", containerDefinitions=[container])["taskDefinition"] for n in range(3)]
+arns = [d["taskDefinitionArn"] for d in definitions]
+assert [a for a in pages("list_task_definitions", "taskDefinitionArns", status="ACTIVE") if "paged-" in a] == arns
+assert pages("list_task_definition_families", "families", familyPrefix="paged-") == ["paged-0", "paged-1", "paged-2"]
+assert ecs.describe_task_definition(taskDefinition="paged-0")["taskDefinition"] == definitions[0]
+
+instances = pages("list_container_instances", "containerInstanceArns")
+assert len(instances) == 1
+attributes = pages("list_attributes", "attributes", targetType="container-instance")
+assert len({a["name"] for a in attributes}) == len(attributes) > 1
+assert len(pages("list_account_settings", "settings", effectiveSettings=True)) > 10
+assert pages("list_services", "serviceArns") == []
+
+tasks = [ecs.run_task(taskDefinition=arn, startedBy="paged")["tasks"][0]["taskArn"] for arn in arns]
+ecs.get_waiter("tasks_running").wait(tasks=tasks, WaiterConfig=quickly)
+assert sorted(pages("list_tasks", "taskArns", startedBy="paged")) == sorted(tasks)
+for task in tasks:
+    ecs.stop_task(task=task, reason="enough")
+ecs.get_waiter("tasks_stopped").wait(tasks=tasks, WaiterConfig=quickly)
+assert {t["stoppedReason"] for t in ecs.describe_tasks(tasks=tasks)["tasks"]} == {"enough"}
+
+for arn in arns:
+    ecs.deregister_task_definition(taskDefinition=arn)
+for arn in clusters:
+    ecs.delete_cluster(cluster=arn)
+print("all passed")

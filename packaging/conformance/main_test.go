@@ -1,0 +1,65 @@
+package conformance
+
+import (
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+
+	"pinion/packaging/cluster/bed"
+)
+
+// bedPrefix begins the names of the directories of pools. It is short because the paths of unix sockets are.
+const bedPrefix = "pinion-conform-"
+
+// clients are those that count. What ran is said in the last line.
+var clients = []string{"AWS CLI", "boto3", "AWS SDK for Go v2", "Terraform"}
+
+var ran struct {
+	sync.Mutex
+	versions map[string][]string // by client
+}
+
+// hasRun notes that a client has gone through its part and passed.
+func hasRun(t *testing.T, client, version string) {
+	if t.Failed() {
+		return
+	}
+	ran.Lock()
+	defer ran.Unlock()
+	if ran.versions == nil {
+		ran.versions = map[string][]string{}
+	}
+	ran.versions[client] = append(ran.versions[client], version)
+}
+
+// TestMain first takes away what a run before left that was killed, and ends with who passed.
+func TestMain(m *testing.M) {
+	flag.Parse()
+	left, _ := filepath.Glob(filepath.Join(os.TempDir(), bedPrefix+"*"))
+	for _, dir := range left {
+		b, err := bed.Open(dir)
+		if err == nil {
+			err = b.Down(context.Background())
+		}
+		if err != nil && !errors.Is(err, bed.ErrBusy) && !errors.Is(err, bed.ErrNone) {
+			fmt.Fprintln(os.Stderr, "leftovers of an earlier run:", err)
+		}
+	}
+	code := m.Run()
+	var passed []string
+	for _, name := range clients {
+		if versions := ran.versions[name]; len(versions) > 0 {
+			slices.Sort(versions)
+			passed = append(passed, name+" "+strings.Join(versions, " and "))
+		}
+	}
+	fmt.Printf("clients: %d of %d passed: %s\n", len(passed), len(clients), strings.Join(passed, ", "))
+	os.Exit(code)
+}

@@ -1,0 +1,115 @@
+package conformance
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+
+	"pinion/api/ecs"
+)
+
+// caller makes calls the way one client does. A refusal has a type and is no error; errOlder is one.
+type caller interface {
+	call(operation, body string) (answer []byte, refusal string, err error)
+}
+
+// errOlder says that a client is older than an operation, and has asked nobody.
+var errOlder = errors.New("this client is older than the operation")
+
+// play goes through steps of the scenario with a client.
+func (on *site) play(t *testing.T, c caller, me string, steps []step) {
+	on.spare(t, me)
+	kept := map[string]string{"me": me}
+	for i, s := range steps {
+		expand := func(name string) string {
+			if kept[name] == "" {
+				t.Fatalf("step %d, %s: nothing is kept as $%s", i, s.operation, name)
+			}
+			return kept[name]
+		}
+		body := os.Expand(s.body, expand)
+		path, want, waits := strings.Cut(os.Expand(s.until, expand), "=")
+		eventually(t, fmt.Sprintf("%s has %s", s.operation, s.until), func() bool {
+			answer := ask(t, c, s, body)
+			if name, from, ok := strings.Cut(s.keeps, "="); ok {
+				if kept[name] = at(answer, from); kept[name] == "" {
+					t.Fatalf("%s %s answers %v, without %s", s.operation, body, answer, from)
+				}
+			}
+			return !waits || answer == nil || at(answer, path) == want
+		})
+	}
+}
+
+// ask makes the call of a step and answers with the decoded answer, nil for a refusal that was expected and where the
+// client is too old.
+func ask(t *testing.T, c caller, s step, body string) any {
+	t.Helper()
+	raw, refusal, err := c.call(s.operation, body)
+	if errors.Is(err, errOlder) && s.keeps == "" {
+		t.Logf("NOT TESTED: %s: %v", s.operation, err)
+		return nil
+	}
+	if err != nil {
+		t.Fatalf("%s %s: %v", s.operation, body, err)
+	}
+	if refusal != s.fails {
+		t.Errorf("%s %s: refused with %q, want %q\n%s", s.operation, body, refusal, s.fails, raw)
+	}
+	var answer any
+	if refusal == "" && len(raw) > 0 {
+		if err := json.Unmarshal(raw, &answer); err != nil {
+			t.Fatalf("%s: %v in %q", s.operation, err, raw)
+		}
+	}
+	return answer
+}
+
+// at is the text at a path like "tasks.0.taskArn". Names are compared without case, for clients that have their own.
+func at(value any, path string) string {
+	for name := range strings.SplitSeq(path, ".") {
+		switch v := value.(type) {
+		case map[string]any:
+			value = nil
+			for key, member := range v {
+				if strings.EqualFold(key, name) {
+					value = member
+				}
+			}
+		case []any:
+			i, err := strconv.Atoi(name)
+			if err != nil || i >= len(v) {
+				return ""
+			}
+			value = v[i]
+		}
+	}
+	text, _ := value.(string)
+	return text
+}
+
+// successes are the steps of the scenario that are not refused.
+func successes() []step {
+	return slices.DeleteFunc(slices.Clone(scenario), func(s step) bool { return s.fails != "" })
+}
+
+func TestEveryOperationOfTierOneHasItsCases(t *testing.T) {
+	for _, name := range tierOne {
+		if _, there := ecs.Operations[name]; !there {
+			t.Errorf("%s is not in the table of operations", name)
+		}
+		fails := slices.ContainsFunc(scenario, func(s step) bool { return s.operation == name && s.fails != "" })
+		succeeds := slices.ContainsFunc(scenario, func(s step) bool { return s.operation == name && s.fails == "" })
+		if !fails {
+			t.Errorf("the scenario has no error of %s", name)
+		}
+		if _, never := neverSucceeds[name]; succeeds == never {
+			t.Errorf("the scenario has a success of %s: %v", name, succeeds)
+		}
+	}
+}

@@ -1,0 +1,138 @@
+package many
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"pinion/packaging/cluster/bed"
+)
+
+// diskSize leaves a host of this test several hundred MiB beside what it unpacks.
+const diskSize = 800 << 20
+
+// TestDisks breaks the disks of a cluster of three, which are file systems of their own, while changes are written all
+// the time: whatever was acknowledged is there afterwards.
+func TestDisks(t *testing.T) {
+	none := []string{"--gpus", "none"}
+	p := newPoolOn(t, diskSize, slices.Clone(none), slices.Clone(none), slices.Clone(none))
+	p.up(t)
+	for name, part := range map[string]func(*testing.T){"hang": p.testHang, "full": p.testFull, "flicker": p.testFlicker} {
+		t.Run(name, func(t *testing.T) {
+			p.whole(t)
+			part(t)
+		})
+	}
+}
+
+// proven ends the writers and checks what they were told.
+func (p *pool) proven(t *testing.T, w *writers) int {
+	t.Helper()
+	w.stop()
+	p.settled(t)
+	p.sameEverywhere(t)
+	return w.check(t)
+}
+
+// testHang freezes the leader's disk: others take over, and the leader ends by itself.
+func (p *pool) testHang(t *testing.T) {
+	var gaps []time.Duration
+	acknowledged := 0
+	for round := range *hangs {
+		w := p.startWriters(t, fmt.Sprintf("hang%d", round))
+		w.next(t, time.Now(), 5)
+		leader := p.leader(t)
+		fine(t, leader.Freeze())
+		frozen := time.Now()
+		gap := w.next(t, frozen, 1)
+		gaps = append(gaps, gap)
+		fine(t, leader.Thaw())
+		eventually(t, leader.Name+" has left because its disk hangs", func() bool { return leader.Status() == "down" })
+		p.start(t, leader)
+		n := p.proven(t, w)
+		acknowledged += n
+		t.Logf("hang %d: the next change was acknowledged after %v, %d changes", round+1, gap.Round(time.Millisecond), n)
+	}
+	noteTimes(t, "the leader's disk hangs -> next acknowledged change", gaps, 0, 10*time.Second)
+	noteCount("changes acknowledged while disks hung, all there", acknowledged)
+}
+
+// testFull fills the disks of one server, then of two, each server's in turn.
+func (p *pool) testFull(t *testing.T) {
+	var back []time.Duration
+	acknowledged := 0
+	for round := range *fills {
+		for _, n := range []int{1, 2} {
+			w := p.startWriters(t, fmt.Sprintf("full%d-%d", n, round))
+			w.next(t, time.Now(), 5)
+			full := p.turn(round, n)
+			for _, h := range full {
+				fine(t, h.Fill())
+			}
+			<-time.After(3 * time.Second) // what they do meanwhile is up to them
+			freed := time.Now()
+			for _, h := range full {
+				fine(t, h.Empty())
+			}
+			gap := w.next(t, freed, 5)
+			back = append(back, gap)
+			count := p.proven(t, w)
+			acknowledged += count
+			t.Logf("full %d: with room again on %d disks the next change was acknowledged after %v, %d changes", round+1, n, gap.Round(time.Millisecond), count)
+		}
+	}
+	noteTimes(t, "room again on full disks -> next acknowledged change", back, 0, 30*time.Second)
+	noteCount("changes acknowledged around full disks, all there", acknowledged)
+}
+
+// turn are n hosts, beginning with another one each round.
+func (p *pool) turn(round, n int) (some []*bed.Host) {
+	for i := range n {
+		some = append(some, p.Hosts()[(round+i)%len(p.Hosts())])
+	}
+	return some
+}
+
+const (
+	// flicker is how long a follower's store fails each time, and how long it works in between.
+	flicker = 30 * time.Millisecond
+	// flickersEach is how many times that is in one round.
+	flickersEach = 20
+)
+
+// refusedEntries is what a leader says when a follower could not take what it was sent.
+const refusedEntries = "appendEntries rejected"
+
+// testFlicker makes the store of a follower fail again and again: it never stays behind for good.
+func (p *pool) testFlicker(t *testing.T) {
+	acknowledged := 0
+	var behind []time.Duration
+	for round := range *flickers {
+		w := p.startWriters(t, fmt.Sprintf("flicker%d", round))
+		w.next(t, time.Now(), 5)
+		leader := p.leader(t)
+		others := slices.DeleteFunc(slices.Clone(p.Hosts()), func(h *bed.Host) bool { return h == leader })
+		follower := others[round%len(others)]
+		before := strings.Count(leader.Output(), refusedEntries)
+		for range flickersEach {
+			fine(t, follower.FailWrites(flicker))
+			<-time.After(flicker)
+		}
+		w.next(t, time.Now(), 5)
+		w.stop()
+		began := time.Now()
+		p.sameEverywhere(t)
+		behind = append(behind, time.Since(began))
+		acknowledged += p.proven(t, w)
+		if strings.Count(leader.Output(), refusedEntries) == before {
+			t.Errorf("%s heard of no failure of the store of %s", leader.Name, follower.Name)
+		}
+		if follower.Status() != "running" {
+			t.Errorf("%s did not outlive it:\n%s", follower.Name, follower.Output())
+		}
+	}
+	noteTimes(t, fmt.Sprintf("a follower's store failed %d times for %v -> all states equal", flickersEach, flicker), behind, 0, 0)
+	noteCount("changes acknowledged around failing stores, all there", acknowledged)
+}

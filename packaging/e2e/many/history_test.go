@@ -1,0 +1,181 @@
+package many
+
+import (
+	"context"
+	"flag"
+	"fmt"
+	"maps"
+	"math/rand/v2"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/anishathalye/porcupine"
+	"github.com/aws/aws-sdk-go-v2/service/ecs"
+
+	"pinion/packaging/cluster/bed"
+)
+
+var historySize = flag.Int("history", 2000, "how many requests under faults are checked to be linearizable")
+
+const (
+	historyClients = 8
+	// familySize is how many requests are about one family of task definitions. It bounds what has to be ordered.
+	familySize = 200
+	// fewestFaults come to pass however fast the requests are.
+	fewestFaults = 4
+	// verdictPatience is how long the order of one family's history is looked for.
+	verdictPatience = time.Minute
+)
+
+// history is what clients were told while faults came and went.
+type history struct {
+	pool  *pool
+	t     *testing.T
+	sdks  []*ecs.Client
+	began time.Time
+	run   string // part of the families' names, so that no two runs share one
+
+	mu       sync.Mutex
+	size     int
+	families map[string]*familyHistory
+}
+
+// familyHistory is the part about one family.
+type familyHistory struct {
+	operations []porcupine.Operation
+	highest    int // revision that a client was told of
+}
+
+// testHistory has clients register, deregister and describe task definitions through all hosts while servers are
+// killed, stopped and cut off. What they were told must be what a single machine could have told them.
+func (p *pool) testHistory(t *testing.T) {
+	h := &history{pool: p, t: t, began: time.Now(), run: fmt.Sprint(time.Now().Unix()), families: map[string]*familyHistory{}}
+	for _, host := range p.Hosts() {
+		h.sdks = append(h.sdks, p.sdk(t, host))
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	var clients sync.WaitGroup
+	for n := range historyClients {
+		clients.Go(func() { h.client(ctx, n) })
+	}
+	defer clients.Wait()
+	defer cancel()
+	faults := 0
+	for ; faults < fewestFaults || h.count() < *historySize; faults++ {
+		p.historyFault(t, faults)
+		p.whole(t)
+		h.progress()
+		if faults%25 == 24 {
+			t.Logf("%d faults, %d requests", faults+1, h.count())
+		}
+	}
+	cancel()
+	clients.Wait()
+	p.settled(t)
+	requests := h.count()
+	h.check()
+	if !t.Failed() {
+		noteCount(fmt.Sprintf("requests under %d faults, linearizable", faults), requests)
+	}
+}
+
+// historyFault breaks something of the leader's, or of the servers', for a moment.
+func (p *pool) historyFault(t *testing.T, n int) {
+	leader := p.leader(t)
+	others := slices.DeleteFunc(p.serverHosts(t), func(h *bed.Host) bool { return h == leader })
+	other := others[rand.IntN(len(others))]
+	faults := []func() error{
+		leader.Stop,
+		func() error { return p.isolate(leader, p.hears) },
+		func() error { return leader.Kill(t.Context()) },
+		func() error { return p.isolate(leader, p.CutBoth) },
+		func() error { return p.isolate(leader, p.Cut) },
+		other.Stop,
+		func() error { return p.Cut(leader, other) },
+		func() error { return other.Kill(t.Context()) },
+		func() error { return p.Cut(other, leader) },
+		func() error { return p.isolate(other, p.CutBoth) },
+	}
+	fine(t, faults[n%len(faults)]())
+	<-time.After(500*time.Millisecond + rand.N(2*time.Second))
+}
+
+// progress waits until some requests were answered again.
+func (h *history) progress() {
+	h.t.Helper()
+	before := h.count()
+	eventually(h.t, "clients are answered again", func() bool { return h.count() >= before+2*historyClients })
+}
+
+func (h *history) count() int {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	return h.size
+}
+
+// add puts a request and its answer into the history.
+func (h *history) add(family string, o porcupine.Operation) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	f := h.families[family]
+	f.operations = append(f.operations, o)
+	f.highest = max(f.highest, o.Output.(answer).revision)
+	h.size++
+}
+
+// current is the family that requests are about now, and the highest revision of it that a client was told of.
+func (h *history) current() (family string, highest int) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	family = fmt.Sprintf("history-%s-%d", h.run, h.size/familySize)
+	if h.families[family] == nil {
+		h.families[family] = &familyHistory{}
+	}
+	return family, h.families[family].highest
+}
+
+// final are the revisions of a family when the hosts are whole again: what was acknowledged is still there.
+func (h *history) final(family string) (revisions []revision) {
+	for {
+		n := len(revisions) + 1
+		var found answer
+		eventually(h.t, fmt.Sprintf("%s:%d is described by hosts that are whole again", family, n), func() (answered bool) {
+			found, answered = h.ask(context.Background(), historyClients, family, asked{kind: exact, revision: n})
+			return answered
+		})
+		if !found.found {
+			return revisions
+		}
+		revisions = append(revisions, revision{found.mark, found.active})
+	}
+}
+
+// check finds an order for each family in which a single machine would have given all the answers.
+func (h *history) check() {
+	for _, family := range slices.Sorted(maps.Keys(h.families)) {
+		final := h.final(family)
+		operations := settled(h.families[family].operations, final)
+		switch porcupine.CheckOperationsTimeout(familyModel, operations, verdictPatience) {
+		case porcupine.Illegal:
+			h.t.Errorf("no single machine can have answered like this about %s:\n%s", family, listing(operations))
+		case porcupine.Unknown:
+			h.t.Errorf("after %v it is not decided whether the answers about %s are linearizable:\n%s", verdictPatience, family, listing(operations))
+		}
+	}
+}
+
+func listing(operations []porcupine.Operation) string {
+	slices.SortFunc(operations, func(a, b porcupine.Operation) int { return int(a.Call - b.Call) })
+	var text strings.Builder
+	for _, o := range operations {
+		fmt.Fprintf(&text, "%v to %v: %+v -> %+v", time.Duration(o.Call), time.Duration(o.Return), o.Input, o.Output)
+		if o.Metadata != nil {
+			fmt.Fprintf(&text, " (%v)", o.Metadata)
+		}
+		text.WriteByte('\n')
+	}
+	return text.String()
+}

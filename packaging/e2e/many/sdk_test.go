@@ -1,0 +1,57 @@
+package many
+
+import (
+	"context"
+	"crypto/tls"
+	"crypto/x509"
+	"encoding/json"
+	"net/http"
+	"os"
+	"testing"
+	"time"
+
+	sdk "github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/credentials"
+	"github.com/aws/aws-sdk-go-v2/service/ecs"
+	"github.com/aws/aws-sdk-go-v2/service/ecs/types"
+
+	"pinion/packaging/cluster/bed"
+)
+
+// answerPatience is longer than a host may take to answer: a client that gave up earlier could ask again while its
+// first request is still on its way.
+const answerPatience = 40 * time.Second
+
+// sdk is Amazon's own client, with its own retries, for one host's TLS port. It stands outside of all hosts.
+func (p *pool) sdk(t testing.TB, h *bed.Host) *ecs.Client {
+	t.Helper()
+	text, err := h.Pinion("env", "-o", "json")
+	fine(t, err)
+	var env map[string]*string
+	fine(t, json.Unmarshal([]byte(text), &env))
+	authority, err := os.ReadFile(*env["AWS_CA_BUNDLE"])
+	fine(t, err)
+	roots := x509.NewCertPool()
+	if !roots.AppendCertsFromPEM(authority) {
+		t.Fatalf("no certificate in %s", *env["AWS_CA_BUNDLE"])
+	}
+	transport := &http.Transport{
+		DialContext: p.Dial, TLSClientConfig: &tls.Config{RootCAs: roots}, MaxIdleConnsPerHost: *clients, ForceAttemptHTTP2: true,
+	}
+	t.Cleanup(transport.CloseIdleConnections)
+	return ecs.New(ecs.Options{
+		Region: *env["AWS_REGION"], BaseEndpoint: sdk.String("https://" + h.Address()),
+		Credentials: credentials.NewStaticCredentialsProvider(*env["AWS_ACCESS_KEY_ID"], *env["AWS_SECRET_ACCESS_KEY"], ""),
+		HTTPClient:  &http.Client{Transport: transport, Timeout: answerPatience},
+	})
+}
+
+// runTask asks for one named task. The name is its client token, so that asking again is answered with the first answer.
+func runTask(ctx context.Context, client *ecs.Client, family, name string) (*ecs.RunTaskOutput, error) {
+	return client.RunTask(ctx, &ecs.RunTaskInput{
+		TaskDefinition: &family, ClientToken: &name, StartedBy: &name,
+		Overrides: &types.TaskOverride{ContainerOverrides: []types.ContainerOverride{{
+			Name: sdk.String("main"), Environment: []types.KeyValuePair{{Name: sdk.String("ME"), Value: &name}},
+		}}},
+	})
+}
