@@ -40,7 +40,7 @@ func TestScenario(t *testing.T) {
 		}
 		for _, version := range slices.Sorted(maps.Keys(versions)) {
 			t.Run(version, func(t *testing.T) {
-				c := cli{s, versions[version]}
+				c := newCLI(t, s, version, versions[version])
 				s.play(t, c, nameOfCLI(version), successes()) // a process for each call takes its time
 				t.Run("waiters and paging", c.testLoops)
 				hasRun(t, "AWS CLI", version)
