@@ -8,7 +8,7 @@ export CGO_CFLAGS := -O2 -g -Wno-deprecated-declarations
 
 # What the tests use: a C compiler for the race detector and the tools, iptables and busybox for real containers, and
 # Amazon's own clients.
-packages := gcc libc6-dev pkg-config libseccomp-dev ip:iproute2 iptables busybox-static /usr/bin/aws:awscli
+packages := gcc libc6-dev pkg-config libseccomp-dev ip:iproute2 iptables busybox-static /usr/bin/aws:awscli mkfs.ext4:e2fsprogs
 
 # Rooms that compute and touch no container: the race detector takes them seconds.
 pure := ./raftfsm/... ./server/schedule/... ./gpu ./gpu/sim ./gpu/nvml ./api/sigv4/... ./node/logs/...
@@ -28,8 +28,8 @@ conformance: build packages ## the AWS CLI, boto3, the AWS SDK for Go and Terraf
 	go test -count=1 -timeout 15m -v ./packaging/conformance
 
 soak: build packages ## hours of faults on five hosts: leaders killed 200 times, links cut, disks hung and full; needs root
-	go test -count=1 -timeout 0 -v -run 'TestFaults|TestDisks|TestRetries' ./packaging/e2e/many \
-		-kills 200 -clients 100 -rounds 20 -away 5m -hangs 20 -fills 5 -flickers 20 -history 100000 -retries 10000
+	go test -count=1 -v -timeout 0 -parallel 1 -run 'TestFaults|TestDisks|TestRetries' ./packaging/e2e/many -reach \
+		-kills 200 -clients 100 -rounds 20 -away 5m -hangs 20 -fills 20 -flickers 20 -history 100000 -retries 10000
 
 check: packages ## the guards of the house: format, vet, staticcheck, modules, races, imports
 	@unformatted=$$(gofmt -l $$(go list -f '{{.Dir}}' ./...)); if [ -n "$$unformatted" ]; then echo "run gofmt -w on: $$unformatted"; exit 1; fi
