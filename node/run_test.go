@@ -167,7 +167,12 @@ func TestStoppingWaitsForTheStopTimeout(t *testing.T) {
 				w.want("stop code", report.StopCode, raftfsm.StopUserInitiated)
 				w.want("reason", report.StoppedReason, "enough")
 				w.want("time from SIGTERM to SIGKILL", report.Times.ExecutionStopped.Sub(report.Times.Stopping), c.want)
-				if got := w.cluster.statuses(task); !slices.Equal(got, []raftfsm.Status{raftfsm.Running, raftfsm.Stopping, raftfsm.Stopped}) {
+				want, got := []raftfsm.Status{raftfsm.Running, raftfsm.Stopping, raftfsm.Stopped}, w.cluster.statuses(task)
+				if c.want == 0 { // reports say the latest, so a status that lasts no time may be left out
+					want = []raftfsm.Status{raftfsm.Running, raftfsm.Stopped}
+					got = slices.DeleteFunc(got, func(s raftfsm.Status) bool { return s == raftfsm.Stopping })
+				}
+				if !slices.Equal(got, want) {
 					w.Errorf("statuses heard: %v", got)
 				}
 			})
