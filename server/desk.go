@@ -64,6 +64,8 @@ func (d *desk) serve(ctx context.Context, end context.CancelFunc) error {
 	var hands sync.WaitGroup
 	defer hands.Wait()
 	defer end()
+	d.member.crowd.enter()
+	defer d.member.crowd.leave()
 	hands.Go(func() { d.passAssignments(ctx, end, first.Hello) })
 	hands.Go(func() { d.passNews(ctx) })
 	for {
@@ -115,10 +117,13 @@ func (d *desk) answer(ctx context.Context, line toServer) error {
 	return errors.Join(err, d.say(toHost{Answer: &a}))
 }
 
-// beat notes that the host lives and says the same.
+// beat notes that the host lives and says the same, or that it had better go to another server.
 func (d *desk) beat() error {
 	if err := d.server.Heartbeat(context.Background(), d.host); err != nil {
 		return err
+	}
+	if d.member.crowd.sendsAway(time.Now(), d.server.keeps) {
+		return errCrowded
 	}
 	if b := d.bulletin(); b != nil {
 		return d.say(toHost{News: b})

@@ -68,6 +68,7 @@ type Member struct {
 	roles     sync.Mutex // held while the role changes
 	strangers sync.Map   // ids of hosts that wanted to speak Raft and may not: each is reported once
 	wake      signal     // there is something to look at for the role
+	crowd     crowd      // who has a session with the server here
 
 	loops sync.WaitGroup
 	ctx   context.Context
