@@ -31,6 +31,9 @@ type Cluster struct {
 	Configuration *ClusterConfiguration `json:"configuration,omitempty"`    // accepted and shown, without effect
 	Namespace     string                `json:"serviceNamespace,omitempty"` // of service connect: the same
 	DeletedAt     time.Time             `json:"deletedAt,omitzero"`         // when it became INACTIVE
+
+	CapacityProviders []string                       `json:"capacityProviders,omitempty"` // queues, beside the built-in one
+	DefaultStrategy   []CapacityProviderStrategyItem `json:"defaultStrategy,omitempty"`   // of runs that do not say how
 }
 
 // Tag is a label of ECS resources: key 1 to 128 characters, value at most 256.
@@ -81,7 +84,7 @@ func (c CreateCluster) apply(tx *tx) (any, error) {
 
 // level is 3 with what came later than clusters.
 func (c CreateCluster) level() int {
-	if c.Cluster.Configuration != nil || c.Cluster.Namespace != "" {
+	if c.Cluster.Configuration != nil || c.Cluster.Namespace != "" || c.Cluster.CapacityProviders != nil || c.Cluster.DefaultStrategy != nil {
 		return 3
 	}
 	return 1

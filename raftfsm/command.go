@@ -50,6 +50,14 @@ var kinds = []kind{
 	kindOf[DeleteCluster](27, 3),
 	kindOf[DeleteDefinitions](28, 3),
 	kindOf[RemoveKey](29, 3),
+	kindOf[PlaceTasks](30, 3),
+	kindOf[RetryTasks](31, 3),
+	kindOf[CreateCapacityProvider](32, 3),
+	kindOf[UpdateCapacityProvider](33, 3),
+	kindOf[DeleteCapacityProvider](34, 3),
+	kindOf[PutClusterCapacityProviders](35, 3),
+	kindOf[PutTeam](36, 3),
+	kindOf[RemoveTeam](37, 3),
 }
 
 // ErrNewer is what Decode and Restore answer to data that this version cannot read: a newer one wrote it.

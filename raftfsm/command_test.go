@@ -37,6 +37,14 @@ const releasedKinds = `
 27 raftfsm.DeleteCluster
 28 raftfsm.DeleteDefinitions
 29 raftfsm.RemoveKey
+30 raftfsm.PlaceTasks
+31 raftfsm.RetryTasks
+32 raftfsm.CreateCapacityProvider
+33 raftfsm.UpdateCapacityProvider
+34 raftfsm.DeleteCapacityProvider
+35 raftfsm.PutClusterCapacityProviders
+36 raftfsm.PutTeam
+37 raftfsm.RemoveTeam
 `
 
 func TestKindsAreAppendOnly(t *testing.T) {

@@ -3,7 +3,8 @@ package raftfsm
 import "fmt"
 
 // FeatureLevel grows when commands or objects get something that older versions would not understand. 1 was a pool of
-// one host; 2 brought pools of many; 3 the whole task API of ECS, and sealed access keys.
+// one host; 2 brought pools of many; 3 the whole task API of ECS, sealed access keys, and tasks
+// that wait for a place.
 const FeatureLevel = 3
 
 // ErrTooNew refuses a command that a server of the pool would not understand.

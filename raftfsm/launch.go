@@ -10,7 +10,8 @@ import (
 // checked again with Fits against the state as it is, the runs before it included, and if a host is gone, lost or not
 // ACTIVE, a GPU is held by another task or a resource is used up, all the run's tasks come back in Refused, to be
 // planned again (with the same token: it is not used up). A run whose token is known answers with the first result
-// (or TokenConflict). Answer: []LaunchResult, in the order of Runs.
+// (or TokenConflict). A task without a host is PROVISIONING: it waits for PlaceTasks. Answer: []LaunchResult, in the order
+// of Runs.
 type LaunchTasks struct{ Runs []Launch }
 
 // Launch is one run's placed tasks and the failures to remember with its token.
@@ -31,10 +32,12 @@ type LaunchResult struct {
 	Err     error   // it can never succeed as it is: TokenConflict, ErrNotFound or ErrInactive of cluster and definition
 }
 
-// level is 3 with UDP ports, which were not counted before.
+// level is 3 with UDP ports, which were not counted before, and with tasks that wait.
 func (c LaunchTasks) level() int {
 	for i := range c.Runs {
-		if slices.ContainsFunc(c.Runs[i].Tasks, func(t *Task) bool { return len(t.UDPPorts) > 0 }) {
+		if slices.ContainsFunc(c.Runs[i].Tasks, func(t *Task) bool {
+			return len(t.UDPPorts) > 0 || t.Wait != nil || t.Gang != nil || t.ArrayIndex != nil
+		}) {
 			return 3
 		}
 	}
@@ -87,30 +90,45 @@ func (l *Launch) check(v *View) error {
 	return nil
 }
 
-// collides says what a task of the run ran into, "" when all of them have their places.
+// collides says what a task of the run ran into, "" when all of them have their places, or wait for one.
 func (l *Launch) collides(v *View) string {
 	left := map[string]*Free{}
 	for _, task := range l.Tasks {
-		host := v.Host(task.HostID)
 		switch {
 		case v.Task(task.ID) != nil:
 			return fmt.Sprintf("task id %s is used already", task.ID)
-		case host == nil || host.Cluster != l.Cluster || task.Cluster != l.Cluster:
-			return fmt.Sprintf("host %q is not in cluster %s", task.HostID, l.Cluster)
-		case host.Status != HostActive:
-			return fmt.Sprintf("host %s is %s", host.ID, host.Status)
-		case host.Lost():
-			return fmt.Sprintf("host %s is lost", host.ID)
+		case task.Cluster != l.Cluster:
+			return fmt.Sprintf("task %s is not in cluster %s", task.ID, l.Cluster)
+		case task.HostID == "" && task.LastStatus == Provisioning:
+			continue
 		}
-		if left[host.ID] == nil {
-			free := v.Free(host.ID)
-			left[host.ID] = &free
+		if why := v.take(left, task); why != "" {
+			return why
 		}
-		if _, detail := FitsPlaced(*left[host.ID], task); detail != "" {
-			return fmt.Sprintf("host %s: %s", host.ID, detail)
-		}
-		left[host.ID].Take(task)
 	}
+	return ""
+}
+
+// take gives a task its place among what is left of the hosts, which it fills in as they are asked for, or says what it
+// ran into.
+func (v *View) take(left map[string]*Free, task *Task) (why string) {
+	host := v.Host(task.HostID)
+	switch {
+	case host == nil || host.Cluster != task.Cluster:
+		return fmt.Sprintf("host %q is not in cluster %s", task.HostID, task.Cluster)
+	case host.Status != HostActive:
+		return fmt.Sprintf("host %s is %s", host.ID, host.Status)
+	case host.Lost():
+		return fmt.Sprintf("host %s is lost", host.ID)
+	}
+	if left[host.ID] == nil {
+		free := v.Free(host.ID)
+		left[host.ID] = &free
+	}
+	if _, detail := FitsPlaced(*left[host.ID], task); detail != "" {
+		return fmt.Sprintf("host %s: %s", host.ID, detail)
+	}
+	left[host.ID].Take(task)
 	return ""
 }
 

@@ -39,7 +39,7 @@ func (w *world) checkPool(before, after *View) {
 		}
 	}
 	for _, live := range after.Tasks("") {
-		if live.LastStatus != Stopped && after.Host(live.HostID) == nil {
+		if live.LastStatus != Stopped && live.HostID != "" && after.Host(live.HostID) == nil {
 			w.Fatalf("%s lives on %s, which is not of the pool", live.ID, live.HostID)
 		}
 	}

@@ -46,12 +46,14 @@ func (w *world) step() {
 	w.checkLives(before, after)
 	w.checkPool(before, after)
 	w.checkNouns(after)
+	w.checkQueue(after)
 }
 
 func (w *world) command() Command {
 	return rapid.OneOf(
 		rapid.Custom(w.launchTasks), rapid.Custom(w.launchTasks), rapid.Custom(w.reportTasks), rapid.Custom(w.reportTasks),
 		rapid.Custom(w.putHost), rapid.Custom(w.rare), rapid.Custom(w.ofPool), rapid.Custom(w.ofNouns),
+		rapid.Custom(w.ofQueue),
 	).Draw(w.T, "command")
 }
 
@@ -68,6 +70,9 @@ func (w *world) launchTasks(r *rapid.T) Command {
 			}), 0, 3).Draw(r, "gpus")
 			placed := task(fmt.Sprintf("t%03d", w.launched), host, gpus...)
 			placed.CPU = rapid.Int64Range(0, 3000).Draw(r, "cpu")
+			if pick(r, false, false, true) {
+				placed = waiting(placed.ID, len(gpus))
+			}
 			run.Tasks = append(run.Tasks, placed)
 		}
 		c.Runs = append(c.Runs, run)
@@ -167,7 +172,7 @@ func (w *world) checkLives(before, after *View) {
 			w.Fatalf("%s is wanted again", was.ID)
 		case is.Version <= was.Version:
 			w.Fatalf("%s changed without a new version", was.ID)
-		case is.HostID != was.HostID || !slices.Equal(is.GPUs(), was.GPUs()) || is.CPU != was.CPU:
+		case was.HostID != "" && (is.HostID != was.HostID || !slices.Equal(is.GPUs(), was.GPUs())) || is.CPU != was.CPU:
 			w.Fatalf("%s changed its place", was.ID)
 		}
 	}

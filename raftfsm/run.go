@@ -19,6 +19,10 @@ type RunRequest struct {
 
 	Constraints []PlacementConstraint // beside those of the definition; all have to be met. StartTask has none
 	Strategy    []PlacementStrategy   // the first decides, the next among its equals; empty: Pinion's own order of hosts
+
+	CapacityProvider string // the queue that the tasks wait in; empty: what has no place fails at once
+	ArrayFrom        int    // with Array: the index of the first of the Count tasks
+	Array            bool   // each task gets a number
 }
 
 // RunResult is the outcome, task by task: what was placed and why the rest was not.

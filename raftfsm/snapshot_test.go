@@ -26,6 +26,9 @@ func everything(t tester) *history {
 	h.do(t, PutHost{hostWith("h4", 0)})
 	h.do(t, RemoveHost{ID: "h4", At: at(3)})
 	h.do(t, PutAccountSetting{AccountSetting{Name: "containerInsights", Value: "enabled"}})
+	h.do(t, CreateCapacityProvider{CapacityProvider{Name: "night", CreatedAt: epoch}})
+	h.do(t, PutTeam{Team{Name: "vision", Weight: 2}})
+	h.launch(t, Launch{Tasks: []*Task{waiting("t3", 1)}})
 	return h
 }
 

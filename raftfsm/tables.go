@@ -24,6 +24,9 @@ const (
 	tableRemoved     = "removed"
 
 	tableAccountSettings = "accountSettings"
+
+	tableCapacityProviders = "capacityProviders"
+	tableTeams             = "teams"
 )
 
 // Names of the indexes besides "id", which every table has and by which lists are ordered.
@@ -36,6 +39,9 @@ const (
 	byDeleting = "deleting" // definitions: those that are DELETE_IN_PROGRESS, by family
 	byLive     = "live"     // tasks: those that are not STOPPED, by host
 	byStopped  = "stopped"  // tasks: the STOPPED ones, by the moment they stopped
+	byWaiting  = "waiting"  // tasks: those that are PROVISIONING, by cluster
+	byGang     = "gang"     // tasks: those of a gang, by rank
+	byAttempt  = "attempt"  // tasks: those that do again what another one did, by that and the attempt
 	byAge      = "age"      // tokens: by the moment they were used
 )
 
@@ -56,7 +62,8 @@ var tables = []table{
 		index(byActive, familyIn(DefinitionActive)), index(byDeleting, familyIn(DefinitionDeleting))),
 	tableOf[Task](tableTasks, unique(func(t *Task) []byte { return key(t.ID) }),
 		index(byCluster, func(t *Task) []byte { return key(t.Cluster) }),
-		index(byHost, hostOf), index(byLive, liveHostOf), index(byStopped, stoppedAt)),
+		index(byHost, hostOf), index(byLive, liveHostOf), index(byStopped, stoppedAt),
+		index(byWaiting, waitingIn), index(byGang, seatOf), index(byAttempt, attemptOf)),
 	tableOf[token](tableTokens, unique(func(t *token) []byte { return key(t.Cluster, t.Token) }),
 		index(byAge, func(t *token) []byte { return key(t.At) })),
 	tableOf[AccessKey](tableKeys, unique(func(k *AccessKey) []byte { return key(k.ID) })),
@@ -65,6 +72,8 @@ var tables = []table{
 	tableOf[Admission](tableAdmissions, unique(func(a *Admission) []byte { return key(a.HostID) })),
 	tableOf[RemovedHost](tableRemoved, unique(func(h *RemovedHost) []byte { return key(h.ID) })),
 	tableOf[AccountSetting](tableAccountSettings, unique(func(s *AccountSetting) []byte { return key(s.Principal, s.Name) })),
+	tableOf[CapacityProvider](tableCapacityProviders, unique(func(p *CapacityProvider) []byte { return key(p.Name) })),
+	tableOf[Team](tableTeams, unique(func(t *Team) []byte { return key(t.Name) })),
 }
 
 func serverOf(h *Host) []byte {
@@ -103,6 +112,27 @@ func stoppedAt(t *Task) []byte {
 		return nil
 	}
 	return key(t.Times.Stopped)
+}
+
+func waitingIn(t *Task) []byte {
+	if t.LastStatus != Provisioning {
+		return nil
+	}
+	return key(t.Cluster)
+}
+
+func seatOf(t *Task) []byte {
+	if t.Gang == nil {
+		return nil
+	}
+	return key(t.Gang.ID, t.Gang.Rank)
+}
+
+func attemptOf(t *Task) []byte {
+	if t.RetryOf == "" {
+		return nil
+	}
+	return key(t.RetryOf, t.Attempt)
 }
 
 // table is one kind of object: how it is found in memory and how it is read from a snapshot.

@@ -69,6 +69,13 @@ type Task struct {
 	Version       int64        `json:"version"` // 1 at first, +1 with each change
 	CreatedAt     time.Time    `json:"createdAt"`
 	Times         TaskTimes    `json:"times"`
+
+	CapacityProvider string `json:"capacityProvider,omitempty"` // the queue that it was run through
+	Wait             *Wait  `json:"wait,omitempty"`             // what its place has to meet; of tasks run through a queue
+	Gang             *Seat  `json:"gang,omitempty"`             // its seat in a gang
+	ArrayIndex       *int   `json:"arrayIndex,omitempty"`       // its number in an array, from 0
+	RetryOf          string `json:"retryOf,omitempty"`          // the first task whose work this one does again
+	Attempt          int    `json:"attempt,omitempty"`          // how often it was tried before; 0 for the first
 }
 
 // TaskTimes are the moments of a task's life as ECS names them; zero while they have not happened.
@@ -173,6 +180,7 @@ func (c Reap) apply(tx *tx) (any, error) {
 	}
 	tx.forgetTokens(c.TokensBefore)
 	tx.forgetClusters(c.Before)
+	tx.forgetProviders(c.Before)
 	tx.forgetDefinitions()
 	return forgotten, nil
 }

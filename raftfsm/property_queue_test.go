@@ -1,0 +1,66 @@
+package raftfsm
+
+import (
+	"fmt"
+
+	"pgregory.net/rapid"
+)
+
+// ofQueue is a command about tasks that wait, queues and teams.
+func (w *world) ofQueue(r *rapid.T) Command {
+	name, quota := pick(r, "night", "day", BuiltinCapacityProvider), rapid.IntRange(-1, 4).Draw(r, "quota")
+	again := waiting(fmt.Sprintf("r%03d", rapid.IntRange(1, 20).Draw(r, "again")), 1)
+	again.RetryOf, again.Attempt = w.task(r), rapid.IntRange(0, 3).Draw(r, "attempt")
+	return pick[Command](r,
+		w.placeTasks(r), w.placeTasks(r), w.placeTasks(r),
+		RetryTasks{[]*Task{again}},
+		CreateCapacityProvider{CapacityProvider{Name: name, CreatedAt: w.moment(r)}},
+		UpdateCapacityProvider{Name: name, AutoScaling: &AutoScalingProvider{ARN: pick(r, "a", "b")}},
+		DeleteCapacityProvider{Name: name, At: w.moment(r)},
+		PutClusterCapacityProviders{Cluster: DefaultCluster, Providers: pick(r, nil, []string{name}), Strategy: pick(r, nil, []CapacityProviderStrategyItem{{CapacityProvider: name}})},
+		PutTeam{Team{Name: pick(r, "a", "b"), GPUs: &quota, Weight: rapid.IntRange(0, 2).Draw(r, "weight")}},
+		RemoveTeam{pick(r, "a", "b")},
+	)
+}
+
+func (w *world) placeTasks(r *rapid.T) Command {
+	var c PlaceTasks
+	for range rapid.IntRange(1, 2).Draw(r, "groups") {
+		var group []Placement
+		for range rapid.IntRange(1, 3).Draw(r, "tasks") {
+			host := w.host(r)
+			gpu := fmt.Sprintf("%s-gpu%d", host, rapid.IntRange(0, 3).Draw(r, "gpu"))
+			group = append(group, Placement{TaskID: w.task(r), HostID: host, GPUs: pick(r, nil, [][]string{{gpu}})})
+		}
+		c.Groups = append(c.Groups, group)
+	}
+	return c
+}
+
+// checkQueue: who waits has no place and holds nothing, and every attempt is there once.
+func (w *world) checkQueue(v *View) {
+	attempts := map[string]bool{}
+	for _, t := range v.Tasks("") {
+		switch {
+		case t.LastStatus == Provisioning && (t.HostID != "" || len(t.GPUs()) > 0):
+			w.Fatalf("%s waits and has a place: %+v", t.ID, t)
+		case t.LastStatus != Provisioning && t.LastStatus != Stopped && t.HostID == "":
+			w.Fatalf("%s is %s without a host", t.ID, t.LastStatus)
+		}
+		if t.RetryOf == "" {
+			continue
+		}
+		attempt := fmt.Sprint(t.RetryOf, " ", t.Attempt)
+		if attempts[attempt] {
+			w.Fatalf("attempt %s is there twice", attempt)
+		}
+		attempts[attempt] = true
+	}
+	for _, cluster := range v.Clusters() {
+		for _, item := range cluster.DefaultStrategy {
+			if provider := v.CapacityProvider(item.CapacityProvider); provider == nil || provider.Status != CapacityProviderActive {
+				w.Fatalf("cluster %s goes by capacity provider %s, which is not there", cluster.Name, item.CapacityProvider)
+			}
+		}
+	}
+}

@@ -1,0 +1,106 @@
+package raftfsm
+
+import (
+	"slices"
+	"strings"
+	"testing"
+)
+
+// waiting is a task of the queue that asks for so many GPUs.
+func waiting(id string, gpus int) *Task {
+	t := task(id, "")
+	t.LastStatus, t.CapacityProvider, t.Wait = Provisioning, BuiltinCapacityProvider, &Wait{}
+	t.Containers[0].LastStatus = Provisioning
+	return t
+}
+
+func queue(v *View) (ids []string) {
+	for t := range v.Waiting(DefaultCluster) {
+		ids = append(ids, t.ID)
+	}
+	return ids
+}
+
+func TestATaskWaitsUntilItIsPlaced(t *testing.T) {
+	h := newHistory(t)
+	h.launch(t, Launch{Tasks: []*Task{waiting("a", 1), waiting("b", 1)}})
+	if got := queue(h.View()); !slices.Equal(got, []string{"a", "b"}) {
+		t.Fatalf("%v wait", got)
+	}
+	answers := h.do(t, PlaceTasks{[][]Placement{{{TaskID: "a", HostID: "h1", GPUs: [][]string{{"h1-gpu2"}}, Ports: []int{29500}}}}}).([]string)
+	placed := h.View().Task("a")
+	if answers[0] != "" || placed.LastStatus != Pending || placed.HostID != "h1" || placed.Version != 2 || !slices.Equal(placed.Ports, []int{29500}) {
+		t.Errorf("%q: %+v", answers[0], placed)
+	}
+	if got := queue(h.View()); !slices.Equal(got, []string{"b"}) {
+		t.Errorf("%v wait", got)
+	}
+	if free := h.View().Free("h1"); slices.Contains(free.GPUs, "h1-gpu2") || !free.Ports[29500] {
+		t.Errorf("free: %+v", free)
+	}
+	assigned, _ := h.View().Assignments("h1")
+	if len(assigned) != 1 || assigned[0].Task.ID != "a" {
+		t.Errorf("the host gets %v", assigned)
+	}
+}
+
+func TestAGroupIsPlacedWholeOrNotAtAll(t *testing.T) {
+	place := func(task, gpu string) Placement {
+		return Placement{TaskID: task, HostID: "h1", GPUs: [][]string{{gpu}}}
+	}
+	for name, c := range map[string]struct {
+		group []Placement
+		why   string
+	}{
+		"a GPU is taken":      {[]Placement{place("a", "h1-gpu1"), place("b", "h1-gpu0")}, "h1-gpu0 is not free"},
+		"both want the same":  {[]Placement{place("a", "h1-gpu1"), place("b", "h1-gpu1")}, "h1-gpu1 is not free"},
+		"one was not waiting": {[]Placement{place("a", "h1-gpu1"), place("held", "h1-gpu2")}, "does not wait any more"},
+		"one is unknown":      {[]Placement{place("a", "h1-gpu1"), place("c", "h1-gpu2")}, "does not wait any more"},
+		"no such host":        {[]Placement{place("a", "h1-gpu1"), {TaskID: "b", HostID: "h9"}}, "not in cluster"},
+		"too many containers": {[]Placement{{TaskID: "a", HostID: "h1", GPUs: [][]string{nil, nil}}}, "other containers"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			h := newHistory(t)
+			h.running(t, task("held", "h1", "h1-gpu0"))
+			h.launch(t, Launch{Tasks: []*Task{waiting("a", 1), waiting("b", 1)}})
+			answers := h.do(t, PlaceTasks{[][]Placement{c.group, {place("b", "h1-gpu3")}}}).([]string)
+			if !strings.Contains(answers[0], c.why) || answers[1] != "" {
+				t.Errorf("%q", answers)
+			}
+			if got := queue(h.View()); !slices.Equal(got, []string{"a"}) {
+				t.Errorf("%v wait", got)
+			}
+		})
+	}
+}
+
+func TestATaskOfTheQueueThatIsStoppedIsStoppedAtOnce(t *testing.T) {
+	h := newHistory(t)
+	h.launch(t, Launch{Tasks: []*Task{waiting("a", 1)}})
+	h.do(t, StopTask{ID: "a", Code: StopUserInitiated, At: at(1)})
+	if got := h.View().Task("a"); got.LastStatus != Stopped || len(queue(h.View())) != 0 {
+		t.Errorf("%+v", got)
+	}
+}
+
+func TestAnAttemptIsRecordedOnce(t *testing.T) {
+	h := newHistory(t)
+	h.running(t, task("first", "h1"))
+	again := func(id string, attempt int) *Task {
+		t := waiting(id, 0)
+		t.RetryOf, t.Attempt = "first", attempt
+		return t
+	}
+	for _, step := range []struct {
+		task *Task
+		want bool
+	}{{again("b", 1), true}, {again("c", 1), false}, {again("d", 3), false}, {again("e", 2), true}, {again("b", 3), false}} {
+		recorded := h.do(t, RetryTasks{[]*Task{step.task}}).([]string)
+		if got := len(recorded) == 1; got != step.want {
+			t.Errorf("attempt %d as %s: %v", step.task.Attempt, step.task.ID, got)
+		}
+	}
+	if got := ids(h.View().Attempts("first")); !slices.Equal(got, []string{"b", "e"}) {
+		t.Errorf("attempts %v", got)
+	}
+}
