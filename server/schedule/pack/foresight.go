@@ -8,7 +8,7 @@ package pack
 //     has happened.
 //   - Nothing is cut off. Among hosts that are nearly equal the one with the least GPU left wins instead, so that whole
 //     hosts stay free for the tasks that need them.
-//   - What is popular is learnt from the tasks that have arrived.
+//   - What is popular is learnt from the tasks that have arrived, and small shapes count for more: see popularity.
 type foresight struct {
 	popularity
 	popular []popular // as they were last counted

@@ -62,3 +62,14 @@ func TestTheDefaultPolicyPutsATaskWhereItHurtsLeast(t *testing.T) {
 		})
 	}
 }
+
+func TestSmallShapesCountForMore(t *testing.T) {
+	var p popularity
+	p.note(Shape{GPUs: 1, Milli: Whole}, 10)
+	p.note(Shape{GPUs: 1, Milli: 250}, 10)
+	p.note(Shape{GPUs: 4, Milli: Whole}, 20)
+	shapes := p.shapes()
+	if len(shapes) != 3 || shapes[0].Milli != 250 || shapes[0].share != 4*shapes[1].share || shapes[2].GPUs != 4 {
+		t.Errorf("%+v", shapes)
+	}
+}

@@ -18,12 +18,10 @@ func (p *popularity) arrived(s Shape) bool {
 	if s.GPUs == 0 {
 		return false
 	}
-	if p.counts == nil {
-		p.counts, p.next = map[Shape]int{}, firstLook
+	p.note(s, 1)
+	if p.next == 0 {
+		p.next = firstLook
 	}
-	s.MemoryMiB = 0
-	p.counts[s]++
-	p.tasks++
 	if p.tasks < p.next {
 		return false
 	}
@@ -31,12 +29,27 @@ func (p *popularity) arrived(s Shape) bool {
 	return true
 }
 
-// shapes are the popular shapes so far.
+// note counts so many tasks of a shape.
+func (p *popularity) note(s Shape, tasks int) {
+	if p.counts == nil {
+		p.counts = map[Shape]int{}
+	}
+	s.MemoryMiB = 0
+	p.counts[s] += tasks
+	p.tasks += tasks
+}
+
+// shapes are the popular shapes so far. A shape counts for more the smaller it is, by how many of it a GPU can hold: as a
+// pool fills up the large tasks are the first that find no place, and the small ones fill what is left.
 func (p *popularity) shapes() []popular {
 	all := make([]popular, 0, len(p.counts))
 	for s, n := range p.counts {
-		all = append(all, popular{s, float64(n)})
+		all = append(all, popular{s, float64(n) * Whole / float64(s.GPUMilli())})
 	}
 	slices.SortFunc(all, byCount)
-	return mostPopular(all, float64(p.tasks))
+	weight := 0.0
+	for _, s := range all { // sorted: the sum of the same numbers in another order can be another
+		weight += s.share
+	}
+	return mostPopular(all, weight)
 }

@@ -6,42 +6,62 @@ import (
 	"testing"
 )
 
-// TestDefaultPacksWorkloadsThatNobodyMeasured changes the mixture of the recorded tasks, in ways that the policy was not
-// made with, and compares with the best of the paper. The bench has the published traces with all seeds.
-func TestDefaultPacksWorkloadsThatNobodyMeasured(t *testing.T) {
-	recorded := trace(t, "default")
-	for name, keep := range map[string]func(Task, *rand.Rand) int{
-		"shares only": func(task Task, _ *rand.Rand) int { return times(task.GPUs == 0 || task.Shares(), 2) },
-		"no share":    func(task Task, _ *rand.Rand) int { return times(!task.Shares(), 1) },
-		"no CPU work": func(task Task, _ *rand.Rand) int { return times(task.GPUs > 0, 1) },
-		"many GPUs":   func(task Task, _ *rand.Rand) int { return 1 + times(task.GPUs > 1, 8) },
-		"resampled":   func(_ Task, rng *rand.Rand) int { return rng.Intn(3) },
-	} {
-		t.Run(name, func(t *testing.T) {
-			study, rng := recorded, rand.New(rand.NewSource(1))
-			study.Tasks = nil
-			for _, task := range recorded.Tasks {
-				study.Tasks = append(study.Tasks, slices.Repeat([]Task{task}, keep(task, rng))...)
-			}
-			theirs, err := study.one("fgd", 7)
-			if err != nil {
-				t.Fatal(err)
-			}
-			got, err := study.one("default", 7)
-			if err != nil {
-				t.Fatal(err)
-			}
-			t.Logf("unallocated %.2f %%, fgd %.2f %%", got.Unallocated130, theirs.Unallocated130)
-			if got.Unallocated130 > theirs.Unallocated130+0.1 {
-				t.Errorf("unallocated at 130 %%: %.2f %%, with fgd it is %.2f %%", got.Unallocated130, theirs.Unallocated130)
-			}
-		})
-	}
+// mixture is what becomes of a recorded task in another workload: none, itself, many, or one that asks for something else.
+type mixture func(Task, *rand.Rand) []Task
+
+// mixtures are workloads that the policy was not made with.
+var mixtures = map[string]mixture{
+	"shares only":     func(t Task, _ *rand.Rand) []Task { return times(t.GPUs == 0 || t.Shares(), 2, t) },
+	"no share":        func(t Task, _ *rand.Rand) []Task { return times(!t.Shares(), 1, t) },
+	"no CPU work":     func(t Task, _ *rand.Rand) []Task { return times(t.GPUs > 0, 1, t) },
+	"twice CPU work":  func(t Task, _ *rand.Rand) []Task { return append(times(t.GPUs == 0, 1, t), t) },
+	"many GPUs":       func(t Task, _ *rand.Rand) []Task { return append(times(t.GPUs > 1, 8, t), t) },
+	"some want T4":    func(t Task, rng *rand.Rand) []Task { return []Task{wants(t, rng, "T4")} },
+	"some want P100s": func(t Task, rng *rand.Rand) []Task { return []Task{wants(t, rng, "P100|V100M16")} },
+	"resampled":       func(t Task, rng *rand.Rand) []Task { return times(true, rng.Intn(3), t) },
 }
 
-func times(kept bool, n int) int {
-	if kept {
-		return n
+func times(kept bool, n int, t Task) []Task {
+	if !kept {
+		return nil
 	}
-	return 0
+	return slices.Repeat([]Task{t}, n)
+}
+
+// wants is the task, and for each fifth GPU task one that needs these models.
+func wants(t Task, rng *rand.Rand, models string) Task {
+	if t.GPUs > 0 && rng.Intn(5) == 0 {
+		t.Models = models
+	}
+	return t
+}
+
+// The bench has the published traces with all seeds; this one holds the policy to the same bounds on other workloads: never
+// worse than the best of the paper by more than 0.1 points, and in the mean at most 0.92 of what that leaves unallocated.
+func TestDefaultPacksWorkloadsThatNobodyMeasured(t *testing.T) {
+	recorded := trace(t, "default")
+	var ours, theirs float64
+	for name, mix := range mixtures {
+		study, rng := recorded, rand.New(rand.NewSource(1))
+		study.Tasks = nil
+		for _, task := range recorded.Tasks {
+			study.Tasks = append(study.Tasks, mix(task, rng)...)
+		}
+		fgd, err := study.one("fgd", 7)
+		if err != nil {
+			t.Fatal(err)
+		}
+		got, err := study.one("default", 7)
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Logf("%s: unallocated %.2f %%, fgd %.2f %%", name, got.Unallocated130, fgd.Unallocated130)
+		if got.Unallocated130 > fgd.Unallocated130+0.1 {
+			t.Errorf("%s: worse than fgd", name)
+		}
+		ours, theirs = ours+got.Unallocated130, theirs+fgd.Unallocated130
+	}
+	if ours > 0.92*theirs {
+		t.Errorf("in the mean %.3f of what fgd leaves", ours/theirs)
+	}
 }
