@@ -3,6 +3,7 @@ module pinion
 go 1.26.6
 
 require (
+	github.com/NVIDIA/go-gpuallocator v0.5.0
 	github.com/NVIDIA/go-nvml v0.13.4-0
 	github.com/NVIDIA/nvidia-container-toolkit v1.20.1
 	github.com/anishathalye/porcupine v1.3.1

@@ -17,7 +17,7 @@ func (i Inventory) Device(uuid string) (Device, bool) {
 
 // Healthy returns the UUIDs of the devices that new work may be given to, ordered by index.
 func (i Inventory) Healthy() []string {
-	return uuids(usable(i.Devices, func(string) bool { return true }))
+	return uuids(slices.DeleteFunc(ordered(i.Devices, len(i.Devices)), func(d *Device) bool { return d.Health != Healthy }))
 }
 
 // LinkTo tells how the device reaches a peer. ok is false for itself and for a device it has no link to.
@@ -29,18 +29,16 @@ func (d Device) LinkTo(peer string) (link Link, ok bool) {
 	return d.Links[at], true
 }
 
-// usable returns the healthy devices that want accepts, ordered by index.
-func usable(devices []Device, want func(uuid string) bool) []*Device {
-	var chosen []*Device
+// ordered returns the devices with the lowest indices, in their order.
+func ordered(devices []Device, limit int) []*Device {
+	all := make([]*Device, len(devices))
 	for i := range devices {
-		if d := &devices[i]; d.Health == Healthy && want(d.UUID) {
-			chosen = append(chosen, d)
-		}
+		all[i] = &devices[i]
 	}
-	slices.SortStableFunc(chosen, func(a, b *Device) int {
+	slices.SortStableFunc(all, func(a, b *Device) int {
 		return cmp.Or(cmp.Compare(a.Index, b.Index), cmp.Compare(a.UUID, b.UUID))
 	})
-	return chosen
+	return all[:min(len(all), limit)]
 }
 
 func uuids(devices []*Device) []string {
