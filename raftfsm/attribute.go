@@ -17,11 +17,20 @@ const (
 	AttributeCUDA      = "pinion.cuda-version" // highest that the driver serves
 )
 
+// Attributes that people give hosts to say what these share: tasks of a gang talk fastest within one of each.
+const (
+	AttributeFabric = "pinion.fabric" // the link domain, such as one NVLink or InfiniBand fabric
+	AttributeRack   = "pinion.rack"
+)
+
 var gpuAttributes = []string{AttributeGPUModel, AttributeGPUCount, AttributeGPUMemory, AttributeDriver, AttributeCUDA}
 
 // ReservedAttribute says whether the name is one that Pinion decides itself: what follows from a host's GPUs or from the
 // version that runs there, and room for more of it.
 func ReservedAttribute(name string) bool {
+	if name == AttributeFabric || name == AttributeRack {
+		return false
+	}
 	for _, prefix := range []string{"pinion.", "ecs.capability.", "com.amazonaws."} {
 		if strings.HasPrefix(name, prefix) {
 			return true

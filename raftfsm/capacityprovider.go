@@ -10,6 +10,8 @@ import (
 // BuiltinCapacityProvider is the queue that every cluster has. It is no record, and can be neither changed nor deleted.
 const BuiltinCapacityProvider = "PINION"
 
+var errBuiltin = fmt.Errorf("capacity provider %s: %w: it is built in and stays as it is", BuiltinCapacityProvider, ErrInUse)
+
 // CapacityProviderStatus is ECS's.
 type CapacityProviderStatus string
 
@@ -27,6 +29,7 @@ type CapacityProvider struct {
 	AutoScaling *AutoScalingProvider   `json:"autoScalingGroupProvider,omitempty"`
 	Tags        []Tag                  `json:"tags,omitempty"`
 	CreatedAt   time.Time              `json:"createdAt"`
+	UpdatedAt   time.Time              `json:"updatedAt,omitzero"` // the last UpdateCapacityProvider
 	DeletedAt   time.Time              `json:"deletedAt,omitzero"`
 }
 
@@ -80,7 +83,7 @@ func (c CreateCapacityProvider) apply(tx *tx) (any, error) {
 	if known := tx.CapacityProvider(c.Provider.Name); known != nil && known.Status == CapacityProviderActive {
 		return nil, fmt.Errorf("capacity provider %q: %w: there is one of that name", c.Provider.Name, ErrInUse)
 	}
-	c.Provider.Status, c.Provider.DeletedAt = CapacityProviderActive, time.Time{}
+	c.Provider.Status, c.Provider.UpdatedAt, c.Provider.DeletedAt = CapacityProviderActive, time.Time{}, time.Time{}
 	tx.put(tableCapacityProviders, &c.Provider)
 	return &c.Provider, nil
 }
@@ -89,20 +92,22 @@ func (c CreateCapacityProvider) apply(tx *tx) (any, error) {
 type UpdateCapacityProvider struct {
 	Name        string
 	AutoScaling *AutoScalingProvider
+	At          time.Time
 }
 
 func (c UpdateCapacityProvider) apply(tx *tx) (any, error) {
 	known, err := tx.recordedProvider(c.Name)
-	if err != nil || reflect.DeepEqual(known.AutoScaling, c.AutoScaling) {
-		return known, err
+	if err != nil {
+		return nil, err
 	}
 	changed := *known
-	changed.AutoScaling = c.AutoScaling
+	changed.AutoScaling, changed.UpdatedAt = c.AutoScaling, c.At
 	tx.put(tableCapacityProviders, &changed)
 	return &changed, nil
 }
 
-// DeleteCapacityProvider makes one INACTIVE. ErrNotFound; ErrInUse while a cluster names it. Answer: *CapacityProvider.
+// DeleteCapacityProvider makes one INACTIVE. ErrNotFound; ErrInUse while an ACTIVE cluster names it.
+// Answer: *CapacityProvider.
 type DeleteCapacityProvider struct {
 	Name string
 	At   time.Time
@@ -114,7 +119,7 @@ func (c DeleteCapacityProvider) apply(tx *tx) (any, error) {
 		return nil, err
 	}
 	for _, cluster := range tx.Clusters() {
-		if slices.Contains(cluster.CapacityProviders, c.Name) {
+		if cluster.Status == ClusterActive && slices.Contains(cluster.CapacityProviders, c.Name) {
 			return nil, fmt.Errorf("capacity provider %q: %w: cluster %s names it, take it from there first", c.Name, ErrInUse, cluster.Name)
 		}
 	}
@@ -127,7 +132,7 @@ func (c DeleteCapacityProvider) apply(tx *tx) (any, error) {
 // recordedProvider is an ACTIVE one that can be changed.
 func (v *View) recordedProvider(name string) (*CapacityProvider, error) {
 	if name == BuiltinCapacityProvider {
-		return nil, fmt.Errorf("capacity provider %s: %w: it is built in and stays as it is", name, ErrInUse)
+		return nil, errBuiltin
 	}
 	known := v.CapacityProvider(name)
 	if known == nil || known.Status != CapacityProviderActive {
@@ -163,19 +168,27 @@ func (c PutClusterCapacityProviders) check(tx *tx) error {
 	if err := tx.active(c.Cluster); err != nil {
 		return err
 	}
-	for _, name := range c.Providers {
-		if provider := tx.CapacityProvider(name); provider == nil || provider.Status != CapacityProviderActive {
-			return fmt.Errorf("capacity provider %q: %w", name, ErrNotFound)
-		}
-	}
-	for _, item := range c.Strategy {
-		if !slices.Contains(c.Providers, item.CapacityProvider) {
-			return fmt.Errorf("capacity provider %q of the strategy: %w among those of the cluster", item.CapacityProvider, ErrNotFound)
-		}
+	if err := tx.offers(c.Providers, c.Strategy); err != nil {
+		return err
 	}
 	for task := range tx.Waiting(c.Cluster) {
 		if task.CapacityProvider != BuiltinCapacityProvider && !slices.Contains(c.Providers, task.CapacityProvider) {
 			return fmt.Errorf("capacity provider %q: %w: task %s waits in it", task.CapacityProvider, ErrInUse, task.ID)
+		}
+	}
+	return nil
+}
+
+// offers says whether a cluster may have these providers and this default strategy: ErrNotFound.
+func (v *View) offers(providers []string, strategy []CapacityProviderStrategyItem) error {
+	for _, name := range providers {
+		if provider := v.CapacityProvider(name); provider == nil || provider.Status != CapacityProviderActive {
+			return fmt.Errorf("capacity provider %q: %w", name, ErrNotFound)
+		}
+	}
+	for _, item := range strategy {
+		if !slices.Contains(providers, item.CapacityProvider) {
+			return fmt.Errorf("capacity provider %q of the strategy: %w among those of the cluster", item.CapacityProvider, ErrNotFound)
 		}
 	}
 	return nil

@@ -33,14 +33,21 @@ func TestAQueueInUseStays(t *testing.T) {
 		{"taken away meanwhile", uses(), ErrInUse},
 		{"the task is stopped", StopTask{ID: "a", At: at(1)}, nil},
 		{"taken away", uses(), nil},
+		{"named by a new cluster", CreateCluster{Cluster{Name: "lab", CapacityProviders: []string{"night"}}}, nil},
+		{"deleted while the new cluster names it", DeleteCapacityProvider{Name: "night", At: at(1)}, ErrInUse},
+		{"the new cluster is deleted", DeleteCluster{Name: "lab", At: at(1)}, nil},
+		{"tagged", SetTags{Kind: TaggedProvider, ID: "night", Put: []Tag{{"a", "b"}}}, nil},
+		{"the built-in one is not tagged", SetTags{Kind: TaggedProvider, ID: BuiltinCapacityProvider, Put: []Tag{{"a", "b"}}}, ErrInUse},
 		{"deleted", DeleteCapacityProvider{Name: "night", At: at(2)}, nil},
 		{"deleted twice", DeleteCapacityProvider{Name: "night", At: at(2)}, ErrNotFound},
+		{"tagged when it is deleted", SetTags{Kind: TaggedProvider, ID: "night", Put: []Tag{{"a", "c"}}}, ErrInactive},
+		{"named by a new cluster when it is deleted", CreateCluster{Cluster{Name: "den", CapacityProviders: []string{"night"}}}, ErrNotFound},
 	} {
 		if _, err := h.try(t, step.command); !errors.Is(err, step.want) || err == nil != (step.want == nil) {
 			t.Errorf("%s: %v", step.name, err)
 		}
 	}
-	if got := h.View().CapacityProviders(); len(got) != 2 || got[0].Name != BuiltinCapacityProvider || got[1].Status != CapacityProviderInactive {
+	if got := h.View().CapacityProviders(); len(got) != 2 || got[0].Name != BuiltinCapacityProvider || got[1].Status != CapacityProviderInactive || len(got[1].Tags) != 1 {
 		t.Errorf("%+v", got)
 	}
 	h.do(t, Reap{Before: at(3)})

@@ -69,13 +69,17 @@ func (c CreatePool) apply(tx *tx) (any, error) {
 	return &c.Pool, nil
 }
 
-// CreateCluster is idempotent by name and brings an INACTIVE cluster back. Answer: *Cluster.
+// CreateCluster is idempotent by name and brings an INACTIVE cluster back. ErrNotFound of its capacity providers.
+// Answer: *Cluster.
 type CreateCluster struct{ Cluster Cluster }
 
 func (c CreateCluster) apply(tx *tx) (any, error) {
 	known := tx.Cluster(c.Cluster.Name)
 	if known != nil && known.Status == ClusterActive {
 		return known, nil
+	}
+	if err := tx.offers(c.Cluster.CapacityProviders, c.Cluster.DefaultStrategy); err != nil {
+		return nil, err
 	}
 	c.Cluster.Status, c.Cluster.DeletedAt = ClusterActive, time.Time{}
 	tx.put(tableClusters, &c.Cluster)

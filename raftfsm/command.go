@@ -58,6 +58,7 @@ var kinds = []kind{
 	kindOf[PutClusterCapacityProviders](35, 3),
 	kindOf[PutTeam](36, 3),
 	kindOf[RemoveTeam](37, 3),
+	kindOf[ReleaseTasks](38, 3),
 }
 
 // ErrNewer is what Decode and Restore answer to data that this version cannot read: a newer one wrote it.

@@ -45,6 +45,7 @@ const releasedKinds = `
 35 raftfsm.PutClusterCapacityProviders
 36 raftfsm.PutTeam
 37 raftfsm.RemoveTeam
+38 raftfsm.ReleaseTasks
 `
 
 func TestKindsAreAppendOnly(t *testing.T) {

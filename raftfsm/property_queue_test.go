@@ -11,9 +11,11 @@ func (w *world) ofQueue(r *rapid.T) Command {
 	name, quota := pick(r, "night", "day", BuiltinCapacityProvider), rapid.IntRange(-1, 4).Draw(r, "quota")
 	again := waiting(fmt.Sprintf("r%03d", rapid.IntRange(1, 20).Draw(r, "again")), 1)
 	again.RetryOf, again.Attempt = w.task(r), rapid.IntRange(0, 3).Draw(r, "attempt")
+	again.Wait.After = pick(r, nil, []string{"a"}, []string{"a", "group:b"})
 	return pick[Command](r,
 		w.placeTasks(r), w.placeTasks(r), w.placeTasks(r),
 		RetryTasks{[]*Task{again}},
+		ReleaseTasks{[]Release{{w.task(r), []string{"a"}}, {again.ID, []string{"group:b"}}}},
 		CreateCapacityProvider{CapacityProvider{Name: name, CreatedAt: w.moment(r)}},
 		UpdateCapacityProvider{Name: name, AutoScaling: &AutoScalingProvider{ARN: pick(r, "a", "b")}},
 		DeleteCapacityProvider{Name: name, At: w.moment(r)},

@@ -108,7 +108,7 @@ func (w *world) rare(r *rapid.T) Command {
 	return pick[Command](r,
 		StopTask{ID: w.task(r), Code: StopUserInitiated, At: w.moment(r)},
 		StopTask{ID: w.task(r), Code: StopUserInitiated, At: w.moment(r)},
-		Reap{Before: w.moment(r), TokensBefore: w.moment(r)},
+		Reap{Before: w.moment(r), TokensBefore: w.moment(r), Usage: rapid.Bool().Draw(r, "usage")},
 		CreateCluster{Cluster{Name: "lab", CreatedAt: w.moment(r)}},
 		RegisterDefinition{definition("gpu", "1")},
 		DeregisterDefinition{Name: pick(r, "gpu:2", "gpu:3", "cpu:1"), At: w.moment(r)},

@@ -28,6 +28,8 @@ func everything(t tester) *history {
 	h.do(t, PutAccountSetting{AccountSetting{Name: "containerInsights", Value: "enabled"}})
 	h.do(t, CreateCapacityProvider{CapacityProvider{Name: "night", CreatedAt: epoch}})
 	h.do(t, PutTeam{Team{Name: "vision", Weight: 2}})
+	ended(t, h, "t0", "vision", at(0), at(1))
+	h.do(t, Reap{Before: at(2), Usage: true})
 	h.launch(t, Launch{Tasks: []*Task{waiting("t3", 1)}})
 	return h
 }

@@ -27,6 +27,7 @@ const (
 
 	tableCapacityProviders = "capacityProviders"
 	tableTeams             = "teams"
+	tableUsage             = "usage"
 )
 
 // Names of the indexes besides "id", which every table has and by which lists are ordered.
@@ -74,6 +75,7 @@ var tables = []table{
 	tableOf[AccountSetting](tableAccountSettings, unique(func(s *AccountSetting) []byte { return key(s.Principal, s.Name) })),
 	tableOf[CapacityProvider](tableCapacityProviders, unique(func(p *CapacityProvider) []byte { return key(p.Name) })),
 	tableOf[Team](tableTeams, unique(func(t *Team) []byte { return key(t.Name) })),
+	tableOf[Usage](tableUsage, unique(func(u *Usage) []byte { return key(u.Team) })),
 }
 
 func serverOf(h *Host) []byte {

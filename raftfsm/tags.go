@@ -24,12 +24,17 @@ const (
 	TaggedDefinition Tagged = "task-definition"
 	TaggedTask       Tagged = "task"
 	TaggedHost       Tagged = "container-instance"
+	TaggedProvider   Tagged = "capacity-provider"
 )
 
-// TagsOf are the tags of a resource: a cluster by its name, a task definition by family:revision, tasks and hosts by
-// id. ErrNotFound.
+// TagsOf are the tags of a resource: clusters and capacity providers by their names, a task definition by family:revision,
+// tasks and hosts by id. ErrNotFound.
 func (v *View) TagsOf(kind Tagged, id string) ([]Tag, error) {
 	switch cluster, definition, task, host := v.Cluster(id), v.Definition(id), v.Task(id), v.Host(id); {
+	case kind == TaggedProvider:
+		if provider := v.CapacityProvider(id); provider != nil {
+			return provider.Tags, nil
+		}
 	case kind == TaggedCluster && cluster != nil:
 		return cluster.Tags, nil
 	case kind == TaggedDefinition && definition != nil && definition.Name() == id:
@@ -42,7 +47,9 @@ func (v *View) TagsOf(kind Tagged, id string) ([]Tag, error) {
 	return nil, fmt.Errorf("%s %q: %w", strings.ReplaceAll(string(kind), "-", " "), id, ErrNotFound)
 }
 
-// SetTags removes tags of a resource and then puts others, each in place of the one with its key. ErrNotFound, ErrInactive for a cluster that was deleted and a task that is STOPPED, ErrTooManyTags. Answer: []Tag, all that the resource has now.
+// SetTags removes tags of a resource and then puts others, each in place of the one with its key. ErrNotFound, ErrInactive
+// for a cluster or capacity provider that was deleted and a task that is STOPPED, ErrInUse for the built-in capacity
+// provider, ErrTooManyTags. Answer: []Tag, all that the resource has now.
 type SetTags struct {
 	Kind   Tagged
 	ID     string // as in TagsOf
@@ -54,6 +61,9 @@ func (c SetTags) apply(tx *tx) (any, error) {
 	before, err := tx.TagsOf(c.Kind, c.ID)
 	if err != nil {
 		return nil, err
+	}
+	if c.Kind == TaggedProvider && c.ID == BuiltinCapacityProvider {
+		return nil, errBuiltin
 	}
 	if c.over(&tx.View) {
 		return nil, fmt.Errorf("%s %s: %w", c.Kind, c.ID, ErrInactive)
@@ -74,6 +84,8 @@ func (c SetTags) apply(tx *tx) (any, error) {
 		putChanged(tx, tableTasks, tx.Task(c.ID), func(t *Task) { t.Tags, t.Version = tags, t.Version+1 })
 	case TaggedHost:
 		putChanged(tx, tableHosts, tx.Host(c.ID), func(h *Host) { h.Tags, h.Revision = tags, h.Revision+1 })
+	case TaggedProvider:
+		putChanged(tx, tableCapacityProviders, tx.CapacityProvider(c.ID), func(p *CapacityProvider) { p.Tags = tags })
 	}
 	return tags, nil
 }
@@ -85,6 +97,8 @@ func (c SetTags) over(v *View) bool {
 		return v.Cluster(c.ID).Status == ClusterInactive
 	case TaggedTask:
 		return v.Task(c.ID).LastStatus == Stopped
+	case TaggedProvider:
+		return v.CapacityProvider(c.ID).Status == CapacityProviderInactive
 	}
 	return false
 }

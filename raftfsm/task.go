@@ -43,6 +43,8 @@ const (
 	StopFailedToStart   StopCode = "TaskFailedToStart"
 	StopEssentialExited StopCode = "EssentialContainerExited"
 	StopUserInitiated   StopCode = "UserInitiated"
+	StopScheduler       StopCode = "ServiceSchedulerInitiated" // the pool: its gang ended, or what it waited for failed
+	StopPreempted       StopCode = "SpotInterruption"          // it gave way to a task of higher priority, and waits again
 )
 
 // Task is one running instance of a task definition on one host. What it holds of its host (CPU, memory, ports, GPUs)
@@ -76,6 +78,7 @@ type Task struct {
 	ArrayIndex       *int   `json:"arrayIndex,omitempty"`       // its number in an array, from 0
 	RetryOf          string `json:"retryOf,omitempty"`          // the first task whose work this one does again
 	Attempt          int    `json:"attempt,omitempty"`          // how often it was tried before; 0 for the first
+	Failed           int    `json:"failed,omitempty"`           // how many of those attempts failed; the others gave way
 }
 
 // TaskTimes are the moments of a task's life as ECS names them; zero while they have not happened.
@@ -158,19 +161,37 @@ func (t *Task) end() {
 	}
 }
 
-// Reap forgets tasks that stopped and clusters that were deleted before Before, task definitions that were deleted and
-// have no task any more, and client tokens and join tokens that were used or ended before TokensBefore. Answer: int, the
-// number of tasks forgotten.
-type Reap struct{ Before, TokensBefore time.Time }
+// Reap forgets tasks that stopped before Before, unless their gang goes on, clusters that were deleted before that, task
+// definitions that were deleted and have no task any more, and client tokens and join tokens that were used or ended before
+// TokensBefore. With Usage, which is of level 3, the GPU time of the tasks is remembered by team. Answer: int, the number of
+// tasks forgotten.
+type Reap struct {
+	Before, TokensBefore time.Time
+	Usage                bool `json:",omitempty"`
+}
+
+func (c Reap) level() int {
+	if c.Usage {
+		return 3
+	}
+	return 1
+}
 
 func (c Reap) apply(tx *tx) (any, error) {
-	forgotten := 0
+	var forgotten []*Task
+	gangs := map[string]bool{}
 	for task := range each[Task](&tx.View, tableTasks, byStopped) {
 		if !task.Times.Stopped.Before(c.Before) {
 			break // in the order of the moments they stopped
 		}
+		if task.Gang != nil && tx.goesOn(task.Gang.ID, gangs) {
+			continue
+		}
 		tx.remove(tableTasks, task)
-		forgotten++
+		forgotten = append(forgotten, task)
+	}
+	if c.Usage {
+		tx.account(forgotten, c.Before)
 	}
 	for used := range each[token](&tx.View, tableTokens, byAge) {
 		if !used.At.Before(c.TokensBefore) {
@@ -182,5 +203,5 @@ func (c Reap) apply(tx *tx) (any, error) {
 	tx.forgetClusters(c.Before)
 	tx.forgetProviders(c.Before)
 	tx.forgetDefinitions()
-	return forgotten, nil
+	return len(forgotten), nil
 }

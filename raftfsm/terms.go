@@ -47,6 +47,18 @@ type After struct {
 	Any   bool   // it does not matter how it ends; else every essential container has to exit with 0
 }
 
+// String is the word of TagAfter that says it.
+func (a After) String() string {
+	word := a.Task
+	if a.Group != "" {
+		word = "group:" + a.Group
+	}
+	if a.Any {
+		word = "any:" + word
+	}
+	return word
+}
+
 // TermsOf reads the terms of a task. The error says which tag is wrong and what it may be; the other tags are read.
 func TermsOf(tags []Tag) (Terms, error) {
 	var (

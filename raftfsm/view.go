@@ -103,8 +103,9 @@ func (v *View) Assignments(hostID string) ([]Assignment, <-chan struct{}) {
 	rows, err := v.txn.Get(tableTasks, byLive, hostID)
 	must(err)
 	var assignments []Assignment
+	gangs := map[string]*gang{}
 	for task := range objects[Task](rows) {
-		definition := Effective(v.Definition(task.Definition), task.Overrides)
+		definition := v.equip(Effective(v.Definition(task.Definition), task.Overrides), task, gangs)
 		assignments = append(assignments, Assignment{Task: task, Definition: definition})
 	}
 	return assignments, rows.WatchCh()

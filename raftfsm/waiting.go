@@ -11,6 +11,7 @@ type Wait struct {
 	Constraints []PlacementConstraint `json:"constraints,omitempty"`
 	Strategy    []PlacementStrategy   `json:"strategy,omitempty"`
 	NotBefore   time.Time             `json:"notBefore,omitzero"` // a task that is tried again waits that long
+	After       []string              `json:"after,omitempty"`    // words of TagAfter that are still to come true
 }
 
 // Seat is the place of a task in a gang: tasks of one run that start together, know of one another, and stop together.
@@ -115,8 +116,7 @@ type RetryTasks struct{ Tasks []*Task }
 func (c RetryTasks) apply(tx *tx) (any, error) {
 	recorded := []string{}
 	for _, task := range c.Tasks {
-		attempts := tx.Attempts(task.RetryOf)
-		if task.RetryOf == "" || task.LastStatus != Provisioning || task.Attempt != len(attempts)+1 || tx.Task(task.ID) != nil {
+		if task.RetryOf == "" || task.LastStatus != Provisioning || task.Attempt != tx.nextAttempt(task.RetryOf) || tx.Task(task.ID) != nil {
 			continue
 		}
 		if tx.active(task.Cluster) != nil || tx.Definition(task.Definition) == nil {
@@ -126,4 +126,14 @@ func (c RetryTasks) apply(tx *tx) (any, error) {
 		recorded = append(recorded, task.ID)
 	}
 	return recorded, nil
+}
+
+// nextAttempt is the number of the attempt that comes after those on record. Old ones may have been forgotten, the last
+// one is not.
+func (v *View) nextAttempt(first string) int {
+	attempts := v.Attempts(first)
+	if len(attempts) == 0 {
+		return 1
+	}
+	return attempts[len(attempts)-1].Attempt + 1
 }

@@ -1,0 +1,55 @@
+package raftfsm
+
+import (
+	"reflect"
+	"testing"
+	"time"
+)
+
+// ended lets a task of a team run with two GPUs from one moment to another.
+func ended(t tester, h *history, id, team string, from, to time.Time) {
+	t.Helper()
+	task := task(id, "h1", "h1-gpu2", "h1-gpu3")
+	task.Tags = []Tag{{TagTeam, team}}
+	h.launch(t, Launch{Tasks: []*Task{task}})
+	h.do(t, ReportTasks{HostID: "h1", Reports: []TaskReport{{TaskID: id, Status: Stopped, Times: TaskTimes{Started: from, Stopped: to}}}})
+}
+
+func TestWhatForgottenTasksUsedIsRemembered(t *testing.T) {
+	h := newHistory(t)
+	hour := time.Unix(1000*3600, 0)
+	ended(t, h, "a", "vision", hour.Add(-10*time.Minute), hour.Add(90*time.Minute))
+	ended(t, h, "b", "speech", hour, hour.Add(time.Second))
+	h.do(t, Reap{Before: hour.Add(2 * time.Hour), Usage: true})
+	ended(t, h, "c", "vision", hour, hour.Add(time.Second))
+	ended(t, h, "d", "vision", hour, hour.Add(time.Hour))
+	h.do(t, Reap{Before: hour.Add(time.Minute), Usage: true})
+	want := []*Usage{
+		{"speech", []UsageHour{{1000, 2}}},
+		{"vision", []UsageHour{{999, 1200}, {1000, 7202}, {1001, 3600}}},
+	}
+	if got := h.View().Usages(); !reflect.DeepEqual(got, want) {
+		t.Errorf("%+v %+v", got[0], got[1])
+	}
+	if h.View().Task("d") == nil {
+		t.Error("a task was forgotten too early")
+	}
+	late := hour.Add(UsageSpan + 90*time.Minute)
+	ended(t, h, "e", "vision", late, late.Add(time.Second))
+	h.do(t, Reap{Before: late.Add(time.Minute), Usage: true})
+	if got := h.View().Usages()[1].Hours; len(got) != 2 || got[0].Hour != 1001 || got[1].GPUSeconds != 2 {
+		t.Errorf("after a long time: %+v", got)
+	}
+}
+
+func TestServersOfBeforeForgetWithoutRemembering(t *testing.T) {
+	h := newHistory(t)
+	ended(t, h, "a", "vision", at(0), at(10))
+	h.do(t, Reap{Before: at(20)})
+	if got := h.View().Usages(); len(got) != 0 {
+		t.Errorf("%+v", got)
+	}
+	if got := (Reap{}).level(); got != 1 {
+		t.Errorf("level %d", got)
+	}
+}
