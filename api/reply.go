@@ -2,12 +2,14 @@ package api
 
 import (
 	"bytes"
-	"encoding/json"
 	"net/http"
+	"strconv"
 	"strings"
 	"sync"
 
 	"github.com/klauspost/compress/gzip"
+
+	"pinion/api/wire"
 )
 
 const (
@@ -17,17 +19,14 @@ const (
 
 // reply writes an answer as JSON, whole or not at all.
 func (d *door) reply(w http.ResponseWriter, r *http.Request, contentType string, status int, answer any) {
-	var text bytes.Buffer
-	encoder := json.NewEncoder(&text)
-	encoder.SetEscapeHTML(false)
-	if err := encoder.Encode(answer); err != nil {
+	text, err := wire.Append(nil, answer)
+	if err != nil {
 		d.Log.Error("an answer cannot be encoded", "requestId", requestID(w), "path", r.URL.Path, "err", err)
 		status = http.StatusInternalServerError
-		text.Reset()
-		text.WriteString(`{"__type":"ServerException","message":"The answer cannot be encoded. This is a fault of Pinion."}`)
+		text = []byte(`{"__type":"ServerException","message":"The answer cannot be encoded. This is a fault of Pinion."}`)
 	}
 	w.Header().Set("Content-Type", contentType)
-	if err := writeText(w, r, status, bytes.TrimSuffix(text.Bytes(), []byte("\n"))); err != nil {
+	if err := writeText(w, r, status, text); err != nil {
 		d.Log.Debug("the client went away", "requestId", requestID(w), "err", err)
 	}
 }
@@ -48,9 +47,7 @@ var packers = sync.Pool{New: func() any {
 func writeText(w http.ResponseWriter, r *http.Request, status int, text []byte) error {
 	w.Header().Add("Vary", "Accept-Encoding")
 	if len(text) < worthPacking || !acceptsGzip(r) {
-		w.WriteHeader(status)
-		_, err := w.Write(text)
-		return err
+		return writeWhole(w, status, text)
 	}
 	var packed bytes.Buffer
 	packer := packers.Get().(*gzip.Writer)
@@ -59,8 +56,15 @@ func writeText(w http.ResponseWriter, r *http.Request, status int, text []byte) 
 	_, _ = packer.Write(text) // into memory: there is nothing to fail
 	_ = packer.Close()
 	w.Header().Set("Content-Encoding", "gzip")
+	return writeWhole(w, status, packed.Bytes())
+}
+
+// writeWhole tells the length, without which a large answer would come in chunks and, to a host that passes it on, look like
+// a stream.
+func writeWhole(w http.ResponseWriter, status int, text []byte) error {
+	w.Header().Set("Content-Length", strconv.Itoa(len(text)))
 	w.WriteHeader(status)
-	_, err := w.Write(packed.Bytes())
+	_, err := w.Write(text)
 	return err
 }
 

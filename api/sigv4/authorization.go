@@ -2,6 +2,7 @@ package sigv4
 
 import (
 	"net/http"
+	"net/url"
 	"slices"
 	"strings"
 	"time"
@@ -20,14 +21,16 @@ type authorization struct {
 	date          string // yyyymmdd of the scope
 	region        string
 	service       string
-	signedHeaders []string // lower case
+	headerList    string   // as it was sent
+	signedHeaders []string // of the list, lower case
 	signature     string   // 64 hex digits
 	at            time.Time
+	day           string // yyyymmdd of at
 }
 
 // proof is the part of the header that only the holder of the secret can make.
 func (a authorization) proof() string {
-	return strings.Join(a.signedHeaders, ";") + ", Signature=" + a.signature
+	return a.headerList + ", Signature=" + a.signature
 }
 
 // parse reads the claim of a request without believing any of it.
@@ -44,43 +47,50 @@ func parse(r *http.Request) (authorization, error) {
 	if !ok {
 		return a, incomplete("the Authorization header must begin with %s", algorithm)
 	}
-	parts := map[string]string{}
+	var credential string
+	wanted := map[string]*string{"Credential": &credential, "SignedHeaders": &a.headerList, "Signature": &a.signature}
 	for part := range strings.SplitSeq(fields, ",") {
 		name, value, _ := strings.Cut(strings.TrimSpace(part), "=")
-		if _, twice := parts[name]; twice || !slices.Contains([]string{"Credential", "SignedHeaders", "Signature"}, name) {
+		into, once := wanted[name]
+		if !once {
 			return a, incomplete("the Authorization header must have Credential, SignedHeaders and Signature once each and nothing else")
 		}
-		parts[name] = value
+		*into = value
+		delete(wanted, name)
 	}
-	a.signedHeaders = strings.Split(parts["SignedHeaders"], ";")
-	a.signature = parts["Signature"]
-	scope := strings.Split(parts["Credential"], "/")
-	if len(scope) != 5 || slices.Contains(scope, "") || len(a.signature) != 64 || parts["SignedHeaders"] == "" {
+	scope := strings.Split(credential, "/")
+	if len(scope) != 5 || slices.Contains(scope, "") || len(a.signature) != 64 || a.headerList == "" {
 		return a, incomplete("the Authorization header must have Credential=KEY/DATE/REGION/SERVICE/aws4_request, SignedHeaders and a Signature of 64 hex digits")
 	}
+	a.signedHeaders = strings.Split(a.headerList, ";")
 	a.keyID, a.date, a.region, a.service = scope[0], scope[1], scope[2], scope[3]
 	if scope[4] != "aws4_request" {
 		return a, incomplete("the credential scope must end with aws4_request")
 	}
 	var err error
-	if a.at, err = time.Parse(dateFormat, r.Header.Get("X-Amz-Date")); err != nil {
+	date := r.Header.Get("X-Amz-Date")
+	if a.at, err = time.Parse(dateFormat, date); err != nil {
 		return a, incomplete("the X-Amz-Date header must be there and look like %s", dateFormat)
 	}
+	a.day = date[:len("yyyymmdd")]
 	return a, nil
 }
 
 // refuseOtherForms turns away what is AWS's too but covers less than the whole request, and headers that were doubled.
 func refuseOtherForms(r *http.Request) error {
-	query := r.URL.Query()
-	if query.Has("X-Amz-Signature") || query.Has("X-Amz-Algorithm") || query.Has("X-Amz-Credential") {
+	if r.URL.RawQuery != "" && isPresigned(r.URL.Query()) {
 		return wire.Errorf(InvalidSignature, "Presigned requests are not accepted: put the signature into the Authorization header.")
 	}
 	for _, name := range []string{"Authorization", "X-Amz-Date", "X-Amz-Target", "X-Amz-Content-Sha256"} {
-		if len(r.Header.Values(name)) > 1 {
+		if len(r.Header[name]) > 1 {
 			return incomplete("the %s header is there more than once", name)
 		}
 	}
 	return nil
+}
+
+func isPresigned(query url.Values) bool {
+	return query.Has("X-Amz-Signature") || query.Has("X-Amz-Algorithm") || query.Has("X-Amz-Credential")
 }
 
 func incomplete(format string, args ...any) error {

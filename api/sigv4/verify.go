@@ -12,7 +12,6 @@ import (
 	"encoding/hex"
 	"net/http"
 	"net/url"
-	"regexp"
 	"slices"
 	"strings"
 	"time"
@@ -42,6 +41,7 @@ type Caller struct{ KeyID, Region, Signature string }
 type Verifier struct {
 	Service string           // the service in the credential scope, "ecs"
 	Now     func() time.Time // this machine's clock
+	Signers *Signers         // makes the next check of the same key cheaper; nil: each derives its signing key anew
 }
 
 // Check looks at the form of a request's signature alone: that there is one, of the kind that Verify reads. It costs next
@@ -73,7 +73,9 @@ func (v Verifier) Verify(r *http.Request, body []byte, lookup func(keyID string)
 	if !known {
 		return Caller{}, wire.Errorf(UnrecognizedClient, "The security token included in the request is invalid: this cluster has no access key with that id. `pinion env` on a host prints one.")
 	}
-	expected, err := sign(r, body, hash, claim, secret)
+	its := scope{secret, claim.date, claim.region, claim.service}
+	signer := v.Signers.of(its)
+	expected, err := sign(signer, r, body, hash, claim, secret)
 	if err != nil {
 		return Caller{}, wire.Errorf(InvalidSignature, "The request cannot be signed again to compare: %v.", err)
 	}
@@ -81,19 +83,31 @@ func (v Verifier) Verify(r *http.Request, body []byte, lookup func(keyID string)
 	if subtle.ConstantTimeCompare([]byte(expected), []byte(claim.proof())) != 1 {
 		return Caller{}, wire.Errorf(InvalidSignature, "The request signature we calculated does not match the signature you provided. Check your AWS Secret Access Key and signing method.")
 	}
+	v.Signers.remember(its, signer)
 	return Caller{KeyID: claim.keyID, Region: claim.region, Signature: claim.signature}, nil
 }
 
-var regionName = regexp.MustCompile(`^[a-z0-9][a-z0-9-]{0,31}$`)
+// isRegion accepts what a region of AWS could be called: at most 32 lower-case letters, digits and hyphens, no hyphen first.
+func isRegion(name string) bool {
+	if name == "" || len(name) > 32 || name[0] == '-' {
+		return false
+	}
+	for _, letter := range []byte(name) {
+		if letter != '-' && (letter < 'a' || letter > 'z') && (letter < '0' || letter > '9') {
+			return false
+		}
+	}
+	return true
+}
 
 func (v Verifier) refuseScope(claim authorization) error {
 	switch {
 	case claim.service != v.Service:
 		return wire.Errorf(InvalidSignature, "Credential should be scoped to correct service: '%s'.", v.Service)
-	case !regionName.MatchString(claim.region):
+	case !isRegion(claim.region):
 		return wire.Errorf(InvalidSignature, "Credential should be scoped to a region, such as us-east-1.")
-	case claim.date != claim.at.Format("20060102"):
-		return wire.Errorf(InvalidSignature, "Date in Credential scope does not match YYYYMMDD from ISO-8601 version of date from HTTP: '%s' != '%s'.", claim.date, claim.at.Format("20060102"))
+	case claim.date != claim.day:
+		return wire.Errorf(InvalidSignature, "Date in Credential scope does not match YYYYMMDD from ISO-8601 version of date from HTTP: '%s' != '%s'.", claim.date, claim.day)
 	}
 	return nil
 }
@@ -101,15 +115,21 @@ func (v Verifier) refuseScope(claim authorization) error {
 // refuseSkew says both clocks, so that people see which one is wrong.
 func (v Verifier) refuseSkew(at time.Time) error {
 	now := v.Now().UTC()
-	signed, here := at.Format(dateFormat), now.Format(dateFormat)
-	if oldest := now.Add(-Skew); at.Before(oldest) {
-		return wire.Errorf(InvalidSignature, "Signature expired: %s is now earlier than %s (%s - 5 min.). The request was signed at %s by your clock, it is %s by this host's: set the clock that is wrong.", signed, oldest.Format(dateFormat), here, signed, here)
-	}
-	if newest := now.Add(Skew); at.After(newest) {
-		return wire.Errorf(InvalidSignature, "Signature not yet current: %s is still later than %s (%s + 5 min.). The request was signed at %s by your clock, it is %s by this host's: set the clock that is wrong.", signed, newest.Format(dateFormat), here, signed, here)
+	oldest, newest := now.Add(-Skew), now.Add(Skew)
+	signed, here := utc(at), utc(now)
+	switch {
+	case at.Before(oldest):
+		return wire.Errorf(InvalidSignature, "Signature expired: %s is now earlier than %s (%s - 5 min.). The request was signed at %s by your clock, it is %s by this host's: set the clock that is wrong.", signed, utc(oldest), here, signed, here)
+	case at.After(newest):
+		return wire.Errorf(InvalidSignature, "Signature not yet current: %s is still later than %s (%s + 5 min.). The request was signed at %s by your clock, it is %s by this host's: set the clock that is wrong.", signed, utc(newest), here, signed, here)
 	}
 	return nil
 }
+
+// utc is a moment that is written as in X-Amz-Date when it is printed.
+type utc time.Time
+
+func (t utc) String() string { return time.Time(t).Format(dateFormat) }
 
 // refuseUncovered demands that the signature covers what decides about the request. A header that is not signed could
 // have been added on the way.
@@ -134,24 +154,25 @@ func refuseUncovered(r *http.Request, signed []string, hash string) error {
 }
 
 // sign makes the list of headers and the signature that the holder of the secret would have made.
-func sign(r *http.Request, body []byte, hash string, claim authorization, secret string) (string, error) {
+func sign(signer *v4.Signer, r *http.Request, body []byte, hash string, claim authorization, secret string) (string, error) {
 	// Without a scheme the signer leaves the port in the host as the client wrote it.
 	fresh := &http.Request{
 		Method: r.Method,
 		Host:   r.Host,
 		URL:    &url.URL{Path: r.URL.Path, RawPath: r.URL.RawPath, RawQuery: r.URL.RawQuery},
-		Header: http.Header{},
+		Header: make(http.Header, len(claim.signedHeaders)+1),
 	}
 	for _, name := range claim.signedHeaders {
-		if values := valuesOf(r, name); len(values) > 0 {
-			fresh.Header[keyFor(name)] = values
+		key := http.CanonicalHeaderKey(name)
+		if values := valuesOf(r, key); len(values) > 0 {
+			fresh.Header[keyFor(name, key)] = values
 		}
 		if name == "content-length" {
 			fresh.ContentLength = int64(len(body))
 		}
 	}
 	key := aws.Credentials{AccessKeyID: claim.keyID, SecretAccessKey: secret}
-	if err := v4.NewSigner().SignHTTP(context.Background(), key, fresh, hash, claim.service, claim.region, claim.at); err != nil {
+	if err := signer.SignHTTP(context.Background(), key, fresh, hash, claim.service, claim.region, claim.at); err != nil {
 		return "", err
 	}
 	_, proof, _ := strings.Cut(fresh.Header.Get("Authorization"), ", SignedHeaders=")
@@ -160,9 +181,9 @@ func sign(r *http.Request, body []byte, hash string, claim authorization, secret
 
 // valuesOf are the values of a header as the client sent them. "Expect: 100-continue" is between two ends of a connection:
 // HTTP/2 takes it off on the way in, and it is the only value that a server lets pass.
-func valuesOf(r *http.Request, name string) []string {
-	values := slices.Clone(r.Header.Values(name))
-	if name == "expect" && len(values) == 0 {
+func valuesOf(r *http.Request, key string) []string {
+	values := slices.Clone(r.Header[key]) // the signer writes the date into what it is given
+	if key == "Expect" && len(values) == 0 {
 		return []string{"100-continue"}
 	}
 	return values
@@ -174,9 +195,9 @@ var leftOut = []string{"user-agent", "x-amzn-trace-id", "expect"}
 
 // keyFor is the key of a header in the request that is signed again. The signer knows what it leaves out by the usual
 // spelling alone, and writes every name in lower case; so a name that is in lower case already is signed too.
-func keyFor(name string) string {
+func keyFor(name, key string) string {
 	if slices.Contains(leftOut, name) {
 		return name
 	}
-	return http.CanonicalHeaderKey(name)
+	return key
 }

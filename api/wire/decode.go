@@ -2,7 +2,6 @@ package wire
 
 import (
 	"encoding/json"
-	"fmt"
 	"math"
 	"reflect"
 	"slices"
@@ -105,7 +104,7 @@ func (d decoder) list(path string, v any, target reflect.Value) error {
 	}
 	target.Set(reflect.MakeSlice(target.Type(), len(list), len(list)))
 	for i, item := range list {
-		at := fmt.Sprintf("%s[%d]", path, i)
+		at := path + "[" + strconv.Itoa(i) + "]"
 		if item == nil {
 			return Errorf(Serialization, "%s must not be null", at)
 		}

@@ -54,7 +54,8 @@ func (t Time) MarshalJSON() ([]byte, error) {
 	if ms < 0 {
 		return nil, fmt.Errorf("time %v is before 1970", t.Time)
 	}
-	return fmt.Appendf(nil, "%d.%03d", ms/1000, ms%1000), nil
+	text := strconv.AppendInt(make([]byte, 0, len("1767323045.678")), ms/1000, 10)
+	return append(text, '.', byte('0'+ms/100%10), byte('0'+ms/10%10), byte('0'+ms%10)), nil
 }
 
 // UnmarshalJSON reads what MarshalJSON writes; null leaves t as it is.

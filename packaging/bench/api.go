@@ -8,13 +8,10 @@ import (
 	"crypto/x509"
 	"encoding/hex"
 	"encoding/json"
-	"errors"
 	"fmt"
-	"io"
 	"net/http"
 	"os"
 	"path/filepath"
-	"slices"
 	"time"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
@@ -41,7 +38,7 @@ func measureSignature(ctx context.Context, o options) ([]figure, error) {
 	const each = 100 // of one sample, since one alone is shorter than what the clock costs
 	key := credentials{KeyID: "AKIAABCDEFGHIJKLMNOP", Secret: "secret", Endpoint: "https://127.0.0.1:7400"}
 	body := []byte(`{"cluster":"default","tasks":["00000000000000000000000000000001"]}`)
-	verifier := sigv4.Verifier{Service: "ecs", Now: time.Now}
+	verifier := sigv4.Verifier{Service: "ecs", Now: time.Now, Signers: new(sigv4.Signers)}
 	lookup := func(string) (string, bool) { return key.Secret, true }
 	var checks, signs []time.Duration
 	for range o.rounds {
@@ -83,17 +80,29 @@ func readCredentials(dir string) (c credentials, err error) {
 	return c, json.Unmarshal(raw, &c)
 }
 
-// sign makes a request of the AWS door.
-func (c credentials) sign(ctx context.Context, operation string, body []byte) (*http.Request, error) {
+// request makes a request of the AWS door that is not signed yet.
+func (c credentials) request(ctx context.Context, operation string, body []byte) (*http.Request, error) {
 	request, err := http.NewRequestWithContext(ctx, "POST", c.Endpoint+"/", bytes.NewReader(body))
 	if err != nil {
 		return nil, err
 	}
 	request.Header.Set("Content-Type", "application/x-amz-json-1.1")
 	request.Header.Set("X-Amz-Target", "AmazonEC2ContainerServiceV20141113."+operation)
+	return request, nil
+}
+
+// sign makes a signed request of the AWS door.
+func (c credentials) sign(ctx context.Context, operation string, body []byte) (*http.Request, error) {
+	request, err := c.request(ctx, operation, body)
+	if err != nil {
+		return nil, err
+	}
 	sum := sha256.Sum256(body)
-	key := aws.Credentials{AccessKeyID: c.KeyID, SecretAccessKey: c.Secret}
-	return request, v4.NewSigner().SignHTTP(ctx, key, request, hex.EncodeToString(sum[:]), "ecs", "us-east-1", time.Now())
+	return request, v4.NewSigner().SignHTTP(ctx, c.aws(), request, hex.EncodeToString(sum[:]), "ecs", "us-east-1", time.Now())
+}
+
+func (c credentials) aws() aws.Credentials {
+	return aws.Credentials{AccessKeyID: c.KeyID, SecretAccessKey: c.Secret}
 }
 
 // tls trusts the host's own authority.
@@ -107,57 +116,4 @@ func (c credentials) tls() (*tls.Config, error) {
 		return nil, fmt.Errorf("%s holds no certificate", c.CAFile)
 	}
 	return &tls.Config{RootCAs: roots}, nil
-}
-
-// asker repeats one signed question over a connection that is kept. Questions may be copied, so it is signed once.
-type asker struct {
-	http    http.Client
-	request *http.Request
-	body    []byte
-}
-
-func (c credentials) asker(ctx context.Context, operation string, body []byte) (*asker, error) {
-	config, err := c.tls()
-	if err != nil {
-		return nil, err
-	}
-	request, err := c.sign(ctx, operation, body)
-	if err != nil {
-		return nil, err
-	}
-	return &asker{http.Client{Timeout: callPatience, Transport: &http.Transport{TLSClientConfig: config}}, request, body}, nil
-}
-
-// ask answers how long it took.
-func (a *asker) ask() (time.Duration, error) {
-	request := a.request.Clone(a.request.Context())
-	request.Body = io.NopCloser(bytes.NewReader(a.body))
-	begin := time.Now()
-	response, err := a.http.Do(request)
-	if err != nil {
-		return 0, err
-	}
-	answer, err := io.ReadAll(response.Body)
-	took := time.Since(begin)
-	if err = errors.Join(err, response.Body.Close()); err == nil && response.StatusCode != http.StatusOK {
-		err = fmt.Errorf("%d %s", response.StatusCode, answer)
-	}
-	return took, err
-}
-
-func (a *asker) close() { a.http.CloseIdleConnections() }
-
-// askFor asks again and again for so long, and answers how long each took.
-func (a *asker) askFor(span time.Duration) (samples []time.Duration, err error) {
-	for end := time.Now().Add(span); time.Now().Before(end); {
-		took, err := a.ask()
-		if err != nil {
-			return samples, err
-		}
-		samples = append(samples, took)
-	}
-	if len(samples) < fewest {
-		return samples, fmt.Errorf("only %d answers in %v: this machine is too busy to measure on", len(samples), span)
-	}
-	return slices.Clip(samples), nil
 }

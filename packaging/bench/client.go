@@ -17,14 +17,15 @@ import (
 // callPatience is how long one request may take, longer than any answer.
 const callPatience = 15 * time.Second
 
-// client talks to the host whose data directory it is, through its unix socket.
+// client talks to the host whose data directory it is, through its unix socket. Like boto3 and the AWS CLI it takes answers
+// as they are, without gzip.
 type client struct {
 	dir  string
 	http *http.Client
 }
 
 func newClient(dir string) *client {
-	return &client{dir, &http.Client{Timeout: callPatience, Transport: &http.Transport{DialContext: func(ctx context.Context, _, _ string) (net.Conn, error) {
+	return &client{dir, &http.Client{Timeout: callPatience, Transport: &http.Transport{DisableCompression: true, DialContext: func(ctx context.Context, _, _ string) (net.Conn, error) {
 		var d net.Dialer
 		return d.DialContext(ctx, "unix", filepath.Join(dir, "pinion.sock"))
 	}}}}
@@ -32,15 +33,26 @@ func newClient(dir string) *client {
 
 // call makes one request at the plain door and decodes the answer into out.
 func (c *client) call(operation string, in, out any) error {
+	raw, _, err := c.ask(operation, in)
+	if err != nil {
+		return err
+	}
+	return json.Unmarshal(raw, out)
+}
+
+// ask makes one request at the plain door, and tells how long it took until the answer was there whole, to be decoded.
+func (c *client) ask(operation string, in any) (raw []byte, took time.Duration, err error) {
 	body, err := json.Marshal(in)
 	if err != nil {
-		return err
+		return nil, 0, err
 	}
+	begin := time.Now()
 	response, err := c.http.Post("http://pinion/v1/"+operation, "application/json", bytes.NewReader(body))
 	if err != nil {
-		return err
+		return nil, 0, err
 	}
-	return decode(operation, response, out)
+	raw, err = read(operation, response)
+	return raw, time.Since(begin), err
 }
 
 // get reads a document of the plain door.
@@ -53,15 +65,21 @@ func (c *client) get(path string, out any) error {
 }
 
 func decode(operation string, response *http.Response, out any) error {
-	defer response.Body.Close()
-	raw, err := io.ReadAll(response.Body)
+	raw, err := read(operation, response)
 	if err != nil {
 		return err
 	}
-	if response.StatusCode != http.StatusOK {
-		return &refusal{operation, response.StatusCode, string(raw)}
-	}
 	return json.Unmarshal(raw, out)
+}
+
+// read takes an answer in whole.
+func read(operation string, response *http.Response) ([]byte, error) {
+	defer response.Body.Close()
+	raw, err := io.ReadAll(response.Body)
+	if err == nil && response.StatusCode != http.StatusOK {
+		err = &refusal{operation, response.StatusCode, string(raw)}
+	}
+	return raw, err
 }
 
 // refusal is an answer that is not the one that was asked for.

@@ -2,7 +2,9 @@ package main
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
+	"fmt"
 	"time"
 )
 
@@ -43,9 +45,15 @@ func measureFollower(ctx context.Context, o options) (figures []figure, err erro
 	}, nil
 }
 
+// describe asks about tasks, and answers how long it took until the answer was there.
 func (c *client) describe(ids []string) (time.Duration, error) {
-	begin := time.Now()
+	raw, took, err := c.ask("DescribeTasks", object{"tasks": ids})
+	if err != nil {
+		return 0, err
+	}
 	var answer tasks
-	err := c.call("DescribeTasks", object{"tasks": ids}, &answer)
-	return time.Since(begin), err
+	if err = json.Unmarshal(raw, &answer); err == nil && len(answer.Tasks) != len(ids) {
+		err = fmt.Errorf("%d of %d tasks were described: %v", len(answer.Tasks), len(ids), answer.Failures)
+	}
+	return took, err
 }

@@ -45,6 +45,28 @@ func cpuTime(pid int) (time.Duration, error) {
 	return time.Duration(user+system) * clockTick, err
 }
 
+// cpuOf is the CPU time that each of some processes uses while something is done.
+func cpuOf(do func() error, pids ...int) (used []time.Duration, err error) {
+	for _, pid := range pids {
+		before, err := cpuTime(pid)
+		if err != nil {
+			return nil, err
+		}
+		used = append(used, -before)
+	}
+	if err := do(); err != nil {
+		return nil, err
+	}
+	for i, pid := range pids {
+		after, err := cpuTime(pid)
+		if err != nil {
+			return nil, err
+		}
+		used[i] += after
+	}
+	return used, nil
+}
+
 // wireBytes is what has come and gone on a network interface, as the network namespace of the process counts it: whole
 // frames, with the headers of TCP, IP and Ethernet.
 func wireBytes(pid int, name string) (int64, error) {
