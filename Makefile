@@ -50,6 +50,7 @@ fuzz := go test -run '^$$' -fuzztime $(inputs)x -fuzzminimizetime 20x -timeout 0
 
 fuzz: ## every fuzz target with a million inputs, and the properties of requests and task definitions; takes an hour
 	$(fuzz) -fuzz '^FuzzAWSDoor$$' ./api
+	$(fuzz) -fuzz '^FuzzLogsDoor$$' ./api
 	$(fuzz) -fuzz '^FuzzDecode$$' ./api/wire
 	$(fuzz) -fuzz '^FuzzRequest$$' ./api/sigv4
 	$(fuzz) -fuzz '^FuzzAuthorization$$' ./api/sigv4

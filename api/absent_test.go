@@ -1,19 +1,14 @@
 package api
 
-import (
-	"strings"
-	"testing"
-)
+import "testing"
 
-// Clients look for services and capacity providers before they do something else: there are none, and that is no fault.
+// Clients look for services before they do something else: there are none, and that is no fault.
 func TestWhatDoesNotExistHereIsMissing(t *testing.T) {
 	b := newBench(t)
 	for _, c := range []struct{ operation, body, want string }{
 		{"ListServices", `{"launchType":"EC2"}`, `{"serviceArns":[]}`},
 		{"DescribeServices", `{"services":["web"]}`, `{"services":[],"failures":[{"arn":"` + arns + `service/default/web","reason":"MISSING"}]}`},
 		{"DescribeServiceDeployments", `{"serviceDeploymentArns":["a"]}`, `{"serviceDeployments":[],"failures":[{"arn":"a","reason":"MISSING"}]}`},
-		{"DescribeCapacityProviders", `{}`, `{"capacityProviders":[],"failures":[]}`},
-		{"DescribeCapacityProviders", `{"capacityProviders":["FARGATE"]}`, `{"capacityProviders":[],"failures":[{"arn":"` + arns + `capacity-provider/FARGATE","reason":"MISSING"}]}`},
 	} {
 		if got := b.must(t, c.operation, c.body).Body.String(); got != c.want {
 			t.Errorf("%s: %s", c.operation, got)
@@ -33,7 +28,4 @@ func TestAgentsRegisterAndUpdateThemselves(t *testing.T) {
 		"There is no update available for this container agent: gpu-1 runs pinion 1.2.3. Update pinion on the host itself.")
 	b.aws("UpdateContainerAgent", `{"containerInstance":"x"}`).wantError(t, 400, invalid, "The referenced container instance was not found.")
 	b.aws("RegisterContainerInstance", `{"cluster":"nope"}`).wantError(t, 400, noCluster, "Cluster not found.")
-	if got := b.aws("CreateCapacityProvider", `{}`).Body.String(); !strings.Contains(got, "UnsupportedFeatureException") {
-		t.Errorf("%s", got)
-	}
 }

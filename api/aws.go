@@ -57,7 +57,7 @@ func (d *door) operate(w http.ResponseWriter, r *http.Request, contentType strin
 		return err
 	}
 	call := &ecs.Call{
-		Region: who.region, Principal: who.principal, Bound: who.bound, View: who.view, Cluster: d.Cluster, Hosts: d.Admin.Hosts, Now: d.Now,
+		Region: who.region, Principal: who.principal, Bound: who.bound, View: who.view, Cluster: d.Cluster, Hosts: d.Admin.Hosts, Now: d.Now, Shown: &d.Guard.shown,
 	}
 	prepared, err := operation.Prepare(call, body, open(call))
 	if err != nil {

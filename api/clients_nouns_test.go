@@ -65,9 +65,39 @@ func theSDKForGoParsesTheAnswersAboutNouns(t *testing.T, b *bench, server *httpt
 	}
 	must(client.ListServices(ctx, &ecs.ListServicesInput{}))(t)
 	must(client.DescribeServices(ctx, &ecs.DescribeServicesInput{Services: []string{"web"}}))(t)
-	must(client.DescribeCapacityProviders(ctx, &ecs.DescribeCapacityProvidersInput{}))(t)
+	theSDKForGoUsesQueues(t, client)
 	_, err = client.UpdateContainerAgent(ctx, &ecs.UpdateContainerAgentInput{ContainerInstance: aws.String(hostID)})
 	if _, ok := errors.AsType[*types.NoUpdateAvailableException](err); !ok {
 		t.Errorf("update of the agent: %v", err)
+	}
+}
+
+func theSDKForGoUsesQueues(t *testing.T, client *ecs.Client) {
+	ctx, night := t.Context(), aws.String("night")
+	group := &types.AutoScalingGroupProvider{AutoScalingGroupArn: night, ManagedScaling: &types.ManagedScaling{Status: "ENABLED"}}
+	made := must(client.CreateCapacityProvider(ctx, &ecs.CreateCapacityProviderInput{Name: night, AutoScalingGroupProvider: group}))(t).CapacityProvider
+	must(client.UpdateCapacityProvider(ctx, &ecs.UpdateCapacityProviderInput{Name: night,
+		AutoScalingGroupProvider: &types.AutoScalingGroupProviderUpdate{ManagedScaling: &types.ManagedScaling{TargetCapacity: aws.Int32(80)}}}))(t)
+	strategy := []types.CapacityProviderStrategyItem{{CapacityProvider: night, Weight: 1}}
+	put := func(names []string, strategy []types.CapacityProviderStrategyItem) types.Cluster {
+		t.Helper()
+		return *must(client.PutClusterCapacityProviders(ctx, &ecs.PutClusterCapacityProvidersInput{
+			Cluster: aws.String("default"), CapacityProviders: names, DefaultCapacityProviderStrategy: strategy}))(t).Cluster
+	}
+	if k := put([]string{"night"}, strategy); k.DefaultCapacityProviderStrategy[0].Weight != 1 || aws.ToString(k.AttachmentsStatus) != "" {
+		t.Errorf("%+v", k)
+	}
+	_, err := client.DeleteCapacityProvider(ctx, &ecs.DeleteCapacityProviderInput{CapacityProvider: made.CapacityProviderArn})
+	if _, ok := errors.AsType[*types.ClientException](err); !ok {
+		t.Errorf("deleted while it is used: %v", err)
+	}
+	put([]string{}, []types.CapacityProviderStrategyItem{})
+	gone := must(client.DeleteCapacityProvider(ctx, &ecs.DeleteCapacityProviderInput{CapacityProvider: made.CapacityProviderArn}))(t).CapacityProvider
+	if gone.Status != types.CapacityProviderStatusInactive || gone.UpdateStatus != types.CapacityProviderUpdateStatusDeleteComplete {
+		t.Errorf("%+v", gone)
+	}
+	described := must(client.DescribeCapacityProviders(ctx, &ecs.DescribeCapacityProvidersInput{}))(t).CapacityProviders
+	if len(described) != 1 || aws.ToInt32(described[0].AutoScalingGroupProvider.ManagedScaling.TargetCapacity) != 100 {
+		t.Errorf("%+v", described)
 	}
 }

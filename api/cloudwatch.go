@@ -59,7 +59,7 @@ func (d *door) verifier(r *http.Request) sigv4.Verifier {
 	if ofLogs(r) {
 		service = cloudwatch.Service
 	}
-	return sigv4.Verifier{Service: service, Now: d.Now}
+	return sigv4.Verifier{Service: service, Now: d.Now, Signers: &d.Guard.signers}
 }
 
 // ofLogs reports whether a request is for an operation of CloudWatch Logs.

@@ -34,6 +34,7 @@ type cluster struct {
 	placed      int
 	silent      map[string]bool // hosts that have not been heard of
 	unreachable error           // what View and Apply answer while set
+	full        bool            // no more tasks can wait
 }
 
 var _ Cluster = (*cluster)(nil)
@@ -103,10 +104,17 @@ func (c *cluster) Run(_ context.Context, r raftfsm.RunRequest) (raftfsm.RunResul
 	defer c.mu.Unlock()
 	view := c.state.View()
 	hosts := view.Hosts(r.Cluster)
+	launch := raftfsm.Launch{Cluster: r.Cluster, Token: r.Token, TokenHash: r.TokenHash, At: epoch}
+	if r.CapacityProvider != "" && c.full {
+		return raftfsm.RunResult{}, raftfsm.ErrQueueFull
+	}
+	if r.CapacityProvider != "" {
+		c.enqueue(view, r, &launch)
+		return c.launch(launch)
+	}
 	if len(hosts) == 0 {
 		return raftfsm.RunResult{}, fmt.Errorf("cluster %s: %w", r.Cluster, raftfsm.ErrNoHosts)
 	}
-	launch := raftfsm.Launch{Cluster: r.Cluster, Token: r.Token, TokenHash: r.TokenHash, At: epoch}
 	free := map[string]*raftfsm.Free{}
 	for _, host := range hosts {
 		left := view.Free(host.ID)
@@ -122,12 +130,36 @@ func (c *cluster) Run(_ context.Context, r raftfsm.RunRequest) (raftfsm.RunResul
 		}
 		c.place(view, r, candidates, free, &launch)
 	}
+	return c.launch(launch)
+}
+
+func (c *cluster) launch(launch raftfsm.Launch) (raftfsm.RunResult, error) {
 	answer, err := c.apply(raftfsm.LaunchTasks{Runs: []raftfsm.Launch{launch}})
 	if err != nil {
 		return raftfsm.RunResult{}, err
 	}
 	result := answer.([]raftfsm.LaunchResult)[0]
 	return result.Result, result.Err
+}
+
+// enqueue adds to the launch the tasks of a run that wait for their places.
+func (c *cluster) enqueue(view *raftfsm.View, r raftfsm.RunRequest, launch *raftfsm.Launch) {
+	for i := range r.Count {
+		c.placed++
+		task := &raftfsm.Task{
+			ID: fmt.Sprintf("%032x", c.placed), Cluster: r.Cluster, Definition: r.Definition, Group: r.Group, LaunchType: r.LaunchType,
+			CapacityProvider: r.CapacityProvider, LastStatus: raftfsm.Provisioning, DesiredStatus: raftfsm.Running, Tags: r.Tags, Version: 1, CreatedAt: epoch,
+		}
+		if index := r.ArrayFrom + i; r.Array {
+			task.ArrayIndex = &index
+		}
+		for _, container := range view.Definition(r.Definition).Containers {
+			task.Containers = append(task.Containers, raftfsm.Container{
+				ID: fmt.Sprintf("%08x-0000-4000-8000-%012x", i, c.placed), Name: container.Name, Image: container.Image, LastStatus: raftfsm.Provisioning,
+			})
+		}
+		launch.Tasks = append(launch.Tasks, task)
+	}
 }
 
 // place adds to the launch one task on the first of the hosts that has room, or each host's refusal.

@@ -25,6 +25,7 @@ type Config struct {
 	Forward  http.RoundTripper // reaches the FromPeer handler of the host at a URL's host:port; nil: nothing is forwarded
 	Stale    StaleState        // nil: reads with stale=true are like all others
 	History  History           // nil, or Stale is: nobody can follow events here
+	Queue    Queue             // nil: this host is alone and nothing waits
 	Admin    Admin
 
 	Guard *Guard // shared by all handlers of this process; nil: this one has its own

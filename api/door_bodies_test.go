@@ -52,8 +52,16 @@ var bodies = map[string]string{
 	"DescribeServices":           `{"services":["s"],"include":["TAGS"]}`,
 	"ListServiceDeployments":     `{"service":"s","status":["PENDING"],"createdAt":{"after":1}}`,
 	"DescribeServiceDeployments": `{"serviceDeploymentArns":["a"]}`,
-	"DescribeCapacityProviders":  `{"capacityProviders":["FARGATE"],"include":["TAGS"]}`,
+
+	"CreateCapacityProvider":      `{"name":"night","autoScalingGroupProvider":` + autoScaling + `,"tags":[{"key":"k","value":"v"}]}`,
+	"UpdateCapacityProvider":      `{"name":"night","autoScalingGroupProvider":{"managedScaling":{"targetCapacity":90},"managedDraining":"DISABLED"}}`,
+	"DeleteCapacityProvider":      `{"capacityProvider":"night"}`,
+	"DescribeCapacityProviders":   `{"capacityProviders":["PINION"],"cluster":"lab","include":["TAGS"]}`,
+	"PutClusterCapacityProviders": `{"cluster":"lab","capacityProviders":["PINION"],"defaultCapacityProviderStrategy":[{"capacityProvider":"PINION","weight":1,"base":1}]}`,
 }
+
+const autoScaling = `{"autoScalingGroupArn":"asg","managedScaling":{"status":"ENABLED","targetCapacity":80,"minimumScalingStepSize":1,
+	"maximumScalingStepSize":2,"instanceWarmupPeriod":0},"managedTerminationProtection":"ENABLED","managedDraining":"ENABLED"}`
 
 const clusterFields = `"settings":[{"name":"containerInsights","value":"enabled"}],"serviceConnectDefaults":{"namespace":"n"},
 	"configuration":{"executeCommandConfiguration":{"logging":"OVERRIDE","logConfiguration":{"cloudWatchLogGroupName":"g","s3EncryptionEnabled":true}}}`

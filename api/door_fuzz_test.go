@@ -75,18 +75,24 @@ func FuzzAWSDoor(f *testing.F) {
 		operation := operationFor(name)
 		got := reply{httptest.NewRecorder()}
 		handler.ServeHTTP(got, awsRequest(operation, body))
-		var answer map[string]any
-		got.decode(t, &answer)
-		if got.Code >= 500 {
-			t.Errorf("%s %q: %d %s", operation, body, got.Code, got.Body)
-		}
-		if at := nullIn(answer); at != "" {
-			t.Errorf("%s %q: %s is null: %s", operation, body, at, got.Body)
-		}
-		if kind := got.Header().Get("X-Amzn-ErrorType"); got.Code >= 400 && (kind == "" || kind != answer["__type"]) {
-			t.Errorf("%s %q: the refusal is of type %q: %s", operation, body, kind, got.Body)
-		}
+		got.wantSound(t, operation+" "+body)
 	})
+}
+
+// wantSound checks what holds for the answer to anything.
+func (r reply) wantSound(t testing.TB, asked string) {
+	t.Helper()
+	var answer map[string]any
+	r.decode(t, &answer)
+	if r.Code >= 500 {
+		t.Errorf("%q: %d %s", asked, r.Code, r.Body)
+	}
+	if at := nullIn(answer); at != "" {
+		t.Errorf("%q: %s is null: %s", asked, at, r.Body)
+	}
+	if kind := r.Header().Get("X-Amzn-ErrorType"); r.Code >= 400 && (kind == "" || kind != answer["__type"]) {
+		t.Errorf("%q: the refusal is of type %q: %s", asked, kind, r.Body)
+	}
 }
 
 // nullIn is where a document has a null, empty when it has none.

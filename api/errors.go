@@ -37,6 +37,7 @@ var sentinels = []struct {
 	{raftfsm.ErrTokenConflict, "ConflictException"},
 	{raftfsm.ErrInUse, "ResourceInUseException"},
 	{raftfsm.ErrTooNew, wire.Client},
+	{raftfsm.ErrQueueFull, wire.Client},
 	{raftfsm.ErrNotFound, wire.Client},
 }
 

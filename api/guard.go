@@ -3,6 +3,8 @@ package api
 import (
 	"sync/atomic"
 
+	"pinion/api/ecs"
+	"pinion/api/sigv4"
 	"pinion/api/wire"
 )
 
@@ -20,13 +22,16 @@ const (
 )
 
 // Guard is what all handlers of one process share, so that its limits hold for all of them together: how many requests are
-// under way, who follows events, and which signatures have changed something already.
+// under way, who follows events, and which signatures have changed something already. What is worth remembering for all
+// is here too.
 type Guard struct {
 	underWay  slots
 	large     slots
 	followers slots
 	searches  slots
 	used      signatures
+	signers   sigv4.Signers
+	shown     ecs.Shown
 	frames    frames
 }
 

@@ -53,6 +53,17 @@ func (d *door) routes() []route {
 				{"follow", "1: go on as lines come"}, maybeOld}, find: d.look, task: d.logs},
 		{method: get, path: "/v1/tasks/{id}/pulls", role: read, about: "how far the image pulls of a task have come", query: []parameter{maybeOld},
 			out: reflect.TypeFor[[]raftfsm.Pull](), find: d.look, task: d.pulls},
+		{method: get, path: "/v1/tasks/{id}/explain", role: read, about: "why a task is where it is: what each host says, who has what it waits for, when it can start",
+			out: reflect.TypeFor[raftfsm.Explanation](), find: d.reach, serve: d.explainTask},
+		{method: get, path: "/v1/queue", role: read, about: "the tasks that wait for a place, in their order", query: []parameter{ofCluster},
+			out: reflect.TypeFor[[]raftfsm.Queued](), find: d.reach, serve: d.queue},
+
+		{method: get, path: "/v1/teams", role: read, about: "the teams with their quotas, their weights and the GPUs that they use", query: []parameter{maybeOld},
+			out: reflect.TypeFor[[]teamView](), find: d.look, serve: d.listTeams},
+		{method: post, path: "/v1/admin/teams", role: admin, about: "sets the quota or the weight of a team",
+			in: reflect.TypeFor[teamInput](), out: reflect.TypeFor[teamView](), find: d.reach, serve: d.putTeam},
+		{method: post, path: "/v1/admin/teams/remove", role: admin, about: "forgets the quota and the weight of a team",
+			in: reflect.TypeFor[teamInput](), out: reflect.TypeFor[struct{}](), find: d.reach, serve: d.removeTeam},
 
 		{method: get, path: "/v1/admin/keys", role: admin, about: "the access keys, without their secrets",
 			out: reflect.TypeFor[[]keyView](), find: d.reach, serve: d.listKeys},

@@ -68,7 +68,9 @@ func TestWhatCannotBeTagged(t *testing.T) {
 		"task-definition/tensorflow-1-gpu": {missing, "The specified task definition was not found."},
 		"container-instance/default/x":     {missing, "The specified container instance was not found."},
 		"service/default/web":              {missing, "The specified service was not found."},
-		"volume/x":                         {invalid, "resourceArn " + arns + "volume/x is not the ARN of a cluster, a task definition, a task or a container instance."},
+		"capacity-provider/night":          {missing, "The specified capacity provider was not found."},
+		"capacity-provider/PINION":         {"ClientException", "The capacity provider PINION is built in: it can be neither changed nor deleted."},
+		"volume/x":                         {invalid, "resourceArn " + arns + "volume/x is not the ARN of a cluster, a task definition, a task, a container instance or a capacity provider."},
 	} {
 		b.aws("TagResource", `{"resourceArn":"`+arns+resource+`","tags":[{"key":"a","value":"1"}]}`).wantError(t, 400, want[0], want[1])
 	}
@@ -92,6 +94,7 @@ func TestTagsHaveECSsRules(t *testing.T) {
 		`{"key":"a","value":"!"}`:                    `the value of tag "a" must be of letters, numbers, blanks and _ . : / = + - @, not "!"`,
 		`{"key":"a","value":""},{"key":"a"}`:         `tag "a" is there twice`,
 		`{"key":"pinion.lost-after","value":"soon"}`: `the tag pinion.lost-after is "soon": write a span of time of 5s or more, such as "10m" or "1h30m", or "never".`,
+		`{"key":"pinion.priority","value":"high"}`:   `the tag pinion.priority is "high": write a whole number from 0 to 100.`,
 		strings.Join(append(many, many[0]), ","):     "tags can have at most 50 items, not 51",
 	} {
 		b.aws("TagResource", cluster+`"tags":[`+tags+`]}`).wantError(t, 400, invalid, message)

@@ -82,7 +82,14 @@ func TestRunTaskRefuses(t *testing.T) {
 		{"tags of a service", run + `"propagateTags":"SERVICE"}`, invalid, "propagateTags SERVICE is not valid here: the task belongs to no service."},
 		{"a token with a blank", run + `"clientToken":"a b"}`, invalid, "clientToken must hold only printable ASCII without blanks."},
 		{"a time to be lost after that is none", run + `"tags":[{"key":"pinion.lost-after","value":"soon"}]}`, invalid, `the tag pinion.lost-after is "soon": write a span of time of 5s or more, such as "10m" or "1h30m", or "never".`},
-		{"a capacity provider", run + `"capacityProviderStrategy":[{"capacityProvider":"FARGATE","weight":1}]}`, "UnsupportedFeatureException", "capacityProviderStrategy is not supported: capacity providers are not built yet; run tasks with launch type EC2."},
+		{"a capacity provider of no cluster", run + `"capacityProviderStrategy":[{"capacityProvider":"FARGATE","weight":1}]}`, invalid, "The specified capacity provider strategy cannot contain a capacity provider that is not associated with the cluster. Associate the capacity provider with the cluster or specify a valid capacity provider and try again."},
+		{"a priority that is none", run + `"tags":[{"key":"pinion.priority","value":"101"}]}`, invalid, `the tag pinion.priority is "101": write a whole number from 0 to 100.`},
+		{"a task to wait for without a queue", run + `"tags":[{"key":"pinion.after","value":"group:data"}]}`, invalid, "The tag pinion.after has tasks wait for others, and that takes a queue: give capacityProviderStrategy, such as [{capacityProvider: PINION}]."},
+		{"an array without a queue", run + `"array":"0-3"}`, invalid, "array is for tasks that may wait, and that takes a queue: give capacityProviderStrategy, such as [{capacityProvider: PINION}]."},
+		{"an array and a count", run + `"array":"0-3","count":4}`, invalid, "count and array both say how many tasks there are: give one of them."},
+		{"an array the wrong way round", run + `"array":"3-0"}`, invalid, `array "3-0" ends before it begins.`},
+		{"an array that is none", run + `"array":"4"}`, invalid, `array must be the first and the last index, such as "0-99", not "4".`},
+		{"too large an array", run + `"array":"0-10"}`, invalid, "count must be between 1 and 10, not 11."},
 		{"a capacity provider and a launch type", run + `"launchType":"EC2","capacityProviderStrategy":[{"capacityProvider":"x"}]}`, invalid, "Specifying both a launch type and capacity provider strategy is not supported. Remove one and try again."},
 		{"a launch type that is none", run + `"launchType":"MOON"}`, invalid, `launchType must be one of EC2, FARGATE, EXTERNAL, MANAGED_INSTANCES, not "MOON"`},
 		{"a long reference", run + `"referenceId":"` + strings.Repeat("x", 1025) + `"}`, invalid, "referenceId must be at most 1024 characters long, not 1025."},
@@ -246,7 +253,7 @@ func TestClustersThatCannotBe(t *testing.T) {
 	b := newBench(t)
 	b.aws("CreateCluster", `{"clusterName":"a b"}`).wantError(t, 400, invalid, `clusterName must be 1 to 255 letters, digits, hyphens and underscores, not "a b"`)
 	b.aws("CreateCluster", `{"settings":[{"value":"x"}]}`).wantError(t, 400, invalid, "settings.name must not be empty")
-	b.aws("CreateCluster", `{"capacityProviders":["FARGATE"]}`).wantError(t, 400, "ClientException", "capacityProviders is not supported by Pinion yet: capacity providers are not built yet. Remove the field.")
+	b.aws("CreateCluster", `{"capacityProviders":["FARGATE"]}`).wantError(t, 400, invalid, "The capacity provider FARGATE is not supported: Pinion runs tasks on your own hosts.")
 	b.aws("DescribeClusters", `{"include":["EVERYTHING"]}`).wantError(t, 400, invalid, `include must hold only ATTACHMENTS, CONFIGURATIONS, SETTINGS, STATISTICS, TAGS, not "EVERYTHING"`)
 	b.must(t, "CreateCluster", `{"clusterName":"twice"}`)
 	b.must(t, "CreateCluster", `{"clusterName":"twice"}`)

@@ -18,7 +18,7 @@ func TestRulesOfTaskDefinitions(t *testing.T) {
 		{"a health check of nothing", container(`"healthCheck":{"command":["CMD-SHELL"]}`), "Container 'c': healthCheck.command says CMD-SHELL and no command."},
 		{"words for the shell", container(`"healthCheck":{"command":["CMD-SHELL","curl","localhost"]}`), "Container 'c': healthCheck.command must have one line after CMD-SHELL, not 2. Use CMD for the words of a command."},
 		{"checks too often", container(health + `"interval":4}`), "Container 'c': healthCheck.interval must be 5 to 300, not 4."},
-		{"checks too short", container(health + `"timeout":1}`), "Container 'c': healthCheck.timeout must be 2 to 120, not 1."},
+		{"checks too short", container(health + `"timeout":1}`), "Container 'c': healthCheck.timeout must be 2 to 60, not 1."},
 		{"checks that never fail", container(health + `"retries":11}`), "Container 'c': healthCheck.retries must be 1 to 10, not 11."},
 		{"checks that start late", container(health + `"startPeriod":301}`), "Container 'c': healthCheck.startPeriod must be 0 to 300, not 301."},
 		{"a restart policy that does not say", container(`"restartPolicy":{}`), "Container 'c': restartPolicy.enabled is missing."},

@@ -44,6 +44,7 @@ func TestRegisterTaskDefinitionRefuses(t *testing.T) {
 		{"no memory at all", `{"family":"f","containerDefinitions":[{"name":"c","image":"i"}]}`, client, "Invalid setting for container 'c'. At least one of 'memory' or 'memoryReservation' must be specified."},
 		{"less than can start", container(`"memoryReservation":5`), client, "Invalid setting for container 'c'. 'memoryReservation' must be at least 6 MiB, not 5."},
 		{"a reservation above the limit", container(`"memoryReservation":65`), client, "Invalid setting for container 'c'. 'memory' must be greater than 'memoryReservation': 64 is not greater than 65."},
+		{"a reservation as large as the limit", container(`"memoryReservation":64`), client, "Invalid setting for container 'c'. 'memory' must be greater than 'memoryReservation': 64 is not greater than 64."},
 		{"containers larger than the task", taskWith(`"memory":"32"`), client, "Invalid 'memory' setting for task: the containers ask for 64 MiB, the task has 32."},
 		{"a memory that is not one", taskWith(`"memory":"2 TB"`), client, `Invalid 'memory' setting for task: "2 TB" must be MiB ("2048") or gigabytes ("2GB").`},
 		{"a cpu that is not one", taskWith(`"cpu":"-1"`), client, `Invalid 'cpu' setting for task: "-1" must be CPU units ("1024") or vCPUs ("1 vCPU").`},

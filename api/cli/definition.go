@@ -14,7 +14,7 @@ import (
 )
 
 func runFlags() []cli.Flag {
-	return []cli.Flag{
+	return append([]cli.Flag{
 		&cli.IntFlag{Name: "gpus", DefaultText: "none", Usage: "`N` whole GPUs, the task's own while it runs"},
 		&cli.Float64Flag{Name: "cpus", DefaultText: "no limit", Usage: "limit to `N` cores, such as 8 or 0.5"},
 		&cli.StringFlag{Name: "memory", Aliases: []string{"m"}, DefaultText: "no limit, 256 MiB reserved", Usage: "limit to `SIZE`, such as 64g, 512m or 1.5GiB"},
@@ -26,7 +26,7 @@ func runFlags() []cli.Flag {
 		&cli.StringFlag{Name: "lost-after", DefaultText: "the cluster's, 1m unless set", Usage: "`TIME` that the task's host may be gone before the task counts as STOPPED, such as 10m; or never"},
 		&cli.BoolFlag{Name: "detach", Aliases: []string{"d"}, Usage: "print the task's id and return"},
 		clusterFlag(),
-	}
+	}, batchFlags()...)
 }
 
 // definition is the RegisterTaskDefinition request of `pinion run`: one essential container.

@@ -10,7 +10,7 @@ import (
 
 const (
 	patience  = 60 // tries, one a second, before a host counts as gone
-	firstLook = 100 * time.Millisecond
+	firstLook = 20 * time.Millisecond
 	lastLook  = 500 * time.Millisecond
 )
 

@@ -157,7 +157,7 @@ func TestLeaveCountsAHostThatIsNotKnownAsRemoved(t *testing.T) {
 		if tries++; tries == 1 {
 			return refusal{500, "ServerException", "outcome unknown"}
 		}
-		return refusal{404, "ResourceNotFoundException", "There is no host with the id"}
+		return refusal{404, "NotFoundException", "There is no host with the id"}
 	}
 	if got, ended := leaving(t, d); got.code != 0 || ended == nil {
 		t.Errorf("%+v, %+v", got, ended)

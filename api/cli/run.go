@@ -23,14 +23,21 @@ func runCommand(p Program) *cli.Command {
 		ArgsUsage: "IMAGE [-- COMMAND ARGUMENTS...]",
 		Description: `Registers a task definition for the image (family run-NAME), starts a task of it, shows the pull and then what the
 container writes, and exits with the container's exit code. Ctrl-C stops the task; a second Ctrl-C leaves at once.
+A task that finds no place waits for one: "pinion why TASK" says what for. Of several tasks it shows how they come on;
+"pinion logs TASK" shows what one of them writes.
 
-Exit codes: the container's own; 125 the task did not start; 1 another error; 2 wrong usage; 130 left by Ctrl-C.
+Exit codes: the container's own, of several the first that failed; 125 the task did not start; 1 another error; 2 wrong
+usage; 130 left by Ctrl-C.
 
 Examples:
    pinion run pinion/self -- pinion gpus --container
    pinion run --gpus 2 nvidia/cuda:12.4.1-base-ubuntu22.04 -- nvidia-smi -L
    pinion run --gpus 1 --cpus 8 --memory 64g --shm-size 16g --volume /data:/data:ro --env EPOCHS=3 my/trainer -- python train.py
-   pinion run -d --name train my/trainer`,
+   pinion run -d --name train my/trainer
+   pinion run --gang --count 8 --gpus 1 --network host my/trainer -- sh -c 'exec python train.py --rank $RANK'
+   pinion run --array 0-99 --retries 3 --retry-on 137 --group nightly my/worker
+   pinion run --after group:nightly --priority 50 --team vision --time-limit 2h my/report
+   pinion run --no-wait --preemptible my/experiment`,
 		Flags: runFlags(),
 		Action: func(c *cli.Context) error {
 			d, err := p.openDesk(c)
@@ -45,7 +52,20 @@ Examples:
 			if err != nil {
 				return err
 			}
-			r := &runner{desk: d, cluster: c.String("cluster"), gpus: c.Int("gpus"), tags: tags}
+			many, err := manyOf(c)
+			if err != nil {
+				return err
+			}
+			r := &runner{desk: d, cluster: c.String("cluster"), gpus: c.Int("gpus"), many: many, tags: tags, startedBy: "pinion-run"}
+			if err := r.resolveAfter(c.Context, r.cluster, tags); err != nil {
+				return err
+			}
+			if r.terms, err = raftfsm.TermsOf(tags); err != nil {
+				return err
+			}
+			if r.terms.Retries > 0 {
+				r.startedBy += "-" + strings.ToLower(rand.Text()) // by which later attempts are found
+			}
 			return r.run(c.Context, p.interrupts, definition, c.Bool("detach"))
 		},
 	}
@@ -64,21 +84,12 @@ func (p Program) interrupts() (signals <-chan os.Signal, release func()) {
 // runner carries one `pinion run` from the definition to the exit code.
 type runner struct {
 	*desk
-	cluster string
-	gpus    int
-	tags    []raftfsm.Tag // of the task
-}
-
-// taskTags are the wishes of the command line that a task carries as tags.
-func taskTags(c *cli.Context) ([]raftfsm.Tag, error) {
-	if !c.IsSet("lost-after") {
-		return nil, nil
-	}
-	tags := []raftfsm.Tag{{Key: raftfsm.TagLostAfter, Value: c.String("lost-after")}}
-	if err := raftfsm.CheckLostAfter(tags); err != nil {
-		return nil, usageErrorf("--lost-after: %v", err)
-	}
-	return tags, nil
+	many
+	cluster   string
+	gpus      int
+	tags      []raftfsm.Tag // of the tasks
+	terms     raftfsm.Terms // what the tags say
+	startedBy string
 }
 
 // run starts a task and, unless detached, stays with it. The first interrupt stops the task, the next one leaves;
@@ -91,15 +102,18 @@ func (r *runner) run(ctx context.Context, interrupts func() (<-chan os.Signal, f
 	w := &watch{runner: r, leave: leave}
 	go w.heed(ctx, signals)
 
-	task, err := r.launch(ctx, definition)
+	tasks, err := r.launch(ctx, definition)
 	if err != nil {
 		return firstCause(ctx, err)
 	}
 	if detach {
-		return r.printStarted(task)
+		return r.printStarted(tasks)
 	}
-	w.started(task.ID())
-	return firstCause(ctx, w.follow(ctx, task))
+	w.started(tasks)
+	if len(tasks) > 1 {
+		return firstCause(ctx, w.followAll(ctx, tasks))
+	}
+	return firstCause(ctx, w.follow(ctx, tasks[0]))
 }
 
 // firstCause prefers the reason why ctx was cancelled to the error that came of it.
@@ -110,41 +124,52 @@ func firstCause(ctx context.Context, err error) error {
 	return err
 }
 
-func (r *runner) printStarted(task client.Task) error {
+func (r *runner) printStarted(tasks []client.Task) error {
 	if r.output == outputJSON {
-		return printJSON(r.out, task)
+		if len(tasks) == 1 {
+			return printJSON(r.out, tasks[0])
+		}
+		return printJSON(r.out, tasks)
 	}
-	_, err := fmt.Fprintln(r.out, task.ID())
-	return err
+	for _, task := range tasks {
+		if _, err := fmt.Fprintln(r.out, task.ID()); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
-// launch registers the definition and starts one task of it.
-func (r *runner) launch(ctx context.Context, definition definition) (client.Task, error) {
+// launch registers the definition and starts the tasks of it. Those that found no place are told of, unless none did.
+func (r *runner) launch(ctx context.Context, definition definition) ([]client.Task, error) {
 	document, err := json.Marshal(definition)
 	if err != nil {
-		return client.Task{}, err
+		return nil, err
 	}
 	reply, err := r.register(ctx, "application/json", document)
 	if err != nil {
-		return client.Task{}, err
+		return nil, err
 	}
 	name, err := registeredName(reply)
 	if err != nil {
-		return client.Task{}, err
+		return nil, err
 	}
 	var answer struct {
 		Tasks    []client.Task    `json:"tasks"`
 		Failures []client.Failure `json:"failures"`
 	}
-	in := map[string]any{"cluster": r.cluster, "taskDefinition": name, "count": 1, "startedBy": "pinion-run", "clientToken": strings.ToLower(rand.Text())}
+	in := map[string]any{"cluster": r.cluster, "taskDefinition": name, "startedBy": r.startedBy, "clientToken": strings.ToLower(rand.Text())}
+	r.request(in)
 	if len(r.tags) > 0 {
 		in["tags"] = r.tags
 	}
 	if err := r.host.Call(ctx, "RunTask", in, &answer); err != nil {
-		return client.Task{}, r.explainRefusal(err)
+		return nil, r.explainRefusal(err)
 	}
 	if len(answer.Tasks) == 0 {
-		return client.Task{}, &exitError{error: r.explainFailures(ctx, answer.Failures), code: exitNoStart}
+		return nil, &exitError{error: r.explainFailures(ctx, answer.Failures), code: exitNoStart}
 	}
-	return answer.Tasks[0], nil
+	if missing := r.count - len(answer.Tasks); missing > 0 {
+		r.note("%d of %s found no place: %v", missing, plural(r.count, "task"), r.explainFailures(ctx, answer.Failures))
+	}
+	return answer.Tasks, nil
 }

@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -12,14 +13,14 @@ import (
 	"pinion/raftfsm"
 )
 
-// watch stays with a task that `pinion run` started, and heeds Ctrl-C meanwhile.
+// watch stays with the tasks that `pinion run` started, and heeds Ctrl-C meanwhile.
 type watch struct {
 	*runner
-	id    atomic.Pointer[string] // nil until the task is known
+	tasks atomic.Pointer[[]client.Task] // nil until they are known
 	leave context.CancelCauseFunc
 }
 
-func (w *watch) started(id string) { w.id.Store(&id) }
+func (w *watch) started(tasks []client.Task) { w.tasks.Store(&tasks) }
 
 // heed answers interrupts until ctx ends: before there is a task it gives up, the first one then stops the task, the
 // next one leaves it to stop alone.
@@ -31,17 +32,33 @@ func (w *watch) heed(ctx context.Context, signals <-chan os.Signal) {
 			return
 		case <-signals:
 		}
-		id := w.id.Load()
+		tasks := w.tasks.Load()
 		switch {
-		case id == nil:
+		case tasks == nil:
 			w.leave(&exitError{code: exitInterrupt, error: errors.New("left before the host answered. `pinion ps` shows whether the task was started")})
+		case stopping && len(*tasks) > 1:
+			w.leave(&exitError{code: exitInterrupt, error: errors.New("left while the tasks are stopping. `pinion ps` shows when they are gone")})
 		case stopping:
-			w.leave(&exitError{code: exitInterrupt, error: fmt.Errorf("left while task %s is stopping. `pinion ps` shows when it is gone", short(*id))})
+			w.leave(&exitError{code: exitInterrupt, error: fmt.Errorf("left while %s is stopping. `pinion ps` shows when it is gone", names(*tasks))})
 		default:
 			stopping = true
-			w.note("stopping task %s ... (Ctrl-C again leaves at once)", short(*id))
-			go w.stopTask(ctx, *id)
+			w.note("stopping %s ... (Ctrl-C again leaves at once)", names(*tasks))
+			go w.stopTasks(ctx, *tasks)
 		}
+	}
+}
+
+// names is what tasks are called in a note.
+func names(tasks []client.Task) string {
+	if len(tasks) == 1 {
+		return "task " + short(tasks[0].ID())
+	}
+	return plural(len(tasks), "task")
+}
+
+func (w *watch) stopTasks(ctx context.Context, tasks []client.Task) {
+	for _, task := range tasks {
+		w.stopTask(ctx, task.ID())
 	}
 }
 
@@ -52,32 +69,66 @@ func (w *watch) stopTask(ctx context.Context, id string) {
 	}
 }
 
-// follow shows the pull and the log, and turns the end of the task into an exit code.
+// follow shows the pull and the log, and turns the end of the task into an exit code. A task that failed and is run again
+// is followed there.
 func (w *watch) follow(ctx context.Context, task client.Task) error {
-	w.note("task %s %s", short(task.ID()), w.place(ctx, task))
-	task, err := w.awaitStart(ctx, task.ID())
+	for {
+		over, err := w.followOne(ctx, task)
+		if err != nil {
+			return err
+		}
+		next, again, err := w.nextAttempt(ctx, over)
+		if err != nil || !again {
+			return cmp.Or(err, w.conclude(over))
+		}
+		w.note("task %s: %s. It is run again as %s", short(over.ID()), failureOf(over), short(next.ID()))
+		w.started([]client.Task{next})
+		task = next
+	}
+}
+
+// placeLooks is how many looks at a task have to find it without a place before that is told: most have one at once.
+const placeLooks = 4
+
+// awaitPlace tells where the task is put, and before that that it waits, if it has to.
+func (w *watch) awaitPlace(ctx context.Context, task client.Task) (client.Task, error) {
+	looks := 0
+	task, err := w.await(ctx, w.cluster, task.ID(),
+		func(t client.Task) bool { return t.Instance != "" || t.Stopped() },
+		func(t client.Task) {
+			if looks++; looks == placeLooks && t.Instance == "" && !t.Stopped() {
+				w.note("task %s waits for a place; `pinion why %s` says what for", short(t.ID()), short(t.ID()))
+			}
+		})
+	if err == nil && task.Instance != "" {
+		w.note("task %s %s", short(task.ID()), w.place(ctx, task))
+	}
+	return task, err
+}
+
+// followOne shows where a task is put, its pull and its log, to its end.
+func (w *watch) followOne(ctx context.Context, task client.Task) (client.Task, error) {
+	task, err := w.awaitPlace(ctx, task)
+	if err == nil {
+		task, err = w.awaitStart(ctx, task.ID())
+	}
 	if err != nil {
-		return err
+		return task, err
 	}
-	printer := logPrinter{out: w.out, err: w.err}
-	if err := w.readLog(ctx, raftfsm.LogQuery{Task: task.ID(), Follow: true}, printer.print); err != nil {
-		return err
+	if task.Instance != "" {
+		printer := logPrinter{out: w.out, err: w.err}
+		if err := w.readLog(ctx, raftfsm.LogQuery{Task: task.ID(), Follow: true}, printer.print); err != nil {
+			return task, err
+		}
 	}
-	task, err = w.await(ctx, w.cluster, task.ID(), func(t client.Task) bool { return t.Stopped() }, func(client.Task) {})
-	if err != nil {
-		return err
-	}
-	return w.conclude(task)
+	return w.await(ctx, w.cluster, task.ID(), func(t client.Task) bool { return t.Stopped() }, func(client.Task) {})
 }
 
 // place tells where a task was put and with which GPUs.
 func (w *watch) place(ctx context.Context, task client.Task) string {
-	text := "waits for a place"
-	if task.Instance != "" {
-		text = "on " + short(client.Base(task.Instance))
-		if names, err := w.hostNames(ctx); err == nil { // the id does as well
-			text = "on " + names[client.Base(task.Instance)]
-		}
+	text := "on " + short(client.Base(task.Instance))
+	if names, err := w.hostNames(ctx); err == nil { // the id does as well
+		text = "on " + names[client.Base(task.Instance)]
 	}
 	if gpus := task.GPUs(); len(gpus) > 0 {
 		text += " with " + strings.Join(gpus, ", ")

@@ -8,8 +8,8 @@ import (
 	"pinion/raftfsm"
 )
 
-// The operations that look for what does not exist here: services, capacity providers, newer agents. They answer as ECS
-// answers where there is none, so that clients that look around go on.
+// The operations that look for what does not exist here: services and what belongs to them. They answer as ECS answers
+// where there is none, so that clients that look around go on.
 
 // maxServices is ECS's limit for one DescribeServices.
 const maxServices = 10
@@ -136,36 +136,4 @@ func (c *Call) describeServiceDeployments(_ context.Context, in *describeDeploym
 		out.Failures = append(out.Failures, failure{ARN: arn, Reason: raftfsm.ReasonMissing})
 	}
 	return out, nil
-}
-
-type describeProvidersInput struct {
-	paging
-	Cluster string   `json:"cluster"`
-	Names   []string `json:"capacityProviders"`
-	Include []string `json:"include"`
-}
-
-type describeProvidersOutput struct {
-	Providers []struct{} `json:"capacityProviders"`
-	Failures  []failure  `json:"failures"`
-}
-
-func (c *Call) describeCapacityProviders(_ context.Context, in *describeProvidersInput) (*describeProvidersOutput, error) {
-	if in.Cluster != "" {
-		if _, err := c.cluster(in.Cluster); err != nil {
-			return nil, err
-		}
-	}
-	if err := eachOneOf("include", in.Include, "TAGS"); err != nil {
-		return nil, err
-	}
-	out := &describeProvidersOutput{Providers: []struct{}{}, Failures: []failure{}}
-	for _, given := range in.Names {
-		r, err := parseResource("capacity-provider", given)
-		if err != nil {
-			return nil, err
-		}
-		out.Failures = append(out.Failures, failure{ARN: c.arn("capacity-provider/" + r.name), Reason: raftfsm.ReasonMissing})
-	}
-	return out, in.none()
 }

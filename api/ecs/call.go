@@ -31,7 +31,36 @@ type Call struct {
 	Cluster   Cluster          // for changes
 	Hosts     HostRemover      // for DeregisterContainerInstance; nil where no host can be removed
 	Now       func() time.Time // time stamps of what is recorded
+	Shown     *Shown           // of all calls of this process; nil: nothing is remembered
 	Warnings  []string         // what was accepted but ignored or rewritten, for people
+
+	// What was looked up last: tasks that are asked about together mostly share it.
+	lastDefinition struct {
+		name  string
+		found *raftfsm.TaskDefinition
+	}
+	lastHost struct {
+		id        string
+		found     *raftfsm.Host
+		connected bool
+	}
+}
+
+// knownDefinition is "family:revision" in the view, nil when there is none.
+func (c *Call) knownDefinition(name string) *raftfsm.TaskDefinition {
+	if c.lastDefinition.name != name {
+		c.lastDefinition.name, c.lastDefinition.found = name, c.View.Definition(name)
+	}
+	return c.lastDefinition.found
+}
+
+// knownHost is the host with that id in the view, nil when there is none, and whether it has been heard of lately.
+func (c *Call) knownHost(id string) (host *raftfsm.Host, connected bool) {
+	last := &c.lastHost
+	if last.id != id {
+		last.id, last.found, last.connected = id, c.View.Host(id), c.Cluster.Connected(id)
+	}
+	return last.found, last.connected
 }
 
 // warn tells the caller about something that was accepted but does not do what they may think.

@@ -30,8 +30,9 @@ type cluster struct {
 	Tags              []raftfsm.Tag     `json:"tags"`
 	Settings          []raftfsm.Setting `json:"settings"`
 	CapacityProviders []string          `json:"capacityProviders"`
-	DefaultStrategy   []struct{}        `json:"defaultCapacityProviderStrategy"`
-	Attachments       []struct{}        `json:"attachments,omitzero"`
+	DefaultStrategy   []strategyItem    `json:"defaultCapacityProviderStrategy"`
+	Attachments       []struct{}        `json:"attachments,omitzero"` // those of capacity providers, which have none here
+	AttachmentsStatus string            `json:"attachmentsStatus,omitempty"`
 
 	Configuration  *raftfsm.ClusterConfiguration `json:"configuration,omitempty"`
 	ServiceConnect *serviceConnectDefaults       `json:"serviceConnectDefaults,omitempty"`
@@ -132,7 +133,7 @@ func (c *Call) describe(k *raftfsm.Cluster, include []string) cluster {
 	out := cluster{
 		ARN: c.clusterARN(k.Name), Name: k.Name, Status: string(k.Status), Instances: len(c.View.Hosts(k.Name)),
 		Statistics: []keyValue{}, Tags: []raftfsm.Tag{}, Settings: []raftfsm.Setting{},
-		CapacityProviders: []string{}, DefaultStrategy: []struct{}{},
+		CapacityProviders: listed(k.CapacityProviders), DefaultStrategy: strategyShown(k.DefaultStrategy),
 	}
 	count := countTasks(c.View.Tasks(k.Name))
 	out.Running, out.Pending = count.running(), count.pending()
@@ -153,6 +154,9 @@ func (c *Call) describe(k *raftfsm.Cluster, include []string) cluster {
 	}
 	if slices.Contains(include, "ATTACHMENTS") {
 		out.Attachments = []struct{}{}
+		if len(k.CapacityProviders) > 0 {
+			out.AttachmentsStatus = "UPDATE_COMPLETE" // a change of them is complete as soon as it is on record
+		}
 	}
 	if k.Namespace != "" {
 		out.ServiceConnect = &serviceConnectDefaults{k.Namespace}

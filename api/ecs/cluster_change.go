@@ -22,10 +22,10 @@ type serviceConnectDefaults struct {
 
 type createClusterInput struct {
 	clusterInput
-	ClusterName       string           `json:"clusterName"`
-	Tags              []raftfsm.Tag    `json:"tags"`
-	CapacityProviders wire.Unsupported `json:"capacityProviders" why:"capacity providers are not built yet"`
-	DefaultStrategy   wire.Unsupported `json:"defaultCapacityProviderStrategy" why:"capacity providers are not built yet"`
+	ClusterName       string         `json:"clusterName"`
+	Tags              []raftfsm.Tag  `json:"tags"`
+	CapacityProviders []string       `json:"capacityProviders"`
+	DefaultStrategy   []strategyItem `json:"defaultCapacityProviderStrategy"`
 }
 
 // createCluster answers with the cluster of that name as it is when there is one already, as ECS does.
@@ -48,6 +48,10 @@ func (c *Call) createCluster(ctx context.Context, in *createClusterInput) (*clus
 	}
 	if in.ServiceConnect != nil {
 		k.Namespace = in.ServiceConnect.Namespace
+	}
+	var err error
+	if k.CapacityProviders, k.DefaultStrategy, err = c.attached(in.CapacityProviders, in.DefaultStrategy); err != nil {
+		return nil, err
 	}
 	made, err := apply[*raftfsm.Cluster](ctx, c, raftfsm.CreateCluster{Cluster: k})
 	if err != nil {

@@ -27,31 +27,43 @@ type container struct {
 	GPUIDs            []string                 `json:"gpuIds,omitempty"`
 }
 
-// containers shows a task's containers with the sizes that its definition and overrides give them.
-func (c *Call) containers(t *raftfsm.Task) []container {
-	sizes := map[string]raftfsm.ContainerDefinition{}
-	if d := c.View.Definition(t.Definition); d != nil {
-		for _, defined := range raftfsm.Effective(d, t.Overrides).Containers {
-			sizes[defined.Name] = defined
-		}
+// containers shows a task's containers with the sizes that its definition, nil when it is not known any more, and its
+// overrides give them.
+func (c *Call) containers(t *raftfsm.Task, taskARN string, d *raftfsm.TaskDefinition) []container {
+	if d != nil && len(t.Overrides.Containers) > 0 {
+		d = raftfsm.Effective(d, t.Overrides)
 	}
 	out := make([]container, 0, len(t.Containers))
-	for _, running := range t.Containers {
+	for i := range t.Containers {
+		running := &t.Containers[i]
 		shown := container{
-			ARN: c.containerARN(t, running.ID), TaskARN: c.taskARN(t.Cluster, t.ID), Name: running.Name, Image: running.Image,
+			ARN: c.containerARN(t, running.ID), TaskARN: taskARN, Name: running.Name, Image: running.Image,
 			ImageDigest: running.ImageDigest, RuntimeID: running.RuntimeID,
 			LastStatus: string(cmp.Or(running.LastStatus, t.LastStatus)), ExitCode: running.ExitCode, Reason: running.Reason,
-			NetworkInterfaces: []struct{}{}, HealthStatus: healthOfContainer(&running), GPUIDs: running.GPUs,
+			NetworkInterfaces: []struct{}{}, HealthStatus: healthOfContainer(running), GPUIDs: running.GPUs,
 		}
 		if running.LastStatus.Rank() >= raftfsm.Running.Rank() {
 			shown.NetworkBindings = append([]raftfsm.NetworkBinding{}, running.Bindings...)
 		}
-		if size, ok := sizes[running.Name]; ok {
+		if size := definedIn(d, running.Name); size != nil {
 			shown.CPU, shown.Memory, shown.MemoryReservation = strconv.FormatInt(size.CPU, 10), mebibytes(size.Memory), mebibytes(size.MemoryReservation)
 		}
 		out = append(out, shown)
 	}
 	return out
+}
+
+// definedIn is the container of that name in a definition, nil when there is none.
+func definedIn(d *raftfsm.TaskDefinition, name string) *raftfsm.ContainerDefinition {
+	if d == nil {
+		return nil
+	}
+	for i := range d.Containers {
+		if d.Containers[i].Name == name {
+			return &d.Containers[i]
+		}
+	}
+	return nil
 }
 
 // mebibytes writes a size as ECS does in tasks; no limit is nothing at all.

@@ -15,8 +15,7 @@ func healthOfContainer(c *raftfsm.Container) string {
 
 // healthOfTask is ECS's rule: UNHEALTHY when an essential container is, else UNKNOWN when one is, else HEALTHY. Of a
 // task whose definition is not known any more nothing can be said.
-func (c *Call) healthOfTask(t *raftfsm.Task) string {
-	d := c.View.Definition(t.Definition)
+func healthOfTask(t *raftfsm.Task, d *raftfsm.TaskDefinition) string {
 	if d == nil {
 		return healthNone
 	}

@@ -19,21 +19,8 @@ const (
 	launchManaged = "MANAGED_INSTANCES"
 )
 
-// capacityProviderItem is one item of a capacity provider strategy, which is refused as a whole.
-type capacityProviderItem struct {
-	Name   string `json:"capacityProvider"`
-	Base   int    `json:"base"`
-	Weight int    `json:"weight"`
-}
-
 // checkLaunchType refuses what there is no place for.
 func (in *runInput) checkLaunchType() error {
-	if in.LaunchType != "" && len(in.CapacityProviders) > 0 {
-		return wire.Errorf(wire.InvalidParameter, "Specifying both a launch type and capacity provider strategy is not supported. Remove one and try again.")
-	}
-	if len(in.CapacityProviders) > 0 {
-		return wire.Errorf(unsupportedFeature, "capacityProviderStrategy is not supported: %s.", queues)
-	}
 	if err := oneOf("launchType", in.LaunchType, launchEC2, launchFargate, launchExternal, launchManaged); err != nil {
 		return err
 	}

@@ -66,6 +66,12 @@ var Operations = table(
 	admin("DeleteAttributes", (*Call).deleteAttributes),
 	read("ListAttributes", (*Call).listAttributes),
 
+	admin("CreateCapacityProvider", (*Call).createCapacityProvider),
+	admin("UpdateCapacityProvider", (*Call).updateCapacityProvider),
+	admin("DeleteCapacityProvider", (*Call).deleteCapacityProvider),
+	read("DescribeCapacityProviders", (*Call).describeCapacityProviders),
+	admin("PutClusterCapacityProviders", (*Call).putClusterCapacityProviders),
+
 	submit("TagResource", (*Call).tagResource),
 	submit("UntagResource", (*Call).untagResource),
 	read("ListTagsForResource", (*Call).listTagsForResource),
@@ -80,7 +86,6 @@ var Operations = table(
 	read("DescribeServices", (*Call).describeServices),
 	read("ListServiceDeployments", (*Call).listServiceDeployments),
 	read("DescribeServiceDeployments", (*Call).describeServiceDeployments),
-	read("DescribeCapacityProviders", (*Call).describeCapacityProviders),
 )
 
 // Find is the operation of that name. When Pinion does not do it, the error says so in the way that the operation's

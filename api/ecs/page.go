@@ -19,6 +19,17 @@ type paging struct {
 	NextToken  string `json:"nextToken"`
 }
 
+// atMost is the paging of an operation whose limit, which is the default too, is less than maxPage.
+func (p paging) atMost(most int) (paging, error) {
+	if p.MaxResults == nil {
+		p.MaxResults = &most
+	}
+	if *p.MaxResults < 1 || *p.MaxResults > most {
+		return p, wire.Errorf(wire.InvalidParameter, "maxResults must be between 1 and %d, not %d", most, *p.MaxResults)
+	}
+	return p, nil
+}
+
 // pageOf cuts the page that was asked for out of items, which are in the order of their keys (or the other way round
 // when descending). The token for the next page is empty on the last one. A token names the last key that was
 // seen, so paging goes on at the right place whatever came or went in between.

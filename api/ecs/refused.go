@@ -11,7 +11,6 @@ const unsupportedFeature = "UnsupportedFeatureException"
 // Why operations are refused.
 const (
 	services = "services are not built yet; run tasks with RunTask"
-	queues   = "capacity providers are not built yet; run tasks with launch type EC2"
 	exec     = "running a command inside a task is not built yet"
 	protocol = "hosts speak Pinion's own protocol with the cluster, not that of the Amazon ECS agent"
 	gateways = "gateways are a service of AWS; there is none here"
@@ -33,10 +32,6 @@ var refusals = map[string]refusal{
 	"UpdateServicePrimaryTaskSet":    {unsupportedFeature, services},
 	"UpdateTaskProtection":           {unsupportedFeature, services},
 	"UpdateTaskSet":                  {unsupportedFeature, services},
-	"CreateCapacityProvider":         {unsupportedFeature, queues},
-	"DeleteCapacityProvider":         {unsupportedFeature, queues},
-	"PutClusterCapacityProviders":    {wire.Client, queues},
-	"UpdateCapacityProvider":         {unsupportedFeature, queues},
 	"ExecuteCommand":                 {wire.Client, exec},
 	"DiscoverPollEndpoint":           {wire.Client, protocol},
 	"SubmitAttachmentStateChanges":   {wire.Client, protocol},

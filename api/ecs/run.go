@@ -40,7 +40,8 @@ type runInput struct {
 	ClientToken          string                        `json:"clientToken"`
 	PlacementConstraints []raftfsm.PlacementConstraint `json:"placementConstraints"`
 	PlacementStrategy    []raftfsm.PlacementStrategy   `json:"placementStrategy"`
-	CapacityProviders    []capacityProviderItem        `json:"capacityProviderStrategy"`
+	CapacityProviders    []strategyItem                `json:"capacityProviderStrategy"`
+	Array                string                        `json:"array,omitempty"` // Pinion's own, in place of count: "0-99"
 }
 
 type launchOutput struct {
@@ -65,7 +66,7 @@ func (c *Call) runTask(ctx context.Context, in *runInput) (*launchOutput, error)
 	if err != nil {
 		return nil, err
 	}
-	if err := in.check(c.MaxCount); err != nil {
+	if err := in.check(); err != nil {
 		return nil, err
 	}
 	definition := c.View.Definition(request.Definition)
@@ -75,19 +76,29 @@ func (c *Call) runTask(ctx context.Context, in *runInput) (*launchOutput, error)
 	if request.LaunchType, err = launchTypeOf(definition, in.LaunchType); err != nil {
 		return nil, err
 	}
-	request.Count = 1
-	if in.Count != nil {
-		request.Count = *in.Count
+	if err := c.enqueue(k, in, &request); err != nil {
+		return nil, err
 	}
 	request.Token, request.TokenHash = in.ClientToken, hash
 	result, err := c.Cluster.Run(ctx, request)
 	return c.launched(k.Name, &result, err)
 }
 
-func (in *runInput) check(maxCount int) error {
-	if in.Count != nil && (*in.Count < 1 || *in.Count > maxCount) {
-		return wire.Errorf(wire.InvalidParameter, "count must be between 1 and %d, not %d.", maxCount, *in.Count)
+// enqueue says how many tasks there are to be, and where they wait.
+func (c *Call) enqueue(k *raftfsm.Cluster, in *runInput, request *raftfsm.RunRequest) (err error) {
+	if request.Array, request.ArrayFrom, request.Count, err = in.count(c.MaxCount); err != nil {
+		return err
 	}
+	if request.CapacityProvider, err = c.queue(k, in); err != nil {
+		return err
+	}
+	if request.CapacityProvider == "" {
+		return checkAtOnce(request)
+	}
+	return c.checkAfter(request)
+}
+
+func (in *runInput) check() error {
 	if err := in.checkLaunchType(); err != nil {
 		return err
 	}
@@ -145,6 +156,9 @@ func (c *Call) startTask(ctx context.Context, in *startInput) (*launchOutput, er
 	if request.LaunchType, err = launchTypeOf(c.View.Definition(request.Definition), ""); err != nil {
 		return nil, err
 	}
+	if err := checkAtOnce(&request); err != nil {
+		return nil, err
+	}
 	result, err := c.Cluster.Run(ctx, request)
 	return c.launched(k.Name, &result, err)
 }
@@ -169,8 +183,8 @@ func (c *Call) launch(k *raftfsm.Cluster, in *launchInput) (raftfsm.RunRequest, 
 	if request.Tags, err = in.taskTags(k, definition); err != nil {
 		return raftfsm.RunRequest{}, err
 	}
-	if err := raftfsm.CheckLostAfter(request.Tags); err != nil {
-		return raftfsm.RunRequest{}, wire.Errorf(wire.InvalidParameter, "%v.", err)
+	if err := checkTerms(request.Tags); err != nil {
+		return raftfsm.RunRequest{}, err
 	}
 	return request, nil
 }

@@ -21,6 +21,9 @@ type scope struct {
 
 func scopeOf(o Operation) scope {
 	cluster := fieldNamed(o.Input, "cluster")
+	if cluster != nil && o.Input.FieldByIndex(cluster).Type == reflect.TypeFor[wire.Unsupported]() {
+		cluster = nil // no value of it passes, so the call is about all clusters
+	}
 	if cluster == nil {
 		cluster = fieldNamed(o.Input, "clusterName")
 	}

@@ -1,10 +1,6 @@
 package ecs
 
-import (
-	"context"
-
-	"pinion/api/wire"
-)
+import "context"
 
 // maxSettings is ECS's limit of settings in one answer, and the default.
 const maxSettings = 10
@@ -33,15 +29,11 @@ func (c *Call) listAccountSettings(_ context.Context, in *listSettingsInput) (*l
 			return nil, err
 		}
 	}
-	size := maxSettings
-	if in.MaxResults != nil {
-		size = *in.MaxResults
+	paging, err := in.atMost(maxSettings)
+	if err != nil {
+		return nil, err
 	}
-	if size < 1 || size > maxSettings {
-		return nil, wire.Errorf(wire.InvalidParameter, "maxResults must be between 1 and %d, not %d", maxSettings, size)
-	}
-	in.MaxResults = &size
-	page, next, err := pageOf(in.paging, c.settingsOf(principal, in), false, func(s shownSetting) string { return s.Name })
+	page, next, err := pageOf(paging, c.settingsOf(principal, in), false, func(s shownSetting) string { return s.Name })
 	if err != nil {
 		return nil, err
 	}

@@ -17,8 +17,8 @@ type tagResourceInput struct {
 
 type emptyOutput struct{}
 
-// tagResource puts tags on a cluster, a task definition, a task or a container instance, each in place of the one with
-// its key.
+// tagResource puts tags on a cluster, a task definition, a task, a container instance or a capacity provider, each in place
+// of the one with its key.
 func (c *Call) tagResource(ctx context.Context, in *tagResourceInput) (*emptyOutput, error) {
 	kind, id, err := c.tagged(in.ARN)
 	if err != nil {
@@ -30,8 +30,8 @@ func (c *Call) tagResource(ctx context.Context, in *tagResourceInput) (*emptyOut
 	if err := checkTags(in.Tags); err != nil {
 		return nil, err
 	}
-	if err := raftfsm.CheckLostAfter(in.Tags); err != nil {
-		return nil, wire.Errorf(wire.InvalidParameter, "%v.", err)
+	if err := checkTerms(in.Tags); err != nil {
+		return nil, err
 	}
 	return c.setTags(ctx, raftfsm.SetTags{Kind: kind, ID: id, Put: in.Tags})
 }
@@ -66,6 +66,8 @@ func (c *Call) setTags(ctx context.Context, change raftfsm.SetTags) (*emptyOutpu
 		return nil, wire.Errorf(wire.InvalidParameter, "The specified task is stopped. Specify a running task and try again.")
 	case errors.Is(err, raftfsm.ErrInactive):
 		return nil, wire.Errorf(wire.InvalidParameter, "The specified %s is inactive. Specify an active %s and try again.", what, what)
+	case errors.Is(err, raftfsm.ErrInUse):
+		return nil, errProviderBuilt
 	case errors.Is(err, raftfsm.ErrTooManyTags):
 		return nil, wire.Errorf("LimitExceededException", "A %s can have %d tags: remove some first.", what, raftfsm.MaxTags)
 	case err != nil:
@@ -107,7 +109,7 @@ func errNotTagged(what string) error {
 func words(kind raftfsm.Tagged) string { return strings.ReplaceAll(string(kind), "-", " ") }
 
 // untagged are ECS's resources that have tags there and do not exist here.
-var untagged = []string{"service", "task-set", "capacity-provider", "service-deployment", "service-revision", "daemon"}
+var untagged = []string{"service", "task-set", "service-deployment", "service-revision", "daemon"}
 
 // tagged reads the ARN of what has tags, in the long form or the old one. It has to belong to the cluster that the ARN
 // names.
@@ -117,12 +119,12 @@ func (c *Call) tagged(arn string) (kind raftfsm.Tagged, id string, err error) {
 	}
 	parts := strings.SplitN(arn, ":", 6)
 	name, _, _ := strings.Cut(parts[len(parts)-1], "/")
-	kinds := []raftfsm.Tagged{raftfsm.TaggedCluster, raftfsm.TaggedDefinition, raftfsm.TaggedTask, raftfsm.TaggedHost}
+	kinds := []raftfsm.Tagged{raftfsm.TaggedCluster, raftfsm.TaggedDefinition, raftfsm.TaggedTask, raftfsm.TaggedHost, raftfsm.TaggedProvider}
 	if slices.Contains(untagged, name) {
 		return "", "", errNotTagged(words(raftfsm.Tagged(name)))
 	}
 	if kind = raftfsm.Tagged(name); !slices.Contains(kinds, kind) {
-		return "", "", wire.Errorf(wire.InvalidParameter, "resourceArn %s is not the ARN of a cluster, a task definition, a task or a container instance.", arn)
+		return "", "", wire.Errorf(wire.InvalidParameter, "resourceArn %s is not the ARN of a cluster, a task definition, a task, a container instance or a capacity provider.", arn)
 	}
 	r, err := parseResource(name, arn)
 	if err != nil {

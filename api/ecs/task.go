@@ -16,9 +16,29 @@ type describeTasksInput struct {
 	Include []string `json:"include"`
 }
 
+// describeTasksOutput is written by itself: its tasks are JSON already.
 type describeTasksOutput struct {
-	Tasks    []task    `json:"tasks"`
+	Tasks    []*task   `json:"tasks"` // see shown
 	Failures []failure `json:"failures"`
+}
+
+var _ wire.Appender = (*describeTasksOutput)(nil)
+
+// AppendJSON is wire.Appender.
+func (o *describeTasksOutput) AppendJSON(text []byte) ([]byte, error) {
+	size := 0
+	for _, task := range o.Tasks {
+		size += len(task.text) + len(",")
+	}
+	text = append(slices.Grow(text, size+64), `{"tasks":[`...)
+	for i, task := range o.Tasks {
+		if i > 0 {
+			text = append(text, ',')
+		}
+		text = append(text, task.text...)
+	}
+	text, err := wire.Append(append(text, `],"failures":`...), o.Failures)
+	return append(text, '}'), err
 }
 
 func (c *Call) describeTasks(_ context.Context, in *describeTasksInput) (*describeTasksOutput, error) {
@@ -35,14 +55,18 @@ func (c *Call) describeTasks(_ context.Context, in *describeTasksInput) (*descri
 	if len(in.Tasks) > maxPage {
 		return nil, wire.Errorf(wire.InvalidParameter, "taskIds can have at most %d items.", maxPage)
 	}
-	out := &describeTasksOutput{Tasks: []task{}, Failures: []failure{}}
+	out := &describeTasksOutput{Tasks: make([]*task, 0, len(in.Tasks)), Failures: []failure{}}
 	for _, given := range in.Tasks {
 		id, err := within(k.Name, "task", given)
 		if err != nil {
 			return nil, err
 		}
 		if t := c.View.Task(id); t != nil && t.Cluster == k.Name {
-			out.Tasks = append(out.Tasks, c.task(t, len(in.Include) > 0))
+			shown, err := c.shown(t, len(in.Include) > 0)
+			if err != nil {
+				return nil, err
+			}
+			out.Tasks = append(out.Tasks, shown)
 			continue
 		}
 		out.Failures = append(out.Failures, failure{ARN: c.taskARN(k.Name, id), Reason: raftfsm.ReasonMissing})
@@ -90,6 +114,7 @@ type task struct {
 	Attachments       []struct{}          `json:"attachments"`
 	Attributes        []raftfsm.Attribute `json:"attributes"`
 	AvailabilityZone  string              `json:"availabilityZone,omitempty"`
+	CapacityProvider  string              `json:"capacityProviderName,omitempty"`
 	ClusterARN        string              `json:"clusterArn"`
 	Connectivity      string              `json:"connectivity,omitempty"`
 	ConnectivityAt    wire.Time           `json:"connectivityAt,omitzero"`
@@ -118,18 +143,22 @@ type task struct {
 	TaskARN           string              `json:"taskArn"`
 	TaskDefinitionARN string              `json:"taskDefinitionArn"`
 	Version           int64               `json:"version"`
+
+	text []byte // all this as JSON; only in what Call.shown returns
 }
 
+// task shows a task. What it looks at beside the task itself is in basis.
 func (c *Call) task(t *raftfsm.Task, withTags bool) task {
+	arn, definition := c.taskARN(t.Cluster, t.ID), c.knownDefinition(t.Definition)
 	out := task{
-		Attachments: []struct{}{}, Attributes: []raftfsm.Attribute{}, ClusterARN: c.clusterARN(t.Cluster),
-		Containers: c.containers(t), CPU: strconv.FormatInt(t.CPU, 10), CreatedAt: wire.At(t.CreatedAt),
+		Attachments: []struct{}{}, Attributes: taskAttributes(t), CapacityProvider: t.CapacityProvider, ClusterARN: c.clusterARN(t.Cluster),
+		Containers: c.containers(t, arn, definition), CPU: strconv.FormatInt(t.CPU, 10), CreatedAt: wire.At(t.CreatedAt),
 		DesiredStatus: string(t.DesiredStatus), ExecutionStopped: wire.At(t.Times.ExecutionStopped), Group: t.Group,
-		HealthStatus: c.healthOfTask(t), LastStatus: string(t.LastStatus), LaunchType: cmp.Or(t.LaunchType, launchEC2),
+		HealthStatus: healthOfTask(t, definition), LastStatus: string(t.LastStatus), LaunchType: cmp.Or(t.LaunchType, launchEC2),
 		Memory: strconv.FormatInt(t.MemoryMiB, 10), Overrides: overridesOf(t), PullStartedAt: wire.At(t.Times.PullStarted),
 		PullStoppedAt: wire.At(t.Times.PullStopped), StartedAt: wire.At(t.Times.Started), StartedBy: t.StartedBy,
 		StopCode: string(t.StopCode), StoppedAt: wire.At(t.Times.Stopped), StoppedReason: t.StoppedReason,
-		StoppingAt: wire.At(t.Times.Stopping), Tags: []raftfsm.Tag{}, TaskARN: c.taskARN(t.Cluster, t.ID),
+		StoppingAt: wire.At(t.Times.Stopping), Tags: []raftfsm.Tag{}, TaskARN: arn,
 		TaskDefinitionARN: c.definitionARN(t.Definition), Version: t.Version,
 	}
 	if withTags {
@@ -144,14 +173,14 @@ func (c *Call) task(t *raftfsm.Task, withTags bool) task {
 // place adds what comes from the host that the task is bound to.
 func (c *Call) place(out *task, t *raftfsm.Task) {
 	out.InstanceARN = c.instanceARN(t.Cluster, t.HostID)
+	host, connected := c.knownHost(t.HostID)
 	if t.LastStatus.Rank() > raftfsm.Pending.Rank() {
 		out.Connectivity = "DISCONNECTED"
-		if c.Cluster.Connected(t.HostID) {
+		if connected {
 			// When the host came back is nobody's memory: this is when it was heard of the task first.
 			out.Connectivity, out.ConnectivityAt = "CONNECTED", wire.At(t.Times.PullStarted)
 		}
 	}
-	host := c.View.Host(t.HostID)
 	if host == nil {
 		return
 	}
@@ -169,7 +198,7 @@ type taskOverrides struct {
 
 func overridesOf(t *raftfsm.Task) taskOverrides {
 	out := taskOverrides{t.Overrides, []struct{}{}}
-	out.Containers = []raftfsm.ContainerOverride{}
+	out.Containers = make([]raftfsm.ContainerOverride, 0, len(t.Containers))
 	for _, running := range t.Containers {
 		override := raftfsm.ContainerOverride{Name: running.Name}
 		given := slices.IndexFunc(t.Overrides.Containers, func(o raftfsm.ContainerOverride) bool { return o.Name == running.Name })

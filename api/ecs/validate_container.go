@@ -55,7 +55,7 @@ func checkSizes(c *raftfsm.ContainerDefinition) error {
 		return invalid("'memory' must be at least %d MiB, not %d.", minMemory, c.Memory)
 	case c.MemoryReservation != 0 && c.MemoryReservation < minMemory:
 		return invalid("'memoryReservation' must be at least %d MiB, not %d.", minMemory, c.MemoryReservation)
-	case c.Memory != 0 && c.Memory < c.MemoryReservation:
+	case c.Memory != 0 && c.Memory <= c.MemoryReservation:
 		return invalid("'memory' must be greater than 'memoryReservation': %d is not greater than %d.", c.Memory, c.MemoryReservation)
 	}
 	return nil

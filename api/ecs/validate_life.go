@@ -32,7 +32,7 @@ func (in *healthInput) normalise(container string) (*raftfsm.HealthCheck, error)
 		value       *int
 		least, most int
 	}{
-		{"healthCheck.interval", in.Interval, 5, 300}, {"healthCheck.timeout", in.Timeout, 2, 120},
+		{"healthCheck.interval", in.Interval, 5, 300}, {"healthCheck.timeout", in.Timeout, 2, 60},
 		{"healthCheck.retries", in.Retries, 1, 10}, {"healthCheck.startPeriod", in.StartPeriod, 0, 300},
 	} {
 		if err := between(container, number.field, number.value, number.least, number.most); err != nil {

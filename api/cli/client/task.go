@@ -19,6 +19,7 @@ type Task struct {
 	StoppedReason string      `json:"stoppedReason"`
 	Containers    []Container `json:"containers"`
 	CreatedAt     Epoch       `json:"createdAt"`
+	Attributes    []Attribute `json:"attributes"`
 
 	document json.RawMessage
 }
@@ -30,6 +31,22 @@ type Container struct {
 	ExitCode *int     `json:"exitCode"` // nil until it has ended
 	Reason   string   `json:"reason"`
 	GPUs     []string `json:"gpuIds"`
+}
+
+// Attribute is something that Pinion says of a task and ECS has no member for, such as pinion.rank.
+type Attribute struct {
+	Name  string `json:"name"`
+	Value string `json:"value"`
+}
+
+// Attribute is the value of one of the task's attributes, "" when it has none of that name.
+func (t *Task) Attribute(name string) string {
+	for _, a := range t.Attributes {
+		if a.Name == name {
+			return a.Value
+		}
+	}
+	return ""
 }
 
 // Failure is one thing that a request asked for and did not get.
@@ -109,13 +126,19 @@ func (c *Client) Describe(ctx context.Context, cluster string, ids []string) ([]
 // TaskIDs lists the ids of every task that the cluster remembers, the stopped ones of the last hour included, in order
 // of the ids and each once.
 func (c *Client) TaskIDs(ctx context.Context, cluster string) ([]string, error) {
+	return c.taskIDs(ctx, map[string]any{"cluster": cluster})
+}
+
+// TaskIDsStartedBy is TaskIDs of those whose startedBy is as given.
+func (c *Client) TaskIDsStartedBy(ctx context.Context, cluster, startedBy string) ([]string, error) {
+	return c.taskIDs(ctx, map[string]any{"cluster": cluster, "startedBy": startedBy})
+}
+
+func (c *Client) taskIDs(ctx context.Context, in map[string]any) ([]string, error) {
 	var ids []string
 	for _, desired := range []string{"RUNNING", "STOPPED"} {
-		for token := ""; ; {
-			in := map[string]any{"cluster": cluster, "desiredStatus": desired}
-			if token != "" {
-				in["nextToken"] = token
-			}
+		in["desiredStatus"] = desired
+		for delete(in, "nextToken"); ; {
 			var page struct {
 				ARNs []string `json:"taskArns"`
 				Next string   `json:"nextToken"`
@@ -126,9 +149,10 @@ func (c *Client) TaskIDs(ctx context.Context, cluster string) ([]string, error) 
 			for _, arn := range page.ARNs {
 				ids = append(ids, Base(arn))
 			}
-			if token = page.Next; token == "" {
+			if page.Next == "" {
 				break
 			}
+			in["nextToken"] = page.Next
 		}
 	}
 	slices.Sort(ids)

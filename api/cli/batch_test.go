@@ -1,0 +1,175 @@
+package cli
+
+import (
+	"encoding/json"
+	"fmt"
+	"strings"
+	"testing"
+)
+
+// runTask is the RunTask that was sent, without what differs each time.
+func (d *door) runTask(t *testing.T) string {
+	t.Helper()
+	var in map[string]any
+	if err := json.Unmarshal([]byte(d.sent["RunTask"]), &in); err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range []string{"cluster", "taskDefinition", "clientToken", "startedBy"} {
+		delete(in, name)
+	}
+	text, _ := json.Marshal(in)
+	return string(text)
+}
+
+func TestRunSaysHowTasksWaitAndWhatIsDoneWhenTheyEnd(t *testing.T) {
+	const queue = `"capacityProviderStrategy":[{"capacityProvider":"PINION","weight":1}]`
+	tagged := func(tags string) string { return `{` + queue + `,"count":1,"tags":[` + tags + `]}` }
+	cases := map[string]string{
+		``:                              `{` + queue + `,"count":1}`,
+		`--no-wait`:                     `{"count":1,"launchType":"EC2"}`,
+		`--count 1000 --group nightly`:  `{` + queue + `,"count":1000,"group":"nightly"}`,
+		`--array 5-104`:                 `{"array":"5-104",` + queue + `}`,
+		`--gang --count 2`:              `{` + queue + `,"count":2,"tags":[{"key":"pinion.gang","value":"true"}]}`,
+		`--priority 100 --team vision`:  tagged(`{"key":"pinion.priority","value":"100"},{"key":"pinion.team","value":"vision"}`),
+		`--retries 3 --retry-on 137`:    tagged(`{"key":"pinion.retries","value":"3"},{"key":"pinion.retry-on","value":"137"}`),
+		`--time-limit 2h --preemptible`: tagged(`{"key":"pinion.time-limit","value":"2h"},{"key":"pinion.preemptible","value":"true"}`),
+		`--after 3f2a --after any:91bc`: tagged(`{"key":"pinion.after","value":"` + taskOne + ` any:` + taskTwo + `"}`),
+		`--after group:nightly`:         tagged(`{"key":"pinion.after","value":"group:nightly"}`),
+		`--after any:group:nightly`:     tagged(`{"key":"pinion.after","value":"any:group:nightly"}`),
+	}
+	for flags, want := range cases {
+		t.Run(flags, func(t *testing.T) {
+			d := runDoor(t, pending).withTasks(runningTask, failedTask)
+			got := pinion(t, d, append(append([]string{"run", "-d"}, strings.Fields(flags)...), "nvidia/cuda")...)
+			if got.code != 0 {
+				t.Fatalf("%+v", got)
+			}
+			same(t, "RunTask", d.runTask(t), want)
+		})
+	}
+}
+
+func TestRunRefusesWhatIsOutOfRange(t *testing.T) {
+	for flags, says := range map[string]string{
+		`--count 0`:                "--count 0: write a number from 1 to 1000",
+		`--count 1001`:             "--count 1001: write a number from 1 to 1000",
+		`--array 7`:                `--array "7": write the first and the last number, such as 0-99`,
+		`--array 9-3`:              "--array 9-3: that are -5 tasks; 1 to 1000 can be started at once",
+		`--array 0-1000`:           "--array 0-1000: that are 1001 tasks; 1 to 1000 can be started at once",
+		`--array 0-9 --count 10`:   "--count and --array both say how many tasks there are: give one of them",
+		`--array 0-9 --no-wait`:    "--array is for tasks that may wait: leave out --no-wait",
+		`--after 3f2a --no-wait`:   "--after is for tasks that may wait: leave out --no-wait",
+		`--priority 101`:           "--priority 101: write a whole number from 0 to 100",
+		`--priority high`:          "--priority high: write a whole number from 0 to 100",
+		`--retries -1`:             "--retries -1: write a whole number from 0 to 100",
+		`--retry-on 3`:             "--retry-on says when to try again: say how often with --retries N",
+		`--retries 1 --retry-on x`: `--retry-on x: write exit codes from 0 to 255 with spaces between, such as "1 137"`,
+		`--time-limit soon`:        `--time-limit soon: write a span of time of 1s or more, such as "30m" or "12h"`,
+		`--after group:`:           `--after group:: write task ids with spaces between, or "group:NAME", each after "any:" when it may fail`,
+		`--lost-after 1ms`:         `--lost-after 1ms: the tag pinion.lost-after is "1ms": write a span of time of 5s or more, such as "10m" or "1h30m", or "never"`,
+	} {
+		t.Run(flags, func(t *testing.T) {
+			got := pinion(t, runDoor(t, pending), append(append([]string{"run"}, strings.Fields(flags)...), "nvidia/cuda")...)
+			if got.code != exitUsage || !strings.Contains(got.err, says) {
+				t.Errorf("exit code %d: %s", got.code, got.err)
+			}
+		})
+	}
+}
+
+func TestATaskThatWaitsSaysSoAndThenWhereItIs(t *testing.T) {
+	waits := taskDocument(taskOne, `run-cuda:4","lastStatus":"PROVISIONING","containers":[{"name":"cuda"}]`)
+	d := runDoor(t, waits, waits, waits, waits, waits, pending, running, exited(0))
+	got := pinion(t, d, "run", "nvidia/cuda:12.4")
+	want := "task 3f2a00000000 waits for a place; `pinion why 3f2a00000000` says what for\ntask 3f2a00000000 on gpu-1 with GPU-1, GPU-2\n"
+	if got.code != 0 || !strings.HasPrefix(got.err, want) {
+		t.Errorf("%+v", got)
+	}
+	same(t, "stdout", got.out, "epoch 1\nepoch 2\n")
+}
+
+func TestATaskThatIsStoppedWhileItWaitsSaysWhy(t *testing.T) {
+	waits := taskDocument(taskOne, `run-cuda:4","lastStatus":"PROVISIONING","containers":[{"name":"cuda"}]`)
+	over := taskDocument(taskOne, `run-cuda:4","lastStatus":"STOPPED","stopCode":"ServiceSchedulerInitiated","stoppedReason":"It waited for group:a","containers":[{"name":"cuda"}]`)
+	got := pinion(t, runDoor(t, waits, waits, over), "run", "nvidia/cuda:12.4")
+	if got.code != exitNoStart || !strings.HasSuffix(got.err, "pinion: task 3f2a00000000 did not start: It waited for group:a\n") {
+		t.Errorf("%+v", got)
+	}
+}
+
+// several is a door where RunTask starts tasks that go through documents, each of them through its own.
+func several(t *testing.T, documents ...[]string) *door {
+	d := openDoor(t).withTasks()
+	d.operations["RegisterTaskDefinition"] = always(`{"taskDefinition":{"family":"run-cuda","revision":4}}`)
+	var first []string
+	for _, looks := range documents {
+		first = append(first, looks[0])
+	}
+	d.operations["RunTask"] = always(`{"tasks":[` + strings.Join(first, ",") + `],"failures":[]}`)
+	looked := 0
+	d.operations["DescribeTasks"] = func(in map[string]any) any {
+		var now []string
+		for _, looks := range documents {
+			now = append(now, looks[min(looked, len(looks)-1)])
+		}
+		looked++
+		return describeFrom(now, in)
+	}
+	return d
+}
+
+// member is a task of a run of several as it is described.
+func member(id, status, rest string) string {
+	return taskDocument(id, `run-cuda:4","containerInstanceArn":"`+instance+`","lastStatus":"`+status+`"`+rest)
+}
+
+func ended(id string, code int, stop string) string {
+	return member(id, "STOPPED", fmt.Sprintf(`,"stopCode":%q,"stoppedReason":"R","containers":[{"name":"cuda","exitCode":%d}]`, stop, code))
+}
+
+func TestSeveralTasksAreFollowedToTheirEnds(t *testing.T) {
+	one, two := member(taskOne, "RUNNING", ""), member(taskTwo, "RUNNING", "")
+	cases := map[string]struct {
+		first, second string
+		code          int
+		says          string
+	}{
+		"all succeed": {ended(taskOne, 0, "EssentialContainerExited"), ended(taskTwo, 0, "EssentialContainerExited"), 0, "2 STOPPED\n"},
+		"one fails, and the other ends with it": {ended(taskOne, 143, "ServiceSchedulerInitiated"), ended(taskTwo, 9, "EssentialContainerExited"), 9,
+			"task 91bc00000000: exit code 9\ntask 3f2a00000000: R\npinion: 2 of 2 tasks failed\n"},
+	}
+	for name, c := range cases {
+		t.Run(name, func(t *testing.T) {
+			d := several(t, []string{one, one, c.first}, []string{two, two, c.second})
+			got := pinion(t, d, "run", "--gang", "--count", "2", "nvidia/cuda")
+			if got.code != c.code || !strings.HasPrefix(got.err, "2 tasks started") || !strings.HasSuffix(got.err, c.says) || !strings.Contains(got.err, "\n2 RUNNING\n") {
+				t.Errorf("%+v", got)
+			}
+		})
+	}
+}
+
+func TestSeveralTasksDetachedPrintTheirIDs(t *testing.T) {
+	d := several(t, []string{member(taskOne, "PENDING", "")}, []string{member(taskTwo, "PENDING", "")})
+	got := pinion(t, d, "run", "-d", "--count", "2", "nvidia/cuda")
+	same(t, "stdout", got.out, taskOne+"\n"+taskTwo+"\n")
+}
+
+func TestRunFollowsATaskThatIsRunAgain(t *testing.T) {
+	d := runDoor(t, pending)
+	again := member(taskTwo, "STOPPED", `,"stopCode":"EssentialContainerExited","attributes":[{"name":"pinion.retry-of","value":"`+taskOne+`"},{"name":"pinion.attempt","value":"1"}],"containers":[{"name":"cuda","exitCode":0}]`)
+	var startedBy any
+	d.operations["ListTasks"] = func(in map[string]any) any {
+		startedBy = in["startedBy"]
+		return `{"taskArns":["` + taskOne + `","` + taskTwo + `"]}`
+	}
+	d.operations["DescribeTasks"] = func(in map[string]any) any { return describeFrom([]string{exited(1), again}, in) }
+	d.documents["/v1/tasks/"+taskTwo+"/logs?follow=1"] = page("")
+	got := pinion(t, d, "run", "--retries", "2", "nvidia/cuda")
+	if got.code != 0 || !strings.Contains(got.err, "task 3f2a00000000: exit code 1. It is run again as 91bc00000000\n") {
+		t.Errorf("%+v", got)
+	}
+	if started, _ := startedBy.(string); !strings.HasPrefix(started, "pinion-run-") {
+		t.Errorf("the attempts were looked for among those started by %v", startedBy)
+	}
+}

@@ -1,0 +1,145 @@
+package cli
+
+import (
+	"fmt"
+	"strconv"
+
+	"github.com/urfave/cli/v2"
+
+	"pinion/api/cli/client"
+	"pinion/raftfsm"
+)
+
+func quotaCommand(p Program) *cli.Command {
+	return &cli.Command{
+		Name:  "quota",
+		Usage: "say how many GPUs a team has a right to, and how much it counts for among teams",
+		Description: `A task's team is its tag pinion.team. A team may use more than its quota while nobody below their own waits for it. Teams
+that wait share what is free by their weights; a team with weight 2 gets twice as many GPU-hours as one with weight 1.
+
+Examples:
+   pinion quota set --gpus 16 --weight 2 vision
+   pinion quota ls
+   pinion quota rm vision`,
+		Subcommands: []*cli.Command{quotaSetCommand(p), quotaListCommand(p), quotaRemoveCommand(p)},
+	}
+}
+
+func quotaSetCommand(p Program) *cli.Command {
+	return &cli.Command{
+		Name:      "set",
+		Usage:     "set the quota or the weight of teams; what is not given stays",
+		ArgsUsage: "TEAM...",
+		Description: `Examples:
+   pinion quota set --gpus 16 vision
+   pinion quota set --weight 2 vision speech`,
+		Flags: []cli.Flag{
+			&cli.IntFlag{Name: "gpus", DefaultText: "none", Usage: "`N` GPUs that the team has a right to, 0 or more"},
+			&cli.IntFlag{Name: "weight", DefaultText: "1", Usage: fmt.Sprintf("`N`, the team's part of what teams share, 1 to %d", raftfsm.MaxWeight)},
+		},
+		Action: func(c *cli.Context) error {
+			gpus, weight, err := quotaFlags(c)
+			if err != nil {
+				return err
+			}
+			d, err := p.openDesk(c)
+			if err != nil {
+				return err
+			}
+			var teams []client.Team
+			for _, name := range c.Args().Slice() {
+				team, err := d.host.SetTeam(c.Context, name, gpus, weight)
+				if err != nil {
+					return fmt.Errorf("team %q: %w", name, err)
+				}
+				teams = append(teams, team)
+			}
+			return d.showTeams(teams)
+		},
+	}
+}
+
+// quotaFlags are the flags that are given; nil for the others.
+func quotaFlags(c *cli.Context) (gpus, weight *int, err error) {
+	if c.IsSet("gpus") {
+		n := c.Int("gpus")
+		gpus = &n
+	}
+	if c.IsSet("weight") {
+		n := c.Int("weight")
+		weight = &n
+	}
+	switch {
+	case gpus == nil && weight == nil:
+		return nil, nil, usageErrorf("give --gpus, --weight or both; see pinion quota set --help")
+	case gpus != nil && *gpus < 0:
+		return nil, nil, usageErrorf("--gpus %d: a quota is 0 GPUs or more", *gpus)
+	case weight != nil && (*weight < 1 || *weight > raftfsm.MaxWeight):
+		return nil, nil, usageErrorf("--weight %d: a weight is 1 to %d", *weight, raftfsm.MaxWeight)
+	}
+	return gpus, weight, nil
+}
+
+func quotaListCommand(p Program) *cli.Command {
+	return &cli.Command{
+		Name:  "ls",
+		Usage: "list teams with their quotas, their weights and the GPUs that they use",
+		Description: `Examples:
+   pinion quota ls
+   pinion quota ls -o json`,
+		Action: func(c *cli.Context) error {
+			d, err := p.openDesk(c)
+			if err != nil {
+				return err
+			}
+			teams, err := d.host.Teams(c.Context)
+			if err != nil {
+				return err
+			}
+			return d.showTeams(teams)
+		},
+	}
+}
+
+func (d *desk) showTeams(teams []client.Team) error {
+	if d.output == outputJSON {
+		return printJSON(d.out, teams)
+	}
+	t := &table{header: []string{"TEAM", "GPUS", "WEIGHT", "IN USE"}}
+	for _, team := range teams {
+		name, quota := team.Name, "none"
+		if name == "" {
+			name = `""`
+		}
+		if team.GPUs != nil {
+			quota = strconv.Itoa(*team.GPUs)
+		}
+		t.add(name, quota, strconv.Itoa(team.Weight), strconv.Itoa(team.InUse))
+	}
+	return t.write(d.out, d.columns())
+}
+
+func quotaRemoveCommand(p Program) *cli.Command {
+	return &cli.Command{
+		Name:      "rm",
+		Usage:     "forget the quota and the weight of teams: none, and 1",
+		ArgsUsage: "TEAM...",
+		Description: `The team's tasks stay as they are.
+
+Examples:
+   pinion quota rm vision`,
+		Action: func(c *cli.Context) error {
+			d, err := p.openDesk(c)
+			if err != nil {
+				return err
+			}
+			for _, name := range c.Args().Slice() {
+				if err := d.host.RemoveTeam(c.Context, name); err != nil {
+					return fmt.Errorf("team %q: %w", name, err)
+				}
+				fmt.Fprintln(d.out, name)
+			}
+			return nil
+		},
+	}
+}

@@ -1,0 +1,148 @@
+package ecs
+
+import (
+	"cmp"
+	"context"
+	"slices"
+	"strings"
+
+	"pinion/api/wire"
+	"pinion/raftfsm"
+)
+
+// maxProviderPage is ECS's limit of capacity providers in one answer, and the default.
+const maxProviderPage = 10
+
+// switchedOn and switchedOff are how ECS writes a switch.
+const (
+	switchedOn  = "ENABLED"
+	switchedOff = "DISABLED"
+)
+
+// capacityProvider is ECS's CapacityProvider.
+type capacityProvider struct {
+	ARN          string                       `json:"capacityProviderArn"`
+	Name         string                       `json:"name"`
+	Status       string                       `json:"status"`
+	Type         string                       `json:"type"`
+	AutoScaling  *raftfsm.AutoScalingProvider `json:"autoScalingGroupProvider"`
+	UpdateStatus string                       `json:"updateStatus,omitempty"`
+	Tags         []raftfsm.Tag                `json:"tags"`
+}
+
+type describeProvidersInput struct {
+	paging
+	Cluster string   `json:"cluster"`
+	Names   []string `json:"capacityProviders"`
+	Include []string `json:"include"`
+}
+
+type describeProvidersOutput struct {
+	Providers []capacityProvider `json:"capacityProviders"`
+	Failures  []failure          `json:"failures"`
+	NextToken string             `json:"nextToken,omitempty"`
+}
+
+// describeCapacityProviders shows those that are named, deleted ones too, or all that can be used. With a cluster it shows
+// only those that tasks can be run through there.
+func (c *Call) describeCapacityProviders(_ context.Context, in *describeProvidersInput) (*describeProvidersOutput, error) {
+	usable := func(string) bool { return true }
+	if in.Cluster != "" {
+		k, err := c.cluster(in.Cluster)
+		if err != nil {
+			return nil, err
+		}
+		usable = func(name string) bool { return usableIn(k, name) }
+	}
+	if err := eachOneOf("include", in.Include, "TAGS"); err != nil {
+		return nil, err
+	}
+	paging, err := in.atMost(maxProviderPage)
+	if err != nil {
+		return nil, err
+	}
+	out := &describeProvidersOutput{Providers: []capacityProvider{}, Failures: []failure{}}
+	found := slices.DeleteFunc(c.View.CapacityProviders(), func(p *raftfsm.CapacityProvider) bool {
+		return p.Status != raftfsm.CapacityProviderActive || !usable(p.Name)
+	})
+	if len(in.Names) > 0 {
+		if found, err = c.namedProviders(in.Names, usable, out); err != nil {
+			return nil, err
+		}
+	} else {
+		slices.SortFunc(found, func(a, b *raftfsm.CapacityProvider) int { return strings.Compare(a.Name, b.Name) })
+		if found, out.NextToken, err = pageOf(paging, found, false, func(p *raftfsm.CapacityProvider) string { return p.Name }); err != nil {
+			return nil, err
+		}
+	}
+	for _, p := range found {
+		out.Providers = append(out.Providers, c.provider(p, len(in.Include) > 0))
+	}
+	return out, nil
+}
+
+// namedProviders finds the providers of a list. What is not there becomes a failure of the answer.
+func (c *Call) namedProviders(names []string, usable func(string) bool, out *describeProvidersOutput) ([]*raftfsm.CapacityProvider, error) {
+	if len(names) > maxPage {
+		return nil, wire.Errorf(wire.InvalidParameter, "capacityProviders can have at most %d items.", maxPage)
+	}
+	var found []*raftfsm.CapacityProvider
+	for _, given := range names {
+		r, err := parseResource("capacity-provider", given)
+		if err != nil {
+			return nil, err
+		}
+		if p := c.View.CapacityProvider(r.name); p != nil && usable(r.name) {
+			found = append(found, p)
+			continue
+		}
+		out.Failures = append(out.Failures, failure{ARN: c.providerARN(r.name), Reason: raftfsm.ReasonMissing})
+	}
+	return found, nil
+}
+
+func (c *Call) providerARN(name string) string { return c.arn("capacity-provider/" + name) }
+
+func (c *Call) provider(p *raftfsm.CapacityProvider, withTags bool) capacityProvider {
+	out := capacityProvider{
+		ARN: c.providerARN(p.Name), Name: p.Name, Status: string(p.Status), Type: "EC2_AUTOSCALING",
+		AutoScaling: scalingOf(p), UpdateStatus: updateStatus(p), Tags: []raftfsm.Tag{},
+	}
+	if withTags {
+		out.Tags = listed(p.Tags)
+	}
+	return out
+}
+
+// updateStatus is the last change, which is complete as soon as it is on record. The built-in one never changes.
+func updateStatus(p *raftfsm.CapacityProvider) string {
+	switch {
+	case p.Name == raftfsm.BuiltinCapacityProvider:
+		return ""
+	case p.Status == raftfsm.CapacityProviderInactive:
+		return "DELETE_COMPLETE"
+	case !p.UpdatedAt.IsZero():
+		return "UPDATE_COMPLETE"
+	}
+	return "CREATE_COMPLETE"
+}
+
+// scalingOf is what a provider shows of its scaling group. One that was made without says that tasks wait in it, which is
+// managed scaling's to say; the group has the provider's own name then.
+func scalingOf(p *raftfsm.CapacityProvider) *raftfsm.AutoScalingProvider {
+	if p.AutoScaling != nil {
+		return p.AutoScaling
+	}
+	waits := autoScalingInput{ARN: p.Name, scalingInput: scalingInput{Scaling: &managedScalingInput{Status: switchedOn}}}
+	return waits.over(raftfsm.AutoScalingProvider{})
+}
+
+// waits says whether tasks that are run through a provider wait when nothing is free. As on ECS that takes managed scaling.
+func waits(p *raftfsm.CapacityProvider) bool {
+	return p.AutoScaling == nil || cmp.Or(p.AutoScaling.ManagedScaling, &raftfsm.ManagedScaling{}).Status == switchedOn
+}
+
+// usableIn says whether tasks can be run through a provider in a cluster: it is among the cluster's own, or the built-in.
+func usableIn(k *raftfsm.Cluster, name string) bool {
+	return name == raftfsm.BuiltinCapacityProvider || slices.Contains(k.CapacityProviders, name)
+}

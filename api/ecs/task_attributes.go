@@ -1,0 +1,26 @@
+package ecs
+
+import (
+	"strconv"
+
+	"pinion/raftfsm"
+)
+
+// taskAttributes says of a task what ECS has no members for: its seat in a gang, its number in an array, and which attempt
+// it is at the work of what task.
+func taskAttributes(t *raftfsm.Task) []raftfsm.Attribute {
+	all := []raftfsm.Attribute{}
+	add := func(name, value string) { all = append(all, raftfsm.Attribute{Name: name, Value: value}) }
+	if t.Gang != nil {
+		add("pinion.gang", t.Gang.ID)
+		add("pinion.rank", strconv.Itoa(t.Gang.Rank))
+	}
+	if t.ArrayIndex != nil {
+		add("pinion.array-index", strconv.Itoa(*t.ArrayIndex))
+	}
+	if t.RetryOf != "" {
+		add("pinion.retry-of", t.RetryOf)
+		add("pinion.attempt", strconv.Itoa(t.Attempt))
+	}
+	return all
+}

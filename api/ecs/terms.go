@@ -1,0 +1,37 @@
+package ecs
+
+import (
+	"pinion/api/wire"
+	"pinion/raftfsm"
+)
+
+// checkTerms looks at the tags by which a task says how it waits, how long it may run and what is done when it ends.
+func checkTerms(tags []raftfsm.Tag) error {
+	if err := raftfsm.CheckLostAfter(tags); err != nil {
+		return wire.Errorf(wire.InvalidParameter, "%v.", err)
+	}
+	if _, err := raftfsm.TermsOf(tags); err != nil {
+		return wire.Errorf(wire.InvalidParameter, "%v.", err)
+	}
+	return nil
+}
+
+// checkAtOnce refuses what only a task that waits can have, of tasks that are placed at once or not at all.
+func checkAtOnce(r *raftfsm.RunRequest) error {
+	const how = "that takes a queue: give capacityProviderStrategy, such as [{capacityProvider: " + raftfsm.BuiltinCapacityProvider + "}]"
+	terms, err := raftfsm.TermsOf(r.Tags)
+	switch {
+	case err != nil:
+		return wire.Errorf(wire.InvalidParameter, "%v.", err)
+	case len(terms.After) > 0:
+		return wire.Errorf(wire.InvalidParameter, "The tag %s has tasks wait for others, and %s.", raftfsm.TagAfter, how)
+	case r.Array:
+		return wire.Errorf(wire.InvalidParameter, "array is for tasks that may wait, and %s.", how)
+	}
+	return nil
+}
+
+// CheckTeam says whether a team can have that name, which is the value of a tag.
+func CheckTeam(name string) error {
+	return checkTags([]raftfsm.Tag{{Key: raftfsm.TagTeam, Value: name}})
+}

@@ -1,0 +1,54 @@
+package api
+
+import (
+	"context"
+	"net/http"
+
+	"pinion/api/wire"
+	"pinion/raftfsm"
+)
+
+// Queue tells of the tasks that wait. It is asked on the leader only, which alone knows their order.
+type Queue interface {
+	// Queue lists what waits in a cluster, in all when it is empty, in the order of places.
+	Queue(ctx context.Context, cluster string) ([]raftfsm.Queued, error)
+	// Explain tells why a task is where it is. raftfsm.ErrNotFound.
+	Explain(ctx context.Context, task string) (raftfsm.Explanation, error)
+}
+
+// queue lists the tasks that wait, of every cluster or of ?cluster=NAME.
+func (d *door) queue(w http.ResponseWriter, r *http.Request, who caller, _ []byte) error {
+	cluster, err := who.clusterOf(r)
+	if err != nil {
+		return err
+	}
+	if d.Queue == nil {
+		return notHere("the queue")
+	}
+	list, err := d.Queue.Queue(r.Context(), cluster)
+	if err != nil {
+		return err
+	}
+	d.reply(w, r, typeJSON, http.StatusOK, append([]raftfsm.Queued{}, list...))
+	return nil
+}
+
+// explainTask tells why a task is where it is.
+func (d *door) explainTask(w http.ResponseWriter, r *http.Request, who caller, _ []byte) error {
+	task := who.view.Task(r.PathValue("id"))
+	if task == nil {
+		return wire.Errorf(notFound, "There is no task %s. Stopped tasks are forgotten after an hour.", r.PathValue("id"))
+	}
+	if err := who.bound.Refuse(who.principal, task.Cluster); err != nil {
+		return err
+	}
+	if d.Queue == nil {
+		return notHere("explaining tasks")
+	}
+	explanation, err := d.Queue.Explain(r.Context(), task.ID)
+	if err != nil {
+		return err
+	}
+	d.reply(w, r, typeJSON, http.StatusOK, explanation)
+	return nil
+}
