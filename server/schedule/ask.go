@@ -4,9 +4,9 @@ import (
 	"cmp"
 	"slices"
 
-	"pinion/gpu"
 	"pinion/raftfsm"
 	"pinion/raftfsm/query"
+	"pinion/server/schedule/pack"
 )
 
 // ask is a request with what can be said of it once for all hosts.
@@ -16,6 +16,10 @@ type ask struct {
 	attributes []raftfsm.Attribute // that a host has to carry
 	escapes    string              // by what the task could reach GPUs of others; empty: by nothing
 	group      string              // of the tasks
+	wantsGPUs  bool
+	outlook    *pack.Outlook // on the GPUs of the cluster
+	terms      raftfsm.Terms
+	made       int // tasks so far
 
 	// What read makes of the constraints and the strategy; StartTask has neither.
 	members  []*query.Expr
@@ -25,46 +29,40 @@ type ask struct {
 
 func newAsk(r Request) *ask {
 	a := &ask{Request: r, demand: raftfsm.DemandOf(r.Definition)}
+	a.wantsGPUs = slices.ContainsFunc(a.demand.GPUs, func(n int) bool { return n != 0 })
 	a.group = cmp.Or(r.Run.Group, "family:"+r.Definition.Family)
 	a.attributes = slices.Concat(r.Definition.Requires(), platform(r.Definition))
 	a.escapes = r.Definition.Escapes()
+	a.terms, _ = raftfsm.TermsOf(r.Run.Tags) // the api has checked them
 	return a
 }
 
 // on is what the task takes of this host.
 func (a *ask) on(h *Host) raftfsm.Demand { return a.demand.On(h.Host) }
 
-// place puts one task on the chosen host. It returns nil for a refused choice, which one becomes when the host's GPUs
-// cannot be given together although there are enough of them.
-func (a *ask) place(chosen *option) *raftfsm.Task {
-	if chosen.refusal.Reason != "" {
-		return nil
+// place makes a task for a host that fits, with GPUs chosen container by container. It is nil when the host's GPUs cannot
+// be given together although there are enough of them.
+func (a *ask) place(h *Host) *raftfsm.Task {
+	free := h.idle
+	gpus := make([][]string, len(a.demand.GPUs))
+	for i, wanted := range a.on(h).GPUs {
+		if wanted == 0 {
+			continue
+		}
+		picked := h.wiring.Pick(free, wanted)
+		if picked.Len() != wanted {
+			return nil
+		}
+		free &^= picked
+		gpus[i] = h.wiring.UUIDs(picked)
 	}
-	host := chosen.host
-	gpus, ok := a.pick(host)
-	if !ok {
-		chosen.refusal = raftfsm.Failure{HostID: host.Host.ID, Reason: raftfsm.ReasonGPU,
-			Detail: "enough GPUs are free, but not ones that one container can have together"}
-		return nil
-	}
-	task := a.task(host.Host.ID, gpus)
-	host.Free.Take(task)
-	host.placed = append(host.placed, task)
-	return task
+	return a.task(h.Host.ID, gpus)
 }
 
-// pick chooses the GPUs of each container on one host.
-func (a *ask) pick(host *Host) (perContainer [][]string, ok bool) {
-	free := slices.Clone(host.Free.GPUs)
-	for _, wanted := range a.on(host).GPUs {
-		picked := gpu.Pick(host.Host.GPUs.Devices, free, wanted)
-		if len(picked) != wanted {
-			return nil, false
-		}
-		free = slices.DeleteFunc(free, func(uuid string) bool { return slices.Contains(picked, uuid) })
-		perContainer = append(perContainer, picked)
-	}
-	return perContainer, true
+// apart is the refusal where place makes no task.
+func apart(h *Host) raftfsm.Failure {
+	return raftfsm.Failure{HostID: h.Host.ID, Reason: raftfsm.ReasonGPU,
+		Detail: "enough GPUs are free, but not ones that one container can have together"}
 }
 
 // task is the finished record: everything a task ever says about its place is written here.
@@ -87,7 +85,10 @@ func (a *ask) task(hostID string, gpus [][]string) *raftfsm.Task {
 		Tags:          a.Run.Tags,
 		Version:       1,
 		CreatedAt:     a.At,
+		Wait:          a.wait(),
+		ArrayIndex:    a.arrayIndex(),
 	}
+	a.made++
 	for i, container := range a.Definition.Containers {
 		task.Containers = append(task.Containers, raftfsm.Container{
 			ID:         uuid(a.IDs()),

@@ -40,10 +40,89 @@ func BenchmarkPlanOnAThousandHosts(b *testing.B) {
 	}
 }
 
+// BenchmarkFleet plans tasks one by one on ten thousand hosts of eight GPUs, and takes them back when nine tenths are taken.
+func BenchmarkFleet(b *testing.B) {
+	for _, hosts := range []int{1_000, 10_000} {
+		for _, gpus := range []int{0, 1, 4} {
+			b.Run(fmt.Sprintf("%d hosts, %d GPUs a task", hosts, gpus), func(b *testing.B) { benchFleet(b, hosts, gpus) })
+		}
+	}
+}
+
+func benchFleet(b *testing.B, hosts, gpus int) {
+	f := NewFleet()
+	for i := range hosts {
+		h := host(fmt.Sprintf("host%05d", i), 8)
+		h.Host.CPU, h.Host.MemoryMiB = 1<<20, 1<<20
+		f.PutHost(h.Host, true)
+	}
+	r := request(1, gpus)
+	next := 0
+	r.IDs = func() string { next++; return fmt.Sprintf("%032x", next) }
+	var running []*raftfsm.Task
+	for b.Loop() {
+		running = append(running, f.Plan([]Request{r})[0].Tasks...)
+		if len(running) == hosts*8*9/10/max(gpus, 1) {
+			b.StopTimer()
+			for _, task := range running {
+				f.DropTask(task)
+			}
+			running = nil
+			b.StartTimer()
+		}
+	}
+}
+
+// BenchmarkFleetOfManyShapes is BenchmarkFleet with tasks of fifty shapes, of which each changes what all others find.
+func BenchmarkFleetOfManyShapes(b *testing.B) {
+	f, next := NewFleet(), 0
+	for i := range 10_000 {
+		h := host(fmt.Sprintf("host%05d", i), 8)
+		h.Host.CPU, h.Host.MemoryMiB = 1<<20, 1<<20
+		f.PutHost(h.Host, true)
+	}
+	requests := make([]Request, 50)
+	for i := range requests {
+		requests[i] = request(1, i%4)
+		requests[i].Definition.Containers[0].CPU = int64(100 + i)
+		requests[i].IDs = func() string { next++; return fmt.Sprintf("%032x", next) }
+	}
+	var running []*raftfsm.Task
+	for i := 0; b.Loop(); i++ {
+		running = append(running, f.Plan(requests[i%50 : i%50+1])[0].Tasks...)
+		if i >= 20_000 {
+			f.DropTask(running[i-20_000])
+		}
+	}
+}
+
 func repeat(n int, r Request) []Request {
 	all := make([]Request, n)
 	for i := range all {
 		all[i] = r
 	}
 	return all
+}
+
+// BenchmarkGang plans gangs of tasks of eight GPUs on ten thousand hosts in fabrics of 256, and takes them back.
+func BenchmarkGang(b *testing.B) {
+	f := NewFleet()
+	for i := range 10_000 {
+		h := host(fmt.Sprintf("host%05d", i), 8, in(fmt.Sprint("fabric", i/256), fmt.Sprint("rack", i/16)))
+		f.PutHost(h.Host, true)
+	}
+	for _, size := range []int{8, 64, 1000} {
+		b.Run(fmt.Sprintf("%d tasks", size), func(b *testing.B) {
+			for b.Loop() {
+				r := gangOf(size, 8)
+				decision := f.Plan([]Request{r})[0]
+				if len(decision.Tasks) != size {
+					b.Fatalf("%+v", decision.Failures[:1])
+				}
+				for _, task := range decision.Tasks {
+					f.DropTask(task)
+				}
+			}
+		})
+	}
 }

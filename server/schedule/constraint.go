@@ -47,7 +47,7 @@ func members(a *ask, h *Host) (reason, detail string) {
 	for _, expression := range a.members {
 		facts := query.Facts{Host: h.Host, Connected: h.Connected}
 		if expression.ReadsTasks() {
-			facts.Tasks = h.tasks()
+			facts.Tasks = h.tasks
 		}
 		if !expression.Match(facts) {
 			return raftfsm.ReasonConstraint, expression.Why(facts)
@@ -57,4 +57,4 @@ func members(a *ask, h *Host) (reason, detail string) {
 }
 
 // count is the number of the host's tasks of the group.
-func (h *Host) count(group string) int { return query.Facts{Tasks: h.tasks()}.Count(group) }
+func (h *Host) count(group string) int { return query.Facts{Tasks: h.tasks}.Count(group) }

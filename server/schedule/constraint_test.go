@@ -91,19 +91,6 @@ func TestTheNextRequestSeesTheTasksOfTheOneBefore(t *testing.T) {
 	}
 }
 
-func TestTasksAreReadOnceAndOnlyWhereTheyMatter(t *testing.T) {
-	h, asked := host("a", 4), 0
-	h.Tasks = func() []*raftfsm.Task { asked++; return nil }
-	plan([]Host{h}, limited(request(2, 1), "attribute:rack !exists"))
-	if asked != 0 {
-		t.Errorf("asked %d times without need", asked)
-	}
-	Plan([]Host{h}, []Request{limited(request(3, 1), "task:group !exists or task:group exists", ""), limited(request(1, 1), "task:group == x")})
-	if asked != 1 {
-		t.Errorf("asked %d times", asked)
-	}
-}
-
 func TestWhatNobodyCanReadIsAnError(t *testing.T) {
 	for want, change := range map[string]func(*raftfsm.RunRequest){
 		"column 3": func(r *raftfsm.RunRequest) {

@@ -1,7 +1,6 @@
 package schedule
 
 import (
-	"cmp"
 	"slices"
 
 	"pinion/raftfsm"
@@ -14,17 +13,12 @@ type option struct {
 	cost    cost
 }
 
-// cost orders the hosts that could run a task, the lowest is the best. GPUs that stay free on a used host are the
-// ones that big tasks will miss, so GPU tasks fill hosts up, and tasks without GPUs keep away from free ones.
-type cost struct {
-	gpusLeft int   // free GPUs when the task is there
-	gpus     int   // GPUs of the host, for tasks that want none: better a host that never has any
-	room     int64 // CPU and memory left, in thousandths of the host's
-}
-
-func (c cost) compare(other cost) int {
-	return cmp.Or(cmp.Compare(c.gpusLeft, other.gpusLeft), cmp.Compare(c.gpus, other.gpus),
-		cmp.Compare(c.room, other.room))
+// better is for choices and refusals; of equals none is.
+func (o *option) better(than *option) bool {
+	if o.refusal.Reason != "" || than.refusal.Reason != "" {
+		return o.refusal.Reason == "" && than.refusal.Reason != ""
+	}
+	return o.cost.compare(than.cost) < 0
 }
 
 // best is the host for the next task; nil when no host is a choice. The strategy decides, then the cost, then the
@@ -45,33 +39,28 @@ func (a *ask) best(options []option) *option {
 	return slices.MinFunc(choices, func(a, b *option) int { return a.cost.compare(b.cost) })
 }
 
-// consider asks the filters about the host as it is now.
-func (a *ask) consider(h *Host, filters []filter) option {
+// refusal asks the filters about the host as it is now.
+func (a *ask) refusal(h *Host, filters []filter) (refusal raftfsm.Failure, refused bool) {
 	for _, refuses := range filters {
 		if reason, detail := refuses(a, h); reason != "" {
-			return option{host: h, refusal: raftfsm.Failure{HostID: h.Host.ID, Reason: reason, Detail: detail}}
+			return raftfsm.Failure{HostID: h.Host.ID, Reason: reason, Detail: detail}, true
 		}
+	}
+	return raftfsm.Failure{}, false
+}
+
+// consider makes of the host what it is to the request now.
+func (a *ask) consider(h *Host, filters []filter) option {
+	if refusal, refused := a.refusal(h, filters); refused {
+		return option{host: h, refusal: refusal}
 	}
 	return option{host: h, cost: a.costOn(h)}
 }
 
-func (a *ask) costOn(h *Host) cost {
-	owned, wanted := 0, a.on(h).AllGPUs()
-	if wanted == 0 {
-		owned = len(h.Host.GPUs.Devices)
+func (a *ask) considerAll(hosts []*Host, filters []filter) []option {
+	options := make([]option, len(hosts))
+	for i, host := range hosts {
+		options[i] = a.consider(host, filters)
 	}
-	return cost{
-		gpusLeft: len(h.Free.GPUs) - wanted,
-		gpus:     owned,
-		room: share(h.Free.CPU-a.demand.CPU, h.Host.CPU) +
-			share(h.Free.MemoryMiB-a.demand.MemoryMiB, h.Host.MemoryMiB),
-	}
-}
-
-// share is a part in thousandths of the whole.
-func share(part, whole int64) int64 {
-	if whole <= 0 {
-		return 0
-	}
-	return part * 1000 / whole
+	return options
 }

@@ -1,0 +1,87 @@
+// Package batch says what follows from the end of a task: whether its gang ends with it, whether it is done again and
+// when, and what that means to tasks that waited for it. It is pure: everything is derived from a view of the state.
+package batch
+
+import (
+	"cmp"
+	"slices"
+	"time"
+
+	"pinion/raftfsm"
+)
+
+// Succeeded reports whether the task ended as it should: every essential container has exited with 0.
+func Succeeded(v *raftfsm.View, t *raftfsm.Task) bool {
+	if t.LastStatus != raftfsm.Stopped {
+		return false
+	}
+	codes, unknown := exits(v, t)
+	return !unknown && !slices.ContainsFunc(codes, isFailure)
+}
+
+func isFailure(code int) bool { return code != 0 }
+
+// exits are the exit codes of the task's essential containers; unknown: one of them has none.
+func exits(v *raftfsm.View, t *raftfsm.Task) (codes []int, unknown bool) {
+	d := v.Definition(t.Definition)
+	for i := range t.Containers {
+		switch c := &t.Containers[i]; {
+		case optional(d, c.Name):
+		case c.ExitCode == nil:
+			unknown = true
+		default:
+			codes = append(codes, *c.ExitCode)
+		}
+	}
+	return codes, unknown
+}
+
+func optional(d *raftfsm.TaskDefinition, container string) bool {
+	return d != nil && slices.ContainsFunc(d.Containers, func(c raftfsm.ContainerDefinition) bool {
+		return c.Name == container && !c.IsEssential()
+	})
+}
+
+// broken reports whether the task has failed or will have, as soon as that is certain.
+func broken(v *raftfsm.View, t *raftfsm.Task) bool {
+	switch {
+	case t.DesiredStatus != raftfsm.Stopped:
+		return false
+	case t.LastStatus == raftfsm.Stopped:
+		return !Succeeded(v, t)
+	case t.StopCode != raftfsm.StopEssentialExited && t.StopCode != "":
+		return true // it was stopped, or did not come to start
+	}
+	codes, _ := exits(v, t)
+	return slices.ContainsFunc(codes, isFailure)
+}
+
+// origin is the task that failed first and by itself, or was stopped; nil while none has. Tasks are a gang, or one alone.
+func origin(v *raftfsm.View, tasks []*raftfsm.Task) *raftfsm.Task {
+	var failed *raftfsm.Task
+	for _, t := range tasks {
+		if t.StopCode == raftfsm.StopScheduler || !broken(v, t) {
+			continue
+		}
+		if failed == nil || ended(t).Before(ended(failed)) {
+			failed = t
+		}
+	}
+	return failed
+}
+
+func ended(t *raftfsm.Task) time.Time {
+	return cmp.Or(t.Times.ExecutionStopped, t.Times.Stopping, t.Times.Stopped)
+}
+
+// unit is what is done, and done again, as one: a gang, or a task alone.
+func unit(v *raftfsm.View, t *raftfsm.Task) []*raftfsm.Task {
+	if t.Gang == nil {
+		return []*raftfsm.Task{t}
+	}
+	return v.Gang(t.Gang.ID)
+}
+
+func allStopped(tasks []*raftfsm.Task) bool {
+	return !slices.ContainsFunc(tasks, func(t *raftfsm.Task) bool { return t.LastStatus != raftfsm.Stopped })
+}

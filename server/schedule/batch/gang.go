@@ -1,0 +1,42 @@
+package batch
+
+import (
+	"fmt"
+	"strings"
+
+	"pinion/raftfsm"
+)
+
+// Stops lists the tasks of a gang that have to stop because one of them failed or was stopped, and why.
+func Stops(v *raftfsm.View, gang string) (tasks []*raftfsm.Task, reason string) {
+	all := v.Gang(gang)
+	first := origin(v, all)
+	if first == nil {
+		return nil, ""
+	}
+	for _, t := range all {
+		if t.DesiredStatus != raftfsm.Stopped {
+			tasks = append(tasks, t)
+		}
+	}
+	return tasks, fmt.Sprintf("Rank %d of the gang (task %s) ended, and all end with it: %s", first.Gang.Rank, first.ID, Why(v, first))
+}
+
+// Why is how a task ended that did not succeed, in words.
+func Why(v *raftfsm.View, t *raftfsm.Task) string {
+	why := t.StoppedReason
+	if why == "" {
+		why = string(t.StopCode)
+	}
+	codes, _ := exits(v, t)
+	var failed []string
+	for _, code := range codes {
+		if code != 0 {
+			failed = append(failed, fmt.Sprint(code))
+		}
+	}
+	if len(failed) > 0 {
+		why += " (exit code " + strings.Join(failed, ", ") + ")"
+	}
+	return why
+}

@@ -1,0 +1,253 @@
+package schedule
+
+import (
+	"fmt"
+	"maps"
+	"reflect"
+	"slices"
+	"testing"
+	"time"
+
+	"pgregory.net/rapid"
+
+	"pinion/gpu"
+	"pinion/raftfsm"
+)
+
+// TestAFleetThatFollowsIsTheOneBuiltAnew: whatever happened to hosts and tasks, the fleet that was told change by change, and
+// that planned meanwhile, is the fleet of the state, and plans the same.
+func TestAFleetThatFollowsIsTheOneBuiltAnew(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		p := newPast(t)
+		for range rapid.IntRange(1, 40).Draw(t, "steps") {
+			p.step()
+			if rapid.IntRange(0, 3).Draw(t, "look") == 0 {
+				p.follow()
+				p.compare()
+			}
+		}
+	})
+}
+
+// past is a state, and a fleet that follows it.
+type past struct {
+	*rapid.T
+	state *raftfsm.State
+	fleet *Fleet
+	mark  raftfsm.Mark
+	tasks int
+}
+
+func newPast(t *rapid.T) *past {
+	p := &past{T: t, state: drawState(t)}
+	p.apply(raftfsm.CreateCluster{Cluster: raftfsm.Cluster{Name: "lab"}})
+	for _, gpus := range []int{0, 1, 2, 4} {
+		p.apply(raftfsm.RegisterDefinition{Definition: *request(1, gpus).Definition})
+	}
+	p.rebuild()
+	return p
+}
+
+func heard(string) bool { return true }
+
+func (p *past) rebuild() {
+	view := p.state.View()
+	p.fleet, p.mark = FleetOf(view, heard), raftfsm.EndOf(view.Index())
+}
+
+// apply records what may be refused.
+func (p *past) apply(c raftfsm.Command) {
+	_, _ = p.state.Apply(p.state.View().Index()+1, c)
+}
+
+func (p *past) follow() {
+	changes, _, err := p.state.Changes(p.mark, 1<<20)
+	if err != nil {
+		p.Fatal(err)
+	}
+	if len(changes) > 0 {
+		p.fleet.Follow(p.state.View(), changes, heard)
+		p.mark = changes[len(changes)-1].Mark
+	}
+}
+
+func (p *past) step() {
+	steps := map[string]func(){
+		"a host says what it is": p.putHost, "a host is something else to the pool": p.changeHost, "tasks are planned and recorded": p.launch,
+		"tasks are queued": p.enqueue, "a task goes on": p.report, "some are forgotten": p.reap, "waiting tasks get places": p.placeWaiting,
+	}
+	steps[rapid.SampledFrom(slices.Sorted(maps.Keys(steps))).Draw(p.T, "step")]()
+}
+
+func (p *past) hostID() string { return fmt.Sprint("h", rapid.IntRange(0, 5).Draw(p.T, "host")) }
+
+func (p *past) putHost() {
+	h := host(p.hostID(), rapid.IntRange(0, 8).Draw(p.T, "devices")).Host
+	h.Cluster = rapid.SampledFrom([]string{raftfsm.DefaultCluster, raftfsm.DefaultCluster, "lab"}).Draw(p.T, "cluster")
+	for d := range h.GPUs.Devices {
+		h.GPUs.Devices[d].Health = rapid.SampledFrom([]gpu.Health{gpu.Healthy, gpu.Healthy, gpu.Unhealthy}).Draw(p.T, "health")
+		for e := range h.GPUs.Devices[:d] {
+			if kind := rapid.SampledFrom([]gpu.LinkKind{"", gpu.LinkSystem, gpu.LinkSwitch}).Draw(p.T, "link"); kind != "" {
+				link := gpu.Link{Peer: h.GPUs.Devices[e].UUID, Kind: kind}
+				h.GPUs.Devices[d].Links = append(h.GPUs.Devices[d].Links, link)
+			}
+		}
+	}
+	p.apply(raftfsm.PutHost{Host: *h})
+}
+
+func (p *past) changeHost() {
+	id := p.hostID()
+	p.apply(rapid.SampledFrom([]raftfsm.Command{
+		raftfsm.SetHostStatus{ID: id, Status: raftfsm.HostDraining}, raftfsm.SetHostStatus{ID: id, Status: raftfsm.HostActive},
+		raftfsm.LoseHost{ID: id, At: now}, raftfsm.RemoveHost{ID: id, Force: true, At: now},
+	}).Draw(p.T, "change"))
+}
+
+func (p *past) requests() []Request {
+	requests := drawRequests(p.T)
+	for i := range requests {
+		requests[i].Run.Cluster = rapid.SampledFrom([]string{raftfsm.DefaultCluster, raftfsm.DefaultCluster, "lab"}).Draw(p.T, "in")
+		requests[i].IDs = p.id
+	}
+	return requests
+}
+
+func (p *past) id() string {
+	p.tasks++
+	return fmt.Sprintf("%032d", p.tasks)
+}
+
+// launch plans on the fleet as it is, which may be behind, and records some of it; the rest comes to nothing, also because
+// somebody else was faster.
+func (p *past) launch() {
+	for _, d := range p.fleet.Plan(p.requests()) {
+		if len(d.Tasks) == 0 {
+			continue
+		}
+		if rapid.IntRange(0, 3).Draw(p.T, "rival") == 0 {
+			for _, rival := range FleetOf(p.state.View(), heard).Plan(p.requests()) {
+				p.apply(raftfsm.LaunchTasks{Runs: []raftfsm.Launch{{Cluster: d.Tasks[0].Cluster, Tasks: rival.Tasks, At: now}}})
+			}
+			p.follow()
+		}
+		if rapid.IntRange(0, 3).Draw(p.T, "withdrawn") > 0 {
+			run := raftfsm.Launch{Cluster: d.Tasks[0].Cluster, Tasks: d.Tasks, At: now}
+			p.apply(raftfsm.LaunchTasks{Runs: []raftfsm.Launch{run}})
+		}
+		p.dropUnrecorded(d)
+	}
+}
+
+func (p *past) dropUnrecorded(d Decision) {
+	view := p.state.View()
+	for _, task := range d.Tasks {
+		if known := view.Task(task.ID); known == nil || known.HostID == "" {
+			p.fleet.DropTask(task)
+		}
+	}
+}
+
+func (p *past) enqueue() {
+	r := drawRequests(p.T)[0]
+	gpus := rapid.IntRange(1, 4).Draw(p.T, "revision") + 3 // behind the revisions of drawState
+	task := newAsk(r).task("", make([][]string, len(r.Definition.Containers)))
+	task.ID, task.LastStatus, task.Wait = p.id(), raftfsm.Provisioning, &raftfsm.Wait{}
+	task.Definition, task.Containers = fmt.Sprint("work:", gpus), task.Containers[:1]
+	p.apply(raftfsm.LaunchTasks{Runs: []raftfsm.Launch{{Cluster: task.Cluster, Tasks: []*raftfsm.Task{task}, At: now}}})
+}
+
+// placeWaiting plans a task that waits under its own id, and perhaps records its place.
+func (p *past) placeWaiting() {
+	view := p.state.View()
+	for waiting := range view.Waiting(raftfsm.DefaultCluster) {
+		r := request(1, 0)
+		r.Definition = view.Definition(waiting.Definition)
+		r.IDs = func() string { return waiting.ID }
+		d := p.fleet.Plan([]Request{r})[0]
+		if len(d.Tasks) == 1 && rapid.Bool().Draw(p.T, "recorded") {
+			task := d.Tasks[0]
+			place := raftfsm.Placement{TaskID: task.ID, HostID: task.HostID, GPUs: [][]string{task.Containers[0].GPUs}, Ports: []int{9000}}
+			p.apply(raftfsm.PlaceTasks{Groups: [][]raftfsm.Placement{{place}}})
+		}
+		p.dropUnrecorded(d)
+		return
+	}
+}
+
+func (p *past) report() {
+	tasks := p.state.View().Tasks("")
+	if len(tasks) == 0 {
+		return
+	}
+	task := rapid.SampledFrom(tasks).Draw(p.T, "task")
+	if rapid.Bool().Draw(p.T, "stop") {
+		p.apply(raftfsm.StopTask{ID: task.ID, Code: raftfsm.StopUserInitiated, At: now})
+	}
+	status := rapid.SampledFrom([]raftfsm.Status{raftfsm.Running, raftfsm.Stopping, raftfsm.Stopped}).Draw(p.T, "status")
+	report := raftfsm.TaskReport{TaskID: task.ID, Status: status, Times: raftfsm.TaskTimes{Stopped: now}}
+	p.apply(raftfsm.ReportTasks{HostID: task.HostID, Reports: []raftfsm.TaskReport{report}})
+}
+
+func (p *past) reap() { p.apply(raftfsm.Reap{Before: now.Add(time.Hour)}) }
+
+func (p *past) compare() {
+	rebuilt := FleetOf(p.state.View(), heard)
+	for _, cluster := range []string{raftfsm.DefaultCluster, "lab"} {
+		p.compareCrews(p.fleet.crew(cluster), rebuilt.crew(cluster))
+	}
+	p.comparePlans(rebuilt)
+}
+
+func (p *past) compareCrews(followed, rebuilt *crew) {
+	if len(followed.hosts) != len(rebuilt.hosts) || !maps.Equal(followed.waiting, rebuilt.waiting) {
+		p.Fatalf("%d hosts and %v wait, want %d and %v", len(followed.hosts), followed.waiting, len(rebuilt.hosts), rebuilt.waiting)
+	}
+	if !slices.Equal(followed.popular.shapes, rebuilt.popular.shapes) || followed.popular.tasks != rebuilt.popular.tasks {
+		p.Fatalf("it counts %v, want %v", followed.popular.shapes, rebuilt.popular.shapes)
+	}
+	for i, got := range followed.hosts {
+		want := rebuilt.hosts[i]
+		if got.Host != want.Host || got.Connected != want.Connected || got.idle != want.idle || got.at != i ||
+			!slices.Equal(got.tasks, want.tasks) || !reflect.DeepEqual(got.Free, want.Free) || !slices.Equal(got.wiring.UUIDs(got.idle), want.wiring.UUIDs(want.idle)) {
+			p.Fatalf("host %s is %+v, want %+v", want.Host.ID, got, want)
+		}
+	}
+}
+
+// comparePlans lets both plan the same, and a third one without boards; nothing of it is recorded.
+func (p *past) comparePlans(rebuilt *Fleet) {
+	requests, before := p.requests(), p.tasks
+	plan := func(f *Fleet) []Decision {
+		p.tasks = before
+		return f.Plan(requests)
+	}
+	followed, anew := plan(p.fleet), plan(rebuilt)
+	if !samePlaces(followed, anew) {
+		p.Fatalf("the fleets plan %+v and %+v", followed, anew)
+	}
+	p.tasks = before
+	if looked := withoutBoards(FleetOf(p.state.View(), heard), requests); !samePlaces(looked, anew) {
+		p.Fatalf("looking at every host it is %+v, with boards %+v", looked, anew)
+	}
+	for _, d := range followed {
+		for _, task := range d.Tasks {
+			p.fleet.DropTask(task)
+		}
+	}
+}
+
+func withoutBoards(f *Fleet, requests []Request) []Decision {
+	var all []Decision
+	for _, r := range requests {
+		c := f.crew(r.Run.Cluster)
+		a := newAsk(r)
+		a.outlook = c.popular.now()
+		if len(r.Run.Hosts) > 0 || len(c.hosts) == 0 || a.read(c.hosts) != nil {
+			all = append(all, c.decide(r))
+		} else {
+			all = append(all, c.runLimited(a))
+		}
+	}
+	return all
+}

@@ -1,0 +1,53 @@
+package schedule
+
+import "pinion/raftfsm"
+
+// FleetOf is the fleet of everything in the view. connected says which hosts were heard of lately; one that was given up
+// counts as none of them.
+func FleetOf(view *raftfsm.View, connected func(hostID string) bool) *Fleet {
+	f := NewFleet()
+	for _, host := range view.Hosts("") {
+		tasks := func() []*raftfsm.Task { return view.TasksOn(host.ID) }
+		f.add(Host{Host: host, Free: view.Free(host.ID), Connected: connected(host.ID), Tasks: tasks})
+	}
+	for task := range view.Waiting("") {
+		f.Await(task, demandOf(view, task))
+	}
+	return f
+}
+
+// Follow takes in what changed. The view is of the changes or later.
+func (f *Fleet) Follow(view *raftfsm.View, changes []*raftfsm.Change, connected func(hostID string) bool) {
+	for _, change := range changes {
+		switch {
+		case change.Kind == raftfsm.HostChange && change.Over:
+			f.RemoveHost(change.Host.ID)
+		case change.Kind == raftfsm.HostChange:
+			f.PutHost(change.Host, connected(change.Host.ID))
+		case change.Kind == raftfsm.TaskChange && change.Task.LastStatus == raftfsm.Provisioning:
+			f.Await(change.Task, demandOf(view, change.Task))
+		case change.Kind == raftfsm.TaskChange:
+			f.PutTask(change.Task)
+		}
+	}
+}
+
+// Hear asks again about the hosts that were not connected when they were asked about last, and with all about every host.
+func (f *Fleet) Hear(connected func(hostID string) bool, all bool) {
+	among := f.silent
+	if all {
+		among = f.hosts
+	}
+	for _, h := range among {
+		f.Connect(h.Host.ID, connected(h.Host.ID))
+	}
+}
+
+// demandOf is what a task that waits will take. A definition is there as long as a task of it is.
+func demandOf(view *raftfsm.View, t *raftfsm.Task) raftfsm.Demand {
+	definition := view.Definition(t.Definition)
+	if definition == nil {
+		return raftfsm.Demand{}
+	}
+	return raftfsm.DemandOf(raftfsm.Effective(definition, t.Overrides))
+}

@@ -1,0 +1,76 @@
+package schedule
+
+import (
+	"cmp"
+	"slices"
+
+	"pinion/gpu"
+	"pinion/raftfsm"
+)
+
+// Host is a host as the planner sees it.
+type Host struct {
+	Host      *raftfsm.Host
+	Free      raftfsm.Free // what its tasks leave
+	Connected bool         // heard of lately
+	// Tasks are the host's, STOPPED ones or not. It is asked once. Nil: there are none.
+	Tasks func() []*raftfsm.Task
+
+	tasks  []*raftfsm.Task // those that are not STOPPED, by id; those that were planned here included
+	wiring gpu.Board
+	idle   gpu.Set // Free.GPUs
+	near   neighbourhood
+	// Kept by its crew: its place there, and the number of its last change.
+	at, touched int
+}
+
+// know takes in what the host says of itself and of its GPUs.
+func (h *Host) know(boards *gpu.Boards) {
+	h.wiring = boards.Board(h.Host.GPUs.Devices)
+	h.idle = h.wiring.Set(h.Free.GPUs)
+	h.near = neighbourhoodOf(h.Host)
+}
+
+// derive finds anew what the tasks leave.
+func (h *Host) derive() {
+	h.Free = raftfsm.NewFree(h.Host, h.tasks)
+	h.idle = h.wiring.Set(h.Free.GPUs)
+}
+
+// hold gives the task what it takes; it fits.
+func (h *Host) hold(t *raftfsm.Task) {
+	at, _ := h.find(t.ID)
+	h.tasks = slices.Insert(h.tasks, at, t)
+	h.Free.Take(t)
+	h.idle = h.wiring.Set(h.Free.GPUs)
+}
+
+// release takes back what the task has. Ports are the host's too, so what is left of them has to be found anew.
+func (h *Host) release(at int) {
+	t := h.tasks[at]
+	h.tasks = slices.Delete(h.tasks, at, at+1)
+	if h.Host.Lost() || len(t.Ports)+len(t.UDPPorts) > 0 {
+		h.derive()
+		return
+	}
+	h.Free.CPU += t.CPU
+	h.Free.MemoryMiB += t.MemoryMiB
+	if given := h.wiring.Set(t.GPUs()); given != 0 {
+		h.idle |= given &^ h.held()
+		h.Free.GPUs = h.wiring.UUIDs(h.idle)
+	}
+}
+
+// held are the GPUs that tasks have. What was planned can have lost its GPUs to a task that came between.
+func (h *Host) held() (all gpu.Set) {
+	for _, task := range h.tasks {
+		for i := range task.Containers {
+			all |= h.wiring.Set(task.Containers[i].GPUs)
+		}
+	}
+	return all
+}
+
+func (h *Host) find(taskID string) (at int, known bool) {
+	return slices.BinarySearchFunc(h.tasks, taskID, func(t *raftfsm.Task, id string) int { return cmp.Compare(t.ID, id) })
+}

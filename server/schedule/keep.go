@@ -1,0 +1,79 @@
+package schedule
+
+import (
+	"fmt"
+
+	"pinion/raftfsm"
+)
+
+// Keep holds, of what is free on the hosts of an opening, what the request will need there and what no task that ends by
+// then gives back. Other requests find less as long as it is held: DropTask ends that. valid is false when the hosts
+// changed and the request would not have its places there by then; nothing is held then.
+func (f *Fleet) Keep(r Request, o Opening, ends Ends) (held []*raftfsm.Task, valid bool) {
+	a := newAsk(r)
+	if a.read(nil) != nil {
+		return nil, false
+	}
+	for i, share := range o.Hosts {
+		h := f.hosts[share.HostID]
+		if h == nil || h.Host.Cluster != r.Run.Cluster {
+			break
+		}
+		if _, refused := a.refusal(h, openFilters); refused {
+			break
+		}
+		task, enough := a.keepOn(h, share.Tasks, o, ends)
+		if !enough {
+			break
+		}
+		task.ID = fmt.Sprintf("kept-%s-%d", r.Run.Cluster, i)
+		f.crew(h.Host.Cluster).hold(h, task)
+		held = append(held, task)
+	}
+	if len(held) < len(o.Hosts) {
+		for _, task := range held {
+			f.DropTask(task)
+		}
+		return nil, false
+	}
+	return held, true
+}
+
+// keepOn is a task that holds what has to stay free for so many tasks of the request. Where nobody knows when they start
+// that is all that they can use.
+func (a *ask) keepOn(h *Host, tasks int, o Opening, ends Ends) (kept *raftfsm.Task, enough bool) {
+	d, n := a.on(h), int64(tasks)
+	free := a.amountsOn(h)
+	later := free
+	for _, e := range h.endings(ends) {
+		if o.At.IsZero() || !e.at.After(o.At) {
+			a.release(&later, h, e.task)
+		}
+	}
+	if later.room(d, tasks) < tasks {
+		return nil, false
+	}
+	if o.At.IsZero() {
+		later = free
+	}
+	gpus := min(free.gpus, max(0, tasks*d.AllGPUs()-(later.gpus-free.gpus)))
+	kept = &raftfsm.Task{
+		HostID:     h.Host.ID,
+		Cluster:    h.Host.Cluster,
+		CPU:        min(max(0, free.cpu), max(0, n*d.CPU-(later.cpu-free.cpu))),
+		MemoryMiB:  min(max(0, free.memory), max(0, n*d.MemoryMiB-(later.memory-free.memory))),
+		LastStatus: raftfsm.Pending,
+		Containers: []raftfsm.Container{{GPUs: h.Free.GPUs[len(h.Free.GPUs)-gpus:]}},
+	}
+	for _, port := range d.Ports {
+		if !h.Free.Ports[port] {
+			kept.Ports = append(kept.Ports, port)
+		}
+	}
+	for _, port := range d.UDPPorts {
+		if !h.Free.UDPPorts[port] {
+			kept.UDPPorts = append(kept.UDPPorts, port)
+		}
+	}
+	return kept, true
+}

@@ -1,0 +1,28 @@
+package schedule
+
+import (
+	"slices"
+
+	"pinion/raftfsm"
+)
+
+// PlacementOf gives a task that waits the place of one that was planned for it: the two are of one definition with one set
+// of overrides, and of one rank when they are of gangs.
+func PlacementOf(waiting, planned *raftfsm.Task) raftfsm.Placement {
+	p := raftfsm.Placement{TaskID: waiting.ID, HostID: planned.HostID}
+	for i := range planned.Containers {
+		if gpus := planned.Containers[i].GPUs; len(gpus) > 0 {
+			p.GPUs = append(p.GPUs, make([][]string, i+1-len(p.GPUs))...)
+			p.GPUs[i] = gpus
+		}
+	}
+	for _, port := range planned.Ports {
+		if !slices.Contains(waiting.Ports, port) {
+			p.Ports = append(p.Ports, port)
+		}
+	}
+	if planned.Gang != nil {
+		p.GangPort = planned.Gang.Port
+	}
+	return p
+}

@@ -1,0 +1,46 @@
+package schedule
+
+import (
+	"fmt"
+	"slices"
+
+	"pinion/raftfsm"
+)
+
+// Provision writes the tasks of a request that will wait for their places: PROVISIONING, and complete but for host and
+// GPUs. Constraints and strategy of the call go with them; those of the definition are found there again.
+func Provision(r Request) []*raftfsm.Task {
+	a := newAsk(r)
+	wait := &raftfsm.Wait{Constraints: r.Run.Constraints, Strategy: r.Run.Strategy, After: a.after()}
+	none := make([][]string, len(r.Definition.Containers))
+	gang := ""
+	if terms, _ := raftfsm.TermsOf(r.Run.Tags); terms.Gang {
+		gang = r.IDs()
+	}
+	tasks := make([]*raftfsm.Task, 0, r.Run.Count)
+	for i := range r.Run.Count {
+		task := a.task("", none)
+		task.LastStatus, task.CapacityProvider, task.Wait = raftfsm.Provisioning, r.Run.CapacityProvider, wait
+		for c := range task.Containers {
+			task.Containers[c].LastStatus = raftfsm.Provisioning
+		}
+		if gang != "" {
+			task.Gang = &raftfsm.Seat{ID: gang, Rank: i, Size: r.Run.Count}
+		}
+		if index := r.Run.ArrayFrom + i; r.Run.Array {
+			task.ArrayIndex = &index
+		}
+		tasks = append(tasks, task)
+	}
+	return tasks
+}
+
+// Shape is all that a place has to meet: requests of one shape have a place together, or none of them has one.
+func Shape(r Request) string {
+	a := newAsk(r)
+	constraints := slices.Concat(r.Definition.PlacementConstraints, r.Run.Constraints)
+	if len(constraints) == 0 && len(r.Run.Strategy) == 0 {
+		return a.needs()
+	}
+	return fmt.Sprintf("%s\x00%q %q %q", a.needs(), constraints, r.Run.Strategy, a.group)
+}

@@ -1,0 +1,63 @@
+package queue
+
+import (
+	"slices"
+	"time"
+)
+
+// List is everything that waits in a cluster, in its order as it is at the moment: each start changes the shares, and with
+// them who comes after.
+func (q *Queue) List(cluster string, now time.Time) []*Item {
+	type ranked struct {
+		*Item
+		rank
+	}
+	var all []ranked
+	for _, c := range q.line(cluster).classes {
+		for _, e := range c.items {
+			all = append(all, ranked{e.Item, q.rankOf(e.Item, now)})
+		}
+	}
+	slices.SortFunc(all, func(a, b ranked) int { return a.compare(b.rank) })
+	items := make([]*Item, len(all))
+	for i, r := range all {
+		items[i] = r.Item
+	}
+	return items
+}
+
+// Place is where an item is in its cluster, from 1, and of how many; 0 when it does not wait.
+func (q *Queue) Place(task string, now time.Time) (place, of int) {
+	e := q.entries[task]
+	if e == nil {
+		return 0, 0
+	}
+	mine := q.rankOf(e.Item, now)
+	place = 1
+	for _, c := range q.line(e.Cluster).classes {
+		of += len(c.items)
+		for _, other := range c.items {
+			if q.rankOf(other.Item, now).compare(mine) < 0 {
+				place++
+			}
+		}
+	}
+	return place, of
+}
+
+// Item is the one that a task belongs to; nil when it does not wait.
+func (q *Queue) Item(task string) *Item {
+	if e := q.entries[task]; e != nil {
+		return e.Item
+	}
+	return nil
+}
+
+// Head is the first without a place in a cluster, for which one is reserved; nil when there is none.
+func (q *Queue) Head(cluster string) *Item { return q.line(cluster).head }
+
+// Had is what a team has of GPUs, and its quota; negative: none.
+func (q *Queue) Had(team string) (held, quota int) {
+	t := q.team(team)
+	return t.held, t.quota
+}

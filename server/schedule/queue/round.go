@@ -1,0 +1,192 @@
+package queue
+
+import "time"
+
+// Outcome is what became of an item that was to get a place.
+type Outcome int
+
+// The outcomes.
+const (
+	Placed  Outcome = iota
+	Refused         // it has no place now
+	Gone            // it does not wait any more
+)
+
+// Places is where items are given their places.
+type Places interface {
+	// Place gives every task of the item a place or none of them. With keep it leaves alone what is reserved in the item's
+	// cluster.
+	Place(item *Item, keep bool) Outcome
+	// Reserve reserves what the item needs to start as early as it can, instead of what was reserved in its cluster before.
+	// It is asked again in each round in which it matters. at is when that is, zero when nobody knows; ok is false when
+	// there will never be a place, and nothing is reserved then.
+	Reserve(item *Item) (at time.Time, ok bool)
+}
+
+// Round gives places to what is next, at most so many tasks, and returns the items in their order. What has no place is not
+// offered again before Wake says that something could help it. The items count as placed until Drop.
+//
+// The first of those without a place is the head of its cluster. Its place is reserved, and what comes after it may start
+// only where that does not delay it: it is over when the head can start at the earliest, or it leaves the head's place alone.
+func (q *Queue) Round(now time.Time, most int, places Places) []*Item {
+	r := &round{Queue: q, now: now, places: places, reserved: map[string]reservation{}, delayed: map[*line]bool{}}
+	r.chooseHeads()
+	var placed []*Item
+	for most > 0 {
+		c := q.first(now)
+		if c == nil && r.reconsider() {
+			continue
+		}
+		if c == nil {
+			break
+		}
+		item := c.items[0].Item
+		switch r.try(c, item) {
+		case Placed:
+			q.Take(item, now)
+			r.left(item)
+			placed = append(placed, item)
+			most -= len(item.Tasks)
+		case Refused:
+			c.blocked = true
+			q.sift(c)
+		case Gone:
+			q.Remove(item.ID())
+			r.left(item)
+		}
+	}
+	return placed
+}
+
+// round is one call of Round.
+type round struct {
+	*Queue
+	now      time.Time
+	places   Places
+	reserved map[string]reservation // by cluster, as far as it was asked for
+	delayed  map[*line]bool         // whose heads may have to wait longer than before
+}
+
+// reservation is when the place of a head will be there.
+type reservation struct {
+	at time.Time // zero: nobody knows
+	ok bool
+}
+
+// try finds a place for the first item of a class.
+func (r *round) try(c *class, item *Item) Outcome {
+	l := r.line(c.cluster)
+	keep := false
+	if l.full[c.shape] == nil {
+		keep = r.keeps(l, item)
+		outcome := r.places.Place(item, keep)
+		if outcome == Placed && r.after(l, item) {
+			delete(r.reserved, l.cluster) // the head may have to wait longer now
+			r.delayed[l] = true
+		}
+		if outcome != Refused {
+			return outcome
+		}
+	}
+	if c.behind = keep; !keep {
+		l.full[c.shape] = item
+		r.lead(l, item)
+	}
+	return Refused
+}
+
+// keeps reports whether the item has to leave alone what is reserved for the head, because it comes later and is not over
+// in time. A head that will never have a place makes way for the next one.
+func (r *round) keeps(l *line, item *Item) bool {
+	for l.head != nil && l.head != item && !r.after(l, item) {
+		head := r.reserve(l)
+		if head.ok {
+			return item.Limit == 0 || !head.at.IsZero() && r.now.Add(item.Limit).After(head.at)
+		}
+		r.entries[l.head.ID()].class.hopeless = true
+		r.follow(l, r.firstBlocked(l.cluster))
+	}
+	return false
+}
+
+// after reports whether the head comes after the item.
+func (r *round) after(l *line, item *Item) bool {
+	return l.head != nil && l.head != item && r.rankOf(item, r.now).compare(r.rankOf(l.head, r.now)) < 0
+}
+
+// reserve is the reservation for the head, which is made when it matters first.
+func (r *round) reserve(l *line) reservation {
+	known, asked := r.reserved[l.cluster]
+	if !asked {
+		known.at, known.ok = r.places.Reserve(l.head)
+		r.reserved[l.cluster] = known
+	}
+	return known
+}
+
+// left finds the next head when the one of its cluster does not wait any more.
+func (r *round) left(item *Item) {
+	if l := r.line(item.Cluster); l.head == item {
+		l.head = nil
+		r.follow(l, r.firstBlocked(l.cluster))
+	}
+}
+
+// reconsider offers again what could use it that heads were delayed by what came before them.
+func (r *round) reconsider() (any bool) {
+	for _, l := range r.lines {
+		if r.delayed[l] {
+			delete(r.delayed, l)
+			r.follow(l, l.head)
+			any = true
+		}
+	}
+	return any
+}
+
+// lead makes a refused item the head, if it comes before the one there is.
+func (r *round) lead(l *line, item *Item) {
+	if l.head == nil || r.after(l, item) {
+		r.follow(l, item)
+	}
+}
+
+// follow changes the head. Who was refused because of the reservation for the one before is offered again.
+func (r *round) follow(l *line, head *Item) {
+	l.head = head
+	delete(r.reserved, l.cluster)
+	for _, c := range l.classes {
+		if c.behind {
+			r.offer(c)
+		}
+	}
+}
+
+// chooseHeads makes the first of those that wait without a place the head of each cluster: shares have changed since the
+// last round, and heads got their places.
+func (r *round) chooseHeads() {
+	for _, l := range r.lines {
+		if head := r.firstBlocked(l.cluster); head != l.head {
+			r.follow(l, head)
+		}
+	}
+}
+
+// firstBlocked is the first item that was refused a place of its own; nil when there is none.
+func (r *round) firstBlocked(cluster string) *Item {
+	var (
+		l    = r.line(cluster)
+		head *Item
+		best rank
+	)
+	for _, c := range l.classes {
+		item := c.items[0].Item
+		if c.hopeless || !c.blocked && item != l.head {
+			continue
+		}
+		if ranked := r.rankOf(item, r.now); head == nil || ranked.compare(best) < 0 {
+			head, best = item, ranked
+		}
+	}
+	return head
+}

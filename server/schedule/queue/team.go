@@ -1,0 +1,131 @@
+package queue
+
+import (
+	"math"
+	"time"
+)
+
+const (
+	// HalfLife is the time after which a GPU-hour that a team had counts for half.
+	HalfLife = 24 * time.Hour
+	// ahead is how long GPUs that a team holds are counted as if they were held on: so that what is given away in one
+	// moment is divided, too.
+	ahead = time.Hour
+)
+
+// team is whose share an item counts for.
+type team struct {
+	name   string
+	quota  int // GPUs; -1: none
+	weight float64
+
+	held     int       // GPUs of its tasks that have a place
+	running  int       // those of them whose time counts: their tasks have started
+	consumed float64   // GPU-seconds of the past at the moment below
+	moment   time.Time // zero: nothing yet
+}
+
+// hold is what a task has.
+type hold struct {
+	team    *team
+	gpus    int
+	started time.Time // zero: not yet
+}
+
+func (q *Queue) team(name string) *team {
+	t := q.teams[name]
+	if t == nil {
+		t = &team{name: name, quota: -1, weight: 1}
+		q.teams[name] = t
+	}
+	return t
+}
+
+// SetTeam says what a team has a right to: a quota of GPUs, negative for none, and the weight of its share.
+func (q *Queue) SetTeam(name string, quota, weight int) {
+	t := q.team(name)
+	t.quota, t.weight = quota, float64(max(1, weight))
+}
+
+// Hold says that a task has a place and holds GPUs there, and when it started, if it has.
+func (q *Queue) Hold(task, teamName string, gpus int, started, now time.Time) {
+	h := q.holds[task]
+	if h == nil {
+		h = &hold{team: q.team(teamName), gpus: gpus}
+		q.holds[task] = h
+		h.team.held += gpus
+	}
+	if h.started.IsZero() && !started.IsZero() {
+		h.started = started
+		h.team.consume(gpus, started, now, now)
+		h.team.running += gpus
+	}
+}
+
+// Release says that a task has stopped and holds nothing any more.
+func (q *Queue) Release(task string, stopped, now time.Time) {
+	h := q.holds[task]
+	if h == nil {
+		return
+	}
+	delete(q.holds, task)
+	h.team.held -= h.gpus
+	if !h.started.IsZero() {
+		h.team.consume(-h.gpus, stopped, now, now) // what was counted too much
+		h.team.running -= h.gpus
+	}
+}
+
+// Charge says that a team had so many GPU-seconds around a moment of the past.
+func (q *Queue) Charge(teamName string, gpuSeconds float64, at, now time.Time) {
+	t := q.team(teamName)
+	t.advance(now)
+	if at.Before(t.moment) {
+		t.consumed += gpuSeconds * fading(t.moment.Sub(at))
+	}
+}
+
+// consume adds the time that so many GPUs were held.
+func (t *team) consume(gpus int, from, to, now time.Time) {
+	t.advance(now)
+	if from.Before(to) && !to.After(t.moment) {
+		t.consumed += float64(gpus) * (fading(t.moment.Sub(to)) - fading(t.moment.Sub(from))) * area
+	}
+}
+
+// area is what a GPU comes to, in seconds, that is held for ever.
+var area = HalfLife.Seconds() / math.Ln2
+
+// fading is what a second counts for that is so long ago.
+func fading(ago time.Duration) float64 { return math.Exp2(-ago.Seconds() / HalfLife.Seconds()) }
+
+// advance brings consumed to a moment. The clock of another leader may be behind: time does not go back.
+func (t *team) advance(now time.Time) {
+	if t.moment.IsZero() {
+		t.moment = now
+	}
+	if now.After(t.moment) {
+		left := fading(now.Sub(t.moment))
+		t.consumed = t.consumed*left + float64(t.running)*(1-left)*area
+		t.moment = now
+	}
+}
+
+// share is how much the team had and holds for its weight: the least is next.
+func (t *team) share(now time.Time) float64 {
+	t.advance(now)
+	return (t.consumed + float64(t.held)*ahead.Seconds()) / t.weight
+}
+
+// borrows says whether so many GPUs more are more than the team has a right to. Who asks for none takes nothing from
+// others.
+func (t *team) borrows(gpus int) bool { return gpus > 0 && t.held+gpus > t.quota }
+
+// Borrows says whether the item's team would have more than its quota with it.
+func (q *Queue) Borrows(item *Item) bool { return q.team(item.Team).borrows(item.asks()) }
+
+// Borrowing says whether a team has more than its quota.
+func (q *Queue) Borrowing(teamName string) bool {
+	t := q.team(teamName)
+	return t.held > max(0, t.quota)
+}

@@ -1,0 +1,168 @@
+package queue
+
+import (
+	"fmt"
+	"slices"
+	"time"
+)
+
+// yard is a pool for tests: hosts with GPUs, tasks that hold them, and a clock that tests move. A task is on one host.
+type yard struct {
+	*Queue
+	now     time.Time
+	hosts   []int // GPUs of each
+	running map[string]*job
+	kept    []int     // GPUs of each host that are reserved for the head
+	at      time.Time // when the head can start; zero: nobody knows
+	started []string  // in the order of their starts
+	fault   string
+	places  Places // the yard, or who looks over its shoulder
+}
+
+type job struct {
+	item *Item
+	host int
+	end  time.Time // at the latest; zero: it does not end by itself
+}
+
+var start = time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
+
+func newYard(hosts ...int) *yard {
+	y := &yard{Queue: New(), now: start, hosts: hosts, running: map[string]*job{}, kept: make([]int, len(hosts))}
+	y.places = y
+	return y
+}
+
+func (y *yard) free(host int) int {
+	free := y.hosts[host]
+	for _, j := range y.running {
+		if j.host == host {
+			free -= j.item.GPUs
+		}
+	}
+	return free
+}
+
+// fit is the host with least free on which the item fits; -1 when there is none.
+func (y *yard) fit(item *Item, keep bool) int {
+	best, least := -1, 0
+	for h := range y.hosts {
+		free := y.free(h)
+		if keep {
+			free -= y.kept[h]
+		}
+		if free >= item.GPUs && (best < 0 || free < least) {
+			best, least = h, free
+		}
+	}
+	return best
+}
+
+func (y *yard) Place(item *Item, keep bool) Outcome {
+	host := y.fit(item, keep)
+	if host < 0 {
+		return Refused
+	}
+	j := &job{item: item, host: host}
+	if item.Limit > 0 {
+		j.end = y.now.Add(item.Limit)
+	}
+	y.running[item.ID()] = j
+	if y.free(host) < 0 {
+		y.fault = fmt.Sprintf("host %d has %d GPUs left after %s", host, y.free(host), item.ID())
+	}
+	y.started = append(y.started, item.ID())
+	return Placed
+}
+
+func (y *yard) Reserve(item *Item) (at time.Time, ok bool) {
+	y.at = time.Time{}
+	clear(y.kept)
+	best := -1
+	for h, gpus := range y.hosts {
+		if gpus < item.GPUs {
+			continue
+		}
+		opens := y.opens(h, item.GPUs)
+		if best < 0 || !opens.IsZero() && (at.IsZero() || opens.Before(at)) {
+			best, at = h, opens
+		}
+	}
+	if best < 0 {
+		return at, false
+	}
+	y.at = at
+	y.kept[best] = min(item.GPUs, y.free(best))
+	if !at.IsZero() {
+		y.kept[best] = max(0, item.GPUs-y.ending(best, at))
+	}
+	return at, true
+}
+
+// opens is when the host has so many free GPUs, by the limits of what runs; zero: nobody knows.
+func (y *yard) opens(host, gpus int) time.Time {
+	moments := []time.Time{y.now}
+	for _, j := range y.running {
+		if j.host == host && !j.end.IsZero() {
+			moments = append(moments, j.end)
+		}
+	}
+	slices.SortFunc(moments, time.Time.Compare)
+	for _, at := range moments {
+		if y.free(host)+y.ending(host, at) >= gpus {
+			return at
+		}
+	}
+	return time.Time{}
+}
+
+// ending is how many GPUs of the host are given back by then.
+func (y *yard) ending(host int, by time.Time) (gpus int) {
+	for _, j := range y.running {
+		if j.host == host && !j.end.IsZero() && !j.end.After(by) {
+			gpus += j.item.GPUs
+		}
+	}
+	return gpus
+}
+
+// round starts what may start: each start changes the shares, so it asks until nothing does.
+func (y *yard) round() {
+	for {
+		items := y.Round(y.now, 1<<30, y.places)
+		if len(items) == 0 {
+			return
+		}
+		for _, item := range items {
+			y.Hold(item.ID(), item.Team, item.GPUs, y.now, y.now)
+		}
+	}
+}
+
+// end stops a task.
+func (y *yard) end(id string) {
+	cluster := y.running[id].item.Cluster
+	delete(y.running, id)
+	y.Release(id, y.now, y.now)
+	y.Wake(cluster, func(item *Item) bool { return true })
+}
+
+// pass moves the clock and stops what has come to its limit on the way, in the order of time.
+func (y *yard) pass(span time.Duration) {
+	until := y.now.Add(span)
+	for {
+		next := ""
+		for id, j := range y.running {
+			if !j.end.IsZero() && !j.end.After(until) && (next == "" || j.end.Before(y.running[next].end) || j.end.Equal(y.running[next].end) && id < next) {
+				next = id
+			}
+		}
+		if next == "" {
+			y.now = until
+			return
+		}
+		y.now = y.running[next].end
+		y.end(next)
+		y.round()
+	}
+}
