@@ -45,6 +45,7 @@ var (
 	_ api.Leadership     = (*server.Member)(nil)
 	_ api.StaleState     = (*server.Member)(nil)
 	_ api.History        = (*server.Member)(nil)
+	_ api.Queue          = (*server.Member)(nil)
 	_ api.TokenKeeper    = (*server.Member)(nil)
 	_ api.HostKeeper     = (*server.Member)(nil)
 	_ api.SnapshotKeeper = (*server.Member)(nil)
@@ -339,7 +340,7 @@ func (h *host) serve(ctx context.Context) error {
 	}
 	door := api.Config{
 		Cluster: h.member, Host: h.agent, HostID: h.dir.HostID, Log: h.log, Version: version, Now: time.Now,
-		Leader: h.member, Forward: h.member.Forwarder(), Stale: h.member, History: h.member,
+		Leader: h.member, Forward: h.member.Forwarder(), Stale: h.member, History: h.member, Queue: h.member,
 		Admin: api.Admin{Tokens: h.member, Keys: h.member, Hosts: h.member, Snapshots: h.member},
 		Guard: api.NewGuard(),
 	}

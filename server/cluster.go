@@ -42,6 +42,24 @@ func (m *Member) Connected(hostID string) bool {
 	return own != nil && own.Connected(hostID)
 }
 
+// Queue is Server.Queue.
+func (m *Member) Queue(ctx context.Context, cluster string) ([]raftfsm.Queued, error) {
+	own := m.own()
+	if own == nil {
+		return nil, errAgent
+	}
+	return own.Queue(ctx, cluster)
+}
+
+// Explain is Server.Explain.
+func (m *Member) Explain(ctx context.Context, task string) (raftfsm.Explanation, error) {
+	own := m.own()
+	if own == nil {
+		return raftfsm.Explanation{}, errAgent
+	}
+	return own.Explain(ctx, task)
+}
+
 // StaleView is the state as this host has it, which may lag behind. An agent has none: raftfsm.ErrUnavailable.
 func (m *Member) StaleView() (*raftfsm.View, error) {
 	own := m.own()

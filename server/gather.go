@@ -7,15 +7,16 @@ import (
 	"sync"
 )
 
-// gather carries out requests in batches: while one batch is under way, the requests that arrive wait together for the
-// next. A lone request never waits, and a crowd costs one log entry, or one leader check, at a time.
+// gather carries out requests in batches: while as many batches are under way as may be, the requests that arrive wait
+// together for the next. A lone request never waits, and a crowd costs few log entries, or leader checks, at a time.
 type gather[In, Out any] struct {
-	carry func([]In) []Out // answers in the order of the requests
-	limit int              // most requests in one batch
+	carry  func([]In) []Out // answers in the order of the requests
+	limit  int              // most requests in one batch
+	atOnce int              // batches that may be under way at a time [1]
 
 	mu      sync.Mutex
 	waiting []*request[In, Out]
-	busy    bool
+	running int
 }
 
 type request[In, Out any] struct {
@@ -29,8 +30,8 @@ func (g *gather[In, Out]) do(ctx context.Context, in In) (Out, error) {
 	r := &request[In, Out]{in: in, answer: make(chan Out, 1)}
 	g.mu.Lock()
 	g.waiting = append(g.waiting, r)
-	if !g.busy {
-		g.busy = true
+	if g.running < max(g.atOnce, 1) {
+		g.running++
 		go g.run()
 	}
 	g.mu.Unlock()
@@ -63,13 +64,13 @@ func (g *gather[In, Out]) run() {
 	}
 }
 
-// next takes the requests that wait; nil, and no longer busy, when there are none.
+// next takes the requests that wait; nil, and one less is running, when there are none.
 func (g *gather[In, Out]) next() []*request[In, Out] {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	n := min(len(g.waiting), g.limit)
 	if n == 0 {
-		g.busy = false
+		g.running--
 		return nil
 	}
 	batch := slices.Clone(g.waiting[:n])

@@ -10,8 +10,11 @@ import (
 // term is one stretch of leadership during which this server may answer: everything that earlier leaders acknowledged
 // is in its state. Its context ends with it.
 type term struct {
-	ctx   context.Context
-	beats *beats
+	ctx     context.Context
+	beats   *beats
+	planner *planner
+
+	questions chan func(*waiting) // about the queue, for placeLoop to answer
 }
 
 // followLeadership starts and ends terms as Raft says. It is the only one that reads s.leads, which Raft writes to
@@ -56,7 +59,8 @@ func (s *Server) lead(ctx context.Context) {
 		return
 	}
 	s.grant()
-	t := &term{ctx: ctx, beats: &s.beats}
+	t := &term{ctx: ctx, beats: &s.beats, questions: make(chan func(*waiting))}
+	t.planner = newPlanner(s, t)
 	s.term.Store(t)
 	s.open()
 	s.moved.fire()
@@ -64,6 +68,9 @@ func (s *Server) lead(ctx context.Context) {
 	var loops sync.WaitGroup
 	loops.Go(func() { s.reapLoop(ctx) })
 	loops.Go(func() { s.loseLoop(t) })
+	loops.Go(func() { t.planner.follow(ctx) })
+	loops.Go(func() { s.placeLoop(t) })
+	loops.Go(func() { s.batchLoop(ctx) })
 	if s.cfg.calls != nil {
 		loops.Go(func() { s.steerLoop(t) })
 	}

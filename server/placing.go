@@ -10,9 +10,12 @@ import (
 )
 
 const (
-	// placeLimit is how many runs are planned and recorded together at most. A run has at most ten tasks of a few
-	// hundred bytes, so an entry stays far below a megabyte.
-	placeLimit = 128
+	// placeLimit is how many runs are planned together at most.
+	placeLimit = 512
+	// placesAtOnce is how many batches are under way at a time: one is planned while others are being recorded.
+	placesAtOnce = 3
+	// entryTasks is how many tasks one entry has at most, so that it stays below a megabyte; a run is never divided.
+	entryTasks = 1500
 	// placeAttempts is how often a run is planned again after it lost its places to another change.
 	placeAttempts = 5
 )
@@ -31,6 +34,9 @@ func (s *Server) Run(ctx context.Context, r raftfsm.RunRequest) (raftfsm.RunResu
 		return raftfsm.RunResult{}, err
 	}
 	defer s.calls.RUnlock()
+	if r.CapacityProvider != "" {
+		return s.enqueue(ctx, r)
+	}
 	answer, err := s.runs.do(ctx, r)
 	if err != nil {
 		return raftfsm.RunResult{}, err
@@ -38,11 +44,11 @@ func (s *Server) Run(ctx context.Context, r raftfsm.RunRequest) (raftfsm.RunResu
 	return answer.result, answer.err
 }
 
-// place answers a batch of runs. Each round plans all runs that are open on the newest view and records them in one
-// entry. A run stays open when another change took its places, or when a run before it in the batch carries the same
-// client token and has to be answered first.
+// place answers a batch of runs. Each round plans runs that are open on the newest view and records them in one entry. A
+// run stays open when another change took its places, when a run before it carries the same client token and has to be
+// answered first, or when the entry has no room for it.
 func (s *Server) place(runs []raftfsm.RunRequest) []placed {
-	b := &batch{Server: s, runs: runs, answers: make([]placed, len(runs)), lost: make([]int, len(runs))}
+	b := &runBatch{Server: s, runs: runs, answers: make([]placed, len(runs)), lost: make([]int, len(runs))}
 	open := make([]int, len(runs))
 	for i := range open {
 		open[i] = i
@@ -53,25 +59,16 @@ func (s *Server) place(runs []raftfsm.RunRequest) []placed {
 	return b.answers
 }
 
-// batch is the state of one place call; runs, answers and lost go together by index.
-type batch struct {
+// runBatch is the state of one place call; runs, answers and lost go together by index.
+type runBatch struct {
 	*Server
 	runs    []raftfsm.RunRequest
 	answers []placed
 	lost    []int // races lost so far
 }
 
-// plan is one round: which runs are planned, and what for.
-type plan struct {
-	at       time.Time
-	settled  []int // answered from the view alone
-	runs     []int
-	requests []schedule.Request
-	later    []int // runs that wait for one with the same token
-}
-
 // round settles what it can and returns the runs that are still open.
-func (b *batch) round(open []int) []int {
+func (b *runBatch) round(open []int) []int {
 	t, err := b.leading()
 	if full := b.diskError(); full != nil {
 		err = full
@@ -79,99 +76,101 @@ func (b *batch) round(open []int) []int {
 	if err != nil {
 		return b.failAll(open, err)
 	}
-	view := b.state.View()
-	p := b.plan(view, open)
-	decisions := schedule.Plan(b.hosts(view, t), p.requests)
+	p := b.plan(t.planner, open)
 	var (
 		entry    raftfsm.LaunchTasks
 		recorded []int
-		without  = p.settled // answered without an entry
 	)
 	for i, run := range p.runs {
-		d := decisions[i]
-		if len(d.Tasks) == 0 {
-			b.answers[run] = placed{raftfsm.RunResult{Failures: d.Failures}, d.Err}
-			without = append(without, run)
-			continue
+		d := p.decisions[i]
+		switch {
+		case len(d.Tasks) > 0:
+			entry.Runs = append(entry.Runs, launch(b.runs[run], d, p.at))
+			recorded = append(recorded, run)
+		case d.Err != nil:
+			b.answers[run] = placed{err: d.Err}
+			p.settled = append(p.settled, run)
+		default:
+			b.answers[run] = placed{result: raftfsm.RunResult{Failures: d.Failures}}
+			p.refused = append(p.refused, run)
 		}
-		entry.Runs = append(entry.Runs, launch(b.runs[run], d, p.at))
-		recorded = append(recorded, run)
 	}
-	if len(without) > 0 {
-		if err := b.checkLeader(t.ctx); err != nil { // else the view was perhaps not the latest
-			b.failAll(without, ErrNotLeader)
-		}
-	}
-	return append(b.launch(t, entry, recorded), p.later...)
+	again := b.launch(t, entry, recorded)
+	t.planner.land(p.flight)
+	again = append(again, b.refuse(t, p)...)
+	b.wait(t, p.behind)
+	return append(again, p.later...)
 }
 
-func (b *batch) failAll(runs []int, err error) []int {
+func (b *runBatch) failAll(runs []int, err error) []int {
 	for _, run := range runs {
 		b.answers[run] = placed{err: err}
 	}
 	return nil
 }
 
-// plan prepares the open runs: those whose token is known, or that cannot run at all, are answered here.
-func (b *batch) plan(view *raftfsm.View, open []int) plan {
-	p := plan{at: b.cfg.Now()}
-	tokens := make(map[[2]string]bool)
-	for _, i := range open {
-		run := b.runs[i]
-		token := [2]string{run.Cluster, run.Token}
-		if run.Token != "" && tokens[token] {
-			p.later = append(p.later, i)
-			continue
-		}
-		tokens[token] = true
-		definition, before, err := prepare(view, run)
-		switch {
-		case err != nil:
-			b.answers[i] = placed{err: err}
-			p.settled = append(p.settled, i)
-		case before != nil:
-			b.answers[i] = placed{result: *before}
-			p.settled = append(p.settled, i)
-		default:
-			p.runs = append(p.runs, i)
-			p.requests = append(p.requests, schedule.Request{Run: run, Definition: definition, IDs: newID, At: p.at, Seed: newSeed()})
+// refuse answers the runs of a round that nothing is recorded of. Those that found no place are open again when something
+// that was planned before them came to nothing, as its place may do for them.
+func (b *runBatch) refuse(t *term, p *plan) (again []int) {
+	without := p.settled
+	if len(p.refused) > 0 {
+		b.wait(t, p.under)
+		if failed := t.planner.failures() > p.failures; failed {
+			again = b.lose(p.refused, nil)
+		} else {
+			without = append(without, p.refused...)
 		}
 	}
-	return p
+	if len(without) > 0 {
+		if err := b.checkLeader(t.ctx); err != nil { // else the view was perhaps not the latest
+			b.failAll(without, ErrNotLeader)
+		}
+	}
+	return again
 }
 
-// prepare finds the first answer of a token, or else the effective definition to run.
-func prepare(view *raftfsm.View, run raftfsm.RunRequest) (*raftfsm.TaskDefinition, *raftfsm.RunResult, error) {
-	before, err := view.Launched(run.Cluster, run.Token, run.TokenHash)
-	if err != nil || before != nil {
-		return nil, before, err
+// wait returns when the flights have landed, or the term is over.
+func (b *runBatch) wait(t *term, flights []*flight) {
+	for _, f := range flights {
+		select {
+		case <-f.landed:
+		case <-t.ctx.Done():
+		}
 	}
-	cluster, definition := view.Cluster(run.Cluster), view.Definition(run.Definition)
-	switch {
-	case cluster == nil:
-		err = fmt.Errorf("cluster %q: %w", run.Cluster, raftfsm.ErrNotFound)
-	case cluster.Status != raftfsm.ClusterActive:
-		err = fmt.Errorf("cluster %q: %w", run.Cluster, raftfsm.ErrInactive)
-	case definition == nil:
-		err = fmt.Errorf("task definition %q: %w", run.Definition, raftfsm.ErrNotFound)
-	case definition.Status != raftfsm.DefinitionActive:
-		err = fmt.Errorf("task definition %q: %w", run.Definition, raftfsm.ErrInactive)
+}
+
+// launch records the entry and answers its runs; it returns those that lost their places and may try again.
+func (b *runBatch) launch(t *term, entry raftfsm.LaunchTasks, runs []int) (again []int) {
+	if len(runs) == 0 {
+		return nil
 	}
+	answer, err := b.record(t.ctx, entry)
 	if err != nil {
-		return nil, nil, err
+		return b.failAll(runs, err)
 	}
-	return raftfsm.Effective(definition, run.Overrides), nil, nil
+	for i, result := range answer.([]raftfsm.LaunchResult) {
+		run := runs[i]
+		b.answers[run] = placed{result.Result, result.Err}
+		if len(result.Refused) > 0 {
+			b.log.Debug("a run lost its places, planning again", "why", result.Why)
+			busy := fmt.Errorf("%w (other changes took the places %d times: %s)", errBusy, placeAttempts, result.Why)
+			again = append(again, b.lose([]int{run}, busy)...)
+		}
+	}
+	return again
 }
 
-// hosts is every host as the planner sees it.
-func (b *batch) hosts(view *raftfsm.View, t *term) []schedule.Host {
-	var hosts []schedule.Host
-	for _, host := range view.Hosts("") {
-		reliable := t.reliable(b.cfg, host.ID) && !host.Lost()
-		hosts = append(hosts, schedule.Host{Host: host, Free: view.Free(host.ID), Connected: reliable,
-			Tasks: func() []*raftfsm.Task { return view.TasksOn(host.ID) }})
+// lose counts a race that the runs have lost, and returns those that may try again. The others get the error, or keep the
+// answer that they have.
+func (b *runBatch) lose(runs []int, err error) (again []int) {
+	for _, run := range runs {
+		if b.lost[run]++; b.lost[run] < placeAttempts {
+			again = append(again, run)
+		} else if err != nil {
+			b.answers[run] = placed{err: err}
+		}
 	}
-	return hosts
+	return again
 }
 
 func launch(run raftfsm.RunRequest, d schedule.Decision, at time.Time) raftfsm.Launch {
@@ -183,29 +182,4 @@ func launch(run raftfsm.RunRequest, d schedule.Decision, at time.Time) raftfsm.L
 		Failures:  d.Failures,
 		At:        at,
 	}
-}
-
-// launch records the entry and answers its runs; it returns those that lost their places and may try again.
-func (b *batch) launch(t *term, entry raftfsm.LaunchTasks, runs []int) (again []int) {
-	if len(runs) == 0 {
-		return nil
-	}
-	answer, err := b.record(t.ctx, entry)
-	if err != nil {
-		return b.failAll(runs, err)
-	}
-	for i, result := range answer.([]raftfsm.LaunchResult) {
-		run := runs[i]
-		b.answers[run] = placed{result.Result, result.Err}
-		if len(result.Refused) == 0 {
-			continue
-		}
-		b.log.Debug("a run lost its places, planning again", "why", result.Why)
-		if b.lost[run]++; b.lost[run] < placeAttempts {
-			again = append(again, run)
-			continue
-		}
-		b.answers[run] = placed{err: fmt.Errorf("%w (other changes took the places %d times: %s)", errBusy, placeAttempts, result.Why)}
-	}
-	return again
 }

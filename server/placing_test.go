@@ -133,7 +133,7 @@ func TestARunThatLostItsPlacesIsPlannedAgain(t *testing.T) {
 	taken := run(t.Context(), t, s, runOf(request.Definition)).Tasks[0]
 
 	// A plan made before the GPU was taken: recording it is refused, and the run is open again.
-	b := &batch{Server: s, runs: []raftfsm.RunRequest{request}, answers: make([]placed, 1), lost: make([]int, 1)}
+	b := &runBatch{Server: s, runs: []raftfsm.RunRequest{request}, answers: make([]placed, 1), lost: make([]int, 1)}
 	late := *taken
 	late.ID = newID()
 	entry := raftfsm.LaunchTasks{Runs: []raftfsm.Launch{{Cluster: request.Cluster, Token: "t", TokenHash: "h", Tasks: []*raftfsm.Task{&late}, At: time.Now()}}}

@@ -40,7 +40,11 @@ func (s *Server) reapLoop(ctx context.Context) {
 
 // reap forgets what is over at now.
 func (s *Server) reap(ctx context.Context, now time.Time) error {
-	forgotten, err := s.record(ctx, raftfsm.Reap{Before: now.Add(-keepStopped), TokensBefore: now.Add(-keepTokens)})
+	reap := raftfsm.Reap{Before: now.Add(-keepStopped), TokensBefore: now.Add(-keepTokens), Usage: true}
+	if s.state.View().MayWrite(reap) != nil {
+		reap.Usage = false // a server of the pool does not know it yet
+	}
+	forgotten, err := s.record(ctx, reap)
 	if err == nil {
 		s.log.Debug("forgot stopped tasks", "tasks", forgotten)
 	}

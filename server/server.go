@@ -78,6 +78,8 @@ type Server struct {
 	ready    chan struct{}        // closed when the first term of this process has begun
 	checks   gather[struct{}, error]
 	runs     gather[raftfsm.RunRequest, placed]
+	entrants gather[raftfsm.RunRequest, placed] // of the queue
+	backlog  backlog                            // of the entrants
 	news     gather[news, heard]
 
 	watched watched

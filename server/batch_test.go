@@ -1,0 +1,226 @@
+package server
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"pinion/raftfsm"
+)
+
+// tags are written "name=value", without the "pinion." before.
+func tags(words ...string) (all []raftfsm.Tag) {
+	for _, word := range words {
+		name, value, _ := strings.Cut(word, "=")
+		all = append(all, raftfsm.Tag{Key: "pinion." + name, Value: value})
+	}
+	return all
+}
+
+// exit has the host of the test report that a task has run and exited.
+func exit(t testing.TB, s *Server, id string, code int) {
+	t.Helper()
+	now := s.cfg.Now()
+	report := raftfsm.TaskReport{TaskID: id, Status: raftfsm.Stopped, StopCode: raftfsm.StopEssentialExited, StoppedReason: "Essential container in task exited",
+		Times:      raftfsm.TaskTimes{Started: now, ExecutionStopped: now, Stopped: now},
+		Containers: []raftfsm.ContainerReport{{Name: "main", Status: raftfsm.Stopped, ExitCode: &code}}}
+	if _, err := s.Report(t.Context(), hostID, []raftfsm.TaskReport{report}); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func isStopped(t *raftfsm.Task) bool { return t.LastStatus == raftfsm.Stopped }
+func endsSoon(t *raftfsm.Task) bool  { return t.DesiredStatus == raftfsm.Stopped }
+
+// attemptOf waits until an attempt at the work of a task is on record.
+func attemptOf(t testing.TB, s *Server, first string, attempt int) *raftfsm.Task {
+	t.Helper()
+	for mark := (raftfsm.Mark{}); ; {
+		for _, task := range s.state.View().Attempts(first) {
+			if task.Attempt == attempt {
+				return task
+			}
+		}
+		changes, more, err := s.state.Changes(mark, 1000)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if len(changes) > 0 {
+			mark = changes[len(changes)-1].Mark
+			continue
+		}
+		select {
+		case <-more:
+		case <-time.After(10 * time.Second):
+			t.Fatalf("there is no attempt %d of %s", attempt, first)
+		}
+	}
+}
+
+// runQueued runs tasks through the queue and answers them when each has its place.
+func runQueued(t testing.TB, s *Server, r raftfsm.RunRequest) []*raftfsm.Task {
+	t.Helper()
+	tasks := run(t.Context(), t, s, r).Tasks
+	for i := range tasks {
+		tasks[i] = become(t, s, tasks[i].ID, hasPlace)
+	}
+	return tasks
+}
+
+func TestATaskThatFailsIsRunAgainAndThenNoMore(t *testing.T) {
+	s := start(t, config(t.TempDir()))
+	joinWith(t, s, 1)
+	first := runQueued(t, s, queued(define(t, s, 1), tags("retries=1", "retry-on=3")...))[0]
+	exit(t, s, first.ID, 3)
+	again := attemptOf(t, s, first.ID, 1)
+	if !again.Wait.NotBefore.After(again.CreatedAt) {
+		t.Errorf("it does not pause: %+v", again.Wait)
+	}
+	if again = become(t, s, again.ID, hasPlace); len(again.GPUs()) != 1 {
+		t.Errorf("%+v", again)
+	}
+	exit(t, s, again.ID, 3)
+	become(t, s, again.ID, isStopped)
+	other := runQueued(t, s, queued(define(t, s, 1)))[0] // what follows in the log was looked at after that
+	exit(t, s, other.ID, 0)
+	if all := s.state.View().Attempts(first.ID); len(all) != 1 {
+		t.Errorf("attempts: %v", all)
+	}
+}
+
+func TestAGangStartsWholeAndEndsWithTheOneThatFails(t *testing.T) {
+	s := start(t, config(t.TempDir()))
+	joinWith(t, s, 4)
+	blocker := runQueued(t, s, queued(define(t, s, 2)))[0]
+	request := queued(define(t, s, 1), tags("gang=true")...)
+	request.Count = 3
+	gang := run(t.Context(), t, s, request).Tasks
+	small := runQueued(t, s, queued(define(t, s, 0)))[0] // proves that the queue was gone through
+	for _, member := range gang {
+		if now := s.state.View().Task(member.ID); now.HostID != "" {
+			t.Fatalf("two of three have room, and rank %d has a place", now.Gang.Rank)
+		}
+	}
+	exit(t, s, blocker.ID, 0)
+	for rank, member := range gang {
+		if now := become(t, s, member.ID, hasPlace); now.Gang.Rank != rank || now.Gang.Size != 3 || now.Gang.Port == 0 {
+			t.Errorf("rank %d: %+v", rank, now.Gang)
+		}
+	}
+	exit(t, s, gang[1].ID, 9)
+	for _, rank := range []int{0, 2} {
+		now := become(t, s, gang[rank].ID, endsSoon)
+		want := fmt.Sprintf("Rank 1 of the gang (task %s) ended, and all end with it: Essential container in task exited (exit code 9)", gang[1].ID)
+		if now.StopCode != raftfsm.StopScheduler || now.StoppedReason != want {
+			t.Errorf("rank %d: %s %q", rank, now.StopCode, now.StoppedReason)
+		}
+	}
+	if now := s.state.View().Task(small.ID); endsSoon(now) {
+		t.Errorf("a task of its own was stopped: %+v", now)
+	}
+}
+
+func TestAGangThatGaveWayWaitsAgainAsAWhole(t *testing.T) {
+	s := start(t, config(t.TempDir()))
+	joinWith(t, s, 2)
+	request := queued(define(t, s, 1), tags("gang=true", "preemptible=true")...)
+	request.Count = 2
+	gang := runQueued(t, s, request)
+	apply(t, s, raftfsm.StopTask{ID: gang[0].ID, Code: raftfsm.StopPreempted, Reason: "for another", At: s.cfg.Now()})
+	become(t, s, gang[1].ID, endsSoon)
+	exit(t, s, gang[0].ID, 143)
+	exit(t, s, gang[1].ID, 143)
+	for rank, member := range gang {
+		again := become(t, s, attemptOf(t, s, member.ID, 1).ID, hasPlace)
+		if again.Gang.Rank != rank || again.Gang.ID == member.Gang.ID || again.Failed != 0 {
+			t.Errorf("rank %d: %+v", rank, again)
+		}
+	}
+}
+
+func TestTasksWaitForOthersToEnd(t *testing.T) {
+	s := start(t, config(t.TempDir()))
+	joinWith(t, s, 8)
+	definition := define(t, s, 1)
+	array := queued(definition)
+	array.Count, array.Array, array.Group = 3, true, "nightly"
+	before := runQueued(t, s, array)
+	after := func(word string) *raftfsm.Task {
+		return run(t.Context(), t, s, queued(definition, tags("after="+word)...)).Tasks[0]
+	}
+	task, group := after(before[0].ID), after("group:nightly")
+	vain, either := after("group:nightly "+before[2].ID), after("any:group:nightly")
+	exit(t, s, before[0].ID, 0)
+	become(t, s, task.ID, hasPlace)
+	exit(t, s, before[1].ID, 0)
+	for _, held := range []*raftfsm.Task{group, vain, either} {
+		if now := s.state.View().Task(held.ID); !now.Held() {
+			t.Errorf("task 2 goes on, and %+v does not wait for it", now)
+		}
+	}
+	exit(t, s, before[2].ID, 5)
+	become(t, s, either.ID, hasPlace)
+	for _, id := range []string{group.ID, vain.ID} {
+		now := become(t, s, id, isStopped)
+		if now.StopCode != raftfsm.StopScheduler || !strings.HasPrefix(now.StoppedReason, "It waited for ") || !strings.HasSuffix(now.StoppedReason, "(exit code 5)") {
+			t.Errorf("%s: %q", now.StopCode, now.StoppedReason)
+		}
+	}
+}
+
+func TestATaskWaitsForTheLastAttempt(t *testing.T) {
+	s := start(t, config(t.TempDir()))
+	joinWith(t, s, 2)
+	definition := define(t, s, 1)
+	first := runQueued(t, s, queued(definition, tags("retries=1")...))[0]
+	exit(t, s, first.ID, 1)
+	again := attemptOf(t, s, first.ID, 1)
+	held := run(t.Context(), t, s, queued(definition, tags("after="+first.ID)...)).Tasks[0]
+	become(t, s, again.ID, hasPlace)
+	if now := s.state.View().Task(held.ID); !now.Held() {
+		t.Fatalf("%+v", now)
+	}
+	exit(t, s, again.ID, 0)
+	become(t, s, held.ID, hasPlace)
+}
+
+// What a leader did not come to do, the next one does: both are the same process here, started twice.
+func TestANewLeaderCarriesOutWhatIsLeft(t *testing.T) {
+	cfg := config(t.TempDir())
+	s := start(t, cfg)
+	joinWith(t, s, 2)
+	definition := define(t, s, 1)
+	first := runQueued(t, s, queued(definition, tags("retries=1")...))[0]
+	held := run(t.Context(), t, s, queued(definition, tags("after="+first.ID)...)).Tasks[0]
+	exit(t, s, first.ID, 1)
+	stop(t, s)
+	s = start(t, cfg)
+	joinWith(t, s, 2)
+	again := become(t, s, attemptOf(t, s, first.ID, 1).ID, hasPlace)
+	exit(t, s, again.ID, 0)
+	become(t, s, held.ID, hasPlace)
+}
+
+func TestAGangOfAThousandStartsAndEndsAsOne(t *testing.T) {
+	s := start(t, config(t.TempDir()))
+	joinWith(t, s, 0)
+	request := queued(define(t, s, 0), tags("gang=true", "retries=1")...)
+	request.Count = 1000
+	gang := runQueued(t, s, request)
+	exit(t, s, gang[999].ID, 1)
+	for _, member := range gang[:999] {
+		become(t, s, member.ID, endsSoon)
+	}
+	var reports []raftfsm.TaskReport
+	for _, member := range gang[:999] {
+		reports = append(reports, raftfsm.TaskReport{TaskID: member.ID, Status: raftfsm.Stopped, Times: raftfsm.TaskTimes{Stopped: s.cfg.Now()}})
+	}
+	if _, err := s.Report(t.Context(), hostID, reports); err != nil {
+		t.Fatal(err)
+	}
+	again := attemptOf(t, s, gang[0].ID, 1)
+	if all := s.state.View().Gang(again.Gang.ID); len(all) != 1000 {
+		t.Errorf("%d tasks are tried again", len(all))
+	}
+}

@@ -1,0 +1,69 @@
+package server
+
+import (
+	"errors"
+	"strings"
+	"testing"
+	"time"
+
+	"pinion/raftfsm"
+)
+
+func TestWhatWaitsIsExplained(t *testing.T) {
+	var c clock
+	cfg := config(t.TempDir())
+	cfg.Now = c.now
+	s := start(t, cfg)
+	joinWith(t, s, 2)
+	one, three := define(t, s, 1), define(t, s, 3)
+	limited := run(t.Context(), t, s, queued(one, tag(raftfsm.TagTimeLimit, "1h"), tag(raftfsm.TagTeam, "vision"))).Tasks[0]
+	begun(t, s, limited.ID)
+	c.pass(time.Minute)
+	if err := s.Heartbeat(t.Context(), hostID); err != nil {
+		t.Fatal(err)
+	}
+	endless := run(t.Context(), t, s, queued(one)).Tasks[0]
+	begun(t, s, endless.ID)
+	waiting := func(definition string, tags ...raftfsm.Tag) *raftfsm.Task {
+		c.pass(time.Millisecond) // each is younger than the one before
+		return run(t.Context(), t, s, queued(definition, tags...)).Tasks[0]
+	}
+	first, second := waiting(one, tag(raftfsm.TagPriority, "3")), waiting(one)
+	never, after := waiting(three), waiting(one, tag(raftfsm.TagAfter, endless.ID))
+	explain := func(id string) raftfsm.Explanation {
+		t.Helper()
+		e, err := s.Explain(t.Context(), id)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return e
+	}
+
+	e := explain(first.ID)
+	if e.Queue == nil || e.Queue.Place != 1 || e.Waiting != 3 || len(e.Hosts) != 1 || e.Hosts[0].Reason != raftfsm.ReasonGPU || e.Hosts[0].Detail != "needs 1 GPUs, 0 free" {
+		t.Errorf("%+v", e)
+	}
+	if e.Earliest == nil || !e.Earliest.Equal(day0.Add(time.Hour)) || len(e.Holders) != 1 || e.Holders[0].TaskID != limited.ID || e.Holders[0].Team != "vision" {
+		t.Errorf("it starts at %v when %+v end", e.Earliest, e.Holders)
+	}
+	if e := explain(second.ID); e.Queue.Place != 2 || !strings.Contains(e.Estimate, "unless") {
+		t.Errorf("%+v", e)
+	}
+	if e := explain(never.ID); e.Earliest != nil || !strings.Contains(e.Summary, "none could, however empty") {
+		t.Errorf("%+v", e)
+	}
+	if e := explain(after.ID); e.Queue.Place != 0 || !strings.Contains(e.Summary, endless.ID) {
+		t.Errorf("%+v", e)
+	}
+	if e := explain(limited.ID); e.Queue != nil || e.Summary != "It has a place on host one with 1 GPUs." {
+		t.Errorf("%+v", e)
+	}
+	if _, err := s.Explain(t.Context(), "none"); !errors.Is(err, raftfsm.ErrNotFound) {
+		t.Errorf("a task that is not there: %v", err)
+	}
+
+	list, err := s.Queue(t.Context(), "")
+	if err != nil || len(list) != 4 || list[0].TaskID != first.ID || list[1].TaskID != second.ID || list[3].TaskID != after.ID || list[3].Place != 0 {
+		t.Errorf("%v: %+v", err, list)
+	}
+}

@@ -1,0 +1,108 @@
+package server
+
+import (
+	"testing"
+
+	"pinion/raftfsm"
+	"pinion/server/schedule"
+)
+
+// startStill is a server whose clock stands, so that no host falls silent however slow the test is.
+func startStill(t *testing.T) *Server {
+	var c clock
+	cfg := config(t.TempDir())
+	cfg.Now = c.now
+	return start(t, cfg)
+}
+
+// planOne plans one run on the term's planner, and records nothing of it.
+func planOne(t *testing.T, s *Server, r raftfsm.RunRequest) (schedule.Decision, *flight) {
+	t.Helper()
+	definition := view(t, s).Definition(r.Definition)
+	decisions, f := s.term.Load().planner.plan(func(*raftfsm.View, []*flight) []schedule.Request {
+		return []schedule.Request{{Run: r, Definition: definition, IDs: newID, At: s.cfg.Now()}}
+	})
+	return decisions[0], f
+}
+
+func TestWhatIsBeingRecordedIsPlannedOn(t *testing.T) {
+	s := startStill(t)
+	joinWith(t, s, 2)
+	request, planner := runOf(define(t, s, 1)), s.term.Load().planner
+
+	_, first := planOne(t, s, request)
+	_, second := planOne(t, s, request)
+	if d, f := planOne(t, s, request); len(d.Tasks) != 0 || d.Failures[0].Reason != raftfsm.ReasonGPU {
+		t.Errorf("both GPUs are under way, and a third task gets %+v", d)
+	} else {
+		planner.land(f)
+	}
+	planner.begin() // as after more changes than the state remembers
+	if d, f := planOne(t, s, request); len(d.Tasks) != 0 {
+		t.Errorf("a fleet made anew forgets what is under way: %+v", d)
+	} else {
+		planner.land(f)
+	}
+	planner.land(first) // nothing of it is in the state
+	if result := run(t.Context(), t, s, request); len(result.Tasks) != 1 {
+		t.Errorf("what came to nothing still holds its GPU: %+v", result)
+	}
+	planner.land(second)
+	if result := run(t.Context(), t, s, request); len(result.Tasks) != 1 {
+		t.Errorf("what came to nothing still holds its GPU: %+v", result)
+	}
+	if len(planner.flights) != 0 {
+		t.Errorf("%d flights never landed", len(planner.flights))
+	}
+}
+
+func TestARunIsNotRefusedForWhatComesToNothing(t *testing.T) {
+	s := startStill(t)
+	joinWith(t, s, 1)
+	request, planner := runOf(define(t, s, 1)), s.term.Load().planner
+	_, ahead := planOne(t, s, request)
+
+	answer := make(chan raftfsm.RunResult)
+	go func() { answer <- run(t.Context(), t, s, request) }()
+	eventually(t, "the run has found no place", func() bool {
+		planner.mu.Lock()
+		defer planner.mu.Unlock()
+		return planner.planned == 2
+	})
+	planner.land(ahead)
+	if result := <-answer; len(result.Tasks) != 1 {
+		t.Errorf("it is refused for a task that never was: %+v", result)
+	}
+}
+
+func TestATokenUnderWayIsAnsweredFirst(t *testing.T) {
+	s := startStill(t)
+	joinWith(t, s, 8)
+	request := runOf(define(t, s, 1))
+	request.Token, request.TokenHash = "t", "h"
+	d, ahead := planOne(t, s, request)
+
+	answer := make(chan raftfsm.RunResult)
+	go func() { answer <- run(t.Context(), t, s, request) }()
+	apply(t, s, raftfsm.LaunchTasks{Runs: []raftfsm.Launch{launch(request, d, s.cfg.Now())}})
+	s.term.Load().planner.land(ahead)
+	if result := <-answer; len(result.Tasks) != 1 || result.Tasks[0].ID != d.Tasks[0].ID {
+		t.Errorf("the retry started %+v, the first was %s", result.Tasks, d.Tasks[0].ID)
+	}
+}
+
+func TestAnEntryStaysSmall(t *testing.T) {
+	s := startStill(t)
+	joinWith(t, s, 0)
+	request := runOf(define(t, s, 0))
+	request.Count = entryTasks / 2
+	before := s.raft.LastIndex()
+	for i, answer := range s.place([]raftfsm.RunRequest{request, request, request}) {
+		if answer.err != nil || len(answer.result.Tasks) != request.Count {
+			t.Errorf("run %d: %d tasks, %v", i, len(answer.result.Tasks), answer.err)
+		}
+	}
+	if entries := s.raft.LastIndex() - before; entries != 2 {
+		t.Errorf("%d tasks went into %d entries, want 2", 3*request.Count, entries)
+	}
+}

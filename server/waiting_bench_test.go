@@ -1,0 +1,112 @@
+package server
+
+import (
+	"fmt"
+	"slices"
+	"sync"
+	"testing"
+	"time"
+
+	"pinion/gpu"
+	"pinion/raftfsm"
+)
+
+// crowded is a server with so many hosts of eight GPUs, none of which is heard of, and so many tasks that wait for one.
+func crowded(b *testing.B, hosts, tasks int) (s *Server, hear func()) {
+	var c clock
+	cfg := config(b.TempDir())
+	cfg.Now = c.now
+	s = start(b, cfg)
+	var ids []string
+	var all sync.WaitGroup
+	for i := range hosts {
+		id := fmt.Sprintf("%032x", i)
+		ids = append(ids, id)
+		if i%64 == 0 {
+			all.Wait()
+		}
+		all.Go(func() {
+			inventory := gpu.Inventory{Simulated: true}
+			for g := range 8 {
+				inventory.Devices = append(inventory.Devices, gpu.Device{UUID: fmt.Sprintf("GPU-%s-%d", id, g), Index: g, Health: gpu.Healthy})
+			}
+			host := raftfsm.Host{ID: id, Name: id, Cluster: raftfsm.DefaultCluster, Status: raftfsm.HostActive, CPU: 1 << 17, MemoryMiB: 1 << 20, GPUs: inventory}
+			if _, err := s.Apply(b.Context(), raftfsm.PutHost{Host: host}); err != nil {
+				b.Error(err)
+			}
+		})
+	}
+	all.Wait()
+	c.pass(5 * time.Second)
+	request := queued(define(b, s, 1))
+	for request.Count = 1000; tasks > 0; tasks -= request.Count {
+		run(b.Context(), b, s, request)
+	}
+	return s, func() {
+		for _, id := range ids {
+			s.beats.heard(id, c.now())
+		}
+	}
+}
+
+// BenchmarkDrain gives 100,000 tasks that wait their places, all at once.
+func BenchmarkDrain(b *testing.B) {
+	const tasks = 100_000
+	for range b.N {
+		b.StopTimer()
+		s, hear := crowded(b, tasks/8, tasks)
+		b.StartTimer()
+		view, begin := s.state.View(), time.Now()
+		mark, waiting := raftfsm.EndOf(view.Index()), len(slices.Collect(view.Waiting("")))
+		hear()
+		for placed := 0; placed < waiting; {
+			changes, more, err := s.state.Changes(mark, 10_000)
+			if err != nil {
+				b.Fatal(err)
+			}
+			if len(changes) == 0 {
+				<-more
+				continue
+			}
+			placed, mark = placed+len(changes), changes[len(changes)-1].Mark
+		}
+		b.ReportMetric(float64(waiting)/time.Since(begin).Seconds(), "tasks/s")
+	}
+}
+
+// BenchmarkFreedGPU is how long a freed GPU waits for the first of 100,000 tasks.
+func BenchmarkFreedGPU(b *testing.B) {
+	const hosts = 1000
+	s, hear := crowded(b, hosts, hosts*8+100_000)
+	hear()
+	until(b, s, func(v *raftfsm.View) bool {
+		return len(v.Free(fmt.Sprintf("%032x", 0)).GPUs) == 0 && placedTasks(v) == hosts*8
+	})
+	var ids []string
+	for _, task := range s.state.View().Tasks("") {
+		if task.HostID != "" {
+			ids = append(ids, task.ID)
+		}
+	}
+	var took []time.Duration
+	b.ResetTimer()
+	for i := range b.N {
+		task := s.state.View().Task(ids[i%len(ids)])
+		begin := time.Now()
+		report := raftfsm.TaskReport{TaskID: task.ID, Status: raftfsm.Stopped, Times: raftfsm.TaskTimes{Stopped: s.cfg.Now()}}
+		if _, err := s.Report(b.Context(), task.HostID, []raftfsm.TaskReport{report}); err != nil {
+			b.Fatal(err)
+		}
+		until(b, s, func(v *raftfsm.View) bool { return len(v.Free(task.HostID).GPUs) == 0 })
+		took = append(took, time.Since(begin))
+	}
+	slices.Sort(took)
+	b.ReportMetric(float64(took[len(took)*99/100].Microseconds())/1000, "p99-ms")
+}
+
+func placedTasks(v *raftfsm.View) (n int) {
+	for _, host := range v.Hosts("") {
+		n += len(v.TasksOn(host.ID))
+	}
+	return n
+}

@@ -1,0 +1,90 @@
+package server
+
+import (
+	"context"
+
+	"pinion/raftfsm"
+	"pinion/server/schedule"
+)
+
+const (
+	// enqueueLimit is how many runs are recorded together at most.
+	enqueueLimit = 512
+	// enqueueTasks is how many tasks one entry holds, so that it stays below a megabyte; a run is never divided.
+	enqueueTasks = 1000
+)
+
+// enqueue records the tasks of a run as waiting. The leader's loop gives them their places, at once where there are any.
+func (s *Server) enqueue(ctx context.Context, r raftfsm.RunRequest) (raftfsm.RunResult, error) {
+	answer, err := s.entrants.do(ctx, r)
+	if err != nil {
+		return raftfsm.RunResult{}, err
+	}
+	return answer.result, answer.err
+}
+
+// provision answers a batch of runs that wait. Nothing is planned, so nothing can be lost to another change; of runs with the
+// same token apply records the first and answers the others with it.
+func (s *Server) provision(runs []raftfsm.RunRequest) []placed {
+	answers := make([]placed, len(runs))
+	var (
+		settled, open []int // answered from the view alone; in the entry
+		entry         raftfsm.LaunchTasks
+		tasks         int
+	)
+	t, err := s.leading()
+	if full := s.diskError(); full != nil {
+		err = full
+	}
+	if err != nil {
+		for i := range answers {
+			answers[i].err = err
+		}
+		return answers
+	}
+	view, now := s.state.View(), s.cfg.Now()
+	s.backlog.begin(t, view)
+	for i, run := range runs {
+		definition, before, err := prepare(view, run)
+		if err == nil && before == nil {
+			err = s.backlog.admit(run.Cluster, run.Count)
+		}
+		if err != nil || before != nil {
+			if answers[i].err = err; before != nil {
+				answers[i].result = *before
+			}
+			settled = append(settled, i)
+			continue
+		}
+		waiting := schedule.Provision(schedule.Request{Run: run, Definition: definition, IDs: newID, At: now})
+		if tasks += len(waiting); len(open) > 0 && tasks > enqueueTasks {
+			s.recordWaiting(t, entry, open, answers)
+			entry, open, tasks = raftfsm.LaunchTasks{}, nil, len(waiting)
+		}
+		entry.Runs = append(entry.Runs, launch(run, schedule.Decision{Tasks: waiting}, now))
+		open = append(open, i)
+	}
+	s.recordWaiting(t, entry, open, answers)
+	if len(settled) > 0 && s.checkLeader(t.ctx) != nil { // the view was perhaps not the latest
+		for _, i := range settled {
+			answers[i] = placed{err: ErrNotLeader}
+		}
+	}
+	return answers
+}
+
+func (s *Server) recordWaiting(t *term, entry raftfsm.LaunchTasks, runs []int, answers []placed) {
+	if len(runs) == 0 {
+		return
+	}
+	answer, err := s.record(t.ctx, entry)
+	if err != nil {
+		for _, run := range runs {
+			answers[run].err = err
+		}
+		return
+	}
+	for i, result := range answer.([]raftfsm.LaunchResult) {
+		answers[runs[i]] = placed{result.Result, result.Err}
+	}
+}

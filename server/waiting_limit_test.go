@@ -1,0 +1,59 @@
+package server
+
+import (
+	"errors"
+	"fmt"
+	"testing"
+	"time"
+
+	"pinion/raftfsm"
+)
+
+// A full queue takes tasks again as soon as others have left it.
+func TestSoManyTasksWaitAndNoMore(t *testing.T) {
+	state := raftfsm.NewState()
+	index := uint64(0)
+	do := func(c raftfsm.Command) {
+		t.Helper()
+		index++
+		if _, err := state.Apply(index, c); err != nil {
+			t.Fatal(err)
+		}
+	}
+	do(raftfsm.CreatePool{Pool: raftfsm.Pool{ID: "p"}})
+	do(raftfsm.RegisterDefinition{Definition: raftfsm.TaskDefinition{Family: "f", Status: raftfsm.DefinitionActive, Containers: []raftfsm.ContainerDefinition{{Name: "c"}}}})
+	first, b := &term{}, &backlog{limit: 4}
+	for i, step := range []struct {
+		name  string
+		term  *term
+		tasks int  // of one run, with an id of the step each
+		full  bool // they are refused
+		stops string
+	}{
+		{"the first", first, 3, false, ""},
+		{"too many", first, 2, true, ""},
+		{"as many as there is room for", first, 1, false, ""},
+		{"one more", first, 1, true, "0-1"},
+		{"when one has left", first, 1, false, ""},
+		{"a new leader counts", &term{}, 1, true, ""},
+	} {
+		b.begin(step.term, state.View())
+		err := b.admit(raftfsm.DefaultCluster, step.tasks)
+		if full := errors.Is(err, raftfsm.ErrQueueFull); full != step.full {
+			t.Errorf("%s: %v", step.name, err)
+		}
+		if again := b.admit("lab", 1); again != nil {
+			t.Errorf("%s: another cluster: %v", step.name, again)
+		}
+		for n := range step.tasks {
+			if step.full {
+				break
+			}
+			task := &raftfsm.Task{ID: fmt.Sprintf("%d-%d", i, n), Cluster: raftfsm.DefaultCluster, Definition: "f:1", LastStatus: raftfsm.Provisioning, DesiredStatus: raftfsm.Running}
+			do(raftfsm.LaunchTasks{Runs: []raftfsm.Launch{{Cluster: raftfsm.DefaultCluster, Tasks: []*raftfsm.Task{task}}}})
+		}
+		if step.stops != "" {
+			do(raftfsm.StopTask{ID: step.stops, At: time.Unix(1, 0)})
+		}
+	}
+}

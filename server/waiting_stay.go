@@ -1,0 +1,83 @@
+package server
+
+import (
+	"context"
+	"fmt"
+	"sync"
+	"time"
+
+	"pinion/raftfsm"
+)
+
+// stay is a task with a place of which the queue knows when it may end.
+type stay struct {
+	team        string
+	priority    int
+	preemptible bool
+	limit       time.Duration // 0: none
+	since       time.Time     // it started; zero: it has not
+	placed      time.Time     // when it was seen with a place first
+	stopping    time.Time     // it was asked to stop; zero: it was not
+}
+
+// stopSpan is how long a task that is asked to stop takes at the most, when nothing more is known: ECS's stopTimeout.
+const stopSpan = 30 * time.Second
+
+// stays notes what is to be known of a task that has a place.
+func (w *waiting) stays(t *raftfsm.Task, terms raftfsm.Terms) {
+	if terms.TimeLimit == 0 && !terms.Preemptible && t.DesiredStatus != raftfsm.Stopped {
+		return
+	}
+	s := w.placed[t.ID]
+	if s == nil {
+		s = &stay{placed: w.cfg.Now()}
+		w.placed[t.ID] = s
+	}
+	s.team, s.priority, s.preemptible, s.limit = terms.Team, terms.Priority, terms.Preemptible, terms.TimeLimit
+	if s.since = t.Times.Started; t.DesiredStatus == raftfsm.Stopped {
+		if s.stopping = t.Times.Stopping; s.stopping.IsZero() {
+			s.stopping = s.placed
+		}
+	}
+}
+
+// ends is schedule.Ends: when a task is over at the latest.
+func (w *waiting) ends(t *raftfsm.Task) time.Time {
+	s := w.placed[t.ID]
+	switch {
+	case s == nil:
+		return time.Time{}
+	case !s.stopping.IsZero():
+		return s.stopping.Add(stopSpan)
+	case s.limit == 0:
+		return time.Time{}
+	case s.since.IsZero():
+		return s.placed.Add(s.limit)
+	}
+	return s.since.Add(s.limit)
+}
+
+// stopOverdue stops the tasks that have reached their time limit.
+func (w *waiting) stopOverdue(now time.Time) {
+	var stops []raftfsm.StopTask
+	for id, s := range w.placed {
+		if s.limit > 0 && s.stopping.IsZero() && !s.since.IsZero() && !now.Before(s.since.Add(s.limit)) {
+			stops = append(stops, raftfsm.StopTask{ID: id, Code: raftfsm.StopScheduler, At: now,
+				Reason: fmt.Sprintf("The task reached its time limit of %s (%s)", s.limit, raftfsm.TagTimeLimit)})
+		}
+	}
+	w.stop(w.term.ctx, stops)
+}
+
+// stop records that tasks are to stop.
+func (s *Server) stop(ctx context.Context, stops []raftfsm.StopTask) {
+	var all sync.WaitGroup
+	for _, stop := range stops {
+		all.Go(func() {
+			if _, err := s.record(ctx, stop); err != nil {
+				s.log.Warn("a task could not be stopped, will try again", "task", stop.ID, "why", stop.Reason, "error", err)
+			}
+		})
+	}
+	all.Wait()
+}

@@ -1,0 +1,152 @@
+package server
+
+import (
+	"fmt"
+	"time"
+
+	"pinion/raftfsm"
+	"pinion/server/schedule"
+	"pinion/server/schedule/queue"
+)
+
+// take puts a task where it belongs: in the queue, among those that have a place, or nowhere.
+func (w *waiting) take(view *raftfsm.View, t *raftfsm.Task, now time.Time) {
+	switch {
+	case t.LastStatus == raftfsm.Provisioning:
+		w.await(view, t, now)
+	case t.LastStatus == raftfsm.Stopped:
+		w.leave(t.ID)
+		delete(w.placed, t.ID)
+		w.queue.Release(t.ID, t.Times.Stopped, now)
+	default:
+		w.leave(t.ID)
+		terms := t.Terms()
+		w.stays(t, terms)
+		if gpus := len(t.GPUs()); gpus > 0 {
+			w.queue.Hold(t.ID, terms.Team, gpus, t.Times.Started, now)
+		}
+	}
+}
+
+// leave takes the task out of the queue.
+func (w *waiting) leave(task string) {
+	w.queue.Remove(task)
+	delete(w.due, task)
+	delete(w.victims, task)
+}
+
+// await puts a task into the queue when nothing holds it back any more, and a gang when that is so of all its tasks.
+func (w *waiting) await(view *raftfsm.View, t *raftfsm.Task, now time.Time) {
+	tasks := []*raftfsm.Task{t}
+	if t.Gang != nil {
+		if t.Gang.Rank > 0 && w.queue.Waits(t.ID) {
+			return // with its gang
+		}
+		tasks = view.Gang(t.Gang.ID)
+		if len(tasks) < t.Gang.Size {
+			return // some are over
+		}
+	}
+	for _, task := range tasks {
+		if !w.ready(task, now) {
+			w.queue.Remove(t.ID)
+			return
+		}
+	}
+	if definition := view.Definition(t.Definition); definition != nil {
+		w.queue.Add(itemOf(tasks, raftfsm.Effective(definition, t.Overrides)))
+	}
+}
+
+// ready reports whether the task may have a place now. What holds it back is a moment, or a change in the state.
+func (w *waiting) ready(t *raftfsm.Task, now time.Time) bool {
+	if t.LastStatus != raftfsm.Provisioning || t.Held() || w.inFlight(t.ID) {
+		return false
+	}
+	if t.Wait != nil && t.Wait.NotBefore.After(now) {
+		w.due[t.ID] = t.Wait.NotBefore
+		return false
+	}
+	delete(w.due, t.ID)
+	return true
+}
+
+// inFlight says whether the place of the task is being recorded.
+func (w *waiting) inFlight(task string) bool {
+	for r := range w.flying {
+		if r.ids[task] {
+			return true
+		}
+	}
+	return false
+}
+
+// reconsider puts the tasks of an item where they belong now.
+func (w *waiting) reconsider(item *queue.Item, now time.Time) {
+	view := w.state.View()
+	for _, id := range item.Tasks {
+		if task := view.Task(id); task != nil {
+			w.take(view, task, now)
+		}
+	}
+}
+
+// itemOf is a task, or a whole gang, as the queue sees it.
+func itemOf(tasks []*raftfsm.Task, definition *raftfsm.TaskDefinition) *queue.Item {
+	t := tasks[0]
+	terms := t.Terms()
+	item := &queue.Item{
+		Cluster:  t.Cluster,
+		Team:     terms.Team,
+		Priority: terms.Priority,
+		Since:    t.CreatedAt,
+		Limit:    terms.TimeLimit,
+		GPUs:     max(0, raftfsm.DemandOf(definition).AllGPUs()),
+		Shape:    schedule.Shape(requestFor(t, definition)),
+	}
+	for _, task := range tasks {
+		item.Tasks = append(item.Tasks, task.ID)
+	}
+	if t.ArrayIndex != nil {
+		item.Since = item.Since.Add(time.Duration(*t.ArrayIndex)) // the tasks of an array in the order of their numbers
+	}
+	if t.Gang != nil {
+		item.Shape += fmt.Sprintf("\x00gang of %d", len(tasks))
+	}
+	return item
+}
+
+// requestFor asks for a place for a task that waits.
+func requestFor(t *raftfsm.Task, definition *raftfsm.TaskDefinition) schedule.Request {
+	run := raftfsm.RunRequest{Cluster: t.Cluster, Definition: t.Definition, Count: 1, Group: t.Group, Tags: t.Tags}
+	if t.Wait != nil {
+		run.Constraints, run.Strategy = t.Wait.Constraints, t.Wait.Strategy
+	}
+	return schedule.Request{Run: run, Definition: definition, Quiet: true}
+}
+
+// requestOf asks for the places of an item; nil when it does not wait any more.
+func requestOf(view *raftfsm.View, item *queue.Item) *schedule.Request {
+	task := view.Task(item.ID())
+	if task == nil || task.LastStatus != raftfsm.Provisioning {
+		return nil
+	}
+	r := requestFor(task, raftfsm.Effective(view.Definition(task.Definition), task.Overrides))
+	r.Run.Count = len(item.Tasks)
+	r.IDs = idsOf(item.Tasks, len(r.Definition.Containers))
+	return &r
+}
+
+// idsOf gives planned tasks the ids that they have already. The planner asks for the id of a task and then for those of its
+// containers, which stay as they are; at last for that of a gang, the same.
+func idsOf(tasks []string, containers int) func() string {
+	asked := 0
+	return func() string {
+		at, of := asked/(containers+1), asked%(containers+1)
+		asked++
+		if of > 0 || at == len(tasks) {
+			return ""
+		}
+		return tasks[at]
+	}
+}

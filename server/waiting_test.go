@@ -1,0 +1,169 @@
+package server
+
+import (
+	"testing"
+	"time"
+
+	"pinion/raftfsm"
+)
+
+// queued is runOf through the queue.
+func queued(definition string, tags ...raftfsm.Tag) raftfsm.RunRequest {
+	r := runOf(definition)
+	r.CapacityProvider, r.Tags = raftfsm.BuiltinCapacityProvider, tags
+	return r
+}
+
+// until waits until the state is what the test wants.
+func until(t testing.TB, s *Server, is func(*raftfsm.View) bool) *raftfsm.View {
+	t.Helper()
+	deadline := time.After(10 * time.Second)
+	mark := raftfsm.EndOf(s.state.View().Index())
+	for {
+		if view := s.state.View(); is(view) {
+			return view
+		}
+		changes, more, err := s.state.Changes(mark, 1000)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if len(changes) > 0 {
+			mark = changes[len(changes)-1].Mark
+			continue
+		}
+		select {
+		case <-more:
+		case <-deadline:
+			t.Fatalf("the tasks became %+v", s.state.View().Tasks(""))
+		}
+	}
+}
+
+// become waits until the task is what the test wants.
+func become(t testing.TB, s *Server, id string, is func(*raftfsm.Task) bool) *raftfsm.Task {
+	t.Helper()
+	return until(t, s, func(v *raftfsm.View) bool { return is(v.Task(id)) }).Task(id)
+}
+
+func hasPlace(t *raftfsm.Task) bool { return t.LastStatus == raftfsm.Pending && t.HostID != "" }
+
+// end has the host of the test report that a task is over.
+func end(t testing.TB, s *Server, id string) {
+	t.Helper()
+	report := raftfsm.TaskReport{TaskID: id, Status: raftfsm.Stopped, Times: raftfsm.TaskTimes{Stopped: s.cfg.Now()}}
+	if _, err := s.Report(t.Context(), hostID, []raftfsm.TaskReport{report}); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func TestATaskWaitsAndIsPlacedWhenAGPUIsFree(t *testing.T) {
+	s := start(t, config(t.TempDir()))
+	joinWith(t, s, 2)
+	request := queued(define(t, s, 1))
+	request.Count = 3
+	tasks := run(t.Context(), t, s, request).Tasks
+	if len(tasks) != 3 || tasks[0].LastStatus != raftfsm.Provisioning || tasks[0].CapacityProvider != raftfsm.BuiltinCapacityProvider {
+		t.Fatalf("%+v", tasks)
+	}
+	var placed []string
+	until(t, s, func(v *raftfsm.View) bool {
+		placed = nil
+		for _, task := range tasks {
+			if now := v.Task(task.ID); hasPlace(now) && len(now.GPUs()) == 1 {
+				placed = append(placed, task.ID)
+			}
+		}
+		return len(placed) == 2
+	})
+	end(t, s, placed[0])
+	for _, task := range tasks {
+		become(t, s, task.ID, func(t *raftfsm.Task) bool { return t.LastStatus != raftfsm.Provisioning })
+	}
+}
+
+func TestTasksThatWaitArePlacedWhenAHostComes(t *testing.T) {
+	s := start(t, config(t.TempDir()))
+	request := queued(define(t, s, 1))
+	request.Count = 8
+	tasks := run(t.Context(), t, s, request).Tasks
+	joinWith(t, s, 8)
+	for _, task := range tasks {
+		if got := become(t, s, task.ID, hasPlace); got.HostID != hostID || len(got.GPUs()) != 1 {
+			t.Errorf("%+v", got)
+		}
+	}
+}
+
+func TestATokenEnqueuesItsTasksOnce(t *testing.T) {
+	s := start(t, config(t.TempDir()))
+	request := queued(define(t, s, 1))
+	request.Token, request.TokenHash = "again", "h"
+	ids := make([]string, 20)
+	atOnce(len(ids), func(i int) { ids[i] = run(t.Context(), t, s, request).Tasks[0].ID })
+	for _, id := range ids {
+		if id != ids[0] {
+			t.Fatalf("%s and %s", id, ids[0])
+		}
+	}
+}
+
+func tag(key, value string) raftfsm.Tag { return raftfsm.Tag{Key: key, Value: value} }
+
+// begun has the host of the test report that a task runs.
+func begun(t testing.TB, s *Server, id string) {
+	t.Helper()
+	become(t, s, id, hasPlace)
+	report := raftfsm.TaskReport{TaskID: id, Status: raftfsm.Running, Times: raftfsm.TaskTimes{Started: s.cfg.Now()}}
+	if _, err := s.Report(t.Context(), hostID, []raftfsm.TaskReport{report}); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func TestATaskIsStoppedAtItsTimeLimit(t *testing.T) {
+	var c clock
+	cfg := config(t.TempDir())
+	cfg.Now = c.now
+	s := start(t, cfg)
+	joinWith(t, s, 1)
+	limited := run(t.Context(), t, s, queued(define(t, s, 1), tag(raftfsm.TagTimeLimit, "10m"))).Tasks[0]
+	begun(t, s, limited.ID)
+	c.pass(10 * time.Minute)
+	got := become(t, s, limited.ID, func(t *raftfsm.Task) bool { return t.DesiredStatus == raftfsm.Stopped })
+	if got.StopCode != raftfsm.StopScheduler || got.StoppedReason != "The task reached its time limit of 10m0s (pinion.time-limit)" {
+		t.Errorf("%s: %s", got.StopCode, got.StoppedReason)
+	}
+}
+
+func TestATaskOfLowPriorityGivesWay(t *testing.T) {
+	s := start(t, config(t.TempDir()))
+	joinWith(t, s, 1)
+	definition := define(t, s, 1)
+	low := run(t.Context(), t, s, queued(definition, tag(raftfsm.TagPreemptible, "true"))).Tasks[0]
+	begun(t, s, low.ID)
+	high := run(t.Context(), t, s, queued(definition, tag(raftfsm.TagPriority, "7"))).Tasks[0]
+	stopped := become(t, s, low.ID, func(t *raftfsm.Task) bool { return t.DesiredStatus == raftfsm.Stopped })
+	if stopped.StopCode != raftfsm.StopPreempted || stopped.LastStatus != raftfsm.Running {
+		t.Errorf("%s: %s, %s", stopped.StopCode, stopped.StoppedReason, stopped.LastStatus)
+	}
+	end(t, s, low.ID)
+	become(t, s, high.ID, hasPlace)
+}
+
+func TestWhoDoesNotAllowItIsNotStoppedForOthers(t *testing.T) {
+	s := start(t, config(t.TempDir()))
+	joinWith(t, s, 2)
+	definition := define(t, s, 1)
+	firm := run(t.Context(), t, s, queued(definition)).Tasks[0]
+	begun(t, s, firm.ID)
+	equal := run(t.Context(), t, s, queued(definition, tag(raftfsm.TagPriority, "7"), tag(raftfsm.TagPreemptible, "true"))).Tasks[0]
+	begun(t, s, equal.ID)
+	low := run(t.Context(), t, s, queued(definition, tag(raftfsm.TagPriority, "7"))).Tasks[0]
+	high := run(t.Context(), t, s, queued(definition, tag(raftfsm.TagPriority, "8"))).Tasks[0]
+	become(t, s, equal.ID, func(t *raftfsm.Task) bool { return t.DesiredStatus == raftfsm.Stopped })
+	end(t, s, equal.ID)
+	become(t, s, high.ID, hasPlace)
+	view := s.state.View()
+	if view.Task(low.ID).LastStatus != raftfsm.Provisioning || view.Task(firm.ID).DesiredStatus != raftfsm.Running {
+		t.Errorf("%+v %+v", view.Task(low.ID), view.Task(firm.ID))
+	}
+}
