@@ -1,6 +1,11 @@
 package api
 
-import "testing"
+import (
+	"strings"
+	"testing"
+
+	"pinion/raftfsm"
+)
 
 func TestATaskCannotWaitForWhatIsNotThere(t *testing.T) {
 	b := ready(t)
@@ -19,5 +24,30 @@ func TestATaskCannotWaitForWhatIsNotThere(t *testing.T) {
 		if got := b.aws("RunTask", after(what, "me")); got.Code != 200 {
 			t.Errorf("%s: %s", what, got.Body)
 		}
+	}
+}
+
+func TestATaskSaysItsNumberItsRankAndItsAttempt(t *testing.T) {
+	index := 7
+	for name, c := range map[string]struct {
+		change func(*raftfsm.Task)
+		want   string
+	}{
+		"none":    {func(*raftfsm.Task) {}, `"attributes":[]`},
+		"array":   {func(t *raftfsm.Task) { t.ArrayIndex = &index }, `"attributes":[{"name":"pinion.array-index","value":"7"}]`},
+		"gang":    {func(t *raftfsm.Task) { t.Gang = &raftfsm.Seat{ID: "g", Rank: 3, Size: 4} }, `"attributes":[{"name":"pinion.gang","value":"g"},{"name":"pinion.rank","value":"3"}]`},
+		"attempt": {func(t *raftfsm.Task) { t.RetryOf, t.Attempt, t.Failed = "f", 2, 1 }, `"attributes":[{"name":"pinion.retry-of","value":"f"},{"name":"pinion.attempt","value":"2"},{"name":"pinion.failed","value":"1"}]`},
+	} {
+		t.Run(name, func(t *testing.T) {
+			b := ready(t)
+			b.must(t, "RunTask", `{"taskDefinition":"tensorflow-1-gpu",`+through+`}`)
+			waits := *b.state.View().Task(firstTask)
+			waits.ID = "0000000000000000000000000000abcd"
+			c.change(&waits)
+			b.do(t, raftfsm.LaunchTasks{Runs: []raftfsm.Launch{{Cluster: waits.Cluster, Tasks: []*raftfsm.Task{&waits}}}})
+			if got := b.must(t, "DescribeTasks", `{"tasks":["`+waits.ID+`"]}`).Body.String(); !strings.Contains(got, c.want) {
+				t.Errorf("%s", got)
+			}
+		})
 	}
 }

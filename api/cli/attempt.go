@@ -13,6 +13,9 @@ import (
 // attemptPatience is how many looks, half a second apart, the next attempt at a task's work may take to be recorded.
 const attemptPatience = 20
 
+// runsAgain says whether there can be later attempts at the work of the tasks.
+func (r *runner) runsAgain() bool { return r.terms.Retries > 0 || r.terms.Preemptible }
+
 // nextAttempt finds the task that does again what a failed one did, if there is to be one.
 func (w *watch) nextAttempt(ctx context.Context, failed client.Task) (next client.Task, again bool, err error) {
 	if !w.mayRunAgain(failed) {
@@ -35,11 +38,16 @@ func (w *watch) nextAttempt(ctx context.Context, failed client.Task) (next clien
 
 // mayRunAgain says whether the pool will run a task again, as far as the flags tell.
 func (w *watch) mayRunAgain(task client.Task) bool {
-	if w.terms.Retries == 0 || task.StopCode == "UserInitiated" || attempt(task) >= w.terms.Retries {
+	code := container(task).ExitCode
+	switch {
+	case code != nil && *code == 0, task.StopCode == "UserInitiated":
+		return false
+	case task.StopCode == "SpotInterruption":
+		return w.terms.Preemptible
+	case number(task, "pinion.failed") >= w.terms.Retries:
 		return false
 	}
-	code := container(task).ExitCode
-	return code == nil || *code != 0 && (len(w.terms.RetryOn) == 0 || slices.Contains(w.terms.RetryOn, *code))
+	return code == nil || len(w.terms.RetryOn) == 0 || slices.Contains(w.terms.RetryOn, *code)
 }
 
 // attempts are all tasks that this command started, and those that run again what they did.
@@ -63,8 +71,11 @@ func work(task client.Task) string {
 }
 
 // attempt is how often a task's work was tried before.
-func attempt(task client.Task) int {
-	n, _ := strconv.Atoi(task.Attribute("pinion.attempt")) // absent from the first
+func attempt(task client.Task) int { return number(task, "pinion.attempt") }
+
+// number is that of an attribute; a first attempt does not have those of attempts, which are 0 then.
+func number(task client.Task, attribute string) int {
+	n, _ := strconv.Atoi(task.Attribute(attribute))
 	return n
 }
 

@@ -156,6 +156,12 @@ func TestSeveralTasksDetachedPrintTheirIDs(t *testing.T) {
 }
 
 func TestRunFollowsATaskThatIsRunAgain(t *testing.T) {
+	for flags, first := range map[string]string{"--retries 2": exited(1), "--preemptible": ended(taskOne, 143, "SpotInterruption")} {
+		t.Run(flags, func(t *testing.T) { testRunAgain(t, flags, first) })
+	}
+}
+
+func testRunAgain(t *testing.T, flags, first string) {
 	d := runDoor(t, pending)
 	again := member(taskTwo, "STOPPED", `,"stopCode":"EssentialContainerExited","attributes":[{"name":"pinion.retry-of","value":"`+taskOne+`"},{"name":"pinion.attempt","value":"1"}],"containers":[{"name":"cuda","exitCode":0}]`)
 	var startedBy any
@@ -163,10 +169,10 @@ func TestRunFollowsATaskThatIsRunAgain(t *testing.T) {
 		startedBy = in["startedBy"]
 		return `{"taskArns":["` + taskOne + `","` + taskTwo + `"]}`
 	}
-	d.operations["DescribeTasks"] = func(in map[string]any) any { return describeFrom([]string{exited(1), again}, in) }
+	d.operations["DescribeTasks"] = func(in map[string]any) any { return describeFrom([]string{first, again}, in) }
 	d.documents["/v1/tasks/"+taskTwo+"/logs?follow=1"] = page("")
-	got := pinion(t, d, "run", "--retries", "2", "nvidia/cuda")
-	if got.code != 0 || !strings.Contains(got.err, "task 3f2a00000000: exit code 1. It is run again as 91bc00000000\n") {
+	got := pinion(t, d, append(append([]string{"run"}, strings.Fields(flags)...), "nvidia/cuda")...)
+	if got.code != 0 || !strings.Contains(got.err, ". It is run again as 91bc00000000\n") {
 		t.Errorf("%+v", got)
 	}
 	if started, _ := startedBy.(string); !strings.HasPrefix(started, "pinion-run-") {

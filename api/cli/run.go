@@ -63,7 +63,7 @@ Examples:
 			if r.terms, err = raftfsm.TermsOf(tags); err != nil {
 				return err
 			}
-			if r.terms.Retries > 0 {
+			if r.runsAgain() {
 				r.startedBy += "-" + strings.ToLower(rand.Text()) // by which later attempts are found
 			}
 			return r.run(c.Context, p.interrupts, definition, c.Bool("detach"))

@@ -42,7 +42,7 @@ func (w *watch) followAll(ctx context.Context, tasks []client.Task) error {
 // look describes the tasks as they are now, each by the last attempt at its work, in their order.
 func (w *watch) look(ctx context.Context, tasks []client.Task) (latest []client.Task, err error) {
 	all := tasks
-	if w.terms.Retries > 0 {
+	if w.runsAgain() {
 		all, err = w.attempts(ctx)
 	} else {
 		err = w.patiently(ctx, func() (err error) {

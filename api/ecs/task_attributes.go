@@ -7,7 +7,7 @@ import (
 )
 
 // taskAttributes says of a task what ECS has no members for: its seat in a gang, its number in an array, and which attempt
-// it is at the work of what task.
+// it is at the work of what task, how many of those before failed (the others gave way).
 func taskAttributes(t *raftfsm.Task) []raftfsm.Attribute {
 	all := []raftfsm.Attribute{}
 	add := func(name, value string) { all = append(all, raftfsm.Attribute{Name: name, Value: value}) }
@@ -21,6 +21,7 @@ func taskAttributes(t *raftfsm.Task) []raftfsm.Attribute {
 	if t.RetryOf != "" {
 		add("pinion.retry-of", t.RetryOf)
 		add("pinion.attempt", strconv.Itoa(t.Attempt))
+		add("pinion.failed", strconv.Itoa(t.Failed))
 	}
 	return all
 }

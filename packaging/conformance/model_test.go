@@ -100,6 +100,8 @@ var alwaysShown = map[string][]string{
 	"DeleteAttributesResponse":              {"attributes"},
 	"ListTagsForResourceResponse":           {"tags"},
 	"ListAccountSettingsResponse":           {"settings"},
+	"CapacityProvider":                      {"tags"},
+	"DescribeCapacityProvidersResponse":     {"capacityProviders", "failures"},
 }
 
 // answerProblems says what is wrong with the body of a success.

@@ -1,6 +1,6 @@
 package conformance
 
-// tierOne are the operations that tools for task definitions, tasks, clusters and hosts use.
+// tierOne are the operations that tools for task definitions, tasks, clusters, hosts and queues use.
 var tierOne = []string{
 	"CreateCluster", "DescribeClusters", "ListClusters", "DeleteCluster", "UpdateCluster", "UpdateClusterSettings",
 	"RegisterTaskDefinition", "DescribeTaskDefinition", "ListTaskDefinitions", "ListTaskDefinitionFamilies", "DeregisterTaskDefinition", "DeleteTaskDefinitions",
@@ -9,6 +9,7 @@ var tierOne = []string{
 	"PutAttributes", "DeleteAttributes", "ListAttributes",
 	"TagResource", "UntagResource", "ListTagsForResource",
 	"ListAccountSettings", "PutAccountSetting", "PutAccountSettingDefault", "DeleteAccountSetting",
+	"CreateCapacityProvider", "UpdateCapacityProvider", "DeleteCapacityProvider", "DescribeCapacityProviders", "PutClusterCapacityProviders",
 }
 
 // neverSucceeds are the operations of tierOne that always refuse, and why.
@@ -90,6 +91,31 @@ var scenario = []step{
 	{operation: "StopTask", body: `{"task":"` + noSuchTask + `"}`, fails: parameter},
 	{operation: "DescribeTasks", body: `{"tasks":["$task"]}`, until: "tasks.0.lastStatus=STOPPED"},
 	{operation: "DescribeTasks", body: `{"tasks":["$started"]}`, until: "tasks.0.lastStatus=STOPPED"},
+
+	{operation: "CreateCapacityProvider", body: `{"name":"$me","autoScalingGroupProvider":{"autoScalingGroupArn":"$me","managedScaling":{"status":"ENABLED","targetCapacity":80}},"tags":[{"key":"team","value":"vision"}]}`, keeps: "queue=capacityProvider.capacityProviderArn"},
+	{operation: "CreateCapacityProvider", body: `{"name":"$me","autoScalingGroupProvider":{"autoScalingGroupArn":"$me"}}`, fails: client},
+	{operation: "UpdateCapacityProvider", body: `{"name":"$me","autoScalingGroupProvider":{"managedScaling":{"status":"ENABLED","targetCapacity":90}}}`, until: "capacityProvider.updateStatus=UPDATE_COMPLETE"},
+	{operation: "UpdateCapacityProvider", body: `{"name":"nothing","autoScalingGroupProvider":{"managedScaling":{"status":"ENABLED"}}}`, fails: client},
+	{operation: "DescribeCapacityProviders", body: `{"capacityProviders":["$queue","PINION","nothing"],"include":["TAGS"]}`, until: "failures.0.reason=MISSING"},
+	{operation: "DescribeCapacityProviders", body: `{"include":["NONSENSE"]}`, fails: parameter},
+	{operation: "PutClusterCapacityProviders", body: `{"cluster":"$me","capacityProviders":["$me"],"defaultCapacityProviderStrategy":[{"capacityProvider":"$me","weight":1,"base":1}]}`, until: "cluster.capacityProviders.0=$me"},
+	{operation: "PutClusterCapacityProviders", body: `{"cluster":"nowhere","capacityProviders":[],"defaultCapacityProviderStrategy":[]}`, fails: noCluster},
+	{operation: "DescribeClusters", body: `{"clusters":["$me"],"include":["ATTACHMENTS"]}`, until: "clusters.0.attachmentsStatus=UPDATE_COMPLETE"},
+	{operation: "DeleteCapacityProvider", body: `{"capacityProvider":"$queue"}`, fails: client},
+	{operation: "RunTask", body: `{"taskDefinition":"$me","capacityProviderStrategy":[{"capacityProvider":"PINION"}],"tags":[{"key":"pinion.priority","value":"9"}]}`, keeps: "placed=tasks.0.taskArn"},
+	{operation: "RunTask", body: `{"taskDefinition":"$me","launchType":"EC2","capacityProviderStrategy":[{"capacityProvider":"PINION"}]}`, fails: parameter},
+	{operation: "DescribeTasks", body: `{"tasks":["$placed"]}`, until: "tasks.0.lastStatus=RUNNING"},
+	{operation: "RunTask", body: `{"cluster":"$me","taskDefinition":"$me"}`, keeps: "waiting=tasks.0.taskArn"},
+	{operation: "DescribeTasks", body: `{"cluster":"$me","tasks":["$waiting"]}`, until: "tasks.0.capacityProviderName=$me"},
+	{operation: "DescribeTasks", body: `{"cluster":"$me","tasks":["$waiting"]}`, until: "tasks.0.lastStatus=PROVISIONING"},
+	{operation: "ListTasks", body: `{"cluster":"$me"}`, until: "taskArns.0=$waiting"},
+	{operation: "PutClusterCapacityProviders", body: `{"cluster":"$me","capacityProviders":[],"defaultCapacityProviderStrategy":[]}`, fails: "ResourceInUseException"},
+	{operation: "StopTask", body: `{"cluster":"$me","task":"$waiting"}`, until: "task.lastStatus=STOPPED"},
+	{operation: "StopTask", body: `{"task":"$placed"}`},
+	{operation: "DescribeTasks", body: `{"tasks":["$placed"]}`, until: "tasks.0.lastStatus=STOPPED"},
+	{operation: "ListTagsForResource", body: `{"resourceArn":"$queue"}`, until: "tags.0.value=vision"},
+	{operation: "PutClusterCapacityProviders", body: `{"cluster":"$me","capacityProviders":[],"defaultCapacityProviderStrategy":[]}`},
+	{operation: "DeleteCapacityProvider", body: `{"capacityProvider":"$queue"}`, until: "capacityProvider.status=INACTIVE"},
 
 	{operation: "TagResource", body: `{"resourceArn":"$cluster","tags":[{"key":"floor","value":"2"}]}`},
 	{operation: "TagResource", body: `{"resourceArn":"$cluster-not","tags":[{"key":"floor","value":"2"}]}`, fails: noCluster},

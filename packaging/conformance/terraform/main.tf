@@ -1,4 +1,4 @@
-# A cluster and a task definition with what Terraform compares most closely. The variable is what changes.
+# A cluster with a queue, and a task definition, with what Terraform compares most closely. The variable is what changes.
 
 terraform {
   required_providers {
@@ -24,6 +24,31 @@ resource "aws_ecs_cluster" "lab" {
   setting {
     name  = "containerInsights"
     value = var.team == "vision" ? "enabled" : "disabled"
+  }
+}
+
+resource "aws_ecs_capacity_provider" "night" {
+  name = "terraform-night"
+  tags = { team = var.team }
+
+  auto_scaling_group_provider {
+    auto_scaling_group_arn = "arn:aws:autoscaling:us-east-1:123456789012:autoScalingGroup:11111111-2222-3333-4444-555555555555:autoScalingGroupName/hosts"
+
+    managed_scaling {
+      status          = "ENABLED"
+      target_capacity = var.team == "vision" ? 100 : 90
+    }
+  }
+}
+
+resource "aws_ecs_cluster_capacity_providers" "lab" {
+  cluster_name       = aws_ecs_cluster.lab.name
+  capacity_providers = [aws_ecs_capacity_provider.night.name, "PINION"]
+
+  default_capacity_provider_strategy {
+    capacity_provider = aws_ecs_capacity_provider.night.name
+    base              = 1
+    weight            = var.team == "vision" ? 10 : 20
   }
 }
 
