@@ -14,8 +14,9 @@ func quotaCommand(p Program) *cli.Command {
 	return &cli.Command{
 		Name:  "quota",
 		Usage: "say how many GPUs a team has a right to, and how much it counts for among teams",
-		Description: `A task's team is its tag pinion.team. A team may use more than its quota while nobody below their own waits for it. Teams
-that wait share what is free by their weights; a team with weight 2 gets twice as many GPU-hours as one with weight 1.
+		Description: `A task's team is its tag pinion.team. A team may use more than its quota while nobody below their own waits for it; one
+without a quota has a right to none and borrows whatever it uses. Teams that wait share what is free by their weights; a team with
+weight 2 gets twice as many GPU-hours as one with weight 1.
 
 Examples:
    pinion quota set --gpus 16 --weight 2 vision

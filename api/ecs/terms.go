@@ -1,6 +1,9 @@
 package ecs
 
 import (
+	"slices"
+	"strings"
+
 	"pinion/api/wire"
 	"pinion/raftfsm"
 )
@@ -13,8 +16,16 @@ func checkTerms(tags []raftfsm.Tag) error {
 	if _, err := raftfsm.TermsOf(tags); err != nil {
 		return wire.Errorf(wire.InvalidParameter, "%v.", err)
 	}
+	for _, tag := range tags {
+		if strings.HasPrefix(tag.Key, ownTags) && !slices.Contains(raftfsm.OwnTags(), tag.Key) {
+			return wire.Errorf(wire.InvalidParameter, "The tag %s is not known; of those that begin with %s there are %s.", tag.Key, ownTags, strings.Join(raftfsm.OwnTags(), ", "))
+		}
+	}
 	return nil
 }
+
+// ownTags is how the tags begin that mean something to Pinion: a wrong one would be lost without a word.
+const ownTags = "pinion."
 
 // checkAtOnce refuses what only a task that waits can have, of tasks that are placed at once or not at all.
 func checkAtOnce(r *raftfsm.RunRequest) error {
