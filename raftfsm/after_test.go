@@ -45,6 +45,7 @@ func TestTheNextAttemptFollowsTheLastThatIsRemembered(t *testing.T) {
 	again("b", 1)
 	again("c", 2)
 	h.do(t, StopTask{ID: "b", Code: StopUserInitiated, At: at(1)})
+	h.do(t, StopTask{ID: "c", Code: StopUserInitiated, At: at(3)})
 	h.do(t, Reap{Before: at(2)})
 	if h.View().Task("b") != nil || again("d", 2) || !again("e", 3) {
 		t.Errorf("attempts %v", ids(h.View().Attempts("first")))

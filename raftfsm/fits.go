@@ -112,6 +112,9 @@ func (d Demand) On(h *Host) Demand {
 	return d
 }
 
+// WantsAll says whether it wants every GPU of its host, however many these are.
+func (d Demand) WantsAll() bool { return slices.Contains(d.GPUs, everyGPU) }
+
 // AllGPUs is the number of GPUs that the whole task takes. A demand that wants every GPU of its host wants more than any
 // host has until On says which host.
 func (d Demand) AllGPUs() int {

@@ -39,7 +39,7 @@ var ErrDamaged = errors.New("the snapshot is damaged or cut short: restore anoth
 // understands, which nothing in it exceeds, so that servers of two versions can send it to each other.
 func (v *View) WriteSnapshot(w io.Writer) error {
 	sum := sha256.New()
-	buffered := bufio.NewWriter(w)
+	buffered := bufio.NewWriterSize(w, 1<<20)
 	lines := json.NewEncoder(io.MultiWriter(buffered, sum))
 	if err := lines.Encode(snapshotHeader{Format: snapshotFormat, Feature: v.MinFeature()}); err != nil {
 		return fmt.Errorf("write snapshot: %w", err)

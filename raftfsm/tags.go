@@ -75,6 +75,9 @@ func (c SetTags) apply(tx *tx) (any, error) {
 	if slices.Equal(tags, before) {
 		return before, nil
 	}
+	if c.Kind == TaggedTask && isGang(tags) != isGang(before) {
+		return nil, fmt.Errorf("task %s: %w: the tag %s says how it was run and stays as it is", c.ID, ErrInUse, TagGang)
+	}
 	switch c.Kind {
 	case TaggedCluster:
 		putChanged(tx, tableClusters, tx.Cluster(c.ID), func(k *Cluster) { k.Tags = tags })

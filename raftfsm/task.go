@@ -1,6 +1,7 @@
 package raftfsm
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"time"
@@ -177,6 +178,13 @@ func (c Reap) level() int {
 	return 1
 }
 
+// triedAgain says whether the work of a task that stopped goes on as another task: who waits for that work may know it by any
+// of the tasks that did it, and so may a client token.
+func (v *View) triedAgain(t *Task) bool {
+	last := last[Task](v, tableTasks, byAttempt+"_prefix", cmp.Or(t.RetryOf, t.ID))
+	return last != nil && last.LastStatus != Stopped
+}
+
 func (c Reap) apply(tx *tx) (any, error) {
 	var forgotten []*Task
 	gangs := map[string]bool{}
@@ -184,7 +192,7 @@ func (c Reap) apply(tx *tx) (any, error) {
 		if !task.Times.Stopped.Before(c.Before) {
 			break // in the order of the moments they stopped
 		}
-		if task.Gang != nil && tx.goesOn(task.Gang.ID, gangs) {
+		if task.Gang != nil && tx.goesOn(task.Gang.ID, gangs) || tx.triedAgain(task) {
 			continue
 		}
 		tx.remove(tableTasks, task)

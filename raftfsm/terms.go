@@ -2,6 +2,8 @@ package raftfsm
 
 import (
 	"fmt"
+	"maps"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -81,6 +83,18 @@ func TermsOf(tags []Tag) (Terms, error) {
 func (t *Task) Terms() Terms {
 	terms, _ := TermsOf(t.Tags)
 	return terms
+}
+
+// OwnTags lists the keys of the tags of tasks that mean something to Pinion, sorted.
+func OwnTags() []string {
+	keys := append(slices.Collect(maps.Keys(termTags)), TagLostAfter)
+	slices.Sort(keys)
+	return keys
+}
+
+func isGang(tags []Tag) bool {
+	terms, _ := TermsOf(tags)
+	return terms.Gang
 }
 
 var termTags = map[string]func(*Terms, string) error{

@@ -42,6 +42,11 @@ func (tx *tx) account(forgotten []*Task, before time.Time) {
 	for team, hours := range had {
 		tx.put(tableUsage, tx.usage(team).with(hours, since.Unix()/3600))
 	}
+	for usage := range each[Usage](&tx.View, tableUsage, byID) {
+		if n := len(usage.Hours); n == 0 || usage.Hours[n-1].Hour < since.Unix()/3600 {
+			tx.remove(tableUsage, usage)
+		}
+	}
 }
 
 // spread divides a span of time among its hours.

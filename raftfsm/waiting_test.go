@@ -1,6 +1,7 @@
 package raftfsm
 
 import (
+	"errors"
 	"slices"
 	"strings"
 	"testing"
@@ -103,4 +104,41 @@ func TestAnAttemptIsRecordedOnce(t *testing.T) {
 	if got := ids(h.View().Attempts("first")); !slices.Equal(got, []string{"b", "e"}) {
 		t.Errorf("attempts %v", got)
 	}
+}
+
+func TestAFirstAttemptIsKnownWhileItsWorkGoesOn(t *testing.T) {
+	h := newHistory(t)
+	h.launch(t, Launch{Token: "once", Tasks: []*Task{task("first", "h1")}, At: at(0)})
+	ended := func(id string, minute int) {
+		h.report(t, "h1", TaskReport{TaskID: id, Status: Stopped, Times: TaskTimes{Stopped: at(minute)}})
+	}
+	ended("first", 1)
+	again := waiting("second", 0)
+	again.RetryOf, again.Attempt = "first", 1
+	h.do(t, RetryTasks{[]*Task{again}})
+	h.do(t, Reap{Before: at(100)})
+	if h.View().Task("first") == nil {
+		t.Fatal("it is forgotten, and its work waits")
+	}
+	h.do(t, PlaceTasks{[][]Placement{{{TaskID: "second", HostID: "h1"}}}})
+	h.do(t, Reap{Before: at(200)})
+	if known, err := h.View().Launched(DefaultCluster, "once", ""); err != nil || known == nil {
+		t.Fatalf("its client token is forgotten, and its work runs: %v", err)
+	}
+	ended("second", 201)
+	h.do(t, Reap{Before: at(300)})
+	if v := h.View(); v.Task("first") != nil || v.Task("second") != nil {
+		t.Error("it is kept for ever")
+	}
+}
+
+func TestAGangStaysOne(t *testing.T) {
+	h := newHistory(t)
+	rank := waiting("a", 1)
+	rank.Tags, rank.Gang = []Tag{{TagGang, "true"}, {"owner", "ada"}}, &Seat{ID: "g", Size: 1}
+	h.launch(t, Launch{Tasks: []*Task{rank}})
+	if _, err := h.try(t, SetTags{Kind: TaggedTask, ID: "a", Remove: []string{TagGang}}); !errors.Is(err, ErrInUse) {
+		t.Errorf("the tag is gone: %v", err)
+	}
+	h.do(t, SetTags{Kind: TaggedTask, ID: "a", Remove: []string{"owner"}})
 }
