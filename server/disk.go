@@ -23,10 +23,11 @@ func (s *Server) room(c raftfsm.Command) error {
 
 // frees reports whether the command leads to free space (stopping tasks, hearing that they stopped, forgetting them) or
 // is one without which nothing does: the pool begins with CreatePool, and a host that comes back hears what to stop,
-// and is heard, only after PutHost.
+// and is heard, only after PutHost. What follows from the end of a task has to be recorded before the task is forgotten, and
+// is no more than has ended.
 func frees(c raftfsm.Command) bool {
 	switch c.(type) {
-	case raftfsm.StopTask, raftfsm.ReportTasks, raftfsm.Reap, raftfsm.CreatePool, raftfsm.PutHost:
+	case raftfsm.StopTask, raftfsm.ReportTasks, raftfsm.Reap, raftfsm.CreatePool, raftfsm.PutHost, raftfsm.RetryTasks, raftfsm.ReleaseTasks:
 		return true
 	}
 	return false

@@ -14,8 +14,9 @@ const (
 	placeLimit = 512
 	// placesAtOnce is how many batches are under way at a time: one is planned while others are being recorded.
 	placesAtOnce = 3
-	// entryTasks is how many tasks one entry has at most, so that it stays below a megabyte; a run is never divided.
-	entryTasks = 1500
+	// entryTasks is how many tasks one entry has at most; a run is never divided. An entry stays below a megabyte, and the state
+	// notes so many changed nodes of its trees: beyond some 8,000 it looks through whole trees instead.
+	entryTasks = 1000
 	// placeAttempts is how often a run is planned again after it lost its places to another change.
 	placeAttempts = 5
 )

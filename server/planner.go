@@ -71,7 +71,26 @@ func (p *planner) plan(choose func(*raftfsm.View, []*flight) []schedule.Request)
 	return decisions, f
 }
 
-// land ends a flight: tasks that the state has hold what it says, and the others nothing any more.
+// explore is plan for a caller that asks one by one and looks at each answer before the next question. f returns the tasks
+// that got places.
+func (p *planner) explore(f func(*raftfsm.View, *schedule.Fleet) []*raftfsm.Task) *flight {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	view := p.catchUp()
+	under := &flight{tasks: f(view, p.fleet), landed: make(chan struct{})}
+	p.flights[under] = true
+	return under
+}
+
+// look is for who only wants to know: f asks the fleet and leaves it as it is.
+func (p *planner) look(f func(*raftfsm.View, *schedule.Fleet)) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	view := p.catchUp()
+	f(view, p.fleet)
+}
+
+// land ends a flight: tasks that the state has at their places stay there, and the others hold nothing any more.
 func (p *planner) land(f *flight) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -79,11 +98,12 @@ func (p *planner) land(f *flight) {
 	view, failed := p.catchUp(), false
 	for _, task := range f.tasks {
 		known := view.Task(task.ID)
-		if known == nil || known.HostID != task.HostID {
-			p.fleet.DropTask(task)
-			failed = true
+		if known != nil && known.HostID == task.HostID {
+			continue
 		}
-		if known != nil {
+		failed = true
+		p.fleet.DropTask(task)
+		if known != nil { // it waits on, or has another place
 			p.fleet.Follow(view, []*raftfsm.Change{{Kind: raftfsm.TaskChange, Task: known}}, p.heard)
 		}
 	}
@@ -126,7 +146,8 @@ func (p *planner) catchUp() *raftfsm.View {
 // begin makes the fleet anew.
 func (p *planner) begin() *raftfsm.View {
 	view := p.state.View()
-	p.fleet, p.mark, p.heardAt = schedule.FleetOf(view, p.heard), raftfsm.EndOf(view.Index()), p.now()
+	p.heardAt = p.now()
+	p.fleet, p.mark = schedule.FleetOf(view, p.heard), raftfsm.EndOf(view.Index())
 	for f := range p.flights {
 		for _, task := range f.tasks {
 			if known := view.Task(task.ID); known == nil || known.HostID == "" && known.LastStatus != raftfsm.Stopped {

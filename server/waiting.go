@@ -14,8 +14,9 @@ const (
 	// lookPeriod is how often the leader looks for what no change tells: hosts that are heard of again, moments that have
 	// come, rights of teams.
 	lookPeriod = 250 * time.Millisecond
-	// roundTasks is how many tasks of the queue get their places in one entry at most, which stays far below a megabyte.
-	roundTasks = 2000
+	// roundTasks is how many tasks of the queue get their places in one entry at most. From some 1500 on memdb would lose
+	// track of what the entry changed, and compare all of each table to find out whom to wake.
+	roundTasks = 1000
 	// roundsAtOnce is how many entries are planned before the first of them is recorded.
 	roundsAtOnce = 2
 	// refusedPause is how long the queue rests when what it planned could not be recorded.
@@ -32,12 +33,12 @@ type waiting struct {
 	due    map[string]time.Time // tasks that are to wait before they are in the queue, and until when
 	placed map[string]*stay     // tasks with a place of which something is to be known, by id
 
-	silent map[string]bool            // hosts that were not to be relied on at the last look
 	gained map[string]map[string]bool // hosts that have more to give than before, by cluster
 	failed int                        // flights that had failed when it was asked last
 	looked bool                       // shares may have changed since something was planned
 
 	kept    map[string]*opening // the reservation of each cluster
+	teams   map[string]bool     // those on record at the last look
 	victims map[string][]string // tasks that were stopped for one that waits, by its id
 	flying  map[*round]bool     // being recorded
 	landed  chan *round         // recorded, or refused
@@ -83,7 +84,7 @@ func (w *waiting) begin() {
 	w.mark = raftfsm.EndOf(view.Index())
 	w.queue = queue.New()
 	w.due, w.placed, w.kept, w.victims = map[string]time.Time{}, map[string]*stay{}, map[string]*opening{}, map[string][]string{}
-	w.silent, w.gained = map[string]bool{}, map[string]map[string]bool{}
+	w.gained = map[string]map[string]bool{}
 	w.setTeams(view)
 	w.charge(view, now)
 	for _, task := range view.Tasks("") {
@@ -95,9 +96,6 @@ func (w *waiting) begin() {
 				w.queue.Take(item, now)
 			}
 		}
-	}
-	for _, host := range view.Hosts("") {
-		w.silent[host.ID] = !w.term.reliable(w.cfg, host.ID)
 	}
 }
 
@@ -142,7 +140,7 @@ func (w *waiting) gain(cluster, hostID string) {
 func (w *waiting) look() {
 	view, now := w.state.View(), w.cfg.Now()
 	w.setTeams(view)
-	w.stopOverdue(now)
+	w.stopOverdue(view, now)
 	for id, moment := range w.due {
 		if !moment.After(now) {
 			delete(w.due, id)
@@ -150,17 +148,6 @@ func (w *waiting) look() {
 				w.take(view, task, now)
 			}
 		}
-	}
-	if w.queue.Len() == 0 {
-		return
-	}
-	for _, host := range view.Hosts("") {
-		silent := !w.term.reliable(w.cfg, host.ID)
-		if was, known := w.silent[host.ID]; !silent && (was || !known) {
-			w.gain(host.Cluster, host.ID)
-			w.queue.Renew(host.Cluster)
-		}
-		w.silent[host.ID] = silent
 	}
 }
 
@@ -180,11 +167,18 @@ func (w *waiting) charge(view *raftfsm.View, now time.Time) {
 }
 
 func (w *waiting) setTeams(view *raftfsm.View) {
+	gone := w.teams
+	w.teams = map[string]bool{}
 	for _, team := range view.Teams() {
+		w.teams[team.Name] = true
+		delete(gone, team.Name)
 		quota := -1
 		if team.GPUs != nil {
 			quota = *team.GPUs
 		}
 		w.queue.SetTeam(team.Name, quota, team.Weight)
+	}
+	for name := range gone {
+		w.queue.SetTeam(name, -1, 1)
 	}
 }

@@ -1,8 +1,12 @@
 package server
 
 import (
+	"cmp"
 	"fmt"
+	"maps"
 	"slices"
+	"strings"
+	"time"
 
 	"pinion/raftfsm"
 	"pinion/server/schedule"
@@ -14,7 +18,7 @@ const firstFew = 8
 
 // preempt stops tasks that allow it, for the first of those that wait and come before them.
 func (w *waiting) preempt() {
-	if !w.anyPreemptible() {
+	if !w.anyPreemptible() || w.diskError() != nil { // nobody could get the place
 		return
 	}
 	var stops []raftfsm.StopTask
@@ -25,7 +29,12 @@ func (w *waiting) preempt() {
 			}
 		}
 	})
-	w.stop(w.term.ctx, stops)
+	for _, id := range w.stop(w.term.ctx, stops) {
+		if s := w.placed[id]; s != nil {
+			s.stopping = time.Time{}
+		}
+		maps.DeleteFunc(w.victims, func(_ string, victims []string) bool { return slices.Contains(victims, id) })
+	}
 }
 
 func (w *waiting) anyPreemptible() bool {
@@ -49,8 +58,8 @@ func (w *waiting) victimsOf(view *raftfsm.View, fleet *schedule.Fleet, item *que
 		return nil
 	}
 	delete(w.victims, item.ID())
-	now := w.cfg.Now()
-	for _, task := range fleet.Victims(*request, func(t *raftfsm.Task) (schedule.Price, bool) { return w.price(t, item) }) {
+	now, borrowed := w.cfg.Now(), w.borrowed()
+	for _, task := range fleet.Victims(*request, func(t *raftfsm.Task) (schedule.Price, bool) { return w.price(t, item, borrowed[t.ID]) }) {
 		w.victims[item.ID()] = append(w.victims[item.ID()], task.ID)
 		w.placed[task.ID].stopping = now
 		stops = append(stops, raftfsm.StopTask{ID: task.ID, Code: raftfsm.StopPreempted, At: now,
@@ -60,25 +69,54 @@ func (w *waiting) victimsOf(view *raftfsm.View, fleet *schedule.Fleet, item *que
 }
 
 // price is what it costs to stop a task for the item. Only such may be stopped that say so, are not about to end, and come
-// after the item: by priority, or because their team has borrowed what the item's has a right to.
-func (w *waiting) price(t *raftfsm.Task, item *queue.Item) (p schedule.Price, may bool) {
+// after the item in the order of the queue, or two could stop each other for ever: who has it by right before who borrows,
+// then by priority. Within a team only priority counts.
+func (w *waiting) price(t *raftfsm.Task, item *queue.Item, borrowed bool) (p schedule.Price, may bool) {
 	s := w.placed[t.ID]
 	if s == nil || !s.preemptible || !s.stopping.IsZero() {
 		return p, false
 	}
-	borrowed := w.queue.Borrowing(s.team)
-	may = s.priority < item.Priority || borrowed && s.team != item.Team && !w.queue.Borrows(item)
-	since := s.since
-	if since.IsZero() {
-		since = s.placed
+	may = s.priority < item.Priority
+	if borrows := w.queue.Borrows(item); s.team != item.Team && borrows != borrowed {
+		may = borrowed
 	}
-	return schedule.Price{Owned: !borrowed, Priority: s.priority, Since: since}, may
+	return schedule.Price{Owned: !borrowed, Priority: s.priority, Since: s.begun()}, may
 }
 
-// look is for who only wants to know: f asks the fleet and leaves it as it is.
-func (p *planner) look(f func(*raftfsm.View, *schedule.Fleet)) {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	view := p.catchUp()
-	f(view, p.fleet)
+// borrowed are the tasks that a team has beyond its quota: the cheapest of those that may be stopped, until the rest and
+// what does not stop by itself already are within it.
+func (w *waiting) borrowed() map[string]bool {
+	over := map[string]int{} // GPUs beyond the quota, by team
+	var may []string
+	for id, s := range w.placed {
+		if _, known := over[s.team]; !known {
+			held, quota := w.queue.Had(s.team)
+			over[s.team] = held - max(0, quota)
+		}
+		if !s.stopping.IsZero() {
+			over[s.team] -= s.gpus
+		} else if s.preemptible && s.gpus > 0 {
+			may = append(may, id)
+		}
+	}
+	slices.SortFunc(may, func(a, b string) int {
+		one, other := w.placed[a], w.placed[b]
+		return cmp.Or(cmp.Compare(one.priority, other.priority), other.begun().Compare(one.begun()), strings.Compare(a, b))
+	})
+	borrowed := map[string]bool{}
+	for _, id := range may {
+		if s := w.placed[id]; over[s.team] > 0 {
+			borrowed[id] = true
+			over[s.team] -= s.gpus
+		}
+	}
+	return borrowed
+}
+
+// begun is since when the task has its place.
+func (s *stay) begun() time.Time {
+	if s.since.IsZero() {
+		return s.placed
+	}
+	return s.since
 }

@@ -1,8 +1,10 @@
 package server
 
 import (
+	"slices"
 	"time"
 
+	"pinion/raftfsm"
 	"pinion/server/schedule"
 	"pinion/server/schedule/queue"
 )
@@ -29,15 +31,41 @@ func (r *round) Reserve(item *queue.Item) (at time.Time, ok bool) {
 	return known.At, known.ok && r.keep(item.Cluster)
 }
 
+// doubt forgets a reservation of which nobody knows when, once one of its hosts has more to give: it may be known now.
+func (w *waiting) doubt(cluster string, gained map[string]bool) {
+	known := w.kept[cluster]
+	if known != nil && known.At.IsZero() && slices.ContainsFunc(known.Hosts, func(s schedule.Share) bool { return gained[s.HostID] }) {
+		delete(w.kept, cluster)
+	}
+}
+
 // find makes a new reservation.
 func (r *round) find(item *queue.Item, now time.Time) *opening {
 	r.letGo(item.Cluster)
 	known := &opening{item: item, found: now}
 	if request := requestOf(r.view, item); request != nil {
-		known.Opening, known.ok = r.fleet.Opening(*request, r.ends)
+		known.Opening, known.ok = r.fleet.Opening(*request, r.endsFor(item))
 	}
 	r.kept[item.Cluster] = known
 	return known
+}
+
+// longAgo is when a task ends that ends at any moment: nothing that has a time limit is over before.
+var longAgo = time.Unix(1, 0)
+
+// endsFor is ends for a head, which does not wait for what can be stopped for it or is asked to stop already: all of that
+// is kept for it, or what is over in a while would take it again and again.
+func (w *waiting) endsFor(item *queue.Item) schedule.Ends {
+	borrowed := w.borrowed()
+	return func(t *raftfsm.Task) time.Time {
+		if s := w.placed[t.ID]; s != nil && !s.stopping.IsZero() {
+			return longAgo
+		}
+		if _, may := w.price(t, item, borrowed[t.ID]); may {
+			return longAgo
+		}
+		return w.ends(t)
+	}
 }
 
 // keep holds what is reserved in a cluster. When hosts changed so that it is worth nothing any more it is made anew.
@@ -54,7 +82,7 @@ func (r *round) keep(cluster string) bool {
 		if request == nil {
 			return false
 		}
-		held, valid := r.fleet.Keep(*request, known.Opening, r.ends)
+		held, valid := r.fleet.Keep(*request, known.Opening, r.endsFor(known.item))
 		if valid {
 			r.held[cluster] = held
 			return true

@@ -28,6 +28,10 @@ type round struct {
 // plan finds places for who is next; nil: for nobody.
 func (w *waiting) plan() *round {
 	now := w.cfg.Now()
+	if w.queue.Len() == 0 {
+		clear(w.gained) // what comes is tried anyway
+		return nil
+	}
 	if w.queue.Idle() && len(w.gained) == 0 && !w.looked || time.Now().Before(w.pause) || w.diskError() != nil {
 		return nil
 	}
@@ -55,6 +59,10 @@ func (w *waiting) plan() *round {
 
 // wake offers again what could have a place on one of the hosts that have more to give now.
 func (r *round) wake() {
+	for id, cluster := range r.fleet.Returned() {
+		r.gain(cluster, id)
+		r.queue.Renew(cluster)
+	}
 	if failed := r.term.planner.failed; failed > r.failed {
 		r.failed = failed
 		for _, host := range r.view.Hosts("") {
@@ -62,6 +70,7 @@ func (r *round) wake() {
 		}
 	}
 	for cluster, gained := range r.gained {
+		r.doubt(cluster, gained)
 		hosts := make([]string, 0, len(gained))
 		for id := range gained {
 			hosts = append(hosts, id)
@@ -148,15 +157,4 @@ func (w *waiting) settle(r *round) {
 	if refused == len(r.items) {
 		w.pause = time.Now().Add(refusedPause)
 	}
-}
-
-// explore is plan for a caller that asks one by one and looks at each answer before the next question. f returns the tasks
-// that got places.
-func (p *planner) explore(f func(*raftfsm.View, *schedule.Fleet) []*raftfsm.Task) *flight {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	view := p.catchUp()
-	under := &flight{tasks: f(view, p.fleet), landed: make(chan struct{})}
-	p.flights[under] = true
-	return under
 }

@@ -3,8 +3,12 @@ package server
 import (
 	"context"
 	"fmt"
+	"maps"
+	"slices"
 	"sync"
 	"time"
+
+	"golang.org/x/sync/errgroup"
 
 	"pinion/raftfsm"
 )
@@ -12,6 +16,7 @@ import (
 // stay is a task with a place of which the queue knows when it may end.
 type stay struct {
 	team        string
+	gpus        int
 	priority    int
 	preemptible bool
 	limit       time.Duration // 0: none
@@ -26,6 +31,7 @@ const stopSpan = 30 * time.Second
 // stays notes what is to be known of a task that has a place.
 func (w *waiting) stays(t *raftfsm.Task, terms raftfsm.Terms) {
 	if terms.TimeLimit == 0 && !terms.Preemptible && t.DesiredStatus != raftfsm.Stopped {
+		delete(w.placed, t.ID) // its tags may have said otherwise before
 		return
 	}
 	s := w.placed[t.ID]
@@ -34,6 +40,7 @@ func (w *waiting) stays(t *raftfsm.Task, terms raftfsm.Terms) {
 		w.placed[t.ID] = s
 	}
 	s.team, s.priority, s.preemptible, s.limit = terms.Team, terms.Priority, terms.Preemptible, terms.TimeLimit
+	s.gpus = len(t.GPUs())
 	if s.since = t.Times.Started; t.DesiredStatus == raftfsm.Stopped {
 		if s.stopping = t.Times.Stopping; s.stopping.IsZero() {
 			s.stopping = s.placed
@@ -57,27 +64,55 @@ func (w *waiting) ends(t *raftfsm.Task) time.Time {
 	return s.since.Add(s.limit)
 }
 
-// stopOverdue stops the tasks that have reached their time limit.
-func (w *waiting) stopOverdue(now time.Time) {
-	var stops []raftfsm.StopTask
+// stopOverdue stops the tasks that have reached their time limit. It is the limit of a whole gang: the first that reaches it
+// stops for all.
+func (w *waiting) stopOverdue(view *raftfsm.View, now time.Time) {
+	stops := map[string]raftfsm.StopTask{}
 	for id, s := range w.placed {
-		if s.limit > 0 && s.stopping.IsZero() && !s.since.IsZero() && !now.Before(s.since.Add(s.limit)) {
-			stops = append(stops, raftfsm.StopTask{ID: id, Code: raftfsm.StopScheduler, At: now,
-				Reason: fmt.Sprintf("The task reached its time limit of %s (%s)", s.limit, raftfsm.TagTimeLimit)})
+		if s.limit == 0 || !s.stopping.IsZero() || s.since.IsZero() || now.Before(s.since.Add(s.limit)) {
+			continue
+		}
+		reason := fmt.Sprintf("The task reached its time limit of %s (%s)", s.limit, raftfsm.TagTimeLimit)
+		for _, mate := range withGang(view, id) {
+			stops[mate] = raftfsm.StopTask{ID: mate, Code: raftfsm.StopScheduler, At: now, Reason: reason}
 		}
 	}
-	w.stop(w.term.ctx, stops)
+	w.stop(w.term.ctx, slices.Collect(maps.Values(stops)))
 }
 
-// stop records that tasks are to stop.
-func (s *Server) stop(ctx context.Context, stops []raftfsm.StopTask) {
-	var all sync.WaitGroup
+// withGang is a task and those of its gang that are not to stop already.
+func withGang(view *raftfsm.View, id string) []string {
+	task := view.Task(id)
+	if task == nil || task.Gang == nil {
+		return []string{id}
+	}
+	var ids []string
+	for _, mate := range view.Gang(task.Gang.ID) {
+		if mate.DesiredStatus != raftfsm.Stopped {
+			ids = append(ids, mate.ID)
+		}
+	}
+	return ids
+}
+
+// stop records that tasks are to stop, and returns those for which that failed.
+func (s *Server) stop(ctx context.Context, stops []raftfsm.StopTask) (failed []string) {
+	var (
+		all errgroup.Group
+		mu  sync.Mutex
+	)
+	all.SetLimit(stopsAtOnce)
 	for _, stop := range stops {
-		all.Go(func() {
+		all.Go(func() error {
 			if _, err := s.record(ctx, stop); err != nil {
 				s.log.Warn("a task could not be stopped, will try again", "task", stop.ID, "why", stop.Reason, "error", err)
+				mu.Lock()
+				defer mu.Unlock()
+				failed = append(failed, stop.ID)
 			}
+			return nil
 		})
 	}
-	all.Wait()
+	_ = all.Wait() // each has been told
+	return failed
 }

@@ -54,7 +54,7 @@ func (w *waiting) await(view *raftfsm.View, t *raftfsm.Task, now time.Time) {
 		}
 	}
 	if definition := view.Definition(t.Definition); definition != nil {
-		w.queue.Add(itemOf(tasks, raftfsm.Effective(definition, t.Overrides)))
+		w.queue.Add(itemOf(view, tasks, raftfsm.Effective(definition, t.Overrides)))
 	}
 }
 
@@ -92,7 +92,7 @@ func (w *waiting) reconsider(item *queue.Item, now time.Time) {
 }
 
 // itemOf is a task, or a whole gang, as the queue sees it.
-func itemOf(tasks []*raftfsm.Task, definition *raftfsm.TaskDefinition) *queue.Item {
+func itemOf(view *raftfsm.View, tasks []*raftfsm.Task, definition *raftfsm.TaskDefinition) *queue.Item {
 	t := tasks[0]
 	terms := t.Terms()
 	item := &queue.Item{
@@ -101,7 +101,7 @@ func itemOf(tasks []*raftfsm.Task, definition *raftfsm.TaskDefinition) *queue.It
 		Priority: terms.Priority,
 		Since:    t.CreatedAt,
 		Limit:    terms.TimeLimit,
-		GPUs:     max(0, raftfsm.DemandOf(definition).AllGPUs()),
+		GPUs:     gpusOf(view, t.Cluster, raftfsm.DemandOf(definition)),
 		Shape:    schedule.Shape(requestFor(t, definition)),
 	}
 	for _, task := range tasks {
@@ -114,6 +114,18 @@ func itemOf(tasks []*raftfsm.Task, definition *raftfsm.TaskDefinition) *queue.It
 		item.Shape += fmt.Sprintf("\x00gang of %d", len(tasks))
 	}
 	return item
+}
+
+// gpusOf is how many GPUs the demand comes to; of every GPU of a host, those of the largest host.
+func gpusOf(view *raftfsm.View, cluster string, demand raftfsm.Demand) int {
+	if !demand.WantsAll() {
+		return demand.AllGPUs()
+	}
+	most := 1
+	for _, host := range view.Hosts(cluster) {
+		most = max(most, len(host.GPUs.Devices))
+	}
+	return most
 }
 
 // requestFor asks for a place for a task that waits.

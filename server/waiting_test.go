@@ -1,6 +1,7 @@
 package server
 
 import (
+	"strings"
 	"testing"
 	"time"
 
@@ -166,4 +167,72 @@ func TestWhoDoesNotAllowItIsNotStoppedForOthers(t *testing.T) {
 	if view.Task(low.ID).LastStatus != raftfsm.Provisioning || view.Task(firm.ID).DesiredStatus != raftfsm.Running {
 		t.Errorf("%+v %+v", view.Task(low.ID), view.Task(firm.ID))
 	}
+}
+
+func TestOnlyWhatIsOverInTimeStartsBeforeTheHead(t *testing.T) {
+	s := start(t, config(t.TempDir()))
+	joinWith(t, s, 2)
+	one, two := define(t, s, 1), define(t, s, 2)
+	running := run(t.Context(), t, s, queued(one, tag(raftfsm.TagTimeLimit, "1h"))).Tasks[0]
+	begun(t, s, running.ID)
+	head := run(t.Context(), t, s, queued(two)).Tasks[0]
+	long := run(t.Context(), t, s, queued(one, tag(raftfsm.TagTimeLimit, "2h"))).Tasks[0]
+	short := run(t.Context(), t, s, queued(one, tag(raftfsm.TagTimeLimit, "10m"))).Tasks[0]
+	begun(t, s, short.ID)
+	if view := s.state.View(); view.Task(head.ID).HostID != "" || view.Task(long.ID).HostID != "" {
+		t.Fatalf("%+v %+v", view.Task(head.ID), view.Task(long.ID))
+	}
+	end(t, s, short.ID)
+	if e, err := s.Explain(t.Context(), long.ID); err != nil || !strings.Contains(e.Summary, head.ID) || e.Earliest != nil {
+		t.Errorf("%v: %+v", err, e)
+	}
+	end(t, s, running.ID)
+	become(t, s, head.ID, hasPlace)
+	end(t, s, head.ID)
+	become(t, s, long.ID, hasPlace)
+}
+
+func TestWhatIsBorrowedIsGivenBackToWhoHasARightToIt(t *testing.T) {
+	s := start(t, config(t.TempDir()))
+	joinWith(t, s, 2)
+	quota := 1
+	for _, team := range []string{"vision", "speech"} {
+		apply(t, s, raftfsm.PutTeam{Team: raftfsm.Team{Name: team, GPUs: &quota, Weight: 1}})
+	}
+	definition := define(t, s, 1)
+	ofVision := func() *raftfsm.Task {
+		tags := []raftfsm.Tag{tag(raftfsm.TagTeam, "vision"), tag(raftfsm.TagPreemptible, "true"), tag(raftfsm.TagPriority, "9")}
+		task := run(t.Context(), t, s, queued(definition, tags...)).Tasks[0]
+		begun(t, s, task.ID)
+		return task
+	}
+	old, young := ofVision(), ofVision()
+	speech := run(t.Context(), t, s, queued(definition, tag(raftfsm.TagTeam, "speech"))).Tasks[0]
+	become(t, s, young.ID, func(t *raftfsm.Task) bool { return t.StopCode == raftfsm.StopPreempted })
+	end(t, s, young.ID)
+	become(t, s, speech.ID, hasPlace)
+	if got := s.state.View().Task(old.ID); got.DesiredStatus != raftfsm.Running {
+		t.Errorf("what is within its quota was stopped too: %+v", got)
+	}
+}
+
+// Two GPUs, one held by a task that gives way and one by a task that ends: short tasks that come all the time do not take
+// what the head of the queue needs beside what is stopped for it.
+func TestShortTasksDoNotTakeWhatOthersGiveWayFor(t *testing.T) {
+	s := start(t, config(t.TempDir()))
+	joinWith(t, s, 2)
+	one, two := define(t, s, 1), define(t, s, 2)
+	soft := run(t.Context(), t, s, queued(one, tag(raftfsm.TagPreemptible, "true"))).Tasks[0]
+	begun(t, s, soft.ID)
+	firm := run(t.Context(), t, s, queued(one)).Tasks[0]
+	begun(t, s, firm.ID)
+	head := run(t.Context(), t, s, queued(two, tag(raftfsm.TagPriority, "5"))).Tasks[0]
+	short := run(t.Context(), t, s, queued(one, tag(raftfsm.TagTimeLimit, "1s"))).Tasks[0]
+	end(t, s, firm.ID)
+	become(t, s, soft.ID, func(t *raftfsm.Task) bool { return t.StopCode == raftfsm.StopPreempted })
+	if got := s.state.View().Task(short.ID); got.HostID != "" {
+		t.Errorf("%+v", got)
+	}
+	end(t, s, soft.ID)
+	become(t, s, head.ID, hasPlace)
 }

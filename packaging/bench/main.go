@@ -46,6 +46,10 @@ var parts = []struct {
 	{"fleet", measureFleet},
 	{"traces", measureTraces},
 	{"events", measureEvents},
+	{"placing", measurePlacing},
+	{"waiting", measureWaiting},
+	{"state", measureState},
+	{"links", measureLinks},
 }
 
 func main() {

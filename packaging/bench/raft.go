@@ -81,6 +81,29 @@ func (b *bareRaft) entry() (time.Duration, error) {
 	return time.Since(begin), err
 }
 
+// bareRate is how many entries, and how many things of which 64 share an entry, bare Raft records in a second, as a reference
+// in words.
+func bareRate() (string, error) {
+	const entries, shared = 20_000, 64
+	b, err := startBareRaft()
+	if err != nil {
+		return "", err
+	}
+	var rates [2]float64
+	for i, size := range []int{entryBytes, shared * entryBytes} {
+		futures := make([]raft.ApplyFuture, entries*entryBytes/size)
+		begin := time.Now()
+		for n := range futures {
+			futures[n] = b.leader.Apply(make([]byte, size), patience)
+		}
+		for _, f := range futures {
+			err = errors.Join(err, f.Error())
+		}
+		rates[i] = float64(entries) / time.Since(begin).Seconds()
+	}
+	return fmt.Sprintf("bare Raft: %.0f single entries/s, %.0f/s at %d an entry", rates[0], rates[1], shared), errors.Join(err, b.close())
+}
+
 func (b *bareRaft) close() error {
 	var err error
 	for _, node := range b.nodes {

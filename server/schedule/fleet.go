@@ -15,11 +15,13 @@ type Fleet struct {
 	hosts   map[string]*Host
 	silent  map[string]*Host // those that are not connected
 	wirings gpu.Boards
+
+	returned map[string]string // see Returned
 }
 
 // NewFleet is one without hosts.
 func NewFleet() *Fleet {
-	return &Fleet{crews: map[string]*crew{}, hosts: map[string]*Host{}, silent: map[string]*Host{}}
+	return &Fleet{crews: map[string]*crew{}, hosts: map[string]*Host{}, silent: map[string]*Host{}, returned: map[string]string{}}
 }
 
 // Plan decides the requests in their order. What a task takes is taken from then on, for the requests that follow and for
@@ -72,10 +74,18 @@ func (f *Fleet) Connect(id string, connected bool) {
 	}
 	if h.Connected = connected; connected {
 		delete(f.silent, id)
+		f.returned[id] = h.Host.Cluster
 	} else {
 		f.silent[id] = h
 	}
 	f.crew(h.Host.Cluster).touch(h)
+}
+
+// Returned tells which hosts were not connected and are now, since it was asked last: their clusters by host id.
+func (f *Fleet) Returned() map[string]string {
+	returned := f.returned
+	f.returned = map[string]string{}
+	return returned
 }
 
 // PutTask tells of a task as it is now: while it has a place and is not STOPPED it holds what it takes there. Tasks of

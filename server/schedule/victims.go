@@ -58,6 +58,12 @@ func (f *Fleet) Victims(r Request, price func(*raftfsm.Task) (p Price, may bool)
 			continue
 		}
 		offer := &ransom{host: h, left: a.amountsOn(h), gone: map[string]bool{}}
+		for _, task := range h.tasks {
+			if task.DesiredStatus == raftfsm.Stopped { // it makes room by itself
+				a.release(&offer.left, h, task)
+				offer.gone[task.ID] = true
+			}
+		}
 		missing -= offer.left.room(a.on(h), r.Run.Count)
 		if a.demandMore(offer, price); offer.victims != nil {
 			offers = append(offers, offer)

@@ -10,13 +10,19 @@ import (
 	"pinion/raftfsm"
 )
 
-// Succeeded reports whether the task ended as it should: every essential container has exited with 0.
+// Succeeded reports whether the task ended as it should: by itself, every essential container with exit code 0. Who is
+// asked to stop and then exits with 0 has only done as it was told.
 func Succeeded(v *raftfsm.View, t *raftfsm.Task) bool {
-	if t.LastStatus != raftfsm.Stopped {
+	if t.LastStatus != raftfsm.Stopped || wasStopped(t) {
 		return false
 	}
 	codes, unknown := exits(v, t)
 	return !unknown && !slices.ContainsFunc(codes, isFailure)
+}
+
+// wasStopped reports whether somebody had the task stopped.
+func wasStopped(t *raftfsm.Task) bool {
+	return t.StopCode == raftfsm.StopUserInitiated || t.StopCode == raftfsm.StopScheduler || t.StopCode == raftfsm.StopPreempted
 }
 
 func isFailure(code int) bool { return code != 0 }

@@ -28,7 +28,7 @@ func TestATaskIsDoneAgainWhenItFailsAndThatIsWorthIt(t *testing.T) {
 		{"a user stopped it", []raftfsm.Tag{twice}, func(h *history) { h.stop(raftfsm.StopUserInitiated, "a"); h.exits("a", 143, 60) }, false},
 		{"the pool stopped it", []raftfsm.Tag{twice}, func(h *history) { h.stop(raftfsm.StopScheduler, "a"); h.exits("a", 143, 60) }, false},
 		{"it gave way to another, retries or not", nil, func(h *history) { h.stop(raftfsm.StopPreempted, "a"); h.exits("a", 143, 60) }, true},
-		{"it gave way and came to a good end", nil, func(h *history) { h.stop(raftfsm.StopPreempted, "a"); h.exits("a", 0, 60) }, false},
+		{"it gave way and saved its work", nil, func(h *history) { h.stop(raftfsm.StopPreempted, "a"); h.exits("a", 0, 60) }, true},
 		{"it is not over", []raftfsm.Tag{twice}, func(h *history) { h.runs("a"); h.stop(raftfsm.StopPreempted, "a") }, false},
 	}
 	for _, c := range cases {

@@ -31,6 +31,7 @@ func TestTheOrder(t *testing.T) {
 		"priority before age":              {[]*Item{ask(1, 1), ask(2, 1, priority(5)), ask(3, 1, priority(9))}, nil, []string{"t003", "t002", "t001"}},
 		"teams in turn":                    {[]*Item{ask(1, 1, of("a")), ask(2, 1, of("a")), ask(3, 1, of("b")), ask(4, 1, of("b"))}, nil, []string{"t001", "t003", "t002", "t004"}},
 		"who may before who borrows":       {[]*Item{ask(1, 1, of("a"), priority(9)), ask(2, 1, of("b"))}, map[string]int{"b": 1}, []string{"t002", "t001"}},
+		"who has no quota only borrows":    {[]*Item{ask(1, 1, of("a")), ask(2, 2, of("b"), priority(9))}, map[string]int{"b": 1}, []string{"t002", "t001"}},
 		"nobody borrows for no GPU at all": {[]*Item{ask(1, 1, of("b")), ask(2, 0, of("a"), priority(9))}, map[string]int{"b": 1}, []string{"t002", "t001"}},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -55,6 +55,14 @@ func (q *Queue) Hold(task, teamName string, gpus int, started, now time.Time) {
 		q.holds[task] = h
 		h.team.held += gpus
 	}
+	if gpus != h.gpus { // it asked for every GPU of its host, whichever that would be
+		h.team.held += gpus - h.gpus
+		if !h.started.IsZero() {
+			h.team.advance(now)
+			h.team.running += gpus - h.gpus
+		}
+		h.gpus = gpus
+	}
 	if h.started.IsZero() && !started.IsZero() {
 		h.started = started
 		h.team.consume(gpus, started, now, now)
