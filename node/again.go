@@ -57,7 +57,8 @@ func (r *runner) restarts(c *container, e Exit, since time.Time) bool {
 	if policy.RestartAttemptPeriod != nil {
 		period = seconds(*policy.RestartAttemptPeriod)
 	}
-	return e.At.Sub(since) >= period && !slices.Contains(policy.IgnoredExitCodes, e.Code)
+	ran := max(0, e.At.Sub(since)) // it may have ended before its start was noted
+	return ran >= period && !slices.Contains(policy.IgnoredExitCodes, e.Code)
 }
 
 // wasRestarting reports whether the agent ended between the two halves of a restart: the container is gone, and as
