@@ -40,10 +40,12 @@ func (w *watch) nextAttempt(ctx context.Context, failed client.Task) (next clien
 func (w *watch) mayRunAgain(task client.Task) bool {
 	code := container(task).ExitCode
 	switch {
-	case code != nil && *code == 0, task.StopCode == "UserInitiated":
+	case task.StopCode == "UserInitiated":
 		return false
-	case task.StopCode == "SpotInterruption":
+	case task.StopCode == "SpotInterruption": // it gave way, whatever its exit code
 		return w.terms.Preemptible
+	case code != nil && *code == 0:
+		return false
 	case number(task, "pinion.failed") >= w.terms.Retries:
 		return false
 	}
@@ -89,7 +91,7 @@ func successor(of client.Task, among []client.Task) (client.Task, bool) {
 
 // failureOf says how a task that did not succeed ended.
 func failureOf(task client.Task) string {
-	if code := container(task).ExitCode; code != nil {
+	if code := container(task).ExitCode; code != nil && !byPool(task) {
 		return fmt.Sprintf("exit code %d", *code)
 	}
 	return reasons(task)

@@ -2,9 +2,13 @@ package cli
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
+	"io"
 	"strings"
 	"testing"
+
+	"pinion/api/cli/client"
 )
 
 // runTask is the RunTask that was sent, without what differs each time.
@@ -177,5 +181,29 @@ func testRunAgain(t *testing.T, flags, first string) {
 	}
 	if started, _ := startedBy.(string); !strings.HasPrefix(started, "pinion-run-") {
 		t.Errorf("the attempts were looked for among those started by %v", startedBy)
+	}
+}
+
+func TestWhoWasStoppedByThePoolHasNotSucceeded(t *testing.T) {
+	zero := 0
+	over := func(code *int, stopCode string) client.Task {
+		return client.Task{StopCode: stopCode, StoppedReason: "why", Containers: []client.Container{{ExitCode: code}}}
+	}
+	for name, c := range map[string]struct {
+		task client.Task
+		want int
+	}{
+		"it ended well":                   {over(&zero, "EssentialContainerExited"), 0},
+		"its time was over":               {over(&zero, "ServiceSchedulerInitiated"), exitFailure},
+		"it was stopped before it began":  {over(nil, "UserInitiated"), exitInterrupt},
+		"it never came to start, it says": {over(nil, "TaskFailedToStart"), exitNoStart},
+	} {
+		w := &watch{runner: &runner{desk: &desk{err: io.Discard}}}
+		for _, err := range []error{w.conclude(c.task), w.concludeAll([]client.Task{c.task})} {
+			var exit *exitError
+			if got := errors.As(err, &exit); got != (c.want != 0) || got && exit.code != c.want {
+				t.Errorf("%s: %v", name, err)
+			}
+		}
 	}
 }

@@ -86,23 +86,33 @@ func tallyOf(tasks []client.Task) string {
 func (w *watch) concludeAll(tasks []client.Task) error {
 	var failed []client.Task
 	for _, task := range tasks {
-		if code := container(task).ExitCode; code == nil || *code != 0 {
+		if code := container(task).ExitCode; code == nil || *code != 0 || byPool(task) {
 			failed = append(failed, task)
 		}
 	}
 	if len(failed) == 0 {
 		return nil
 	}
-	byPool := func(t client.Task) int { // those that the pool stopped because of another come last
-		return map[bool]int{true: 1}[t.StopCode == "ServiceSchedulerInitiated"]
-	}
-	slices.SortStableFunc(failed, func(a, b client.Task) int { return cmp.Compare(byPool(a), byPool(b)) })
+	slices.SortStableFunc(failed, func(a, b client.Task) int { // those that the pool stopped because of another come last
+		switch first, second := byPool(a), byPool(b); {
+		case first == second:
+			return 0
+		case second:
+			return -1
+		}
+		return 1
+	})
 	for _, task := range failed[:min(len(failed), shownFailures)] {
 		w.note("task %s: %s", short(task.ID()), cmp.Or(trouble(task), failureOf(task)))
 	}
 	code := exitNoStart
-	if exit := container(failed[0]).ExitCode; exit != nil {
+	switch exit := container(failed[0]).ExitCode; {
+	case exit != nil && *exit == 0:
+		code = exitFailure
+	case exit != nil:
 		code = *exit
+	case failed[0].StopCode == "UserInitiated":
+		code = exitInterrupt
 	}
 	return &exitError{code: code, error: fmt.Errorf("%d of %s failed", len(failed), plural(len(tasks), "task"))}
 }

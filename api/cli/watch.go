@@ -161,10 +161,18 @@ func (w *watch) conclude(task client.Task) error {
 	if why := trouble(task); why != "" {
 		w.note("task %s: %s", short(task.ID()), why)
 	}
+	if *code == 0 && byPool(task) {
+		return &exitError{code: exitFailure, error: errors.New("")} // it only did as it was told
+	}
 	if *code == 0 {
 		return nil
 	}
 	return &exitError{code: *code, error: errors.New("")}
+}
+
+// byPool says whether the pool had the task stopped: at its time limit, for another, or with its gang.
+func byPool(task client.Task) bool {
+	return task.StopCode == "ServiceSchedulerInitiated" || task.StopCode == "SpotInterruption"
 }
 
 // reasons joins why the task and its container stopped, without saying anything twice.
