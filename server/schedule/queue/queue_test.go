@@ -134,3 +134,18 @@ func TestSharesConverge(t *testing.T) {
 		}
 	}
 }
+
+// Who asks for every GPU of its host is counted with as many as the largest host has, until it is known which host it got.
+func TestWhatWasGuessedIsCorrected(t *testing.T) {
+	q := New()
+	q.SetTeam("a", 8, 1)
+	q.Take(&Item{Tasks: []string{"t"}, Team: "a", GPUs: 8}, start)
+	q.Hold("t", "a", 2, start, start)
+	if held, _ := q.Had("a"); held != 2 || q.team("a").running != 2 {
+		t.Errorf("%d held, %d count", held, q.team("a").running)
+	}
+	q.Release("t", start, start)
+	if held, _ := q.Had("a"); held != 0 || q.team("a").running != 0 {
+		t.Errorf("%d held, %d count at the end", held, q.team("a").running)
+	}
+}
