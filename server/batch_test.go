@@ -2,9 +2,9 @@ package server
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
-	"time"
 
 	"pinion/raftfsm"
 )
@@ -36,26 +36,16 @@ func endsSoon(t *raftfsm.Task) bool  { return t.DesiredStatus == raftfsm.Stopped
 // attemptOf waits until an attempt at the work of a task is on record.
 func attemptOf(t testing.TB, s *Server, first string, attempt int) *raftfsm.Task {
 	t.Helper()
-	for mark := (raftfsm.Mark{}); ; {
-		for _, task := range s.state.View().Attempts(first) {
-			if task.Attempt == attempt {
-				return task
-			}
+	var found *raftfsm.Task
+	until(t, s, func(v *raftfsm.View) bool {
+		attempts := v.Attempts(first)
+		at := slices.IndexFunc(attempts, func(task *raftfsm.Task) bool { return task.Attempt == attempt })
+		if at >= 0 {
+			found = attempts[at]
 		}
-		changes, more, err := s.state.Changes(mark, 1000)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if len(changes) > 0 {
-			mark = changes[len(changes)-1].Mark
-			continue
-		}
-		select {
-		case <-more:
-		case <-time.After(10 * time.Second):
-			t.Fatalf("there is no attempt %d of %s", attempt, first)
-		}
-	}
+		return at >= 0
+	})
+	return found
 }
 
 // runQueued runs tasks through the queue and answers them when each has its place.

@@ -55,16 +55,18 @@ var longAgo = time.Unix(1, 0)
 
 // endsFor is ends for a head, which does not wait for what can be stopped for it or is asked to stop already: all of that
 // is kept for it, or what is over in a while would take it again and again.
-func (w *waiting) endsFor(item *queue.Item) schedule.Ends {
-	borrowed := w.borrowed()
+func (r *round) endsFor(item *queue.Item) schedule.Ends {
+	if r.lent == nil {
+		r.lent = r.borrowed()
+	}
 	return func(t *raftfsm.Task) time.Time {
-		if s := w.placed[t.ID]; s != nil && !s.stopping.IsZero() {
+		if s := r.placed[t.ID]; s != nil && !s.stopping.IsZero() {
 			return longAgo
 		}
-		if _, may := w.price(t, item, borrowed[t.ID]); may {
+		if _, may := r.price(t, item, r.lent[t.ID]); may {
 			return longAgo
 		}
-		return w.ends(t)
+		return r.ends(t)
 	}
 }
 

@@ -18,6 +18,8 @@ type round struct {
 	held   map[string][]*raftfsm.Task      // what keeps the reservation of a cluster from others now
 	flight *flight
 
+	lent map[string]bool // what is borrowed, as the round began; nil before it is needed: it costs a look at every stay
+
 	items  []*queue.Item
 	ids    map[string]bool    // of their tasks
 	entry  raftfsm.PlaceTasks // a group for each item

@@ -131,9 +131,3 @@ func (t *team) borrows(gpus int) bool { return gpus > 0 && t.held+gpus > t.quota
 
 // Borrows says whether the item's team would have more than its quota with it.
 func (q *Queue) Borrows(item *Item) bool { return q.team(item.Team).borrows(item.asks()) }
-
-// Borrowing says whether a team has more than its quota.
-func (q *Queue) Borrowing(teamName string) bool {
-	t := q.team(teamName)
-	return t.held > max(0, t.quota)
-}
