@@ -1,0 +1,104 @@
+package host
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"strings"
+
+	"pinion/gpu"
+	"pinion/gpu/nvml"
+	"pinion/gpu/sim"
+	"pinion/node"
+	"pinion/node/ctrd"
+	"pinion/node/logs"
+	"pinion/node/machine"
+	"pinion/node/network"
+	"pinion/raftfsm"
+)
+
+// openGPUs never chooses the simulator by itself, and says aloud when it was chosen.
+func (h *host) openGPUs(context.Context) (err error) {
+	switch source, spec, _ := strings.Cut(h.config.GPUs, ":"); source {
+	case "sim":
+		h.gpus, err = sim.Open(spec, h.dir.Join("sim"), h.self)
+	case "none":
+		h.gpus = gpu.None()
+	default:
+		h.gpus = nvml.Open(h.tools.NVML, h.log)
+	}
+	if err != nil {
+		return err
+	}
+	h.closing(h.gpus.Close)
+	return nil
+}
+
+func (h *host) openRuntime(ctx context.Context) (err error) {
+	address := h.config.Containerd
+	if err := h.dir.UseDaemon(address); err != nil {
+		return err
+	}
+	if address == "" {
+		daemon, err := ctrd.StartDaemon(ctx, h.daemonConfig())
+		if err != nil {
+			return err
+		}
+		h.closing(daemon.Close)
+		address = daemon.Address()
+	}
+	h.logs = logs.NewStore(h.dir.Join("logs"))
+	if h.runtime, err = ctrd.Open(ctx, h.runtimeConfig(address)); err != nil {
+		return err
+	}
+	h.closing(h.runtime.Close)
+	if h.network, err = network.Open(h.tools.CNI, h.dir.Join("network")); err != nil {
+		return err
+	}
+	h.closing(h.network.Close)
+	if problem := h.network.Problem(); problem != "" {
+		h.log.Warn("network", "problem", problem)
+	}
+	return nil
+}
+
+func (h *host) daemonConfig() ctrd.DaemonConfig {
+	return ctrd.DaemonConfig{Containerd: h.tools.Containerd, Shim: h.tools.Shim, Runc: h.tools.Runc, Dir: h.dir.Join("containerd"), Log: h.log}
+}
+
+func (h *host) runtimeConfig(address string) ctrd.Config {
+	c := ctrd.Config{
+		Address: address, Logger: h.tools.Logger, Logs: h.logs.Path, Dir: h.dir.Join("runtime"),
+		RegistryConfig: h.config.RegistryConfig, Self: h.self, Log: h.log,
+	}
+	if h.config.Containerd == "" {
+		c.Shim, c.Runc = h.tools.Shim, h.tools.Runc
+	} else {
+		// The agent ends what it finds and does not know: two hosts on one daemon must not find each other's containers.
+		c.Namespace = "pinion-" + h.dir.HostID
+	}
+	if h.gpus != nil {
+		c.CDI = h.gpus.CDI
+	}
+	return c
+}
+
+// openAgent makes the part of the host that runs what the pool gives it.
+func (h *host) openAgent(context.Context) error {
+	size, err := machine.Measure()
+	if err != nil {
+		return fmt.Errorf("measuring the machine: %w", err)
+	}
+	attributes := machine.Attributes()
+	maps.Copy(attributes, h.config.Attributes)
+	h.agent = node.New(node.Config{
+		Host: raftfsm.Host{
+			ID: h.dir.HostID, Name: hostname(), Cluster: h.config.Cluster, Address: h.address.Advertised, Version: h.Version,
+			FeatureLevel: raftfsm.FeatureLevel,
+			Attributes:   attributes, CPU: size.CPU, MemoryMiB: size.MemoryMiB, Ports: []int{22, h.address.Port},
+		},
+		Control: h.member, Images: h.runtime, Containers: h.runtime, Checks: h.runtime, Network: h.network, GPUs: h.gpus, Logs: h.logs,
+		Dir: h.dir.Path, Log: h.log,
+	})
+	return nil
+}

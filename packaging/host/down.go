@@ -1,0 +1,71 @@
+package host
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+
+	"pinion/api/cli"
+	"pinion/node/ctrd"
+	"pinion/node/datadir"
+	"pinion/node/logs"
+	"pinion/node/network"
+)
+
+// Down ends everything that lives from a data directory: the pinion that runs there, its tasks, its containerd and
+// its networks; with Purge the directory itself goes too.
+func Down(ctx context.Context, config cli.DownConfig) error {
+	h := &host{config: cli.UpConfig{DataDir: config.DataDir}, log: slog.New(slog.DiscardHandler)}
+	defer h.close()
+	if err := datadir.End(ctx, config.DataDir); err != nil {
+		return err
+	}
+	if err := h.openDirectory(ctx); err != nil {
+		return err
+	}
+	if err := h.endContainers(ctx); err != nil {
+		return fmt.Errorf("ending the tasks of %s: %w", config.DataDir, err)
+	}
+	if config.Purge {
+		return h.dir.Purge()
+	}
+	return nil
+}
+
+// endContainers stops and removes every container of the directory, then its containerd and its networks.
+func (h *host) endContainers(ctx context.Context) error {
+	address, err := h.dir.Daemon()
+	if err != nil {
+		return err
+	}
+	h.config.Containerd = address
+	var daemon *ctrd.Daemon
+	if address == "" {
+		if daemon, err = ctrd.StartDaemon(ctx, h.daemonConfig()); err != nil {
+			return err
+		}
+		address = daemon.Address()
+	}
+	h.logs = logs.NewStore(h.dir.Join("logs"))
+	runtime, err := ctrd.Open(ctx, h.runtimeConfig(address))
+	if err != nil {
+		return err
+	}
+	found, err := runtime.List(ctx)
+	if err != nil {
+		return err
+	}
+	for _, c := range found {
+		if err := runtime.Remove(ctx, c.ID); err != nil {
+			return err
+		}
+	}
+	if err := network.Destroy(ctx, h.tools.CNI, h.dir.Join("network")); err != nil {
+		return err
+	}
+	if daemon == nil {
+		return runtime.Close()
+	}
+	return errors.Join(runtime.Close(), daemon.Stop(ctx))
+}

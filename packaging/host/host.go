@@ -1,0 +1,122 @@
+// Package host is where the rooms meet: a Pinion host, put together from all of them, and what is done with its data
+// directory while it does not run. A process can run several hosts, each in a data directory of its own.
+package host
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"net"
+	"os"
+	"slices"
+	"time"
+
+	"pinion/api/cli"
+	"pinion/gpu"
+	"pinion/node"
+	"pinion/node/ctrd"
+	"pinion/node/datadir"
+	"pinion/node/logs"
+	"pinion/node/machine"
+	"pinion/node/network"
+	"pinion/packaging/bundle"
+	"pinion/server"
+	"pinion/server/peer"
+	"pinion/server/pki"
+)
+
+// Build is the binary that a host is made of.
+type Build struct {
+	Version string // "0.1.0": what the host says of itself to clients and to its pool
+}
+
+// host is one Pinion host: every room, wired together.
+type host struct {
+	Build
+	config   cli.UpConfig
+	log      *slog.Logger
+	dir      *datadir.Dir
+	listener net.Listener
+	address  machine.Addresses
+	self     string // path of this binary: the built-in image and the simulated nvidia-smi are made of it
+	tools    bundle.Tools
+	runtime  *ctrd.Runtime
+	logs     *logs.Store
+	network  *network.Bridge
+	gpus     gpu.Source
+	identity *pki.Identity
+	port     *peer.Port
+	member   *server.Member
+	agent    *node.Node
+	closers  []func() error // in the order of opening
+	fatal    chan error     // gets one error when this host cannot go on
+}
+
+// fatalGrace is what a host that cannot go on is given to end in order. One whose disk hangs would never end, and while
+// it lives it keeps the others from going on without it.
+const fatalGrace = 500 * time.Millisecond
+
+// Up runs a host until ctx is cancelled. Tasks and the container runtime go on when it returns; Down ends them. When it
+// returns an error the process has to end: something that hangs may be left behind.
+func (b Build) Up(ctx context.Context, config cli.UpConfig) error {
+	log := slog.New(slog.NewTextHandler(os.Stderr, &slog.HandlerOptions{Level: config.LogLevel}))
+	h := &host{Build: b, config: config, log: log, fatal: make(chan error, 1)}
+	ended := make(chan error, 1)
+	go func() { ended <- h.run(ctx) }()
+	select {
+	case err := <-ended:
+		return err
+	case err := <-h.fatal:
+		select {
+		case <-ended:
+		case <-time.After(fatalGrace):
+		}
+		return err
+	}
+}
+
+// run opens the rooms one after the other, serves, and closes them.
+func (h *host) run(ctx context.Context) error {
+	defer h.close()
+	for _, open := range []func(context.Context) error{h.openDirectory, h.listen, h.openGPUs, h.openRuntime, h.openMember, h.openAgent} {
+		if err := open(ctx); err != nil {
+			return err
+		}
+	}
+	return h.serve(ctx)
+}
+
+func (h *host) closing(f func() error) { h.closers = append(h.closers, f) }
+
+func (h *host) close() {
+	for _, f := range slices.Backward(h.closers) {
+		if err := f(); err != nil {
+			h.log.Warn("closing", "error", err)
+		}
+	}
+}
+
+// addressFile holds the address that the host was last reached by, for when it is worked on while it does not run.
+const addressFile = "address"
+
+func (h *host) openDirectory(context.Context) (err error) {
+	if h.dir, err = datadir.Open(h.config.DataDir); err != nil {
+		return err
+	}
+	h.closing(h.dir.Close)
+	if h.self, err = os.Executable(); err != nil {
+		return fmt.Errorf("finding this binary, which the image pinion/self is made of: %w", err)
+	}
+	h.tools, err = bundle.Unpack(h.dir.Join("bundle"))
+	return err
+}
+
+// listen takes the port before anything is started, so that a port in use stops nothing half-way.
+func (h *host) listen(context.Context) (err error) {
+	if h.listener, err = net.Listen("tcp", h.config.Listen); err != nil {
+		return fmt.Errorf("%w; choose another address with --listen", err)
+	}
+	h.closing(func() error { h.listener.Close(); return nil })
+	h.address = machine.AddressesOf(h.listener.Addr().(*net.TCPAddr), h.config.Advertise)
+	return datadir.WriteFile(h.dir.Join(addressFile), []byte(h.address.Advertised), 0o600)
+}

@@ -1,0 +1,125 @@
+package host
+
+import (
+	"context"
+	"io"
+	"net"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"pinion/api/cli"
+)
+
+// scratch is a data directory with a name that sockets below it have room for. What lives from it is ended with the test.
+func scratch(t *testing.T) string {
+	t.Helper()
+	dir, err := os.MkdirTemp("", "pinion-host-")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := Down(context.Background(), cli.DownConfig{DataDir: dir, Purge: true}); err != nil {
+			t.Errorf("down: %v", err)
+		}
+	})
+	return dir
+}
+
+// started is a host that says how clients reach it; end ends it in order, and so does the end of the test.
+func started(t *testing.T, dir string) (end func() error) {
+	t.Helper()
+	ctx, cancel := context.WithCancel(t.Context())
+	ended, problem := make(chan struct{}), error(nil)
+	go func() {
+		defer close(ended)
+		problem = Build{Version: "1.2.3"}.Up(ctx, cli.UpConfig{DataDir: dir, Listen: "127.0.0.1:0", GPUs: "sim:2xh100", Cluster: "default", Servers: 1})
+	}()
+	end = func() error {
+		cancel()
+		<-ended
+		return problem
+	}
+	t.Cleanup(func() { end() })
+	tick := time.NewTicker(20 * time.Millisecond)
+	defer tick.Stop()
+	deadline := time.After(time.Minute)
+	for {
+		if _, err := os.Stat(filepath.Join(dir, "client.json")); err == nil {
+			return end
+		}
+		select {
+		case <-tick.C:
+		case <-ended:
+			t.Fatalf("it ended: %v", problem)
+		case <-deadline:
+			t.Fatal("it does not say how clients reach it")
+		}
+	}
+}
+
+func TestTwoHostsLiveInOneProcess(t *testing.T) {
+	one, two := scratch(t), scratch(t)
+	endOne, endTwo := started(t, one), started(t, two)
+	if err := endOne(); err != nil {
+		t.Errorf("the first ended with %v", err)
+	}
+	if connection, err := net.Dial("unix", filepath.Join(two, "pinion.sock")); err != nil {
+		t.Errorf("the second went with the first: %v", err)
+	} else {
+		connection.Close()
+	}
+	if err := endTwo(); err != nil {
+		t.Errorf("the second ended with %v", err)
+	}
+}
+
+func TestAPortInUseStartsNothing(t *testing.T) {
+	taken, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer taken.Close()
+	dir := scratch(t)
+	err = Build{}.Up(t.Context(), cli.UpConfig{DataDir: dir, Listen: taken.Addr().String(), GPUs: "none"})
+	if err == nil || !strings.Contains(err.Error(), "--listen") {
+		t.Errorf("it answers %v", err)
+	}
+	if _, err := os.Stat(filepath.Join(dir, "containerd")); !os.IsNotExist(err) {
+		t.Errorf("a container runtime was begun: %v", err)
+	}
+}
+
+func TestAHostThatRunsIsNotWorkedOn(t *testing.T) {
+	dir := scratch(t)
+	end := started(t, dir)
+	if err := (Build{}).Recover(t.Context(), dir); err == nil {
+		t.Error("its state was given a new incarnation while it ran")
+	}
+	if err := end(); err != nil {
+		t.Error(err)
+	}
+	if err := (Build{}).Recover(t.Context(), dir); err != nil {
+		t.Errorf("when it does not run: %v", err)
+	}
+}
+
+func TestAFileThatIsNoSnapshotIsRefused(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "notes")
+	if err := os.WriteFile(file, []byte("not a snapshot"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if err := InspectSnapshot(io.Discard, file, false); err == nil {
+		t.Error("it was taken for one")
+	}
+}
+
+func TestTheNextCommandFindsTheHost(t *testing.T) {
+	for dir, want := range map[string]string{cli.DefaultDataDir: "", "/srv/two hosts/b": " --data-dir '/srv/two hosts/b'"} {
+		if got := dataDirFlag(dir); got != want {
+			t.Errorf("%s: %q", dir, got)
+		}
+	}
+}

@@ -1,0 +1,84 @@
+package host
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"log/slog"
+	"net"
+	"os"
+	"time"
+
+	"pinion/api/cli"
+	"pinion/node/machine"
+	"pinion/server"
+	"pinion/server/pki"
+)
+
+// Recover makes the host in dataDir, which must not be running, the only server of a new incarnation of its pool.
+func (b Build) Recover(ctx context.Context, dataDir string) error {
+	h := &host{Build: b, log: slog.New(slog.DiscardHandler)}
+	defer h.close()
+	place, err := h.offline(ctx, dataDir)
+	if err != nil {
+		return err
+	}
+	_, err = server.Recover(ctx, place)
+	return err
+}
+
+// Restore makes the state in a snapshot file that of the host in dataDir, which must not be running, in a new
+// incarnation of its pool.
+func (b Build) Restore(ctx context.Context, dataDir, file string) error {
+	h := &host{Build: b, log: slog.New(slog.DiscardHandler)}
+	defer h.close()
+	place, err := h.offline(ctx, dataDir)
+	if err != nil {
+		return err
+	}
+	if place.Identity, err = pki.OpenJoining(h.dir.Join("pki"), h.dir.HostID, nil); err != nil {
+		return err
+	}
+	snapshot, err := os.Open(file)
+	if err != nil {
+		return err
+	}
+	defer snapshot.Close()
+	_, err = server.Restore(ctx, place, snapshot)
+	return err
+}
+
+// offline is the place in its pool of a host that does not run. One that never ran is given the address it would have.
+func (h *host) offline(ctx context.Context, dataDir string) (server.MemberConfig, error) {
+	h.config.DataDir = dataDir
+	if err := h.openDirectory(ctx); err != nil {
+		return server.MemberConfig{}, err
+	}
+	address, err := os.ReadFile(h.dir.Join(addressFile))
+	if errors.Is(err, fs.ErrNotExist) {
+		address, err = []byte(machine.AddressesOf(&net.TCPAddr{IP: net.IPv4zero, Port: cli.DefaultPort}, "").Advertised), nil
+	}
+	return server.MemberConfig{Dir: h.dir.Path, HostID: h.dir.HostID, Address: string(address), Name: hostname(), Version: h.Version, Log: h.log}, err
+}
+
+// InspectSnapshot checks a snapshot file and prints what is in it, in one line or as JSON.
+func InspectSnapshot(out io.Writer, file string, asJSON bool) error {
+	snapshot, err := os.Open(file)
+	if err != nil {
+		return err
+	}
+	defer snapshot.Close()
+	info, err := server.InspectSnapshot(snapshot)
+	if err != nil {
+		return err
+	}
+	if asJSON {
+		return json.NewEncoder(out).Encode(info)
+	}
+	_, err = fmt.Fprintf(out, "pool %s of %s, incarnation %d, change %d: %d hosts, %d clusters, %d task definitions, %d tasks, %d keys; whole\n",
+		info.Pool, info.CreatedAt.Format(time.DateTime), info.Incarnation, info.Index, info.Hosts, info.Clusters, info.Definitions, info.Tasks, info.Keys)
+	return err
+}

@@ -1,0 +1,81 @@
+package host
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"time"
+
+	"pinion/api"
+	"pinion/api/cli"
+	"pinion/node/datadir"
+	"pinion/raftfsm"
+	"pinion/server"
+	"pinion/server/peer"
+	"pinion/server/pki"
+)
+
+// openMember gives the host its place in a pool of hosts: its own, the one it joins, or the one it is in already.
+func (h *host) openMember(ctx context.Context) (err error) {
+	open := pki.Open
+	if h.config.Join != "" {
+		open = pki.OpenJoining
+	}
+	if h.identity, err = open(h.dir.Join("pki"), h.dir.HostID, h.address.Names); err != nil {
+		return err
+	}
+	h.port = peer.Listen(h.listener, h.identity, h.log)
+	h.closing(h.port.Close)
+	h.member, err = server.OpenMember(ctx, server.MemberConfig{
+		Dir: h.dir.Path, HostID: h.dir.HostID, PoolID: h.dir.PoolID, Address: h.address.Advertised, Name: hostname(), Version: h.Version,
+		Identity: h.identity, Port: h.port, Log: h.log, Join: h.config.Join, Token: h.config.Token,
+		Servers: h.config.Servers, ReplaceAfter: h.config.ReplaceAfter, TaskLostAfter: h.config.LostAfter,
+	})
+	if err != nil {
+		return err
+	}
+	h.closing(h.member.Close)
+	return nil
+}
+
+// hostname is the machine's name for people; a machine without one goes by its id alone.
+func hostname() string {
+	name, err := os.Hostname()
+	if err != nil {
+		return "unnamed"
+	}
+	return name
+}
+
+// keepClient writes what `pinion env` prints as soon as the pool can say it. A host that restarts while its pool cannot
+// be reached keeps the file that it has.
+func (h *host) keepClient(ctx context.Context) error {
+	for {
+		key, _, err := h.member.FirstKey(ctx)
+		if err == nil {
+			return h.writeClient(key)
+		}
+		if !errors.Is(err, raftfsm.ErrUnavailable) {
+			return fmt.Errorf("asking for the first access key: %w", err)
+		}
+		select {
+		case <-time.After(time.Second):
+		case <-ctx.Done():
+			return nil
+		}
+	}
+}
+
+// writeClient leaves what `pinion env` prints: how a client on this machine reaches the host, and with which key.
+func (h *host) writeClient(key raftfsm.AccessKey) error {
+	content, err := json.MarshalIndent(cli.Access{
+		Endpoint: "https://" + h.address.Local, KeyID: key.ID, Secret: key.Secret,
+		Region: api.DefaultRegion, CAFile: h.identity.CAFile(),
+	}, "", "  ")
+	if err != nil {
+		return err
+	}
+	return datadir.WriteFile(h.dir.Join("client.json"), append(content, '\n'), 0o600)
+}

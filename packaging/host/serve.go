@@ -1,0 +1,89 @@
+package host
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"time"
+
+	"golang.org/x/sync/errgroup"
+
+	"pinion/api"
+	"pinion/api/cli"
+)
+
+// serve answers requests until ctx is cancelled or the host cannot go on.
+func (h *host) serve(ctx context.Context) error {
+	socket, err := api.ListenLocal(h.dir.Join("pinion.sock"))
+	if err != nil {
+		return err
+	}
+	door := h.door()
+	local, among := door, door
+	local.Trusted = true  // who can reach the socket is root
+	among.FromPeer = true // who can reach this one is a host of the pool
+	h.member.HandleAPI(api.NewHandler(among))
+	group, ctx := errgroup.WithContext(ctx)
+	group.Go(func() error { return h.agent.Run(ctx) })
+	group.Go(func() error { h.logs.KeepPruned(ctx, h.log); return nil })
+	group.Go(func() error { return api.Serve(ctx, h.port.API(), door) })
+	group.Go(func() error { return api.Serve(ctx, socket, local) })
+	group.Go(func() error { return h.watchFatal(ctx) })
+	group.Go(func() error {
+		if err := h.keepClient(ctx); err != nil {
+			return err
+		}
+		return h.announce(ctx, os.Stdout)
+	})
+	if err := group.Wait(); err != nil && !errors.Is(err, context.Canceled) {
+		return err
+	}
+	return nil
+}
+
+// door is what every door of this host has in common.
+func (h *host) door() api.Config {
+	return api.Config{
+		Cluster: h.member, Host: h.agent, HostID: h.dir.HostID, Log: h.log, Version: h.Version, Now: time.Now,
+		Leader: h.member, Forward: h.member.Forwarder(), Stale: h.member, History: h.member, Queue: h.member,
+		Admin: api.Admin{Tokens: h.member, Keys: h.member, Hosts: h.member, Snapshots: h.member},
+		Guard: api.NewGuard(),
+	}
+}
+
+// watchFatal tells Up when the pool's part of this host cannot go on.
+func (h *host) watchFatal(ctx context.Context) error {
+	select {
+	case err := <-h.member.Fatal():
+		h.fatal <- err
+		return err
+	case <-ctx.Done():
+		return nil
+	}
+}
+
+// announce says on standard output that the host takes tasks, with what, and how to go on.
+func (h *host) announce(ctx context.Context, out io.Writer) error {
+	select {
+	case <-h.agent.Joined():
+	case <-ctx.Done():
+		return nil
+	}
+	inventory, err := h.gpus.Inventory(ctx)
+	if err != nil {
+		inventory.Problem = err.Error()
+	}
+	fmt.Fprintf(out, "Pinion is ready at https://%s\n  GPUs: %s\n  next: eval \"$(pinion%s env)\"; aws ecs list-container-instances\n",
+		h.address.Local, inventory, dataDirFlag(h.dir.Path))
+	return nil
+}
+
+// dataDirFlag is what commands need to find the host in dir, with a space before it; "" where they look by themselves.
+func dataDirFlag(dir string) string {
+	if dir == cli.DefaultDataDir {
+		return ""
+	}
+	return fmt.Sprintf(" --data-dir '%s'", dir)
+}

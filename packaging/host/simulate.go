@@ -1,0 +1,27 @@
+package host
+
+import (
+	"context"
+
+	"pinion/api/cli"
+	"pinion/server/schedule/replay"
+)
+
+// Simulate replays a trace: every policy with every seed. After each run told hears how many are done, from one goroutine
+// at a time.
+func Simulate(ctx context.Context, c cli.SimConfig, told func(done, total int)) ([]cli.SimRun, error) {
+	study, err := replay.Open(c.Hosts, c.Tasks)
+	if err != nil {
+		return nil, err
+	}
+	study.Policies, study.From, study.To, study.Inflate = c.Policies, c.From, c.To, c.Inflate
+	runs, err := study.Run(ctx, told)
+	if err != nil {
+		return nil, err
+	}
+	shown := make([]cli.SimRun, 0, len(runs))
+	for _, run := range runs {
+		shown = append(shown, cli.SimRun(run))
+	}
+	return shown, nil
+}
