@@ -3,16 +3,12 @@ package api
 import (
 	"context"
 	"fmt"
-	"log/slog"
-	"net/http"
-	"net/http/httptest"
 	"slices"
 	"strings"
 	"sync"
 	"testing"
 	"time"
 
-	"pinion/api/ecs"
 	"pinion/gpu"
 	"pinion/raftfsm"
 )
@@ -219,98 +215,4 @@ func (c *cluster) report(t testing.TB, taskID string, r raftfsm.TaskReport, cont
 	container.Name = task.Containers[0].Name
 	r.TaskID, r.Containers = taskID, []raftfsm.ContainerReport{container}
 	c.do(t, raftfsm.ReportTasks{HostID: task.HostID, Reports: []raftfsm.TaskReport{r}})
-}
-
-// agent stands in for the host's agent; a nil func means that nothing is there.
-type agent struct {
-	logs  func(ctx context.Context, q raftfsm.LogQuery, emit func(raftfsm.LogLine) error) error
-	pulls func(taskID string) []raftfsm.Pull
-}
-
-var _ Host = (*agent)(nil)
-
-func (a *agent) Logs(ctx context.Context, q raftfsm.LogQuery, emit func(raftfsm.LogLine) error) error {
-	if a.logs == nil {
-		return nil
-	}
-	return a.logs(ctx, q, emit)
-}
-
-func (a *agent) Pulls(taskID string) []raftfsm.Pull {
-	if a.pulls == nil {
-		return nil
-	}
-	return a.pulls(taskID)
-}
-
-// bench is a door with all that is behind it, as a test needs it.
-type bench struct {
-	*cluster
-	agent  *agent
-	config Config
-}
-
-// newBench has a door that trusts its callers, as the unix socket does.
-func newBench(t testing.TB) *bench {
-	b := &bench{cluster: newCluster(t), agent: &agent{}}
-	b.config = Config{Cluster: b.cluster, Host: b.agent, HostID: hostID, Admin: Admin{Hosts: &keeper{cluster: b.cluster}}, Log: slog.New(slog.DiscardHandler), Version: "1.2.3", Now: func() time.Time { return epoch }, Trusted: true}
-	return b
-}
-
-// reply is what came back.
-type reply struct {
-	*httptest.ResponseRecorder
-}
-
-func (b *bench) serve(r *http.Request) reply {
-	w := httptest.NewRecorder()
-	NewHandler(b.config).ServeHTTP(w, r)
-	return reply{w}
-}
-
-// aws sends an operation through the AWS door.
-func (b *bench) aws(operation, body string) reply { return b.serve(awsRequest(operation, body)) }
-
-func awsRequest(operation, body string) *http.Request {
-	r := httptest.NewRequest("POST", "/", strings.NewReader(body))
-	r.Header.Set("Content-Type", typeAWS)
-	r.Header.Set("X-Amz-Target", ecs.Target+"."+operation)
-	return r
-}
-
-// plain sends an operation through the plain door, as JSON or as the content type says.
-func (b *bench) plain(operation, body string, contentType ...string) reply {
-	r := httptest.NewRequest("POST", "/v1/"+operation, strings.NewReader(body))
-	for _, kind := range contentType {
-		r.Header.Set("Content-Type", kind)
-	}
-	return b.serve(r)
-}
-
-func (b *bench) get(path string) reply { return b.serve(httptest.NewRequest("GET", path, nil)) }
-
-// must is aws for what a test takes for granted.
-func (b *bench) must(t testing.TB, operation, body string) reply {
-	t.Helper()
-	got := b.aws(operation, body)
-	if got.Code != http.StatusOK {
-		t.Fatalf("%s: %d %s", operation, got.Code, got.Body)
-	}
-	return got
-}
-
-// wantError checks status, type and message of a refusal; the type has to be in the header too.
-func (r reply) wantError(t testing.TB, status int, kind, message string) {
-	t.Helper()
-	if r.Code != status || r.Header().Get("X-Amzn-ErrorType") != kind {
-		t.Errorf("got %d %s %s\nwant %d %s", r.Code, r.Header().Get("X-Amzn-ErrorType"), r.Body, status, kind)
-	}
-	got := struct {
-		Type    string `json:"__type"`
-		Message string `json:"message"`
-	}{}
-	r.decode(t, &got)
-	if got.Type != kind || got.Message != message {
-		t.Errorf("got  %s %q\nwant %s %q", got.Type, got.Message, kind, message)
-	}
 }

@@ -3,16 +3,12 @@ package api
 import (
 	"bufio"
 	"bytes"
-	"errors"
 	"fmt"
-	"net/http"
 	"net/http/httptest"
-	"os"
 	"slices"
 	"strings"
 	"testing"
 	"testing/synctest"
-	"time"
 
 	"pinion/gpu"
 	"pinion/raftfsm"
@@ -37,68 +33,6 @@ func (l live) Changes(after raftfsm.Mark, most int) ([]*raftfsm.Change, <-chan s
 func telling(b *bench) *bench {
 	b.config.Stale, b.config.History = live{state: b.state}, live{state: b.state}
 	return b
-}
-
-// told is one event of a stream.
-type told struct{ id, kind, data string }
-
-// stream is what a follower reads.
-type stream struct {
-	t      testing.TB
-	lines  *bufio.Scanner
-	latest string // id
-}
-
-// next reads the next event; the end of the stream is one without anything.
-func (s *stream) next() (e told) {
-	s.t.Helper()
-	for s.lines.Scan() {
-		name, value, _ := strings.Cut(s.lines.Text(), ": ")
-		switch name {
-		case "id":
-			e.id, s.latest = value, value
-		case "event":
-			e.kind = value
-		case "data":
-			e.data = value
-		case "":
-			if e.kind != "" {
-				return e
-			}
-			e = told{}
-		default:
-			s.t.Errorf("a line of another kind: %q", s.lines.Text())
-		}
-	}
-	return told{}
-}
-
-// follow begins to follow at a server.
-func follow(t testing.TB, url string, header ...string) *stream {
-	t.Helper()
-	r, err := http.NewRequestWithContext(t.Context(), "GET", url, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	for i := 0; i < len(header); i += 2 {
-		r.Header.Set(header[i], header[i+1])
-	}
-	response, err := http.DefaultClient.Do(r)
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { response.Body.Close() })
-	if kind := response.Header.Get("Content-Type"); response.StatusCode != 200 || kind != "text/event-stream" {
-		t.Fatalf("%d %s", response.StatusCode, kind)
-	}
-	return &stream{t: t, lines: bufio.NewScanner(response.Body)}
-}
-
-// served is the host's door; streams that are opened after it are closed before it.
-func (b *bench) served(t testing.TB) *httptest.Server {
-	server := httptest.NewServer(NewHandler(b.config))
-	t.Cleanup(server.Close)
-	return server
 }
 
 // remembered are the ids and kinds of what a host tells without following.
@@ -159,42 +93,6 @@ func TestEventsLookLikeThoseOfECS(t *testing.T) {
 	}
 }
 
-func TestAStreamThatBreaksOffIsResumedAnywhere(t *testing.T) {
-	one := telling(newBench(t))
-	two := telling(newBench(t)) // its state is made by the same commands
-	servers := [2]*httptest.Server{}
-	for i, b := range []*bench{one, two} {
-		servers[i] = b.served(t)
-	}
-	both := func(command raftfsm.Command) { one.do(t, command); two.do(t, command) }
-	first := follow(t, servers[0].URL+"/v1/events")
-	both(raftfsm.CreateCluster{Cluster: raftfsm.Cluster{Name: "a"}})
-	if e := first.next(); e.id != "4-0" || !strings.Contains(e.data, `"clusterName":"a"`) {
-		t.Errorf("%+v", e)
-	}
-	both(raftfsm.CreateCluster{Cluster: raftfsm.Cluster{Name: "b"}})
-	second := follow(t, servers[1].URL+"/v1/events?type=cluster", "Last-Event-ID", first.latest)
-	here, there := first.next(), second.next()
-	if here != there || here.id != "5-0" {
-		t.Errorf("%+v and %+v", here, there)
-	}
-}
-
-func TestAHostThatLagsBehindIsWaitedFor(t *testing.T) {
-	b := telling(newBench(t))
-	server := b.served(t)
-	resumed := make(chan told)
-	go func() {
-		s := follow(t, server.URL+"/v1/events?since=4-0")
-		resumed <- s.next()
-	}()
-	b.do(t, raftfsm.CreateCluster{Cluster: raftfsm.Cluster{Name: "a"}})
-	b.do(t, raftfsm.CreateCluster{Cluster: raftfsm.Cluster{Name: "b"}})
-	if e := <-resumed; e.id != "5-0" {
-		t.Errorf("%+v", e)
-	}
-}
-
 func TestWhatCannotBeToldIsRefused(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := telling(newBench(t))
@@ -233,128 +131,5 @@ func TestAKeyForOneClusterHearsOfThatOneAlone(t *testing.T) {
 		if !strings.Contains(got, want) || strings.Contains(got, "gpu-1") {
 			t.Errorf("%s: %s", path, got)
 		}
-	}
-}
-
-// end reads the last event and that nothing comes after it.
-func (s *stream) end() string {
-	s.t.Helper()
-	e := s.next()
-	if after := s.next(); e.kind != endEvent || after != (told{}) {
-		s.t.Errorf("%+v and then %+v", e, after)
-	}
-	return e.data
-}
-
-func TestAStreamSaysWhyItEnds(t *testing.T) {
-	b := telling(newBench(t))
-	b.config.Trusted = false
-	server := b.served(t)
-	t.Run("its key was removed", func(t *testing.T) {
-		s := follow(t, server.URL+"/v1/events", "Authorization", bearerKey)
-		key := b.state.View().Key(keyID)
-		b.do(t, raftfsm.RemoveKey{ID: keyID})
-		b.do(t, raftfsm.CreateCluster{Cluster: raftfsm.Cluster{Name: "a"}})
-		if got, want := s.end(), `{"__type":"UnrecognizedClientException","message":"The access key `+keyID+` was removed."}`; got != want {
-			t.Error(got)
-		}
-		b.do(t, raftfsm.CreateKey{Key: *key})
-	})
-	t.Run("what came next is forgotten", func(t *testing.T) {
-		s := follow(t, server.URL+"/v1/events", "Authorization", bearerKey)
-		other := newCluster(t)
-		other.do(t, raftfsm.CreateCluster{Cluster: raftfsm.Cluster{Name: "a"}})
-		for range 9 {
-			other.do(t, raftfsm.SetTags{Kind: raftfsm.TaggedCluster, ID: "a", Put: []raftfsm.Tag{{Key: "n", Value: fmt.Sprint(other.index)}}})
-		}
-		var snapshot bytes.Buffer
-		if err := errors.Join(other.state.View().WriteSnapshot(&snapshot), b.state.Restore(&snapshot)); err != nil {
-			t.Fatal(err)
-		}
-		if got := s.end(); !strings.Contains(got, gone) {
-			t.Error(got)
-		}
-	})
-}
-
-func TestAStreamThatIsSilentSaysThatItLives(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		b := telling(newBench(t))
-		closing := make(chan struct{})
-		w := httptest.NewRecorder()
-		ended := make(chan struct{})
-		go func() {
-			defer close(ended)
-			newHandler(b.config, closing).ServeHTTP(w, httptest.NewRequest("GET", "/v1/events", nil))
-		}()
-		time.Sleep(2*beat + time.Second)
-		close(closing)
-		<-ended
-		const here = "id: 3-2147483647\n\n"
-		want := here + here + here + "event: end\ndata: " + `{"__type":"ServerException","message":"This host stops. Go on at another one, after the last event."}` + "\n\n"
-		if got := w.Body.String(); got != want {
-			t.Errorf("%q", got)
-		}
-	})
-}
-
-// stuck is a client that has stopped reading.
-type stuck struct{ http.ResponseWriter }
-
-func (stuck) Write([]byte) (int, error) { return 0, os.ErrDeadlineExceeded }
-
-func TestAClientThatDoesNotReadIsCutOff(t *testing.T) {
-	b := telling(newBench(t))
-	defer func() {
-		if recover() != http.ErrAbortHandler {
-			t.Error("the connection was not cut")
-		}
-		if _, free := b.config.Guard.followers.take(); !free || b.config.Guard.followers.taken.Load() != 1 {
-			t.Error("its place was not given back")
-		}
-	}()
-	b.config.Guard = NewGuard()
-	NewHandler(b.config).ServeHTTP(stuck{httptest.NewRecorder()}, httptest.NewRequest("GET", "/v1/events", nil))
-}
-
-func TestFollowersHaveOneEncodingTogether(t *testing.T) {
-	b := newBench(t)
-	changes, _, err := b.state.Changes(raftfsm.Mark{}, 1)
-	if err != nil {
-		t.Fatal(err)
-	}
-	var shared frames
-	of := func(region string) []byte {
-		text, err := shared.of(changes[0], b.state.View(), region)
-		if err != nil {
-			t.Fatal(err)
-		}
-		return text
-	}
-	if one, two := of("us-east-1"), of("us-east-1"); &one[0] != &two[0] {
-		t.Error("it was encoded twice")
-	}
-	if !bytes.Contains(of("eu-west-1"), []byte("arn:aws:ecs:eu-west-1:")) {
-		t.Error("the region is another one's")
-	}
-}
-
-// An agent has no state: the leader tells, through it.
-func TestAnAgentPassesEventsOn(t *testing.T) {
-	p := newPool(t)
-	telling(p.leader)
-	agent := live{err: raftfsm.ErrUnavailable, state: p.away.state}
-	p.away.config.Stale, p.away.config.History = agent, agent
-	c := p.away.config
-	c.Now, c.Leader, c.Forward = time.Now, always(p.peer.Listener.Addr().String()), p.peer.Client().Transport
-	front := p.leader.config
-	front.FromPeer = true
-	p.peer.Config.Handler = NewHandler(front)
-	server := httptest.NewServer(NewHandler(c))
-	t.Cleanup(server.Close)
-	s := follow(t, server.URL+"/v1/events")
-	p.leader.do(t, raftfsm.CreateCluster{Cluster: raftfsm.Cluster{Name: "lab"}})
-	if e := s.next(); e.id != "4-0" || e.kind != "cluster" {
-		t.Errorf("%+v", e)
 	}
 }

@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
-	"strconv"
 	"strings"
 	"sync"
 	"syscall"
@@ -14,7 +13,6 @@ import (
 
 	"pinion/node"
 	"pinion/node/ctrd"
-	"pinion/raftfsm"
 )
 
 func TestTasksOutliveContainerdWithoutAHoleInTheLog(t *testing.T) {
@@ -153,124 +151,6 @@ func TestADaemonThatCannotStartSaysWhy(t *testing.T) {
 	})
 	if err == nil || !strings.Contains(err.Error(), "not a directory") {
 		t.Errorf("it answers %v", err)
-	}
-}
-
-func TestAKilledShimLosesTheExitCodeAndNothingElse(t *testing.T) {
-	h := newHost(t).withBusybox()
-	c := h.start(sh("echo up; exec sleep 1000"))
-	h.awaitLine(c, "up")
-	pid := h.pidOf(c)
-	if err := syscall.Kill(parentOf(t, pid), syscall.SIGKILL); err != nil {
-		t.Fatal(err)
-	}
-	if exit := h.wait(c); exit.Code != -1 || !strings.Contains(exit.Lost, "shim") {
-		t.Errorf("exit %+v", exit)
-	}
-	awaitGone(t, pid)
-	if left, _ := filepath.Glob("/sys/fs/cgroup/*/pinion/" + c.Task.ID + "/main"); len(left) > 0 {
-		t.Errorf("left: %v", left)
-	}
-	if exit := h.wait(c); exit.Code != -1 {
-		t.Errorf("asked again: %+v", exit)
-	}
-}
-
-func TestAShimKilledWhileContainerdWasAway(t *testing.T) {
-	h := newHost(t).withBusybox()
-	c := h.start(sh("echo up; exec sleep 1000"))
-	pid := h.pidOf(c)
-	if err := h.daemon.Stop(h.ctx()); err != nil {
-		t.Fatal(err)
-	}
-	if err := syscall.Kill(parentOf(t, pid), syscall.SIGKILL); err != nil {
-		t.Fatal(err)
-	}
-	h.startDaemon()
-	if exit := h.wait(c); exit.Code != -1 || exit.Lost == "" {
-		t.Errorf("exit %+v", exit)
-	}
-	awaitGone(t, pid)
-}
-
-// parentOf is the process id of a process's parent: a container's shim.
-func parentOf(t *testing.T, pid int) int {
-	t.Helper()
-	raw, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
-	if err != nil {
-		t.Fatal(err)
-	}
-	_, rest, _ := strings.Cut(string(raw), ") ")
-	parent, err := strconv.Atoi(strings.Fields(rest)[1])
-	if err != nil {
-		t.Fatal(err)
-	}
-	return parent
-}
-
-func TestLogOptions(t *testing.T) {
-	h := newHost(t).withBusybox()
-	c := h.start(sh("seq 1 5000"), func(c *node.ContainerSpec) {
-		c.Def.LogConfiguration = &raftfsm.LogConfiguration{LogDriver: "json-file", Options: map[string]string{"max-size": "64k", "max-file": "2"}}
-	})
-	h.wait(c)
-	files, err := filepath.Glob(h.logs.Path(c.Task.ID, "main") + "*")
-	if err != nil || len(files) != 2 {
-		t.Errorf("files %v, %v", files, err)
-	}
-	if out := h.output(c); !strings.HasSuffix(out, "\n4999\n5000\n") {
-		t.Errorf("it ends in %q", out[max(0, len(out)-40):])
-	}
-}
-
-func TestWhereOverlayDoesNotWorkImagesAreCopiedAndItIsSaid(t *testing.T) {
-	h := newHost(t).withBusybox()
-	dir := filepath.Join(shortDir(t), "a:b") // a colon separates layers in overlayfs's options
-	daemon, err := ctrd.StartDaemon(h.ctx(), ctrd.DaemonConfig{
-		Containerd: h.tools.Containerd, Shim: h.tools.Shim, Runc: h.tools.Runc, Dir: dir, Log: h.logger(),
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer daemon.Stop(h.ctx())
-	if daemon.Snapshotter() != "native" || !strings.Contains(daemon.Note(), "overlayfs does not work") || !strings.Contains(h.log.String(), daemon.Note()) {
-		t.Errorf("snapshotter %s, note %q", daemon.Snapshotter(), daemon.Note())
-	}
-	h.runtime.Close()
-	usual := h.config
-	h.config.Address = daemon.Address()
-	h.open()
-	h.withBusybox()
-	if exit, out := h.run(sh("echo copied")); exit.Code != 0 || out != "copied\n" {
-		t.Errorf("exit %+v, output %q", exit, out)
-	}
-	h.removeAll()
-	h.config = usual
-	h.open()
-}
-
-// TestASnapshotWithoutARecordStopsNoLaterContainer puts directories where the next snapshots go, as a daemon leaves one
-// that dies before it has committed the record.
-func TestASnapshotWithoutARecordStopsNoLaterContainer(t *testing.T) {
-	h := newHost(t).withBusybox()
-	h.daemon.Close()
-	h.runtime.Close()
-	if err := h.daemon.Stop(h.ctx()); err != nil {
-		t.Fatal(err)
-	}
-	homes, err := filepath.Glob(filepath.Join(filepath.Dir(h.daemon.Address()), "root", "*snapshotter*"+h.daemon.Snapshotter(), "snapshots"))
-	if err != nil || len(homes) != 1 {
-		t.Fatalf("snapshots are in %v, %v", homes, err)
-	}
-	for n := range 50 {
-		if err := os.Mkdir(filepath.Join(homes[0], strconv.Itoa(n)), 0o700); err != nil && !os.IsExist(err) {
-			t.Fatal(err)
-		}
-	}
-	h.startDaemon()
-	h.open()
-	if exit, out := h.run(sh("echo here")); exit.Code != 0 || out != "here\n" {
-		t.Errorf("exit %+v, output %q", exit, out)
 	}
 }
 

@@ -1,0 +1,165 @@
+package api
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"pinion/raftfsm"
+)
+
+func TestAStreamThatBreaksOffIsResumedAnywhere(t *testing.T) {
+	one := telling(newBench(t))
+	two := telling(newBench(t)) // its state is made by the same commands
+	servers := [2]*httptest.Server{}
+	for i, b := range []*bench{one, two} {
+		servers[i] = b.served(t)
+	}
+	both := func(command raftfsm.Command) { one.do(t, command); two.do(t, command) }
+	first := follow(t, servers[0].URL+"/v1/events")
+	both(raftfsm.CreateCluster{Cluster: raftfsm.Cluster{Name: "a"}})
+	if e := first.next(); e.id != "4-0" || !strings.Contains(e.data, `"clusterName":"a"`) {
+		t.Errorf("%+v", e)
+	}
+	both(raftfsm.CreateCluster{Cluster: raftfsm.Cluster{Name: "b"}})
+	second := follow(t, servers[1].URL+"/v1/events?type=cluster", "Last-Event-ID", first.latest)
+	here, there := first.next(), second.next()
+	if here != there || here.id != "5-0" {
+		t.Errorf("%+v and %+v", here, there)
+	}
+}
+
+func TestAHostThatLagsBehindIsWaitedFor(t *testing.T) {
+	b := telling(newBench(t))
+	server := b.served(t)
+	resumed := make(chan told)
+	go func() {
+		s := follow(t, server.URL+"/v1/events?since=4-0")
+		resumed <- s.next()
+	}()
+	b.do(t, raftfsm.CreateCluster{Cluster: raftfsm.Cluster{Name: "a"}})
+	b.do(t, raftfsm.CreateCluster{Cluster: raftfsm.Cluster{Name: "b"}})
+	if e := <-resumed; e.id != "5-0" {
+		t.Errorf("%+v", e)
+	}
+}
+
+func TestAStreamSaysWhyItEnds(t *testing.T) {
+	b := telling(newBench(t))
+	b.config.Trusted = false
+	server := b.served(t)
+	t.Run("its key was removed", func(t *testing.T) {
+		s := follow(t, server.URL+"/v1/events", "Authorization", bearerKey)
+		key := b.state.View().Key(keyID)
+		b.do(t, raftfsm.RemoveKey{ID: keyID})
+		b.do(t, raftfsm.CreateCluster{Cluster: raftfsm.Cluster{Name: "a"}})
+		if got, want := s.end(), `{"__type":"UnrecognizedClientException","message":"The access key `+keyID+` was removed."}`; got != want {
+			t.Error(got)
+		}
+		b.do(t, raftfsm.CreateKey{Key: *key})
+	})
+	t.Run("what came next is forgotten", func(t *testing.T) {
+		s := follow(t, server.URL+"/v1/events", "Authorization", bearerKey)
+		other := newCluster(t)
+		other.do(t, raftfsm.CreateCluster{Cluster: raftfsm.Cluster{Name: "a"}})
+		for range 9 {
+			other.do(t, raftfsm.SetTags{Kind: raftfsm.TaggedCluster, ID: "a", Put: []raftfsm.Tag{{Key: "n", Value: fmt.Sprint(other.index)}}})
+		}
+		var snapshot bytes.Buffer
+		if err := errors.Join(other.state.View().WriteSnapshot(&snapshot), b.state.Restore(&snapshot)); err != nil {
+			t.Fatal(err)
+		}
+		if got := s.end(); !strings.Contains(got, gone) {
+			t.Error(got)
+		}
+	})
+}
+
+func TestAStreamThatIsSilentSaysThatItLives(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		b := telling(newBench(t))
+		closing := make(chan struct{})
+		w := httptest.NewRecorder()
+		ended := make(chan struct{})
+		go func() {
+			defer close(ended)
+			newHandler(b.config, closing).ServeHTTP(w, httptest.NewRequest("GET", "/v1/events", nil))
+		}()
+		time.Sleep(2*beat + time.Second)
+		close(closing)
+		<-ended
+		const here = "id: 3-2147483647\n\n"
+		want := here + here + here + "event: end\ndata: " + `{"__type":"ServerException","message":"This host stops. Go on at another one, after the last event."}` + "\n\n"
+		if got := w.Body.String(); got != want {
+			t.Errorf("%q", got)
+		}
+	})
+}
+
+// stuck is a client that has stopped reading.
+type stuck struct{ http.ResponseWriter }
+
+func (stuck) Write([]byte) (int, error) { return 0, os.ErrDeadlineExceeded }
+
+func TestAClientThatDoesNotReadIsCutOff(t *testing.T) {
+	b := telling(newBench(t))
+	defer func() {
+		if recover() != http.ErrAbortHandler {
+			t.Error("the connection was not cut")
+		}
+		if _, free := b.config.Guard.followers.take(); !free || b.config.Guard.followers.taken.Load() != 1 {
+			t.Error("its place was not given back")
+		}
+	}()
+	b.config.Guard = NewGuard()
+	NewHandler(b.config).ServeHTTP(stuck{httptest.NewRecorder()}, httptest.NewRequest("GET", "/v1/events", nil))
+}
+
+func TestFollowersHaveOneEncodingTogether(t *testing.T) {
+	b := newBench(t)
+	changes, _, err := b.state.Changes(raftfsm.Mark{}, 1)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var shared frames
+	of := func(region string) []byte {
+		text, err := shared.of(changes[0], b.state.View(), region)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return text
+	}
+	if one, two := of("us-east-1"), of("us-east-1"); &one[0] != &two[0] {
+		t.Error("it was encoded twice")
+	}
+	if !bytes.Contains(of("eu-west-1"), []byte("arn:aws:ecs:eu-west-1:")) {
+		t.Error("the region is another one's")
+	}
+}
+
+// An agent has no state: the leader tells, through it.
+func TestAnAgentPassesEventsOn(t *testing.T) {
+	p := newPool(t)
+	telling(p.leader)
+	agent := live{err: raftfsm.ErrUnavailable, state: p.away.state}
+	p.away.config.Stale, p.away.config.History = agent, agent
+	c := p.away.config
+	c.Now, c.Leader, c.Forward = time.Now, always(p.peer.Listener.Addr().String()), p.peer.Client().Transport
+	front := p.leader.config
+	front.FromPeer = true
+	p.peer.Config.Handler = NewHandler(front)
+	server := httptest.NewServer(NewHandler(c))
+	t.Cleanup(server.Close)
+	s := follow(t, server.URL+"/v1/events")
+	p.leader.do(t, raftfsm.CreateCluster{Cluster: raftfsm.Cluster{Name: "lab"}})
+	if e := s.next(); e.id != "4-0" || e.kind != "cluster" {
+		t.Errorf("%+v", e)
+	}
+}
