@@ -21,6 +21,7 @@ type caller struct {
 	signature string // of a signed request; empty through the socket and with a bearer key
 	key       string // id of the access key; empty for root, through the socket
 	view      *raftfsm.View
+	silent    map[string]bool // hosts of which the leader said that it has not heard lately; nil: it said nothing, see confirm.go
 }
 
 // claim is who a request was proved to come from, with the keys as they were in one view of the state.

@@ -42,13 +42,17 @@ func (d *door) awsDoor(w http.ResponseWriter, r *http.Request) {
 func (d *door) operate(w http.ResponseWriter, r *http.Request, contentType string, body []byte, name string, open func(*ecs.Call) ecs.Decoder) error {
 	seen := recorderOf(w)
 	seen.operation = name
-	who, err := d.admit(w, r, body, d.reach)
+	operation, unknown := ecs.Find(name)
+	find := d.confirm
+	if unknown != nil || operation.Writes {
+		find = d.reach
+	}
+	who, err := d.admit(w, r, body, find)
 	if err != nil {
 		return err
 	}
-	operation, err := ecs.Find(name)
-	if err != nil {
-		return err
+	if unknown != nil {
+		return unknown
 	}
 	if err := who.may(operation.Role); err != nil {
 		return err
@@ -57,7 +61,7 @@ func (d *door) operate(w http.ResponseWriter, r *http.Request, contentType strin
 		return err
 	}
 	call := &ecs.Call{
-		Region: who.region, Principal: who.principal, Bound: who.bound, View: who.view, Cluster: d.Cluster, Hosts: d.Admin.Hosts, Now: d.Now, Shown: &d.Guard.shown,
+		Region: who.region, Principal: who.principal, Bound: who.bound, View: who.view, Cluster: d.clusterFor(who), Hosts: d.Admin.Hosts, Now: d.Now, Shown: &d.Guard.shown,
 	}
 	prepared, err := operation.Prepare(call, body, open(call))
 	if err != nil {

@@ -34,12 +34,8 @@ func (q *eventQuery) wants(c *raftfsm.Change) bool {
 // near finds the state to answer from on any host that has one: its own, which follows the log. It may lag behind, so who
 // is refused by it, and who asks a host without one, is answered by the leader.
 func (d *door) near(w http.ResponseWriter, r *http.Request, body []byte) (caller, error) {
-	if d.Stale != nil {
-		if view, err := d.Stale.StaleView(); err == nil {
-			if who, err := d.authenticate(r, body, view); err == nil {
-				return who, nil
-			}
-		}
+	if who, err := d.here(r, body); err == nil {
+		return who, nil
 	}
 	return d.reach(w, r, body)
 }

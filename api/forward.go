@@ -18,31 +18,44 @@ import (
 // answerTimeout is how long another host may take until it begins to answer. It may then stream for hours.
 const answerTimeout = 10 * time.Second
 
-// forward has the leader answer the request as it came: method, path, query, host, headers and body, so that the
-// signature in it means there what it means here. It returns errAnswered, or nothingDone when the request may be
-// tried again.
-func (d *door) forward(w http.ResponseWriter, r *http.Request, address string, body []byte) error {
+// forward has the leader answer the request. It returns errAnswered, or nothingDone when the request may be tried again.
+func (d *door) forward(w http.ResponseWriter, r *http.Request, address string, body []byte) (caller, error) {
+	answer, end, err := d.passOn(r, address, "", body)
+	defer end()
+	if err != nil {
+		return caller{}, err
+	}
+	d.relay(w, r, answer, end)
+	return caller{}, errAnswered
+}
+
+// passOn sends the leader the request as it came: method, path, query, host, headers and body, so that the signature in it
+// means there what it means here. state names what this host has, if it could answer from that; see confirm.go. end must be
+// called in any case. The error is nothingDone when the request may be tried again.
+func (d *door) passOn(r *http.Request, address, state string, body []byte) (answer *http.Response, end context.CancelFunc, err error) {
 	if d.Forward == nil {
-		return wire.Errorf(wire.Server, "This host does not lead the pool, and has no way to the leader at %s.", address)
+		return nil, func() {}, wire.Errorf(wire.Server, "This host does not lead the pool, and has no way to the leader at %s.", address)
 	}
 	header := headersOf(r)
 	header.Set(forwardedHeader, d.HostID)
 	if d.Trusted {
 		header.Set(trustedHeader, "true")
 	}
-	answer, end, err := d.ask(r, address, header, body)
-	defer end()
+	if state != "" {
+		header.Set(stateHeader, state)
+	}
+	answer, end, err = d.ask(r, address, header, body)
 	switch {
 	case err == nil && answer.Header.Get(elsewhereHeader) != "":
 		answer.Body.Close()
-		return nothingDone{wire.Errorf(wire.Server, "The pool has no leader that answers now: %s, which led it a moment ago, does not any more. Nothing was done; try again.", address)}
+		err = nothingDone{wire.Errorf(wire.Server, "The pool has no leader that answers now: %s, which led it a moment ago, does not any more. Nothing was done; try again.", address)}
 	case err == nil:
-		d.relay(w, r, answer, end)
-		return errAnswered
 	case notSent(err) || !changes(r):
-		return nothingDone{wire.Errorf(wire.Server, "The leader of the pool at %s cannot be reached: %v. Nothing was done; try again.", address, err)}
+		err = nothingDone{wire.Errorf(wire.Server, "The leader of the pool at %s cannot be reached: %v. Nothing was done; try again.", address, err)}
+	default:
+		err = wire.Errorf(wire.Server, "The leader of the pool at %s was asked and gave no answer: %v. It may have been done or not: look before you repeat it, or repeat it with the same client token.", address, err)
 	}
-	return wire.Errorf(wire.Server, "The leader of the pool at %s was asked and gave no answer: %v. It may have been done or not: look before you repeat it, or repeat it with the same client token.", address, err)
+	return answer, end, err
 }
 
 // ask sends the request to another host. end must be called when the answer has been read; earlier, it breaks it off.
@@ -141,12 +154,12 @@ func notSent(err error) bool {
 
 // changes reports whether a request may change the state, so that asking twice is not the same as asking once.
 func changes(r *http.Request) bool {
-	if r.Method == http.MethodGet || ofLogs(r) {
+	name, plain := strings.CutPrefix(r.URL.Path, "/v1/")
+	switch {
+	case r.Method == http.MethodGet, !plain && ofLogs(r):
 		return false
-	}
-	name := strings.TrimPrefix(r.URL.Path, "/v1/")
-	if target := r.Header.Get("X-Amz-Target"); target != "" {
-		_, name, _ = strings.Cut(target, ".")
+	case !plain:
+		_, name, _ = strings.Cut(r.Header.Get("X-Amz-Target"), ".")
 	}
 	operation, known := ecs.Operations[name]
 	return !known || operation.Writes

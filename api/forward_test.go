@@ -13,6 +13,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"pinion/api/ecs"
 	"pinion/raftfsm"
 )
 
@@ -245,6 +246,12 @@ func TestOnlyWhatIsHarmlessIsAskedTwice(t *testing.T) {
 		got := changing(t, way, always("gpu-1:7400")).aws("RunTask", "{}")
 		got.wantError(t, 500, "ServerException", "The leader of the pool at gpu-1:7400 was asked and gave no answer: unexpected EOF. It may have been done or not: look before you repeat it, or repeat it with the same client token.")
 		if way.count != 1 {
+			t.Errorf("RunTask was sent %d times", way.count)
+		}
+		way.count = 0
+		run := httptest.NewRequest("POST", "/v1/RunTask", strings.NewReader("{}"))
+		run.Header.Set("X-Amz-Target", ecs.Target+".ListTasks") // which means nothing at this door
+		if changing(t, way, always("gpu-1:7400")).serve(run); way.count != 1 {
 			t.Errorf("RunTask was sent %d times", way.count)
 		}
 	})

@@ -33,6 +33,7 @@ type Guard struct {
 	signers   sigv4.Signers
 	shown     ecs.Shown
 	frames    frames
+	lastWord  lastWord
 }
 
 // NewGuard is a guard with the usual limits.

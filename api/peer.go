@@ -14,10 +14,14 @@ const (
 	forwardedHeader = "X-Pinion-Forwarded" // id of the host that passes the request on to the leader
 	deliveredHeader = "X-Pinion-Delivered" // id of the leader, which has checked the request for the host of a task
 	trustedHeader   = "X-Pinion-Trusted"   // "true": it came through the root-only socket there
+	stateHeader     = "X-Pinion-State"     // the state that the host could answer from by itself; see stateOf
 )
 
 // elsewhereHeader marks an answer that says only this: nothing was done, because this host cannot answer for the pool.
 const elsewhereHeader = "X-Pinion-Elsewhere"
+
+// sameHeader marks an answer that says only this: the leader has the state of stateHeader too, and which hosts are silent.
+const sameHeader = "X-Pinion-Same"
 
 // PeerPrefix is what the paths of the API have in front of them between hosts; the FromPeer handler takes it off
 // when that was not done before.
@@ -27,7 +31,7 @@ const PeerPrefix = "/api"
 func (d *door) introduce(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if !d.FromPeer {
-			for _, name := range []string{forwardedHeader, deliveredHeader, trustedHeader} {
+			for _, name := range []string{forwardedHeader, deliveredHeader, trustedHeader, stateHeader} {
 				r.Header.Del(name)
 			}
 			next.ServeHTTP(w, r)

@@ -25,13 +25,20 @@ func (n nothingDone) Unwrap() error { return n.error }
 // errAnswered is what reach returns when the leader has answered the request: there is nothing left to do.
 var errAnswered = errors.New("answered by another host")
 
-// finder finds out who asks and the state to answer them from: reach, look or own.
+// finder finds out who asks and the state to answer them from: reach, confirm, look, near or own.
 type finder func(w http.ResponseWriter, r *http.Request, body []byte) (caller, error)
 
-// reach finds the state to answer from when this host leads the pool; otherwise it has the leader answer. While the
-// pool has no leader, or one that has just gone, it tries again for a while: until something was done the client need
-// not know.
+// turner turns to the leader at an address, which is another host: forward or compare.
+type turner func(w http.ResponseWriter, r *http.Request, address string, body []byte) (caller, error)
+
+// reach finds the state to answer from when this host leads the pool; otherwise it has the leader answer.
 func (d *door) reach(w http.ResponseWriter, r *http.Request, body []byte) (caller, error) {
+	return d.seek(w, r, body, d.forward)
+}
+
+// seek finds the state to answer from when this host leads the pool; otherwise it turns to the leader. While the pool has
+// no leader, or one that has just gone, it tries again for a while: until something was done the client need not know.
+func (d *door) seek(w http.ResponseWriter, r *http.Request, body []byte, turn turner) (caller, error) {
 	if d.Leader == nil {
 		view, err := d.Cluster.View(r.Context())
 		if err != nil {
@@ -42,7 +49,7 @@ func (d *door) reach(w http.ResponseWriter, r *http.Request, body []byte) (calle
 	ctx, cancel := context.WithTimeout(r.Context(), leaderPatience)
 	defer cancel()
 	for {
-		who, err := d.tryLeader(ctx, w, r, body)
+		who, err := d.tryLeader(ctx, w, r, body, turn)
 		again, ok := errors.AsType[nothingDone](err)
 		if !ok {
 			return who, err
@@ -55,7 +62,7 @@ func (d *door) reach(w http.ResponseWriter, r *http.Request, body []byte) (calle
 	}
 }
 
-func (d *door) tryLeader(ctx context.Context, w http.ResponseWriter, r *http.Request, body []byte) (caller, error) {
+func (d *door) tryLeader(ctx context.Context, w http.ResponseWriter, r *http.Request, body []byte, turn turner) (caller, error) {
 	hop := r.Header.Get(forwardedHeader) != ""
 	address, self, err := d.Leader.Leader(ctx)
 	switch {
@@ -64,7 +71,7 @@ func (d *door) tryLeader(ctx context.Context, w http.ResponseWriter, r *http.Req
 	case err != nil:
 		return caller{}, err
 	case !self:
-		return caller{}, d.forward(w, r, address, body)
+		return turn(w, r, address, body)
 	}
 	claim, proved, err := d.glance(r, body)
 	if err != nil {

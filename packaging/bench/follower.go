@@ -11,7 +11,7 @@ import (
 // described is how many tasks one question is about: ECS's most.
 const described = 100
 
-// measureFollower asks a server that does not lead, which passes the question on.
+// measureFollower asks a server that does not lead, which answers from its own state once the leader said that it may.
 func measureFollower(ctx context.Context, o options) (figures []figure, err error) {
 	p, err := startPool(ctx, o.binary)
 	if err != nil {
