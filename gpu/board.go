@@ -78,8 +78,8 @@ func (b Board) UUIDs(set Set) []string {
 func (b Board) Pick(free Set, n int) Set { return b.choose(free, n).set }
 
 // Worth tells how well the devices that Pick would choose are wired: the sum over their pairs, in units of the farthest
-// pair (SYS 1, NODE 2, PHB 3, PIX 5, NVLink 10 a lane and the path beside it). It compares hosts for the same n: more is
-// better. It is 0 for a single device, and when Pick is empty.
+// pair (SYS 1, NODE 2, PHB 3, PXB 4, PIX 5, NVLink 10 a lane and the path beside it). It compares hosts for the same n:
+// more is better. It is 0 for a single device, and when Pick is empty.
 func (b Board) Worth(free Set, n int) int { return b.choose(free, n).worth }
 
 func (b Board) choose(free Set, n int) choice {

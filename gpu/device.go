@@ -47,11 +47,12 @@ type LinkKind string
 
 // The kinds of links.
 const (
-	LinkSystem LinkKind = "SYS"    // across CPU sockets
-	LinkNode   LinkKind = "NODE"   // one NUMA node, different host bridges
-	LinkHost   LinkKind = "PHB"    // one PCIe host bridge
-	LinkSwitch LinkKind = "PIX"    // one PCIe switch
-	LinkNVLink LinkKind = "NVLINK" // direct NVLink or through NVSwitch
+	LinkSystem   LinkKind = "SYS"    // across CPU sockets
+	LinkNode     LinkKind = "NODE"   // one NUMA node, different host bridges
+	LinkHost     LinkKind = "PHB"    // one PCIe host bridge
+	LinkSwitches LinkKind = "PXB"    // several PCIe switches, no host bridge; inventories of before this kind say PIX
+	LinkSwitch   LinkKind = "PIX"    // one PCIe switch at most, also one on the board that both are on
+	LinkNVLink   LinkKind = "NVLINK" // direct NVLink or through NVSwitch
 )
 
 // Inventory is everything a host knows about its GPUs at one moment.

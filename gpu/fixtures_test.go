@@ -49,6 +49,17 @@ const bridged = `
 	PIX  PIX  X    NODE  0
 	PIX  PIX  NODE X     0`
 
+// k80s is one socket of a PCIe server: two GPUs to a board with a switch of its own, two boards to a switch of the server.
+const k80s = `
+	X   PIX PXB PXB PHB PHB PHB PHB  0
+	PIX X   PXB PXB PHB PHB PHB PHB  0
+	PXB PXB X   PIX PHB PHB PHB PHB  0
+	PXB PXB PIX X   PHB PHB PHB PHB  0
+	PHB PHB PHB PHB X   PIX PXB PXB  0
+	PHB PHB PHB PHB PIX X   PXB PXB  0
+	PHB PHB PHB PHB PXB PXB X   PIX  0
+	PHB PHB PHB PHB PXB PXB PIX X    0`
+
 // machine reads a fixture. UUIDs are "GPU-<index>".
 func machine(t testing.TB, matrix string) []Device {
 	t.Helper()

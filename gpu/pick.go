@@ -7,8 +7,8 @@ import "slices"
 // positive or when fewer than n remain. It is deterministic: the same devices and free set give the same answer, in
 // whatever order they come.
 //
-// The best set is the one whose pairs are wired best (NVLink by lanes, then PIX, PHB, NODE, SYS). Among equals it is the
-// one that leaves the rest wired best, and among those the one with the lowest indices. With up to 16 candidates
+// The best set is the one whose pairs are wired best (NVLink by lanes, then PIX, PXB, PHB, NODE, SYS). Among equals it is
+// the one that leaves the rest wired best, and among those the one with the lowest indices. With up to 16 candidates
 // the answer is exact. With more it is greedy: from every candidate a set is grown by the device that adds most, and the
 // best of these and of the first n is taken.
 //

@@ -32,6 +32,9 @@ func TestPickOnRealMachines(t *testing.T) {
 		{"A40: the bridge is worth more than PCIe switches", bridged, []int{0, 1, 2, 3}, 2, []int{0, 1}},
 		{"A40: one GPU does not break the bridge", bridged, []int{0, 1, 2, 3}, 1, []int{2}},
 		{"A40: both behind the switch rather than torn from it", bridged, []int{0, 2, 3}, 2, []int{0, 2}},
+		{"K80: two GPUs are those of one board", k80s, []int{1, 2, 3, 4}, 2, []int{2, 3}},
+		{"K80: two boards behind one switch before two beside each other", k80s, []int{0, 2, 4}, 2, []int{0, 2}},
+		{"K80: four GPUs are those behind one switch", k80s, []int{0, 1, 4, 5, 6, 7}, 4, []int{4, 5, 6, 7}},
 		{"everything", dgx1, all, 8, all},
 	} {
 		t.Run(c.intention, func(t *testing.T) {
@@ -147,7 +150,7 @@ func candidates(devices []Device, free []string) []*Device {
 
 // anyMachine draws up to 20 devices with any links, some of them sick, some links known on one side only.
 func anyMachine(t *rapid.T) []Device {
-	cells := []string{"", "SYS", "NODE", "PHB", "PIX", "NV1", "NV2", "NV4", "NV18"}
+	cells := []string{"", "SYS", "NODE", "PHB", "PXB", "PIX", "NV1", "NV2", "NV4", "NV18"}
 	size := rapid.IntRange(1, 20).Draw(t, "size")
 	devices := make([]Device, size)
 	for i := range devices {

@@ -10,11 +10,12 @@ import (
 // more than the nearest PCIe neighbour, and the path beside NVLink still counts, because NVSwitch hides where the CPUs,
 // the memory and the network cards are.
 const (
-	worthSystem = 1
-	worthNode   = 2
-	worthHost   = 3
-	worthSwitch = 5
-	worthLane   = 10 // for each NVLink lane, beside the path
+	worthSystem   = 1
+	worthNode     = 2
+	worthHost     = 3
+	worthSwitches = 4
+	worthSwitch   = 5
+	worthLane     = 10 // for each NVLink lane, beside the path
 )
 
 // wiring holds what each pair of some devices is worth, by position. It is symmetric and its diagonal is zero.
@@ -65,6 +66,8 @@ func pairWorth(a, b *Device, link Link) int32 {
 		return int32(link.Lanes)*worthLane + path
 	case LinkSwitch:
 		return worthSwitch
+	case LinkSwitches:
+		return worthSwitches
 	case LinkHost:
 		return worthHost
 	case LinkNode:

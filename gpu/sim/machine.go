@@ -39,6 +39,8 @@ func link(m model, from, to int, peer string) gpu.Link {
 		return gpu.Link{Peer: peer, Kind: gpu.LinkNVLink, Lanes: m.lanes}
 	case a.swtch == b.swtch:
 		return gpu.Link{Peer: peer, Kind: gpu.LinkSwitch}
+	case a.upper == b.upper:
+		return gpu.Link{Peer: peer, Kind: gpu.LinkSwitches}
 	case a.bridge == b.bridge:
 		return gpu.Link{Peer: peer, Kind: gpu.LinkHost}
 	case a.numa == b.numa:

@@ -16,6 +16,7 @@ const (
 	crossCPU     = 1
 	sameCPU      = 2
 	hostBridge   = 3
+	multiSwitch  = 4
 	singleSwitch = 5
 	beforeLanes  = 6
 )
@@ -48,6 +49,8 @@ func theirLinks(link gpu.Link, sameNUMA bool) []uint {
 	switch link.Kind {
 	case gpu.LinkSwitch:
 		return []uint{singleSwitch}
+	case gpu.LinkSwitches:
+		return []uint{multiSwitch}
 	case gpu.LinkHost:
 		return []uint{hostBridge}
 	case gpu.LinkNode:

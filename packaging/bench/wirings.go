@@ -46,7 +46,7 @@ func openMachines(ctx context.Context) (machines []wired, err error) {
 
 // makeUp draws a machine: some pairs with NVLink of any number of lanes, dense or sparse, the others over any path.
 func makeUp(size int, chance *rand.Rand) wired {
-	paths := []gpu.LinkKind{gpu.LinkSystem, gpu.LinkNode, gpu.LinkHost, gpu.LinkSwitch}
+	paths := []gpu.LinkKind{gpu.LinkSystem, gpu.LinkNode, gpu.LinkHost, gpu.LinkSwitches, gpu.LinkSwitch}
 	devices := make([]gpu.Device, size)
 	for i := range devices {
 		devices[i] = gpu.Device{UUID: fmt.Sprintf("GPU-%d", i), Index: i, NUMANode: chance.IntN(2), Health: gpu.Healthy}

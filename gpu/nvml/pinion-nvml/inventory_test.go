@@ -170,7 +170,7 @@ func TestLinksWithoutNVLinkFollowThePCITree(t *testing.T) {
 	for _, link := range d.inventory().Devices[0].Links {
 		kinds = append(kinds, link.Kind)
 	}
-	want := []gpu.LinkKind{gpu.LinkSwitch, gpu.LinkSwitch, gpu.LinkHost, gpu.LinkNode, gpu.LinkSystem}
+	want := []gpu.LinkKind{gpu.LinkSwitch, gpu.LinkSwitches, gpu.LinkHost, gpu.LinkNode, gpu.LinkSystem}
 	if fmt.Sprint(kinds) != fmt.Sprint(want) {
 		t.Errorf("kinds %v, want %v", kinds, want)
 	}

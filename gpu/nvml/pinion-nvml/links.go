@@ -77,8 +77,10 @@ func pathOver(a, b nvml.Device) (gpu.LinkKind, bool) {
 		return "", false
 	}
 	switch level {
-	case nvml.TOPOLOGY_INTERNAL, nvml.TOPOLOGY_SINGLE, nvml.TOPOLOGY_MULTIPLE:
+	case nvml.TOPOLOGY_INTERNAL, nvml.TOPOLOGY_SINGLE:
 		return gpu.LinkSwitch, true
+	case nvml.TOPOLOGY_MULTIPLE:
+		return gpu.LinkSwitches, true
 	case nvml.TOPOLOGY_HOSTBRIDGE:
 		return gpu.LinkHost, true
 	case nvml.TOPOLOGY_NODE:
