@@ -16,14 +16,20 @@ type Queued struct {
 	GPUs      int       `json:"gpus"`
 	Since     time.Time `json:"since"`
 	WaitsFor  string    `json:"waitsFor"` // for people
+
+	// Impossible is there when no host registered now could ever run it, however empty: what the nearest host lacks, or
+	// without a HostID what all of them together do. It waits all the same, for a host that can.
+	Impossible *Failure `json:"impossible,omitempty"`
 }
 
 // Explanation is why a task is where it is.
 type Explanation struct {
 	TaskID  string  `json:"taskId"`
 	Status  Status  `json:"status"`
-	Summary string  `json:"summary"`         // for people, in one sentence
-	Queue   *Queued `json:"queue,omitempty"` // the rest is there while it waits
+	Summary string  `json:"summary"`           // for people, in one sentence
+	RetryOf string  `json:"retryOf,omitempty"` // the first task that did its work, when it does that again
+	RetryAs string  `json:"retryAs,omitempty"` // the task that does its work again, when it failed or gave way
+	Queue   *Queued `json:"queue,omitempty"`   // the rest is there while it waits
 	Waiting int     `json:"waiting,omitempty"`
 
 	// Hosts are those that cannot take the task now, with the first filter that refused it: all hosts of the cluster.

@@ -3,12 +3,11 @@ package server
 import (
 	"context"
 	"fmt"
-	"slices"
 	"strings"
-	"time"
 
 	"pinion/raftfsm"
 	"pinion/server/schedule"
+	"pinion/server/schedule/batch"
 	"pinion/server/schedule/queue"
 )
 
@@ -60,26 +59,41 @@ func (w *waiting) explain(id string) (raftfsm.Explanation, error) {
 	if task == nil {
 		return raftfsm.Explanation{}, fmt.Errorf("task %q: %w", id, raftfsm.ErrNotFound)
 	}
-	e := raftfsm.Explanation{TaskID: id, Status: task.LastStatus}
-	if task.LastStatus != raftfsm.Provisioning {
+	e := raftfsm.Explanation{TaskID: id, Status: task.LastStatus, RetryOf: task.RetryOf}
+	if task.LastStatus == raftfsm.Provisioning {
+		w.explainWaiting(&e, view, task)
+	} else {
 		e.Summary = whereItIs(view, task)
-		return e, nil
 	}
+	if task.RetryOf != "" {
+		e.Summary += fmt.Sprintf(" It is retry %d of task %s.", task.Attempt, task.RetryOf)
+	}
+	if latest := batch.Latest(view, task); latest.Attempt > task.Attempt {
+		e.RetryAs = latest.ID
+		e.Summary += fmt.Sprintf(" Task %s does its work again, as retry %d.", latest.ID, latest.Attempt)
+	}
+	return e, nil
+}
+
+// explainWaiting tells of a task without a place.
+func (w *waiting) explainWaiting(e *raftfsm.Explanation, view *raftfsm.View, task *raftfsm.Task) {
 	now := w.cfg.Now()
 	entry := w.queued(view, task)
 	e.Queue = &entry
-	if entry.Place, e.Waiting = w.queue.Place(id, now); entry.Place == 0 {
+	if entry.Place, e.Waiting = w.queue.Place(task.ID, now); entry.Place == 0 {
 		e.Summary = "It is not in line yet: " + entry.WaitsFor + "."
-		return e, nil
+		if entry.Impossible != nil {
+			e.Summary += " Then it waits for " + waitsForHost(view, *entry.Impossible) + "."
+		}
+		return
 	}
-	item := w.queue.Item(id)
+	item := w.queue.Item(task.ID)
 	w.term.planner.look(func(view *raftfsm.View, fleet *schedule.Fleet) {
 		if request := requestOf(view, item); request != nil {
-			w.explainPlace(&e, fleet, *request, item)
+			w.explainPlace(e, fleet, *request, item)
 		}
 	})
 	e.Summary = fmt.Sprintf("It is number %d of %d in the queue of cluster %s and waits for %s.", entry.Place, e.Waiting, task.Cluster, entry.WaitsFor)
-	return e, nil
 }
 
 // explainPlace asks the hosts.
@@ -94,10 +108,10 @@ func (w *waiting) explainPlace(e *raftfsm.Explanation, fleet *schedule.Fleet, r 
 			Team: holder.Terms().Team, GPUs: len(holder.GPUs()), Until: w.ends(holder)})
 	}
 	switch {
-	case len(e.Hosts)+willing == 0:
-		e.Queue.WaitsFor, e.Estimate = "a host: the cluster has none", "there is none before a host comes"
+	case e.Queue.Impossible != nil:
+		e.Estimate = "there is none before a host comes that can run it, or one of the cluster's becomes one"
 	case !ok:
-		e.Queue.WaitsFor, e.Estimate = "a host that can take it: none could, however empty", "there is none: what the hosts say tells what is missing"
+		e.Queue.WaitsFor, e.Estimate = "a host that could run it to be well and heard of", "there is none: what the hosts say tells what is in the way"
 	case head != nil && head != item && willing > 0:
 		e.Queue.WaitsFor = fmt.Sprintf("task %s, which comes before it and for which what is free is kept", head.ID())
 		e.Estimate = "there is none before that task has started"
@@ -129,84 +143,32 @@ func waitsFor(holders []raftfsm.Holder) string {
 	return fmt.Sprintf("task %s and %d others to end", holders[len(holders)-1].TaskID, len(holders)-1)
 }
 
+// sentence is a text after another one, nothing when it is empty.
+func sentence(text string) string {
+	if text == "" {
+		return ""
+	}
+	return " " + strings.TrimSuffix(text, ".") + "."
+}
+
+// hostName is what people call a host.
+func hostName(view *raftfsm.View, id string) string {
+	if known := view.Host(id); known != nil {
+		return known.Name
+	}
+	return id
+}
+
 // whereItIs is for a task that does not wait.
 func whereItIs(view *raftfsm.View, t *raftfsm.Task) string {
-	host := t.HostID
-	if known := view.Host(t.HostID); known != nil {
-		host = known.Name
-	}
+	host := hostName(view, t.HostID)
 	switch {
 	case t.LastStatus == raftfsm.Stopped:
-		return strings.TrimSpace(fmt.Sprintf("It is over. %s", t.StoppedReason))
+		return "It is over." + sentence(t.StoppedReason)
 	case t.DesiredStatus == raftfsm.Stopped:
-		return fmt.Sprintf("It is being stopped on host %s. %s", host, t.StoppedReason)
+		return fmt.Sprintf("It is being stopped on host %s.", host) + sentence(t.StoppedReason)
 	case len(t.GPUs()) > 0:
 		return fmt.Sprintf("It has a place on host %s with %d GPUs.", host, len(t.GPUs()))
 	}
 	return fmt.Sprintf("It has a place on host %s.", host)
-}
-
-// list is Queue.
-func (w *waiting) list(cluster string) []raftfsm.Queued {
-	view, now := w.state.View(), w.cfg.Now()
-	list := []raftfsm.Queued{}
-	var held []raftfsm.Queued
-	for _, each := range view.Clusters() {
-		if cluster != "" && each.Name != cluster {
-			continue
-		}
-		for i, item := range w.queue.List(each.Name, now) {
-			if task := view.Task(item.ID()); task != nil && task.LastStatus == raftfsm.Provisioning {
-				entry := w.queued(view, task)
-				entry.Place = i + 1
-				list = append(list, entry)
-			}
-		}
-	}
-	for task := range view.Waiting(cluster) {
-		if !w.queue.Waits(task.ID) && !w.inFlight(task.ID) && (task.Gang == nil || task.Gang.Rank == 0) {
-			held = append(held, w.queued(view, task))
-		}
-	}
-	slices.SortStableFunc(held, func(a, b raftfsm.Queued) int { return a.Since.Compare(b.Since) })
-	return append(list, held...)
-}
-
-// queued is a task that waits, but for its place.
-func (w *waiting) queued(view *raftfsm.View, t *raftfsm.Task) raftfsm.Queued {
-	terms := t.Terms()
-	q := raftfsm.Queued{TaskID: t.ID, Tasks: 1, Cluster: t.Cluster, Group: t.Group, Team: terms.Team, Priority: terms.Priority,
-		CPU: t.CPU, MemoryMiB: t.MemoryMiB, Since: t.CreatedAt}
-	if t.Gang != nil {
-		q.Tasks = t.Gang.Size
-	}
-	if definition := view.Definition(t.Definition); definition != nil {
-		q.GPUs = max(0, raftfsm.DemandOf(raftfsm.Effective(definition, t.Overrides)).AllGPUs())
-	}
-	switch {
-	case t.Held():
-		var words []string
-		for _, after := range t.WaitsFor() {
-			words = append(words, after.String())
-		}
-		q.WaitsFor = strings.Join(words, " ") + " to end (" + raftfsm.TagAfter + ")"
-	case !w.due[t.ID].IsZero():
-		q.WaitsFor = w.due[t.ID].UTC().Format(time.RFC3339) + ", before which it is not tried again"
-	case w.inFlight(t.ID):
-		q.WaitsFor = "nothing: it has a place, which is being recorded"
-	case !w.queue.Waits(t.ID):
-		q.WaitsFor = "the other tasks of its gang, which are not all in line"
-	default:
-		q.WaitsFor = w.shortly(t)
-	}
-	return q
-}
-
-// shortly is what a task in line waits for, in a few words.
-func (w *waiting) shortly(t *raftfsm.Task) string {
-	head := w.queue.Head(t.Cluster)
-	if head == nil || slices.Contains(head.Tasks, t.ID) {
-		return "room on a host"
-	}
-	return "its turn"
 }

@@ -49,7 +49,7 @@ func TestWhatWaitsIsExplained(t *testing.T) {
 	if e := explain(second.ID); e.Queue.Place != 2 || !strings.Contains(e.Estimate, "unless") {
 		t.Errorf("%+v", e)
 	}
-	if e := explain(never.ID); e.Earliest != nil || !strings.Contains(e.Summary, "none could, however empty") {
+	if e := explain(never.ID); e.Earliest != nil || !strings.Contains(e.Summary, "another host: none could ever run it (one is nearest: needs 3 GPUs, the host has 2)") {
 		t.Errorf("%+v", e)
 	}
 	if e := explain(after.ID); e.Queue.Place != 0 || !strings.Contains(e.Summary, endless.ID) {

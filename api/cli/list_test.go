@@ -25,6 +25,26 @@ ID                                TASK       STATUS   GPUS         HOST   AGE  E
 `[1:])
 }
 
+func TestPsNumbersTheTasksOfArraysAndGangs(t *testing.T) {
+	task := func(id, attributes string) string {
+		return taskDocument(id+taskOne[4:], `work:1","lastStatus":"PENDING","desiredStatus":"RUNNING","createdAt":1748779020.000,"containers":[],"attributes":[`+attributes+`]`)
+	}
+	index := func(n string) string { return `{"name":"pinion.array-index","value":"` + n + `"}` }
+	array := openDoor(t).withTasks(task("0001", index("10")), task("0002", index("9")), runningTask)
+	same(t, "pinion ps", pinion(t, array, "ps").out, `
+ID            TASK       INDEX  STATUS   GPUS  HOST   AGE  EXIT/REASON
+3f2a00000000  trainer:3  -      RUNNING  2     gpu-1  3m
+000200000000  work:1     9      PENDING  0            3m
+000100000000  work:1     10     PENDING  0            3m
+`[1:])
+	gang := openDoor(t).withTasks(task("0001", `{"name":"pinion.rank","value":"1"}`), task("0002", `{"name":"pinion.rank","value":"0"}`))
+	same(t, "pinion ps", pinion(t, gang, "ps").out, `
+ID            TASK    RANK  STATUS   GPUS  HOST  AGE  EXIT/REASON
+000200000000  work:1  0     PENDING  0           3m
+000100000000  work:1  1     PENDING  0           3m
+`[1:])
+}
+
 func TestPsOfAnEmptyClusterIsAHeaderAndAnEmptyJSONList(t *testing.T) {
 	d := openDoor(t).withTasks()
 	same(t, "pinion ps", pinion(t, d, "ps").out, "ID  TASK  STATUS  GPUS  HOST  AGE  EXIT/REASON\n")

@@ -17,6 +17,7 @@ func psCommand(p Program) *cli.Command {
 		Name:  "ps",
 		Usage: "list tasks",
 		Description: `Lists the tasks of a cluster that are not over yet, the newest first; with -a also those that stopped within the last hour.
+INDEX is the number of a task in its array, RANK its place in a gang; the columns are there when a task has one.
 
 Examples:
    pinion ps
@@ -50,7 +51,7 @@ func (d *desk) ps(ctx context.Context, cluster string, all bool) error {
 		tasks = slices.DeleteFunc(tasks, func(t client.Task) bool { return t.Stopped() })
 	}
 	slices.SortStableFunc(tasks, func(a, b client.Task) int {
-		return cmp.Or(b.CreatedAt.Compare(a.CreatedAt.Time), strings.Compare(a.ARN, b.ARN))
+		return cmp.Or(b.CreatedAt.Compare(a.CreatedAt.Time), byNumber(a, b), strings.Compare(a.ARN, b.ARN))
 	})
 	if d.output == outputJSON {
 		return printJSON(d.out, append([]client.Task{}, tasks...)) // none is [], not null
@@ -70,15 +71,38 @@ func (d *desk) columns() int {
 	return width(d.out)
 }
 
+// numbered are the columns for the numbers of tasks in an array or a gang. Each is there only when a task has such a number.
+var numbered = []struct{ column, attribute string }{{"INDEX", "pinion.array-index"}, {"RANK", "pinion.rank"}}
+
+// byNumber puts tasks that began together into the order of their numbers.
+func byNumber(a, b client.Task) int {
+	for _, n := range numbered {
+		if order := cmp.Compare(number(a, n.attribute), number(b, n.attribute)); order != 0 {
+			return order
+		}
+	}
+	return 0
+}
+
 func (d *desk) taskTable(tasks []client.Task, hosts map[string]string) *table {
-	t := &table{header: []string{"ID", "TASK", "STATUS", "GPUS", "HOST", "AGE", "EXIT/REASON"}}
+	t := &table{header: []string{"ID", "TASK"}}
+	var shown []string // attributes
+	for _, n := range numbered {
+		if slices.ContainsFunc(tasks, func(t client.Task) bool { return t.Attribute(n.attribute) != "" }) {
+			t.header, shown = append(t.header, n.column), append(shown, n.attribute)
+		}
+	}
+	t.header = append(t.header, "STATUS", "GPUS", "HOST", "AGE", "EXIT/REASON")
 	for _, task := range tasks {
 		id, gpus := short(task.ID()), strconv.Itoa(len(task.GPUs()))
 		if d.output == outputWide {
 			id, gpus = task.ID(), cmp.Or(strings.Join(task.GPUs(), ","), "-")
 		}
-		t.add(id, client.Base(task.Definition), task.Status, gpus, hosts[client.Base(task.Instance)],
-			age(d.now().Sub(task.CreatedAt.Time)), outcome(task))
+		row := []string{id, client.Base(task.Definition)}
+		for _, attribute := range shown {
+			row = append(row, cmp.Or(task.Attribute(attribute), "-"))
+		}
+		t.add(append(row, task.Status, gpus, hosts[client.Base(task.Instance)], age(d.now().Sub(task.CreatedAt.Time)), outcome(task))...)
 	}
 	return t
 }

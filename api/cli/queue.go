@@ -18,6 +18,7 @@ func queueCommand(p Program) *cli.Command {
 		Usage: "list the tasks that wait for a place, in their order",
 		Description: `First are those whose team stays within its quota, then the highest priority, then the team that had fewest GPU-hours for its
 weight lately, then the oldest. PLACE is - while something else has to happen first. A gang is one line.
+What no host could ever run waits for another host: it is told what the nearest one lacks ("impossible" with -o json).
 
 Examples:
    pinion queue

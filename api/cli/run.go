@@ -23,8 +23,12 @@ func runCommand(p Program) *cli.Command {
 		ArgsUsage: "IMAGE [-- COMMAND ARGUMENTS...]",
 		Description: `Registers a task definition for the image (family run-NAME), starts a task of it, shows the pull and then what the
 container writes, and exits with the container's exit code. Ctrl-C stops the task; a second Ctrl-C leaves at once.
-A task that finds no place waits for one: "pinion why TASK" says what for. Of several tasks it shows how they come on;
-"pinion logs TASK" shows what one of them writes.
+A task that finds no place waits for one: "pinion why TASK" says what for; when no host could ever run it that is said at
+once. Of several tasks it shows how they come on; "pinion logs TASK" shows what one of them writes.
+
+With -o json standard output holds one JSON document and nothing else: the task, a list of several, as DescribeTasks has
+it; with -d as it was started, else as it ended, the last attempt at its work. What the container writes goes to standard
+error then.
 
 Exit codes: the container's own, of several the first that failed; 125 the task did not start; 1 another error; 2 wrong
 usage; 130 left by Ctrl-C.
@@ -37,7 +41,8 @@ Examples:
    pinion run --gang --count 8 --gpus 1 --network host my/trainer -- sh -c 'exec python train.py --rank $RANK'
    pinion run --array 0-99 --retries 3 --retry-on 137 --group nightly my/worker
    pinion run --after group:nightly --priority 50 --team vision --time-limit 2h my/report
-   pinion run --no-wait --preemptible my/experiment`,
+   pinion run --no-wait --preemptible my/experiment
+   pinion run -o json my/trainer | jq '.containers[0].exitCode'`,
 		Flags: runFlags(),
 		Action: func(c *cli.Context) error {
 			d, err := p.openDesk(c)
@@ -106,6 +111,7 @@ func (r *runner) run(ctx context.Context, interrupts func() (<-chan os.Signal, f
 	if err != nil {
 		return firstCause(ctx, err)
 	}
+	w.hopeless = r.many.queue && r.tellImpossible(ctx, tasks, detach)
 	if detach {
 		return r.printStarted(tasks)
 	}
@@ -126,10 +132,7 @@ func firstCause(ctx context.Context, err error) error {
 
 func (r *runner) printStarted(tasks []client.Task) error {
 	if r.output == outputJSON {
-		if len(tasks) == 1 {
-			return printJSON(r.out, tasks[0])
-		}
-		return printJSON(r.out, tasks)
+		return r.printTasks(tasks)
 	}
 	for _, task := range tasks {
 		if _, err := fmt.Fprintln(r.out, task.ID()); err != nil {
@@ -137,6 +140,14 @@ func (r *runner) printStarted(tasks []client.Task) error {
 		}
 	}
 	return nil
+}
+
+// printTasks writes the one JSON document of a run: a task, or the list of several.
+func (r *runner) printTasks(tasks []client.Task) error {
+	if r.count == 1 {
+		return printJSON(r.out, tasks[0])
+	}
+	return printJSON(r.out, tasks)
 }
 
 // launch registers the definition and starts the tasks of it. Those that found no place are told of, unless none did.

@@ -30,7 +30,7 @@ func (w *watch) followAll(ctx context.Context, tasks []client.Task) error {
 		}
 		over := !slices.ContainsFunc(latest, func(t client.Task) bool { return !t.Stopped() })
 		if idle++; over && (idle > attemptPatience || !slices.ContainsFunc(latest, w.mayRunAgain)) {
-			return w.concludeAll(latest)
+			return w.answer(latest, w.concludeAll(latest))
 		}
 		w.started(latest)
 		if err := w.pause(ctx, lastLook); err != nil {

@@ -1,7 +1,6 @@
 package cli
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -16,8 +15,9 @@ import (
 // watch stays with the tasks that `pinion run` started, and heeds Ctrl-C meanwhile.
 type watch struct {
 	*runner
-	tasks atomic.Pointer[[]client.Task] // nil until they are known
-	leave context.CancelCauseFunc
+	tasks    atomic.Pointer[[]client.Task] // nil until they are known
+	leave    context.CancelCauseFunc
+	hopeless bool // it was told that no host could ever run them
 }
 
 func (w *watch) started(tasks []client.Task) { w.tasks.Store(&tasks) }
@@ -78,8 +78,11 @@ func (w *watch) follow(ctx context.Context, task client.Task) error {
 			return err
 		}
 		next, again, err := w.nextAttempt(ctx, over)
-		if err != nil || !again {
-			return cmp.Or(err, w.conclude(over))
+		if err != nil {
+			return err
+		}
+		if !again {
+			return w.answer([]client.Task{over}, w.conclude(over))
 		}
 		w.note("task %s: %s. It is run again as %s", short(over.ID()), failureOf(over), short(next.ID()))
 		w.started([]client.Task{next})
@@ -96,7 +99,7 @@ func (w *watch) awaitPlace(ctx context.Context, task client.Task) (client.Task, 
 	task, err := w.await(ctx, w.cluster, task.ID(),
 		func(t client.Task) bool { return t.Instance != "" || t.Stopped() },
 		func(t client.Task) {
-			if looks++; looks == placeLooks && t.Instance == "" && !t.Stopped() {
+			if looks++; looks == placeLooks && !w.hopeless && t.Instance == "" && !t.Stopped() {
 				w.note("task %s waits for a place; `pinion why %s` says what for", short(t.ID()), short(t.ID()))
 			}
 		})
@@ -117,6 +120,9 @@ func (w *watch) followOne(ctx context.Context, task client.Task) (client.Task, e
 	}
 	if task.Instance != "" {
 		printer := logPrinter{out: w.out, err: w.err}
+		if w.output == outputJSON {
+			printer.out = w.err // the document is all of the answer
+		}
 		if err := w.readLog(ctx, raftfsm.LogQuery{Task: task.ID(), Follow: true}, printer.print); err != nil {
 			return task, err
 		}
@@ -147,6 +153,16 @@ func (w *watch) awaitStart(ctx context.Context, id string) (client.Task, error) 
 				painter.show(pulls, w.now())
 			}
 		})
+}
+
+// answer prints how the tasks ended where JSON is wanted, and passes on what became of the run.
+func (w *watch) answer(tasks []client.Task, outcome error) error {
+	if w.output == outputJSON {
+		if err := w.printTasks(tasks); err != nil {
+			return err
+		}
+	}
+	return outcome
 }
 
 // conclude is nil when the container exited with 0, otherwise an error with the exit code of `pinion run`.

@@ -18,7 +18,8 @@ func whyCommand(p Program) *cli.Command {
 		Usage:     "tell why a task is where it is, and what it waits for",
 		ArgsUsage: "TASK",
 		Description: `Of a task that waits: its place in the queue, what each host says to it, which tasks have what it needs and until when, and when
-it can start at the earliest, as far as time limits tell.
+it can start at the earliest, as far as time limits tell. Of a task whose work is done again, by which task; of a retry, what
+it is a retry of.
 
 Examples:
    pinion why 3f2a

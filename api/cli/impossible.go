@@ -1,0 +1,48 @@
+package cli
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+
+	"pinion/api/cli/client"
+	"pinion/raftfsm"
+)
+
+// tellImpossible says at once, and reports, that no host of the cluster could ever run what was started and waits now. Its
+// tasks are alike, so one is asked about.
+func (r *runner) tellImpossible(ctx context.Context, tasks []client.Task, detach bool) bool {
+	var e raftfsm.Explanation
+	err := r.host.Get(ctx, "/v1/tasks/"+tasks[0].ID()+"/explain", nil, &e)
+	if err != nil || e.Queue == nil || e.Queue.Impossible == nil {
+		return false // to tell is a courtesy: never a reason to fail
+	}
+	lack := *e.Queue.Impossible
+	if hosts, err := r.hostNames(ctx); err == nil { // the id does as well
+		lack.HostID = cmp.Or(hosts[lack.HostID], lack.HostID)
+	}
+	r.note("warning: %s", impossible(r.cluster, tasks, lack, detach))
+	return true
+}
+
+// impossible is what people are told of tasks that no host could ever run; the host of the lack is given by its name.
+func impossible(cluster string, tasks []client.Task, lack raftfsm.Failure, detach bool) string {
+	what, waits, stop := names(tasks), "It waits", "Ctrl-C stops it"
+	if detach {
+		stop = fmt.Sprintf("`pinion stop %s` stops it", short(tasks[0].ID()))
+	}
+	if len(tasks) > 1 {
+		what, waits = "these "+what, "They wait"
+		if stop = "Ctrl-C stops them"; detach {
+			stop = "`pinion stop TASK...` stops them"
+		}
+	}
+	if lack.Reason == raftfsm.ReasonMissing {
+		return fmt.Sprintf("cluster %s has no host. %s for one; %s. `sudo pinion up --cluster %s` starts a host", cluster, waits, stop, cluster)
+	}
+	why := lack.Detail
+	if lack.HostID != "" {
+		why = fmt.Sprintf("%s is nearest: %s", lack.HostID, lack.Detail)
+	}
+	return fmt.Sprintf("no host of cluster %s could ever run %s (%s). %s for a host that can; %s", cluster, what, why, waits, stop)
+}

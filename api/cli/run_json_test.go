@@ -1,0 +1,47 @@
+package cli
+
+import (
+	"encoding/json"
+	"strings"
+	"testing"
+)
+
+func TestRunAsJSONAnswersTheTaskAsItEndedAndNothingElse(t *testing.T) {
+	got := pinion(t, runDoor(t, pending, running, exited(3)), "run", "-o", "json", "nvidia/cuda")
+	var task struct {
+		Status     string `json:"lastStatus"`
+		Containers []struct {
+			ExitCode int `json:"exitCode"`
+		} `json:"containers"`
+	}
+	if err := json.Unmarshal([]byte(got.out), &task); err != nil || task.Status != "STOPPED" || task.Containers[0].ExitCode != 3 {
+		t.Errorf("%v: stdout %s", err, got.out)
+	}
+	if got.code != 3 || !strings.Contains(got.err, "epoch 1\n") || !strings.Contains(got.err, "a warning\n") {
+		t.Errorf("what the container wrote belongs on stderr, and its code is the run's: %d, %q", got.code, got.err)
+	}
+}
+
+func TestRunAsJSONOfSeveralTasksIsAListInTheirOrder(t *testing.T) {
+	d := openDoor(t).withTasks(failedTask, exited(0))
+	d.operations["RegisterTaskDefinition"] = always(`{"taskDefinition":{"family":"run-cuda","revision":4}}`)
+	d.operations["RunTask"] = always(`{"tasks":[` + exited(0) + `,` + failedTask + `],"failures":[]}`)
+	got := pinion(t, d, "run", "-o", "json", "--count", "2", "nvidia/cuda")
+	var tasks []struct {
+		ARN string `json:"taskArn"`
+	}
+	if err := json.Unmarshal([]byte(got.out), &tasks); err != nil || len(tasks) != 2 || !strings.HasSuffix(tasks[0].ARN, taskOne) || !strings.HasSuffix(tasks[1].ARN, taskTwo) {
+		t.Errorf("%v: stdout %s", err, got.out)
+	}
+	if got.code != 137 {
+		t.Errorf("exit code %d", got.code)
+	}
+}
+
+func TestRunAsJSONThatIsLeftAnswersNothing(t *testing.T) {
+	d := runDoor(t, pending)
+	d.operations["DescribeTasks"] = always(refusal{400, "ClientException", "no"})
+	if got := pinion(t, d, "run", "-o", "json", "nvidia/cuda"); got.out != "" || got.code != 1 {
+		t.Errorf("%+v", got)
+	}
+}

@@ -1,0 +1,84 @@
+package server
+
+import (
+	"slices"
+	"strings"
+	"time"
+
+	"pinion/raftfsm"
+)
+
+// list is Queue.
+func (w *waiting) list(cluster string) []raftfsm.Queued {
+	view, now := w.state.View(), w.cfg.Now()
+	list := []raftfsm.Queued{}
+	var held []raftfsm.Queued
+	for _, each := range view.Clusters() {
+		if cluster != "" && each.Name != cluster {
+			continue
+		}
+		for i, item := range w.queue.List(each.Name, now) {
+			if task := view.Task(item.ID()); task != nil && task.LastStatus == raftfsm.Provisioning {
+				entry := w.queued(view, task)
+				entry.Place = i + 1
+				list = append(list, entry)
+			}
+		}
+	}
+	for task := range view.Waiting(cluster) {
+		if !w.queue.Waits(task.ID) && !w.inFlight(task.ID) && (task.Gang == nil || task.Gang.Rank == 0) {
+			held = append(held, w.queued(view, task))
+		}
+	}
+	slices.SortStableFunc(held, func(a, b raftfsm.Queued) int { return a.Since.Compare(b.Since) })
+	return append(list, held...)
+}
+
+// queued is a task that waits, but for its place.
+func (w *waiting) queued(view *raftfsm.View, t *raftfsm.Task) raftfsm.Queued {
+	terms := t.Terms()
+	q := raftfsm.Queued{TaskID: t.ID, Tasks: 1, Cluster: t.Cluster, Group: t.Group, Team: terms.Team, Priority: terms.Priority,
+		CPU: t.CPU, MemoryMiB: t.MemoryMiB, Since: t.CreatedAt}
+	if t.Gang != nil {
+		q.Tasks = t.Gang.Size
+	}
+	definition := view.Definition(t.Definition)
+	if definition != nil {
+		definition = raftfsm.Effective(definition, t.Overrides)
+		q.GPUs = max(0, raftfsm.DemandOf(definition).AllGPUs())
+	}
+	switch {
+	case t.Held():
+		var words []string
+		for _, after := range t.WaitsFor() {
+			words = append(words, after.String())
+		}
+		q.WaitsFor = strings.Join(words, " ") + " to end (" + raftfsm.TagAfter + ")"
+	case !w.due[t.ID].IsZero():
+		q.WaitsFor = w.due[t.ID].UTC().Format(time.RFC3339) + ", before which it is not tried again"
+	case w.inFlight(t.ID):
+		q.WaitsFor = "nothing: it has a place, which is being recorded"
+	case !w.queue.Waits(t.ID):
+		q.WaitsFor = "the other tasks of its gang, which are not all in line"
+	default:
+		q.WaitsFor = w.shortly(t)
+	}
+	if definition == nil {
+		return q
+	}
+	if lack := w.lack(view, t, definition); lack != nil {
+		if q.Impossible = &lack.Failure; w.queue.Waits(t.ID) {
+			q.WaitsFor = lack.words
+		}
+	}
+	return q
+}
+
+// shortly is what a task in line waits for, in a few words.
+func (w *waiting) shortly(t *raftfsm.Task) string {
+	head := w.queue.Head(t.Cluster)
+	if head == nil || slices.Contains(head.Tasks, t.ID) {
+		return "room on a host"
+	}
+	return "its turn"
+}

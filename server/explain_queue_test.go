@@ -1,0 +1,85 @@
+package server
+
+import (
+	"strings"
+	"testing"
+
+	"pinion/raftfsm"
+)
+
+// waitingFor lists the queue and returns what is said of one task in it.
+func waitingFor(t *testing.T, s *Server, id string) raftfsm.Queued {
+	t.Helper()
+	list, err := s.Queue(t.Context(), raftfsm.DefaultCluster)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, q := range list {
+		if q.TaskID == id {
+			return q
+		}
+	}
+	t.Fatalf("%s is not in the queue: %+v", id, list)
+	return raftfsm.Queued{}
+}
+
+func TestTheQueueSaysWhatNoHostCouldEverRunUntilOneCan(t *testing.T) {
+	s := start(t, config(t.TempDir()))
+	one, three := define(t, s, 1), define(t, s, 3)
+	first := run(t.Context(), t, s, queued(one)).Tasks[0]
+	if q := waitingFor(t, s, first.ID); q.Impossible == nil || q.Impossible.Reason != raftfsm.ReasonMissing || q.WaitsFor != "a host: the cluster has none" {
+		t.Errorf("in a cluster without hosts: %+v, %+v", q, q.Impossible)
+	}
+	joinWith(t, s, 2)
+	begun(t, s, first.ID)
+	second := run(t.Context(), t, s, queued(one)).Tasks[0]
+	begun(t, s, second.ID)
+
+	small := run(t.Context(), t, s, queued(one)).Tasks[0]
+	large := run(t.Context(), t, s, queued(three)).Tasks[0]
+	held := run(t.Context(), t, s, queued(three, tag(raftfsm.TagAfter, first.ID))).Tasks[0]
+	gang := queued(one, tag(raftfsm.TagGang, "true"))
+	gang.Count = 4
+	member := run(t.Context(), t, s, gang).Tasks[0]
+
+	if q := waitingFor(t, s, small.ID); q.Impossible != nil || q.WaitsFor != "room on a host" {
+		t.Errorf("what only has to wait for others: %+v", q)
+	}
+	lack := raftfsm.Failure{HostID: hostID, Reason: raftfsm.ReasonGPU, Detail: "needs 3 GPUs, the host has 2"}
+	if q := waitingFor(t, s, large.ID); q.Impossible == nil || *q.Impossible != lack || q.WaitsFor != "another host: none could ever run it (one is nearest: needs 3 GPUs, the host has 2)" {
+		t.Errorf("what is too large: %+v, %+v", q, q.Impossible)
+	}
+	if q := waitingFor(t, s, held.ID); q.Impossible == nil || *q.Impossible != lack || !strings.Contains(q.WaitsFor, first.ID) {
+		t.Errorf("what something else holds back: %+v, %+v", q, q.Impossible)
+	}
+	if e, err := s.Explain(t.Context(), held.ID); err != nil || !strings.Contains(e.Summary, "Then it waits for another host") {
+		t.Errorf("%v, %+v", err, e)
+	}
+	if q := waitingFor(t, s, member.ID); q.Impossible == nil || q.Impossible.HostID != "" || !strings.Contains(q.WaitsFor, "room for 2 of them at most") {
+		t.Errorf("a gang that is too large: %+v, %+v", q, q.Impossible)
+	}
+
+	joinWith(t, s, 9)
+	become(t, s, small.ID, hasPlace)
+	become(t, s, large.ID, hasPlace)
+	if q := waitingFor(t, s, held.ID); q.Impossible != nil {
+		t.Errorf("a host could run it now: %+v", q.Impossible)
+	}
+}
+
+func TestEachAttemptAtATasksWorkLeadsToTheOthers(t *testing.T) {
+	s := start(t, config(t.TempDir()))
+	joinWith(t, s, 1)
+	first := runQueued(t, s, queued(define(t, s, 1), tags("retries=1")...))[0]
+	if e, err := s.Explain(t.Context(), first.ID); err != nil || e.RetryOf != "" || e.RetryAs != "" {
+		t.Errorf("%v: an only attempt is %+v", err, e)
+	}
+	exit(t, s, first.ID, 3)
+	again := attemptOf(t, s, first.ID, 1)
+	if e, err := s.Explain(t.Context(), first.ID); err != nil || e.RetryAs != again.ID || !strings.HasSuffix(e.Summary, "Task "+again.ID+" does its work again, as retry 1.") {
+		t.Errorf("%v: the first attempt is %+v", err, e)
+	}
+	if e, err := s.Explain(t.Context(), again.ID); err != nil || e.RetryOf != first.ID || !strings.HasSuffix(e.Summary, "It is retry 1 of task "+first.ID+".") {
+		t.Errorf("%v: the second attempt is %+v", err, e)
+	}
+}
