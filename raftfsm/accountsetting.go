@@ -10,12 +10,12 @@ type AccountSetting struct {
 
 // AccountSetting is what was chosen for the principal, for everybody when it is empty. Nil when nothing was.
 func (v *View) AccountSetting(principal, name string) *AccountSetting {
-	return first[AccountSetting](v, tableAccountSettings, byID, principal, name)
+	return settingsByPrincipal.get(v, key{first: principal, second: name})
 }
 
 // AccountSettings lists what was chosen for the principal, for everybody when it is empty.
 func (v *View) AccountSettings(principal string) []*AccountSetting {
-	return list[AccountSetting](v, tableAccountSettings, byID+"_prefix", principal)
+	return settingsByPrincipal.list(v, principal)
 }
 
 // PutAccountSetting records a choice in place of the one before. Answer: *AccountSetting.

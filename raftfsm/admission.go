@@ -16,7 +16,7 @@ type Admission struct {
 
 // Admission is nil when the host was not let in by a token: the pool's first host, or one that is not of the pool.
 func (v *View) Admission(hostID string) *Admission {
-	return first[Admission](v, tableAdmissions, byID, hostID)
+	return admissionsByHost.get(v, key{first: hostID})
 }
 
 // AdmitHost checks the token and uses it once, in one step. Whoever records it may then sign a certificate for this

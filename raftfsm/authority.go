@@ -20,4 +20,4 @@ func (c PutAuthority) apply(tx *tx) (any, error) {
 }
 
 // Authority is the pool's certificate authority, nil while none is recorded.
-func (v *View) Authority() *Authority { return first[Authority](v, tableAuthority, byID) }
+func (v *View) Authority() *Authority { return onlyAuthority.get(v, key{}) }

@@ -2,7 +2,6 @@ package raftfsm
 
 import (
 	"fmt"
-	"reflect"
 	"slices"
 	"time"
 )
@@ -67,12 +66,12 @@ func (v *View) CapacityProvider(name string) *CapacityProvider {
 		}
 		return provider
 	}
-	return first[CapacityProvider](v, tableCapacityProviders, byID, name)
+	return providersByName.get(v, key{first: name})
 }
 
 // CapacityProviders lists every one, the built-in first, INACTIVE ones too.
 func (v *View) CapacityProviders() []*CapacityProvider {
-	recorded := list[CapacityProvider](v, tableCapacityProviders, byID)
+	recorded := slices.Collect(providersByName.all(v))
 	return append([]*CapacityProvider{v.CapacityProvider(BuiltinCapacityProvider)}, recorded...)
 }
 
@@ -157,7 +156,7 @@ func (c PutClusterCapacityProviders) apply(tx *tx) (any, error) {
 	known := tx.Cluster(c.Cluster)
 	changed := *known
 	changed.CapacityProviders, changed.DefaultStrategy = c.Providers, c.Strategy
-	if reflect.DeepEqual(&changed, known) {
+	if same(&changed, known) {
 		return known, nil
 	}
 	tx.put(tableClusters, &changed)
@@ -196,7 +195,7 @@ func (v *View) offers(providers []string, strategy []CapacityProviderStrategyIte
 
 // forgetProviders forgets those that were deleted before the moment.
 func (tx *tx) forgetProviders(before time.Time) {
-	for provider := range each[CapacityProvider](&tx.View, tableCapacityProviders, byID) {
+	for provider := range providersByName.all(&tx.View) {
 		if provider.Status == CapacityProviderInactive && provider.DeletedAt.Before(before) {
 			tx.remove(tableCapacityProviders, provider)
 		}

@@ -6,8 +6,6 @@ import (
 	"reflect"
 	"time"
 
-	"github.com/hashicorp/go-memdb"
-
 	"pinion/gpu"
 )
 
@@ -60,24 +58,42 @@ type HostGPU struct {
 	Simulated bool `json:"simulated"`
 }
 
-// changesOf are the changes that a transaction made, in its order. Tasks that are reaped and clusters that are forgotten
-// were over before: that is no change.
-func changesOf(made memdb.Changes) []*Change {
-	var all []*Change
-	for _, m := range made {
-		switch m.Table {
+// changesOf are the changes that a command made, in its order. Tasks that are reaped and clusters that are forgotten were
+// over before: that is no change.
+func changesOf(all []made) []*Change {
+	changes := make([]*Change, 0, len(all))
+	for _, m := range onceEach(all) {
+		switch m.table {
 		case tableTasks:
-			if task, ok := m.After.(*Task); ok {
-				all = append(all, &Change{Kind: TaskChange, Cluster: task.Cluster, Task: task})
+			if task, ok := m.after.(*Task); ok {
+				changes = append(changes, &Change{Kind: TaskChange, Cluster: task.Cluster, Task: task})
 			}
 		case tableClusters:
-			if cluster, ok := m.After.(*Cluster); ok {
-				all = append(all, &Change{Kind: ClusterChange, Cluster: cluster.Name, Of: cluster})
+			if cluster, ok := m.after.(*Cluster); ok {
+				changes = append(changes, &Change{Kind: ClusterChange, Cluster: cluster.Name, Of: cluster})
 			}
 		case tableHosts:
-			before, _ := m.Before.(*Host)
-			after, _ := m.After.(*Host)
-			all = append(all, hostChanges(before, after)...)
+			before, _ := m.before.(*Host)
+			after, _ := m.after.(*Host)
+			if before != nil || after != nil {
+				changes = append(changes, hostChanges(before, after)...)
+			}
+		}
+	}
+	return changes
+}
+
+// onceEach takes together, where it changed last, what a command changed more than once: from what it was at first to what it
+// is at last.
+func onceEach(all []made) []made {
+	at := make(map[any]int, len(all)) // where an object came to be
+	for i, m := range all {
+		if earlier, again := at[m.before]; again {
+			all[i].before = all[earlier].before
+			all[earlier] = made{}
+		}
+		if m.after != nil {
+			at[m.after] = i
 		}
 	}
 	return all

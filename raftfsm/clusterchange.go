@@ -2,7 +2,6 @@ package raftfsm
 
 import (
 	"fmt"
-	"reflect"
 	"slices"
 	"time"
 )
@@ -64,7 +63,7 @@ func (c UpdateCluster) apply(tx *tx) (any, error) {
 	if c.Namespace != nil {
 		changed.Namespace = *c.Namespace
 	}
-	if reflect.DeepEqual(&changed, known) {
+	if same(&changed, known) {
 		return known, nil
 	}
 	tx.put(tableClusters, &changed)
@@ -130,7 +129,7 @@ func (c *Cluster) forgettable(before time.Time) bool {
 }
 
 func (tx *tx) forgetClusters(before time.Time) {
-	for cluster := range each[Cluster](&tx.View, tableClusters, byID) {
+	for cluster := range clustersByName.all(&tx.View) {
 		if cluster.forgettable(before) {
 			tx.remove(tableClusters, cluster)
 		}

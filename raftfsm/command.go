@@ -7,6 +7,8 @@ import (
 	"fmt"
 	"io"
 	"reflect"
+
+	"pinion/raftfsm/compact"
 )
 
 // Command changes the state. A command is one type with its apply beside it, in the file of its noun, and one line in
@@ -50,8 +52,8 @@ var kinds = []kind{
 	kindOf[DeleteCluster](27, 3),
 	kindOf[DeleteDefinitions](28, 3),
 	kindOf[RemoveKey](29, 3),
-	kindOf[PlaceTasks](30, 3),
-	kindOf[RetryTasks](31, 3),
+	compactKindOf[PlaceTasks](30, 3),
+	compactKindOf[RetryTasks](31, 3),
 	kindOf[CreateCapacityProvider](32, 3),
 	kindOf[UpdateCapacityProvider](33, 3),
 	kindOf[DeleteCapacityProvider](34, 3),
@@ -59,22 +61,43 @@ var kinds = []kind{
 	kindOf[PutTeam](36, 3),
 	kindOf[RemoveTeam](37, 3),
 	kindOf[ReleaseTasks](38, 3),
+	compactKindOf[LaunchTasks](39, 3),
+	compactKindOf[ReportTasks](40, 3),
 }
 
 // ErrNewer is what Decode and Restore answer to data that this version cannot read: a newer one wrote it.
 var ErrNewer = errors.New("written by a newer version of Pinion, or damaged: start this host with that version")
 
-// Encode turns a command into a log entry: one kind byte and the command as JSON.
-func Encode(c Command) ([]byte, error) {
-	k, ok := kindOfCommand(c)
-	if !ok {
+// Encode turns a command into a log entry for servers of this version: one kind byte and the command in the form of that kind,
+// JSON or compact.
+func Encode(c Command) ([]byte, error) { return encode(c, FeatureLevel) }
+
+// Encode turns a command into a log entry that every server of the pool understands: ErrTooNew when there is none. Whoever puts
+// a command into the log does it so; apply cannot refuse, because what is in the log has to be applied.
+func (v *View) Encode(c Command) ([]byte, error) {
+	if err := v.MayWrite(c); err != nil {
+		return nil, err
+	}
+	return encode(c, v.MinFeature())
+}
+
+// encode takes the newest kind for the command that servers of that level know, or the oldest one there is.
+func encode(c Command, level int) ([]byte, error) {
+	known := kindsOf(c)
+	if len(known) == 0 {
 		return nil, fmt.Errorf("encode %T: it has no line in the table of kinds", c)
 	}
-	body, err := json.Marshal(c)
+	chosen := known[0]
+	for _, k := range known {
+		if k.level <= level {
+			chosen = k
+		}
+	}
+	entry, err := chosen.encode([]byte{chosen.code}, c)
 	if err != nil {
 		return nil, fmt.Errorf("encode %T: %w", c, err)
 	}
-	return append([]byte{k.code}, body...), nil
+	return entry, nil
 }
 
 // Decode reads a log entry back. An unknown kind and a field that this version does not know are ErrNewer: a server
@@ -96,10 +119,16 @@ type kind struct {
 	code   byte
 	level  int // the first FeatureLevel that knows it
 	of     reflect.Type
+	encode func(entry []byte, c Command) ([]byte, error) // appends to entry
 	decode func([]byte) (Command, error)
 }
 
+// kindOf is a kind whose form is JSON, which can be read in a broken log.
 func kindOf[C Command](code byte, level int) kind {
+	encode := func(entry []byte, c Command) ([]byte, error) {
+		body, err := json.Marshal(c)
+		return append(entry, body...), err
+	}
 	decode := func(body []byte) (Command, error) {
 		var c C
 		if err := decodeStrictly(body, &c); err != nil {
@@ -107,18 +136,45 @@ func kindOf[C Command](code byte, level int) kind {
 		}
 		return c, nil
 	}
-	return kind{code: code, level: level, of: reflect.TypeFor[C](), decode: decode}
+	return kind{code: code, level: level, of: reflect.TypeFor[C](), encode: encode, decode: decode}
 }
 
-func kindOfCommand(c Command) (kind, bool) {
-	of := reflect.TypeOf(c)
-	for _, k := range kinds {
-		if k.of == of || (of.Kind() == reflect.Pointer && k.of == of.Elem()) {
-			return k, true
+// compactKindOf is a kind for commands of which there are thousands a second: JSON would cost each server more than all the rest
+// of applying them.
+func compactKindOf[C Command](code byte, level int) kind {
+	encode := func(entry []byte, c Command) ([]byte, error) {
+		value, ok := c.(C)
+		if !ok {
+			value = *any(c).(*C)
 		}
+		return new(compact.Writer).Append(entry, &value), nil
 	}
-	return kind{}, false
+	decode := func(body []byte) (Command, error) {
+		var c C
+		if err := new(compact.Reader).Read(body, &c); err != nil {
+			return nil, fmt.Errorf("decode %T: %w: %w", c, err, ErrNewer)
+		}
+		return c, nil
+	}
+	return kind{code: code, level: level, of: reflect.TypeFor[C](), encode: encode, decode: decode}
 }
+
+// kindsOf are the kinds for a command, the oldest first.
+func kindsOf(c Command) (known []kind) {
+	of := reflect.TypeOf(c)
+	if of.Kind() == reflect.Pointer {
+		of = of.Elem()
+	}
+	return kindsByType[of]
+}
+
+var kindsByType = func() map[reflect.Type][]kind {
+	byType := map[reflect.Type][]kind{}
+	for _, k := range kinds {
+		byType[k.of] = append(byType[k.of], k)
+	}
+	return byType
+}()
 
 // decodeStrictly reads exactly one JSON value and refuses fields that into does not have.
 func decodeStrictly(data []byte, into any) error {

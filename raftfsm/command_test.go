@@ -3,6 +3,7 @@ package raftfsm
 import (
 	"errors"
 	"fmt"
+	"reflect"
 	"strings"
 	"testing"
 )
@@ -46,6 +47,8 @@ const releasedKinds = `
 36 raftfsm.PutTeam
 37 raftfsm.RemoveTeam
 38 raftfsm.ReleaseTasks
+39 raftfsm.LaunchTasks
+40 raftfsm.ReportTasks
 `
 
 func TestKindsAreAppendOnly(t *testing.T) {
@@ -72,8 +75,59 @@ func TestACommandComesBackAsItWas(t *testing.T) {
 	}
 }
 
+func TestTheCompactKindsComeBackAsTheyWere(t *testing.T) {
+	launch := LaunchTasks{[]Launch{{Cluster: DefaultCluster, Tasks: []*Task{task("t1", "h1", "gpu")}, At: at(1)}}}
+	report := ReportTasks{HostID: "h1", Reports: []TaskReport{{TaskID: "t1", Status: Running, Times: TaskTimes{Started: at(2)}}}}
+	place := PlaceTasks{[][]Placement{{{TaskID: "t1", HostID: "h1", GPUs: [][]string{{"gpu"}}}}}}
+	retry := RetryTasks{[]*Task{waiting("t2", 1)}}
+	for _, c := range []struct {
+		given, want Command
+		kind        byte
+	}{
+		{launch, launch, 39}, {&launch, launch, 39}, {report, report, 40}, {&report, report, 40},
+		{place, place, 30}, {&place, place, 30}, {retry, retry, 31}, {&retry, retry, 31},
+	} {
+		entry, err := Encode(c.given)
+		if err != nil {
+			t.Fatal(err)
+		}
+		got, err := Decode(entry)
+		if err != nil || !reflect.DeepEqual(got, c.want) || entry[0] != c.kind {
+			t.Errorf("kind %d: %T came back as %+v, %v", entry[0], c.given, got, err)
+		}
+	}
+}
+
+func TestAnEntryIsInAFormThatEveryServerReads(t *testing.T) {
+	h := newHistory(t)
+	kind := func(c Command) byte {
+		entry, err := h.View().Encode(c)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return entry[0]
+	}
+	if launch, report := kind(LaunchTasks{}), kind(&ReportTasks{}); launch != 39 || report != 40 {
+		t.Errorf("a pool of one: kinds %d and %d", launch, report)
+	}
+	h.do(t, SetServer{"h1", true})
+	if launch, report := kind(LaunchTasks{}), kind(&ReportTasks{}); launch != 6 || report != 8 {
+		t.Errorf("with a server of the first version: kinds %d and %d", launch, report)
+	}
+	if _, err := h.View().Encode(PlaceTasks{}); !errors.Is(err, ErrTooNew) {
+		t.Errorf("what that server does not know: %v", err)
+	}
+	h.do(t, PutHost{ofLevel("h1", FeatureLevel)})
+	if launch, report := kind(&LaunchTasks{}), kind(ReportTasks{}); launch != 39 || report != 40 {
+		t.Errorf("once it is upgraded: kinds %d and %d", launch, report)
+	}
+}
+
 func TestEntriesOfANewerVersionAreRefused(t *testing.T) {
 	entries := map[string]string{
+		"a compact field":     "\x28\x01\x04",
+		"a compact cut":       "\x28\x01\x01\x00",
+		"more than a command": "\x28\x01\x00\x00",
 		"nothing at all":      "",
 		"a kind not known":    "\xff{}",
 		"not JSON":            "\x07{",

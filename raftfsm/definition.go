@@ -111,7 +111,7 @@ func (c RegisterDefinition) level() int {
 
 func (c RegisterDefinition) apply(tx *tx) (any, error) {
 	next := family{Name: c.Definition.Family, LastRevision: 1}
-	if known := first[family](&tx.View, tableFamilies, byID, next.Name); known != nil {
+	if known := familiesByName.get(&tx.View, key{first: next.Name}); known != nil {
 		next.LastRevision = known.LastRevision + 1
 	}
 	c.Definition.Revision, c.Definition.Status = next.LastRevision, DefinitionActive

@@ -16,9 +16,9 @@ func TestRevisionsCountUpWithinAFamily(t *testing.T) {
 
 func TestARevisionIsNeverUsedAgain(t *testing.T) {
 	h := newHistory(t)
-	tx := &tx{View: View{h.db.Txn(true)}}
+	tx := h.begin()
 	tx.remove(tableDefinitions, tx.Definition("gpu:1")) // what a later DeleteTaskDefinitions will do
-	tx.txn.Commit()
+	tx.commit()
 	if again := h.do(t, RegisterDefinition{definition("gpu", "1")}).(*TaskDefinition); again.Revision != 2 {
 		t.Errorf("revision %d after 1 was deleted", again.Revision)
 	}

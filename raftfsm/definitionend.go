@@ -31,17 +31,17 @@ func (c DeleteDefinitions) apply(tx *tx) (any, error) {
 // deletable lists the deleted definitions that no task on record refers to.
 func (v *View) deletable() []*TaskDefinition {
 	deleting := map[string]*TaskDefinition{}
-	for definition := range each[TaskDefinition](v, tableDefinitions, byDeleting) {
+	for definition := range definitionsDeleting.all(v) {
 		deleting[definition.Name()] = definition
 	}
 	if len(deleting) == 0 {
 		return nil
 	}
-	for task := range each[Task](v, tableTasks, byID) {
+	for task := range tasksByID.all(v) {
 		delete(deleting, task.Definition)
 	}
 	var unused []*TaskDefinition
-	for definition := range each[TaskDefinition](v, tableDefinitions, byDeleting) {
+	for definition := range definitionsDeleting.all(v) {
 		if deleting[definition.Name()] != nil {
 			unused = append(unused, definition)
 		}
@@ -57,7 +57,7 @@ func (tx *tx) forgetDefinitions() {
 
 // Deleted says whether Reap would forget a cluster or a task definition that was deleted.
 func (v *View) Deleted(before time.Time) bool {
-	for cluster := range each[Cluster](v, tableClusters, byID) {
+	for cluster := range clustersByName.all(v) {
 		if cluster.forgettable(before) {
 			return true
 		}

@@ -14,27 +14,26 @@ var ErrTooNew = fmt.Errorf("a server of the pool runs an older version of Pinion
 // and that host is the reader.
 func (v *View) MinFeature() int {
 	lowest := FeatureLevel
-	for _, host := range list[Host](v, tableHosts, byServer) {
+	for host := range serversByID.all(v) {
 		lowest = min(lowest, max(host.FeatureLevel, 1)) // level 1 did not say so
 	}
 	return lowest
 }
 
-// MayWrite says whether every server of the pool understands the command: ErrTooNew when one does not. Whoever puts a
-// command into the log asks this first; apply cannot, because what is in the log has to be applied.
+// MayWrite says whether every server of the pool understands the command: ErrTooNew when one does not.
 func (v *View) MayWrite(c Command) error {
-	k, known := kindOfCommand(c)
-	if !known {
+	known := kindsOf(c)
+	if len(known) == 0 {
 		return nil
 	}
-	level := k.level
+	level := known[0].level
 	if n, ok := c.(newer); ok {
 		level = max(level, n.level())
 	}
 	if level == 1 || level <= v.MinFeature() { // every version knows level 1: the frequent commands cost nothing here
 		return nil
 	}
-	return fmt.Errorf("%v: %w", k.of, ErrTooNew)
+	return fmt.Errorf("%v: %w", known[0].of, ErrTooNew)
 }
 
 // newer is a command whose kind is older than something that it can hold: level is what this one needs.

@@ -15,20 +15,18 @@ import (
 type Free struct {
 	CPU       int64
 	MemoryMiB int64
-	Ports     map[int]bool // TCP host ports that are taken
-	UDPPorts  map[int]bool // the same of UDP; nil when none is
+	Ports     map[int]bool // TCP host ports that are taken; nil when none is
+	UDPPorts  map[int]bool // the same of UDP
 	GPUs      []string     // UUIDs of healthy devices nobody holds, by device index
 }
 
 // NewFree derives what the tasks of a host leave of it. STOPPED tasks hold nothing; a lost host has nothing left.
 func NewFree(h *Host, tasks []*Task) Free {
 	if h.Lost() {
-		return Free{Ports: map[int]bool{}}
+		return Free{}
 	}
-	free := Free{CPU: h.CPU, MemoryMiB: h.MemoryMiB, Ports: map[int]bool{}, GPUs: healthy(h.GPUs.Devices)}
-	for _, port := range h.Ports {
-		free.Ports[port] = true
-	}
+	free := Free{CPU: h.CPU, MemoryMiB: h.MemoryMiB, GPUs: healthy(h.GPUs.Devices)}
+	occupy(&free.Ports, h.Ports)
 	for _, task := range tasks {
 		if task.LastStatus != Stopped {
 			free.hold(task)
@@ -67,21 +65,23 @@ func (f *Free) Take(t *Task) {
 func (f *Free) hold(t *Task) {
 	f.CPU -= t.CPU
 	f.MemoryMiB -= t.MemoryMiB
-	for _, port := range t.Ports {
-		f.Ports[port] = true
-	}
-	for _, port := range t.UDPPorts {
-		if f.UDPPorts == nil {
-			f.UDPPorts = map[int]bool{}
-		}
-		f.UDPPorts[port] = true
-	}
+	occupy(&f.Ports, t.Ports)
+	occupy(&f.UDPPorts, t.UDPPorts)
 	for i := range t.Containers {
 		for _, held := range t.Containers[i].GPUs {
 			if at := slices.Index(f.GPUs, held); at >= 0 {
 				f.GPUs = slices.Delete(f.GPUs, at, at+1)
 			}
 		}
+	}
+}
+
+func occupy(taken *map[int]bool, ports []int) {
+	if len(ports) > 0 && *taken == nil {
+		*taken = make(map[int]bool, len(ports))
+	}
+	for _, port := range ports {
+		(*taken)[port] = true
 	}
 }
 
@@ -256,10 +256,11 @@ func short(wanted, free int64, of string) string {
 
 // FitsPlaced asks Fits for a task that names its GPUs already: each of them has to be free, and to be named once.
 func FitsPlaced(f Free, t *Task) (reason, detail string) {
-	if reason, detail = Fits(f, Holds(t)); reason != "" {
+	named := t.GPUs()
+	held := Demand{CPU: t.CPU, MemoryMiB: t.MemoryMiB, Ports: t.Ports, UDPPorts: t.UDPPorts, GPUs: []int{len(named)}}
+	if reason, detail = Fits(f, held); reason != "" {
 		return reason, detail
 	}
-	named := t.GPUs()
 	for i, uuid := range named {
 		if !slices.Contains(f.GPUs, uuid) || slices.Contains(named[:i], uuid) {
 			return ReasonGPU, fmt.Sprintf("%s is not free", uuid)

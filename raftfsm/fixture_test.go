@@ -32,7 +32,13 @@ func newHistory(t tester) *history {
 
 func (h *history) try(t tester, c Command) (any, error) {
 	t.Helper()
-	entry, err := Encode(c)
+	return h.tryAs(t, c, FeatureLevel)
+}
+
+// tryAs has the command in the form for servers of that level.
+func (h *history) tryAs(t tester, c Command, level int) (any, error) {
+	t.Helper()
+	entry, err := encode(c, level)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -81,8 +87,19 @@ func (h *history) snapshot(t tester) []byte { return snapshotOf(t, h.State) }
 
 func snapshotOf(t tester, s *State) []byte {
 	t.Helper()
+	return snapshotOfView(t, s.View())
+}
+
+func snapshotOfView(t tester, v *View) []byte {
+	t.Helper()
+	return snapshotAs(t, v, v.MinFeature())
+}
+
+// snapshotAs is a snapshot for servers of that level.
+func snapshotAs(t tester, v *View, level int) []byte {
+	t.Helper()
 	var written bytes.Buffer
-	if err := s.View().WriteSnapshot(&written); err != nil {
+	if err := v.writeSnapshot(&written, level); err != nil {
 		t.Fatal(err)
 	}
 	return written.Bytes()

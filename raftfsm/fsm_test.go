@@ -11,7 +11,7 @@ import (
 )
 
 func TestRaftsAdapter(t *testing.T) {
-	h := everything(t)
+	h := everything(t, FeatureLevel)
 	state := NewState()
 	fsm := NewFSM(state)
 	for i, entry := range h.log {
@@ -66,7 +66,7 @@ func TestASnapshotIsOfTheMomentItWasTaken(t *testing.T) {
 }
 
 func TestASnapshotThatCannotBeWrittenIsCancelled(t *testing.T) {
-	taken, _ := NewFSM(everything(t).State).Snapshot()
+	taken, _ := NewFSM(everything(t, FeatureLevel).State).Snapshot()
 	full := &sink{limit: 10}
 	if err := taken.Persist(full); !errors.Is(err, errFull) || !full.cancelled || full.closed {
 		t.Errorf("%v, cancelled %v, closed %v", err, full.cancelled, full.closed)

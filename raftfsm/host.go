@@ -2,7 +2,6 @@ package raftfsm
 
 import (
 	"fmt"
-	"reflect"
 	"slices"
 	"time"
 
@@ -84,7 +83,7 @@ func (c PutHost) apply(tx *tx) (any, error) {
 	if sameHealth(host.GPUs, known.GPUs) {
 		host.HealthAt = known.HealthAt
 	}
-	if reflect.DeepEqual(&host, known) {
+	if same(&host, known) {
 		return known, nil
 	}
 	return tx.change(&host), nil

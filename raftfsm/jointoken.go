@@ -31,7 +31,7 @@ var (
 // Tokens lists the join tokens that were not revoked, those that expired or were used up within the last day too.
 func (v *View) Tokens() []*JoinToken {
 	var tokens []*JoinToken
-	for token := range each[JoinToken](v, tableJoinTokens, byID) {
+	for token := range joinTokensByID.all(v) {
 		if !token.Revoked {
 			tokens = append(tokens, token)
 		}
@@ -40,7 +40,7 @@ func (v *View) Tokens() []*JoinToken {
 }
 
 // Token finds a join token, a revoked one too. Nil when the id is unknown or forgotten.
-func (v *View) Token(id string) *JoinToken { return first[JoinToken](v, tableJoinTokens, byID, id) }
+func (v *View) Token(id string) *JoinToken { return joinTokensByID.get(v, key{first: id}) }
 
 // Refusal says why the token lets no further host in at the moment: nil, ErrTokenRevoked, ErrTokenExpired or
 // ErrTokenUsedUp.
@@ -124,7 +124,7 @@ func (c RevokeToken) apply(tx *tx) (any, error) {
 
 // forgetTokens removes the join tokens that ended before the moment.
 func (tx *tx) forgetTokens(before time.Time) {
-	for token := range each[JoinToken](&tx.View, tableJoinTokens, byID) {
+	for token := range joinTokensByID.all(&tx.View) {
 		if token.end().Before(before) {
 			tx.remove(tableJoinTokens, token)
 		}

@@ -45,14 +45,14 @@ func (c LaunchTasks) level() int {
 }
 
 func (c LaunchTasks) apply(tx *tx) (any, error) {
-	results := make([]LaunchResult, 0, len(c.Runs))
+	results, left := make([]LaunchResult, 0, len(c.Runs)), newLedger(&tx.View)
 	for i := range c.Runs {
-		results = append(results, c.Runs[i].record(tx))
+		results = append(results, c.Runs[i].record(tx, left))
 	}
 	return results, nil
 }
 
-func (l *Launch) record(tx *tx) LaunchResult {
+func (l *Launch) record(tx *tx, left *ledger) LaunchResult {
 	before, err := tx.Launched(l.Cluster, l.Token, l.TokenHash)
 	if err != nil {
 		return LaunchResult{Err: err}
@@ -63,7 +63,8 @@ func (l *Launch) record(tx *tx) LaunchResult {
 	if err := l.check(&tx.View); err != nil {
 		return LaunchResult{Err: err}
 	}
-	if why := l.collides(&tx.View); why != "" {
+	if why := l.collides(left); why != "" {
+		left.forget(l.Tasks)
 		return LaunchResult{Refused: l.Tasks, Why: why}
 	}
 	for _, task := range l.Tasks {
@@ -78,7 +79,11 @@ func (l *Launch) check(v *View) error {
 	if err := v.active(l.Cluster); err != nil {
 		return err
 	}
+	checked := "" // the tasks of a run are of one definition
 	for _, task := range l.Tasks {
+		if task.Definition == checked {
+			continue
+		}
 		definition := v.Definition(task.Definition)
 		if definition == nil {
 			return fmt.Errorf("task definition %q: %w", task.Definition, ErrNotFound)
@@ -86,49 +91,26 @@ func (l *Launch) check(v *View) error {
 		if definition.Status != DefinitionActive {
 			return fmt.Errorf("task definition %q: %w", task.Definition, ErrInactive)
 		}
+		checked = task.Definition
 	}
 	return nil
 }
 
 // collides says what a task of the run ran into, "" when all of them have their places, or wait for one.
-func (l *Launch) collides(v *View) string {
-	left := map[string]*Free{}
+func (l *Launch) collides(left *ledger) string {
 	for _, task := range l.Tasks {
 		switch {
-		case v.Task(task.ID) != nil:
+		case left.view.Task(task.ID) != nil:
 			return fmt.Sprintf("task id %s is used already", task.ID)
 		case task.Cluster != l.Cluster:
 			return fmt.Sprintf("task %s is not in cluster %s", task.ID, l.Cluster)
 		case task.HostID == "" && task.LastStatus == Provisioning:
 			continue
 		}
-		if why := v.take(left, task); why != "" {
+		if why := left.take(task); why != "" {
 			return why
 		}
 	}
-	return ""
-}
-
-// take gives a task its place among what is left of the hosts, which it fills in as they are asked for, or says what it
-// ran into.
-func (v *View) take(left map[string]*Free, task *Task) (why string) {
-	host := v.Host(task.HostID)
-	switch {
-	case host == nil || host.Cluster != task.Cluster:
-		return fmt.Sprintf("host %q is not in cluster %s", task.HostID, task.Cluster)
-	case host.Status != HostActive:
-		return fmt.Sprintf("host %s is %s", host.ID, host.Status)
-	case host.Lost():
-		return fmt.Sprintf("host %s is lost", host.ID)
-	}
-	if left[host.ID] == nil {
-		free := v.Free(host.ID)
-		left[host.ID] = &free
-	}
-	if _, detail := FitsPlaced(*left[host.ID], task); detail != "" {
-		return fmt.Sprintf("host %s: %s", host.ID, detail)
-	}
-	left[host.ID].Take(task)
 	return ""
 }
 

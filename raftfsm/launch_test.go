@@ -71,11 +71,11 @@ func TestARunThatLosesItsPlaceLeavesNothingBehind(t *testing.T) {
 
 func TestADrainingHostGetsNothingNew(t *testing.T) {
 	h := newHistory(t)
-	tx := &tx{View: View{h.db.Txn(true)}}
+	tx := h.begin()
 	draining := *tx.Host("h1")
 	draining.Status = HostDraining
 	tx.put(tableHosts, &draining)
-	tx.txn.Commit()
+	tx.commit()
 	result := h.launch(t, Launch{Tasks: []*Task{task("new", "h1")}})
 	if result.Why != "host h1 is DRAINING" {
 		t.Errorf("%+v", result)

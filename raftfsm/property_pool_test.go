@@ -43,12 +43,12 @@ func (w *world) checkPool(before, after *View) {
 			w.Fatalf("%s lives on %s, which is not of the pool", live.ID, live.HostID)
 		}
 	}
-	for is := range each[Admission](after, tableAdmissions, byID) {
+	for is := range admissionsByHost.all(after) {
 		if was := before.Admission(is.HostID); was != nil && was.Key != is.Key {
 			w.Fatalf("%s has another key", is.HostID)
 		}
 	}
-	for token := range each[JoinToken](after, tableJoinTokens, byID) {
+	for token := range joinTokensByID.all(after) {
 		w.checkToken(before.Token(token.ID), token)
 	}
 	if was, is := before.Authority(), after.Authority(); was != nil && was != is {

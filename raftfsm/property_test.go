@@ -34,7 +34,7 @@ type world struct {
 
 func (w *world) step() {
 	before, snapshot := w.View(), snapshotOf(w, w.State)
-	answer, err := w.try(w, w.command())
+	answer, err := w.tryAs(w, w.command(), pick(w.T, 1, FeatureLevel))
 	after := w.View()
 	if err != nil && !bytes.Equal(snapshot, snapshotOf(w, w.State)) {
 		w.Fatalf("refused with %v, but the state changed", err)
@@ -123,7 +123,10 @@ func (w *world) task(r *rapid.T) string {
 	return fmt.Sprintf("t%03d", rapid.IntRange(1, w.launched+1).Draw(r, "task"))
 }
 
-func (w *world) moment(r *rapid.T) time.Time { return at(rapid.IntRange(0, 100).Draw(r, "minute")) }
+// moment is in one of two zones: hosts have theirs.
+func (w *world) moment(r *rapid.T) time.Time {
+	return at(rapid.IntRange(0, 100).Draw(r, "minute")).In(pick(r, time.UTC, time.FixedZone("", 2*60*60)))
+}
 
 func pick[T any](r *rapid.T, from ...T) T { return rapid.SampledFrom(from).Draw(r, "one of") }
 
@@ -212,21 +215,25 @@ func (w *world) checkReplay() {
 	}
 }
 
-// checkRestore: a restored state is the same, and goes on the same way.
+// checkRestore: a state restored from either format is the same, and goes on the same way.
 func (w *world) checkRestore() {
-	restored := &history{State: NewState(), log: slices.Clone(w.log)}
-	if err := restored.Restore(newReader(snapshotOf(w, w.State))); err != nil {
-		w.Fatal(err)
+	restored := map[int]*history{1: {State: NewState()}, chunksLevel: {State: NewState()}}
+	for level, other := range restored {
+		other.log = slices.Clone(w.log)
+		if err := other.Restore(newReader(snapshotAs(w, w.View(), level))); err != nil {
+			w.Fatal(err)
+		}
 	}
 	for range 5 {
-		if !bytes.Equal(snapshotOf(w, w.State), snapshotOf(w, restored.State)) {
-			w.Fatal("the restored state is another")
-		}
-		next := w.command()
-		_, here := w.try(w, next)
-		_, there := restored.try(w, next)
-		if fmt.Sprint(here) != fmt.Sprint(there) {
-			w.Fatalf("%T: %v here, %v in the restored state", next, here, there)
+		next, as := w.command(), pick(w.T, 1, FeatureLevel)
+		_, here := w.tryAs(w, next, as)
+		for level, other := range restored {
+			if _, there := other.tryAs(w, next, as); fmt.Sprint(here) != fmt.Sprint(there) {
+				w.Fatalf("%T: %v here, %v in the state restored from level %d", next, here, there, level)
+			}
+			if !bytes.Equal(snapshotAs(w, w.View(), chunksLevel), snapshotAs(w, other.View(), chunksLevel)) {
+				w.Fatalf("%T: the state restored from level %d is another", next, level)
+			}
 		}
 	}
 }

@@ -2,6 +2,7 @@ package raftfsm
 
 import (
 	"fmt"
+	"slices"
 	"time"
 )
 
@@ -18,11 +19,11 @@ var ErrRemoved = fmt.Errorf("the host was removed from the pool: to add this mac
 
 // Removed says whether the id belonged to a host that was removed.
 func (v *View) Removed(hostID string) bool {
-	return first[RemovedHost](v, tableRemoved, byID, hostID) != nil
+	return removedByID.get(v, key{first: hostID}) != nil
 }
 
 // RemovedHosts lists every host that was removed.
-func (v *View) RemovedHosts() []*RemovedHost { return list[RemovedHost](v, tableRemoved, byID) }
+func (v *View) RemovedHosts() []*RemovedHost { return slices.Collect(removedByID.all(v)) }
 
 // RemoveHost ends a host's membership for ever, also that of a host that was admitted and never came. Its tasks become
 // STOPPED with Force; without, one that is not STOPPED is ErrInUse. Removing it again changes nothing. ErrNotFound.
@@ -34,7 +35,7 @@ type RemoveHost struct {
 }
 
 func (c RemoveHost) apply(tx *tx) (any, error) {
-	if removed := first[RemovedHost](&tx.View, tableRemoved, byID, c.ID); removed != nil {
+	if removed := removedByID.get(&tx.View, key{first: c.ID}); removed != nil {
 		return removed, nil
 	}
 	host, admission := tx.Host(c.ID), tx.Admission(c.ID)

@@ -2,7 +2,6 @@ package raftfsm
 
 import (
 	"cmp"
-	"reflect"
 	"slices"
 	"time"
 )
@@ -16,7 +15,7 @@ type Assignment struct {
 // TaskReport is a host's whole view of one of its tasks: the latest, not the history. Fields that have not happened
 // are zero; a zero field never erases what was reported before.
 type TaskReport struct {
-	TaskID        string            `json:"taskId"`
+	TaskID        string            `json:"taskId" compact:"own"`
 	Status        Status            `json:"status"`
 	StopCode      StopCode          `json:"stopCode,omitempty"`
 	StoppedReason string            `json:"stoppedReason,omitempty"`
@@ -82,7 +81,7 @@ func (c ReportTasks) apply(tx *tx) (any, error) {
 			}
 			continue
 		}
-		if task := known.reported(report); !reflect.DeepEqual(task, known) {
+		if task := known.reported(report); task.LastStatus != known.LastStatus || !same(task, known) { // most are of a new status
 			task.Version++
 			tx.put(tableTasks, task)
 		}

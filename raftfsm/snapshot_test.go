@@ -2,17 +2,30 @@ package raftfsm
 
 import (
 	"bytes"
+	"crypto/sha256"
 	"errors"
 	"fmt"
 	"io"
-	"strings"
+	"reflect"
+	"slices"
 	"testing"
+	"time"
 )
 
 func newReader(snapshot []byte) io.Reader { return bytes.NewReader(snapshot) }
 
-// everything has an object in each table.
-func everything(t tester) *history {
+// formats are the two forms of a snapshot, by the level of the oldest server.
+var formats = []struct {
+	name   string
+	level  int
+	header string
+}{
+	{"lines for a server of the first version", 1, `{"pinionSnapshot":1,"featureLevel":1}`},
+	{"chunks for all others", FeatureLevel, fmt.Sprintf(`{"pinionSnapshot":2,"featureLevel":%d}`, FeatureLevel)},
+}
+
+// everything has an object in each table, and a server of that level.
+func everything(t tester, level int) *history {
 	h := newHistory(t)
 	h.do(t, CreateKey{AccessKey{ID: "AKIA1", Secret: "s", CreatedAt: epoch}})
 	h.launch(t, Launch{Token: "once", TokenHash: "a", Tasks: []*Task{task("t1", "h1", "h1-gpu0")}, At: at(1)})
@@ -31,32 +44,54 @@ func everything(t tester) *history {
 	ended(t, h, "t0", "vision", at(0), at(1))
 	h.do(t, Reap{Before: at(2), Usage: true})
 	h.launch(t, Launch{Tasks: []*Task{waiting("t3", 1)}})
+	h.do(t, PutHost{ofLevel("h1", level)})
+	h.do(t, SetServer{"h1", true})
 	return h
 }
 
-func TestEveryTableIsInASnapshotAndComesBack(t *testing.T) {
-	h := everything(t)
-	written := h.snapshot(t)
-	for _, table := range tables {
-		if !bytes.Contains(written, []byte(`{"table":"`+table.schema.Name+`"`)) {
-			t.Errorf("no %s in the snapshot", table.schema.Name)
-		}
-	}
-	restored := NewState()
-	if err := restored.Restore(newReader(written)); err != nil {
+// restored is the state of a snapshot.
+func restored(t tester, snapshot []byte) *State {
+	t.Helper()
+	state := NewState()
+	if err := state.Restore(newReader(snapshot)); err != nil {
 		t.Fatal(err)
 	}
-	if again := snapshotOf(t, restored); !bytes.Equal(written, again) {
-		t.Errorf("wrote   %s\nrestored %s", written, again)
-	}
-	if v := restored.View(); v.Index() != h.View().Index() || len(v.Free("h1").GPUs) != 2 || v.Definition("gpu") == nil {
-		t.Error("the indexes are not restored")
+	return state
+}
+
+func TestEveryTableIsInASnapshotAndComesBack(t *testing.T) {
+	for _, format := range formats {
+		t.Run(format.name, func(t *testing.T) {
+			h := everything(t, format.level)
+			for _, table := range tables {
+				if len(slices.Collect(table.each(h.View()))) == 0 {
+					t.Errorf("nothing in %s", table.title())
+				}
+			}
+			written := h.snapshot(t)
+			if header, _, _ := bytes.Cut(written, []byte("\n")); string(header) != format.header {
+				t.Errorf("the header is %s", header)
+			}
+			back := restored(t, written)
+			for _, table := range tables {
+				was, is := slices.Collect(table.each(h.View())), slices.Collect(table.each(back.View()))
+				if !reflect.DeepEqual(was, is) {
+					t.Errorf("%s: wrote %v, restored %v", table.title(), was, is)
+				}
+			}
+			if again := snapshotOf(t, back); !bytes.Equal(written, again) {
+				t.Errorf("wrote   %s\nrestored %s", written, again)
+			}
+			if v := back.View(); v.Index() != h.View().Index() || len(v.Free("h1").GPUs) != 2 || v.Definition("gpu") == nil {
+				t.Error("the orders are not restored")
+			}
+		})
 	}
 }
 
 func TestASnapshotReplacesWhatWasThere(t *testing.T) {
 	snapshot := newHistory(t).snapshot(t)
-	full := everything(t)
+	full := everything(t, FeatureLevel)
 	if err := full.Restore(newReader(snapshot)); err != nil {
 		t.Fatal(err)
 	}
@@ -65,69 +100,113 @@ func TestASnapshotReplacesWhatWasThere(t *testing.T) {
 	}
 }
 
-func TestABadSnapshotIsRefusedAndLeavesTheStateAlone(t *testing.T) {
-	good := string(everything(t).snapshot(t))
-	lines := strings.SplitAfter(strings.TrimSuffix(good, "\n"), "\n")
-	end := len(lines) - 1
-	cases := []struct {
-		name, snapshot string
-		want           error
-	}{
-		{"empty", "", ErrDamaged},
-		{"another file", "hello\n", ErrDamaged},
-		{"another JSON file", "{}\n", ErrDamaged},
-		{"a later format", strings.Replace(good, `"pinionSnapshot":1`, `"pinionSnapshot":2`, 1), ErrNewer},
-		{"a later feature level", strings.Replace(good, fmt.Sprintf(`"featureLevel":%d`, FeatureLevel), fmt.Sprintf(`"featureLevel":%d`, FeatureLevel+1), 1), ErrNewer},
-		{"a table not known", strings.Replace(good, `"table":"tasks"`, `"table":"jobs"`, 1), ErrNewer},
-		{"a field not known", strings.Replace(good, `"hostId":`, `"nodeId":`, 1), ErrNewer},
-		{"cut after a line", strings.Join(lines[:end], ""), ErrDamaged},
-		{"cut within a line", good[:len(good)/2], ErrDamaged},
-		{"cut within the end", strings.TrimSuffix(good, "\n"), ErrDamaged},
-		{"a changed value", strings.Replace(good, `"cpu":100`, `"cpu":101`, 1), ErrDamaged},
-		{"a line missing", strings.Join(append(lines[:5:5], lines[6:]...), ""), ErrDamaged},
-		{"lines exchanged", strings.Join(append([]string{lines[0], lines[2], lines[1]}, lines[3:]...), ""), ErrDamaged},
-		{"more after the end", good + good, ErrDamaged},
-	}
-	for _, c := range cases {
-		t.Run(c.name, func(t *testing.T) {
-			h := newHistory(t)
-			before := h.snapshot(t)
-			_, watch := h.View().Assignments("h1")
-			if err := h.Restore(strings.NewReader(c.snapshot)); !errors.Is(err, c.want) {
-				t.Errorf("got %v", err)
-			}
-			if !bytes.Equal(before, h.snapshot(t)) {
-				t.Error("the state changed")
-			}
-			select {
-			case <-watch:
-				t.Error("whoever waits was woken")
-			default:
+func TestEveryFlippedBitIsNoticed(t *testing.T) {
+	for _, format := range formats {
+		t.Run(format.name, func(t *testing.T) {
+			good := snapshotAs(t, newHistory(t).View(), format.level)
+			state := NewState()
+			for i := range good {
+				damaged := bytes.Clone(good)
+				damaged[i] ^= 1 << (i % 8)
+				err := state.Restore(newReader(damaged))
+				if !errors.Is(err, ErrDamaged) && !errors.Is(err, ErrNewer) {
+					t.Fatalf("byte %d (%q): %v", i, good[max(0, i-20):min(len(good), i+20)], err)
+				}
 			}
 		})
 	}
 }
 
-func TestEveryFlippedBitIsNoticed(t *testing.T) {
-	good := newHistory(t).snapshot(t)
-	state := NewState()
-	for i := range good {
-		damaged := bytes.Clone(good)
-		damaged[i] ^= 1 << (i % 8)
-		if err := state.Restore(newReader(damaged)); err == nil {
-			t.Fatalf("byte %d (%q) was taken for good", i, good[max(0, i-20):min(len(good), i+20)])
-		}
+func TestEveryCutIsNoticed(t *testing.T) {
+	for _, format := range formats {
+		t.Run(format.name, func(t *testing.T) {
+			good := snapshotAs(t, newHistory(t).View(), format.level)
+			state := NewState()
+			for i := range good {
+				if err := state.Restore(newReader(good[:i])); !errors.Is(err, ErrDamaged) {
+					t.Fatalf("cut to %d of %d bytes: %v", i, len(good), err)
+				}
+			}
+		})
 	}
 }
 
 func TestAnErrorOfTheReaderIsReturned(t *testing.T) {
-	broken := errors.New("disk on fire")
-	reader := io.MultiReader(newReader(newHistory(t).snapshot(t)[:100]), &failing{broken})
-	if err := NewState().Restore(reader); !errors.Is(err, broken) {
-		t.Errorf("%v", err)
+	for _, format := range formats {
+		broken := errors.New("disk on fire")
+		half := snapshotAs(t, newHistory(t).View(), format.level)[:100]
+		if err := NewState().Restore(io.MultiReader(newReader(half), &failing{broken})); !errors.Is(err, broken) {
+			t.Errorf("%s: %v", format.name, err)
+		}
 	}
 }
 
 type failing struct{ err error }
 
 func (f *failing) Read([]byte) (int, error) { return 0, f.err }
+
+// TestServersAgreeHoweverTheyGotTheState is the life of a pool whose hosts are in another zone: its servers are upgraded, one
+// replays the log, one was given lines and one chunks, and all of them have one digest from then on.
+func TestServersAgreeHoweverTheyGotTheState(t *testing.T) {
+	here := func(minutes int) time.Time { return at(minutes).In(time.FixedZone("", 2*60*60)) }
+	running := ReportTasks{HostID: "h1", Reports: []TaskReport{
+		{TaskID: "t1", Status: Running, Times: TaskTimes{Started: here(1)}, Containers: []ContainerReport{{Name: "main", Status: Running}}},
+	}}
+	old := everything(t, 1)
+	if _, err := old.tryAs(t, running, 1); err != nil {
+		t.Fatal(err)
+	}
+	lines := old.snapshot(t)
+	old.do(t, PutHost{ofLevel("h1", FeatureLevel)})
+	servers := map[string]*history{
+		"that was there from the start": old,
+		"that replayed the log":         replayOf(t, old.log),
+		"that was given lines":          {State: restored(t, lines), log: old.log[:len(old.log)-1]},
+		"that was given chunks":         {State: restored(t, old.snapshot(t)), log: old.log},
+	}
+	servers["that was given lines"].do(t, PutHost{ofLevel("h1", FeatureLevel)})
+	steps := []struct {
+		name    string
+		command Command
+	}{
+		{"nothing yet", Reap{}},
+		{"what is known is reported again", running},
+		{"a word without anything in it", ReportTasks{HostID: "h1", Reports: []TaskReport{{TaskID: "t1", Containers: []ContainerReport{}}}}},
+		{"a launch with empty lists", LaunchTasks{[]Launch{{Cluster: DefaultCluster, Tasks: []*Task{emptyHanded("t9", "h1")}}}}},
+		{"the end", ReportTasks{HostID: "h1", Reports: []TaskReport{{TaskID: "t1", Status: Stopped, Times: TaskTimes{Stopped: here(5)}}}}},
+	}
+	for _, step := range steps {
+		digests := map[[sha256.Size]byte]string{}
+		for who, server := range servers {
+			if _, err := server.try(t, step.command); err != nil {
+				t.Fatal(err)
+			}
+			digests[sha256.Sum256(server.snapshot(t))] += "\n\tthe server " + who
+		}
+		if len(digests) > 1 {
+			t.Errorf("%s: they differ: %v", step.name, digests)
+		}
+	}
+}
+
+// emptyHanded is a task whose lists are empty where those of others are nil.
+func emptyHanded(id, host string) *Task {
+	task := task(id, host)
+	task.Tags, task.Ports, task.UDPPorts = []Tag{}, []int{}, []int{}
+	task.Overrides.Containers = []ContainerOverride{}
+	task.Containers[0].GPUs = []string{}
+	return task
+}
+
+func replayOf(t tester, log [][]byte) *history {
+	t.Helper()
+	other := &history{State: NewState(), log: log}
+	for i, entry := range log {
+		command, err := Decode(entry)
+		if err != nil {
+			t.Fatal(err)
+		}
+		_, _ = other.Apply(uint64(i+1), command) // refused here as it was there
+	}
+	return other
+}

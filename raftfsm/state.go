@@ -1,77 +1,57 @@
 package raftfsm
 
 import (
-	"fmt"
+	"sync/atomic"
 	"time"
-
-	"github.com/hashicorp/go-memdb"
 )
 
 // State is everything the cluster remembers. It works without Raft: whoever applies the same commands in the same
 // order gets the same state. Reads never wait for writes.
 type State struct {
-	db      *memdb.MemDB
+	rows    atomic.Pointer[rows]
 	changes changelog
+	watches watches
 }
 
 // NewState returns an empty state.
 func NewState() *State {
-	schema := &memdb.DBSchema{Tables: map[string]*memdb.TableSchema{}}
-	for _, t := range tables {
-		schema.Tables[t.schema.Name] = t.schema
-	}
-	db, err := memdb.NewMemDB(schema)
-	if err != nil {
-		panic(fmt.Sprintf("raftfsm: the tables are declared wrongly: %v", err))
-	}
-	return &State{db: db}
+	s := new(State)
+	s.rows.Store(nothing())
+	return s
 }
+
+// rows is a version of each table, in the order of tables.
+type rows []any
+
+func nothing() *rows {
+	empty := make(rows, len(tables))
+	for i, table := range tables {
+		empty[i] = table.empty()
+	}
+	return &empty
+}
+
+// View returns the state as it is now.
+func (s *State) View() *View { return &View{rows: *s.rows.Load(), state: s} }
 
 // Apply is ApplyAt for whom it does not matter when that was.
 func (s *State) Apply(index uint64, c Command) (any, error) { return s.ApplyAt(index, time.Time{}, c) }
 
 // ApplyAt carries out one command at its place in the log, which got there at a moment that only Changes tell. Either all
-// of it happens or, when an error is returned, nothing. The answer is shared and must not be changed.
+// of it happens or, when an error is returned, nothing. The answer is shared and must not be changed. One command is applied
+// at a time.
 func (s *State) ApplyAt(index uint64, at time.Time, c Command) (any, error) {
-	tx := &tx{View: View{s.db.Txn(true)}}
-	defer tx.txn.Abort()
-	tx.txn.TrackChanges()
+	tx := s.begin()
 	answer, err := c.apply(tx)
 	if err != nil {
 		return nil, err
 	}
-	if tx.changed {
+	if len(tx.made) > 0 {
+		changes := changesOf(tx.made)
 		tx.put(tableApplied, &applied{Index: index})
-		changes := changesOf(tx.txn.Changes())
-		tx.txn.Commit()
+		tx.commit()
 		s.changes.add(index, at, changes) // now: who hears of a change finds it in the state
+		s.watches.fire(tx.made)
 	}
 	return answer, nil
-}
-
-// View returns the state as it is now.
-func (s *State) View() *View { return &View{s.db.Txn(false)} }
-
-// tx is the transaction of one command: the view it reads, its own changes included, and the changes it makes.
-type tx struct {
-	View
-	changed bool
-}
-
-// put inserts the object or replaces the one with the same key. The object is immutable from then on.
-func (tx *tx) put(table string, object any) {
-	must(tx.txn.Insert(table, object))
-	tx.changed = true
-}
-
-func (tx *tx) remove(table string, object any) {
-	must(tx.txn.Delete(table, object))
-	tx.changed = true
-}
-
-// must is for errors of memdb, which only say that a table, an index or a type is not the one declared.
-func must(err error) {
-	if err != nil {
-		panic(fmt.Sprintf("raftfsm: %v", err))
-	}
 }

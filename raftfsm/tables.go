@@ -1,49 +1,82 @@
 package raftfsm
 
 import (
-	"encoding/binary"
+	"math"
 	"time"
-
-	"github.com/hashicorp/go-memdb"
 )
 
-// Names of the tables. They are written into snapshots, so they never change.
-const (
-	tableApplied     = "applied"
-	tablePool        = "pool"
-	tableClusters    = "clusters"
-	tableHosts       = "hosts"
-	tableFamilies    = "families"
-	tableDefinitions = "definitions"
-	tableTasks       = "tasks"
-	tableTokens      = "tokens"
-	tableKeys        = "keys"
-	tableAuthority   = "authority"
-	tableJoinTokens  = "joinTokens"
-	tableAdmissions  = "admissions"
-	tableRemoved     = "removed"
+// The tables, each with its orders. The names of the tables are written into snapshots, so they never change.
+var (
+	tablePool      = newTable("pool", onlyPool)
+	onlyPool       = by(func(*Pool) string { return "" })
+	tableApplied   = newTable("applied", onlyApplied)
+	onlyApplied    = by(func(*applied) string { return "" })
+	tableAuthority = newTable("authority", onlyAuthority)
+	onlyAuthority  = by(func(*Authority) string { return "" })
 
-	tableAccountSettings = "accountSettings"
+	tableClusters  = newTable("clusters", clustersByName)
+	clustersByName = by(func(c *Cluster) string { return c.Name })
 
-	tableCapacityProviders = "capacityProviders"
-	tableTeams             = "teams"
-	tableUsage             = "usage"
+	tableHosts     = newTable("hosts", hostsByID, hostsByCluster, serversByID)
+	hostsByID      = by((*Host).id)
+	hostsByCluster = by(func(h *Host) string { return h.Cluster }).then((*Host).id).inGroups()
+	serversByID    = by((*Host).id).where(func(h *Host) bool { return h.Server }) // those that the pool wants to be servers
+
+	tableFamilies  = newTable("families", familiesByName)
+	familiesByName = by(func(f *family) string { return f.Name })
+
+	tableDefinitions    = newTable("definitions", definitionsByName, definitionsActive, definitionsDeleting)
+	definitionsByName   = byRevision()
+	definitionsActive   = byRevision().where(func(d *TaskDefinition) bool { return d.Status == DefinitionActive })
+	definitionsDeleting = byRevision().where(func(d *TaskDefinition) bool { return d.Status == DefinitionDeleting })
+
+	tableTasks     = newTable("tasks", tasksByID, tasksByCluster, tasksByHost, tasksStopped, tasksWaiting, tasksByGang, tasksByAttempt)
+	tasksByID      = by((*Task).id)
+	tasksByCluster = by((*Task).cluster).then((*Task).id).inGroups()
+	tasksWaiting   = by((*Task).cluster).then((*Task).id).inGroups().where(func(t *Task) bool { return t.LastStatus == Provisioning })
+	tasksStopped   = byNumber(stoppedAt).then((*Task).id).where(func(t *Task) bool { return t.LastStatus == Stopped })
+	// Those of a host, and first those that hold something of it.
+	tasksByHost = by(func(t *Task) string { return t.HostID }).thenNumber(over).then((*Task).id).
+			where(func(t *Task) bool { return t.HostID != "" })
+	tasksByGang = by(func(t *Task) string { return t.Gang.ID }).thenNumber(func(t *Task) int64 { return int64(t.Gang.Rank) }).then((*Task).id).
+			where(func(t *Task) bool { return t.Gang != nil })
+	// Those that do again what another one did, by that and the attempt.
+	tasksByAttempt = by(func(t *Task) string { return t.RetryOf }).thenNumber(func(t *Task) int64 { return int64(t.Attempt) }).then((*Task).id).
+			where(func(t *Task) bool { return t.RetryOf != "" })
+
+	tableTokens = newTable("tokens", tokensByID, tokensByAge)
+	tokensByID  = by((*token).cluster).then((*token).text)
+	tokensByAge = byNumber(func(t *token) int64 { return instant(t.At) }).then((*token).cluster).then((*token).text)
+
+	tableKeys = newTable("keys", keysByID)
+	keysByID  = by(func(k *AccessKey) string { return k.ID })
+
+	tableJoinTokens = newTable("joinTokens", joinTokensByID)
+	joinTokensByID  = by(func(t *JoinToken) string { return t.ID })
+
+	tableAdmissions  = newTable("admissions", admissionsByHost)
+	admissionsByHost = by(func(a *Admission) string { return a.HostID })
+
+	tableRemoved = newTable("removed", removedByID)
+	removedByID  = by(func(h *RemovedHost) string { return h.ID })
+
+	tableAccountSettings = newTable("accountSettings", settingsByPrincipal)
+	settingsByPrincipal  = by(func(s *AccountSetting) string { return s.Principal }).then(func(s *AccountSetting) string { return s.Name })
+
+	tableCapacityProviders = newTable("capacityProviders", providersByName)
+	providersByName        = by(func(p *CapacityProvider) string { return p.Name })
+
+	tableTeams  = newTable("teams", teamsByName)
+	teamsByName = by(func(t *Team) string { return t.Name })
+
+	tableUsage  = newTable("usage", usageByTeam)
+	usageByTeam = by(func(u *Usage) string { return u.Team })
 )
 
-// Names of the indexes besides "id", which every table has and by which lists are ordered.
-const (
-	byID       = "id"
-	byCluster  = "cluster"
-	byHost     = "host"
-	byServer   = "server"   // hosts: those that the pool wants to be servers
-	byActive   = "active"   // definitions: the ACTIVE ones, by family then revision
-	byDeleting = "deleting" // definitions: those that are DELETE_IN_PROGRESS, by family
-	byLive     = "live"     // tasks: those that are not STOPPED, by host
-	byStopped  = "stopped"  // tasks: the STOPPED ones, by the moment they stopped
-	byWaiting  = "waiting"  // tasks: those that are PROVISIONING, by cluster
-	byGang     = "gang"     // tasks: those of a gang, by rank
-	byAttempt  = "attempt"  // tasks: those that do again what another one did, by that and the attempt
-	byAge      = "age"      // tokens: by the moment they were used
+// tables lists every table in the order of a snapshot: what an object refers to comes before it.
+var tables = numbered(
+	tableApplied, tablePool, tableClusters, tableHosts, tableFamilies, tableDefinitions, tableTasks, tableTokens, tableKeys,
+	tableAuthority, tableJoinTokens, tableAdmissions, tableRemoved, tableAccountSettings, tableCapacityProviders, tableTeams, tableUsage,
 )
 
 // applied remembers the log index of the last change.
@@ -51,153 +84,82 @@ type applied struct {
 	Index uint64 `json:"index"`
 }
 
-// tables lists every table in the order of a snapshot.
-var tables = []table{
-	tableOf[applied](tableApplied, always[applied]()),
-	tableOf[Pool](tablePool, always[Pool]()),
-	tableOf[Cluster](tableClusters, unique(func(c *Cluster) []byte { return key(c.Name) })),
-	tableOf[Host](tableHosts, unique(func(h *Host) []byte { return key(h.ID) }),
-		index(byCluster, func(h *Host) []byte { return key(h.Cluster) }), index(byServer, serverOf)),
-	tableOf[family](tableFamilies, unique(func(f *family) []byte { return key(f.Name) })),
-	tableOf[TaskDefinition](tableDefinitions, unique(func(d *TaskDefinition) []byte { return key(d.Family, d.Revision) }),
-		index(byActive, familyIn(DefinitionActive)), index(byDeleting, familyIn(DefinitionDeleting))),
-	tableOf[Task](tableTasks, unique(func(t *Task) []byte { return key(t.ID) }),
-		index(byCluster, func(t *Task) []byte { return key(t.Cluster) }),
-		index(byHost, hostOf), index(byLive, liveHostOf), index(byStopped, stoppedAt),
-		index(byWaiting, waitingIn), index(byGang, seatOf), index(byAttempt, attemptOf)),
-	tableOf[token](tableTokens, unique(func(t *token) []byte { return key(t.Cluster, t.Token) }),
-		index(byAge, func(t *token) []byte { return key(t.At) })),
-	tableOf[AccessKey](tableKeys, unique(func(k *AccessKey) []byte { return key(k.ID) })),
-	tableOf[Authority](tableAuthority, always[Authority]()),
-	tableOf[JoinToken](tableJoinTokens, unique(func(t *JoinToken) []byte { return key(t.ID) })),
-	tableOf[Admission](tableAdmissions, unique(func(a *Admission) []byte { return key(a.HostID) })),
-	tableOf[RemovedHost](tableRemoved, unique(func(h *RemovedHost) []byte { return key(h.ID) })),
-	tableOf[AccountSetting](tableAccountSettings, unique(func(s *AccountSetting) []byte { return key(s.Principal, s.Name) })),
-	tableOf[CapacityProvider](tableCapacityProviders, unique(func(p *CapacityProvider) []byte { return key(p.Name) })),
-	tableOf[Team](tableTeams, unique(func(t *Team) []byte { return key(t.Name) })),
-	tableOf[Usage](tableUsage, unique(func(u *Usage) []byte { return key(u.Team) })),
+func (h *Host) id() string       { return h.ID }
+func (t *Task) id() string       { return t.ID }
+func (t *Task) cluster() string  { return t.Cluster }
+func (t *token) cluster() string { return t.Cluster }
+func (t *token) text() string    { return t.Token }
+
+func byRevision() *order[TaskDefinition] {
+	return by(func(d *TaskDefinition) string { return d.Family }).thenNumber(func(d *TaskDefinition) int64 { return int64(d.Revision) })
 }
 
-func serverOf(h *Host) []byte {
-	if !h.Server {
-		return nil
-	}
-	return key(h.ID)
-}
-
-// familyIn is the family of a definition that has the status.
-func familyIn(status DefinitionStatus) func(*TaskDefinition) []byte {
-	return func(d *TaskDefinition) []byte {
-		if d.Status != status {
-			return nil
-		}
-		return key(d.Family)
-	}
-}
-
-func hostOf(t *Task) []byte {
-	if t.HostID == "" {
-		return nil
-	}
-	return key(t.HostID)
-}
-
-func liveHostOf(t *Task) []byte {
+// over is 1 for a task that holds nothing any more.
+func over(t *Task) int64 {
 	if t.LastStatus == Stopped {
-		return nil
+		return 1
 	}
-	return hostOf(t)
+	return 0
 }
 
-func stoppedAt(t *Task) []byte {
-	if t.LastStatus != Stopped {
-		return nil
+func stoppedAt(t *Task) int64 { return instant(t.Times.Stopped) }
+
+// The first and the last moment that have a number of their own: the years 1677 and 2262.
+var (
+	firstInstant = time.Unix(0, math.MinInt64)
+	lastInstant  = time.Unix(0, math.MaxInt64)
+)
+
+// instant is a moment as a number. Moments that are not known come first.
+func instant(t time.Time) int64 {
+	switch {
+	case t.Before(firstInstant):
+		return math.MinInt64
+	case t.After(lastInstant):
+		return math.MaxInt64
 	}
-	return key(t.Times.Stopped)
+	return t.UnixNano()
 }
 
-func waitingIn(t *Task) []byte {
-	if t.LastStatus != Provisioning {
-		return nil
+// by is the order by a text.
+func by[T any](first func(*T) string) *order[T] { return &order[T]{first: first} }
+
+// byNumber is the order by a number.
+func byNumber[T any](number func(*T) int64) *order[T] {
+	return by(func(*T) string { return "" }).thenNumber(number)
+}
+
+// then orders further what is equal so far.
+func (o *order[T]) then(part func(*T) string) *order[T] {
+	if o.second == nil {
+		o.second = part
+	} else {
+		o.third = part
 	}
-	return key(t.Cluster)
+	return o
 }
 
-func seatOf(t *Task) []byte {
-	if t.Gang == nil {
-		return nil
+func (o *order[T]) thenNumber(part func(*T) int64) *order[T] {
+	o.number = part
+	return o
+}
+
+// inGroups is for an order whose first part has few values.
+func (o *order[T]) inGroups() *order[T] {
+	o.grouped = true
+	return o
+}
+
+// where leaves out the other objects.
+func (o *order[T]) where(has func(*T) bool) *order[T] {
+	o.has = has
+	return o
+}
+
+// numbered tells each table its place.
+func numbered(all ...relation) []relation {
+	for i, table := range all {
+		table.number(i)
 	}
-	return key(t.Gang.ID, t.Gang.Rank)
-}
-
-func attemptOf(t *Task) []byte {
-	if t.RetryOf == "" {
-		return nil
-	}
-	return key(t.RetryOf, t.Attempt)
-}
-
-// table is one kind of object: how it is found in memory and how it is read from a snapshot.
-type table struct {
-	schema *memdb.TableSchema
-	decode func([]byte) (any, error)
-}
-
-func tableOf[T any](name string, indexes ...*memdb.IndexSchema) table {
-	schema := &memdb.TableSchema{Name: name, Indexes: map[string]*memdb.IndexSchema{}}
-	for _, index := range indexes {
-		schema.Indexes[index.Name] = index
-	}
-	decode := func(data []byte) (any, error) {
-		object := new(T)
-		return object, decodeStrictly(data, object)
-	}
-	return table{schema: schema, decode: decode}
-}
-
-// keyed is an index over objects of one type. An object whose key is nil is not in it.
-type keyed[T any] struct{ keyOf func(*T) []byte }
-
-// FromObject is memdb's question for the key of an object.
-func (k keyed[T]) FromObject(object any) (bool, []byte, error) {
-	found := k.keyOf(object.(*T))
-	return found != nil, found, nil
-}
-
-// FromArgs is memdb's question for the key of a lookup.
-func (k keyed[T]) FromArgs(args ...any) ([]byte, error) { return key(args...), nil }
-
-// PrefixFromArgs lets a lookup name only the first parts of a key.
-func (k keyed[T]) PrefixFromArgs(args ...any) ([]byte, error) { return key(args...), nil }
-
-func index[T any](name string, keyOf func(*T) []byte) *memdb.IndexSchema {
-	return &memdb.IndexSchema{Name: name, AllowMissing: true, Indexer: keyed[T]{keyOf}}
-}
-
-func unique[T any](keyOf func(*T) []byte) *memdb.IndexSchema {
-	return &memdb.IndexSchema{Name: byID, Unique: true, Indexer: keyed[T]{keyOf}}
-}
-
-// always is the index of a table that holds a single object.
-func always[T any]() *memdb.IndexSchema {
-	return unique(func(*T) []byte { return key("") })
-}
-
-// key joins the parts so that bytes compare as the parts do: a string ends before a longer one begins, numbers and
-// times (which lie after 1970 when they are known at all) compare by value.
-func key(parts ...any) []byte {
-	var joined []byte
-	for _, part := range parts {
-		switch part := part.(type) {
-		case string:
-			joined = append(append(joined, part...), 0)
-		case int:
-			joined = binary.BigEndian.AppendUint64(joined, uint64(part))
-		case time.Time:
-			joined = binary.BigEndian.AppendUint64(joined, uint64(max(0, part.UnixNano())))
-		default:
-			panic("raftfsm: a key has parts of type string, int and time.Time only")
-		}
-	}
-	return joined
+	return all
 }

@@ -122,7 +122,7 @@ func (c SetTags) change(before []Tag) []Tag {
 }
 
 // putChanged puts a changed copy of an object.
-func putChanged[T any](tx *tx, table string, known *T, change func(*T)) {
+func putChanged[T any](tx *tx, table relation, known *T, change func(*T)) {
 	changed := *known
 	change(&changed)
 	tx.put(table, &changed)

@@ -51,14 +51,14 @@ const (
 // Task is one running instance of a task definition on one host. What it holds of its host (CPU, memory, ports, GPUs)
 // is written when it is placed and never changes; the free resources of a host are always derived from its tasks.
 type Task struct {
-	ID            string       `json:"id"` // 32 hex digits, bound to one host for ever
+	ID            string       `json:"id" compact:"own"` // 32 hex digits, bound to one host for ever
 	Cluster       string       `json:"cluster"`
 	Definition    string       `json:"definition"` // family:revision
 	HostID        string       `json:"hostId,omitempty"`
 	Group         string       `json:"group"`
 	StartedBy     string       `json:"startedBy,omitempty"`
 	LaunchType    string       `json:"launchType"` // EC2 or EXTERNAL, as asked
-	Overrides     TaskOverride `json:"overrides"`
+	Overrides     TaskOverride `json:"overrides" compact:"same"`
 	CPU           int64        `json:"cpu"`                // units held on the host
 	MemoryMiB     int64        `json:"memoryMiB"`          // memory held on the host
 	Ports         []int        `json:"ports,omitempty"`    // TCP ports held on the host
@@ -68,7 +68,7 @@ type Task struct {
 	DesiredStatus Status       `json:"desiredStatus"` // Running or Stopped, nothing else
 	StopCode      StopCode     `json:"stopCode,omitempty"`
 	StoppedReason string       `json:"stoppedReason,omitempty"`
-	Tags          []Tag        `json:"tags,omitempty"`
+	Tags          []Tag        `json:"tags,omitempty" compact:"same"`
 	Version       int64        `json:"version"` // 1 at first, +1 with each change
 	CreatedAt     time.Time    `json:"createdAt"`
 	Times         TaskTimes    `json:"times"`
@@ -94,14 +94,14 @@ type TaskTimes struct {
 
 // Container is one container of a task. Name, ID and GPUs are fixed at placement; the rest is the host's report.
 type Container struct {
-	ID          string           `json:"id"` // UUID of ECS's container ARN
+	ID          string           `json:"id" compact:"own"` // UUID of ECS's container ARN
 	Name        string           `json:"name"`
 	Image       string           `json:"image"`
 	GPUs        []string         `json:"gpus,omitempty"` // UUIDs this container owns while the task is not STOPPED
 	LastStatus  Status           `json:"lastStatus"`
 	ExitCode    *int             `json:"exitCode,omitempty"`
 	Reason      string           `json:"reason,omitempty"`
-	RuntimeID   string           `json:"runtimeId,omitempty"`
+	RuntimeID   string           `json:"runtimeId,omitempty" compact:"own"`
 	ImageDigest string           `json:"imageDigest,omitempty"`
 	Bindings    []NetworkBinding `json:"bindings,omitempty"`
 	Health      Health           `json:"health,omitempty"` // as its health check found last
@@ -118,8 +118,8 @@ type NetworkBinding struct {
 // GPUs lists the UUIDs of all the task's containers.
 func (t *Task) GPUs() []string {
 	var all []string
-	for _, c := range t.Containers {
-		all = append(all, c.GPUs...)
+	for i := range t.Containers {
+		all = append(all, t.Containers[i].GPUs...)
 	}
 	return all
 }
@@ -181,14 +181,14 @@ func (c Reap) level() int {
 // triedAgain says whether the work of a task that stopped goes on as another task: who waits for that work may know it by any
 // of the tasks that did it, and so may a client token.
 func (v *View) triedAgain(t *Task) bool {
-	last := last[Task](v, tableTasks, byAttempt+"_prefix", cmp.Or(t.RetryOf, t.ID))
+	last := tasksByAttempt.last(v, cmp.Or(t.RetryOf, t.ID))
 	return last != nil && last.LastStatus != Stopped
 }
 
 func (c Reap) apply(tx *tx) (any, error) {
 	var forgotten []*Task
 	gangs := map[string]bool{}
-	for task := range each[Task](&tx.View, tableTasks, byStopped) {
+	for task := range tasksStopped.all(&tx.View) {
 		if !task.Times.Stopped.Before(c.Before) {
 			break // in the order of the moments they stopped
 		}
@@ -201,7 +201,7 @@ func (c Reap) apply(tx *tx) (any, error) {
 	if c.Usage {
 		tx.account(forgotten, c.Before)
 	}
-	for used := range each[token](&tx.View, tableTokens, byAge) {
+	for used := range tokensByAge.all(&tx.View) {
 		if !used.At.Before(c.TokensBefore) {
 			break
 		}

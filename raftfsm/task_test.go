@@ -44,11 +44,11 @@ func TestStopAsksTheHostAndSaysWhy(t *testing.T) {
 
 func TestATaskWithoutAHostStopsAtOnce(t *testing.T) {
 	h := newHistory(t)
-	tx := &tx{View: View{h.db.Txn(true)}}
+	tx := h.begin()
 	waiting := task("t1", "")
 	waiting.LastStatus = Provisioning
 	tx.put(tableTasks, waiting) // what a capacity provider will do
-	tx.txn.Commit()
+	tx.commit()
 	got := h.do(t, StopTask{ID: "t1", Code: StopUserInitiated, At: at(5)}).(*Task)
 	if got.LastStatus != Stopped || got.Containers[0].LastStatus != Stopped || !got.Times.Stopped.Equal(at(5)) {
 		t.Errorf("%+v", got)

@@ -1,6 +1,9 @@
 package raftfsm
 
-import "fmt"
+import (
+	"fmt"
+	"slices"
+)
 
 // Team is what a group of tasks (TagTeam) may use and how much it counts for. A team without a record has no quota and
 // weight 1.
@@ -15,14 +18,14 @@ const MaxWeight = 1000
 
 // Team is what is on record of a team, or what counts for one that is not.
 func (v *View) Team(name string) *Team {
-	if known := first[Team](v, tableTeams, byID, name); known != nil {
+	if known := teamsByName.get(v, key{first: name}); known != nil {
 		return known
 	}
 	return &Team{Name: name, Weight: 1}
 }
 
 // Teams lists those on record by name.
-func (v *View) Teams() []*Team { return list[Team](v, tableTeams, byID) }
+func (v *View) Teams() []*Team { return slices.Collect(teamsByName.all(v)) }
 
 // PutTeam records a team's quota and weight. Answer: *Team.
 type PutTeam struct{ Team Team }
@@ -42,7 +45,7 @@ func (c PutTeam) apply(tx *tx) (any, error) {
 type RemoveTeam struct{ Name string }
 
 func (c RemoveTeam) apply(tx *tx) (any, error) {
-	known := first[Team](&tx.View, tableTeams, byID, c.Name)
+	known := teamsByName.get(&tx.View, key{first: c.Name})
 	if known == nil {
 		return nil, fmt.Errorf("team %q: %w", c.Name, ErrNotFound)
 	}

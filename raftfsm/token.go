@@ -10,9 +10,9 @@ import (
 // request that started nothing is not remembered: trying it again starts nothing twice.
 type token struct {
 	Cluster  string    `json:"cluster"`
-	Token    string    `json:"token"`
-	Hash     string    `json:"hash"` // digest of the request's parameters
-	TaskIDs  []string  `json:"taskIds"`
+	Token    string    `json:"token" compact:"own"`
+	Hash     string    `json:"hash" compact:"own"` // digest of the request's parameters
+	TaskIDs  []string  `json:"taskIds" compact:"own"`
 	Failures []Failure `json:"failures"`
 	At       time.Time `json:"at"`
 }
@@ -23,7 +23,7 @@ func (v *View) Launched(cluster, clientToken, hash string) (*RunResult, error) {
 	if clientToken == "" {
 		return nil, nil
 	}
-	used := first[token](v, tableTokens, byID, cluster, clientToken)
+	used := tokensByID.get(v, key{first: cluster, second: clientToken})
 	if used == nil {
 		return nil, nil
 	}

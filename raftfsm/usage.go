@@ -24,7 +24,7 @@ type UsageHour struct {
 func (h UsageHour) Start() time.Time { return time.Unix(h.Hour*3600, 0) }
 
 // Usages lists what is remembered by team.
-func (v *View) Usages() []*Usage { return list[Usage](v, tableUsage, byID) }
+func (v *View) Usages() []*Usage { return slices.Collect(usageByTeam.all(v)) }
 
 // account adds the GPU time of tasks that are about to be forgotten, and drops what is too old.
 func (tx *tx) account(forgotten []*Task, before time.Time) {
@@ -42,7 +42,7 @@ func (tx *tx) account(forgotten []*Task, before time.Time) {
 	for team, hours := range had {
 		tx.put(tableUsage, tx.usage(team).with(hours, since.Unix()/3600))
 	}
-	for usage := range each[Usage](&tx.View, tableUsage, byID) {
+	for usage := range usageByTeam.all(&tx.View) {
 		if n := len(usage.Hours); n == 0 || usage.Hours[n-1].Hour < since.Unix()/3600 {
 			tx.remove(tableUsage, usage)
 		}
@@ -60,7 +60,7 @@ func spread(hours map[int64]int64, gpus, from, to int64) {
 }
 
 func (v *View) usage(team string) *Usage {
-	if known := first[Usage](v, tableUsage, byID, team); known != nil {
+	if known := usageByTeam.get(v, key{first: team}); known != nil {
 		return known
 	}
 	return &Usage{Team: team}

@@ -25,17 +25,17 @@ type Seat struct {
 // Waiting visits the tasks of a cluster that are PROVISIONING, of all clusters when it is empty, by cluster and id.
 func (v *View) Waiting(cluster string) iter.Seq[*Task] {
 	if cluster == "" {
-		return each[Task](v, tableTasks, byWaiting+"_prefix")
+		return tasksWaiting.all(v)
 	}
-	return each[Task](v, tableTasks, byWaiting, cluster)
+	return tasksWaiting.of(v, cluster)
 }
 
 // Gang lists the tasks of a gang by rank.
-func (v *View) Gang(id string) []*Task { return list[Task](v, tableTasks, byGang+"_prefix", id) }
+func (v *View) Gang(id string) []*Task { return tasksByGang.list(v, id) }
 
 // Attempts lists the tasks that do again what a first one did, by attempt.
 func (v *View) Attempts(first string) []*Task {
-	return list[Task](v, tableTasks, byAttempt+"_prefix", first)
+	return tasksByAttempt.list(v, first)
 }
 
 // PlaceTasks gives tasks of the queue their places. Each group is placed whole or not at all: a gang is one group. A group
@@ -45,7 +45,7 @@ type PlaceTasks struct{ Groups [][]Placement }
 
 // Placement is the place of one task.
 type Placement struct {
-	TaskID string     `json:"taskId"`
+	TaskID string     `json:"taskId" compact:"own"`
 	HostID string     `json:"hostId"`
 	GPUs   [][]string `json:"gpus,omitempty"`  // UUIDs, by container; nil when none gets any
 	Ports  []int      `json:"ports,omitempty"` // TCP ports that it holds besides those of its definition
@@ -54,34 +54,38 @@ type Placement struct {
 }
 
 func (c PlaceTasks) apply(tx *tx) (any, error) {
-	answers := make([]string, len(c.Groups))
+	answers, left := make([]string, len(c.Groups)), newLedger(&tx.View)
 	for i, group := range c.Groups {
-		answers[i] = tx.placeGroup(group)
+		tasks, why := tx.placeGroup(group, left)
+		if answers[i] = why; why != "" {
+			left.forget(tasks)
+			continue
+		}
+		for _, task := range tasks {
+			tx.put(tableTasks, task)
+		}
 	}
 	return answers, nil
 }
 
-func (tx *tx) placeGroup(group []Placement) (why string) {
-	tasks := make([]*Task, 0, len(group))
-	left := map[string]*Free{}
+// placeGroup is the tasks of a group at their places, and why one of them cannot have its own: then they are those before it.
+func (tx *tx) placeGroup(group []Placement, left *ledger) (tasks []*Task, why string) {
+	tasks = make([]*Task, 0, len(group))
 	for _, placement := range group {
 		known := tx.Task(placement.TaskID)
 		if known == nil || known.LastStatus != Provisioning {
-			return fmt.Sprintf("task %s does not wait any more", placement.TaskID)
+			return tasks, fmt.Sprintf("task %s does not wait any more", placement.TaskID)
 		}
 		task := known.placed(placement)
 		if task == nil {
-			return fmt.Sprintf("task %s has other containers", known.ID)
+			return tasks, fmt.Sprintf("task %s has other containers", known.ID)
 		}
-		if why := tx.take(left, task); why != "" {
-			return why
+		if why := left.take(task); why != "" {
+			return tasks, why
 		}
 		tasks = append(tasks, task)
 	}
-	for _, task := range tasks {
-		tx.put(tableTasks, task)
-	}
-	return ""
+	return tasks, ""
 }
 
 // placed is the task at its place; nil when the placement is not about its containers.

@@ -32,12 +32,9 @@ func (s *Server) record(ctx context.Context, c raftfsm.Command) (any, error) {
 	if err := s.room(c); err != nil {
 		return nil, err
 	}
-	if err := s.state.View().MayWrite(c); err != nil {
-		return nil, err
-	}
-	entry, err := raftfsm.Encode(c)
+	entry, err := s.state.View().Encode(c)
 	if err != nil {
-		return nil, fmt.Errorf("encode %T: %w", c, err)
+		return nil, err
 	}
 	answered := make(chan struct{})
 	var future raft.ApplyFuture

@@ -1,0 +1,116 @@
+package compact
+
+import (
+	"encoding/binary"
+	"encoding/hex"
+	"strings"
+)
+
+// Forms of a text. All but the first are of lower-case hexadecimal digits, so that reading gives what was written.
+const (
+	plain   = iota
+	digits  // an even number of them
+	uuid    // 8-4-4-4-12
+	gpuUUID // the same, as NVIDIA names its GPUs
+	forms
+)
+
+const (
+	uuidLength = 36
+	uuidBytes  = 16
+	gpuPrefix  = "GPU-"
+)
+
+// appendText writes a text in the shortest form.
+func appendText(out []byte, s string) []byte {
+	form, parts := formOf(s)
+	if form == plain {
+		out = binary.AppendUvarint(out, uint64(len(s))*forms+plain)
+		return append(out, s...)
+	}
+	length := 0
+	for _, part := range parts {
+		length += len(part) / 2
+	}
+	out = binary.AppendUvarint(out, uint64(length)*forms+uint64(form))
+	for _, part := range parts {
+		for i := 0; i < len(part); i += 2 {
+			out = append(out, digit(part[i])<<4|digit(part[i+1]))
+		}
+	}
+	return out
+}
+
+// formOf finds the form of a text, and the digits in it.
+func formOf(s string) (form int, parts [5]string) {
+	form, parts[0] = digits, s
+	bare, isGPU := strings.CutPrefix(s, gpuPrefix)
+	if hasDashes(bare) {
+		form, parts = uuid, [5]string{bare[:8], bare[9:13], bare[14:18], bare[19:23], bare[24:]}
+		if isGPU {
+			form = gpuUUID
+		}
+	}
+	for _, part := range parts {
+		if len(part)%2 > 0 || !hasDigitsOnly(part) {
+			return plain, parts
+		}
+	}
+	return form, parts
+}
+
+// hasDashes says whether a text has the length of a UUID and its dashes.
+func hasDashes(s string) bool {
+	return len(s) == uuidLength && s[8] == '-' && s[13] == '-' && s[18] == '-' && s[23] == '-'
+}
+
+func hasDigitsOnly(s string) bool {
+	for i := range len(s) {
+		if c := s[i]; (c < '0' || c > '9') && (c < 'a' || c > 'f') {
+			return false
+		}
+	}
+	return true
+}
+
+// digit is the value of a digit.
+func digit(c byte) byte {
+	if c <= '9' {
+		return c - '0'
+	}
+	return c - 'a' + 10
+}
+
+// unpack is the text of these bytes; false when they are not of that form.
+func unpack(form uint64, packed []byte) (s string, ok bool) {
+	switch form {
+	case plain:
+		return string(packed), true
+	case digits:
+		return inDigits(packed), true
+	case uuid:
+		return withDashes("", packed)
+	}
+	return withDashes(gpuPrefix, packed)
+}
+
+// inDigits spares an allocation for what is not too long.
+func inDigits(packed []byte) string {
+	var short [64]byte
+	return string(hex.AppendEncode(short[:0], packed))
+}
+
+func withDashes(prefix string, packed []byte) (string, bool) {
+	if len(packed) != uuidBytes {
+		return "", false
+	}
+	var all [len(gpuPrefix) + uuidLength]byte
+	out := append(all[:0], prefix...)
+	for at := 0; at < uuidBytes; at += 2 {
+		if at == 4 || at == 6 || at == 8 || at == 10 {
+			out = append(out, '-')
+		}
+		out = hex.AppendEncode(out, packed[at:at+2])
+	}
+	return string(out), true
+}

@@ -1,0 +1,122 @@
+package compact
+
+import (
+	"encoding/binary"
+	"reflect"
+	"slices"
+	"strings"
+	"time"
+)
+
+// maxKnown is how many texts a stream knows at most; later ones are written in full.
+const maxKnown = 1 << 21
+
+// Writer writes the values of one stream. A text that it has written once it writes as a number from then
+// on: a Reader has to read the values in the same order. The zero value begins a stream.
+type Writer struct {
+	out   []byte
+	known map[string]uint64
+	last  int64  // seconds of the time that was written last
+	spare []byte // for aside
+}
+
+// Append appends a value to out: that which value points to. It panics for types that have no form.
+func (w *Writer) Append(out []byte, value any) []byte {
+	if w.known == nil {
+		w.known = map[string]uint64{}
+	}
+	v := reflect.ValueOf(value).Elem()
+	w.out = out
+	planOf(v.Type()).write(w, v)
+	return w.out
+}
+
+func writeBool(w *Writer, v reflect.Value) {
+	if v.Bool() {
+		w.out = append(w.out, 1)
+	} else {
+		w.out = append(w.out, 0)
+	}
+}
+
+func writeInt(w *Writer, v reflect.Value)  { w.out = binary.AppendVarint(w.out, v.Int()) }
+func writeUint(w *Writer, v reflect.Value) { w.out = binary.AppendUvarint(w.out, v.Uint()) }
+
+func writeString(w *Writer, v reflect.Value) { w.text(v.String()) }
+func writeOwn(w *Writer, v reflect.Value)    { w.out = appendText(w.out, v.String()) }
+
+func (w *Writer) text(s string) {
+	if number, known := w.known[s]; known {
+		w.out = binary.AppendUvarint(w.out, number)
+		return
+	}
+	w.out = appendText(append(w.out, 0), s)
+	if len(w.known) < maxKnown {
+		w.known[s] = uint64(len(w.known)) + 1
+	}
+}
+
+// aside is a value as the first of a stream of its own.
+func (w *Writer) aside(p *plan, v reflect.Value) string {
+	alone := Writer{out: w.spare[:0], known: map[string]uint64{}}
+	p.write(&alone, v)
+	w.spare = alone.out
+	return string(alone.out)
+}
+
+func writeTime(w *Writer, v reflect.Value) {
+	t := v.Addr().Interface().(*time.Time)
+	w.out = binary.AppendVarint(w.out, t.Unix()-w.last)
+	w.out = binary.AppendUvarint(w.out, uint64(t.Nanosecond()))
+	w.last = t.Unix()
+}
+
+// length is 0 for nil.
+func (w *Writer) length(v reflect.Value) (n int) {
+	if v.IsNil() {
+		w.out = append(w.out, 0)
+		return 0
+	}
+	n = v.Len()
+	w.out = binary.AppendUvarint(w.out, uint64(n)+1)
+	return n
+}
+
+func writeBytes(w *Writer, v reflect.Value) {
+	if w.length(v) > 0 {
+		w.out = append(w.out, v.Bytes()...)
+	}
+}
+
+func writeSlice(w *Writer, v reflect.Value, element *plan) {
+	for i := range w.length(v) {
+		element.write(w, v.Index(i))
+	}
+}
+
+func writeMap(w *Writer, v reflect.Value, key, element *plan) {
+	w.length(v)
+	keys := v.MapKeys()
+	slices.SortFunc(keys, func(a, b reflect.Value) int { return strings.Compare(a.String(), b.String()) })
+	for _, k := range keys {
+		key.write(w, k)
+		value := reflect.New(element.of).Elem() // times are written where they can be pointed to
+		value.Set(v.MapIndex(k))
+		element.write(w, value)
+	}
+}
+
+func writeStruct(w *Writer, v reflect.Value, p *plan) {
+	bits := len(w.out) + 1
+	w.out = append(w.out, byte(len(p.bits)))
+	w.out = append(w.out, p.bits...)
+	for i := range p.fields {
+		f := &p.fields[i]
+		value := v.Field(f.at)
+		if f.zero(value) {
+			continue
+		}
+		w.out[bits+i/8] |= 1 << (i % 8)
+		f.plan.writeField(w, value)
+	}
+}
