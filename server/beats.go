@@ -42,24 +42,23 @@ func (b *beats) renew(grant, known time.Time) {
 
 // silence is for how long nothing was heard of the host, at most since the grant.
 func (b *beats) silence(host string, now time.Time) time.Duration {
+	silence, _ := b.both(host, now)
+	return silence
+}
+
+// both is the silence, and for how long nothing was heard of the host whatever was granted: zero for one of which nothing
+// is known.
+func (b *beats) both(host string, now time.Time) (silence, missed time.Duration) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	last := b.last[host]
+	last, known := b.last[host]
+	if known {
+		missed = now.Sub(last)
+	}
 	if last.Before(b.grant) {
 		last = b.grant
 	}
-	return now.Sub(last)
-}
-
-// missed is for how long nothing was heard of the host, whatever was granted; zero for one of which nothing is known.
-func (b *beats) missed(host string, now time.Time) time.Duration {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	last, ok := b.last[host]
-	if !ok {
-		return 0
-	}
-	return now.Sub(last)
+	return now.Sub(last), missed
 }
 
 // after lists the hosts that were heard of at that time or later, and how many milliseconds ago that was.

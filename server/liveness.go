@@ -76,6 +76,7 @@ func (t *term) connected(cfg Config, hostID string) bool {
 
 // reliable reports whether new tasks may be placed on the host: it is connected and has not missed two beats. Of a host
 // that only an earlier leader has heard of nothing is missed.
-func (t *term) reliable(cfg Config, hostID string) bool {
-	return t.connected(cfg, hostID) && t.beats.missed(hostID, cfg.Now()) < cfg.missedAfter()
+func (t *term) reliable(cfg *Config, hostID string) bool {
+	silence, missed := t.beats.both(hostID, cfg.Now())
+	return silence < cfg.LostAfter && missed < cfg.missedAfter()
 }

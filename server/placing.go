@@ -14,8 +14,8 @@ const (
 	placeLimit = 512
 	// placesAtOnce is how many batches are under way at a time: one is planned while others are being recorded.
 	placesAtOnce = 3
-	// entryTasks is how many tasks one entry has at most; a run is never divided. An entry stays below a megabyte, and the state
-	// notes so many changed nodes of its trees: beyond some 8,000 it looks through whole trees instead.
+	// entryTasks is how many tasks one entry has at most; a run is never divided. An entry stays below a megabyte, and others
+	// do not wait long while it is applied.
 	entryTasks = 1000
 	// placeAttempts is how often a run is planned again after it lost its places to another change.
 	placeAttempts = 5
@@ -77,7 +77,11 @@ func (b *runBatch) round(open []int) []int {
 	if err != nil {
 		return b.failAll(open, err)
 	}
-	p := b.plan(t.planner, open)
+	return b.answer(t, b.plan(t.planner, open))
+}
+
+// answer records what the plan gave places to, and answers its runs; it returns those that are still open.
+func (b *runBatch) answer(t *term, p *plan) []int {
 	var (
 		entry    raftfsm.LaunchTasks
 		recorded []int
@@ -96,8 +100,8 @@ func (b *runBatch) round(open []int) []int {
 			p.refused = append(p.refused, run)
 		}
 	}
-	again := b.launch(t, entry, recorded)
-	t.planner.land(p.flight)
+	again, doubtful := b.launch(t, entry, recorded)
+	t.planner.land(p.flight, doubtful)
 	again = append(again, b.refuse(t, p)...)
 	b.wait(t, p.behind)
 	return append(again, p.later...)
@@ -140,25 +144,32 @@ func (b *runBatch) wait(t *term, flights []*flight) {
 	}
 }
 
-// launch records the entry and answers its runs; it returns those that lost their places and may try again.
-func (b *runBatch) launch(t *term, entry raftfsm.LaunchTasks, runs []int) (again []int) {
+// launch records the entry and answers its runs; it returns those that lost their places and may try again, and the tasks
+// of which it is not certain that they are recorded.
+func (b *runBatch) launch(t *term, entry raftfsm.LaunchTasks, runs []int) (again []int, doubtful []*raftfsm.Task) {
 	if len(runs) == 0 {
-		return nil
+		return nil, nil
 	}
 	answer, err := b.record(t.ctx, entry)
 	if err != nil {
-		return b.failAll(runs, err)
+		for i := range entry.Runs {
+			doubtful = append(doubtful, entry.Runs[i].Tasks...)
+		}
+		return b.failAll(runs, err), doubtful
 	}
 	for i, result := range answer.([]raftfsm.LaunchResult) {
-		run := runs[i]
+		run, planned := runs[i], entry.Runs[i].Tasks
 		b.answers[run] = placed{result.Result, result.Err}
+		if recorded := result.Result.Tasks; len(recorded) == 0 || recorded[0].ID != planned[0].ID { // or it is what its token started before
+			doubtful = append(doubtful, planned...)
+		}
 		if len(result.Refused) > 0 {
 			b.log.Debug("a run lost its places, planning again", "why", result.Why)
 			busy := fmt.Errorf("%w (other changes took the places %d times: %s)", errBusy, placeAttempts, result.Why)
 			again = append(again, b.lose([]int{run}, busy)...)
 		}
 	}
-	return again
+	return again, doubtful
 }
 
 // lose counts a race that the runs have lost, and returns those that may try again. The others get the error, or keep the

@@ -137,7 +137,7 @@ func TestARunThatLostItsPlacesIsPlannedAgain(t *testing.T) {
 	late := *taken
 	late.ID = newID()
 	entry := raftfsm.LaunchTasks{Runs: []raftfsm.Launch{{Cluster: request.Cluster, Token: "t", TokenHash: "h", Tasks: []*raftfsm.Task{&late}, At: time.Now()}}}
-	if again := b.launch(s.term.Load(), entry, []int{0}); len(again) != 1 {
+	if again, _ := b.launch(s.term.Load(), entry, []int{0}); len(again) != 1 {
 		t.Fatalf("a lost race left %v open: %+v", again, b.answers)
 	}
 	if open := b.round([]int{0}); len(open) != 0 || len(b.answers[0].result.Tasks) != 1 || b.answers[0].result.Tasks[0].GPUs()[0] == taken.GPUs()[0] {
@@ -146,7 +146,7 @@ func TestARunThatLostItsPlacesIsPlannedAgain(t *testing.T) {
 
 	b.lost[0] = placeAttempts - 1
 	entry.Runs[0].Token = ""
-	if again := b.launch(s.term.Load(), entry, []int{0}); len(again) != 0 || !errors.Is(b.answers[0].err, raftfsm.ErrUnavailable) {
+	if again, _ := b.launch(s.term.Load(), entry, []int{0}); len(again) != 0 || !errors.Is(b.answers[0].err, raftfsm.ErrUnavailable) {
 		t.Errorf("a run that always loses: open %v, answer %v", again, b.answers[0].err)
 	}
 }

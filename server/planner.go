@@ -23,8 +23,7 @@ type planner struct {
 	mark    raftfsm.Mark    // what of the state is in it
 	heardAt time.Time       // when every host was asked about last
 	flights map[*flight]bool
-	planned int // flights so far
-	failed  int // of these, did not bring every task into the state
+	failed  int // flights so far that did not bring every task into the state
 }
 
 // flight is what was planned together, until it is known what became of it.
@@ -42,7 +41,7 @@ const hearEvery = 200 * time.Millisecond
 const catchUpEvery = 500 * time.Millisecond
 
 func newPlanner(s *Server, t *term) *planner {
-	heard := func(hostID string) bool { return t.reliable(s.cfg, hostID) }
+	heard := func(hostID string) bool { return t.reliable(&s.cfg, hostID) }
 	return &planner{state: s.state, now: s.cfg.Now, heard: heard, flights: map[*flight]bool{}}
 }
 
@@ -67,7 +66,6 @@ func (p *planner) plan(choose func(*raftfsm.View, []*flight) []schedule.Request)
 		}
 	}
 	p.flights[f] = true
-	p.planned++
 	return decisions, f
 }
 
@@ -90,13 +88,18 @@ func (p *planner) look(f func(*raftfsm.View, *schedule.Fleet)) {
 	f(view, p.fleet)
 }
 
-// land ends a flight: tasks that the state has at their places stay there, and the others hold nothing any more.
-func (p *planner) land(f *flight) {
+// land ends a flight. The doubtful ones among its tasks may not be recorded: those that the state has at their places stay
+// there, and the others hold nothing any more.
+func (p *planner) land(f *flight, doubtful []*raftfsm.Task) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
+	defer close(f.landed)
 	delete(p.flights, f)
+	if len(doubtful) == 0 {
+		return
+	}
 	view, failed := p.catchUp(), false
-	for _, task := range f.tasks {
+	for _, task := range doubtful {
 		known := view.Task(task.ID)
 		if known != nil && known.HostID == task.HostID {
 			continue
@@ -110,7 +113,6 @@ func (p *planner) land(f *flight) {
 	if failed {
 		p.failed++
 	}
-	close(f.landed)
 }
 
 // failures is how many flights have failed. Whoever was refused while it grew may find a place now.

@@ -35,19 +35,19 @@ func TestWhatIsBeingRecordedIsPlannedOn(t *testing.T) {
 	if d, f := planOne(t, s, request); len(d.Tasks) != 0 || d.Failures[0].Reason != raftfsm.ReasonGPU {
 		t.Errorf("both GPUs are under way, and a third task gets %+v", d)
 	} else {
-		planner.land(f)
+		planner.land(f, f.tasks)
 	}
 	planner.begin() // as after more changes than the state remembers
 	if d, f := planOne(t, s, request); len(d.Tasks) != 0 {
 		t.Errorf("a fleet made anew forgets what is under way: %+v", d)
 	} else {
-		planner.land(f)
+		planner.land(f, f.tasks)
 	}
-	planner.land(first) // nothing of it is in the state
+	planner.land(first, first.tasks) // nothing of it is in the state
 	if result := run(t.Context(), t, s, request); len(result.Tasks) != 1 {
 		t.Errorf("what came to nothing still holds its GPU: %+v", result)
 	}
-	planner.land(second)
+	planner.land(second, second.tasks)
 	if result := run(t.Context(), t, s, request); len(result.Tasks) != 1 {
 		t.Errorf("what came to nothing still holds its GPU: %+v", result)
 	}
@@ -59,19 +59,20 @@ func TestWhatIsBeingRecordedIsPlannedOn(t *testing.T) {
 func TestARunIsNotRefusedForWhatComesToNothing(t *testing.T) {
 	s := startStill(t)
 	joinWith(t, s, 1)
-	request, planner := runOf(define(t, s, 1)), s.term.Load().planner
+	request, now := runOf(define(t, s, 1)), s.term.Load()
 	_, ahead := planOne(t, s, request)
 
-	answer := make(chan raftfsm.RunResult)
-	go func() { answer <- run(t.Context(), t, s, request) }()
-	eventually(t, "the run has found no place", func() bool {
-		planner.mu.Lock()
-		defer planner.mu.Unlock()
-		return planner.planned == 2
-	})
-	planner.land(ahead)
-	if result := <-answer; len(result.Tasks) != 1 {
-		t.Errorf("it is refused for a task that never was: %+v", result)
+	b := &runBatch{Server: s, runs: []raftfsm.RunRequest{request}, answers: make([]placed, 1), lost: make([]int, 1)}
+	p := b.plan(now.planner, []int{0}) // the only GPU is under way to another task
+	open := make(chan []int)
+	go func() { open <- b.answer(now, p) }()
+	<-p.flight.landed // all that it still waits for is what becomes of the other
+	now.planner.land(ahead, ahead.tasks)
+	if again := <-open; len(again) != 1 {
+		t.Errorf("it is refused for a task that never was: %+v", b.answers[0])
+	}
+	if left := b.round([]int{0}); len(left) != 0 || len(b.answers[0].result.Tasks) != 1 {
+		t.Errorf("planned again: open %v, answer %+v", left, b.answers[0])
 	}
 }
 
@@ -85,7 +86,7 @@ func TestATokenUnderWayIsAnsweredFirst(t *testing.T) {
 	answer := make(chan raftfsm.RunResult)
 	go func() { answer <- run(t.Context(), t, s, request) }()
 	apply(t, s, raftfsm.LaunchTasks{Runs: []raftfsm.Launch{launch(request, d, s.cfg.Now())}})
-	s.term.Load().planner.land(ahead)
+	s.term.Load().planner.land(ahead, ahead.tasks)
 	if result := <-answer; len(result.Tasks) != 1 || result.Tasks[0].ID != d.Tasks[0].ID {
 		t.Errorf("the retry started %+v, the first was %s", result.Tasks, d.Tasks[0].ID)
 	}

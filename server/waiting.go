@@ -14,9 +14,9 @@ const (
 	// lookPeriod is how often the leader looks for what no change tells: hosts that are heard of again, moments that have
 	// come, rights of teams.
 	lookPeriod = 250 * time.Millisecond
-	// roundTasks is how many tasks of the queue get their places in one entry at most. From some 1500 on memdb would lose
-	// track of what the entry changed, and compare all of each table to find out whom to wake.
-	roundTasks = 1000
+	// roundTasks is how many tasks of the queue get their places in one entry at most. What an entry touches of the state's
+	// trees is copied once, so a task costs less in a bigger one; but other commands wait while it is applied, some 40 ms.
+	roundTasks = 3000
 	// roundsAtOnce is how many entries are planned before the first of them is recorded.
 	roundsAtOnce = 2
 	// refusedPause is how long the queue rests when what it planned could not be recorded.
@@ -32,6 +32,8 @@ type waiting struct {
 	mark   raftfsm.Mark         // everything up to here is in the queue
 	due    map[string]time.Time // tasks that are to wait before they are in the queue, and until when
 	placed map[string]*stay     // tasks with a place of which something is to be known, by id
+
+	lacks map[lackKey]*lack // see lack; as the hosts were at the last change of one
 
 	gained map[string]map[string]bool // hosts that have more to give than before, by cluster
 	failed int                        // flights that had failed when it was asked last
@@ -84,7 +86,7 @@ func (w *waiting) begin() {
 	w.mark = raftfsm.EndOf(view.Index())
 	w.queue = queue.New()
 	w.due, w.placed, w.kept, w.victims = map[string]time.Time{}, map[string]*stay{}, map[string]*opening{}, map[string][]string{}
-	w.gained = map[string]map[string]bool{}
+	w.gained, w.lacks = map[string]map[string]bool{}, map[lackKey]*lack{}
 	w.setTeams(view)
 	w.charge(view, now)
 	for _, task := range view.Tasks("") {
@@ -121,6 +123,7 @@ func (w *waiting) follow() (more <-chan struct{}) {
 					w.gain(t.Cluster, t.HostID)
 				}
 			case raftfsm.HostChange:
+				clear(w.lacks)
 				w.gain(change.Cluster, change.Host.ID)
 				w.queue.Renew(change.Cluster)
 			}

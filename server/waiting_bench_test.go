@@ -7,6 +7,8 @@ import (
 	"testing"
 	"time"
 
+	"golang.org/x/sys/unix"
+
 	"pinion/gpu"
 	"pinion/raftfsm"
 )
@@ -49,6 +51,15 @@ func crowded(b *testing.B, hosts, tasks int) (s *Server, hear func()) {
 	}
 }
 
+// cpuTime is what this process has used: on a machine that others use too it says more than the clock.
+func cpuTime() time.Duration {
+	var used unix.Rusage
+	if err := unix.Getrusage(unix.RUSAGE_SELF, &used); err != nil {
+		return 0
+	}
+	return time.Duration(used.Utime.Nano() + used.Stime.Nano())
+}
+
 // BenchmarkDrain gives 100,000 tasks that wait their places, all at once.
 func BenchmarkDrain(b *testing.B) {
 	const tasks = 100_000
@@ -56,7 +67,7 @@ func BenchmarkDrain(b *testing.B) {
 		b.StopTimer()
 		s, hear := crowded(b, tasks/8, tasks)
 		b.StartTimer()
-		view, begin := s.state.View(), time.Now()
+		view, begin, used := s.state.View(), time.Now(), cpuTime()
 		mark, waiting := raftfsm.EndOf(view.Index()), len(slices.Collect(view.Waiting("")))
 		hear()
 		for placed := 0; placed < waiting; {
@@ -71,6 +82,7 @@ func BenchmarkDrain(b *testing.B) {
 			placed, mark = placed+len(changes), changes[len(changes)-1].Mark
 		}
 		b.ReportMetric(float64(waiting)/time.Since(begin).Seconds(), "tasks/s")
+		b.ReportMetric(float64((cpuTime()-used).Microseconds())/float64(waiting), "CPU-µs/task")
 	}
 }
 
@@ -109,4 +121,19 @@ func placedTasks(v *raftfsm.View) (n int) {
 		n += len(v.TasksOn(host.ID))
 	}
 	return n
+}
+
+// BenchmarkQueue lists 100,000 tasks that wait, which no host of 1,000 could ever run.
+func BenchmarkQueue(b *testing.B) {
+	s, _ := crowded(b, 1000, 0)
+	request := queued(define(b, s, 9))
+	request.Count = 1000
+	for range 100 {
+		run(b.Context(), b, s, request)
+	}
+	for b.Loop() {
+		if list, err := s.Queue(b.Context(), ""); err != nil || len(list) != 100_000 || list[0].Impossible == nil {
+			b.Fatal(len(list), err)
+		}
+	}
 }

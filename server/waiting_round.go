@@ -14,16 +14,20 @@ type round struct {
 	*waiting
 	view   *raftfsm.View
 	fleet  *schedule.Fleet
-	places map[*queue.Item][]*raftfsm.Task // planned
-	held   map[string][]*raftfsm.Task      // what keeps the reservation of a cluster from others now
+	kinds  map[[2]string]*schedule.Kind // what was asked for so far, by cluster and shape
+	seed   uint64                       // of the next item
+	held   map[string][]*raftfsm.Task   // what keeps the reservation of a cluster from others now
 	flight *flight
 
 	lent map[string]bool // what is borrowed, as the round began; nil before it is needed: it costs a look at every stay
 
-	items  []*queue.Item
-	ids    map[string]bool    // of their tasks
-	entry  raftfsm.PlaceTasks // a group for each item
-	answer []string           // why a group was refused
+	// In the order in which they got their places: items, a group for each, and all their tasks as they are planned.
+	items   []*queue.Item
+	entry   raftfsm.PlaceTasks
+	planned []*raftfsm.Task
+
+	ids    map[string]bool // of the tasks
+	answer []string        // why a group was refused
 	err    error
 }
 
@@ -38,22 +42,18 @@ func (w *waiting) plan() *round {
 		return nil
 	}
 	w.looked = false
-	r := &round{waiting: w, places: map[*queue.Item][]*raftfsm.Task{}, held: map[string][]*raftfsm.Task{}, ids: map[string]bool{}}
-	r.flight = w.term.planner.explore(func(view *raftfsm.View, fleet *schedule.Fleet) (planned []*raftfsm.Task) {
+	r := &round{waiting: w, kinds: map[[2]string]*schedule.Kind{}, seed: newSeed(), held: map[string][]*raftfsm.Task{}, ids: map[string]bool{}}
+	r.flight = w.term.planner.explore(func(view *raftfsm.View, fleet *schedule.Fleet) []*raftfsm.Task {
 		r.view, r.fleet = view, fleet
 		r.wake()
 		r.items = w.queue.Round(now, roundTasks, r)
 		for cluster := range r.held {
 			r.letGo(cluster)
 		}
-		for _, item := range r.items {
-			planned = append(planned, r.places[item]...)
-			r.entry.Groups = append(r.entry.Groups, r.group(item))
-		}
-		return planned
+		return r.planned
 	})
 	if len(r.items) == 0 {
-		w.term.planner.land(r.flight)
+		w.term.planner.land(r.flight, nil)
 		return nil
 	}
 	return r
@@ -87,39 +87,41 @@ func (r *round) wake() {
 }
 
 // Place is queue.Places.
-func (r *round) Place(item *queue.Item, keep bool) queue.Outcome {
-	request := requestOf(r.view, item)
-	if request == nil {
-		return queue.Gone
-	}
+func (r *round) Place(item *queue.Item, keep bool) bool {
+	tasks := item.Of.(*waiter).tasks // apply finds what has become of them since
 	if keep {
 		r.keep(item.Cluster)
 	} else {
 		r.letGo(item.Cluster)
 	}
-	request.Seed = newSeed()
-	decision := r.fleet.Plan([]schedule.Request{*request})[0]
-	if len(decision.Tasks) < len(item.Tasks) {
+	r.seed++
+	decision := r.fleet.PlanFor(r.kind(item), tasks, r.seed)
+	if len(decision.Tasks) < len(tasks) {
 		for _, planned := range decision.Tasks {
 			r.fleet.DropTask(planned)
 		}
-		return queue.Refused
+		return false
 	}
-	r.places[item] = decision.Tasks
-	for _, task := range decision.Tasks {
+	group := make([]raftfsm.Placement, len(tasks))
+	for i, task := range decision.Tasks {
+		group[i] = schedule.PlacementOf(tasks[i], task)
 		r.ids[task.ID] = true
 		r.stays(task, task.Terms())
 	}
-	return queue.Placed
+	r.entry.Groups, r.planned = append(r.entry.Groups, group), append(r.planned, decision.Tasks...)
+	return true
 }
 
-// group is where the tasks of an item go.
-func (r *round) group(item *queue.Item) []raftfsm.Placement {
-	group := make([]raftfsm.Placement, 0, len(item.Tasks))
-	for i, planned := range r.places[item] {
-		group = append(group, schedule.PlacementOf(r.view.Task(item.Tasks[i]), planned))
+// kind is what the item asks for, which is read for the first of its shape.
+func (r *round) kind(item *queue.Item) *schedule.Kind {
+	of := [2]string{item.Cluster, item.Shape}
+	known := r.kinds[of]
+	if known == nil {
+		c := item.Of.(*waiter)
+		known = schedule.KindOf(requestFor(c.tasks[0], raftfsm.Effective(c.definition, c.tasks[0].Overrides)))
+		r.kinds[of] = known
 	}
-	return group
+	return known
 }
 
 // fly records a round while others are planned.
@@ -130,9 +132,24 @@ func (w *waiting) fly(r *round) {
 		if answer, r.err = w.record(w.term.ctx, r.entry); r.err == nil {
 			r.answer = answer.([]string)
 		}
-		w.term.planner.land(r.flight)
+		w.term.planner.land(r.flight, r.doubtful())
 		w.landed <- r
 	}()
+}
+
+// doubtful are the tasks of which it is not certain that they have their places.
+func (r *round) doubtful() (tasks []*raftfsm.Task) {
+	if r.err != nil {
+		return r.planned
+	}
+	at := 0
+	for i, group := range r.entry.Groups {
+		if r.answer[i] != "" {
+			tasks = append(tasks, r.planned[at:at+len(group)]...)
+		}
+		at += len(group)
+	}
+	return tasks
 }
 
 // settle puts back what could not be recorded.

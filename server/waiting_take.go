@@ -37,12 +37,11 @@ func (w *waiting) leave(task string) {
 
 // await puts a task into the queue when nothing holds it back any more, and a gang when that is so of all its tasks.
 func (w *waiting) await(view *raftfsm.View, t *raftfsm.Task, now time.Time) {
-	tasks := []*raftfsm.Task{t}
+	tasks := unitOf(view, t)
 	if t.Gang != nil {
 		if t.Gang.Rank > 0 && w.queue.Waits(t.ID) {
 			return // with its gang
 		}
-		tasks = view.Gang(t.Gang.ID)
 		if len(tasks) < t.Gang.Size {
 			return // some are over
 		}
@@ -54,8 +53,24 @@ func (w *waiting) await(view *raftfsm.View, t *raftfsm.Task, now time.Time) {
 		}
 	}
 	if definition := view.Definition(t.Definition); definition != nil {
-		w.queue.Add(itemOf(view, tasks, raftfsm.Effective(definition, t.Overrides)))
+		item := itemOf(view, tasks, raftfsm.Effective(definition, t.Overrides))
+		item.Of = &waiter{tasks, definition}
+		w.queue.Add(item)
 	}
+}
+
+// waiter is what an item of the queue was made of, as it was followed last.
+type waiter struct {
+	tasks      []*raftfsm.Task // one, or a gang by rank
+	definition *raftfsm.TaskDefinition
+}
+
+// unitOf is a task, or its whole gang by rank: what has its places together.
+func unitOf(view *raftfsm.View, t *raftfsm.Task) []*raftfsm.Task {
+	if t.Gang == nil {
+		return []*raftfsm.Task{t}
+	}
+	return view.Gang(t.Gang.ID)
 }
 
 // ready reports whether the task may have a place now. What holds it back is a moment, or a change in the state.
@@ -145,20 +160,5 @@ func requestOf(view *raftfsm.View, item *queue.Item) *schedule.Request {
 	}
 	r := requestFor(task, raftfsm.Effective(view.Definition(task.Definition), task.Overrides))
 	r.Run.Count = len(item.Tasks)
-	r.IDs = idsOf(item.Tasks, len(r.Definition.Containers))
 	return &r
-}
-
-// idsOf gives planned tasks the ids that they have already. The planner asks for the id of a task and then for those of its
-// containers, which stay as they are; at last for that of a gang, the same.
-func idsOf(tasks []string, containers int) func() string {
-	asked := 0
-	return func() string {
-		at, of := asked/(containers+1), asked%(containers+1)
-		asked++
-		if of > 0 || at == len(tasks) {
-			return ""
-		}
-		return tasks[at]
-	}
 }

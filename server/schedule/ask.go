@@ -19,7 +19,9 @@ type ask struct {
 	wantsGPUs  bool
 	outlook    *pack.Outlook // on the GPUs of the cluster
 	terms      raftfsm.Terms
-	made       int // tasks so far
+	made       int           // tasks so far
+	common     *raftfsm.Task // see record; nil before the first one
+	text       string        // see needs; empty before it is asked for
 
 	// What read makes of the constraints and the strategy; StartTask has neither.
 	members  []*query.Expr
@@ -56,6 +58,10 @@ func (a *ask) place(h *Host) *raftfsm.Task {
 		free &^= picked
 		gpus[i] = h.wiring.UUIDs(picked)
 	}
+	if len(a.Waiting) > 0 {
+		a.made++
+		return placed(a.Waiting[a.made-1], h.Host.ID, gpus)
+	}
 	return a.task(h.Host.ID, gpus)
 }
 
@@ -67,11 +73,31 @@ func apart(h *Host) raftfsm.Failure {
 
 // task is the finished record: everything a task ever says about its place is written here.
 func (a *ask) task(hostID string, gpus [][]string) *raftfsm.Task {
-	task := &raftfsm.Task{
-		ID:            a.IDs(),
+	if a.common == nil {
+		a.common = a.record()
+	}
+	task := *a.common
+	task.ID, task.HostID, task.ArrayIndex = a.IDs(), hostID, a.arrayIndex()
+	task.Containers = make([]raftfsm.Container, len(a.Definition.Containers))
+	a.made++
+	for i := range task.Containers {
+		container := &a.Definition.Containers[i]
+		task.Containers[i] = raftfsm.Container{
+			ID:         uuid(a.IDs()),
+			Name:       container.Name,
+			Image:      container.Image,
+			GPUs:       gpus[i],
+			LastStatus: raftfsm.Pending,
+		}
+	}
+	return &task
+}
+
+// record is what the tasks of the request have in common.
+func (a *ask) record() *raftfsm.Task {
+	return &raftfsm.Task{
 		Cluster:       a.Run.Cluster,
 		Definition:    a.Definition.Name(),
-		HostID:        hostID,
 		Group:         a.group,
 		StartedBy:     a.Run.StartedBy,
 		LaunchType:    cmp.Or(a.Run.LaunchType, "EC2"),
@@ -86,19 +112,7 @@ func (a *ask) task(hostID string, gpus [][]string) *raftfsm.Task {
 		Version:       1,
 		CreatedAt:     a.At,
 		Wait:          a.wait(),
-		ArrayIndex:    a.arrayIndex(),
 	}
-	a.made++
-	for i, container := range a.Definition.Containers {
-		task.Containers = append(task.Containers, raftfsm.Container{
-			ID:         uuid(a.IDs()),
-			Name:       container.Name,
-			Image:      container.Image,
-			GPUs:       gpus[i],
-			LastStatus: raftfsm.Pending,
-		})
-	}
-	return task
 }
 
 // overrides names every container, as ECS does, also those that nothing changes.

@@ -73,6 +73,33 @@ func benchFleet(b *testing.B, hosts, gpus int) {
 	}
 }
 
+// BenchmarkKind plans tasks that wait one by one, all of one kind, on ten thousand hosts.
+func BenchmarkKind(b *testing.B) {
+	const hosts = 10_000
+	f := NewFleet()
+	for i := range hosts {
+		h := host(fmt.Sprintf("host%05d", i), 8)
+		h.Host.CPU, h.Host.MemoryMiB = 1<<20, 1<<20
+		f.PutHost(h.Host, true)
+	}
+	r := request(hosts*8*9/10, 1)
+	waiting, kind, at := Provision(r), KindOf(r), 0
+	planned := make([]*raftfsm.Task, 0, len(waiting))
+	b.ReportAllocs()
+	for b.Loop() {
+		if at == len(waiting) {
+			b.StopTimer()
+			for _, task := range planned {
+				f.DropTask(task)
+			}
+			planned, at = planned[:0], 0
+			b.StartTimer()
+		}
+		planned = append(planned, f.PlanFor(kind, waiting[at:at+1], 0).Tasks...)
+		at++
+	}
+}
+
 // BenchmarkFleetOfManyShapes is BenchmarkFleet with tasks of fifty shapes, of which each changes what all others find.
 func BenchmarkFleetOfManyShapes(b *testing.B) {
 	f, next := NewFleet(), 0

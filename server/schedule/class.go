@@ -30,6 +30,13 @@ func (a *ask) class() class {
 
 // needs is all of a plain request that the filters and the cost look at, in a form that differs when it does.
 func (a *ask) needs() string {
+	if a.text == "" {
+		a.text = a.spell()
+	}
+	return a.text
+}
+
+func (a *ask) spell() string {
 	d := &a.demand
 	text := binary.AppendVarint(make([]byte, 0, 256), d.CPU)
 	text = binary.AppendVarint(text, d.MemoryMiB)

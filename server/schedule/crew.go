@@ -43,7 +43,7 @@ func (c *crew) enter(h *Host) {
 	c.hosts = slices.Insert(c.hosts, at, h)
 	c.renumber(at)
 	for _, task := range h.tasks {
-		c.popular.note(shapeOf(raftfsm.Holds(task)), 1)
+		c.popular.note(shapeHeld(task), 1)
 	}
 }
 
@@ -51,7 +51,7 @@ func (c *crew) leave(h *Host) {
 	c.hosts = slices.Delete(c.hosts, h.at, h.at+1)
 	c.renumber(h.at)
 	for _, task := range h.tasks {
-		c.popular.note(shapeOf(raftfsm.Holds(task)), -1)
+		c.popular.note(shapeHeld(task), -1)
 	}
 }
 
@@ -66,12 +66,12 @@ func (c *crew) renumber(from int) {
 
 func (c *crew) hold(h *Host, t *raftfsm.Task) {
 	h.hold(t)
-	c.popular.note(shapeOf(raftfsm.Holds(t)), 1)
+	c.popular.note(shapeHeld(t), 1)
 	c.touch(h)
 }
 
 func (c *crew) release(h *Host, at int) {
-	c.popular.note(shapeOf(raftfsm.Holds(h.tasks[at])), -1)
+	c.popular.note(shapeHeld(h.tasks[at]), -1)
 	h.release(at)
 	c.touch(h)
 }

@@ -64,14 +64,17 @@ func (f *Fleet) RemoveHost(id string) {
 
 // Connect says whether the host was heard of lately.
 func (f *Fleet) Connect(id string, connected bool) {
-	h := f.hosts[id]
-	if h == nil {
-		return
+	if h := f.hosts[id]; h != nil {
+		f.connect(h, connected)
 	}
+}
+
+func (f *Fleet) connect(h *Host, connected bool) {
 	connected = connected && !h.Host.Lost()
 	if h.Connected == connected {
 		return
 	}
+	id := h.Host.ID
 	if h.Connected = connected; connected {
 		delete(f.silent, id)
 		f.returned[id] = h.Host.Cluster

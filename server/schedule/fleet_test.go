@@ -163,8 +163,7 @@ func (p *past) placeWaiting() {
 	for waiting := range view.Waiting(raftfsm.DefaultCluster) {
 		r := request(1, 0)
 		r.Definition = view.Definition(waiting.Definition)
-		r.IDs = func() string { return waiting.ID }
-		d := p.fleet.Plan([]Request{r})[0]
+		d := p.fleet.PlanFor(KindOf(r), []*raftfsm.Task{waiting}, 0)
 		if len(d.Tasks) == 1 && rapid.Bool().Draw(p.T, "recorded") {
 			task := d.Tasks[0]
 			place := raftfsm.Placement{TaskID: task.ID, HostID: task.HostID, GPUs: [][]string{task.Containers[0].GPUs}, Ports: []int{9000}}

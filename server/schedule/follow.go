@@ -39,7 +39,7 @@ func (f *Fleet) Hear(connected func(hostID string) bool, all bool) {
 		among = f.hosts
 	}
 	for _, h := range among {
-		f.Connect(h.Host.ID, connected(h.Host.ID))
+		f.connect(h, connected(h.Host.ID))
 	}
 }
 

@@ -147,7 +147,7 @@ func (c *crew) seat(a *ask, tasks []*raftfsm.Task) (refusal raftfsm.Failure, ref
 		detail := fmt.Sprintf("every TCP port from %d to %d, which are those of gangs, is taken", firstGangPort, firstGangPort+gangPorts-1)
 		return raftfsm.Failure{HostID: first.HostID, Reason: raftfsm.ReasonPorts, Detail: detail}, true
 	}
-	id := a.IDs()
+	id := a.gangID()
 	for rank, task := range tasks {
 		task.Gang = &raftfsm.Seat{ID: id, Rank: rank, Size: len(tasks), Port: port}
 	}
@@ -155,6 +155,17 @@ func (c *crew) seat(a *ask, tasks []*raftfsm.Task) (refusal raftfsm.Failure, ref
 	first.Ports = append(first.Ports[:len(first.Ports):len(first.Ports)], port)
 	c.hold(c.hosts[at], first)
 	return raftfsm.Failure{}, false
+}
+
+// gangID is a new one, or that of the tasks that wait.
+func (a *ask) gangID() string {
+	if len(a.Waiting) == 0 {
+		return a.IDs()
+	}
+	if seat := a.Waiting[0].Gang; seat != nil {
+		return seat.ID
+	}
+	return ""
 }
 
 // gangPort is a free one of the host, 0 when there is none. Where it begins to look follows from the request's seed: a

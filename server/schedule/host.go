@@ -42,7 +42,9 @@ func (h *Host) hold(t *raftfsm.Task) {
 	at, _ := h.find(t.ID)
 	h.tasks = slices.Insert(h.tasks, at, t)
 	h.Free.Take(t)
-	h.idle = h.wiring.Set(h.Free.GPUs)
+	for i := range t.Containers {
+		h.idle &^= h.wiring.Set(t.Containers[i].GPUs)
+	}
 }
 
 // release takes back what the task has. Ports are the host's too, so what is left of them has to be found anew.

@@ -6,6 +6,17 @@ import (
 	"pinion/raftfsm"
 )
 
+// placed is a task that waits at the place that is planned for it; the GPUs go by container.
+func placed(waiting *raftfsm.Task, hostID string, gpus [][]string) *raftfsm.Task {
+	task := *waiting
+	task.HostID, task.LastStatus = hostID, raftfsm.Pending
+	task.Containers = slices.Clone(waiting.Containers)
+	for i := range task.Containers {
+		task.Containers[i].GPUs, task.Containers[i].LastStatus = gpus[i], raftfsm.Pending
+	}
+	return &task
+}
+
 // PlacementOf gives a task that waits the place of one that was planned for it: the two are of one definition with one set
 // of overrides, and of one rank when they are of gangs.
 func PlacementOf(waiting, planned *raftfsm.Task) raftfsm.Placement {

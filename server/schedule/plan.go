@@ -16,6 +16,7 @@ type Request struct {
 	At         time.Time               // CreatedAt of the tasks
 	Seed       uint64                  // what strategy random draws from
 	Quiet      bool                    // Failures are not wanted where they would take longer than the decision
+	Waiting    []*raftfsm.Task         // the Run.Count tasks that are to have the places, by rank; empty: new ones are made
 }
 
 // Decision is the outcome of one request. Partial success is normal: Tasks are placed and complete, ready to be

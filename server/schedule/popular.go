@@ -44,6 +44,18 @@ func shapeOf(d raftfsm.Demand) pack.Shape {
 	return s
 }
 
+// shapeHeld is the shape of a task that has a place.
+func shapeHeld(t *raftfsm.Task) pack.Shape {
+	s := pack.Shape{CPU: t.CPU}
+	for i := range t.Containers {
+		s.GPUs += len(t.Containers[i].GPUs)
+	}
+	if s.GPUs > 0 {
+		s.Milli = pack.Whole
+	}
+	return s
+}
+
 // note counts so many tasks more, or less, of a shape.
 func (p *popularity) note(s pack.Shape, tasks int) {
 	if s.GPUs == 0 {

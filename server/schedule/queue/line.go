@@ -57,7 +57,7 @@ func (q *Queue) Wake(cluster string, help func(*Item) bool) {
 		}
 	}
 	for _, c := range l.classes {
-		if c.blocked && l.full[c.shape] == nil && (!c.behind || help(c.items[0].Item)) {
+		if c.blocked && l.full[c.shape] == nil && (!c.behind || help(c.first())) {
 			q.offer(c)
 		}
 	}
@@ -86,7 +86,7 @@ func (q *Queue) Refused(now time.Time, most int) []*Item {
 		var items []*Item
 		for _, c := range q.lines[cluster].classes {
 			if c.blocked && !c.behind {
-				items = append(items, c.items[0].Item)
+				items = append(items, c.first())
 			}
 		}
 		slices.SortFunc(items, func(a, b *Item) int { return q.rankOf(a, now).compare(q.rankOf(b, now)) })

@@ -14,9 +14,10 @@ func (q *Queue) List(cluster string, now time.Time) []*Item {
 	}
 	var all []ranked
 	for _, c := range q.line(cluster).classes {
-		for _, e := range c.items {
-			all = append(all, ranked{e.Item, q.rankOf(e.Item, now)})
-		}
+		c.items.Scan(func(item *Item) bool {
+			all = append(all, ranked{item, q.rankOf(item, now)})
+			return true
+		})
 	}
 	slices.SortFunc(all, func(a, b ranked) int { return a.compare(b.rank) })
 	items := make([]*Item, len(all))
@@ -35,12 +36,14 @@ func (q *Queue) Place(task string, now time.Time) (place, of int) {
 	mine := q.rankOf(e.Item, now)
 	place = 1
 	for _, c := range q.line(e.Cluster).classes {
-		of += len(c.items)
-		for _, other := range c.items {
-			if q.rankOf(other.Item, now).compare(mine) < 0 {
+		of += c.items.Len()
+		c.items.Scan(func(other *Item) bool { // in their order
+			before := q.rankOf(other, now).compare(mine) < 0
+			if before {
 				place++
 			}
-		}
+			return before
+		})
 	}
 	return place, of
 }

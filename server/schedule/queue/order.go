@@ -42,7 +42,7 @@ func (q *Queue) first(now time.Time) *class {
 		if len(b.classes) == 0 {
 			continue
 		}
-		r := q.rankOf(b.classes[0].items[0].Item, now)
+		r := q.rankOf(b.classes[0].first(), now)
 		if best == nil || r.compare(leader) < 0 {
 			best, leader = b.classes[0], r
 		}
@@ -51,33 +51,10 @@ func (q *Queue) first(now time.Time) *class {
 }
 
 func older(a, b *Item) bool {
-	return cmp.Or(a.Since.Compare(b.Since), strings.Compare(a.ID(), b.ID())) < 0
-}
-
-// byAge is a heap of entries, the oldest first.
-type byAge []*entry
-
-func (h byAge) Len() int           { return len(h) }
-func (h byAge) Less(i, j int) bool { return older(h[i].Item, h[j].Item) }
-func (h byAge) Swap(i, j int) {
-	h[i], h[j] = h[j], h[i]
-	h[i].at, h[j].at = i, j
-}
-
-// Push is heap.Interface's.
-func (h *byAge) Push(x any) {
-	e := x.(*entry)
-	e.at = len(*h)
-	*h = append(*h, e)
-}
-
-// Pop is heap.Interface's.
-func (h *byAge) Pop() any {
-	last := len(*h) - 1
-	e := (*h)[last]
-	(*h)[last] = nil
-	*h = (*h)[:last]
-	return e
+	if c := a.Since.Compare(b.Since); c != 0 {
+		return c < 0
+	}
+	return a.ID() < b.ID()
 }
 
 // A bucket is a heap of classes, by priority and then by the age of their first items.
@@ -89,7 +66,7 @@ func (b *bucket) Less(i, j int) bool {
 	if one.priority != other.priority {
 		return one.priority > other.priority
 	}
-	return older(one.items[0].Item, other.items[0].Item)
+	return older(one.first(), other.first())
 }
 
 func (b *bucket) Swap(i, j int) {

@@ -115,7 +115,7 @@ func (w *world) checkPromise(head *Item) {
 }
 
 // Place checks that nobody borrows what one has a right to who waits. Who comes before the head may delay it.
-func (w *world) Place(item *Item, keep bool) Outcome {
+func (w *world) Place(item *Item, keep bool) bool {
 	head := w.Head("default")
 	for id := range w.promise {
 		if promised := w.Item(id); promised == nil || w.rankOf(item, w.now).compare(w.rankOf(promised, w.now)) < 0 {

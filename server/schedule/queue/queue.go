@@ -8,6 +8,8 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	"github.com/tidwall/btree"
 )
 
 // Item is what waits: a task, or the tasks of a gang, which start together. Nobody changes one that was handed over.
@@ -20,6 +22,7 @@ type Item struct {
 	Limit    time.Duration // it ends so long after it started; 0: it does not end by itself
 	GPUs     int           // that each task asks for
 	Shape    string        // all that a place has to meet; where one of a shape has no place no other of it has one
+	Of       any           // what the caller made it of; the queue does not look at it
 }
 
 // ID names the item.
@@ -31,11 +34,17 @@ func (i *Item) asks() int { return i.GPUs * len(i.Tasks) }
 // class is what items have in common that are tried alike: when the first of them has no place, none has.
 type class struct {
 	classKey
-	items    []*entry // a heap by age, never empty
-	blocked  bool     // the first was refused, and nothing has come that could help it
-	behind   bool     // that was because of what is kept for the head
-	hopeless bool     // no host, however empty, has room for the first
-	at       int      // in its bucket's heap; -1: it is not there
+	items    *btree.BTreeG[*Item] // by age, never empty
+	blocked  bool                 // the first was refused, and nothing has come that could help it
+	behind   bool                 // that was because of what is kept for the head
+	hopeless bool                 // no host, however empty, has room for the first
+	at       int                  // in its bucket's heap; -1: it is not there
+}
+
+// first is the oldest of the class.
+func (c *class) first() *Item {
+	item, _ := c.items.Min()
+	return item
 }
 
 type classKey struct {
@@ -49,7 +58,6 @@ type classKey struct {
 type entry struct {
 	*Item
 	class *class
-	at    int
 }
 
 // bucket holds the classes of a team that ask for the same number of GPUs: to those fair shares and quotas are the same,
@@ -96,7 +104,7 @@ func (q *Queue) Add(item *Item) {
 	for _, id := range item.Tasks {
 		q.entries[id] = e
 	}
-	heap.Push((*byAge)(&e.class.items), e)
+	e.class.items.Set(item)
 	q.sift(e.class)
 }
 
@@ -109,7 +117,11 @@ func (q *Queue) Remove(task string) {
 	for _, id := range e.Tasks {
 		delete(q.entries, id)
 	}
-	heap.Remove((*byAge)(&e.class.items), e.at)
+	if items := e.class.items; e.class.first() == e.Item {
+		items.PopMin() // needs no search
+	} else {
+		items.Delete(e.Item)
+	}
 	q.sift(e.class)
 }
 
@@ -117,7 +129,8 @@ func (q *Queue) class(item *Item) *class {
 	key := classKey{item.Cluster, item.Team, item.Shape, item.Priority, item.Limit, item.asks()}
 	classes := q.line(item.Cluster).classes
 	if classes[key] == nil {
-		classes[key] = &class{classKey: key, at: -1}
+		items := btree.NewBTreeGOptions(older, btree.Options{NoLocks: true})
+		classes[key] = &class{classKey: key, items: items, at: -1}
 	}
 	return classes[key]
 }
@@ -125,7 +138,7 @@ func (q *Queue) class(item *Item) *class {
 // sift puts a class where it belongs after its items, or whether it is blocked, have changed.
 func (q *Queue) sift(c *class) {
 	b := q.bucket(c)
-	offered := len(c.items) > 0 && !c.blocked
+	offered := c.items.Len() > 0 && !c.blocked
 	switch {
 	case offered && c.at < 0:
 		heap.Push(b, c)
@@ -134,7 +147,7 @@ func (q *Queue) sift(c *class) {
 	case c.at >= 0:
 		heap.Remove(b, c.at)
 	}
-	if len(c.items) == 0 {
+	if c.items.Len() == 0 {
 		delete(q.line(c.cluster).classes, c.classKey)
 	}
 }

@@ -2,21 +2,11 @@ package queue
 
 import "time"
 
-// Outcome is what became of an item that was to get a place.
-type Outcome int
-
-// The outcomes.
-const (
-	Placed  Outcome = iota
-	Refused         // it has no place now
-	Gone            // it does not wait any more
-)
-
 // Places is where items are given their places.
 type Places interface {
-	// Place gives every task of the item a place or none of them. With keep it leaves alone what is reserved in the item's
-	// cluster.
-	Place(item *Item, keep bool) Outcome
+	// Place gives every task of the item a place, or none of them and says no. With keep it leaves alone what is reserved
+	// in the item's cluster.
+	Place(item *Item, keep bool) (placed bool)
 	// Reserve reserves what the item needs to start as early as it can, instead of what was reserved in its cluster before.
 	// It is asked again in each round in which it matters. at is when that is, zero when nobody knows; ok is false when
 	// there will never be a place, and nothing is reserved then.
@@ -40,20 +30,16 @@ func (q *Queue) Round(now time.Time, most int, places Places) []*Item {
 		if c == nil {
 			break
 		}
-		item := c.items[0].Item
-		switch r.try(c, item) {
-		case Placed:
-			q.Take(item, now)
-			r.left(item)
-			placed = append(placed, item)
-			most -= len(item.Tasks)
-		case Refused:
+		item := c.first()
+		if !r.try(c, item) {
 			c.blocked = true
 			q.sift(c)
-		case Gone:
-			q.Remove(item.ID())
-			r.left(item)
+			continue
 		}
+		q.Take(item, now)
+		r.left(item)
+		placed = append(placed, item)
+		most -= len(item.Tasks)
 	}
 	return placed
 }
@@ -74,25 +60,24 @@ type reservation struct {
 }
 
 // try finds a place for the first item of a class.
-func (r *round) try(c *class, item *Item) Outcome {
+func (r *round) try(c *class, item *Item) (placed bool) {
 	l := r.line(c.cluster)
 	keep := false
 	if l.full[c.shape] == nil {
 		keep = r.keeps(l, item)
-		outcome := r.places.Place(item, keep)
-		if outcome == Placed && r.after(l, item) {
-			delete(r.reserved, l.cluster) // the head may have to wait longer now
-			r.delayed[l] = true
-		}
-		if outcome != Refused {
-			return outcome
+		if r.places.Place(item, keep) {
+			if r.after(l, item) {
+				delete(r.reserved, l.cluster) // the head may have to wait longer now
+				r.delayed[l] = true
+			}
+			return true
 		}
 	}
 	if c.behind = keep; !keep {
 		l.full[c.shape] = item
 		r.lead(l, item)
 	}
-	return Refused
+	return false
 }
 
 // keeps reports whether the item has to leave alone what is reserved for the head, because it comes later and is not over
@@ -180,7 +165,7 @@ func (r *round) firstBlocked(cluster string) *Item {
 		best rank
 	)
 	for _, c := range l.classes {
-		item := c.items[0].Item
+		item := c.first()
 		if c.hopeless || !c.blocked && item != l.head {
 			continue
 		}

@@ -58,10 +58,10 @@ func (y *yard) fit(item *Item, keep bool) int {
 	return best
 }
 
-func (y *yard) Place(item *Item, keep bool) Outcome {
+func (y *yard) Place(item *Item, keep bool) bool {
 	host := y.fit(item, keep)
 	if host < 0 {
-		return Refused
+		return false
 	}
 	j := &job{item: item, host: host}
 	if item.Limit > 0 {
@@ -72,7 +72,7 @@ func (y *yard) Place(item *Item, keep bool) Outcome {
 		y.fault = fmt.Sprintf("host %d has %d GPUs left after %s", host, y.free(host), item.ID())
 	}
 	y.started = append(y.started, item.ID())
-	return Placed
+	return true
 }
 
 func (y *yard) Reserve(item *Item) (at time.Time, ok bool) {
