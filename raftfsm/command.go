@@ -52,8 +52,8 @@ var kinds = []kind{
 	kindOf[DeleteCluster](27, 3),
 	kindOf[DeleteDefinitions](28, 3),
 	kindOf[RemoveKey](29, 3),
-	compactKindOf[PlaceTasks](30, 3),
-	compactKindOf[RetryTasks](31, 3),
+	kindOf[PlaceTasks](30, 3),
+	kindOf[RetryTasks](31, 3),
 	kindOf[CreateCapacityProvider](32, 3),
 	kindOf[UpdateCapacityProvider](33, 3),
 	kindOf[DeleteCapacityProvider](34, 3),
@@ -63,6 +63,8 @@ var kinds = []kind{
 	kindOf[ReleaseTasks](38, 3),
 	compactKindOf[LaunchTasks](39, 3),
 	compactKindOf[ReportTasks](40, 3),
+	compactKindOf[PlaceTasks](41, 3),
+	compactKindOf[RetryTasks](42, 3),
 }
 
 // ErrNewer is what Decode and Restore answer to data that this version cannot read: a newer one wrote it.

@@ -79,10 +79,9 @@ func (l *Launch) check(v *View) error {
 	if err := v.active(l.Cluster); err != nil {
 		return err
 	}
-	checked := "" // the tasks of a run are of one definition
-	for _, task := range l.Tasks {
-		if task.Definition == checked {
-			continue
+	for i, task := range l.Tasks {
+		if i > 0 && task.Definition == l.Tasks[i-1].Definition {
+			continue // the tasks of a run are of one definition
 		}
 		definition := v.Definition(task.Definition)
 		if definition == nil {
@@ -91,7 +90,6 @@ func (l *Launch) check(v *View) error {
 		if definition.Status != DefinitionActive {
 			return fmt.Errorf("task definition %q: %w", task.Definition, ErrInactive)
 		}
-		checked = task.Definition
 	}
 	return nil
 }

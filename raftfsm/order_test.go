@@ -23,24 +23,24 @@ func (o *order[T]) check(v *View) error {
 		}
 	}
 	if all := slices.Collect(o.all(v)); len(all) != count {
-		return fmt.Errorf("order %d of %s has %d objects, want %d", o.place, o.table.name, len(all), count)
+		return fmt.Errorf("order %d of %s has %d objects, want %d", o.place, o.table.named.name, len(all), count)
 	}
 	for first, objects := range want {
 		slices.SortFunc(objects, func(a, b *T) int { return compareKeys(o.keyOf(a), o.keyOf(b)) })
 		for i, object := range objects {
 			if i > 0 && o.keyOf(objects[i-1]) == o.keyOf(object) {
-				return fmt.Errorf("order %d of %s: %+v is there twice", o.place, o.table.name, o.keyOf(object))
+				return fmt.Errorf("order %d of %s: %+v is there twice", o.place, o.table.named.name, o.keyOf(object))
 			}
 			if at := o.keyOf(object); o.get(v, at) != object {
-				return fmt.Errorf("order %d of %s does not find %+v", o.place, o.table.name, at)
+				return fmt.Errorf("order %d of %s does not find %+v", o.place, o.table.named.name, at)
 			}
 		}
 		// The objects themselves: an older version of one is another.
 		if listed, visited := o.list(v, first), slices.Collect(o.of(v, first)); !slices.Equal(listed, objects) || !slices.Equal(visited, objects) {
-			return fmt.Errorf("order %d of %s lists %v under %q and visits %v, want %v", o.place, o.table.name, listed, first, visited, objects)
+			return fmt.Errorf("order %d of %s lists %v under %q and visits %v, want %v", o.place, o.table.named.name, listed, first, visited, objects)
 		}
 		if last := objects[len(objects)-1]; o.number != nil && o.last(v, first) != last {
-			return fmt.Errorf("order %d of %s: the last under %q is %v, want %v", o.place, o.table.name, first, o.last(v, first), last)
+			return fmt.Errorf("order %d of %s: the last under %q is %v, want %v", o.place, o.table.named.name, first, o.last(v, first), last)
 		}
 	}
 	return nil

@@ -108,7 +108,7 @@ func (rows rows) read(r *snapshotReader) error {
 		if err != nil || table == nil {
 			return err
 		}
-		table.put(rows[table.index()], object)
+		table.put(rows[table.label().place], object)
 	}
 }
 
@@ -161,7 +161,7 @@ func cut(err error) error {
 // tableNamed is nil when there is none.
 func tableNamed(name string) relation {
 	for _, table := range tables {
-		if table.title() == name {
+		if table.label().name == name {
 			return table
 		}
 	}

@@ -23,7 +23,7 @@ type chunkWriter struct {
 }
 
 func (w *chunkWriter) record(table relation, object any) error {
-	name := table.title()
+	name := table.label().name
 	if err := w.chunk(w.stream.Append(w.buffer[:0], &name)); err != nil {
 		return err
 	}

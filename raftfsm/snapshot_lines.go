@@ -17,7 +17,7 @@ func (w lineWriter) record(table relation, object any) error {
 	return w.lines.Encode(struct {
 		Table  string `json:"table"`
 		Object any    `json:"object"`
-	}{table.title(), object})
+	}{table.label().name, object})
 }
 
 func (w lineWriter) end(e snapshotEnd) error { return w.lines.Encode(line{End: &e}) }

@@ -65,7 +65,7 @@ func TestEveryTableIsInASnapshotAndComesBack(t *testing.T) {
 			h := everything(t, format.level)
 			for _, table := range tables {
 				if len(slices.Collect(table.each(h.View()))) == 0 {
-					t.Errorf("nothing in %s", table.title())
+					t.Errorf("nothing in %s", table.label().name)
 				}
 			}
 			written := h.snapshot(t)
@@ -76,7 +76,7 @@ func TestEveryTableIsInASnapshotAndComesBack(t *testing.T) {
 			for _, table := range tables {
 				was, is := slices.Collect(table.each(h.View())), slices.Collect(table.each(back.View()))
 				if !reflect.DeepEqual(was, is) {
-					t.Errorf("%s: wrote %v, restored %v", table.title(), was, is)
+					t.Errorf("%s: wrote %v, restored %v", table.label().name, was, is)
 				}
 			}
 			if again := snapshotOf(t, back); !bytes.Equal(written, again) {

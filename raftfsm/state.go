@@ -26,7 +26,7 @@ type rows []any
 func nothing() *rows {
 	empty := make(rows, len(tables))
 	for i, table := range tables {
-		empty[i] = table.empty()
+		empty[i] = table.version(nil)
 	}
 	return &empty
 }

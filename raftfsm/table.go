@@ -13,9 +13,14 @@ import (
 
 // table is one kind of object, in each of its orders. The first order has every object of the table, under a key of its own.
 type table[T any] struct {
-	name   string
-	place  int // among tables
+	named  label
 	orders []*order[T]
+}
+
+// label is what a table is called in a snapshot, and its place among tables.
+type label struct {
+	name  string
+	place int
 }
 
 // order is the objects of a table, or some of them, sorted by a key that no two of them share.
@@ -90,11 +95,11 @@ func beginning(s string) uint64 {
 // copied from, so a version costs what is changed in it.
 type trees[T any] []*btree.BTreeG[row[T]]
 
-// degree of the trees: a change copies a node of at most 31 rows on each level.
-const degree = 16
+// degree of the trees: a change copies a node of at most twice as many rows on each level.
+const degree = 12
 
 func newTable[T any](name string, orders ...*order[T]) *table[T] {
-	t := &table[T]{name: name, orders: orders}
+	t := &table[T]{named: label{name: name}, orders: orders}
 	for i, o := range orders {
 		o.table, o.place = t, i
 	}
@@ -181,7 +186,7 @@ func (o *order[T]) all(v *View) iter.Seq[*T] {
 
 // of visits the objects whose keys begin with first, like all.
 func (o *order[T]) of(v *View, first string) iter.Seq[*T] {
-	if v.changing { // they are few, and a copy of the tree would make changes cost more
+	if v.changing { // a copy of the tree, as of all, would make the changes after it cost more
 		return slices.Values(o.list(v, first))
 	}
 	return o.from(v, startOf(first))
@@ -209,7 +214,7 @@ func (o *order[T]) from(v *View, k key) iter.Seq[*T] {
 }
 
 func (o *order[T]) in(v *View) *btree.BTreeG[row[T]] {
-	return v.rows[o.table.place].(trees[T])[o.place]
+	return v.rows[o.table.named.place].(trees[T])[o.place]
 }
 
 // move puts an object in the place of what it was before; either may be nil.
@@ -234,37 +239,27 @@ func (o *order[T]) contains(object *T) bool { return object != nil && (o.has == 
 
 // relation is a table of whichever type.
 type relation interface {
-	title() string
-	number(place int)            // tells it its place among tables
-	index() int                  // that place
-	empty() any                  // its first version
-	copy(version any) any        // a version that can be changed
+	label() *label
+	version(of any) any          // one that can be changed: what of is, or empty when that is nil
 	put(version, object any) any // what it was before; nil: nothing
 	remove(version, object any)
 	each(v *View) iter.Seq[any] // by key
 	blank() any                 // an object to be read
 }
 
-func (t *table[T]) title() string { return t.name }
+func (t *table[T]) label() *label { return &t.named }
 
-func (t *table[T]) number(place int) { t.place = place }
-
-func (t *table[T]) index() int { return t.place }
-
-func (t *table[T]) empty() any {
+func (t *table[T]) version(of any) any {
+	before, _ := of.(trees[T])
 	version := make(trees[T], len(t.orders))
 	for i, o := range t.orders {
-		version[i] = btree.NewBTreeGOptions(o.less, btree.Options{Degree: degree, NoLocks: true})
+		if before != nil {
+			version[i] = before[i].Copy()
+		} else {
+			version[i] = btree.NewBTreeGOptions(o.less, btree.Options{Degree: degree, NoLocks: true})
+		}
 	}
 	return version
-}
-
-func (t *table[T]) copy(version any) any {
-	copied := slices.Clone(version.(trees[T]))
-	for i := range copied {
-		copied[i] = copied[i].Copy()
-	}
-	return copied
 }
 
 func (t *table[T]) put(version, object any) (before any) {

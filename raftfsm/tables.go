@@ -45,7 +45,7 @@ var (
 			where(func(t *Task) bool { return t.RetryOf != "" })
 
 	tableTokens = newTable("tokens", tokensByID, tokensByAge)
-	tokensByID  = by((*token).cluster).then((*token).text)
+	tokensByID  = by((*token).cluster).then((*token).text).inGroups()
 	tokensByAge = byNumber(func(t *token) int64 { return instant(t.At) }).then((*token).cluster).then((*token).text)
 
 	tableKeys = newTable("keys", keysByID)
@@ -159,7 +159,7 @@ func (o *order[T]) where(has func(*T) bool) *order[T] {
 // numbered tells each table its place.
 func numbered(all ...relation) []relation {
 	for i, table := range all {
-		table.number(i)
+		table.label().place = i
 	}
 	return all
 }

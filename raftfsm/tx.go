@@ -39,9 +39,9 @@ func (tx *tx) remove(table relation, object any) {
 
 // version is the table's version that the command may change.
 func (tx *tx) version(table relation) any {
-	i := table.index()
+	i := table.label().place
 	if !tx.own[i] {
-		tx.rows[i], tx.own[i] = table.copy(tx.rows[i]), true
+		tx.rows[i], tx.own[i] = table.version(tx.rows[i]), true
 	}
 	return tx.rows[i]
 }

@@ -8,7 +8,8 @@ import (
 )
 
 // View is one consistent moment of the state. It costs nothing to take and is safe for concurrent use; what it
-// returns is shared and must not be changed. Lists are ordered by key (name, id, family then revision).
+// returns is shared and must not be changed. Lists are ordered by key (name, id, family then revision),
+// those of all clusters too.
 type View struct {
 	rows     rows
 	state    *State // that it was taken of
@@ -112,7 +113,7 @@ func (v *View) Assignments(hostID string) ([]Assignment, <-chan struct{}) {
 
 // liveOn lists the tasks of a host that are not STOPPED.
 func (v *View) liveOn(hostID string) (live []*Task) {
-	for task := range tasksByHost.of(v, hostID) {
+	for task := range tasksByHost.from(v, startOf(hostID)) { // nobody changes them meanwhile, and there may be many that are over
 		if task.LastStatus == Stopped {
 			break // the rest is
 		}

@@ -22,7 +22,8 @@ type Seat struct {
 	Port int    `json:"port,omitempty"` // TCP, on the host of rank 0, which holds it; 0 while the gang waits
 }
 
-// Waiting visits the tasks of a cluster that are PROVISIONING, of all clusters when it is empty, by cluster and id.
+// Waiting visits the tasks of a cluster that are PROVISIONING, of all clusters when it is empty: one cluster after the
+// other, each by id.
 func (v *View) Waiting(cluster string) iter.Seq[*Task] {
 	if cluster == "" {
 		return tasksWaiting.all(v)

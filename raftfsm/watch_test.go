@@ -1,6 +1,7 @@
 package raftfsm
 
 import (
+	"context"
 	"fmt"
 	"sync"
 	"testing"
@@ -75,7 +76,8 @@ func TestWhoFollowsAHostSeesTheLastOfItsTasks(t *testing.T) {
 	const tasks, hosts = 30, 2
 	h := newHistory(t)
 	h.do(t, PutHost{hostWith("h2", 4)})
-	giveUp := time.After(time.Minute)
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	defer cancel()
 	var agents sync.WaitGroup
 	for n := range 2 * hosts {
 		agents.Go(func() {
@@ -87,7 +89,7 @@ func TestWhoFollowsAHostSeesTheLastOfItsTasks(t *testing.T) {
 				}
 				select {
 				case <-changed:
-				case <-giveUp:
+				case <-ctx.Done():
 					t.Errorf("%s: it sees %d of %d tasks, and nobody wakes it", host, len(assigned), tasks)
 					return
 				}

@@ -18,7 +18,7 @@ const (
 	// trees is copied once, so a task costs less in a bigger one; but other commands wait while it is applied, some 40 ms.
 	roundTasks = 3000
 	// roundsAtOnce is how many entries are planned before the first of them is recorded.
-	roundsAtOnce = 2
+	roundsAtOnce = 3
 	// refusedPause is how long the queue rests when what it planned could not be recorded.
 	refusedPause = 50 * time.Millisecond
 )

@@ -184,8 +184,10 @@ func readTime(r *Reader, v reflect.Value) {
 	}
 }
 
-// length is that of a slice or a map; false for nil. Each element takes a byte at least, so a length that is made up does not
-// cost memory.
+// atOnce is how many elements are made room for before one of them was read: a length that is made up costs little.
+const atOnce = 1024
+
+// length is that of a slice or a map; false for nil.
 func (r *Reader) length() (n int, ok bool) {
 	length := r.uvarint()
 	if length == 0 {
@@ -209,10 +211,15 @@ func readSlice(r *Reader, v reflect.Value, element *plan) {
 	if !ok {
 		return
 	}
-	v.Set(reflect.MakeSlice(v.Type(), n, n))
+	v.Set(reflect.MakeSlice(v.Type(), 0, min(n, atOnce)))
 	for i := 0; i < n && r.err == nil; i++ {
+		if i == v.Cap() {
+			v.Grow(min(n-i, i))
+		}
+		v.SetLen(i + 1)
 		element.read(r, v.Index(i))
 	}
+	v.Set(v.Slice3(0, v.Len(), v.Len())) // who appends to what others share gets room of their own
 }
 
 func readMap(r *Reader, v reflect.Value, key, element *plan) {
@@ -220,7 +227,7 @@ func readMap(r *Reader, v reflect.Value, key, element *plan) {
 	if !ok {
 		return
 	}
-	v.Set(reflect.MakeMapWithSize(v.Type(), n))
+	v.Set(reflect.MakeMapWithSize(v.Type(), min(n, atOnce)))
 	for i := 0; i < n && r.err == nil; i++ {
 		k, value := reflect.New(key.of).Elem(), reflect.New(element.of).Elem()
 		key.read(r, k)
