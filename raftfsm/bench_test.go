@@ -134,3 +134,19 @@ func BenchmarkSnapshotOfEightThousandTasks(b *testing.B) {
 		})
 	}
 }
+
+// BenchmarkLaunchWhereManyHaveStopped records a task on a host that has run 10,000 others, which are not reaped yet.
+func BenchmarkLaunchWhereManyHaveStopped(b *testing.B) {
+	h := newHistory(b)
+	run := func(n int) {
+		id := fmt.Sprintf("%032d", n)
+		h.launch(b, Launch{Tasks: []*Task{task(id, "h1")}})
+		h.report(b, "h1", TaskReport{TaskID: id, Status: Stopped, Times: TaskTimes{Stopped: at(1)}})
+	}
+	for n := range 10_000 {
+		run(n)
+	}
+	for n := 10_000; b.Loop(); n++ {
+		run(n)
+	}
+}
