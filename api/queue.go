@@ -3,6 +3,7 @@ package api
 import (
 	"context"
 	"net/http"
+	"strconv"
 
 	"pinion/api/wire"
 	"pinion/raftfsm"
@@ -14,6 +15,8 @@ type Queue interface {
 	Queue(ctx context.Context, cluster string) ([]raftfsm.Queued, error)
 	// Explain tells why a task is where it is. raftfsm.ErrNotFound.
 	Explain(ctx context.Context, task string) (raftfsm.Explanation, error)
+	// ExplainBriefly is Explain without what each host says: it costs no look at every host. raftfsm.ErrNotFound.
+	ExplainBriefly(ctx context.Context, task string) (raftfsm.Explanation, error)
 }
 
 // queue lists the tasks that wait, of every cluster or of ?cluster=NAME.
@@ -45,7 +48,17 @@ func (d *door) explainTask(w http.ResponseWriter, r *http.Request, who caller, _
 	if d.Queue == nil {
 		return notHere("explaining tasks")
 	}
-	explanation, err := d.Queue.Explain(r.Context(), task.ID)
+	explain := d.Queue.Explain
+	if text := r.URL.Query().Get("brief"); text != "" {
+		brief, err := strconv.ParseBool(text)
+		if err != nil {
+			return wire.Errorf(wire.InvalidParameter, "brief must be true or false, not %q.", text)
+		}
+		if brief {
+			explain = d.Queue.ExplainBriefly
+		}
+	}
+	explanation, err := explain(r.Context(), task.ID)
 	if err != nil {
 		return err
 	}

@@ -2,6 +2,8 @@ package api
 
 import (
 	"context"
+	"slices"
+	"strings"
 	"testing"
 
 	"pinion/raftfsm"
@@ -20,6 +22,10 @@ func (l *inquiries) Explain(_ context.Context, task string) (raftfsm.Explanation
 	return raftfsm.Explanation{TaskID: task, Status: raftfsm.Provisioning, Summary: "It waits."}, nil
 }
 
+func (l *inquiries) ExplainBriefly(ctx context.Context, task string) (raftfsm.Explanation, error) {
+	return l.Explain(ctx, task+", briefly")
+}
+
 func TestTheQueueIsAskedOfWhoKnowsIt(t *testing.T) {
 	b := newBench(t)
 	if got := b.get("/v1/queue"); got.Code != 400 {
@@ -33,4 +39,18 @@ func TestTheQueueIsAskedOfWhoKnowsIt(t *testing.T) {
 	if got := b.get("/v1/tasks/none/explain"); got.Code != 404 || len(l.asked) != 1 {
 		t.Errorf("a task that is not there: %d %s", got.Code, got.Body)
 	}
+}
+
+func TestAnExplanationIsBriefForWhoAsksForThat(t *testing.T) {
+	b := ready(t)
+	l := &inquiries{}
+	b.config.Queue = l
+	_, task, _ := strings.Cut(b.run(t, `{"taskDefinition":"tensorflow-1-gpu"}`).Tasks[0].ARN, ":task/default/")
+	for query, want := range map[string]string{"": "task " + task, "?brief=false": "task " + task, "?brief=true": "task " + task + ", briefly"} {
+		l.asked = nil
+		if got := b.get("/v1/tasks/" + task + "/explain" + query); got.Code != 200 || !slices.Equal(l.asked, []string{want}) {
+			t.Errorf("%s: %d %s, asked for %q", query, got.Code, got.Body, l.asked)
+		}
+	}
+	b.get("/v1/tasks/"+task+"/explain?brief=perhaps").wantError(t, 400, invalid, `brief must be true or false, not "perhaps".`)
 }

@@ -54,7 +54,8 @@ func (d *door) routes() []route {
 		{method: get, path: "/v1/tasks/{id}/pulls", role: read, about: "how far the image pulls of a task have come", query: []parameter{maybeOld},
 			out: reflect.TypeFor[[]raftfsm.Pull](), find: d.look, task: d.pulls},
 		{method: get, path: "/v1/tasks/{id}/explain", role: read, about: "why a task is where it is: what each host says, who has what it waits for, when it can start",
-			out: reflect.TypeFor[raftfsm.Explanation](), find: d.reach, serve: d.explainTask},
+			query: []parameter{{"brief", "true: without what each host says; of a task that waits only its place in the queue, and what makes it impossible"}},
+			out:   reflect.TypeFor[raftfsm.Explanation](), find: d.reach, serve: d.explainTask},
 		{method: get, path: "/v1/queue", role: read, about: "the tasks that wait for a place, in their order", query: []parameter{ofCluster},
 			out: reflect.TypeFor[[]raftfsm.Queued](), find: d.reach, serve: d.queue},
 

@@ -60,6 +60,15 @@ func (m *Member) Explain(ctx context.Context, task string) (raftfsm.Explanation,
 	return own.Explain(ctx, task)
 }
 
+// ExplainBriefly is Server.ExplainBriefly.
+func (m *Member) ExplainBriefly(ctx context.Context, task string) (raftfsm.Explanation, error) {
+	own := m.own()
+	if own == nil {
+		return raftfsm.Explanation{}, errAgent
+	}
+	return own.ExplainBriefly(ctx, task)
+}
+
 // StaleView is the state as this host has it, which may lag behind. An agent has none: raftfsm.ErrUnavailable.
 func (m *Member) StaleView() (*raftfsm.View, error) {
 	own := m.own()

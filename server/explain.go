@@ -13,19 +13,39 @@ import (
 
 // Explain tells why a task is where it is: of one that waits its place in the queue, what each host says, who has what it
 // waits for, and when it can start. raftfsm.ErrNotFound. Only the leader knows.
-func (s *Server) Explain(ctx context.Context, task string) (e raftfsm.Explanation, err error) {
-	asked := s.asking(ctx, func(w *waiting) { e, err = w.explain(task) })
-	if asked != nil {
-		return raftfsm.Explanation{}, asked
+func (s *Server) Explain(ctx context.Context, task string) (raftfsm.Explanation, error) {
+	q, err := s.inquire(ctx, task)
+	if err == nil && q.inLine() {
+		err = s.asking(ctx, func(w *waiting) { w.askHosts(q) })
 	}
-	return e, err
+	if err != nil {
+		return raftfsm.Explanation{}, err
+	}
+	return q.answer(), nil
+}
+
+// ExplainBriefly is Explain without what takes a look at every host each time: of a task that waits it tells the place in
+// the queue, and what makes it impossible when no host could ever run it.
+func (s *Server) ExplainBriefly(ctx context.Context, task string) (raftfsm.Explanation, error) {
+	q, err := s.inquire(ctx, task)
+	if err != nil {
+		return raftfsm.Explanation{}, err
+	}
+	return q.answer(), nil
 }
 
 // Queue lists what waits in a cluster, in all when it is empty: by cluster and place, what is held back at the end. Only the
 // leader knows.
-func (s *Server) Queue(ctx context.Context, cluster string) (list []raftfsm.Queued, err error) {
-	err = s.asking(ctx, func(w *waiting) { list = w.list(cluster) })
-	return list, err
+func (s *Server) Queue(ctx context.Context, cluster string) ([]raftfsm.Queued, error) {
+	var entries []entry
+	if err := s.asking(ctx, func(w *waiting) { entries = w.list(cluster) }); err != nil {
+		return nil, err
+	}
+	list := make([]raftfsm.Queued, len(entries))
+	for i := range entries {
+		list[i] = entries[i].complete()
+	}
+	return list, nil
 }
 
 // asking has the leader's loop answer a question about the queue.
@@ -53,47 +73,77 @@ func (s *Server) asking(ctx context.Context, question func(*waiting)) error {
 	}
 }
 
-func (w *waiting) explain(id string) (raftfsm.Explanation, error) {
+// inquiry is an explanation in the making.
+type inquiry struct {
+	raftfsm.Explanation
+	waits   *entry // nil when the task does not wait
+	retries string // of the summary, what it says of other attempts
+}
+
+// inquire is an explanation as far as no host has to be asked.
+func (s *Server) inquire(ctx context.Context, task string) (*inquiry, error) {
+	var q *inquiry
+	var unknown error
+	if err := s.asking(ctx, func(w *waiting) { q, unknown = w.inquire(task) }); err != nil {
+		return nil, err
+	}
+	if unknown == nil && q.waits != nil {
+		queued := q.waits.complete()
+		q.Queue = &queued
+	}
+	return q, unknown
+}
+
+func (w *waiting) inquire(id string) (*inquiry, error) {
 	view := w.state.View()
 	task := view.Task(id)
 	if task == nil {
-		return raftfsm.Explanation{}, fmt.Errorf("task %q: %w", id, raftfsm.ErrNotFound)
+		return nil, fmt.Errorf("task %q: %w", id, raftfsm.ErrNotFound)
 	}
-	e := raftfsm.Explanation{TaskID: id, Status: task.LastStatus, RetryOf: task.RetryOf}
+	q := &inquiry{Explanation: raftfsm.Explanation{TaskID: id, Status: task.LastStatus, RetryOf: task.RetryOf}}
 	if task.LastStatus == raftfsm.Provisioning {
-		w.explainWaiting(&e, view, task)
+		waits := w.queued(view, task)
+		waits.Place, q.Waiting = w.queue.Place(id, w.cfg.Now())
+		q.waits = &waits
 	} else {
-		e.Summary = whereItIs(view, task)
+		q.Summary = whereItIs(view, task)
 	}
 	if task.RetryOf != "" {
-		e.Summary += fmt.Sprintf(" It is retry %d of task %s.", task.Attempt, task.RetryOf)
+		q.retries = fmt.Sprintf(" It is retry %d of task %s.", task.Attempt, task.RetryOf)
 	}
 	if latest := batch.Latest(view, task); latest.Attempt > task.Attempt {
-		e.RetryAs = latest.ID
-		e.Summary += fmt.Sprintf(" Task %s does its work again, as retry %d.", latest.ID, latest.Attempt)
+		q.RetryAs = latest.ID
+		q.retries += fmt.Sprintf(" Task %s does its work again, as retry %d.", latest.ID, latest.Attempt)
 	}
-	return e, nil
+	return q, nil
 }
 
-// explainWaiting tells of a task without a place.
-func (w *waiting) explainWaiting(e *raftfsm.Explanation, view *raftfsm.View, task *raftfsm.Task) {
-	now := w.cfg.Now()
-	entry := w.queued(view, task)
-	e.Queue = &entry
-	if entry.Place, e.Waiting = w.queue.Place(task.ID, now); entry.Place == 0 {
-		e.Summary = "It is not in line yet: " + entry.WaitsFor + "."
-		if entry.Impossible != nil {
-			e.Summary += " Then it waits for " + waitsForHost(view, *entry.Impossible) + "."
+// inLine reports whether only a place is missing.
+func (q *inquiry) inLine() bool { return q.waits != nil && q.waits.item != nil }
+
+// answer is the explanation with its summary.
+func (q *inquiry) answer() raftfsm.Explanation {
+	e := q.Explanation
+	switch {
+	case q.inLine():
+		e.Summary = fmt.Sprintf("It is number %d of %d in the queue of cluster %s and waits for %s.", e.Queue.Place, e.Waiting, e.Queue.Cluster, e.Queue.WaitsFor)
+	case q.waits != nil:
+		e.Summary = "It is not in line yet: " + e.Queue.WaitsFor + "."
+		if e.Queue.Impossible != nil {
+			e.Summary += " Then it waits for " + waitsForHost(q.waits.view, *e.Queue.Impossible) + "."
 		}
-		return
 	}
-	item := w.queue.Item(task.ID)
+	e.Summary += q.retries
+	return e
+}
+
+// askHosts adds what the hosts say to a task in line. One that has got its place meanwhile needs nothing of them.
+func (w *waiting) askHosts(q *inquiry) {
 	w.term.planner.look(func(view *raftfsm.View, fleet *schedule.Fleet) {
-		if request := requestOf(view, item); request != nil {
-			w.explainPlace(e, fleet, *request, item)
+		if request := requestOf(view, q.waits.item); request != nil {
+			w.explainPlace(&q.Explanation, fleet, *request, q.waits.item)
 		}
 	})
-	e.Summary = fmt.Sprintf("It is number %d of %d in the queue of cluster %s and waits for %s.", entry.Place, e.Waiting, task.Cluster, entry.WaitsFor)
 }
 
 // explainPlace asks the hosts.

@@ -2,9 +2,11 @@ package server
 
 import (
 	"fmt"
+	"sync"
 
 	"pinion/raftfsm"
 	"pinion/server/schedule"
+	"pinion/server/schedule/queue"
 )
 
 // lack is what the hosts of a cluster lack for tasks that none of them could ever run.
@@ -19,27 +21,59 @@ type lackKey struct{ cluster, shape string }
 // mostLacks is of how many shapes it is remembered what they lack.
 const mostLacks = 10_000
 
-// lack is what a task lacks, or its whole gang; nil when hosts could run it. Many tasks ask for the same, so it is found out
-// once for each shape and remembered until a host changes.
-func (w *waiting) lack(view *raftfsm.View, t *raftfsm.Task, definition *raftfsm.TaskDefinition) *lack {
-	item := w.queue.Item(t.ID)
+// lacks remembers what was found, nil for what hosts could run: many tasks ask for the same. placeLoop begins a new one
+// when a host changes, and leaves the rest to those who ask, because finding one is a look at every host.
+type lacks struct {
+	mu    sync.Mutex // also while one is being found, so that those who ask together find it once
+	known map[lackKey]*lack
+}
+
+// entry is a task of the queue as placeLoop knows it, with what it takes to find out what it lacks.
+type entry struct {
+	raftfsm.Queued
+	view       *raftfsm.View
+	lacks      *lacks
+	task       *raftfsm.Task
+	definition *raftfsm.TaskDefinition // nil when it is gone
+	item       *queue.Item             // nil unless the task is in line
+}
+
+// complete is the entry with what its task lacks, or the whole gang, if hosts could never run it. Not for placeLoop.
+func (e *entry) complete() raftfsm.Queued {
+	q := e.Queued
+	if lack := e.lack(); lack != nil {
+		if q.Impossible = &lack.Failure; e.item != nil {
+			q.WaitsFor = lack.words
+		}
+	}
+	return q
+}
+
+// lack is what the task lacks; nil when hosts could run it.
+func (e *entry) lack() *lack {
+	if e.definition == nil {
+		return nil
+	}
+	item := e.item
 	if item == nil {
-		item = itemOf(view, unitOf(view, t), definition)
+		item = itemOf(e.view, unitOf(e.view, e.task), e.definition)
 	}
 	of := lackKey{item.Cluster, item.Shape}
-	if known, is := w.lacks[of]; is {
+	e.lacks.mu.Lock()
+	defer e.lacks.mu.Unlock()
+	if known, is := e.lacks.known[of]; is {
 		return known
 	}
-	request := requestFor(t, definition)
+	request := requestFor(e.task, e.definition)
 	request.Run.Count = len(item.Tasks)
 	var found *lack
-	if failure, impossible := schedule.Impossible(view.Hosts(t.Cluster), request); impossible {
-		found = &lack{failure, waitsForHost(view, failure)}
+	if failure, impossible := schedule.Impossible(e.view.Hosts(e.task.Cluster), request); impossible {
+		found = &lack{failure, waitsForHost(e.view, failure)}
 	}
-	if len(w.lacks) >= mostLacks {
-		clear(w.lacks)
+	if e.lacks.known == nil || len(e.lacks.known) >= mostLacks {
+		e.lacks.known = map[lackKey]*lack{}
 	}
-	w.lacks[of] = found
+	e.lacks.known[of] = found
 	return found
 }
 

@@ -8,11 +8,10 @@ import (
 	"pinion/raftfsm"
 )
 
-// list is Queue.
-func (w *waiting) list(cluster string) []raftfsm.Queued {
+// list is Queue, but for what hosts lack.
+func (w *waiting) list(cluster string) []entry {
 	view, now := w.state.View(), w.cfg.Now()
-	list := []raftfsm.Queued{}
-	var held []raftfsm.Queued
+	var list, held []entry
 	for _, each := range view.Clusters() {
 		if cluster != "" && each.Name != cluster {
 			continue
@@ -30,22 +29,22 @@ func (w *waiting) list(cluster string) []raftfsm.Queued {
 			held = append(held, w.queued(view, task))
 		}
 	}
-	slices.SortStableFunc(held, func(a, b raftfsm.Queued) int { return a.Since.Compare(b.Since) })
+	slices.SortStableFunc(held, func(a, b entry) int { return a.Since.Compare(b.Since) })
 	return append(list, held...)
 }
 
-// queued is a task that waits, but for its place.
-func (w *waiting) queued(view *raftfsm.View, t *raftfsm.Task) raftfsm.Queued {
+// queued is a task that waits, but for its place and for what hosts lack.
+func (w *waiting) queued(view *raftfsm.View, t *raftfsm.Task) entry {
 	terms := t.Terms()
-	q := raftfsm.Queued{TaskID: t.ID, Tasks: 1, Cluster: t.Cluster, Group: t.Group, Team: terms.Team, Priority: terms.Priority,
+	q := entry{view: view, lacks: w.lacks, task: t, item: w.queue.Item(t.ID)}
+	q.Queued = raftfsm.Queued{TaskID: t.ID, Tasks: 1, Cluster: t.Cluster, Group: t.Group, Team: terms.Team, Priority: terms.Priority,
 		CPU: t.CPU, MemoryMiB: t.MemoryMiB, Since: t.CreatedAt}
 	if t.Gang != nil {
 		q.Tasks = t.Gang.Size
 	}
-	definition := view.Definition(t.Definition)
-	if definition != nil {
-		definition = raftfsm.Effective(definition, t.Overrides)
-		q.GPUs = max(0, raftfsm.DemandOf(definition).AllGPUs())
+	if definition := view.Definition(t.Definition); definition != nil {
+		q.definition = raftfsm.Effective(definition, t.Overrides)
+		q.GPUs = max(0, raftfsm.DemandOf(q.definition).AllGPUs())
 	}
 	switch {
 	case t.Held():
@@ -58,18 +57,10 @@ func (w *waiting) queued(view *raftfsm.View, t *raftfsm.Task) raftfsm.Queued {
 		q.WaitsFor = w.due[t.ID].UTC().Format(time.RFC3339) + ", before which it is not tried again"
 	case w.inFlight(t.ID):
 		q.WaitsFor = "nothing: it has a place, which is being recorded"
-	case !w.queue.Waits(t.ID):
+	case q.item == nil:
 		q.WaitsFor = "the other tasks of its gang, which are not all in line"
 	default:
 		q.WaitsFor = w.shortly(t)
-	}
-	if definition == nil {
-		return q
-	}
-	if lack := w.lack(view, t, definition); lack != nil {
-		if q.Impossible = &lack.Failure; w.queue.Waits(t.ID) {
-			q.WaitsFor = lack.words
-		}
 	}
 	return q
 }

@@ -67,3 +67,36 @@ func TestWhatWaitsIsExplained(t *testing.T) {
 		t.Errorf("%v: %+v", err, list)
 	}
 }
+
+func TestABriefExplanationAsksNoHost(t *testing.T) {
+	s := start(t, config(t.TempDir()))
+	joinWith(t, s, 2)
+	one, three := define(t, s, 1), define(t, s, 3)
+	placed := run(t.Context(), t, s, queued(define(t, s, 2))).Tasks[0]
+	begun(t, s, placed.ID)
+	waits, never := run(t.Context(), t, s, queued(one)).Tasks[0], run(t.Context(), t, s, queued(three)).Tasks[0]
+	after := run(t.Context(), t, s, queued(one, tag(raftfsm.TagAfter, placed.ID))).Tasks[0]
+	explain := func(task *raftfsm.Task) raftfsm.Explanation {
+		t.Helper()
+		e, err := s.ExplainBriefly(t.Context(), task.ID)
+		if err != nil || len(e.Hosts)+len(e.Holders) > 0 || e.Earliest != nil || e.Estimate != "" {
+			t.Errorf("%v: %+v", err, e)
+		}
+		return e
+	}
+	if e := explain(placed); e.Queue != nil || e.Summary != "It has a place on host one with 2 GPUs." {
+		t.Errorf("%+v", e)
+	}
+	if e := explain(waits); e.Waiting != 2 || e.Queue.Place != 1 || e.Queue.Impossible != nil || !strings.Contains(e.Summary, "number 1 of 2") {
+		t.Errorf("%+v, %+v", e, e.Queue)
+	}
+	if e := explain(never); e.Queue.Place != 2 || e.Queue.Impossible == nil || !strings.Contains(e.Summary, "none could ever run it") {
+		t.Errorf("%+v, %+v", e, e.Queue)
+	}
+	if e := explain(after); e.Queue.Place != 0 || !strings.Contains(e.Summary, placed.ID) {
+		t.Errorf("%+v, %+v", e, e.Queue)
+	}
+	if _, err := s.ExplainBriefly(t.Context(), "none"); !errors.Is(err, raftfsm.ErrNotFound) {
+		t.Errorf("a task that is not there: %v", err)
+	}
+}

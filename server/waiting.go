@@ -33,7 +33,7 @@ type waiting struct {
 	due    map[string]time.Time // tasks that are to wait before they are in the queue, and until when
 	placed map[string]*stay     // tasks with a place of which something is to be known, by id
 
-	lacks map[lackKey]*lack // see lack; as the hosts were at the last change of one
+	lacks *lacks // as the hosts are since the last change of one
 
 	gained map[string]map[string]bool // hosts that have more to give than before, by cluster
 	failed int                        // flights that had failed when it was asked last
@@ -86,7 +86,7 @@ func (w *waiting) begin() {
 	w.mark = raftfsm.EndOf(view.Index())
 	w.queue = queue.New()
 	w.due, w.placed, w.kept, w.victims = map[string]time.Time{}, map[string]*stay{}, map[string]*opening{}, map[string][]string{}
-	w.gained, w.lacks = map[string]map[string]bool{}, map[lackKey]*lack{}
+	w.gained, w.lacks = map[string]map[string]bool{}, &lacks{}
 	w.setTeams(view)
 	w.charge(view, now)
 	for _, task := range view.Tasks("") {
@@ -123,7 +123,7 @@ func (w *waiting) follow() (more <-chan struct{}) {
 					w.gain(t.Cluster, t.HostID)
 				}
 			case raftfsm.HostChange:
-				clear(w.lacks)
+				w.lacks = &lacks{}
 				w.gain(change.Cluster, change.Host.ID)
 				w.queue.Renew(change.Cluster)
 			}

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"net/url"
 
 	"pinion/api/cli/client"
 	"pinion/raftfsm"
@@ -12,8 +13,11 @@ import (
 // tellImpossible says at once, and reports, that no host of the cluster could ever run what was started and waits now. Its
 // tasks are alike, so one is asked about.
 func (r *runner) tellImpossible(ctx context.Context, tasks []client.Task, detach bool) bool {
+	if !r.many.queue {
+		return false // what does not wait has a place
+	}
 	var e raftfsm.Explanation
-	err := r.host.Get(ctx, "/v1/tasks/"+tasks[0].ID()+"/explain", nil, &e)
+	err := r.host.Get(ctx, "/v1/tasks/"+tasks[0].ID()+"/explain", url.Values{"brief": {"true"}}, &e)
 	if err != nil || e.Queue == nil || e.Queue.Impossible == nil {
 		return false // to tell is a courtesy: never a reason to fail
 	}

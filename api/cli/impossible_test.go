@@ -1,7 +1,10 @@
 package cli
 
 import (
+	"net/http"
+	"os"
 	"strings"
+	"syscall"
 	"testing"
 )
 
@@ -10,7 +13,7 @@ func unplaced(t *testing.T, lack string) *door {
 	t.Helper()
 	waiting := taskDocument(taskOne, `run-cuda:4","lastStatus":"PROVISIONING","containers":[]`)
 	d := runDoor(t, waiting, waiting, waiting, waiting, waiting, waiting, pending, exited(0))
-	d.documents["/v1/tasks/"+taskOne+"/explain"] = page(`{"taskId":"` + taskOne + `","status":"PROVISIONING","queue":{"taskId":"` + taskOne + `","impossible":` + lack + `}}`)
+	d.documents["/v1/tasks/"+taskOne+"/explain?brief=true"] = page(`{"taskId":"` + taskOne + `","status":"PROVISIONING","queue":{"taskId":"` + taskOne + `","impossible":` + lack + `}}`)
 	return d
 }
 
@@ -47,7 +50,38 @@ func TestAGangThatIsTooLargeAndAClusterWithoutHostsAreSaidSo(t *testing.T) {
 
 func TestWithNoWaitNobodyAsksWhy(t *testing.T) {
 	d := unplaced(t, tooFew)
-	if got := pinion(t, d, "run", "-d", "--no-wait", "nvidia/cuda"); got.err != "" || d.did("/v1/tasks/"+taskOne+"/explain") != 0 {
+	if got := pinion(t, d, "run", "-d", "--no-wait", "nvidia/cuda"); got.err != "" || d.did("/v1/tasks/"+taskOne+"/explain?brief=true") != 0 {
 		t.Errorf("%+v", got)
+	}
+}
+
+// askedInVain makes the door never answer what makes the task impossible, and interrupt the run when that is asked.
+func askedInVain(d *door, signals chan<- os.Signal, over <-chan struct{}) {
+	d.documents["/v1/tasks/"+taskOne+"/explain?brief=true"] = func(http.ResponseWriter) any {
+		signals <- syscall.SIGINT
+		<-over
+		return map[string]any{}
+	}
+}
+
+func TestCtrlCStopsTheTaskAlsoWhileTheReasonIsAskedFor(t *testing.T) {
+	signals, stopped := make(chan os.Signal, 1), make(chan struct{})
+	d := runDoor(t, pending, exited(137))
+	askedInVain(d, signals, stopped)
+	d.operations["StopTask"] = func(map[string]any) any { close(stopped); return "{}" }
+	got := pinionWith(t, Program{signals: signals}, d, "run", "nvidia/cuda")
+	if got.code != 137 || !strings.HasPrefix(got.err, "stopping task 3f2a00000000 ...") || d.did("StopTask") != 1 {
+		t.Errorf("StopTask %d times, %+v", d.did("StopTask"), got)
+	}
+}
+
+func TestCtrlCLeavesADetachedTaskAloneAndEndsTheQuestion(t *testing.T) {
+	signals, over := make(chan os.Signal, 1), make(chan struct{})
+	d := runDoor(t, pending)
+	askedInVain(d, signals, over)
+	got := pinionWith(t, Program{signals: signals}, d, "run", "-d", "nvidia/cuda")
+	close(over)
+	if got.code != 0 || got.out != taskOne+"\n" || got.err != "" || d.did("StopTask") != 0 {
+		t.Errorf("StopTask %d times, %+v", d.did("StopTask"), got)
 	}
 }

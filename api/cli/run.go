@@ -111,11 +111,13 @@ func (r *runner) run(ctx context.Context, interrupts func() (<-chan os.Signal, f
 	if err != nil {
 		return firstCause(ctx, err)
 	}
-	w.hopeless = r.many.queue && r.tellImpossible(ctx, tasks, detach)
 	if detach {
-		return r.printStarted(tasks)
+		err := r.printStarted(tasks)
+		r.tellImpossible(ctx, tasks, detach) // an interrupt ends only the question: the task was to be left alone
+		return err
 	}
 	w.started(tasks)
+	w.hopeless = r.tellImpossible(ctx, tasks, detach)
 	if len(tasks) > 1 {
 		return firstCause(ctx, w.followAll(ctx, tasks))
 	}

@@ -33,18 +33,20 @@ func Down(ctx context.Context, config cli.DownConfig) error {
 	return nil
 }
 
-// endContainers stops and removes every container of the directory, then its containerd and its networks.
-func (h *host) endContainers(ctx context.Context) error {
+// endContainers stops and removes every container of the directory, then its containerd and its networks. What it opened
+// for that is closed also when it fails.
+func (h *host) endContainers(ctx context.Context) (err error) {
 	address, err := h.dir.Daemon()
 	if err != nil {
 		return err
 	}
 	h.config.Containerd = address
-	var daemon *ctrd.Daemon
 	if address == "" {
-		if daemon, err = ctrd.StartDaemon(ctx, h.daemonConfig()); err != nil {
-			return err
+		daemon, problem := ctrd.StartDaemon(ctx, h.daemonConfig())
+		if problem != nil {
+			return problem
 		}
+		defer func() { err = errors.Join(err, daemon.Stop(ctx)) }()
 		address = daemon.Address()
 	}
 	h.logs = logs.NewStore(h.dir.Join("logs"))
@@ -52,6 +54,7 @@ func (h *host) endContainers(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+	defer func() { err = errors.Join(err, runtime.Close()) }()
 	found, err := runtime.List(ctx)
 	if err != nil {
 		return err
@@ -61,11 +64,5 @@ func (h *host) endContainers(ctx context.Context) error {
 			return err
 		}
 	}
-	if err := network.Destroy(ctx, h.tools.CNI, h.dir.Join("network")); err != nil {
-		return err
-	}
-	if daemon == nil {
-		return runtime.Close()
-	}
-	return errors.Join(runtime.Close(), daemon.Stop(ctx))
+	return network.Destroy(ctx, h.tools.CNI, h.dir.Join("network"))
 }

@@ -106,6 +106,30 @@ func TestAHostThatRunsIsNotWorkedOn(t *testing.T) {
 	}
 }
 
+func TestDownLeavesNoContainerRuntimeAlsoWhenItFails(t *testing.T) {
+	dir := scratch(t)
+	if err := started(t, dir)(); err != nil {
+		t.Fatal(err)
+	}
+	network := filepath.Join(dir, "network")
+	if err := os.RemoveAll(network); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(network, nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if err := Down(t.Context(), cli.DownConfig{DataDir: dir}); err == nil || !strings.Contains(err.Error(), network) {
+		t.Errorf("a file where its networks are kept: %v", err)
+	}
+	if connection, err := net.Dial("unix", filepath.Join(dir, "containerd", "containerd.sock")); err == nil {
+		connection.Close()
+		t.Error("its containerd runs on")
+	}
+	if err := os.Remove(network); err != nil {
+		t.Fatal(err)
+	}
+}
+
 func TestAFileThatIsNoSnapshotIsRefused(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "notes")
 	if err := os.WriteFile(file, []byte("not a snapshot"), 0o600); err != nil {

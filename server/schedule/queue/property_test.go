@@ -12,7 +12,7 @@ import (
 
 // move is a step of a history.
 type move struct {
-	kind  string // add, end, stop, pass or quota
+	kind  string // add, end, stop, unheard, pass or quota
 	item  *Item
 	which int // of those that run, or wait
 	span  time.Duration
@@ -30,7 +30,7 @@ var moves = rapid.Custom(func(r *rapid.T) move {
 		return time.Duration(rapid.IntRange(0, most).Draw(r, name)) * time.Hour
 	}
 	return move{
-		kind: rapid.SampledFrom([]string{"add", "add", "add", "end", "stop", "pass", "quota"}).Draw(r, "kind"),
+		kind: rapid.SampledFrom([]string{"add", "add", "add", "end", "stop", "unheard", "pass", "quota"}).Draw(r, "kind"),
 		item: ask(0, rapid.IntRange(0, 9).Draw(r, "gpus"), limit(hours("limit", 4)), priority(rapid.IntRange(0, 1).Draw(r, "priority")),
 			of(rapid.SampledFrom([]string{"", "a", "b"}).Draw(r, "team"))),
 		which: rapid.IntRange(0, 9).Draw(r, "which"),
@@ -48,13 +48,18 @@ type world struct {
 	promise map[string]time.Time // when a head was to start at the latest, as long as it is the head
 }
 
+// newcomer is like the item, and younger than all before.
+func (w *world) newcomer(like *Item) *Item {
+	w.added++
+	item := *like
+	item.Tasks, item.Since = []string{fmt.Sprintf("t%03d", w.added)}, w.now.Add(time.Duration(w.added))
+	return &item
+}
+
 func (w *world) step(m move) {
 	switch m.kind {
 	case "add":
-		w.added++
-		item := *m.item
-		item.Tasks, item.Since = []string{fmt.Sprintf("t%03d", w.added)}, w.now.Add(time.Duration(w.added))
-		w.Add(&item)
+		w.Add(w.newcomer(m.item))
 	case "end":
 		if ids := slices.Sorted(maps.Keys(w.running)); len(ids) > 0 {
 			w.end(ids[m.which%len(ids)])
@@ -62,6 +67,12 @@ func (w *world) step(m move) {
 	case "stop":
 		if ids := slices.Sorted(maps.Keys(w.entries)); len(ids) > 0 {
 			w.Remove(ids[m.which%len(ids)])
+		}
+	case "unheard":
+		if ids := slices.Sorted(maps.Keys(w.entries)); len(ids) > 0 {
+			id := ids[m.which%len(ids)]
+			w.Add(w.newcomer(w.Item(id))) // one that is alike stays
+			w.stopUnheard(id, w.newcomer(m.item))
 		}
 	case "pass":
 		w.pass(m.span)
@@ -81,6 +92,9 @@ func (w *world) check() {
 		w.Reserve(head) // as it is now
 	}
 	for _, e := range w.entries {
+		if e.class.hopeless && e.GPUs <= slices.Max(w.hosts) {
+			w.Fatalf("%s waits, a host has room for it when nothing else runs, and it is never to be the head", e.ID())
+		}
 		if w.fit(e.Item, false) < 0 {
 			continue
 		}

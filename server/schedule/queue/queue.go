@@ -123,6 +123,26 @@ func (q *Queue) Remove(task string) {
 		items.Delete(e.Item)
 	}
 	q.sift(e.class)
+	q.forgetRefusal(e)
+}
+
+// forgetRefusal offers again what is like an item that is taken out: that one may have been refused, even for ever, only
+// because it was gone before the queue heard of it.
+func (q *Queue) forgetRefusal(e *entry) {
+	e.class.hopeless = false
+	if e.class.blocked {
+		q.offer(e.class)
+	}
+	l := q.line(e.Cluster)
+	if l.full[e.Shape] != e.Item {
+		return
+	}
+	delete(l.full, e.Shape)
+	for _, c := range l.classes {
+		if c.shape == e.Shape && c.blocked {
+			q.offer(c)
+		}
+	}
 }
 
 func (q *Queue) class(item *Item) *class {

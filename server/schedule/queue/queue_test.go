@@ -149,3 +149,23 @@ func TestWhatWasGuessedIsCorrected(t *testing.T) {
 		t.Errorf("%d held, %d count at the end", held, q.team("a").running)
 	}
 }
+
+func TestAHeadThatWasStoppedIsNoReasonToPassTheNextOfItsKind(t *testing.T) {
+	y := newYard(2)
+	y.Add(ask(1, 1))
+	y.round() // leaves one GPU of two
+	y.Add(ask(2, 2))
+	y.Add(ask(3, 2))
+	y.stopUnheard("t002", ask(4, 1))
+	y.Add(ask(5, 1))
+	y.end("t004") // room for a small one again
+	y.round()
+	if want := []string{"t001", "t004"}; !slices.Equal(y.started, want) {
+		t.Errorf("started %v, want %v: what is free now is kept for the other large one", y.started, want)
+	}
+	y.end("t001")
+	y.round()
+	if want := []string{"t001", "t004", "t003"}; !slices.Equal(y.started, want) {
+		t.Errorf("started %v, want %v", y.started, want)
+	}
+}

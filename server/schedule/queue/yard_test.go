@@ -15,6 +15,7 @@ type yard struct {
 	kept    []int     // GPUs of each host that are reserved for the head
 	at      time.Time // when the head can start; zero: nobody knows
 	started []string  // in the order of their starts
+	gone    string    // an item that was stopped, which the queue has not heard of
 	fault   string
 	places  Places // the yard, or who looks over its shoulder
 }
@@ -45,6 +46,9 @@ func (y *yard) free(host int) int {
 
 // fit is the host with least free on which the item fits; -1 when there is none.
 func (y *yard) fit(item *Item, keep bool) int {
+	if item.ID() == y.gone {
+		return -1
+	}
 	best, least := -1, 0
 	for h := range y.hosts {
 		free := y.free(h)
@@ -78,6 +82,9 @@ func (y *yard) Place(item *Item, keep bool) bool {
 func (y *yard) Reserve(item *Item) (at time.Time, ok bool) {
 	y.at = time.Time{}
 	clear(y.kept)
+	if item.ID() == y.gone {
+		return at, false
+	}
 	best := -1
 	for h, gpus := range y.hosts {
 		if gpus < item.GPUs {
@@ -141,10 +148,19 @@ func (y *yard) round() {
 
 // end stops a task.
 func (y *yard) end(id string) {
-	cluster := y.running[id].item.Cluster
+	j := y.running[id]
 	delete(y.running, id)
 	y.Release(id, y.now, y.now)
-	y.Wake(cluster, func(item *Item) bool { return true })
+	y.Wake(j.item.Cluster, func(item *Item) bool { return item.GPUs <= y.free(j.host) })
+}
+
+// stopUnheard stops what waits, and the queue hears of it after a round in which another one came.
+func (y *yard) stopUnheard(id string, other *Item) {
+	y.gone = id
+	y.Add(other)
+	y.round()
+	y.gone = ""
+	y.Remove(id)
 }
 
 // pass moves the clock and stops what has come to its limit on the way, in the order of time.
