@@ -124,8 +124,9 @@ func (t *Task) GPUs() []string {
 	return all
 }
 
-// StopTask sets the desired status to STOPPED. Stopping a stopped task changes nothing. A task that has no host yet
-// is STOPPED at once. ErrNotFound. Answer: *Task.
+// StopTask sets the desired status to STOPPED. A task that has no host yet is STOPPED at once. Stopping a task again changes
+// nothing, but that a user's stop takes the place of the pool's while the task is not STOPPED: what a user has stopped is
+// not done again. ErrNotFound. Answer: *Task.
 type StopTask struct {
 	ID     string
 	Code   StopCode
@@ -138,12 +139,12 @@ func (c StopTask) apply(tx *tx) (any, error) {
 	if known == nil {
 		return nil, fmt.Errorf("task %q: %w", c.ID, ErrNotFound)
 	}
-	if known.DesiredStatus == Stopped {
+	if known.DesiredStatus == Stopped && !(c.Code == StopUserInitiated && known.stoppedByPool()) {
 		return known, nil
 	}
 	task := *known
 	task.DesiredStatus, task.StopCode, task.StoppedReason = Stopped, c.Code, c.Reason
-	task.Times.Stopping = c.At
+	task.Times.Stopping = cmp.Or(known.Times.Stopping, c.At)
 	if task.HostID == "" {
 		task.Times.Stopped = c.At
 		task.end()
@@ -151,6 +152,11 @@ func (c StopTask) apply(tx *tx) (any, error) {
 	task.Version++
 	tx.put(tableTasks, &task)
 	return &task, nil
+}
+
+// stoppedByPool reports whether the pool is stopping the task, which may mean to do its work again.
+func (t *Task) stoppedByPool() bool {
+	return t.LastStatus != Stopped && (t.StopCode == StopScheduler || t.StopCode == StopPreempted)
 }
 
 // end makes the task STOPPED: its containers are gone, and what it held is free from now on.

@@ -42,6 +42,29 @@ func TestStopAsksTheHostAndSaysWhy(t *testing.T) {
 	}
 }
 
+func TestAUserStopsWhatThePoolIsStopping(t *testing.T) {
+	h := newHistory(t)
+	h.running(t, task("t1", "h1"))
+	stop := func(code StopCode, minute int) *Task {
+		return h.do(t, StopTask{ID: "t1", Code: code, At: at(minute)}).(*Task)
+	}
+	stop(StopScheduler, 1)
+	if again := stop(StopPreempted, 2); again.StopCode != StopScheduler || again.Version != 3 {
+		t.Errorf("the pool stopped it twice: %+v", again)
+	}
+	byUser := stop(StopUserInitiated, 3)
+	if byUser.StopCode != StopUserInitiated || !byUser.Times.Stopping.Equal(at(1)) {
+		t.Errorf("%+v", byUser)
+	}
+	if again := stop(StopUserInitiated, 4); again != h.View().Task("t1") || again.Version != byUser.Version {
+		t.Error("a user who stops it again changes it")
+	}
+	h.report(t, "h1", TaskReport{TaskID: "t1", Status: Stopped})
+	if over := stop(StopUserInitiated, 5); over.Version != h.View().Task("t1").Version || over.LastStatus != Stopped {
+		t.Errorf("it was over: %+v", over)
+	}
+}
+
 func TestATaskWithoutAHostStopsAtOnce(t *testing.T) {
 	h := newHistory(t)
 	tx := h.begin()
