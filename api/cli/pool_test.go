@@ -223,7 +223,9 @@ func TestRestoreAndRecoverAreAboutThisMachine(t *testing.T) {
 		Recover: func(_ context.Context, dir string) error { did = append(did, filepath.Base(dir)); return nil },
 	}
 	dir := t.TempDir()
-	pinionWith(t, p, nil, "--data-dir", dir, "snapshot", "restore", "/backup/s")
+	if got := pinionWith(t, p, nil, "--data-dir", dir, "snapshot", "restore", "/backup/s"); !strings.Contains(got.err, "stop the hosts of the old one") {
+		t.Errorf("%+v", got)
+	}
 	pinionWith(t, p, nil, "recover", "--data-dir", dir)
 	if want := []string{filepath.Base(dir) + " /backup/s", filepath.Base(dir)}; strings.Join(did, ";") != strings.Join(want, ";") {
 		t.Errorf("%q", did)

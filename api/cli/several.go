@@ -11,13 +11,16 @@ import (
 	"pinion/api/cli/client"
 )
 
+// shownTasks is how many of the tasks that were started are named.
+const shownTasks = 8
+
 // shownFailures is how many failed tasks are told of one by one.
 const shownFailures = 10
 
 // followAll stays with several tasks until all are over, and turns their ends into an exit code: that of the first that
 // failed by itself.
 func (w *watch) followAll(ctx context.Context, tasks []client.Task) error {
-	w.note("%s started; `pinion logs TASK` shows what one of them writes", plural(len(tasks), "task"))
+	w.note("%s started: %s; `pinion logs TASK` shows what one of them writes", plural(len(tasks), "task"), listed(tasks))
 	told, idle := "", 0
 	for {
 		latest, err := w.look(ctx, tasks)
@@ -67,6 +70,19 @@ func taskIDs(tasks []client.Task) (ids []string) {
 		ids = append(ids, task.ID())
 	}
 	return ids
+}
+
+// listed names tasks, the first of them when they are many.
+func listed(tasks []client.Task) string {
+	ids := make([]string, 0, shownTasks+1)
+	for i, task := range tasks {
+		if i == shownTasks {
+			ids = append(ids, "...")
+			break
+		}
+		ids = append(ids, short(task.ID()))
+	}
+	return strings.Join(ids, " ")
 }
 
 // tallyOf counts tasks by status: "3 RUNNING, 5 STOPPED".

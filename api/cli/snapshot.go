@@ -89,7 +89,15 @@ Examples:
 			if err != nil {
 				return err
 			}
-			return onThisHost(c, func(ctx context.Context, dir string) error { return p.Restore(ctx, dir, file) })
+			return onThisHost(c, func(ctx context.Context, dir string) error {
+				if err := p.Restore(ctx, dir, file); err != nil {
+					return err
+				}
+				fmt.Fprintf(c.App.ErrWriter, "restored into %s; `pinion up` with this data directory starts the cluster anew\n", dir)
+				fmt.Fprintln(c.App.ErrWriter, "  first stop the hosts of the old one for good: tasks that wait in the snapshot start here, and would run twice")
+				fmt.Fprintln(c.App.ErrWriter, "  access keys of the snapshot need its seal.key in that directory, else make new ones with `pinion keys create`")
+				return nil
+			})
 		},
 	}
 }
