@@ -3,6 +3,7 @@ package server
 import (
 	"context"
 	"sync"
+	"time"
 
 	"pinion/raftfsm"
 )
@@ -61,11 +62,13 @@ func (s *Server) lead(ctx context.Context) {
 	s.grant()
 	t := &term{ctx: ctx, beats: &s.beats, questions: make(chan func(*waiting))}
 	t.planner = newPlanner(s, t)
+	s.pulse.begin(time.Now())
 	s.term.Store(t)
 	s.open()
 	s.moved.fire()
 	s.log.Info("this server leads the pool", "host", s.cfg.HostID, "pool", s.cfg.PoolID)
 	var loops sync.WaitGroup
+	loops.Go(func() { s.pulse.keep(ctx) })
 	loops.Go(func() { s.reapLoop(ctx) })
 	loops.Go(func() { s.loseLoop(t) })
 	loops.Go(func() { t.planner.follow(ctx) })

@@ -77,6 +77,7 @@ type Server struct {
 	term     atomic.Pointer[term] // nil while this server may not answer as the leader
 	ready    chan struct{}        // closed when the first term of this process has begun
 	checks   gather[struct{}, error]
+	pulse    pulse
 	runs     gather[raftfsm.RunRequest, placed]
 	entrants gather[raftfsm.RunRequest, placed] // of the queue
 	backlog  backlog                            // of the entrants

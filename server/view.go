@@ -3,6 +3,7 @@ package server
 import (
 	"context"
 	"fmt"
+	"time"
 
 	"github.com/hashicorp/raft"
 
@@ -66,6 +67,9 @@ func (s *Server) alone() bool {
 func (s *Server) verify(reads []struct{}) []error {
 	verdicts := make([]error, len(reads))
 	_, err := s.leading()
+	if err == nil && !s.pulse.sure(time.Now()) {
+		err = ErrNotLeader
+	}
 	if err == nil {
 		err = s.raft.VerifyLeader().Error()
 	}
