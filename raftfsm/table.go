@@ -23,7 +23,7 @@ type label struct {
 type trees[T any] []*btree.BTreeG[row[T]]
 
 // degree of the trees: a change copies a node of at most twice as many rows on each level.
-const degree = 8
+const degree = 16
 
 func newTable[T any](name string, orders ...*order[T]) *table[T] {
 	t := &table[T]{named: label{name: name}, orders: orders}
