@@ -77,10 +77,11 @@ func Encode(c Command) ([]byte, error) { return encode(c, FeatureLevel) }
 // Encode turns a command into a log entry that every server of the pool understands: ErrTooNew when there is none. Whoever puts
 // a command into the log does it so; apply cannot refuse, because what is in the log has to be applied.
 func (v *View) Encode(c Command) ([]byte, error) {
-	if err := v.MayWrite(c); err != nil {
+	level := v.MinFeature()
+	if err := mayWrite(c, level); err != nil {
 		return nil, err
 	}
-	return encode(c, v.MinFeature())
+	return encode(c, level)
 }
 
 // encode takes the newest kind for the command that servers of that level know, or the oldest one there is.
@@ -126,34 +127,43 @@ type kind struct {
 }
 
 // kindOf is a kind whose form is JSON, which can be read in a broken log.
-func kindOf[C Command](code byte, level int) kind {
-	encode := func(entry []byte, c Command) ([]byte, error) {
-		body, err := json.Marshal(c)
-		return append(entry, body...), err
-	}
-	decode := func(body []byte) (Command, error) {
-		var c C
-		if err := decodeStrictly(body, &c); err != nil {
-			return nil, fmt.Errorf("decode %T: %w: %w", c, err, ErrNewer)
-		}
-		return c, nil
-	}
-	return kind{code: code, level: level, of: reflect.TypeFor[C](), encode: encode, decode: decode}
-}
+func kindOf[C Command](code byte, level int) kind { return kindIn[C](inJSON, code, level) }
 
 // compactKindOf is a kind for commands of which there are thousands a second: JSON would cost each server more than all the rest
 // of applying them.
-func compactKindOf[C Command](code byte, level int) kind {
+func compactKindOf[C Command](code byte, level int) kind { return kindIn[C](inCompact, code, level) }
+
+// form is how the commands of a kind are written: write appends what value points to, read reads it.
+type form struct {
+	write func(entry []byte, value any) ([]byte, error)
+	read  func(body []byte, into any) error
+}
+
+var (
+	inJSON = form{
+		write: func(entry []byte, value any) ([]byte, error) {
+			body, err := json.Marshal(value)
+			return append(entry, body...), err
+		},
+		read: decodeStrictly,
+	}
+	inCompact = form{
+		write: func(entry []byte, value any) ([]byte, error) { return new(compact.Writer).Append(entry, value), nil },
+		read:  func(body []byte, into any) error { return new(compact.Reader).Read(body, into) },
+	}
+)
+
+func kindIn[C Command](f form, code byte, level int) kind {
 	encode := func(entry []byte, c Command) ([]byte, error) {
 		value, ok := c.(C)
 		if !ok {
 			value = *any(c).(*C)
 		}
-		return new(compact.Writer).Append(entry, &value), nil
+		return f.write(entry, &value)
 	}
 	decode := func(body []byte) (Command, error) {
 		var c C
-		if err := new(compact.Reader).Read(body, &c); err != nil {
+		if err := f.read(body, &c); err != nil {
 			return nil, fmt.Errorf("decode %T: %w: %w", c, err, ErrNewer)
 		}
 		return c, nil

@@ -21,7 +21,10 @@ func (v *View) MinFeature() int {
 }
 
 // MayWrite says whether every server of the pool understands the command: ErrTooNew when one does not.
-func (v *View) MayWrite(c Command) error {
+func (v *View) MayWrite(c Command) error { return mayWrite(c, v.MinFeature()) }
+
+// mayWrite says whether servers of that level understand the command.
+func mayWrite(c Command, understood int) error {
 	known := kindsOf(c)
 	if len(known) == 0 {
 		return nil
@@ -30,7 +33,7 @@ func (v *View) MayWrite(c Command) error {
 	if n, ok := c.(newer); ok {
 		level = max(level, n.level())
 	}
-	if level == 1 || level <= v.MinFeature() { // every version knows level 1: the frequent commands cost nothing here
+	if level <= understood {
 		return nil
 	}
 	return fmt.Errorf("%v: %w", known[0].of, ErrTooNew)

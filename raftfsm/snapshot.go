@@ -146,7 +146,8 @@ func (r *snapshotReader) finish(found, expected []byte) error {
 	return nil
 }
 
-func (r *snapshotReader) read(records int) snapshotEnd {
+// endAfter is the end that belongs to so many records, which were read.
+func (r *snapshotReader) endAfter(records int) snapshotEnd {
 	return snapshotEnd{Records: records, SHA256: hex.EncodeToString(r.sum.Sum(nil))}
 }
 

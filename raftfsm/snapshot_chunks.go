@@ -43,12 +43,17 @@ func (w *chunkWriter) chunk(data []byte) error {
 	if len(data) > maxChunk {
 		return fmt.Errorf("a record of %d bytes could not be read again: at most %d", len(data), maxChunk)
 	}
+	w.buffer = data[:0]
+	return writeChunk(w.out, data)
+}
+
+// writeChunk writes the length of the data and the data.
+func writeChunk(w io.Writer, data []byte) error {
 	var length [binary.MaxVarintLen64]byte
-	if _, err := w.out.Write(length[:binary.PutUvarint(length[:], uint64(len(data)))]); err != nil {
+	if _, err := w.Write(length[:binary.PutUvarint(length[:], uint64(len(data)))]); err != nil {
 		return err
 	}
-	_, err := w.out.Write(data)
-	w.buffer = data[:0]
+	_, err := w.Write(data)
 	return err
 }
 
@@ -64,9 +69,9 @@ func (r *chunkReader) next(read int) (relation, any, error) {
 		return nil, nil, err
 	}
 	if len(named) == 0 {
-		return nil, nil, r.over(r.read(read))
+		return nil, nil, r.over(r.endAfter(read))
 	}
-	r.add(named)
+	writeChunk(r.sum, named) // a sum takes everything
 	var name string
 	if err := r.stream.Read(named, &name); err != nil {
 		return nil, nil, fmt.Errorf("%w: %w", err, ErrDamaged)
@@ -79,7 +84,7 @@ func (r *chunkReader) next(read int) (relation, any, error) {
 	if err != nil {
 		return nil, nil, err
 	}
-	r.add(data)
+	writeChunk(r.sum, data)
 	object := table.blank()
 	switch err := r.stream.Read(data, object); {
 	case errors.Is(err, compact.ErrUnknown):
@@ -133,11 +138,4 @@ func (r *chunkReader) length() (uint64, error) {
 		return 0, cut(err)
 	}
 	return 0, fmt.Errorf("a record of more bytes than a number can tell: %w", ErrDamaged)
-}
-
-// add takes a chunk into the sum.
-func (r *chunkReader) add(data []byte) {
-	var length [binary.MaxVarintLen64]byte
-	r.sum.Write(length[:binary.PutUvarint(length[:], uint64(len(data)))])
-	r.sum.Write(data)
 }

@@ -40,7 +40,7 @@ func (r *lineReader) next(read int) (relation, any, error) {
 		return nil, nil, fmt.Errorf("%w: %w", err, ErrDamaged)
 	}
 	if found.End != nil {
-		end := r.read(read)
+		end := r.endAfter(read)
 		expected, err := json.Marshal(line{End: &end})
 		if err != nil {
 			return nil, nil, err

@@ -15,7 +15,8 @@ type watches struct {
 func (w *watches) of(hostID string, live []*Task, view *View) <-chan struct{} {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	if !slices.Equal(live, view.state.View().liveOn(hostID)) {
+	now := view.state.View()
+	if tasksByHost.in(now) != tasksByHost.in(view) && !slices.Equal(live, now.liveOn(hostID)) {
 		changed := make(chan struct{})
 		close(changed)
 		return changed

@@ -36,7 +36,12 @@ type aside struct {
 func (r *Reader) Read(value []byte, into any) error {
 	v := reflect.ValueOf(into).Elem()
 	r.in = value
-	planOf(v.Type()).read(r, v)
+	return r.whole(planOf(v.Type()), v)
+}
+
+// whole reads a value that nothing follows.
+func (r *Reader) whole(p *plan, v reflect.Value) error {
+	p.read(r, v)
 	if r.err == nil && len(r.in) > 0 {
 		r.fail(fmt.Errorf("%d bytes follow the value: %w", len(r.in), ErrDamaged))
 	}
@@ -53,22 +58,23 @@ func (r *Reader) fail(err error) {
 
 func (r *Reader) uvarint() uint64 {
 	n, size := binary.Uvarint(r.in)
-	if size <= 0 {
-		r.fail(ErrDamaged)
-		return 0
-	}
-	r.in = r.in[size:]
+	r.skip(size)
 	return n
 }
 
 func (r *Reader) varint() int64 {
 	n, size := binary.Varint(r.in)
+	r.skip(size)
+	return n
+}
+
+// skip goes on after a number of that size: 0 or less when there was none.
+func (r *Reader) skip(size int) {
 	if size <= 0 {
 		r.fail(ErrDamaged)
-		return 0
+		return
 	}
 	r.in = r.in[size:]
-	return n
 }
 
 // bytes are the next n; they are the stream's own.
@@ -155,12 +161,8 @@ func (r *Reader) same(p *plan, v reflect.Value) {
 	if !known {
 		alone := Reader{in: []byte(s)}
 		value = reflect.New(p.of).Elem()
-		p.read(&alone, value)
-		if alone.err == nil && len(alone.in) > 0 {
-			alone.fail(ErrDamaged)
-		}
-		if alone.err != nil {
-			r.fail(alone.err)
+		if err := alone.whole(p, value); err != nil {
+			r.fail(err)
 			return
 		}
 		if r.read == nil {

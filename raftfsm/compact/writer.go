@@ -22,9 +22,6 @@ type Writer struct {
 
 // Append appends a value to out: that which value points to. It panics for types that have no form.
 func (w *Writer) Append(out []byte, value any) []byte {
-	if w.known == nil {
-		w.known = map[string]uint64{}
-	}
 	v := reflect.ValueOf(value).Elem()
 	w.out = out
 	planOf(v.Type()).write(w, v)
@@ -51,6 +48,9 @@ func (w *Writer) text(s string) {
 		return
 	}
 	w.out = appendText(append(w.out, 0), s)
+	if w.known == nil {
+		w.known = map[string]uint64{}
+	}
 	if len(w.known) < maxKnown {
 		w.known[s] = uint64(len(w.known)) + 1
 	}
@@ -58,7 +58,7 @@ func (w *Writer) text(s string) {
 
 // aside is a value as the first of a stream of its own.
 func (w *Writer) aside(p *plan, v reflect.Value) string {
-	alone := Writer{out: w.spare[:0], known: map[string]uint64{}}
+	alone := Writer{out: w.spare[:0]}
 	p.write(&alone, v)
 	w.spare = alone.out
 	return string(alone.out)
