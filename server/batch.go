@@ -159,7 +159,7 @@ func (e *ends) look(v *raftfsm.View, t *raftfsm.Task) {
 		}
 	}
 	if t.LastStatus == raftfsm.Stopped {
-		if again := batch.Again(v, t, e.cfg.Now(), newID); again != nil {
+		if again := batch.Again(v, t, e.cfg.Now(), newTaskID); again != nil {
 			e.retries = append(e.retries, again)
 		}
 	}

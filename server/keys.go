@@ -2,11 +2,8 @@ package server
 
 import (
 	"context"
-	"crypto/rand"
 	"encoding/base32"
 	"encoding/base64"
-	"encoding/binary"
-	"encoding/hex"
 	"errors"
 	"fmt"
 
@@ -103,15 +100,3 @@ func newKeyID() string {
 
 // newSecret is 40 characters that carry 240 random bits.
 func newSecret() string { return base64.StdEncoding.EncodeToString(random(30)) }
-
-// newID is 32 hex digits: ECS's form of every id.
-func newID() string { return hex.EncodeToString(random(16)) }
-
-// newSeed is what a run's placement draws from.
-func newSeed() uint64 { return binary.LittleEndian.Uint64(random(8)) }
-
-func random(n int) []byte {
-	b := make([]byte, n)
-	rand.Read(b) // never fails: it ends the process instead
-	return b
-}

@@ -68,7 +68,7 @@ func (b *runBatch) prepare(p *plan, view *raftfsm.View, open []int) {
 		default:
 			tasks += wanted
 			p.runs = append(p.runs, i)
-			p.requests = append(p.requests, schedule.Request{Run: run, Definition: definition, IDs: newID, At: p.at, Seed: newSeed()})
+			p.requests = append(p.requests, schedule.Request{Run: run, Definition: definition, IDs: newTaskID, At: p.at, Seed: newSeed()})
 		}
 	}
 }

@@ -56,7 +56,7 @@ func (s *Server) provision(runs []raftfsm.RunRequest) []placed {
 			settled = append(settled, i)
 			continue
 		}
-		waiting := schedule.Provision(schedule.Request{Run: run, Definition: definition, IDs: newID, At: now})
+		waiting := schedule.Provision(schedule.Request{Run: run, Definition: definition, IDs: newTaskID, At: now})
 		if tasks += len(waiting); len(open) > 0 && tasks > enqueueTasks {
 			s.recordWaiting(t, entry, open, answers)
 			entry, open, tasks = raftfsm.LaunchTasks{}, nil, len(waiting)
