@@ -7,8 +7,6 @@ import (
 	"math"
 	"slices"
 	"strings"
-
-	"github.com/tidwall/btree"
 )
 
 // order is the objects of a table, or some of them, sorted by a key that no two of them share.
@@ -148,7 +146,7 @@ func (o *order[T]) last(v *View, first string) (found *T) {
 
 // all visits every object. A command may change the table meanwhile: it sees those that were there before.
 func (o *order[T]) all(v *View) iter.Seq[*T] {
-	tree := o.in(v)
+	tree := o.in(v).BTreeG
 	if v.changing {
 		tree = tree.Copy()
 	}
@@ -186,12 +184,12 @@ func (o *order[T]) from(v *View, k key) iter.Seq[*T] {
 	}
 }
 
-func (o *order[T]) in(v *View) *btree.BTreeG[row[T]] {
+func (o *order[T]) in(v *View) *tree[T] {
 	return v.rows[o.table.named.place].(trees[T])[o.place]
 }
 
 // move puts an object in the place of what it was before; either may be nil.
-func (o *order[T]) move(tree *btree.BTreeG[row[T]], before, after *T) {
+func (o *order[T]) move(tree *tree[T], before, after *T) {
 	had, has := o.contains(before), o.contains(after)
 	var was, is row[T]
 	if had {
@@ -201,10 +199,10 @@ func (o *order[T]) move(tree *btree.BTreeG[row[T]], before, after *T) {
 		is = o.row(after)
 	}
 	if had && (!has || o.less(was, is) || o.less(is, was)) {
-		tree.Delete(was)
+		tree.DeleteHint(was, &tree.last)
 	}
 	if has {
-		tree.Set(is)
+		tree.SetHint(is, &tree.last)
 	}
 }
 

@@ -20,7 +20,14 @@ type label struct {
 
 // trees are one version of a table: a tree for each order. Trees share what they have in common with those that they were
 // copied from, so a version costs what is changed in it.
-type trees[T any] []*btree.BTreeG[row[T]]
+type trees[T any] []*tree[T]
+
+// tree is one version of an order. Only the command that makes the version changes it, often at one place and then at the next
+// one: it begins to look where it changed it last.
+type tree[T any] struct {
+	*btree.BTreeG[row[T]]
+	last btree.PathHint
+}
 
 // degree of the trees: a change copies a node of at most twice as many rows on each level.
 const degree = 16
@@ -50,9 +57,9 @@ func (t *table[T]) version(of any) any {
 	version := make(trees[T], len(t.orders))
 	for i, o := range t.orders {
 		if before != nil {
-			version[i] = before[i].Copy()
+			version[i] = &tree[T]{BTreeG: before[i].Copy()}
 		} else {
-			version[i] = btree.NewBTreeGOptions(o.less, btree.Options{Degree: degree, NoLocks: true})
+			version[i] = &tree[T]{BTreeG: btree.NewBTreeGOptions(o.less, btree.Options{Degree: degree, NoLocks: true})}
 		}
 	}
 	return version
@@ -60,7 +67,7 @@ func (t *table[T]) version(of any) any {
 
 func (t *table[T]) put(version, object any) (before any) {
 	trees, after := version.(trees[T]), object.(*T)
-	was, replaced := trees[0].Set(t.orders[0].row(after))
+	was, replaced := trees[0].SetHint(t.orders[0].row(after), &trees[0].last)
 	for i, o := range t.orders[1:] {
 		o.move(trees[i+1], was.object, after)
 	}
