@@ -32,6 +32,9 @@ func (v *View) equip(d *TaskDefinition, t *Task, gangs map[string]*gang) *TaskDe
 	if len(told) == 0 {
 		return d
 	}
+	own := *d
+	own.Containers = slices.Clone(d.Containers)
+	d = &own
 	for i := range d.Containers {
 		d.Containers[i].Environment = mergeByName(d.Containers[i].Environment, told)
 	}

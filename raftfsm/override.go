@@ -28,8 +28,11 @@ type ContainerOverride struct {
 }
 
 // Effective merges a task's overrides into its definition. The definition itself is not changed; the answer shares
-// with it what is not overridden, so neither is to be changed afterwards.
+// with it what is not overridden, or is the definition itself, so neither is to be changed afterwards.
 func Effective(d *TaskDefinition, o TaskOverride) *TaskDefinition {
+	if !o.changes() {
+		return d
+	}
 	merged := *d
 	merged.CPU = cmp.Or(o.CPU, d.CPU)
 	merged.Memory = cmp.Or(o.Memory, d.Memory)
@@ -42,6 +45,15 @@ func Effective(d *TaskDefinition, o TaskOverride) *TaskDefinition {
 		}
 	}
 	return &merged
+}
+
+// changes says whether it changes anything: most tasks only name their containers.
+func (o *TaskOverride) changes() bool {
+	return o.CPU != "" || o.Memory != "" || slices.ContainsFunc(o.Containers, ContainerOverride.changes)
+}
+
+func (o ContainerOverride) changes() bool {
+	return len(o.Command)+len(o.Environment)+len(o.ResourceRequirements) > 0 || o.CPU != nil || o.Memory != nil || o.MemoryReservation != nil
 }
 
 // into merges the override into a container that shares its slices with the definition.
