@@ -34,7 +34,7 @@ type flight struct {
 }
 
 // hearEvery is how often every host is asked about. One that comes back is noticed at once.
-const hearEvery = 200 * time.Millisecond
+const hearEvery = 500 * time.Millisecond
 
 // catchUpEvery is how long the fleet waits for more changes before it takes them in while nobody plans: the state remembers
 // so many of them only.
