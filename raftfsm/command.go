@@ -65,6 +65,7 @@ var kinds = []kind{
 	compactKindOf[ReportTasks](40, 3),
 	compactKindOf[PlaceTasks](41, 3),
 	compactKindOf[RetryTasks](42, 3),
+	compactKindOf[PutHost](43, 3),
 }
 
 // ErrNewer is what Decode and Restore answer to data that this version cannot read: a newer one wrote it.
@@ -129,8 +130,8 @@ type kind struct {
 // kindOf is a kind whose form is JSON, which can be read in a broken log.
 func kindOf[C Command](code byte, level int) kind { return kindIn[C](inJSON, code, level) }
 
-// compactKindOf is a kind for commands of which there are thousands a second: JSON would cost each server more than all the rest
-// of applying them.
+// compactKindOf is a kind for commands of which there are thousands a second, because JSON would cost each server more than all the
+// rest of applying them, and for those that say one text over and over, which is one string after it was read.
 func compactKindOf[C Command](code byte, level int) kind { return kindIn[C](inCompact, code, level) }
 
 // form is how the commands of a kind are written: write appends what value points to, read reads it.

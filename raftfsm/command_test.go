@@ -51,6 +51,7 @@ const releasedKinds = `
 40 raftfsm.ReportTasks, compact
 41 raftfsm.PlaceTasks, compact
 42 raftfsm.RetryTasks, compact
+43 raftfsm.PutHost, compact
 `
 
 func TestKindsAreAppendOnly(t *testing.T) {
