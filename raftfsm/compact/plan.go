@@ -188,7 +188,7 @@ func (p *plan) ofStruct() {
 // remembered is the plan of a field that has the same value in many structs: it is written as a text, which is known from then on, and
 // all that have it share what was read.
 func (p *plan) remembered() *plan {
-	write := func(w *Writer, v reflect.Value) { w.text(w.aside(p, v)) }
+	write := func(w *Writer, v reflect.Value) { w.aside(p, v) }
 	read := func(r *Reader, v reflect.Value) { r.same(p, v) }
 	return &plan{of: p.of, form: "same-" + p.form, zero: p.zero, write: write, read: read, writeField: write, readField: read, parts: []*plan{p}}
 }

@@ -16,8 +16,8 @@ const maxKnown = 1 << 21
 type Writer struct {
 	out   []byte
 	known map[string]uint64
-	last  int64  // seconds of the time that was written last
-	spare []byte // for aside
+	last  int64   // seconds of the time that was written last
+	alone *Writer // for aside
 }
 
 // Append appends a value to out: that which value points to. It panics for types that have no form.
@@ -56,12 +56,19 @@ func (w *Writer) text(s string) {
 	}
 }
 
-// aside is a value as the first of a stream of its own.
-func (w *Writer) aside(p *plan, v reflect.Value) string {
-	alone := Writer{out: w.spare[:0]}
-	p.write(&alone, v)
-	w.spare = alone.out
-	return string(alone.out)
+// aside writes a value as a text: what it is as the first of a stream of its own.
+func (w *Writer) aside(p *plan, v reflect.Value) {
+	if w.alone == nil {
+		w.alone = new(Writer)
+	}
+	clear(w.alone.known)
+	w.alone.out, w.alone.last = w.alone.out[:0], 0
+	p.write(w.alone, v)
+	if number, known := w.known[string(w.alone.out)]; known { // asked so, nothing is copied
+		w.out = binary.AppendUvarint(w.out, number)
+		return
+	}
+	w.text(string(w.alone.out))
 }
 
 func writeTime(w *Writer, v reflect.Value) {
