@@ -7,9 +7,9 @@ import (
 	"time"
 )
 
-// maxChanges is how many changes a state remembers: some 30 MB when all are of tasks that the state has otherwise by now, minutes of a
-// busy pool, and most of a second at the rate at which a queue is filled or drains: who rebuilds what it knows meanwhile goes on from
-// there.
+// maxChanges is how many changes a state remembers at least, and a quarter more at most: 30 to 40 MB when all are of tasks that the
+// state has otherwise by now. It is minutes of a busy pool, and most of a second at the rate at which a queue is filled or drains:
+// who rebuilds what it knows meanwhile goes on from there.
 const maxChanges = 20_000
 
 // Forgotten is why Changes cannot go on after a mark: what came next is not remembered any more, or was never seen here

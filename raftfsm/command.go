@@ -61,11 +61,11 @@ var kinds = []kind{
 	kindOf[PutTeam](36, 3),
 	kindOf[RemoveTeam](37, 3),
 	kindOf[ReleaseTasks](38, 3),
-	compactKindOf[LaunchTasks](39, 3),
-	compactKindOf[ReportTasks](40, 3),
-	compactKindOf[PlaceTasks](41, 3),
-	compactKindOf[RetryTasks](42, 3),
-	compactKindOf[PutHost](43, 3),
+	compactKindOf[LaunchTasks](39, 4),
+	compactKindOf[ReportTasks](40, 4),
+	compactKindOf[PlaceTasks](41, 4),
+	compactKindOf[RetryTasks](42, 4),
+	compactKindOf[PutHost](43, 4),
 }
 
 // ErrNewer is what Decode and Restore answer to data that this version cannot read: a newer one wrote it.
@@ -154,6 +154,7 @@ var (
 	}
 )
 
+// kindIn is a kind of one form. Commands are values or point to one, and come back as values.
 func kindIn[C Command](f form, code byte, level int) kind {
 	encode := func(entry []byte, c Command) ([]byte, error) {
 		value, ok := c.(C)

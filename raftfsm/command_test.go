@@ -124,6 +124,10 @@ func TestAnEntryIsInAFormThatEveryServerReads(t *testing.T) {
 	if _, err := h.View().Encode(PlaceTasks{}); !errors.Is(err, ErrTooNew) {
 		t.Errorf("what that server does not know: %v", err)
 	}
+	h.do(t, PutHost{ofLevel("h1", 3)})
+	if place, host := kind(PlaceTasks{}), kind(PutHost{}); place != 30 || host != 2 {
+		t.Errorf("with one of the last version without the compact form: kinds %d and %d", place, host)
+	}
 	h.do(t, PutHost{ofLevel("h1", FeatureLevel)})
 	if launch, report := kind(&LaunchTasks{}), kind(ReportTasks{}); launch != 39 || report != 40 {
 		t.Errorf("once it is upgraded: kinds %d and %d", launch, report)

@@ -3,9 +3,9 @@ package raftfsm
 import "fmt"
 
 // FeatureLevel grows when commands or objects get something that older versions would not understand. 1 was a pool of
-// one host; 2 brought pools of many; 3 the whole task API of ECS, sealed access keys, and tasks
-// that wait for a place.
-const FeatureLevel = 3
+// one host; 2 brought pools of many; 3 the whole task API of ECS, sealed access keys, and tasks that wait for a place; 4 the
+// compact form of frequent log entries and of snapshots.
+const FeatureLevel = 4
 
 // ErrTooNew refuses a command that a server of the pool would not understand.
 var ErrTooNew = fmt.Errorf("a server of the pool runs an older version of Pinion that cannot do this: upgrade it first (see `pinion hosts`)")

@@ -20,7 +20,7 @@ const (
 )
 
 // chunksLevel is the feature level that brought the second format.
-const chunksLevel = 3
+const chunksLevel = 4
 
 type snapshotHeader struct {
 	Format  int `json:"pinionSnapshot"`
