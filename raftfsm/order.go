@@ -63,7 +63,7 @@ func (o *order[T]) lookup(k key) row[T] { return row[T]{digest: o.digest(&k), at
 func (o *order[T]) digest(k *key) uint64 {
 	switch {
 	case o.grouped:
-		return uint64(crc32.ChecksumIEEE([]byte(k.first)))<<48 | beginning(k.second)>>16
+		return uint64(crc32.ChecksumIEEE([]byte(k.first)))<<56 | beginning(k.second)>>8
 	case k.first == "" && o.number != nil:
 		return uint64(k.number) ^ 1<<63
 	}
@@ -179,7 +179,7 @@ func (o *order[T]) from(v *View, k key) iter.Seq[*T] {
 			if o.first(r.object) == k.first {
 				return yield(r.object)
 			}
-			return o.grouped && r.digest>>48 == from.digest>>48 // others may stand between
+			return o.grouped && r.digest>>56 == from.digest>>56 // others may stand between
 		})
 	}
 }
