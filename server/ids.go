@@ -18,10 +18,10 @@ var made atomic.Uint32
 // the golden ratio, so those of numbers that follow one another are far apart.
 const scatter = 40503
 
-// newTaskID is an id that begins with four digits of the clock, which go on every 64 ms and come again after 70 minutes. Tasks
-// that are made together get their places together: so they lie together in the state's trees, and an entry for thousands of
-// them changes few of the nodes. The next four digits are others for each of 65,536 ids in a row, because people name tasks
-// by their beginnings. The rest is random.
+// newTaskID is for tasks, and what is made with them. It begins with four digits of the clock, which go on every 64 ms and come
+// again after 70 minutes. Tasks that are made together get their places together: so they lie together in the state's trees, and
+// an entry for thousands of them changes few of the nodes. The next four digits are others for each of 65,536 ids in a row,
+// because people name tasks by the first eight. The rest is random.
 func newTaskID() string {
 	id := random(16)
 	binary.BigEndian.PutUint16(id, uint16(time.Now().UnixMilli()>>6))

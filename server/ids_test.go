@@ -3,6 +3,8 @@ package server
 import (
 	"encoding/hex"
 	"testing"
+	"testing/synctest"
+	"time"
 )
 
 // People name a task by the beginning of its id: no two of many that are made together have the same one.
@@ -19,4 +21,18 @@ func TestTaskIDsDifferInTheirBeginnings(t *testing.T) {
 	if len(seen) != inARow {
 		t.Fatalf("%d ids have %d beginnings", inARow, len(seen))
 	}
+}
+
+// The trees of the state are copied where an entry changes them: what is made together has to lie together.
+func TestTasksThatAreMadeTogetherLieTogether(t *testing.T) {
+	const tick = 64 * time.Millisecond
+	synctest.Test(t, func(t *testing.T) {
+		<-time.After(time.Until(time.Now().Truncate(tick).Add(tick))) // the beginning of a tick
+		first, second := newTaskID()[:4], newTaskID()[:4]
+		<-time.After(tick)
+		third := newTaskID()[:4]
+		if first != second || third <= second {
+			t.Errorf("made at once: %s and %s; then %s", first, second, third)
+		}
+	})
 }
