@@ -15,7 +15,7 @@ type Cluster interface {
 	Apply(ctx context.Context, c raftfsm.Command) (any, error)
 	// Run places and records tasks; the reply is what RunTask answers.
 	Run(ctx context.Context, r raftfsm.RunRequest) (raftfsm.RunResult, error)
-	// Connected reports whether the host has been heard of lately.
+	// Connected reports whether the host is known, not given up, and has been heard of lately.
 	Connected(hostID string) bool
 }
 

@@ -64,10 +64,11 @@ func (b *beats) grantLease(now time.Time, leaderless, missedAfter time.Duration)
 // missedAfter is the silence after which a host gets no new tasks: two beats are missing then.
 func (c Config) missedAfter() time.Duration { return c.LostAfter * 11 / 20 }
 
-// Connected reports whether the host was heard of within Config.LostAfter. Only the leader knows.
+// Connected reports whether the pool has the host, has not given it up, and heard of it within Config.LostAfter. Only the leader
+// knows.
 func (s *Server) Connected(hostID string) bool {
-	t := s.term.Load()
-	return t != nil && t.connected(s.cfg, hostID)
+	t, host := s.term.Load(), s.state.View().Host(hostID)
+	return t != nil && host != nil && !host.Lost() && t.connected(s.cfg, hostID)
 }
 
 func (t *term) connected(cfg Config, hostID string) bool {
