@@ -20,7 +20,7 @@ type word struct {
 }
 
 // wordLasts is how long a word is good for more than one question. Hosts are silent for seconds before it counts.
-const wordLasts = 25 * time.Millisecond
+const wordLasts = 100 * time.Millisecond
 
 // lastWord remembers what the leader said last: looking at each of a thousand hosts takes longer than a small question. The
 // zero value is ready, and it is safe for concurrent use.
