@@ -87,15 +87,13 @@ func TestTagsHaveECSsRules(t *testing.T) {
 		many = append(many, fmt.Sprintf(`{"key":"k%d","value":""}`, i))
 	}
 	for tags, message := range map[string]string{
-		``:                                           "Tags can not be empty.",
-		`{"key":"","value":"v"}`:                     "a tag key must be 1 to 128 characters long",
-		`{"key":"AWS:x","value":"v"}`:                `tag "AWS:x": keys that begin with aws: are reserved`,
-		`{"key":"a*","value":"v"}`:                   `a tag key must be of letters, numbers, blanks and _ . : / = + - @, not "a*"`,
-		`{"key":"a","value":"!"}`:                    `the value of tag "a" must be of letters, numbers, blanks and _ . : / = + - @, not "!"`,
-		`{"key":"a","value":""},{"key":"a"}`:         `tag "a" is there twice`,
-		`{"key":"pinion.lost-after","value":"soon"}`: `the tag pinion.lost-after is "soon": write a span of time of 5s or more, such as "10m" or "1h30m", or "never".`,
-		`{"key":"pinion.priority","value":"high"}`:   `the tag pinion.priority is "high": write a whole number from 0 to 100.`,
-		strings.Join(append(many, many[0]), ","):     "tags can have at most 50 items, not 51",
+		``:                                       "Tags can not be empty.",
+		`{"key":"","value":"v"}`:                 "a tag key must be 1 to 128 characters long",
+		`{"key":"AWS:x","value":"v"}`:            `tag "AWS:x": keys that begin with aws: are reserved`,
+		`{"key":"a*","value":"v"}`:               `a tag key must be of letters, numbers, blanks and _ . : / = + - @, not "a*"`,
+		`{"key":"a","value":"!"}`:                `the value of tag "a" must be of letters, numbers, blanks and _ . : / = + - @, not "!"`,
+		`{"key":"a","value":""},{"key":"a"}`:     `tag "a" is there twice`,
+		strings.Join(append(many, many[0]), ","): "tags can have at most 50 items, not 51",
 	} {
 		b.aws("TagResource", cluster+`"tags":[`+tags+`]}`).wantError(t, 400, invalid, message)
 	}
@@ -103,6 +101,25 @@ func TestTagsHaveECSsRules(t *testing.T) {
 	b.aws("TagResource", cluster+`"tags":[{"key":"ärger über","value":"ß @1"}]}`).wantError(t, 400, "LimitExceededException", "A cluster can have 50 tags: remove some first.")
 	b.aws("UntagResource", cluster+`"tagKeys":[]}`).wantError(t, 400, invalid, "TagKeys can not be empty.")
 	b.aws("UntagResource", cluster+`"tagKeys":["aws:ecs:clusterName"]}`).wantError(t, 400, invalid, `tag "aws:ecs:clusterName": keys that begin with aws: are reserved`)
+}
+
+// What a definition's tags say may become a task's, so it is refused where it is said and not where it is run.
+func TestTagsThatTasksCannotHaveAreRefusedOfDefinitionsToo(t *testing.T) {
+	b := newBench(t)
+	define := func(tags string) string {
+		return `{"family":"f","tags":[` + tags + `],"containerDefinitions":[{"name":"c","image":"i","memory":10}]}`
+	}
+	b.must(t, "RegisterTaskDefinition", define(`{"key":"pinion.priority","value":"7"}`))
+	for tag, message := range map[string]string{
+		`{"key":"pinion.lost-after","value":"soon"}`: `the tag pinion.lost-after is "soon": write a span of time of 5s or more, such as "10m" or "1h30m", or "never".`,
+		`{"key":"pinion.priority","value":"high"}`:   `the tag pinion.priority is "high": write a whole number from 0 to 100.`,
+		`{"key":"pinion.owner","value":"me"}`: "The tag pinion.owner is not known; of those that begin with pinion. there are " +
+			strings.Join(raftfsm.OwnTags(), ", ") + ".",
+	} {
+		b.aws("RegisterTaskDefinition", define(tag)).wantError(t, 400, "ClientException", message)
+		b.aws("TagResource", `{"resourceArn":"`+arns+`task-definition/f:1","tags":[`+tag+`]}`).wantError(t, 400, invalid, message)
+	}
+	b.must(t, "TagResource", `{"resourceArn":"`+arns+`cluster/default","tags":[{"key":"pinion.owner","value":"me"}]}`)
 }
 
 func TestTasksGetTheTagsThatTheCallAsksFor(t *testing.T) {

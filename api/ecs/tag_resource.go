@@ -30,8 +30,10 @@ func (c *Call) tagResource(ctx context.Context, in *tagResourceInput) (*emptyOut
 	if err := checkTags(in.Tags); err != nil {
 		return nil, err
 	}
-	if err := checkTerms(in.Tags); err != nil {
-		return nil, err
+	if kind == raftfsm.TaggedTask || kind == raftfsm.TaggedDefinition {
+		if err := checkTerms(in.Tags); err != nil {
+			return nil, err
+		}
 	}
 	return c.setTags(ctx, raftfsm.SetTags{Kind: kind, ID: id, Put: in.Tags})
 }

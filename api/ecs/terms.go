@@ -8,7 +8,8 @@ import (
 	"pinion/raftfsm"
 )
 
-// checkTerms looks at the tags by which a task says how it waits, how long it may run and what is done when it ends.
+// checkTerms looks at the tags by which a task says how it waits, how long it may run and what is done when it ends. Those of a
+// definition may become a task's.
 func checkTerms(tags []raftfsm.Tag) error {
 	if err := raftfsm.CheckLostAfter(tags); err != nil {
 		return wire.Errorf(wire.InvalidParameter, "%v.", err)

@@ -24,6 +24,9 @@ func (in *registerInput) checkTask() error {
 	if err := checkTags(in.Tags); err != nil {
 		return err
 	}
+	if err := checkTerms(in.Tags); err != nil {
+		return err
+	}
 	if in.NetworkMode == "awsvpc" {
 		return wire.Errorf(wire.Client, "networkMode awsvpc is not supported by Pinion yet: use bridge, host or none.")
 	}
