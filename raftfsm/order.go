@@ -1,6 +1,7 @@
 package raftfsm
 
 import (
+	"cmp"
 	"encoding/binary"
 	"hash/crc32"
 	"iter"
@@ -77,26 +78,37 @@ func beginning(s string) uint64 {
 	return binary.BigEndian.Uint64(bytes[:])
 }
 
-// less compares part by part, and looks at no more of them than it needs.
 func (o *order[T]) less(a, b row[T]) bool {
 	if a.digest != b.digest {
 		return a.digest < b.digest
 	}
+	return o.compareParts(a, b) < 0
+}
+
+func (o *order[T]) compare(a, b row[T]) int {
+	if a.digest != b.digest {
+		return cmp.Compare(a.digest, b.digest)
+	}
+	return o.compareParts(a, b)
+}
+
+// compareParts looks at no more parts than it needs.
+func (o *order[T]) compareParts(a, b row[T]) int {
 	if c := strings.Compare(o.firstOf(a), o.firstOf(b)); c != 0 {
-		return c < 0
+		return c
 	}
 	if o.number != nil {
-		if x, y := o.numberOf(a), o.numberOf(b); x != y {
-			return x < y
+		if c := cmp.Compare(o.numberOf(a), o.numberOf(b)); c != 0 {
+			return c
 		}
 	}
 	if o.second == nil {
-		return false
+		return 0
 	}
 	if c := strings.Compare(o.secondOf(a), o.secondOf(b)); c != 0 || o.third == nil {
-		return c < 0
+		return c
 	}
-	return o.thirdOf(a) < o.thirdOf(b)
+	return strings.Compare(o.thirdOf(a), o.thirdOf(b))
 }
 
 func (o *order[T]) firstOf(r row[T]) string {

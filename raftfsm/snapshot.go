@@ -103,13 +103,22 @@ func (rows rows) read(r *snapshotReader) error {
 	if format == formatChunks {
 		records = &chunkReader{snapshotReader: r}
 	}
+	objects := make([][]any, len(tables))
 	for read := 0; ; read++ {
 		table, object, err := records.next(read)
-		if err != nil || table == nil {
+		if err != nil {
 			return err
 		}
-		table.put(rows[table.label().place], object)
+		if table == nil {
+			break
+		}
+		place := table.label().place
+		objects[place] = append(objects[place], object)
 	}
+	for i, table := range tables {
+		table.fill(rows[i], objects[i])
+	}
+	return nil
 }
 
 // snapshotReader reads a snapshot, and keeps the sum of what was read.

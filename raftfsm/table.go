@@ -2,6 +2,7 @@ package raftfsm
 
 import (
 	"iter"
+	"slices"
 
 	"github.com/tidwall/btree"
 )
@@ -45,6 +46,7 @@ type relation interface {
 	label() *label
 	version(of any) any          // one that can be changed: what of is, or empty when that is nil
 	put(version, object any) any // what it was before; nil: nothing
+	fill(version any, objects []any)
 	remove(version, object any)
 	each(v *View) iter.Seq[any] // by key
 	blank() any                 // an object to be read
@@ -75,6 +77,23 @@ func (t *table[T]) put(version, object any) (before any) {
 		return nil
 	}
 	return was.object
+}
+
+// fill puts many objects at once into an empty version: sorting them is faster than to look for the place of each.
+func (t *table[T]) fill(version any, objects []any) {
+	rows := make([]row[T], 0, len(objects))
+	for i, o := range t.orders {
+		rows = rows[:0]
+		for _, object := range objects {
+			if object := object.(*T); o.contains(object) {
+				rows = append(rows, o.row(object))
+			}
+		}
+		slices.SortFunc(rows, o.compare)
+		for _, row := range rows {
+			version.(trees[T])[i].Load(row)
+		}
+	}
 }
 
 func (t *table[T]) remove(version, object any) {
