@@ -40,7 +40,7 @@ func (b *book) write() error {
 		launch := raftfsm.Launch{Cluster: raftfsm.DefaultCluster, At: time.Now()}
 		for i := range 1000 {
 			launch.Tasks = append(launch.Tasks, &raftfsm.Task{
-				ID: fmt.Sprintf("%032x", at+i), Cluster: raftfsm.DefaultCluster, Definition: "f:1", HostID: host.ID, Group: "family:f", LaunchType: "EC2", MemoryMiB: 64,
+				ID: taskID(at + i), Cluster: raftfsm.DefaultCluster, Definition: "f:1", HostID: host.ID, Group: "family:f", LaunchType: "EC2", MemoryMiB: 64,
 				LastStatus: raftfsm.Pending, DesiredStatus: raftfsm.Running, Version: 1, CreatedAt: launch.At,
 				Containers: []raftfsm.Container{{ID: fmt.Sprintf("%08x-0000-4000-8000-000000000000", at+i), Name: "c", Image: "i", LastStatus: raftfsm.Pending}},
 			})

@@ -141,10 +141,13 @@ func (r *runner) close() { r.http.CloseIdleConnections() }
 // All its tasks have to find a place.
 func (r *runner) run(ctx context.Context) (err error) {
 	body := fmt.Appendf(nil, `{"cluster":%q,"taskDefinition":"bench","count":%d,"clientToken":"run-%d"}`, trioCluster, runCount, r.runs.Add(1))
-	for end := time.Now().Add(patience); time.Now().Before(end) && ctx.Err() == nil; time.Sleep(time.Second) {
+	for end := time.Now().Add(patience); time.Now().Before(end); time.Sleep(time.Second) {
 		again := false
 		if again, err = r.ask(ctx, body); !again {
 			return err
+		}
+		if ctx.Err() != nil {
+			return context.Cause(ctx)
 		}
 	}
 	return err
@@ -175,7 +178,7 @@ func (r *runner) fill(ctx context.Context, runs int) error {
 	clients, ctx := errgroup.WithContext(ctx)
 	for range runClients {
 		clients.Go(func() error {
-			for asked.Add(1) <= int64(runs) && ctx.Err() == nil {
+			for asked.Add(1) <= int64(runs) {
 				if err := r.run(ctx); err != nil {
 					return err
 				}
@@ -194,21 +197,22 @@ func (r *runner) offer(ctx context.Context, runs int) ([]time.Duration, error) {
 		mu    sync.Mutex
 		times []time.Duration
 	)
-	clients, ctx := errgroup.WithContext(ctx)
+	clients, running := errgroup.WithContext(ctx)
 	begin := time.Now()
 	for n := range runs {
 		due := begin.Add(time.Duration(n) * every)
 		time.Sleep(time.Until(due))
-		if ctx.Err() != nil {
+		if running.Err() != nil {
 			break
 		}
 		clients.Go(func() error {
-			err := r.run(ctx)
+			err := r.run(running)
 			mu.Lock()
 			defer mu.Unlock()
 			times = append(times, time.Since(due))
 			return err
 		})
 	}
-	return times, clients.Wait()
+	err := errors.Join(clients.Wait(), context.Cause(ctx))
+	return times, err
 }

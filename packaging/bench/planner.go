@@ -17,7 +17,7 @@ func measurePlanner() ([]figure, error) {
 	const hosts = 10_000
 	fleet := schedule.NewFleet()
 	for i := range hosts {
-		fleet.PutHost(&raftfsm.Host{ID: fmt.Sprintf("%032x", i), Cluster: trioCluster, Status: raftfsm.HostActive, CPU: 128 << 10,
+		fleet.PutHost(&raftfsm.Host{ID: hostID(i), Cluster: trioCluster, Status: raftfsm.HostActive, CPU: 128 << 10,
 			MemoryMiB: 1 << 20, GPUs: gpu.Inventory{Devices: plainGPUs(i)}}, true)
 	}
 	next := 0
@@ -27,14 +27,14 @@ func measurePlanner() ([]figure, error) {
 			Name: "main", Image: "pinion/self", CPU: 1024, Memory: 1024,
 			ResourceRequirements: []raftfsm.ResourceRequirement{{Type: "GPU", Value: "1"}},
 		}}},
-		IDs: func() string { next++; return fmt.Sprintf("%032x", next) },
+		IDs: func() string { next++; return taskID(next) },
 	}
 	runtime.GC()
 	begin := time.Now()
 	const tasks = hosts * 8 * 9 / 10
 	for range tasks {
 		if d := fleet.Plan([]schedule.Request{request})[0]; len(d.Tasks) != 1 {
-			return nil, fmt.Errorf("the planner finds no place: %v, %v", d.Err, d.Failures[:1])
+			return nil, fmt.Errorf("the planner finds no place: %v, %v", d.Err, d.Failures[:min(1, len(d.Failures))])
 		}
 	}
 	rate := tasks / time.Since(begin).Seconds()

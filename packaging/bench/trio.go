@@ -76,7 +76,7 @@ func (t *trio) leader() *server.Member { return t.members[0] }
 
 // open starts one server; the first one begins the pool.
 func (t *trio) open(ctx context.Context, i int, join, token string) (address string, err error) {
-	id, dir := fmt.Sprintf("%032x", i+1), filepath.Join(t.dir, fmt.Sprint("server-", i))
+	id, dir := drawn(0, i), filepath.Join(t.dir, fmt.Sprint("server-", i))
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		return "", err
@@ -165,7 +165,7 @@ func (t *trio) addHosts(ctx context.Context, hosts int) error {
 	recording, recordingCtx := errgroup.WithContext(ctx)
 	recording.SetLimit(64)
 	for i := range hosts {
-		id := fmt.Sprintf("%032x", 1<<20+i)
+		id := hostID(i)
 		t.beating = append(t.beating, id)
 		recording.Go(func() error {
 			host := raftfsm.Host{ID: id, Name: id, Cluster: trioCluster, CPU: 128 << 10, MemoryMiB: 1 << 20, FeatureLevel: raftfsm.FeatureLevel}
