@@ -211,7 +211,7 @@ func TestAReadIsTriedAgainUntilALeaderAnswers(t *testing.T) {
 func TestAStateWithoutALeaderAnswersNothing(t *testing.T) {
 	p := newTwins(t)
 	p.other.config.Leader = leads(nobody)
-	p.other.aws("ListClusters", "{}").wantError(t, 500, "ServerException", errElection.Error())
+	p.other.aws("ListClusters", "{}").wantError(t, 500, "ServerException", noLeader)
 	p.other.config.Leader = always("gone:7400")
 	p.way.fail = func(int) error { return errDial }
 	synctest.Test(t, func(t *testing.T) {

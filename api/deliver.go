@@ -33,7 +33,7 @@ func (d *door) ofTask(answer taskHandler) handler {
 // deliver has the task's host answer a request that was checked here.
 func (d *door) deliver(w http.ResponseWriter, r *http.Request, task *raftfsm.Task, host *raftfsm.Host) error {
 	if host == nil {
-		return wire.Errorf(notFound, "The host that ran task %s was removed from the cluster, and the task's logs with it.", task.ID)
+		return wire.Errorf(notFound, "The host that ran task %s was removed from the pool, and the task's logs with it.", task.ID)
 	}
 	header := headersOf(r)
 	header.Del("Authorization") // a Bearer key is none of that host's business

@@ -31,6 +31,10 @@ func always(address string) leads {
 
 var errElection = fmt.Errorf("the pool has no leader now; try again: %w", raftfsm.ErrUnavailable)
 
+// noLeader is what whoever only reads is told then.
+const noLeader = "The pool has no leader that this host can reach: more than half of its servers are away, or they are choosing one. " +
+	"Try again; it goes on by itself. GET /v1/hosts?stale=true shows what this host still knows."
+
 func nobody(context.Context) (string, bool, error) { return "", false, errElection }
 
 // pool is two hosts with doors of their own. Only the leader has the state; the other has the agent of its tasks.

@@ -7,6 +7,7 @@ import (
 	"strconv"
 	"time"
 
+	"pinion/api/wire"
 	"pinion/raftfsm"
 )
 
@@ -42,7 +43,7 @@ func (d *door) seek(w http.ResponseWriter, r *http.Request, body []byte, turn tu
 	if d.Leader == nil {
 		view, err := d.Cluster.View(r.Context())
 		if err != nil {
-			return caller{}, err
+			return caller{}, leaderless(r, err)
 		}
 		return d.authenticate(r, body, view)
 	}
@@ -69,7 +70,7 @@ func (d *door) tryLeader(ctx context.Context, w http.ResponseWriter, r *http.Req
 	case hop && (err != nil || !self):
 		return caller{}, oneHop(w)
 	case err != nil:
-		return caller{}, err
+		return caller{}, leaderless(r, err)
 	case !self:
 		return turn(w, r, address, body)
 	}
@@ -88,7 +89,17 @@ func (d *door) tryLeader(ctx context.Context, w http.ResponseWriter, r *http.Req
 	case hop:
 		return caller{}, oneHop(w)
 	}
-	return caller{}, nothingDone{err} // it led a moment ago
+	return caller{}, nothingDone{leaderless(r, err)} // it led a moment ago
+}
+
+// leaderless is why there is no leader to answer. The rooms below speak of changes and say that nothing was recorded, which
+// is no news to whoever only reads.
+func leaderless(r *http.Request, err error) error {
+	if changes(r) || !errors.Is(err, raftfsm.ErrUnavailable) {
+		return err
+	}
+	return wire.Errorf(wire.Server, "The pool has no leader that this host can reach: more than half of its servers are away, or "+
+		"they are choosing one. Try again; it goes on by itself. GET /v1/hosts?stale=true shows what this host still knows.")
 }
 
 // glance checks who asks with the leader's own copy of the state, which has every key that was acknowledged: so only
