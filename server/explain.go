@@ -125,6 +125,8 @@ func (q *inquiry) inLine() bool { return q.waits != nil && q.waits.item != nil }
 func (q *inquiry) answer() raftfsm.Explanation {
 	e := q.Explanation
 	switch {
+	case q.inLine() && e.Queue.Impossible != nil:
+		e.Summary = fmt.Sprintf("It waits in the queue of cluster %s for %s.", e.Queue.Cluster, e.Queue.WaitsFor)
 	case q.inLine():
 		e.Summary = fmt.Sprintf("It is number %d of %d in the queue of cluster %s and waits for %s.", e.Queue.Place, e.Waiting, e.Queue.Cluster, e.Queue.WaitsFor)
 	case q.waits != nil:
@@ -189,6 +191,8 @@ func waitsFor(holders []raftfsm.Holder) string {
 		return "its turn"
 	case 1:
 		return "task " + holders[0].TaskID + " to end"
+	case 2:
+		return "task " + holders[1].TaskID + " and another one to end"
 	}
 	return fmt.Sprintf("task %s and %d others to end", holders[len(holders)-1].TaskID, len(holders)-1)
 }
@@ -201,12 +205,18 @@ func sentence(text string) string {
 	return " " + strings.TrimSuffix(text, ".") + "."
 }
 
-// hostName is what people call a host.
+// hostName is what people call a host, with the first digits of its id where another one has the same name.
 func hostName(view *raftfsm.View, id string) string {
-	if known := view.Host(id); known != nil {
-		return known.Name
+	known := view.Host(id)
+	if known == nil {
+		return id
 	}
-	return id
+	for _, other := range view.Hosts("") {
+		if other.Name == known.Name && other.ID != id {
+			return fmt.Sprintf("%s (%.8s)", known.Name, id)
+		}
+	}
+	return known.Name
 }
 
 // whereItIs is for a task that does not wait.

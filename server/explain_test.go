@@ -49,7 +49,7 @@ func TestWhatWaitsIsExplained(t *testing.T) {
 	if e := explain(second.ID); e.Queue.Place != 2 || !strings.Contains(e.Estimate, "unless") {
 		t.Errorf("%+v", e)
 	}
-	if e := explain(never.ID); e.Earliest != nil || !strings.Contains(e.Summary, "another host: none could ever run it (one is nearest: needs 3 GPUs, the host has 2)") {
+	if e := explain(never.ID); e.Earliest != nil || !strings.Contains(e.Summary, "in the queue of cluster default for another host: none could ever run it (one is nearest: needs 3 GPUs, the host has 2)") {
 		t.Errorf("%+v", e)
 	}
 	if e := explain(after.ID); e.Queue.Place != 0 || !strings.Contains(e.Summary, endless.ID) {
@@ -65,6 +65,21 @@ func TestWhatWaitsIsExplained(t *testing.T) {
 	list, err := s.Queue(t.Context(), "")
 	if err != nil || len(list) != 4 || list[0].TaskID != first.ID || list[1].TaskID != second.ID || list[3].TaskID != after.ID || list[3].Place != 0 {
 		t.Errorf("%v: %+v", err, list)
+	}
+}
+
+// Hosts on one machine have the same name.
+func TestExplanationsTellHostsOfTheSameNameApart(t *testing.T) {
+	s := start(t, config(t.TempDir()))
+	joinWith(t, s, 1)
+	placed := run(t.Context(), t, s, queued(define(t, s, 1))).Tasks[0]
+	twin := raftfsm.Host{ID: "ffff0000000000000000000000000002", Name: "one", Cluster: raftfsm.DefaultCluster, Address: "127.0.0.1:7401", CPU: 1, MemoryMiB: 1}
+	if _, err := s.Join(t.Context(), twin, nil); err != nil {
+		t.Fatal(err)
+	}
+	e, err := s.ExplainBriefly(t.Context(), placed.ID)
+	if want := "It has a place on host one (" + hostID[:8] + ") with 1 GPUs."; err != nil || e.Summary != want {
+		t.Errorf("%v: %q, want %q", err, e.Summary, want)
 	}
 }
 
