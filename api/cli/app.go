@@ -24,14 +24,14 @@ type Program struct {
 	Down func(ctx context.Context, c DownConfig) error
 
 	// Restore makes the state in a snapshot file that of this machine's host, which must not be running, in a new
-	// incarnation of its cluster. Nil: there is no such command.
+	// incarnation of its pool. Nil: there is no such command.
 	Restore func(ctx context.Context, dataDir, file string) error
 
 	// InspectSnapshot checks a snapshot file and prints what is in it, as text or as JSON. Nil: there is no such command.
 	InspectSnapshot func(out io.Writer, file string, json bool) error
 
 	// Recover makes this machine's host, which must not be running, the only server of a new incarnation of its
-	// cluster. Nil: there is no such command.
+	// pool. Nil: there is no such command.
 	Recover func(ctx context.Context, dataDir string) error
 
 	// Inside prints what the container that this process runs in sees of GPUs, as text or as JSON.
@@ -61,6 +61,7 @@ func New(p Program) *cli.App {
 		Name:                      "pinion",
 		Usage:                     "run GPU containers on your own machines, the way Amazon ECS does",
 		UsageText:                 "pinion [global options] COMMAND [options] [arguments]",
+		Description:               poolAndCluster,
 		Version:                   p.Version,
 		Flags:                     globalFlags(),
 		Commands:                  commands(p),
@@ -78,6 +79,10 @@ func New(p Program) *cli.App {
 	}
 	return app
 }
+
+// poolAndCluster tells two words apart that are easily taken for one another.
+const poolAndCluster = `All hosts that have joined one another are a pool, which holds one common state. A cluster is, as on ECS, a named
+part of its hosts with the tasks that run there; each host is in one, "default" unless pinion up --cluster says another.`
 
 func commands(p Program) []*cli.Command {
 	all := []*cli.Command{

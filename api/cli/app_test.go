@@ -20,7 +20,9 @@ func TestWrongCommandLinesSayWhatToDo(t *testing.T) {
 		"an unknown flag":                 {"ps --al", 2, "flag provided but not defined: -al; see pinion ps --help"},
 		"a flag behind the argument":      {"logs 3f2a -f", 2, "-f comes too late: flags stand before the arguments: pinion logs -f ... TASK"},
 		"a flag behind the image":         {"run pinion/self --gpus 2", 2, "put -- before the container's command"},
-		"an argument too few":             {"stop", 2, "pinion stop needs an argument: pinion stop TASK..."},
+		"an argument too few":             {"stop", 2, "pinion stop needs a TASK or --group NAME, one of the two"},
+		"a task and a group":              {"why --group nightly 3f2a", 2, "pinion why needs a TASK or --group NAME, one of the two"},
+		"two tasks to explain":            {"why 3f2a 4a4a", 2, "pinion why takes one task"},
 		"an argument too many":            {"ps 3f2a", 2, `pinion ps takes no argument, but got "3f2a"`},
 		"two hosts to drain":              {"drain gpu-1 gpu-2", 2, "pinion drain takes one host at a time"},
 		"a subcommand nobody knows":       {"snapshot send x", 2, `pinion snapshot has no "send"`},
@@ -65,7 +67,7 @@ func TestHelpHasExamplesForEveryCommand(t *testing.T) {
 			helps(t, below, command.Name+" "+below.Name)
 		}
 	}
-	if got := pinion(t, nil); got.code != 0 || !strings.Contains(got.out, "COMMANDS:") {
+	if got := pinion(t, nil); got.code != 0 || !strings.Contains(got.out, "COMMANDS:") || !strings.Contains(got.out, "are a pool") {
 		t.Errorf("pinion alone shows the help, got %+v", got)
 	}
 }

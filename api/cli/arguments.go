@@ -7,7 +7,7 @@ import (
 )
 
 // checkArguments runs before every command: one whose help names no argument takes none, every other needs at least
-// one, and a flag behind an argument is caught instead of being taken for an argument.
+// one unless they are in brackets, and a flag behind an argument is caught instead of being taken for an argument.
 func checkArguments(c *cli.Context) error {
 	name, first := c.Command.HelpName, c.Args().First()
 	switch {
@@ -15,7 +15,7 @@ func checkArguments(c *cli.Context) error {
 		return nil // the arguments are that one's
 	case c.Command.ArgsUsage == "" && first != "":
 		return usageErrorf("%s takes no argument, but got %q; see %s --help", name, first, name)
-	case c.Command.ArgsUsage != "" && first == "":
+	case c.Command.ArgsUsage != "" && c.Command.ArgsUsage[0] != '[' && first == "":
 		return usageErrorf("%s needs an argument: %s %s; see %s --help", name, name, c.Command.ArgsUsage, name)
 	}
 	for _, argument := range c.Args().Tail() {

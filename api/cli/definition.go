@@ -23,7 +23,7 @@ func runFlags() []cli.Flag {
 		&cli.StringFlag{Name: "network", DefaultText: "bridge", Usage: "`MODE`: bridge, host or none"},
 		&cli.StringSliceFlag{Name: "volume", Usage: "mount a directory of the host, `HOST:CONTAINER[:ro]`; may be repeated"},
 		&cli.StringFlag{Name: "shm-size", Usage: "`SIZE` of /dev/shm, such as 16g: data loaders and NCCL want much"},
-		&cli.StringFlag{Name: "lost-after", DefaultText: "the cluster's, 1m unless set", Usage: "`TIME` that the task's host may be gone before the task counts as STOPPED, such as 10m; or never"},
+		&cli.StringFlag{Name: "lost-after", DefaultText: "the pool's, 1m unless set", Usage: "`TIME` that the task's host may be gone before the task counts as STOPPED, such as 10m; or never"},
 		&cli.BoolFlag{Name: "detach", Aliases: []string{"d"}, Usage: "print the task's id and return"},
 		clusterFlag(),
 	}, batchFlags()...)

@@ -26,7 +26,7 @@ Examples:
    sudo pinion down
    sudo pinion --data-dir /tmp/one down --purge`,
 		Flags: []cli.Flag{
-			&cli.BoolFlag{Name: "purge", Destination: &config.Purge, Usage: "remove the data directory, with the cluster's state, keys and logs"},
+			&cli.BoolFlag{Name: "purge", Destination: &config.Purge, Usage: "remove the data directory, with the pool's state, keys and logs"},
 		},
 		Action: func(c *cli.Context) error {
 			var err error

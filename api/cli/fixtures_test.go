@@ -20,7 +20,7 @@ func taskDocument(id, fields string) string {
 }
 
 var (
-	runningTask = taskDocument(taskOne, `trainer:3","containerInstanceArn":"`+instance+`","lastStatus":"RUNNING","desiredStatus":"RUNNING",
+	runningTask = taskDocument(taskOne, `trainer:3","group":"family:trainer","containerInstanceArn":"`+instance+`","lastStatus":"RUNNING","desiredStatus":"RUNNING",
 		"createdAt":1748779020.000,"containers":[{"name":"trainer","lastStatus":"RUNNING","gpuIds":["GPU-1","GPU-2"]}]`)
 	failedTask = taskDocument(taskTwo, `run-cuda:1","containerInstanceArn":"`+instance+`","lastStatus":"STOPPED","desiredStatus":"STOPPED",
 		"stopCode":"EssentialContainerExited","stoppedReason":"Essential container in task exited","createdAt":1748771999.500,

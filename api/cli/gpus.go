@@ -75,22 +75,32 @@ func (d *desk) warnSimulated(gpus []client.GPU) {
 }
 
 func (d *desk) gpuTable(gpus []client.GPU) *table {
-	t := &table{header: []string{"HOST", "IDX", "MODEL", "MEMORY", "NUMA", "HEALTH", "TASK"}}
+	t := &table{header: []string{"HOST", "IDX", "MODEL", "MEMORY", "NUMA", "HEALTH", "TASK"}, spare: []string{"NUMA", "MEMORY"}}
 	if d.output == outputWide {
 		t.header = append(t.header, "CONTAINER", "UUID", "PCI", "PROBLEM")
 	}
+	names := gpuHosts(gpus)
 	for _, g := range gpus {
 		task := short(g.Task)
 		if d.output == outputWide {
 			task = g.Task
 		}
-		row := []string{g.Host, strconv.Itoa(g.Index), gpuModel(g), gpuMemory(g), numaNode(g), g.Health, cmp.Or(task, "-")}
+		row := []string{names[g.HostID], strconv.Itoa(g.Index), gpuModel(g), gpuMemory(g), numaNode(g), g.Health, cmp.Or(task, "-")}
 		if d.output == outputWide {
 			row = append(row, cmp.Or(g.Container, "-"), g.UUID, g.PCI, g.Problem)
 		}
 		t.add(row...)
 	}
 	return t
+}
+
+// gpuHosts maps the ids of the hosts that have the GPUs to what lists call them.
+func gpuHosts(gpus []client.GPU) map[string]string {
+	names := map[string]string{}
+	for _, g := range gpus {
+		names[g.HostID] = g.Host
+	}
+	return distinct(names)
 }
 
 func gpuModel(g client.GPU) string {

@@ -11,7 +11,7 @@ import (
 func hostRemoveCommand(p Program) *cli.Command {
 	return &cli.Command{
 		Name:      "rm",
-		Usage:     "remove a host from the cluster for ever",
+		Usage:     "remove a host from the pool for ever",
 		ArgsUsage: "HOST",
 		Description: `For a host that is gone, or was drained. Its certificate is refused from then on, and its id can never join again. On a
 machine that still works, 'pinion leave' does this and cleans up.
@@ -27,9 +27,9 @@ Examples:
 func hostPromoteCommand(p Program) *cli.Command {
 	return &cli.Command{
 		Name:      "promote",
-		Usage:     "have a host hold the cluster's state, as one of its servers",
+		Usage:     "have a host hold the pool's state, as one of its servers",
 		ArgsUsage: "HOST",
-		Description: `The cluster chooses its servers by itself; this is for those who know better.
+		Description: `The pool chooses its servers by itself; this is for those who know better.
 
 Examples:
    pinion hosts promote gpu-2`,
@@ -40,7 +40,7 @@ Examples:
 func hostDemoteCommand(p Program) *cli.Command {
 	return &cli.Command{
 		Name:      "demote",
-		Usage:     "have a host hold nothing of the cluster's state, and go on as an agent",
+		Usage:     "have a host hold nothing of the pool's state, and go on as an agent",
 		ArgsUsage: "HOST",
 		Description: `Its tasks run on. Another host takes its place as a server if there is one.
 

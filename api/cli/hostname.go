@@ -46,9 +46,18 @@ func (d *desk) findHost(ctx context.Context, given string) (client.Host, error) 
 		case 1:
 			return found[0], nil
 		}
-		return client.Host{}, fmt.Errorf("%q is %s (%s); type more of the id", given, plural(len(found), "host"), strings.Join(idsOf(found), ", "))
+		return client.Host{}, ambiguous(given, found)
 	}
 	return client.Host{}, fmt.Errorf("no host has the name %q, nor an id that begins so; `pinion hosts` lists them", given)
+}
+
+// ambiguous says which hosts a name or the beginning of an id stands for.
+func ambiguous(given string, found []client.Host) error {
+	ids := strings.Join(idsOf(found), ", ")
+	if found[0].Name == given {
+		return fmt.Errorf("%s have the name %q (%s); give the id of one, or the beginning of it", plural(len(found), "host"), given, ids)
+	}
+	return fmt.Errorf("%q is the beginning of %s (%s); type more of it", given, plural(len(found), "host id"), ids)
 }
 
 func idsOf(hosts []client.Host) []string {
@@ -57,4 +66,32 @@ func idsOf(hosts []client.Host) []string {
 		ids[i] = h.ID
 	}
 	return ids
+}
+
+// hostNames maps the ids of all hosts to what lists call them.
+func (d *desk) hostNames(ctx context.Context) (map[string]string, error) {
+	hosts, err := d.host.Hosts(ctx)
+	return namesOf(hosts), err
+}
+
+func namesOf(hosts []client.Host) map[string]string {
+	names := map[string]string{}
+	for _, h := range hosts {
+		names[h.ID] = h.Name
+	}
+	return distinct(names)
+}
+
+// distinct adds the first digits of their ids to names that several hosts have: hosts on one machine have the same.
+func distinct(names map[string]string) map[string]string {
+	count := map[string]int{}
+	for _, name := range names {
+		count[name]++
+	}
+	for id, name := range names {
+		if count[name] > 1 {
+			names[id] = fmt.Sprintf("%s (%.8s)", name, id)
+		}
+	}
+	return names
 }

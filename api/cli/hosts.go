@@ -17,8 +17,9 @@ func hostsCommand(p Program) *cli.Command {
 	return &cli.Command{
 		Name:  "hosts",
 		Usage: "list hosts and what they have left",
-		Description: `CPU is in cores; CPU and MEMORY are what is free of what there is. ROLE is what the host does for the cluster's state: one
-server leads, agents hold none of it. HEALTH is LOST while a host is not heard of, SICK when a GPU is.
+		Description: `CPU (cores), MEMORY and GPUS are what is free of what there is. ROLE is what the host does for the pool's state: one server
+leads, agents hold none of it. HEALTH is LOST while a host is not heard of, SICK when a GPU is. Hosts of the same name have the
+first digits of their ids behind it, which name one of them in every command. SIM marks GPUs that are simulated.
 
 Examples:
    pinion hosts
@@ -53,18 +54,20 @@ func (d *desk) printDocument(ctx context.Context, path string) error {
 }
 
 func (d *desk) hostTable(hosts []client.Host) *table {
-	t := &table{header: []string{"NAME", "ID", "CLUSTER", "ROLE", "STATUS", "HEALTH", "CPU", "MEMORY", "GPUS", "TASKS", "VERSION"}}
+	t := &table{header: []string{"NAME", "ID", "CLUSTER", "ROLE", "STATUS", "HEALTH", "CPU", "MEMORY", "GPUS", "TASKS", "VERSION"},
+		spare: []string{"ID", "VERSION", "CLUSTER"}}
 	if d.output == outputWide {
 		t.header = append(t.header, "ADDRESS", "DRIVER", "CUDA", "PROBLEM")
 	}
+	names := namesOf(hosts)
 	for _, h := range hosts {
 		id, problems := short(h.ID), gpuProblems(h)
 		if d.output == outputWide {
 			id = h.ID
 		}
-		row := []string{h.Name, id, h.Cluster, cmp.Or(h.Role, "-"), string(h.Status), hostHealth(h, problems),
+		row := []string{names[h.ID], id, h.Cluster, cmp.Or(h.Role, "-"), string(h.Status), hostHealth(h, problems),
 			cores(h.Free.CPU) + "/" + cores(h.CPU),
-			mebibytes(h.Free.MemoryMiB) + "/" + mebibytes(h.MemoryMiB),
+			freeMemory(h),
 			gpuCount(h), strconv.Itoa(h.Tasks), h.Version}
 		if d.output == outputWide {
 			row = append(row, h.Address, h.GPUs.Driver, h.GPUs.CUDA, strings.Join(problems, "; "))
@@ -98,23 +101,20 @@ func gpuProblems(h client.Host) []string {
 	return problems
 }
 
+// freeMemory is "62/64 GiB", or "512 MiB/64 GiB".
+func freeMemory(h client.Host) string {
+	free, all := mebibytes(h.Free.MemoryMiB), mebibytes(h.MemoryMiB)
+	_, unit, _ := strings.Cut(all, " ")
+	return strings.TrimSuffix(free, " "+unit) + "/" + all
+}
+
 func gpuCount(h client.Host) string {
 	if len(h.GPUs.Devices) == 0 {
 		return "-"
 	}
-	text := fmt.Sprintf("%d free, %d used", len(h.Free.GPUs), len(h.Used.GPUs))
+	text := fmt.Sprintf("%d/%d", len(h.Free.GPUs), len(h.GPUs.Devices))
 	if h.GPUs.Simulated {
-		text += " SIMULATED"
+		text += " SIM"
 	}
 	return text
-}
-
-// hostNames maps the ids of hosts to their names.
-func (d *desk) hostNames(ctx context.Context) (map[string]string, error) {
-	hosts, err := d.host.Hosts(ctx)
-	names := map[string]string{}
-	for _, h := range hosts {
-		names[h.ID] = h.Name
-	}
-	return names, err
 }

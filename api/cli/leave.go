@@ -24,8 +24,8 @@ func leaveCommand(p Program) *cli.Command {
 	var order leaveOrder
 	return &cli.Command{
 		Name:  "leave",
-		Usage: "take this machine out of its cluster, and clean it up",
-		Description: `Drains this host, waits until its tasks have ended, removes it from the cluster and then does what 'pinion down --purge'
+		Usage: "take this machine out of its pool, and clean it up",
+		Description: `Drains this host, waits until its tasks have ended, removes it from the pool and then does what 'pinion down --purge'
 does. The host's id is never used again; to come back, the machine joins anew.
 
 Examples:
@@ -69,15 +69,15 @@ func (d *desk) leave(ctx context.Context, order leaveOrder, down func(context.Co
 	if err := d.patiently(ctx, func() error { return d.remove(ctx, self, order.force) }); err != nil {
 		return err
 	}
-	d.note("%s is no longer part of the cluster; cleaning up this machine ...", self.Name)
+	d.note("%s is no longer part of the pool; cleaning up this machine ...", self.Name)
 	if err := down(ctx, order.down); err != nil {
-		return fmt.Errorf("this host has left its cluster, but the machine is not clean: %w. `pinion down --purge` tries again", err)
+		return fmt.Errorf("this host has left its pool, but the machine is not clean: %w. `pinion down --purge` tries again", err)
 	}
 	_, err = fmt.Fprintf(d.out, "%s has left\n", self.Name)
 	return err
 }
 
-// self is this machine's host, which must not be the only one: a cluster ends with its last host.
+// self is this machine's host, which must not be the only one: a pool ends with its last host.
 func (d *desk) self(ctx context.Context) (client.Host, error) {
 	id, err := d.host.HostID(ctx)
 	if err != nil {
@@ -92,11 +92,11 @@ func (d *desk) self(ctx context.Context) (client.Host, error) {
 			continue
 		}
 		if len(hosts) == 1 {
-			return h, errors.New("this is the only host of its cluster, which would be gone with it. `pinion down --purge` does that")
+			return h, errors.New("this is the only host of its pool, which would be gone with it. `pinion down --purge` does that")
 		}
 		return h, nil
 	}
-	return client.Host{}, errors.New("this machine's host is not part of the cluster any more. `pinion down --purge` cleans up the machine")
+	return client.Host{}, errors.New("this machine's host is not part of the pool any more. `pinion down --purge` cleans up the machine")
 }
 
 // remove counts a host that is not known as removed: an earlier try may have done it without an answer.

@@ -20,8 +20,8 @@ ID            TASK        STATUS   GPUS  HOST   AGE  EXIT/REASON
 91bc00000000  run-cuda:1  STOPPED  0     gpu-1  2h   137 OutOfMemoryError: Container killed due to memory usage
 `[1:])
 	same(t, "pinion ps -o wide", pinion(t, d, "ps", "-o", "wide").out, `
-ID                                TASK       STATUS   GPUS         HOST   AGE  EXIT/REASON
-3f2a0000000000000000000000000001  trainer:3  RUNNING  GPU-1,GPU-2  gpu-1  3m
+ID                                TASK       GROUP           STATUS   GPUS         HOST   AGE  EXIT/REASON
+3f2a0000000000000000000000000001  trainer:3  family:trainer  RUNNING  GPU-1,GPU-2  gpu-1  3m
 `[1:])
 }
 
@@ -79,8 +79,8 @@ func TestATaskThatIsNotThereIsSaidSo(t *testing.T) {
 func TestHostsAndGPUsSayWhatIsFreeAndWhatIsSimulated(t *testing.T) {
 	d := openDoor(t).withTasks()
 	same(t, "pinion hosts", pinion(t, d, "hosts").out, `
-NAME   ID            CLUSTER  ROLE    STATUS  HEALTH  CPU    MEMORY         GPUS                      TASKS  VERSION
-gpu-1  aaaa00000000  default  leader  ACTIVE  OK      15/16  62 GiB/64 GiB  1 free, 2 used SIMULATED  1      0.1.0
+NAME   ID            CLUSTER  ROLE    STATUS  HEALTH  CPU    MEMORY     GPUS     TASKS  VERSION
+gpu-1  aaaa00000000  default  leader  ACTIVE  OK      15/16  62/64 GiB  1/3 SIM  1      0.1.0
 `[1:])
 	got := pinion(t, d, "gpus")
 	same(t, "pinion gpus", got.out, `

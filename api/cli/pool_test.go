@@ -17,7 +17,7 @@ import (
 
 const hostTwo = "bbbb0000000000000000000000000002"
 
-// twoHosts is a door of gpu-1 in a cluster with gpu-2, where so many tasks are left at each look; the last stays.
+// twoHosts is a door of gpu-1 in a pool with gpu-2, where so many tasks are left at each look; the last stays.
 func twoHosts(t *testing.T, left ...int) *door {
 	d := openDoor(t)
 	looks := 0
@@ -115,7 +115,7 @@ func TestActivateTakesAHostBack(t *testing.T) {
 	}
 }
 
-// leaving runs `pinion leave`; the machine is cleaned up only after the cluster knows.
+// leaving runs `pinion leave`; the machine is cleaned up only after the pool knows.
 func leaving(t *testing.T, d *door, arguments ...string) (result, *DownConfig) {
 	t.Helper()
 	if err := thisMachine().check(); err != nil {
@@ -170,7 +170,7 @@ func TestWhoCannotLeave(t *testing.T) {
 	gone := openDoor(t).withTasks()
 	gone.documents["/v1/version"] = page(`{"version":"0.1.0","hostId":"` + hostTwo + `"}`)
 	for says, d := range map[string]*door{
-		"this is the only host of its cluster": alone, "is not part of the cluster any more": gone, "no host runs here": nil,
+		"this is the only host of its pool": alone, "is not part of the pool any more": gone, "no host runs here": nil,
 	} {
 		if got, ended := leaving(t, d); got.code != 1 || ended != nil || !strings.Contains(got.err, says) {
 			t.Errorf("want %q: %+v", says, got)

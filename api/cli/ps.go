@@ -22,7 +22,7 @@ INDEX is the number of a task in its array, RANK its place in a gang; the column
 Examples:
    pinion ps
    pinion ps -a
-   pinion ps -o wide          # with whole ids and GPU ids
+   pinion ps -o wide          # with whole ids, groups and GPU ids
    pinion ps -o json          # every field, as DescribeTasks answers it`,
 		Flags: []cli.Flag{
 			&cli.BoolFlag{Name: "all", Aliases: []string{"a"}, Usage: "also tasks that have stopped"},
@@ -85,7 +85,10 @@ func byNumber(a, b client.Task) int {
 }
 
 func (d *desk) taskTable(tasks []client.Task, hosts map[string]string) *table {
-	t := &table{header: []string{"ID", "TASK"}}
+	t := &table{header: []string{"ID", "TASK"}, spare: []string{"AGE", "HOST"}}
+	if d.output == outputWide {
+		t.header = append(t.header, "GROUP")
+	}
 	var shown []string // attributes
 	for _, n := range numbered {
 		if slices.ContainsFunc(tasks, func(t client.Task) bool { return t.Attribute(n.attribute) != "" }) {
@@ -94,11 +97,12 @@ func (d *desk) taskTable(tasks []client.Task, hosts map[string]string) *table {
 	}
 	t.header = append(t.header, "STATUS", "GPUS", "HOST", "AGE", "EXIT/REASON")
 	for _, task := range tasks {
-		id, gpus := short(task.ID()), strconv.Itoa(len(task.GPUs()))
+		row := []string{short(task.ID()), client.Base(task.Definition)}
+		gpus := strconv.Itoa(len(task.GPUs()))
 		if d.output == outputWide {
-			id, gpus = task.ID(), cmp.Or(strings.Join(task.GPUs(), ","), "-")
+			row = []string{task.ID(), client.Base(task.Definition), cmp.Or(task.Group, "-")}
+			gpus = cmp.Or(strings.Join(task.GPUs(), ","), "-")
 		}
-		row := []string{id, client.Base(task.Definition)}
 		for _, attribute := range shown {
 			row = append(row, cmp.Or(task.Attribute(attribute), "-"))
 		}

@@ -17,12 +17,13 @@ func queueCommand(p Program) *cli.Command {
 		Name:  "queue",
 		Usage: "list the tasks that wait for a place, in their order",
 		Description: `First are those whose team stays within its quota, then the highest priority, then the team that had fewest GPU-hours for its
-weight lately, then the oldest. PLACE is - while something else has to happen first. A gang is one line.
-What no host could ever run waits for another host: it is told what the nearest one lacks ("impossible" with -o json).
+weight lately, then the oldest. A gang is one line. PLACE is - while something else has to happen first, and for what no host
+could ever run: that waits for another host, and it is told what the nearest one lacks ("impossible" with -o json).
+On a terminal that is too narrow, columns that tell nothing new are left out first; -o wide has all.
 
 Examples:
    pinion queue
-   pinion queue --cluster lab -o wide      # with whole ids
+   pinion queue --cluster lab -o wide      # with whole ids, and every column
    pinion queue -o json`,
 		Flags: []cli.Flag{clusterFlag()},
 		Action: func(c *cli.Context) error {
@@ -38,18 +39,29 @@ Examples:
 	}
 }
 
-func (d *desk) queue(ctx context.Context, cluster string) error {
+// waiting lists what waits in a cluster, in its order.
+func (d *desk) waiting(ctx context.Context, cluster string) ([]raftfsm.Queued, error) {
 	var list []raftfsm.Queued
-	if err := d.host.Get(ctx, "/v1/queue", url.Values{"cluster": {cluster}}, &list); err != nil {
+	return list, d.host.Get(ctx, "/v1/queue", url.Values{"cluster": {cluster}}, &list)
+}
+
+func (d *desk) queue(ctx context.Context, cluster string) error {
+	list, err := d.waiting(ctx, cluster)
+	if err != nil {
 		return err
 	}
 	if d.output == outputJSON {
 		return printJSON(d.out, append([]raftfsm.Queued{}, list...))
 	}
-	t := &table{header: []string{"PLACE", "ID", "GROUP", "TEAM", "PRIORITY", "ASKS", "SINCE", "WAITS FOR"}}
+	return d.queueTable(list).write(d.out, d.columns())
+}
+
+func (d *desk) queueTable(list []raftfsm.Queued) *table {
+	t := &table{header: []string{"PLACE", "ID", "GROUP", "TEAM", "PRIORITY", "ASKS", "SINCE", "WAITS FOR"},
+		spare: []string{"TEAM", "PRIORITY", "GROUP", "SINCE"}}
 	for _, q := range list {
 		place, id := "-", q.TaskID
-		if q.Place > 0 {
+		if q.Place > 0 && q.Impossible == nil {
 			place = strconv.Itoa(q.Place)
 		}
 		if d.output != outputWide {
@@ -57,7 +69,7 @@ func (d *desk) queue(ctx context.Context, cluster string) error {
 		}
 		t.add(place, id, q.Group, cmp.Or(q.Team, "-"), strconv.Itoa(q.Priority), asks(q), age(d.now().Sub(q.Since)), q.WaitsFor)
 	}
-	return t.write(d.out, d.columns())
+	return t
 }
 
 // asks is what a task takes of its host, the dearest first.

@@ -1,6 +1,9 @@
 package cli
 
-import "testing"
+import (
+	"strings"
+	"testing"
+)
 
 const waitingDocument = `[
 	{"place":1,"taskId":"` + taskOne + `","tasks":1,"cluster":"default","group":"family:train","team":"vision","priority":7,"cpu":4096,"memoryMiB":2048,"gpus":2,"since":"2025-06-01T11:57:00Z","waitsFor":"room on a host"},
@@ -19,6 +22,22 @@ PLACE  ID            GROUP         TEAM    PRIORITY  ASKS                       
 1      3f2a00000000  family:train  vision  7         2 GPUs, 4 CPU, 2 GiB       3m     room on a host
 -      91bc00000000  gang          -       0         8 x (1 GPU, 1 CPU, 1 GiB)  2h     group:prepare to end (pinion.after)
 `[1:])
+}
+
+func TestWhatNoHostCouldEverRunHasNoPlace(t *testing.T) {
+	d := openDoor(t).withTasks()
+	d.documents["/v1/queue?cluster=default"] = page(`[
+		{"place":1,"taskId":"` + taskOne + `","tasks":1,"group":"family:train","priority":7,"cpu":1024,"memoryMiB":1024,"gpus":9,"since":"2025-06-01T11:57:00Z",
+		 "waitsFor":"another host: none could ever run it","impossible":` + tooFew + `},
+		{"place":2,"taskId":"` + taskTwo + `","tasks":1,"group":"gang","cpu":1024,"memoryMiB":1024,"gpus":1,"since":"2025-06-01T10:00:00Z","waitsFor":"room on a host"}]`)
+	same(t, "queue", pinion(t, d, "queue").out, `
+PLACE  ID            GROUP         TEAM  PRIORITY  ASKS                  SINCE  WAITS FOR
+-      3f2a00000000  family:train  -     7         9 GPUs, 1 CPU, 1 GiB  3m     another host: none could ever run it
+2      91bc00000000  gang          -     0         1 GPU, 1 CPU, 1 GiB   2h     room on a host
+`[1:])
+	if got := pinion(t, d, "queue", "-o", "json"); !strings.Contains(got.out, `"place": 1`) {
+		t.Errorf("JSON stays as the host says: %s", got.out)
+	}
 }
 
 func TestAnEmptyQueueIsAHeaderAndAnEmptyJSONList(t *testing.T) {

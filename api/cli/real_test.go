@@ -98,7 +98,7 @@ func TestTheRealDoorUnderstandsEveryCommand(t *testing.T) {
 		"logs 3f2a":                  "hello from " + taskOne,
 		"inspect 3f2a":               `"exitCode": 7`,
 		"stop 3f2a":                  taskOne,
-		"hosts":                      "gpu-1  aaaa00000000  default  -     ACTIVE  OK      4/4  8 GiB/8 GiB  1 free, 0 used SIMULATED  0",
+		"hosts":                      "gpu-1  aaaa00000000  default  -     ACTIVE  OK      4/4  8/8 GiB  1/1 SIM  0",
 		"gpus":                       "gpu-1  0    SIMULATED H100  80 GiB  0     HEALTHY  -",
 		"gpus -o json":               `"uuid": "GPU-1"`,
 		"version":                    "host   0.1.0",

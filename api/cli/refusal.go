@@ -57,18 +57,18 @@ func failureText(f client.Failure, advice string) error {
 
 // supply is how many GPUs a host has, and how many of them are free.
 type supply struct {
-	host        string
+	hostID      string
 	free, total int
 }
 
 // gpuShortage says what each considered host has of GPUs, and whether waiting can help at all.
 func gpuShortage(wanted int, failures []client.Failure, gpus []client.GPU) string {
 	supplies := suppliesOf(failures, gpus)
-	largest := 0
+	names, largest := gpuHosts(gpus), 0
 	var each []string
 	for _, s := range supplies {
 		largest = max(largest, s.total)
-		each = append(each, fmt.Sprintf("%s has %d of %d free", s.host, s.free, s.total))
+		each = append(each, fmt.Sprintf("%s has %d of %d free", names[s.hostID], s.free, s.total))
 	}
 	advice := "Wait for a task to end or stop one (`pinion ps`), or ask for fewer"
 	switch {
@@ -91,10 +91,10 @@ func suppliesOf(failures []client.Failure, gpus []client.GPU) []supply {
 		if !considered[g.HostID] {
 			continue
 		}
-		at := slices.IndexFunc(supplies, func(s supply) bool { return s.host == g.Host })
+		at := slices.IndexFunc(supplies, func(s supply) bool { return s.hostID == g.HostID })
 		if at < 0 {
 			at = len(supplies)
-			supplies = append(supplies, supply{host: g.Host})
+			supplies = append(supplies, supply{hostID: g.HostID})
 		}
 		supplies[at].total++
 		if g.Free() {

@@ -23,6 +23,7 @@ func runCommand(p Program) *cli.Command {
 		ArgsUsage: "IMAGE [-- COMMAND ARGUMENTS...]",
 		Description: `Registers a task definition for the image (family run-NAME), starts a task of it, shows the pull and then what the
 container writes, and exits with the container's exit code. Ctrl-C stops the task; a second Ctrl-C leaves at once.
+The image pinion/self is built in and has no shell: its commands are pinion's own, such as "pinion pause", which stays.
 A task that finds no place waits for one: "pinion why TASK" says what for; when no host could ever run it that is said at
 once. Of several tasks it shows how they come on; "pinion logs TASK" shows what one of them writes.
 

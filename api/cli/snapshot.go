@@ -14,13 +14,13 @@ import (
 func snapshotCommand(p Program) *cli.Command {
 	command := &cli.Command{
 		Name:      "snapshot",
-		Usage:     "save the cluster's state to a file, look into one, restore from one",
+		Usage:     "save the pool's state to a file, look into one, restore from one",
 		ArgsUsage: "save|restore|inspect FILE",
 		Description: `A snapshot holds clusters, task definitions, hosts, tasks, access keys with their secrets sealed, and the authority that
 hosts trust: keep it secret. What opens the secrets is seal.key in the data directory of each server; keep a copy elsewhere.
 
 Examples:
-   pinion snapshot save /backup/pinion.snapshot       # of a running cluster, from any host
+   pinion snapshot save /backup/pinion.snapshot       # of a running pool, from any host
    pinion snapshot inspect /backup/pinion.snapshot
    sudo pinion snapshot restore /backup/pinion.snapshot`,
 		Subcommands: []*cli.Command{snapshotSaveCommand(p)},
@@ -40,7 +40,7 @@ Examples:
 func snapshotSaveCommand(p Program) *cli.Command {
 	return &cli.Command{
 		Name:      "save",
-		Usage:     "save the state of the running cluster",
+		Usage:     "save the state of the running pool",
 		ArgsUsage: "FILE",
 		Description: `FILE appears, mode 0600, when it is whole.
 
@@ -76,9 +76,9 @@ func (p Program) checkSnapshot(file string) error {
 func snapshotRestoreCommand(p Program) *cli.Command {
 	return &cli.Command{
 		Name:      "restore",
-		Usage:     "begin the cluster anew on this machine, with the state of a snapshot",
+		Usage:     "begin the pool anew on this machine, with the state of a snapshot",
 		ArgsUsage: "FILE",
-		Description: `Pinion must not be running on this machine. It then starts as the only server of a new incarnation of the cluster; hosts of
+		Description: `Pinion must not be running on this machine. It then starts as the only server of a new incarnation of the pool; hosts of
 the old one join it anew. On a machine that was no server, put a copy of seal.key into the data directory first; without it
 clients need new access keys (pinion keys create).
 
@@ -93,7 +93,7 @@ Examples:
 				if err := p.Restore(ctx, dir, file); err != nil {
 					return err
 				}
-				fmt.Fprintf(c.App.ErrWriter, "restored into %s; `pinion up` with this data directory starts the cluster anew\n", dir)
+				fmt.Fprintf(c.App.ErrWriter, "restored into %s; `pinion up` with this data directory starts the pool anew\n", dir)
 				fmt.Fprintln(c.App.ErrWriter, "  first stop the hosts of the old one for good: tasks that wait in the snapshot start here, and would run twice")
 				fmt.Fprintln(c.App.ErrWriter, "  access keys of the snapshot need its seal.key in that directory, else make new ones with `pinion keys create`")
 				return nil
@@ -128,9 +128,9 @@ func recoverCommand(p Program) *cli.Command {
 	return &cli.Command{
 		Name:  "recover",
 		Usage: "make this host the only server, after most servers were lost for good",
-		Description: `For when the cluster cannot come back by itself: more than half of its servers are gone and will not return. Pinion must not
-be running on this machine, which must have been a server. The cluster goes on from what this host knows, in a new
-incarnation: servers of the old one can never form a second cluster. Choose the survivor that has seen the most.
+		Description: `For when the pool cannot come back by itself: more than half of its servers are gone and will not return. Pinion must not
+be running on this machine, which must have been a server. The pool goes on from what this host knows, in a new
+incarnation: servers of the old one can never form a second pool. Choose the survivor that has seen the most.
 
 Examples:
    sudo pinion recover && sudo pinion up`,

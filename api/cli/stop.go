@@ -3,6 +3,7 @@ package cli
 import (
 	"context"
 	"fmt"
+	"slices"
 
 	"github.com/urfave/cli/v2"
 
@@ -13,32 +14,50 @@ func stopCommand(p Program) *cli.Command {
 	return &cli.Command{
 		Name:      "stop",
 		Usage:     "stop tasks",
-		ArgsUsage: "TASK...",
+		ArgsUsage: "[TASK...]",
 		Description: `Sends SIGTERM to the containers, SIGKILL after their stop timeout, and waits until the tasks are gone and their GPUs are
 free. TASK is an id, the beginning of one, or an ARN. Prints the ids of the stopped tasks.
 
 Examples:
    pinion stop 3f2a
    pinion stop --reason "wrong data set" 3f2a 91bc
-   pinion stop --no-wait 3f2a`,
+   pinion stop --no-wait 3f2a
+   pinion stop --group nightly      # all that are not over of an array, a gang, or whatever was started as one group`,
 		Flags: []cli.Flag{
 			&cli.StringFlag{Name: "reason", Value: "stopped with pinion stop", Usage: "`TEXT` that is shown as the stopped reason"},
 			&cli.BoolFlag{Name: "no-wait", Usage: "return as soon as the request is recorded"},
+			groupFlag("stop all tasks of"),
 			clusterFlag(),
 		},
 		Action: func(c *cli.Context) error {
+			if err := checkGroup(c); err != nil {
+				return err
+			}
 			d, err := p.openDesk(c)
 			if err != nil {
 				return err
 			}
-			cluster := c.String("cluster")
-			ids, err := d.resolve(c.Context, cluster, c.Args().Slice())
+			ids, err := d.toStop(c)
 			if err != nil {
 				return err
 			}
-			return d.stop(c.Context, cluster, ids, c.String("reason"), !c.Bool("no-wait"))
+			return d.stop(c.Context, c.String("cluster"), ids, c.String("reason"), !c.Bool("no-wait"))
 		},
 	}
+}
+
+// toStop are the ids of what a command line asks to stop.
+func (d *desk) toStop(c *cli.Context) ([]string, error) {
+	if group := c.String("group"); group != "" {
+		return d.unstopped(c.Context, c.String("cluster"), group)
+	}
+	return d.resolve(c.Context, c.String("cluster"), c.Args().Slice())
+}
+
+// waitingFirst is the order to stop tasks in: those that wait would get the places of the others.
+func waitingFirst(tasks []client.Task) []client.Task {
+	placed := func(t client.Task) int { return min(len(t.Instance), 1) }
+	return slices.SortedStableFunc(slices.Values(tasks), func(a, b client.Task) int { return placed(a) - placed(b) })
 }
 
 func (d *desk) stop(ctx context.Context, cluster string, ids []string, reason string, wait bool) error {

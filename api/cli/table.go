@@ -3,15 +3,17 @@ package cli
 import (
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 	"unicode"
 	"unicode/utf8"
 )
 
-// table is rows of text under a header.
+// table is rows of text under a header. Its last column may be a story: it is the first to be cut.
 type table struct {
 	header []string
 	rows   [][]string
+	spare  []string // columns that a narrow terminal can do without, the least important first
 }
 
 // add appends a row. Line ends and other control characters become blanks: a row is one line.
@@ -29,12 +31,16 @@ func (t *table) add(cells ...string) {
 
 const (
 	gap       = "  "
-	narrowest = 6 // columns a cell keeps when the terminal is too narrow
+	narrowest = 6  // columns a cell keeps when the terminal is too narrow
+	beginning = 16 // columns that are enough of the last cell
 )
 
-// write prints the table. With columns of a terminal it fits, at the cost of the widest cells; with 0 (piped) nothing
-// is ever cut off.
+// write prints the table. With columns of a terminal it fits: columns are left out, then cells are cut. With 0 (piped) all
+// is there.
 func (t *table) write(w io.Writer, columns int) error {
+	if columns > 0 {
+		t = t.fit(columns)
+	}
 	widths := t.widths()
 	if columns > 0 {
 		shrink(widths, columns)
@@ -57,24 +63,29 @@ func (t *table) widths() []int {
 	return widths
 }
 
-// shrink takes from the widest column, one by one, until the row fits or nothing is left to take.
+// shrink takes from the last column, which may tell a story, and then from the widest, one by one, until the row fits or
+// nothing is left to take.
 func shrink(widths []int, columns int) {
-	total := len(gap) * (len(widths) - 1)
-	for _, w := range widths {
-		total += w
-	}
-	for ; total > columns; total-- {
-		widest := 0
-		for i, w := range widths {
-			if w > widths[widest] {
-				widest = i
-			}
+	last := len(widths) - 1
+	for total := sum(widths); total > columns; total-- {
+		widest := last
+		if widths[last] <= beginning {
+			widest = slices.Index(widths, slices.Max(widths))
 		}
 		if widths[widest] <= narrowest {
 			return
 		}
 		widths[widest]--
 	}
+}
+
+// sum is the width of a row.
+func sum(widths []int) int {
+	total := len(gap) * (len(widths) - 1)
+	for _, w := range widths {
+		total += w
+	}
+	return total
 }
 
 func join(row []string, widths []int) string {

@@ -12,9 +12,9 @@ import (
 func tokenCommand(p Program) *cli.Command {
 	return &cli.Command{
 		Name:  "token",
-		Usage: "make a join token, which lets another machine join this cluster",
-		Description: `Prints a token for 'pinion up --join'. It holds the fingerprint of the cluster's CA, so that the new host knows the right
-cluster before it sends anything, and a secret: treat it like a password until it is used up or has expired.
+		Usage: "make a join token, which lets another machine join this pool",
+		Description: `Prints a token for 'pinion up --join'. It holds the fingerprint of the pool's CA, so that the new host knows the right
+pool before it sends anything, and a secret: treat it like a password until it is used up or has expired.
 
 Examples:
    pinion token
@@ -22,8 +22,8 @@ Examples:
    pinion token ls
    pinion token revoke 7k2m`,
 		Flags: []cli.Flag{
-			&cli.DurationFlag{Name: "ttl", DefaultText: "the cluster's", Usage: "`TIME` until it expires, such as 30m or 24h"},
-			&cli.IntFlag{Name: "uses", DefaultText: "the cluster's", Usage: "`N` hosts that may join with it"},
+			&cli.DurationFlag{Name: "ttl", DefaultText: "the pool's", Usage: "`TIME` until it expires, such as 30m or 24h"},
+			&cli.IntFlag{Name: "uses", DefaultText: "the pool's", Usage: "`N` hosts that may join with it"},
 			&cli.StringFlag{Name: "role", Value: "host", Usage: "what joins with it: host"},
 		},
 		Subcommands: []*cli.Command{tokenListCommand(p), tokenRevokeCommand(p)},

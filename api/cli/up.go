@@ -58,11 +58,11 @@ func upFlags(config *UpConfig, attributes *cli.StringSlice, level *string) []cli
 		&cli.StringSliceFlag{Name: "attribute", Destination: attributes, Usage: "custom attribute `NAME=VALUE` for placement constraints; may be repeated"},
 		&cli.StringFlag{Name: "cluster", Value: "default", Destination: &config.Cluster, Usage: "`NAME` of the cluster whose tasks this host runs"},
 		&cli.StringFlag{Name: "log-level", Value: "info", Destination: level, Usage: "least `LEVEL` to log: debug, info, warn, error"},
-		&cli.StringFlag{Name: "join", Destination: &config.Join, DefaultText: "a cluster of its own", Usage: "join the cluster of the host at `HOST[:PORT]`"},
+		&cli.StringFlag{Name: "join", Destination: &config.Join, DefaultText: "a pool of its own", Usage: "join the pool of the host at `HOST[:PORT]`"},
 		&cli.StringFlag{Name: "token", Destination: &config.Token, EnvVars: []string{"PINION_TOKEN"}, Usage: "join `TOKEN`, needed the first time"},
-		&cli.IntFlag{Name: "servers", Destination: &config.Servers, DefaultText: "the cluster's, at first 3", Usage: "`N` hosts hold the cluster's state: 1, 3 or 5"},
-		&cli.DurationFlag{Name: "replace-after", Destination: &config.ReplaceAfter, DefaultText: "the cluster's, at first 5m", Usage: "`TIME` that a server may be gone before another host takes its place"},
-		&cli.DurationFlag{Name: "lost-after", Destination: &config.LostAfter, DefaultText: "the cluster's, at first 1m", Usage: "`TIME` that a host may be gone before its tasks count as STOPPED"},
+		&cli.IntFlag{Name: "servers", Destination: &config.Servers, DefaultText: "the pool's, at first 3", Usage: "`N` hosts hold the pool's state: 1, 3 or 5"},
+		&cli.DurationFlag{Name: "replace-after", Destination: &config.ReplaceAfter, DefaultText: "the pool's, at first 5m", Usage: "`TIME` that a server may be gone before another host takes its place"},
+		&cli.DurationFlag{Name: "lost-after", Destination: &config.LostAfter, DefaultText: "the pool's, at first 1m", Usage: "`TIME` that a host may be gone before its tasks count as STOPPED"},
 		&cli.StringFlag{Name: "registry-config", Destination: &config.RegistryConfig, Usage: "`DIR` with registry logins (config.json) and mirrors (certs.d)"},
 	}
 }

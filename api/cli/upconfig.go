@@ -30,17 +30,17 @@ type UpConfig struct {
 	// (certs.d, as containerd reads it). Empty: neither.
 	RegistryConfig string
 
-	// Join is the "host:port" of any host of the cluster to join. Empty: this host begins a cluster of its own, or goes
+	// Join is the "host:port" of any host of the pool to join. Empty: this host begins a pool of its own, or goes
 	// on in the one that it belongs to.
 	Join string
 	// Token is the join token, needed the first time that a host joins.
 	Token string
-	// Servers is how many hosts hold the cluster's state: 1, 3 or 5. 0: as the cluster has it, 3 in a new one.
+	// Servers is how many hosts hold the pool's state: 1, 3 or 5. 0: as the pool has it, 3 in a new one.
 	Servers int
-	// ReplaceAfter is how long a server may be gone until another host takes its place. 0: as the cluster has it,
+	// ReplaceAfter is how long a server may be gone until another host takes its place. 0: as the pool has it,
 	// 5 minutes in a new one.
 	ReplaceAfter time.Duration
-	// LostAfter is how long a host may be gone until its tasks count as STOPPED. 0: as the cluster has it, a minute
+	// LostAfter is how long a host may be gone until its tasks count as STOPPED. 0: as the pool has it, a minute
 	// in a new one.
 	LostAfter time.Duration
 }

@@ -57,7 +57,7 @@ func names(tasks []client.Task) string {
 }
 
 func (w *watch) stopTasks(ctx context.Context, tasks []client.Task) {
-	for _, task := range tasks {
+	for _, task := range waitingFirst(tasks) {
 		w.stopTask(ctx, task.ID())
 	}
 }

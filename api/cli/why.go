@@ -16,35 +16,52 @@ func whyCommand(p Program) *cli.Command {
 	return &cli.Command{
 		Name:      "why",
 		Usage:     "tell why a task is where it is, and what it waits for",
-		ArgsUsage: "TASK",
+		ArgsUsage: "[TASK]",
 		Description: `Of a task that waits: its place in the queue, what each host says to it, which tasks have what it needs and until when, and when
 it can start at the earliest, as far as time limits tell. Of a task whose work is done again, by which task; of a retry, what
-it is a retry of.
+it is a retry of. Of a group that waits it explains the task that comes first.
 
 Examples:
    pinion why 3f2a
+   pinion why --group nightly
    pinion why -o json 3f2a`,
-		Flags: []cli.Flag{clusterFlag()},
+		Flags: []cli.Flag{groupFlag("explain"), clusterFlag()},
 		Action: func(c *cli.Context) error {
-			if c.NArg() != 1 {
+			if err := checkGroup(c); err != nil {
+				return err
+			}
+			if c.NArg() > 1 {
 				return usageErrorf("pinion why takes one task; see pinion why --help")
 			}
 			d, err := p.openDesk(c)
 			if err != nil {
 				return err
 			}
-			return d.why(c.Context, c.String("cluster"), c.Args().First())
+			id, err := d.toExplain(c)
+			if err != nil {
+				return err
+			}
+			return d.why(c.Context, id)
 		},
 	}
 }
 
-func (d *desk) why(ctx context.Context, cluster, task string) error {
-	ids, err := d.resolve(ctx, cluster, []string{task})
-	if err != nil {
-		return err
+// toExplain is the id of the task that a command line asks about.
+func (d *desk) toExplain(c *cli.Context) (string, error) {
+	if group := c.String("group"); group != "" {
+		return d.foremost(c.Context, c.String("cluster"), group)
 	}
+	ids, err := d.resolve(c.Context, c.String("cluster"), c.Args().Slice())
+	if err != nil {
+		return "", err
+	}
+	return ids[0], nil
+}
+
+// why explains the task of an id.
+func (d *desk) why(ctx context.Context, id string) error {
 	var e raftfsm.Explanation
-	if err := d.host.Get(ctx, "/v1/tasks/"+ids[0]+"/explain", nil, &e); err != nil {
+	if err := d.host.Get(ctx, "/v1/tasks/"+id+"/explain", nil, &e); err != nil {
 		return err
 	}
 	if d.output == outputJSON {
@@ -69,11 +86,11 @@ func (d *desk) explain(ctx context.Context, e raftfsm.Explanation) error {
 	if err != nil {
 		return err
 	}
-	hosts := &table{header: []string{"HOST", "REFUSES FOR", "BECAUSE"}}
+	hosts := &table{header: []string{"HOST", "REFUSES FOR", "BECAUSE"}, spare: []string{"REFUSES FOR"}}
 	for _, refusal := range e.Hosts {
 		hosts.add(cmp.Or(names[refusal.HostID], refusal.HostID), refusal.Reason, refusal.Detail)
 	}
-	holders := &table{header: []string{"HELD BY", "GROUP", "TEAM", "HOST", "GPUS", "UNTIL"}}
+	holders := &table{header: []string{"HELD BY", "GROUP", "TEAM", "HOST", "GPUS", "UNTIL"}, spare: []string{"TEAM", "GROUP"}}
 	for _, h := range e.Holders {
 		end := "it ends"
 		if !h.Until.IsZero() {

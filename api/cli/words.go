@@ -25,13 +25,16 @@ func age(d time.Duration) string {
 	return fmt.Sprintf("%dd", int(d.Hours()/24))
 }
 
-// mebibytes tells an amount of memory: "512 MiB", "80 GiB", "1.5 GiB".
+// mebibytes tells an amount of memory in three digits or so: "512 MiB", "80 GiB", "1.5 GiB", "2015 GiB".
 func mebibytes(n int64) string {
 	if n < 1024 {
 		return fmt.Sprintf("%d MiB", n)
 	}
-	gib := strconv.FormatFloat(math.Round(float64(n)/1024*10)/10, 'f', -1, 64)
-	return gib + " GiB"
+	parts := 10.0 // of a GiB
+	if n >= 100*1024 {
+		parts = 1
+	}
+	return strconv.FormatFloat(math.Round(float64(n)/1024*parts)/parts, 'f', -1, 64) + " GiB"
 }
 
 // cores tells CPU units (1024 a core) as cores: "8", "0.5".

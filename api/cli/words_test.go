@@ -29,7 +29,7 @@ func TestAgesAndAmountsAreShort(t *testing.T) {
 	} {
 		same(t, d.String(), age(d), want)
 	}
-	same(t, "memory", mebibytes(512)+" "+mebibytes(1536)+" "+mebibytes(81920), "512 MiB 1.5 GiB 80 GiB")
+	same(t, "memory", mebibytes(512)+" "+mebibytes(1536)+" "+mebibytes(81920)+" "+mebibytes(2063597), "512 MiB 1.5 GiB 80 GiB 2015 GiB")
 	same(t, "cores", cores(1024)+" "+cores(512)+" "+cores(256), "1 0.5 0.25")
 }
 

@@ -8,7 +8,7 @@ import (
 	"time"
 )
 
-// JoinToken is a join token as the cluster remembers it; the token itself is known only to who made it.
+// JoinToken is a join token as the pool remembers it; the token itself is known only to who made it.
 type JoinToken struct {
 	ID        string    `json:"id"`
 	Role      string    `json:"role"`
@@ -24,7 +24,7 @@ type NewToken struct {
 	Join  string `json:"join"` // "host:port", may be empty
 }
 
-// CreateToken makes a join token; a zero ttl or number of uses is the cluster's default.
+// CreateToken makes a join token; a zero ttl or number of uses is the pool's default.
 func (c *Client) CreateToken(ctx context.Context, ttl time.Duration, uses int, role string) (NewToken, error) {
 	in := map[string]any{"uses": uses, "role": role}
 	if ttl > 0 {
@@ -76,7 +76,7 @@ func (c *Client) SetHostStatus(ctx context.Context, cluster, id, status string) 
 	return nil
 }
 
-// Snapshot copies a snapshot of the cluster's state to w.
+// Snapshot copies a snapshot of the pool's state to w.
 func (c *Client) Snapshot(ctx context.Context, w io.Writer) error {
 	response, err := c.open(ctx, "/v1/admin/snapshot", nil)
 	if err != nil {

@@ -5,7 +5,7 @@ import (
 	"time"
 )
 
-// AccessKey is an access key as the cluster shows it: without its secret.
+// AccessKey is an access key as the pool shows it: without its secret.
 type AccessKey struct {
 	ID        string    `json:"id"`
 	Role      string    `json:"role"`

@@ -12,6 +12,7 @@ import (
 type Task struct {
 	ARN           string      `json:"taskArn"`
 	Definition    string      `json:"taskDefinitionArn"`
+	Group         string      `json:"group"`
 	Instance      string      `json:"containerInstanceArn"` // empty while the task has no host
 	Status        string      `json:"lastStatus"`
 	Desired       string      `json:"desiredStatus"`
