@@ -44,6 +44,8 @@ func (w *watch) mayRunAgain(task client.Task) bool {
 		return false
 	case task.StopCode == "SpotInterruption": // it gave way, whatever its exit code
 		return w.terms.Preemptible
+	case task.StopCode == "ServiceSchedulerInitiated" && !w.terms.Gang: // at its time limit; in a gang it may be another's failure
+		return false
 	case code != nil && *code == 0:
 		return false
 	case number(task, "pinion.failed") >= w.terms.Retries:

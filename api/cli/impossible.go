@@ -5,10 +5,14 @@ import (
 	"context"
 	"fmt"
 	"net/url"
+	"time"
 
 	"pinion/api/cli/client"
 	"pinion/raftfsm"
 )
+
+// courtesyTimeout is how long a started task may be kept from its user by a question about it.
+const courtesyTimeout = 2 * time.Second
 
 // tellImpossible says at once, and reports, that no host of the cluster could ever run what was started and waits now. Its
 // tasks are alike, so one is asked about.
@@ -16,6 +20,8 @@ func (r *runner) tellImpossible(ctx context.Context, tasks []client.Task, detach
 	if !r.many.queue {
 		return false // what does not wait has a place
 	}
+	ctx, done := context.WithTimeout(ctx, courtesyTimeout)
+	defer done()
 	var e raftfsm.Explanation
 	err := r.host.Get(ctx, "/v1/tasks/"+tasks[0].ID()+"/explain", url.Values{"brief": {"true"}}, &e)
 	if err != nil || e.Queue == nil || e.Queue.Impossible == nil {

@@ -10,8 +10,8 @@ func inspectCommand(p Program) *cli.Command {
 		Description: `Prints what DescribeTasks answers. TASK is an id, the beginning of one, or an ARN.
 
 Examples:
-   pinion inspect 3f2a
-   pinion inspect 3f2a | jq -r '.[0].containers[].gpuIds[]'`,
+   pinion inspect 3f2a91c0
+   pinion inspect 3f2a91c0 | jq -r '.[0].containers[].gpuIds[]'`,
 		Flags: []cli.Flag{clusterFlag()},
 		Action: func(c *cli.Context) error {
 			d, err := p.openDesk(c)

@@ -19,9 +19,9 @@ func logsCommand(p Program) *cli.Command {
 one, or an ARN. A task with several containers has their names before the lines.
 
 Examples:
-   pinion logs 3f2a
-   pinion logs -f --tail 20 3f2a
-   pinion logs --since 10m --timestamps --container trainer 3f2a`,
+   pinion logs 3f2a91c0
+   pinion logs -f --tail 20 3f2a91c0
+   pinion logs --since 10m --timestamps --container trainer 3f2a91c0`,
 		Flags: []cli.Flag{
 			&cli.BoolFlag{Name: "follow", Aliases: []string{"f"}, Usage: "go on until the task is over"},
 			&cli.IntFlag{Name: "tail", DefaultText: "all", Usage: "only the last `N` lines of what is there"},

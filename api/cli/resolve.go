@@ -57,7 +57,16 @@ func complete(prefix string, ids []string) (string, error) {
 	case 0:
 		return "", fmt.Errorf("no task has an id that begins with %q; `pinion ps -a` lists the tasks", prefix)
 	}
-	return "", fmt.Errorf("%q is the beginning of %s (%s); type more of it", prefix, plural(len(matches), "task id"), strings.Join(matches, ", "))
+	return "", fmt.Errorf("%q is the beginning of %s (%s); type more of it", prefix, plural(len(matches), "task id"), some(matches))
+}
+
+// some are the first of many words.
+func some(words []string) string {
+	const enough = 8
+	if len(words) > enough+1 {
+		return fmt.Sprintf("%s and %d more", strings.Join(words[:enough], ", "), len(words)-enough)
+	}
+	return strings.Join(words, ", ")
 }
 
 // describe reads tasks that must all exist.

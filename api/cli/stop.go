@@ -19,9 +19,9 @@ func stopCommand(p Program) *cli.Command {
 free. TASK is an id, the beginning of one, or an ARN. Prints the ids of the stopped tasks.
 
 Examples:
-   pinion stop 3f2a
-   pinion stop --reason "wrong data set" 3f2a 91bc
-   pinion stop --no-wait 3f2a
+   pinion stop 3f2a91c0
+   pinion stop --reason "wrong data set" 3f2a91c0 91bc04de
+   pinion stop --no-wait 3f2a91c0
    pinion stop --group nightly      # all that are not over of an array, a gang, or whatever was started as one group`,
 		Flags: []cli.Flag{
 			&cli.StringFlag{Name: "reason", Value: "stopped with pinion stop", Usage: "`TEXT` that is shown as the stopped reason"},

@@ -22,9 +22,9 @@ it can start at the earliest, as far as time limits tell. Of a task whose work i
 it is a retry of. Of a group that waits it explains the task that comes first.
 
 Examples:
-   pinion why 3f2a
+   pinion why 3f2a91c0
    pinion why --group nightly
-   pinion why -o json 3f2a`,
+   pinion why -o json 3f2a91c0`,
 		Flags: []cli.Flag{groupFlag("explain"), clusterFlag()},
 		Action: func(c *cli.Context) error {
 			if err := checkGroup(c); err != nil {
