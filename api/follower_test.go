@@ -39,8 +39,9 @@ func TestAStreamThatBreaksOffIsResumedAnywhere(t *testing.T) {
 func TestAHostThatLagsBehindIsWaitedFor(t *testing.T) {
 	b := telling(newBench(t))
 	server := b.served(t)
-	resumed := make(chan told)
+	resumed := make(chan told, 1)
 	go func() {
+		defer close(resumed)
 		s := follow(t, server.URL+"/v1/events?since=4-0")
 		resumed <- s.next()
 	}()

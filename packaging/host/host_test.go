@@ -16,6 +16,9 @@ import (
 // scratch is a data directory with a name that sockets below it have room for. What lives from it is ended with the test.
 func scratch(t *testing.T) string {
 	t.Helper()
+	if os.Geteuid() != 0 {
+		t.Fatal("a whole host runs containers: run its tests as root")
+	}
 	dir, err := os.MkdirTemp("", "pinion-host-")
 	if err != nil {
 		t.Fatal(err)

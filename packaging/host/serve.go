@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"strings"
 	"time"
 
 	"golang.org/x/sync/errgroup"
@@ -85,5 +86,5 @@ func dataDirFlag(dir string) string {
 	if dir == cli.DefaultDataDir {
 		return ""
 	}
-	return fmt.Sprintf(" --data-dir '%s'", dir)
+	return fmt.Sprintf(" --data-dir '%s'", strings.ReplaceAll(dir, "'", `'\''`))
 }
