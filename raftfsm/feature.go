@@ -14,7 +14,7 @@ var ErrTooNew = fmt.Errorf("a server of the pool runs an older version of Pinion
 // and that host is the reader.
 func (v *View) MinFeature() int {
 	lowest := FeatureLevel
-	for host := range serversByID.all(v) {
+	for _, host := range v.Servers() {
 		lowest = min(lowest, max(host.FeatureLevel, 1)) // level 1 did not say so
 	}
 	return lowest

@@ -41,6 +41,9 @@ func (v *View) Host(id string) *Host { return hostsByID.get(v, key{first: id}) }
 // Hosts lists the hosts of a cluster, of all clusters when it is empty.
 func (v *View) Hosts(cluster string) []*Host { return inCluster(v, cluster, hostsByID, hostsByCluster) }
 
+// Servers lists the hosts that the pool wants to be servers, of all clusters.
+func (v *View) Servers() []*Host { return slices.Collect(serversByID.all(v)) }
+
 // Definition finds "family:revision", or the latest ACTIVE revision of "family". Nil when there is none.
 func (v *View) Definition(name string) *TaskDefinition {
 	family, number, exact := strings.Cut(name, ":")

@@ -71,8 +71,14 @@ func (h *health) RemoveFailedServer(*autopilot.Server) {}
 
 // KnownServers are those of Raft's configuration and those that ought to be.
 func (h *health) KnownServers() map[raft.ServerID]*autopilot.Server {
-	known := make(map[raft.ServerID]*autopilot.Server)
-	for _, host := range h.state.View().Hosts("") {
+	known, view := make(map[raft.ServerID]*autopilot.Server), h.state.View()
+	hosts := view.Servers()
+	for id := range h.configured() {
+		if host := view.Host(string(id)); host != nil && !host.Server {
+			hosts = append(hosts, host)
+		}
+	}
+	for _, host := range hosts {
 		server := &autopilot.Server{
 			ID: raft.ServerID(host.ID), Name: host.Name, Address: raft.ServerAddress(host.Address), Version: host.Version,
 			NodeStatus: autopilot.NodeAlive, IsLeader: host.ID == h.cfg.HostID, Ext: seat{host.Server, host.RegisteredAt},

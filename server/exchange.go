@@ -26,7 +26,8 @@ func (m *Member) exchange(ctx context.Context, id string, promote bool) error {
 	if err := own.checkLeader(ctx); err != nil {
 		return err
 	}
-	all := own.candidates(t)
+	view := own.state.View()
+	all := own.candidates(t, view, view.Hosts(""))
 	host := find(all, func(c candidate) bool { return c.host.ID == id })
 	if host == nil {
 		return fmt.Errorf("host %q: %w", id, raftfsm.ErrNotFound)

@@ -47,11 +47,15 @@ type candidate struct {
 	gone  bool // silent for the pool's ReplaceAfter
 }
 
-func (s *Server) candidates(t *term) []candidate {
-	view, now, configured := s.state.View(), s.cfg.Now(), s.configured()
+// isAway reports whether the host is gone; whoever asks is not, whatever it has heard of itself.
+func (c candidate) isAway() bool { return c.gone && !c.self }
+
+// candidates are hosts of the view.
+func (s *Server) candidates(t *term, view *raftfsm.View, hosts []*raftfsm.Host) []candidate {
+	now, configured := s.cfg.Now(), s.configured()
 	replaceAfter, level := view.Settings().ReplaceAfter, view.MinFeature()
-	var all []candidate
-	for _, host := range view.Hosts("") {
+	all := make([]candidate, 0, len(hosts))
+	for _, host := range hosts {
 		server, is := configured[raft.ServerID(host.ID)]
 		all = append(all, candidate{
 			host: host, self: host.ID == s.cfg.HostID, voter: is && server.Suffrage == raft.Voter,
@@ -64,7 +68,12 @@ func (s *Server) candidates(t *term) []candidate {
 
 // wish records which hosts ought to be servers when that has changed.
 func (s *Server) wish(t *term) error {
-	want, drop := choose(s.candidates(t), s.state.View().Settings().Servers)
+	view := s.state.View()
+	seats, limit := s.candidates(t, view, view.Servers()), view.Settings().Servers
+	if len(seats) == limit && !slices.ContainsFunc(seats, candidate.isAway) {
+		return nil // nobody else is needed, and there may be many of them
+	}
+	want, drop := choose(s.candidates(t, view, view.Hosts("")), limit)
 	for _, c := range want {
 		if !c.voter && !s.isBlank(t.ctx, c.host) {
 			return nil // it still has a log of an earlier time: it wipes that first
@@ -96,7 +105,7 @@ func choose(all []candidate, limit int) (want, drop []candidate) {
 	var seats, gone, spare []candidate
 	for _, c := range all {
 		switch {
-		case c.host.Server && c.gone && !c.self:
+		case c.host.Server && c.isAway():
 			gone = append(gone, c)
 		case c.host.Server:
 			seats = append(seats, c)
@@ -167,8 +176,8 @@ func (s *Server) shape(ctx context.Context) error {
 			}
 		}
 	}
-	for _, host := range view.Hosts("") {
-		if _, is := configured[raft.ServerID(host.ID)]; is || !host.Server || !s.hasOpened(ctx, host) {
+	for _, host := range view.Servers() {
+		if _, is := configured[raft.ServerID(host.ID)]; is || !s.hasOpened(ctx, host) {
 			continue
 		}
 		if err := s.raft.AddNonvoter(raft.ServerID(host.ID), raft.ServerAddress(host.Address), 0, 0).Error(); err != nil {

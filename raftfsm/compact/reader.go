@@ -213,15 +213,18 @@ func readSlice(r *Reader, v reflect.Value, element *plan) {
 	if !ok {
 		return
 	}
-	v.Set(reflect.MakeSlice(v.Type(), 0, min(n, atOnce)))
+	if n == 0 {
+		v.Set(reflect.MakeSlice(v.Type(), 0, 0))
+		return
+	}
 	for i := 0; i < n && r.err == nil; i++ {
 		if i == v.Cap() {
-			v.Grow(min(n-i, i))
+			v.Grow(min(n-i, max(i, atOnce)))
 		}
 		v.SetLen(i + 1)
 		element.read(r, v.Index(i))
 	}
-	v.Set(v.Slice3(0, v.Len(), v.Len())) // who appends to what others share gets room of their own
+	v.SetCap(v.Len()) // who appends to what others share gets room of their own
 }
 
 func readMap(r *Reader, v reflect.Value, key, element *plan) {
