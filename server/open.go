@@ -116,6 +116,7 @@ func (s *Server) startRaft() error {
 	s.loops.Go(s.passBeats)
 	s.loops.Go(s.watchOutlook)
 	s.loops.Go(s.watchDisk)
+	s.loops.Go(s.watchHeap)
 	return nil
 }
 
