@@ -227,6 +227,8 @@ func whereItIs(view *raftfsm.View, t *raftfsm.Task) string {
 		return "It is over." + sentence(t.StoppedReason)
 	case t.DesiredStatus == raftfsm.Stopped:
 		return fmt.Sprintf("It is being stopped on host %s.", host) + sentence(t.StoppedReason)
+	case len(t.GPUs()) == 1:
+		return fmt.Sprintf("It has a place on host %s with 1 GPU.", host)
 	case len(t.GPUs()) > 0:
 		return fmt.Sprintf("It has a place on host %s with %d GPUs.", host, len(t.GPUs()))
 	}

@@ -55,7 +55,7 @@ func TestWhatWaitsIsExplained(t *testing.T) {
 	if e := explain(after.ID); e.Queue.Place != 0 || !strings.Contains(e.Summary, endless.ID) {
 		t.Errorf("%+v", e)
 	}
-	if e := explain(limited.ID); e.Queue != nil || e.Summary != "It has a place on host one with 1 GPUs." {
+	if e := explain(limited.ID); e.Queue != nil || e.Summary != "It has a place on host one with 1 GPU." {
 		t.Errorf("%+v", e)
 	}
 	if _, err := s.Explain(t.Context(), "none"); !errors.Is(err, raftfsm.ErrNotFound) {
@@ -72,13 +72,13 @@ func TestWhatWaitsIsExplained(t *testing.T) {
 func TestExplanationsTellHostsOfTheSameNameApart(t *testing.T) {
 	s := start(t, config(t.TempDir()))
 	joinWith(t, s, 1)
-	placed := run(t.Context(), t, s, queued(define(t, s, 1))).Tasks[0]
+	placed := run(t.Context(), t, s, runOf(define(t, s, 1))).Tasks[0]
 	twin := raftfsm.Host{ID: "ffff0000000000000000000000000002", Name: "one", Cluster: raftfsm.DefaultCluster, Address: "127.0.0.1:7401", CPU: 1, MemoryMiB: 1}
 	if _, err := s.Join(t.Context(), twin, nil); err != nil {
 		t.Fatal(err)
 	}
 	e, err := s.ExplainBriefly(t.Context(), placed.ID)
-	if want := "It has a place on host one (" + hostID[:8] + ") with 1 GPUs."; err != nil || e.Summary != want {
+	if want := "It has a place on host one (" + hostID[:8] + ") with 1 GPU."; err != nil || e.Summary != want {
 		t.Errorf("%v: %q, want %q", err, e.Summary, want)
 	}
 }
