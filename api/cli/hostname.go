@@ -53,7 +53,7 @@ func (d *desk) findHost(ctx context.Context, given string) (client.Host, error) 
 
 // ambiguous says which hosts a name or the beginning of an id stands for.
 func ambiguous(given string, found []client.Host) error {
-	ids := strings.Join(idsOf(found), ", ")
+	ids := some(idsOf(found))
 	if found[0].Name == given {
 		return fmt.Errorf("%s have the name %q (%s); give the id of one, or the beginning of it", plural(len(found), "host"), given, ids)
 	}
