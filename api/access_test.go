@@ -11,14 +11,15 @@ import (
 
 	"pinion/api/ecs"
 	"pinion/raftfsm"
+	"pinion/raftfsm/spec"
 )
 
 // as sends a request with a key of that role, bound to that cluster.
-func (b *bench) as(t testing.TB, role raftfsm.Role, cluster string, r *http.Request) reply {
+func (b *bench) as(t testing.TB, role spec.Role, cluster string, r *http.Request) reply {
 	t.Helper()
 	b.config.Trusted = false
 	id := strings.ToUpper("AKIA" + string(role) + cluster)
-	b.do(t, raftfsm.CreateKey{Key: raftfsm.AccessKey{ID: id, Secret: secret, Role: role, Cluster: cluster, CreatedAt: epoch}})
+	b.do(t, raftfsm.CreateKey{Key: spec.AccessKey{ID: id, Secret: secret, Role: role, Cluster: cluster, CreatedAt: epoch}})
 	r.Header.Set("Authorization", "Bearer "+id+":"+secret)
 	return b.serve(r)
 }
@@ -28,8 +29,8 @@ func plain(operation, body string) *http.Request {
 }
 
 // lines are the operations and routes with the least role that may call each.
-func lines() map[string]raftfsm.Role {
-	all := map[string]raftfsm.Role{}
+func lines() map[string]spec.Role {
+	all := map[string]spec.Role{}
 	for name, operation := range ecs.Operations {
 		all["POST /v1/"+name] = operation.Role
 	}
@@ -42,7 +43,7 @@ func lines() map[string]raftfsm.Role {
 func TestEveryLineOfTheTablesHoldsItsRole(t *testing.T) {
 	for line, needed := range lines() {
 		method, path, _ := strings.Cut(line, " ")
-		for _, role := range []raftfsm.Role{"reader", raftfsm.RoleRead, raftfsm.RoleSubmit, raftfsm.RoleAdmin} {
+		for _, role := range []spec.Role{"reader", spec.RoleRead, spec.RoleSubmit, spec.RoleAdmin} {
 			b, _ := operated(t)
 			got := b.as(t, role, "", httptest.NewRequest(method, path, strings.NewReader("{}")))
 			denied := got.Header().Get("X-Amzn-ErrorType") == accessDenied
@@ -56,57 +57,57 @@ func TestEveryLineOfTheTablesHoldsItsRole(t *testing.T) {
 func TestARefusalNamesTheRoleAndIsOfTheFormThatTheDoorHas(t *testing.T) {
 	b := newBench(t)
 	const message = "arn:aws:iam::123456789012:user/AKIAREAD may not do this: it needs an access key with the role submit."
-	b.as(t, raftfsm.RoleRead, "", plain("RunTask", `{"taskDefinition":"f"}`)).wantError(t, 403, accessDenied, message)
+	b.as(t, spec.RoleRead, "", plain("RunTask", `{"taskDefinition":"f"}`)).wantError(t, 403, accessDenied, message)
 	r := httptest.NewRequest("POST", "/", strings.NewReader("{}"))
 	r.Header.Set("X-Amz-Target", "AmazonEC2ContainerServiceV20141113.RunTask")
-	b.as(t, raftfsm.RoleRead, "", r).wantError(t, 400, accessDenied, message)
+	b.as(t, spec.RoleRead, "", r).wantError(t, 400, accessDenied, message)
 }
 
 func TestAKeyForOneClusterMayNameThatOneAlone(t *testing.T) {
 	b, _ := operated(t)
 	for _, cluster := range []string{"lab", "other"} {
-		b.do(t, raftfsm.CreateCluster{Cluster: raftfsm.Cluster{Name: cluster, Status: raftfsm.ClusterActive}})
+		b.do(t, raftfsm.CreateCluster{Cluster: spec.Cluster{Name: cluster, Status: spec.ClusterActive}})
 	}
 	b.do(t, registerCommand(t))
 	b.run(t, `{"taskDefinition":"f"}`) // in the default cluster
 	const task = firstTask
 	const arn = "arn:aws:ecs:us-east-1:123456789012:"
 	for _, c := range []struct {
-		role      raftfsm.Role
+		role      spec.Role
 		operation string
 		body      string
 		allowed   bool
 	}{
-		{raftfsm.RoleRead, "ListTasks", `{"cluster":"lab"}`, true},
-		{raftfsm.RoleRead, "ListTasks", `{"cluster":"` + arn + `cluster/lab"}`, true},
-		{raftfsm.RoleRead, "ListTasks", `{"cluster":"other"}`, false},
-		{raftfsm.RoleRead, "ListTasks", `{"cluster":"` + arn + `cluster/other"}`, false},
-		{raftfsm.RoleRead, "ListTasks", `{}`, false}, // that is the default cluster
-		{raftfsm.RoleRead, "DescribeClusters", `{"clusters":["lab"]}`, true},
-		{raftfsm.RoleRead, "DescribeClusters", `{"clusters":["lab","other"]}`, false},
-		{raftfsm.RoleRead, "DescribeClusters", `{}`, false},
-		{raftfsm.RoleRead, "DescribeTaskDefinition", `{"taskDefinition":"f"}`, true}, // of no cluster
-		{raftfsm.RoleSubmit, "RegisterTaskDefinition", oneGPU, true},
-		{raftfsm.RoleSubmit, "RunTask", `{"taskDefinition":"f"}`, false},
-		{raftfsm.RoleSubmit, "StopTask", `{"task":"` + task + `"}`, false},
-		{raftfsm.RoleAdmin, "CreateCluster", `{"clusterName":"mine"}`, false},
-		{raftfsm.RoleAdmin, "CreateCluster", `{"clusterName":"lab"}`, true},
-		{raftfsm.RoleAdmin, "admin/tokens", `{}`, false},
-		{raftfsm.RoleAdmin, "admin/keys", `{"role":"admin"}`, false},
+		{spec.RoleRead, "ListTasks", `{"cluster":"lab"}`, true},
+		{spec.RoleRead, "ListTasks", `{"cluster":"` + arn + `cluster/lab"}`, true},
+		{spec.RoleRead, "ListTasks", `{"cluster":"other"}`, false},
+		{spec.RoleRead, "ListTasks", `{"cluster":"` + arn + `cluster/other"}`, false},
+		{spec.RoleRead, "ListTasks", `{}`, false}, // that is the default cluster
+		{spec.RoleRead, "DescribeClusters", `{"clusters":["lab"]}`, true},
+		{spec.RoleRead, "DescribeClusters", `{"clusters":["lab","other"]}`, false},
+		{spec.RoleRead, "DescribeClusters", `{}`, false},
+		{spec.RoleRead, "DescribeTaskDefinition", `{"taskDefinition":"f"}`, true}, // of no cluster
+		{spec.RoleSubmit, "RegisterTaskDefinition", oneGPU, true},
+		{spec.RoleSubmit, "RunTask", `{"taskDefinition":"f"}`, false},
+		{spec.RoleSubmit, "StopTask", `{"task":"` + task + `"}`, false},
+		{spec.RoleAdmin, "CreateCluster", `{"clusterName":"mine"}`, false},
+		{spec.RoleAdmin, "CreateCluster", `{"clusterName":"lab"}`, true},
+		{spec.RoleAdmin, "admin/tokens", `{}`, false},
+		{spec.RoleAdmin, "admin/keys", `{"role":"admin"}`, false},
 	} {
 		got := b.as(t, c.role, "lab", plain(c.operation, c.body))
 		if denied := got.Header().Get("X-Amzn-ErrorType") == accessDenied; denied == c.allowed {
 			t.Errorf("%s %s: %d %s", c.operation, c.body, got.Code, got.Body)
 		}
 	}
-	if got := b.as(t, raftfsm.RoleRead, "lab", plain("ListClusters", "{}")).Body.String(); got != `{"clusterArns":["`+arn+`cluster/lab"]}` {
+	if got := b.as(t, spec.RoleRead, "lab", plain("ListClusters", "{}")).Body.String(); got != `{"clusterArns":["`+arn+`cluster/lab"]}` {
 		t.Errorf("the clusters that the key may know of: %s", got)
 	}
 	for path, want := range map[string]string{
 		"/v1/hosts": "[]", "/v1/gpus?cluster=lab": "[]", "/v1/hosts?cluster=default": accessDenied, "/v1/gpus?cluster=other": accessDenied,
 		"/v1/tasks/" + task + "/logs": accessDenied,
 	} {
-		if got := b.as(t, raftfsm.RoleRead, "lab", httptest.NewRequest("GET", path, nil)); !strings.Contains(got.Body.String(), want) {
+		if got := b.as(t, spec.RoleRead, "lab", httptest.NewRequest("GET", path, nil)); !strings.Contains(got.Body.String(), want) {
 			t.Errorf("%s: %d %s", path, got.Code, got.Body)
 		}
 	}

@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"pinion/raftfsm"
+	"pinion/raftfsm/spec"
 )
 
 func TestATaskCannotWaitForWhatIsNotThere(t *testing.T) {
@@ -30,13 +31,13 @@ func TestATaskCannotWaitForWhatIsNotThere(t *testing.T) {
 func TestATaskSaysItsNumberItsRankAndItsAttempt(t *testing.T) {
 	index := 7
 	for name, c := range map[string]struct {
-		change func(*raftfsm.Task)
+		change func(*spec.Task)
 		want   string
 	}{
-		"none":    {func(*raftfsm.Task) {}, `"attributes":[]`},
-		"array":   {func(t *raftfsm.Task) { t.ArrayIndex = &index }, `"attributes":[{"name":"pinion.array-index","value":"7"}]`},
-		"gang":    {func(t *raftfsm.Task) { t.Gang = &raftfsm.Seat{ID: "g", Rank: 3, Size: 4} }, `"attributes":[{"name":"pinion.gang","value":"g"},{"name":"pinion.rank","value":"3"}]`},
-		"attempt": {func(t *raftfsm.Task) { t.RetryOf, t.Attempt, t.Failed = "f", 2, 1 }, `"attributes":[{"name":"pinion.retry-of","value":"f"},{"name":"pinion.attempt","value":"2"},{"name":"pinion.failed","value":"1"}]`},
+		"none":    {func(*spec.Task) {}, `"attributes":[]`},
+		"array":   {func(t *spec.Task) { t.ArrayIndex = &index }, `"attributes":[{"name":"pinion.array-index","value":"7"}]`},
+		"gang":    {func(t *spec.Task) { t.Gang = &spec.Seat{ID: "g", Rank: 3, Size: 4} }, `"attributes":[{"name":"pinion.gang","value":"g"},{"name":"pinion.rank","value":"3"}]`},
+		"attempt": {func(t *spec.Task) { t.RetryOf, t.Attempt, t.Failed = "f", 2, 1 }, `"attributes":[{"name":"pinion.retry-of","value":"f"},{"name":"pinion.attempt","value":"2"},{"name":"pinion.failed","value":"1"}]`},
 	} {
 		t.Run(name, func(t *testing.T) {
 			b := ready(t)
@@ -44,7 +45,7 @@ func TestATaskSaysItsNumberItsRankAndItsAttempt(t *testing.T) {
 			waits := *b.state.View().Task(firstTask)
 			waits.ID = "0000000000000000000000000000abcd"
 			c.change(&waits)
-			b.do(t, raftfsm.LaunchTasks{Runs: []raftfsm.Launch{{Cluster: waits.Cluster, Tasks: []*raftfsm.Task{&waits}}}})
+			b.do(t, raftfsm.LaunchTasks{Runs: []raftfsm.Launch{{Cluster: waits.Cluster, Tasks: []*spec.Task{&waits}}}})
 			if got := b.must(t, "DescribeTasks", `{"tasks":["`+waits.ID+`"]}`).Body.String(); !strings.Contains(got, c.want) {
 				t.Errorf("%s", got)
 			}

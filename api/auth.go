@@ -10,13 +10,14 @@ import (
 	"pinion/api/sigv4"
 	"pinion/api/wire"
 	"pinion/raftfsm"
+	"pinion/raftfsm/spec"
 )
 
 // caller is who asks, and the state as it was when they did.
 type caller struct {
-	principal string       // ARN
-	role      raftfsm.Role // of the access key
-	bound     ecs.Bound    // the only cluster that the key is for
+	principal string    // ARN
+	role      spec.Role // of the access key
+	bound     ecs.Bound // the only cluster that the key is for
 	region    string
 	signature string // of a signed request; empty through the socket and with a bearer key
 	key       string // id of the access key; empty for root, through the socket
@@ -26,7 +27,7 @@ type caller struct {
 
 // claim is who a request was proved to come from, with the keys as they were in one view of the state.
 type claim struct {
-	key       *raftfsm.AccessKey // nil: root, through the socket
+	key       *spec.AccessKey // nil: root, through the socket
 	region    string
 	signature string
 }
@@ -62,7 +63,7 @@ func (d *door) identify(r *http.Request, body []byte, view *raftfsm.View) (claim
 		key, err := d.bearer(strings.TrimPrefix(header, bearerScheme), view)
 		return claim{key: key, region: d.Region}, err
 	}
-	var key *raftfsm.AccessKey
+	var key *spec.AccessKey
 	var unreadable error
 	signer, err := d.verifier(r).Verify(r, body, func(keyID string) (secret string, known bool) {
 		if key = view.Key(keyID); key == nil {
@@ -79,7 +80,7 @@ func (d *door) identify(r *http.Request, body []byte, view *raftfsm.View) (claim
 
 // bearer checks "KEYID:SECRET", for curl and scripts. It has the secret in clear, so it is only as good as the TLS
 // around it.
-func (d *door) bearer(credential string, view *raftfsm.View) (*raftfsm.AccessKey, error) {
+func (d *door) bearer(credential string, view *raftfsm.View) (*spec.AccessKey, error) {
 	keyID, secret, ok := strings.Cut(credential, ":")
 	key := view.Key(keyID)
 	if ok && key != nil {
@@ -95,7 +96,7 @@ func (d *door) bearer(credential string, view *raftfsm.View) (*raftfsm.AccessKey
 }
 
 // secret is what a key is checked with. It is never empty: whoever sent nothing would have the right one.
-func (d *door) secret(key *raftfsm.AccessKey) (secret string, err error) {
+func (d *door) secret(key *spec.AccessKey) (secret string, err error) {
 	secret = key.Secret
 	if d.Admin.Keys != nil {
 		secret, err = d.Admin.Keys.KeySecret(key)
@@ -111,19 +112,19 @@ func (d *door) secret(key *raftfsm.AccessKey) (secret string, err error) {
 func (c claim) as(view *raftfsm.View) (caller, error) {
 	who := caller{region: c.region, signature: c.signature, view: view}
 	if c.key == nil {
-		who.principal, who.role = "arn:aws:iam::"+raftfsm.Account+":root", raftfsm.RoleAdmin
+		who.principal, who.role = "arn:aws:iam::"+spec.Account+":root", spec.RoleAdmin
 		return who, nil
 	}
 	key := view.Key(c.key.ID)
 	if key == nil || key.Secret != c.key.Secret || !bytes.Equal(key.Sealed, c.key.Sealed) {
 		return caller{}, wire.Errorf(sigv4.UnrecognizedClient, "The access key %s was removed.", c.key.ID)
 	}
-	who.principal, who.key, who.role, who.bound = "arn:aws:iam::"+raftfsm.Account+":user/"+key.ID, key.ID, key.Role, ecs.Bound(key.Cluster)
+	who.principal, who.key, who.role, who.bound = "arn:aws:iam::"+spec.Account+":user/"+key.ID, key.ID, key.Role, ecs.Bound(key.Cluster)
 	return who, nil
 }
 
 // may refuses what a caller's role is not enough for.
-func (c caller) may(needed raftfsm.Role) error {
+func (c caller) may(needed spec.Role) error {
 	if c.role.May(needed) {
 		return nil
 	}

@@ -7,14 +7,15 @@ import (
 	"testing"
 
 	"pinion/raftfsm"
+	"pinion/raftfsm/spec"
 )
 
 // registerCommand stores the plainest task definition there is.
 func registerCommand(t testing.TB) raftfsm.Command {
 	t.Helper()
 	essential := true
-	return raftfsm.RegisterDefinition{Definition: raftfsm.TaskDefinition{Family: "f", Status: raftfsm.DefinitionActive, RegisteredAt: epoch,
-		Containers: []raftfsm.ContainerDefinition{{Name: "c", Image: "i", Memory: 64, Essential: &essential}}}}
+	return raftfsm.RegisterDefinition{Definition: spec.TaskDefinition{Family: "f", Status: spec.DefinitionActive, RegisteredAt: epoch,
+		Containers: []spec.ContainerDefinition{{Name: "c", Image: "i", Memory: 64, Essential: &essential}}}}
 }
 
 // withAuthorization sends a request to a door that trusts nobody.

@@ -10,25 +10,25 @@ import (
 	"time"
 
 	"pinion/api/ecs"
-	"pinion/raftfsm"
+	"pinion/raftfsm/spec"
 )
 
 // agent stands in for the host's agent; a nil func means that nothing is there.
 type agent struct {
-	logs  func(ctx context.Context, q raftfsm.LogQuery, emit func(raftfsm.LogLine) error) error
-	pulls func(taskID string) []raftfsm.Pull
+	logs  func(ctx context.Context, q spec.LogQuery, emit func(spec.LogLine) error) error
+	pulls func(taskID string) []spec.Pull
 }
 
 var _ Host = (*agent)(nil)
 
-func (a *agent) Logs(ctx context.Context, q raftfsm.LogQuery, emit func(raftfsm.LogLine) error) error {
+func (a *agent) Logs(ctx context.Context, q spec.LogQuery, emit func(spec.LogLine) error) error {
 	if a.logs == nil {
 		return nil
 	}
 	return a.logs(ctx, q, emit)
 }
 
-func (a *agent) Pulls(taskID string) []raftfsm.Pull {
+func (a *agent) Pulls(taskID string) []spec.Pull {
 	if a.pulls == nil {
 		return nil
 	}

@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"pinion/raftfsm"
+	"pinion/raftfsm/spec"
 )
 
 const (
@@ -99,7 +100,7 @@ func puts(names, strategy string) string {
 func TestAPoolHasSoManyCapacityProviders(t *testing.T) {
 	b := newBench(t)
 	for i := range 100 {
-		b.do(t, raftfsm.CreateCapacityProvider{Provider: raftfsm.CapacityProvider{Name: fmt.Sprintf("p%02d", i)}})
+		b.do(t, raftfsm.CreateCapacityProvider{Provider: spec.CapacityProvider{Name: fmt.Sprintf("p%02d", i)}})
 	}
 	b.aws("CreateCapacityProvider", `{"name":"x"}`).wantError(t, 400, "LimitExceededException", "A pool can have 100 capacity providers: delete some first.")
 	var page struct {
@@ -125,14 +126,14 @@ func TestAPoolHasSoManyCapacityProviders(t *testing.T) {
 func TestAKeyForOneClusterChangesNoCapacityProvider(t *testing.T) {
 	b := newBench(t)
 	for _, operation := range []string{"CreateCapacityProvider", "UpdateCapacityProvider", "DeleteCapacityProvider"} {
-		got := b.as(t, raftfsm.RoleAdmin, raftfsm.DefaultCluster, plain(operation, `{}`))
+		got := b.as(t, spec.RoleAdmin, spec.DefaultCluster, plain(operation, `{}`))
 		got.wantError(t, 403, accessDenied, got.message(t))
 		if !strings.Contains(got.message(t), operation+" is about all of them") {
 			t.Errorf("%s", got.Body)
 		}
 	}
 	for body, code := range map[string]int{`{}`: 200, `{"cluster":"lab"}`: 403} {
-		if got := b.as(t, raftfsm.RoleRead, raftfsm.DefaultCluster, plain("DescribeCapacityProviders", body)); got.Code != code {
+		if got := b.as(t, spec.RoleRead, spec.DefaultCluster, plain("DescribeCapacityProviders", body)); got.Code != code {
 			t.Errorf("%s: %d %s", body, got.Code, got.Body)
 		}
 	}

@@ -16,6 +16,7 @@ import (
 	"pinion/api/sigv4"
 	"pinion/api/wire"
 	"pinion/raftfsm"
+	"pinion/raftfsm/spec"
 )
 
 // logsDoor answers an operation of CloudWatch Logs. They only read: whoever may read a task may read its log.
@@ -29,7 +30,7 @@ func (d *door) logsDoor(w http.ResponseWriter, r *http.Request, body []byte, nam
 	if err != nil {
 		return err
 	}
-	if err := who.may(raftfsm.RoleRead); err != nil {
+	if err := who.may(spec.RoleRead); err != nil {
 		return err
 	}
 	if body, err = unpacked(r, body); err != nil {
@@ -77,7 +78,7 @@ type taskLogs struct {
 var _ cloudwatch.Logs = taskLogs{}
 
 // Read is cloudwatch.Logs.
-func (l taskLogs) Read(ctx context.Context, task *raftfsm.Task, q raftfsm.LogQuery, emit func(raftfsm.LogLine) error) error {
+func (l taskLogs) Read(ctx context.Context, task *spec.Task, q spec.LogQuery, emit func(spec.LogLine) error) error {
 	if l.door.Forward == nil || task.HostID == l.door.HostID {
 		return l.door.Host.Logs(ctx, q, emit)
 	}
@@ -95,7 +96,7 @@ func (l taskLogs) Read(ctx context.Context, task *raftfsm.Task, q raftfsm.LogQue
 }
 
 // askLogs asks another host what the plain door answers there, with this host's word for the caller.
-func (d *door) askLogs(ctx context.Context, address string, q raftfsm.LogQuery) (*http.Response, context.CancelFunc, error) {
+func (d *door) askLogs(ctx context.Context, address string, q spec.LogQuery) (*http.Response, context.CancelFunc, error) {
 	query := url.Values{"container": {q.Container}}
 	if !q.Since.IsZero() {
 		query.Set("since", q.Since.Format(time.RFC3339Nano))
@@ -112,7 +113,7 @@ func (d *door) askLogs(ctx context.Context, address string, q raftfsm.LogQuery) 
 }
 
 // readLines calls emit for each line in a host's answer.
-func readLines(host string, answer *http.Response, emit func(raftfsm.LogLine) error) error {
+func readLines(host string, answer *http.Response, emit func(spec.LogLine) error) error {
 	lines := json.NewDecoder(answer.Body)
 	if answer.StatusCode != http.StatusOK {
 		refusal := wire.Error{Type: answer.Status}
@@ -120,7 +121,7 @@ func readLines(host string, answer *http.Response, emit func(raftfsm.LogLine) er
 		return fmt.Errorf("host %s answered %w", host, &refusal)
 	}
 	for {
-		var line raftfsm.LogLine
+		var line spec.LogLine
 		err := lines.Decode(&line)
 		if err == io.EOF {
 			return nil

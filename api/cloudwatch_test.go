@@ -12,13 +12,14 @@ import (
 	"time"
 
 	"pinion/raftfsm"
+	"pinion/raftfsm/spec"
 )
 
 // written has the agent of a host answer with numbered lines of what runs in a container, a second apart.
 func written(a *agent, texts ...string) {
-	a.logs = func(_ context.Context, q raftfsm.LogQuery, emit func(raftfsm.LogLine) error) error {
+	a.logs = func(_ context.Context, q spec.LogQuery, emit func(spec.LogLine) error) error {
 		for i, text := range texts {
-			line := raftfsm.LogLine{Time: epoch.Add(time.Duration(i) * time.Second), Container: q.Container, Stream: "stdout", Text: text}
+			line := spec.LogLine{Time: epoch.Add(time.Duration(i) * time.Second), Container: q.Container, Stream: "stdout", Text: text}
 			if i < len(texts)-q.Tail && q.Tail > 0 || line.Time.Before(q.Since) {
 				continue
 			}
@@ -120,14 +121,14 @@ func TestTheAWSCLIFollowsAGroup(t *testing.T) {
 	p := onTwoHosts(t)
 	asked := 0
 	read := p.leader.agent.logs
-	p.leader.agent.logs = func(ctx context.Context, q raftfsm.LogQuery, emit func(raftfsm.LogLine) error) error {
+	p.leader.agent.logs = func(ctx context.Context, q spec.LogQuery, emit func(spec.LogLine) error) error {
 		if err := read(ctx, q, emit); err != nil {
 			return err
 		}
 		if asked++; asked == 1 {
 			return nil
 		}
-		return emit(raftfsm.LogLine{Time: epoch.Add(time.Minute), Container: q.Container, Text: "came later"})
+		return emit(spec.LogLine{Time: epoch.Add(time.Minute), Container: q.Container, Text: "came later"})
 	}
 	out, err := shell(t, p.follower, `export PYTHONUNBUFFERED=1
 exec 3< <(exec timeout 120 `+aws+` --endpoint-url $AWS_ENDPOINT_URL_ECS logs tail `+seedGroup+` --follow --since 2026-01-01T00:00:00Z --format short)
@@ -185,11 +186,11 @@ func TestALogRequestIsSignedForTheServiceOfLogs(t *testing.T) {
 
 // Who may read the tasks of one cluster may read their logs, and knows nothing of others.
 func TestAKeyForOneClusterReadsItsLogsAlone(t *testing.T) {
-	b := logging(t, func(_ context.Context, _ raftfsm.LogQuery, emit func(raftfsm.LogLine) error) error {
+	b := logging(t, func(_ context.Context, _ spec.LogQuery, emit func(spec.LogLine) error) error {
 		return emit(line("x"))
 	})
 	for cluster, want := range map[string]string{"": `"message":"x"`, "default": `"message":"x"`, "lab": `"events":[]`} {
-		for _, role := range []raftfsm.Role{raftfsm.RoleRead, raftfsm.RoleSubmit, raftfsm.RoleAdmin} {
+		for _, role := range []spec.Role{spec.RoleRead, spec.RoleSubmit, spec.RoleAdmin} {
 			r := httptest.NewRequest("POST", "/", strings.NewReader(`{"logGroupName":"/pinion/tensorflow-1-gpu"}`))
 			r.Header.Set("X-Amz-Target", "Logs_20140328.FilterLogEvents")
 			if got := b.as(t, role, cluster, r); got.Code != 200 || !strings.Contains(got.Body.String(), want) {

@@ -5,6 +5,7 @@ import (
 	"context"
 
 	"pinion/raftfsm"
+	"pinion/raftfsm/spec"
 )
 
 // Cluster is what the doors need of the replicated state. A server satisfies it.
@@ -14,7 +15,7 @@ type Cluster interface {
 	// Apply records a command and returns its answer; refusals are raftfsm's errors, wrapped.
 	Apply(ctx context.Context, c raftfsm.Command) (any, error)
 	// Run places and records tasks; the reply is what RunTask answers.
-	Run(ctx context.Context, r raftfsm.RunRequest) (raftfsm.RunResult, error)
+	Run(ctx context.Context, r spec.RunRequest) (spec.RunResult, error)
 	// Connected reports whether the host is known, not given up, and has been heard of lately.
 	Connected(hostID string) bool
 }
@@ -23,7 +24,7 @@ type Cluster interface {
 type Host interface {
 	// Logs calls emit for each line, oldest first. It returns when the query is answered, or, following, when the
 	// task's containers are gone and their logs are drained. An error of emit ends it and is returned.
-	Logs(ctx context.Context, q raftfsm.LogQuery, emit func(raftfsm.LogLine) error) error
+	Logs(ctx context.Context, q spec.LogQuery, emit func(spec.LogLine) error) error
 	// Pulls is how far the image pulls of a task have come; empty when none is under way.
-	Pulls(taskID string) []raftfsm.Pull
+	Pulls(taskID string) []spec.Pull
 }

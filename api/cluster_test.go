@@ -11,6 +11,7 @@ import (
 
 	"pinion/gpu"
 	"pinion/raftfsm"
+	"pinion/raftfsm/spec"
 )
 
 // Every test begins at this moment, with this key.
@@ -38,15 +39,15 @@ var _ Cluster = (*cluster)(nil)
 // newCluster has the default cluster, the key, and one host with four GPUs, 4 cores and 8 GiB.
 func newCluster(t testing.TB) *cluster {
 	c := &cluster{state: raftfsm.NewState(), silent: map[string]bool{}}
-	c.do(t, raftfsm.CreatePool{Pool: raftfsm.Pool{ID: strings.Repeat("f", 32), CreatedAt: epoch}})
-	c.do(t, raftfsm.CreateKey{Key: raftfsm.AccessKey{ID: keyID, Secret: secret, Role: "admin", CreatedAt: epoch}})
+	c.do(t, raftfsm.CreatePool{Pool: spec.Pool{ID: strings.Repeat("f", 32), CreatedAt: epoch}})
+	c.do(t, raftfsm.CreateKey{Key: spec.AccessKey{ID: keyID, Secret: secret, Role: "admin", CreatedAt: epoch}})
 	c.do(t, raftfsm.PutHost{Host: newHost(hostID, "gpu-1", 4)})
 	return c
 }
 
-func newHost(id, name string, gpus int) raftfsm.Host {
-	host := raftfsm.Host{
-		ID: id, Name: name, Cluster: raftfsm.DefaultCluster, Address: name + ":7400", Version: "1.2.3", Status: raftfsm.HostActive,
+func newHost(id, name string, gpus int) spec.Host {
+	host := spec.Host{
+		ID: id, Name: name, Cluster: spec.DefaultCluster, Address: name + ":7400", Version: "1.2.3", Status: spec.HostActive,
 		Attributes: map[string]string{"ecs.cpu-architecture": "x86_64", "ecs.availability-zone": "rack-1"},
 		CPU:        4096, MemoryMiB: 16384, Ports: []int{22, 7400}, RegisteredAt: epoch,
 	}
@@ -95,23 +96,23 @@ func (c *cluster) do(t testing.TB, command raftfsm.Command) any {
 
 func (c *cluster) Connected(id string) bool { return !c.silent[id] }
 
-func (c *cluster) Run(_ context.Context, r raftfsm.RunRequest) (raftfsm.RunResult, error) {
+func (c *cluster) Run(_ context.Context, r spec.RunRequest) (spec.RunResult, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	view := c.state.View()
 	hosts := view.Hosts(r.Cluster)
 	launch := raftfsm.Launch{Cluster: r.Cluster, Token: r.Token, TokenHash: r.TokenHash, At: epoch}
 	if r.CapacityProvider != "" && c.full {
-		return raftfsm.RunResult{}, raftfsm.ErrQueueFull
+		return spec.RunResult{}, spec.ErrQueueFull
 	}
 	if r.CapacityProvider != "" {
 		c.enqueue(view, r, &launch)
 		return c.launch(launch)
 	}
 	if len(hosts) == 0 {
-		return raftfsm.RunResult{}, fmt.Errorf("cluster %s: %w", r.Cluster, raftfsm.ErrNoHosts)
+		return spec.RunResult{}, fmt.Errorf("cluster %s: %w", r.Cluster, spec.ErrNoHosts)
 	}
-	free := map[string]*raftfsm.Free{}
+	free := map[string]*spec.Free{}
 	for _, host := range hosts {
 		left := view.Free(host.ID)
 		free[host.ID] = &left
@@ -119,9 +120,9 @@ func (c *cluster) Run(_ context.Context, r raftfsm.RunRequest) (raftfsm.RunResul
 	for i := range max(r.Count, len(r.Hosts)) {
 		candidates := hosts
 		if len(r.Hosts) > 0 {
-			candidates = slices.DeleteFunc([]*raftfsm.Host{view.Host(r.Hosts[i])}, func(h *raftfsm.Host) bool { return h == nil })
+			candidates = slices.DeleteFunc([]*spec.Host{view.Host(r.Hosts[i])}, func(h *spec.Host) bool { return h == nil })
 			if len(candidates) == 0 {
-				launch.Failures = append(launch.Failures, raftfsm.Failure{HostID: r.Hosts[i], Reason: raftfsm.ReasonMissing})
+				launch.Failures = append(launch.Failures, spec.Failure{HostID: r.Hosts[i], Reason: spec.ReasonMissing})
 			}
 		}
 		c.place(view, r, candidates, free, &launch)
@@ -129,29 +130,29 @@ func (c *cluster) Run(_ context.Context, r raftfsm.RunRequest) (raftfsm.RunResul
 	return c.launch(launch)
 }
 
-func (c *cluster) launch(launch raftfsm.Launch) (raftfsm.RunResult, error) {
+func (c *cluster) launch(launch raftfsm.Launch) (spec.RunResult, error) {
 	answer, err := c.apply(raftfsm.LaunchTasks{Runs: []raftfsm.Launch{launch}})
 	if err != nil {
-		return raftfsm.RunResult{}, err
+		return spec.RunResult{}, err
 	}
 	result := answer.([]raftfsm.LaunchResult)[0]
 	return result.Result, result.Err
 }
 
 // enqueue adds to the launch the tasks of a run that wait for their places.
-func (c *cluster) enqueue(view *raftfsm.View, r raftfsm.RunRequest, launch *raftfsm.Launch) {
+func (c *cluster) enqueue(view *raftfsm.View, r spec.RunRequest, launch *raftfsm.Launch) {
 	for i := range r.Count {
 		c.placed++
-		task := &raftfsm.Task{
+		task := &spec.Task{
 			ID: fmt.Sprintf("%032x", c.placed), Cluster: r.Cluster, Definition: r.Definition, Group: r.Group, LaunchType: r.LaunchType,
-			CapacityProvider: r.CapacityProvider, LastStatus: raftfsm.Provisioning, DesiredStatus: raftfsm.Running, Tags: r.Tags, Version: 1, CreatedAt: epoch,
+			CapacityProvider: r.CapacityProvider, LastStatus: spec.Provisioning, DesiredStatus: spec.Running, Tags: r.Tags, Version: 1, CreatedAt: epoch,
 		}
 		if index := r.ArrayFrom + i; r.Array {
 			task.ArrayIndex = &index
 		}
 		for _, container := range view.Definition(r.Definition).Containers {
-			task.Containers = append(task.Containers, raftfsm.Container{
-				ID: fmt.Sprintf("%08x-0000-4000-8000-%012x", i, c.placed), Name: container.Name, Image: container.Image, LastStatus: raftfsm.Provisioning,
+			task.Containers = append(task.Containers, spec.Container{
+				ID: fmt.Sprintf("%08x-0000-4000-8000-%012x", i, c.placed), Name: container.Name, Image: container.Image, LastStatus: spec.Provisioning,
 			})
 		}
 		launch.Tasks = append(launch.Tasks, task)
@@ -159,13 +160,13 @@ func (c *cluster) enqueue(view *raftfsm.View, r raftfsm.RunRequest, launch *raft
 }
 
 // place adds to the launch one task on the first of the hosts that has room, or each host's refusal.
-func (c *cluster) place(view *raftfsm.View, r raftfsm.RunRequest, hosts []*raftfsm.Host, free map[string]*raftfsm.Free, launch *raftfsm.Launch) {
-	definition := raftfsm.Effective(view.Definition(r.Definition), r.Overrides)
-	demand := raftfsm.DemandOf(definition)
-	var refused []raftfsm.Failure
+func (c *cluster) place(view *raftfsm.View, r spec.RunRequest, hosts []*spec.Host, free map[string]*spec.Free, launch *raftfsm.Launch) {
+	definition := spec.Effective(view.Definition(r.Definition), r.Overrides)
+	demand := spec.DemandOf(definition)
+	var refused []spec.Failure
 	for _, host := range hosts {
-		if reason, detail := raftfsm.Fits(*free[host.ID], demand); reason != "" {
-			refused = append(refused, raftfsm.Failure{HostID: host.ID, Reason: reason, Detail: detail})
+		if reason, detail := spec.Fits(*free[host.ID], demand); reason != "" {
+			refused = append(refused, spec.Failure{HostID: host.ID, Reason: reason, Detail: detail})
 			continue
 		}
 		if failure := unmet(view, host, definition, r); failure.Reason != "" {
@@ -173,16 +174,16 @@ func (c *cluster) place(view *raftfsm.View, r raftfsm.RunRequest, hosts []*raftf
 			continue
 		}
 		c.placed++
-		task := &raftfsm.Task{
+		task := &spec.Task{
 			ID: fmt.Sprintf("%032x", c.placed), Cluster: r.Cluster, Definition: r.Definition, HostID: host.ID, Group: r.Group,
 			StartedBy: r.StartedBy, LaunchType: r.LaunchType, Overrides: r.Overrides, CPU: demand.CPU, MemoryMiB: demand.MemoryMiB,
-			Ports: demand.Ports, UDPPorts: demand.UDPPorts, LastStatus: raftfsm.Pending, DesiredStatus: raftfsm.Running, Tags: r.Tags, Version: 1, CreatedAt: epoch,
+			Ports: demand.Ports, UDPPorts: demand.UDPPorts, LastStatus: spec.Pending, DesiredStatus: spec.Running, Tags: r.Tags, Version: 1, CreatedAt: epoch,
 		}
 		left := free[host.ID].GPUs
 		for i, container := range definition.Containers {
-			task.Containers = append(task.Containers, raftfsm.Container{
+			task.Containers = append(task.Containers, spec.Container{
 				ID: fmt.Sprintf("%08x-0000-4000-8000-%012x", i, c.placed), Name: container.Name, Image: container.Image,
-				GPUs: left[:demand.GPUs[i]], LastStatus: raftfsm.Pending,
+				GPUs: left[:demand.GPUs[i]], LastStatus: spec.Pending,
 			})
 			left = left[demand.GPUs[i]:]
 		}
@@ -196,23 +197,23 @@ func (c *cluster) place(view *raftfsm.View, r raftfsm.RunRequest, hosts []*raftf
 // runs has the host of the task report it RUNNING.
 func (c *cluster) runs(t testing.TB, taskID string) {
 	t.Helper()
-	c.report(t, taskID, raftfsm.TaskReport{Status: raftfsm.Running, Times: raftfsm.TaskTimes{PullStarted: epoch.Add(time.Second), PullStopped: epoch.Add(2 * time.Second), Started: epoch.Add(3 * time.Second)}},
-		raftfsm.ContainerReport{Status: raftfsm.Running, RuntimeID: "pinion-1", ImageDigest: "sha256:" + strings.Repeat("0", 64)})
+	c.report(t, taskID, spec.TaskReport{Status: spec.Running, Times: spec.TaskTimes{PullStarted: epoch.Add(time.Second), PullStopped: epoch.Add(2 * time.Second), Started: epoch.Add(3 * time.Second)}},
+		spec.ContainerReport{Status: spec.Running, RuntimeID: "pinion-1", ImageDigest: "sha256:" + strings.Repeat("0", 64)})
 }
 
 // ends has the host of the task report that its container exited by itself.
 func (c *cluster) ends(t testing.TB, taskID string, code int) {
 	t.Helper()
-	times := raftfsm.TaskTimes{Stopping: epoch.Add(4 * time.Second), ExecutionStopped: epoch.Add(5 * time.Second), Stopped: epoch.Add(6 * time.Second)}
-	c.report(t, taskID, raftfsm.TaskReport{Status: raftfsm.Stopped, StopCode: raftfsm.StopEssentialExited, StoppedReason: "Essential container in task exited", Times: times},
-		raftfsm.ContainerReport{Status: raftfsm.Stopped, ExitCode: &code})
+	times := spec.TaskTimes{Stopping: epoch.Add(4 * time.Second), ExecutionStopped: epoch.Add(5 * time.Second), Stopped: epoch.Add(6 * time.Second)}
+	c.report(t, taskID, spec.TaskReport{Status: spec.Stopped, StopCode: spec.StopEssentialExited, StoppedReason: "Essential container in task exited", Times: times},
+		spec.ContainerReport{Status: spec.Stopped, ExitCode: &code})
 }
 
 // report completes a report for a task of one container.
-func (c *cluster) report(t testing.TB, taskID string, r raftfsm.TaskReport, container raftfsm.ContainerReport) {
+func (c *cluster) report(t testing.TB, taskID string, r spec.TaskReport, container spec.ContainerReport) {
 	t.Helper()
 	task := c.state.View().Task(taskID)
 	container.Name = task.Containers[0].Name
-	r.TaskID, r.Containers = taskID, []raftfsm.ContainerReport{container}
-	c.do(t, raftfsm.ReportTasks{HostID: task.HostID, Reports: []raftfsm.TaskReport{r}})
+	r.TaskID, r.Containers = taskID, []spec.ContainerReport{container}
+	c.do(t, raftfsm.ReportTasks{HostID: task.HostID, Reports: []spec.TaskReport{r}})
 }

@@ -5,6 +5,7 @@ import (
 	"strconv"
 
 	"pinion/raftfsm"
+	"pinion/raftfsm/spec"
 )
 
 // A server that does not lead has the state too. So that the leader neither does all the work nor sends every answer
@@ -57,7 +58,7 @@ func (d *door) compare(w http.ResponseWriter, r *http.Request, address string, b
 // here finds out who asks with the state as this host has it, which may lag behind. raftfsm.ErrUnavailable when it has none.
 func (d *door) here(r *http.Request, body []byte) (caller, error) {
 	if d.Stale == nil {
-		return caller{}, raftfsm.ErrUnavailable
+		return caller{}, spec.ErrUnavailable
 	}
 	view, err := d.Stale.StaleView()
 	if err != nil {

@@ -12,6 +12,7 @@ import (
 	"pgregory.net/rapid"
 
 	"pinion/raftfsm"
+	"pinion/raftfsm/spec"
 )
 
 // twins are a leader and a server that does not lead, each with a state of its own. The states are equal at first.
@@ -45,8 +46,8 @@ func (p *twins) both(t testing.TB, command raftfsm.Command) {
 // marked makes one cluster in each state, at the same index, whose names tell who answers.
 func (p *twins) marked(t testing.TB) *twins {
 	t.Helper()
-	p.leader.do(t, raftfsm.CreateCluster{Cluster: raftfsm.Cluster{Name: "of-the-leader"}})
-	p.other.do(t, raftfsm.CreateCluster{Cluster: raftfsm.Cluster{Name: "of-the-other"}})
+	p.leader.do(t, raftfsm.CreateCluster{Cluster: spec.Cluster{Name: "of-the-leader"}})
+	p.other.do(t, raftfsm.CreateCluster{Cluster: spec.Cluster{Name: "of-the-other"}})
 	return p
 }
 
@@ -70,15 +71,15 @@ func TestAServerWithTheStateOfTheLeaderAnswersReadsItself(t *testing.T) {
 }
 
 func TestAnyOtherStateIsTheLeadersToAnswerFrom(t *testing.T) {
-	more := raftfsm.CreateCluster{Cluster: raftfsm.Cluster{Name: "more"}}
+	more := raftfsm.CreateCluster{Cluster: spec.Cluster{Name: "more"}}
 	for name, differ := range map[string]func(p *twins){
 		"an older one":  func(p *twins) { p.leader.do(t, more) },
 		"a younger one": func(p *twins) { p.other.do(t, more) },
 		"a recovered one": func(p *twins) { // the same index in two incarnations
-			p.leader.do(t, raftfsm.PutSettings{Settings: raftfsm.Settings{Incarnation: 2}})
+			p.leader.do(t, raftfsm.PutSettings{Settings: spec.Settings{Incarnation: 2}})
 			p.other.do(t, more)
 		},
-		"none":            func(p *twins) { p.other.config.Stale = live{p.other.state, raftfsm.ErrUnavailable} },
+		"none":            func(p *twins) { p.other.config.Stale = live{p.other.state, spec.ErrUnavailable} },
 		"none, and never": func(p *twins) { p.other.config.Stale = nil },
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -96,7 +97,7 @@ func TestTheAnswerIsFromTheStateThatWasCompared(t *testing.T) {
 	door := p.way.to
 	p.way.to = http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		door.ServeHTTP(w, r)
-		p.other.do(t, raftfsm.CreateCluster{Cluster: raftfsm.Cluster{Name: "too-new"}})
+		p.other.do(t, raftfsm.CreateCluster{Cluster: spec.Cluster{Name: "too-new"}})
 	})
 	got := p.other.aws("ListClusters", "{}")
 	got.wantAnswerOf(t, "other")
@@ -110,8 +111,8 @@ func TestWhoIsUnknownHereIsAskedOfTheLeader(t *testing.T) {
 	p := newTwins(t)
 	p.other.config.Trusted = false
 	const newKey = "AKIANEW0000000000000"
-	p.leader.do(t, raftfsm.CreateKey{Key: raftfsm.AccessKey{ID: newKey, Secret: secret, Role: raftfsm.RoleRead, CreatedAt: epoch}})
-	p.other.do(t, raftfsm.CreateCluster{Cluster: raftfsm.Cluster{Name: "of-the-other"}})
+	p.leader.do(t, raftfsm.CreateKey{Key: spec.AccessKey{ID: newKey, Secret: secret, Role: spec.RoleRead, CreatedAt: epoch}})
+	p.other.do(t, raftfsm.CreateCluster{Cluster: spec.Cluster{Name: "of-the-other"}})
 	list := func(credential string) reply {
 		r := httptest.NewRequest("POST", "/v1/ListClusters", strings.NewReader("{}"))
 		r.Header.Set("Authorization", bearerScheme+credential)
@@ -132,8 +133,8 @@ func TestAKeyMayNotDoMoreAtAServerThatAnswersItself(t *testing.T) {
 	p := newTwins(t)
 	p.other.config.Trusted = false
 	const bound = "AKIABOUND00000000000"
-	p.both(t, raftfsm.CreateCluster{Cluster: raftfsm.Cluster{Name: "lab"}})
-	p.both(t, raftfsm.CreateKey{Key: raftfsm.AccessKey{ID: bound, Secret: secret, Role: raftfsm.RoleRead, Cluster: "lab", CreatedAt: epoch}})
+	p.both(t, raftfsm.CreateCluster{Cluster: spec.Cluster{Name: "lab"}})
+	p.both(t, raftfsm.CreateKey{Key: spec.AccessKey{ID: bound, Secret: secret, Role: spec.RoleRead, Cluster: "lab", CreatedAt: epoch}})
 	for cluster, status := range map[string]int{"lab": 200, "default": 403} {
 		r := httptest.NewRequest("POST", "/v1/ListTasks", strings.NewReader(`{"cluster":"`+cluster+`"}`))
 		r.Header.Set("Authorization", bearerScheme+bound+":"+secret)
@@ -258,7 +259,7 @@ func TestAnswersAreTheLeadersWhateverTheServerHas(t *testing.T) {
 			"change": func(r *rapid.T) {
 				name := rapid.SampledFrom([]string{"lab", "prod"}).Draw(r, "cluster")
 				change := rapid.SampledFrom([]raftfsm.Command{
-					raftfsm.CreateCluster{Cluster: raftfsm.Cluster{Name: name}}, raftfsm.DeleteCluster{Name: name},
+					raftfsm.CreateCluster{Cluster: spec.Cluster{Name: name}}, raftfsm.DeleteCluster{Name: name},
 				}).Draw(r, "change")
 				_, _ = p.leader.Apply(t.Context(), change) // what is refused is an entry that changes nothing
 				log = append(log, change)

@@ -5,7 +5,7 @@ import (
 	"strings"
 
 	"pinion/api/wire"
-	"pinion/raftfsm"
+	"pinion/raftfsm/spec"
 )
 
 // ofTask makes a handler for what only the host of a task can tell. Who asks and for what is checked where the state
@@ -31,7 +31,7 @@ func (d *door) ofTask(answer taskHandler) handler {
 }
 
 // deliver has the task's host answer a request that was checked here.
-func (d *door) deliver(w http.ResponseWriter, r *http.Request, task *raftfsm.Task, host *raftfsm.Host) error {
+func (d *door) deliver(w http.ResponseWriter, r *http.Request, task *spec.Task, host *spec.Host) error {
 	if host == nil {
 		return wire.Errorf(notFound, "The host that ran task %s was removed from the pool, and the task's logs with it.", task.ID)
 	}
@@ -47,7 +47,7 @@ func (d *door) deliver(w http.ResponseWriter, r *http.Request, task *raftfsm.Tas
 	return nil
 }
 
-func checkContainer(task *raftfsm.Task, name string) error {
+func checkContainer(task *spec.Task, name string) error {
 	var names []string
 	for _, container := range task.Containers {
 		if name == "" || container.Name == name {

@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"pinion/raftfsm"
+	"pinion/raftfsm/spec"
 )
 
 // BenchmarkDescribeTasks is one signed question about one task, and about as many as ECS allows, without the network: what
@@ -38,13 +39,13 @@ func BenchmarkDescribeTasks(b *testing.B) {
 // describing records so many tasks, and is the question about them.
 func (b *bench) describing(t testing.TB, count int) string {
 	b.do(t, registerCommand(t))
-	launch := raftfsm.Launch{Cluster: raftfsm.DefaultCluster, At: epoch}
+	launch := raftfsm.Launch{Cluster: spec.DefaultCluster, At: epoch}
 	var ids []string
 	for i := range count {
-		task := &raftfsm.Task{
-			ID: fmt.Sprintf("%032x", i+1), Cluster: raftfsm.DefaultCluster, Definition: "f:1", HostID: hostID,
-			Group: "family:f", LaunchType: "EC2", MemoryMiB: 64, LastStatus: raftfsm.Pending, DesiredStatus: raftfsm.Running, Version: 1, CreatedAt: epoch,
-			Containers: []raftfsm.Container{{ID: fmt.Sprintf("%08x-0000-4000-8000-000000000000", i), Name: "c", Image: "i", LastStatus: raftfsm.Pending}},
+		task := &spec.Task{
+			ID: fmt.Sprintf("%032x", i+1), Cluster: spec.DefaultCluster, Definition: "f:1", HostID: hostID,
+			Group: "family:f", LaunchType: "EC2", MemoryMiB: 64, LastStatus: spec.Pending, DesiredStatus: spec.Running, Version: 1, CreatedAt: epoch,
+			Containers: []spec.Container{{ID: fmt.Sprintf("%08x-0000-4000-8000-000000000000", i), Name: "c", Image: "i", LastStatus: spec.Pending}},
 		}
 		launch.Tasks, ids = append(launch.Tasks, task), append(ids, task.ID)
 	}

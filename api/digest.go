@@ -7,7 +7,7 @@ import (
 	"net/http"
 
 	"pinion/api/wire"
-	"pinion/raftfsm"
+	"pinion/raftfsm/spec"
 )
 
 // digestView is what a server answers to GET /v1/admin/digest.
@@ -38,7 +38,7 @@ func (d *door) own(_ http.ResponseWriter, r *http.Request, body []byte) (caller,
 		return d.authenticate(r, body, view)
 	}
 	view, err := d.Stale.StaleView()
-	if errors.Is(err, raftfsm.ErrUnavailable) {
+	if errors.Is(err, spec.ErrUnavailable) {
 		return caller{}, wire.Errorf(notFound, "This host holds no state of the pool: it is an agent. Ask a server; `pinion hosts` lists them.")
 	}
 	if err != nil {

@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"pinion/raftfsm"
+	"pinion/raftfsm/spec"
 )
 
 func digestOf(t *testing.T, b *bench) (sum digestView) {
@@ -26,7 +27,7 @@ func TestEqualStatesHaveEqualDigestsAndNoOthers(t *testing.T) {
 	if a, b := digestOf(t, one), digestOf(t, two); a != b || !a.Server || len(a.SHA256) != 64 || a.Index != one.state.View().Index() {
 		t.Errorf("equal states: %v and %v", a, b)
 	}
-	one.do(t, raftfsm.CreateCluster{Cluster: raftfsm.Cluster{Name: "more"}})
+	one.do(t, raftfsm.CreateCluster{Cluster: spec.Cluster{Name: "more"}})
 	if a, b := digestOf(t, one), digestOf(t, two); a.SHA256 == b.SHA256 || a.Index <= b.Index {
 		t.Errorf("one has a cluster more: %v and %v", a, b)
 	}
@@ -38,7 +39,7 @@ func TestADigestIsOfThisHostsOwnState(t *testing.T) {
 	if got := digestOf(t, b); !got.Server { // there is no leader to ask
 		t.Errorf("%v", got)
 	}
-	b.config.Stale = local{err: raftfsm.ErrUnavailable}
+	b.config.Stale = local{err: spec.ErrUnavailable}
 	b.get("/v1/admin/digest").wantError(t, 404, notFound, "This host holds no state of the pool: it is an agent. Ask a server; `pinion hosts` lists them.")
 	b.config.Stale = local{err: errors.New("the state is on fire")}
 	if got := b.get("/v1/admin/digest"); got.Code != 500 {
@@ -48,7 +49,7 @@ func TestADigestIsOfThisHostsOwnState(t *testing.T) {
 
 func TestADigestIsForAdmins(t *testing.T) {
 	b := newBench(t)
-	b.do(t, raftfsm.CreateKey{Key: raftfsm.AccessKey{ID: "AKIAREADER", Secret: secret, Role: "reader", CreatedAt: epoch}})
+	b.do(t, raftfsm.CreateKey{Key: spec.AccessKey{ID: "AKIAREADER", Secret: secret, Role: "reader", CreatedAt: epoch}})
 	b.config.Trusted = false
 	r := httptest.NewRequest("GET", "/v1/admin/digest", nil)
 	r.Header.Set("Authorization", "Bearer AKIAREADER:"+secret)

@@ -15,7 +15,7 @@ import (
 	ecsclient "github.com/aws/aws-sdk-go-v2/service/ecs"
 
 	"pinion/api/ecs"
-	"pinion/raftfsm"
+	"pinion/raftfsm/spec"
 )
 
 func TestEveryOperationOfECSAnswersOrIsRefusedByName(t *testing.T) {
@@ -83,7 +83,7 @@ func TestAnEmptyBodyIsAnEmptyObject(t *testing.T) {
 // SDKs retry a 500 and nothing else, so a cluster without a leader must answer one.
 func TestWithoutALeaderTheAnswerIs500(t *testing.T) {
 	b := newBench(t)
-	b.cluster.unreachable = fmt.Errorf("nothing was recorded, this server does not lead the pool now; try again: %w", raftfsm.ErrUnavailable)
+	b.cluster.unreachable = fmt.Errorf("nothing was recorded, this server does not lead the pool now; try again: %w", spec.ErrUnavailable)
 	message := b.cluster.unreachable.Error()
 	b.aws("RunTask", `{}`).wantError(t, 500, "ServerException", message)
 	if got := b.get("/healthz"); got.Code != 503 || strings.Contains(got.Body.String(), "does not lead") { // that is for the log
@@ -93,11 +93,11 @@ func TestWithoutALeaderTheAnswerIs500(t *testing.T) {
 
 func TestUnforeseenErrorsAreOurFault(t *testing.T) {
 	for err, want := range map[error]string{
-		errors.New("disk on fire"):                             "ServerException",
-		fmt.Errorf("task x: %w", raftfsm.ErrNotFound):          "ClientException",
-		fmt.Errorf("f:1: %w", raftfsm.ErrInactive):             "InvalidParameterException",
-		fmt.Errorf("%w", &raftfsm.TokenConflict{TaskIDs: nil}): "ConflictException",
-		context.DeadlineExceeded:                               "ServerException",
+		errors.New("disk on fire"):                          "ServerException",
+		fmt.Errorf("task x: %w", spec.ErrNotFound):          "ClientException",
+		fmt.Errorf("f:1: %w", spec.ErrInactive):             "InvalidParameterException",
+		fmt.Errorf("%w", &spec.TokenConflict{TaskIDs: nil}): "ConflictException",
+		context.DeadlineExceeded:                            "ServerException",
 	} {
 		if refusal, status := explain(err); refusal.Type != want || (status == 500) != (want == "ServerException") {
 			t.Errorf("%v: %d %s", err, status, refusal.Type)
@@ -107,7 +107,7 @@ func TestUnforeseenErrorsAreOurFault(t *testing.T) {
 
 func TestAPanicIsA500ThatNamesTheRequest(t *testing.T) {
 	b := newBench(t)
-	b.agent.pulls = func(string) []raftfsm.Pull { panic("boom") }
+	b.agent.pulls = func(string) []spec.Pull { panic("boom") }
 	b.must(t, "RegisterTaskDefinition", oneGPU)
 	b.run(t, `{"taskDefinition":"tensorflow-1-gpu"}`)
 	got := b.get("/v1/tasks/" + firstTask + "/pulls")

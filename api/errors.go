@@ -9,6 +9,7 @@ import (
 	"pinion/api/ecs"
 	"pinion/api/wire"
 	"pinion/raftfsm"
+	"pinion/raftfsm/spec"
 )
 
 // Types of errors that only the doors answer with.
@@ -29,16 +30,16 @@ var sentinels = []struct {
 	err  error
 	kind string
 }{
-	{raftfsm.ErrUnavailable, wire.Server},
+	{spec.ErrUnavailable, wire.Server},
 	{context.DeadlineExceeded, wire.Server},
 	{context.Canceled, wire.Server},
-	{raftfsm.ErrNoHosts, wire.InvalidParameter},
-	{raftfsm.ErrInactive, wire.InvalidParameter},
-	{raftfsm.ErrTokenConflict, "ConflictException"},
-	{raftfsm.ErrInUse, "ResourceInUseException"},
+	{spec.ErrNoHosts, wire.InvalidParameter},
+	{spec.ErrInactive, wire.InvalidParameter},
+	{spec.ErrTokenConflict, "ConflictException"},
+	{spec.ErrInUse, "ResourceInUseException"},
 	{raftfsm.ErrTooNew, wire.Client},
-	{raftfsm.ErrQueueFull, wire.Client},
-	{raftfsm.ErrNotFound, wire.Client},
+	{spec.ErrQueueFull, wire.Client},
+	{spec.ErrNotFound, wire.Client},
 }
 
 // statuses are the types whose status is not 400, which is ECS's for every error that is the client's. SDKs retry

@@ -12,6 +12,7 @@ import (
 
 	"pinion/gpu"
 	"pinion/raftfsm"
+	"pinion/raftfsm/spec"
 )
 
 // live is a host's own state, which follows the log.
@@ -127,7 +128,7 @@ func TestAKeyForOneClusterHearsOfThatOneAlone(t *testing.T) {
 		"/v1/events?follow=false":                 "event: cluster\ndata: ",
 		"/v1/events?follow=false&cluster=default": accessDenied,
 	} {
-		got := b.as(t, raftfsm.RoleRead, "lab", httptest.NewRequest("GET", path, nil)).Body.String()
+		got := b.as(t, spec.RoleRead, "lab", httptest.NewRequest("GET", path, nil)).Body.String()
 		if !strings.Contains(got, want) || strings.Contains(got, "gpu-1") {
 			t.Errorf("%s: %s", path, got)
 		}

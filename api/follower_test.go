@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"pinion/raftfsm"
+	"pinion/raftfsm/spec"
 )
 
 func TestAStreamThatBreaksOffIsResumedAnywhere(t *testing.T) {
@@ -24,11 +25,11 @@ func TestAStreamThatBreaksOffIsResumedAnywhere(t *testing.T) {
 	}
 	both := func(command raftfsm.Command) { one.do(t, command); two.do(t, command) }
 	first := follow(t, servers[0].URL+"/v1/events")
-	both(raftfsm.CreateCluster{Cluster: raftfsm.Cluster{Name: "a"}})
+	both(raftfsm.CreateCluster{Cluster: spec.Cluster{Name: "a"}})
 	if e := first.next(); e.id != "4-0" || !strings.Contains(e.data, `"clusterName":"a"`) {
 		t.Errorf("%+v", e)
 	}
-	both(raftfsm.CreateCluster{Cluster: raftfsm.Cluster{Name: "b"}})
+	both(raftfsm.CreateCluster{Cluster: spec.Cluster{Name: "b"}})
 	second := follow(t, servers[1].URL+"/v1/events?type=cluster", "Last-Event-ID", first.latest)
 	here, there := first.next(), second.next()
 	if here != there || here.id != "5-0" {
@@ -45,8 +46,8 @@ func TestAHostThatLagsBehindIsWaitedFor(t *testing.T) {
 		s := follow(t, server.URL+"/v1/events?since=4-0")
 		resumed <- s.next()
 	}()
-	b.do(t, raftfsm.CreateCluster{Cluster: raftfsm.Cluster{Name: "a"}})
-	b.do(t, raftfsm.CreateCluster{Cluster: raftfsm.Cluster{Name: "b"}})
+	b.do(t, raftfsm.CreateCluster{Cluster: spec.Cluster{Name: "a"}})
+	b.do(t, raftfsm.CreateCluster{Cluster: spec.Cluster{Name: "b"}})
 	if e := <-resumed; e.id != "5-0" {
 		t.Errorf("%+v", e)
 	}
@@ -60,7 +61,7 @@ func TestAStreamSaysWhyItEnds(t *testing.T) {
 		s := follow(t, server.URL+"/v1/events", "Authorization", bearerKey)
 		key := b.state.View().Key(keyID)
 		b.do(t, raftfsm.RemoveKey{ID: keyID})
-		b.do(t, raftfsm.CreateCluster{Cluster: raftfsm.Cluster{Name: "a"}})
+		b.do(t, raftfsm.CreateCluster{Cluster: spec.Cluster{Name: "a"}})
 		if got, want := s.end(), `{"__type":"UnrecognizedClientException","message":"The access key `+keyID+` was removed."}`; got != want {
 			t.Error(got)
 		}
@@ -69,9 +70,9 @@ func TestAStreamSaysWhyItEnds(t *testing.T) {
 	t.Run("what came next is forgotten", func(t *testing.T) {
 		s := follow(t, server.URL+"/v1/events", "Authorization", bearerKey)
 		other := newCluster(t)
-		other.do(t, raftfsm.CreateCluster{Cluster: raftfsm.Cluster{Name: "a"}})
+		other.do(t, raftfsm.CreateCluster{Cluster: spec.Cluster{Name: "a"}})
 		for range 9 {
-			other.do(t, raftfsm.SetTags{Kind: raftfsm.TaggedCluster, ID: "a", Put: []raftfsm.Tag{{Key: "n", Value: fmt.Sprint(other.index)}}})
+			other.do(t, raftfsm.SetTags{Kind: spec.TaggedCluster, ID: "a", Put: []spec.Tag{{Key: "n", Value: fmt.Sprint(other.index)}}})
 		}
 		var snapshot bytes.Buffer
 		if err := errors.Join(other.state.View().WriteSnapshot(&snapshot), b.state.Restore(&snapshot)); err != nil {
@@ -149,7 +150,7 @@ func TestFollowersHaveOneEncodingTogether(t *testing.T) {
 func TestAnAgentPassesEventsOn(t *testing.T) {
 	p := newPool(t)
 	telling(p.leader)
-	agent := live{err: raftfsm.ErrUnavailable, state: p.away.state}
+	agent := live{err: spec.ErrUnavailable, state: p.away.state}
 	p.away.config.Stale, p.away.config.History = agent, agent
 	c := p.away.config
 	c.Now, c.Leader, c.Forward = time.Now, always(p.peer.Listener.Addr().String()), p.peer.Client().Transport
@@ -159,7 +160,7 @@ func TestAnAgentPassesEventsOn(t *testing.T) {
 	server := httptest.NewServer(NewHandler(c))
 	t.Cleanup(server.Close)
 	s := follow(t, server.URL+"/v1/events")
-	p.leader.do(t, raftfsm.CreateCluster{Cluster: raftfsm.Cluster{Name: "lab"}})
+	p.leader.do(t, raftfsm.CreateCluster{Cluster: spec.Cluster{Name: "lab"}})
 	if e := s.next(); e.id != "4-0" || e.kind != "cluster" {
 		t.Errorf("%+v", e)
 	}

@@ -15,6 +15,7 @@ import (
 
 	"pinion/api/ecs"
 	"pinion/raftfsm"
+	"pinion/raftfsm/spec"
 )
 
 // send makes a request by hand.
@@ -99,8 +100,8 @@ func TestALogIsReadWhereTheTaskRuns(t *testing.T) {
 		t.Fatalf("%d %s", run.Code, run.Body)
 	}
 	next := make(chan string)
-	var asked raftfsm.LogQuery
-	p.away.agent.logs = func(_ context.Context, q raftfsm.LogQuery, emit func(raftfsm.LogLine) error) error {
+	var asked spec.LogQuery
+	p.away.agent.logs = func(_ context.Context, q spec.LogQuery, emit func(spec.LogLine) error) error {
 		asked = q
 		for text := range next {
 			if err := emit(line(text)); err != nil {
@@ -109,7 +110,7 @@ func TestALogIsReadWhereTheTaskRuns(t *testing.T) {
 		}
 		return nil
 	}
-	p.away.agent.pulls = func(string) []raftfsm.Pull { return []raftfsm.Pull{{Image: "i", Done: 1, Total: 2}} }
+	p.away.agent.pulls = func(string) []spec.Pull { return []spec.Pull{{Image: "i", Done: 1, Total: 2}} }
 	path := p.follower.URL + "/v1/tasks/" + firstTask
 	if got := send(t, "GET", path+"/pulls", "", "Authorization", bearerKey).Body.String(); got != `[{"image":"i","done":1,"total":2}]` {
 		t.Errorf("pulls: %s", got)
@@ -136,7 +137,7 @@ func TestALogIsReadWhereTheTaskRuns(t *testing.T) {
 	if _, err := lines.ReadString('\n'); err != io.EOF {
 		t.Errorf("the end of the log: %v", err)
 	}
-	if want := (raftfsm.LogQuery{Task: firstTask, Container: "c", Follow: true}); asked != want {
+	if want := (spec.LogQuery{Task: firstTask, Container: "c", Follow: true}); asked != want {
 		t.Errorf("the agent was asked %+v", asked)
 	}
 }

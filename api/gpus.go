@@ -5,6 +5,7 @@ import (
 	"net/http"
 
 	"pinion/raftfsm"
+	"pinion/raftfsm/spec"
 )
 
 // gpus lists every GPU of every cluster, or of ?cluster=NAME: the fields of gpu.Device, the host's name and id, whether
@@ -39,7 +40,7 @@ type owner struct{ task, container string }
 func ownersOn(view *raftfsm.View, hostID string) map[string]owner {
 	owners := map[string]owner{}
 	for _, task := range view.TasksOn(hostID) {
-		if task.LastStatus == raftfsm.Stopped {
+		if task.LastStatus == spec.Stopped {
 			continue
 		}
 		for _, container := range task.Containers {

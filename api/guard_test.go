@@ -14,6 +14,7 @@ import (
 	"testing"
 
 	"pinion/raftfsm"
+	"pinion/raftfsm/spec"
 )
 
 // tight is a bench on a port with room for that many requests at once.
@@ -81,7 +82,7 @@ func TestBeyondTheLimitTheAnswerIsOneThatSDKsTryAgain(t *testing.T) {
 func TestSlowClientsHoldNoPlace(t *testing.T) {
 	b, server := tight(t, 1, 1)
 	for n := range 200 {
-		b.do(t, raftfsm.CreateCluster{Cluster: raftfsm.Cluster{Name: fmt.Sprintf("%0200d", n), Status: raftfsm.ClusterActive}})
+		b.do(t, raftfsm.CreateCluster{Cluster: spec.Cluster{Name: fmt.Sprintf("%0200d", n), Status: spec.ClusterActive}})
 	}
 	for range 50 {
 		dial(t, server, "POST /v1/ListClusters HTTP/1.1\r\nHost: x\r\nContent-Length: 100\r\n\r\n{")
@@ -105,7 +106,7 @@ func TestAStreamHoldsNoPlace(t *testing.T) {
 	b := newBench(t)
 	begun := make(chan struct{})
 	b.config.Guard = &Guard{underWay: slots{most: 1}}
-	b.agent.logs = func(ctx context.Context, _ raftfsm.LogQuery, _ func(raftfsm.LogLine) error) error {
+	b.agent.logs = func(ctx context.Context, _ spec.LogQuery, _ func(spec.LogLine) error) error {
 		close(begun)
 		<-ctx.Done()
 		return ctx.Err()
@@ -192,7 +193,7 @@ func TestBodiesMayBePacked(t *testing.T) {
 func TestLargeAnswersArePackedForWhoCanReadThat(t *testing.T) {
 	b := newBench(t)
 	for n := range 40 {
-		b.do(t, raftfsm.CreateCluster{Cluster: raftfsm.Cluster{Name: fmt.Sprintf("%0200d", n), Status: raftfsm.ClusterActive}})
+		b.do(t, raftfsm.CreateCluster{Cluster: spec.Cluster{Name: fmt.Sprintf("%0200d", n), Status: spec.ClusterActive}})
 	}
 	plain := b.aws("ListClusters", "{}")
 	for accepted, want := range map[string]string{"gzip": "gzip", "br, gzip;q=0.5": "gzip", "": "", "identity": "", "gzip;q=0": "", "gzip; q=0.0": ""} {

@@ -4,14 +4,15 @@ import (
 	"testing"
 
 	"pinion/raftfsm"
+	"pinion/raftfsm/spec"
 )
 
 // ECS's rule: the essential containers decide, and the worst of them.
 func TestTheHealthOfATask(t *testing.T) {
-	const yes, no = raftfsm.Healthy, raftfsm.Unhealthy
+	const yes, no = spec.Healthy, spec.Unhealthy
 	for _, c := range []struct {
 		name       string
-		a, b, side raftfsm.Health
+		a, b, side spec.Health
 		want       string
 	}{
 		{"nothing is known", "", "", "", "UNKNOWN"},
@@ -26,7 +27,7 @@ func TestTheHealthOfATask(t *testing.T) {
 			b.must(t, "RegisterTaskDefinition", `{"family":"f","memory":"64","containerDefinitions":[
 				{"name":"a","image":"i"},{"name":"b","image":"i"},{"name":"side","image":"i","essential":false}]}`)
 			b.run(t, `{"taskDefinition":"f"}`)
-			b.do(t, raftfsm.ReportTasks{HostID: hostID, Reports: []raftfsm.TaskReport{{TaskID: firstTask, Status: raftfsm.Running, Containers: []raftfsm.ContainerReport{
+			b.do(t, raftfsm.ReportTasks{HostID: hostID, Reports: []spec.TaskReport{{TaskID: firstTask, Status: spec.Running, Containers: []spec.ContainerReport{
 				{Name: "a", Health: c.a}, {Name: "b", Health: c.b}, {Name: "side", Health: c.side},
 			}}}})
 			var answer struct {

@@ -4,12 +4,12 @@ import (
 	"cmp"
 	"net/http"
 
-	"pinion/raftfsm"
+	"pinion/raftfsm/spec"
 )
 
 // hostView is a host as GET /v1/hosts shows it: what it says of itself, and what the cluster knows beside that.
 type hostView struct {
-	*raftfsm.Host
+	*spec.Host
 	Connected bool     `json:"connected"` // heard of lately
 	Free      freeView `json:"free"`
 	Used      usedView `json:"used"`
@@ -46,7 +46,7 @@ func (d *door) hosts(w http.ResponseWriter, r *http.Request, who caller, _ []byt
 		view.Free = freeView{CPU: free.CPU, MemoryMiB: free.MemoryMiB, GPUs: append([]string{}, free.GPUs...)}
 		view.Used.GPUs = []string{}
 		for _, task := range who.view.TasksOn(host.ID) {
-			if task.LastStatus != raftfsm.Stopped {
+			if task.LastStatus != spec.Stopped {
 				view.Tasks++
 				view.Used.GPUs = append(view.Used.GPUs, task.GPUs()...)
 			}

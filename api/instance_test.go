@@ -4,7 +4,7 @@ import (
 	"strings"
 	"testing"
 
-	"pinion/raftfsm"
+	"pinion/raftfsm/spec"
 )
 
 func TestHostsAreDrainedAndTakenBack(t *testing.T) {
@@ -19,11 +19,11 @@ func TestHostsAreDrainedAndTakenBack(t *testing.T) {
 		answer.Failures[0].Reason != "MISSING" || !strings.HasSuffix(answer.Failures[0].ARN, ":container-instance/default/nope") {
 		t.Errorf("%s", got.Body)
 	}
-	if status := b.state.View().Host(hostID).Status; status != raftfsm.HostDraining {
+	if status := b.state.View().Host(hostID).Status; status != spec.HostDraining {
 		t.Errorf("the state says %s", status)
 	}
 	b.must(t, "UpdateContainerInstancesState", `{"containerInstances":["`+hostID+`"],"status":"ACTIVE"}`)
-	if status := b.state.View().Host(hostID).Status; status != raftfsm.HostActive {
+	if status := b.state.View().Host(hostID).Status; status != spec.HostActive {
 		t.Errorf("the state says %s", status)
 	}
 }

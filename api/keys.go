@@ -8,16 +8,16 @@ import (
 	"time"
 
 	"pinion/api/wire"
-	"pinion/raftfsm"
+	"pinion/raftfsm/spec"
 )
 
 // keyView is an access key as operators see it: never its secret, nor what that is sealed in.
 type keyView struct {
-	ID        string       `json:"id"`
-	Role      raftfsm.Role `json:"role"`
-	Cluster   string       `json:"cluster,omitempty"` // the only one that it is for
-	Hosts     bool         `json:"hosts,omitempty"`   // the pool's own, which `pinion env` prints on its hosts
-	CreatedAt time.Time    `json:"createdAt"`
+	ID        string    `json:"id"`
+	Role      spec.Role `json:"role"`
+	Cluster   string    `json:"cluster,omitempty"` // the only one that it is for
+	Hosts     bool      `json:"hosts,omitempty"`   // the pool's own, which `pinion env` prints on its hosts
+	CreatedAt time.Time `json:"createdAt"`
 }
 
 type keyInput struct {
@@ -27,10 +27,10 @@ type keyInput struct {
 
 // newKeyView is the only answer that shows a secret. Its names are those of the environment variables.
 type newKeyView struct {
-	KeyID   string       `json:"accessKeyId"`
-	Secret  string       `json:"secretAccessKey"`
-	Role    raftfsm.Role `json:"role"`
-	Cluster string       `json:"cluster,omitempty"`
+	KeyID   string    `json:"accessKeyId"`
+	Secret  string    `json:"secretAccessKey"`
+	Role    spec.Role `json:"role"`
+	Cluster string    `json:"cluster,omitempty"`
 }
 
 func (d *door) listKeys(w http.ResponseWriter, r *http.Request, who caller, _ []byte) error {
@@ -48,8 +48,8 @@ func (d *door) createKey(w http.ResponseWriter, r *http.Request, who caller, bod
 	if err := wire.DecodeJSON(body, &in, wire.Strict); err != nil {
 		return err
 	}
-	role := raftfsm.Role(in.Role)
-	if !slices.Contains(raftfsm.Roles, role) {
+	role := spec.Role(in.Role)
+	if !slices.Contains(spec.Roles, role) {
 		return wire.Errorf(wire.InvalidParameter, "role must be one of read, submit and admin, not %q.", in.Role)
 	}
 	if in.Cluster != "" && who.view.Cluster(in.Cluster) == nil {

@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"pinion/raftfsm"
+	"pinion/raftfsm/spec"
 )
 
 // sealer stands in for the server's keys: it seals by writing backwards.
@@ -24,11 +25,11 @@ func backwards(text string) string {
 	return string(out)
 }
 
-func (s *sealer) CreateKey(ctx context.Context, role raftfsm.Role, cluster string) (raftfsm.AccessKey, error) {
+func (s *sealer) CreateKey(ctx context.Context, role spec.Role, cluster string) (spec.AccessKey, error) {
 	s.made++
-	key := raftfsm.AccessKey{ID: "AKIAMADE", Role: role, Cluster: cluster, Sealed: []byte(backwards(secret)), Seal: "mirror", CreatedAt: epoch}
+	key := spec.AccessKey{ID: "AKIAMADE", Role: role, Cluster: cluster, Sealed: []byte(backwards(secret)), Seal: "mirror", CreatedAt: epoch}
 	if _, err := s.Apply(ctx, raftfsm.CreateKey{Key: key}); err != nil {
-		return raftfsm.AccessKey{}, err
+		return spec.AccessKey{}, err
 	}
 	key.Secret = secret
 	return key, nil
@@ -39,9 +40,9 @@ func (s *sealer) RemoveKey(ctx context.Context, id string) error {
 	return err
 }
 
-func (s *sealer) KeySecret(key *raftfsm.AccessKey) (string, error) {
+func (s *sealer) KeySecret(key *spec.AccessKey) (string, error) {
 	if key.Seal == "lost" {
-		return "", raftfsm.ErrUnavailable
+		return "", spec.ErrUnavailable
 	}
 	if key.Sealed == nil {
 		return key.Secret, nil
@@ -60,7 +61,7 @@ func TestAKeyIsMadeUsedListedAndRemoved(t *testing.T) {
 	b := sealing(t)
 	var made newKeyView
 	b.plain("admin/keys", `{"role":"read","cluster":"default"}`).decode(t, &made)
-	if made.KeyID != "AKIAMADE" || made.Secret != secret || made.Role != raftfsm.RoleRead || made.Cluster != "default" {
+	if made.KeyID != "AKIAMADE" || made.Secret != secret || made.Role != spec.RoleRead || made.Cluster != "default" {
 		t.Errorf("%+v", made)
 	}
 	use := func() reply {
@@ -105,7 +106,7 @@ func TestAKeyWhoseSecretCannotBeReadOpensNothing(t *testing.T) {
 			b.config.Admin.Keys = nil
 		}
 		b.config.Trusted = false
-		b.do(t, raftfsm.CreateKey{Key: raftfsm.AccessKey{ID: "AKIALOST", Role: raftfsm.RoleAdmin, Sealed: []byte("x"), Seal: "lost"}})
+		b.do(t, raftfsm.CreateKey{Key: spec.AccessKey{ID: "AKIALOST", Role: spec.RoleAdmin, Sealed: []byte("x"), Seal: "lost"}})
 		for _, header := range []string{"Bearer AKIALOST:", "Bearer AKIALOST:x", strings.Replace(signed(t, "ListTasks", "{}", epoch).Header.Get("Authorization"), keyID, "AKIALOST", 1)} {
 			r := signed(t, "ListTasks", "{}", epoch)
 			r.Header.Set("Authorization", header)

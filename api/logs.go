@@ -11,7 +11,7 @@ import (
 	"time"
 
 	"pinion/api/wire"
-	"pinion/raftfsm"
+	"pinion/raftfsm/spec"
 )
 
 // logs streams the log of a task: one JSON object per line, or its bare text for Accept: text/plain. The query takes
@@ -65,13 +65,13 @@ func (d *door) atClosing(ctx context.Context, end func()) (forget func()) {
 
 // pulls lists how far the image pulls of a task have come.
 func (d *door) pulls(w http.ResponseWriter, r *http.Request, task string) error {
-	d.reply(w, r, typeJSON, http.StatusOK, append([]raftfsm.Pull{}, d.Host.Pulls(task)...))
+	d.reply(w, r, typeJSON, http.StatusOK, append([]spec.Pull{}, d.Host.Pulls(task)...))
 	return nil
 }
 
-func logQuery(r *http.Request, task string, now time.Time) (query raftfsm.LogQuery, err error) {
+func logQuery(r *http.Request, task string, now time.Time) (query spec.LogQuery, err error) {
 	given := r.URL.Query()
-	query = raftfsm.LogQuery{Task: task, Container: given.Get("container")}
+	query = spec.LogQuery{Task: task, Container: given.Get("container")}
 	if text := given.Get("follow"); text != "" {
 		if query.Follow, err = strconv.ParseBool(text); err != nil {
 			return query, wire.Errorf(wire.InvalidParameter, "follow must be 1 or 0, not %q.", text)
@@ -130,7 +130,7 @@ func (s *logStream) begin() {
 // extend gives the client its time anew: a stream may be silent for hours, but what is written must be taken.
 func (s *logStream) extend() { _ = s.control.SetWriteDeadline(time.Now().Add(writeTimeout)) }
 
-func (s *logStream) emit(line raftfsm.LogLine) error {
+func (s *logStream) emit(line spec.LogLine) error {
 	s.begin()
 	s.extend()
 	if err := s.write(line); err != nil {
@@ -145,7 +145,7 @@ func (s *logStream) emit(line raftfsm.LogLine) error {
 	return nil
 }
 
-func (s *logStream) write(line raftfsm.LogLine) error {
+func (s *logStream) write(line spec.LogLine) error {
 	if s.plain {
 		_, err := io.WriteString(s.w, line.Text+"\n")
 		return err

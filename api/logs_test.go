@@ -10,25 +10,25 @@ import (
 	"testing"
 	"time"
 
-	"pinion/raftfsm"
+	"pinion/raftfsm/spec"
 )
 
 // logging has one task whose log is what logs emits.
-func logging(t testing.TB, logs func(ctx context.Context, q raftfsm.LogQuery, emit func(raftfsm.LogLine) error) error) *bench {
+func logging(t testing.TB, logs func(ctx context.Context, q spec.LogQuery, emit func(spec.LogLine) error) error) *bench {
 	b := ready(t)
 	b.run(t, `{"taskDefinition":"tensorflow-1-gpu"}`)
 	b.agent.logs = logs
 	return b
 }
 
-func line(text string) raftfsm.LogLine {
-	return raftfsm.LogLine{Time: epoch, Container: "tensorflow-gpu", Stream: "stdout", Text: text}
+func line(text string) spec.LogLine {
+	return spec.LogLine{Time: epoch, Container: "tensorflow-gpu", Stream: "stdout", Text: text}
 }
 
 const logPath = "/v1/tasks/" + firstTask + "/logs"
 
 func TestLogsAreLinesOfJSONOrOfText(t *testing.T) {
-	b := logging(t, func(_ context.Context, _ raftfsm.LogQuery, emit func(raftfsm.LogLine) error) error {
+	b := logging(t, func(_ context.Context, _ spec.LogQuery, emit func(spec.LogLine) error) error {
 		return errors.Join(emit(line("GPU 0: <H100>")), emit(line("done")))
 	})
 	got := b.get(logPath)
@@ -45,15 +45,15 @@ func TestLogsAreLinesOfJSONOrOfText(t *testing.T) {
 }
 
 func TestLogQueriesReachTheHost(t *testing.T) {
-	var asked raftfsm.LogQuery
-	b := logging(t, func(_ context.Context, q raftfsm.LogQuery, _ func(raftfsm.LogLine) error) error {
+	var asked spec.LogQuery
+	b := logging(t, func(_ context.Context, q spec.LogQuery, _ func(spec.LogLine) error) error {
 		asked = q
 		return nil
 	})
 	if got := b.get(logPath + "?follow=1&container=tensorflow-gpu&tail=5&since=10m"); got.Code != http.StatusOK || got.Body.Len() != 0 {
 		t.Errorf("%d %s", got.Code, got.Body)
 	}
-	want := raftfsm.LogQuery{Task: firstTask, Container: "tensorflow-gpu", Since: epoch.Add(-10 * time.Minute), Tail: 5, Follow: true}
+	want := spec.LogQuery{Task: firstTask, Container: "tensorflow-gpu", Since: epoch.Add(-10 * time.Minute), Tail: 5, Follow: true}
 	if asked != want {
 		t.Errorf("got %+v\nwant %+v", asked, want)
 	}
@@ -70,7 +70,7 @@ func TestLogQueriesReachTheHost(t *testing.T) {
 
 func TestAFollowedLogArrivesLineByLine(t *testing.T) {
 	next := make(chan string)
-	b := logging(t, func(ctx context.Context, _ raftfsm.LogQuery, emit func(raftfsm.LogLine) error) error {
+	b := logging(t, func(ctx context.Context, _ spec.LogQuery, emit func(spec.LogLine) error) error {
 		for text := range next {
 			if err := emit(line(text)); err != nil {
 				return err
@@ -102,7 +102,7 @@ func TestAFollowedLogArrivesLineByLine(t *testing.T) {
 
 // A log that breaks off must not look like one that ended.
 func TestALogThatBreaksOffBreaksTheConnection(t *testing.T) {
-	b := logging(t, func(_ context.Context, _ raftfsm.LogQuery, emit func(raftfsm.LogLine) error) error {
+	b := logging(t, func(_ context.Context, _ spec.LogQuery, emit func(spec.LogLine) error) error {
 		return errors.Join(emit(line("one")), errors.New("disk on fire"))
 	})
 	server := httptest.NewServer(NewHandler(b.config))
@@ -118,7 +118,7 @@ func TestALogThatBreaksOffBreaksTheConnection(t *testing.T) {
 }
 
 func TestALogThatCannotBeReadIsAnError(t *testing.T) {
-	b := logging(t, func(context.Context, raftfsm.LogQuery, func(raftfsm.LogLine) error) error {
+	b := logging(t, func(context.Context, spec.LogQuery, func(spec.LogLine) error) error {
 		return errors.New("disk on fire")
 	})
 	b.get(logPath).wantError(t, 500, "ServerException", "disk on fire")
@@ -129,7 +129,7 @@ func TestPulls(t *testing.T) {
 	if got := b.get("/v1/tasks/" + firstTask + "/pulls").Body.String(); got != "[]" {
 		t.Errorf("no pulls: %s", got)
 	}
-	b.agent.pulls = func(string) []raftfsm.Pull { return []raftfsm.Pull{{Image: "i", Done: 1, Total: 2}} }
+	b.agent.pulls = func(string) []spec.Pull { return []spec.Pull{{Image: "i", Done: 1, Total: 2}} }
 	if got := b.get("/v1/tasks/" + firstTask + "/pulls").Body.String(); got != `[{"image":"i","done":1,"total":2}]` {
 		t.Errorf("pulls: %s", got)
 	}

@@ -9,12 +9,13 @@ import (
 
 	"pinion/raftfsm"
 	"pinion/raftfsm/query"
+	"pinion/raftfsm/spec"
 )
 
 // unmet is the scheduler's stand-in for constraints: those of type memberOf, and not for StartTask.
-func unmet(view *raftfsm.View, h *raftfsm.Host, d *raftfsm.TaskDefinition, r raftfsm.RunRequest) raftfsm.Failure {
+func unmet(view *raftfsm.View, h *spec.Host, d *spec.TaskDefinition, r spec.RunRequest) spec.Failure {
 	for _, c := range slices.Concat(d.PlacementConstraints, r.Constraints) {
-		if c.Type != raftfsm.MemberOf || len(r.Hosts) > 0 {
+		if c.Type != spec.MemberOf || len(r.Hosts) > 0 {
 			continue
 		}
 		expression, err := query.Parse(c.Expression)
@@ -23,10 +24,10 @@ func unmet(view *raftfsm.View, h *raftfsm.Host, d *raftfsm.TaskDefinition, r raf
 		}
 		facts := query.Facts{Host: h, Connected: true, Tasks: view.TasksOn(h.ID)}
 		if !expression.Match(facts) {
-			return raftfsm.Failure{HostID: h.ID, Reason: raftfsm.ReasonConstraint, Detail: expression.Why(facts)}
+			return spec.Failure{HostID: h.ID, Reason: spec.ReasonConstraint, Detail: expression.Why(facts)}
 		}
 	}
-	return raftfsm.Failure{}
+	return spec.Failure{}
 }
 
 // racks has the host of the bench, which is no p2.xlarge, and one that is.
@@ -74,10 +75,10 @@ func (b *bench) placedOn(t *testing.T, body string) string {
 // witness keeps what the door asks of the cluster.
 type witness struct {
 	*cluster
-	request raftfsm.RunRequest
+	request spec.RunRequest
 }
 
-func (r *witness) Run(ctx context.Context, request raftfsm.RunRequest) (raftfsm.RunResult, error) {
+func (r *witness) Run(ctx context.Context, request spec.RunRequest) (spec.RunResult, error) {
 	r.request = request
 	return r.cluster.Run(ctx, request)
 }
@@ -88,9 +89,9 @@ func TestStrategiesReachTheClusterInOneForm(t *testing.T) {
 	b.config.Cluster = seen
 	b.must(t, "RunTask", `{"taskDefinition":"tensorflow-1-gpu","placementConstraints":[{"type":"distinctInstance"}],"placementStrategy":[
 		{"type":"spread","field":"attribute:ecs.availability-zone"},{"type":"spread","field":"host"},{"type":"binpack","field":"MEMORY"},{"type":"binpack","field":"gpu"},{"type":"random","field":"x"}]}`)
-	want := []raftfsm.PlacementStrategy{{Type: "spread", Field: "attribute:ecs.availability-zone"}, {Type: "spread", Field: "instanceId"},
+	want := []spec.PlacementStrategy{{Type: "spread", Field: "attribute:ecs.availability-zone"}, {Type: "spread", Field: "instanceId"},
 		{Type: "binpack", Field: "memory"}, {Type: "binpack", Field: "gpu"}, {Type: "random"}}
-	if !slices.Equal(seen.request.Strategy, want) || !slices.Equal(seen.request.Constraints, []raftfsm.PlacementConstraint{{Type: "distinctInstance"}}) {
+	if !slices.Equal(seen.request.Strategy, want) || !slices.Equal(seen.request.Constraints, []spec.PlacementConstraint{{Type: "distinctInstance"}}) {
 		t.Errorf("%+v", seen.request)
 	}
 }

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"pinion/raftfsm"
+	"pinion/raftfsm/spec"
 )
 
 // Leadership tells who answers for the pool now.
@@ -49,12 +50,12 @@ type TokenKeeper interface {
 // KeyKeeper makes and ends access keys, and reads their secrets. Which keys there are is in the state, without them.
 type KeyKeeper interface {
 	// CreateKey makes a key for one cluster or, when that is empty, for all. Only this answer has the secret in clear.
-	CreateKey(ctx context.Context, role raftfsm.Role, cluster string) (raftfsm.AccessKey, error)
+	CreateKey(ctx context.Context, role spec.Role, cluster string) (spec.AccessKey, error)
 	// RemoveKey ends a key at once. raftfsm.ErrNotFound.
 	RemoveKey(ctx context.Context, id string) error
 	// KeySecret is the secret of a key in the state, also on a host that does not lead. raftfsm.ErrUnavailable while this
 	// host cannot read it.
-	KeySecret(key *raftfsm.AccessKey) (string, error)
+	KeySecret(key *spec.AccessKey) (string, error)
 }
 
 // HostKeeper changes which hosts belong to the pool, and what they are in it.

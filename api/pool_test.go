@@ -12,7 +12,7 @@ import (
 	"testing"
 	"time"
 
-	"pinion/raftfsm"
+	"pinion/raftfsm/spec"
 )
 
 // followerID is the host that does not lead.
@@ -29,7 +29,7 @@ func always(address string) leads {
 	return func(context.Context) (string, bool, error) { return address, false, nil }
 }
 
-var errElection = fmt.Errorf("the pool has no leader now; try again: %w", raftfsm.ErrUnavailable)
+var errElection = fmt.Errorf("the pool has no leader now; try again: %w", spec.ErrUnavailable)
 
 // noLeader is what whoever only reads is told then.
 const noLeader = "The pool has no leader that this host can reach: more than half of its servers are away, or they are choosing one. " +
@@ -115,8 +115,8 @@ type keeper struct {
 func (k *keeper) RemoveHost(_ context.Context, id string, force bool) error {
 	k.asked = append(k.asked, fmt.Sprintf("remove %s %v", id, force))
 	for _, task := range k.state.View().TasksOn(id) {
-		if task.LastStatus != raftfsm.Stopped && !force {
-			return fmt.Errorf("host %s has tasks: %w", id, raftfsm.ErrInUse)
+		if task.LastStatus != spec.Stopped && !force {
+			return fmt.Errorf("host %s has tasks: %w", id, spec.ErrInUse)
 		}
 	}
 	return k.err

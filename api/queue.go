@@ -6,17 +6,17 @@ import (
 	"strconv"
 
 	"pinion/api/wire"
-	"pinion/raftfsm"
+	"pinion/raftfsm/spec"
 )
 
 // Queue tells of the tasks that wait. It is asked on the leader only, which alone knows their order.
 type Queue interface {
 	// Queue lists what waits in a cluster, in all when it is empty, in the order of places.
-	Queue(ctx context.Context, cluster string) ([]raftfsm.Queued, error)
+	Queue(ctx context.Context, cluster string) ([]spec.Queued, error)
 	// Explain tells why a task is where it is. raftfsm.ErrNotFound.
-	Explain(ctx context.Context, task string) (raftfsm.Explanation, error)
+	Explain(ctx context.Context, task string) (spec.Explanation, error)
 	// ExplainBriefly is Explain without what each host says: it costs no look at every host. raftfsm.ErrNotFound.
-	ExplainBriefly(ctx context.Context, task string) (raftfsm.Explanation, error)
+	ExplainBriefly(ctx context.Context, task string) (spec.Explanation, error)
 }
 
 // queue lists the tasks that wait, of every cluster or of ?cluster=NAME.
@@ -32,7 +32,7 @@ func (d *door) queue(w http.ResponseWriter, r *http.Request, who caller, _ []byt
 	if err != nil {
 		return err
 	}
-	d.reply(w, r, typeJSON, http.StatusOK, append([]raftfsm.Queued{}, list...))
+	d.reply(w, r, typeJSON, http.StatusOK, append([]spec.Queued{}, list...))
 	return nil
 }
 

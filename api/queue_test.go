@@ -6,23 +6,23 @@ import (
 	"strings"
 	"testing"
 
-	"pinion/raftfsm"
+	"pinion/raftfsm/spec"
 )
 
 // inquiries is a Queue of a test: it tells what it was asked for.
 type inquiries struct{ asked []string }
 
-func (l *inquiries) Queue(_ context.Context, cluster string) ([]raftfsm.Queued, error) {
+func (l *inquiries) Queue(_ context.Context, cluster string) ([]spec.Queued, error) {
 	l.asked = append(l.asked, "queue of "+cluster)
 	return nil, nil
 }
 
-func (l *inquiries) Explain(_ context.Context, task string) (raftfsm.Explanation, error) {
+func (l *inquiries) Explain(_ context.Context, task string) (spec.Explanation, error) {
 	l.asked = append(l.asked, "task "+task)
-	return raftfsm.Explanation{TaskID: task, Status: raftfsm.Provisioning, Summary: "It waits."}, nil
+	return spec.Explanation{TaskID: task, Status: spec.Provisioning, Summary: "It waits."}, nil
 }
 
-func (l *inquiries) ExplainBriefly(ctx context.Context, task string) (raftfsm.Explanation, error) {
+func (l *inquiries) ExplainBriefly(ctx context.Context, task string) (spec.Explanation, error) {
 	return l.Explain(ctx, task+", briefly")
 }
 

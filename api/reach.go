@@ -8,7 +8,7 @@ import (
 	"time"
 
 	"pinion/api/wire"
-	"pinion/raftfsm"
+	"pinion/raftfsm/spec"
 )
 
 const (
@@ -84,7 +84,7 @@ func (d *door) tryLeader(ctx context.Context, w http.ResponseWriter, r *http.Req
 		return claim.as(view)
 	case err == nil:
 		return d.authenticate(r, body, view)
-	case !errors.Is(err, raftfsm.ErrUnavailable):
+	case !errors.Is(err, spec.ErrUnavailable):
 		return caller{}, err
 	case hop:
 		return caller{}, oneHop(w)
@@ -95,7 +95,7 @@ func (d *door) tryLeader(ctx context.Context, w http.ResponseWriter, r *http.Req
 // leaderless is why there is no leader to answer. The rooms below speak of changes and say that nothing was recorded, which
 // is no news to whoever only reads.
 func leaderless(r *http.Request, err error) error {
-	if changes(r) || !errors.Is(err, raftfsm.ErrUnavailable) {
+	if changes(r) || !errors.Is(err, spec.ErrUnavailable) {
 		return err
 	}
 	return wire.Errorf(wire.Server, "The pool has no leader that this host can reach: more than half of its servers are away, or "+

@@ -4,15 +4,15 @@ import (
 	"net/http"
 	"reflect"
 
-	"pinion/raftfsm"
+	"pinion/raftfsm/spec"
 )
 
 // route is one line of the table that everything beside ECS's operations is made from: the mux, the check of roles and the
 // description of the API. Exactly one of serve and task is set.
 type route struct {
 	method, path string
-	role         raftfsm.Role // of the access keys that may call it; empty: everyone may, without a key
-	about        string       // what it is for, in a few words
+	role         spec.Role // of the access keys that may call it; empty: everyone may, without a key
+	about        string    // what it is for, in a few words
 	query        []parameter
 	in, out      reflect.Type // of the JSON bodies; nil where there is none, or it is no JSON
 
@@ -38,7 +38,7 @@ var (
 // routes is the table. What everyone may call comes last.
 func (d *door) routes() []route {
 	const get, post = http.MethodGet, http.MethodPost
-	const read, admin = raftfsm.RoleRead, raftfsm.RoleAdmin
+	const read, admin = spec.RoleRead, spec.RoleAdmin
 	return []route{
 		{method: get, path: "/v1/hosts", role: read, about: "the hosts with what they have and what is free", query: []parameter{ofCluster, maybeOld},
 			out: reflect.TypeFor[[]hostView](), find: d.look, serve: d.hosts},
@@ -52,12 +52,12 @@ func (d *door) routes() []route {
 			query: []parameter{{"container", "only of this one"}, {"tail", "only the last so many lines"}, {"since", "a time, or an age such as 10m"},
 				{"follow", "1: go on as lines come"}, maybeOld}, find: d.look, task: d.logs},
 		{method: get, path: "/v1/tasks/{id}/pulls", role: read, about: "how far the image pulls of a task have come", query: []parameter{maybeOld},
-			out: reflect.TypeFor[[]raftfsm.Pull](), find: d.look, task: d.pulls},
+			out: reflect.TypeFor[[]spec.Pull](), find: d.look, task: d.pulls},
 		{method: get, path: "/v1/tasks/{id}/explain", role: read, about: "why a task is where it is: what each host says, who has what it waits for, when it can start",
 			query: []parameter{{"brief", "true: without what each host says; of a task that waits only its place in the queue, and what makes it impossible"}},
-			out:   reflect.TypeFor[raftfsm.Explanation](), find: d.reach, serve: d.explainTask},
+			out:   reflect.TypeFor[spec.Explanation](), find: d.reach, serve: d.explainTask},
 		{method: get, path: "/v1/queue", role: read, about: "the tasks that wait for a place, in their order", query: []parameter{ofCluster},
-			out: reflect.TypeFor[[]raftfsm.Queued](), find: d.reach, serve: d.queue},
+			out: reflect.TypeFor[[]spec.Queued](), find: d.reach, serve: d.queue},
 
 		{method: get, path: "/v1/teams", role: read, about: "the teams with their quotas, their weights and the GPUs that they use", query: []parameter{maybeOld},
 			out: reflect.TypeFor[[]teamView](), find: d.look, serve: d.listTeams},
@@ -138,7 +138,7 @@ func (d *door) checked(w http.ResponseWriter, r *http.Request, line route, serve
 
 // permit refuses those who may not call a route. What is for admins is about the whole pool.
 func (line route) permit(who caller) error {
-	if err := who.may(line.role); err != nil || line.role != raftfsm.RoleAdmin {
+	if err := who.may(line.role); err != nil || line.role != spec.RoleAdmin {
 		return err
 	}
 	return who.mayAll()

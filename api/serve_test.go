@@ -9,7 +9,7 @@ import (
 	"strings"
 	"testing"
 
-	"pinion/raftfsm"
+	"pinion/raftfsm/spec"
 )
 
 // socketClient talks to a unix socket.
@@ -48,7 +48,7 @@ func TestTheLocalSocketIsRootsAloneAndReplacesAnOldOne(t *testing.T) {
 
 // A followed log would hold up the end of the host for ever.
 func TestServeBreaksStreamsOffWhenItEnds(t *testing.T) {
-	b := logging(t, func(ctx context.Context, _ raftfsm.LogQuery, _ func(raftfsm.LogLine) error) error {
+	b := logging(t, func(ctx context.Context, _ spec.LogQuery, _ func(spec.LogLine) error) error {
 		<-ctx.Done()
 		return ctx.Err()
 	})

@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"pinion/raftfsm"
+	"pinion/raftfsm/spec"
 )
 
 // local is a follower's own copy of the state.
@@ -30,6 +31,6 @@ func TestStaleReadsNeedNoLeader(t *testing.T) {
 		t.Errorf("keys are asked for all the same: %d %s", got.Code, got.Body)
 	}
 	b.config.Trusted = true
-	b.config.Stale = local{err: raftfsm.ErrUnavailable} // an agent has no state: the leader answers
+	b.config.Stale = local{err: spec.ErrUnavailable} // an agent has no state: the leader answers
 	b.get("/v1/hosts?stale=true").wantError(t, 500, "ServerException", noLeader)
 }

@@ -6,14 +6,14 @@ import (
 	"strings"
 	"testing"
 
-	"pinion/raftfsm"
+	"pinion/raftfsm/spec"
 )
 
 const arns = "arn:aws:ecs:us-east-1:123456789012:"
 
-func (b *bench) tags(t *testing.T, arn string) []raftfsm.Tag {
+func (b *bench) tags(t *testing.T, arn string) []spec.Tag {
 	t.Helper()
-	var answer struct{ Tags []raftfsm.Tag }
+	var answer struct{ Tags []spec.Tag }
 	b.must(t, "ListTagsForResource", `{"resourceArn":"`+arn+`"}`).decode(t, &answer)
 	return answer.Tags
 }
@@ -30,7 +30,7 @@ func TestResourcesAreTaggedByAnyFormOfTheirARN(t *testing.T) {
 			t.Errorf("%s: %s", resource, got)
 		}
 		b.must(t, "TagResource", `{"resourceArn":"`+arn+`","tags":[{"key":"a","value":"2"}]}`)
-		if got := b.tags(t, arn); !slices.Equal(got, []raftfsm.Tag{{Key: "a", Value: "2"}, {Key: "b"}}) {
+		if got := b.tags(t, arn); !slices.Equal(got, []spec.Tag{{Key: "a", Value: "2"}, {Key: "b"}}) {
 			t.Errorf("%s: %v", resource, got)
 		}
 		b.must(t, "UntagResource", `{"resourceArn":"`+arn+`","tagKeys":["a","b","none"]}`)
@@ -114,7 +114,7 @@ func TestTagsThatTasksCannotHaveAreRefusedOfDefinitionsToo(t *testing.T) {
 		`{"key":"pinion.lost-after","value":"soon"}`: `the tag pinion.lost-after is "soon": write a span of time of 5s or more, such as "10m" or "1h30m", or "never".`,
 		`{"key":"pinion.priority","value":"high"}`:   `the tag pinion.priority is "high": write a whole number from 0 to 100.`,
 		`{"key":"pinion.owner","value":"me"}`: "The tag pinion.owner is not known; of those that begin with pinion. there are " +
-			strings.Join(raftfsm.OwnTags(), ", ") + ".",
+			strings.Join(spec.OwnTags(), ", ") + ".",
 	} {
 		b.aws("RegisterTaskDefinition", define(tag)).wantError(t, 400, "ClientException", message)
 		b.aws("TagResource", `{"resourceArn":"`+arns+`task-definition/f:1","tags":[`+tag+`]}`).wantError(t, 400, invalid, message)

@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"pinion/raftfsm"
+	"pinion/raftfsm/spec"
 )
 
 const invalid = "InvalidParameterException"
@@ -25,7 +26,7 @@ type launched struct {
 		Containers []struct {
 			GPUs []string `json:"gpuIds"`
 		} `json:"containers"`
-		Tags []raftfsm.Tag `json:"tags"`
+		Tags []spec.Tag `json:"tags"`
 	} `json:"tasks"`
 	Failures []struct{ ARN, Reason string } `json:"failures"`
 }
@@ -151,7 +152,7 @@ func TestRunTaskTakesTagsFromTheDefinitionWhenAsked(t *testing.T) {
 	b := newBench(t)
 	b.must(t, "RegisterTaskDefinition", taskWith(`"tags":[{"key":"a","value":"definition"},{"key":"b","value":"definition"}]`))
 	answer := b.run(t, `{"taskDefinition":"f","launchType":"EXTERNAL","propagateTags":"TASK_DEFINITION","tags":[{"key":"a","value":"call"}]}`)
-	want := []raftfsm.Tag{{Key: "a", Value: "call"}, {Key: "b", Value: "definition"}}
+	want := []spec.Tag{{Key: "a", Value: "call"}, {Key: "b", Value: "definition"}}
 	if got := answer.Tasks[0]; len(got.Tags) != 2 || got.Tags[0] != want[0] || got.Tags[1] != want[1] || got.LaunchType != "EXTERNAL" || got.Group != "family:f" {
 		t.Errorf("%+v", got)
 	}

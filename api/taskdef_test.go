@@ -6,7 +6,7 @@ import (
 	"strings"
 	"testing"
 
-	"pinion/raftfsm"
+	"pinion/raftfsm/spec"
 )
 
 // container wraps the fields of one container into a task definition.
@@ -156,7 +156,7 @@ func TestDocument4RegistersOnceItHasAFamily(t *testing.T) {
 	if stored.TaskRoleARN != "arn:aws:iam::XXXXXXXXXXXX:role/ecsTaskExecutionRole" {
 		t.Errorf("role %q", stored.TaskRoleARN)
 	}
-	want := []raftfsm.ResourceRequirement{{Type: "GPU", Value: "1"}}
+	want := []spec.ResourceRequirement{{Type: "GPU", Value: "1"}}
 	if c := stored.Containers[0]; len(c.ResourceRequirements) != 1 || c.ResourceRequirements[0] != want[0] || c.CPU != 256 || c.Memory != 4096 {
 		t.Errorf("%+v", c)
 	}
@@ -201,7 +201,7 @@ func TestDefinitionsAreNumberedFoundAndListed(t *testing.T) {
 	b.must(t, "RegisterTaskDefinition", strings.Replace(taskWith(`"cpu":"256"`), `"f"`, `"ff"`, 1))
 	var found struct {
 		TaskDefinition struct{ Revision int }
-		Tags           []raftfsm.Tag
+		Tags           []spec.Tag
 	}
 	for name, revision := range map[string]int{"f": 11, "f:2": 2, "arn:aws:ecs:eu-west-1:123456789012:task-definition/f:3": 3, "arn:aws:ecs:us-east-1:123456789012:task-definition/f": 11} {
 		b.must(t, "DescribeTaskDefinition", `{"taskDefinition":"`+name+`"}`).decode(t, &found)

@@ -9,6 +9,7 @@ import (
 	"pinion/api/ecs"
 	"pinion/api/wire"
 	"pinion/raftfsm"
+	"pinion/raftfsm/spec"
 )
 
 // teamView is a team with its quota, its weight and the GPUs that its tasks hold.
@@ -43,7 +44,7 @@ func gpusByTeam(view *raftfsm.View) map[string]int {
 	held := map[string]int{}
 	for _, host := range view.Hosts("") {
 		for _, task := range view.TasksOn(host.ID) {
-			if task.LastStatus == raftfsm.Stopped {
+			if task.LastStatus == spec.Stopped {
 				continue
 			}
 			n := 0
@@ -82,8 +83,8 @@ func (d *door) putTeam(w http.ResponseWriter, r *http.Request, who caller, body 
 	if in.GPUs != nil && *in.GPUs < 0 {
 		return wire.Errorf(wire.InvalidParameter, "gpus must be a number of GPUs from 0, not %d.", *in.GPUs)
 	}
-	if in.Weight != nil && (*in.Weight < 1 || *in.Weight > raftfsm.MaxWeight) {
-		return wire.Errorf(wire.InvalidParameter, "weight must be between 1 and %d, not %d.", raftfsm.MaxWeight, *in.Weight)
+	if in.Weight != nil && (*in.Weight < 1 || *in.Weight > spec.MaxWeight) {
+		return wire.Errorf(wire.InvalidParameter, "weight must be between 1 and %d, not %d.", spec.MaxWeight, *in.Weight)
 	}
 	team := *who.view.Team(*in.Name)
 	team.GPUs, team.Weight = cmp.Or(in.GPUs, team.GPUs), *cmp.Or(in.Weight, &team.Weight)
@@ -103,7 +104,7 @@ func (d *door) removeTeam(w http.ResponseWriter, r *http.Request, _ caller, body
 		return wire.Errorf(wire.InvalidParameter, "Give the name of the team whose quota and weight are to be forgotten, and nothing else.")
 	}
 	_, err := d.Cluster.Apply(r.Context(), raftfsm.RemoveTeam{Name: *in.Name})
-	if errors.Is(err, raftfsm.ErrNotFound) {
+	if errors.Is(err, spec.ErrNotFound) {
 		return wire.Errorf(notFound, "There is no quota or weight of a team %q.", *in.Name)
 	}
 	if err != nil {

@@ -4,7 +4,7 @@ import (
 	"context"
 	"time"
 
-	"pinion/raftfsm"
+	"pinion/raftfsm/spec"
 )
 
 // adopt takes up what is there of the task from before a restart of the agent: running containers run on, ended ones
@@ -12,15 +12,15 @@ import (
 //
 // The wish to stop comes first, so that containers that ended because of it do not pass for the cause.
 func (r *runner) adopt(ctx context.Context) {
-	stopping := r.task.LastStatus.Rank() >= raftfsm.Stopping.Rank() && r.task.StopCode != ""
-	if stopping || r.task.DesiredStatus == raftfsm.Stopped {
+	stopping := r.task.LastStatus.Rank() >= spec.Stopping.Rank() && r.task.StopCode != ""
+	if stopping || r.task.DesiredStatus == spec.Stopped {
 		r.halt(r.task)
 	}
 	adopted := false
 	for _, c := range r.containers {
 		known := r.reported(c)
 		switch {
-		case c.found == nil && known.Status.Rank() < raftfsm.Running.Rank():
+		case c.found == nil && known.Status.Rank() < spec.Running.Rank():
 			continue
 		case r.wasRestarting(c, known):
 			continue
@@ -44,7 +44,7 @@ func (r *runner) adopt(ctx context.Context) {
 
 // miss deals with a container that the cluster knows as started and that is not on this host any more. It is not
 // started again: it has ended, and how is only known if it was reported before.
-func (r *runner) miss(c *container, known raftfsm.ContainerReport) {
+func (r *runner) miss(c *container, known spec.ContainerReport) {
 	c.begin(time.Now())
 	exit := lost("the container is not on this host any more")
 	if known.ExitCode != nil {
@@ -55,12 +55,12 @@ func (r *runner) miss(c *container, known raftfsm.ContainerReport) {
 
 func (r *runner) take(ctx context.Context, c *container) {
 	c.begin(c.found.StartedAt)
-	if r.reported(c).Health == raftfsm.Healthy {
+	if r.reported(c).Health == spec.Healthy {
 		c.healthy.close()
 	}
-	r.update(func(report *raftfsm.TaskReport) {
+	r.update(func(report *spec.TaskReport) {
 		mine := &report.Containers[c.index]
-		mine.Status = later(mine.Status, raftfsm.Running)
+		mine.Status = later(mine.Status, spec.Running)
 		mine.RuntimeID, mine.ImageDigest = c.id, c.found.Image.Digest
 	})
 	if c.found.Exit != nil {
@@ -82,5 +82,5 @@ func (r *runner) rebind(ctx context.Context, c *container) {
 		r.log.Warn("published ports of a running container cannot be told", "container", c.def.Name, "err", err)
 		return
 	}
-	r.update(func(report *raftfsm.TaskReport) { report.Containers[c.index].Bindings = place.Bindings })
+	r.update(func(report *spec.TaskReport) { report.Containers[c.index].Bindings = place.Bindings })
 }

@@ -7,7 +7,7 @@ import (
 	"syscall"
 	"time"
 
-	"pinion/raftfsm"
+	"pinion/raftfsm/spec"
 )
 
 // restartPeriod is how long a container must have run to be started again, when its policy does not say.
@@ -63,7 +63,7 @@ func (r *runner) restarts(c *container, e Exit, since time.Time) bool {
 
 // wasRestarting reports whether the agent ended between the two halves of a restart: the container is gone, and as
 // far as the cluster knows it has not ended.
-func (r *runner) wasRestarting(c *container, known raftfsm.ContainerReport) bool {
+func (r *runner) wasRestarting(c *container, known spec.ContainerReport) bool {
 	policy := c.def.RestartPolicy
 	return c.found == nil && policy != nil && policy.Enabled && known.ExitCode == nil && known.Reason == "" && !r.ending()
 }

@@ -5,13 +5,13 @@ import (
 	"testing"
 	"time"
 
-	"pinion/raftfsm"
+	"pinion/raftfsm/spec"
 )
 
 // stubborn is a container that is started again when it has run for a minute, unless it ended with 0.
-func stubborn(name string) raftfsm.ContainerDefinition {
+func stubborn(name string) spec.ContainerDefinition {
 	d, period := container(name), 60
-	d.RestartPolicy = &raftfsm.RestartPolicy{Enabled: true, IgnoredExitCodes: []int{0}, RestartAttemptPeriod: &period}
+	d.RestartPolicy = &spec.RestartPolicy{Enabled: true, IgnoredExitCodes: []int{0}, RestartAttemptPeriod: &period}
 	return d
 }
 
@@ -28,7 +28,7 @@ func TestAContainerIsStartedAgain(t *testing.T) {
 		}
 		w.want("starts", w.machine.Starts(id(task, "main")), 4)
 		report := w.cluster.last(task)
-		w.want("status", report.Status, raftfsm.Running)
+		w.want("status", report.Status, spec.Running)
 		w.want("exit code", code(report, 0), -100)
 		w.cluster.stop(task, "enough")
 		w.settle()
@@ -54,7 +54,7 @@ func TestAContainerStaysEnded(t *testing.T) {
 				w.machine.Exit(id(task, "main"), c.code)
 				w.settle()
 				w.want("starts", w.machine.Starts(id(task, "main")), 1)
-				w.want("status", w.cluster.last(task).Status, raftfsm.Stopped)
+				w.want("status", w.cluster.last(task).Status, spec.Stopped)
 				w.want("exit code", code(w.cluster.last(task), 0), c.code)
 			})
 		})
@@ -87,7 +87,7 @@ func TestAStopDuringARestartEndsIt(t *testing.T) {
 		w.settle()
 		letGo()
 		w.pass(time.Second)
-		w.want("status", w.cluster.last(task).Status, raftfsm.Stopped)
+		w.want("status", w.cluster.last(task).Status, spec.Stopped)
 		w.wantNothingLeft()
 	})
 }
@@ -100,7 +100,7 @@ func TestWhatCannotBeStartedAgainHasEnded(t *testing.T) {
 		w.machine.FailStart(id(task, "main"), errors.New("no space left on device"))
 		w.machine.Exit(id(task, "main"), 9)
 		w.settle()
-		w.want("status", w.cluster.last(task).Status, raftfsm.Stopped)
+		w.want("status", w.cluster.last(task).Status, spec.Stopped)
 		w.want("exit code", code(w.cluster.last(task), 0), 9)
 		w.wantNothingLeft()
 	})
@@ -121,7 +121,7 @@ func TestRestartsGoOnAfterARestartOfTheAgent(t *testing.T) {
 				w.boot()
 				w.wantRunning(id(task, "main"))
 				w.want("starts", w.machine.Starts(id(task, "main")), 2)
-				w.want("status", w.cluster.last(task).Status, raftfsm.Running)
+				w.want("status", w.cluster.last(task).Status, spec.Running)
 			})
 		})
 	}

@@ -5,7 +5,7 @@ import (
 	"errors"
 	"fmt"
 
-	"pinion/raftfsm"
+	"pinion/raftfsm/spec"
 )
 
 // watchAssignments keeps the runners in step with what the cluster has assigned to this host.
@@ -17,10 +17,10 @@ func (n *Node) watchAssignments(ctx context.Context) {
 	var after uint64
 	first := true
 	for ctx.Err() == nil {
-		var assigned []raftfsm.Assignment
+		var assigned []spec.Assignment
 		err := retry(ctx, n.config.Log, "ask for assignments", func(ctx context.Context) error {
 			all, index, err := n.config.Control.Assignments(ctx, n.config.Host.ID, after)
-			if errors.Is(err, raftfsm.ErrNotFound) {
+			if errors.Is(err, spec.ErrNotFound) {
 				after = 0
 				n.joinFirst(ctx, err)
 			}
@@ -46,7 +46,7 @@ func (n *Node) watchAssignments(ctx context.Context) {
 
 // apply starts a runner for each task that is new, passes on the wish to stop, and ends what is not assigned any
 // more.
-func (n *Node) apply(ctx context.Context, assigned []raftfsm.Assignment) {
+func (n *Node) apply(ctx context.Context, assigned []spec.Assignment) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	wanted := make(map[string]bool, len(assigned))
@@ -57,7 +57,7 @@ func (n *Node) apply(ctx context.Context, assigned []raftfsm.Assignment) {
 			n.config.Log.Debug("agent: a task is assigned", "task", a.Task.ID)
 			n.launch(ctx, newRunner(n, a, n.found[a.Task.ID]))
 			delete(n.found, a.Task.ID)
-		} else if a.Task.DesiredStatus == raftfsm.Stopped {
+		} else if a.Task.DesiredStatus == spec.Stopped {
 			r.halt(a.Task)
 		}
 	}
@@ -113,14 +113,14 @@ func (n *Node) disown(unknown []string) {
 }
 
 // strangers makes an assignment of containers whose task is unknown, as much as it takes to stop and remove them.
-func strangers(taskID string, found []Found) raftfsm.Assignment {
-	task := &raftfsm.Task{ID: taskID, DesiredStatus: raftfsm.Stopped, LastStatus: raftfsm.Pending}
-	definition := &raftfsm.TaskDefinition{NetworkMode: networkBridge}
+func strangers(taskID string, found []Found) spec.Assignment {
+	task := &spec.Task{ID: taskID, DesiredStatus: spec.Stopped, LastStatus: spec.Pending}
+	definition := &spec.TaskDefinition{NetworkMode: networkBridge}
 	for _, f := range found {
-		task.Containers = append(task.Containers, raftfsm.Container{Name: f.Name, LastStatus: raftfsm.Pending, GPUs: f.GPUs})
-		definition.Containers = append(definition.Containers, raftfsm.ContainerDefinition{Name: f.Name})
+		task.Containers = append(task.Containers, spec.Container{Name: f.Name, LastStatus: spec.Pending, GPUs: f.GPUs})
+		definition.Containers = append(definition.Containers, spec.ContainerDefinition{Name: f.Name})
 	}
-	return raftfsm.Assignment{Task: task, Definition: definition}
+	return spec.Assignment{Task: task, Definition: definition}
 }
 
 // sweep clears away what tasks of the past have left without a container: networks and directories.

@@ -13,7 +13,7 @@ import (
 	"time"
 
 	"pinion/node"
-	"pinion/raftfsm"
+	"pinion/raftfsm/spec"
 )
 
 var errUnreachable = errors.New("no server can be reached")
@@ -23,22 +23,22 @@ type cluster struct {
 	mu      sync.Mutex
 	down    bool
 	deaf    bool // joins fail
-	hosts   map[string]raftfsm.Host
+	hosts   map[string]spec.Host
 	joins   int
-	joined  [][]raftfsm.TaskReport // what each join brought
-	tasks   map[string]raftfsm.Assignment
-	heard   map[string][]raftfsm.TaskReport // every report, by task
-	lastSaw time.Time                       // last heartbeat
+	joined  [][]spec.TaskReport // what each join brought
+	tasks   map[string]spec.Assignment
+	heard   map[string][]spec.TaskReport // every report, by task
+	lastSaw time.Time                    // last heartbeat
 	index   uint64
 	changed chan struct{}
 	told    chan struct{} // closed and replaced when reports come in
 }
 
 func newCluster() *cluster {
-	return &cluster{hosts: map[string]raftfsm.Host{}, tasks: map[string]raftfsm.Assignment{}, heard: map[string][]raftfsm.TaskReport{}, index: 1, changed: make(chan struct{}), told: make(chan struct{})}
+	return &cluster{hosts: map[string]spec.Host{}, tasks: map[string]spec.Assignment{}, heard: map[string][]spec.TaskReport{}, index: 1, changed: make(chan struct{}), told: make(chan struct{})}
 }
 
-func (c *cluster) Join(_ context.Context, host raftfsm.Host, running []raftfsm.TaskReport) ([]string, error) {
+func (c *cluster) Join(_ context.Context, host spec.Host, running []spec.TaskReport) ([]string, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.down || c.deaf {
@@ -50,7 +50,7 @@ func (c *cluster) Join(_ context.Context, host raftfsm.Host, running []raftfsm.T
 	return c.take(running), nil
 }
 
-func (c *cluster) Assignments(ctx context.Context, id string, after uint64) ([]raftfsm.Assignment, uint64, error) {
+func (c *cluster) Assignments(ctx context.Context, id string, after uint64) ([]spec.Assignment, uint64, error) {
 	for {
 		c.mu.Lock()
 		down, index, changed := c.down, c.index, c.changed
@@ -61,7 +61,7 @@ func (c *cluster) Assignments(ctx context.Context, id string, after uint64) ([]r
 		case down:
 			return nil, 0, errUnreachable
 		case !known:
-			return nil, 0, fmt.Errorf("host %s: %w", id, raftfsm.ErrNotFound)
+			return nil, 0, fmt.Errorf("host %s: %w", id, spec.ErrNotFound)
 		case index != after:
 			return assigned, index, nil
 		}
@@ -73,7 +73,7 @@ func (c *cluster) Assignments(ctx context.Context, id string, after uint64) ([]r
 	}
 }
 
-func (c *cluster) Report(_ context.Context, _ string, reports []raftfsm.TaskReport) ([]string, error) {
+func (c *cluster) Report(_ context.Context, _ string, reports []spec.TaskReport) ([]string, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.down {
@@ -89,14 +89,14 @@ func (c *cluster) Heartbeat(_ context.Context, id string) error {
 		return errUnreachable
 	}
 	if _, known := c.hosts[id]; !known {
-		return fmt.Errorf("host %s: %w", id, raftfsm.ErrNotFound)
+		return fmt.Errorf("host %s: %w", id, spec.ErrNotFound)
 	}
 	c.lastSaw = time.Now()
 	return nil
 }
 
 // take records reports as the state does: statuses grow, a stopped task is assigned no more.
-func (c *cluster) take(reports []raftfsm.TaskReport) (unknown []string) {
+func (c *cluster) take(reports []spec.TaskReport) (unknown []string) {
 	close(c.told)
 	c.told = make(chan struct{})
 	for _, report := range reports {
@@ -113,12 +113,12 @@ func (c *cluster) take(reports []raftfsm.TaskReport) (unknown []string) {
 		task.LastStatus, task.StopCode, task.StoppedReason, task.Times = report.Status, report.StopCode, report.StoppedReason, report.Times
 		task.Containers = slices.Clone(task.Containers)
 		for _, r := range report.Containers {
-			mine := &task.Containers[slices.IndexFunc(task.Containers, func(c raftfsm.Container) bool { return c.Name == r.Name })]
+			mine := &task.Containers[slices.IndexFunc(task.Containers, func(c spec.Container) bool { return c.Name == r.Name })]
 			mine.LastStatus, mine.ExitCode, mine.RuntimeID, mine.Bindings, mine.Health = r.Status, r.ExitCode, r.RuntimeID, r.Bindings, r.Health
 		}
 		a.Task = &task
 		c.tasks[report.TaskID] = a
-		if report.Status == raftfsm.Stopped {
+		if report.Status == spec.Stopped {
 			delete(c.tasks, report.TaskID)
 			c.change()
 		}
@@ -133,23 +133,23 @@ func (c *cluster) change() {
 }
 
 // run assigns a task with these containers to the host and answers its id.
-func (c *cluster) run(id string, containers ...raftfsm.ContainerDefinition) string {
-	return c.assign(id, raftfsm.TaskDefinition{Containers: containers})
+func (c *cluster) run(id string, containers ...spec.ContainerDefinition) string {
+	return c.assign(id, spec.TaskDefinition{Containers: containers})
 }
 
 // assign is run with a whole definition. A container's GPUs are given as "gpus" in its DockerLabels.
-func (c *cluster) assign(id string, definition raftfsm.TaskDefinition) string {
-	task := &raftfsm.Task{ID: id, HostID: hostID, LastStatus: raftfsm.Pending, DesiredStatus: raftfsm.Running}
+func (c *cluster) assign(id string, definition spec.TaskDefinition) string {
+	task := &spec.Task{ID: id, HostID: hostID, LastStatus: spec.Pending, DesiredStatus: spec.Running}
 	for _, d := range definition.Containers {
 		var uuids []string
 		if list := d.DockerLabels["gpus"]; list != "" {
 			uuids = strings.Split(list, ",")
 		}
-		task.Containers = append(task.Containers, raftfsm.Container{Name: d.Name, LastStatus: raftfsm.Pending, GPUs: uuids})
+		task.Containers = append(task.Containers, spec.Container{Name: d.Name, LastStatus: spec.Pending, GPUs: uuids})
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.tasks[id] = raftfsm.Assignment{Task: task, Definition: &definition}
+	c.tasks[id] = spec.Assignment{Task: task, Definition: &definition}
 	c.change()
 	return id
 }
@@ -160,7 +160,7 @@ func (c *cluster) stop(id, reason string) {
 	defer c.mu.Unlock()
 	a := c.tasks[id]
 	task := *a.Task
-	task.DesiredStatus, task.StopCode, task.StoppedReason = raftfsm.Stopped, raftfsm.StopUserInitiated, reason
+	task.DesiredStatus, task.StopCode, task.StoppedReason = spec.Stopped, spec.StopUserInitiated, reason
 	a.Task = &task
 	c.tasks[id] = a
 	c.change()
@@ -187,18 +187,18 @@ func (c *cluster) setDown(down bool) {
 }
 
 // last is the latest report heard of a task.
-func (c *cluster) last(id string) raftfsm.TaskReport {
+func (c *cluster) last(id string) spec.TaskReport {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	all := c.heard[id]
 	if len(all) == 0 {
-		return raftfsm.TaskReport{}
+		return spec.TaskReport{}
 	}
 	return all[len(all)-1]
 }
 
 // wait waits for a report of the task that the condition holds for, and answers the latest.
-func (c *cluster) wait(ctx context.Context, id string, holds func(raftfsm.TaskReport) bool) (raftfsm.TaskReport, error) {
+func (c *cluster) wait(ctx context.Context, id string, holds func(spec.TaskReport) bool) (spec.TaskReport, error) {
 	for {
 		c.mu.Lock()
 		told := c.told
@@ -216,10 +216,10 @@ func (c *cluster) wait(ctx context.Context, id string, holds func(raftfsm.TaskRe
 }
 
 // statuses are the different statuses heard of a task, in order.
-func (c *cluster) statuses(id string) []raftfsm.Status {
+func (c *cluster) statuses(id string) []spec.Status {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	var all []raftfsm.Status
+	var all []spec.Status
 	for _, r := range c.heard[id] {
 		all = append(all, r.Status)
 	}
@@ -239,24 +239,24 @@ func (w *world) taskDirs() []string {
 }
 
 // container is a definition; sidecar one that is not essential; withGPUs one that owns GPUs.
-func container(name string) raftfsm.ContainerDefinition {
-	return raftfsm.ContainerDefinition{Name: name, Image: name + ":1", Command: []string{name}}
+func container(name string) spec.ContainerDefinition {
+	return spec.ContainerDefinition{Name: name, Image: name + ":1", Command: []string{name}}
 }
 
-func sidecar(name string) raftfsm.ContainerDefinition {
+func sidecar(name string) spec.ContainerDefinition {
 	d, no := container(name), false
 	d.Essential = &no
 	return d
 }
 
-func withGPUs(name, uuids string) raftfsm.ContainerDefinition {
+func withGPUs(name, uuids string) spec.ContainerDefinition {
 	d := container(name)
 	d.DockerLabels = map[string]string{"gpus": uuids}
 	return d
 }
 
 // code is the exit code of the n-th container in a report, -100 when there is none.
-func code(r raftfsm.TaskReport, n int) int {
+func code(r spec.TaskReport, n int) int {
 	if n >= len(r.Containers) || r.Containers[n].ExitCode == nil {
 		return -100
 	}

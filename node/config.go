@@ -5,14 +5,14 @@ import (
 	"log/slog"
 
 	"pinion/gpu"
-	"pinion/raftfsm"
+	"pinion/raftfsm/spec"
 )
 
 // Config is what an agent is made of. Everything is required.
 type Config struct {
 	// Host is the host as it describes itself: id, name, cluster, address, version, attributes, CPU and memory. The
 	// agent fills in GPUs; Status, RegisteredAt and Revision belong to the cluster.
-	Host       raftfsm.Host
+	Host       spec.Host
 	Control    Control
 	Images     Images
 	Containers Containers
@@ -30,5 +30,5 @@ type Config struct {
 type LogReader interface {
 	// Read answers a query from what is kept. Following, it goes on until live answers false, reads once more what
 	// came until then, and returns.
-	Read(ctx context.Context, q raftfsm.LogQuery, live func() bool, emit func(raftfsm.LogLine) error) error
+	Read(ctx context.Context, q spec.LogQuery, live func() bool, emit func(spec.LogLine) error) error
 }

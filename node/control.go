@@ -4,7 +4,7 @@ package node
 import (
 	"context"
 
-	"pinion/raftfsm"
+	"pinion/raftfsm/spec"
 )
 
 // Control is what the agent needs from the cluster. A server satisfies it in process; a peer client will satisfy it
@@ -13,12 +13,12 @@ import (
 type Control interface {
 	// Join records the host as it describes itself and what it runs. It comes before everything else: a host gets no
 	// work until it has reported. The ids of tasks the cluster does not know are returned; the host stops those.
-	Join(ctx context.Context, host raftfsm.Host, running []raftfsm.TaskReport) (unknown []string, err error)
+	Join(ctx context.Context, host spec.Host, running []spec.TaskReport) (unknown []string, err error)
 	// Assignments waits until the host's assignments differ from those at index after (0: answer at once) and
 	// returns all of them with the index to ask from next time.
-	Assignments(ctx context.Context, hostID string, after uint64) ([]raftfsm.Assignment, uint64, error)
+	Assignments(ctx context.Context, hostID string, after uint64) ([]spec.Assignment, uint64, error)
 	// Report delivers the latest report of each task; when it returns nil they are recorded for good.
-	Report(ctx context.Context, hostID string, reports []raftfsm.TaskReport) (unknown []string, err error)
+	Report(ctx context.Context, hostID string, reports []spec.TaskReport) (unknown []string, err error)
 	// Heartbeat says that the host lives; it never reaches the log.
 	Heartbeat(ctx context.Context, hostID string) error
 }

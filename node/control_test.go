@@ -7,7 +7,7 @@ import (
 
 	"pinion/gpu"
 	"pinion/node/fake"
-	"pinion/raftfsm"
+	"pinion/raftfsm/spec"
 )
 
 // neverLeaves ignores SIGTERM.
@@ -52,7 +52,7 @@ func TestReportsAreRepeatedUntilHeardAndOnlyTheLatestIs(t *testing.T) {
 		w.want("containers kept until STOPPED is heard", len(w.machine.All()), 1)
 		w.cluster.setDown(false)
 		w.pass(5 * time.Second)
-		w.want("status", w.cluster.last(task).Status, raftfsm.Stopped)
+		w.want("status", w.cluster.last(task).Status, spec.Stopped)
 		w.want("reports since", len(w.cluster.heard[task])-heard, 1)
 		w.wantNothingLeft()
 	})
@@ -153,7 +153,7 @@ func TestTheHostDescribesItsGPUsAndTellsOfChanges(t *testing.T) {
 
 func TestAGPUSourceThatFailsIsAStateOfTheHost(t *testing.T) {
 	in(t, func(w *world) {
-		w.gpus.err = raftfsm.ErrNotFound
+		w.gpus.err = spec.ErrNotFound
 		w.boot()
 		w.want("problem", w.cluster.hosts[hostID].GPUs.Problem, "not found")
 		task := w.cluster.run("t1", container("main"))
@@ -170,13 +170,13 @@ func TestAGPUInUseHoldsStoppedBack(t *testing.T) {
 		w.gpus.use("GPU-0", 4711)
 		w.machine.Exit(id(task, "main"), 0)
 		w.pass(time.Hour)
-		w.want("status", w.cluster.last(task).Status, raftfsm.Stopping)
+		w.want("status", w.cluster.last(task).Status, spec.Stopping)
 		next := w.cluster.run("t2", withGPUs("main", "GPU-0"))
 		w.pass(time.Minute)
 		w.want("starts of the next task", w.machine.Starts(id(next, "main")), 0)
 		w.gpus.use("GPU-0")
 		w.pass(2 * time.Second)
-		w.want("status", w.cluster.last(task).Status, raftfsm.Stopped)
+		w.want("status", w.cluster.last(task).Status, spec.Stopped)
 		w.wantRunning(id(next, "main"))
 	})
 }
@@ -235,7 +235,7 @@ func TestAGPUThatFellOffTheBusDoesNotHoldItsTask(t *testing.T) {
 		w.gpus.lose("GPU-0")
 		w.machine.Exit(id(task, "main"), 139)
 		w.settle()
-		w.want("status", w.cluster.last(task).Status, raftfsm.Stopped)
+		w.want("status", w.cluster.last(task).Status, spec.Stopped)
 	})
 }
 

@@ -3,7 +3,7 @@ package node
 import (
 	"strings"
 
-	"pinion/raftfsm"
+	"pinion/raftfsm/spec"
 )
 
 // visibleDevices tells CUDA and the NVIDIA tools inside a container which GPUs are its own.
@@ -13,14 +13,14 @@ const visibleDevices = "NVIDIA_VISIBLE_DEVICES"
 // variables, the last of a name winning, then the GPUs. NVIDIA_VISIBLE_DEVICES is set for every container, "void" for
 // one without GPUs, so that neither an image's "all" nor a definition's counts. Other NVIDIA_* variables are the
 // definition's business.
-func environment(definition []raftfsm.KeyValue, gpus []string) []string {
+func environment(definition []spec.KeyValue, gpus []string) []string {
 	visible := "void"
 	if len(gpus) > 0 {
 		visible = strings.Join(gpus, ",")
 	}
 	place := map[string]int{}
 	var env []string
-	for _, v := range append(definition[:len(definition):len(definition)], raftfsm.KeyValue{Name: visibleDevices, Value: visible}) {
+	for _, v := range append(definition[:len(definition):len(definition)], spec.KeyValue{Name: visibleDevices, Value: visible}) {
 		entry := v.Name + "=" + v.Value
 		if i, ok := place[v.Name]; ok {
 			env[i] = entry

@@ -4,11 +4,11 @@ import (
 	"slices"
 	"testing"
 
-	"pinion/raftfsm"
+	"pinion/raftfsm/spec"
 )
 
 func TestEnvironment(t *testing.T) {
-	type vars = []raftfsm.KeyValue
+	type vars = []spec.KeyValue
 	for name, c := range map[string]struct {
 		definition vars
 		gpus       []string

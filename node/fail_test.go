@@ -8,7 +8,7 @@ import (
 	"time"
 
 	"pinion/node"
-	"pinion/raftfsm"
+	"pinion/raftfsm/spec"
 )
 
 func TestReasonsOfTasksThatFailToStart(t *testing.T) {
@@ -30,11 +30,11 @@ func TestReasonsOfTasksThatFailToStart(t *testing.T) {
 				task := w.cluster.run("t1", container("a"), container("b"))
 				w.pass(time.Second)
 				report := w.cluster.last(task)
-				w.want("status", report.Status, raftfsm.Stopped)
-				w.want("stop code", report.StopCode, raftfsm.StopFailedToStart)
+				w.want("status", report.Status, spec.Stopped)
+				w.want("stop code", report.StopCode, spec.StopFailedToStart)
 				w.want("reason", report.StoppedReason, c.want)
 				w.want("has a start", report.Times.Started.IsZero(), true)
-				if !slices.ContainsFunc(report.Containers, func(r raftfsm.ContainerReport) bool { return r.Reason == c.want }) {
+				if !slices.ContainsFunc(report.Containers, func(r spec.ContainerReport) bool { return r.Reason == c.want }) {
 					w.Errorf("no container has the reason: %+v", report.Containers)
 				}
 				w.wantNothingLeft()

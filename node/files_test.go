@@ -6,7 +6,7 @@ import (
 	"strings"
 	"testing"
 
-	"pinion/raftfsm"
+	"pinion/raftfsm/spec"
 )
 
 func TestNameServersOnLoopbackAreLeftOut(t *testing.T) {
@@ -32,7 +32,7 @@ func TestNameFilesByNetworkMode(t *testing.T) {
 		if mode == networkBridge {
 			address = "172.31.0.5"
 		}
-		files, err := writeNameFiles(t.TempDir(), mode, &raftfsm.ContainerDefinition{Hostname: "web"}, address)
+		files, err := writeNameFiles(t.TempDir(), mode, &spec.ContainerDefinition{Hostname: "web"}, address)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -49,8 +49,8 @@ func TestTheDefinitionsOwnNames(t *testing.T) {
 	defer func(r []string) { hostResolv = r }(hostResolv)
 	hostResolv = []string{filepath.Join(t.TempDir(), "resolv")}
 	write(t, hostResolv[0], "nameserver 10.0.0.2\nsearch lab\noptions ndots:2\n")
-	def := &raftfsm.ContainerDefinition{
-		Hostname: "web", ExtraHosts: []raftfsm.HostEntry{{Hostname: "db", IPAddress: "10.0.0.9"}},
+	def := &spec.ContainerDefinition{
+		Hostname: "web", ExtraHosts: []spec.HostEntry{{Hostname: "db", IPAddress: "10.0.0.9"}},
 		DNSServers: []string{"1.1.1.1", "9.9.9.9"}, DNSSearchDomains: []string{"a.example", "b.example"},
 	}
 	files, err := writeNameFiles(t.TempDir(), networkBridge, def, "172.31.0.5")
@@ -69,8 +69,8 @@ func TestTheDefinitionsOwnNames(t *testing.T) {
 func TestVolumes(t *testing.T) {
 	dir, host := t.TempDir(), filepath.Join(t.TempDir(), "new", "data")
 	s := scratchOf(dir, "task")
-	mounts, err := s.mounts([]raftfsm.Volume{
-		{Name: "../../etc"}, {Name: "data", Host: &raftfsm.HostVolume{SourcePath: host}}, {Name: "more", Host: &raftfsm.HostVolume{}},
+	mounts, err := s.mounts([]spec.Volume{
+		{Name: "../../etc"}, {Name: "data", Host: &spec.HostVolume{SourcePath: host}}, {Name: "more", Host: &spec.HostVolume{}},
 	})
 	if err != nil {
 		t.Fatal(err)
@@ -92,7 +92,7 @@ func TestVolumes(t *testing.T) {
 	if _, err := os.Stat(host); err != nil {
 		t.Errorf("the host's directory went with the task: %v", err)
 	}
-	if _, err := s.mounts([]raftfsm.Volume{{Name: "x", Host: &raftfsm.HostVolume{SourcePath: "relative"}}}); err == nil {
+	if _, err := s.mounts([]spec.Volume{{Name: "x", Host: &spec.HostVolume{SourcePath: "relative"}}}); err == nil {
 		t.Error("a relative sourcePath was accepted")
 	}
 }

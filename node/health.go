@@ -5,7 +5,7 @@ import (
 	"errors"
 	"time"
 
-	"pinion/raftfsm"
+	"pinion/raftfsm/spec"
 )
 
 // watchHealth runs the container's health check again and again until ctx ends, and reports what it finds when that
@@ -30,11 +30,11 @@ func (r *runner) watchHealth(ctx context.Context, c *container, started time.Tim
 			r.log.Warn("health check could not be run", "container", c.def.Name, "err", err)
 		case passed:
 			failures, grace = 0, time.Time{}
-			r.setHealth(c, raftfsm.Healthy)
+			r.setHealth(c, spec.Healthy)
 		case begun.Before(grace):
 		default:
 			if failures++; failures >= check.Retries {
-				r.setHealth(c, raftfsm.Unhealthy)
+				r.setHealth(c, spec.Unhealthy)
 			}
 		}
 	}
@@ -60,13 +60,13 @@ func checkCommand(command []string) []string {
 }
 
 // setHealth reports the container's health when it is another than before.
-func (r *runner) setHealth(c *container, health raftfsm.Health) {
+func (r *runner) setHealth(c *container, health spec.Health) {
 	if r.reported(c).Health == health {
 		return
 	}
 	r.log.Info("container", "container", c.def.Name, "health", health)
-	r.update(func(report *raftfsm.TaskReport) { report.Containers[c.index].Health = health })
-	if health == raftfsm.Healthy {
+	r.update(func(report *spec.TaskReport) { report.Containers[c.index].Health = health })
+	if health == spec.Healthy {
 		c.healthy.close()
 	}
 	r.publish()

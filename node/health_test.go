@@ -5,24 +5,24 @@ import (
 	"time"
 
 	"pinion/node/fake"
-	"pinion/raftfsm"
+	"pinion/raftfsm/spec"
 )
 
 // checked is a container with a health check every 10 seconds that may fail twice, and has 5 seconds.
-func checked(name string, changes ...func(*raftfsm.HealthCheck)) raftfsm.ContainerDefinition {
+func checked(name string, changes ...func(*spec.HealthCheck)) spec.ContainerDefinition {
 	d := container(name)
-	d.HealthCheck = &raftfsm.HealthCheck{Command: []string{"CMD", "probe", name}, Interval: 10, Timeout: 5, Retries: 3}
+	d.HealthCheck = &spec.HealthCheck{Command: []string{"CMD", "probe", name}, Interval: 10, Timeout: 5, Retries: 3}
 	for _, change := range changes {
 		change(d.HealthCheck)
 	}
 	return d
 }
 
-func startPeriod(seconds int) func(*raftfsm.HealthCheck) {
-	return func(h *raftfsm.HealthCheck) { h.StartPeriod = &seconds }
+func startPeriod(seconds int) func(*spec.HealthCheck) {
+	return func(h *spec.HealthCheck) { h.StartPeriod = &seconds }
 }
 
-func (w *world) wantHealth(task string, want raftfsm.Health) {
+func (w *world) wantHealth(task string, want spec.Health) {
 	w.Helper()
 	w.want("health", w.cluster.last(task).Containers[0].Health, want)
 }
@@ -34,16 +34,16 @@ func TestHealthIsWhatTheChecksFind(t *testing.T) {
 		w.pass(9 * time.Second)
 		w.wantHealth(task, "")
 		w.pass(time.Second)
-		w.wantHealth(task, raftfsm.Healthy)
+		w.wantHealth(task, spec.Healthy)
 		w.machine.Answer(id(task, "main"), 1)
 		w.pass(20 * time.Second)
-		w.wantHealth(task, raftfsm.Healthy) // two failures
+		w.wantHealth(task, spec.Healthy) // two failures
 		w.pass(10 * time.Second)
-		w.wantHealth(task, raftfsm.Unhealthy)
+		w.wantHealth(task, spec.Unhealthy)
 		w.wantRunning(id(task, "main")) // nobody stops it for that
 		w.machine.Answer(id(task, "main"), 0)
 		w.pass(10 * time.Second)
-		w.wantHealth(task, raftfsm.Healthy)
+		w.wantHealth(task, spec.Healthy)
 	})
 }
 
@@ -55,7 +55,7 @@ func TestFailuresOfTheStartPeriodDoNotCount(t *testing.T) {
 		w.pass(75 * time.Second)
 		w.wantHealth(task, "")
 		w.pass(10 * time.Second)
-		w.wantHealth(task, raftfsm.Unhealthy)
+		w.wantHealth(task, spec.Unhealthy)
 	})
 }
 
@@ -66,7 +66,7 @@ func TestTheStartPeriodEndsWithTheFirstSuccess(t *testing.T) {
 		w.pass(10 * time.Second)
 		w.machine.Answer(id(task, "main"), 1)
 		w.pass(30 * time.Second)
-		w.wantHealth(task, raftfsm.Unhealthy)
+		w.wantHealth(task, spec.Unhealthy)
 	})
 }
 
@@ -74,11 +74,11 @@ func TestACheckThatHangsHasFailed(t *testing.T) {
 	in(t, func(w *world) {
 		w.machine.Teach("/bin/sh -c probe", fake.Program{})
 		w.boot()
-		task := w.cluster.run("t1", checked("main", func(h *raftfsm.HealthCheck) { h.Command = []string{"CMD-SHELL", "probe"} }))
+		task := w.cluster.run("t1", checked("main", func(h *spec.HealthCheck) { h.Command = []string{"CMD-SHELL", "probe"} }))
 		w.pass(44 * time.Second)
 		w.wantHealth(task, "")
 		w.pass(time.Second)
-		w.wantHealth(task, raftfsm.Unhealthy)
+		w.wantHealth(task, spec.Unhealthy)
 	})
 }
 
@@ -89,11 +89,11 @@ func TestAnOutageOfTheRuntimeIsNoVerdict(t *testing.T) {
 		w.pass(10 * time.Second)
 		w.runtime.SetDown(true)
 		w.pass(10 * time.Minute)
-		w.wantHealth(task, raftfsm.Healthy)
+		w.wantHealth(task, spec.Healthy)
 		w.runtime.SetDown(false)
 		w.machine.Answer(id(task, "main"), 1)
 		w.pass(30 * time.Second)
-		w.wantHealth(task, raftfsm.Unhealthy)
+		w.wantHealth(task, spec.Unhealthy)
 	})
 }
 
@@ -106,7 +106,7 @@ func TestChecksGoOnAfterARestartOfTheAgent(t *testing.T) {
 		w.machine.Answer(id(task, "main"), 1)
 		w.boot()
 		w.pass(30 * time.Second)
-		w.wantHealth(task, raftfsm.Unhealthy)
+		w.wantHealth(task, spec.Unhealthy)
 	})
 }
 

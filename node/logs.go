@@ -4,13 +4,13 @@ import (
 	"context"
 	"slices"
 
-	"pinion/raftfsm"
+	"pinion/raftfsm/spec"
 )
 
 // Logs calls emit for each line of a task of this host, oldest first. It returns when the query is answered, or,
 // following, when the task's containers are gone and their logs are drained. An error of emit ends it and is
 // returned.
-func (n *Node) Logs(ctx context.Context, q raftfsm.LogQuery, emit func(raftfsm.LogLine) error) error {
+func (n *Node) Logs(ctx context.Context, q spec.LogQuery, emit func(spec.LogLine) error) error {
 	if q.Follow {
 		if err := n.expect(ctx, q.Task); err != nil {
 			return err
@@ -36,7 +36,7 @@ func (n *Node) expect(ctx context.Context, taskID string) error {
 		n.config.Log.Warn("whether a followed task is still to come cannot be told", "task", taskID, "err", err)
 		return ctx.Err()
 	}
-	if !slices.ContainsFunc(assigned, func(a raftfsm.Assignment) bool { return a.Task.ID == taskID }) {
+	if !slices.ContainsFunc(assigned, func(a spec.Assignment) bool { return a.Task.ID == taskID }) {
 		return nil
 	}
 	for {

@@ -8,7 +8,7 @@ import (
 	"time"
 
 	"pinion/gpu"
-	"pinion/raftfsm"
+	"pinion/raftfsm/spec"
 )
 
 const (
@@ -55,7 +55,7 @@ func (n *Node) joinFirst(ctx context.Context, why error) {
 	}
 }
 
-func (n *Node) self() raftfsm.Host {
+func (n *Node) self() spec.Host {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	return n.host
@@ -93,7 +93,7 @@ func (n *Node) beat(ctx context.Context) error {
 
 // rejoinIfUnknown asks for a new join when the cluster's answer was that it does not know this host.
 func (n *Node) rejoinIfUnknown(err error) {
-	if errors.Is(err, raftfsm.ErrNotFound) {
+	if errors.Is(err, spec.ErrNotFound) {
 		n.joinAgain()
 	}
 }
@@ -156,7 +156,7 @@ func unsure(last gpu.Inventory, err error) gpu.Inventory {
 }
 
 // sendReports is the reporter's call.
-func (n *Node) sendReports(ctx context.Context, reports []raftfsm.TaskReport) error {
+func (n *Node) sendReports(ctx context.Context, reports []spec.TaskReport) error {
 	unknown, err := n.config.Control.Report(ctx, n.config.Host.ID, reports)
 	n.rejoinIfUnknown(err)
 	if err == nil {
@@ -167,17 +167,17 @@ func (n *Node) sendReports(ctx context.Context, reports []raftfsm.TaskReport) er
 
 // reports is what this host runs, for a join: what its runners know, and for containers that have no runner yet what
 // can be told without their definition. Such a task is called PENDING, which takes nothing back.
-func (n *Node) reports() []raftfsm.TaskReport {
+func (n *Node) reports() []spec.TaskReport {
 	n.mu.Lock()
 	defer n.mu.Unlock()
-	var all []raftfsm.TaskReport
+	var all []spec.TaskReport
 	for _, r := range n.runners {
 		if !closed(r.dropped) {
 			all = append(all, r.snapshot())
 		}
 	}
 	for id, found := range n.found {
-		report := raftfsm.TaskReport{TaskID: id, Status: raftfsm.Pending}
+		report := spec.TaskReport{TaskID: id, Status: spec.Pending}
 		for _, f := range found {
 			report.Containers = append(report.Containers, f.report())
 		}
@@ -187,13 +187,13 @@ func (n *Node) reports() []raftfsm.TaskReport {
 }
 
 // report is what can be told of a found container.
-func (f Found) report() raftfsm.ContainerReport {
-	report := raftfsm.ContainerReport{Name: f.Name, Status: raftfsm.Pending, RuntimeID: f.ID, ImageDigest: f.Image.Digest}
+func (f Found) report() spec.ContainerReport {
+	report := spec.ContainerReport{Name: f.Name, Status: spec.Pending, RuntimeID: f.ID, ImageDigest: f.Image.Digest}
 	if !f.StartedAt.IsZero() {
-		report.Status = raftfsm.Running
+		report.Status = spec.Running
 	}
 	if f.Exit != nil {
-		report.Status = raftfsm.Stopped
+		report.Status = spec.Stopped
 		f.Exit.describe(&report)
 	}
 	return report

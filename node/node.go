@@ -6,7 +6,7 @@ import (
 	"os"
 	"sync"
 
-	"pinion/raftfsm"
+	"pinion/raftfsm/spec"
 )
 
 // Node is the agent of one host.
@@ -18,7 +18,7 @@ type Node struct {
 	rejoin   chan struct{} // holds a value when the cluster has to be told again who this host is
 
 	mu      sync.Mutex // guards what follows
-	host    raftfsm.Host
+	host    spec.Host
 	runners map[string]*runner // by task id; a task's runner stays until its assignment has gone
 	found   map[string][]Found // by task id: what was there at start and has no runner yet
 	arrived chan struct{}      // closed and replaced when runners were added
@@ -83,7 +83,7 @@ func (n *Node) look(ctx context.Context) error {
 }
 
 // Pulls tells how far the image pulls of a task have come; empty when none is under way.
-func (n *Node) Pulls(taskID string) []raftfsm.Pull {
+func (n *Node) Pulls(taskID string) []spec.Pull {
 	if r := n.runner(taskID); r != nil {
 		return r.progressOfPulls()
 	}

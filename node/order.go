@@ -9,7 +9,7 @@ import (
 
 	"golang.org/x/sync/errgroup"
 
-	"pinion/raftfsm"
+	"pinion/raftfsm/spec"
 )
 
 // mark is something that happens once.
@@ -70,7 +70,7 @@ func (r *runner) awaitDependencies(ctx context.Context, c *container) error {
 	return nil
 }
 
-func (r *runner) awaitDependency(ctx context.Context, d raftfsm.Dependency) error {
+func (r *runner) awaitDependency(ctx context.Context, d spec.Dependency) error {
 	other := r.named(d.ContainerName)
 	if other == nil {
 		return fmt.Errorf("is not in the task definition")
@@ -80,11 +80,11 @@ func (r *runner) awaitDependency(ctx context.Context, d raftfsm.Dependency) erro
 	case <-ctx.Done():
 		return ctx.Err()
 	}
-	if d.Condition == raftfsm.DependStart {
+	if d.Condition == spec.DependStart {
 		return nil
 	}
 	var met <-chan struct{} = other.gone
-	if d.Condition == raftfsm.DependHealthy {
+	if d.Condition == spec.DependHealthy {
 		met = other.healthy.done
 	}
 	timeout := other.startTimeout()
@@ -111,9 +111,9 @@ func (c *container) startTimeout() <-chan time.Time {
 func (r *runner) meets(c *container, condition string) error {
 	ended := closed(c.gone)
 	switch {
-	case condition == raftfsm.DependHealthy && closed(c.healthy.done), condition == raftfsm.DependComplete && ended:
+	case condition == spec.DependHealthy && closed(c.healthy.done), condition == spec.DependComplete && ended:
 		return nil
-	case condition == raftfsm.DependHealthy && ended:
+	case condition == spec.DependHealthy && ended:
 		return fmt.Errorf("ended before its health check passed")
 	case !ended:
 		return fmt.Errorf("did not come to that within its startTimeout of %d seconds", *c.def.StartTimeout)
@@ -140,7 +140,7 @@ func (r *runner) named(name string) *container {
 // last.
 func (r *runner) awaitDependents(ctx context.Context, c *container) {
 	for _, other := range r.containers {
-		depends := slices.ContainsFunc(other.def.DependsOn, func(d raftfsm.Dependency) bool { return d.ContainerName == c.def.Name })
+		depends := slices.ContainsFunc(other.def.DependsOn, func(d spec.Dependency) bool { return d.ContainerName == c.def.Name })
 		if !depends || !other.started {
 			continue
 		}

@@ -6,19 +6,19 @@ import (
 	"time"
 
 	"pinion/node/fake"
-	"pinion/raftfsm"
+	"pinion/raftfsm/spec"
 )
 
 // after makes the container depend on others, "init SUCCESS".
-func after(d raftfsm.ContainerDefinition, others ...string) raftfsm.ContainerDefinition {
+func after(d spec.ContainerDefinition, others ...string) spec.ContainerDefinition {
 	for _, other := range others {
 		name, condition, _ := strings.Cut(other, " ")
-		d.DependsOn = append(d.DependsOn, raftfsm.Dependency{ContainerName: name, Condition: condition})
+		d.DependsOn = append(d.DependsOn, spec.Dependency{ContainerName: name, Condition: condition})
 	}
 	return d
 }
 
-func startTimeout(d raftfsm.ContainerDefinition, seconds int) raftfsm.ContainerDefinition {
+func startTimeout(d spec.ContainerDefinition, seconds int) spec.ContainerDefinition {
 	d.StartTimeout = &seconds
 	return d
 }
@@ -43,12 +43,12 @@ func TestAContainerWaitsForWhatItDependsOn(t *testing.T) {
 				w.pass(time.Hour)
 				w.wantRunning(id(task, "other"), id(task, "third"))
 				report := w.cluster.last(task)
-				w.want("status", report.Status, raftfsm.Pending)
-				w.want("status of the other", report.Containers[1].Status, raftfsm.Running)
+				w.want("status", report.Status, spec.Pending)
+				w.want("status of the other", report.Containers[1].Status, spec.Running)
 				c.happens(w, id(task, "other"))
 				w.settle()
 				w.want("starts", w.machine.Starts(id(task, "main")), 1)
-				w.want("status", w.cluster.last(task).Status, raftfsm.Running)
+				w.want("status", w.cluster.last(task).Status, spec.Running)
 			})
 		})
 	}
@@ -82,7 +82,7 @@ func TestWaitingInVainEndsTheTask(t *testing.T) {
 	failing.Essential = new(bool)
 	cases := map[string]struct {
 		condition, want string
-		other           raftfsm.ContainerDefinition
+		other           spec.ContainerDefinition
 		happens         func(w *world, other string)
 	}{
 		"it ended badly":               {"SUCCESS", "ended with exit code 4", failing, func(w *world, other string) { w.machine.Exit(other, 4) }},
@@ -107,8 +107,8 @@ func TestWaitingInVainEndsTheTask(t *testing.T) {
 				}
 				w.pass(time.Second)
 				report := w.cluster.last(task)
-				w.want("status", report.Status, raftfsm.Stopped)
-				w.want("stop code", report.StopCode, raftfsm.StopFailedToStart)
+				w.want("status", report.Status, spec.Stopped)
+				w.want("stop code", report.StopCode, spec.StopFailedToStart)
 				if !strings.Contains(report.StoppedReason, c.want) {
 					w.Errorf("the reason is %q", report.StoppedReason)
 				}
@@ -127,8 +127,8 @@ func TestStoppingEndsTheWait(t *testing.T) {
 		w.cluster.stop(task, "enough")
 		w.pass(time.Second)
 		report := w.cluster.last(task)
-		w.want("status", report.Status, raftfsm.Stopped)
-		w.want("stop code", report.StopCode, raftfsm.StopUserInitiated)
+		w.want("status", report.Status, spec.Stopped)
+		w.want("stop code", report.StopCode, spec.StopUserInitiated)
 		w.wantNothingLeft()
 	})
 }
@@ -142,6 +142,6 @@ func TestTheWaitGoesOnAfterARestartOfTheAgent(t *testing.T) {
 		w.machine.Exit(id(task, "other"), 0)
 		w.boot()
 		w.wantRunning(id(task, "main"))
-		w.want("status", w.cluster.last(task).Status, raftfsm.Running)
+		w.want("status", w.cluster.last(task).Status, spec.Running)
 	})
 }

@@ -22,7 +22,7 @@ import (
 	"pinion/node/logs"
 	"pinion/node/network"
 	"pinion/node/network/networktest"
-	"pinion/raftfsm"
+	"pinion/raftfsm/spec"
 )
 
 // machine is a host with everything real but the cluster and the GPUs.
@@ -68,7 +68,7 @@ func newMachine(t testing.TB) *machine {
 	t.Cleanup(func() { m.must(m.runtime.Close()) })
 	m.image = ctrdtest.Registry(t, map[string]v1.Image{"busybox:1": ctrdtest.Busybox(t)}) + "/busybox:1"
 	m.config = node.Config{
-		Host: raftfsm.Host{ID: hostID}, Control: m.cluster, Images: m.runtime, Containers: m.runtime, Checks: m.runtime, Network: bridge,
+		Host: spec.Host{ID: hostID}, Control: m.cluster, Images: m.runtime, Containers: m.runtime, Checks: m.runtime, Network: bridge,
 		GPUs: source, Logs: store, Dir: dir, Log: log,
 	}
 	t.Cleanup(func() { m.crash() })
@@ -100,7 +100,7 @@ func (m *machine) boot() *node.Node {
 }
 
 // until waits for a report of the task that the condition holds for.
-func (m *machine) until(task string, holds func(raftfsm.TaskReport) bool) raftfsm.TaskReport {
+func (m *machine) until(task string, holds func(spec.TaskReport) bool) spec.TaskReport {
 	m.Helper()
 	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
 	defer cancel()
@@ -111,8 +111,8 @@ func (m *machine) until(task string, holds func(raftfsm.TaskReport) bool) raftfs
 	return report
 }
 
-func is(s raftfsm.Status) func(raftfsm.TaskReport) bool {
-	return func(r raftfsm.TaskReport) bool { return r.Status == s }
+func is(s spec.Status) func(spec.TaskReport) bool {
+	return func(r spec.TaskReport) bool { return r.Status == s }
 }
 
 var taskNumber atomic.Int64
@@ -127,7 +127,7 @@ func (m *machine) run(script string, gpus ...string) string {
 func (m *machine) output(agent *node.Node, task string) string {
 	m.Helper()
 	var text strings.Builder
-	m.must(agent.Logs(m.Context(), raftfsm.LogQuery{Task: task, Follow: true}, func(l raftfsm.LogLine) error {
+	m.must(agent.Logs(m.Context(), spec.LogQuery{Task: task, Follow: true}, func(l spec.LogLine) error {
 		text.WriteString(l.Text + "\n")
 		return nil
 	}))
@@ -137,7 +137,7 @@ func (m *machine) output(agent *node.Node, task string) string {
 // awaitLine waits until the task has written something.
 func (m *machine) awaitLine(agent *node.Node, task string) {
 	m.Helper()
-	err := agent.Logs(m.Context(), raftfsm.LogQuery{Task: task, Follow: true}, func(raftfsm.LogLine) error { return errSeen })
+	err := agent.Logs(m.Context(), spec.LogQuery{Task: task, Follow: true}, func(spec.LogLine) error { return errSeen })
 	if !errors.Is(err, errSeen) {
 		m.Fatalf("task %s wrote nothing: %v", task, err)
 	}
@@ -158,29 +158,29 @@ func TestOnRealContainers(t *testing.T) {
 			t.Errorf("the log lacks %q:\n%s", want, text)
 		}
 	}
-	if report := m.until(first, is(raftfsm.Stopped)); code(report, 0) != 3 || report.StopCode != raftfsm.StopEssentialExited {
+	if report := m.until(first, is(spec.Stopped)); code(report, 0) != 3 || report.StopCode != spec.StopEssentialExited {
 		t.Errorf("it ended as %+v", report)
 	}
 
 	t.Log("a running task outlives the agent, and is stopped by the next one")
 	second := m.run("trap 'exit 7' TERM; echo up; while :; do sleep 0.1; done", uuid)
-	started := m.until(second, is(raftfsm.Running)).Times.Started
+	started := m.until(second, is(spec.Running)).Times.Started
 	m.awaitLine(agent, second)
 	m.crash()
 	m.boot()
-	if report := m.until(second, is(raftfsm.Running)); !report.Times.Started.Equal(started) {
+	if report := m.until(second, is(spec.Running)); !report.Times.Started.Equal(started) {
 		t.Errorf("it started at %v, now it says %v", started, report.Times.Started)
 	}
 	m.cluster.stop(second, "enough")
-	if report := m.until(second, is(raftfsm.Stopped)); code(report, 0) != 7 || report.StoppedReason != "enough" {
+	if report := m.until(second, is(spec.Stopped)); code(report, 0) != 7 || report.StoppedReason != "enough" {
 		t.Errorf("it ended as %+v", report)
 	}
 
 	t.Log("a command that is not there, and an image that is not")
-	if report := m.until(m.broken("/no/such/command", m.image), is(raftfsm.Stopped)); !strings.HasPrefix(report.StoppedReason, "CannotStartContainerError: ") {
+	if report := m.until(m.broken("/no/such/command", m.image), is(spec.Stopped)); !strings.HasPrefix(report.StoppedReason, "CannotStartContainerError: ") {
 		t.Errorf("reason is %q", report.StoppedReason)
 	}
-	if report := m.until(m.broken("sh", m.image+"x"), is(raftfsm.Stopped)); !strings.HasPrefix(report.StoppedReason, "CannotPullContainerError: ") {
+	if report := m.until(m.broken("sh", m.image+"x"), is(spec.Stopped)); !strings.HasPrefix(report.StoppedReason, "CannotPullContainerError: ") {
 		t.Errorf("reason is %q", report.StoppedReason)
 	}
 	m.crash()
@@ -200,28 +200,28 @@ func (m *machine) broken(command, image string) string {
 func BenchmarkStart(b *testing.B) {
 	m := newMachine(b)
 	m.boot()
-	m.until(m.run("exit 0"), is(raftfsm.Stopped)) // the image is here, the bridge is up
+	m.until(m.run("exit 0"), is(spec.Stopped)) // the image is here, the bridge is up
 	for name, gpus := range map[string][]string{"without GPU": nil, "with GPU": {m.devices[0].UUID}} {
 		b.Run("agent "+name, func(b *testing.B) {
 			for b.Loop() {
 				task := m.run("sleep 1000", gpus...)
-				m.until(task, is(raftfsm.Running))
+				m.until(task, is(spec.Running))
 				b.StopTimer()
 				m.runtime.Kill(b.Context(), id(task, "main"), 9)
-				m.until(task, is(raftfsm.Stopped))
+				m.until(task, is(spec.Stopped))
 				b.StartTimer()
 			}
 		})
 	}
-	image, err := m.runtime.Pull(b.Context(), m.image, func(raftfsm.Pull) {})
+	image, err := m.runtime.Pull(b.Context(), m.image, func(spec.Pull) {})
 	m.must(err)
 	b.Run("runtime alone", func(b *testing.B) {
 		for b.Loop() {
-			spec := specOf(fmt.Sprintf("%032x", taskNumber.Add(1)), "main")
-			spec.Def.Command, spec.Image, spec.Network, spec.TaskDef = []string{"sleep", "1000"}, image, "none", &raftfsm.TaskDefinition{}
-			m.must(m.runtime.Start(b.Context(), spec))
+			containerSpec := specOf(fmt.Sprintf("%032x", taskNumber.Add(1)), "main")
+			containerSpec.Def.Command, containerSpec.Image, containerSpec.Network, containerSpec.TaskDef = []string{"sleep", "1000"}, image, "none", &spec.TaskDefinition{}
+			m.must(m.runtime.Start(b.Context(), containerSpec))
 			b.StopTimer()
-			m.must(m.runtime.Remove(b.Context(), spec.ID))
+			m.must(m.runtime.Remove(b.Context(), containerSpec.ID))
 			b.StartTimer()
 		}
 	})

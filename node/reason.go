@@ -5,7 +5,7 @@ import (
 	"fmt"
 	"time"
 
-	"pinion/raftfsm"
+	"pinion/raftfsm/spec"
 )
 
 // maxReason is how many characters of a reason ECS keeps.
@@ -59,7 +59,7 @@ func lostIfUnknown(e *Exit, err error) error {
 func lost(why string) Exit { return Exit{Code: -1, At: time.Now(), Lost: why} }
 
 // describe writes the exit into a container's report. An exit code that is not known is left out.
-func (e Exit) describe(report *raftfsm.ContainerReport) {
+func (e Exit) describe(report *spec.ContainerReport) {
 	if e.Lost != "" {
 		report.Reason = atMost("The exit code is not known: "+e.Lost, maxReason)
 		return
@@ -82,7 +82,7 @@ func atMost(text string, n int) string {
 	return text
 }
 
-func later(a, b raftfsm.Status) raftfsm.Status {
+func later(a, b spec.Status) spec.Status {
 	if b.Rank() > a.Rank() {
 		return b
 	}

@@ -7,7 +7,7 @@ import (
 	"sync"
 	"time"
 
-	"pinion/raftfsm"
+	"pinion/raftfsm/spec"
 )
 
 const (
@@ -24,7 +24,7 @@ const (
 // which they first had something to say.
 type reporter struct {
 	log  *slog.Logger
-	send func(context.Context, []raftfsm.TaskReport) error
+	send func(context.Context, []spec.TaskReport) error
 
 	mu      sync.Mutex
 	waiting map[string]*entry
@@ -34,17 +34,17 @@ type reporter struct {
 
 // entry is a report on its way, and those who want to know when it was heard.
 type entry struct {
-	report raftfsm.TaskReport
+	report spec.TaskReport
 	heard  []chan struct{}
 }
 
-func newReporter(log *slog.Logger, send func(context.Context, []raftfsm.TaskReport) error) *reporter {
+func newReporter(log *slog.Logger, send func(context.Context, []spec.TaskReport) error) *reporter {
 	return &reporter{log: log, send: send, waiting: map[string]*entry{}, wake: make(chan struct{}, 1)}
 }
 
 // put queues the latest report of a task. The channel is closed when this report, or a later one of the task, has
 // been recorded by the cluster.
-func (r *reporter) put(report raftfsm.TaskReport) <-chan struct{} {
+func (r *reporter) put(report spec.TaskReport) <-chan struct{} {
 	heard := make(chan struct{})
 	r.mu.Lock()
 	e, ok := r.waiting[report.TaskID]
@@ -113,10 +113,10 @@ func (r *reporter) take() []*entry {
 }
 
 // refresh is the batch with what has come in since: a call that is repeated says the latest.
-func (r *reporter) refresh(batch []*entry) []raftfsm.TaskReport {
+func (r *reporter) refresh(batch []*entry) []spec.TaskReport {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	reports := make([]raftfsm.TaskReport, 0, len(batch))
+	reports := make([]spec.TaskReport, 0, len(batch))
 	for _, e := range batch {
 		if newer := r.remove(e.report.TaskID); newer != nil {
 			e.report = newer.report

@@ -9,14 +9,14 @@ import (
 	"testing"
 	"testing/synctest"
 
-	"pinion/raftfsm"
+	"pinion/raftfsm/spec"
 )
 
 func TestReportsKeepTheirOrderAndSayTheLatest(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var sent [][]string
 		answer := make(chan error)
-		r := newReporter(slog.New(slog.DiscardHandler), func(_ context.Context, reports []raftfsm.TaskReport) error {
+		r := newReporter(slog.New(slog.DiscardHandler), func(_ context.Context, reports []spec.TaskReport) error {
 			var batch []string
 			for _, report := range reports {
 				batch = append(batch, report.TaskID+" "+string(report.Status))
@@ -27,16 +27,16 @@ func TestReportsKeepTheirOrderAndSayTheLatest(t *testing.T) {
 		ctx, cancel := context.WithCancel(t.Context())
 		defer cancel()
 		go r.run(ctx)
-		put := func(id string, s raftfsm.Status) <-chan struct{} {
-			return r.put(raftfsm.TaskReport{TaskID: id, Status: s})
+		put := func(id string, s spec.Status) <-chan struct{} {
+			return r.put(spec.TaskReport{TaskID: id, Status: s})
 		}
 
-		first := put("a", raftfsm.Pending)
+		first := put("a", spec.Pending)
 		synctest.Wait() // the first batch is under way, the next one gathers
-		put("c", raftfsm.Pending)
-		put("b", raftfsm.Running)
-		second := put("c", raftfsm.Stopped)
-		third := put("a", raftfsm.Running)
+		put("c", spec.Pending)
+		put("b", spec.Running)
+		second := put("c", spec.Stopped)
+		third := put("a", spec.Running)
 		answer <- errors.New("not now")
 		answer <- nil // repeated, with what came in since
 		synctest.Wait()
@@ -58,14 +58,14 @@ func TestReportsKeepTheirOrderAndSayTheLatest(t *testing.T) {
 func TestABatchHasABound(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var sizes []int
-		r := newReporter(slog.New(slog.DiscardHandler), func(_ context.Context, reports []raftfsm.TaskReport) error {
+		r := newReporter(slog.New(slog.DiscardHandler), func(_ context.Context, reports []spec.TaskReport) error {
 			sizes = append(sizes, len(reports))
 			return nil
 		})
 		for i := range 2*reportBatch + 1 {
-			r.put(raftfsm.TaskReport{TaskID: fmt.Sprint(i)})
+			r.put(spec.TaskReport{TaskID: fmt.Sprint(i)})
 		}
-		dropped := r.put(raftfsm.TaskReport{TaskID: "0"})
+		dropped := r.put(spec.TaskReport{TaskID: "0"})
 		r.drop("0")
 		if !closed(dropped) {
 			t.Error("nobody waits for a dropped report")

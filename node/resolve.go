@@ -7,7 +7,7 @@ import (
 	"path/filepath"
 	"strings"
 
-	"pinion/raftfsm"
+	"pinion/raftfsm/spec"
 )
 
 // nameFiles are the files a container resolves names with, as paths on this host.
@@ -23,7 +23,7 @@ var (
 // writeNameFiles writes the files of one container into dir. address is empty when the container has none of its own;
 // on the host's network the container resolves as the host does. What the definition adds comes last in hosts, and its
 // name servers and search domains take the place of the host's.
-func writeNameFiles(dir, mode string, def *raftfsm.ContainerDefinition, address string) (nameFiles, error) {
+func writeNameFiles(dir, mode string, def *spec.ContainerDefinition, address string) (nameFiles, error) {
 	files := nameFiles{hosts: filepath.Join(dir, "hosts"), resolv: filepath.Join(dir, "resolv.conf")}
 	hosts, resolv := hostsFile(def.Hostname, address), ""
 	switch mode {

@@ -8,7 +8,7 @@ import (
 	"time"
 
 	"pinion/node"
-	"pinion/raftfsm"
+	"pinion/raftfsm/spec"
 )
 
 func TestARunningTaskIsTakenUpAfterARestart(t *testing.T) {
@@ -22,12 +22,12 @@ func TestARunningTaskIsTakenUpAfterARestart(t *testing.T) {
 		w.pass(time.Hour)
 		w.boot()
 		w.want("starts", w.machine.Starts(id(task, "main")), 1)
-		w.want("status", w.cluster.last(task).Status, raftfsm.Running)
+		w.want("status", w.cluster.last(task).Status, spec.Running)
 		w.want("startedAt", w.cluster.last(task).Times.Started, started)
 		w.machine.Exit(id(task, "main"), 7)
 		w.settle()
 		w.want("exit code", code(w.cluster.last(task), 0), 7)
-		w.want("status", w.cluster.last(task).Status, raftfsm.Stopped)
+		w.want("status", w.cluster.last(task).Status, spec.Stopped)
 		w.wantNothingLeft()
 	})
 }
@@ -44,9 +44,9 @@ func TestTheFirstWordAfterARestartIsWhatRuns(t *testing.T) {
 		if len(joined) != 1 || joined[0].TaskID != task || len(joined[0].Containers) != 2 {
 			w.Fatalf("the join brought %+v", joined)
 		}
-		slices.SortFunc(joined[0].Containers, func(a, b raftfsm.ContainerReport) int { return len(a.Name) - len(b.Name) })
-		w.want("main", joined[0].Containers[0].Status, raftfsm.Running)
-		w.want("helper", joined[0].Containers[1].Status, raftfsm.Stopped)
+		slices.SortFunc(joined[0].Containers, func(a, b spec.ContainerReport) int { return len(a.Name) - len(b.Name) })
+		w.want("main", joined[0].Containers[0].Status, spec.Running)
+		w.want("helper", joined[0].Containers[1].Status, spec.Stopped)
 		w.want("helper's exit", code(joined[0], 1), 4)
 	})
 }
@@ -60,9 +60,9 @@ func TestATaskThatEndedWhileTheAgentWasAwayIsReported(t *testing.T) {
 		w.machine.Exit(id(task, "main"), 9)
 		w.boot()
 		report := w.cluster.last(task)
-		w.want("status", report.Status, raftfsm.Stopped)
+		w.want("status", report.Status, spec.Stopped)
 		w.want("exit code", code(report, 0), 9)
-		w.want("stop code", report.StopCode, raftfsm.StopEssentialExited)
+		w.want("stop code", report.StopCode, spec.StopEssentialExited)
 		w.want("starts of helper", w.machine.Starts(id(task, "helper")), 1)
 		w.wantNothingLeft()
 	})
@@ -77,14 +77,14 @@ func TestAStartThatWasNotHeardIsStillTheStart(t *testing.T) {
 		w.cluster.mu.Lock() // the cluster forgets what it heard, as if the reports had been lost with the agent
 		a := w.cluster.tasks[task]
 		fresh := *a.Task
-		fresh.LastStatus, fresh.Times = raftfsm.Pending, raftfsm.TaskTimes{}
+		fresh.LastStatus, fresh.Times = spec.Pending, spec.TaskTimes{}
 		a.Task = &fresh
 		w.cluster.tasks[task] = a
 		w.cluster.mu.Unlock()
 		w.crash()
 		w.pass(time.Minute)
 		w.boot()
-		w.want("status", w.cluster.last(task).Status, raftfsm.Running)
+		w.want("status", w.cluster.last(task).Status, spec.Running)
 		if got := w.cluster.last(task).Times.Started; !got.Equal(began) {
 			w.Errorf("startedAt is %v, want %v", got, began)
 		}
@@ -106,7 +106,7 @@ func TestATaskHalfStartedIsContinued(t *testing.T) {
 			w.want("starts of "+name, w.machine.Starts(id(task, name)), 1)
 		}
 		w.want("pulls of first", w.runtime.Pulled("first:1"), 0)
-		w.want("status", w.cluster.last(task).Status, raftfsm.Running)
+		w.want("status", w.cluster.last(task).Status, spec.Running)
 	})
 }
 
@@ -119,7 +119,7 @@ func TestAHalfStartedTaskWhoseEssentialContainerEndedIsNotContinued(t *testing.T
 		task := w.cluster.run("t1", container("first"), container("second"))
 		w.boot()
 		w.want("starts of second", w.machine.Starts(id(task, "second")), 0)
-		w.want("status", w.cluster.last(task).Status, raftfsm.Stopped)
+		w.want("status", w.cluster.last(task).Status, spec.Stopped)
 		w.want("exit code", code(w.cluster.last(task), 0), 6)
 		w.wantNothingLeft()
 	})
@@ -135,11 +135,11 @@ func TestStoppingGoesOnAfterARestart(t *testing.T) {
 		w.pass(10 * time.Second)
 		w.crash()
 		w.boot()
-		w.want("status", w.cluster.last(task).Status, raftfsm.Stopping)
+		w.want("status", w.cluster.last(task).Status, spec.Stopping)
 		w.pass(31 * time.Second)
 		report := w.cluster.last(task)
-		w.want("status", report.Status, raftfsm.Stopped)
-		w.want("stop code", report.StopCode, raftfsm.StopUserInitiated)
+		w.want("status", report.Status, spec.Stopped)
+		w.want("stop code", report.StopCode, spec.StopUserInitiated)
 		w.want("reason", report.StoppedReason, "maintenance")
 		w.wantNothingLeft()
 	})
@@ -160,9 +160,9 @@ func TestStoppedIsSaidAgainWhenTheAgentDiedBeforeItWasHeard(t *testing.T) {
 		w.want("containers kept", len(w.machine.All()), 1)
 		w.cluster.setDown(false)
 		w.pass(5 * time.Second)
-		w.want("status", w.cluster.last(task).Status, raftfsm.Stopped)
+		w.want("status", w.cluster.last(task).Status, spec.Stopped)
 		w.want("exit code", code(w.cluster.last(task), 0), 5)
-		w.want("stop code", w.cluster.last(task).StopCode, raftfsm.StopEssentialExited)
+		w.want("stop code", w.cluster.last(task).StopCode, spec.StopEssentialExited)
 		w.want("starts", w.machine.Starts(id(task, "main")), 1)
 		w.wantNothingLeft()
 	})
@@ -177,7 +177,7 @@ func TestAContainerThatVanishedIsNotStartedAgain(t *testing.T) {
 		w.machine.Forget(id(task, "main"))
 		w.boot()
 		report := w.cluster.last(task)
-		w.want("status", report.Status, raftfsm.Stopped)
+		w.want("status", report.Status, spec.Stopped)
 		w.want("exit code", code(report, 0), -100)
 		w.want("reason", report.Containers[0].Reason, "The exit code is not known: the container is not on this host any more")
 		w.want("starts", w.machine.Starts(id(task, "main")), 1)
@@ -221,7 +221,7 @@ func TestTheRuntimeMayBeDownForAWhile(t *testing.T) {
 		w.wantRunning(id(task, "main"))
 		w.runtime.SetDown(false)
 		w.pass(time.Minute)
-		w.want("status", w.cluster.last(task).Status, raftfsm.Stopped)
+		w.want("status", w.cluster.last(task).Status, spec.Stopped)
 		w.wantNothingLeft()
 	})
 }
@@ -234,7 +234,7 @@ func TestAnErrExistsIsAnAdoption(t *testing.T) {
 		}
 		task := w.cluster.run("t1", container("main"))
 		w.settle()
-		w.want("status", w.cluster.last(task).Status, raftfsm.Running)
+		w.want("status", w.cluster.last(task).Status, spec.Running)
 		w.machine.Exit(id(task, "main"), 8)
 		w.settle()
 		w.want("exit code", code(w.cluster.last(task), 0), 8)
@@ -244,5 +244,5 @@ func TestAnErrExistsIsAnAdoption(t *testing.T) {
 
 func specOf(task, name string) node.ContainerSpec {
 	def := container(name)
-	return node.ContainerSpec{ID: id(task, name), Task: &raftfsm.Task{ID: task}, Def: &def}
+	return node.ContainerSpec{ID: id(task, name), Task: &spec.Task{ID: task}, Def: &def}
 }

@@ -7,35 +7,35 @@ import (
 	"time"
 
 	"pinion/node/fake"
-	"pinion/raftfsm"
+	"pinion/raftfsm/spec"
 )
 
 func TestATaskRunsAndEnds(t *testing.T) {
 	in(t, func(w *world) {
 		w.boot()
-		task := w.cluster.assign("t1", raftfsm.TaskDefinition{Containers: []raftfsm.ContainerDefinition{withGPUs("train", "GPU-1,GPU-0")}})
+		task := w.cluster.assign("t1", spec.TaskDefinition{Containers: []spec.ContainerDefinition{withGPUs("train", "GPU-1,GPU-0")}})
 		w.settle()
 		w.wantRunning(id("t1", "train"))
 		report := w.cluster.last(task)
-		w.want("status", report.Status, raftfsm.Running)
-		w.want("container's status", report.Containers[0].Status, raftfsm.Running)
+		w.want("status", report.Status, spec.Running)
+		w.want("container's status", report.Containers[0].Status, spec.Running)
 		w.want("runtime id", report.Containers[0].RuntimeID, id("t1", "train"))
 		if report.Times.PullStarted.IsZero() || report.Times.PullStopped.IsZero() || report.Times.Started.IsZero() {
 			w.Errorf("times are missing: %+v", report.Times)
 		}
-		spec := w.runtime.Spec(id("t1", "train"))
-		if !slices.Contains(spec.Env, "NVIDIA_VISIBLE_DEVICES=GPU-1,GPU-0") || !slices.Equal(spec.GPUs, []string{"GPU-1", "GPU-0"}) {
-			w.Errorf("the container was given %v and %v", spec.GPUs, spec.Env)
+		given := w.runtime.Spec(id("t1", "train"))
+		if !slices.Contains(given.Env, "NVIDIA_VISIBLE_DEVICES=GPU-1,GPU-0") || !slices.Equal(given.GPUs, []string{"GPU-1", "GPU-0"}) {
+			w.Errorf("the container was given %v and %v", given.GPUs, given.Env)
 		}
-		w.want("network", spec.Network, "/netns/"+id("t1", "train"))
+		w.want("network", given.Network, "/netns/"+id("t1", "train"))
 
 		w.pass(time.Hour)
 		w.machine.Exit(id("t1", "train"), 3)
 		w.settle()
 		report = w.cluster.last(task)
-		w.want("status", report.Status, raftfsm.Stopped)
+		w.want("status", report.Status, spec.Stopped)
 		w.want("exit code", code(report, 0), 3)
-		w.want("stop code", report.StopCode, raftfsm.StopEssentialExited)
+		w.want("stop code", report.StopCode, spec.StopEssentialExited)
 		w.want("reason", report.StoppedReason, "Essential container in task exited")
 		if got := report.Times.ExecutionStopped.Sub(report.Times.Started); got != time.Hour {
 			w.Errorf("it ran for %v, want an hour", got)
@@ -54,7 +54,7 @@ func TestATaskThatEndsAtOnceHasRun(t *testing.T) {
 		task := w.cluster.run("t1", container("quick"))
 		w.settle()
 		report := w.cluster.last(task)
-		w.want("status", report.Status, raftfsm.Stopped)
+		w.want("status", report.Status, spec.Stopped)
 		w.want("exit code", code(report, 0), 0)
 		w.want("has a start", report.Times.Started.IsZero(), false)
 		w.wantNothingLeft()
@@ -67,7 +67,7 @@ func TestContainersStartInOrderAndRunningMeansAll(t *testing.T) {
 		letGo := w.runtime.HoldPull("second:1")
 		task := w.cluster.run("t1", container("first"), container("second"))
 		w.pass(time.Second)
-		w.want("status while pulling", w.cluster.last(task).Status, raftfsm.Pending)
+		w.want("status while pulling", w.cluster.last(task).Status, spec.Pending)
 		w.want("pull's start is told", w.cluster.last(task).Times.PullStarted.IsZero(), false)
 		if pulls := w.node.Pulls(task); len(pulls) != 1 || pulls[0].Done != 50 {
 			w.Errorf("pulls are %+v", pulls)
@@ -76,7 +76,7 @@ func TestContainersStartInOrderAndRunningMeansAll(t *testing.T) {
 		letGo()
 		w.settle()
 		w.wantRunning(id(task, "first"), id(task, "second"))
-		w.want("status", w.cluster.last(task).Status, raftfsm.Running)
+		w.want("status", w.cluster.last(task).Status, spec.Running)
 		w.want("pulls afterwards", len(w.node.Pulls(task)), 0)
 	})
 }
@@ -85,13 +85,13 @@ func TestVolumesOfAnotherContainer(t *testing.T) {
 	in(t, func(w *world) {
 		w.boot()
 		source, taker := container("source"), container("taker")
-		source.MountPoints = []raftfsm.MountPoint{{SourceVolume: "data", ContainerPath: "/data"}}
-		taker.VolumesFrom = []raftfsm.VolumeFrom{{SourceContainer: "source", ReadOnly: true}}
-		task := w.cluster.assign("t1", raftfsm.TaskDefinition{
-			Volumes: []raftfsm.Volume{{Name: "data"}}, Containers: []raftfsm.ContainerDefinition{source, taker},
+		source.MountPoints = []spec.MountPoint{{SourceVolume: "data", ContainerPath: "/data"}}
+		taker.VolumesFrom = []spec.VolumeFrom{{SourceContainer: "source", ReadOnly: true}}
+		task := w.cluster.assign("t1", spec.TaskDefinition{
+			Volumes: []spec.Volume{{Name: "data"}}, Containers: []spec.ContainerDefinition{source, taker},
 		})
 		w.settle()
-		if got := w.runtime.Spec(id(task, "taker")).Def.MountPoints; !slices.Equal(got, []raftfsm.MountPoint{{SourceVolume: "data", ContainerPath: "/data", ReadOnly: true}}) {
+		if got := w.runtime.Spec(id(task, "taker")).Def.MountPoints; !slices.Equal(got, []spec.MountPoint{{SourceVolume: "data", ContainerPath: "/data", ReadOnly: true}}) {
 			t.Errorf("it mounts %+v", got)
 		}
 	})
@@ -105,10 +105,10 @@ func TestAnEssentialExitStopsTheOthers(t *testing.T) {
 		w.machine.Exit(id(task, "main"), 1)
 		w.settle()
 		report := w.cluster.last(task)
-		w.want("status", report.Status, raftfsm.Stopped)
+		w.want("status", report.Status, spec.Stopped)
 		w.want("main's exit", code(report, 0), 1)
 		w.want("helper's exit", code(report, 1), 128+int(syscall.SIGTERM))
-		w.want("stop code", report.StopCode, raftfsm.StopEssentialExited)
+		w.want("stop code", report.StopCode, spec.StopEssentialExited)
 		w.wantNothingLeft()
 	})
 }
@@ -121,8 +121,8 @@ func TestASidecarMayEnd(t *testing.T) {
 		w.machine.Exit(id(task, "helper"), 2)
 		w.settle()
 		report := w.cluster.last(task)
-		w.want("status", report.Status, raftfsm.Running)
-		w.want("helper's status", report.Containers[1].Status, raftfsm.Stopped)
+		w.want("status", report.Status, spec.Running)
+		w.want("helper's status", report.Containers[1].Status, spec.Stopped)
 		w.want("helper's exit", code(report, 1), 2)
 		w.wantRunning(id(task, "main"))
 	})
@@ -135,10 +135,10 @@ func TestATaskOfSidecarsOnlyEndsWithTheLast(t *testing.T) {
 		w.settle()
 		w.machine.Exit(id(task, "one"), 0)
 		w.settle()
-		w.want("status", w.cluster.last(task).Status, raftfsm.Running)
+		w.want("status", w.cluster.last(task).Status, spec.Running)
 		w.machine.Exit(id(task, "two"), 0)
 		w.settle()
-		w.want("status", w.cluster.last(task).Status, raftfsm.Stopped)
+		w.want("status", w.cluster.last(task).Status, spec.Stopped)
 	})
 }
 
@@ -162,15 +162,15 @@ func TestStoppingWaitsForTheStopTimeout(t *testing.T) {
 				w.cluster.stop(task, "enough")
 				w.pass(c.want + time.Millisecond)
 				report := w.cluster.last(task)
-				w.want("status", report.Status, raftfsm.Stopped)
+				w.want("status", report.Status, spec.Stopped)
 				w.want("exit code", code(report, 0), 137)
-				w.want("stop code", report.StopCode, raftfsm.StopUserInitiated)
+				w.want("stop code", report.StopCode, spec.StopUserInitiated)
 				w.want("reason", report.StoppedReason, "enough")
 				w.want("time from SIGTERM to SIGKILL", report.Times.ExecutionStopped.Sub(report.Times.Stopping), c.want)
-				want, got := []raftfsm.Status{raftfsm.Running, raftfsm.Stopping, raftfsm.Stopped}, w.cluster.statuses(task)
+				want, got := []spec.Status{spec.Running, spec.Stopping, spec.Stopped}, w.cluster.statuses(task)
 				if c.want == 0 { // reports say the latest, so a status that lasts no time may be left out
-					want = []raftfsm.Status{raftfsm.Running, raftfsm.Stopped}
-					got = slices.DeleteFunc(got, func(s raftfsm.Status) bool { return s == raftfsm.Stopping })
+					want = []spec.Status{spec.Running, spec.Stopped}
+					got = slices.DeleteFunc(got, func(s spec.Status) bool { return s == spec.Stopping })
 				}
 				if !slices.Equal(got, want) {
 					w.Errorf("statuses heard: %v", got)
@@ -189,8 +189,8 @@ func TestStoppingBreaksOffAPull(t *testing.T) {
 		w.cluster.stop(task, "changed my mind")
 		w.settle()
 		report := w.cluster.last(task)
-		w.want("status", report.Status, raftfsm.Stopped)
-		w.want("stop code", report.StopCode, raftfsm.StopUserInitiated)
+		w.want("status", report.Status, spec.Stopped)
+		w.want("stop code", report.StopCode, spec.StopUserInitiated)
 		w.want("exit code", code(report, 0), -100)
 		w.want("starts", w.machine.Starts(id(task, "main")), 0)
 		w.wantNothingLeft()
@@ -207,7 +207,7 @@ func TestStoppingBetweenTwoStartsStartsNoMore(t *testing.T) {
 		w.settle()
 		letGo()
 		w.settle()
-		w.want("status", w.cluster.last(task).Status, raftfsm.Stopped)
+		w.want("status", w.cluster.last(task).Status, spec.Stopped)
 		w.want("first's exit", code(w.cluster.last(task), 0), 128+int(syscall.SIGTERM))
 		w.want("starts of second", w.machine.Starts(id(task, "second")), 0)
 		w.wantNothingLeft()
@@ -224,7 +224,7 @@ func TestLeavingDoesNotBreakOffAStart(t *testing.T) {
 		w.crash()
 		w.wantRunning(id(task, "main"))
 		w.boot()
-		w.want("status", w.cluster.last(task).Status, raftfsm.Running)
+		w.want("status", w.cluster.last(task).Status, spec.Running)
 		w.want("starts", w.machine.Starts(id(task, "main")), 1)
 	})
 }
@@ -233,7 +233,7 @@ func TestPublishedPortsAreReported(t *testing.T) {
 	in(t, func(w *world) {
 		w.boot()
 		web := container("web")
-		web.PortMappings = []raftfsm.PortMapping{{ContainerPort: 80, Protocol: "tcp"}}
+		web.PortMappings = []spec.PortMapping{{ContainerPort: 80, Protocol: "tcp"}}
 		task := w.cluster.run("t1", web)
 		w.settle()
 		bindings := w.cluster.last(task).Containers[0].Bindings
@@ -250,7 +250,7 @@ func TestFollowingATaskThatWasJustAssigned(t *testing.T) {
 		task := w.cluster.run("t1", container("main")) // the agent has not seen it yet
 		done := make(chan error, 1)
 		go func() {
-			done <- w.node.Logs(w.Context(), raftfsm.LogQuery{Task: task, Follow: true}, func(raftfsm.LogLine) error { return nil })
+			done <- w.node.Logs(w.Context(), spec.LogQuery{Task: task, Follow: true}, func(spec.LogLine) error { return nil })
 		}()
 		w.pass(time.Minute)
 		select {

@@ -8,7 +8,7 @@ import (
 	"sync"
 	"time"
 
-	"pinion/raftfsm"
+	"pinion/raftfsm/spec"
 )
 
 // Network modes of ECS that this host runs.
@@ -24,8 +24,8 @@ const (
 // task: the step sees that and returns, and the steps that take down follow.
 type runner struct {
 	node       *Node
-	task       *raftfsm.Task
-	def        *raftfsm.TaskDefinition
+	task       *spec.Task
+	def        *spec.TaskDefinition
 	mode       string // network mode
 	scratch    scratch
 	containers []*container // in the definition's order
@@ -38,8 +38,8 @@ type runner struct {
 	over    bool // run has returned; guarded by the node's lock
 
 	mu     sync.Mutex // guards what follows; report is the task as the cluster shall know it
-	report raftfsm.TaskReport
-	pulls  map[string]raftfsm.Pull
+	report spec.TaskReport
+	pulls  map[string]spec.Pull
 }
 
 // container is one container of the task. One goroutine at a time uses it: the runner's own, one that starts it after
@@ -47,7 +47,7 @@ type runner struct {
 type container struct {
 	id        string
 	index     int // in the definition and the report
-	def       *raftfsm.ContainerDefinition
+	def       *spec.ContainerDefinition
 	gpus      []string
 	found     *Found        // what was there of it when the agent started; nil: nothing
 	started   bool          // its process has been started, now or before a restart
@@ -67,7 +67,7 @@ func (c *container) begin(at time.Time) {
 }
 
 // newRunner makes the runner of an assigned task; found are its containers that were there already.
-func newRunner(n *Node, a raftfsm.Assignment, found []Found) *runner {
+func newRunner(n *Node, a spec.Assignment, found []Found) *runner {
 	r := &runner{
 		node: n, task: a.Task, def: a.Definition, mode: a.Definition.NetworkMode,
 		scratch: scratchOf(n.config.Dir, a.Task.ID), log: n.config.Log.With("task", a.Task.ID),
@@ -76,23 +76,23 @@ func newRunner(n *Node, a raftfsm.Assignment, found []Found) *runner {
 	if r.mode == "" {
 		r.mode = networkBridge
 	}
-	r.report = raftfsm.TaskReport{TaskID: a.Task.ID, Status: later(raftfsm.Pending, a.Task.LastStatus), Times: a.Task.Times}
+	r.report = spec.TaskReport{TaskID: a.Task.ID, Status: later(spec.Pending, a.Task.LastStatus), Times: a.Task.Times}
 	for i := range a.Definition.Containers {
 		r.add(&a.Definition.Containers[i], found)
 	}
 	return r
 }
 
-func (r *runner) add(def *raftfsm.ContainerDefinition, found []Found) {
+func (r *runner) add(def *spec.ContainerDefinition, found []Found) {
 	c := &container{
 		id: ContainerID(r.task.ID, def.Name), index: len(r.containers), def: def,
 		begun: newMark(), healthy: newMark(), gone: make(chan struct{}),
 	}
-	report := raftfsm.ContainerReport{Name: def.Name, Status: raftfsm.Pending}
+	report := spec.ContainerReport{Name: def.Name, Status: spec.Pending}
 	for _, known := range r.task.Containers {
 		if known.Name == def.Name {
 			c.gpus = known.GPUs
-			report = raftfsm.ContainerReport{
+			report = spec.ContainerReport{
 				Name: def.Name, Status: known.LastStatus, ExitCode: known.ExitCode, Reason: known.Reason,
 				RuntimeID: known.RuntimeID, ImageDigest: known.ImageDigest, Bindings: known.Bindings, Health: known.Health,
 			}
@@ -127,7 +127,7 @@ func (r *runner) watch(ctx context.Context) {
 }
 
 // end gives the task its reason to end. The first reason stays; false when there was one.
-func (r *runner) end(code raftfsm.StopCode, reason string) bool {
+func (r *runner) end(code spec.StopCode, reason string) bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if r.ending() {
@@ -141,10 +141,10 @@ func (r *runner) end(code raftfsm.StopCode, reason string) bool {
 func (r *runner) ending() bool { return closed(r.ended) }
 
 // halt is the cluster's wish that the task stops, with the reason its user gave.
-func (r *runner) halt(task *raftfsm.Task) {
+func (r *runner) halt(task *spec.Task) {
 	code := task.StopCode
 	if code == "" {
-		code = raftfsm.StopUserInitiated
+		code = spec.StopUserInitiated
 	}
 	r.end(code, task.StoppedReason)
 }
@@ -159,7 +159,7 @@ func (r *runner) drop() {
 	r.mu.Unlock()
 	if first {
 		r.node.reporter.drop(r.task.ID)
-		r.end(raftfsm.StopUserInitiated, "The task is not assigned to this host any more")
+		r.end(spec.StopUserInitiated, "The task is not assigned to this host any more")
 	}
 }
 
@@ -167,7 +167,7 @@ func (r *runner) drop() {
 func (r *runner) exited(c *container, e Exit) {
 	r.mu.Lock()
 	report := &r.report.Containers[c.index]
-	report.Status = raftfsm.Stopped
+	report.Status = spec.Stopped
 	e.describe(report)
 	if c.def.IsEssential() && r.report.Times.ExecutionStopped.IsZero() {
 		r.report.Times.ExecutionStopped = e.At.UTC()
@@ -175,7 +175,7 @@ func (r *runner) exited(c *container, e Exit) {
 	close(c.gone)
 	r.mu.Unlock()
 	if c.def.IsEssential() || r.allGone() {
-		r.end(raftfsm.StopEssentialExited, "Essential container in task exited")
+		r.end(spec.StopEssentialExited, "Essential container in task exited")
 		return
 	}
 	r.publish()
@@ -219,7 +219,7 @@ func (r *runner) attend(ctx context.Context, c *container, started time.Time) (e
 }
 
 // update changes the report. A status never goes back.
-func (r *runner) update(change func(*raftfsm.TaskReport)) {
+func (r *runner) update(change func(*spec.TaskReport)) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	before := r.report.Status
@@ -228,7 +228,7 @@ func (r *runner) update(change func(*raftfsm.TaskReport)) {
 }
 
 // snapshot is the report as it stands, safe to keep.
-func (r *runner) snapshot() raftfsm.TaskReport {
+func (r *runner) snapshot() spec.TaskReport {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	report := r.report
@@ -237,7 +237,7 @@ func (r *runner) snapshot() raftfsm.TaskReport {
 }
 
 // reported is the container's part of the report as it stands.
-func (r *runner) reported(c *container) raftfsm.ContainerReport {
+func (r *runner) reported(c *container) spec.ContainerReport {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	return r.report.Containers[c.index]
@@ -252,20 +252,20 @@ func (r *runner) publish() <-chan struct{} {
 }
 
 // progress takes note of how far a pull has come.
-func (r *runner) progress(p raftfsm.Pull) {
+func (r *runner) progress(p spec.Pull) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if r.pulls == nil {
-		r.pulls = map[string]raftfsm.Pull{}
+		r.pulls = map[string]spec.Pull{}
 	}
 	r.pulls[p.Image] = p
 }
 
 // progressOfPulls lists the pulls under way by image.
-func (r *runner) progressOfPulls() []raftfsm.Pull {
+func (r *runner) progressOfPulls() []spec.Pull {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	var all []raftfsm.Pull
+	var all []spec.Pull
 	for _, image := range slices.Sorted(maps.Keys(r.pulls)) {
 		all = append(all, r.pulls[image])
 	}

@@ -5,7 +5,7 @@ import (
 	"syscall"
 	"time"
 
-	"pinion/raftfsm"
+	"pinion/raftfsm/spec"
 )
 
 // Images brings images to this host.
@@ -13,7 +13,7 @@ type Images interface {
 	// Pull makes ref present, unpacked and ready for this machine's platform, and returns what containers need of it.
 	// An image that is there already by digest or is built in costs no network. Errors name the image, the registry
 	// and what to do; they become "CannotPullContainerError: ...".
-	Pull(ctx context.Context, ref string, progress func(raftfsm.Pull)) (Image, error)
+	Pull(ctx context.Context, ref string, progress func(spec.Pull)) (Image, error)
 }
 
 // Image is a pulled image.
@@ -53,9 +53,9 @@ type Checks interface {
 // is filled in, except on the host's own network, where the container has the host's name.
 type ContainerSpec struct {
 	ID      string // ContainerID(task, name)
-	Task    *raftfsm.Task
-	Def     *raftfsm.ContainerDefinition // effective: overrides merged
-	TaskDef *raftfsm.TaskDefinition      // effective
+	Task    *spec.Task
+	Def     *spec.ContainerDefinition // effective: overrides merged
+	TaskDef *spec.TaskDefinition      // effective
 	Image   Image
 	GPUs    []string          // UUIDs, only these devices are visible
 	Env     []string          // "NAME=value": the final environment, laid over the image's own by name; wins over Def
@@ -91,7 +91,7 @@ type Found struct {
 type Network interface {
 	// Attach makes a namespace for the container with an address and its published ports. Attaching the same id again
 	// answers the same, also after a restart of Pinion. After an error nothing of it is left.
-	Attach(ctx context.Context, id string, ports []raftfsm.PortMapping) (Attachment, error)
+	Attach(ctx context.Context, id string, ports []spec.PortMapping) (Attachment, error)
 	// Detach undoes Attach; nil when there is nothing left to undo.
 	Detach(ctx context.Context, id string) error
 }
@@ -100,5 +100,5 @@ type Network interface {
 type Attachment struct {
 	Namespace string // path
 	Address   string // IPv4 address in the bridge network
-	Bindings  []raftfsm.NetworkBinding
+	Bindings  []spec.NetworkBinding
 }

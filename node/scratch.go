@@ -6,7 +6,7 @@ import (
 	"path/filepath"
 	"strconv"
 
-	"pinion/raftfsm"
+	"pinion/raftfsm/spec"
 )
 
 // scratch is the directory of one task on this host: <Dir>/tasks/<task id> with
@@ -24,7 +24,7 @@ func scratchOf(dir, taskID string) scratch { return scratch{dir: filepath.Join(t
 
 // mounts makes the task's volumes and answers volume name -> directory on this host. A directory of the host that is
 // missing is made, as ECS does.
-func (s scratch) mounts(volumes []raftfsm.Volume) (map[string]string, error) {
+func (s scratch) mounts(volumes []spec.Volume) (map[string]string, error) {
 	mounts := map[string]string{}
 	for i, v := range volumes {
 		path := filepath.Join(s.dir, "volumes", strconv.Itoa(i))

@@ -9,7 +9,7 @@ import (
 
 	"golang.org/x/sync/errgroup"
 
-	"pinion/raftfsm"
+	"pinion/raftfsm/spec"
 )
 
 const (
@@ -52,15 +52,15 @@ func (r *runner) startAll(ctx context.Context, missing []*container) error {
 // running records that every container has started, also when the task is ending already: it has run.
 func (r *runner) running() {
 	ending := r.ending()
-	r.update(func(report *raftfsm.TaskReport) {
+	r.update(func(report *spec.TaskReport) {
 		if report.Times.Started.IsZero() {
 			report.Times.Started = r.lastStart()
 		}
 		if !ending {
-			report.Status = raftfsm.Running
+			report.Status = spec.Running
 		}
 	})
-	if !ending && r.task.LastStatus != raftfsm.Running {
+	if !ending && r.task.LastStatus != spec.Running {
 		r.publish()
 	}
 }
@@ -87,11 +87,11 @@ func (r *runner) fail(ctx context.Context, err error) {
 	r.log.Warn("task cannot be started", "err", err)
 	var why *startError
 	if errors.As(err, &why) && why.at != nil {
-		r.update(func(report *raftfsm.TaskReport) {
+		r.update(func(report *spec.TaskReport) {
 			report.Containers[why.at.index].Reason = atMost(err.Error(), maxReason)
 		})
 	}
-	r.end(raftfsm.StopFailedToStart, err.Error())
+	r.end(spec.StopFailedToStart, err.Error())
 }
 
 // prepare does at the same time everything that has to be there before the first start: images, networks, volumes,
@@ -142,7 +142,7 @@ func (r *runner) takeGPUs(ctx context.Context, missing []*container) error {
 
 // pullAll brings each image once.
 func (r *runner) pullAll(ctx context.Context, missing []*container, p *prepared) error {
-	r.update(func(report *raftfsm.TaskReport) {
+	r.update(func(report *spec.TaskReport) {
 		if report.Times.PullStarted.IsZero() {
 			report.Times.PullStarted = now()
 		}
@@ -162,7 +162,7 @@ func (r *runner) pullAll(ctx context.Context, missing []*container, p *prepared)
 	r.pulls = nil
 	r.mu.Unlock()
 	if err == nil {
-		r.update(func(report *raftfsm.TaskReport) {
+		r.update(func(report *spec.TaskReport) {
 			if report.Times.PullStopped.IsZero() { // not again when a container is started again
 				report.Times.PullStopped = now()
 			}
@@ -215,13 +215,13 @@ func (r *runner) start(ctx context.Context, c *container, p *prepared) error {
 
 // launch runs one container. The call is not broken off when the agent is told to leave: half a start helps nobody.
 func (r *runner) launch(ctx context.Context, c *container, p *prepared) error {
-	spec, err := r.spec(c, p)
+	containerSpec, err := r.spec(c, p)
 	if err != nil {
 		return failed(cannotCreate, c, err)
 	}
 	call, cancel := context.WithTimeout(context.WithoutCancel(ctx), startTimeout)
 	defer cancel()
-	err = r.node.config.Containers.Start(call, spec)
+	err = r.node.config.Containers.Start(call, containerSpec)
 	if errors.Is(err, ErrExists) {
 		r.log.Warn("container was there already, it is taken up", "container", c.def.Name)
 		err = nil
@@ -230,9 +230,9 @@ func (r *runner) launch(ctx context.Context, c *container, p *prepared) error {
 		c.broken = true
 		return failed(startKind(err), c, err)
 	}
-	r.update(func(report *raftfsm.TaskReport) {
+	r.update(func(report *spec.TaskReport) {
 		mine := &report.Containers[c.index]
-		mine.Status, mine.RuntimeID, mine.ImageDigest = raftfsm.Running, c.id, spec.Image.Digest
+		mine.Status, mine.RuntimeID, mine.ImageDigest = spec.Running, c.id, containerSpec.Image.Digest
 		mine.Bindings = p.places[c.index].Bindings
 	})
 	c.begin(time.Now())
@@ -263,7 +263,7 @@ func (r *runner) spec(c *container, p *prepared) (ContainerSpec, error) {
 }
 
 // mountPoints are the container's own, and those that it takes from others, to be read only if it asks for that.
-func (r *runner) mountPoints(def *raftfsm.ContainerDefinition) []raftfsm.MountPoint {
+func (r *runner) mountPoints(def *spec.ContainerDefinition) []spec.MountPoint {
 	mounts := slices.Clone(def.MountPoints)
 	for _, from := range def.VolumesFrom {
 		if source := r.named(from.SourceContainer); source != nil {

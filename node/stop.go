@@ -8,7 +8,7 @@ import (
 
 	"golang.org/x/sync/errgroup"
 
-	"pinion/raftfsm"
+	"pinion/raftfsm/spec"
 )
 
 const (
@@ -20,8 +20,8 @@ const (
 
 // bringDown stops every container that still runs: all at the same time, but for those that others depend on.
 func (r *runner) bringDown(ctx context.Context) {
-	r.update(func(report *raftfsm.TaskReport) {
-		report.Status = raftfsm.Stopping
+	r.update(func(report *spec.TaskReport) {
+		report.Status = spec.Stopping
 		if report.Times.Stopping.IsZero() {
 			report.Times.Stopping = now()
 		}
@@ -128,11 +128,11 @@ func (r *runner) freeGPUs(ctx context.Context) error {
 // ended.
 func (r *runner) settle(ctx context.Context) {
 	close(r.quiet)
-	r.update(func(report *raftfsm.TaskReport) {
-		report.Status = raftfsm.Stopped
+	r.update(func(report *spec.TaskReport) {
+		report.Status = spec.Stopped
 		report.Times.Stopped = now()
 		for i := range report.Containers {
-			report.Containers[i].Status = raftfsm.Stopped
+			report.Containers[i].Status = spec.Stopped
 		}
 	})
 	heard := r.publish()

@@ -14,7 +14,7 @@ import (
 	"pinion/gpu"
 	"pinion/node"
 	"pinion/node/fake"
-	"pinion/raftfsm"
+	"pinion/raftfsm/spec"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
@@ -49,7 +49,7 @@ func in(t *testing.T, scenario func(w *world)) {
 func (w *world) boot() {
 	w.runtime = w.machine.Open()
 	w.node = node.New(node.Config{
-		Host: raftfsm.Host{ID: hostID, Name: "host", Cluster: raftfsm.DefaultCluster}, Control: w.cluster, Images: w.runtime,
+		Host: spec.Host{ID: hostID, Name: "host", Cluster: spec.DefaultCluster}, Control: w.cluster, Images: w.runtime,
 		Containers: w.runtime, Checks: w.runtime, Network: w.network, GPUs: w.gpus, Logs: quietLogs{}, Dir: w.dir, Log: slog.New(slog.DiscardHandler),
 	})
 	ctx, cancel := context.WithCancel(w.Context())
@@ -103,7 +103,7 @@ func (w *world) wantNothingLeft() {
 // quietLogs keeps nothing.
 type quietLogs struct{}
 
-func (quietLogs) Read(ctx context.Context, q raftfsm.LogQuery, live func() bool, _ func(raftfsm.LogLine) error) error {
+func (quietLogs) Read(ctx context.Context, q spec.LogQuery, live func() bool, _ func(spec.LogLine) error) error {
 	for q.Follow && live() && ctx.Err() == nil {
 		time.Sleep(time.Second)
 	}
@@ -158,7 +158,7 @@ func (g *gpus) Processes(_ context.Context, uuid string) ([]int, error) {
 	defer g.mu.Unlock()
 	g.looks++
 	if !slices.ContainsFunc(g.devices, func(d gpu.Device) bool { return d.UUID == uuid }) {
-		return nil, raftfsm.ErrNotFound
+		return nil, spec.ErrNotFound
 	}
 	return g.users[uuid], nil
 }

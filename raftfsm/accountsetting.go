@@ -1,25 +1,19 @@
 package raftfsm
 
-// AccountSetting is one of ECS's account settings, as somebody chose it. Those that nobody chose have defaults, which are
-// not stored.
-type AccountSetting struct {
-	Name      string `json:"name"`
-	Value     string `json:"value"`
-	Principal string `json:"principal,omitempty"` // ARN of whom it is for; empty: everybody who chose nothing
-}
+import "pinion/raftfsm/spec"
 
 // AccountSetting is what was chosen for the principal, for everybody when it is empty. Nil when nothing was.
-func (v *View) AccountSetting(principal, name string) *AccountSetting {
+func (v *View) AccountSetting(principal, name string) *spec.AccountSetting {
 	return settingsByPrincipal.get(v, key{first: principal, second: name})
 }
 
 // AccountSettings lists what was chosen for the principal, for everybody when it is empty.
-func (v *View) AccountSettings(principal string) []*AccountSetting {
+func (v *View) AccountSettings(principal string) []*spec.AccountSetting {
 	return settingsByPrincipal.list(v, principal)
 }
 
 // PutAccountSetting records a choice in place of the one before. Answer: *AccountSetting.
-type PutAccountSetting struct{ Setting AccountSetting }
+type PutAccountSetting struct{ Setting spec.AccountSetting }
 
 func (c PutAccountSetting) apply(tx *tx) (any, error) {
 	known := tx.AccountSetting(c.Setting.Principal, c.Setting.Name)

@@ -2,20 +2,12 @@ package raftfsm
 
 import (
 	"fmt"
+	"pinion/raftfsm/spec"
 	"time"
 )
 
-// Admission remembers by which token and with which key a host was let into the pool. It lasts as long as the host
-// belongs to the pool, and binds the id to the key: a token lets new hosts in, it never lends the name of another.
-type Admission struct {
-	HostID  string    `json:"hostId"`
-	Key     string    `json:"key"` // hex SHA-256 of the host's public key (SubjectPublicKeyInfo, DER)
-	TokenID string    `json:"tokenId"`
-	At      time.Time `json:"at"`
-}
-
 // Admission is nil when the host was not let in by a token: the pool's first host, or one that is not of the pool.
-func (v *View) Admission(hostID string) *Admission {
+func (v *View) Admission(hostID string) *spec.Admission {
 	return admissionsByHost.get(v, key{first: hostID})
 }
 
@@ -48,16 +40,16 @@ func (c AdmitHost) apply(tx *tx) (any, error) {
 	}
 	token := tx.Token(c.TokenID)
 	if token == nil {
-		return nil, fmt.Errorf("join token %q: %w", c.TokenID, ErrTokenUnknown)
+		return nil, fmt.Errorf("join token %q: %w", c.TokenID, spec.ErrTokenUnknown)
 	}
-	if !token.knows(c.SecretHash) {
-		return nil, fmt.Errorf("join token %s: %w", c.TokenID, ErrTokenWrong)
+	if !token.Matches(c.SecretHash) {
+		return nil, fmt.Errorf("join token %s: %w", c.TokenID, spec.ErrTokenWrong)
 	}
 	known := tx.Admission(c.HostID)
 	again := known != nil && known.Key == c.Key && known.TokenID == c.TokenID
 	refusal := token.Refusal(c.At)
 	if again {
-		refusal = token.over(c.At)
+		refusal = token.Ended(c.At)
 	}
 	if refusal != nil {
 		return nil, fmt.Errorf("join token %s: %w", c.TokenID, refusal)
@@ -68,8 +60,8 @@ func (c AdmitHost) apply(tx *tx) (any, error) {
 	if again {
 		return known, nil
 	}
-	tx.put(tableJoinTokens, token.usedOnce(c.At))
-	admission := &Admission{HostID: c.HostID, Key: c.Key, TokenID: c.TokenID, At: c.At}
+	tx.put(tableJoinTokens, countUse(token, c.At))
+	admission := &spec.Admission{HostID: c.HostID, Key: c.Key, TokenID: c.TokenID, At: c.At}
 	tx.put(tableAdmissions, admission)
 	return admission, nil
 }
@@ -77,18 +69,19 @@ func (c AdmitHost) apply(tx *tx) (any, error) {
 // mayBe says why the holder of the key cannot be the host.
 func (v *View) mayBe(hostID, key string, vouched bool) error {
 	if v.Removed(hostID) {
-		return fmt.Errorf("host %s: %w", hostID, ErrRemoved)
+		return fmt.Errorf("host %s: %w", hostID, spec.ErrRemoved)
 	}
 	known := v.Admission(hostID)
 	taken := known != nil && known.Key != key || known == nil && v.Host(hostID) != nil
 	if taken && !vouched {
 		return fmt.Errorf("host %s: %w: it belongs to the pool with another key; "+
-			"start with a new data directory, or remove that host first (`pinion hosts rm`)", hostID, ErrInUse)
+			"start with a new data directory, or remove that host first (`pinion hosts rm`)", hostID, spec.ErrInUse)
 	}
 	return nil
 }
 
-func (t *JoinToken) usedOnce(at time.Time) *JoinToken {
+// countUse is the token after one more use.
+func countUse(t *spec.JoinToken, at time.Time) *spec.JoinToken {
 	token := *t
 	token.Used++
 	if token.Used == token.Uses {

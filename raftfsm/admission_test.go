@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
+	"pinion/raftfsm/spec"
 	"strings"
 	"testing"
 )
@@ -18,15 +19,15 @@ func TestATokenLetsAsManyHostsInAsItSays(t *testing.T) {
 	h.do(t, CreateToken{joinToken("a", 2)})
 	for i := range 2 {
 		id := fmt.Sprint("new", i)
-		admitted := h.do(t, admit(id, "key", "a", i)).(*Admission)
-		if want := (Admission{HostID: id, Key: "key", TokenID: "a", At: at(i)}); *admitted != want || *h.View().Admission(id) != want {
+		admitted := h.do(t, admit(id, "key", "a", i)).(*spec.Admission)
+		if want := (spec.Admission{HostID: id, Key: "key", TokenID: "a", At: at(i)}); *admitted != want || *h.View().Admission(id) != want {
 			t.Errorf("%+v", admitted)
 		}
 	}
 	if token := h.View().Token("a"); token.Used != 2 || !token.EndedAt.Equal(at(1)) {
 		t.Errorf("%+v", token)
 	}
-	if _, err := h.try(t, admit("new3", "key", "a", 3)); !errors.Is(err, ErrTokenUsedUp) {
+	if _, err := h.try(t, admit("new3", "key", "a", 3)); !errors.Is(err, spec.ErrTokenUsedUp) {
 		t.Errorf("the third: %v", err)
 	}
 }
@@ -42,15 +43,15 @@ func TestEachRefusalOfATokenHasItsOwnWords(t *testing.T) {
 		want    error
 		words   string
 	}{
-		{"unknown", admit("new", "key", "none", 1), ErrTokenUnknown, "has not made such a join token"},
-		{"wrong", wrong, ErrTokenWrong, "secret of the join token is wrong"},
-		{"who does not have the secret learns nothing else", wrongAndRevoked, ErrTokenWrong, "secret of the join token is wrong"},
-		{"revoked", admit("new", "key", "revoked", 1), ErrTokenRevoked, "was revoked: make a new one with `pinion token` (at 2026-01-02T03:05:05Z)"},
-		{"expired", admit("new", "key", "good", 60), ErrTokenExpired, "has expired"},
-		{"used up", admit("new", "key", "used", 1), ErrTokenUsedUp, "is used up: make a new one with `pinion token` (1 of 1)"},
-		{"removed host", admit("gone", "key", "good", 1), ErrRemoved, "delete its data directory"},
-		{"another's name", admit("h1", "key", "good", 1), ErrInUse, "belongs to the pool with another key"},
-		{"another's name, admitted", admit("old", "other key", "good", 1), ErrInUse, "belongs to the pool with another key"},
+		{"unknown", admit("new", "key", "none", 1), spec.ErrTokenUnknown, "has not made such a join token"},
+		{"wrong", wrong, spec.ErrTokenWrong, "secret of the join token is wrong"},
+		{"who does not have the secret learns nothing else", wrongAndRevoked, spec.ErrTokenWrong, "secret of the join token is wrong"},
+		{"revoked", admit("new", "key", "revoked", 1), spec.ErrTokenRevoked, "was revoked: make a new one with `pinion token` (at 2026-01-02T03:05:05Z)"},
+		{"expired", admit("new", "key", "good", 60), spec.ErrTokenExpired, "has expired"},
+		{"used up", admit("new", "key", "used", 1), spec.ErrTokenUsedUp, "is used up: make a new one with `pinion token` (1 of 1)"},
+		{"removed host", admit("gone", "key", "good", 1), spec.ErrRemoved, "delete its data directory"},
+		{"another's name", admit("h1", "key", "good", 1), spec.ErrInUse, "belongs to the pool with another key"},
+		{"another's name, admitted", admit("old", "other key", "good", 1), spec.ErrInUse, "belongs to the pool with another key"},
 		{"no name", admit("", "key", "good", 1), nil, "its id and its public key"},
 		{"no key", admit("new", "", "good", 1), nil, "its id and its public key"},
 	}
@@ -86,17 +87,17 @@ func admitting(t tester) *history {
 func TestAHostWhoseAnswerWasLostIsLetInAgain(t *testing.T) {
 	h := admitting(t)
 	before := h.snapshot(t)
-	if again, err := h.try(t, admit("old", "key", "used", 5)); err != nil || !again.(*Admission).At.Equal(at(0)) {
+	if again, err := h.try(t, admit("old", "key", "used", 5)); err != nil || !again.(*spec.Admission).At.Equal(at(0)) {
 		t.Errorf("%+v, %v", again, err)
 	}
 	if !bytes.Equal(before, h.snapshot(t)) {
 		t.Error("it counted twice")
 	}
-	if _, err := h.try(t, admit("old", "key", "used", 60)); !errors.Is(err, ErrTokenExpired) {
+	if _, err := h.try(t, admit("old", "key", "used", 60)); !errors.Is(err, spec.ErrTokenExpired) {
 		t.Errorf("later than the token: %v", err)
 	}
 	h.do(t, RevokeToken{ID: "used", At: at(6)})
-	if _, err := h.try(t, admit("old", "key", "used", 7)); !errors.Is(err, ErrTokenRevoked) {
+	if _, err := h.try(t, admit("old", "key", "used", 7)); !errors.Is(err, spec.ErrTokenRevoked) {
 		t.Errorf("after the token was revoked: %v", err)
 	}
 }
@@ -104,7 +105,7 @@ func TestAHostWhoseAnswerWasLostIsLetInAgain(t *testing.T) {
 func TestAHostMayComeBackWithAnotherToken(t *testing.T) {
 	h := admitting(t)
 	used := h.View().Token("good").Used
-	if got := h.do(t, admit("old", "key", "good", 5)).(*Admission); got.TokenID != "good" {
+	if got := h.do(t, admit("old", "key", "good", 5)).(*spec.Admission); got.TokenID != "good" {
 		t.Errorf("%+v", got)
 	}
 	if h.View().Token("good").Used != used+1 {
@@ -121,15 +122,15 @@ func TestAHostThatIsVouchedForMayHaveAnotherKey(t *testing.T) {
 		return c
 	}
 	for _, host := range []string{"old", "h1"} { // h1 was let in by nobody
-		if got := h.do(t, vouched(host, "new key")).(*Admission); got.Key != "new key" {
+		if got := h.do(t, vouched(host, "new key")).(*spec.Admission); got.Key != "new key" {
 			t.Errorf("%+v", got)
 		}
 		h.do(t, admit(host, "new key", "good", 6))
 	}
-	if _, err := h.try(t, admit("old", "key", "good", 7)); !errors.Is(err, ErrInUse) {
+	if _, err := h.try(t, admit("old", "key", "good", 7)); !errors.Is(err, spec.ErrInUse) {
 		t.Errorf("the key of before: %v", err)
 	}
-	if _, err := h.try(t, vouched("gone", "key")); !errors.Is(err, ErrRemoved) {
+	if _, err := h.try(t, vouched("gone", "key")); !errors.Is(err, spec.ErrRemoved) {
 		t.Errorf("a removed host: %v", err)
 	}
 }

@@ -2,24 +2,6 @@ package raftfsm
 
 import "slices"
 
-// Held says whether something has to end before the task may get a place; see Wait.After.
-func (t *Task) Held() bool {
-	return t.LastStatus == Provisioning && t.Wait != nil && len(t.Wait.After) > 0
-}
-
-// WaitsFor is what has to end before the task may get a place, as far as it has not.
-func (t *Task) WaitsFor() []After {
-	if !t.Held() {
-		return nil
-	}
-	var all []After
-	for _, word := range t.Wait.After {
-		after, _ := parseAfter(word) // it is written by String
-		all = append(all, after...)
-	}
-	return all
-}
-
 // ReleaseTasks strikes out what tasks wait for, because it came true. A task that does not wait for it, or not any more,
 // stays as it is. Answer: nil.
 type ReleaseTasks struct{ Releases []Release }

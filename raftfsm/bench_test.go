@@ -3,6 +3,7 @@ package raftfsm
 import (
 	"bytes"
 	"fmt"
+	"pinion/raftfsm/spec"
 	"testing"
 )
 
@@ -15,12 +16,12 @@ func BenchmarkLaunchTenTasks(b *testing.B) {
 	h.do(b, PutHost{wide})
 	entrySize := 0
 	for n := 0; b.Loop(); n++ {
-		run := Launch{Cluster: DefaultCluster, Token: fmt.Sprint("token", n), TokenHash: "a", At: epoch}
+		run := Launch{Cluster: spec.DefaultCluster, Token: fmt.Sprint("token", n), TokenHash: "a", At: epoch}
 		var ended ReportTasks
 		for i := range 10 {
 			placed := task(fmt.Sprintf("%026d%06d", n, i), "h1", fmt.Sprintf("h1-gpu%d", i))
 			run.Tasks = append(run.Tasks, placed)
-			ended.Reports = append(ended.Reports, TaskReport{TaskID: placed.ID, Status: Stopped})
+			ended.Reports = append(ended.Reports, spec.TaskReport{TaskID: placed.ID, Status: spec.Stopped})
 		}
 		entry, err := Encode(LaunchTasks{[]Launch{run}})
 		if err != nil {
@@ -47,7 +48,7 @@ func BenchmarkLaunchTenTasks(b *testing.B) {
 
 // BenchmarkEntryOfTenTasks sets the two forms of an entry side by side.
 func BenchmarkEntryOfTenTasks(b *testing.B) {
-	run := Launch{Cluster: DefaultCluster, Token: "token", TokenHash: "a", At: epoch}
+	run := Launch{Cluster: spec.DefaultCluster, Token: "token", TokenHash: "a", At: epoch}
 	for i := range 10 {
 		run.Tasks = append(run.Tasks, task(fmt.Sprintf("%032x", i), fmt.Sprintf("%032x", 1<<20), fmt.Sprintf("GPU-00000000-0000-0000-0000-%012x", i)))
 	}
@@ -92,7 +93,7 @@ func fleet(b *testing.B, hosts int) *State {
 func BenchmarkFreeOfAThousandHosts(b *testing.B) {
 	view := fleet(b, 1000).View()
 	for b.Loop() {
-		for _, host := range view.Hosts(DefaultCluster) {
+		for _, host := range view.Hosts(spec.DefaultCluster) {
 			view.Free(host.ID)
 		}
 	}
@@ -103,8 +104,8 @@ func BenchmarkReportOfOneTask(b *testing.B) {
 	code := 0
 	for n := uint64(0); b.Loop(); n++ {
 		code = int(n)
-		report := ReportTasks{HostID: "host0500", Reports: []TaskReport{{TaskID: "task0500-3", Status: Running,
-			Containers: []ContainerReport{{Name: "main", Status: Running, ExitCode: &code, RuntimeID: fmt.Sprint(n)}}}}}
+		report := ReportTasks{HostID: "host0500", Reports: []spec.TaskReport{{TaskID: "task0500-3", Status: spec.Running,
+			Containers: []spec.ContainerReport{{Name: "main", Status: spec.Running, ExitCode: &code, RuntimeID: fmt.Sprint(n)}}}}}
 		if _, err := state.Apply(n, report); err != nil {
 			b.Fatal(err)
 		}
@@ -140,8 +141,8 @@ func BenchmarkLaunchWhereManyHaveStopped(b *testing.B) {
 	h := newHistory(b)
 	run := func(n int) {
 		id := fmt.Sprintf("%032d", n)
-		h.launch(b, Launch{Tasks: []*Task{task(id, "h1")}})
-		h.report(b, "h1", TaskReport{TaskID: id, Status: Stopped, Times: TaskTimes{Stopped: at(1)}})
+		h.launch(b, Launch{Tasks: []*spec.Task{task(id, "h1")}})
+		h.report(b, "h1", spec.TaskReport{TaskID: id, Status: spec.Stopped, Times: spec.TaskTimes{Stopped: at(1)}})
 	}
 	for n := range 10_000 {
 		run(n)

@@ -5,9 +5,10 @@ import (
 	"testing"
 
 	"pinion/gpu"
+	"pinion/raftfsm/spec"
 )
 
-func names(attributes []Attribute) []string {
+func names(attributes []spec.Attribute) []string {
 	var all []string
 	for _, a := range attributes {
 		all = append(all, a.Name)
@@ -19,15 +20,15 @@ func TestCapabilitiesFollowFromTheVersionAndTheGPUs(t *testing.T) {
 	withGPU := gpu.Inventory{Driver: "570.86.15", Devices: []gpu.Device{{UUID: "GPU-0"}}}
 	cases := []struct {
 		name     string
-		host     Host
+		host     spec.Host
 		has, not []string
 	}{
-		{"any version", Host{}, []string{CapabilityAwslogs, CapabilityJSONFile, CapabilityTaskLimits}, []string{CapabilityOrdering, CapabilityHealthCheck}},
-		{"this version", Host{FeatureLevel: FeatureLevel}, []string{CapabilityOrdering, CapabilityHealthCheck, CapabilityRestarts, CapabilityOptions}, []string{CapabilityGPUSharing}},
-		{"no GPUs", Host{}, []string{CapabilityPrivileged}, []string{CapabilityGPUDriver}},
-		{"GPUs", Host{GPUs: withGPU}, []string{CapabilityGPUDriver}, []string{CapabilityPrivileged}},
-		{"GPUs that cannot be seen", Host{GPUs: gpu.Inventory{Problem: "no driver"}}, nil, []string{CapabilityPrivileged, CapabilityGPUDriver}},
-		{"what a host says of itself", Host{Attributes: map[string]string{CapabilityGPUSharing: "yes"}}, nil, []string{CapabilityGPUSharing}},
+		{"any version", spec.Host{}, []string{spec.CapabilityAwslogs, spec.CapabilityJSONFile, spec.CapabilityTaskLimits}, []string{spec.CapabilityOrdering, spec.CapabilityHealthCheck}},
+		{"this version", spec.Host{FeatureLevel: FeatureLevel}, []string{spec.CapabilityOrdering, spec.CapabilityHealthCheck, spec.CapabilityRestarts, spec.CapabilityOptions}, []string{spec.CapabilityGPUSharing}},
+		{"no GPUs", spec.Host{}, []string{spec.CapabilityPrivileged}, []string{spec.CapabilityGPUDriver}},
+		{"GPUs", spec.Host{GPUs: withGPU}, []string{spec.CapabilityGPUDriver}, []string{spec.CapabilityPrivileged}},
+		{"GPUs that cannot be seen", spec.Host{GPUs: gpu.Inventory{Problem: "no driver"}}, nil, []string{spec.CapabilityPrivileged, spec.CapabilityGPUDriver}},
+		{"what a host says of itself", spec.Host{Attributes: map[string]string{spec.CapabilityGPUSharing: "yes"}}, nil, []string{spec.CapabilityGPUSharing}},
 	}
 	for _, c := range cases {
 		all := c.host.AllAttributes()
@@ -39,29 +40,29 @@ func TestCapabilitiesFollowFromTheVersionAndTheGPUs(t *testing.T) {
 			}
 		}
 	}
-	if value, _ := (&Host{GPUs: withGPU}).Attribute(CapabilityGPUDriver); value != "570.86.15" {
+	if value, _ := (&spec.Host{GPUs: withGPU}).Attribute(spec.CapabilityGPUDriver); value != "570.86.15" {
 		t.Errorf("the driver's version is %q", value)
 	}
 }
 
 func TestWhatADefinitionRequires(t *testing.T) {
 	privileged := true
-	d := &TaskDefinition{
-		CPU: "1024", IPCMode: "host", RequiresAttributes: []Attribute{{Name: "rack", Value: "7"}},
-		Containers: []ContainerDefinition{
-			{Name: "a", Privileged: &privileged, LogConfiguration: &LogConfiguration{LogDriver: "json-file"}, RestartPolicy: &RestartPolicy{}},
-			{Name: "b", HealthCheck: &HealthCheck{}, DependsOn: []Dependency{{ContainerName: "a", Condition: DependStart}}, DNSServers: []string{"1.1.1.1"}},
-			{Name: "c", ResourceRequirements: []ResourceRequirement{{Type: "GPU", SharingStrategy: &SharingStrategy{}}}},
+	d := &spec.TaskDefinition{
+		CPU: "1024", IPCMode: "host", RequiresAttributes: []spec.Attribute{{Name: "rack", Value: "7"}},
+		Containers: []spec.ContainerDefinition{
+			{Name: "a", Privileged: &privileged, LogConfiguration: &spec.LogConfiguration{LogDriver: "json-file"}, RestartPolicy: &spec.RestartPolicy{}},
+			{Name: "b", HealthCheck: &spec.HealthCheck{}, DependsOn: []spec.Dependency{{ContainerName: "a", Condition: spec.DependStart}}, DNSServers: []string{"1.1.1.1"}},
+			{Name: "c", ResourceRequirements: []spec.ResourceRequirement{{Type: "GPU", SharingStrategy: &spec.SharingStrategy{}}}},
 		},
 	}
 	want := []string{
-		"rack", CapabilityJSONFile, CapabilityPrivileged, CapabilityTaskLimits, CapabilitySharedPIDs, CapabilityOrdering, CapabilityHealthCheck,
-		CapabilityRestarts, CapabilityOptions, CapabilityGPUSharing,
+		"rack", spec.CapabilityJSONFile, spec.CapabilityPrivileged, spec.CapabilityTaskLimits, spec.CapabilitySharedPIDs, spec.CapabilityOrdering, spec.CapabilityHealthCheck,
+		spec.CapabilityRestarts, spec.CapabilityOptions, spec.CapabilityGPUSharing,
 	}
 	if got := names(d.Requires()); !slices.Equal(got, want) {
 		t.Errorf("%v, want %v", got, want)
 	}
-	if got := (&TaskDefinition{Containers: []ContainerDefinition{{Name: "plain"}}}).Requires(); len(got) != 0 {
+	if got := (&spec.TaskDefinition{Containers: []spec.ContainerDefinition{{Name: "plain"}}}).Requires(); len(got) != 0 {
 		t.Errorf("a plain container requires %v", got)
 	}
 }
@@ -70,18 +71,18 @@ func TestWhatADefinitionRequires(t *testing.T) {
 func TestOnlyNewFieldsNeedTheNewLevel(t *testing.T) {
 	seconds := 5
 	for name, c := range map[string]struct {
-		container ContainerDefinition
+		container spec.ContainerDefinition
 		want      int
 	}{
-		"plain":         {ContainerDefinition{ResourceRequirements: []ResourceRequirement{{Type: "GPU", Value: "1"}}, VolumesFrom: []VolumeFrom{}}, 1},
-		"health check":  {ContainerDefinition{HealthCheck: &HealthCheck{}}, 3},
-		"order":         {ContainerDefinition{DependsOn: []Dependency{{}}}, 3},
-		"start timeout": {ContainerDefinition{StartTimeout: &seconds}, 3},
-		"every GPU":     {ContainerDefinition{ResourceRequirements: []ResourceRequirement{{Type: "GPU", Value: AllGPUs}}}, 3},
-		"part of a GPU": {ContainerDefinition{ResourceRequirements: []ResourceRequirement{{Type: "GPU", SharingStrategy: &SharingStrategy{}}}}, 3},
-		"app protocol":  {ContainerDefinition{PortMappings: []PortMapping{{AppProtocol: "http"}}}, 3},
+		"plain":         {spec.ContainerDefinition{ResourceRequirements: []spec.ResourceRequirement{{Type: "GPU", Value: "1"}}, VolumesFrom: []spec.VolumeFrom{}}, 1},
+		"health check":  {spec.ContainerDefinition{HealthCheck: &spec.HealthCheck{}}, 3},
+		"order":         {spec.ContainerDefinition{DependsOn: []spec.Dependency{{}}}, 3},
+		"start timeout": {spec.ContainerDefinition{StartTimeout: &seconds}, 3},
+		"every GPU":     {spec.ContainerDefinition{ResourceRequirements: []spec.ResourceRequirement{{Type: "GPU", Value: spec.AllGPUs}}}, 3},
+		"part of a GPU": {spec.ContainerDefinition{ResourceRequirements: []spec.ResourceRequirement{{Type: "GPU", SharingStrategy: &spec.SharingStrategy{}}}}, 3},
+		"app protocol":  {spec.ContainerDefinition{PortMappings: []spec.PortMapping{{AppProtocol: "http"}}}, 3},
 	} {
-		command := RegisterDefinition{Definition: TaskDefinition{Containers: []ContainerDefinition{{Name: "first"}, c.container}}}
+		command := RegisterDefinition{Definition: spec.TaskDefinition{Containers: []spec.ContainerDefinition{{Name: "first"}, c.container}}}
 		if got := command.level(); got != c.want {
 			t.Errorf("%s: level %d, want %d", name, got, c.want)
 		}
@@ -89,19 +90,19 @@ func TestOnlyNewFieldsNeedTheNewLevel(t *testing.T) {
 }
 
 func TestEveryGPUOfAHost(t *testing.T) {
-	d := &TaskDefinition{Containers: []ContainerDefinition{{Name: "plain"}, {Name: "all", ResourceRequirements: []ResourceRequirement{{Type: "GPU", Value: AllGPUs}}}}}
-	demand := DemandOf(d)
-	four := &Host{GPUs: gpu.Inventory{Devices: make([]gpu.Device, 4)}}
+	d := &spec.TaskDefinition{Containers: []spec.ContainerDefinition{{Name: "plain"}, {Name: "all", ResourceRequirements: []spec.ResourceRequirement{{Type: "GPU", Value: spec.AllGPUs}}}}}
+	demand := spec.DemandOf(d)
+	four := &spec.Host{GPUs: gpu.Inventory{Devices: make([]gpu.Device, 4)}}
 	if got := demand.On(four); !slices.Equal(got.GPUs, []int{0, 4}) {
 		t.Errorf("of four: %v", got.GPUs)
 	}
-	if got := demand.On(&Host{}); got.AllGPUs() != 1 {
+	if got := demand.On(&spec.Host{}); got.AllGPUs() != 1 {
 		t.Errorf("a host without GPUs is asked for %v", got.GPUs)
 	}
-	if reason, _ := Fits(Free{GPUs: []string{"a", "b"}}, demand); reason != ReasonGPU {
+	if reason, _ := spec.Fits(spec.Free{GPUs: []string{"a", "b"}}, demand); reason != spec.ReasonGPU {
 		t.Errorf("a demand that nobody has resolved fits: %q", reason)
 	}
-	whole := Demand{GPUs: []int{2}}
+	whole := spec.Demand{GPUs: []int{2}}
 	if got := whole.On(four); !slices.Equal(got.GPUs, []int{2}) {
 		t.Errorf("a number became %v", got.GPUs)
 	}

@@ -2,65 +2,17 @@ package raftfsm
 
 import (
 	"fmt"
+	"pinion/raftfsm/spec"
 	"slices"
 	"time"
 )
 
-// BuiltinCapacityProvider is the queue that every cluster has. It is no record, and can be neither changed nor deleted.
-const BuiltinCapacityProvider = "PINION"
-
-var errBuiltin = fmt.Errorf("capacity provider %s: %w: it is built in and stays as it is", BuiltinCapacityProvider, ErrInUse)
-
-// CapacityProviderStatus is ECS's.
-type CapacityProviderStatus string
-
-// Statuses of a capacity provider; an INACTIVE one was deleted and is shown for a while.
-const (
-	CapacityProviderActive   CapacityProviderStatus = "ACTIVE"
-	CapacityProviderInactive CapacityProviderStatus = "INACTIVE"
-)
-
-// CapacityProvider is a queue by ECS's name: tasks that are run through it wait until they have a place. What it says of a
-// scaling group is echoed: the hosts of a pool are those that there are.
-type CapacityProvider struct {
-	Name        string                 `json:"name"`
-	Status      CapacityProviderStatus `json:"status"`
-	AutoScaling *AutoScalingProvider   `json:"autoScalingGroupProvider,omitempty"`
-	Tags        []Tag                  `json:"tags,omitempty"`
-	CreatedAt   time.Time              `json:"createdAt"`
-	UpdatedAt   time.Time              `json:"updatedAt,omitzero"` // the last UpdateCapacityProvider
-	DeletedAt   time.Time              `json:"deletedAt,omitzero"`
-}
-
-// AutoScalingProvider is ECS's autoScalingGroupProvider. The JSON names are ECS's.
-type AutoScalingProvider struct {
-	ARN                   string          `json:"autoScalingGroupArn"`
-	ManagedScaling        *ManagedScaling `json:"managedScaling,omitempty"`
-	TerminationProtection string          `json:"managedTerminationProtection,omitempty"` // ENABLED or DISABLED
-	ManagedDraining       string          `json:"managedDraining,omitempty"`              // the same
-}
-
-// ManagedScaling is ECS's.
-type ManagedScaling struct {
-	Status         string `json:"status,omitempty"` // ENABLED or DISABLED
-	TargetCapacity int    `json:"targetCapacity,omitempty"`
-	MinStep        int    `json:"minimumScalingStepSize,omitempty"`
-	MaxStep        int    `json:"maximumScalingStepSize,omitempty"`
-	WarmupSeconds  *int   `json:"instanceWarmupPeriod,omitempty"`
-}
-
-// CapacityProviderStrategyItem is one line of a strategy. The first provider of a strategy that is not empty is the queue;
-// base and weight are echoed, as every queue leads to the same hosts.
-type CapacityProviderStrategyItem struct {
-	CapacityProvider string `json:"capacityProvider"`
-	Weight           int    `json:"weight,omitempty"` // 0 to 1000
-	Base             int    `json:"base,omitempty"`   // 0 to 100000
-}
+var errBuiltin = fmt.Errorf("capacity provider %s: %w: it is built in and stays as it is", spec.BuiltinCapacityProvider, spec.ErrInUse)
 
 // CapacityProvider is nil when the name is unknown. The built-in one is always there.
-func (v *View) CapacityProvider(name string) *CapacityProvider {
-	if name == BuiltinCapacityProvider {
-		provider := &CapacityProvider{Name: name, Status: CapacityProviderActive}
+func (v *View) CapacityProvider(name string) *spec.CapacityProvider {
+	if name == spec.BuiltinCapacityProvider {
+		provider := &spec.CapacityProvider{Name: name, Status: spec.CapacityProviderActive}
 		if pool := v.Pool(); pool != nil {
 			provider.CreatedAt = pool.CreatedAt
 		}
@@ -70,19 +22,19 @@ func (v *View) CapacityProvider(name string) *CapacityProvider {
 }
 
 // CapacityProviders lists every one, the built-in first, INACTIVE ones too.
-func (v *View) CapacityProviders() []*CapacityProvider {
+func (v *View) CapacityProviders() []*spec.CapacityProvider {
 	recorded := slices.Collect(providersByName.all(v))
-	return append([]*CapacityProvider{v.CapacityProvider(BuiltinCapacityProvider)}, recorded...)
+	return append([]*spec.CapacityProvider{v.CapacityProvider(spec.BuiltinCapacityProvider)}, recorded...)
 }
 
 // CreateCapacityProvider records one. ErrInUse when there is an ACTIVE one of the name. Answer: *CapacityProvider.
-type CreateCapacityProvider struct{ Provider CapacityProvider }
+type CreateCapacityProvider struct{ Provider spec.CapacityProvider }
 
 func (c CreateCapacityProvider) apply(tx *tx) (any, error) {
-	if known := tx.CapacityProvider(c.Provider.Name); known != nil && known.Status == CapacityProviderActive {
-		return nil, fmt.Errorf("capacity provider %q: %w: there is one of that name", c.Provider.Name, ErrInUse)
+	if known := tx.CapacityProvider(c.Provider.Name); known != nil && known.Status == spec.CapacityProviderActive {
+		return nil, fmt.Errorf("capacity provider %q: %w: there is one of that name", c.Provider.Name, spec.ErrInUse)
 	}
-	c.Provider.Status, c.Provider.UpdatedAt, c.Provider.DeletedAt = CapacityProviderActive, time.Time{}, time.Time{}
+	c.Provider.Status, c.Provider.UpdatedAt, c.Provider.DeletedAt = spec.CapacityProviderActive, time.Time{}, time.Time{}
 	tx.put(tableCapacityProviders, &c.Provider)
 	return &c.Provider, nil
 }
@@ -90,7 +42,7 @@ func (c CreateCapacityProvider) apply(tx *tx) (any, error) {
 // UpdateCapacityProvider replaces what it says of its scaling group. ErrNotFound. Answer: *CapacityProvider.
 type UpdateCapacityProvider struct {
 	Name        string
-	AutoScaling *AutoScalingProvider
+	AutoScaling *spec.AutoScalingProvider
 	At          time.Time
 }
 
@@ -118,24 +70,24 @@ func (c DeleteCapacityProvider) apply(tx *tx) (any, error) {
 		return nil, err
 	}
 	for _, cluster := range tx.Clusters() {
-		if cluster.Status == ClusterActive && slices.Contains(cluster.CapacityProviders, c.Name) {
-			return nil, fmt.Errorf("capacity provider %q: %w: cluster %s names it, take it from there first", c.Name, ErrInUse, cluster.Name)
+		if cluster.Status == spec.ClusterActive && slices.Contains(cluster.CapacityProviders, c.Name) {
+			return nil, fmt.Errorf("capacity provider %q: %w: cluster %s names it, take it from there first", c.Name, spec.ErrInUse, cluster.Name)
 		}
 	}
 	inactive := *known
-	inactive.Status, inactive.DeletedAt = CapacityProviderInactive, c.At
+	inactive.Status, inactive.DeletedAt = spec.CapacityProviderInactive, c.At
 	tx.put(tableCapacityProviders, &inactive)
 	return &inactive, nil
 }
 
 // recordedProvider is an ACTIVE one that can be changed.
-func (v *View) recordedProvider(name string) (*CapacityProvider, error) {
-	if name == BuiltinCapacityProvider {
+func (v *View) recordedProvider(name string) (*spec.CapacityProvider, error) {
+	if name == spec.BuiltinCapacityProvider {
 		return nil, errBuiltin
 	}
 	known := v.CapacityProvider(name)
-	if known == nil || known.Status != CapacityProviderActive {
-		return nil, fmt.Errorf("capacity provider %q: %w", name, ErrNotFound)
+	if known == nil || known.Status != spec.CapacityProviderActive {
+		return nil, fmt.Errorf("capacity provider %q: %w", name, spec.ErrNotFound)
 	}
 	return known, nil
 }
@@ -146,7 +98,7 @@ func (v *View) recordedProvider(name string) (*CapacityProvider, error) {
 type PutClusterCapacityProviders struct {
 	Cluster   string
 	Providers []string
-	Strategy  []CapacityProviderStrategyItem
+	Strategy  []spec.CapacityProviderStrategyItem
 }
 
 func (c PutClusterCapacityProviders) apply(tx *tx) (any, error) {
@@ -171,23 +123,23 @@ func (c PutClusterCapacityProviders) check(tx *tx) error {
 		return err
 	}
 	for task := range tx.Waiting(c.Cluster) {
-		if task.CapacityProvider != BuiltinCapacityProvider && !slices.Contains(c.Providers, task.CapacityProvider) {
-			return fmt.Errorf("capacity provider %q: %w: task %s waits in it", task.CapacityProvider, ErrInUse, task.ID)
+		if task.CapacityProvider != spec.BuiltinCapacityProvider && !slices.Contains(c.Providers, task.CapacityProvider) {
+			return fmt.Errorf("capacity provider %q: %w: task %s waits in it", task.CapacityProvider, spec.ErrInUse, task.ID)
 		}
 	}
 	return nil
 }
 
 // offers says whether a cluster may have these providers and this default strategy: ErrNotFound.
-func (v *View) offers(providers []string, strategy []CapacityProviderStrategyItem) error {
+func (v *View) offers(providers []string, strategy []spec.CapacityProviderStrategyItem) error {
 	for _, name := range providers {
-		if provider := v.CapacityProvider(name); provider == nil || provider.Status != CapacityProviderActive {
-			return fmt.Errorf("capacity provider %q: %w", name, ErrNotFound)
+		if provider := v.CapacityProvider(name); provider == nil || provider.Status != spec.CapacityProviderActive {
+			return fmt.Errorf("capacity provider %q: %w", name, spec.ErrNotFound)
 		}
 	}
 	for _, item := range strategy {
 		if !slices.Contains(providers, item.CapacityProvider) {
-			return fmt.Errorf("capacity provider %q of the strategy: %w among those of the cluster", item.CapacityProvider, ErrNotFound)
+			return fmt.Errorf("capacity provider %q of the strategy: %w among those of the cluster", item.CapacityProvider, spec.ErrNotFound)
 		}
 	}
 	return nil
@@ -196,7 +148,7 @@ func (v *View) offers(providers []string, strategy []CapacityProviderStrategyIte
 // forgetProviders forgets those that were deleted before the moment.
 func (tx *tx) forgetProviders(before time.Time) {
 	for provider := range providersByName.all(&tx.View) {
-		if provider.Status == CapacityProviderInactive && provider.DeletedAt.Before(before) {
+		if provider.Status == spec.CapacityProviderInactive && provider.DeletedAt.Before(before) {
 			tx.remove(tableCapacityProviders, provider)
 		}
 	}

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"pinion/gpu"
+	"pinion/raftfsm/spec"
 )
 
 // Mark is a place in the log of the pool: the same on every server that has got so far.
@@ -46,9 +47,9 @@ type Change struct {
 	Over    bool   // the object is gone, and what is here is how it was last
 
 	// The one that Kind says is set.
-	Task *Task
-	Host *Host // of a GPU: the host that has it
-	Of   *Cluster
+	Task *spec.Task
+	Host *spec.Host // of a GPU: the host that has it
+	Of   *spec.Cluster
 	GPU  *HostGPU
 }
 
@@ -65,16 +66,16 @@ func changesOf(all []made) []*Change {
 	for _, m := range onceEach(all) {
 		switch m.table {
 		case tableTasks:
-			if task, ok := m.after.(*Task); ok {
+			if task, ok := m.after.(*spec.Task); ok {
 				changes = append(changes, &Change{Kind: TaskChange, Cluster: task.Cluster, Task: task})
 			}
 		case tableClusters:
-			if cluster, ok := m.after.(*Cluster); ok {
+			if cluster, ok := m.after.(*spec.Cluster); ok {
 				changes = append(changes, &Change{Kind: ClusterChange, Cluster: cluster.Name, Of: cluster})
 			}
 		case tableHosts:
-			before, _ := m.before.(*Host)
-			after, _ := m.after.(*Host)
+			before, _ := m.before.(*spec.Host)
+			after, _ := m.after.(*spec.Host)
 			if before != nil || after != nil {
 				changes = append(changes, hostChanges(before, after)...)
 			}
@@ -101,7 +102,7 @@ func onceEach(all []made) []made {
 
 // hostChanges are those of a host and then of its GPUs. One that moves to another cluster is over in the one and new in the
 // other, because who looks at one of them sees nothing else. Nil is a host that was not there, or is not any more.
-func hostChanges(before, after *Host) []*Change {
+func hostChanges(before, after *spec.Host) []*Change {
 	if before != nil && after != nil && before.Cluster != after.Cluster {
 		return append(hostChanges(before, nil), hostChanges(nil, after)...)
 	}
@@ -126,14 +127,14 @@ func hostChanges(before, after *Host) []*Change {
 	return all
 }
 
-func devicesOf(h *Host) []gpu.Device {
+func devicesOf(h *spec.Host) []gpu.Device {
 	if h == nil {
 		return nil
 	}
 	return h.GPUs.Devices
 }
 
-func deviceOf(h *Host, uuid string) (gpu.Device, bool) {
+func deviceOf(h *spec.Host, uuid string) (gpu.Device, bool) {
 	if h == nil {
 		return gpu.Device{}, false
 	}

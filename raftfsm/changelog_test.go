@@ -10,6 +10,7 @@ import (
 	"pgregory.net/rapid"
 
 	"pinion/gpu"
+	"pinion/raftfsm/spec"
 )
 
 // changed lists what came after a mark, in words: place, kind, object, and how it is.
@@ -38,17 +39,17 @@ func changed(t tester, s *State, after Mark) []string {
 
 func TestEachChangeIsToldInTheOrderOfTheLog(t *testing.T) {
 	h := &history{State: NewState()}
-	h.do(t, CreatePool{Pool{ID: "pool", CreatedAt: epoch}})
-	h.do(t, CreateCluster{Cluster{Name: "lab"}})
+	h.do(t, CreatePool{spec.Pool{ID: "pool", CreatedAt: epoch}})
+	h.do(t, CreateCluster{spec.Cluster{Name: "lab"}})
 	h.do(t, PutHost{hostWith("h1", 2)})
 	h.do(t, RegisterDefinition{definition("gpu", "1")}) // nobody's task, host, cluster or GPU
-	h.launch(t, Launch{Tasks: []*Task{task("a", "h1", "h1-gpu0"), task("b", "h1", "h1-gpu1")}})
-	h.report(t, "h1", TaskReport{TaskID: "a", Status: Running}, TaskReport{TaskID: "b", Status: Pending}) // b is that already
+	h.launch(t, Launch{Tasks: []*spec.Task{task("a", "h1", "h1-gpu0"), task("b", "h1", "h1-gpu1")}})
+	h.report(t, "h1", spec.TaskReport{TaskID: "a", Status: spec.Running}, spec.TaskReport{TaskID: "b", Status: spec.Pending}) // b is that already
 	sick := hostWith("h1", 2)
 	sick.GPUs.Devices[1].Health = gpu.Unhealthy
 	h.do(t, PutHost{sick})
 	h.do(t, PutHost{sick}) // nothing is new
-	h.report(t, "h1", TaskReport{TaskID: "a", Status: Stopped, Times: TaskTimes{Stopped: at(1)}}, TaskReport{TaskID: "b", Status: Stopped, Times: TaskTimes{Stopped: at(1)}})
+	h.report(t, "h1", spec.TaskReport{TaskID: "a", Status: spec.Stopped, Times: spec.TaskTimes{Stopped: at(1)}}, spec.TaskReport{TaskID: "b", Status: spec.Stopped, Times: spec.TaskTimes{Stopped: at(1)}})
 	h.do(t, Reap{Before: at(2)}) // they were over before
 	moved := hostWith("h1", 1)
 	moved.Cluster = "lab"
@@ -142,7 +143,7 @@ func TestWhoWaitsIsWokenByTheNextChange(t *testing.T) {
 		t.Error("a definition is no change")
 	default:
 	}
-	h.do(t, CreateCluster{Cluster{Name: "lab"}})
+	h.do(t, CreateCluster{spec.Cluster{Name: "lab"}})
 	<-more
 	if got := changed(t, h.State, last); len(got) != 1 {
 		t.Errorf("%q", got)
@@ -164,7 +165,7 @@ func TestWhatASnapshotSkippedIsForgotten(t *testing.T) {
 	if !ok || forgotten.Oldest != EndOf(h.View().Index()) {
 		t.Errorf("%v", err)
 	}
-	if _, err := other.ApplyAt(99, at(7), CreateCluster{Cluster{Name: "lab"}}); err != nil {
+	if _, err := other.ApplyAt(99, at(7), CreateCluster{spec.Cluster{Name: "lab"}}); err != nil {
 		t.Fatal(err)
 	}
 	changes, _, err := other.Changes(forgotten.Oldest, 1)

@@ -3,6 +3,7 @@ package raftfsm
 import (
 	"errors"
 	"fmt"
+	"pinion/raftfsm/spec"
 	"reflect"
 	"strings"
 	"testing"
@@ -69,7 +70,7 @@ func TestKindsAreAppendOnly(t *testing.T) {
 }
 
 func TestACommandComesBackAsItWas(t *testing.T) {
-	sent := StopTask{ID: "t1", Code: StopUserInitiated, Reason: "enough", At: at(3)}
+	sent := StopTask{ID: "t1", Code: spec.StopUserInitiated, Reason: "enough", At: at(3)}
 	for _, c := range []Command{sent, &sent} {
 		entry, err := Encode(c)
 		if err != nil {
@@ -83,10 +84,10 @@ func TestACommandComesBackAsItWas(t *testing.T) {
 }
 
 func TestTheCompactKindsComeBackAsTheyWere(t *testing.T) {
-	launch := LaunchTasks{[]Launch{{Cluster: DefaultCluster, Tasks: []*Task{task("t1", "h1", "gpu")}, At: at(1)}}}
-	report := ReportTasks{HostID: "h1", Reports: []TaskReport{{TaskID: "t1", Status: Running, Times: TaskTimes{Started: at(2)}}}}
-	place := PlaceTasks{[][]Placement{{{TaskID: "t1", HostID: "h1", GPUs: [][]string{{"gpu"}}}}}}
-	retry := RetryTasks{[]*Task{waiting("t2", 1)}}
+	launch := LaunchTasks{[]Launch{{Cluster: spec.DefaultCluster, Tasks: []*spec.Task{task("t1", "h1", "gpu")}, At: at(1)}}}
+	report := ReportTasks{HostID: "h1", Reports: []spec.TaskReport{{TaskID: "t1", Status: spec.Running, Times: spec.TaskTimes{Started: at(2)}}}}
+	place := PlaceTasks{[][]spec.Placement{{{TaskID: "t1", HostID: "h1", GPUs: [][]string{{"gpu"}}}}}}
+	retry := RetryTasks{[]*spec.Task{waiting("t2", 1)}}
 	for _, c := range []struct {
 		given, want Command
 		kind        byte

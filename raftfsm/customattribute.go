@@ -3,24 +3,12 @@ package raftfsm
 import (
 	"fmt"
 	"maps"
+	"pinion/raftfsm/spec"
 )
-
-// MaxCustom is how many custom attributes one host can have beside those that it brings itself.
-const MaxCustom = 10
-
-// ErrTooManyAttributes refuses custom attributes beyond MaxCustom.
-var ErrTooManyAttributes = fmt.Errorf("a host can have %d custom attributes: delete some first", MaxCustom)
-
-// HostAttribute is an attribute of one host. Value may be empty: the attribute is there and says no more.
-type HostAttribute struct {
-	HostID string `json:"hostId"`
-	Name   string `json:"name"`
-	Value  string `json:"value,omitempty"`
-}
 
 // PutAttributes gives hosts custom attributes, each in place of the one of its name. They hide what the host itself says
 // under that name, and outlive its return. ErrNotFound, ErrTooManyAttributes. Answer: nil.
-type PutAttributes struct{ Attributes []HostAttribute }
+type PutAttributes struct{ Attributes []spec.HostAttribute }
 
 func (c PutAttributes) apply(tx *tx) (any, error) {
 	for _, attribute := range c.Attributes {
@@ -34,7 +22,7 @@ func (c PutAttributes) apply(tx *tx) (any, error) {
 
 // DeleteAttributes takes custom attributes from hosts; one that is not there is no error. Values are not looked at.
 // ErrNotFound. Answer: nil.
-type DeleteAttributes struct{ Attributes []HostAttribute }
+type DeleteAttributes struct{ Attributes []spec.HostAttribute }
 
 func (c DeleteAttributes) apply(tx *tx) (any, error) {
 	for _, attribute := range c.Attributes {
@@ -50,15 +38,15 @@ func (c DeleteAttributes) apply(tx *tx) (any, error) {
 func (tx *tx) customise(hostID string, change func(map[string]string)) error {
 	known := tx.Host(hostID)
 	if known == nil {
-		return fmt.Errorf("host %q: %w", hostID, ErrNotFound)
+		return fmt.Errorf("host %q: %w", hostID, spec.ErrNotFound)
 	}
 	custom := maps.Clone(known.Custom)
 	if custom == nil {
 		custom = map[string]string{}
 	}
 	change(custom)
-	if len(custom) > MaxCustom {
-		return fmt.Errorf("host %s (%s): %w", hostID, known.Name, ErrTooManyAttributes)
+	if len(custom) > spec.MaxCustom {
+		return fmt.Errorf("host %s (%s): %w", hostID, known.Name, spec.ErrTooManyAttributes)
 	}
 	if maps.Equal(custom, known.Custom) {
 		return nil

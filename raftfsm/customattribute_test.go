@@ -3,6 +3,7 @@ package raftfsm
 import (
 	"errors"
 	"fmt"
+	"pinion/raftfsm/spec"
 	"slices"
 	"testing"
 )
@@ -12,7 +13,7 @@ func TestCustomAttributesOutliveTheReturnOfTheirHost(t *testing.T) {
 	own := hostWith("h1", 4)
 	own.Attributes = map[string]string{"rack": "7", "row": "a"}
 	h.do(t, PutHost{own})
-	h.do(t, PutAttributes{[]HostAttribute{{"h1", "rack", "8"}, {"h1", "spot", ""}}})
+	h.do(t, PutAttributes{[]spec.HostAttribute{{HostID: "h1", Name: "rack", Value: "8"}, {HostID: "h1", Name: "spot", Value: ""}}})
 	h.do(t, PutHost{own})
 	host := h.View().Host("h1")
 	for name, want := range map[string]string{"rack": "8", "row": "a", "spot": ""} {
@@ -20,7 +21,7 @@ func TestCustomAttributesOutliveTheReturnOfTheirHost(t *testing.T) {
 			t.Errorf("%s is %q", name, value)
 		}
 	}
-	h.do(t, DeleteAttributes{[]HostAttribute{{HostID: "h1", Name: "rack"}, {HostID: "h1", Name: "spot"}, {HostID: "h1", Name: "none"}}})
+	h.do(t, DeleteAttributes{[]spec.HostAttribute{{HostID: "h1", Name: "rack"}, {HostID: "h1", Name: "spot"}, {HostID: "h1", Name: "none"}}})
 	if value, _ := h.View().Host("h1").Attribute("rack"); value != "7" {
 		t.Errorf("what the host says itself is %q now", value)
 	}
@@ -32,22 +33,22 @@ func TestCustomAttributesOutliveTheReturnOfTheirHost(t *testing.T) {
 func TestAHostSaysNothingAboutItsCustomAttributes(t *testing.T) {
 	h := newHistory(t)
 	bold := hostWith("h2", 0)
-	bold.Custom, bold.Tags = map[string]string{"rack": "7"}, []Tag{{"a", "b"}}
-	if put := h.do(t, PutHost{bold}).(*Host); put.Custom != nil || put.Tags != nil {
+	bold.Custom, bold.Tags = map[string]string{"rack": "7"}, []spec.Tag{{Key: "a", Value: "b"}}
+	if put := h.do(t, PutHost{bold}).(*spec.Host); put.Custom != nil || put.Tags != nil {
 		t.Errorf("%+v", put)
 	}
 }
 
 func TestCustomAttributesAreCounted(t *testing.T) {
 	h := newHistory(t)
-	var ten []HostAttribute
-	for i := range MaxCustom {
-		ten = append(ten, HostAttribute{"h1", fmt.Sprint("a", i), "x"})
+	var ten []spec.HostAttribute
+	for i := range spec.MaxCustom {
+		ten = append(ten, spec.HostAttribute{HostID: "h1", Name: fmt.Sprint("a", i), Value: "x"})
 	}
 	h.do(t, PutAttributes{ten})
 	before := h.snapshot(t)
-	for name, want := range map[string]error{"h1": ErrTooManyAttributes, "none": ErrNotFound} {
-		_, err := h.try(t, PutAttributes{[]HostAttribute{{"h1", "a0", "changed"}, {name, "more", ""}}})
+	for name, want := range map[string]error{"h1": spec.ErrTooManyAttributes, "none": spec.ErrNotFound} {
+		_, err := h.try(t, PutAttributes{[]spec.HostAttribute{{HostID: "h1", Name: "a0", Value: "changed"}, {HostID: name, Name: "more", Value: ""}}})
 		if !errors.Is(err, want) {
 			t.Errorf("%s: %v", name, err)
 		}

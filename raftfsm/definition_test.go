@@ -2,14 +2,15 @@ package raftfsm
 
 import (
 	"errors"
+	"pinion/raftfsm/spec"
 	"testing"
 )
 
 func TestRevisionsCountUpWithinAFamily(t *testing.T) {
 	h := newHistory(t)
-	second := h.do(t, RegisterDefinition{definition("gpu", "2")}).(*TaskDefinition)
-	other := h.do(t, RegisterDefinition{definition("gpu-big", "8")}).(*TaskDefinition)
-	if second.Name() != "gpu:2" || other.Name() != "gpu-big:1" || second.Status != DefinitionActive {
+	second := h.do(t, RegisterDefinition{definition("gpu", "2")}).(*spec.TaskDefinition)
+	other := h.do(t, RegisterDefinition{definition("gpu-big", "8")}).(*spec.TaskDefinition)
+	if second.Name() != "gpu:2" || other.Name() != "gpu-big:1" || second.Status != spec.DefinitionActive {
 		t.Errorf("registered %s (%s) and %s", second.Name(), second.Status, other.Name())
 	}
 }
@@ -19,7 +20,7 @@ func TestARevisionIsNeverUsedAgain(t *testing.T) {
 	tx := h.begin()
 	tx.remove(tableDefinitions, tx.Definition("gpu:1")) // what a later DeleteTaskDefinitions will do
 	tx.commit()
-	if again := h.do(t, RegisterDefinition{definition("gpu", "1")}).(*TaskDefinition); again.Revision != 2 {
+	if again := h.do(t, RegisterDefinition{definition("gpu", "1")}).(*spec.TaskDefinition); again.Revision != 2 {
 		t.Errorf("revision %d after 1 was deleted", again.Revision)
 	}
 }
@@ -41,7 +42,7 @@ func TestTheFamilyNameMeansTheLatestActiveRevision(t *testing.T) {
 	if found := h.View().Definition("cpu"); found != nil {
 		t.Errorf("a family without ACTIVE revisions gives %s", found.Name())
 	}
-	if found := h.View().Definition("cpu:1"); found == nil || found.Status != DefinitionInactive || !found.DeregisteredAt.Equal(at(1)) {
+	if found := h.View().Definition("cpu:1"); found == nil || found.Status != spec.DefinitionInactive || !found.DeregisteredAt.Equal(at(1)) {
 		t.Errorf("the INACTIVE revision is %+v", found)
 	}
 }
@@ -50,7 +51,7 @@ func TestDeregisteringTwiceChangesNothing(t *testing.T) {
 	h := newHistory(t)
 	h.do(t, DeregisterDefinition{Name: "gpu:1", At: at(1)})
 	index := h.View().Index()
-	again := h.do(t, DeregisterDefinition{Name: "gpu:1", At: at(9)}).(*TaskDefinition)
+	again := h.do(t, DeregisterDefinition{Name: "gpu:1", At: at(9)}).(*spec.TaskDefinition)
 	if !again.DeregisteredAt.Equal(at(1)) || h.View().Index() != index {
 		t.Errorf("deregistered at %v, index %d", again.DeregisteredAt, h.View().Index())
 	}
@@ -59,7 +60,7 @@ func TestDeregisteringTwiceChangesNothing(t *testing.T) {
 func TestDeregisterNeedsAnExactName(t *testing.T) {
 	h := newHistory(t)
 	for _, name := range []string{"", "gpu", "gpu:", "gpu:01", "gpu:+1", "gpu:2", "gpu:x", "none:1", "gpu:1:1"} {
-		if _, err := h.try(t, DeregisterDefinition{Name: name}); !errors.Is(err, ErrNotFound) {
+		if _, err := h.try(t, DeregisterDefinition{Name: name}); !errors.Is(err, spec.ErrNotFound) {
 			t.Errorf("%q: %v", name, err)
 		}
 	}

@@ -1,6 +1,9 @@
 package raftfsm
 
-import "time"
+import (
+	"pinion/raftfsm/spec"
+	"time"
+)
 
 // DeleteDefinitions makes INACTIVE revisions DELETE_IN_PROGRESS; Reap forgets them when no task refers to them any more.
 // Their numbers are not used again. What is unknown or ACTIVE is left alone and out of the answer. Answer:
@@ -11,15 +14,15 @@ type DeleteDefinitions struct {
 }
 
 func (c DeleteDefinitions) apply(tx *tx) (any, error) {
-	deleted := []*TaskDefinition{}
+	deleted := []*spec.TaskDefinition{}
 	for _, name := range c.Names {
 		known := tx.Definition(name)
-		if known == nil || known.Name() != name || known.Status == DefinitionActive {
+		if known == nil || known.Name() != name || known.Status == spec.DefinitionActive {
 			continue
 		}
-		if known.Status == DefinitionInactive {
+		if known.Status == spec.DefinitionInactive {
 			deleting := *known
-			deleting.Status, deleting.DeleteRequestedAt = DefinitionDeleting, c.At
+			deleting.Status, deleting.DeleteRequestedAt = spec.DefinitionDeleting, c.At
 			tx.put(tableDefinitions, &deleting)
 			known = &deleting
 		}
@@ -29,8 +32,8 @@ func (c DeleteDefinitions) apply(tx *tx) (any, error) {
 }
 
 // deletable lists the deleted definitions that no task on record refers to.
-func (v *View) deletable() []*TaskDefinition {
-	deleting := map[string]*TaskDefinition{}
+func (v *View) deletable() []*spec.TaskDefinition {
+	deleting := map[string]*spec.TaskDefinition{}
 	for definition := range definitionsDeleting.all(v) {
 		deleting[definition.Name()] = definition
 	}
@@ -40,7 +43,7 @@ func (v *View) deletable() []*TaskDefinition {
 	for task := range tasksByID.all(v) {
 		delete(deleting, task.Definition)
 	}
-	var unused []*TaskDefinition
+	var unused []*spec.TaskDefinition
 	for definition := range definitionsDeleting.all(v) {
 		if deleting[definition.Name()] != nil {
 			unused = append(unused, definition)
@@ -58,7 +61,7 @@ func (tx *tx) forgetDefinitions() {
 // Deleted says whether Reap would forget a cluster or a task definition that was deleted.
 func (v *View) Deleted(before time.Time) bool {
 	for cluster := range clustersByName.all(v) {
-		if cluster.forgettable(before) {
+		if expiredCluster(cluster, before) {
 			return true
 		}
 	}

@@ -1,5 +1,5 @@
-// Package raftfsm holds the replicated truth of a Pinion cluster: its nouns, the commands that change them, the state
-// they live in, and the thin adapter through which Raft applies them.
+// Package raftfsm is the replicated state machine of a pool: the commands, the state that they change, and the thin adapter
+// through which Raft applies them. The types of what it records are the vocabulary in raftfsm/spec.
 //
 // Nothing in here reads a clock, draws a random number, starts a goroutine, talks to a network or logs: ids and times
 // arrive inside the commands, so every server computes the same state from the same log.

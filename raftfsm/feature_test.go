@@ -5,6 +5,7 @@ import (
 	"bytes"
 	"errors"
 	"os"
+	"pinion/raftfsm/spec"
 	"strconv"
 	"strings"
 	"testing"
@@ -42,9 +43,9 @@ func TestWhatAnOlderKindHoldsMayBeTooNew(t *testing.T) {
 	noted := hostWith("h1", 4)
 	noted.HealthAt = at(1)
 	for old, tooNew := range map[Command]Command{
-		&LaunchTasks{[]Launch{{Tasks: []*Task{task("t1", "h1")}}}}: LaunchTasks{[]Launch{{Tasks: []*Task{udp}}}},
-		&PutHost{hostWith("h1", 4)}:                                PutHost{noted},
-		&CreateCluster{Cluster{Name: "lab"}}:                       CreateCluster{Cluster{Name: "lab", Namespace: "mesh"}},
+		&LaunchTasks{[]Launch{{Tasks: []*spec.Task{task("t1", "h1")}}}}: LaunchTasks{[]Launch{{Tasks: []*spec.Task{udp}}}},
+		&PutHost{hostWith("h1", 4)}:                                     PutHost{noted},
+		&CreateCluster{spec.Cluster{Name: "lab"}}:                       CreateCluster{spec.Cluster{Name: "lab", Namespace: "mesh"}},
 	} {
 		if err := v.MayWrite(old); err != nil {
 			t.Errorf("%T as it always was: %v", old, err)
@@ -55,7 +56,7 @@ func TestWhatAnOlderKindHoldsMayBeTooNew(t *testing.T) {
 	}
 }
 
-func ofLevel(id string, level int) Host {
+func ofLevel(id string, level int) spec.Host {
 	host := hostWith(id, 4)
 	host.FeatureLevel = level
 	return host

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"pinion/gpu"
+	"pinion/raftfsm/spec"
 )
 
 // epoch is when every test begins.
@@ -23,7 +24,7 @@ type history struct {
 // with one GPU) and cpu:1 (one container without).
 func newHistory(t tester) *history {
 	h := &history{State: NewState()}
-	h.do(t, CreatePool{Pool{ID: "pool", CreatedAt: epoch}})
+	h.do(t, CreatePool{spec.Pool{ID: "pool", CreatedAt: epoch}})
 	h.do(t, PutHost{hostWith("h1", 4)})
 	h.do(t, RegisterDefinition{definition("gpu", "1")})
 	h.do(t, RegisterDefinition{definition("cpu", "")})
@@ -63,22 +64,22 @@ func (h *history) do(t tester, c Command) any {
 func (h *history) launch(t tester, run Launch) LaunchResult {
 	t.Helper()
 	if run.Cluster == "" {
-		run.Cluster = DefaultCluster
+		run.Cluster = spec.DefaultCluster
 	}
 	return h.do(t, LaunchTasks{[]Launch{run}}).([]LaunchResult)[0]
 }
 
 // running launches the task and has its host report it RUNNING.
-func (h *history) running(t tester, task *Task) *Task {
+func (h *history) running(t tester, task *spec.Task) *spec.Task {
 	t.Helper()
-	if result := h.launch(t, Launch{Tasks: []*Task{task}}); len(result.Result.Tasks) != 1 {
+	if result := h.launch(t, Launch{Tasks: []*spec.Task{task}}); len(result.Result.Tasks) != 1 {
 		t.Fatalf("not launched: %s %v", result.Why, result.Err)
 	}
-	h.report(t, task.HostID, TaskReport{TaskID: task.ID, Status: Running, Times: TaskTimes{Started: at(1)}})
+	h.report(t, task.HostID, spec.TaskReport{TaskID: task.ID, Status: spec.Running, Times: spec.TaskTimes{Started: at(1)}})
 	return h.View().Task(task.ID)
 }
 
-func (h *history) report(t tester, host string, reports ...TaskReport) []string {
+func (h *history) report(t tester, host string, reports ...spec.TaskReport) []string {
 	t.Helper()
 	return h.do(t, ReportTasks{HostID: host, Reports: reports}).([]string)
 }
@@ -106,8 +107,8 @@ func snapshotAs(t tester, v *View, level int) []byte {
 }
 
 // hostWith is a host of the default cluster with 4096 CPU units, 8192 MiB and n GPUs named "<id>-gpu<i>".
-func hostWith(id string, n int) Host {
-	host := Host{ID: id, Name: id, Cluster: DefaultCluster, Address: id + ":7400", Version: "test",
+func hostWith(id string, n int) spec.Host {
+	host := spec.Host{ID: id, Name: id, Cluster: spec.DefaultCluster, Address: id + ":7400", Version: "test",
 		CPU: 4096, MemoryMiB: 8192, Ports: []int{22}, Attributes: map[string]string{}, RegisteredAt: epoch}
 	for i := range n {
 		device := gpu.Device{UUID: fmt.Sprintf("%s-gpu%d", id, i), Index: i, Minor: i, Health: gpu.Healthy}
@@ -117,22 +118,22 @@ func hostWith(id string, n int) Host {
 }
 
 // definition has one container "main" of 100 units and 100 MiB, with GPUs when gpus says how many.
-func definition(family, gpus string) TaskDefinition {
-	main := ContainerDefinition{Name: "main", Image: "busybox", CPU: 100, Memory: 100}
+func definition(family, gpus string) spec.TaskDefinition {
+	main := spec.ContainerDefinition{Name: "main", Image: "busybox", CPU: 100, Memory: 100}
 	if gpus != "" {
-		main.ResourceRequirements = []ResourceRequirement{{Type: "GPU", Value: gpus}}
+		main.ResourceRequirements = []spec.ResourceRequirement{{Type: "GPU", Value: gpus}}
 	}
-	return TaskDefinition{Family: family, Containers: []ContainerDefinition{main}, RegisteredAt: epoch}
+	return spec.TaskDefinition{Family: family, Containers: []spec.ContainerDefinition{main}, RegisteredAt: epoch}
 }
 
 // task is a placed task of gpu:1 that holds the named GPUs of the host, 100 units and 100 MiB.
-func task(id, host string, gpus ...string) *Task {
-	return &Task{ID: id, Cluster: DefaultCluster, Definition: "gpu:1", HostID: host, Group: "family:gpu", LaunchType: "EC2",
-		CPU: 100, MemoryMiB: 100, LastStatus: Pending, DesiredStatus: Running, Version: 1, CreatedAt: epoch,
-		Containers: []Container{{ID: id + "-main", Name: "main", Image: "busybox", GPUs: gpus, LastStatus: Pending}}}
+func task(id, host string, gpus ...string) *spec.Task {
+	return &spec.Task{ID: id, Cluster: spec.DefaultCluster, Definition: "gpu:1", HostID: host, Group: "family:gpu", LaunchType: "EC2",
+		CPU: 100, MemoryMiB: 100, LastStatus: spec.Pending, DesiredStatus: spec.Running, Version: 1, CreatedAt: epoch,
+		Containers: []spec.Container{{ID: id + "-main", Name: "main", Image: "busybox", GPUs: gpus, LastStatus: spec.Pending}}}
 }
 
-func ids(tasks []*Task) []string {
+func ids(tasks []*spec.Task) []string {
 	all := []string{}
 	for _, task := range tasks {
 		all = append(all, task.ID)

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"errors"
 	"io"
+	"pinion/raftfsm/spec"
 	"strings"
 	"testing"
 
@@ -30,7 +31,7 @@ func TestARefusalIsAnOutcome(t *testing.T) {
 		t.Fatal(err)
 	}
 	outcome := NewFSM(NewState()).Apply(&raft.Log{Index: 1, Data: entry}).(Outcome)
-	if !errors.Is(outcome.Err, ErrNotFound) || outcome.Value != nil {
+	if !errors.Is(outcome.Err, spec.ErrNotFound) || outcome.Value != nil {
 		t.Errorf("%+v", outcome)
 	}
 }

@@ -1,28 +1,16 @@
 package raftfsm
 
 import (
+	"pinion/raftfsm/spec"
 	"slices"
 	"strconv"
 	"strings"
 )
 
-// Environment variables by which the containers of a task learn what the pool knows of it. The first five are those that
-// PyTorch's env:// and torchrun read.
-const (
-	EnvMasterAddr = "MASTER_ADDR" // the address of the host of rank 0
-	EnvMasterPort = "MASTER_PORT" // the gang's TCP port there
-	EnvRank       = "RANK"        // 0 to WORLD_SIZE-1
-	EnvWorldSize  = "WORLD_SIZE"  // tasks of the gang
-	EnvLocalRank  = "LOCAL_RANK"  // always 0: each task sees its own GPUs alone, counted from 0
-	EnvGangHosts  = "PINION_GANG_HOSTS"
-	EnvArrayIndex = "PINION_ARRAY_INDEX"
-	EnvAttempt    = "PINION_ATTEMPT" // 0 the first time; only in tasks that may be tried again
-)
-
 // equip is the effective definition with what the task is told of its gang, its array and its attempts. It is said last,
 // so that neither an image nor a definition can say otherwise. Members of gangs are looked up in gangs, which it fills in.
-func (v *View) equip(d *TaskDefinition, t *Task, gangs map[string]*gang) *TaskDefinition {
-	told := t.told()
+func (v *View) equip(d *spec.TaskDefinition, t *spec.Task, gangs map[string]*gang) *spec.TaskDefinition {
+	told := taskEnv(t)
 	if t.Gang != nil {
 		if gangs[t.Gang.ID] == nil {
 			gangs[t.Gang.ID] = v.gangOf(t.Gang)
@@ -36,21 +24,21 @@ func (v *View) equip(d *TaskDefinition, t *Task, gangs map[string]*gang) *TaskDe
 	own.Containers = slices.Clone(d.Containers)
 	d = &own
 	for i := range d.Containers {
-		d.Containers[i].Environment = mergeByName(d.Containers[i].Environment, told)
+		d.Containers[i].Environment = spec.MergeEnvironment(d.Containers[i].Environment, told)
 	}
 	if t.Gang != nil && t.Gang.Rank == 0 {
-		d.publish(t.Gang.Port)
+		exposePort(d, t.Gang.Port)
 	}
 	return d
 }
 
-// told is what a task is told of itself alone.
-func (t *Task) told() (told []KeyValue) {
+// taskEnv is the environment that a task gets by itself, whatever gang it is in.
+func taskEnv(t *spec.Task) (told []spec.KeyValue) {
 	if t.ArrayIndex != nil {
-		told = append(told, KeyValue{EnvArrayIndex, strconv.Itoa(*t.ArrayIndex)})
+		told = append(told, spec.KeyValue{Name: spec.EnvArrayIndex, Value: strconv.Itoa(*t.ArrayIndex)})
 	}
 	if t.Attempt > 0 || t.Terms().Retries > 0 {
-		told = append(told, KeyValue{EnvAttempt, strconv.Itoa(t.Attempt)})
+		told = append(told, spec.KeyValue{Name: spec.EnvAttempt, Value: strconv.Itoa(t.Attempt)})
 	}
 	return told
 }
@@ -61,7 +49,7 @@ type gang struct {
 	hosts  string // addresses of the hosts of all ranks in their order, with commas between
 }
 
-func (v *View) gangOf(seat *Seat) *gang {
+func (v *View) gangOf(seat *spec.Seat) *gang {
 	addresses, known := make([]string, seat.Size), map[string]string{}
 	for _, t := range v.Gang(seat.ID) {
 		address, seen := known[t.HostID]
@@ -92,26 +80,26 @@ func (v *View) addressOf(hostID string) string {
 	return strings.Trim(address, "[]") // of an IPv6 address
 }
 
-func (g *gang) tell(seat *Seat) []KeyValue {
-	return []KeyValue{
-		{EnvMasterAddr, g.master},
-		{EnvMasterPort, strconv.Itoa(seat.Port)},
-		{EnvRank, strconv.Itoa(seat.Rank)},
-		{EnvWorldSize, strconv.Itoa(seat.Size)},
-		{EnvLocalRank, "0"},
-		{EnvGangHosts, g.hosts},
+func (g *gang) tell(seat *spec.Seat) []spec.KeyValue {
+	return []spec.KeyValue{
+		{Name: spec.EnvMasterAddr, Value: g.master},
+		{Name: spec.EnvMasterPort, Value: strconv.Itoa(seat.Port)},
+		{Name: spec.EnvRank, Value: strconv.Itoa(seat.Rank)},
+		{Name: spec.EnvWorldSize, Value: strconv.Itoa(seat.Size)},
+		{Name: spec.EnvLocalRank, Value: "0"},
+		{Name: spec.EnvGangHosts, Value: g.hosts},
 	}
 }
 
-// publish forwards a port of the host to the same one of the first essential container, where containers do not share the
+// exposePort forwards a port of the host to the same one of the first essential container, where containers do not share the
 // network of their host.
-func (d *TaskDefinition) publish(port int) {
+func exposePort(d *spec.TaskDefinition, port int) {
 	if port == 0 || d.NetworkMode == "host" || d.NetworkMode == "none" {
 		return
 	}
-	main := max(0, slices.IndexFunc(d.Containers, func(c ContainerDefinition) bool { return c.IsEssential() }))
+	main := max(0, slices.IndexFunc(d.Containers, func(c spec.ContainerDefinition) bool { return c.IsEssential() }))
 	container := &d.Containers[main]
-	mapping := PortMapping{ContainerPort: port, HostPort: port, Protocol: "tcp"}
+	mapping := spec.PortMapping{ContainerPort: port, HostPort: port, Protocol: "tcp"}
 	container.PortMappings = append(slices.Clip(container.PortMappings), mapping)
 }
 
@@ -119,7 +107,7 @@ func (d *TaskDefinition) publish(port int) {
 func (v *View) goesOn(gang string, known map[string]bool) bool {
 	goes, seen := known[gang]
 	if !seen {
-		goes = slices.ContainsFunc(v.Gang(gang), func(t *Task) bool { return t.LastStatus != Stopped })
+		goes = slices.ContainsFunc(v.Gang(gang), func(t *spec.Task) bool { return t.LastStatus != spec.Stopped })
 		known[gang] = goes
 	}
 	return goes

@@ -2,17 +2,18 @@ package raftfsm
 
 import (
 	"maps"
+	"pinion/raftfsm/spec"
 	"slices"
 	"testing"
 )
 
 // gangOn records a gang of gpu:1 with one task on each of the hosts, which hold port 29500 for it on the first.
-func gangOn(t *testing.T, h *history, hosts ...string) []*Task {
+func gangOn(t *testing.T, h *history, hosts ...string) []*spec.Task {
 	t.Helper()
-	var tasks []*Task
+	var tasks []*spec.Task
 	for rank, host := range hosts {
 		member := task(string(rune('a'+rank)), host, host+"-gpu0")
-		member.Gang = &Seat{ID: "gang", Rank: rank, Size: len(hosts), Port: 29500}
+		member.Gang = &spec.Seat{ID: "gang", Rank: rank, Size: len(hosts), Port: 29500}
 		if rank == 0 {
 			member.Ports = []int{29500}
 		}
@@ -25,7 +26,7 @@ func gangOn(t *testing.T, h *history, hosts ...string) []*Task {
 }
 
 // told is the environment and the ports of the first container of the host's first task.
-func told(v *View, host string) (environment map[string]string, ports []PortMapping) {
+func told(v *View, host string) (environment map[string]string, ports []spec.PortMapping) {
 	assigned, _ := v.Assignments(host)
 	container := assigned[0].Definition.Containers[0]
 	environment = map[string]string{}
@@ -46,7 +47,7 @@ func TestTheTasksOfAGangFindOneAnother(t *testing.T) {
 	if !maps.Equal(first, want) {
 		t.Errorf("rank 0 is told %v", first)
 	}
-	if !slices.Equal(ports, []PortMapping{{ContainerPort: 29500, HostPort: 29500, Protocol: "tcp"}}) {
+	if !slices.Equal(ports, []spec.PortMapping{{ContainerPort: 29500, HostPort: 29500, Protocol: "tcp"}}) {
 		t.Errorf("rank 0 publishes %v", ports)
 	}
 	want["RANK"] = "1"
@@ -65,8 +66,8 @@ func TestAGangInTheNetworksOfItsHostsPublishesNothing(t *testing.T) {
 		d.NetworkMode = mode
 		h.do(t, RegisterDefinition{d})
 		member := task("a", "h1", "h1-gpu0")
-		member.Definition, member.Gang = "gpu:2", &Seat{ID: "gang", Size: 1, Port: 29500}
-		h.launch(t, Launch{Tasks: []*Task{member}})
+		member.Definition, member.Gang = "gpu:2", &spec.Seat{ID: "gang", Size: 1, Port: 29500}
+		h.launch(t, Launch{Tasks: []*spec.Task{member}})
 		if _, ports := told(h.View(), "h1"); len(ports) != 0 {
 			t.Errorf("network mode %s: %v", mode, ports)
 		}
@@ -78,8 +79,8 @@ func TestATaskIsToldItsNumberAndItsAttempt(t *testing.T) {
 	index := 7
 	one := task("a", "h1", "h1-gpu0")
 	one.ArrayIndex, one.Attempt = &index, 2
-	one.Overrides.Containers = []ContainerOverride{{Name: "main", Environment: []KeyValue{{EnvArrayIndex, "12"}, {"MINE", "1"}}}}
-	h.launch(t, Launch{Tasks: []*Task{one}})
+	one.Overrides.Containers = []spec.ContainerOverride{{Name: "main", Environment: []spec.KeyValue{{Name: spec.EnvArrayIndex, Value: "12"}, {Name: "MINE", Value: "1"}}}}
+	h.launch(t, Launch{Tasks: []*spec.Task{one}})
 	if got, _ := told(h.View(), "h1"); !maps.Equal(got, map[string]string{"PINION_ARRAY_INDEX": "7", "PINION_ATTEMPT": "2", "MINE": "1"}) {
 		t.Errorf("%v", got)
 	}
@@ -88,9 +89,9 @@ func TestATaskIsToldItsNumberAndItsAttempt(t *testing.T) {
 func TestATaskThatMayBeTriedAgainKnowsItsFirstAttempt(t *testing.T) {
 	h := newHistory(t)
 	one := task("a", "h1", "h1-gpu0")
-	one.Tags = []Tag{{TagRetries, "1"}}
-	h.launch(t, Launch{Tasks: []*Task{one}})
-	if got, _ := told(h.View(), "h1"); got[EnvAttempt] != "0" {
+	one.Tags = []spec.Tag{{Key: spec.TagRetries, Value: "1"}}
+	h.launch(t, Launch{Tasks: []*spec.Task{one}})
+	if got, _ := told(h.View(), "h1"); got[spec.EnvAttempt] != "0" {
 		t.Errorf("%v", got)
 	}
 }
@@ -100,7 +101,7 @@ func TestTasksOfAGangThatGoesOnAreNotForgotten(t *testing.T) {
 	h.do(t, PutHost{hostWith("h2", 1)})
 	gangOn(t, h, "h1", "h2")
 	stopped := func(host, id string) {
-		h.report(t, host, TaskReport{TaskID: id, Status: Stopped, Times: TaskTimes{Stopped: at(1)}})
+		h.report(t, host, spec.TaskReport{TaskID: id, Status: spec.Stopped, Times: spec.TaskTimes{Stopped: at(1)}})
 	}
 	stopped("h1", "a")
 	if forgotten := h.do(t, Reap{Before: at(2)}); forgotten != 0 {

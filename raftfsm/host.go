@@ -6,40 +6,8 @@ import (
 	"time"
 
 	"pinion/gpu"
+	"pinion/raftfsm/spec"
 )
-
-// HostStatus is ECS's container instance status, the part of it that is stored.
-type HostStatus string
-
-// Statuses of a host.
-const (
-	HostActive   HostStatus = "ACTIVE"
-	HostDraining HostStatus = "DRAINING" // nothing new is placed here
-)
-
-// Host is a machine that runs `pinion up`; ECS calls it a container instance. Whether it can be reached right now is
-// not stored: that is the leader's memory (see server).
-type Host struct {
-	ID           string            `json:"id"`      // 32 hex digits, fixed for the life of the data directory
-	Name         string            `json:"name"`    // host name, for people
-	Cluster      string            `json:"cluster"` // name of the cluster whose tasks it runs
-	Address      string            `json:"address"` // host:port that other hosts and clients reach
-	Version      string            `json:"version"` // version of pinion there
-	Status       HostStatus        `json:"status"`
-	Attributes   map[string]string `json:"attributes"` // ecs.* built-in, pinion.* ours, and what `up --attribute` set
-	CPU          int64             `json:"cpu"`        // CPU units to give away, 1024 a core
-	MemoryMiB    int64             `json:"memoryMiB"`  // memory to give away, what the machine itself needs taken off
-	Ports        []int             `json:"ports"`      // TCP ports that are never given to tasks
-	GPUs         gpu.Inventory     `json:"gpus"`
-	RegisteredAt time.Time         `json:"registeredAt"`
-	Revision     int64             `json:"revision"`               // +1 with each change; ECS's "version"
-	FeatureLevel int               `json:"featureLevel,omitempty"` // FeatureLevel of the version there; 0 is 1
-	Server       bool              `json:"server,omitempty"`       // the pool wants it to be a server; see SetServer
-	LostAt       time.Time         `json:"lostAt,omitzero"`        // when it was given up, zero while it is not; see LoseHost
-	Custom       map[string]string `json:"custom,omitempty"`       // attributes of PutAttributes, never the host's own word
-	Tags         []Tag             `json:"tags,omitempty"`
-	HealthAt     time.Time         `json:"healthAt,omitzero"` // when the health of its GPUs changed last; zero: before anybody noted it
-}
 
 // PutHost records a host as it describes itself. Status, Server, RegisteredAt, Custom and Tags of a host already known
 // are kept, and HealthAt unless the health of its GPUs is another one; Attributes and GPUs are replaced; a lost host is
@@ -47,7 +15,7 @@ type Host struct {
 // has gone while a task holds it stays with that task; it is not offered to others. ErrRemoved when it was removed from
 // the pool, ErrNotFound and ErrInactive for the cluster, ErrInUse when the host would leave its cluster with tasks that
 // are not STOPPED. Answer: *Host.
-type PutHost struct{ Host Host }
+type PutHost struct{ Host spec.Host }
 
 // level is 3 with HealthAt: whoever records the host leaves it out before all servers know it.
 func (c PutHost) level() int {
@@ -63,7 +31,7 @@ func (c PutHost) apply(tx *tx) (any, error) {
 		return nil, fmt.Errorf("host %q has no id", host.Name)
 	}
 	if tx.Removed(host.ID) {
-		return nil, fmt.Errorf("host %s (%s): %w", host.ID, host.Name, ErrRemoved)
+		return nil, fmt.Errorf("host %s (%s): %w", host.ID, host.Name, spec.ErrRemoved)
 	}
 	host.LostAt, host.Custom, host.Tags = time.Time{}, nil, nil
 	known := tx.Host(host.ID)
@@ -73,7 +41,7 @@ func (c PutHost) apply(tx *tx) (any, error) {
 		}
 	}
 	if known == nil {
-		host.Status, host.Server, host.Revision = HostActive, false, 1
+		host.Status, host.Server, host.Revision = spec.HostActive, false, 1
 		tx.put(tableHosts, &host)
 		return &host, nil
 	}
@@ -96,7 +64,7 @@ func sameHealth(a, b gpu.Inventory) bool {
 }
 
 // change puts a changed copy of a known host.
-func (tx *tx) change(host *Host) *Host {
+func (tx *tx) change(host *spec.Host) *spec.Host {
 	host.Revision++
 	tx.put(tableHosts, host)
 	return host
@@ -108,7 +76,7 @@ func (v *View) mayEnter(cluster, hostID string) error {
 		return err
 	}
 	if left := len(v.liveOn(hostID)); left > 0 {
-		return fmt.Errorf("%w: it cannot move to cluster %s while it has %d tasks: stop them first", ErrInUse, cluster, left)
+		return fmt.Errorf("%w: it cannot move to cluster %s while it has %d tasks: stop them first", spec.ErrInUse, cluster, left)
 	}
 	return nil
 }

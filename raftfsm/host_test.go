@@ -7,14 +7,15 @@ import (
 	"time"
 
 	"pinion/gpu"
+	"pinion/raftfsm/spec"
 )
 
 func TestAHostKeepsWhatTheClusterKnowsOfIt(t *testing.T) {
 	h := newHistory(t)
 	again := hostWith("h1", 2)
-	again.RegisteredAt, again.Status, again.Attributes = at(9), HostDraining, map[string]string{"rack": "7"}
-	put := h.do(t, PutHost{again}).(*Host)
-	if !put.RegisteredAt.Equal(epoch) || put.Status != HostActive || put.Revision != 2 {
+	again.RegisteredAt, again.Status, again.Attributes = at(9), spec.HostDraining, map[string]string{"rack": "7"}
+	put := h.do(t, PutHost{again}).(*spec.Host)
+	if !put.RegisteredAt.Equal(epoch) || put.Status != spec.HostActive || put.Revision != 2 {
 		t.Errorf("registered %v, %s, revision %d", put.RegisteredAt, put.Status, put.Revision)
 	}
 	if put.Attributes["rack"] != "7" || len(put.GPUs.Devices) != 2 {
@@ -25,7 +26,7 @@ func TestAHostKeepsWhatTheClusterKnowsOfIt(t *testing.T) {
 func TestAHostThatSaysTheSameAgainChangesNothing(t *testing.T) {
 	h := newHistory(t)
 	before := h.snapshot(t)
-	if again := h.do(t, PutHost{hostWith("h1", 4)}).(*Host); again.Revision != 1 {
+	if again := h.do(t, PutHost{hostWith("h1", 4)}).(*spec.Host); again.Revision != 1 {
 		t.Errorf("revision %d", again.Revision)
 	}
 	if !slices.Equal(before, h.snapshot(t)) {
@@ -35,10 +36,10 @@ func TestAHostThatSaysTheSameAgainChangesNothing(t *testing.T) {
 
 func TestWhenTheHealthOfGPUsChangedIsRemembered(t *testing.T) {
 	h := newHistory(t)
-	say := func(minute int, health gpu.Health) *Host {
+	say := func(minute int, health gpu.Health) *spec.Host {
 		host := hostWith("h1", 4)
 		host.GPUs.Devices[2].Health, host.HealthAt = health, at(minute)
-		return h.do(t, PutHost{host}).(*Host)
+		return h.do(t, PutHost{host}).(*spec.Host)
 	}
 	for _, c := range []struct {
 		minute int
@@ -58,15 +59,15 @@ func TestWhenTheHealthOfGPUsChangedIsRemembered(t *testing.T) {
 
 func TestAHostCannotLeaveItsClusterWithTasks(t *testing.T) {
 	h := newHistory(t)
-	h.do(t, CreateCluster{Cluster{Name: "lab"}})
+	h.do(t, CreateCluster{spec.Cluster{Name: "lab"}})
 	h.running(t, task("t1", "h1"))
 	moved := hostWith("h1", 4)
 	moved.Cluster = "lab"
-	if _, err := h.try(t, PutHost{moved}); !errors.Is(err, ErrInUse) {
+	if _, err := h.try(t, PutHost{moved}); !errors.Is(err, spec.ErrInUse) {
 		t.Errorf("with a running task: %v", err)
 	}
-	h.report(t, "h1", TaskReport{TaskID: "t1", Status: Stopped, Times: TaskTimes{Stopped: at(2)}})
-	if put := h.do(t, PutHost{moved}).(*Host); put.Cluster != "lab" {
+	h.report(t, "h1", spec.TaskReport{TaskID: "t1", Status: spec.Stopped, Times: spec.TaskTimes{Stopped: at(2)}})
+	if put := h.do(t, PutHost{moved}).(*spec.Host); put.Cluster != "lab" {
 		t.Errorf("after it stopped the host is in %s", put.Cluster)
 	}
 }
@@ -75,7 +76,7 @@ func TestAHostNeedsAnIDAndAnActiveCluster(t *testing.T) {
 	h := newHistory(t)
 	nowhere := hostWith("h2", 0)
 	nowhere.Cluster = "nowhere"
-	if _, err := h.try(t, PutHost{nowhere}); !errors.Is(err, ErrNotFound) {
+	if _, err := h.try(t, PutHost{nowhere}); !errors.Is(err, spec.ErrNotFound) {
 		t.Errorf("unknown cluster: %v", err)
 	}
 	if _, err := h.try(t, PutHost{hostWith("", 0)}); err == nil {

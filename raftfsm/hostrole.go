@@ -1,21 +1,24 @@
 package raftfsm
 
-import "fmt"
+import (
+	"fmt"
+	"pinion/raftfsm/spec"
+)
 
 // SetHostStatus drains a host (HostDraining: nothing new is placed there, its tasks go on) or takes it back
 // (HostActive). Setting what it is already changes nothing. ErrNotFound. Answer: *Host.
 type SetHostStatus struct {
 	ID     string
-	Status HostStatus
+	Status spec.HostStatus
 }
 
 func (c SetHostStatus) apply(tx *tx) (any, error) {
-	if c.Status != HostActive && c.Status != HostDraining {
-		return nil, fmt.Errorf("host %s: the status can be set to %s or %s, not %q", c.ID, HostActive, HostDraining, c.Status)
+	if c.Status != spec.HostActive && c.Status != spec.HostDraining {
+		return nil, fmt.Errorf("host %s: the status can be set to %s or %s, not %q", c.ID, spec.HostActive, spec.HostDraining, c.Status)
 	}
 	known := tx.Host(c.ID)
 	if known == nil {
-		return nil, fmt.Errorf("host %q: %w", c.ID, ErrNotFound)
+		return nil, fmt.Errorf("host %q: %w", c.ID, spec.ErrNotFound)
 	}
 	if known.Status == c.Status {
 		return known, nil
@@ -35,7 +38,7 @@ type SetServer struct {
 func (c SetServer) apply(tx *tx) (any, error) {
 	known := tx.Host(c.ID)
 	if known == nil {
-		return nil, fmt.Errorf("host %q: %w", c.ID, ErrNotFound)
+		return nil, fmt.Errorf("host %q: %w", c.ID, spec.ErrNotFound)
 	}
 	if known.Server == c.Server {
 		return known, nil

@@ -3,13 +3,14 @@ package raftfsm
 import (
 	"bytes"
 	"errors"
+	"pinion/raftfsm/spec"
 	"slices"
 	"testing"
 )
 
 // joinToken lets uses hosts in within the first hour; its secret's hash is "hash of " + id.
-func joinToken(id string, uses int) JoinToken {
-	return JoinToken{ID: id, SecretHash: "hash of " + id, Role: "host", Uses: uses, CreatedAt: epoch, Expires: at(60)}
+func joinToken(id string, uses int) spec.JoinToken {
+	return spec.JoinToken{ID: id, SecretHash: "hash of " + id, Role: "host", Uses: uses, CreatedAt: epoch, Expires: at(60)}
 }
 
 func tokenIDs(v *View) []string {
@@ -24,7 +25,7 @@ func TestATokenIsRecordedAsNew(t *testing.T) {
 	h := newHistory(t)
 	forged := joinToken("a", 2)
 	forged.Used, forged.Revoked, forged.EndedAt = 1, true, at(1)
-	if got := h.do(t, CreateToken{forged}).(*JoinToken); *got != joinToken("a", 2) {
+	if got := h.do(t, CreateToken{forged}).(*spec.JoinToken); *got != joinToken("a", 2) {
 		t.Errorf("%+v", got)
 	}
 	before := h.snapshot(t)
@@ -34,17 +35,17 @@ func TestATokenIsRecordedAsNew(t *testing.T) {
 	}
 	other := joinToken("a", 2)
 	other.SecretHash = "another"
-	if _, err := h.try(t, CreateToken{other}); !errors.Is(err, ErrInUse) {
+	if _, err := h.try(t, CreateToken{other}); !errors.Is(err, spec.ErrInUse) {
 		t.Errorf("another secret under the same id: %v", err)
 	}
 }
 
 func TestATokenThatLetsNobodyInIsRefused(t *testing.T) {
-	spoil := map[string]func(*JoinToken){
-		"no id":                 func(t *JoinToken) { t.ID = "" },
-		"no secret":             func(t *JoinToken) { t.SecretHash = "" },
-		"no uses":               func(t *JoinToken) { t.Uses = 0 },
-		"over before it begins": func(t *JoinToken) { t.Expires = t.CreatedAt },
+	spoil := map[string]func(*spec.JoinToken){
+		"no id":                 func(t *spec.JoinToken) { t.ID = "" },
+		"no secret":             func(t *spec.JoinToken) { t.SecretHash = "" },
+		"no uses":               func(t *spec.JoinToken) { t.Uses = 0 },
+		"over before it begins": func(t *spec.JoinToken) { t.Expires = t.CreatedAt },
 	}
 	for name, change := range spoil {
 		t.Run(name, func(t *testing.T) {
@@ -61,16 +62,16 @@ func TestARevokedTokenIsRememberedButNotListed(t *testing.T) {
 	h := newHistory(t)
 	h.do(t, CreateToken{joinToken("a", 1)})
 	h.do(t, CreateToken{joinToken("b", 1)})
-	if got := h.do(t, RevokeToken{ID: "a", At: at(1)}).(*JoinToken); !got.Revoked || !got.EndedAt.Equal(at(1)) {
+	if got := h.do(t, RevokeToken{ID: "a", At: at(1)}).(*spec.JoinToken); !got.Revoked || !got.EndedAt.Equal(at(1)) {
 		t.Errorf("%+v", got)
 	}
-	if again := h.do(t, RevokeToken{ID: "a", At: at(2)}).(*JoinToken); !again.EndedAt.Equal(at(1)) {
+	if again := h.do(t, RevokeToken{ID: "a", At: at(2)}).(*spec.JoinToken); !again.EndedAt.Equal(at(1)) {
 		t.Errorf("revoked again: %+v", again)
 	}
 	if got := tokenIDs(h.View()); !slices.Equal(got, []string{"b"}) || h.View().Token("a") == nil {
 		t.Errorf("listed: %v", got)
 	}
-	if _, err := h.try(t, RevokeToken{ID: "none"}); !errors.Is(err, ErrNotFound) {
+	if _, err := h.try(t, RevokeToken{ID: "none"}); !errors.Is(err, spec.ErrNotFound) {
 		t.Errorf("unknown: %v", err)
 	}
 }
@@ -80,15 +81,15 @@ func TestAListCanSayWhyATokenIsWorthNothing(t *testing.T) {
 	used.Used, revoked.Revoked = 1, true
 	cases := []struct {
 		name   string
-		token  JoinToken
+		token  spec.JoinToken
 		minute int
 		want   error
 	}{
 		{"good", fresh, 59, nil},
-		{"expired", fresh, 60, ErrTokenExpired},
-		{"used up", used, 1, ErrTokenUsedUp},
-		{"used up and expired", used, 99, ErrTokenExpired},
-		{"revoked", revoked, 99, ErrTokenRevoked},
+		{"expired", fresh, 60, spec.ErrTokenExpired},
+		{"used up", used, 1, spec.ErrTokenUsedUp},
+		{"used up and expired", used, 99, spec.ErrTokenExpired},
+		{"revoked", revoked, 99, spec.ErrTokenRevoked},
 	}
 	for _, c := range cases {
 		if err := c.token.Refusal(at(c.minute)); !errors.Is(err, c.want) {

@@ -3,45 +3,12 @@ package raftfsm
 import (
 	"bytes"
 	"fmt"
-	"slices"
-	"time"
+	"pinion/raftfsm/spec"
 )
-
-// Role is what an access key may do. Each role may do what the ones before it may.
-type Role string
-
-// The roles, the least first.
-const (
-	RoleRead   Role = "read"   // look
-	RoleSubmit Role = "submit" // run and stop tasks, and register what they are made of
-	RoleAdmin  Role = "admin"  // everything: clusters, hosts, keys
-)
-
-// Roles lists the roles, the least first.
-var Roles = []Role{RoleRead, RoleSubmit, RoleAdmin}
-
-// May says whether a key with this role may do what is for the needed one. What is not a role may do nothing.
-func (r Role) May(needed Role) bool {
-	return slices.Contains(Roles, r) && slices.Index(Roles, r) >= slices.Index(Roles, needed)
-}
-
-// AccessKey lets a client sign requests (SigV4). The server needs the secret itself to check a signature, so it is sealed,
-// not hashed: with a key that servers keep on their disks and that never comes into the state. Secret is what versions
-// before level 3 stored.
-type AccessKey struct {
-	ID        string    `json:"id"`               // "AKIA" + 16 upper-case letters and digits
-	Secret    string    `json:"secret,omitempty"` // 40 characters, in clear; never logged
-	Sealed    []byte    `json:"sealed,omitempty"` // the secret, as whoever holds the sealing key can read it
-	Seal      string    `json:"seal,omitempty"`   // which sealing key that is
-	Role      Role      `json:"role"`
-	Cluster   string    `json:"cluster,omitempty"` // the only one that it is for; all when empty
-	Hosts     bool      `json:"hosts,omitempty"`   // the pool's own: what every host gives its administrators
-	CreatedAt time.Time `json:"createdAt"`
-}
 
 // CreateKey stores an access key. Storing the same key again changes nothing; another secret under the same id is
 // ErrInUse. Answer: *AccessKey.
-type CreateKey struct{ Key AccessKey }
+type CreateKey struct{ Key spec.AccessKey }
 
 func (c CreateKey) apply(tx *tx) (any, error) {
 	known := tx.Key(c.Key.ID)
@@ -50,14 +17,14 @@ func (c CreateKey) apply(tx *tx) (any, error) {
 		return &c.Key, nil
 	}
 	if known.Secret != c.Key.Secret || !bytes.Equal(known.Sealed, c.Key.Sealed) {
-		return nil, fmt.Errorf("access key %s: %w: make one with another id", c.Key.ID, ErrInUse)
+		return nil, fmt.Errorf("access key %s: %w: make one with another id", c.Key.ID, spec.ErrInUse)
 	}
 	return known, nil
 }
 
 // level is what a server must understand to read the key: sealed secrets, roles and clusters came with 3.
 func (c CreateKey) level() int {
-	if c.Key.Sealed != nil || c.Key.Cluster != "" || c.Key.Hosts || c.Key.Role != RoleAdmin {
+	if c.Key.Sealed != nil || c.Key.Cluster != "" || c.Key.Hosts || c.Key.Role != spec.RoleAdmin {
 		return 3
 	}
 	return 1
@@ -69,7 +36,7 @@ type RemoveKey struct{ ID string }
 func (c RemoveKey) apply(tx *tx) (any, error) {
 	known := tx.Key(c.ID)
 	if known == nil {
-		return nil, fmt.Errorf("access key %s: %w", c.ID, ErrNotFound)
+		return nil, fmt.Errorf("access key %s: %w", c.ID, spec.ErrNotFound)
 	}
 	tx.remove(tableKeys, known)
 	return nil, nil

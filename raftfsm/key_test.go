@@ -2,20 +2,21 @@ package raftfsm
 
 import (
 	"errors"
+	"pinion/raftfsm/spec"
 	"testing"
 )
 
 func TestKeysAreStoredOnce(t *testing.T) {
 	h := newHistory(t)
-	h.do(t, CreateKey{AccessKey{ID: "AKIA1", Secret: "s", Role: RoleAdmin, CreatedAt: epoch}})
-	same := h.do(t, CreateKey{AccessKey{ID: "AKIA1", Secret: "s", CreatedAt: at(5)}}).(*AccessKey)
-	if !same.CreatedAt.Equal(epoch) || len(h.View().Keys()) != 1 || h.View().Key("AKIA1").Role != RoleAdmin {
+	h.do(t, CreateKey{spec.AccessKey{ID: "AKIA1", Secret: "s", Role: spec.RoleAdmin, CreatedAt: epoch}})
+	same := h.do(t, CreateKey{spec.AccessKey{ID: "AKIA1", Secret: "s", CreatedAt: at(5)}}).(*spec.AccessKey)
+	if !same.CreatedAt.Equal(epoch) || len(h.View().Keys()) != 1 || h.View().Key("AKIA1").Role != spec.RoleAdmin {
 		t.Errorf("%+v", same)
 	}
-	for what, key := range map[string]AccessKey{
+	for what, key := range map[string]spec.AccessKey{
 		"another secret": {ID: "AKIA1", Secret: "other"}, "a sealed one": {ID: "AKIA1", Secret: "s", Sealed: []byte("s")},
 	} {
-		if _, err := h.try(t, CreateKey{key}); !errors.Is(err, ErrInUse) {
+		if _, err := h.try(t, CreateKey{key}); !errors.Is(err, spec.ErrInUse) {
 			t.Errorf("%s: %v", what, err)
 		}
 	}
@@ -23,20 +24,20 @@ func TestKeysAreStoredOnce(t *testing.T) {
 
 func TestARemovedKeyIsGone(t *testing.T) {
 	h := newHistory(t)
-	h.do(t, CreateKey{AccessKey{ID: "AKIA1", Sealed: []byte("s"), Seal: "k", Role: RoleRead, Cluster: "a"}})
+	h.do(t, CreateKey{spec.AccessKey{ID: "AKIA1", Sealed: []byte("s"), Seal: "k", Role: spec.RoleRead, Cluster: "a"}})
 	h.do(t, RemoveKey{"AKIA1"})
 	if h.View().Key("AKIA1") != nil {
 		t.Error("it is still there")
 	}
-	if _, err := h.try(t, RemoveKey{"AKIA1"}); !errors.Is(err, ErrNotFound) {
+	if _, err := h.try(t, RemoveKey{"AKIA1"}); !errors.Is(err, spec.ErrNotFound) {
 		t.Errorf("again: %v", err)
 	}
 }
 
 func TestARoleMayWhatTheOnesBeforeItMay(t *testing.T) {
-	allowed := map[Role][]Role{RoleRead: {RoleRead}, RoleSubmit: {RoleRead, RoleSubmit}, RoleAdmin: {RoleRead, RoleSubmit, RoleAdmin}, "": nil, "reader": nil}
+	allowed := map[spec.Role][]spec.Role{spec.RoleRead: {spec.RoleRead}, spec.RoleSubmit: {spec.RoleRead, spec.RoleSubmit}, spec.RoleAdmin: {spec.RoleRead, spec.RoleSubmit, spec.RoleAdmin}, "": nil, "reader": nil}
 	for role, may := range allowed {
-		for _, needed := range Roles {
+		for _, needed := range spec.Roles {
 			want := false
 			for _, r := range may {
 				want = want || r == needed
@@ -54,11 +55,11 @@ func TestOnlyAKeyThatOlderServersKnowMayBeWrittenBesideThem(t *testing.T) {
 	h.do(t, PutHost{ofLevel("h1", 2)})
 	h.do(t, SetServer{"h1", true})
 	v := h.View()
-	if err := v.MayWrite(CreateKey{AccessKey{ID: "k", Secret: "s", Role: RoleAdmin}}); err != nil {
+	if err := v.MayWrite(CreateKey{spec.AccessKey{ID: "k", Secret: "s", Role: spec.RoleAdmin}}); err != nil {
 		t.Errorf("as it was: %v", err)
 	}
-	for _, key := range []AccessKey{
-		{Role: RoleAdmin, Sealed: []byte("s")}, {Role: RoleAdmin, Secret: "s", Cluster: "a"}, {Role: RoleRead, Secret: "s"}, {Role: RoleAdmin, Hosts: true},
+	for _, key := range []spec.AccessKey{
+		{Role: spec.RoleAdmin, Sealed: []byte("s")}, {Role: spec.RoleAdmin, Secret: "s", Cluster: "a"}, {Role: spec.RoleRead, Secret: "s"}, {Role: spec.RoleAdmin, Hosts: true},
 	} {
 		if err := v.MayWrite(CreateKey{key}); !errors.Is(err, ErrTooNew) {
 			t.Errorf("%+v: %v", key, err)

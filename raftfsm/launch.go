@@ -2,6 +2,7 @@ package raftfsm
 
 import (
 	"fmt"
+	"pinion/raftfsm/spec"
 	"slices"
 	"time"
 )
@@ -19,23 +20,23 @@ type Launch struct {
 	Cluster   string
 	Token     string // empty: none to remember
 	TokenHash string
-	Tasks     []*Task
-	Failures  []Failure
+	Tasks     []*spec.Task
+	Failures  []spec.Failure
 	At        time.Time
 }
 
 // LaunchResult is the answer to one Launch: what stands in the state now, or why it was refused as a whole (Err).
 type LaunchResult struct {
-	Result  RunResult
-	Refused []*Task // the run lost the race for a place; nothing of it is in the state
-	Why     string  // what Refused ran into, for the log
-	Err     error   // it can never succeed as it is: TokenConflict, ErrNotFound or ErrInactive of cluster and definition
+	Result  spec.RunResult
+	Refused []*spec.Task // the run lost the race for a place; nothing of it is in the state
+	Why     string       // what Refused ran into, for the log
+	Err     error        // it can never succeed as it is: TokenConflict, ErrNotFound or ErrInactive of cluster and definition
 }
 
 // level is 3 with UDP ports, which were not counted before, and with tasks that wait.
 func (c LaunchTasks) level() int {
 	for i := range c.Runs {
-		if slices.ContainsFunc(c.Runs[i].Tasks, func(t *Task) bool {
+		if slices.ContainsFunc(c.Runs[i].Tasks, func(t *spec.Task) bool {
 			return len(t.UDPPorts) > 0 || t.Wait != nil || t.Gang != nil || t.ArrayIndex != nil
 		}) {
 			return 3
@@ -71,7 +72,7 @@ func (l *Launch) record(tx *tx, left *ledger) LaunchResult {
 		tx.put(tableTasks, task)
 	}
 	l.remember(tx)
-	return LaunchResult{Result: RunResult{Tasks: l.Tasks, Failures: l.Failures}}
+	return LaunchResult{Result: spec.RunResult{Tasks: l.Tasks, Failures: l.Failures}}
 }
 
 // check finds what no other place could cure.
@@ -85,10 +86,10 @@ func (l *Launch) check(v *View) error {
 		}
 		definition := v.Definition(task.Definition)
 		if definition == nil {
-			return fmt.Errorf("task definition %q: %w", task.Definition, ErrNotFound)
+			return fmt.Errorf("task definition %q: %w", task.Definition, spec.ErrNotFound)
 		}
-		if definition.Status != DefinitionActive {
-			return fmt.Errorf("task definition %q: %w", task.Definition, ErrInactive)
+		if definition.Status != spec.DefinitionActive {
+			return fmt.Errorf("task definition %q: %w", task.Definition, spec.ErrInactive)
 		}
 	}
 	return nil
@@ -102,7 +103,7 @@ func (l *Launch) collides(left *ledger) string {
 			return fmt.Sprintf("task id %s is used already", task.ID)
 		case task.Cluster != l.Cluster:
 			return fmt.Sprintf("task %s is not in cluster %s", task.ID, l.Cluster)
-		case task.HostID == "" && task.LastStatus == Provisioning:
+		case task.HostID == "" && task.LastStatus == spec.Provisioning:
 			continue
 		}
 		if why := left.take(task); why != "" {

@@ -3,6 +3,7 @@ package raftfsm
 import (
 	"bytes"
 	"errors"
+	"pinion/raftfsm/spec"
 	"slices"
 	"strings"
 	"testing"
@@ -10,7 +11,7 @@ import (
 
 func TestALaunchRecordsTasksAndTakesTheirGPUs(t *testing.T) {
 	h := newHistory(t)
-	result := h.launch(t, Launch{Tasks: []*Task{task("t1", "h1", "h1-gpu0", "h1-gpu1"), task("t2", "h1", "h1-gpu2")}})
+	result := h.launch(t, Launch{Tasks: []*spec.Task{task("t1", "h1", "h1-gpu0", "h1-gpu1"), task("t2", "h1", "h1-gpu2")}})
 	if got := ids(result.Result.Tasks); !slices.Equal(got, []string{"t1", "t2"}) {
 		t.Fatalf("launched %v: %s %v", got, result.Why, result.Err)
 	}
@@ -21,7 +22,7 @@ func TestALaunchRecordsTasksAndTakesTheirGPUs(t *testing.T) {
 }
 
 func TestARunThatLosesItsPlaceLeavesNothingBehind(t *testing.T) {
-	withPort := func(id string, port int) *Task {
+	withPort := func(id string, port int) *spec.Task {
 		placed := task(id, "h1")
 		placed.Ports = []int{port}
 		return placed
@@ -31,28 +32,28 @@ func TestARunThatLosesItsPlaceLeavesNothingBehind(t *testing.T) {
 	inLab := task("new", "h1")
 	inLab.Cluster = "lab"
 	cases := map[string]struct {
-		tasks []*Task
+		tasks []*spec.Task
 		why   string
 	}{
-		"a GPU that another task holds":       {[]*Task{task("new", "h1", "h1-gpu0")}, "h1-gpu0 is not free"},
-		"a GPU that the host does not have":   {[]*Task{task("new", "h1", "h9-gpu0")}, "h9-gpu0 is not free"},
-		"a GPU twice in one task":             {[]*Task{task("new", "h1", "h1-gpu1", "h1-gpu1")}, "h1-gpu1 is not free"},
-		"a GPU twice in one run":              {[]*Task{task("a", "h1", "h1-gpu1"), task("b", "h1", "h1-gpu1")}, "h1-gpu1 is not free"},
-		"more GPUs than are free":             {[]*Task{task("new", "h1", "1", "2", "3", "4")}, "needs 4 GPUs, 3 free"},
-		"more CPU than is free":               {[]*Task{heavy}, "needs 5000 CPU units, 3996 free"},
-		"a port of the machine":               {[]*Task{withPort("new", 22)}, "host port 22 is taken"},
-		"a port twice in one run":             {[]*Task{withPort("a", 80), withPort("b", 80)}, "host port 80 is taken"},
-		"a host that is not there":            {[]*Task{task("new", "h9")}, `host "h9" is not in cluster default`},
-		"a host of another cluster":           {[]*Task{task("new", "h2")}, `host "h2" is not in cluster default`},
-		"no host":                             {[]*Task{task("new", "")}, `host "" is not in cluster default`},
-		"a task of another cluster":           {[]*Task{inLab}, "is not in cluster default"},
-		"an id that is used":                  {[]*Task{task("held", "h1")}, "task id held is used already"},
-		"one of two only: the other goes too": {[]*Task{task("a", "h1", "h1-gpu1"), task("b", "h1", "h1-gpu0")}, "h1-gpu0 is not free"},
+		"a GPU that another task holds":       {[]*spec.Task{task("new", "h1", "h1-gpu0")}, "h1-gpu0 is not free"},
+		"a GPU that the host does not have":   {[]*spec.Task{task("new", "h1", "h9-gpu0")}, "h9-gpu0 is not free"},
+		"a GPU twice in one task":             {[]*spec.Task{task("new", "h1", "h1-gpu1", "h1-gpu1")}, "h1-gpu1 is not free"},
+		"a GPU twice in one run":              {[]*spec.Task{task("a", "h1", "h1-gpu1"), task("b", "h1", "h1-gpu1")}, "h1-gpu1 is not free"},
+		"more GPUs than are free":             {[]*spec.Task{task("new", "h1", "1", "2", "3", "4")}, "needs 4 GPUs, 3 free"},
+		"more CPU than is free":               {[]*spec.Task{heavy}, "needs 5000 CPU units, 3996 free"},
+		"a port of the machine":               {[]*spec.Task{withPort("new", 22)}, "host port 22 is taken"},
+		"a port twice in one run":             {[]*spec.Task{withPort("a", 80), withPort("b", 80)}, "host port 80 is taken"},
+		"a host that is not there":            {[]*spec.Task{task("new", "h9")}, `host "h9" is not in cluster default`},
+		"a host of another cluster":           {[]*spec.Task{task("new", "h2")}, `host "h2" is not in cluster default`},
+		"no host":                             {[]*spec.Task{task("new", "")}, `host "" is not in cluster default`},
+		"a task of another cluster":           {[]*spec.Task{inLab}, "is not in cluster default"},
+		"an id that is used":                  {[]*spec.Task{task("held", "h1")}, "task id held is used already"},
+		"one of two only: the other goes too": {[]*spec.Task{task("a", "h1", "h1-gpu1"), task("b", "h1", "h1-gpu0")}, "h1-gpu0 is not free"},
 	}
 	for name, c := range cases {
 		t.Run(name, func(t *testing.T) {
 			h := newHistory(t)
-			h.do(t, CreateCluster{Cluster{Name: "lab"}})
+			h.do(t, CreateCluster{spec.Cluster{Name: "lab"}})
 			elsewhere := hostWith("h2", 0)
 			elsewhere.Cluster = "lab"
 			h.do(t, PutHost{elsewhere})
@@ -73,10 +74,10 @@ func TestADrainingHostGetsNothingNew(t *testing.T) {
 	h := newHistory(t)
 	tx := h.begin()
 	draining := *tx.Host("h1")
-	draining.Status = HostDraining
+	draining.Status = spec.HostDraining
 	tx.put(tableHosts, &draining)
 	tx.commit()
-	result := h.launch(t, Launch{Tasks: []*Task{task("new", "h1")}})
+	result := h.launch(t, Launch{Tasks: []*spec.Task{task("new", "h1")}})
 	if result.Why != "host h1 is DRAINING" {
 		t.Errorf("%+v", result)
 	}
@@ -85,9 +86,9 @@ func TestADrainingHostGetsNothingNew(t *testing.T) {
 func TestRunsOfOneEntrySeeEachOther(t *testing.T) {
 	h := newHistory(t)
 	results := h.do(t, LaunchTasks{[]Launch{
-		{Cluster: DefaultCluster, Tasks: []*Task{task("t1", "h1", "h1-gpu0")}},
-		{Cluster: DefaultCluster, Tasks: []*Task{task("t2", "h1", "h1-gpu0")}},
-		{Cluster: DefaultCluster, Tasks: []*Task{task("t3", "h1", "h1-gpu1")}},
+		{Cluster: spec.DefaultCluster, Tasks: []*spec.Task{task("t1", "h1", "h1-gpu0")}},
+		{Cluster: spec.DefaultCluster, Tasks: []*spec.Task{task("t2", "h1", "h1-gpu0")}},
+		{Cluster: spec.DefaultCluster, Tasks: []*spec.Task{task("t3", "h1", "h1-gpu1")}},
 	}}).([]LaunchResult)
 	if len(results[0].Result.Tasks) != 1 || len(results[1].Refused) != 1 || len(results[2].Result.Tasks) != 1 {
 		t.Errorf("%+v", results)
@@ -97,67 +98,67 @@ func TestRunsOfOneEntrySeeEachOther(t *testing.T) {
 func TestARunThatCanNeverSucceedIsAnError(t *testing.T) {
 	h := newHistory(t)
 	h.do(t, DeregisterDefinition{Name: "gpu:1", At: at(1)})
-	if result := h.launch(t, Launch{Tasks: []*Task{task("t1", "h1")}}); !errors.Is(result.Err, ErrInactive) {
+	if result := h.launch(t, Launch{Tasks: []*spec.Task{task("t1", "h1")}}); !errors.Is(result.Err, spec.ErrInactive) {
 		t.Errorf("INACTIVE definition: %+v", result)
 	}
 	unknown := task("t1", "h1")
 	unknown.Definition = "none:1"
-	if result := h.launch(t, Launch{Tasks: []*Task{unknown}}); !errors.Is(result.Err, ErrNotFound) {
+	if result := h.launch(t, Launch{Tasks: []*spec.Task{unknown}}); !errors.Is(result.Err, spec.ErrNotFound) {
 		t.Errorf("unknown definition: %+v", result)
 	}
-	if result := h.launch(t, Launch{Cluster: "none", Tasks: []*Task{task("t1", "h1")}}); !errors.Is(result.Err, ErrNotFound) {
+	if result := h.launch(t, Launch{Cluster: "none", Tasks: []*spec.Task{task("t1", "h1")}}); !errors.Is(result.Err, spec.ErrNotFound) {
 		t.Errorf("unknown cluster: %+v", result)
 	}
 }
 
 func TestATokenIsAnsweredWithTheFirstResult(t *testing.T) {
 	h := newHistory(t)
-	failures := []Failure{{HostID: "h1", Reason: ReasonGPU, Detail: "needs 1 GPUs, 0 free"}}
-	h.launch(t, Launch{Token: "once", TokenHash: "a", Tasks: []*Task{task("t1", "h1")}, Failures: failures, At: at(1)})
-	retry := h.launch(t, Launch{Token: "once", TokenHash: "a", Tasks: []*Task{task("t2", "h1")}, At: at(2)})
+	failures := []spec.Failure{{HostID: "h1", Reason: spec.ReasonGPU, Detail: "needs 1 GPUs, 0 free"}}
+	h.launch(t, Launch{Token: "once", TokenHash: "a", Tasks: []*spec.Task{task("t1", "h1")}, Failures: failures, At: at(1)})
+	retry := h.launch(t, Launch{Token: "once", TokenHash: "a", Tasks: []*spec.Task{task("t2", "h1")}, At: at(2)})
 	if !slices.Equal(ids(retry.Result.Tasks), []string{"t1"}) || !slices.Equal(retry.Result.Failures, failures) {
 		t.Errorf("the retry got %v and %v", ids(retry.Result.Tasks), retry.Result.Failures)
 	}
 	if len(h.View().Tasks("")) != 1 {
 		t.Errorf("tasks: %v", ids(h.View().Tasks("")))
 	}
-	var conflict *TokenConflict
-	other := h.launch(t, Launch{Token: "once", TokenHash: "b", Tasks: []*Task{task("t3", "h1")}})
-	if !errors.As(other.Err, &conflict) || !slices.Equal(conflict.TaskIDs, []string{"t1"}) || !errors.Is(other.Err, ErrTokenConflict) {
+	var conflict *spec.TokenConflict
+	other := h.launch(t, Launch{Token: "once", TokenHash: "b", Tasks: []*spec.Task{task("t3", "h1")}})
+	if !errors.As(other.Err, &conflict) || !slices.Equal(conflict.TaskIDs, []string{"t1"}) || !errors.Is(other.Err, spec.ErrTokenConflict) {
 		t.Errorf("other parameters: %v", other.Err)
 	}
 }
 
 func TestATokenBelongsToItsCluster(t *testing.T) {
 	h := newHistory(t)
-	h.launch(t, Launch{Token: "once", TokenHash: "a", Tasks: []*Task{task("t1", "h1")}})
+	h.launch(t, Launch{Token: "once", TokenHash: "a", Tasks: []*spec.Task{task("t1", "h1")}})
 	if found, err := h.View().Launched("lab", "once", "b"); found != nil || err != nil {
 		t.Errorf("in another cluster: %v, %v", found, err)
 	}
-	if found, err := h.View().Launched(DefaultCluster, "", ""); found != nil || err != nil {
+	if found, err := h.View().Launched(spec.DefaultCluster, "", ""); found != nil || err != nil {
 		t.Errorf("no token: %v, %v", found, err)
 	}
 }
 
 func TestARunThatStartedNothingIsNotRemembered(t *testing.T) {
 	h := newHistory(t)
-	first := h.launch(t, Launch{Token: "once", TokenHash: "a", Failures: []Failure{{Reason: ReasonGPU}}, At: at(1)})
+	first := h.launch(t, Launch{Token: "once", TokenHash: "a", Failures: []spec.Failure{{Reason: spec.ReasonGPU}}, At: at(1)})
 	if len(first.Result.Failures) != 1 {
 		t.Errorf("%+v", first)
 	}
-	if again := h.launch(t, Launch{Token: "once", TokenHash: "a", Tasks: []*Task{task("t1", "h1")}}); len(again.Result.Tasks) != 1 {
+	if again := h.launch(t, Launch{Token: "once", TokenHash: "a", Tasks: []*spec.Task{task("t1", "h1")}}); len(again.Result.Tasks) != 1 {
 		t.Errorf("%+v", again)
 	}
 }
 
 func TestATokenIsForgottenWithItsTasksOrByAge(t *testing.T) {
 	h := newHistory(t)
-	h.launch(t, Launch{Token: "ended", Tasks: []*Task{task("t1", "h1")}, At: at(0)})
-	h.launch(t, Launch{Token: "old", Tasks: []*Task{task("t2", "h1")}, At: at(1)})
-	h.launch(t, Launch{Token: "young", Tasks: []*Task{task("t3", "h1")}, At: at(5)})
-	h.report(t, "h1", TaskReport{TaskID: "t1", Status: Stopped, Times: TaskTimes{Stopped: at(2)}})
+	h.launch(t, Launch{Token: "ended", Tasks: []*spec.Task{task("t1", "h1")}, At: at(0)})
+	h.launch(t, Launch{Token: "old", Tasks: []*spec.Task{task("t2", "h1")}, At: at(1)})
+	h.launch(t, Launch{Token: "young", Tasks: []*spec.Task{task("t3", "h1")}, At: at(5)})
+	h.report(t, "h1", spec.TaskReport{TaskID: "t1", Status: spec.Stopped, Times: spec.TaskTimes{Stopped: at(2)}})
 	known := func(token string) bool {
-		found, err := h.View().Launched(DefaultCluster, token, "")
+		found, err := h.View().Launched(spec.DefaultCluster, token, "")
 		return err == nil && found != nil
 	}
 	h.do(t, Reap{Before: at(3), TokensBefore: at(0)})

@@ -1,6 +1,9 @@
 package raftfsm
 
-import "fmt"
+import (
+	"fmt"
+	"pinion/raftfsm/spec"
+)
 
 // ledger is what hosts have left while a command gives places away: each host is derived once, when it is asked for, and
 // loses from then on what is taken of it. It lives as long as the command, which changes no host itself.
@@ -11,27 +14,27 @@ type ledger struct {
 
 // room is a host and what it has left.
 type room struct {
-	*Host
-	free Free
+	*spec.Host
+	free spec.Free
 }
 
 func newLedger(v *View) *ledger { return &ledger{view: v, left: map[string]*room{}} }
 
 // take gives a task its place, or says what it ran into. Until the task is recorded, forget takes it back.
-func (l *ledger) take(task *Task) (why string) {
+func (l *ledger) take(task *spec.Task) (why string) {
 	r := l.room(task.HostID)
 	switch {
 	case r == nil || r.Cluster != task.Cluster:
 		return fmt.Sprintf("host %q is not in cluster %s", task.HostID, task.Cluster)
-	case r.Status != HostActive:
+	case r.Status != spec.HostActive:
 		return fmt.Sprintf("host %s is %s", r.ID, r.Status)
 	case r.Lost():
 		return fmt.Sprintf("host %s is lost", r.ID)
 	}
-	if _, detail := FitsPlaced(r.free, task); detail != "" {
+	if _, detail := spec.FitsPlaced(r.free, task); detail != "" {
 		return fmt.Sprintf("host %s: %s", r.ID, detail)
 	}
-	r.free.hold(task)
+	r.free.Subtract(task)
 	return ""
 }
 
@@ -50,7 +53,7 @@ func (l *ledger) room(hostID string) *room {
 }
 
 // forget derives the hosts of the tasks anew: what was taken for those that are not recorded is nobody's.
-func (l *ledger) forget(tasks []*Task) {
+func (l *ledger) forget(tasks []*spec.Task) {
 	for _, task := range tasks {
 		delete(l.left, task.HostID)
 	}

@@ -2,6 +2,7 @@ package raftfsm
 
 import (
 	"fmt"
+	"pinion/raftfsm/spec"
 	"reflect"
 	"testing"
 
@@ -10,14 +11,14 @@ import (
 
 // placements draws groups that want GPUs of two hosts, often the same ones, and now and then a port or more CPU than there
 // is, so that many are refused after a part of them had its places.
-func placements(r *rapid.T, tasks int) (groups [][]Placement) {
+func placements(r *rapid.T, tasks int) (groups [][]spec.Placement) {
 	next := 0
 	for next < tasks {
 		size := min(rapid.IntRange(1, 3).Draw(r, "size"), tasks-next)
-		var group []Placement
+		var group []spec.Placement
 		for range size {
 			host := rapid.SampledFrom([]string{"h1", "h2", "h9"}).Draw(r, "host")
-			p := Placement{TaskID: fmt.Sprint("t", next), HostID: host}
+			p := spec.Placement{TaskID: fmt.Sprint("t", next), HostID: host}
 			for range rapid.IntRange(0, 2).Draw(r, "gpus") {
 				if p.GPUs == nil {
 					p.GPUs = [][]string{nil}
@@ -57,7 +58,7 @@ func TestGroupsOfOneEntryAreDecidedAsInEntriesOfTheirOwn(t *testing.T) {
 		together, apart := twice(t, tasks)
 		answers := together.do(t, PlaceTasks{groups}).([]string)
 		for i, group := range groups {
-			if alone := apart.do(t, PlaceTasks{[][]Placement{group}}).([]string)[0]; alone != answers[i] {
+			if alone := apart.do(t, PlaceTasks{[][]spec.Placement{group}}).([]string)[0]; alone != answers[i] {
 				r.Fatalf("group %d: %q among others, %q in an entry of its own", i, answers[i], alone)
 			}
 		}
@@ -74,7 +75,7 @@ func TestRunsOfOneEntryAreDecidedAsInEntriesOfTheirOwn(t *testing.T) {
 		together, apart := twice(t, 0)
 		var runs []Launch
 		for _, group := range placements(r, 12) {
-			run := Launch{Cluster: DefaultCluster}
+			run := Launch{Cluster: spec.DefaultCluster}
 			for _, p := range group {
 				placed := task(p.TaskID, p.HostID)
 				placed.Ports = p.Ports

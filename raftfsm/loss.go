@@ -3,13 +3,10 @@ package raftfsm
 import (
 	"cmp"
 	"fmt"
+	"pinion/raftfsm/spec"
 	"slices"
 	"time"
 )
-
-// Lost says whether the pool has given the host up: it offers nothing, and tasks of it were declared STOPPED. A host
-// that is only silent is not lost yet; that it cannot be reached is the leader's memory. The next PutHost ends it.
-func (h *Host) Lost() bool { return !h.LostAt.IsZero() }
 
 // LoseHost gives a host up that was silent for too long. From now on it offers nothing, and its tasks become STOPPED,
 // except those in Keep, which are given more time; losing a lost host again ends those that are not kept any more. When
@@ -27,7 +24,7 @@ type LoseHost struct {
 func (c LoseHost) apply(tx *tx) (any, error) {
 	known := tx.Host(c.ID)
 	if known == nil {
-		return nil, fmt.Errorf("host %q: %w", c.ID, ErrNotFound)
+		return nil, fmt.Errorf("host %q: %w", c.ID, spec.ErrNotFound)
 	}
 	tx.endTasks(c.ID, c.Keep, c.At, cmp.Or(c.Reason, fmt.Sprintf("host %s was lost", known.Name)))
 	if known.Lost() {
@@ -42,22 +39,22 @@ func (c LoseHost) apply(tx *tx) (any, error) {
 func (tx *tx) endTasks(hostID string, keep []string, at time.Time, reason string) {
 	for _, live := range tx.liveOn(hostID) {
 		if !slices.Contains(keep, live.ID) {
-			tx.put(tableTasks, live.ended(at, reason))
+			tx.put(tableTasks, declareStopped(live, at, reason))
 		}
 	}
 }
 
-// ended is the task declared STOPPED without its host's word. Exit codes are not known. Whoever stopped it before has
+// declareStopped is the task declared STOPPED without a report of its host. Exit codes are not known. Whoever stopped it before has
 // said why already.
-func (t *Task) ended(at time.Time, reason string) *Task {
+func declareStopped(t *spec.Task, at time.Time, reason string) *spec.Task {
 	task := *t
 	task.Times.Stopping = cmp.Or(task.Times.Stopping, at)
 	task.Times.Stopped = at
 	if task.StopCode == "" {
 		task.StoppedReason = cmp.Or(task.StoppedReason, reason)
 	}
-	task.end()
-	task.explainEnd()
+	markStopped(&task)
+	setStopCode(&task)
 	task.Version++
 	return &task
 }

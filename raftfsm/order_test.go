@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"cmp"
 	"fmt"
+	"pinion/raftfsm/spec"
 	"slices"
 	"sync"
 	"testing"
@@ -133,12 +134,12 @@ func (w *world) restoreItself() {
 func TestNamesThatLookAlikeAreToldApart(t *testing.T) {
 	h := newHistory(t)
 	clusters := []string{"", "a", "a\x00", "cluster-a", "cluster-b", "cluster-aa"}
-	clusters = append(clusters, alike(DefaultCluster), alike("cluster-a"))
+	clusters = append(clusters, alike(spec.DefaultCluster), alike("cluster-a"))
 	for i, cluster := range clusters {
 		if cluster == "" {
 			continue
 		}
-		h.do(t, CreateCluster{Cluster{Name: cluster}})
+		h.do(t, CreateCluster{spec.Cluster{Name: cluster}})
 		for n := range 3 {
 			host := hostWith(fmt.Sprintf("%d-%d", n, i), 0)
 			host.Cluster = cluster
@@ -146,7 +147,7 @@ func TestNamesThatLookAlikeAreToldApart(t *testing.T) {
 			queued := waiting(fmt.Sprintf("queued-%d-%d", n, i), 0)
 			placed := task(fmt.Sprintf("placed-%d-%d", n, i), host.ID)
 			queued.Cluster, placed.Cluster = cluster, cluster
-			h.launch(t, Launch{Cluster: cluster, Tasks: []*Task{queued, placed}, Token: fmt.Sprint("token", n), At: at(n)})
+			h.launch(t, Launch{Cluster: cluster, Tasks: []*spec.Task{queued, placed}, Token: fmt.Sprint("token", n), At: at(n)})
 		}
 	}
 	for _, table := range tables {
@@ -179,12 +180,12 @@ func TestMomentsThatAreNotKnownComeFirst(t *testing.T) {
 	h := newHistory(t)
 	for i, moment := range []struct{ token, stopped int }{{5, 5}, {3, 3}, {4, 4}} {
 		id := fmt.Sprint("t", i)
-		h.launch(t, Launch{Token: id, At: at(moment.token), Tasks: []*Task{task(id, "h1")}})
-		h.report(t, "h1", TaskReport{TaskID: id, Status: Stopped, Times: TaskTimes{Stopped: at(moment.stopped)}})
+		h.launch(t, Launch{Token: id, At: at(moment.token), Tasks: []*spec.Task{task(id, "h1")}})
+		h.report(t, "h1", spec.TaskReport{TaskID: id, Status: spec.Stopped, Times: spec.TaskTimes{Stopped: at(moment.stopped)}})
 	}
-	h.launch(t, Launch{Token: "none", Tasks: []*Task{task("t3", "h1"), task("t4", "h1")}})
-	h.report(t, "h1", TaskReport{TaskID: "t3", Status: Stopped})
-	h.report(t, "h1", TaskReport{TaskID: "t4", Status: Stopped, Times: TaskTimes{Stopped: far}})
+	h.launch(t, Launch{Token: "none", Tasks: []*spec.Task{task("t3", "h1"), task("t4", "h1")}})
+	h.report(t, "h1", spec.TaskReport{TaskID: "t3", Status: spec.Stopped})
+	h.report(t, "h1", spec.TaskReport{TaskID: "t4", Status: spec.Stopped, Times: spec.TaskTimes{Stopped: far}})
 	if order := ids(slices.Collect(tasksStopped.all(h.View()))); !slices.Equal(order, []string{"t3", "t1", "t2", "t0", "t4"}) {
 		t.Errorf("%v", order)
 	}

@@ -1,22 +1,25 @@
 package raftfsm
 
-import "pgregory.net/rapid"
+import (
+	"pgregory.net/rapid"
+	"pinion/raftfsm/spec"
+)
 
 // ofNouns is a command about clusters, definitions, tags and attributes.
 func (w *world) ofNouns(r *rapid.T) Command {
-	host, cluster := pick(r, "h1", "h2", "h3"), pick(r, DefaultCluster, "lab", "none")
-	attribute := []HostAttribute{{host, pick(r, "rack", "row"), pick(r, "", "7")}, {pick(r, "h1", "h9"), "spot", ""}}
+	host, cluster := pick(r, "h1", "h2", "h3"), pick(r, spec.DefaultCluster, "lab", "none")
+	attribute := []spec.HostAttribute{{HostID: host, Name: pick(r, "rack", "row"), Value: pick(r, "", "7")}, {HostID: pick(r, "h1", "h9"), Name: "spot", Value: ""}}
 	return pick[Command](r,
-		UpdateCluster{Name: cluster, Settings: []Setting{{"containerInsights", pick(r, "enabled", "disabled")}}},
+		UpdateCluster{Name: cluster, Settings: []spec.Setting{{Name: "containerInsights", Value: pick(r, "enabled", "disabled")}}},
 		DeleteCluster{Name: cluster, At: w.moment(r)},
 		DeleteCluster{Name: "lab", At: w.moment(r)},
 		DeleteDefinitions{Names: []string{pick(r, "gpu:1", "gpu:2", "gpu:3", "cpu:1")}, At: w.moment(r)},
-		SetTags{Kind: TaggedTask, ID: w.task(r), Put: []Tag{{pick(r, "a", "b"), pick(r, "", "x")}}, Remove: []string{pick(r, "a", "b")}},
-		SetTags{Kind: TaggedHost, ID: host, Put: []Tag{{"a", "x"}}},
-		SetTags{Kind: TaggedCluster, ID: cluster, Put: []Tag{{"a", "x"}}},
+		SetTags{Kind: spec.TaggedTask, ID: w.task(r), Put: []spec.Tag{{Key: pick(r, "a", "b"), Value: pick(r, "", "x")}}, Remove: []string{pick(r, "a", "b")}},
+		SetTags{Kind: spec.TaggedHost, ID: host, Put: []spec.Tag{{Key: "a", Value: "x"}}},
+		SetTags{Kind: spec.TaggedCluster, ID: cluster, Put: []spec.Tag{{Key: "a", Value: "x"}}},
 		PutAttributes{attribute},
 		DeleteAttributes{attribute},
-		PutAccountSetting{AccountSetting{Name: "containerInsights", Value: pick(r, "enabled", "disabled"), Principal: pick(r, "", "me")}},
+		PutAccountSetting{spec.AccountSetting{Name: "containerInsights", Value: pick(r, "enabled", "disabled"), Principal: pick(r, "", "me")}},
 		DeleteAccountSetting{Name: "containerInsights", Principal: pick(r, "", "me")},
 	)
 }
@@ -27,7 +30,7 @@ func (w *world) checkNouns(v *View) {
 		if err := v.active(host.Cluster); err != nil {
 			w.Fatalf("host %s: %v", host.ID, err)
 		}
-		if len(host.Custom) > MaxCustom {
+		if len(host.Custom) > spec.MaxCustom {
 			w.Fatalf("host %s has %d custom attributes", host.ID, len(host.Custom))
 		}
 	}
@@ -36,7 +39,7 @@ func (w *world) checkNouns(v *View) {
 			w.Fatalf("task %s is of %s, which was forgotten", task.ID, task.Definition)
 		}
 	}
-	if v.Cluster(DefaultCluster) == nil {
+	if v.Cluster(spec.DefaultCluster) == nil {
 		w.Fatal("the default cluster is gone")
 	}
 }

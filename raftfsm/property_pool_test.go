@@ -2,6 +2,7 @@ package raftfsm
 
 import (
 	"fmt"
+	"pinion/raftfsm/spec"
 
 	"pgregory.net/rapid"
 )
@@ -13,15 +14,15 @@ func (w *world) ofPool(r *rapid.T) Command {
 	return pick[Command](r,
 		LoseHost{ID: host, At: w.moment(r), Keep: []string{w.task(r), w.task(r)}},
 		LoseHost{ID: host, At: w.moment(r)},
-		SetHostStatus{host, pick(r, HostActive, HostActive, HostDraining, "GONE")},
+		SetHostStatus{host, pick(r, spec.HostActive, spec.HostActive, spec.HostDraining, "GONE")},
 		SetServer{host, rapid.Bool().Draw(r, "server")},
 		CreateToken{joinToken(token, rapid.IntRange(0, 3).Draw(r, "uses"))},
 		admitWith(r, host, token, w.moment(r).Sub(epoch).Minutes()),
 		admitWith(r, pick(r, "n1", "n2", "n3"), token, w.moment(r).Sub(epoch).Minutes()),
 		RevokeToken{ID: token, At: w.moment(r)},
 		RemoveHost{ID: pick(r, "h3", "h4", "n1", "n2"), Force: rapid.Bool().Draw(r, "force"), At: w.moment(r)},
-		PutSettings{Settings{Servers: rapid.IntRange(0, 5).Draw(r, "servers"), Incarnation: rapid.IntRange(0, 4).Draw(r, "incarnation")}},
-		PutAuthority{Authority{Certificate: []byte(pick(r, "x", "y"))}},
+		PutSettings{spec.Settings{Servers: rapid.IntRange(0, 5).Draw(r, "servers"), Incarnation: rapid.IntRange(0, 4).Draw(r, "incarnation")}},
+		PutAuthority{spec.Authority{Certificate: []byte(pick(r, "x", "y"))}},
 	)
 }
 
@@ -39,7 +40,7 @@ func (w *world) checkPool(before, after *View) {
 		}
 	}
 	for _, live := range after.Tasks("") {
-		if live.LastStatus != Stopped && live.HostID != "" && after.Host(live.HostID) == nil {
+		if live.LastStatus != spec.Stopped && live.HostID != "" && after.Host(live.HostID) == nil {
 			w.Fatalf("%s lives on %s, which is not of the pool", live.ID, live.HostID)
 		}
 	}
@@ -59,7 +60,7 @@ func (w *world) checkPool(before, after *View) {
 	}
 }
 
-func (w *world) checkToken(was, is *JoinToken) {
+func (w *world) checkToken(was, is *spec.JoinToken) {
 	state := fmt.Sprintf("%+v, then %+v", was, is)
 	if is.Used > is.Uses {
 		w.Fatal("it let more hosts in than it may: " + state)

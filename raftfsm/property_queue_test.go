@@ -2,25 +2,26 @@ package raftfsm
 
 import (
 	"fmt"
+	"pinion/raftfsm/spec"
 
 	"pgregory.net/rapid"
 )
 
 // ofQueue is a command about tasks that wait, queues and teams.
 func (w *world) ofQueue(r *rapid.T) Command {
-	name, quota := pick(r, "night", "day", BuiltinCapacityProvider), rapid.IntRange(-1, 4).Draw(r, "quota")
+	name, quota := pick(r, "night", "day", spec.BuiltinCapacityProvider), rapid.IntRange(-1, 4).Draw(r, "quota")
 	again := waiting(fmt.Sprintf("r%03d", rapid.IntRange(1, 20).Draw(r, "again")), 1)
 	again.RetryOf, again.Attempt = w.task(r), rapid.IntRange(0, 3).Draw(r, "attempt")
 	again.Wait.After = pick(r, nil, []string{"a"}, []string{"a", "group:b"})
 	return pick[Command](r,
 		w.placeTasks(r), w.placeTasks(r), w.placeTasks(r),
-		RetryTasks{[]*Task{again}},
+		RetryTasks{[]*spec.Task{again}},
 		ReleaseTasks{[]Release{{w.task(r), []string{"a"}}, {again.ID, []string{"group:b"}}}},
-		CreateCapacityProvider{CapacityProvider{Name: name, CreatedAt: w.moment(r)}},
-		UpdateCapacityProvider{Name: name, AutoScaling: &AutoScalingProvider{ARN: pick(r, "a", "b")}},
+		CreateCapacityProvider{spec.CapacityProvider{Name: name, CreatedAt: w.moment(r)}},
+		UpdateCapacityProvider{Name: name, AutoScaling: &spec.AutoScalingProvider{ARN: pick(r, "a", "b")}},
 		DeleteCapacityProvider{Name: name, At: w.moment(r)},
-		PutClusterCapacityProviders{Cluster: DefaultCluster, Providers: pick(r, nil, []string{name}), Strategy: pick(r, nil, []CapacityProviderStrategyItem{{CapacityProvider: name}})},
-		PutTeam{Team{Name: pick(r, "a", "b"), GPUs: &quota, Weight: rapid.IntRange(0, 2).Draw(r, "weight")}},
+		PutClusterCapacityProviders{Cluster: spec.DefaultCluster, Providers: pick(r, nil, []string{name}), Strategy: pick(r, nil, []spec.CapacityProviderStrategyItem{{CapacityProvider: name}})},
+		PutTeam{spec.Team{Name: pick(r, "a", "b"), GPUs: &quota, Weight: rapid.IntRange(0, 2).Draw(r, "weight")}},
 		RemoveTeam{pick(r, "a", "b")},
 	)
 }
@@ -28,11 +29,11 @@ func (w *world) ofQueue(r *rapid.T) Command {
 func (w *world) placeTasks(r *rapid.T) Command {
 	var c PlaceTasks
 	for range rapid.IntRange(1, 2).Draw(r, "groups") {
-		var group []Placement
+		var group []spec.Placement
 		for range rapid.IntRange(1, 3).Draw(r, "tasks") {
 			host := w.host(r)
 			gpu := fmt.Sprintf("%s-gpu%d", host, rapid.IntRange(0, 3).Draw(r, "gpu"))
-			group = append(group, Placement{TaskID: w.task(r), HostID: host, GPUs: pick(r, nil, [][]string{{gpu}})})
+			group = append(group, spec.Placement{TaskID: w.task(r), HostID: host, GPUs: pick(r, nil, [][]string{{gpu}})})
 		}
 		c.Groups = append(c.Groups, group)
 	}
@@ -44,9 +45,9 @@ func (w *world) checkQueue(v *View) {
 	attempts := map[string]bool{}
 	for _, t := range v.Tasks("") {
 		switch {
-		case t.LastStatus == Provisioning && (t.HostID != "" || len(t.GPUs()) > 0):
+		case t.LastStatus == spec.Provisioning && (t.HostID != "" || len(t.GPUs()) > 0):
 			w.Fatalf("%s waits and has a place: %+v", t.ID, t)
-		case t.LastStatus != Provisioning && t.LastStatus != Stopped && t.HostID == "":
+		case t.LastStatus != spec.Provisioning && t.LastStatus != spec.Stopped && t.HostID == "":
 			w.Fatalf("%s is %s without a host", t.ID, t.LastStatus)
 		}
 		if t.RetryOf == "" {
@@ -60,7 +61,7 @@ func (w *world) checkQueue(v *View) {
 	}
 	for _, cluster := range v.Clusters() {
 		for _, item := range cluster.DefaultStrategy {
-			if provider := v.CapacityProvider(item.CapacityProvider); provider == nil || provider.Status != CapacityProviderActive {
+			if provider := v.CapacityProvider(item.CapacityProvider); provider == nil || provider.Status != spec.CapacityProviderActive {
 				w.Fatalf("cluster %s goes by capacity provider %s, which is not there", cluster.Name, item.CapacityProvider)
 			}
 		}

@@ -11,6 +11,7 @@ import (
 	"pgregory.net/rapid"
 
 	"pinion/gpu"
+	"pinion/raftfsm/spec"
 )
 
 // TestAnyHistoryKeepsTheRules draws histories of a few hosts, tasks and tokens, and checks after each command what must
@@ -60,7 +61,7 @@ func (w *world) command() Command {
 func (w *world) launchTasks(r *rapid.T) Command {
 	var c LaunchTasks
 	for range rapid.IntRange(1, 3).Draw(r, "runs") {
-		run := Launch{Cluster: DefaultCluster, At: w.moment(r),
+		run := Launch{Cluster: spec.DefaultCluster, At: w.moment(r),
 			Token: pick(r, "", "", "a", "b"), TokenHash: pick(r, "x", "x", "y")}
 		for range rapid.IntRange(1, 3).Draw(r, "tasks") {
 			w.launched++
@@ -83,10 +84,10 @@ func (w *world) launchTasks(r *rapid.T) Command {
 func (w *world) reportTasks(r *rapid.T) Command {
 	c := ReportTasks{HostID: w.host(r)}
 	for range rapid.IntRange(1, 3).Draw(r, "reports") {
-		status := pick(r, Pending, Running, Running, Stopping, Stopped, Stopped, Status("?"))
-		report := TaskReport{TaskID: w.task(r), Status: status,
-			Containers: []ContainerReport{{Name: "main", Status: pick(r, Pending, Running, Stopped)}}}
-		if status == Stopped {
+		status := pick(r, spec.Pending, spec.Running, spec.Running, spec.Stopping, spec.Stopped, spec.Stopped, spec.Status("?"))
+		report := spec.TaskReport{TaskID: w.task(r), Status: status,
+			Containers: []spec.ContainerReport{{Name: "main", Status: pick(r, spec.Pending, spec.Running, spec.Stopped)}}}
+		if status == spec.Stopped {
 			report.Times.Stopped = w.moment(r)
 		}
 		c.Reports = append(c.Reports, report)
@@ -100,20 +101,20 @@ func (w *world) putHost(r *rapid.T) Command {
 	for i := range host.GPUs.Devices {
 		host.GPUs.Devices[i].Health = pick(r, gpu.Healthy, gpu.Healthy, gpu.Unhealthy)
 	}
-	host.Cluster = pick(r, DefaultCluster, DefaultCluster, DefaultCluster, "lab", "none")
+	host.Cluster = pick(r, spec.DefaultCluster, spec.DefaultCluster, spec.DefaultCluster, "lab", "none")
 	return PutHost{host}
 }
 
 func (w *world) rare(r *rapid.T) Command {
 	return pick[Command](r,
-		StopTask{ID: w.task(r), Code: StopUserInitiated, At: w.moment(r)},
-		StopTask{ID: w.task(r), Code: StopUserInitiated, At: w.moment(r)},
+		StopTask{ID: w.task(r), Code: spec.StopUserInitiated, At: w.moment(r)},
+		StopTask{ID: w.task(r), Code: spec.StopUserInitiated, At: w.moment(r)},
 		Reap{Before: w.moment(r), TokensBefore: w.moment(r), Usage: rapid.Bool().Draw(r, "usage")},
-		CreateCluster{Cluster{Name: "lab", CreatedAt: w.moment(r)}},
+		CreateCluster{spec.Cluster{Name: "lab", CreatedAt: w.moment(r)}},
 		RegisterDefinition{definition("gpu", "1")},
 		DeregisterDefinition{Name: pick(r, "gpu:2", "gpu:3", "cpu:1"), At: w.moment(r)},
-		CreateKey{AccessKey{ID: pick(r, "k1", "k2"), Secret: pick(r, "s1", "s2")}},
-		CreatePool{Pool{ID: "other"}},
+		CreateKey{spec.AccessKey{ID: pick(r, "k1", "k2"), Secret: pick(r, "s1", "s2")}},
+		CreatePool{spec.Pool{ID: "other"}},
 	)
 }
 
@@ -135,7 +136,7 @@ func pick[T any](r *rapid.T, from ...T) T { return rapid.SampledFrom(from).Draw(
 func (w *world) checkGPUs(v *View) {
 	owner := map[string]string{}
 	for _, live := range v.Tasks("") {
-		if live.LastStatus == Stopped {
+		if live.LastStatus == spec.Stopped {
 			continue
 		}
 		for _, uuid := range live.GPUs() {
@@ -163,15 +164,15 @@ func (w *world) checkLives(before, after *View) {
 	for _, was := range before.Tasks("") {
 		is := after.Task(was.ID)
 		switch {
-		case is == nil && was.LastStatus != Stopped:
+		case is == nil && was.LastStatus != spec.Stopped:
 			w.Fatalf("%s was forgotten while it was %s", was.ID, was.LastStatus)
 		case is == nil || reflect.DeepEqual(is, was):
 			continue
-		case was.LastStatus == Stopped:
+		case was.LastStatus == spec.Stopped:
 			w.Fatalf("%s changed after it was STOPPED", was.ID)
 		case is.LastStatus.Rank() < was.LastStatus.Rank() || is.Containers[0].LastStatus.Rank() < was.Containers[0].LastStatus.Rank():
 			w.Fatalf("%s went from %s back to %s", was.ID, was.LastStatus, is.LastStatus)
-		case was.DesiredStatus == Stopped && is.DesiredStatus != Stopped:
+		case was.DesiredStatus == spec.Stopped && is.DesiredStatus != spec.Stopped:
 			w.Fatalf("%s is wanted again", was.ID)
 		case is.Version <= was.Version:
 			w.Fatalf("%s changed without a new version", was.ID)

@@ -2,20 +2,10 @@ package raftfsm
 
 import (
 	"fmt"
+	"pinion/raftfsm/spec"
 	"slices"
 	"time"
 )
-
-// RemovedHost is a host that belonged to the pool once. It is remembered for ever: its id never comes back, so a
-// certificate that it still has is worth nothing.
-type RemovedHost struct {
-	ID   string    `json:"id"`
-	Name string    `json:"name"`
-	At   time.Time `json:"at"`
-}
-
-// ErrRemoved refuses a host that was removed from the pool.
-var ErrRemoved = fmt.Errorf("the host was removed from the pool: to add this machine again, delete its data directory and join with a new token")
 
 // Removed says whether the id belonged to a host that was removed.
 func (v *View) Removed(hostID string) bool {
@@ -23,7 +13,7 @@ func (v *View) Removed(hostID string) bool {
 }
 
 // RemovedHosts lists every host that was removed.
-func (v *View) RemovedHosts() []*RemovedHost { return slices.Collect(removedByID.all(v)) }
+func (v *View) RemovedHosts() []*spec.RemovedHost { return slices.Collect(removedByID.all(v)) }
 
 // RemoveHost ends a host's membership for ever, also that of a host that was admitted and never came. Its tasks become
 // STOPPED with Force; without, one that is not STOPPED is ErrInUse. Removing it again changes nothing. ErrNotFound.
@@ -40,13 +30,13 @@ func (c RemoveHost) apply(tx *tx) (any, error) {
 	}
 	host, admission := tx.Host(c.ID), tx.Admission(c.ID)
 	if host == nil && admission == nil {
-		return nil, fmt.Errorf("host %q: %w", c.ID, ErrNotFound)
+		return nil, fmt.Errorf("host %q: %w", c.ID, spec.ErrNotFound)
 	}
-	removed := &RemovedHost{ID: c.ID, At: c.At}
+	removed := &spec.RemovedHost{ID: c.ID, At: c.At}
 	if host != nil {
 		removed.Name = host.Name
 		if left := len(tx.liveOn(c.ID)); left > 0 && !c.Force {
-			return nil, fmt.Errorf("host %s (%s): %w: it has %d tasks: drain it and stop them first, or use force", c.ID, host.Name, ErrInUse, left)
+			return nil, fmt.Errorf("host %s (%s): %w: it has %d tasks: drain it and stop them first, or use force", c.ID, host.Name, spec.ErrInUse, left)
 		}
 		tx.endTasks(c.ID, nil, c.At, fmt.Sprintf("host %s was removed", host.Name))
 		tx.remove(tableHosts, host)

@@ -3,12 +3,13 @@ package raftfsm
 import (
 	"bytes"
 	"errors"
+	"pinion/raftfsm/spec"
 	"testing"
 	"time"
 )
 
 func TestSettingsHaveDefaults(t *testing.T) {
-	want := Settings{Servers: 3, ReplaceAfter: 5 * time.Minute, TaskLostAfter: time.Minute, Incarnation: 1}
+	want := spec.Settings{Servers: 3, ReplaceAfter: 5 * time.Minute, TaskLostAfter: time.Minute, Incarnation: 1}
 	if got := NewState().View().Settings(); got != want {
 		t.Errorf("before the pool: %+v", got)
 	}
@@ -19,14 +20,14 @@ func TestSettingsHaveDefaults(t *testing.T) {
 
 func TestAZeroKeepsTheSetting(t *testing.T) {
 	h := newHistory(t)
-	h.do(t, PutSettings{Settings{Servers: 5, TaskLostAfter: time.Hour}})
-	got := h.do(t, PutSettings{Settings{Servers: 1, Incarnation: 2}}).(Settings)
-	want := Settings{Servers: 1, ReplaceAfter: 5 * time.Minute, TaskLostAfter: time.Hour, Incarnation: 2}
+	h.do(t, PutSettings{spec.Settings{Servers: 5, TaskLostAfter: time.Hour}})
+	got := h.do(t, PutSettings{spec.Settings{Servers: 1, Incarnation: 2}}).(spec.Settings)
+	want := spec.Settings{Servers: 1, ReplaceAfter: 5 * time.Minute, TaskLostAfter: time.Hour, Incarnation: 2}
 	if got != want || h.View().Settings() != want {
 		t.Errorf("%+v", got)
 	}
 	before := h.snapshot(t)
-	h.do(t, PutSettings{Settings{Servers: 1}})
+	h.do(t, PutSettings{spec.Settings{Servers: 1}})
 	if !bytes.Equal(before, h.snapshot(t)) {
 		t.Error("the same again changed something")
 	}
@@ -34,14 +35,14 @@ func TestAZeroKeepsTheSetting(t *testing.T) {
 
 func TestSettingsThatCannotBeAreRefused(t *testing.T) {
 	h := newHistory(t)
-	h.do(t, PutSettings{Settings{Incarnation: 3}})
-	bad := []Settings{{Servers: 2}, {Servers: 7}, {Servers: -1}, {ReplaceAfter: -1}, {TaskLostAfter: -1}, {Incarnation: 2}, {Incarnation: -1}}
+	h.do(t, PutSettings{spec.Settings{Incarnation: 3}})
+	bad := []spec.Settings{{Servers: 2}, {Servers: 7}, {Servers: -1}, {ReplaceAfter: -1}, {TaskLostAfter: -1}, {Incarnation: 2}, {Incarnation: -1}}
 	for _, settings := range bad {
 		if _, err := h.try(t, PutSettings{settings}); err == nil {
 			t.Errorf("%+v was taken", settings)
 		}
 	}
-	if _, err := NewState().Apply(1, PutSettings{Settings{Servers: 1}}); !errors.Is(err, ErrNotFound) {
+	if _, err := NewState().Apply(1, PutSettings{spec.Settings{Servers: 1}}); !errors.Is(err, spec.ErrNotFound) {
 		t.Errorf("without a pool: %v", err)
 	}
 }

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"pinion/raftfsm/spec"
 	"strings"
 	"testing"
 	"time"
@@ -68,14 +69,14 @@ func TestABadSnapshotOfChunksIsRefusedAndLeavesTheStateAlone(t *testing.T) {
 		{"the format of others", strings.Replace(good, `"pinionSnapshot":2`, `"pinionSnapshot":1`, 1), ErrDamaged},
 		{"more after the end", good + "\x00", ErrDamaged},
 		{"twice the same", good + good, ErrDamaged},
-		{"a table not known", crafted(t, func(w *chunkWriter) { craft(t, w, "jobs", &Team{Name: "a"}) }), ErrNewer},
+		{"a table not known", crafted(t, func(w *chunkWriter) { craft(t, w, "jobs", &spec.Team{Name: "a"}) }), ErrNewer},
 		{"a field not known", crafted(t, func(w *chunkWriter) { craft(t, w, "removed", &laterRemoved{ID: "a", Why: "old"}) }), ErrNewer},
 		{"a field cut short", crafted(t, func(w *chunkWriter) { chunks(t, w, "\x00\x14teams", "\x01\x01\x00") }), ErrDamaged},
 		{"a name that is none", crafted(t, func(w *chunkWriter) { chunks(t, w, "\x09", "") }), ErrDamaged},
 		{"a record too long", crafted(t, func(w *chunkWriter) { length(t, w, maxChunk+1) }), ErrDamaged},
 		{"a record longer than the rest", crafted(t, func(w *chunkWriter) { length(t, w, 1000) }), ErrDamaged},
 		{"a length without an end", crafted(t, func(w *chunkWriter) { raw(t, w, strings.Repeat("\xff", 11)) }), ErrDamaged},
-		{"the end is missing", crafted(t, func(w *chunkWriter) { craft(t, w, "removed", &RemovedHost{ID: "a"}) }), ErrDamaged},
+		{"the end is missing", crafted(t, func(w *chunkWriter) { craft(t, w, "removed", &spec.RemovedHost{ID: "a"}) }), ErrDamaged},
 		{"nothing after the records", crafted(t, func(w *chunkWriter) { chunks(t, w, "") }), ErrDamaged},
 		{"another sum", crafted(t, func(w *chunkWriter) { finish(t, w, snapshotEnd{SHA256: strings.Repeat("0", 64)}) }), ErrDamaged},
 		{"more records than there are", strings.Replace(good, `"records":`, `"records":1`, 1), ErrDamaged},
@@ -138,7 +139,7 @@ func finish(t *testing.T, w *chunkWriter, e snapshotEnd) {
 
 func TestARecordThatCouldNotBeReadAgainIsNotWritten(t *testing.T) {
 	w := &chunkWriter{out: io.Discard}
-	if err := w.record(tableTeams, &Team{Name: strings.Repeat("x", maxChunk)}); err == nil {
+	if err := w.record(tableTeams, &spec.Team{Name: strings.Repeat("x", maxChunk)}); err == nil {
 		t.Error("it was written")
 	}
 }

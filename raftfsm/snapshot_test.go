@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"pinion/raftfsm/spec"
 	"reflect"
 	"slices"
 	"testing"
@@ -27,23 +28,23 @@ var formats = []struct {
 // everything has an object in each table, and a server of that level.
 func everything(t tester, level int) *history {
 	h := newHistory(t)
-	h.do(t, CreateKey{AccessKey{ID: "AKIA1", Secret: "s", CreatedAt: epoch}})
-	h.launch(t, Launch{Token: "once", TokenHash: "a", Tasks: []*Task{task("t1", "h1", "h1-gpu0")}, At: at(1)})
+	h.do(t, CreateKey{spec.AccessKey{ID: "AKIA1", Secret: "s", CreatedAt: epoch}})
+	h.launch(t, Launch{Token: "once", TokenHash: "a", Tasks: []*spec.Task{task("t1", "h1", "h1-gpu0")}, At: at(1)})
 	h.running(t, task("t2", "h1", "h1-gpu1"))
-	h.do(t, PutAuthority{Authority{Certificate: []byte("c"), Key: []byte("k")}})
-	h.do(t, PutSettings{Settings{Servers: 5}})
+	h.do(t, PutAuthority{spec.Authority{Certificate: []byte("c"), Key: []byte("k")}})
+	h.do(t, PutSettings{spec.Settings{Servers: 5}})
 	h.do(t, CreateToken{joinToken("a", 3)})
 	h.do(t, admit("h2", "key", "a", 1))
 	h.do(t, PutHost{hostWith("h3", 0)})
 	h.do(t, LoseHost{ID: "h3", At: at(2)})
 	h.do(t, PutHost{hostWith("h4", 0)})
 	h.do(t, RemoveHost{ID: "h4", At: at(3)})
-	h.do(t, PutAccountSetting{AccountSetting{Name: "containerInsights", Value: "enabled"}})
-	h.do(t, CreateCapacityProvider{CapacityProvider{Name: "night", CreatedAt: epoch}})
-	h.do(t, PutTeam{Team{Name: "vision", Weight: 2}})
+	h.do(t, PutAccountSetting{spec.AccountSetting{Name: "containerInsights", Value: "enabled"}})
+	h.do(t, CreateCapacityProvider{spec.CapacityProvider{Name: "night", CreatedAt: epoch}})
+	h.do(t, PutTeam{spec.Team{Name: "vision", Weight: 2}})
 	ended(t, h, "t0", "vision", at(0), at(1))
 	h.do(t, Reap{Before: at(2), Usage: true})
-	h.launch(t, Launch{Tasks: []*Task{waiting("t3", 1)}})
+	h.launch(t, Launch{Tasks: []*spec.Task{waiting("t3", 1)}})
 	h.do(t, PutHost{ofLevel("h1", level)})
 	h.do(t, SetServer{"h1", true})
 	return h
@@ -149,8 +150,8 @@ func (f *failing) Read([]byte) (int, error) { return 0, f.err }
 // replays the log, one was given lines and one chunks, and all of them have one digest from then on.
 func TestServersAgreeHoweverTheyGotTheState(t *testing.T) {
 	here := func(minutes int) time.Time { return at(minutes).In(time.FixedZone("", 2*60*60)) }
-	running := ReportTasks{HostID: "h1", Reports: []TaskReport{
-		{TaskID: "t1", Status: Running, Times: TaskTimes{Started: here(1)}, Containers: []ContainerReport{{Name: "main", Status: Running}}},
+	running := ReportTasks{HostID: "h1", Reports: []spec.TaskReport{
+		{TaskID: "t1", Status: spec.Running, Times: spec.TaskTimes{Started: here(1)}, Containers: []spec.ContainerReport{{Name: "main", Status: spec.Running}}},
 	}}
 	old := everything(t, 1)
 	if _, err := old.tryAs(t, running, 1); err != nil {
@@ -171,9 +172,9 @@ func TestServersAgreeHoweverTheyGotTheState(t *testing.T) {
 	}{
 		{"nothing yet", Reap{}},
 		{"what is known is reported again", running},
-		{"a word without anything in it", ReportTasks{HostID: "h1", Reports: []TaskReport{{TaskID: "t1", Containers: []ContainerReport{}}}}},
-		{"a launch with empty lists", LaunchTasks{[]Launch{{Cluster: DefaultCluster, Tasks: []*Task{emptyHanded("t9", "h1")}}}}},
-		{"the end", ReportTasks{HostID: "h1", Reports: []TaskReport{{TaskID: "t1", Status: Stopped, Times: TaskTimes{Stopped: here(5)}}}}},
+		{"a word without anything in it", ReportTasks{HostID: "h1", Reports: []spec.TaskReport{{TaskID: "t1", Containers: []spec.ContainerReport{}}}}},
+		{"a launch with empty lists", LaunchTasks{[]Launch{{Cluster: spec.DefaultCluster, Tasks: []*spec.Task{emptyHanded("t9", "h1")}}}}},
+		{"the end", ReportTasks{HostID: "h1", Reports: []spec.TaskReport{{TaskID: "t1", Status: spec.Stopped, Times: spec.TaskTimes{Stopped: here(5)}}}}},
 	}
 	for _, step := range steps {
 		digests := map[[sha256.Size]byte]string{}
@@ -190,10 +191,10 @@ func TestServersAgreeHoweverTheyGotTheState(t *testing.T) {
 }
 
 // emptyHanded is a task whose lists are empty where those of others are nil.
-func emptyHanded(id, host string) *Task {
+func emptyHanded(id, host string) *spec.Task {
 	task := task(id, host)
-	task.Tags, task.Ports, task.UDPPorts = []Tag{}, []int{}, []int{}
-	task.Overrides.Containers = []ContainerOverride{}
+	task.Tags, task.Ports, task.UDPPorts = []spec.Tag{}, []int{}, []int{}
+	task.Overrides.Containers = []spec.ContainerOverride{}
 	task.Containers[0].GPUs = []string{}
 	return task
 }

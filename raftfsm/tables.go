@@ -2,75 +2,76 @@ package raftfsm
 
 import (
 	"math"
+	"pinion/raftfsm/spec"
 	"time"
 )
 
 // The tables, each with its orders. The names of the tables are written into snapshots, so they never change.
 var (
 	tablePool      = newTable("pool", onlyPool)
-	onlyPool       = by(func(*Pool) string { return "" })
+	onlyPool       = by(func(*spec.Pool) string { return "" })
 	tableApplied   = newTable("applied", onlyApplied)
 	onlyApplied    = by(func(*applied) string { return "" })
 	tableAuthority = newTable("authority", onlyAuthority)
-	onlyAuthority  = by(func(*Authority) string { return "" })
+	onlyAuthority  = by(func(*spec.Authority) string { return "" })
 
 	tableClusters  = newTable("clusters", clustersByName)
-	clustersByName = by(func(c *Cluster) string { return c.Name })
+	clustersByName = by(func(c *spec.Cluster) string { return c.Name })
 
 	tableHosts     = newTable("hosts", hostsByID, hostsByCluster, serversByID)
-	hostsByID      = by((*Host).id)
-	hostsByCluster = by(func(h *Host) string { return h.Cluster }).then((*Host).id).inGroups()
-	serversByID    = by((*Host).id).where(func(h *Host) bool { return h.Server }) // those that the pool wants to be servers
+	hostsByID      = by(hostID)
+	hostsByCluster = by(func(h *spec.Host) string { return h.Cluster }).then(hostID).inGroups()
+	serversByID    = by(hostID).where(func(h *spec.Host) bool { return h.Server }) // those that the pool wants to be servers
 
 	tableFamilies  = newTable("families", familiesByName)
 	familiesByName = by(func(f *family) string { return f.Name })
 
 	tableDefinitions    = newTable("definitions", definitionsByName, definitionsActive, definitionsDeleting)
 	definitionsByName   = byRevision()
-	definitionsActive   = byRevision().where(func(d *TaskDefinition) bool { return d.Status == DefinitionActive })
-	definitionsDeleting = byRevision().where(func(d *TaskDefinition) bool { return d.Status == DefinitionDeleting })
+	definitionsActive   = byRevision().where(func(d *spec.TaskDefinition) bool { return d.Status == spec.DefinitionActive })
+	definitionsDeleting = byRevision().where(func(d *spec.TaskDefinition) bool { return d.Status == spec.DefinitionDeleting })
 
 	tableTasks     = newTable("tasks", tasksByID, tasksByCluster, tasksByHost, tasksStopped, tasksWaiting, tasksByGang, tasksByAttempt)
-	tasksByID      = by((*Task).id)
-	tasksByCluster = by((*Task).cluster).then((*Task).id).inGroups()
-	tasksWaiting   = by((*Task).cluster).then((*Task).id).inGroups().where(func(t *Task) bool { return t.LastStatus == Provisioning })
-	tasksStopped   = byNumber(stoppedAt).then((*Task).id).where(func(t *Task) bool { return t.LastStatus == Stopped })
+	tasksByID      = by(taskID)
+	tasksByCluster = by(taskCluster).then(taskID).inGroups()
+	tasksWaiting   = by(taskCluster).then(taskID).inGroups().where(func(t *spec.Task) bool { return t.LastStatus == spec.Provisioning })
+	tasksStopped   = byNumber(stoppedAt).then(taskID).where(func(t *spec.Task) bool { return t.LastStatus == spec.Stopped })
 	// Those of a host, and first those that hold something of it.
-	tasksByHost = by(func(t *Task) string { return t.HostID }).thenNumber(over).then((*Task).id).
-			where(func(t *Task) bool { return t.HostID != "" })
-	tasksByGang = by(func(t *Task) string { return t.Gang.ID }).thenNumber(func(t *Task) int64 { return int64(t.Gang.Rank) }).then((*Task).id).
-			where(func(t *Task) bool { return t.Gang != nil })
+	tasksByHost = by(func(t *spec.Task) string { return t.HostID }).thenNumber(over).then(taskID).
+			where(func(t *spec.Task) bool { return t.HostID != "" })
+	tasksByGang = by(func(t *spec.Task) string { return t.Gang.ID }).thenNumber(func(t *spec.Task) int64 { return int64(t.Gang.Rank) }).then(taskID).
+			where(func(t *spec.Task) bool { return t.Gang != nil })
 	// Those that do again what another one did, by that and the attempt.
-	tasksByAttempt = by(func(t *Task) string { return t.RetryOf }).thenNumber(func(t *Task) int64 { return int64(t.Attempt) }).then((*Task).id).
-			where(func(t *Task) bool { return t.RetryOf != "" })
+	tasksByAttempt = by(func(t *spec.Task) string { return t.RetryOf }).thenNumber(func(t *spec.Task) int64 { return int64(t.Attempt) }).then(taskID).
+			where(func(t *spec.Task) bool { return t.RetryOf != "" })
 
 	tableTokens = newTable("tokens", tokensByID, tokensByAge)
 	tokensByID  = by((*token).cluster).then((*token).text).inGroups()
 	tokensByAge = byNumber(func(t *token) int64 { return instant(t.At) }).then((*token).cluster).then((*token).text)
 
 	tableKeys = newTable("keys", keysByID)
-	keysByID  = by(func(k *AccessKey) string { return k.ID })
+	keysByID  = by(func(k *spec.AccessKey) string { return k.ID })
 
 	tableJoinTokens = newTable("joinTokens", joinTokensByID)
-	joinTokensByID  = by(func(t *JoinToken) string { return t.ID })
+	joinTokensByID  = by(func(t *spec.JoinToken) string { return t.ID })
 
 	tableAdmissions  = newTable("admissions", admissionsByHost)
-	admissionsByHost = by(func(a *Admission) string { return a.HostID })
+	admissionsByHost = by(func(a *spec.Admission) string { return a.HostID })
 
 	tableRemoved = newTable("removed", removedByID)
-	removedByID  = by(func(h *RemovedHost) string { return h.ID })
+	removedByID  = by(func(h *spec.RemovedHost) string { return h.ID })
 
 	tableAccountSettings = newTable("accountSettings", settingsByPrincipal)
-	settingsByPrincipal  = by(func(s *AccountSetting) string { return s.Principal }).then(func(s *AccountSetting) string { return s.Name })
+	settingsByPrincipal  = by(func(s *spec.AccountSetting) string { return s.Principal }).then(func(s *spec.AccountSetting) string { return s.Name })
 
 	tableCapacityProviders = newTable("capacityProviders", providersByName)
-	providersByName        = by(func(p *CapacityProvider) string { return p.Name })
+	providersByName        = by(func(p *spec.CapacityProvider) string { return p.Name })
 
 	tableTeams  = newTable("teams", teamsByName)
-	teamsByName = by(func(t *Team) string { return t.Name })
+	teamsByName = by(func(t *spec.Team) string { return t.Name })
 
 	tableUsage  = newTable("usage", usageByTeam)
-	usageByTeam = by(func(u *Usage) string { return u.Team })
+	usageByTeam = by(func(u *spec.Usage) string { return u.Team })
 )
 
 // tables lists every table in the order of a snapshot: what an object refers to comes before it.
@@ -84,25 +85,25 @@ type applied struct {
 	Index uint64 `json:"index"`
 }
 
-func (h *Host) id() string       { return h.ID }
-func (t *Task) id() string       { return t.ID }
-func (t *Task) cluster() string  { return t.Cluster }
-func (t *token) cluster() string { return t.Cluster }
-func (t *token) text() string    { return t.Token }
+func hostID(h *spec.Host) string      { return h.ID }
+func taskID(t *spec.Task) string      { return t.ID }
+func taskCluster(t *spec.Task) string { return t.Cluster }
+func (t *token) cluster() string      { return t.Cluster }
+func (t *token) text() string         { return t.Token }
 
-func byRevision() *order[TaskDefinition] {
-	return by(func(d *TaskDefinition) string { return d.Family }).thenNumber(func(d *TaskDefinition) int64 { return int64(d.Revision) })
+func byRevision() *order[spec.TaskDefinition] {
+	return by(func(d *spec.TaskDefinition) string { return d.Family }).thenNumber(func(d *spec.TaskDefinition) int64 { return int64(d.Revision) })
 }
 
 // over is 1 for a task that holds nothing any more.
-func over(t *Task) int64 {
-	if t.LastStatus == Stopped {
+func over(t *spec.Task) int64 {
+	if t.LastStatus == spec.Stopped {
 		return 1
 	}
 	return 0
 }
 
-func stoppedAt(t *Task) int64 { return instant(t.Times.Stopped) }
+func stoppedAt(t *spec.Task) int64 { return instant(t.Times.Stopped) }
 
 // The first and the last moment that have a number of their own: the years 1677 and 2262.
 var (

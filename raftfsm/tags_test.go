@@ -3,6 +3,7 @@ package raftfsm
 import (
 	"errors"
 	"fmt"
+	"pinion/raftfsm/spec"
 	"slices"
 	"testing"
 )
@@ -10,10 +11,10 @@ import (
 func TestEveryKindOfResourceCanBeTagged(t *testing.T) {
 	h := newHistory(t)
 	h.running(t, task("t1", "h1", "h1-gpu0"))
-	for kind, id := range map[Tagged]string{TaggedCluster: DefaultCluster, TaggedDefinition: "gpu:1", TaggedTask: "t1", TaggedHost: "h1"} {
-		h.do(t, SetTags{Kind: kind, ID: id, Put: []Tag{{"a", "1"}, {"b", "2"}}})
-		h.do(t, SetTags{Kind: kind, ID: id, Put: []Tag{{"b", "3"}, {"c", ""}}, Remove: []string{"a", "none"}})
-		want := []Tag{{"b", "3"}, {"c", ""}}
+	for kind, id := range map[spec.Tagged]string{spec.TaggedCluster: spec.DefaultCluster, spec.TaggedDefinition: "gpu:1", spec.TaggedTask: "t1", spec.TaggedHost: "h1"} {
+		h.do(t, SetTags{Kind: kind, ID: id, Put: []spec.Tag{{Key: "a", Value: "1"}, {Key: "b", Value: "2"}}})
+		h.do(t, SetTags{Kind: kind, ID: id, Put: []spec.Tag{{Key: "b", Value: "3"}, {Key: "c", Value: ""}}, Remove: []string{"a", "none"}})
+		want := []spec.Tag{{Key: "b", Value: "3"}, {Key: "c", Value: ""}}
 		if got, err := h.View().TagsOf(kind, id); err != nil || !slices.Equal(got, want) {
 			t.Errorf("%s: %v, %v", kind, got, err)
 		}
@@ -26,28 +27,28 @@ func TestEveryKindOfResourceCanBeTagged(t *testing.T) {
 
 func TestWhatCannotBeTagged(t *testing.T) {
 	h := newHistory(t)
-	h.do(t, CreateCluster{Cluster{Name: "lab"}})
+	h.do(t, CreateCluster{spec.Cluster{Name: "lab"}})
 	h.do(t, DeleteCluster{Name: "lab"})
 	h.running(t, task("over", "h1"))
-	h.report(t, "h1", TaskReport{TaskID: "over", Status: Stopped, Times: TaskTimes{Stopped: at(2)}})
-	var many []Tag
-	for i := range MaxTags + 1 {
-		many = append(many, Tag{Key: fmt.Sprint(i)})
+	h.report(t, "h1", spec.TaskReport{TaskID: "over", Status: spec.Stopped, Times: spec.TaskTimes{Stopped: at(2)}})
+	var many []spec.Tag
+	for i := range spec.MaxTags + 1 {
+		many = append(many, spec.Tag{Key: fmt.Sprint(i)})
 	}
 	for _, c := range []struct {
 		command SetTags
 		want    error
 	}{
-		{SetTags{Kind: TaggedTask, ID: "h1"}, ErrNotFound},
-		{SetTags{Kind: TaggedDefinition, ID: "gpu"}, ErrNotFound},
-		{SetTags{Kind: "service", ID: "h1"}, ErrNotFound},
-		{SetTags{Kind: TaggedCluster, ID: "lab"}, ErrInactive},
-		{SetTags{Kind: TaggedTask, ID: "over"}, ErrInactive},
-		{SetTags{Kind: TaggedHost, ID: "h1", Put: many}, ErrTooManyTags},
+		{SetTags{Kind: spec.TaggedTask, ID: "h1"}, spec.ErrNotFound},
+		{SetTags{Kind: spec.TaggedDefinition, ID: "gpu"}, spec.ErrNotFound},
+		{SetTags{Kind: "service", ID: "h1"}, spec.ErrNotFound},
+		{SetTags{Kind: spec.TaggedCluster, ID: "lab"}, spec.ErrInactive},
+		{SetTags{Kind: spec.TaggedTask, ID: "over"}, spec.ErrInactive},
+		{SetTags{Kind: spec.TaggedHost, ID: "h1", Put: many}, spec.ErrTooManyTags},
 	} {
 		if _, err := h.try(t, c.command); !errors.Is(err, c.want) {
 			t.Errorf("%s %s: %v, want %v", c.command.Kind, c.command.ID, err, c.want)
 		}
 	}
-	h.do(t, SetTags{Kind: TaggedHost, ID: "h1", Put: append(many[1:], Tag{"aws:ecs:clusterName", "default"})})
+	h.do(t, SetTags{Kind: spec.TaggedHost, ID: "h1", Put: append(many[1:], spec.Tag{Key: "aws:ecs:clusterName", Value: "default"})})
 }

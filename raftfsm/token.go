@@ -2,6 +2,7 @@ package raftfsm
 
 import (
 	"fmt"
+	"pinion/raftfsm/spec"
 	"time"
 )
 
@@ -9,17 +10,17 @@ import (
 // instead of being carried out twice. It counts as long as one of its tasks is known, and is forgotten by Reap. A
 // request that started nothing is not remembered: trying it again starts nothing twice.
 type token struct {
-	Cluster  string    `json:"cluster"`
-	Token    string    `json:"token" compact:"own"`
-	Hash     string    `json:"hash" compact:"own"` // digest of the request's parameters
-	TaskIDs  []string  `json:"taskIds" compact:"own"`
-	Failures []Failure `json:"failures"`
-	At       time.Time `json:"at"`
+	Cluster  string         `json:"cluster"`
+	Token    string         `json:"token" compact:"own"`
+	Hash     string         `json:"hash" compact:"own"` // digest of the request's parameters
+	TaskIDs  []string       `json:"taskIds" compact:"own"`
+	Failures []spec.Failure `json:"failures"`
+	At       time.Time      `json:"at"`
 }
 
 // Launched answers for a client token that was used before: the first result, its tasks as they are now. Nil and nil
 // when the token is empty, was not used or is forgotten; a *TokenConflict when its request had another hash.
-func (v *View) Launched(cluster, clientToken, hash string) (*RunResult, error) {
+func (v *View) Launched(cluster, clientToken, hash string) (*spec.RunResult, error) {
 	if clientToken == "" {
 		return nil, nil
 	}
@@ -27,7 +28,7 @@ func (v *View) Launched(cluster, clientToken, hash string) (*RunResult, error) {
 	if used == nil {
 		return nil, nil
 	}
-	result := &RunResult{Failures: used.Failures}
+	result := &spec.RunResult{Failures: used.Failures}
 	for _, id := range used.TaskIDs {
 		if task := v.Task(id); task != nil {
 			result.Tasks = append(result.Tasks, task)
@@ -37,7 +38,7 @@ func (v *View) Launched(cluster, clientToken, hash string) (*RunResult, error) {
 		return nil, nil
 	}
 	if used.Hash != hash {
-		return nil, fmt.Errorf("cluster %s: %w", cluster, &TokenConflict{TaskIDs: used.TaskIDs})
+		return nil, fmt.Errorf("cluster %s: %w", cluster, &spec.TokenConflict{TaskIDs: used.TaskIDs})
 	}
 	return result, nil
 }

@@ -1,34 +1,17 @@
 package raftfsm
 
 import (
+	"pinion/raftfsm/spec"
 	"slices"
 	"time"
 )
 
-// UsageSpan is how far back it is remembered what teams have used: much longer than it counts for.
-const UsageSpan = 8 * 24 * time.Hour
-
-// Usage is the GPU time of a team's tasks that are forgotten by now. What the state still has of tasks is not in it.
-type Usage struct {
-	Team  string      `json:"team"`
-	Hours []UsageHour `json:"hours"` // the oldest first, those within UsageSpan; hours without any are left out
-}
-
-// UsageHour is the GPU time of one hour.
-type UsageHour struct {
-	Hour       int64 `json:"hour"` // since 1970
-	GPUSeconds int64 `json:"gpuSeconds"`
-}
-
-// Start is when the hour begins.
-func (h UsageHour) Start() time.Time { return time.Unix(h.Hour*3600, 0) }
-
 // Usages lists what is remembered by team.
-func (v *View) Usages() []*Usage { return slices.Collect(usageByTeam.all(v)) }
+func (v *View) Usages() []*spec.Usage { return slices.Collect(usageByTeam.all(v)) }
 
 // account adds the GPU time of tasks that are about to be forgotten, and drops what is too old.
-func (tx *tx) account(forgotten []*Task, before time.Time) {
-	since := before.Add(-UsageSpan)
+func (tx *tx) account(forgotten []*spec.Task, before time.Time) {
+	since := before.Add(-spec.UsageSpan)
 	had := map[string]map[int64]int64{}
 	for _, task := range forgotten {
 		if gpus := int64(len(task.GPUs())); gpus > 0 && !task.Times.Started.IsZero() {
@@ -40,7 +23,7 @@ func (tx *tx) account(forgotten []*Task, before time.Time) {
 		}
 	}
 	for team, hours := range had {
-		tx.put(tableUsage, tx.usage(team).with(hours, since.Unix()/3600))
+		tx.put(tableUsage, addUsage(tx.usage(team), hours, since.Unix()/3600))
 	}
 	for usage := range usageByTeam.all(&tx.View) {
 		if n := len(usage.Hours); n == 0 || usage.Hours[n-1].Hour < since.Unix()/3600 {
@@ -59,24 +42,24 @@ func spread(hours map[int64]int64, gpus, from, to int64) {
 	}
 }
 
-func (v *View) usage(team string) *Usage {
+func (v *View) usage(team string) *spec.Usage {
 	if known := usageByTeam.get(v, key{first: team}); known != nil {
 		return known
 	}
-	return &Usage{Team: team}
+	return &spec.Usage{Team: team}
 }
 
-// with is the usage with more hours, and without those before the oldest that counts.
-func (u *Usage) with(more map[int64]int64, oldest int64) *Usage {
+// addUsage is the usage with more hours, and without those before the oldest that counts.
+func addUsage(u *spec.Usage, more map[int64]int64, oldest int64) *spec.Usage {
 	for _, hour := range u.Hours {
 		more[hour.Hour] += hour.GPUSeconds
 	}
-	sum := &Usage{Team: u.Team}
+	sum := &spec.Usage{Team: u.Team}
 	for hour, seconds := range more {
 		if hour >= oldest {
-			sum.Hours = append(sum.Hours, UsageHour{hour, seconds})
+			sum.Hours = append(sum.Hours, spec.UsageHour{Hour: hour, GPUSeconds: seconds})
 		}
 	}
-	slices.SortFunc(sum.Hours, func(a, b UsageHour) int { return int(a.Hour - b.Hour) })
+	slices.SortFunc(sum.Hours, func(a, b spec.UsageHour) int { return int(a.Hour - b.Hour) })
 	return sum
 }

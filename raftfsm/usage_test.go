@@ -1,6 +1,7 @@
 package raftfsm
 
 import (
+	"pinion/raftfsm/spec"
 	"reflect"
 	"testing"
 	"time"
@@ -10,9 +11,9 @@ import (
 func ended(t tester, h *history, id, team string, from, to time.Time) {
 	t.Helper()
 	task := task(id, "h1", "h1-gpu2", "h1-gpu3")
-	task.Tags = []Tag{{TagTeam, team}}
-	h.launch(t, Launch{Tasks: []*Task{task}})
-	h.do(t, ReportTasks{HostID: "h1", Reports: []TaskReport{{TaskID: id, Status: Stopped, Times: TaskTimes{Started: from, Stopped: to}}}})
+	task.Tags = []spec.Tag{{Key: spec.TagTeam, Value: team}}
+	h.launch(t, Launch{Tasks: []*spec.Task{task}})
+	h.do(t, ReportTasks{HostID: "h1", Reports: []spec.TaskReport{{TaskID: id, Status: spec.Stopped, Times: spec.TaskTimes{Started: from, Stopped: to}}}})
 }
 
 func TestWhatForgottenTasksUsedIsRemembered(t *testing.T) {
@@ -24,9 +25,9 @@ func TestWhatForgottenTasksUsedIsRemembered(t *testing.T) {
 	ended(t, h, "c", "vision", hour, hour.Add(time.Second))
 	ended(t, h, "d", "vision", hour, hour.Add(time.Hour))
 	h.do(t, Reap{Before: hour.Add(time.Minute), Usage: true})
-	want := []*Usage{
-		{"speech", []UsageHour{{1000, 2}}},
-		{"vision", []UsageHour{{999, 1200}, {1000, 7202}, {1001, 3600}}},
+	want := []*spec.Usage{
+		{Team: "speech", Hours: []spec.UsageHour{{Hour: 1000, GPUSeconds: 2}}},
+		{Team: "vision", Hours: []spec.UsageHour{{Hour: 999, GPUSeconds: 1200}, {Hour: 1000, GPUSeconds: 7202}, {Hour: 1001, GPUSeconds: 3600}}},
 	}
 	if got := h.View().Usages(); !reflect.DeepEqual(got, want) {
 		t.Errorf("%+v %+v", got[0], got[1])
@@ -34,7 +35,7 @@ func TestWhatForgottenTasksUsedIsRemembered(t *testing.T) {
 	if h.View().Task("d") == nil {
 		t.Error("a task was forgotten too early")
 	}
-	late := hour.Add(UsageSpan + 90*time.Minute)
+	late := hour.Add(spec.UsageSpan + 90*time.Minute)
 	ended(t, h, "e", "vision", late, late.Add(time.Second))
 	h.do(t, Reap{Before: late.Add(time.Minute), Usage: true})
 	usages := h.View().Usages() // of speech nothing counts any more

@@ -2,6 +2,7 @@ package raftfsm
 
 import (
 	"iter"
+	"pinion/raftfsm/spec"
 	"slices"
 	"strconv"
 	"strings"
@@ -25,27 +26,29 @@ func (v *View) Index() uint64 {
 }
 
 // Pool is the identity of the Raft cluster, nil before the first start.
-func (v *View) Pool() *Pool { return onlyPool.get(v, key{}) }
+func (v *View) Pool() *spec.Pool { return onlyPool.get(v, key{}) }
 
 // Cluster is nil when the name is unknown.
-func (v *View) Cluster(name string) *Cluster {
+func (v *View) Cluster(name string) *spec.Cluster {
 	return clustersByName.get(v, key{first: name})
 }
 
 // Clusters lists every cluster, INACTIVE ones too.
-func (v *View) Clusters() []*Cluster { return slices.Collect(clustersByName.all(v)) }
+func (v *View) Clusters() []*spec.Cluster { return slices.Collect(clustersByName.all(v)) }
 
 // Host is nil when the id is unknown.
-func (v *View) Host(id string) *Host { return hostsByID.get(v, key{first: id}) }
+func (v *View) Host(id string) *spec.Host { return hostsByID.get(v, key{first: id}) }
 
 // Hosts lists the hosts of a cluster, of all clusters when it is empty.
-func (v *View) Hosts(cluster string) []*Host { return inCluster(v, cluster, hostsByID, hostsByCluster) }
+func (v *View) Hosts(cluster string) []*spec.Host {
+	return inCluster(v, cluster, hostsByID, hostsByCluster)
+}
 
 // Servers lists the hosts that the pool wants to be servers, of all clusters.
-func (v *View) Servers() []*Host { return slices.Collect(serversByID.all(v)) }
+func (v *View) Servers() []*spec.Host { return slices.Collect(serversByID.all(v)) }
 
 // Definition finds "family:revision", or the latest ACTIVE revision of "family". Nil when there is none.
-func (v *View) Definition(name string) *TaskDefinition {
+func (v *View) Definition(name string) *spec.TaskDefinition {
 	family, number, exact := strings.Cut(name, ":")
 	if !exact {
 		return definitionsActive.last(v, family)
@@ -58,7 +61,7 @@ func (v *View) Definition(name string) *TaskDefinition {
 }
 
 // Definitions lists every revision of a family, of all families when it is empty, INACTIVE ones too.
-func (v *View) Definitions(family string) []*TaskDefinition {
+func (v *View) Definitions(family string) []*spec.TaskDefinition {
 	if family == "" {
 		return slices.Collect(definitionsByName.all(v))
 	}
@@ -66,15 +69,17 @@ func (v *View) Definitions(family string) []*TaskDefinition {
 }
 
 // Task is nil when the id is unknown, or forgotten since.
-func (v *View) Task(id string) *Task { return tasksByID.get(v, key{first: id}) }
+func (v *View) Task(id string) *spec.Task { return tasksByID.get(v, key{first: id}) }
 
 // Tasks lists the tasks of a cluster, of all clusters when it is empty, STOPPED ones too until they are reaped.
-func (v *View) Tasks(cluster string) []*Task { return inCluster(v, cluster, tasksByID, tasksByCluster) }
+func (v *View) Tasks(cluster string) []*spec.Task {
+	return inCluster(v, cluster, tasksByID, tasksByCluster)
+}
 
 // TasksAfter visits the tasks of a cluster whose ids come after id, STOPPED ones too until they are reaped. It costs what
 // is visited.
-func (v *View) TasksAfter(cluster, id string) iter.Seq[*Task] {
-	return func(yield func(*Task) bool) {
+func (v *View) TasksAfter(cluster, id string) iter.Seq[*spec.Task] {
+	return func(yield func(*spec.Task) bool) {
 		for t := range tasksByCluster.from(v, key{first: cluster, second: id}) {
 			if t.ID != id && !yield(t) {
 				return
@@ -84,40 +89,40 @@ func (v *View) TasksAfter(cluster, id string) iter.Seq[*Task] {
 }
 
 // TasksOn lists the tasks of a host, at the end those that are STOPPED, until they are reaped.
-func (v *View) TasksOn(hostID string) []*Task { return tasksByHost.list(v, hostID) }
+func (v *View) TasksOn(hostID string) []*spec.Task { return tasksByHost.list(v, hostID) }
 
 // Free is what the host has left, derived from the host and its tasks. A host that is not known has nothing.
-func (v *View) Free(hostID string) Free {
+func (v *View) Free(hostID string) spec.Free {
 	host := v.Host(hostID)
 	if host == nil {
-		return Free{}
+		return spec.Free{}
 	}
-	return NewFree(host, v.liveOn(hostID))
+	return spec.NewFree(host, v.liveOn(hostID))
 }
 
 // Key is nil when the id is unknown.
-func (v *View) Key(id string) *AccessKey { return keysByID.get(v, key{first: id}) }
+func (v *View) Key(id string) *spec.AccessKey { return keysByID.get(v, key{first: id}) }
 
 // Keys lists every access key.
-func (v *View) Keys() []*AccessKey { return slices.Collect(keysByID.all(v)) }
+func (v *View) Keys() []*spec.AccessKey { return slices.Collect(keysByID.all(v)) }
 
 // Assignments lists every task of the host that is not STOPPED, each with its effective definition, and returns a
 // channel that is closed when the list may have changed. Take a new View then.
-func (v *View) Assignments(hostID string) ([]Assignment, <-chan struct{}) {
+func (v *View) Assignments(hostID string) ([]spec.Assignment, <-chan struct{}) {
 	live := v.liveOn(hostID)
-	assignments := make([]Assignment, 0, len(live))
+	assignments := make([]spec.Assignment, 0, len(live))
 	gangs := map[string]*gang{}
 	for _, task := range live {
-		definition := v.equip(Effective(v.Definition(task.Definition), task.Overrides), task, gangs)
-		assignments = append(assignments, Assignment{Task: task, Definition: definition})
+		definition := v.equip(spec.Effective(v.Definition(task.Definition), task.Overrides), task, gangs)
+		assignments = append(assignments, spec.Assignment{Task: task, Definition: definition})
 	}
 	return assignments, v.state.watches.of(hostID, live, v)
 }
 
 // liveOn lists the tasks of a host that are not STOPPED.
-func (v *View) liveOn(hostID string) (live []*Task) {
+func (v *View) liveOn(hostID string) (live []*spec.Task) {
 	for task := range tasksByHost.from(v, startOf(hostID)) { // nobody changes them meanwhile, and there may be many that are over
-		if task.LastStatus == Stopped {
+		if task.LastStatus == spec.Stopped {
 			break // the rest is
 		}
 		live = append(live, task)

@@ -2,6 +2,7 @@ package raftfsm
 
 import (
 	"fmt"
+	"pinion/raftfsm/spec"
 	"slices"
 	"sync"
 	"testing"
@@ -29,7 +30,7 @@ func TestUnknownNamesAreNil(t *testing.T) {
 
 func TestListsAreOrderedAndKnowTheirCluster(t *testing.T) {
 	h := newHistory(t)
-	h.do(t, CreateCluster{Cluster{Name: "lab"}})
+	h.do(t, CreateCluster{spec.Cluster{Name: "lab"}})
 	for _, id := range []string{"h3", "h2"} {
 		host := hostWith(id, 0)
 		host.Cluster = "lab"
@@ -40,7 +41,7 @@ func TestListsAreOrderedAndKnowTheirCluster(t *testing.T) {
 	}
 	inLab := task("t0", "h2")
 	inLab.Cluster = "lab"
-	h.launch(t, Launch{Cluster: "lab", Tasks: []*Task{inLab}})
+	h.launch(t, Launch{Cluster: "lab", Tasks: []*spec.Task{inLab}})
 	v := h.View()
 	hosts := func(cluster string) (found []string) {
 		for _, host := range v.Hosts(cluster) {
@@ -52,7 +53,7 @@ func TestListsAreOrderedAndKnowTheirCluster(t *testing.T) {
 		name      string
 		got, want []string
 	}{
-		{"tasks of default", ids(v.Tasks(DefaultCluster)), []string{"t1", "t2", "t3"}},
+		{"tasks of default", ids(v.Tasks(spec.DefaultCluster)), []string{"t1", "t2", "t3"}},
 		{"tasks of lab", ids(v.Tasks("lab")), []string{"t0"}},
 		{"all tasks", ids(v.Tasks("")), []string{"t0", "t1", "t2", "t3"}},
 		{"tasks on h1", ids(v.TasksOn("h1")), []string{"t1", "t2", "t3"}},
@@ -69,10 +70,10 @@ func TestListsAreOrderedAndKnowTheirCluster(t *testing.T) {
 func TestAssignmentsAreEffectiveAndWithoutWhatIsOver(t *testing.T) {
 	h := newHistory(t)
 	changed := task("t1", "h1")
-	changed.Overrides = TaskOverride{Containers: []ContainerOverride{{Name: "main", Command: []string{"ls"}}}}
+	changed.Overrides = spec.TaskOverride{Containers: []spec.ContainerOverride{{Name: "main", Command: []string{"ls"}}}}
 	h.running(t, changed)
 	h.running(t, task("t2", "h1"))
-	h.report(t, "h1", TaskReport{TaskID: "t2", Status: Stopped, Times: TaskTimes{Stopped: at(1)}})
+	h.report(t, "h1", spec.TaskReport{TaskID: "t2", Status: spec.Stopped, Times: spec.TaskTimes{Stopped: at(1)}})
 	assigned, _ := h.View().Assignments("h1")
 	if len(assigned) != 1 || assigned[0].Task.ID != "t1" || assigned[0].Definition.Containers[0].Command[0] != "ls" {
 		t.Errorf("%+v", assigned)
@@ -98,11 +99,11 @@ func TestTheWatchFiresForItsOwnHostOnly(t *testing.T) {
 		want bool
 	}{
 		{"a task of another host", func() { h.running(t, task("t3", "h2")) }, false},
-		{"a report of another host", func() { h.report(t, "h2", TaskReport{TaskID: "t2", Status: Stopping}) }, false},
+		{"a report of another host", func() { h.report(t, "h2", spec.TaskReport{TaskID: "t2", Status: spec.Stopping}) }, false},
 		{"a host that describes itself", func() { h.do(t, PutHost{hostWith("h1", 2)}) }, false},
 		{"a new task", func() { h.running(t, task("t4", "h1")) }, true},
 		{"a wish to stop", func() { h.do(t, StopTask{ID: "t4", At: at(1)}) }, true},
-		{"the end of a task", func() { h.report(t, "h1", TaskReport{TaskID: "t4", Status: Stopped}) }, true},
+		{"the end of a task", func() { h.report(t, "h1", spec.TaskReport{TaskID: "t4", Status: spec.Stopped}) }, true},
 		{"forgetting it", func() { h.do(t, Reap{Before: at(60)}) }, false},
 		{"a restored snapshot", func() { _ = h.Restore(newReader(h.snapshot(t))) }, true},
 	}

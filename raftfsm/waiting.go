@@ -3,28 +3,12 @@ package raftfsm
 import (
 	"fmt"
 	"iter"
-	"time"
+	"pinion/raftfsm/spec"
 )
-
-// Wait is what a place for a task in the queue has to meet, beside what its definition says.
-type Wait struct {
-	Constraints []PlacementConstraint `json:"constraints,omitempty"`
-	Strategy    []PlacementStrategy   `json:"strategy,omitempty"`
-	NotBefore   time.Time             `json:"notBefore,omitzero"` // a task that is tried again waits that long
-	After       []string              `json:"after,omitempty"`    // words of TagAfter that are still to come true
-}
-
-// Seat is the place of a task in a gang: tasks of one run that start together, know of one another, and stop together.
-type Seat struct {
-	ID   string `json:"id"`   // of the gang, 32 hex digits
-	Rank int    `json:"rank"` // 0 to Size-1
-	Size int    `json:"size"`
-	Port int    `json:"port,omitempty"` // TCP, on the host of rank 0, which holds it; 0 while the gang waits
-}
 
 // Waiting visits the tasks of a cluster that are PROVISIONING, of all clusters when it is empty: one cluster after the
 // other, each by id.
-func (v *View) Waiting(cluster string) iter.Seq[*Task] {
+func (v *View) Waiting(cluster string) iter.Seq[*spec.Task] {
 	if cluster == "" {
 		return tasksWaiting.all(v)
 	}
@@ -32,27 +16,17 @@ func (v *View) Waiting(cluster string) iter.Seq[*Task] {
 }
 
 // Gang lists the tasks of a gang by rank.
-func (v *View) Gang(id string) []*Task { return tasksByGang.list(v, id) }
+func (v *View) Gang(id string) []*spec.Task { return tasksByGang.list(v, id) }
 
 // Attempts lists the tasks that do again what a first one did, by attempt.
-func (v *View) Attempts(first string) []*Task {
+func (v *View) Attempts(first string) []*spec.Task {
 	return tasksByAttempt.list(v, first)
 }
 
 // PlaceTasks gives tasks of the queue their places. Each group is placed whole or not at all: a gang is one group. A group
 // is refused when one of its tasks does not wait any more, or when its place is not free, as of LaunchTasks.
 // Answer: []string, one for each group: "" when it was placed, else why not, for the log.
-type PlaceTasks struct{ Groups [][]Placement }
-
-// Placement is the place of one task.
-type Placement struct {
-	TaskID string     `json:"taskId" compact:"own"`
-	HostID string     `json:"hostId"`
-	GPUs   [][]string `json:"gpus,omitempty"`  // UUIDs, by container; nil when none gets any
-	Ports  []int      `json:"ports,omitempty"` // TCP ports that it holds besides those of its definition
-	// GangPort is the port of its gang (Seat.Port).
-	GangPort int `json:"gangPort,omitempty"`
-}
+type PlaceTasks struct{ Groups [][]spec.Placement }
 
 func (c PlaceTasks) apply(tx *tx) (any, error) {
 	answers, left := make([]string, len(c.Groups)), newLedger(&tx.View)
@@ -70,14 +44,14 @@ func (c PlaceTasks) apply(tx *tx) (any, error) {
 }
 
 // placeGroup is the tasks of a group at their places, and why one of them cannot have its own: then they are those before it.
-func (tx *tx) placeGroup(group []Placement, left *ledger) (tasks []*Task, why string) {
-	tasks = make([]*Task, 0, len(group))
+func (tx *tx) placeGroup(group []spec.Placement, left *ledger) (tasks []*spec.Task, why string) {
+	tasks = make([]*spec.Task, 0, len(group))
 	for _, placement := range group {
 		known := tx.Task(placement.TaskID)
-		if known == nil || known.LastStatus != Provisioning {
+		if known == nil || known.LastStatus != spec.Provisioning {
 			return tasks, fmt.Sprintf("task %s does not wait any more", placement.TaskID)
 		}
-		task := known.placed(placement)
+		task := withPlacement(known, placement)
 		if task == nil {
 			return tasks, fmt.Sprintf("task %s has other containers", known.ID)
 		}
@@ -89,17 +63,17 @@ func (tx *tx) placeGroup(group []Placement, left *ledger) (tasks []*Task, why st
 	return tasks, ""
 }
 
-// placed is the task at its place; nil when the placement is not about its containers.
-func (t *Task) placed(p Placement) *Task {
+// withPlacement is the task at its place; nil when the placement is not about its containers.
+func withPlacement(t *spec.Task, p spec.Placement) *spec.Task {
 	if len(p.GPUs) > len(t.Containers) {
 		return nil
 	}
 	task := *t
-	task.HostID, task.LastStatus = p.HostID, Pending
+	task.HostID, task.LastStatus = p.HostID, spec.Pending
 	task.Ports = append(task.Ports[:len(task.Ports):len(task.Ports)], p.Ports...)
-	task.Containers = append([]Container(nil), t.Containers...)
+	task.Containers = append([]spec.Container(nil), t.Containers...)
 	for i := range task.Containers {
-		task.Containers[i].LastStatus = Pending
+		task.Containers[i].LastStatus = spec.Pending
 		if i < len(p.GPUs) {
 			task.Containers[i].GPUs = p.GPUs[i]
 		}
@@ -116,12 +90,12 @@ func (t *Task) placed(p Placement) *Task {
 // RetryTasks records tasks that do again what one before them did: each is PROVISIONING, names the first in RetryOf and
 // counts on from the last attempt at it. One whose attempt is on record already changes nothing, so it happens once.
 // Answer: []string, the ids of those that were recorded.
-type RetryTasks struct{ Tasks []*Task }
+type RetryTasks struct{ Tasks []*spec.Task }
 
 func (c RetryTasks) apply(tx *tx) (any, error) {
 	recorded := []string{}
 	for _, task := range c.Tasks {
-		if task.RetryOf == "" || task.LastStatus != Provisioning || task.Attempt != tx.nextAttempt(task.RetryOf) || tx.Task(task.ID) != nil {
+		if task.RetryOf == "" || task.LastStatus != spec.Provisioning || task.Attempt != tx.nextAttempt(task.RetryOf) || tx.Task(task.ID) != nil {
 			continue
 		}
 		if tx.active(task.Cluster) != nil || tx.Definition(task.Definition) == nil {

@@ -1,6 +1,7 @@
 package raftfsm
 
 import (
+	"pinion/raftfsm/spec"
 	"slices"
 	"sync"
 )
@@ -12,7 +13,7 @@ type watches struct {
 }
 
 // of is closed when what live lists, the tasks of the host in view, may have changed since.
-func (w *watches) of(hostID string, live []*Task, view *View) <-chan struct{} {
+func (w *watches) of(hostID string, live []*spec.Task, view *View) <-chan struct{} {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	now := view.state.View()
@@ -36,7 +37,7 @@ func (w *watches) fire(made []made) {
 	defer w.mu.Unlock()
 	for _, m := range made {
 		for _, object := range []any{m.before, m.after} {
-			if task, ok := object.(*Task); ok && task.LastStatus != Stopped {
+			if task, ok := object.(*spec.Task); ok && task.LastStatus != spec.Stopped {
 				w.wake(task.HostID)
 			}
 		}

@@ -3,6 +3,7 @@ package raftfsm
 import (
 	"context"
 	"fmt"
+	"pinion/raftfsm/spec"
 	"sync"
 	"testing"
 	"time"
@@ -24,10 +25,10 @@ func TestWhatChangesBeforeTheWatchIsAskedForIsNotMissed(t *testing.T) {
 		{"a command that is refused", func() { _, _ = h.try(t, StopTask{ID: "none"}) }, false},
 		{"a new task", func() { h.running(t, task("t4", "h1")) }, true},
 		{"a wish to stop", func() { h.do(t, StopTask{ID: "t4", At: at(1)}) }, true},
-		{"the end of a task", func() { h.report(t, "h1", TaskReport{TaskID: "t4", Status: Stopped}) }, true},
+		{"the end of a task", func() { h.report(t, "h1", spec.TaskReport{TaskID: "t4", Status: spec.Stopped}) }, true},
 		{"a task that came and went", func() {
 			h.running(t, task("t5", "h1"))
-			h.report(t, "h1", TaskReport{TaskID: "t5", Status: Stopped})
+			h.report(t, "h1", spec.TaskReport{TaskID: "t5", Status: spec.Stopped})
 		}, false},
 		{"a snapshot of the same", func() { _ = h.Restore(newReader(h.snapshot(t))) }, true},
 	}
@@ -98,7 +99,7 @@ func TestWhoFollowsAHostSeesTheLastOfItsTasks(t *testing.T) {
 	}
 	for i := range tasks {
 		for host := range hosts {
-			h.launch(t, Launch{Tasks: []*Task{task(fmt.Sprintf("t%d-%02d", host, i), fmt.Sprint("h", host+1))}})
+			h.launch(t, Launch{Tasks: []*spec.Task{task(fmt.Sprintf("t%d-%02d", host, i), fmt.Sprint("h", host+1))}})
 		}
 	}
 	agents.Wait()

@@ -9,15 +9,15 @@ import (
 	"time"
 
 	"pinion/gpu"
-	"pinion/raftfsm"
+	"pinion/raftfsm/spec"
 )
 
 // testAgent does what an agent does of talking: join, listen, report, beat. It runs nothing.
 type testAgent struct {
-	host raftfsm.Host
+	host spec.Host
 
 	mu       sync.Mutex
-	running  map[string]raftfsm.Status // what it would run, by task
+	running  map[string]spec.Status // what it would run, by task
 	disowned []string
 	joins    int
 	said     []string // what happened, in order
@@ -27,11 +27,11 @@ type testAgent struct {
 }
 
 func newAgent(h *testHost) *testAgent {
-	host := raftfsm.Host{ID: h.cfg.HostID, Name: h.cfg.Name, Cluster: raftfsm.DefaultCluster, Address: h.where, CPU: 1 << 20, MemoryMiB: 1 << 20}
+	host := spec.Host{ID: h.cfg.HostID, Name: h.cfg.Name, Cluster: spec.DefaultCluster, Address: h.where, CPU: 1 << 20, MemoryMiB: 1 << 20}
 	for i := range 8 {
 		host.GPUs.Devices = append(host.GPUs.Devices, gpu.Device{UUID: fmt.Sprintf("GPU-%d-%d", h.n, i), Index: i, Health: gpu.Healthy})
 	}
-	return &testAgent{host: host, running: map[string]raftfsm.Status{}}
+	return &testAgent{host: host, running: map[string]spec.Status{}}
 }
 
 func (a *testAgent) begin(m *Member) {
@@ -71,7 +71,7 @@ func (a *testAgent) stayKnown(ctx context.Context, m *Member) {
 	for {
 		if !joined {
 			joined = a.join(ctx, m) == nil
-		} else if err := m.Heartbeat(ctx, a.host.ID); errors.Is(err, raftfsm.ErrNotFound) {
+		} else if err := m.Heartbeat(ctx, a.host.ID); errors.Is(err, spec.ErrNotFound) {
 			a.note("lost")
 			joined = a.join(ctx, m) == nil
 		}
@@ -85,9 +85,9 @@ func (a *testAgent) stayKnown(ctx context.Context, m *Member) {
 
 func (a *testAgent) join(ctx context.Context, m *Member) error {
 	a.mu.Lock()
-	var reports []raftfsm.TaskReport
+	var reports []spec.TaskReport
 	for id, status := range a.running {
-		reports = append(reports, raftfsm.TaskReport{TaskID: id, Status: status})
+		reports = append(reports, spec.TaskReport{TaskID: id, Status: status})
 	}
 	a.mu.Unlock()
 	unknown, err := m.Join(ctx, a.host, reports)
@@ -112,7 +112,7 @@ func (a *testAgent) listen(ctx context.Context, m *Member) {
 	defer tick.Stop()
 	for ctx.Err() == nil {
 		list, index, err := m.Assignments(ctx, a.host.ID, after)
-		if errors.Is(err, raftfsm.ErrNotFound) {
+		if errors.Is(err, spec.ErrNotFound) {
 			after = 0
 		}
 		if err == nil && index < after {
@@ -129,8 +129,8 @@ func (a *testAgent) listen(ctx context.Context, m *Member) {
 	}
 }
 
-func (a *testAgent) apply(ctx context.Context, m *Member, list []raftfsm.Assignment) {
-	var reports []raftfsm.TaskReport
+func (a *testAgent) apply(ctx context.Context, m *Member, list []spec.Assignment) {
+	var reports []spec.TaskReport
 	a.mu.Lock()
 	assigned := map[string]bool{}
 	for _, assignment := range list {
@@ -138,11 +138,11 @@ func (a *testAgent) apply(ctx context.Context, m *Member, list []raftfsm.Assignm
 		assigned[id] = true
 		if a.running[id] == "" {
 			a.said = append(a.said, "given "+id)
-			a.running[id] = raftfsm.Running
-			reports = append(reports, raftfsm.TaskReport{TaskID: id, Status: raftfsm.Running})
+			a.running[id] = spec.Running
+			reports = append(reports, spec.TaskReport{TaskID: id, Status: spec.Running})
 		}
-		if assignment.Task.DesiredStatus == raftfsm.Stopped {
-			reports = append(reports, raftfsm.TaskReport{TaskID: id, Status: raftfsm.Stopped})
+		if assignment.Task.DesiredStatus == spec.Stopped {
+			reports = append(reports, spec.TaskReport{TaskID: id, Status: spec.Stopped})
 		}
 	}
 	for id := range a.running {

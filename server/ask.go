@@ -8,7 +8,7 @@ import (
 	"net/http"
 	"time"
 
-	"pinion/raftfsm"
+	"pinion/raftfsm/spec"
 	"pinion/server/peer"
 )
 
@@ -79,7 +79,7 @@ func (m *Member) peerCalls() map[string]callHandler {
 func (m *Member) entrant(w http.ResponseWriter, r *http.Request) (hostID string, ok bool) {
 	from := peer.HostID(r.Context())
 	if from == "" || !m.admits(from) {
-		refuse(w, r, from, fmt.Errorf("host %s: %w", from, raftfsm.ErrRemoved))
+		refuse(w, r, from, fmt.Errorf("host %s: %w", from, spec.ErrRemoved))
 		return "", false
 	}
 	return from, true
@@ -175,7 +175,7 @@ func (m *Member) ask(ctx context.Context, path string, in, out any, here func(*S
 		default:
 			err = m.calls.post(ctx, address, path, in, out)
 		}
-		if !errors.Is(err, raftfsm.ErrUnavailable) || errors.Is(err, ErrReadOnly) {
+		if !errors.Is(err, spec.ErrUnavailable) || errors.Is(err, ErrReadOnly) {
 			return err
 		}
 		select {

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"pinion/raftfsm"
+	"pinion/raftfsm/spec"
 )
 
 // Assignments waits until what the host must run differs from what index after stands for, and returns all of it with
@@ -15,12 +16,12 @@ import (
 // answers, from its own state: one that lags behind after waits until it has caught up, so that nothing from the past is
 // ever an answer.
 // raftfsm.ErrNotFound when the pool does not know the host: it must join first.
-func (s *Server) Assignments(ctx context.Context, hostID string, after uint64) ([]raftfsm.Assignment, uint64, error) {
+func (s *Server) Assignments(ctx context.Context, hostID string, after uint64) ([]spec.Assignment, uint64, error) {
 	return s.assignments(ctx, hostID, after, after)
 }
 
 // assignments is Assignments for a host that has seen the index floor: no answer is older than that.
-func (s *Server) assignments(ctx context.Context, hostID string, after, floor uint64) ([]raftfsm.Assignment, uint64, error) {
+func (s *Server) assignments(ctx context.Context, hostID string, after, floor uint64) ([]spec.Assignment, uint64, error) {
 	if err := s.begin(); err != nil {
 		return nil, 0, err
 	}
@@ -60,16 +61,16 @@ type sight struct {
 
 type wanted struct {
 	task    string
-	desired raftfsm.Status
+	desired spec.Status
 }
 
 // look reads the host's assignments now and since when they are so; changed is closed when they may be others.
-func (w *watched) look(state *raftfsm.State, hostID string, after uint64) (list []raftfsm.Assignment, since uint64, changed <-chan struct{}, err error) {
+func (w *watched) look(state *raftfsm.State, hostID string, after uint64) (list []spec.Assignment, since uint64, changed <-chan struct{}, err error) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	view := state.View()
 	if view.Host(hostID) == nil {
-		return nil, 0, nil, fmt.Errorf("host %s: %w", hostID, raftfsm.ErrNotFound)
+		return nil, 0, nil, fmt.Errorf("host %s: %w", hostID, spec.ErrNotFound)
 	}
 	list, changed = view.Assignments(hostID)
 	var tasks []wanted

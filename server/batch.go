@@ -11,6 +11,7 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"pinion/raftfsm"
+	"pinion/raftfsm/spec"
 	"pinion/server/schedule/batch"
 )
 
@@ -79,7 +80,7 @@ type ends struct {
 	watches watches
 
 	stops     []raftfsm.StopTask
-	retries   [][]*raftfsm.Task // each is recorded whole
+	retries   [][]*spec.Task // each is recorded whole
 	releases  []raftfsm.Release
 	gangsSeen map[string]bool // in this round
 }
@@ -120,12 +121,12 @@ func (e *ends) lookAt(v *raftfsm.View, changes []*raftfsm.Change) {
 }
 
 // concerns says whether anything can follow from a task; of most changes nothing does.
-func (e *ends) concerns(t *raftfsm.Task) bool {
-	return t.DesiredStatus == raftfsm.Stopped || t.Held() || len(e.watches.by) > 0
+func (e *ends) concerns(t *spec.Task) bool {
+	return t.DesiredStatus == spec.Stopped || t.Held() || len(e.watches.by) > 0
 }
 
 // hold notes what a task waits for; what can never come true ends it.
-func (e *ends) hold(v *raftfsm.View, t *raftfsm.Task) {
+func (e *ends) hold(v *raftfsm.View, t *spec.Task) {
 	for _, after := range t.WaitsFor() {
 		if after.Group != "" && after.Group != t.Group {
 			e.watches.add(v, t, after)
@@ -144,8 +145,8 @@ func (e *ends) hold(v *raftfsm.View, t *raftfsm.Task) {
 }
 
 // look finds what follows for the task itself and for its gang.
-func (e *ends) look(v *raftfsm.View, t *raftfsm.Task) {
-	if t.DesiredStatus != raftfsm.Stopped {
+func (e *ends) look(v *raftfsm.View, t *spec.Task) {
+	if t.DesiredStatus != spec.Stopped {
 		return
 	}
 	if t.Gang != nil {
@@ -158,7 +159,7 @@ func (e *ends) look(v *raftfsm.View, t *raftfsm.Task) {
 			e.stop(mate.ID, reason)
 		}
 	}
-	if t.LastStatus == raftfsm.Stopped {
+	if t.LastStatus == spec.Stopped {
 		if again := batch.Again(v, t, e.cfg.Now(), newTaskID); again != nil {
 			e.retries = append(e.retries, again)
 		}
@@ -179,17 +180,17 @@ func (e *ends) settle(v *raftfsm.View) {
 	clear(e.gangsSeen)
 }
 
-func (e *ends) release(id string, after raftfsm.After) {
+func (e *ends) release(id string, after spec.After) {
 	e.releases = append(e.releases, raftfsm.Release{TaskID: id, After: []string{after.String()}})
 }
 
 // giveUp ends a task that waits in vain.
-func (e *ends) giveUp(id string, after raftfsm.After, why string) {
-	e.stop(id, fmt.Sprintf("It waited for %s (%s): %s", after, raftfsm.TagAfter, why))
+func (e *ends) giveUp(id string, after spec.After, why string) {
+	e.stop(id, fmt.Sprintf("It waited for %s (%s): %s", after, spec.TagAfter, why))
 }
 
 func (e *ends) stop(id, reason string) {
-	e.stops = append(e.stops, raftfsm.StopTask{ID: id, Code: raftfsm.StopScheduler, Reason: reason, At: e.cfg.Now()})
+	e.stops = append(e.stops, raftfsm.StopTask{ID: id, Code: spec.StopScheduler, Reason: reason, At: e.cfg.Now()})
 }
 
 // carryOut records what was found. After an error what is left is found again from the state.
@@ -199,7 +200,7 @@ func (e *ends) carryOut(ctx context.Context) error {
 	for _, stop := range e.stops {
 		group.Go(func() error {
 			_, err := e.record(ctx, stop)
-			if errors.Is(err, raftfsm.ErrNotFound) {
+			if errors.Is(err, spec.ErrNotFound) {
 				return nil
 			}
 			return err
@@ -222,7 +223,7 @@ func (e *ends) carryOut(ctx context.Context) error {
 }
 
 // together makes few entries of many groups, without dividing one.
-func together(groups [][]*raftfsm.Task) (entries [][]*raftfsm.Task) {
+func together(groups [][]*spec.Task) (entries [][]*spec.Task) {
 	for _, group := range groups {
 		last := len(entries) - 1
 		if last < 0 || len(entries[last])+len(group) > recordsAtOnce {

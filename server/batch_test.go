@@ -7,13 +7,14 @@ import (
 	"testing"
 
 	"pinion/raftfsm"
+	"pinion/raftfsm/spec"
 )
 
 // tags are written "name=value", without the "pinion." before.
-func tags(words ...string) (all []raftfsm.Tag) {
+func tags(words ...string) (all []spec.Tag) {
 	for _, word := range words {
 		name, value, _ := strings.Cut(word, "=")
-		all = append(all, raftfsm.Tag{Key: "pinion." + name, Value: value})
+		all = append(all, spec.Tag{Key: "pinion." + name, Value: value})
 	}
 	return all
 }
@@ -22,24 +23,24 @@ func tags(words ...string) (all []raftfsm.Tag) {
 func exit(t testing.TB, s *Server, id string, code int) {
 	t.Helper()
 	now := s.cfg.Now()
-	report := raftfsm.TaskReport{TaskID: id, Status: raftfsm.Stopped, StopCode: raftfsm.StopEssentialExited, StoppedReason: "Essential container in task exited",
-		Times:      raftfsm.TaskTimes{Started: now, ExecutionStopped: now, Stopped: now},
-		Containers: []raftfsm.ContainerReport{{Name: "main", Status: raftfsm.Stopped, ExitCode: &code}}}
-	if _, err := s.Report(t.Context(), hostID, []raftfsm.TaskReport{report}); err != nil {
+	report := spec.TaskReport{TaskID: id, Status: spec.Stopped, StopCode: spec.StopEssentialExited, StoppedReason: "Essential container in task exited",
+		Times:      spec.TaskTimes{Started: now, ExecutionStopped: now, Stopped: now},
+		Containers: []spec.ContainerReport{{Name: "main", Status: spec.Stopped, ExitCode: &code}}}
+	if _, err := s.Report(t.Context(), hostID, []spec.TaskReport{report}); err != nil {
 		t.Fatal(err)
 	}
 }
 
-func isStopped(t *raftfsm.Task) bool { return t.LastStatus == raftfsm.Stopped }
-func endsSoon(t *raftfsm.Task) bool  { return t.DesiredStatus == raftfsm.Stopped }
+func isStopped(t *spec.Task) bool { return t.LastStatus == spec.Stopped }
+func endsSoon(t *spec.Task) bool  { return t.DesiredStatus == spec.Stopped }
 
 // attemptOf waits until an attempt at the work of a task is on record.
-func attemptOf(t testing.TB, s *Server, first string, attempt int) *raftfsm.Task {
+func attemptOf(t testing.TB, s *Server, first string, attempt int) *spec.Task {
 	t.Helper()
-	var found *raftfsm.Task
+	var found *spec.Task
 	until(t, s, func(v *raftfsm.View) bool {
 		attempts := v.Attempts(first)
-		at := slices.IndexFunc(attempts, func(task *raftfsm.Task) bool { return task.Attempt == attempt })
+		at := slices.IndexFunc(attempts, func(task *spec.Task) bool { return task.Attempt == attempt })
 		if at >= 0 {
 			found = attempts[at]
 		}
@@ -49,7 +50,7 @@ func attemptOf(t testing.TB, s *Server, first string, attempt int) *raftfsm.Task
 }
 
 // runQueued runs tasks through the queue and answers them when each has its place.
-func runQueued(t testing.TB, s *Server, r raftfsm.RunRequest) []*raftfsm.Task {
+func runQueued(t testing.TB, s *Server, r spec.RunRequest) []*spec.Task {
 	t.Helper()
 	tasks := run(t.Context(), t, s, r).Tasks
 	for i := range tasks {
@@ -102,7 +103,7 @@ func TestAGangStartsWholeAndEndsWithTheOneThatFails(t *testing.T) {
 	for _, rank := range []int{0, 2} {
 		now := become(t, s, gang[rank].ID, endsSoon)
 		want := fmt.Sprintf("Rank 1 of the gang (task %s) ended, and all end with it: Essential container in task exited (exit code 9)", gang[1].ID)
-		if now.StopCode != raftfsm.StopScheduler || now.StoppedReason != want {
+		if now.StopCode != spec.StopScheduler || now.StoppedReason != want {
 			t.Errorf("rank %d: %s %q", rank, now.StopCode, now.StoppedReason)
 		}
 	}
@@ -117,7 +118,7 @@ func TestAGangThatGaveWayWaitsAgainAsAWhole(t *testing.T) {
 	request := queued(define(t, s, 1), tags("gang=true", "preemptible=true")...)
 	request.Count = 2
 	gang := runQueued(t, s, request)
-	apply(t, s, raftfsm.StopTask{ID: gang[0].ID, Code: raftfsm.StopPreempted, Reason: "for another", At: s.cfg.Now()})
+	apply(t, s, raftfsm.StopTask{ID: gang[0].ID, Code: spec.StopPreempted, Reason: "for another", At: s.cfg.Now()})
 	become(t, s, gang[1].ID, endsSoon)
 	exit(t, s, gang[0].ID, 143)
 	exit(t, s, gang[1].ID, 143)
@@ -136,7 +137,7 @@ func TestTasksWaitForOthersToEnd(t *testing.T) {
 	array := queued(definition)
 	array.Count, array.Array, array.Group = 3, true, "nightly"
 	before := runQueued(t, s, array)
-	after := func(word string) *raftfsm.Task {
+	after := func(word string) *spec.Task {
 		return run(t.Context(), t, s, queued(definition, tags("after="+word)...)).Tasks[0]
 	}
 	task, group := after(before[0].ID), after("group:nightly")
@@ -144,7 +145,7 @@ func TestTasksWaitForOthersToEnd(t *testing.T) {
 	exit(t, s, before[0].ID, 0)
 	become(t, s, task.ID, hasPlace)
 	exit(t, s, before[1].ID, 0)
-	for _, held := range []*raftfsm.Task{group, vain, either} {
+	for _, held := range []*spec.Task{group, vain, either} {
 		if now := s.state.View().Task(held.ID); !now.Held() {
 			t.Errorf("task 2 goes on, and %+v does not wait for it", now)
 		}
@@ -153,7 +154,7 @@ func TestTasksWaitForOthersToEnd(t *testing.T) {
 	become(t, s, either.ID, hasPlace)
 	for _, id := range []string{group.ID, vain.ID} {
 		now := become(t, s, id, isStopped)
-		if now.StopCode != raftfsm.StopScheduler || !strings.HasPrefix(now.StoppedReason, "It waited for ") || !strings.HasSuffix(now.StoppedReason, "(exit code 5)") {
+		if now.StopCode != spec.StopScheduler || !strings.HasPrefix(now.StoppedReason, "It waited for ") || !strings.HasSuffix(now.StoppedReason, "(exit code 5)") {
 			t.Errorf("%s: %q", now.StopCode, now.StoppedReason)
 		}
 	}
@@ -202,9 +203,9 @@ func TestAGangOfAThousandStartsAndEndsAsOne(t *testing.T) {
 	for _, member := range gang[:999] {
 		become(t, s, member.ID, endsSoon)
 	}
-	var reports []raftfsm.TaskReport
+	var reports []spec.TaskReport
 	for _, member := range gang[:999] {
-		reports = append(reports, raftfsm.TaskReport{TaskID: member.ID, Status: raftfsm.Stopped, Times: raftfsm.TaskTimes{Stopped: s.cfg.Now()}})
+		reports = append(reports, spec.TaskReport{TaskID: member.ID, Status: spec.Stopped, Times: spec.TaskTimes{Stopped: s.cfg.Now()}})
 	}
 	if _, err := s.Report(t.Context(), hostID, reports); err != nil {
 		t.Fatal(err)

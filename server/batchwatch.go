@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"pinion/raftfsm"
+	"pinion/raftfsm/spec"
 	"pinion/server/schedule/batch"
 )
 
@@ -21,7 +22,7 @@ type subject struct{ work, cluster, group string }
 // watch is a subject and how it has to end.
 type watch struct {
 	subject
-	after   raftfsm.After
+	after   spec.After
 	waiting map[string]bool // ids of tasks; some may have been stopped since
 	open    map[string]bool // the work that is not over
 	never   string          // why it cannot come true any more
@@ -32,7 +33,7 @@ func newWatches() watches {
 }
 
 // add notes that a task waits for something. If it names a task, the pool knows that.
-func (w *watches) add(v *raftfsm.View, t *raftfsm.Task, after raftfsm.After) {
+func (w *watches) add(v *raftfsm.View, t *spec.Task, after spec.After) {
 	of := subject{cluster: t.Cluster, group: after.Group}
 	if after.Group == "" {
 		of = subject{work: batch.WorkOf(v, v.Task(after.Task))}
@@ -49,7 +50,7 @@ func (w *watches) add(v *raftfsm.View, t *raftfsm.Task, after raftfsm.After) {
 }
 
 // see takes in a task as it is now.
-func (w *watches) see(v *raftfsm.View, t *raftfsm.Task) {
+func (w *watches) see(v *raftfsm.View, t *spec.Task) {
 	if len(w.by) == 0 {
 		return
 	}
@@ -62,7 +63,7 @@ func (w *watches) see(v *raftfsm.View, t *raftfsm.Task) {
 	}
 }
 
-func (w *watch) see(v *raftfsm.View, work string, t *raftfsm.Task) {
+func (w *watch) see(v *raftfsm.View, work string, t *spec.Task) {
 	met, never := batch.Meets(v, w.after, t)
 	if w.open[work] = true; met {
 		delete(w.open, work)

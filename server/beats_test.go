@@ -6,7 +6,7 @@ import (
 	"testing"
 	"time"
 
-	"pinion/raftfsm"
+	"pinion/raftfsm/spec"
 )
 
 // The pool of this test is hosts that beat and three servers that remember and tell each other, in simulated time. It
@@ -228,7 +228,7 @@ func TestASilentHostGetsNoWorkBeforeItIsDisconnected(t *testing.T) {
 	definition := define(t, s, 0)
 	c.pass(2300 * time.Millisecond)
 	r := run(t.Context(), t, s, runOf(definition))
-	if !s.Connected(hostID) || len(r.Tasks) != 0 || r.Failures[0].Reason != raftfsm.ReasonAgent {
+	if !s.Connected(hostID) || len(r.Tasks) != 0 || r.Failures[0].Reason != spec.ReasonAgent {
 		t.Errorf("connected %t, answer %+v", s.Connected(hostID), r)
 	}
 	if err := s.Heartbeat(t.Context(), hostID); err != nil {

@@ -9,6 +9,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"pinion/raftfsm"
+	"pinion/raftfsm/spec"
 )
 
 // BenchmarkFdatasync is the reference: one page written and synced, on the file system that the others use.
@@ -33,7 +34,7 @@ func BenchmarkFdatasync(b *testing.B) {
 func BenchmarkApply(b *testing.B) {
 	s := start(b, config(b.TempDir()))
 	for i := 0; b.Loop(); i++ {
-		apply(b, s, raftfsm.CreateCluster{Cluster: raftfsm.Cluster{Name: fmt.Sprint("c", i%100)}})
+		apply(b, s, raftfsm.CreateCluster{Cluster: spec.Cluster{Name: fmt.Sprint("c", i%100)}})
 	}
 }
 
@@ -45,7 +46,7 @@ func BenchmarkRun(b *testing.B) {
 	for b.Loop() {
 		task := run(b.Context(), b, s, runOf(definition)).Tasks[0]
 		b.StopTimer()
-		if _, err := s.Report(b.Context(), hostID, []raftfsm.TaskReport{{TaskID: task.ID, Status: raftfsm.Stopped}}); err != nil {
+		if _, err := s.Report(b.Context(), hostID, []spec.TaskReport{{TaskID: task.ID, Status: spec.Stopped}}); err != nil {
 			b.Fatal(err)
 		}
 		b.StartTimer()

@@ -20,7 +20,7 @@ import (
 	"testing"
 	"time"
 
-	"pinion/raftfsm"
+	"pinion/raftfsm/spec"
 	"pinion/server/peer"
 	"pinion/server/pki"
 )
@@ -107,7 +107,7 @@ func certificateOf(t *testing.T, h *testHost) *tls.Certificate {
 }
 
 // signedFor is a certificate for a host, by the authority, or by its own key when there is none.
-func signedFor(t *testing.T, hostID string, authority *raftfsm.Authority, now time.Time) *tls.Certificate {
+func signedFor(t *testing.T, hostID string, authority *spec.Authority, now time.Time) *tls.Certificate {
 	t.Helper()
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
 	if err != nil {
@@ -141,7 +141,7 @@ func (r *rights) told() map[string]any {
 		pathStats:                 struct{}{},
 		pathSeals:                 struct{}{},
 		pathEnter:                 entering{Host: victim},
-		pathReport:                []news{{Host: victim.ID, Reports: []raftfsm.TaskReport{{TaskID: "task", Status: raftfsm.Stopped}}}},
+		pathReport:                []news{{Host: victim.ID, Reports: []spec.TaskReport{{TaskID: "task", Status: spec.Stopped}}}},
 		pathBeats:                 alive{Hosts: []string{victim.ID}},
 		pathRole:                  struct{}{},
 		pathRenew:                 []byte("request"),

@@ -12,13 +12,14 @@ import (
 	"pgregory.net/rapid"
 
 	"pinion/raftfsm"
+	"pinion/raftfsm/spec"
 )
 
 // A host that takes every step holds what the pool wants, whatever it held before.
 func TestStepsLeadFromAnyListToAnyOther(t *testing.T) {
 	rapid.Check(t, func(r *rapid.T) {
 		lists := rapid.SliceOfN(rapid.MapOf(rapid.IntRange(0, 9), rapid.Bool()), 1, 6).Draw(r, "what the pool wants, in order")
-		holds, here := holding{}, []raftfsm.Assignment(nil)
+		holds, here := holding{}, []spec.Assignment(nil)
 		for i, wanted := range lists {
 			list := assignmentsOf(wanted)
 			step := holds.stepTo(list, uint64(i+1))
@@ -57,20 +58,20 @@ func TestAStepOfAnotherHostIsNotTaken(t *testing.T) {
 }
 
 // assignmentsOf makes a list of numbered tasks; true are those that shall run.
-func assignmentsOf(wanted map[int]bool) []raftfsm.Assignment {
-	list := []raftfsm.Assignment{}
+func assignmentsOf(wanted map[int]bool) []spec.Assignment {
+	list := []spec.Assignment{}
 	for n, run := range wanted {
-		task := &raftfsm.Task{ID: fmt.Sprint("task-", n), DesiredStatus: raftfsm.Stopped}
+		task := &spec.Task{ID: fmt.Sprint("task-", n), DesiredStatus: spec.Stopped}
 		if run {
-			task.DesiredStatus = raftfsm.Running
+			task.DesiredStatus = spec.Running
 		}
-		list = append(list, raftfsm.Assignment{Task: task, Definition: &raftfsm.TaskDefinition{Family: task.ID}})
+		list = append(list, spec.Assignment{Task: task, Definition: &spec.TaskDefinition{Family: task.ID}})
 	}
 	return list
 }
 
-func byTask(list []raftfsm.Assignment) []raftfsm.Assignment {
-	return slices.SortedFunc(slices.Values(list), func(a, b raftfsm.Assignment) int { return strings.Compare(a.Task.ID, b.Task.ID) })
+func byTask(list []spec.Assignment) []spec.Assignment {
+	return slices.SortedFunc(slices.Values(list), func(a, b spec.Assignment) int { return strings.Compare(a.Task.ID, b.Task.ID) })
 }
 
 // wire counts what goes over the connections that a listener accepts, both ways.
@@ -146,7 +147,7 @@ func (g *guest) enter(t *testing.T) (tasks int) {
 }
 
 // next waits for the next list of what the guest must run.
-func (g *guest) next(t *testing.T) []raftfsm.Assignment {
+func (g *guest) next(t *testing.T) []spec.Assignment {
 	t.Helper()
 	list, index, err := g.member.Assignments(t.Context(), g.cfg.HostID, g.after)
 	if err != nil {
@@ -180,15 +181,15 @@ func TestOneChangeOnAHostWith200TasksMovesLessThan2kB(t *testing.T) {
 	}
 	moved("a task begins")
 
-	apply(t, server, raftfsm.StopTask{ID: task.ID, Code: raftfsm.StopUserInitiated, Reason: "enough"})
+	apply(t, server, raftfsm.StopTask{ID: task.ID, Code: spec.StopUserInitiated, Reason: "enough"})
 	list := g.next(t)
-	place := slices.IndexFunc(list, func(a raftfsm.Assignment) bool { return a.Task.ID == task.ID })
-	if len(list) != 201 || list[place].Task.DesiredStatus != raftfsm.Stopped || list[place].Task.StoppedReason != "enough" || list[place].Definition == nil {
+	place := slices.IndexFunc(list, func(a spec.Assignment) bool { return a.Task.ID == task.ID })
+	if len(list) != 201 || list[place].Task.DesiredStatus != spec.Stopped || list[place].Task.StoppedReason != "enough" || list[place].Definition == nil {
 		t.Fatalf("%d tasks, the one that stops: %+v", len(list), list[place])
 	}
 	moved("it is stopped")
 
-	if _, err := g.member.Report(t.Context(), g.cfg.HostID, []raftfsm.TaskReport{{TaskID: task.ID, Status: raftfsm.Stopped}}); err != nil {
+	if _, err := g.member.Report(t.Context(), g.cfg.HostID, []spec.TaskReport{{TaskID: task.ID, Status: spec.Stopped}}); err != nil {
 		t.Fatal(err)
 	}
 	if list := g.next(t); len(list) != 200 {
@@ -205,7 +206,7 @@ func TestAHostThatComesBackIsToldWhatDiffers(t *testing.T) {
 	g.member.lose(g.member.current())
 
 	gone := server.state.View().TasksOn(g.cfg.HostID)[0]
-	if _, err := server.Report(t.Context(), g.cfg.HostID, []raftfsm.TaskReport{{TaskID: gone.ID, Status: raftfsm.Stopped}}); err != nil {
+	if _, err := server.Report(t.Context(), g.cfg.HostID, []spec.TaskReport{{TaskID: gone.ID, Status: spec.Stopped}}); err != nil {
 		t.Fatal(err)
 	}
 	if tasks := g.enter(t); tasks != 199 {

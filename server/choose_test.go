@@ -6,7 +6,7 @@ import (
 	"strings"
 	"testing"
 
-	"pinion/raftfsm"
+	"pinion/raftfsm/spec"
 )
 
 // Hosts are written as letters in the order of their age: L leads, V votes, J is wanted without a vote, G votes and is
@@ -39,7 +39,7 @@ func TestWhichHostsOughtToBeServers(t *testing.T) {
 			var all []candidate
 			for i, letter := range c.hosts {
 				all = append(all, candidate{
-					host:  &raftfsm.Host{ID: fmt.Sprint(i), Server: strings.ContainsRune("LVJG", letter)},
+					host:  &spec.Host{ID: fmt.Sprint(i), Server: strings.ContainsRune("LVJG", letter)},
 					voter: strings.ContainsRune("LVGf", letter), self: strings.ContainsRune("Lf", letter),
 					alive: strings.ContainsRune("LVJaf", letter), gone: letter == 'G',
 				})

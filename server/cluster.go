@@ -5,6 +5,7 @@ import (
 	"fmt"
 
 	"pinion/raftfsm"
+	"pinion/raftfsm/spec"
 )
 
 // What the doors ask of this host is answered while it leads; api has the leader asked otherwise. See Leader.
@@ -28,10 +29,10 @@ func (m *Member) Apply(ctx context.Context, c raftfsm.Command) (any, error) {
 }
 
 // Run is Server.Run.
-func (m *Member) Run(ctx context.Context, r raftfsm.RunRequest) (raftfsm.RunResult, error) {
+func (m *Member) Run(ctx context.Context, r spec.RunRequest) (spec.RunResult, error) {
 	own := m.own()
 	if own == nil {
-		return raftfsm.RunResult{}, errAgent
+		return spec.RunResult{}, errAgent
 	}
 	return own.Run(ctx, r)
 }
@@ -43,7 +44,7 @@ func (m *Member) Connected(hostID string) bool {
 }
 
 // Queue is Server.Queue.
-func (m *Member) Queue(ctx context.Context, cluster string) ([]raftfsm.Queued, error) {
+func (m *Member) Queue(ctx context.Context, cluster string) ([]spec.Queued, error) {
 	own := m.own()
 	if own == nil {
 		return nil, errAgent
@@ -52,19 +53,19 @@ func (m *Member) Queue(ctx context.Context, cluster string) ([]raftfsm.Queued, e
 }
 
 // Explain is Server.Explain.
-func (m *Member) Explain(ctx context.Context, task string) (raftfsm.Explanation, error) {
+func (m *Member) Explain(ctx context.Context, task string) (spec.Explanation, error) {
 	own := m.own()
 	if own == nil {
-		return raftfsm.Explanation{}, errAgent
+		return spec.Explanation{}, errAgent
 	}
 	return own.Explain(ctx, task)
 }
 
 // ExplainBriefly is Server.ExplainBriefly.
-func (m *Member) ExplainBriefly(ctx context.Context, task string) (raftfsm.Explanation, error) {
+func (m *Member) ExplainBriefly(ctx context.Context, task string) (spec.Explanation, error) {
 	own := m.own()
 	if own == nil {
-		return raftfsm.Explanation{}, errAgent
+		return spec.Explanation{}, errAgent
 	}
 	return own.ExplainBriefly(ctx, task)
 }
@@ -79,10 +80,10 @@ func (m *Member) StaleView() (*raftfsm.View, error) {
 }
 
 // CreateKey is Server.CreateKey.
-func (m *Member) CreateKey(ctx context.Context, role raftfsm.Role, cluster string) (raftfsm.AccessKey, error) {
+func (m *Member) CreateKey(ctx context.Context, role spec.Role, cluster string) (spec.AccessKey, error) {
 	own := m.own()
 	if own == nil {
-		return raftfsm.AccessKey{}, errAgent
+		return spec.AccessKey{}, errAgent
 	}
 	return own.CreateKey(ctx, role, cluster)
 }
@@ -97,7 +98,7 @@ func (m *Member) RemoveKey(ctx context.Context, id string) error {
 }
 
 // KeySecret is Server.KeySecret.
-func (m *Member) KeySecret(key *raftfsm.AccessKey) (string, error) {
+func (m *Member) KeySecret(key *spec.AccessKey) (string, error) {
 	own := m.own()
 	if own == nil {
 		return "", errAgent
@@ -108,8 +109,8 @@ func (m *Member) KeySecret(key *raftfsm.AccessKey) (string, error) {
 var errAgent = fmt.Errorf("%w; this host is an agent and holds no state", ErrNotLeader)
 
 // FirstKey is Server.FirstKey, of the leader, whichever host that is.
-func (m *Member) FirstKey(ctx context.Context) (key raftfsm.AccessKey, created bool, err error) {
-	var answer raftfsm.AccessKey
+func (m *Member) FirstKey(ctx context.Context) (key spec.AccessKey, created bool, err error) {
+	var answer spec.AccessKey
 	err = m.ask(ctx, pathKey, struct{}{}, &answer, func(s *Server) (err error) {
 		answer, created, err = s.FirstKey(ctx)
 		return err
@@ -118,10 +119,10 @@ func (m *Member) FirstKey(ctx context.Context) (key raftfsm.AccessKey, created b
 }
 
 // answerKey gives the admin key to a host of the pool, whose root may do everything through its socket anyway.
-func (m *Member) answerKey(ctx context.Context, _ string, _ struct{}) (raftfsm.AccessKey, error) {
+func (m *Member) answerKey(ctx context.Context, _ string, _ struct{}) (spec.AccessKey, error) {
 	own, _, err := m.leads()
 	if err != nil {
-		return raftfsm.AccessKey{}, err
+		return spec.AccessKey{}, err
 	}
 	key, _, err := own.FirstKey(ctx)
 	return key, err

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"pinion/raftfsm"
+	"pinion/raftfsm/spec"
 )
 
 // entered is the answer to a host that joined: what it should not run, and the index of the state that knows it.
@@ -18,14 +19,14 @@ type entered struct {
 
 // entering is a host that wants to be known.
 type entering struct {
-	Host    raftfsm.Host         `json:"host"`
-	Running []raftfsm.TaskReport `json:"running,omitempty"`
+	Host    spec.Host         `json:"host"`
+	Running []spec.TaskReport `json:"running,omitempty"`
 }
 
 // Join records the host as it describes itself and what it runs, and returns the ids of tasks that it should not run. A
 // cluster that nobody has created yet, or that was deleted, is created by the first host that names it. A server that does not lead has the
 // leader do it, and answers when its own state has caught up with that.
-func (s *Server) Join(ctx context.Context, host raftfsm.Host, running []raftfsm.TaskReport) ([]string, error) {
+func (s *Server) Join(ctx context.Context, host spec.Host, running []spec.TaskReport) ([]string, error) {
 	if err := s.begin(); err != nil {
 		return nil, err
 	}
@@ -46,8 +47,8 @@ func (s *Server) Join(ctx context.Context, host raftfsm.Host, running []raftfsm.
 // enter is Join on the leader.
 func (s *Server) enter(ctx context.Context, t *term, e entering) (entered, error) {
 	now := s.cfg.Now()
-	if known := s.state.View().Cluster(e.Host.Cluster); known == nil || known.Status != raftfsm.ClusterActive {
-		cluster := raftfsm.Cluster{Name: e.Host.Cluster, Status: raftfsm.ClusterActive, CreatedAt: now}
+	if known := s.state.View().Cluster(e.Host.Cluster); known == nil || known.Status != spec.ClusterActive {
+		cluster := spec.Cluster{Name: e.Host.Cluster, Status: spec.ClusterActive, CreatedAt: now}
 		if _, err := s.record(ctx, raftfsm.CreateCluster{Cluster: cluster}); err != nil {
 			return entered{}, err
 		}
@@ -74,8 +75,8 @@ const newsLimit = 256
 
 // news is one call of Report, heard its answer.
 type news struct {
-	Host    string               `json:"host"`
-	Reports []raftfsm.TaskReport `json:"reports"`
+	Host    string            `json:"host"`
+	Reports []spec.TaskReport `json:"reports"`
 }
 
 type heard struct {
@@ -85,7 +86,7 @@ type heard struct {
 
 // Report records the latest report of each task and returns the ids of tasks that the host should not run. Reports that
 // arrive while others are being recorded go on together: one call to the leader, and there one entry for each host.
-func (s *Server) Report(ctx context.Context, hostID string, reports []raftfsm.TaskReport) ([]string, error) {
+func (s *Server) Report(ctx context.Context, hostID string, reports []spec.TaskReport) ([]string, error) {
 	if err := s.begin(); err != nil {
 		return nil, err
 	}
@@ -93,7 +94,7 @@ func (s *Server) Report(ctx context.Context, hostID string, reports []raftfsm.Ta
 	return s.report(ctx, hostID, reports)
 }
 
-func (s *Server) report(ctx context.Context, hostID string, reports []raftfsm.TaskReport) ([]string, error) {
+func (s *Server) report(ctx context.Context, hostID string, reports []spec.TaskReport) ([]string, error) {
 	if len(reports) == 0 {
 		return nil, nil
 	}
@@ -157,7 +158,7 @@ func (s *Server) hear(batch []news) []heard {
 func (n news) among(ids []string) []string {
 	var mine []string
 	for _, id := range ids {
-		if slices.ContainsFunc(n.Reports, func(r raftfsm.TaskReport) bool { return r.TaskID == id }) {
+		if slices.ContainsFunc(n.Reports, func(r spec.TaskReport) bool { return r.TaskID == id }) {
 			mine = append(mine, id)
 		}
 	}

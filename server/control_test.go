@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"pinion/raftfsm"
+	"pinion/raftfsm/spec"
 )
 
 func TestAssignmentsAnswerWhenTheyDiffer(t *testing.T) {
@@ -19,7 +20,7 @@ func TestAssignmentsAnswerWhenTheyDiffer(t *testing.T) {
 	}
 
 	type answer struct {
-		list  []raftfsm.Assignment
+		list  []spec.Assignment
 		index uint64
 		err   error
 	}
@@ -41,23 +42,23 @@ func TestAssignmentsAnswerWhenTheyDiffer(t *testing.T) {
 
 	// The host's own report wakes nobody; the stop that follows does.
 	waiting = wait(got.index)
-	report(t, s, raftfsm.TaskReport{TaskID: task.ID, Status: raftfsm.Running})
-	apply(t, s, raftfsm.StopTask{ID: task.ID, Code: raftfsm.StopUserInitiated})
+	report(t, s, spec.TaskReport{TaskID: task.ID, Status: spec.Running})
+	apply(t, s, raftfsm.StopTask{ID: task.ID, Code: spec.StopUserInitiated})
 	got = <-waiting
-	if got.err != nil || len(got.list) != 1 || got.list[0].Task.DesiredStatus != raftfsm.Stopped {
+	if got.err != nil || len(got.list) != 1 || got.list[0].Task.DesiredStatus != spec.Stopped {
 		t.Fatalf("after a stop: %+v", got)
 	}
 
 	waiting = wait(got.index)
-	report(t, s, raftfsm.TaskReport{TaskID: task.ID, Status: raftfsm.Stopped})
+	report(t, s, spec.TaskReport{TaskID: task.ID, Status: spec.Stopped})
 	if got = <-waiting; got.err != nil || len(got.list) != 0 {
 		t.Fatalf("after the end: %+v", got)
 	}
 }
 
-func report(t *testing.T, s *Server, r raftfsm.TaskReport) []string {
+func report(t *testing.T, s *Server, r spec.TaskReport) []string {
 	t.Helper()
-	unknown, err := s.Report(t.Context(), hostID, []raftfsm.TaskReport{r})
+	unknown, err := s.Report(t.Context(), hostID, []spec.TaskReport{r})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -82,25 +83,25 @@ func TestAssignmentsEndWithTheirContextAndWithTheServer(t *testing.T) {
 		ended <- err
 	}()
 	stop(t, s)
-	if err := <-ended; !errors.Is(err, raftfsm.ErrUnavailable) {
+	if err := <-ended; !errors.Is(err, spec.ErrUnavailable) {
 		t.Errorf("got %v", err)
 	}
 }
 
 func TestAHostThatIsNotKnownIsToldToJoin(t *testing.T) {
 	s := start(t, config(t.TempDir()))
-	if _, _, err := s.Assignments(t.Context(), hostID, 0); !errors.Is(err, raftfsm.ErrNotFound) {
+	if _, _, err := s.Assignments(t.Context(), hostID, 0); !errors.Is(err, spec.ErrNotFound) {
 		t.Errorf("assignments: %v", err)
 	}
-	if err := s.Heartbeat(t.Context(), hostID); !errors.Is(err, raftfsm.ErrNotFound) {
+	if err := s.Heartbeat(t.Context(), hostID); !errors.Is(err, spec.ErrNotFound) {
 		t.Errorf("heartbeat: %v", err)
 	}
 }
 
 func TestJoinMakesTheClusterItNamesAndNamesTasksNobodyKnows(t *testing.T) {
 	s := start(t, config(t.TempDir()))
-	host := raftfsm.Host{ID: hostID, Name: "one", Cluster: "training"}
-	unknown, err := s.Join(t.Context(), host, []raftfsm.TaskReport{{TaskID: "stray", Status: raftfsm.Running}})
+	host := spec.Host{ID: hostID, Name: "one", Cluster: "training"}
+	unknown, err := s.Join(t.Context(), host, []spec.TaskReport{{TaskID: "stray", Status: spec.Running}})
 	if err != nil || !slices.Equal(unknown, []string{"stray"}) {
 		t.Fatal(unknown, err)
 	}
@@ -121,18 +122,18 @@ func TestReportsThatArriveTogetherShareEntriesAndKeepTheirAnswers(t *testing.T) 
 	before := s.raft.LastIndex()
 	atOnce(100, func(i int) {
 		if i%2 == 0 {
-			if unknown := report(t, s, raftfsm.TaskReport{TaskID: ids[i/2], Status: raftfsm.Running}); len(unknown) != 0 {
+			if unknown := report(t, s, spec.TaskReport{TaskID: ids[i/2], Status: spec.Running}); len(unknown) != 0 {
 				t.Errorf("unknown: %v", unknown)
 			}
 			return
 		}
 		stray := newID()
-		if unknown := report(t, s, raftfsm.TaskReport{TaskID: stray, Status: raftfsm.Running}); !slices.Equal(unknown, []string{stray}) {
+		if unknown := report(t, s, spec.TaskReport{TaskID: stray, Status: spec.Running}); !slices.Equal(unknown, []string{stray}) {
 			t.Errorf("a stray task is answered with %v", unknown)
 		}
 	})
 	for _, id := range ids {
-		if view(t, s).Task(id).LastStatus != raftfsm.Running {
+		if view(t, s).Task(id).LastStatus != spec.Running {
 			t.Errorf("the report of %s is lost", id)
 		}
 	}

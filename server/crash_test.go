@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"pinion/raftfsm"
+	"pinion/raftfsm/spec"
 )
 
 // writeUntilKilled is the child of the test below: it opens the server and prints the name of every cluster whose
@@ -29,7 +30,7 @@ func writeUntilKilled(dir string) {
 		go func() {
 			for {
 				name := fmt.Sprintf("c-%d-%d", os.Getpid(), next.Add(1))
-				if _, err := s.Apply(context.Background(), raftfsm.CreateCluster{Cluster: raftfsm.Cluster{Name: name}}); err != nil {
+				if _, err := s.Apply(context.Background(), raftfsm.CreateCluster{Cluster: spec.Cluster{Name: name}}); err != nil {
 					fmt.Println("error", err)
 					os.Exit(1)
 				}

@@ -5,7 +5,7 @@ import (
 	"sync"
 	"time"
 
-	"pinion/raftfsm"
+	"pinion/raftfsm/spec"
 )
 
 // Hosts choose their server at random, and stay. When servers go and come back one after the other, as in an upgrade, all
@@ -20,7 +20,7 @@ const (
 )
 
 // errCrowded ends the session of a host that is sent away.
-var errCrowded = fmt.Errorf("this server has more than its share of the hosts: choose another: %w", raftfsm.ErrUnavailable)
+var errCrowded = fmt.Errorf("this server has more than its share of the hosts: choose another: %w", spec.ErrUnavailable)
 
 // crowd is the hosts that have a session with this server. The zero value is ready.
 type crowd struct {

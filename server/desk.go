@@ -10,7 +10,7 @@ import (
 	"sync"
 	"time"
 
-	"pinion/raftfsm"
+	"pinion/raftfsm/spec"
 )
 
 const (
@@ -206,4 +206,4 @@ func (d *desk) read(patience time.Duration) (line toServer, err error) {
 	return line, err
 }
 
-var errGone = fmt.Errorf("the other end has gone: %w", raftfsm.ErrUnavailable)
+var errGone = fmt.Errorf("the other end has gone: %w", spec.ErrUnavailable)

@@ -13,6 +13,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"pinion/raftfsm"
+	"pinion/raftfsm/spec"
 )
 
 // smallDisk mounts a file system of its own that a test can fill up.
@@ -72,7 +73,7 @@ func eventually(t *testing.T, what string, is func() bool) {
 }
 
 func create(s *Server, name string) error {
-	_, err := s.Apply(context.Background(), raftfsm.CreateCluster{Cluster: raftfsm.Cluster{Name: name}})
+	_, err := s.Apply(context.Background(), raftfsm.CreateCluster{Cluster: spec.Cluster{Name: name}})
 	return err
 }
 
@@ -87,7 +88,7 @@ func TestAFullDiskMakesTheServerReadOnlyUntilThereIsRoom(t *testing.T) {
 
 	empty := fill(t, disk)
 	err := create(s, "refused")
-	if !errors.Is(err, ErrReadOnly) || !errors.Is(err, raftfsm.ErrUnavailable) || !strings.Contains(err.Error(), cfg.Dir) {
+	if !errors.Is(err, ErrReadOnly) || !errors.Is(err, spec.ErrUnavailable) || !strings.Contains(err.Error(), cfg.Dir) {
 		t.Errorf("a change on a full disk: %v", err)
 	}
 	t.Log(err)
@@ -98,14 +99,14 @@ func TestAFullDiskMakesTheServerReadOnlyUntilThereIsRoom(t *testing.T) {
 		t.Error("reads do not go on")
 	}
 	// What makes room is still recorded, in the blocks that were set aside.
-	apply(t, s, raftfsm.StopTask{ID: task.ID, Code: raftfsm.StopUserInitiated})
-	report(t, s, raftfsm.TaskReport{TaskID: task.ID, Status: raftfsm.Stopped})
+	apply(t, s, raftfsm.StopTask{ID: task.ID, Code: spec.StopUserInitiated})
+	report(t, s, spec.TaskReport{TaskID: task.ID, Status: spec.Stopped})
 
 	empty()
 	if err := create(s, "accepted"); err != nil {
 		t.Errorf("there is room again: %v", err)
 	}
-	if v := view(t, s); v.Cluster("refused") != nil || v.Cluster("accepted") == nil || v.Task(task.ID).LastStatus != raftfsm.Stopped {
+	if v := view(t, s); v.Cluster("refused") != nil || v.Cluster("accepted") == nil || v.Task(task.ID).LastStatus != spec.Stopped {
 		t.Error("the state is not what was acknowledged")
 	}
 }
@@ -119,7 +120,7 @@ func TestARecordThatDoesNotFitCostsTheLeadershipForAMoment(t *testing.T) {
 	first := s.term.Load()
 
 	empty := fill(t, disk)
-	huge := []raftfsm.TaskReport{{TaskID: "x", StoppedReason: strings.Repeat("x", 1<<20)}}
+	huge := []spec.TaskReport{{TaskID: "x", StoppedReason: strings.Repeat("x", 1<<20)}}
 	if _, err := s.Report(t.Context(), hostID, huge); !errors.Is(err, ErrReadOnly) {
 		t.Errorf("a record that does not fit: %v", err)
 	}

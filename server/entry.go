@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"time"
 
-	"pinion/raftfsm"
+	"pinion/raftfsm/spec"
 	"pinion/server/peer"
 )
 
@@ -12,7 +12,7 @@ import (
 // do nothing any more. Raft is for servers: an agent that speaks it wants to change what the pool has decided.
 func (m *Member) mayEnter(hostID, speaks string) error {
 	if !m.admits(hostID) {
-		return fmt.Errorf("host %s: %w", hostID, raftfsm.ErrRemoved)
+		return fmt.Errorf("host %s: %w", hostID, spec.ErrRemoved)
 	}
 	own := m.own()
 	if speaks != peer.Raft || own == nil || own.hearsRaftOf(hostID) {

@@ -6,7 +6,7 @@ import (
 
 	"github.com/hashicorp/raft"
 
-	"pinion/raftfsm"
+	"pinion/raftfsm/spec"
 	"pinion/server/store"
 )
 
@@ -16,7 +16,7 @@ type unavailable struct{ reason string }
 func (u *unavailable) Error() string { return u.reason }
 
 // Unwrap makes errors.Is(err, raftfsm.ErrUnavailable) true.
-func (u *unavailable) Unwrap() error { return raftfsm.ErrUnavailable }
+func (u *unavailable) Unwrap() error { return spec.ErrUnavailable }
 
 // What a call can fail with besides the state's own refusals. Each wraps raftfsm.ErrUnavailable.
 var (

@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"pinion/raftfsm"
+	"pinion/raftfsm/spec"
 )
 
 // listener follows the changes of the cluster "work" on one host after another.
@@ -52,13 +53,13 @@ func TestChangesAreTheSameOnEveryServer(t *testing.T) {
 	p.reaches(3)
 	change := func(n int) {
 		t.Helper()
-		command := raftfsm.Command(raftfsm.CreateCluster{Cluster: raftfsm.Cluster{Name: "work"}})
+		command := raftfsm.Command(raftfsm.CreateCluster{Cluster: spec.Cluster{Name: "work"}})
 		if n > 0 {
-			command = raftfsm.SetTags{Kind: raftfsm.TaggedCluster, ID: "work", Put: []raftfsm.Tag{{Key: "n", Value: fmt.Sprint(n)}}}
+			command = raftfsm.SetTags{Kind: spec.TaggedCluster, ID: "work", Put: []spec.Tag{{Key: "n", Value: fmt.Sprint(n)}}}
 		}
 		eventually(t, "a change", func() bool {
 			_, err := p.leader().member.Apply(t.Context(), command)
-			if err != nil && !errors.Is(err, raftfsm.ErrUnavailable) {
+			if err != nil && !errors.Is(err, spec.ErrUnavailable) {
 				t.Fatal(err)
 			}
 			return err == nil
@@ -91,7 +92,7 @@ func TestChangesAreTheSameOnEveryServer(t *testing.T) {
 }
 
 func TestAnAgentHasNoChangesToTell(t *testing.T) {
-	if _, _, err := new(Member).Changes(raftfsm.Mark{}, 1); !errors.Is(err, raftfsm.ErrUnavailable) {
+	if _, _, err := new(Member).Changes(raftfsm.Mark{}, 1); !errors.Is(err, spec.ErrUnavailable) {
 		t.Error(err)
 	}
 }

@@ -5,6 +5,7 @@ import (
 	"fmt"
 
 	"pinion/raftfsm"
+	"pinion/raftfsm/spec"
 )
 
 // Promote makes a host a server, in the place of the youngest other one when the pool has all it wants. It returns when
@@ -30,19 +31,19 @@ func (m *Member) exchange(ctx context.Context, id string, promote bool) error {
 	all := own.candidates(t, view, view.Hosts(""))
 	host := find(all, func(c candidate) bool { return c.host.ID == id })
 	if host == nil {
-		return fmt.Errorf("host %q: %w", id, raftfsm.ErrNotFound)
+		return fmt.Errorf("host %q: %w", id, spec.ErrNotFound)
 	}
 	if host.host.Server == promote {
 		return nil
 	}
 	if promote && (!host.alive || !own.isBlank(ctx, host.host)) {
-		return fmt.Errorf("host %s: %w: it cannot be reached, or has not wiped the log of an earlier time yet; try again", host.host.Name, raftfsm.ErrUnavailable)
+		return fmt.Errorf("host %s: %w: it cannot be reached, or has not wiped the log of an earlier time yet; try again", host.host.Name, spec.ErrUnavailable)
 	}
 	other := own.counterpart(ctx, all, promote)
 	if other == nil {
 		return errNoCounterpart(host.host.Name, promote)
 	}
-	for _, change := range []*raftfsm.Host{host.host, other.host} {
+	for _, change := range []*spec.Host{host.host, other.host} {
 		if _, err := own.record(ctx, raftfsm.SetServer{ID: change.ID, Server: !change.Server}); err != nil {
 			return err
 		}
@@ -68,9 +69,9 @@ func (s *Server) counterpart(ctx context.Context, all []candidate, promote bool)
 
 func errNoCounterpart(name string, promote bool) error {
 	if promote {
-		return fmt.Errorf("host %s: %w: the pool has one server, and two would be less safe than one: join a third host, the servers follow by themselves", name, raftfsm.ErrInUse)
+		return fmt.Errorf("host %s: %w: the pool has one server, and two would be less safe than one: join a third host, the servers follow by themselves", name, spec.ErrInUse)
 	}
-	return fmt.Errorf("host %s: %w: no other host can take its place as a server: join one first", name, raftfsm.ErrInUse)
+	return fmt.Errorf("host %s: %w: no other host can take its place as a server: join one first", name, spec.ErrInUse)
 }
 
 func find(all []candidate, is func(candidate) bool) *candidate {

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"pinion/raftfsm"
+	"pinion/raftfsm/spec"
 	"pinion/server/schedule"
 	"pinion/server/schedule/batch"
 	"pinion/server/schedule/queue"
@@ -13,35 +14,35 @@ import (
 
 // Explain tells why a task is where it is: of one that waits its place in the queue, what each host says, who has what it
 // waits for, and when it can start. raftfsm.ErrNotFound. Only the leader knows.
-func (s *Server) Explain(ctx context.Context, task string) (raftfsm.Explanation, error) {
+func (s *Server) Explain(ctx context.Context, task string) (spec.Explanation, error) {
 	q, err := s.inquire(ctx, task)
 	if err == nil && q.inLine() {
 		err = s.asking(ctx, func(w *waiting) { w.askHosts(q) })
 	}
 	if err != nil {
-		return raftfsm.Explanation{}, err
+		return spec.Explanation{}, err
 	}
 	return q.answer(), nil
 }
 
 // ExplainBriefly is Explain without what takes a look at every host each time: of a task that waits it tells the place in
 // the queue, and what makes it impossible when no host could ever run it.
-func (s *Server) ExplainBriefly(ctx context.Context, task string) (raftfsm.Explanation, error) {
+func (s *Server) ExplainBriefly(ctx context.Context, task string) (spec.Explanation, error) {
 	q, err := s.inquire(ctx, task)
 	if err != nil {
-		return raftfsm.Explanation{}, err
+		return spec.Explanation{}, err
 	}
 	return q.answer(), nil
 }
 
 // Queue lists what waits in a cluster, in all when it is empty: by cluster and place, what is held back at the end. Only the
 // leader knows.
-func (s *Server) Queue(ctx context.Context, cluster string) ([]raftfsm.Queued, error) {
+func (s *Server) Queue(ctx context.Context, cluster string) ([]spec.Queued, error) {
 	var entries []entry
 	if err := s.asking(ctx, func(w *waiting) { entries = w.list(cluster) }); err != nil {
 		return nil, err
 	}
-	list := make([]raftfsm.Queued, len(entries))
+	list := make([]spec.Queued, len(entries))
 	for i := range entries {
 		list[i] = entries[i].complete()
 	}
@@ -75,7 +76,7 @@ func (s *Server) asking(ctx context.Context, question func(*waiting)) error {
 
 // inquiry is an explanation in the making.
 type inquiry struct {
-	raftfsm.Explanation
+	spec.Explanation
 	waits   *entry // nil when the task does not wait
 	retries string // of the summary, what it says of other attempts
 }
@@ -98,10 +99,10 @@ func (w *waiting) inquire(id string) (*inquiry, error) {
 	view := w.state.View()
 	task := view.Task(id)
 	if task == nil {
-		return nil, fmt.Errorf("task %q: %w", id, raftfsm.ErrNotFound)
+		return nil, fmt.Errorf("task %q: %w", id, spec.ErrNotFound)
 	}
-	q := &inquiry{Explanation: raftfsm.Explanation{TaskID: id, Status: task.LastStatus, RetryOf: task.RetryOf}}
-	if task.LastStatus == raftfsm.Provisioning {
+	q := &inquiry{Explanation: spec.Explanation{TaskID: id, Status: task.LastStatus, RetryOf: task.RetryOf}}
+	if task.LastStatus == spec.Provisioning {
 		waits := w.queued(view, task)
 		waits.Place, q.Waiting = w.queue.Place(id, w.cfg.Now())
 		q.waits = &waits
@@ -122,7 +123,7 @@ func (w *waiting) inquire(id string) (*inquiry, error) {
 func (q *inquiry) inLine() bool { return q.waits != nil && q.waits.item != nil }
 
 // answer is the explanation with its summary.
-func (q *inquiry) answer() raftfsm.Explanation {
+func (q *inquiry) answer() spec.Explanation {
 	e := q.Explanation
 	switch {
 	case q.inLine() && e.Queue.Impossible != nil:
@@ -149,14 +150,14 @@ func (w *waiting) askHosts(q *inquiry) {
 }
 
 // explainPlace asks the hosts.
-func (w *waiting) explainPlace(e *raftfsm.Explanation, fleet *schedule.Fleet, r schedule.Request, item *queue.Item) {
+func (w *waiting) explainPlace(e *spec.Explanation, fleet *schedule.Fleet, r schedule.Request, item *queue.Item) {
 	now := w.cfg.Now()
 	var willing int
 	e.Hosts, willing = fleet.Refusals(r)
 	head := w.queue.Head(item.Cluster)
 	o, ok := fleet.Opening(r, w.ends)
 	for _, holder := range fleet.Holders(r, o, w.ends) {
-		e.Holders = append(e.Holders, raftfsm.Holder{TaskID: holder.ID, HostID: holder.HostID, Group: holder.Group,
+		e.Holders = append(e.Holders, spec.Holder{TaskID: holder.ID, HostID: holder.HostID, Group: holder.Group,
 			Team: holder.Terms().Team, GPUs: len(holder.GPUs()), Until: w.ends(holder)})
 	}
 	switch {
@@ -169,7 +170,7 @@ func (w *waiting) explainPlace(e *raftfsm.Explanation, fleet *schedule.Fleet, r 
 		e.Estimate = "there is none before that task has started"
 	case o.At.IsZero() && len(e.Holders) > 0:
 		e.Queue.WaitsFor = waitsFor(e.Holders)
-		e.Estimate = "there is none: tasks that have to end first have no time limit (" + raftfsm.TagTimeLimit + ")"
+		e.Estimate = "there is none: tasks that have to end first have no time limit (" + spec.TagTimeLimit + ")"
 	default:
 		at := o.At
 		if at.Before(now) {
@@ -185,7 +186,7 @@ func (w *waiting) explainPlace(e *raftfsm.Explanation, fleet *schedule.Fleet, r 
 	}
 }
 
-func waitsFor(holders []raftfsm.Holder) string {
+func waitsFor(holders []spec.Holder) string {
 	switch len(holders) {
 	case 0:
 		return "its turn"
@@ -220,12 +221,12 @@ func hostName(view *raftfsm.View, id string) string {
 }
 
 // whereItIs is for a task that does not wait.
-func whereItIs(view *raftfsm.View, t *raftfsm.Task) string {
+func whereItIs(view *raftfsm.View, t *spec.Task) string {
 	host := hostName(view, t.HostID)
 	switch {
-	case t.LastStatus == raftfsm.Stopped:
+	case t.LastStatus == spec.Stopped:
 		return "It is over." + sentence(t.StoppedReason)
-	case t.DesiredStatus == raftfsm.Stopped:
+	case t.DesiredStatus == spec.Stopped:
 		return fmt.Sprintf("It is being stopped on host %s.", host) + sentence(t.StoppedReason)
 	case len(t.GPUs()) == 1:
 		return fmt.Sprintf("It has a place on host %s with 1 GPU.", host)

@@ -5,13 +5,14 @@ import (
 	"sync"
 
 	"pinion/raftfsm"
+	"pinion/raftfsm/spec"
 	"pinion/server/schedule"
 	"pinion/server/schedule/queue"
 )
 
 // lack is what the hosts of a cluster lack for tasks that none of them could ever run.
 type lack struct {
-	raftfsm.Failure
+	spec.Failure
 	words string // what such tasks wait for
 }
 
@@ -30,16 +31,16 @@ type lacks struct {
 
 // entry is a task of the queue as placeLoop knows it, with what it takes to find out what it lacks.
 type entry struct {
-	raftfsm.Queued
+	spec.Queued
 	view       *raftfsm.View
 	lacks      *lacks
-	task       *raftfsm.Task
-	definition *raftfsm.TaskDefinition // nil when it is gone
-	item       *queue.Item             // nil unless the task is in line
+	task       *spec.Task
+	definition *spec.TaskDefinition // nil when it is gone
+	item       *queue.Item          // nil unless the task is in line
 }
 
 // complete is the entry with what its task lacks, or the whole gang, if hosts could never run it. Not for placeLoop.
-func (e *entry) complete() raftfsm.Queued {
+func (e *entry) complete() spec.Queued {
 	q := e.Queued
 	if lack := e.lack(); lack != nil {
 		if q.Impossible = &lack.Failure; e.item != nil {
@@ -78,9 +79,9 @@ func (e *entry) lack() *lack {
 }
 
 // waitsForHost is what a task waits for that no host could ever run.
-func waitsForHost(view *raftfsm.View, f raftfsm.Failure) string {
+func waitsForHost(view *raftfsm.View, f spec.Failure) string {
 	switch {
-	case f.Reason == raftfsm.ReasonMissing:
+	case f.Reason == spec.ReasonMissing:
 		return "a host: the cluster has none"
 	case f.HostID == "":
 		return "another host: none could ever run it (" + f.Detail + ")"

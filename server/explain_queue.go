@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"pinion/raftfsm"
+	"pinion/raftfsm/spec"
 )
 
 // list is Queue, but for what hosts lack.
@@ -17,7 +18,7 @@ func (w *waiting) list(cluster string) []entry {
 			continue
 		}
 		for i, item := range w.queue.List(each.Name, now) {
-			if task := view.Task(item.ID()); task != nil && task.LastStatus == raftfsm.Provisioning {
+			if task := view.Task(item.ID()); task != nil && task.LastStatus == spec.Provisioning {
 				entry := w.queued(view, task)
 				entry.Place = i + 1
 				list = append(list, entry)
@@ -34,17 +35,17 @@ func (w *waiting) list(cluster string) []entry {
 }
 
 // queued is a task that waits, but for its place and for what hosts lack.
-func (w *waiting) queued(view *raftfsm.View, t *raftfsm.Task) entry {
+func (w *waiting) queued(view *raftfsm.View, t *spec.Task) entry {
 	terms := t.Terms()
 	q := entry{view: view, lacks: w.lacks, task: t, item: w.queue.Item(t.ID)}
-	q.Queued = raftfsm.Queued{TaskID: t.ID, Tasks: 1, Cluster: t.Cluster, Group: t.Group, Team: terms.Team, Priority: terms.Priority,
+	q.Queued = spec.Queued{TaskID: t.ID, Tasks: 1, Cluster: t.Cluster, Group: t.Group, Team: terms.Team, Priority: terms.Priority,
 		CPU: t.CPU, MemoryMiB: t.MemoryMiB, Since: t.CreatedAt}
 	if t.Gang != nil {
 		q.Tasks = t.Gang.Size
 	}
 	if definition := view.Definition(t.Definition); definition != nil {
-		q.definition = raftfsm.Effective(definition, t.Overrides)
-		q.GPUs = max(0, raftfsm.DemandOf(q.definition).AllGPUs())
+		q.definition = spec.Effective(definition, t.Overrides)
+		q.GPUs = max(0, spec.DemandOf(q.definition).AllGPUs())
 	}
 	switch {
 	case t.Held():
@@ -52,7 +53,7 @@ func (w *waiting) queued(view *raftfsm.View, t *raftfsm.Task) entry {
 		for _, after := range t.WaitsFor() {
 			words = append(words, after.String())
 		}
-		q.WaitsFor = strings.Join(words, " ") + " to end (" + raftfsm.TagAfter + ")"
+		q.WaitsFor = strings.Join(words, " ") + " to end (" + spec.TagAfter + ")"
 	case !w.due[t.ID].IsZero():
 		q.WaitsFor = w.due[t.ID].UTC().Format(time.RFC3339) + ", before which it is not tried again"
 	case w.inFlight(t.ID):
@@ -66,7 +67,7 @@ func (w *waiting) queued(view *raftfsm.View, t *raftfsm.Task) entry {
 }
 
 // shortly is what a task in line waits for, in a few words.
-func (w *waiting) shortly(t *raftfsm.Task) string {
+func (w *waiting) shortly(t *spec.Task) string {
 	head := w.queue.Head(t.Cluster)
 	if head == nil || slices.Contains(head.Tasks, t.ID) {
 		return "room on a host"

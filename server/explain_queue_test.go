@@ -4,13 +4,13 @@ import (
 	"strings"
 	"testing"
 
-	"pinion/raftfsm"
+	"pinion/raftfsm/spec"
 )
 
 // waitingFor lists the queue and returns what is said of one task in it.
-func waitingFor(t *testing.T, s *Server, id string) raftfsm.Queued {
+func waitingFor(t *testing.T, s *Server, id string) spec.Queued {
 	t.Helper()
-	list, err := s.Queue(t.Context(), raftfsm.DefaultCluster)
+	list, err := s.Queue(t.Context(), spec.DefaultCluster)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -20,14 +20,14 @@ func waitingFor(t *testing.T, s *Server, id string) raftfsm.Queued {
 		}
 	}
 	t.Fatalf("%s is not in the queue: %+v", id, list)
-	return raftfsm.Queued{}
+	return spec.Queued{}
 }
 
 func TestTheQueueSaysWhatNoHostCouldEverRunUntilOneCan(t *testing.T) {
 	s := start(t, config(t.TempDir()))
 	one, three := define(t, s, 1), define(t, s, 3)
 	first := run(t.Context(), t, s, queued(one)).Tasks[0]
-	if q := waitingFor(t, s, first.ID); q.Impossible == nil || q.Impossible.Reason != raftfsm.ReasonMissing || q.WaitsFor != "a host: the cluster has none" {
+	if q := waitingFor(t, s, first.ID); q.Impossible == nil || q.Impossible.Reason != spec.ReasonMissing || q.WaitsFor != "a host: the cluster has none" {
 		t.Errorf("in a cluster without hosts: %+v, %+v", q, q.Impossible)
 	}
 	joinWith(t, s, 2)
@@ -37,15 +37,15 @@ func TestTheQueueSaysWhatNoHostCouldEverRunUntilOneCan(t *testing.T) {
 
 	small := run(t.Context(), t, s, queued(one)).Tasks[0]
 	large := run(t.Context(), t, s, queued(three)).Tasks[0]
-	held := run(t.Context(), t, s, queued(three, tag(raftfsm.TagAfter, first.ID))).Tasks[0]
-	gang := queued(one, tag(raftfsm.TagGang, "true"))
+	held := run(t.Context(), t, s, queued(three, tag(spec.TagAfter, first.ID))).Tasks[0]
+	gang := queued(one, tag(spec.TagGang, "true"))
 	gang.Count = 4
 	member := run(t.Context(), t, s, gang).Tasks[0]
 
 	if q := waitingFor(t, s, small.ID); q.Impossible != nil || q.WaitsFor != "room on a host" {
 		t.Errorf("what only has to wait for others: %+v", q)
 	}
-	lack := raftfsm.Failure{HostID: hostID, Reason: raftfsm.ReasonGPU, Detail: "needs 3 GPUs, the host has 2"}
+	lack := spec.Failure{HostID: hostID, Reason: spec.ReasonGPU, Detail: "needs 3 GPUs, the host has 2"}
 	if q := waitingFor(t, s, large.ID); q.Impossible == nil || *q.Impossible != lack || q.WaitsFor != "another host: none could ever run it (one is nearest: needs 3 GPUs, the host has 2)" {
 		t.Errorf("what is too large: %+v, %+v", q, q.Impossible)
 	}

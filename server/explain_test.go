@@ -6,7 +6,7 @@ import (
 	"testing"
 	"time"
 
-	"pinion/raftfsm"
+	"pinion/raftfsm/spec"
 )
 
 func TestWhatWaitsIsExplained(t *testing.T) {
@@ -16,7 +16,7 @@ func TestWhatWaitsIsExplained(t *testing.T) {
 	s := start(t, cfg)
 	joinWith(t, s, 2)
 	one, three := define(t, s, 1), define(t, s, 3)
-	limited := run(t.Context(), t, s, queued(one, tag(raftfsm.TagTimeLimit, "1h"), tag(raftfsm.TagTeam, "vision"))).Tasks[0]
+	limited := run(t.Context(), t, s, queued(one, tag(spec.TagTimeLimit, "1h"), tag(spec.TagTeam, "vision"))).Tasks[0]
 	begun(t, s, limited.ID)
 	c.pass(time.Minute)
 	if err := s.Heartbeat(t.Context(), hostID); err != nil {
@@ -24,13 +24,13 @@ func TestWhatWaitsIsExplained(t *testing.T) {
 	}
 	endless := run(t.Context(), t, s, queued(one)).Tasks[0]
 	begun(t, s, endless.ID)
-	waiting := func(definition string, tags ...raftfsm.Tag) *raftfsm.Task {
+	waiting := func(definition string, tags ...spec.Tag) *spec.Task {
 		c.pass(time.Millisecond) // each is younger than the one before
 		return run(t.Context(), t, s, queued(definition, tags...)).Tasks[0]
 	}
-	first, second := waiting(one, tag(raftfsm.TagPriority, "3")), waiting(one)
-	never, after := waiting(three), waiting(one, tag(raftfsm.TagAfter, endless.ID))
-	explain := func(id string) raftfsm.Explanation {
+	first, second := waiting(one, tag(spec.TagPriority, "3")), waiting(one)
+	never, after := waiting(three), waiting(one, tag(spec.TagAfter, endless.ID))
+	explain := func(id string) spec.Explanation {
 		t.Helper()
 		e, err := s.Explain(t.Context(), id)
 		if err != nil {
@@ -40,7 +40,7 @@ func TestWhatWaitsIsExplained(t *testing.T) {
 	}
 
 	e := explain(first.ID)
-	if e.Queue == nil || e.Queue.Place != 1 || e.Waiting != 3 || len(e.Hosts) != 1 || e.Hosts[0].Reason != raftfsm.ReasonGPU || e.Hosts[0].Detail != "needs 1 GPUs, 0 free" {
+	if e.Queue == nil || e.Queue.Place != 1 || e.Waiting != 3 || len(e.Hosts) != 1 || e.Hosts[0].Reason != spec.ReasonGPU || e.Hosts[0].Detail != "needs 1 GPUs, 0 free" {
 		t.Errorf("%+v", e)
 	}
 	if e.Earliest == nil || !e.Earliest.Equal(day0.Add(time.Hour)) || len(e.Holders) != 1 || e.Holders[0].TaskID != limited.ID || e.Holders[0].Team != "vision" {
@@ -58,7 +58,7 @@ func TestWhatWaitsIsExplained(t *testing.T) {
 	if e := explain(limited.ID); e.Queue != nil || e.Summary != "It has a place on host one with 1 GPU." {
 		t.Errorf("%+v", e)
 	}
-	if _, err := s.Explain(t.Context(), "none"); !errors.Is(err, raftfsm.ErrNotFound) {
+	if _, err := s.Explain(t.Context(), "none"); !errors.Is(err, spec.ErrNotFound) {
 		t.Errorf("a task that is not there: %v", err)
 	}
 
@@ -73,7 +73,7 @@ func TestExplanationsTellHostsOfTheSameNameApart(t *testing.T) {
 	s := start(t, config(t.TempDir()))
 	joinWith(t, s, 1)
 	placed := run(t.Context(), t, s, runOf(define(t, s, 1))).Tasks[0]
-	twin := raftfsm.Host{ID: "ffff0000000000000000000000000002", Name: "one", Cluster: raftfsm.DefaultCluster, Address: "127.0.0.1:7401", CPU: 1, MemoryMiB: 1}
+	twin := spec.Host{ID: "ffff0000000000000000000000000002", Name: "one", Cluster: spec.DefaultCluster, Address: "127.0.0.1:7401", CPU: 1, MemoryMiB: 1}
 	if _, err := s.Join(t.Context(), twin, nil); err != nil {
 		t.Fatal(err)
 	}
@@ -90,8 +90,8 @@ func TestABriefExplanationAsksNoHost(t *testing.T) {
 	placed := run(t.Context(), t, s, queued(define(t, s, 2))).Tasks[0]
 	begun(t, s, placed.ID)
 	waits, never := run(t.Context(), t, s, queued(one)).Tasks[0], run(t.Context(), t, s, queued(three)).Tasks[0]
-	after := run(t.Context(), t, s, queued(one, tag(raftfsm.TagAfter, placed.ID))).Tasks[0]
-	explain := func(task *raftfsm.Task) raftfsm.Explanation {
+	after := run(t.Context(), t, s, queued(one, tag(spec.TagAfter, placed.ID))).Tasks[0]
+	explain := func(task *spec.Task) spec.Explanation {
 		t.Helper()
 		e, err := s.ExplainBriefly(t.Context(), task.ID)
 		if err != nil || len(e.Hosts)+len(e.Holders) > 0 || e.Earliest != nil || e.Estimate != "" {
@@ -111,7 +111,7 @@ func TestABriefExplanationAsksNoHost(t *testing.T) {
 	if e := explain(after); e.Queue.Place != 0 || !strings.Contains(e.Summary, placed.ID) {
 		t.Errorf("%+v, %+v", e, e.Queue)
 	}
-	if _, err := s.ExplainBriefly(t.Context(), "none"); !errors.Is(err, raftfsm.ErrNotFound) {
+	if _, err := s.ExplainBriefly(t.Context(), "none"); !errors.Is(err, spec.ErrNotFound) {
 		t.Errorf("a task that is not there: %v", err)
 	}
 }

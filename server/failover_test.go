@@ -7,7 +7,7 @@ import (
 	"testing"
 	"time"
 
-	"pinion/raftfsm"
+	"pinion/raftfsm/spec"
 )
 
 // TestHowLongAPoolIsWithoutALeader prints what it measures; it asserts only that there is a leader again each time. A
@@ -55,7 +55,7 @@ func (p *pool) without(leader *testHost, gone func(*testHost) error, definition 
 			if h == leader || h.member.own() == nil {
 				return false
 			}
-			result, err := h.member.Run(p.t.Context(), raftfsm.RunRequest{Cluster: raftfsm.DefaultCluster, Definition: definition, Count: 1})
+			result, err := h.member.Run(p.t.Context(), spec.RunRequest{Cluster: spec.DefaultCluster, Definition: definition, Count: 1})
 			return err == nil && len(result.Tasks) == 1
 		})
 	})

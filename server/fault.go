@@ -4,6 +4,7 @@ import (
 	"errors"
 
 	"pinion/raftfsm"
+	"pinion/raftfsm/spec"
 )
 
 // fault is an error on its way between hosts: its words, and which of the errors that callers tell apart it wraps.
@@ -21,16 +22,16 @@ var faults = []struct {
 	{"notLeader", ErrNotLeader},
 	{"readOnly", ErrReadOnly},
 	{"outdated", ErrOutdated},
-	{"unavailable", raftfsm.ErrUnavailable},
-	{"removed", raftfsm.ErrRemoved},
-	{"tokenUnknown", raftfsm.ErrTokenUnknown},
-	{"tokenWrong", raftfsm.ErrTokenWrong},
-	{"tokenRevoked", raftfsm.ErrTokenRevoked},
-	{"tokenExpired", raftfsm.ErrTokenExpired},
-	{"tokenUsedUp", raftfsm.ErrTokenUsedUp},
-	{"notFound", raftfsm.ErrNotFound},
-	{"inUse", raftfsm.ErrInUse},
-	{"inactive", raftfsm.ErrInactive},
+	{"unavailable", spec.ErrUnavailable},
+	{"removed", spec.ErrRemoved},
+	{"tokenUnknown", spec.ErrTokenUnknown},
+	{"tokenWrong", spec.ErrTokenWrong},
+	{"tokenRevoked", spec.ErrTokenRevoked},
+	{"tokenExpired", spec.ErrTokenExpired},
+	{"tokenUsedUp", spec.ErrTokenUsedUp},
+	{"notFound", spec.ErrNotFound},
+	{"inUse", spec.ErrInUse},
+	{"inactive", spec.ErrInactive},
 	{"tooNew", raftfsm.ErrTooNew},
 }
 

@@ -11,6 +11,7 @@ import (
 
 	"pinion/gpu"
 	"pinion/raftfsm"
+	"pinion/raftfsm/spec"
 
 	"go.uber.org/goleak"
 )
@@ -72,7 +73,7 @@ func view(t testing.TB, s *Server) *raftfsm.View {
 // joinWith makes the host of the test known with so many GPUs.
 func joinWith(t testing.TB, s *Server, gpus int) {
 	t.Helper()
-	host := raftfsm.Host{ID: hostID, Name: "one", Cluster: raftfsm.DefaultCluster, Address: "127.0.0.1:7400", CPU: 1 << 20, MemoryMiB: 1 << 20}
+	host := spec.Host{ID: hostID, Name: "one", Cluster: spec.DefaultCluster, Address: "127.0.0.1:7400", CPU: 1 << 20, MemoryMiB: 1 << 20}
 	for i := range gpus {
 		host.GPUs.Devices = append(host.GPUs.Devices, gpu.Device{UUID: fmt.Sprintf("GPU-%d", i), Index: i, Health: gpu.Healthy})
 	}
@@ -84,19 +85,19 @@ func joinWith(t testing.TB, s *Server, gpus int) {
 // define registers a task definition of one container with so many GPUs and returns its name.
 func define(t testing.TB, s *Server, gpus int) string {
 	t.Helper()
-	c := raftfsm.ContainerDefinition{Name: "main", Image: "pinion/self", CPU: 1, Memory: 1}
+	c := spec.ContainerDefinition{Name: "main", Image: "pinion/self", CPU: 1, Memory: 1}
 	if gpus > 0 {
-		c.ResourceRequirements = []raftfsm.ResourceRequirement{{Type: "GPU", Value: fmt.Sprint(gpus)}}
+		c.ResourceRequirements = []spec.ResourceRequirement{{Type: "GPU", Value: fmt.Sprint(gpus)}}
 	}
-	definition := raftfsm.TaskDefinition{Family: "work", Status: raftfsm.DefinitionActive, Containers: []raftfsm.ContainerDefinition{c}}
-	return apply(t, s, raftfsm.RegisterDefinition{Definition: definition}).(*raftfsm.TaskDefinition).Name()
+	definition := spec.TaskDefinition{Family: "work", Status: spec.DefinitionActive, Containers: []spec.ContainerDefinition{c}}
+	return apply(t, s, raftfsm.RegisterDefinition{Definition: definition}).(*spec.TaskDefinition).Name()
 }
 
-func runOf(definition string) raftfsm.RunRequest {
-	return raftfsm.RunRequest{Cluster: raftfsm.DefaultCluster, Definition: definition, Count: 1}
+func runOf(definition string) spec.RunRequest {
+	return spec.RunRequest{Cluster: spec.DefaultCluster, Definition: definition, Count: 1}
 }
 
-func run(ctx context.Context, t testing.TB, s *Server, r raftfsm.RunRequest) raftfsm.RunResult {
+func run(ctx context.Context, t testing.TB, s *Server, r spec.RunRequest) spec.RunResult {
 	t.Helper()
 	result, err := s.Run(ctx, r)
 	if err != nil {

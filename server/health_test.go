@@ -6,6 +6,7 @@ import (
 
 	"pinion/gpu"
 	"pinion/raftfsm"
+	"pinion/raftfsm/spec"
 )
 
 // ECS shows when the health of an instance changed last; the leader's clock is the one that counts.
@@ -37,12 +38,12 @@ func TestTheLeaderNotesWhenTheHealthOfGPUsChanged(t *testing.T) {
 // A host needs no more than the name of its cluster, whether that was deleted or never there.
 func TestAHostBringsADeletedClusterBack(t *testing.T) {
 	s := start(t, config(t.TempDir()))
-	apply(t, s, raftfsm.CreateCluster{Cluster: raftfsm.Cluster{Name: "lab"}})
+	apply(t, s, raftfsm.CreateCluster{Cluster: spec.Cluster{Name: "lab"}})
 	apply(t, s, raftfsm.DeleteCluster{Name: "lab"})
-	if _, err := s.Join(t.Context(), raftfsm.Host{ID: "one", Cluster: "lab"}, nil); err != nil {
+	if _, err := s.Join(t.Context(), spec.Host{ID: "one", Cluster: "lab"}, nil); err != nil {
 		t.Fatal(err)
 	}
-	if k := view(t, s).Cluster("lab"); k.Status != raftfsm.ClusterActive {
+	if k := view(t, s).Cluster("lab"); k.Status != spec.ClusterActive {
 		t.Errorf("%+v", k)
 	}
 }
@@ -51,7 +52,7 @@ func TestAHostBringsADeletedClusterBack(t *testing.T) {
 func TestTheLeaderNotesNothingThatAnOldServerDoesNotKnow(t *testing.T) {
 	s := start(t, config(t.TempDir()))
 	joinWith(t, s, 1)
-	old := raftfsm.Host{ID: "old", Name: "old", Cluster: raftfsm.DefaultCluster, FeatureLevel: 2}
+	old := spec.Host{ID: "old", Name: "old", Cluster: spec.DefaultCluster, FeatureLevel: 2}
 	if _, err := s.Join(t.Context(), old, nil); err != nil {
 		t.Fatal(err)
 	}

@@ -8,6 +8,7 @@ import (
 	"github.com/hashicorp/raft"
 
 	"pinion/raftfsm"
+	"pinion/raftfsm/spec"
 )
 
 // Roles of a host, for people.
@@ -71,7 +72,7 @@ func (m *Member) RemoveHost(ctx context.Context, id string, force bool) error {
 		return err
 	}
 	if live := liveOn(view, id); live > 0 && !force {
-		return fmt.Errorf("host %s: %w: it has %d tasks: drain it and stop them first, or use force", id, raftfsm.ErrInUse, live)
+		return fmt.Errorf("host %s: %w: it has %d tasks: drain it and stop them first, or use force", id, spec.ErrInUse, live)
 	}
 	ctx, cancel := context.WithTimeout(ctx, removeTimeout)
 	defer cancel()
@@ -93,7 +94,7 @@ const expelGrace = time.Second
 func liveOn(view *raftfsm.View, hostID string) int {
 	live := 0
 	for _, task := range view.TasksOn(hostID) {
-		if task.LastStatus != raftfsm.Stopped {
+		if task.LastStatus != spec.Stopped {
 			live++
 		}
 	}
@@ -145,14 +146,14 @@ func (s *Server) stepAside(ctx context.Context) error {
 
 // heir is the host that takes this server's place: one that votes, or else the oldest that is alive and stays; nil when
 // there is none.
-func (s *Server) heir() *raftfsm.Host {
-	var agent *raftfsm.Host
+func (s *Server) heir() *spec.Host {
+	var agent *spec.Host
 	for _, host := range s.state.View().Hosts("") {
 		switch {
 		case host.ID == s.cfg.HostID || !s.Connected(host.ID) || host.Lost():
 		case s.votes(host.ID):
 			return host
-		case host.Status != raftfsm.HostDraining && (agent == nil || host.RegisteredAt.Before(agent.RegisteredAt)):
+		case host.Status != spec.HostDraining && (agent == nil || host.RegisteredAt.Before(agent.RegisteredAt)):
 			agent = host
 		}
 	}
@@ -168,7 +169,7 @@ func (s *Server) votes(hostID string) bool {
 // handOver gives the leadership to another server. Its answer is always an error: what was asked for is for that server.
 func (s *Server) handOver(why string) error {
 	if s.alone() {
-		return fmt.Errorf("host %s: %w: it is the pool's only server, and the pool's state is on no other host", s.cfg.HostID, raftfsm.ErrInUse)
+		return fmt.Errorf("host %s: %w: it is the pool's only server, and the pool's state is on no other host", s.cfg.HostID, spec.ErrInUse)
 	}
 	if err := s.raft.LeadershipTransfer().Error(); err != nil {
 		return fmt.Errorf("%w (the leadership could not be given to another server: %w)", ErrNotLeader, err)

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"pinion/raftfsm"
+	"pinion/raftfsm/spec"
 	"pinion/server/peer"
 	"pinion/server/pki"
 )
@@ -61,7 +62,7 @@ func (m *Member) join(ctx context.Context) error {
 		if err == nil {
 			return m.enroll(answer)
 		}
-		if !errors.Is(err, raftfsm.ErrUnavailable) || errors.Is(err, peer.ErrOtherPool) {
+		if !errors.Is(err, spec.ErrUnavailable) || errors.Is(err, peer.ErrOtherPool) {
 			return fmt.Errorf("join the pool at %s: %w", m.cfg.Join, err)
 		}
 		m.log.Warn("the pool cannot let this host in now, will try again", "address", m.cfg.Join, "error", err)
@@ -119,7 +120,7 @@ func (s *Server) admit(ctx context.Context, ask admission) (admitted, error) {
 	}
 	admit := raftfsm.AdmitHost{HostID: ask.HostID, Key: key, TokenID: ask.TokenID, SecretHash: hashOf([]byte(ask.Secret)), At: s.cfg.Now()}
 	_, err = s.Apply(ctx, admit)
-	if errors.Is(err, raftfsm.ErrInUse) && s.vouches(ask) {
+	if errors.Is(err, spec.ErrInUse) && s.vouches(ask) {
 		admit.Vouched = true
 		_, err = s.Apply(ctx, admit)
 	}
@@ -191,7 +192,7 @@ func (m *Member) answerRenew(ctx context.Context, from string, request []byte) (
 		return admitted{}, err
 	}
 	if own.state.View().Removed(from) {
-		return admitted{}, fmt.Errorf("host %s: %w", from, raftfsm.ErrRemoved)
+		return admitted{}, fmt.Errorf("host %s: %w", from, spec.ErrRemoved)
 	}
 	return own.certify(from, request)
 }

@@ -6,7 +6,7 @@ import (
 	"testing"
 	"time"
 
-	"pinion/raftfsm"
+	"pinion/raftfsm/spec"
 	"pinion/server/peer"
 	"pinion/server/pki"
 )
@@ -165,7 +165,7 @@ func TestAHostProvesByItsFormerCertificateWhoItIs(t *testing.T) {
 		{"the first host without its certificate", first, first.cfg.Identity, nil, false},
 		{"the first host", first, first.cfg.Identity, first.cfg.Identity.Former(), true},
 	} {
-		if err := ask(k.host, k.id, k.former); (err == nil) != k.good || err != nil && !errors.Is(err, raftfsm.ErrInUse) {
+		if err := ask(k.host, k.id, k.former); (err == nil) != k.good || err != nil && !errors.Is(err, spec.ErrInUse) {
 			t.Errorf("%s: %v", k.name, err)
 		}
 	}
@@ -173,7 +173,7 @@ func TestAHostProvesByItsFormerCertificateWhoItIs(t *testing.T) {
 	if err := first.member.RemoveHost(t.Context(), second.cfg.HostID, true); err != nil {
 		t.Fatal(err)
 	}
-	if err := ask(second, changed, changed.Former()); !errors.Is(err, raftfsm.ErrRemoved) {
+	if err := ask(second, changed, changed.Former()); !errors.Is(err, spec.ErrRemoved) {
 		t.Errorf("a removed host: %v", err)
 	}
 }

@@ -8,12 +8,13 @@ import (
 	"fmt"
 
 	"pinion/raftfsm"
+	"pinion/raftfsm/spec"
 	"pinion/server/seal"
 )
 
 // FirstKey returns the pool's own admin key, which every host gives to its administrators; it makes one when there is
 // none whose secret can be read (created is true then). Whoever holds it may do everything.
-func (s *Server) FirstKey(ctx context.Context) (key raftfsm.AccessKey, created bool, err error) {
+func (s *Server) FirstKey(ctx context.Context) (key spec.AccessKey, created bool, err error) {
 	s.keyLock.Lock()
 	defer s.keyLock.Unlock()
 	view, err := s.View(ctx)
@@ -24,15 +25,15 @@ func (s *Server) FirstKey(ctx context.Context) (key raftfsm.AccessKey, created b
 	if key, ok := s.ownKey(view); ok {
 		return key, false, nil
 	}
-	key, err = s.makeKey(ctx, raftfsm.AccessKey{Role: raftfsm.RoleAdmin, Hosts: true})
+	key, err = s.makeKey(ctx, spec.AccessKey{Role: spec.RoleAdmin, Hosts: true})
 	return key, true, err
 }
 
 // ownKey is the newest of the pool's own keys that can be read. A version that knew no roles made one key and did not
 // mark it.
-func (s *Server) ownKey(view *raftfsm.View) (found raftfsm.AccessKey, ok bool) {
+func (s *Server) ownKey(view *raftfsm.View) (found spec.AccessKey, ok bool) {
 	for _, key := range view.Keys() {
-		unmarked := key.Secret != "" && key.Role == raftfsm.RoleAdmin && key.Cluster == ""
+		unmarked := key.Secret != "" && key.Role == spec.RoleAdmin && key.Cluster == ""
 		if !key.Hosts && !unmarked || ok && key.CreatedAt.Before(found.CreatedAt) {
 			continue
 		}
@@ -46,26 +47,26 @@ func (s *Server) ownKey(view *raftfsm.View) (found raftfsm.AccessKey, ok bool) {
 
 // CreateKey makes an access key with a role, for one cluster or, when that is empty, for all. The answer is the only one
 // that has the secret.
-func (s *Server) CreateKey(ctx context.Context, role raftfsm.Role, cluster string) (raftfsm.AccessKey, error) {
-	return s.makeKey(ctx, raftfsm.AccessKey{Role: role, Cluster: cluster})
+func (s *Server) CreateKey(ctx context.Context, role spec.Role, cluster string) (spec.AccessKey, error) {
+	return s.makeKey(ctx, spec.AccessKey{Role: role, Cluster: cluster})
 }
 
 // makeKey completes a key, records it with its secret sealed, and returns it with the secret in clear. While a server of
 // the pool is too old to read a sealed one, the pool's own key is recorded as that server knows it.
-func (s *Server) makeKey(ctx context.Context, key raftfsm.AccessKey) (raftfsm.AccessKey, error) {
+func (s *Server) makeKey(ctx context.Context, key spec.AccessKey) (spec.AccessKey, error) {
 	secret := newSecret()
 	key.ID, key.CreatedAt = newKeyID(), s.cfg.Now()
 	recorded := key
 	var err error
 	if recorded.Sealed, recorded.Seal, err = s.seals.Seal(key.ID, secret); err != nil {
-		return raftfsm.AccessKey{}, err
+		return spec.AccessKey{}, err
 	}
 	if key.Hosts && s.state.View().MayWrite(raftfsm.CreateKey{Key: recorded}) != nil {
 		recorded = key
 		recorded.Hosts, recorded.Secret = false, secret
 	}
 	if _, err := s.Apply(ctx, raftfsm.CreateKey{Key: recorded}); err != nil {
-		return raftfsm.AccessKey{}, err
+		return spec.AccessKey{}, err
 	}
 	key.Secret = secret
 	return key, nil
@@ -79,7 +80,7 @@ func (s *Server) RemoveKey(ctx context.Context, id string) error {
 
 // KeySecret is the secret of a key in the state. raftfsm.ErrUnavailable while this server does not have the key that it
 // is sealed with.
-func (s *Server) KeySecret(key *raftfsm.AccessKey) (string, error) {
+func (s *Server) KeySecret(key *spec.AccessKey) (string, error) {
 	if key.Sealed == nil {
 		return key.Secret, nil
 	}

@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"pinion/raftfsm"
+	"pinion/raftfsm/spec"
 )
 
 // secretOf reads a key's secret as the door does.
@@ -28,7 +29,7 @@ func TestASecretIsNeitherInTheLogNorInASnapshot(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	second, err := s.CreateKey(t.Context(), raftfsm.RoleSubmit, "team-a")
+	second, err := s.CreateKey(t.Context(), spec.RoleSubmit, "team-a")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -42,7 +43,7 @@ func TestASecretIsNeitherInTheLogNorInASnapshot(t *testing.T) {
 		t.Fatal(err)
 	}
 	again := start(t, config(dir))
-	for _, key := range []raftfsm.AccessKey{first, second} {
+	for _, key := range []spec.AccessKey{first, second} {
 		if !bytes.Contains(log, []byte(key.ID)) || !strings.Contains(snapshot.String(), key.ID) {
 			t.Errorf("key %s is not where it ought to be", key.ID)
 		}
@@ -53,7 +54,7 @@ func TestASecretIsNeitherInTheLogNorInASnapshot(t *testing.T) {
 			t.Errorf("after a restart the server reads %q, %v", secret, err)
 		}
 	}
-	if recorded := again.state.View().Key(second.ID); recorded.Role != raftfsm.RoleSubmit || recorded.Cluster != "team-a" || recorded.Hosts {
+	if recorded := again.state.View().Key(second.ID); recorded.Role != spec.RoleSubmit || recorded.Cluster != "team-a" || recorded.Hosts {
 		t.Errorf("%+v", recorded)
 	}
 }
@@ -64,13 +65,13 @@ func TestARemovedKeyIsGoneAndThePoolMakesItselfAnother(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := s.CreateKey(t.Context(), raftfsm.RoleAdmin, ""); err != nil { // of a person: never handed to hosts
+	if _, err := s.CreateKey(t.Context(), spec.RoleAdmin, ""); err != nil { // of a person: never handed to hosts
 		t.Fatal(err)
 	}
 	if err := s.RemoveKey(t.Context(), first.ID); err != nil || view(t, s).Key(first.ID) != nil {
 		t.Errorf("%v", err)
 	}
-	if err := s.RemoveKey(t.Context(), first.ID); !errors.Is(err, raftfsm.ErrNotFound) {
+	if err := s.RemoveKey(t.Context(), first.ID); !errors.Is(err, spec.ErrNotFound) {
 		t.Errorf("again: %v", err)
 	}
 	other, created, err := s.FirstKey(t.Context())
@@ -81,7 +82,7 @@ func TestARemovedKeyIsGoneAndThePoolMakesItselfAnother(t *testing.T) {
 
 func TestAKeyOfAnOlderVersionGoesOnWorking(t *testing.T) {
 	s := start(t, config(t.TempDir()))
-	old := raftfsm.AccessKey{ID: "AKIAOLD", Secret: "in clear", Role: raftfsm.RoleAdmin, CreatedAt: day0}
+	old := spec.AccessKey{ID: "AKIAOLD", Secret: "in clear", Role: spec.RoleAdmin, CreatedAt: day0}
 	apply(t, s, raftfsm.CreateKey{Key: old})
 	if key, created, err := s.FirstKey(t.Context()); err != nil || created || key.ID != old.ID || key.Secret != old.Secret {
 		t.Errorf("%+v, %t, %v", key, created, err)
@@ -91,7 +92,7 @@ func TestAKeyOfAnOlderVersionGoesOnWorking(t *testing.T) {
 // A server of the version before could not read a sealed key: it would stop at it.
 func TestBesideAnOlderServerThePoolsKeyIsRecordedAsThatOneKnowsIt(t *testing.T) {
 	s := start(t, config(t.TempDir()))
-	apply(t, s, raftfsm.PutHost{Host: raftfsm.Host{ID: hostID, Name: "one", Cluster: raftfsm.DefaultCluster, FeatureLevel: 2}})
+	apply(t, s, raftfsm.PutHost{Host: spec.Host{ID: hostID, Name: "one", Cluster: spec.DefaultCluster, FeatureLevel: 2}})
 	apply(t, s, raftfsm.SetServer{ID: hostID, Server: true})
 	key, _, err := s.FirstKey(t.Context())
 	if err != nil {
@@ -100,7 +101,7 @@ func TestBesideAnOlderServerThePoolsKeyIsRecordedAsThatOneKnowsIt(t *testing.T) 
 	if recorded := view(t, s).Key(key.ID); recorded.Secret != key.Secret || recorded.Sealed != nil || recorded.Hosts {
 		t.Errorf("%+v", recorded)
 	}
-	if _, err := s.CreateKey(t.Context(), raftfsm.RoleRead, ""); !errors.Is(err, raftfsm.ErrTooNew) {
+	if _, err := s.CreateKey(t.Context(), spec.RoleRead, ""); !errors.Is(err, raftfsm.ErrTooNew) {
 		t.Errorf("another key: %v", err)
 	}
 }
@@ -117,7 +118,7 @@ func TestWithoutTheSealingKeyASecretIsUnavailableAndThePoolMakesANewKey(t *testi
 	stop(t, s)
 	cfg.Seals = filepath.Join(t.TempDir(), sealFile)
 	s = start(t, cfg)
-	if _, err := secretOf(t, s, key.ID); !errors.Is(err, raftfsm.ErrUnavailable) || !strings.Contains(err.Error(), "seal.key") {
+	if _, err := secretOf(t, s, key.ID); !errors.Is(err, spec.ErrUnavailable) || !strings.Contains(err.Error(), "seal.key") {
 		t.Errorf("%v", err)
 	}
 	if other, created, err := s.FirstKey(t.Context()); err != nil || !created || other.ID == key.ID {
@@ -128,7 +129,7 @@ func TestWithoutTheSealingKeyASecretIsUnavailableAndThePoolMakesANewKey(t *testi
 func TestANewServerHasTheSealingKeyAndAnAgentHasNot(t *testing.T) {
 	p := newPool(t)
 	p.found(nil)
-	key, err := p.leader().member.CreateKey(t.Context(), raftfsm.RoleSubmit, "")
+	key, err := p.leader().member.CreateKey(t.Context(), spec.RoleSubmit, "")
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"pinion/raftfsm"
+	"pinion/raftfsm/spec"
 )
 
 // term is one stretch of leadership during which this server may answer: everything that earlier leaders acknowledged
@@ -103,7 +104,7 @@ func (s *Server) barrier(ctx context.Context) error {
 // found records what a pool begins with, each part once.
 func (s *Server) found(ctx context.Context) error {
 	if s.state.View().Pool() == nil {
-		pool := raftfsm.Pool{ID: s.cfg.PoolID, CreatedAt: s.cfg.Now(), Settings: s.cfg.Settings}
+		pool := spec.Pool{ID: s.cfg.PoolID, CreatedAt: s.cfg.Now(), Settings: s.cfg.Settings}
 		if _, err := s.record(ctx, raftfsm.CreatePool{Pool: pool}); err != nil {
 			return err
 		}

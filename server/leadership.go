@@ -7,7 +7,7 @@ import (
 
 	"github.com/hashicorp/raft"
 
-	"pinion/raftfsm"
+	"pinion/raftfsm/spec"
 )
 
 const (
@@ -67,7 +67,7 @@ func (s *Server) atLeader(ctx context.Context, here func(*term) error, there fun
 	for {
 		moved := s.moved.next()
 		err := s.tryLeader(ctx, here, there)
-		if !errors.Is(err, raftfsm.ErrUnavailable) || errors.Is(err, ErrReadOnly) || errors.Is(err, errClosed) {
+		if !errors.Is(err, spec.ErrUnavailable) || errors.Is(err, ErrReadOnly) || errors.Is(err, errClosed) {
 			return err
 		}
 		select {
@@ -95,7 +95,7 @@ func (s *Server) tryLeader(ctx context.Context, here func(*term) error, there fu
 	ctx, answered := whileLeads(ctx, address, s.knownLeader)
 	err := there(ctx, address)
 	answered()
-	if errors.Is(err, raftfsm.ErrUnavailable) {
+	if errors.Is(err, spec.ErrUnavailable) {
 		s.relay.failed()
 	} else {
 		s.relay.worked()

@@ -3,7 +3,7 @@ package server
 import (
 	"reflect"
 
-	"pinion/raftfsm"
+	"pinion/raftfsm/spec"
 )
 
 // A session is two streams of JSON lines over one request, for as long as both ends live: what a host has to say, and
@@ -12,9 +12,9 @@ import (
 
 // toServer is a line of the host.
 type toServer struct {
-	Seq     uint64               `json:"seq,omitempty"`     // of a hello or reports: the answer carries it
-	Hello   *hello               `json:"hello,omitempty"`   // the first line, and again when something about the host has changed
-	Reports []raftfsm.TaskReport `json:"reports,omitempty"` // to be recorded
+	Seq     uint64            `json:"seq,omitempty"`     // of a hello or reports: the answer carries it
+	Hello   *hello            `json:"hello,omitempty"`   // the first line, and again when something about the host has changed
+	Reports []spec.TaskReport `json:"reports,omitempty"` // to be recorded
 }
 
 // hello is who a host is and what it runs. Nothing is assigned to it before this was recorded.

@@ -5,7 +5,7 @@ import (
 	"fmt"
 	"time"
 
-	"pinion/raftfsm"
+	"pinion/raftfsm/spec"
 )
 
 // Heartbeat says that the host lives. raftfsm.ErrNotFound when the pool does not know the host, or has given it up: it
@@ -32,11 +32,11 @@ func (s *Server) known(hostID string) error {
 	view := s.state.View()
 	switch host := view.Host(hostID); {
 	case view.Removed(hostID):
-		return fmt.Errorf("host %s: %w", hostID, raftfsm.ErrRemoved)
+		return fmt.Errorf("host %s: %w", hostID, spec.ErrRemoved)
 	case host == nil:
-		return fmt.Errorf("host %s: %w", hostID, raftfsm.ErrNotFound)
+		return fmt.Errorf("host %s: %w", hostID, spec.ErrNotFound)
 	case host.Lost():
-		return fmt.Errorf("host %s was given up at %s and has to join again: %w", hostID, host.LostAt.Format(time.RFC3339), raftfsm.ErrNotFound)
+		return fmt.Errorf("host %s was given up at %s and has to join again: %w", hostID, host.LostAt.Format(time.RFC3339), spec.ErrNotFound)
 	}
 	return nil
 }

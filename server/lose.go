@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"pinion/raftfsm"
+	"pinion/raftfsm/spec"
 )
 
 const (
@@ -71,7 +72,7 @@ type loss struct {
 }
 
 // lossOf judges a host that is not connected; pool is the time of hosts and of tasks that say nothing of their own.
-func lossOf(host *raftfsm.Host, tasks []*raftfsm.Task, silence, pool time.Duration) loss {
+func lossOf(host *spec.Host, tasks []*spec.Task, silence, pool time.Duration) loss {
 	l := loss{next: losePeriod}
 	fall := func(after time.Duration) bool {
 		if silence >= after {
@@ -85,7 +86,7 @@ func lossOf(host *raftfsm.Host, tasks []*raftfsm.Task, silence, pool time.Durati
 		fall(pool)
 	}
 	for _, task := range tasks {
-		if task.LastStatus == raftfsm.Stopped {
+		if task.LastStatus == spec.Stopped {
 			continue
 		}
 		if after, ever := task.LostAfter(pool); !ever || !fall(after) {

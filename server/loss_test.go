@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"pinion/raftfsm"
+	"pinion/raftfsm/spec"
 	"pinion/server/pki"
 )
 
@@ -19,7 +20,7 @@ func TestAnAgentWhoseServerGoesReportsToAnotherBeforeItIsGivenAnything(t *testin
 	p.reaches(3)
 	agent := p.hosts[slices.IndexFunc(p.hosts, func(h *testHost) bool { return h.member.own() == nil })]
 	task := p.run(agent)
-	eventually(t, "the task runs", func() bool { return p.view().Task(task.ID).LastStatus == raftfsm.Running })
+	eventually(t, "the task runs", func() bool { return p.view().Task(task.ID).LastStatus == spec.Running })
 	at := agent.member.current().(*session).address
 	p.hosts[slices.IndexFunc(p.hosts, func(h *testHost) bool { return h.where == at })].close()
 	eventually(t, "the agent is with another server", func() bool {
@@ -28,7 +29,7 @@ func TestAnAgentWhoseServerGoesReportsToAnotherBeforeItIsGivenAnything(t *testin
 	})
 	again := p.run(agent)
 	eventually(t, "the new task runs beside the old one", func() bool {
-		return agent.agent.runs(again.ID) && agent.agent.runs(task.ID) && p.view().Task(again.ID).LastStatus == raftfsm.Running
+		return agent.agent.runs(again.ID) && agent.agent.runs(task.ID) && p.view().Task(again.ID).LastStatus == spec.Running
 	})
 	assertOrder(t, agent)
 	if history := agent.agent.history(); slices.Index(history, "joined with 1") > slices.Index(history, "given "+again.ID) {
@@ -45,16 +46,16 @@ func TestAHostThatIsSilentLosesItsTasksAndStopsThemOnReturn(t *testing.T) {
 	first, second := p.hosts[0], p.hosts[1]
 	eventually(t, "the second host is known", func() bool { return p.view().Host(second.cfg.HostID) != nil })
 	task := p.run(second)
-	eventually(t, "the task runs", func() bool { return p.view().Task(task.ID).LastStatus == raftfsm.Running })
+	eventually(t, "the task runs", func() bool { return p.view().Task(task.ID).LastStatus == spec.Running })
 
 	second.close()
 	c.pass(50 * time.Second)
 	eventually(t, "the host counts as disconnected", func() bool { return !first.member.Connected(second.cfg.HostID) })
-	if known := p.view().Task(task.ID); known.LastStatus != raftfsm.Running {
+	if known := p.view().Task(task.ID); known.LastStatus != spec.Running {
 		t.Fatalf("after 50 s its task is %s", known.LastStatus)
 	}
 	c.pass(15 * time.Second)
-	eventually(t, "its task counts as stopped", func() bool { return p.view().Task(task.ID).LastStatus == raftfsm.Stopped })
+	eventually(t, "its task counts as stopped", func() bool { return p.view().Task(task.ID).LastStatus == spec.Stopped })
 	if lost := p.view().Host(second.cfg.HostID); !lost.Lost() || len(p.view().Free(second.cfg.HostID).GPUs) != 0 {
 		t.Errorf("the lost host: %+v", lost)
 	}
@@ -78,27 +79,27 @@ func TestARemovedHostIsRefusedForEver(t *testing.T) {
 	removed := p.join(1)[0]
 	eventually(t, "the host is known", func() bool { return p.view().Host(removed.cfg.HostID) != nil })
 	task := p.run(removed)
-	if err := first.member.RemoveHost(t.Context(), removed.cfg.HostID, false); !errors.Is(err, raftfsm.ErrInUse) {
+	if err := first.member.RemoveHost(t.Context(), removed.cfg.HostID, false); !errors.Is(err, spec.ErrInUse) {
 		t.Fatalf("with a task: %v", err)
 	}
 	if err := first.member.RemoveHost(t.Context(), removed.cfg.HostID, true); err != nil {
 		t.Fatal(err)
 	}
-	if p.view().Task(task.ID).LastStatus != raftfsm.Stopped || p.view().Host(removed.cfg.HostID) != nil {
+	if p.view().Task(task.ID).LastStatus != spec.Stopped || p.view().Host(removed.cfg.HostID) != nil {
 		t.Error("something is left of the host")
 	}
 	eventually(t, "it has no session any more", func() bool {
 		s, ok := removed.member.current().(*session)
 		return !ok || !s.alive()
 	})
-	if _, err := removed.member.Join(t.Context(), removed.agent.host, nil); !errors.Is(err, raftfsm.ErrRemoved) {
+	if _, err := removed.member.Join(t.Context(), removed.agent.host, nil); !errors.Is(err, spec.ErrRemoved) {
 		t.Errorf("with its old certificate: %v", err)
 	}
-	if err := <-removed.member.Fatal(); !errors.Is(err, raftfsm.ErrRemoved) {
+	if err := <-removed.member.Fatal(); !errors.Is(err, spec.ErrRemoved) {
 		t.Errorf("the process ends saying %v", err)
 	}
 	removed.close()
-	if err := first.member.RemoveHost(t.Context(), first.cfg.HostID, true); !errors.Is(err, raftfsm.ErrInUse) {
+	if err := first.member.RemoveHost(t.Context(), first.cfg.HostID, true); !errors.Is(err, spec.ErrInUse) {
 		t.Errorf("the only server: %v", err)
 	}
 }
@@ -158,7 +159,7 @@ func TestPeopleExchangeServers(t *testing.T) {
 	eventually(t, "the demoted leader is an agent", func() bool { return old.member.own() == nil })
 	p.reaches(3)
 	p.agree()
-	if err := old.member.Demote(t.Context(), old.cfg.HostID); !errors.Is(err, raftfsm.ErrUnavailable) {
+	if err := old.member.Demote(t.Context(), old.cfg.HostID); !errors.Is(err, spec.ErrUnavailable) {
 		t.Errorf("an agent decides on servers: %v", err)
 	}
 }
@@ -170,7 +171,7 @@ func TestAPoolGoesOnFromOneSurvivor(t *testing.T) {
 	p.reaches(3)
 	agent := p.hosts[slices.IndexFunc(p.hosts, func(h *testHost) bool { return h.member.own() == nil })]
 	task := p.run(agent)
-	eventually(t, "the task runs", func() bool { return p.view().Task(task.ID).LastStatus == raftfsm.Running })
+	eventually(t, "the task runs", func() bool { return p.view().Task(task.ID).LastStatus == spec.Running })
 	p.agree()
 	survivor, others := p.leader(), p.followers()
 	for _, h := range append(others, survivor) {
@@ -185,7 +186,7 @@ func TestAPoolGoesOnFromOneSurvivor(t *testing.T) {
 	if got := p.view().Settings().Incarnation; got != 2 {
 		t.Errorf("incarnation %d", got)
 	}
-	if p.view().Task(task.ID).LastStatus != raftfsm.Running {
+	if p.view().Task(task.ID).LastStatus != spec.Running {
 		t.Error("the task is forgotten")
 	}
 	eventually(t, "the agent follows", func() bool { return agent.member.book.incarnation() == 2 && agent.agent.runs(task.ID) })
@@ -213,7 +214,7 @@ func TestASnapshotBeginsThePoolAnewOnAnotherMachine(t *testing.T) {
 	first := p.found(nil)
 	second := p.join(1)[0]
 	task := p.run(second)
-	eventually(t, "the task runs", func() bool { return p.view().Task(task.ID).LastStatus == raftfsm.Running })
+	eventually(t, "the task runs", func() bool { return p.view().Task(task.ID).LastStatus == spec.Running })
 	var file bytes.Buffer
 	if err := first.member.SaveSnapshot(t.Context(), &file); err != nil {
 		t.Fatal(err)
@@ -244,7 +245,7 @@ func TestASnapshotBeginsThePoolAnewOnAnotherMachine(t *testing.T) {
 	}
 	eventually(t, "the other host follows with what it runs", func() bool {
 		known := p.view().Task(task.ID)
-		return second.member.book.incarnation() == 2 && known != nil && known.LastStatus == raftfsm.Running && third.member.Connected(second.cfg.HostID)
+		return second.member.book.incarnation() == 2 && known != nil && known.LastStatus == spec.Running && third.member.Connected(second.cfg.HostID)
 	})
 	again := p.run(second)
 	eventually(t, "it takes work", func() bool { return second.agent.runs(again.ID) && second.agent.runs(task.ID) })

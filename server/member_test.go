@@ -5,7 +5,7 @@ import (
 	"strings"
 	"testing"
 
-	"pinion/raftfsm"
+	"pinion/raftfsm/spec"
 	"pinion/server/peer"
 )
 
@@ -24,7 +24,7 @@ func TestHostsThatJoinBecomeThreeServersAndAgents(t *testing.T) {
 	for _, h := range p.hosts {
 		task := p.run(h)
 		eventually(t, "the task runs on its host", func() bool {
-			return h.agent.runs(task.ID) && p.view().Task(task.ID).LastStatus == raftfsm.Running
+			return h.agent.runs(task.ID) && p.view().Task(task.ID).LastStatus == spec.Running
 		})
 	}
 	p.agree()
@@ -35,7 +35,7 @@ func TestWhenTheLeaderGoesAnotherOneLeads(t *testing.T) {
 	p.found(nil)
 	p.join(3)
 	p.reaches(3)
-	tasks := map[*testHost]*raftfsm.Task{}
+	tasks := map[*testHost]*spec.Task{}
 	for _, h := range p.hosts {
 		tasks[h] = p.run(h)
 	}
@@ -107,10 +107,10 @@ func TestTokensThatLetNobodyIn(t *testing.T) {
 		want  error
 	}{
 		"no token at all":  {"", ErrTokenText},
-		"another's secret": {strings.Join([]string{parts[0], parts[1], parts[2], "aaaa"}, "."), raftfsm.ErrTokenWrong},
-		"nobody's token":   {strings.Join([]string{parts[0], parts[1], "beef", parts[3]}, "."), raftfsm.ErrTokenUnknown},
-		"used up":          {once, raftfsm.ErrTokenUsedUp},
-		"revoked":          {revoked, raftfsm.ErrTokenRevoked},
+		"another's secret": {strings.Join([]string{parts[0], parts[1], parts[2], "aaaa"}, "."), spec.ErrTokenWrong},
+		"nobody's token":   {strings.Join([]string{parts[0], parts[1], "beef", parts[3]}, "."), spec.ErrTokenUnknown},
+		"used up":          {once, spec.ErrTokenUsedUp},
+		"revoked":          {revoked, spec.ErrTokenRevoked},
 		"of another pool":  {foreign, peer.ErrOtherPool},
 		"cut short":        {good[:len(good)-50], ErrTokenText},
 	} {

@@ -10,6 +10,7 @@ import (
 	"github.com/hashicorp/raft"
 
 	"pinion/raftfsm"
+	"pinion/raftfsm/spec"
 	"pinion/server/seal"
 	"pinion/server/store"
 )
@@ -78,9 +79,9 @@ func newServer(cfg Config, log *store.Store) *Server {
 	}
 	s.life, s.endLife = context.WithCancel(context.Background())
 	s.checks = gather[struct{}, error]{carry: s.verify, limit: 4096}
-	s.runs = gather[raftfsm.RunRequest, placed]{carry: s.place, limit: placeLimit, atOnce: placesAtOnce}
-	s.entrants = gather[raftfsm.RunRequest, placed]{carry: s.provision, limit: enqueueLimit}
-	s.backlog.limit = raftfsm.MaxWaiting
+	s.runs = gather[spec.RunRequest, placed]{carry: s.place, limit: placeLimit, atOnce: placesAtOnce}
+	s.entrants = gather[spec.RunRequest, placed]{carry: s.provision, limit: enqueueLimit}
+	s.backlog.limit = spec.MaxWaiting
 	s.news = gather[news, heard]{carry: s.tell, limit: newsLimit}
 	return s
 }

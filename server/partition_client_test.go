@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"pinion/raftfsm"
+	"pinion/raftfsm/spec"
 )
 
 // register is the family of task definitions that clients write to: each revision carries the mark of its write.
@@ -65,15 +66,15 @@ func (c *client) write(ctx context.Context) told {
 	c.asked++
 	server := c.pick()
 	a := attempt{mark: fmt.Sprint(c.name, "-", c.asked), began: time.Now()}
-	definition := raftfsm.TaskDefinition{Family: register, Containers: []raftfsm.ContainerDefinition{{Name: a.mark}}}
+	definition := spec.TaskDefinition{Family: register, Containers: []spec.ContainerDefinition{{Name: a.mark}}}
 	answer, err := c.servers[server].Apply(ctx, raftfsm.RegisterDefinition{Definition: definition})
 	a.ended = time.Now()
 	switch {
 	case err == nil:
-		a.value = answer.(*raftfsm.TaskDefinition).Revision
+		a.value = answer.(*spec.TaskDefinition).Revision
 	case errors.Is(err, ErrOutcomeUnknown):
 		a.told = unknown
-	case errors.Is(err, raftfsm.ErrUnavailable):
+	case errors.Is(err, spec.ErrUnavailable):
 		a.told = refused
 	default:
 		c.t.Errorf("%s: %v", a.mark, err)

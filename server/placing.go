@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"pinion/raftfsm"
+	"pinion/raftfsm/spec"
 	"pinion/server/schedule"
 )
 
@@ -23,16 +24,16 @@ const (
 
 // placed is the answer to one run.
 type placed struct {
-	result raftfsm.RunResult
+	result spec.RunResult
 	err    error
 }
 
 // Run places and records tasks: RunTask and StartTask. Requests that arrive while others are being recorded are planned
 // together on one view and recorded in one entry. What cannot be placed comes back as failures; an error means that
 // nothing of the run was recorded, unless it is ErrOutcomeUnknown.
-func (s *Server) Run(ctx context.Context, r raftfsm.RunRequest) (raftfsm.RunResult, error) {
+func (s *Server) Run(ctx context.Context, r spec.RunRequest) (spec.RunResult, error) {
 	if err := s.begin(); err != nil {
-		return raftfsm.RunResult{}, err
+		return spec.RunResult{}, err
 	}
 	defer s.calls.RUnlock()
 	if r.CapacityProvider != "" {
@@ -40,7 +41,7 @@ func (s *Server) Run(ctx context.Context, r raftfsm.RunRequest) (raftfsm.RunResu
 	}
 	answer, err := s.runs.do(ctx, r)
 	if err != nil {
-		return raftfsm.RunResult{}, err
+		return spec.RunResult{}, err
 	}
 	return answer.result, answer.err
 }
@@ -48,7 +49,7 @@ func (s *Server) Run(ctx context.Context, r raftfsm.RunRequest) (raftfsm.RunResu
 // place answers a batch of runs. Each round plans runs that are open on the newest view and records them in one entry. A
 // run stays open when another change took its places, when a run before it carries the same client token and has to be
 // answered first, or when the entry has no room for it.
-func (s *Server) place(runs []raftfsm.RunRequest) []placed {
+func (s *Server) place(runs []spec.RunRequest) []placed {
 	b := &runBatch{Server: s, runs: runs, answers: make([]placed, len(runs)), lost: make([]int, len(runs))}
 	open := make([]int, len(runs))
 	for i := range open {
@@ -63,7 +64,7 @@ func (s *Server) place(runs []raftfsm.RunRequest) []placed {
 // runBatch is the state of one place call; runs, answers and lost go together by index.
 type runBatch struct {
 	*Server
-	runs    []raftfsm.RunRequest
+	runs    []spec.RunRequest
 	answers []placed
 	lost    []int // races lost so far
 }
@@ -96,7 +97,7 @@ func (b *runBatch) answer(t *term, p *plan) []int {
 			b.answers[run] = placed{err: d.Err}
 			p.settled = append(p.settled, run)
 		default:
-			b.answers[run] = placed{result: raftfsm.RunResult{Failures: d.Failures}}
+			b.answers[run] = placed{result: spec.RunResult{Failures: d.Failures}}
 			p.refused = append(p.refused, run)
 		}
 	}
@@ -146,7 +147,7 @@ func (b *runBatch) wait(t *term, flights []*flight) {
 
 // launch records the entry and answers its runs; it returns those that lost their places and may try again, and the tasks
 // of which it is not certain that they are recorded.
-func (b *runBatch) launch(t *term, entry raftfsm.LaunchTasks, runs []int) (again []int, doubtful []*raftfsm.Task) {
+func (b *runBatch) launch(t *term, entry raftfsm.LaunchTasks, runs []int) (again []int, doubtful []*spec.Task) {
 	if len(runs) == 0 {
 		return nil, nil
 	}
@@ -185,7 +186,7 @@ func (b *runBatch) lose(runs []int, err error) (again []int) {
 	return again
 }
 
-func launch(run raftfsm.RunRequest, d schedule.Decision, at time.Time) raftfsm.Launch {
+func launch(run spec.RunRequest, d schedule.Decision, at time.Time) raftfsm.Launch {
 	return raftfsm.Launch{
 		Cluster:   run.Cluster,
 		Token:     run.Token,

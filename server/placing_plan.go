@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"pinion/raftfsm"
+	"pinion/raftfsm/spec"
 	"pinion/server/schedule"
 )
 
@@ -74,7 +75,7 @@ func (b *runBatch) prepare(p *plan, view *raftfsm.View, open []int) {
 }
 
 // prepare finds the first answer of a token, or else the effective definition to run.
-func prepare(view *raftfsm.View, run raftfsm.RunRequest) (*raftfsm.TaskDefinition, *raftfsm.RunResult, error) {
+func prepare(view *raftfsm.View, run spec.RunRequest) (*spec.TaskDefinition, *spec.RunResult, error) {
 	before, err := view.Launched(run.Cluster, run.Token, run.TokenHash)
 	if err != nil || before != nil {
 		return nil, before, err
@@ -82,16 +83,16 @@ func prepare(view *raftfsm.View, run raftfsm.RunRequest) (*raftfsm.TaskDefinitio
 	cluster, definition := view.Cluster(run.Cluster), view.Definition(run.Definition)
 	switch {
 	case cluster == nil:
-		err = fmt.Errorf("cluster %q: %w", run.Cluster, raftfsm.ErrNotFound)
-	case cluster.Status != raftfsm.ClusterActive:
-		err = fmt.Errorf("cluster %q: %w", run.Cluster, raftfsm.ErrInactive)
+		err = fmt.Errorf("cluster %q: %w", run.Cluster, spec.ErrNotFound)
+	case cluster.Status != spec.ClusterActive:
+		err = fmt.Errorf("cluster %q: %w", run.Cluster, spec.ErrInactive)
 	case definition == nil:
-		err = fmt.Errorf("task definition %q: %w", run.Definition, raftfsm.ErrNotFound)
-	case definition.Status != raftfsm.DefinitionActive:
-		err = fmt.Errorf("task definition %q: %w", run.Definition, raftfsm.ErrInactive)
+		err = fmt.Errorf("task definition %q: %w", run.Definition, spec.ErrNotFound)
+	case definition.Status != spec.DefinitionActive:
+		err = fmt.Errorf("task definition %q: %w", run.Definition, spec.ErrInactive)
 	}
 	if err != nil {
 		return nil, nil, err
 	}
-	return raftfsm.Effective(definition, run.Overrides), nil, nil
+	return spec.Effective(definition, run.Overrides), nil, nil
 }

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"pinion/raftfsm"
+	"pinion/raftfsm/spec"
 )
 
 // atOnce calls f n times concurrently, n goroutines waiting for one start.
@@ -30,7 +31,7 @@ func TestAHundredRunsOnEightGPUsPlaceExactlyEight(t *testing.T) {
 	definition := define(t, s, 1)
 	before := s.raft.LastIndex()
 
-	results := make([]raftfsm.RunResult, 100)
+	results := make([]spec.RunResult, 100)
 	atOnce(len(results), func(i int) { results[i] = run(t.Context(), t, s, runOf(definition)) })
 
 	owner := make(map[string]string)
@@ -39,7 +40,7 @@ func TestAHundredRunsOnEightGPUsPlaceExactlyEight(t *testing.T) {
 			t.Fatalf("a run of one task has %d tasks and %d failures", len(r.Tasks), len(r.Failures))
 		}
 		for _, f := range r.Failures {
-			if f.Reason != raftfsm.ReasonGPU {
+			if f.Reason != spec.ReasonGPU {
 				t.Errorf("refused for %s", f.Reason)
 			}
 		}
@@ -92,7 +93,7 @@ func TestATokenStartsItsTasksOnce(t *testing.T) {
 
 	request.TokenHash = "h2"
 	_, err := s.Run(t.Context(), request)
-	var conflict *raftfsm.TokenConflict
+	var conflict *spec.TokenConflict
 	if !errors.As(err, &conflict) || len(conflict.TaskIDs) != 1 || conflict.TaskIDs[0] != first.Tasks[0].ID {
 		t.Errorf("other parameters under the same token: %v", err)
 	}
@@ -106,7 +107,7 @@ func TestOneTokenManyTimesInOneBatchStartsOneTask(t *testing.T) {
 	other := same
 	other.TokenHash = "h2"
 
-	answers := s.place([]raftfsm.RunRequest{same, same, other, same})
+	answers := s.place([]spec.RunRequest{same, same, other, same})
 	ids := make(map[string]bool)
 	for _, i := range []int{0, 1, 3} {
 		if answers[i].err != nil || len(answers[i].result.Tasks) != 1 {
@@ -117,7 +118,7 @@ func TestOneTokenManyTimesInOneBatchStartsOneTask(t *testing.T) {
 	if len(ids) != 1 {
 		t.Errorf("one token started %d tasks", len(ids))
 	}
-	if !errors.Is(answers[2].err, raftfsm.ErrTokenConflict) {
+	if !errors.Is(answers[2].err, spec.ErrTokenConflict) {
 		t.Errorf("other parameters: %v", answers[2].err)
 	}
 	if n := len(view(t, s).Tasks("")); n != 1 {
@@ -133,10 +134,10 @@ func TestARunThatLostItsPlacesIsPlannedAgain(t *testing.T) {
 	taken := run(t.Context(), t, s, runOf(request.Definition)).Tasks[0]
 
 	// A plan made before the GPU was taken: recording it is refused, and the run is open again.
-	b := &runBatch{Server: s, runs: []raftfsm.RunRequest{request}, answers: make([]placed, 1), lost: make([]int, 1)}
+	b := &runBatch{Server: s, runs: []spec.RunRequest{request}, answers: make([]placed, 1), lost: make([]int, 1)}
 	late := *taken
 	late.ID = newID()
-	entry := raftfsm.LaunchTasks{Runs: []raftfsm.Launch{{Cluster: request.Cluster, Token: "t", TokenHash: "h", Tasks: []*raftfsm.Task{&late}, At: time.Now()}}}
+	entry := raftfsm.LaunchTasks{Runs: []raftfsm.Launch{{Cluster: request.Cluster, Token: "t", TokenHash: "h", Tasks: []*spec.Task{&late}, At: time.Now()}}}
 	if again, _ := b.launch(s.term.Load(), entry, []int{0}); len(again) != 1 {
 		t.Fatalf("a lost race left %v open: %+v", again, b.answers)
 	}
@@ -146,7 +147,7 @@ func TestARunThatLostItsPlacesIsPlannedAgain(t *testing.T) {
 
 	b.lost[0] = placeAttempts - 1
 	entry.Runs[0].Token = ""
-	if again, _ := b.launch(s.term.Load(), entry, []int{0}); len(again) != 0 || !errors.Is(b.answers[0].err, raftfsm.ErrUnavailable) {
+	if again, _ := b.launch(s.term.Load(), entry, []int{0}); len(again) != 0 || !errors.Is(b.answers[0].err, spec.ErrUnavailable) {
 		t.Errorf("a run that always loses: open %v, answer %v", again, b.answers[0].err)
 	}
 }
@@ -156,12 +157,12 @@ func TestWhatCannotRunIsSaid(t *testing.T) {
 	definition := define(t, s, 0)
 	cases := []struct {
 		name string
-		run  raftfsm.RunRequest
+		run  spec.RunRequest
 		want error
 	}{
-		{"unknown definition", raftfsm.RunRequest{Cluster: raftfsm.DefaultCluster, Definition: "none:1", Count: 1}, raftfsm.ErrNotFound},
-		{"unknown cluster", raftfsm.RunRequest{Cluster: "none", Definition: definition, Count: 1}, raftfsm.ErrNotFound},
-		{"no hosts", runOf(definition), raftfsm.ErrNoHosts},
+		{"unknown definition", spec.RunRequest{Cluster: spec.DefaultCluster, Definition: "none:1", Count: 1}, spec.ErrNotFound},
+		{"unknown cluster", spec.RunRequest{Cluster: "none", Definition: definition, Count: 1}, spec.ErrNotFound},
+		{"no hosts", runOf(definition), spec.ErrNoHosts},
 	}
 	for _, c := range cases {
 		t.Run(c.name, func(t *testing.T) {
@@ -171,7 +172,7 @@ func TestWhatCannotRunIsSaid(t *testing.T) {
 		})
 	}
 	apply(t, s, raftfsm.DeregisterDefinition{Name: definition, At: time.Now()})
-	if _, err := s.Run(t.Context(), runOf(definition)); !errors.Is(err, raftfsm.ErrInactive) {
+	if _, err := s.Run(t.Context(), runOf(definition)); !errors.Is(err, spec.ErrInactive) {
 		t.Errorf("a deregistered definition: %v", err)
 	}
 }
@@ -186,7 +187,7 @@ func TestNothingIsPlacedOnAHostThatWentSilent(t *testing.T) {
 
 	c.pass(5 * time.Second)
 	r := run(t.Context(), t, s, runOf(definition))
-	if s.Connected(hostID) || len(r.Tasks) != 0 || r.Failures[0].Reason != raftfsm.ReasonAgent {
+	if s.Connected(hostID) || len(r.Tasks) != 0 || r.Failures[0].Reason != spec.ReasonAgent {
 		t.Errorf("connected %t, answer %+v", s.Connected(hostID), r)
 	}
 	if err := s.Heartbeat(t.Context(), hostID); err != nil {
@@ -225,7 +226,7 @@ func TestARequestThatGaveUpBeforeItsTurnChangesNothing(t *testing.T) {
 
 	ctx, cancel := context.WithCancel(context.Background())
 	cancel()
-	if _, err := g.do(ctx, 2); !errors.Is(err, raftfsm.ErrUnavailable) || errors.Is(err, ErrOutcomeUnknown) {
+	if _, err := g.do(ctx, 2); !errors.Is(err, spec.ErrUnavailable) || errors.Is(err, ErrOutcomeUnknown) {
 		t.Errorf("got %v", err)
 	}
 	close(release)

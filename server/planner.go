@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"pinion/raftfsm"
+	"pinion/raftfsm/spec"
 	"pinion/server/schedule"
 )
 
@@ -28,7 +29,7 @@ type planner struct {
 
 // flight is what was planned together, until it is known what became of it.
 type flight struct {
-	tasks  []*raftfsm.Task
+	tasks  []*spec.Task
 	tokens [][2]string   // cluster and client token of the runs
 	landed chan struct{} // closed then
 }
@@ -71,7 +72,7 @@ func (p *planner) plan(choose func(*raftfsm.View, []*flight) []schedule.Request)
 
 // explore is plan for a caller that asks one by one and looks at each answer before the next question. f returns the tasks
 // that got places.
-func (p *planner) explore(f func(*raftfsm.View, *schedule.Fleet) []*raftfsm.Task) *flight {
+func (p *planner) explore(f func(*raftfsm.View, *schedule.Fleet) []*spec.Task) *flight {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	view := p.catchUp()
@@ -90,7 +91,7 @@ func (p *planner) look(f func(*raftfsm.View, *schedule.Fleet)) {
 
 // land ends a flight. The doubtful ones among its tasks may not be recorded: those that the state has at their places stay
 // there, and the others hold nothing any more.
-func (p *planner) land(f *flight, doubtful []*raftfsm.Task) {
+func (p *planner) land(f *flight, doubtful []*spec.Task) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	defer close(f.landed)
@@ -152,7 +153,7 @@ func (p *planner) begin() *raftfsm.View {
 	p.fleet, p.mark = schedule.FleetOf(view, p.heard), raftfsm.EndOf(view.Index())
 	for f := range p.flights {
 		for _, task := range f.tasks {
-			if known := view.Task(task.ID); known == nil || known.HostID == "" && known.LastStatus != raftfsm.Stopped {
+			if known := view.Task(task.ID); known == nil || known.HostID == "" && known.LastStatus != spec.Stopped {
 				p.fleet.PutTask(task)
 			}
 		}

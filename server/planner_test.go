@@ -4,6 +4,7 @@ import (
 	"testing"
 
 	"pinion/raftfsm"
+	"pinion/raftfsm/spec"
 	"pinion/server/schedule"
 )
 
@@ -16,7 +17,7 @@ func startStill(t *testing.T) *Server {
 }
 
 // planOne plans one run on the term's planner, and records nothing of it.
-func planOne(t *testing.T, s *Server, r raftfsm.RunRequest) (schedule.Decision, *flight) {
+func planOne(t *testing.T, s *Server, r spec.RunRequest) (schedule.Decision, *flight) {
 	t.Helper()
 	definition := view(t, s).Definition(r.Definition)
 	decisions, f := s.term.Load().planner.plan(func(*raftfsm.View, []*flight) []schedule.Request {
@@ -32,7 +33,7 @@ func TestWhatIsBeingRecordedIsPlannedOn(t *testing.T) {
 
 	_, first := planOne(t, s, request)
 	_, second := planOne(t, s, request)
-	if d, f := planOne(t, s, request); len(d.Tasks) != 0 || d.Failures[0].Reason != raftfsm.ReasonGPU {
+	if d, f := planOne(t, s, request); len(d.Tasks) != 0 || d.Failures[0].Reason != spec.ReasonGPU {
 		t.Errorf("both GPUs are under way, and a third task gets %+v", d)
 	} else {
 		planner.land(f, f.tasks)
@@ -62,7 +63,7 @@ func TestARunIsNotRefusedForWhatComesToNothing(t *testing.T) {
 	request, now := runOf(define(t, s, 1)), s.term.Load()
 	_, ahead := planOne(t, s, request)
 
-	b := &runBatch{Server: s, runs: []raftfsm.RunRequest{request}, answers: make([]placed, 1), lost: make([]int, 1)}
+	b := &runBatch{Server: s, runs: []spec.RunRequest{request}, answers: make([]placed, 1), lost: make([]int, 1)}
 	p := b.plan(now.planner, []int{0}) // the only GPU is under way to another task
 	open := make(chan []int)
 	go func() { open <- b.answer(now, p) }()
@@ -83,7 +84,7 @@ func TestATokenUnderWayIsAnsweredFirst(t *testing.T) {
 	request.Token, request.TokenHash = "t", "h"
 	d, ahead := planOne(t, s, request)
 
-	answer := make(chan raftfsm.RunResult)
+	answer := make(chan spec.RunResult)
 	go func() { answer <- run(t.Context(), t, s, request) }()
 	apply(t, s, raftfsm.LaunchTasks{Runs: []raftfsm.Launch{launch(request, d, s.cfg.Now())}})
 	s.term.Load().planner.land(ahead, ahead.tasks)
@@ -98,7 +99,7 @@ func TestAnEntryStaysSmall(t *testing.T) {
 	request := runOf(define(t, s, 0))
 	request.Count = entryTasks / 2
 	before := s.raft.LastIndex()
-	for i, answer := range s.place([]raftfsm.RunRequest{request, request, request}) {
+	for i, answer := range s.place([]spec.RunRequest{request, request, request}) {
 		if answer.err != nil || len(answer.result.Tasks) != request.Count {
 			t.Errorf("run %d: %d tasks, %v", i, len(answer.result.Tasks), answer.err)
 		}

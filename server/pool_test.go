@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"pinion/raftfsm"
+	"pinion/raftfsm/spec"
 	"pinion/server/peer"
 	"pinion/server/pki"
 )
@@ -232,7 +233,7 @@ func (p *pool) agree() {
 }
 
 // run starts a task on a host of the pool's choice, or on the one named.
-func (p *pool) run(on *testHost) *raftfsm.Task {
+func (p *pool) run(on *testHost) *spec.Task {
 	p.t.Helper()
 	leader := p.leader().member.own()
 	request := runOf(define(p.t, leader, 1))

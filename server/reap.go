@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"pinion/raftfsm"
+	"pinion/raftfsm/spec"
 )
 
 // How long the state remembers what is over, and how often the leader looks.
@@ -54,7 +55,7 @@ func (s *Server) reap(ctx context.Context, now time.Time) error {
 // endedBefore reports whether there is something to forget, so that a quiet pool writes nothing.
 func endedBefore(v *raftfsm.View, before time.Time) bool {
 	for _, t := range v.Tasks("") {
-		if t.LastStatus == raftfsm.Stopped && t.Times.Stopped.Before(before) {
+		if t.LastStatus == spec.Stopped && t.Times.Stopped.Before(before) {
 			return true
 		}
 	}

@@ -12,6 +12,7 @@ import (
 	"github.com/hashicorp/raft"
 
 	"pinion/raftfsm"
+	"pinion/raftfsm/spec"
 	"pinion/server/pki"
 )
 
@@ -38,7 +39,7 @@ func Restore(ctx context.Context, cfg MemberConfig, snapshot io.Reader) (incarna
 		return 0, errors.New("the snapshot is not of a pool: it has no identity, or no authority")
 	}
 	if view.Removed(cfg.HostID) {
-		return 0, fmt.Errorf("host %s: %w", cfg.HostID, raftfsm.ErrRemoved)
+		return 0, fmt.Errorf("host %s: %w", cfg.HostID, spec.ErrRemoved)
 	}
 	if err := certifyAlone(cfg, *view.Authority()); err != nil {
 		return 0, err
@@ -64,7 +65,7 @@ func aside(dir string) string {
 }
 
 // certifyAlone gives this host a certificate of a pool whose authority is in hand.
-func certifyAlone(cfg MemberConfig, authority raftfsm.Authority) error {
+func certifyAlone(cfg MemberConfig, authority spec.Authority) error {
 	if !cfg.Identity.Ready() {
 		request, err := cfg.Identity.NewRequest()
 		if err != nil {
@@ -145,7 +146,7 @@ func (s *Server) recoverAlone(conf *raft.Config, snapshots raft.SnapshotStore, l
 func (s *Server) renewPool(ctx context.Context) error {
 	view := s.state.View()
 	next := view.Settings().Incarnation + 1
-	if _, err := s.record(ctx, raftfsm.PutSettings{Settings: raftfsm.Settings{Incarnation: next}}); err != nil {
+	if _, err := s.record(ctx, raftfsm.PutSettings{Settings: spec.Settings{Incarnation: next}}); err != nil {
 		return err
 	}
 	var failed []error

@@ -6,7 +6,7 @@ import (
 	"sync"
 	"time"
 
-	"pinion/raftfsm"
+	"pinion/raftfsm/spec"
 )
 
 const (
@@ -31,7 +31,7 @@ func (r *relay) admit(host string) error {
 	defer r.mu.Unlock()
 	if r.unknown[host] {
 		delete(r.unknown, host)
-		return fmt.Errorf("host %s: %w", host, raftfsm.ErrNotFound)
+		return fmt.Errorf("host %s: %w", host, spec.ErrNotFound)
 	}
 	if !r.failing.IsZero() && time.Since(r.failing) > relayPatience {
 		return fmt.Errorf("%w (no leader was reached for %s)", ErrNotLeader, relayPatience)

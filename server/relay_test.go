@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"pinion/raftfsm"
+	"pinion/raftfsm/spec"
 )
 
 func TestAFollowerPassesOnWhatItsHostsSay(t *testing.T) {
@@ -19,9 +20,9 @@ func TestAFollowerPassesOnWhatItsHostsSay(t *testing.T) {
 	p.reaches(3)
 	follower, leader := p.followers()[0].member.own(), p.leader().member.own()
 
-	guest := raftfsm.Host{ID: newID(), Name: "guest", Cluster: "guests", CPU: 1 << 20, MemoryMiB: 1 << 20}
-	stray := []raftfsm.TaskReport{{TaskID: "stray", Status: raftfsm.Running}}
-	if err := follower.Heartbeat(t.Context(), guest.ID); !errors.Is(err, raftfsm.ErrNotFound) {
+	guest := spec.Host{ID: newID(), Name: "guest", Cluster: "guests", CPU: 1 << 20, MemoryMiB: 1 << 20}
+	stray := []spec.TaskReport{{TaskID: "stray", Status: spec.Running}}
+	if err := follower.Heartbeat(t.Context(), guest.ID); !errors.Is(err, spec.ErrNotFound) {
 		t.Errorf("a heartbeat before it joined: %v", err)
 	}
 	unknown, err := follower.Join(t.Context(), guest, stray)
@@ -43,7 +44,7 @@ func TestAFollowerPassesOnWhatItsHostsSay(t *testing.T) {
 	}
 	before := leader.raft.LastIndex()
 	atOnce(len(ids), func(i int) {
-		if unknown, err := follower.Report(t.Context(), guest.ID, []raftfsm.TaskReport{{TaskID: ids[i], Status: raftfsm.Running}}); err != nil || len(unknown) > 0 {
+		if unknown, err := follower.Report(t.Context(), guest.ID, []spec.TaskReport{{TaskID: ids[i], Status: spec.Running}}); err != nil || len(unknown) > 0 {
 			t.Error(unknown, err)
 		}
 	})
@@ -51,7 +52,7 @@ func TestAFollowerPassesOnWhatItsHostsSay(t *testing.T) {
 		t.Errorf("%d entries for 50 reports that came together", entries)
 	}
 	for _, id := range ids {
-		if leader.state.View().Task(id).LastStatus != raftfsm.Running {
+		if leader.state.View().Task(id).LastStatus != spec.Running {
 			t.Errorf("the report of %s is lost", id)
 		}
 	}
@@ -67,7 +68,7 @@ func TestAFollowerPassesOnWhatItsHostsSay(t *testing.T) {
 		t.Fatal(err)
 	}
 	eventually(t, "a host that was given up is told to join again", func() bool {
-		return errors.Is(follower.Heartbeat(t.Context(), guest.ID), raftfsm.ErrNotFound)
+		return errors.Is(follower.Heartbeat(t.Context(), guest.ID), spec.ErrNotFound)
 	})
 }
 
@@ -81,14 +82,14 @@ func TestAHostIsSentAwayFromAServerThatReachesNoLeader(t *testing.T) {
 		t.Errorf("at once, as in an election: %v", err)
 	}
 	r.failing = r.failing.Add(-2 * relayPatience)
-	if err := r.admit("one"); !errors.Is(err, raftfsm.ErrUnavailable) || !r.stuck() {
+	if err := r.admit("one"); !errors.Is(err, spec.ErrUnavailable) || !r.stuck() {
 		t.Errorf("after a while: %v", err)
 	}
 	r.told([]string{"two"})
 	if err := r.admit("one"); err != nil {
 		t.Errorf("when the leader is back: %v", err)
 	}
-	if err := r.admit("two"); !errors.Is(err, raftfsm.ErrNotFound) {
+	if err := r.admit("two"); !errors.Is(err, spec.ErrNotFound) {
 		t.Errorf("a host that the leader does not know: %v", err)
 	}
 }

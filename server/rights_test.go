@@ -18,6 +18,7 @@ import (
 	"github.com/hashicorp/raft"
 
 	"pinion/raftfsm"
+	"pinion/raftfsm/spec"
 	"pinion/server/peer"
 	"pinion/server/pki"
 )
@@ -88,11 +89,11 @@ func TestTheDoorForJoiningHostsKnowsOnlyTokens(t *testing.T) {
 		ask  admission
 		want error
 	}{
-		"no token":          {admission{HostID: newID(), Request: request(r.foreign)}, raftfsm.ErrTokenUnknown},
-		"a guessed secret":  {admission{HostID: newID(), TokenID: good.ID, Secret: "guess", Request: request(r.foreign)}, raftfsm.ErrTokenWrong},
-		"another's name":    {admission{HostID: r.b.cfg.HostID, TokenID: good.ID, Secret: good.Secret, Request: request(r.foreign)}, raftfsm.ErrInUse},
-		"a removed host":    {admission{HostID: r.removed.cfg.HostID, TokenID: good.ID, Secret: good.Secret, Request: request(r.removed)}, raftfsm.ErrRemoved},
-		"the server's name": {admission{HostID: r.server.cfg.HostID, TokenID: good.ID, Secret: good.Secret, Request: request(r.foreign)}, raftfsm.ErrInUse},
+		"no token":          {admission{HostID: newID(), Request: request(r.foreign)}, spec.ErrTokenUnknown},
+		"a guessed secret":  {admission{HostID: newID(), TokenID: good.ID, Secret: "guess", Request: request(r.foreign)}, spec.ErrTokenWrong},
+		"another's name":    {admission{HostID: r.b.cfg.HostID, TokenID: good.ID, Secret: good.Secret, Request: request(r.foreign)}, spec.ErrInUse},
+		"a removed host":    {admission{HostID: r.removed.cfg.HostID, TokenID: good.ID, Secret: good.Secret, Request: request(r.removed)}, spec.ErrRemoved},
+		"the server's name": {admission{HostID: r.server.cfg.HostID, TokenID: good.ID, Secret: good.Secret, Request: request(r.foreign)}, spec.ErrInUse},
 	} {
 		status, text := anybody.post(t, peer.Join, pathJoin, k.ask)
 		var f fault
@@ -116,7 +117,7 @@ func TestAnAgentSpeaksForItselfAlone(t *testing.T) {
 	r := newRights(t)
 	agent, server := caller{r.server.where, certificateOf(t, r.a)}, r.server.member.own()
 	task := r.run(r.b)
-	eventually(t, "the task runs", func() bool { return r.view().Task(task.ID).LastStatus == raftfsm.Running })
+	eventually(t, "the task runs", func() bool { return r.view().Task(task.ID).LastStatus == spec.Running })
 	refused := map[string]string{ // call -> why
 		pathSession: "without saying who it is",
 		pathSeals:   "is no server",
@@ -138,9 +139,9 @@ func TestAnAgentSpeaksForItselfAlone(t *testing.T) {
 	}
 
 	// A session of its own does not let it speak of another's tasks, or under another's name.
-	mine := []raftfsm.TaskReport{{TaskID: task.ID, Status: raftfsm.Stopped}}
+	mine := []spec.TaskReport{{TaskID: task.ID, Status: spec.Stopped}}
 	unknown, err := r.a.member.Report(t.Context(), r.b.cfg.HostID, mine)
-	if err != nil || !slices.Equal(unknown, []string{task.ID}) || server.state.View().Task(task.ID).LastStatus != raftfsm.Running {
+	if err != nil || !slices.Equal(unknown, []string{task.ID}) || server.state.View().Task(task.ID).LastStatus != spec.Running {
 		t.Errorf("a report of another host's task: %v %v", unknown, err)
 	}
 	s, _ := r.a.member.current().(*session)

@@ -10,7 +10,7 @@ import (
 
 	"github.com/hashicorp/raft"
 
-	"pinion/raftfsm"
+	"pinion/raftfsm/spec"
 	"pinion/server/peer"
 )
 
@@ -107,7 +107,7 @@ func (s *Server) roleOf(ctx context.Context, hostID string) (roleOf, error) {
 	}
 	view := s.state.View()
 	if view.Removed(hostID) {
-		return roleOf{}, fmt.Errorf("host %s: %w", hostID, raftfsm.ErrRemoved)
+		return roleOf{}, fmt.Errorf("host %s: %w", hostID, spec.ErrRemoved)
 	}
 	host := view.Host(hostID)
 	_, votes := configured[raft.ServerID(hostID)]
@@ -140,7 +140,7 @@ func (m *Member) startServer(ctx context.Context, joins bool) error {
 		Dir: m.raftDir(), HostID: m.cfg.HostID, Address: m.cfg.Address, PoolID: pool, Log: m.log, LostAfter: m.cfg.LostAfter,
 		Seals:     filepath.Join(m.cfg.Dir, sealFile),
 		Transport: transport, Now: m.cfg.Now, MinFree: m.cfg.MinFree, Reserve: m.cfg.Reserve, Joins: joins,
-		Settings:  raftfsm.Settings{Servers: m.cfg.Servers, ReplaceAfter: m.cfg.ReplaceAfter, TaskLostAfter: m.cfg.TaskLostAfter},
+		Settings:  spec.Settings{Servers: m.cfg.Servers, ReplaceAfter: m.cfg.ReplaceAfter, TaskLostAfter: m.cfg.TaskLostAfter},
 		Authority: m.cfg.Identity.Authority, calls: m.calls,
 	})
 	if err != nil {

@@ -9,6 +9,7 @@ import (
 	"github.com/hashicorp/raft"
 
 	"pinion/raftfsm"
+	"pinion/raftfsm/spec"
 )
 
 // sealFile holds the keys that secrets in the state are sealed with. A member has it in its data directory, beside the
@@ -69,7 +70,7 @@ func (s *Server) gatherSeals(ctx context.Context) {
 
 // misses reports whether a secret in the state is sealed with a key that is not here.
 func (s *Server) misses(view *raftfsm.View) bool {
-	return slices.ContainsFunc(view.Keys(), func(key *raftfsm.AccessKey) bool { return key.Seal != "" && !s.seals.Has(key.Seal) })
+	return slices.ContainsFunc(view.Keys(), func(key *spec.AccessKey) bool { return key.Seal != "" && !s.seals.Has(key.Seal) })
 }
 
 // answerSeals gives this server's sealing keys to another server. They never leave for anybody else.

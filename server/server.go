@@ -15,6 +15,7 @@ import (
 	"github.com/hashicorp/raft"
 
 	"pinion/raftfsm"
+	"pinion/raftfsm/spec"
 	"pinion/server/seal"
 	"pinion/server/store"
 )
@@ -33,10 +34,10 @@ type Config struct {
 	Reserve   int64            // bytes of disk set aside for the log from the start [32 MiB]
 	Seals     string           // file of the keys that secrets in the state are sealed with [seal.key in Dir]
 	Joins     bool             // the directory is made for a server of a pool that exists: never begin a pool with it
-	Settings  raftfsm.Settings // of a pool that begins here; PoolID and these are recorded once
+	Settings  spec.Settings    // of a pool that begins here; PoolID and these are recorded once
 
 	// Authority is the pool's, if this host holds it; the first leader records it. [none]
-	Authority func() (a raftfsm.Authority, held bool)
+	Authority func() (a spec.Authority, held bool)
 
 	calls    *calls // how the leader is reached while it is another host [not at all]
 	recovers bool   // see recover.go
@@ -78,9 +79,9 @@ type Server struct {
 	ready    chan struct{}        // closed when the first term of this process has begun
 	checks   gather[struct{}, error]
 	pulse    pulse
-	runs     gather[raftfsm.RunRequest, placed]
-	entrants gather[raftfsm.RunRequest, placed] // of the queue
-	backlog  backlog                            // of the entrants
+	runs     gather[spec.RunRequest, placed]
+	entrants gather[spec.RunRequest, placed] // of the queue
+	backlog  backlog                         // of the entrants
 	news     gather[news, heard]
 
 	watched watched

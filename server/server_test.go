@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"pinion/raftfsm"
+	"pinion/raftfsm/spec"
 	"pinion/server/store"
 )
 
@@ -17,7 +18,7 @@ func TestFirstStartMakesAPoolThatARestartKeeps(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "raft")
 	s := start(t, config(dir))
 	pool := *view(t, s).Pool()
-	apply(t, s, raftfsm.CreateCluster{Cluster: raftfsm.Cluster{Name: "training"}})
+	apply(t, s, raftfsm.CreateCluster{Cluster: spec.Cluster{Name: "training"}})
 	stop(t, s)
 
 	again := start(t, config(dir))
@@ -27,7 +28,7 @@ func TestFirstStartMakesAPoolThatARestartKeeps(t *testing.T) {
 	if view(t, again).Cluster("training") == nil {
 		t.Error("a restart lost an acknowledged change")
 	}
-	if view(t, again).Cluster(raftfsm.DefaultCluster) == nil {
+	if view(t, again).Cluster(spec.DefaultCluster) == nil {
 		t.Error("the default cluster is missing")
 	}
 }
@@ -35,11 +36,11 @@ func TestFirstStartMakesAPoolThatARestartKeeps(t *testing.T) {
 func TestARestartGoesOnFromASnapshot(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "raft")
 	s := start(t, config(dir))
-	apply(t, s, raftfsm.CreateCluster{Cluster: raftfsm.Cluster{Name: "before"}})
+	apply(t, s, raftfsm.CreateCluster{Cluster: spec.Cluster{Name: "before"}})
 	if err := s.raft.Snapshot().Error(); err != nil {
 		t.Fatal(err)
 	}
-	apply(t, s, raftfsm.CreateCluster{Cluster: raftfsm.Cluster{Name: "after"}})
+	apply(t, s, raftfsm.CreateCluster{Cluster: spec.Cluster{Name: "after"}})
 	stop(t, s)
 
 	again := start(t, config(dir))
@@ -145,7 +146,7 @@ func flip(t *testing.T, path, text string) {
 func TestOpenRefusesADamagedLogRecord(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "raft")
 	s := start(t, config(dir))
-	apply(t, s, raftfsm.CreateCluster{Cluster: raftfsm.Cluster{Name: "training"}})
+	apply(t, s, raftfsm.CreateCluster{Cluster: spec.Cluster{Name: "training"}})
 	stop(t, s)
 	path := filepath.Join(dir, "raft.db")
 	flip(t, path, `"name":"t`)
@@ -162,8 +163,8 @@ func TestAnEndedContextSaysWhetherTheChangeMayStand(t *testing.T) {
 	s := start(t, config(t.TempDir()))
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	_, err := s.Apply(ctx, raftfsm.CreateCluster{Cluster: raftfsm.Cluster{Name: "c"}})
-	if err != nil && (!errors.Is(err, ErrOutcomeUnknown) || !errors.Is(err, raftfsm.ErrUnavailable) || !errors.Is(err, context.Canceled)) {
+	_, err := s.Apply(ctx, raftfsm.CreateCluster{Cluster: spec.Cluster{Name: "c"}})
+	if err != nil && (!errors.Is(err, ErrOutcomeUnknown) || !errors.Is(err, spec.ErrUnavailable) || !errors.Is(err, context.Canceled)) {
 		t.Errorf("got %v", err)
 	}
 }
@@ -173,10 +174,10 @@ func TestAfterCloseEveryCallIsRefused(t *testing.T) {
 	stop(t, s)
 	_, viewErr := s.View(t.Context())
 	_, applyErr := s.Apply(t.Context(), raftfsm.Reap{})
-	_, runErr := s.Run(t.Context(), raftfsm.RunRequest{})
-	_, joinErr := s.Join(t.Context(), raftfsm.Host{}, nil)
+	_, runErr := s.Run(t.Context(), spec.RunRequest{})
+	_, joinErr := s.Join(t.Context(), spec.Host{}, nil)
 	for _, err := range []error{viewErr, applyErr, runErr, joinErr} {
-		if !errors.Is(err, raftfsm.ErrUnavailable) {
+		if !errors.Is(err, spec.ErrUnavailable) {
 			t.Errorf("got %v", err)
 		}
 	}
@@ -206,8 +207,8 @@ func TestStoppedTasksAreForgottenAfterAnHour(t *testing.T) {
 	s := start(t, cfg)
 	joinWith(t, s, 1)
 	task := run(t.Context(), t, s, runOf(define(t, s, 1))).Tasks[0]
-	over := raftfsm.TaskReport{TaskID: task.ID, Status: raftfsm.Stopped, Times: raftfsm.TaskTimes{Stopped: now}}
-	if _, err := s.Report(t.Context(), hostID, []raftfsm.TaskReport{over}); err != nil {
+	over := spec.TaskReport{TaskID: task.ID, Status: spec.Stopped, Times: spec.TaskTimes{Stopped: now}}
+	if _, err := s.Report(t.Context(), hostID, []spec.TaskReport{over}); err != nil {
 		t.Fatal(err)
 	}
 
@@ -234,7 +235,7 @@ func TestAServerThatCannotGoOnSaysSoAndRefusesEverything(t *testing.T) {
 	if err := <-s.Fatal(); err != reason {
 		t.Errorf("the reason is %v", err)
 	}
-	if _, err := s.View(t.Context()); !errors.Is(err, reason) || !errors.Is(err, raftfsm.ErrUnavailable) {
+	if _, err := s.View(t.Context()); !errors.Is(err, reason) || !errors.Is(err, spec.ErrUnavailable) {
 		t.Errorf("a read: %v", err)
 	}
 	if _, err := s.Apply(t.Context(), raftfsm.Reap{}); !errors.Is(err, reason) {

@@ -10,7 +10,7 @@ import (
 	"sync"
 	"time"
 
-	"pinion/raftfsm"
+	"pinion/raftfsm/spec"
 )
 
 const (
@@ -37,15 +37,15 @@ type session struct {
 	mu      sync.Mutex
 	seq     uint64
 	waiting map[uint64]chan answer
-	tasks   []raftfsm.Assignment // what this host must run; before the first step what it was told in the session before
-	index   uint64               // of tasks; 0 before the first step
+	tasks   []spec.Assignment // what this host must run; before the first step what it was told in the session before
+	index   uint64            // of tasks; 0 before the first step
 	changed signal
 	err     error // why it ended
 }
 
 // dialSession begins a session of a host that was told to run held. What is at the other end, and whether it lets this
 // host in, shows with the first hello.
-func dialSession(client *http.Client, address string, news func(bulletin), held []raftfsm.Assignment) *session {
+func dialSession(client *http.Client, address string, news func(bulletin), held []spec.Assignment) *session {
 	ctx, cancel := context.WithCancel(context.Background())
 	s := &session{
 		address: address, news: news, lines: make(chan toServer, linesWaiting), ended: make(chan struct{}), cancel: cancel,
@@ -141,7 +141,7 @@ func (s *session) step(a assignments) (err error) {
 }
 
 // held is what this host was last told to run.
-func (s *session) held() []raftfsm.Assignment {
+func (s *session) held() []spec.Assignment {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.tasks
@@ -220,7 +220,7 @@ func (s *session) ask(ctx context.Context, line toServer) ([]string, error) {
 }
 
 // Report is Server.Report.
-func (s *session) Report(ctx context.Context, _ string, reports []raftfsm.TaskReport) ([]string, error) {
+func (s *session) Report(ctx context.Context, _ string, reports []spec.TaskReport) ([]string, error) {
 	if len(reports) == 0 {
 		return nil, nil
 	}
@@ -236,7 +236,7 @@ func (s *session) Heartbeat(context.Context, string) error {
 }
 
 // Assignments is Server.Assignments.
-func (s *session) Assignments(ctx context.Context, _ string, after uint64) ([]raftfsm.Assignment, uint64, error) {
+func (s *session) Assignments(ctx context.Context, _ string, after uint64) ([]spec.Assignment, uint64, error) {
 	for {
 		select {
 		case <-s.ended: // what it said last may have been overtaken

@@ -5,7 +5,7 @@ import (
 	"encoding/hex"
 	"fmt"
 
-	"pinion/raftfsm"
+	"pinion/raftfsm/spec"
 	"pinion/server/peer"
 )
 
@@ -35,7 +35,7 @@ func (m *Member) askStanding(ctx context.Context) error {
 	for _, address := range m.book.others(m.cfg.Address) {
 		answer := standing{HostID: m.cfg.HostID}
 		if err := at.post(ctx, address, pathStanding, answer, &answer); err == nil && answer.Removed {
-			return fmt.Errorf("host %s: %w", m.cfg.HostID, raftfsm.ErrRemoved)
+			return fmt.Errorf("host %s: %w", m.cfg.HostID, spec.ErrRemoved)
 		}
 	}
 	return nil

@@ -9,6 +9,7 @@ import (
 	"github.com/hashicorp/raft"
 
 	"pinion/raftfsm"
+	"pinion/raftfsm/spec"
 )
 
 // steerPeriod is how often the leader looks whether the pool has the servers that it ought to have.
@@ -40,7 +41,7 @@ func (s *Server) steerLoop(t *term) {
 
 // candidate is a host as the choice of servers sees it.
 type candidate struct {
-	host  *raftfsm.Host
+	host  *spec.Host
 	voter bool
 	self  bool
 	alive bool
@@ -51,7 +52,7 @@ type candidate struct {
 func (c candidate) isAway() bool { return c.gone && !c.self }
 
 // candidates are hosts of the view.
-func (s *Server) candidates(t *term, view *raftfsm.View, hosts []*raftfsm.Host) []candidate {
+func (s *Server) candidates(t *term, view *raftfsm.View, hosts []*spec.Host) []candidate {
 	now, configured := s.cfg.Now(), s.configured()
 	replaceAfter, level := view.Settings().ReplaceAfter, view.MinFeature()
 	all := make([]candidate, 0, len(hosts))
@@ -90,7 +91,7 @@ func (s *Server) wish(t *term) error {
 }
 
 // isBlank reports whether the host answers, and has no Raft that remembers anything.
-func (s *Server) isBlank(ctx context.Context, host *raftfsm.Host) bool {
+func (s *Server) isBlank(ctx context.Context, host *spec.Host) bool {
 	ctx, cancel := context.WithTimeout(ctx, askTimeout)
 	defer cancel()
 	stats, err := s.statsOf(ctx, host.ID, host.Address)
@@ -109,7 +110,7 @@ func choose(all []candidate, limit int) (want, drop []candidate) {
 			gone = append(gone, c)
 		case c.host.Server:
 			seats = append(seats, c)
-		case c.alive && c.host.Status != raftfsm.HostDraining:
+		case c.alive && c.host.Status != spec.HostDraining:
 			spare = append(spare, c)
 		}
 	}
@@ -195,7 +196,7 @@ func (s *Server) readdress(server raft.Server, address string) error {
 	return s.raft.AddNonvoter(server.ID, raft.ServerAddress(address), 0, 0).Error()
 }
 
-func (s *Server) hasOpened(ctx context.Context, host *raftfsm.Host) bool {
+func (s *Server) hasOpened(ctx context.Context, host *spec.Host) bool {
 	ctx, cancel := context.WithTimeout(ctx, askTimeout)
 	defer cancel()
 	stats, err := s.statsOf(ctx, host.ID, host.Address)

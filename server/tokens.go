@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"pinion/raftfsm"
+	"pinion/raftfsm/spec"
 )
 
 const (
@@ -65,7 +66,7 @@ func (m *Member) CreateToken(ctx context.Context, ttl time.Duration, uses int, r
 	}
 	token := JoinToken{Fingerprint: fingerprint[:tokenPrint], ID: hex.EncodeToString(random(4)), Secret: strings.ToLower(tokenText.EncodeToString(random(20)))}
 	now := m.cfg.Now()
-	_, err = m.Apply(ctx, raftfsm.CreateToken{Token: raftfsm.JoinToken{
+	_, err = m.Apply(ctx, raftfsm.CreateToken{Token: spec.JoinToken{
 		ID: token.ID, SecretHash: hashOf([]byte(token.Secret)), Role: role,
 		Uses: cmp.Or(uses, defaultUses), CreatedAt: now, Expires: now.Add(cmp.Or(ttl, defaultTTL)),
 	}})
@@ -79,7 +80,7 @@ func (m *Member) RevokeToken(ctx context.Context, id string) error {
 }
 
 // Tokens lists the pool's join tokens.
-func (m *Member) Tokens(ctx context.Context) ([]*raftfsm.JoinToken, error) {
+func (m *Member) Tokens(ctx context.Context) ([]*spec.JoinToken, error) {
 	view, err := m.View(ctx)
 	if err != nil {
 		return nil, err

@@ -7,7 +7,7 @@ import (
 
 	"github.com/hashicorp/raft"
 
-	"pinion/raftfsm"
+	"pinion/raftfsm/spec"
 )
 
 func TestARemovedServerDoesNotComeBackByWhatAutopilotSawEarlier(t *testing.T) {
@@ -40,7 +40,7 @@ func TestAServerThatTheMajorityNeedsIsNotRemoved(t *testing.T) {
 	down.close()
 	leader := p.leader().member
 	err := leader.RemoveHost(t.Context(), needed.cfg.HostID, true)
-	if !errors.Is(err, raftfsm.ErrUnavailable) || !strings.Contains(err.Error(), "of the 2 others only 1 answer") {
+	if !errors.Is(err, spec.ErrUnavailable) || !strings.Contains(err.Error(), "of the 2 others only 1 answer") {
 		t.Errorf("one of three is down, another is removed: %v", err)
 	}
 	if host := p.view().Host(needed.cfg.HostID); host == nil || !host.Server {
@@ -63,7 +63,7 @@ func TestTheOnlyServerLeavesWhenAnotherHostCanTakeItsPlace(t *testing.T) {
 	var err error
 	eventually(t, "the only server is removed", func() bool {
 		err = p.leader().member.RemoveHost(t.Context(), first.cfg.HostID, true)
-		if err != nil && !errors.Is(err, raftfsm.ErrUnavailable) {
+		if err != nil && !errors.Is(err, spec.ErrUnavailable) {
 			t.Fatal(err)
 		}
 		return err == nil
@@ -72,7 +72,7 @@ func TestTheOnlyServerLeavesWhenAnotherHostCanTakeItsPlace(t *testing.T) {
 	if host := p.view().Host(last.cfg.HostID); host == nil || !host.Server || p.leader() != last {
 		t.Errorf("the host that is left: %+v", host)
 	}
-	if err := last.member.RemoveHost(t.Context(), last.cfg.HostID, true); !errors.Is(err, raftfsm.ErrInUse) {
+	if err := last.member.RemoveHost(t.Context(), last.cfg.HostID, true); !errors.Is(err, spec.ErrInUse) {
 		t.Errorf("the last host of all: %v", err)
 	}
 }

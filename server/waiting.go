@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"pinion/raftfsm"
+	"pinion/raftfsm/spec"
 	"pinion/server/schedule/queue"
 )
 
@@ -94,7 +95,7 @@ func (w *waiting) begin() {
 	}
 	for r := range w.flying {
 		for _, item := range r.items {
-			if first := view.Task(item.ID()); first != nil && first.LastStatus == raftfsm.Provisioning {
+			if first := view.Task(item.ID()); first != nil && first.LastStatus == spec.Provisioning {
 				w.queue.Take(item, now)
 			}
 		}
@@ -119,7 +120,7 @@ func (w *waiting) follow() (more <-chan struct{}) {
 			switch change.Kind {
 			case raftfsm.TaskChange:
 				w.take(view, change.Task, now)
-				if t := change.Task; t.HostID != "" && t.DesiredStatus == raftfsm.Stopped {
+				if t := change.Task; t.HostID != "" && t.DesiredStatus == spec.Stopped {
 					w.gain(t.Cluster, t.HostID)
 				}
 			case raftfsm.HostChange:
@@ -162,7 +163,7 @@ func (w *waiting) charge(view *raftfsm.View, now time.Time) {
 		}
 	}
 	for _, task := range view.Tasks("") {
-		if gpus := len(task.GPUs()); task.LastStatus == raftfsm.Stopped && gpus > 0 && !task.Times.Started.IsZero() {
+		if gpus := len(task.GPUs()); task.LastStatus == spec.Stopped && gpus > 0 && !task.Times.Started.IsZero() {
 			w.queue.Hold(task.ID, task.Terms().Team, gpus, task.Times.Started, now)
 			w.queue.Release(task.ID, task.Times.Stopped, now)
 		}

@@ -11,6 +11,7 @@ import (
 
 	"pinion/gpu"
 	"pinion/raftfsm"
+	"pinion/raftfsm/spec"
 )
 
 // crowded is a server with so many hosts of eight GPUs, none of which is heard of, and so many tasks that wait for one.
@@ -32,7 +33,7 @@ func crowded(b *testing.B, hosts, tasks int) (s *Server, hear func()) {
 			for g := range 8 {
 				inventory.Devices = append(inventory.Devices, gpu.Device{UUID: fmt.Sprintf("GPU-%s-%d", id, g), Index: g, Health: gpu.Healthy})
 			}
-			host := raftfsm.Host{ID: id, Name: id, Cluster: raftfsm.DefaultCluster, Status: raftfsm.HostActive, CPU: 1 << 17, MemoryMiB: 1 << 20, GPUs: inventory}
+			host := spec.Host{ID: id, Name: id, Cluster: spec.DefaultCluster, Status: spec.HostActive, CPU: 1 << 17, MemoryMiB: 1 << 20, GPUs: inventory}
 			if _, err := s.Apply(b.Context(), raftfsm.PutHost{Host: host}); err != nil {
 				b.Error(err)
 			}
@@ -105,8 +106,8 @@ func BenchmarkFreedGPU(b *testing.B) {
 	for i := range b.N {
 		task := s.state.View().Task(ids[i%len(ids)])
 		begin := time.Now()
-		report := raftfsm.TaskReport{TaskID: task.ID, Status: raftfsm.Stopped, Times: raftfsm.TaskTimes{Stopped: s.cfg.Now()}}
-		if _, err := s.Report(b.Context(), task.HostID, []raftfsm.TaskReport{report}); err != nil {
+		report := spec.TaskReport{TaskID: task.ID, Status: spec.Stopped, Times: spec.TaskTimes{Stopped: s.cfg.Now()}}
+		if _, err := s.Report(b.Context(), task.HostID, []spec.TaskReport{report}); err != nil {
 			b.Fatal(err)
 		}
 		until(b, s, func(v *raftfsm.View) bool { return len(v.Free(task.HostID).GPUs) == 0 })

@@ -4,6 +4,7 @@ import (
 	"context"
 
 	"pinion/raftfsm"
+	"pinion/raftfsm/spec"
 	"pinion/server/schedule"
 )
 
@@ -15,17 +16,17 @@ const (
 )
 
 // enqueue records the tasks of a run as waiting. The leader's loop gives them their places, at once where there are any.
-func (s *Server) enqueue(ctx context.Context, r raftfsm.RunRequest) (raftfsm.RunResult, error) {
+func (s *Server) enqueue(ctx context.Context, r spec.RunRequest) (spec.RunResult, error) {
 	answer, err := s.entrants.do(ctx, r)
 	if err != nil {
-		return raftfsm.RunResult{}, err
+		return spec.RunResult{}, err
 	}
 	return answer.result, answer.err
 }
 
 // provision answers a batch of runs that wait. Nothing is planned, so nothing can be lost to another change; of runs with the
 // same token apply records the first and answers the others with it.
-func (s *Server) provision(runs []raftfsm.RunRequest) []placed {
+func (s *Server) provision(runs []spec.RunRequest) []placed {
 	answers := make([]placed, len(runs))
 	var (
 		settled, open []int // answered from the view alone; in the entry

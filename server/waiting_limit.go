@@ -1,6 +1,9 @@
 package server
 
-import "pinion/raftfsm"
+import (
+	"pinion/raftfsm"
+	"pinion/raftfsm/spec"
+)
 
 // backlog knows how many tasks wait in each cluster at most. It counts them in the state at first and when the limit seems
 // reached; in between it only adds, so that a run costs nothing here however many wait. It is used by one goroutine at a time.
@@ -31,7 +34,7 @@ func (b *backlog) admit(cluster string, n int) error {
 	}
 	if most+n > b.limit {
 		b.most[cluster] = most
-		return raftfsm.ErrQueueFull
+		return spec.ErrQueueFull
 	}
 	b.most[cluster] = most + n
 	b.added[cluster] += n

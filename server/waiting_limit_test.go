@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"pinion/raftfsm"
+	"pinion/raftfsm/spec"
 )
 
 // A full queue takes tasks again as soon as others have left it.
@@ -20,8 +21,8 @@ func TestSoManyTasksWaitAndNoMore(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	do(raftfsm.CreatePool{Pool: raftfsm.Pool{ID: "p"}})
-	do(raftfsm.RegisterDefinition{Definition: raftfsm.TaskDefinition{Family: "f", Status: raftfsm.DefinitionActive, Containers: []raftfsm.ContainerDefinition{{Name: "c"}}}})
+	do(raftfsm.CreatePool{Pool: spec.Pool{ID: "p"}})
+	do(raftfsm.RegisterDefinition{Definition: spec.TaskDefinition{Family: "f", Status: spec.DefinitionActive, Containers: []spec.ContainerDefinition{{Name: "c"}}}})
 	first, b := &term{}, &backlog{limit: 4}
 	for i, step := range []struct {
 		name  string
@@ -38,8 +39,8 @@ func TestSoManyTasksWaitAndNoMore(t *testing.T) {
 		{"a new leader counts", &term{}, 1, true, ""},
 	} {
 		b.begin(step.term, state.View())
-		err := b.admit(raftfsm.DefaultCluster, step.tasks)
-		if full := errors.Is(err, raftfsm.ErrQueueFull); full != step.full {
+		err := b.admit(spec.DefaultCluster, step.tasks)
+		if full := errors.Is(err, spec.ErrQueueFull); full != step.full {
 			t.Errorf("%s: %v", step.name, err)
 		}
 		if again := b.admit("lab", 1); again != nil {
@@ -49,8 +50,8 @@ func TestSoManyTasksWaitAndNoMore(t *testing.T) {
 			if step.full {
 				break
 			}
-			task := &raftfsm.Task{ID: fmt.Sprintf("%d-%d", i, n), Cluster: raftfsm.DefaultCluster, Definition: "f:1", LastStatus: raftfsm.Provisioning, DesiredStatus: raftfsm.Running}
-			do(raftfsm.LaunchTasks{Runs: []raftfsm.Launch{{Cluster: raftfsm.DefaultCluster, Tasks: []*raftfsm.Task{task}}}})
+			task := &spec.Task{ID: fmt.Sprintf("%d-%d", i, n), Cluster: spec.DefaultCluster, Definition: "f:1", LastStatus: spec.Provisioning, DesiredStatus: spec.Running}
+			do(raftfsm.LaunchTasks{Runs: []raftfsm.Launch{{Cluster: spec.DefaultCluster, Tasks: []*spec.Task{task}}}})
 		}
 		if step.stops != "" {
 			do(raftfsm.StopTask{ID: step.stops, At: time.Unix(1, 0)})

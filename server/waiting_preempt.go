@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"pinion/raftfsm"
+	"pinion/raftfsm/spec"
 	"pinion/server/schedule"
 	"pinion/server/schedule/queue"
 )
@@ -59,10 +60,10 @@ func (w *waiting) victimsOf(view *raftfsm.View, fleet *schedule.Fleet, item *que
 	}
 	delete(w.victims, item.ID())
 	now, borrowed := w.cfg.Now(), w.borrowed()
-	for _, task := range fleet.Victims(*request, func(t *raftfsm.Task) (schedule.Price, bool) { return w.price(t, item, borrowed[t.ID]) }) {
+	for _, task := range fleet.Victims(*request, func(t *spec.Task) (schedule.Price, bool) { return w.price(t, item, borrowed[t.ID]) }) {
 		w.victims[item.ID()] = append(w.victims[item.ID()], task.ID)
 		w.placed[task.ID].stopping = now
-		stops = append(stops, raftfsm.StopTask{ID: task.ID, Code: raftfsm.StopPreempted, At: now,
+		stops = append(stops, raftfsm.StopTask{ID: task.ID, Code: spec.StopPreempted, At: now,
 			Reason: fmt.Sprintf("It gave way to task %s of priority %d, and waits again as another task", item.ID(), item.Priority)})
 	}
 	return stops
@@ -71,7 +72,7 @@ func (w *waiting) victimsOf(view *raftfsm.View, fleet *schedule.Fleet, item *que
 // price is what it costs to stop a task for the item. Only such may be stopped that say so, are not about to end, and come
 // after the item in the order of the queue, or two could stop each other for ever: who has it by right before who borrows,
 // then by priority. Within a team only priority counts.
-func (w *waiting) price(t *raftfsm.Task, item *queue.Item, borrowed bool) (p schedule.Price, may bool) {
+func (w *waiting) price(t *spec.Task, item *queue.Item, borrowed bool) (p schedule.Price, may bool) {
 	s := w.placed[t.ID]
 	if s == nil || !s.preemptible || !s.stopping.IsZero() {
 		return p, false

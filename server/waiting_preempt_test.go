@@ -5,7 +5,7 @@ import (
 	"testing"
 	"time"
 
-	"pinion/raftfsm"
+	"pinion/raftfsm/spec"
 	"pinion/server/schedule/queue"
 )
 
@@ -50,7 +50,7 @@ func TestWhoComesLaterInTheQueueGivesWay(t *testing.T) {
 			borrowed := w.borrowed()
 			var got []int
 			for i := range c.held {
-				if _, may := w.price(&raftfsm.Task{ID: names[i]}, &c.item, borrowed[names[i]]); may {
+				if _, may := w.price(&spec.Task{ID: names[i]}, &c.item, borrowed[names[i]]); may {
 					got = append(got, i)
 				}
 			}

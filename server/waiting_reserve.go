@@ -4,7 +4,7 @@ import (
 	"slices"
 	"time"
 
-	"pinion/raftfsm"
+	"pinion/raftfsm/spec"
 	"pinion/server/schedule"
 	"pinion/server/schedule/queue"
 )
@@ -59,7 +59,7 @@ func (r *round) endsFor(item *queue.Item) schedule.Ends {
 	if r.lent == nil {
 		r.lent = r.borrowed()
 	}
-	return func(t *raftfsm.Task) time.Time {
+	return func(t *spec.Task) time.Time {
 		if s := r.placed[t.ID]; s != nil && !s.stopping.IsZero() {
 			return longAgo
 		}

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"pinion/raftfsm"
+	"pinion/raftfsm/spec"
 	"pinion/server/schedule"
 	"pinion/server/schedule/queue"
 )
@@ -16,7 +17,7 @@ type round struct {
 	fleet  *schedule.Fleet
 	kinds  map[[2]string]*schedule.Kind // what was asked for so far, by cluster and shape
 	seed   uint64                       // of the next item
-	held   map[string][]*raftfsm.Task   // what keeps the reservation of a cluster from others now
+	held   map[string][]*spec.Task      // what keeps the reservation of a cluster from others now
 	flight *flight
 
 	lent map[string]bool // what is borrowed, as the round began; nil before it is needed: it costs a look at every stay
@@ -24,7 +25,7 @@ type round struct {
 	// In the order in which they got their places: items, a group for each, and all their tasks as they are planned.
 	items   []*queue.Item
 	entry   raftfsm.PlaceTasks
-	planned []*raftfsm.Task
+	planned []*spec.Task
 
 	ids    map[string]bool // of the tasks
 	answer []string        // why a group was refused
@@ -42,8 +43,8 @@ func (w *waiting) plan() *round {
 		return nil
 	}
 	w.looked = false
-	r := &round{waiting: w, kinds: map[[2]string]*schedule.Kind{}, seed: newSeed(), held: map[string][]*raftfsm.Task{}, ids: map[string]bool{}}
-	r.flight = w.term.planner.explore(func(view *raftfsm.View, fleet *schedule.Fleet) []*raftfsm.Task {
+	r := &round{waiting: w, kinds: map[[2]string]*schedule.Kind{}, seed: newSeed(), held: map[string][]*spec.Task{}, ids: map[string]bool{}}
+	r.flight = w.term.planner.explore(func(view *raftfsm.View, fleet *schedule.Fleet) []*spec.Task {
 		r.view, r.fleet = view, fleet
 		r.wake()
 		r.items = w.queue.Round(now, roundTasks, r)
@@ -102,7 +103,7 @@ func (r *round) Place(item *queue.Item, keep bool) bool {
 		}
 		return false
 	}
-	group := make([]raftfsm.Placement, len(tasks))
+	group := make([]spec.Placement, len(tasks))
 	for i, task := range decision.Tasks {
 		group[i] = schedule.PlacementOf(tasks[i], task)
 		r.ids[task.ID] = true
@@ -118,7 +119,7 @@ func (r *round) kind(item *queue.Item) *schedule.Kind {
 	known := r.kinds[of]
 	if known == nil {
 		c := item.Of.(*waiter)
-		known = schedule.KindOf(requestFor(c.tasks[0], raftfsm.Effective(c.definition, c.tasks[0].Overrides)))
+		known = schedule.KindOf(requestFor(c.tasks[0], spec.Effective(c.definition, c.tasks[0].Overrides)))
 		r.kinds[of] = known
 	}
 	return known
@@ -138,7 +139,7 @@ func (w *waiting) fly(r *round) {
 }
 
 // doubtful are the tasks of which it is not certain that they have their places.
-func (r *round) doubtful() (tasks []*raftfsm.Task) {
+func (r *round) doubtful() (tasks []*spec.Task) {
 	if r.err != nil {
 		return r.planned
 	}

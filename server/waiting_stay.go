@@ -11,6 +11,7 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"pinion/raftfsm"
+	"pinion/raftfsm/spec"
 )
 
 // stay is a task with a place of which the queue knows when it may end.
@@ -29,8 +30,8 @@ type stay struct {
 const stopSpan = 30 * time.Second
 
 // stays notes what is to be known of a task that has a place.
-func (w *waiting) stays(t *raftfsm.Task, terms raftfsm.Terms) {
-	if terms.TimeLimit == 0 && !terms.Preemptible && t.DesiredStatus != raftfsm.Stopped {
+func (w *waiting) stays(t *spec.Task, terms spec.Terms) {
+	if terms.TimeLimit == 0 && !terms.Preemptible && t.DesiredStatus != spec.Stopped {
 		delete(w.placed, t.ID) // its tags may have said otherwise before
 		return
 	}
@@ -41,7 +42,7 @@ func (w *waiting) stays(t *raftfsm.Task, terms raftfsm.Terms) {
 	}
 	s.team, s.priority, s.preemptible, s.limit = terms.Team, terms.Priority, terms.Preemptible, terms.TimeLimit
 	s.gpus = len(t.GPUs())
-	if s.since = t.Times.Started; t.DesiredStatus == raftfsm.Stopped {
+	if s.since = t.Times.Started; t.DesiredStatus == spec.Stopped {
 		if s.stopping = t.Times.Stopping; s.stopping.IsZero() {
 			s.stopping = s.placed
 		}
@@ -49,7 +50,7 @@ func (w *waiting) stays(t *raftfsm.Task, terms raftfsm.Terms) {
 }
 
 // ends is schedule.Ends: when a task is over at the latest.
-func (w *waiting) ends(t *raftfsm.Task) time.Time {
+func (w *waiting) ends(t *spec.Task) time.Time {
 	s := w.placed[t.ID]
 	switch {
 	case s == nil:
@@ -72,9 +73,9 @@ func (w *waiting) stopOverdue(view *raftfsm.View, now time.Time) {
 		if s.limit == 0 || !s.stopping.IsZero() || s.since.IsZero() || now.Before(s.since.Add(s.limit)) {
 			continue
 		}
-		reason := fmt.Sprintf("The task reached its time limit of %s (%s)", s.limit, raftfsm.TagTimeLimit)
+		reason := fmt.Sprintf("The task reached its time limit of %s (%s)", s.limit, spec.TagTimeLimit)
 		for _, mate := range withGang(view, id) {
-			stops[mate] = raftfsm.StopTask{ID: mate, Code: raftfsm.StopScheduler, At: now, Reason: reason}
+			stops[mate] = raftfsm.StopTask{ID: mate, Code: spec.StopScheduler, At: now, Reason: reason}
 		}
 	}
 	w.stop(w.term.ctx, slices.Collect(maps.Values(stops)))
@@ -88,7 +89,7 @@ func withGang(view *raftfsm.View, id string) []string {
 	}
 	var ids []string
 	for _, mate := range view.Gang(task.Gang.ID) {
-		if mate.DesiredStatus != raftfsm.Stopped {
+		if mate.DesiredStatus != spec.Stopped {
 			ids = append(ids, mate.ID)
 		}
 	}

@@ -5,16 +5,17 @@ import (
 	"time"
 
 	"pinion/raftfsm"
+	"pinion/raftfsm/spec"
 	"pinion/server/schedule"
 	"pinion/server/schedule/queue"
 )
 
 // take puts a task where it belongs: in the queue, among those that have a place, or nowhere.
-func (w *waiting) take(view *raftfsm.View, t *raftfsm.Task, now time.Time) {
+func (w *waiting) take(view *raftfsm.View, t *spec.Task, now time.Time) {
 	switch {
-	case t.LastStatus == raftfsm.Provisioning:
+	case t.LastStatus == spec.Provisioning:
 		w.await(view, t, now)
-	case t.LastStatus == raftfsm.Stopped:
+	case t.LastStatus == spec.Stopped:
 		w.leave(t.ID)
 		delete(w.placed, t.ID)
 		w.queue.Release(t.ID, t.Times.Stopped, now)
@@ -36,7 +37,7 @@ func (w *waiting) leave(task string) {
 }
 
 // await puts a task into the queue when nothing holds it back any more, and a gang when that is so of all its tasks.
-func (w *waiting) await(view *raftfsm.View, t *raftfsm.Task, now time.Time) {
+func (w *waiting) await(view *raftfsm.View, t *spec.Task, now time.Time) {
 	tasks := unitOf(view, t)
 	if t.Gang != nil {
 		if t.Gang.Rank > 0 && w.queue.Waits(t.ID) {
@@ -53,7 +54,7 @@ func (w *waiting) await(view *raftfsm.View, t *raftfsm.Task, now time.Time) {
 		}
 	}
 	if definition := view.Definition(t.Definition); definition != nil {
-		item := itemOf(view, tasks, raftfsm.Effective(definition, t.Overrides))
+		item := itemOf(view, tasks, spec.Effective(definition, t.Overrides))
 		item.Of = &waiter{tasks, definition}
 		w.queue.Add(item)
 	}
@@ -61,21 +62,21 @@ func (w *waiting) await(view *raftfsm.View, t *raftfsm.Task, now time.Time) {
 
 // waiter is what an item of the queue was made of, as it was followed last.
 type waiter struct {
-	tasks      []*raftfsm.Task // one, or a gang by rank
-	definition *raftfsm.TaskDefinition
+	tasks      []*spec.Task // one, or a gang by rank
+	definition *spec.TaskDefinition
 }
 
 // unitOf is a task, or its whole gang by rank: what has its places together.
-func unitOf(view *raftfsm.View, t *raftfsm.Task) []*raftfsm.Task {
+func unitOf(view *raftfsm.View, t *spec.Task) []*spec.Task {
 	if t.Gang == nil {
-		return []*raftfsm.Task{t}
+		return []*spec.Task{t}
 	}
 	return view.Gang(t.Gang.ID)
 }
 
 // ready reports whether the task may have a place now. What holds it back is a moment, or a change in the state.
-func (w *waiting) ready(t *raftfsm.Task, now time.Time) bool {
-	if t.LastStatus != raftfsm.Provisioning || t.Held() || w.inFlight(t.ID) {
+func (w *waiting) ready(t *spec.Task, now time.Time) bool {
+	if t.LastStatus != spec.Provisioning || t.Held() || w.inFlight(t.ID) {
 		return false
 	}
 	if t.Wait != nil && t.Wait.NotBefore.After(now) {
@@ -107,7 +108,7 @@ func (w *waiting) reconsider(item *queue.Item, now time.Time) {
 }
 
 // itemOf is a task, or a whole gang, as the queue sees it.
-func itemOf(view *raftfsm.View, tasks []*raftfsm.Task, definition *raftfsm.TaskDefinition) *queue.Item {
+func itemOf(view *raftfsm.View, tasks []*spec.Task, definition *spec.TaskDefinition) *queue.Item {
 	t := tasks[0]
 	terms := t.Terms()
 	item := &queue.Item{
@@ -116,7 +117,7 @@ func itemOf(view *raftfsm.View, tasks []*raftfsm.Task, definition *raftfsm.TaskD
 		Priority: terms.Priority,
 		Since:    t.CreatedAt,
 		Limit:    terms.TimeLimit,
-		GPUs:     gpusOf(view, t.Cluster, raftfsm.DemandOf(definition)),
+		GPUs:     gpusOf(view, t.Cluster, spec.DemandOf(definition)),
 		Shape:    schedule.Shape(requestFor(t, definition)),
 	}
 	for _, task := range tasks {
@@ -132,7 +133,7 @@ func itemOf(view *raftfsm.View, tasks []*raftfsm.Task, definition *raftfsm.TaskD
 }
 
 // gpusOf is how many GPUs the demand comes to; of every GPU of a host, those of the largest host.
-func gpusOf(view *raftfsm.View, cluster string, demand raftfsm.Demand) int {
+func gpusOf(view *raftfsm.View, cluster string, demand spec.Demand) int {
 	if !demand.WantsAll() {
 		return demand.AllGPUs()
 	}
@@ -144,8 +145,8 @@ func gpusOf(view *raftfsm.View, cluster string, demand raftfsm.Demand) int {
 }
 
 // requestFor asks for a place for a task that waits.
-func requestFor(t *raftfsm.Task, definition *raftfsm.TaskDefinition) schedule.Request {
-	run := raftfsm.RunRequest{Cluster: t.Cluster, Definition: t.Definition, Count: 1, Group: t.Group, Tags: t.Tags}
+func requestFor(t *spec.Task, definition *spec.TaskDefinition) schedule.Request {
+	run := spec.RunRequest{Cluster: t.Cluster, Definition: t.Definition, Count: 1, Group: t.Group, Tags: t.Tags}
 	if t.Wait != nil {
 		run.Constraints, run.Strategy = t.Wait.Constraints, t.Wait.Strategy
 	}
@@ -155,10 +156,10 @@ func requestFor(t *raftfsm.Task, definition *raftfsm.TaskDefinition) schedule.Re
 // requestOf asks for the places of an item; nil when it does not wait any more.
 func requestOf(view *raftfsm.View, item *queue.Item) *schedule.Request {
 	task := view.Task(item.ID())
-	if task == nil || task.LastStatus != raftfsm.Provisioning {
+	if task == nil || task.LastStatus != spec.Provisioning {
 		return nil
 	}
-	r := requestFor(task, raftfsm.Effective(view.Definition(task.Definition), task.Overrides))
+	r := requestFor(task, spec.Effective(view.Definition(task.Definition), task.Overrides))
 	r.Run.Count = len(item.Tasks)
 	return &r
 }

@@ -6,12 +6,13 @@ import (
 	"time"
 
 	"pinion/raftfsm"
+	"pinion/raftfsm/spec"
 )
 
 // queued is runOf through the queue.
-func queued(definition string, tags ...raftfsm.Tag) raftfsm.RunRequest {
+func queued(definition string, tags ...spec.Tag) spec.RunRequest {
 	r := runOf(definition)
-	r.CapacityProvider, r.Tags = raftfsm.BuiltinCapacityProvider, tags
+	r.CapacityProvider, r.Tags = spec.BuiltinCapacityProvider, tags
 	return r
 }
 
@@ -41,18 +42,18 @@ func until(t testing.TB, s *Server, is func(*raftfsm.View) bool) *raftfsm.View {
 }
 
 // become waits until the task is what the test wants.
-func become(t testing.TB, s *Server, id string, is func(*raftfsm.Task) bool) *raftfsm.Task {
+func become(t testing.TB, s *Server, id string, is func(*spec.Task) bool) *spec.Task {
 	t.Helper()
 	return until(t, s, func(v *raftfsm.View) bool { return is(v.Task(id)) }).Task(id)
 }
 
-func hasPlace(t *raftfsm.Task) bool { return t.LastStatus == raftfsm.Pending && t.HostID != "" }
+func hasPlace(t *spec.Task) bool { return t.LastStatus == spec.Pending && t.HostID != "" }
 
 // end has the host of the test report that a task is over.
 func end(t testing.TB, s *Server, id string) {
 	t.Helper()
-	report := raftfsm.TaskReport{TaskID: id, Status: raftfsm.Stopped, Times: raftfsm.TaskTimes{Stopped: s.cfg.Now()}}
-	if _, err := s.Report(t.Context(), hostID, []raftfsm.TaskReport{report}); err != nil {
+	report := spec.TaskReport{TaskID: id, Status: spec.Stopped, Times: spec.TaskTimes{Stopped: s.cfg.Now()}}
+	if _, err := s.Report(t.Context(), hostID, []spec.TaskReport{report}); err != nil {
 		t.Fatal(err)
 	}
 }
@@ -63,7 +64,7 @@ func TestATaskWaitsAndIsPlacedWhenAGPUIsFree(t *testing.T) {
 	request := queued(define(t, s, 1))
 	request.Count = 3
 	tasks := run(t.Context(), t, s, request).Tasks
-	if len(tasks) != 3 || tasks[0].LastStatus != raftfsm.Provisioning || tasks[0].CapacityProvider != raftfsm.BuiltinCapacityProvider {
+	if len(tasks) != 3 || tasks[0].LastStatus != spec.Provisioning || tasks[0].CapacityProvider != spec.BuiltinCapacityProvider {
 		t.Fatalf("%+v", tasks)
 	}
 	var placed []string
@@ -78,7 +79,7 @@ func TestATaskWaitsAndIsPlacedWhenAGPUIsFree(t *testing.T) {
 	})
 	end(t, s, placed[0])
 	for _, task := range tasks {
-		become(t, s, task.ID, func(t *raftfsm.Task) bool { return t.LastStatus != raftfsm.Provisioning })
+		become(t, s, task.ID, func(t *spec.Task) bool { return t.LastStatus != spec.Provisioning })
 	}
 }
 
@@ -108,14 +109,14 @@ func TestATokenEnqueuesItsTasksOnce(t *testing.T) {
 	}
 }
 
-func tag(key, value string) raftfsm.Tag { return raftfsm.Tag{Key: key, Value: value} }
+func tag(key, value string) spec.Tag { return spec.Tag{Key: key, Value: value} }
 
 // begun has the host of the test report that a task runs.
 func begun(t testing.TB, s *Server, id string) {
 	t.Helper()
 	become(t, s, id, hasPlace)
-	report := raftfsm.TaskReport{TaskID: id, Status: raftfsm.Running, Times: raftfsm.TaskTimes{Started: s.cfg.Now()}}
-	if _, err := s.Report(t.Context(), hostID, []raftfsm.TaskReport{report}); err != nil {
+	report := spec.TaskReport{TaskID: id, Status: spec.Running, Times: spec.TaskTimes{Started: s.cfg.Now()}}
+	if _, err := s.Report(t.Context(), hostID, []spec.TaskReport{report}); err != nil {
 		t.Fatal(err)
 	}
 }
@@ -126,11 +127,11 @@ func TestATaskIsStoppedAtItsTimeLimit(t *testing.T) {
 	cfg.Now = c.now
 	s := start(t, cfg)
 	joinWith(t, s, 1)
-	limited := run(t.Context(), t, s, queued(define(t, s, 1), tag(raftfsm.TagTimeLimit, "10m"))).Tasks[0]
+	limited := run(t.Context(), t, s, queued(define(t, s, 1), tag(spec.TagTimeLimit, "10m"))).Tasks[0]
 	begun(t, s, limited.ID)
 	c.pass(10 * time.Minute)
-	got := become(t, s, limited.ID, func(t *raftfsm.Task) bool { return t.DesiredStatus == raftfsm.Stopped })
-	if got.StopCode != raftfsm.StopScheduler || got.StoppedReason != "The task reached its time limit of 10m0s (pinion.time-limit)" {
+	got := become(t, s, limited.ID, func(t *spec.Task) bool { return t.DesiredStatus == spec.Stopped })
+	if got.StopCode != spec.StopScheduler || got.StoppedReason != "The task reached its time limit of 10m0s (pinion.time-limit)" {
 		t.Errorf("%s: %s", got.StopCode, got.StoppedReason)
 	}
 }
@@ -139,11 +140,11 @@ func TestATaskOfLowPriorityGivesWay(t *testing.T) {
 	s := start(t, config(t.TempDir()))
 	joinWith(t, s, 1)
 	definition := define(t, s, 1)
-	low := run(t.Context(), t, s, queued(definition, tag(raftfsm.TagPreemptible, "true"))).Tasks[0]
+	low := run(t.Context(), t, s, queued(definition, tag(spec.TagPreemptible, "true"))).Tasks[0]
 	begun(t, s, low.ID)
-	high := run(t.Context(), t, s, queued(definition, tag(raftfsm.TagPriority, "7"))).Tasks[0]
-	stopped := become(t, s, low.ID, func(t *raftfsm.Task) bool { return t.DesiredStatus == raftfsm.Stopped })
-	if stopped.StopCode != raftfsm.StopPreempted || stopped.LastStatus != raftfsm.Running {
+	high := run(t.Context(), t, s, queued(definition, tag(spec.TagPriority, "7"))).Tasks[0]
+	stopped := become(t, s, low.ID, func(t *spec.Task) bool { return t.DesiredStatus == spec.Stopped })
+	if stopped.StopCode != spec.StopPreempted || stopped.LastStatus != spec.Running {
 		t.Errorf("%s: %s, %s", stopped.StopCode, stopped.StoppedReason, stopped.LastStatus)
 	}
 	end(t, s, low.ID)
@@ -156,15 +157,15 @@ func TestWhoDoesNotAllowItIsNotStoppedForOthers(t *testing.T) {
 	definition := define(t, s, 1)
 	firm := run(t.Context(), t, s, queued(definition)).Tasks[0]
 	begun(t, s, firm.ID)
-	equal := run(t.Context(), t, s, queued(definition, tag(raftfsm.TagPriority, "7"), tag(raftfsm.TagPreemptible, "true"))).Tasks[0]
+	equal := run(t.Context(), t, s, queued(definition, tag(spec.TagPriority, "7"), tag(spec.TagPreemptible, "true"))).Tasks[0]
 	begun(t, s, equal.ID)
-	low := run(t.Context(), t, s, queued(definition, tag(raftfsm.TagPriority, "7"))).Tasks[0]
-	high := run(t.Context(), t, s, queued(definition, tag(raftfsm.TagPriority, "8"))).Tasks[0]
-	become(t, s, equal.ID, func(t *raftfsm.Task) bool { return t.DesiredStatus == raftfsm.Stopped })
+	low := run(t.Context(), t, s, queued(definition, tag(spec.TagPriority, "7"))).Tasks[0]
+	high := run(t.Context(), t, s, queued(definition, tag(spec.TagPriority, "8"))).Tasks[0]
+	become(t, s, equal.ID, func(t *spec.Task) bool { return t.DesiredStatus == spec.Stopped })
 	end(t, s, equal.ID)
 	become(t, s, high.ID, hasPlace)
 	view := s.state.View()
-	if view.Task(low.ID).LastStatus != raftfsm.Provisioning || view.Task(firm.ID).DesiredStatus != raftfsm.Running {
+	if view.Task(low.ID).LastStatus != spec.Provisioning || view.Task(firm.ID).DesiredStatus != spec.Running {
 		t.Errorf("%+v %+v", view.Task(low.ID), view.Task(firm.ID))
 	}
 }
@@ -173,11 +174,11 @@ func TestOnlyWhatIsOverInTimeStartsBeforeTheHead(t *testing.T) {
 	s := start(t, config(t.TempDir()))
 	joinWith(t, s, 2)
 	one, two := define(t, s, 1), define(t, s, 2)
-	running := run(t.Context(), t, s, queued(one, tag(raftfsm.TagTimeLimit, "1h"))).Tasks[0]
+	running := run(t.Context(), t, s, queued(one, tag(spec.TagTimeLimit, "1h"))).Tasks[0]
 	begun(t, s, running.ID)
 	head := run(t.Context(), t, s, queued(two)).Tasks[0]
-	long := run(t.Context(), t, s, queued(one, tag(raftfsm.TagTimeLimit, "2h"))).Tasks[0]
-	short := run(t.Context(), t, s, queued(one, tag(raftfsm.TagTimeLimit, "10m"))).Tasks[0]
+	long := run(t.Context(), t, s, queued(one, tag(spec.TagTimeLimit, "2h"))).Tasks[0]
+	short := run(t.Context(), t, s, queued(one, tag(spec.TagTimeLimit, "10m"))).Tasks[0]
 	begun(t, s, short.ID)
 	if view := s.state.View(); view.Task(head.ID).HostID != "" || view.Task(long.ID).HostID != "" {
 		t.Fatalf("%+v %+v", view.Task(head.ID), view.Task(long.ID))
@@ -197,21 +198,21 @@ func TestWhatIsBorrowedIsGivenBackToWhoHasARightToIt(t *testing.T) {
 	joinWith(t, s, 2)
 	quota := 1
 	for _, team := range []string{"vision", "speech"} {
-		apply(t, s, raftfsm.PutTeam{Team: raftfsm.Team{Name: team, GPUs: &quota, Weight: 1}})
+		apply(t, s, raftfsm.PutTeam{Team: spec.Team{Name: team, GPUs: &quota, Weight: 1}})
 	}
 	definition := define(t, s, 1)
-	ofVision := func() *raftfsm.Task {
-		tags := []raftfsm.Tag{tag(raftfsm.TagTeam, "vision"), tag(raftfsm.TagPreemptible, "true"), tag(raftfsm.TagPriority, "9")}
+	ofVision := func() *spec.Task {
+		tags := []spec.Tag{tag(spec.TagTeam, "vision"), tag(spec.TagPreemptible, "true"), tag(spec.TagPriority, "9")}
 		task := run(t.Context(), t, s, queued(definition, tags...)).Tasks[0]
 		begun(t, s, task.ID)
 		return task
 	}
 	old, young := ofVision(), ofVision()
-	speech := run(t.Context(), t, s, queued(definition, tag(raftfsm.TagTeam, "speech"))).Tasks[0]
-	become(t, s, young.ID, func(t *raftfsm.Task) bool { return t.StopCode == raftfsm.StopPreempted })
+	speech := run(t.Context(), t, s, queued(definition, tag(spec.TagTeam, "speech"))).Tasks[0]
+	become(t, s, young.ID, func(t *spec.Task) bool { return t.StopCode == spec.StopPreempted })
 	end(t, s, young.ID)
 	become(t, s, speech.ID, hasPlace)
-	if got := s.state.View().Task(old.ID); got.DesiredStatus != raftfsm.Running {
+	if got := s.state.View().Task(old.ID); got.DesiredStatus != spec.Running {
 		t.Errorf("what is within its quota was stopped too: %+v", got)
 	}
 }
@@ -222,14 +223,14 @@ func TestShortTasksDoNotTakeWhatOthersGiveWayFor(t *testing.T) {
 	s := start(t, config(t.TempDir()))
 	joinWith(t, s, 2)
 	one, two := define(t, s, 1), define(t, s, 2)
-	soft := run(t.Context(), t, s, queued(one, tag(raftfsm.TagPreemptible, "true"))).Tasks[0]
+	soft := run(t.Context(), t, s, queued(one, tag(spec.TagPreemptible, "true"))).Tasks[0]
 	begun(t, s, soft.ID)
 	firm := run(t.Context(), t, s, queued(one)).Tasks[0]
 	begun(t, s, firm.ID)
-	head := run(t.Context(), t, s, queued(two, tag(raftfsm.TagPriority, "5"))).Tasks[0]
-	short := run(t.Context(), t, s, queued(one, tag(raftfsm.TagTimeLimit, "1s"))).Tasks[0]
+	head := run(t.Context(), t, s, queued(two, tag(spec.TagPriority, "5"))).Tasks[0]
+	short := run(t.Context(), t, s, queued(one, tag(spec.TagTimeLimit, "1s"))).Tasks[0]
 	end(t, s, firm.ID)
-	become(t, s, soft.ID, func(t *raftfsm.Task) bool { return t.StopCode == raftfsm.StopPreempted })
+	become(t, s, soft.ID, func(t *spec.Task) bool { return t.StopCode == spec.StopPreempted })
 	if got := s.state.View().Task(short.ID); got.HostID != "" {
 		t.Errorf("%+v", got)
 	}

@@ -7,14 +7,15 @@ import (
 	"slices"
 
 	"pinion/raftfsm"
+	"pinion/raftfsm/spec"
 )
 
 // way is how the agent of this host is heard by the pool: through its own server, or through a session with another. It
 // is chosen when the agent joins, and lost when it leads nowhere any more; then the agent joins again, which means that
 // it reports first whatever has happened.
 type way interface {
-	Assignments(ctx context.Context, hostID string, after uint64) ([]raftfsm.Assignment, uint64, error)
-	Report(ctx context.Context, hostID string, reports []raftfsm.TaskReport) ([]string, error)
+	Assignments(ctx context.Context, hostID string, after uint64) ([]spec.Assignment, uint64, error)
+	Report(ctx context.Context, hostID string, reports []spec.TaskReport) ([]string, error)
 	Heartbeat(ctx context.Context, hostID string) error
 }
 
@@ -38,10 +39,10 @@ type lostWay struct {
 func (l *lostWay) Error() string { return l.text }
 
 // Unwrap makes errors.Is see both that the host is not known to anyone, and why.
-func (l *lostWay) Unwrap() []error { return []error{raftfsm.ErrNotFound, l.why} }
+func (l *lostWay) Unwrap() []error { return []error{spec.ErrNotFound, l.why} }
 
 // Join makes this host known to the pool, through its own server or any other that answers.
-func (m *Member) Join(ctx context.Context, host raftfsm.Host, running []raftfsm.TaskReport) ([]string, error) {
+func (m *Member) Join(ctx context.Context, host spec.Host, running []spec.TaskReport) ([]string, error) {
 	host.FeatureLevel = raftfsm.FeatureLevel
 	say := entering{host, running}
 	var failed []error
@@ -51,7 +52,7 @@ func (m *Member) Join(ctx context.Context, host raftfsm.Host, running []raftfsm.
 			m.take(own)
 			return unknown, nil
 		}
-		if !errors.Is(err, raftfsm.ErrUnavailable) {
+		if !errors.Is(err, spec.ErrUnavailable) {
 			return nil, m.judge(err)
 		}
 		failed = append(failed, err)
@@ -61,7 +62,7 @@ func (m *Member) Join(ctx context.Context, host raftfsm.Host, running []raftfsm.
 	}
 	for _, address := range m.doors() {
 		unknown, err := m.joinAt(ctx, address, say)
-		if err == nil || !errors.Is(err, raftfsm.ErrUnavailable) && !errors.Is(err, raftfsm.ErrNotFound) {
+		if err == nil || !errors.Is(err, spec.ErrUnavailable) && !errors.Is(err, spec.ErrNotFound) {
 			return unknown, m.judge(err)
 		}
 		failed = append(failed, err)
@@ -89,7 +90,7 @@ func (m *Member) hello(e entering, holds holding) toServer {
 
 // joinAt begins a session with a server.
 func (m *Member) joinAt(ctx context.Context, address string, e entering) ([]string, error) {
-	var held []raftfsm.Assignment
+	var held []spec.Assignment
 	if last := m.last.Load(); last != nil {
 		held = last.held()
 	}
@@ -146,7 +147,7 @@ var errNoWay = &lostWay{"this host is not in touch with the pool", ErrNotLeader}
 
 // judge gives a way up after an error that says that it leads nowhere, and makes the agent join again then.
 func (m *Member) judge(err error) error {
-	if errors.Is(err, raftfsm.ErrRemoved) {
+	if errors.Is(err, spec.ErrRemoved) {
 		m.fail(err)
 	}
 	return err
@@ -154,7 +155,7 @@ func (m *Member) judge(err error) error {
 
 // Assignments is Server.Assignments along the way in use, whichever that is: what it answers is never older than what it
 // has answered before.
-func (m *Member) Assignments(ctx context.Context, hostID string, after uint64) ([]raftfsm.Assignment, uint64, error) {
+func (m *Member) Assignments(ctx context.Context, hostID string, after uint64) ([]spec.Assignment, uint64, error) {
 	for {
 		p := m.path.Load()
 		if p == nil {
@@ -175,7 +176,7 @@ func (m *Member) Assignments(ctx context.Context, hostID string, after uint64) (
 }
 
 // assignmentsAt is Assignments along one way; moved means that another has taken its place meanwhile.
-func (m *Member) assignmentsAt(ctx context.Context, p *path, hostID string, after uint64) (list []raftfsm.Assignment, index uint64, moved bool, err error) {
+func (m *Member) assignmentsAt(ctx context.Context, p *path, hostID string, after uint64) (list []spec.Assignment, index uint64, moved bool, err error) {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	go func() {
@@ -209,7 +210,7 @@ func (m *Member) raise(index uint64) {
 }
 
 // Report is Server.Report along the way in use.
-func (m *Member) Report(ctx context.Context, hostID string, reports []raftfsm.TaskReport) ([]string, error) {
+func (m *Member) Report(ctx context.Context, hostID string, reports []spec.TaskReport) ([]string, error) {
 	w := m.current()
 	if w == nil {
 		return nil, errNoWay
@@ -225,7 +226,7 @@ func (m *Member) Heartbeat(ctx context.Context, hostID string) error {
 		return errNoWay
 	}
 	err := w.Heartbeat(ctx, hostID)
-	if errors.Is(err, raftfsm.ErrUnavailable) || errors.Is(err, errClosed) {
+	if errors.Is(err, spec.ErrUnavailable) || errors.Is(err, errClosed) {
 		m.lose(w)
 		return &lostWay{err.Error(), err}
 	}

@@ -10,7 +10,7 @@ import (
 
 	"github.com/urfave/cli/v2"
 
-	"pinion/raftfsm"
+	"pinion/raftfsm/spec"
 )
 
 // maxTasks is how many tasks one `pinion run` starts at most.
@@ -95,7 +95,7 @@ func (m many) request(in map[string]any) {
 		in["group"] = m.group
 	}
 	if m.queue {
-		in["capacityProviderStrategy"] = []map[string]any{{"capacityProvider": raftfsm.BuiltinCapacityProvider, "weight": 1}}
+		in["capacityProviderStrategy"] = []map[string]any{{"capacityProvider": spec.BuiltinCapacityProvider, "weight": 1}}
 	} else {
 		in["launchType"] = "EC2" // or the cluster's own strategy would have them wait
 	}
@@ -103,20 +103,20 @@ func (m many) request(in map[string]any) {
 
 // termFlags are the flags whose values are those of a tag.
 var termFlags = []struct{ flag, tag string }{
-	{"lost-after", raftfsm.TagLostAfter},
-	{"priority", raftfsm.TagPriority},
-	{"team", raftfsm.TagTeam},
-	{"time-limit", raftfsm.TagTimeLimit},
-	{"retries", raftfsm.TagRetries},
-	{"retry-on", raftfsm.TagRetryOn},
-	{"after", raftfsm.TagAfter},
-	{"preemptible", raftfsm.TagPreemptible},
-	{"gang", raftfsm.TagGang},
+	{"lost-after", spec.TagLostAfter},
+	{"priority", spec.TagPriority},
+	{"team", spec.TagTeam},
+	{"time-limit", spec.TagTimeLimit},
+	{"retries", spec.TagRetries},
+	{"retry-on", spec.TagRetryOn},
+	{"after", spec.TagAfter},
+	{"preemptible", spec.TagPreemptible},
+	{"gang", spec.TagGang},
 }
 
 // taskTags are the wishes of the command line that a task carries as tags.
-func taskTags(c *cli.Context) ([]raftfsm.Tag, error) {
-	var tags []raftfsm.Tag
+func taskTags(c *cli.Context) ([]spec.Tag, error) {
+	var tags []spec.Tag
 	for _, known := range termFlags {
 		if !c.IsSet(known.flag) {
 			continue
@@ -125,7 +125,7 @@ func taskTags(c *cli.Context) ([]raftfsm.Tag, error) {
 		if slice, several := c.Value(known.flag).(cli.StringSlice); several {
 			value = strings.Join(slice.Value(), " ")
 		}
-		tag := raftfsm.Tag{Key: known.tag, Value: value}
+		tag := spec.Tag{Key: known.tag, Value: value}
 		if err := checkTag(tag); err != nil {
 			return nil, usageErrorf("--%s %s: %w", known.flag, value, err)
 		}
@@ -134,24 +134,24 @@ func taskTags(c *cli.Context) ([]raftfsm.Tag, error) {
 	return tags, nil
 }
 
-func checkTag(tag raftfsm.Tag) error {
-	if tag.Key == raftfsm.TagLostAfter {
-		return raftfsm.CheckLostAfter([]raftfsm.Tag{tag})
+func checkTag(tag spec.Tag) error {
+	if tag.Key == spec.TagLostAfter {
+		return spec.CheckLostAfter([]spec.Tag{tag})
 	}
 	if tag.Value == "" {
 		return errors.New("write a value")
 	}
-	_, err := raftfsm.TermsOf([]raftfsm.Tag{tag})
+	_, err := spec.TermsOf([]spec.Tag{tag})
 	return errors.Unwrap(err) // without the name of the tag
 }
 
 // resolveAfter completes the ids in what a task waits for, which may be written shortened.
-func (d *desk) resolveAfter(ctx context.Context, cluster string, tags []raftfsm.Tag) error {
+func (d *desk) resolveAfter(ctx context.Context, cluster string, tags []spec.Tag) error {
 	for i, tag := range tags {
-		if tag.Key != raftfsm.TagAfter {
+		if tag.Key != spec.TagAfter {
 			continue
 		}
-		terms, err := raftfsm.TermsOf([]raftfsm.Tag{tag})
+		terms, err := spec.TermsOf([]spec.Tag{tag})
 		if err != nil {
 			return err
 		}

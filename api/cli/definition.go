@@ -10,7 +10,7 @@ import (
 
 	"github.com/urfave/cli/v2"
 
-	"pinion/raftfsm"
+	"pinion/raftfsm/spec"
 )
 
 func runFlags() []cli.Flag {
@@ -31,11 +31,11 @@ func runFlags() []cli.Flag {
 
 // definition is the RegisterTaskDefinition request of `pinion run`: one essential container.
 type definition struct {
-	Family      string                        `json:"family"`
-	NetworkMode string                        `json:"networkMode,omitempty"`
-	CPU         string                        `json:"cpu,omitempty"`
-	Volumes     []raftfsm.Volume              `json:"volumes,omitempty"`
-	Containers  []raftfsm.ContainerDefinition `json:"containerDefinitions"`
+	Family      string                     `json:"family"`
+	NetworkMode string                     `json:"networkMode,omitempty"`
+	CPU         string                     `json:"cpu,omitempty"`
+	Volumes     []spec.Volume              `json:"volumes,omitempty"`
+	Containers  []spec.ContainerDefinition `json:"containerDefinitions"`
 }
 
 // reservedMiB is what a container without --memory counts for when a host is chosen.
@@ -55,19 +55,19 @@ func definitionOf(c *cli.Context) (definition, error) {
 		return definition{}, usageErrorf("--name %q is not a container name: up to 250 letters, digits, - and _", name)
 	}
 	essential := true
-	container := raftfsm.ContainerDefinition{
+	container := spec.ContainerDefinition{
 		Name: name, Image: image, Command: command, Essential: &essential,
-		PortMappings: []raftfsm.PortMapping{}, VolumesFrom: []raftfsm.VolumeFrom{},
+		PortMappings: []spec.PortMapping{}, VolumesFrom: []spec.VolumeFrom{},
 	}
 	d := definition{Family: "run-" + name, NetworkMode: c.String("network")}
-	for _, apply := range []func(*cli.Context, *definition, *raftfsm.ContainerDefinition) error{
+	for _, apply := range []func(*cli.Context, *definition, *spec.ContainerDefinition) error{
 		applyGPUs, applyCPUs, applyMemory, applyEnvironment, applyVolumes,
 	} {
 		if err := apply(c, &d, &container); err != nil {
 			return definition{}, err
 		}
 	}
-	d.Containers = []raftfsm.ContainerDefinition{container}
+	d.Containers = []spec.ContainerDefinition{container}
 	return d, nil
 }
 
@@ -95,18 +95,18 @@ func imageName(image string) string {
 	return name[:min(len(name), 250)]
 }
 
-func applyGPUs(c *cli.Context, _ *definition, container *raftfsm.ContainerDefinition) error {
+func applyGPUs(c *cli.Context, _ *definition, container *spec.ContainerDefinition) error {
 	n := c.Int("gpus")
 	if n < 0 {
 		return usageErrorf("--gpus %d: ask for 0 or more", n)
 	}
 	if n > 0 {
-		container.ResourceRequirements = []raftfsm.ResourceRequirement{{Type: "GPU", Value: strconv.Itoa(n)}}
+		container.ResourceRequirements = []spec.ResourceRequirement{{Type: "GPU", Value: strconv.Itoa(n)}}
 	}
 	return nil
 }
 
-func applyCPUs(c *cli.Context, d *definition, container *raftfsm.ContainerDefinition) error {
+func applyCPUs(c *cli.Context, d *definition, container *spec.ContainerDefinition) error {
 	n := c.Float64("cpus")
 	if !c.IsSet("cpus") {
 		return nil
@@ -119,7 +119,7 @@ func applyCPUs(c *cli.Context, d *definition, container *raftfsm.ContainerDefini
 	return nil
 }
 
-func applyMemory(c *cli.Context, _ *definition, container *raftfsm.ContainerDefinition) error {
+func applyMemory(c *cli.Context, _ *definition, container *spec.ContainerDefinition) error {
 	container.MemoryReservation = reservedMiB
 	if text := c.String("memory"); text != "" {
 		limit, err := parseMemory(text)
@@ -133,13 +133,13 @@ func applyMemory(c *cli.Context, _ *definition, container *raftfsm.ContainerDefi
 		if err != nil {
 			return usageErrorf("--shm-size %w", err)
 		}
-		container.LinuxParameters = &raftfsm.LinuxParameters{SharedMemorySize: size}
+		container.LinuxParameters = &spec.LinuxParameters{SharedMemorySize: size}
 	}
 	return nil
 }
 
-func applyEnvironment(c *cli.Context, _ *definition, container *raftfsm.ContainerDefinition) error {
-	container.Environment = []raftfsm.KeyValue{}
+func applyEnvironment(c *cli.Context, _ *definition, container *spec.ContainerDefinition) error {
+	container.Environment = []spec.KeyValue{}
 	for _, given := range c.StringSlice("env") {
 		name, value, found := strings.Cut(given, "=")
 		if !found {
@@ -150,13 +150,13 @@ func applyEnvironment(c *cli.Context, _ *definition, container *raftfsm.Containe
 		if name == "" {
 			return usageErrorf("--env %q has no name before the =", given)
 		}
-		container.Environment = append(container.Environment, raftfsm.KeyValue{Name: name, Value: value})
+		container.Environment = append(container.Environment, spec.KeyValue{Name: name, Value: value})
 	}
 	return nil
 }
 
-func applyVolumes(c *cli.Context, d *definition, container *raftfsm.ContainerDefinition) error {
-	container.MountPoints = []raftfsm.MountPoint{}
+func applyVolumes(c *cli.Context, d *definition, container *spec.ContainerDefinition) error {
+	container.MountPoints = []spec.MountPoint{}
 	for i, given := range c.StringSlice("volume") {
 		parts := strings.Split(given, ":")
 		readOnly := len(parts) == 3 && parts[2] == "ro"
@@ -165,8 +165,8 @@ func applyVolumes(c *cli.Context, d *definition, container *raftfsm.ContainerDef
 			return usageErrorf("--volume %q is not HOST:CONTAINER or HOST:CONTAINER:ro with absolute paths", given)
 		}
 		name := fmt.Sprintf("volume-%d", i+1)
-		d.Volumes = append(d.Volumes, raftfsm.Volume{Name: name, Host: &raftfsm.HostVolume{SourcePath: parts[0]}})
-		container.MountPoints = append(container.MountPoints, raftfsm.MountPoint{SourceVolume: name, ContainerPath: parts[1], ReadOnly: readOnly})
+		d.Volumes = append(d.Volumes, spec.Volume{Name: name, Host: &spec.HostVolume{SourcePath: parts[0]}})
+		container.MountPoints = append(container.MountPoints, spec.MountPoint{SourceVolume: name, ContainerPath: parts[1], ReadOnly: readOnly})
 	}
 	return nil
 }

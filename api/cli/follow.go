@@ -9,11 +9,11 @@ import (
 	"time"
 
 	"pinion/api/cli/client"
-	"pinion/raftfsm"
+	"pinion/raftfsm/spec"
 )
 
 // readLog shows a log; following, it goes on after a broken connection where it stopped, without a hole or a line twice.
-func (d *desk) readLog(ctx context.Context, q raftfsm.LogQuery, show func(raftfsm.LogLine) error) error {
+func (d *desk) readLog(ctx context.Context, q spec.LogQuery, show func(spec.LogLine) error) error {
 	if !q.Follow {
 		return d.host.Logs(ctx, q, show)
 	}
@@ -21,7 +21,7 @@ func (d *desk) readLog(ctx context.Context, q raftfsm.LogQuery, show func(raftfs
 	for {
 		moved, broke := false, false
 		err := d.patiently(ctx, func() error {
-			err := d.host.Logs(ctx, place.resume(q), func(line raftfsm.LogLine) error {
+			err := d.host.Logs(ctx, place.resume(q), func(line spec.LogLine) error {
 				moved = true
 				if !place.fresh(line) {
 					return nil
@@ -47,7 +47,7 @@ type bookmark struct {
 }
 
 // resume is the query that goes on at the bookmark; q itself when nothing was shown yet.
-func (b *bookmark) resume(q raftfsm.LogQuery) raftfsm.LogQuery {
+func (b *bookmark) resume(q spec.LogQuery) spec.LogQuery {
 	if b.lines > 0 {
 		q.Since, q.Tail, b.skip = b.newest, 0, b.lines
 	}
@@ -55,7 +55,7 @@ func (b *bookmark) resume(q raftfsm.LogQuery) raftfsm.LogQuery {
 }
 
 // fresh reports whether the line was not shown before, and moves the bookmark.
-func (b *bookmark) fresh(line raftfsm.LogLine) bool {
+func (b *bookmark) fresh(line spec.LogLine) bool {
 	if b.skip > 0 && line.Time.Equal(b.newest) {
 		b.skip--
 		return false
@@ -77,7 +77,7 @@ type logPrinter struct {
 	json       bool // whole lines as JSON, all of them to out
 }
 
-func (p logPrinter) print(line raftfsm.LogLine) error {
+func (p logPrinter) print(line spec.LogLine) error {
 	if p.json {
 		return json.NewEncoder(p.out).Encode(line)
 	}

@@ -5,7 +5,7 @@ import (
 	"testing"
 
 	"pinion/api/cli/client"
-	"pinion/raftfsm"
+	"pinion/raftfsm/spec"
 )
 
 // namesakes is a door of two hosts with the same name, as several on one machine have.
@@ -44,7 +44,7 @@ func TestANameThatSeveralHostsHaveIsNoNameForACommand(t *testing.T) {
 
 func TestTheGPUsOfHostsWithTheSameNameAreNotAddedUp(t *testing.T) {
 	gpus := []client.GPU{{Host: "box", HostID: hostOne, Health: "HEALTHY"}, {Host: "box", HostID: hostTwo, Health: "HEALTHY"}}
-	failures := []client.Failure{{ARN: hostOne, Reason: raftfsm.ReasonGPU}, {ARN: hostTwo, Reason: raftfsm.ReasonGPU}}
+	failures := []client.Failure{{ARN: hostOne, Reason: spec.ReasonGPU}, {ARN: hostTwo, Reason: spec.ReasonGPU}}
 	same(t, "shortage", gpuShortage(2, failures, gpus), "RESOURCE:GPU: no host has 2 GPUs free: box (aaaa0000) has 1 of 1 free, box (bbbb0000) has 1 of 1 free. "+
 		"A task runs on one host, and none has more than 1: ask for fewer")
 }

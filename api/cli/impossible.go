@@ -8,7 +8,7 @@ import (
 	"time"
 
 	"pinion/api/cli/client"
-	"pinion/raftfsm"
+	"pinion/raftfsm/spec"
 )
 
 // courtesyTimeout is how long a started task may be kept from its user by a question about it.
@@ -22,7 +22,7 @@ func (r *runner) tellImpossible(ctx context.Context, tasks []client.Task, detach
 	}
 	ctx, done := context.WithTimeout(ctx, courtesyTimeout)
 	defer done()
-	var e raftfsm.Explanation
+	var e spec.Explanation
 	err := r.host.Get(ctx, "/v1/tasks/"+tasks[0].ID()+"/explain", url.Values{"brief": {"true"}}, &e)
 	if err != nil || e.Queue == nil || e.Queue.Impossible == nil {
 		return false // to tell is a courtesy: never a reason to fail
@@ -36,7 +36,7 @@ func (r *runner) tellImpossible(ctx context.Context, tasks []client.Task, detach
 }
 
 // impossible is what people are told of tasks that no host could ever run; the host of the lack is given by its name.
-func impossible(cluster string, tasks []client.Task, lack raftfsm.Failure, detach bool) string {
+func impossible(cluster string, tasks []client.Task, lack spec.Failure, detach bool) string {
 	what, waits, stop := names(tasks), "It waits", "Ctrl-C stops it"
 	if detach {
 		stop = fmt.Sprintf("`pinion stop %s` stops it", short(tasks[0].ID()))
@@ -47,7 +47,7 @@ func impossible(cluster string, tasks []client.Task, lack raftfsm.Failure, detac
 			stop = "`pinion stop TASK...` stops them"
 		}
 	}
-	if lack.Reason == raftfsm.ReasonMissing {
+	if lack.Reason == spec.ReasonMissing {
 		return fmt.Sprintf("cluster %s has no host. %s for one; %s. `sudo pinion up --cluster %s` starts a host", cluster, waits, stop, cluster)
 	}
 	why := lack.Detail

@@ -7,7 +7,7 @@ import (
 
 	"github.com/urfave/cli/v2"
 
-	"pinion/raftfsm"
+	"pinion/raftfsm/spec"
 )
 
 func logsCommand(p Program) *cli.Command {
@@ -44,8 +44,8 @@ Examples:
 	}
 }
 
-func logQuery(c *cli.Context, now time.Time) (raftfsm.LogQuery, error) {
-	q := raftfsm.LogQuery{Task: c.Args().First(), Container: c.String("container"), Tail: c.Int("tail"), Follow: c.Bool("follow")}
+func logQuery(c *cli.Context, now time.Time) (spec.LogQuery, error) {
+	q := spec.LogQuery{Task: c.Args().First(), Container: c.String("container"), Tail: c.Int("tail"), Follow: c.Bool("follow")}
 	if c.NArg() > 1 {
 		return q, usageErrorf("pinion logs shows one task at a time")
 	}
@@ -72,7 +72,7 @@ func parseSince(text string, now time.Time) (time.Time, error) {
 	return moment, nil
 }
 
-func (d *desk) logs(ctx context.Context, cluster string, q raftfsm.LogQuery, timestamps bool) error {
+func (d *desk) logs(ctx context.Context, cluster string, q spec.LogQuery, timestamps bool) error {
 	ids, err := d.resolve(ctx, cluster, []string{q.Task})
 	if err != nil {
 		return err

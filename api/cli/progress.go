@@ -7,7 +7,7 @@ import (
 	"strings"
 	"time"
 
-	"pinion/raftfsm"
+	"pinion/raftfsm/spec"
 )
 
 const (
@@ -25,7 +25,7 @@ type pullPainter struct {
 }
 
 // show draws the pulls as they stand now; none takes away what was drawn.
-func (p *pullPainter) show(pulls []raftfsm.Pull, now time.Time) {
+func (p *pullPainter) show(pulls []spec.Pull, now time.Time) {
 	if p.columns > 0 {
 		p.draw(bars(pulls, p.columns))
 		return
@@ -55,7 +55,7 @@ func (p *pullPainter) draw(lines []string) {
 }
 
 // bars draws one line for each pull, no wider than the terminal.
-func bars(pulls []raftfsm.Pull, columns int) []string {
+func bars(pulls []spec.Pull, columns int) []string {
 	lines := make([]string, len(pulls))
 	for i, pull := range pulls {
 		lines[i] = cut(fmt.Sprintf("%s %s %s", bar(pull), amount(pull), pull.Image), columns-1)
@@ -63,7 +63,7 @@ func bars(pulls []raftfsm.Pull, columns int) []string {
 	return lines
 }
 
-func bar(pull raftfsm.Pull) string {
+func bar(pull spec.Pull) string {
 	filled := 0
 	if pull.Total > 0 {
 		filled = int(min(pull.Done, pull.Total) * barColumns / pull.Total)
@@ -72,7 +72,7 @@ func bar(pull raftfsm.Pull) string {
 }
 
 // amount is "42% of 2.9 GiB", or how much is here while the whole is not known.
-func amount(pull raftfsm.Pull) string {
+func amount(pull spec.Pull) string {
 	switch {
 	case pull.Total <= 0 && pull.Done <= 0:
 		return "asking the registry"

@@ -9,7 +9,7 @@ import (
 
 	"github.com/urfave/cli/v2"
 
-	"pinion/raftfsm"
+	"pinion/raftfsm/spec"
 )
 
 func queueCommand(p Program) *cli.Command {
@@ -40,8 +40,8 @@ Examples:
 }
 
 // waiting lists what waits in a cluster, in its order.
-func (d *desk) waiting(ctx context.Context, cluster string) ([]raftfsm.Queued, error) {
-	var list []raftfsm.Queued
+func (d *desk) waiting(ctx context.Context, cluster string) ([]spec.Queued, error) {
+	var list []spec.Queued
 	return list, d.host.Get(ctx, "/v1/queue", url.Values{"cluster": {cluster}}, &list)
 }
 
@@ -51,12 +51,12 @@ func (d *desk) queue(ctx context.Context, cluster string) error {
 		return err
 	}
 	if d.output == outputJSON {
-		return printJSON(d.out, append([]raftfsm.Queued{}, list...))
+		return printJSON(d.out, append([]spec.Queued{}, list...))
 	}
 	return d.queueTable(list).write(d.out, d.columns())
 }
 
-func (d *desk) queueTable(list []raftfsm.Queued) *table {
+func (d *desk) queueTable(list []spec.Queued) *table {
 	t := &table{header: []string{"PLACE", "ID", "GROUP", "TEAM", "PRIORITY", "ASKS", "SINCE", "WAITS FOR"},
 		spare: []string{"TEAM", "PRIORITY", "GROUP", "SINCE"}}
 	for _, q := range list {
@@ -73,7 +73,7 @@ func (d *desk) queueTable(list []raftfsm.Queued) *table {
 }
 
 // asks is what a task takes of its host, the dearest first.
-func asks(q raftfsm.Queued) string {
+func asks(q spec.Queued) string {
 	text := fmt.Sprintf("%s CPU, %s", cores(q.CPU), mebibytes(q.MemoryMiB))
 	if q.GPUs > 0 {
 		text = fmt.Sprintf("%s, %s", plural(q.GPUs, "GPU"), text)

@@ -7,7 +7,7 @@ import (
 	"github.com/urfave/cli/v2"
 
 	"pinion/api/cli/client"
-	"pinion/raftfsm"
+	"pinion/raftfsm/spec"
 )
 
 func quotaCommand(p Program) *cli.Command {
@@ -36,7 +36,7 @@ func quotaSetCommand(p Program) *cli.Command {
    pinion quota set --weight 2 vision speech`,
 		Flags: []cli.Flag{
 			&cli.IntFlag{Name: "gpus", DefaultText: "none", Usage: "`N` GPUs that the team has a right to, 0 or more"},
-			&cli.IntFlag{Name: "weight", DefaultText: "1", Usage: fmt.Sprintf("`N`, the team's part of what teams share, 1 to %d", raftfsm.MaxWeight)},
+			&cli.IntFlag{Name: "weight", DefaultText: "1", Usage: fmt.Sprintf("`N`, the team's part of what teams share, 1 to %d", spec.MaxWeight)},
 		},
 		Action: func(c *cli.Context) error {
 			gpus, weight, err := quotaFlags(c)
@@ -75,8 +75,8 @@ func quotaFlags(c *cli.Context) (gpus, weight *int, err error) {
 		return nil, nil, usageErrorf("give --gpus, --weight or both; see pinion quota set --help")
 	case gpus != nil && *gpus < 0:
 		return nil, nil, usageErrorf("--gpus %d: a quota is 0 GPUs or more", *gpus)
-	case weight != nil && (*weight < 1 || *weight > raftfsm.MaxWeight):
-		return nil, nil, usageErrorf("--weight %d: a weight is 1 to %d", *weight, raftfsm.MaxWeight)
+	case weight != nil && (*weight < 1 || *weight > spec.MaxWeight):
+		return nil, nil, usageErrorf("--weight %d: a weight is 1 to %d", *weight, spec.MaxWeight)
 	}
 	return gpus, weight, nil
 }

@@ -14,6 +14,7 @@ import (
 	"pinion/api"
 	"pinion/gpu"
 	"pinion/raftfsm"
+	"pinion/raftfsm/spec"
 )
 
 // lab is a cluster of one host as the real door serves it: its state is real, only Raft and the agent are not there.
@@ -30,37 +31,37 @@ var (
 
 func (l *lab) View(context.Context) (*raftfsm.View, error) { return l.state.View(), nil }
 func (l *lab) Connected(string) bool                       { return true }
-func (l *lab) Pulls(string) []raftfsm.Pull                 { return nil }
+func (l *lab) Pulls(string) []spec.Pull                    { return nil }
 
 func (l *lab) Apply(_ context.Context, c raftfsm.Command) (any, error) {
 	l.index++
 	return l.state.Apply(l.index, c)
 }
 
-func (l *lab) Logs(_ context.Context, q raftfsm.LogQuery, emit func(raftfsm.LogLine) error) error {
-	return emit(raftfsm.LogLine{Time: noon, Container: "self", Stream: "stdout", Text: "hello from " + q.Task})
+func (l *lab) Logs(_ context.Context, q spec.LogQuery, emit func(spec.LogLine) error) error {
+	return emit(spec.LogLine{Time: noon, Container: "self", Stream: "stdout", Text: "hello from " + q.Task})
 }
 
-func (l *lab) Run(ctx context.Context, r raftfsm.RunRequest) (raftfsm.RunResult, error) {
+func (l *lab) Run(ctx context.Context, r spec.RunRequest) (spec.RunResult, error) {
 	view := l.state.View()
-	demand := raftfsm.DemandOf(view.Definition(r.Definition))
+	demand := spec.DemandOf(view.Definition(r.Definition))
 	free := view.Free(hostOne)
-	if reason, detail := raftfsm.Fits(free, demand); reason != "" {
-		return raftfsm.RunResult{Failures: []raftfsm.Failure{{HostID: hostOne, Reason: reason, Detail: detail}}}, nil
+	if reason, detail := spec.Fits(free, demand); reason != "" {
+		return spec.RunResult{Failures: []spec.Failure{{HostID: hostOne, Reason: reason, Detail: detail}}}, nil
 	}
 	code := 7
-	task := &raftfsm.Task{
+	task := &spec.Task{
 		ID: taskOne, Cluster: r.Cluster, Definition: r.Definition, HostID: hostOne, Group: r.Group, LaunchType: "EC2", StartedBy: r.StartedBy,
-		LastStatus: raftfsm.Pending, DesiredStatus: raftfsm.Running, Version: 1, CreatedAt: noon, Overrides: r.Overrides,
-		Containers: []raftfsm.Container{{ID: "c", Name: "self", Image: "pinion/self", GPUs: free.GPUs[:demand.GPUs[0]], LastStatus: raftfsm.Pending}},
+		LastStatus: spec.Pending, DesiredStatus: spec.Running, Version: 1, CreatedAt: noon, Overrides: r.Overrides,
+		Containers: []spec.Container{{ID: "c", Name: "self", Image: "pinion/self", GPUs: free.GPUs[:demand.GPUs[0]], LastStatus: spec.Pending}},
 	}
-	result := raftfsm.RunResult{Tasks: []*raftfsm.Task{task}}
+	result := spec.RunResult{Tasks: []*spec.Task{task}}
 	if _, err := l.Apply(ctx, raftfsm.LaunchTasks{Runs: []raftfsm.Launch{{Cluster: r.Cluster, Tasks: result.Tasks, At: noon}}}); err != nil {
-		return raftfsm.RunResult{}, err
+		return spec.RunResult{}, err
 	}
-	_, err := l.Apply(ctx, raftfsm.ReportTasks{HostID: hostOne, Reports: []raftfsm.TaskReport{{
-		TaskID: taskOne, Status: raftfsm.Stopped, StopCode: raftfsm.StopEssentialExited, StoppedReason: "Essential container in task exited",
-		Containers: []raftfsm.ContainerReport{{Name: "self", Status: raftfsm.Stopped, ExitCode: &code}},
+	_, err := l.Apply(ctx, raftfsm.ReportTasks{HostID: hostOne, Reports: []spec.TaskReport{{
+		TaskID: taskOne, Status: spec.Stopped, StopCode: spec.StopEssentialExited, StoppedReason: "Essential container in task exited",
+		Containers: []spec.ContainerReport{{Name: "self", Status: spec.Stopped, ExitCode: &code}},
 	}}})
 	return result, err
 }
@@ -69,9 +70,9 @@ func (l *lab) Run(ctx context.Context, r raftfsm.RunRequest) (raftfsm.RunResult,
 func openLab(t *testing.T) *door {
 	t.Helper()
 	l := &lab{state: raftfsm.NewState()}
-	host := raftfsm.Host{ID: hostOne, Name: "gpu-1", Cluster: "default", Address: "10.0.0.5:7400", Version: "0.1.0", Status: raftfsm.HostActive, CPU: 4096, MemoryMiB: 8192,
+	host := spec.Host{ID: hostOne, Name: "gpu-1", Cluster: "default", Address: "10.0.0.5:7400", Version: "0.1.0", Status: spec.HostActive, CPU: 4096, MemoryMiB: 8192,
 		GPUs: gpu.Inventory{Simulated: true, Devices: []gpu.Device{{UUID: "GPU-1", Model: "H100", MemoryMiB: 81920, Health: gpu.Healthy}}}}
-	for _, command := range []raftfsm.Command{raftfsm.CreatePool{Pool: raftfsm.Pool{ID: hostOne, CreatedAt: noon}}, raftfsm.PutHost{Host: host}} {
+	for _, command := range []raftfsm.Command{raftfsm.CreatePool{Pool: spec.Pool{ID: hostOne, CreatedAt: noon}}, raftfsm.PutHost{Host: host}} {
 		if _, err := l.Apply(t.Context(), command); err != nil {
 			t.Fatal(err)
 		}

@@ -8,7 +8,7 @@ import (
 	"strings"
 
 	"pinion/api/cli/client"
-	"pinion/raftfsm"
+	"pinion/raftfsm/spec"
 )
 
 // explainRefusal adds what to do to a RunTask that was refused as a whole.
@@ -33,15 +33,15 @@ func (r *runner) explainFailures(ctx context.Context, failures []client.Failure)
 	}
 	first := failures[0]
 	switch first.Reason {
-	case raftfsm.ReasonGPU:
+	case spec.ReasonGPU:
 		gpus, err := r.host.GPUs(ctx)
 		if err != nil {
 			return failureText(first, "`pinion gpus` shows which are free")
 		}
 		return errors.New(gpuShortage(r.gpus, failures, gpus))
-	case raftfsm.ReasonCPU, raftfsm.ReasonMemory:
+	case spec.ReasonCPU, spec.ReasonMemory:
 		return failureText(first, "`pinion hosts` shows what is free. Wait for tasks to end, stop some, or ask for less")
-	case raftfsm.ReasonAgent:
+	case spec.ReasonAgent:
 		return failureText(first, "The host is not heard of: see that pinion runs there (`pinion hosts`)")
 	}
 	return failureText(first, "`pinion hosts -o json` shows what the hosts have")
@@ -73,11 +73,11 @@ func gpuShortage(wanted int, failures []client.Failure, gpus []client.GPU) strin
 	advice := "Wait for a task to end or stop one (`pinion ps`), or ask for fewer"
 	switch {
 	case largest == 0:
-		return fmt.Sprintf("%s: no host of the cluster has a GPU that works. `pinion gpus -o wide` and `pinion hosts -o json` tell why", raftfsm.ReasonGPU)
+		return fmt.Sprintf("%s: no host of the cluster has a GPU that works. `pinion gpus -o wide` and `pinion hosts -o json` tell why", spec.ReasonGPU)
 	case wanted > largest:
 		advice = fmt.Sprintf("A task runs on one host, and none has more than %d: ask for fewer", largest)
 	}
-	return fmt.Sprintf("%s: no host has %s free: %s. %s", raftfsm.ReasonGPU, plural(wanted, "GPU"), strings.Join(each, ", "), advice)
+	return fmt.Sprintf("%s: no host has %s free: %s. %s", spec.ReasonGPU, plural(wanted, "GPU"), strings.Join(each, ", "), advice)
 }
 
 // suppliesOf counts the GPUs of the hosts that failures name, in the order of the GPUs.

@@ -13,7 +13,7 @@ import (
 	"github.com/urfave/cli/v2"
 
 	"pinion/api/cli/client"
-	"pinion/raftfsm"
+	"pinion/raftfsm/spec"
 )
 
 func runCommand(p Program) *cli.Command {
@@ -66,7 +66,7 @@ Examples:
 			if err := r.resolveAfter(c.Context, r.cluster, tags); err != nil {
 				return err
 			}
-			if r.terms, err = raftfsm.TermsOf(tags); err != nil {
+			if r.terms, err = spec.TermsOf(tags); err != nil {
 				return err
 			}
 			if r.runsAgain() {
@@ -93,8 +93,8 @@ type runner struct {
 	many
 	cluster   string
 	gpus      int
-	tags      []raftfsm.Tag // of the tasks
-	terms     raftfsm.Terms // what the tags say
+	tags      []spec.Tag // of the tasks
+	terms     spec.Terms // what the tags say
 	startedBy string
 }
 

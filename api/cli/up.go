@@ -15,7 +15,7 @@ import (
 
 	"github.com/urfave/cli/v2"
 
-	"pinion/raftfsm"
+	"pinion/raftfsm/spec"
 )
 
 func upCommand(up func(context.Context, UpConfig) error) *cli.Command {
@@ -149,7 +149,7 @@ func parseAttributes(given []string) (map[string]string, error) {
 		if !found || !attribute.MatchString(name) || len(value) < 1 || len(value) > 128 {
 			return nil, usageErrorf("--attribute %q is not name=value (each 1 to 128 characters, the name of letters, digits and _ . / \\ -)", pair)
 		}
-		if raftfsm.ReservedAttribute(name) {
+		if spec.ReservedAttribute(name) {
 			return nil, usageErrorf("--attribute %s cannot be set: it follows from the host's GPUs and its version of pinion", name)
 		}
 		attributes[name] = value

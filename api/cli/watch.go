@@ -9,7 +9,7 @@ import (
 	"sync/atomic"
 
 	"pinion/api/cli/client"
-	"pinion/raftfsm"
+	"pinion/raftfsm/spec"
 )
 
 // watch stays with the tasks that `pinion run` started, and heeds Ctrl-C meanwhile.
@@ -123,7 +123,7 @@ func (w *watch) followOne(ctx context.Context, task client.Task) (client.Task, e
 		if w.output == outputJSON {
 			printer.out = w.err // the document is all of the answer
 		}
-		if err := w.readLog(ctx, raftfsm.LogQuery{Task: task.ID(), Follow: true}, printer.print); err != nil {
+		if err := w.readLog(ctx, spec.LogQuery{Task: task.ID(), Follow: true}, printer.print); err != nil {
 			return task, err
 		}
 	}

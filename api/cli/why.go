@@ -9,7 +9,7 @@ import (
 
 	"github.com/urfave/cli/v2"
 
-	"pinion/raftfsm"
+	"pinion/raftfsm/spec"
 )
 
 func whyCommand(p Program) *cli.Command {
@@ -60,7 +60,7 @@ func (d *desk) toExplain(c *cli.Context) (string, error) {
 
 // why explains the task of an id.
 func (d *desk) why(ctx context.Context, id string) error {
-	var e raftfsm.Explanation
+	var e spec.Explanation
 	if err := d.host.Get(ctx, "/v1/tasks/"+id+"/explain", nil, &e); err != nil {
 		return err
 	}
@@ -74,7 +74,7 @@ func (d *desk) why(ctx context.Context, id string) error {
 }
 
 // explain shows what is known of a task that waits.
-func (d *desk) explain(ctx context.Context, e raftfsm.Explanation) error {
+func (d *desk) explain(ctx context.Context, e spec.Explanation) error {
 	when := e.Estimate
 	if e.Earliest != nil {
 		when = fmt.Sprintf("%s at the earliest, %s", e.Earliest.UTC().Format(time.RFC3339), e.Estimate)

@@ -5,7 +5,7 @@ import (
 	"testing"
 	"time"
 
-	"pinion/raftfsm"
+	"pinion/raftfsm/spec"
 )
 
 func TestMemoryIsReadAsPeopleWriteIt(t *testing.T) {
@@ -41,7 +41,7 @@ func TestImageNamesBecomeContainerNames(t *testing.T) {
 	}
 }
 
-var twoPulls = []raftfsm.Pull{
+var twoPulls = []spec.Pull{
 	{Image: "nvidia/cuda:12.4", Done: 1 << 30, Total: 4 << 30},
 	{Image: "busybox", Done: 3 << 20},
 }
@@ -51,8 +51,8 @@ func TestBarsFitTheTerminal(t *testing.T) {
 		"[=======                       ]  25% of 4.0 GiB nvidia/cuda:12.4\n"+
 		"[                              ] 3.0 MiB busybox")
 	same(t, "narrow", strings.Join(bars(twoPulls[:1], 50), "\n"), "[=======                       ]  25% of 4.0 GiB…")
-	same(t, "nothing known", bars([]raftfsm.Pull{{Image: "x"}}, 80)[0], "[                              ] asking the registry x")
-	same(t, "more than all", bars([]raftfsm.Pull{{Image: "x", Done: 9, Total: 8}}, 80)[0], "[==============================] 100% of 0.0 KiB x")
+	same(t, "nothing known", bars([]spec.Pull{{Image: "x"}}, 80)[0], "[                              ] asking the registry x")
+	same(t, "more than all", bars([]spec.Pull{{Image: "x", Done: 9, Total: 8}}, 80)[0], "[==============================] 100% of 0.0 KiB x")
 }
 
 func TestAPainterMovesOnATerminalAndSpeaksNowAndThenElsewhere(t *testing.T) {

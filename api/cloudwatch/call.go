@@ -5,13 +5,14 @@ import (
 	"fmt"
 
 	"pinion/raftfsm"
+	"pinion/raftfsm/spec"
 )
 
 // Logs reads what a container wrote, on whichever host that is.
 type Logs interface {
 	// Read calls emit for each line of the container of the task that the query asks for, oldest first; it does not follow.
 	// An error of emit ends it and is returned. Any other error says that the host cannot tell.
-	Read(ctx context.Context, task *raftfsm.Task, q raftfsm.LogQuery, emit func(raftfsm.LogLine) error) error
+	Read(ctx context.Context, task *spec.Task, q spec.LogQuery, emit func(spec.LogLine) error) error
 }
 
 // Call is one call of one operation. It is used by one goroutine.

@@ -13,6 +13,7 @@ import (
 
 	"pinion/api/wire"
 	"pinion/raftfsm"
+	"pinion/raftfsm/spec"
 )
 
 var epoch = time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
@@ -21,14 +22,14 @@ var epoch = time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
 type world struct {
 	state *raftfsm.State
 	index uint64
-	logs  map[string][]raftfsm.LogLine // by "task/container"
-	down  map[string]bool              // hosts that do not answer
-	lines atomic.Int64                 // read of all streams
+	logs  map[string][]spec.LogLine // by "task/container"
+	down  map[string]bool           // hosts that do not answer
+	lines atomic.Int64              // read of all streams
 }
 
 func newWorld(t testing.TB) *world {
-	w := &world{state: raftfsm.NewState(), logs: map[string][]raftfsm.LogLine{}, down: map[string]bool{}}
-	w.do(t, raftfsm.CreatePool{Pool: raftfsm.Pool{ID: "f", CreatedAt: epoch}})
+	w := &world{state: raftfsm.NewState(), logs: map[string][]spec.LogLine{}, down: map[string]bool{}}
+	w.do(t, raftfsm.CreatePool{Pool: spec.Pool{ID: "f", CreatedAt: epoch}})
 	return w
 }
 
@@ -44,22 +45,22 @@ func (w *world) do(t testing.TB, command raftfsm.Command) any {
 
 // define registers a definition with one container "c" that logs to a group; none: without a log configuration.
 func (w *world) define(t testing.TB, family, group string) {
-	container := raftfsm.ContainerDefinition{Name: "c", Image: "i", Essential: new(true)}
+	container := spec.ContainerDefinition{Name: "c", Image: "i", Essential: new(true)}
 	if group != "" {
-		container.LogConfiguration = &raftfsm.LogConfiguration{LogDriver: "awslogs", Options: map[string]string{"awslogs-group": group, "awslogs-stream-prefix": "p"}}
+		container.LogConfiguration = &spec.LogConfiguration{LogDriver: "awslogs", Options: map[string]string{"awslogs-group": group, "awslogs-stream-prefix": "p"}}
 	}
-	w.do(t, raftfsm.RegisterDefinition{Definition: raftfsm.TaskDefinition{Family: family, Status: raftfsm.DefinitionActive, Containers: []raftfsm.ContainerDefinition{container}, RegisteredAt: epoch}})
+	w.do(t, raftfsm.RegisterDefinition{Definition: spec.TaskDefinition{Family: family, Status: spec.DefinitionActive, Containers: []spec.ContainerDefinition{container}, RegisteredAt: epoch}})
 }
 
 // run records a task of family:1 on a host, and what it wrote.
-func (w *world) run(t testing.TB, family, id, host string, lines ...raftfsm.LogLine) {
+func (w *world) run(t testing.TB, family, id, host string, lines ...spec.LogLine) {
 	t.Helper()
 	if w.state.View().Host(host) == nil {
-		w.do(t, raftfsm.PutHost{Host: raftfsm.Host{ID: host, Name: host, Cluster: "default", Status: raftfsm.HostActive, CPU: 1 << 20, MemoryMiB: 1 << 30, RegisteredAt: epoch}})
+		w.do(t, raftfsm.PutHost{Host: spec.Host{ID: host, Name: host, Cluster: "default", Status: spec.HostActive, CPU: 1 << 20, MemoryMiB: 1 << 30, RegisteredAt: epoch}})
 	}
-	task := &raftfsm.Task{ID: id, Cluster: "default", Definition: family + ":1", HostID: host, LastStatus: raftfsm.Pending, DesiredStatus: raftfsm.Running,
-		Version: 1, CreatedAt: epoch, Containers: []raftfsm.Container{{ID: id, Name: "c", Image: "i", LastStatus: raftfsm.Pending}}}
-	answer := w.do(t, raftfsm.LaunchTasks{Runs: []raftfsm.Launch{{Cluster: "default", Tasks: []*raftfsm.Task{task}, At: epoch}}})
+	task := &spec.Task{ID: id, Cluster: "default", Definition: family + ":1", HostID: host, LastStatus: spec.Pending, DesiredStatus: spec.Running,
+		Version: 1, CreatedAt: epoch, Containers: []spec.Container{{ID: id, Name: "c", Image: "i", LastStatus: spec.Pending}}}
+	answer := w.do(t, raftfsm.LaunchTasks{Runs: []raftfsm.Launch{{Cluster: "default", Tasks: []*spec.Task{task}, At: epoch}}})
 	if result := answer.([]raftfsm.LaunchResult)[0]; result.Err != nil || len(result.Result.Tasks) != 1 {
 		t.Fatalf("task %s was not recorded: %+v", id, result)
 	}
@@ -68,11 +69,11 @@ func (w *world) run(t testing.TB, family, id, host string, lines ...raftfsm.LogL
 
 // ends has the host report the task STOPPED.
 func (w *world) ends(t testing.TB, id, host string, at time.Time) {
-	w.do(t, raftfsm.ReportTasks{HostID: host, Reports: []raftfsm.TaskReport{{TaskID: id, Status: raftfsm.Stopped, Times: raftfsm.TaskTimes{Stopped: at}}}})
+	w.do(t, raftfsm.ReportTasks{HostID: host, Reports: []spec.TaskReport{{TaskID: id, Status: spec.Stopped, Times: spec.TaskTimes{Stopped: at}}}})
 }
 
 // Read is Logs, as a host's store does it.
-func (w *world) Read(ctx context.Context, task *raftfsm.Task, q raftfsm.LogQuery, emit func(raftfsm.LogLine) error) error {
+func (w *world) Read(ctx context.Context, task *spec.Task, q spec.LogQuery, emit func(spec.LogLine) error) error {
 	if w.down[task.HostID] {
 		return fmt.Errorf("host %s cannot be reached", task.HostID)
 	}
@@ -93,19 +94,19 @@ func (w *world) Read(ctx context.Context, task *raftfsm.Task, q raftfsm.LogQuery
 }
 
 // at is a line that was written so many milliseconds after the epoch.
-func at(ms float64, text string) raftfsm.LogLine {
-	return raftfsm.LogLine{Time: epoch.Add(time.Duration(ms * float64(time.Millisecond))), Container: "c", Stream: "stdout", Text: text}
+func at(ms float64, text string) spec.LogLine {
+	return spec.LogLine{Time: epoch.Add(time.Duration(ms * float64(time.Millisecond))), Container: "c", Stream: "stdout", Text: text}
 }
 
 // numbered are n lines, so many of them with each stamp.
-func numbered(n, together int) (lines []raftfsm.LogLine) {
+func numbered(n, together int) (lines []spec.LogLine) {
 	for i := range n {
 		lines = append(lines, at(float64(i/together), fmt.Sprintf("line %d", i)))
 	}
 	return lines
 }
 
-func texts(lines []raftfsm.LogLine) (all []string) {
+func texts(lines []spec.LogLine) (all []string) {
 	for _, l := range lines {
 		all = append(all, l.Text)
 	}

@@ -7,10 +7,10 @@ import (
 
 	"pgregory.net/rapid"
 
-	"pinion/raftfsm"
+	"pinion/raftfsm/spec"
 )
 
-func oneStream(t testing.TB, lines ...raftfsm.LogLine) *world {
+func oneStream(t testing.TB, lines ...spec.LogLine) *world {
 	w := newWorld(t)
 	w.define(t, "f", "g")
 	w.run(t, "f", "one", "h", lines...)

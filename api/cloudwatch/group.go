@@ -6,7 +6,7 @@ import (
 	"strings"
 
 	"pinion/api/wire"
-	"pinion/raftfsm"
+	"pinion/raftfsm/spec"
 )
 
 // source is where the log of one container of a task definition is found.
@@ -18,7 +18,7 @@ type source struct {
 
 // sourceOf reads a container's log configuration as the awslogs driver does. What is not said there has a group all the
 // same, so that every log can be read here: /pinion/ and the family.
-func sourceOf(d *raftfsm.TaskDefinition, c *raftfsm.ContainerDefinition) source {
+func sourceOf(d *spec.TaskDefinition, c *spec.ContainerDefinition) source {
 	s := source{group: "/pinion/" + d.Family, container: c.Name}
 	if log := c.LogConfiguration; log != nil && log.LogDriver == "awslogs" {
 		s.group = cmp.Or(log.Options["awslogs-group"], s.group)
@@ -31,10 +31,10 @@ func sourceOf(d *raftfsm.TaskDefinition, c *raftfsm.ContainerDefinition) source 
 type stream struct {
 	name      string // prefix/container/task id; without a prefix, container/task id
 	container string
-	task      *raftfsm.Task
+	task      *spec.Task
 }
 
-func (s source) of(task *raftfsm.Task) stream {
+func (s source) of(task *spec.Task) stream {
 	name := s.container + "/" + task.ID
 	if s.prefix != "" {
 		name = s.prefix + "/" + name
@@ -101,14 +101,14 @@ func (c *Call) stream(group, name string) (stream, error) {
 
 // groupARN is the ARN of a group without the :* that stands for its streams.
 func (c *Call) groupARN(group string) string {
-	return "arn:aws:logs:" + c.Region + ":" + raftfsm.Account + ":log-group:" + group
+	return "arn:aws:logs:" + c.Region + ":" + spec.Account + ":log-group:" + group
 }
 
 // groupOfARN is the group of an ARN in either form. Regions are not compared: there is one pool behind all of them.
 func groupOfARN(arn string) (string, error) {
 	parts := strings.SplitN(arn, ":", 7)
-	if len(parts) != 7 || parts[0] != "arn" || parts[2] != Service || parts[4] != raftfsm.Account || parts[5] != "log-group" {
-		return "", wire.Errorf(wire.InvalidParameter, "%q is not the ARN of a log group of the account %s.", arn, raftfsm.Account)
+	if len(parts) != 7 || parts[0] != "arn" || parts[2] != Service || parts[4] != spec.Account || parts[5] != "log-group" {
+		return "", wire.Errorf(wire.InvalidParameter, "%q is not the ARN of a log group of the account %s.", arn, spec.Account)
 	}
 	return strings.TrimSuffix(parts[6], ":*"), nil
 }

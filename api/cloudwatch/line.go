@@ -9,7 +9,7 @@ import (
 	"strings"
 	"time"
 
-	"pinion/raftfsm"
+	"pinion/raftfsm/spec"
 )
 
 // place is a place in a stream: before the line that was stamped at and that nth others with the same stamp precede. Lines
@@ -65,9 +65,9 @@ var errEnough = errors.New("enough was read")
 // read calls emit for the lines of a stream in a span, oldest first. When emit returns errEnough, that ends it and is no
 // error. With tail, only the last so many lines are read, and the nth of the first stamp among them is not to be relied on.
 func (c *Call) read(ctx context.Context, s stream, in span, tail int, emit func(line) error) error {
-	query := raftfsm.LogQuery{Task: s.task.ID, Container: s.container, Since: in.from.at, Tail: tail}
+	query := spec.LogQuery{Task: s.task.ID, Container: s.container, Since: in.from.at, Tail: tail}
 	current := line{place: place{nth: -1}, stream: s.name}
-	err := c.Logs.Read(ctx, s.task, query, func(l raftfsm.LogLine) error {
+	err := c.Logs.Read(ctx, s.task, query, func(l spec.LogLine) error {
 		if l.Time.Equal(current.at) {
 			current.nth++
 		} else {

@@ -5,7 +5,7 @@ import (
 	"strings"
 
 	"pinion/api/wire"
-	"pinion/raftfsm"
+	"pinion/raftfsm/spec"
 )
 
 // The operations that look for what does not exist here: services and what belongs to them. They answer as ECS answers
@@ -79,7 +79,7 @@ func (c *Call) describeServices(_ context.Context, in *describeServicesInput) (*
 		if err != nil {
 			return nil, err
 		}
-		out.Failures = append(out.Failures, failure{ARN: c.arn("service/" + k.Name + "/" + name), Reason: raftfsm.ReasonMissing})
+		out.Failures = append(out.Failures, failure{ARN: c.arn("service/" + k.Name + "/" + name), Reason: spec.ReasonMissing})
 	}
 	return out, nil
 }
@@ -133,7 +133,7 @@ func (c *Call) describeServiceDeployments(_ context.Context, in *describeDeploym
 	}
 	out := &describeDeploymentsOutput{Deployments: []struct{}{}, Failures: []failure{}}
 	for _, arn := range in.ARNs {
-		out.Failures = append(out.Failures, failure{ARN: arn, Reason: raftfsm.ReasonMissing})
+		out.Failures = append(out.Failures, failure{ARN: arn, Reason: spec.ReasonMissing})
 	}
 	return out, nil
 }

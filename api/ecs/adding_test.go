@@ -8,6 +8,7 @@ import (
 
 	"pinion/api/wire"
 	"pinion/raftfsm"
+	"pinion/raftfsm/spec"
 )
 
 type countTasksInput struct {
@@ -25,7 +26,7 @@ func (c *Call) countRunningTasks(_ context.Context, in *countTasksInput) (*count
 	}
 	out := &countTasksOutput{}
 	for _, task := range c.View.Tasks(k.Name) {
-		if task.LastStatus == raftfsm.Running {
+		if task.LastStatus == spec.Running {
 			out.Running++
 		}
 	}
@@ -40,11 +41,11 @@ var added = table(
 // One method and one line are an operation with all that belongs to it: decoding, strictness, roles and clusters.
 func TestAnOperationIsOneMethodAndOneLine(t *testing.T) {
 	state := raftfsm.NewState()
-	if _, err := state.Apply(1, raftfsm.CreatePool{Pool: raftfsm.Pool{ID: "p"}}); err != nil {
+	if _, err := state.Apply(1, raftfsm.CreatePool{Pool: spec.Pool{ID: "p"}}); err != nil {
 		t.Fatal(err)
 	}
 	operation := added["CountTasks"]
-	if operation.Role != raftfsm.RoleRead || operation.Writes || operation.Input.Name() != "countTasksInput" {
+	if operation.Role != spec.RoleRead || operation.Writes || operation.Input.Name() != "countTasksInput" {
 		t.Errorf("%+v", operation)
 	}
 	call := func(body string, c Call) (string, error) {

@@ -4,12 +4,12 @@ import (
 	"strings"
 
 	"pinion/api/wire"
-	"pinion/raftfsm"
+	"pinion/raftfsm/spec"
 )
 
 // arn makes the ARN of a resource, "cluster/default", in the region that the caller signed for.
 func (c *Call) arn(resource string) string {
-	return "arn:aws:ecs:" + c.Region + ":" + raftfsm.Account + ":" + resource
+	return "arn:aws:ecs:" + c.Region + ":" + spec.Account + ":" + resource
 }
 
 func (c *Call) clusterARN(name string) string { return c.arn("cluster/" + name) }
@@ -22,7 +22,7 @@ func (c *Call) instanceARN(cluster, id string) string {
 	return c.arn("container-instance/" + cluster + "/" + id)
 }
 
-func (c *Call) containerARN(t *raftfsm.Task, id string) string {
+func (c *Call) containerARN(t *spec.Task, id string) string {
 	return c.arn("container/" + t.Cluster + "/" + t.ID + "/" + id)
 }
 
@@ -42,8 +42,8 @@ func parseResource(kind, given string) (resource, error) {
 	if len(parts) != 6 || parts[2] != "ecs" {
 		return resource{}, wire.Errorf(wire.InvalidParameter, "Invalid identifier: %s is not an ARN of Amazon ECS", given)
 	}
-	if parts[4] != raftfsm.Account {
-		return resource{}, wire.Errorf(wire.InvalidParameter, "Invalid identifier: %s belongs to account %s, here is account %s", given, parts[4], raftfsm.Account)
+	if parts[4] != spec.Account {
+		return resource{}, wire.Errorf(wire.InvalidParameter, "Invalid identifier: %s belongs to account %s, here is account %s", given, parts[4], spec.Account)
 	}
 	path := strings.Split(parts[5], "/")
 	if path[0] != kind || len(path) < 2 || len(path) > 3 {

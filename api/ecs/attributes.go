@@ -10,6 +10,7 @@ import (
 
 	"pinion/api/wire"
 	"pinion/raftfsm"
+	"pinion/raftfsm/spec"
 )
 
 // maxAttributes is how many attributes one call may put or delete.
@@ -51,7 +52,7 @@ func (c *Call) putAttributes(ctx context.Context, in *attributesInput) (*attribu
 		if a.Value != "" && (!attributeValue.MatchString(a.Value) || a.Value != strings.TrimSpace(a.Value)) {
 			return nil, wire.Errorf(wire.InvalidParameter, "the value of attribute %s must be 1 to 128 letters, digits, blanks within and - _ . @ / \\ :, not %q", a.Name, a.Value)
 		}
-		command.Attributes = append(command.Attributes, raftfsm.HostAttribute{HostID: hosts[i].ID, Name: a.Name, Value: a.Value})
+		command.Attributes = append(command.Attributes, spec.HostAttribute{HostID: hosts[i].ID, Name: a.Name, Value: a.Value})
 	}
 	if _, err := c.Cluster.Apply(ctx, command); err != nil {
 		return nil, refusedAttributes(err)
@@ -74,7 +75,7 @@ func (c *Call) deleteAttributes(ctx context.Context, in *attributesInput) (*attr
 		if is && a.Value != "" && a.Value != custom {
 			return nil, wire.Errorf(wire.InvalidParameter, "attribute %s of %s is %q, not %q: leave the value out to delete it whatever it is.", a.Name, hosts[i].Name, custom, a.Value)
 		}
-		command.Attributes = append(command.Attributes, raftfsm.HostAttribute{HostID: hosts[i].ID, Name: a.Name})
+		command.Attributes = append(command.Attributes, spec.HostAttribute{HostID: hosts[i].ID, Name: a.Name})
 	}
 	if _, err := c.Cluster.Apply(ctx, command); err != nil {
 		return nil, refusedAttributes(err)
@@ -83,7 +84,7 @@ func (c *Call) deleteAttributes(ctx context.Context, in *attributesInput) (*attr
 }
 
 // targets finds the host of each attribute.
-func (c *Call) targets(in *attributesInput) ([]*raftfsm.Host, error) {
+func (c *Call) targets(in *attributesInput) ([]*spec.Host, error) {
 	k, err := c.cluster(in.Cluster)
 	if err != nil {
 		return nil, err
@@ -94,7 +95,7 @@ func (c *Call) targets(in *attributesInput) ([]*raftfsm.Host, error) {
 	if len(in.Attributes) > maxAttributes {
 		return nil, wire.Errorf(wire.InvalidParameter, "attributes can have at most %d items, not %d.", maxAttributes, len(in.Attributes))
 	}
-	var hosts []*raftfsm.Host
+	var hosts []*spec.Host
 	for _, a := range in.Attributes {
 		if err := checkAttribute(a); err != nil {
 			return nil, err
@@ -118,7 +119,7 @@ func checkAttribute(a targetedAttribute) error {
 	switch {
 	case !attributeName.MatchString(a.Name):
 		return wire.Errorf(wire.InvalidParameter, "the name of an attribute must be 1 to 128 letters, digits and - _ . / \\, not %q", a.Name)
-	case raftfsm.ReservedAttribute(a.Name):
+	case spec.ReservedAttribute(a.Name):
 		return wire.Errorf(wire.InvalidParameter, "attribute %s follows from what the host is and cannot be changed.", a.Name)
 	case strings.HasPrefix(a.Name, "ecs."):
 		return wire.Errorf(wire.InvalidParameter, "attribute %s is set where the host is started: pinion up --attribute %s=VALUE.", a.Name, a.Name)
@@ -130,15 +131,15 @@ func checkAttribute(a targetedAttribute) error {
 
 func refusedAttributes(err error) error {
 	switch {
-	case errors.Is(err, raftfsm.ErrTooManyAttributes):
-		return wire.Errorf("AttributeLimitExceededException", "A container instance can have %d custom attributes: delete some first.", raftfsm.MaxCustom)
-	case errors.Is(err, raftfsm.ErrNotFound):
+	case errors.Is(err, spec.ErrTooManyAttributes):
+		return wire.Errorf("AttributeLimitExceededException", "A container instance can have %d custom attributes: delete some first.", spec.MaxCustom)
+	case errors.Is(err, spec.ErrNotFound):
 		return errNoTarget
 	}
 	return err
 }
 
-func (c *Call) attributesOutput(in *attributesInput, hosts []*raftfsm.Host) *attributesOutput {
+func (c *Call) attributesOutput(in *attributesInput, hosts []*spec.Host) *attributesOutput {
 	out := &attributesOutput{}
 	for i, a := range in.Attributes {
 		out.Attributes = append(out.Attributes, c.targeted(hosts[i], a.Name, a.Value))
@@ -146,7 +147,7 @@ func (c *Call) attributesOutput(in *attributesInput, hosts []*raftfsm.Host) *att
 	return out
 }
 
-func (c *Call) targeted(h *raftfsm.Host, name, value string) targetedAttribute {
+func (c *Call) targeted(h *spec.Host, name, value string) targetedAttribute {
 	return targetedAttribute{Name: name, Value: value, Target: c.instanceARN(h.Cluster, h.ID)}
 }
 

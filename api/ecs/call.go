@@ -7,6 +7,7 @@ import (
 
 	"pinion/api/wire"
 	"pinion/raftfsm"
+	"pinion/raftfsm/spec"
 )
 
 // Cluster is what operations need of the replicated state, beside the view that comes with each call.
@@ -14,7 +15,7 @@ type Cluster interface {
 	// Apply records a command and returns its answer; refusals are raftfsm's errors, wrapped.
 	Apply(ctx context.Context, c raftfsm.Command) (any, error)
 	// Run places and records tasks.
-	Run(ctx context.Context, r raftfsm.RunRequest) (raftfsm.RunResult, error)
+	Run(ctx context.Context, r spec.RunRequest) (spec.RunResult, error)
 	// Connected reports whether the host has been heard of lately.
 	Connected(hostID string) bool
 }
@@ -37,17 +38,17 @@ type Call struct {
 	// What was looked up last: tasks that are asked about together mostly share it.
 	lastDefinition struct {
 		name  string
-		found *raftfsm.TaskDefinition
+		found *spec.TaskDefinition
 	}
 	lastHost struct {
 		id        string
-		found     *raftfsm.Host
+		found     *spec.Host
 		connected bool
 	}
 }
 
 // knownDefinition is "family:revision" in the view, nil when there is none.
-func (c *Call) knownDefinition(name string) *raftfsm.TaskDefinition {
+func (c *Call) knownDefinition(name string) *spec.TaskDefinition {
 	if c.lastDefinition.name != name {
 		c.lastDefinition.name, c.lastDefinition.found = name, c.View.Definition(name)
 	}
@@ -55,7 +56,7 @@ func (c *Call) knownDefinition(name string) *raftfsm.TaskDefinition {
 }
 
 // knownHost is the host with that id in the view, nil when there is none, and whether it has been heard of lately.
-func (c *Call) knownHost(id string) (host *raftfsm.Host, connected bool) {
+func (c *Call) knownHost(id string) (host *spec.Host, connected bool) {
 	last := &c.lastHost
 	if last.id != id {
 		last.id, last.found, last.connected = id, c.View.Host(id), c.Cluster.Connected(id)

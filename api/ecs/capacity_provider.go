@@ -7,7 +7,7 @@ import (
 	"strings"
 
 	"pinion/api/wire"
-	"pinion/raftfsm"
+	"pinion/raftfsm/spec"
 )
 
 // maxProviderPage is ECS's limit of capacity providers in one answer, and the default.
@@ -21,13 +21,13 @@ const (
 
 // capacityProvider is ECS's CapacityProvider.
 type capacityProvider struct {
-	ARN          string                       `json:"capacityProviderArn"`
-	Name         string                       `json:"name"`
-	Status       string                       `json:"status"`
-	Type         string                       `json:"type"`
-	AutoScaling  *raftfsm.AutoScalingProvider `json:"autoScalingGroupProvider"`
-	UpdateStatus string                       `json:"updateStatus,omitempty"`
-	Tags         []raftfsm.Tag                `json:"tags"`
+	ARN          string                    `json:"capacityProviderArn"`
+	Name         string                    `json:"name"`
+	Status       string                    `json:"status"`
+	Type         string                    `json:"type"`
+	AutoScaling  *spec.AutoScalingProvider `json:"autoScalingGroupProvider"`
+	UpdateStatus string                    `json:"updateStatus,omitempty"`
+	Tags         []spec.Tag                `json:"tags"`
 }
 
 type describeProvidersInput struct {
@@ -62,16 +62,16 @@ func (c *Call) describeCapacityProviders(_ context.Context, in *describeProvider
 		return nil, err
 	}
 	out := &describeProvidersOutput{Providers: []capacityProvider{}, Failures: []failure{}}
-	found := slices.DeleteFunc(c.View.CapacityProviders(), func(p *raftfsm.CapacityProvider) bool {
-		return p.Status != raftfsm.CapacityProviderActive || !usable(p.Name)
+	found := slices.DeleteFunc(c.View.CapacityProviders(), func(p *spec.CapacityProvider) bool {
+		return p.Status != spec.CapacityProviderActive || !usable(p.Name)
 	})
 	if len(in.Names) > 0 {
 		if found, err = c.namedProviders(in.Names, usable, out); err != nil {
 			return nil, err
 		}
 	} else {
-		slices.SortFunc(found, func(a, b *raftfsm.CapacityProvider) int { return strings.Compare(a.Name, b.Name) })
-		if found, out.NextToken, err = pageOf(paging, found, false, func(p *raftfsm.CapacityProvider) string { return p.Name }); err != nil {
+		slices.SortFunc(found, func(a, b *spec.CapacityProvider) int { return strings.Compare(a.Name, b.Name) })
+		if found, out.NextToken, err = pageOf(paging, found, false, func(p *spec.CapacityProvider) string { return p.Name }); err != nil {
 			return nil, err
 		}
 	}
@@ -82,11 +82,11 @@ func (c *Call) describeCapacityProviders(_ context.Context, in *describeProvider
 }
 
 // namedProviders finds the providers of a list. What is not there becomes a failure of the answer.
-func (c *Call) namedProviders(names []string, usable func(string) bool, out *describeProvidersOutput) ([]*raftfsm.CapacityProvider, error) {
+func (c *Call) namedProviders(names []string, usable func(string) bool, out *describeProvidersOutput) ([]*spec.CapacityProvider, error) {
 	if len(names) > maxPage {
 		return nil, wire.Errorf(wire.InvalidParameter, "capacityProviders can have at most %d items.", maxPage)
 	}
-	var found []*raftfsm.CapacityProvider
+	var found []*spec.CapacityProvider
 	for _, given := range names {
 		r, err := parseResource("capacity-provider", given)
 		if err != nil {
@@ -96,17 +96,17 @@ func (c *Call) namedProviders(names []string, usable func(string) bool, out *des
 			found = append(found, p)
 			continue
 		}
-		out.Failures = append(out.Failures, failure{ARN: c.providerARN(r.name), Reason: raftfsm.ReasonMissing})
+		out.Failures = append(out.Failures, failure{ARN: c.providerARN(r.name), Reason: spec.ReasonMissing})
 	}
 	return found, nil
 }
 
 func (c *Call) providerARN(name string) string { return c.arn("capacity-provider/" + name) }
 
-func (c *Call) provider(p *raftfsm.CapacityProvider, withTags bool) capacityProvider {
+func (c *Call) provider(p *spec.CapacityProvider, withTags bool) capacityProvider {
 	out := capacityProvider{
 		ARN: c.providerARN(p.Name), Name: p.Name, Status: string(p.Status), Type: "EC2_AUTOSCALING",
-		AutoScaling: scalingOf(p), UpdateStatus: updateStatus(p), Tags: []raftfsm.Tag{},
+		AutoScaling: scalingOf(p), UpdateStatus: updateStatus(p), Tags: []spec.Tag{},
 	}
 	if withTags {
 		out.Tags = listed(p.Tags)
@@ -115,11 +115,11 @@ func (c *Call) provider(p *raftfsm.CapacityProvider, withTags bool) capacityProv
 }
 
 // updateStatus is the last change, which is complete as soon as it is on record. The built-in one never changes.
-func updateStatus(p *raftfsm.CapacityProvider) string {
+func updateStatus(p *spec.CapacityProvider) string {
 	switch {
-	case p.Name == raftfsm.BuiltinCapacityProvider:
+	case p.Name == spec.BuiltinCapacityProvider:
 		return ""
-	case p.Status == raftfsm.CapacityProviderInactive:
+	case p.Status == spec.CapacityProviderInactive:
 		return "DELETE_COMPLETE"
 	case !p.UpdatedAt.IsZero():
 		return "UPDATE_COMPLETE"
@@ -129,20 +129,20 @@ func updateStatus(p *raftfsm.CapacityProvider) string {
 
 // scalingOf is what a provider shows of its scaling group. One that was made without says that tasks wait in it, which is
 // managed scaling's to say; the group has the provider's own name then.
-func scalingOf(p *raftfsm.CapacityProvider) *raftfsm.AutoScalingProvider {
+func scalingOf(p *spec.CapacityProvider) *spec.AutoScalingProvider {
 	if p.AutoScaling != nil {
 		return p.AutoScaling
 	}
 	waits := autoScalingInput{ARN: p.Name, scalingInput: scalingInput{Scaling: &managedScalingInput{Status: switchedOn}}}
-	return waits.over(raftfsm.AutoScalingProvider{})
+	return waits.over(spec.AutoScalingProvider{})
 }
 
 // waits says whether tasks that are run through a provider wait when nothing is free. As on ECS that takes managed scaling.
-func waits(p *raftfsm.CapacityProvider) bool {
-	return p.AutoScaling == nil || cmp.Or(p.AutoScaling.ManagedScaling, &raftfsm.ManagedScaling{}).Status == switchedOn
+func waits(p *spec.CapacityProvider) bool {
+	return p.AutoScaling == nil || cmp.Or(p.AutoScaling.ManagedScaling, &spec.ManagedScaling{}).Status == switchedOn
 }
 
 // usableIn says whether tasks can be run through a provider in a cluster: it is among the cluster's own, or the built-in.
-func usableIn(k *raftfsm.Cluster, name string) bool {
-	return name == raftfsm.BuiltinCapacityProvider || slices.Contains(k.CapacityProviders, name)
+func usableIn(k *spec.Cluster, name string) bool {
+	return name == spec.BuiltinCapacityProvider || slices.Contains(k.CapacityProviders, name)
 }

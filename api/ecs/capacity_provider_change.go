@@ -7,6 +7,7 @@ import (
 
 	"pinion/api/wire"
 	"pinion/raftfsm"
+	"pinion/raftfsm/spec"
 )
 
 // maxProviders is how many capacity providers a pool can have.
@@ -19,7 +20,7 @@ var reservedProvider = regexp.MustCompile(`(?i)^(aws|ecs|fargate)`)
 var (
 	errNoProvider    = wire.Errorf(wire.Client, "The specified capacity provider does not exist. Specify a valid name or ARN and try again.")
 	errProviderThere = wire.Errorf(wire.Client, "The specified capacity provider already exists. To change the configuration of an existing capacity provider, update the capacity provider.")
-	errProviderBuilt = wire.Errorf(wire.Client, "The capacity provider %s is built in: it can be neither changed nor deleted.", raftfsm.BuiltinCapacityProvider)
+	errProviderBuilt = wire.Errorf(wire.Client, "The capacity provider %s is built in: it can be neither changed nor deleted.", spec.BuiltinCapacityProvider)
 )
 
 // ofOneCluster are the members of what only Amazon ECS Managed Instances have.
@@ -32,7 +33,7 @@ type createProviderInput struct {
 	ofOneCluster
 	Name        string            `json:"name"`
 	AutoScaling *autoScalingInput `json:"autoScalingGroupProvider"`
-	Tags        []raftfsm.Tag     `json:"tags"`
+	Tags        []spec.Tag        `json:"tags"`
 }
 
 type providerOutput struct {
@@ -47,7 +48,7 @@ func (c *Call) createCapacityProvider(ctx context.Context, in *createProviderInp
 	if err := checkTags(in.Tags); err != nil {
 		return nil, err
 	}
-	p := raftfsm.CapacityProvider{Name: in.Name, Tags: in.Tags, CreatedAt: c.Now()}
+	p := spec.CapacityProvider{Name: in.Name, Tags: in.Tags, CreatedAt: c.Now()}
 	if in.AutoScaling != nil {
 		if in.AutoScaling.ARN == "" {
 			return nil, wire.Errorf(wire.InvalidParameter, "autoScalingGroupProvider.autoScalingGroupArn must name a group: its ARN or its name.")
@@ -55,7 +56,7 @@ func (c *Call) createCapacityProvider(ctx context.Context, in *createProviderInp
 		if err := in.AutoScaling.check(); err != nil {
 			return nil, err
 		}
-		p.AutoScaling = in.AutoScaling.over(raftfsm.AutoScalingProvider{})
+		p.AutoScaling = in.AutoScaling.over(spec.AutoScalingProvider{})
 		if err := checkScaling(p.AutoScaling); err != nil {
 			return nil, err
 		}
@@ -63,8 +64,8 @@ func (c *Call) createCapacityProvider(ctx context.Context, in *createProviderInp
 	if c.countProviders() >= maxProviders {
 		return nil, wire.Errorf("LimitExceededException", "A pool can have %d capacity providers: delete some first.", maxProviders)
 	}
-	made, err := apply[*raftfsm.CapacityProvider](ctx, c, raftfsm.CreateCapacityProvider{Provider: p})
-	if errors.Is(err, raftfsm.ErrInUse) {
+	made, err := apply[*spec.CapacityProvider](ctx, c, raftfsm.CreateCapacityProvider{Provider: p})
+	if errors.Is(err, spec.ErrInUse) {
 		return nil, errProviderThere
 	}
 	if err != nil {
@@ -77,7 +78,7 @@ func (c *Call) createCapacityProvider(ctx context.Context, in *createProviderInp
 func (c *Call) countProviders() int {
 	n := 0
 	for _, p := range c.View.CapacityProviders() {
-		if p.Status == raftfsm.CapacityProviderActive {
+		if p.Status == spec.CapacityProviderActive {
 			n++
 		}
 	}
@@ -96,7 +97,7 @@ func (c *Call) updateCapacityProvider(ctx context.Context, in *updateProviderInp
 	if err != nil {
 		return nil, err
 	}
-	if known.Status != raftfsm.CapacityProviderActive {
+	if known.Status != spec.CapacityProviderActive {
 		return nil, errNoProvider
 	}
 	if in.AutoScaling == nil {
@@ -109,8 +110,8 @@ func (c *Call) updateCapacityProvider(ctx context.Context, in *updateProviderInp
 	if err := checkScaling(changed); err != nil {
 		return nil, err
 	}
-	p, err := apply[*raftfsm.CapacityProvider](ctx, c, raftfsm.UpdateCapacityProvider{Name: known.Name, AutoScaling: changed, At: c.Now()})
-	if errors.Is(err, raftfsm.ErrNotFound) { // deleted meanwhile
+	p, err := apply[*spec.CapacityProvider](ctx, c, raftfsm.UpdateCapacityProvider{Name: known.Name, AutoScaling: changed, At: c.Now()})
+	if errors.Is(err, spec.ErrNotFound) { // deleted meanwhile
 		return nil, errNoProvider
 	}
 	if err != nil {
@@ -131,13 +132,13 @@ func (c *Call) deleteCapacityProvider(ctx context.Context, in *deleteProviderInp
 	if err != nil {
 		return nil, err
 	}
-	if p.Status == raftfsm.CapacityProviderActive {
-		p, err = apply[*raftfsm.CapacityProvider](ctx, c, raftfsm.DeleteCapacityProvider{Name: p.Name, At: c.Now()})
+	if p.Status == spec.CapacityProviderActive {
+		p, err = apply[*spec.CapacityProvider](ctx, c, raftfsm.DeleteCapacityProvider{Name: p.Name, At: c.Now()})
 	}
 	switch {
-	case errors.Is(err, raftfsm.ErrInUse):
+	case errors.Is(err, spec.ErrInUse):
 		return nil, wire.Errorf(wire.Client, "The specified capacity provider is in use and cannot be removed: %v.", err)
-	case errors.Is(err, raftfsm.ErrNotFound):
+	case errors.Is(err, spec.ErrNotFound):
 		return nil, errNoProvider
 	case err != nil:
 		return nil, err
@@ -146,12 +147,12 @@ func (c *Call) deleteCapacityProvider(ctx context.Context, in *deleteProviderInp
 }
 
 // changeable finds a capacity provider on record, by name or ARN.
-func (c *Call) changeable(given string) (*raftfsm.CapacityProvider, error) {
+func (c *Call) changeable(given string) (*spec.CapacityProvider, error) {
 	r, err := parseResource("capacity-provider", given)
 	if err != nil {
 		return nil, err
 	}
-	if r.name == raftfsm.BuiltinCapacityProvider {
+	if r.name == spec.BuiltinCapacityProvider {
 		return nil, errProviderBuilt
 	}
 	known := c.View.CapacityProvider(r.name)

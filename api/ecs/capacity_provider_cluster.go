@@ -6,6 +6,7 @@ import (
 
 	"pinion/api/wire"
 	"pinion/raftfsm"
+	"pinion/raftfsm/spec"
 )
 
 // maxClusterProviders is ECS's limit of capacity providers in a cluster, and of items in a strategy.
@@ -30,13 +31,13 @@ func (c *Call) putClusterCapacityProviders(ctx context.Context, in *putProviders
 	if change.Providers, change.Strategy, err = c.attached(in.Providers, in.Strategy); err != nil {
 		return nil, err
 	}
-	changed, err := apply[*raftfsm.Cluster](ctx, c, change)
+	changed, err := apply[*spec.Cluster](ctx, c, change)
 	switch {
-	case errors.Is(err, raftfsm.ErrInUse):
+	case errors.Is(err, spec.ErrInUse):
 		return nil, wire.Errorf("ResourceInUseException", "The specified capacity provider is in use and cannot be removed: %v.", err)
-	case errors.Is(err, raftfsm.ErrInactive):
+	case errors.Is(err, spec.ErrInactive):
 		return nil, errNoCluster
-	case errors.Is(err, raftfsm.ErrNotFound): // deleted meanwhile
+	case errors.Is(err, spec.ErrNotFound): // deleted meanwhile
 		return nil, wire.Errorf(wire.InvalidParameter, "%v.", err)
 	case err != nil:
 		return nil, err
@@ -45,7 +46,7 @@ func (c *Call) putClusterCapacityProviders(ctx context.Context, in *putProviders
 }
 
 // attached checks the capacity providers that a cluster shall have, and its default strategy.
-func (c *Call) attached(given []string, strategy []strategyItem) ([]string, []raftfsm.CapacityProviderStrategyItem, error) {
+func (c *Call) attached(given []string, strategy []strategyItem) ([]string, []spec.CapacityProviderStrategyItem, error) {
 	if len(given) > maxClusterProviders {
 		return nil, nil, wire.Errorf(wire.InvalidParameter, "capacityProviders can have at most %d items, not %d.", maxClusterProviders, len(given))
 	}
@@ -71,7 +72,7 @@ func (c *Call) attachable(name string) error {
 	if reservedProvider.MatchString(name) {
 		return wire.Errorf(wire.InvalidParameter, "The capacity provider %s is not supported: Pinion runs tasks on your own hosts.", name)
 	}
-	if p := c.View.CapacityProvider(name); p == nil || p.Status != raftfsm.CapacityProviderActive {
+	if p := c.View.CapacityProvider(name); p == nil || p.Status != spec.CapacityProviderActive {
 		return wire.Errorf(wire.InvalidParameter, "The specified capacity provider '%s' was not found. Specify a valid capacity provider and try again.", name)
 	}
 	return nil

@@ -4,7 +4,7 @@ import (
 	"cmp"
 
 	"pinion/api/wire"
-	"pinion/raftfsm"
+	"pinion/raftfsm/spec"
 )
 
 // autoScalingInput is ECS's autoScalingGroupProvider as it is written. Pinion starts no machines: what is said here is
@@ -38,9 +38,9 @@ const (
 )
 
 // over lays what is given over what was recorded, and ECS's defaults under both.
-func (in autoScalingInput) over(recorded raftfsm.AutoScalingProvider) *raftfsm.AutoScalingProvider {
+func (in autoScalingInput) over(recorded spec.AutoScalingProvider) *spec.AutoScalingProvider {
 	warmup, status := defaultWarmup, switchedOff
-	scaling := raftfsm.ManagedScaling{TargetCapacity: defaultTarget, MinStep: defaultMinStep, MaxStep: defaultMaxStep, WarmupSeconds: &warmup}
+	scaling := spec.ManagedScaling{TargetCapacity: defaultTarget, MinStep: defaultMinStep, MaxStep: defaultMaxStep, WarmupSeconds: &warmup}
 	if recorded.ManagedScaling != nil {
 		scaling, status = *recorded.ManagedScaling, recorded.ManagedScaling.Status
 	}
@@ -52,14 +52,14 @@ func (in autoScalingInput) over(recorded raftfsm.AutoScalingProvider) *raftfsm.A
 		given.apply(&scaling)
 	}
 	scaling.Status = status
-	return &raftfsm.AutoScalingProvider{
+	return &spec.AutoScalingProvider{
 		ARN: cmp.Or(in.ARN, recorded.ARN), ManagedScaling: &scaling,
 		TerminationProtection: cmp.Or(in.TerminationProtection, recorded.TerminationProtection, switchedOff),
 		ManagedDraining:       cmp.Or(in.Draining, recorded.ManagedDraining, switchedOn),
 	}
 }
 
-func (in *managedScalingInput) apply(to *raftfsm.ManagedScaling) {
+func (in *managedScalingInput) apply(to *spec.ManagedScaling) {
 	for _, number := range []struct{ from, to *int }{
 		{in.TargetCapacity, &to.TargetCapacity}, {in.MinStep, &to.MinStep}, {in.MaxStep, &to.MaxStep},
 	} {
@@ -104,7 +104,7 @@ func (in *scalingInput) check() error {
 }
 
 // checkScaling looks at what was laid together.
-func checkScaling(p *raftfsm.AutoScalingProvider) error {
+func checkScaling(p *spec.AutoScalingProvider) error {
 	if p.TerminationProtection == switchedOn && p.ManagedScaling.Status != switchedOn {
 		return wire.Errorf(wire.InvalidParameter, "managedTerminationProtection ENABLED needs managedScaling with status ENABLED.")
 	}

@@ -2,7 +2,7 @@ package ecs
 
 import (
 	"pinion/api/wire"
-	"pinion/raftfsm"
+	"pinion/raftfsm/spec"
 )
 
 // strategyItem is ECS's CapacityProviderStrategyItem. All members are always shown.
@@ -25,11 +25,11 @@ var (
 )
 
 // checkStrategy holds ECS's rules for the strategy in a field. Each provider has to be one of those that the cluster has.
-func checkStrategy(field string, given []strategyItem, has func(string) bool) ([]raftfsm.CapacityProviderStrategyItem, error) {
+func checkStrategy(field string, given []strategyItem, has func(string) bool) ([]spec.CapacityProviderStrategyItem, error) {
 	if len(given) > maxClusterProviders {
 		return nil, wire.Errorf(wire.InvalidParameter, "%s can have at most %d items, not %d.", field, maxClusterProviders, len(given))
 	}
-	var items []raftfsm.CapacityProviderStrategyItem
+	var items []spec.CapacityProviderStrategyItem
 	seen, bases := map[string]bool{}, 0
 	for _, item := range given {
 		r, err := parseResource("capacity-provider", item.Name)
@@ -49,7 +49,7 @@ func checkStrategy(field string, given []strategyItem, has func(string) bool) ([
 			bases++
 		}
 		seen[r.name] = true
-		items = append(items, raftfsm.CapacityProviderStrategyItem{CapacityProvider: r.name, Base: item.Base, Weight: item.Weight})
+		items = append(items, spec.CapacityProviderStrategyItem{CapacityProvider: r.name, Base: item.Base, Weight: item.Weight})
 	}
 	if bases > 1 {
 		return nil, wire.Errorf(wire.InvalidParameter, "%s: only one capacity provider can have a base.", field)
@@ -58,7 +58,7 @@ func checkStrategy(field string, given []strategyItem, has func(string) bool) ([
 }
 
 // strategyShown is a strategy as ECS shows it.
-func strategyShown(items []raftfsm.CapacityProviderStrategyItem) []strategyItem {
+func strategyShown(items []spec.CapacityProviderStrategyItem) []strategyItem {
 	shown := []strategyItem{}
 	for _, item := range items {
 		shown = append(shown, strategyItem{Name: item.CapacityProvider, Base: item.Base, Weight: item.Weight})
@@ -69,7 +69,7 @@ func strategyShown(items []raftfsm.CapacityProviderStrategyItem) []strategyItem 
 // queue is the capacity provider that the tasks of a call wait in: the first of the call's strategy, or of the cluster's,
 // that has a base or a weight. It is empty where tasks are placed at once or not at all: with a launch type, where there
 // is no strategy, and through a provider without managed scaling.
-func (c *Call) queue(k *raftfsm.Cluster, in *runInput) (string, error) {
+func (c *Call) queue(k *spec.Cluster, in *runInput) (string, error) {
 	items := k.DefaultStrategy
 	switch {
 	case in.LaunchType != "" && len(in.CapacityProviders) > 0:
@@ -87,7 +87,7 @@ func (c *Call) queue(k *raftfsm.Cluster, in *runInput) (string, error) {
 			continue
 		}
 		p := c.View.CapacityProvider(item.CapacityProvider)
-		if p == nil || p.Status != raftfsm.CapacityProviderActive {
+		if p == nil || p.Status != spec.CapacityProviderActive {
 			return "", errNotAssociated
 		}
 		if !waits(p) {

@@ -8,7 +8,7 @@ import (
 	"strconv"
 
 	"pinion/api/wire"
-	"pinion/raftfsm"
+	"pinion/raftfsm/spec"
 )
 
 var resourceName = regexp.MustCompile(`^[A-Za-z0-9_-]{1,255}$`)
@@ -19,23 +19,23 @@ type clusterOutput struct {
 
 // cluster is ECS's Cluster.
 type cluster struct {
-	ARN               string            `json:"clusterArn"`
-	Name              string            `json:"clusterName"`
-	Status            string            `json:"status"`
-	Instances         int               `json:"registeredContainerInstancesCount"`
-	Running           int               `json:"runningTasksCount"`
-	Pending           int               `json:"pendingTasksCount"`
-	ActiveServices    int               `json:"activeServicesCount"`
-	Statistics        []keyValue        `json:"statistics"`
-	Tags              []raftfsm.Tag     `json:"tags"`
-	Settings          []raftfsm.Setting `json:"settings"`
-	CapacityProviders []string          `json:"capacityProviders"`
-	DefaultStrategy   []strategyItem    `json:"defaultCapacityProviderStrategy"`
-	Attachments       []struct{}        `json:"attachments,omitzero"` // those of capacity providers, which have none here
-	AttachmentsStatus string            `json:"attachmentsStatus,omitempty"`
+	ARN               string         `json:"clusterArn"`
+	Name              string         `json:"clusterName"`
+	Status            string         `json:"status"`
+	Instances         int            `json:"registeredContainerInstancesCount"`
+	Running           int            `json:"runningTasksCount"`
+	Pending           int            `json:"pendingTasksCount"`
+	ActiveServices    int            `json:"activeServicesCount"`
+	Statistics        []keyValue     `json:"statistics"`
+	Tags              []spec.Tag     `json:"tags"`
+	Settings          []spec.Setting `json:"settings"`
+	CapacityProviders []string       `json:"capacityProviders"`
+	DefaultStrategy   []strategyItem `json:"defaultCapacityProviderStrategy"`
+	Attachments       []struct{}     `json:"attachments,omitzero"` // those of capacity providers, which have none here
+	AttachmentsStatus string         `json:"attachmentsStatus,omitempty"`
 
-	Configuration  *raftfsm.ClusterConfiguration `json:"configuration,omitempty"`
-	ServiceConnect *serviceConnectDefaults       `json:"serviceConnectDefaults,omitempty"`
+	Configuration  *spec.ClusterConfiguration `json:"configuration,omitempty"`
+	ServiceConnect *serviceConnectDefaults    `json:"serviceConnectDefaults,omitempty"`
 }
 
 type keyValue struct {
@@ -61,7 +61,7 @@ func (c *Call) describeClusters(_ context.Context, in *describeClustersInput) (*
 		return nil, wire.Errorf(wire.InvalidParameter, "clusters can have at most %d items.", maxPage)
 	}
 	if len(in.Clusters) == 0 {
-		in.Clusters = []string{raftfsm.DefaultCluster}
+		in.Clusters = []string{spec.DefaultCluster}
 	}
 	out := &describeClustersOutput{Clusters: []cluster{}, Failures: []failure{}}
 	for _, given := range in.Clusters {
@@ -73,7 +73,7 @@ func (c *Call) describeClusters(_ context.Context, in *describeClustersInput) (*
 			out.Clusters = append(out.Clusters, c.describe(known, in.Include))
 			continue
 		}
-		out.Failures = append(out.Failures, failure{ARN: c.clusterARN(r.name), Reason: raftfsm.ReasonMissing})
+		out.Failures = append(out.Failures, failure{ARN: c.clusterARN(r.name), Reason: spec.ReasonMissing})
 	}
 	return out, nil
 }
@@ -88,10 +88,10 @@ type listClustersOutput struct {
 }
 
 func (c *Call) listClusters(_ context.Context, in *listClustersInput) (*listClustersOutput, error) {
-	active := slices.DeleteFunc(slices.Clone(c.View.Clusters()), func(k *raftfsm.Cluster) bool {
-		return k.Status != raftfsm.ClusterActive || !c.Bound.Covers(k.Name)
+	active := slices.DeleteFunc(slices.Clone(c.View.Clusters()), func(k *spec.Cluster) bool {
+		return k.Status != spec.ClusterActive || !c.Bound.Covers(k.Name)
 	})
-	page, next, err := pageOf(in.paging, active, false, func(k *raftfsm.Cluster) string { return k.Name })
+	page, next, err := pageOf(in.paging, active, false, func(k *spec.Cluster) string { return k.Name })
 	if err != nil {
 		return nil, err
 	}
@@ -103,20 +103,20 @@ func (c *Call) listClusters(_ context.Context, in *listClustersInput) (*listClus
 }
 
 // cluster finds the cluster that a request is about: a name, an ARN, or nothing for the default one.
-func (c *Call) cluster(given string) (*raftfsm.Cluster, error) {
-	r, err := parseResource("cluster", cmp.Or(given, raftfsm.DefaultCluster))
+func (c *Call) cluster(given string) (*spec.Cluster, error) {
+	r, err := parseResource("cluster", cmp.Or(given, spec.DefaultCluster))
 	if err != nil {
 		return nil, err
 	}
 	known := c.View.Cluster(r.name)
-	if known == nil || known.Status != raftfsm.ClusterActive {
+	if known == nil || known.Status != spec.ClusterActive {
 		return nil, errNoCluster
 	}
 	return known, nil
 }
 
 // namedCluster is cluster for operations that mean no cluster when they name none.
-func (c *Call) namedCluster(given string) (*raftfsm.Cluster, error) {
+func (c *Call) namedCluster(given string) (*spec.Cluster, error) {
 	if given == "" {
 		return nil, errBlankCluster
 	}
@@ -129,10 +129,10 @@ var (
 )
 
 // describe derives a cluster's counters from its hosts and tasks.
-func (c *Call) describe(k *raftfsm.Cluster, include []string) cluster {
+func (c *Call) describe(k *spec.Cluster, include []string) cluster {
 	out := cluster{
 		ARN: c.clusterARN(k.Name), Name: k.Name, Status: string(k.Status), Instances: len(c.View.Hosts(k.Name)),
-		Statistics: []keyValue{}, Tags: []raftfsm.Tag{}, Settings: []raftfsm.Setting{},
+		Statistics: []keyValue{}, Tags: []spec.Tag{}, Settings: []spec.Setting{},
 		CapacityProviders: listed(k.CapacityProviders), DefaultStrategy: strategyShown(k.DefaultStrategy),
 	}
 	count := countTasks(c.View.Tasks(k.Name))
@@ -146,7 +146,7 @@ func (c *Call) describe(k *raftfsm.Cluster, include []string) cluster {
 	if slices.Contains(include, "SETTINGS") {
 		out.Settings = k.Settings
 		if len(k.Settings) == 0 {
-			out.Settings = []raftfsm.Setting{{Name: containerInsights.name, Value: containerInsights.values[0]}}
+			out.Settings = []spec.Setting{{Name: containerInsights.name, Value: containerInsights.values[0]}}
 		}
 	}
 	if slices.Contains(include, "CONFIGURATIONS") {

@@ -7,13 +7,14 @@ import (
 
 	"pinion/api/wire"
 	"pinion/raftfsm"
+	"pinion/raftfsm/spec"
 )
 
 // clusterInput are the members that CreateCluster and UpdateCluster share.
 type clusterInput struct {
-	Settings       []raftfsm.Setting             `json:"settings"`
-	Configuration  *raftfsm.ClusterConfiguration `json:"configuration"`          // without effect
-	ServiceConnect *serviceConnectDefaults       `json:"serviceConnectDefaults"` // the same
+	Settings       []spec.Setting             `json:"settings"`
+	Configuration  *spec.ClusterConfiguration `json:"configuration"`          // without effect
+	ServiceConnect *serviceConnectDefaults    `json:"serviceConnectDefaults"` // the same
 }
 
 type serviceConnectDefaults struct {
@@ -23,14 +24,14 @@ type serviceConnectDefaults struct {
 type createClusterInput struct {
 	clusterInput
 	ClusterName       string         `json:"clusterName"`
-	Tags              []raftfsm.Tag  `json:"tags"`
+	Tags              []spec.Tag     `json:"tags"`
 	CapacityProviders []string       `json:"capacityProviders"`
 	DefaultStrategy   []strategyItem `json:"defaultCapacityProviderStrategy"`
 }
 
 // createCluster answers with the cluster of that name as it is when there is one already, as ECS does.
 func (c *Call) createCluster(ctx context.Context, in *createClusterInput) (*clusterOutput, error) {
-	name := cmp.Or(in.ClusterName, raftfsm.DefaultCluster)
+	name := cmp.Or(in.ClusterName, spec.DefaultCluster)
 	if !resourceName.MatchString(name) {
 		return nil, wire.Errorf(wire.InvalidParameter, "clusterName must be 1 to 255 letters, digits, hyphens and underscores, not %q", name)
 	}
@@ -40,8 +41,8 @@ func (c *Call) createCluster(ctx context.Context, in *createClusterInput) (*clus
 	if err := in.check(); err != nil {
 		return nil, err
 	}
-	k := raftfsm.Cluster{
-		Name: name, Status: raftfsm.ClusterActive, Tags: in.Tags, Settings: in.Settings, Configuration: in.Configuration, CreatedAt: c.Now(),
+	k := spec.Cluster{
+		Name: name, Status: spec.ClusterActive, Tags: in.Tags, Settings: in.Settings, Configuration: in.Configuration, CreatedAt: c.Now(),
 	}
 	if len(k.Settings) == 0 {
 		k.Settings = c.insights()
@@ -53,7 +54,7 @@ func (c *Call) createCluster(ctx context.Context, in *createClusterInput) (*clus
 	if k.CapacityProviders, k.DefaultStrategy, err = c.attached(in.CapacityProviders, in.DefaultStrategy); err != nil {
 		return nil, err
 	}
-	made, err := apply[*raftfsm.Cluster](ctx, c, raftfsm.CreateCluster{Cluster: k})
+	made, err := apply[*spec.Cluster](ctx, c, raftfsm.CreateCluster{Cluster: k})
 	if err != nil {
 		return nil, err
 	}
@@ -61,12 +62,12 @@ func (c *Call) createCluster(ctx context.Context, in *createClusterInput) (*clus
 }
 
 // insights are the settings of a new cluster that names none: what the account setting says, if somebody chose one.
-func (c *Call) insights() []raftfsm.Setting {
+func (c *Call) insights() []spec.Setting {
 	value := c.effective(c.Principal, containerInsights)
 	if value == containerInsights.values[0] {
 		return nil
 	}
-	return []raftfsm.Setting{{Name: containerInsights.name, Value: value}}
+	return []spec.Setting{{Name: containerInsights.name, Value: value}}
 }
 
 type updateClusterInput struct {
@@ -90,8 +91,8 @@ func (c *Call) updateCluster(ctx context.Context, in *updateClusterInput) (*clus
 }
 
 type updateClusterSettingsInput struct {
-	Cluster  string            `json:"cluster"`
-	Settings []raftfsm.Setting `json:"settings"`
+	Cluster  string         `json:"cluster"`
+	Settings []spec.Setting `json:"settings"`
 }
 
 func (c *Call) updateClusterSettings(ctx context.Context, in *updateClusterSettingsInput) (*clusterOutput, error) {
@@ -109,8 +110,8 @@ func (c *Call) updateClusterSettings(ctx context.Context, in *updateClusterSetti
 }
 
 func (c *Call) update(ctx context.Context, change raftfsm.UpdateCluster) (*clusterOutput, error) {
-	k, err := apply[*raftfsm.Cluster](ctx, c, change)
-	if errors.Is(err, raftfsm.ErrNotFound) || errors.Is(err, raftfsm.ErrInactive) {
+	k, err := apply[*spec.Cluster](ctx, c, change)
+	if errors.Is(err, spec.ErrNotFound) || errors.Is(err, spec.ErrInactive) {
 		return nil, errNoCluster
 	}
 	if err != nil {
@@ -128,10 +129,10 @@ var refusedDeletions = []struct {
 	err     error
 	refusal *wire.Error
 }{
-	{raftfsm.ErrNotFound, errNoCluster},
-	{raftfsm.ErrClusterHasTasks, wire.Errorf("ClusterContainsTasksException", "The Cluster cannot be deleted while Tasks are active.")},
-	{raftfsm.ErrClusterHasHosts, wire.Errorf("ClusterContainsContainerInstancesException", "The Cluster cannot be deleted while Container Instances are active or draining.")},
-	{raftfsm.ErrDefaultCluster, wire.Errorf(wire.Client, "The cluster default cannot be deleted: requests and hosts that name no cluster mean it.")},
+	{spec.ErrNotFound, errNoCluster},
+	{spec.ErrClusterHasTasks, wire.Errorf("ClusterContainsTasksException", "The Cluster cannot be deleted while Tasks are active.")},
+	{spec.ErrClusterHasHosts, wire.Errorf("ClusterContainsContainerInstancesException", "The Cluster cannot be deleted while Container Instances are active or draining.")},
+	{spec.ErrDefaultCluster, wire.Errorf(wire.Client, "The cluster default cannot be deleted: requests and hosts that name no cluster mean it.")},
 }
 
 // deleteCluster may come twice: a cluster that was deleted is answered as it is.
@@ -143,7 +144,7 @@ func (c *Call) deleteCluster(ctx context.Context, in *deleteClusterInput) (*clus
 	if err != nil {
 		return nil, err
 	}
-	k, err := apply[*raftfsm.Cluster](ctx, c, raftfsm.DeleteCluster{Name: r.name, At: c.Now()})
+	k, err := apply[*spec.Cluster](ctx, c, raftfsm.DeleteCluster{Name: r.name, At: c.Now()})
 	for _, known := range refusedDeletions {
 		if errors.Is(err, known.err) {
 			return nil, known.refusal
@@ -156,6 +157,6 @@ func (c *Call) deleteCluster(ctx context.Context, in *deleteClusterInput) (*clus
 }
 
 // changed is the answer of an operation that changed a cluster: all of it, but for the statistics.
-func (c *Call) changed(k *raftfsm.Cluster) *clusterOutput {
+func (c *Call) changed(k *spec.Cluster) *clusterOutput {
 	return &clusterOutput{c.describe(k, []string{"CONFIGURATIONS", "SETTINGS", "TAGS"})}
 }

@@ -2,7 +2,7 @@ package ecs
 
 import (
 	"pinion/api/wire"
-	"pinion/raftfsm"
+	"pinion/raftfsm/spec"
 )
 
 // check holds ECS's rules, and takes what is empty for not given: some clients send it.
@@ -17,24 +17,24 @@ func (in *clusterInput) check() error {
 		if err := checkExecuteCommand(exec); err != nil {
 			return err
 		}
-		if *exec == (raftfsm.ExecuteCommandConfiguration{}) {
+		if *exec == (spec.ExecuteCommandConfiguration{}) {
 			in.Configuration.ExecuteCommand = nil
 		}
 	}
-	if storage := in.Configuration.ManagedStorage; storage != nil && *storage == (raftfsm.ManagedStorageConfiguration{}) {
+	if storage := in.Configuration.ManagedStorage; storage != nil && *storage == (spec.ManagedStorageConfiguration{}) {
 		in.Configuration.ManagedStorage = nil
 	}
-	if *in.Configuration == (raftfsm.ClusterConfiguration{}) {
+	if *in.Configuration == (spec.ClusterConfiguration{}) {
 		in.Configuration = nil
 	}
 	return nil
 }
 
-func checkExecuteCommand(exec *raftfsm.ExecuteCommandConfiguration) error {
+func checkExecuteCommand(exec *spec.ExecuteCommandConfiguration) error {
 	if err := oneOf("configuration.executeCommandConfiguration.logging", exec.Logging, "NONE", "DEFAULT", "OVERRIDE"); err != nil {
 		return err
 	}
-	if exec.Log != nil && *exec.Log == (raftfsm.ExecuteCommandLogTarget{}) {
+	if exec.Log != nil && *exec.Log == (spec.ExecuteCommandLogTarget{}) {
 		exec.Log = nil
 	}
 	if (exec.Logging == "OVERRIDE") != (exec.Log != nil) {
@@ -43,7 +43,7 @@ func checkExecuteCommand(exec *raftfsm.ExecuteCommandConfiguration) error {
 	return nil
 }
 
-func checkSettings(settings []raftfsm.Setting) error {
+func checkSettings(settings []spec.Setting) error {
 	for _, s := range settings {
 		if s.Name == "" {
 			return wire.Errorf(wire.InvalidParameter, "settings.name must not be empty")

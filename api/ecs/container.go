@@ -4,34 +4,34 @@ import (
 	"cmp"
 	"strconv"
 
-	"pinion/raftfsm"
+	"pinion/raftfsm/spec"
 )
 
 // container is ECS's Container: one container of a task.
 type container struct {
-	ARN               string                   `json:"containerArn"`
-	TaskARN           string                   `json:"taskArn"`
-	Name              string                   `json:"name"`
-	Image             string                   `json:"image,omitempty"`
-	ImageDigest       string                   `json:"imageDigest,omitempty"`
-	RuntimeID         string                   `json:"runtimeId,omitempty"`
-	LastStatus        string                   `json:"lastStatus"`
-	ExitCode          *int                     `json:"exitCode,omitempty"`
-	Reason            string                   `json:"reason,omitempty"`
-	NetworkBindings   []raftfsm.NetworkBinding `json:"networkBindings,omitzero"` // once it runs
-	NetworkInterfaces []struct{}               `json:"networkInterfaces"`
-	HealthStatus      string                   `json:"healthStatus"`
-	CPU               string                   `json:"cpu,omitempty"`
-	Memory            string                   `json:"memory,omitempty"`
-	MemoryReservation string                   `json:"memoryReservation,omitempty"`
-	GPUIDs            []string                 `json:"gpuIds,omitempty"`
+	ARN               string                `json:"containerArn"`
+	TaskARN           string                `json:"taskArn"`
+	Name              string                `json:"name"`
+	Image             string                `json:"image,omitempty"`
+	ImageDigest       string                `json:"imageDigest,omitempty"`
+	RuntimeID         string                `json:"runtimeId,omitempty"`
+	LastStatus        string                `json:"lastStatus"`
+	ExitCode          *int                  `json:"exitCode,omitempty"`
+	Reason            string                `json:"reason,omitempty"`
+	NetworkBindings   []spec.NetworkBinding `json:"networkBindings,omitzero"` // once it runs
+	NetworkInterfaces []struct{}            `json:"networkInterfaces"`
+	HealthStatus      string                `json:"healthStatus"`
+	CPU               string                `json:"cpu,omitempty"`
+	Memory            string                `json:"memory,omitempty"`
+	MemoryReservation string                `json:"memoryReservation,omitempty"`
+	GPUIDs            []string              `json:"gpuIds,omitempty"`
 }
 
 // containers shows a task's containers with the sizes that its definition, nil when it is not known any more, and its
 // overrides give them.
-func (c *Call) containers(t *raftfsm.Task, taskARN string, d *raftfsm.TaskDefinition) []container {
+func (c *Call) containers(t *spec.Task, taskARN string, d *spec.TaskDefinition) []container {
 	if d != nil && len(t.Overrides.Containers) > 0 {
-		d = raftfsm.Effective(d, t.Overrides)
+		d = spec.Effective(d, t.Overrides)
 	}
 	out := make([]container, 0, len(t.Containers))
 	for i := range t.Containers {
@@ -42,8 +42,8 @@ func (c *Call) containers(t *raftfsm.Task, taskARN string, d *raftfsm.TaskDefini
 			LastStatus: string(cmp.Or(running.LastStatus, t.LastStatus)), ExitCode: running.ExitCode, Reason: running.Reason,
 			NetworkInterfaces: []struct{}{}, HealthStatus: healthOfContainer(running), GPUIDs: running.GPUs,
 		}
-		if running.LastStatus.Rank() >= raftfsm.Running.Rank() {
-			shown.NetworkBindings = append([]raftfsm.NetworkBinding{}, running.Bindings...)
+		if running.LastStatus.Rank() >= spec.Running.Rank() {
+			shown.NetworkBindings = append([]spec.NetworkBinding{}, running.Bindings...)
 		}
 		if size := definedIn(d, running.Name); size != nil {
 			shown.CPU, shown.Memory, shown.MemoryReservation = strconv.FormatInt(size.CPU, 10), mebibytes(size.Memory), mebibytes(size.MemoryReservation)
@@ -54,7 +54,7 @@ func (c *Call) containers(t *raftfsm.Task, taskARN string, d *raftfsm.TaskDefini
 }
 
 // definedIn is the container of that name in a definition, nil when there is none.
-func definedIn(d *raftfsm.TaskDefinition, name string) *raftfsm.ContainerDefinition {
+func definedIn(d *spec.TaskDefinition, name string) *spec.ContainerDefinition {
 	if d == nil {
 		return nil
 	}

@@ -14,6 +14,7 @@ import (
 
 	"pinion/api/wire"
 	"pinion/raftfsm"
+	"pinion/raftfsm/spec"
 )
 
 // TestTaskDefinitions draws task definitions of all the fields there are. What is accepted is described as it was answered,
@@ -94,7 +95,7 @@ type registrar struct {
 
 func newRegistrar(t *rapid.T) *registrar {
 	r := &registrar{state: raftfsm.NewState()}
-	if _, err := r.Apply(context.Background(), raftfsm.CreatePool{Pool: raftfsm.Pool{ID: "p"}}); err != nil {
+	if _, err := r.Apply(context.Background(), raftfsm.CreatePool{Pool: spec.Pool{ID: "p"}}); err != nil {
 		t.Fatal(err)
 	}
 	return r
@@ -114,8 +115,8 @@ func (r *registrar) Apply(_ context.Context, command raftfsm.Command) (any, erro
 	return r.state.Apply(r.index, decoded)
 }
 
-func (r *registrar) Run(context.Context, raftfsm.RunRequest) (raftfsm.RunResult, error) {
-	return raftfsm.RunResult{}, raftfsm.ErrNoHosts
+func (r *registrar) Run(context.Context, spec.RunRequest) (spec.RunResult, error) {
+	return spec.RunResult{}, spec.ErrNoHosts
 }
 
 func (r *registrar) Connected(string) bool { return false }

@@ -9,6 +9,7 @@ import (
 
 	"pinion/api/wire"
 	"pinion/raftfsm"
+	"pinion/raftfsm/spec"
 )
 
 // event is the envelope that Amazon EventBridge puts around ECS's events.
@@ -71,7 +72,7 @@ type gpuDetail struct {
 func Event(change *raftfsm.Change, view *raftfsm.View, region string) ([]byte, error) {
 	c := &Call{Region: region, View: view, Cluster: recorded{view: view}}
 	out := event{
-		Version: "0", ID: eventID(view, change.Mark), DetailType: detailTypes[change.Kind], Source: "aws.ecs", Account: raftfsm.Account,
+		Version: "0", ID: eventID(view, change.Mark), DetailType: detailTypes[change.Kind], Source: "aws.ecs", Account: spec.Account,
 		Time: change.At.UTC().Format(time.RFC3339), Region: region,
 	}
 	at := wire.Time{}
@@ -123,7 +124,7 @@ func (c *Call) gpuDetail(change *raftfsm.Change, at wire.Time) *gpuDetail {
 	for _, task := range c.View.TasksOn(host.ID) {
 		for _, container := range task.Containers {
 			for _, uuid := range container.GPUs {
-				if uuid == change.GPU.UUID && task.LastStatus != raftfsm.Stopped {
+				if uuid == change.GPU.UUID && task.LastStatus != spec.Stopped {
 					detail.TaskARN, detail.Container = c.taskARN(task.Cluster, task.ID), container.Name
 				}
 			}

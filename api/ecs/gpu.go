@@ -9,7 +9,7 @@ import (
 	"strings"
 
 	"pinion/api/wire"
-	"pinion/raftfsm"
+	"pinion/raftfsm/spec"
 )
 
 const (
@@ -24,8 +24,8 @@ var knownCapabilities = []string{"all", "compute", "compat32", "display", "graph
 
 // gpuDemand is what a container asks for, in ECS's own form.
 type gpuDemand struct {
-	requirements []raftfsm.ResourceRequirement // nil when it asks for none
-	capabilities []string                      // for NVIDIA_DRIVER_CAPABILITIES, unless the container sets it itself
+	requirements []spec.ResourceRequirement // nil when it asks for none
+	capabilities []string                   // for NVIDIA_DRIVER_CAPABILITIES, unless the container sets it itself
 }
 
 // gpusOf reads the forms in which people ask for GPUs: ECS's {type, value}, {type, count, capabilities}, gpuCount.
@@ -60,33 +60,33 @@ func gpusOf(container string, requirements []requirementInput, gpuCount any) (gp
 	return demand, demand.add(container, wholeGPUs(n))
 }
 
-func wholeGPUs(n int) raftfsm.ResourceRequirement {
-	return raftfsm.ResourceRequirement{Type: resourceGPU, Value: strconv.Itoa(n)}
+func wholeGPUs(n int) spec.ResourceRequirement {
+	return spec.ResourceRequirement{Type: resourceGPU, Value: strconv.Itoa(n)}
 }
 
-func (d *gpuDemand) add(container string, r raftfsm.ResourceRequirement) error {
+func (d *gpuDemand) add(container string, r spec.ResourceRequirement) error {
 	if d.requirements != nil {
 		return wire.Errorf(wire.Client, "Container '%s' asks for GPUs more than once. Keep one entry of resourceRequirements, with the number of GPUs in value.", container)
 	}
-	d.requirements = []raftfsm.ResourceRequirement{r}
+	d.requirements = []spec.ResourceRequirement{r}
 	return nil
 }
 
 // normalise makes ECS's own form of a requirement: a number, every GPU of the host, or a part of one.
-func (r requirementInput) normalise(container, field string) (raftfsm.ResourceRequirement, error) {
+func (r requirementInput) normalise(container, field string) (spec.ResourceRequirement, error) {
 	switch {
 	case r.Sharing != nil && (r.Value != nil || r.Count != nil):
-		return raftfsm.ResourceRequirement{}, wire.Errorf(wire.Client, "Container '%s': %s has both value and sharingStrategy. Keep one: value for whole GPUs, sharingStrategy for a part of one.", container, field)
+		return spec.ResourceRequirement{}, wire.Errorf(wire.Client, "Container '%s': %s has both value and sharingStrategy. Keep one: value for whole GPUs, sharingStrategy for a part of one.", container, field)
 	case r.Sharing != nil:
-		return raftfsm.ResourceRequirement{Type: resourceGPU, SharingStrategy: r.Sharing}, checkSharing(container, field, r.Sharing)
-	case r.Value == raftfsm.AllGPUs && r.Count == nil:
-		return raftfsm.ResourceRequirement{Type: resourceGPU, Value: raftfsm.AllGPUs}, nil
+		return spec.ResourceRequirement{Type: resourceGPU, SharingStrategy: r.Sharing}, checkSharing(container, field, r.Sharing)
+	case r.Value == spec.AllGPUs && r.Count == nil:
+		return spec.ResourceRequirement{Type: resourceGPU, Value: spec.AllGPUs}, nil
 	}
 	n, err := r.gpus(container, field)
 	return wholeGPUs(n), err
 }
 
-func checkSharing(container, field string, s *raftfsm.SharingStrategy) error {
+func checkSharing(container, field string, s *spec.SharingStrategy) error {
 	mps := s.NvidiaMPS
 	switch {
 	case mps == nil:
@@ -100,7 +100,7 @@ func checkSharing(container, field string, s *raftfsm.SharingStrategy) error {
 }
 
 // checkGPUs holds the rules for the GPUs of all the containers of a task together.
-func checkGPUs(d *raftfsm.TaskDefinition) error {
+func checkGPUs(d *spec.TaskDefinition) error {
 	var wanting []string
 	shared := 0
 	for _, c := range d.Containers {

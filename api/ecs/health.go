@@ -3,29 +3,29 @@ package ecs
 import (
 	"cmp"
 
-	"pinion/raftfsm"
+	"pinion/raftfsm/spec"
 )
 
 // healthNone is the health of what has no health check, or none that has decided yet.
 const healthNone = "UNKNOWN"
 
-func healthOfContainer(c *raftfsm.Container) string {
+func healthOfContainer(c *spec.Container) string {
 	return string(cmp.Or(c.Health, healthNone))
 }
 
 // healthOfTask is ECS's rule: UNHEALTHY when an essential container is, else UNKNOWN when one is, else HEALTHY. Of a
 // task whose definition is not known any more nothing can be said.
-func healthOfTask(t *raftfsm.Task, d *raftfsm.TaskDefinition) string {
+func healthOfTask(t *spec.Task, d *spec.TaskDefinition) string {
 	if d == nil {
 		return healthNone
 	}
-	health := string(raftfsm.Healthy)
+	health := string(spec.Healthy)
 	for i := range d.Containers {
 		if !d.Containers[i].IsEssential() {
 			continue
 		}
 		switch found := healthIn(t, d.Containers[i].Name); found {
-		case string(raftfsm.Unhealthy):
+		case string(spec.Unhealthy):
 			return found
 		case healthNone:
 			health = found
@@ -34,7 +34,7 @@ func healthOfTask(t *raftfsm.Task, d *raftfsm.TaskDefinition) string {
 	return health
 }
 
-func healthIn(t *raftfsm.Task, container string) string {
+func healthIn(t *spec.Task, container string) string {
 	for i := range t.Containers {
 		if t.Containers[i].Name == container {
 			return healthOfContainer(&t.Containers[i])

@@ -6,26 +6,26 @@ import (
 	"slices"
 
 	"pinion/api/wire"
-	"pinion/raftfsm"
+	"pinion/raftfsm/spec"
 )
 
 // containerInstance is ECS's ContainerInstance: a host.
 type containerInstance struct {
-	ARN            string              `json:"containerInstanceArn"`
-	MachineID      string              `json:"ec2InstanceId,omitempty"` // the host's name: there is no EC2 here
-	Version        int64               `json:"version"`
-	VersionInfo    versionInfo         `json:"versionInfo"`
-	Remaining      []resourceAmount    `json:"remainingResources"`
-	Registered     []resourceAmount    `json:"registeredResources"`
-	Status         string              `json:"status"`
-	AgentConnected bool                `json:"agentConnected"`
-	Running        int                 `json:"runningTasksCount"`
-	Pending        int                 `json:"pendingTasksCount"`
-	Attributes     []raftfsm.Attribute `json:"attributes"`
-	RegisteredAt   wire.Time           `json:"registeredAt,omitzero"`
-	Attachments    []struct{}          `json:"attachments"`
-	Tags           []raftfsm.Tag       `json:"tags"`
-	Health         *instanceHealth     `json:"healthStatus,omitempty"`
+	ARN            string           `json:"containerInstanceArn"`
+	MachineID      string           `json:"ec2InstanceId,omitempty"` // the host's name: there is no EC2 here
+	Version        int64            `json:"version"`
+	VersionInfo    versionInfo      `json:"versionInfo"`
+	Remaining      []resourceAmount `json:"remainingResources"`
+	Registered     []resourceAmount `json:"registeredResources"`
+	Status         string           `json:"status"`
+	AgentConnected bool             `json:"agentConnected"`
+	Running        int              `json:"runningTasksCount"`
+	Pending        int              `json:"pendingTasksCount"`
+	Attributes     []spec.Attribute `json:"attributes"`
+	RegisteredAt   wire.Time        `json:"registeredAt,omitzero"`
+	Attachments    []struct{}       `json:"attachments"`
+	Tags           []spec.Tag       `json:"tags"`
+	Health         *instanceHealth  `json:"healthStatus,omitempty"`
 }
 
 type versionInfo struct {
@@ -65,7 +65,7 @@ func (c *Call) describeContainerInstances(_ context.Context, in *describeInstanc
 		}
 		host := c.View.Host(id)
 		if host == nil || host.Cluster != k.Name {
-			out.Failures = append(out.Failures, failure{ARN: c.instanceARN(k.Name, id), Reason: raftfsm.ReasonMissing})
+			out.Failures = append(out.Failures, failure{ARN: c.instanceARN(k.Name, id), Reason: spec.ReasonMissing})
 			continue
 		}
 		out.Instances = append(out.Instances, c.instance(host, in.Include))
@@ -73,14 +73,14 @@ func (c *Call) describeContainerInstances(_ context.Context, in *describeInstanc
 	return out, nil
 }
 
-func (c *Call) instance(h *raftfsm.Host, include []string) containerInstance {
+func (c *Call) instance(h *spec.Host, include []string) containerInstance {
 	count := countTasks(c.View.TasksOn(h.ID))
 	connected := c.Cluster.Connected(h.ID)
 	out := containerInstance{
 		ARN: c.instanceARN(h.Cluster, h.ID), MachineID: h.Name, Version: h.Revision, VersionInfo: versionInfo{h.Version},
 		Remaining: remaining(h, c.View.Free(h.ID)), Registered: registered(h), Status: string(h.Status),
 		AgentConnected: connected, Running: count.running(), Pending: count.pending(),
-		Attributes: attributesOf(h), RegisteredAt: wire.At(h.RegisteredAt), Attachments: []struct{}{}, Tags: []raftfsm.Tag{},
+		Attributes: attributesOf(h), RegisteredAt: wire.At(h.RegisteredAt), Attachments: []struct{}{}, Tags: []spec.Tag{},
 	}
 	if slices.Contains(include, "TAGS") {
 		out.Tags = listed(h.Tags)
@@ -91,11 +91,11 @@ func (c *Call) instance(h *raftfsm.Host, include []string) containerInstance {
 	return out
 }
 
-func attributesOf(h *raftfsm.Host) []raftfsm.Attribute {
-	attributes := []raftfsm.Attribute{}
+func attributesOf(h *spec.Host) []spec.Attribute {
+	attributes := []spec.Attribute{}
 	all := h.AllAttributes()
 	for _, name := range slices.Sorted(maps.Keys(all)) {
-		attributes = append(attributes, raftfsm.Attribute{Name: name, Value: all[name]})
+		attributes = append(attributes, spec.Attribute{Name: name, Value: all[name]})
 	}
 	return attributes
 }
@@ -124,10 +124,10 @@ func (c *Call) listContainerInstances(_ context.Context, in *listInstancesInput)
 	if err != nil {
 		return nil, err
 	}
-	hosts := slices.DeleteFunc(slices.Clone(c.View.Hosts(k.Name)), func(h *raftfsm.Host) bool {
+	hosts := slices.DeleteFunc(slices.Clone(c.View.Hosts(k.Name)), func(h *spec.Host) bool {
 		return in.Status != "" && in.Status != string(h.Status) || !selected(h)
 	})
-	page, next, err := pageOf(in.paging, hosts, false, func(h *raftfsm.Host) string { return h.ID })
+	page, next, err := pageOf(in.paging, hosts, false, func(h *spec.Host) string { return h.ID })
 	if err != nil {
 		return nil, err
 	}

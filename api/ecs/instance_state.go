@@ -7,6 +7,7 @@ import (
 
 	"pinion/api/wire"
 	"pinion/raftfsm"
+	"pinion/raftfsm/spec"
 )
 
 // HostRemover ends a host's membership of the pool.
@@ -30,7 +31,7 @@ func (c *Call) updateContainerInstancesState(ctx context.Context, in *updateInst
 	if err != nil {
 		return nil, err
 	}
-	if !slices.Contains([]string{string(raftfsm.HostActive), string(raftfsm.HostDraining)}, in.Status) {
+	if !slices.Contains([]string{string(spec.HostActive), string(spec.HostDraining)}, in.Status) {
 		return nil, wire.Errorf(wire.InvalidParameter, "Container instance status should be one of [ACTIVE,DRAINING]")
 	}
 	if len(in.Instances) == 0 {
@@ -45,10 +46,10 @@ func (c *Call) updateContainerInstancesState(ctx context.Context, in *updateInst
 		if err != nil {
 			return nil, err
 		}
-		host, err := c.setHostStatus(ctx, k.Name, id, raftfsm.HostStatus(in.Status))
+		host, err := c.setHostStatus(ctx, k.Name, id, spec.HostStatus(in.Status))
 		switch {
-		case errors.Is(err, raftfsm.ErrNotFound):
-			out.Failures = append(out.Failures, failure{ARN: c.instanceARN(k.Name, id), Reason: raftfsm.ReasonMissing})
+		case errors.Is(err, spec.ErrNotFound):
+			out.Failures = append(out.Failures, failure{ARN: c.instanceARN(k.Name, id), Reason: spec.ReasonMissing})
 		case err != nil:
 			return nil, err
 		default:
@@ -58,11 +59,11 @@ func (c *Call) updateContainerInstancesState(ctx context.Context, in *updateInst
 	return out, nil
 }
 
-func (c *Call) setHostStatus(ctx context.Context, cluster, id string, status raftfsm.HostStatus) (*raftfsm.Host, error) {
+func (c *Call) setHostStatus(ctx context.Context, cluster, id string, status spec.HostStatus) (*spec.Host, error) {
 	if host := c.View.Host(id); host == nil || host.Cluster != cluster {
-		return nil, raftfsm.ErrNotFound
+		return nil, spec.ErrNotFound
 	}
-	return apply[*raftfsm.Host](ctx, c, raftfsm.SetHostStatus{ID: id, Status: status})
+	return apply[*spec.Host](ctx, c, raftfsm.SetHostStatus{ID: id, Status: status})
 }
 
 type deregisterInstanceInput struct {
@@ -89,9 +90,9 @@ func (c *Call) deregisterContainerInstance(ctx context.Context, in *deregisterIn
 		return nil, wire.Errorf(wire.Client, "pinion: DeregisterContainerInstance is not supported here: this pinion serves one host, which cannot be removed from itself")
 	}
 	switch err := c.Hosts.RemoveHost(ctx, host.ID, in.Force); {
-	case errors.Is(err, raftfsm.ErrInUse):
+	case errors.Is(err, spec.ErrInUse):
 		return nil, wire.Errorf(wire.InvalidParameter, "Found running tasks on the instance.")
-	case errors.Is(err, raftfsm.ErrNotFound):
+	case errors.Is(err, spec.ErrNotFound):
 		return nil, errNoInstance
 	case err != nil:
 		return nil, err
@@ -104,7 +105,7 @@ func (c *Call) deregisterContainerInstance(ctx context.Context, in *deregisterIn
 var errNoInstance = wire.Errorf(wire.InvalidParameter, "The referenced container instance was not found.")
 
 // host finds the one container instance of the cluster that a request is about.
-func (c *Call) host(k *raftfsm.Cluster, given string) (*raftfsm.Host, error) {
+func (c *Call) host(k *spec.Cluster, given string) (*spec.Host, error) {
 	id, err := within(k.Name, "container-instance", given)
 	if err != nil {
 		return nil, err

@@ -4,7 +4,7 @@ import (
 	"slices"
 
 	"pinion/api/wire"
-	"pinion/raftfsm"
+	"pinion/raftfsm/spec"
 )
 
 // Launch types: where ECS's tasks run on machines of their owner.
@@ -31,7 +31,7 @@ func (in *runInput) checkLaunchType() error {
 }
 
 // launchTypeOf is the launch type that a call asks for, or the first that the definition is for.
-func launchTypeOf(d *raftfsm.TaskDefinition, given string) (string, error) {
+func launchTypeOf(d *spec.TaskDefinition, given string) (string, error) {
 	supported := d.RequiresCompatibilities
 	switch {
 	case given == "" && (len(supported) == 0 || slices.Contains(supported, launchEC2)):

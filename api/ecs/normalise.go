@@ -6,7 +6,7 @@ import (
 	"strings"
 
 	"pinion/api/wire"
-	"pinion/raftfsm"
+	"pinion/raftfsm/spec"
 )
 
 // maxDefinition is ECS's limit for a task definition, in bytes of JSON.
@@ -14,10 +14,10 @@ const maxDefinition = 64 << 10
 
 // normalise checks what came in as ECS does, and makes the document that is stored and shown: with ECS's defaults
 // and nothing else added, GPUs in ECS's own form.
-func (in *registerInput) normalise() (*raftfsm.TaskDefinition, error) {
-	d := &raftfsm.TaskDefinition{
-		Family: in.Family, Status: raftfsm.DefinitionActive, TaskRoleARN: in.TaskRoleARN, ExecutionRoleARN: in.ExecutionRoleARN,
-		NetworkMode: in.NetworkMode, Volumes: []raftfsm.Volume{}, PlacementConstraints: listed(in.PlacementConstraints),
+func (in *registerInput) normalise() (*spec.TaskDefinition, error) {
+	d := &spec.TaskDefinition{
+		Family: in.Family, Status: spec.DefinitionActive, TaskRoleARN: in.TaskRoleARN, ExecutionRoleARN: in.ExecutionRoleARN,
+		NetworkMode: in.NetworkMode, Volumes: []spec.Volume{}, PlacementConstraints: listed(in.PlacementConstraints),
 		RequiresCompatibilities: in.RequiresCompatibilities, Compatibilities: []string{"EXTERNAL", "EC2"},
 		PIDMode: in.PIDMode, IPCMode: in.IPCMode, RuntimePlatform: in.RuntimePlatform, Tags: in.Tags,
 	}
@@ -50,12 +50,12 @@ func (in *registerInput) normalise() (*raftfsm.TaskDefinition, error) {
 	return d, nil
 }
 
-func (in *containerInput) normalise(networkMode, ipcMode string) (raftfsm.ContainerDefinition, error) {
+func (in *containerInput) normalise(networkMode, ipcMode string) (spec.ContainerDefinition, error) {
 	c := in.ContainerDefinition
 	c.MountPoints = listed(c.MountPoints)
 	c.Environment = listed(slices.Clone(c.Environment))
 	c.VolumesFrom = listed(c.VolumesFrom)
-	c.PortMappings = []raftfsm.PortMapping{}
+	c.PortMappings = []spec.PortMapping{}
 	for _, port := range in.PortMappings {
 		c.PortMappings = append(c.PortMappings, port.normalise(networkMode))
 	}
@@ -84,15 +84,15 @@ func (in *containerInput) normalise(networkMode, ipcMode string) (raftfsm.Contai
 		return c, err
 	}
 	c.ResourceRequirements = demand.requirements
-	setsItself := slices.ContainsFunc(c.Environment, func(v raftfsm.KeyValue) bool { return v.Name == driverCapabilities })
+	setsItself := slices.ContainsFunc(c.Environment, func(v spec.KeyValue) bool { return v.Name == driverCapabilities })
 	if len(demand.capabilities) > 0 && !setsItself {
-		c.Environment = append(c.Environment, raftfsm.KeyValue{Name: driverCapabilities, Value: strings.Join(demand.capabilities, ",")})
+		c.Environment = append(c.Environment, spec.KeyValue{Name: driverCapabilities, Value: strings.Join(demand.capabilities, ",")})
 	}
 	return c, nil
 }
 
 // normalise gives a port the protocol tcp, and in host mode, where both are the same, its host port.
-func (in *portInput) normalise(networkMode string) raftfsm.PortMapping {
+func (in *portInput) normalise(networkMode string) spec.PortMapping {
 	port := in.PortMapping
 	if port.Protocol == "" {
 		port.Protocol = "tcp"

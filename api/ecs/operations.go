@@ -5,7 +5,7 @@ import (
 	"reflect"
 
 	"pinion/api/wire"
-	"pinion/raftfsm"
+	"pinion/raftfsm/spec"
 )
 
 // Target is the prefix of X-Amz-Target, before the dot and the operation's name.
@@ -15,7 +15,7 @@ const Target = "AmazonEC2ContainerServiceV20141113"
 // description of the API and its page in docs/.
 type Operation struct {
 	Name    string
-	Role    raftfsm.Role // of the access keys that may call it
+	Role    spec.Role    // of the access keys that may call it
 	Writes  bool         // changes the state, so it needs the leader; the others are answered from the call's view
 	Input   reflect.Type // struct; its JSON names are ECS's
 	Output  reflect.Type
@@ -118,19 +118,19 @@ func table(operations ...Operation) map[string]Operation {
 type method[In, Out any] func(*Call, context.Context, *In) (*Out, error)
 
 func read[In, Out any](name string, call method[In, Out]) Operation {
-	return operation(name, raftfsm.RoleRead, call)
+	return operation(name, spec.RoleRead, call)
 }
 
 func submit[In, Out any](name string, call method[In, Out]) Operation {
-	return operation(name, raftfsm.RoleSubmit, call)
+	return operation(name, spec.RoleSubmit, call)
 }
 
 func admin[In, Out any](name string, call method[In, Out]) Operation {
-	return operation(name, raftfsm.RoleAdmin, call)
+	return operation(name, spec.RoleAdmin, call)
 }
 
-func operation[In, Out any](name string, role raftfsm.Role, call method[In, Out]) Operation {
-	o := Operation{Name: name, Role: role, Writes: role != raftfsm.RoleRead, Input: reflect.TypeFor[In](), Output: reflect.TypeFor[Out]()}
+func operation[In, Out any](name string, role spec.Role, call method[In, Out]) Operation {
+	o := Operation{Name: name, Role: role, Writes: role != spec.RoleRead, Input: reflect.TypeFor[In](), Output: reflect.TypeFor[Out]()}
 	about := scopeOf(o)
 	token := fieldNamed(o.Input, "clientToken")
 	o.prepare = func(c *Call, body []byte, decode Decoder) (Prepared, error) {

@@ -5,7 +5,7 @@ import (
 	"slices"
 
 	"pinion/api/wire"
-	"pinion/raftfsm"
+	"pinion/raftfsm/spec"
 )
 
 // maxOverrides is ECS's limit for the overrides of one call, in characters of JSON.
@@ -22,17 +22,17 @@ type overrideInput struct {
 }
 
 type containerOverrideInput struct {
-	raftfsm.ContainerOverride
+	spec.ContainerOverride
 	ResourceRequirements []requirementInput `json:"resourceRequirements"`
 	EnvironmentFiles     wire.Unsupported   `json:"environmentFiles" why:"there is no S3 here; put the variables into environment"`
 }
 
 // normalise checks the overrides of a call against the definition that they change.
-func (in *overrideInput) normalise(d *raftfsm.TaskDefinition) (raftfsm.TaskOverride, error) {
+func (in *overrideInput) normalise(d *spec.TaskDefinition) (spec.TaskOverride, error) {
 	if in == nil {
-		return raftfsm.TaskOverride{}, nil
+		return spec.TaskOverride{}, nil
 	}
-	out := raftfsm.TaskOverride{TaskRoleARN: in.TaskRoleARN, ExecutionRoleARN: in.ExecutionRoleARN}
+	out := spec.TaskOverride{TaskRoleARN: in.TaskRoleARN, ExecutionRoleARN: in.ExecutionRoleARN}
 	var err error
 	if out.CPU, err = taskCPU(in.CPU); err != nil {
 		return out, asInvalid(err)
@@ -55,16 +55,16 @@ func (in *overrideInput) normalise(d *raftfsm.TaskDefinition) (raftfsm.TaskOverr
 	if text, err := json.Marshal(out); err != nil || len(text) > maxOverrides {
 		return out, wire.Errorf(wire.InvalidParameter, "Container Overrides length must be at most %d", maxOverrides)
 	}
-	effective := raftfsm.Effective(d, out)
+	effective := spec.Effective(d, out)
 	if err := checkGPUs(effective); err != nil {
 		return out, asInvalid(err)
 	}
 	return out, asInvalid(checkSums(effective))
 }
 
-func (in *containerOverrideInput) normalise(d *raftfsm.TaskDefinition) (raftfsm.ContainerOverride, error) {
+func (in *containerOverrideInput) normalise(d *spec.TaskDefinition) (spec.ContainerOverride, error) {
 	o := in.ContainerOverride
-	at := slices.IndexFunc(d.Containers, func(c raftfsm.ContainerDefinition) bool { return c.Name == o.Name })
+	at := slices.IndexFunc(d.Containers, func(c spec.ContainerDefinition) bool { return c.Name == o.Name })
 	if at < 0 {
 		return o, wire.Errorf(wire.InvalidParameter, "Override for container named %s is not a container in the TaskDefinition.", o.Name)
 	}
@@ -79,7 +79,7 @@ func (in *containerOverrideInput) normalise(d *raftfsm.TaskDefinition) (raftfsm.
 		return o, wire.Errorf(wire.InvalidParameter, "Override for container %s: capabilities belong to the task definition; set %s in environment.", o.Name, driverCapabilities)
 	}
 	o.ResourceRequirements = demand.requirements
-	effective := raftfsm.Effective(d, raftfsm.TaskOverride{Containers: []raftfsm.ContainerOverride{o}}).Containers[at]
+	effective := spec.Effective(d, spec.TaskOverride{Containers: []spec.ContainerOverride{o}}).Containers[at]
 	return o, checkSizes(&effective)
 }
 

@@ -4,8 +4,8 @@ import (
 	"strings"
 
 	"pinion/api/wire"
-	"pinion/raftfsm"
 	"pinion/raftfsm/query"
+	"pinion/raftfsm/spec"
 )
 
 // ECS's limits for where tasks may go.
@@ -15,9 +15,9 @@ const (
 )
 
 // checkDefinitionConstraints: a definition says where its tasks may go, not how they stand to each other.
-func checkDefinitionConstraints(constraints []raftfsm.PlacementConstraint) error {
+func checkDefinitionConstraints(constraints []spec.PlacementConstraint) error {
 	for _, c := range constraints {
-		if c.Type == raftfsm.DistinctInstance {
+		if c.Type == spec.DistinctInstance {
 			return wire.Errorf(wire.Client, "Create TaskDefinition: constraint.type 'distinctInstance' is not supported. Give it to RunTask.")
 		}
 	}
@@ -25,17 +25,17 @@ func checkDefinitionConstraints(constraints []raftfsm.PlacementConstraint) error
 }
 
 // checkConstraints looks at the constraints of a call whose definition has some of its own.
-func checkConstraints(constraints []raftfsm.PlacementConstraint, ofDefinition int) error {
+func checkConstraints(constraints []spec.PlacementConstraint, ofDefinition int) error {
 	if all := len(constraints) + ofDefinition; all > maxConstraints {
 		return wire.Errorf(wire.InvalidParameter, "placementConstraints can have at most %d items, those of the task definition included, not %d.", maxConstraints, all)
 	}
 	for _, c := range constraints {
 		switch c.Type {
-		case raftfsm.DistinctInstance:
+		case spec.DistinctInstance:
 			if c.Expression != "" {
 				return wire.Errorf(wire.InvalidParameter, "A placement constraint of type distinctInstance has no expression. Remove %q.", c.Expression)
 			}
-		case raftfsm.MemberOf:
+		case spec.MemberOf:
 			if _, err := query.Parse(c.Expression); err != nil {
 				return wire.Errorf(wire.InvalidParameter, "Invalid expression of a placement constraint: %v, in %q.", err, c.Expression)
 			}
@@ -47,11 +47,11 @@ func checkConstraints(constraints []raftfsm.PlacementConstraint, ofDefinition in
 }
 
 // strategies are checked and written in one way: ECS takes fields in capitals too, and host for instanceId.
-func strategies(given []raftfsm.PlacementStrategy) ([]raftfsm.PlacementStrategy, error) {
+func strategies(given []spec.PlacementStrategy) ([]spec.PlacementStrategy, error) {
 	if len(given) > maxStrategies {
 		return nil, wire.Errorf(wire.InvalidParameter, "placementStrategy can have at most %d items, not %d.", maxStrategies, len(given))
 	}
-	var all []raftfsm.PlacementStrategy
+	var all []spec.PlacementStrategy
 	for _, s := range given {
 		var err error
 		switch s.Type {
@@ -93,7 +93,7 @@ func spreadField(field string) (string, error) {
 }
 
 // place adds to the request where its tasks may go and what is best.
-func (in *runInput) place(request *raftfsm.RunRequest, d *raftfsm.TaskDefinition) (err error) {
+func (in *runInput) place(request *spec.RunRequest, d *spec.TaskDefinition) (err error) {
 	if err := checkConstraints(in.PlacementConstraints, len(d.PlacementConstraints)); err != nil {
 		return err
 	}
@@ -103,15 +103,15 @@ func (in *runInput) place(request *raftfsm.RunRequest, d *raftfsm.TaskDefinition
 }
 
 // selected makes the filter of ListContainerInstances; an empty one selects every host.
-func (c *Call) selected(filter string) (func(*raftfsm.Host) bool, error) {
+func (c *Call) selected(filter string) (func(*spec.Host) bool, error) {
 	if filter == "" {
-		return func(*raftfsm.Host) bool { return true }, nil
+		return func(*spec.Host) bool { return true }, nil
 	}
 	expression, err := query.Parse(filter)
 	if err != nil {
 		return nil, wire.Errorf(wire.InvalidParameter, "Invalid filter: %v, in %q.", err, filter)
 	}
-	return func(h *raftfsm.Host) bool {
+	return func(h *spec.Host) bool {
 		facts := query.Facts{Host: h, Connected: c.Cluster.Connected(h.ID)}
 		if expression.ReadsTasks() {
 			facts.Tasks = c.View.TasksOn(h.ID)

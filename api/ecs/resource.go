@@ -9,7 +9,7 @@ import (
 	"strings"
 
 	"pinion/api/wire"
-	"pinion/raftfsm"
+	"pinion/raftfsm/spec"
 )
 
 // resourceAmount is ECS's Resource: every value field is there, whatever the type.
@@ -31,7 +31,7 @@ func set(name string, values []string) resourceAmount {
 }
 
 // registered is all that a host has. A host without GPUs has no GPU resource at all.
-func registered(h *raftfsm.Host) []resourceAmount {
+func registered(h *spec.Host) []resourceAmount {
 	resources := []resourceAmount{
 		amount("CPU", h.CPU), amount("MEMORY", h.MemoryMiB), set("PORTS", portsOf(slices.Values(h.Ports))), set("PORTS_UDP", nil),
 	}
@@ -42,7 +42,7 @@ func registered(h *raftfsm.Host) []resourceAmount {
 }
 
 // remaining is what is free of CPU, memory and GPUs; of ports, as ECS has it, what is taken.
-func remaining(h *raftfsm.Host, free raftfsm.Free) []resourceAmount {
+func remaining(h *spec.Host, free spec.Free) []resourceAmount {
 	resources := []resourceAmount{
 		amount("CPU", free.CPU), amount("MEMORY", free.MemoryMiB),
 		set("PORTS", portsOf(maps.Keys(free.Ports))), set("PORTS_UDP", portsOf(maps.Keys(free.UDPPorts))),
@@ -61,7 +61,7 @@ func portsOf(ports iter.Seq[int]) []string {
 	return text
 }
 
-func uuids(h *raftfsm.Host) []string {
+func uuids(h *spec.Host) []string {
 	var ids []string
 	for _, device := range h.GPUs.Devices {
 		ids = append(ids, device.UUID)
@@ -90,7 +90,7 @@ const (
 )
 
 // healthOf judges by what the host said last; of a host that is silent nothing is known.
-func (c *Call) healthOf(h *raftfsm.Host, connected bool) *instanceHealth {
+func (c *Call) healthOf(h *spec.Host, connected bool) *instanceHealth {
 	runtime := healthCheck{Type: "CONTAINER_RUNTIME", Status: healthOK, UpdatedAt: wire.At(c.Now())}
 	if !connected {
 		runtime = healthCheck{Type: runtime.Type, Status: healthUnknown, Reason: "the host has not been heard of lately", ChangedAt: wire.At(h.LostAt)}
@@ -110,7 +110,7 @@ func (c *Call) healthOf(h *raftfsm.Host, connected bool) *instanceHealth {
 	return health
 }
 
-func gpuProblems(h *raftfsm.Host) []string {
+func gpuProblems(h *spec.Host) []string {
 	var problems []string
 	if h.GPUs.Problem != "" {
 		problems = append(problems, h.GPUs.Problem)

@@ -10,7 +10,7 @@ import (
 	"strings"
 
 	"pinion/api/wire"
-	"pinion/raftfsm"
+	"pinion/raftfsm/spec"
 )
 
 // maxInstances is ECS's limit for one StartTask.
@@ -23,7 +23,7 @@ type launchInput struct {
 	Group                string           `json:"group"`
 	StartedBy            string           `json:"startedBy"`
 	Overrides            *overrideInput   `json:"overrides"`
-	Tags                 []raftfsm.Tag    `json:"tags"`
+	Tags                 []spec.Tag       `json:"tags"`
 	PropagateTags        string           `json:"propagateTags"`
 	NetworkConfiguration any              `json:"networkConfiguration"`
 	EnableManagedTags    bool             `json:"enableECSManagedTags"`
@@ -34,14 +34,14 @@ type launchInput struct {
 
 type runInput struct {
 	launchInput
-	Count                *int                          `json:"count"`
-	LaunchType           string                        `json:"launchType"`
-	PlatformVersion      string                        `json:"platformVersion"` // without effect: it is Fargate's
-	ClientToken          string                        `json:"clientToken"`
-	PlacementConstraints []raftfsm.PlacementConstraint `json:"placementConstraints"`
-	PlacementStrategy    []raftfsm.PlacementStrategy   `json:"placementStrategy"`
-	CapacityProviders    []strategyItem                `json:"capacityProviderStrategy"`
-	Array                string                        `json:"array,omitempty"` // Pinion's own, in place of count: "0-99"
+	Count                *int                       `json:"count"`
+	LaunchType           string                     `json:"launchType"`
+	PlatformVersion      string                     `json:"platformVersion"` // without effect: it is Fargate's
+	ClientToken          string                     `json:"clientToken"`
+	PlacementConstraints []spec.PlacementConstraint `json:"placementConstraints"`
+	PlacementStrategy    []spec.PlacementStrategy   `json:"placementStrategy"`
+	CapacityProviders    []strategyItem             `json:"capacityProviderStrategy"`
+	Array                string                     `json:"array,omitempty"` // Pinion's own, in place of count: "0-99"
 }
 
 type launchOutput struct {
@@ -85,7 +85,7 @@ func (c *Call) runTask(ctx context.Context, in *runInput) (*launchOutput, error)
 }
 
 // enqueue says how many tasks there are to be, and where they wait.
-func (c *Call) enqueue(k *raftfsm.Cluster, in *runInput, request *raftfsm.RunRequest) (err error) {
+func (c *Call) enqueue(k *spec.Cluster, in *runInput, request *spec.RunRequest) (err error) {
 	if request.Array, request.ArrayFrom, request.Count, err = in.count(c.MaxCount); err != nil {
 		return err
 	}
@@ -164,33 +164,33 @@ func (c *Call) startTask(ctx context.Context, in *startInput) (*launchOutput, er
 }
 
 // launch checks what RunTask and StartTask share and makes the request that the cluster places.
-func (c *Call) launch(k *raftfsm.Cluster, in *launchInput) (raftfsm.RunRequest, error) {
+func (c *Call) launch(k *spec.Cluster, in *launchInput) (spec.RunRequest, error) {
 	definition, err := c.runnable(in.Definition)
 	if err != nil {
-		return raftfsm.RunRequest{}, err
+		return spec.RunRequest{}, err
 	}
 	if err := in.check(); err != nil {
-		return raftfsm.RunRequest{}, err
+		return spec.RunRequest{}, err
 	}
 	overrides, err := in.Overrides.normalise(definition)
 	if err != nil {
-		return raftfsm.RunRequest{}, err
+		return spec.RunRequest{}, err
 	}
-	request := raftfsm.RunRequest{
+	request := spec.RunRequest{
 		Cluster: k.Name, Definition: definition.Name(), Group: cmp.Or(in.Group, "family:"+definition.Family),
 		StartedBy: in.StartedBy, Overrides: overrides, Tags: in.Tags,
 	}
 	if request.Tags, err = in.taskTags(k, definition); err != nil {
-		return raftfsm.RunRequest{}, err
+		return spec.RunRequest{}, err
 	}
 	if err := checkTerms(request.Tags); err != nil {
-		return raftfsm.RunRequest{}, err
+		return spec.RunRequest{}, err
 	}
 	return request, nil
 }
 
 // runnable finds the definition to run: an ACTIVE one.
-func (c *Call) runnable(given string) (*raftfsm.TaskDefinition, error) {
+func (c *Call) runnable(given string) (*spec.TaskDefinition, error) {
 	name, err := definitionName(given)
 	if err != nil {
 		return nil, err
@@ -199,7 +199,7 @@ func (c *Call) runnable(given string) (*raftfsm.TaskDefinition, error) {
 	if definition == nil {
 		return nil, wire.Errorf(wire.Client, "TaskDefinition not found.")
 	}
-	if definition.Status != raftfsm.DefinitionActive {
+	if definition.Status != spec.DefinitionActive {
 		return nil, wire.Errorf(wire.InvalidParameter, "TaskDefinition is inactive")
 	}
 	return definition, nil
@@ -227,15 +227,15 @@ func (in *launchInput) check() error {
 }
 
 // launched turns the outcome of a run into the answer.
-func (c *Call) launched(cluster string, result *raftfsm.RunResult, err error) (*launchOutput, error) {
-	if conflict, ok := errors.AsType[*raftfsm.TokenConflict](err); ok {
+func (c *Call) launched(cluster string, result *spec.RunResult, err error) (*launchOutput, error) {
+	if conflict, ok := errors.AsType[*spec.TokenConflict](err); ok {
 		refusal := wire.Errorf("ConflictException", "The clientToken was used before with other parameters. resourceIds are the tasks that it started.")
 		for _, id := range conflict.TaskIDs {
 			refusal.ResourceIDs = append(refusal.ResourceIDs, c.taskARN(cluster, id))
 		}
 		return nil, refusal
 	}
-	if errors.Is(err, raftfsm.ErrNoHosts) {
+	if errors.Is(err, spec.ErrNoHosts) {
 		return nil, wire.Errorf(wire.InvalidParameter, "No Container Instances were found in your cluster.")
 	}
 	if err != nil {

@@ -6,7 +6,7 @@ import (
 	"strings"
 
 	"pinion/api/wire"
-	"pinion/raftfsm"
+	"pinion/raftfsm/spec"
 )
 
 // scope knows where the input of an operation says which cluster it is about, so that a key that is bound to a cluster
@@ -29,7 +29,7 @@ func scopeOf(o Operation) scope {
 	}
 	return scope{
 		name: o.Name, cluster: cluster, clusters: fieldNamed(o.Input, "clusters"), resource: fieldNamed(o.Input, "resourceArn"),
-		open: o.Role != raftfsm.RoleAdmin,
+		open: o.Role != spec.RoleAdmin,
 	}
 }
 
@@ -69,7 +69,7 @@ func (s scope) named(c *Call, input reflect.Value) ([]string, error) {
 	}
 	var names []string
 	for _, text := range given {
-		r, err := parseResource("cluster", cmp.Or(text, raftfsm.DefaultCluster))
+		r, err := parseResource("cluster", cmp.Or(text, spec.DefaultCluster))
 		if err != nil {
 			return nil, err
 		}

@@ -8,6 +8,7 @@ import (
 
 	"pinion/api/wire"
 	"pinion/raftfsm"
+	"pinion/raftfsm/spec"
 )
 
 // accountSetting is one of ECS's account settings. Only containerInsights does anything here: new clusters start with it.
@@ -52,14 +53,14 @@ func (c *Call) principalOf(given string) (string, error) {
 	if principal == rootARN {
 		return "", nil
 	}
-	if !strings.HasPrefix(principal, "arn:aws:iam::"+raftfsm.Account+":") || len(principal) > maxReason {
-		return "", wire.Errorf(wire.InvalidParameter, "principalArn %s is not the ARN of an access key of this account, arn:aws:iam::%s:user/KEYID, nor that of the account, %s.", principal, raftfsm.Account, rootARN)
+	if !strings.HasPrefix(principal, "arn:aws:iam::"+spec.Account+":") || len(principal) > maxReason {
+		return "", wire.Errorf(wire.InvalidParameter, "principalArn %s is not the ARN of an access key of this account, arn:aws:iam::%s:user/KEYID, nor that of the account, %s.", principal, spec.Account, rootARN)
 	}
 	return principal, nil
 }
 
 // rootARN is the account itself. Its settings are those of everybody who chose nothing.
-const rootARN = "arn:aws:iam::" + raftfsm.Account + ":root"
+const rootARN = "arn:aws:iam::" + spec.Account + ":root"
 
 func findSetting(name string) (accountSetting, error) {
 	at := slices.IndexFunc(accountSettings, func(s accountSetting) bool { return s.name == name })
@@ -127,7 +128,7 @@ func (c *Call) choose(ctx context.Context, principal string, in putDefaultSettin
 	if err := eachOneOf("value of "+setting.name, []string{in.Value}, setting.values...); err != nil {
 		return nil, err
 	}
-	stored, err := apply[*raftfsm.AccountSetting](ctx, c, raftfsm.PutAccountSetting{Setting: raftfsm.AccountSetting{Name: setting.name, Value: in.Value, Principal: principal}})
+	stored, err := apply[*spec.AccountSetting](ctx, c, raftfsm.PutAccountSetting{Setting: spec.AccountSetting{Name: setting.name, Value: in.Value, Principal: principal}})
 	if err != nil {
 		return nil, err
 	}

@@ -5,7 +5,7 @@ import (
 	"sync/atomic"
 
 	"pinion/api/wire"
-	"pinion/raftfsm"
+	"pinion/raftfsm/spec"
 )
 
 // rememberedTasks bounds how many tasks are kept as they were shown: some 3 KB each.
@@ -26,16 +26,16 @@ type shownTask struct {
 // basis is all that the form of a task depends on (see Call.task). Objects of the state are never changed but replaced, so
 // the same one says the same.
 type basis struct {
-	task       *raftfsm.Task
-	definition *raftfsm.TaskDefinition
-	host       *raftfsm.Host
+	task       *spec.Task
+	definition *spec.TaskDefinition
+	host       *spec.Host
 	connected  bool
 	region     string
 	tags       bool
 }
 
 // shown is a task with its JSON, for everyone to read and nobody to change.
-func (c *Call) shown(t *raftfsm.Task, withTags bool) (*task, error) {
+func (c *Call) shown(t *spec.Task, withTags bool) (*task, error) {
 	of := basis{task: t, definition: c.knownDefinition(t.Definition), region: c.Region, tags: withTags}
 	if t.HostID != "" {
 		of.host, of.connected = c.knownHost(t.HostID)

@@ -8,11 +8,12 @@ import (
 
 	"pinion/api/wire"
 	"pinion/raftfsm"
+	"pinion/raftfsm/spec"
 )
 
 type tagResourceInput struct {
-	ARN  string        `json:"resourceArn"`
-	Tags []raftfsm.Tag `json:"tags"`
+	ARN  string     `json:"resourceArn"`
+	Tags []spec.Tag `json:"tags"`
 }
 
 type emptyOutput struct{}
@@ -30,7 +31,7 @@ func (c *Call) tagResource(ctx context.Context, in *tagResourceInput) (*emptyOut
 	if err := checkTags(in.Tags); err != nil {
 		return nil, err
 	}
-	if kind == raftfsm.TaggedTask || kind == raftfsm.TaggedDefinition {
+	if kind == spec.TaggedTask || kind == spec.TaggedDefinition {
 		if err := checkTerms(in.Tags); err != nil {
 			return nil, err
 		}
@@ -62,16 +63,16 @@ func (c *Call) untagResource(ctx context.Context, in *untagResourceInput) (*empt
 func (c *Call) setTags(ctx context.Context, change raftfsm.SetTags) (*emptyOutput, error) {
 	what := words(change.Kind)
 	switch _, err := c.Cluster.Apply(ctx, change); {
-	case errors.Is(err, raftfsm.ErrNotFound):
+	case errors.Is(err, spec.ErrNotFound):
 		return nil, errNotTagged(what)
-	case errors.Is(err, raftfsm.ErrInactive) && change.Kind == raftfsm.TaggedTask:
+	case errors.Is(err, spec.ErrInactive) && change.Kind == spec.TaggedTask:
 		return nil, wire.Errorf(wire.InvalidParameter, "The specified task is stopped. Specify a running task and try again.")
-	case errors.Is(err, raftfsm.ErrInactive):
+	case errors.Is(err, spec.ErrInactive):
 		return nil, wire.Errorf(wire.InvalidParameter, "The specified %s is inactive. Specify an active %s and try again.", what, what)
-	case errors.Is(err, raftfsm.ErrInUse):
+	case errors.Is(err, spec.ErrInUse):
 		return nil, errProviderBuilt
-	case errors.Is(err, raftfsm.ErrTooManyTags):
-		return nil, wire.Errorf("LimitExceededException", "A %s can have %d tags: remove some first.", what, raftfsm.MaxTags)
+	case errors.Is(err, spec.ErrTooManyTags):
+		return nil, wire.Errorf("LimitExceededException", "A %s can have %d tags: remove some first.", what, spec.MaxTags)
 	case err != nil:
 		return nil, err
 	}
@@ -83,7 +84,7 @@ type listTagsInput struct {
 }
 
 type listTagsOutput struct {
-	Tags []raftfsm.Tag `json:"tags"`
+	Tags []spec.Tag `json:"tags"`
 }
 
 // listTagsForResource has no ResourceNotFoundException in its model.
@@ -108,24 +109,24 @@ func errNotTagged(what string) error {
 	return wire.Errorf(resourceNotFound, "The specified %s was not found.", what)
 }
 
-func words(kind raftfsm.Tagged) string { return strings.ReplaceAll(string(kind), "-", " ") }
+func words(kind spec.Tagged) string { return strings.ReplaceAll(string(kind), "-", " ") }
 
 // untagged are ECS's resources that have tags there and do not exist here.
 var untagged = []string{"service", "task-set", "service-deployment", "service-revision", "daemon"}
 
 // tagged reads the ARN of what has tags, in the long form or the old one. It has to belong to the cluster that the ARN
 // names.
-func (c *Call) tagged(arn string) (kind raftfsm.Tagged, id string, err error) {
+func (c *Call) tagged(arn string) (kind spec.Tagged, id string, err error) {
 	if !strings.HasPrefix(arn, "arn:") {
 		return "", "", wire.Errorf(wire.InvalidParameter, "resourceArn must be the ARN of a resource, not %q", arn)
 	}
 	parts := strings.SplitN(arn, ":", 6)
 	name, _, _ := strings.Cut(parts[len(parts)-1], "/")
-	kinds := []raftfsm.Tagged{raftfsm.TaggedCluster, raftfsm.TaggedDefinition, raftfsm.TaggedTask, raftfsm.TaggedHost, raftfsm.TaggedProvider}
+	kinds := []spec.Tagged{spec.TaggedCluster, spec.TaggedDefinition, spec.TaggedTask, spec.TaggedHost, spec.TaggedProvider}
 	if slices.Contains(untagged, name) {
-		return "", "", errNotTagged(words(raftfsm.Tagged(name)))
+		return "", "", errNotTagged(words(spec.Tagged(name)))
 	}
-	if kind = raftfsm.Tagged(name); !slices.Contains(kinds, kind) {
+	if kind = spec.Tagged(name); !slices.Contains(kinds, kind) {
 		return "", "", wire.Errorf(wire.InvalidParameter, "resourceArn %s is not the ARN of a cluster, a task definition, a task, a container instance or a capacity provider.", arn)
 	}
 	r, err := parseResource(name, arn)
@@ -136,16 +137,16 @@ func (c *Call) tagged(arn string) (kind raftfsm.Tagged, id string, err error) {
 }
 
 // belongs refuses a resource of another cluster than its ARN says, and a cluster that is not known.
-func (c *Call) belongs(kind raftfsm.Tagged, r resource) error {
+func (c *Call) belongs(kind spec.Tagged, r resource) error {
 	cluster := r.cluster
 	switch task, host := c.View.Task(r.name), c.View.Host(r.name); kind {
-	case raftfsm.TaggedCluster:
+	case spec.TaggedCluster:
 		cluster = r.name
-	case raftfsm.TaggedTask:
+	case spec.TaggedTask:
 		if task != nil && cluster != "" && task.Cluster != cluster {
 			return errNotTagged(words(kind))
 		}
-	case raftfsm.TaggedHost:
+	case spec.TaggedHost:
 		if host != nil && cluster != "" && host.Cluster != cluster {
 			return errNotTagged(words(kind))
 		}

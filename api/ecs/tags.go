@@ -6,22 +6,22 @@ import (
 	"unicode/utf8"
 
 	"pinion/api/wire"
-	"pinion/raftfsm"
+	"pinion/raftfsm/spec"
 )
 
 // tagText is what keys and values of tags are made of: letters, blanks and numbers of any script, and these signs.
 var tagText = regexp.MustCompile(`^[\p{L}\p{Z}\p{N}_.:/=+\-@]*$`)
 
 // managedTag is the tag that enableECSManagedTags puts on tasks.
-const managedTag = raftfsm.ReservedTag + "ecs:clusterName"
+const managedTag = spec.ReservedTag + "ecs:clusterName"
 
 // checkTags holds ECS's rules for tags. A list that is there but empty is refused, as ECS refuses it.
-func checkTags(tags []raftfsm.Tag) error {
+func checkTags(tags []spec.Tag) error {
 	if tags != nil && len(tags) == 0 {
 		return wire.Errorf(wire.InvalidParameter, "Tags can not be empty.")
 	}
-	if len(tags) > raftfsm.MaxTags {
-		return wire.Errorf(wire.InvalidParameter, "tags can have at most %d items, not %d", raftfsm.MaxTags, len(tags))
+	if len(tags) > spec.MaxTags {
+		return wire.Errorf(wire.InvalidParameter, "tags can have at most %d items, not %d", spec.MaxTags, len(tags))
 	}
 	seen := map[string]bool{}
 	for _, tag := range tags {
@@ -47,7 +47,7 @@ func checkTagKey(key string) error {
 		return wire.Errorf(wire.InvalidParameter, "a tag key must be 1 to 128 characters long")
 	case !tagText.MatchString(key):
 		return wire.Errorf(wire.InvalidParameter, "a tag key must be of letters, numbers, blanks and _ . : / = + - @, not %q", key)
-	case strings.HasPrefix(strings.ToLower(key), raftfsm.ReservedTag):
+	case strings.HasPrefix(strings.ToLower(key), spec.ReservedTag):
 		return wire.Errorf(wire.InvalidParameter, "tag %q: keys that begin with aws: are reserved", key)
 	}
 	return nil
@@ -55,22 +55,22 @@ func checkTagKey(key string) error {
 
 // taskTags are the tags that the tasks of a call get: its own, those of the definition if it asks for them, ECS's own if
 // it asks for that.
-func (in *launchInput) taskTags(k *raftfsm.Cluster, definition *raftfsm.TaskDefinition) ([]raftfsm.Tag, error) {
+func (in *launchInput) taskTags(k *spec.Cluster, definition *spec.TaskDefinition) ([]spec.Tag, error) {
 	tags := in.Tags
 	if in.PropagateTags == "TASK_DEFINITION" {
 		tags = mergeTags(definition.Tags, in.Tags)
 	}
-	if len(tags) > raftfsm.MaxTags {
-		return nil, wire.Errorf(wire.InvalidParameter, "tags of the call and of the task definition come to %d, a task can have %d", len(tags), raftfsm.MaxTags)
+	if len(tags) > spec.MaxTags {
+		return nil, wire.Errorf(wire.InvalidParameter, "tags of the call and of the task definition come to %d, a task can have %d", len(tags), spec.MaxTags)
 	}
 	if in.EnableManagedTags {
-		tags = append(tags[:len(tags):len(tags)], raftfsm.Tag{Key: managedTag, Value: k.Name})
+		tags = append(tags[:len(tags):len(tags)], spec.Tag{Key: managedTag, Value: k.Name})
 	}
 	return tags, nil
 }
 
 // mergeTags lays the tags of a call over those of the definition.
-func mergeTags(base, over []raftfsm.Tag) []raftfsm.Tag {
+func mergeTags(base, over []spec.Tag) []spec.Tag {
 	merged := over[:len(over):len(over)]
 	named := map[string]bool{}
 	for _, tag := range over {

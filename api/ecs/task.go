@@ -8,6 +8,7 @@ import (
 
 	"pinion/api/wire"
 	"pinion/raftfsm"
+	"pinion/raftfsm/spec"
 )
 
 type describeTasksInput struct {
@@ -69,7 +70,7 @@ func (c *Call) describeTasks(_ context.Context, in *describeTasksInput) (*descri
 			out.Tasks = append(out.Tasks, shown)
 			continue
 		}
-		out.Failures = append(out.Failures, failure{ARN: c.taskARN(k.Name, id), Reason: raftfsm.ReasonMissing})
+		out.Failures = append(out.Failures, failure{ARN: c.taskARN(k.Name, id), Reason: spec.ReasonMissing})
 	}
 	return out, nil
 }
@@ -102,7 +103,7 @@ func (c *Call) stopTask(ctx context.Context, in *stopTaskInput) (*stopTaskOutput
 	if t := c.View.Task(id); t == nil || t.Cluster != k.Name {
 		return nil, wire.Errorf(wire.InvalidParameter, "The referenced task was not found.")
 	}
-	stopped, err := apply[*raftfsm.Task](ctx, c, raftfsm.StopTask{ID: id, Code: raftfsm.StopUserInitiated, Reason: in.Reason, At: c.Now()})
+	stopped, err := apply[*spec.Task](ctx, c, raftfsm.StopTask{ID: id, Code: spec.StopUserInitiated, Reason: in.Reason, At: c.Now()})
 	if err != nil {
 		return nil, err
 	}
@@ -111,44 +112,44 @@ func (c *Call) stopTask(ctx context.Context, in *stopTaskInput) (*stopTaskOutput
 
 // task is ECS's Task. The Go SDK aborts a call when cpu or memory of a container is a number: they are strings.
 type task struct {
-	Attachments       []struct{}          `json:"attachments"`
-	Attributes        []raftfsm.Attribute `json:"attributes"`
-	AvailabilityZone  string              `json:"availabilityZone,omitempty"`
-	CapacityProvider  string              `json:"capacityProviderName,omitempty"`
-	ClusterARN        string              `json:"clusterArn"`
-	Connectivity      string              `json:"connectivity,omitempty"`
-	ConnectivityAt    wire.Time           `json:"connectivityAt,omitzero"`
-	InstanceARN       string              `json:"containerInstanceArn,omitempty"`
-	Containers        []container         `json:"containers"`
-	CPU               string              `json:"cpu"`
-	CreatedAt         wire.Time           `json:"createdAt,omitzero"`
-	DesiredStatus     string              `json:"desiredStatus"`
-	EnableExecute     bool                `json:"enableExecuteCommand"`
-	ExecutionStopped  wire.Time           `json:"executionStoppedAt,omitzero"`
-	Group             string              `json:"group"`
-	HealthStatus      string              `json:"healthStatus"`
-	LastStatus        string              `json:"lastStatus"`
-	LaunchType        string              `json:"launchType"`
-	Memory            string              `json:"memory"`
-	Overrides         taskOverrides       `json:"overrides"`
-	PullStartedAt     wire.Time           `json:"pullStartedAt,omitzero"`
-	PullStoppedAt     wire.Time           `json:"pullStoppedAt,omitzero"`
-	StartedAt         wire.Time           `json:"startedAt,omitzero"`
-	StartedBy         string              `json:"startedBy,omitempty"`
-	StopCode          string              `json:"stopCode,omitempty"`
-	StoppedAt         wire.Time           `json:"stoppedAt,omitzero"`
-	StoppedReason     string              `json:"stoppedReason,omitempty"`
-	StoppingAt        wire.Time           `json:"stoppingAt,omitzero"`
-	Tags              []raftfsm.Tag       `json:"tags"`
-	TaskARN           string              `json:"taskArn"`
-	TaskDefinitionARN string              `json:"taskDefinitionArn"`
-	Version           int64               `json:"version"`
+	Attachments       []struct{}       `json:"attachments"`
+	Attributes        []spec.Attribute `json:"attributes"`
+	AvailabilityZone  string           `json:"availabilityZone,omitempty"`
+	CapacityProvider  string           `json:"capacityProviderName,omitempty"`
+	ClusterARN        string           `json:"clusterArn"`
+	Connectivity      string           `json:"connectivity,omitempty"`
+	ConnectivityAt    wire.Time        `json:"connectivityAt,omitzero"`
+	InstanceARN       string           `json:"containerInstanceArn,omitempty"`
+	Containers        []container      `json:"containers"`
+	CPU               string           `json:"cpu"`
+	CreatedAt         wire.Time        `json:"createdAt,omitzero"`
+	DesiredStatus     string           `json:"desiredStatus"`
+	EnableExecute     bool             `json:"enableExecuteCommand"`
+	ExecutionStopped  wire.Time        `json:"executionStoppedAt,omitzero"`
+	Group             string           `json:"group"`
+	HealthStatus      string           `json:"healthStatus"`
+	LastStatus        string           `json:"lastStatus"`
+	LaunchType        string           `json:"launchType"`
+	Memory            string           `json:"memory"`
+	Overrides         taskOverrides    `json:"overrides"`
+	PullStartedAt     wire.Time        `json:"pullStartedAt,omitzero"`
+	PullStoppedAt     wire.Time        `json:"pullStoppedAt,omitzero"`
+	StartedAt         wire.Time        `json:"startedAt,omitzero"`
+	StartedBy         string           `json:"startedBy,omitempty"`
+	StopCode          string           `json:"stopCode,omitempty"`
+	StoppedAt         wire.Time        `json:"stoppedAt,omitzero"`
+	StoppedReason     string           `json:"stoppedReason,omitempty"`
+	StoppingAt        wire.Time        `json:"stoppingAt,omitzero"`
+	Tags              []spec.Tag       `json:"tags"`
+	TaskARN           string           `json:"taskArn"`
+	TaskDefinitionARN string           `json:"taskDefinitionArn"`
+	Version           int64            `json:"version"`
 
 	text []byte // all this as JSON; only in what Call.shown returns
 }
 
 // task shows a task. What it looks at beside the task itself is in basis.
-func (c *Call) task(t *raftfsm.Task, withTags bool) task {
+func (c *Call) task(t *spec.Task, withTags bool) task {
 	arn, definition := c.taskARN(t.Cluster, t.ID), c.knownDefinition(t.Definition)
 	out := task{
 		Attachments: []struct{}{}, Attributes: taskAttributes(t), CapacityProvider: t.CapacityProvider, ClusterARN: c.clusterARN(t.Cluster),
@@ -158,7 +159,7 @@ func (c *Call) task(t *raftfsm.Task, withTags bool) task {
 		Memory: strconv.FormatInt(t.MemoryMiB, 10), Overrides: overridesOf(t), PullStartedAt: wire.At(t.Times.PullStarted),
 		PullStoppedAt: wire.At(t.Times.PullStopped), StartedAt: wire.At(t.Times.Started), StartedBy: t.StartedBy,
 		StopCode: string(t.StopCode), StoppedAt: wire.At(t.Times.Stopped), StoppedReason: t.StoppedReason,
-		StoppingAt: wire.At(t.Times.Stopping), Tags: []raftfsm.Tag{}, TaskARN: arn,
+		StoppingAt: wire.At(t.Times.Stopping), Tags: []spec.Tag{}, TaskARN: arn,
 		TaskDefinitionARN: c.definitionARN(t.Definition), Version: t.Version,
 	}
 	if withTags {
@@ -171,10 +172,10 @@ func (c *Call) task(t *raftfsm.Task, withTags bool) task {
 }
 
 // place adds what comes from the host that the task is bound to.
-func (c *Call) place(out *task, t *raftfsm.Task) {
+func (c *Call) place(out *task, t *spec.Task) {
 	out.InstanceARN = c.instanceARN(t.Cluster, t.HostID)
 	host, connected := c.knownHost(t.HostID)
-	if t.LastStatus.Rank() > raftfsm.Pending.Rank() {
+	if t.LastStatus.Rank() > spec.Pending.Rank() {
 		out.Connectivity = "DISCONNECTED"
 		if connected {
 			// When the host came back is nobody's memory: this is when it was heard of the task first.
@@ -186,22 +187,22 @@ func (c *Call) place(out *task, t *raftfsm.Task) {
 	}
 	out.AvailabilityZone, _ = host.Attribute("ecs.availability-zone")
 	if arch, _ := host.Attribute("ecs.cpu-architecture"); arch != "" {
-		out.Attributes = append(out.Attributes, raftfsm.Attribute{Name: "ecs.cpu-architecture", Value: arch})
+		out.Attributes = append(out.Attributes, spec.Attribute{Name: "ecs.cpu-architecture", Value: arch})
 	}
 }
 
 // taskOverrides always lists every container of the task by name.
 type taskOverrides struct {
-	raftfsm.TaskOverride
+	spec.TaskOverride
 	Accelerators []struct{} `json:"inferenceAcceleratorOverrides"`
 }
 
-func overridesOf(t *raftfsm.Task) taskOverrides {
+func overridesOf(t *spec.Task) taskOverrides {
 	out := taskOverrides{t.Overrides, []struct{}{}}
-	out.Containers = make([]raftfsm.ContainerOverride, 0, len(t.Containers))
+	out.Containers = make([]spec.ContainerOverride, 0, len(t.Containers))
 	for _, running := range t.Containers {
-		override := raftfsm.ContainerOverride{Name: running.Name}
-		given := slices.IndexFunc(t.Overrides.Containers, func(o raftfsm.ContainerOverride) bool { return o.Name == running.Name })
+		override := spec.ContainerOverride{Name: running.Name}
+		given := slices.IndexFunc(t.Overrides.Containers, func(o spec.ContainerOverride) bool { return o.Name == running.Name })
 		if given >= 0 {
 			override = t.Overrides.Containers[given]
 		}

@@ -3,14 +3,14 @@ package ecs
 import (
 	"strconv"
 
-	"pinion/raftfsm"
+	"pinion/raftfsm/spec"
 )
 
 // taskAttributes says of a task what ECS has no members for: its seat in a gang, its number in an array, and which attempt
 // it is at the work of what task, how many of those before failed (the others gave way).
-func taskAttributes(t *raftfsm.Task) []raftfsm.Attribute {
-	all := []raftfsm.Attribute{}
-	add := func(name, value string) { all = append(all, raftfsm.Attribute{Name: name, Value: value}) }
+func taskAttributes(t *spec.Task) []spec.Attribute {
+	all := []spec.Attribute{}
+	add := func(name, value string) { all = append(all, spec.Attribute{Name: name, Value: value}) }
 	if t.Gang != nil {
 		add("pinion.gang", t.Gang.ID)
 		add("pinion.rank", strconv.Itoa(t.Gang.Rank))

@@ -9,7 +9,7 @@ import (
 	"strings"
 
 	"pinion/api/wire"
-	"pinion/raftfsm"
+	"pinion/raftfsm/spec"
 )
 
 type listTasksInput struct {
@@ -42,8 +42,8 @@ func (c *Call) listTasks(_ context.Context, in *listTasksInput) (*listTasksOutpu
 	if err != nil {
 		return nil, err
 	}
-	matching := func(seen string) iter.Seq[*raftfsm.Task] {
-		return func(yield func(*raftfsm.Task) bool) {
+	matching := func(seen string) iter.Seq[*spec.Task] {
+		return func(yield func(*spec.Task) bool) {
 			for t := range tasks(seen) {
 				if in.matches(t) && !yield(t) {
 					return
@@ -51,7 +51,7 @@ func (c *Call) listTasks(_ context.Context, in *listTasksInput) (*listTasksOutpu
 			}
 		}
 	}
-	page, next, err := pageAfter(in.paging, matching, func(t *raftfsm.Task) string { return t.ID })
+	page, next, err := pageAfter(in.paging, matching, func(t *spec.Task) string { return t.ID })
 	if err != nil {
 		return nil, err
 	}
@@ -63,9 +63,9 @@ func (c *Call) listTasks(_ context.Context, in *listTasksInput) (*listTasksOutpu
 }
 
 // tasksOf visits the tasks of a cluster, or of one of its hosts, after an id and in the order of their ids.
-func (c *Call) tasksOf(k *raftfsm.Cluster, instance string) (func(seen string) iter.Seq[*raftfsm.Task], error) {
+func (c *Call) tasksOf(k *spec.Cluster, instance string) (func(seen string) iter.Seq[*spec.Task], error) {
 	if instance == "" {
-		return func(seen string) iter.Seq[*raftfsm.Task] { return c.View.TasksAfter(k.Name, seen) }, nil
+		return func(seen string) iter.Seq[*spec.Task] { return c.View.TasksAfter(k.Name, seen) }, nil
 	}
 	id, err := within(k.Name, "container-instance", instance)
 	if err != nil {
@@ -74,7 +74,7 @@ func (c *Call) tasksOf(k *raftfsm.Cluster, instance string) (func(seen string) i
 	if host := c.View.Host(id); host == nil || host.Cluster != k.Name {
 		return nil, wire.Errorf(wire.InvalidParameter, "The referenced container instance was not found.")
 	}
-	return func(seen string) iter.Seq[*raftfsm.Task] {
+	return func(seen string) iter.Seq[*spec.Task] {
 		tasks := c.View.TasksOn(id)
 		return slices.Values(tasks[sort.Search(len(tasks), func(i int) bool { return tasks[i].ID > seen }):])
 	}, nil
@@ -97,9 +97,9 @@ func (in *listTasksInput) check() error {
 }
 
 // matches applies the filters. A desired status is only ever RUNNING or STOPPED, so PENDING matches nothing.
-func (in *listTasksInput) matches(t *raftfsm.Task) bool {
+func (in *listTasksInput) matches(t *spec.Task) bool {
 	family, _, _ := strings.Cut(t.Definition, ":")
-	return string(t.DesiredStatus) == cmp.Or(in.DesiredStatus, string(raftfsm.Running)) &&
+	return string(t.DesiredStatus) == cmp.Or(in.DesiredStatus, string(spec.Running)) &&
 		(in.Family == "" || in.Family == family) &&
 		(in.StartedBy == "" || in.StartedBy == t.StartedBy) &&
 		(in.LaunchType == "" || in.LaunchType == cmp.Or(t.LaunchType, launchEC2))

@@ -7,11 +7,12 @@ import (
 
 	"pinion/api/wire"
 	"pinion/raftfsm"
+	"pinion/raftfsm/spec"
 )
 
 type definitionOutput struct {
 	Definition taskDefinition `json:"taskDefinition"`
-	Tags       []raftfsm.Tag  `json:"tags,omitzero"`
+	Tags       []spec.Tag     `json:"tags,omitzero"`
 }
 
 func (c *Call) registerTaskDefinition(ctx context.Context, in *registerInput) (*definitionOutput, error) {
@@ -26,7 +27,7 @@ func (c *Call) registerTaskDefinition(ctx context.Context, in *registerInput) (*
 		c.warn("sharingStrategy is kept, but no host shares GPUs yet: tasks of this definition are refused with ATTRIBUTE")
 	}
 	definition.RegisteredAt, definition.RegisteredBy = c.Now(), c.Principal
-	stored, err := apply[*raftfsm.TaskDefinition](ctx, c, raftfsm.RegisterDefinition{Definition: *definition})
+	stored, err := apply[*spec.TaskDefinition](ctx, c, raftfsm.RegisterDefinition{Definition: *definition})
 	if err != nil {
 		return nil, err
 	}
@@ -52,7 +53,7 @@ func (c *Call) deregisterTaskDefinition(ctx context.Context, in *deregisterInput
 	if c.View.Definition(name) == nil {
 		return nil, errNoDefinition
 	}
-	stored, err := apply[*raftfsm.TaskDefinition](ctx, c, raftfsm.DeregisterDefinition{Name: name, At: c.Now()})
+	stored, err := apply[*spec.TaskDefinition](ctx, c, raftfsm.DeregisterDefinition{Name: name, At: c.Now()})
 	if err != nil {
 		return nil, err
 	}
@@ -97,31 +98,31 @@ func definitionName(given string) (string, error) {
 
 // taskDefinition is ECS's TaskDefinition. Lists that ECS always shows are never nil.
 type taskDefinition struct {
-	ARN                     string                        `json:"taskDefinitionArn"`
-	Containers              []raftfsm.ContainerDefinition `json:"containerDefinitions"`
-	Family                  string                        `json:"family"`
-	TaskRoleARN             string                        `json:"taskRoleArn,omitempty"`
-	ExecutionRoleARN        string                        `json:"executionRoleArn,omitempty"`
-	NetworkMode             string                        `json:"networkMode,omitempty"`
-	Revision                int                           `json:"revision"`
-	Volumes                 []raftfsm.Volume              `json:"volumes"`
-	Status                  string                        `json:"status"`
-	RequiresAttributes      []raftfsm.Attribute           `json:"requiresAttributes,omitempty"`
-	PlacementConstraints    []raftfsm.PlacementConstraint `json:"placementConstraints"`
-	Compatibilities         []string                      `json:"compatibilities"`
-	RuntimePlatform         *raftfsm.RuntimePlatform      `json:"runtimePlatform,omitempty"`
-	RequiresCompatibilities []string                      `json:"requiresCompatibilities,omitempty"`
-	CPU                     string                        `json:"cpu,omitempty"`
-	Memory                  string                        `json:"memory,omitempty"`
-	PIDMode                 string                        `json:"pidMode,omitempty"`
-	IPCMode                 string                        `json:"ipcMode,omitempty"`
-	RegisteredAt            wire.Time                     `json:"registeredAt,omitzero"`
-	DeregisteredAt          wire.Time                     `json:"deregisteredAt,omitzero"`
-	DeleteRequestedAt       wire.Time                     `json:"deleteRequestedAt,omitzero"`
-	RegisteredBy            string                        `json:"registeredBy,omitempty"`
+	ARN                     string                     `json:"taskDefinitionArn"`
+	Containers              []spec.ContainerDefinition `json:"containerDefinitions"`
+	Family                  string                     `json:"family"`
+	TaskRoleARN             string                     `json:"taskRoleArn,omitempty"`
+	ExecutionRoleARN        string                     `json:"executionRoleArn,omitempty"`
+	NetworkMode             string                     `json:"networkMode,omitempty"`
+	Revision                int                        `json:"revision"`
+	Volumes                 []spec.Volume              `json:"volumes"`
+	Status                  string                     `json:"status"`
+	RequiresAttributes      []spec.Attribute           `json:"requiresAttributes,omitempty"`
+	PlacementConstraints    []spec.PlacementConstraint `json:"placementConstraints"`
+	Compatibilities         []string                   `json:"compatibilities"`
+	RuntimePlatform         *spec.RuntimePlatform      `json:"runtimePlatform,omitempty"`
+	RequiresCompatibilities []string                   `json:"requiresCompatibilities,omitempty"`
+	CPU                     string                     `json:"cpu,omitempty"`
+	Memory                  string                     `json:"memory,omitempty"`
+	PIDMode                 string                     `json:"pidMode,omitempty"`
+	IPCMode                 string                     `json:"ipcMode,omitempty"`
+	RegisteredAt            wire.Time                  `json:"registeredAt,omitzero"`
+	DeregisteredAt          wire.Time                  `json:"deregisteredAt,omitzero"`
+	DeleteRequestedAt       wire.Time                  `json:"deleteRequestedAt,omitzero"`
+	RegisteredBy            string                     `json:"registeredBy,omitempty"`
 }
 
-func (c *Call) definition(d *raftfsm.TaskDefinition) taskDefinition {
+func (c *Call) definition(d *spec.TaskDefinition) taskDefinition {
 	return taskDefinition{
 		ARN: c.definitionARN(d.Name()), Containers: d.Containers, Family: d.Family, TaskRoleARN: d.TaskRoleARN,
 		ExecutionRoleARN: d.ExecutionRoleARN, NetworkMode: d.NetworkMode, Revision: d.Revision, Volumes: d.Volumes,

@@ -8,6 +8,7 @@ import (
 
 	"pinion/api/wire"
 	"pinion/raftfsm"
+	"pinion/raftfsm/spec"
 )
 
 // maxDeleted is how many task definitions one call may delete.
@@ -53,7 +54,7 @@ func (c *Call) deleteTaskDefinitions(ctx context.Context, in *deleteDefinitionsI
 	if len(command.Names) == 0 {
 		return out, nil
 	}
-	deleted, err := apply[[]*raftfsm.TaskDefinition](ctx, c, command)
+	deleted, err := apply[[]*spec.TaskDefinition](ctx, c, command)
 	if err != nil {
 		return nil, err
 	}
@@ -73,7 +74,7 @@ func (c *Call) deletable(given string) (name, reason string) {
 	switch known := c.View.Definition(r.name); {
 	case known == nil:
 		return "", notThere
-	case known.Status == raftfsm.DefinitionActive:
+	case known.Status == spec.DefinitionActive:
 		return "", stillActive
 	}
 	return r.name, ""

@@ -6,7 +6,7 @@ import (
 	"slices"
 	"strings"
 
-	"pinion/raftfsm"
+	"pinion/raftfsm/spec"
 )
 
 type listDefinitionsInput struct {
@@ -28,14 +28,14 @@ func (c *Call) listTaskDefinitions(_ context.Context, in *listDefinitionsInput) 
 	if err := oneOf("sort", in.Sort, "ASC", "DESC"); err != nil {
 		return nil, err
 	}
-	status := raftfsm.DefinitionActive
+	status := spec.DefinitionActive
 	if in.Status != "" {
-		status = raftfsm.DefinitionStatus(in.Status)
+		status = spec.DefinitionStatus(in.Status)
 	}
-	matching := slices.DeleteFunc(slices.Clone(c.View.Definitions(in.Family)), func(d *raftfsm.TaskDefinition) bool {
+	matching := slices.DeleteFunc(slices.Clone(c.View.Definitions(in.Family)), func(d *spec.TaskDefinition) bool {
 		return d.Status != status || (in.Family != "" && d.Family != in.Family)
 	})
-	slices.SortFunc(matching, func(a, b *raftfsm.TaskDefinition) int { return strings.Compare(definitionKey(a), definitionKey(b)) })
+	slices.SortFunc(matching, func(a, b *spec.TaskDefinition) int { return strings.Compare(definitionKey(a), definitionKey(b)) })
 	descending := in.Sort == "DESC"
 	if descending {
 		slices.Reverse(matching)
@@ -53,7 +53,7 @@ func (c *Call) listTaskDefinitions(_ context.Context, in *listDefinitionsInput) 
 
 // definitionKey orders by family, then by revision as a number. What parts them sorts before all that names may hold,
 // so that "app" comes before "app-1".
-func definitionKey(d *raftfsm.TaskDefinition) string {
+func definitionKey(d *spec.TaskDefinition) string {
 	return fmt.Sprintf("%s\x00%010d", d.Family, d.Revision)
 }
 
@@ -76,7 +76,7 @@ func (c *Call) listTaskDefinitionFamilies(_ context.Context, in *listFamiliesInp
 	active := map[string]bool{}
 	for _, d := range c.View.Definitions("") {
 		if strings.HasPrefix(d.Family, in.Prefix) {
-			active[d.Family] = active[d.Family] || d.Status == raftfsm.DefinitionActive
+			active[d.Family] = active[d.Family] || d.Status == spec.DefinitionActive
 		}
 	}
 	families := []string{}

@@ -2,36 +2,36 @@ package ecs
 
 import (
 	"pinion/api/wire"
-	"pinion/raftfsm"
+	"pinion/raftfsm/spec"
 )
 
 // The shapes in which task definitions come in. They are raftfsm's nouns, whose JSON names are ECS's, with the
 // fields on top that only exist on the way in: what Pinion rewrites, and what it refuses by name.
 
 type registerInput struct {
-	Family                  string                        `json:"family"`
-	Containers              []containerInput              `json:"containerDefinitions"`
-	TaskRoleARN             string                        `json:"taskRoleArn"`
-	ExecutionRoleARN        string                        `json:"executionRoleArn"`
-	NetworkMode             string                        `json:"networkMode"`
-	Volumes                 []volumeInput                 `json:"volumes"`
-	PlacementConstraints    []raftfsm.PlacementConstraint `json:"placementConstraints"`
-	RequiresCompatibilities []string                      `json:"requiresCompatibilities"`
-	CPU                     string                        `json:"cpu"`
-	Memory                  string                        `json:"memory"`
-	PIDMode                 string                        `json:"pidMode"`
-	IPCMode                 string                        `json:"ipcMode"`
-	RuntimePlatform         *raftfsm.RuntimePlatform      `json:"runtimePlatform"`
-	Tags                    []raftfsm.Tag                 `json:"tags"`
-	Version                 any                           `json:"version"` // of a compose file; it means nothing here
-	ProxyConfiguration      wire.Unsupported              `json:"proxyConfiguration" why:"it belongs to AWS App Mesh"`
-	InferenceAccelerators   wire.Unsupported              `json:"inferenceAccelerators" why:"GPUs are asked for with resourceRequirements"`
-	EphemeralStorage        wire.Unsupported              `json:"ephemeralStorage" why:"it belongs to Fargate"`
-	EnableFaultInjection    wire.Unsupported              `json:"enableFaultInjection" why:"there is no fault injection service here"`
+	Family                  string                     `json:"family"`
+	Containers              []containerInput           `json:"containerDefinitions"`
+	TaskRoleARN             string                     `json:"taskRoleArn"`
+	ExecutionRoleARN        string                     `json:"executionRoleArn"`
+	NetworkMode             string                     `json:"networkMode"`
+	Volumes                 []volumeInput              `json:"volumes"`
+	PlacementConstraints    []spec.PlacementConstraint `json:"placementConstraints"`
+	RequiresCompatibilities []string                   `json:"requiresCompatibilities"`
+	CPU                     string                     `json:"cpu"`
+	Memory                  string                     `json:"memory"`
+	PIDMode                 string                     `json:"pidMode"`
+	IPCMode                 string                     `json:"ipcMode"`
+	RuntimePlatform         *spec.RuntimePlatform      `json:"runtimePlatform"`
+	Tags                    []spec.Tag                 `json:"tags"`
+	Version                 any                        `json:"version"` // of a compose file; it means nothing here
+	ProxyConfiguration      wire.Unsupported           `json:"proxyConfiguration" why:"it belongs to AWS App Mesh"`
+	InferenceAccelerators   wire.Unsupported           `json:"inferenceAccelerators" why:"GPUs are asked for with resourceRequirements"`
+	EphemeralStorage        wire.Unsupported           `json:"ephemeralStorage" why:"it belongs to Fargate"`
+	EnableFaultInjection    wire.Unsupported           `json:"enableFaultInjection" why:"there is no fault injection service here"`
 }
 
 type containerInput struct {
-	raftfsm.ContainerDefinition
+	spec.ContainerDefinition
 	PortMappings          []portInput        `json:"portMappings"`
 	LinuxParameters       *linuxInput        `json:"linuxParameters"`
 	LogConfiguration      *logInput          `json:"logConfiguration"`
@@ -50,7 +50,7 @@ type containerInput struct {
 }
 
 type portInput struct {
-	raftfsm.PortMapping
+	spec.PortMapping
 	Range wire.Unsupported `json:"containerPortRange" why:"list the ports one by one"`
 }
 
@@ -64,24 +64,24 @@ type healthInput struct {
 }
 
 type restartInput struct {
-	raftfsm.RestartPolicy
+	spec.RestartPolicy
 	Enabled *bool `json:"enabled"`
 }
 
 type linuxInput struct {
-	raftfsm.LinuxParameters
+	spec.LinuxParameters
 	Devices    wire.Unsupported `json:"devices" why:"GPUs are asked for with resourceRequirements"`
 	MaxSwap    wire.Unsupported `json:"maxSwap" why:"a container may swap as much as its memory"`
 	Swappiness wire.Unsupported `json:"swappiness" why:"the host's setting counts"`
 }
 
 type logInput struct {
-	raftfsm.LogConfiguration
+	spec.LogConfiguration
 	SecretOptions wire.Unsupported `json:"secretOptions" why:"there is no secret store yet"`
 }
 
 type volumeInput struct {
-	raftfsm.Volume
+	spec.Volume
 	Docker             wire.Unsupported `json:"dockerVolumeConfiguration" why:"volumes are directories of the host, or scratch space of the task"`
 	EFS                wire.Unsupported `json:"efsVolumeConfiguration" why:"volumes are directories of the host, or scratch space of the task"`
 	FSx                wire.Unsupported `json:"fsxWindowsFileServerVolumeConfiguration" why:"volumes are directories of the host, or scratch space of the task"`
@@ -92,9 +92,9 @@ type volumeInput struct {
 // requirementInput takes ECS's form, type and value, and the form with count and capabilities that some write for it.
 // The amounts are free here, so that a wrong one is refused in words about GPUs.
 type requirementInput struct {
-	Type         string                   `json:"type"`
-	Value        any                      `json:"value"`
-	Count        any                      `json:"count"`
-	Capabilities []string                 `json:"capabilities"`
-	Sharing      *raftfsm.SharingStrategy `json:"sharingStrategy"`
+	Type         string                `json:"type"`
+	Value        any                   `json:"value"`
+	Count        any                   `json:"count"`
+	Capabilities []string              `json:"capabilities"`
+	Sharing      *spec.SharingStrategy `json:"sharingStrategy"`
 }

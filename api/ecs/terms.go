@@ -5,21 +5,21 @@ import (
 	"strings"
 
 	"pinion/api/wire"
-	"pinion/raftfsm"
+	"pinion/raftfsm/spec"
 )
 
 // checkTerms looks at the tags by which a task says how it waits, how long it may run and what is done when it ends. Those of a
 // definition may become a task's.
-func checkTerms(tags []raftfsm.Tag) error {
-	if err := raftfsm.CheckLostAfter(tags); err != nil {
+func checkTerms(tags []spec.Tag) error {
+	if err := spec.CheckLostAfter(tags); err != nil {
 		return wire.Errorf(wire.InvalidParameter, "%v.", err)
 	}
-	if _, err := raftfsm.TermsOf(tags); err != nil {
+	if _, err := spec.TermsOf(tags); err != nil {
 		return wire.Errorf(wire.InvalidParameter, "%v.", err)
 	}
 	for _, tag := range tags {
-		if strings.HasPrefix(tag.Key, ownTags) && !slices.Contains(raftfsm.OwnTags(), tag.Key) {
-			return wire.Errorf(wire.InvalidParameter, "The tag %s is not known; of those that begin with %s there are %s.", tag.Key, ownTags, strings.Join(raftfsm.OwnTags(), ", "))
+		if strings.HasPrefix(tag.Key, ownTags) && !slices.Contains(spec.OwnTags(), tag.Key) {
+			return wire.Errorf(wire.InvalidParameter, "The tag %s is not known; of those that begin with %s there are %s.", tag.Key, ownTags, strings.Join(spec.OwnTags(), ", "))
 		}
 	}
 	return nil
@@ -29,14 +29,14 @@ func checkTerms(tags []raftfsm.Tag) error {
 const ownTags = "pinion."
 
 // checkAtOnce refuses what only a task that waits can have, of tasks that are placed at once or not at all.
-func checkAtOnce(r *raftfsm.RunRequest) error {
-	const how = "that takes a queue: give capacityProviderStrategy, such as [{capacityProvider: " + raftfsm.BuiltinCapacityProvider + "}]"
-	terms, err := raftfsm.TermsOf(r.Tags)
+func checkAtOnce(r *spec.RunRequest) error {
+	const how = "that takes a queue: give capacityProviderStrategy, such as [{capacityProvider: " + spec.BuiltinCapacityProvider + "}]"
+	terms, err := spec.TermsOf(r.Tags)
 	switch {
 	case err != nil:
 		return wire.Errorf(wire.InvalidParameter, "%v.", err)
 	case len(terms.After) > 0:
-		return wire.Errorf(wire.InvalidParameter, "The tag %s has tasks wait for others, and %s.", raftfsm.TagAfter, how)
+		return wire.Errorf(wire.InvalidParameter, "The tag %s has tasks wait for others, and %s.", spec.TagAfter, how)
 	case r.Array:
 		return wire.Errorf(wire.InvalidParameter, "array is for tasks that may wait, and %s.", how)
 	}
@@ -45,5 +45,5 @@ func checkAtOnce(r *raftfsm.RunRequest) error {
 
 // CheckTeam says whether a team can have that name, which is the value of a tag.
 func CheckTeam(name string) error {
-	return checkTags([]raftfsm.Tag{{Key: raftfsm.TagTeam, Value: name}})
+	return checkTags([]spec.Tag{{Key: spec.TagTeam, Value: name}})
 }

@@ -6,14 +6,14 @@ import (
 	"strings"
 
 	"pinion/api/wire"
-	"pinion/raftfsm"
+	"pinion/raftfsm/spec"
 )
 
 // minMemory is the least memory in MiB that a container can start with.
 const minMemory = 6
 
 // checkContainer holds the rules for one container by itself.
-func checkContainer(c *raftfsm.ContainerDefinition, networkMode, ipcMode string) error {
+func checkContainer(c *spec.ContainerDefinition, networkMode, ipcMode string) error {
 	if c.Name == "" {
 		return wire.Errorf(wire.Client, "Container.name should not be null or empty.")
 	}
@@ -26,7 +26,7 @@ func checkContainer(c *raftfsm.ContainerDefinition, networkMode, ipcMode string)
 	if strings.ContainsAny(c.Image, " \t\r\n") {
 		return wire.Errorf(wire.Client, "Container '%s': image %q must not contain blanks.", c.Name, c.Image)
 	}
-	for _, check := range []func(*raftfsm.ContainerDefinition) error{
+	for _, check := range []func(*spec.ContainerDefinition) error{
 		checkSizes, checkTimeouts, checkEnvironment, checkLimits, checkLinux, checkLog, checkNames, checkVersionConsistency,
 	} {
 		if err := check(c); err != nil {
@@ -42,7 +42,7 @@ func checkContainer(c *raftfsm.ContainerDefinition, networkMode, ipcMode string)
 // maxInteger bounds what the service model calls Integer.
 const maxInteger = 1<<31 - 1
 
-func checkSizes(c *raftfsm.ContainerDefinition) error {
+func checkSizes(c *spec.ContainerDefinition) error {
 	invalid := func(format string, args ...any) error {
 		return wire.Errorf(wire.Client, "Invalid setting for container '%s'. "+format, append([]any{c.Name}, args...)...)
 	}
@@ -61,7 +61,7 @@ func checkSizes(c *raftfsm.ContainerDefinition) error {
 	return nil
 }
 
-func checkEnvironment(c *raftfsm.ContainerDefinition) error {
+func checkEnvironment(c *spec.ContainerDefinition) error {
 	if name, bad := badVariable(c.Environment); bad {
 		return wire.Errorf(wire.Client, "Container '%s': %q is not the name of an environment variable.", c.Name, name)
 	}
@@ -69,7 +69,7 @@ func checkEnvironment(c *raftfsm.ContainerDefinition) error {
 }
 
 // badVariable finds a name that no environment can hold. Values may be anything without a NUL.
-func badVariable(environment []raftfsm.KeyValue) (string, bool) {
+func badVariable(environment []spec.KeyValue) (string, bool) {
 	for _, v := range environment {
 		if v.Name == "" || strings.ContainsAny(v.Name, "=\x00") || strings.Contains(v.Value, "\x00") {
 			return v.Name, true
@@ -80,7 +80,7 @@ func badVariable(environment []raftfsm.KeyValue) (string, bool) {
 
 var ulimits = []string{"core", "cpu", "data", "fsize", "locks", "memlock", "msgqueue", "nice", "nofile", "nproc", "rss", "rtprio", "rttime", "sigpending", "stack"}
 
-func checkLimits(c *raftfsm.ContainerDefinition) error {
+func checkLimits(c *spec.ContainerDefinition) error {
 	for _, u := range c.Ulimits {
 		if !slices.Contains(ulimits, u.Name) {
 			return wire.Errorf(wire.Client, "Container '%s': ulimits.name must be one of %s, not %q.", c.Name, strings.Join(ulimits, ", "), u.Name)
@@ -92,7 +92,7 @@ func checkLimits(c *raftfsm.ContainerDefinition) error {
 	return nil
 }
 
-func checkLinux(c *raftfsm.ContainerDefinition) error {
+func checkLinux(c *spec.ContainerDefinition) error {
 	p := c.LinuxParameters
 	if p == nil {
 		return nil
@@ -133,7 +133,7 @@ var capabilities = []string{
 	"SYS_RAWIO", "SYS_RESOURCE", "SYS_TIME", "SYS_TTY_CONFIG", "SYSLOG", "WAKE_ALARM",
 }
 
-func checkLog(c *raftfsm.ContainerDefinition) error {
+func checkLog(c *spec.ContainerDefinition) error {
 	if c.LogConfiguration == nil {
 		return nil
 	}
@@ -161,7 +161,7 @@ var (
 	portName = regexp.MustCompile(`^[a-z0-9_][a-z0-9_-]{0,63}$`)
 )
 
-func checkPorts(c *raftfsm.ContainerDefinition, networkMode string) error {
+func checkPorts(c *spec.ContainerDefinition, networkMode string) error {
 	if networkMode == "none" && len(c.PortMappings) > 0 {
 		return wire.Errorf(wire.Client, "Container '%s': portMappings must be empty with networkMode none.", c.Name)
 	}

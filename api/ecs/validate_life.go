@@ -5,7 +5,7 @@ import (
 	"slices"
 
 	"pinion/api/wire"
-	"pinion/raftfsm"
+	"pinion/raftfsm/spec"
 )
 
 // between refuses a number of a container's field that is outside of ECS's range. Absent passes.
@@ -20,7 +20,7 @@ func between(container, field string, value *int, least, most int) error {
 func valueOr(value *int, otherwise int) int { return *cmp.Or(value, &otherwise) }
 
 // normalise fills ECS's defaults in.
-func (in *healthInput) normalise(container string) (*raftfsm.HealthCheck, error) {
+func (in *healthInput) normalise(container string) (*spec.HealthCheck, error) {
 	if in == nil {
 		return nil, nil
 	}
@@ -39,7 +39,7 @@ func (in *healthInput) normalise(container string) (*raftfsm.HealthCheck, error)
 			return nil, err
 		}
 	}
-	return &raftfsm.HealthCheck{
+	return &spec.HealthCheck{
 		Command: in.Command, Interval: valueOr(in.Interval, 30), Timeout: valueOr(in.Timeout, 5), Retries: valueOr(in.Retries, 3), StartPeriod: in.StartPeriod,
 	}, nil
 }
@@ -60,7 +60,7 @@ func checkHealthCommand(container string, command []string) error {
 
 const maxIgnoredCodes = 50
 
-func (in *restartInput) normalise(container string) (*raftfsm.RestartPolicy, error) {
+func (in *restartInput) normalise(container string) (*spec.RestartPolicy, error) {
 	if in == nil {
 		return nil, nil
 	}
@@ -78,18 +78,18 @@ func (in *restartInput) normalise(container string) (*raftfsm.RestartPolicy, err
 // longest is the longest time that a container may be given to start or to stop, in seconds: a day.
 const longest = 86400
 
-func checkTimeouts(c *raftfsm.ContainerDefinition) error {
+func checkTimeouts(c *spec.ContainerDefinition) error {
 	if err := between(c.Name, "startTimeout", c.StartTimeout, 2, longest); err != nil {
 		return err
 	}
 	return between(c.Name, "stopTimeout", c.StopTimeout, 0, longest)
 }
 
-var conditions = []string{raftfsm.DependStart, raftfsm.DependComplete, raftfsm.DependSuccess, raftfsm.DependHealthy}
+var conditions = []string{spec.DependStart, spec.DependComplete, spec.DependSuccess, spec.DependHealthy}
 
 // checkOrder holds the rules for what the containers of a task want of one another.
-func checkOrder(d *raftfsm.TaskDefinition) error {
-	byName := map[string]*raftfsm.ContainerDefinition{}
+func checkOrder(d *spec.TaskDefinition) error {
+	byName := map[string]*spec.ContainerDefinition{}
 	for i := range d.Containers {
 		byName[d.Containers[i].Name] = &d.Containers[i]
 	}
@@ -99,7 +99,7 @@ func checkOrder(d *raftfsm.TaskDefinition) error {
 			if err := checkDependency(c, dependency, byName[dependency.ContainerName]); err != nil {
 				return err
 			}
-			again := func(other raftfsm.Dependency) bool { return other.ContainerName == dependency.ContainerName }
+			again := func(other spec.Dependency) bool { return other.ContainerName == dependency.ContainerName }
 			if slices.ContainsFunc(c.DependsOn[:at], again) {
 				return wire.Errorf(wire.Client, "Container '%s': dependsOn names container '%s' twice.", c.Name, dependency.ContainerName)
 			}
@@ -113,26 +113,26 @@ func checkOrder(d *raftfsm.TaskDefinition) error {
 	return checkCycles(d, byName)
 }
 
-func checkDependency(c *raftfsm.ContainerDefinition, d raftfsm.Dependency, other *raftfsm.ContainerDefinition) error {
+func checkDependency(c *spec.ContainerDefinition, d spec.Dependency, other *spec.ContainerDefinition) error {
 	switch {
 	case other == nil || other == c:
 		return wire.Errorf(wire.Client, "Container '%s': dependsOn must name another container of the task definition, not '%s'.", c.Name, d.ContainerName)
 	case !slices.Contains(conditions, d.Condition):
 		return wire.Errorf(wire.Client, "Container '%s': dependsOn.condition must be one of START, COMPLETE, SUCCESS, HEALTHY, not %q.", c.Name, d.Condition)
-	case d.Condition == raftfsm.DependHealthy && other.HealthCheck == nil:
+	case d.Condition == spec.DependHealthy && other.HealthCheck == nil:
 		return wire.Errorf(wire.Client, "Container '%s': dependsOn waits for container '%s' to be HEALTHY, which has no healthCheck.", c.Name, other.Name)
-	case (d.Condition == raftfsm.DependComplete || d.Condition == raftfsm.DependSuccess) && other.IsEssential():
+	case (d.Condition == spec.DependComplete || d.Condition == spec.DependSuccess) && other.IsEssential():
 		return wire.Errorf(wire.Client, "Container '%s': dependsOn waits for the end (%s) of container '%s', which is essential: its end is the end of the task. Set essential to false there.", c.Name, d.Condition, other.Name)
 	}
 	return nil
 }
 
 // checkCycles refuses containers that wait for one another: it starts, on paper, whatever has nothing left to wait for.
-func checkCycles(d *raftfsm.TaskDefinition, byName map[string]*raftfsm.ContainerDefinition) error {
+func checkCycles(d *spec.TaskDefinition, byName map[string]*spec.ContainerDefinition) error {
 	started := map[string]bool{}
 	for range d.Containers {
 		for name, c := range byName {
-			waits := func(d raftfsm.Dependency) bool { return !started[d.ContainerName] }
+			waits := func(d spec.Dependency) bool { return !started[d.ContainerName] }
 			started[name] = started[name] || !slices.ContainsFunc(c.DependsOn, waits)
 		}
 	}

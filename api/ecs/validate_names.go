@@ -7,14 +7,14 @@ import (
 	"strings"
 
 	"pinion/api/wire"
-	"pinion/raftfsm"
+	"pinion/raftfsm/spec"
 )
 
 // domainName is a host name or a domain: labels of letters, digits and hyphens with dots between them.
 var domainName = regexp.MustCompile(`^[A-Za-z0-9_]([A-Za-z0-9_-]{0,62})(\.[A-Za-z0-9_]([A-Za-z0-9_-]{0,62}))*\.?$`)
 
 // checkNames holds the rules for how a container is called and whom it asks for names.
-func checkNames(c *raftfsm.ContainerDefinition) error {
+func checkNames(c *spec.ContainerDefinition) error {
 	if c.Hostname != "" && (!domainName.MatchString(c.Hostname) || len(c.Hostname) > 64) {
 		return wire.Errorf(wire.Client, "Container '%s': hostname %q must be a host name of at most 64 characters.", c.Name, c.Hostname)
 	}
@@ -40,7 +40,7 @@ func checkNames(c *raftfsm.ContainerDefinition) error {
 var messageControls = []string{"kernel.msgmax", "kernel.msgmnb", "kernel.msgmni", "kernel.sem", "kernel.shmall", "kernel.shmmax", "kernel.shmmni", "kernel.shm_rmid_forced"}
 
 // checkControls lets a container change kernel parameters of namespaces that are its own.
-func checkControls(c *raftfsm.ContainerDefinition, networkMode, ipcMode string) error {
+func checkControls(c *spec.ContainerDefinition, networkMode, ipcMode string) error {
 	for _, control := range c.SystemControls {
 		name := control.Namespace
 		network := strings.HasPrefix(name, "net.")
@@ -60,7 +60,7 @@ func checkControls(c *raftfsm.ContainerDefinition, networkMode, ipcMode string) 
 }
 
 // checkVersionConsistency: images are pulled by the tag that the definition has, as ECS does when this is disabled.
-func checkVersionConsistency(c *raftfsm.ContainerDefinition) error {
+func checkVersionConsistency(c *spec.ContainerDefinition) error {
 	switch c.VersionConsistency {
 	case "", "disabled":
 		return nil

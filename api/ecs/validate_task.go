@@ -7,7 +7,7 @@ import (
 	"strconv"
 
 	"pinion/api/wire"
-	"pinion/raftfsm"
+	"pinion/raftfsm/spec"
 )
 
 // checkTask holds the rules for a task definition's own fields, before its containers are looked at.
@@ -72,7 +72,7 @@ func asClient(err error) error {
 }
 
 // checkDefinition holds the rules that span containers and volumes.
-func checkDefinition(d *raftfsm.TaskDefinition) error {
+func checkDefinition(d *spec.TaskDefinition) error {
 	if err := checkVolumes(d.Volumes); err != nil {
 		return err
 	}
@@ -90,13 +90,13 @@ func checkDefinition(d *raftfsm.TaskDefinition) error {
 			return err
 		}
 	}
-	if !slices.ContainsFunc(d.Containers, func(c raftfsm.ContainerDefinition) bool { return c.IsEssential() }) {
+	if !slices.ContainsFunc(d.Containers, func(c spec.ContainerDefinition) bool { return c.IsEssential() }) {
 		return wire.Errorf(wire.Client, "At least one container in the task definition must be marked as essential.")
 	}
 	if err := checkHostPorts(d.Containers); err != nil {
 		return err
 	}
-	for _, check := range []func(*raftfsm.TaskDefinition) error{checkOrder, checkGPUs, checkSums} {
+	for _, check := range []func(*spec.TaskDefinition) error{checkOrder, checkGPUs, checkSums} {
 		if err := check(d); err != nil {
 			return err
 		}
@@ -105,7 +105,7 @@ func checkDefinition(d *raftfsm.TaskDefinition) error {
 }
 
 // checkHostPorts refuses a task that would be in its own way.
-func checkHostPorts(containers []raftfsm.ContainerDefinition) error {
+func checkHostPorts(containers []spec.ContainerDefinition) error {
 	taken, named := map[string]bool{}, map[string]bool{}
 	for _, c := range containers {
 		for _, p := range c.PortMappings {
@@ -124,7 +124,7 @@ func checkHostPorts(containers []raftfsm.ContainerDefinition) error {
 }
 
 // checkSums holds the containers against the size of the task. d.CPU and d.Memory are decimals or empty.
-func checkSums(d *raftfsm.TaskDefinition) error {
+func checkSums(d *spec.TaskDefinition) error {
 	var cpu, memory int64
 	for _, c := range d.Containers {
 		cpu += c.CPU
@@ -143,7 +143,7 @@ func checkSums(d *raftfsm.TaskDefinition) error {
 	return nil
 }
 
-func checkVolumes(volumes []raftfsm.Volume) error {
+func checkVolumes(volumes []spec.Volume) error {
 	seen := map[string]bool{}
 	for _, v := range volumes {
 		if !resourceName.MatchString(v.Name) {
@@ -160,15 +160,15 @@ func checkVolumes(volumes []raftfsm.Volume) error {
 	return nil
 }
 
-func checkMounts(c *raftfsm.ContainerDefinition, volumes []raftfsm.Volume) error {
+func checkMounts(c *spec.ContainerDefinition, volumes []spec.Volume) error {
 	for at, m := range c.MountPoints {
-		again := func(other raftfsm.MountPoint) bool {
+		again := func(other spec.MountPoint) bool {
 			return path.Clean(other.ContainerPath) == path.Clean(m.ContainerPath)
 		}
 		if slices.ContainsFunc(c.MountPoints[:at], again) {
 			return wire.Errorf(wire.Client, "Container '%s': something is mounted at %s already: mountPoints must have different containerPaths.", c.Name, m.ContainerPath)
 		}
-		if !slices.ContainsFunc(volumes, func(v raftfsm.Volume) bool { return v.Name == m.SourceVolume }) {
+		if !slices.ContainsFunc(volumes, func(v spec.Volume) bool { return v.Name == m.SourceVolume }) {
 			return wire.Errorf(wire.Client, "Container '%s': unknown volume '%s' in mountPoints.", c.Name, m.SourceVolume)
 		}
 		if !path.IsAbs(m.ContainerPath) {

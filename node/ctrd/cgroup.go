@@ -12,7 +12,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"pinion/node"
-	"pinion/raftfsm"
+	"pinion/raftfsm/spec"
 )
 
 // groupsRoot is the parent of all cgroups of Pinion's.
@@ -33,7 +33,7 @@ type limits struct {
 }
 
 // taskLimits reads the task-level limits. Without a task-level CPU the task weighs as much as its containers.
-func taskLimits(d *raftfsm.TaskDefinition) limits {
+func taskLimits(d *spec.TaskDefinition) limits {
 	var l limits
 	l.cpuUnits, _ = strconv.ParseInt(d.CPU, 10, 64)
 	l.memoryMiB, _ = strconv.ParseInt(d.Memory, 10, 64)

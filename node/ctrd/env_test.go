@@ -19,7 +19,7 @@ import (
 	"pinion/node/ctrd"
 	"pinion/node/ctrd/ctrdtest"
 	"pinion/node/logs"
-	"pinion/raftfsm"
+	"pinion/raftfsm/spec"
 )
 
 // host is one containerd with a runtime on it, as a host has them, and an image to run.
@@ -187,10 +187,10 @@ func (h *host) task(change ...func(*node.ContainerSpec)) node.ContainerSpec {
 	nextTask.n++
 	id := fmt.Sprintf("%08x%024x", os.Getpid(), nextTask.n)
 	nextTask.Unlock()
-	def := raftfsm.ContainerDefinition{Name: "main", Image: h.image.Ref, Hostname: "test"}
-	taskDef := &raftfsm.TaskDefinition{Family: "test", Revision: 1, Containers: []raftfsm.ContainerDefinition{def}}
+	def := spec.ContainerDefinition{Name: "main", Image: h.image.Ref, Hostname: "test"}
+	taskDef := &spec.TaskDefinition{Family: "test", Revision: 1, Containers: []spec.ContainerDefinition{def}}
 	c := node.ContainerSpec{
-		ID: node.ContainerID(id, def.Name), Task: &raftfsm.Task{ID: id}, TaskDef: taskDef, Def: &taskDef.Containers[0],
+		ID: node.ContainerID(id, def.Name), Task: &spec.Task{ID: id}, TaskDef: taskDef, Def: &taskDef.Containers[0],
 		Image: h.image, Network: "none", Env: []string{"NVIDIA_VISIBLE_DEVICES=void"},
 	}
 	for _, edit := range change {
@@ -235,7 +235,7 @@ func (h *host) run(change ...func(*node.ContainerSpec)) (node.Exit, string) {
 func (h *host) output(c node.ContainerSpec) string {
 	h.t.Helper()
 	var text strings.Builder
-	err := h.logs.Read(h.ctx(), raftfsm.LogQuery{Task: c.Task.ID}, nil, func(l raftfsm.LogLine) error {
+	err := h.logs.Read(h.ctx(), spec.LogQuery{Task: c.Task.ID}, nil, func(l spec.LogLine) error {
 		text.WriteString(l.Text + "\n")
 		return nil
 	})
@@ -251,7 +251,7 @@ func (h *host) awaitLine(c node.ContainerSpec, text string) {
 	ctx, cancel := context.WithCancel(h.ctx())
 	defer cancel()
 	seen := false
-	err := h.logs.Read(ctx, raftfsm.LogQuery{Task: c.Task.ID, Follow: true}, func() bool { return true }, func(l raftfsm.LogLine) error {
+	err := h.logs.Read(ctx, spec.LogQuery{Task: c.Task.ID, Follow: true}, func() bool { return true }, func(l spec.LogLine) error {
 		if strings.Contains(l.Text, text) {
 			seen = true
 			cancel()

@@ -11,7 +11,7 @@ import (
 	ocispec "github.com/opencontainers/image-spec/specs-go/v1"
 
 	"pinion/node"
-	"pinion/raftfsm"
+	"pinion/raftfsm/spec"
 )
 
 // reportEvery is how often a pull tells how far it is.
@@ -36,12 +36,12 @@ type flight struct {
 
 // join waits for the pull of name, and starts it when none is under way. It calls progress from the caller's own
 // goroutine.
-func (fs *flights) join(ctx context.Context, name string, progress func(raftfsm.Pull), pull func(context.Context, *flight) (node.Image, error)) (node.Image, error) {
+func (fs *flights) join(ctx context.Context, name string, progress func(spec.Pull), pull func(context.Context, *flight) (node.Image, error)) (node.Image, error) {
 	f := fs.board(ctx, name, pull)
 	defer fs.leave(f)
 	report := func() {
 		if progress != nil {
-			progress(raftfsm.Pull{Image: name, Done: f.done.Load(), Total: f.total.Load()})
+			progress(spec.Pull{Image: name, Done: f.done.Load(), Total: f.total.Load()})
 		}
 	}
 	ticker := time.NewTicker(reportEvery)

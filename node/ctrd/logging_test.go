@@ -6,13 +6,13 @@ import (
 	"testing"
 
 	"pinion/node"
-	"pinion/raftfsm"
+	"pinion/raftfsm/spec"
 )
 
 func TestLogOptions(t *testing.T) {
 	h := newHost(t).withBusybox()
 	c := h.start(sh("seq 1 5000"), func(c *node.ContainerSpec) {
-		c.Def.LogConfiguration = &raftfsm.LogConfiguration{LogDriver: "json-file", Options: map[string]string{"max-size": "64k", "max-file": "2"}}
+		c.Def.LogConfiguration = &spec.LogConfiguration{LogDriver: "json-file", Options: map[string]string{"max-size": "64k", "max-file": "2"}}
 	})
 	h.wait(c)
 	files, err := filepath.Glob(h.logs.Path(c.Task.ID, "main") + "*")

@@ -11,7 +11,7 @@ import (
 	"github.com/distribution/reference"
 
 	"pinion/node"
-	"pinion/raftfsm"
+	"pinion/raftfsm/spec"
 )
 
 // parallelDownloads is how many layers of one image are fetched at once.
@@ -20,7 +20,7 @@ const parallelDownloads = 4
 // Pull makes an image present and unpacked. What is here is used when it cannot have changed: a digest, or a tag other
 // than latest. For latest the registry is asked; when it cannot be reached, the one that is here is used and the log
 // says so. Pulls of the same image at the same time are one pull.
-func (r *Runtime) Pull(ctx context.Context, ref string, progress func(raftfsm.Pull)) (node.Image, error) {
+func (r *Runtime) Pull(ctx context.Context, ref string, progress func(spec.Pull)) (node.Image, error) {
 	ctx = r.inNamespace(ctx)
 	named, err := reference.ParseDockerRef(ref)
 	if err != nil {

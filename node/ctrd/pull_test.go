@@ -26,7 +26,7 @@ import (
 	"pinion/node"
 	"pinion/node/ctrd"
 	"pinion/node/ctrd/ctrdtest"
-	"pinion/raftfsm"
+	"pinion/raftfsm/spec"
 )
 
 // requests counts what reaches a registry.
@@ -232,12 +232,12 @@ func TestPullsOfOneImageAreOnePullAndTellHowFarTheyAre(t *testing.T) {
 		})
 	}, map[string]v1.Image{"app:1": bigImage(t, 5<<20)})
 	var pulls sync.WaitGroup
-	var last [8]raftfsm.Pull
+	var last [8]spec.Pull
 	var images [8]node.Image
 	for i := range last {
 		pulls.Go(func() {
 			var err error
-			images[i], err = h.runtime.Pull(h.ctx(), addr+"/app:1", func(p raftfsm.Pull) {
+			images[i], err = h.runtime.Pull(h.ctx(), addr+"/app:1", func(p spec.Pull) {
 				if p.Total > 0 {
 					once.Do(func() { close(release) }) // everybody is aboard by now, or joins a pull that is done
 				}

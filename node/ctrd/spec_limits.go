@@ -12,7 +12,7 @@ import (
 	"github.com/opencontainers/runtime-spec/specs-go"
 	"golang.org/x/sys/unix"
 
-	"pinion/raftfsm"
+	"pinion/raftfsm/spec"
 )
 
 const (
@@ -43,7 +43,7 @@ func (b *specBuilder) resources(_ context.Context, _ oci.Client, _ *containers.C
 }
 
 // rlimits are the definition's ulimits; -1 is unlimited.
-func rlimits(ulimits []raftfsm.Ulimit) []specs.POSIXRlimit {
+func rlimits(ulimits []spec.Ulimit) []specs.POSIXRlimit {
 	files := uint64(openFiles)
 	var own unix.Rlimit
 	if unix.Getrlimit(unix.RLIMIT_NOFILE, &own) == nil {

@@ -13,7 +13,7 @@ import (
 
 	"pinion/node"
 	"pinion/node/ctrd/ctrdtest"
-	"pinion/raftfsm"
+	"pinion/raftfsm/spec"
 )
 
 func TestWhatAContainerGets(t *testing.T) {
@@ -40,19 +40,19 @@ func TestWhatAContainerGets(t *testing.T) {
 		"a user by number":            {func(c *node.ContainerSpec) { c.Def.User = "1234:5678" }, "id -u; id -g", "1234\n5678\n"},
 		"a root file system to write": {nil, "touch /file && echo written", "written\n"},
 		"or only to read":             {func(c *node.ContainerSpec) { c.Def.ReadonlyRootFilesystem = &yes }, "touch /file 2>/dev/null || echo refused", "refused\n"},
-		"shared memory of a size":     {func(c *node.ContainerSpec) { c.Def.LinuxParameters = &raftfsm.LinuxParameters{SharedMemorySize: 128} }, "df -m /dev/shm | awk 'NR==2{print $2}'", "128\n"},
+		"shared memory of a size":     {func(c *node.ContainerSpec) { c.Def.LinuxParameters = &spec.LinuxParameters{SharedMemorySize: 128} }, "df -m /dev/shm | awk 'NR==2{print $2}'", "128\n"},
 		"a memory file system": {func(c *node.ContainerSpec) {
-			c.Def.LinuxParameters = &raftfsm.LinuxParameters{Tmpfs: []raftfsm.Tmpfs{{ContainerPath: "/fast", Size: 16}}}
+			c.Def.LinuxParameters = &spec.LinuxParameters{Tmpfs: []spec.Tmpfs{{ContainerPath: "/fast", Size: 16}}}
 		}, "df -m /fast | awk 'NR==2{print $2}'", "16\n"},
 		"open files": {func(c *node.ContainerSpec) {
-			c.Def.Ulimits = []raftfsm.Ulimit{{Name: "nofile", SoftLimit: 100, HardLimit: 200}}
+			c.Def.Ulimits = []spec.Ulimit{{Name: "nofile", SoftLimit: 100, HardLimit: 200}}
 		}, "ulimit -n; ulimit -Hn", "100\n200\n"},
 		"a volume": {func(c *node.ContainerSpec) {
-			c.Def.MountPoints = []raftfsm.MountPoint{{SourceVolume: "data", ContainerPath: "/data"}}
+			c.Def.MountPoints = []spec.MountPoint{{SourceVolume: "data", ContainerPath: "/data"}}
 			c.Mounts = map[string]string{"data": scratch}
 		}, "cat /data/hosts", "127.0.0.1 localhost mine\n"},
 		"a volume only to read": {func(c *node.ContainerSpec) {
-			c.Def.MountPoints = []raftfsm.MountPoint{{SourceVolume: "data", ContainerPath: "/data", ReadOnly: true}}
+			c.Def.MountPoints = []spec.MountPoint{{SourceVolume: "data", ContainerPath: "/data", ReadOnly: true}}
 			c.Mounts = map[string]string{"data": scratch}
 		}, "touch /data/x 2>/dev/null || echo refused", "refused\n"},
 		"host names":                    {func(c *node.ContainerSpec) { c.Hosts = hosts }, "cat /etc/hosts", "127.0.0.1 localhost mine\n"},
@@ -65,7 +65,7 @@ func TestWhatAContainerGets(t *testing.T) {
 		"every privilege, without GPUs": {func(c *node.ContainerSpec) { c.Def.Privileged = &yes }, "mount -t tmpfs x /tmp && echo mounted; grep Seccomp: /proc/self/status | cut -f2; test -e /dev/kmsg && echo devices", "mounted\n0\ndevices\n"},
 		"a system call filter":          {nil, "grep Seccomp: /proc/self/status | cut -f2", "2\n"},
 		"kernel parameters of its own": {func(c *node.ContainerSpec) {
-			c.Def.SystemControls = []raftfsm.SystemControl{{Namespace: "net.core.somaxconn", Value: "511"}, {Namespace: "kernel.msgmax", Value: "8193"}}
+			c.Def.SystemControls = []spec.SystemControl{{Namespace: "net.core.somaxconn", Value: "511"}, {Namespace: "kernel.msgmax", Value: "8193"}}
 		}, "cat /proc/sys/net/core/somaxconn /proc/sys/kernel/msgmax", "511\n8193\n"},
 		"the kernel's usual OOM score": {nil, "cat /proc/self/oom_score_adj", "0\n"},
 		"no way to the host's devices": {func(c *node.ContainerSpec) { c.Def.User = "" }, "mknod /dev/sda b 254 0 && cat /dev/sda 2>&1 >/dev/null | grep -o 'not permitted'", "not permitted\n"},
@@ -86,7 +86,7 @@ func TestWhatAContainerGets(t *testing.T) {
 
 func capabilities(add, drop []string) func(*node.ContainerSpec) {
 	return func(c *node.ContainerSpec) {
-		c.Def.LinuxParameters = &raftfsm.LinuxParameters{Capabilities: &raftfsm.Capabilities{Add: add, Drop: drop}}
+		c.Def.LinuxParameters = &spec.LinuxParameters{Capabilities: &spec.Capabilities{Add: add, Drop: drop}}
 	}
 }
 
@@ -131,14 +131,14 @@ func TestAStartThatFailsSaysWhyAndLeavesNothing(t *testing.T) {
 		"not executable":  {func(c *node.ContainerSpec) { c.Def.Command = []string{"/tmp"} }, "/tmp", false},
 		"no such user":    {func(c *node.ContainerSpec) { c.Def.User = "ghost" }, `user "ghost"`, true},
 		"no such volume": {func(c *node.ContainerSpec) {
-			c.Def.MountPoints = []raftfsm.MountPoint{{SourceVolume: "x", ContainerPath: "/x"}}
+			c.Def.MountPoints = []spec.MountPoint{{SourceVolume: "x", ContainerPath: "/x"}}
 		}, `no volume "x"`, true},
 		"no such GPU": {func(c *node.ContainerSpec) { c.GPUs = []string{"GPU-1"} }, "no GPUs", true},
 		"an init process": {func(c *node.ContainerSpec) {
-			c.Def.LinuxParameters = &raftfsm.LinuxParameters{InitProcessEnabled: &yes}
+			c.Def.LinuxParameters = &spec.LinuxParameters{InitProcessEnabled: &yes}
 		}, "initProcessEnabled", true},
 		"a size in the wrong": {func(c *node.ContainerSpec) {
-			c.Def.LogConfiguration = &raftfsm.LogConfiguration{Options: map[string]string{"max-size": "big"}}
+			c.Def.LogConfiguration = &spec.LogConfiguration{Options: map[string]string{"max-size": "big"}}
 		}, "max-size", true},
 		"an image that went": {func(c *node.ContainerSpec) { c.Image.Digest = "sha256:" + strings.Repeat("0", 64) }, "not on this host any more", true},
 	} {

@@ -8,7 +8,7 @@ import (
 	"sync"
 
 	"pinion/node"
-	"pinion/raftfsm"
+	"pinion/raftfsm/spec"
 )
 
 var _ node.Network = (*Network)(nil)
@@ -39,7 +39,7 @@ func (n *Network) Attached() []string {
 }
 
 // Attach implements node.Network.
-func (n *Network) Attach(_ context.Context, id string, ports []raftfsm.PortMapping) (node.Attachment, error) {
+func (n *Network) Attach(_ context.Context, id string, ports []spec.PortMapping) (node.Attachment, error) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	if n.fails != nil {
@@ -55,7 +55,7 @@ func (n *Network) Attach(_ context.Context, id string, ports []raftfsm.PortMappi
 		if host == 0 {
 			host = 32768 + 100*n.next + i
 		}
-		a.Bindings = append(a.Bindings, raftfsm.NetworkBinding{BindIP: "0.0.0.0", ContainerPort: p.ContainerPort, HostPort: host, Protocol: p.Protocol})
+		a.Bindings = append(a.Bindings, spec.NetworkBinding{BindIP: "0.0.0.0", ContainerPort: p.ContainerPort, HostPort: host, Protocol: p.Protocol})
 	}
 	n.attached[id] = a
 	return a, nil

@@ -8,7 +8,7 @@ import (
 	"syscall"
 
 	"pinion/node"
-	"pinion/raftfsm"
+	"pinion/raftfsm/spec"
 )
 
 var (
@@ -84,7 +84,7 @@ func (r *Runtime) Spec(id string) node.ContainerSpec {
 }
 
 // Pull implements node.Images.
-func (r *Runtime) Pull(ctx context.Context, ref string, progress func(raftfsm.Pull)) (node.Image, error) {
+func (r *Runtime) Pull(ctx context.Context, ref string, progress func(spec.Pull)) (node.Image, error) {
 	if err := r.up(); err != nil {
 		return node.Image{}, err
 	}
@@ -93,7 +93,7 @@ func (r *Runtime) Pull(ctx context.Context, ref string, progress func(raftfsm.Pu
 	gate, failure := r.gates[ref], r.images[ref]
 	r.mu.Unlock()
 	if gate != nil {
-		progress(raftfsm.Pull{Image: ref, Done: 50, Total: 100})
+		progress(spec.Pull{Image: ref, Done: 50, Total: 100})
 		select {
 		case <-gate:
 		case <-ctx.Done():

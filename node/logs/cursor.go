@@ -7,7 +7,7 @@ import (
 	"os"
 	"time"
 
-	"pinion/raftfsm"
+	"pinion/raftfsm/spec"
 )
 
 // cursor reads one container's log from somewhere on, across rotations, as far as it is written.
@@ -17,8 +17,8 @@ type cursor struct {
 	since     time.Time
 	f         *os.File
 	in        *bufio.Reader
-	torn      []byte           // a last line that is not complete yet
-	next      *raftfsm.LogLine // read, not yet taken
+	torn      []byte        // a last line that is not complete yet
+	next      *spec.LogLine // read, not yet taken
 }
 
 // newCursor starts where the last tail lines begin; 0 starts at the beginning.
@@ -56,7 +56,7 @@ func (c *cursor) close() {
 }
 
 // peek answers the next line, or nil when there is none for now.
-func (c *cursor) peek() (*raftfsm.LogLine, error) {
+func (c *cursor) peek() (*spec.LogLine, error) {
 	for c.next == nil {
 		raw, err := c.readLine()
 		if raw == nil || err != nil {
@@ -69,7 +69,7 @@ func (c *cursor) peek() (*raftfsm.LogLine, error) {
 		if json.Unmarshal(raw, &r) != nil || r.Time.Before(c.since) {
 			continue // torn by a crash, or not asked for
 		}
-		c.next = &raftfsm.LogLine{Time: r.Time, Container: c.container, Stream: r.Stream, Text: r.Log}
+		c.next = &spec.LogLine{Time: r.Time, Container: c.container, Stream: r.Stream, Text: r.Log}
 	}
 	return c.next, nil
 }

@@ -8,14 +8,14 @@ import (
 	"os"
 	"time"
 
-	"pinion/raftfsm"
+	"pinion/raftfsm/spec"
 )
 
 // Read emits the lines that the query asks for, oldest first, the containers of a task merged by time. Without Follow
 // it returns when it has emitted what is there. With Follow it goes on until live answers false and what was written
 // by then has been emitted. A task without logs has no lines; that is no error. An error of emit ends it and is
 // returned, as is the context's.
-func (s *Store) Read(ctx context.Context, q raftfsm.LogQuery, live func() bool, emit func(raftfsm.LogLine) error) error {
+func (s *Store) Read(ctx context.Context, q spec.LogQuery, live func() bool, emit func(spec.LogLine) error) error {
 	r := &reading{store: s, query: q, emit: emit, cursors: map[string]*cursor{}}
 	defer r.close()
 	ticker := time.NewTicker(s.poll)
@@ -39,8 +39,8 @@ func (s *Store) Read(ctx context.Context, q raftfsm.LogQuery, live func() bool, 
 // reading is one query under way.
 type reading struct {
 	store   *Store
-	query   raftfsm.LogQuery
-	emit    func(raftfsm.LogLine) error
+	query   spec.LogQuery
+	emit    func(spec.LogLine) error
 	task    *os.Root // nil while the task has no logs
 	started bool     // the tail has been dealt with
 	cursors map[string]*cursor
@@ -128,7 +128,7 @@ func openTask(dir, task string) (*os.Root, error) {
 }
 
 // merge emits line by line the oldest that any cursor has, until none has one.
-func (r *reading) merge(ctx context.Context, emit func(raftfsm.LogLine) error) error {
+func (r *reading) merge(ctx context.Context, emit func(spec.LogLine) error) error {
 	for ctx.Err() == nil {
 		var oldest *cursor
 		for _, c := range r.cursors {
@@ -151,7 +151,7 @@ func (r *reading) merge(ctx context.Context, emit func(raftfsm.LogLine) error) e
 	return ctx.Err()
 }
 
-func before(a, b *raftfsm.LogLine) bool {
+func before(a, b *spec.LogLine) bool {
 	if !a.Time.Equal(b.Time) {
 		return a.Time.Before(b.Time)
 	}

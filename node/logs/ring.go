@@ -1,15 +1,17 @@
 package logs
 
-import "pinion/raftfsm"
+import (
+	"pinion/raftfsm/spec"
+)
 
 // ring keeps the last size lines put into it.
 type ring struct {
 	size  int
-	lines []raftfsm.LogLine
+	lines []spec.LogLine
 	next  int // the oldest, once the ring is full
 }
 
-func (r *ring) put(line raftfsm.LogLine) error {
+func (r *ring) put(line spec.LogLine) error {
 	if len(r.lines) < r.size {
 		r.lines = append(r.lines, line)
 		return nil
@@ -20,7 +22,7 @@ func (r *ring) put(line raftfsm.LogLine) error {
 }
 
 // each hands out the lines, oldest first.
-func (r *ring) each(emit func(raftfsm.LogLine) error) error {
+func (r *ring) each(emit func(spec.LogLine) error) error {
 	for i := range r.lines {
 		if err := emit(r.lines[(r.next+i)%len(r.lines)]); err != nil {
 			return err

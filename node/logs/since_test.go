@@ -9,7 +9,7 @@ import (
 	"time"
 
 	"pinion/node/logs/record"
-	"pinion/raftfsm"
+	"pinion/raftfsm/spec"
 )
 
 // Wherever the moment lies, no line since then is passed over, and what is read before it is little.
@@ -52,7 +52,7 @@ func TestALongLogIsReadSinceAMoment(t *testing.T) {
 	}
 	for _, since := range []int{0, 999, 1000, 1001, 2500, 2999, 3000} {
 		lines := 0
-		err := s.Read(t.Context(), raftfsm.LogQuery{Task: "t", Since: noon.Add(time.Duration(since) * time.Second)}, nil, func(l raftfsm.LogLine) error {
+		err := s.Read(t.Context(), spec.LogQuery{Task: "t", Since: noon.Add(time.Duration(since) * time.Second)}, nil, func(l spec.LogLine) error {
 			if want := fmt.Sprint(since + lines); strings.TrimSpace(l.Text) != want {
 				t.Fatalf("since %d: line %d is %q", since, lines, l.Text)
 			}

@@ -14,7 +14,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"pinion/node/logs/record"
-	"pinion/raftfsm"
+	"pinion/raftfsm/spec"
 )
 
 var noon = time.Date(2026, 1, 2, 12, 0, 0, 0, time.UTC)
@@ -49,10 +49,10 @@ func rotate(t *testing.T, path string, files int) {
 	}
 }
 
-func read(t *testing.T, s *Store, q raftfsm.LogQuery) string {
+func read(t *testing.T, s *Store, q spec.LogQuery) string {
 	t.Helper()
 	var texts []string
-	err := s.Read(t.Context(), q, nil, func(l raftfsm.LogLine) error {
+	err := s.Read(t.Context(), q, nil, func(l spec.LogLine) error {
 		texts = append(texts, l.Container+":"+l.Text)
 		return nil
 	})
@@ -73,26 +73,26 @@ func TestQueries(t *testing.T) {
 	write(t, a, 30, "4")
 	write(t, s.Path("t2", "a"), 0, "other")
 	for name, c := range map[string]struct {
-		query raftfsm.LogQuery
+		query spec.LogQuery
 		want  string
 	}{
-		"all, by time":              {raftfsm.LogQuery{}, "a:1 b:1 a:2 b:2 a:3 b:3 a:4"},
-		"one container":             {raftfsm.LogQuery{Container: "a"}, "a:1 a:2 a:3 a:4"},
-		"since":                     {raftfsm.LogQuery{Since: noon.Add(20 * time.Second)}, "a:3 b:3 a:4"},
-		"the last":                  {raftfsm.LogQuery{Tail: 1}, "a:4"},
-		"the last of both":          {raftfsm.LogQuery{Tail: 3}, "a:3 b:3 a:4"},
-		"more than there is":        {raftfsm.LogQuery{Container: "b", Tail: 100}, "b:1 b:2 b:3"},
-		"the last across rotations": {raftfsm.LogQuery{Container: "a", Tail: 3}, "a:2 a:3 a:4"},
-		"the last, but only since":  {raftfsm.LogQuery{Container: "a", Tail: 3, Since: noon.Add(15 * time.Second)}, "a:3 a:4"},
-		"a container that is not":   {raftfsm.LogQuery{Container: "c"}, ""},
-		"nothing so late":           {raftfsm.LogQuery{Since: noon.Add(time.Hour)}, ""},
+		"all, by time":              {spec.LogQuery{}, "a:1 b:1 a:2 b:2 a:3 b:3 a:4"},
+		"one container":             {spec.LogQuery{Container: "a"}, "a:1 a:2 a:3 a:4"},
+		"since":                     {spec.LogQuery{Since: noon.Add(20 * time.Second)}, "a:3 b:3 a:4"},
+		"the last":                  {spec.LogQuery{Tail: 1}, "a:4"},
+		"the last of both":          {spec.LogQuery{Tail: 3}, "a:3 b:3 a:4"},
+		"more than there is":        {spec.LogQuery{Container: "b", Tail: 100}, "b:1 b:2 b:3"},
+		"the last across rotations": {spec.LogQuery{Container: "a", Tail: 3}, "a:2 a:3 a:4"},
+		"the last, but only since":  {spec.LogQuery{Container: "a", Tail: 3, Since: noon.Add(15 * time.Second)}, "a:3 a:4"},
+		"a container that is not":   {spec.LogQuery{Container: "c"}, ""},
+		"nothing so late":           {spec.LogQuery{Since: noon.Add(time.Hour)}, ""},
 	} {
 		c.query.Task = "t1"
 		if got := read(t, s, c.query); got != c.want {
 			t.Errorf("%s: %q, want %q", name, got, c.want)
 		}
 	}
-	if got := read(t, s, raftfsm.LogQuery{Task: "t3"}); got != "" {
+	if got := read(t, s, spec.LogQuery{Task: "t3"}); got != "" {
 		t.Errorf("a task without logs: %q", got)
 	}
 }
@@ -104,7 +104,7 @@ func TestTheTailOfALongLog(t *testing.T) {
 	for i := range 5000 {
 		write(t, path, 0, fmt.Sprint(i))
 	}
-	if got := read(t, s, raftfsm.LogQuery{Task: "t", Tail: 3}); got != "a:4997 a:4998 a:4999" {
+	if got := read(t, s, spec.LogQuery{Task: "t", Tail: 3}); got != "a:4997 a:4998 a:4999" {
 		t.Errorf("got %q", got)
 	}
 }
@@ -122,7 +122,7 @@ func TestALineTornByACrashIsPassedOver(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, tail := range []int{0, 5} {
-		if got := read(t, s, raftfsm.LogQuery{Task: "t", Tail: tail}); got != "a:1" {
+		if got := read(t, s, spec.LogQuery{Task: "t", Tail: tail}); got != "a:1" {
 			t.Errorf("got %q", got)
 		}
 	}
@@ -130,7 +130,7 @@ func TestALineTornByACrashIsPassedOver(t *testing.T) {
 		t.Fatal(err)
 	}
 	write(t, path, 1, "2")
-	if got := read(t, s, raftfsm.LogQuery{Task: "t"}); got != "a:1 a:2" {
+	if got := read(t, s, spec.LogQuery{Task: "t"}); got != "a:1 a:2" {
 		t.Errorf("got %q", got)
 	}
 }
@@ -154,7 +154,7 @@ func TestFollowingSeesEveryLineAcrossRotations(t *testing.T) {
 		}
 	}
 	writeNext()
-	err := s.Read(t.Context(), raftfsm.LogQuery{Task: "t", Follow: true}, func() bool { return alive }, func(l raftfsm.LogLine) error {
+	err := s.Read(t.Context(), spec.LogQuery{Task: "t", Follow: true}, func() bool { return alive }, func(l spec.LogLine) error {
 		if l.Text == "extra" {
 			return nil
 		}
@@ -178,7 +178,7 @@ func TestFollowingWaitsForALogAndEndsWithItsContainer(t *testing.T) {
 	s.poll = time.Millisecond
 	asked := 0
 	var got []string
-	err := s.Read(t.Context(), raftfsm.LogQuery{Task: "t", Follow: true, Tail: 1}, func() bool {
+	err := s.Read(t.Context(), spec.LogQuery{Task: "t", Follow: true, Tail: 1}, func() bool {
 		switch asked++; asked {
 		case 3:
 			write(t, s.Path("t", "a"), 0, "old")
@@ -190,7 +190,7 @@ func TestFollowingWaitsForALogAndEndsWithItsContainer(t *testing.T) {
 			return false // ended, and drained all the same
 		}
 		return true
-	}, func(l raftfsm.LogLine) error {
+	}, func(l spec.LogLine) error {
 		got = append(got, l.Text)
 		return nil
 	})
@@ -203,12 +203,12 @@ func TestReadingEndsWithTheContextAndWithAnErrorOfTheReader(t *testing.T) {
 	s := NewStore(t.TempDir())
 	write(t, s.Path("t", "a"), 0, "1")
 	broken := errors.New("client is gone")
-	err := s.Read(t.Context(), raftfsm.LogQuery{Task: "t", Follow: true}, func() bool { return true }, func(raftfsm.LogLine) error { return broken })
+	err := s.Read(t.Context(), spec.LogQuery{Task: "t", Follow: true}, func() bool { return true }, func(spec.LogLine) error { return broken })
 	if !errors.Is(err, broken) {
 		t.Errorf("got %v", err)
 	}
 	ctx, cancel := context.WithCancel(t.Context())
-	err = s.Read(ctx, raftfsm.LogQuery{Task: "t", Follow: true}, func() bool { return true }, func(raftfsm.LogLine) error { cancel(); return nil })
+	err = s.Read(ctx, spec.LogQuery{Task: "t", Follow: true}, func() bool { return true }, func(spec.LogLine) error { cancel(); return nil })
 	if !errors.Is(err, context.Canceled) {
 		t.Errorf("got %v", err)
 	}
@@ -223,7 +223,7 @@ func TestNamesNeverLeadOutOfTheStore(t *testing.T) {
 	if err := os.Symlink(filepath.Join(dir, "other"), filepath.Join(dir, "logs", "link")); err != nil {
 		t.Fatal(err)
 	}
-	for _, q := range []raftfsm.LogQuery{
+	for _, q := range []spec.LogQuery{
 		{Task: "..", Container: "secret"}, {Task: "t", Container: "../../secret"}, {Task: "../other"}, {Task: "."}, {Task: ""},
 		{Task: "t", Container: "/etc/passwd"}, {Task: "t/../../other"},
 	} {
@@ -234,7 +234,7 @@ func TestNamesNeverLeadOutOfTheStore(t *testing.T) {
 			t.Errorf("%+v leads to %s", q, path)
 		}
 	}
-	err := s.Read(t.Context(), raftfsm.LogQuery{Task: "link"}, nil, func(l raftfsm.LogLine) error {
+	err := s.Read(t.Context(), spec.LogQuery{Task: "link"}, nil, func(l spec.LogLine) error {
 		t.Errorf("through a link: %+v", l)
 		return nil
 	})

@@ -5,7 +5,7 @@ import (
 	"testing"
 
 	"pinion/node/network/networktest"
-	"pinion/raftfsm"
+	"pinion/raftfsm/spec"
 )
 
 func BenchmarkAttach(b *testing.B) {
@@ -26,7 +26,7 @@ func BenchmarkAttach(b *testing.B) {
 			return err
 		},
 		"port": func(id string) error {
-			_, err := bridge.Attach(context.Background(), id, []raftfsm.PortMapping{{ContainerPort: 80, Protocol: "tcp"}})
+			_, err := bridge.Attach(context.Background(), id, []spec.PortMapping{{ContainerPort: 80, Protocol: "tcp"}})
 			return err
 		},
 	} {

@@ -12,7 +12,7 @@ import (
 	"sync"
 
 	"pinion/node"
-	"pinion/raftfsm"
+	"pinion/raftfsm/spec"
 )
 
 var _ node.Network = (*Bridge)(nil)
@@ -83,7 +83,7 @@ func (b *Bridge) leases() string     { return filepath.Join(b.dir, "leases") }
 func (b *Bridge) placeFile() string  { return filepath.Join(b.dir, "bridge.json") }
 
 // Attach implements node.Network.
-func (b *Bridge) Attach(ctx context.Context, id string, ports []raftfsm.PortMapping) (node.Attachment, error) {
+func (b *Bridge) Attach(ctx context.Context, id string, ports []spec.PortMapping) (node.Attachment, error) {
 	if r, ok := b.records.read(id); ok && r.Complete {
 		return b.attachment(r), nil
 	}

@@ -12,7 +12,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"pinion/node/network/networktest"
-	"pinion/raftfsm"
+	"pinion/raftfsm/spec"
 )
 
 func TestContainersReachOneAnother(t *testing.T) {
@@ -45,7 +45,7 @@ func TestLoopbackIsUp(t *testing.T) {
 
 func TestAttachmentsOutliveARestart(t *testing.T) {
 	b := open(t)
-	ports := []raftfsm.PortMapping{{ContainerPort: 80, Protocol: "tcp"}}
+	ports := []spec.PortMapping{{ContainerPort: 80, Protocol: "tcp"}}
 	if b.firewall == nil {
 		ports = nil
 	}
@@ -177,9 +177,9 @@ func TestDestroyLeavesNothing(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	var ports []raftfsm.PortMapping
+	var ports []spec.PortMapping
 	if b.firewall != nil {
-		ports = []raftfsm.PortMapping{{ContainerPort: 80}}
+		ports = []spec.PortMapping{{ContainerPort: 80}}
 	}
 	namespace := attach(t, b, "task.one", ports...).Namespace
 	bridge := b.place.Bridge
@@ -199,7 +199,7 @@ func TestDestroyLeavesNothing(t *testing.T) {
 // A machine that lost power can have records of ports whose bridge nobody remembers.
 func TestRecordsWithoutABridgeAreCleared(t *testing.T) {
 	b := open(t)
-	orphan := record{ID: "task.web", Sandbox: newSandbox(), Complete: true, Bindings: []raftfsm.NetworkBinding{{ContainerPort: 80, HostPort: 4711, Protocol: "tcp"}}}
+	orphan := record{ID: "task.web", Sandbox: newSandbox(), Complete: true, Bindings: []spec.NetworkBinding{{ContainerPort: 80, HostPort: 4711, Protocol: "tcp"}}}
 	if err := b.records.write(orphan); err != nil {
 		t.Fatal(err)
 	}

@@ -16,7 +16,7 @@ import (
 
 	"pinion/node"
 	"pinion/node/network/networktest"
-	"pinion/raftfsm"
+	"pinion/raftfsm/spec"
 )
 
 // open gives a bridge of a data directory of its own, which is cleaned up after the test.
@@ -87,7 +87,7 @@ func firewallMentions(t *testing.T, bridge string) bool {
 	return strings.Contains(string(out), " "+bridge+" ")
 }
 
-func attach(t *testing.T, b *Bridge, id string, ports ...raftfsm.PortMapping) node.Attachment {
+func attach(t *testing.T, b *Bridge, id string, ports ...spec.PortMapping) node.Attachment {
 	t.Helper()
 	a, err := b.Attach(t.Context(), id, ports)
 	if err != nil {

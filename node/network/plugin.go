@@ -11,7 +11,7 @@ import (
 	"path/filepath"
 	"time"
 
-	"pinion/raftfsm"
+	"pinion/raftfsm/spec"
 )
 
 const (
@@ -89,7 +89,7 @@ func (b *Bridge) bridgeConf() conf {
 	}
 }
 
-func (b *Bridge) portmapConf(prev result, bindings []raftfsm.NetworkBinding) conf {
+func (b *Bridge) portmapConf(prev result, bindings []spec.NetworkBinding) conf {
 	c := conf{CNIVersion: cniVersion, Name: b.place.Bridge, Type: "portmap", Backend: "iptables", SNAT: true, PrevResult: prev, Runtime: &runtimeConfig{}}
 	for _, p := range bindings {
 		c.Runtime.Ports = append(c.Runtime.Ports, portMap{HostPort: p.HostPort, ContainerPort: p.ContainerPort, Protocol: p.Protocol})

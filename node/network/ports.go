@@ -6,11 +6,11 @@ import (
 	"io"
 	"net"
 
-	"pinion/raftfsm"
+	"pinion/raftfsm/spec"
 )
 
 // publish forwards host ports to the attached container.
-func (b *Bridge) publish(ctx context.Context, r record, ports []raftfsm.PortMapping) (record, error) {
+func (b *Bridge) publish(ctx context.Context, r record, ports []spec.PortMapping) (record, error) {
 	if len(ports) == 0 {
 		return r, nil
 	}
@@ -52,10 +52,10 @@ func (b *Bridge) unpublish(ctx context.Context, r record) error {
 // bind settles the host port of each mapping and holds it. Packets to a forwarded port never reach a socket, but one
 // listens all the same as long as Pinion runs: so no other program of this host, another Pinion included, is given a
 // port whose packets would go elsewhere.
-func (b *Bridge) bind(ports []raftfsm.PortMapping) ([]raftfsm.NetworkBinding, error) {
+func (b *Bridge) bind(ports []spec.PortMapping) ([]spec.NetworkBinding, error) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	var bindings []raftfsm.NetworkBinding
+	var bindings []spec.NetworkBinding
 	for _, p := range ports {
 		protocol := p.Protocol
 		if protocol == "" {
@@ -66,13 +66,13 @@ func (b *Bridge) bind(ports []raftfsm.PortMapping) ([]raftfsm.NetworkBinding, er
 			b.let(bindings)
 			return nil, fmt.Errorf("container port %d: %w", p.ContainerPort, err)
 		}
-		bindings = append(bindings, raftfsm.NetworkBinding{BindIP: "0.0.0.0", ContainerPort: p.ContainerPort, HostPort: port, Protocol: protocol})
+		bindings = append(bindings, spec.NetworkBinding{BindIP: "0.0.0.0", ContainerPort: p.ContainerPort, HostPort: port, Protocol: protocol})
 	}
 	return bindings, nil
 }
 
 // let gives ports back. Called with the lock held.
-func (b *Bridge) let(bindings []raftfsm.NetworkBinding) {
+func (b *Bridge) let(bindings []spec.NetworkBinding) {
 	for _, p := range bindings {
 		key := portKey(p.Protocol, p.HostPort)
 		if held := b.ports[key]; held != nil {
@@ -96,7 +96,7 @@ func (b *Bridge) letAll() {
 
 // hold takes the ports of attachments that were there before this start. A program that took one meanwhile keeps its
 // socket, and the container its packets.
-func (b *Bridge) hold(bindings []raftfsm.NetworkBinding) {
+func (b *Bridge) hold(bindings []spec.NetworkBinding) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	for _, p := range bindings {

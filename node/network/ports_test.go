@@ -7,7 +7,7 @@ import (
 	"strings"
 	"testing"
 
-	"pinion/raftfsm"
+	"pinion/raftfsm/spec"
 )
 
 func TestPublishedPorts(t *testing.T) {
@@ -15,7 +15,7 @@ func TestPublishedPorts(t *testing.T) {
 	if b.firewall == nil {
 		t.Skip("no iptables")
 	}
-	a := attach(t, b, "task.web", raftfsm.PortMapping{ContainerPort: 80, Protocol: "tcp"}, raftfsm.PortMapping{ContainerPort: 81})
+	a := attach(t, b, "task.web", spec.PortMapping{ContainerPort: 80, Protocol: "tcp"}, spec.PortMapping{ContainerPort: 81})
 	if len(a.Bindings) != 2 || a.Bindings[0].HostPort == 0 || a.Bindings[1].Protocol != "tcp" || a.Bindings[0].BindIP != "0.0.0.0" {
 		t.Fatalf("bindings are %+v", a.Bindings)
 	}
@@ -68,11 +68,11 @@ func TestPortsThatAreTakenAreRefused(t *testing.T) {
 	}
 	defer listener.Close()
 	taken := listener.Addr().(*net.TCPAddr).Port
-	if _, err := b.Attach(t.Context(), "task.web", []raftfsm.PortMapping{{ContainerPort: 80, HostPort: taken, Protocol: "tcp"}}); err == nil || !strings.Contains(err.Error(), "in use by another program") {
+	if _, err := b.Attach(t.Context(), "task.web", []spec.PortMapping{{ContainerPort: 80, HostPort: taken, Protocol: "tcp"}}); err == nil || !strings.Contains(err.Error(), "in use by another program") {
 		t.Errorf("a port that a program listens on: %v", err)
 	}
-	free := attach(t, b, "task.first", raftfsm.PortMapping{ContainerPort: 80, Protocol: "tcp"}).Bindings[0].HostPort
-	if _, err := b.Attach(t.Context(), "task.second", []raftfsm.PortMapping{{ContainerPort: 80, HostPort: free, Protocol: "tcp"}}); err == nil || !strings.Contains(err.Error(), "published by another container") {
+	free := attach(t, b, "task.first", spec.PortMapping{ContainerPort: 80, Protocol: "tcp"}).Bindings[0].HostPort
+	if _, err := b.Attach(t.Context(), "task.second", []spec.PortMapping{{ContainerPort: 80, HostPort: free, Protocol: "tcp"}}); err == nil || !strings.Contains(err.Error(), "published by another container") {
 		t.Errorf("a port that a container has published: %v", err)
 	}
 	wantAttached(t, b, "task.first")
@@ -84,7 +84,7 @@ func TestWithoutIptablesItIsSaid(t *testing.T) {
 	if !strings.Contains(b.Problem(), "install the iptables package") {
 		t.Errorf("problem is %q", b.Problem())
 	}
-	_, err := b.Attach(t.Context(), "task.web", []raftfsm.PortMapping{{ContainerPort: 80}})
+	_, err := b.Attach(t.Context(), "task.web", []spec.PortMapping{{ContainerPort: 80}})
 	if err == nil || !strings.Contains(err.Error(), "iptables is missing") {
 		t.Errorf("publishing a port: %v", err)
 	}

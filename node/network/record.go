@@ -9,18 +9,18 @@ import (
 	"path/filepath"
 	"strings"
 
-	"pinion/raftfsm"
+	"pinion/raftfsm/spec"
 )
 
 // record is what is known of one attachment, one file each. It is written before anything is made (Complete false)
 // and again when all of it is there.
 type record struct {
-	ID       string                   `json:"-"`       // container id, or a spare's: the file's name
-	Sandbox  string                   `json:"sandbox"` // name of the namespace's file; also what the plugins know it by
-	Address  string                   `json:"address,omitempty"`
-	Bindings []raftfsm.NetworkBinding `json:"bindings,omitempty"`
-	Result   result                   `json:"result,omitempty"` // the bridge plugin's answer, which portmap is given
-	Complete bool                     `json:"complete"`
+	ID       string                `json:"-"`       // container id, or a spare's: the file's name
+	Sandbox  string                `json:"sandbox"` // name of the namespace's file; also what the plugins know it by
+	Address  string                `json:"address,omitempty"`
+	Bindings []spec.NetworkBinding `json:"bindings,omitempty"`
+	Result   result                `json:"result,omitempty"` // the bridge plugin's answer, which portmap is given
+	Complete bool                  `json:"complete"`
 }
 
 // sparePrefix marks attachments that wait for a container. Container ids begin with a task id.

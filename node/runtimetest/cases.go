@@ -9,7 +9,7 @@ import (
 	"time"
 
 	"pinion/node"
-	"pinion/raftfsm"
+	"pinion/raftfsm/spec"
 )
 
 func (s *suite) exitCodes() {
@@ -25,9 +25,9 @@ func (s *suite) exitCodes() {
 }
 
 func (s *suite) environment() {
-	spec := s.spec("env", ExitCode, "PATH=/bin:/usr/bin", "CODE=9")
-	spec.Def.Environment = []raftfsm.KeyValue{{Name: "CODE", Value: "1"}} // Env is the final word
-	s.wantCode(s.start(spec), 9)
+	env := s.spec("env", ExitCode, "PATH=/bin:/usr/bin", "CODE=9")
+	env.Def.Environment = []spec.KeyValue{{Name: "CODE", Value: "1"}} // Env is the final word
+	s.wantCode(s.start(env), 9)
 }
 
 func (s *suite) term() {
@@ -179,7 +179,7 @@ func (s *suite) failedStart() {
 
 func (s *suite) unknownImage() {
 	const ref = "localhost:1/no/such/image:1"
-	if _, err := s.Images.Pull(s.ctx, ref, func(raftfsm.Pull) {}); !contains(err, "no/such/image") {
+	if _, err := s.Images.Pull(s.ctx, ref, func(spec.Pull) {}); !contains(err, "no/such/image") {
 		s.Errorf("pulling %s answers %v, want an error that names it", ref, err)
 	}
 }

@@ -14,7 +14,7 @@ import (
 	"time"
 
 	"pinion/node"
-	"pinion/raftfsm"
+	"pinion/raftfsm/spec"
 )
 
 // Harness is one runtime under test.
@@ -106,20 +106,20 @@ func (s *suite) clean() {
 // spec is a container of this case's task that runs a script.
 func (s *suite) spec(name, script string, env ...string) node.ContainerSpec {
 	s.Helper()
-	image, err := s.Images.Pull(s.ctx, s.Image, func(raftfsm.Pull) {})
+	image, err := s.Images.Pull(s.ctx, s.Image, func(spec.Pull) {})
 	if err != nil {
 		s.Fatalf("pull %s: %v", s.Image, err)
 	}
-	def := raftfsm.ContainerDefinition{Name: name, Image: s.Image, EntryPoint: []string{"/bin/sh", "-c"}, Command: []string{script}, Memory: 64, Hostname: "conformance"}
+	def := spec.ContainerDefinition{Name: name, Image: s.Image, EntryPoint: []string{"/bin/sh", "-c"}, Command: []string{script}, Memory: 64, Hostname: "conformance"}
 	id := node.ContainerID(s.task, name)
 	s.started = append(s.started, id)
 	return node.ContainerSpec{
 		ID: id, Def: &def, Image: image, Network: "none", Env: append(env, "NVIDIA_VISIBLE_DEVICES=void"),
-		Task: &raftfsm.Task{
-			ID: s.task, Cluster: raftfsm.DefaultCluster, Definition: "conformance:1", MemoryMiB: 64, CPU: 128,
-			Containers: []raftfsm.Container{{Name: name, Image: s.Image}},
+		Task: &spec.Task{
+			ID: s.task, Cluster: spec.DefaultCluster, Definition: "conformance:1", MemoryMiB: 64, CPU: 128,
+			Containers: []spec.Container{{Name: name, Image: s.Image}},
 		},
-		TaskDef: &raftfsm.TaskDefinition{Family: "conformance", Revision: 1, Containers: []raftfsm.ContainerDefinition{def}},
+		TaskDef: &spec.TaskDefinition{Family: "conformance", Revision: 1, Containers: []spec.ContainerDefinition{def}},
 	}
 }
 

@@ -6,7 +6,7 @@ import (
 	"time"
 
 	"pinion/packaging/cluster/bed"
-	"pinion/raftfsm"
+	"pinion/raftfsm/spec"
 )
 
 // measureLosses cuts an agent off from all others: how long until the API shows it as not connected. Once the pool is
@@ -74,7 +74,7 @@ var errConnected = errors.New("it is shown as connected")
 
 // lost answers nil when one host shows another as not connected.
 func (p *pool) lost(at *bed.Host, id string) error {
-	connected, err := p.connected(at, raftfsm.DefaultCluster, []string{id})
+	connected, err := p.connected(at, spec.DefaultCluster, []string{id})
 	if err == nil && connected[id] {
 		err = errConnected
 	}

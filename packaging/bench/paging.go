@@ -15,6 +15,7 @@ import (
 
 	"pinion/api"
 	"pinion/raftfsm"
+	"pinion/raftfsm/spec"
 )
 
 // manyTasks are paged through.
@@ -33,16 +34,16 @@ func (b *book) Connected(string) bool                       { return true }
 // write fills the book, a thousand tasks at a time.
 func (b *book) write() error {
 	essential := true
-	definition := raftfsm.TaskDefinition{Family: "f", Status: raftfsm.DefinitionActive, Containers: []raftfsm.ContainerDefinition{{Name: "c", Image: "i", Memory: 64, Essential: &essential}}}
-	host := raftfsm.Host{ID: "h", Name: "h", Cluster: raftfsm.DefaultCluster, Status: raftfsm.HostActive, CPU: manyTasks, MemoryMiB: 64 * manyTasks, FeatureLevel: raftfsm.FeatureLevel}
-	commands := []raftfsm.Command{raftfsm.CreatePool{Pool: raftfsm.Pool{ID: "p"}}, raftfsm.PutHost{Host: host}, raftfsm.RegisterDefinition{Definition: definition}}
+	definition := spec.TaskDefinition{Family: "f", Status: spec.DefinitionActive, Containers: []spec.ContainerDefinition{{Name: "c", Image: "i", Memory: 64, Essential: &essential}}}
+	host := spec.Host{ID: "h", Name: "h", Cluster: spec.DefaultCluster, Status: spec.HostActive, CPU: manyTasks, MemoryMiB: 64 * manyTasks, FeatureLevel: raftfsm.FeatureLevel}
+	commands := []raftfsm.Command{raftfsm.CreatePool{Pool: spec.Pool{ID: "p"}}, raftfsm.PutHost{Host: host}, raftfsm.RegisterDefinition{Definition: definition}}
 	for at := 0; at < manyTasks; at += 1000 {
-		launch := raftfsm.Launch{Cluster: raftfsm.DefaultCluster, At: time.Now()}
+		launch := raftfsm.Launch{Cluster: spec.DefaultCluster, At: time.Now()}
 		for i := range 1000 {
-			launch.Tasks = append(launch.Tasks, &raftfsm.Task{
-				ID: taskID(at + i), Cluster: raftfsm.DefaultCluster, Definition: "f:1", HostID: host.ID, Group: "family:f", LaunchType: "EC2", MemoryMiB: 64,
-				LastStatus: raftfsm.Pending, DesiredStatus: raftfsm.Running, Version: 1, CreatedAt: launch.At,
-				Containers: []raftfsm.Container{{ID: fmt.Sprintf("%08x-0000-4000-8000-000000000000", at+i), Name: "c", Image: "i", LastStatus: raftfsm.Pending}},
+			launch.Tasks = append(launch.Tasks, &spec.Task{
+				ID: taskID(at + i), Cluster: spec.DefaultCluster, Definition: "f:1", HostID: host.ID, Group: "family:f", LaunchType: "EC2", MemoryMiB: 64,
+				LastStatus: spec.Pending, DesiredStatus: spec.Running, Version: 1, CreatedAt: launch.At,
+				Containers: []spec.Container{{ID: fmt.Sprintf("%08x-0000-4000-8000-000000000000", at+i), Name: "c", Image: "i", LastStatus: spec.Pending}},
 			})
 		}
 		commands = append(commands, raftfsm.LaunchTasks{Runs: []raftfsm.Launch{launch}})

@@ -15,6 +15,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"pinion/raftfsm"
+	"pinion/raftfsm/spec"
 )
 
 const (
@@ -119,9 +120,9 @@ type runner struct {
 }
 
 func (t *trio) runner(ctx context.Context) (*runner, error) {
-	definition := raftfsm.TaskDefinition{Family: "bench", Status: raftfsm.DefinitionActive, Containers: []raftfsm.ContainerDefinition{{
+	definition := spec.TaskDefinition{Family: "bench", Status: spec.DefinitionActive, Containers: []spec.ContainerDefinition{{
 		Name: "main", Image: "pinion/self", CPU: 1024, Memory: 1024,
-		ResourceRequirements: []raftfsm.ResourceRequirement{{Type: "GPU", Value: "1"}},
+		ResourceRequirements: []spec.ResourceRequirement{{Type: "GPU", Value: "1"}},
 	}}}
 	if _, err := t.leader().Apply(ctx, raftfsm.RegisterDefinition{Definition: definition}); err != nil {
 		return nil, err

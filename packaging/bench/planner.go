@@ -6,7 +6,7 @@ import (
 	"time"
 
 	"pinion/gpu"
-	"pinion/raftfsm"
+	"pinion/raftfsm/spec"
 	"pinion/server/schedule"
 )
 
@@ -17,15 +17,15 @@ func measurePlanner() ([]figure, error) {
 	const hosts = 10_000
 	fleet := schedule.NewFleet()
 	for i := range hosts {
-		fleet.PutHost(&raftfsm.Host{ID: hostID(i), Cluster: trioCluster, Status: raftfsm.HostActive, CPU: 128 << 10,
+		fleet.PutHost(&spec.Host{ID: hostID(i), Cluster: trioCluster, Status: spec.HostActive, CPU: 128 << 10,
 			MemoryMiB: 1 << 20, GPUs: gpu.Inventory{Devices: plainGPUs(i)}}, true)
 	}
 	next := 0
 	request := schedule.Request{
-		Run: raftfsm.RunRequest{Cluster: trioCluster, Count: 1},
-		Definition: &raftfsm.TaskDefinition{Family: "bench", Revision: 1, Containers: []raftfsm.ContainerDefinition{{
+		Run: spec.RunRequest{Cluster: trioCluster, Count: 1},
+		Definition: &spec.TaskDefinition{Family: "bench", Revision: 1, Containers: []spec.ContainerDefinition{{
 			Name: "main", Image: "pinion/self", CPU: 1024, Memory: 1024,
-			ResourceRequirements: []raftfsm.ResourceRequirement{{Type: "GPU", Value: "1"}},
+			ResourceRequirements: []spec.ResourceRequirement{{Type: "GPU", Value: "1"}},
 		}}},
 		IDs: func() string { next++; return taskID(next) },
 	}

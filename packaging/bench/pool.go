@@ -9,7 +9,7 @@ import (
 	"time"
 
 	"pinion/packaging/cluster/bed"
-	"pinion/raftfsm"
+	"pinion/raftfsm/spec"
 )
 
 const (
@@ -121,7 +121,7 @@ func (p *pool) settled() (placed, error) {
 	for _, h := range p.hosts {
 		err := p.until("all hosts are connected, as "+h.Name+" sees it", func() error {
 			var all []member
-			if err := p.client(h).get("hosts?cluster="+raftfsm.DefaultCluster, &all); err != nil {
+			if err := p.client(h).get("hosts?cluster="+spec.DefaultCluster, &all); err != nil {
 				return err
 			}
 			var settled bool

@@ -10,6 +10,7 @@ import (
 
 	"pinion/gpu"
 	"pinion/raftfsm"
+	"pinion/raftfsm/spec"
 )
 
 const (
@@ -51,7 +52,7 @@ func measureState(_ context.Context, _ options) ([]figure, error) {
 	defer os.RemoveAll(dir)
 	path := filepath.Join(dir, "snapshot")
 	wrote, longest, size, err := writeBeside(state, path, func() error {
-		return record(raftfsm.CreateCluster{Cluster: raftfsm.Cluster{Name: fmt.Sprint("c", index%100)}})
+		return record(raftfsm.CreateCluster{Cluster: spec.Cluster{Name: fmt.Sprint("c", index%100)}})
 	})
 	if err != nil {
 		return nil, err
@@ -77,15 +78,15 @@ func heap() int64 {
 
 // recordHosts records hosts of eight GPUs. What is weighed are tasks, so nothing is said of how the GPUs are linked.
 func recordHosts(record func(raftfsm.Command) error) error {
-	definition := raftfsm.TaskDefinition{Family: "bench", Status: raftfsm.DefinitionActive, Containers: []raftfsm.ContainerDefinition{{Name: "main", Image: "pinion/self"}}}
-	if err := record(raftfsm.CreatePool{Pool: raftfsm.Pool{ID: "bench"}}); err != nil {
+	definition := spec.TaskDefinition{Family: "bench", Status: spec.DefinitionActive, Containers: []spec.ContainerDefinition{{Name: "main", Image: "pinion/self"}}}
+	if err := record(raftfsm.CreatePool{Pool: spec.Pool{ID: "bench"}}); err != nil {
 		return err
 	}
 	if err := record(raftfsm.RegisterDefinition{Definition: definition}); err != nil {
 		return err
 	}
 	for i := range stateHosts {
-		host := raftfsm.Host{ID: hostID(i), Cluster: raftfsm.DefaultCluster, CPU: 128 << 10, MemoryMiB: 1 << 20}
+		host := spec.Host{ID: hostID(i), Cluster: spec.DefaultCluster, CPU: 128 << 10, MemoryMiB: 1 << 20}
 		for d := range 8 {
 			host.GPUs.Devices = append(host.GPUs.Devices, gpu.Device{UUID: stateGPU(i, d), Index: d, Health: gpu.Healthy})
 		}
@@ -99,7 +100,7 @@ func recordHosts(record func(raftfsm.Command) error) error {
 // recordTasks records tasks that run, eight on each host.
 func recordTasks(record func(raftfsm.Command) error) error {
 	for first := 0; first < stateTasks; first += stateLaunch {
-		run := raftfsm.Launch{Cluster: raftfsm.DefaultCluster, At: time.Now()}
+		run := raftfsm.Launch{Cluster: spec.DefaultCluster, At: time.Now()}
 		for n := first; n < first+stateLaunch; n++ {
 			run.Tasks = append(run.Tasks, stateTask(n))
 		}
@@ -114,15 +115,15 @@ func stateGPU(host, device int) string {
 	return fmt.Sprintf("GPU-%08x-0000-4000-8000-%012x", host, device)
 }
 
-func stateTask(n int) *raftfsm.Task {
+func stateTask(n int) *spec.Task {
 	host, device := n/8, n%8
-	return &raftfsm.Task{
-		ID: taskID(n), Cluster: raftfsm.DefaultCluster, Definition: "bench:1", HostID: hostID(host), Group: "family:bench",
-		LaunchType: "EC2", CPU: 1024, MemoryMiB: 1024, LastStatus: raftfsm.Running, DesiredStatus: raftfsm.Running, Version: 3, CreatedAt: time.Now(),
-		Times:     raftfsm.TaskTimes{PullStarted: time.Now(), PullStopped: time.Now(), Started: time.Now()},
-		Overrides: raftfsm.TaskOverride{Containers: []raftfsm.ContainerOverride{{Name: "main"}}},
-		Containers: []raftfsm.Container{{ID: fmt.Sprintf("00000000-0000-4000-8000-%012x", n), Name: "main", Image: "pinion/self",
-			GPUs: []string{stateGPU(host, device)}, LastStatus: raftfsm.Running, RuntimeID: taskID(n) + "-main",
+	return &spec.Task{
+		ID: taskID(n), Cluster: spec.DefaultCluster, Definition: "bench:1", HostID: hostID(host), Group: "family:bench",
+		LaunchType: "EC2", CPU: 1024, MemoryMiB: 1024, LastStatus: spec.Running, DesiredStatus: spec.Running, Version: 3, CreatedAt: time.Now(),
+		Times:     spec.TaskTimes{PullStarted: time.Now(), PullStopped: time.Now(), Started: time.Now()},
+		Overrides: spec.TaskOverride{Containers: []spec.ContainerOverride{{Name: "main"}}},
+		Containers: []spec.Container{{ID: fmt.Sprintf("00000000-0000-4000-8000-%012x", n), Name: "main", Image: "pinion/self",
+			GPUs: []string{stateGPU(host, device)}, LastStatus: spec.Running, RuntimeID: taskID(n) + "-main",
 			ImageDigest: fmt.Sprintf("sha256:%064x", 1)}},
 	}
 }

@@ -19,6 +19,7 @@ import (
 	"pinion/gpu"
 	"pinion/gpu/sim"
 	"pinion/raftfsm"
+	"pinion/raftfsm/spec"
 	"pinion/server"
 	"pinion/server/peer"
 	"pinion/server/pki"
@@ -96,7 +97,7 @@ func (t *trio) open(ctx context.Context, i int, join, token string) (address str
 		return "", err
 	}
 	t.members, t.closers = append(t.members, member), append(t.closers, member.Close)
-	if _, err := member.Join(ctx, raftfsm.Host{ID: id, Name: fmt.Sprint("server-", i), Cluster: raftfsm.DefaultCluster, Address: address}, nil); err != nil {
+	if _, err := member.Join(ctx, spec.Host{ID: id, Name: fmt.Sprint("server-", i), Cluster: spec.DefaultCluster, Address: address}, nil); err != nil {
 		return "", err
 	}
 	t.loops.Go(func() { t.beat(ctx, member, func() []string { return []string{id} }) })
@@ -155,7 +156,7 @@ const trioCluster = "bench"
 
 // addHosts records hosts of eight GPUs, and says that they live from then on.
 func (t *trio) addHosts(ctx context.Context, hosts int) error {
-	if _, err := t.leader().Apply(ctx, raftfsm.CreateCluster{Cluster: raftfsm.Cluster{Name: trioCluster}}); err != nil {
+	if _, err := t.leader().Apply(ctx, raftfsm.CreateCluster{Cluster: spec.Cluster{Name: trioCluster}}); err != nil {
 		return err
 	}
 	model, err := t.model(ctx)
@@ -168,7 +169,7 @@ func (t *trio) addHosts(ctx context.Context, hosts int) error {
 		id := hostID(i)
 		t.beating = append(t.beating, id)
 		recording.Go(func() error {
-			host := raftfsm.Host{ID: id, Name: id, Cluster: trioCluster, CPU: 128 << 10, MemoryMiB: 1 << 20, FeatureLevel: raftfsm.FeatureLevel}
+			host := spec.Host{ID: id, Name: id, Cluster: trioCluster, CPU: 128 << 10, MemoryMiB: 1 << 20, FeatureLevel: raftfsm.FeatureLevel}
 			host.GPUs = renamed(model, id)
 			_, err := t.leader().Apply(recordingCtx, raftfsm.PutHost{Host: host})
 			return err

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"pinion/raftfsm"
+	"pinion/raftfsm/spec"
 	"pinion/server"
 )
 
@@ -70,20 +71,20 @@ type waiters struct {
 	leader  *server.Member
 	mark    raftfsm.Mark // of the changes that were seen
 	waiting int          // when the first of them was waited for
-	placed  []*raftfsm.Task
+	placed  []*spec.Task
 }
 
 func (w *waiters) define(ctx context.Context) error {
-	definition := raftfsm.TaskDefinition{Family: "wait", Status: raftfsm.DefinitionActive, Containers: []raftfsm.ContainerDefinition{{
+	definition := spec.TaskDefinition{Family: "wait", Status: spec.DefinitionActive, Containers: []spec.ContainerDefinition{{
 		Name: "main", Image: "pinion/self", CPU: 1024, Memory: 1024,
-		ResourceRequirements: []raftfsm.ResourceRequirement{{Type: "GPU", Value: "1"}},
+		ResourceRequirements: []spec.ResourceRequirement{{Type: "GPU", Value: "1"}},
 	}}}
 	_, err := w.leader.Apply(ctx, raftfsm.RegisterDefinition{Definition: definition})
 	return err
 }
 
 func (w *waiters) enqueue(ctx context.Context, tasks int) error {
-	run := raftfsm.RunRequest{Cluster: trioCluster, Definition: "wait:1", Count: 1000, CapacityProvider: raftfsm.BuiltinCapacityProvider}
+	run := spec.RunRequest{Cluster: trioCluster, Definition: "wait:1", Count: 1000, CapacityProvider: spec.BuiltinCapacityProvider}
 	for ; tasks > 0; tasks -= run.Count {
 		if _, err := w.leader.Run(ctx, run); err != nil {
 			return err
@@ -131,7 +132,7 @@ func (w *waiters) see(ctx context.Context) (placed int, err error) {
 	}
 	for _, change := range changes {
 		w.mark = change.Mark
-		if change.Kind == raftfsm.TaskChange && change.Task.LastStatus == raftfsm.Pending {
+		if change.Kind == raftfsm.TaskChange && change.Task.LastStatus == spec.Pending {
 			w.placed = append(w.placed, change.Task)
 			placed++
 		}
@@ -151,8 +152,8 @@ func (w *waiters) see(ctx context.Context) (placed int, err error) {
 func (w *waiters) free(ctx context.Context, tasks int) (times []time.Duration, err error) {
 	for _, task := range w.placed[:tasks] {
 		begin := time.Now()
-		report := raftfsm.TaskReport{TaskID: task.ID, Status: raftfsm.Stopped, Times: raftfsm.TaskTimes{Stopped: begin}}
-		if _, err := w.leader.Report(ctx, task.HostID, []raftfsm.TaskReport{report}); err != nil {
+		report := spec.TaskReport{TaskID: task.ID, Status: spec.Stopped, Times: spec.TaskTimes{Stopped: begin}}
+		if _, err := w.leader.Report(ctx, task.HostID, []spec.TaskReport{report}); err != nil {
 			return nil, err
 		}
 		for placed := 0; placed == 0; {

@@ -33,7 +33,7 @@ var mayImport = map[string][]string{
 var testsMayImport = []string{"raftfsm", "gpu"}
 
 // pure rooms compute and nothing else: no clock, chance, goroutine, network or log line.
-var pure = []string{"raftfsm", "raftfsm/query", "raftfsm/compact", "server/schedule", "server/schedule/pack", "server/schedule/queue", "server/schedule/batch", "server/schedule/tournament"}
+var pure = []string{"raftfsm", "raftfsm/spec", "raftfsm/query", "raftfsm/compact", "server/schedule", "server/schedule/pack", "server/schedule/queue", "server/schedule/batch", "server/schedule/tournament"}
 
 var impure = []string{"math/rand", "math/rand/v2", "crypto/rand", "net", "net/http", "log", "log/slog", "os/exec"}
 

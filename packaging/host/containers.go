@@ -15,6 +15,7 @@ import (
 	"pinion/node/machine"
 	"pinion/node/network"
 	"pinion/raftfsm"
+	"pinion/raftfsm/spec"
 )
 
 // openGPUs never chooses the simulator by itself, and says aloud when it was chosen.
@@ -92,7 +93,7 @@ func (h *host) openAgent(context.Context) error {
 	attributes := machine.Attributes()
 	maps.Copy(attributes, h.config.Attributes)
 	h.agent = node.New(node.Config{
-		Host: raftfsm.Host{
+		Host: spec.Host{
 			ID: h.dir.HostID, Name: hostname(), Cluster: h.config.Cluster, Address: h.address.Advertised, Version: h.Version,
 			FeatureLevel: raftfsm.FeatureLevel,
 			Attributes:   attributes, CPU: size.CPU, MemoryMiB: size.MemoryMiB, Ports: []int{22, h.address.Port},

@@ -11,7 +11,7 @@ import (
 	"pinion/api"
 	"pinion/api/cli"
 	"pinion/node/datadir"
-	"pinion/raftfsm"
+	"pinion/raftfsm/spec"
 	"pinion/server"
 	"pinion/server/peer"
 	"pinion/server/pki"
@@ -57,7 +57,7 @@ func (h *host) keepClient(ctx context.Context) error {
 		if err == nil {
 			return h.writeClient(key)
 		}
-		if !errors.Is(err, raftfsm.ErrUnavailable) {
+		if !errors.Is(err, spec.ErrUnavailable) {
 			return fmt.Errorf("asking for the first access key: %w", err)
 		}
 		select {
@@ -69,7 +69,7 @@ func (h *host) keepClient(ctx context.Context) error {
 }
 
 // writeClient leaves what `pinion env` prints: how a client on this machine reaches the host, and with which key.
-func (h *host) writeClient(key raftfsm.AccessKey) error {
+func (h *host) writeClient(key spec.AccessKey) error {
 	content, err := json.MarshalIndent(cli.Access{
 		Endpoint: "https://" + h.address.Local, KeyID: key.ID, Secret: key.Secret,
 		Region: api.DefaultRegion, CAFile: h.identity.CAFile(),

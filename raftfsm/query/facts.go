@@ -1,12 +1,14 @@
 package query
 
-import "pinion/raftfsm"
+import (
+	"pinion/raftfsm/spec"
+)
 
 // Facts are all that an expression can ask of a host.
 type Facts struct {
-	Host      *raftfsm.Host
-	Connected bool            // heard of lately
-	Tasks     []*raftfsm.Task // of the host; needed only where ReadsTasks says so
+	Host      *spec.Host
+	Connected bool         // heard of lately
+	Tasks     []*spec.Task // of the host; needed only where ReadsTasks says so
 }
 
 // ReadsTasks says whether the expression depends on Facts.Tasks.
@@ -39,8 +41,8 @@ func (f Facts) Count(group string) int {
 	return n
 }
 
-func meantToRun(t *raftfsm.Task) bool {
-	return t.DesiredStatus == raftfsm.Running && t.LastStatus != raftfsm.Stopped
+func meantToRun(t *spec.Task) bool {
+	return t.DesiredStatus == spec.Running && t.LastStatus != spec.Stopped
 }
 
 // groups of the tasks that are meant to run, each once, in the order of the tasks.
@@ -60,7 +62,7 @@ func (f Facts) groups() []string {
 func (f Facts) running() int64 {
 	var n int64
 	for _, task := range f.Tasks {
-		if task.LastStatus == raftfsm.Running {
+		if task.LastStatus == spec.Running {
 			n++
 		}
 	}

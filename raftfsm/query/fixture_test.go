@@ -5,7 +5,7 @@ import (
 	"time"
 
 	"pinion/gpu"
-	"pinion/raftfsm"
+	"pinion/raftfsm/spec"
 )
 
 // rack7 is a connected host with two GPUs, one running task of group database and one of service:production that
@@ -13,7 +13,7 @@ import (
 func rack7() Facts {
 	return Facts{
 		Connected: true,
-		Host: &raftfsm.Host{
+		Host: &spec.Host{
 			Name: "gpu-7", Version: "1.14.5", RegisteredAt: time.Date(2018, 6, 18, 22, 28, 28, 123_000_000, time.UTC),
 			Attributes: map[string]string{
 				"ecs.instance-type": "g2.2xlarge", "ecs.availability-zone": "us-east-1a", "stack": "dev", "empty": "",
@@ -23,11 +23,11 @@ func rack7() Facts {
 				{UUID: "a", Model: "NVIDIA H100 80GB HBM3", MemoryMiB: 81559}, {UUID: "b", Model: "NVIDIA H100 80GB HBM3", MemoryMiB: 81559},
 			}},
 		},
-		Tasks: []*raftfsm.Task{
-			{Group: "database", DesiredStatus: raftfsm.Running, LastStatus: raftfsm.Running},
-			{Group: "service:production", DesiredStatus: raftfsm.Running, LastStatus: raftfsm.Pending},
-			{Group: "leaving", DesiredStatus: raftfsm.Stopped, LastStatus: raftfsm.Running},
-			{Group: "gone", DesiredStatus: raftfsm.Stopped, LastStatus: raftfsm.Stopped},
+		Tasks: []*spec.Task{
+			{Group: "database", DesiredStatus: spec.Running, LastStatus: spec.Running},
+			{Group: "service:production", DesiredStatus: spec.Running, LastStatus: spec.Pending},
+			{Group: "leaving", DesiredStatus: spec.Stopped, LastStatus: spec.Running},
+			{Group: "gone", DesiredStatus: spec.Stopped, LastStatus: spec.Stopped},
 		},
 	}
 }

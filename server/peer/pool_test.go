@@ -16,7 +16,7 @@ import (
 
 	"go.uber.org/goleak"
 
-	"pinion/raftfsm"
+	"pinion/raftfsm/spec"
 	"pinion/server/pki"
 )
 
@@ -26,7 +26,7 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 type pool struct {
 	t         *testing.T
 	first     *pki.Identity // of host-1
-	authority raftfsm.Authority
+	authority spec.Authority
 }
 
 func newPool(t *testing.T) *pool {

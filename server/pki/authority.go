@@ -12,7 +12,7 @@ import (
 	"os"
 	"time"
 
-	"pinion/raftfsm"
+	"pinion/raftfsm/spec"
 	"pinion/server/store"
 )
 
@@ -112,22 +112,22 @@ func (id *Identity) CAPEM() []byte {
 
 // Authority is the authority with its key, when this host holds it: the host that began the pool, and every one that
 // was given it by HoldAuthority.
-func (id *Identity) Authority() (a raftfsm.Authority, held bool) {
+func (id *Identity) Authority() (a spec.Authority, held bool) {
 	id.mu.Lock()
 	defer id.mu.Unlock()
 	if id.ca.key == nil {
-		return raftfsm.Authority{}, false
+		return spec.Authority{}, false
 	}
 	key, err := keyPEM(id.ca.key)
 	if err != nil {
-		return raftfsm.Authority{}, false // a key that was parsed or made here has a PEM form
+		return spec.Authority{}, false // a key that was parsed or made here has a PEM form
 	}
-	return raftfsm.Authority{Certificate: certPEM(id.ca.cert), Key: key}, true
+	return spec.Authority{Certificate: certPEM(id.ca.cert), Key: key}, true
 }
 
 // HoldAuthority keeps the authority's key on this host, as every server does: when all servers were off for longer than
 // a certificate lives, they can still give themselves one and find each other again. Another pool's is refused.
-func (id *Identity) HoldAuthority(a raftfsm.Authority) error {
+func (id *Identity) HoldAuthority(a spec.Authority) error {
 	held, err := parseAuthority(a)
 	if err != nil {
 		return err
@@ -162,7 +162,7 @@ func (id *Identity) DropAuthority() error {
 	return nil
 }
 
-func parseAuthority(a raftfsm.Authority) (pair, error) {
+func parseAuthority(a spec.Authority) (pair, error) {
 	p, err := parsePair(append(append([]byte{}, a.Certificate...), a.Key...))
 	if err != nil {
 		return pair{}, fmt.Errorf("the pool's authority cannot be used: %w", err)

@@ -14,7 +14,7 @@ import (
 	"testing/synctest"
 	"time"
 
-	"pinion/raftfsm"
+	"pinion/raftfsm/spec"
 )
 
 // joining is a host that has no identity yet.
@@ -29,7 +29,7 @@ func joining(t *testing.T, dir, hostID string, c *clock, names ...string) *Ident
 	return id
 }
 
-func authorityOf(t *testing.T, id *Identity) raftfsm.Authority {
+func authorityOf(t *testing.T, id *Identity) spec.Authority {
 	t.Helper()
 	a, held := id.Authority()
 	if !held {
@@ -39,7 +39,7 @@ func authorityOf(t *testing.T, id *Identity) raftfsm.Authority {
 }
 
 // signed asks for a certificate and has it signed, without installing it.
-func signed(t *testing.T, id *Identity, a raftfsm.Authority, hostID string, now time.Time) []byte {
+func signed(t *testing.T, id *Identity, a spec.Authority, hostID string, now time.Time) []byte {
 	t.Helper()
 	csr, err := id.NewRequest()
 	if err != nil {
@@ -162,7 +162,7 @@ func TestSignRefusesWhatIsNoRequestOfAHost(t *testing.T) {
 			t.Errorf("%s: signed", name)
 		}
 	}
-	if _, err := Sign(raftfsm.Authority{Certificate: a.Certificate}, csr, "host-2", nil, c.now); err == nil {
+	if _, err := Sign(spec.Authority{Certificate: a.Certificate}, csr, "host-2", nil, c.now); err == nil {
 		t.Error("signed without a key")
 	}
 }

@@ -9,7 +9,7 @@ import (
 	"fmt"
 	"time"
 
-	"pinion/raftfsm"
+	"pinion/raftfsm/spec"
 )
 
 // ErrNoCertificate is what a host gets that has no certificate of its pool, or only an expired one: it has to join
@@ -46,7 +46,7 @@ func verify(cert, ca *x509.Certificate, usage x509.ExtKeyUsage, now time.Time) e
 
 // Vouches says whether the authority once gave a certificate (PEM) to this host for the key of a request (PEM), which
 // proves that its sender still has that key. A certificate whose life is over proves this as well as any; nil means yes.
-func Vouches(authority raftfsm.Authority, cert, csr []byte, hostID string) error {
+func Vouches(authority spec.Authority, cert, csr []byte, hostID string) error {
 	ca, err := parseCert(authority.Certificate)
 	if err != nil {
 		return fmt.Errorf("the pool's authority cannot be used: %w", err)

@@ -5,19 +5,19 @@ import (
 	"slices"
 	"time"
 
-	"pinion/raftfsm"
+	"pinion/raftfsm/spec"
 )
 
 // Again is a task that does anew what t did: PROVISIONING, in the same queue, or in the built-in one when t was run through
 // none. It has nothing of t's place and life. ids gives 32 hex digits at each call. A gang is done again as a whole: the
 // others of the gang are given the same gang id; "" for a task that is in none.
-func Again(t *raftfsm.Task, ids func() string, gang string, at, notBefore time.Time) *raftfsm.Task {
-	wait := raftfsm.Wait{}
+func Again(t *spec.Task, ids func() string, gang string, at, notBefore time.Time) *spec.Task {
+	wait := spec.Wait{}
 	if t.Wait != nil {
 		wait = *t.Wait
 	}
 	wait.NotBefore = notBefore
-	again := &raftfsm.Task{
+	again := &spec.Task{
 		ID:               ids(),
 		Cluster:          t.Cluster,
 		Definition:       t.Definition,
@@ -29,12 +29,12 @@ func Again(t *raftfsm.Task, ids func() string, gang string, at, notBefore time.T
 		MemoryMiB:        t.MemoryMiB,
 		Ports:            t.Ports,
 		UDPPorts:         t.UDPPorts,
-		LastStatus:       raftfsm.Provisioning,
-		DesiredStatus:    raftfsm.Running,
+		LastStatus:       spec.Provisioning,
+		DesiredStatus:    spec.Running,
 		Tags:             t.Tags,
 		Version:          1,
 		CreatedAt:        at,
-		CapacityProvider: cmp.Or(t.CapacityProvider, raftfsm.BuiltinCapacityProvider),
+		CapacityProvider: cmp.Or(t.CapacityProvider, spec.BuiltinCapacityProvider),
 		Wait:             &wait,
 		ArrayIndex:       t.ArrayIndex,
 		RetryOf:          cmp.Or(t.RetryOf, t.ID),
@@ -42,25 +42,25 @@ func Again(t *raftfsm.Task, ids func() string, gang string, at, notBefore time.T
 		Failed:           t.Failed,
 	}
 	if t.Gang != nil {
-		again.Gang = &raftfsm.Seat{ID: gang, Rank: t.Gang.Rank, Size: t.Gang.Size}
+		again.Gang = &spec.Seat{ID: gang, Rank: t.Gang.Rank, Size: t.Gang.Size}
 		if t.Gang.Rank == 0 && t.Gang.Port != 0 {
 			again.Ports = slices.DeleteFunc(slices.Clone(t.Ports), func(port int) bool { return port == t.Gang.Port })
 		}
 	}
 	for _, c := range t.Containers {
-		again.Containers = append(again.Containers, raftfsm.Container{
-			ID: uuid(ids()), Name: c.Name, Image: c.Image, LastStatus: raftfsm.Provisioning})
+		again.Containers = append(again.Containers, spec.Container{
+			ID: uuid(ids()), Name: c.Name, Image: c.Image, LastStatus: spec.Provisioning})
 	}
 	return again
 }
 
 // wait is what the call says of places, for a task that may have to wait for another one later.
-func (a *ask) wait() *raftfsm.Wait {
+func (a *ask) wait() *spec.Wait {
 	mayWait := a.terms.Retries > 0 || a.terms.Preemptible
 	if !mayWait || len(a.Run.Constraints)+len(a.Run.Strategy) == 0 {
 		return nil
 	}
-	return &raftfsm.Wait{Constraints: a.Run.Constraints, Strategy: a.Run.Strategy}
+	return &spec.Wait{Constraints: a.Run.Constraints, Strategy: a.Run.Strategy}
 }
 
 // after is what has to end before the tasks may have places.

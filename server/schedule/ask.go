@@ -4,24 +4,24 @@ import (
 	"cmp"
 	"slices"
 
-	"pinion/raftfsm"
 	"pinion/raftfsm/query"
+	"pinion/raftfsm/spec"
 	"pinion/server/schedule/pack"
 )
 
 // ask is a request with what can be said of it once for all hosts.
 type ask struct {
 	Request
-	demand     raftfsm.Demand      // see on
-	attributes []raftfsm.Attribute // that a host has to carry
-	escapes    string              // by what the task could reach GPUs of others; empty: by nothing
-	group      string              // of the tasks
+	demand     spec.Demand      // see on
+	attributes []spec.Attribute // that a host has to carry
+	escapes    string           // by what the task could reach GPUs of others; empty: by nothing
+	group      string           // of the tasks
 	wantsGPUs  bool
 	outlook    *pack.Outlook // on the GPUs of the cluster
-	terms      raftfsm.Terms
-	made       int           // tasks so far
-	common     *raftfsm.Task // see record; nil before the first one
-	text       string        // see needs; empty before it is asked for
+	terms      spec.Terms
+	made       int        // tasks so far
+	common     *spec.Task // see record; nil before the first one
+	text       string     // see needs; empty before it is asked for
 
 	// What read makes of the constraints and the strategy; StartTask has neither.
 	members  []*query.Expr
@@ -30,21 +30,21 @@ type ask struct {
 }
 
 func newAsk(r Request) *ask {
-	a := &ask{Request: r, demand: raftfsm.DemandOf(r.Definition)}
+	a := &ask{Request: r, demand: spec.DemandOf(r.Definition)}
 	a.wantsGPUs = slices.ContainsFunc(a.demand.GPUs, func(n int) bool { return n != 0 })
 	a.group = cmp.Or(r.Run.Group, "family:"+r.Definition.Family)
 	a.attributes = slices.Concat(r.Definition.Requires(), platform(r.Definition))
 	a.escapes = r.Definition.Escapes()
-	a.terms, _ = raftfsm.TermsOf(r.Run.Tags) // the api has checked them
+	a.terms, _ = spec.TermsOf(r.Run.Tags) // the api has checked them
 	return a
 }
 
 // on is what the task takes of this host.
-func (a *ask) on(h *Host) raftfsm.Demand { return a.demand.On(h.Host) }
+func (a *ask) on(h *Host) spec.Demand { return a.demand.On(h.Host) }
 
 // place makes a task for a host that fits, with GPUs chosen container by container. It is nil when the host's GPUs cannot
 // be given together although there are enough of them.
-func (a *ask) place(h *Host) *raftfsm.Task {
+func (a *ask) place(h *Host) *spec.Task {
 	free := h.idle
 	gpus := make([][]string, len(a.demand.GPUs))
 	for i, wanted := range a.on(h).GPUs {
@@ -66,36 +66,36 @@ func (a *ask) place(h *Host) *raftfsm.Task {
 }
 
 // apart is the refusal where place makes no task.
-func apart(h *Host) raftfsm.Failure {
-	return raftfsm.Failure{HostID: h.Host.ID, Reason: raftfsm.ReasonGPU,
+func apart(h *Host) spec.Failure {
+	return spec.Failure{HostID: h.Host.ID, Reason: spec.ReasonGPU,
 		Detail: "enough GPUs are free, but not ones that one container can have together"}
 }
 
 // task is the finished record: everything a task ever says about its place is written here.
-func (a *ask) task(hostID string, gpus [][]string) *raftfsm.Task {
+func (a *ask) task(hostID string, gpus [][]string) *spec.Task {
 	if a.common == nil {
 		a.common = a.record()
 	}
 	task := *a.common
 	task.ID, task.HostID, task.ArrayIndex = a.IDs(), hostID, a.arrayIndex()
-	task.Containers = make([]raftfsm.Container, len(a.Definition.Containers))
+	task.Containers = make([]spec.Container, len(a.Definition.Containers))
 	a.made++
 	for i := range task.Containers {
 		container := &a.Definition.Containers[i]
-		task.Containers[i] = raftfsm.Container{
+		task.Containers[i] = spec.Container{
 			ID:         uuid(a.IDs()),
 			Name:       container.Name,
 			Image:      container.Image,
 			GPUs:       gpus[i],
-			LastStatus: raftfsm.Pending,
+			LastStatus: spec.Pending,
 		}
 	}
 	return &task
 }
 
 // record is what the tasks of the request have in common.
-func (a *ask) record() *raftfsm.Task {
-	return &raftfsm.Task{
+func (a *ask) record() *spec.Task {
+	return &spec.Task{
 		Cluster:       a.Run.Cluster,
 		Definition:    a.Definition.Name(),
 		Group:         a.group,
@@ -106,8 +106,8 @@ func (a *ask) record() *raftfsm.Task {
 		MemoryMiB:     a.demand.MemoryMiB,
 		Ports:         a.demand.Ports,
 		UDPPorts:      a.demand.UDPPorts,
-		LastStatus:    raftfsm.Pending,
-		DesiredStatus: raftfsm.Running,
+		LastStatus:    spec.Pending,
+		DesiredStatus: spec.Running,
 		Tags:          a.Run.Tags,
 		Version:       1,
 		CreatedAt:     a.At,
@@ -116,14 +116,14 @@ func (a *ask) record() *raftfsm.Task {
 }
 
 // overrides names every container, as ECS does, also those that nothing changes.
-func (a *ask) overrides() raftfsm.TaskOverride {
+func (a *ask) overrides() spec.TaskOverride {
 	asked := a.Run.Overrides
 	all := asked
 	all.Containers = nil
 	for _, container := range a.Definition.Containers {
-		at := slices.IndexFunc(asked.Containers, func(o raftfsm.ContainerOverride) bool { return o.Name == container.Name })
+		at := slices.IndexFunc(asked.Containers, func(o spec.ContainerOverride) bool { return o.Name == container.Name })
 		if at < 0 {
-			all.Containers = append(all.Containers, raftfsm.ContainerOverride{Name: container.Name})
+			all.Containers = append(all.Containers, spec.ContainerOverride{Name: container.Name})
 		} else {
 			all.Containers = append(all.Containers, asked.Containers[at])
 		}

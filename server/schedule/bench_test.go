@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"testing"
 
-	"pinion/raftfsm"
+	"pinion/raftfsm/spec"
 )
 
 // thousand is a busy fleet: eight GPUs a host, of which host i has i%9 taken.
@@ -14,7 +14,7 @@ func thousand() []Host {
 		h := host(fmt.Sprintf("host%04d", i), 8)
 		h.Host.CPU, h.Free.CPU = 1<<20, 1<<20
 		h.Host.MemoryMiB, h.Free.MemoryMiB = 1<<20, 1<<20
-		h.Free.Take(&raftfsm.Task{Containers: []raftfsm.Container{{GPUs: h.Free.GPUs[:i%9]}}})
+		h.Free.Take(&spec.Task{Containers: []spec.Container{{GPUs: h.Free.GPUs[:i%9]}}})
 		hosts = append(hosts, h)
 	}
 	return hosts
@@ -59,7 +59,7 @@ func benchFleet(b *testing.B, hosts, gpus int) {
 	r := request(1, gpus)
 	next := 0
 	r.IDs = func() string { next++; return fmt.Sprintf("%032x", next) }
-	var running []*raftfsm.Task
+	var running []*spec.Task
 	for b.Loop() {
 		running = append(running, f.Plan([]Request{r})[0].Tasks...)
 		if len(running) == hosts*8*9/10/max(gpus, 1) {
@@ -84,7 +84,7 @@ func BenchmarkKind(b *testing.B) {
 	}
 	r := request(hosts*8*9/10, 1)
 	waiting, kind, at := Provision(r), KindOf(r), 0
-	planned := make([]*raftfsm.Task, 0, len(waiting))
+	planned := make([]*spec.Task, 0, len(waiting))
 	b.ReportAllocs()
 	for b.Loop() {
 		if at == len(waiting) {
@@ -114,7 +114,7 @@ func BenchmarkFleetOfManyShapes(b *testing.B) {
 		requests[i].Definition.Containers[0].CPU = int64(100 + i)
 		requests[i].IDs = func() string { next++; return fmt.Sprintf("%032x", next) }
 	}
-	var running []*raftfsm.Task
+	var running []*spec.Task
 	for i := 0; b.Loop(); i++ {
 		running = append(running, f.Plan(requests[i%50 : i%50+1])[0].Tasks...)
 		if i >= 20_000 {

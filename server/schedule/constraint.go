@@ -4,8 +4,8 @@ import (
 	"fmt"
 	"slices"
 
-	"pinion/raftfsm"
 	"pinion/raftfsm/query"
+	"pinion/raftfsm/spec"
 )
 
 // read understands the constraints, those of the definition and those of the call, and the strategy. The api has
@@ -13,9 +13,9 @@ import (
 func (a *ask) read(hosts []*Host) error {
 	for _, c := range slices.Concat(a.Definition.PlacementConstraints, a.Run.Constraints) {
 		switch c.Type {
-		case raftfsm.DistinctInstance:
+		case spec.DistinctInstance:
 			a.distinct = true
-		case raftfsm.MemberOf:
+		case spec.MemberOf:
 			expression, err := query.Parse(c.Expression)
 			if err != nil {
 				return fmt.Errorf("placement constraint %q: %w", c.Expression, err)
@@ -38,7 +38,7 @@ func (a *ask) read(hosts []*Host) error {
 // distinct keeps the tasks of a group on hosts of their own: those that run and those that this plan has placed.
 func distinct(a *ask, h *Host) (reason, detail string) {
 	if a.distinct && h.count(a.group) > 0 {
-		return raftfsm.ReasonDistinct, "the host has a task of group " + a.group
+		return spec.ReasonDistinct, "the host has a task of group " + a.group
 	}
 	return "", ""
 }
@@ -50,7 +50,7 @@ func members(a *ask, h *Host) (reason, detail string) {
 			facts.Tasks = h.tasks
 		}
 		if !expression.Match(facts) {
-			return raftfsm.ReasonConstraint, expression.Why(facts)
+			return spec.ReasonConstraint, expression.Why(facts)
 		}
 	}
 	return "", ""

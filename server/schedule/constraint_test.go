@@ -6,19 +6,19 @@ import (
 	"strings"
 	"testing"
 
-	"pinion/raftfsm"
+	"pinion/raftfsm/spec"
 )
 
 // with gives a host an attribute.
-func with(name, value string) func(*raftfsm.Host) {
-	return func(h *raftfsm.Host) { h.Attributes[name] = value }
+func with(name, value string) func(*spec.Host) {
+	return func(h *spec.Host) { h.Attributes[name] = value }
 }
 
 // running gives the host a task of each group.
 func running(h Host, groups ...string) Host {
-	h.Tasks = func() (tasks []*raftfsm.Task) {
+	h.Tasks = func() (tasks []*spec.Task) {
 		for _, group := range groups {
-			tasks = append(tasks, &raftfsm.Task{Group: group, DesiredStatus: raftfsm.Running, LastStatus: raftfsm.Running})
+			tasks = append(tasks, &spec.Task{Group: group, DesiredStatus: spec.Running, LastStatus: spec.Running})
 		}
 		return tasks
 	}
@@ -28,9 +28,9 @@ func running(h Host, groups ...string) Host {
 // limited adds constraints to a request; an expression is memberOf, "" distinctInstance.
 func limited(r Request, expressions ...string) Request {
 	for _, e := range expressions {
-		c := raftfsm.PlacementConstraint{Type: raftfsm.MemberOf, Expression: e}
+		c := spec.PlacementConstraint{Type: spec.MemberOf, Expression: e}
 		if e == "" {
-			c.Type = raftfsm.DistinctInstance
+			c.Type = spec.DistinctInstance
 		}
 		r.Run.Constraints = append(r.Run.Constraints, c)
 	}
@@ -45,7 +45,7 @@ func inGroup(r Request, group string) Request {
 func TestConstraints(t *testing.T) {
 	p2, g5 := with("ecs.instance-type", "p2.xlarge"), with("ecs.instance-type", "g5.xlarge")
 	ofDefinition := limited(request(2, 1), "attribute:ecs.instance-type exists")
-	ofDefinition.Definition.PlacementConstraints = []raftfsm.PlacementConstraint{{Type: "memberOf", Expression: "attribute:ecs.instance-type == g5.xlarge"}}
+	ofDefinition.Definition.PlacementConstraints = []spec.PlacementConstraint{{Type: "memberOf", Expression: "attribute:ecs.instance-type == g5.xlarge"}}
 	cases := []struct {
 		name     string
 		hosts    []Host
@@ -92,15 +92,15 @@ func TestTheNextRequestSeesTheTasksOfTheOneBefore(t *testing.T) {
 }
 
 func TestWhatNobodyCanReadIsAnError(t *testing.T) {
-	for want, change := range map[string]func(*raftfsm.RunRequest){
-		"column 3": func(r *raftfsm.RunRequest) {
-			r.Constraints = []raftfsm.PlacementConstraint{{Type: "memberOf", Expression: "a ="}}
+	for want, change := range map[string]func(*spec.RunRequest){
+		"column 3": func(r *spec.RunRequest) {
+			r.Constraints = []spec.PlacementConstraint{{Type: "memberOf", Expression: "a ="}}
 		},
-		"nearby": func(r *raftfsm.RunRequest) { r.Constraints = []raftfsm.PlacementConstraint{{Type: "nearby"}} },
-		"binpack": func(r *raftfsm.RunRequest) {
-			r.Strategy = []raftfsm.PlacementStrategy{{Type: "binpack", Field: "disk"}}
+		"nearby": func(r *spec.RunRequest) { r.Constraints = []spec.PlacementConstraint{{Type: "nearby"}} },
+		"binpack": func(r *spec.RunRequest) {
+			r.Strategy = []spec.PlacementStrategy{{Type: "binpack", Field: "disk"}}
 		},
-		"spread": func(r *raftfsm.RunRequest) { r.Strategy = []raftfsm.PlacementStrategy{{Type: "spread"}} },
+		"spread": func(r *spec.RunRequest) { r.Strategy = []spec.PlacementStrategy{{Type: "spread"}} },
 	} {
 		r := request(1, 1)
 		change(&r.Run)

@@ -5,12 +5,12 @@ import (
 	"testing"
 
 	"pinion/gpu"
-	"pinion/raftfsm"
+	"pinion/raftfsm/spec"
 )
 
 // wiredHost has n GPUs with links of one kind between all of them.
 func wiredHost(id string, n int, kind gpu.LinkKind, lanes int) Host {
-	return host(id, n, func(h *raftfsm.Host) {
+	return host(id, n, func(h *spec.Host) {
 		for i := range h.GPUs.Devices {
 			for peer := range n {
 				if peer != i {
@@ -26,10 +26,10 @@ func wiredHost(id string, n int, kind gpu.LinkKind, lanes int) Host {
 func history(hosts []Host, tasks, gpus int) []Host {
 	for i := range tasks {
 		full := host(fmt.Sprintf("full%d", i), gpus)
-		task := &raftfsm.Task{ID: fmt.Sprint(i), LastStatus: raftfsm.Running, DesiredStatus: raftfsm.Running, CPU: 100,
-			Containers: []raftfsm.Container{{GPUs: full.Free.GPUs}}}
+		task := &spec.Task{ID: fmt.Sprint(i), LastStatus: spec.Running, DesiredStatus: spec.Running, CPU: 100,
+			Containers: []spec.Container{{GPUs: full.Free.GPUs}}}
 		full.Free.Take(task)
-		full.Tasks = func() []*raftfsm.Task { return []*raftfsm.Task{task} }
+		full.Tasks = func() []*spec.Task { return []*spec.Task{task} }
 		hosts = append(hosts, full)
 	}
 	return hosts
@@ -46,7 +46,7 @@ func TestHostsAreKeptWholeForWhatIsPopular(t *testing.T) {
 }
 
 func TestCPUBesideFreeGPUsIsKeptForThem(t *testing.T) {
-	scarce, plenty := host("a", 4), host("b", 4, func(h *raftfsm.Host) { h.CPU *= 4 })
+	scarce, plenty := host("a", 4), host("b", 4, func(h *spec.Host) { h.CPU *= 4 })
 	r := request(1, 1)
 	r.Definition.Containers[0].CPU = 2000 // the other three GPUs of a would have a core and a half each
 	thirsty := history(nil, 10, 1)

@@ -5,7 +5,7 @@ import (
 	"slices"
 
 	"pinion/gpu"
-	"pinion/raftfsm"
+	"pinion/raftfsm/spec"
 	"pinion/server/schedule/pack"
 )
 
@@ -64,7 +64,7 @@ func (c *crew) renumber(from int) {
 	c.forget(len(c.changed))
 }
 
-func (c *crew) hold(h *Host, t *raftfsm.Task) {
+func (c *crew) hold(h *Host, t *spec.Task) {
 	h.hold(t)
 	c.popular.note(shapeHeld(t), 1)
 	c.touch(h)

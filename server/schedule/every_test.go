@@ -7,19 +7,20 @@ import (
 
 	"pinion/gpu"
 	"pinion/raftfsm"
+	"pinion/raftfsm/spec"
 )
 
 // everyGPU asks for all that a host has.
 func everyGPU(count int) Request {
 	r := request(count, 0, 1)
-	r.Definition.Containers[1].ResourceRequirements[0].Value = raftfsm.AllGPUs
+	r.Definition.Containers[1].ResourceRequirements[0].Value = spec.AllGPUs
 	return r
 }
 
 func TestEveryGPUOfAHost(t *testing.T) {
 	sick := host("d", 4)
 	sick.Host.GPUs.Devices[0].Health = gpu.Unhealthy
-	sick.Free = raftfsm.NewFree(sick.Host, nil)
+	sick.Free = spec.NewFree(sick.Host, nil)
 	got := plan([]Host{host("a", 0), used(host("b", 8), 1, 0), host("c", 2), sick, host("e", 8)}, everyGPU(3))
 	wantPlaces(t, got, "c", "e")
 	if len(got.Tasks) == 2 && len(got.Tasks[1].Containers[1].GPUs) != 8 {
@@ -36,24 +37,24 @@ func TestEveryGPUOfAHost(t *testing.T) {
 
 func TestAPartOfAGPUIsRefusedWithAReason(t *testing.T) {
 	r := request(1, 1)
-	r.Definition.Containers[0].ResourceRequirements[0] = raftfsm.ResourceRequirement{Type: "GPU", SharingStrategy: &raftfsm.SharingStrategy{}}
+	r.Definition.Containers[0].ResourceRequirements[0] = spec.ResourceRequirement{Type: "GPU", SharingStrategy: &spec.SharingStrategy{}}
 	got := plan([]Host{host("a", 1)}, r)
-	if len(got.Tasks) != 0 || len(got.Failures) != 1 || got.Failures[0].Reason != raftfsm.ReasonAttribute || !strings.Contains(got.Failures[0].Detail, "gpu-sharing") {
+	if len(got.Tasks) != 0 || len(got.Failures) != 1 || got.Failures[0].Reason != spec.ReasonAttribute || !strings.Contains(got.Failures[0].Detail, "gpu-sharing") {
 		t.Errorf("%+v", got)
 	}
 }
 
 func TestAnOlderHostIsNotGivenWhatItDoesNotKnow(t *testing.T) {
 	r := request(1, 0)
-	r.Definition.Containers[0].HealthCheck = &raftfsm.HealthCheck{}
-	newer := host("b", 0, func(h *raftfsm.Host) { h.FeatureLevel = raftfsm.FeatureLevel })
+	r.Definition.Containers[0].HealthCheck = &spec.HealthCheck{}
+	newer := host("b", 0, func(h *spec.Host) { h.FeatureLevel = raftfsm.FeatureLevel })
 	got := plan([]Host{host("a", 0), newer}, r)
 	wantPlaces(t, got, "b")
 }
 
 func TestOverridesAreRecordedWhole(t *testing.T) {
 	r := request(1, 0)
-	r.Run.Overrides = raftfsm.TaskOverride{TaskRoleARN: "role", ExecutionRoleARN: "execution", CPU: "256"}
+	r.Run.Overrides = spec.TaskOverride{TaskRoleARN: "role", ExecutionRoleARN: "execution", CPU: "256"}
 	got := plan([]Host{host("a", 0)}, r)
 	o := got.Tasks[0].Overrides
 	if o.TaskRoleARN != "role" || o.ExecutionRoleARN != "execution" || o.CPU != "256" || len(o.Containers) != 1 || o.Containers[0].Name != "c0" {

@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"strings"
 
-	"pinion/raftfsm"
+	"pinion/raftfsm/spec"
 )
 
 // filter says why a host cannot run a task of the request: ECS's reason and a detail for people. "" when it can.
@@ -17,27 +17,27 @@ var (
 )
 
 func active(_ *ask, h *Host) (reason, detail string) {
-	if h.Host.Status == raftfsm.HostActive {
+	if h.Host.Status == spec.HostActive {
 		return "", ""
 	}
-	return raftfsm.ReasonInactive, fmt.Sprintf("the host is %s", h.Host.Status)
+	return spec.ReasonInactive, fmt.Sprintf("the host is %s", h.Host.Status)
 }
 
 func connected(_ *ask, h *Host) (reason, detail string) {
 	if h.Connected {
 		return "", ""
 	}
-	return raftfsm.ReasonAgent, "the host has not been heard of lately"
+	return spec.ReasonAgent, "the host has not been heard of lately"
 }
 
 func attributes(a *ask, h *Host) (reason, detail string) {
 	for _, required := range a.attributes {
 		value, carried := h.Host.Attribute(required.Name)
 		if !carried {
-			return raftfsm.ReasonAttribute, "the host does not have the attribute " + required.Name
+			return spec.ReasonAttribute, "the host does not have the attribute " + required.Name
 		}
 		if required.Value != "" && required.Value != value {
-			return raftfsm.ReasonAttribute, fmt.Sprintf("attribute %s is %q, needs %q", required.Name, value, required.Value)
+			return spec.ReasonAttribute, fmt.Sprintf("attribute %s is %q, needs %q", required.Name, value, required.Value)
 		}
 	}
 	return "", ""
@@ -50,22 +50,22 @@ func isolated(a *ask, h *Host) (reason, detail string) {
 	if a.escapes == "" || (len(gpus.Devices) == 0 && gpus.Problem == "") {
 		return "", ""
 	}
-	return raftfsm.ReasonAttribute, a.escapes + " and could reach every GPU of this host: remove that, or run it on a host without GPUs"
+	return spec.ReasonAttribute, a.escapes + " and could reach every GPU of this host: remove that, or run it on a host without GPUs"
 }
 
 func resources(a *ask, h *Host) (reason, detail string) {
-	reason, detail = raftfsm.Fits(h.Free, a.on(h))
-	if problem := h.Host.GPUs.Problem; reason == raftfsm.ReasonGPU && problem != "" {
+	reason, detail = spec.Fits(h.Free, a.on(h))
+	if problem := h.Host.GPUs.Problem; reason == spec.ReasonGPU && problem != "" {
 		detail += " (" + problem + ")"
 	}
 	return reason, detail
 }
 
 // platform turns the CPU that a definition names into the attribute that hosts carry for it.
-func platform(d *raftfsm.TaskDefinition) []raftfsm.Attribute {
+func platform(d *spec.TaskDefinition) []spec.Attribute {
 	if d.RuntimePlatform == nil || d.RuntimePlatform.CPUArchitecture == "" {
 		return nil
 	}
 	architecture := strings.ToLower(d.RuntimePlatform.CPUArchitecture)
-	return []raftfsm.Attribute{{Name: "ecs.cpu-architecture", Value: architecture}}
+	return []spec.Attribute{{Name: "ecs.cpu-architecture", Value: architecture}}
 }

@@ -4,7 +4,7 @@ import (
 	"strings"
 	"testing"
 
-	"pinion/raftfsm"
+	"pinion/raftfsm/spec"
 )
 
 func TestEveryRefusalExplainsItself(t *testing.T) {
@@ -15,12 +15,12 @@ func TestEveryRefusalExplainsItself(t *testing.T) {
 		request        func(*Request)
 		reason, detail string
 	}{
-		{"draining", func(h *Host) { h.Host.Status = raftfsm.HostDraining }, nil, "INACTIVE", "the host is DRAINING"},
+		{"draining", func(h *Host) { h.Host.Status = spec.HostDraining }, nil, "INACTIVE", "the host is DRAINING"},
 		{"not heard of", func(h *Host) { h.Connected = false }, nil, "AGENT", "has not been heard of"},
 		{"an attribute missing", nil, requires("ecs.capability.gds", ""), "ATTRIBUTE", "does not have the attribute ecs.capability.gds"},
 		{"an attribute with another value", nil, requires("ecs.cpu-architecture", "arm64"), "ATTRIBUTE", `ecs.cpu-architecture is "x86_64", needs "arm64"`},
 		{"another CPU", nil, func(r *Request) {
-			r.Definition.RuntimePlatform = &raftfsm.RuntimePlatform{CPUArchitecture: "ARM64"}
+			r.Definition.RuntimePlatform = &spec.RuntimePlatform{CPUArchitecture: "ARM64"}
 		}, "ATTRIBUTE", `ecs.cpu-architecture is "x86_64", needs "arm64"`},
 		{"privileged beside GPUs", nil, func(r *Request) { r.Definition.Containers[0].Privileged = &privileged },
 			"ATTRIBUTE", "container c0 is privileged and could reach every GPU"},
@@ -29,14 +29,14 @@ func TestEveryRefusalExplainsItself(t *testing.T) {
 		{"no CPU left", func(h *Host) { h.Free.CPU = 99 }, nil, "RESOURCE:CPU", "needs 100 CPU units, 99 free"},
 		{"no memory left", func(h *Host) { h.Free.MemoryMiB = 99 }, nil, "RESOURCE:MEMORY", "needs 100 MiB of memory, 99 free"},
 		{"a port taken", func(h *Host) { h.Free.Ports = map[int]bool{80: true} }, func(r *Request) {
-			r.Definition.Containers[0].PortMappings = []raftfsm.PortMapping{{HostPort: 80}}
+			r.Definition.Containers[0].PortMappings = []spec.PortMapping{{HostPort: 80}}
 		}, "RESOURCE:PORTS", "host port 80 is taken"},
 		{"no GPU left", func(h *Host) { h.Free.GPUs = nil }, nil, "RESOURCE:GPU", "needs 1 GPUs, 0 free"},
 		{"no GPU and a reason", func(h *Host) { h.Free.GPUs, h.Host.GPUs.Problem = nil, "the driver is missing" }, nil,
 			"RESOURCE:GPU", "needs 1 GPUs, 0 free (the driver is missing)"},
 		{"GPUs that cannot be picked", func(h *Host) { h.Free.GPUs = []string{"ghost"} }, nil, "RESOURCE:GPU", "have together"},
 		{"a constraint", nil, func(r *Request) {
-			r.Definition.PlacementConstraints = []raftfsm.PlacementConstraint{{Type: "memberOf", Expression: "attribute:rack == 7"}}
+			r.Definition.PlacementConstraints = []spec.PlacementConstraint{{Type: "memberOf", Expression: "attribute:rack == 7"}}
 		}, "MemberOf placement constraint unsatisfied.", "attribute:rack == 7: the host does not have the attribute"},
 	}
 	for _, c := range cases {
@@ -61,14 +61,14 @@ func TestEveryRefusalExplainsItself(t *testing.T) {
 }
 
 func requires(name, value string) func(*Request) {
-	return func(r *Request) { r.Definition.RequiresAttributes = []raftfsm.Attribute{{Name: name, Value: value}} }
+	return func(r *Request) { r.Definition.RequiresAttributes = []spec.Attribute{{Name: name, Value: value}} }
 }
 
 func TestWhatAHostHasIsAccepted(t *testing.T) {
 	privileged, unprivileged := true, false
 	r := request(1, 0)
-	r.Definition.RuntimePlatform = &raftfsm.RuntimePlatform{CPUArchitecture: "X86_64"}
-	r.Definition.RequiresAttributes = []raftfsm.Attribute{{Name: "ecs.cpu-architecture"}}
+	r.Definition.RuntimePlatform = &spec.RuntimePlatform{CPUArchitecture: "X86_64"}
+	r.Definition.RequiresAttributes = []spec.Attribute{{Name: "ecs.cpu-architecture"}}
 	r.Definition.Containers[0].Privileged = &privileged
 	wantPlaces(t, plan([]Host{host("without GPUs", 0)}, r), "without GPUs")
 	r = request(1, 1)

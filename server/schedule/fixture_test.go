@@ -6,14 +6,14 @@ import (
 	"time"
 
 	"pinion/gpu"
-	"pinion/raftfsm"
+	"pinion/raftfsm/spec"
 )
 
 var now = time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
 
 // host is ACTIVE, connected and free: 4096 CPU units, 8192 MiB, n GPUs named "<id>-gpu<i>".
-func host(id string, gpus int, changes ...func(*raftfsm.Host)) Host {
-	h := &raftfsm.Host{ID: id, Cluster: raftfsm.DefaultCluster, Status: raftfsm.HostActive, CPU: 4096, MemoryMiB: 8192,
+func host(id string, gpus int, changes ...func(*spec.Host)) Host {
+	h := &spec.Host{ID: id, Cluster: spec.DefaultCluster, Status: spec.HostActive, CPU: 4096, MemoryMiB: 8192,
 		Attributes: map[string]string{"ecs.cpu-architecture": "x86_64"}}
 	for i := range gpus {
 		device := gpu.Device{UUID: fmt.Sprintf("%s-gpu%d", id, i), Index: i, Health: gpu.Healthy}
@@ -22,7 +22,7 @@ func host(id string, gpus int, changes ...func(*raftfsm.Host)) Host {
 	for _, change := range changes {
 		change(h)
 	}
-	return Host{Host: h, Free: raftfsm.NewFree(h, nil), Connected: true}
+	return Host{Host: h, Free: spec.NewFree(h, nil), Connected: true}
 }
 
 // ids counts: 1, 2, 3 as 32 hex digits.
@@ -36,15 +36,15 @@ func ids() func() string {
 
 // request asks for count tasks of a definition with one container for each number of GPUs.
 func request(count int, gpus ...int) Request {
-	definition := &raftfsm.TaskDefinition{Family: "work", Revision: 3, Status: raftfsm.DefinitionActive}
+	definition := &spec.TaskDefinition{Family: "work", Revision: 3, Status: spec.DefinitionActive}
 	for i, n := range gpus {
-		container := raftfsm.ContainerDefinition{Name: fmt.Sprintf("c%d", i), Image: "busybox", CPU: 100, Memory: 100}
+		container := spec.ContainerDefinition{Name: fmt.Sprintf("c%d", i), Image: "busybox", CPU: 100, Memory: 100}
 		if n > 0 {
-			container.ResourceRequirements = []raftfsm.ResourceRequirement{{Type: "GPU", Value: fmt.Sprint(n)}}
+			container.ResourceRequirements = []spec.ResourceRequirement{{Type: "GPU", Value: fmt.Sprint(n)}}
 		}
 		definition.Containers = append(definition.Containers, container)
 	}
-	run := raftfsm.RunRequest{Cluster: raftfsm.DefaultCluster, Definition: definition.Name(), Count: count}
+	run := spec.RunRequest{Cluster: spec.DefaultCluster, Definition: definition.Name(), Count: count}
 	return Request{Run: run, Definition: definition, IDs: ids(), At: now}
 }
 

@@ -5,7 +5,7 @@ import (
 	"slices"
 
 	"pinion/gpu"
-	"pinion/raftfsm"
+	"pinion/raftfsm/spec"
 )
 
 // Fleet is all hosts as the planner sees them, kept up to date change by change: what it says follows from the hosts and
@@ -35,20 +35,20 @@ func (f *Fleet) Plan(requests []Request) []Decision {
 }
 
 // PutHost tells of a host as it is now. connected: it was heard of lately.
-func (f *Fleet) PutHost(host *raftfsm.Host, connected bool) {
+func (f *Fleet) PutHost(host *spec.Host, connected bool) {
 	known := f.hosts[host.ID]
 	if known != nil && known.Host.Cluster != host.Cluster {
 		f.RemoveHost(host.ID)
 		known = nil
 	}
 	if known == nil {
-		f.add(Host{Host: host, Free: raftfsm.NewFree(host, nil), Connected: connected})
+		f.add(Host{Host: host, Free: spec.NewFree(host, nil), Connected: connected})
 		return
 	}
 	c := f.crew(host.Cluster)
 	known.Host = host
 	f.Connect(host.ID, connected)
-	known.Free = raftfsm.NewFree(host, known.tasks)
+	known.Free = spec.NewFree(host, known.tasks)
 	known.know(&f.wirings)
 	c.touch(known)
 }
@@ -93,7 +93,7 @@ func (f *Fleet) Returned() map[string]string {
 
 // PutTask tells of a task as it is now: while it has a place and is not STOPPED it holds what it takes there. Tasks of
 // hosts that are not known do not count.
-func (f *Fleet) PutTask(t *raftfsm.Task) {
+func (f *Fleet) PutTask(t *spec.Task) {
 	c := f.crew(t.Cluster)
 	c.stopWaiting(t.ID)
 	h := f.hosts[t.HostID]
@@ -102,7 +102,7 @@ func (f *Fleet) PutTask(t *raftfsm.Task) {
 	}
 	at, known := h.find(t.ID)
 	switch {
-	case t.LastStatus == raftfsm.Stopped:
+	case t.LastStatus == spec.Stopped:
 		if known {
 			c.release(h, at)
 		}
@@ -117,7 +117,7 @@ func (f *Fleet) PutTask(t *raftfsm.Task) {
 }
 
 // DropTask forgets a task that was planned and will not be.
-func (f *Fleet) DropTask(t *raftfsm.Task) {
+func (f *Fleet) DropTask(t *spec.Task) {
 	if h := f.hosts[t.HostID]; h != nil {
 		if at, known := h.find(t.ID); known {
 			f.crew(t.Cluster).release(h, at)
@@ -126,7 +126,7 @@ func (f *Fleet) DropTask(t *raftfsm.Task) {
 }
 
 // Await tells of a task that waits for a place and will take so much: what is popular follows from these tasks too.
-func (f *Fleet) Await(t *raftfsm.Task, d raftfsm.Demand) {
+func (f *Fleet) Await(t *spec.Task, d spec.Demand) {
 	c := f.crew(t.Cluster)
 	c.stopWaiting(t.ID)
 	c.waiting[t.ID] = shapeOf(d)
@@ -142,16 +142,16 @@ func (c *crew) stopWaiting(taskID string) {
 
 // holdsSame says whether two moments of one task take the same of its host, which only the planner's own and the state's
 // may not.
-func holdsSame(a, b *raftfsm.Task) bool {
+func holdsSame(a, b *spec.Task) bool {
 	return a == b || a.CPU == b.CPU && a.MemoryMiB == b.MemoryMiB && slices.Equal(a.Ports, b.Ports) && slices.Equal(a.UDPPorts, b.UDPPorts) &&
-		slices.EqualFunc(a.Containers, b.Containers, func(a, b raftfsm.Container) bool { return slices.Equal(a.GPUs, b.GPUs) })
+		slices.EqualFunc(a.Containers, b.Containers, func(a, b spec.Container) bool { return slices.Equal(a.GPUs, b.GPUs) })
 }
 
 // add takes in a host that is not known.
 func (f *Fleet) add(host Host) {
 	if host.Tasks != nil {
-		host.tasks = slices.DeleteFunc(slices.Clone(host.Tasks()), func(t *raftfsm.Task) bool { return t.LastStatus == raftfsm.Stopped })
-		slices.SortStableFunc(host.tasks, func(a, b *raftfsm.Task) int { return cmp.Compare(a.ID, b.ID) })
+		host.tasks = slices.DeleteFunc(slices.Clone(host.Tasks()), func(t *spec.Task) bool { return t.LastStatus == spec.Stopped })
+		slices.SortStableFunc(host.tasks, func(a, b *spec.Task) int { return cmp.Compare(a.ID, b.ID) })
 	}
 	f.hosts[host.Host.ID] = &host
 	if host.Connected = host.Connected && !host.Host.Lost(); !host.Connected {

@@ -12,6 +12,7 @@ import (
 
 	"pinion/gpu"
 	"pinion/raftfsm"
+	"pinion/raftfsm/spec"
 )
 
 // TestAFleetThatFollowsIsTheOneBuiltAnew: whatever happened to hosts and tasks, the fleet that was told change by change, and
@@ -40,7 +41,7 @@ type past struct {
 
 func newPast(t *rapid.T) *past {
 	p := &past{T: t, state: drawState(t)}
-	p.apply(raftfsm.CreateCluster{Cluster: raftfsm.Cluster{Name: "lab"}})
+	p.apply(raftfsm.CreateCluster{Cluster: spec.Cluster{Name: "lab"}})
 	for _, gpus := range []int{0, 1, 2, 4} {
 		p.apply(raftfsm.RegisterDefinition{Definition: *request(1, gpus).Definition})
 	}
@@ -83,7 +84,7 @@ func (p *past) hostID() string { return fmt.Sprint("h", rapid.IntRange(0, 5).Dra
 
 func (p *past) putHost() {
 	h := host(p.hostID(), rapid.IntRange(0, 8).Draw(p.T, "devices")).Host
-	h.Cluster = rapid.SampledFrom([]string{raftfsm.DefaultCluster, raftfsm.DefaultCluster, "lab"}).Draw(p.T, "cluster")
+	h.Cluster = rapid.SampledFrom([]string{spec.DefaultCluster, spec.DefaultCluster, "lab"}).Draw(p.T, "cluster")
 	for d := range h.GPUs.Devices {
 		h.GPUs.Devices[d].Health = rapid.SampledFrom([]gpu.Health{gpu.Healthy, gpu.Healthy, gpu.Unhealthy}).Draw(p.T, "health")
 		for e := range h.GPUs.Devices[:d] {
@@ -99,7 +100,7 @@ func (p *past) putHost() {
 func (p *past) changeHost() {
 	id := p.hostID()
 	p.apply(rapid.SampledFrom([]raftfsm.Command{
-		raftfsm.SetHostStatus{ID: id, Status: raftfsm.HostDraining}, raftfsm.SetHostStatus{ID: id, Status: raftfsm.HostActive},
+		raftfsm.SetHostStatus{ID: id, Status: spec.HostDraining}, raftfsm.SetHostStatus{ID: id, Status: spec.HostActive},
 		raftfsm.LoseHost{ID: id, At: now}, raftfsm.RemoveHost{ID: id, Force: true, At: now},
 	}).Draw(p.T, "change"))
 }
@@ -107,7 +108,7 @@ func (p *past) changeHost() {
 func (p *past) requests() []Request {
 	requests := drawRequests(p.T)
 	for i := range requests {
-		requests[i].Run.Cluster = rapid.SampledFrom([]string{raftfsm.DefaultCluster, raftfsm.DefaultCluster, "lab"}).Draw(p.T, "in")
+		requests[i].Run.Cluster = rapid.SampledFrom([]string{spec.DefaultCluster, spec.DefaultCluster, "lab"}).Draw(p.T, "in")
 		requests[i].IDs = p.id
 	}
 	return requests
@@ -152,22 +153,22 @@ func (p *past) enqueue() {
 	r := drawRequests(p.T)[0]
 	gpus := rapid.IntRange(1, 4).Draw(p.T, "revision") + 3 // behind the revisions of drawState
 	task := newAsk(r).task("", make([][]string, len(r.Definition.Containers)))
-	task.ID, task.LastStatus, task.Wait = p.id(), raftfsm.Provisioning, &raftfsm.Wait{}
+	task.ID, task.LastStatus, task.Wait = p.id(), spec.Provisioning, &spec.Wait{}
 	task.Definition, task.Containers = fmt.Sprint("work:", gpus), task.Containers[:1]
-	p.apply(raftfsm.LaunchTasks{Runs: []raftfsm.Launch{{Cluster: task.Cluster, Tasks: []*raftfsm.Task{task}, At: now}}})
+	p.apply(raftfsm.LaunchTasks{Runs: []raftfsm.Launch{{Cluster: task.Cluster, Tasks: []*spec.Task{task}, At: now}}})
 }
 
 // placeWaiting plans a task that waits under its own id, and perhaps records its place.
 func (p *past) placeWaiting() {
 	view := p.state.View()
-	for waiting := range view.Waiting(raftfsm.DefaultCluster) {
+	for waiting := range view.Waiting(spec.DefaultCluster) {
 		r := request(1, 0)
 		r.Definition = view.Definition(waiting.Definition)
-		d := p.fleet.PlanFor(KindOf(r), []*raftfsm.Task{waiting}, 0)
+		d := p.fleet.PlanFor(KindOf(r), []*spec.Task{waiting}, 0)
 		if len(d.Tasks) == 1 && rapid.Bool().Draw(p.T, "recorded") {
 			task := d.Tasks[0]
-			place := raftfsm.Placement{TaskID: task.ID, HostID: task.HostID, GPUs: [][]string{task.Containers[0].GPUs}, Ports: []int{9000}}
-			p.apply(raftfsm.PlaceTasks{Groups: [][]raftfsm.Placement{{place}}})
+			place := spec.Placement{TaskID: task.ID, HostID: task.HostID, GPUs: [][]string{task.Containers[0].GPUs}, Ports: []int{9000}}
+			p.apply(raftfsm.PlaceTasks{Groups: [][]spec.Placement{{place}}})
 		}
 		p.dropUnrecorded(d)
 		return
@@ -181,18 +182,18 @@ func (p *past) report() {
 	}
 	task := rapid.SampledFrom(tasks).Draw(p.T, "task")
 	if rapid.Bool().Draw(p.T, "stop") {
-		p.apply(raftfsm.StopTask{ID: task.ID, Code: raftfsm.StopUserInitiated, At: now})
+		p.apply(raftfsm.StopTask{ID: task.ID, Code: spec.StopUserInitiated, At: now})
 	}
-	status := rapid.SampledFrom([]raftfsm.Status{raftfsm.Running, raftfsm.Stopping, raftfsm.Stopped}).Draw(p.T, "status")
-	report := raftfsm.TaskReport{TaskID: task.ID, Status: status, Times: raftfsm.TaskTimes{Stopped: now}}
-	p.apply(raftfsm.ReportTasks{HostID: task.HostID, Reports: []raftfsm.TaskReport{report}})
+	status := rapid.SampledFrom([]spec.Status{spec.Running, spec.Stopping, spec.Stopped}).Draw(p.T, "status")
+	report := spec.TaskReport{TaskID: task.ID, Status: status, Times: spec.TaskTimes{Stopped: now}}
+	p.apply(raftfsm.ReportTasks{HostID: task.HostID, Reports: []spec.TaskReport{report}})
 }
 
 func (p *past) reap() { p.apply(raftfsm.Reap{Before: now.Add(time.Hour)}) }
 
 func (p *past) compare() {
 	rebuilt := FleetOf(p.state.View(), heard)
-	for _, cluster := range []string{raftfsm.DefaultCluster, "lab"} {
+	for _, cluster := range []string{spec.DefaultCluster, "lab"} {
 		p.compareCrews(p.fleet.crew(cluster), rebuilt.crew(cluster))
 	}
 	p.comparePlans(rebuilt)

@@ -1,13 +1,16 @@
 package schedule
 
-import "pinion/raftfsm"
+import (
+	"pinion/raftfsm"
+	"pinion/raftfsm/spec"
+)
 
 // FleetOf is the fleet of everything in the view. connected says which hosts were heard of lately; one that was given up
 // counts as none of them.
 func FleetOf(view *raftfsm.View, connected func(hostID string) bool) *Fleet {
 	f := NewFleet()
 	for _, host := range view.Hosts("") {
-		tasks := func() []*raftfsm.Task { return view.TasksOn(host.ID) }
+		tasks := func() []*spec.Task { return view.TasksOn(host.ID) }
 		f.add(Host{Host: host, Free: view.Free(host.ID), Connected: connected(host.ID), Tasks: tasks})
 	}
 	for task := range view.Waiting("") {
@@ -24,7 +27,7 @@ func (f *Fleet) Follow(view *raftfsm.View, changes []*raftfsm.Change, connected 
 			f.RemoveHost(change.Host.ID)
 		case change.Kind == raftfsm.HostChange:
 			f.PutHost(change.Host, connected(change.Host.ID))
-		case change.Kind == raftfsm.TaskChange && change.Task.LastStatus == raftfsm.Provisioning:
+		case change.Kind == raftfsm.TaskChange && change.Task.LastStatus == spec.Provisioning:
 			f.Await(change.Task, demandOf(view, change.Task))
 		case change.Kind == raftfsm.TaskChange:
 			f.PutTask(change.Task)
@@ -44,10 +47,10 @@ func (f *Fleet) Hear(connected func(hostID string) bool, all bool) {
 }
 
 // demandOf is what a task that waits will take. A definition is there as long as a task of it is.
-func demandOf(view *raftfsm.View, t *raftfsm.Task) raftfsm.Demand {
+func demandOf(view *raftfsm.View, t *spec.Task) spec.Demand {
 	definition := view.Definition(t.Definition)
 	if definition == nil {
-		return raftfsm.Demand{}
+		return spec.Demand{}
 	}
-	return raftfsm.DemandOf(raftfsm.Effective(definition, t.Overrides))
+	return spec.DemandOf(spec.Effective(definition, t.Overrides))
 }

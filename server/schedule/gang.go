@@ -3,7 +3,7 @@ package schedule
 import (
 	"fmt"
 
-	"pinion/raftfsm"
+	"pinion/raftfsm/spec"
 )
 
 // Ports of gangs: 29500 is where PyTorch's launchers begin, and below the range from which Linux takes ports by itself.
@@ -77,7 +77,7 @@ func (a *ask) roomOn(h *Host) int {
 }
 
 // fill places as many tasks on a host as its part says, or fewer when a constraint or its wiring has no more of them there.
-func (c *crew) fill(a *ask, part room, spent map[*Host]bool) (tasks []*raftfsm.Task) {
+func (c *crew) fill(a *ask, part room, spent map[*Host]bool) (tasks []*spec.Task) {
 	for len(tasks) < part.tasks {
 		if _, refused := a.refusal(part.host, runFilters); refused {
 			break
@@ -130,7 +130,7 @@ func (c *crew) whole(a *ask, d Decision) Decision {
 }
 
 // let takes back what a task was given.
-func (c *crew) let(task *raftfsm.Task) {
+func (c *crew) let(task *spec.Task) {
 	if at, known := c.find(task.HostID); known {
 		if its, has := c.hosts[at].find(task.ID); has {
 			c.release(c.hosts[at], its)
@@ -139,22 +139,22 @@ func (c *crew) let(task *raftfsm.Task) {
 }
 
 // seat gives the tasks of a gang their ranks, in their order, and a port that the first one holds on its host.
-func (c *crew) seat(a *ask, tasks []*raftfsm.Task) (refusal raftfsm.Failure, refused bool) {
+func (c *crew) seat(a *ask, tasks []*spec.Task) (refusal spec.Failure, refused bool) {
 	first := tasks[0]
 	at, _ := c.find(first.HostID)
 	port := a.gangPort(c.hosts[at])
 	if port == 0 {
 		detail := fmt.Sprintf("every TCP port from %d to %d, which are those of gangs, is taken", firstGangPort, firstGangPort+gangPorts-1)
-		return raftfsm.Failure{HostID: first.HostID, Reason: raftfsm.ReasonPorts, Detail: detail}, true
+		return spec.Failure{HostID: first.HostID, Reason: spec.ReasonPorts, Detail: detail}, true
 	}
 	id := a.gangID()
 	for rank, task := range tasks {
-		task.Gang = &raftfsm.Seat{ID: id, Rank: rank, Size: len(tasks), Port: port}
+		task.Gang = &spec.Seat{ID: id, Rank: rank, Size: len(tasks), Port: port}
 	}
 	c.let(first)
 	first.Ports = append(first.Ports[:len(first.Ports):len(first.Ports)], port)
 	c.hold(c.hosts[at], first)
-	return raftfsm.Failure{}, false
+	return spec.Failure{}, false
 }
 
 // gangID is a new one, or that of the tasks that wait.

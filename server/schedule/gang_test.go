@@ -8,13 +8,13 @@ import (
 
 	"pgregory.net/rapid"
 
-	"pinion/raftfsm"
+	"pinion/raftfsm/spec"
 )
 
 // gangOf is a request for a gang of count tasks, with a container for each number of GPUs.
 func gangOf(count int, gpus ...int) Request {
 	r := request(count, gpus...)
-	r.Run.Tags = []raftfsm.Tag{{Key: raftfsm.TagGang, Value: "true"}}
+	r.Run.Tags = []spec.Tag{{Key: spec.TagGang, Value: "true"}}
 	return r
 }
 
@@ -28,9 +28,9 @@ func together(requests ...Request) []Request {
 }
 
 // in puts a host into a link domain and a rack.
-func in(fabric, rack string) func(*raftfsm.Host) {
-	return func(h *raftfsm.Host) {
-		for name, value := range map[string]string{raftfsm.AttributeFabric: fabric, raftfsm.AttributeRack: rack} {
+func in(fabric, rack string) func(*spec.Host) {
+	return func(h *spec.Host) {
+		for name, value := range map[string]string{spec.AttributeFabric: fabric, spec.AttributeRack: rack} {
 			if value != "" {
 				h.Attributes[name] = value
 			}
@@ -65,7 +65,7 @@ func TestAGangIsPlacedNearOneAnother(t *testing.T) {
 }
 
 func apartEach(r Request) Request {
-	r.Run.Constraints = []raftfsm.PlacementConstraint{{Type: raftfsm.DistinctInstance}}
+	r.Run.Constraints = []spec.PlacementConstraint{{Type: spec.DistinctInstance}}
 	return r
 }
 
@@ -102,7 +102,7 @@ func TestAGangIsPlacedWholeOrNotAtAll(t *testing.T) {
 		t.Fatalf("%+v", d)
 	}
 	for _, failure := range decisions[0].Failures {
-		if failure.Reason != raftfsm.ReasonGPU || !strings.Contains(failure.Detail, "needs 1 GPUs, 0 free (when 3 tasks of the gang have a place") {
+		if failure.Reason != spec.ReasonGPU || !strings.Contains(failure.Detail, "needs 1 GPUs, 0 free (when 3 tasks of the gang have a place") {
 			t.Errorf("%+v", failure)
 		}
 	}
@@ -125,7 +125,7 @@ func TestAGangThatNobodyAsksAboutIsRefusedWithoutAWord(t *testing.T) {
 
 func TestAGangWithAStrategyFollowsIt(t *testing.T) {
 	r := gangOf(4, 1)
-	r.Run.Strategy = []raftfsm.PlacementStrategy{{Type: "spread", Field: "instanceId"}}
+	r.Run.Strategy = []spec.PlacementStrategy{{Type: "spread", Field: "instanceId"}}
 	wantPlaces(t, plan([]Host{host("a", 4), host("b", 4)}, r), "a", "b", "a", "b")
 	r.Run.Count = 9
 	if d := plan([]Host{host("a", 4), host("b", 4)}, r); len(d.Tasks) != 0 {

@@ -5,18 +5,18 @@ import (
 	"slices"
 
 	"pinion/gpu"
-	"pinion/raftfsm"
+	"pinion/raftfsm/spec"
 )
 
 // Host is a host as the planner sees it.
 type Host struct {
-	Host      *raftfsm.Host
-	Free      raftfsm.Free // what its tasks leave
-	Connected bool         // heard of lately
+	Host      *spec.Host
+	Free      spec.Free // what its tasks leave
+	Connected bool      // heard of lately
 	// Tasks are the host's, STOPPED ones or not. It is asked once. Nil: there are none.
-	Tasks func() []*raftfsm.Task
+	Tasks func() []*spec.Task
 
-	tasks  []*raftfsm.Task // those that are not STOPPED, by id; those that were planned here included
+	tasks  []*spec.Task // those that are not STOPPED, by id; those that were planned here included
 	wiring gpu.Board
 	idle   gpu.Set // Free.GPUs
 	near   neighbourhood
@@ -33,12 +33,12 @@ func (h *Host) know(boards *gpu.Boards) {
 
 // derive finds anew what the tasks leave.
 func (h *Host) derive() {
-	h.Free = raftfsm.NewFree(h.Host, h.tasks)
+	h.Free = spec.NewFree(h.Host, h.tasks)
 	h.idle = h.wiring.Set(h.Free.GPUs)
 }
 
 // hold gives the task what it takes; it fits.
-func (h *Host) hold(t *raftfsm.Task) {
+func (h *Host) hold(t *spec.Task) {
 	at, _ := h.find(t.ID)
 	h.tasks = slices.Insert(h.tasks, at, t)
 	h.Free.Take(t)
@@ -74,5 +74,5 @@ func (h *Host) held() (all gpu.Set) {
 }
 
 func (h *Host) find(taskID string) (at int, known bool) {
-	return slices.BinarySearchFunc(h.tasks, taskID, func(t *raftfsm.Task, id string) int { return cmp.Compare(t.ID, id) })
+	return slices.BinarySearchFunc(h.tasks, taskID, func(t *spec.Task, id string) int { return cmp.Compare(t.ID, id) })
 }

@@ -6,21 +6,21 @@ import (
 	"slices"
 	"strings"
 
-	"pinion/raftfsm"
 	"pinion/raftfsm/query"
+	"pinion/raftfsm/spec"
 )
 
 // Impossible says whether the hosts could never run the tasks of the request as they are now, even with nothing else on them,
 // and what they lack: the nearest of them, or without a HostID all of them together, when a gang is too large. They are those
 // of the request's cluster. What may pass by itself does not count: a host that drains or is not heard of, a GPU that is
 // sick, a constraint about the tasks of a host.
-func Impossible(hosts []*raftfsm.Host, r Request) (lack raftfsm.Failure, impossible bool) {
+func Impossible(hosts []*spec.Host, r Request) (lack spec.Failure, impossible bool) {
 	a := newAsk(r)
 	if a.read(nil) != nil {
-		return raftfsm.Failure{}, false
+		return spec.Failure{}, false
 	}
 	if len(hosts) == 0 {
-		return raftfsm.Failure{Reason: raftfsm.ReasonMissing, Detail: "the cluster has no host"}, true
+		return spec.Failure{Reason: spec.ReasonMissing, Detail: "the cluster has no host"}, true
 	}
 	var nearest, bound shortages
 	room := 0
@@ -30,7 +30,7 @@ func Impossible(hosts []*raftfsm.Host, r Request) (lack raftfsm.Failure, impossi
 		if len(missing) == 0 {
 			fits := a.emptyRoom(h)
 			if room += fits; room >= r.Run.Count {
-				return raftfsm.Failure{}, false
+				return spec.Failure{}, false
 			}
 			bound = a.shortagesBeside(h, fits)
 		} else if nearest == nil || missing.nearer(nearest) {
@@ -39,7 +39,7 @@ func Impossible(hosts []*raftfsm.Host, r Request) (lack raftfsm.Failure, impossi
 	}
 	if room > 0 {
 		detail := fmt.Sprintf("the %d tasks of the gang start together, and the hosts together have room for %d of them at most", r.Run.Count, room)
-		return raftfsm.Failure{Reason: bound[0].reason, Detail: detail}, true
+		return spec.Failure{Reason: bound[0].reason, Detail: detail}, true
 	}
 	lack.Reason, lack.Detail = nearest[0].reason, nearest.String()
 	return lack, true
@@ -103,23 +103,23 @@ func (a *ask) shortagesBeside(h *Host, others int) (missing shortages) {
 			missing = append(missing, shortage{reason, detail, float64(needs) / float64(max(0, has))})
 		}
 	}
-	add(raftfsm.ReasonCPU, d.CPU, h.Host.CPU-n*d.CPU, "CPU units", "")
-	add(raftfsm.ReasonMemory, d.MemoryMiB, h.Host.MemoryMiB-n*d.MemoryMiB, "MiB of memory", "")
-	ports := raftfsm.Demand{Ports: d.Ports, UDPPorts: d.UDPPorts}
-	switch reason, detail := raftfsm.Fits(raftfsm.Free{Ports: takenPorts(h.Host)}, ports); {
+	add(spec.ReasonCPU, d.CPU, h.Host.CPU-n*d.CPU, "CPU units", "")
+	add(spec.ReasonMemory, d.MemoryMiB, h.Host.MemoryMiB-n*d.MemoryMiB, "MiB of memory", "")
+	ports := spec.Demand{Ports: d.Ports, UDPPorts: d.UDPPorts}
+	switch reason, detail := spec.Fits(spec.Free{Ports: takenPorts(h.Host)}, ports); {
 	case reason != "":
 		missing = append(missing, shortage{reason, detail, math.Inf(1)})
 	case n > 0 && len(d.Ports)+len(d.UDPPorts) > 0:
-		missing = append(missing, shortage{raftfsm.ReasonPorts, "each task needs its ports of a host of its own", math.Inf(1)})
+		missing = append(missing, shortage{spec.ReasonPorts, "each task needs its ports of a host of its own", math.Inf(1)})
 	}
 	remark := ""
 	if problem := h.Host.GPUs.Problem; problem != "" {
 		remark = " (" + problem + ")"
 	}
 	gpus := int64(d.AllGPUs())
-	add(raftfsm.ReasonGPU, gpus, int64(len(h.Host.GPUs.Devices))-n*gpus, "GPUs", remark)
+	add(spec.ReasonGPU, gpus, int64(len(h.Host.GPUs.Devices))-n*gpus, "GPUs", remark)
 	if n > 0 && a.distinct {
-		missing = append(missing, shortage{raftfsm.ReasonDistinct, "each task needs a host of its own", math.Inf(1)})
+		missing = append(missing, shortage{spec.ReasonDistinct, "each task needs a host of its own", math.Inf(1)})
 	}
 	return missing
 }
@@ -133,7 +133,7 @@ func (a *ask) emptyRoom(h *Host) int {
 	return m.room(a.on(h), a.Run.Count)
 }
 
-func takenPorts(h *raftfsm.Host) map[int]bool {
+func takenPorts(h *spec.Host) map[int]bool {
 	taken := make(map[int]bool, len(h.Ports))
 	for _, port := range h.Ports {
 		taken[port] = true

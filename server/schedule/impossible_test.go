@@ -8,10 +8,10 @@ import (
 	"pgregory.net/rapid"
 
 	"pinion/gpu"
-	"pinion/raftfsm"
+	"pinion/raftfsm/spec"
 )
 
-func recordsOf(hosts []Host) (records []*raftfsm.Host) {
+func recordsOf(hosts []Host) (records []*spec.Host) {
 	for _, h := range hosts {
 		records = append(records, h.Host)
 	}
@@ -24,15 +24,15 @@ func TestWhatNoHostCouldEverRunIsSaidWithTheNearest(t *testing.T) {
 	large := request(1, 9)
 	large.Definition.Containers[0].Memory = 10_000
 	port := request(1, 0)
-	port.Definition.Containers[0].PortMappings = []raftfsm.PortMapping{{ContainerPort: 80, HostPort: 22}}
+	port.Definition.Containers[0].PortMappings = []spec.PortMapping{{ContainerPort: 80, HostPort: 22}}
 	whole := request(1, 0)
-	whole.Definition.Containers[0].ResourceRequirements = []raftfsm.ResourceRequirement{{Type: "GPU", Value: raftfsm.AllGPUs}}
+	whole.Definition.Containers[0].ResourceRequirements = []spec.ResourceRequirement{{Type: "GPU", Value: spec.AllGPUs}}
 	arm := request(1, 0)
-	arm.Definition.RuntimePlatform = &raftfsm.RuntimePlatform{CPUArchitecture: "ARM64"}
+	arm.Definition.RuntimePlatform = &spec.RuntimePlatform{CPUArchitecture: "ARM64"}
 	sick := host("a", 2)
 	sick.Host.GPUs.Devices[0].Health = gpu.Unhealthy
 	away := host("a", 8)
-	away.Connected, away.Host.Status = false, raftfsm.HostDraining
+	away.Connected, away.Host.Status = false, spec.HostDraining
 	unseen := host("a", 0)
 	unseen.Host.GPUs.Problem = "the driver does not answer"
 
@@ -44,7 +44,7 @@ func TestWhatNoHostCouldEverRunIsSaidWithTheNearest(t *testing.T) {
 		"more GPUs than any host has":           {[]Host{host("a", 4), host("b", 8), host("c", 2)}, request(1, 9), "b RESOURCE:GPU needs 9 GPUs, the host has 8"},
 		"the host that lacks least is named":    {[]Host{host("a", 8), host("b", 4)}, large, "a RESOURCE:MEMORY needs 10000 MiB of memory, the host has 8192; needs 9 GPUs, the host has 8"},
 		"one thing is nearer than two":          {[]Host{host("a", 8), host("b", 0, rich)}, large, "b RESOURCE:GPU needs 9 GPUs, the host has 0"},
-		"a port that hosts keep":                {[]Host{host("a", 0, func(h *raftfsm.Host) { h.Ports = []int{22} })}, port, "a RESOURCE:PORTS host port 22 is taken"},
+		"a port that hosts keep":                {[]Host{host("a", 0, func(h *spec.Host) { h.Ports = []int{22} })}, port, "a RESOURCE:PORTS host port 22 is taken"},
 		"every GPU where there is none":         {[]Host{host("a", 0)}, whole, "a RESOURCE:GPU needs 1 GPUs, the host has 0"},
 		"another kind of CPU":                   {[]Host{host("a", 0)}, arm, `a ATTRIBUTE attribute ecs.cpu-architecture is "x86_64", needs "arm64"`},
 		"a constraint that none meets":          {[]Host{host("a", 1, with("rack", "7"))}, limited(request(1, 1), "attribute:rack == 8"), `a MemberOf placement constraint unsatisfied. `},
@@ -71,7 +71,7 @@ func TestWhatNoHostCouldEverRunIsSaidWithTheNearest(t *testing.T) {
 }
 
 // rich has more memory than a host of the tests.
-func rich(h *raftfsm.Host) { h.MemoryMiB = 1 << 20 }
+func rich(h *spec.Host) { h.MemoryMiB = 1 << 20 }
 
 // TestImpossibleIsWhatEmptyHostsRefuse: hosts with nothing on them, all of them well and heard of, take what is not
 // impossible, and only that.
@@ -81,13 +81,13 @@ func TestImpossibleIsWhatEmptyHostsRefuse(t *testing.T) {
 		for i := range rapid.IntRange(1, 4).Draw(t, "hosts") {
 			h := host(fmt.Sprint("h", i), rapid.IntRange(0, 8).Draw(t, "devices"),
 				with("rack", rapid.SampledFrom([]string{"1", "2"}).Draw(t, "rack")),
-				func(h *raftfsm.Host) { h.Ports = []int{rapid.IntRange(1, 3).Draw(t, "kept")} })
+				func(h *spec.Host) { h.Ports = []int{rapid.IntRange(1, 3).Draw(t, "kept")} })
 			hosts = append(hosts, h)
 		}
 		r := gangOf(rapid.IntRange(1, 6).Draw(t, "count"), rapid.SliceOfN(rapid.IntRange(0, 5), 1, 2).Draw(t, "gpus")...)
 		r.Definition.Containers[0].CPU = rapid.Int64Range(0, 5000).Draw(t, "cpu")
 		r.Definition.Containers[0].Memory = rapid.Int64Range(1, 9000).Draw(t, "memory")
-		r.Definition.Containers[0].PortMappings = []raftfsm.PortMapping{{HostPort: rapid.IntRange(0, 3).Draw(t, "port")}}
+		r.Definition.Containers[0].PortMappings = []spec.PortMapping{{HostPort: rapid.IntRange(0, 3).Draw(t, "port")}}
 		for _, constraint := range rapid.SliceOfDistinct(rapid.SampledFrom([]string{"attribute:rack == 1", ""}), rapid.ID).Draw(t, "constraints") {
 			r = limited(r, constraint)
 		}

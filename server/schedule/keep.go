@@ -3,13 +3,13 @@ package schedule
 import (
 	"fmt"
 
-	"pinion/raftfsm"
+	"pinion/raftfsm/spec"
 )
 
 // Keep holds, of what is free on the hosts of an opening, what the request will need there and what no task that ends by
 // then gives back. Other requests find less as long as it is held: DropTask ends that. valid is false when the hosts
 // changed and the request would not have its places there by then; nothing is held then.
-func (f *Fleet) Keep(r Request, o Opening, ends Ends) (held []*raftfsm.Task, valid bool) {
+func (f *Fleet) Keep(r Request, o Opening, ends Ends) (held []*spec.Task, valid bool) {
 	a := newAsk(r)
 	if a.read(nil) != nil {
 		return nil, false
@@ -41,7 +41,7 @@ func (f *Fleet) Keep(r Request, o Opening, ends Ends) (held []*raftfsm.Task, val
 
 // keepOn is a task that holds what has to stay free for so many tasks of the request. Where nobody knows when they start
 // that is all that they can use.
-func (a *ask) keepOn(h *Host, tasks int, o Opening, ends Ends) (kept *raftfsm.Task, enough bool) {
+func (a *ask) keepOn(h *Host, tasks int, o Opening, ends Ends) (kept *spec.Task, enough bool) {
 	d, n := a.on(h), int64(tasks)
 	free := a.amountsOn(h)
 	later := free
@@ -57,13 +57,13 @@ func (a *ask) keepOn(h *Host, tasks int, o Opening, ends Ends) (kept *raftfsm.Ta
 		later = free
 	}
 	gpus := min(free.gpus, max(0, tasks*d.AllGPUs()-(later.gpus-free.gpus)))
-	kept = &raftfsm.Task{
+	kept = &spec.Task{
 		HostID:     h.Host.ID,
 		Cluster:    h.Host.Cluster,
 		CPU:        min(max(0, free.cpu), max(0, n*d.CPU-(later.cpu-free.cpu))),
 		MemoryMiB:  min(max(0, free.memory), max(0, n*d.MemoryMiB-(later.memory-free.memory))),
-		LastStatus: raftfsm.Pending,
-		Containers: []raftfsm.Container{{GPUs: h.Free.GPUs[len(h.Free.GPUs)-gpus:]}},
+		LastStatus: spec.Pending,
+		Containers: []spec.Container{{GPUs: h.Free.GPUs[len(h.Free.GPUs)-gpus:]}},
 	}
 	for _, port := range d.Ports {
 		if !h.Free.Ports[port] {

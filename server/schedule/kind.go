@@ -1,6 +1,8 @@
 package schedule
 
-import "pinion/raftfsm"
+import (
+	"pinion/raftfsm/spec"
+)
 
 // Kind is what tasks that wait ask for alike, read once for all of them. Those of one cluster and of one Shape are of one
 // kind. It is for one goroutine at a time.
@@ -20,7 +22,7 @@ func KindOf(r Request) *Kind {
 
 // PlanFor is Plan for tasks of a kind that wait: one, or a gang by rank. The decision has them as they are on record, with
 // their places; seed is what Request.Seed is.
-func (f *Fleet) PlanFor(k *Kind, tasks []*raftfsm.Task, seed uint64) Decision {
+func (f *Fleet) PlanFor(k *Kind, tasks []*spec.Task, seed uint64) Decision {
 	c := f.crew(k.request.Run.Cluster)
 	if k.ask == nil {
 		r := k.request

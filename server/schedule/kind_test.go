@@ -7,7 +7,7 @@ import (
 
 	"pgregory.net/rapid"
 
-	"pinion/raftfsm"
+	"pinion/raftfsm/spec"
 )
 
 // TestAKindFindsWhatEachRequestWould: to read a request once for many tasks, one after the other and between those of other
@@ -28,7 +28,7 @@ func TestAKindFindsWhatEachRequestWould(t *testing.T) {
 			r.Run.Hosts, r.IDs, r.Quiet = nil, next, true
 			r.Run.Count = rapid.IntRange(1, 3).Draw(t, "together")
 			if rapid.Bool().Draw(t, "gang") {
-				r.Run.Tags = []raftfsm.Tag{{Key: raftfsm.TagGang, Value: "true"}}
+				r.Run.Tags = []spec.Tag{{Key: spec.TagGang, Value: "true"}}
 			}
 			kinds = append(kinds, KindOf(*r))
 		}
@@ -46,7 +46,7 @@ func TestAKindFindsWhatEachRequestWould(t *testing.T) {
 
 func TestATaskThatWaitsIsPlannedAsItIsOnRecord(t *testing.T) {
 	r := request(2, 1)
-	r.Run.Tags = []raftfsm.Tag{{Key: raftfsm.TagGang, Value: "true"}}
+	r.Run.Tags = []spec.Tag{{Key: spec.TagGang, Value: "true"}}
 	waiting := Provision(r)
 	f := NewFleet()
 	f.PutHost(host("a", 4).Host, true)

@@ -4,15 +4,15 @@ import (
 	"cmp"
 	"slices"
 
-	"pinion/raftfsm"
+	"pinion/raftfsm/spec"
 )
 
 // neighbourhood is where a host is; empty what nobody said.
 type neighbourhood struct{ fabric, rack string }
 
-func neighbourhoodOf(h *raftfsm.Host) (n neighbourhood) {
-	n.fabric, _ = h.Attribute(raftfsm.AttributeFabric)
-	n.rack, _ = h.Attribute(raftfsm.AttributeRack)
+func neighbourhoodOf(h *spec.Host) (n neighbourhood) {
+	n.fabric, _ = h.Attribute(spec.AttributeFabric)
+	n.rack, _ = h.Attribute(spec.AttributeRack)
 	return n
 }
 

@@ -6,7 +6,7 @@ import (
 	"time"
 
 	"pinion/gpu"
-	"pinion/raftfsm"
+	"pinion/raftfsm/spec"
 )
 
 // Opening is the earliest place of a request that has none now, if nothing else comes: when, and on which hosts.
@@ -22,7 +22,7 @@ type Share struct {
 }
 
 // Ends tells when a task is over at the latest; zero: it does not end by itself.
-type Ends func(*raftfsm.Task) time.Time
+type Ends func(*spec.Task) time.Time
 
 // never is when a task ends that does not.
 var never = time.Unix(1<<60, 0)
@@ -81,7 +81,7 @@ func (o *Opening) add(hostID string, tasks int) {
 
 // ending is a task of a host and when it is over.
 type ending struct {
-	task *raftfsm.Task
+	task *spec.Task
 	at   time.Time
 }
 
@@ -144,7 +144,7 @@ func (a *ask) amountsOn(h *Host) amounts {
 }
 
 // release adds what the task held. GPUs that are not healthy are offered to nobody.
-func (a *ask) release(m *amounts, h *Host, t *raftfsm.Task) {
+func (a *ask) release(m *amounts, h *Host, t *spec.Task) {
 	m.cpu += t.CPU
 	m.memory += t.MemoryMiB
 	for _, uuid := range t.GPUs() {
@@ -153,7 +153,7 @@ func (a *ask) release(m *amounts, h *Host, t *raftfsm.Task) {
 		}
 	}
 	m.ports, m.udpPorts = without(m.ports, t.Ports), without(m.udpPorts, t.UDPPorts)
-	if a.distinct && t.Group == a.group && t.DesiredStatus != raftfsm.Stopped {
+	if a.distinct && t.Group == a.group && t.DesiredStatus != spec.Stopped {
 		m.apart--
 	}
 }
@@ -172,7 +172,7 @@ func without(taken map[int]bool, ports []int) map[int]bool {
 }
 
 // room is how many tasks that take so much there is room for, at most so many.
-func (m *amounts) room(d raftfsm.Demand, most int) int {
+func (m *amounts) room(d spec.Demand, most int) int {
 	room := int64(most)
 	if d.CPU > 0 {
 		room = min(room, m.cpu/d.CPU)

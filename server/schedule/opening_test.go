@@ -8,14 +8,14 @@ import (
 
 	"pgregory.net/rapid"
 
-	"pinion/raftfsm"
+	"pinion/raftfsm/spec"
 )
 
 // busy is a fleet of hosts on which tasks run, and what is known of their ends.
 type busy struct {
 	*rapid.T
 	fleet *Fleet
-	tasks []*raftfsm.Task
+	tasks []*spec.Task
 	ends  map[string]time.Time // those that end by themselves
 }
 
@@ -36,7 +36,7 @@ func drawBusy(t *rapid.T) *busy {
 }
 
 // place plans tasks, all of them or none.
-func (b *busy) place(id string, gpus, count int) []*raftfsm.Task {
+func (b *busy) place(id string, gpus, count int) []*spec.Task {
 	r, n := request(count, gpus), -1
 	r.IDs = func() string { // of a task, and then of its one container
 		n++
@@ -50,7 +50,7 @@ func (b *busy) place(id string, gpus, count int) []*raftfsm.Task {
 	return d.Tasks
 }
 
-func (b *busy) drop(tasks ...*raftfsm.Task) {
+func (b *busy) drop(tasks ...*spec.Task) {
 	for _, task := range tasks {
 		b.fleet.DropTask(task)
 	}
@@ -64,8 +64,8 @@ func (b *busy) fits(gpus, count int) bool {
 }
 
 // without asks what is so when some tasks have ended.
-func (b *busy) without(gone func(*raftfsm.Task) bool, is func() bool) bool {
-	ended := slices.DeleteFunc(slices.Clone(b.tasks), func(t *raftfsm.Task) bool { return !gone(t) })
+func (b *busy) without(gone func(*spec.Task) bool, is func() bool) bool {
+	ended := slices.DeleteFunc(slices.Clone(b.tasks), func(t *spec.Task) bool { return !gone(t) })
 	b.drop(ended...)
 	defer func() {
 		for _, task := range ended {
@@ -75,13 +75,13 @@ func (b *busy) without(gone func(*raftfsm.Task) bool, is func() bool) bool {
 	return is()
 }
 
-func (b *busy) ended(by time.Time) func(*raftfsm.Task) bool {
-	return func(t *raftfsm.Task) bool { return !b.ends[t.ID].IsZero() && !b.ends[t.ID].After(by) }
+func (b *busy) ended(by time.Time) func(*spec.Task) bool {
+	return func(t *spec.Task) bool { return !b.ends[t.ID].IsZero() && !b.ends[t.ID].After(by) }
 }
 
-func (b *busy) endOf(t *raftfsm.Task) time.Time { return b.ends[t.ID] }
+func (b *busy) endOf(t *spec.Task) time.Time { return b.ends[t.ID] }
 
-func everything(*raftfsm.Task) bool { return true }
+func everything(*spec.Task) bool { return true }
 
 // TestAnOpeningIsTheFirstMomentWithRoom: when the tasks have ended that end by then there is room, before there is none, and
 // what is kept is there whatever else was placed meanwhile.
@@ -133,12 +133,12 @@ func TestVictimsAreEnoughAndNoMore(t *testing.T) {
 		if fits() {
 			t.Skip("there is room now")
 		}
-		may := func(t *raftfsm.Task) bool { return !b.ends[t.ID].IsZero() } // some do, some do not
-		victims := b.fleet.Victims(request(1, gpus), func(t *raftfsm.Task) (Price, bool) {
+		may := func(t *spec.Task) bool { return !b.ends[t.ID].IsZero() } // some do, some do not
+		victims := b.fleet.Victims(request(1, gpus), func(t *spec.Task) (Price, bool) {
 			return Price{Priority: b.ends[t.ID].Hour(), Since: b.ends[t.ID]}, may(t)
 		})
-		among := func(t *raftfsm.Task) bool {
-			return slices.ContainsFunc(victims, func(v *raftfsm.Task) bool { return v.ID == t.ID })
+		among := func(t *spec.Task) bool {
+			return slices.ContainsFunc(victims, func(v *spec.Task) bool { return v.ID == t.ID })
 		}
 		if possible := b.without(may, fits); possible != (len(victims) > 0) {
 			t.Fatalf("possible: %v, victims %v", possible, len(victims))
@@ -150,7 +150,7 @@ func TestVictimsAreEnoughAndNoMore(t *testing.T) {
 			t.Fatal("there is no room without the victims")
 		}
 		for _, spared := range victims {
-			if b.without(func(t *raftfsm.Task) bool { return among(t) && t.ID != spared.ID }, fits) {
+			if b.without(func(t *spec.Task) bool { return among(t) && t.ID != spared.ID }, fits) {
 				t.Fatalf("%s is stopped for nothing", spared.ID)
 			}
 		}
@@ -168,7 +168,7 @@ func TestEveryRefusalIsTrue(t *testing.T) {
 		}
 		for _, refusal := range refusals {
 			h := b.fleet.hosts[refusal.HostID]
-			reason, detail := raftfsm.Fits(raftfsm.NewFree(h.Host, h.tasks), raftfsm.DemandOf(r.Definition))
+			reason, detail := spec.Fits(spec.NewFree(h.Host, h.tasks), spec.DemandOf(r.Definition))
 			if reason == "" || reason != refusal.Reason || detail != refusal.Detail {
 				t.Fatalf("it says %+v, the state %q %q", refusal, reason, detail)
 			}
@@ -176,4 +176,4 @@ func TestEveryRefusalIsTrue(t *testing.T) {
 	})
 }
 
-func (r Request) asks() int { return raftfsm.DemandOf(r.Definition).AllGPUs() }
+func (r Request) asks() int { return spec.DemandOf(r.Definition).AllGPUs() }

@@ -3,13 +3,13 @@ package schedule
 import (
 	"slices"
 
-	"pinion/raftfsm"
+	"pinion/raftfsm/spec"
 )
 
 // option is one host for a task: how good it is, or why it is none.
 type option struct {
 	host    *Host
-	refusal raftfsm.Failure // Reason is empty while the host is a choice
+	refusal spec.Failure // Reason is empty while the host is a choice
 	cost    cost
 }
 
@@ -40,13 +40,13 @@ func (a *ask) best(options []option) *option {
 }
 
 // refusal asks the filters about the host as it is now.
-func (a *ask) refusal(h *Host, filters []filter) (refusal raftfsm.Failure, refused bool) {
+func (a *ask) refusal(h *Host, filters []filter) (refusal spec.Failure, refused bool) {
 	for _, refuses := range filters {
 		if reason, detail := refuses(a, h); reason != "" {
-			return raftfsm.Failure{HostID: h.Host.ID, Reason: reason, Detail: detail}, true
+			return spec.Failure{HostID: h.Host.ID, Reason: reason, Detail: detail}, true
 		}
 	}
-	return raftfsm.Failure{}, false
+	return spec.Failure{}, false
 }
 
 // consider makes of the host what it is to the request now.

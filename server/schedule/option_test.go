@@ -3,12 +3,12 @@ package schedule
 import (
 	"testing"
 
-	"pinion/raftfsm"
+	"pinion/raftfsm/spec"
 )
 
 // used takes n GPUs, and the CPU units, of a host.
 func used(h Host, gpus int, cpu int64) Host {
-	h.Free.Take(&raftfsm.Task{CPU: cpu, Containers: []raftfsm.Container{{GPUs: h.Free.GPUs[:gpus]}}})
+	h.Free.Take(&spec.Task{CPU: cpu, Containers: []spec.Container{{GPUs: h.Free.GPUs[:gpus]}}})
 	return h
 }
 

@@ -3,24 +3,24 @@ package schedule
 import (
 	"slices"
 
-	"pinion/raftfsm"
+	"pinion/raftfsm/spec"
 )
 
 // placed is a task that waits at the place that is planned for it; the GPUs go by container.
-func placed(waiting *raftfsm.Task, hostID string, gpus [][]string) *raftfsm.Task {
+func placed(waiting *spec.Task, hostID string, gpus [][]string) *spec.Task {
 	task := *waiting
-	task.HostID, task.LastStatus = hostID, raftfsm.Pending
+	task.HostID, task.LastStatus = hostID, spec.Pending
 	task.Containers = slices.Clone(waiting.Containers)
 	for i := range task.Containers {
-		task.Containers[i].GPUs, task.Containers[i].LastStatus = gpus[i], raftfsm.Pending
+		task.Containers[i].GPUs, task.Containers[i].LastStatus = gpus[i], spec.Pending
 	}
 	return &task
 }
 
 // PlacementOf gives a task that waits the place of one that was planned for it: the two are of one definition with one set
 // of overrides, and of one rank when they are of gangs.
-func PlacementOf(waiting, planned *raftfsm.Task) raftfsm.Placement {
-	p := raftfsm.Placement{TaskID: waiting.ID, HostID: planned.HostID}
+func PlacementOf(waiting, planned *spec.Task) spec.Placement {
+	p := spec.Placement{TaskID: waiting.ID, HostID: planned.HostID}
 	for i := range planned.Containers {
 		if gpus := planned.Containers[i].GPUs; len(gpus) > 0 {
 			p.GPUs = append(p.GPUs, make([][]string, i+1-len(p.GPUs))...)

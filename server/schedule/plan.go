@@ -5,25 +5,25 @@ import (
 	"slices"
 	"time"
 
-	"pinion/raftfsm"
+	"pinion/raftfsm/spec"
 )
 
 // Request is one RunTask or StartTask to find places for.
 type Request struct {
-	Run        raftfsm.RunRequest
-	Definition *raftfsm.TaskDefinition // effective: Run.Overrides are merged
-	IDs        func() string           // a new id of 32 hex digits with each call; asked only for tasks that are placed
-	At         time.Time               // CreatedAt of the tasks
-	Seed       uint64                  // what strategy random draws from
-	Quiet      bool                    // Failures are not wanted where they would take longer than the decision
-	Waiting    []*raftfsm.Task         // the Run.Count tasks that are to have the places, by rank; empty: new ones are made
+	Run        spec.RunRequest
+	Definition *spec.TaskDefinition // effective: Run.Overrides are merged
+	IDs        func() string        // a new id of 32 hex digits with each call; asked only for tasks that are placed
+	At         time.Time            // CreatedAt of the tasks
+	Seed       uint64               // what strategy random draws from
+	Quiet      bool                 // Failures are not wanted where they would take longer than the decision
+	Waiting    []*spec.Task         // the Run.Count tasks that are to have the places, by rank; empty: new ones are made
 }
 
 // Decision is the outcome of one request. Partial success is normal: Tasks are placed and complete, ready to be
 // recorded; Failures explain the rest.
 type Decision struct {
-	Tasks    []*raftfsm.Task
-	Failures []raftfsm.Failure
+	Tasks    []*spec.Task
+	Failures []spec.Failure
 	Err      error // raftfsm.ErrNoHosts, or what of the request nobody can read; nothing was considered then
 }
 
@@ -46,7 +46,7 @@ func (c *crew) decide(r Request) Decision {
 		return c.whole(a, c.start(a))
 	}
 	if len(c.hosts) == 0 {
-		return Decision{Err: fmt.Errorf("cluster %s: %w", r.Run.Cluster, raftfsm.ErrNoHosts)}
+		return Decision{Err: fmt.Errorf("cluster %s: %w", r.Run.Cluster, spec.ErrNoHosts)}
 	}
 	if err := a.read(c.hosts); err != nil {
 		return Decision{Err: err}
@@ -110,8 +110,8 @@ func (c *crew) runLimited(a *ask) Decision {
 }
 
 // failures explains the tasks without a place: one entry for each host considered, repeated for each task.
-func failures(options []option, unplaced int) []raftfsm.Failure {
-	var all []raftfsm.Failure
+func failures(options []option, unplaced int) []spec.Failure {
+	var all []spec.Failure
 	for task := range unplaced {
 		if task > 0 && len(all)+len(options) > mostFailures {
 			break
@@ -130,7 +130,7 @@ func (c *crew) start(a *ask) Decision {
 	for _, id := range a.Run.Hosts {
 		at, known := c.find(id)
 		if !known {
-			missing := raftfsm.Failure{HostID: id, Reason: raftfsm.ReasonMissing, Detail: "no such host in cluster " + a.Run.Cluster}
+			missing := spec.Failure{HostID: id, Reason: spec.ReasonMissing, Detail: "no such host in cluster " + a.Run.Cluster}
 			decision.Failures = append(decision.Failures, missing)
 			continue
 		}

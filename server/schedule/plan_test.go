@@ -6,26 +6,26 @@ import (
 	"slices"
 	"testing"
 
-	"pinion/raftfsm"
+	"pinion/raftfsm/spec"
 )
 
 func TestATaskComesOutComplete(t *testing.T) {
 	r := request(1, 2, 0)
-	r.Run.StartedBy, r.Run.Tags = "me", []raftfsm.Tag{{Key: "k", Value: "v"}}
-	override := raftfsm.ContainerOverride{Name: "c1", Command: []string{"ls"}}
-	r.Run.Overrides = raftfsm.TaskOverride{Memory: "300", Containers: []raftfsm.ContainerOverride{override}}
-	r.Definition.Containers[0].PortMappings = []raftfsm.PortMapping{{ContainerPort: 80, HostPort: 8080}, {ContainerPort: 53, HostPort: 5353, Protocol: "udp"}}
-	r.Definition = raftfsm.Effective(r.Definition, r.Run.Overrides)
-	want := &raftfsm.Task{
+	r.Run.StartedBy, r.Run.Tags = "me", []spec.Tag{{Key: "k", Value: "v"}}
+	override := spec.ContainerOverride{Name: "c1", Command: []string{"ls"}}
+	r.Run.Overrides = spec.TaskOverride{Memory: "300", Containers: []spec.ContainerOverride{override}}
+	r.Definition.Containers[0].PortMappings = []spec.PortMapping{{ContainerPort: 80, HostPort: 8080}, {ContainerPort: 53, HostPort: 5353, Protocol: "udp"}}
+	r.Definition = spec.Effective(r.Definition, r.Run.Overrides)
+	want := &spec.Task{
 		ID: "00000000000000000000000000000001", Cluster: "default", Definition: "work:3", HostID: "h1",
 		Group: "family:work", StartedBy: "me", LaunchType: "EC2",
-		Overrides: raftfsm.TaskOverride{Memory: "300", Containers: []raftfsm.ContainerOverride{{Name: "c0"}, override}},
+		Overrides: spec.TaskOverride{Memory: "300", Containers: []spec.ContainerOverride{{Name: "c0"}, override}},
 		CPU:       200, MemoryMiB: 300, Ports: []int{8080}, UDPPorts: []int{5353},
-		Containers: []raftfsm.Container{
-			{ID: "00000000-0000-0000-0000-000000000002", Name: "c0", Image: "busybox", GPUs: []string{"h1-gpu0", "h1-gpu1"}, LastStatus: raftfsm.Pending},
-			{ID: "00000000-0000-0000-0000-000000000003", Name: "c1", Image: "busybox", LastStatus: raftfsm.Pending},
+		Containers: []spec.Container{
+			{ID: "00000000-0000-0000-0000-000000000002", Name: "c0", Image: "busybox", GPUs: []string{"h1-gpu0", "h1-gpu1"}, LastStatus: spec.Pending},
+			{ID: "00000000-0000-0000-0000-000000000003", Name: "c1", Image: "busybox", LastStatus: spec.Pending},
 		},
-		LastStatus: raftfsm.Pending, DesiredStatus: raftfsm.Running, Tags: r.Run.Tags, Version: 1, CreatedAt: now,
+		LastStatus: spec.Pending, DesiredStatus: spec.Running, Tags: r.Run.Tags, Version: 1, CreatedAt: now,
 	}
 	if got := plan([]Host{host("h1", 4)}, r).Tasks[0]; !reflect.DeepEqual(got, want) {
 		t.Errorf("got  %+v\nwant %+v", got, want)
@@ -89,19 +89,19 @@ func TestRequestsOfOnePlanSeeEachOther(t *testing.T) {
 }
 
 func TestAClusterWithoutHostsIsAnError(t *testing.T) {
-	elsewhere := host("h1", 1, func(h *raftfsm.Host) { h.Cluster = "lab" })
+	elsewhere := host("h1", 1, func(h *spec.Host) { h.Cluster = "lab" })
 	got := plan([]Host{elsewhere}, request(1, 0))
-	if !errors.Is(got.Err, raftfsm.ErrNoHosts) || len(got.Tasks)+len(got.Failures) != 0 {
+	if !errors.Is(got.Err, spec.ErrNoHosts) || len(got.Tasks)+len(got.Failures) != 0 {
 		t.Errorf("%+v", got)
 	}
 }
 
 func TestStartTaskUsesTheNamedHosts(t *testing.T) {
-	draining := host("h2", 1, func(h *raftfsm.Host) { h.Status = raftfsm.HostDraining })
-	elsewhere := host("h4", 1, func(h *raftfsm.Host) { h.Cluster = "lab" })
+	draining := host("h2", 1, func(h *spec.Host) { h.Status = spec.HostDraining })
+	elsewhere := host("h4", 1, func(h *spec.Host) { h.Cluster = "lab" })
 	r := request(0, 1)
 	r.Run.Hosts = []string{"h3", "h2", "h1", "h4", "h9", "h3"}
-	r.Definition.PlacementConstraints = []raftfsm.PlacementConstraint{{Type: "memberOf", Expression: "x"}}
+	r.Definition.PlacementConstraints = []spec.PlacementConstraint{{Type: "memberOf", Expression: "x"}}
 	got := plan([]Host{host("h1", 0), draining, host("h3", 1), elsewhere}, r)
 	wantPlaces(t, got, "h3")
 	want := []string{"h2 INACTIVE", "h1 RESOURCE:GPU", "h4 MISSING", "h9 MISSING", "h3 RESOURCE:GPU"}

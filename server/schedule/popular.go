@@ -6,7 +6,7 @@ import (
 	"encoding/binary"
 	"slices"
 
-	"pinion/raftfsm"
+	"pinion/raftfsm/spec"
 	"pinion/server/schedule/pack"
 )
 
@@ -36,7 +36,7 @@ const finest = 32
 const mostOutlooks = 16
 
 // shapeOf is the shape of a task that takes so much of a host.
-func shapeOf(d raftfsm.Demand) pack.Shape {
+func shapeOf(d spec.Demand) pack.Shape {
 	s := pack.Shape{CPU: d.CPU, GPUs: d.AllGPUs()}
 	if s.GPUs > 0 {
 		s.Milli = pack.Whole
@@ -45,7 +45,7 @@ func shapeOf(d raftfsm.Demand) pack.Shape {
 }
 
 // shapeHeld is the shape of a task that has a place.
-func shapeHeld(t *raftfsm.Task) pack.Shape {
+func shapeHeld(t *spec.Task) pack.Shape {
 	s := pack.Shape{CPU: t.CPU}
 	for i := range t.Containers {
 		s.GPUs += len(t.Containers[i].GPUs)

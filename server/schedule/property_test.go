@@ -9,6 +9,7 @@ import (
 
 	"pinion/gpu"
 	"pinion/raftfsm"
+	"pinion/raftfsm/spec"
 )
 
 // TestWhatIsPlannedIsAlwaysAccepted: the planner and the state ask the same Fits, so a plan made on a view is recorded
@@ -34,9 +35,9 @@ func TestWhatIsPlannedIsAlwaysAccepted(t *testing.T) {
 
 func drawState(t *rapid.T) *raftfsm.State {
 	state := raftfsm.NewState()
-	apply(t, state, raftfsm.CreatePool{Pool: raftfsm.Pool{ID: "p"}})
+	apply(t, state, raftfsm.CreatePool{Pool: spec.Pool{ID: "p"}})
 	for range 3 { // the revision that requests name
-		apply(t, state, raftfsm.RegisterDefinition{Definition: raftfsm.TaskDefinition{Family: "work"}})
+		apply(t, state, raftfsm.RegisterDefinition{Definition: spec.TaskDefinition{Family: "work"}})
 	}
 	for i := range rapid.IntRange(1, 4).Draw(t, "hosts") {
 		h := host(fmt.Sprint("h", i), rapid.IntRange(0, 8).Draw(t, "devices")).Host
@@ -54,7 +55,7 @@ func drawRequests(t *rapid.T) []Request {
 		gpus := rapid.SliceOfN(rapid.IntRange(0, 4), 1, 3).Draw(t, "gpus")
 		r := request(rapid.IntRange(1, 10).Draw(t, "count"), gpus...)
 		r.Definition.Containers[0].CPU = rapid.Int64Range(0, 2000).Draw(t, "cpu")
-		r.Definition.Containers[0].PortMappings = []raftfsm.PortMapping{{HostPort: rapid.IntRange(0, 2).Draw(t, "port")}}
+		r.Definition.Containers[0].PortMappings = []spec.PortMapping{{HostPort: rapid.IntRange(0, 2).Draw(t, "port")}}
 		if rapid.Bool().Draw(t, "limited") {
 			expression := rapid.SampledFrom([]string{"attribute:pinion.gpu.count > 1", "not(task:group == g)", "runningTasksCount == 0", ""}).Draw(t, "constraint")
 			strategy := rapid.SampledFrom([]string{"random", "spread instanceId", "binpack gpu"}).Draw(t, "strategy")
@@ -72,7 +73,7 @@ func drawRequests(t *rapid.T) []Request {
 func hostsOf(v *raftfsm.View) []Host {
 	var hosts []Host
 	for _, h := range v.Hosts("") {
-		hosts = append(hosts, Host{Host: h, Free: v.Free(h.ID), Connected: true, Tasks: func() []*raftfsm.Task { return v.TasksOn(h.ID) }})
+		hosts = append(hosts, Host{Host: h, Free: v.Free(h.ID), Connected: true, Tasks: func() []*spec.Task { return v.TasksOn(h.ID) }})
 	}
 	return hosts
 }
@@ -88,7 +89,7 @@ func check(t *rapid.T, requests []Request, decisions []Decision) {
 			t.Fatalf("%d wanted, %d placed, %d failures", wanted, len(d.Tasks), len(d.Failures))
 		}
 		for _, task := range d.Tasks {
-			for c, want := range raftfsm.DemandOf(requests[i].Definition).GPUs {
+			for c, want := range spec.DemandOf(requests[i].Definition).GPUs {
 				if got := task.Containers[c].GPUs; len(got) != want {
 					t.Fatalf("container %d got %v, wants %d", c, got, want)
 				}
@@ -114,7 +115,7 @@ func samePlaces(a, b []Decision) bool {
 func record(t *rapid.T, state *raftfsm.State, decisions []Decision) {
 	var entry raftfsm.LaunchTasks
 	for _, d := range decisions {
-		entry.Runs = append(entry.Runs, raftfsm.Launch{Cluster: raftfsm.DefaultCluster, Tasks: d.Tasks})
+		entry.Runs = append(entry.Runs, raftfsm.Launch{Cluster: spec.DefaultCluster, Tasks: d.Tasks})
 	}
 	for _, result := range apply(t, state, entry).([]raftfsm.LaunchResult) {
 		if result.Why != "" || result.Err != nil {

@@ -4,28 +4,28 @@ import (
 	"fmt"
 	"slices"
 
-	"pinion/raftfsm"
+	"pinion/raftfsm/spec"
 )
 
 // Provision writes the tasks of a request that will wait for their places: PROVISIONING, and complete but for host and
 // GPUs. Constraints and strategy of the call go with them; those of the definition are found there again.
-func Provision(r Request) []*raftfsm.Task {
+func Provision(r Request) []*spec.Task {
 	a := newAsk(r)
-	wait := &raftfsm.Wait{Constraints: r.Run.Constraints, Strategy: r.Run.Strategy, After: a.after()}
+	wait := &spec.Wait{Constraints: r.Run.Constraints, Strategy: r.Run.Strategy, After: a.after()}
 	none := make([][]string, len(r.Definition.Containers))
 	gang := ""
-	if terms, _ := raftfsm.TermsOf(r.Run.Tags); terms.Gang {
+	if terms, _ := spec.TermsOf(r.Run.Tags); terms.Gang {
 		gang = r.IDs()
 	}
-	tasks := make([]*raftfsm.Task, 0, r.Run.Count)
+	tasks := make([]*spec.Task, 0, r.Run.Count)
 	for i := range r.Run.Count {
 		task := a.task("", none)
-		task.LastStatus, task.CapacityProvider, task.Wait = raftfsm.Provisioning, r.Run.CapacityProvider, wait
+		task.LastStatus, task.CapacityProvider, task.Wait = spec.Provisioning, r.Run.CapacityProvider, wait
 		for c := range task.Containers {
-			task.Containers[c].LastStatus = raftfsm.Provisioning
+			task.Containers[c].LastStatus = spec.Provisioning
 		}
 		if gang != "" {
-			task.Gang = &raftfsm.Seat{ID: gang, Rank: i, Size: r.Run.Count}
+			task.Gang = &spec.Seat{ID: gang, Rank: i, Size: r.Run.Count}
 		}
 		if index := r.Run.ArrayFrom + i; r.Run.Array {
 			task.ArrayIndex = &index

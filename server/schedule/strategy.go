@@ -4,7 +4,7 @@ import (
 	"math"
 	"strings"
 
-	"pinion/raftfsm"
+	"pinion/raftfsm/spec"
 )
 
 // scorer is one placement strategy: the host with the lowest score is the best for the next task.
@@ -30,7 +30,7 @@ func lowest(choices []*option, s scorer) []*option {
 }
 
 // scorer makes the one that a strategy stands for; nil when there is none.
-func (a *ask) scorer(s raftfsm.PlacementStrategy, hosts []*Host) scorer {
+func (a *ask) scorer(s spec.PlacementStrategy, hosts []*Host) scorer {
 	switch s.Type {
 	case "random":
 		return &random{seed: a.Seed}

@@ -6,14 +6,14 @@ import (
 	"strings"
 	"testing"
 
-	"pinion/raftfsm"
+	"pinion/raftfsm/spec"
 )
 
 // by adds strategies to a request, "type field".
 func by(r Request, strategies ...string) Request {
 	for _, s := range strategies {
 		kind, field, _ := strings.Cut(s, " ")
-		r.Run.Strategy = append(r.Run.Strategy, raftfsm.PlacementStrategy{Type: kind, Field: field})
+		r.Run.Strategy = append(r.Run.Strategy, spec.PlacementStrategy{Type: kind, Field: field})
 	}
 	return r
 }

@@ -5,7 +5,7 @@ import (
 	"slices"
 	"time"
 
-	"pinion/raftfsm"
+	"pinion/raftfsm/spec"
 )
 
 // Price is what it costs to stop a task: who borrows GPUs goes first, then low priority, then who has run for least time.
@@ -34,7 +34,7 @@ type ransom struct {
 }
 
 type victim struct {
-	task  *raftfsm.Task
+	task  *spec.Task
 	price Price
 }
 
@@ -46,7 +46,7 @@ func (r *ransom) compare(other *ransom) int {
 
 // Victims are the tasks to stop so that all tasks of the request have places: the cheapest of those that may be stopped. Nil
 // when that cannot be had.
-func (f *Fleet) Victims(r Request, price func(*raftfsm.Task) (p Price, may bool)) []*raftfsm.Task {
+func (f *Fleet) Victims(r Request, price func(*spec.Task) (p Price, may bool)) []*spec.Task {
 	c, a := f.crew(r.Run.Cluster), newAsk(r)
 	if a.read(c.hosts) != nil {
 		return nil
@@ -59,7 +59,7 @@ func (f *Fleet) Victims(r Request, price func(*raftfsm.Task) (p Price, may bool)
 		}
 		offer := &ransom{host: h, left: a.amountsOn(h), gone: map[string]bool{}}
 		for _, task := range h.tasks {
-			if task.DesiredStatus == raftfsm.Stopped { // it makes room by itself
+			if task.DesiredStatus == spec.Stopped { // it makes room by itself
 				a.release(&offer.left, h, task)
 				offer.gone[task.ID] = true
 			}
@@ -69,7 +69,7 @@ func (f *Fleet) Victims(r Request, price func(*raftfsm.Task) (p Price, may bool)
 			offers = append(offers, offer)
 		}
 	}
-	var all []*raftfsm.Task
+	var all []*spec.Task
 	for ; missing > 0; missing-- {
 		if len(offers) == 0 {
 			return nil
@@ -89,7 +89,7 @@ func (f *Fleet) Victims(r Request, price func(*raftfsm.Task) (p Price, may bool)
 
 // demandMore finds the victims for one task more: the cheapest until there is room, without those that turn out not to be
 // needed.
-func (a *ask) demandMore(r *ransom, price func(*raftfsm.Task) (Price, bool)) {
+func (a *ask) demandMore(r *ransom, price func(*spec.Task) (Price, bool)) {
 	d := a.on(r.host)
 	var may []victim
 	for _, task := range r.host.tasks {

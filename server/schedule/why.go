@@ -1,10 +1,12 @@
 package schedule
 
-import "pinion/raftfsm"
+import (
+	"pinion/raftfsm/spec"
+)
 
 // Refusals are what the hosts say to one task of the request that cannot be placed there now, by host id; willing counts the
 // others.
-func (f *Fleet) Refusals(r Request) (refusals []raftfsm.Failure, willing int) {
+func (f *Fleet) Refusals(r Request) (refusals []spec.Failure, willing int) {
 	c, a := f.crew(r.Run.Cluster), newAsk(r)
 	if a.read(c.hosts) != nil {
 		return nil, 0
@@ -20,7 +22,7 @@ func (f *Fleet) Refusals(r Request) (refusals []raftfsm.Failure, willing int) {
 }
 
 // Holders are the tasks that have to end for an opening of the request, in the order in which they do.
-func (f *Fleet) Holders(r Request, o Opening, ends Ends) (holders []*raftfsm.Task) {
+func (f *Fleet) Holders(r Request, o Opening, ends Ends) (holders []*spec.Task) {
 	a := newAsk(r)
 	if a.read(nil) != nil {
 		return nil

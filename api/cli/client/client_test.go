@@ -17,7 +17,7 @@ import (
 	"time"
 
 	"pinion/api/sigv4"
-	"pinion/raftfsm"
+	"pinion/raftfsm/spec"
 )
 
 const (
@@ -78,8 +78,8 @@ func TestOverTheNetworkEveryRequestIsSigned(t *testing.T) {
 	if _, err := c.Send(ctx, "RegisterTaskDefinition", "application/yaml", []byte("family: x\n")); err != nil {
 		t.Error(err)
 	}
-	q := raftfsm.LogQuery{Task: "3f", Container: "a b", Tail: 3, Follow: true, Since: time.Date(2025, 6, 1, 12, 0, 0, 5, time.UTC)}
-	if err := c.Logs(ctx, q, func(line raftfsm.LogLine) error { seen = append(seen, line.Text); return nil }); err != nil {
+	q := spec.LogQuery{Task: "3f", Container: "a b", Tail: 3, Follow: true, Since: time.Date(2025, 6, 1, 12, 0, 0, 5, time.UTC)}
+	if err := c.Logs(ctx, q, func(line spec.LogLine) error { seen = append(seen, line.Text); return nil }); err != nil {
 		t.Error(err)
 	}
 	want := `POST /v1/ListTasks {"cluster":"ü \u0026 \"lab\""} us-east-1
@@ -159,12 +159,12 @@ func TestALogThatBreaksOffIsToldApartFromOneThatEnds(t *testing.T) {
 		panic(http.ErrAbortHandler)
 	}))
 	lines := 0
-	err := c.Logs(t.Context(), raftfsm.LogQuery{Task: "3f"}, func(raftfsm.LogLine) error { lines++; return nil })
+	err := c.Logs(t.Context(), spec.LogQuery{Task: "3f"}, func(spec.LogLine) error { lines++; return nil })
 	if !errors.Is(err, ErrLogBroke) || lines != 1 {
 		t.Errorf("%d lines, %v", lines, err)
 	}
 	full := errors.New("disk full")
-	if err := c.Logs(t.Context(), raftfsm.LogQuery{Task: "3f"}, func(raftfsm.LogLine) error { return full }); err != full {
+	if err := c.Logs(t.Context(), spec.LogQuery{Task: "3f"}, func(spec.LogLine) error { return full }); err != full {
 		t.Errorf("%v", err)
 	}
 }

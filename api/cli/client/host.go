@@ -3,12 +3,12 @@ package client
 import (
 	"context"
 
-	"pinion/raftfsm"
+	"pinion/raftfsm/spec"
 )
 
 // Host is what the plain door tells of a host.
 type Host struct {
-	raftfsm.Host
+	spec.Host
 	Connected bool   `json:"connected"` // heard of lately
 	Free      Free   `json:"free"`
 	Used      Used   `json:"used"`

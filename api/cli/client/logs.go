@@ -10,7 +10,7 @@ import (
 	"strconv"
 	"time"
 
-	"pinion/raftfsm"
+	"pinion/raftfsm/spec"
 )
 
 // ErrLogBroke is wrapped by the error of a log stream that ended before its end; the lines until then are good.
@@ -18,14 +18,14 @@ var ErrLogBroke = errors.New("log stream broke off")
 
 // Logs calls emit for each line of a task's log, oldest first. Following, it returns when the task is over. An error
 // of emit ends it and is returned.
-func (c *Client) Logs(ctx context.Context, q raftfsm.LogQuery, emit func(raftfsm.LogLine) error) error {
+func (c *Client) Logs(ctx context.Context, q spec.LogQuery, emit func(spec.LogLine) error) error {
 	response, err := c.open(ctx, "/v1/tasks/"+url.PathEscape(q.Task)+"/logs", logParameters(q))
 	if err != nil {
 		return err
 	}
 	defer response.Body.Close()
 	for lines := json.NewDecoder(response.Body); ; {
-		var line raftfsm.LogLine
+		var line spec.LogLine
 		switch err := lines.Decode(&line); {
 		case errors.Is(err, io.EOF):
 			return nil
@@ -40,7 +40,7 @@ func (c *Client) Logs(ctx context.Context, q raftfsm.LogQuery, emit func(raftfsm
 	}
 }
 
-func logParameters(q raftfsm.LogQuery) url.Values {
+func logParameters(q spec.LogQuery) url.Values {
 	parameters := url.Values{}
 	if q.Follow {
 		parameters.Set("follow", "1")
@@ -58,8 +58,8 @@ func logParameters(q raftfsm.LogQuery) url.Values {
 }
 
 // Pulls tells how far the image pulls of a task have come; empty when none is under way.
-func (c *Client) Pulls(ctx context.Context, task string) ([]raftfsm.Pull, error) {
-	var pulls []raftfsm.Pull
+func (c *Client) Pulls(ctx context.Context, task string) ([]spec.Pull, error) {
+	var pulls []spec.Pull
 	err := c.Get(ctx, "/v1/tasks/"+url.PathEscape(task)+"/pulls", nil, &pulls)
 	return pulls, err
 }

@@ -17,6 +17,7 @@ import (
 	"pinion/node/fake"
 	"pinion/node/logs"
 	"pinion/raftfsm"
+	"pinion/raftfsm/spec"
 	"pinion/server"
 	"pinion/server/peer"
 	"pinion/server/pki"
@@ -53,7 +54,7 @@ func enter(ctx context.Context, in invitation, name string) (*host, error) {
 	dir := filepath.Join(in.dir, name)
 	address, err := h.open(ctx, in, dir, name)
 	if err == nil {
-		err = h.start(ctx, in, dir, raftfsm.Host{
+		err = h.start(ctx, in, dir, spec.Host{
 			ID: h.id, Name: name, Cluster: in.cluster, Address: address, Version: "fleet", FeatureLevel: raftfsm.FeatureLevel,
 			Attributes: map[string]string{"fleet": name}, CPU: 64 << 10, MemoryMiB: 256 << 10, Ports: []int{22},
 		})
@@ -88,7 +89,7 @@ func (h *host) open(ctx context.Context, in invitation, dir, name string) (addre
 }
 
 // start runs the agent and waits until the pool has heard what it runs, which is nothing.
-func (h *host) start(ctx context.Context, in invitation, dir string, self raftfsm.Host) error {
+func (h *host) start(ctx context.Context, in invitation, dir string, self spec.Host) error {
 	gpus, err := inventory(ctx, in.gpus, dir)
 	if err != nil {
 		return err

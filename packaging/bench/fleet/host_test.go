@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"pinion/raftfsm"
+	"pinion/raftfsm/spec"
 	"pinion/server"
 	"pinion/server/peer"
 	"pinion/server/pki"
@@ -34,7 +35,7 @@ func TestAHostOfTheFleetIsAHostUntilItFallsSilent(t *testing.T) {
 		}
 	}
 	task := runTask(t, leader)
-	eventually(t, "the task runs", func() bool { return view(t, leader).Task(task).LastStatus == raftfsm.Running })
+	eventually(t, "the task runs", func() bool { return view(t, leader).Task(task).LastStatus == spec.Running })
 
 	hosts[0].fallSilent()
 	eventually(t, "the silent host is lost", func() bool { return !leader.Connected(hosts[0].id) })
@@ -73,11 +74,11 @@ func found(t *testing.T) (leader *server.Member, address string) {
 // runTask starts a task somewhere in the fleet.
 func runTask(t *testing.T, leader *server.Member) (task string) {
 	t.Helper()
-	definition := raftfsm.TaskDefinition{Family: "work", Status: raftfsm.DefinitionActive, Containers: []raftfsm.ContainerDefinition{{Name: "c", Image: "i", Memory: 1}}}
+	definition := spec.TaskDefinition{Family: "work", Status: spec.DefinitionActive, Containers: []spec.ContainerDefinition{{Name: "c", Image: "i", Memory: 1}}}
 	if _, err := leader.Apply(t.Context(), raftfsm.RegisterDefinition{Definition: definition}); err != nil {
 		t.Fatal(err)
 	}
-	result, err := leader.Run(t.Context(), raftfsm.RunRequest{Cluster: "fleet", Definition: "work:1", Count: 1})
+	result, err := leader.Run(t.Context(), spec.RunRequest{Cluster: "fleet", Definition: "work:1", Count: 1})
 	if err != nil || len(result.Tasks) != 1 {
 		t.Fatal(result.Failures, err)
 	}

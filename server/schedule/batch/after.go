@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"pinion/raftfsm"
+	"pinion/raftfsm/spec"
 )
 
 // Outcome is how work ended, to those who wait for it.
@@ -18,7 +19,7 @@ const (
 )
 
 // OutcomeOf is that of a task's work, which is what the last attempt at it comes to. A gang is one piece of work.
-func OutcomeOf(v *raftfsm.View, t *raftfsm.Task) Outcome {
+func OutcomeOf(v *raftfsm.View, t *spec.Task) Outcome {
 	tasks := unit(v, Latest(v, t))
 	if !allStopped(tasks) {
 		return Open
@@ -26,7 +27,7 @@ func OutcomeOf(v *raftfsm.View, t *raftfsm.Task) Outcome {
 	if again, _ := repeats(v, tasks); again {
 		return Open
 	}
-	if slices.ContainsFunc(tasks, func(t *raftfsm.Task) bool { return !Succeeded(v, t) }) {
+	if slices.ContainsFunc(tasks, func(t *spec.Task) bool { return !Succeeded(v, t) }) {
 		return Failure
 	}
 	return Success
@@ -34,7 +35,7 @@ func OutcomeOf(v *raftfsm.View, t *raftfsm.Task) Outcome {
 
 // Verdict says whether one thing that a task waits for has come true, or why it never can. Where that is a group, it costs
 // a look at every task of the cluster. A task that is not known ended too long ago: nobody knows how.
-func Verdict(v *raftfsm.View, waiting *raftfsm.Task, a raftfsm.After) (met bool, never string) {
+func Verdict(v *raftfsm.View, waiting *spec.Task, a spec.After) (met bool, never string) {
 	switch {
 	case a.Group == "":
 		if t := v.Task(a.Task); t != nil {
@@ -59,7 +60,7 @@ func Verdict(v *raftfsm.View, waiting *raftfsm.Task, a raftfsm.After) (met bool,
 }
 
 // Meets is Verdict on one of the tasks that a names.
-func Meets(v *raftfsm.View, a raftfsm.After, t *raftfsm.Task) (met bool, never string) {
+func Meets(v *raftfsm.View, a spec.After, t *spec.Task) (met bool, never string) {
 	switch o := OutcomeOf(v, t); {
 	case o == Open:
 		return false, ""
@@ -70,7 +71,7 @@ func Meets(v *raftfsm.View, a raftfsm.After, t *raftfsm.Task) (met bool, never s
 	return false, fmt.Sprintf("task %s ended otherwise: %s", last.ID, Why(v, last))
 }
 
-func unknown(a raftfsm.After) (never string) {
+func unknown(a spec.After) (never string) {
 	if a.Any {
 		return ""
 	}
@@ -79,7 +80,7 @@ func unknown(a raftfsm.After) (never string) {
 
 // WorkOf names the work of a task: the first task that did it, which is of rank 0 when it is a gang's. Every attempt at it,
 // and every task of the gang, has the same.
-func WorkOf(v *raftfsm.View, t *raftfsm.Task) string {
+func WorkOf(v *raftfsm.View, t *spec.Task) string {
 	first := unit(v, t)[0]
 	if first.RetryOf != "" {
 		return first.RetryOf

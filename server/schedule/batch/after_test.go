@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"pinion/raftfsm"
+	"pinion/raftfsm/spec"
 )
 
 // verdict is Verdict for a task "w" of group "waiters" on a word of TagAfter.
@@ -12,7 +13,7 @@ func (h *history) verdict(word string) string {
 	h.t.Helper()
 	waiting := newTask("w", tag("after", word))
 	waiting.Group = "waiters"
-	terms, err := raftfsm.TermsOf(waiting.Tags)
+	terms, err := spec.TermsOf(waiting.Tags)
 	if err != nil || len(terms.After) != 1 {
 		h.t.Fatalf("%s: %v", word, err)
 	}
@@ -28,18 +29,18 @@ func (h *history) verdict(word string) string {
 func TestATaskWaitsForAnotherToEnd(t *testing.T) {
 	cases := []struct {
 		name         string
-		tags         []raftfsm.Tag
+		tags         []spec.Tag
 		end          func(*history)
 		success, any string
 	}{
 		{"it runs", nil, func(h *history) { h.runs("a") }, "open", "open"},
 		{"it succeeded", nil, func(h *history) { h.exits("a", 0, 10) }, "met", "met"},
 		{"it failed", nil, func(h *history) { h.exits("a", 3, 10) }, "never: task a ended otherwise: Essential container in task exited (exit code 3)", "met"},
-		{"it failed and will be tried again", []raftfsm.Tag{tag("retries", "1")}, func(h *history) { h.exits("a", 3, 10) }, "open", "open"},
-		{"it is tried again", []raftfsm.Tag{tag("retries", "1")}, func(h *history) { h.exits("a", 3, 10); h.again("a") }, "open", "open"},
-		{"it succeeded the second time", []raftfsm.Tag{tag("retries", "1")}, func(h *history) { h.exits("a", 3, 10); h.place(h.again("a")); h.exits("n1", 0, 20) }, "met", "met"},
-		{"it failed the second time", []raftfsm.Tag{tag("retries", "1")}, func(h *history) { h.exits("a", 3, 10); h.place(h.again("a")); h.exits("n1", 4, 20) }, "never: task n1 ended otherwise", "met"},
-		{"a user stopped it", nil, func(h *history) { h.stop(raftfsm.StopUserInitiated, "a"); h.exits("a", 143, 60) }, "never: task a ended otherwise: because (exit code 143)", "met"},
+		{"it failed and will be tried again", []spec.Tag{tag("retries", "1")}, func(h *history) { h.exits("a", 3, 10) }, "open", "open"},
+		{"it is tried again", []spec.Tag{tag("retries", "1")}, func(h *history) { h.exits("a", 3, 10); h.again("a") }, "open", "open"},
+		{"it succeeded the second time", []spec.Tag{tag("retries", "1")}, func(h *history) { h.exits("a", 3, 10); h.place(h.again("a")); h.exits("n1", 0, 20) }, "met", "met"},
+		{"it failed the second time", []spec.Tag{tag("retries", "1")}, func(h *history) { h.exits("a", 3, 10); h.place(h.again("a")); h.exits("n1", 4, 20) }, "never: task n1 ended otherwise", "met"},
+		{"a user stopped it", nil, func(h *history) { h.stop(spec.StopUserInitiated, "a"); h.exits("a", 143, 60) }, "never: task a ended otherwise: because (exit code 143)", "met"},
 	}
 	for _, c := range cases {
 		t.Run(c.name, func(t *testing.T) {
@@ -61,10 +62,10 @@ func TestATaskWaitsForAnotherToEnd(t *testing.T) {
 }
 
 // place gives tasks that wait a place.
-func (h *history) place(tasks []*raftfsm.Task) {
+func (h *history) place(tasks []*spec.Task) {
 	h.t.Helper()
 	for _, t := range tasks {
-		h.do(raftfsm.PlaceTasks{Groups: [][]raftfsm.Placement{{{TaskID: t.ID, HostID: "h"}}}})
+		h.do(raftfsm.PlaceTasks{Groups: [][]spec.Placement{{{TaskID: t.ID, HostID: "h"}}}})
 	}
 }
 
@@ -102,11 +103,11 @@ func TestAGangIsOnePieceOfWork(t *testing.T) {
 	if WorkOf(h.View(), again[1]) != "r0" || WorkOf(h.View(), h.task("r1")) != "r0" {
 		t.Error("a gang and what does it again are different work")
 	}
-	var group []raftfsm.Placement
+	var group []spec.Placement
 	for _, task := range again {
-		group = append(group, raftfsm.Placement{TaskID: task.ID, HostID: "h", GangPort: 29501})
+		group = append(group, spec.Placement{TaskID: task.ID, HostID: "h", GangPort: 29501})
 	}
-	h.do(raftfsm.PlaceTasks{Groups: [][]raftfsm.Placement{group}})
+	h.do(raftfsm.PlaceTasks{Groups: [][]spec.Placement{group}})
 	h.exits(again[0].ID, 0, 20)
 	h.exits(again[1].ID, 0, 20)
 	if got := h.verdict("r0"); got != "met" {

@@ -8,12 +8,13 @@ import (
 	"time"
 
 	"pinion/raftfsm"
+	"pinion/raftfsm/spec"
 )
 
 // Succeeded reports whether the task ended as it should: by itself, every essential container with exit code 0. Who is
 // asked to stop and then exits with 0 has only done as it was told.
-func Succeeded(v *raftfsm.View, t *raftfsm.Task) bool {
-	if t.LastStatus != raftfsm.Stopped || wasStopped(t) {
+func Succeeded(v *raftfsm.View, t *spec.Task) bool {
+	if t.LastStatus != spec.Stopped || wasStopped(t) {
 		return false
 	}
 	codes, unknown := exits(v, t)
@@ -21,14 +22,14 @@ func Succeeded(v *raftfsm.View, t *raftfsm.Task) bool {
 }
 
 // wasStopped reports whether somebody had the task stopped.
-func wasStopped(t *raftfsm.Task) bool {
-	return t.StopCode == raftfsm.StopUserInitiated || t.StopCode == raftfsm.StopScheduler || t.StopCode == raftfsm.StopPreempted
+func wasStopped(t *spec.Task) bool {
+	return t.StopCode == spec.StopUserInitiated || t.StopCode == spec.StopScheduler || t.StopCode == spec.StopPreempted
 }
 
 func isFailure(code int) bool { return code != 0 }
 
 // exits are the exit codes of the task's essential containers; unknown: one of them has none.
-func exits(v *raftfsm.View, t *raftfsm.Task) (codes []int, unknown bool) {
+func exits(v *raftfsm.View, t *spec.Task) (codes []int, unknown bool) {
 	d := v.Definition(t.Definition)
 	for i := range t.Containers {
 		switch c := &t.Containers[i]; {
@@ -42,20 +43,20 @@ func exits(v *raftfsm.View, t *raftfsm.Task) (codes []int, unknown bool) {
 	return codes, unknown
 }
 
-func optional(d *raftfsm.TaskDefinition, container string) bool {
-	return d != nil && slices.ContainsFunc(d.Containers, func(c raftfsm.ContainerDefinition) bool {
+func optional(d *spec.TaskDefinition, container string) bool {
+	return d != nil && slices.ContainsFunc(d.Containers, func(c spec.ContainerDefinition) bool {
 		return c.Name == container && !c.IsEssential()
 	})
 }
 
 // broken reports whether the task has failed or will have, as soon as that is certain.
-func broken(v *raftfsm.View, t *raftfsm.Task) bool {
+func broken(v *raftfsm.View, t *spec.Task) bool {
 	switch {
-	case t.DesiredStatus != raftfsm.Stopped:
+	case t.DesiredStatus != spec.Stopped:
 		return false
-	case t.LastStatus == raftfsm.Stopped:
+	case t.LastStatus == spec.Stopped:
 		return !Succeeded(v, t)
-	case t.StopCode != raftfsm.StopEssentialExited && t.StopCode != "":
+	case t.StopCode != spec.StopEssentialExited && t.StopCode != "":
 		return true // it was stopped, or did not come to start
 	}
 	codes, _ := exits(v, t)
@@ -63,10 +64,10 @@ func broken(v *raftfsm.View, t *raftfsm.Task) bool {
 }
 
 // origin is the task that failed first and by itself, or was stopped; nil while none has. Tasks are a gang, or one alone.
-func origin(v *raftfsm.View, tasks []*raftfsm.Task) *raftfsm.Task {
-	var failed *raftfsm.Task
+func origin(v *raftfsm.View, tasks []*spec.Task) *spec.Task {
+	var failed *spec.Task
 	for _, t := range tasks {
-		if t.StopCode == raftfsm.StopScheduler || !broken(v, t) {
+		if t.StopCode == spec.StopScheduler || !broken(v, t) {
 			continue
 		}
 		if failed == nil || ended(t).Before(ended(failed)) {
@@ -76,18 +77,18 @@ func origin(v *raftfsm.View, tasks []*raftfsm.Task) *raftfsm.Task {
 	return failed
 }
 
-func ended(t *raftfsm.Task) time.Time {
+func ended(t *spec.Task) time.Time {
 	return cmp.Or(t.Times.ExecutionStopped, t.Times.Stopping, t.Times.Stopped)
 }
 
 // unit is what is done, and done again, as one: a gang, or a task alone.
-func unit(v *raftfsm.View, t *raftfsm.Task) []*raftfsm.Task {
+func unit(v *raftfsm.View, t *spec.Task) []*spec.Task {
 	if t.Gang == nil {
-		return []*raftfsm.Task{t}
+		return []*spec.Task{t}
 	}
 	return v.Gang(t.Gang.ID)
 }
 
-func allStopped(tasks []*raftfsm.Task) bool {
-	return !slices.ContainsFunc(tasks, func(t *raftfsm.Task) bool { return t.LastStatus != raftfsm.Stopped })
+func allStopped(tasks []*spec.Task) bool {
+	return !slices.ContainsFunc(tasks, func(t *spec.Task) bool { return t.LastStatus != spec.Stopped })
 }

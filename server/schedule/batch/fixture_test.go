@@ -6,6 +6,7 @@ import (
 
 	"pinion/gpu"
 	"pinion/raftfsm"
+	"pinion/raftfsm/spec"
 )
 
 var epoch = time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
@@ -29,14 +30,14 @@ type tester interface {
 
 func newHistory(t tester) *history {
 	h := &history{State: raftfsm.NewState(), t: t}
-	h.do(raftfsm.CreatePool{Pool: raftfsm.Pool{ID: "pool", CreatedAt: epoch}})
-	host := raftfsm.Host{ID: "h", Name: "h", Cluster: raftfsm.DefaultCluster, Address: "h:7400", CPU: 99999, MemoryMiB: 99999, RegisteredAt: epoch}
+	h.do(raftfsm.CreatePool{Pool: spec.Pool{ID: "pool", CreatedAt: epoch}})
+	host := spec.Host{ID: "h", Name: "h", Cluster: spec.DefaultCluster, Address: "h:7400", CPU: 99999, MemoryMiB: 99999, RegisteredAt: epoch}
 	for i := range 16 {
 		host.GPUs.Devices = append(host.GPUs.Devices, gpu.Device{UUID: fmt.Sprint("gpu", i), Index: i, Health: gpu.Healthy})
 	}
 	h.do(raftfsm.PutHost{Host: host})
 	yes, no := true, false
-	h.do(raftfsm.RegisterDefinition{Definition: raftfsm.TaskDefinition{Family: "work", RegisteredAt: epoch, Containers: []raftfsm.ContainerDefinition{
+	h.do(raftfsm.RegisterDefinition{Definition: spec.TaskDefinition{Family: "work", RegisteredAt: epoch, Containers: []spec.ContainerDefinition{
 		{Name: "main", Image: "busybox", Memory: 1, Essential: &yes}, {Name: "helper", Image: "busybox", Memory: 1, Essential: &no},
 	}}})
 	return h
@@ -53,30 +54,30 @@ func (h *history) do(c raftfsm.Command) any {
 }
 
 // tag is "pinion.NAME".
-func tag(name, value string) raftfsm.Tag { return raftfsm.Tag{Key: "pinion." + name, Value: value} }
+func tag(name, value string) spec.Tag { return spec.Tag{Key: "pinion." + name, Value: value} }
 
-func newTask(id string, tags ...raftfsm.Tag) *raftfsm.Task {
-	return &raftfsm.Task{ID: id, Cluster: raftfsm.DefaultCluster, Definition: "work:1", HostID: "h", Group: "family:work", CPU: 1, MemoryMiB: 1,
-		LastStatus: raftfsm.Pending, DesiredStatus: raftfsm.Running, Version: 1, CreatedAt: epoch, Tags: tags,
-		Containers: []raftfsm.Container{{ID: id + "-main", Name: "main"}, {ID: id + "-helper", Name: "helper"}}}
+func newTask(id string, tags ...spec.Tag) *spec.Task {
+	return &spec.Task{ID: id, Cluster: spec.DefaultCluster, Definition: "work:1", HostID: "h", Group: "family:work", CPU: 1, MemoryMiB: 1,
+		LastStatus: spec.Pending, DesiredStatus: spec.Running, Version: 1, CreatedAt: epoch, Tags: tags,
+		Containers: []spec.Container{{ID: id + "-main", Name: "main"}, {ID: id + "-helper", Name: "helper"}}}
 }
 
 // launch records tasks.
-func (h *history) launch(tasks ...*raftfsm.Task) {
+func (h *history) launch(tasks ...*spec.Task) {
 	h.t.Helper()
-	results := h.do(raftfsm.LaunchTasks{Runs: []raftfsm.Launch{{Cluster: raftfsm.DefaultCluster, Tasks: tasks, At: epoch}}}).([]raftfsm.LaunchResult)
+	results := h.do(raftfsm.LaunchTasks{Runs: []raftfsm.Launch{{Cluster: spec.DefaultCluster, Tasks: tasks, At: epoch}}}).([]raftfsm.LaunchResult)
 	if results[0].Err != nil || results[0].Why != "" {
 		h.t.Fatalf("%+v", results[0])
 	}
 }
 
 // gang records a gang "g" of so many tasks "r0", "r1" and so on.
-func (h *history) gang(size int, tags ...raftfsm.Tag) {
+func (h *history) gang(size int, tags ...spec.Tag) {
 	h.t.Helper()
-	var tasks []*raftfsm.Task
+	var tasks []*spec.Task
 	for rank := range size {
 		member := newTask(fmt.Sprint("r", rank), append(tags, tag("gang", "true"))...)
-		member.Gang = &raftfsm.Seat{ID: "g", Rank: rank, Size: size, Port: 29500}
+		member.Gang = &spec.Seat{ID: "g", Rank: rank, Size: size, Port: 29500}
 		if rank == 0 {
 			member.Ports = []int{29500}
 		}
@@ -89,7 +90,7 @@ func (h *history) gang(size int, tags ...raftfsm.Tag) {
 func (h *history) runs(ids ...string) {
 	h.t.Helper()
 	for _, id := range ids {
-		h.report(raftfsm.TaskReport{TaskID: id, Status: raftfsm.Running, Times: raftfsm.TaskTimes{Started: at(1)}})
+		h.report(spec.TaskReport{TaskID: id, Status: spec.Running, Times: spec.TaskTimes{Started: at(1)}})
 	}
 }
 
@@ -98,33 +99,33 @@ func (h *history) exits(id string, code, seconds int) {
 	h.t.Helper()
 	h.runs(id)
 	failed := 1
-	h.report(raftfsm.TaskReport{TaskID: id, Status: raftfsm.Stopped, StopCode: raftfsm.StopEssentialExited, StoppedReason: "Essential container in task exited",
-		Times:      raftfsm.TaskTimes{ExecutionStopped: at(seconds), Stopped: at(seconds)},
-		Containers: []raftfsm.ContainerReport{{Name: "main", ExitCode: &code}, {Name: "helper", ExitCode: &failed}}})
+	h.report(spec.TaskReport{TaskID: id, Status: spec.Stopped, StopCode: spec.StopEssentialExited, StoppedReason: "Essential container in task exited",
+		Times:      spec.TaskTimes{ExecutionStopped: at(seconds), Stopped: at(seconds)},
+		Containers: []spec.ContainerReport{{Name: "main", ExitCode: &code}, {Name: "helper", ExitCode: &failed}}})
 }
 
 // gone has a task end without a word of its containers.
 func (h *history) gone(ids ...string) {
 	h.t.Helper()
 	for _, id := range ids {
-		h.report(raftfsm.TaskReport{TaskID: id, Status: raftfsm.Stopped, Times: raftfsm.TaskTimes{Stopped: at(99)}})
+		h.report(spec.TaskReport{TaskID: id, Status: spec.Stopped, Times: spec.TaskTimes{Stopped: at(99)}})
 	}
 }
 
-func (h *history) report(r raftfsm.TaskReport) {
+func (h *history) report(r spec.TaskReport) {
 	h.t.Helper()
-	h.do(raftfsm.ReportTasks{HostID: "h", Reports: []raftfsm.TaskReport{r}})
+	h.do(raftfsm.ReportTasks{HostID: "h", Reports: []spec.TaskReport{r}})
 }
 
 // stop asks tasks to stop.
-func (h *history) stop(code raftfsm.StopCode, ids ...string) {
+func (h *history) stop(code spec.StopCode, ids ...string) {
 	h.t.Helper()
 	for _, id := range ids {
 		h.do(raftfsm.StopTask{ID: id, Code: code, Reason: "because", At: at(50)})
 	}
 }
 
-func (h *history) task(id string) *raftfsm.Task { return h.View().Task(id) }
+func (h *history) task(id string) *spec.Task { return h.View().Task(id) }
 
 // ids are those of new tasks: n1, n2 and so on.
 func (h *history) ids() string {
@@ -133,7 +134,7 @@ func (h *history) ids() string {
 }
 
 // again is Again for a task, recorded.
-func (h *history) again(id string) []*raftfsm.Task {
+func (h *history) again(id string) []*spec.Task {
 	h.t.Helper()
 	successors := Again(h.View(), h.task(id), at(100), h.ids)
 	if len(successors) > 0 {

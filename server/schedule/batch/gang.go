@@ -5,17 +5,18 @@ import (
 	"strings"
 
 	"pinion/raftfsm"
+	"pinion/raftfsm/spec"
 )
 
 // Stops lists the tasks of a gang that have to stop because one of them failed or was stopped, and why.
-func Stops(v *raftfsm.View, gang string) (tasks []*raftfsm.Task, reason string) {
+func Stops(v *raftfsm.View, gang string) (tasks []*spec.Task, reason string) {
 	all := v.Gang(gang)
 	first := origin(v, all)
 	if first == nil {
 		return nil, ""
 	}
 	for _, t := range all {
-		if t.DesiredStatus != raftfsm.Stopped {
+		if t.DesiredStatus != spec.Stopped {
 			tasks = append(tasks, t)
 		}
 	}
@@ -23,7 +24,7 @@ func Stops(v *raftfsm.View, gang string) (tasks []*raftfsm.Task, reason string) 
 }
 
 // Why is how a task ended that did not succeed, in words.
-func Why(v *raftfsm.View, t *raftfsm.Task) string {
+func Why(v *raftfsm.View, t *spec.Task) string {
 	why := t.StoppedReason
 	if why == "" {
 		why = string(t.StopCode)

@@ -4,7 +4,7 @@ import (
 	"strings"
 	"testing"
 
-	"pinion/raftfsm"
+	"pinion/raftfsm/spec"
 )
 
 // stops names the tasks of gang g that have to stop.
@@ -25,12 +25,12 @@ func TestAllTasksOfAGangStopWhenOneFails(t *testing.T) {
 		{"all run", func(h *history) { h.runs("r0", "r1", "r2") }, "", ""},
 		{"one fails", func(h *history) { h.exits("r1", 9, 10) }, "r0 r2", "Rank 1 of the gang (task r1) ended, and all end with it: Essential container in task exited (exit code 9)"},
 		{"one succeeds", func(h *history) { h.exits("r1", 0, 10) }, "", ""},
-		{"a user stops one", func(h *history) { h.stop(raftfsm.StopUserInitiated, "r2") }, "r0 r1", "Rank 2 of the gang (task r2) ended, and all end with it: because"},
-		{"one gives way", func(h *history) { h.stop(raftfsm.StopPreempted, "r2") }, "r0 r1", "Rank 2"},
+		{"a user stops one", func(h *history) { h.stop(spec.StopUserInitiated, "r2") }, "r0 r1", "Rank 2 of the gang (task r2) ended, and all end with it: because"},
+		{"one gives way", func(h *history) { h.stop(spec.StopPreempted, "r2") }, "r0 r1", "Rank 2"},
 		{"one was lost", func(h *history) { h.runs("r1"); h.gone("r1") }, "r0 r2", "Rank 1"},
 		{"two fail, the one that was first counts", func(h *history) { h.exits("r1", 9, 20); h.exits("r2", 8, 10) }, "r0", "Rank 2 of the gang (task r2) ended, and all end with it: Essential container in task exited (exit code 8)"},
 		{"one fails after others succeeded", func(h *history) { h.exits("r0", 0, 10); h.exits("r2", 1, 20) }, "r1", "Rank 2"},
-		{"who is stopped for it is no reason", func(h *history) { h.exits("r2", 1, 20); h.stop(raftfsm.StopScheduler, "r0"); h.exits("r0", 143, 10) }, "r1", "Rank 2"},
+		{"who is stopped for it is no reason", func(h *history) { h.exits("r2", 1, 20); h.stop(spec.StopScheduler, "r0"); h.exits("r0", 143, 10) }, "r1", "Rank 2"},
 		{"one is about to fail", func(h *history) { h.stopping("r1", 3) }, "r0 r2", "Rank 1 of the gang (task r1) ended, and all end with it: EssentialContainerExited (exit code 3)"},
 		{"one is about to succeed", func(h *history) { h.stopping("r1", 0) }, "", ""},
 	}
@@ -50,8 +50,8 @@ func TestAllTasksOfAGangStopWhenOneFails(t *testing.T) {
 func (h *history) stopping(id string, code int) {
 	h.t.Helper()
 	h.runs(id)
-	h.report(raftfsm.TaskReport{TaskID: id, Status: raftfsm.Stopping, StopCode: raftfsm.StopEssentialExited,
-		Containers: []raftfsm.ContainerReport{{Name: "main", ExitCode: &code}}})
+	h.report(spec.TaskReport{TaskID: id, Status: spec.Stopping, StopCode: spec.StopEssentialExited,
+		Containers: []spec.ContainerReport{{Name: "main", ExitCode: &code}}})
 }
 
 func TestAGangIsDoneAgainAsAWhole(t *testing.T) {
@@ -62,7 +62,7 @@ func TestAGangIsDoneAgainAsAWhole(t *testing.T) {
 	if again := h.again("r1"); len(again) != 0 {
 		t.Fatalf("before all of it is over: %v", again)
 	}
-	h.stop(raftfsm.StopScheduler, "r0")
+	h.stop(spec.StopScheduler, "r0")
 	h.exits("r0", 143, 20)
 	again := h.again("r0")
 	if len(again) != 3 {
@@ -84,8 +84,8 @@ func TestAGangIsDoneAgainAsAWhole(t *testing.T) {
 func TestAGangIsNotDoneAgainWhenAUserEndedIt(t *testing.T) {
 	h := newHistory(t)
 	h.gang(2, tag("retries", "5"))
-	h.stop(raftfsm.StopUserInitiated, "r1")
-	h.stop(raftfsm.StopScheduler, "r0")
+	h.stop(spec.StopUserInitiated, "r1")
+	h.stop(spec.StopScheduler, "r0")
 	h.exits("r0", 143, 60)
 	h.exits("r1", 143, 61)
 	if again := h.again("r0"); len(again) != 0 {

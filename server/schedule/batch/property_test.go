@@ -8,6 +8,7 @@ import (
 	"pgregory.net/rapid"
 
 	"pinion/raftfsm"
+	"pinion/raftfsm/spec"
 )
 
 // Whatever becomes of tasks, in whatever order: work is done again as often as its terms allow and no oftener, a gang starts
@@ -23,7 +24,7 @@ func TestWorkIsDoneAgainAsItsTermsSay(t *testing.T) {
 			h.followUp()
 			h.placeAll()
 			h.check()
-			live := slices.DeleteFunc(h.View().Tasks(""), func(t *raftfsm.Task) bool { return t.LastStatus == raftfsm.Stopped })
+			live := slices.DeleteFunc(h.View().Tasks(""), func(t *spec.Task) bool { return t.LastStatus == spec.Stopped })
 			if len(live) == 0 {
 				return
 			}
@@ -34,12 +35,12 @@ func TestWorkIsDoneAgainAsItsTermsSay(t *testing.T) {
 }
 
 // begin launches a task, or a gang of several.
-func (h *history) begin(name string, size int, tags ...raftfsm.Tag) {
-	var tasks []*raftfsm.Task
+func (h *history) begin(name string, size int, tags ...spec.Tag) {
+	var tasks []*spec.Task
 	for rank := range size {
 		task := newTask(fmt.Sprint(name, "-", rank), tags...)
 		if size > 1 {
-			task.Gang = &raftfsm.Seat{ID: name, Rank: rank, Size: size}
+			task.Gang = &spec.Seat{ID: name, Rank: rank, Size: size}
 		}
 		tasks = append(tasks, task)
 	}
@@ -56,10 +57,10 @@ func (h *history) happens(rt *rapid.T, id string) {
 	case "is lost":
 		h.gone(id)
 	case "gives way":
-		h.stop(raftfsm.StopPreempted, id)
+		h.stop(spec.StopPreempted, id)
 		h.exits(id, 143, 60)
 	case "is stopped":
-		h.stop(raftfsm.StopUserInitiated, id)
+		h.stop(spec.StopUserInitiated, id)
 	}
 }
 
@@ -72,10 +73,10 @@ func (h *history) followUp() {
 			if t.Gang != nil {
 				stops, reason := Stops(h.View(), t.Gang.ID)
 				for _, mate := range stops {
-					h.do(raftfsm.StopTask{ID: mate.ID, Code: raftfsm.StopScheduler, Reason: reason, At: at(70)})
+					h.do(raftfsm.StopTask{ID: mate.ID, Code: spec.StopScheduler, Reason: reason, At: at(70)})
 				}
 			}
-			if t.LastStatus == raftfsm.Stopped {
+			if t.LastStatus == spec.Stopped {
 				h.again(t.ID)
 			}
 		}
@@ -84,16 +85,16 @@ func (h *history) followUp() {
 
 // placeAll gives all that waits a place.
 func (h *history) placeAll() {
-	groups := map[string][]raftfsm.Placement{}
+	groups := map[string][]spec.Placement{}
 	for t := range h.View().Waiting("") {
 		name := t.ID
 		if t.Gang != nil {
 			name = t.Gang.ID
 		}
-		groups[name] = append(groups[name], raftfsm.Placement{TaskID: t.ID, HostID: "h"})
+		groups[name] = append(groups[name], spec.Placement{TaskID: t.ID, HostID: "h"})
 	}
 	for _, group := range groups {
-		if why := h.do(raftfsm.PlaceTasks{Groups: [][]raftfsm.Placement{group}}).([]string); why[0] != "" {
+		if why := h.do(raftfsm.PlaceTasks{Groups: [][]spec.Placement{group}}).([]string); why[0] != "" {
 			h.t.Fatalf("%v: %s", group, why[0])
 		}
 	}
@@ -110,7 +111,7 @@ func (h *history) check() {
 		if t.Gang != nil && len(v.Gang(t.Gang.ID)) != t.Gang.Size {
 			h.t.Fatalf("of gang %s there are %d tasks, not %d", t.Gang.ID, len(v.Gang(t.Gang.ID)), t.Gang.Size)
 		}
-		if t.LastStatus != raftfsm.Stopped && (t.Gang == nil || t.Gang.Rank == 0) {
+		if t.LastStatus != spec.Stopped && (t.Gang == nil || t.Gang.Rank == 0) {
 			attempts[WorkOf(v, t)]++
 		}
 		outcome := OutcomeOf(v, t)

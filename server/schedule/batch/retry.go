@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"pinion/raftfsm"
+	"pinion/raftfsm/spec"
 	"pinion/server/schedule"
 )
 
@@ -17,8 +18,8 @@ const (
 // Again is what has to be recorded so that the work of a task that is over is done again, its whole gang's if it is of one:
 // successors that wait in its queue. Nil when it is not to be done again, not yet, or when it is recorded already. ids
 // gives 32 hex digits at each call.
-func Again(v *raftfsm.View, t *raftfsm.Task, now time.Time, ids func() string) []*raftfsm.Task {
-	if t.Gang == nil && t.StopCode != raftfsm.StopPreempted && t.Terms().Retries <= t.Failed {
+func Again(v *raftfsm.View, t *spec.Task, now time.Time, ids func() string) []*spec.Task {
+	if t.Gang == nil && t.StopCode != spec.StopPreempted && t.Terms().Retries <= t.Failed {
 		return nil // most tasks, at little cost
 	}
 	tasks := unit(v, t)
@@ -33,7 +34,7 @@ func Again(v *raftfsm.View, t *raftfsm.Task, now time.Time, ids func() string) [
 	if failed {
 		notBefore = now.Add(pause(t.Failed))
 	}
-	var successors []*raftfsm.Task
+	var successors []*spec.Task
 	for _, was := range tasks {
 		successor := schedule.Again(was, ids, gang, now, notBefore)
 		if failed {
@@ -54,13 +55,13 @@ func pause(failed int) time.Duration {
 
 // repeats says whether the work of these tasks, which are a unit, is done again, and whether it had failed: who only gave
 // way has not.
-func repeats(v *raftfsm.View, tasks []*raftfsm.Task) (again, failed bool) {
+func repeats(v *raftfsm.View, tasks []*spec.Task) (again, failed bool) {
 	first := origin(v, tasks)
 	if first == nil || !allStopped(tasks) || first.Gang != nil && len(tasks) != first.Gang.Size {
 		return false, false
 	}
-	preempted := func(t *raftfsm.Task) bool { return t.StopCode == raftfsm.StopPreempted }
-	stopped := func(t *raftfsm.Task) bool { return t.StopCode == raftfsm.StopUserInitiated }
+	preempted := func(t *spec.Task) bool { return t.StopCode == spec.StopPreempted }
+	stopped := func(t *spec.Task) bool { return t.StopCode == spec.StopUserInitiated }
 	switch {
 	case slices.ContainsFunc(tasks, stopped):
 		return false, false
@@ -73,7 +74,7 @@ func repeats(v *raftfsm.View, tasks []*raftfsm.Task) (again, failed bool) {
 
 // worthwhile says whether trying again could help a task that failed. A task that ran and left no exit code lost its host,
 // which says nothing against it.
-func worthwhile(v *raftfsm.View, t *raftfsm.Task, terms raftfsm.Terms) bool {
+func worthwhile(v *raftfsm.View, t *spec.Task, terms spec.Terms) bool {
 	codes, _ := exits(v, t)
 	if len(terms.RetryOn) == 0 || len(codes) == 0 && !t.Times.Started.IsZero() {
 		return true
@@ -82,10 +83,10 @@ func worthwhile(v *raftfsm.View, t *raftfsm.Task, terms raftfsm.Terms) bool {
 }
 
 // superseded reports whether a later attempt at the task's work is on record.
-func superseded(v *raftfsm.View, t *raftfsm.Task) bool { return Latest(v, t).Attempt > t.Attempt }
+func superseded(v *raftfsm.View, t *spec.Task) bool { return Latest(v, t).Attempt > t.Attempt }
 
 // Latest is the last attempt on record at the work of a task, the task itself when there is none.
-func Latest(v *raftfsm.View, t *raftfsm.Task) *raftfsm.Task {
+func Latest(v *raftfsm.View, t *spec.Task) *spec.Task {
 	first := t.ID
 	if t.RetryOf != "" {
 		first = t.RetryOf

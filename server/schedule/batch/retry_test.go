@@ -5,31 +5,32 @@ import (
 	"time"
 
 	"pinion/raftfsm"
+	"pinion/raftfsm/spec"
 )
 
 func TestATaskIsDoneAgainWhenItFailsAndThatIsWorthIt(t *testing.T) {
 	twice := tag("retries", "2")
-	on := func(codes string) []raftfsm.Tag { return []raftfsm.Tag{twice, tag("retry-on", codes)} }
+	on := func(codes string) []spec.Tag { return []spec.Tag{twice, tag("retry-on", codes)} }
 	fails := func(code int) func(*history) { return func(h *history) { h.exits("a", code, 10) } }
 	cases := []struct {
 		name string
-		tags []raftfsm.Tag
+		tags []spec.Tag
 		end  func(*history)
 		want bool
 	}{
-		{"it failed", []raftfsm.Tag{twice}, fails(1), true},
-		{"it succeeded, whatever its helper did", []raftfsm.Tag{twice}, fails(0), false},
+		{"it failed", []spec.Tag{twice}, fails(1), true},
+		{"it succeeded, whatever its helper did", []spec.Tag{twice}, fails(0), false},
 		{"nobody asked for it", nil, fails(1), false},
 		{"the exit code is one of those", on("3 137"), fails(137), true},
 		{"the exit code is another", on("3 137"), fails(1), false},
 		{"it ran and its host was lost", on("3"), func(h *history) { h.runs("a"); h.gone("a") }, true},
-		{"it did not come to start", []raftfsm.Tag{twice}, func(h *history) { h.gone("a") }, true},
+		{"it did not come to start", []spec.Tag{twice}, func(h *history) { h.gone("a") }, true},
 		{"it did not come to start, and only exit codes count", on("3"), func(h *history) { h.gone("a") }, false},
-		{"a user stopped it", []raftfsm.Tag{twice}, func(h *history) { h.stop(raftfsm.StopUserInitiated, "a"); h.exits("a", 143, 60) }, false},
-		{"the pool stopped it", []raftfsm.Tag{twice}, func(h *history) { h.stop(raftfsm.StopScheduler, "a"); h.exits("a", 143, 60) }, false},
-		{"it gave way to another, retries or not", nil, func(h *history) { h.stop(raftfsm.StopPreempted, "a"); h.exits("a", 143, 60) }, true},
-		{"it gave way and saved its work", nil, func(h *history) { h.stop(raftfsm.StopPreempted, "a"); h.exits("a", 0, 60) }, true},
-		{"it is not over", []raftfsm.Tag{twice}, func(h *history) { h.runs("a"); h.stop(raftfsm.StopPreempted, "a") }, false},
+		{"a user stopped it", []spec.Tag{twice}, func(h *history) { h.stop(spec.StopUserInitiated, "a"); h.exits("a", 143, 60) }, false},
+		{"the pool stopped it", []spec.Tag{twice}, func(h *history) { h.stop(spec.StopScheduler, "a"); h.exits("a", 143, 60) }, false},
+		{"it gave way to another, retries or not", nil, func(h *history) { h.stop(spec.StopPreempted, "a"); h.exits("a", 143, 60) }, true},
+		{"it gave way and saved its work", nil, func(h *history) { h.stop(spec.StopPreempted, "a"); h.exits("a", 0, 60) }, true},
+		{"it is not over", []spec.Tag{twice}, func(h *history) { h.runs("a"); h.stop(spec.StopPreempted, "a") }, false},
 	}
 	for _, c := range cases {
 		t.Run(c.name, func(t *testing.T) {
@@ -50,18 +51,18 @@ func TestASuccessorIsTheTaskWithoutItsPlaceAndItsLife(t *testing.T) {
 	h := newHistory(t)
 	first, index := newTask("a", tag("retries", "2"), tag("team", "vision")), 4
 	first.ArrayIndex, first.Ports, first.StartedBy = &index, []int{80}, "me"
-	first.Wait = &raftfsm.Wait{Strategy: []raftfsm.PlacementStrategy{{Type: "random"}}}
+	first.Wait = &spec.Wait{Strategy: []spec.PlacementStrategy{{Type: "random"}}}
 	first.Containers[0].GPUs = []string{"gpu3"}
 	h.launch(first)
 	h.exits("a", 1, 10)
 	got := h.again("a")[0]
-	if got.LastStatus != raftfsm.Provisioning || got.DesiredStatus != raftfsm.Running || got.HostID != "" || len(got.GPUs()) != 0 || got.Containers[0].ExitCode != nil || got.StopCode != "" {
+	if got.LastStatus != spec.Provisioning || got.DesiredStatus != spec.Running || got.HostID != "" || len(got.GPUs()) != 0 || got.Containers[0].ExitCode != nil || got.StopCode != "" {
 		t.Errorf("it has something of the first one's life: %+v", got)
 	}
 	if got.RetryOf != "a" || got.Attempt != 1 || got.Failed != 1 || *got.ArrayIndex != 4 || got.Ports[0] != 80 || got.StartedBy != "me" || got.Terms().Team != "vision" {
 		t.Errorf("it is not the same work: %+v", got)
 	}
-	if got.CapacityProvider != raftfsm.BuiltinCapacityProvider || len(got.Wait.Strategy) != 1 || !got.Wait.NotBefore.Equal(at(101)) {
+	if got.CapacityProvider != spec.BuiltinCapacityProvider || len(got.Wait.Strategy) != 1 || !got.Wait.NotBefore.Equal(at(101)) {
 		t.Errorf("it waits in %s for %+v", got.CapacityProvider, got.Wait)
 	}
 	if first.Wait.NotBefore != (time.Time{}) {
@@ -81,7 +82,7 @@ func TestAttemptsEndAndPausesGrow(t *testing.T) {
 		}
 		pauses = append(pauses, again[0].Wait.NotBefore.Sub(at(100)))
 		last = again[0].ID
-		h.do(raftfsm.PlaceTasks{Groups: [][]raftfsm.Placement{{{TaskID: last, HostID: "h"}}}})
+		h.do(raftfsm.PlaceTasks{Groups: [][]spec.Placement{{{TaskID: last, HostID: "h"}}}})
 	}
 	if len(pauses) != 3 || pauses[0] != time.Second || pauses[1] != 2*time.Second || pauses[2] != 4*time.Second {
 		t.Errorf("it was tried again after %v", pauses)
@@ -94,13 +95,13 @@ func TestAttemptsEndAndPausesGrow(t *testing.T) {
 func TestGivingWayIsNoFailure(t *testing.T) {
 	h := newHistory(t)
 	h.launch(newTask("a", tag("retries", "1")))
-	h.stop(raftfsm.StopPreempted, "a")
+	h.stop(spec.StopPreempted, "a")
 	h.exits("a", 137, 60)
 	second := h.again("a")[0]
 	if second.Failed != 0 || second.Attempt != 1 || !second.Wait.NotBefore.IsZero() {
 		t.Fatalf("%+v", second)
 	}
-	h.do(raftfsm.PlaceTasks{Groups: [][]raftfsm.Placement{{{TaskID: second.ID, HostID: "h"}}}})
+	h.do(raftfsm.PlaceTasks{Groups: [][]spec.Placement{{{TaskID: second.ID, HostID: "h"}}}})
 	h.exits(second.ID, 1, 70)
 	if third := h.again(second.ID); len(third) != 1 || third[0].RetryOf != "a" || third[0].Failed != 1 || third[0].Attempt != 2 {
 		t.Errorf("%+v", third)

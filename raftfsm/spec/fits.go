@@ -1,4 +1,4 @@
-package raftfsm
+package spec
 
 import (
 	"fmt"
@@ -29,7 +29,7 @@ func NewFree(h *Host, tasks []*Task) Free {
 	occupy(&free.Ports, h.Ports)
 	for _, task := range tasks {
 		if task.LastStatus != Stopped {
-			free.hold(task)
+			free.Subtract(task)
 		}
 	}
 	return free
@@ -59,10 +59,11 @@ func (f *Free) Take(t *Task) {
 		f.UDPPorts = maps.Clone(f.UDPPorts)
 	}
 	f.GPUs = slices.Clone(f.GPUs)
-	f.hold(t)
+	f.Subtract(t)
 }
 
-func (f *Free) hold(t *Task) {
+// Subtract takes what the task holds off in place. Only the owner of f may: copies share its ports and GPUs, see Take.
+func (f *Free) Subtract(t *Task) {
 	f.CPU -= t.CPU
 	f.MemoryMiB -= t.MemoryMiB
 	occupy(&f.Ports, t.Ports)

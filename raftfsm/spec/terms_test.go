@@ -1,4 +1,4 @@
-package raftfsm
+package spec
 
 import (
 	"reflect"
@@ -32,6 +32,15 @@ func TestTermsOutOfRangeAreNamed(t *testing.T) {
 			if err == nil || !strings.Contains(err.Error(), tag) {
 				t.Errorf("%s=%q: %v", tag, value, err)
 			}
+		}
+	}
+}
+
+func TestWhatATaskWaitsForIsWrittenAsItIsRead(t *testing.T) {
+	for _, word := range []string{"0123", "any:0123", "group:nightly", "any:group:nightly"} {
+		all, err := parseAfter(word)
+		if err != nil || len(all) != 1 || all[0].String() != word {
+			t.Errorf("%s was read as %v, %v", word, all, err)
 		}
 	}
 }

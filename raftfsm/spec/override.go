@@ -1,4 +1,4 @@
-package raftfsm
+package spec
 
 import (
 	"cmp"
@@ -64,14 +64,14 @@ func (o *ContainerOverride) into(c *ContainerDefinition) {
 	if len(o.ResourceRequirements) > 0 {
 		c.ResourceRequirements = o.ResourceRequirements
 	}
-	c.Environment = mergeByName(c.Environment, o.Environment)
+	c.Environment = MergeEnvironment(c.Environment, o.Environment)
 	c.CPU = *cmp.Or(o.CPU, &c.CPU)
 	c.Memory = *cmp.Or(o.Memory, &c.Memory)
 	c.MemoryReservation = *cmp.Or(o.MemoryReservation, &c.MemoryReservation)
 }
 
-// mergeByName replaces the values of names that are there and adds the others behind them.
-func mergeByName(base, changes []KeyValue) []KeyValue {
+// MergeEnvironment is base with the changes: it replaces the values of names that are there and adds the others behind them.
+func MergeEnvironment(base, changes []KeyValue) []KeyValue {
 	if len(changes) == 0 {
 		return base
 	}

@@ -1,6 +1,4 @@
-package raftfsm
-
-import "slices"
+package spec
 
 // ContainerDefinition is one container of a task definition, as ECS documents it.
 type ContainerDefinition struct {
@@ -44,15 +42,6 @@ type ContainerDefinition struct {
 
 // IsEssential reports whether the exit of this container ends the task (the default).
 func (c *ContainerDefinition) IsEssential() bool { return c.Essential == nil || *c.Essential }
-
-// isNewer reports whether the container has something that came with feature level 3.
-func (c *ContainerDefinition) isNewer() bool {
-	shares := func(r ResourceRequirement) bool { return r.SharingStrategy != nil || r.Value == AllGPUs }
-	named := func(p PortMapping) bool { return p.AppProtocol != "" }
-	return c.HealthCheck != nil || c.StartTimeout != nil || c.RestartPolicy != nil || c.VersionConsistency != "" ||
-		len(c.DependsOn)+len(c.ExtraHosts)+len(c.DNSServers)+len(c.DNSSearchDomains)+len(c.SystemControls)+len(c.VolumesFrom) > 0 ||
-		slices.ContainsFunc(c.ResourceRequirements, shares) || slices.ContainsFunc(c.PortMappings, named)
-}
 
 // KeyValue is an environment variable or an option.
 type KeyValue struct {

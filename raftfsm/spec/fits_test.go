@@ -1,6 +1,7 @@
-package raftfsm
+package spec
 
 import (
+	"fmt"
 	"math"
 	"reflect"
 	"slices"
@@ -87,10 +88,10 @@ func TestAmountsThatRunOverNeverFit(t *testing.T) {
 }
 
 func TestFreeIsWhatTasksAndHealthLeave(t *testing.T) {
-	host := hostWith("h", 4)
+	host := fourGPUs("h")
 	slices.Reverse(host.GPUs.Devices) // whatever the order they were listed in
 	host.GPUs.Devices[1].Health = gpu.Unhealthy
-	held, over := task("t1", "h", "h-gpu1"), task("t2", "h", "h-gpu0")
+	held, over := holder("t1", "h", "h-gpu1"), holder("t2", "h", "h-gpu0")
 	held.Ports = []int{80}
 	over.LastStatus = Stopped
 	got := NewFree(&host, []*Task{held, over})
@@ -101,9 +102,9 @@ func TestFreeIsWhatTasksAndHealthLeave(t *testing.T) {
 }
 
 func TestTakeLeavesCopiesAlone(t *testing.T) {
-	host := hostWith("h", 4)
+	host := fourGPUs("h")
 	before := NewFree(&host, nil)
-	after, taken := before, task("t1", "h", "h-gpu0", "h-gpu2")
+	after, taken := before, holder("t1", "h", "h-gpu0", "h-gpu2")
 	taken.Ports, taken.UDPPorts = []int{80}, []int{53}
 	after.Take(taken)
 	if len(before.GPUs) != 4 || before.Ports[80] || before.CPU != 4096 {
@@ -115,10 +116,26 @@ func TestTakeLeavesCopiesAlone(t *testing.T) {
 }
 
 func TestHoldsIsWhatDemandOfSaidAtPlacement(t *testing.T) {
-	placed := task("t1", "h", "a", "b")
+	placed := holder("t1", "h", "a", "b")
 	placed.Ports, placed.UDPPorts = []int{80}, []int{53}
 	want := Demand{CPU: 100, MemoryMiB: 100, Ports: []int{80}, UDPPorts: []int{53}, GPUs: []int{2}}
 	if got := Holds(placed); !reflect.DeepEqual(got, want) {
 		t.Errorf("%+v", got)
 	}
+}
+
+// fourGPUs is a host of 4096 CPU units and 8192 MiB with four healthy GPUs named "<id>-gpu<i>".
+func fourGPUs(id string) Host {
+	host := Host{ID: id, Name: id, CPU: 4096, MemoryMiB: 8192, Ports: []int{22}}
+	for i := range 4 {
+		device := gpu.Device{UUID: fmt.Sprintf("%s-gpu%d", id, i), Index: i, Minor: i, Health: gpu.Healthy}
+		host.GPUs.Devices = append(host.GPUs.Devices, device)
+	}
+	return host
+}
+
+// holder is a placed task that holds the named GPUs of the host, 100 units and 100 MiB.
+func holder(id, host string, gpus ...string) *Task {
+	return &Task{ID: id, HostID: host, CPU: 100, MemoryMiB: 100, LastStatus: Pending, DesiredStatus: Running,
+		Containers: []Container{{Name: "main", GPUs: gpus, LastStatus: Pending}}}
 }

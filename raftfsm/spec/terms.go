@@ -1,4 +1,4 @@
-package raftfsm
+package spec
 
 import (
 	"fmt"
@@ -42,25 +42,6 @@ type Terms struct {
 	Gang        bool
 }
 
-// After is one thing that has to end before a task may start.
-type After struct {
-	Task  string // an id; the last attempt at its work counts
-	Group string // all tasks of the group; set when Task is not
-	Any   bool   // it does not matter how it ends; else every essential container has to exit with 0
-}
-
-// String is the word of TagAfter that says it.
-func (a After) String() string {
-	word := a.Task
-	if a.Group != "" {
-		word = "group:" + a.Group
-	}
-	if a.Any {
-		word = "any:" + word
-	}
-	return word
-}
-
 // TermsOf reads the terms of a task. The error says which tag is wrong and what it may be; the other tags are read.
 func TermsOf(tags []Tag) (Terms, error) {
 	if len(tags) == 0 { // most have none, and they are asked often
@@ -93,11 +74,6 @@ func OwnTags() []string {
 	keys := append(slices.Collect(maps.Keys(termTags)), TagLostAfter)
 	slices.Sort(keys)
 	return keys
-}
-
-func isGang(tags []Tag) bool {
-	terms, _ := TermsOf(tags)
-	return terms.Gang
 }
 
 var termTags = map[string]func(*Terms, string) error{
@@ -142,25 +118,4 @@ func truth(s string) (bool, error) {
 		return false, fmt.Errorf(`write "true" or "false"`)
 	}
 	return s == "true", nil
-}
-
-func parseAfter(s string) ([]After, error) {
-	var all []After
-	for _, word := range strings.Fields(s) {
-		var a After
-		word, a.Any = strings.CutPrefix(word, "any:")
-		if group, is := strings.CutPrefix(word, "group:"); is {
-			a.Group = group
-		} else {
-			a.Task = word[strings.LastIndex(word, "/")+1:] // of an ARN, too
-		}
-		if a.Task == "" && a.Group == "" {
-			return nil, fmt.Errorf(`write task ids with spaces between, or "group:NAME", each after "any:" when it may fail`)
-		}
-		all = append(all, a)
-	}
-	if len(all) > MaxAfter {
-		return nil, fmt.Errorf("it names %d things, at most %d are allowed", len(all), MaxAfter)
-	}
-	return all, nil
 }

@@ -1,4 +1,4 @@
-package raftfsm
+package spec
 
 import (
 	"maps"
@@ -6,6 +6,12 @@ import (
 	"strconv"
 	"strings"
 )
+
+// Attribute is a name with an optional value that a host carries or a definition requires.
+type Attribute struct {
+	Name  string `json:"name"`
+	Value string `json:"value,omitempty"`
+}
 
 // Attributes that follow from a host's GPUs. They belong to the inventory: what else a host says under these names
 // does not count. A host without GPUs has none of them, one whose driver is not known none of the last two.

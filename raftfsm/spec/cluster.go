@@ -1,0 +1,78 @@
+package spec
+
+import (
+	"fmt"
+	"time"
+)
+
+// DefaultCluster always exists; requests that name no cluster mean it.
+const DefaultCluster = "default"
+
+// Account is the 12-digit account id in every ARN. There is one account in a Pinion cluster.
+const Account = "123456789012"
+
+// ClusterStatus is ECS's cluster status.
+type ClusterStatus string
+
+// Statuses of a cluster; an inactive one is kept for a while and can be described.
+const (
+	ClusterActive   ClusterStatus = "ACTIVE"
+	ClusterInactive ClusterStatus = "INACTIVE"
+)
+
+// Cluster is a named pool of hosts and the tasks on it. Its counters are derived from hosts and tasks, never stored.
+type Cluster struct {
+	Name      string        `json:"name"`
+	Status    ClusterStatus `json:"status"`
+	Tags      []Tag         `json:"tags,omitempty"`
+	Settings  []Setting     `json:"settings,omitempty"` // accepted and shown, without effect
+	CreatedAt time.Time     `json:"createdAt"`
+
+	Configuration *ClusterConfiguration `json:"configuration,omitempty"`    // accepted and shown, without effect
+	Namespace     string                `json:"serviceNamespace,omitempty"` // of service connect: the same
+	DeletedAt     time.Time             `json:"deletedAt,omitzero"`         // when it became INACTIVE
+
+	CapacityProviders []string                       `json:"capacityProviders,omitempty"` // queues, beside the built-in one
+	DefaultStrategy   []CapacityProviderStrategyItem `json:"defaultStrategy,omitempty"`   // of runs that do not say how
+}
+
+// Setting is a cluster setting such as containerInsights.
+type Setting struct {
+	Name  string `json:"name"`
+	Value string `json:"value"`
+}
+
+// ClusterConfiguration is ECS's configuration of a cluster. The JSON names are ECS's.
+type ClusterConfiguration struct {
+	ExecuteCommand *ExecuteCommandConfiguration `json:"executeCommandConfiguration,omitempty"`
+	ManagedStorage *ManagedStorageConfiguration `json:"managedStorageConfiguration,omitempty"`
+}
+
+// ExecuteCommandConfiguration says where the sessions of ExecuteCommand are logged. Logging is NONE, DEFAULT or OVERRIDE.
+type ExecuteCommandConfiguration struct {
+	KMSKeyID string                   `json:"kmsKeyId,omitempty"`
+	Logging  string                   `json:"logging,omitempty"`
+	Log      *ExecuteCommandLogTarget `json:"logConfiguration,omitempty"`
+}
+
+// ExecuteCommandLogTarget is where they are logged when Logging is OVERRIDE.
+type ExecuteCommandLogTarget struct {
+	LogGroup    string `json:"cloudWatchLogGroupName,omitempty"`
+	EncryptLogs *bool  `json:"cloudWatchEncryptionEnabled,omitempty"`
+	S3Bucket    string `json:"s3BucketName,omitempty"`
+	EncryptS3   *bool  `json:"s3EncryptionEnabled,omitempty"`
+	S3KeyPrefix string `json:"s3KeyPrefix,omitempty"`
+}
+
+// ManagedStorageConfiguration names the keys that AWS encrypts storage with.
+type ManagedStorageConfiguration struct {
+	KMSKeyID        string `json:"kmsKeyId,omitempty"`
+	FargateKMSKeyID string `json:"fargateEphemeralStorageKmsKeyId,omitempty"`
+}
+
+// Why a cluster cannot be deleted.
+var (
+	ErrClusterHasTasks = fmt.Errorf("%w: it has tasks that are not STOPPED: stop them first", ErrInUse)
+	ErrClusterHasHosts = fmt.Errorf("%w: hosts belong to it: remove them, or start them with another --cluster", ErrInUse)
+	ErrDefaultCluster  = fmt.Errorf("the cluster %s cannot be deleted: requests and hosts that name no cluster mean it", DefaultCluster)
+)

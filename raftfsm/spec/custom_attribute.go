@@ -1,0 +1,16 @@
+package spec
+
+import "fmt"
+
+// MaxCustom is how many custom attributes one host can have beside those that it brings itself.
+const MaxCustom = 10
+
+// ErrTooManyAttributes refuses custom attributes beyond MaxCustom.
+var ErrTooManyAttributes = fmt.Errorf("a host can have %d custom attributes: delete some first", MaxCustom)
+
+// HostAttribute is an attribute of one host. Value may be empty: the attribute is there and says no more.
+type HostAttribute struct {
+	HostID string `json:"hostId"`
+	Name   string `json:"name"`
+	Value  string `json:"value,omitempty"`
+}

@@ -1,0 +1,65 @@
+package spec
+
+import (
+	"fmt"
+	"time"
+)
+
+// DefinitionStatus is ECS's task definition status.
+type DefinitionStatus string
+
+// Statuses of a task definition.
+const (
+	DefinitionActive   DefinitionStatus = "ACTIVE"
+	DefinitionInactive DefinitionStatus = "INACTIVE"           // deregistered: can be described, cannot be run
+	DefinitionDeleting DefinitionStatus = "DELETE_IN_PROGRESS" // forgotten as soon as no task refers to it
+)
+
+// TaskDefinition is one immutable revision of a family: containers, images, resources. The JSON names are ECS's, so
+// the stored document is the document that users see. It is stored normalised (see api/ecs): every container carries
+// its defaults, GPU requirements are in ECS's own form. Only Status, its
+// two times and Tags ever change.
+type TaskDefinition struct {
+	Family                  string                `json:"family"`
+	Revision                int                   `json:"revision"` // from 1, never used twice
+	Status                  DefinitionStatus      `json:"status"`
+	Containers              []ContainerDefinition `json:"containerDefinitions"`
+	TaskRoleARN             string                `json:"taskRoleArn,omitempty"`      // echoed, without effect
+	ExecutionRoleARN        string                `json:"executionRoleArn,omitempty"` // echoed, without effect
+	NetworkMode             string                `json:"networkMode,omitempty"`      // bridge (default), host, none
+	Volumes                 []Volume              `json:"volumes"`
+	PlacementConstraints    []PlacementConstraint `json:"placementConstraints"`
+	RequiresAttributes      []Attribute           `json:"requiresAttributes,omitempty"`      // beside what it needs by its fields; see Requires
+	RequiresCompatibilities []string              `json:"requiresCompatibilities,omitempty"` // EC2, EXTERNAL
+	Compatibilities         []string              `json:"compatibilities,omitempty"`
+	CPU                     string                `json:"cpu,omitempty"`    // CPU units of the whole task, decimal
+	Memory                  string                `json:"memory,omitempty"` // MiB of the whole task, decimal
+	PIDMode                 string                `json:"pidMode,omitempty"`
+	IPCMode                 string                `json:"ipcMode,omitempty"`
+	RuntimePlatform         *RuntimePlatform      `json:"runtimePlatform,omitempty"`
+	RegisteredAt            time.Time             `json:"registeredAt"`
+	DeregisteredAt          time.Time             `json:"deregisteredAt,omitzero"`
+	DeleteRequestedAt       time.Time             `json:"deleteRequestedAt,omitzero"`
+	RegisteredBy            string                `json:"registeredBy,omitempty"`
+	Tags                    []Tag                 `json:"tags,omitempty"`
+}
+
+// Name is "family:revision", the key of the definition.
+func (d *TaskDefinition) Name() string { return fmt.Sprintf("%s:%d", d.Family, d.Revision) }
+
+// Volume is a directory of the host, or scratch space of the task when it names no host path.
+type Volume struct {
+	Name string      `json:"name"`
+	Host *HostVolume `json:"host,omitempty"`
+}
+
+// HostVolume names the directory on the host.
+type HostVolume struct {
+	SourcePath string `json:"sourcePath,omitempty"`
+}
+
+// RuntimePlatform names the operating system and CPU the containers need ("LINUX", "X86_64" or "ARM64").
+type RuntimePlatform struct {
+	CPUArchitecture       string `json:"cpuArchitecture,omitempty"`
+	OperatingSystemFamily string `json:"operatingSystemFamily,omitempty"`
+}

@@ -1,0 +1,64 @@
+package spec
+
+import (
+	"fmt"
+	"strings"
+)
+
+// Held says whether something has to end before the task may get a place; see Wait.After.
+func (t *Task) Held() bool {
+	return t.LastStatus == Provisioning && t.Wait != nil && len(t.Wait.After) > 0
+}
+
+// WaitsFor is what has to end before the task may get a place, as far as it has not.
+func (t *Task) WaitsFor() []After {
+	if !t.Held() {
+		return nil
+	}
+	var all []After
+	for _, word := range t.Wait.After {
+		after, _ := parseAfter(word) // it is written by String
+		all = append(all, after...)
+	}
+	return all
+}
+
+// After is one thing that has to end before a task may start.
+type After struct {
+	Task  string // an id; the last attempt at its work counts
+	Group string // all tasks of the group; set when Task is not
+	Any   bool   // it does not matter how it ends; else every essential container has to exit with 0
+}
+
+// String is the word of TagAfter that says it.
+func (a After) String() string {
+	word := a.Task
+	if a.Group != "" {
+		word = "group:" + a.Group
+	}
+	if a.Any {
+		word = "any:" + word
+	}
+	return word
+}
+
+func parseAfter(s string) ([]After, error) {
+	var all []After
+	for _, word := range strings.Fields(s) {
+		var a After
+		word, a.Any = strings.CutPrefix(word, "any:")
+		if group, is := strings.CutPrefix(word, "group:"); is {
+			a.Group = group
+		} else {
+			a.Task = word[strings.LastIndex(word, "/")+1:] // of an ARN, too
+		}
+		if a.Task == "" && a.Group == "" {
+			return nil, fmt.Errorf(`write task ids with spaces between, or "group:NAME", each after "any:" when it may fail`)
+		}
+		all = append(all, a)
+	}
+	if len(all) > MaxAfter {
+		return nil, fmt.Errorf("it names %d things, at most %d are allowed", len(all), MaxAfter)
+	}
+	return all, nil
+}

@@ -1,0 +1,30 @@
+package spec
+
+// Assignment is a task as its host must run it. Overrides are already merged into Definition (see Effective).
+type Assignment struct {
+	Task       *Task
+	Definition *TaskDefinition
+}
+
+// TaskReport is a host's whole view of one of its tasks: the latest, not the history. Fields that have not happened
+// are zero; a zero field never erases what was reported before.
+type TaskReport struct {
+	TaskID        string            `json:"taskId" compact:"own"`
+	Status        Status            `json:"status"`
+	StopCode      StopCode          `json:"stopCode,omitempty"`
+	StoppedReason string            `json:"stoppedReason,omitempty"`
+	Times         TaskTimes         `json:"times"`
+	Containers    []ContainerReport `json:"containers"`
+}
+
+// ContainerReport is the part of a container that its host knows.
+type ContainerReport struct {
+	Name        string           `json:"name"`
+	Status      Status           `json:"status"`
+	ExitCode    *int             `json:"exitCode,omitempty"`
+	Reason      string           `json:"reason,omitempty"` // at most 1024 characters
+	RuntimeID   string           `json:"runtimeId,omitempty"`
+	ImageDigest string           `json:"imageDigest,omitempty"`
+	Bindings    []NetworkBinding `json:"bindings,omitempty"`
+	Health      Health           `json:"health,omitempty"` // of a container with a health check; level 3, as those are
+}

@@ -1,0 +1,36 @@
+package spec
+
+import (
+	"fmt"
+	"strings"
+)
+
+// Tag is a label of ECS resources: key 1 to 128 characters, value at most 256.
+type Tag struct {
+	Key   string `json:"key"`
+	Value string `json:"value"`
+}
+
+// MaxTags is how many tags of its own one resource can have; those that begin with ReservedTag do not count.
+const MaxTags = 50
+
+// ReservedTag is how the keys of tags begin that ECS sets itself.
+const ReservedTag = "aws:"
+
+// ErrTooManyTags refuses tags beyond MaxTags.
+var ErrTooManyTags = fmt.Errorf("a resource can have %d tags: remove some first", MaxTags)
+
+// Tagged is what kind of resource has tags. The values are those of ECS's ARNs.
+type Tagged string
+
+// The kinds of resources that can be tagged.
+const (
+	TaggedCluster    Tagged = "cluster"
+	TaggedDefinition Tagged = "task-definition"
+	TaggedTask       Tagged = "task"
+	TaggedHost       Tagged = "container-instance"
+	TaggedProvider   Tagged = "capacity-provider"
+)
+
+// Reserved says whether the tag is one that ECS sets itself; see ReservedTag.
+func (t Tag) Reserved() bool { return strings.HasPrefix(strings.ToLower(t.Key), ReservedTag) }

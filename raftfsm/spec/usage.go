@@ -1,0 +1,21 @@
+package spec
+
+import "time"
+
+// UsageSpan is how far back it is remembered what teams have used: much longer than it counts for.
+const UsageSpan = 8 * 24 * time.Hour
+
+// Usage is the GPU time of a team's tasks that are forgotten by now. What the state still has of tasks is not in it.
+type Usage struct {
+	Team  string      `json:"team"`
+	Hours []UsageHour `json:"hours"` // the oldest first, those within UsageSpan; hours without any are left out
+}
+
+// UsageHour is the GPU time of one hour.
+type UsageHour struct {
+	Hour       int64 `json:"hour"` // since 1970
+	GPUSeconds int64 `json:"gpuSeconds"`
+}
+
+// Start is when the hour begins.
+func (h UsageHour) Start() time.Time { return time.Unix(h.Hour*3600, 0) }
