@@ -34,19 +34,19 @@ func newAgent(h *testHost) *testAgent {
 	return &testAgent{host: host, running: map[string]spec.Status{}}
 }
 
-func (a *testAgent) begin(m *Member) {
+func (a *testAgent) start(m *Member) {
 	ctx, cancel := context.WithCancel(context.Background())
 	a.cancel = cancel
 	a.loops.Go(func() { a.stayKnown(ctx, m) })
 	a.loops.Go(func() { a.listen(ctx, m) })
 }
 
-func (a *testAgent) end() {
+func (a *testAgent) stop() {
 	a.cancel()
 	a.loops.Wait()
 }
 
-func (a *testAgent) note(what string) {
+func (a *testAgent) record(what string) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	a.said = append(a.said, what)
@@ -72,7 +72,7 @@ func (a *testAgent) stayKnown(ctx context.Context, m *Member) {
 		if !joined {
 			joined = a.join(ctx, m) == nil
 		} else if err := m.Heartbeat(ctx, a.host.ID); errors.Is(err, spec.ErrNotFound) {
-			a.note("lost")
+			a.record("lost")
 			joined = a.join(ctx, m) == nil
 		}
 		select {
@@ -94,7 +94,7 @@ func (a *testAgent) join(ctx context.Context, m *Member) error {
 	if err != nil {
 		return err
 	}
-	a.note(fmt.Sprintf("joined with %d", len(reports)))
+	a.record(fmt.Sprintf("joined with %d", len(reports)))
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	a.joins++
@@ -116,7 +116,7 @@ func (a *testAgent) listen(ctx context.Context, m *Member) {
 			after = 0
 		}
 		if err == nil && index < after {
-			a.note("the past")
+			a.record("the past")
 		}
 		if err == nil {
 			after = index

@@ -17,20 +17,20 @@ import (
 // wanted and never to an even number.
 
 const (
-	healthPeriod  = time.Second
-	votesPeriod   = 500 * time.Millisecond
-	stableFor     = 500 * time.Millisecond
-	contactWithin = 2 * time.Second
-	entriesBehind = 2000
+	healthInterval       = time.Second
+	promotionInterval    = 500 * time.Millisecond
+	stabilizationTime    = 500 * time.Millisecond
+	lastContactThreshold = 2 * time.Second
+	maxTrailingLogs      = 2000
 )
 
-// pilot starts autopilot for one term; the caller stops it.
-func (s *Server) pilot(t *term) *autopilot.Autopilot {
-	p := autopilot.New(ballot{s.raft, s}, &health{s, t},
-		autopilot.WithPromoter(&capped{}),
+// startAutopilot starts autopilot for one term; the caller stops it.
+func (s *Server) startAutopilot(t *term) *autopilot.Autopilot {
+	p := autopilot.New(guardedRaft{s.raft, s}, &autopilotDelegate{s, t},
+		autopilot.WithPromoter(&cappedPromoter{}),
 		autopilot.WithLogger(raftLogger(s.log)),
-		autopilot.WithUpdateInterval(healthPeriod),
-		autopilot.WithReconcileInterval(votesPeriod),
+		autopilot.WithUpdateInterval(healthInterval),
+		autopilot.WithReconcileInterval(promotionInterval),
 	)
 	p.Start(t.ctx)
 	return p
@@ -44,7 +44,7 @@ type raftStats struct {
 	LastIndex   uint64
 }
 
-func (s *Server) stats() raftStats {
+func (s *Server) localRaftStats() raftStats {
 	stats := raftStats{Running: true, LastIndex: s.raft.LastIndex(), LastTerm: s.raft.CurrentTerm()}
 	if s.raft.State() != raft.Leader {
 		stats.LastContact = time.Since(s.raft.LastContact())
@@ -52,28 +52,28 @@ func (s *Server) stats() raftStats {
 	return stats
 }
 
-// health tells autopilot what this pool knows of its servers.
-type health struct {
+// autopilotDelegate tells autopilot what this pool knows of its servers.
+type autopilotDelegate struct {
 	*Server
 	term *term
 }
 
 // AutopilotConfig is autopilot's question for its settings. Dead servers are ours to remove.
-func (h *health) AutopilotConfig() *autopilot.Config {
-	return &autopilot.Config{LastContactThreshold: contactWithin, MaxTrailingLogs: entriesBehind, ServerStabilizationTime: stableFor}
+func (h *autopilotDelegate) AutopilotConfig() *autopilot.Config {
+	return &autopilot.Config{LastContactThreshold: lastContactThreshold, MaxTrailingLogs: maxTrailingLogs, ServerStabilizationTime: stabilizationTime}
 }
 
 // NotifyState is told what autopilot thinks.
-func (h *health) NotifyState(*autopilot.State) {}
+func (h *autopilotDelegate) NotifyState(*autopilot.State) {}
 
 // RemoveFailedServer is never called: CleanupDeadServers is off.
-func (h *health) RemoveFailedServer(*autopilot.Server) {}
+func (h *autopilotDelegate) RemoveFailedServer(*autopilot.Server) {}
 
 // KnownServers are those of Raft's configuration and those that ought to be.
-func (h *health) KnownServers() map[raft.ServerID]*autopilot.Server {
+func (h *autopilotDelegate) KnownServers() map[raft.ServerID]*autopilot.Server {
 	known, view := make(map[raft.ServerID]*autopilot.Server), h.state.View()
 	hosts := view.Servers()
-	for id := range h.configured() {
+	for id := range h.raftServers() {
 		if host := view.Host(string(id)); host != nil && !host.Server {
 			hosts = append(hosts, host)
 		}
@@ -81,9 +81,9 @@ func (h *health) KnownServers() map[raft.ServerID]*autopilot.Server {
 	for _, host := range hosts {
 		server := &autopilot.Server{
 			ID: raft.ServerID(host.ID), Name: host.Name, Address: raft.ServerAddress(host.Address), Version: host.Version,
-			NodeStatus: autopilot.NodeAlive, IsLeader: host.ID == h.cfg.HostID, Ext: seat{host.Server, host.RegisteredAt},
+			NodeStatus: autopilot.NodeAlive, IsLeader: host.ID == h.cfg.HostID, Ext: promotionHint{host.Server, host.RegisteredAt},
 		}
-		if !h.term.connected(h.cfg, host.ID) {
+		if !h.term.isConnected(h.cfg, host.ID) {
 			server.NodeStatus = autopilot.NodeFailed
 		}
 		known[server.ID] = server
@@ -92,18 +92,18 @@ func (h *health) KnownServers() map[raft.ServerID]*autopilot.Server {
 }
 
 // FetchServerStats asks the servers of Raft's configuration how far they are.
-func (h *health) FetchServerStats(ctx context.Context, servers map[raft.ServerID]*autopilot.Server) map[raft.ServerID]*autopilot.ServerStats {
+func (h *autopilotDelegate) FetchServerStats(ctx context.Context, servers map[raft.ServerID]*autopilot.Server) map[raft.ServerID]*autopilot.ServerStats {
 	var (
 		mu    sync.Mutex
 		asked sync.WaitGroup
 		all   = make(map[raft.ServerID]*autopilot.ServerStats)
 	)
-	for id, address := range h.configured() {
+	for id, address := range h.raftServers() {
 		if servers[id] == nil {
 			continue
 		}
 		asked.Go(func() {
-			stats, err := h.statsOf(ctx, string(id), string(address.Address))
+			stats, err := h.fetchRaftStats(ctx, string(id), string(address.Address))
 			if err != nil || !stats.Running {
 				return
 			}
@@ -116,16 +116,16 @@ func (h *health) FetchServerStats(ctx context.Context, servers map[raft.ServerID
 	return all
 }
 
-func (s *Server) statsOf(ctx context.Context, id, address string) (stats raftStats, err error) {
+func (s *Server) fetchRaftStats(ctx context.Context, id, address string) (stats raftStats, err error) {
 	if id == s.cfg.HostID {
-		return s.stats(), nil
+		return s.localRaftStats(), nil
 	}
-	err = s.cfg.calls.post(ctx, address, pathStats, struct{}{}, &stats)
+	err = s.cfg.peers.call(ctx, address, pathStats, struct{}{}, &stats)
 	return stats, err
 }
 
-// configured is Raft's configuration by server.
-func (s *Server) configured() map[raft.ServerID]raft.Server {
+// raftServers is Raft's configuration by server.
+func (s *Server) raftServers() map[raft.ServerID]raft.Server {
 	all := make(map[raft.ServerID]raft.Server)
 	for _, server := range s.raft.GetConfiguration().Configuration().Servers {
 		all[server.ID] = server
@@ -133,21 +133,21 @@ func (s *Server) configured() map[raft.ServerID]raft.Server {
 	return all
 }
 
-// seat is what the promoter has to know of a server: whether it ought to vote, and for how long it has been a host.
-type seat struct {
+// promotionHint is what the promoter has to know of a server: whether it ought to vote, and for how long it has been a host.
+type promotionHint struct {
 	wanted bool
 	since  time.Time
 }
 
-// capped is autopilot's promoter with a limit: the servers that ought to vote, and of them an odd number.
-type capped struct{}
+// cappedPromoter is autopilot's promoter with a limit: the servers that ought to vote, and of them an odd number.
+type cappedPromoter struct{}
 
 // CalculatePromotionsAndDemotions gives votes to the wanted servers that are healthy and takes them from the others,
 // both together or neither, so that the number of votes stays odd. The leader keeps its vote until another leads.
-func (*capped) CalculatePromotionsAndDemotions(c *autopilot.Config, state *autopilot.State) autopilot.RaftChanges {
+func (*cappedPromoter) CalculatePromotionsAndDemotions(c *autopilot.Config, state *autopilot.State) autopilot.RaftChanges {
 	var kept, ready, spare []*autopilot.ServerState
 	for _, server := range state.Servers {
-		wanted := server.Server.Ext.(seat).wanted
+		wanted := server.Server.Ext.(promotionHint).wanted
 		switch voter := server.HasVotingRights(); {
 		case voter && wanted:
 			kept = append(kept, server)
@@ -157,29 +157,29 @@ func (*capped) CalculatePromotionsAndDemotions(c *autopilot.Config, state *autop
 			ready = append(ready, server)
 		}
 	}
-	slices.SortFunc(ready, older)
+	slices.SortFunc(ready, byAge)
 	if (len(kept)+len(ready))%2 == 0 {
 		if len(ready) == 0 {
 			return autopilot.RaftChanges{} // an even number without those that are to go: wait for another to come
 		}
 		ready = ready[:len(ready)-1]
 	}
-	changes := autopilot.RaftChanges{Promotions: ids(ready)}
+	changes := autopilot.RaftChanges{Promotions: serverIDs(ready)}
 	for _, server := range spare {
 		if server.State != autopilot.RaftLeader {
 			changes.Demotions = append(changes.Demotions, server.Server.ID)
 			continue
 		}
-		changes.Leader = successor(kept)
+		changes.Leader = nextLeader(kept)
 	}
 	return changes
 }
 
-func older(a, b *autopilot.ServerState) int {
-	return cmp.Or(a.Server.Ext.(seat).since.Compare(b.Server.Ext.(seat).since), cmp.Compare(a.Server.ID, b.Server.ID))
+func byAge(a, b *autopilot.ServerState) int {
+	return cmp.Or(a.Server.Ext.(promotionHint).since.Compare(b.Server.Ext.(promotionHint).since), cmp.Compare(a.Server.ID, b.Server.ID))
 }
 
-func ids(servers []*autopilot.ServerState) []raft.ServerID {
+func serverIDs(servers []*autopilot.ServerState) []raft.ServerID {
 	var all []raft.ServerID
 	for _, server := range servers {
 		all = append(all, server.Server.ID)
@@ -187,9 +187,9 @@ func ids(servers []*autopilot.ServerState) []raft.ServerID {
 	return all
 }
 
-// successor is a healthy voter that may lead; empty when there is none.
-func successor(voters []*autopilot.ServerState) raft.ServerID {
-	slices.SortFunc(voters, older)
+// nextLeader is a healthy voter that may lead; empty when there is none.
+func nextLeader(voters []*autopilot.ServerState) raft.ServerID {
+	slices.SortFunc(voters, byAge)
 	for _, server := range voters {
 		if server.Health.Healthy {
 			return server.Server.ID
@@ -199,18 +199,18 @@ func successor(voters []*autopilot.ServerState) raft.ServerID {
 }
 
 // GetServerExt keeps what KnownServers gave; a server that no host is any more has no seat.
-func (*capped) GetServerExt(_ *autopilot.Config, server *autopilot.ServerState) any {
-	if own, ok := server.Server.Ext.(seat); ok && server.Server.NodeStatus != autopilot.NodeLeft {
+func (*cappedPromoter) GetServerExt(_ *autopilot.Config, server *autopilot.ServerState) any {
+	if own, ok := server.Server.Ext.(promotionHint); ok && server.Server.NodeStatus != autopilot.NodeLeft {
 		return own
 	}
-	return seat{}
+	return promotionHint{}
 }
 
 // GetStateExt has nothing to add.
-func (*capped) GetStateExt(*autopilot.Config, *autopilot.State) any { return nil }
+func (*cappedPromoter) GetStateExt(*autopilot.Config, *autopilot.State) any { return nil }
 
 // GetNodeTypes calls every server a voter: those that are not wanted leave.
-func (*capped) GetNodeTypes(_ *autopilot.Config, state *autopilot.State) map[raft.ServerID]autopilot.NodeType {
+func (*cappedPromoter) GetNodeTypes(_ *autopilot.Config, state *autopilot.State) map[raft.ServerID]autopilot.NodeType {
 	types := make(map[raft.ServerID]autopilot.NodeType)
 	for id := range state.Servers {
 		types[id] = autopilot.NodeVoter
@@ -219,9 +219,9 @@ func (*capped) GetNodeTypes(_ *autopilot.Config, state *autopilot.State) map[raf
 }
 
 // FilterFailedServerRemovals removes none.
-func (*capped) FilterFailedServerRemovals(*autopilot.Config, *autopilot.State, *autopilot.FailedServers) *autopilot.FailedServers {
+func (*cappedPromoter) FilterFailedServerRemovals(*autopilot.Config, *autopilot.State, *autopilot.FailedServers) *autopilot.FailedServers {
 	return &autopilot.FailedServers{}
 }
 
 // IsPotentialVoter is true for all of Raft's servers.
-func (*capped) IsPotentialVoter(autopilot.NodeType) bool { return true }
+func (*cappedPromoter) IsPotentialVoter(autopilot.NodeType) bool { return true }

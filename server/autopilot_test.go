@@ -39,14 +39,14 @@ func TestVotesAreGivenAndTakenInOddNumbers(t *testing.T) {
 				}
 				id := raft.ServerID(fmt.Sprint(i))
 				state.Servers[id] = &autopilot.ServerState{
-					Server: autopilot.Server{ID: id, Ext: seat{wanted: strings.ContainsRune("LVNn", letter), since: time.Unix(int64(i), 0)}},
+					Server: autopilot.Server{ID: id, Ext: promotionHint{wanted: strings.ContainsRune("LVNn", letter), since: time.Unix(int64(i), 0)}},
 					State:  kind, Health: autopilot.ServerHealth{Healthy: letter != 'n'},
 				}
 			}
-			changes := new(capped).CalculatePromotionsAndDemotions(&autopilot.Config{}, state)
+			changes := new(cappedPromoter).CalculatePromotionsAndDemotions(&autopilot.Config{}, state)
 			for what, got := range map[string][2]string{
-				"promoted": {joined(changes.Promotions), c.promote},
-				"demoted":  {joined(changes.Demotions), c.demote},
+				"promoted": {joinIDs(changes.Promotions), c.promote},
+				"demoted":  {joinIDs(changes.Demotions), c.demote},
 				"to lead":  {string(changes.Leader), c.lead},
 			} {
 				if got[0] != got[1] {
@@ -57,7 +57,7 @@ func TestVotesAreGivenAndTakenInOddNumbers(t *testing.T) {
 	}
 }
 
-func joined(ids []raft.ServerID) string {
+func joinIDs(ids []raft.ServerID) string {
 	slices.Sort(ids)
 	var text strings.Builder
 	for _, id := range ids {

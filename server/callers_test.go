@@ -70,18 +70,18 @@ func (c caller) post(t *testing.T, alpn, path string, in any) (status int, text 
 	return answer.StatusCode, text
 }
 
-// rights is a pool of one server and the agents a and b, a host that was removed, and the host of another pool.
-type rights struct {
+// rightsTest is a pool of one server and the agents a and b, a host that was removed, and the host of another pool.
+type rightsTest struct {
 	*pool
 	server, a, b, removed *testHost
 	foreign               *testHost
 	apiCalls              atomic.Int64
-	log                   *readable
+	log                   *lockedBuffer
 }
 
-func newRights(t *testing.T) *rights {
+func newRights(t *testing.T) *rightsTest {
 	t.Helper()
-	r := &rights{pool: newPool(t), log: new(readable)}
+	r := &rightsTest{pool: newPool(t), log: new(lockedBuffer)}
 	r.server = r.found(func(c *MemberConfig) { c.Servers, c.Log = 1, slog.New(slog.NewTextHandler(r.log, nil)) })
 	agents := r.join(3)
 	r.a, r.b, r.removed = agents[0], agents[1], agents[2]
@@ -97,7 +97,7 @@ func newRights(t *testing.T) *rights {
 	return r
 }
 
-func certificateOf(t *testing.T, h *testHost) *tls.Certificate {
+func certOf(t *testing.T, h *testHost) *tls.Certificate {
 	t.Helper()
 	cert, err := h.cfg.Identity.Certificate()
 	if err != nil {
@@ -118,7 +118,7 @@ func signedFor(t *testing.T, hostID string, authority *spec.Authority, now time.
 		if err != nil {
 			t.Fatal(err)
 		}
-		own, _ := id.Authority()
+		own, _ := id.CA()
 		authority = &own
 	}
 	raw, err := x509.CreateCertificateRequest(rand.Reader, &x509.CertificateRequest{}, key)
@@ -133,26 +133,26 @@ func signedFor(t *testing.T, hostID string, authority *spec.Authority, now time.
 	return &tls.Certificate{Certificate: [][]byte{block.Bytes}, PrivateKey: key}
 }
 
-// told is what each call gets that would work for the right host.
-func (r *rights) told() map[string]any {
+// secrets is what each call gets that would work for the right host.
+func (r *rightsTest) secrets() map[string]any {
 	victim := r.b.agent.host
 	return map[string]any{
-		pathSession:               toServer{Seq: 1, Hello: &hello{entering: entering{Host: victim}}},
-		pathStats:                 struct{}{},
-		pathSeals:                 struct{}{},
-		pathEnter:                 entering{Host: victim},
-		pathReport:                []news{{Host: victim.ID, Reports: []spec.TaskReport{{TaskID: "task", Status: spec.Stopped}}}},
-		pathBeats:                 alive{Hosts: []string{victim.ID}},
-		pathRole:                  struct{}{},
-		pathRenew:                 []byte("request"),
-		pathAdmit:                 admission{HostID: victim.ID, TokenID: "token", Secret: "secret"},
-		pathKey:                   struct{}{},
-		apiPaths + "v1/ListTasks": struct{}{},
+		pathSession:              agentMessage{Seq: 1, Handshake: &handshake{registration: registration{Host: victim}}},
+		pathStats:                struct{}{},
+		pathSealKeys:             struct{}{},
+		pathRegister:             registration{Host: victim},
+		pathReport:               []reportRequest{{Host: victim.ID, Reports: []spec.TaskReport{{TaskID: "task", Status: spec.Stopped}}}},
+		pathHeartbeats:           heartbeatBatch{Hosts: []string{victim.ID}},
+		pathRole:                 struct{}{},
+		pathRenew:                []byte("request"),
+		pathAdmit:                joinRequest{HostID: victim.ID, TokenID: "token", Secret: "secret"},
+		pathBootstrapKey:         struct{}{},
+		pathAPI + "v1/ListTasks": struct{}{},
 	}
 }
 
-// hearRaft greets as a server does, and returns what comes back.
-func hearRaft(t *testing.T, c caller) (word [8]byte, err error) {
+// readRaftGreeting greets as a server does, and returns what comes back.
+func readRaftGreeting(t *testing.T, c caller) (word [8]byte, err error) {
 	t.Helper()
 	conn, err := c.dial(t.Context(), peer.Raft)
 	if err != nil {
@@ -169,19 +169,19 @@ func hearRaft(t *testing.T, c caller) (word [8]byte, err error) {
 	return word, err
 }
 
-// readable is a log that tests read.
-type readable struct {
+// lockedBuffer is a log that tests read.
+type lockedBuffer struct {
 	mu   sync.Mutex
 	text bytes.Buffer
 }
 
-func (l *readable) Write(b []byte) (int, error) {
+func (l *lockedBuffer) Write(b []byte) (int, error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return l.text.Write(b)
 }
 
-func (l *readable) String() string {
+func (l *lockedBuffer) String() string {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return l.text.String()

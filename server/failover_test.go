@@ -21,20 +21,22 @@ func TestHowLongAPoolIsWithoutALeader(t *testing.T) {
 		name string
 		gone func(*testHost) error
 	}{
-		{"killed", func(h *testHost) error { return errors.Join(h.port.Close(), h.member.own().raft.Shutdown().Error()) }},
-		{"silent", func(h *testHost) error { return h.member.own().raft.Shutdown().Error() }},
+		{"killed", func(h *testHost) error {
+			return errors.Join(h.port.Close(), h.member.localServer().raft.Shutdown().Error())
+		}},
+		{"silent", func(h *testHost) error { return h.member.localServer().raft.Shutdown().Error() }},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			p := newPool(t)
 			p.found(nil)
 			p.join(2)
-			p.reaches(3)
-			definition := define(t, p.leader().member.own(), 0)
+			p.waitForVoters(3)
+			definition := define(t, p.leader().member.localServer(), 0)
 			var took []time.Duration
 			for range rounds {
-				took = append(took, p.without(p.leader(), c.gone, definition))
-				p.reaches(3)
-				p.agree()
+				took = append(took, p.failoverTime(p.leader(), c.gone, definition))
+				p.waitForVoters(3)
+				p.checkAgreement()
 			}
 			slices.Sort(took)
 			t.Logf("from the loss of the leader to the next accepted run: p50 %v, worst %v of %d", took[len(took)/2], took[len(took)-1], len(took))
@@ -42,8 +44,8 @@ func TestHowLongAPoolIsWithoutALeader(t *testing.T) {
 	}
 }
 
-// without is how long it takes until a run is accepted by somebody else. The leader is back when it returns.
-func (p *pool) without(leader *testHost, gone func(*testHost) error, definition string) time.Duration {
+// failoverTime is how long it takes until a run is accepted by somebody else. The leader is back when it returns.
+func (p *pool) failoverTime(leader *testHost, gone func(*testHost) error, definition string) time.Duration {
 	began := time.Now()
 	if err := gone(leader); err != nil {
 		p.t.Fatal(err)
@@ -52,7 +54,7 @@ func (p *pool) without(leader *testHost, gone func(*testHost) error, definition 
 	go func() { defer close(ended); leader.close() }()
 	eventually(p.t, "a run is accepted", func() bool {
 		return slices.ContainsFunc(p.hosts, func(h *testHost) bool {
-			if h == leader || h.member.own() == nil {
+			if h == leader || h.member.localServer() == nil {
 				return false
 			}
 			result, err := h.member.Run(p.t.Context(), spec.RunRequest{Cluster: spec.DefaultCluster, Definition: definition, Count: 1})

@@ -12,9 +12,9 @@ import (
 // term is one stretch of leadership during which this server may answer: everything that earlier leaders acknowledged
 // is in its state. Its context ends with it.
 type term struct {
-	ctx     context.Context
-	beats   *beats
-	planner *planner
+	ctx        context.Context
+	heartbeats *heartbeatTable
+	planner    *planner
 
 	questions chan func(*waiting) // about the queue, for placeLoop to answer
 }
@@ -47,11 +47,11 @@ func (s *Server) serve() {
 	case <-s.done:
 	}
 	s.term.Store(nil)
-	s.moved.fire()
+	s.leaderChanged.Notify()
 	cancel()
 	loops.Wait()
 	s.term.Store(nil) // the term may have begun while it ended
-	s.moved.fire()
+	s.leaderChanged.Notify()
 }
 
 // lead waits until the state has caught up, opens the term, and runs the leader's loops until ctx ends.
@@ -60,23 +60,23 @@ func (s *Server) lead(ctx context.Context) {
 		s.log.Warn("leadership was lost before it began", "error", err)
 		return
 	}
-	s.grant()
-	t := &term{ctx: ctx, beats: &s.beats, questions: make(chan func(*waiting))}
+	s.grantLeases()
+	t := &term{ctx: ctx, heartbeats: &s.heartbeats, questions: make(chan func(*waiting))}
 	t.planner = newPlanner(s, t)
 	s.pulse.begin(time.Now())
 	s.term.Store(t)
 	s.open()
-	s.moved.fire()
+	s.leaderChanged.Notify()
 	s.log.Info("this server leads the pool", "host", s.cfg.HostID, "pool", s.cfg.PoolID)
 	var loops sync.WaitGroup
 	loops.Go(func() { s.pulse.keep(ctx) })
 	loops.Go(func() { s.reapLoop(ctx) })
-	loops.Go(func() { s.loseLoop(t) })
+	loops.Go(func() { s.hostLossLoop(t) })
 	loops.Go(func() { t.planner.follow(ctx) })
 	loops.Go(func() { s.placeLoop(t) })
 	loops.Go(func() { s.batchLoop(ctx) })
-	if s.cfg.calls != nil {
-		loops.Go(func() { s.steerLoop(t) })
+	if s.cfg.peers != nil {
+		loops.Go(func() { s.reconcileServersLoop(t) })
 	}
 	loops.Wait()
 }
@@ -110,7 +110,7 @@ func (s *Server) found(ctx context.Context) error {
 		}
 	}
 	if s.cfg.recovers && !s.begun() {
-		if err := s.renewPool(ctx); err != nil {
+		if err := s.bumpIncarnation(ctx); err != nil {
 			return err
 		}
 	}

@@ -17,14 +17,14 @@ func TestAnAgentWhoseServerGoesReportsToAnotherBeforeItIsGivenAnything(t *testin
 	p := newPool(t)
 	p.found(nil)
 	p.join(3)
-	p.reaches(3)
-	agent := p.hosts[slices.IndexFunc(p.hosts, func(h *testHost) bool { return h.member.own() == nil })]
+	p.waitForVoters(3)
+	agent := p.hosts[slices.IndexFunc(p.hosts, func(h *testHost) bool { return h.member.localServer() == nil })]
 	task := p.run(agent)
 	eventually(t, "the task runs", func() bool { return p.view().Task(task.ID).LastStatus == spec.Running })
-	at := agent.member.current().(*session).address
+	at := agent.member.currentUpstream().(*session).address
 	p.hosts[slices.IndexFunc(p.hosts, func(h *testHost) bool { return h.where == at })].close()
 	eventually(t, "the agent is with another server", func() bool {
-		s, ok := agent.member.current().(*session)
+		s, ok := agent.member.currentUpstream().(*session)
 		return ok && s.alive() && s.address != at
 	})
 	again := p.run(agent)
@@ -89,7 +89,7 @@ func TestARemovedHostIsRefusedForEver(t *testing.T) {
 		t.Error("something is left of the host")
 	}
 	eventually(t, "it has no session any more", func() bool {
-		s, ok := removed.member.current().(*session)
+		s, ok := removed.member.currentUpstream().(*session)
 		return !ok || !s.alive()
 	})
 	if _, err := removed.member.Join(t.Context(), removed.agent.host, nil); !errors.Is(err, spec.ErrRemoved) {
@@ -108,34 +108,34 @@ func TestAServerIsRemovedAndAnotherTakesItsPlace(t *testing.T) {
 	p := newPool(t)
 	p.found(nil)
 	p.join(3)
-	p.reaches(3)
+	p.waitForVoters(3)
 	removed := p.followers()[0]
 	eventually(t, "the server is removed", func() bool {
 		err := p.leader().member.RemoveHost(t.Context(), removed.cfg.HostID, true)
 		return err == nil
 	})
 	removed.close()
-	p.reaches(3)
-	p.agree()
+	p.waitForVoters(3)
+	p.checkAgreement()
 }
 
 func TestAServerThatIsGoneForGoodIsReplacedAndReturnsAsAnAgent(t *testing.T) {
 	p := newPool(t)
 	p.found(func(c *MemberConfig) { c.ReplaceAfter = 2 * time.Second })
 	p.join(2)
-	p.reaches(3)
+	p.waitForVoters(3)
 	p.join(1)
 	gone := p.followers()[0]
 	gone.close()
-	p.reaches(3)
+	p.waitForVoters(3)
 	if err := gone.start(); err != nil {
 		t.Fatal(err)
 	}
 	eventually(t, "it has wiped its log and is an agent", func() bool {
-		return gone.member.own() == nil && gone.member.current() != nil
+		return gone.member.localServer() == nil && gone.member.currentUpstream() != nil
 	})
-	p.reaches(3)
-	p.agree()
+	p.waitForVoters(3)
+	p.checkAgreement()
 	task := p.run(gone)
 	eventually(t, "it takes work", func() bool { return gone.agent.runs(task.ID) })
 }
@@ -144,21 +144,21 @@ func TestPeopleExchangeServers(t *testing.T) {
 	p := newPool(t)
 	p.found(nil)
 	p.join(3)
-	p.reaches(3)
-	agent := p.hosts[slices.IndexFunc(p.hosts, func(h *testHost) bool { return h.member.own() == nil })]
+	p.waitForVoters(3)
+	agent := p.hosts[slices.IndexFunc(p.hosts, func(h *testHost) bool { return h.member.localServer() == nil })]
 	eventually(t, "the agent is promoted", func() bool {
 		return p.leader().member.Promote(t.Context(), agent.cfg.HostID) == nil
 	})
-	eventually(t, "it is a server", func() bool { return agent.member.own() != nil })
-	p.reaches(3)
+	eventually(t, "it is a server", func() bool { return agent.member.localServer() != nil })
+	p.waitForVoters(3)
 	var old *testHost
 	eventually(t, "the leader is demoted, once the one before has wiped its log", func() bool {
 		old = p.leader()
 		return old.member.Demote(t.Context(), old.cfg.HostID) == nil
 	})
-	eventually(t, "the demoted leader is an agent", func() bool { return old.member.own() == nil })
-	p.reaches(3)
-	p.agree()
+	eventually(t, "the demoted leader is an agent", func() bool { return old.member.localServer() == nil })
+	p.waitForVoters(3)
+	p.checkAgreement()
 	if err := old.member.Demote(t.Context(), old.cfg.HostID); !errors.Is(err, spec.ErrUnavailable) {
 		t.Errorf("an agent decides on servers: %v", err)
 	}
@@ -168,11 +168,11 @@ func TestAPoolGoesOnFromOneSurvivor(t *testing.T) {
 	p := newPool(t)
 	p.found(nil)
 	p.join(3)
-	p.reaches(3)
-	agent := p.hosts[slices.IndexFunc(p.hosts, func(h *testHost) bool { return h.member.own() == nil })]
+	p.waitForVoters(3)
+	agent := p.hosts[slices.IndexFunc(p.hosts, func(h *testHost) bool { return h.member.localServer() == nil })]
 	task := p.run(agent)
 	eventually(t, "the task runs", func() bool { return p.view().Task(task.ID).LastStatus == spec.Running })
-	p.agree()
+	p.checkAgreement()
 	survivor, others := p.leader(), p.followers()
 	for _, h := range append(others, survivor) {
 		h.close()
@@ -189,7 +189,7 @@ func TestAPoolGoesOnFromOneSurvivor(t *testing.T) {
 	if p.view().Task(task.ID).LastStatus != spec.Running {
 		t.Error("the task is forgotten")
 	}
-	eventually(t, "the agent follows", func() bool { return agent.member.book.incarnation() == 2 && agent.agent.runs(task.ID) })
+	eventually(t, "the agent follows", func() bool { return agent.member.poolCache.incarnation() == 2 && agent.agent.runs(task.ID) })
 	for _, h := range others { // with their old logs
 		if err := h.start(); err != nil {
 			t.Fatal(err)
@@ -197,13 +197,13 @@ func TestAPoolGoesOnFromOneSurvivor(t *testing.T) {
 	}
 	eventually(t, "what was left of the old pool has joined the new one", func() bool {
 		for _, h := range others {
-			if h.member.book.incarnation() != 2 {
+			if h.member.poolCache.incarnation() != 2 {
 				return false
 			}
 		}
 		return p.voters() == 3
 	})
-	p.agree()
+	p.checkAgreement()
 	if p.view().Settings().Incarnation != 2 || p.view().Task(task.ID) == nil {
 		t.Error("the old pool is back")
 	}
@@ -245,7 +245,7 @@ func TestASnapshotBeginsThePoolAnewOnAnotherMachine(t *testing.T) {
 	}
 	eventually(t, "the other host follows with what it runs", func() bool {
 		known := p.view().Task(task.ID)
-		return second.member.book.incarnation() == 2 && known != nil && known.LastStatus == spec.Running && third.member.Connected(second.cfg.HostID)
+		return second.member.poolCache.incarnation() == 2 && known != nil && known.LastStatus == spec.Running && third.member.Connected(second.cfg.HostID)
 	})
 	again := p.run(second)
 	eventually(t, "it takes work", func() bool { return second.agent.runs(again.ID) && second.agent.runs(task.ID) })

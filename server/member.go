@@ -53,28 +53,28 @@ func (c MemberConfig) now() func() time.Time {
 // Member is a host's place in its pool: a server or an agent, as the pool decides, and it may change while it runs. It is
 // what the doors (api.Cluster and more) and the agent (node.Control) of this host hold on to. Safe for concurrent use.
 type Member struct {
-	cfg    MemberConfig
-	log    *slog.Logger
-	book   *book
-	client *http.Client
-	calls  *calls
+	cfg       MemberConfig
+	log       *slog.Logger
+	poolCache *poolCache
+	client    *http.Client
+	peers     *peerClient
 
-	server    atomic.Pointer[Server]  // nil while this host is an agent
-	path      atomic.Pointer[path]    // nil while the agent has not joined
-	last      atomic.Pointer[session] // the latest one, also when it has ended: it knows what this host was told
-	floor     atomic.Uint64           // newest index of assignments that the agent has seen
-	told      atomic.Pointer[bool]    // whether the pool wants a server here, as a session last said
-	api       atomic.Pointer[http.Handler]
-	roles     sync.Mutex // held while the role changes
-	strangers sync.Map   // ids of hosts that wanted to speak Raft and may not: each is reported once
-	wake      signal     // there is something to look at for the role
-	crowd     crowd      // who has a session with the server here
+	server      atomic.Pointer[Server]     // nil while this host is an agent
+	upstream    atomic.Pointer[connection] // nil while the agent has not joined
+	lastSession atomic.Pointer[session]    // the latest one, also when it has ended: it knows what this host was told
+	minIndex    atomic.Uint64              // newest index of assignments that the agent has seen
+	desiredRole atomic.Pointer[bool]       // whether the pool wants a server here, as a session last said
+	apiHandler  atomic.Pointer[http.Handler]
+	roleMu      sync.Mutex      // held while the role changes
+	warnedPeers sync.Map        // ids of hosts that wanted to speak Raft and may not: each is reported once
+	roleChanged broadcast       // there is something to look at for the role
+	balancer    sessionBalancer // who has a session with the server here
 
-	loops sync.WaitGroup
-	ctx   context.Context
-	end   context.CancelFunc
-	once  sync.Once
-	fatal chan error
+	loops  sync.WaitGroup
+	ctx    context.Context
+	cancel context.CancelFunc
+	once   sync.Once
+	fatal  chan error
 }
 
 // OpenMember gives this host its place: it goes on where it was, joins the pool at Join, or begins a pool. When it returns,
@@ -87,68 +87,68 @@ func OpenMember(ctx context.Context, cfg MemberConfig) (*Member, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := m.settle(ctx); err != nil {
+	if err := m.resume(ctx); err != nil {
 		return nil, errors.Join(err, m.Close())
 	}
 	m.loops.Go(m.followRole)
-	m.loops.Go(m.keepBackups)
-	m.loops.Go(func() { m.cfg.Identity.KeepRenewed(m.ctx, m.renew) })
+	m.loops.Go(m.backupLoop)
+	m.loops.Go(func() { m.cfg.Identity.KeepRenewed(m.ctx, m.renewCert) })
 	return m, nil
 }
 
 func newMember(cfg MemberConfig) (*Member, error) {
 	cfg.Now = cfg.now()
-	b, err := openBook(filepath.Join(cfg.Dir, "servers.json"))
+	b, err := openPoolCache(filepath.Join(cfg.Dir, "servers.json"))
 	if err != nil {
 		return nil, err
 	}
-	m := &Member{cfg: cfg, log: cfg.Log, book: b, fatal: make(chan error, 1)}
+	m := &Member{cfg: cfg, log: cfg.Log, poolCache: b, fatal: make(chan error, 1)}
 	m.client = (&peer.Dialer{Identity: cfg.Identity}).HTTPClient()
-	m.calls = &calls{m.client}
-	m.ctx, m.end = context.WithCancel(context.Background())
-	cfg.Port.Admit(m.mayEnter)
-	m.serve("other hosts", cfg.Port.Peer(), m.peerHandler())
-	m.serve("joining hosts", cfg.Port.Join(), m.joinHandler())
+	m.peers = &peerClient{m.client}
+	m.ctx, m.cancel = context.WithCancel(context.Background())
+	cfg.Port.SetAuthorizer(m.authorizePeer)
+	m.serveListener("other hosts", cfg.Port.Peer(), m.peerHandler())
+	m.serveListener("joining hosts", cfg.Port.Join(), m.joinHandler())
 	return m, nil
 }
 
-// settle finds out what this host is.
-func (m *Member) settle(ctx context.Context) error {
-	os.RemoveAll(m.wiped()) // what an earlier wipe could not finish
+// resume finds out what this host is.
+func (m *Member) resume(ctx context.Context) error {
+	os.RemoveAll(m.trashDir()) // what an earlier wipe could not finish
 	_, err := os.Stat(filepath.Join(m.raftDir(), "server.json"))
 	hasRaft := err == nil
 	switch {
-	case m.cfg.Join != "" && !hasRaft && (!m.book.member() || !m.cfg.Identity.Ready()):
+	case m.cfg.Join != "" && !hasRaft && (!m.poolCache.belongsToPool() || !m.cfg.Identity.Ready()):
 		return m.join(ctx)
-	case m.book.member() && !hasRaft:
+	case m.poolCache.belongsToPool() && !hasRaft:
 		if !m.cfg.Identity.Ready() {
 			return pki.ErrNoCertificate
 		}
 		return nil
-	case m.book.member():
+	case m.poolCache.belongsToPool():
 		return m.startServer(ctx, true)
 	}
-	if _, held := m.cfg.Identity.Authority(); !held {
-		return errHalfJoined
+	if _, held := m.cfg.Identity.CA(); !held {
+		return errJoinIncomplete
 	}
 	return m.startServer(ctx, false)
 }
 
-// errHalfJoined is of a host that has the certificate of a pool and has not written down where that pool is.
-var errHalfJoined = errors.New("this host was let into a pool and ended before it could write down where the pool's servers are: " +
+// errJoinIncomplete is of a host that has the certificate of a pool and has not written down where that pool is.
+var errJoinIncomplete = errors.New("this host was let into a pool and ended before it could write down where the pool's servers are: " +
 	"start it once more with `pinion up --join ADDR --token T`, it will be known again")
 
 func (m *Member) raftDir() string { return filepath.Join(m.cfg.Dir, "raft") }
 
-// wiped is where a raft directory goes on its way to nothing.
-func (m *Member) wiped() string { return filepath.Join(m.cfg.Dir, "raft.wiped") }
+// trashDir is where a raft directory goes on its way to nothing.
+func (m *Member) trashDir() string { return filepath.Join(m.cfg.Dir, "raft.wiped") }
 
 // Close ends this host's part in the pool; the agent must have come to rest.
 func (m *Member) Close() error {
 	var err error
 	m.once.Do(func() {
-		m.end()
-		m.leave(m.path.Swap(nil))
+		m.cancel()
+		m.closeUpstream(m.upstream.Swap(nil))
 		err = m.closeServer()
 		m.loops.Wait()
 		m.client.CloseIdleConnections()
@@ -157,13 +157,13 @@ func (m *Member) Close() error {
 }
 
 func (m *Member) closeServer() error {
-	m.roles.Lock()
-	defer m.roles.Unlock()
+	m.roleMu.Lock()
+	defer m.roleMu.Unlock()
 	own := m.server.Swap(nil)
 	if own == nil {
 		return nil
 	}
-	own.makeRoom()
+	own.transferOnShutdown()
 	return own.Close()
 }
 
@@ -178,60 +178,60 @@ func (m *Member) fail(err error) {
 	}
 }
 
-// own is this host's server, nil while it is an agent.
-func (m *Member) own() *Server { return m.server.Load() }
+// localServer is this host's server, nil while it is an agent.
+func (m *Member) localServer() *Server { return m.server.Load() }
 
 // PoolID is the pool that this host belongs to.
-func (m *Member) PoolID() string { return m.book.outlook().Pool }
+func (m *Member) PoolID() string { return m.poolCache.poolInfo().Pool }
 
-// admits says which hosts are still of the pool.
-func (m *Member) admits(hostID string) bool {
-	if own := m.own(); own != nil && own.state.View().Removed(hostID) {
+// isMemberHost says which hosts are still of the pool.
+func (m *Member) isMemberHost(hostID string) bool {
+	if own := m.localServer(); own != nil && own.state.View().Removed(hostID) {
 		return false
 	}
-	return !m.book.removed(hostID)
+	return !m.poolCache.isRemoved(hostID)
 }
 
-// hear takes in what a session says of the pool.
-func (m *Member) hear(b bulletin) {
-	m.learn(b.Outlook, nil)
-	m.told.Store(&b.Server)
-	m.wake.fire()
+// onPoolInfo takes in what a session says of the pool.
+func (m *Member) onPoolInfo(b poolInfoUpdate) {
+	m.updatePoolInfo(b.PoolInfo, nil)
+	m.desiredRole.Store(&b.Server)
+	m.roleChanged.Notify()
 }
 
-// learn takes in an outlook, of this host's own server or of another's. When the pool was recovered since, what this host
+// updatePoolInfo takes in an outlook, of this host's own server or of another's. When the pool was recovered since, what this host
 // has seen of the old one does not count any more, and a server of the old one ends.
-func (m *Member) learn(o outlook, own *Server) {
-	removed := m.book.outlook().Removed
-	believed, newer, err := m.book.learn(o)
+func (m *Member) updatePoolInfo(o poolInfo, own *Server) {
+	removed := m.poolCache.poolInfo().Removed
+	accepted, newer, err := m.poolCache.update(o)
 	if err != nil {
 		m.log.Warn("cannot write down where the pool's servers are", "error", err)
 	}
-	if !believed {
+	if !accepted {
 		return
 	}
 	if newer {
-		m.floor.Store(0)
-		if outdated := m.own(); outdated != nil && own == nil {
-			m.loops.Go(func() { m.retire(outdated) })
+		m.minIndex.Store(0)
+		if outdated := m.localServer(); outdated != nil && own == nil {
+			m.loops.Go(func() { m.setServerAside(outdated) })
 		}
 	}
 	for _, id := range o.Removed {
 		if !slices.Contains(removed, id) {
-			m.cfg.Port.Expel(id)
+			m.cfg.Port.CloseHost(id)
 		}
 	}
 }
 
-// meet compares incarnations with another host of the pool. A host that knows of a newer one is right: a server here is of
+// checkIncarnation compares incarnations with another host of the pool. A host that knows of a newer one is right: a server here is of
 // before the recovery then.
-func (m *Member) meet(incarnation int) error {
-	mine := m.book.incarnation()
+func (m *Member) checkIncarnation(incarnation int) error {
+	mine := m.poolCache.incarnation()
 	if incarnation <= mine {
 		return nil
 	}
-	if own := m.own(); own != nil {
-		m.loops.Go(func() { m.retire(own) })
+	if own := m.localServer(); own != nil {
+		m.loops.Go(func() { m.setServerAside(own) })
 	}
 	return fmt.Errorf("%w: incarnation %d is here, %d there", ErrOutdated, mine, incarnation)
 }

@@ -12,29 +12,29 @@ import (
 func TestHostsThatJoinBecomeThreeServersAndAgents(t *testing.T) {
 	p := newPool(t)
 	p.found(nil)
-	p.reaches(1)
+	p.waitForVoters(1)
 	second := p.join(1)[0]
 	eventually(t, "the second host is known", func() bool { return p.view().Host(second.cfg.HostID) != nil })
-	p.reaches(1) // two votes are worse than one
+	p.waitForVoters(1) // two votes are worse than one
 	p.join(1)
-	p.reaches(3)
+	p.waitForVoters(3)
 	p.join(2)
-	p.reaches(3)
-	p.agree()
+	p.waitForVoters(3)
+	p.checkAgreement()
 	for _, h := range p.hosts {
 		task := p.run(h)
 		eventually(t, "the task runs on its host", func() bool {
 			return h.agent.runs(task.ID) && p.view().Task(task.ID).LastStatus == spec.Running
 		})
 	}
-	p.agree()
+	p.checkAgreement()
 }
 
 func TestWhenTheLeaderGoesAnotherOneLeads(t *testing.T) {
 	p := newPool(t)
 	p.found(nil)
 	p.join(3)
-	p.reaches(3)
+	p.waitForVoters(3)
 	tasks := map[*testHost]*spec.Task{}
 	for _, h := range p.hosts {
 		tasks[h] = p.run(h)
@@ -44,7 +44,7 @@ func TestWhenTheLeaderGoesAnotherOneLeads(t *testing.T) {
 	if p.leader() == before {
 		t.Fatal("a closed host leads")
 	}
-	p.agree()
+	p.checkAgreement()
 	for h, task := range tasks {
 		if h == before {
 			continue
@@ -56,8 +56,8 @@ func TestWhenTheLeaderGoesAnotherOneLeads(t *testing.T) {
 	if err := before.start(); err != nil {
 		t.Fatal(err)
 	}
-	p.reaches(3)
-	p.agree()
+	p.waitForVoters(3)
+	p.checkAgreement()
 	for _, h := range p.hosts {
 		assertOrder(t, h)
 	}
@@ -106,13 +106,13 @@ func TestTokensThatLetNobodyIn(t *testing.T) {
 		token string
 		want  error
 	}{
-		"no token at all":  {"", ErrTokenText},
+		"no token at all":  {"", ErrTokenFormat},
 		"another's secret": {strings.Join([]string{parts[0], parts[1], parts[2], "aaaa"}, "."), spec.ErrTokenWrong},
 		"nobody's token":   {strings.Join([]string{parts[0], parts[1], "beef", parts[3]}, "."), spec.ErrTokenUnknown},
 		"used up":          {once, spec.ErrTokenUsedUp},
 		"revoked":          {revoked, spec.ErrTokenRevoked},
 		"of another pool":  {foreign, peer.ErrOtherPool},
-		"cut short":        {good[:len(good)-50], ErrTokenText},
+		"cut short":        {good[:len(good)-50], ErrTokenFormat},
 	} {
 		t.Run(name, func(t *testing.T) {
 			h := p.host(func(c *MemberConfig) { c.Join = first.where })

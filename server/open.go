@@ -56,7 +56,7 @@ func open(cfg Config) (*Server, error) {
 		return nil, err
 	}
 	s := newServer(cfg, log)
-	s.seals = seals
+	s.keyring = seals
 	if err := s.startRaft(); err != nil {
 		log.Close()
 		return nil, err
@@ -78,11 +78,11 @@ func newServer(cfg Config, log *store.Store) *Server {
 		fatal:    make(chan error, 1),
 	}
 	s.life, s.endLife = context.WithCancel(context.Background())
-	s.checks = gather[struct{}, error]{carry: s.verify, limit: 4096}
-	s.runs = gather[spec.RunRequest, placed]{carry: s.place, limit: placeLimit, atOnce: placesAtOnce}
-	s.entrants = gather[spec.RunRequest, placed]{carry: s.provision, limit: enqueueLimit}
+	s.checks = batcher[struct{}, error]{handle: s.verify, maxBatch: 4096}
+	s.runs = batcher[spec.RunRequest, placed]{handle: s.place, maxBatch: placeLimit, concurrency: placesAtOnce}
+	s.entrants = batcher[spec.RunRequest, placed]{handle: s.provision, maxBatch: enqueueLimit}
 	s.backlog.limit = spec.MaxWaiting
-	s.news = gather[news, heard]{carry: s.tell, limit: newsLimit}
+	s.reports = batcher[reportRequest, reportReply]{handle: s.forwardReports, maxBatch: maxReportBatch}
 	return s
 }
 
@@ -100,7 +100,7 @@ func (s *Server) startRaft() error {
 		}
 	}
 	if s.cfg.recovers {
-		if err := s.recoverAlone(conf, snapshots, logger); err != nil {
+		if err := s.recoverRaftConfig(conf, snapshots, logger); err != nil {
 			return err
 		}
 	}
@@ -114,8 +114,8 @@ func (s *Server) startRaft() error {
 	s.loops.Go(s.followLeadership)
 	s.loops.Go(s.watchLeader)
 	s.loops.Go(s.watchLinks)
-	s.loops.Go(s.passBeats)
-	s.loops.Go(s.watchOutlook)
+	s.loops.Go(s.forwardHeartbeats)
+	s.loops.Go(s.watchPoolInfo)
 	s.loops.Go(s.watchDisk)
 	s.loops.Go(s.watchHeap)
 	return nil

@@ -39,7 +39,7 @@ func (c *client) work(ctx context.Context) {
 			c.read(ctx)
 		}
 		select {
-		case <-c.strike.next():
+		case <-c.strike.Wait():
 			time.Sleep(c.below(2 * farthest))
 		case <-time.After(c.below(clientPause)):
 		case <-ctx.Done():

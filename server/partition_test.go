@@ -100,9 +100,9 @@ type simulation struct {
 	mesh    *mesh
 	servers []*Server
 	reads   func(*Server, context.Context) (*raftfsm.View, error)
-	clients int    // at any time
-	behind  bool   // begin with leaveBehind
-	strike  signal // something is about to break
+	clients int       // at any time
+	behind  bool      // begin with leaveBehind
+	strike  broadcast // something is about to break
 
 	mu       sync.Mutex
 	attempts []attempt

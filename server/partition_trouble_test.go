@@ -18,7 +18,7 @@ func (p *simulation) trouble(ctx context.Context) {
 		p.leaveBehind(ctx)
 	}
 	for ctx.Err() == nil {
-		p.strike.fire()
+		p.strike.Notify()
 		time.Sleep(time.Duration(random.Int64N(int64(2 * farthest))))
 		p.mesh.set(p.breakage(random))
 		p.cuts++

@@ -199,12 +199,12 @@ func TestNothingIsPlacedOnAHostThatWentSilent(t *testing.T) {
 }
 
 func TestANewTermGrantsOneLease(t *testing.T) {
-	var b beats
-	b.renew(day0, day0)
+	var b heartbeatTable
+	b.resetLeases(day0, day0)
 	if b.silence("h", day0.Add(3*time.Second)) != 3*time.Second {
 		t.Error("silence does not begin with the term")
 	}
-	b.heard("h", day0.Add(10*time.Second))
+	b.record("h", day0.Add(10*time.Second))
 	if b.silence("h", day0.Add(11*time.Second)) != time.Second {
 		t.Error("a heartbeat does not end the silence")
 	}
@@ -212,7 +212,7 @@ func TestANewTermGrantsOneLease(t *testing.T) {
 
 func TestARequestThatGaveUpBeforeItsTurnChangesNothing(t *testing.T) {
 	release, carried := make(chan struct{}), make(chan []int, 2)
-	g := gather[int, int]{limit: 10, carry: func(in []int) []int {
+	g := batcher[int, int]{maxBatch: 10, handle: func(in []int) []int {
 		carried <- in
 		<-release
 		return in

@@ -42,7 +42,7 @@ const hearEvery = 500 * time.Millisecond
 const catchUpEvery = 500 * time.Millisecond
 
 func newPlanner(s *Server, t *term) *planner {
-	heard := func(hostID string) bool { return t.reliable(&s.cfg, hostID) }
+	heard := func(hostID string) bool { return t.isSchedulable(&s.cfg, hostID) }
 	return &planner{state: s.state, now: s.cfg.Now, heard: heard, flights: map[*flight]bool{}}
 }
 

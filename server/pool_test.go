@@ -88,7 +88,7 @@ func (h *testHost) start() error {
 	if h.agent == nil {
 		h.agent = newAgent(h)
 	}
-	h.agent.begin(h.member)
+	h.agent.start(h.member)
 	member := h.member
 	h.pool.t.Cleanup(func() { h.stop(member) })
 	return nil
@@ -100,7 +100,7 @@ func (h *testHost) stop(member *Member) {
 		return
 	}
 	h.member = nil
-	h.agent.end()
+	h.agent.stop()
 	if err := member.Close(); err != nil {
 		h.pool.t.Errorf("host %d: %v", h.n, err)
 	}
@@ -150,7 +150,7 @@ func (p *pool) leader() *testHost {
 	var leader *testHost
 	eventually(p.t, "somebody leads", func() bool {
 		for _, h := range p.hosts {
-			if h.member != nil && h.member.own() != nil && h.member.own().Leads() {
+			if h.member != nil && h.member.localServer() != nil && h.member.localServer().Leads() {
 				leader = h
 				return true
 			}
@@ -164,7 +164,7 @@ func (p *pool) leader() *testHost {
 func (p *pool) followers() []*testHost {
 	leader := p.leader()
 	return slices.DeleteFunc(slices.Clone(p.hosts), func(h *testHost) bool {
-		return h == leader || h.member == nil || h.member.own() == nil
+		return h == leader || h.member == nil || h.member.localServer() == nil
 	})
 }
 
@@ -183,13 +183,13 @@ func (p *pool) voters() int {
 	return voters
 }
 
-// reaches waits until so many hosts vote, and everybody else has no Raft.
-func (p *pool) reaches(voters int) {
+// waitForVoters waits until so many hosts vote, and everybody else has no Raft.
+func (p *pool) waitForVoters(voters int) {
 	p.t.Helper()
 	eventually(p.t, fmt.Sprintf("%d hosts vote and the others have no log", voters), func() bool {
 		servers := 0
 		for _, h := range p.hosts {
-			if h.member != nil && h.member.own() != nil {
+			if h.member != nil && h.member.localServer() != nil {
 				servers++
 			}
 		}
@@ -208,17 +208,17 @@ func (p *pool) view() *raftfsm.View {
 	return view
 }
 
-// agree waits until all servers hold the same state.
-func (p *pool) agree() {
+// checkAgreement waits until all servers hold the same state.
+func (p *pool) checkAgreement() {
 	p.t.Helper()
 	eventually(p.t, "all servers hold the same state", func() bool {
 		var first []byte
 		for _, h := range p.hosts {
-			if h.member == nil || h.member.own() == nil {
+			if h.member == nil || h.member.localServer() == nil {
 				continue
 			}
 			var state bytes.Buffer
-			if err := h.member.own().state.View().WriteSnapshot(&state); err != nil {
+			if err := h.member.localServer().state.View().WriteSnapshot(&state); err != nil {
 				p.t.Fatal(err)
 			}
 			if first == nil {
@@ -235,11 +235,11 @@ func (p *pool) agree() {
 // run starts a task on a host of the pool's choice, or on the one named.
 func (p *pool) run(on *testHost) *spec.Task {
 	p.t.Helper()
-	leader := p.leader().member.own()
+	leader := p.leader().member.localServer()
 	request := runOf(define(p.t, leader, 1))
 	if on != nil {
 		eventually(p.t, "the host is connected", func() bool { return p.leader().member.Connected(on.cfg.HostID) && p.view().Host(on.cfg.HostID) != nil })
-		leader = p.leader().member.own()
+		leader = p.leader().member.localServer()
 		request.Hosts = []string{on.cfg.HostID}
 	}
 	result, err := leader.Run(p.t.Context(), request)

@@ -24,7 +24,7 @@ func Recover(ctx context.Context, cfg MemberConfig) (incarnation int, err error)
 	if _, err := os.Stat(filepath.Join(cfg.Dir, "raft", "raft.db")); err != nil {
 		return 0, fmt.Errorf("this host holds no state of its pool, so nothing can be recovered from it: %w", err)
 	}
-	return beginAnew(ctx, cfg, "")
+	return bootstrapIncarnation(ctx, cfg, "")
 }
 
 // Restore is Recover from a snapshot that SaveSnapshot wrote, on any machine. A log that is there is put aside. cfg has an
@@ -41,21 +41,21 @@ func Restore(ctx context.Context, cfg MemberConfig, snapshot io.Reader) (incarna
 	if view.Removed(cfg.HostID) {
 		return 0, fmt.Errorf("host %s: %w", cfg.HostID, spec.ErrRemoved)
 	}
-	if err := certifyAlone(cfg, *view.Authority()); err != nil {
+	if err := issueOwnCertificate(cfg, *view.Authority()); err != nil {
 		return 0, err
 	}
 	dir := filepath.Join(cfg.Dir, "raft")
-	if err := os.Rename(dir, aside(dir)); err != nil && !errors.Is(err, os.ErrNotExist) {
+	if err := os.Rename(dir, backupName(dir)); err != nil && !errors.Is(err, os.ErrNotExist) {
 		return 0, fmt.Errorf("put the present log aside: %w", err)
 	}
-	if err := plant(cfg, dir, view); err != nil {
+	if err := seedSnapshot(cfg, dir, view); err != nil {
 		return 0, fmt.Errorf("write the snapshot under %s: %w", dir, err)
 	}
-	return beginAnew(ctx, cfg, view.Pool().ID)
+	return bootstrapIncarnation(ctx, cfg, view.Pool().ID)
 }
 
-// aside is a name for a directory that is not needed any more.
-func aside(dir string) string {
+// backupName is a name for a directory that is not needed any more.
+func backupName(dir string) string {
 	for n := 1; ; n++ {
 		name := fmt.Sprintf("%s.before-restore-%d", dir, n)
 		if _, err := os.Lstat(name); err != nil {
@@ -64,8 +64,8 @@ func aside(dir string) string {
 	}
 }
 
-// certifyAlone gives this host a certificate of a pool whose authority is in hand.
-func certifyAlone(cfg MemberConfig, authority spec.Authority) error {
+// issueOwnCertificate gives this host a certificate of a pool whose authority is in hand.
+func issueOwnCertificate(cfg MemberConfig, authority spec.Authority) error {
 	if !cfg.Identity.Ready() {
 		request, err := cfg.Identity.NewRequest()
 		if err != nil {
@@ -79,11 +79,11 @@ func certifyAlone(cfg MemberConfig, authority spec.Authority) error {
 			return err
 		}
 	}
-	return cfg.Identity.HoldAuthority(authority)
+	return cfg.Identity.StoreCAKey(authority)
 }
 
-// plant makes a raft directory that holds nothing but a snapshot.
-func plant(cfg MemberConfig, dir string, view *raftfsm.View) error {
+// seedSnapshot makes a raft directory that holds nothing but a snapshot.
+func seedSnapshot(cfg MemberConfig, dir string, view *raftfsm.View) error {
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return err
 	}
@@ -106,9 +106,9 @@ func plant(cfg MemberConfig, dir string, view *raftfsm.View) error {
 	return sink.Close()
 }
 
-// beginAnew starts the server of the data directory alone, out of reach of everybody, makes a new incarnation of its pool
+// bootstrapIncarnation starts the server of the data directory alone, out of reach of everybody, makes a new incarnation of its pool
 // and writes down that this host is of it.
-func beginAnew(ctx context.Context, cfg MemberConfig, pool string) (incarnation int, err error) {
+func bootstrapIncarnation(ctx context.Context, cfg MemberConfig, pool string) (incarnation int, err error) {
 	own, err := Open(ctx, Config{
 		Dir: filepath.Join(cfg.Dir, "raft"), HostID: cfg.HostID, PoolID: pool, Address: cfg.Address, Log: cfg.Log,
 		Now: cfg.Now, MinFree: cfg.MinFree, Reserve: cfg.Reserve, recovers: true,
@@ -116,23 +116,23 @@ func beginAnew(ctx context.Context, cfg MemberConfig, pool string) (incarnation 
 	if err != nil {
 		return 0, err
 	}
-	seen := own.lookOut()
+	seen := own.buildPoolInfo()
 	if err := own.Close(); err != nil {
 		return 0, err
 	}
-	b, err := openBook(filepath.Join(cfg.Dir, "servers.json"))
+	b, err := openPoolCache(filepath.Join(cfg.Dir, "servers.json"))
 	if err != nil {
 		return 0, err
 	}
-	believed, _, err := b.learn(seen)
+	believed, _, err := b.update(seen)
 	if err == nil && !believed {
-		err = fmt.Errorf("this host has seen incarnation %d of pool %s, what was recovered is %d of %s", b.incarnation(), b.outlook().Pool, seen.Incarnation, seen.Pool)
+		err = fmt.Errorf("this host has seen incarnation %d of pool %s, what was recovered is %d of %s", b.incarnation(), b.poolInfo().Pool, seen.Incarnation, seen.Pool)
 	}
 	return seen.Incarnation, err
 }
 
-// recoverAlone rewrites Raft's configuration to this server alone. It needs a state to go on from.
-func (s *Server) recoverAlone(conf *raft.Config, snapshots raft.SnapshotStore, logger hclog.Logger) error {
+// recoverRaftConfig rewrites Raft's configuration to this server alone. It needs a state to go on from.
+func (s *Server) recoverRaftConfig(conf *raft.Config, snapshots raft.SnapshotStore, logger hclog.Logger) error {
 	alone := raft.Configuration{Servers: []raft.Server{{Suffrage: raft.Voter, ID: conf.LocalID, Address: s.cfg.Transport.LocalAddr()}}}
 	err := raft.RecoverCluster(conf, raftfsm.NewFSM(raftfsm.NewState()), s.store, s.store, snapshots, s.cfg.Transport, alone)
 	if err != nil {
@@ -142,8 +142,8 @@ func (s *Server) recoverAlone(conf *raft.Config, snapshots raft.SnapshotStore, l
 	return nil
 }
 
-// renewPool makes the pool that was recovered here a new incarnation, of which this host is the only server.
-func (s *Server) renewPool(ctx context.Context) error {
+// bumpIncarnation makes the pool that was recovered here a new incarnation, of which this host is the only server.
+func (s *Server) bumpIncarnation(ctx context.Context) error {
 	view := s.state.View()
 	next := view.Settings().Incarnation + 1
 	if _, err := s.record(ctx, raftfsm.PutSettings{Settings: spec.Settings{Incarnation: next}}); err != nil {

@@ -26,25 +26,25 @@ import (
 // Whoever cannot prove to be a host of the pool reads nothing and does nothing, whatever it says and calls.
 func TestWithoutACertificateOfThePoolThePortIsClosed(t *testing.T) {
 	r := newRights(t)
-	authority := *r.server.member.own().state.View().Authority()
-	a, b, foreign := certificateOf(t, r.a), certificateOf(t, r.b), certificateOf(t, r.foreign)
+	authority := *r.server.member.localServer().state.View().Authority()
+	a, b, foreign := certOf(t, r.a), certOf(t, r.b), certOf(t, r.foreign)
 	callers := map[string]*tls.Certificate{
 		"no certificate":                             nil,
 		"a host of another pool":                     foreign,
 		"another pool's, with this pool's behind it": {Certificate: [][]byte{foreign.Certificate[0], a.Certificate[1]}, PrivateKey: foreign.PrivateKey},
-		"a host that was removed":                    certificateOf(t, r.removed),
+		"a host that was removed":                    certOf(t, r.removed),
 		"another host's certificate without its key": {Certificate: b.Certificate, PrivateKey: a.PrivateKey},
 		"the authority's without its key":            {Certificate: b.Certificate[1:], PrivateKey: a.PrivateKey},
 		"an expired certificate":                     signedFor(t, r.a.cfg.HostID, &authority, time.Now().AddDate(0, -2, 0)),
 		"one that nobody signed for this pool":       signedFor(t, r.server.cfg.HostID, nil, time.Now()),
 	}
-	calls := r.told()
-	for path := range r.server.member.peerCalls() {
+	calls := r.secrets()
+	for path := range r.server.member.routes() {
 		if _, listed := calls[path]; !listed {
 			t.Errorf("the call %s has no line in this test", path)
 		}
 	}
-	before := r.server.member.own().state.View()
+	before := r.server.member.localServer().state.View()
 	for name, cert := range callers {
 		t.Run(name, func(t *testing.T) {
 			c := caller{r.server.where, cert}
@@ -53,12 +53,12 @@ func TestWithoutACertificateOfThePoolThePortIsClosed(t *testing.T) {
 					t.Errorf("%s answers %d %s", path, status, text)
 				}
 			}
-			if word, err := hearRaft(t, c); err == nil {
+			if word, err := readRaftGreeting(t, c); err == nil {
 				t.Errorf("Raft says %x", word)
 			}
 		})
 	}
-	after, victim := r.server.member.own().state.View(), r.b.cfg.HostID
+	after, victim := r.server.member.localServer().state.View(), r.b.cfg.HostID
 	if !reflect.DeepEqual(after.Host(victim), before.Host(victim)) || len(after.Hosts("")) != len(before.Hosts("")) || r.apiCalls.Load() != 0 {
 		t.Errorf("a host has changed, or one of %d calls reached the API", r.apiCalls.Load())
 	}
@@ -72,7 +72,7 @@ func TestTheDoorForJoiningHostsKnowsOnlyTokens(t *testing.T) {
 		t.Fatal(err)
 	}
 	anybody := caller{r.server.where, nil}
-	for path, in := range r.told() {
+	for path, in := range r.secrets() {
 		if status, text := anybody.post(t, peer.Join, path, in); status != http.StatusNotFound {
 			t.Errorf("%s answers %d %s", path, status, text)
 		}
@@ -84,27 +84,27 @@ func TestTheDoorForJoiningHostsKnowsOnlyTokens(t *testing.T) {
 		}
 		return csr
 	}
-	before := r.server.member.own().state.View()
+	before := r.server.member.localServer().state.View()
 	for name, k := range map[string]struct {
-		ask  admission
+		ask  joinRequest
 		want error
 	}{
-		"no token":          {admission{HostID: newID(), Request: request(r.foreign)}, spec.ErrTokenUnknown},
-		"a guessed secret":  {admission{HostID: newID(), TokenID: good.ID, Secret: "guess", Request: request(r.foreign)}, spec.ErrTokenWrong},
-		"another's name":    {admission{HostID: r.b.cfg.HostID, TokenID: good.ID, Secret: good.Secret, Request: request(r.foreign)}, spec.ErrInUse},
-		"a removed host":    {admission{HostID: r.removed.cfg.HostID, TokenID: good.ID, Secret: good.Secret, Request: request(r.removed)}, spec.ErrRemoved},
-		"the server's name": {admission{HostID: r.server.cfg.HostID, TokenID: good.ID, Secret: good.Secret, Request: request(r.foreign)}, spec.ErrInUse},
+		"no token":          {joinRequest{HostID: newID(), CSR: request(r.foreign)}, spec.ErrTokenUnknown},
+		"a guessed secret":  {joinRequest{HostID: newID(), TokenID: good.ID, Secret: "guess", CSR: request(r.foreign)}, spec.ErrTokenWrong},
+		"another's name":    {joinRequest{HostID: r.b.cfg.HostID, TokenID: good.ID, Secret: good.Secret, CSR: request(r.foreign)}, spec.ErrInUse},
+		"a removed host":    {joinRequest{HostID: r.removed.cfg.HostID, TokenID: good.ID, Secret: good.Secret, CSR: request(r.removed)}, spec.ErrRemoved},
+		"the server's name": {joinRequest{HostID: r.server.cfg.HostID, TokenID: good.ID, Secret: good.Secret, CSR: request(r.foreign)}, spec.ErrInUse},
 	} {
 		status, text := anybody.post(t, peer.Join, pathJoin, k.ask)
-		var f fault
-		if json.Unmarshal(text, &f) != nil || status == http.StatusOK || !errors.Is(f.err(), k.want) {
+		var f wireError
+		if json.Unmarshal(text, &f) != nil || status == http.StatusOK || !errors.Is(f.toError(), k.want) {
 			t.Errorf("%s: %d %s", name, status, text)
 		}
 	}
-	if after := r.server.member.own().state.View(); len(after.Hosts("")) != len(before.Hosts("")) || after.Token(good.ID).Used != before.Token(good.ID).Used {
+	if after := r.server.member.localServer().state.View(); len(after.Hosts("")) != len(before.Hosts("")) || after.Token(good.ID).Used != before.Token(good.ID).Used {
 		t.Error("somebody was let in")
 	}
-	status, text := anybody.post(t, peer.Join, pathStanding, standing{HostID: r.removed.cfg.HostID})
+	status, text := anybody.post(t, peer.Join, pathRemovalStatus, removalStatus{HostID: r.removed.cfg.HostID})
 	var about map[string]any
 	if err := json.Unmarshal(text, &about); err != nil || status != http.StatusOK || !slices.Equal(slices.Sorted(maps.Keys(about)), []string{"hostId", "removed"}) {
 		t.Errorf("of a removed host anybody learns %s", text)
@@ -115,20 +115,20 @@ func TestTheDoorForJoiningHostsKnowsOnlyTokens(t *testing.T) {
 // host may do through its socket, its certificate may do too: the API, the first access key, letting in who has a token.
 func TestAnAgentSpeaksForItselfAlone(t *testing.T) {
 	r := newRights(t)
-	agent, server := caller{r.server.where, certificateOf(t, r.a)}, r.server.member.own()
+	agent, server := caller{r.server.where, certOf(t, r.a)}, r.server.member.localServer()
 	task := r.run(r.b)
 	eventually(t, "the task runs", func() bool { return r.view().Task(task.ID).LastStatus == spec.Running })
 	refused := map[string]string{ // call -> why
-		pathSession: "without saying who it is",
-		pathSeals:   "is no server",
-		pathEnter:   "is no server",
-		pathReport:  "is no server",
-		pathBeats:   "is no server",
-		pathRenew:   "request",
-		pathAdmit:   "PEM",
+		pathSession:    "without saying who it is",
+		pathSealKeys:   "is no server",
+		pathRegister:   "is no server",
+		pathReport:     "is no server",
+		pathHeartbeats: "is no server",
+		pathRenew:      "request",
+		pathAdmit:      "PEM",
 	}
-	allowed := []string{pathStats, pathRole, pathKey, apiPaths + "v1/ListTasks"}
-	for path, in := range r.told() {
+	allowed := []string{pathStats, pathRole, pathBootstrapKey, pathAPI + "v1/ListTasks"}
+	for path, in := range r.secrets() {
 		status, text := agent.post(t, peer.Peer, path, in)
 		switch why, is := refused[path]; {
 		case is && !strings.Contains(string(text), why):
@@ -144,8 +144,8 @@ func TestAnAgentSpeaksForItselfAlone(t *testing.T) {
 	if err != nil || !slices.Equal(unknown, []string{task.ID}) || server.state.View().Task(task.ID).LastStatus != spec.Running {
 		t.Errorf("a report of another host's task: %v %v", unknown, err)
 	}
-	s, _ := r.a.member.current().(*session)
-	if _, err := s.ask(t.Context(), toServer{Hello: &hello{entering: entering{Host: r.b.agent.host}}}); err == nil {
+	s, _ := r.a.member.currentUpstream().(*session)
+	if _, err := s.call(t.Context(), agentMessage{Handshake: &handshake{registration: registration{Host: r.b.agent.host}}}); err == nil {
 		t.Error("it took another host's name")
 	}
 
@@ -155,7 +155,7 @@ func TestAnAgentSpeaksForItselfAlone(t *testing.T) {
 		t.Fatal(err)
 	}
 	_, text := agent.post(t, peer.Peer, pathRenew, csr)
-	var given admitted
+	var given joinReply
 	if err := json.Unmarshal(text, &given); err != nil {
 		t.Fatal(err)
 	}
@@ -171,10 +171,10 @@ func TestAnAgentSpeaksForItselfAlone(t *testing.T) {
 
 func TestRaftIsForServersOnly(t *testing.T) {
 	r := newRights(t)
-	server := r.server.member.own()
-	agent := caller{r.server.where, certificateOf(t, r.a)}
+	server := r.server.member.localServer()
+	agent := caller{r.server.where, certOf(t, r.a)}
 	for range 3 {
-		if word, err := hearRaft(t, agent); err == nil {
+		if word, err := readRaftGreeting(t, agent); err == nil {
 			t.Errorf("an agent hears Raft say %x", word)
 		}
 	}
@@ -187,12 +187,12 @@ func TestRaftIsForServersOnly(t *testing.T) {
 
 	// One that the pool wants as a server is heard from that moment on, before it is in Raft's configuration.
 	apply(t, server, raftfsm.SetServer{ID: r.a.cfg.HostID, Server: true})
-	if _, err := hearRaft(t, agent); err != nil {
+	if _, err := readRaftGreeting(t, agent); err != nil {
 		t.Errorf("a host that is to become a server: %v", err)
 	}
 	apply(t, server, raftfsm.SetServer{ID: r.a.cfg.HostID})
-	eventually(t, "it is an agent again", func() bool { return !server.isServer(r.a.cfg.HostID) && r.a.member.own() == nil })
-	if _, err := hearRaft(t, agent); err == nil {
+	eventually(t, "it is an agent again", func() bool { return !server.isServer(r.a.cfg.HostID) && r.a.member.localServer() == nil })
+	if _, err := readRaftGreeting(t, agent); err == nil {
 		t.Error("a host that is no server any more is heard")
 	}
 }
@@ -202,29 +202,29 @@ func TestAServerThatMissedTheOthersChangeHearsThem(t *testing.T) {
 	p := newPool(t)
 	p.found(nil)
 	p.join(2)
-	p.reaches(3)
+	p.waitForVoters(3)
 	late, other := p.followers()[0], p.followers()[1]
 	late.close()
 	newcomer := p.join(1)[0]
 	eventually(t, "the newcomer is known", func() bool { return p.view().Host(newcomer.cfg.HostID) != nil })
-	apply(t, p.leader().member.own(), raftfsm.SetServer{ID: newcomer.cfg.HostID, Server: true})
-	apply(t, p.leader().member.own(), raftfsm.SetServer{ID: other.cfg.HostID})
+	apply(t, p.leader().member.localServer(), raftfsm.SetServer{ID: newcomer.cfg.HostID, Server: true})
+	apply(t, p.leader().member.localServer(), raftfsm.SetServer{ID: other.cfg.HostID})
 	eventually(t, "the newcomer votes, and the other is no server", func() bool {
 		roles, err := p.leader().member.Roles(t.Context())
-		return err == nil && roles[newcomer.cfg.HostID] == RoleServer && other.member.own() == nil
+		return err == nil && roles[newcomer.cfg.HostID] == RoleServer && other.member.localServer() == nil
 	})
 	eventually(t, "the newcomer leads", func() bool {
 		if leader := p.leader(); leader != newcomer {
-			_ = leader.member.own().raft.LeadershipTransferToServer(raft.ServerID(newcomer.cfg.HostID), raft.ServerAddress(newcomer.where)).Error()
+			_ = leader.member.localServer().raft.LeadershipTransferToServer(raft.ServerID(newcomer.cfg.HostID), raft.ServerAddress(newcomer.where)).Error()
 		}
 		return p.leader() == newcomer
 	})
 	if err := late.start(); err != nil {
 		t.Fatal(err)
 	}
-	p.reaches(3)
-	if own := late.member.own(); own == nil || p.leader() != newcomer {
+	p.waitForVoters(3)
+	if own := late.member.localServer(); own == nil || p.leader() != newcomer {
 		t.Error("the servers are not those that this test is about")
 	}
-	p.agree()
+	p.checkAgreement()
 }

@@ -14,21 +14,21 @@ import (
 	"pinion/server/peer"
 )
 
-// rolePeriod is how often a host looks whether it is what the pool wants it to be.
-const rolePeriod = time.Second
+// roleInterval is how often a host looks whether it is what the pool wants it to be.
+const roleInterval = time.Second
 
 // followRole makes this host what the pool wants. It becomes a server as soon as a session says so: an empty Raft that
 // nobody lets in does no harm. It stops being one, and forgets its log, only when the leader itself has said that it is
 // neither wanted nor in Raft's configuration: a vote that was given is never forgotten while it counts.
 func (m *Member) followRole() {
-	tick := time.NewTicker(rolePeriod)
+	tick := time.NewTicker(roleInterval)
 	defer tick.Stop()
 	for {
-		wake := m.wake.next()
-		m.lookAtRole()
+		wake := m.roleChanged.Wait()
+		m.reconcileRole()
 		var looked <-chan struct{}
-		if own := m.own(); own != nil {
-			looked = own.looked.next()
+		if own := m.localServer(); own != nil {
+			looked = own.poolInfoChanged.Wait()
 		}
 		select {
 		case <-tick.C:
@@ -40,84 +40,84 @@ func (m *Member) followRole() {
 	}
 }
 
-func (m *Member) lookAtRole() {
-	own, told := m.own(), m.told.Load()
+func (m *Member) reconcileRole() {
+	own, told := m.localServer(), m.desiredRole.Load()
 	if own == nil {
 		if told != nil && *told && m.ctx.Err() == nil {
 			m.becomeServer()
 		}
 		return
 	}
-	if seen := own.outlook.Load(); seen != nil {
-		m.learn(*seen, own)
+	if seen := own.poolInfo.Load(); seen != nil {
+		m.updatePoolInfo(*seen, own)
 	}
 	if a := own.state.View().Authority(); a != nil {
-		if err := m.cfg.Identity.HoldAuthority(*a); err != nil {
+		if err := m.cfg.Identity.StoreCAKey(*a); err != nil {
 			m.log.Error("the pool's authority cannot be kept here", "error", err)
 		}
 	}
-	own.gatherSeals(m.ctx)
-	if m.doubts(own, told) {
-		m.askRole(own)
+	own.fetchSealKeys(m.ctx)
+	if m.shouldConfirmRole(own, told) {
+		m.confirmRole(own)
 	}
 }
 
-// doubts reports whether there is a reason to ask the leader if this host is still a server.
-func (m *Member) doubts(own *Server, told *bool) bool {
+// shouldConfirmRole reports whether there is a reason to ask the leader if this host is still a server.
+func (m *Member) shouldConfirmRole(own *Server, told *bool) bool {
 	if own.Leads() || own.alone() {
 		return false
 	}
 	self := own.state.View().Host(m.cfg.HostID)
 	address, _ := own.Leader()
-	return address == "" || self != nil && !self.Server || told != nil && !*told && m.current() != way(own)
+	return address == "" || self != nil && !self.Server || told != nil && !*told && m.currentUpstream() != upstream(own)
 }
 
-// roleOf is what the leader says of a host.
-type roleOf struct {
+// roleReply is what the leader says of a host.
+type roleReply struct {
 	Server      bool
 	Incarnation int `json:",omitempty"` // of the pool
 }
 
-// askRole asks every other server that this host knows of; the one that leads answers.
-func (m *Member) askRole(own *Server) {
-	ctx, cancel := context.WithTimeout(m.ctx, 2*rolePeriod)
+// confirmRole asks every other server that this host knows of; the one that leads answers.
+func (m *Member) confirmRole(own *Server) {
+	ctx, cancel := context.WithTimeout(m.ctx, 2*roleInterval)
 	defer cancel()
-	for _, address := range m.book.others(m.cfg.Address) {
-		var answer roleOf
-		err := m.calls.post(ctx, address, pathRole, struct{}{}, &answer)
-		if m.judge(err) != nil || m.meet(answer.Incarnation) != nil {
+	for _, address := range m.poolCache.peers(m.cfg.Address) {
+		var answer roleReply
+		err := m.peers.call(ctx, address, pathRole, struct{}{}, &answer)
+		if m.failIfRemoved(err) != nil || m.checkIncarnation(answer.Incarnation) != nil {
 			continue
 		}
 		if !answer.Server {
 			m.log.Info("the pool does not want this host as a server any more")
-			m.endServer(own, "")
+			m.stopServer(own, "")
 		}
 		return
 	}
 }
 
-// roleOf is the leader's word on a host: whether it is wanted as a server, or still in Raft's configuration.
-func (s *Server) roleOf(ctx context.Context, hostID string) (roleOf, error) {
+// confirmedRole is the leader's word on a host: whether it is wanted as a server, or still in Raft's configuration.
+func (s *Server) confirmedRole(ctx context.Context, hostID string) (roleReply, error) {
 	if _, err := s.leading(); err != nil {
-		return roleOf{}, err
+		return roleReply{}, err
 	}
-	configured := s.configured()
+	configured := s.raftServers()
 	if err := s.barrier(ctx); err != nil { // what was read of the configuration is committed then
-		return roleOf{}, err
+		return roleReply{}, err
 	}
 	view := s.state.View()
 	if view.Removed(hostID) {
-		return roleOf{}, fmt.Errorf("host %s: %w", hostID, spec.ErrRemoved)
+		return roleReply{}, fmt.Errorf("host %s: %w", hostID, spec.ErrRemoved)
 	}
 	host := view.Host(hostID)
 	_, votes := configured[raft.ServerID(hostID)]
-	return roleOf{votes || host != nil && host.Server, view.Settings().Incarnation}, nil
+	return roleReply{votes || host != nil && host.Server, view.Settings().Incarnation}, nil
 }
 
 func (m *Member) becomeServer() {
-	m.roles.Lock()
-	defer m.roles.Unlock()
-	if m.own() != nil || m.ctx.Err() != nil {
+	m.roleMu.Lock()
+	defer m.roleMu.Unlock()
+	if m.localServer() != nil || m.ctx.Err() != nil {
 		return
 	}
 	if err := m.startServer(m.ctx, true); err != nil {
@@ -131,32 +131,32 @@ func (m *Member) becomeServer() {
 func (m *Member) startServer(ctx context.Context, joins bool) error {
 	dialer := &peer.Dialer{Identity: m.cfg.Identity}
 	layer := peer.RaftLayer(m.cfg.Port, dialer, peer.Address(m.cfg.Address))
-	transport := NewTransport(&incarnated{layer, m}, m.log)
+	transport := NewTransport(&incarnationLayer{layer, m}, m.log)
 	pool := m.cfg.PoolID
 	if joins {
 		pool = m.PoolID()
 	}
 	own, err := Open(ctx, Config{
 		Dir: m.raftDir(), HostID: m.cfg.HostID, Address: m.cfg.Address, PoolID: pool, Log: m.log, LostAfter: m.cfg.LostAfter,
-		Seals:     filepath.Join(m.cfg.Dir, sealFile),
+		Seals:     filepath.Join(m.cfg.Dir, sealKeyFile),
 		Transport: transport, Now: m.cfg.Now, MinFree: m.cfg.MinFree, Reserve: m.cfg.Reserve, Joins: joins,
 		Settings:  spec.Settings{Servers: m.cfg.Servers, ReplaceAfter: m.cfg.ReplaceAfter, TaskLostAfter: m.cfg.TaskLostAfter},
-		Authority: m.cfg.Identity.Authority, calls: m.calls,
+		Authority: m.cfg.Identity.CA, peers: m.peers,
 	})
 	if err != nil {
 		layer.Close()
 		return err
 	}
 	m.server.Store(own)
-	m.loops.Go(func() { m.watchServer(own) })
+	m.loops.Go(func() { m.watchFatal(own) })
 	if !joins {
-		m.learn(own.lookOut(), own)
+		m.updatePoolInfo(own.buildPoolInfo(), own)
 	}
 	return nil
 }
 
-// watchServer passes on why a server cannot go on.
-func (m *Member) watchServer(own *Server) {
+// watchFatal passes on why a server cannot go on.
+func (m *Member) watchFatal(own *Server) {
 	select {
 	case err := <-own.Fatal():
 		m.fail(err)
@@ -164,30 +164,30 @@ func (m *Member) watchServer(own *Server) {
 	}
 }
 
-// retire ends a server of before a recovery of the pool. Its data is put aside, not wiped: a person may want to look.
-func (m *Member) retire(own *Server) {
-	m.endServer(own, fmt.Sprintf("%s.before-%d", m.raftDir(), m.book.incarnation()))
+// setServerAside ends a server of before a recovery of the pool. Its data is put aside, not wiped: a person may want to look.
+func (m *Member) setServerAside(own *Server) {
+	m.stopServer(own, fmt.Sprintf("%s.before-%d", m.raftDir(), m.poolCache.incarnation()))
 }
 
-// endServer makes this host an agent. The log goes to keep, and away when that is empty.
-func (m *Member) endServer(own *Server, keep string) {
-	m.roles.Lock()
-	defer m.roles.Unlock()
+// stopServer makes this host an agent. The log goes to keep, and away when that is empty.
+func (m *Member) stopServer(own *Server, keep string) {
+	m.roleMu.Lock()
+	defer m.roleMu.Unlock()
 	if !m.server.CompareAndSwap(own, nil) {
 		return
 	}
-	m.told.Store(nil)
-	m.lose(own)
+	m.desiredRole.Store(nil)
+	m.dropUpstream(own)
 	to := keep
 	if keep == "" {
-		to = m.wiped()
+		to = m.trashDir()
 	}
 	err := errors.Join(own.Close(), os.RemoveAll(to), os.Rename(m.raftDir(), to))
 	if err == nil && keep == "" {
-		err = errors.Join(os.RemoveAll(to), own.seals.Drop())
+		err = errors.Join(os.RemoveAll(to), own.keyring.Drop())
 	}
 	if err == nil {
-		err = m.cfg.Identity.DropAuthority()
+		err = m.cfg.Identity.DropCAKey()
 	}
 	if err != nil {
 		m.fail(fmt.Errorf("this host stopped being a server and cannot clear away its log: %w", err))

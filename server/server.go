@@ -39,8 +39,8 @@ type Config struct {
 	// Authority is the pool's, if this host holds it; the first leader records it. [none]
 	Authority func() (a spec.Authority, held bool)
 
-	calls    *calls // how the leader is reached while it is another host [not at all]
-	recovers bool   // see recover.go
+	peers    *peerClient // how the leader is reached while it is another host [not at all]
+	recovers bool        // see recover.go
 }
 
 func (c Config) withDefaults() Config {
@@ -54,7 +54,7 @@ func (c Config) withDefaults() Config {
 		c.MinFree = 64 << 20
 	}
 	if c.Seals == "" {
-		c.Seals = filepath.Join(c.Dir, sealFile)
+		c.Seals = filepath.Join(c.Dir, sealKeyFile)
 	}
 	if c.Transport == nil {
 		address, transport := raft.NewInmemTransport(raft.ServerAddress(c.Address))
@@ -77,23 +77,23 @@ type Server struct {
 	linkEnds chan struct{}        // see linkEnded
 	term     atomic.Pointer[term] // nil while this server may not answer as the leader
 	ready    chan struct{}        // closed when the first term of this process has begun
-	checks   gather[struct{}, error]
+	checks   batcher[struct{}, error]
 	pulse    pulse
-	runs     gather[spec.RunRequest, placed]
-	entrants gather[spec.RunRequest, placed] // of the queue
-	backlog  backlog                         // of the entrants
-	news     gather[news, heard]
+	runs     batcher[spec.RunRequest, placed]
+	entrants batcher[spec.RunRequest, placed] // of the queue
+	backlog  backlog                          // of the entrants
+	reports  batcher[reportRequest, reportReply]
 
-	watched watched
-	moved   signal // another leader, or none
-	relay   relay
-	beats   beats
-	outlook atomic.Pointer[outlook] // what this server tells hosts of the pool; nil for the first moment
-	looked  signal                  // another outlook
-	keyLock sync.Mutex
-	seals   *seal.Ring
-	gathers gathering   // of sealing keys
-	lowDisk atomic.Bool // the last look found too little disk
+	assignmentVersions assignmentVersions
+	leaderChanged      broadcast // another leader, or none
+	forwarder          heartbeatForwarder
+	heartbeats         heartbeatTable
+	poolInfo           atomic.Pointer[poolInfo] // what this server tells hosts of the pool; nil for the first moment
+	poolInfoChanged    broadcast                // another outlook
+	bootstrapKeyMu     sync.Mutex
+	keyring            *seal.Keyring
+	sealKeyBackoff     fetchBackoff // of sealing keys
+	lowDisk            atomic.Bool  // the last look found too little disk
 
 	calls   sync.RWMutex // held for reading by calls that Close waits for
 	loops   sync.WaitGroup

@@ -117,7 +117,7 @@ func TestOpenRefusesADamagedSnapshot(t *testing.T) {
 			if err != nil || len(files) != 1 {
 				t.Fatal(files, err)
 			}
-			flip(t, files[0], `"Index":`)
+			flipByte(t, files[0], `"Index":`)
 			var damage *store.Damage
 			if _, err := Open(t.Context(), config(dir)); !errors.As(err, &damage) {
 				t.Errorf("got %v", err)
@@ -126,8 +126,8 @@ func TestOpenRefusesADamagedSnapshot(t *testing.T) {
 	}
 }
 
-// flip changes a bit behind the first occurrence of the text, or in the middle of the file when there is none.
-func flip(t *testing.T, path, text string) {
+// flipByte changes a bit behind the first occurrence of the text, or in the middle of the file when there is none.
+func flipByte(t *testing.T, path, text string) {
 	t.Helper()
 	content, err := os.ReadFile(path)
 	if err != nil {
@@ -149,7 +149,7 @@ func TestOpenRefusesADamagedLogRecord(t *testing.T) {
 	apply(t, s, raftfsm.CreateCluster{Cluster: spec.Cluster{Name: "training"}})
 	stop(t, s)
 	path := filepath.Join(dir, "raft.db")
-	flip(t, path, `"name":"t`)
+	flipByte(t, path, `"name":"t`)
 
 	var damage *store.Damage
 	_, err := Open(t.Context(), config(dir))
@@ -186,7 +186,7 @@ func TestAfterCloseEveryCallIsRefused(t *testing.T) {
 func TestFirstKeyIsMadeOnce(t *testing.T) {
 	dir := t.TempDir()
 	s := start(t, config(dir))
-	key, created, err := s.FirstKey(t.Context())
+	key, created, err := s.BootstrapKey(t.Context())
 	if err != nil || !created {
 		t.Fatal(created, err)
 	}
@@ -194,7 +194,7 @@ func TestFirstKeyIsMadeOnce(t *testing.T) {
 		t.Errorf("key %s has a secret of %d characters and role %s", key.ID, len(key.Secret), key.Role)
 	}
 	stop(t, s)
-	again, created, err := start(t, config(dir)).FirstKey(t.Context())
+	again, created, err := start(t, config(dir)).BootstrapKey(t.Context())
 	if err != nil || created || again.ID != key.ID || again.Secret != key.Secret {
 		t.Errorf("a restart answers key %s, created %t, %v; want %s", again.ID, created, err, key.ID)
 	}

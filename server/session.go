@@ -14,59 +14,59 @@ import (
 )
 
 const (
-	// sessionTimeout is how long a server may take to let this host in.
-	sessionTimeout = 6 * time.Second
-	// serverSilence is how long this host listens to a server that says nothing. It answers every heartbeat, so one answer
+	// sessionOpenTimeout is how long a server may take to let this host in.
+	sessionOpenTimeout = 6 * time.Second
+	// serverIdleTimeout is how long this host listens to a server that says nothing. It answers every heartbeat, so one answer
 	// is missing then, and the host is with another server before it counts as disconnected.
-	serverSilence = 2 * time.Second
-	// linesWaiting is how many lines wait for the network before the session counts as broken.
-	linesWaiting = 64
+	serverIdleTimeout = 2 * time.Second
+	// maxOutbox is how many lines wait for the network before the session counts as broken.
+	maxOutbox = 64
 )
 
 // session is the host's side of one session. It does what the agent needs (see way) by asking the server at its other
 // end. Once it is broken every method fails with an error that wraps raftfsm.ErrNotFound, which makes the agent join
 // again, and so begin another session.
 type session struct {
-	address string
-	news    func(bulletin) // called for each bulletin, one at a time
-	lines   chan toServer
-	ended   chan struct{}
-	cancel  context.CancelFunc
-	silence *time.Timer
+	address    string
+	onPoolInfo func(poolInfoUpdate) // called for each bulletin, one at a time
+	outbox     chan agentMessage
+	ended      chan struct{}
+	cancel     context.CancelFunc
+	idleTimer  *time.Timer
 
-	mu      sync.Mutex
-	seq     uint64
-	waiting map[uint64]chan answer
-	tasks   []spec.Assignment // what this host must run; before the first step what it was told in the session before
-	index   uint64            // of tasks; 0 before the first step
-	changed signal
-	err     error // why it ended
+	mu          sync.Mutex
+	seq         uint64
+	pending     map[uint64]chan sessionReply
+	assignments []spec.Assignment // what this host must run; before the first step what it was told in the session before
+	index       uint64            // of tasks; 0 before the first step
+	changed     broadcast
+	err         error // why it ended
 }
 
 // dialSession begins a session of a host that was told to run held. What is at the other end, and whether it lets this
 // host in, shows with the first hello.
-func dialSession(client *http.Client, address string, news func(bulletin), held []spec.Assignment) *session {
+func dialSession(client *http.Client, address string, news func(poolInfoUpdate), held []spec.Assignment) *session {
 	ctx, cancel := context.WithCancel(context.Background())
 	s := &session{
-		address: address, news: news, lines: make(chan toServer, linesWaiting), ended: make(chan struct{}), cancel: cancel,
-		waiting: make(map[uint64]chan answer), tasks: held,
+		address: address, onPoolInfo: news, outbox: make(chan agentMessage, maxOutbox), ended: make(chan struct{}), cancel: cancel,
+		pending: make(map[uint64]chan sessionReply), assignments: held,
 	}
-	s.silence = time.AfterFunc(sessionTimeout, func() { s.fail(fmt.Errorf("server %s says nothing", address)) })
+	s.idleTimer = time.AfterFunc(sessionOpenTimeout, func() { s.close(fmt.Errorf("server %s says nothing", address)) })
 	body, write := io.Pipe()
-	go s.send(ctx, write)
-	go s.receive(ctx, client, body)
+	go s.writeLoop(ctx, write)
+	go s.readLoop(ctx, client, body)
 	return s
 }
 
-// send writes the lines as they come.
-func (s *session) send(ctx context.Context, to *io.PipeWriter) {
+// writeLoop writes the lines as they come.
+func (s *session) writeLoop(ctx context.Context, to *io.PipeWriter) {
 	defer to.Close()
 	out := json.NewEncoder(to)
 	for {
 		select {
-		case line := <-s.lines:
+		case line := <-s.outbox:
 			if err := out.Encode(line); err != nil {
-				s.fail(err)
+				s.close(err)
 				return
 			}
 		case <-ctx.Done():
@@ -75,82 +75,82 @@ func (s *session) send(ctx context.Context, to *io.PipeWriter) {
 	}
 }
 
-// receive takes in what the server says until one of the ends goes.
-func (s *session) receive(ctx context.Context, client *http.Client, body *io.PipeReader) {
+// readLoop takes in what the server says until one of the ends goes.
+func (s *session) readLoop(ctx context.Context, client *http.Client, body *io.PipeReader) {
 	defer body.Close()
 	request, err := http.NewRequestWithContext(ctx, http.MethodPost, "https://"+s.address+pathSession, body)
 	if err != nil {
-		s.fail(err)
+		s.close(err)
 		return
 	}
 	reply, err := client.Do(request)
 	if err != nil {
-		s.fail(err)
+		s.close(err)
 		return
 	}
 	defer reply.Body.Close()
 	if reply.StatusCode != http.StatusOK {
-		s.fail(fmt.Errorf("server %s answered with status %d", s.address, reply.StatusCode))
+		s.close(fmt.Errorf("server %s answered with status %d", s.address, reply.StatusCode))
 		return
 	}
 	for in := json.NewDecoder(reply.Body); ; {
-		var line toHost
+		var line serverMessage
 		if err := in.Decode(&line); err != nil {
-			s.fail(err)
+			s.close(err)
 			return
 		}
-		s.silence.Reset(serverSilence)
-		if err := s.take(line); err != nil {
-			s.fail(err)
+		s.idleTimer.Reset(serverIdleTimeout)
+		if err := s.handle(line); err != nil {
+			s.close(err)
 			return
 		}
 	}
 }
 
-// take does what a line says. The error is why the session is over.
-func (s *session) take(line toHost) error {
-	if line.News != nil {
-		s.news(*line.News)
+// handle does what a line says. The error is why the session is over.
+func (s *session) handle(line serverMessage) error {
+	if line.PoolInfo != nil {
+		s.onPoolInfo(*line.PoolInfo)
 	}
 	if line.Assignments != nil {
-		if err := s.step(*line.Assignments); err != nil {
+		if err := s.applyDelta(*line.Assignments); err != nil {
 			return err
 		}
 	}
-	if line.Answer != nil {
+	if line.Reply != nil {
 		s.mu.Lock()
-		asker := s.waiting[line.Answer.Seq]
-		delete(s.waiting, line.Answer.Seq)
+		asker := s.pending[line.Reply.Seq]
+		delete(s.pending, line.Reply.Seq)
 		s.mu.Unlock()
 		if asker != nil {
-			asker <- *line.Answer
+			asker <- *line.Reply
 		}
 	}
-	return line.Fault.err()
+	return line.Error.toError()
 }
 
-// step takes what this host must run one step on. One that does not fit makes this host ask for everything next time.
-func (s *session) step(a assignments) (err error) {
+// applyDelta takes what this host must run one step on. One that does not fit makes this host ask for everything next time.
+func (s *session) applyDelta(a assignmentDelta) (err error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.tasks, err = a.from(s.tasks); err == nil {
+	if s.assignments, err = a.apply(s.assignments); err == nil {
 		s.index = a.Index
 	}
-	s.changed.fire()
+	s.changed.Notify()
 	return err
 }
 
-// held is what this host was last told to run.
-func (s *session) held() []spec.Assignment {
+// lastAssignments is what this host was last told to run.
+func (s *session) lastAssignments() []spec.Assignment {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return s.tasks
+	return s.assignments
 }
 
-// fail ends the session; the first reason counts.
-func (s *session) fail(err error) {
+// close ends the session; the first reason counts.
+func (s *session) close(err error) {
 	if errors.Is(err, io.EOF) {
-		err = errGone
+		err = errPeerClosed
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -158,17 +158,17 @@ func (s *session) fail(err error) {
 		return
 	}
 	s.err = err
-	s.silence.Stop()
+	s.idleTimer.Stop()
 	close(s.ended)
 	s.cancel()
 }
 
-// broken is the error of a session that has ended: this host is not known to anyone until it joins again. A host that was
+// closedErr is the error of a session that has ended: this host is not known to anyone until it joins again. A host that was
 // removed is told so.
-func (s *session) broken() error {
+func (s *session) closedErr() error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return &lostWay{fmt.Sprintf("the session with server %s has ended: %v", s.address, s.err), s.err}
+	return &disconnectedError{fmt.Sprintf("the session with server %s has ended: %v", s.address, s.err), s.err}
 }
 
 // alive reports whether the session goes on.
@@ -181,39 +181,39 @@ func (s *session) alive() bool {
 	}
 }
 
-func (s *session) put(line toServer) error {
+func (s *session) send(line agentMessage) error {
 	select {
-	case s.lines <- line:
+	case s.outbox <- line:
 		return nil
 	case <-s.ended:
-		return s.broken()
+		return s.closedErr()
 	default:
-		s.fail(fmt.Errorf("server %s does not take what this host has to say", s.address))
-		return s.broken()
+		s.close(fmt.Errorf("server %s does not take what this host has to say", s.address))
+		return s.closedErr()
 	}
 }
 
-// ask says a line and waits for its answer.
-func (s *session) ask(ctx context.Context, line toServer) ([]string, error) {
-	got := make(chan answer, 1)
+// call says a line and waits for its answer.
+func (s *session) call(ctx context.Context, line agentMessage) ([]string, error) {
+	got := make(chan sessionReply, 1)
 	s.mu.Lock()
 	s.seq++
 	line.Seq = s.seq
-	s.waiting[line.Seq] = got
+	s.pending[line.Seq] = got
 	s.mu.Unlock()
 	defer func() {
 		s.mu.Lock()
 		defer s.mu.Unlock()
-		delete(s.waiting, line.Seq)
+		delete(s.pending, line.Seq)
 	}()
-	if err := s.put(line); err != nil {
+	if err := s.send(line); err != nil {
 		return nil, err
 	}
 	select {
 	case a := <-got:
-		return a.Unknown, a.Fault.err()
+		return a.Unknown, a.Error.toError()
 	case <-s.ended:
-		return nil, s.broken()
+		return nil, s.closedErr()
 	case <-ctx.Done():
 		return nil, fmt.Errorf("%w (%w)", ErrOutcomeUnknown, context.Cause(ctx))
 	}
@@ -224,15 +224,15 @@ func (s *session) Report(ctx context.Context, _ string, reports []spec.TaskRepor
 	if len(reports) == 0 {
 		return nil, nil
 	}
-	return s.ask(ctx, toServer{Reports: reports})
+	return s.call(ctx, agentMessage{Reports: reports})
 }
 
 // Heartbeat says that this host lives. It does not wait for the answer: without one the session ends by itself.
 func (s *session) Heartbeat(context.Context, string) error {
 	if !s.alive() {
-		return s.broken()
+		return s.closedErr()
 	}
-	return s.put(toServer{})
+	return s.send(agentMessage{})
 }
 
 // Assignments is Server.Assignments.
@@ -240,12 +240,12 @@ func (s *session) Assignments(ctx context.Context, _ string, after uint64) ([]sp
 	for {
 		select {
 		case <-s.ended: // what it said last may have been overtaken
-			return nil, 0, s.broken()
+			return nil, 0, s.closedErr()
 		default:
 		}
-		changed := s.changed.next()
+		changed := s.changed.Wait()
 		s.mu.Lock()
-		tasks, index := s.tasks, s.index
+		tasks, index := s.assignments, s.index
 		s.mu.Unlock()
 		if index != 0 && index != after {
 			return tasks, index, nil
@@ -253,7 +253,7 @@ func (s *session) Assignments(ctx context.Context, _ string, after uint64) ([]sp
 		select {
 		case <-changed:
 		case <-s.ended:
-			return nil, 0, s.broken()
+			return nil, 0, s.closedErr()
 		case <-ctx.Done():
 			return nil, 0, context.Cause(ctx)
 		}

@@ -41,7 +41,7 @@ func (s *Server) linkEnded() {
 
 // linkEnded is Server.linkEnded.
 func (m *Member) linkEnded() {
-	if own := m.own(); own != nil {
+	if own := m.localServer(); own != nil {
 		own.linkEnded()
 	}
 }
@@ -108,7 +108,7 @@ func (s *Server) succeed(over reign) {
 func (s *Server) awaitTurn(over reign, rank int) bool {
 	mine, due, term := time.After(time.Duration(rank)*turn), false, over.term
 	for {
-		moved := s.moved.next()
+		moved := s.leaderChanged.Wait()
 		address, id := s.raft.LeaderWithID()
 		now := reign{id, address, s.raft.CurrentTerm()}
 		switch {
@@ -134,7 +134,7 @@ func (s *Server) awaitTurn(over reign, rank int) bool {
 // rank is this server's place among the voters but for the leader, -1 when it has no vote.
 func (s *Server) rank(leader raft.ServerID) int {
 	var voters []raft.ServerID
-	for id, server := range s.configured() {
+	for id, server := range s.raftServers() {
 		if server.Suffrage == raft.Voter && id != leader {
 			voters = append(voters, id)
 		}

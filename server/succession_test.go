@@ -49,18 +49,18 @@ func TestVotersTakeTurnsAtSucceedingTheLeader(t *testing.T) {
 	p := newPool(t)
 	p.found(nil)
 	p.join(2)
-	p.reaches(3)
+	p.waitForVoters(3)
 	leader := p.leader()
 	id := raft.ServerID(leader.cfg.HostID)
 	ranks := map[int]bool{}
 	for _, h := range p.followers() {
-		eventually(t, "the follower knows the voters", func() bool { return h.member.own().rank(id) >= 0 })
-		ranks[h.member.own().rank(id)] = true
+		eventually(t, "the follower knows the voters", func() bool { return h.member.localServer().rank(id) >= 0 })
+		ranks[h.member.localServer().rank(id)] = true
 	}
 	if !ranks[0] || !ranks[1] {
 		t.Errorf("the ranks of the two others: %v", ranks)
 	}
-	own := p.followers()[0].member.own()
+	own := p.followers()[0].member.localServer()
 	now, ok := own.follows()
 	if !ok || now.leader != id {
 		t.Fatalf("it follows %+v", now)
@@ -73,7 +73,7 @@ func TestVotersTakeTurnsAtSucceedingTheLeader(t *testing.T) {
 	if own.awaitTurn(earlier, 1) {
 		t.Error("it would end a reign that it does not mean")
 	}
-	if _, ok := leader.member.own().follows(); ok {
+	if _, ok := leader.member.localServer().follows(); ok {
 		t.Error("the leader follows itself")
 	}
 }
@@ -83,10 +83,10 @@ func TestARequestToAServerThatWasStartedAgainIsHeard(t *testing.T) {
 	p := newPool(t)
 	p.found(nil)
 	p.join(2)
-	p.reaches(3)
+	p.waitForVoters(3)
 	asking, other := p.followers()[0], p.followers()[1]
 	ask := func() error {
-		transport := asking.member.own().cfg.Transport
+		transport := asking.member.localServer().cfg.Transport
 		request := raft.AppendEntriesRequest{RPCHeader: raft.RPCHeader{ProtocolVersion: raft.ProtocolVersionMax}} // of no term: it changes nothing
 		return transport.AppendEntries(raft.ServerID(other.cfg.HostID), raft.ServerAddress(other.where), &request, &raft.AppendEntriesResponse{})
 	}

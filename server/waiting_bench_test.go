@@ -47,7 +47,7 @@ func crowded(b *testing.B, hosts, tasks int) (s *Server, hear func()) {
 	}
 	return s, func() {
 		for _, id := range ids {
-			s.beats.heard(id, c.now())
+			s.heartbeats.record(id, c.now())
 		}
 	}
 }

@@ -109,7 +109,7 @@ func (t *trio) open(ctx context.Context, i int, join, token string) (address str
 	if i > 0 {
 		return address, nil
 	}
-	key, _, err := member.FirstKey(ctx)
+	key, _, err := member.BootstrapKey(ctx)
 	t.first = credentials{Endpoint: "https://" + address, KeyID: key.ID, Secret: key.Secret, CAFile: identity.CAFile()}
 	t.loops.Go(func() { _ = api.Serve(ctx, port.API(), door) })
 	return address, err

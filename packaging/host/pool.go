@@ -53,7 +53,7 @@ func hostname() string {
 // be reached keeps the file that it has.
 func (h *host) keepClient(ctx context.Context) error {
 	for {
-		key, _, err := h.member.FirstKey(ctx)
+		key, _, err := h.member.BootstrapKey(ctx)
 		if err == nil {
 			return h.writeClient(key)
 		}

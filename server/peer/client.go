@@ -10,8 +10,8 @@ import (
 	"pinion/server/pki"
 )
 
-// keepIdle is how long a connection that nobody uses is kept.
-const keepIdle = time.Minute
+// idleTimeout is how long a connection that nobody uses is kept.
+const idleTimeout = time.Minute
 
 // HTTPClient speaks HTTP/2 with the Peer listeners of other hosts, over one connection for each that notices within
 // five seconds when the other end is gone. URLs are https with the "host:port" of a host, or the id of one that Address
@@ -19,7 +19,7 @@ const keepIdle = time.Minute
 //
 // Each client has connections of its own: a host needs one, and CloseIdleConnections at its end.
 func (d *Dialer) HTTPClient() *http.Client {
-	return clientOf(func(ctx context.Context, _, address string) (net.Conn, error) {
+	return newHTTP2Client(func(ctx context.Context, _, address string) (net.Conn, error) {
 		if hostID, _, err := net.SplitHostPort(address); err == nil && d.Address != nil {
 			if known := d.Address(hostID); known != "" {
 				return d.Dial(ctx, Peer, known, hostID)
@@ -43,7 +43,7 @@ func JoinClient(fingerprint []byte, now func() time.Time) *http.Client {
 	if now == nil {
 		now = time.Now
 	}
-	return clientOf(func(ctx context.Context, _, address string) (net.Conn, error) {
+	return newHTTP2Client(func(ctx context.Context, _, address string) (net.Conn, error) {
 		return dial(ctx, nil, address, &tls.Config{
 			MinVersion: tls.VersionTLS13, NextProtos: []string{Join},
 			InsecureSkipVerify: true, // by names and roots that are not known yet: verified by VerifyConnection
@@ -55,24 +55,24 @@ func JoinClient(fingerprint []byte, now func() time.Time) *http.Client {
 	})
 }
 
-// clientOf makes an HTTP/2 client over connections that are secured already.
-func clientOf(dial connector) *http.Client {
+// newHTTP2Client makes an HTTP/2 client over connections that are secured already.
+func newHTTP2Client(dial connector) *http.Client {
 	t := &http.Transport{
-		DialContext: dial, Protocols: new(http.Protocols), DisableCompression: true, IdleConnTimeout: keepIdle,
-		HTTP2: &http.HTTP2Config{SendPingTimeout: askAfter, PingTimeout: answerTime, WriteByteTimeout: askAfter + answerTime},
+		DialContext: dial, Protocols: new(http.Protocols), DisableCompression: true, IdleConnTimeout: idleTimeout,
+		HTTP2: &http.HTTP2Config{SendPingTimeout: pingInterval, PingTimeout: pingTimeout, WriteByteTimeout: pingInterval + pingTimeout},
 	}
 	t.Protocols.SetUnencryptedHTTP2(true) // over our own TLS
 	return &http.Client{
-		Transport:     overTLS{t},
+		Transport:     tlsTransport{t},
 		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
 	}
 }
 
-// overTLS takes https URLs, while the transport under it is not to add TLS of its own.
-type overTLS struct{ *http.Transport }
+// tlsTransport takes https URLs, while the transport under it is not to add TLS of its own.
+type tlsTransport struct{ *http.Transport }
 
 // RoundTrip sends the request as it is but for the scheme.
-func (t overTLS) RoundTrip(r *http.Request) (*http.Response, error) {
+func (t tlsTransport) RoundTrip(r *http.Request) (*http.Response, error) {
 	plain, address := *r, *r.URL
 	address.Scheme = "http"
 	plain.URL = &address

@@ -28,8 +28,8 @@ func (p *Port) track(raw net.Conn) *conn {
 	return c
 }
 
-// attribute makes a connection known to Expel.
-func (p *Port) attribute(c *conn, hostID string) {
+// setHost makes a connection known to Expel.
+func (p *Port) setHost(c *conn, hostID string) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if _, alive := p.conns[c]; alive {

@@ -36,7 +36,7 @@ func TestAHostJoinsThePoolOfItsToken(t *testing.T) {
 	})
 	client := JoinClient(prefix(t, pool.first), nil)
 	defer client.CloseIdleConnections()
-	for body, want := range map[string]string{"token": "HTTP/2.0  token", strings.Repeat("x", joinBody+1): "http: request body too large\n"} {
+	for body, want := range map[string]string{"token": "HTTP/2.0  token", strings.Repeat("x", maxJoinBody+1): "http: request body too large\n"} {
 		response, err := client.Post("https://"+port.Addr().String()+"/join", "text/plain", strings.NewReader(body))
 		if err != nil {
 			t.Fatal(err)
@@ -76,7 +76,7 @@ func TestNoByteOfATokenReachesAServerThatIsNotOfItsPool(t *testing.T) {
 // sendToken tries to join at a server with this certificate, and fails the test when anything arrives there.
 func sendToken(t *testing.T, cert *tls.Certificate, fingerprint []byte) error {
 	t.Helper()
-	address, heard := eavesdrop(t, cert)
+	address, heard := recordingServer(t, cert)
 	response, err := JoinClient(fingerprint, nil).Post("https://"+address+"/join", "text/plain", strings.NewReader("pinion1.the-secret"))
 	if err == nil {
 		response.Body.Close()
@@ -88,8 +88,8 @@ func sendToken(t *testing.T, cert *tls.Certificate, fingerprint []byte) error {
 	return err
 }
 
-// eavesdrop is a server of anybody's that says yes to all and tells what one caller sent to it after the handshake.
-func eavesdrop(t *testing.T, cert *tls.Certificate) (address string, heard <-chan string) {
+// recordingServer is a server of anybody's that says yes to all and tells what one caller sent to it after the handshake.
+func recordingServer(t *testing.T, cert *tls.Certificate) (address string, heard <-chan string) {
 	t.Helper()
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {

@@ -35,7 +35,7 @@ func newPool(t *testing.T) *pool {
 	if err != nil {
 		t.Fatal(err)
 	}
-	authority, _ := first.Authority()
+	authority, _ := first.CA()
 	return &pool{t, first, authority}
 }
 
@@ -98,8 +98,8 @@ func listen(t *testing.T, id *pki.Identity) *Port {
 	return p
 }
 
-// greet says word to everyone who is let in, and keeps the connection until the other end or the port closes it.
-func greet(l net.Listener, word string) {
+// serveGreeting says word to everyone who is let in, and keeps the connection until the other end or the port closes it.
+func serveGreeting(l net.Listener, word string) {
 	go func() {
 		for {
 			c, err := l.Accept()
@@ -115,8 +115,8 @@ func greet(l net.Listener, word string) {
 	}()
 }
 
-// hear connects, sends a word, and reads all that comes until the greeting is complete or the connection ends.
-func hear(t *testing.T, address string, config *tls.Config, want int) (string, error) {
+// readReply connects, sends a word, and reads all that comes until the greeting is complete or the connection ends.
+func readReply(t *testing.T, address string, config *tls.Config, want int) (string, error) {
 	t.Helper()
 	c, err := tls.Dial("tcp", address, config)
 	if err != nil {
@@ -129,8 +129,8 @@ func hear(t *testing.T, address string, config *tls.Config, want int) (string, e
 	return string(got[:n]), err
 }
 
-// as is a client's side of TLS that trusts everybody and shows this certificate, nil for none.
-func as(cert *tls.Certificate, alpn ...string) *tls.Config {
+// clientConfig is a client's side of TLS that trusts everybody and shows this certificate, nil for none.
+func clientConfig(cert *tls.Certificate, alpn ...string) *tls.Config {
 	config := &tls.Config{InsecureSkipVerify: true, NextProtos: alpn}
 	if cert != nil {
 		config.Certificates = []tls.Certificate{*cert}

@@ -19,25 +19,25 @@ const handshakeTimeout = 5 * time.Second
 
 // Port is this host's one TLS port. It is safe for concurrent use.
 type Port struct {
-	listener net.Listener
-	identity *pki.Identity
-	log      *slog.Logger
-	admits   atomic.Pointer[func(hostID, speaks string) error]
+	listener   net.Listener
+	identity   *pki.Identity
+	log        *slog.Logger
+	authorizer atomic.Pointer[func(hostID, speaks string) error]
 
-	ctx   context.Context // ends with the port
-	end   context.CancelFunc
-	group sync.WaitGroup // the accept loop and the handshakes
+	ctx    context.Context // ends with the port
+	cancel context.CancelFunc
+	group  sync.WaitGroup // the accept loop and the handshakes
 
-	mu    sync.Mutex
-	doors map[string]*door // the open ones, by ALPN
-	conns map[*conn]string // every live connection -> id of the host at its other end, empty for clients
+	mu        sync.Mutex
+	listeners map[string]*protocolListener // the open ones, by ALPN
+	conns     map[*conn]string             // every live connection -> id of the host at its other end, empty for clients
 }
 
 // Listen begins to answer on l, which belongs to the port from then on. Callers are turned away until the listener for
 // what they speak is opened.
 func Listen(l net.Listener, id *pki.Identity, log *slog.Logger) *Port {
-	p := &Port{listener: l, identity: id, log: log, doors: map[string]*door{}, conns: map[*conn]string{}}
-	p.ctx, p.end = context.WithCancel(context.Background())
+	p := &Port{listener: l, identity: id, log: log, listeners: map[string]*protocolListener{}, conns: map[*conn]string{}}
+	p.ctx, p.cancel = context.WithCancel(context.Background())
 	p.group.Go(p.accept)
 	return p
 }
@@ -50,33 +50,33 @@ func (p *Port) Addr() net.Addr { return p.listener.Addr() }
 //
 // Of each of API, Peer, Raft and Join one listener is open at a time: the next call closes the one before. After Close
 // of a listener its callers are turned away.
-func (p *Port) API() net.Listener { return p.open(api) }
+func (p *Port) API() net.Listener { return p.listen(api) }
 
 // Peer opens the listener for calls of other hosts, which Serve takes.
-func (p *Port) Peer() net.Listener { return p.open(Peer) }
+func (p *Port) Peer() net.Listener { return p.listen(Peer) }
 
 // Raft opens the listener for Raft's connections; see RaftLayer.
-func (p *Port) Raft() net.Listener { return p.open(Raft) }
+func (p *Port) Raft() net.Listener { return p.listen(Raft) }
 
 // Join opens the listener for hosts without a certificate, which Serve takes. Who connects has proved nothing; each of
 // its connections lives for 30 seconds at most.
-func (p *Port) Join() net.Listener { return p.open(Join) }
+func (p *Port) Join() net.Listener { return p.listen(Join) }
 
-// Admit sets who is let in of the hosts that have a valid certificate: at every handshake for Peer and Raft the function
+// SetAuthorizer sets who is let in of the hosts that have a valid certificate: at every handshake for Peer and Raft the function
 // is asked, with which of the two it is, and must answer without waiting. Its error is why the host is turned away, nil
 // lets it in; it may be asked more than once about one connection. Before the first call all are let in.
-func (p *Port) Admit(admits func(hostID, speaks string) error) { p.admits.Store(&admits) }
+func (p *Port) SetAuthorizer(admits func(hostID, speaks string) error) { p.authorizer.Store(&admits) }
 
-func (p *Port) admit(hostID, speaks string) error {
-	if admits := p.admits.Load(); admits != nil {
-		return (*admits)(hostID, speaks)
+func (p *Port) checkAdmitted(hostID, protocol string) error {
+	if admits := p.authorizer.Load(); admits != nil {
+		return (*admits)(hostID, protocol)
 	}
 	return nil
 }
 
-// Expel closes every connection that the host made to this port. It comes after the change by which Admit's function
+// CloseHost closes every connection that the host made to this port. It comes after the change by which Admit's function
 // refuses the host: then none is left and none comes back.
-func (p *Port) Expel(hostID string) {
+func (p *Port) CloseHost(hostID string) {
 	for _, c := range p.connsOf(func(of string) bool { return of == hostID && of != "" }) {
 		c.Close()
 	}
@@ -84,9 +84,9 @@ func (p *Port) Expel(hostID string) {
 
 // Close ends the port with all its listeners and connections, and returns when nothing of it runs any more.
 func (p *Port) Close() error {
-	p.end()
+	p.cancel()
 	err := p.listener.Close()
-	p.shut(net.ErrClosed)
+	p.closeListeners(net.ErrClosed)
 	for _, c := range p.connsOf(func(string) bool { return true }) {
 		c.Close()
 	}
@@ -103,24 +103,24 @@ func (p *Port) accept() {
 		raw, err := p.listener.Accept()
 		switch {
 		case err == nil:
-			p.group.Go(func() { p.welcome(raw) })
+			p.group.Go(func() { p.serveConn(raw) })
 		case p.ctx.Err() != nil:
 			return
-		case passing(err):
+		case isTemporary(err):
 			p.log.Warn("cannot accept connections for now", "error", err)
 			select {
 			case <-time.After(100 * time.Millisecond):
 			case <-p.ctx.Done():
 			}
 		default:
-			p.shut(err)
+			p.closeListeners(err)
 			return
 		}
 	}
 }
 
-// passing reports whether accepting is worth another try: a caller that gave up, or too little of something.
-func passing(err error) bool {
+// isTemporary reports whether accepting is worth another try: a caller that gave up, or too little of something.
+func isTemporary(err error) bool {
 	for _, errno := range []syscall.Errno{syscall.ECONNABORTED, syscall.EMFILE, syscall.ENFILE, syscall.ENOBUFS, syscall.ENOMEM} {
 		if errors.Is(err, errno) {
 			return true

@@ -19,29 +19,29 @@ func TestEachProtocolReachesItsListener(t *testing.T) {
 	port := listen(t, pool.first)
 	cert := certificate(t, pool.host("host-2"))
 	for l, name := range map[net.Listener]string{port.API(): "api", port.Peer(): "peer", port.Raft(): "raft", port.Join(): "join"} {
-		greet(l, name)
+		serveGreeting(l, name)
 	}
 	cases := []struct {
 		name   string
 		config *tls.Config
 		want   string
 	}{
-		{"h2", as(nil, "h2"), "api"},
-		{"http/1.1", as(nil, "http/1.1"), "api"},
-		{"nothing", as(nil), "api"},
+		{"h2", clientConfig(nil, "h2"), "api"},
+		{"http/1.1", clientConfig(nil, "http/1.1"), "api"},
+		{"nothing", clientConfig(nil), "api"},
 		{"TLS 1.2", &tls.Config{InsecureSkipVerify: true, MaxVersion: tls.VersionTLS12}, "api"},
-		{Peer, as(cert, Peer), "peer"},
-		{Raft, as(cert, Raft), "raft"},
-		{Join, as(nil, Join), "join"},
+		{Peer, clientConfig(cert, Peer), "peer"},
+		{Raft, clientConfig(cert, Raft), "raft"},
+		{Join, clientConfig(nil, Join), "join"},
 	}
 	for _, k := range cases {
 		t.Run(k.name, func(t *testing.T) {
-			if got, err := hear(t, port.Addr().String(), k.config, len(k.want)); got != k.want {
+			if got, err := readReply(t, port.Addr().String(), k.config, len(k.want)); got != k.want {
 				t.Errorf("%q answers (%v)", got, err)
 			}
 		})
 	}
-	if _, err := tls.Dial("tcp", port.Addr().String(), as(cert, "spdy")); err == nil {
+	if _, err := tls.Dial("tcp", port.Addr().String(), clientConfig(cert, "spdy")); err == nil {
 		t.Error("a protocol that nobody speaks here was agreed on")
 	}
 }
@@ -89,7 +89,7 @@ func TestAHostThatRunsNoRaftTurnsRaftAway(t *testing.T) {
 		t.Error("Raft was accepted before there was one")
 	}
 	l := port.Raft()
-	greet(l, "raft")
+	serveGreeting(l, "raft")
 	if err := dial(); err != nil {
 		t.Error(err)
 	}
@@ -97,7 +97,7 @@ func TestAHostThatRunsNoRaftTurnsRaftAway(t *testing.T) {
 	if dial() == nil {
 		t.Error("Raft was accepted after it ended")
 	}
-	greet(port.Raft(), "raft")
+	serveGreeting(port.Raft(), "raft")
 	if err := dial(); err != nil {
 		t.Errorf("the second Raft: %v", err)
 	}
@@ -143,7 +143,7 @@ func TestACallerThatHangsIsCutOffAndHoldsUpNobody(t *testing.T) {
 		net := newFakeNetwork()
 		port := Listen(net, pool.first, slog.New(slog.DiscardHandler))
 		defer port.Close()
-		greet(port.Peer(), "peer")
+		serveGreeting(port.Peer(), "peer")
 		hanging, begin := net.call(), time.Now()
 
 		dialer := &Dialer{Identity: pool.host("host-2"), connect: net.connect}
@@ -190,13 +190,13 @@ func TestAJoiningHostHasHalfAMinute(t *testing.T) {
 		network := newFakeNetwork()
 		port := Listen(network, pool.first, slog.New(slog.DiscardHandler))
 		defer port.Close()
-		greet(port.Join(), "join")
+		serveGreeting(port.Join(), "join")
 		begin := time.Now()
-		c, err := dial(t.Context(), network.connect, "a:1", as(nil, Join))
+		c, err := dial(t.Context(), network.connect, "a:1", clientConfig(nil, Join))
 		if err != nil {
 			t.Fatal(err)
 		}
-		if got, err := io.ReadAll(c); string(got) != "join" || time.Since(begin) != joinTime {
+		if got, err := io.ReadAll(c); string(got) != "join" || time.Since(begin) != joinConnLifetime {
 			t.Errorf("heard %q for %v (%v)", got, time.Since(begin), err)
 		}
 	})
@@ -231,21 +231,21 @@ func (n *fakeNetwork) Addr() net.Addr { return Address("a:1") }
 
 func (n *fakeNetwork) call() net.Conn {
 	here, there := net.Pipe()
-	n.calls <- &freezing{there, n.frozen}
-	return &freezing{here, n.frozen}
+	n.calls <- &freezableConn{there, n.frozen}
+	return &freezableConn{here, n.frozen}
 }
 
 func (n *fakeNetwork) connect(context.Context, string, string) (net.Conn, error) {
 	return n.call(), nil
 }
 
-// freezing loses what is written to it once the network is frozen.
-type freezing struct {
+// freezableConn loses what is written to it once the network is frozen.
+type freezableConn struct {
 	net.Conn
 	frozen chan struct{}
 }
 
-func (c *freezing) Write(p []byte) (int, error) {
+func (c *freezableConn) Write(p []byte) (int, error) {
 	select {
 	case <-c.frozen:
 		return len(p), nil

@@ -37,7 +37,7 @@ func (l *raftLayer) Accept() (net.Conn, error) {
 	if err != nil {
 		return nil, err
 	}
-	return l.keep(c)
+	return l.track(c)
 }
 
 // Dial takes the dialer's two seconds at most, also when Raft would wait for longer.
@@ -48,7 +48,7 @@ func (l *raftLayer) Dial(address raft.ServerAddress, timeout time.Duration) (net
 	if err != nil {
 		return nil, err
 	}
-	return l.keep(c)
+	return l.track(c)
 }
 
 func (l *raftLayer) Close() error {
@@ -64,8 +64,8 @@ func (l *raftLayer) Close() error {
 	return err
 }
 
-// keep makes a connection known to Close.
-func (l *raftLayer) keep(c net.Conn) (net.Conn, error) {
+// track makes a connection known to Close.
+func (l *raftLayer) track(c net.Conn) (net.Conn, error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if l.closed {

@@ -12,7 +12,7 @@ import (
 func TestWhoIsNotOfThePoolReadsNothingAndIsHeardByNobody(t *testing.T) {
 	here, elsewhere := newPool(t), newPool(t)
 	port := listen(t, here.first)
-	port.Admit(func(hostID, _ string) error { return refusing(hostID == "removed") })
+	port.SetAuthorizer(func(hostID, _ string) error { return refuseIf(hostID == "removed") })
 	good, other := certificate(t, here.host("host-2")), certificate(t, here.host("host-3"))
 	foreign := certificate(t, elsewhere.host("host-2"))
 	callers := map[string]*tls.Certificate{
@@ -27,31 +27,31 @@ func TestWhoIsNotOfThePoolReadsNothingAndIsHeardByNobody(t *testing.T) {
 	}
 	for alpn, l := range map[string]net.Listener{Peer: port.Peer(), Raft: port.Raft()} {
 		var heard atomic.Int64
-		greetCounting(l, &heard)
+		serveGreetingCounting(l, &heard)
 		for name, cert := range callers {
 			t.Run(alpn+" "+name, func(t *testing.T) {
-				if got, err := hear(t, port.Addr().String(), as(cert, alpn), 7); err == nil || got != "" {
+				if got, err := readReply(t, port.Addr().String(), clientConfig(cert, alpn), 7); err == nil || got != "" {
 					t.Errorf("read %q (%v)", got, err)
 				}
 			})
 		}
 		t.Run(alpn+" TLS 1.2", func(t *testing.T) {
-			config := as(good, alpn)
+			config := clientConfig(good, alpn)
 			config.MaxVersion = tls.VersionTLS12
-			if got, err := hear(t, port.Addr().String(), config, 7); err == nil || got != "" {
+			if got, err := readReply(t, port.Addr().String(), config, 7); err == nil || got != "" {
 				t.Errorf("read %q (%v)", got, err)
 			}
 		})
 		if n := heard.Load(); n != 0 {
 			t.Errorf("%d of them were let in", n)
 		}
-		if got, err := hear(t, port.Addr().String(), as(good, alpn), 7); got != "welcome" {
+		if got, err := readReply(t, port.Addr().String(), clientConfig(good, alpn), 7); got != "welcome" {
 			t.Errorf("a good host hears %q (%v)", got, err)
 		}
 	}
 }
 
-func refusing(refuse bool) error {
+func refuseIf(refuse bool) error {
 	if refuse {
 		return errors.New("not this host")
 	}
@@ -61,19 +61,19 @@ func refusing(refuse bool) error {
 func TestAHostCanBeLetInForOneThingAndNotForAnother(t *testing.T) {
 	pool := newPool(t)
 	port := listen(t, pool.first)
-	port.Admit(func(_, speaks string) error { return refusing(speaks == Raft) })
-	greet(port.Peer(), "welcome")
-	greet(port.Raft(), "welcome")
+	port.SetAuthorizer(func(_, speaks string) error { return refuseIf(speaks == Raft) })
+	serveGreeting(port.Peer(), "welcome")
+	serveGreeting(port.Raft(), "welcome")
 	agent := certificate(t, pool.host("host-2"))
-	if got, err := hear(t, port.Addr().String(), as(agent, Peer), 7); got != "welcome" {
+	if got, err := readReply(t, port.Addr().String(), clientConfig(agent, Peer), 7); got != "welcome" {
 		t.Errorf("as a peer it hears %q (%v)", got, err)
 	}
-	if got, err := hear(t, port.Addr().String(), as(agent, Raft), 7); got != "" || err == nil {
+	if got, err := readReply(t, port.Addr().String(), clientConfig(agent, Raft), 7); got != "" || err == nil {
 		t.Errorf("at Raft's door it hears %q (%v)", got, err)
 	}
 }
 
-func greetCounting(l net.Listener, heard *atomic.Int64) {
+func serveGreetingCounting(l net.Listener, heard *atomic.Int64) {
 	go func() {
 		for {
 			c, err := l.Accept()
@@ -94,18 +94,18 @@ func greetCounting(l net.Listener, heard *atomic.Int64) {
 func TestNoOfferAndNoSessionGoesAroundTheCertificate(t *testing.T) {
 	pool := newPool(t)
 	port := listen(t, pool.first)
-	greet(port.API(), "api")
-	greet(port.Peer(), "welcome")
+	serveGreeting(port.API(), "api")
+	serveGreeting(port.Peer(), "welcome")
 	for _, offer := range [][]string{{"h2", Peer}, {Peer, "h2"}, {Join, Peer}} {
-		if got, err := hear(t, port.Addr().String(), as(nil, offer...), 7); got != "" {
+		if got, err := readReply(t, port.Addr().String(), clientConfig(nil, offer...), 7); got != "" {
 			t.Errorf("who offers %q hears %q (%v)", offer, got, err)
 		}
 	}
 	sessions := tls.NewLRUClientSessionCache(8)
 	for _, alpn := range []string{"h2", Peer} {
-		config := as(nil, alpn)
+		config := clientConfig(nil, alpn)
 		config.ClientSessionCache, config.ServerName = sessions, "pinion"
-		got, err := hear(t, port.Addr().String(), config, 3)
+		got, err := readReply(t, port.Addr().String(), config, 3)
 		if (got == "api") != (alpn == "h2") {
 			t.Errorf("%s hears %q (%v)", alpn, got, err)
 		}
@@ -116,11 +116,11 @@ func TestRemovingAHostEndsItsConnectionsAndKeepsItOut(t *testing.T) {
 	pool := newPool(t)
 	port := listen(t, pool.first)
 	var removed atomic.Bool
-	port.Admit(func(hostID, _ string) error { return refusing(hostID == "host-2" && removed.Load()) })
-	greet(port.Peer(), "welcome")
-	greet(port.Raft(), "welcome")
+	port.SetAuthorizer(func(hostID, _ string) error { return refuseIf(hostID == "host-2" && removed.Load()) })
+	serveGreeting(port.Peer(), "welcome")
+	serveGreeting(port.Raft(), "welcome")
 	connect := func(hostID, alpn string) *tls.Conn {
-		c, err := tls.Dial("tcp", port.Addr().String(), as(certificate(t, pool.host(hostID)), alpn))
+		c, err := tls.Dial("tcp", port.Addr().String(), clientConfig(certificate(t, pool.host(hostID)), alpn))
 		if err == nil {
 			_, err = io.ReadFull(c, make([]byte, 7))
 		}
@@ -133,13 +133,13 @@ func TestRemovingAHostEndsItsConnectionsAndKeepsItOut(t *testing.T) {
 	bad := []*tls.Conn{connect("host-2", Peer), connect("host-2", Raft), connect("host-2", Peer)}
 	good := connect("host-3", Peer)
 	removed.Store(true)
-	port.Expel("host-2")
+	port.CloseHost("host-2")
 	for _, c := range bad {
 		if _, err := c.Read(make([]byte, 1)); err == nil {
 			t.Error("a connection of the removed host lives")
 		}
 	}
-	if got, err := hear(t, port.Addr().String(), as(certificate(t, pool.host("host-2")), Peer), 7); err == nil {
+	if got, err := readReply(t, port.Addr().String(), clientConfig(certificate(t, pool.host("host-2")), Peer), 7); err == nil {
 		t.Errorf("the removed host came back and heard %q", got)
 	}
 	if _, err := io.WriteString(good, "still here"); err != nil {
@@ -155,8 +155,8 @@ func TestADialerSpeaksOnlyToTheHostThatItWants(t *testing.T) {
 	pool, elsewhere := newPool(t), newPool(t)
 	dialer := &Dialer{Identity: pool.host("host-2")}
 	mine, foreign := listen(t, pool.first), listen(t, elsewhere.first)
-	greet(mine.Peer(), "welcome")
-	greet(foreign.Peer(), "welcome")
+	serveGreeting(mine.Peer(), "welcome")
+	serveGreeting(foreign.Peer(), "welcome")
 	cases := []struct {
 		name string
 		port *Port

@@ -12,12 +12,12 @@ import (
 
 const (
 	// A host that says nothing for this long is asked whether it is there, and cut off when it does not answer.
-	askAfter   = 3 * time.Second
-	answerTime = 2 * time.Second
-	// grace is how long calls under way may take to notice that their context ended.
-	grace = time.Second
-	// joinBody is how much a host that has proved nothing may send.
-	joinBody = 64 << 10
+	pingInterval = 3 * time.Second
+	pingTimeout  = 2 * time.Second
+	// shutdownGrace is how long calls under way may take to notice that their context ended.
+	shutdownGrace = time.Second
+	// maxJoinBody is how much a host that has proved nothing may send.
+	maxJoinBody = 64 << 10
 )
 
 type hostIDKey struct{}
@@ -32,8 +32,8 @@ func HostID(ctx context.Context) string {
 // under way, streams too, end with it. Requests and answers may be read and written at the same time, for hours.
 func Serve(ctx context.Context, l net.Listener, h http.Handler, log *slog.Logger) error {
 	s := &http.Server{
-		Handler: limited(h), Protocols: new(http.Protocols), MaxHeaderBytes: 64 << 10,
-		HTTP2:       &http.HTTP2Config{SendPingTimeout: 2 * askAfter, PingTimeout: answerTime, WriteByteTimeout: 2 * askAfter},
+		Handler: limitJoinBody(h), Protocols: new(http.Protocols), MaxHeaderBytes: 64 << 10,
+		HTTP2:       &http.HTTP2Config{SendPingTimeout: 2 * pingInterval, PingTimeout: pingTimeout, WriteByteTimeout: 2 * pingInterval},
 		BaseContext: func(net.Listener) context.Context { return ctx },
 		ConnContext: func(ctx context.Context, c net.Conn) context.Context {
 			return context.WithValue(ctx, hostIDKey{}, c.(*hostConn).hostID)
@@ -44,7 +44,7 @@ func Serve(ctx context.Context, l net.Listener, h http.Handler, log *slog.Logger
 	ended := make(chan struct{})
 	stop := context.AfterFunc(ctx, func() {
 		defer close(ended)
-		timeout, cancel := context.WithTimeout(context.Background(), grace)
+		timeout, cancel := context.WithTimeout(context.Background(), shutdownGrace)
 		defer cancel()
 		if s.Shutdown(timeout) != nil {
 			s.Close()
@@ -60,8 +60,8 @@ func Serve(ctx context.Context, l net.Listener, h http.Handler, log *slog.Logger
 	return nil
 }
 
-func limited(h http.Handler) http.Handler {
-	joining := http.MaxBytesHandler(h, joinBody)
+func limitJoinBody(h http.Handler) http.Handler {
+	joining := http.MaxBytesHandler(h, maxJoinBody)
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if HostID(r.Context()) == "" {
 			joining.ServeHTTP(w, r)

@@ -80,13 +80,13 @@ func TestAHostWhoseAddressAnotherTookIsNotMistaken(t *testing.T) {
 	}
 }
 
-// counting is a listener that counts what it accepts.
-type counting struct {
+// countingListener is a listener that counts what it accepts.
+type countingListener struct {
 	net.Listener
 	accepted atomic.Int64
 }
 
-func (l *counting) Accept() (net.Conn, error) {
+func (l *countingListener) Accept() (net.Conn, error) {
 	c, err := l.Listener.Accept()
 	if err == nil {
 		l.accepted.Add(1)
@@ -97,7 +97,7 @@ func (l *counting) Accept() (net.Conn, error) {
 func TestManyCallsShareOneConnection(t *testing.T) {
 	pool := newPool(t)
 	port := listen(t, pool.first)
-	l := &counting{Listener: port.Peer()}
+	l := &countingListener{Listener: port.Peer()}
 	all := make(chan struct{})
 	var waiting atomic.Int64
 	serve(t, l, func(w http.ResponseWriter, r *http.Request) {
@@ -164,7 +164,7 @@ func TestStreamsEndWithTheServerAndWithTheRemovalOfTheHost(t *testing.T) {
 	pool := newPool(t)
 	for name, end := range map[string]func(port *Port, cancel func()){
 		"the server ends":     func(_ *Port, cancel func()) { cancel() },
-		"the host is removed": func(port *Port, _ func()) { port.Expel("host-2") },
+		"the host is removed": func(port *Port, _ func()) { port.CloseHost("host-2") },
 	} {
 		t.Run(name, func(t *testing.T) {
 			port := listen(t, pool.first)
@@ -215,10 +215,10 @@ func TestASilentEndIsNoticed(t *testing.T) {
 		time.Sleep(time.Hour) // a quiet link is kept
 		close(network.frozen)
 		cut := time.Now()
-		if _, err := io.ReadAll(response.Body); err == nil || time.Since(cut) > askAfter+answerTime {
+		if _, err := io.ReadAll(response.Body); err == nil || time.Since(cut) > pingInterval+pingTimeout {
 			t.Errorf("the caller noticed after %v (%v)", time.Since(cut), err)
 		}
-		if took := (<-lost).Sub(cut); took > 2*askAfter+answerTime {
+		if took := (<-lost).Sub(cut); took > 2*pingInterval+pingTimeout {
 			t.Errorf("the other end noticed after %v", took)
 		}
 		cancel()

@@ -30,11 +30,11 @@ type Identity struct {
 	now  func() time.Time
 	log  *slog.Logger
 
-	mu    sync.Mutex
-	names []string          // sorted
-	ca    pair              // without a certificate before this host joined, without a key unless it holds the authority
-	own   pair              // empty before this host joined
-	first *ecdsa.PrivateKey // of a host that has no certificate yet; nil until it asks for one
+	mu         sync.Mutex
+	names      []string          // sorted
+	ca         certKeyPair       // without a certificate before this host joined, without a key unless it holds the authority
+	hostCert   certKeyPair       // empty before this host joined
+	pendingKey *ecdsa.PrivateKey // of a host that has no certificate yet; nil until it asks for one
 }
 
 // Open reads the identity under dir, and begins a pool with a new authority when there is none: ca.pem (the authority
@@ -67,45 +67,45 @@ func OpenWith(dir, hostID string, names []string, o Options) (*Identity, error) 
 		return nil, fmt.Errorf("make the directory for certificates: %w", err)
 	}
 	id := &Identity{dir: dir, host: hostID, now: o.Now, log: o.Log, names: withLocal(names)}
-	if err := id.openAuthority(); err != nil {
+	if err := id.openCA(); err != nil {
 		return nil, err
 	}
 	if id.ca.cert == nil {
 		if o.Joining {
 			return id, nil
 		}
-		if err := id.makeAuthority(); err != nil {
+		if err := id.createCA(); err != nil {
 			return nil, err
 		}
 	}
-	if err := id.publish(id.ca.cert); err != nil {
+	if err := id.writeCA(id.ca.cert); err != nil {
 		return nil, err
 	}
-	return id, id.openOwn()
+	return id, id.openHostCert()
 }
 
-// openOwn reads this host's certificate; a host that holds the authority gets another when it is no good.
-func (id *Identity) openOwn() (err error) {
+// openHostCert reads this host's certificate; a host that holds the authority gets another when it is no good.
+func (id *Identity) openHostCert() (err error) {
 	path := id.file("host.pem")
-	id.own, err = readPair(path)
+	id.hostCert, err = readPair(path)
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return fmt.Errorf("%w; delete %s, it is made again at the next start, on a host that joined with a new token", err, path)
 	}
-	if id.own.cert != nil && (!id.isMine(id.own.cert) || id.own.cert.CheckSignatureFrom(id.ca.cert) != nil) {
-		id.own = pair{}
+	if id.hostCert.cert != nil && (!id.isForThisHost(id.hostCert.cert) || id.hostCert.cert.CheckSignatureFrom(id.ca.cert) != nil) {
+		id.hostCert = certKeyPair{}
 	}
-	if id.own.key != nil {
-		if err := removeFile(id.firstKeyFile()); err != nil { // the end of an Install that was cut short
+	if id.hostCert.key != nil {
+		if err := removeFile(id.pendingKeyFile()); err != nil { // the end of an Install that was cut short
 			return err
 		}
 	}
-	if id.ca.key == nil || id.serves() {
+	if id.ca.key == nil || id.isCurrent() {
 		return nil
 	}
-	if err := id.renew(id.names); err != nil {
+	if err := id.issueOwn(id.names); err != nil {
 		return err
 	}
-	return id.own.write(path)
+	return id.hostCert.write(path)
 }
 
 func (id *Identity) file(name string) string { return filepath.Join(id.dir, name) }
@@ -121,28 +121,28 @@ func (id *Identity) CAFile() string { return id.file("ca.crt") }
 func (id *Identity) Ready() bool {
 	id.mu.Lock()
 	defer id.mu.Unlock()
-	return id.ca.key != nil || id.valid()
+	return id.ca.key != nil || id.isValid()
 }
 
-// Former is the last certificate of this host (PEM), also one that has expired; nil when it never had one. With it a
+// PreviousCert is the last certificate of this host (PEM), also one that has expired; nil when it never had one. With it a
 // host that joins again shows who it is (see Vouches).
-func (id *Identity) Former() []byte {
+func (id *Identity) PreviousCert() []byte {
 	id.mu.Lock()
 	defer id.mu.Unlock()
-	if id.own.cert == nil {
+	if id.hostCert.cert == nil {
 		return nil
 	}
-	return certPEM(id.own.cert)
+	return certPEM(id.hostCert.cert)
 }
 
 // Expires is when this host's certificate ends; zero when it has none.
 func (id *Identity) Expires() time.Time {
 	id.mu.Lock()
 	defer id.mu.Unlock()
-	if id.own.cert == nil {
+	if id.hostCert.cert == nil {
 		return time.Time{}
 	}
-	return id.own.cert.NotAfter
+	return id.hostCert.cert.NotAfter
 }
 
 // ServerTLS is how this host answers clients: TLS 1.2 or later, HTTP/1.1 and HTTP/2, with a certificate that is renewed
@@ -168,11 +168,11 @@ func (id *Identity) SetNames(names []string) error {
 		id.names = wanted
 		return nil
 	}
-	if err := id.renew(wanted); err != nil {
+	if err := id.issueOwn(wanted); err != nil {
 		return err
 	}
 	id.names = wanted
-	return id.own.write(id.file("host.pem"))
+	return id.hostCert.write(id.file("host.pem"))
 }
 
 // Certificate is the one to show now, the authority's behind it. A host that holds the authority renews it here, well
@@ -181,32 +181,32 @@ func (id *Identity) SetNames(names []string) error {
 func (id *Identity) Certificate() (*tls.Certificate, error) {
 	id.mu.Lock()
 	defer id.mu.Unlock()
-	if id.ca.key != nil && !id.serves() {
-		if err := id.renew(id.names); err != nil {
+	if id.ca.key != nil && !id.isCurrent() {
+		if err := id.issueOwn(id.names); err != nil {
 			id.log.Error("cannot renew the certificate of this host", "error", err)
-		} else if err := id.own.write(id.file("host.pem")); err != nil {
+		} else if err := id.hostCert.write(id.file("host.pem")); err != nil {
 			id.log.Warn("cannot write down the renewed certificate of this host", "error", err)
 		}
 	}
-	if !id.valid() {
+	if !id.isValid() {
 		return nil, ErrNoCertificate
 	}
-	return id.own.tls(id.ca.cert), nil
+	return id.hostCert.tlsCertificate(id.ca.cert), nil
 }
 
-// renew issues a certificate here, for this host's key.
-func (id *Identity) renew(names []string) error {
-	key := id.own.key
+// issueOwn issues a certificate here, for this host's key.
+func (id *Identity) issueOwn(names []string) error {
+	key := id.hostCert.key
 	if key == nil {
 		var err error
 		if key, err = newKey(); err != nil {
 			return err
 		}
 	}
-	cert, err := issue(id.ca, &key.PublicKey, id.host, names, id.now())
+	cert, err := issueCert(id.ca, &key.PublicKey, id.host, names, id.now())
 	if err != nil {
 		return err
 	}
-	id.own = pair{cert: cert, key: key}
+	id.hostCert = certKeyPair{cert: cert, key: key}
 	return nil
 }

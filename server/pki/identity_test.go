@@ -28,8 +28,8 @@ func open(t *testing.T, dir string, c *clock, names ...string) *Identity {
 	return id
 }
 
-// shown is the certificate that a client would see now.
-func shown(t *testing.T, id *Identity) *x509.Certificate {
+// shownCert is the certificate that a client would see now.
+func shownCert(t *testing.T, id *Identity) *x509.Certificate {
 	t.Helper()
 	cert, err := id.ServerTLS().GetCertificate(nil)
 	if err != nil {
@@ -91,8 +91,8 @@ func greet(listener net.Listener) {
 
 func TestARestartShowsTheSameCertificate(t *testing.T) {
 	dir, c := t.TempDir(), &clock{day0}
-	first := shown(t, open(t, dir, c, "a", "10.0.0.1"))
-	if again := shown(t, open(t, dir, c, "10.0.0.1", "a", "a")); !again.Equal(first) {
+	first := shownCert(t, open(t, dir, c, "a", "10.0.0.1"))
+	if again := shownCert(t, open(t, dir, c, "10.0.0.1", "a", "a")); !again.Equal(first) {
 		t.Error("a restart issued another certificate")
 	}
 }
@@ -100,17 +100,17 @@ func TestARestartShowsTheSameCertificate(t *testing.T) {
 func TestTheCertificateIsRenewedBetweenHalfAndFourFifthsOfItsLife(t *testing.T) {
 	c := &clock{day0}
 	id := open(t, t.TempDir(), c)
-	first := shown(t, id)
-	c.now = day0.Add(hostLife/2 - 2*time.Hour)
-	if !shown(t, id).Equal(first) {
+	first := shownCert(t, id)
+	c.now = day0.Add(hostCertLifetime/2 - 2*time.Hour)
+	if !shownCert(t, id).Equal(first) {
 		t.Error("renewed in the first half of its life")
 	}
-	c.now = day0.Add(hostLife * 8 / 10)
-	second := shown(t, id)
-	if second.Equal(first) || !second.NotAfter.Equal(c.now.Add(hostLife).Truncate(time.Second)) {
+	c.now = day0.Add(hostCertLifetime * 8 / 10)
+	second := shownCert(t, id)
+	if second.Equal(first) || !second.NotAfter.Equal(c.now.Add(hostCertLifetime).Truncate(time.Second)) {
 		t.Errorf("at 80%% of its life the certificate ends %v", second.NotAfter)
 	}
-	if again := shown(t, open(t, id.dir, c)); !again.Equal(second) {
+	if again := shownCert(t, open(t, id.dir, c)); !again.Equal(second) {
 		t.Error("the renewed certificate was not written down")
 	}
 }
@@ -121,11 +121,11 @@ func TestNewNamesGetANewCertificateAtOnce(t *testing.T) {
 	if err := id.SetNames([]string{"new", "fd00::1"}); err != nil {
 		t.Fatal(err)
 	}
-	names := namesOf(shown(t, id))
+	names := namesOf(shownCert(t, id))
 	if !slices.Contains(names, "new") || !slices.Contains(names, "fd00::1") || slices.Contains(names, "old") {
 		t.Errorf("the certificate is for %q", names)
 	}
-	if got := namesOf(shown(t, open(t, dir, c, "third"))); !slices.Contains(got, "third") {
+	if got := namesOf(shownCert(t, open(t, dir, c, "third"))); !slices.Contains(got, "third") {
 		t.Errorf("after a restart with another name it is for %q", got)
 	}
 }
@@ -135,7 +135,7 @@ func TestAHostThatWasOffForMonthsGetsANewCertificate(t *testing.T) {
 	ca := open(t, dir, c).ca.cert
 	c.now = day0.AddDate(0, 6, 0)
 	id := open(t, dir, c)
-	if !id.ca.cert.Equal(ca) || c.now.After(shown(t, id).NotAfter) {
+	if !id.ca.cert.Equal(ca) || c.now.After(shownCert(t, id).NotAfter) {
 		t.Error("no valid certificate from the same authority")
 	}
 }

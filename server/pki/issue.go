@@ -18,7 +18,7 @@ import (
 )
 
 const (
-	hostLife = 30 * 24 * time.Hour
+	hostCertLifetime = 30 * 24 * time.Hour
 	// clockSkew is how far behind another machine's clock may be and still take a new certificate.
 	clockSkew = time.Hour
 )
@@ -27,7 +27,7 @@ const (
 // proves that its sender has the key; which host that is, the caller knows and the request is not asked. names are the
 // DNS names and IP addresses of the host; nil takes those that the request asks for.
 func Sign(authority spec.Authority, csr []byte, hostID string, names []string, now time.Time) (cert []byte, err error) {
-	ca, err := parseAuthority(authority)
+	ca, err := parseCA(authority)
 	if err != nil {
 		return nil, err
 	}
@@ -36,9 +36,9 @@ func Sign(authority spec.Authority, csr []byte, hostID string, names []string, n
 		return nil, fmt.Errorf("the certificate request of host %s: %w", hostID, err)
 	}
 	if names == nil {
-		names = join(request.DNSNames, request.IPAddresses)
+		names = joinNames(request.DNSNames, request.IPAddresses)
 	}
-	issued, err := issue(ca, request.PublicKey.(*ecdsa.PublicKey), hostID, withLocal(names), now)
+	issued, err := issueCert(ca, request.PublicKey.(*ecdsa.PublicKey), hostID, withLocal(names), now)
 	if err != nil {
 		return nil, err
 	}
@@ -65,15 +65,15 @@ func parseRequest(text []byte) (*x509.CertificateRequest, error) {
 	return request, request.CheckSignature()
 }
 
-// issue makes the certificate for a key.
-func issue(ca pair, key *ecdsa.PublicKey, hostID string, names []string, now time.Time) (*x509.Certificate, error) {
+// issueCert makes the certificate for a key.
+func issueCert(ca certKeyPair, key *ecdsa.PublicKey, hostID string, names []string, now time.Time) (*x509.Certificate, error) {
 	if err := checkHostID(hostID); err != nil {
 		return nil, err
 	}
 	template := &x509.Certificate{
 		Subject:     pkix.Name{CommonName: hostID},
 		NotBefore:   now.Add(-clockSkew),
-		NotAfter:    now.Add(hostLife),
+		NotAfter:    now.Add(hostCertLifetime),
 		KeyUsage:    x509.KeyUsageDigitalSignature,
 		ExtKeyUsage: []x509.ExtKeyUsage{x509.ExtKeyUsageServerAuth, x509.ExtKeyUsageClientAuth},
 		URIs:        []*url.URL{uriOf(hostID)},
@@ -81,8 +81,8 @@ func issue(ca pair, key *ecdsa.PublicKey, hostID string, names []string, now tim
 	if template.NotAfter.After(ca.cert.NotAfter) {
 		template.NotAfter = ca.cert.NotAfter
 	}
-	template.DNSNames, template.IPAddresses = split(names)
-	cert, err := create(template, ca, key)
+	template.DNSNames, template.IPAddresses = splitNames(names)
+	cert, err := createCert(template, ca, key)
 	if err != nil {
 		return nil, fmt.Errorf("issue a certificate for %q: %w", names, err)
 	}
@@ -91,17 +91,17 @@ func issue(ca pair, key *ecdsa.PublicKey, hostID string, names []string, now tim
 
 func newKey() (*ecdsa.PrivateKey, error) { return ecdsa.GenerateKey(elliptic.P256(), rand.Reader) }
 
-// sign makes a key and a certificate for it that is signed by itself.
-func sign(template *x509.Certificate) (pair, error) {
+// selfSign makes a key and a certificate for it that is signed by itself.
+func selfSign(template *x509.Certificate) (certKeyPair, error) {
 	key, err := newKey()
 	if err != nil {
-		return pair{}, err
+		return certKeyPair{}, err
 	}
-	cert, err := create(template, pair{cert: template, key: key}, &key.PublicKey)
-	return pair{cert: cert, key: key}, err
+	cert, err := createCert(template, certKeyPair{cert: template, key: key}, &key.PublicKey)
+	return certKeyPair{cert: cert, key: key}, err
 }
 
-func create(template *x509.Certificate, by pair, key *ecdsa.PublicKey) (cert *x509.Certificate, err error) {
+func createCert(template *x509.Certificate, by certKeyPair, key *ecdsa.PublicKey) (cert *x509.Certificate, err error) {
 	if template.SerialNumber, err = rand.Int(rand.Reader, new(big.Int).Lsh(big.NewInt(1), 127)); err != nil {
 		return nil, err
 	}

@@ -17,8 +17,8 @@ import (
 	"pinion/raftfsm/spec"
 )
 
-// joining is a host that has no identity yet.
-func joining(t *testing.T, dir, hostID string, c *clock, names ...string) *Identity {
+// openJoining is a host that has no identity yet.
+func openJoining(t *testing.T, dir, hostID string, c *clock, names ...string) *Identity {
 	t.Helper()
 	o := c.options()
 	o.Joining = true
@@ -31,15 +31,15 @@ func joining(t *testing.T, dir, hostID string, c *clock, names ...string) *Ident
 
 func authorityOf(t *testing.T, id *Identity) spec.Authority {
 	t.Helper()
-	a, held := id.Authority()
+	a, held := id.CA()
 	if !held {
 		t.Fatal("the host does not hold the authority")
 	}
 	return a
 }
 
-// signed asks for a certificate and has it signed, without installing it.
-func signed(t *testing.T, id *Identity, a spec.Authority, hostID string, now time.Time) []byte {
+// signRequest asks for a certificate and has it signed, without installing it.
+func signRequest(t *testing.T, id *Identity, a spec.Authority, hostID string, now time.Time) []byte {
 	t.Helper()
 	csr, err := id.NewRequest()
 	if err != nil {
@@ -56,27 +56,27 @@ func TestAHostJoinsAndKeepsItsCertificate(t *testing.T) {
 	c := &clock{day0}
 	first := open(t, t.TempDir(), c)
 	dir := t.TempDir()
-	id := joining(t, dir, "host-2", c, "gpu2", "10.0.0.2")
+	id := openJoining(t, dir, "host-2", c, "gpu2", "10.0.0.2")
 	if id.Ready() || id.Fingerprint() != "" {
 		t.Error("ready before it joined")
 	}
 	if _, err := id.Certificate(); !errors.Is(err, ErrNoCertificate) {
 		t.Errorf("got %v", err)
 	}
-	if err := id.Install(signed(t, id, authorityOf(t, first), "host-2", c.now), first.CAPEM()); err != nil {
+	if err := id.Install(signRequest(t, id, authorityOf(t, first), "host-2", c.now), first.CAPEM()); err != nil {
 		t.Fatal(err)
 	}
 	if id.Fingerprint() != first.Fingerprint() {
 		t.Error("the two do not know the same authority")
 	}
-	cert := shown(t, id)
+	cert := shownCert(t, id)
 	if hostID, err := first.Verify(cert, x509.ExtKeyUsageClientAuth); hostID != "host-2" || err != nil {
 		t.Errorf("the first host takes it for %q (%v)", hostID, err)
 	}
 	if names := namesOf(cert); !slices.Contains(names, "gpu2") || !slices.Contains(names, "10.0.0.2") {
 		t.Errorf("the certificate is for %q", names)
 	}
-	if again := open2(t, dir, "host-2", c, "gpu2", "10.0.0.2"); !again.Ready() || !shown(t, again).Equal(cert) {
+	if again := openHost(t, dir, "host-2", c, "gpu2", "10.0.0.2"); !again.Ready() || !shownCert(t, again).Equal(cert) {
 		t.Error("after a restart it shows another certificate")
 	}
 	if _, err := os.Stat(filepath.Join(dir, "ca.pem")); !errors.Is(err, fs.ErrNotExist) {
@@ -84,8 +84,8 @@ func TestAHostJoinsAndKeepsItsCertificate(t *testing.T) {
 	}
 }
 
-// open2 opens as every start does that is not told to join.
-func open2(t *testing.T, dir, hostID string, c *clock, names ...string) *Identity {
+// openHost opens as every start does that is not told to join.
+func openHost(t *testing.T, dir, hostID string, c *clock, names ...string) *Identity {
 	t.Helper()
 	id, err := OpenWith(dir, hostID, names, c.options())
 	if err != nil {
@@ -104,19 +104,19 @@ func TestInstallTakesOnlyWhatWasAskedFor(t *testing.T) {
 		ca   []byte
 		says string
 	}{
-		{"another host's id", func(id *Identity) []byte { return signed(t, id, a, "host-3", c.now) }, first.CAPEM(), "is for host \"host-3\""},
+		{"another host's id", func(id *Identity) []byte { return signRequest(t, id, a, "host-3", c.now) }, first.CAPEM(), "is for host \"host-3\""},
 		{"another key", func(*Identity) []byte {
-			return signed(t, joining(t, t.TempDir(), "host-2", c), a, "host-2", c.now)
+			return signRequest(t, openJoining(t, t.TempDir(), "host-2", c), a, "host-2", c.now)
 		}, first.CAPEM(), "not for the key"},
-		{"another authority behind it", func(id *Identity) []byte { return signed(t, id, a, "host-2", c.now) }, other.CAPEM(), "unknown authority"},
-		{"no authority", func(id *Identity) []byte { return signed(t, id, a, "host-2", c.now) }, nil, "without the authority's"},
-		{"an expired one", func(id *Identity) []byte { return signed(t, id, a, "host-2", c.now.AddDate(0, -2, 0)) }, first.CAPEM(), "expired"},
+		{"another authority behind it", func(id *Identity) []byte { return signRequest(t, id, a, "host-2", c.now) }, other.CAPEM(), "unknown authority"},
+		{"no authority", func(id *Identity) []byte { return signRequest(t, id, a, "host-2", c.now) }, nil, "without the authority's"},
+		{"an expired one", func(id *Identity) []byte { return signRequest(t, id, a, "host-2", c.now.AddDate(0, -2, 0)) }, first.CAPEM(), "expired"},
 		{"no certificate", func(*Identity) []byte { return []byte("hello") }, first.CAPEM(), "does not hold a certificate"},
 	}
 	for _, k := range cases {
 		t.Run(k.name, func(t *testing.T) {
 			dir := t.TempDir()
-			id := joining(t, dir, "host-2", c)
+			id := openJoining(t, dir, "host-2", c)
 			if _, err := id.NewRequest(); err != nil {
 				t.Fatal(err)
 			}
@@ -128,11 +128,11 @@ func TestInstallTakesOnlyWhatWasAskedFor(t *testing.T) {
 			}
 		})
 	}
-	id := joining(t, t.TempDir(), "host-2", c)
-	if err := id.Install(signed(t, id, a, "host-2", c.now), first.CAPEM()); err != nil {
+	id := openJoining(t, t.TempDir(), "host-2", c)
+	if err := id.Install(signRequest(t, id, a, "host-2", c.now), first.CAPEM()); err != nil {
 		t.Fatal(err)
 	}
-	if err := id.Install(signed(t, id, authorityOf(t, other), "host-2", c.now), other.CAPEM()); err == nil {
+	if err := id.Install(signRequest(t, id, authorityOf(t, other), "host-2", c.now), other.CAPEM()); err == nil {
 		t.Error("the host changed the authority that it trusts")
 	}
 }
@@ -140,12 +140,12 @@ func TestInstallTakesOnlyWhatWasAskedFor(t *testing.T) {
 func TestSignRefusesWhatIsNoRequestOfAHost(t *testing.T) {
 	c := &clock{day0}
 	a := authorityOf(t, open(t, t.TempDir(), c))
-	id := joining(t, t.TempDir(), "host-2", c)
+	id := openJoining(t, t.TempDir(), "host-2", c)
 	csr, err := id.NewRequest()
 	if err != nil {
 		t.Fatal(err)
 	}
-	wild, err := joining(t, t.TempDir(), "host-2", c, "*.example").NewRequest()
+	wild, err := openJoining(t, t.TempDir(), "host-2", c, "*.example").NewRequest()
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -199,32 +199,32 @@ func TestServersHoldTheAuthorityAndAgentsDoNot(t *testing.T) {
 	firstDir, dir := t.TempDir(), t.TempDir()
 	first := open(t, firstDir, c)
 	a := authorityOf(t, first)
-	id := joining(t, dir, "host-2", c)
-	if err := id.Install(signed(t, id, a, "host-2", c.now), first.CAPEM()); err != nil {
+	id := openJoining(t, dir, "host-2", c)
+	if err := id.Install(signRequest(t, id, a, "host-2", c.now), first.CAPEM()); err != nil {
 		t.Fatal(err)
 	}
-	if err := id.HoldAuthority(authorityOf(t, open(t, t.TempDir(), c))); err == nil {
+	if err := id.StoreCAKey(authorityOf(t, open(t, t.TempDir(), c))); err == nil {
 		t.Error("holds another pool's authority")
 	}
-	if err := id.HoldAuthority(a); err != nil {
+	if err := id.StoreCAKey(a); err != nil {
 		t.Fatal(err)
 	}
-	if got := authorityOf(t, open2(t, dir, "host-2", c)); string(got.Key) != string(a.Key) {
+	if got := authorityOf(t, openHost(t, dir, "host-2", c)); string(got.Key) != string(a.Key) {
 		t.Error("after a restart the authority is another")
 	}
 	for range 2 {
-		if err := first.DropAuthority(); err != nil {
+		if err := first.DropCAKey(); err != nil {
 			t.Fatal(err)
 		}
 	}
 	again := open(t, firstDir, c)
-	if _, held := again.Authority(); held || !again.Ready() {
+	if _, held := again.CA(); held || !again.Ready() {
 		t.Error("the first host holds the authority that it dropped, or lost its certificate")
 	}
 
 	// All were off for two months: the server helps itself, the other host needs a token.
 	c.now = day0.AddDate(0, 2, 0)
-	if !open2(t, dir, "host-2", c).Ready() || open(t, firstDir, c).Ready() {
+	if !openHost(t, dir, "host-2", c).Ready() || open(t, firstDir, c).Ready() {
 		t.Error("not what was expected after two months")
 	}
 }
@@ -240,10 +240,10 @@ func TestAHostThatHoldsNoAuthorityRenewsThroughAServer(t *testing.T) {
 			t.Fatal(err)
 		}
 		a := authorityOf(t, first)
-		if err := id.Install(signed(t, id, a, "host-2", time.Now()), first.CAPEM()); err != nil {
+		if err := id.Install(signRequest(t, id, a, "host-2", time.Now()), first.CAPEM()); err != nil {
 			t.Fatal(err)
 		}
-		before, fails := shown(t, id), 3
+		before, fails := shownCert(t, id), 3
 		ctx, cancel := context.WithCancel(t.Context())
 		asked := make(chan time.Duration, 10)
 		go id.KeepRenewed(ctx, func(_ context.Context, csr []byte) ([]byte, error) {
@@ -260,8 +260,8 @@ func TestAHostThatHoldsNoAuthorityRenewsThroughAServer(t *testing.T) {
 			}
 		}
 		synctest.Wait()
-		after := shown(t, id)
-		if after.Equal(before) || time.Until(after.NotAfter) != hostLife {
+		after := shownCert(t, id)
+		if after.Equal(before) || time.Until(after.NotAfter) != hostCertLifetime {
 			t.Errorf("the new certificate ends in %v", time.Until(after.NotAfter))
 		}
 		if err := id.SetNames([]string{"moved"}); err != nil {
@@ -269,7 +269,7 @@ func TestAHostThatHoldsNoAuthorityRenewsThroughAServer(t *testing.T) {
 		}
 		<-asked
 		synctest.Wait()
-		if !slices.Contains(namesOf(shown(t, id)), "moved") {
+		if !slices.Contains(namesOf(shownCert(t, id)), "moved") {
 			t.Error("a new name did not get into the certificate")
 		}
 		cancel()

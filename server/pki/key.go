@@ -18,27 +18,27 @@ import (
 // hostKey is this host's key: that of its certificate, also of one that has expired, or the one that it made to ask for
 // its first, which is on disk before anybody sees it.
 func (id *Identity) hostKey() (*ecdsa.PrivateKey, error) {
-	if id.own.key != nil {
-		return id.own.key, nil
+	if id.hostCert.key != nil {
+		return id.hostCert.key, nil
 	}
-	if id.first != nil {
-		return id.first, nil
+	if id.pendingKey != nil {
+		return id.pendingKey, nil
 	}
-	path := id.firstKeyFile()
+	path := id.pendingKeyFile()
 	key, err := readKey(path)
 	if errors.Is(err, fs.ErrNotExist) {
-		key, err = makeKey(path)
+		key, err = createKey(path)
 	}
 	if err != nil {
 		return nil, err
 	}
-	id.first = key
+	id.pendingKey = key
 	return key, nil
 }
 
-func (id *Identity) firstKeyFile() string { return id.file("host.key") }
+func (id *Identity) pendingKeyFile() string { return id.file("host.key") }
 
-func makeKey(path string) (*ecdsa.PrivateKey, error) {
+func createKey(path string) (*ecdsa.PrivateKey, error) {
 	key, err := newKey()
 	if err != nil {
 		return nil, err

@@ -10,8 +10,8 @@ import (
 	"testing"
 )
 
-// requested is the public key that the identity asks with, and the request.
-func requested(t *testing.T, id *Identity) (*ecdsa.PublicKey, []byte) {
+// newRequest is the public key that the identity asks with, and the request.
+func newRequest(t *testing.T, id *Identity) (*ecdsa.PublicKey, []byte) {
 	t.Helper()
 	csr, err := id.NewRequest()
 	if err != nil {
@@ -27,15 +27,15 @@ func requested(t *testing.T, id *Identity) (*ecdsa.PublicKey, []byte) {
 func TestAHostAsksWithOneKeyForAllItsLife(t *testing.T) {
 	c := &clock{day0}
 	first, dir := open(t, t.TempDir(), c), t.TempDir()
-	key, csr := requested(t, joining(t, dir, "host-2", c))
+	key, csr := newRequest(t, openJoining(t, dir, "host-2", c))
 	file := filepath.Join(dir, "host.key")
 	if info, err := os.Stat(file); err != nil || info.Mode().Perm() != 0o600 {
 		t.Fatalf("the key before anybody saw it: %v %v", info, err)
 	}
 
 	// The process ends before the answer comes; the next one takes the answer to the first request.
-	id := joining(t, dir, "host-2", c)
-	if again, _ := requested(t, id); !again.Equal(key) {
+	id := openJoining(t, dir, "host-2", c)
+	if again, _ := newRequest(t, id); !again.Equal(key) {
 		t.Error("after a crash it asks with another key")
 	}
 	cert, err := Sign(authorityOf(t, first), csr, "host-2", nil, c.now)
@@ -49,15 +49,15 @@ func TestAHostAsksWithOneKeyForAllItsLife(t *testing.T) {
 		t.Error("the key lies there twice")
 	}
 
-	if renewed, _ := requested(t, open2(t, dir, "host-2", c)); !renewed.Equal(key) {
+	if renewed, _ := newRequest(t, openHost(t, dir, "host-2", c)); !renewed.Equal(key) {
 		t.Error("it renews its certificate with another key")
 	}
 	c.now = day0.AddDate(0, 2, 0)
-	late := joining(t, dir, "host-2", c)
-	if expired, _ := requested(t, late); !expired.Equal(key) || late.Ready() {
+	late := openJoining(t, dir, "host-2", c)
+	if expired, _ := newRequest(t, late); !expired.Equal(key) || late.Ready() {
 		t.Error("after two months it asks with another key, or believes its certificate")
 	}
-	if err := late.Install(signed(t, late, authorityOf(t, first), "host-2", c.now), first.CAPEM()); err != nil || !late.Ready() {
+	if err := late.Install(signRequest(t, late, authorityOf(t, first), "host-2", c.now), first.CAPEM()); err != nil || !late.Ready() {
 		t.Errorf("it does not come back: %v", err)
 	}
 }
@@ -65,9 +65,9 @@ func TestAHostAsksWithOneKeyForAllItsLife(t *testing.T) {
 func TestAHostThatRenewsItselfKeepsItsKey(t *testing.T) {
 	c := &clock{day0}
 	id := open(t, t.TempDir(), c)
-	before := shown(t, id).PublicKey.(*ecdsa.PublicKey)
+	before := shownCert(t, id).PublicKey.(*ecdsa.PublicKey)
 	c.now = day0.AddDate(0, 2, 0)
-	if after := shown(t, id); !before.Equal(after.PublicKey) {
+	if after := shownCert(t, id); !before.Equal(after.PublicKey) {
 		t.Error("the key changed with the certificate")
 	}
 }
@@ -75,8 +75,8 @@ func TestAHostThatRenewsItselfKeepsItsKey(t *testing.T) {
 func TestAnInstallThatWasCutShortLeavesNoSecondKey(t *testing.T) {
 	c := &clock{day0}
 	first, dir := open(t, t.TempDir(), c), t.TempDir()
-	id := joining(t, dir, "host-2", c)
-	cert := signed(t, id, authorityOf(t, first), "host-2", c.now)
+	id := openJoining(t, dir, "host-2", c)
+	cert := signRequest(t, id, authorityOf(t, first), "host-2", c.now)
 	file := filepath.Join(dir, "host.key")
 	key, err := os.ReadFile(file)
 	if err != nil {
@@ -88,7 +88,7 @@ func TestAnInstallThatWasCutShortLeavesNoSecondKey(t *testing.T) {
 	if err := os.WriteFile(file, key, 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if again := open2(t, dir, "host-2", c); !again.Ready() {
+	if again := openHost(t, dir, "host-2", c); !again.Ready() {
 		t.Error("it is not ready")
 	}
 	if _, err := os.Stat(file); !errors.Is(err, fs.ErrNotExist) {
@@ -103,7 +103,7 @@ func TestADamagedKeyIsRefusedAndKept(t *testing.T) {
 		if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
 			t.Fatal(err)
 		}
-		if _, err := joining(t, dir, "host-2", &clock{day0}).NewRequest(); err == nil || !strings.Contains(err.Error(), "delete it and join again") {
+		if _, err := openJoining(t, dir, "host-2", &clock{day0}).NewRequest(); err == nil || !strings.Contains(err.Error(), "delete it and join again") {
 			t.Errorf("%q: %v", text, err)
 		}
 		if after, err := os.ReadFile(file); err != nil || string(after) != text {
@@ -116,32 +116,32 @@ func TestTheAuthorityVouchesForTheKeyThatItSignedOnly(t *testing.T) {
 	c := &clock{day0}
 	first, other := open(t, t.TempDir(), c), open(t, t.TempDir(), c)
 	a := authorityOf(t, first)
-	id := joining(t, t.TempDir(), "host-2", c)
-	if id.Former() != nil {
+	id := openJoining(t, t.TempDir(), "host-2", c)
+	if id.PreviousCert() != nil {
 		t.Error("a host that never had a certificate shows one")
 	}
-	_, csr := requested(t, id)
-	if err := id.Install(signed(t, id, a, "host-2", c.now.AddDate(0, 0, -20)), first.CAPEM()); err != nil {
+	_, csr := newRequest(t, id)
+	if err := id.Install(signRequest(t, id, a, "host-2", c.now.AddDate(0, 0, -20)), first.CAPEM()); err != nil {
 		t.Fatal(err)
 	}
 	c.now = day0.AddDate(0, 2, 0) // expired, which does not matter
-	foreign := joining(t, t.TempDir(), "host-2", c)
-	_, foreignRequest := requested(t, foreign)
+	foreign := openJoining(t, t.TempDir(), "host-2", c)
+	_, foreignRequest := newRequest(t, foreign)
 	for name, k := range map[string]struct {
 		cert, csr []byte
 		hostID    string
 		good      bool
 	}{
-		"its own":                  {id.Former(), csr, "host-2", true},
-		"another host's name":      {id.Former(), csr, "host-3", false},
-		"another key":              {id.Former(), foreignRequest, "host-2", false},
-		"another authority's":      {signed(t, foreign, authorityOf(t, other), "host-2", c.now), foreignRequest, "host-2", false},
+		"its own":                  {id.PreviousCert(), csr, "host-2", true},
+		"another host's name":      {id.PreviousCert(), csr, "host-3", false},
+		"another key":              {id.PreviousCert(), foreignRequest, "host-2", false},
+		"another authority's":      {signRequest(t, foreign, authorityOf(t, other), "host-2", c.now), foreignRequest, "host-2", false},
 		"the authority's own":      {first.CAPEM(), csr, "host-2", false},
 		"no certificate":           {nil, csr, "host-2", false},
-		"no request":               {id.Former(), nil, "host-2", false},
+		"no request":               {id.PreviousCert(), nil, "host-2", false},
 		"the request in its place": {csr, csr, "host-2", false},
 	} {
-		if err := Vouches(a, k.cert, k.csr, k.hostID); (err == nil) != k.good {
+		if err := VerifyPossession(a, k.cert, k.csr, k.hostID); (err == nil) != k.good {
 			t.Errorf("%s: %v", name, err)
 		}
 	}

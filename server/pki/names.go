@@ -25,8 +25,8 @@ func withLocal(names []string) []string {
 	return slices.Compact(all)
 }
 
-// split sorts names into what a certificate calls DNS names and IP addresses.
-func split(names []string) (dns []string, ips []net.IP) {
+// splitNames sorts names into what a certificate calls DNS names and IP addresses.
+func splitNames(names []string) (dns []string, ips []net.IP) {
 	for _, name := range names {
 		if ip := net.ParseIP(name); ip != nil {
 			ips = append(ips, ip)
@@ -37,7 +37,7 @@ func split(names []string) (dns []string, ips []net.IP) {
 	return dns, ips
 }
 
-func join(dns []string, ips []net.IP) []string {
+func joinNames(dns []string, ips []net.IP) []string {
 	names := slices.Clone(dns)
 	for _, ip := range ips {
 		names = append(names, ip.String())
@@ -46,7 +46,7 @@ func join(dns []string, ips []net.IP) []string {
 	return names
 }
 
-func namesOf(cert *x509.Certificate) []string { return join(cert.DNSNames, cert.IPAddresses) }
+func namesOf(cert *x509.Certificate) []string { return joinNames(cert.DNSNames, cert.IPAddresses) }
 
 // uriOf is the name that binds a certificate to a host: pinion://host/<id>.
 func uriOf(hostID string) *url.URL {

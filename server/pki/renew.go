@@ -8,18 +8,18 @@ import (
 	"time"
 )
 
-// renewEvery is how often KeepRenewed looks. A wall clock may jump, so it does not wait for the day itself.
-const renewEvery = 10 * time.Minute
+// renewCheckInterval is how often KeepRenewed looks. A wall clock may jump, so it does not wait for the day itself.
+const renewCheckInterval = 10 * time.Minute
 
 // KeepRenewed renews this host's certificate between 50 and 80 % of its life, and when its names changed, until ctx is
 // cancelled. ask has a server sign a request; it is not called on a host that holds the authority. What fails is
 // logged and tried again.
 func (id *Identity) KeepRenewed(ctx context.Context, ask func(ctx context.Context, csr []byte) (cert []byte, err error)) {
-	ticks := time.NewTicker(renewEvery)
+	ticks := time.NewTicker(renewCheckInterval)
 	defer ticks.Stop()
 	for ctx.Err() == nil {
-		if id.due() {
-			if err := id.renewThrough(ctx, ask); err != nil && ctx.Err() == nil {
+		if id.needsRenewal() {
+			if err := id.renewVia(ctx, ask); err != nil && ctx.Err() == nil {
 				id.log.Warn("cannot renew the certificate of this host", "expires", id.Expires(), "error", err)
 			}
 		}
@@ -30,8 +30,8 @@ func (id *Identity) KeepRenewed(ctx context.Context, ask func(ctx context.Contex
 	}
 }
 
-func (id *Identity) renewThrough(ctx context.Context, ask func(context.Context, []byte) ([]byte, error)) error {
-	if _, held := id.Authority(); held {
+func (id *Identity) renewVia(ctx context.Context, ask func(context.Context, []byte) ([]byte, error)) error {
+	if _, held := id.CA(); held {
 		_, err := id.Certificate()
 		return err
 	}
@@ -50,11 +50,11 @@ func (id *Identity) renewThrough(ctx context.Context, ask func(context.Context, 
 	return nil
 }
 
-// due reports whether there is a certificate and a reason to replace it.
-func (id *Identity) due() bool {
+// needsRenewal reports whether there is a certificate and a reason to replace it.
+func (id *Identity) needsRenewal() bool {
 	id.mu.Lock()
 	defer id.mu.Unlock()
-	return id.own.cert != nil && !id.serves()
+	return id.hostCert.cert != nil && !id.isCurrent()
 }
 
 // renewAt lies between 50 and 80 % of the certificate's life, for each one at another point, so that the hosts of a
@@ -65,13 +65,13 @@ func renewAt(cert *x509.Certificate) time.Time {
 	return cert.NotBefore.Add(life/2 + life*3/10*spread/1000)
 }
 
-// serves reports whether the certificate can go on to be shown as it is.
-func (id *Identity) serves() bool {
-	return id.valid() && id.now().Before(renewAt(id.own.cert)) && slices.Equal(id.names, namesOf(id.own.cert))
+// isCurrent reports whether the certificate can go on to be shown as it is.
+func (id *Identity) isCurrent() bool {
+	return id.isValid() && id.now().Before(renewAt(id.hostCert.cert)) && slices.Equal(id.names, namesOf(id.hostCert.cert))
 }
 
-// valid reports whether others believe the certificate now.
-func (id *Identity) valid() bool {
+// isValid reports whether others believe the certificate now.
+func (id *Identity) isValid() bool {
 	now := id.now()
-	return id.own.cert != nil && !now.Before(id.own.cert.NotBefore) && !now.After(id.own.cert.NotAfter)
+	return id.hostCert.cert != nil && !now.Before(id.hostCert.cert.NotBefore) && !now.After(id.hostCert.cert.NotAfter)
 }

@@ -20,7 +20,7 @@ func (id *Identity) NewRequest() (csr []byte, err error) {
 		return nil, err
 	}
 	template := &x509.CertificateRequest{Subject: pkix.Name{CommonName: id.host}}
-	template.DNSNames, template.IPAddresses = split(id.names)
+	template.DNSNames, template.IPAddresses = splitNames(id.names)
 	raw, err := x509.CreateCertificateRequest(rand.Reader, template, key)
 	if err != nil {
 		return nil, fmt.Errorf("make a certificate request: %w", err)
@@ -33,11 +33,11 @@ func (id *Identity) NewRequest() (csr []byte, err error) {
 func (id *Identity) Install(cert, ca []byte) error {
 	id.mu.Lock()
 	defer id.mu.Unlock()
-	trusted, err := id.trusting(ca)
+	trusted, err := id.trustedCA(ca)
 	if err != nil {
 		return err
 	}
-	own, err := id.issued(cert, trusted)
+	own, err := id.parseIssued(cert, trusted)
 	if err != nil {
 		return err
 	}
@@ -45,14 +45,14 @@ func (id *Identity) Install(cert, ca []byte) error {
 	if err := own.write(id.file("host.pem")); err != nil {
 		return err
 	}
-	if err := id.publish(trusted); err != nil {
+	if err := id.writeCA(trusted); err != nil {
 		return err
 	}
-	id.ca.cert, id.own, id.first = trusted, own, nil
-	return removeFile(id.firstKeyFile()) // host.pem has the key too
+	id.ca.cert, id.hostCert, id.pendingKey = trusted, own, nil
+	return removeFile(id.pendingKeyFile()) // host.pem has the key too
 }
 
-func (id *Identity) trusting(ca []byte) (*x509.Certificate, error) {
+func (id *Identity) trustedCA(ca []byte) (*x509.Certificate, error) {
 	if ca == nil && id.ca.cert == nil {
 		return nil, errors.New("a first certificate cannot be installed without the authority's")
 	}
@@ -69,29 +69,29 @@ func (id *Identity) trusting(ca []byte) (*x509.Certificate, error) {
 	return given, nil
 }
 
-// issued checks that what came is what was asked for.
-func (id *Identity) issued(text []byte, ca *x509.Certificate) (pair, error) {
+// parseIssued checks that what came is what was asked for.
+func (id *Identity) parseIssued(text []byte, ca *x509.Certificate) (certKeyPair, error) {
 	cert, err := parseCert(text)
 	if err != nil {
-		return pair{}, fmt.Errorf("the certificate for this host: %w", err)
+		return certKeyPair{}, fmt.Errorf("the certificate for this host: %w", err)
 	}
 	key, err := id.hostKey()
 	if err != nil {
-		return pair{}, err
+		return certKeyPair{}, err
 	}
 	if !key.PublicKey.Equal(cert.PublicKey) {
-		return pair{}, errors.New("the certificate is not for the key that this host asked for")
+		return certKeyPair{}, errors.New("the certificate is not for the key that this host asked for")
 	}
-	if !id.isMine(cert) {
-		return pair{}, fmt.Errorf("the certificate is for host %q, this is %s", cert.Subject.CommonName, id.host)
+	if !id.isForThisHost(cert) {
+		return certKeyPair{}, fmt.Errorf("the certificate is for host %q, this is %s", cert.Subject.CommonName, id.host)
 	}
-	if err := verify(cert, ca, x509.ExtKeyUsageServerAuth, id.now()); err != nil {
-		return pair{}, fmt.Errorf("the certificate for this host: %w", err)
+	if err := verifyCert(cert, ca, x509.ExtKeyUsageServerAuth, id.now()); err != nil {
+		return certKeyPair{}, fmt.Errorf("the certificate for this host: %w", err)
 	}
-	return pair{cert: cert, key: key}, nil
+	return certKeyPair{cert: cert, key: key}, nil
 }
 
-func (id *Identity) isMine(cert *x509.Certificate) bool {
+func (id *Identity) isForThisHost(cert *x509.Certificate) bool {
 	hostID, err := HostOf(cert)
 	return err == nil && hostID == id.host
 }

@@ -19,8 +19,8 @@ var ErrNoCertificate = errors.New("this host has no valid certificate of a pool:
 // ErrOtherPool is what a server is refused with whose certificates do not prove that it is of the token's pool.
 var ErrOtherPool = errors.New("the server did not prove to be of the pool that the token is for, nothing was sent to it")
 
-// minFingerprint is how many bytes of an authority's fingerprint nobody can find a second certificate for.
-const minFingerprint = 16
+// minFingerprintSize is how many bytes of an authority's fingerprint nobody can find a second certificate for.
+const minFingerprintSize = 16
 
 // Verify says which host of this pool showed the certificate. usage is what it is used for: ServerAuth of the side that
 // was called, ClientAuth of the side that called.
@@ -31,22 +31,22 @@ func (id *Identity) Verify(shown *x509.Certificate, usage x509.ExtKeyUsage) (hos
 	if ca == nil {
 		return "", ErrNoCertificate
 	}
-	if err := verify(shown, ca, usage, id.now()); err != nil {
+	if err := verifyCert(shown, ca, usage, id.now()); err != nil {
 		return "", err
 	}
 	return HostOf(shown)
 }
 
-func verify(cert, ca *x509.Certificate, usage x509.ExtKeyUsage, now time.Time) error {
+func verifyCert(cert, ca *x509.Certificate, usage x509.ExtKeyUsage, now time.Time) error {
 	roots := x509.NewCertPool()
 	roots.AddCert(ca)
 	_, err := cert.Verify(x509.VerifyOptions{Roots: roots, CurrentTime: now, KeyUsages: []x509.ExtKeyUsage{usage}})
 	return err
 }
 
-// Vouches says whether the authority once gave a certificate (PEM) to this host for the key of a request (PEM), which
+// VerifyPossession says whether the authority once gave a certificate (PEM) to this host for the key of a request (PEM), which
 // proves that its sender still has that key. A certificate whose life is over proves this as well as any; nil means yes.
-func Vouches(authority spec.Authority, cert, csr []byte, hostID string) error {
+func VerifyPossession(authority spec.Authority, cert, csr []byte, hostID string) error {
 	ca, err := parseCert(authority.Certificate)
 	if err != nil {
 		return fmt.Errorf("the pool's authority cannot be used: %w", err)
@@ -73,15 +73,15 @@ func Vouches(authority spec.Authority, cert, csr []byte, hostID string) error {
 // the beginning of the SHA-256 of the authority's certificate (16 bytes or more). It returns the server's host id;
 // errors wrap ErrOtherPool.
 func VerifyFingerprint(shown []*x509.Certificate, fingerprint []byte, now time.Time) (hostID string, err error) {
-	if len(fingerprint) < minFingerprint || len(fingerprint) > sha256.Size {
-		return "", fmt.Errorf("the authority's fingerprint has %d bytes, not %d to %d", len(fingerprint), minFingerprint, sha256.Size)
+	if len(fingerprint) < minFingerprintSize || len(fingerprint) > sha256.Size {
+		return "", fmt.Errorf("the authority's fingerprint has %d bytes, not %d to %d", len(fingerprint), minFingerprintSize, sha256.Size)
 	}
 	for i, cert := range shown {
 		sum := sha256.Sum256(cert.Raw)
 		if i == 0 || !bytes.HasPrefix(sum[:], fingerprint) {
 			continue
 		}
-		err := verify(shown[0], cert, x509.ExtKeyUsageServerAuth, now)
+		err := verifyCert(shown[0], cert, x509.ExtKeyUsageServerAuth, now)
 		if err == nil {
 			hostID, err = HostOf(shown[0])
 		}

@@ -1,0 +1,155 @@
+package server
+
+import (
+	"bytes"
+	"errors"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"pinion/raftfsm"
+	"pinion/raftfsm/spec"
+)
+
+// secretOf reads a key's secret as the door does.
+func secretOf(t testing.TB, s *Server, id string) (string, error) {
+	t.Helper()
+	key := s.state.View().Key(id)
+	if key == nil {
+		t.Fatalf("there is no key %s", id)
+	}
+	return s.KeySecret(key)
+}
+
+func TestASecretIsNeitherInTheLogNorInASnapshot(t *testing.T) {
+	dir := t.TempDir()
+	s := start(t, config(dir))
+	first, _, err := s.BootstrapKey(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	second, err := s.CreateKey(t.Context(), spec.RoleSubmit, "team-a")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var snapshot bytes.Buffer
+	if err := view(t, s).WriteSnapshot(&snapshot); err != nil {
+		t.Fatal(err)
+	}
+	stop(t, s)
+	log, err := os.ReadFile(filepath.Join(dir, "raft.db"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	again := start(t, config(dir))
+	for _, key := range []spec.AccessKey{first, second} {
+		if !bytes.Contains(log, []byte(key.ID)) || !strings.Contains(snapshot.String(), key.ID) {
+			t.Errorf("key %s is not where it ought to be", key.ID)
+		}
+		if bytes.Contains(log, []byte(key.Secret)) || strings.Contains(snapshot.String(), key.Secret) {
+			t.Errorf("the secret of %s can be read", key.ID)
+		}
+		if secret, err := secretOf(t, again, key.ID); err != nil || secret != key.Secret {
+			t.Errorf("after a restart the server reads %q, %v", secret, err)
+		}
+	}
+	if recorded := again.state.View().Key(second.ID); recorded.Role != spec.RoleSubmit || recorded.Cluster != "team-a" || recorded.Hosts {
+		t.Errorf("%+v", recorded)
+	}
+}
+
+func TestARemovedKeyIsGoneAndThePoolMakesItselfAnother(t *testing.T) {
+	s := start(t, config(t.TempDir()))
+	first, _, err := s.BootstrapKey(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := s.CreateKey(t.Context(), spec.RoleAdmin, ""); err != nil { // of a person: never handed to hosts
+		t.Fatal(err)
+	}
+	if err := s.RemoveKey(t.Context(), first.ID); err != nil || view(t, s).Key(first.ID) != nil {
+		t.Errorf("%v", err)
+	}
+	if err := s.RemoveKey(t.Context(), first.ID); !errors.Is(err, spec.ErrNotFound) {
+		t.Errorf("again: %v", err)
+	}
+	other, created, err := s.BootstrapKey(t.Context())
+	if err != nil || !created || other.ID == first.ID {
+		t.Errorf("%s, %t, %v", other.ID, created, err)
+	}
+}
+
+func TestAKeyOfAnOlderVersionGoesOnWorking(t *testing.T) {
+	s := start(t, config(t.TempDir()))
+	old := spec.AccessKey{ID: "AKIAOLD", Secret: "in clear", Role: spec.RoleAdmin, CreatedAt: day0}
+	apply(t, s, raftfsm.CreateKey{Key: old})
+	if key, created, err := s.BootstrapKey(t.Context()); err != nil || created || key.ID != old.ID || key.Secret != old.Secret {
+		t.Errorf("%+v, %t, %v", key, created, err)
+	}
+}
+
+// A server of the version before could not read a sealed key: it would stop at it.
+func TestBesideAnOlderServerThePoolsKeyIsRecordedAsThatOneKnowsIt(t *testing.T) {
+	s := start(t, config(t.TempDir()))
+	apply(t, s, raftfsm.PutHost{Host: spec.Host{ID: hostID, Name: "one", Cluster: spec.DefaultCluster, FeatureLevel: 2}})
+	apply(t, s, raftfsm.SetServer{ID: hostID, Server: true})
+	key, _, err := s.BootstrapKey(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if recorded := view(t, s).Key(key.ID); recorded.Secret != key.Secret || recorded.Sealed != nil || recorded.Hosts {
+		t.Errorf("%+v", recorded)
+	}
+	if _, err := s.CreateKey(t.Context(), spec.RoleRead, ""); !errors.Is(err, raftfsm.ErrTooNew) {
+		t.Errorf("another key: %v", err)
+	}
+}
+
+// A snapshot that is restored where no sealing key is leaves keys that nobody can read.
+func TestWithoutTheSealingKeyASecretIsUnavailableAndThePoolMakesANewKey(t *testing.T) {
+	cfg := config(t.TempDir())
+	cfg.Seals = filepath.Join(t.TempDir(), sealKeyFile)
+	s := start(t, cfg)
+	key, _, err := s.BootstrapKey(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	stop(t, s)
+	cfg.Seals = filepath.Join(t.TempDir(), sealKeyFile)
+	s = start(t, cfg)
+	if _, err := secretOf(t, s, key.ID); !errors.Is(err, spec.ErrUnavailable) || !strings.Contains(err.Error(), "seal.key") {
+		t.Errorf("%v", err)
+	}
+	if other, created, err := s.BootstrapKey(t.Context()); err != nil || !created || other.ID == key.ID {
+		t.Errorf("%s, %t, %v", other.ID, created, err)
+	}
+}
+
+func TestANewServerHasTheSealingKeyAndAnAgentHasNot(t *testing.T) {
+	p := newPool(t)
+	p.found(nil)
+	key, err := p.leader().member.CreateKey(t.Context(), spec.RoleSubmit, "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	p.join(3)
+	p.waitForVoters(3)
+	for _, h := range p.hosts {
+		own := h.member.localServer()
+		if own == nil {
+			if _, err := os.Stat(filepath.Join(h.dir, sealKeyFile)); err == nil {
+				t.Errorf("host %d is an agent and has the sealing key", h.n)
+			}
+			continue
+		}
+		eventually(t, "the server can read the key", func() bool {
+			known := own.state.View().Key(key.ID)
+			if known == nil {
+				return false
+			}
+			secret, err := own.KeySecret(known)
+			return err == nil && secret == key.Secret
+		})
+	}
+}

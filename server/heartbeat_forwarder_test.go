@@ -1,0 +1,127 @@
+package server
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"pinion/raftfsm"
+	"pinion/raftfsm/spec"
+)
+
+func TestAFollowerPassesOnWhatItsHostsSay(t *testing.T) {
+	p := newPool(t)
+	p.found(nil)
+	p.join(2)
+	p.waitForVoters(3)
+	follower, leader := p.followers()[0].member.localServer(), p.leader().member.localServer()
+
+	guest := spec.Host{ID: newID(), Name: "guest", Cluster: "guests", CPU: 1 << 20, MemoryMiB: 1 << 20}
+	stray := []spec.TaskReport{{TaskID: "stray", Status: spec.Running}}
+	if err := follower.Heartbeat(t.Context(), guest.ID); !errors.Is(err, spec.ErrNotFound) {
+		t.Errorf("a heartbeat before it joined: %v", err)
+	}
+	unknown, err := follower.Join(t.Context(), guest, stray)
+	if err != nil || !slices.Equal(unknown, []string{"stray"}) {
+		t.Fatal(unknown, err)
+	}
+	if follower.state.View().Host(guest.ID) == nil {
+		t.Error("the follower has let a host in that it does not know itself")
+	}
+
+	definition := define(t, leader, 0)
+	request := runOf(definition)
+	request.Cluster, request.Count = "guests", 10
+	var ids []string
+	for range 5 {
+		for _, task := range run(t.Context(), t, leader, request).Tasks {
+			ids = append(ids, task.ID)
+		}
+	}
+	before := leader.raft.LastIndex()
+	atOnce(len(ids), func(i int) {
+		if unknown, err := follower.Report(t.Context(), guest.ID, []spec.TaskReport{{TaskID: ids[i], Status: spec.Running}}); err != nil || len(unknown) > 0 {
+			t.Error(unknown, err)
+		}
+	})
+	if entries := leader.raft.LastIndex() - before; entries > 25 {
+		t.Errorf("%d entries for 50 reports that came together", entries)
+	}
+	for _, id := range ids {
+		if leader.state.View().Task(id).LastStatus != spec.Running {
+			t.Errorf("the report of %s is lost", id)
+		}
+	}
+
+	eventually(t, "the leader hears that the host lives", func() bool {
+		if err := follower.Heartbeat(t.Context(), guest.ID); err != nil {
+			t.Fatal(err)
+		}
+		last := leader.heartbeats.silence(guest.ID, time.Now())
+		return last < forwardInterval/2
+	})
+	if _, err := leader.Apply(t.Context(), raftfsm.LoseHost{ID: guest.ID, At: time.Now()}); err != nil {
+		t.Fatal(err)
+	}
+	eventually(t, "a host that was given up is told to join again", func() bool {
+		return errors.Is(follower.Heartbeat(t.Context(), guest.ID), spec.ErrNotFound)
+	})
+}
+
+func TestAHostIsSentAwayFromAServerThatReachesNoLeader(t *testing.T) {
+	var r heartbeatForwarder
+	if err := r.check("one"); err != nil {
+		t.Fatal(err)
+	}
+	r.leaderFailed()
+	if err := r.check("one"); err != nil {
+		t.Errorf("at once, as in an election: %v", err)
+	}
+	r.failingSince = r.failingSince.Add(-2 * leaderlessTimeout)
+	if err := r.check("one"); !errors.Is(err, spec.ErrUnavailable) || !r.isCutOff() {
+		t.Errorf("after a while: %v", err)
+	}
+	r.acknowledge([]string{"two"})
+	if err := r.check("one"); err != nil {
+		t.Errorf("when the leader is back: %v", err)
+	}
+	if err := r.check("two"); !errors.Is(err, spec.ErrNotFound) {
+		t.Errorf("a host that the leader does not know: %v", err)
+	}
+}
+
+func TestACallToTheLeaderEndsWhenAnotherHostLeads(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var leader atomic.Value
+		leader.Store("a")
+		now := func() string { return leader.Load().(string) }
+
+		ctx, answered := withLeader(t.Context(), "a", now)
+		defer answered()
+		elsewhere, over := withLeader(t.Context(), "b", now) // as a call for the log of a task there
+		defer over()
+		quick, done := withLeader(t.Context(), "a", now)
+		done()
+
+		leader.Store("") // an election: the leader may win it
+		time.Sleep(10 * leaderCheckInterval)
+		if ctx.Err() != nil {
+			t.Error("it ended before another host led")
+		}
+		leader.Store("b")
+		began := time.Now()
+		<-ctx.Done()
+		if context.Cause(ctx) != errLeaderChanged || time.Since(began) > leaderCheckInterval {
+			t.Errorf("%v after %v", context.Cause(ctx), time.Since(began))
+		}
+		leader.Store("a")
+		time.Sleep(leaderCheckInterval)
+		if elsewhere.Err() != nil || quick.Err() != nil {
+			t.Error("other calls ended too")
+		}
+	})
+}

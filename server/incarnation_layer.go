@@ -1,0 +1,95 @@
+package server
+
+import (
+	"encoding/binary"
+	"fmt"
+	"io"
+	"net"
+	"sync"
+	"time"
+
+	"github.com/hashicorp/raft"
+)
+
+// incarnationLayer is a stream layer on which both ends first say which incarnation of the pool they know. Servers of different
+// ones do not talk: the one that is behind learns it here, and ends. So a recovered pool and what was left of the old one
+// can never become one, or two, again.
+type incarnationLayer struct {
+	raft.StreamLayer
+	member *Member
+}
+
+// incarnationTimeout is how long the other end may take to say its incarnation.
+const incarnationTimeout = 3 * time.Second
+
+// Dial connects, and greets at once. The connection lasts: see lasting.
+func (l *incarnationLayer) Dial(address raft.ServerAddress, timeout time.Duration) (net.Conn, error) {
+	c, err := l.dial(address, timeout)
+	if err != nil {
+		return nil, err
+	}
+	return &lasting{Conn: c, dial: func() (net.Conn, error) { return l.dial(address, timeout) }}, nil
+}
+
+func (l *incarnationLayer) dial(address raft.ServerAddress, timeout time.Duration) (net.Conn, error) {
+	c, err := l.StreamLayer.Dial(address, timeout)
+	if err != nil {
+		return nil, err
+	}
+	if err := l.exchange(c); err != nil {
+		c.Close()
+		return nil, err
+	}
+	return c, nil
+}
+
+// Accept leaves the greeting to the first read, so that nobody has to wait for a slow caller.
+func (l *incarnationLayer) Accept() (net.Conn, error) {
+	c, err := l.StreamLayer.Accept()
+	if err != nil {
+		return nil, err
+	}
+	return &incarnationConn{Conn: c, layer: l}, nil
+}
+
+// exchange says the incarnation here and hears the one there.
+func (l *incarnationLayer) exchange(c net.Conn) error {
+	if err := c.SetDeadline(time.Now().Add(incarnationTimeout)); err != nil {
+		return err
+	}
+	var mine, theirs [8]byte
+	binary.BigEndian.PutUint64(mine[:], uint64(l.member.poolCache.incarnation()))
+	if _, err := c.Write(mine[:]); err != nil {
+		return err
+	}
+	if _, err := io.ReadFull(c, theirs[:]); err != nil {
+		return err
+	}
+	if err := l.member.checkIncarnation(int(binary.BigEndian.Uint64(theirs[:]))); err != nil {
+		return err
+	}
+	if mine != theirs {
+		return fmt.Errorf("%w (a server of incarnation %d)", ErrOutdated, binary.BigEndian.Uint64(theirs[:]))
+	}
+	return c.SetDeadline(time.Time{})
+}
+
+// incarnationConn is an accepted connection.
+type incarnationConn struct {
+	net.Conn
+	layer *incarnationLayer
+	once  sync.Once
+	err   error
+}
+
+func (g *incarnationConn) Read(b []byte) (int, error) {
+	g.once.Do(func() { g.err = g.layer.exchange(g.Conn) })
+	if g.err != nil {
+		return 0, g.err
+	}
+	n, err := g.Conn.Read(b)
+	if err != nil {
+		g.layer.member.linkEnded()
+	}
+	return n, err
+}

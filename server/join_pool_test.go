@@ -1,0 +1,179 @@
+package server
+
+import (
+	"errors"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"pinion/raftfsm/spec"
+	"pinion/server/peer"
+	"pinion/server/pki"
+)
+
+// restartAsNew prepares a host that joins with a token that is good for one host.
+func restartAsNew(t *testing.T, p *pool) *testHost {
+	t.Helper()
+	token, err := p.leader().member.CreateToken(t.Context(), 0, 1, "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	return p.host(func(c *MemberConfig) { c.Join, c.Token = p.leader().where, token })
+}
+
+// identity opens the host's, as its process would.
+func (h *testHost) identity(t *testing.T) *pki.Identity {
+	t.Helper()
+	id, err := pki.OpenWith(filepath.Join(h.dir, "pki"), h.cfg.HostID, []string{"127.0.0.1"}, pki.Options{Joining: true, Log: h.cfg.Log, Now: h.pool.now})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return id
+}
+
+// requestJoin joins as the host's process would, and returns the answer that it would get.
+func (h *testHost) requestJoin(t *testing.T, id *pki.Identity) joinReply {
+	t.Helper()
+	token, err := ParseToken(h.cfg.Token)
+	if err != nil {
+		t.Fatal(err)
+	}
+	request, err := id.NewRequest()
+	if err != nil {
+		t.Fatal(err)
+	}
+	client := peer.JoinClient(token.Fingerprint, h.pool.now)
+	defer client.CloseIdleConnections()
+	var answer joinReply
+	ask := joinRequest{HostID: h.cfg.HostID, TokenID: token.ID, Secret: token.Secret, CSR: request, PreviousCert: id.PreviousCert()}
+	if err := (&peerClient{client}).call(t.Context(), h.cfg.Join, pathJoin, ask, &answer); err != nil {
+		t.Fatal(err)
+	}
+	return answer
+}
+
+func TestAJoinThatWasCutShortAnywhereSucceedsNextTime(t *testing.T) {
+	p := newPool(t)
+	p.found(nil)
+	cases := map[string]func(h *testHost, id *pki.Identity){
+		"before the request was sent": func(_ *testHost, id *pki.Identity) { _, _ = id.NewRequest() },
+		"before the answer came":      func(h *testHost, id *pki.Identity) { h.requestJoin(t, id) },
+		"before it was written down where the pool is": func(h *testHost, id *pki.Identity) {
+			answer := h.requestJoin(t, id)
+			if err := id.Install(answer.Certificate, answer.CA); err != nil {
+				t.Fatal(err)
+			}
+			join := h.cfg.Join
+			h.cfg.Join = ""
+			if err := h.start(); !errors.Is(err, errJoinIncomplete) {
+				t.Errorf("without --join it starts as if it were of no pool: %v", err)
+			}
+			h.cfg.Join = join
+		},
+	}
+	for name, crash := range cases {
+		t.Run(name, func(t *testing.T) {
+			h := restartAsNew(t, p)
+			crash(h, h.identity(t))
+			if err := h.start(); err != nil {
+				t.Fatal(err)
+			}
+			eventually(t, "the host is known", func() bool { return p.view().Host(h.cfg.HostID) != nil })
+		})
+	}
+}
+
+func TestAHostThatWasOffForLongerThanItsCertificateLivesComesBackWithAToken(t *testing.T) {
+	p := newPool(t)
+	var c clock
+	p.now = func() time.Time { return time.Now().Add(time.Duration(c.passed.Load())) }
+	p.found(nil)
+	agent := p.join(1)[0]
+	eventually(t, "the host is known", func() bool { return p.view().Host(agent.cfg.HostID) != nil })
+	registered := p.view().Host(agent.cfg.HostID).RegisteredAt
+
+	agent.close()
+	c.pass(40 * 24 * time.Hour)
+	agent.cfg.Join, agent.cfg.Token = "", ""
+	if err := agent.start(); !errors.Is(err, pki.ErrNoCertificate) {
+		t.Errorf("without a token: %v", err)
+	}
+	agent.cfg.Join, agent.cfg.Token = p.leader().where, p.token()
+	if err := agent.start(); err != nil {
+		t.Fatal(err)
+	}
+	eventually(t, "it is back", func() bool { return p.leader().member.Connected(agent.cfg.HostID) })
+	if host := p.view().Host(agent.cfg.HostID); !host.RegisteredAt.Equal(registered) {
+		t.Errorf("it came back as another host: %+v", host)
+	}
+	task := p.run(agent)
+	eventually(t, "it runs tasks", func() bool { return agent.agent.runs(task.ID) })
+}
+
+// The first host was let in by nobody, and hosts of before have changed their keys: what proves who they are is the
+// certificate that they had.
+func TestAHostProvesByItsFormerCertificateWhoItIs(t *testing.T) {
+	p := newPool(t)
+	first := p.found(nil)
+	second := p.join(1)[0]
+	eventually(t, "the host is known", func() bool { return p.view().Host(second.cfg.HostID) != nil })
+	server := first.member.localServer()
+	authority := *server.state.View().Authority()
+	token, err := ParseToken(p.token())
+	if err != nil {
+		t.Fatal(err)
+	}
+	// certified is the host's identity with a key that the pool's state does not know.
+	certified := func(host *testHost) *pki.Identity {
+		id, err := pki.OpenJoining(filepath.Join(t.TempDir(), "pki"), host.cfg.HostID, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		request, _ := id.NewRequest()
+		cert, err := pki.Sign(authority, request, host.cfg.HostID, nil, time.Now())
+		if err == nil {
+			err = id.Install(cert, authority.Certificate)
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		return id
+	}
+	ask := func(host *testHost, id *pki.Identity, former []byte) error {
+		request, err := id.NewRequest()
+		if err != nil {
+			t.Fatal(err)
+		}
+		_, err = server.admitHost(t.Context(), joinRequest{HostID: host.cfg.HostID, TokenID: token.ID, Secret: token.Secret, CSR: request, PreviousCert: former})
+		return err
+	}
+	changed := certified(second)
+	for _, k := range []struct {
+		name   string
+		host   *testHost
+		id     *pki.Identity
+		former []byte
+		good   bool
+	}{
+		{"another key alone", second, changed, nil, false},
+		{"a certificate for another key", second, changed, second.cfg.Identity.PreviousCert(), false},
+		{"another host's certificate", second, changed, first.cfg.Identity.PreviousCert(), false},
+		{"another host's name", first, changed, changed.PreviousCert(), false},
+		{"its certificate", second, changed, changed.PreviousCert(), true},
+		{"the key that it has now", second, changed, nil, true},
+		{"the key that it had before", second, second.cfg.Identity, nil, false},
+		{"the first host without its certificate", first, first.cfg.Identity, nil, false},
+		{"the first host", first, first.cfg.Identity, first.cfg.Identity.PreviousCert(), true},
+	} {
+		if err := ask(k.host, k.id, k.former); (err == nil) != k.good || err != nil && !errors.Is(err, spec.ErrInUse) {
+			t.Errorf("%s: %v", k.name, err)
+		}
+	}
+	second.close()
+	if err := first.member.RemoveHost(t.Context(), second.cfg.HostID, true); err != nil {
+		t.Fatal(err)
+	}
+	if err := ask(second, changed, changed.PreviousCert()); !errors.Is(err, spec.ErrRemoved) {
+		t.Errorf("a removed host: %v", err)
+	}
+}

@@ -1,0 +1,107 @@
+package peer
+
+import (
+	"context"
+	"crypto/tls"
+	"crypto/x509"
+	"fmt"
+	"net"
+	"slices"
+	"time"
+
+	"pinion/server/pki"
+)
+
+// joinConnLifetime is how long a connection of a host without a certificate may live.
+const joinConnLifetime = 30 * time.Second
+
+// serveConn finds out who calls and for what, and hands the connection to that door.
+func (p *Port) serveConn(raw net.Conn) {
+	c := p.track(raw)
+	if c == nil {
+		return
+	}
+	ctx, cancel := context.WithTimeout(p.ctx, handshakeTimeout)
+	defer cancel()
+	if err := p.handshake(ctx, c); err != nil {
+		p.log.Debug("a connection was turned away", "from", raw.RemoteAddr(), "reason", err)
+		c.Close()
+	}
+}
+
+func (p *Port) handshake(ctx context.Context, c *conn) error {
+	secured := tls.Server(c, p.config())
+	if err := secured.HandshakeContext(ctx); err != nil {
+		return err
+	}
+	to, protocol := net.Conn(secured), secured.ConnectionState().NegotiatedProtocol
+	switch protocol {
+	case Peer, Raft:
+		hostID, err := p.authorize(c, protocol, secured.ConnectionState())
+		if err != nil {
+			return err
+		}
+		to = &hostConn{secured, hostID}
+	case Join:
+		time.AfterFunc(joinConnLifetime, func() { c.Close() })
+		to = &hostConn{Conn: secured}
+	default:
+		protocol = api
+	}
+	if d := p.listenerFor(protocol); d == nil || !d.deliver(ctx, to) {
+		return fmt.Errorf("nobody accepts %q here", protocol)
+	}
+	return nil
+}
+
+// authorize asks once more whether the host may come in: it may have been removed after it was let in and before Expel
+// could know of this connection.
+func (p *Port) authorize(c *conn, protocol string, state tls.ConnectionState) (hostID string, err error) {
+	if hostID, err = pki.HostOf(state.PeerCertificates[0]); err != nil {
+		return "", err
+	}
+	p.setHost(c, hostID)
+	return hostID, p.checkAdmitted(hostID, protocol)
+}
+
+// config is for clients, unless the caller offers something that hosts speak: then it gets exactly that, with its rules.
+func (p *Port) config() *tls.Config {
+	config := p.identity.ServerTLS()
+	config.GetConfigForClient = func(hello *tls.ClientHelloInfo) (*tls.Config, error) {
+		speaks := api
+		for _, offered := range hello.SupportedProtos {
+			if slices.Contains([]string{Peer, Raft, Join}, offered) {
+				speaks = offered
+				break
+			}
+		}
+		if p.listenerFor(speaks) == nil {
+			return nil, fmt.Errorf("nobody accepts %q here", speaks)
+		}
+		return p.configFor(speaks), nil
+	}
+	return config
+}
+
+// configFor is nil, which means config itself, for clients. Sessions between hosts are never resumed: every connection
+// shows its certificate.
+func (p *Port) configFor(protocol string) *tls.Config {
+	if protocol == api {
+		return nil
+	}
+	config := p.identity.ServerTLS()
+	config.MinVersion, config.NextProtos, config.SessionTicketsDisabled = tls.VersionTLS13, []string{protocol}, true
+	if protocol != Join {
+		config.ClientAuth = tls.RequireAnyClientCert
+		config.VerifyConnection = func(state tls.ConnectionState) error { return p.verify(protocol, state) }
+	}
+	return config
+}
+
+func (p *Port) verify(protocol string, state tls.ConnectionState) error {
+	hostID, err := p.identity.Verify(state.PeerCertificates[0], x509.ExtKeyUsageClientAuth)
+	if err != nil {
+		return err
+	}
+	return p.checkAdmitted(hostID, protocol)
+}

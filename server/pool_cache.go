@@ -1,0 +1,100 @@
+package server
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"math/rand/v2"
+	"os"
+	"reflect"
+	"slices"
+	"sync"
+
+	"pinion/server/store"
+)
+
+// poolCache is what a host remembers of its pool across restarts (servers.json): which pool it is, and where its servers are.
+// An empty one is that of a host that belongs to no pool yet.
+type poolCache struct {
+	path string
+
+	mu   sync.Mutex
+	info poolInfo
+}
+
+// openPoolCache reads servers.json.
+func openPoolCache(path string) (*poolCache, error) {
+	b := &poolCache{path: path}
+	text, err := os.ReadFile(path)
+	if errors.Is(err, fs.ErrNotExist) {
+		return b, nil
+	}
+	if err == nil {
+		err = json.Unmarshal(text, &b.info)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("%s cannot be read (%w): put back a backup, or delete it and join again", path, err)
+	}
+	b.info.Leader = ""
+	return b, nil
+}
+
+// belongsToPool reports whether this host belongs to a pool.
+func (b *poolCache) belongsToPool() bool { return b.poolInfo().Pool != "" }
+
+func (b *poolCache) poolInfo() poolInfo {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.info
+}
+
+func (b *poolCache) incarnation() int { return b.poolInfo().Incarnation }
+
+// update takes in what a server says of the pool; false when it is of before a recovery that this host knows of. newer
+// says that the pool was recovered since.
+func (b *poolCache) update(o poolInfo) (accepted, newer bool, err error) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if o.Pool != b.info.Pool && b.info.Pool != "" || o.Incarnation < b.info.Incarnation {
+		return false, false, nil
+	}
+	newer = o.Incarnation > b.info.Incarnation
+	if len(o.Servers) == 0 {
+		o.Servers = b.info.Servers
+	}
+	before := b.info
+	b.info = o
+	before.Leader, o.Leader = "", "" // who leads is not worth a write
+	if reflect.DeepEqual(before, o) {
+		return true, newer, nil
+	}
+	text, err := json.MarshalIndent(o, "", "  ")
+	if err != nil {
+		return true, newer, err
+	}
+	if err := store.WriteFile(b.path, append(text, '\n'), 0o600); err != nil {
+		return true, newer, fmt.Errorf("write down where the pool's servers are: %w", err)
+	}
+	return true, newer, nil
+}
+
+// peers are the addresses to look for the pool at, but for this host's own: its servers in an order that differs from host
+// to host and from time to time, which spreads the hosts over them, and then hosts that can guide this one.
+func (b *poolCache) peers(own string) []string {
+	known := b.poolInfo()
+	return append(shuffledWithout(known.Servers, own), shuffledWithout(known.Hosts, own)...)
+}
+
+func shuffledWithout(addresses []string, without string) []string {
+	all := slices.DeleteFunc(slices.Clone(addresses), func(address string) bool { return address == without })
+	rand.Shuffle(len(all), func(i, j int) { all[i], all[j] = all[j], all[i] })
+	return all
+}
+
+// isRemoved reports whether the host was removed from the pool.
+func (b *poolCache) isRemoved(hostID string) bool {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return slices.Contains(b.info.Removed, hostID)
+}

@@ -1,0 +1,84 @@
+package server
+
+import (
+	"context"
+	"fmt"
+
+	"pinion/raftfsm"
+	"pinion/raftfsm/spec"
+)
+
+// Promote makes a host a server, in the place of the youngest other one when the pool has all it wants. It returns when
+// that is recorded; the rest follows by itself. ErrNotFound, ErrInUse when the pool is too small for another server.
+func (m *Member) Promote(ctx context.Context, id string) error {
+	return m.swapRole(ctx, id, true)
+}
+
+// Demote makes a server an agent, and another host a server in its place. ErrInUse when there is none that could be.
+func (m *Member) Demote(ctx context.Context, id string) error {
+	return m.swapRole(ctx, id, false)
+}
+
+func (m *Member) swapRole(ctx context.Context, id string, promote bool) error {
+	own, t, err := m.leadingServer()
+	if err != nil {
+		return err
+	}
+	if err := own.checkLeader(ctx); err != nil {
+		return err
+	}
+	view := own.state.View()
+	all := own.candidates(t, view, view.Hosts(""))
+	host := findCandidate(all, func(c candidate) bool { return c.host.ID == id })
+	if host == nil {
+		return fmt.Errorf("host %q: %w", id, spec.ErrNotFound)
+	}
+	if host.host.Server == promote {
+		return nil
+	}
+	if promote && (!host.alive || !own.hasNoRaftState(ctx, host.host)) {
+		return fmt.Errorf("host %s: %w: it cannot be reached, or has not wiped the log of an earlier time yet; try again", host.host.Name, spec.ErrUnavailable)
+	}
+	other := own.swapCandidate(ctx, all, promote)
+	if other == nil {
+		return errNoSwapCandidate(host.host.Name, promote)
+	}
+	for _, change := range []*spec.Host{host.host, other.host} {
+		if _, err := own.record(ctx, raftfsm.SetServer{ID: change.ID, Server: !change.Server}); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// swapCandidate is the host that changes sides the other way: for a new server the youngest one that does not lead, for one
+// that goes the oldest host that can take its place.
+func (s *Server) swapCandidate(ctx context.Context, all []candidate, promote bool) *candidate {
+	var best *candidate
+	for i := range all {
+		c := &all[i]
+		if c.host.Server != promote || promote && c.self || !promote && (!c.alive || !s.hasNoRaftState(ctx, c.host)) {
+			continue
+		}
+		if best == nil || promote == (bySeniority(*c, *best) > 0) {
+			best = c
+		}
+	}
+	return best
+}
+
+func errNoSwapCandidate(name string, promote bool) error {
+	if promote {
+		return fmt.Errorf("host %s: %w: the pool has one server, and two would be less safe than one: join a third host, the servers follow by themselves", name, spec.ErrInUse)
+	}
+	return fmt.Errorf("host %s: %w: no other host can take its place as a server: join one first", name, spec.ErrInUse)
+}
+
+func findCandidate(all []candidate, is func(candidate) bool) *candidate {
+	for i := range all {
+		if is(all[i]) {
+			return &all[i]
+		}
+	}
+	return nil
+}

@@ -1,0 +1,62 @@
+package server
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/hashicorp/raft"
+)
+
+// guardedRaft is Raft as autopilot sees it. Autopilot decides on what it saw up to some seconds ago; a server that was taken
+// out since must not come back by that, or the pool would count on the vote of a host that is gone for ever.
+type guardedRaft struct {
+	*raft.Raft
+	server *Server
+}
+
+// AddVoter gives a vote to a host that stands in Raft's configuration and is wanted as a server. The configuration that
+// this was read from must still be the latest when the change is made.
+func (b guardedRaft) AddVoter(id raft.ServerID, address raft.ServerAddress, _ uint64, timeout time.Duration) raft.IndexFuture {
+	now := b.GetConfiguration()
+	host := b.server.state.View().Host(string(id))
+	for _, server := range now.Configuration().Servers {
+		if server.ID == id && host != nil && host.Server {
+			return b.Raft.AddVoter(id, address, now.Index(), timeout)
+		}
+	}
+	return voteRefused{id}
+}
+
+// voteRefused is the outcome of a change that was not made.
+type voteRefused struct{ id raft.ServerID }
+
+// Error says which host it is about.
+func (r voteRefused) Error() error {
+	return fmt.Errorf("host %s is no server any more: it gets no vote", r.id)
+}
+
+// Index is 0: nothing was recorded.
+func (r voteRefused) Index() uint64 { return 0 }
+
+// checkQuorumWithout checks that the pool can go on without a voter: a majority of the others answers. raftfsm.ErrUnavailable.
+func (s *Server) checkQuorumWithout(ctx context.Context, without string) error {
+	if !s.isVoter(without) {
+		return nil
+	}
+	view, others, answering := s.state.View(), 0, 0
+	for id, server := range s.raftServers() {
+		if string(id) == without || server.Suffrage != raft.Voter {
+			continue
+		}
+		others++
+		if host := view.Host(string(id)); host != nil && s.isRaftRunning(ctx, host) {
+			answering++
+		}
+	}
+	if others == 0 || answering*2 > others { // the only server is refused elsewhere, with its own reason
+		return nil
+	}
+	return &unavailable{fmt.Sprintf("host %s stays a server: of the %d others only %d answer, and without a majority nothing can be "+
+		"recorded any more; start the others again, or wait until those that were removed have no vote any more", without, others, answering)}
+}
