@@ -12,8 +12,8 @@ import (
 type Cluster interface {
 	// View is linearizable: it holds every change acknowledged before the call.
 	View(ctx context.Context) (*raftfsm.View, error)
-	// Apply records a command and returns its answer; refusals are raftfsm's errors, wrapped.
-	Apply(ctx context.Context, c raftfsm.Command) (any, error)
+	// Propose records a command and returns its answer; refusals are raftfsm's errors, wrapped.
+	Propose(ctx context.Context, c raftfsm.Command) (any, error)
 	// Run places and records tasks; the reply is what RunTask answers.
 	Run(ctx context.Context, r spec.RunRequest) (spec.RunResult, error)
 	// Connected reports whether the host is known, not given up, and has been heard of lately.

@@ -66,7 +66,7 @@ func (c *cluster) View(context.Context) (*raftfsm.View, error) {
 	return c.state.View(), nil
 }
 
-func (c *cluster) Apply(_ context.Context, command raftfsm.Command) (any, error) {
+func (c *cluster) Propose(_ context.Context, command raftfsm.Command) (any, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return c.apply(command)
@@ -87,7 +87,7 @@ func (c *cluster) apply(command raftfsm.Command) (any, error) {
 
 func (c *cluster) do(t testing.TB, command raftfsm.Command) any {
 	t.Helper()
-	answer, err := c.Apply(t.Context(), command)
+	answer, err := c.Propose(t.Context(), command)
 	if err != nil {
 		t.Fatalf("%T: %v", command, err)
 	}

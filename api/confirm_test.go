@@ -261,12 +261,12 @@ func TestAnswersAreTheLeadersWhateverTheServerHas(t *testing.T) {
 				change := rapid.SampledFrom([]raftfsm.Command{
 					raftfsm.CreateCluster{Cluster: spec.Cluster{Name: name}}, raftfsm.DeleteCluster{Name: name},
 				}).Draw(r, "change")
-				_, _ = p.leader.Apply(t.Context(), change) // what is refused is an entry that changes nothing
+				_, _ = p.leader.Propose(t.Context(), change) // what is refused is an entry that changes nothing
 				log = append(log, change)
 			},
 			"catch up": func(*rapid.T) {
 				for _, change := range log {
-					_, _ = p.other.Apply(t.Context(), change)
+					_, _ = p.other.Propose(t.Context(), change)
 				}
 				log = nil
 			},

@@ -28,7 +28,7 @@ func backwards(text string) string {
 func (s *sealer) CreateKey(ctx context.Context, role spec.Role, cluster string) (spec.AccessKey, error) {
 	s.made++
 	key := spec.AccessKey{ID: "AKIAMADE", Role: role, Cluster: cluster, Sealed: []byte(backwards(secret)), Seal: "mirror", CreatedAt: epoch}
-	if _, err := s.Apply(ctx, raftfsm.CreateKey{Key: key}); err != nil {
+	if _, err := s.Propose(ctx, raftfsm.CreateKey{Key: key}); err != nil {
 		return spec.AccessKey{}, err
 	}
 	key.Secret = secret
@@ -36,7 +36,7 @@ func (s *sealer) CreateKey(ctx context.Context, role spec.Role, cluster string) 
 }
 
 func (s *sealer) RemoveKey(ctx context.Context, id string) error {
-	_, err := s.Apply(ctx, raftfsm.RemoveKey{ID: id})
+	_, err := s.Propose(ctx, raftfsm.RemoveKey{ID: id})
 	return err
 }
 

@@ -65,7 +65,7 @@ func (s *Server) recordKey(ctx context.Context, key spec.AccessKey) (spec.Access
 		recorded = key
 		recorded.Hosts, recorded.Secret = false, secret
 	}
-	if _, err := s.Apply(ctx, raftfsm.CreateKey{Key: recorded}); err != nil {
+	if _, err := s.Propose(ctx, raftfsm.CreateKey{Key: recorded}); err != nil {
 		return spec.AccessKey{}, err
 	}
 	key.Secret = secret
@@ -74,7 +74,7 @@ func (s *Server) recordKey(ctx context.Context, key spec.AccessKey) (spec.Access
 
 // RemoveKey ends an access key: what is signed with it is refused from now on. raftfsm.ErrNotFound.
 func (s *Server) RemoveKey(ctx context.Context, id string) error {
-	_, err := s.Apply(ctx, raftfsm.RemoveKey{ID: id})
+	_, err := s.Propose(ctx, raftfsm.RemoveKey{ID: id})
 	return err
 }
 
@@ -86,7 +86,7 @@ func (s *Server) KeySecret(key *spec.AccessKey) (string, error) {
 	}
 	secret, err := s.keyring.Open(key.ID, key.Sealed, key.Seal)
 	if errors.Is(err, seal.ErrNoKey) {
-		return "", &unavailable{fmt.Sprintf("the secret of access key %s cannot be read: %v; when no other server of the pool has it either, put seal.key into the data directory of one and restart it, or make another access key (`pinion keys create` on a host)", key.ID, err)}
+		return "", &unavailableError{fmt.Sprintf("the secret of access key %s cannot be read: %v; when no other server of the pool has it either, put seal.key into the data directory of one and restart it, or make another access key (`pinion keys create` on a host)", key.ID, err)}
 	}
 	if err != nil {
 		return "", fmt.Errorf("access key %s: %w", key.ID, err)
@@ -96,8 +96,8 @@ func (s *Server) KeySecret(key *spec.AccessKey) (string, error) {
 
 // newKeyID is "AKIA" and 16 upper-case letters and digits.
 func newKeyID() string {
-	return "AKIA" + base32.StdEncoding.EncodeToString(random(10))
+	return "AKIA" + base32.StdEncoding.EncodeToString(randomBytes(10))
 }
 
 // newKeySecret is 40 characters that carry 240 random bits.
-func newKeySecret() string { return base64.StdEncoding.EncodeToString(random(30)) }
+func newKeySecret() string { return base64.StdEncoding.EncodeToString(randomBytes(30)) }

@@ -109,14 +109,14 @@ func TestBesideAnOlderServerThePoolsKeyIsRecordedAsThatOneKnowsIt(t *testing.T) 
 // A snapshot that is restored where no sealing key is leaves keys that nobody can read.
 func TestWithoutTheSealingKeyASecretIsUnavailableAndThePoolMakesANewKey(t *testing.T) {
 	cfg := config(t.TempDir())
-	cfg.Seals = filepath.Join(t.TempDir(), sealKeyFile)
+	cfg.KeyringFile = filepath.Join(t.TempDir(), sealKeyFile)
 	s := start(t, cfg)
 	key, _, err := s.BootstrapKey(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}
 	stop(t, s)
-	cfg.Seals = filepath.Join(t.TempDir(), sealKeyFile)
+	cfg.KeyringFile = filepath.Join(t.TempDir(), sealKeyFile)
 	s = start(t, cfg)
 	if _, err := secretOf(t, s, key.ID); !errors.Is(err, spec.ErrUnavailable) || !strings.Contains(err.Error(), "seal.key") {
 		t.Errorf("%v", err)

@@ -27,12 +27,12 @@ type registration struct {
 // cluster that nobody has created yet, or that was deleted, is created by the first host that names it. A server that does not lead has the
 // leader do it, and answers when its own state has caught up with that.
 func (s *Server) Join(ctx context.Context, host spec.Host, running []spec.TaskReport) ([]string, error) {
-	if err := s.begin(); err != nil {
+	if err := s.acquire(); err != nil {
 		return nil, err
 	}
 	defer s.calls.RUnlock()
 	var answer registrationReply
-	err := s.callLeader(ctx, func(t *term) (err error) {
+	err := s.callLeader(ctx, func(t *leaderTerm) (err error) {
 		answer, err = s.register(ctx, t, registration{host, running})
 		return err
 	}, func(ctx context.Context, address string) error {
@@ -45,11 +45,11 @@ func (s *Server) Join(ctx context.Context, host spec.Host, running []spec.TaskRe
 }
 
 // register is Join on the leader.
-func (s *Server) register(ctx context.Context, t *term, e registration) (registrationReply, error) {
+func (s *Server) register(ctx context.Context, t *leaderTerm, e registration) (registrationReply, error) {
 	now := s.cfg.Now()
 	if known := s.state.View().Cluster(e.Host.Cluster); known == nil || known.Status != spec.ClusterActive {
 		cluster := spec.Cluster{Name: e.Host.Cluster, Status: spec.ClusterActive, CreatedAt: now}
-		if _, err := s.record(ctx, raftfsm.CreateCluster{Cluster: cluster}); err != nil {
+		if _, err := s.propose(ctx, raftfsm.CreateCluster{Cluster: cluster}); err != nil {
 			return registrationReply{}, err
 		}
 	}
@@ -59,7 +59,7 @@ func (s *Server) register(ctx context.Context, t *term, e registration) (registr
 	if e.Host.HealthAt = now; s.state.View().MayWrite(raftfsm.PutHost{Host: e.Host}) != nil {
 		e.Host.HealthAt = time.Time{} // a server of the pool does not know it yet
 	}
-	if _, err := s.record(ctx, raftfsm.PutHost{Host: e.Host}); err != nil {
+	if _, err := s.propose(ctx, raftfsm.PutHost{Host: e.Host}); err != nil {
 		return registrationReply{}, err
 	}
 	unknown, err := s.reportTasks(ctx, e.Host.ID, e.Running)
@@ -87,7 +87,7 @@ type reportReply struct {
 // Report records the latest report of each task and returns the ids of tasks that the host should not run. Reports that
 // arrive while others are being recorded go on together: one call to the leader, and there one entry for each host.
 func (s *Server) Report(ctx context.Context, hostID string, reports []spec.TaskReport) ([]string, error) {
-	if err := s.begin(); err != nil {
+	if err := s.acquire(); err != nil {
 		return nil, err
 	}
 	defer s.calls.RUnlock()
@@ -108,7 +108,7 @@ func (s *Server) reportTasks(ctx context.Context, hostID string, reports []spec.
 // forwardReports has the leader hear a batch of reports.
 func (s *Server) forwardReports(batch []reportRequest) []reportReply {
 	answers := make([]reportReply, len(batch))
-	err := s.callLeader(context.Background(), func(*term) error {
+	err := s.callLeader(context.Background(), func(*leaderTerm) error {
 		answers = s.applyReports(batch)
 		return nil
 	}, func(ctx context.Context, address string) error {
@@ -139,7 +139,7 @@ func (s *Server) applyReports(batch []reportRequest) []reportReply {
 	)
 	for host, entry := range byHost {
 		commits.Go(func() {
-			unknown, err := s.record(context.Background(), *entry)
+			unknown, err := s.propose(context.Background(), *entry)
 			ids, _ := unknown.([]string)
 			mu.Lock()
 			defer mu.Unlock()

@@ -22,7 +22,7 @@ func (s *Server) Assignments(ctx context.Context, hostID string, after uint64) (
 
 // assignments is Assignments for a host that has seen the index floor: no answer is older than that.
 func (s *Server) assignments(ctx context.Context, hostID string, after, floor uint64) ([]spec.Assignment, uint64, error) {
-	if err := s.begin(); err != nil {
+	if err := s.acquire(); err != nil {
 		return nil, 0, err
 	}
 	defer s.calls.RUnlock()

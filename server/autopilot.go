@@ -25,7 +25,7 @@ const (
 )
 
 // startAutopilot starts autopilot for one term; the caller stops it.
-func (s *Server) startAutopilot(t *term) *autopilot.Autopilot {
+func (s *Server) startAutopilot(t *leaderTerm) *autopilot.Autopilot {
 	p := autopilot.New(guardedRaft{s.raft, s}, &autopilotDelegate{s, t},
 		autopilot.WithPromoter(&cappedPromoter{}),
 		autopilot.WithLogger(raftLogger(s.log)),
@@ -55,7 +55,7 @@ func (s *Server) localRaftStats() raftStats {
 // autopilotDelegate tells autopilot what this pool knows of its servers.
 type autopilotDelegate struct {
 	*Server
-	term *term
+	term *leaderTerm
 }
 
 // AutopilotConfig is autopilot's question for its settings. Dead servers are ours to remove.

@@ -30,7 +30,7 @@ func writeUntilKilled(dir string) {
 		go func() {
 			for {
 				name := fmt.Sprintf("c-%d-%d", os.Getpid(), next.Add(1))
-				if _, err := s.Apply(context.Background(), raftfsm.CreateCluster{Cluster: spec.Cluster{Name: name}}); err != nil {
+				if _, err := s.Propose(context.Background(), raftfsm.CreateCluster{Cluster: spec.Cluster{Name: name}}); err != nil {
 					fmt.Println("error", err)
 					os.Exit(1)
 				}

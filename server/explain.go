@@ -15,47 +15,47 @@ import (
 // Explain tells why a task is where it is: of one that waits its place in the queue, what each host says, who has what it
 // waits for, and when it can start. raftfsm.ErrNotFound. Only the leader knows.
 func (s *Server) Explain(ctx context.Context, task string) (spec.Explanation, error) {
-	q, err := s.inquire(ctx, task)
-	if err == nil && q.inLine() {
-		err = s.asking(ctx, func(w *waiting) { w.askHosts(q) })
+	q, err := s.startExplanation(ctx, task)
+	if err == nil && q.isQueued() {
+		err = s.queryQueue(ctx, func(w *queueController) { w.explainHosts(q) })
 	}
 	if err != nil {
 		return spec.Explanation{}, err
 	}
-	return q.answer(), nil
+	return q.build(), nil
 }
 
 // ExplainBriefly is Explain without what takes a look at every host each time: of a task that waits it tells the place in
 // the queue, and what makes it impossible when no host could ever run it.
 func (s *Server) ExplainBriefly(ctx context.Context, task string) (spec.Explanation, error) {
-	q, err := s.inquire(ctx, task)
+	q, err := s.startExplanation(ctx, task)
 	if err != nil {
 		return spec.Explanation{}, err
 	}
-	return q.answer(), nil
+	return q.build(), nil
 }
 
 // Queue lists what waits in a cluster, in all when it is empty: by cluster and place, what is held back at the end. Only the
 // leader knows.
 func (s *Server) Queue(ctx context.Context, cluster string) ([]spec.Queued, error) {
-	var entries []entry
-	if err := s.asking(ctx, func(w *waiting) { entries = w.list(cluster) }); err != nil {
+	var entries []queueEntry
+	if err := s.queryQueue(ctx, func(w *queueController) { entries = w.listQueue(cluster) }); err != nil {
 		return nil, err
 	}
 	list := make([]spec.Queued, len(entries))
 	for i := range entries {
-		list[i] = entries[i].complete()
+		list[i] = entries[i].withInfeasibility()
 	}
 	return list, nil
 }
 
-// asking has the leader's loop answer a question about the queue.
-func (s *Server) asking(ctx context.Context, question func(*waiting)) error {
-	if err := s.begin(); err != nil {
+// queryQueue has the leader's loop answer a question about the queue.
+func (s *Server) queryQueue(ctx context.Context, question func(*queueController)) error {
+	if err := s.acquire(); err != nil {
 		return err
 	}
 	defer s.calls.RUnlock()
-	t, err := s.leading()
+	t, err := s.requireLeader()
 	if err != nil {
 		return err
 	}
@@ -64,7 +64,7 @@ func (s *Server) asking(ctx context.Context, question func(*waiting)) error {
 	}
 	answered := make(chan struct{})
 	select {
-	case t.questions <- func(w *waiting) { w.follow(); question(w); close(answered) }:
+	case t.queueQueries <- func(w *queueController) { w.followChanges(); question(w); close(answered) }:
 		<-answered
 		return nil
 	case <-t.ctx.Done():
@@ -74,91 +74,91 @@ func (s *Server) asking(ctx context.Context, question func(*waiting)) error {
 	}
 }
 
-// inquiry is an explanation in the making.
-type inquiry struct {
+// explanationBuilder is an explanation in the making.
+type explanationBuilder struct {
 	spec.Explanation
-	waits   *entry // nil when the task does not wait
-	retries string // of the summary, what it says of other attempts
+	entry   *queueEntry // nil when the task does not wait
+	retries string      // of the summary, what it says of other attempts
 }
 
-// inquire is an explanation as far as no host has to be asked.
-func (s *Server) inquire(ctx context.Context, task string) (*inquiry, error) {
-	var q *inquiry
+// startExplanation is an explanation as far as no host has to be asked.
+func (s *Server) startExplanation(ctx context.Context, task string) (*explanationBuilder, error) {
+	var q *explanationBuilder
 	var unknown error
-	if err := s.asking(ctx, func(w *waiting) { q, unknown = w.inquire(task) }); err != nil {
+	if err := s.queryQueue(ctx, func(w *queueController) { q, unknown = w.explainTask(task) }); err != nil {
 		return nil, err
 	}
-	if unknown == nil && q.waits != nil {
-		queued := q.waits.complete()
+	if unknown == nil && q.entry != nil {
+		queued := q.entry.withInfeasibility()
 		q.Queue = &queued
 	}
 	return q, unknown
 }
 
-func (w *waiting) inquire(id string) (*inquiry, error) {
+func (w *queueController) explainTask(id string) (*explanationBuilder, error) {
 	view := w.state.View()
 	task := view.Task(id)
 	if task == nil {
 		return nil, fmt.Errorf("task %q: %w", id, spec.ErrNotFound)
 	}
-	q := &inquiry{Explanation: spec.Explanation{TaskID: id, Status: task.LastStatus, RetryOf: task.RetryOf}}
+	q := &explanationBuilder{Explanation: spec.Explanation{TaskID: id, Status: task.LastStatus, RetryOf: task.RetryOf}}
 	if task.LastStatus == spec.Provisioning {
-		waits := w.queued(view, task)
-		waits.Place, q.Waiting = w.queue.Place(id, w.cfg.Now())
-		q.waits = &waits
+		waits := w.queueEntryOf(view, task)
+		waits.Place, q.Waiting = w.queue.Position(id, w.cfg.Now())
+		q.entry = &waits
 	} else {
-		q.Summary = whereItIs(view, task)
+		q.Summary = placementSummary(view, task)
 	}
 	if task.RetryOf != "" {
 		q.retries = fmt.Sprintf(" It is retry %d of task %s.", task.Attempt, task.RetryOf)
 	}
-	if latest := batch.Latest(view, task); latest.Attempt > task.Attempt {
+	if latest := batch.LatestAttempt(view, task); latest.Attempt > task.Attempt {
 		q.RetryAs = latest.ID
 		q.retries += fmt.Sprintf(" Task %s does its work again, as retry %d.", latest.ID, latest.Attempt)
 	}
 	return q, nil
 }
 
-// inLine reports whether only a place is missing.
-func (q *inquiry) inLine() bool { return q.waits != nil && q.waits.item != nil }
+// isQueued reports whether only a place is missing.
+func (q *explanationBuilder) isQueued() bool { return q.entry != nil && q.entry.item != nil }
 
-// answer is the explanation with its summary.
-func (q *inquiry) answer() spec.Explanation {
+// build is the explanation with its summary.
+func (q *explanationBuilder) build() spec.Explanation {
 	e := q.Explanation
 	switch {
-	case q.inLine() && e.Queue.Impossible != nil:
+	case q.isQueued() && e.Queue.Impossible != nil:
 		e.Summary = fmt.Sprintf("It waits in the queue of cluster %s for %s.", e.Queue.Cluster, e.Queue.WaitsFor)
-	case q.inLine():
+	case q.isQueued():
 		e.Summary = fmt.Sprintf("It is number %d of %d in the queue of cluster %s and waits for %s.", e.Queue.Place, e.Waiting, e.Queue.Cluster, e.Queue.WaitsFor)
-	case q.waits != nil:
+	case q.entry != nil:
 		e.Summary = "It is not in line yet: " + e.Queue.WaitsFor + "."
 		if e.Queue.Impossible != nil {
-			e.Summary += " Then it waits for " + waitsForHost(q.waits.view, *e.Queue.Impossible) + "."
+			e.Summary += " Then it waits for " + waitsForHost(q.entry.view, *e.Queue.Impossible) + "."
 		}
 	}
 	e.Summary += q.retries
 	return e
 }
 
-// askHosts adds what the hosts say to a task in line. One that has got its place meanwhile needs nothing of them.
-func (w *waiting) askHosts(q *inquiry) {
-	w.term.planner.look(func(view *raftfsm.View, fleet *schedule.Fleet) {
-		if request := requestOf(view, q.waits.item); request != nil {
-			w.explainPlace(&q.Explanation, fleet, *request, q.waits.item)
+// explainHosts adds what the hosts say to a task in line. One that has got its place meanwhile needs nothing of them.
+func (w *queueController) explainHosts(q *explanationBuilder) {
+	w.term.planner.inspect(func(view *raftfsm.View, fleet *schedule.HostSet) {
+		if request := requestOf(view, q.entry.item); request != nil {
+			w.explainPlacement(&q.Explanation, fleet, *request, q.entry.item)
 		}
 	})
 }
 
-// explainPlace asks the hosts.
-func (w *waiting) explainPlace(e *spec.Explanation, fleet *schedule.Fleet, r schedule.Request, item *queue.Item) {
+// explainPlacement asks the hosts.
+func (w *queueController) explainPlacement(e *spec.Explanation, fleet *schedule.HostSet, r schedule.Request, item *queue.Item) {
 	now := w.cfg.Now()
 	var willing int
 	e.Hosts, willing = fleet.Refusals(r)
 	head := w.queue.Head(item.Cluster)
-	o, ok := fleet.Opening(r, w.ends)
-	for _, holder := range fleet.Holders(r, o, w.ends) {
+	o, ok := fleet.FindReservation(r, w.endTime)
+	for _, holder := range fleet.Blockers(r, o, w.endTime) {
 		e.Holders = append(e.Holders, spec.Holder{TaskID: holder.ID, HostID: holder.HostID, Group: holder.Group,
-			Team: holder.Terms().Team, GPUs: len(holder.GPUs()), Until: w.ends(holder)})
+			Team: holder.Terms().Team, GPUs: len(holder.GPUs()), Until: w.endTime(holder)})
 	}
 	switch {
 	case e.Queue.Impossible != nil:
@@ -181,7 +181,7 @@ func (w *waiting) explainPlace(e *spec.Explanation, fleet *schedule.Fleet, r sch
 			e.Estimate += ", unless one that comes before it takes the place"
 		}
 	}
-	if held, quota := w.queue.Had(item.Team); quota >= 0 && w.queue.Borrows(item) {
+	if held, quota := w.queue.Usage(item.Team); quota >= 0 && w.queue.Borrows(item) {
 		e.Estimate += fmt.Sprintf("; with it its team would have more than its quota (%d of %d GPUs now), so those who stay within theirs go first", held, quota)
 	}
 }
@@ -198,8 +198,8 @@ func waitsFor(holders []spec.Holder) string {
 	return fmt.Sprintf("task %s and %d others to end", holders[len(holders)-1].TaskID, len(holders)-1)
 }
 
-// sentence is a text after another one, nothing when it is empty.
-func sentence(text string) string {
+// asSentence is a text after another one, nothing when it is empty.
+func asSentence(text string) string {
 	if text == "" {
 		return ""
 	}
@@ -220,14 +220,14 @@ func hostName(view *raftfsm.View, id string) string {
 	return known.Name
 }
 
-// whereItIs is for a task that does not wait.
-func whereItIs(view *raftfsm.View, t *spec.Task) string {
+// placementSummary is for a task that does not wait.
+func placementSummary(view *raftfsm.View, t *spec.Task) string {
 	host := hostName(view, t.HostID)
 	switch {
 	case t.LastStatus == spec.Stopped:
-		return "It is over." + sentence(t.StoppedReason)
+		return "It is over." + asSentence(t.StoppedReason)
 	case t.DesiredStatus == spec.Stopped:
-		return fmt.Sprintf("It is being stopped on host %s.", host) + sentence(t.StoppedReason)
+		return fmt.Sprintf("It is being stopped on host %s.", host) + asSentence(t.StoppedReason)
 	case len(t.GPUs()) == 1:
 		return fmt.Sprintf("It has a place on host %s with 1 GPU.", host)
 	case len(t.GPUs()) > 0:

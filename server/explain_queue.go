@@ -9,35 +9,35 @@ import (
 	"pinion/raftfsm/spec"
 )
 
-// list is Queue, but for what hosts lack.
-func (w *waiting) list(cluster string) []entry {
+// listQueue is Queue, but for what hosts lack.
+func (w *queueController) listQueue(cluster string) []queueEntry {
 	view, now := w.state.View(), w.cfg.Now()
-	var list, held []entry
+	var list, held []queueEntry
 	for _, each := range view.Clusters() {
 		if cluster != "" && each.Name != cluster {
 			continue
 		}
 		for i, item := range w.queue.List(each.Name, now) {
 			if task := view.Task(item.ID()); task != nil && task.LastStatus == spec.Provisioning {
-				entry := w.queued(view, task)
+				entry := w.queueEntryOf(view, task)
 				entry.Place = i + 1
 				list = append(list, entry)
 			}
 		}
 	}
 	for task := range view.Waiting(cluster) {
-		if !w.queue.Waits(task.ID) && !w.inFlight(task.ID) && (task.Gang == nil || task.Gang.Rank == 0) {
-			held = append(held, w.queued(view, task))
+		if !w.queue.Contains(task.ID) && !w.isCommitting(task.ID) && (task.Gang == nil || task.Gang.Rank == 0) {
+			held = append(held, w.queueEntryOf(view, task))
 		}
 	}
-	slices.SortStableFunc(held, func(a, b entry) int { return a.Since.Compare(b.Since) })
+	slices.SortStableFunc(held, func(a, b queueEntry) int { return a.Since.Compare(b.Since) })
 	return append(list, held...)
 }
 
-// queued is a task that waits, but for its place and for what hosts lack.
-func (w *waiting) queued(view *raftfsm.View, t *spec.Task) entry {
+// queueEntryOf is a task that waits, but for its place and for what hosts lack.
+func (w *queueController) queueEntryOf(view *raftfsm.View, t *spec.Task) queueEntry {
 	terms := t.Terms()
-	q := entry{view: view, lacks: w.lacks, task: t, item: w.queue.Item(t.ID)}
+	q := queueEntry{view: view, infeasible: w.infeasible, task: t, item: w.queue.Item(t.ID)}
 	q.Queued = spec.Queued{TaskID: t.ID, Tasks: 1, Cluster: t.Cluster, Group: t.Group, Team: terms.Team, Priority: terms.Priority,
 		CPU: t.CPU, MemoryMiB: t.MemoryMiB, Since: t.CreatedAt}
 	if t.Gang != nil {
@@ -54,20 +54,20 @@ func (w *waiting) queued(view *raftfsm.View, t *spec.Task) entry {
 			words = append(words, after.String())
 		}
 		q.WaitsFor = strings.Join(words, " ") + " to end (" + spec.TagAfter + ")"
-	case !w.due[t.ID].IsZero():
-		q.WaitsFor = w.due[t.ID].UTC().Format(time.RFC3339) + ", before which it is not tried again"
-	case w.inFlight(t.ID):
+	case !w.notBefore[t.ID].IsZero():
+		q.WaitsFor = w.notBefore[t.ID].UTC().Format(time.RFC3339) + ", before which it is not tried again"
+	case w.isCommitting(t.ID):
 		q.WaitsFor = "nothing: it has a place, which is being recorded"
 	case q.item == nil:
 		q.WaitsFor = "the other tasks of its gang, which are not all in line"
 	default:
-		q.WaitsFor = w.shortly(t)
+		q.WaitsFor = w.shortReason(t)
 	}
 	return q
 }
 
-// shortly is what a task in line waits for, in a few words.
-func (w *waiting) shortly(t *spec.Task) string {
+// shortReason is what a task in line waits for, in a few words.
+func (w *queueController) shortReason(t *spec.Task) string {
 	head := w.queue.Head(t.Cluster)
 	if head == nil || slices.Contains(head.Tasks, t.ID) {
 		return "room on a host"

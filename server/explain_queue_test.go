@@ -26,19 +26,19 @@ func waitingFor(t *testing.T, s *Server, id string) spec.Queued {
 func TestTheQueueSaysWhatNoHostCouldEverRunUntilOneCan(t *testing.T) {
 	s := start(t, config(t.TempDir()))
 	one, three := define(t, s, 1), define(t, s, 3)
-	first := run(t.Context(), t, s, queued(one)).Tasks[0]
+	first := run(t.Context(), t, s, queuedRun(one)).Tasks[0]
 	if q := waitingFor(t, s, first.ID); q.Impossible == nil || q.Impossible.Reason != spec.ReasonMissing || q.WaitsFor != "a host: the cluster has none" {
 		t.Errorf("in a cluster without hosts: %+v, %+v", q, q.Impossible)
 	}
 	joinWith(t, s, 2)
-	begun(t, s, first.ID)
-	second := run(t.Context(), t, s, queued(one)).Tasks[0]
-	begun(t, s, second.ID)
+	reportRunning(t, s, first.ID)
+	second := run(t.Context(), t, s, queuedRun(one)).Tasks[0]
+	reportRunning(t, s, second.ID)
 
-	small := run(t.Context(), t, s, queued(one)).Tasks[0]
-	large := run(t.Context(), t, s, queued(three)).Tasks[0]
-	held := run(t.Context(), t, s, queued(three, tag(spec.TagAfter, first.ID))).Tasks[0]
-	gang := queued(one, tag(spec.TagGang, "true"))
+	small := run(t.Context(), t, s, queuedRun(one)).Tasks[0]
+	large := run(t.Context(), t, s, queuedRun(three)).Tasks[0]
+	held := run(t.Context(), t, s, queuedRun(three, tag(spec.TagAfter, first.ID))).Tasks[0]
+	gang := queuedRun(one, tag(spec.TagGang, "true"))
 	gang.Count = 4
 	member := run(t.Context(), t, s, gang).Tasks[0]
 
@@ -70,11 +70,11 @@ func TestTheQueueSaysWhatNoHostCouldEverRunUntilOneCan(t *testing.T) {
 func TestEachAttemptAtATasksWorkLeadsToTheOthers(t *testing.T) {
 	s := start(t, config(t.TempDir()))
 	joinWith(t, s, 1)
-	first := runQueued(t, s, queued(define(t, s, 1), tags("retries=1")...))[0]
+	first := runQueued(t, s, queuedRun(define(t, s, 1), tags("retries=1")...))[0]
 	if e, err := s.Explain(t.Context(), first.ID); err != nil || e.RetryOf != "" || e.RetryAs != "" {
 		t.Errorf("%v: an only attempt is %+v", err, e)
 	}
-	exit(t, s, first.ID, 3)
+	reportExit(t, s, first.ID, 3)
 	again := attemptOf(t, s, first.ID, 1)
 	if e, err := s.Explain(t.Context(), first.ID); err != nil || e.RetryAs != again.ID || !strings.HasSuffix(e.Summary, "Task "+again.ID+" does its work again, as retry 1.") {
 		t.Errorf("%v: the first attempt is %+v", err, e)

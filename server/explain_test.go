@@ -16,17 +16,17 @@ func TestWhatWaitsIsExplained(t *testing.T) {
 	s := start(t, cfg)
 	joinWith(t, s, 2)
 	one, three := define(t, s, 1), define(t, s, 3)
-	limited := run(t.Context(), t, s, queued(one, tag(spec.TagTimeLimit, "1h"), tag(spec.TagTeam, "vision"))).Tasks[0]
-	begun(t, s, limited.ID)
+	limited := run(t.Context(), t, s, queuedRun(one, tag(spec.TagTimeLimit, "1h"), tag(spec.TagTeam, "vision"))).Tasks[0]
+	reportRunning(t, s, limited.ID)
 	c.pass(time.Minute)
 	if err := s.Heartbeat(t.Context(), hostID); err != nil {
 		t.Fatal(err)
 	}
-	endless := run(t.Context(), t, s, queued(one)).Tasks[0]
-	begun(t, s, endless.ID)
+	endless := run(t.Context(), t, s, queuedRun(one)).Tasks[0]
+	reportRunning(t, s, endless.ID)
 	waiting := func(definition string, tags ...spec.Tag) *spec.Task {
 		c.pass(time.Millisecond) // each is younger than the one before
-		return run(t.Context(), t, s, queued(definition, tags...)).Tasks[0]
+		return run(t.Context(), t, s, queuedRun(definition, tags...)).Tasks[0]
 	}
 	first, second := waiting(one, tag(spec.TagPriority, "3")), waiting(one)
 	never, after := waiting(three), waiting(one, tag(spec.TagAfter, endless.ID))
@@ -87,10 +87,10 @@ func TestABriefExplanationAsksNoHost(t *testing.T) {
 	s := start(t, config(t.TempDir()))
 	joinWith(t, s, 2)
 	one, three := define(t, s, 1), define(t, s, 3)
-	placed := run(t.Context(), t, s, queued(define(t, s, 2))).Tasks[0]
-	begun(t, s, placed.ID)
-	waits, never := run(t.Context(), t, s, queued(one)).Tasks[0], run(t.Context(), t, s, queued(three)).Tasks[0]
-	after := run(t.Context(), t, s, queued(one, tag(spec.TagAfter, placed.ID))).Tasks[0]
+	placed := run(t.Context(), t, s, queuedRun(define(t, s, 2))).Tasks[0]
+	reportRunning(t, s, placed.ID)
+	waits, never := run(t.Context(), t, s, queuedRun(one)).Tasks[0], run(t.Context(), t, s, queuedRun(three)).Tasks[0]
+	after := run(t.Context(), t, s, queuedRun(one, tag(spec.TagAfter, placed.ID))).Tasks[0]
 	explain := func(task *spec.Task) spec.Explanation {
 		t.Helper()
 		e, err := s.ExplainBriefly(t.Context(), task.ID)

@@ -54,7 +54,7 @@ func stop(t testing.TB, s *Server) {
 // apply records a command and fails the test when it is refused.
 func apply(t testing.TB, s *Server, c raftfsm.Command) any {
 	t.Helper()
-	answer, err := s.Apply(t.Context(), c)
+	answer, err := s.Propose(t.Context(), c)
 	if err != nil {
 		t.Fatalf("%T: %v", c, err)
 	}

@@ -12,14 +12,14 @@ import (
 // must join first. A server that does not lead passes it on with those of its other hosts; an error that wraps
 // raftfsm.ErrUnavailable then says that the host had better find another server.
 func (s *Server) Heartbeat(_ context.Context, hostID string) error {
-	if s.term.Load() == nil && s.cfg.peers == nil {
-		_, err := s.leading()
+	if s.leaderTerm.Load() == nil && s.cfg.peers == nil {
+		_, err := s.requireLeader()
 		return err
 	}
 	if err := s.checkKnown(hostID); err != nil {
 		return err
 	}
-	if s.term.Load() == nil {
+	if s.leaderTerm.Load() == nil {
 		if err := s.forwarder.check(hostID); err != nil {
 			return err
 		}
@@ -67,17 +67,17 @@ func (c Config) missedHeartbeatsAfter() time.Duration { return c.LostAfter * 11 
 // Connected reports whether the pool has the host, has not given it up, and heard of it within Config.LostAfter. Only the leader
 // knows.
 func (s *Server) Connected(hostID string) bool {
-	t, host := s.term.Load(), s.state.View().Host(hostID)
+	t, host := s.leaderTerm.Load(), s.state.View().Host(hostID)
 	return t != nil && host != nil && !host.Lost() && t.isConnected(s.cfg, hostID)
 }
 
-func (t *term) isConnected(cfg Config, hostID string) bool {
+func (t *leaderTerm) isConnected(cfg Config, hostID string) bool {
 	return t.heartbeats.silence(hostID, cfg.Now()) < cfg.LostAfter
 }
 
 // isSchedulable reports whether new tasks may be placed on the host: it is connected and has not missed two beats. Of a host
 // that only an earlier leader has heard of nothing is missed.
-func (t *term) isSchedulable(cfg *Config, hostID string) bool {
+func (t *leaderTerm) isSchedulable(cfg *Config, hostID string) bool {
 	silence, missed := t.heartbeats.silenceAndMissed(hostID, cfg.Now())
 	return silence < cfg.LostAfter && missed < cfg.missedHeartbeatsAfter()
 }

@@ -94,7 +94,7 @@ func (s *Server) forwardHeartbeats() {
 		case <-s.done:
 			return
 		}
-		if s.cfg.peers != nil && s.term.Load() == nil {
+		if s.cfg.peers != nil && s.leaderTerm.Load() == nil {
 			told = s.forwardHeartbeatsOnce(told)
 		}
 	}
@@ -128,7 +128,7 @@ func (s *Server) forwardHeartbeatsOnce(told time.Time) time.Time {
 
 // recordHeartbeats is the leader's side of passBeats. Beats without an age are new.
 func (s *Server) recordHeartbeats(a heartbeatBatch) (heartbeatReply, error) {
-	if _, err := s.leading(); err != nil {
+	if _, err := s.requireLeader(); err != nil {
 		return heartbeatReply{}, err
 	}
 	now := s.cfg.Now()

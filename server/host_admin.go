@@ -79,7 +79,7 @@ func (m *Member) RemoveHost(ctx context.Context, id string, force bool) error {
 	if err := own.removeRaftServer(ctx, id); err != nil {
 		return err
 	}
-	if _, err := own.Apply(ctx, raftfsm.RemoveHost{ID: id, Force: force, At: m.cfg.Now()}); err != nil {
+	if _, err := own.Propose(ctx, raftfsm.RemoveHost{ID: id, Force: force, At: m.cfg.Now()}); err != nil {
 		return err
 	}
 	// New connections of the host are refused from now on. Those that it has may be the way of this very answer: it is
@@ -107,7 +107,7 @@ func (s *Server) removeRaftServer(ctx context.Context, id string) error {
 		return err
 	}
 	if host := s.state.View().Host(id); host != nil && host.Server && id != s.cfg.HostID {
-		if _, err := s.record(ctx, raftfsm.SetServer{ID: id}); err != nil {
+		if _, err := s.propose(ctx, raftfsm.SetServer{ID: id}); err != nil {
 			return err
 		}
 	}
@@ -118,7 +118,7 @@ func (s *Server) removeRaftServer(ctx context.Context, id string) error {
 		return s.demoteSelf(ctx)
 	}
 	if err := s.raft.RemoveServer(raft.ServerID(id), 0, raftRemoveTimeout).Error(); err != nil {
-		return fmt.Errorf("take host %s out of the servers: %w", id, s.failure(err))
+		return fmt.Errorf("take host %s out of the servers: %w", id, s.mapRaftError(err))
 	}
 	return nil
 }
@@ -134,12 +134,12 @@ func (s *Server) demoteSelf(ctx context.Context) error {
 		if host := s.state.View().Host(change.ID); host == nil || host.Server == change.Server {
 			continue
 		}
-		if _, err := s.record(ctx, change); err != nil {
+		if _, err := s.propose(ctx, change); err != nil {
 			return err
 		}
 	}
 	if !s.isVoter(next.ID) {
-		return &unavailable{fmt.Sprintf("host %s becomes a server in the place of %s, which is removed; try again in a moment", next.ID, s.cfg.HostID)}
+		return &unavailableError{fmt.Sprintf("host %s becomes a server in the place of %s, which is removed; try again in a moment", next.ID, s.cfg.HostID)}
 	}
 	return s.transferLeadership("it is removed")
 }
@@ -168,7 +168,7 @@ func (s *Server) isVoter(hostID string) bool {
 
 // transferLeadership gives the leadership to another server. Its answer is always an error: what was asked for is for that server.
 func (s *Server) transferLeadership(why string) error {
-	if s.alone() {
+	if s.isSoleVoter() {
 		return fmt.Errorf("host %s: %w: it is the pool's only server, and the pool's state is on no other host", s.cfg.HostID, spec.ErrInUse)
 	}
 	if err := s.raft.LeadershipTransfer().Error(); err != nil {
@@ -180,7 +180,7 @@ func (s *Server) transferLeadership(why string) error {
 // transferOnShutdown gives the leadership to another server before this one ends, so that the pool need not notice first. It takes
 // a second at most, and whether it works out does not matter.
 func (s *Server) transferOnShutdown() {
-	if !s.Leads() || s.alone() {
+	if !s.Leads() || s.isSoleVoter() {
 		return
 	}
 	given := make(chan struct{})

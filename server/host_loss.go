@@ -18,7 +18,7 @@ const (
 // hostLossLoop gives up hosts that were silent for the pool's TaskLostAfter: their tasks become STOPPED, but for those that
 // were promised more time (see raftfsm.LostAfter), whose turn comes later. It never hurries: nothing was silent for
 // longer than this server can know.
-func (s *Server) hostLossLoop(t *term) {
+func (s *Server) hostLossLoop(t *leaderTerm) {
 	look := time.NewTimer(lossCheckInterval)
 	defer look.Stop()
 	looked := time.Now()
@@ -38,7 +38,7 @@ func (s *Server) hostLossLoop(t *term) {
 }
 
 // markSilentHosts gives up what is due, and tells when to look again.
-func (s *Server) markSilentHosts(t *term) time.Duration {
+func (s *Server) markSilentHosts(t *leaderTerm) time.Duration {
 	view, now, next := s.state.View(), s.cfg.Now(), lossCheckInterval
 	after := view.Settings().TaskLostAfter
 	for _, host := range view.Hosts("") {
@@ -53,7 +53,7 @@ func (s *Server) markSilentHosts(t *term) time.Duration {
 		l := evaluateLoss(host, view.TasksOn(host.ID), silence, after)
 		if l.due {
 			lose := raftfsm.LoseHost{ID: host.ID, At: now, Keep: l.keep, Reason: fmt.Sprintf("Host %s was lost: nothing was heard of it for %s", host.Name, silence.Round(time.Second))}
-			if _, err := s.record(t.ctx, lose); err != nil {
+			if _, err := s.propose(t.ctx, lose); err != nil {
 				s.log.Warn("cannot give up a silent host, will try again", "host", host.Name, "error", err)
 				return lossCheckInterval
 			}

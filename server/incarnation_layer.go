@@ -28,7 +28,7 @@ func (l *incarnationLayer) Dial(address raft.ServerAddress, timeout time.Duratio
 	if err != nil {
 		return nil, err
 	}
-	return &lasting{Conn: c, dial: func() (net.Conn, error) { return l.dial(address, timeout) }}, nil
+	return &redialConn{Conn: c, dial: func() (net.Conn, error) { return l.dial(address, timeout) }}, nil
 }
 
 func (l *incarnationLayer) dial(address raft.ServerAddress, timeout time.Duration) (net.Conn, error) {
@@ -89,7 +89,7 @@ func (g *incarnationConn) Read(b []byte) (int, error) {
 	}
 	n, err := g.Conn.Read(b)
 	if err != nil {
-		g.layer.member.linkEnded()
+		g.layer.member.raftConnClosed()
 	}
 	return n, err
 }

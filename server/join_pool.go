@@ -119,10 +119,10 @@ func (s *Server) admitHost(ctx context.Context, ask joinRequest) (joinReply, err
 		return joinReply{}, err
 	}
 	admit := raftfsm.AdmitHost{HostID: ask.HostID, Key: key, TokenID: ask.TokenID, SecretHash: sha256Hex([]byte(ask.Secret)), At: s.cfg.Now()}
-	_, err = s.Apply(ctx, admit)
+	_, err = s.Propose(ctx, admit)
 	if errors.Is(err, spec.ErrInUse) && s.verifyPreviousCert(ask) {
 		admit.Vouched = true
-		_, err = s.Apply(ctx, admit)
+		_, err = s.Propose(ctx, admit)
 	}
 	if err != nil {
 		return joinReply{}, err

@@ -9,24 +9,24 @@ import (
 	"pinion/raftfsm/spec"
 )
 
-// term is one stretch of leadership during which this server may answer: everything that earlier leaders acknowledged
+// leaderTerm is one stretch of leadership during which this server may answer: everything that earlier leaders acknowledged
 // is in its state. Its context ends with it.
-type term struct {
+type leaderTerm struct {
 	ctx        context.Context
 	heartbeats *heartbeatTable
 	planner    *planner
 
-	questions chan func(*waiting) // about the queue, for placeLoop to answer
+	queueQueries chan func(*queueController) // about the queue, for placeLoop to answer
 }
 
-// followLeadership starts and ends terms as Raft says. It is the only one that reads s.leads, which Raft writes to
+// watchLeadership starts and ends terms as Raft says. It is the only one that reads s.leads, which Raft writes to
 // without waiting for more than this loop.
-func (s *Server) followLeadership() {
+func (s *Server) watchLeadership() {
 	for {
 		select {
-		case leads := <-s.leads:
+		case leads := <-s.leaderCh:
 			if leads {
-				s.serve()
+				s.runTerm()
 			}
 		case <-s.closing:
 			return
@@ -36,45 +36,45 @@ func (s *Server) followLeadership() {
 	}
 }
 
-// serve leads for one term and returns when it is over and its loops have ended.
-func (s *Server) serve() {
+// runTerm leads for one term and returns when it is over and its loops have ended.
+func (s *Server) runTerm() {
 	ctx, cancel := context.WithCancel(context.Background())
 	var loops sync.WaitGroup
-	loops.Go(func() { s.lead(ctx) })
+	loops.Go(func() { s.runLeader(ctx) })
 	select {
-	case <-s.leads: // it can only be false
+	case <-s.leaderCh: // it can only be false
 	case <-s.closing:
 	case <-s.done:
 	}
-	s.term.Store(nil)
+	s.leaderTerm.Store(nil)
 	s.leaderChanged.Notify()
 	cancel()
 	loops.Wait()
-	s.term.Store(nil) // the term may have begun while it ended
+	s.leaderTerm.Store(nil) // the term may have begun while it ended
 	s.leaderChanged.Notify()
 }
 
-// lead waits until the state has caught up, opens the term, and runs the leader's loops until ctx ends.
-func (s *Server) lead(ctx context.Context) {
+// runLeader waits until the state has caught up, opens the term, and runs the leader's loops until ctx ends.
+func (s *Server) runLeader(ctx context.Context) {
 	if err := s.catchUp(ctx); err != nil {
 		s.log.Warn("leadership was lost before it began", "error", err)
 		return
 	}
 	s.grantLeases()
-	t := &term{ctx: ctx, heartbeats: &s.heartbeats, questions: make(chan func(*waiting))}
+	t := &leaderTerm{ctx: ctx, heartbeats: &s.heartbeats, queueQueries: make(chan func(*queueController))}
 	t.planner = newPlanner(s, t)
-	s.pulse.begin(time.Now())
-	s.term.Store(t)
-	s.open()
+	s.stallDetector.reset(time.Now())
+	s.leaderTerm.Store(t)
+	s.markReady()
 	s.leaderChanged.Notify()
 	s.log.Info("this server leads the pool", "host", s.cfg.HostID, "pool", s.cfg.PoolID)
 	var loops sync.WaitGroup
-	loops.Go(func() { s.pulse.keep(ctx) })
+	loops.Go(func() { s.stallDetector.watch(ctx) })
 	loops.Go(func() { s.reapLoop(ctx) })
 	loops.Go(func() { s.hostLossLoop(t) })
-	loops.Go(func() { t.planner.follow(ctx) })
+	loops.Go(func() { t.planner.followLoop(ctx) })
 	loops.Go(func() { s.placeLoop(t) })
-	loops.Go(func() { s.batchLoop(ctx) })
+	loops.Go(func() { s.lifecycleLoop(ctx) })
 	if s.cfg.peers != nil {
 		loops.Go(func() { s.reconcileServersLoop(t) })
 	}
@@ -86,7 +86,7 @@ func (s *Server) catchUp(ctx context.Context) error {
 	if err := s.barrier(ctx); err != nil {
 		return err
 	}
-	return s.found(ctx)
+	return s.initPool(ctx)
 }
 
 // barrier returns when every entry before the call is committed and in the state.
@@ -101,33 +101,33 @@ func (s *Server) barrier(ctx context.Context) error {
 	}
 }
 
-// found records what a pool begins with, each part once.
-func (s *Server) found(ctx context.Context) error {
+// initPool records what a pool begins with, each part once.
+func (s *Server) initPool(ctx context.Context) error {
 	if s.state.View().Pool() == nil {
 		pool := spec.Pool{ID: s.cfg.PoolID, CreatedAt: s.cfg.Now(), Settings: s.cfg.Settings}
-		if _, err := s.record(ctx, raftfsm.CreatePool{Pool: pool}); err != nil {
+		if _, err := s.propose(ctx, raftfsm.CreatePool{Pool: pool}); err != nil {
 			return err
 		}
 	}
-	if s.cfg.recovers && !s.begun() {
+	if s.cfg.recovering && !s.hasLed() {
 		if err := s.bumpIncarnation(ctx); err != nil {
 			return err
 		}
 	}
-	if s.cfg.Authority == nil || s.state.View().Authority() != nil {
+	if s.cfg.CA == nil || s.state.View().Authority() != nil {
 		return nil
 	}
-	authority, held := s.cfg.Authority()
+	authority, held := s.cfg.CA()
 	if !held {
 		return nil
 	}
-	_, err := s.record(ctx, raftfsm.PutAuthority{Authority: authority})
+	_, err := s.propose(ctx, raftfsm.PutAuthority{Authority: authority})
 	return err
 }
 
-// open lets Open return: the first term of this process has begun.
-func (s *Server) open() {
-	if !s.begun() {
+// markReady lets Open return: the first term of this process has begun.
+func (s *Server) markReady() {
+	if !s.hasLed() {
 		close(s.ready)
 	}
 }

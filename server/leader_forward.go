@@ -41,7 +41,7 @@ func (s *Server) watchLeader() {
 // Leader is the address of the leader as far as this server knows now, empty while it knows of none, and whether it is
 // this server, ready to answer.
 func (s *Server) Leader() (address string, self bool) {
-	if s.term.Load() != nil {
+	if s.leaderTerm.Load() != nil {
 		return s.cfg.Address, true
 	}
 	leader, id := s.raft.LeaderWithID()
@@ -53,11 +53,11 @@ func (s *Server) Leader() (address string, self bool) {
 
 // callLeader does something on the leader: here when this server leads, there when another one does. While the pool has
 // no leader it waits, and it tries again when nobody answered, so both must be harmless to repeat.
-func (s *Server) callLeader(ctx context.Context, local func(*term) error, remote func(ctx context.Context, address string) error) error {
+func (s *Server) callLeader(ctx context.Context, local func(*leaderTerm) error, remote func(ctx context.Context, address string) error) error {
 	if s.cfg.peers == nil {
-		t, err := s.leading()
+		t, err := s.requireLeader()
 		if err != nil {
-			return s.explain(err)
+			return s.preferDiskFull(err)
 		}
 		return local(t)
 	}
@@ -83,8 +83,8 @@ func (s *Server) callLeader(ctx context.Context, local func(*term) error, remote
 	}
 }
 
-func (s *Server) callLeaderOnce(ctx context.Context, local func(*term) error, remote func(ctx context.Context, address string) error) error {
-	if t := s.term.Load(); t != nil {
+func (s *Server) callLeaderOnce(ctx context.Context, local func(*leaderTerm) error, remote func(ctx context.Context, address string) error) error {
+	if t := s.leaderTerm.Load(); t != nil {
 		return local(t)
 	}
 	address, _ := s.Leader()

@@ -19,13 +19,13 @@ func (m *Member) View(ctx context.Context) (*raftfsm.View, error) {
 	return own.View(ctx)
 }
 
-// Apply is Server.Apply.
-func (m *Member) Apply(ctx context.Context, c raftfsm.Command) (any, error) {
+// Propose is Server.Apply.
+func (m *Member) Propose(ctx context.Context, c raftfsm.Command) (any, error) {
 	own := m.localServer()
 	if own == nil {
 		return nil, errNotServer
 	}
-	return own.Apply(ctx, c)
+	return own.Propose(ctx, c)
 }
 
 // Run is Server.Run.

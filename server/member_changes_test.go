@@ -58,7 +58,7 @@ func TestChangesAreTheSameOnEveryServer(t *testing.T) {
 			command = raftfsm.SetTags{Kind: spec.TaggedCluster, ID: "work", Put: []spec.Tag{{Key: "n", Value: fmt.Sprint(n)}}}
 		}
 		eventually(t, "a change", func() bool {
-			_, err := p.leader().member.Apply(t.Context(), command)
+			_, err := p.leader().member.Propose(t.Context(), command)
 			if err != nil && !errors.Is(err, spec.ErrUnavailable) {
 				t.Fatal(err)
 			}

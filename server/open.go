@@ -25,29 +25,29 @@ func Open(ctx context.Context, cfg Config) (*Server, error) {
 	if err := os.MkdirAll(cfg.Dir, 0o700); err != nil {
 		return nil, fmt.Errorf("make the raft directory: %w", err)
 	}
-	locked, err := lock(cfg.Dir)
+	dirLock, err := lockDir(cfg.Dir)
 	if err != nil {
 		return nil, err
 	}
-	s, err := open(cfg)
+	s, err := openServer(cfg)
 	if err != nil {
-		locked.Close()
+		dirLock.Close()
 		return nil, err
 	}
-	s.locked = locked
-	if err := s.settle(ctx); err != nil {
+	s.dirLock = dirLock
+	if err := s.electSoleVoter(ctx); err != nil {
 		return nil, errors.Join(fmt.Errorf("start the server under %s: %w", cfg.Dir, err), s.Close())
 	}
 	return s, nil
 }
 
-func open(cfg Config) (*Server, error) {
-	id, err := claim(cfg)
+func openServer(cfg Config) (*Server, error) {
+	id, err := checkIdentity(cfg)
 	if err != nil {
 		return nil, err
 	}
 	cfg.PoolID = id.Pool
-	seals, err := seal.Open(cfg.Seals)
+	seals, err := seal.Open(cfg.KeyringFile)
 	if err != nil {
 		return nil, err
 	}
@@ -66,22 +66,22 @@ func open(cfg Config) (*Server, error) {
 
 func newServer(cfg Config, log *store.Store) *Server {
 	s := &Server{
-		cfg:      cfg,
-		log:      cfg.Log,
-		state:    raftfsm.NewState(),
-		store:    log,
-		leads:    make(chan bool, 1),
-		linkEnds: make(chan struct{}, 1),
-		ready:    make(chan struct{}),
-		closing:  make(chan struct{}),
-		done:     make(chan struct{}),
-		fatal:    make(chan error, 1),
+		cfg:          cfg,
+		log:          cfg.Log,
+		state:        raftfsm.NewState(),
+		store:        log,
+		leaderCh:     make(chan bool, 1),
+		connClosedCh: make(chan struct{}, 1),
+		ready:        make(chan struct{}),
+		closing:      make(chan struct{}),
+		done:         make(chan struct{}),
+		fatal:        make(chan error, 1),
 	}
 	s.life, s.endLife = context.WithCancel(context.Background())
-	s.checks = batcher[struct{}, error]{handle: s.verify, maxBatch: 4096}
-	s.runs = batcher[spec.RunRequest, placed]{handle: s.place, maxBatch: placeLimit, concurrency: placesAtOnce}
-	s.entrants = batcher[spec.RunRequest, placed]{handle: s.provision, maxBatch: enqueueLimit}
-	s.backlog.limit = spec.MaxWaiting
+	s.leaderChecks = batcher[struct{}, error]{handle: s.verifyLeader, maxBatch: 4096}
+	s.runBatches = batcher[spec.RunRequest, runReply]{handle: s.launchRuns, maxBatch: maxBatchRuns, concurrency: concurrentBatches}
+	s.enqueueBatches = batcher[spec.RunRequest, runReply]{handle: s.enqueueRuns, maxBatch: maxEnqueueRuns}
+	s.pendingLimit.max = spec.MaxWaiting
 	s.reports = batcher[reportRequest, reportReply]{handle: s.forwardReports, maxBatch: maxReportBatch}
 	return s
 }
@@ -89,31 +89,31 @@ func newServer(cfg Config, log *store.Store) *Server {
 // startRaft starts Raft on the store, making the pool when nothing was ever recorded.
 func (s *Server) startRaft() error {
 	logger := raftLogger(s.log)
-	snapshots, err := raft.NewFileSnapshotStoreWithLogger(s.cfg.Dir, keepSnapshots, logger)
+	snapshots, err := raft.NewFileSnapshotStoreWithLogger(s.cfg.Dir, retainSnapshots, logger)
 	if err != nil {
 		return fmt.Errorf("open the snapshots under %s: %w", s.cfg.Dir, err)
 	}
 	conf := s.raftConfig(logger)
-	if !s.cfg.Joins {
-		if err := s.bootstrap(conf, snapshots); err != nil {
+	if !s.cfg.SkipBootstrap {
+		if err := s.bootstrapRaft(conf, snapshots); err != nil {
 			return err
 		}
 	}
-	if s.cfg.recovers {
+	if s.cfg.recovering {
 		if err := s.recoverRaftConfig(conf, snapshots, logger); err != nil {
 			return err
 		}
 	}
-	if err := checkSnapshots(filepath.Join(s.cfg.Dir, "snapshots"), snapshots, s.store); err != nil {
+	if err := verifySnapshots(filepath.Join(s.cfg.Dir, "snapshots"), snapshots, s.store); err != nil {
 		return err
 	}
 	if s.raft, err = newRaft(conf, raftfsm.NewFSM(s.state), s.store, snapshots, s.cfg.Transport); err != nil {
 		return fmt.Errorf("start raft under %s: %w", s.cfg.Dir, err)
 	}
-	s.store.Guard(s.fail)
-	s.loops.Go(s.followLeadership)
+	s.store.OnFatal(s.fail)
+	s.loops.Go(s.watchLeadership)
 	s.loops.Go(s.watchLeader)
-	s.loops.Go(s.watchLinks)
+	s.loops.Go(s.fastFailoverLoop)
 	s.loops.Go(s.forwardHeartbeats)
 	s.loops.Go(s.watchPoolInfo)
 	s.loops.Go(s.watchDisk)
@@ -121,9 +121,9 @@ func (s *Server) startRaft() error {
 	return nil
 }
 
-// bootstrap writes the first configuration, this server alone, into a log in which nothing was ever recorded. A crash
+// bootstrapRaft writes the first configuration, this server alone, into a log in which nothing was ever recorded. A crash
 // in the middle of it leaves a term without a configuration; doing it again completes it.
-func (s *Server) bootstrap(conf *raft.Config, snapshots raft.SnapshotStore) error {
+func (s *Server) bootstrapRaft(conf *raft.Config, snapshots raft.SnapshotStore) error {
 	last, err := s.store.LastIndex()
 	if err != nil {
 		return err
@@ -163,12 +163,12 @@ func newRaft(conf *raft.Config, fsm raft.FSM, log *store.Store, snapshots raft.S
 	return raft.NewRaft(conf, fsm, log, log, snapshots, transport)
 }
 
-// settle waits until a server that is alone leads. There is nobody else it could hear from, so it calls its election
+// electSoleVoter waits until a server that is alone leads. There is nobody else it could hear from, so it calls its election
 // at once instead of waiting for a heartbeat.
-func (s *Server) settle(ctx context.Context) error {
-	if !s.alone() {
+func (s *Server) electSoleVoter(ctx context.Context) error {
+	if !s.isSoleVoter() {
 		return nil
 	}
-	s.callElection()
+	s.campaignNow()
 	return waitFor(ctx, s, s.ready)
 }

@@ -11,8 +11,8 @@ import (
 	"pinion/raftfsm/spec"
 )
 
-// register is the family of task definitions that clients write to: each revision carries the mark of its write.
-const register = "register"
+// registerAttribute is the family of task definitions that clients write to: each revision carries the mark of its write.
+const registerAttribute = "register"
 
 // client asks servers for one thing after the other.
 type client struct {
@@ -40,14 +40,16 @@ func (c *client) work(ctx context.Context) {
 		}
 		select {
 		case <-c.strike.Wait():
-			time.Sleep(c.below(2 * farthest))
-		case <-time.After(c.below(clientPause)):
+			time.Sleep(c.randomBelow(2 * maxLatency))
+		case <-time.After(c.randomBelow(clientPause)):
 		case <-ctx.Done():
 		}
 	}
 }
 
-func (c *client) below(d time.Duration) time.Duration { return time.Duration(c.rand.Int64N(int64(d))) }
+func (c *client) randomBelow(d time.Duration) time.Duration {
+	return time.Duration(c.rand.Int64N(int64(d)))
+}
 
 // pick prefers the server that answered last.
 func (c *client) pick() int {
@@ -57,17 +59,17 @@ func (c *client) pick() int {
 	return c.rand.IntN(len(c.servers))
 }
 
-// clientPatience is how long a client waits for one answer.
-const clientPatience = 3 * time.Second
+// clientTimeout is how long a client waits for one answer.
+const clientTimeout = 3 * time.Second
 
-func (c *client) write(ctx context.Context) told {
-	ctx, cancel := context.WithTimeout(ctx, clientPatience)
+func (c *client) write(ctx context.Context) writeOutcome {
+	ctx, cancel := context.WithTimeout(ctx, clientTimeout)
 	defer cancel()
 	c.asked++
 	server := c.pick()
-	a := attempt{mark: fmt.Sprint(c.name, "-", c.asked), began: time.Now()}
-	definition := spec.TaskDefinition{Family: register, Containers: []spec.ContainerDefinition{{Name: a.mark}}}
-	answer, err := c.servers[server].Apply(ctx, raftfsm.RegisterDefinition{Definition: definition})
+	a := operation{mark: fmt.Sprint(c.name, "-", c.asked), began: time.Now()}
+	definition := spec.TaskDefinition{Family: registerAttribute, Containers: []spec.ContainerDefinition{{Name: a.mark}}}
+	answer, err := c.servers[server].Propose(ctx, raftfsm.RegisterDefinition{Definition: definition})
 	a.ended = time.Now()
 	switch {
 	case err == nil:
@@ -85,17 +87,17 @@ func (c *client) write(ctx context.Context) told {
 }
 
 func (c *client) read(ctx context.Context) {
-	ctx, cancel := context.WithTimeout(ctx, clientPatience)
+	ctx, cancel := context.WithTimeout(ctx, clientTimeout)
 	defer cancel()
 	server := c.pick()
-	a := attempt{began: time.Now()}
+	a := operation{began: time.Now()}
 	view, err := c.reads(c.servers[server], ctx)
 	a.ended = time.Now()
 	c.heard(server, err == nil)
 	if err != nil {
 		return
 	}
-	if latest := view.Definition(register); latest != nil {
+	if latest := view.Definition(registerAttribute); latest != nil {
 		a.value = latest.Revision
 	}
 	c.note(a)
@@ -109,7 +111,7 @@ func (c *client) heard(server int, answered bool) {
 	}
 }
 
-func (p *simulation) note(a attempt) {
+func (p *simulation) note(a operation) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.attempts = append(p.attempts, a)

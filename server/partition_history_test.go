@@ -8,34 +8,34 @@ import (
 	"time"
 )
 
-// told is what a client was told about a write.
-type told int
+// writeOutcome is what a client was told about a write.
+type writeOutcome int
 
 const (
-	acknowledged told = iota
-	refused           // nothing was recorded
-	unknown           // it may have been recorded or not
+	acknowledged writeOutcome = iota
+	refused                   // nothing was recorded
+	unknown                   // it may have been recorded or not
 )
 
-func (o told) String() string { return [...]string{"acknowledged", "refused", "unknown"}[o] }
+func (o writeOutcome) String() string { return [...]string{"acknowledged", "refused", "unknown"}[o] }
 
-// attempt is one request of a client to a register that keeps every write: the Nth one makes it N.
-type attempt struct {
+// operation is one request of a client to a register that keeps every write: the Nth one makes it N.
+type operation struct {
 	mark         string // of a write, never used twice; empty for a read, which is kept only when it was answered
 	began, ended time.Time
-	told         told
+	told         writeOutcome
 	value        int // what the register was made, or was seen as
 }
 
 // contradictions are the reasons why no single register can have answered like this and hold these marks at the end, in
 // the order in which they were written. None means that the history is linearizable.
-func contradictions(attempts []attempt, kept []string) []string {
+func contradictions(attempts []operation, kept []string) []string {
 	wrong := misheld(attempts, kept)
 	position := map[string]int{}
 	for i, mark := range kept {
 		position[mark] = i + 1
 	}
-	var placed []attempt // everything that took effect, in the only order in which it can have
+	var placed []operation // everything that took effect, in the only order in which it can have
 	for _, a := range attempts {
 		if a.mark != "" {
 			a.value = position[a.mark]
@@ -49,8 +49,8 @@ func contradictions(attempts []attempt, kept []string) []string {
 }
 
 // misheld finds writes that are not there, not where the client was told, there twice, or there without a reason.
-func misheld(attempts []attempt, kept []string) (wrong []string) {
-	written := map[string]attempt{}
+func misheld(attempts []operation, kept []string) (wrong []string) {
+	written := map[string]operation{}
 	for _, a := range attempts {
 		switch {
 		case a.value > len(kept):
@@ -76,13 +76,13 @@ func misheld(attempts []attempt, kept []string) (wrong []string) {
 }
 
 // inOrder puts a read behind the write that it saw.
-func inOrder(a, b attempt) int {
+func inOrder(a, b operation) int {
 	return cmp.Or(cmp.Compare(a.value, b.value), cmp.Compare(min(1, len(b.mark)), min(1, len(a.mark))))
 }
 
 // misordered finds whatever was over before something began that comes earlier in the order.
-func misordered(placed []attempt) (wrong []string) {
-	var soonest *attempt // to end, of those that come later in the order
+func misordered(placed []operation) (wrong []string) {
+	var soonest *operation // to end, of those that come later in the order
 	for end := len(placed); end > 0; {
 		begin := end - 1
 		for begin > 0 && inOrder(placed[begin-1], placed[end-1]) == 0 { // reads of one value have no order
@@ -105,30 +105,32 @@ func misordered(placed []attempt) (wrong []string) {
 
 func TestContradictionsAreNoticed(t *testing.T) {
 	at := func(second int) time.Time { return day0.Add(time.Duration(second) * time.Second) }
-	write := func(mark string, began, ended int, told told, value int) attempt {
-		return attempt{mark, at(began), at(ended), told, value}
+	write := func(mark string, began, ended int, told writeOutcome, value int) operation {
+		return operation{mark, at(began), at(ended), told, value}
 	}
-	read := func(began, ended, value int) attempt { return attempt{"", at(began), at(ended), acknowledged, value} }
+	read := func(began, ended, value int) operation {
+		return operation{"", at(began), at(ended), acknowledged, value}
+	}
 	for name, c := range map[string]struct {
-		attempts []attempt
+		attempts []operation
 		kept     []string
 		wrong    int
 	}{
-		"one after the other":            {[]attempt{write("a", 0, 1, acknowledged, 1), read(2, 3, 1), write("b", 4, 5, acknowledged, 2), read(6, 7, 2)}, []string{"a", "b"}, 0},
-		"at once, in any order":          {[]attempt{write("a", 0, 9, acknowledged, 2), write("b", 0, 9, acknowledged, 1), read(1, 8, 0), read(1, 8, 2), read(1, 8, 1)}, []string{"b", "a"}, 0},
-		"unknown and not there":          {[]attempt{write("a", 0, 1, unknown, 0), read(2, 3, 0)}, nil, 0},
-		"unknown and there late":         {[]attempt{write("a", 0, 1, unknown, 0), read(2, 3, 0), read(4, 5, 1)}, []string{"a"}, 0},
-		"refused and not there":          {[]attempt{write("a", 0, 1, refused, 0)}, nil, 0},
-		"an acknowledged write is lost":  {[]attempt{write("a", 0, 1, acknowledged, 1)}, nil, 1},
-		"another is in its place":        {[]attempt{write("a", 0, 1, acknowledged, 1), write("b", 0, 1, unknown, 0)}, []string{"b"}, 1},
-		"a write is there twice":         {[]attempt{write("a", 0, 1, acknowledged, 1)}, []string{"a", "a"}, 1},
-		"a refused write is there":       {[]attempt{write("a", 0, 1, refused, 0)}, []string{"a"}, 1},
-		"a write before an earlier one":  {[]attempt{write("a", 0, 1, acknowledged, 2), write("b", 2, 3, acknowledged, 1)}, []string{"b", "a"}, 1},
-		"a read of the past":             {[]attempt{write("a", 0, 1, acknowledged, 1), read(2, 3, 0)}, []string{"a"}, 1},
-		"a read of the future":           {[]attempt{read(0, 1, 1), write("a", 2, 3, acknowledged, 1)}, []string{"a"}, 1},
-		"a read of what is never there":  {[]attempt{read(0, 1, 1)}, nil, 1},
-		"a later read sees less":         {[]attempt{write("a", 0, 9, unknown, 0), read(1, 2, 1), read(3, 4, 0)}, []string{"a"}, 1},
-		"reads of one value in any turn": {[]attempt{write("a", 0, 1, acknowledged, 1), read(4, 5, 1), read(2, 3, 1)}, []string{"a"}, 0},
+		"one after the other":            {[]operation{write("a", 0, 1, acknowledged, 1), read(2, 3, 1), write("b", 4, 5, acknowledged, 2), read(6, 7, 2)}, []string{"a", "b"}, 0},
+		"at once, in any order":          {[]operation{write("a", 0, 9, acknowledged, 2), write("b", 0, 9, acknowledged, 1), read(1, 8, 0), read(1, 8, 2), read(1, 8, 1)}, []string{"b", "a"}, 0},
+		"unknown and not there":          {[]operation{write("a", 0, 1, unknown, 0), read(2, 3, 0)}, nil, 0},
+		"unknown and there late":         {[]operation{write("a", 0, 1, unknown, 0), read(2, 3, 0), read(4, 5, 1)}, []string{"a"}, 0},
+		"refused and not there":          {[]operation{write("a", 0, 1, refused, 0)}, nil, 0},
+		"an acknowledged write is lost":  {[]operation{write("a", 0, 1, acknowledged, 1)}, nil, 1},
+		"another is in its place":        {[]operation{write("a", 0, 1, acknowledged, 1), write("b", 0, 1, unknown, 0)}, []string{"b"}, 1},
+		"a write is there twice":         {[]operation{write("a", 0, 1, acknowledged, 1)}, []string{"a", "a"}, 1},
+		"a refused write is there":       {[]operation{write("a", 0, 1, refused, 0)}, []string{"a"}, 1},
+		"a write before an earlier one":  {[]operation{write("a", 0, 1, acknowledged, 2), write("b", 2, 3, acknowledged, 1)}, []string{"b", "a"}, 1},
+		"a read of the past":             {[]operation{write("a", 0, 1, acknowledged, 1), read(2, 3, 0)}, []string{"a"}, 1},
+		"a read of the future":           {[]operation{read(0, 1, 1), write("a", 2, 3, acknowledged, 1)}, []string{"a"}, 1},
+		"a read of what is never there":  {[]operation{read(0, 1, 1)}, nil, 1},
+		"a later read sees less":         {[]operation{write("a", 0, 9, unknown, 0), read(1, 2, 1), read(3, 4, 0)}, []string{"a"}, 1},
+		"reads of one value in any turn": {[]operation{write("a", 0, 1, acknowledged, 1), read(4, 5, 1), read(2, 3, 1)}, []string{"a"}, 0},
 	} {
 		t.Run(name, func(t *testing.T) {
 			if wrong := contradictions(c.attempts, c.kept); len(wrong) != c.wrong {

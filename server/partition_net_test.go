@@ -14,14 +14,14 @@ import (
 	"github.com/hashicorp/raft"
 )
 
-// mesh is a network in memory between a few servers. Every link has two directions, each of which can be cut. As with
+// memNetwork is a network in memory between a few servers. Every link has two directions, each of which can be cut. As with
 // TCP nothing is lost or overtaken on a connection: what meets a cut waits until it is mended, however long the sender
 // has given up by then.
-type mesh struct {
+type memNetwork struct {
 	mu    sync.Mutex
 	cuts  map[route]*atomic.Bool
-	ports map[raft.ServerAddress]*meshPort
-	ends  []*flow       // of every connection that is open at one end at least
+	ports map[raft.ServerAddress]*memListener
+	ends  []*memPipe    // of every connection that is open at one end at least
 	over  chan struct{} // closed by close
 
 	snapshots atomic.Int64 // that one server has sent to another
@@ -30,43 +30,43 @@ type mesh struct {
 // route is one direction of a link.
 type route struct{ from, to raft.ServerAddress }
 
-func newMesh() *mesh {
-	return &mesh{cuts: map[route]*atomic.Bool{}, ports: map[raft.ServerAddress]*meshPort{}, over: make(chan struct{})}
+func newMemNetwork() *memNetwork {
+	return &memNetwork{cuts: map[route]*atomic.Bool{}, ports: map[raft.ServerAddress]*memListener{}, over: make(chan struct{})}
 }
 
-func (m *mesh) cut(r route) *atomic.Bool {
+func (m *memNetwork) cut(r route) *atomic.Bool {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	return m.cuts[r]
 }
 
 // whole reports whether the link is, in both directions.
-func (m *mesh) whole(one, other raft.ServerAddress) bool {
+func (m *memNetwork) whole(one, other raft.ServerAddress) bool {
 	return !m.cut(route{one, other}).Load() && !m.cut(route{other, one}).Load()
 }
 
-func (m *mesh) port(address raft.ServerAddress) *meshPort {
+func (m *memNetwork) port(address raft.ServerAddress) *memListener {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	return m.ports[address]
 }
 
 // set cuts exactly the routes that broken names, and mends the others.
-func (m *mesh) set(broken func(route) bool) {
+func (m *memNetwork) set(broken func(route) bool) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	for r, cut := range m.cuts {
 		cut.Store(r.from != r.to && broken(r))
 	}
-	m.ends = slices.DeleteFunc(m.ends, (*flow).gone)
+	m.ends = slices.DeleteFunc(m.ends, (*memPipe).gone)
 	for _, f := range m.ends {
 		f.wake()
 	}
 }
 
 // listen makes a port, which is the raft.StreamLayer of one server, and links it with those before.
-func (m *mesh) listen(address raft.ServerAddress) *meshPort {
-	p := &meshPort{mesh: m, address: address, arriving: make(chan net.Conn, 64), closed: make(chan struct{})}
+func (m *memNetwork) listen(address raft.ServerAddress) *memListener {
+	p := &memListener{mesh: m, address: address, arriving: make(chan net.Conn, 64), closed: make(chan struct{})}
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	m.ports[address] = p
@@ -77,7 +77,7 @@ func (m *mesh) listen(address raft.ServerAddress) *meshPort {
 }
 
 // close ends every connection, as the end of a process does, and lets nobody make another.
-func (m *mesh) close() {
+func (m *memNetwork) close() {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	close(m.over)
@@ -87,8 +87,8 @@ func (m *mesh) close() {
 }
 
 // connect makes a connection to the port of another server.
-func (m *mesh) connect(from, to raft.ServerAddress) (net.Conn, error) {
-	there, back := newFlow(m.cut(route{from, to})), newFlow(m.cut(route{to, from}))
+func (m *memNetwork) connect(from, to raft.ServerAddress) (net.Conn, error) {
+	there, back := newMemPipe(m.cut(route{from, to})), newMemPipe(m.cut(route{to, from}))
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	select {
@@ -97,30 +97,30 @@ func (m *mesh) connect(from, to raft.ServerAddress) (net.Conn, error) {
 	default:
 	}
 	select {
-	case m.ports[to].arriving <- &meshConn{in: there, out: back}:
+	case m.ports[to].arriving <- &memConn{in: there, out: back}:
 		m.ends = append(m.ends, there, back)
-		return &meshConn{in: back, out: there}, nil
+		return &memConn{in: back, out: there}, nil
 	default:
 		return nil, fmt.Errorf("dial %s: its backlog is full", to)
 	}
 }
 
-// meshPort is where one server listens and dials from.
-type meshPort struct {
-	mesh     *mesh
+// memListener is where one server listens and dials from.
+type memListener struct {
+	mesh     *memNetwork
 	address  raft.ServerAddress
 	arriving chan net.Conn
 	closed   chan struct{}
 	close    sync.Once
 
-	transport *shortcut // of the server that listens here
+	transport *directTransport // of the server that listens here
 }
 
 // redial is the pause until a lost SYN is sent again.
 const redial = time.Second
 
 // Dial needs both directions of the link, for an answer comes back.
-func (p *meshPort) Dial(to raft.ServerAddress, timeout time.Duration) (net.Conn, error) {
+func (p *memListener) Dial(to raft.ServerAddress, timeout time.Duration) (net.Conn, error) {
 	for waited := redial; !p.mesh.whole(p.address, to); waited += redial {
 		if waited > timeout {
 			return nil, os.ErrDeadlineExceeded
@@ -131,7 +131,7 @@ func (p *meshPort) Dial(to raft.ServerAddress, timeout time.Duration) (net.Conn,
 }
 
 // Accept answers connections until Close.
-func (p *meshPort) Accept() (net.Conn, error) {
+func (p *memListener) Accept() (net.Conn, error) {
 	select {
 	case conn := <-p.arriving:
 		return conn, nil
@@ -140,28 +140,28 @@ func (p *meshPort) Accept() (net.Conn, error) {
 	}
 }
 
-func (p *meshPort) Close() error   { p.close.Do(func() { close(p.closed) }); return nil }
-func (p *meshPort) Addr() net.Addr { return meshAddr(p.address) }
+func (p *memListener) Close() error   { p.close.Do(func() { close(p.closed) }); return nil }
+func (p *memListener) Addr() net.Addr { return memAddr(p.address) }
 
-type meshAddr string
+type memAddr string
 
-func (a meshAddr) Network() string { return "mesh" }
-func (a meshAddr) String() string  { return string(a) }
+func (a memAddr) Network() string { return "mesh" }
+func (a memAddr) String() string  { return string(a) }
 
-// meshConn is one end of a connection.
-type meshConn struct{ in, out *flow }
+// memConn is one end of a connection.
+type memConn struct{ in, out *memPipe }
 
-func (c *meshConn) Read(p []byte) (int, error)         { return c.in.read(p) }
-func (c *meshConn) Write(p []byte) (int, error)        { return c.out.write(p) }
-func (c *meshConn) Close() error                       { c.in.forget(); c.out.close(); return nil }
-func (c *meshConn) LocalAddr() net.Addr                { return meshAddr("here") }
-func (c *meshConn) RemoteAddr() net.Addr               { return meshAddr("there") }
-func (c *meshConn) SetDeadline(t time.Time) error      { return c.SetReadDeadline(t) }
-func (c *meshConn) SetReadDeadline(t time.Time) error  { c.in.expire(t); return nil }
-func (c *meshConn) SetWriteDeadline(t time.Time) error { return nil } // a write never waits
+func (c *memConn) Read(p []byte) (int, error)         { return c.in.read(p) }
+func (c *memConn) Write(p []byte) (int, error)        { return c.out.write(p) }
+func (c *memConn) Close() error                       { c.in.forget(); c.out.close(); return nil }
+func (c *memConn) LocalAddr() net.Addr                { return memAddr("here") }
+func (c *memConn) RemoteAddr() net.Addr               { return memAddr("there") }
+func (c *memConn) SetDeadline(t time.Time) error      { return c.SetReadDeadline(t) }
+func (c *memConn) SetReadDeadline(t time.Time) error  { c.in.expire(t); return nil }
+func (c *memConn) SetWriteDeadline(t time.Time) error { return nil } // a write never waits
 
-// flow is one direction of a connection: bytes under way.
-type flow struct {
+// memPipe is one direction of a connection: bytes under way.
+type memPipe struct {
 	cut     *atomic.Bool
 	mu      sync.Mutex
 	changed *sync.Cond
@@ -174,22 +174,22 @@ type flow struct {
 	forgotten bool      // by the reader
 }
 
-func newFlow(cut *atomic.Bool) *flow {
-	f := &flow{cut: cut}
+func newMemPipe(cut *atomic.Bool) *memPipe {
+	f := &memPipe{cut: cut}
 	f.changed = sync.NewCond(&f.mu)
 	return f
 }
 
-// farthest is the longest that a byte is under way.
-const farthest = 3 * time.Millisecond
+// maxLatency is the longest that a byte is under way.
+const maxLatency = 3 * time.Millisecond
 
-func (f *flow) write(p []byte) (int, error) {
+func (f *memPipe) write(p []byte) (int, error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	if f.ended {
 		return 0, net.ErrClosed
 	}
-	if at := time.Now().Add(rand.N(farthest)); at.After(f.arrives) {
+	if at := time.Now().Add(rand.N(maxLatency)); at.After(f.arrives) {
 		f.arrives = at
 	}
 	if !f.forgotten {
@@ -199,7 +199,7 @@ func (f *flow) write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-func (f *flow) read(p []byte) (int, error) {
+func (f *memPipe) read(p []byte) (int, error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	for {
@@ -221,7 +221,7 @@ func (f *flow) read(p []byte) (int, error) {
 }
 
 // wait returns when something has changed, the bytes are there, or the deadline has passed.
-func (f *flow) wait(now time.Time) {
+func (f *memPipe) wait(now time.Time) {
 	next := f.expires
 	if len(f.bytes) > 0 && now.Before(f.arrives) && (next.IsZero() || f.arrives.Before(next)) {
 		next = f.arrives
@@ -236,13 +236,13 @@ func (f *flow) wait(now time.Time) {
 	f.changed.Wait()
 }
 
-func (f *flow) wake() {
+func (f *memPipe) wake() {
 	f.mu.Lock() // or a reader that is about to wait would miss it
 	defer f.mu.Unlock()
 	f.changed.Broadcast()
 }
 
-func (f *flow) expire(at time.Time) {
+func (f *memPipe) expire(at time.Time) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	f.expires = at
@@ -250,7 +250,7 @@ func (f *flow) expire(at time.Time) {
 }
 
 // close is the writer's: the reader gets what is under way, and then the end.
-func (f *flow) close() {
+func (f *memPipe) close() {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	f.ended = true
@@ -258,14 +258,14 @@ func (f *flow) close() {
 }
 
 // gone reports whether both ends are closed.
-func (f *flow) gone() bool {
+func (f *memPipe) gone() bool {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	return f.ended && f.forgotten
 }
 
 // forget is the reader's.
-func (f *flow) forget() {
+func (f *memPipe) forget() {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	f.forgotten, f.bytes = true, nil

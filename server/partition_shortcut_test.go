@@ -6,20 +6,20 @@ import (
 	"github.com/hashicorp/raft"
 )
 
-// shortcut is the transport of a real server on a mesh. Nearly all that servers say to each other are heartbeats and
+// directTransport is the transport of a real server on a mesh. Nearly all that servers say to each other are heartbeats and
 // other requests without an entry; over a whole link those are handed over as they are, which makes hours pass nearly
 // twice as fast. Everything else, and everything over a link that is cut, is encoded and goes through the mesh.
-type shortcut struct {
+type directTransport struct {
 	*raft.NetworkTransport
-	port      *meshPort
+	port      *memListener
 	arriving  chan raft.RPC
 	heartbeat func(raft.RPC)
 }
 
 // transport makes the transport of the server at the address, and lets others find it.
-func (m *mesh) transport(address raft.ServerAddress) *shortcut {
+func (m *memNetwork) transport(address raft.ServerAddress) *directTransport {
 	port := m.listen(address)
-	t := &shortcut{
+	t := &directTransport{
 		NetworkTransport: NewTransport(port, testLog(string(address))).(*raft.NetworkTransport),
 		port:             port, arriving: make(chan raft.RPC),
 	}
@@ -29,7 +29,7 @@ func (m *mesh) transport(address raft.ServerAddress) *shortcut {
 }
 
 // pass hands on what came through the mesh.
-func (t *shortcut) pass() {
+func (t *directTransport) pass() {
 	for {
 		select {
 		case rpc := <-t.NetworkTransport.Consumer():
@@ -45,16 +45,16 @@ func (t *shortcut) pass() {
 }
 
 // Consumer answers all requests to this server.
-func (t *shortcut) Consumer() <-chan raft.RPC { return t.arriving }
+func (t *directTransport) Consumer() <-chan raft.RPC { return t.arriving }
 
 // SetHeartbeatHandler is called once, by Raft as it starts.
-func (t *shortcut) SetHeartbeatHandler(handle func(raft.RPC)) {
+func (t *directTransport) SetHeartbeatHandler(handle func(raft.RPC)) {
 	t.heartbeat = handle
 	t.NetworkTransport.SetHeartbeatHandler(handle)
 }
 
 // AppendEntries takes the shortcut where there is one.
-func (t *shortcut) AppendEntries(id raft.ServerID, to raft.ServerAddress, args *raft.AppendEntriesRequest, resp *raft.AppendEntriesResponse) error {
+func (t *directTransport) AppendEntries(id raft.ServerID, to raft.ServerAddress, args *raft.AppendEntriesRequest, resp *raft.AppendEntriesResponse) error {
 	if len(args.Entries) > 0 || !t.port.mesh.whole(t.port.address, to) {
 		return t.NetworkTransport.AppendEntries(id, to, args, resp)
 	}
@@ -62,7 +62,7 @@ func (t *shortcut) AppendEntries(id raft.ServerID, to raft.ServerAddress, args *
 }
 
 // hear takes in a request without an entry. Whether it is a heartbeat is told as raft.NetworkTransport does.
-func (t *shortcut) hear(args raft.AppendEntriesRequest, resp *raft.AppendEntriesResponse) error {
+func (t *directTransport) hear(args raft.AppendEntriesRequest, resp *raft.AppendEntriesResponse) error {
 	answered := make(chan raft.RPCResponse, 1)
 	rpc := raft.RPC{Command: &args, RespChan: answered}
 	if args.PrevLogEntry == 0 && args.PrevLogTerm == 0 && args.LeaderCommitIndex == 0 {
@@ -86,7 +86,7 @@ func (t *shortcut) hear(args raft.AppendEntriesRequest, resp *raft.AppendEntries
 }
 
 // InstallSnapshot counts what arrives.
-func (t *shortcut) InstallSnapshot(id raft.ServerID, to raft.ServerAddress, args *raft.InstallSnapshotRequest, resp *raft.InstallSnapshotResponse, data io.Reader) error {
+func (t *directTransport) InstallSnapshot(id raft.ServerID, to raft.ServerAddress, args *raft.InstallSnapshotRequest, resp *raft.InstallSnapshotResponse, data io.Reader) error {
 	err := t.NetworkTransport.InstallSnapshot(id, to, args, resp, data)
 	if err == nil && resp.Success {
 		t.port.mesh.snapshots.Add(1)

@@ -97,7 +97,7 @@ func memoryDir(t *testing.T) string {
 type simulation struct {
 	t       *testing.T
 	seed    uint64
-	mesh    *mesh
+	mesh    *memNetwork
 	servers []*Server
 	reads   func(*Server, context.Context) (*raftfsm.View, error)
 	clients int       // at any time
@@ -105,16 +105,16 @@ type simulation struct {
 	strike  broadcast // something is about to break
 
 	mu       sync.Mutex
-	attempts []attempt
+	attempts []operation
 	cuts     int
 }
 
 func newSimulation(t *testing.T, dir string, seed uint64, reads func(*Server, context.Context) (*raftfsm.View, error)) *simulation {
-	p := &simulation{t: t, seed: seed, mesh: newMesh(), reads: reads, clients: 3}
+	p := &simulation{t: t, seed: seed, mesh: newMemNetwork(), reads: reads, clients: 3}
 	for n := range simulatedServers {
 		address := fmt.Sprint("server-", n)
 		p.servers = append(p.servers, start(t, Config{
-			Dir: fmt.Sprint(dir, "/", n), HostID: fmt.Sprintf("%032x", n), Address: address, PoolID: hostID, Joins: n > 0,
+			Dir: fmt.Sprint(dir, "/", n), HostID: fmt.Sprintf("%032x", n), Address: address, PoolID: hostID, SkipBootstrap: n > 0,
 			Log: testLog(address), MinFree: 1, Reserve: 1 << 20,
 			Transport: p.mesh.transport(raft.ServerAddress(address)),
 		}))
@@ -137,7 +137,7 @@ func (p *simulation) run(d time.Duration) {
 	for n := range p.clients {
 		all.Go(func() { p.client(n).work(ctx) })
 	}
-	all.Go(func() { p.trouble(ctx) })
+	all.Go(func() { p.injectFaults(ctx) })
 	all.Wait()
 	p.mesh.set(func(route) bool { return false })
 	p.settle()
@@ -154,15 +154,15 @@ func (p *simulation) settle() {
 			p.t.Fatal("a minute after the network is whole nobody accepts a write")
 		}
 	}
-	for deadline := time.Now().Add(time.Minute); !p.agree(); time.Sleep(100 * time.Millisecond) {
+	for deadline := time.Now().Add(time.Minute); !p.converged(); time.Sleep(100 * time.Millisecond) {
 		if time.Now().After(deadline) {
 			p.t.Fatal("a minute after the network is whole the servers hold different states")
 		}
 	}
 }
 
-// agree reports whether all servers have come equally far, to the same state.
-func (p *simulation) agree() bool {
+// converged reports whether all servers have come equally far, to the same state.
+func (p *simulation) converged() bool {
 	var first []byte
 	for _, s := range p.servers {
 		if s.raft.AppliedIndex() != p.servers[0].raft.AppliedIndex() {
@@ -187,7 +187,7 @@ func (p *simulation) verdict() []string {
 	var kept []string
 	view := p.servers[0].state.View()
 	for n := 1; ; n++ {
-		definition := view.Definition(fmt.Sprint(register, ":", n))
+		definition := view.Definition(fmt.Sprint(registerAttribute, ":", n))
 		if definition == nil {
 			return contradictions(p.attempts, kept)
 		}
@@ -197,7 +197,7 @@ func (p *simulation) verdict() []string {
 
 // report says what the hour was like, and wants it to have been one.
 func (p *simulation) report() {
-	writes, reads := map[told]int{}, 0
+	writes, reads := map[writeOutcome]int{}, 0
 	for _, a := range p.attempts {
 		if a.mark != "" {
 			writes[a.told]++

@@ -112,12 +112,12 @@ func (m *Member) requireServer(handle peerHandlerFunc) peerHandlerFunc {
 }
 
 // leadingServer is this host's server while it leads.
-func (m *Member) leadingServer() (*Server, *term, error) {
+func (m *Member) leadingServer() (*Server, *leaderTerm, error) {
 	own := m.localServer()
 	if own == nil {
 		return nil, nil, fmt.Errorf("%w; this host is an agent", ErrNotLeader)
 	}
-	t, err := own.leading()
+	t, err := own.requireLeader()
 	return own, t, err
 }
 

@@ -15,32 +15,32 @@ import (
 )
 
 const (
-	keepSnapshots = 2
+	retainSnapshots = 2
 	// A snapshot every so many entries, and so many entries kept behind it for a follower that lags. Entries are small
 	// and carry many changes each; both together keep the log within the space set aside for it.
-	snapshotAfter = 4096
-	keepEntries   = 2048
-	// entriesAtOnce is how many entries share one write to the disk at most.
-	entriesAtOnce = 512
+	snapshotThreshold = 4096
+	trailingLogs      = 2048
+	// maxAppendEntries is how many entries share one write to the disk at most.
+	maxAppendEntries = 512
 )
 
 // A follower calls an election after one to two silences without a word of the leader, which speaks every tenth of one;
 // a leader that does not reach a majority within the lease steps down. Hosts of one pool are near each other; a server
 // alone does not wait for any of this (see settle). The lease is never longer than the silence.
 const (
-	silence = 600 * time.Millisecond
-	lease   = 400 * time.Millisecond
+	electionTimeout = 600 * time.Millisecond
+	leaderLease     = 400 * time.Millisecond
 )
 
 func (s *Server) raftConfig(logger hclog.Logger) *raft.Config {
 	conf := raft.DefaultConfig()
 	conf.LocalID = raft.ServerID(s.cfg.HostID)
-	conf.HeartbeatTimeout, conf.ElectionTimeout, conf.LeaderLeaseTimeout = silence, silence, lease
-	conf.MaxAppendEntries = entriesAtOnce
-	conf.SnapshotThreshold = snapshotAfter
-	conf.TrailingLogs = keepEntries
+	conf.HeartbeatTimeout, conf.ElectionTimeout, conf.LeaderLeaseTimeout = electionTimeout, electionTimeout, leaderLease
+	conf.MaxAppendEntries = maxAppendEntries
+	conf.SnapshotThreshold = snapshotThreshold
+	conf.TrailingLogs = trailingLogs
 	conf.ShutdownOnRemove = false
-	conf.NotifyCh = s.leads
+	conf.NotifyCh = s.leaderCh
 	conf.Logger = logger
 	conf.NoLegacyTelemetry = true
 	return conf
@@ -66,17 +66,17 @@ func NewTransport(stream raft.StreamLayer, log *slog.Logger) raft.Transport {
 // raftLogger passes what Raft says on to our log: its everyday talk as debug, its warnings and errors as such.
 func raftLogger(log *slog.Logger) hclog.Logger {
 	logger := hclog.NewInterceptLogger(&hclog.LoggerOptions{Output: io.Discard, Level: hclog.Info})
-	logger.RegisterSink(sink{log})
+	logger.RegisterSink(slogSink{log})
 	return logger
 }
 
-type sink struct{ log *slog.Logger }
+type slogSink struct{ log *slog.Logger }
 
 // Accept is called by hclog for each line.
-func (s sink) Accept(_ string, level hclog.Level, message string, args ...any) {
+func (s slogSink) Accept(_ string, level hclog.Level, message string, args ...any) {
 	to := slog.LevelDebug
 	switch {
-	case hungUp(message, args):
+	case isConnClosed(message, args):
 	case level >= hclog.Error:
 		to = slog.LevelError
 	case level == hclog.Warn:
@@ -85,9 +85,9 @@ func (s sink) Accept(_ string, level hclog.Level, message string, args ...any) {
 	s.log.Log(context.Background(), to, "raft: "+message, args...)
 }
 
-// hungUp reports whether a line only says that a connection which another server had opened is over. Raft calls that an
+// isConnClosed reports whether a line only says that a connection which another server had opened is over. Raft calls that an
 // error when it was not at the end of a request, as with a server that ends in the middle of one.
-func hungUp(message string, args []any) bool {
+func isConnClosed(message string, args []any) bool {
 	if message != "failed to decode incoming command" && message != "failed to flush response" {
 		return false
 	}

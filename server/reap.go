@@ -10,15 +10,15 @@ import (
 
 // How long the state remembers what is over, and how often the leader looks.
 const (
-	keepStopped = time.Hour
-	keepTokens  = 24 * time.Hour
-	reapPeriod  = time.Minute
-	tokenPeriod = time.Hour // tokens cannot be seen from here, so they are swept this often
+	stoppedRetention  = time.Hour
+	tokenRetention    = 24 * time.Hour
+	reapInterval      = time.Minute
+	tokenReapInterval = time.Hour // tokens cannot be seen from here, so they are swept this often
 )
 
 // reapLoop keeps the state bounded until ctx ends.
 func (s *Server) reapLoop(ctx context.Context) {
-	tick := time.NewTicker(reapPeriod)
+	tick := time.NewTicker(reapInterval)
 	defer tick.Stop()
 	swept := s.cfg.Now()
 	for {
@@ -28,7 +28,7 @@ func (s *Server) reapLoop(ctx context.Context) {
 			return
 		}
 		now := s.cfg.Now()
-		if now.Sub(swept) < tokenPeriod && !endedBefore(s.state.View(), now.Add(-keepStopped)) {
+		if now.Sub(swept) < tokenReapInterval && !hasExpired(s.state.View(), now.Add(-stoppedRetention)) {
 			continue
 		}
 		if err := s.reap(ctx, now); err != nil {
@@ -41,19 +41,19 @@ func (s *Server) reapLoop(ctx context.Context) {
 
 // reap forgets what is over at now.
 func (s *Server) reap(ctx context.Context, now time.Time) error {
-	reap := raftfsm.Reap{Before: now.Add(-keepStopped), TokensBefore: now.Add(-keepTokens), Usage: true}
+	reap := raftfsm.Reap{Before: now.Add(-stoppedRetention), TokensBefore: now.Add(-tokenRetention), Usage: true}
 	if s.state.View().MayWrite(reap) != nil {
 		reap.Usage = false // a server of the pool does not know it yet
 	}
-	forgotten, err := s.record(ctx, reap)
+	forgotten, err := s.propose(ctx, reap)
 	if err == nil {
 		s.log.Debug("forgot stopped tasks", "tasks", forgotten)
 	}
 	return err
 }
 
-// endedBefore reports whether there is something to forget, so that a quiet pool writes nothing.
-func endedBefore(v *raftfsm.View, before time.Time) bool {
+// hasExpired reports whether there is something to forget, so that a quiet pool writes nothing.
+func hasExpired(v *raftfsm.View, before time.Time) bool {
 	for _, t := range v.Tasks("") {
 		if t.LastStatus == spec.Stopped && t.Times.Stopped.Before(before) {
 			return true

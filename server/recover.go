@@ -87,10 +87,10 @@ func seedSnapshot(cfg MemberConfig, dir string, view *raftfsm.View) error {
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return err
 	}
-	if _, err := claim(Config{Dir: dir, HostID: cfg.HostID, PoolID: view.Pool().ID}); err != nil {
+	if _, err := checkIdentity(Config{Dir: dir, HostID: cfg.HostID, PoolID: view.Pool().ID}); err != nil {
 		return err
 	}
-	snapshots, err := raft.NewFileSnapshotStoreWithLogger(dir, keepSnapshots, raftLogger(cfg.Log))
+	snapshots, err := raft.NewFileSnapshotStoreWithLogger(dir, retainSnapshots, raftLogger(cfg.Log))
 	if err != nil {
 		return err
 	}
@@ -111,7 +111,7 @@ func seedSnapshot(cfg MemberConfig, dir string, view *raftfsm.View) error {
 func bootstrapIncarnation(ctx context.Context, cfg MemberConfig, pool string) (incarnation int, err error) {
 	own, err := Open(ctx, Config{
 		Dir: filepath.Join(cfg.Dir, "raft"), HostID: cfg.HostID, PoolID: pool, Address: cfg.Address, Log: cfg.Log,
-		Now: cfg.Now, MinFree: cfg.MinFree, Reserve: cfg.Reserve, recovers: true,
+		Now: cfg.Now, MinFree: cfg.MinFree, Reserve: cfg.Reserve, recovering: true,
 	})
 	if err != nil {
 		return 0, err
@@ -146,13 +146,13 @@ func (s *Server) recoverRaftConfig(conf *raft.Config, snapshots raft.SnapshotSto
 func (s *Server) bumpIncarnation(ctx context.Context) error {
 	view := s.state.View()
 	next := view.Settings().Incarnation + 1
-	if _, err := s.record(ctx, raftfsm.PutSettings{Settings: spec.Settings{Incarnation: next}}); err != nil {
+	if _, err := s.propose(ctx, raftfsm.PutSettings{Settings: spec.Settings{Incarnation: next}}); err != nil {
 		return err
 	}
 	var failed []error
 	for _, host := range view.Hosts("") {
 		if host.Server && host.ID != s.cfg.HostID {
-			_, err := s.record(ctx, raftfsm.SetServer{ID: host.ID})
+			_, err := s.propose(ctx, raftfsm.SetServer{ID: host.ID})
 			failed = append(failed, err)
 		}
 	}

@@ -64,7 +64,7 @@ func (m *Member) reconcileRole() {
 
 // shouldConfirmRole reports whether there is a reason to ask the leader if this host is still a server.
 func (m *Member) shouldConfirmRole(own *Server, told *bool) bool {
-	if own.Leads() || own.alone() {
+	if own.Leads() || own.isSoleVoter() {
 		return false
 	}
 	self := own.state.View().Host(m.cfg.HostID)
@@ -98,7 +98,7 @@ func (m *Member) confirmRole(own *Server) {
 
 // confirmedRole is the leader's word on a host: whether it is wanted as a server, or still in Raft's configuration.
 func (s *Server) confirmedRole(ctx context.Context, hostID string) (roleReply, error) {
-	if _, err := s.leading(); err != nil {
+	if _, err := s.requireLeader(); err != nil {
 		return roleReply{}, err
 	}
 	configured := s.raftServers()
@@ -138,10 +138,10 @@ func (m *Member) startServer(ctx context.Context, joins bool) error {
 	}
 	own, err := Open(ctx, Config{
 		Dir: m.raftDir(), HostID: m.cfg.HostID, Address: m.cfg.Address, PoolID: pool, Log: m.log, LostAfter: m.cfg.LostAfter,
-		Seals:     filepath.Join(m.cfg.Dir, sealKeyFile),
-		Transport: transport, Now: m.cfg.Now, MinFree: m.cfg.MinFree, Reserve: m.cfg.Reserve, Joins: joins,
-		Settings:  spec.Settings{Servers: m.cfg.Servers, ReplaceAfter: m.cfg.ReplaceAfter, TaskLostAfter: m.cfg.TaskLostAfter},
-		Authority: m.cfg.Identity.CA, peers: m.peers,
+		KeyringFile: filepath.Join(m.cfg.Dir, sealKeyFile),
+		Transport:   transport, Now: m.cfg.Now, MinFree: m.cfg.MinFree, Reserve: m.cfg.Reserve, SkipBootstrap: joins,
+		Settings: spec.Settings{Servers: m.cfg.Servers, ReplaceAfter: m.cfg.ReplaceAfter, TaskLostAfter: m.cfg.TaskLostAfter},
+		CA:       m.cfg.Identity.CA, peers: m.peers,
 	})
 	if err != nil {
 		layer.Close()

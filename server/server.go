@@ -22,25 +22,25 @@ import (
 
 // Config of a server. Dir, HostID, Address and Log are required; the default of everything else is in brackets.
 type Config struct {
-	Dir       string           // directory of the Raft log and snapshots; one pool, one host, for ever
-	HostID    string           // this host's id, which is its Raft id too
-	Address   string           // host:port under which the other hosts reach this one
-	PoolID    string           // the pool the directory must belong to, or is made for [any, or a new one]
-	Log       *slog.Logger     // where the server says what it does
-	LostAfter time.Duration    // silence after which a host counts as disconnected [4 s]
-	Transport raft.Transport   // how servers talk to each other [in memory: a server alone]
-	Now       func() time.Time // the clock that stamps records and judges liveness [time.Now]
-	MinFree   uint64           // bytes of free disk below which nothing new is recorded [64 MiB]
-	Reserve   int64            // bytes of disk set aside for the log from the start [32 MiB]
-	Seals     string           // file of the keys that secrets in the state are sealed with [seal.key in Dir]
-	Joins     bool             // the directory is made for a server of a pool that exists: never begin a pool with it
-	Settings  spec.Settings    // of a pool that begins here; PoolID and these are recorded once
+	Dir           string           // directory of the Raft log and snapshots; one pool, one host, for ever
+	HostID        string           // this host's id, which is its Raft id too
+	Address       string           // host:port under which the other hosts reach this one
+	PoolID        string           // the pool the directory must belong to, or is made for [any, or a new one]
+	Log           *slog.Logger     // where the server says what it does
+	LostAfter     time.Duration    // silence after which a host counts as disconnected [4 s]
+	Transport     raft.Transport   // how servers talk to each other [in memory: a server alone]
+	Now           func() time.Time // the clock that stamps records and judges liveness [time.Now]
+	MinFree       uint64           // bytes of free disk below which nothing new is recorded [64 MiB]
+	Reserve       int64            // bytes of disk set aside for the log from the start [32 MiB]
+	KeyringFile   string           // file of the keys that secrets in the state are sealed with [seal.key in Dir]
+	SkipBootstrap bool             // the directory is made for a server of a pool that exists: never begin a pool with it
+	Settings      spec.Settings    // of a pool that begins here; PoolID and these are recorded once
 
-	// Authority is the pool's, if this host holds it; the first leader records it. [none]
-	Authority func() (a spec.Authority, held bool)
+	// CA is the pool's, if this host holds it; the first leader records it. [none]
+	CA func() (a spec.Authority, held bool)
 
-	peers    *peerClient // how the leader is reached while it is another host [not at all]
-	recovers bool        // see recover.go
+	peers      *peerClient // how the leader is reached while it is another host [not at all]
+	recovering bool        // see recover.go
 }
 
 func (c Config) withDefaults() Config {
@@ -53,8 +53,8 @@ func (c Config) withDefaults() Config {
 	if c.MinFree == 0 {
 		c.MinFree = 64 << 20
 	}
-	if c.Seals == "" {
-		c.Seals = filepath.Join(c.Dir, sealKeyFile)
+	if c.KeyringFile == "" {
+		c.KeyringFile = filepath.Join(c.Dir, sealKeyFile)
 	}
 	if c.Transport == nil {
 		address, transport := raft.NewInmemTransport(raft.ServerAddress(c.Address))
@@ -67,22 +67,22 @@ func (c Config) withDefaults() Config {
 // Server is one voter of the pool. Its methods are safe for concurrent use. Every method that needs the leader fails
 // with an error that wraps raftfsm.ErrUnavailable while this server does not lead.
 type Server struct {
-	cfg      Config
-	log      *slog.Logger
-	state    *raftfsm.State
-	store    *store.Store
-	locked   *os.File // the directory, ours while it is open
-	raft     *raft.Raft
-	leads    chan bool            // from Raft: leadership came or went
-	linkEnds chan struct{}        // see linkEnded
-	term     atomic.Pointer[term] // nil while this server may not answer as the leader
-	ready    chan struct{}        // closed when the first term of this process has begun
-	checks   batcher[struct{}, error]
-	pulse    pulse
-	runs     batcher[spec.RunRequest, placed]
-	entrants batcher[spec.RunRequest, placed] // of the queue
-	backlog  backlog                          // of the entrants
-	reports  batcher[reportRequest, reportReply]
+	cfg            Config
+	log            *slog.Logger
+	state          *raftfsm.State
+	store          *store.Store
+	dirLock        *os.File // the directory, ours while it is open
+	raft           *raft.Raft
+	leaderCh       chan bool                  // from Raft: leadership came or went
+	connClosedCh   chan struct{}              // see linkEnded
+	leaderTerm     atomic.Pointer[leaderTerm] // nil while this server may not answer as the leader
+	ready          chan struct{}              // closed when the first term of this process has begun
+	leaderChecks   batcher[struct{}, error]
+	stallDetector  stallDetector
+	runBatches     batcher[spec.RunRequest, runReply]
+	enqueueBatches batcher[spec.RunRequest, runReply] // of the queue
+	pendingLimit   pendingLimit                       // of the entrants
+	reports        batcher[reportRequest, reportReply]
 
 	assignmentVersions assignmentVersions
 	leaderChanged      broadcast // another leader, or none
@@ -93,7 +93,7 @@ type Server struct {
 	bootstrapKeyMu     sync.Mutex
 	keyring            *seal.Keyring
 	sealKeyBackoff     fetchBackoff // of sealing keys
-	lowDisk            atomic.Bool  // the last look found too little disk
+	diskLow            atomic.Bool  // the last look found too little disk
 
 	calls   sync.RWMutex // held for reading by calls that Close waits for
 	loops   sync.WaitGroup
@@ -116,14 +116,14 @@ func (s *Server) fail(err error) {
 	s.end.Do(func() {
 		s.err = err
 		s.log.Error("this server cannot go on", "error", err)
-		s.term.Store(nil)
+		s.leaderTerm.Store(nil)
 		close(s.done)
 		s.fatal <- err
 	})
 }
 
-// begin admits a call; the caller calls s.calls.RUnlock when it has an answer.
-func (s *Server) begin() error {
+// acquire admits a call; the caller calls s.calls.RUnlock when it has an answer.
+func (s *Server) acquire() error {
 	s.calls.RLock()
 	var err error
 	select {
@@ -139,17 +139,17 @@ func (s *Server) begin() error {
 	return err
 }
 
-// closeGrace is how long Close waits for calls under way and for Raft.
-const closeGrace = 2 * time.Second
+// closeTimeout is how long Close waits for calls under way and for Raft.
+const closeTimeout = 2 * time.Second
 
 // Close ends the server in order; what was acknowledged is on disk. An error says what would not end.
 func (s *Server) Close() error {
 	var err error
-	s.close.Do(func() { err = s.shutDown() })
+	s.close.Do(func() { err = s.shutdown() })
 	return err
 }
 
-func (s *Server) shutDown() error {
+func (s *Server) shutdown() error {
 	close(s.closing)
 	s.endLife()
 	s.store.Stop()
@@ -163,19 +163,19 @@ func (s *Server) shutDown() error {
 	}()
 	select {
 	case <-ended:
-		defer s.locked.Close()
+		defer s.dirLock.Close()
 		return s.store.Close()
-	case <-time.After(closeGrace):
-		return fmt.Errorf("the server under %s did not end within %s: its disk may hang", s.cfg.Dir, closeGrace)
+	case <-time.After(closeTimeout):
+		return fmt.Errorf("the server under %s did not end within %s: its disk may hang", s.cfg.Dir, closeTimeout)
 	}
 }
 
 // Leads reports whether this server leads and may answer.
-func (s *Server) Leads() bool { return s.term.Load() != nil }
+func (s *Server) Leads() bool { return s.leaderTerm.Load() != nil }
 
-// leading returns the term under way, ErrNotLeader when there is none.
-func (s *Server) leading() (*term, error) {
-	if t := s.term.Load(); t != nil {
+// requireLeader returns the term under way, ErrNotLeader when there is none.
+func (s *Server) requireLeader() (*leaderTerm, error) {
+	if t := s.leaderTerm.Load(); t != nil {
 		return t, nil
 	}
 	if address, _ := s.raft.LeaderWithID(); address != "" && string(address) != s.cfg.Address {

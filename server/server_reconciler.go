@@ -22,7 +22,7 @@ const statsTimeout = time.Second
 // until it holds: wish decides which hosts ought to be servers (Host.Server), shape lets them into Raft's configuration
 // without a vote and out of it, and autopilot (autopilot.go) gives and takes the votes in between. The hosts themselves
 // follow the wish: they open Raft when they are wanted, and wipe it when they are neither wanted nor configured.
-func (s *Server) reconcileServersLoop(t *term) {
+func (s *Server) reconcileServersLoop(t *leaderTerm) {
 	p := s.startAutopilot(t)
 	defer func() { <-p.Stop() }()
 	tick := time.NewTicker(reconcileInterval)
@@ -52,7 +52,7 @@ type candidate struct {
 func (c candidate) isDead() bool { return c.silent && !c.self }
 
 // candidates are hosts of the view.
-func (s *Server) candidates(t *term, view *raftfsm.View, hosts []*spec.Host) []candidate {
+func (s *Server) candidates(t *leaderTerm, view *raftfsm.View, hosts []*spec.Host) []candidate {
 	now, configured := s.cfg.Now(), s.raftServers()
 	replaceAfter, level := view.Settings().ReplaceAfter, view.MinFeature()
 	all := make([]candidate, 0, len(hosts))
@@ -68,7 +68,7 @@ func (s *Server) candidates(t *term, view *raftfsm.View, hosts []*spec.Host) []c
 }
 
 // chooseServers records which hosts ought to be servers when that has changed.
-func (s *Server) chooseServers(t *term) error {
+func (s *Server) chooseServers(t *leaderTerm) error {
 	view := s.state.View()
 	seats, limit := s.candidates(t, view, view.Servers()), view.Settings().Servers
 	if len(seats) == limit && !slices.ContainsFunc(seats, candidate.isDead) {
@@ -82,7 +82,7 @@ func (s *Server) chooseServers(t *term) error {
 	}
 	for _, c := range slices.Concat(drop, want) {
 		wanted := !c.host.Server
-		if _, err := s.record(t.ctx, raftfsm.SetServer{ID: c.host.ID, Server: wanted}); err != nil {
+		if _, err := s.propose(t.ctx, raftfsm.SetServer{ID: c.host.ID, Server: wanted}); err != nil {
 			return err
 		}
 		s.log.Info("the pool's servers change", "host", c.host.Name, "id", c.host.ID, "server", wanted)

@@ -163,7 +163,7 @@ func TestAnEndedContextSaysWhetherTheChangeMayStand(t *testing.T) {
 	s := start(t, config(t.TempDir()))
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	_, err := s.Apply(ctx, raftfsm.CreateCluster{Cluster: spec.Cluster{Name: "c"}})
+	_, err := s.Propose(ctx, raftfsm.CreateCluster{Cluster: spec.Cluster{Name: "c"}})
 	if err != nil && (!errors.Is(err, ErrOutcomeUnknown) || !errors.Is(err, spec.ErrUnavailable) || !errors.Is(err, context.Canceled)) {
 		t.Errorf("got %v", err)
 	}
@@ -173,7 +173,7 @@ func TestAfterCloseEveryCallIsRefused(t *testing.T) {
 	s := start(t, config(t.TempDir()))
 	stop(t, s)
 	_, viewErr := s.View(t.Context())
-	_, applyErr := s.Apply(t.Context(), raftfsm.Reap{})
+	_, applyErr := s.Propose(t.Context(), raftfsm.Reap{})
 	_, runErr := s.Run(t.Context(), spec.RunRequest{})
 	_, joinErr := s.Join(t.Context(), spec.Host{}, nil)
 	for _, err := range []error{viewErr, applyErr, runErr, joinErr} {
@@ -212,14 +212,14 @@ func TestStoppedTasksAreForgottenAfterAnHour(t *testing.T) {
 		t.Fatal(err)
 	}
 
-	if endedBefore(view(t, s), now) {
+	if hasExpired(view(t, s), now) {
 		t.Error("the task counts as over before its hour")
 	}
-	if err := s.reap(t.Context(), now.Add(keepStopped)); err != nil || view(t, s).Task(task.ID) == nil {
+	if err := s.reap(t.Context(), now.Add(stoppedRetention)); err != nil || view(t, s).Task(task.ID) == nil {
 		t.Errorf("forgotten within the hour (%v)", err)
 	}
-	later := now.Add(keepStopped + time.Second)
-	if !endedBefore(view(t, s), later.Add(-keepStopped)) {
+	later := now.Add(stoppedRetention + time.Second)
+	if !hasExpired(view(t, s), later.Add(-stoppedRetention)) {
 		t.Error("nothing to forget after an hour")
 	}
 	if err := s.reap(t.Context(), later); err != nil || view(t, s).Task(task.ID) != nil {
@@ -238,7 +238,7 @@ func TestAServerThatCannotGoOnSaysSoAndRefusesEverything(t *testing.T) {
 	if _, err := s.View(t.Context()); !errors.Is(err, reason) || !errors.Is(err, spec.ErrUnavailable) {
 		t.Errorf("a read: %v", err)
 	}
-	if _, err := s.Apply(t.Context(), raftfsm.Reap{}); !errors.Is(err, reason) {
+	if _, err := s.Propose(t.Context(), raftfsm.Reap{}); !errors.Is(err, reason) {
 		t.Errorf("a change: %v", err)
 	}
 	if s.Leads() || s.Connected(hostID) {

@@ -13,14 +13,14 @@ import (
 	"pinion/server/store"
 )
 
-// checkSnapshots wants every snapshot on disk whole and the log to go on where the newest ends. Raft by itself passes
+// verifySnapshots wants every snapshot on disk whole and the log to go on where the newest ends. Raft by itself passes
 // over a snapshot that it cannot read and starts from an older one, or from nothing.
-func checkSnapshots(dir string, snapshots raft.SnapshotStore, log *store.Store) error {
+func verifySnapshots(dir string, snapshots raft.SnapshotStore, log *store.Store) error {
 	known, err := snapshots.List()
 	if err != nil {
 		return fmt.Errorf("list the snapshots: %w", err)
 	}
-	if err := checkMeta(dir); err != nil {
+	if err := verifySnapshotMeta(dir); err != nil {
 		return err
 	}
 	for _, meta := range known {
@@ -44,8 +44,8 @@ func checkSnapshots(dir string, snapshots raft.SnapshotStore, log *store.Store) 
 	return nil
 }
 
-// checkMeta finds snapshots whose description cannot be read or is not that of its directory.
-func checkMeta(dir string) error {
+// verifySnapshotMeta finds snapshots whose description cannot be read or is not that of its directory.
+func verifySnapshotMeta(dir string) error {
 	entries, err := os.ReadDir(dir)
 	if err != nil {
 		return fmt.Errorf("list the snapshots: %w", err)

@@ -16,7 +16,7 @@ import (
 // A server that is the only voter knows that without asking, even while it cannot write; several voters are asked
 // once for all the reads that wait.
 func (s *Server) View(ctx context.Context) (*raftfsm.View, error) {
-	if err := s.begin(); err != nil {
+	if err := s.acquire(); err != nil {
 		return nil, err
 	}
 	defer s.calls.RUnlock()
@@ -27,21 +27,21 @@ func (s *Server) View(ctx context.Context) (*raftfsm.View, error) {
 }
 
 func (s *Server) checkLeader(ctx context.Context) error {
-	if s.begun() && s.alone() {
+	if s.hasLed() && s.isSoleVoter() {
 		return nil
 	}
-	if _, err := s.leading(); err != nil {
+	if _, err := s.requireLeader(); err != nil {
 		return err
 	}
-	verdict, err := s.checks.do(ctx, struct{}{})
+	verdict, err := s.leaderChecks.do(ctx, struct{}{})
 	if err != nil { // a question records nothing, so its outcome is not unknown
 		return fmt.Errorf("%w (%w)", errBusy, context.Cause(ctx))
 	}
 	return verdict
 }
 
-// begun reports whether this process has led once: everything recorded before it started is in its state then.
-func (s *Server) begun() bool {
+// hasLed reports whether this process has led once: everything recorded before it started is in its state then.
+func (s *Server) hasLed() bool {
 	select {
 	case <-s.ready:
 		return true
@@ -50,8 +50,8 @@ func (s *Server) begun() bool {
 	}
 }
 
-// alone reports whether this server is the only voter.
-func (s *Server) alone() bool {
+// isSoleVoter reports whether this server is the only voter.
+func (s *Server) isSoleVoter() bool {
 	voters, mine := 0, false
 	for _, server := range s.raft.GetConfiguration().Configuration().Servers {
 		if server.Suffrage == raft.Voter {
@@ -62,12 +62,12 @@ func (s *Server) alone() bool {
 	return voters == 1 && mine
 }
 
-// verify asks the other voters once, for every read of the batch. Whoever lost the leadership and won it back between
+// verifyLeader asks the other voters once, for every read of the batch. Whoever lost the leadership and won it back between
 // asking and answering has a new term with its own barrier, so the answer still holds.
-func (s *Server) verify(reads []struct{}) []error {
+func (s *Server) verifyLeader(reads []struct{}) []error {
 	verdicts := make([]error, len(reads))
-	_, err := s.leading()
-	if err == nil && !s.pulse.sure(time.Now()) {
+	_, err := s.requireLeader()
+	if err == nil && !s.stallDetector.observe(time.Now()) {
 		err = ErrNotLeader
 	}
 	if err == nil {

@@ -61,7 +61,7 @@ func TestAServerOfSeveralAnswersOnlyWhileTheOthersFollowIt(t *testing.T) {
 	s := start(t, cfg)
 	voters := grow(t, s, own, 2)
 
-	if s.alone() {
+	if s.isSoleVoter() {
 		t.Fatal("three voters count as one")
 	}
 	if err := create(s, "together"); err != nil {

@@ -33,7 +33,7 @@ func (l *lab) View(context.Context) (*raftfsm.View, error) { return l.state.View
 func (l *lab) Connected(string) bool                       { return true }
 func (l *lab) Pulls(string) []spec.Pull                    { return nil }
 
-func (l *lab) Apply(_ context.Context, c raftfsm.Command) (any, error) {
+func (l *lab) Propose(_ context.Context, c raftfsm.Command) (any, error) {
 	l.index++
 	return l.state.Apply(l.index, c)
 }
@@ -56,10 +56,10 @@ func (l *lab) Run(ctx context.Context, r spec.RunRequest) (spec.RunResult, error
 		Containers: []spec.Container{{ID: "c", Name: "self", Image: "pinion/self", GPUs: free.GPUs[:demand.GPUs[0]], LastStatus: spec.Pending}},
 	}
 	result := spec.RunResult{Tasks: []*spec.Task{task}}
-	if _, err := l.Apply(ctx, raftfsm.LaunchTasks{Runs: []raftfsm.Launch{{Cluster: r.Cluster, Tasks: result.Tasks, At: noon}}}); err != nil {
+	if _, err := l.Propose(ctx, raftfsm.LaunchTasks{Runs: []raftfsm.Launch{{Cluster: r.Cluster, Tasks: result.Tasks, At: noon}}}); err != nil {
 		return spec.RunResult{}, err
 	}
-	_, err := l.Apply(ctx, raftfsm.ReportTasks{HostID: hostOne, Reports: []spec.TaskReport{{
+	_, err := l.Propose(ctx, raftfsm.ReportTasks{HostID: hostOne, Reports: []spec.TaskReport{{
 		TaskID: taskOne, Status: spec.Stopped, StopCode: spec.StopEssentialExited, StoppedReason: "Essential container in task exited",
 		Containers: []spec.ContainerReport{{Name: "self", Status: spec.Stopped, ExitCode: &code}},
 	}}})
@@ -73,7 +73,7 @@ func openLab(t *testing.T) *door {
 	host := spec.Host{ID: hostOne, Name: "gpu-1", Cluster: "default", Address: "10.0.0.5:7400", Version: "0.1.0", Status: spec.HostActive, CPU: 4096, MemoryMiB: 8192,
 		GPUs: gpu.Inventory{Simulated: true, Devices: []gpu.Device{{UUID: "GPU-1", Model: "H100", MemoryMiB: 81920, Health: gpu.Healthy}}}}
 	for _, command := range []raftfsm.Command{raftfsm.CreatePool{Pool: spec.Pool{ID: hostOne, CreatedAt: noon}}, raftfsm.PutHost{Host: host}} {
-		if _, err := l.Apply(t.Context(), command); err != nil {
+		if _, err := l.Propose(t.Context(), command); err != nil {
 			t.Fatal(err)
 		}
 	}

@@ -54,7 +54,7 @@ func (c *Call) putAttributes(ctx context.Context, in *attributesInput) (*attribu
 		}
 		command.Attributes = append(command.Attributes, spec.HostAttribute{HostID: hosts[i].ID, Name: a.Name, Value: a.Value})
 	}
-	if _, err := c.Cluster.Apply(ctx, command); err != nil {
+	if _, err := c.Cluster.Propose(ctx, command); err != nil {
 		return nil, refusedAttributes(err)
 	}
 	return c.attributesOutput(in, hosts), nil
@@ -77,7 +77,7 @@ func (c *Call) deleteAttributes(ctx context.Context, in *attributesInput) (*attr
 		}
 		command.Attributes = append(command.Attributes, spec.HostAttribute{HostID: hosts[i].ID, Name: a.Name})
 	}
-	if _, err := c.Cluster.Apply(ctx, command); err != nil {
+	if _, err := c.Cluster.Propose(ctx, command); err != nil {
 		return nil, refusedAttributes(err)
 	}
 	return c.attributesOutput(in, hosts), nil

@@ -12,8 +12,8 @@ import (
 
 // Cluster is what operations need of the replicated state, beside the view that comes with each call.
 type Cluster interface {
-	// Apply records a command and returns its answer; refusals are raftfsm's errors, wrapped.
-	Apply(ctx context.Context, c raftfsm.Command) (any, error)
+	// Propose records a command and returns its answer; refusals are raftfsm's errors, wrapped.
+	Propose(ctx context.Context, c raftfsm.Command) (any, error)
 	// Run places and records tasks.
 	Run(ctx context.Context, r spec.RunRequest) (spec.RunResult, error)
 	// Connected reports whether the host has been heard of lately.
@@ -72,7 +72,7 @@ func (c *Call) warn(format string, args ...any) {
 // apply records a command whose answer is a T.
 func apply[T any](ctx context.Context, c *Call, command raftfsm.Command) (T, error) {
 	var zero T
-	answer, err := c.Cluster.Apply(ctx, command)
+	answer, err := c.Cluster.Propose(ctx, command)
 	if err != nil {
 		return zero, err
 	}

@@ -95,14 +95,14 @@ type registrar struct {
 
 func newRegistrar(t *rapid.T) *registrar {
 	r := &registrar{state: raftfsm.NewState()}
-	if _, err := r.Apply(context.Background(), raftfsm.CreatePool{Pool: spec.Pool{ID: "p"}}); err != nil {
+	if _, err := r.Propose(context.Background(), raftfsm.CreatePool{Pool: spec.Pool{ID: "p"}}); err != nil {
 		t.Fatal(err)
 	}
 	return r
 }
 
-// Apply is as through Raft: what does not survive the encoding is not stored.
-func (r *registrar) Apply(_ context.Context, command raftfsm.Command) (any, error) {
+// Propose is as through Raft: what does not survive the encoding is not stored.
+func (r *registrar) Propose(_ context.Context, command raftfsm.Command) (any, error) {
 	entry, err := raftfsm.Encode(command)
 	if err != nil {
 		return nil, err

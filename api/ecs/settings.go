@@ -150,7 +150,7 @@ func (c *Call) deleteAccountSetting(ctx context.Context, in *deleteSettingInput)
 	if err != nil {
 		return nil, err
 	}
-	if _, err := c.Cluster.Apply(ctx, raftfsm.DeleteAccountSetting{Principal: principal, Name: setting.name}); err != nil {
+	if _, err := c.Cluster.Propose(ctx, raftfsm.DeleteAccountSetting{Principal: principal, Name: setting.name}); err != nil {
 		return nil, err
 	}
 	value := setting.values[0]

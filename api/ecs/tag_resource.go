@@ -62,7 +62,7 @@ func (c *Call) untagResource(ctx context.Context, in *untagResourceInput) (*empt
 
 func (c *Call) setTags(ctx context.Context, change raftfsm.SetTags) (*emptyOutput, error) {
 	what := words(change.Kind)
-	switch _, err := c.Cluster.Apply(ctx, change); {
+	switch _, err := c.Cluster.Propose(ctx, change); {
 	case errors.Is(err, spec.ErrNotFound):
 		return nil, errNotTagged(what)
 	case errors.Is(err, spec.ErrInactive) && change.Kind == spec.TaggedTask:

@@ -124,7 +124,7 @@ func (t *trio) runner(ctx context.Context) (*runner, error) {
 		Name: "main", Image: "pinion/self", CPU: 1024, Memory: 1024,
 		ResourceRequirements: []spec.ResourceRequirement{{Type: "GPU", Value: "1"}},
 	}}}
-	if _, err := t.leader().Apply(ctx, raftfsm.RegisterDefinition{Definition: definition}); err != nil {
+	if _, err := t.leader().Propose(ctx, raftfsm.RegisterDefinition{Definition: definition}); err != nil {
 		return nil, err
 	}
 	config, err := t.first.tls()

@@ -15,7 +15,7 @@ import (
 func measurePlanner() ([]figure, error) {
 	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(1))
 	const hosts = 10_000
-	fleet := schedule.NewFleet()
+	fleet := schedule.NewHostSet()
 	for i := range hosts {
 		fleet.PutHost(&spec.Host{ID: hostID(i), Cluster: trioCluster, Status: spec.HostActive, CPU: 128 << 10,
 			MemoryMiB: 1 << 20, GPUs: gpu.Inventory{Devices: plainGPUs(i)}}, true)

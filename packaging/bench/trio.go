@@ -156,7 +156,7 @@ const trioCluster = "bench"
 
 // addHosts records hosts of eight GPUs, and says that they live from then on.
 func (t *trio) addHosts(ctx context.Context, hosts int) error {
-	if _, err := t.leader().Apply(ctx, raftfsm.CreateCluster{Cluster: spec.Cluster{Name: trioCluster}}); err != nil {
+	if _, err := t.leader().Propose(ctx, raftfsm.CreateCluster{Cluster: spec.Cluster{Name: trioCluster}}); err != nil {
 		return err
 	}
 	model, err := t.model(ctx)
@@ -171,7 +171,7 @@ func (t *trio) addHosts(ctx context.Context, hosts int) error {
 		recording.Go(func() error {
 			host := spec.Host{ID: id, Name: id, Cluster: trioCluster, CPU: 128 << 10, MemoryMiB: 1 << 20, FeatureLevel: raftfsm.FeatureLevel}
 			host.GPUs = renamed(model, id)
-			_, err := t.leader().Apply(recordingCtx, raftfsm.PutHost{Host: host})
+			_, err := t.leader().Propose(recordingCtx, raftfsm.PutHost{Host: host})
 			return err
 		})
 	}

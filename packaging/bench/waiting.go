@@ -79,7 +79,7 @@ func (w *waiters) define(ctx context.Context) error {
 		Name: "main", Image: "pinion/self", CPU: 1024, Memory: 1024,
 		ResourceRequirements: []spec.ResourceRequirement{{Type: "GPU", Value: "1"}},
 	}}}
-	_, err := w.leader.Apply(ctx, raftfsm.RegisterDefinition{Definition: definition})
+	_, err := w.leader.Propose(ctx, raftfsm.RegisterDefinition{Definition: definition})
 	return err
 }
 

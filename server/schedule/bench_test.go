@@ -7,8 +7,8 @@ import (
 	"pinion/raftfsm/spec"
 )
 
-// thousand is a busy fleet: eight GPUs a host, of which host i has i%9 taken.
-func thousand() []Host {
+// thousandHosts is a busy fleet: eight GPUs a host, of which host i has i%9 taken.
+func thousandHosts() []Host {
 	var hosts []Host
 	for i := range 1000 {
 		h := host(fmt.Sprintf("host%04d", i), 8)
@@ -30,7 +30,7 @@ func BenchmarkPlanOnAThousandHosts(b *testing.B) {
 		{"1 request that fits nowhere", repeat(1, request(1, 9))},
 		{"100 requests", repeat(100, request(1, 1))},
 	}
-	hosts := thousand()
+	hosts := thousandHosts()
 	for _, c := range cases {
 		b.Run(c.name, func(b *testing.B) {
 			for b.Loop() {
@@ -50,7 +50,7 @@ func BenchmarkFleet(b *testing.B) {
 }
 
 func benchFleet(b *testing.B, hosts, gpus int) {
-	f := NewFleet()
+	f := NewHostSet()
 	for i := range hosts {
 		h := host(fmt.Sprintf("host%05d", i), 8)
 		h.Host.CPU, h.Host.MemoryMiB = 1<<20, 1<<20
@@ -76,14 +76,14 @@ func benchFleet(b *testing.B, hosts, gpus int) {
 // BenchmarkKind plans tasks that wait one by one, all of one kind, on ten thousand hosts.
 func BenchmarkKind(b *testing.B) {
 	const hosts = 10_000
-	f := NewFleet()
+	f := NewHostSet()
 	for i := range hosts {
 		h := host(fmt.Sprintf("host%05d", i), 8)
 		h.Host.CPU, h.Host.MemoryMiB = 1<<20, 1<<20
 		f.PutHost(h.Host, true)
 	}
 	r := request(hosts*8*9/10, 1)
-	waiting, kind, at := Provision(r), KindOf(r), 0
+	waiting, kind, at := NewPendingTasks(r), TemplateOf(r), 0
 	planned := make([]*spec.Task, 0, len(waiting))
 	b.ReportAllocs()
 	for b.Loop() {
@@ -102,7 +102,7 @@ func BenchmarkKind(b *testing.B) {
 
 // BenchmarkFleetOfManyShapes is BenchmarkFleet with tasks of fifty shapes, of which each changes what all others find.
 func BenchmarkFleetOfManyShapes(b *testing.B) {
-	f, next := NewFleet(), 0
+	f, next := NewHostSet(), 0
 	for i := range 10_000 {
 		h := host(fmt.Sprintf("host%05d", i), 8)
 		h.Host.CPU, h.Host.MemoryMiB = 1<<20, 1<<20
@@ -133,7 +133,7 @@ func repeat(n int, r Request) []Request {
 
 // BenchmarkGang plans gangs of tasks of eight GPUs on ten thousand hosts in fabrics of 256, and takes them back.
 func BenchmarkGang(b *testing.B) {
-	f := NewFleet()
+	f := NewHostSet()
 	for i := range 10_000 {
 		h := host(fmt.Sprintf("host%05d", i), 8, in(fmt.Sprint("fabric", i/256), fmt.Sprint("rack", i/16)))
 		f.PutHost(h.Host, true)

@@ -8,9 +8,9 @@ import (
 	"pinion/raftfsm/spec"
 )
 
-// read understands the constraints, those of the definition and those of the call, and the strategy. The api has
+// parse understands the constraints, those of the definition and those of the call, and the strategy. The api has
 // checked both, so an error means that the definition was registered by another version.
-func (a *ask) read(hosts []*Host) error {
+func (a *evaluation) parse(hosts []*Host) error {
 	for _, c := range slices.Concat(a.Definition.PlacementConstraints, a.Run.Constraints) {
 		switch c.Type {
 		case spec.DistinctInstance:
@@ -20,7 +20,7 @@ func (a *ask) read(hosts []*Host) error {
 			if err != nil {
 				return fmt.Errorf("placement constraint %q: %w", c.Expression, err)
 			}
-			a.members = append(a.members, expression)
+			a.constraints = append(a.constraints, expression)
 		default:
 			return fmt.Errorf("placement constraint of type %q: this version of Pinion does not know it", c.Type)
 		}
@@ -35,16 +35,16 @@ func (a *ask) read(hosts []*Host) error {
 	return nil
 }
 
-// distinct keeps the tasks of a group on hosts of their own: those that run and those that this plan has placed.
-func distinct(a *ask, h *Host) (reason, detail string) {
+// distinctInstance keeps the tasks of a group on hosts of their own: those that run and those that this plan has placed.
+func distinctInstance(a *evaluation, h *Host) (reason, detail string) {
 	if a.distinct && h.count(a.group) > 0 {
 		return spec.ReasonDistinct, "the host has a task of group " + a.group
 	}
 	return "", ""
 }
 
-func members(a *ask, h *Host) (reason, detail string) {
-	for _, expression := range a.members {
+func memberOf(a *evaluation, h *Host) (reason, detail string) {
+	for _, expression := range a.constraints {
 		facts := query.Facts{Host: h.Host, Connected: h.Connected}
 		if expression.ReadsTasks() {
 			facts.Tasks = h.tasks

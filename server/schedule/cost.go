@@ -10,39 +10,39 @@ import (
 type cost struct {
 	// waste is, for GPU tasks, how much of the GPUs that are of use to popular tasks is lost, in thousandths of one
 	// (pack.Outlook), less what good links are worth; for others the GPUs that stay free there, which big tasks will miss.
-	waste float64
-	gpus  int   // GPUs of the host, for tasks that want none: better a host that never has any
-	room  int64 // CPU and memory left, in thousandths of the host's
+	waste    float64
+	gpus     int   // GPUs of the host, for tasks that want none: better a host that never has any
+	headroom int64 // CPU and memory left, in thousandths of the host's
 }
 
 func (c cost) compare(other cost) int {
-	return cmp.Or(cmp.Compare(c.waste, other.waste), cmp.Compare(c.gpus, other.gpus), cmp.Compare(c.room, other.room))
+	return cmp.Or(cmp.Compare(c.waste, other.waste), cmp.Compare(c.gpus, other.gpus), cmp.Compare(c.headroom, other.headroom))
 }
 
 // costOn is for a host that the task fits on.
-func (a *ask) costOn(h *Host) cost {
-	c := cost{room: share(h.Free.CPU-a.demand.CPU, h.Host.CPU) + share(h.Free.MemoryMiB-a.demand.MemoryMiB, h.Host.MemoryMiB)}
-	demand := a.on(h)
+func (a *evaluation) costOn(h *Host) cost {
+	c := cost{headroom: share(h.Free.CPU-a.demand.CPU, h.Host.CPU) + share(h.Free.MemoryMiB-a.demand.MemoryMiB, h.Host.MemoryMiB)}
+	demand := a.demandOn(h)
 	if shape := shapeOf(demand); shape.GPUs > 0 {
-		lost := float64(shape.GPUMilli()) - a.outlook.Score(h.Free.CPU, len(h.Free.GPUs), shape)
-		c.waste = lost - wired(h, slices.Max(demand.GPUs))
+		lost := float64(shape.GPUMilli()) - a.fragmentation.Score(h.Free.CPU, len(h.Free.GPUs), shape)
+		c.waste = lost - linkScore(h, slices.Max(demand.GPUs))
 	} else {
 		c.waste, c.gpus = float64(len(h.Free.GPUs)), len(h.Host.GPUs.Devices)
 	}
 	return c
 }
 
-// link is what links between GPUs that are twice as good are worth, in thousandths of a GPU. All of it together is less than
+// linkWeight is what links between GPUs that are twice as good are worth, in thousandths of a GPU. All of it together is less than
 // a twentieth of a GPU, so a task does not break up what popular tasks will need only to be wired better.
-const link = 6
+const linkWeight = 6
 
-// wired is what the links are worth between the GPUs that a container would get which wants so many.
-func wired(h *Host, gpus int) float64 {
+// linkScore is what the links are worth between the GPUs that a container would get which wants so many.
+func linkScore(h *Host, gpus int) float64 {
 	if gpus < 2 {
 		return 0
 	}
-	mean := h.wiring.Worth(h.idle, gpus) * 2 / (gpus * (gpus - 1))
-	return float64(link * bits.Len(uint(mean)))
+	mean := h.board.Worth(h.idle, gpus) * 2 / (gpus * (gpus - 1))
+	return float64(linkWeight * bits.Len(uint(mean)))
 }
 
 // share is a part in thousandths of the whole.

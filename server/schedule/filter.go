@@ -8,29 +8,29 @@ import (
 )
 
 // filter says why a host cannot run a task of the request: ECS's reason and a detail for people. "" when it can.
-type filter func(a *ask, h *Host) (reason, detail string)
+type filter func(a *evaluation, h *Host) (reason, detail string)
 
 // The filters are asked in this order, and the first refusal is the one that is shown.
 var (
-	startFilters = []filter{active, connected, isolated, attributes, resources}
-	runFilters   = append(startFilters[:len(startFilters):len(startFilters)], distinct, members)
+	startFilters = []filter{active, connected, isolation, attributes, resources}
+	runFilters   = append(startFilters[:len(startFilters):len(startFilters)], distinctInstance, memberOf)
 )
 
-func active(_ *ask, h *Host) (reason, detail string) {
+func active(_ *evaluation, h *Host) (reason, detail string) {
 	if h.Host.Status == spec.HostActive {
 		return "", ""
 	}
 	return spec.ReasonInactive, fmt.Sprintf("the host is %s", h.Host.Status)
 }
 
-func connected(_ *ask, h *Host) (reason, detail string) {
+func connected(_ *evaluation, h *Host) (reason, detail string) {
 	if h.Connected {
 		return "", ""
 	}
 	return spec.ReasonAgent, "the host has not been heard of lately"
 }
 
-func attributes(a *ask, h *Host) (reason, detail string) {
+func attributes(a *evaluation, h *Host) (reason, detail string) {
 	for _, required := range a.attributes {
 		value, carried := h.Host.Attribute(required.Name)
 		if !carried {
@@ -43,18 +43,18 @@ func attributes(a *ask, h *Host) (reason, detail string) {
 	return "", ""
 }
 
-// isolated keeps tasks that could reach every device, whoever owns it, off hosts with GPUs. A host whose GPUs cannot be
+// isolation keeps tasks that could reach every device, whoever owns it, off hosts with GPUs. A host whose GPUs cannot be
 // seen at the moment counts as one that has some.
-func isolated(a *ask, h *Host) (reason, detail string) {
+func isolation(a *evaluation, h *Host) (reason, detail string) {
 	gpus := &h.Host.GPUs
-	if a.escapes == "" || (len(gpus.Devices) == 0 && gpus.Problem == "") {
+	if a.isolation == "" || (len(gpus.Devices) == 0 && gpus.Problem == "") {
 		return "", ""
 	}
-	return spec.ReasonAttribute, a.escapes + " and could reach every GPU of this host: remove that, or run it on a host without GPUs"
+	return spec.ReasonAttribute, a.isolation + " and could reach every GPU of this host: remove that, or run it on a host without GPUs"
 }
 
-func resources(a *ask, h *Host) (reason, detail string) {
-	reason, detail = spec.Fits(h.Free, a.on(h))
+func resources(a *evaluation, h *Host) (reason, detail string) {
+	reason, detail = spec.Fits(h.Free, a.demandOn(h))
 	if problem := h.Host.GPUs.Problem; reason == spec.ReasonGPU && problem != "" {
 		detail += " (" + problem + ")"
 	}

@@ -12,19 +12,19 @@ const (
 	gangPorts     = 1000
 )
 
-// runNear places the tasks of a gang near one another: see nearest.
-func (c *crew) runNear(a *ask) Decision {
+// runGang places the tasks of a gang near one another: see nearest.
+func (c *clusterHosts) runGang(a *evaluation) Decision {
 	var decision Decision
-	if a.Quiet && c.roomFor(a) < a.Run.Count {
+	if a.Quiet && c.totalSlots(a) < a.Run.Count {
 		return decision
 	}
 	spent := map[*Host]bool{}
 	for len(decision.Tasks) < a.Run.Count {
-		rooms := c.rooms(a, spent)
+		rooms := c.candidates(a, spent)
 		if len(rooms) == 0 {
 			break
 		}
-		for _, part := range nearest(rooms, a.Run.Count-len(decision.Tasks), togetherness) {
+		for _, part := range packByTopology(rooms, a.Run.Count-len(decision.Tasks), topologyLevels) {
 			decision.Tasks = append(decision.Tasks, c.fill(a, part, spent)...)
 		}
 	}
@@ -34,32 +34,32 @@ func (c *crew) runNear(a *ask) Decision {
 	return decision
 }
 
-// rooms lists the hosts that have room for a task of the gang, and for how many at most.
-func (c *crew) rooms(a *ask, spent map[*Host]bool) []room {
-	var rooms []room
+// candidates lists the hosts that have room for a task of the gang, and for how many at most.
+func (c *clusterHosts) candidates(a *evaluation, spent map[*Host]bool) []hostSlots {
+	var rooms []hostSlots
 	for _, h := range c.hosts {
-		tasks := a.roomOn(h)
+		tasks := a.slotsOn(h)
 		if tasks == 0 || spent[h] {
 			continue
 		}
 		if _, refused := a.refusal(h, runFilters); !refused {
-			rooms = append(rooms, room{host: h, tasks: tasks, cost: a.costOn(h)})
+			rooms = append(rooms, hostSlots{host: h, tasks: tasks, cost: a.costOn(h)})
 		}
 	}
 	return rooms
 }
 
-// roomFor is how many tasks of the request the hosts have room for at most.
-func (c *crew) roomFor(a *ask) (tasks int) {
+// totalSlots is how many tasks of the request the hosts have room for at most.
+func (c *clusterHosts) totalSlots(a *evaluation) (tasks int) {
 	for _, h := range c.hosts {
-		tasks += a.roomOn(h)
+		tasks += a.slotsOn(h)
 	}
 	return tasks
 }
 
-// roomOn is how many tasks of the request a host has room for, as far as amounts go.
-func (a *ask) roomOn(h *Host) int {
-	d := a.on(h)
+// slotsOn is how many tasks of the request a host has room for, as far as amounts go.
+func (a *evaluation) slotsOn(h *Host) int {
+	d := a.demandOn(h)
 	most := int64(a.Run.Count)
 	if d.CPU > 0 {
 		most = min(most, h.Free.CPU/d.CPU)
@@ -77,7 +77,7 @@ func (a *ask) roomOn(h *Host) int {
 }
 
 // fill places as many tasks on a host as its part says, or fewer when a constraint or its wiring has no more of them there.
-func (c *crew) fill(a *ask, part room, spent map[*Host]bool) (tasks []*spec.Task) {
+func (c *clusterHosts) fill(a *evaluation, part hostSlots, spent map[*Host]bool) (tasks []*spec.Task) {
 	for len(tasks) < part.tasks {
 		if _, refused := a.refusal(part.host, runFilters); refused {
 			break
@@ -87,25 +87,25 @@ func (c *crew) fill(a *ask, part room, spent map[*Host]bool) (tasks []*spec.Task
 			spent[part.host] = true
 			break
 		}
-		c.hold(part.host, task)
+		c.assume(part.host, task)
 		tasks = append(tasks, task)
 	}
 	return tasks
 }
 
 // refusals is what every host says to one more task.
-func (c *crew) refusals(a *ask, spent map[*Host]bool) []option {
-	options := a.considerAll(c.hosts, runFilters)
+func (c *clusterHosts) refusals(a *evaluation, spent map[*Host]bool) []rankedHost {
+	options := a.rankAll(c.hosts, runFilters)
 	for i := range options {
 		if o := &options[i]; o.refusal.Reason == "" && spent[o.host] {
-			o.refusal = apart(o.host)
+			o.refusal = refuseSplitGPUs(o.host)
 		}
 	}
 	return options
 }
 
-// whole makes a gang of the tasks, and of a gang that has not all its places nothing. Other requests stay as they are.
-func (c *crew) whole(a *ask, d Decision) Decision {
+// allOrNothing makes a gang of the tasks, and of a gang that has not all its places nothing. Other requests stay as they are.
+func (c *clusterHosts) allOrNothing(a *evaluation, d Decision) Decision {
 	if !a.terms.Gang || len(d.Tasks) == 0 {
 		return d
 	}
@@ -114,14 +114,14 @@ func (c *crew) whole(a *ask, d Decision) Decision {
 		wanted = len(a.Run.Hosts)
 	}
 	if len(d.Tasks) == wanted {
-		refusal, refused := c.seat(a, d.Tasks)
+		refusal, refused := c.assignRanks(a, d.Tasks)
 		if !refused {
 			return d
 		}
 		d.Failures = append(d.Failures, refusal)
 	}
 	for _, task := range d.Tasks {
-		c.let(task)
+		c.release(task)
 	}
 	for i := range d.Failures {
 		d.Failures[i].Detail += fmt.Sprintf(" (when %d tasks of the gang have a place: all of them start, or none)", len(d.Tasks))
@@ -129,17 +129,17 @@ func (c *crew) whole(a *ask, d Decision) Decision {
 	return Decision{Failures: d.Failures}
 }
 
-// let takes back what a task was given.
-func (c *crew) let(task *spec.Task) {
+// release takes back what a task was given.
+func (c *clusterHosts) release(task *spec.Task) {
 	if at, known := c.find(task.HostID); known {
 		if its, has := c.hosts[at].find(task.ID); has {
-			c.release(c.hosts[at], its)
+			c.releaseAt(c.hosts[at], its)
 		}
 	}
 }
 
-// seat gives the tasks of a gang their ranks, in their order, and a port that the first one holds on its host.
-func (c *crew) seat(a *ask, tasks []*spec.Task) (refusal spec.Failure, refused bool) {
+// assignRanks gives the tasks of a gang their ranks, in their order, and a port that the first one holds on its host.
+func (c *clusterHosts) assignRanks(a *evaluation, tasks []*spec.Task) (refusal spec.Failure, refused bool) {
 	first := tasks[0]
 	at, _ := c.find(first.HostID)
 	port := a.gangPort(c.hosts[at])
@@ -151,14 +151,14 @@ func (c *crew) seat(a *ask, tasks []*spec.Task) (refusal spec.Failure, refused b
 	for rank, task := range tasks {
 		task.Gang = &spec.Seat{ID: id, Rank: rank, Size: len(tasks), Port: port}
 	}
-	c.let(first)
+	c.release(first)
 	first.Ports = append(first.Ports[:len(first.Ports):len(first.Ports)], port)
-	c.hold(c.hosts[at], first)
+	c.assume(c.hosts[at], first)
 	return spec.Failure{}, false
 }
 
 // gangID is a new one, or that of the tasks that wait.
-func (a *ask) gangID() string {
+func (a *evaluation) gangID() string {
 	if len(a.Waiting) == 0 {
 		return a.IDs()
 	}
@@ -170,7 +170,7 @@ func (a *ask) gangID() string {
 
 // gangPort is a free one of the host, 0 when there is none. Where it begins to look follows from the request's seed: a
 // program that the pool knows nothing of can listen on a port, and a gang that is tried again then finds another.
-func (a *ask) gangPort(h *Host) int {
+func (a *evaluation) gangPort(h *Host) int {
 	from := int(a.Seed % gangPorts)
 	for i := range gangPorts {
 		if port := firstGangPort + (from+i)%gangPorts; !h.Free.Ports[port] {

@@ -18,8 +18,8 @@ func gangOf(count int, gpus ...int) Request {
 	return r
 }
 
-// together are requests whose tasks have different ids.
-func together(requests ...Request) []Request {
+// gangRequests are requests whose tasks have different ids.
+func gangRequests(requests ...Request) []Request {
 	all := ids()
 	for i := range requests {
 		requests[i].IDs = all
@@ -57,14 +57,14 @@ func TestAGangIsPlacedNearOneAnother(t *testing.T) {
 		{"in two domains when none has room for all, and neighbours have neighbouring ranks",
 			[]Host{host("a", 1, in("x", "")), host("b", 3, in("y", "")), host("c", 2, in("z", ""))}, gangOf(5, 1), []string{"b", "b", "b", "c", "c"}},
 		{"with several GPUs each", []Host{host("a", 4), host("b", 8)}, gangOf(3, 2, 1), []string{"b", "b", "a"}},
-		{"on hosts of their own when ports or constraints want it", []Host{host("a", 8), host("b", 8), host("c", 8)}, apartEach(gangOf(3, 1)), []string{"a", "b", "c"}},
+		{"on hosts of their own when ports or constraints want it", []Host{host("a", 8), host("b", 8), host("c", 8)}, distinctEach(gangOf(3, 1)), []string{"a", "b", "c"}},
 	}
 	for _, c := range cases {
 		t.Run(c.name, func(t *testing.T) { wantPlaces(t, plan(c.hosts, c.request), c.want...) })
 	}
 }
 
-func apartEach(r Request) Request {
+func distinctEach(r Request) Request {
 	r.Run.Constraints = []spec.PlacementConstraint{{Type: spec.DistinctInstance}}
 	return r
 }
@@ -89,7 +89,7 @@ func TestAGangKnowsItsRanksAndHoldsAPort(t *testing.T) {
 }
 
 func TestTwoGangsOnOneHostHaveDifferentPorts(t *testing.T) {
-	decisions := Plan([]Host{host("a", 4)}, together(gangOf(2, 1), gangOf(2, 1)))
+	decisions := Plan([]Host{host("a", 4)}, gangRequests(gangOf(2, 1), gangOf(2, 1)))
 	if a, b := decisions[0].Tasks[0].Gang.Port, decisions[1].Tasks[0].Gang.Port; a == b {
 		t.Errorf("both have port %d", a)
 	}
@@ -97,7 +97,7 @@ func TestTwoGangsOnOneHostHaveDifferentPorts(t *testing.T) {
 
 func TestAGangIsPlacedWholeOrNotAtAll(t *testing.T) {
 	hosts := []Host{host("a", 2), host("b", 1)}
-	decisions := Plan(hosts, together(gangOf(4, 1), request(3, 1)))
+	decisions := Plan(hosts, gangRequests(gangOf(4, 1), request(3, 1)))
 	if d := decisions[0]; len(d.Tasks) != 0 || len(d.Failures) == 0 {
 		t.Fatalf("%+v", d)
 	}
@@ -149,7 +149,7 @@ func TestStartTaskStartsAGangOnTheNamedHostsOrNowhere(t *testing.T) {
 func TestAnArrayIsNumbered(t *testing.T) {
 	r := request(3, 1)
 	r.Run.Array, r.Run.ArrayFrom = true, 5
-	for i, task := range append(plan([]Host{host("a", 4)}, r).Tasks, Provision(r)...) {
+	for i, task := range append(plan([]Host{host("a", 4)}, r).Tasks, NewPendingTasks(r)...) {
 		if want := 5 + i%3; task.ArrayIndex == nil || *task.ArrayIndex != want {
 			t.Errorf("task %d has number %v", i, task.ArrayIndex)
 		}
@@ -169,7 +169,7 @@ func TestGangsOfAnyShape(t *testing.T) {
 			room += n / gpus
 		}
 		count := rapid.IntRange(1, 20).Draw(rt, "tasks")
-		decisions := Plan(hosts, together(gangOf(count, gpus), request(room, gpus)))
+		decisions := Plan(hosts, gangRequests(gangOf(count, gpus), request(room, gpus)))
 		if placed := len(decisions[0].Tasks); placed != 0 && placed != count || (placed == count) != (count <= room) {
 			rt.Fatalf("%d of %d tasks have places, there is room for %d", placed, count, room)
 		}

@@ -16,34 +16,34 @@ type Host struct {
 	// Tasks are the host's, STOPPED ones or not. It is asked once. Nil: there are none.
 	Tasks func() []*spec.Task
 
-	tasks  []*spec.Task // those that are not STOPPED, by id; those that were planned here included
-	wiring gpu.Board
-	idle   gpu.Set // Free.GPUs
-	near   neighbourhood
+	tasks    []*spec.Task // those that are not STOPPED, by id; those that were planned here included
+	board    gpu.Board
+	idle     gpu.Set // Free.GPUs
+	topology topology
 	// Kept by its crew: its place there, and the number of its last change.
-	at, touched int
+	at, lastChange int
 }
 
-// know takes in what the host says of itself and of its GPUs.
-func (h *Host) know(boards *gpu.Boards) {
-	h.wiring = boards.Board(h.Host.GPUs.Devices)
-	h.idle = h.wiring.Set(h.Free.GPUs)
-	h.near = neighbourhoodOf(h.Host)
+// readInventory takes in what the host says of itself and of its GPUs.
+func (h *Host) readInventory(boards *gpu.Boards) {
+	h.board = boards.Board(h.Host.GPUs.Devices)
+	h.idle = h.board.Set(h.Free.GPUs)
+	h.topology = topologyOf(h.Host)
 }
 
 // derive finds anew what the tasks leave.
 func (h *Host) derive() {
 	h.Free = spec.NewFree(h.Host, h.tasks)
-	h.idle = h.wiring.Set(h.Free.GPUs)
+	h.idle = h.board.Set(h.Free.GPUs)
 }
 
-// hold gives the task what it takes; it fits.
-func (h *Host) hold(t *spec.Task) {
+// assume gives the task what it takes; it fits.
+func (h *Host) assume(t *spec.Task) {
 	at, _ := h.find(t.ID)
 	h.tasks = slices.Insert(h.tasks, at, t)
 	h.Free.Take(t)
 	for i := range t.Containers {
-		h.idle &^= h.wiring.Set(t.Containers[i].GPUs)
+		h.idle &^= h.board.Set(t.Containers[i].GPUs)
 	}
 }
 
@@ -57,17 +57,17 @@ func (h *Host) release(at int) {
 	}
 	h.Free.CPU += t.CPU
 	h.Free.MemoryMiB += t.MemoryMiB
-	if given := h.wiring.Set(t.GPUs()); given != 0 {
-		h.idle |= given &^ h.held()
-		h.Free.GPUs = h.wiring.UUIDs(h.idle)
+	if given := h.board.Set(t.GPUs()); given != 0 {
+		h.idle |= given &^ h.assumedGPUs()
+		h.Free.GPUs = h.board.UUIDs(h.idle)
 	}
 }
 
-// held are the GPUs that tasks have. What was planned can have lost its GPUs to a task that came between.
-func (h *Host) held() (all gpu.Set) {
+// assumedGPUs are the GPUs that tasks have. What was planned can have lost its GPUs to a task that came between.
+func (h *Host) assumedGPUs() (all gpu.Set) {
 	for _, task := range h.tasks {
 		for i := range task.Containers {
-			all |= h.wiring.Set(task.Containers[i].GPUs)
+			all |= h.board.Set(task.Containers[i].GPUs)
 		}
 	}
 	return all

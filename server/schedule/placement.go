@@ -6,8 +6,8 @@ import (
 	"pinion/raftfsm/spec"
 )
 
-// placed is a task that waits at the place that is planned for it; the GPUs go by container.
-func placed(waiting *spec.Task, hostID string, gpus [][]string) *spec.Task {
+// withPlacement is a task that waits at the place that is planned for it; the GPUs go by container.
+func withPlacement(waiting *spec.Task, hostID string, gpus [][]string) *spec.Task {
 	task := *waiting
 	task.HostID, task.LastStatus = hostID, spec.Pending
 	task.Containers = slices.Clone(waiting.Containers)

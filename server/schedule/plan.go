@@ -27,67 +27,67 @@ type Decision struct {
 	Err      error // raftfsm.ErrNoHosts, or what of the request nobody can read; nothing was considered then
 }
 
-// mostFailures is where a request stops repeating the failures of its first unplaced task for the others.
-const mostFailures = 100
+// maxFailures is where a request stops repeating the failures of its first unplaced task for the others.
+const maxFailures = 100
 
 // Plan decides the requests in their order; each sees what the ones before it take. Hosts of all clusters may be
 // given; a request considers those of its own. The arguments are not changed.
 func Plan(hosts []Host, requests []Request) []Decision {
-	f := NewFleet()
+	f := NewHostSet()
 	for _, host := range hosts {
 		f.add(host)
 	}
 	return f.Plan(requests)
 }
 
-func (c *crew) decide(r Request) Decision {
-	a := newAsk(r)
+func (c *clusterHosts) decide(r Request) Decision {
+	a := newEvaluation(r)
 	if len(r.Run.Hosts) > 0 {
-		return c.whole(a, c.start(a))
+		return c.allOrNothing(a, c.runOnHosts(a))
 	}
 	if len(c.hosts) == 0 {
 		return Decision{Err: fmt.Errorf("cluster %s: %w", r.Run.Cluster, spec.ErrNoHosts)}
 	}
-	if err := a.read(c.hosts); err != nil {
+	if err := a.parse(c.hosts); err != nil {
 		return Decision{Err: err}
 	}
-	a.outlook = c.popular.now()
+	a.fragmentation = c.profile.scorer()
 	switch {
 	case a.terms.Gang && len(a.strategy) == 0:
-		return c.whole(a, c.runNear(a))
-	case a.plain():
-		return c.run(a)
+		return c.allOrNothing(a, c.runGang(a))
+	case a.isCacheable():
+		return c.runRanked(a)
 	}
-	return c.whole(a, c.runLimited(a))
+	return c.allOrNothing(a, c.runFullScan(a))
 }
 
-// run places the tasks one by one, each on the best host that is left for it.
-func (c *crew) run(a *ask) Decision {
+// runRanked places the tasks one by one, each on the best host that is left for it.
+func (c *clusterHosts) runRanked(a *evaluation) Decision {
 	var decision Decision
-	b := c.board(a)
+	b := c.ranking(a)
 	for len(decision.Tasks) < a.Run.Count {
 		best := b.best()
 		if best == nil {
 			if !a.Quiet {
-				decision.Failures = failures(b.options, a.Run.Count-len(decision.Tasks))
+				decision.Failures = failures(b.hosts, a.Run.Count-len(decision.Tasks))
 			}
 			break
 		}
 		if task := a.place(best.host); task != nil {
 			decision.Tasks = append(decision.Tasks, task)
-			c.hold(best.host, task)
+			c.assume(best.host, task)
 			c.refresh(b, a) // the next task finds less there
 		} else {
-			b.set(best.host.at, option{host: best.host, refusal: apart(best.host)})
+			b.set(best.host.at, rankedHost{host: best.host, refusal: refuseSplitGPUs(best.host)})
 		}
 	}
 	return decision
 }
 
-// runLimited is run where each host may be something else to each request, and after each task: it looks at all of them.
-func (c *crew) runLimited(a *ask) Decision {
+// runFullScan is run where each host may be something else to each request, and after each task: it looks at all of them.
+func (c *clusterHosts) runFullScan(a *evaluation) Decision {
 	var decision Decision
-	options := a.considerAll(c.hosts, runFilters)
+	options := a.rankAll(c.hosts, runFilters)
 	for len(decision.Tasks) < a.Run.Count {
 		best := a.best(options)
 		if best == nil {
@@ -96,12 +96,12 @@ func (c *crew) runLimited(a *ask) Decision {
 		}
 		task := a.place(best.host)
 		if task == nil {
-			best.refusal = apart(best.host)
+			best.refusal = refuseSplitGPUs(best.host)
 			continue
 		}
 		decision.Tasks = append(decision.Tasks, task)
-		c.hold(best.host, task)
-		*best = a.consider(best.host, runFilters)
+		c.assume(best.host, task)
+		*best = a.rank(best.host, runFilters)
 		for _, s := range a.strategy {
 			s.took(best.host)
 		}
@@ -110,10 +110,10 @@ func (c *crew) runLimited(a *ask) Decision {
 }
 
 // failures explains the tasks without a place: one entry for each host considered, repeated for each task.
-func failures(options []option, unplaced int) []spec.Failure {
+func failures(options []rankedHost, unplaced int) []spec.Failure {
 	var all []spec.Failure
 	for task := range unplaced {
-		if task > 0 && len(all)+len(options) > mostFailures {
+		if task > 0 && len(all)+len(options) > maxFailures {
 			break
 		}
 		all = slices.Grow(all, len(options))
@@ -124,8 +124,8 @@ func failures(options []option, unplaced int) []spec.Failure {
 	return all
 }
 
-// start places one task on each named host, which is the caller's choice: constraints do not count, resources do.
-func (c *crew) start(a *ask) Decision {
+// runOnHosts places one task on each named host, which is the caller's choice: constraints do not count, resources do.
+func (c *clusterHosts) runOnHosts(a *evaluation) Decision {
 	var decision Decision
 	for _, id := range a.Run.Hosts {
 		at, known := c.find(id)
@@ -139,9 +139,9 @@ func (c *crew) start(a *ask) Decision {
 			decision.Failures = append(decision.Failures, refusal)
 		} else if task := a.place(host); task != nil {
 			decision.Tasks = append(decision.Tasks, task)
-			c.hold(host, task)
+			c.assume(host, task)
 		} else {
-			decision.Failures = append(decision.Failures, apart(host))
+			decision.Failures = append(decision.Failures, refuseSplitGPUs(host))
 		}
 	}
 	return decision

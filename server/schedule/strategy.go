@@ -14,8 +14,8 @@ type scorer interface {
 }
 
 // lowest keeps the choices that a strategy likes best.
-func lowest(choices []*option, s scorer) []*option {
-	var kept []*option
+func lowest(choices []*rankedHost, s scorer) []*rankedHost {
+	var kept []*rankedHost
 	best := int64(math.MaxInt64)
 	for _, o := range choices {
 		score := s.score(o.host)
@@ -30,12 +30,12 @@ func lowest(choices []*option, s scorer) []*option {
 }
 
 // scorer makes the one that a strategy stands for; nil when there is none.
-func (a *ask) scorer(s spec.PlacementStrategy, hosts []*Host) scorer {
+func (a *evaluation) scorer(s spec.PlacementStrategy, hosts []*Host) scorer {
 	switch s.Type {
 	case "random":
 		return &random{seed: a.Seed}
 	case "binpack":
-		if left, known := leftOf[s.Field]; known {
+		if left, known := freeOf[s.Field]; known {
 			return binpack{left}
 		}
 	case "spread":
@@ -53,51 +53,51 @@ func (a *ask) scorer(s spec.PlacementStrategy, hosts []*Host) scorer {
 	return nil
 }
 
-// leftOf is what a host has left of a resource.
-var leftOf = map[string]func(*Host) int64{
+// freeOf is what a host has left of a resource.
+var freeOf = map[string]func(*Host) int64{
 	"cpu":    func(h *Host) int64 { return h.Free.CPU },
 	"memory": func(h *Host) int64 { return h.Free.MemoryMiB },
 	"gpu":    func(h *Host) int64 { return int64(len(h.Free.GPUs)) },
 }
 
 // binpack fills up the host that has least left.
-type binpack struct{ left func(*Host) int64 }
+type binpack struct{ free func(*Host) int64 }
 
-func (b binpack) score(h *Host) int64 { return b.left(h) }
+func (b binpack) score(h *Host) int64 { return b.free(h) }
 func (binpack) took(*Host)            {}
 
 // spread evens out the tasks of a group over places.
 type spread struct {
-	place func(*Host) string
-	tasks map[string]int64 // of the group, by place
+	domain func(*Host) string
+	tasks  map[string]int64 // of the group, by place
 }
 
 func newSpread(hosts []*Host, group string, place func(*Host) string) *spread {
-	s := &spread{place: place, tasks: map[string]int64{}}
+	s := &spread{domain: place, tasks: map[string]int64{}}
 	for _, h := range hosts {
 		s.tasks[place(h)] += int64(h.count(group))
 	}
 	return s
 }
 
-func (s *spread) score(h *Host) int64 { return s.tasks[s.place(h)] }
-func (s *spread) took(h *Host)        { s.tasks[s.place(h)]++ }
+func (s *spread) score(h *Host) int64 { return s.tasks[s.domain(h)] }
+func (s *spread) took(h *Host)        { s.tasks[s.domain(h)]++ }
 
 // random gives each host a number for each task. The same seed gives the same numbers.
 type random struct{ seed, tasks uint64 }
 
 func (r *random) score(h *Host) int64 {
-	x := scatter(r.seed ^ scatter(r.tasks))
+	x := splitmix64(r.seed ^ splitmix64(r.tasks))
 	for i := range len(h.Host.ID) {
-		x = scatter(x ^ uint64(h.Host.ID[i]))
+		x = splitmix64(x ^ uint64(h.Host.ID[i]))
 	}
 	return int64(x >> 1)
 }
 
 func (r *random) took(*Host) { r.tasks++ }
 
-// scatter is a step of splitmix64: each bit of x changes half of the bits that come out.
-func scatter(x uint64) uint64 {
+// splitmix64 is a step of splitmix64: each bit of x changes half of the bits that come out.
+func splitmix64(x uint64) uint64 {
 	x += 0x9e3779b97f4a7c15
 	x = (x ^ x>>30) * 0xbf58476d1ce4e5b9
 	x = (x ^ x>>27) * 0x94d049bb133111eb

@@ -11,20 +11,20 @@ import (
 // castagnoli is CRC32C, which the processor computes.
 var castagnoli = crc32.MakeTable(crc32.Castagnoli)
 
-// sealSize is the length of a seal: the letter 'C' and the checksum.
-const sealSize = 5
+// checksumSize is the length of a seal: the letter 'C' and the checksum.
+const checksumSize = 5
 
-// sealLog returns a copy of the record whose extensions end with the seal over everything Raft relies on. The
+// addChecksum returns a copy of the record whose extensions end with the seal over everything Raft relies on. The
 // caller's record is not touched, because Raft sends it to other servers, who seal it themselves.
-func sealLog(l *raft.Log) *raft.Log {
+func addChecksum(l *raft.Log) *raft.Log {
 	sealed := *l
-	sealed.Extensions = appendSeal(bytes.Clone(l.Extensions), logSum(l, l.Extensions))
+	sealed.Extensions = appendChecksum(bytes.Clone(l.Extensions), logSum(l, l.Extensions))
 	return &sealed
 }
 
-// unsealLog checks the record that was read at index and takes the seal off; false when it is not what was written.
-func unsealLog(l *raft.Log, index uint64) bool {
-	plain, sum, ok := cutSeal(l.Extensions)
+// verifyChecksum checks the record that was read at index and takes the seal off; false when it is not what was written.
+func verifyChecksum(l *raft.Log, index uint64) bool {
+	plain, sum, ok := cutChecksum(l.Extensions)
 	if !ok || l.Index != index || sum != logSum(l, plain) {
 		return false
 	}
@@ -43,13 +43,13 @@ func logSum(l *raft.Log, extensions []byte) uint32 {
 	return crc32.Update(sum, castagnoli, extensions)
 }
 
-// sealValue returns the value with a seal over key and value, so that a value cannot stand under another key.
-func sealValue(key, value []byte) []byte {
-	return appendSeal(bytes.Clone(value), valueSum(key, value))
+// addValueChecksum returns the value with a seal over key and value, so that a value cannot stand under another key.
+func addValueChecksum(key, value []byte) []byte {
+	return appendChecksum(bytes.Clone(value), valueSum(key, value))
 }
 
-func unsealValue(key, sealed []byte) ([]byte, bool) {
-	value, sum, ok := cutSeal(sealed)
+func verifyValueChecksum(key, sealed []byte) ([]byte, bool) {
+	value, sum, ok := cutChecksum(sealed)
 	return value, ok && sum == valueSum(key, value)
 }
 
@@ -59,12 +59,12 @@ func valueSum(key, value []byte) uint32 {
 	return crc32.Update(sum, castagnoli, value)
 }
 
-func appendSeal(b []byte, sum uint32) []byte {
+func appendChecksum(b []byte, sum uint32) []byte {
 	return binary.BigEndian.AppendUint32(append(b, 'C'), sum)
 }
 
-func cutSeal(sealed []byte) (plain []byte, sum uint32, ok bool) {
-	n := len(sealed) - sealSize
+func cutChecksum(sealed []byte) (plain []byte, sum uint32, ok bool) {
+	n := len(sealed) - checksumSize
 	if n < 0 || sealed[n] != 'C' {
 		return nil, 0, false
 	}

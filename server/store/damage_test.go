@@ -60,10 +60,10 @@ func TestAFlippedBitIsRefusedOrHarmless(t *testing.T) {
 
 func TestDamageIsReturnedWhileStartingAndEndsTheCallerLater(t *testing.T) {
 	s := newStore(&fake{getLog: func(index uint64, l *raft.Log) error {
-		*l = *sealLog(&raft.Log{Index: index, Data: []byte("x")})
+		*l = *addChecksum(&raft.Log{Index: index, Data: []byte("x")})
 		l.Data = []byte("y")
 		return nil
-	}}, Options{Path: "raft.db", Patience: time.Minute})
+	}}, Options{Path: "raft.db", CallTimeout: time.Minute})
 
 	var damage *Damage
 	if err := s.GetLog(7, new(raft.Log)); !errors.As(err, &damage) || damage.Index != 7 || !strings.Contains(err.Error(), "raft.db: log record 7") {
@@ -71,7 +71,7 @@ func TestDamageIsReturnedWhileStartingAndEndsTheCallerLater(t *testing.T) {
 	}
 
 	reported := make(chan error, 1)
-	s.Guard(func(err error) { reported <- err })
+	s.OnFatal(func(err error) { reported <- err })
 	ended := make(chan struct{})
 	go func() {
 		defer close(ended)

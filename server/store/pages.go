@@ -22,7 +22,7 @@ const (
 	bucketElement        = 1
 )
 
-var order = binary.NativeEndian
+var byteOrder = binary.NativeEndian
 
 // meta is what one meta page says.
 type meta struct {
@@ -47,7 +47,7 @@ func verifyPages(path string) error {
 		}
 	}
 	if err == nil {
-		w := walk{file: file, meta: newest, seen: make(map[uint64]bool)}
+		w := pageWalk{file: file, meta: newest, seen: make(map[uint64]bool)}
 		err = w.page(newest.root)
 	}
 	if err != nil {
@@ -64,26 +64,26 @@ func readMeta(file *os.File, at int64) (meta, error) {
 	body := page[headerSize:]
 	sum := fnv.New64a()
 	sum.Write(body[:metaSize])
-	if order.Uint64(body[metaSize:]) != sum.Sum64() {
+	if byteOrder.Uint64(body[metaSize:]) != sum.Sum64() {
 		return meta{}, fmt.Errorf("meta page at %d has a wrong checksum", at)
 	}
 	return meta{
-		pageSize: int64(order.Uint32(body[8:])),
-		root:     order.Uint64(body[16:]),
-		pages:    order.Uint64(body[40:]),
-		txid:     order.Uint64(body[48:]),
+		pageSize: int64(byteOrder.Uint32(body[8:])),
+		root:     byteOrder.Uint64(body[16:]),
+		pages:    byteOrder.Uint64(body[40:]),
+		txid:     byteOrder.Uint64(body[48:]),
 	}, nil
 }
 
-// walk is one pass over the tree of pages.
-type walk struct {
+// pageWalk is one pass over the tree of pages.
+type pageWalk struct {
 	file *os.File
 	meta meta
 	seen map[uint64]bool
 }
 
 // page checks one page of the file and everything below it.
-func (w *walk) page(id uint64) error {
+func (w *pageWalk) page(id uint64) error {
 	if id < 2 || id >= w.meta.pages || w.seen[id] {
 		return fmt.Errorf("page %d is where no page can be", id)
 	}
@@ -93,8 +93,8 @@ func (w *walk) page(id uint64) error {
 	if _, err := w.file.ReadAt(header, at); err != nil {
 		return fmt.Errorf("page %d: %w", id, err)
 	}
-	overflow := uint64(order.Uint32(header[12:]))
-	if order.Uint64(header) != id || id+overflow >= w.meta.pages {
+	overflow := uint64(byteOrder.Uint32(header[12:]))
+	if byteOrder.Uint64(header) != id || id+overflow >= w.meta.pages {
 		return fmt.Errorf("page %d has a wrong header", id)
 	}
 	whole := make([]byte, int64(overflow+1)*w.meta.pageSize)
@@ -108,11 +108,11 @@ func (w *walk) page(id uint64) error {
 }
 
 // elements checks that the elements of a page follow each other exactly, and goes down into what they point to.
-func (w *walk) elements(page []byte) error {
+func (w *pageWalk) elements(page []byte) error {
 	if len(page) < headerSize {
 		return fmt.Errorf("too short for a page")
 	}
-	flags, count := order.Uint16(page[8:]), int(order.Uint16(page[10:]))
+	flags, count := byteOrder.Uint16(page[8:]), int(byteOrder.Uint16(page[10:]))
 	if flags != branchPage && flags != leafPage {
 		return fmt.Errorf("unknown kind of page %#x", flags)
 	}
@@ -126,7 +126,7 @@ func (w *walk) elements(page []byte) error {
 		if at+e.position() != next || next+e.size() > len(page) {
 			return fmt.Errorf("element %d is not where it belongs", i)
 		}
-		if err := w.below(e, page[next:next+e.size()]); err != nil {
+		if err := w.descend(e, page[next:next+e.size()]); err != nil {
 			return err
 		}
 		next += e.size()
@@ -142,32 +142,32 @@ type element struct {
 
 func (e element) position() int {
 	if e.leaf {
-		return int(order.Uint32(e.head[4:]))
+		return int(byteOrder.Uint32(e.head[4:]))
 	}
-	return int(order.Uint32(e.head))
+	return int(byteOrder.Uint32(e.head))
 }
 
 func (e element) size() int {
 	if e.leaf {
-		return int(order.Uint32(e.head[8:])) + int(order.Uint32(e.head[12:]))
+		return int(byteOrder.Uint32(e.head[8:])) + int(byteOrder.Uint32(e.head[12:]))
 	}
-	return int(order.Uint32(e.head[4:]))
+	return int(byteOrder.Uint32(e.head[4:]))
 }
 
-// below goes down: a branch leads to a page, a bucket to its root page or to the page that lies in its value.
-func (w *walk) below(e element, content []byte) error {
+// descend goes down: a branch leads to a page, a bucket to its root page or to the page that lies in its value.
+func (w *pageWalk) descend(e element, content []byte) error {
 	if !e.leaf {
-		return w.page(order.Uint64(e.head[8:]))
+		return w.page(byteOrder.Uint64(e.head[8:]))
 	}
-	if order.Uint32(e.head)&bucketElement == 0 {
+	if byteOrder.Uint32(e.head)&bucketElement == 0 {
 		return nil
 	}
-	keySize := int(order.Uint32(e.head[8:]))
+	keySize := int(byteOrder.Uint32(e.head[8:]))
 	if len(content) < keySize+bucketSize {
 		return fmt.Errorf("a bucket is too short")
 	}
 	bucket := content[keySize:]
-	if root := order.Uint64(bucket); root != 0 {
+	if root := byteOrder.Uint64(bucket); root != 0 {
 		return w.page(root)
 	}
 	return w.elements(bucket[bucketSize:])

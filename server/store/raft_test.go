@@ -43,7 +43,7 @@ func (nothing) Restore(io.ReadCloser) error         { return nil }
 // lead runs Raft alone on the disk until it leads; leads tells of its coming and going.
 func lead(t *testing.T, d *disk) (r *raft.Raft, s *Store, leads chan bool) {
 	t.Helper()
-	s = newStore(d, Options{Log: slog.New(slog.DiscardHandler), Patience: time.Minute, Retry: time.Millisecond})
+	s = newStore(d, Options{Log: slog.New(slog.DiscardHandler), CallTimeout: time.Minute, RetryInterval: time.Millisecond})
 	leads = make(chan bool, 8)
 	conf := raft.DefaultConfig()
 	conf.LocalID = "one"
@@ -60,7 +60,7 @@ func lead(t *testing.T, d *disk) (r *raft.Raft, s *Store, leads chan bool) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	s.Guard(func(err error) { t.Errorf("reported %v", err) })
+	s.OnFatal(func(err error) { t.Errorf("reported %v", err) })
 	if !<-leads {
 		t.Fatal("lost the leadership before it began")
 	}

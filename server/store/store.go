@@ -24,11 +24,11 @@ var ErrLocked = errors.New("locked by another process")
 
 // Options of Open. Path and Log are required; the zero value of everything else means the default in brackets.
 type Options struct {
-	Path     string
-	Log      *slog.Logger
-	Reserve  int64         // bytes of disk kept allocated for the log, written or not [32 MiB]
-	Patience time.Duration // how long one call may take before the disk counts as hung [5 s]
-	Retry    time.Duration // pause between attempts to write a stable value to a full disk [250 ms]
+	Path          string
+	Log           *slog.Logger
+	Reserve       int64         // bytes of disk kept allocated for the log, written or not [32 MiB]
+	CallTimeout   time.Duration // how long one call may take before the disk counts as hung [5 s]
+	RetryInterval time.Duration // pause between attempts to write a stable value to a full disk [250 ms]
 }
 
 // backend is what a Store stands on: raft-boltdb, or a stand-in in tests.
@@ -47,8 +47,8 @@ type Store struct {
 	inner backend
 	opts  Options
 
-	mu   sync.Mutex
-	fail func(error) // nil until Guard
+	mu      sync.Mutex
+	onFatal func(error) // nil until Guard
 
 	stop    sync.Once
 	stopped chan struct{}
@@ -60,11 +60,11 @@ func Open(o Options) (*Store, error) {
 	if o.Reserve == 0 {
 		o.Reserve = 32 << 20
 	}
-	if o.Patience == 0 {
-		o.Patience = 5 * time.Second
+	if o.CallTimeout == 0 {
+		o.CallTimeout = 5 * time.Second
 	}
-	if o.Retry == 0 {
-		o.Retry = 250 * time.Millisecond
+	if o.RetryInterval == 0 {
+		o.RetryInterval = 250 * time.Millisecond
 	}
 	if err := verify(o.Path); err != nil {
 		return nil, err
@@ -137,23 +137,23 @@ func openBolt(path string) (inner backend, err error) {
 	return bolt, nil
 }
 
-// Guard says what to do when the store cannot be trusted any more: fail is called with the reason, at least once and
+// OnFatal says what to do when the store cannot be trusted any more: fail is called with the reason, at least once and
 // from any goroutine. From then on damage ends the goroutine that met it instead of being returned.
-func (s *Store) Guard(fail func(error)) {
+func (s *Store) OnFatal(fail func(error)) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.fail = fail
+	s.onFatal = fail
 }
 
-func (s *Store) guard() func(error) {
+func (s *Store) fatalHandler() func(error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return s.fail
+	return s.onFatal
 }
 
-// refuse handles an error that must not reach Raft: returned while the server starts, reported and final afterwards.
-func (s *Store) refuse(err error) error {
-	fail := s.guard()
+// fatal handles an error that must not reach Raft: returned while the server starts, reported and final afterwards.
+func (s *Store) fatal(err error) error {
+	fail := s.fatalHandler()
 	if fail == nil {
 		return err
 	}

@@ -62,7 +62,7 @@ func content(path string) (text string, err error) {
 			return err
 		}
 		defer inner.Close()
-		s := newStore(inner, Options{Path: path, Patience: time.Minute})
+		s := newStore(inner, Options{Path: path, CallTimeout: time.Minute})
 		first, _ := s.FirstIndex()
 		last, _ := s.LastIndex()
 		var b strings.Builder
@@ -101,9 +101,9 @@ func TestACallThatHangsIsReported(t *testing.T) {
 		s := newStore(&fake{storeLogs: func([]*raft.Log) error {
 			<-release
 			return nil
-		}}, Options{Path: "raft.db", Patience: 5 * time.Second})
+		}}, Options{Path: "raft.db", CallTimeout: 5 * time.Second})
 		reported := make(chan error, 1)
-		s.Guard(func(err error) { reported <- err })
+		s.OnFatal(func(err error) { reported <- err })
 		go s.StoreLog(&raft.Log{Index: 1})
 
 		time.Sleep(5*time.Second - 1)
@@ -120,9 +120,9 @@ func TestACallThatHangsIsReported(t *testing.T) {
 func TestAValueThatIsThereCostsNoWrite(t *testing.T) {
 	key := []byte("CurrentTerm")
 	s := newStore(&fake{
-		get: func([]byte) ([]byte, error) { return sealValue(key, []byte("x")), nil },
+		get: func([]byte) ([]byte, error) { return addValueChecksum(key, []byte("x")), nil },
 		set: func(_, _ []byte) error { t.Error("written"); return nil },
-	}, Options{Patience: time.Minute})
+	}, Options{CallTimeout: time.Minute})
 	if err := s.Set(key, []byte("x")); err != nil {
 		t.Error(err)
 	}

@@ -90,7 +90,7 @@ func verifyTree(path string, o *bbolt.Options) error {
 			return &Damage{Path: path, What: "a bucket is missing"}
 		}
 		err := values.ForEach(func(k, v []byte) error {
-			if _, ok := unsealValue(k, v); !ok {
+			if _, ok := verifyValueChecksum(k, v); !ok {
 				return &Damage{Path: path, What: fmt.Sprintf("stable value %q has a wrong checksum", k)}
 			}
 			return nil

@@ -75,7 +75,7 @@ func found(t *testing.T) (leader *server.Member, address string) {
 func runTask(t *testing.T, leader *server.Member) (task string) {
 	t.Helper()
 	definition := spec.TaskDefinition{Family: "work", Status: spec.DefinitionActive, Containers: []spec.ContainerDefinition{{Name: "c", Image: "i", Memory: 1}}}
-	if _, err := leader.Apply(t.Context(), raftfsm.RegisterDefinition{Definition: definition}); err != nil {
+	if _, err := leader.Propose(t.Context(), raftfsm.RegisterDefinition{Definition: definition}); err != nil {
 		t.Fatal(err)
 	}
 	result, err := leader.Run(t.Context(), spec.RunRequest{Cluster: "fleet", Definition: "work:1", Count: 1})

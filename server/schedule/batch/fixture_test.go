@@ -136,7 +136,7 @@ func (h *history) ids() string {
 // again is Again for a task, recorded.
 func (h *history) again(id string) []*spec.Task {
 	h.t.Helper()
-	successors := Again(h.View(), h.task(id), at(100), h.ids)
+	successors := Retry(h.View(), h.task(id), at(100), h.ids)
 	if len(successors) > 0 {
 		if recorded := h.do(raftfsm.RetryTasks{Tasks: successors}).([]string); len(recorded) != len(successors) {
 			h.t.Fatalf("of %d successors %v were recorded", len(successors), recorded)

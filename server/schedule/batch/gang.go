@@ -8,10 +8,10 @@ import (
 	"pinion/raftfsm/spec"
 )
 
-// Stops lists the tasks of a gang that have to stop because one of them failed or was stopped, and why.
-func Stops(v *raftfsm.View, gang string) (tasks []*spec.Task, reason string) {
+// GangStops lists the tasks of a gang that have to stop because one of them failed or was stopped, and why.
+func GangStops(v *raftfsm.View, gang string) (tasks []*spec.Task, reason string) {
 	all := v.Gang(gang)
-	first := origin(v, all)
+	first := firstFailure(v, all)
 	if first == nil {
 		return nil, ""
 	}
@@ -20,16 +20,16 @@ func Stops(v *raftfsm.View, gang string) (tasks []*spec.Task, reason string) {
 			tasks = append(tasks, t)
 		}
 	}
-	return tasks, fmt.Sprintf("Rank %d of the gang (task %s) ended, and all end with it: %s", first.Gang.Rank, first.ID, Why(v, first))
+	return tasks, fmt.Sprintf("Rank %d of the gang (task %s) ended, and all end with it: %s", first.Gang.Rank, first.ID, EndReason(v, first))
 }
 
-// Why is how a task ended that did not succeed, in words.
-func Why(v *raftfsm.View, t *spec.Task) string {
+// EndReason is how a task ended that did not succeed, in words.
+func EndReason(v *raftfsm.View, t *spec.Task) string {
 	why := t.StoppedReason
 	if why == "" {
 		why = string(t.StopCode)
 	}
-	codes, _ := exits(v, t)
+	codes, _ := exitCodes(v, t)
 	var failed []string
 	for _, code := range codes {
 		if code != 0 {

@@ -9,7 +9,7 @@ import (
 
 // stops names the tasks of gang g that have to stop.
 func (h *history) stops() (names, reason string) {
-	tasks, reason := Stops(h.View(), "g")
+	tasks, reason := GangStops(h.View(), "g")
 	for _, t := range tasks {
 		names += t.ID + " "
 	}

@@ -71,7 +71,7 @@ func (h *history) followUp() {
 		before = h.View().Index()
 		for _, t := range h.View().Tasks("") {
 			if t.Gang != nil {
-				stops, reason := Stops(h.View(), t.Gang.ID)
+				stops, reason := GangStops(h.View(), t.Gang.ID)
 				for _, mate := range stops {
 					h.do(raftfsm.StopTask{ID: mate.ID, Code: spec.StopScheduler, Reason: reason, At: at(70)})
 				}
@@ -112,10 +112,10 @@ func (h *history) check() {
 			h.t.Fatalf("of gang %s there are %d tasks, not %d", t.Gang.ID, len(v.Gang(t.Gang.ID)), t.Gang.Size)
 		}
 		if t.LastStatus != spec.Stopped && (t.Gang == nil || t.Gang.Rank == 0) {
-			attempts[WorkOf(v, t)]++
+			attempts[WorkID(v, t)]++
 		}
 		outcome := OutcomeOf(v, t)
-		if over := allStopped(unit(v, Latest(v, t))); over == (outcome == Open) {
+		if over := allStopped(gangOrTask(v, LatestAttempt(v, t))); over == (outcome == Open) {
 			h.t.Fatalf("%s: the last attempt is over: %v, and the outcome is %v", t.ID, over, outcome)
 		}
 	}

@@ -11,20 +11,20 @@ import (
 
 // Pauses before a task that failed is tried again: the first, twice as long each time, up to the longest.
 const (
-	FirstPause   = time.Second
-	LongestPause = 5 * time.Minute
+	MinBackoff = time.Second
+	MaxBackoff = 5 * time.Minute
 )
 
-// Again is what has to be recorded so that the work of a task that is over is done again, its whole gang's if it is of one:
+// Retry is what has to be recorded so that the work of a task that is over is done again, its whole gang's if it is of one:
 // successors that wait in its queue. Nil when it is not to be done again, not yet, or when it is recorded already. ids
 // gives 32 hex digits at each call.
-func Again(v *raftfsm.View, t *spec.Task, now time.Time, ids func() string) []*spec.Task {
+func Retry(v *raftfsm.View, t *spec.Task, now time.Time, ids func() string) []*spec.Task {
 	if t.Gang == nil && t.StopCode != spec.StopPreempted && t.Terms().Retries <= t.Failed {
 		return nil // most tasks, at little cost
 	}
-	tasks := unit(v, t)
-	again, failed := repeats(v, tasks)
-	if !again || superseded(v, t) {
+	tasks := gangOrTask(v, t)
+	again, failed := shouldRetry(v, tasks)
+	if !again || isSuperseded(v, t) {
 		return nil
 	}
 	gang, notBefore := "", time.Time{}
@@ -32,11 +32,11 @@ func Again(v *raftfsm.View, t *spec.Task, now time.Time, ids func() string) []*s
 		gang = ids()
 	}
 	if failed {
-		notBefore = now.Add(pause(t.Failed))
+		notBefore = now.Add(backoff(t.Failed))
 	}
 	var successors []*spec.Task
 	for _, was := range tasks {
-		successor := schedule.Again(was, ids, gang, now, notBefore)
+		successor := schedule.RetryTask(was, ids, gang, now, notBefore)
 		if failed {
 			successor.Failed++
 		}
@@ -45,18 +45,18 @@ func Again(v *raftfsm.View, t *spec.Task, now time.Time, ids func() string) []*s
 	return successors
 }
 
-// pause is how long a task waits that failed so often before.
-func pause(failed int) time.Duration {
+// backoff is how long a task waits that failed so often before.
+func backoff(failed int) time.Duration {
 	if failed > 8 {
-		return LongestPause
+		return MaxBackoff
 	}
-	return min(FirstPause<<failed, LongestPause)
+	return min(MinBackoff<<failed, MaxBackoff)
 }
 
-// repeats says whether the work of these tasks, which are a unit, is done again, and whether it had failed: who only gave
+// shouldRetry says whether the work of these tasks, which are a unit, is done again, and whether it had failed: who only gave
 // way has not.
-func repeats(v *raftfsm.View, tasks []*spec.Task) (again, failed bool) {
-	first := origin(v, tasks)
+func shouldRetry(v *raftfsm.View, tasks []*spec.Task) (again, failed bool) {
+	first := firstFailure(v, tasks)
 	if first == nil || !allStopped(tasks) || first.Gang != nil && len(tasks) != first.Gang.Size {
 		return false, false
 	}
@@ -69,24 +69,24 @@ func repeats(v *raftfsm.View, tasks []*spec.Task) (again, failed bool) {
 		return true, false
 	}
 	terms := first.Terms()
-	return first.Failed < terms.Retries && worthwhile(v, first, terms), true
+	return first.Failed < terms.Retries && isRetryable(v, first, terms), true
 }
 
-// worthwhile says whether trying again could help a task that failed. A task that ran and left no exit code lost its host,
+// isRetryable says whether trying again could help a task that failed. A task that ran and left no exit code lost its host,
 // which says nothing against it.
-func worthwhile(v *raftfsm.View, t *spec.Task, terms spec.Terms) bool {
-	codes, _ := exits(v, t)
+func isRetryable(v *raftfsm.View, t *spec.Task, terms spec.Terms) bool {
+	codes, _ := exitCodes(v, t)
 	if len(terms.RetryOn) == 0 || len(codes) == 0 && !t.Times.Started.IsZero() {
 		return true
 	}
 	return slices.ContainsFunc(codes, func(code int) bool { return slices.Contains(terms.RetryOn, code) })
 }
 
-// superseded reports whether a later attempt at the task's work is on record.
-func superseded(v *raftfsm.View, t *spec.Task) bool { return Latest(v, t).Attempt > t.Attempt }
+// isSuperseded reports whether a later attempt at the task's work is on record.
+func isSuperseded(v *raftfsm.View, t *spec.Task) bool { return LatestAttempt(v, t).Attempt > t.Attempt }
 
-// Latest is the last attempt on record at the work of a task, the task itself when there is none.
-func Latest(v *raftfsm.View, t *spec.Task) *spec.Task {
+// LatestAttempt is the last attempt on record at the work of a task, the task itself when there is none.
+func LatestAttempt(v *raftfsm.View, t *spec.Task) *spec.Task {
 	first := t.ID
 	if t.RetryOf != "" {
 		first = t.RetryOf

@@ -87,8 +87,8 @@ func TestAttemptsEndAndPausesGrow(t *testing.T) {
 	if len(pauses) != 3 || pauses[0] != time.Second || pauses[1] != 2*time.Second || pauses[2] != 4*time.Second {
 		t.Errorf("it was tried again after %v", pauses)
 	}
-	if pause(100) != LongestPause {
-		t.Errorf("pauses grow to %v", pause(100))
+	if backoff(100) != MaxBackoff {
+		t.Errorf("pauses grow to %v", backoff(100))
 	}
 }
 

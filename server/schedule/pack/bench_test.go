@@ -34,5 +34,5 @@ func idle(n int) *Packer {
 			hosts[i].Free[gpu] = Whole
 		}
 	}
-	return NewPacker(hosts, newForesight())
+	return NewPacker(hosts, newLookahead())
 }

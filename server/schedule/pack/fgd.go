@@ -5,18 +5,18 @@ import "math"
 // fgd is fragmentation gradient descent ("Beware of Fragmentation", USENIX ATC '23): a task goes where the GPUs that
 // are of no use to the popular shapes grow least.
 type fgd struct {
-	shapes  []popular
-	byModel map[string]*fragments
+	shapes  []commonShape
+	byModel map[string]*fragmentation
 }
 
 func newFGD(tasks []Shape) *fgd {
-	return &fgd{popularShapes(tasks), map[string]*fragments{}}
+	return &fgd{commonShapes(tasks), map[string]*fragmentation{}}
 }
 
-func (f *fgd) of(model string) *fragments {
+func (f *fgd) of(model string) *fragmentation {
 	known := f.byModel[model]
 	if known == nil {
-		known = &fragments{newParts(f.shapes, model), measured{}}
+		known = &fragmentation{newDemandParts(f.shapes, model), memo{}}
 		f.byModel[model] = known
 	}
 	return known
@@ -37,7 +37,7 @@ func (f *fgd) GPU(h *Host, s *Shape) int {
 func (f *fgd) best(h *Host, s *Shape) (score float64, gpu int) {
 	fragments := f.of(h.Model)
 	before := fragments.of(h.CPU, h.Free)
-	return bestGPU(h, s, func(free []int) float64 {
+	return bestWhatIf(h, s, func(free []int) float64 {
 		return gradient(before - fragments.of(h.CPU-s.CPU, free))
 	})
 }
@@ -45,5 +45,5 @@ func (f *fgd) best(h *Host, s *Shape) (score float64, gpu int) {
 // gradient makes of a shrinking of the fragments a score from 0 to 100, cut off after the decimal point. The cut is a
 // part of the policy: most hosts become equal, so hosts in front fill up first.
 func gradient(shrinks float64) float64 {
-	return float64(int64(1 / (1 + math.Exp(-shrinks/Whole)) * most))
+	return float64(int64(1 / (1 + math.Exp(-shrinks/Whole)) * maxScore))
 }

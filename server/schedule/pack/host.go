@@ -103,8 +103,8 @@ func (h *Host) take(s *Shape, gpu int) []int {
 	return given
 }
 
-// give takes back what take gave.
-func (h *Host) give(s *Shape, gpus []int) {
+// release takes back what take gave.
+func (h *Host) release(s *Shape, gpus []int) {
 	h.CPU += s.CPU
 	h.MemoryMiB += s.MemoryMiB
 	if s.GPUs > 0 {

@@ -16,21 +16,21 @@ type chooser interface {
 
 // learner is a policy whose scores follow the tasks that arrive.
 type learner interface {
-	// arrived tells of a task before it is placed; true: the scores given so far are no longer true.
-	arrived(s *Shape) bool
+	// observe tells of a task before it is placed; true: the scores given so far are no longer true.
+	observe(s *Shape) bool
 }
 
 // Packer places tasks one by one, each on the host that its policy values most.
 type Packer struct {
-	hosts   []Host
-	policy  Policy
-	boards  map[Shape]*board
-	changed []int32 // the hosts that were changed, in order
+	hosts    []Host
+	policy   Policy
+	rankings map[Shape]*ranking
+	changed  []int32 // the hosts that were changed, in order
 }
 
 // NewPacker places on these hosts, which are the packer's from now on. Their order decides among equals.
 func NewPacker(hosts []Host, policy Policy) *Packer {
-	return &Packer{hosts: hosts, policy: policy, boards: map[Shape]*board{}}
+	return &Packer{hosts: hosts, policy: policy, rankings: map[Shape]*ranking{}}
 }
 
 // Hosts are the hosts as they are now; only the packer changes them.
@@ -38,17 +38,17 @@ func (p *Packer) Hosts() []Host { return p.hosts }
 
 // Place puts a task on a host, and returns the host's index and those of its GPUs, or false when it fits nowhere.
 func (p *Packer) Place(s Shape) (host int, gpus []int, ok bool) {
-	if l, learns := p.policy.(learner); learns && l.arrived(&s) {
-		clear(p.boards)
+	if l, learns := p.policy.(learner); learns && l.observe(&s) {
+		clear(p.rankings)
 		p.changed = p.changed[:0]
 	}
-	b := p.board(&s)
+	b := p.ranking(&s)
 	if c, draws := p.policy.(chooser); draws {
 		host = b.draw(c)
 	} else {
 		host = b.best()
 	}
-	if host == nobody {
+	if host == noHost {
 		return 0, nil, false
 	}
 	h := &p.hosts[host]
@@ -63,26 +63,26 @@ func (p *Packer) Place(s Shape) (host int, gpus []int, ok bool) {
 
 // Remove takes back what Place gave a task.
 func (p *Packer) Remove(s Shape, host int, gpus []int) {
-	p.hosts[host].give(&s, gpus)
+	p.hosts[host].release(&s, gpus)
 	p.changed = append(p.changed, int32(host))
 }
 
-// board brings the scores for a shape up to date: only hosts that were changed since are asked about again.
-func (p *Packer) board(s *Shape) *board {
-	b := p.boards[*s]
+// ranking brings the scores for a shape up to date: only hosts that were changed since are asked about again.
+func (p *Packer) ranking(s *Shape) *ranking {
+	b := p.rankings[*s]
 	if b == nil {
 		scores := make([]float64, len(p.hosts))
 		for i := range scores {
 			scores[i] = p.score(i, s)
 		}
-		b = newBoard(scores)
-		p.boards[*s] = b
+		b = newRanking(scores)
+		p.rankings[*s] = b
 	} else {
-		for _, host := range p.changed[b.upTo:] {
+		for _, host := range p.changed[b.applied:] {
 			b.set(int(host), p.score(int(host), s))
 		}
 	}
-	b.upTo = len(p.changed)
+	b.applied = len(p.changed)
 	return b
 }
 

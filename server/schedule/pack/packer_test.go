@@ -75,7 +75,7 @@ func keepBooks(t *rapid.T, name string) {
 			i := rapid.IntRange(0, len(running)-1).Draw(t, "which")
 			r := running[i]
 			packer.Remove(r.shape, r.host, r.gpus)
-			books[r.host].give(&r.shape, r.gpus)
+			books[r.host].release(&r.shape, r.gpus)
 			running = slices.Delete(running, i, i+1)
 			continue
 		}
@@ -126,7 +126,7 @@ func TestScoresThatAreKeptAreThoseAskedAnew(t *testing.T) {
 				anew, _ := New(name, shapes, nil)
 				a, b := NewPacker(copyOf(hosts), kept), NewPacker(hosts, anew)
 				for _, s := range rapid.SliceOfN(rapid.SampledFrom(shapes), 1, 60).Draw(t, "tasks") {
-					b.boards = map[Shape]*board{}
+					b.rankings = map[Shape]*ranking{}
 					hostA, gpusA, okA := a.Place(s)
 					hostB, gpusB, okB := b.Place(s)
 					if hostA != hostB || okA != okB || !slices.Equal(gpusA, gpusB) {

@@ -23,7 +23,7 @@ func New(name string, tasks []Shape, draw func(n int) int) (Policy, error) {
 	case "bestfit":
 		return bestfit{}, nil
 	case "default":
-		return newForesight(), nil
+		return newLookahead(), nil
 	case "fgd":
 		return newFGD(tasks), nil
 	}

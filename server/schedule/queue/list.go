@@ -10,16 +10,16 @@ import (
 func (q *Queue) List(cluster string, now time.Time) []*Item {
 	type ranked struct {
 		*Item
-		rank
+		sortKey
 	}
 	var all []ranked
-	for _, c := range q.line(cluster).classes {
+	for _, c := range q.cluster(cluster).fifos {
 		c.items.Scan(func(item *Item) bool {
-			all = append(all, ranked{item, q.rankOf(item, now)})
+			all = append(all, ranked{item, q.sortKeyOf(item, now)})
 			return true
 		})
 	}
-	slices.SortFunc(all, func(a, b ranked) int { return a.compare(b.rank) })
+	slices.SortFunc(all, func(a, b ranked) int { return a.compare(b.sortKey) })
 	items := make([]*Item, len(all))
 	for i, r := range all {
 		items[i] = r.Item
@@ -27,18 +27,18 @@ func (q *Queue) List(cluster string, now time.Time) []*Item {
 	return items
 }
 
-// Place is where an item is in its cluster, from 1, and of how many; 0 when it does not wait.
-func (q *Queue) Place(task string, now time.Time) (place, of int) {
+// Position is where an item is in its cluster, from 1, and of how many; 0 when it does not wait.
+func (q *Queue) Position(task string, now time.Time) (place, of int) {
 	e := q.entries[task]
 	if e == nil {
 		return 0, 0
 	}
-	mine := q.rankOf(e.Item, now)
+	mine := q.sortKeyOf(e.Item, now)
 	place = 1
-	for _, c := range q.line(e.Cluster).classes {
+	for _, c := range q.cluster(e.Cluster).fifos {
 		of += c.items.Len()
 		c.items.Scan(func(other *Item) bool { // in their order
-			before := q.rankOf(other, now).compare(mine) < 0
+			before := q.sortKeyOf(other, now).compare(mine) < 0
 			if before {
 				place++
 			}
@@ -57,10 +57,10 @@ func (q *Queue) Item(task string) *Item {
 }
 
 // Head is the first without a place in a cluster, for which one is reserved; nil when there is none.
-func (q *Queue) Head(cluster string) *Item { return q.line(cluster).head }
+func (q *Queue) Head(cluster string) *Item { return q.cluster(cluster).head }
 
-// Had is what a team has of GPUs, and its quota; negative: none.
-func (q *Queue) Had(team string) (held, quota int) {
+// Usage is what a team has of GPUs, and its quota; negative: none.
+func (q *Queue) Usage(team string) (held, quota int) {
 	t := q.team(team)
 	return t.held, t.quota
 }

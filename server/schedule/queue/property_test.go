@@ -31,7 +31,7 @@ var moves = rapid.Custom(func(r *rapid.T) move {
 	}
 	return move{
 		kind: rapid.SampledFrom([]string{"add", "add", "add", "end", "stop", "unheard", "pass", "quota"}).Draw(r, "kind"),
-		item: ask(0, rapid.IntRange(0, 9).Draw(r, "gpus"), limit(hours("limit", 4)), priority(rapid.IntRange(0, 1).Draw(r, "priority")),
+		item: newItem(0, rapid.IntRange(0, 9).Draw(r, "gpus"), limit(hours("limit", 4)), priority(rapid.IntRange(0, 1).Draw(r, "priority")),
 			of(rapid.SampledFrom([]string{"", "a", "b"}).Draw(r, "team"))),
 		which: rapid.IntRange(0, 9).Draw(r, "which"),
 		span:  hours("span", 3),
@@ -42,7 +42,7 @@ var moves = rapid.Custom(func(r *rapid.T) move {
 
 // world checks a yard after each step of a history.
 type world struct {
-	*yard
+	*model
 	*rapid.T
 	added   int
 	promise map[string]time.Time // when a head was to start at the latest, as long as it is the head
@@ -92,7 +92,7 @@ func (w *world) check() {
 		w.Reserve(head) // as it is now
 	}
 	for _, e := range w.entries {
-		if e.class.hopeless && e.GPUs <= slices.Max(w.hosts) {
+		if e.fifo.infeasible && e.GPUs <= slices.Max(w.hosts) {
 			w.Fatalf("%s waits, a host has room for it when nothing else runs, and it is never to be the head", e.ID())
 		}
 		if w.fit(e.Item, false) < 0 {
@@ -101,7 +101,7 @@ func (w *world) check() {
 		if head == nil || head == e.Item {
 			w.Fatalf("%s waits, and there is room for it", e.ID())
 		}
-		if w.rankOf(e.Item, w.now).compare(w.rankOf(head, w.now)) < 0 {
+		if w.sortKeyOf(e.Item, w.now).compare(w.sortKeyOf(head, w.now)) < 0 {
 			w.Fatalf("%s waits behind %s, comes before it, and there is room for it", e.ID(), head.ID())
 		}
 		if e.Limit > 0 && (w.at.IsZero() || !w.now.Add(e.Limit).After(w.at)) {
@@ -132,7 +132,7 @@ func (w *world) checkPromise(head *Item) {
 func (w *world) Place(item *Item, keep bool) bool {
 	head := w.Head("default")
 	for id := range w.promise {
-		if promised := w.Item(id); promised == nil || w.rankOf(item, w.now).compare(w.rankOf(promised, w.now)) < 0 {
+		if promised := w.Item(id); promised == nil || w.sortKeyOf(item, w.now).compare(w.sortKeyOf(promised, w.now)) < 0 {
 			delete(w.promise, id)
 		}
 	}
@@ -143,7 +143,7 @@ func (w *world) Place(item *Item, keep bool) bool {
 			}
 		}
 	}
-	return w.yard.Place(item, keep)
+	return w.model.Place(item, keep)
 }
 
 func TestHistories(t *testing.T) {
@@ -152,7 +152,7 @@ func TestHistories(t *testing.T) {
 		history := rapid.SliceOfN(moves, 1, 40).Draw(r, "history")
 		var started [2][]string
 		for i := range started {
-			w := &world{yard: newYard(hosts...), T: r, promise: map[string]time.Time{}}
+			w := &world{model: newModel(hosts...), T: r, promise: map[string]time.Time{}}
 			w.places = w
 			for _, m := range history {
 				w.step(m)

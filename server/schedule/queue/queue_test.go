@@ -8,9 +8,9 @@ import (
 	"time"
 )
 
-// ask is a task of a test: what is not said is 0, and it came as the so many-th.
-func ask(n, gpus int, more ...func(*Item)) *Item {
-	item := &Item{Tasks: []string{fmt.Sprintf("t%03d", n)}, Cluster: "default", Since: start.Add(time.Duration(n)), GPUs: gpus, Shape: fmt.Sprint(gpus)}
+// newItem is a task of a test: what is not said is 0, and it came as the so many-th.
+func newItem(n, gpus int, more ...func(*Item)) *Item {
+	item := &Item{Tasks: []string{fmt.Sprintf("t%03d", n)}, Cluster: "default", Since: start.Add(time.Duration(n)), GPUs: gpus, Class: fmt.Sprint(gpus)}
 	for _, say := range more {
 		say(item)
 	}
@@ -27,15 +27,15 @@ func TestTheOrder(t *testing.T) {
 		quota map[string]int
 		want  []string
 	}{
-		"age":                              {[]*Item{ask(2, 1), ask(1, 1), ask(3, 1)}, nil, []string{"t001", "t002", "t003"}},
-		"priority before age":              {[]*Item{ask(1, 1), ask(2, 1, priority(5)), ask(3, 1, priority(9))}, nil, []string{"t003", "t002", "t001"}},
-		"teams in turn":                    {[]*Item{ask(1, 1, of("a")), ask(2, 1, of("a")), ask(3, 1, of("b")), ask(4, 1, of("b"))}, nil, []string{"t001", "t003", "t002", "t004"}},
-		"who may before who borrows":       {[]*Item{ask(1, 1, of("a"), priority(9)), ask(2, 1, of("b"))}, map[string]int{"b": 1}, []string{"t002", "t001"}},
-		"who has no quota only borrows":    {[]*Item{ask(1, 1, of("a")), ask(2, 2, of("b"), priority(9))}, map[string]int{"b": 1}, []string{"t002", "t001"}},
-		"nobody borrows for no GPU at all": {[]*Item{ask(1, 1, of("b")), ask(2, 0, of("a"), priority(9))}, map[string]int{"b": 1}, []string{"t002", "t001"}},
+		"age":                              {[]*Item{newItem(2, 1), newItem(1, 1), newItem(3, 1)}, nil, []string{"t001", "t002", "t003"}},
+		"priority before age":              {[]*Item{newItem(1, 1), newItem(2, 1, priority(5)), newItem(3, 1, priority(9))}, nil, []string{"t003", "t002", "t001"}},
+		"teams in turn":                    {[]*Item{newItem(1, 1, of("a")), newItem(2, 1, of("a")), newItem(3, 1, of("b")), newItem(4, 1, of("b"))}, nil, []string{"t001", "t003", "t002", "t004"}},
+		"who may before who borrows":       {[]*Item{newItem(1, 1, of("a"), priority(9)), newItem(2, 1, of("b"))}, map[string]int{"b": 1}, []string{"t002", "t001"}},
+		"who has no quota only borrows":    {[]*Item{newItem(1, 1, of("a")), newItem(2, 2, of("b"), priority(9))}, map[string]int{"b": 1}, []string{"t002", "t001"}},
+		"nobody borrows for no GPU at all": {[]*Item{newItem(1, 1, of("b")), newItem(2, 0, of("a"), priority(9))}, map[string]int{"b": 1}, []string{"t002", "t001"}},
 	} {
 		t.Run(name, func(t *testing.T) {
-			y := newYard(8)
+			y := newModel(8)
 			for team, gpus := range c.quota {
 				y.SetTeam(team, gpus, 1)
 			}
@@ -55,16 +55,16 @@ func TestNothingDelaysTheHead(t *testing.T) {
 		late *Item // it comes when the head waits for two GPUs of a host that has one free, for an hour at the most
 		want bool
 	}{
-		"what is over in time may start":        {ask(3, 1, limit(hour)), true},
-		"what may last longer waits":            {ask(3, 1, limit(hour+1)), false},
-		"what does not end by itself waits too": {ask(3, 1), false},
-		"what asks for no GPU is in no way":     {ask(3, 0), true},
-		"what is more important goes first":     {ask(3, 1, priority(1)), true},
+		"what is over in time may start":        {newItem(3, 1, limit(hour)), true},
+		"what may last longer waits":            {newItem(3, 1, limit(hour+1)), false},
+		"what does not end by itself waits too": {newItem(3, 1), false},
+		"what asks for no GPU is in no way":     {newItem(3, 0), true},
+		"what is more important goes first":     {newItem(3, 1, priority(1)), true},
 	} {
 		t.Run(name, func(t *testing.T) {
-			y := newYard(2)
-			y.Add(ask(1, 1, limit(hour)))
-			y.Add(ask(2, 2))
+			y := newModel(2)
+			y.Add(newItem(1, 1, limit(hour)))
+			y.Add(newItem(2, 2))
 			y.round()
 			y.Add(c.late)
 			y.round()
@@ -76,20 +76,20 @@ func TestNothingDelaysTheHead(t *testing.T) {
 }
 
 func TestAHeadThatNobodyHasRoomForHoldsUpNobody(t *testing.T) {
-	y := newYard(2)
-	y.Add(ask(1, 1))
-	y.Add(ask(2, 9))
-	y.Add(ask(3, 1))
+	y := newModel(2)
+	y.Add(newItem(1, 1))
+	y.Add(newItem(2, 9))
+	y.Add(newItem(3, 1))
 	if y.round(); !slices.Equal(y.started, []string{"t001", "t003"}) {
 		t.Errorf("started %v", y.started)
 	}
 }
 
 func TestAPlaceIsKeptForAHeadThatWaitsForAnUnknownTime(t *testing.T) {
-	y := newYard(2)
-	y.Add(ask(1, 1)) // does not end by itself
-	y.Add(ask(2, 2))
-	y.Add(ask(3, 1))
+	y := newModel(2)
+	y.Add(newItem(1, 1)) // does not end by itself
+	y.Add(newItem(2, 2))
+	y.Add(newItem(3, 1))
 	y.round()
 	if !slices.Equal(y.started, []string{"t001"}) {
 		t.Fatalf("started %v", y.started)
@@ -104,7 +104,7 @@ func TestAPlaceIsKeptForAHeadThatWaitsForAnUnknownTime(t *testing.T) {
 func TestSharesConverge(t *testing.T) {
 	chance := rand.New(rand.NewPCG(1, 2))
 	weights := map[string]int{"a": 1, "b": 2, "c": 5}
-	y := newYard(8, 8, 8, 8)
+	y := newModel(8, 8, 8, 8)
 	names, n, waiting := []string{"a", "b", "c"}, 0, map[string]int{}
 	for name, weight := range weights {
 		y.SetTeam(name, -1, weight)
@@ -114,7 +114,7 @@ func TestSharesConverge(t *testing.T) {
 		for _, name := range names {
 			for ; waiting[name] < 40; waiting[name]++ {
 				n++
-				y.Add(ask(n, 1+chance.IntN(2), of(name), limit(time.Duration(1+chance.IntN(8))*time.Hour)))
+				y.Add(newItem(n, 1+chance.IntN(2), of(name), limit(time.Duration(1+chance.IntN(8))*time.Hour)))
 			}
 		}
 		y.round()
@@ -139,25 +139,25 @@ func TestSharesConverge(t *testing.T) {
 func TestWhatWasGuessedIsCorrected(t *testing.T) {
 	q := New()
 	q.SetTeam("a", 8, 1)
-	q.Take(&Item{Tasks: []string{"t"}, Team: "a", GPUs: 8}, start)
-	q.Hold("t", "a", 2, start, start)
-	if held, _ := q.Had("a"); held != 2 || q.team("a").running != 2 {
+	q.MarkPlaced(&Item{Tasks: []string{"t"}, Team: "a", GPUs: 8}, start)
+	q.StartUsage("t", "a", 2, start, start)
+	if held, _ := q.Usage("a"); held != 2 || q.team("a").running != 2 {
 		t.Errorf("%d held, %d count", held, q.team("a").running)
 	}
-	q.Release("t", start, start)
-	if held, _ := q.Had("a"); held != 0 || q.team("a").running != 0 {
+	q.EndUsage("t", start, start)
+	if held, _ := q.Usage("a"); held != 0 || q.team("a").running != 0 {
 		t.Errorf("%d held, %d count at the end", held, q.team("a").running)
 	}
 }
 
 func TestAHeadThatWasStoppedIsNoReasonToPassTheNextOfItsKind(t *testing.T) {
-	y := newYard(2)
-	y.Add(ask(1, 1))
+	y := newModel(2)
+	y.Add(newItem(1, 1))
 	y.round() // leaves one GPU of two
-	y.Add(ask(2, 2))
-	y.Add(ask(3, 2))
-	y.stopUnheard("t002", ask(4, 1))
-	y.Add(ask(5, 1))
+	y.Add(newItem(2, 2))
+	y.Add(newItem(3, 2))
+	y.stopUnheard("t002", newItem(4, 1))
+	y.Add(newItem(5, 1))
 	y.end("t004") // room for a small one again
 	y.round()
 	if want := []string{"t001", "t004"}; !slices.Equal(y.started, want) {

@@ -22,14 +22,14 @@ type Run struct {
 // same. The hosts of the workload are used up by it.
 func Replay(w Workload, policy pack.Policy) Run {
 	packer := pack.NewPacker(w.Hosts, policy)
-	var marks marks
+	var marks samples
 	arrived, used := 0, 0
 	for _, s := range w.Tasks {
 		arrived += s.GPUMilli()
 		if _, _, ok := packer.Place(s); ok {
 			used += s.GPUMilli()
 		}
-		marks.note(percent(arrived, w.Capacity), percent(used, w.Capacity))
+		marks.add(percent(arrived, w.Capacity), percent(used, w.Capacity))
 	}
 	return Run{
 		Allocated90: marks.at(90), Allocated95: marks.at(95), Allocated100: marks.at(100), Allocated130: marks.at(130),
@@ -42,13 +42,13 @@ func percent(part, whole int) float64 { return 100 * float64(part) / float64(who
 // round to two decimals.
 func round(x float64) float64 { return math.RoundToEven(x*100) / 100 }
 
-// marks collect what was allocated, by the rounded per cent of what had been asked for.
-type marks struct {
+// samples collect what was allocated, by the rounded per cent of what had been asked for.
+type samples struct {
 	sum [201]float64
 	n   [201]int
 }
 
-func (m *marks) note(arrived, allocated float64) {
+func (m *samples) add(arrived, allocated float64) {
 	k := int(math.RoundToEven(arrived))
 	if k < len(m.sum) {
 		m.sum[k] += round(allocated)
@@ -57,7 +57,7 @@ func (m *marks) note(arrived, allocated float64) {
 }
 
 // at is the mean at so many per cent. Where no task arrived just then, it is what the last one before has left.
-func (m *marks) at(k int) float64 {
+func (m *samples) at(k int) float64 {
 	for k > 0 && m.n[k] == 0 {
 		k--
 	}

@@ -29,7 +29,7 @@ type Study struct {
 // Open reads the two files of a study, CSV or CSV in gzip (.gz). The trace is named after the file of the tasks, without
 // what all such files have in common.
 func Open(hosts, tasks string) (Study, error) {
-	name := strings.TrimSuffix(strings.TrimSuffix(filepath.Base(tasks), zipped), ".csv")
+	name := strings.TrimSuffix(strings.TrimSuffix(filepath.Base(tasks), gzipSuffix), ".csv")
 	s := Study{Trace: strings.TrimPrefix(name, "openb_pod_list_")}
 	var err error
 	if s.Hosts, err = readFile(hosts, ReadHosts); err != nil {
@@ -39,8 +39,8 @@ func Open(hosts, tasks string) (Study, error) {
 	return s, err
 }
 
-// zipped is how the name of a file in gzip ends.
-const zipped = ".gz"
+// gzipSuffix is how the name of a file in gzip ends.
+const gzipSuffix = ".gz"
 
 func readFile[T any](name string, read func(io.Reader) ([]T, error)) ([]T, error) {
 	file, err := os.Open(name)
@@ -49,7 +49,7 @@ func readFile[T any](name string, read func(io.Reader) ([]T, error)) ([]T, error
 	}
 	defer file.Close()
 	from := io.Reader(file)
-	if strings.HasSuffix(name, zipped) {
+	if strings.HasSuffix(name, gzipSuffix) {
 		if from, err = gzip.NewReader(file); err != nil {
 			return nil, fmt.Errorf("%s: %w", name, err)
 		}
@@ -63,7 +63,7 @@ func readFile[T any](name string, read func(io.Reader) ([]T, error)) ([]T, error
 
 // Run replays every policy with every seed, on all cores. The runs come back by policy, then by seed. After each one
 // told hears how many are done, from one goroutine at a time.
-func (s Study) Run(ctx context.Context, told func(done, total int)) ([]Run, error) {
+func (s Study) Run(ctx context.Context, onProgress func(done, total int)) ([]Run, error) {
 	seeds := int(s.To - s.From + 1)
 	runs := make([]Run, len(s.Policies)*seeds)
 	var lock sync.Mutex
@@ -81,7 +81,7 @@ func (s Study) Run(ctx context.Context, told func(done, total int)) ([]Run, erro
 			lock.Lock()
 			defer lock.Unlock()
 			done++
-			told(done, len(runs))
+			onProgress(done, len(runs))
 			return nil
 		})
 	}

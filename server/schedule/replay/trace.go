@@ -53,9 +53,9 @@ func ReadTasks(from io.Reader) ([]Task, error) {
 		}
 		switch {
 		case (task.GPUs == 0) != (task.Milli == 0):
-			l.fail("num_gpu is %d and gpu_milli %d: either both are 0 or none", task.GPUs, task.Milli)
+			l.setError("num_gpu is %d and gpu_milli %d: either both are 0 or none", task.GPUs, task.Milli)
 		case task.GPUs > 1 && task.Milli < pack.Whole:
-			l.fail("gpu_milli is %d: more than one GPU can be had only whole (%d)", task.Milli, pack.Whole)
+			l.setError("gpu_milli is %d: more than one GPU can be had only whole (%d)", task.Milli, pack.Whole)
 		}
 		tasks = append(tasks, task)
 	})
@@ -83,12 +83,12 @@ func (l *line) text(column string) string { return l.fields[l.columns[column]] }
 func (l *line) number(column string, least, most int64) int64 {
 	n, err := strconv.ParseInt(l.text(column), 10, 64)
 	if err != nil || n < least || n > most {
-		l.fail("%s is %q: it has to be a whole number from %d to %d", column, l.text(column), least, most)
+		l.setError("%s is %q: it has to be a whole number from %d to %d", column, l.text(column), least, most)
 	}
 	return n
 }
 
-func (l *line) fail(format string, args ...any) {
+func (l *line) setError(format string, args ...any) {
 	if l.err == nil {
 		l.err = fmt.Errorf("line %d: "+format, append([]any{l.at}, args...)...)
 	}

@@ -4,8 +4,8 @@ package tournament
 
 import "math/bits"
 
-// Nobody is the best of no players.
-const Nobody = -1
+// None is the best of no players.
+const None = -1
 
 // Tournament is one of players that are known by their numbers, from 0. It is for one goroutine at a time.
 type Tournament struct {
@@ -19,7 +19,7 @@ func New(players int, beats func(player, other int) bool) *Tournament {
 	half := 1 << bits.Len(uint(max(players-1, 0)))
 	t := &Tournament{beats: beats, winners: make([]int32, 2*half)}
 	for i := range half {
-		t.winners[half+i] = Nobody
+		t.winners[half+i] = None
 		if i < players {
 			t.winners[half+i] = int32(i)
 		}
@@ -34,7 +34,7 @@ func New(players int, beats func(player, other int) bool) *Tournament {
 func (t *Tournament) play(k int) {
 	left, right := t.winners[2*k], t.winners[2*k+1]
 	t.winners[k] = left
-	if right != Nobody && t.beats(int(right), int(left)) {
+	if right != None && t.beats(int(right), int(left)) {
 		t.winners[k] = right
 	}
 }

@@ -26,9 +26,9 @@ func TestTheBestIsTheFirstOfTheHighest(t *testing.T) {
 }
 
 func highest(scores []int) int {
-	best := Nobody
+	best := None
 	for i, score := range scores {
-		if best == Nobody || score > scores[best] {
+		if best == None || score > scores[best] {
 			best = i
 		}
 	}

@@ -1,0 +1,237 @@
+package server
+
+import (
+	"context"
+	"errors"
+	"sync"
+	"testing"
+	"time"
+
+	"pinion/raftfsm"
+	"pinion/raftfsm/spec"
+)
+
+// atOnce calls f n times concurrently, n goroutines waiting for one start.
+func atOnce(n int, f func(i int)) {
+	var all sync.WaitGroup
+	begin := make(chan struct{})
+	for i := range n {
+		all.Go(func() {
+			<-begin
+			f(i)
+		})
+	}
+	close(begin)
+	all.Wait()
+}
+
+func TestAHundredRunsOnEightGPUsPlaceExactlyEight(t *testing.T) {
+	s := start(t, config(t.TempDir()))
+	joinWith(t, s, 8)
+	definition := define(t, s, 1)
+	before := s.raft.LastIndex()
+
+	results := make([]spec.RunResult, 100)
+	atOnce(len(results), func(i int) { results[i] = run(t.Context(), t, s, runOf(definition)) })
+
+	owner := make(map[string]string)
+	for _, r := range results {
+		if len(r.Tasks)+len(r.Failures) != 1 {
+			t.Fatalf("a run of one task has %d tasks and %d failures", len(r.Tasks), len(r.Failures))
+		}
+		for _, f := range r.Failures {
+			if f.Reason != spec.ReasonGPU {
+				t.Errorf("refused for %s", f.Reason)
+			}
+		}
+		for _, task := range r.Tasks {
+			for _, uuid := range task.GPUs() {
+				if owner[uuid] != "" {
+					t.Errorf("%s was given to %s and %s", uuid, owner[uuid], task.ID)
+				}
+				owner[uuid] = task.ID
+			}
+		}
+	}
+	if len(owner) != 8 {
+		t.Errorf("%d GPUs were given away, want 8", len(owner))
+	}
+	if entries := s.raft.LastIndex() - before; entries > 8 {
+		t.Errorf("%d log entries for 100 runs", entries)
+	}
+}
+
+func TestRunsThatArriveTogetherShareEntries(t *testing.T) {
+	s := start(t, config(t.TempDir()))
+	joinWith(t, s, 0)
+	definition := define(t, s, 0)
+	before := s.raft.LastIndex()
+	atOnce(100, func(int) {
+		if r := run(t.Context(), t, s, runOf(definition)); len(r.Tasks) != 1 {
+			t.Errorf("got %+v", r)
+		}
+	})
+	if tasks := len(view(t, s).Tasks("")); tasks != 100 {
+		t.Errorf("%d tasks are recorded, want 100", tasks)
+	}
+	if entries := s.raft.LastIndex() - before; entries > 50 {
+		t.Errorf("%d log entries for 100 runs", entries)
+	}
+}
+
+func TestATokenStartsItsTasksOnce(t *testing.T) {
+	s := start(t, config(t.TempDir()))
+	joinWith(t, s, 8)
+	request := runOf(define(t, s, 1))
+	request.Token, request.TokenHash = "retry-me", "h1"
+
+	first := run(t.Context(), t, s, request)
+	again := run(t.Context(), t, s, request)
+	if len(first.Tasks) != 1 || len(again.Tasks) != 1 || first.Tasks[0].ID != again.Tasks[0].ID {
+		t.Errorf("first %v, again %v", first.Tasks, again.Tasks)
+	}
+
+	request.TokenHash = "h2"
+	_, err := s.Run(t.Context(), request)
+	var conflict *spec.TokenConflict
+	if !errors.As(err, &conflict) || len(conflict.TaskIDs) != 1 || conflict.TaskIDs[0] != first.Tasks[0].ID {
+		t.Errorf("other parameters under the same token: %v", err)
+	}
+}
+
+func TestOneTokenManyTimesInOneBatchStartsOneTask(t *testing.T) {
+	s := start(t, config(t.TempDir()))
+	joinWith(t, s, 8)
+	same := runOf(define(t, s, 1))
+	same.Token, same.TokenHash = "t", "h1"
+	other := same
+	other.TokenHash = "h2"
+
+	answers := s.launchRuns([]spec.RunRequest{same, same, other, same})
+	ids := make(map[string]bool)
+	for _, i := range []int{0, 1, 3} {
+		if answers[i].err != nil || len(answers[i].result.Tasks) != 1 {
+			t.Fatalf("run %d: %+v", i, answers[i])
+		}
+		ids[answers[i].result.Tasks[0].ID] = true
+	}
+	if len(ids) != 1 {
+		t.Errorf("one token started %d tasks", len(ids))
+	}
+	if !errors.Is(answers[2].err, spec.ErrTokenConflict) {
+		t.Errorf("other parameters: %v", answers[2].err)
+	}
+	if n := len(view(t, s).Tasks("")); n != 1 {
+		t.Errorf("%d tasks are recorded", n)
+	}
+}
+
+func TestARunThatLostItsPlacesIsPlannedAgain(t *testing.T) {
+	s := start(t, config(t.TempDir()))
+	joinWith(t, s, 2)
+	request := runOf(define(t, s, 1))
+	request.Token, request.TokenHash = "t", "h"
+	taken := run(t.Context(), t, s, runOf(request.Definition)).Tasks[0]
+
+	// A plan made before the GPU was taken: recording it is refused, and the run is open again.
+	b := &launchBatch{Server: s, runs: []spec.RunRequest{request}, answers: make([]runReply, 1), conflicts: make([]int, 1)}
+	late := *taken
+	late.ID = newID()
+	entry := raftfsm.LaunchTasks{Runs: []raftfsm.Launch{{Cluster: request.Cluster, Token: "t", TokenHash: "h", Tasks: []*spec.Task{&late}, At: time.Now()}}}
+	if again, _ := b.proposeLaunch(s.leaderTerm.Load(), entry, []int{0}); len(again) != 1 {
+		t.Fatalf("a lost race left %v open: %+v", again, b.answers)
+	}
+	if open := b.attempt([]int{0}); len(open) != 0 || len(b.answers[0].result.Tasks) != 1 || b.answers[0].result.Tasks[0].GPUs()[0] == taken.GPUs()[0] {
+		t.Errorf("planned again: open %v, answer %+v", open, b.answers[0])
+	}
+
+	b.conflicts[0] = maxPlanAttempts - 1
+	entry.Runs[0].Token = ""
+	if again, _ := b.proposeLaunch(s.leaderTerm.Load(), entry, []int{0}); len(again) != 0 || !errors.Is(b.answers[0].err, spec.ErrUnavailable) {
+		t.Errorf("a run that always loses: open %v, answer %v", again, b.answers[0].err)
+	}
+}
+
+func TestWhatCannotRunIsSaid(t *testing.T) {
+	s := start(t, config(t.TempDir()))
+	definition := define(t, s, 0)
+	cases := []struct {
+		name string
+		run  spec.RunRequest
+		want error
+	}{
+		{"unknown definition", spec.RunRequest{Cluster: spec.DefaultCluster, Definition: "none:1", Count: 1}, spec.ErrNotFound},
+		{"unknown cluster", spec.RunRequest{Cluster: "none", Definition: definition, Count: 1}, spec.ErrNotFound},
+		{"no hosts", runOf(definition), spec.ErrNoHosts},
+	}
+	for _, c := range cases {
+		t.Run(c.name, func(t *testing.T) {
+			if _, err := s.Run(t.Context(), c.run); !errors.Is(err, c.want) {
+				t.Errorf("got %v", err)
+			}
+		})
+	}
+	apply(t, s, raftfsm.DeregisterDefinition{Name: definition, At: time.Now()})
+	if _, err := s.Run(t.Context(), runOf(definition)); !errors.Is(err, spec.ErrInactive) {
+		t.Errorf("a deregistered definition: %v", err)
+	}
+}
+
+func TestNothingIsPlacedOnAHostThatWentSilent(t *testing.T) {
+	var c clock
+	cfg := config(t.TempDir())
+	cfg.Now = c.now
+	s := start(t, cfg)
+	joinWith(t, s, 1)
+	definition := define(t, s, 0)
+
+	c.pass(5 * time.Second)
+	r := run(t.Context(), t, s, runOf(definition))
+	if s.Connected(hostID) || len(r.Tasks) != 0 || r.Failures[0].Reason != spec.ReasonAgent {
+		t.Errorf("connected %t, answer %+v", s.Connected(hostID), r)
+	}
+	if err := s.Heartbeat(t.Context(), hostID); err != nil {
+		t.Fatal(err)
+	}
+	if r := run(t.Context(), t, s, runOf(definition)); !s.Connected(hostID) || len(r.Tasks) != 1 {
+		t.Errorf("after a heartbeat: connected %t, answer %+v", s.Connected(hostID), r)
+	}
+}
+
+func TestANewTermGrantsOneLease(t *testing.T) {
+	var b heartbeatTable
+	b.resetLeases(day0, day0)
+	if b.silence("h", day0.Add(3*time.Second)) != 3*time.Second {
+		t.Error("silence does not begin with the term")
+	}
+	b.record("h", day0.Add(10*time.Second))
+	if b.silence("h", day0.Add(11*time.Second)) != time.Second {
+		t.Error("a heartbeat does not end the silence")
+	}
+}
+
+func TestARequestThatGaveUpBeforeItsTurnChangesNothing(t *testing.T) {
+	release, carried := make(chan struct{}), make(chan []int, 2)
+	g := batcher[int, int]{maxBatch: 10, handle: func(in []int) []int {
+		carried <- in
+		<-release
+		return in
+	}}
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		g.do(context.Background(), 1)
+	}()
+	<-carried // the first batch is under way
+
+	ctx, cancel := context.WithCancel(context.Background())
+	cancel()
+	if _, err := g.do(ctx, 2); !errors.Is(err, spec.ErrUnavailable) || errors.Is(err, ErrOutcomeUnknown) {
+		t.Errorf("got %v", err)
+	}
+	close(release)
+	<-done
+	if len(carried) != 0 {
+		t.Error("the request that was withdrawn was carried out")
+	}
+}

@@ -1,0 +1,94 @@
+// Package batch says what follows from the end of a task: whether its gang ends with it, whether it is done again and
+// when, and what that means to tasks that waited for it. It is pure: everything is derived from a view of the state.
+package batch
+
+import (
+	"cmp"
+	"slices"
+	"time"
+
+	"pinion/raftfsm"
+	"pinion/raftfsm/spec"
+)
+
+// Succeeded reports whether the task ended as it should: by itself, every essential container with exit code 0. Who is
+// asked to stop and then exits with 0 has only done as it was told.
+func Succeeded(v *raftfsm.View, t *spec.Task) bool {
+	if t.LastStatus != spec.Stopped || wasStopped(t) {
+		return false
+	}
+	codes, unknown := exitCodes(v, t)
+	return !unknown && !slices.ContainsFunc(codes, isFailure)
+}
+
+// wasStopped reports whether somebody had the task stopped.
+func wasStopped(t *spec.Task) bool {
+	return t.StopCode == spec.StopUserInitiated || t.StopCode == spec.StopScheduler || t.StopCode == spec.StopPreempted
+}
+
+func isFailure(code int) bool { return code != 0 }
+
+// exitCodes are the exit codes of the task's essential containers; unknown: one of them has none.
+func exitCodes(v *raftfsm.View, t *spec.Task) (codes []int, unknown bool) {
+	d := v.Definition(t.Definition)
+	for i := range t.Containers {
+		switch c := &t.Containers[i]; {
+		case isNonEssential(d, c.Name):
+		case c.ExitCode == nil:
+			unknown = true
+		default:
+			codes = append(codes, *c.ExitCode)
+		}
+	}
+	return codes, unknown
+}
+
+func isNonEssential(d *spec.TaskDefinition, container string) bool {
+	return d != nil && slices.ContainsFunc(d.Containers, func(c spec.ContainerDefinition) bool {
+		return c.Name == container && !c.IsEssential()
+	})
+}
+
+// hasFailed reports whether the task has failed or will have, as soon as that is certain.
+func hasFailed(v *raftfsm.View, t *spec.Task) bool {
+	switch {
+	case t.DesiredStatus != spec.Stopped:
+		return false
+	case t.LastStatus == spec.Stopped:
+		return !Succeeded(v, t)
+	case t.StopCode != spec.StopEssentialExited && t.StopCode != "":
+		return true // it was stopped, or did not come to start
+	}
+	codes, _ := exitCodes(v, t)
+	return slices.ContainsFunc(codes, isFailure)
+}
+
+// firstFailure is the task that failed first and by itself, or was stopped; nil while none has. Tasks are a gang, or one alone.
+func firstFailure(v *raftfsm.View, tasks []*spec.Task) *spec.Task {
+	var failed *spec.Task
+	for _, t := range tasks {
+		if t.StopCode == spec.StopScheduler || !hasFailed(v, t) {
+			continue
+		}
+		if failed == nil || endTime(t).Before(endTime(failed)) {
+			failed = t
+		}
+	}
+	return failed
+}
+
+func endTime(t *spec.Task) time.Time {
+	return cmp.Or(t.Times.ExecutionStopped, t.Times.Stopping, t.Times.Stopped)
+}
+
+// gangOrTask is what is done, and done again, as one: a gang, or a task alone.
+func gangOrTask(v *raftfsm.View, t *spec.Task) []*spec.Task {
+	if t.Gang == nil {
+		return []*spec.Task{t}
+	}
+	return v.Gang(t.Gang.ID)
+}
+
+func allStopped(tasks []*spec.Task) bool {
+	return !slices.ContainsFunc(tasks, func(t *spec.Task) bool { return t.LastStatus != spec.Stopped })
+}

@@ -1,0 +1,143 @@
+package schedule
+
+import (
+	"cmp"
+	"slices"
+
+	"pinion/gpu"
+	"pinion/raftfsm/spec"
+	"pinion/server/schedule/pack"
+)
+
+// clusterHosts is the hosts of one cluster, and what is remembered so that a decision need not look at all of them: a board for
+// each class of requests that came lately.
+type clusterHosts struct {
+	hosts     []*Host // by id
+	changed   []int32 // hosts that are not what boards have of them, in the order of the changes
+	trimmed   int     // changes that came before these
+	rankings  map[equivalenceClass]*rankingCache
+	decisions uint64
+	profile   workloadProfile
+	pending   map[string]pack.Shape // of the tasks that wait for a place, by id
+	gpuBoards *gpu.Boards
+}
+
+// maxRankedHosts is how many hosts of boards are remembered, of about 100 bytes each; but for fewestBoards one always has room.
+const (
+	maxRankedHosts = 1_000_000
+	minRankings    = 32
+)
+
+func newClusterHosts(wirings *gpu.Boards) *clusterHosts {
+	return &clusterHosts{rankings: map[equivalenceClass]*rankingCache{}, pending: map[string]pack.Shape{}, gpuBoards: wirings}
+}
+
+func (c *clusterHosts) find(hostID string) (at int, known bool) {
+	return slices.BinarySearchFunc(c.hosts, hostID, func(h *Host, id string) int { return cmp.Compare(h.Host.ID, id) })
+}
+
+// add adds a host; its Free is what its tasks leave.
+func (c *clusterHosts) add(h *Host) {
+	h.readInventory(c.gpuBoards)
+	at, _ := c.find(h.Host.ID)
+	c.hosts = slices.Insert(c.hosts, at, h)
+	c.renumber(at)
+	for _, task := range h.tasks {
+		c.profile.add(shapeOfTask(task), 1)
+	}
+}
+
+func (c *clusterHosts) remove(h *Host) {
+	c.hosts = slices.Delete(c.hosts, h.at, h.at+1)
+	c.renumber(h.at)
+	for _, task := range h.tasks {
+		c.profile.add(shapeOfTask(task), -1)
+	}
+}
+
+// renumber follows a change in the list of hosts, from a place on. Boards go by place, so none is true any more.
+func (c *clusterHosts) renumber(from int) {
+	for at := from; at < len(c.hosts); at++ {
+		c.hosts[at].at = at
+	}
+	clear(c.rankings)
+	c.trimChanges(len(c.changed))
+}
+
+func (c *clusterHosts) assume(h *Host, t *spec.Task) {
+	h.assume(t)
+	c.profile.add(shapeOfTask(t), 1)
+	c.markChanged(h)
+}
+
+func (c *clusterHosts) releaseAt(h *Host, at int) {
+	c.profile.add(shapeOfTask(h.tasks[at]), -1)
+	h.release(at)
+	c.markChanged(h)
+}
+
+// markChanged notes that the host is not what it was.
+func (c *clusterHosts) markChanged(h *Host) {
+	if len(c.rankings) == 0 {
+		return
+	}
+	if len(c.changed) > 4*len(c.hosts)+maxFailures {
+		c.trimChanges(len(c.changed) / 2)
+	}
+	h.lastChange = c.trimmed + len(c.changed)
+	c.changed = append(c.changed, int32(h.at))
+}
+
+// trimChanges drops the oldest changes, and the boards that have not seen them.
+func (c *clusterHosts) trimChanges(oldest int) {
+	for of, b := range c.rankings {
+		if b.applied < oldest {
+			delete(c.rankings, of)
+		} else {
+			b.applied -= oldest
+		}
+	}
+	c.changed = slices.Delete(c.changed, 0, oldest)
+	c.trimmed += oldest
+}
+
+// ranking is the one for the request, as the hosts are now.
+func (c *clusterHosts) ranking(a *evaluation) *rankingCache {
+	of := a.class()
+	b := c.rankings[of]
+	if b == nil {
+		c.evictRanking()
+		b = newRankingCache(a.rankAll(c.hosts, runFilters))
+		b.applied = len(c.changed)
+		c.rankings[of] = b
+	}
+	c.decisions++
+	b.usedAt = c.decisions
+	c.refresh(b, a)
+	return b
+}
+
+// refresh considers again what has changed since the board was asked last.
+func (c *clusterHosts) refresh(b *rankingCache, a *evaluation) {
+	for ; b.applied < len(c.changed); b.applied++ {
+		h := c.hosts[c.changed[b.applied]]
+		if h.lastChange == c.trimmed+b.applied { // else it has changed again after this
+			b.set(h.at, a.rank(h, runFilters))
+		}
+	}
+}
+
+// evictRanking drops the board that was not asked for longest.
+func (c *clusterHosts) evictRanking() {
+	if len(c.rankings) < minRankings || (len(c.rankings)+1)*len(c.hosts) <= maxRankedHosts {
+		return
+	}
+	var oldest equivalenceClass
+	least := c.decisions + 1
+	for of, b := range c.rankings {
+		if b.usedAt < least {
+			oldest, least = of, b.usedAt
+		}
+	}
+	delete(c.rankings, oldest)
+}

@@ -1,0 +1,60 @@
+package schedule
+
+import (
+	"encoding/binary"
+	"slices"
+
+	"pinion/raftfsm/query"
+	"pinion/server/schedule/pack"
+)
+
+// equivalenceClass is what requests have in common for which every host is the same.
+type equivalenceClass struct {
+	fingerprint   string
+	fragmentation *pack.FragmentationScorer // nil for tasks without GPUs
+}
+
+// isCacheable reports whether every host is to the request what it is to all of its class, whatever tasks are there beside what
+// they hold.
+func (a *evaluation) isCacheable() bool {
+	return !a.distinct && len(a.strategy) == 0 && !slices.ContainsFunc(a.constraints, (*query.Expr).ReadsTasks)
+}
+
+func (a *evaluation) class() equivalenceClass {
+	c := equivalenceClass{fingerprint: a.fingerprint()}
+	if a.wantsGPUs {
+		c.fragmentation = a.fragmentation
+	}
+	return c
+}
+
+// fingerprint is all of a plain request that the filters and the cost look at, in a form that differs when it does.
+func (a *evaluation) fingerprint() string {
+	if a.fingerprintText == "" {
+		a.fingerprintText = a.encodeFingerprint()
+	}
+	return a.fingerprintText
+}
+
+func (a *evaluation) encodeFingerprint() string {
+	d := &a.demand
+	text := binary.AppendVarint(make([]byte, 0, 256), d.CPU)
+	text = binary.AppendVarint(text, d.MemoryMiB)
+	for _, list := range [][]int{d.Ports, d.UDPPorts, d.GPUs} {
+		text = binary.AppendVarint(text, int64(len(list)))
+		for _, n := range list {
+			text = binary.AppendVarint(text, int64(n))
+		}
+	}
+	add := func(s string) { text = append(binary.AppendVarint(text, int64(len(s))), s...) }
+	add(a.isolation)
+	for _, required := range a.attributes {
+		add(required.Name)
+		add(required.Value)
+	}
+	add("") // no attribute is called so
+	for _, expression := range a.constraints {
+		add(expression.String())
+	}
+	return string(text)
+}

@@ -1,0 +1,140 @@
+package schedule
+
+import (
+	"cmp"
+	"slices"
+
+	"pinion/raftfsm/query"
+	"pinion/raftfsm/spec"
+	"pinion/server/schedule/pack"
+)
+
+// evaluation is a request with what can be said of it once for all hosts.
+type evaluation struct {
+	Request
+	demand          spec.Demand      // see on
+	attributes      []spec.Attribute // that a host has to carry
+	isolation       string           // by what the task could reach GPUs of others; empty: by nothing
+	group           string           // of the tasks
+	wantsGPUs       bool
+	fragmentation   *pack.FragmentationScorer // on the GPUs of the cluster
+	terms           spec.Terms
+	placed          int        // tasks so far
+	common          *spec.Task // see record; nil before the first one
+	fingerprintText string     // see needs; empty before it is asked for
+
+	// What read makes of the constraints and the strategy; StartTask has neither.
+	constraints []*query.Expr
+	distinct    bool
+	strategy    []scorer
+}
+
+func newEvaluation(r Request) *evaluation {
+	a := &evaluation{Request: r, demand: spec.DemandOf(r.Definition)}
+	a.wantsGPUs = slices.ContainsFunc(a.demand.GPUs, func(n int) bool { return n != 0 })
+	a.group = cmp.Or(r.Run.Group, "family:"+r.Definition.Family)
+	a.attributes = slices.Concat(r.Definition.Requires(), platform(r.Definition))
+	a.isolation = r.Definition.Escapes()
+	a.terms, _ = spec.TermsOf(r.Run.Tags) // the api has checked them
+	return a
+}
+
+// demandOn is what the task takes of this host.
+func (a *evaluation) demandOn(h *Host) spec.Demand { return a.demand.On(h.Host) }
+
+// place makes a task for a host that fits, with GPUs chosen container by container. It is nil when the host's GPUs cannot
+// be given together although there are enough of them.
+func (a *evaluation) place(h *Host) *spec.Task {
+	free := h.idle
+	gpus := make([][]string, len(a.demand.GPUs))
+	for i, wanted := range a.demandOn(h).GPUs {
+		if wanted == 0 {
+			continue
+		}
+		picked := h.board.Pick(free, wanted)
+		if picked.Len() != wanted {
+			return nil
+		}
+		free &^= picked
+		gpus[i] = h.board.UUIDs(picked)
+	}
+	if len(a.Waiting) > 0 {
+		a.placed++
+		return withPlacement(a.Waiting[a.placed-1], h.Host.ID, gpus)
+	}
+	return a.task(h.Host.ID, gpus)
+}
+
+// refuseSplitGPUs is the refusal where place makes no task.
+func refuseSplitGPUs(h *Host) spec.Failure {
+	return spec.Failure{HostID: h.Host.ID, Reason: spec.ReasonGPU,
+		Detail: "enough GPUs are free, but not ones that one container can have together"}
+}
+
+// task is the finished record: everything a task ever says about its place is written here.
+func (a *evaluation) task(hostID string, gpus [][]string) *spec.Task {
+	if a.common == nil {
+		a.common = a.newCommon()
+	}
+	task := *a.common
+	task.ID, task.HostID, task.ArrayIndex = a.IDs(), hostID, a.arrayIndex()
+	task.Containers = make([]spec.Container, len(a.Definition.Containers))
+	a.placed++
+	for i := range task.Containers {
+		container := &a.Definition.Containers[i]
+		task.Containers[i] = spec.Container{
+			ID:         uuid(a.IDs()),
+			Name:       container.Name,
+			Image:      container.Image,
+			GPUs:       gpus[i],
+			LastStatus: spec.Pending,
+		}
+	}
+	return &task
+}
+
+// newCommon is what the tasks of the request have in common.
+func (a *evaluation) newCommon() *spec.Task {
+	return &spec.Task{
+		Cluster:       a.Run.Cluster,
+		Definition:    a.Definition.Name(),
+		Group:         a.group,
+		StartedBy:     a.Run.StartedBy,
+		LaunchType:    cmp.Or(a.Run.LaunchType, "EC2"),
+		Overrides:     a.overrides(),
+		CPU:           a.demand.CPU,
+		MemoryMiB:     a.demand.MemoryMiB,
+		Ports:         a.demand.Ports,
+		UDPPorts:      a.demand.UDPPorts,
+		LastStatus:    spec.Pending,
+		DesiredStatus: spec.Running,
+		Tags:          a.Run.Tags,
+		Version:       1,
+		CreatedAt:     a.At,
+		Wait:          a.pendingSpec(),
+	}
+}
+
+// overrides names every container, as ECS does, also those that nothing changes.
+func (a *evaluation) overrides() spec.TaskOverride {
+	asked := a.Run.Overrides
+	all := asked
+	all.Containers = nil
+	for _, container := range a.Definition.Containers {
+		at := slices.IndexFunc(asked.Containers, func(o spec.ContainerOverride) bool { return o.Name == container.Name })
+		if at < 0 {
+			all.Containers = append(all.Containers, spec.ContainerOverride{Name: container.Name})
+		} else {
+			all.Containers = append(all.Containers, asked.Containers[at])
+		}
+	}
+	return all
+}
+
+// uuid writes 32 hex digits with the hyphens of a UUID.
+func uuid(id string) string {
+	if len(id) != 32 {
+		return id
+	}
+	return id[:8] + "-" + id[8:12] + "-" + id[12:16] + "-" + id[16:20] + "-" + id[20:]
+}

@@ -1,0 +1,17 @@
+package schedule
+
+// AnyFeasible reports whether one of the hosts would take a task of the request now.
+func (f *HostSet) AnyFeasible(r Request, hostIDs []string) bool {
+	a := newEvaluation(r)
+	if a.parse(f.cluster(r.Run.Cluster).hosts) != nil {
+		return false
+	}
+	for _, id := range hostIDs {
+		if h := f.hosts[id]; h != nil && h.Host.Cluster == r.Run.Cluster {
+			if _, refused := a.refusal(h, runFilters); !refused {
+				return true
+			}
+		}
+	}
+	return false
+}

@@ -1,0 +1,79 @@
+package schedule
+
+import (
+	"fmt"
+
+	"pinion/raftfsm/spec"
+)
+
+// Hold holds, of what is free on the hosts of an opening, what the request will need there and what no task that ends by
+// then gives back. Other requests find less as long as it is held: DropTask ends that. valid is false when the hosts
+// changed and the request would not have its places there by then; nothing is held then.
+func (f *HostSet) Hold(r Request, o Reservation, ends EndTime) (held []*spec.Task, valid bool) {
+	a := newEvaluation(r)
+	if a.parse(nil) != nil {
+		return nil, false
+	}
+	for i, share := range o.Hosts {
+		h := f.hosts[share.HostID]
+		if h == nil || h.Host.Cluster != r.Run.Cluster {
+			break
+		}
+		if _, refused := a.refusal(h, staticFilters); refused {
+			break
+		}
+		task, enough := a.holdOn(h, share.Tasks, o, ends)
+		if !enough {
+			break
+		}
+		task.ID = fmt.Sprintf("kept-%s-%d", r.Run.Cluster, i)
+		f.cluster(h.Host.Cluster).assume(h, task)
+		held = append(held, task)
+	}
+	if len(held) < len(o.Hosts) {
+		for _, task := range held {
+			f.DropTask(task)
+		}
+		return nil, false
+	}
+	return held, true
+}
+
+// holdOn is a task that holds what has to stay free for so many tasks of the request. Where nobody knows when they start
+// that is all that they can use.
+func (a *evaluation) holdOn(h *Host, tasks int, o Reservation, ends EndTime) (kept *spec.Task, enough bool) {
+	d, n := a.demandOn(h), int64(tasks)
+	free := a.capacityOn(h)
+	later := free
+	for _, e := range h.taskEnds(ends) {
+		if o.At.IsZero() || !e.at.After(o.At) {
+			a.addBack(&later, h, e.task)
+		}
+	}
+	if later.slots(d, tasks) < tasks {
+		return nil, false
+	}
+	if o.At.IsZero() {
+		later = free
+	}
+	gpus := min(free.gpus, max(0, tasks*d.AllGPUs()-(later.gpus-free.gpus)))
+	kept = &spec.Task{
+		HostID:     h.Host.ID,
+		Cluster:    h.Host.Cluster,
+		CPU:        min(max(0, free.cpu), max(0, n*d.CPU-(later.cpu-free.cpu))),
+		MemoryMiB:  min(max(0, free.memory), max(0, n*d.MemoryMiB-(later.memory-free.memory))),
+		LastStatus: spec.Pending,
+		Containers: []spec.Container{{GPUs: h.Free.GPUs[len(h.Free.GPUs)-gpus:]}},
+	}
+	for _, port := range d.Ports {
+		if !h.Free.Ports[port] {
+			kept.Ports = append(kept.Ports, port)
+		}
+	}
+	for _, port := range d.UDPPorts {
+		if !h.Free.UDPPorts[port] {
+			kept.UDPPorts = append(kept.UDPPorts, port)
+		}
+	}
+	return kept, true
+}

@@ -1,0 +1,142 @@
+package schedule
+
+import (
+	"fmt"
+	"math"
+	"slices"
+	"strings"
+
+	"pinion/raftfsm/query"
+	"pinion/raftfsm/spec"
+)
+
+// Infeasible says whether the hosts could never run the tasks of the request as they are now, even with nothing else on them,
+// and what they lack: the nearest of them, or without a HostID all of them together, when a gang is too large. They are those
+// of the request's cluster. What may pass by itself does not count: a host that drains or is not heard of, a GPU that is
+// sick, a constraint about the tasks of a host.
+func Infeasible(hosts []*spec.Host, r Request) (lack spec.Failure, impossible bool) {
+	a := newEvaluation(r)
+	if a.parse(nil) != nil {
+		return spec.Failure{}, false
+	}
+	if len(hosts) == 0 {
+		return spec.Failure{Reason: spec.ReasonMissing, Detail: "the cluster has no host"}, true
+	}
+	var nearest, bound shortfalls
+	room := 0
+	for _, host := range hosts {
+		h := &Host{Host: host, Connected: true}
+		missing := a.shortfallsOn(h)
+		if len(missing) == 0 {
+			fits := a.emptySlots(h)
+			if room += fits; room >= r.Run.Count {
+				return spec.Failure{}, false
+			}
+			bound = a.resourceShortfalls(h, fits)
+		} else if nearest == nil || missing.nearer(nearest) {
+			nearest, lack.HostID = missing, host.ID
+		}
+	}
+	if room > 0 {
+		detail := fmt.Sprintf("the %d tasks of the gang start together, and the hosts together have room for %d of them at most", r.Run.Count, room)
+		return spec.Failure{Reason: bound[0].reason, Detail: detail}, true
+	}
+	lack.Reason, lack.Detail = nearest[0].reason, nearest.String()
+	return lack, true
+}
+
+// shortfall is one thing that a host lacks.
+type shortfall struct {
+	reason, detail string
+	ratio          float64 // what is needed of it, in what the host has of it; infinite where the host has none, or no amount says it
+}
+
+// shortfalls are all that a host lacks, in the order in which its refusals come.
+type shortfalls []shortfall
+
+// nearer says whether a host that lacks s is nearer to the request than one that lacks other: it lacks fewer things, or the
+// worst of them less.
+func (s shortfalls) nearer(other shortfalls) bool {
+	if len(s) != len(other) {
+		return len(s) < len(other)
+	}
+	return s.worst() < other.worst()
+}
+
+func (s shortfalls) worst() (times float64) {
+	for _, each := range s {
+		times = max(times, each.ratio)
+	}
+	return times
+}
+
+func (s shortfalls) String() string {
+	var details []string
+	for _, each := range s {
+		details = append(details, each.detail)
+	}
+	return strings.Join(details, "; ")
+}
+
+// shortfallsOn is what the host lacks for one task of the request.
+func (a *evaluation) shortfallsOn(h *Host) (missing shortfalls) {
+	for _, refuses := range []filter{attributes, isolation} {
+		if reason, detail := refuses(a, h); reason != "" {
+			missing = append(missing, shortfall{reason, detail, math.Inf(1)})
+		}
+	}
+	missing = append(missing, a.resourceShortfalls(h, 0)...)
+	lasting := *a
+	lasting.constraints = slices.DeleteFunc(slices.Clone(a.constraints), (*query.Expr).ReadsTasks)
+	if reason, detail := memberOf(&lasting, h); reason != "" {
+		missing = append(missing, shortfall{reason, detail, math.Inf(1)})
+	}
+	return missing
+}
+
+// resourceShortfalls is what the host lacks in amounts for one task of the request beside so many others of it.
+func (a *evaluation) resourceShortfalls(h *Host, others int) (missing shortfalls) {
+	d, n := a.demandOn(h), int64(others)
+	add := func(reason string, needs, has int64, of, remark string) {
+		if needs > has {
+			detail := fmt.Sprintf("needs %d %s, the host has %d%s", needs, of, has, remark)
+			missing = append(missing, shortfall{reason, detail, float64(needs) / float64(max(0, has))})
+		}
+	}
+	add(spec.ReasonCPU, d.CPU, h.Host.CPU-n*d.CPU, "CPU units", "")
+	add(spec.ReasonMemory, d.MemoryMiB, h.Host.MemoryMiB-n*d.MemoryMiB, "MiB of memory", "")
+	ports := spec.Demand{Ports: d.Ports, UDPPorts: d.UDPPorts}
+	switch reason, detail := spec.Fits(spec.Free{Ports: takenPorts(h.Host)}, ports); {
+	case reason != "":
+		missing = append(missing, shortfall{reason, detail, math.Inf(1)})
+	case n > 0 && len(d.Ports)+len(d.UDPPorts) > 0:
+		missing = append(missing, shortfall{spec.ReasonPorts, "each task needs its ports of a host of its own", math.Inf(1)})
+	}
+	remark := ""
+	if problem := h.Host.GPUs.Problem; problem != "" {
+		remark = " (" + problem + ")"
+	}
+	gpus := int64(d.AllGPUs())
+	add(spec.ReasonGPU, gpus, int64(len(h.Host.GPUs.Devices))-n*gpus, "GPUs", remark)
+	if n > 0 && a.distinct {
+		missing = append(missing, shortfall{spec.ReasonDistinct, "each task needs a host of its own", math.Inf(1)})
+	}
+	return missing
+}
+
+// emptySlots is how many tasks of the request the host has room for with nothing else on it.
+func (a *evaluation) emptySlots(h *Host) int {
+	m := capacity{cpu: h.Host.CPU, memory: h.Host.MemoryMiB, gpus: len(h.Host.GPUs.Devices), ports: takenPorts(h.Host), groupTasks: -1}
+	if a.distinct {
+		m.groupTasks = 0
+	}
+	return m.slots(a.demandOn(h), a.Run.Count)
+}
+
+func takenPorts(h *spec.Host) map[int]bool {
+	taken := make(map[int]bool, len(h.Ports))
+	for _, port := range h.Ports {
+		taken[port] = true
+	}
+	return taken
+}

@@ -1,0 +1,46 @@
+package schedule
+
+import (
+	"fmt"
+	"slices"
+
+	"pinion/raftfsm/spec"
+)
+
+// NewPendingTasks writes the tasks of a request that will wait for their places: PROVISIONING, and complete but for host and
+// GPUs. Constraints and strategy of the call go with them; those of the definition are found there again.
+func NewPendingTasks(r Request) []*spec.Task {
+	a := newEvaluation(r)
+	wait := &spec.Wait{Constraints: r.Run.Constraints, Strategy: r.Run.Strategy, After: a.dependencies()}
+	none := make([][]string, len(r.Definition.Containers))
+	gang := ""
+	if terms, _ := spec.TermsOf(r.Run.Tags); terms.Gang {
+		gang = r.IDs()
+	}
+	tasks := make([]*spec.Task, 0, r.Run.Count)
+	for i := range r.Run.Count {
+		task := a.task("", none)
+		task.LastStatus, task.CapacityProvider, task.Wait = spec.Provisioning, r.Run.CapacityProvider, wait
+		for c := range task.Containers {
+			task.Containers[c].LastStatus = spec.Provisioning
+		}
+		if gang != "" {
+			task.Gang = &spec.Seat{ID: gang, Rank: i, Size: r.Run.Count}
+		}
+		if index := r.Run.ArrayFrom + i; r.Run.Array {
+			task.ArrayIndex = &index
+		}
+		tasks = append(tasks, task)
+	}
+	return tasks
+}
+
+// ClassKey is all that a place has to meet: requests of one shape have a place together, or none of them has one.
+func ClassKey(r Request) string {
+	a := newEvaluation(r)
+	constraints := slices.Concat(r.Definition.PlacementConstraints, r.Run.Constraints)
+	if len(constraints) == 0 && len(r.Run.Strategy) == 0 {
+		return a.fingerprint()
+	}
+	return fmt.Sprintf("%s\x00%q %q %q", a.fingerprint(), constraints, r.Run.Strategy, a.group)
+}

@@ -1,0 +1,122 @@
+package schedule
+
+import (
+	"cmp"
+	"slices"
+	"time"
+
+	"pinion/raftfsm/spec"
+)
+
+// EvictionCost is what it costs to stop a task: who borrows GPUs goes first, then low priority, then who has run for least time.
+type EvictionCost struct {
+	Owned    bool // its team has a right to the GPUs
+	Priority int
+	Since    time.Time
+}
+
+func (p EvictionCost) compare(other EvictionCost) int {
+	if p.Owned != other.Owned {
+		if other.Owned {
+			return -1
+		}
+		return 1
+	}
+	return cmp.Or(cmp.Compare(p.Priority, other.Priority), other.Since.Compare(p.Since))
+}
+
+// evictionPlan is what one task more of a request costs on a host.
+type evictionPlan struct {
+	host     *Host
+	capacity capacity // of the host, without the victims of tasks before
+	gone     map[string]bool
+	victims  []victim // cheapest first; nil: no number of them would do
+}
+
+type victim struct {
+	task *spec.Task
+	cost EvictionCost
+}
+
+// compare orders by the dearest victim, then by how many there are.
+func (r *evictionPlan) compare(other *evictionPlan) int {
+	return cmp.Or(r.victims[len(r.victims)-1].cost.compare(other.victims[len(other.victims)-1].cost),
+		cmp.Compare(len(r.victims), len(other.victims)), cmp.Compare(r.host.at, other.host.at))
+}
+
+// Victims are the tasks to stop so that all tasks of the request have places: the cheapest of those that may be stopped. Nil
+// when that cannot be had.
+func (f *HostSet) Victims(r Request, price func(*spec.Task) (p EvictionCost, may bool)) []*spec.Task {
+	c, a := f.cluster(r.Run.Cluster), newEvaluation(r)
+	if a.parse(c.hosts) != nil {
+		return nil
+	}
+	missing := r.Run.Count
+	var offers []*evictionPlan
+	for _, h := range c.hosts {
+		if _, refused := a.refusal(h, staticFilters); refused {
+			continue
+		}
+		offer := &evictionPlan{host: h, capacity: a.capacityOn(h), gone: map[string]bool{}}
+		for _, task := range h.tasks {
+			if task.DesiredStatus == spec.Stopped { // it makes room by itself
+				a.addBack(&offer.capacity, h, task)
+				offer.gone[task.ID] = true
+			}
+		}
+		missing -= offer.capacity.slots(a.demandOn(h), r.Run.Count)
+		if a.planEviction(offer, price); offer.victims != nil {
+			offers = append(offers, offer)
+		}
+	}
+	var all []*spec.Task
+	for ; missing > 0; missing-- {
+		if len(offers) == 0 {
+			return nil
+		}
+		best := slices.MinFunc(offers, (*evictionPlan).compare)
+		for _, v := range best.victims {
+			all = append(all, v.task)
+			best.gone[v.task.ID] = true
+			a.addBack(&best.capacity, best.host, v.task)
+		}
+		if a.planEviction(best, price); best.victims == nil {
+			offers = slices.DeleteFunc(offers, func(o *evictionPlan) bool { return o == best })
+		}
+	}
+	return all
+}
+
+// planEviction finds the victims for one task more: the cheapest until there is room, without those that turn out not to be
+// needed.
+func (a *evaluation) planEviction(r *evictionPlan, price func(*spec.Task) (EvictionCost, bool)) {
+	d := a.demandOn(r.host)
+	var may []victim
+	for _, task := range r.host.tasks {
+		if p, allowed := price(task); allowed && !r.gone[task.ID] {
+			may = append(may, victim{task, p})
+		}
+	}
+	slices.SortStableFunc(may, func(a, b victim) int { return a.cost.compare(b.cost) })
+	wanted := r.capacity.slots(d, a.Run.Count) + 1
+	enough := func(victims []victim) bool {
+		left := r.capacity
+		for _, v := range victims {
+			a.addBack(&left, r.host, v.task)
+		}
+		return left.slots(d, wanted) >= wanted
+	}
+	r.victims = nil
+	for n := 1; n <= len(may); n++ {
+		if !enough(may[:n]) {
+			continue
+		}
+		r.victims = slices.Clone(may[:n])
+		for i := n - 2; i >= 0; i-- { // the dearest of the others first
+			if rest := slices.Delete(slices.Clone(r.victims), i, i+1); enough(rest) {
+				r.victims = rest
+			}
+		}
+		return
+	}
+}
