@@ -19,7 +19,7 @@ func (b *bench) as(t testing.TB, role spec.Role, cluster string, r *http.Request
 	t.Helper()
 	b.config.Trusted = false
 	id := strings.ToUpper("AKIA" + string(role) + cluster)
-	b.do(t, raftfsm.CreateKey{Key: spec.AccessKey{ID: id, Secret: secret, Role: role, Cluster: cluster, CreatedAt: epoch}})
+	b.do(t, raftfsm.CreateAccessKey{Key: spec.AccessKey{ID: id, Secret: secret, Role: role, Cluster: cluster, CreatedAt: epoch}})
 	r.Header.Set("Authorization", "Bearer "+id+":"+secret)
 	return b.serve(r)
 }
@@ -160,7 +160,7 @@ func TestWhoHasNoKeyIsNotForwarded(t *testing.T) {
 func TestAKeyThatWasRemovedIsRefusedAtOnce(t *testing.T) {
 	b := newBench(t)
 	b.config.Trusted, b.config.Leader, b.config.Stale = false, leads(itself), local{view: b.state.View()}
-	b.do(t, raftfsm.RemoveKey{ID: keyID})
+	b.do(t, raftfsm.DeleteAccessKey{ID: keyID})
 	b.serve(signed(t, "ListTasks", "{}", epoch)).wantError(t, 400, "UnrecognizedClientException", fmt.Sprintf("The access key %s was removed.", keyID))
 	b.config.Stale = nil
 	if got := b.serve(signed(t, "ListTasks", "{}", epoch)); got.Header().Get("X-Amzn-ErrorType") != "UnrecognizedClientException" {

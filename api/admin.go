@@ -25,7 +25,7 @@ type tokenView struct {
 
 func (d *door) listTokens(w http.ResponseWriter, r *http.Request, who caller, _ []byte) error {
 	views := []tokenView{}
-	for _, t := range who.view.Tokens() {
+	for _, t := range who.view.JoinTokens() {
 		views = append(views, tokenView{ID: t.ID, Role: t.Role, Uses: t.Uses, Used: t.Used, Expires: t.Expires, CreatedAt: t.CreatedAt})
 	}
 	d.reply(w, r, typeJSON, http.StatusOK, views)

@@ -76,7 +76,7 @@ func TestWhatThisHostHasNoMeansForIsRefusedInWords(t *testing.T) {
 
 func TestOnlyAdminsAreOperators(t *testing.T) {
 	b, k := operated(t)
-	b.do(t, raftfsm.CreateKey{Key: spec.AccessKey{ID: "AKIAREADER", Secret: secret, Role: "reader", CreatedAt: epoch}})
+	b.do(t, raftfsm.CreateAccessKey{Key: spec.AccessKey{ID: "AKIAREADER", Secret: secret, Role: "reader", CreatedAt: epoch}})
 	b.config.Trusted = false
 	for _, r := range []*http.Request{
 		httptest.NewRequest("POST", "/v1/admin/hosts/remove", strings.NewReader(`{"host":"`+hostID+`"}`)),

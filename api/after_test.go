@@ -36,7 +36,7 @@ func TestATaskSaysItsNumberItsRankAndItsAttempt(t *testing.T) {
 	}{
 		"none":    {func(*spec.Task) {}, `"attributes":[]`},
 		"array":   {func(t *spec.Task) { t.ArrayIndex = &index }, `"attributes":[{"name":"pinion.array-index","value":"7"}]`},
-		"gang":    {func(t *spec.Task) { t.Gang = &spec.Seat{ID: "g", Rank: 3, Size: 4} }, `"attributes":[{"name":"pinion.gang","value":"g"},{"name":"pinion.rank","value":"3"}]`},
+		"gang":    {func(t *spec.Task) { t.Gang = &spec.GangMember{ID: "g", Rank: 3, Size: 4} }, `"attributes":[{"name":"pinion.gang","value":"g"},{"name":"pinion.rank","value":"3"}]`},
 		"attempt": {func(t *spec.Task) { t.RetryOf, t.Attempt, t.Failed = "f", 2, 1 }, `"attributes":[{"name":"pinion.retry-of","value":"f"},{"name":"pinion.attempt","value":"2"},{"name":"pinion.failed","value":"1"}]`},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -66,7 +66,7 @@ func (d *door) identify(r *http.Request, body []byte, view *raftfsm.View) (claim
 	var key *spec.AccessKey
 	var unreadable error
 	signer, err := d.verifier(r).Verify(r, body, func(keyID string) (secret string, known bool) {
-		if key = view.Key(keyID); key == nil {
+		if key = view.AccessKey(keyID); key == nil {
 			return "", false
 		}
 		secret, unreadable = d.secret(key)
@@ -82,7 +82,7 @@ func (d *door) identify(r *http.Request, body []byte, view *raftfsm.View) (claim
 // around it.
 func (d *door) bearer(credential string, view *raftfsm.View) (*spec.AccessKey, error) {
 	keyID, secret, ok := strings.Cut(credential, ":")
-	key := view.Key(keyID)
+	key := view.AccessKey(keyID)
 	if ok && key != nil {
 		known, err := d.secret(key)
 		if err != nil {
@@ -112,14 +112,14 @@ func (d *door) secret(key *spec.AccessKey) (secret string, err error) {
 func (c claim) as(view *raftfsm.View) (caller, error) {
 	who := caller{region: c.region, signature: c.signature, view: view}
 	if c.key == nil {
-		who.principal, who.role = "arn:aws:iam::"+spec.Account+":root", spec.RoleAdmin
+		who.principal, who.role = "arn:aws:iam::"+spec.AccountID+":root", spec.RoleAdmin
 		return who, nil
 	}
-	key := view.Key(c.key.ID)
+	key := view.AccessKey(c.key.ID)
 	if key == nil || key.Secret != c.key.Secret || !bytes.Equal(key.Sealed, c.key.Sealed) {
 		return caller{}, wire.Errorf(sigv4.UnrecognizedClient, "The access key %s was removed.", c.key.ID)
 	}
-	who.principal, who.key, who.role, who.bound = "arn:aws:iam::"+spec.Account+":user/"+key.ID, key.ID, key.Role, ecs.Bound(key.Cluster)
+	who.principal, who.key, who.role, who.bound = "arn:aws:iam::"+spec.AccountID+":user/"+key.ID, key.ID, key.Role, ecs.Bound(key.Cluster)
 	return who, nil
 }
 

@@ -40,7 +40,7 @@ var _ Cluster = (*cluster)(nil)
 func newCluster(t testing.TB) *cluster {
 	c := &cluster{state: raftfsm.NewState(), silent: map[string]bool{}}
 	c.do(t, raftfsm.CreatePool{Pool: spec.Pool{ID: strings.Repeat("f", 32), CreatedAt: epoch}})
-	c.do(t, raftfsm.CreateKey{Key: spec.AccessKey{ID: keyID, Secret: secret, Role: "admin", CreatedAt: epoch}})
+	c.do(t, raftfsm.CreateAccessKey{Key: spec.AccessKey{ID: keyID, Secret: secret, Role: "admin", CreatedAt: epoch}})
 	c.do(t, raftfsm.PutHost{Host: newHost(hostID, "gpu-1", 4)})
 	return c
 }

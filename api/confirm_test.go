@@ -111,7 +111,7 @@ func TestWhoIsUnknownHereIsAskedOfTheLeader(t *testing.T) {
 	p := newTwins(t)
 	p.other.config.Trusted = false
 	const newKey = "AKIANEW0000000000000"
-	p.leader.do(t, raftfsm.CreateKey{Key: spec.AccessKey{ID: newKey, Secret: secret, Role: spec.RoleRead, CreatedAt: epoch}})
+	p.leader.do(t, raftfsm.CreateAccessKey{Key: spec.AccessKey{ID: newKey, Secret: secret, Role: spec.RoleRead, CreatedAt: epoch}})
 	p.other.do(t, raftfsm.CreateCluster{Cluster: spec.Cluster{Name: "of-the-other"}})
 	list := func(credential string) reply {
 		r := httptest.NewRequest("POST", "/v1/ListClusters", strings.NewReader("{}"))
@@ -134,7 +134,7 @@ func TestAKeyMayNotDoMoreAtAServerThatAnswersItself(t *testing.T) {
 	p.other.config.Trusted = false
 	const bound = "AKIABOUND00000000000"
 	p.both(t, raftfsm.CreateCluster{Cluster: spec.Cluster{Name: "lab"}})
-	p.both(t, raftfsm.CreateKey{Key: spec.AccessKey{ID: bound, Secret: secret, Role: spec.RoleRead, Cluster: "lab", CreatedAt: epoch}})
+	p.both(t, raftfsm.CreateAccessKey{Key: spec.AccessKey{ID: bound, Secret: secret, Role: spec.RoleRead, Cluster: "lab", CreatedAt: epoch}})
 	for cluster, status := range map[string]int{"lab": 200, "default": 403} {
 		r := httptest.NewRequest("POST", "/v1/ListTasks", strings.NewReader(`{"cluster":"`+cluster+`"}`))
 		r.Header.Set("Authorization", bearerScheme+bound+":"+secret)

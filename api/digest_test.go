@@ -49,7 +49,7 @@ func TestADigestIsOfThisHostsOwnState(t *testing.T) {
 
 func TestADigestIsForAdmins(t *testing.T) {
 	b := newBench(t)
-	b.do(t, raftfsm.CreateKey{Key: spec.AccessKey{ID: "AKIAREADER", Secret: secret, Role: "reader", CreatedAt: epoch}})
+	b.do(t, raftfsm.CreateAccessKey{Key: spec.AccessKey{ID: "AKIAREADER", Secret: secret, Role: "reader", CreatedAt: epoch}})
 	b.config.Trusted = false
 	r := httptest.NewRequest("GET", "/v1/admin/digest", nil)
 	r.Header.Set("Authorization", "Bearer AKIAREADER:"+secret)

@@ -93,11 +93,11 @@ func TestWithoutALeaderTheAnswerIs500(t *testing.T) {
 
 func TestUnforeseenErrorsAreOurFault(t *testing.T) {
 	for err, want := range map[error]string{
-		errors.New("disk on fire"):                          "ServerException",
-		fmt.Errorf("task x: %w", spec.ErrNotFound):          "ClientException",
-		fmt.Errorf("f:1: %w", spec.ErrInactive):             "InvalidParameterException",
-		fmt.Errorf("%w", &spec.TokenConflict{TaskIDs: nil}): "ConflictException",
-		context.DeadlineExceeded:                            "ServerException",
+		errors.New("disk on fire"):                                "ServerException",
+		fmt.Errorf("task x: %w", spec.ErrNotFound):                "ClientException",
+		fmt.Errorf("f:1: %w", spec.ErrInactive):                   "InvalidParameterException",
+		fmt.Errorf("%w", &spec.ClientTokenConflict{TaskIDs: nil}): "ConflictException",
+		context.DeadlineExceeded:                                  "ServerException",
 	} {
 		if refusal, status := explain(err); refusal.Type != want || (status == 500) != (want == "ServerException") {
 			t.Errorf("%v: %d %s", err, status, refusal.Type)

@@ -35,7 +35,7 @@ var sentinels = []struct {
 	{context.Canceled, wire.Server},
 	{spec.ErrNoHosts, wire.InvalidParameter},
 	{spec.ErrInactive, wire.InvalidParameter},
-	{spec.ErrTokenConflict, "ConflictException"},
+	{spec.ErrClientTokenConflict, "ConflictException"},
 	{spec.ErrInUse, "ResourceInUseException"},
 	{raftfsm.ErrTooNew, wire.Client},
 	{spec.ErrQueueFull, wire.Client},

@@ -21,7 +21,7 @@ const catchUp = 5 * time.Second
 type eventQuery struct {
 	cluster string // empty: all
 	kinds   []raftfsm.ChangeKind
-	after   raftfsm.Mark
+	after   raftfsm.Position
 	oldest  bool // what is not remembered any more is not missed
 	follow  bool
 }
@@ -67,7 +67,7 @@ func (d *door) eventQuery(r *http.Request, who caller) (*eventQuery, error) {
 		return nil, err
 	}
 	given := r.URL.Query()
-	q := &eventQuery{cluster: cluster, kinds: raftfsm.ChangeKinds, follow: true, after: raftfsm.EndOf(who.view.Index())}
+	q := &eventQuery{cluster: cluster, kinds: raftfsm.ChangeKinds, follow: true, after: raftfsm.PositionAfter(who.view.Index())}
 	if text := given.Get("follow"); text != "" {
 		if q.follow, err = strconv.ParseBool(text); err != nil {
 			return nil, wire.Errorf(wire.InvalidParameter, "follow must be true or false, not %q.", text)
@@ -84,7 +84,7 @@ func (d *door) eventQuery(r *http.Request, who caller) (*eventQuery, error) {
 	}
 	if since == "" {
 		if !q.follow {
-			q.after, q.oldest = raftfsm.Mark{}, true
+			q.after, q.oldest = raftfsm.Position{}, true
 		}
 		return q, nil
 	}
@@ -104,7 +104,7 @@ func kindsOf(text string) (kinds []raftfsm.ChangeKind, err error) {
 }
 
 // resume is the mark to go on after. This host may lag behind the one that told it; then it waits a while.
-func (d *door) resume(ctx context.Context, since string, view *raftfsm.View) (raftfsm.Mark, error) {
+func (d *door) resume(ctx context.Context, since string, view *raftfsm.View) (raftfsm.Position, error) {
 	mark, incarnation, err := parseEventID(since)
 	if err != nil {
 		return mark, err
@@ -115,8 +115,8 @@ func (d *door) resume(ctx context.Context, since string, view *raftfsm.View) (ra
 	ctx, cancel := context.WithTimeout(ctx, catchUp)
 	defer cancel()
 	for mark.Index > view.Index() {
-		_, more, err := d.History.Changes(raftfsm.EndOf(view.Index()), 1)
-		if err != nil && !errors.As(err, new(*raftfsm.Forgotten)) { // one that lags far behind jumps
+		_, more, err := d.History.Changes(raftfsm.PositionAfter(view.Index()), 1)
+		if err != nil && !errors.As(err, new(*raftfsm.CompactedError)) { // one that lags far behind jumps
 			return mark, err
 		}
 		if view, err = d.Stale.StaleView(); err != nil {
@@ -135,8 +135,8 @@ func (d *door) resume(ctx context.Context, since string, view *raftfsm.View) (ra
 }
 
 // eventID is what a client goes on after: INDEX-PLACE, and -INCARNATION of a pool that was recovered.
-func eventID(mark raftfsm.Mark, incarnation int) string {
-	id := strconv.FormatUint(mark.Index, 10) + "-" + strconv.Itoa(mark.Place)
+func eventID(mark raftfsm.Position, incarnation int) string {
+	id := strconv.FormatUint(mark.Index, 10) + "-" + strconv.Itoa(mark.Offset)
 	if incarnation != firstIncarnation {
 		id += "-" + strconv.Itoa(incarnation)
 	}
@@ -147,7 +147,7 @@ const firstIncarnation = 1
 
 // parseEventID reads an id, or an index alone, which people type: everything that its entry changed was seen then, and
 // incarnation is 0, for any.
-func parseEventID(text string) (mark raftfsm.Mark, incarnation int, err error) {
+func parseEventID(text string) (mark raftfsm.Position, incarnation int, err error) {
 	wrong := wire.Errorf(wire.InvalidParameter, "since must be the id of an event such as 1234-0, or an index such as 1234, not %q.", text)
 	parts := strings.Split(text, "-")
 	index, err := strconv.ParseUint(parts[0], 10, 64)
@@ -163,14 +163,14 @@ func parseEventID(text string) (mark raftfsm.Mark, incarnation int, err error) {
 		numbers[i] = int(number)
 	}
 	if len(parts) == 1 {
-		return raftfsm.EndOf(index), 0, nil
+		return raftfsm.PositionAfter(index), 0, nil
 	}
-	return raftfsm.Mark{Index: index, Place: numbers[0]}, numbers[1], nil
+	return raftfsm.Position{Index: index, Offset: numbers[0]}, numbers[1], nil
 }
 
 // forgotten is the refusal of what is not remembered.
 func forgotten(err error) error {
-	if f, ok := errors.AsType[*raftfsm.Forgotten](err); ok {
+	if f, ok := errors.AsType[*raftfsm.CompactedError](err); ok {
 		return wire.Errorf(gone, "%s", sentence(f.Error()))
 	}
 	return err

@@ -23,7 +23,7 @@ type live struct {
 
 func (l live) StaleView() (*raftfsm.View, error) { return l.state.View(), l.err }
 
-func (l live) Changes(after raftfsm.Mark, most int) ([]*raftfsm.Change, <-chan struct{}, error) {
+func (l live) Changes(after raftfsm.Position, most int) ([]*raftfsm.Change, <-chan struct{}, error) {
 	if l.err != nil {
 		return nil, nil, l.err
 	}
@@ -83,7 +83,7 @@ func TestEventsLookLikeThoseOfECS(t *testing.T) {
 	sick := newHost(hostID, "gpu-1", 4)
 	sick.GPUs.Devices[0].Health, sick.GPUs.Devices[0].Problem = gpu.Unhealthy, "Xid 79"
 	b.do(t, raftfsm.PutHost{Host: sick})
-	b.do(t, raftfsm.LoseHost{ID: hostID, At: epoch})
+	b.do(t, raftfsm.MarkHostLost{ID: hostID, At: epoch})
 	for name, at := range map[string]string{
 		"event-task": "since=5-0&type=task", "event-cluster": "since=6&type=cluster", "event-instance": "since=7&type=host", "event-gpu": "since=7&type=gpu",
 	} {

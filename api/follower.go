@@ -37,7 +37,7 @@ type follower struct {
 	control *http.ResponseController
 	who     caller
 	query   *eventQuery
-	at      raftfsm.Mark // everything up to here was told, or is none of this follower's business
+	at      raftfsm.Position // everything up to here was told, or is none of this follower's business
 	begun   bool
 	piece   []byte
 }
@@ -91,7 +91,7 @@ func (f *follower) tell(ctx context.Context) error {
 // look finds what is new. It ends a stream whose key was removed.
 func (f *follower) look() ([]*raftfsm.Change, <-chan struct{}, error) {
 	changes, more, err := f.History.Changes(f.at, lookMost)
-	if first, ok := errors.AsType[*raftfsm.Forgotten](err); ok && f.query.oldest {
+	if first, ok := errors.AsType[*raftfsm.CompactedError](err); ok && f.query.oldest {
 		f.at = first.Oldest
 		changes, more, err = f.History.Changes(f.at, lookMost)
 	}
@@ -102,7 +102,7 @@ func (f *follower) look() ([]*raftfsm.Change, <-chan struct{}, error) {
 	if f.who.view, err = f.Stale.StaleView(); err != nil {
 		return nil, nil, err
 	}
-	if f.who.key != "" && f.who.view.Key(f.who.key) == nil {
+	if f.who.key != "" && f.who.view.AccessKey(f.who.key) == nil {
 		return nil, nil, wire.Errorf(sigv4.UnrecognizedClient, "The access key %s was removed.", f.who.key)
 	}
 	return changes, more, nil
@@ -126,7 +126,7 @@ func (f *follower) hail() error {
 func (f *follower) write(changes []*raftfsm.Change) error {
 	f.piece = f.piece[:0]
 	for _, change := range changes {
-		f.at = change.Mark
+		f.at = change.Position
 		if !f.query.wants(change) {
 			continue
 		}

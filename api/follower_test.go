@@ -59,20 +59,20 @@ func TestAStreamSaysWhyItEnds(t *testing.T) {
 	server := b.served(t)
 	t.Run("its key was removed", func(t *testing.T) {
 		s := follow(t, server.URL+"/v1/events", "Authorization", bearerKey)
-		key := b.state.View().Key(keyID)
-		b.do(t, raftfsm.RemoveKey{ID: keyID})
+		key := b.state.View().AccessKey(keyID)
+		b.do(t, raftfsm.DeleteAccessKey{ID: keyID})
 		b.do(t, raftfsm.CreateCluster{Cluster: spec.Cluster{Name: "a"}})
 		if got, want := s.end(), `{"__type":"UnrecognizedClientException","message":"The access key `+keyID+` was removed."}`; got != want {
 			t.Error(got)
 		}
-		b.do(t, raftfsm.CreateKey{Key: *key})
+		b.do(t, raftfsm.CreateAccessKey{Key: *key})
 	})
 	t.Run("what came next is forgotten", func(t *testing.T) {
 		s := follow(t, server.URL+"/v1/events", "Authorization", bearerKey)
 		other := newCluster(t)
 		other.do(t, raftfsm.CreateCluster{Cluster: spec.Cluster{Name: "a"}})
 		for range 9 {
-			other.do(t, raftfsm.SetTags{Kind: spec.TaggedCluster, ID: "a", Put: []spec.Tag{{Key: "n", Value: fmt.Sprint(other.index)}}})
+			other.do(t, raftfsm.SetTags{Kind: spec.ResourceCluster, ID: "a", Put: []spec.Tag{{Key: "n", Value: fmt.Sprint(other.index)}}})
 		}
 		var snapshot bytes.Buffer
 		if err := errors.Join(other.state.View().WriteSnapshot(&snapshot), b.state.Restore(&snapshot)); err != nil {
@@ -126,7 +126,7 @@ func TestAClientThatDoesNotReadIsCutOff(t *testing.T) {
 
 func TestFollowersHaveOneEncodingTogether(t *testing.T) {
 	b := newBench(t)
-	changes, _, err := b.state.Changes(raftfsm.Mark{}, 1)
+	changes, _, err := b.state.Changes(raftfsm.Position{}, 1)
 	if err != nil {
 		t.Fatal(err)
 	}

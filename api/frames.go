@@ -24,7 +24,7 @@ type frame struct {
 
 // of is the event of a change, as it is in a region, for everyone to read and nobody to change.
 func (f *frames) of(change *raftfsm.Change, view *raftfsm.View, region string) ([]byte, error) {
-	place := &f.places[(change.Mark.Index*7+uint64(change.Mark.Place))%rememberedFrames]
+	place := &f.places[(change.Position.Index*7+uint64(change.Position.Offset))%rememberedFrames]
 	place.mu.Lock()
 	defer place.mu.Unlock()
 	if place.change == change && place.region == region {
@@ -44,7 +44,7 @@ func encodeFrame(change *raftfsm.Change, view *raftfsm.View, region string) ([]b
 	if err != nil {
 		return nil, err
 	}
-	return eventFrame(eventID(change.Mark, view.Settings().Incarnation), string(change.Kind), envelope), nil
+	return eventFrame(eventID(change.Position, view.Settings().Incarnation), string(change.Kind), envelope), nil
 }
 
 func eventFrame(id, kind string, data []byte) []byte {

@@ -35,7 +35,7 @@ type newKeyView struct {
 
 func (d *door) listKeys(w http.ResponseWriter, r *http.Request, who caller, _ []byte) error {
 	views := []keyView{}
-	for _, key := range who.view.Keys() {
+	for _, key := range who.view.AccessKeys() {
 		views = append(views, keyView{ID: key.ID, Role: key.Role, Cluster: key.Cluster, Hosts: key.Hosts, CreatedAt: key.CreatedAt})
 	}
 	slices.SortFunc(views, func(a, b keyView) int { return cmp.Or(a.CreatedAt.Compare(b.CreatedAt), strings.Compare(a.ID, b.ID)) })
@@ -74,7 +74,7 @@ func (d *door) removeKey(w http.ResponseWriter, r *http.Request, who caller, bod
 	if d.Admin.Keys == nil {
 		return notHere("removing access keys")
 	}
-	if who.view.Key(in.ID) == nil {
+	if who.view.AccessKey(in.ID) == nil {
 		return wire.Errorf(notFound, "There is no access key %q.", in.ID)
 	}
 	if err := d.Admin.Keys.RemoveKey(r.Context(), in.ID); err != nil {

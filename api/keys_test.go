@@ -28,7 +28,7 @@ func backwards(text string) string {
 func (s *sealer) CreateKey(ctx context.Context, role spec.Role, cluster string) (spec.AccessKey, error) {
 	s.made++
 	key := spec.AccessKey{ID: "AKIAMADE", Role: role, Cluster: cluster, Sealed: []byte(backwards(secret)), Seal: "mirror", CreatedAt: epoch}
-	if _, err := s.Propose(ctx, raftfsm.CreateKey{Key: key}); err != nil {
+	if _, err := s.Propose(ctx, raftfsm.CreateAccessKey{Key: key}); err != nil {
 		return spec.AccessKey{}, err
 	}
 	key.Secret = secret
@@ -36,7 +36,7 @@ func (s *sealer) CreateKey(ctx context.Context, role spec.Role, cluster string) 
 }
 
 func (s *sealer) RemoveKey(ctx context.Context, id string) error {
-	_, err := s.Propose(ctx, raftfsm.RemoveKey{ID: id})
+	_, err := s.Propose(ctx, raftfsm.DeleteAccessKey{ID: id})
 	return err
 }
 
@@ -106,7 +106,7 @@ func TestAKeyWhoseSecretCannotBeReadOpensNothing(t *testing.T) {
 			b.config.Admin.Keys = nil
 		}
 		b.config.Trusted = false
-		b.do(t, raftfsm.CreateKey{Key: spec.AccessKey{ID: "AKIALOST", Role: spec.RoleAdmin, Sealed: []byte("x"), Seal: "lost"}})
+		b.do(t, raftfsm.CreateAccessKey{Key: spec.AccessKey{ID: "AKIALOST", Role: spec.RoleAdmin, Sealed: []byte("x"), Seal: "lost"}})
 		for _, header := range []string{"Bearer AKIALOST:", "Bearer AKIALOST:x", strings.Replace(signed(t, "ListTasks", "{}", epoch).Header.Get("Authorization"), keyID, "AKIALOST", 1)} {
 			r := signed(t, "ListTasks", "{}", epoch)
 			r.Header.Set("Authorization", header)

@@ -22,7 +22,7 @@ func unmet(view *raftfsm.View, h *spec.Host, d *spec.TaskDefinition, r spec.RunR
 		if err != nil {
 			panic(err) // the door has checked it
 		}
-		facts := query.Facts{Host: h, Connected: true, Tasks: view.TasksOn(h.ID)}
+		facts := query.HostFacts{Host: h, Connected: true, Tasks: view.TasksOn(h.ID)}
 		if !expression.Match(facts) {
 			return spec.Failure{HostID: h.ID, Reason: spec.ReasonConstraint, Detail: expression.Why(facts)}
 		}

@@ -27,7 +27,7 @@ type StaleState interface {
 type History interface {
 	// Changes are those after a mark, the oldest first, at most so many; when there are none, more is closed at the next
 	// one. A *raftfsm.Forgotten when there is a gap, raftfsm.ErrUnavailable when this host holds no state.
-	Changes(after raftfsm.Mark, most int) (changes []*raftfsm.Change, more <-chan struct{}, err error)
+	Changes(after raftfsm.Position, most int) (changes []*raftfsm.Change, more <-chan struct{}, err error)
 }
 
 // Admin is what the operators' endpoints (/v1/admin/...) need. A part that is nil is answered with an error that says

@@ -12,7 +12,7 @@ import (
 // Queue tells of the tasks that wait. It is asked on the leader only, which alone knows their order.
 type Queue interface {
 	// Queue lists what waits in a cluster, in all when it is empty, in the order of places.
-	Queue(ctx context.Context, cluster string) ([]spec.Queued, error)
+	Queue(ctx context.Context, cluster string) ([]spec.QueueItem, error)
 	// Explain tells why a task is where it is. raftfsm.ErrNotFound.
 	Explain(ctx context.Context, task string) (spec.Explanation, error)
 	// ExplainBriefly is Explain without what each host says: it costs no look at every host. raftfsm.ErrNotFound.
@@ -32,7 +32,7 @@ func (d *door) queue(w http.ResponseWriter, r *http.Request, who caller, _ []byt
 	if err != nil {
 		return err
 	}
-	d.reply(w, r, typeJSON, http.StatusOK, append([]spec.Queued{}, list...))
+	d.reply(w, r, typeJSON, http.StatusOK, append([]spec.QueueItem{}, list...))
 	return nil
 }
 

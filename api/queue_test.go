@@ -12,7 +12,7 @@ import (
 // inquiries is a Queue of a test: it tells what it was asked for.
 type inquiries struct{ asked []string }
 
-func (l *inquiries) Queue(_ context.Context, cluster string) ([]spec.Queued, error) {
+func (l *inquiries) Queue(_ context.Context, cluster string) ([]spec.QueueItem, error) {
 	l.asked = append(l.asked, "queue of "+cluster)
 	return nil, nil
 }

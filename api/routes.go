@@ -57,7 +57,7 @@ func (d *door) routes() []route {
 			query: []parameter{{"brief", "true: without what each host says; of a task that waits only its place in the queue, and what makes it impossible"}},
 			out:   reflect.TypeFor[spec.Explanation](), find: d.reach, serve: d.explainTask},
 		{method: get, path: "/v1/queue", role: read, about: "the tasks that wait for a place, in their order", query: []parameter{ofCluster},
-			out: reflect.TypeFor[[]spec.Queued](), find: d.reach, serve: d.queue},
+			out: reflect.TypeFor[[]spec.QueueItem](), find: d.reach, serve: d.queue},
 
 		{method: get, path: "/v1/teams", role: read, about: "the teams with their quotas, their weights and the GPUs that they use", query: []parameter{maybeOld},
 			out: reflect.TypeFor[[]teamView](), find: d.look, serve: d.listTeams},

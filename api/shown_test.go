@@ -14,7 +14,7 @@ func TestATaskIsNeverShownAsItWasBefore(t *testing.T) {
 	b.config.Guard = NewGuard()
 	b.must(t, "RegisterTaskDefinition", oneGPU)
 	b.run(t, `{"taskDefinition":"tensorflow-1-gpu","tags":[{"key":"a","value":"1"}]}`)
-	arn := "arn:aws:ecs:us-east-1:" + spec.Account + ":task/default/" + firstTask
+	arn := "arn:aws:ecs:us-east-1:" + spec.AccountID + ":task/default/" + firstTask
 	host := newHost(hostID, "gpu-1", 4)
 	host.Attributes["ecs.availability-zone"] = "rack-2"
 	before := map[string]string{}

@@ -52,7 +52,7 @@ func gpusByTeam(view *raftfsm.View) map[string]int {
 				n += len(container.GPUs)
 			}
 			if n > 0 {
-				held[task.Terms().Team] += n
+				held[task.SchedulingOptions().Team] += n
 			}
 		}
 	}
@@ -103,7 +103,7 @@ func (d *door) removeTeam(w http.ResponseWriter, r *http.Request, _ caller, body
 	if in.Name == nil || in.GPUs != nil || in.Weight != nil {
 		return wire.Errorf(wire.InvalidParameter, "Give the name of the team whose quota and weight are to be forgotten, and nothing else.")
 	}
-	_, err := d.Cluster.Propose(r.Context(), raftfsm.RemoveTeam{Name: *in.Name})
+	_, err := d.Cluster.Propose(r.Context(), raftfsm.DeleteTeam{Name: *in.Name})
 	if errors.Is(err, spec.ErrNotFound) {
 		return wire.Errorf(notFound, "There is no quota or weight of a team %q.", *in.Name)
 	}

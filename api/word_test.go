@@ -18,7 +18,7 @@ func TestHostsAreConnectedAsTheLeaderSays(t *testing.T) {
 	for _, b := range []*bench{p.leader, p.other} {
 		b.do(t, raftfsm.PutHost{Host: newHost(silent, "gpu-3", 1)})
 		b.do(t, raftfsm.PutHost{Host: newHost(lost, "gpu-4", 1)})
-		b.do(t, raftfsm.LoseHost{ID: lost, At: epoch})
+		b.do(t, raftfsm.MarkHostLost{ID: lost, At: epoch})
 		question = b.describing(t, 1)
 		b.runs(t, firstTask)
 	}

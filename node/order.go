@@ -70,7 +70,7 @@ func (r *runner) awaitDependencies(ctx context.Context, c *container) error {
 	return nil
 }
 
-func (r *runner) awaitDependency(ctx context.Context, d spec.Dependency) error {
+func (r *runner) awaitDependency(ctx context.Context, d spec.ContainerDependency) error {
 	other := r.named(d.ContainerName)
 	if other == nil {
 		return fmt.Errorf("is not in the task definition")
@@ -140,7 +140,7 @@ func (r *runner) named(name string) *container {
 // last.
 func (r *runner) awaitDependents(ctx context.Context, c *container) {
 	for _, other := range r.containers {
-		depends := slices.ContainsFunc(other.def.DependsOn, func(d spec.Dependency) bool { return d.ContainerName == c.def.Name })
+		depends := slices.ContainsFunc(other.def.DependsOn, func(d spec.ContainerDependency) bool { return d.ContainerName == c.def.Name })
 		if !depends || !other.started {
 			continue
 		}

@@ -13,7 +13,7 @@ import (
 func after(d spec.ContainerDefinition, others ...string) spec.ContainerDefinition {
 	for _, other := range others {
 		name, condition, _ := strings.Cut(other, " ")
-		d.DependsOn = append(d.DependsOn, spec.Dependency{ContainerName: name, Condition: condition})
+		d.DependsOn = append(d.DependsOn, spec.ContainerDependency{ContainerName: name, Condition: condition})
 	}
 	return d
 }

@@ -8,7 +8,7 @@ import (
 
 // Admission is nil when the host was not let in by a token: the pool's first host, or one that is not of the pool.
 func (v *View) Admission(hostID string) *spec.Admission {
-	return admissionsByHost.get(v, key{first: hostID})
+	return admissionsByHost.get(v, indexKey{first: hostID})
 }
 
 // AdmitHost checks the token and uses it once, in one step. Whoever records it may then sign a certificate for this
@@ -38,15 +38,15 @@ func (c AdmitHost) apply(tx *tx) (any, error) {
 	if c.HostID == "" || c.Key == "" {
 		return nil, fmt.Errorf("a host that wants to join has to send its id and its public key")
 	}
-	token := tx.Token(c.TokenID)
+	token := tx.JoinToken(c.TokenID)
 	if token == nil {
-		return nil, fmt.Errorf("join token %q: %w", c.TokenID, spec.ErrTokenUnknown)
+		return nil, fmt.Errorf("join token %q: %w", c.TokenID, spec.ErrJoinTokenUnknown)
 	}
 	if !token.Matches(c.SecretHash) {
-		return nil, fmt.Errorf("join token %s: %w", c.TokenID, spec.ErrTokenWrong)
+		return nil, fmt.Errorf("join token %s: %w", c.TokenID, spec.ErrJoinTokenWrong)
 	}
 	known := tx.Admission(c.HostID)
-	again := known != nil && known.Key == c.Key && known.TokenID == c.TokenID
+	again := known != nil && known.PublicKeyHash == c.Key && known.TokenID == c.TokenID
 	refusal := token.Refusal(c.At)
 	if again {
 		refusal = token.Ended(c.At)
@@ -54,25 +54,25 @@ func (c AdmitHost) apply(tx *tx) (any, error) {
 	if refusal != nil {
 		return nil, fmt.Errorf("join token %s: %w", c.TokenID, refusal)
 	}
-	if err := tx.mayBe(c.HostID, c.Key, c.Vouched); err != nil {
+	if err := tx.checkIdentity(c.HostID, c.Key, c.Vouched); err != nil {
 		return nil, err
 	}
 	if again {
 		return known, nil
 	}
 	tx.put(tableJoinTokens, countUse(token, c.At))
-	admission := &spec.Admission{HostID: c.HostID, Key: c.Key, TokenID: c.TokenID, At: c.At}
+	admission := &spec.Admission{HostID: c.HostID, PublicKeyHash: c.Key, TokenID: c.TokenID, At: c.At}
 	tx.put(tableAdmissions, admission)
 	return admission, nil
 }
 
-// mayBe says why the holder of the key cannot be the host.
-func (v *View) mayBe(hostID, key string, vouched bool) error {
+// checkIdentity says why the holder of the key cannot be the host.
+func (v *View) checkIdentity(hostID, key string, vouched bool) error {
 	if v.Removed(hostID) {
 		return fmt.Errorf("host %s: %w", hostID, spec.ErrRemoved)
 	}
 	known := v.Admission(hostID)
-	taken := known != nil && known.Key != key || known == nil && v.Host(hostID) != nil
+	taken := known != nil && known.PublicKeyHash != key || known == nil && v.Host(hostID) != nil
 	if taken && !vouched {
 		return fmt.Errorf("host %s: %w: it belongs to the pool with another key; "+
 			"start with a new data directory, or remove that host first (`pinion hosts rm`)", hostID, spec.ErrInUse)

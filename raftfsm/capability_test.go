@@ -51,7 +51,7 @@ func TestWhatADefinitionRequires(t *testing.T) {
 		CPU: "1024", IPCMode: "host", RequiresAttributes: []spec.Attribute{{Name: "rack", Value: "7"}},
 		Containers: []spec.ContainerDefinition{
 			{Name: "a", Privileged: &privileged, LogConfiguration: &spec.LogConfiguration{LogDriver: "json-file"}, RestartPolicy: &spec.RestartPolicy{}},
-			{Name: "b", HealthCheck: &spec.HealthCheck{}, DependsOn: []spec.Dependency{{ContainerName: "a", Condition: spec.DependStart}}, DNSServers: []string{"1.1.1.1"}},
+			{Name: "b", HealthCheck: &spec.HealthCheck{}, DependsOn: []spec.ContainerDependency{{ContainerName: "a", Condition: spec.DependStart}}, DNSServers: []string{"1.1.1.1"}},
 			{Name: "c", ResourceRequirements: []spec.ResourceRequirement{{Type: "GPU", SharingStrategy: &spec.SharingStrategy{}}}},
 		},
 	}
@@ -59,10 +59,10 @@ func TestWhatADefinitionRequires(t *testing.T) {
 		"rack", spec.CapabilityJSONFile, spec.CapabilityPrivileged, spec.CapabilityTaskLimits, spec.CapabilitySharedPIDs, spec.CapabilityOrdering, spec.CapabilityHealthCheck,
 		spec.CapabilityRestarts, spec.CapabilityOptions, spec.CapabilityGPUSharing,
 	}
-	if got := names(d.Requires()); !slices.Equal(got, want) {
+	if got := names(d.RequiredAttributes()); !slices.Equal(got, want) {
 		t.Errorf("%v, want %v", got, want)
 	}
-	if got := (&spec.TaskDefinition{Containers: []spec.ContainerDefinition{{Name: "plain"}}}).Requires(); len(got) != 0 {
+	if got := (&spec.TaskDefinition{Containers: []spec.ContainerDefinition{{Name: "plain"}}}).RequiredAttributes(); len(got) != 0 {
 		t.Errorf("a plain container requires %v", got)
 	}
 }
@@ -76,7 +76,7 @@ func TestOnlyNewFieldsNeedTheNewLevel(t *testing.T) {
 	}{
 		"plain":         {spec.ContainerDefinition{ResourceRequirements: []spec.ResourceRequirement{{Type: "GPU", Value: "1"}}, VolumesFrom: []spec.VolumeFrom{}}, 1},
 		"health check":  {spec.ContainerDefinition{HealthCheck: &spec.HealthCheck{}}, 3},
-		"order":         {spec.ContainerDefinition{DependsOn: []spec.Dependency{{}}}, 3},
+		"order":         {spec.ContainerDefinition{DependsOn: []spec.ContainerDependency{{}}}, 3},
 		"start timeout": {spec.ContainerDefinition{StartTimeout: &seconds}, 3},
 		"every GPU":     {spec.ContainerDefinition{ResourceRequirements: []spec.ResourceRequirement{{Type: "GPU", Value: spec.AllGPUs}}}, 3},
 		"part of a GPU": {spec.ContainerDefinition{ResourceRequirements: []spec.ResourceRequirement{{Type: "GPU", SharingStrategy: &spec.SharingStrategy{}}}}, 3},
@@ -93,17 +93,17 @@ func TestEveryGPUOfAHost(t *testing.T) {
 	d := &spec.TaskDefinition{Containers: []spec.ContainerDefinition{{Name: "plain"}, {Name: "all", ResourceRequirements: []spec.ResourceRequirement{{Type: "GPU", Value: spec.AllGPUs}}}}}
 	demand := spec.DemandOf(d)
 	four := &spec.Host{GPUs: gpu.Inventory{Devices: make([]gpu.Device, 4)}}
-	if got := demand.On(four); !slices.Equal(got.GPUs, []int{0, 4}) {
+	if got := demand.ForHost(four); !slices.Equal(got.GPUs, []int{0, 4}) {
 		t.Errorf("of four: %v", got.GPUs)
 	}
-	if got := demand.On(&spec.Host{}); got.AllGPUs() != 1 {
+	if got := demand.ForHost(&spec.Host{}); got.TotalGPUs() != 1 {
 		t.Errorf("a host without GPUs is asked for %v", got.GPUs)
 	}
 	if reason, _ := spec.Fits(spec.Free{GPUs: []string{"a", "b"}}, demand); reason != spec.ReasonGPU {
 		t.Errorf("a demand that nobody has resolved fits: %q", reason)
 	}
 	whole := spec.Demand{GPUs: []int{2}}
-	if got := whole.On(four); !slices.Equal(got.GPUs, []int{2}) {
+	if got := whole.ForHost(four); !slices.Equal(got.GPUs, []int{2}) {
 		t.Errorf("a number became %v", got.GPUs)
 	}
 }

@@ -10,18 +10,18 @@ import (
 	"pinion/raftfsm/spec"
 )
 
-// Mark is a place in the log of the pool: the same on every server that has got so far.
-type Mark struct {
-	Index uint64 // of an entry
-	Place int    // of a change among those that the entry made, from 0
+// Position is a place in the log of the pool: the same on every server that has got so far.
+type Position struct {
+	Index  uint64 // of an entry
+	Offset int    // of a change among those that the entry made, from 0
 }
 
-// EndOf is the mark behind everything that an entry changed.
-func EndOf(index uint64) Mark { return Mark{index, math.MaxInt32} }
+// PositionAfter is the mark behind everything that an entry changed.
+func PositionAfter(index uint64) Position { return Position{index, math.MaxInt32} }
 
 // Compare orders marks as the changes came.
-func (m Mark) Compare(other Mark) int {
-	return cmp.Or(cmp.Compare(m.Index, other.Index), cmp.Compare(m.Place, other.Place))
+func (m Position) Compare(other Position) int {
+	return cmp.Or(cmp.Compare(m.Index, other.Index), cmp.Compare(m.Offset, other.Offset))
 }
 
 // ChangeKind is what was changed.
@@ -40,11 +40,11 @@ var ChangeKinds = []ChangeKind{TaskChange, HostChange, ClusterChange, GPUChange}
 
 // Change is one object as an entry of the log left it. Nobody changes it any more.
 type Change struct {
-	Mark    Mark
-	At      time.Time // when the leader of then put the entry into its log; zero without Raft
-	Kind    ChangeKind
-	Cluster string // name of the cluster that it is about
-	Over    bool   // the object is gone, and what is here is how it was last
+	Position Position
+	At       time.Time // when the leader of then put the entry into its log; zero without Raft
+	Kind     ChangeKind
+	Cluster  string // name of the cluster that it is about
+	Deleted  bool   // the object is gone, and what is here is how it was last
 
 	// The one that Kind says is set.
 	Task *spec.Task
@@ -61,9 +61,9 @@ type HostGPU struct {
 
 // changesOf are the changes that a command made, in its order. Tasks that are reaped and clusters that are forgotten were
 // over before: that is no change.
-func changesOf(all []made) []*Change {
+func changesOf(all []mutation) []*Change {
 	changes := make([]*Change, 0, len(all))
-	for _, m := range onceEach(all) {
+	for _, m := range coalesce(all) {
 		switch m.table {
 		case tableTasks:
 			if task, ok := m.after.(*spec.Task); ok {
@@ -84,14 +84,14 @@ func changesOf(all []made) []*Change {
 	return changes
 }
 
-// onceEach takes together, where it changed last, what a command changed more than once: from what it was at first to what it
+// coalesce takes together, where it changed last, what a command changed more than once: from what it was at first to what it
 // is at last.
-func onceEach(all []made) []made {
+func coalesce(all []mutation) []mutation {
 	at := make(map[any]int, len(all)) // where an object came to be
 	for i, m := range all {
 		if earlier, again := at[m.before]; again {
 			all[i].before = all[earlier].before
-			all[earlier] = made{}
+			all[earlier] = mutation{}
 		}
 		if m.after != nil {
 			at[m.after] = i
@@ -110,9 +110,9 @@ func hostChanges(before, after *spec.Host) []*Change {
 	if over {
 		host = before
 	}
-	all := []*Change{{Kind: HostChange, Cluster: host.Cluster, Host: host, Over: over}}
+	all := []*Change{{Kind: HostChange, Cluster: host.Cluster, Host: host, Deleted: over}}
 	ofGPU := func(device gpu.Device, gone bool) {
-		all = append(all, &Change{Kind: GPUChange, Cluster: host.Cluster, Host: host, GPU: &HostGPU{device, host.GPUs.Simulated}, Over: gone})
+		all = append(all, &Change{Kind: GPUChange, Cluster: host.Cluster, Host: host, GPU: &HostGPU{device, host.GPUs.Simulated}, Deleted: gone})
 	}
 	for _, device := range devicesOf(after) {
 		if was, known := deviceOf(before, device.UUID); !known || !reflect.DeepEqual(was, device) {

@@ -12,36 +12,36 @@ import (
 // who rebuilds what it knows meanwhile goes on from there.
 const maxChanges = 20_000
 
-// Forgotten is why Changes cannot go on after a mark: what came next is not remembered any more, or was never seen here
+// CompactedError is why Changes cannot go on after a mark: what came next is not remembered any more, or was never seen here
 // because this server got it as a part of a snapshot.
-type Forgotten struct {
-	Oldest Mark // everything that was changed after this one is known
+type CompactedError struct {
+	Oldest Position // everything that was changed after this one is known
 }
 
 // Error says what to do.
-func (f *Forgotten) Error() string {
+func (f *CompactedError) Error() string {
 	return fmt.Sprintf("what was changed then is not remembered any more, only what came after %d: list what there is again, and go on from now", f.Oldest.Index)
 }
 
 // Changes are those after a mark, the oldest first, at most so many. When there are none, more is closed at the next
 // one. The error is a *Forgotten.
-func (s *State) Changes(after Mark, most int) (changes []*Change, more <-chan struct{}, err error) {
-	return s.changes.after(after, most)
+func (s *State) Changes(after Position, limit int) (changes []*Change, more <-chan struct{}, err error) {
+	return s.changes.after(after, limit)
 }
 
 // changelog remembers the newest changes. Readers get parts of the list itself: it is only ever appended to, and a new list
 // takes its place when there is too much in it.
 type changelog struct {
-	mu    sync.Mutex
-	list  []*Change
-	floor Mark          // everything after it is in the list
-	more  chan struct{} // closed at the next change; nil while nobody waits
+	mu          sync.Mutex
+	list        []*Change
+	compactedTo Position      // everything after it is in the list
+	changed     chan struct{} // closed at the next change; nil while nobody waits
 }
 
-// add takes in what an entry changed.
-func (c *changelog) add(index uint64, at time.Time, changes []*Change) {
+// append takes in what an entry changed.
+func (c *changelog) append(index uint64, at time.Time, changes []*Change) {
 	for i, change := range changes {
-		change.Mark, change.At = Mark{index, i}, at
+		change.Position, change.At = Position{index, i}, at
 	}
 	if len(changes) == 0 {
 		return
@@ -50,39 +50,39 @@ func (c *changelog) add(index uint64, at time.Time, changes []*Change) {
 	defer c.mu.Unlock()
 	c.list = append(c.list, changes...)
 	if extra := len(c.list) - maxChanges; extra > maxChanges/4 { // not each time: it moves them all
-		c.floor = c.list[extra-1].Mark
+		c.compactedTo = c.list[extra-1].Position
 		c.list = slices.Clone(c.list[extra:])
 	}
-	c.wake()
+	c.notify()
 }
 
-// begin forgets everything: the state is another one now, as an entry left it.
-func (c *changelog) begin(index uint64) {
+// reset forgets everything: the state is another one now, as an entry left it.
+func (c *changelog) reset(index uint64) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.list, c.floor = nil, EndOf(index)
-	c.wake()
+	c.list, c.compactedTo = nil, PositionAfter(index)
+	c.notify()
 }
 
-func (c *changelog) wake() {
-	if c.more != nil {
-		close(c.more)
-		c.more = nil
+func (c *changelog) notify() {
+	if c.changed != nil {
+		close(c.changed)
+		c.changed = nil
 	}
 }
 
-func (c *changelog) after(mark Mark, most int) ([]*Change, <-chan struct{}, error) {
+func (c *changelog) after(mark Position, limit int) ([]*Change, <-chan struct{}, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if mark.Compare(c.floor) < 0 {
-		return nil, nil, &Forgotten{Oldest: c.floor}
+	if mark.Compare(c.compactedTo) < 0 {
+		return nil, nil, &CompactedError{Oldest: c.compactedTo}
 	}
-	from, exact := slices.BinarySearchFunc(c.list, mark, func(known *Change, mark Mark) int { return known.Mark.Compare(mark) })
+	from, exact := slices.BinarySearchFunc(c.list, mark, func(known *Change, mark Position) int { return known.Position.Compare(mark) })
 	if exact {
 		from++
 	}
-	if c.more == nil {
-		c.more = make(chan struct{})
+	if c.changed == nil {
+		c.changed = make(chan struct{})
 	}
-	return c.list[from:min(len(c.list), from+most):len(c.list)], c.more, nil
+	return c.list[from:min(len(c.list), from+limit):len(c.list)], c.changed, nil
 }

@@ -14,7 +14,7 @@ import (
 )
 
 // changed lists what came after a mark, in words: place, kind, object, and how it is.
-func changed(t tester, s *State, after Mark) []string {
+func changed(t tester, s *State, after Position) []string {
 	t.Helper()
 	changes, _, err := s.Changes(after, maxChanges)
 	if err != nil {
@@ -23,7 +23,7 @@ func changed(t tester, s *State, after Mark) []string {
 	told := []string{}
 	for _, c := range changes {
 		over := ""
-		if c.Over {
+		if c.Deleted {
 			over = " over"
 		}
 		of := map[ChangeKind]func() string{
@@ -32,7 +32,7 @@ func changed(t tester, s *State, after Mark) []string {
 			ClusterChange: func() string { return c.Of.Name + " " + string(c.Of.Status) },
 			GPUChange:     func() string { return c.GPU.UUID + " " + string(c.GPU.Health) },
 		}[c.Kind]()
-		told = append(told, fmt.Sprintf("%d-%d %s %s in %s%s", c.Mark.Index, c.Mark.Place, c.Kind, of, c.Cluster, over))
+		told = append(told, fmt.Sprintf("%d-%d %s %s in %s%s", c.Position.Index, c.Position.Offset, c.Kind, of, c.Cluster, over))
 	}
 	return told
 }
@@ -67,13 +67,13 @@ func TestEachChangeIsToldInTheOrderOfTheLog(t *testing.T) {
 		"11-3 host h1 ACTIVE in lab", "11-4 gpu h1-gpu0 HEALTHY in lab",
 		"12-0 host h1 ACTIVE in lab over", "12-1 gpu h1-gpu0 HEALTHY in lab over",
 	}
-	if got := changed(t, h.State, Mark{}); !slices.Equal(got, want) {
+	if got := changed(t, h.State, Position{}); !slices.Equal(got, want) {
 		t.Errorf("got  %q\nwant %q", got, want)
 	}
-	if got := changed(t, h.State, Mark{Index: 5}); !slices.Equal(got, want[6:]) {
+	if got := changed(t, h.State, Position{Index: 5}); !slices.Equal(got, want[6:]) {
 		t.Errorf("after the first of an entry: %q", got)
 	}
-	if got := changed(t, h.State, EndOf(5)); !slices.Equal(got, want[7:]) {
+	if got := changed(t, h.State, PositionAfter(5)); !slices.Equal(got, want[7:]) {
 		t.Errorf("after a whole entry: %q", got)
 	}
 }
@@ -82,7 +82,7 @@ func TestEachChangeIsToldInTheOrderOfTheLog(t *testing.T) {
 func TestReadersMissNothingOrAreToldSo(t *testing.T) {
 	rapid.Check(t, func(r *rapid.T) {
 		var c changelog
-		var last Mark
+		var last Position
 		index, seen, told := uint64(0), 0, 0
 		for range rapid.IntRange(1, 40).Draw(r, "steps") {
 			for range rapid.SampledFrom([]int{0, 1, 3, 2000}).Draw(r, "entries") {
@@ -91,27 +91,27 @@ func TestReadersMissNothingOrAreToldSo(t *testing.T) {
 				for i := range made {
 					made[i] = &Change{}
 				}
-				c.add(index, epoch, made)
+				c.append(index, epoch, made)
 				told += len(made)
 			}
 			if rapid.IntRange(0, 9).Draw(r, "a snapshot comes") == 0 {
 				index += 10
-				c.begin(index)
+				c.reset(index)
 			}
 			for rapid.Bool().Draw(r, "read on") {
 				some, _, err := c.after(last, rapid.IntRange(1, 500).Draw(r, "at most"))
-				if forgotten, ok := errors.AsType[*Forgotten](err); ok {
+				if forgotten, ok := errors.AsType[*CompactedError](err); ok {
 					last, seen, told = forgotten.Oldest, 0, c.behind(forgotten.Oldest)
 					continue
 				}
 				for _, change := range some {
-					if change.Mark.Compare(last) <= 0 {
-						r.Fatalf("%v came after %v", change.Mark, last)
+					if change.Position.Compare(last) <= 0 {
+						r.Fatalf("%v came after %v", change.Position, last)
 					}
-					last, seen = change.Mark, seen+1
+					last, seen = change.Position, seen+1
 				}
 			}
-			if left := c.behind(last); last.Compare(c.floor) >= 0 && seen+left != told {
+			if left := c.behind(last); last.Compare(c.compactedTo) >= 0 && seen+left != told {
 				r.Fatalf("%d were seen, %d are to come, and %d were made", seen, left, told)
 			}
 			if len(c.list) > maxChanges*5/4 {
@@ -122,7 +122,7 @@ func TestReadersMissNothingOrAreToldSo(t *testing.T) {
 }
 
 // behind is how many changes are known after a mark, 0 when that is not known any more.
-func (c *changelog) behind(mark Mark) int {
+func (c *changelog) behind(mark Position) int {
 	some, _, err := c.after(mark, 2*maxChanges)
 	if err != nil {
 		return 0
@@ -132,7 +132,7 @@ func (c *changelog) behind(mark Mark) int {
 
 func TestWhoWaitsIsWokenByTheNextChange(t *testing.T) {
 	h := newHistory(t)
-	last := EndOf(h.View().Index())
+	last := PositionAfter(h.View().Index())
 	none, more, err := h.Changes(last, 10)
 	if err != nil || len(none) != 0 {
 		t.Fatal(none, err)
@@ -152,7 +152,7 @@ func TestWhoWaitsIsWokenByTheNextChange(t *testing.T) {
 
 func TestWhatASnapshotSkippedIsForgotten(t *testing.T) {
 	h, other := newHistory(t), NewState()
-	_, more, err := other.Changes(Mark{}, 1)
+	_, more, err := other.Changes(Position{}, 1)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -160,9 +160,9 @@ func TestWhatASnapshotSkippedIsForgotten(t *testing.T) {
 		t.Fatal(err)
 	}
 	<-more
-	_, _, err = other.Changes(Mark{Index: 1}, 1)
-	forgotten, ok := errors.AsType[*Forgotten](err)
-	if !ok || forgotten.Oldest != EndOf(h.View().Index()) {
+	_, _, err = other.Changes(Position{Index: 1}, 1)
+	forgotten, ok := errors.AsType[*CompactedError](err)
+	if !ok || forgotten.Oldest != PositionAfter(h.View().Index()) {
 		t.Errorf("%v", err)
 	}
 	if _, err := other.ApplyAt(99, at(7), CreateCluster{spec.Cluster{Name: "lab"}}); err != nil {

@@ -28,7 +28,7 @@ func (c CreateCluster) apply(tx *tx) (any, error) {
 	if known != nil && known.Status == spec.ClusterActive {
 		return known, nil
 	}
-	if err := tx.offers(c.Cluster.CapacityProviders, c.Cluster.DefaultStrategy); err != nil {
+	if err := tx.checkCapacityProviders(c.Cluster.CapacityProviders, c.Cluster.DefaultStrategy); err != nil {
 		return nil, err
 	}
 	c.Cluster.Status, c.Cluster.DeletedAt = spec.ClusterActive, time.Time{}
@@ -44,8 +44,8 @@ func (c CreateCluster) level() int {
 	return 1
 }
 
-// active finds a cluster that tasks and hosts may be added to: ErrNotFound, ErrInactive.
-func (v *View) active(cluster string) error {
+// checkActive finds a cluster that tasks and hosts may be added to: ErrNotFound, ErrInactive.
+func (v *View) checkActive(cluster string) error {
 	known := v.Cluster(cluster)
 	if known == nil {
 		return fmt.Errorf("cluster %q: %w: create it first", cluster, spec.ErrNotFound)

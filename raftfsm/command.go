@@ -33,15 +33,15 @@ var kinds = []kind{
 	kindOf[StopTask](7, 1),
 	kindOf[ReportTasks](8, 1),
 	kindOf[Reap](9, 1),
-	kindOf[CreateKey](10, 1),
-	kindOf[PutAuthority](11, 2),
+	kindOf[CreateAccessKey](10, 1),
+	kindOf[PutCA](11, 2),
 	kindOf[PutSettings](12, 2),
-	kindOf[CreateToken](13, 2),
-	kindOf[RevokeToken](14, 2),
+	kindOf[CreateJoinToken](13, 2),
+	kindOf[RevokeJoinToken](14, 2),
 	kindOf[AdmitHost](15, 2),
 	kindOf[SetHostStatus](16, 2),
-	kindOf[SetServer](17, 2),
-	kindOf[LoseHost](18, 2),
+	kindOf[SetServerRole](17, 2),
+	kindOf[MarkHostLost](18, 2),
 	kindOf[RemoveHost](19, 2),
 	kindOf[SetTags](21, 3),
 	kindOf[PutAttributes](22, 3),
@@ -51,7 +51,7 @@ var kinds = []kind{
 	kindOf[UpdateCluster](26, 3),
 	kindOf[DeleteCluster](27, 3),
 	kindOf[DeleteDefinitions](28, 3),
-	kindOf[RemoveKey](29, 3),
+	kindOf[DeleteAccessKey](29, 3),
 	kindOf[PlaceTasks](30, 3),
 	kindOf[RetryTasks](31, 3),
 	kindOf[CreateCapacityProvider](32, 3),
@@ -59,8 +59,8 @@ var kinds = []kind{
 	kindOf[DeleteCapacityProvider](34, 3),
 	kindOf[PutClusterCapacityProviders](35, 3),
 	kindOf[PutTeam](36, 3),
-	kindOf[RemoveTeam](37, 3),
-	kindOf[ReleaseTasks](38, 3),
+	kindOf[DeleteTeam](37, 3),
+	kindOf[ResolveDependencies](38, 3),
 	compactKindOf[LaunchTasks](39, 4),
 	compactKindOf[ReportTasks](40, 4),
 	compactKindOf[PlaceTasks](41, 4),
@@ -78,7 +78,7 @@ func Encode(c Command) ([]byte, error) { return encode(c, FeatureLevel) }
 // Encode turns a command into a log entry that every server of the pool understands: ErrTooNew when there is none. Whoever puts
 // a command into the log does it so; apply cannot refuse, because what is in the log has to be applied.
 func (v *View) Encode(c Command) ([]byte, error) {
-	level := v.MinFeature()
+	level := v.MinFeatureLevel()
 	if err := mayWrite(c, level); err != nil {
 		return nil, err
 	}
@@ -120,42 +120,44 @@ func Decode(entry []byte) (Command, error) {
 
 // kind is one line of the table.
 type kind struct {
-	code   byte
-	level  int // the first FeatureLevel that knows it
-	of     reflect.Type
-	encode func(entry []byte, c Command) ([]byte, error) // appends to entry
-	decode func([]byte) (Command, error)
+	code        byte
+	level       int // the first FeatureLevel that knows it
+	commandType reflect.Type
+	encode      func(entry []byte, c Command) ([]byte, error) // appends to entry
+	decode      func([]byte) (Command, error)
 }
 
 // kindOf is a kind whose form is JSON, which can be read in a broken log.
-func kindOf[C Command](code byte, level int) kind { return kindIn[C](inJSON, code, level) }
+func kindOf[C Command](code byte, level int) kind { return newKind[C](jsonCodec, code, level) }
 
 // compactKindOf is a kind for commands of which there are thousands a second, because JSON would cost each server more than all the
 // rest of applying them, and for those that say one text over and over, which is one string after it was read.
-func compactKindOf[C Command](code byte, level int) kind { return kindIn[C](inCompact, code, level) }
+func compactKindOf[C Command](code byte, level int) kind {
+	return newKind[C](compactCodec, code, level)
+}
 
-// form is how the commands of a kind are written: write appends what value points to, read reads it.
-type form struct {
+// codec is how the commands of a kind are written: write appends what value points to, read reads it.
+type codec struct {
 	write func(entry []byte, value any) ([]byte, error)
 	read  func(body []byte, into any) error
 }
 
 var (
-	inJSON = form{
+	jsonCodec = codec{
 		write: func(entry []byte, value any) ([]byte, error) {
 			body, err := json.Marshal(value)
 			return append(entry, body...), err
 		},
 		read: decodeStrictly,
 	}
-	inCompact = form{
+	compactCodec = codec{
 		write: func(entry []byte, value any) ([]byte, error) { return new(compact.Writer).Append(entry, value), nil },
 		read:  func(body []byte, into any) error { return new(compact.Reader).Read(body, into) },
 	}
 )
 
-// kindIn is a kind of one form. Commands are values or point to one, and come back as values.
-func kindIn[C Command](f form, code byte, level int) kind {
+// newKind is a kind of one form. Commands are values or point to one, and come back as values.
+func newKind[C Command](f codec, code byte, level int) kind {
 	encode := func(entry []byte, c Command) ([]byte, error) {
 		value, ok := c.(C)
 		if !ok {
@@ -170,7 +172,7 @@ func kindIn[C Command](f form, code byte, level int) kind {
 		}
 		return c, nil
 	}
-	return kind{code: code, level: level, of: reflect.TypeFor[C](), encode: encode, decode: decode}
+	return kind{code: code, level: level, commandType: reflect.TypeFor[C](), encode: encode, decode: decode}
 }
 
 // kindsOf are the kinds for a command, the oldest first.
@@ -185,7 +187,7 @@ func kindsOf(c Command) (known []kind) {
 var kindsByType = func() map[reflect.Type][]kind {
 	byType := map[reflect.Type][]kind{}
 	for _, k := range kinds {
-		byType[k.of] = append(byType[k.of], k)
+		byType[k.commandType] = append(byType[k.commandType], k)
 	}
 	return byType
 }()

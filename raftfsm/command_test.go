@@ -59,10 +59,10 @@ func TestKindsAreAppendOnly(t *testing.T) {
 	table := "\n"
 	for _, k := range kinds {
 		form := ""
-		if body, err := k.encode(nil, reflect.Zero(k.of).Interface().(Command)); err != nil || body[0] != '{' {
+		if body, err := k.encode(nil, reflect.Zero(k.commandType).Interface().(Command)); err != nil || body[0] != '{' {
 			form = ", compact"
 		}
-		table += fmt.Sprintf("%d %v%s\n", k.code, k.of, form)
+		table += fmt.Sprintf("%d %v%s\n", k.code, k.commandType, form)
 	}
 	if table != releasedKinds {
 		t.Errorf("the table of kinds is %swant %s", table, releasedKinds)
@@ -118,7 +118,7 @@ func TestAnEntryIsInAFormThatEveryServerReads(t *testing.T) {
 	if launch, report := kind(LaunchTasks{}), kind(&ReportTasks{}); launch != 39 || report != 40 {
 		t.Errorf("a pool of one: kinds %d and %d", launch, report)
 	}
-	h.do(t, SetServer{"h1", true})
+	h.do(t, SetServerRole{"h1", true})
 	if launch, report := kind(LaunchTasks{}), kind(&ReportTasks{}); launch != 6 || report != 8 {
 		t.Errorf("with a server of the first version: kinds %d and %d", launch, report)
 	}

@@ -21,11 +21,11 @@ import (
 // stored lists a value of everything that is written in the compact form: the objects of tables, and the commands of such kinds.
 func stored() (all []any) {
 	for _, table := range tables {
-		all = append(all, table.blank())
+		all = append(all, table.newObject())
 	}
 	for _, k := range kinds {
 		if k.compact() {
-			all = append(all, reflect.New(k.of).Interface())
+			all = append(all, reflect.New(k.commandType).Interface())
 		}
 	}
 	return all
@@ -33,7 +33,7 @@ func stored() (all []any) {
 
 // compact says whether the kind is not in JSON.
 func (k kind) compact() bool {
-	body, err := k.encode(nil, reflect.Zero(k.of).Interface().(Command))
+	body, err := k.encode(nil, reflect.Zero(k.commandType).Interface().(Command))
 	return err == nil && !json.Valid(body)
 }
 
@@ -42,7 +42,7 @@ func (k kind) compact() bool {
 func TestTheCompactFormSaysWhatJSONSays(t *testing.T) {
 	all := stored()
 	for _, k := range kinds {
-		all = append(all, reflect.New(k.of).Interface()) // those of JSON too: whichever may become compact
+		all = append(all, reflect.New(k.commandType).Interface()) // those of JSON too: whichever may become compact
 	}
 	for _, value := range all {
 		of := reflect.TypeOf(value).Elem()

@@ -28,7 +28,7 @@ func (c RegisterDefinition) level() int {
 
 func (c RegisterDefinition) apply(tx *tx) (any, error) {
 	next := family{Name: c.Definition.Family, LastRevision: 1}
-	if known := familiesByName.get(&tx.View, key{first: next.Name}); known != nil {
+	if known := familiesByName.get(&tx.View, indexKey{first: next.Name}); known != nil {
 		next.LastRevision = known.LastRevision + 1
 	}
 	c.Definition.Revision, c.Definition.Status = next.LastRevision, spec.DefinitionActive

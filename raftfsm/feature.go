@@ -10,9 +10,9 @@ const FeatureLevel = 4
 // ErrTooNew refuses a command that a server of the pool would not understand.
 var ErrTooNew = fmt.Errorf("a server of the pool runs an older version of Pinion that cannot do this: upgrade it first (see `pinion hosts`)")
 
-// MinFeature is the level that every server of the pool understands. Without a server on record the pool is one host,
+// MinFeatureLevel is the level that every server of the pool understands. Without a server on record the pool is one host,
 // and that host is the reader.
-func (v *View) MinFeature() int {
+func (v *View) MinFeatureLevel() int {
 	lowest := FeatureLevel
 	for _, host := range v.Servers() {
 		lowest = min(lowest, max(host.FeatureLevel, 1)) // level 1 did not say so
@@ -21,7 +21,7 @@ func (v *View) MinFeature() int {
 }
 
 // MayWrite says whether every server of the pool understands the command: ErrTooNew when one does not.
-func (v *View) MayWrite(c Command) error { return mayWrite(c, v.MinFeature()) }
+func (v *View) MayWrite(c Command) error { return mayWrite(c, v.MinFeatureLevel()) }
 
 // mayWrite says whether servers of that level understand the command.
 func mayWrite(c Command, understood int) error {
@@ -30,14 +30,14 @@ func mayWrite(c Command, understood int) error {
 		return nil
 	}
 	level := known[0].level
-	if n, ok := c.(newer); ok {
+	if n, ok := c.(versioned); ok {
 		level = max(level, n.level())
 	}
 	if level <= understood {
 		return nil
 	}
-	return fmt.Errorf("%v: %w", known[0].of, ErrTooNew)
+	return fmt.Errorf("%v: %w", known[0].commandType, ErrTooNew)
 }
 
-// newer is a command whose kind is older than something that it can hold: level is what this one needs.
-type newer interface{ level() int }
+// versioned is a command whose kind is older than something that it can hold: level is what this one needs.
+type versioned interface{ level() int }

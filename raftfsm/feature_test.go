@@ -19,15 +19,15 @@ func TestThePoolCanDoWhatEveryServerCan(t *testing.T) {
 		want    int
 	}{
 		{"no server on record: a pool of one", CreatePool{}, FeatureLevel},
-		{"a server of the first version", SetServer{"h1", true}, 1},
+		{"a server of the first version", SetServerRole{"h1", true}, 1},
 		{"it was upgraded", PutHost{ofLevel("h1", FeatureLevel)}, FeatureLevel},
 		{"an old agent does not count", PutHost{ofLevel("h2", 1)}, FeatureLevel},
-		{"as a server it does", SetServer{"h2", true}, 1},
+		{"as a server it does", SetServerRole{"h2", true}, 1},
 		{"one ahead of this version", PutHost{ofLevel("h2", FeatureLevel+1)}, FeatureLevel},
 	}
 	for _, step := range steps {
 		h.do(t, step.command)
-		if got := h.View().MinFeature(); got != step.want {
+		if got := h.View().MinFeatureLevel(); got != step.want {
 			t.Errorf("%s: level %d, want %d", step.name, got, step.want)
 		}
 	}
@@ -36,7 +36,7 @@ func TestThePoolCanDoWhatEveryServerCan(t *testing.T) {
 func TestWhatAnOlderKindHoldsMayBeTooNew(t *testing.T) {
 	h := newHistory(t)
 	h.do(t, PutHost{ofLevel("h1", 2)})
-	h.do(t, SetServer{"h1", true})
+	h.do(t, SetServerRole{"h1", true})
 	v := h.View()
 	udp := task("t1", "h1")
 	udp.UDPPorts = []int{53}
@@ -64,12 +64,12 @@ func ofLevel(id string, level int) spec.Host {
 
 func TestACommandThatAServerDoesNotKnowMayNotBeWritten(t *testing.T) {
 	h := newHistory(t)
-	if err := h.View().MayWrite(LoseHost{}); err != nil {
+	if err := h.View().MayWrite(MarkHostLost{}); err != nil {
 		t.Errorf("a pool of one: %v", err)
 	}
-	h.do(t, SetServer{"h1", true})
+	h.do(t, SetServerRole{"h1", true})
 	v := h.View()
-	for _, c := range []Command{LoseHost{}, &RemoveHost{}} {
+	for _, c := range []Command{MarkHostLost{}, &RemoveHost{}} {
 		if err := v.MayWrite(c); !errors.Is(err, ErrTooNew) || !strings.Contains(err.Error(), "upgrade it first") {
 			t.Errorf("%T: %v", c, err)
 		}
@@ -81,7 +81,7 @@ func TestACommandThatAServerDoesNotKnowMayNotBeWritten(t *testing.T) {
 
 func TestASnapshotClaimsTheLevelOfTheOldestServer(t *testing.T) {
 	h := newHistory(t)
-	h.do(t, SetServer{"h1", true})
+	h.do(t, SetServerRole{"h1", true})
 	if header, _, _ := strings.Cut(string(h.snapshot(t)), "\n"); header != `{"pinionSnapshot":1,"featureLevel":1}` {
 		t.Errorf("header %s", header)
 	}

@@ -73,7 +73,7 @@ func (h *history) launch(t tester, run Launch) LaunchResult {
 func (h *history) running(t tester, task *spec.Task) *spec.Task {
 	t.Helper()
 	if result := h.launch(t, Launch{Tasks: []*spec.Task{task}}); len(result.Result.Tasks) != 1 {
-		t.Fatalf("not launched: %s %v", result.Why, result.Err)
+		t.Fatalf("not launched: %s %v", result.Conflict, result.Err)
 	}
 	h.report(t, task.HostID, spec.TaskReport{TaskID: task.ID, Status: spec.Running, Times: spec.TaskTimes{Started: at(1)}})
 	return h.View().Task(task.ID)
@@ -93,7 +93,7 @@ func snapshotOf(t tester, s *State) []byte {
 
 func snapshotOfView(t tester, v *View) []byte {
 	t.Helper()
-	return snapshotAs(t, v, v.MinFeature())
+	return snapshotAs(t, v, v.MinFeatureLevel())
 }
 
 // snapshotAs is a snapshot for servers of that level.

@@ -7,15 +7,15 @@ import (
 	"strings"
 )
 
-// equip is the effective definition with what the task is told of its gang, its array and its attempts. It is said last,
+// withTaskEnv is the effective definition with what the task is told of its gang, its array and its attempts. It is said last,
 // so that neither an image nor a definition can say otherwise. Members of gangs are looked up in gangs, which it fills in.
-func (v *View) equip(d *spec.TaskDefinition, t *spec.Task, gangs map[string]*gang) *spec.TaskDefinition {
+func (v *View) withTaskEnv(d *spec.TaskDefinition, t *spec.Task, gangs map[string]*gangAddresses) *spec.TaskDefinition {
 	told := taskEnv(t)
 	if t.Gang != nil {
 		if gangs[t.Gang.ID] == nil {
-			gangs[t.Gang.ID] = v.gangOf(t.Gang)
+			gangs[t.Gang.ID] = v.gangAddressesOf(t.Gang)
 		}
-		told = append(told, gangs[t.Gang.ID].tell(t.Gang)...)
+		told = append(told, gangs[t.Gang.ID].env(t.Gang)...)
 	}
 	if len(told) == 0 {
 		return d
@@ -37,19 +37,19 @@ func taskEnv(t *spec.Task) (told []spec.KeyValue) {
 	if t.ArrayIndex != nil {
 		told = append(told, spec.KeyValue{Name: spec.EnvArrayIndex, Value: strconv.Itoa(*t.ArrayIndex)})
 	}
-	if t.Attempt > 0 || t.Terms().Retries > 0 {
+	if t.Attempt > 0 || t.SchedulingOptions().Retries > 0 {
 		told = append(told, spec.KeyValue{Name: spec.EnvAttempt, Value: strconv.Itoa(t.Attempt)})
 	}
 	return told
 }
 
-// gang is where the tasks of a gang are.
-type gang struct {
+// gangAddresses is where the tasks of a gang are.
+type gangAddresses struct {
 	master string // address of the host of rank 0, without its port
 	hosts  string // addresses of the hosts of all ranks in their order, with commas between
 }
 
-func (v *View) gangOf(seat *spec.Seat) *gang {
+func (v *View) gangAddressesOf(seat *spec.GangMember) *gangAddresses {
 	addresses, known := make([]string, seat.Size), map[string]string{}
 	for _, t := range v.Gang(seat.ID) {
 		address, seen := known[t.HostID]
@@ -62,9 +62,9 @@ func (v *View) gangOf(seat *spec.Seat) *gang {
 		}
 	}
 	if len(addresses) == 0 {
-		return &gang{}
+		return &gangAddresses{}
 	}
-	return &gang{master: addresses[0], hosts: strings.Join(addresses, ",")}
+	return &gangAddresses{master: addresses[0], hosts: strings.Join(addresses, ",")}
 }
 
 // addressOf is where other hosts reach a host, without the port; empty when nobody knows.
@@ -80,7 +80,7 @@ func (v *View) addressOf(hostID string) string {
 	return strings.Trim(address, "[]") // of an IPv6 address
 }
 
-func (g *gang) tell(seat *spec.Seat) []spec.KeyValue {
+func (g *gangAddresses) env(seat *spec.GangMember) []spec.KeyValue {
 	return []spec.KeyValue{
 		{Name: spec.EnvMasterAddr, Value: g.master},
 		{Name: spec.EnvMasterPort, Value: strconv.Itoa(seat.Port)},
@@ -103,8 +103,8 @@ func exposePort(d *spec.TaskDefinition, port int) {
 	container.PortMappings = append(slices.Clip(container.PortMappings), mapping)
 }
 
-// goesOn says whether a task of the gang is not STOPPED: all of it may have to be done again. known remembers answers.
-func (v *View) goesOn(gang string, known map[string]bool) bool {
+// gangAlive says whether a task of the gang is not STOPPED: all of it may have to be done again. known remembers answers.
+func (v *View) gangAlive(gang string, known map[string]bool) bool {
 	goes, seen := known[gang]
 	if !seen {
 		goes = slices.ContainsFunc(v.Gang(gang), func(t *spec.Task) bool { return t.LastStatus != spec.Stopped })

@@ -13,7 +13,7 @@ func gangOn(t *testing.T, h *history, hosts ...string) []*spec.Task {
 	var tasks []*spec.Task
 	for rank, host := range hosts {
 		member := task(string(rune('a'+rank)), host, host+"-gpu0")
-		member.Gang = &spec.Seat{ID: "gang", Rank: rank, Size: len(hosts), Port: 29500}
+		member.Gang = &spec.GangMember{ID: "gang", Rank: rank, Size: len(hosts), Port: 29500}
 		if rank == 0 {
 			member.Ports = []int{29500}
 		}
@@ -66,7 +66,7 @@ func TestAGangInTheNetworksOfItsHostsPublishesNothing(t *testing.T) {
 		d.NetworkMode = mode
 		h.do(t, RegisterDefinition{d})
 		member := task("a", "h1", "h1-gpu0")
-		member.Definition, member.Gang = "gpu:2", &spec.Seat{ID: "gang", Size: 1, Port: 29500}
+		member.Definition, member.Gang = "gpu:2", &spec.GangMember{ID: "gang", Size: 1, Port: 29500}
 		h.launch(t, Launch{Tasks: []*spec.Task{member}})
 		if _, ports := told(h.View(), "h1"); len(ports) != 0 {
 			t.Errorf("network mode %s: %v", mode, ports)

@@ -33,10 +33,10 @@ func (c PutHost) apply(tx *tx) (any, error) {
 	if tx.Removed(host.ID) {
 		return nil, fmt.Errorf("host %s (%s): %w", host.ID, host.Name, spec.ErrRemoved)
 	}
-	host.LostAt, host.Custom, host.Tags = time.Time{}, nil, nil
+	host.LostAt, host.CustomAttributes, host.Tags = time.Time{}, nil, nil
 	known := tx.Host(host.ID)
 	if known == nil || known.Cluster != host.Cluster {
-		if err := tx.mayEnter(host.Cluster, host.ID); err != nil {
+		if err := tx.checkHostMove(host.Cluster, host.ID); err != nil {
 			return nil, fmt.Errorf("host %s (%s): %w", host.ID, host.Name, err)
 		}
 	}
@@ -45,37 +45,37 @@ func (c PutHost) apply(tx *tx) (any, error) {
 		tx.put(tableHosts, &host)
 		return &host, nil
 	}
-	host.Status, host.Server, host.Custom, host.Tags = known.Status, known.Server, known.Custom, known.Tags
+	host.Status, host.Server, host.CustomAttributes, host.Tags = known.Status, known.Server, known.CustomAttributes, known.Tags
 	host.RegisteredAt, host.Revision = known.RegisteredAt, known.Revision
-	host.GPUs = tx.withGone(host.GPUs, known.GPUs, host.ID)
-	if sameHealth(host.GPUs, known.GPUs) {
+	host.GPUs = tx.keepMissingGPUs(host.GPUs, known.GPUs, host.ID)
+	if equalHealth(host.GPUs, known.GPUs) {
 		host.HealthAt = known.HealthAt
 	}
-	if same(&host, known) {
+	if equal(&host, known) {
 		return known, nil
 	}
-	return tx.change(&host), nil
+	return tx.updateHost(&host), nil
 }
 
-// sameHealth says whether two inventories have the same devices in the same health.
-func sameHealth(a, b gpu.Inventory) bool {
+// equalHealth says whether two inventories have the same devices in the same health.
+func equalHealth(a, b gpu.Inventory) bool {
 	same := func(x, y gpu.Device) bool { return x.UUID == y.UUID && x.Health == y.Health && x.Problem == y.Problem }
 	return a.Problem == b.Problem && slices.EqualFunc(a.Devices, b.Devices, same)
 }
 
-// change puts a changed copy of a known host.
-func (tx *tx) change(host *spec.Host) *spec.Host {
+// updateHost puts a changed copy of a known host.
+func (tx *tx) updateHost(host *spec.Host) *spec.Host {
 	host.Revision++
 	tx.put(tableHosts, host)
 	return host
 }
 
-// mayEnter says why a host cannot become one of the cluster's.
-func (v *View) mayEnter(cluster, hostID string) error {
-	if err := v.active(cluster); err != nil {
+// checkHostMove says why a host cannot become one of the cluster's.
+func (v *View) checkHostMove(cluster, hostID string) error {
+	if err := v.checkActive(cluster); err != nil {
 		return err
 	}
-	if left := len(v.liveOn(hostID)); left > 0 {
+	if left := len(v.liveTasksOn(hostID)); left > 0 {
 		return fmt.Errorf("%w: it cannot move to cluster %s while it has %d tasks: stop them first", spec.ErrInUse, cluster, left)
 	}
 	return nil

@@ -25,17 +25,17 @@ func (c SetHostStatus) apply(tx *tx) (any, error) {
 	}
 	host := *known
 	host.Status = c.Status
-	return tx.change(&host), nil
+	return tx.updateHost(&host), nil
 }
 
-// SetServer says whether the pool wants the host to be a server. Raft's own configuration follows later: it is what
+// SetServerRole says whether the pool wants the host to be a server. Raft's own configuration follows later: it is what
 // is, this is what ought to be. Setting what it is already changes nothing. ErrNotFound. Answer: *Host.
-type SetServer struct {
+type SetServerRole struct {
 	ID     string
 	Server bool
 }
 
-func (c SetServer) apply(tx *tx) (any, error) {
+func (c SetServerRole) apply(tx *tx) (any, error) {
 	known := tx.Host(c.ID)
 	if known == nil {
 		return nil, fmt.Errorf("host %q: %w", c.ID, spec.ErrNotFound)
@@ -45,5 +45,5 @@ func (c SetServer) apply(tx *tx) (any, error) {
 	}
 	host := *known
 	host.Server = c.Server
-	return tx.change(&host), nil
+	return tx.updateHost(&host), nil
 }

@@ -27,17 +27,17 @@ type Launch struct {
 
 // LaunchResult is the answer to one Launch: what stands in the state now, or why it was refused as a whole (Err).
 type LaunchResult struct {
-	Result  spec.RunResult
-	Refused []*spec.Task // the run lost the race for a place; nothing of it is in the state
-	Why     string       // what Refused ran into, for the log
-	Err     error        // it can never succeed as it is: TokenConflict, ErrNotFound or ErrInactive of cluster and definition
+	Result   spec.RunResult
+	Refused  []*spec.Task // the run lost the race for a place; nothing of it is in the state
+	Conflict string       // what Refused ran into, for the log
+	Err      error        // it can never succeed as it is: TokenConflict, ErrNotFound or ErrInactive of cluster and definition
 }
 
 // level is 3 with UDP ports, which were not counted before, and with tasks that wait.
 func (c LaunchTasks) level() int {
 	for i := range c.Runs {
 		if slices.ContainsFunc(c.Runs[i].Tasks, func(t *spec.Task) bool {
-			return len(t.UDPPorts) > 0 || t.Wait != nil || t.Gang != nil || t.ArrayIndex != nil
+			return len(t.UDPPorts) > 0 || t.Queue != nil || t.Gang != nil || t.ArrayIndex != nil
 		}) {
 			return 3
 		}
@@ -48,13 +48,13 @@ func (c LaunchTasks) level() int {
 func (c LaunchTasks) apply(tx *tx) (any, error) {
 	results, left := make([]LaunchResult, 0, len(c.Runs)), newLedger(&tx.View)
 	for i := range c.Runs {
-		results = append(results, c.Runs[i].record(tx, left))
+		results = append(results, c.Runs[i].apply(tx, left))
 	}
 	return results, nil
 }
 
-func (l *Launch) record(tx *tx, left *ledger) LaunchResult {
-	before, err := tx.Launched(l.Cluster, l.Token, l.TokenHash)
+func (l *Launch) apply(tx *tx, left *ledger) LaunchResult {
+	before, err := tx.ClientTokenResult(l.Cluster, l.Token, l.TokenHash)
 	if err != nil {
 		return LaunchResult{Err: err}
 	}
@@ -64,20 +64,20 @@ func (l *Launch) record(tx *tx, left *ledger) LaunchResult {
 	if err := l.check(&tx.View); err != nil {
 		return LaunchResult{Err: err}
 	}
-	if why := l.collides(left); why != "" {
-		left.forget(l.Tasks)
-		return LaunchResult{Refused: l.Tasks, Why: why}
+	if why := l.conflict(left); why != "" {
+		left.rollback(l.Tasks)
+		return LaunchResult{Refused: l.Tasks, Conflict: why}
 	}
 	for _, task := range l.Tasks {
 		tx.put(tableTasks, task)
 	}
-	l.remember(tx)
+	l.storeToken(tx)
 	return LaunchResult{Result: spec.RunResult{Tasks: l.Tasks, Failures: l.Failures}}
 }
 
 // check finds what no other place could cure.
 func (l *Launch) check(v *View) error {
-	if err := v.active(l.Cluster); err != nil {
+	if err := v.checkActive(l.Cluster); err != nil {
 		return err
 	}
 	for i, task := range l.Tasks {
@@ -95,8 +95,8 @@ func (l *Launch) check(v *View) error {
 	return nil
 }
 
-// collides says what a task of the run ran into, "" when all of them have their places, or wait for one.
-func (l *Launch) collides(left *ledger) string {
+// conflict says what a task of the run ran into, "" when all of them have their places, or wait for one.
+func (l *Launch) conflict(left *ledger) string {
 	for _, task := range l.Tasks {
 		switch {
 		case left.view.Task(task.ID) != nil:
@@ -106,20 +106,20 @@ func (l *Launch) collides(left *ledger) string {
 		case task.HostID == "" && task.LastStatus == spec.Provisioning:
 			continue
 		}
-		if why := left.take(task); why != "" {
+		if why := left.reserve(task); why != "" {
 			return why
 		}
 	}
 	return ""
 }
 
-func (l *Launch) remember(tx *tx) {
+func (l *Launch) storeToken(tx *tx) {
 	if l.Token == "" || len(l.Tasks) == 0 {
 		return
 	}
-	used := &token{Cluster: l.Cluster, Token: l.Token, Hash: l.TokenHash, Failures: l.Failures, At: l.At}
+	used := &clientToken{Cluster: l.Cluster, Token: l.Token, Hash: l.TokenHash, Failures: l.Failures, At: l.At}
 	for _, task := range l.Tasks {
 		used.TaskIDs = append(used.TaskIDs, task.ID)
 	}
-	tx.put(tableTokens, used)
+	tx.put(tableClientTokens, used)
 }

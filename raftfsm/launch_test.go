@@ -13,7 +13,7 @@ func TestALaunchRecordsTasksAndTakesTheirGPUs(t *testing.T) {
 	h := newHistory(t)
 	result := h.launch(t, Launch{Tasks: []*spec.Task{task("t1", "h1", "h1-gpu0", "h1-gpu1"), task("t2", "h1", "h1-gpu2")}})
 	if got := ids(result.Result.Tasks); !slices.Equal(got, []string{"t1", "t2"}) {
-		t.Fatalf("launched %v: %s %v", got, result.Why, result.Err)
+		t.Fatalf("launched %v: %s %v", got, result.Conflict, result.Err)
 	}
 	free := h.View().Free("h1")
 	if !slices.Equal(free.GPUs, []string{"h1-gpu3"}) || free.CPU != 3896 || free.MemoryMiB != 7992 {
@@ -60,8 +60,8 @@ func TestARunThatLosesItsPlaceLeavesNothingBehind(t *testing.T) {
 			h.running(t, task("held", "h1", "h1-gpu0"))
 			before := h.snapshot(t)
 			result := h.launch(t, Launch{Token: "again", Tasks: c.tasks})
-			if result.Err != nil || len(result.Refused) != len(c.tasks) || !strings.Contains(result.Why, c.why) {
-				t.Errorf("refused %v: %q, %v", ids(result.Refused), result.Why, result.Err)
+			if result.Err != nil || len(result.Refused) != len(c.tasks) || !strings.Contains(result.Conflict, c.why) {
+				t.Errorf("refused %v: %q, %v", ids(result.Refused), result.Conflict, result.Err)
 			}
 			if !bytes.Equal(before, h.snapshot(t)) {
 				t.Error("the state changed")
@@ -78,7 +78,7 @@ func TestADrainingHostGetsNothingNew(t *testing.T) {
 	tx.put(tableHosts, &draining)
 	tx.commit()
 	result := h.launch(t, Launch{Tasks: []*spec.Task{task("new", "h1")}})
-	if result.Why != "host h1 is DRAINING" {
+	if result.Conflict != "host h1 is DRAINING" {
 		t.Errorf("%+v", result)
 	}
 }
@@ -122,9 +122,9 @@ func TestATokenIsAnsweredWithTheFirstResult(t *testing.T) {
 	if len(h.View().Tasks("")) != 1 {
 		t.Errorf("tasks: %v", ids(h.View().Tasks("")))
 	}
-	var conflict *spec.TokenConflict
+	var conflict *spec.ClientTokenConflict
 	other := h.launch(t, Launch{Token: "once", TokenHash: "b", Tasks: []*spec.Task{task("t3", "h1")}})
-	if !errors.As(other.Err, &conflict) || !slices.Equal(conflict.TaskIDs, []string{"t1"}) || !errors.Is(other.Err, spec.ErrTokenConflict) {
+	if !errors.As(other.Err, &conflict) || !slices.Equal(conflict.TaskIDs, []string{"t1"}) || !errors.Is(other.Err, spec.ErrClientTokenConflict) {
 		t.Errorf("other parameters: %v", other.Err)
 	}
 }
@@ -132,10 +132,10 @@ func TestATokenIsAnsweredWithTheFirstResult(t *testing.T) {
 func TestATokenBelongsToItsCluster(t *testing.T) {
 	h := newHistory(t)
 	h.launch(t, Launch{Token: "once", TokenHash: "a", Tasks: []*spec.Task{task("t1", "h1")}})
-	if found, err := h.View().Launched("lab", "once", "b"); found != nil || err != nil {
+	if found, err := h.View().ClientTokenResult("lab", "once", "b"); found != nil || err != nil {
 		t.Errorf("in another cluster: %v, %v", found, err)
 	}
-	if found, err := h.View().Launched(spec.DefaultCluster, "", ""); found != nil || err != nil {
+	if found, err := h.View().ClientTokenResult(spec.DefaultCluster, "", ""); found != nil || err != nil {
 		t.Errorf("no token: %v, %v", found, err)
 	}
 }
@@ -158,7 +158,7 @@ func TestATokenIsForgottenWithItsTasksOrByAge(t *testing.T) {
 	h.launch(t, Launch{Token: "young", Tasks: []*spec.Task{task("t3", "h1")}, At: at(5)})
 	h.report(t, "h1", spec.TaskReport{TaskID: "t1", Status: spec.Stopped, Times: spec.TaskTimes{Stopped: at(2)}})
 	known := func(token string) bool {
-		found, err := h.View().Launched(spec.DefaultCluster, token, "")
+		found, err := h.View().ClientTokenResult(spec.DefaultCluster, token, "")
 		return err == nil && found != nil
 	}
 	h.do(t, Reap{Before: at(3), TokensBefore: at(0)})

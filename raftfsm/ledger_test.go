@@ -88,7 +88,7 @@ func TestRunsOfOneEntryAreDecidedAsInEntriesOfTheirOwn(t *testing.T) {
 		}
 		results := together.do(t, LaunchTasks{runs}).([]LaunchResult)
 		for i, run := range runs {
-			if alone := apart.launch(t, run); alone.Why != results[i].Why || len(alone.Result.Tasks) != len(results[i].Result.Tasks) {
+			if alone := apart.launch(t, run); alone.Conflict != results[i].Conflict || len(alone.Result.Tasks) != len(results[i].Result.Tasks) {
 				r.Fatalf("run %d: %+v among others, %+v in an entry of its own", i, results[i], alone)
 			}
 		}

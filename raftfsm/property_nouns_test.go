@@ -6,7 +6,7 @@ import (
 )
 
 // ofNouns is a command about clusters, definitions, tags and attributes.
-func (w *world) ofNouns(r *rapid.T) Command {
+func (w *model) ofNouns(r *rapid.T) Command {
 	host, cluster := pick(r, "h1", "h2", "h3"), pick(r, spec.DefaultCluster, "lab", "none")
 	attribute := []spec.HostAttribute{{HostID: host, Name: pick(r, "rack", "row"), Value: pick(r, "", "7")}, {HostID: pick(r, "h1", "h9"), Name: "spot", Value: ""}}
 	return pick[Command](r,
@@ -14,9 +14,9 @@ func (w *world) ofNouns(r *rapid.T) Command {
 		DeleteCluster{Name: cluster, At: w.moment(r)},
 		DeleteCluster{Name: "lab", At: w.moment(r)},
 		DeleteDefinitions{Names: []string{pick(r, "gpu:1", "gpu:2", "gpu:3", "cpu:1")}, At: w.moment(r)},
-		SetTags{Kind: spec.TaggedTask, ID: w.task(r), Put: []spec.Tag{{Key: pick(r, "a", "b"), Value: pick(r, "", "x")}}, Remove: []string{pick(r, "a", "b")}},
-		SetTags{Kind: spec.TaggedHost, ID: host, Put: []spec.Tag{{Key: "a", Value: "x"}}},
-		SetTags{Kind: spec.TaggedCluster, ID: cluster, Put: []spec.Tag{{Key: "a", Value: "x"}}},
+		SetTags{Kind: spec.ResourceTask, ID: w.task(r), Put: []spec.Tag{{Key: pick(r, "a", "b"), Value: pick(r, "", "x")}}, Remove: []string{pick(r, "a", "b")}},
+		SetTags{Kind: spec.ResourceHost, ID: host, Put: []spec.Tag{{Key: "a", Value: "x"}}},
+		SetTags{Kind: spec.ResourceCluster, ID: cluster, Put: []spec.Tag{{Key: "a", Value: "x"}}},
 		PutAttributes{attribute},
 		DeleteAttributes{attribute},
 		PutAccountSetting{spec.AccountSetting{Name: "containerInsights", Value: pick(r, "enabled", "disabled"), Principal: pick(r, "", "me")}},
@@ -25,13 +25,13 @@ func (w *world) ofNouns(r *rapid.T) Command {
 }
 
 // checkNouns: what others refer to is there.
-func (w *world) checkNouns(v *View) {
+func (w *model) checkNouns(v *View) {
 	for _, host := range v.Hosts("") {
-		if err := v.active(host.Cluster); err != nil {
+		if err := v.checkActive(host.Cluster); err != nil {
 			w.Fatalf("host %s: %v", host.ID, err)
 		}
-		if len(host.Custom) > spec.MaxCustom {
-			w.Fatalf("host %s has %d custom attributes", host.ID, len(host.Custom))
+		if len(host.CustomAttributes) > spec.MaxCustomAttributes {
+			w.Fatalf("host %s has %d custom attributes", host.ID, len(host.CustomAttributes))
 		}
 	}
 	for _, task := range v.Tasks("") {

@@ -8,21 +8,21 @@ import (
 )
 
 // ofPool is a command about the pool itself: who belongs to it, and what is lost.
-func (w *world) ofPool(r *rapid.T) Command {
+func (w *model) ofPool(r *rapid.T) Command {
 	token := pick(r, "a", "b")
 	host := pick(r, "h1", "h2", "h3", "h4")
 	return pick[Command](r,
-		LoseHost{ID: host, At: w.moment(r), Keep: []string{w.task(r), w.task(r)}},
-		LoseHost{ID: host, At: w.moment(r)},
+		MarkHostLost{ID: host, At: w.moment(r), Keep: []string{w.task(r), w.task(r)}},
+		MarkHostLost{ID: host, At: w.moment(r)},
 		SetHostStatus{host, pick(r, spec.HostActive, spec.HostActive, spec.HostDraining, "GONE")},
-		SetServer{host, rapid.Bool().Draw(r, "server")},
-		CreateToken{joinToken(token, rapid.IntRange(0, 3).Draw(r, "uses"))},
+		SetServerRole{host, rapid.Bool().Draw(r, "server")},
+		CreateJoinToken{joinToken(token, rapid.IntRange(0, 3).Draw(r, "uses"))},
 		admitWith(r, host, token, w.moment(r).Sub(epoch).Minutes()),
 		admitWith(r, pick(r, "n1", "n2", "n3"), token, w.moment(r).Sub(epoch).Minutes()),
-		RevokeToken{ID: token, At: w.moment(r)},
+		RevokeJoinToken{ID: token, At: w.moment(r)},
 		RemoveHost{ID: pick(r, "h3", "h4", "n1", "n2"), Force: rapid.Bool().Draw(r, "force"), At: w.moment(r)},
 		PutSettings{spec.Settings{Servers: rapid.IntRange(0, 5).Draw(r, "servers"), Incarnation: rapid.IntRange(0, 4).Draw(r, "incarnation")}},
-		PutAuthority{spec.Authority{Certificate: []byte(pick(r, "x", "y"))}},
+		PutCA{spec.CA{Certificate: []byte(pick(r, "x", "y"))}},
 	)
 }
 
@@ -33,7 +33,7 @@ func admitWith(r *rapid.T, host, token string, minute float64) AdmitHost {
 }
 
 // checkPool: who is removed stays so, a token gives no more than it has, a host's name stays with its key.
-func (w *world) checkPool(before, after *View) {
+func (w *model) checkPool(before, after *View) {
 	for _, gone := range before.RemovedHosts() {
 		if !after.Removed(gone.ID) || after.Host(gone.ID) != nil || after.Admission(gone.ID) != nil {
 			w.Fatalf("%s was removed and is back", gone.ID)
@@ -45,14 +45,14 @@ func (w *world) checkPool(before, after *View) {
 		}
 	}
 	for is := range admissionsByHost.all(after) {
-		if was := before.Admission(is.HostID); was != nil && was.Key != is.Key {
+		if was := before.Admission(is.HostID); was != nil && was.PublicKeyHash != is.PublicKeyHash {
 			w.Fatalf("%s has another key", is.HostID)
 		}
 	}
 	for token := range joinTokensByID.all(after) {
-		w.checkToken(before.Token(token.ID), token)
+		w.checkToken(before.JoinToken(token.ID), token)
 	}
-	if was, is := before.Authority(), after.Authority(); was != nil && was != is {
+	if was, is := before.CA(), after.CA(); was != nil && was != is {
 		w.Fatal("the authority changed")
 	}
 	if was, is := before.Settings(), after.Settings(); is.Incarnation < was.Incarnation || is.Servers%2 == 0 {
@@ -60,7 +60,7 @@ func (w *world) checkPool(before, after *View) {
 	}
 }
 
-func (w *world) checkToken(was, is *spec.JoinToken) {
+func (w *model) checkToken(was, is *spec.JoinToken) {
 	state := fmt.Sprintf("%+v, then %+v", was, is)
 	if is.Used > is.Uses {
 		w.Fatal("it let more hosts in than it may: " + state)

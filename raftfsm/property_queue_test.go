@@ -8,25 +8,25 @@ import (
 )
 
 // ofQueue is a command about tasks that wait, queues and teams.
-func (w *world) ofQueue(r *rapid.T) Command {
+func (w *model) ofQueue(r *rapid.T) Command {
 	name, quota := pick(r, "night", "day", spec.BuiltinCapacityProvider), rapid.IntRange(-1, 4).Draw(r, "quota")
 	again := waiting(fmt.Sprintf("r%03d", rapid.IntRange(1, 20).Draw(r, "again")), 1)
 	again.RetryOf, again.Attempt = w.task(r), rapid.IntRange(0, 3).Draw(r, "attempt")
-	again.Wait.After = pick(r, nil, []string{"a"}, []string{"a", "group:b"})
+	again.Queue.UnmetDependencies = pick(r, nil, []string{"a"}, []string{"a", "group:b"})
 	return pick[Command](r,
 		w.placeTasks(r), w.placeTasks(r), w.placeTasks(r),
 		RetryTasks{[]*spec.Task{again}},
-		ReleaseTasks{[]Release{{w.task(r), []string{"a"}}, {again.ID, []string{"group:b"}}}},
+		ResolveDependencies{[]Resolution{{w.task(r), []string{"a"}}, {again.ID, []string{"group:b"}}}},
 		CreateCapacityProvider{spec.CapacityProvider{Name: name, CreatedAt: w.moment(r)}},
 		UpdateCapacityProvider{Name: name, AutoScaling: &spec.AutoScalingProvider{ARN: pick(r, "a", "b")}},
 		DeleteCapacityProvider{Name: name, At: w.moment(r)},
 		PutClusterCapacityProviders{Cluster: spec.DefaultCluster, Providers: pick(r, nil, []string{name}), Strategy: pick(r, nil, []spec.CapacityProviderStrategyItem{{CapacityProvider: name}})},
 		PutTeam{spec.Team{Name: pick(r, "a", "b"), GPUs: &quota, Weight: rapid.IntRange(0, 2).Draw(r, "weight")}},
-		RemoveTeam{pick(r, "a", "b")},
+		DeleteTeam{pick(r, "a", "b")},
 	)
 }
 
-func (w *world) placeTasks(r *rapid.T) Command {
+func (w *model) placeTasks(r *rapid.T) Command {
 	var c PlaceTasks
 	for range rapid.IntRange(1, 2).Draw(r, "groups") {
 		var group []spec.Placement
@@ -41,7 +41,7 @@ func (w *world) placeTasks(r *rapid.T) Command {
 }
 
 // checkQueue: who waits has no place and holds nothing, and every attempt is there once.
-func (w *world) checkQueue(v *View) {
+func (w *model) checkQueue(v *View) {
 	attempts := map[string]bool{}
 	for _, t := range v.Tasks("") {
 		switch {

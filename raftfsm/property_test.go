@@ -18,7 +18,7 @@ import (
 // hold whatever happened before.
 func TestAnyHistoryKeepsTheRules(t *testing.T) {
 	rapid.Check(t, func(r *rapid.T) {
-		world := &world{T: r, history: newHistory(t)}
+		world := &model{T: r, history: newHistory(t)}
 		for range rapid.IntRange(1, 80).Draw(r, "commands") {
 			world.step()
 		}
@@ -27,13 +27,13 @@ func TestAnyHistoryKeepsTheRules(t *testing.T) {
 	})
 }
 
-type world struct {
+type model struct {
 	*rapid.T
 	*history
 	launched int
 }
 
-func (w *world) step() {
+func (w *model) step() {
 	before, snapshot := w.View(), snapshotOf(w, w.State)
 	answer, err := w.tryAs(w, w.command(), pick(w.T, 1, FeatureLevel))
 	after := w.View()
@@ -50,7 +50,7 @@ func (w *world) step() {
 	w.checkQueue(after)
 }
 
-func (w *world) command() Command {
+func (w *model) command() Command {
 	return rapid.OneOf(
 		rapid.Custom(w.launchTasks), rapid.Custom(w.launchTasks), rapid.Custom(w.reportTasks), rapid.Custom(w.reportTasks),
 		rapid.Custom(w.putHost), rapid.Custom(w.rare), rapid.Custom(w.ofPool), rapid.Custom(w.ofNouns),
@@ -58,7 +58,7 @@ func (w *world) command() Command {
 	).Draw(w.T, "command")
 }
 
-func (w *world) launchTasks(r *rapid.T) Command {
+func (w *model) launchTasks(r *rapid.T) Command {
 	var c LaunchTasks
 	for range rapid.IntRange(1, 3).Draw(r, "runs") {
 		run := Launch{Cluster: spec.DefaultCluster, At: w.moment(r),
@@ -81,7 +81,7 @@ func (w *world) launchTasks(r *rapid.T) Command {
 	return c
 }
 
-func (w *world) reportTasks(r *rapid.T) Command {
+func (w *model) reportTasks(r *rapid.T) Command {
 	c := ReportTasks{HostID: w.host(r)}
 	for range rapid.IntRange(1, 3).Draw(r, "reports") {
 		status := pick(r, spec.Pending, spec.Running, spec.Running, spec.Stopping, spec.Stopped, spec.Stopped, spec.Status("?"))
@@ -96,7 +96,7 @@ func (w *world) reportTasks(r *rapid.T) Command {
 }
 
 // putHost describes a host anew: fewer or more devices, some of them sick.
-func (w *world) putHost(r *rapid.T) Command {
+func (w *model) putHost(r *rapid.T) Command {
 	host := hostWith(w.host(r), rapid.IntRange(0, 4).Draw(r, "devices"))
 	for i := range host.GPUs.Devices {
 		host.GPUs.Devices[i].Health = pick(r, gpu.Healthy, gpu.Healthy, gpu.Unhealthy)
@@ -105,7 +105,7 @@ func (w *world) putHost(r *rapid.T) Command {
 	return PutHost{host}
 }
 
-func (w *world) rare(r *rapid.T) Command {
+func (w *model) rare(r *rapid.T) Command {
 	return pick[Command](r,
 		StopTask{ID: w.task(r), Code: spec.StopUserInitiated, At: w.moment(r)},
 		StopTask{ID: w.task(r), Code: spec.StopUserInitiated, At: w.moment(r)},
@@ -113,19 +113,19 @@ func (w *world) rare(r *rapid.T) Command {
 		CreateCluster{spec.Cluster{Name: "lab", CreatedAt: w.moment(r)}},
 		RegisterDefinition{definition("gpu", "1")},
 		DeregisterDefinition{Name: pick(r, "gpu:2", "gpu:3", "cpu:1"), At: w.moment(r)},
-		CreateKey{spec.AccessKey{ID: pick(r, "k1", "k2"), Secret: pick(r, "s1", "s2")}},
+		CreateAccessKey{spec.AccessKey{ID: pick(r, "k1", "k2"), Secret: pick(r, "s1", "s2")}},
 		CreatePool{spec.Pool{ID: "other"}},
 	)
 }
 
-func (w *world) host(r *rapid.T) string { return pick(r, "h1", "h1", "h2", "h3") }
+func (w *model) host(r *rapid.T) string { return pick(r, "h1", "h1", "h2", "h3") }
 
-func (w *world) task(r *rapid.T) string {
+func (w *model) task(r *rapid.T) string {
 	return fmt.Sprintf("t%03d", rapid.IntRange(1, w.launched+1).Draw(r, "task"))
 }
 
 // moment is in one of two zones: hosts have theirs.
-func (w *world) moment(r *rapid.T) time.Time {
+func (w *model) moment(r *rapid.T) time.Time {
 	return at(rapid.IntRange(0, 100).Draw(r, "minute")).In(pick(r, time.UTC, time.FixedZone("", 2*60*60)))
 }
 
@@ -133,7 +133,7 @@ func pick[T any](r *rapid.T, from ...T) T { return rapid.SampledFrom(from).Draw(
 
 // checkGPUs: no two live tasks hold one GPU, and what is offered is what is registered, healthy and not held. A lost
 // host offers nothing.
-func (w *world) checkGPUs(v *View) {
+func (w *model) checkGPUs(v *View) {
 	owner := map[string]string{}
 	for _, live := range v.Tasks("") {
 		if live.LastStatus == spec.Stopped {
@@ -160,7 +160,7 @@ func (w *world) checkGPUs(v *View) {
 }
 
 // checkLives: what was decided at placement never changes, statuses only grow, versions count the changes.
-func (w *world) checkLives(before, after *View) {
+func (w *model) checkLives(before, after *View) {
 	for _, was := range before.Tasks("") {
 		is := after.Task(was.ID)
 		switch {
@@ -183,7 +183,7 @@ func (w *world) checkLives(before, after *View) {
 }
 
 // checkResults: a launch stands whole, or not at all.
-func (w *world) checkResults(results []LaunchResult, v *View) {
+func (w *model) checkResults(results []LaunchResult, v *View) {
 	for _, result := range results {
 		for _, launched := range result.Result.Tasks {
 			if v.Task(launched.ID) == nil {
@@ -202,7 +202,7 @@ func (w *world) checkResults(results []LaunchResult, v *View) {
 }
 
 // checkReplay: the same log gives the same state.
-func (w *world) checkReplay() {
+func (w *model) checkReplay() {
 	other := NewState()
 	for i, entry := range w.log {
 		command, err := Decode(entry)
@@ -217,7 +217,7 @@ func (w *world) checkReplay() {
 }
 
 // checkRestore: a state restored from either format is the same, and goes on the same way.
-func (w *world) checkRestore() {
+func (w *model) checkRestore() {
 	restored := map[int]*history{1: {State: NewState()}, chunksLevel: {State: NewState()}}
 	for level, other := range restored {
 		other.log = slices.Clone(w.log)

@@ -28,7 +28,7 @@ func (c ReportTasks) apply(tx *tx) (any, error) {
 			}
 			continue
 		}
-		if task := mergeReport(known, report); task.LastStatus != known.LastStatus || !same(task, known) { // most are of a new status
+		if task := mergeReport(known, report); task.LastStatus != known.LastStatus || !equal(task, known) { // most are of a new status
 			task.Version++
 			tx.put(tableTasks, task)
 		}
@@ -39,7 +39,7 @@ func (c ReportTasks) apply(tx *tx) (any, error) {
 // mergeReport is the task with the report merged in.
 func mergeReport(t *spec.Task, r spec.TaskReport) *spec.Task {
 	task := *t
-	task.LastStatus = higher(t.LastStatus, r.Status)
+	task.LastStatus = laterStatus(t.LastStatus, r.Status)
 	task.Times = mergeTimes(t.Times, r.Times)
 	if task.StopCode == "" && (r.StopCode != "" || r.StoppedReason != "") {
 		task.StopCode, task.StoppedReason = r.StopCode, r.StoppedReason // one pair: whoever stopped it says why
@@ -86,7 +86,7 @@ func mergeTimes(t, r spec.TaskTimes) spec.TaskTimes {
 }
 
 func mergeContainer(c *spec.Container, r spec.ContainerReport) {
-	c.LastStatus = higher(c.LastStatus, r.Status)
+	c.LastStatus = laterStatus(c.LastStatus, r.Status)
 	c.ExitCode = cmp.Or(r.ExitCode, c.ExitCode)
 	c.Reason = cmp.Or(r.Reason, c.Reason)
 	c.RuntimeID = cmp.Or(r.RuntimeID, c.RuntimeID)
@@ -97,8 +97,8 @@ func mergeContainer(c *spec.Container, r spec.ContainerReport) {
 	}
 }
 
-// higher is the status that comes later in a life; an unknown one comes before all others.
-func higher(known, reported spec.Status) spec.Status {
+// laterStatus is the status that comes later in a life; an unknown one comes before all others.
+func laterStatus(known, reported spec.Status) spec.Status {
 	if reported.Rank() > known.Rank() {
 		return reported
 	}

@@ -27,7 +27,7 @@ type snapshotHeader struct {
 	Feature int `json:"featureLevel"`
 }
 
-type snapshotEnd struct {
+type snapshotTrailer struct {
 	Records int    `json:"records"`
 	SHA256  string `json:"sha256"`
 }
@@ -37,15 +37,15 @@ var ErrDamaged = errors.New("the snapshot is damaged or cut short: restore anoth
 
 // recordWriter writes the records of one format.
 type recordWriter interface {
-	record(table relation, object any) error
-	end(e snapshotEnd) error
+	record(table anyTable, object any) error
+	end(e snapshotTrailer) error
 }
 
 // WriteSnapshot writes the whole view. Equal states write equal bytes. It claims the level that every server
 // understands, which nothing in it exceeds, so that servers of two versions can send it to each other.
 func (v *View) WriteSnapshot(w io.Writer) error {
 	buffered := bufio.NewWriterSize(w, 1<<20)
-	if err := v.writeSnapshot(buffered, v.MinFeature()); err != nil {
+	if err := v.writeSnapshot(buffered, v.MinFeatureLevel()); err != nil {
 		return fmt.Errorf("write snapshot: %w", err)
 	}
 	return buffered.Flush()
@@ -64,26 +64,26 @@ func (v *View) writeSnapshot(w io.Writer, level int) error {
 	}
 	written := 0
 	for _, table := range tables {
-		for object := range table.each(v) {
+		for object := range table.objects(v) {
 			if err := records.record(table, object); err != nil {
 				return err
 			}
 			written++
 		}
 	}
-	return records.end(snapshotEnd{Records: written, SHA256: hex.EncodeToString(sum.Sum(nil))})
+	return records.end(snapshotTrailer{Records: written, SHA256: hex.EncodeToString(sum.Sum(nil))})
 }
 
 // Restore replaces everything in the state by the snapshot. Whoever waits for a change of the old state is woken.
 // When the snapshot is damaged (ErrDamaged) or newer than this version (ErrNewer) the state stays as it was.
 func (s *State) Restore(r io.Reader) error {
-	rows := *nothing()
+	rows := *emptyTables()
 	if err := rows.read(&snapshotReader{in: bufio.NewReaderSize(r, 1<<20), sum: sha256.New()}); err != nil {
 		return fmt.Errorf("restore snapshot: %w", err)
 	}
-	s.rows.Store(&rows)
-	s.changes.begin(s.View().Index())
-	s.watches.fireAll()
+	s.versions.Store(&rows)
+	s.changes.reset(s.View().Index())
+	s.hostWatches.notifyAll()
 	return nil
 }
 
@@ -91,10 +91,10 @@ func (s *State) Restore(r io.Reader) error {
 type recordReader interface {
 	// next is the object of the next record, or the end: then the table is nil, and what stands there is compared with what
 	// should.
-	next(read int) (table relation, object any, err error)
+	next(read int) (table anyTable, object any, err error)
 }
 
-func (rows rows) read(r *snapshotReader) error {
+func (rows tableVersions) read(r *snapshotReader) error {
 	format, err := r.header()
 	if err != nil {
 		return err
@@ -112,11 +112,11 @@ func (rows rows) read(r *snapshotReader) error {
 		if table == nil {
 			break
 		}
-		place := table.label().place
+		place := table.tableInfo().position
 		objects[place] = append(objects[place], object)
 	}
 	for i, table := range tables {
-		table.fill(rows[i], objects[i])
+		table.bulkLoad(rows[i], objects[i])
 	}
 	return nil
 }
@@ -155,13 +155,13 @@ func (r *snapshotReader) finish(found, expected []byte) error {
 	return nil
 }
 
-// endAfter is the end that belongs to so many records, which were read.
-func (r *snapshotReader) endAfter(records int) snapshotEnd {
-	return snapshotEnd{Records: records, SHA256: hex.EncodeToString(r.sum.Sum(nil))}
+// trailer is the end that belongs to so many records, which were read.
+func (r *snapshotReader) trailer(records int) snapshotTrailer {
+	return snapshotTrailer{Records: records, SHA256: hex.EncodeToString(r.sum.Sum(nil))}
 }
 
-// cut is what a snapshot without an end is.
-func cut(err error) error {
+// truncated is what a snapshot without an end is.
+func truncated(err error) error {
 	if errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) {
 		return fmt.Errorf("the end is missing: %w", ErrDamaged)
 	}
@@ -169,9 +169,9 @@ func cut(err error) error {
 }
 
 // tableNamed is nil when there is none.
-func tableNamed(name string) relation {
+func tableNamed(name string) anyTable {
 	for _, table := range tables {
-		if table.label().name == name {
+		if table.tableInfo().name == name {
 			return table
 		}
 	}

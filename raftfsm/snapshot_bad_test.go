@@ -78,7 +78,7 @@ func TestABadSnapshotOfChunksIsRefusedAndLeavesTheStateAlone(t *testing.T) {
 		{"a length without an end", crafted(t, func(w *chunkWriter) { raw(t, w, strings.Repeat("\xff", 11)) }), ErrDamaged},
 		{"the end is missing", crafted(t, func(w *chunkWriter) { craft(t, w, "removed", &spec.RemovedHost{ID: "a"}) }), ErrDamaged},
 		{"nothing after the records", crafted(t, func(w *chunkWriter) { chunks(t, w, "") }), ErrDamaged},
-		{"another sum", crafted(t, func(w *chunkWriter) { finish(t, w, snapshotEnd{SHA256: strings.Repeat("0", 64)}) }), ErrDamaged},
+		{"another sum", crafted(t, func(w *chunkWriter) { finish(t, w, snapshotTrailer{SHA256: strings.Repeat("0", 64)}) }), ErrDamaged},
 		{"more records than there are", strings.Replace(good, `"records":`, `"records":1`, 1), ErrDamaged},
 	} {
 		t.Run(c.name, c.check)
@@ -130,7 +130,7 @@ func raw(t *testing.T, w *chunkWriter, data string) {
 	}
 }
 
-func finish(t *testing.T, w *chunkWriter, e snapshotEnd) {
+func finish(t *testing.T, w *chunkWriter, e snapshotTrailer) {
 	t.Helper()
 	if err := w.end(e); err != nil {
 		t.Fatal(err)

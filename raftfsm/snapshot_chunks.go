@@ -22,15 +22,15 @@ type chunkWriter struct {
 	buffer []byte
 }
 
-func (w *chunkWriter) record(table relation, object any) error {
-	name := table.label().name
+func (w *chunkWriter) record(table anyTable, object any) error {
+	name := table.tableInfo().name
 	if err := w.chunk(w.stream.Append(w.buffer[:0], &name)); err != nil {
 		return err
 	}
 	return w.chunk(w.stream.Append(w.buffer[:0], object))
 }
 
-func (w *chunkWriter) end(e snapshotEnd) error {
+func (w *chunkWriter) end(e snapshotTrailer) error {
 	text, err := json.Marshal(e)
 	if err != nil {
 		return err
@@ -63,13 +63,13 @@ type chunkReader struct {
 	buffer []byte
 }
 
-func (r *chunkReader) next(read int) (relation, any, error) {
+func (r *chunkReader) next(read int) (anyTable, any, error) {
 	named, err := r.chunk()
 	if err != nil {
 		return nil, nil, err
 	}
 	if len(named) == 0 {
-		return nil, nil, r.over(r.endAfter(read))
+		return nil, nil, r.readTrailer(r.trailer(read))
 	}
 	writeChunk(r.sum, named) // a sum takes everything
 	var name string
@@ -85,7 +85,7 @@ func (r *chunkReader) next(read int) (relation, any, error) {
 		return nil, nil, err
 	}
 	writeChunk(r.sum, data)
-	object := table.blank()
+	object := table.newObject()
 	switch err := r.stream.Read(data, object); {
 	case errors.Is(err, compact.ErrUnknown):
 		return nil, nil, fmt.Errorf("table %s: %w: %w", name, err, ErrNewer)
@@ -95,8 +95,8 @@ func (r *chunkReader) next(read int) (relation, any, error) {
 	return table, object, nil
 }
 
-// over reads the end, which should be this one.
-func (r *chunkReader) over(end snapshotEnd) error {
+// readTrailer reads the end, which should be this one.
+func (r *chunkReader) readTrailer(end snapshotTrailer) error {
 	expected, err := json.Marshal(end)
 	if err != nil {
 		return err
@@ -122,7 +122,7 @@ func (r *chunkReader) chunk() ([]byte, error) {
 	}
 	data := r.buffer[:length]
 	if _, err := io.ReadFull(r.in, data); err != nil {
-		return nil, cut(err)
+		return nil, truncated(err)
 	}
 	return data, nil
 }
@@ -135,7 +135,7 @@ func (r *chunkReader) length() (uint64, error) {
 		_, err = r.in.Discard(size)
 		return length, err
 	case size == 0 && err != nil:
-		return 0, cut(err)
+		return 0, truncated(err)
 	}
 	return 0, fmt.Errorf("a record of more bytes than a number can tell: %w", ErrDamaged)
 }

@@ -13,24 +13,24 @@ import (
 
 type lineWriter struct{ lines *json.Encoder }
 
-func (w lineWriter) record(table relation, object any) error {
+func (w lineWriter) record(table anyTable, object any) error {
 	return w.lines.Encode(struct {
 		Table  string `json:"table"`
 		Object any    `json:"object"`
-	}{table.label().name, object})
+	}{table.tableInfo().name, object})
 }
 
-func (w lineWriter) end(e snapshotEnd) error { return w.lines.Encode(line{End: &e}) }
+func (w lineWriter) end(e snapshotTrailer) error { return w.lines.Encode(line{End: &e}) }
 
 type line struct {
-	Table  string          `json:"table,omitempty"`
-	Object json.RawMessage `json:"object,omitempty"`
-	End    *snapshotEnd    `json:"end,omitempty"`
+	Table  string           `json:"table,omitempty"`
+	Object json.RawMessage  `json:"object,omitempty"`
+	End    *snapshotTrailer `json:"end,omitempty"`
 }
 
 type lineReader struct{ *snapshotReader }
 
-func (r *lineReader) next(read int) (relation, any, error) {
+func (r *lineReader) next(read int) (anyTable, any, error) {
 	text, err := r.line()
 	if err != nil {
 		return nil, nil, err
@@ -40,7 +40,7 @@ func (r *lineReader) next(read int) (relation, any, error) {
 		return nil, nil, fmt.Errorf("%w: %w", err, ErrDamaged)
 	}
 	if found.End != nil {
-		end := r.endAfter(read)
+		end := r.trailer(read)
 		expected, err := json.Marshal(line{End: &end})
 		if err != nil {
 			return nil, nil, err
@@ -51,12 +51,12 @@ func (r *lineReader) next(read int) (relation, any, error) {
 	return found.object()
 }
 
-func (l line) object() (relation, any, error) {
+func (l line) object() (anyTable, any, error) {
 	table := tableNamed(l.Table)
 	if table == nil {
 		return nil, nil, fmt.Errorf("table %q is not known: %w", l.Table, ErrNewer)
 	}
-	object := table.blank()
+	object := table.newObject()
 	err := decodeStrictly(l.Object, object)
 	if err != nil && !json.Valid(l.Object) {
 		return nil, nil, fmt.Errorf("table %s: %w: %w", l.Table, err, ErrDamaged)
@@ -76,5 +76,5 @@ func (r *lineReader) line() ([]byte, error) {
 		rest, err = r.in.ReadBytes('\n')
 		text = append(text, rest...)
 	}
-	return text, cut(err)
+	return text, truncated(err)
 }

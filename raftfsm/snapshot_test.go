@@ -28,15 +28,15 @@ var formats = []struct {
 // everything has an object in each table, and a server of that level.
 func everything(t tester, level int) *history {
 	h := newHistory(t)
-	h.do(t, CreateKey{spec.AccessKey{ID: "AKIA1", Secret: "s", CreatedAt: epoch}})
+	h.do(t, CreateAccessKey{spec.AccessKey{ID: "AKIA1", Secret: "s", CreatedAt: epoch}})
 	h.launch(t, Launch{Token: "once", TokenHash: "a", Tasks: []*spec.Task{task("t1", "h1", "h1-gpu0")}, At: at(1)})
 	h.running(t, task("t2", "h1", "h1-gpu1"))
-	h.do(t, PutAuthority{spec.Authority{Certificate: []byte("c"), Key: []byte("k")}})
+	h.do(t, PutCA{spec.CA{Certificate: []byte("c"), Key: []byte("k")}})
 	h.do(t, PutSettings{spec.Settings{Servers: 5}})
-	h.do(t, CreateToken{joinToken("a", 3)})
+	h.do(t, CreateJoinToken{joinToken("a", 3)})
 	h.do(t, admit("h2", "key", "a", 1))
 	h.do(t, PutHost{hostWith("h3", 0)})
-	h.do(t, LoseHost{ID: "h3", At: at(2)})
+	h.do(t, MarkHostLost{ID: "h3", At: at(2)})
 	h.do(t, PutHost{hostWith("h4", 0)})
 	h.do(t, RemoveHost{ID: "h4", At: at(3)})
 	h.do(t, PutAccountSetting{spec.AccountSetting{Name: "containerInsights", Value: "enabled"}})
@@ -46,7 +46,7 @@ func everything(t tester, level int) *history {
 	h.do(t, Reap{Before: at(2), Usage: true})
 	h.launch(t, Launch{Tasks: []*spec.Task{waiting("t3", 1)}})
 	h.do(t, PutHost{ofLevel("h1", level)})
-	h.do(t, SetServer{"h1", true})
+	h.do(t, SetServerRole{"h1", true})
 	return h
 }
 
@@ -65,8 +65,8 @@ func TestEveryTableIsInASnapshotAndComesBack(t *testing.T) {
 		t.Run(format.name, func(t *testing.T) {
 			h := everything(t, format.level)
 			for _, table := range tables {
-				if len(slices.Collect(table.each(h.View()))) == 0 {
-					t.Errorf("nothing in %s", table.label().name)
+				if len(slices.Collect(table.objects(h.View()))) == 0 {
+					t.Errorf("nothing in %s", table.tableInfo().name)
 				}
 			}
 			written := h.snapshot(t)
@@ -75,9 +75,9 @@ func TestEveryTableIsInASnapshotAndComesBack(t *testing.T) {
 			}
 			back := restored(t, written)
 			for _, table := range tables {
-				was, is := slices.Collect(table.each(h.View())), slices.Collect(table.each(back.View()))
+				was, is := slices.Collect(table.objects(h.View())), slices.Collect(table.objects(back.View()))
 				if !reflect.DeepEqual(was, is) {
-					t.Errorf("%s: wrote %v, restored %v", table.label().name, was, is)
+					t.Errorf("%s: wrote %v, restored %v", table.tableInfo().name, was, is)
 				}
 			}
 			if again := snapshotOf(t, back); !bytes.Equal(written, again) {

@@ -8,31 +8,31 @@ import (
 // State is everything the cluster remembers. It works without Raft: whoever applies the same commands in the same
 // order gets the same state. Reads never wait for writes.
 type State struct {
-	rows    atomic.Pointer[rows]
-	changes changelog
-	watches watches
+	versions    atomic.Pointer[tableVersions]
+	changes     changelog
+	hostWatches hostWatches
 }
 
 // NewState returns an empty state.
 func NewState() *State {
 	s := new(State)
-	s.rows.Store(nothing())
+	s.versions.Store(emptyTables())
 	return s
 }
 
-// rows is a version of each table, in the order of tables.
-type rows []any
+// tableVersions is a version of each table, in the order of tables.
+type tableVersions []any
 
-func nothing() *rows {
-	empty := make(rows, len(tables))
+func emptyTables() *tableVersions {
+	empty := make(tableVersions, len(tables))
 	for i, table := range tables {
-		empty[i] = table.version(nil)
+		empty[i] = table.writable(nil)
 	}
 	return &empty
 }
 
 // View returns the state as it is now.
-func (s *State) View() *View { return &View{rows: *s.rows.Load(), state: s} }
+func (s *State) View() *View { return &View{versions: *s.versions.Load(), state: s} }
 
 // Apply is ApplyAt for whom it does not matter when that was.
 func (s *State) Apply(index uint64, c Command) (any, error) { return s.ApplyAt(index, time.Time{}, c) }
@@ -46,12 +46,12 @@ func (s *State) ApplyAt(index uint64, at time.Time, c Command) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	if len(tx.made) > 0 {
-		changes := changesOf(tx.made)
-		tx.put(tableApplied, &applied{Index: index})
+	if len(tx.mutations) > 0 {
+		changes := changesOf(tx.mutations)
+		tx.put(tableApplied, &lastApplied{Index: index})
 		tx.commit()
-		s.changes.add(index, at, changes) // now: who hears of a change finds it in the state
-		s.watches.fire(tx.made)
+		s.changes.append(index, at, changes) // now: who hears of a change finds it in the state
+		s.hostWatches.notify(tx.mutations)
 	}
 	return answer, nil
 }

@@ -9,19 +9,19 @@ import (
 
 // TagsOf are the tags of a resource: clusters and capacity providers by their names, a task definition by family:revision,
 // tasks and hosts by id. ErrNotFound.
-func (v *View) TagsOf(kind spec.Tagged, id string) ([]spec.Tag, error) {
+func (v *View) TagsOf(kind spec.ResourceKind, id string) ([]spec.Tag, error) {
 	switch cluster, definition, task, host := v.Cluster(id), v.Definition(id), v.Task(id), v.Host(id); {
-	case kind == spec.TaggedProvider:
+	case kind == spec.ResourceCapacityProvider:
 		if provider := v.CapacityProvider(id); provider != nil {
 			return provider.Tags, nil
 		}
-	case kind == spec.TaggedCluster && cluster != nil:
+	case kind == spec.ResourceCluster && cluster != nil:
 		return cluster.Tags, nil
-	case kind == spec.TaggedDefinition && definition != nil && definition.Name() == id:
+	case kind == spec.ResourceDefinition && definition != nil && definition.Name() == id:
 		return definition.Tags, nil
-	case kind == spec.TaggedTask && task != nil:
+	case kind == spec.ResourceTask && task != nil:
 		return task.Tags, nil
-	case kind == spec.TaggedHost && host != nil:
+	case kind == spec.ResourceHost && host != nil:
 		return host.Tags, nil
 	}
 	return nil, fmt.Errorf("%s %q: %w", strings.ReplaceAll(string(kind), "-", " "), id, spec.ErrNotFound)
@@ -31,7 +31,7 @@ func (v *View) TagsOf(kind spec.Tagged, id string) ([]spec.Tag, error) {
 // for a cluster or capacity provider that was deleted and a task that is STOPPED, ErrInUse for the built-in capacity
 // provider, ErrTooManyTags. Answer: []Tag, all that the resource has now.
 type SetTags struct {
-	Kind   spec.Tagged
+	Kind   spec.ResourceKind
 	ID     string // as in TagsOf
 	Put    []spec.Tag
 	Remove []string // keys
@@ -42,7 +42,7 @@ func (c SetTags) apply(tx *tx) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	if c.Kind == spec.TaggedProvider && c.ID == spec.BuiltinCapacityProvider {
+	if c.Kind == spec.ResourceCapacityProvider && c.ID == spec.BuiltinCapacityProvider {
 		return nil, errBuiltin
 	}
 	if c.over(&tx.View) {
@@ -55,20 +55,20 @@ func (c SetTags) apply(tx *tx) (any, error) {
 	if slices.Equal(tags, before) {
 		return before, nil
 	}
-	if c.Kind == spec.TaggedTask && isGang(tags) != isGang(before) {
+	if c.Kind == spec.ResourceTask && isGang(tags) != isGang(before) {
 		return nil, fmt.Errorf("task %s: %w: the tag %s says how it was run and stays as it is", c.ID, spec.ErrInUse, spec.TagGang)
 	}
 	switch c.Kind {
-	case spec.TaggedCluster:
-		putChanged(tx, tableClusters, tx.Cluster(c.ID), func(k *spec.Cluster) { k.Tags = tags })
-	case spec.TaggedDefinition:
-		putChanged(tx, tableDefinitions, tx.Definition(c.ID), func(d *spec.TaskDefinition) { d.Tags = tags })
-	case spec.TaggedTask:
-		putChanged(tx, tableTasks, tx.Task(c.ID), func(t *spec.Task) { t.Tags, t.Version = tags, t.Version+1 })
-	case spec.TaggedHost:
-		putChanged(tx, tableHosts, tx.Host(c.ID), func(h *spec.Host) { h.Tags, h.Revision = tags, h.Revision+1 })
-	case spec.TaggedProvider:
-		putChanged(tx, tableCapacityProviders, tx.CapacityProvider(c.ID), func(p *spec.CapacityProvider) { p.Tags = tags })
+	case spec.ResourceCluster:
+		putUpdated(tx, tableClusters, tx.Cluster(c.ID), func(k *spec.Cluster) { k.Tags = tags })
+	case spec.ResourceDefinition:
+		putUpdated(tx, tableDefinitions, tx.Definition(c.ID), func(d *spec.TaskDefinition) { d.Tags = tags })
+	case spec.ResourceTask:
+		putUpdated(tx, tableTasks, tx.Task(c.ID), func(t *spec.Task) { t.Tags, t.Version = tags, t.Version+1 })
+	case spec.ResourceHost:
+		putUpdated(tx, tableHosts, tx.Host(c.ID), func(h *spec.Host) { h.Tags, h.Revision = tags, h.Revision+1 })
+	case spec.ResourceCapacityProvider:
+		putUpdated(tx, tableCapacityProviders, tx.CapacityProvider(c.ID), func(p *spec.CapacityProvider) { p.Tags = tags })
 	}
 	return tags, nil
 }
@@ -76,11 +76,11 @@ func (c SetTags) apply(tx *tx) (any, error) {
 // over says whether the resource has ended, so that nothing about it changes any more.
 func (c SetTags) over(v *View) bool {
 	switch c.Kind {
-	case spec.TaggedCluster:
+	case spec.ResourceCluster:
 		return v.Cluster(c.ID).Status == spec.ClusterInactive
-	case spec.TaggedTask:
+	case spec.ResourceTask:
 		return v.Task(c.ID).LastStatus == spec.Stopped
-	case spec.TaggedProvider:
+	case spec.ResourceCapacityProvider:
 		return v.CapacityProvider(c.ID).Status == spec.CapacityProviderInactive
 	}
 	return false
@@ -100,12 +100,12 @@ func (c SetTags) change(before []spec.Tag) []spec.Tag {
 }
 
 func isGang(tags []spec.Tag) bool {
-	terms, _ := spec.TermsOf(tags)
+	terms, _ := spec.ParseSchedulingOptions(tags)
 	return terms.Gang
 }
 
-// putChanged puts a changed copy of an object.
-func putChanged[T any](tx *tx, table relation, known *T, change func(*T)) {
+// putUpdated puts a changed copy of an object.
+func putUpdated[T any](tx *tx, table anyTable, known *T, change func(*T)) {
 	changed := *known
 	change(&changed)
 	tx.put(table, &changed)

@@ -11,7 +11,7 @@ import (
 func TestEveryKindOfResourceCanBeTagged(t *testing.T) {
 	h := newHistory(t)
 	h.running(t, task("t1", "h1", "h1-gpu0"))
-	for kind, id := range map[spec.Tagged]string{spec.TaggedCluster: spec.DefaultCluster, spec.TaggedDefinition: "gpu:1", spec.TaggedTask: "t1", spec.TaggedHost: "h1"} {
+	for kind, id := range map[spec.ResourceKind]string{spec.ResourceCluster: spec.DefaultCluster, spec.ResourceDefinition: "gpu:1", spec.ResourceTask: "t1", spec.ResourceHost: "h1"} {
 		h.do(t, SetTags{Kind: kind, ID: id, Put: []spec.Tag{{Key: "a", Value: "1"}, {Key: "b", Value: "2"}}})
 		h.do(t, SetTags{Kind: kind, ID: id, Put: []spec.Tag{{Key: "b", Value: "3"}, {Key: "c", Value: ""}}, Remove: []string{"a", "none"}})
 		want := []spec.Tag{{Key: "b", Value: "3"}, {Key: "c", Value: ""}}
@@ -39,16 +39,16 @@ func TestWhatCannotBeTagged(t *testing.T) {
 		command SetTags
 		want    error
 	}{
-		{SetTags{Kind: spec.TaggedTask, ID: "h1"}, spec.ErrNotFound},
-		{SetTags{Kind: spec.TaggedDefinition, ID: "gpu"}, spec.ErrNotFound},
+		{SetTags{Kind: spec.ResourceTask, ID: "h1"}, spec.ErrNotFound},
+		{SetTags{Kind: spec.ResourceDefinition, ID: "gpu"}, spec.ErrNotFound},
 		{SetTags{Kind: "service", ID: "h1"}, spec.ErrNotFound},
-		{SetTags{Kind: spec.TaggedCluster, ID: "lab"}, spec.ErrInactive},
-		{SetTags{Kind: spec.TaggedTask, ID: "over"}, spec.ErrInactive},
-		{SetTags{Kind: spec.TaggedHost, ID: "h1", Put: many}, spec.ErrTooManyTags},
+		{SetTags{Kind: spec.ResourceCluster, ID: "lab"}, spec.ErrInactive},
+		{SetTags{Kind: spec.ResourceTask, ID: "over"}, spec.ErrInactive},
+		{SetTags{Kind: spec.ResourceHost, ID: "h1", Put: many}, spec.ErrTooManyTags},
 	} {
 		if _, err := h.try(t, c.command); !errors.Is(err, c.want) {
 			t.Errorf("%s %s: %v, want %v", c.command.Kind, c.command.ID, err, c.want)
 		}
 	}
-	h.do(t, SetTags{Kind: spec.TaggedHost, ID: "h1", Put: append(many[1:], spec.Tag{Key: "aws:ecs:clusterName", Value: "default"})})
+	h.do(t, SetTags{Kind: spec.ResourceHost, ID: "h1", Put: append(many[1:], spec.Tag{Key: "aws:ecs:clusterName", Value: "default"})})
 }

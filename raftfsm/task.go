@@ -68,9 +68,9 @@ func (c Reap) level() int {
 	return 1
 }
 
-// triedAgain says whether the work of a task that stopped goes on as another task: who waits for that work may know it by any
+// retryInProgress says whether the work of a task that stopped goes on as another task: who waits for that work may know it by any
 // of the tasks that did it, and so may a client token.
-func (v *View) triedAgain(t *spec.Task) bool {
+func (v *View) retryInProgress(t *spec.Task) bool {
 	last := tasksByAttempt.last(v, cmp.Or(t.RetryOf, t.ID))
 	return last != nil && last.LastStatus != spec.Stopped
 }
@@ -82,20 +82,20 @@ func (c Reap) apply(tx *tx) (any, error) {
 		if !task.Times.Stopped.Before(c.Before) {
 			break // in the order of the moments they stopped
 		}
-		if task.Gang != nil && tx.goesOn(task.Gang.ID, gangs) || tx.triedAgain(task) {
+		if task.Gang != nil && tx.gangAlive(task.Gang.ID, gangs) || tx.retryInProgress(task) {
 			continue
 		}
 		tx.remove(tableTasks, task)
 		forgotten = append(forgotten, task)
 	}
 	if c.Usage {
-		tx.account(forgotten, c.Before)
+		tx.recordUsage(forgotten, c.Before)
 	}
-	for used := range tokensByAge.all(&tx.View) {
+	for used := range clientTokensByAge.all(&tx.View) {
 		if !used.At.Before(c.TokensBefore) {
 			break
 		}
-		tx.remove(tableTokens, used)
+		tx.remove(tableClientTokens, used)
 	}
 	tx.forgetTokens(c.TokensBefore)
 	tx.forgetClusters(c.Before)

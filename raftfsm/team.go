@@ -8,7 +8,7 @@ import (
 
 // Team is what is on record of a team, or what counts for one that is not.
 func (v *View) Team(name string) *spec.Team {
-	if known := teamsByName.get(v, key{first: name}); known != nil {
+	if known := teamsByName.get(v, indexKey{first: name}); known != nil {
 		return known
 	}
 	return &spec.Team{Name: name, Weight: 1}
@@ -31,11 +31,11 @@ func (c PutTeam) apply(tx *tx) (any, error) {
 	return &c.Team, nil
 }
 
-// RemoveTeam forgets what is on record of a team. ErrNotFound. Answer: nil.
-type RemoveTeam struct{ Name string }
+// DeleteTeam forgets what is on record of a team. ErrNotFound. Answer: nil.
+type DeleteTeam struct{ Name string }
 
-func (c RemoveTeam) apply(tx *tx) (any, error) {
-	known := teamsByName.get(&tx.View, key{first: c.Name})
+func (c DeleteTeam) apply(tx *tx) (any, error) {
+	known := teamsByName.get(&tx.View, indexKey{first: c.Name})
 	if known == nil {
 		return nil, fmt.Errorf("team %q: %w", c.Name, spec.ErrNotFound)
 	}

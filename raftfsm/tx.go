@@ -6,42 +6,42 @@ import "slices"
 // commit; to leave it is to undo them.
 type tx struct {
 	View
-	own  []bool // tables of which it has a version to change
-	made []made
+	written   []bool // tables of which it has a version to change
+	mutations []mutation
 }
 
-// made is one change of an object: what it was and what it is; nil is none.
-type made struct {
-	table         relation
+// mutation is one change of an object: what it was and what it is; nil is none.
+type mutation struct {
+	table         anyTable
 	before, after any
 }
 
 func (s *State) begin() *tx {
 	return &tx{
-		View: View{rows: slices.Clone(*s.rows.Load()), state: s, changing: true},
-		own:  make([]bool, len(tables)),
+		View:    View{versions: slices.Clone(*s.versions.Load()), state: s, inTx: true},
+		written: make([]bool, len(tables)),
 	}
 }
 
-func (tx *tx) commit() { tx.state.rows.Store(&tx.rows) }
+func (tx *tx) commit() { tx.state.versions.Store(&tx.versions) }
 
 // put inserts the object or replaces the one with the same key. The object is immutable from then on.
-func (tx *tx) put(table relation, object any) {
-	before := table.put(tx.version(table), object)
-	tx.made = append(tx.made, made{table, before, object})
+func (tx *tx) put(table anyTable, object any) {
+	before := table.put(tx.writable(table), object)
+	tx.mutations = append(tx.mutations, mutation{table, before, object})
 }
 
 // remove takes an object away that is there.
-func (tx *tx) remove(table relation, object any) {
-	table.remove(tx.version(table), object)
-	tx.made = append(tx.made, made{table, object, nil})
+func (tx *tx) remove(table anyTable, object any) {
+	table.remove(tx.writable(table), object)
+	tx.mutations = append(tx.mutations, mutation{table, object, nil})
 }
 
-// version is the table's version that the command may change.
-func (tx *tx) version(table relation) any {
-	i := table.label().place
-	if !tx.own[i] {
-		tx.rows[i], tx.own[i] = table.version(tx.rows[i]), true
+// writable is the table's version that the command may change.
+func (tx *tx) writable(table anyTable) any {
+	i := table.tableInfo().position
+	if !tx.written[i] {
+		tx.versions[i], tx.written[i] = table.writable(tx.versions[i]), true
 	}
-	return tx.rows[i]
+	return tx.versions[i]
 }

@@ -9,17 +9,17 @@ import (
 // Usages lists what is remembered by team.
 func (v *View) Usages() []*spec.Usage { return slices.Collect(usageByTeam.all(v)) }
 
-// account adds the GPU time of tasks that are about to be forgotten, and drops what is too old.
-func (tx *tx) account(forgotten []*spec.Task, before time.Time) {
-	since := before.Add(-spec.UsageSpan)
+// recordUsage adds the GPU time of tasks that are about to be forgotten, and drops what is too old.
+func (tx *tx) recordUsage(forgotten []*spec.Task, before time.Time) {
+	since := before.Add(-spec.UsageRetention)
 	had := map[string]map[int64]int64{}
 	for _, task := range forgotten {
 		if gpus := int64(len(task.GPUs())); gpus > 0 && !task.Times.Started.IsZero() {
-			team := task.Terms().Team
+			team := task.SchedulingOptions().Team
 			if had[team] == nil {
 				had[team] = map[int64]int64{}
 			}
-			spread(had[team], gpus, max(task.Times.Started.Unix(), since.Unix()), task.Times.Stopped.Unix())
+			spreadOverHours(had[team], gpus, max(task.Times.Started.Unix(), since.Unix()), task.Times.Stopped.Unix())
 		}
 	}
 	for team, hours := range had {
@@ -32,8 +32,8 @@ func (tx *tx) account(forgotten []*spec.Task, before time.Time) {
 	}
 }
 
-// spread divides a span of time among its hours.
-func spread(hours map[int64]int64, gpus, from, to int64) {
+// spreadOverHours divides a span of time among its hours.
+func spreadOverHours(hours map[int64]int64, gpus, from, to int64) {
 	for from < to {
 		hour := from / 3600
 		next := min(to, (hour+1)*3600)
@@ -43,7 +43,7 @@ func spread(hours map[int64]int64, gpus, from, to int64) {
 }
 
 func (v *View) usage(team string) *spec.Usage {
-	if known := usageByTeam.get(v, key{first: team}); known != nil {
+	if known := usageByTeam.get(v, indexKey{first: team}); known != nil {
 		return known
 	}
 	return &spec.Usage{Team: team}

@@ -35,7 +35,7 @@ func TestWhatForgottenTasksUsedIsRemembered(t *testing.T) {
 	if h.View().Task("d") == nil {
 		t.Error("a task was forgotten too early")
 	}
-	late := hour.Add(spec.UsageSpan + 90*time.Minute)
+	late := hour.Add(spec.UsageRetention + 90*time.Minute)
 	ended(t, h, "e", "vision", late, late.Add(time.Second))
 	h.do(t, Reap{Before: late.Add(time.Minute), Usage: true})
 	usages := h.View().Usages() // of speech nothing counts any more

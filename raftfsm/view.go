@@ -12,36 +12,36 @@ import (
 // returns is shared and must not be changed. Lists are ordered by key (name, id, family then revision),
 // those of all clusters too.
 type View struct {
-	rows     rows
+	versions tableVersions
 	state    *State // that it was taken of
-	changing bool   // it is that of a command, which changes it
+	inTx     bool   // it is that of a command, which changes it
 }
 
 // Index is the log index of the last change, 0 when there was none.
 func (v *View) Index() uint64 {
-	if a := onlyApplied.get(v, key{}); a != nil {
+	if a := appliedIndex.get(v, indexKey{}); a != nil {
 		return a.Index
 	}
 	return 0
 }
 
 // Pool is the identity of the Raft cluster, nil before the first start.
-func (v *View) Pool() *spec.Pool { return onlyPool.get(v, key{}) }
+func (v *View) Pool() *spec.Pool { return poolIndex.get(v, indexKey{}) }
 
 // Cluster is nil when the name is unknown.
 func (v *View) Cluster(name string) *spec.Cluster {
-	return clustersByName.get(v, key{first: name})
+	return clustersByName.get(v, indexKey{first: name})
 }
 
 // Clusters lists every cluster, INACTIVE ones too.
 func (v *View) Clusters() []*spec.Cluster { return slices.Collect(clustersByName.all(v)) }
 
 // Host is nil when the id is unknown.
-func (v *View) Host(id string) *spec.Host { return hostsByID.get(v, key{first: id}) }
+func (v *View) Host(id string) *spec.Host { return hostsByID.get(v, indexKey{first: id}) }
 
 // Hosts lists the hosts of a cluster, of all clusters when it is empty.
 func (v *View) Hosts(cluster string) []*spec.Host {
-	return inCluster(v, cluster, hostsByID, hostsByCluster)
+	return listByCluster(v, cluster, hostsByID, hostsByCluster)
 }
 
 // Servers lists the hosts that the pool wants to be servers, of all clusters.
@@ -57,7 +57,7 @@ func (v *View) Definition(name string) *spec.TaskDefinition {
 	if err != nil || strconv.Itoa(revision) != number {
 		return nil
 	}
-	return definitionsByName.get(v, key{first: family, number: int64(revision)})
+	return definitionsByName.get(v, indexKey{first: family, number: int64(revision)})
 }
 
 // Definitions lists every revision of a family, of all families when it is empty, INACTIVE ones too.
@@ -69,18 +69,18 @@ func (v *View) Definitions(family string) []*spec.TaskDefinition {
 }
 
 // Task is nil when the id is unknown, or forgotten since.
-func (v *View) Task(id string) *spec.Task { return tasksByID.get(v, key{first: id}) }
+func (v *View) Task(id string) *spec.Task { return tasksByID.get(v, indexKey{first: id}) }
 
 // Tasks lists the tasks of a cluster, of all clusters when it is empty, STOPPED ones too until they are reaped.
 func (v *View) Tasks(cluster string) []*spec.Task {
-	return inCluster(v, cluster, tasksByID, tasksByCluster)
+	return listByCluster(v, cluster, tasksByID, tasksByCluster)
 }
 
 // TasksAfter visits the tasks of a cluster whose ids come after id, STOPPED ones too until they are reaped. It costs what
 // is visited.
 func (v *View) TasksAfter(cluster, id string) iter.Seq[*spec.Task] {
 	return func(yield func(*spec.Task) bool) {
-		for t := range tasksByCluster.from(v, key{first: cluster, second: id}) {
+		for t := range tasksByCluster.seek(v, indexKey{first: cluster, second: id}) {
 			if t.ID != id && !yield(t) {
 				return
 			}
@@ -97,31 +97,33 @@ func (v *View) Free(hostID string) spec.Free {
 	if host == nil {
 		return spec.Free{}
 	}
-	return spec.NewFree(host, v.liveOn(hostID))
+	return spec.NewFree(host, v.liveTasksOn(hostID))
 }
 
-// Key is nil when the id is unknown.
-func (v *View) Key(id string) *spec.AccessKey { return keysByID.get(v, key{first: id}) }
+// AccessKey is nil when the id is unknown.
+func (v *View) AccessKey(id string) *spec.AccessKey {
+	return accessKeysByID.get(v, indexKey{first: id})
+}
 
-// Keys lists every access key.
-func (v *View) Keys() []*spec.AccessKey { return slices.Collect(keysByID.all(v)) }
+// AccessKeys lists every access key.
+func (v *View) AccessKeys() []*spec.AccessKey { return slices.Collect(accessKeysByID.all(v)) }
 
 // Assignments lists every task of the host that is not STOPPED, each with its effective definition, and returns a
 // channel that is closed when the list may have changed. Take a new View then.
 func (v *View) Assignments(hostID string) ([]spec.Assignment, <-chan struct{}) {
-	live := v.liveOn(hostID)
+	live := v.liveTasksOn(hostID)
 	assignments := make([]spec.Assignment, 0, len(live))
-	gangs := map[string]*gang{}
+	gangs := map[string]*gangAddresses{}
 	for _, task := range live {
-		definition := v.equip(spec.Effective(v.Definition(task.Definition), task.Overrides), task, gangs)
+		definition := v.withTaskEnv(spec.Effective(v.Definition(task.Definition), task.Overrides), task, gangs)
 		assignments = append(assignments, spec.Assignment{Task: task, Definition: definition})
 	}
-	return assignments, v.state.watches.of(hostID, live, v)
+	return assignments, v.state.hostWatches.watch(hostID, live, v)
 }
 
-// liveOn lists the tasks of a host that are not STOPPED.
-func (v *View) liveOn(hostID string) (live []*spec.Task) {
-	for task := range tasksByHost.from(v, startOf(hostID)) { // nobody changes them meanwhile, and there may be many that are over
+// liveTasksOn lists the tasks of a host that are not STOPPED.
+func (v *View) liveTasksOn(hostID string) (live []*spec.Task) {
+	for task := range tasksByHost.seek(v, firstKey(hostID)) { // nobody changes them meanwhile, and there may be many that are over
 		if task.LastStatus == spec.Stopped {
 			break // the rest is
 		}
@@ -130,8 +132,8 @@ func (v *View) liveOn(hostID string) (live []*spec.Task) {
 	return live
 }
 
-// inCluster lists the objects of one cluster, or all of them when it is empty.
-func inCluster[T any](v *View, cluster string, byID, byCluster *order[T]) []*T {
+// listByCluster lists the objects of one cluster, or all of them when it is empty.
+func listByCluster[T any](v *View, cluster string, byID, byCluster *index[T]) []*T {
 	if cluster == "" {
 		return slices.Collect(byID.all(v))
 	}

@@ -23,7 +23,7 @@ func TestAViewIsOneMoment(t *testing.T) {
 func TestUnknownNamesAreNil(t *testing.T) {
 	v := NewState().View()
 	if v.Pool() != nil || v.Cluster("x") != nil || v.Host("x") != nil || v.Definition("x") != nil || v.Task("x") != nil ||
-		v.Key("x") != nil || v.Authority() != nil || v.Token("x") != nil || v.Admission("x") != nil || v.Removed("x") || v.Index() != 0 || len(v.Free("x").GPUs) != 0 || len(v.Tasks("")) != 0 {
+		v.AccessKey("x") != nil || v.CA() != nil || v.JoinToken("x") != nil || v.Admission("x") != nil || v.Removed("x") || v.Index() != 0 || len(v.Free("x").GPUs) != 0 || len(v.Tasks("")) != 0 {
 		t.Error("something is in an empty state")
 	}
 }

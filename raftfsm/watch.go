@@ -6,18 +6,18 @@ import (
 	"sync"
 )
 
-// watches wake those who wait for the tasks of a host.
-type watches struct {
+// hostWatches wake those who wait for the tasks of a host.
+type hostWatches struct {
 	mu     sync.Mutex
 	byHost map[string]chan struct{}
 }
 
-// of is closed when what live lists, the tasks of the host in view, may have changed since.
-func (w *watches) of(hostID string, live []*spec.Task, view *View) <-chan struct{} {
+// watch is closed when what live lists, the tasks of the host in view, may have changed since.
+func (w *hostWatches) watch(hostID string, live []*spec.Task, view *View) <-chan struct{} {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	now := view.state.View()
-	if tasksByHost.in(now) != tasksByHost.in(view) && !slices.Equal(live, now.liveOn(hostID)) {
+	if tasksByHost.tree(now) != tasksByHost.tree(view) && !slices.Equal(live, now.liveTasksOn(hostID)) {
 		changed := make(chan struct{})
 		close(changed)
 		return changed
@@ -31,29 +31,29 @@ func (w *watches) of(hostID string, live []*spec.Task, view *View) <-chan struct
 	return w.byHost[hostID]
 }
 
-// fire wakes who waits for a host of the changed tasks. What changed is in the state already.
-func (w *watches) fire(made []made) {
+// notify wakes who waits for a host of the changed tasks. What changed is in the state already.
+func (w *hostWatches) notify(made []mutation) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	for _, m := range made {
 		for _, object := range []any{m.before, m.after} {
 			if task, ok := object.(*spec.Task); ok && task.LastStatus != spec.Stopped {
-				w.wake(task.HostID)
+				w.notifyHost(task.HostID)
 			}
 		}
 	}
 }
 
-// fireAll wakes everybody.
-func (w *watches) fireAll() {
+// notifyAll wakes everybody.
+func (w *hostWatches) notifyAll() {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	for hostID := range w.byHost {
-		w.wake(hostID)
+		w.notifyHost(hostID)
 	}
 }
 
-func (w *watches) wake(hostID string) {
+func (w *hostWatches) notifyHost(hostID string) {
 	if waiting := w.byHost[hostID]; waiting != nil {
 		close(waiting)
 		delete(w.byHost, hostID)

@@ -32,7 +32,7 @@ func (s *Server) BootstrapKey(ctx context.Context) (key spec.AccessKey, created 
 // bootstrapKey is the newest of the pool's own keys that can be read. A version that knew no roles made one key and did not
 // mark it.
 func (s *Server) bootstrapKey(view *raftfsm.View) (found spec.AccessKey, ok bool) {
-	for _, key := range view.Keys() {
+	for _, key := range view.AccessKeys() {
 		unmarked := key.Secret != "" && key.Role == spec.RoleAdmin && key.Cluster == ""
 		if !key.Hosts && !unmarked || ok && key.CreatedAt.Before(found.CreatedAt) {
 			continue
@@ -61,11 +61,11 @@ func (s *Server) recordKey(ctx context.Context, key spec.AccessKey) (spec.Access
 	if recorded.Sealed, recorded.Seal, err = s.keyring.Seal(key.ID, secret); err != nil {
 		return spec.AccessKey{}, err
 	}
-	if key.Hosts && s.state.View().MayWrite(raftfsm.CreateKey{Key: recorded}) != nil {
+	if key.Hosts && s.state.View().MayWrite(raftfsm.CreateAccessKey{Key: recorded}) != nil {
 		recorded = key
 		recorded.Hosts, recorded.Secret = false, secret
 	}
-	if _, err := s.Propose(ctx, raftfsm.CreateKey{Key: recorded}); err != nil {
+	if _, err := s.Propose(ctx, raftfsm.CreateAccessKey{Key: recorded}); err != nil {
 		return spec.AccessKey{}, err
 	}
 	key.Secret = secret
@@ -74,7 +74,7 @@ func (s *Server) recordKey(ctx context.Context, key spec.AccessKey) (spec.Access
 
 // RemoveKey ends an access key: what is signed with it is refused from now on. raftfsm.ErrNotFound.
 func (s *Server) RemoveKey(ctx context.Context, id string) error {
-	_, err := s.Propose(ctx, raftfsm.RemoveKey{ID: id})
+	_, err := s.Propose(ctx, raftfsm.DeleteAccessKey{ID: id})
 	return err
 }
 

@@ -15,7 +15,7 @@ import (
 // secretOf reads a key's secret as the door does.
 func secretOf(t testing.TB, s *Server, id string) (string, error) {
 	t.Helper()
-	key := s.state.View().Key(id)
+	key := s.state.View().AccessKey(id)
 	if key == nil {
 		t.Fatalf("there is no key %s", id)
 	}
@@ -54,7 +54,7 @@ func TestASecretIsNeitherInTheLogNorInASnapshot(t *testing.T) {
 			t.Errorf("after a restart the server reads %q, %v", secret, err)
 		}
 	}
-	if recorded := again.state.View().Key(second.ID); recorded.Role != spec.RoleSubmit || recorded.Cluster != "team-a" || recorded.Hosts {
+	if recorded := again.state.View().AccessKey(second.ID); recorded.Role != spec.RoleSubmit || recorded.Cluster != "team-a" || recorded.Hosts {
 		t.Errorf("%+v", recorded)
 	}
 }
@@ -68,7 +68,7 @@ func TestARemovedKeyIsGoneAndThePoolMakesItselfAnother(t *testing.T) {
 	if _, err := s.CreateKey(t.Context(), spec.RoleAdmin, ""); err != nil { // of a person: never handed to hosts
 		t.Fatal(err)
 	}
-	if err := s.RemoveKey(t.Context(), first.ID); err != nil || view(t, s).Key(first.ID) != nil {
+	if err := s.RemoveKey(t.Context(), first.ID); err != nil || view(t, s).AccessKey(first.ID) != nil {
 		t.Errorf("%v", err)
 	}
 	if err := s.RemoveKey(t.Context(), first.ID); !errors.Is(err, spec.ErrNotFound) {
@@ -83,7 +83,7 @@ func TestARemovedKeyIsGoneAndThePoolMakesItselfAnother(t *testing.T) {
 func TestAKeyOfAnOlderVersionGoesOnWorking(t *testing.T) {
 	s := start(t, config(t.TempDir()))
 	old := spec.AccessKey{ID: "AKIAOLD", Secret: "in clear", Role: spec.RoleAdmin, CreatedAt: day0}
-	apply(t, s, raftfsm.CreateKey{Key: old})
+	apply(t, s, raftfsm.CreateAccessKey{Key: old})
 	if key, created, err := s.BootstrapKey(t.Context()); err != nil || created || key.ID != old.ID || key.Secret != old.Secret {
 		t.Errorf("%+v, %t, %v", key, created, err)
 	}
@@ -93,12 +93,12 @@ func TestAKeyOfAnOlderVersionGoesOnWorking(t *testing.T) {
 func TestBesideAnOlderServerThePoolsKeyIsRecordedAsThatOneKnowsIt(t *testing.T) {
 	s := start(t, config(t.TempDir()))
 	apply(t, s, raftfsm.PutHost{Host: spec.Host{ID: hostID, Name: "one", Cluster: spec.DefaultCluster, FeatureLevel: 2}})
-	apply(t, s, raftfsm.SetServer{ID: hostID, Server: true})
+	apply(t, s, raftfsm.SetServerRole{ID: hostID, Server: true})
 	key, _, err := s.BootstrapKey(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}
-	if recorded := view(t, s).Key(key.ID); recorded.Secret != key.Secret || recorded.Sealed != nil || recorded.Hosts {
+	if recorded := view(t, s).AccessKey(key.ID); recorded.Secret != key.Secret || recorded.Sealed != nil || recorded.Hosts {
 		t.Errorf("%+v", recorded)
 	}
 	if _, err := s.CreateKey(t.Context(), spec.RoleRead, ""); !errors.Is(err, raftfsm.ErrTooNew) {
@@ -144,7 +144,7 @@ func TestANewServerHasTheSealingKeyAndAnAgentHasNot(t *testing.T) {
 			continue
 		}
 		eventually(t, "the server can read the key", func() bool {
-			known := own.state.View().Key(key.ID)
+			known := own.state.View().AccessKey(key.ID)
 			if known == nil {
 				return false
 			}

@@ -53,7 +53,7 @@ func InspectSnapshot(r io.Reader) (SnapshotInfo, error) {
 	view := state.View()
 	info := SnapshotInfo{
 		Index: view.Index(), Incarnation: view.Settings().Incarnation, Clusters: len(view.Clusters()), Hosts: len(view.Hosts("")),
-		Definitions: len(view.Definitions("")), Tasks: len(view.Tasks("")), Keys: len(view.Keys()),
+		Definitions: len(view.Definitions("")), Tasks: len(view.Tasks("")), Keys: len(view.AccessKeys()),
 	}
 	if pool := view.Pool(); pool != nil {
 		info.Pool, info.CreatedAt = pool.ID, pool.CreatedAt

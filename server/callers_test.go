@@ -107,7 +107,7 @@ func certOf(t *testing.T, h *testHost) *tls.Certificate {
 }
 
 // signedFor is a certificate for a host, by the authority, or by its own key when there is none.
-func signedFor(t *testing.T, hostID string, authority *spec.Authority, now time.Time) *tls.Certificate {
+func signedFor(t *testing.T, hostID string, authority *spec.CA, now time.Time) *tls.Certificate {
 	t.Helper()
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
 	if err != nil {

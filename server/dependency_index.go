@@ -22,7 +22,7 @@ type dependencyTarget struct{ workID, cluster, group string }
 // dependency is a subject and how it has to end.
 type dependency struct {
 	dependencyTarget
-	after      spec.After
+	after      spec.TaskDependency
 	dependents map[string]bool // ids of tasks; some may have been stopped since
 	unresolved map[string]bool // the work that is not over
 	never      string          // why it cannot come true any more
@@ -33,7 +33,7 @@ func newDependencyIndex() dependencyIndex {
 }
 
 // add notes that a task waits for something. If it names a task, the pool knows that.
-func (w *dependencyIndex) add(v *raftfsm.View, t *spec.Task, after spec.After) {
+func (w *dependencyIndex) add(v *raftfsm.View, t *spec.Task, after spec.TaskDependency) {
 	of := dependencyTarget{cluster: t.Cluster, group: after.Group}
 	if after.Group == "" {
 		of = dependencyTarget{workID: batch.WorkID(v, v.Task(after.Task))}

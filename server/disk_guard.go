@@ -27,7 +27,7 @@ func (s *Server) checkDisk(c raftfsm.Command) error {
 // is no more than has ended.
 func allowedWhenFull(c raftfsm.Command) bool {
 	switch c.(type) {
-	case raftfsm.StopTask, raftfsm.ReportTasks, raftfsm.Reap, raftfsm.CreatePool, raftfsm.PutHost, raftfsm.RetryTasks, raftfsm.ReleaseTasks:
+	case raftfsm.StopTask, raftfsm.ReportTasks, raftfsm.Reap, raftfsm.CreatePool, raftfsm.PutHost, raftfsm.RetryTasks, raftfsm.ResolveDependencies:
 		return true
 	}
 	return false

@@ -37,12 +37,12 @@ func (s *Server) ExplainBriefly(ctx context.Context, task string) (spec.Explanat
 
 // Queue lists what waits in a cluster, in all when it is empty: by cluster and place, what is held back at the end. Only the
 // leader knows.
-func (s *Server) Queue(ctx context.Context, cluster string) ([]spec.Queued, error) {
+func (s *Server) Queue(ctx context.Context, cluster string) ([]spec.QueueItem, error) {
 	var entries []queueEntry
 	if err := s.queryQueue(ctx, func(w *queueController) { entries = w.listQueue(cluster) }); err != nil {
 		return nil, err
 	}
-	list := make([]spec.Queued, len(entries))
+	list := make([]spec.QueueItem, len(entries))
 	for i := range entries {
 		list[i] = entries[i].withInfeasibility()
 	}
@@ -104,7 +104,7 @@ func (w *queueController) explainTask(id string) (*explanationBuilder, error) {
 	q := &explanationBuilder{Explanation: spec.Explanation{TaskID: id, Status: task.LastStatus, RetryOf: task.RetryOf}}
 	if task.LastStatus == spec.Provisioning {
 		waits := w.queueEntryOf(view, task)
-		waits.Place, q.Waiting = w.queue.Position(id, w.cfg.Now())
+		waits.Position, q.QueueLength = w.queue.Position(id, w.cfg.Now())
 		q.entry = &waits
 	} else {
 		q.Summary = placementSummary(view, task)
@@ -126,14 +126,14 @@ func (q *explanationBuilder) isQueued() bool { return q.entry != nil && q.entry.
 func (q *explanationBuilder) build() spec.Explanation {
 	e := q.Explanation
 	switch {
-	case q.isQueued() && e.Queue.Impossible != nil:
-		e.Summary = fmt.Sprintf("It waits in the queue of cluster %s for %s.", e.Queue.Cluster, e.Queue.WaitsFor)
+	case q.isQueued() && e.Queue.Infeasible != nil:
+		e.Summary = fmt.Sprintf("It waits in the queue of cluster %s for %s.", e.Queue.Cluster, e.Queue.WaitReason)
 	case q.isQueued():
-		e.Summary = fmt.Sprintf("It is number %d of %d in the queue of cluster %s and waits for %s.", e.Queue.Place, e.Waiting, e.Queue.Cluster, e.Queue.WaitsFor)
+		e.Summary = fmt.Sprintf("It is number %d of %d in the queue of cluster %s and waits for %s.", e.Queue.Position, e.QueueLength, e.Queue.Cluster, e.Queue.WaitReason)
 	case q.entry != nil:
-		e.Summary = "It is not in line yet: " + e.Queue.WaitsFor + "."
-		if e.Queue.Impossible != nil {
-			e.Summary += " Then it waits for " + waitsForHost(q.entry.view, *e.Queue.Impossible) + "."
+		e.Summary = "It is not in line yet: " + e.Queue.WaitReason + "."
+		if e.Queue.Infeasible != nil {
+			e.Summary += " Then it waits for " + waitsForHost(q.entry.view, *e.Queue.Infeasible) + "."
 		}
 	}
 	e.Summary += q.retries
@@ -157,19 +157,19 @@ func (w *queueController) explainPlacement(e *spec.Explanation, fleet *schedule.
 	head := w.queue.Head(item.Cluster)
 	o, ok := fleet.FindReservation(r, w.endTime)
 	for _, holder := range fleet.Blockers(r, o, w.endTime) {
-		e.Holders = append(e.Holders, spec.Holder{TaskID: holder.ID, HostID: holder.HostID, Group: holder.Group,
-			Team: holder.Terms().Team, GPUs: len(holder.GPUs()), Until: w.endTime(holder)})
+		e.Blockers = append(e.Blockers, spec.Blocker{TaskID: holder.ID, HostID: holder.HostID, Group: holder.Group,
+			Team: holder.SchedulingOptions().Team, GPUs: len(holder.GPUs()), Until: w.endTime(holder)})
 	}
 	switch {
-	case e.Queue.Impossible != nil:
+	case e.Queue.Infeasible != nil:
 		e.Estimate = "there is none before a host comes that can run it, or one of the cluster's becomes one"
 	case !ok:
-		e.Queue.WaitsFor, e.Estimate = "a host that could run it to be well and heard of", "there is none: what the hosts say tells what is in the way"
+		e.Queue.WaitReason, e.Estimate = "a host that could run it to be well and heard of", "there is none: what the hosts say tells what is in the way"
 	case head != nil && head != item && willing > 0:
-		e.Queue.WaitsFor = fmt.Sprintf("task %s, which comes before it and for which what is free is kept", head.ID())
+		e.Queue.WaitReason = fmt.Sprintf("task %s, which comes before it and for which what is free is kept", head.ID())
 		e.Estimate = "there is none before that task has started"
-	case o.At.IsZero() && len(e.Holders) > 0:
-		e.Queue.WaitsFor = waitsFor(e.Holders)
+	case o.At.IsZero() && len(e.Blockers) > 0:
+		e.Queue.WaitReason = waitsFor(e.Blockers)
 		e.Estimate = "there is none: tasks that have to end first have no time limit (" + spec.TagTimeLimit + ")"
 	default:
 		at := o.At
@@ -177,7 +177,7 @@ func (w *queueController) explainPlacement(e *spec.Explanation, fleet *schedule.
 			at = now
 		}
 		e.Earliest = &at
-		if e.Queue.WaitsFor, e.Estimate = waitsFor(e.Holders), "by the time limits of the tasks that have what it needs"; e.Queue.Place > 1 {
+		if e.Queue.WaitReason, e.Estimate = waitsFor(e.Blockers), "by the time limits of the tasks that have what it needs"; e.Queue.Position > 1 {
 			e.Estimate += ", unless one that comes before it takes the place"
 		}
 	}
@@ -186,7 +186,7 @@ func (w *queueController) explainPlacement(e *spec.Explanation, fleet *schedule.
 	}
 }
 
-func waitsFor(holders []spec.Holder) string {
+func waitsFor(holders []spec.Blocker) string {
 	switch len(holders) {
 	case 0:
 		return "its turn"

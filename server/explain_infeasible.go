@@ -31,7 +31,7 @@ type infeasibilityCache struct {
 
 // queueEntry is a task of the queue as placeLoop knows it, with what it takes to find out what it lacks.
 type queueEntry struct {
-	spec.Queued
+	spec.QueueItem
 	view       *raftfsm.View
 	infeasible *infeasibilityCache
 	task       *spec.Task
@@ -40,11 +40,11 @@ type queueEntry struct {
 }
 
 // withInfeasibility is the entry with what its task lacks, or the whole gang, if hosts could never run it. Not for placeLoop.
-func (e *queueEntry) withInfeasibility() spec.Queued {
-	q := e.Queued
+func (e *queueEntry) withInfeasibility() spec.QueueItem {
+	q := e.QueueItem
 	if lack := e.infeasibility(); lack != nil {
-		if q.Impossible = &lack.Failure; e.item != nil {
-			q.WaitsFor = lack.text
+		if q.Infeasible = &lack.Failure; e.item != nil {
+			q.WaitReason = lack.text
 		}
 	}
 	return q

@@ -20,12 +20,12 @@ func (w *queueController) listQueue(cluster string) []queueEntry {
 		for i, item := range w.queue.List(each.Name, now) {
 			if task := view.Task(item.ID()); task != nil && task.LastStatus == spec.Provisioning {
 				entry := w.queueEntryOf(view, task)
-				entry.Place = i + 1
+				entry.Position = i + 1
 				list = append(list, entry)
 			}
 		}
 	}
-	for task := range view.Waiting(cluster) {
+	for task := range view.QueuedTasks(cluster) {
 		if !w.queue.Contains(task.ID) && !w.isCommitting(task.ID) && (task.Gang == nil || task.Gang.Rank == 0) {
 			held = append(held, w.queueEntryOf(view, task))
 		}
@@ -36,32 +36,32 @@ func (w *queueController) listQueue(cluster string) []queueEntry {
 
 // queueEntryOf is a task that waits, but for its place and for what hosts lack.
 func (w *queueController) queueEntryOf(view *raftfsm.View, t *spec.Task) queueEntry {
-	terms := t.Terms()
+	terms := t.SchedulingOptions()
 	q := queueEntry{view: view, infeasible: w.infeasible, task: t, item: w.queue.Item(t.ID)}
-	q.Queued = spec.Queued{TaskID: t.ID, Tasks: 1, Cluster: t.Cluster, Group: t.Group, Team: terms.Team, Priority: terms.Priority,
+	q.QueueItem = spec.QueueItem{TaskID: t.ID, Tasks: 1, Cluster: t.Cluster, Group: t.Group, Team: terms.Team, Priority: terms.Priority,
 		CPU: t.CPU, MemoryMiB: t.MemoryMiB, Since: t.CreatedAt}
 	if t.Gang != nil {
 		q.Tasks = t.Gang.Size
 	}
 	if definition := view.Definition(t.Definition); definition != nil {
 		q.definition = spec.Effective(definition, t.Overrides)
-		q.GPUs = max(0, spec.DemandOf(q.definition).AllGPUs())
+		q.GPUs = max(0, spec.DemandOf(q.definition).TotalGPUs())
 	}
 	switch {
-	case t.Held():
+	case t.Blocked():
 		var words []string
-		for _, after := range t.WaitsFor() {
+		for _, after := range t.Dependencies() {
 			words = append(words, after.String())
 		}
-		q.WaitsFor = strings.Join(words, " ") + " to end (" + spec.TagAfter + ")"
+		q.WaitReason = strings.Join(words, " ") + " to end (" + spec.TagAfter + ")"
 	case !w.notBefore[t.ID].IsZero():
-		q.WaitsFor = w.notBefore[t.ID].UTC().Format(time.RFC3339) + ", before which it is not tried again"
+		q.WaitReason = w.notBefore[t.ID].UTC().Format(time.RFC3339) + ", before which it is not tried again"
 	case w.isCommitting(t.ID):
-		q.WaitsFor = "nothing: it has a place, which is being recorded"
+		q.WaitReason = "nothing: it has a place, which is being recorded"
 	case q.item == nil:
-		q.WaitsFor = "the other tasks of its gang, which are not all in line"
+		q.WaitReason = "the other tasks of its gang, which are not all in line"
 	default:
-		q.WaitsFor = w.shortReason(t)
+		q.WaitReason = w.shortReason(t)
 	}
 	return q
 }

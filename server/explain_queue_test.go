@@ -8,7 +8,7 @@ import (
 )
 
 // waitingFor lists the queue and returns what is said of one task in it.
-func waitingFor(t *testing.T, s *Server, id string) spec.Queued {
+func waitingFor(t *testing.T, s *Server, id string) spec.QueueItem {
 	t.Helper()
 	list, err := s.Queue(t.Context(), spec.DefaultCluster)
 	if err != nil {
@@ -20,15 +20,15 @@ func waitingFor(t *testing.T, s *Server, id string) spec.Queued {
 		}
 	}
 	t.Fatalf("%s is not in the queue: %+v", id, list)
-	return spec.Queued{}
+	return spec.QueueItem{}
 }
 
 func TestTheQueueSaysWhatNoHostCouldEverRunUntilOneCan(t *testing.T) {
 	s := start(t, config(t.TempDir()))
 	one, three := define(t, s, 1), define(t, s, 3)
 	first := run(t.Context(), t, s, queuedRun(one)).Tasks[0]
-	if q := waitingFor(t, s, first.ID); q.Impossible == nil || q.Impossible.Reason != spec.ReasonMissing || q.WaitsFor != "a host: the cluster has none" {
-		t.Errorf("in a cluster without hosts: %+v, %+v", q, q.Impossible)
+	if q := waitingFor(t, s, first.ID); q.Infeasible == nil || q.Infeasible.Reason != spec.ReasonMissing || q.WaitReason != "a host: the cluster has none" {
+		t.Errorf("in a cluster without hosts: %+v, %+v", q, q.Infeasible)
 	}
 	joinWith(t, s, 2)
 	reportRunning(t, s, first.ID)
@@ -42,28 +42,28 @@ func TestTheQueueSaysWhatNoHostCouldEverRunUntilOneCan(t *testing.T) {
 	gang.Count = 4
 	member := run(t.Context(), t, s, gang).Tasks[0]
 
-	if q := waitingFor(t, s, small.ID); q.Impossible != nil || q.WaitsFor != "room on a host" {
+	if q := waitingFor(t, s, small.ID); q.Infeasible != nil || q.WaitReason != "room on a host" {
 		t.Errorf("what only has to wait for others: %+v", q)
 	}
 	lack := spec.Failure{HostID: hostID, Reason: spec.ReasonGPU, Detail: "needs 3 GPUs, the host has 2"}
-	if q := waitingFor(t, s, large.ID); q.Impossible == nil || *q.Impossible != lack || q.WaitsFor != "another host: none could ever run it (one is nearest: needs 3 GPUs, the host has 2)" {
-		t.Errorf("what is too large: %+v, %+v", q, q.Impossible)
+	if q := waitingFor(t, s, large.ID); q.Infeasible == nil || *q.Infeasible != lack || q.WaitReason != "another host: none could ever run it (one is nearest: needs 3 GPUs, the host has 2)" {
+		t.Errorf("what is too large: %+v, %+v", q, q.Infeasible)
 	}
-	if q := waitingFor(t, s, held.ID); q.Impossible == nil || *q.Impossible != lack || !strings.Contains(q.WaitsFor, first.ID) {
-		t.Errorf("what something else holds back: %+v, %+v", q, q.Impossible)
+	if q := waitingFor(t, s, held.ID); q.Infeasible == nil || *q.Infeasible != lack || !strings.Contains(q.WaitReason, first.ID) {
+		t.Errorf("what something else holds back: %+v, %+v", q, q.Infeasible)
 	}
 	if e, err := s.Explain(t.Context(), held.ID); err != nil || !strings.Contains(e.Summary, "Then it waits for another host") {
 		t.Errorf("%v, %+v", err, e)
 	}
-	if q := waitingFor(t, s, member.ID); q.Impossible == nil || q.Impossible.HostID != "" || !strings.Contains(q.WaitsFor, "room for 2 of them at most") {
-		t.Errorf("a gang that is too large: %+v, %+v", q, q.Impossible)
+	if q := waitingFor(t, s, member.ID); q.Infeasible == nil || q.Infeasible.HostID != "" || !strings.Contains(q.WaitReason, "room for 2 of them at most") {
+		t.Errorf("a gang that is too large: %+v, %+v", q, q.Infeasible)
 	}
 
 	joinWith(t, s, 9)
 	become(t, s, small.ID, hasPlace)
 	become(t, s, large.ID, hasPlace)
-	if q := waitingFor(t, s, held.ID); q.Impossible != nil {
-		t.Errorf("a host could run it now: %+v", q.Impossible)
+	if q := waitingFor(t, s, held.ID); q.Infeasible != nil {
+		t.Errorf("a host could run it now: %+v", q.Infeasible)
 	}
 }
 

@@ -40,19 +40,19 @@ func TestWhatWaitsIsExplained(t *testing.T) {
 	}
 
 	e := explain(first.ID)
-	if e.Queue == nil || e.Queue.Place != 1 || e.Waiting != 3 || len(e.Hosts) != 1 || e.Hosts[0].Reason != spec.ReasonGPU || e.Hosts[0].Detail != "needs 1 GPUs, 0 free" {
+	if e.Queue == nil || e.Queue.Position != 1 || e.QueueLength != 3 || len(e.Hosts) != 1 || e.Hosts[0].Reason != spec.ReasonGPU || e.Hosts[0].Detail != "needs 1 GPUs, 0 free" {
 		t.Errorf("%+v", e)
 	}
-	if e.Earliest == nil || !e.Earliest.Equal(day0.Add(time.Hour)) || len(e.Holders) != 1 || e.Holders[0].TaskID != limited.ID || e.Holders[0].Team != "vision" {
-		t.Errorf("it starts at %v when %+v end", e.Earliest, e.Holders)
+	if e.Earliest == nil || !e.Earliest.Equal(day0.Add(time.Hour)) || len(e.Blockers) != 1 || e.Blockers[0].TaskID != limited.ID || e.Blockers[0].Team != "vision" {
+		t.Errorf("it starts at %v when %+v end", e.Earliest, e.Blockers)
 	}
-	if e := explain(second.ID); e.Queue.Place != 2 || !strings.Contains(e.Estimate, "unless") {
+	if e := explain(second.ID); e.Queue.Position != 2 || !strings.Contains(e.Estimate, "unless") {
 		t.Errorf("%+v", e)
 	}
 	if e := explain(never.ID); e.Earliest != nil || !strings.Contains(e.Summary, "in the queue of cluster default for another host: none could ever run it (one is nearest: needs 3 GPUs, the host has 2)") {
 		t.Errorf("%+v", e)
 	}
-	if e := explain(after.ID); e.Queue.Place != 0 || !strings.Contains(e.Summary, endless.ID) {
+	if e := explain(after.ID); e.Queue.Position != 0 || !strings.Contains(e.Summary, endless.ID) {
 		t.Errorf("%+v", e)
 	}
 	if e := explain(limited.ID); e.Queue != nil || e.Summary != "It has a place on host one with 1 GPU." {
@@ -63,7 +63,7 @@ func TestWhatWaitsIsExplained(t *testing.T) {
 	}
 
 	list, err := s.Queue(t.Context(), "")
-	if err != nil || len(list) != 4 || list[0].TaskID != first.ID || list[1].TaskID != second.ID || list[3].TaskID != after.ID || list[3].Place != 0 {
+	if err != nil || len(list) != 4 || list[0].TaskID != first.ID || list[1].TaskID != second.ID || list[3].TaskID != after.ID || list[3].Position != 0 {
 		t.Errorf("%v: %+v", err, list)
 	}
 }
@@ -94,7 +94,7 @@ func TestABriefExplanationAsksNoHost(t *testing.T) {
 	explain := func(task *spec.Task) spec.Explanation {
 		t.Helper()
 		e, err := s.ExplainBriefly(t.Context(), task.ID)
-		if err != nil || len(e.Hosts)+len(e.Holders) > 0 || e.Earliest != nil || e.Estimate != "" {
+		if err != nil || len(e.Hosts)+len(e.Blockers) > 0 || e.Earliest != nil || e.Estimate != "" {
 			t.Errorf("%v: %+v", err, e)
 		}
 		return e
@@ -102,13 +102,13 @@ func TestABriefExplanationAsksNoHost(t *testing.T) {
 	if e := explain(placed); e.Queue != nil || e.Summary != "It has a place on host one with 2 GPUs." {
 		t.Errorf("%+v", e)
 	}
-	if e := explain(waits); e.Waiting != 2 || e.Queue.Place != 1 || e.Queue.Impossible != nil || !strings.Contains(e.Summary, "number 1 of 2") {
+	if e := explain(waits); e.QueueLength != 2 || e.Queue.Position != 1 || e.Queue.Infeasible != nil || !strings.Contains(e.Summary, "number 1 of 2") {
 		t.Errorf("%+v, %+v", e, e.Queue)
 	}
-	if e := explain(never); e.Queue.Place != 2 || e.Queue.Impossible == nil || !strings.Contains(e.Summary, "none could ever run it") {
+	if e := explain(never); e.Queue.Position != 2 || e.Queue.Infeasible == nil || !strings.Contains(e.Summary, "none could ever run it") {
 		t.Errorf("%+v, %+v", e, e.Queue)
 	}
-	if e := explain(after); e.Queue.Place != 0 || !strings.Contains(e.Summary, placed.ID) {
+	if e := explain(after); e.Queue.Position != 0 || !strings.Contains(e.Summary, placed.ID) {
 		t.Errorf("%+v, %+v", e, e.Queue)
 	}
 	if _, err := s.ExplainBriefly(t.Context(), "none"); !errors.Is(err, spec.ErrNotFound) {

@@ -56,7 +56,7 @@ func TestTheLeaderNotesNothingThatAnOldServerDoesNotKnow(t *testing.T) {
 	if _, err := s.Join(t.Context(), old, nil); err != nil {
 		t.Fatal(err)
 	}
-	apply(t, s, raftfsm.SetServer{ID: "old", Server: true})
+	apply(t, s, raftfsm.SetServerRole{ID: "old", Server: true})
 	old.ID, old.Name = "agent", "agent"
 	if _, err := s.Join(t.Context(), old, nil); err != nil {
 		t.Fatal(err)

@@ -64,7 +64,7 @@ func TestAFollowerPassesOnWhatItsHostsSay(t *testing.T) {
 		last := leader.heartbeats.silence(guest.ID, time.Now())
 		return last < forwardInterval/2
 	})
-	if _, err := leader.Propose(t.Context(), raftfsm.LoseHost{ID: guest.ID, At: time.Now()}); err != nil {
+	if _, err := leader.Propose(t.Context(), raftfsm.MarkHostLost{ID: guest.ID, At: time.Now()}); err != nil {
 		t.Fatal(err)
 	}
 	eventually(t, "a host that was given up is told to join again", func() bool {

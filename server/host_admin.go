@@ -107,7 +107,7 @@ func (s *Server) removeRaftServer(ctx context.Context, id string) error {
 		return err
 	}
 	if host := s.state.View().Host(id); host != nil && host.Server && id != s.cfg.HostID {
-		if _, err := s.propose(ctx, raftfsm.SetServer{ID: id}); err != nil {
+		if _, err := s.propose(ctx, raftfsm.SetServerRole{ID: id}); err != nil {
 			return err
 		}
 	}
@@ -130,7 +130,7 @@ func (s *Server) demoteSelf(ctx context.Context) error {
 	if next == nil {
 		return s.transferLeadership("it is removed")
 	}
-	for _, change := range []raftfsm.SetServer{{ID: next.ID, Server: true}, {ID: s.cfg.HostID}} {
+	for _, change := range []raftfsm.SetServerRole{{ID: next.ID, Server: true}, {ID: s.cfg.HostID}} {
 		if host := s.state.View().Host(change.ID); host == nil || host.Server == change.Server {
 			continue
 		}

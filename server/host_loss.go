@@ -52,7 +52,7 @@ func (s *Server) markSilentHosts(t *leaderTerm) time.Duration {
 		}
 		l := evaluateLoss(host, view.TasksOn(host.ID), silence, after)
 		if l.due {
-			lose := raftfsm.LoseHost{ID: host.ID, At: now, Keep: l.keep, Reason: fmt.Sprintf("Host %s was lost: nothing was heard of it for %s", host.Name, silence.Round(time.Second))}
+			lose := raftfsm.MarkHostLost{ID: host.ID, At: now, Keep: l.keep, Reason: fmt.Sprintf("Host %s was lost: nothing was heard of it for %s", host.Name, silence.Round(time.Second))}
 			if _, err := s.propose(t.ctx, lose); err != nil {
 				s.log.Warn("cannot give up a silent host, will try again", "host", host.Name, "error", err)
 				return lossCheckInterval

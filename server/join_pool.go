@@ -134,7 +134,7 @@ func (s *Server) admitHost(ctx context.Context, ask joinRequest) (joinReply, err
 // verifyPreviousCert reports whether the pool's authority knows the host by the key that it asks with, whatever the state remembers
 // of it: nobody let the first host in, and hosts of before changed their keys.
 func (s *Server) verifyPreviousCert(ask joinRequest) bool {
-	authority := s.state.View().Authority()
+	authority := s.state.View().CA()
 	if authority == nil || ask.PreviousCert == nil {
 		return false
 	}
@@ -147,7 +147,7 @@ func (s *Server) verifyPreviousCert(ask joinRequest) bool {
 
 // signCert signs a certificate for a host.
 func (s *Server) signCert(hostID string, request []byte) (joinReply, error) {
-	authority := s.state.View().Authority()
+	authority := s.state.View().CA()
 	if authority == nil {
 		return joinReply{}, fmt.Errorf("%w: the pool's authority is not recorded yet", ErrNotLeader)
 	}

@@ -118,7 +118,7 @@ func TestAHostProvesByItsFormerCertificateWhoItIs(t *testing.T) {
 	second := p.join(1)[0]
 	eventually(t, "the host is known", func() bool { return p.view().Host(second.cfg.HostID) != nil })
 	server := first.member.localServer()
-	authority := *server.state.View().Authority()
+	authority := *server.state.View().CA()
 	token, err := ParseToken(p.token())
 	if err != nil {
 		t.Fatal(err)

@@ -66,7 +66,7 @@ func (m *Member) CreateToken(ctx context.Context, ttl time.Duration, uses int, r
 	}
 	token := JoinToken{Fingerprint: fingerprint[:tokenFingerprintSize], ID: hex.EncodeToString(randomBytes(4)), Secret: strings.ToLower(tokenEncoding.EncodeToString(randomBytes(20)))}
 	now := m.cfg.Now()
-	_, err = m.Propose(ctx, raftfsm.CreateToken{Token: spec.JoinToken{
+	_, err = m.Propose(ctx, raftfsm.CreateJoinToken{Token: spec.JoinToken{
 		ID: token.ID, SecretHash: sha256Hex([]byte(token.Secret)), Role: role,
 		Uses: cmp.Or(uses, defaultUses), CreatedAt: now, Expires: now.Add(cmp.Or(ttl, defaultTTL)),
 	}})
@@ -75,7 +75,7 @@ func (m *Member) CreateToken(ctx context.Context, ttl time.Duration, uses int, r
 
 // RevokeToken ends a token. raftfsm.ErrNotFound.
 func (m *Member) RevokeToken(ctx context.Context, id string) error {
-	_, err := m.Propose(ctx, raftfsm.RevokeToken{ID: id, At: m.cfg.Now()})
+	_, err := m.Propose(ctx, raftfsm.RevokeJoinToken{ID: id, At: m.cfg.Now()})
 	return err
 }
 
@@ -85,5 +85,5 @@ func (m *Member) Tokens(ctx context.Context) ([]*spec.JoinToken, error) {
 	if err != nil {
 		return nil, err
 	}
-	return view.Tokens(), nil
+	return view.JoinTokens(), nil
 }

@@ -114,14 +114,14 @@ func (s *Server) initPool(ctx context.Context) error {
 			return err
 		}
 	}
-	if s.cfg.CA == nil || s.state.View().Authority() != nil {
+	if s.cfg.CA == nil || s.state.View().CA() != nil {
 		return nil
 	}
 	authority, held := s.cfg.CA()
 	if !held {
 		return nil
 	}
-	_, err := s.propose(ctx, raftfsm.PutAuthority{Authority: authority})
+	_, err := s.propose(ctx, raftfsm.PutCA{Authority: authority})
 	return err
 }
 

@@ -35,7 +35,7 @@ func (s *Server) lifecycleLoop(ctx context.Context) {
 		if ctx.Err() != nil {
 			return
 		}
-		if forgotten := new(raftfsm.Forgotten); errors.As(err, &forgotten) {
+		if forgotten := new(raftfsm.CompactedError); errors.As(err, &forgotten) {
 			continue // more happened than is remembered: look at everything
 		}
 		s.log.Warn("cannot carry out what follows from the end of tasks, will try again", "error", err)
@@ -50,7 +50,7 @@ func (s *Server) lifecycleLoop(ctx context.Context) {
 // followLifecycle looks at all tasks, and then at each that changes.
 func (s *Server) followLifecycle(ctx context.Context) error {
 	view := s.state.View()
-	mark := raftfsm.EndOf(view.Index())
+	mark := raftfsm.PositionAfter(view.Index())
 	e := newLifecycle(s)
 	e.evaluateAll(view)
 	for {
@@ -69,7 +69,7 @@ func (s *Server) followLifecycle(ctx context.Context) error {
 			}
 			continue
 		}
-		mark = changes[len(changes)-1].Mark
+		mark = changes[len(changes)-1].Position
 		e.evaluateChanges(s.state.View(), changes)
 	}
 }
@@ -81,7 +81,7 @@ type lifecycle struct {
 
 	stops     []raftfsm.StopTask
 	retries   [][]*spec.Task // each is recorded whole
-	releases  []raftfsm.Release
+	releases  []raftfsm.Resolution
 	gangsSeen map[string]bool // in this round
 }
 
@@ -91,7 +91,7 @@ func newLifecycle(s *Server) *lifecycle {
 
 // evaluateAll begins with the tasks that wait for others, so that all tasks are gone through once.
 func (e *lifecycle) evaluateAll(v *raftfsm.View) {
-	for t := range v.Waiting("") {
+	for t := range v.QueuedTasks("") {
 		e.trackDependencies(v, t)
 	}
 	for _, cluster := range v.Clusters() {
@@ -122,12 +122,12 @@ func (e *lifecycle) evaluateChanges(v *raftfsm.View, changes []*raftfsm.Change) 
 
 // isRelevant says whether anything can follow from a task; of most changes nothing does.
 func (e *lifecycle) isRelevant(t *spec.Task) bool {
-	return t.DesiredStatus == spec.Stopped || t.Held() || len(e.dependencies.byTarget) > 0
+	return t.DesiredStatus == spec.Stopped || t.Blocked() || len(e.dependencies.byTarget) > 0
 }
 
 // trackDependencies notes what a task waits for; what can never come true ends it.
 func (e *lifecycle) trackDependencies(v *raftfsm.View, t *spec.Task) {
-	for _, after := range t.WaitsFor() {
+	for _, after := range t.Dependencies() {
 		if after.Group != "" && after.Group != t.Group {
 			e.dependencies.add(v, t, after)
 			continue
@@ -180,12 +180,12 @@ func (e *lifecycle) resolveDependencies(v *raftfsm.View) {
 	clear(e.gangsSeen)
 }
 
-func (e *lifecycle) addRelease(id string, after spec.After) {
-	e.releases = append(e.releases, raftfsm.Release{TaskID: id, After: []string{after.String()}})
+func (e *lifecycle) addRelease(id string, after spec.TaskDependency) {
+	e.releases = append(e.releases, raftfsm.Resolution{TaskID: id, After: []string{after.String()}})
 }
 
 // failDependent ends a task that waits in vain.
-func (e *lifecycle) failDependent(id string, after spec.After, why string) {
+func (e *lifecycle) failDependent(id string, after spec.TaskDependency, why string) {
 	e.addStop(id, fmt.Sprintf("It waited for %s (%s): %s", after, spec.TagAfter, why))
 }
 
@@ -214,7 +214,7 @@ func (e *lifecycle) commit(ctx context.Context) error {
 	}
 	for some := range slices.Chunk(e.releases, maxLifecycleEntryTasks) {
 		group.Go(func() error {
-			_, err := e.propose(ctx, raftfsm.ReleaseTasks{Releases: some})
+			_, err := e.propose(ctx, raftfsm.ResolveDependencies{Releases: some})
 			return err
 		})
 	}

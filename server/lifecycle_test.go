@@ -65,8 +65,8 @@ func TestATaskThatFailsIsRunAgainAndThenNoMore(t *testing.T) {
 	first := runQueued(t, s, queuedRun(define(t, s, 1), tags("retries=1", "retry-on=3")...))[0]
 	reportExit(t, s, first.ID, 3)
 	again := attemptOf(t, s, first.ID, 1)
-	if !again.Wait.NotBefore.After(again.CreatedAt) {
-		t.Errorf("it does not pause: %+v", again.Wait)
+	if !again.Queue.NotBefore.After(again.CreatedAt) {
+		t.Errorf("it does not pause: %+v", again.Queue)
 	}
 	if again = become(t, s, again.ID, hasPlace); len(again.GPUs()) != 1 {
 		t.Errorf("%+v", again)
@@ -146,7 +146,7 @@ func TestTasksWaitForOthersToEnd(t *testing.T) {
 	become(t, s, task.ID, hasPlace)
 	reportExit(t, s, before[1].ID, 0)
 	for _, held := range []*spec.Task{group, vain, either} {
-		if now := s.state.View().Task(held.ID); !now.Held() {
+		if now := s.state.View().Task(held.ID); !now.Blocked() {
 			t.Errorf("task 2 goes on, and %+v does not wait for it", now)
 		}
 	}
@@ -169,7 +169,7 @@ func TestATaskWaitsForTheLastAttempt(t *testing.T) {
 	again := attemptOf(t, s, first.ID, 1)
 	held := run(t.Context(), t, s, queuedRun(definition, tags("after="+first.ID)...)).Tasks[0]
 	become(t, s, again.ID, hasPlace)
-	if now := s.state.View().Task(held.ID); !now.Held() {
+	if now := s.state.View().Task(held.ID); !now.Blocked() {
 		t.Fatalf("%+v", now)
 	}
 	reportExit(t, s, again.ID, 0)

@@ -44,7 +44,7 @@ func (m *Member) Connected(hostID string) bool {
 }
 
 // Queue is Server.Queue.
-func (m *Member) Queue(ctx context.Context, cluster string) ([]spec.Queued, error) {
+func (m *Member) Queue(ctx context.Context, cluster string) ([]spec.QueueItem, error) {
 	own := m.localServer()
 	if own == nil {
 		return nil, errNotServer

@@ -14,7 +14,7 @@ import (
 // changeReader follows the changes of the cluster "work" on one host after another.
 type changeReader struct {
 	t     *testing.T
-	after raftfsm.Mark
+	after raftfsm.Position
 	heard []string // the changes as JSON, with their marks and moments
 }
 
@@ -27,7 +27,7 @@ func (l *changeReader) until(h *testHost, count int) {
 			l.t.Fatal(err)
 		}
 		for _, c := range changes {
-			l.after = c.Mark
+			l.after = c.Position
 			if c.Cluster != "work" {
 				continue
 			}
@@ -55,7 +55,7 @@ func TestChangesAreTheSameOnEveryServer(t *testing.T) {
 		t.Helper()
 		command := raftfsm.Command(raftfsm.CreateCluster{Cluster: spec.Cluster{Name: "work"}})
 		if n > 0 {
-			command = raftfsm.SetTags{Kind: spec.TaggedCluster, ID: "work", Put: []spec.Tag{{Key: "n", Value: fmt.Sprint(n)}}}
+			command = raftfsm.SetTags{Kind: spec.ResourceCluster, ID: "work", Put: []spec.Tag{{Key: "n", Value: fmt.Sprint(n)}}}
 		}
 		eventually(t, "a change", func() bool {
 			_, err := p.leader().member.Propose(t.Context(), command)
@@ -92,7 +92,7 @@ func TestChangesAreTheSameOnEveryServer(t *testing.T) {
 }
 
 func TestAnAgentHasNoChangesToTell(t *testing.T) {
-	if _, _, err := new(Member).Changes(raftfsm.Mark{}, 1); !errors.Is(err, spec.ErrUnavailable) {
+	if _, _, err := new(Member).Changes(raftfsm.Position{}, 1); !errors.Is(err, spec.ErrUnavailable) {
 		t.Error(err)
 	}
 }

@@ -107,10 +107,10 @@ func TestTokensThatLetNobodyIn(t *testing.T) {
 		want  error
 	}{
 		"no token at all":  {"", ErrTokenFormat},
-		"another's secret": {strings.Join([]string{parts[0], parts[1], parts[2], "aaaa"}, "."), spec.ErrTokenWrong},
-		"nobody's token":   {strings.Join([]string{parts[0], parts[1], "beef", parts[3]}, "."), spec.ErrTokenUnknown},
-		"used up":          {once, spec.ErrTokenUsedUp},
-		"revoked":          {revoked, spec.ErrTokenRevoked},
+		"another's secret": {strings.Join([]string{parts[0], parts[1], parts[2], "aaaa"}, "."), spec.ErrJoinTokenWrong},
+		"nobody's token":   {strings.Join([]string{parts[0], parts[1], "beef", parts[3]}, "."), spec.ErrJoinTokenUnknown},
+		"used up":          {once, spec.ErrJoinTokenUsedUp},
+		"revoked":          {revoked, spec.ErrJoinTokenRevoked},
 		"of another pool":  {foreign, peer.ErrOtherPool},
 		"cut short":        {good[:len(good)-50], ErrTokenFormat},
 	} {

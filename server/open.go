@@ -81,7 +81,7 @@ func newServer(cfg Config, log *store.Store) *Server {
 	s.leaderChecks = batcher[struct{}, error]{handle: s.verifyLeader, maxBatch: 4096}
 	s.runBatches = batcher[spec.RunRequest, runReply]{handle: s.launchRuns, maxBatch: maxBatchRuns, concurrency: concurrentBatches}
 	s.enqueueBatches = batcher[spec.RunRequest, runReply]{handle: s.enqueueRuns, maxBatch: maxEnqueueRuns}
-	s.pendingLimit.max = spec.MaxWaiting
+	s.pendingLimit.max = spec.MaxQueued
 	s.reports = batcher[reportRequest, reportReply]{handle: s.forwardReports, maxBatch: maxReportBatch}
 	return s
 }

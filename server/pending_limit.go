@@ -28,7 +28,7 @@ func (b *pendingLimit) reserve(cluster string, n int) error {
 	most, counted := b.counts[cluster]
 	if !counted || most+n > b.max {
 		most = b.added[cluster]
-		for range b.view.Waiting(cluster) {
+		for range b.view.QueuedTasks(cluster) {
 			most++
 		}
 	}

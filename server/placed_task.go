@@ -30,7 +30,7 @@ type placedTask struct {
 const defaultStopTimeout = 30 * time.Second
 
 // track notes what is to be known of a task that has a place.
-func (w *queueController) track(t *spec.Task, terms spec.Terms) {
+func (w *queueController) track(t *spec.Task, terms spec.SchedulingOptions) {
 	if terms.TimeLimit == 0 && !terms.Preemptible && t.DesiredStatus != spec.Stopped {
 		delete(w.placed, t.ID) // its tags may have said otherwise before
 		return

@@ -21,7 +21,7 @@ type planner struct {
 
 	mu          sync.Mutex
 	hosts       *schedule.HostSet // nil before it is needed
-	position    raftfsm.Mark      // what of the state is in it
+	position    raftfsm.Position  // what of the state is in it
 	livenessAt  time.Time         // when every host was asked about last
 	inFlight    map[*inFlightPlan]bool
 	failedPlans int // flights so far that did not bring every task into the state
@@ -135,7 +135,7 @@ func (p *planner) catchUp() *raftfsm.View {
 	view := p.state.View()
 	if len(changes) > 0 {
 		p.hosts.Apply(view, changes, p.schedulable)
-		p.position = changes[len(changes)-1].Mark
+		p.position = changes[len(changes)-1].Position
 	}
 	now := p.now()
 	all := now.Sub(p.livenessAt).Abs() >= livenessInterval
@@ -150,7 +150,7 @@ func (p *planner) catchUp() *raftfsm.View {
 func (p *planner) rebuild() *raftfsm.View {
 	view := p.state.View()
 	p.livenessAt = p.now()
-	p.hosts, p.position = schedule.HostSetOf(view, p.schedulable), raftfsm.EndOf(view.Index())
+	p.hosts, p.position = schedule.HostSetOf(view, p.schedulable), raftfsm.PositionAfter(view.Index())
 	for f := range p.inFlight {
 		for _, task := range f.tasks {
 			if known := view.Task(task.ID); known == nil || known.HostID == "" && known.LastStatus != spec.Stopped {

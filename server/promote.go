@@ -44,7 +44,7 @@ func (m *Member) swapRole(ctx context.Context, id string, promote bool) error {
 		return errNoSwapCandidate(host.host.Name, promote)
 	}
 	for _, change := range []*spec.Host{host.host, other.host} {
-		if _, err := own.propose(ctx, raftfsm.SetServer{ID: change.ID, Server: !change.Server}); err != nil {
+		if _, err := own.propose(ctx, raftfsm.SetServerRole{ID: change.ID, Server: !change.Server}); err != nil {
 			return err
 		}
 	}

@@ -69,7 +69,7 @@ func BenchmarkDrain(b *testing.B) {
 		s, hear := newBenchServer(b, tasks/8, tasks)
 		b.StartTimer()
 		view, begin, used := s.state.View(), time.Now(), cpuTime()
-		mark, waiting := raftfsm.EndOf(view.Index()), len(slices.Collect(view.Waiting("")))
+		mark, waiting := raftfsm.PositionAfter(view.Index()), len(slices.Collect(view.QueuedTasks("")))
 		hear()
 		for placed := 0; placed < waiting; {
 			changes, more, err := s.state.Changes(mark, 10_000)
@@ -80,7 +80,7 @@ func BenchmarkDrain(b *testing.B) {
 				<-more
 				continue
 			}
-			placed, mark = placed+len(changes), changes[len(changes)-1].Mark
+			placed, mark = placed+len(changes), changes[len(changes)-1].Position
 		}
 		b.ReportMetric(float64(waiting)/time.Since(begin).Seconds(), "tasks/s")
 		b.ReportMetric(float64((cpuTime()-used).Microseconds())/float64(waiting), "CPU-µs/task")
@@ -133,7 +133,7 @@ func BenchmarkQueue(b *testing.B) {
 		run(b.Context(), b, s, request)
 	}
 	for b.Loop() {
-		if list, err := s.Queue(b.Context(), ""); err != nil || len(list) != 100_000 || list[0].Impossible == nil {
+		if list, err := s.Queue(b.Context(), ""); err != nil || len(list) != 100_000 || list[0].Infeasible == nil {
 			b.Fatal(len(list), err)
 		}
 	}

@@ -30,7 +30,7 @@ type queueController struct {
 	*Server
 	term      *leaderTerm
 	queue     *queue.Queue
-	position  raftfsm.Mark           // everything up to here is in the queue
+	position  raftfsm.Position       // everything up to here is in the queue
 	notBefore map[string]time.Time   // tasks that are to wait before they are in the queue, and until when
 	placed    map[string]*placedTask // tasks with a place of which something is to be known, by id
 
@@ -84,7 +84,7 @@ func (s *Server) placeLoop(t *leaderTerm) {
 // rebuild starts from the state as it is.
 func (w *queueController) rebuild() {
 	view, now := w.state.View(), w.cfg.Now()
-	w.position = raftfsm.EndOf(view.Index())
+	w.position = raftfsm.PositionAfter(view.Index())
 	w.queue = queue.New()
 	w.notBefore, w.placed, w.reservations, w.victims = map[string]time.Time{}, map[string]*placedTask{}, map[string]*reservation{}, map[string][]string{}
 	w.freedHosts, w.infeasible = map[string]map[string]bool{}, &infeasibilityCache{}
@@ -106,7 +106,7 @@ func (w *queueController) rebuild() {
 func (w *queueController) followChanges() (more <-chan struct{}) {
 	for {
 		changes, more, err := w.state.Changes(w.position, maxFollowedChanges)
-		var forgotten *raftfsm.Forgotten
+		var forgotten *raftfsm.CompactedError
 		if errors.As(err, &forgotten) {
 			w.rebuild()
 			continue
@@ -114,7 +114,7 @@ func (w *queueController) followChanges() (more <-chan struct{}) {
 		if len(changes) == 0 {
 			return more
 		}
-		w.position = changes[len(changes)-1].Mark
+		w.position = changes[len(changes)-1].Position
 		view, now := w.state.View(), w.cfg.Now()
 		for _, change := range changes {
 			switch change.Kind {
@@ -164,7 +164,7 @@ func (w *queueController) loadUsage(view *raftfsm.View, now time.Time) {
 	}
 	for _, task := range view.Tasks("") {
 		if gpus := len(task.GPUs()); task.LastStatus == spec.Stopped && gpus > 0 && !task.Times.Started.IsZero() {
-			w.queue.StartUsage(task.ID, task.Terms().Team, gpus, task.Times.Started, now)
+			w.queue.StartUsage(task.ID, task.SchedulingOptions().Team, gpus, task.Times.Started, now)
 			w.queue.EndUsage(task.ID, task.Times.Stopped, now)
 		}
 	}

@@ -20,7 +20,7 @@ func queuedRun(definition string, tags ...spec.Tag) spec.RunRequest {
 func until(t testing.TB, s *Server, is func(*raftfsm.View) bool) *raftfsm.View {
 	t.Helper()
 	deadline := time.After(10 * time.Second)
-	mark := raftfsm.EndOf(s.state.View().Index())
+	mark := raftfsm.PositionAfter(s.state.View().Index())
 	for {
 		if view := s.state.View(); is(view) {
 			return view
@@ -30,7 +30,7 @@ func until(t testing.TB, s *Server, is func(*raftfsm.View) bool) *raftfsm.View {
 			t.Fatal(err)
 		}
 		if len(changes) > 0 {
-			mark = changes[len(changes)-1].Mark
+			mark = changes[len(changes)-1].Position
 			continue
 		}
 		select {

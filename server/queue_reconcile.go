@@ -21,7 +21,7 @@ func (w *queueController) reconcileTask(view *raftfsm.View, t *spec.Task, now ti
 		w.queue.EndUsage(t.ID, t.Times.Stopped, now)
 	default:
 		w.dequeue(t.ID)
-		terms := t.Terms()
+		terms := t.SchedulingOptions()
 		w.track(t, terms)
 		if gpus := len(t.GPUs()); gpus > 0 {
 			w.queue.StartUsage(t.ID, terms.Team, gpus, t.Times.Started, now)
@@ -76,11 +76,11 @@ func gangOrTask(view *raftfsm.View, t *spec.Task) []*spec.Task {
 
 // ready reports whether the task may have a place now. What holds it back is a moment, or a change in the state.
 func (w *queueController) ready(t *spec.Task, now time.Time) bool {
-	if t.LastStatus != spec.Provisioning || t.Held() || w.isCommitting(t.ID) {
+	if t.LastStatus != spec.Provisioning || t.Blocked() || w.isCommitting(t.ID) {
 		return false
 	}
-	if t.Wait != nil && t.Wait.NotBefore.After(now) {
-		w.notBefore[t.ID] = t.Wait.NotBefore
+	if t.Queue != nil && t.Queue.NotBefore.After(now) {
+		w.notBefore[t.ID] = t.Queue.NotBefore
 		return false
 	}
 	delete(w.notBefore, t.ID)
@@ -110,7 +110,7 @@ func (w *queueController) requeue(item *queue.Item, now time.Time) {
 // itemOf is a task, or a whole gang, as the queue sees it.
 func itemOf(view *raftfsm.View, tasks []*spec.Task, definition *spec.TaskDefinition) *queue.Item {
 	t := tasks[0]
-	terms := t.Terms()
+	terms := t.SchedulingOptions()
 	item := &queue.Item{
 		Cluster:  t.Cluster,
 		Team:     terms.Team,
@@ -134,8 +134,8 @@ func itemOf(view *raftfsm.View, tasks []*spec.Task, definition *spec.TaskDefinit
 
 // gpusOf is how many GPUs the demand comes to; of every GPU of a host, those of the largest host.
 func gpusOf(view *raftfsm.View, cluster string, demand spec.Demand) int {
-	if !demand.WantsAll() {
-		return demand.AllGPUs()
+	if !demand.WantsAllGPUs() {
+		return demand.TotalGPUs()
 	}
 	most := 1
 	for _, host := range view.Hosts(cluster) {
@@ -147,8 +147,8 @@ func gpusOf(view *raftfsm.View, cluster string, demand spec.Demand) int {
 // requestFor asks for a place for a task that waits.
 func requestFor(t *spec.Task, definition *spec.TaskDefinition) schedule.Request {
 	run := spec.RunRequest{Cluster: t.Cluster, Definition: t.Definition, Count: 1, Group: t.Group, Tags: t.Tags}
-	if t.Wait != nil {
-		run.Constraints, run.Strategy = t.Wait.Constraints, t.Wait.Strategy
+	if t.Queue != nil {
+		run.Constraints, run.Strategy = t.Queue.Constraints, t.Queue.Strategy
 	}
 	return schedule.Request{Run: run, Definition: definition, Quiet: true}
 }

@@ -107,7 +107,7 @@ func (r *queueRound) Place(item *queue.Item, keep bool) bool {
 	for i, task := range decision.Tasks {
 		group[i] = schedule.PlacementOf(tasks[i], task)
 		r.ids[task.ID] = true
-		r.track(task, task.Terms())
+		r.track(task, task.SchedulingOptions())
 	}
 	r.entry.Groups, r.planned = append(r.entry.Groups, group), append(r.planned, decision.Tasks...)
 	return true

@@ -59,5 +59,5 @@ func hasExpired(v *raftfsm.View, before time.Time) bool {
 			return true
 		}
 	}
-	return v.Deleted(before)
+	return v.HasExpired(before)
 }

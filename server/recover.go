@@ -35,13 +35,13 @@ func Restore(ctx context.Context, cfg MemberConfig, snapshot io.Reader) (incarna
 		return 0, err
 	}
 	view := state.View()
-	if view.Pool() == nil || view.Authority() == nil {
+	if view.Pool() == nil || view.CA() == nil {
 		return 0, errors.New("the snapshot is not of a pool: it has no identity, or no authority")
 	}
 	if view.Removed(cfg.HostID) {
 		return 0, fmt.Errorf("host %s: %w", cfg.HostID, spec.ErrRemoved)
 	}
-	if err := issueOwnCertificate(cfg, *view.Authority()); err != nil {
+	if err := issueOwnCertificate(cfg, *view.CA()); err != nil {
 		return 0, err
 	}
 	dir := filepath.Join(cfg.Dir, "raft")
@@ -65,7 +65,7 @@ func backupName(dir string) string {
 }
 
 // issueOwnCertificate gives this host a certificate of a pool whose authority is in hand.
-func issueOwnCertificate(cfg MemberConfig, authority spec.Authority) error {
+func issueOwnCertificate(cfg MemberConfig, authority spec.CA) error {
 	if !cfg.Identity.Ready() {
 		request, err := cfg.Identity.NewRequest()
 		if err != nil {
@@ -152,7 +152,7 @@ func (s *Server) bumpIncarnation(ctx context.Context) error {
 	var failed []error
 	for _, host := range view.Hosts("") {
 		if host.Server && host.ID != s.cfg.HostID {
-			_, err := s.propose(ctx, raftfsm.SetServer{ID: host.ID})
+			_, err := s.propose(ctx, raftfsm.SetServerRole{ID: host.ID})
 			failed = append(failed, err)
 		}
 	}

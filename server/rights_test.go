@@ -26,7 +26,7 @@ import (
 // Whoever cannot prove to be a host of the pool reads nothing and does nothing, whatever it says and calls.
 func TestWithoutACertificateOfThePoolThePortIsClosed(t *testing.T) {
 	r := newRights(t)
-	authority := *r.server.member.localServer().state.View().Authority()
+	authority := *r.server.member.localServer().state.View().CA()
 	a, b, foreign := certOf(t, r.a), certOf(t, r.b), certOf(t, r.foreign)
 	callers := map[string]*tls.Certificate{
 		"no certificate":                             nil,
@@ -89,8 +89,8 @@ func TestTheDoorForJoiningHostsKnowsOnlyTokens(t *testing.T) {
 		ask  joinRequest
 		want error
 	}{
-		"no token":          {joinRequest{HostID: newID(), CSR: request(r.foreign)}, spec.ErrTokenUnknown},
-		"a guessed secret":  {joinRequest{HostID: newID(), TokenID: good.ID, Secret: "guess", CSR: request(r.foreign)}, spec.ErrTokenWrong},
+		"no token":          {joinRequest{HostID: newID(), CSR: request(r.foreign)}, spec.ErrJoinTokenUnknown},
+		"a guessed secret":  {joinRequest{HostID: newID(), TokenID: good.ID, Secret: "guess", CSR: request(r.foreign)}, spec.ErrJoinTokenWrong},
 		"another's name":    {joinRequest{HostID: r.b.cfg.HostID, TokenID: good.ID, Secret: good.Secret, CSR: request(r.foreign)}, spec.ErrInUse},
 		"a removed host":    {joinRequest{HostID: r.removed.cfg.HostID, TokenID: good.ID, Secret: good.Secret, CSR: request(r.removed)}, spec.ErrRemoved},
 		"the server's name": {joinRequest{HostID: r.server.cfg.HostID, TokenID: good.ID, Secret: good.Secret, CSR: request(r.foreign)}, spec.ErrInUse},
@@ -101,7 +101,7 @@ func TestTheDoorForJoiningHostsKnowsOnlyTokens(t *testing.T) {
 			t.Errorf("%s: %d %s", name, status, text)
 		}
 	}
-	if after := r.server.member.localServer().state.View(); len(after.Hosts("")) != len(before.Hosts("")) || after.Token(good.ID).Used != before.Token(good.ID).Used {
+	if after := r.server.member.localServer().state.View(); len(after.Hosts("")) != len(before.Hosts("")) || after.JoinToken(good.ID).Used != before.JoinToken(good.ID).Used {
 		t.Error("somebody was let in")
 	}
 	status, text := anybody.post(t, peer.Join, pathRemovalStatus, removalStatus{HostID: r.removed.cfg.HostID})
@@ -186,11 +186,11 @@ func TestRaftIsForServersOnly(t *testing.T) {
 	}
 
 	// One that the pool wants as a server is heard from that moment on, before it is in Raft's configuration.
-	apply(t, server, raftfsm.SetServer{ID: r.a.cfg.HostID, Server: true})
+	apply(t, server, raftfsm.SetServerRole{ID: r.a.cfg.HostID, Server: true})
 	if _, err := readRaftGreeting(t, agent); err != nil {
 		t.Errorf("a host that is to become a server: %v", err)
 	}
-	apply(t, server, raftfsm.SetServer{ID: r.a.cfg.HostID})
+	apply(t, server, raftfsm.SetServerRole{ID: r.a.cfg.HostID})
 	eventually(t, "it is an agent again", func() bool { return !server.isServer(r.a.cfg.HostID) && r.a.member.localServer() == nil })
 	if _, err := readRaftGreeting(t, agent); err == nil {
 		t.Error("a host that is no server any more is heard")
@@ -207,8 +207,8 @@ func TestAServerThatMissedTheOthersChangeHearsThem(t *testing.T) {
 	late.close()
 	newcomer := p.join(1)[0]
 	eventually(t, "the newcomer is known", func() bool { return p.view().Host(newcomer.cfg.HostID) != nil })
-	apply(t, p.leader().member.localServer(), raftfsm.SetServer{ID: newcomer.cfg.HostID, Server: true})
-	apply(t, p.leader().member.localServer(), raftfsm.SetServer{ID: other.cfg.HostID})
+	apply(t, p.leader().member.localServer(), raftfsm.SetServerRole{ID: newcomer.cfg.HostID, Server: true})
+	apply(t, p.leader().member.localServer(), raftfsm.SetServerRole{ID: other.cfg.HostID})
 	eventually(t, "the newcomer votes, and the other is no server", func() bool {
 		roles, err := p.leader().member.Roles(t.Context())
 		return err == nil && roles[newcomer.cfg.HostID] == RoleServer && other.member.localServer() == nil

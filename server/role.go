@@ -51,7 +51,7 @@ func (m *Member) reconcileRole() {
 	if seen := own.poolInfo.Load(); seen != nil {
 		m.updatePoolInfo(*seen, own)
 	}
-	if a := own.state.View().Authority(); a != nil {
+	if a := own.state.View().CA(); a != nil {
 		if err := m.cfg.Identity.StoreCAKey(*a); err != nil {
 			m.log.Error("the pool's authority cannot be kept here", "error", err)
 		}

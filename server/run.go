@@ -165,8 +165,8 @@ func (b *launchBatch) proposeLaunch(t *leaderTerm, entry raftfsm.LaunchTasks, ru
 			uncertain = append(uncertain, planned...)
 		}
 		if len(result.Refused) > 0 {
-			b.log.Debug("a run lost its places, planning again", "why", result.Why)
-			busy := fmt.Errorf("%w (other changes took the places %d times: %s)", errBusy, maxPlanAttempts, result.Why)
+			b.log.Debug("a run lost its places, planning again", "why", result.Conflict)
+			busy := fmt.Errorf("%w (other changes took the places %d times: %s)", errBusy, maxPlanAttempts, result.Conflict)
 			again = append(again, b.retryOrFail([]int{run}, busy)...)
 		}
 	}

@@ -76,7 +76,7 @@ func (b *launchBatch) buildRequests(p *runPlan, view *raftfsm.View, open []int) 
 
 // resolveRun finds the first answer of a token, or else the effective definition to run.
 func resolveRun(view *raftfsm.View, run spec.RunRequest) (*spec.TaskDefinition, *spec.RunResult, error) {
-	before, err := view.Launched(run.Cluster, run.Token, run.TokenHash)
+	before, err := view.ClientTokenResult(run.Cluster, run.Token, run.TokenHash)
 	if err != nil || before != nil {
 		return nil, before, err
 	}

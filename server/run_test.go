@@ -93,7 +93,7 @@ func TestATokenStartsItsTasksOnce(t *testing.T) {
 
 	request.TokenHash = "h2"
 	_, err := s.Run(t.Context(), request)
-	var conflict *spec.TokenConflict
+	var conflict *spec.ClientTokenConflict
 	if !errors.As(err, &conflict) || len(conflict.TaskIDs) != 1 || conflict.TaskIDs[0] != first.Tasks[0].ID {
 		t.Errorf("other parameters under the same token: %v", err)
 	}
@@ -118,7 +118,7 @@ func TestOneTokenManyTimesInOneBatchStartsOneTask(t *testing.T) {
 	if len(ids) != 1 {
 		t.Errorf("one token started %d tasks", len(ids))
 	}
-	if !errors.Is(answers[2].err, spec.ErrTokenConflict) {
+	if !errors.Is(answers[2].err, spec.ErrClientTokenConflict) {
 		t.Errorf("other parameters: %v", answers[2].err)
 	}
 	if n := len(view(t, s).Tasks("")); n != 1 {

@@ -70,7 +70,7 @@ func (s *Server) fetchSealKeys(ctx context.Context) {
 
 // lacksSealKey reports whether a secret in the state is sealed with a key that is not here.
 func (s *Server) lacksSealKey(view *raftfsm.View) bool {
-	return slices.ContainsFunc(view.Keys(), func(key *spec.AccessKey) bool { return key.Seal != "" && !s.keyring.Has(key.Seal) })
+	return slices.ContainsFunc(view.AccessKeys(), func(key *spec.AccessKey) bool { return key.Seal != "" && !s.keyring.Has(key.Seal) })
 }
 
 // handleSealKeys gives this server's sealing keys to another server. They never leave for anybody else.

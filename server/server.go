@@ -37,7 +37,7 @@ type Config struct {
 	Settings      spec.Settings    // of a pool that begins here; PoolID and these are recorded once
 
 	// CA is the pool's, if this host holds it; the first leader records it. [none]
-	CA func() (a spec.Authority, held bool)
+	CA func() (a spec.CA, held bool)
 
 	peers      *peerClient // how the leader is reached while it is another host [not at all]
 	recovering bool        // see recover.go

@@ -54,7 +54,7 @@ func (c candidate) isDead() bool { return c.silent && !c.self }
 // candidates are hosts of the view.
 func (s *Server) candidates(t *leaderTerm, view *raftfsm.View, hosts []*spec.Host) []candidate {
 	now, configured := s.cfg.Now(), s.raftServers()
-	replaceAfter, level := view.Settings().ReplaceAfter, view.MinFeature()
+	replaceAfter, level := view.Settings().ReplaceAfter, view.MinFeatureLevel()
 	all := make([]candidate, 0, len(hosts))
 	for _, host := range hosts {
 		server, is := configured[raft.ServerID(host.ID)]
@@ -82,7 +82,7 @@ func (s *Server) chooseServers(t *leaderTerm) error {
 	}
 	for _, c := range slices.Concat(drop, want) {
 		wanted := !c.host.Server
-		if _, err := s.propose(t.ctx, raftfsm.SetServer{ID: c.host.ID, Server: wanted}); err != nil {
+		if _, err := s.propose(t.ctx, raftfsm.SetServerRole{ID: c.host.ID, Server: wanted}); err != nil {
 			return err
 		}
 		s.log.Info("the pool's servers change", "host", c.host.Name, "id", c.host.ID, "server", wanted)

@@ -141,7 +141,7 @@ func checkTag(tag spec.Tag) error {
 	if tag.Value == "" {
 		return errors.New("write a value")
 	}
-	_, err := spec.TermsOf([]spec.Tag{tag})
+	_, err := spec.ParseSchedulingOptions([]spec.Tag{tag})
 	return errors.Unwrap(err) // without the name of the tag
 }
 
@@ -151,12 +151,12 @@ func (d *desk) resolveAfter(ctx context.Context, cluster string, tags []spec.Tag
 		if tag.Key != spec.TagAfter {
 			continue
 		}
-		terms, err := spec.TermsOf([]spec.Tag{tag})
+		terms, err := spec.ParseSchedulingOptions([]spec.Tag{tag})
 		if err != nil {
 			return err
 		}
 		var words []string
-		for _, after := range terms.After {
+		for _, after := range terms.Dependencies {
 			if after.Task != "" {
 				ids, err := d.resolve(ctx, cluster, []string{after.Task})
 				if err != nil {

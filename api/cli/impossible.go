@@ -24,10 +24,10 @@ func (r *runner) tellImpossible(ctx context.Context, tasks []client.Task, detach
 	defer done()
 	var e spec.Explanation
 	err := r.host.Get(ctx, "/v1/tasks/"+tasks[0].ID()+"/explain", url.Values{"brief": {"true"}}, &e)
-	if err != nil || e.Queue == nil || e.Queue.Impossible == nil {
+	if err != nil || e.Queue == nil || e.Queue.Infeasible == nil {
 		return false // to tell is a courtesy: never a reason to fail
 	}
-	lack := *e.Queue.Impossible
+	lack := *e.Queue.Infeasible
 	if hosts, err := r.hostNames(ctx); err == nil { // the id does as well
 		lack.HostID = cmp.Or(hosts[lack.HostID], lack.HostID)
 	}

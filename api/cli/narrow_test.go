@@ -83,9 +83,9 @@ func TestTablesCanBeReadAtEightyColumns(t *testing.T) {
 	gpus := read[client.GPU](t, gpusDocument)
 	gpus[2].HostID = hostTwo
 	tasks := read[client.Task](t, "["+strings.Join([]string{runningTask, failedTask}, ",")+"]")
-	waiting := read[spec.Queued](t, waitingDocument)
+	waiting := read[spec.QueueItem](t, waitingDocument)
 	long := waiting[1]
-	long.Place, long.Group, long.WaitsFor = 2, "family:run-trainer", "task "+taskOne+", which comes before it"
+	long.Position, long.Group, long.WaitReason = 2, "family:run-trainer", "task "+taskOne+", which comes before it"
 	for name, c := range map[string]struct {
 		shown *table
 		want  string
@@ -115,7 +115,7 @@ gpu-1 (bbbb0000)  2    SIMULATED NVIDIA GB10            HEALTHY  -
 PLACE  ID            GROUP         ASKS                  SINCE  WAITS FOR
 1      3f2a00000000  family:train  2 GPUs, 4 CPU, 2 GiB  3m     room on a host
 `},
-		"queue with a long group": {d.queueTable([]spec.Queued{waiting[0], long}), `
+		"queue with a long group": {d.queueTable([]spec.QueueItem{waiting[0], long}), `
 PLACE  ID            ASKS                       SINCE  WAITS FOR
 1      3f2a00000000  2 GPUs, 4 CPU, 2 GiB       3m     room on a host
 2      91bc00000000  8 x (1 GPU, 1 CPU, 1 GiB)  2h     task 3f2a000000000000000…

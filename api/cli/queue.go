@@ -40,8 +40,8 @@ Examples:
 }
 
 // waiting lists what waits in a cluster, in its order.
-func (d *desk) waiting(ctx context.Context, cluster string) ([]spec.Queued, error) {
-	var list []spec.Queued
+func (d *desk) waiting(ctx context.Context, cluster string) ([]spec.QueueItem, error) {
+	var list []spec.QueueItem
 	return list, d.host.Get(ctx, "/v1/queue", url.Values{"cluster": {cluster}}, &list)
 }
 
@@ -51,29 +51,29 @@ func (d *desk) queue(ctx context.Context, cluster string) error {
 		return err
 	}
 	if d.output == outputJSON {
-		return printJSON(d.out, append([]spec.Queued{}, list...))
+		return printJSON(d.out, append([]spec.QueueItem{}, list...))
 	}
 	return d.queueTable(list).write(d.out, d.columns())
 }
 
-func (d *desk) queueTable(list []spec.Queued) *table {
+func (d *desk) queueTable(list []spec.QueueItem) *table {
 	t := &table{header: []string{"PLACE", "ID", "GROUP", "TEAM", "PRIORITY", "ASKS", "SINCE", "WAITS FOR"},
 		spare: []string{"TEAM", "PRIORITY", "GROUP", "SINCE"}}
 	for _, q := range list {
 		place, id := "-", q.TaskID
-		if q.Place > 0 && q.Impossible == nil {
-			place = strconv.Itoa(q.Place)
+		if q.Position > 0 && q.Infeasible == nil {
+			place = strconv.Itoa(q.Position)
 		}
 		if d.output != outputWide {
 			id = short(id)
 		}
-		t.add(place, id, q.Group, cmp.Or(q.Team, "-"), strconv.Itoa(q.Priority), asks(q), age(d.now().Sub(q.Since)), q.WaitsFor)
+		t.add(place, id, q.Group, cmp.Or(q.Team, "-"), strconv.Itoa(q.Priority), asks(q), age(d.now().Sub(q.Since)), q.WaitReason)
 	}
 	return t
 }
 
 // asks is what a task takes of its host, the dearest first.
-func asks(q spec.Queued) string {
+func asks(q spec.QueueItem) string {
 	text := fmt.Sprintf("%s CPU, %s", cores(q.CPU), mebibytes(q.MemoryMiB))
 	if q.GPUs > 0 {
 		text = fmt.Sprintf("%s, %s", plural(q.GPUs, "GPU"), text)

@@ -66,7 +66,7 @@ Examples:
 			if err := r.resolveAfter(c.Context, r.cluster, tags); err != nil {
 				return err
 			}
-			if r.terms, err = spec.TermsOf(tags); err != nil {
+			if r.terms, err = spec.ParseSchedulingOptions(tags); err != nil {
 				return err
 			}
 			if r.runsAgain() {
@@ -93,8 +93,8 @@ type runner struct {
 	many
 	cluster   string
 	gpus      int
-	tags      []spec.Tag // of the tasks
-	terms     spec.Terms // what the tags say
+	tags      []spec.Tag             // of the tasks
+	terms     spec.SchedulingOptions // what the tags say
 	startedBy string
 }
 

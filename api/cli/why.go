@@ -91,7 +91,7 @@ func (d *desk) explain(ctx context.Context, e spec.Explanation) error {
 		hosts.add(cmp.Or(names[refusal.HostID], refusal.HostID), refusal.Reason, refusal.Detail)
 	}
 	holders := &table{header: []string{"HELD BY", "GROUP", "TEAM", "HOST", "GPUS", "UNTIL"}, spare: []string{"TEAM", "GROUP"}}
-	for _, h := range e.Holders {
+	for _, h := range e.Blockers {
 		end := "it ends"
 		if !h.Until.IsZero() {
 			end = h.Until.UTC().Format(time.RFC3339)

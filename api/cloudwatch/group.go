@@ -101,14 +101,14 @@ func (c *Call) stream(group, name string) (stream, error) {
 
 // groupARN is the ARN of a group without the :* that stands for its streams.
 func (c *Call) groupARN(group string) string {
-	return "arn:aws:logs:" + c.Region + ":" + spec.Account + ":log-group:" + group
+	return "arn:aws:logs:" + c.Region + ":" + spec.AccountID + ":log-group:" + group
 }
 
 // groupOfARN is the group of an ARN in either form. Regions are not compared: there is one pool behind all of them.
 func groupOfARN(arn string) (string, error) {
 	parts := strings.SplitN(arn, ":", 7)
-	if len(parts) != 7 || parts[0] != "arn" || parts[2] != Service || parts[4] != spec.Account || parts[5] != "log-group" {
-		return "", wire.Errorf(wire.InvalidParameter, "%q is not the ARN of a log group of the account %s.", arn, spec.Account)
+	if len(parts) != 7 || parts[0] != "arn" || parts[2] != Service || parts[4] != spec.AccountID || parts[5] != "log-group" {
+		return "", wire.Errorf(wire.InvalidParameter, "%q is not the ARN of a log group of the account %s.", arn, spec.AccountID)
 	}
 	return strings.TrimSuffix(parts[6], ":*"), nil
 }

@@ -7,8 +7,8 @@ import (
 
 // checkAfter refuses to wait for what is not there, which could never come true, or would have come true already.
 func (c *Call) checkAfter(r *spec.RunRequest) error {
-	terms, _ := spec.TermsOf(r.Tags)
-	for _, after := range terms.After {
+	terms, _ := spec.ParseSchedulingOptions(r.Tags)
+	for _, after := range terms.Dependencies {
 		switch {
 		case after.Group == "" && c.View.Task(after.Task) == nil:
 			return wire.Errorf(wire.InvalidParameter, "The tag %s names task %s, which is not known: there was none of that id within the last hour.", spec.TagAfter, after.Task)

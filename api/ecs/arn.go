@@ -9,7 +9,7 @@ import (
 
 // arn makes the ARN of a resource, "cluster/default", in the region that the caller signed for.
 func (c *Call) arn(resource string) string {
-	return "arn:aws:ecs:" + c.Region + ":" + spec.Account + ":" + resource
+	return "arn:aws:ecs:" + c.Region + ":" + spec.AccountID + ":" + resource
 }
 
 func (c *Call) clusterARN(name string) string { return c.arn("cluster/" + name) }
@@ -42,8 +42,8 @@ func parseResource(kind, given string) (resource, error) {
 	if len(parts) != 6 || parts[2] != "ecs" {
 		return resource{}, wire.Errorf(wire.InvalidParameter, "Invalid identifier: %s is not an ARN of Amazon ECS", given)
 	}
-	if parts[4] != spec.Account {
-		return resource{}, wire.Errorf(wire.InvalidParameter, "Invalid identifier: %s belongs to account %s, here is account %s", given, parts[4], spec.Account)
+	if parts[4] != spec.AccountID {
+		return resource{}, wire.Errorf(wire.InvalidParameter, "Invalid identifier: %s belongs to account %s, here is account %s", given, parts[4], spec.AccountID)
 	}
 	path := strings.Split(parts[5], "/")
 	if path[0] != kind || len(path) < 2 || len(path) > 3 {

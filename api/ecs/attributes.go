@@ -68,7 +68,7 @@ func (c *Call) deleteAttributes(ctx context.Context, in *attributesInput) (*attr
 	}
 	command := raftfsm.DeleteAttributes{}
 	for i, a := range in.Attributes {
-		custom, is := hosts[i].Custom[a.Name]
+		custom, is := hosts[i].CustomAttributes[a.Name]
 		if _, own := hosts[i].Attributes[a.Name]; own && !is {
 			return nil, wire.Errorf(wire.InvalidParameter, "attribute %s of %s is what the host says of itself: start it without that --attribute.", a.Name, hosts[i].Name)
 		}
@@ -132,7 +132,7 @@ func checkAttribute(a targetedAttribute) error {
 func refusedAttributes(err error) error {
 	switch {
 	case errors.Is(err, spec.ErrTooManyAttributes):
-		return wire.Errorf("AttributeLimitExceededException", "A container instance can have %d custom attributes: delete some first.", spec.MaxCustom)
+		return wire.Errorf("AttributeLimitExceededException", "A container instance can have %d custom attributes: delete some first.", spec.MaxCustomAttributes)
 	case errors.Is(err, spec.ErrNotFound):
 		return errNoTarget
 	}

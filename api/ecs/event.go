@@ -72,7 +72,7 @@ type gpuDetail struct {
 func Event(change *raftfsm.Change, view *raftfsm.View, region string) ([]byte, error) {
 	c := &Call{Region: region, View: view, Cluster: recorded{view: view}}
 	out := event{
-		Version: "0", ID: eventID(view, change.Mark), DetailType: detailTypes[change.Kind], Source: "aws.ecs", Account: spec.Account,
+		Version: "0", ID: eventID(view, change.Position), DetailType: detailTypes[change.Kind], Source: "aws.ecs", Account: spec.AccountID,
 		Time: change.At.UTC().Format(time.RFC3339), Region: region,
 	}
 	at := wire.Time{}
@@ -87,7 +87,7 @@ func Event(change *raftfsm.Change, view *raftfsm.View, region string) ([]byte, e
 		detail := c.instanceDetail(change, at)
 		out.Detail, out.Resources = detail, []string{detail.ARN}
 	case raftfsm.ClusterChange:
-		detail := &clusterDetail{c.describe(change.Of, []string{"TAGS", "SETTINGS", "CONFIGURATIONS"}), int64(change.Mark.Index), at}
+		detail := &clusterDetail{c.describe(change.Of, []string{"TAGS", "SETTINGS", "CONFIGURATIONS"}), int64(change.Position.Index), at}
 		out.Detail, out.Resources = detail, []string{detail.ARN}
 	case raftfsm.GPUChange:
 		detail := c.gpuDetail(change, at)
@@ -101,7 +101,7 @@ func Event(change *raftfsm.Change, view *raftfsm.View, region string) ([]byte, e
 
 func (c *Call) instanceDetail(change *raftfsm.Change, at wire.Time) *instanceDetail {
 	detail := &instanceDetail{c.instance(change.Host, []string{"TAGS"}), c.clusterARN(change.Cluster), at}
-	if change.Over {
+	if change.Deleted {
 		detail.Status, detail.AgentConnected = statusInactive, false
 	}
 	return detail
@@ -118,7 +118,7 @@ func (c *Call) gpuDetail(change *raftfsm.Change, at wire.Time) *gpuDetail {
 		HostGPU: *change.GPU, Status: statusActive, Host: host.Name, InstanceARN: c.instanceARN(host.Cluster, host.ID),
 		ClusterARN: c.clusterARN(host.Cluster), Version: host.Revision, UpdatedAt: at,
 	}
-	if change.Over {
+	if change.Deleted {
 		detail.Status = statusInactive
 	}
 	for _, task := range c.View.TasksOn(host.ID) {
@@ -146,12 +146,12 @@ func (r recorded) Connected(hostID string) bool {
 }
 
 // eventID is a UUID that only this change has, whoever tells it.
-func eventID(view *raftfsm.View, mark raftfsm.Mark) string {
+func eventID(view *raftfsm.View, mark raftfsm.Position) string {
 	pool := ""
 	if p := view.Pool(); p != nil {
 		pool = p.ID
 	}
-	b := sha256.Sum256([]byte(pool + "/" + strconv.Itoa(view.Settings().Incarnation) + "/" + strconv.FormatUint(mark.Index, 10) + "/" + strconv.Itoa(mark.Place)))
+	b := sha256.Sum256([]byte(pool + "/" + strconv.Itoa(view.Settings().Incarnation) + "/" + strconv.FormatUint(mark.Index, 10) + "/" + strconv.Itoa(mark.Offset)))
 	b[6], b[8] = b[6]&0x0f|0x80, b[8]&0x3f|0x80 // version 8 of RFC 9562: made our own way
 	return fmt.Sprintf("%x-%x-%x-%x-%x", b[:4], b[4:6], b[6:8], b[8:10], b[10:16])
 }

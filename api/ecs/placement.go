@@ -112,7 +112,7 @@ func (c *Call) selected(filter string) (func(*spec.Host) bool, error) {
 		return nil, wire.Errorf(wire.InvalidParameter, "Invalid filter: %v, in %q.", err, filter)
 	}
 	return func(h *spec.Host) bool {
-		facts := query.Facts{Host: h, Connected: c.Cluster.Connected(h.ID)}
+		facts := query.HostFacts{Host: h, Connected: c.Cluster.Connected(h.ID)}
 		if expression.ReadsTasks() {
 			facts.Tasks = c.View.TasksOn(h.ID)
 		}

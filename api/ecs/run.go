@@ -57,7 +57,7 @@ func (c *Call) runTask(ctx context.Context, in *runInput) (*launchOutput, error)
 	hash := in.hash(k.Name)
 	if in.ClientToken != "" {
 		// A retry is answered with the first result, whatever became of the definition since.
-		first, err := c.View.Launched(k.Name, in.ClientToken, hash)
+		first, err := c.View.ClientTokenResult(k.Name, in.ClientToken, hash)
 		if err != nil || first != nil {
 			return c.launched(k.Name, first, err)
 		}
@@ -228,7 +228,7 @@ func (in *launchInput) check() error {
 
 // launched turns the outcome of a run into the answer.
 func (c *Call) launched(cluster string, result *spec.RunResult, err error) (*launchOutput, error) {
-	if conflict, ok := errors.AsType[*spec.TokenConflict](err); ok {
+	if conflict, ok := errors.AsType[*spec.ClientTokenConflict](err); ok {
 		refusal := wire.Errorf("ConflictException", "The clientToken was used before with other parameters. resourceIds are the tasks that it started.")
 		for _, id := range conflict.TaskIDs {
 			refusal.ResourceIDs = append(refusal.ResourceIDs, c.taskARN(cluster, id))

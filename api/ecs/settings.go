@@ -53,14 +53,14 @@ func (c *Call) principalOf(given string) (string, error) {
 	if principal == rootARN {
 		return "", nil
 	}
-	if !strings.HasPrefix(principal, "arn:aws:iam::"+spec.Account+":") || len(principal) > maxReason {
-		return "", wire.Errorf(wire.InvalidParameter, "principalArn %s is not the ARN of an access key of this account, arn:aws:iam::%s:user/KEYID, nor that of the account, %s.", principal, spec.Account, rootARN)
+	if !strings.HasPrefix(principal, "arn:aws:iam::"+spec.AccountID+":") || len(principal) > maxReason {
+		return "", wire.Errorf(wire.InvalidParameter, "principalArn %s is not the ARN of an access key of this account, arn:aws:iam::%s:user/KEYID, nor that of the account, %s.", principal, spec.AccountID, rootARN)
 	}
 	return principal, nil
 }
 
 // rootARN is the account itself. Its settings are those of everybody who chose nothing.
-const rootARN = "arn:aws:iam::" + spec.Account + ":root"
+const rootARN = "arn:aws:iam::" + spec.AccountID + ":root"
 
 func findSetting(name string) (accountSetting, error) {
 	at := slices.IndexFunc(accountSettings, func(s accountSetting) bool { return s.name == name })

@@ -31,7 +31,7 @@ func (c *Call) tagResource(ctx context.Context, in *tagResourceInput) (*emptyOut
 	if err := checkTags(in.Tags); err != nil {
 		return nil, err
 	}
-	if kind == spec.TaggedTask || kind == spec.TaggedDefinition {
+	if kind == spec.ResourceTask || kind == spec.ResourceDefinition {
 		if err := checkTerms(in.Tags); err != nil {
 			return nil, err
 		}
@@ -65,7 +65,7 @@ func (c *Call) setTags(ctx context.Context, change raftfsm.SetTags) (*emptyOutpu
 	switch _, err := c.Cluster.Propose(ctx, change); {
 	case errors.Is(err, spec.ErrNotFound):
 		return nil, errNotTagged(what)
-	case errors.Is(err, spec.ErrInactive) && change.Kind == spec.TaggedTask:
+	case errors.Is(err, spec.ErrInactive) && change.Kind == spec.ResourceTask:
 		return nil, wire.Errorf(wire.InvalidParameter, "The specified task is stopped. Specify a running task and try again.")
 	case errors.Is(err, spec.ErrInactive):
 		return nil, wire.Errorf(wire.InvalidParameter, "The specified %s is inactive. Specify an active %s and try again.", what, what)
@@ -109,24 +109,24 @@ func errNotTagged(what string) error {
 	return wire.Errorf(resourceNotFound, "The specified %s was not found.", what)
 }
 
-func words(kind spec.Tagged) string { return strings.ReplaceAll(string(kind), "-", " ") }
+func words(kind spec.ResourceKind) string { return strings.ReplaceAll(string(kind), "-", " ") }
 
 // untagged are ECS's resources that have tags there and do not exist here.
 var untagged = []string{"service", "task-set", "service-deployment", "service-revision", "daemon"}
 
 // tagged reads the ARN of what has tags, in the long form or the old one. It has to belong to the cluster that the ARN
 // names.
-func (c *Call) tagged(arn string) (kind spec.Tagged, id string, err error) {
+func (c *Call) tagged(arn string) (kind spec.ResourceKind, id string, err error) {
 	if !strings.HasPrefix(arn, "arn:") {
 		return "", "", wire.Errorf(wire.InvalidParameter, "resourceArn must be the ARN of a resource, not %q", arn)
 	}
 	parts := strings.SplitN(arn, ":", 6)
 	name, _, _ := strings.Cut(parts[len(parts)-1], "/")
-	kinds := []spec.Tagged{spec.TaggedCluster, spec.TaggedDefinition, spec.TaggedTask, spec.TaggedHost, spec.TaggedProvider}
+	kinds := []spec.ResourceKind{spec.ResourceCluster, spec.ResourceDefinition, spec.ResourceTask, spec.ResourceHost, spec.ResourceCapacityProvider}
 	if slices.Contains(untagged, name) {
-		return "", "", errNotTagged(words(spec.Tagged(name)))
+		return "", "", errNotTagged(words(spec.ResourceKind(name)))
 	}
-	if kind = spec.Tagged(name); !slices.Contains(kinds, kind) {
+	if kind = spec.ResourceKind(name); !slices.Contains(kinds, kind) {
 		return "", "", wire.Errorf(wire.InvalidParameter, "resourceArn %s is not the ARN of a cluster, a task definition, a task, a container instance or a capacity provider.", arn)
 	}
 	r, err := parseResource(name, arn)
@@ -137,16 +137,16 @@ func (c *Call) tagged(arn string) (kind spec.Tagged, id string, err error) {
 }
 
 // belongs refuses a resource of another cluster than its ARN says, and a cluster that is not known.
-func (c *Call) belongs(kind spec.Tagged, r resource) error {
+func (c *Call) belongs(kind spec.ResourceKind, r resource) error {
 	cluster := r.cluster
 	switch task, host := c.View.Task(r.name), c.View.Host(r.name); kind {
-	case spec.TaggedCluster:
+	case spec.ResourceCluster:
 		cluster = r.name
-	case spec.TaggedTask:
+	case spec.ResourceTask:
 		if task != nil && cluster != "" && task.Cluster != cluster {
 			return errNotTagged(words(kind))
 		}
-	case spec.TaggedHost:
+	case spec.ResourceHost:
 		if host != nil && cluster != "" && host.Cluster != cluster {
 			return errNotTagged(words(kind))
 		}

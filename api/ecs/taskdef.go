@@ -126,7 +126,7 @@ func (c *Call) definition(d *spec.TaskDefinition) taskDefinition {
 	return taskDefinition{
 		ARN: c.definitionARN(d.Name()), Containers: d.Containers, Family: d.Family, TaskRoleARN: d.TaskRoleARN,
 		ExecutionRoleARN: d.ExecutionRoleARN, NetworkMode: d.NetworkMode, Revision: d.Revision, Volumes: d.Volumes,
-		Status: string(d.Status), RequiresAttributes: d.Requires(), PlacementConstraints: d.PlacementConstraints,
+		Status: string(d.Status), RequiresAttributes: d.RequiredAttributes(), PlacementConstraints: d.PlacementConstraints,
 		Compatibilities: d.Compatibilities, RuntimePlatform: d.RuntimePlatform,
 		RequiresCompatibilities: d.RequiresCompatibilities, CPU: d.CPU, Memory: d.Memory, PIDMode: d.PIDMode,
 		IPCMode: d.IPCMode, RegisteredAt: wire.At(d.RegisteredAt), DeregisteredAt: wire.At(d.DeregisteredAt),

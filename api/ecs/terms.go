@@ -14,7 +14,7 @@ func checkTerms(tags []spec.Tag) error {
 	if err := spec.CheckLostAfter(tags); err != nil {
 		return wire.Errorf(wire.InvalidParameter, "%v.", err)
 	}
-	if _, err := spec.TermsOf(tags); err != nil {
+	if _, err := spec.ParseSchedulingOptions(tags); err != nil {
 		return wire.Errorf(wire.InvalidParameter, "%v.", err)
 	}
 	for _, tag := range tags {
@@ -31,11 +31,11 @@ const ownTags = "pinion."
 // checkAtOnce refuses what only a task that waits can have, of tasks that are placed at once or not at all.
 func checkAtOnce(r *spec.RunRequest) error {
 	const how = "that takes a queue: give capacityProviderStrategy, such as [{capacityProvider: " + spec.BuiltinCapacityProvider + "}]"
-	terms, err := spec.TermsOf(r.Tags)
+	terms, err := spec.ParseSchedulingOptions(r.Tags)
 	switch {
 	case err != nil:
 		return wire.Errorf(wire.InvalidParameter, "%v.", err)
-	case len(terms.After) > 0:
+	case len(terms.Dependencies) > 0:
 		return wire.Errorf(wire.InvalidParameter, "The tag %s has tasks wait for others, and %s.", spec.TagAfter, how)
 	case r.Array:
 		return wire.Errorf(wire.InvalidParameter, "array is for tasks that may wait, and %s.", how)

@@ -99,7 +99,7 @@ func checkOrder(d *spec.TaskDefinition) error {
 			if err := checkDependency(c, dependency, byName[dependency.ContainerName]); err != nil {
 				return err
 			}
-			again := func(other spec.Dependency) bool { return other.ContainerName == dependency.ContainerName }
+			again := func(other spec.ContainerDependency) bool { return other.ContainerName == dependency.ContainerName }
 			if slices.ContainsFunc(c.DependsOn[:at], again) {
 				return wire.Errorf(wire.Client, "Container '%s': dependsOn names container '%s' twice.", c.Name, dependency.ContainerName)
 			}
@@ -113,7 +113,7 @@ func checkOrder(d *spec.TaskDefinition) error {
 	return checkCycles(d, byName)
 }
 
-func checkDependency(c *spec.ContainerDefinition, d spec.Dependency, other *spec.ContainerDefinition) error {
+func checkDependency(c *spec.ContainerDefinition, d spec.ContainerDependency, other *spec.ContainerDefinition) error {
 	switch {
 	case other == nil || other == c:
 		return wire.Errorf(wire.Client, "Container '%s': dependsOn must name another container of the task definition, not '%s'.", c.Name, d.ContainerName)
@@ -132,7 +132,7 @@ func checkCycles(d *spec.TaskDefinition, byName map[string]*spec.ContainerDefini
 	started := map[string]bool{}
 	for range d.Containers {
 		for name, c := range byName {
-			waits := func(d spec.Dependency) bool { return !started[d.ContainerName] }
+			waits := func(d spec.ContainerDependency) bool { return !started[d.ContainerName] }
 			started[name] = started[name] || !slices.ContainsFunc(c.DependsOn, waits)
 		}
 	}

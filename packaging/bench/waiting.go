@@ -69,8 +69,8 @@ func measureWaiting(ctx context.Context, _ options) (figures []figure, err error
 // waiters are tasks of one GPU that go through the queue of a pool.
 type waiters struct {
 	leader  *server.Member
-	mark    raftfsm.Mark // of the changes that were seen
-	waiting int          // when the first of them was waited for
+	mark    raftfsm.Position // of the changes that were seen
+	waiting int              // when the first of them was waited for
 	placed  []*spec.Task
 }
 
@@ -99,8 +99,8 @@ func (w *waiters) look() error {
 	if err != nil {
 		return err
 	}
-	w.mark, w.waiting = raftfsm.EndOf(view.Index()), 0
-	for range view.Waiting("") {
+	w.mark, w.waiting = raftfsm.PositionAfter(view.Index()), 0
+	for range view.QueuedTasks("") {
 		w.waiting++
 	}
 	return nil
@@ -131,7 +131,7 @@ func (w *waiters) see(ctx context.Context) (placed int, err error) {
 		return 0, err
 	}
 	for _, change := range changes {
-		w.mark = change.Mark
+		w.mark = change.Position
 		if change.Kind == raftfsm.TaskChange && change.Task.LastStatus == spec.Pending {
 			w.placed = append(w.placed, change.Task)
 			placed++

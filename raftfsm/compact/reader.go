@@ -19,28 +19,28 @@ var (
 // Reader reads the values of one stream in the order in which they were written. The zero value begins a stream. After an error
 // it is not to be used any more.
 type Reader struct {
-	in    []byte
-	known []string
-	last  int64
-	read  map[aside]reflect.Value
-	err   error
+	in          []byte
+	dictionary  []string
+	lastSeconds int64
+	interned    map[internedKey]reflect.Value
+	err         error
 }
 
-// aside is a value that many structs have.
-type aside struct {
-	plan *plan
-	text string
+// internedKey is a value that many structs have.
+type internedKey struct {
+	codec *codec
+	text  string
 }
 
 // Read reads the bytes of one value into what into points to, which has to be zero. Errors wrap ErrUnknown or ErrDamaged.
 func (r *Reader) Read(value []byte, into any) error {
 	v := reflect.ValueOf(into).Elem()
 	r.in = value
-	return r.whole(planOf(v.Type()), v)
+	return r.readAll(codecOf(v.Type()), v)
 }
 
-// whole reads a value that nothing follows.
-func (r *Reader) whole(p *plan, v reflect.Value) error {
+// readAll reads a value that nothing follows.
+func (r *Reader) readAll(p *codec, v reflect.Value) error {
 	p.read(r, v)
 	if r.err == nil && len(r.in) > 0 {
 		r.fail(fmt.Errorf("%d bytes follow the value: %w", len(r.in), ErrDamaged))
@@ -58,18 +58,18 @@ func (r *Reader) fail(err error) {
 
 func (r *Reader) uvarint() uint64 {
 	n, size := binary.Uvarint(r.in)
-	r.skip(size)
+	r.advance(size)
 	return n
 }
 
 func (r *Reader) varint() int64 {
 	n, size := binary.Varint(r.in)
-	r.skip(size)
+	r.advance(size)
 	return n
 }
 
-// skip goes on after a number of that size: 0 or less when there was none.
-func (r *Reader) skip(size int) {
+// advance goes on after a number of that size: 0 or less when there was none.
+func (r *Reader) advance(size int) {
 	if size <= 0 {
 		r.fail(ErrDamaged)
 		return
@@ -88,7 +88,7 @@ func (r *Reader) bytes(n uint64) []byte {
 	return taken
 }
 
-func (r *Reader) flag() bool {
+func (r *Reader) bit() bool {
 	b := r.bytes(1)
 	if len(b) == 1 && b[0] > 1 {
 		r.fail(ErrDamaged)
@@ -96,7 +96,7 @@ func (r *Reader) flag() bool {
 	return len(b) == 1 && b[0] == 1
 }
 
-func readBool(r *Reader, v reflect.Value) { v.SetBool(r.flag()) }
+func readBool(r *Reader, v reflect.Value) { v.SetBool(r.bit()) }
 
 func readInt(r *Reader, v reflect.Value) {
 	n := r.varint()
@@ -116,78 +116,78 @@ func readUint(r *Reader, v reflect.Value) {
 	v.SetUint(n)
 }
 
-func readString(r *Reader, v reflect.Value) { v.SetString(r.text()) }
-func readOwn(r *Reader, v reflect.Value)    { v.SetString(r.own()) }
+func readString(r *Reader, v reflect.Value) { v.SetString(r.internedText()) }
+func readText(r *Reader, v reflect.Value)   { v.SetString(r.text()) }
 
-func (r *Reader) text() string {
+func (r *Reader) internedText() string {
 	number := r.uvarint()
-	if number > uint64(len(r.known)) {
+	if number > uint64(len(r.dictionary)) {
 		r.fail(ErrDamaged)
 	}
 	if r.err != nil {
 		return ""
 	}
 	if number > 0 {
-		return r.known[number-1]
+		return r.dictionary[number-1]
 	}
-	s := r.own()
-	if r.err == nil && len(r.known) < maxKnown {
-		r.known = append(r.known, s)
+	s := r.text()
+	if r.err == nil && len(r.dictionary) < maxDictionary {
+		r.dictionary = append(r.dictionary, s)
 	}
 	return s
 }
 
-func (r *Reader) own() string {
+func (r *Reader) text() string {
 	header := r.uvarint()
-	packed := r.bytes(header / forms)
+	packed := r.bytes(header / formCount)
 	if r.err != nil {
 		return ""
 	}
-	s, ok := unpack(header%forms, packed)
+	s, ok := unpack(header%formCount, packed)
 	if !ok {
 		r.fail(ErrDamaged)
 	}
 	return s
 }
 
-// same reads a value that stands aside, or shares it when it was read before.
-func (r *Reader) same(p *plan, v reflect.Value) {
-	s := r.text()
+// internedValue reads a value that stands aside, or shares it when it was read before.
+func (r *Reader) internedValue(p *codec, v reflect.Value) {
+	s := r.internedText()
 	if r.err != nil {
 		return
 	}
-	key := aside{p, s}
-	value, known := r.read[key]
+	key := internedKey{p, s}
+	value, known := r.interned[key]
 	if !known {
 		alone := Reader{in: []byte(s)}
-		value = reflect.New(p.of).Elem()
-		if err := alone.whole(p, value); err != nil {
+		value = reflect.New(p.goType).Elem()
+		if err := alone.readAll(p, value); err != nil {
 			r.fail(err)
 			return
 		}
-		if r.read == nil {
-			r.read = map[aside]reflect.Value{}
+		if r.interned == nil {
+			r.interned = map[internedKey]reflect.Value{}
 		}
-		if len(r.read) < maxKnown {
-			r.read[key] = value
+		if len(r.interned) < maxDictionary {
+			r.interned[key] = value
 		}
 	}
 	v.Set(value)
 }
 
 func readTime(r *Reader, v reflect.Value) {
-	seconds, nanoseconds := r.last+r.varint(), r.uvarint()
+	seconds, nanoseconds := r.lastSeconds+r.varint(), r.uvarint()
 	if nanoseconds >= uint64(time.Second) {
 		r.fail(ErrDamaged)
 	}
 	if r.err == nil {
-		r.last = seconds
+		r.lastSeconds = seconds
 		*v.Addr().Interface().(*time.Time) = time.Unix(seconds, int64(nanoseconds)).UTC()
 	}
 }
 
-// atOnce is how many elements are made room for before one of them was read: a length that is made up costs little.
-const atOnce = 1024
+// maxPrealloc is how many elements are made room for before one of them was read: a length that is made up costs little.
+const maxPrealloc = 1024
 
 // length is that of a slice or a map; false for nil.
 func (r *Reader) length() (n int, ok bool) {
@@ -208,7 +208,7 @@ func readBytes(r *Reader, v reflect.Value) {
 	}
 }
 
-func readSlice(r *Reader, v reflect.Value, element *plan) {
+func readSlice(r *Reader, v reflect.Value, element *codec) {
 	n, ok := r.length()
 	if !ok {
 		return
@@ -219,7 +219,7 @@ func readSlice(r *Reader, v reflect.Value, element *plan) {
 	}
 	for i := 0; i < n && r.err == nil; i++ {
 		if i == v.Cap() {
-			v.Grow(min(n-i, max(i, atOnce)))
+			v.Grow(min(n-i, max(i, maxPrealloc)))
 		}
 		v.SetLen(i + 1)
 		element.read(r, v.Index(i))
@@ -227,21 +227,21 @@ func readSlice(r *Reader, v reflect.Value, element *plan) {
 	v.SetCap(v.Len()) // who appends to what others share gets room of their own
 }
 
-func readMap(r *Reader, v reflect.Value, key, element *plan) {
+func readMap(r *Reader, v reflect.Value, key, element *codec) {
 	n, ok := r.length()
 	if !ok {
 		return
 	}
-	v.Set(reflect.MakeMapWithSize(v.Type(), min(n, atOnce)))
+	v.Set(reflect.MakeMapWithSize(v.Type(), min(n, maxPrealloc)))
 	for i := 0; i < n && r.err == nil; i++ {
-		k, value := reflect.New(key.of).Elem(), reflect.New(element.of).Elem()
+		k, value := reflect.New(key.goType).Elem(), reflect.New(element.goType).Elem()
 		key.read(r, k)
 		element.read(r, value)
 		v.SetMapIndex(k, value)
 	}
 }
 
-func readStruct(r *Reader, v reflect.Value, p *plan) {
+func readStruct(r *Reader, v reflect.Value, p *codec) {
 	length := r.bytes(1)
 	if r.err != nil {
 		return
@@ -252,10 +252,10 @@ func readStruct(r *Reader, v reflect.Value, p *plan) {
 			continue
 		}
 		if i >= len(p.fields) {
-			r.fail(fmt.Errorf("field %d of %s: %w", i+1, p.of, ErrUnknown))
+			r.fail(fmt.Errorf("field %d of %s: %w", i+1, p.goType, ErrUnknown))
 			return
 		}
 		f := &p.fields[i]
-		f.plan.readField(r, v.Field(f.at))
+		f.codec.readField(r, v.Field(f.index))
 	}
 }

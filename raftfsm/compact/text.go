@@ -8,11 +8,11 @@ import (
 
 // Forms of a text. All but the first are of lower-case hexadecimal digits, so that reading gives what was written.
 const (
-	plain   = iota
-	digits  // an even number of them
-	uuid    // 8-4-4-4-12
-	gpuUUID // the same, as NVIDIA names its GPUs
-	forms
+	plain     = iota
+	hexDigits // an even number of them
+	uuid      // 8-4-4-4-12
+	gpuUUID   // the same, as NVIDIA names its GPUs
+	formCount
 )
 
 const (
@@ -25,17 +25,17 @@ const (
 func appendText(out []byte, s string) []byte {
 	form, parts := formOf(s)
 	if form == plain {
-		out = binary.AppendUvarint(out, uint64(len(s))*forms+plain)
+		out = binary.AppendUvarint(out, uint64(len(s))*formCount+plain)
 		return append(out, s...)
 	}
 	length := 0
 	for _, part := range parts {
 		length += len(part) / 2
 	}
-	out = binary.AppendUvarint(out, uint64(length)*forms+uint64(form))
+	out = binary.AppendUvarint(out, uint64(length)*formCount+uint64(form))
 	for _, part := range parts {
 		for i := 0; i < len(part); i += 2 {
-			out = append(out, digit(part[i])<<4|digit(part[i+1]))
+			out = append(out, nibble(part[i])<<4|nibble(part[i+1]))
 		}
 	}
 	return out
@@ -43,28 +43,28 @@ func appendText(out []byte, s string) []byte {
 
 // formOf finds the form of a text, and the digits in it.
 func formOf(s string) (form int, parts [5]string) {
-	form, parts[0] = digits, s
+	form, parts[0] = hexDigits, s
 	bare, isGPU := strings.CutPrefix(s, gpuPrefix)
-	if hasDashes(bare) {
+	if isUUIDLayout(bare) {
 		form, parts = uuid, [5]string{bare[:8], bare[9:13], bare[14:18], bare[19:23], bare[24:]}
 		if isGPU {
 			form = gpuUUID
 		}
 	}
 	for _, part := range parts {
-		if len(part)%2 > 0 || !hasDigitsOnly(part) {
+		if len(part)%2 > 0 || !isLowerHex(part) {
 			return plain, parts
 		}
 	}
 	return form, parts
 }
 
-// hasDashes says whether a text has the length of a UUID and its dashes.
-func hasDashes(s string) bool {
+// isUUIDLayout says whether a text has the length of a UUID and its dashes.
+func isUUIDLayout(s string) bool {
 	return len(s) == uuidLength && s[8] == '-' && s[13] == '-' && s[18] == '-' && s[23] == '-'
 }
 
-func hasDigitsOnly(s string) bool {
+func isLowerHex(s string) bool {
 	for i := range len(s) {
 		if c := s[i]; (c < '0' || c > '9') && (c < 'a' || c > 'f') {
 			return false
@@ -73,8 +73,8 @@ func hasDigitsOnly(s string) bool {
 	return true
 }
 
-// digit is the value of a digit.
-func digit(c byte) byte {
+// nibble is the value of a digit.
+func nibble(c byte) byte {
 	if c <= '9' {
 		return c - '0'
 	}
@@ -86,21 +86,21 @@ func unpack(form uint64, packed []byte) (s string, ok bool) {
 	switch form {
 	case plain:
 		return string(packed), true
-	case digits:
-		return inDigits(packed), true
+	case hexDigits:
+		return hexText(packed), true
 	case uuid:
-		return withDashes("", packed)
+		return uuidText("", packed)
 	}
-	return withDashes(gpuPrefix, packed)
+	return uuidText(gpuPrefix, packed)
 }
 
-// inDigits spares an allocation for what is not too long.
-func inDigits(packed []byte) string {
+// hexText spares an allocation for what is not too long.
+func hexText(packed []byte) string {
 	var short [64]byte
 	return string(hex.AppendEncode(short[:0], packed))
 }
 
-func withDashes(prefix string, packed []byte) (string, bool) {
+func uuidText(prefix string, packed []byte) (string, bool) {
 	if len(packed) != uuidBytes {
 		return "", false
 	}

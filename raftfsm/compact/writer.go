@@ -8,23 +8,23 @@ import (
 	"time"
 )
 
-// maxKnown is how many texts a stream knows at most; later ones are written in full.
-const maxKnown = 1 << 21
+// maxDictionary is how many texts a stream knows at most; later ones are written in full.
+const maxDictionary = 1 << 21
 
 // Writer writes the values of one stream. A text that it has written once it writes as a number from then
 // on: a Reader has to read the values in the same order. The zero value begins a stream.
 type Writer struct {
-	out   []byte
-	known map[string]uint64
-	last  int64   // seconds of the time that was written last
-	alone *Writer // for aside
+	out         []byte
+	dictionary  map[string]uint64
+	lastSeconds int64   // seconds of the time that was written last
+	scratch     *Writer // for aside
 }
 
 // Append appends a value to out: that which value points to. It panics for types that have no form.
 func (w *Writer) Append(out []byte, value any) []byte {
 	v := reflect.ValueOf(value).Elem()
 	w.out = out
-	planOf(v.Type()).write(w, v)
+	codecOf(v.Type()).write(w, v)
 	return w.out
 }
 
@@ -39,43 +39,43 @@ func writeBool(w *Writer, v reflect.Value) {
 func writeInt(w *Writer, v reflect.Value)  { w.out = binary.AppendVarint(w.out, v.Int()) }
 func writeUint(w *Writer, v reflect.Value) { w.out = binary.AppendUvarint(w.out, v.Uint()) }
 
-func writeString(w *Writer, v reflect.Value) { w.text(v.String()) }
-func writeOwn(w *Writer, v reflect.Value)    { w.out = appendText(w.out, v.String()) }
+func writeString(w *Writer, v reflect.Value) { w.internedText(v.String()) }
+func writeText(w *Writer, v reflect.Value)   { w.out = appendText(w.out, v.String()) }
 
-func (w *Writer) text(s string) {
-	if number, known := w.known[s]; known {
+func (w *Writer) internedText(s string) {
+	if number, known := w.dictionary[s]; known {
 		w.out = binary.AppendUvarint(w.out, number)
 		return
 	}
 	w.out = appendText(append(w.out, 0), s)
-	if w.known == nil {
-		w.known = map[string]uint64{}
+	if w.dictionary == nil {
+		w.dictionary = map[string]uint64{}
 	}
-	if len(w.known) < maxKnown {
-		w.known[s] = uint64(len(w.known)) + 1
+	if len(w.dictionary) < maxDictionary {
+		w.dictionary[s] = uint64(len(w.dictionary)) + 1
 	}
 }
 
-// aside writes a value as a text: what it is as the first of a stream of its own.
-func (w *Writer) aside(p *plan, v reflect.Value) {
-	if w.alone == nil {
-		w.alone = new(Writer)
+// internedValue writes a value as a text: what it is as the first of a stream of its own.
+func (w *Writer) internedValue(p *codec, v reflect.Value) {
+	if w.scratch == nil {
+		w.scratch = new(Writer)
 	}
-	clear(w.alone.known)
-	w.alone.out, w.alone.last = w.alone.out[:0], 0
-	p.write(w.alone, v)
-	if number, known := w.known[string(w.alone.out)]; known { // asked so, nothing is copied
+	clear(w.scratch.dictionary)
+	w.scratch.out, w.scratch.lastSeconds = w.scratch.out[:0], 0
+	p.write(w.scratch, v)
+	if number, known := w.dictionary[string(w.scratch.out)]; known { // asked so, nothing is copied
 		w.out = binary.AppendUvarint(w.out, number)
 		return
 	}
-	w.text(string(w.alone.out))
+	w.internedText(string(w.scratch.out))
 }
 
 func writeTime(w *Writer, v reflect.Value) {
 	t := v.Addr().Interface().(*time.Time)
-	w.out = binary.AppendVarint(w.out, t.Unix()-w.last)
+	w.out = binary.AppendVarint(w.out, t.Unix()-w.lastSeconds)
 	w.out = binary.AppendUvarint(w.out, uint64(t.Nanosecond()))
-	w.last = t.Unix()
+	w.lastSeconds = t.Unix()
 }
 
 // length is 0 for nil.
@@ -95,35 +95,35 @@ func writeBytes(w *Writer, v reflect.Value) {
 	}
 }
 
-func writeSlice(w *Writer, v reflect.Value, element *plan) {
+func writeSlice(w *Writer, v reflect.Value, element *codec) {
 	for i := range w.length(v) {
 		element.write(w, v.Index(i))
 	}
 }
 
-func writeMap(w *Writer, v reflect.Value, key, element *plan) {
+func writeMap(w *Writer, v reflect.Value, key, element *codec) {
 	w.length(v)
 	keys := v.MapKeys()
 	slices.SortFunc(keys, func(a, b reflect.Value) int { return strings.Compare(a.String(), b.String()) })
 	for _, k := range keys {
 		key.write(w, k)
-		value := reflect.New(element.of).Elem() // times are written where they can be pointed to
+		value := reflect.New(element.goType).Elem() // times are written where they can be pointed to
 		value.Set(v.MapIndex(k))
 		element.write(w, value)
 	}
 }
 
-func writeStruct(w *Writer, v reflect.Value, p *plan) {
+func writeStruct(w *Writer, v reflect.Value, p *codec) {
 	bits := len(w.out) + 1
-	w.out = append(w.out, byte(len(p.bits)))
-	w.out = append(w.out, p.bits...)
+	w.out = append(w.out, byte(len(p.bitmap)))
+	w.out = append(w.out, p.bitmap...)
 	for i := range p.fields {
 		f := &p.fields[i]
-		value := v.Field(f.at)
-		if f.zero(value) {
+		value := v.Field(f.index)
+		if f.isZero(value) {
 			continue
 		}
 		w.out[bits+i/8] |= 1 << (i % 8)
-		f.plan.writeField(w, value)
+		f.codec.writeField(w, value)
 	}
 }

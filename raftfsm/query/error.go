@@ -10,6 +10,6 @@ type Error struct {
 
 func (e *Error) Error() string { return fmt.Sprintf("column %d: %s", e.Column, e.Message) }
 
-func wrong(column int, format string, args ...any) *Error {
+func errorAt(column int, format string, args ...any) *Error {
 	return &Error{Column: column, Message: fmt.Sprintf(format, args...)}
 }

@@ -10,8 +10,8 @@ import (
 
 // rack7 is a connected host with two GPUs, one running task of group database and one of service:production that
 // waits for its image.
-func rack7() Facts {
-	return Facts{
+func rack7() HostFacts {
+	return HostFacts{
 		Connected: true,
 		Host: &spec.Host{
 			Name: "gpu-7", Version: "1.14.5", RegisteredAt: time.Date(2018, 6, 18, 22, 28, 28, 123_000_000, time.UTC),

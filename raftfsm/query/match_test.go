@@ -109,7 +109,7 @@ func TestMatch(t *testing.T) {
 
 func TestAVersionThatIsNoneIsOnlyUnequal(t *testing.T) {
 	for expression, want := range map[string]bool{"agentVersion != 1.0": true, "agentVersion == 1.0": false, "agentVersion > 0": false, "agentVersion < 9": false} {
-		if got := parse(t, expression).Match(Facts{Host: &spec.Host{Version: "dev"}}); got != want {
+		if got := parse(t, expression).Match(HostFacts{Host: &spec.Host{Version: "dev"}}); got != want {
 			t.Errorf("%s: %t", expression, got)
 		}
 	}
@@ -131,7 +131,7 @@ func TestWhyNamesThePartAndWhatTheHostHas(t *testing.T) {
 			t.Errorf("got  %s\nwant %s", got, want)
 		}
 	}
-	if got := parse(t, "task:group == a").Why(Facts{Host: &spec.Host{}}); got != "task:group == a: the host has no tasks" {
+	if got := parse(t, "task:group == a").Why(HostFacts{Host: &spec.Host{}}); got != "task:group == a: the host has no tasks" {
 		t.Error(got)
 	}
 }

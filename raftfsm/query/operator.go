@@ -34,10 +34,10 @@ var spellings = [...][2]string{
 }
 
 var (
-	ordering = []operator{equals, notEquals, greater, greaterEqual, less, lessEqual}
-	textual  = []operator{equals, notEquals, in, notIn, matches, notMatches}
-	presence = []operator{exists, notExists}
-	all      = slices.Concat(ordering, presence, textual[2:])
+	ordering     = []operator{equals, notEquals, greater, greaterEqual, less, lessEqual}
+	textual      = []operator{equals, notEquals, in, notIn, matches, notMatches}
+	presence     = []operator{exists, notExists}
+	allOperators = slices.Concat(ordering, presence, textual[2:])
 )
 
 func (o operator) String() string { return spellings[o][0] }
@@ -79,7 +79,7 @@ func (o operator) accepts(sign int) bool {
 	return false
 }
 
-func list(operators []operator) string {
+func joinOperators(operators []operator) string {
 	var texts []string
 	for _, o := range operators {
 		texts = append(texts, o.String())

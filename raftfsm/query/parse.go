@@ -17,10 +17,10 @@ type Expr struct {
 // Parse reads an expression. The error is an *Error with the column.
 func Parse(expression string) (*Expr, error) {
 	if n := utf8.RuneCountInString(expression); n > MaxLength {
-		return nil, wrong(MaxLength+1, "the expression has %d characters, at most %d are allowed", n, MaxLength)
+		return nil, errorAt(MaxLength+1, "the expression has %d characters, at most %d are allowed", n, MaxLength)
 	}
 	p := &parser{scanner: scanner{text: []rune(expression)}}
-	root, err := p.whole()
+	root, err := p.parse()
 	if err != nil {
 		return nil, err
 	}
@@ -39,19 +39,19 @@ func (p *parser) advance() (err *Error) {
 	return err
 }
 
-func (p *parser) whole() (node, *Error) {
+func (p *parser) parse() (node, *Error) {
 	if err := p.advance(); err != nil {
 		return nil, err
 	}
-	if p.token.kind == end {
-		return nil, wrong(1, "the expression is empty: write for example attribute:ecs.instance-type == p2.xlarge")
+	if p.token.kind == eof {
+		return nil, errorAt(1, "the expression is empty: write for example attribute:ecs.instance-type == p2.xlarge")
 	}
 	root, err := p.or()
 	if err != nil {
 		return nil, err
 	}
-	if p.token.kind != end {
-		return nil, wrong(p.token.column, "expected and, or, or the end here, not %s", p.token)
+	if p.token.kind != eof {
+		return nil, errorAt(p.token.column, "expected and, or, or the end here, not %s", p.token)
 	}
 	return root, nil
 }
@@ -96,7 +96,7 @@ func (p *parser) not() (node, *Error) {
 			return nil, err
 		}
 		inner, err := p.not()
-		return no{inner}, err
+		return not{inner}, err
 	case p.token.is("("):
 		return p.parenthesis()
 	}
@@ -113,7 +113,7 @@ func (p *parser) parenthesis() (node, *Error) {
 		return nil, err
 	}
 	if !p.token.is(")") {
-		return nil, wrong(p.token.column, "expected ) for the ( in column %d, not %s", open, p.token)
+		return nil, errorAt(p.token.column, "expected ) for the ( in column %d, not %s", open, p.token)
 	}
 	return inner, p.advance()
 }
@@ -130,7 +130,7 @@ func (p *parser) comparison() (node, *Error) {
 		return nil, err
 	}
 	if !s.allows(o) {
-		return nil, wrong(at, "%s cannot be used with %s: possible are %s", o, start.text, list(s.operators))
+		return nil, errorAt(at, "%s cannot be used with %s: possible are %s", o, start.text, joinOperators(s.operators))
 	}
 	arguments, err := p.arguments(o)
 	if err != nil {
@@ -141,34 +141,34 @@ func (p *parser) comparison() (node, *Error) {
 	for _, a := range arguments {
 		c.arguments = append(c.arguments, a.text)
 	}
-	c.holds, err = s.compile(name, o, arguments)
-	c.found = func(f Facts) string { return s.found(f, name) }
+	c.test, err = s.compile(name, o, arguments)
+	c.actual = func(f HostFacts) string { return s.actual(f, name) }
 	return c, err
 }
 
 func (p *parser) subject() (s subject, name string, err *Error) {
 	t := p.token
-	if t.kind != word {
-		return s, "", wrong(t.column, "expected a subject here, not %s: %s", t, subjectNames)
+	if t.kind != bareWord {
+		return s, "", errorAt(t.column, "expected a subject here, not %s: %s", t, subjectNames)
 	}
 	prefix, rest, isAttribute := strings.Cut(t.text, "attribute:")
 	if isAttribute && prefix == "" {
 		if rest == "" {
-			return s, "", wrong(t.column+len(t.text), "attribute: needs the name of an attribute, without a blank")
+			return s, "", errorAt(t.column+len(t.text), "attribute: needs the name of an attribute, without a blank")
 		}
-		if at := strings.IndexFunc(rest, notOfNames); at >= 0 {
-			return s, "", wrong(t.column+len("attribute:")+at, "names of attributes have letters, digits and _ . / \\ - only, no %q", []rune(rest[at:])[0])
+		if at := strings.IndexFunc(rest, invalidInName); at >= 0 {
+			return s, "", errorAt(t.column+len("attribute:")+at, "names of attributes have letters, digits and _ . / \\ - only, no %q", []rune(rest[at:])[0])
 		}
 		return attribute, rest, p.advance()
 	}
 	s, known := subjects[t.text]
 	if !known {
-		return s, "", wrong(t.column, "%s is not a subject: %s", t, subjectNames)
+		return s, "", errorAt(t.column, "%s is not a subject: %s", t, subjectNames)
 	}
 	return s, "", p.advance()
 }
 
-func notOfNames(c rune) bool {
+func invalidInName(c rune) bool {
 	return !('a' <= c && c <= 'z' || 'A' <= c && c <= 'Z' || '0' <= c && c <= '9' || strings.ContainsRune(`_./\-`, c))
 }
 
@@ -182,12 +182,12 @@ func (p *parser) operator() (operator, *Error) {
 			return 0, err
 		}
 		if text = "!" + p.token.text; !p.token.is("in", "exists") {
-			return 0, wrong(t.column, "expected !in or !exists here, not ! and %s", p.token)
+			return 0, errorAt(t.column, "expected !in or !exists here, not ! and %s", p.token)
 		}
 	}
 	o, known := operatorOf(text)
-	if !known || t.kind == quoted || t.kind == end {
-		return 0, wrong(t.column, "expected an operator here, not %s: %s", t, list(all))
+	if !known || t.kind == quoted || t.kind == eof {
+		return 0, errorAt(t.column, "expected an operator here, not %s: %s", t, joinOperators(allOperators))
 	}
 	return o, nil
 }
@@ -209,7 +209,7 @@ func (p *parser) arguments(o operator) ([]token, *Error) {
 		return nil, err
 	}
 	if !t.isValue() {
-		return nil, wrong(t.column, "expected a value after %s here, not %s; a value with blanks, brackets or operators needs quotes", o, t)
+		return nil, errorAt(t.column, "expected a value after %s here, not %s; a value with blanks, brackets or operators needs quotes", o, t)
 	}
 	return []token{t}, p.advance()
 }
@@ -219,7 +219,7 @@ func (p *parser) list(o operator) ([]token, *Error) {
 		return nil, err
 	}
 	if !p.token.is("[") {
-		return nil, wrong(p.token.column, "%s needs a list such as [a, b], not %s", o, p.token)
+		return nil, errorAt(p.token.column, "%s needs a list such as [a, b], not %s", o, p.token)
 	}
 	var values []token
 	for {
@@ -227,7 +227,7 @@ func (p *parser) list(o operator) ([]token, *Error) {
 			return nil, err
 		}
 		if !p.token.isValue() {
-			return nil, wrong(p.token.column, "expected a value of the list here, not %s", p.token)
+			return nil, errorAt(p.token.column, "expected a value of the list here, not %s", p.token)
 		}
 		values = append(values, p.token)
 		if err := p.advance(); err != nil {
@@ -237,7 +237,7 @@ func (p *parser) list(o operator) ([]token, *Error) {
 			return values, p.advance()
 		}
 		if !p.token.is(",") {
-			return nil, wrong(p.token.column, "expected , or ] here, not %s", p.token)
+			return nil, errorAt(p.token.column, "expected , or ] here, not %s", p.token)
 		}
 	}
 }

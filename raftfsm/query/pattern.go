@@ -13,7 +13,7 @@ const isRE2 = "Pinion's patterns are RE2, which keeps matching fast whatever the
 // compilePattern makes a pattern that matches whole values only.
 func compilePattern(t token) (*regexp.Regexp, *Error) {
 	if at := strings.Index(t.text, "&&"); at >= 0 { // RE2 would take it for two characters
-		return nil, wrong(columnIn(t, at), "the pattern has &&, the intersection of character classes, which is not there: "+isRE2)
+		return nil, errorAt(columnIn(t, at), "the pattern has &&, the intersection of character classes, which is not there: "+isRE2)
 	}
 	if _, err := syntax.Parse(t.text, syntax.Perl); err != nil { // on its own: a)(b must not close our group
 		return nil, refusePattern(t, err)
@@ -29,24 +29,24 @@ func compilePattern(t token) (*regexp.Regexp, *Error) {
 func refusePattern(t token, err error) *Error {
 	var refused *syntax.Error
 	if !errors.As(err, &refused) {
-		return wrong(t.column, "the pattern cannot be used: %v", err)
+		return errorAt(t.column, "the pattern cannot be used: %v", err)
 	}
 	at, part := max(strings.Index(t.text, refused.Expr), 0), refused.Expr
 	after := t.text[at+min(len(part), len(t.text)-at):]
 	switch {
 	case refused.Code == syntax.ErrMissingRepeatArgument || refused.Code == syntax.ErrInvalidRepeatOp && !strings.HasSuffix(part, "+"):
-		return wrong(columnIn(t, at), "the pattern has %s with nothing to repeat", part)
+		return errorAt(columnIn(t, at), "the pattern has %s with nothing to repeat", part)
 	case refused.Code == syntax.ErrInvalidRepeatOp:
-		return wrong(columnIn(t, at), "the pattern has the possessive %s, which is not there: %s", part, isRE2)
+		return errorAt(columnIn(t, at), "the pattern has the possessive %s, which is not there: %s", part, isRE2)
 	case strings.HasPrefix(part, "(?=") || strings.HasPrefix(part, "(?!") || strings.HasPrefix(part, "(?<") ||
 		part == "(?" && strings.ContainsAny(after[:min(1, len(after))], "=!"):
-		return wrong(columnIn(t, at), "the pattern has the look-around %s, which is not there: %s", part, isRE2)
+		return errorAt(columnIn(t, at), "the pattern has the look-around %s, which is not there: %s", part, isRE2)
 	case strings.HasPrefix(part, "(?>"):
-		return wrong(columnIn(t, at), "the pattern has the atomic group %s, which is not there: %s", part, isRE2)
+		return errorAt(columnIn(t, at), "the pattern has the atomic group %s, which is not there: %s", part, isRE2)
 	case refused.Code == syntax.ErrInvalidEscape && len(part) == 2 && '1' <= part[1] && part[1] <= '9':
-		return wrong(columnIn(t, at), "the pattern has the back-reference %s, which is not there: %s", part, isRE2)
+		return errorAt(columnIn(t, at), "the pattern has the back-reference %s, which is not there: %s", part, isRE2)
 	}
-	return wrong(columnIn(t, at), "the pattern cannot be used: %s: %s (%s)", refused.Code, part, isRE2)
+	return errorAt(columnIn(t, at), "the pattern cannot be used: %s: %s (%s)", refused.Code, part, isRE2)
 }
 
 // columnIn is where a byte of a token's text stands in the expression. Quotes that are written twice before it are

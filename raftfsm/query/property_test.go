@@ -43,7 +43,7 @@ func drawNode(t *rapid.T, depth int) node {
 	case 2:
 		return anyOf(drawNodes(t, depth-1))
 	case 3:
-		return no{drawNode(t, depth-1)}
+		return not{drawNode(t, depth-1)}
 	}
 	return drawComparison(t)
 }
@@ -110,7 +110,7 @@ func shape(n node) string {
 		return "(and " + parts(n) + ")"
 	case anyOf:
 		return "(or " + parts(n) + ")"
-	case no:
+	case not:
 		return "(not " + shape(n.node) + ")"
 	case *comparison:
 		return fmt.Sprintf("(%q %d %q)", n.subject, n.operator, n.arguments)

@@ -9,10 +9,10 @@ import (
 type kind int
 
 const (
-	end    kind = iota
-	word        // a bare name or value
-	quoted      // a value in quotes
-	symbol      // an operator, a bracket, a comma
+	eof      kind = iota
+	bareWord      // a bare name or value
+	quoted        // a value in quotes
+	symbol        // an operator, a bracket, a comma
 )
 
 // token is one piece of an expression. text of a quoted token is what the quotes hold.
@@ -24,17 +24,17 @@ type token struct {
 
 func (t token) is(texts ...string) bool {
 	for _, text := range texts {
-		if (t.kind == word || t.kind == symbol) && t.text == text {
+		if (t.kind == bareWord || t.kind == symbol) && t.text == text {
 			return true
 		}
 	}
 	return false
 }
 
-func (t token) isValue() bool { return t.kind == word || t.kind == quoted }
+func (t token) isValue() bool { return t.kind == bareWord || t.kind == quoted }
 
 func (t token) String() string {
-	if t.kind == end {
+	if t.kind == eof {
 		return "the end"
 	}
 	return fmt.Sprintf("%q", t.text)
@@ -64,7 +64,7 @@ func (s *scanner) scan(special string) (token, *Error) {
 	}
 	start := s.at
 	if start == len(s.text) {
-		return token{kind: end, column: start + 1}, nil
+		return token{kind: eof, column: start + 1}, nil
 	}
 	if c := s.text[start]; c == '\'' || c == '"' {
 		return s.quotation(c)
@@ -73,7 +73,7 @@ func (s *scanner) scan(special string) (token, *Error) {
 		s.at++
 	}
 	if s.at > start {
-		return token{word, string(s.text[start:s.at]), start + 1}, nil
+		return token{bareWord, string(s.text[start:s.at]), start + 1}, nil
 	}
 	return s.operator()
 }
@@ -98,7 +98,7 @@ func (s *scanner) quotation(quote rune) (token, *Error) {
 		s.at++
 		text.WriteRune(quote)
 	}
-	return token{}, wrong(start+1, "the quote %c is not closed", quote)
+	return token{}, errorAt(start+1, "the quote %c is not closed", quote)
 }
 
 func (s *scanner) operator() (token, *Error) {
@@ -112,10 +112,10 @@ func (s *scanner) operator() (token, *Error) {
 	}
 	switch c := s.text[s.at]; c {
 	case '=':
-		return token{}, wrong(column, "a single = is no operator: write ==")
+		return token{}, errorAt(column, "a single = is no operator: write ==")
 	case '&', '|':
-		return token{}, wrong(column, "a single %c is no operator: write %c%c", c, c, c)
+		return token{}, errorAt(column, "a single %c is no operator: write %c%c", c, c, c)
 	default:
-		return token{}, wrong(column, "%q cannot stand here", c)
+		return token{}, errorAt(column, "%q cannot stand here", c)
 	}
 }

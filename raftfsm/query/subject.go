@@ -14,8 +14,8 @@ type subject struct {
 	operators []operator
 	tasks     bool // it is derived from the host's tasks
 	// compile makes the test of a comparison. Name is the attribute's; the operator is one of operators.
-	compile func(name string, o operator, arguments []token) (func(Facts) bool, *Error)
-	found   func(f Facts, name string) string
+	compile func(name string, o operator, arguments []token) (func(HostFacts) bool, *Error)
+	actual  func(f HostFacts, name string) string
 }
 
 func (s subject) allows(o operator) bool { return slices.Contains(s.operators, o) }
@@ -23,9 +23,9 @@ func (s subject) allows(o operator) bool { return slices.Contains(s.operators, o
 const subjectNames = "a subject is attribute:NAME, task:group, agentVersion, agentConnected, ec2InstanceId, registeredAt or runningTasksCount"
 
 var attribute = subject{
-	operators: all,
+	operators: allOperators,
 	compile:   compileAttribute,
-	found: func(f Facts, name string) string {
+	actual: func(f HostFacts, name string) string {
 		value, carried := f.Host.Attribute(name)
 		if !carried {
 			return "the host does not have the attribute"
@@ -38,7 +38,7 @@ var attribute = subject{
 var subjects = map[string]subject{
 	"task:group": {
 		operators: slices.Concat(textual, presence), tasks: true, compile: compileGroup,
-		found: func(f Facts, _ string) string {
+		actual: func(f HostFacts, _ string) string {
 			if groups := f.groups(); len(groups) > 0 {
 				return "the host has tasks of " + strings.Join(groups, ", ")
 			}
@@ -47,59 +47,59 @@ var subjects = map[string]subject{
 	},
 	"agentVersion": {
 		operators: ordering, compile: compileVersion,
-		found: func(f Facts, _ string) string { return fmt.Sprintf("it is %q here", f.Host.Version) },
+		actual: func(f HostFacts, _ string) string { return fmt.Sprintf("it is %q here", f.Host.Version) },
 	},
 	"agentConnected": {
 		operators: textual, compile: compileConnected,
-		found: func(f Facts, _ string) string { return fmt.Sprintf("it is %t here", f.Connected) },
+		actual: func(f HostFacts, _ string) string { return fmt.Sprintf("it is %t here", f.Connected) },
 	},
 	"ec2InstanceId": {
 		operators: textual, compile: compileID,
-		found: func(f Facts, _ string) string { return fmt.Sprintf("it is %q here", f.Host.Name) },
+		actual: func(f HostFacts, _ string) string { return fmt.Sprintf("it is %q here", f.Host.Name) },
 	},
 	"registeredAt": {
 		operators: ordering, compile: compileRegistered,
-		found: func(f Facts, _ string) string {
+		actual: func(f HostFacts, _ string) string {
 			return fmt.Sprintf("it is %s here", f.Host.RegisteredAt.UTC().Format(time.RFC3339))
 		},
 	},
 	"runningTasksCount": {
 		operators: ordering, tasks: true, compile: compileRunning,
-		found: func(f Facts, _ string) string { return fmt.Sprintf("it is %d here", f.running()) },
+		actual: func(f HostFacts, _ string) string { return fmt.Sprintf("it is %d here", f.running()) },
 	},
 }
 
-func compileAttribute(name string, o operator, arguments []token) (func(Facts) bool, *Error) {
+func compileAttribute(name string, o operator, arguments []token) (func(HostFacts) bool, *Error) {
 	if o == exists || o == notExists {
-		return func(f Facts) bool {
+		return func(f HostFacts) bool {
 			_, carried := f.Host.Attribute(name)
 			return carried == (o == exists)
 		}, nil
 	}
 	test, err := testOf(o, arguments)
-	return func(f Facts) bool {
+	return func(f HostFacts) bool {
 		value, carried := f.Host.Attribute(name)
 		return carried && test(value)
 	}, err
 }
 
 // compileGroup takes a negated operator as "no task of such a group", which is what keeps tasks apart.
-func compileGroup(_ string, o operator, arguments []token) (func(Facts) bool, *Error) {
+func compileGroup(_ string, o operator, arguments []token) (func(HostFacts) bool, *Error) {
 	positive, negated := o.negates()
 	if positive == exists {
-		return func(f Facts) bool { return (len(f.groups()) > 0) != negated }, nil
+		return func(f HostFacts) bool { return (len(f.groups()) > 0) != negated }, nil
 	}
 	test, err := testOf(positive, arguments)
-	return func(f Facts) bool { return slices.ContainsFunc(f.groups(), test) != negated }, err
+	return func(f HostFacts) bool { return slices.ContainsFunc(f.groups(), test) != negated }, err
 }
 
-func compileVersion(_ string, o operator, arguments []token) (func(Facts) bool, *Error) {
+func compileVersion(_ string, o operator, arguments []token) (func(HostFacts) bool, *Error) {
 	given := arguments[0]
 	wanted, ok := parseVersion(given.text)
 	if !ok {
-		return nil, wrong(given.column, "%s is not a version such as 1.2.3", given)
+		return nil, errorAt(given.column, "%s is not a version such as 1.2.3", given)
 	}
-	return func(f Facts) bool {
+	return func(f HostFacts) bool {
 		has, known := parseVersion(f.Host.Version)
 		if !known {
 			return o == notEquals
@@ -108,38 +108,38 @@ func compileVersion(_ string, o operator, arguments []token) (func(Facts) bool, 
 	}, nil
 }
 
-func compileConnected(_ string, o operator, arguments []token) (func(Facts) bool, *Error) {
+func compileConnected(_ string, o operator, arguments []token) (func(HostFacts) bool, *Error) {
 	for _, a := range arguments {
 		if o != matches && o != notMatches && a.text != "true" && a.text != "false" {
-			return nil, wrong(a.column, "agentConnected is true or false, not %s", a)
+			return nil, errorAt(a.column, "agentConnected is true or false, not %s", a)
 		}
 	}
 	test, err := testOf(o, arguments)
-	return func(f Facts) bool { return test(strconv.FormatBool(f.Connected)) }, err
+	return func(f HostFacts) bool { return test(strconv.FormatBool(f.Connected)) }, err
 }
 
 // compileID: a host's name stands where ECS has the id of an EC2 instance.
-func compileID(_ string, o operator, arguments []token) (func(Facts) bool, *Error) {
+func compileID(_ string, o operator, arguments []token) (func(HostFacts) bool, *Error) {
 	test, err := testOf(o, arguments)
-	return func(f Facts) bool { return test(f.Host.Name) }, err
+	return func(f HostFacts) bool { return test(f.Host.Name) }, err
 }
 
-func compileRegistered(_ string, o operator, arguments []token) (func(Facts) bool, *Error) {
+func compileRegistered(_ string, o operator, arguments []token) (func(HostFacts) bool, *Error) {
 	given := arguments[0]
-	wanted, precision, ok := parseMoment(given.text)
+	wanted, precision, ok := parseTime(given.text)
 	if !ok {
-		return nil, wrong(given.column, "%s is not a date such as 2018-06-18, 2018-06-18T22:28:28, 2018-06-18T22:28:28Z or 2018-06-18T22:28:28+00:00", given)
+		return nil, errorAt(given.column, "%s is not a date such as 2018-06-18, 2018-06-18T22:28:28, 2018-06-18T22:28:28Z or 2018-06-18T22:28:28+00:00", given)
 	}
-	return func(f Facts) bool {
+	return func(f HostFacts) bool {
 		return o.accepts(f.Host.RegisteredAt.UTC().Truncate(precision).Compare(wanted))
 	}, nil
 }
 
-func compileRunning(_ string, o operator, arguments []token) (func(Facts) bool, *Error) {
+func compileRunning(_ string, o operator, arguments []token) (func(HostFacts) bool, *Error) {
 	given := arguments[0]
 	wanted, err := strconv.ParseInt(given.text, 10, 64)
 	if err != nil {
-		return nil, wrong(given.column, "%s is not a whole number", given)
+		return nil, errorAt(given.column, "%s is not a whole number", given)
 	}
-	return func(f Facts) bool { return o.accepts(cmp.Compare(f.running(), wanted)) }, nil
+	return func(f HostFacts) bool { return o.accepts(cmp.Compare(f.running(), wanted)) }, nil
 }

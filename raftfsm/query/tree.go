@@ -7,38 +7,38 @@ import (
 
 // node is a part of an expression.
 type node interface {
-	match(f Facts) bool
-	why(f Facts) string // why it does not match
+	match(f HostFacts) bool
+	why(f HostFacts) string // why it does not match
 	text() string
 }
 
 type (
 	allOf []node // two or more
 	anyOf []node // two or more
-	no    struct{ node }
+	not   struct{ node }
 	// comparison is a leaf. Holds and found are made from the rest when it is parsed.
 	comparison struct {
 		subject   string
 		operator  operator
 		arguments []string
-		holds     func(Facts) bool
-		found     func(Facts) string // what the host has instead, for people
+		test      func(HostFacts) bool
+		actual    func(HostFacts) string // what the host has instead, for people
 	}
 )
 
-func (n allOf) match(f Facts) bool {
+func (n allOf) match(f HostFacts) bool {
 	return !slices.ContainsFunc(n, func(part node) bool { return !part.match(f) })
 }
 
-func (n anyOf) match(f Facts) bool {
+func (n anyOf) match(f HostFacts) bool {
 	return slices.ContainsFunc(n, func(part node) bool { return part.match(f) })
 }
 
-func (n no) match(f Facts) bool          { return !n.node.match(f) }
-func (n *comparison) match(f Facts) bool { return n.holds(f) }
+func (n not) match(f HostFacts) bool         { return !n.node.match(f) }
+func (n *comparison) match(f HostFacts) bool { return n.test(f) }
 
 // why of allOf is that of its first part that does not match.
-func (n allOf) why(f Facts) string {
+func (n allOf) why(f HostFacts) string {
 	for _, part := range n {
 		if !part.match(f) {
 			return part.why(f)
@@ -47,7 +47,7 @@ func (n allOf) why(f Facts) string {
 	return ""
 }
 
-func (n anyOf) why(f Facts) string {
+func (n anyOf) why(f HostFacts) string {
 	reasons := make([]string, len(n))
 	for i, part := range n {
 		reasons[i] = part.why(f)
@@ -55,20 +55,20 @@ func (n anyOf) why(f Facts) string {
 	return strings.Join(reasons, "; ")
 }
 
-func (n no) why(f Facts) string {
+func (n not) why(f HostFacts) string {
 	if c, leaf := n.node.(*comparison); leaf {
-		return n.text() + ": " + c.found(f)
+		return n.text() + ": " + c.actual(f)
 	}
 	return n.text() + " is not so"
 }
 
-func (n *comparison) why(f Facts) string { return n.text() + ": " + n.found(f) }
+func (n *comparison) why(f HostFacts) string { return n.text() + ": " + n.actual(f) }
 
-func (n allOf) text() string { return joined(n, " and ") }
-func (n anyOf) text() string { return joined(n, " or ") }
-func (n no) text() string    { return "not(" + n.node.text() + ")" }
+func (n allOf) text() string { return joinNodes(n, " and ") }
+func (n anyOf) text() string { return joinNodes(n, " or ") }
+func (n not) text() string   { return "not(" + n.node.text() + ")" }
 
-func joined(nodes []node, link string) string {
+func joinNodes(nodes []node, link string) string {
 	texts := make([]string, len(nodes))
 	for i, part := range nodes {
 		texts[i] = part.text()

@@ -37,14 +37,14 @@ func compareTexts(a, b string) int {
 
 // version is 1.2.3-rc1 in its parts: as many numbers as there are, and what follows the hyphen.
 type version struct {
-	numbers []uint64
-	early   string // of a version before the one that the numbers name; empty: the version itself
+	numbers    []uint64
+	prerelease string // of a version before the one that the numbers name; empty: the version itself
 }
 
 // parseVersion also takes a v in front, and leaves out what follows a plus.
 func parseVersion(text string) (v version, ok bool) {
 	text, _, _ = strings.Cut(strings.TrimPrefix(text, "v"), "+")
-	text, v.early, _ = strings.Cut(text, "-")
+	text, v.prerelease, _ = strings.Cut(text, "-")
 	for part := range strings.SplitSeq(text, ".") {
 		n, err := strconv.ParseUint(part, 10, 64)
 		if err != nil {
@@ -61,10 +61,10 @@ func (v version) compare(other version) int {
 			return sign
 		}
 	}
-	if v.early == "" || other.early == "" {
-		return cmp.Compare(len(other.early), len(v.early))
+	if v.prerelease == "" || other.prerelease == "" {
+		return cmp.Compare(len(other.prerelease), len(v.prerelease))
 	}
-	return strings.Compare(v.early, other.early)
+	return strings.Compare(v.prerelease, other.prerelease)
 }
 
 func (v version) number(i int) uint64 {
@@ -74,9 +74,9 @@ func (v version) number(i int) uint64 {
 	return 0
 }
 
-// parseMoment reads a date, which is as precise as a day, or a time, which is as precise as a second. Both are in UTC
+// parseTime reads a date, which is as precise as a day, or a time, which is as precise as a second. Both are in UTC
 // unless the time says otherwise.
-func parseMoment(text string) (at time.Time, precision time.Duration, ok bool) {
+func parseTime(text string) (at time.Time, precision time.Duration, ok bool) {
 	if at, err := time.Parse(time.DateOnly, text); err == nil {
 		return at, 24 * time.Hour, true
 	}

@@ -52,7 +52,7 @@ func (h *Host) Attribute(name string) (value string, carried bool) {
 		return value, carried
 	}
 	if !slices.Contains(gpuAttributes, name) {
-		if value, carried = h.Custom[name]; !carried {
+		if value, carried = h.CustomAttributes[name]; !carried {
 			value, carried = h.Attributes[name]
 		}
 		return value, carried
@@ -82,7 +82,7 @@ func (h *Host) AllAttributes() map[string]string {
 	if attributes == nil {
 		attributes = map[string]string{}
 	}
-	maps.Copy(attributes, h.Custom)
+	maps.Copy(attributes, h.CustomAttributes)
 	for _, name := range gpuAttributes {
 		delete(attributes, name)
 		if value, carried := h.Attribute(name); carried {

@@ -5,11 +5,11 @@ import "strings"
 // Names of ECS's capability attributes: what a host can do beside running plain containers. The names are those of the
 // Amazon ECS agent; a definition requires them by the fields it uses.
 const (
-	agentCapability = "com.amazonaws.ecs.capability."
+	agentCapabilityPrefix = "com.amazonaws.ecs.capability."
 
-	CapabilityAwslogs     = agentCapability + "logging-driver.awslogs"
-	CapabilityJSONFile    = agentCapability + "logging-driver.json-file"
-	CapabilityPrivileged  = agentCapability + "privileged-container"
+	CapabilityAwslogs     = agentCapabilityPrefix + "logging-driver.awslogs"
+	CapabilityJSONFile    = agentCapabilityPrefix + "logging-driver.json-file"
+	CapabilityPrivileged  = agentCapabilityPrefix + "privileged-container"
 	CapabilityTaskLimits  = "ecs.capability.task-cpu-mem-limit"
 	CapabilitySharedPIDs  = "ecs.capability.pid-ipc-namespace-sharing"
 	CapabilityOrdering    = "ecs.capability.container-ordering"
@@ -24,8 +24,8 @@ const (
 	CapabilityOptions = "pinion.capability.container-options"
 )
 
-// loggingDriver begins the capability of each log driver.
-const loggingDriver = agentCapability + "logging-driver."
+// loggingDriverPrefix begins the capability of each log driver.
+const loggingDriverPrefix = agentCapabilityPrefix + "logging-driver."
 
 // capabilities are all there are, in the order in which they are shown. What a host can do whatever it is made of follows
 // from the version that runs there: hosts of the level and above have it, so none has to say so. 0 is another rule.
@@ -75,15 +75,15 @@ func (h *Host) capability(name string) (value string, carried, known bool) {
 	return "", false, false
 }
 
-// Requires are the attributes that a host has to carry to run the definition: those that follow from its fields.
-func (d *TaskDefinition) Requires() []Attribute {
+// RequiredAttributes are the attributes that a host has to carry to run the definition: those that follow from its fields.
+func (d *TaskDefinition) RequiredAttributes() []Attribute {
 	needs := map[string]bool{
 		CapabilityTaskLimits: d.CPU != "" || d.Memory != "",
 		CapabilitySharedPIDs: d.PIDMode != "" || d.IPCMode != "",
 		CapabilityGPUSharing: d.SharesGPU(),
 	}
 	for i := range d.Containers {
-		d.Containers[i].require(needs)
+		d.Containers[i].addRequirements(needs)
 	}
 	all := d.RequiresAttributes[:len(d.RequiresAttributes):len(d.RequiresAttributes)]
 	for _, c := range capabilities {
@@ -94,9 +94,9 @@ func (d *TaskDefinition) Requires() []Attribute {
 	return all
 }
 
-func (c *ContainerDefinition) require(needs map[string]bool) {
+func (c *ContainerDefinition) addRequirements(needs map[string]bool) {
 	if c.LogConfiguration != nil {
-		needs[loggingDriver+strings.ToLower(c.LogConfiguration.LogDriver)] = true
+		needs[loggingDriverPrefix+strings.ToLower(c.LogConfiguration.LogDriver)] = true
 	}
 	for name, needed := range map[string]bool{
 		CapabilityPrivileged:  c.Privileged != nil && *c.Privileged,

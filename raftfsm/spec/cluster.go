@@ -8,8 +8,8 @@ import (
 // DefaultCluster always exists; requests that name no cluster mean it.
 const DefaultCluster = "default"
 
-// Account is the 12-digit account id in every ARN. There is one account in a Pinion cluster.
-const Account = "123456789012"
+// AccountID is the 12-digit account id in every ARN. There is one account in a Pinion cluster.
+const AccountID = "123456789012"
 
 // ClusterStatus is ECS's cluster status.
 type ClusterStatus string

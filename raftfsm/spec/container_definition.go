@@ -29,15 +29,15 @@ type ContainerDefinition struct {
 	DockerLabels           map[string]string     `json:"dockerLabels,omitempty"`
 
 	// From feature level 3 on.
-	HealthCheck        *HealthCheck    `json:"healthCheck,omitempty"`
-	DependsOn          []Dependency    `json:"dependsOn,omitempty"`
-	StartTimeout       *int            `json:"startTimeout,omitempty"` // seconds that others wait for what they depend on; nil: for ever
-	RestartPolicy      *RestartPolicy  `json:"restartPolicy,omitempty"`
-	ExtraHosts         []HostEntry     `json:"extraHosts,omitempty"`
-	DNSServers         []string        `json:"dnsServers,omitempty"`       // in place of the host's
-	DNSSearchDomains   []string        `json:"dnsSearchDomains,omitempty"` // in place of the host's
-	SystemControls     []SystemControl `json:"systemControls,omitempty"`
-	VersionConsistency string          `json:"versionConsistency,omitempty"` // disabled, if anything: tags are pulled as they are
+	HealthCheck        *HealthCheck          `json:"healthCheck,omitempty"`
+	DependsOn          []ContainerDependency `json:"dependsOn,omitempty"`
+	StartTimeout       *int                  `json:"startTimeout,omitempty"` // seconds that others wait for what they depend on; nil: for ever
+	RestartPolicy      *RestartPolicy        `json:"restartPolicy,omitempty"`
+	ExtraHosts         []HostEntry           `json:"extraHosts,omitempty"`
+	DNSServers         []string              `json:"dnsServers,omitempty"`       // in place of the host's
+	DNSSearchDomains   []string              `json:"dnsSearchDomains,omitempty"` // in place of the host's
+	SystemControls     []SystemControl       `json:"systemControls,omitempty"`
+	VersionConsistency string                `json:"versionConsistency,omitempty"` // disabled, if anything: tags are pulled as they are
 }
 
 // IsEssential reports whether the exit of this container ends the task (the default).
@@ -114,9 +114,9 @@ const (
 	DependHealthy  = "HEALTHY"  // its health check has passed
 )
 
-// Dependency holds a container back until another container of the task meets the condition. The containers of a
+// ContainerDependency holds a container back until another container of the task meets the condition. The containers of a
 // task are stopped in the opposite order.
-type Dependency struct {
+type ContainerDependency struct {
 	ContainerName string `json:"containerName"`
 	Condition     string `json:"condition"`
 }

@@ -2,11 +2,11 @@ package spec
 
 import "fmt"
 
-// MaxCustom is how many custom attributes one host can have beside those that it brings itself.
-const MaxCustom = 10
+// MaxCustomAttributes is how many custom attributes one host can have beside those that it brings itself.
+const MaxCustomAttributes = 10
 
 // ErrTooManyAttributes refuses custom attributes beyond MaxCustom.
-var ErrTooManyAttributes = fmt.Errorf("a host can have %d custom attributes: delete some first", MaxCustom)
+var ErrTooManyAttributes = fmt.Errorf("a host can have %d custom attributes: delete some first", MaxCustomAttributes)
 
 // HostAttribute is an attribute of one host. Value may be empty: the attribute is there and says no more.
 type HostAttribute struct {

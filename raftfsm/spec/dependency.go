@@ -5,33 +5,33 @@ import (
 	"strings"
 )
 
-// Held says whether something has to end before the task may get a place; see Wait.After.
-func (t *Task) Held() bool {
-	return t.LastStatus == Provisioning && t.Wait != nil && len(t.Wait.After) > 0
+// Blocked says whether something has to end before the task may get a place; see Wait.After.
+func (t *Task) Blocked() bool {
+	return t.LastStatus == Provisioning && t.Queue != nil && len(t.Queue.UnmetDependencies) > 0
 }
 
-// WaitsFor is what has to end before the task may get a place, as far as it has not.
-func (t *Task) WaitsFor() []After {
-	if !t.Held() {
+// Dependencies is what has to end before the task may get a place, as far as it has not.
+func (t *Task) Dependencies() []TaskDependency {
+	if !t.Blocked() {
 		return nil
 	}
-	var all []After
-	for _, word := range t.Wait.After {
-		after, _ := parseAfter(word) // it is written by String
+	var all []TaskDependency
+	for _, word := range t.Queue.UnmetDependencies {
+		after, _ := parseDependencies(word) // it is written by String
 		all = append(all, after...)
 	}
 	return all
 }
 
-// After is one thing that has to end before a task may start.
-type After struct {
+// TaskDependency is one thing that has to end before a task may start.
+type TaskDependency struct {
 	Task  string // an id; the last attempt at its work counts
 	Group string // all tasks of the group; set when Task is not
 	Any   bool   // it does not matter how it ends; else every essential container has to exit with 0
 }
 
 // String is the word of TagAfter that says it.
-func (a After) String() string {
+func (a TaskDependency) String() string {
 	word := a.Task
 	if a.Group != "" {
 		word = "group:" + a.Group
@@ -42,10 +42,10 @@ func (a After) String() string {
 	return word
 }
 
-func parseAfter(s string) ([]After, error) {
-	var all []After
+func parseDependencies(s string) ([]TaskDependency, error) {
+	var all []TaskDependency
 	for _, word := range strings.Fields(s) {
-		var a After
+		var a TaskDependency
 		word, a.Any = strings.CutPrefix(word, "any:")
 		if group, is := strings.CutPrefix(word, "group:"); is {
 			a.Group = group
@@ -57,8 +57,8 @@ func parseAfter(s string) ([]After, error) {
 		}
 		all = append(all, a)
 	}
-	if len(all) > MaxAfter {
-		return nil, fmt.Errorf("it names %d things, at most %d are allowed", len(all), MaxAfter)
+	if len(all) > MaxDependencies {
+		return nil, fmt.Errorf("it names %d things, at most %d are allowed", len(all), MaxDependencies)
 	}
 	return all, nil
 }

@@ -2,47 +2,47 @@ package spec
 
 import "time"
 
-// Queued is a task that waits for a place, as the leader of the moment orders the queue. A gang is one of these.
-type Queued struct {
-	Place     int       `json:"place"` // in its cluster, from 1; 0: something holds it back, see WaitsFor
-	TaskID    string    `json:"taskId"`
-	Tasks     int       `json:"tasks"` // 1, or those of its gang
-	Cluster   string    `json:"cluster"`
-	Group     string    `json:"group"`
-	Team      string    `json:"team,omitempty"`
-	Priority  int       `json:"priority"`
-	CPU       int64     `json:"cpu"` // units, of each task
-	MemoryMiB int64     `json:"memoryMiB"`
-	GPUs      int       `json:"gpus"`
-	Since     time.Time `json:"since"`
-	WaitsFor  string    `json:"waitsFor"` // for people
+// QueueItem is a task that waits for a place, as the leader of the moment orders the queue. A gang is one of these.
+type QueueItem struct {
+	Position   int       `json:"place"` // in its cluster, from 1; 0: something holds it back, see WaitsFor
+	TaskID     string    `json:"taskId"`
+	Tasks      int       `json:"tasks"` // 1, or those of its gang
+	Cluster    string    `json:"cluster"`
+	Group      string    `json:"group"`
+	Team       string    `json:"team,omitempty"`
+	Priority   int       `json:"priority"`
+	CPU        int64     `json:"cpu"` // units, of each task
+	MemoryMiB  int64     `json:"memoryMiB"`
+	GPUs       int       `json:"gpus"`
+	Since      time.Time `json:"since"`
+	WaitReason string    `json:"waitsFor"` // for people
 
-	// Impossible is there when no host registered now could ever run it, however empty: what the nearest host lacks, or
+	// Infeasible is there when no host registered now could ever run it, however empty: what the nearest host lacks, or
 	// without a HostID what all of them together do. It waits all the same, for a host that can.
-	Impossible *Failure `json:"impossible,omitempty"`
+	Infeasible *Failure `json:"impossible,omitempty"`
 }
 
 // Explanation is why a task is where it is.
 type Explanation struct {
-	TaskID  string  `json:"taskId"`
-	Status  Status  `json:"status"`
-	Summary string  `json:"summary"`           // for people, in one sentence
-	RetryOf string  `json:"retryOf,omitempty"` // the first task that did its work, when it does that again
-	RetryAs string  `json:"retryAs,omitempty"` // the task that does its work again, when it failed or gave way
-	Queue   *Queued `json:"queue,omitempty"`   // the rest is there while it waits
-	Waiting int     `json:"waiting,omitempty"`
+	TaskID      string     `json:"taskId"`
+	Status      Status     `json:"status"`
+	Summary     string     `json:"summary"`           // for people, in one sentence
+	RetryOf     string     `json:"retryOf,omitempty"` // the first task that did its work, when it does that again
+	RetryAs     string     `json:"retryAs,omitempty"` // the task that does its work again, when it failed or gave way
+	Queue       *QueueItem `json:"queue,omitempty"`   // the rest is there while it waits
+	QueueLength int        `json:"waiting,omitempty"`
 
 	// Hosts are those that cannot take the task now, with the first filter that refused it: all hosts of the cluster.
 	Hosts []Failure `json:"hosts,omitempty"`
-	// Holders have what the task will get first, the one that ends last at the end.
-	Holders []Holder `json:"holders,omitempty"`
+	// Blockers have what the task will get first, the one that ends last at the end.
+	Blockers []Blocker `json:"holders,omitempty"`
 
 	Earliest *time.Time `json:"earliest,omitempty"` // by the time limits of the holders; nil: nobody knows
 	Estimate string     `json:"estimate,omitempty"` // what Earliest means, or why there is none
 }
 
-// Holder is a task that has what another one waits for.
-type Holder struct {
+// Blocker is a task that has what another one waits for.
+type Blocker struct {
 	TaskID string    `json:"taskId"`
 	HostID string    `json:"hostId"`
 	Group  string    `json:"group"`

@@ -25,8 +25,8 @@ func NewFree(h *Host, tasks []*Task) Free {
 	if h.Lost() {
 		return Free{}
 	}
-	free := Free{CPU: h.CPU, MemoryMiB: h.MemoryMiB, GPUs: healthy(h.GPUs.Devices)}
-	occupy(&free.Ports, h.Ports)
+	free := Free{CPU: h.CPU, MemoryMiB: h.MemoryMiB, GPUs: healthyGPUs(h.GPUs.Devices)}
+	markPorts(&free.Ports, h.Ports)
 	for _, task := range tasks {
 		if task.LastStatus != Stopped {
 			free.Subtract(task)
@@ -35,7 +35,7 @@ func NewFree(h *Host, tasks []*Task) Free {
 	return free
 }
 
-func healthy(devices []gpu.Device) []string {
+func healthyGPUs(devices []gpu.Device) []string {
 	byIndex := func(a, b gpu.Device) int { return a.Index - b.Index }
 	if !slices.IsSortedFunc(devices, byIndex) {
 		devices = slices.Clone(devices)
@@ -66,8 +66,8 @@ func (f *Free) Take(t *Task) {
 func (f *Free) Subtract(t *Task) {
 	f.CPU -= t.CPU
 	f.MemoryMiB -= t.MemoryMiB
-	occupy(&f.Ports, t.Ports)
-	occupy(&f.UDPPorts, t.UDPPorts)
+	markPorts(&f.Ports, t.Ports)
+	markPorts(&f.UDPPorts, t.UDPPorts)
 	for i := range t.Containers {
 		for _, held := range t.Containers[i].GPUs {
 			if at := slices.Index(f.GPUs, held); at >= 0 {
@@ -77,7 +77,7 @@ func (f *Free) Subtract(t *Task) {
 	}
 }
 
-func occupy(taken *map[int]bool, ports []int) {
+func markPorts(taken *map[int]bool, ports []int) {
 	if len(ports) > 0 && *taken == nil {
 		*taken = make(map[int]bool, len(ports))
 	}
@@ -95,34 +95,34 @@ type Demand struct {
 	GPUs      []int // GPUs wanted, per container of the definition
 }
 
-// everyGPU in Demand.GPUs is all that the host has; see Demand.On.
-const everyGPU = -1
+// allGPUs in Demand.GPUs is all that the host has; see Demand.On.
+const allGPUs = -1
 
-// On is what the demand of a definition that wants every GPU of its host comes to on this one; other definitions want
+// ForHost is what the demand of a definition that wants every GPU of its host comes to on this one; other definitions want
 // the same everywhere. A host without GPUs has none to give: the task wants one there, in vain.
-func (d Demand) On(h *Host) Demand {
-	if !slices.Contains(d.GPUs, everyGPU) {
+func (d Demand) ForHost(h *Host) Demand {
+	if !slices.Contains(d.GPUs, allGPUs) {
 		return d
 	}
 	d.GPUs = slices.Clone(d.GPUs)
 	for i, wanted := range d.GPUs {
-		if wanted == everyGPU {
+		if wanted == allGPUs {
 			d.GPUs[i] = max(1, len(h.GPUs.Devices))
 		}
 	}
 	return d
 }
 
-// WantsAll says whether it wants every GPU of its host, however many these are.
-func (d Demand) WantsAll() bool { return slices.Contains(d.GPUs, everyGPU) }
+// WantsAllGPUs says whether it wants every GPU of its host, however many these are.
+func (d Demand) WantsAllGPUs() bool { return slices.Contains(d.GPUs, allGPUs) }
 
-// AllGPUs is the number of GPUs that the whole task takes. A demand that wants every GPU of its host wants more than any
+// TotalGPUs is the number of GPUs that the whole task takes. A demand that wants every GPU of its host wants more than any
 // host has until On says which host.
-func (d Demand) AllGPUs() int {
+func (d Demand) TotalGPUs() int {
 	all := 0
 	for _, n := range d.GPUs {
-		if n == everyGPU {
-			return unreadableGPUs
+		if n == allGPUs {
+			return unparsableGPUs
 		}
 		all += n
 	}
@@ -131,8 +131,8 @@ func (d Demand) AllGPUs() int {
 
 // Amounts that cannot be read as a number become these: such a task never fits, and the refusal shows the amount.
 const (
-	unreadable     = math.MaxInt64
-	unreadableGPUs = math.MaxInt32
+	unparsable     = math.MaxInt64
+	unparsableGPUs = math.MaxInt32
 )
 
 // DemandOf is what a task of an effective definition takes: CPU and memory at task level before the sum of the
@@ -141,34 +141,34 @@ func DemandOf(d *TaskDefinition) Demand {
 	var demand Demand
 	for i := range d.Containers {
 		container := &d.Containers[i]
-		demand.CPU = sum(demand.CPU, container.CPU)
-		demand.MemoryMiB = sum(demand.MemoryMiB, container.reservedMiB())
+		demand.CPU = saturatingAdd(demand.CPU, container.CPU)
+		demand.MemoryMiB = saturatingAdd(demand.MemoryMiB, container.reservedMiB())
 		demand.GPUs = append(demand.GPUs, container.gpus())
 		if d.NetworkMode != "none" {
 			demand.addPorts(container, d.NetworkMode == "host")
 		}
 	}
 	if d.CPU != "" {
-		demand.CPU = amount(d.CPU)
+		demand.CPU = parseAmount(d.CPU)
 	}
 	if d.Memory != "" {
-		demand.MemoryMiB = amount(d.Memory)
+		demand.MemoryMiB = parseAmount(d.Memory)
 	}
 	return demand
 }
 
-// sum stays at the top instead of running over into what would fit anywhere.
-func sum(a, b int64) int64 {
+// saturatingAdd stays at the top instead of running over into what would fit anywhere.
+func saturatingAdd(a, b int64) int64 {
 	if b > 0 && a > math.MaxInt64-b {
 		return math.MaxInt64
 	}
 	return a + b
 }
 
-func amount(decimal string) int64 {
+func parseAmount(decimal string) int64 {
 	n, err := strconv.ParseInt(decimal, 10, 64)
 	if err != nil || n < 0 {
-		return unreadable
+		return unparsable
 	}
 	return n
 }
@@ -183,12 +183,12 @@ func (c *ContainerDefinition) reservedMiB() int64 {
 // gpus is how many GPUs the container wants to itself. Whoever wants a part of one wants none of them.
 func (c *ContainerDefinition) gpus() int {
 	if c.wantsAllGPUs() {
-		return everyGPU
+		return allGPUs
 	}
 	wanted := 0
 	for _, requirement := range c.ResourceRequirements {
 		if requirement.Type == requirementGPU && requirement.SharingStrategy == nil {
-			wanted += int(min(amount(requirement.Value), unreadableGPUs))
+			wanted += int(min(parseAmount(requirement.Value), unparsableGPUs))
 		}
 	}
 	return wanted
@@ -211,8 +211,8 @@ func (d *Demand) addPorts(c *ContainerDefinition, hostNetwork bool) {
 	}
 }
 
-// Holds is what a placed task takes of its host, whatever became of its definition.
-func Holds(t *Task) Demand {
+// DemandOfTask is what a placed task takes of its host, whatever became of its definition.
+func DemandOfTask(t *Task) Demand {
 	held := Demand{CPU: t.CPU, MemoryMiB: t.MemoryMiB, Ports: t.Ports, UDPPorts: t.UDPPorts}
 	for i := range t.Containers {
 		held.GPUs = append(held.GPUs, len(t.Containers[i].GPUs))
@@ -229,20 +229,20 @@ func Fits(f Free, d Demand) (reason, detail string) {
 	if d.MemoryMiB < 0 || d.MemoryMiB > f.MemoryMiB {
 		return ReasonMemory, short(d.MemoryMiB, f.MemoryMiB, "MiB of memory")
 	}
-	if port, taken := collision(f.Ports, d.Ports); taken {
+	if port, taken := portConflict(f.Ports, d.Ports); taken {
 		return ReasonPorts, "host port " + strconv.Itoa(port) + " is taken"
 	}
-	if port, taken := collision(f.UDPPorts, d.UDPPorts); taken {
+	if port, taken := portConflict(f.UDPPorts, d.UDPPorts); taken {
 		return ReasonPorts, "UDP host port " + strconv.Itoa(port) + " is taken"
 	}
-	if wanted := d.AllGPUs(); wanted > len(f.GPUs) {
+	if wanted := d.TotalGPUs(); wanted > len(f.GPUs) {
 		return ReasonGPU, short(int64(wanted), int64(len(f.GPUs)), "GPUs")
 	}
 	return "", ""
 }
 
-// collision finds a wanted port that is taken, or wanted twice.
-func collision(taken map[int]bool, wanted []int) (port int, collides bool) {
+// portConflict finds a wanted port that is taken, or wanted twice.
+func portConflict(taken map[int]bool, wanted []int) (port int, collides bool) {
 	for i, port := range wanted {
 		if taken[port] || slices.Contains(wanted[:i], port) {
 			return port, true
@@ -255,8 +255,8 @@ func short(wanted, free int64, of string) string {
 	return "needs " + strconv.FormatInt(wanted, 10) + " " + of + ", " + strconv.FormatInt(free, 10) + " free"
 }
 
-// FitsPlaced asks Fits for a task that names its GPUs already: each of them has to be free, and to be named once.
-func FitsPlaced(f Free, t *Task) (reason, detail string) {
+// FitsTask asks Fits for a task that names its GPUs already: each of them has to be free, and to be named once.
+func FitsTask(f Free, t *Task) (reason, detail string) {
 	named := t.GPUs()
 	held := Demand{CPU: t.CPU, MemoryMiB: t.MemoryMiB, Ports: t.Ports, UDPPorts: t.UDPPorts, GPUs: []int{len(named)}}
 	if reason, detail = Fits(f, held); reason != "" {

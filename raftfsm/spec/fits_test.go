@@ -119,7 +119,7 @@ func TestHoldsIsWhatDemandOfSaidAtPlacement(t *testing.T) {
 	placed := holder("t1", "h", "a", "b")
 	placed.Ports, placed.UDPPorts = []int{80}, []int{53}
 	want := Demand{CPU: 100, MemoryMiB: 100, Ports: []int{80}, UDPPorts: []int{53}, GPUs: []int{2}}
-	if got := Holds(placed); !reflect.DeepEqual(got, want) {
+	if got := DemandOfTask(placed); !reflect.DeepEqual(got, want) {
 		t.Errorf("%+v", got)
 	}
 }

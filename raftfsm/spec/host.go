@@ -19,25 +19,25 @@ const (
 // Host is a machine that runs `pinion up`; ECS calls it a container instance. Whether it can be reached right now is
 // not stored: that is the leader's memory (see server).
 type Host struct {
-	ID           string            `json:"id"`      // 32 hex digits, fixed for the life of the data directory
-	Name         string            `json:"name"`    // host name, for people
-	Cluster      string            `json:"cluster"` // name of the cluster whose tasks it runs
-	Address      string            `json:"address"` // host:port that other hosts and clients reach
-	Version      string            `json:"version"` // version of pinion there
-	Status       HostStatus        `json:"status"`
-	Attributes   map[string]string `json:"attributes"` // ecs.* built-in, pinion.* ours, and what `up --attribute` set
-	CPU          int64             `json:"cpu"`        // CPU units to give away, 1024 a core
-	MemoryMiB    int64             `json:"memoryMiB"`  // memory to give away, what the machine itself needs taken off
-	Ports        []int             `json:"ports"`      // TCP ports that are never given to tasks
-	GPUs         gpu.Inventory     `json:"gpus"`
-	RegisteredAt time.Time         `json:"registeredAt"`
-	Revision     int64             `json:"revision"`               // +1 with each change; ECS's "version"
-	FeatureLevel int               `json:"featureLevel,omitempty"` // FeatureLevel of the version there; 0 is 1
-	Server       bool              `json:"server,omitempty"`       // the pool wants it to be a server; see SetServer
-	LostAt       time.Time         `json:"lostAt,omitzero"`        // when it was given up, zero while it is not; see LoseHost
-	Custom       map[string]string `json:"custom,omitempty"`       // attributes of PutAttributes, never the host's own word
-	Tags         []Tag             `json:"tags,omitempty"`
-	HealthAt     time.Time         `json:"healthAt,omitzero"` // when the health of its GPUs changed last; zero: before anybody noted it
+	ID               string            `json:"id"`      // 32 hex digits, fixed for the life of the data directory
+	Name             string            `json:"name"`    // host name, for people
+	Cluster          string            `json:"cluster"` // name of the cluster whose tasks it runs
+	Address          string            `json:"address"` // host:port that other hosts and clients reach
+	Version          string            `json:"version"` // version of pinion there
+	Status           HostStatus        `json:"status"`
+	Attributes       map[string]string `json:"attributes"` // ecs.* built-in, pinion.* ours, and what `up --attribute` set
+	CPU              int64             `json:"cpu"`        // CPU units to give away, 1024 a core
+	MemoryMiB        int64             `json:"memoryMiB"`  // memory to give away, what the machine itself needs taken off
+	Ports            []int             `json:"ports"`      // TCP ports that are never given to tasks
+	GPUs             gpu.Inventory     `json:"gpus"`
+	RegisteredAt     time.Time         `json:"registeredAt"`
+	Revision         int64             `json:"revision"`               // +1 with each change; ECS's "version"
+	FeatureLevel     int               `json:"featureLevel,omitempty"` // FeatureLevel of the version there; 0 is 1
+	Server           bool              `json:"server,omitempty"`       // the pool wants it to be a server; see SetServer
+	LostAt           time.Time         `json:"lostAt,omitzero"`        // when it was given up, zero while it is not; see LoseHost
+	CustomAttributes map[string]string `json:"custom,omitempty"`       // attributes of PutAttributes, never the host's own word
+	Tags             []Tag             `json:"tags,omitempty"`
+	HealthAt         time.Time         `json:"healthAt,omitzero"` // when the health of its GPUs changed last; zero: before anybody noted it
 }
 
 // Lost says whether the pool has given the host up: it offers nothing, and tasks of it were declared STOPPED. A host

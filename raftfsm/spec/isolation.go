@@ -7,26 +7,26 @@ import (
 	"strings"
 )
 
-// hostPowers are the capabilities with which a process gets at devices that its control group keeps from it.
-var hostPowers = []string{"ALL", "SYS_ADMIN", "SYS_MODULE", "SYS_RAWIO", "BPF", "DAC_READ_SEARCH"}
+// privilegedCapabilities are the capabilities with which a process gets at devices that its control group keeps from it.
+var privilegedCapabilities = []string{"ALL", "SYS_ADMIN", "SYS_MODULE", "SYS_RAWIO", "BPF", "DAC_READ_SEARCH"}
 
-// hostTrees are the directories through which a process that may write changes what its host allows it. /dev is none
+// kernelPaths are the directories through which a process that may write changes what its host allows it. /dev is none
 // of them: its nodes open only what the container's control group allows.
-var hostTrees = []string{"/sys", "/proc"}
+var kernelPaths = []string{"/sys", "/proc"}
 
-// Escapes says by what a task could reach GPUs that it does not own, in words that name the container and the field;
+// IsolationViolation says by what a task could reach GPUs that it does not own, in words that name the container and the field;
 // empty when there is nothing. Such a task does not run on a host with GPUs.
-func (d *TaskDefinition) Escapes() string {
+func (d *TaskDefinition) IsolationViolation() string {
 	for i := range d.Containers {
 		c := &d.Containers[i]
 		if c.Privileged != nil && *c.Privileged {
 			return fmt.Sprintf("container %s is privileged", c.Name)
 		}
-		if power := c.hostPower(); power != "" {
+		if power := c.privilegedCapability(); power != "" {
 			return fmt.Sprintf("container %s has the capability %s", c.Name, power)
 		}
 		for _, m := range c.MountPoints {
-			if source := d.hostPath(m.SourceVolume); !m.ReadOnly && isHostTree(source) {
+			if source := d.hostPath(m.SourceVolume); !m.ReadOnly && isKernelPath(source) {
 				return fmt.Sprintf("container %s may write to the host's %s", c.Name, source)
 			}
 		}
@@ -34,12 +34,12 @@ func (d *TaskDefinition) Escapes() string {
 	return ""
 }
 
-func (c *ContainerDefinition) hostPower() string {
+func (c *ContainerDefinition) privilegedCapability() string {
 	if c.LinuxParameters == nil || c.LinuxParameters.Capabilities == nil {
 		return ""
 	}
 	for _, added := range c.LinuxParameters.Capabilities.Add {
-		if slices.Contains(hostPowers, strings.TrimPrefix(strings.ToUpper(added), "CAP_")) {
+		if slices.Contains(privilegedCapabilities, strings.TrimPrefix(strings.ToUpper(added), "CAP_")) {
 			return added
 		}
 	}
@@ -56,8 +56,8 @@ func (d *TaskDefinition) hostPath(volume string) string {
 	return ""
 }
 
-func isHostTree(source string) bool {
-	return source == "/" || slices.ContainsFunc(hostTrees, func(tree string) bool {
+func isKernelPath(source string) bool {
+	return source == "/" || slices.ContainsFunc(kernelPaths, func(tree string) bool {
 		return source == tree || strings.HasPrefix(source, tree+"/")
 	})
 }

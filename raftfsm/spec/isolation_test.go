@@ -29,7 +29,7 @@ func TestEscapes(t *testing.T) {
 		"everything":               {mount("/data/..", false), "container c may write to the host's /"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			if got := c.definition.Escapes(); got != c.want {
+			if got := c.definition.IsolationViolation(); got != c.want {
 				t.Errorf("got %q, want %q", got, c.want)
 			}
 		})

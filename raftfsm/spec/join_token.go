@@ -21,11 +21,11 @@ type JoinToken struct {
 
 // Why a join token is refused. A host without the token's secret learns only the first two.
 var (
-	ErrTokenUnknown = fmt.Errorf("this pool has not made such a join token, or has forgotten it: make a new one with `pinion token`")
-	ErrTokenWrong   = fmt.Errorf("the secret of the join token is wrong: copy the whole token, or make a new one with `pinion token`")
-	ErrTokenRevoked = fmt.Errorf("the join token was revoked: make a new one with `pinion token`")
-	ErrTokenExpired = fmt.Errorf("the join token has expired: make a new one with `pinion token`")
-	ErrTokenUsedUp  = fmt.Errorf("the join token is used up: make a new one with `pinion token`")
+	ErrJoinTokenUnknown = fmt.Errorf("this pool has not made such a join token, or has forgotten it: make a new one with `pinion token`")
+	ErrJoinTokenWrong   = fmt.Errorf("the secret of the join token is wrong: copy the whole token, or make a new one with `pinion token`")
+	ErrJoinTokenRevoked = fmt.Errorf("the join token was revoked: make a new one with `pinion token`")
+	ErrJoinTokenExpired = fmt.Errorf("the join token has expired: make a new one with `pinion token`")
+	ErrJoinTokenUsedUp  = fmt.Errorf("the join token is used up: make a new one with `pinion token`")
 )
 
 // Refusal says why the token lets no further host in at the moment: nil, ErrTokenRevoked, ErrTokenExpired or
@@ -35,7 +35,7 @@ func (t *JoinToken) Refusal(at time.Time) error {
 		return err
 	}
 	if t.Used >= t.Uses {
-		return fmt.Errorf("%w (%d of %d)", ErrTokenUsedUp, t.Used, t.Uses)
+		return fmt.Errorf("%w (%d of %d)", ErrJoinTokenUsedUp, t.Used, t.Uses)
 	}
 	return nil
 }
@@ -43,10 +43,10 @@ func (t *JoinToken) Refusal(at time.Time) error {
 // Ended is Refusal for a host that the token has let in already: nil, ErrTokenRevoked or ErrTokenExpired.
 func (t *JoinToken) Ended(at time.Time) error {
 	if t.Revoked {
-		return fmt.Errorf("%w (at %s)", ErrTokenRevoked, formatTime(t.EndedAt))
+		return fmt.Errorf("%w (at %s)", ErrJoinTokenRevoked, formatTime(t.EndedAt))
 	}
 	if !at.Before(t.Expires) {
-		return fmt.Errorf("%w (at %s)", ErrTokenExpired, formatTime(t.Expires))
+		return fmt.Errorf("%w (at %s)", ErrJoinTokenExpired, formatTime(t.Expires))
 	}
 	return nil
 }

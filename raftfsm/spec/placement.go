@@ -24,14 +24,14 @@ type PlacementStrategy struct {
 
 // Wait is what a place for a task in the queue has to meet, beside what its definition says.
 type Wait struct {
-	Constraints []PlacementConstraint `json:"constraints,omitempty"`
-	Strategy    []PlacementStrategy   `json:"strategy,omitempty"`
-	NotBefore   time.Time             `json:"notBefore,omitzero"` // a task that is tried again waits that long
-	After       []string              `json:"after,omitempty"`    // words of TagAfter that are still to come true
+	Constraints       []PlacementConstraint `json:"constraints,omitempty"`
+	Strategy          []PlacementStrategy   `json:"strategy,omitempty"`
+	NotBefore         time.Time             `json:"notBefore,omitzero"` // a task that is tried again waits that long
+	UnmetDependencies []string              `json:"after,omitempty"`    // words of TagAfter that are still to come true
 }
 
-// Seat is the place of a task in a gang: tasks of one run that start together, know of one another, and stop together.
-type Seat struct {
+// GangMember is the place of a task in a gang: tasks of one run that start together, know of one another, and stop together.
+type GangMember struct {
 	ID   string `json:"id"`   // of the gang, 32 hex digits
 	Rank int    `json:"rank"` // 0 to Size-1
 	Size int    `json:"size"`

@@ -2,8 +2,8 @@ package spec
 
 import "fmt"
 
-// MaxWaiting is how many tasks may wait in one cluster. Tasks that are tried again come on top of it.
-const MaxWaiting = 200_000
+// MaxQueued is how many tasks may wait in one cluster. Tasks that are tried again come on top of it.
+const MaxQueued = 200_000
 
 // ErrQueueFull refuses tasks beyond MaxWaiting; the words are those that clients of ECS look for.
-var ErrQueueFull = fmt.Errorf("provisioning capacity limit exceeded: at most %d tasks can wait in a cluster, try again when some have started", MaxWaiting)
+var ErrQueueFull = fmt.Errorf("provisioning capacity limit exceeded: at most %d tasks can wait in a cluster, try again when some have started", MaxQueued)

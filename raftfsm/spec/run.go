@@ -56,19 +56,19 @@ const (
 // Errors that a run or a command can be refused with. They are wrapped with %w and the object's name; api has the
 // table that turns them into ECS's.
 var (
-	ErrNotFound      = errors.New("not found")
-	ErrNoHosts       = errors.New("no hosts in the cluster")
-	ErrInactive      = errors.New("inactive")
-	ErrTokenConflict = errors.New("client token was used with other parameters")
-	ErrInUse         = errors.New("in use")
+	ErrNotFound            = errors.New("not found")
+	ErrNoHosts             = errors.New("no hosts in the cluster")
+	ErrInactive            = errors.New("inactive")
+	ErrClientTokenConflict = errors.New("client token was used with other parameters")
+	ErrInUse               = errors.New("in use")
 	// ErrUnavailable: nothing is wrong with the request, the pool cannot serve it now (no leader, disk full); try again.
 	ErrUnavailable = errors.New("unavailable, try again")
 )
 
-// TokenConflict is ErrTokenConflict with the tasks that the token started.
-type TokenConflict struct{ TaskIDs []string }
+// ClientTokenConflict is ErrTokenConflict with the tasks that the token started.
+type ClientTokenConflict struct{ TaskIDs []string }
 
-func (e *TokenConflict) Error() string { return ErrTokenConflict.Error() }
+func (e *ClientTokenConflict) Error() string { return ErrClientTokenConflict.Error() }
 
 // Unwrap makes errors.Is(err, ErrTokenConflict) true.
-func (e *TokenConflict) Unwrap() error { return ErrTokenConflict }
+func (e *ClientTokenConflict) Unwrap() error { return ErrClientTokenConflict }

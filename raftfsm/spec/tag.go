@@ -20,16 +20,16 @@ const ReservedTag = "aws:"
 // ErrTooManyTags refuses tags beyond MaxTags.
 var ErrTooManyTags = fmt.Errorf("a resource can have %d tags: remove some first", MaxTags)
 
-// Tagged is what kind of resource has tags. The values are those of ECS's ARNs.
-type Tagged string
+// ResourceKind is what kind of resource has tags. The values are those of ECS's ARNs.
+type ResourceKind string
 
 // The kinds of resources that can be tagged.
 const (
-	TaggedCluster    Tagged = "cluster"
-	TaggedDefinition Tagged = "task-definition"
-	TaggedTask       Tagged = "task"
-	TaggedHost       Tagged = "container-instance"
-	TaggedProvider   Tagged = "capacity-provider"
+	ResourceCluster          ResourceKind = "cluster"
+	ResourceDefinition       ResourceKind = "task-definition"
+	ResourceTask             ResourceKind = "task"
+	ResourceHost             ResourceKind = "container-instance"
+	ResourceCapacityProvider ResourceKind = "capacity-provider"
 )
 
 // Reserved says whether the tag is one that ECS sets itself; see ReservedTag.

@@ -68,13 +68,13 @@ type Task struct {
 	CreatedAt     time.Time    `json:"createdAt"`
 	Times         TaskTimes    `json:"times"`
 
-	CapacityProvider string `json:"capacityProvider,omitempty"` // the queue that it was run through
-	Wait             *Wait  `json:"wait,omitempty"`             // what its place has to meet; of tasks run through a queue
-	Gang             *Seat  `json:"gang,omitempty"`             // its seat in a gang
-	ArrayIndex       *int   `json:"arrayIndex,omitempty"`       // its number in an array, from 0
-	RetryOf          string `json:"retryOf,omitempty"`          // the first task whose work this one does again
-	Attempt          int    `json:"attempt,omitempty"`          // how often it was tried before; 0 for the first
-	Failed           int    `json:"failed,omitempty"`           // how many of those attempts failed; the others gave way
+	CapacityProvider string      `json:"capacityProvider,omitempty"` // the queue that it was run through
+	Queue            *Wait       `json:"wait,omitempty"`             // what its place has to meet; of tasks run through a queue
+	Gang             *GangMember `json:"gang,omitempty"`             // its seat in a gang
+	ArrayIndex       *int        `json:"arrayIndex,omitempty"`       // its number in an array, from 0
+	RetryOf          string      `json:"retryOf,omitempty"`          // the first task whose work this one does again
+	Attempt          int         `json:"attempt,omitempty"`          // how often it was tried before; 0 for the first
+	Failed           int         `json:"failed,omitempty"`           // how many of those attempts failed; the others gave way
 }
 
 // TaskTimes are the moments of a task's life as ECS names them; zero while they have not happened.

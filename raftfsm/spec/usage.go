@@ -2,8 +2,8 @@ package spec
 
 import "time"
 
-// UsageSpan is how far back it is remembered what teams have used: much longer than it counts for.
-const UsageSpan = 8 * 24 * time.Hour
+// UsageRetention is how far back it is remembered what teams have used: much longer than it counts for.
+const UsageRetention = 8 * 24 * time.Hour
 
 // Usage is the GPU time of a team's tasks that are forgotten by now. What the state still has of tasks is not in it.
 type Usage struct {

@@ -26,7 +26,7 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 type pool struct {
 	t         *testing.T
 	first     *pki.Identity // of host-1
-	authority spec.Authority
+	authority spec.CA
 }
 
 func newPool(t *testing.T) *pool {

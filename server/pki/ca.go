@@ -112,22 +112,22 @@ func (id *Identity) CAPEM() []byte {
 
 // CA is the authority with its key, when this host holds it: the host that began the pool, and every one that
 // was given it by HoldAuthority.
-func (id *Identity) CA() (a spec.Authority, held bool) {
+func (id *Identity) CA() (a spec.CA, held bool) {
 	id.mu.Lock()
 	defer id.mu.Unlock()
 	if id.ca.key == nil {
-		return spec.Authority{}, false
+		return spec.CA{}, false
 	}
 	key, err := keyPEM(id.ca.key)
 	if err != nil {
-		return spec.Authority{}, false // a key that was parsed or made here has a PEM form
+		return spec.CA{}, false // a key that was parsed or made here has a PEM form
 	}
-	return spec.Authority{Certificate: certPEM(id.ca.cert), Key: key}, true
+	return spec.CA{Certificate: certPEM(id.ca.cert), Key: key}, true
 }
 
 // StoreCAKey keeps the authority's key on this host, as every server does: when all servers were off for longer than
 // a certificate lives, they can still give themselves one and find each other again. Another pool's is refused.
-func (id *Identity) StoreCAKey(a spec.Authority) error {
+func (id *Identity) StoreCAKey(a spec.CA) error {
 	held, err := parseCA(a)
 	if err != nil {
 		return err
@@ -162,7 +162,7 @@ func (id *Identity) DropCAKey() error {
 	return nil
 }
 
-func parseCA(a spec.Authority) (certKeyPair, error) {
+func parseCA(a spec.CA) (certKeyPair, error) {
 	p, err := parsePair(append(append([]byte{}, a.Certificate...), a.Key...))
 	if err != nil {
 		return certKeyPair{}, fmt.Errorf("the pool's authority cannot be used: %w", err)

@@ -26,7 +26,7 @@ const (
 // Sign gives a host its certificate (PEM): as a server and as a client of other hosts, for 30 days. The request (PEM)
 // proves that its sender has the key; which host that is, the caller knows and the request is not asked. names are the
 // DNS names and IP addresses of the host; nil takes those that the request asks for.
-func Sign(authority spec.Authority, csr []byte, hostID string, names []string, now time.Time) (cert []byte, err error) {
+func Sign(authority spec.CA, csr []byte, hostID string, names []string, now time.Time) (cert []byte, err error) {
 	ca, err := parseCA(authority)
 	if err != nil {
 		return nil, err

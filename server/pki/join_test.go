@@ -29,7 +29,7 @@ func openJoining(t *testing.T, dir, hostID string, c *clock, names ...string) *I
 	return id
 }
 
-func authorityOf(t *testing.T, id *Identity) spec.Authority {
+func authorityOf(t *testing.T, id *Identity) spec.CA {
 	t.Helper()
 	a, held := id.CA()
 	if !held {
@@ -39,7 +39,7 @@ func authorityOf(t *testing.T, id *Identity) spec.Authority {
 }
 
 // signRequest asks for a certificate and has it signed, without installing it.
-func signRequest(t *testing.T, id *Identity, a spec.Authority, hostID string, now time.Time) []byte {
+func signRequest(t *testing.T, id *Identity, a spec.CA, hostID string, now time.Time) []byte {
 	t.Helper()
 	csr, err := id.NewRequest()
 	if err != nil {
@@ -162,7 +162,7 @@ func TestSignRefusesWhatIsNoRequestOfAHost(t *testing.T) {
 			t.Errorf("%s: signed", name)
 		}
 	}
-	if _, err := Sign(spec.Authority{Certificate: a.Certificate}, csr, "host-2", nil, c.now); err == nil {
+	if _, err := Sign(spec.CA{Certificate: a.Certificate}, csr, "host-2", nil, c.now); err == nil {
 		t.Error("signed without a key")
 	}
 }

@@ -46,7 +46,7 @@ func verifyCert(cert, ca *x509.Certificate, usage x509.ExtKeyUsage, now time.Tim
 
 // VerifyPossession says whether the authority once gave a certificate (PEM) to this host for the key of a request (PEM), which
 // proves that its sender still has that key. A certificate whose life is over proves this as well as any; nil means yes.
-func VerifyPossession(authority spec.Authority, cert, csr []byte, hostID string) error {
+func VerifyPossession(authority spec.CA, cert, csr []byte, hostID string) error {
 	ca, err := parseCert(authority.Certificate)
 	if err != nil {
 		return fmt.Errorf("the pool's authority cannot be used: %w", err)

@@ -45,7 +45,7 @@ func distinctInstance(a *evaluation, h *Host) (reason, detail string) {
 
 func memberOf(a *evaluation, h *Host) (reason, detail string) {
 	for _, expression := range a.constraints {
-		facts := query.Facts{Host: h.Host, Connected: h.Connected}
+		facts := query.HostFacts{Host: h.Host, Connected: h.Connected}
 		if expression.ReadsTasks() {
 			facts.Tasks = h.tasks
 		}
@@ -57,4 +57,4 @@ func memberOf(a *evaluation, h *Host) (reason, detail string) {
 }
 
 // count is the number of the host's tasks of the group.
-func (h *Host) count(group string) int { return query.Facts{Tasks: h.tasks}.Count(group) }
+func (h *Host) count(group string) int { return query.HostFacts{Tasks: h.tasks}.Count(group) }

@@ -18,7 +18,7 @@ type evaluation struct {
 	group           string           // of the tasks
 	wantsGPUs       bool
 	fragmentation   *pack.FragmentationScorer // on the GPUs of the cluster
-	terms           spec.Terms
+	terms           spec.SchedulingOptions
 	placed          int        // tasks so far
 	common          *spec.Task // see record; nil before the first one
 	fingerprintText string     // see needs; empty before it is asked for
@@ -33,14 +33,14 @@ func newEvaluation(r Request) *evaluation {
 	a := &evaluation{Request: r, demand: spec.DemandOf(r.Definition)}
 	a.wantsGPUs = slices.ContainsFunc(a.demand.GPUs, func(n int) bool { return n != 0 })
 	a.group = cmp.Or(r.Run.Group, "family:"+r.Definition.Family)
-	a.attributes = slices.Concat(r.Definition.Requires(), platform(r.Definition))
-	a.isolation = r.Definition.Escapes()
-	a.terms, _ = spec.TermsOf(r.Run.Tags) // the api has checked them
+	a.attributes = slices.Concat(r.Definition.RequiredAttributes(), platform(r.Definition))
+	a.isolation = r.Definition.IsolationViolation()
+	a.terms, _ = spec.ParseSchedulingOptions(r.Run.Tags) // the api has checked them
 	return a
 }
 
 // demandOn is what the task takes of this host.
-func (a *evaluation) demandOn(h *Host) spec.Demand { return a.demand.On(h.Host) }
+func (a *evaluation) demandOn(h *Host) spec.Demand { return a.demand.ForHost(h.Host) }
 
 // place makes a task for a host that fits, with GPUs chosen container by container. It is nil when the host's GPUs cannot
 // be given together although there are enough of them.
@@ -111,7 +111,7 @@ func (a *evaluation) newCommon() *spec.Task {
 		Tags:          a.Run.Tags,
 		Version:       1,
 		CreatedAt:     a.At,
-		Wait:          a.pendingSpec(),
+		Queue:         a.pendingSpec(),
 	}
 }
 

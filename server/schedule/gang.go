@@ -67,7 +67,7 @@ func (a *evaluation) slotsOn(h *Host) int {
 	if d.MemoryMiB > 0 {
 		most = min(most, h.Free.MemoryMiB/d.MemoryMiB)
 	}
-	if gpus := d.AllGPUs(); gpus > 0 {
+	if gpus := d.TotalGPUs(); gpus > 0 {
 		most = min(most, int64(len(h.Free.GPUs)/gpus))
 	}
 	if len(d.Ports)+len(d.UDPPorts) > 0 || a.distinct {
@@ -149,7 +149,7 @@ func (c *clusterHosts) assignRanks(a *evaluation, tasks []*spec.Task) (refusal s
 	}
 	id := a.gangID()
 	for rank, task := range tasks {
-		task.Gang = &spec.Seat{ID: id, Rank: rank, Size: len(tasks), Port: port}
+		task.Gang = &spec.GangMember{ID: id, Rank: rank, Size: len(tasks), Port: port}
 	}
 	c.release(first)
 	first.Ports = append(first.Ports[:len(first.Ports):len(first.Ports)], port)

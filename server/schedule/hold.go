@@ -56,7 +56,7 @@ func (a *evaluation) holdOn(h *Host, tasks int, o Reservation, ends EndTime) (ke
 	if o.At.IsZero() {
 		later = free
 	}
-	gpus := min(free.gpus, max(0, tasks*d.AllGPUs()-(later.gpus-free.gpus)))
+	gpus := min(free.gpus, max(0, tasks*d.TotalGPUs()-(later.gpus-free.gpus)))
 	kept = &spec.Task{
 		HostID:     h.Host.ID,
 		Cluster:    h.Host.Cluster,

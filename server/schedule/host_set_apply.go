@@ -13,7 +13,7 @@ func HostSetOf(view *raftfsm.View, connected func(hostID string) bool) *HostSet 
 		tasks := func() []*spec.Task { return view.TasksOn(host.ID) }
 		f.add(Host{Host: host, Free: view.Free(host.ID), Connected: connected(host.ID), Tasks: tasks})
 	}
-	for task := range view.Waiting("") {
+	for task := range view.QueuedTasks("") {
 		f.AddPending(task, demandOf(view, task))
 	}
 	return f
@@ -23,7 +23,7 @@ func HostSetOf(view *raftfsm.View, connected func(hostID string) bool) *HostSet 
 func (f *HostSet) Apply(view *raftfsm.View, changes []*raftfsm.Change, connected func(hostID string) bool) {
 	for _, change := range changes {
 		switch {
-		case change.Kind == raftfsm.HostChange && change.Over:
+		case change.Kind == raftfsm.HostChange && change.Deleted:
 			f.RemoveHost(change.Host.ID)
 		case change.Kind == raftfsm.HostChange:
 			f.PutHost(change.Host, connected(change.Host.ID))

@@ -35,7 +35,7 @@ type stateHistory struct {
 	*rapid.T
 	state *raftfsm.State
 	fleet *HostSet
-	mark  raftfsm.Mark
+	mark  raftfsm.Position
 	tasks int
 }
 
@@ -53,7 +53,7 @@ func alwaysConnected(string) bool { return true }
 
 func (p *stateHistory) rebuild() {
 	view := p.state.View()
-	p.fleet, p.mark = HostSetOf(view, alwaysConnected), raftfsm.EndOf(view.Index())
+	p.fleet, p.mark = HostSetOf(view, alwaysConnected), raftfsm.PositionAfter(view.Index())
 }
 
 // apply records what may be refused.
@@ -68,7 +68,7 @@ func (p *stateHistory) follow() {
 	}
 	if len(changes) > 0 {
 		p.fleet.Apply(p.state.View(), changes, alwaysConnected)
-		p.mark = changes[len(changes)-1].Mark
+		p.mark = changes[len(changes)-1].Position
 	}
 }
 
@@ -103,7 +103,7 @@ func (p *stateHistory) changeHost() {
 	id := p.hostID()
 	p.apply(rapid.SampledFrom([]raftfsm.Command{
 		raftfsm.SetHostStatus{ID: id, Status: spec.HostDraining}, raftfsm.SetHostStatus{ID: id, Status: spec.HostActive},
-		raftfsm.LoseHost{ID: id, At: now}, raftfsm.RemoveHost{ID: id, Force: true, At: now},
+		raftfsm.MarkHostLost{ID: id, At: now}, raftfsm.RemoveHost{ID: id, Force: true, At: now},
 	}).Draw(p.T, "change"))
 }
 
@@ -155,7 +155,7 @@ func (p *stateHistory) enqueue() {
 	r := drawRequests(p.T)[0]
 	gpus := rapid.IntRange(1, 4).Draw(p.T, "revision") + 3 // behind the revisions of drawState
 	task := newEvaluation(r).task("", make([][]string, len(r.Definition.Containers)))
-	task.ID, task.LastStatus, task.Wait = p.id(), spec.Provisioning, &spec.Wait{}
+	task.ID, task.LastStatus, task.Queue = p.id(), spec.Provisioning, &spec.Wait{}
 	task.Definition, task.Containers = fmt.Sprint("work:", gpus), task.Containers[:1]
 	p.apply(raftfsm.LaunchTasks{Runs: []raftfsm.Launch{{Cluster: task.Cluster, Tasks: []*spec.Task{task}, At: now}}})
 }
@@ -163,7 +163,7 @@ func (p *stateHistory) enqueue() {
 // placeWaiting plans a task that waits under its own id, and perhaps records its place.
 func (p *stateHistory) placeWaiting() {
 	view := p.state.View()
-	for waiting := range view.Waiting(spec.DefaultCluster) {
+	for waiting := range view.QueuedTasks(spec.DefaultCluster) {
 		r := request(1, 0)
 		r.Definition = view.Definition(waiting.Definition)
 		d := p.fleet.PlanFor(TemplateOf(r), []*spec.Task{waiting}, 0)

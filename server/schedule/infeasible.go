@@ -116,7 +116,7 @@ func (a *evaluation) resourceShortfalls(h *Host, others int) (missing shortfalls
 	if problem := h.Host.GPUs.Problem; problem != "" {
 		remark = " (" + problem + ")"
 	}
-	gpus := int64(d.AllGPUs())
+	gpus := int64(d.TotalGPUs())
 	add(spec.ReasonGPU, gpus, int64(len(h.Host.GPUs.Devices))-n*gpus, "GPUs", remark)
 	if n > 0 && a.distinct {
 		missing = append(missing, shortfall{spec.ReasonDistinct, "each task needs a host of its own", math.Inf(1)})

@@ -11,21 +11,21 @@ import (
 // GPUs. Constraints and strategy of the call go with them; those of the definition are found there again.
 func NewPendingTasks(r Request) []*spec.Task {
 	a := newEvaluation(r)
-	wait := &spec.Wait{Constraints: r.Run.Constraints, Strategy: r.Run.Strategy, After: a.dependencies()}
+	wait := &spec.Wait{Constraints: r.Run.Constraints, Strategy: r.Run.Strategy, UnmetDependencies: a.dependencies()}
 	none := make([][]string, len(r.Definition.Containers))
 	gang := ""
-	if terms, _ := spec.TermsOf(r.Run.Tags); terms.Gang {
+	if terms, _ := spec.ParseSchedulingOptions(r.Run.Tags); terms.Gang {
 		gang = r.IDs()
 	}
 	tasks := make([]*spec.Task, 0, r.Run.Count)
 	for i := range r.Run.Count {
 		task := a.task("", none)
-		task.LastStatus, task.CapacityProvider, task.Wait = spec.Provisioning, r.Run.CapacityProvider, wait
+		task.LastStatus, task.CapacityProvider, task.Queue = spec.Provisioning, r.Run.CapacityProvider, wait
 		for c := range task.Containers {
 			task.Containers[c].LastStatus = spec.Provisioning
 		}
 		if gang != "" {
-			task.Gang = &spec.Seat{ID: gang, Rank: i, Size: r.Run.Count}
+			task.Gang = &spec.GangMember{ID: gang, Rank: i, Size: r.Run.Count}
 		}
 		if index := r.Run.ArrayFrom + i; r.Run.Array {
 			task.ArrayIndex = &index

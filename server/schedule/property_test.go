@@ -118,8 +118,8 @@ func record(t *rapid.T, state *raftfsm.State, decisions []Decision) {
 		entry.Runs = append(entry.Runs, raftfsm.Launch{Cluster: spec.DefaultCluster, Tasks: d.Tasks})
 	}
 	for _, result := range apply(t, state, entry).([]raftfsm.LaunchResult) {
-		if result.Why != "" || result.Err != nil {
-			t.Fatalf("the state refuses what was planned: %s, %v", result.Why, result.Err)
+		if result.Conflict != "" || result.Err != nil {
+			t.Fatalf("the state refuses what was planned: %s, %v", result.Conflict, result.Err)
 		}
 	}
 }

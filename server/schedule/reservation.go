@@ -180,7 +180,7 @@ func (m *capacity) slots(d spec.Demand, most int) int {
 	if d.MemoryMiB > 0 {
 		room = min(room, m.memory/d.MemoryMiB)
 	}
-	if gpus := d.AllGPUs(); gpus > 0 {
+	if gpus := d.TotalGPUs(); gpus > 0 {
 		room = min(room, int64(m.gpus/gpus))
 	}
 	if len(d.Ports)+len(d.UDPPorts) > 0 || m.groupTasks >= 0 {

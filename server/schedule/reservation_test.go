@@ -176,4 +176,4 @@ func TestEveryRefusalIsTrue(t *testing.T) {
 	})
 }
 
-func (r Request) asks() int { return spec.DemandOf(r.Definition).AllGPUs() }
+func (r Request) asks() int { return spec.DemandOf(r.Definition).TotalGPUs() }

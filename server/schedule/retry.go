@@ -13,8 +13,8 @@ import (
 // others of the gang are given the same gang id; "" for a task that is in none.
 func RetryTask(t *spec.Task, ids func() string, gang string, at, notBefore time.Time) *spec.Task {
 	wait := spec.Wait{}
-	if t.Wait != nil {
-		wait = *t.Wait
+	if t.Queue != nil {
+		wait = *t.Queue
 	}
 	wait.NotBefore = notBefore
 	again := &spec.Task{
@@ -35,14 +35,14 @@ func RetryTask(t *spec.Task, ids func() string, gang string, at, notBefore time.
 		Version:          1,
 		CreatedAt:        at,
 		CapacityProvider: cmp.Or(t.CapacityProvider, spec.BuiltinCapacityProvider),
-		Wait:             &wait,
+		Queue:            &wait,
 		ArrayIndex:       t.ArrayIndex,
 		RetryOf:          cmp.Or(t.RetryOf, t.ID),
 		Attempt:          t.Attempt + 1,
 		Failed:           t.Failed,
 	}
 	if t.Gang != nil {
-		again.Gang = &spec.Seat{ID: gang, Rank: t.Gang.Rank, Size: t.Gang.Size}
+		again.Gang = &spec.GangMember{ID: gang, Rank: t.Gang.Rank, Size: t.Gang.Size}
 		if t.Gang.Rank == 0 && t.Gang.Port != 0 {
 			again.Ports = slices.DeleteFunc(slices.Clone(t.Ports), func(port int) bool { return port == t.Gang.Port })
 		}
@@ -65,7 +65,7 @@ func (a *evaluation) pendingSpec() *spec.Wait {
 
 // dependencies is what has to end before the tasks may have places.
 func (a *evaluation) dependencies() (words []string) {
-	for _, after := range a.terms.After {
+	for _, after := range a.terms.Dependencies {
 		words = append(words, after.String())
 	}
 	return words

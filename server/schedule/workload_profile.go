@@ -37,7 +37,7 @@ const maxScorers = 16
 
 // shapeOf is the shape of a task that takes so much of a host.
 func shapeOf(d spec.Demand) pack.Shape {
-	s := pack.Shape{CPU: d.CPU, GPUs: d.AllGPUs()}
+	s := pack.Shape{CPU: d.CPU, GPUs: d.TotalGPUs()}
 	if s.GPUs > 0 {
 		s.Milli = pack.Whole
 	}

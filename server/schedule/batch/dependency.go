@@ -35,7 +35,7 @@ func OutcomeOf(v *raftfsm.View, t *spec.Task) Outcome {
 
 // DependencyState says whether one thing that a task waits for has come true, or why it never can. Where that is a group, it costs
 // a look at every task of the cluster. A task that is not known ended too long ago: nobody knows how.
-func DependencyState(v *raftfsm.View, waiting *spec.Task, a spec.After) (met bool, never string) {
+func DependencyState(v *raftfsm.View, waiting *spec.Task, a spec.TaskDependency) (met bool, never string) {
 	switch {
 	case a.Group == "":
 		if t := v.Task(a.Task); t != nil {
@@ -60,7 +60,7 @@ func DependencyState(v *raftfsm.View, waiting *spec.Task, a spec.After) (met boo
 }
 
 // Satisfies is Verdict on one of the tasks that a names.
-func Satisfies(v *raftfsm.View, a spec.After, t *spec.Task) (met bool, never string) {
+func Satisfies(v *raftfsm.View, a spec.TaskDependency, t *spec.Task) (met bool, never string) {
 	switch o := OutcomeOf(v, t); {
 	case o == Open:
 		return false, ""
@@ -71,7 +71,7 @@ func Satisfies(v *raftfsm.View, a spec.After, t *spec.Task) (met bool, never str
 	return false, fmt.Sprintf("task %s ended otherwise: %s", last.ID, EndReason(v, last))
 }
 
-func unknown(a spec.After) (never string) {
+func unknown(a spec.TaskDependency) (never string) {
 	if a.Any {
 		return ""
 	}

@@ -13,11 +13,11 @@ func (h *history) verdict(word string) string {
 	h.t.Helper()
 	waiting := newTask("w", tag("after", word))
 	waiting.Group = "waiters"
-	terms, err := spec.TermsOf(waiting.Tags)
-	if err != nil || len(terms.After) != 1 {
+	terms, err := spec.ParseSchedulingOptions(waiting.Tags)
+	if err != nil || len(terms.Dependencies) != 1 {
 		h.t.Fatalf("%s: %v", word, err)
 	}
-	switch met, never := DependencyState(h.View(), waiting, terms.After[0]); {
+	switch met, never := DependencyState(h.View(), waiting, terms.Dependencies[0]); {
 	case never != "":
 		return "never: " + never
 	case met:

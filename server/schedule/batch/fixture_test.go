@@ -66,7 +66,7 @@ func newTask(id string, tags ...spec.Tag) *spec.Task {
 func (h *history) launch(tasks ...*spec.Task) {
 	h.t.Helper()
 	results := h.do(raftfsm.LaunchTasks{Runs: []raftfsm.Launch{{Cluster: spec.DefaultCluster, Tasks: tasks, At: epoch}}}).([]raftfsm.LaunchResult)
-	if results[0].Err != nil || results[0].Why != "" {
+	if results[0].Err != nil || results[0].Conflict != "" {
 		h.t.Fatalf("%+v", results[0])
 	}
 }
@@ -77,7 +77,7 @@ func (h *history) gang(size int, tags ...spec.Tag) {
 	var tasks []*spec.Task
 	for rank := range size {
 		member := newTask(fmt.Sprint("r", rank), append(tags, tag("gang", "true"))...)
-		member.Gang = &spec.Seat{ID: "g", Rank: rank, Size: size, Port: 29500}
+		member.Gang = &spec.GangMember{ID: "g", Rank: rank, Size: size, Port: 29500}
 		if rank == 0 {
 			member.Ports = []int{29500}
 		}

@@ -72,7 +72,7 @@ func TestAGangIsDoneAgainAsAWhole(t *testing.T) {
 		if seat := task.Gang; seat.Rank != rank || seat.Size != 3 || seat.ID == "g" || seat.ID != again[0].Gang.ID || seat.Port != 0 {
 			t.Errorf("rank %d sits on %+v", rank, seat)
 		}
-		if len(task.Ports) != 0 || task.Failed != 1 || !task.Wait.NotBefore.Equal(at(101)) {
+		if len(task.Ports) != 0 || task.Failed != 1 || !task.Queue.NotBefore.Equal(at(101)) {
 			t.Errorf("rank %d: %+v", rank, task)
 		}
 	}

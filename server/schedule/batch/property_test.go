@@ -40,7 +40,7 @@ func (h *history) begin(name string, size int, tags ...spec.Tag) {
 	for rank := range size {
 		task := newTask(fmt.Sprint(name, "-", rank), tags...)
 		if size > 1 {
-			task.Gang = &spec.Seat{ID: name, Rank: rank, Size: size}
+			task.Gang = &spec.GangMember{ID: name, Rank: rank, Size: size}
 		}
 		tasks = append(tasks, task)
 	}
@@ -86,7 +86,7 @@ func (h *history) followUp() {
 // placeAll gives all that waits a place.
 func (h *history) placeAll() {
 	groups := map[string][]spec.Placement{}
-	for t := range h.View().Waiting("") {
+	for t := range h.View().QueuedTasks("") {
 		name := t.ID
 		if t.Gang != nil {
 			name = t.Gang.ID
@@ -105,7 +105,7 @@ func (h *history) check() {
 	v := h.View()
 	attempts := map[string]int{} // that are not over, by work
 	for _, t := range v.Tasks("") {
-		if most := t.Terms().Retries; t.Failed > most || t.Failed > t.Attempt {
+		if most := t.SchedulingOptions().Retries; t.Failed > most || t.Failed > t.Attempt {
 			h.t.Fatalf("%s was tried again after %d failures of %d, in attempt %d", t.ID, t.Failed, most, t.Attempt)
 		}
 		if t.Gang != nil && len(v.Gang(t.Gang.ID)) != t.Gang.Size {

@@ -19,7 +19,7 @@ const (
 // successors that wait in its queue. Nil when it is not to be done again, not yet, or when it is recorded already. ids
 // gives 32 hex digits at each call.
 func Retry(v *raftfsm.View, t *spec.Task, now time.Time, ids func() string) []*spec.Task {
-	if t.Gang == nil && t.StopCode != spec.StopPreempted && t.Terms().Retries <= t.Failed {
+	if t.Gang == nil && t.StopCode != spec.StopPreempted && t.SchedulingOptions().Retries <= t.Failed {
 		return nil // most tasks, at little cost
 	}
 	tasks := gangOrTask(v, t)
@@ -68,13 +68,13 @@ func shouldRetry(v *raftfsm.View, tasks []*spec.Task) (again, failed bool) {
 	case slices.ContainsFunc(tasks, preempted):
 		return true, false
 	}
-	terms := first.Terms()
+	terms := first.SchedulingOptions()
 	return first.Failed < terms.Retries && isRetryable(v, first, terms), true
 }
 
 // isRetryable says whether trying again could help a task that failed. A task that ran and left no exit code lost its host,
 // which says nothing against it.
-func isRetryable(v *raftfsm.View, t *spec.Task, terms spec.Terms) bool {
+func isRetryable(v *raftfsm.View, t *spec.Task, terms spec.SchedulingOptions) bool {
 	codes, _ := exitCodes(v, t)
 	if len(terms.RetryOn) == 0 || len(codes) == 0 && !t.Times.Started.IsZero() {
 		return true

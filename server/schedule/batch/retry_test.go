@@ -51,7 +51,7 @@ func TestASuccessorIsTheTaskWithoutItsPlaceAndItsLife(t *testing.T) {
 	h := newHistory(t)
 	first, index := newTask("a", tag("retries", "2"), tag("team", "vision")), 4
 	first.ArrayIndex, first.Ports, first.StartedBy = &index, []int{80}, "me"
-	first.Wait = &spec.Wait{Strategy: []spec.PlacementStrategy{{Type: "random"}}}
+	first.Queue = &spec.Wait{Strategy: []spec.PlacementStrategy{{Type: "random"}}}
 	first.Containers[0].GPUs = []string{"gpu3"}
 	h.launch(first)
 	h.exits("a", 1, 10)
@@ -59,13 +59,13 @@ func TestASuccessorIsTheTaskWithoutItsPlaceAndItsLife(t *testing.T) {
 	if got.LastStatus != spec.Provisioning || got.DesiredStatus != spec.Running || got.HostID != "" || len(got.GPUs()) != 0 || got.Containers[0].ExitCode != nil || got.StopCode != "" {
 		t.Errorf("it has something of the first one's life: %+v", got)
 	}
-	if got.RetryOf != "a" || got.Attempt != 1 || got.Failed != 1 || *got.ArrayIndex != 4 || got.Ports[0] != 80 || got.StartedBy != "me" || got.Terms().Team != "vision" {
+	if got.RetryOf != "a" || got.Attempt != 1 || got.Failed != 1 || *got.ArrayIndex != 4 || got.Ports[0] != 80 || got.StartedBy != "me" || got.SchedulingOptions().Team != "vision" {
 		t.Errorf("it is not the same work: %+v", got)
 	}
-	if got.CapacityProvider != spec.BuiltinCapacityProvider || len(got.Wait.Strategy) != 1 || !got.Wait.NotBefore.Equal(at(101)) {
-		t.Errorf("it waits in %s for %+v", got.CapacityProvider, got.Wait)
+	if got.CapacityProvider != spec.BuiltinCapacityProvider || len(got.Queue.Strategy) != 1 || !got.Queue.NotBefore.Equal(at(101)) {
+		t.Errorf("it waits in %s for %+v", got.CapacityProvider, got.Queue)
 	}
-	if first.Wait.NotBefore != (time.Time{}) {
+	if first.Queue.NotBefore != (time.Time{}) {
 		t.Error("the first one was changed")
 	}
 }
@@ -80,7 +80,7 @@ func TestAttemptsEndAndPausesGrow(t *testing.T) {
 		if len(again) == 0 {
 			break
 		}
-		pauses = append(pauses, again[0].Wait.NotBefore.Sub(at(100)))
+		pauses = append(pauses, again[0].Queue.NotBefore.Sub(at(100)))
 		last = again[0].ID
 		h.do(raftfsm.PlaceTasks{Groups: [][]spec.Placement{{{TaskID: last, HostID: "h"}}}})
 	}
@@ -98,7 +98,7 @@ func TestGivingWayIsNoFailure(t *testing.T) {
 	h.stop(spec.StopPreempted, "a")
 	h.exits("a", 137, 60)
 	second := h.again("a")[0]
-	if second.Failed != 0 || second.Attempt != 1 || !second.Wait.NotBefore.IsZero() {
+	if second.Failed != 0 || second.Attempt != 1 || !second.Queue.NotBefore.IsZero() {
 		t.Fatalf("%+v", second)
 	}
 	h.do(raftfsm.PlaceTasks{Groups: [][]spec.Placement{{{TaskID: second.ID, HostID: "h"}}}})

@@ -1,0 +1,43 @@
+package raftfsm
+
+import (
+	"bytes"
+	"fmt"
+	"pinion/raftfsm/spec"
+)
+
+// CreateAccessKey stores an access key. Storing the same key again changes nothing; another secret under the same id is
+// ErrInUse. Answer: *AccessKey.
+type CreateAccessKey struct{ Key spec.AccessKey }
+
+func (c CreateAccessKey) apply(tx *tx) (any, error) {
+	known := tx.AccessKey(c.Key.ID)
+	if known == nil {
+		tx.put(tableAccessKeys, &c.Key)
+		return &c.Key, nil
+	}
+	if known.Secret != c.Key.Secret || !bytes.Equal(known.Sealed, c.Key.Sealed) {
+		return nil, fmt.Errorf("access key %s: %w: make one with another id", c.Key.ID, spec.ErrInUse)
+	}
+	return known, nil
+}
+
+// level is what a server must understand to read the key: sealed secrets, roles and clusters came with 3.
+func (c CreateAccessKey) level() int {
+	if c.Key.Sealed != nil || c.Key.Cluster != "" || c.Key.Hosts || c.Key.Role != spec.RoleAdmin {
+		return 3
+	}
+	return 1
+}
+
+// DeleteAccessKey ends an access key at once. ErrNotFound. Answer: nil.
+type DeleteAccessKey struct{ ID string }
+
+func (c DeleteAccessKey) apply(tx *tx) (any, error) {
+	known := tx.AccessKey(c.ID)
+	if known == nil {
+		return nil, fmt.Errorf("access key %s: %w", c.ID, spec.ErrNotFound)
+	}
+	tx.remove(tableAccessKeys, known)
+	return nil, nil
+}

@@ -1,0 +1,71 @@
+package raftfsm
+
+import (
+	"errors"
+	"pinion/raftfsm/spec"
+	"testing"
+)
+
+func TestKeysAreStoredOnce(t *testing.T) {
+	h := newHistory(t)
+	h.do(t, CreateAccessKey{spec.AccessKey{ID: "AKIA1", Secret: "s", Role: spec.RoleAdmin, CreatedAt: epoch}})
+	same := h.do(t, CreateAccessKey{spec.AccessKey{ID: "AKIA1", Secret: "s", CreatedAt: at(5)}}).(*spec.AccessKey)
+	if !same.CreatedAt.Equal(epoch) || len(h.View().AccessKeys()) != 1 || h.View().AccessKey("AKIA1").Role != spec.RoleAdmin {
+		t.Errorf("%+v", same)
+	}
+	for what, key := range map[string]spec.AccessKey{
+		"another secret": {ID: "AKIA1", Secret: "other"}, "a sealed one": {ID: "AKIA1", Secret: "s", Sealed: []byte("s")},
+	} {
+		if _, err := h.try(t, CreateAccessKey{key}); !errors.Is(err, spec.ErrInUse) {
+			t.Errorf("%s: %v", what, err)
+		}
+	}
+}
+
+func TestARemovedKeyIsGone(t *testing.T) {
+	h := newHistory(t)
+	h.do(t, CreateAccessKey{spec.AccessKey{ID: "AKIA1", Sealed: []byte("s"), Seal: "k", Role: spec.RoleRead, Cluster: "a"}})
+	h.do(t, DeleteAccessKey{"AKIA1"})
+	if h.View().AccessKey("AKIA1") != nil {
+		t.Error("it is still there")
+	}
+	if _, err := h.try(t, DeleteAccessKey{"AKIA1"}); !errors.Is(err, spec.ErrNotFound) {
+		t.Errorf("again: %v", err)
+	}
+}
+
+func TestARoleMayWhatTheOnesBeforeItMay(t *testing.T) {
+	allowed := map[spec.Role][]spec.Role{spec.RoleRead: {spec.RoleRead}, spec.RoleSubmit: {spec.RoleRead, spec.RoleSubmit}, spec.RoleAdmin: {spec.RoleRead, spec.RoleSubmit, spec.RoleAdmin}, "": nil, "reader": nil}
+	for role, may := range allowed {
+		for _, needed := range spec.Roles {
+			want := false
+			for _, r := range may {
+				want = want || r == needed
+			}
+			if role.May(needed) != want {
+				t.Errorf("%q may %s: %t", role, needed, !want)
+			}
+		}
+	}
+}
+
+// A key with what came with level 3 must not reach a server that would stop at it.
+func TestOnlyAKeyThatOlderServersKnowMayBeWrittenBesideThem(t *testing.T) {
+	h := newHistory(t)
+	h.do(t, PutHost{ofLevel("h1", 2)})
+	h.do(t, SetServerRole{"h1", true})
+	v := h.View()
+	if err := v.MayWrite(CreateAccessKey{spec.AccessKey{ID: "k", Secret: "s", Role: spec.RoleAdmin}}); err != nil {
+		t.Errorf("as it was: %v", err)
+	}
+	for _, key := range []spec.AccessKey{
+		{Role: spec.RoleAdmin, Sealed: []byte("s")}, {Role: spec.RoleAdmin, Secret: "s", Cluster: "a"}, {Role: spec.RoleRead, Secret: "s"}, {Role: spec.RoleAdmin, Hosts: true},
+	} {
+		if err := v.MayWrite(CreateAccessKey{key}); !errors.Is(err, ErrTooNew) {
+			t.Errorf("%+v: %v", key, err)
+		}
+	}
+	if err := v.MayWrite(DeleteAccessKey{}); !errors.Is(err, ErrTooNew) {
+		t.Errorf("RemoveKey: %v", err)
+	}
+}

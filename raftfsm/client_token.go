@@ -1,0 +1,44 @@
+package raftfsm
+
+import (
+	"fmt"
+	"pinion/raftfsm/spec"
+	"time"
+)
+
+// clientToken remembers what a client token started, so that a request that comes again is answered with the first result
+// instead of being carried out twice. It counts as long as one of its tasks is known, and is forgotten by Reap. A
+// request that started nothing is not remembered: trying it again starts nothing twice.
+type clientToken struct {
+	Cluster  string         `json:"cluster"`
+	Token    string         `json:"token" compact:"own"`
+	Hash     string         `json:"hash" compact:"own"` // digest of the request's parameters
+	TaskIDs  []string       `json:"taskIds" compact:"own"`
+	Failures []spec.Failure `json:"failures"`
+	At       time.Time      `json:"at"`
+}
+
+// ClientTokenResult answers for a client token that was used before: the first result, its tasks as they are now. Nil and nil
+// when the token is empty, was not used or is forgotten; a *TokenConflict when its request had another hash.
+func (v *View) ClientTokenResult(cluster, clientToken, hash string) (*spec.RunResult, error) {
+	if clientToken == "" {
+		return nil, nil
+	}
+	used := clientTokensByID.get(v, indexKey{first: cluster, second: clientToken})
+	if used == nil {
+		return nil, nil
+	}
+	result := &spec.RunResult{Failures: used.Failures}
+	for _, id := range used.TaskIDs {
+		if task := v.Task(id); task != nil {
+			result.Tasks = append(result.Tasks, task)
+		}
+	}
+	if len(result.Tasks) == 0 {
+		return nil, nil
+	}
+	if used.Hash != hash {
+		return nil, fmt.Errorf("cluster %s: %w", cluster, &spec.ClientTokenConflict{TaskIDs: used.TaskIDs})
+	}
+	return result, nil
+}

@@ -1,0 +1,58 @@
+package raftfsm
+
+import (
+	"fmt"
+	"maps"
+	"pinion/raftfsm/spec"
+)
+
+// PutAttributes gives hosts custom attributes, each in place of the one of its name. They hide what the host itself says
+// under that name, and outlive its return. ErrNotFound, ErrTooManyAttributes. Answer: nil.
+type PutAttributes struct{ Attributes []spec.HostAttribute }
+
+func (c PutAttributes) apply(tx *tx) (any, error) {
+	for _, attribute := range c.Attributes {
+		err := tx.updateCustomAttributes(attribute.HostID, func(custom map[string]string) { custom[attribute.Name] = attribute.Value })
+		if err != nil {
+			return nil, err
+		}
+	}
+	return nil, nil
+}
+
+// DeleteAttributes takes custom attributes from hosts; one that is not there is no error. Values are not looked at.
+// ErrNotFound. Answer: nil.
+type DeleteAttributes struct{ Attributes []spec.HostAttribute }
+
+func (c DeleteAttributes) apply(tx *tx) (any, error) {
+	for _, attribute := range c.Attributes {
+		err := tx.updateCustomAttributes(attribute.HostID, func(custom map[string]string) { delete(custom, attribute.Name) })
+		if err != nil {
+			return nil, err
+		}
+	}
+	return nil, nil
+}
+
+// updateCustomAttributes changes the custom attributes of a host.
+func (tx *tx) updateCustomAttributes(hostID string, change func(map[string]string)) error {
+	known := tx.Host(hostID)
+	if known == nil {
+		return fmt.Errorf("host %q: %w", hostID, spec.ErrNotFound)
+	}
+	custom := maps.Clone(known.CustomAttributes)
+	if custom == nil {
+		custom = map[string]string{}
+	}
+	change(custom)
+	if len(custom) > spec.MaxCustomAttributes {
+		return fmt.Errorf("host %s (%s): %w", hostID, known.Name, spec.ErrTooManyAttributes)
+	}
+	if maps.Equal(custom, known.CustomAttributes) {
+		return nil
+	}
+	host := *known
+	host.CustomAttributes = custom
+	tx.updateHost(&host)
+	return nil
+}

@@ -1,0 +1,60 @@
+package raftfsm
+
+import (
+	"cmp"
+	"fmt"
+	"pinion/raftfsm/spec"
+	"slices"
+	"time"
+)
+
+// MarkHostLost gives a host up that was silent for too long. From now on it offers nothing, and its tasks become STOPPED,
+// except those in Keep, which are given more time; losing a lost host again ends those that are not kept any more. When
+// the host reports a task that was ended here it is told to stop it. ErrNotFound. Answer: *Host.
+//
+// The leader answers heartbeats of a lost host with ErrNotFound, so that one which was given up in the moment of its
+// return joins again and is taken back.
+type MarkHostLost struct {
+	ID     string
+	At     time.Time
+	Reason string   // StoppedReason of its tasks; empty: "host NAME was lost"
+	Keep   []string // ids of tasks that outlast this, because they were promised more time
+}
+
+func (c MarkHostLost) apply(tx *tx) (any, error) {
+	known := tx.Host(c.ID)
+	if known == nil {
+		return nil, fmt.Errorf("host %q: %w", c.ID, spec.ErrNotFound)
+	}
+	tx.stopTasks(c.ID, c.Keep, c.At, cmp.Or(c.Reason, fmt.Sprintf("host %s was lost", known.Name)))
+	if known.Lost() {
+		return known, nil
+	}
+	host := *known
+	host.LostAt = c.At
+	return tx.updateHost(&host), nil
+}
+
+// stopTasks declares the host's tasks STOPPED, but for those to keep.
+func (tx *tx) stopTasks(hostID string, keep []string, at time.Time, reason string) {
+	for _, live := range tx.liveTasksOn(hostID) {
+		if !slices.Contains(keep, live.ID) {
+			tx.put(tableTasks, declareStopped(live, at, reason))
+		}
+	}
+}
+
+// declareStopped is the task declared STOPPED without a report of its host. Exit codes are not known. Whoever stopped it before has
+// said why already.
+func declareStopped(t *spec.Task, at time.Time, reason string) *spec.Task {
+	task := *t
+	task.Times.Stopping = cmp.Or(task.Times.Stopping, at)
+	task.Times.Stopped = at
+	if task.StopCode == "" {
+		task.StoppedReason = cmp.Or(task.StoppedReason, reason)
+	}
+	markStopped(&task)
+	setStopCode(&task)
+	task.Version++
+	return &task
+}

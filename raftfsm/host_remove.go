@@ -1,0 +1,49 @@
+package raftfsm
+
+import (
+	"fmt"
+	"pinion/raftfsm/spec"
+	"slices"
+	"time"
+)
+
+// Removed says whether the id belonged to a host that was removed.
+func (v *View) Removed(hostID string) bool {
+	return removedByID.get(v, indexKey{first: hostID}) != nil
+}
+
+// RemovedHosts lists every host that was removed.
+func (v *View) RemovedHosts() []*spec.RemovedHost { return slices.Collect(removedByID.all(v)) }
+
+// RemoveHost ends a host's membership for ever, also that of a host that was admitted and never came. Its tasks become
+// STOPPED with Force; without, one that is not STOPPED is ErrInUse. Removing it again changes nothing. ErrNotFound.
+// Answer: *RemovedHost.
+type RemoveHost struct {
+	ID    string
+	Force bool
+	At    time.Time
+}
+
+func (c RemoveHost) apply(tx *tx) (any, error) {
+	if removed := removedByID.get(&tx.View, indexKey{first: c.ID}); removed != nil {
+		return removed, nil
+	}
+	host, admission := tx.Host(c.ID), tx.Admission(c.ID)
+	if host == nil && admission == nil {
+		return nil, fmt.Errorf("host %q: %w", c.ID, spec.ErrNotFound)
+	}
+	removed := &spec.RemovedHost{ID: c.ID, At: c.At}
+	if host != nil {
+		removed.Name = host.Name
+		if left := len(tx.liveTasksOn(c.ID)); left > 0 && !c.Force {
+			return nil, fmt.Errorf("host %s (%s): %w: it has %d tasks: drain it and stop them first, or use force", c.ID, host.Name, spec.ErrInUse, left)
+		}
+		tx.stopTasks(c.ID, nil, c.At, fmt.Sprintf("host %s was removed", host.Name))
+		tx.remove(tableHosts, host)
+	}
+	if admission != nil {
+		tx.remove(tableAdmissions, admission)
+	}
+	tx.put(tableRemoved, removed)
+	return removed, nil
+}

@@ -1,0 +1,74 @@
+package raftfsm
+
+import (
+	"fmt"
+	"pinion/raftfsm/spec"
+	"time"
+)
+
+// JoinTokens lists the join tokens that were not revoked, those that expired or were used up within the last day too.
+func (v *View) JoinTokens() []*spec.JoinToken {
+	var tokens []*spec.JoinToken
+	for token := range joinTokensByID.all(v) {
+		if !token.Revoked {
+			tokens = append(tokens, token)
+		}
+	}
+	return tokens
+}
+
+// JoinToken finds a join token, a revoked one too. Nil when the id is unknown or forgotten.
+func (v *View) JoinToken(id string) *spec.JoinToken {
+	return joinTokensByID.get(v, indexKey{first: id})
+}
+
+// CreateJoinToken records a join token. Storing the same again changes nothing; another one under the same id is ErrInUse.
+// Answer: *JoinToken.
+type CreateJoinToken struct{ Token spec.JoinToken }
+
+func (c CreateJoinToken) apply(tx *tx) (any, error) {
+	token := c.Token
+	if token.ID == "" || token.SecretHash == "" || token.Uses < 1 || !token.CreatedAt.Before(token.Expires) {
+		return nil, fmt.Errorf("join token %q needs an id, a secret, at least one use and an end after its beginning", token.ID)
+	}
+	token.Used, token.Revoked, token.EndedAt = 0, false, time.Time{}
+	known := tx.JoinToken(token.ID)
+	if known == nil {
+		tx.put(tableJoinTokens, &token)
+		return &token, nil
+	}
+	if known.SecretHash != token.SecretHash {
+		return nil, fmt.Errorf("join token %s: %w: make one with another id", token.ID, spec.ErrInUse)
+	}
+	return known, nil
+}
+
+// RevokeJoinToken ends a join token for ever. Hosts that it has let in stay. Revoking it again changes nothing. ErrNotFound.
+// Answer: *JoinToken.
+type RevokeJoinToken struct {
+	ID string
+	At time.Time
+}
+
+func (c RevokeJoinToken) apply(tx *tx) (any, error) {
+	known := tx.JoinToken(c.ID)
+	if known == nil {
+		return nil, fmt.Errorf("join token %q: %w", c.ID, spec.ErrNotFound)
+	}
+	if known.Revoked {
+		return known, nil
+	}
+	token := *known
+	token.Revoked, token.EndedAt = true, c.At
+	tx.put(tableJoinTokens, &token)
+	return &token, nil
+}
+
+// forgetTokens removes the join tokens that ended before the moment.
+func (tx *tx) forgetTokens(before time.Time) {
+	for token := range joinTokensByID.all(&tx.View) {
+		if token.End().Before(before) {
+			tx.remove(tableJoinTokens, token)
+		}
+	}
+}

@@ -1,0 +1,118 @@
+package raftfsm
+
+import (
+	"fmt"
+	"iter"
+	"pinion/raftfsm/spec"
+)
+
+// QueuedTasks visits the tasks of a cluster that are PROVISIONING, of all clusters when it is empty: one cluster after the
+// other, each by id.
+func (v *View) QueuedTasks(cluster string) iter.Seq[*spec.Task] {
+	if cluster == "" {
+		return tasksQueued.all(v)
+	}
+	return tasksQueued.scan(v, cluster)
+}
+
+// Gang lists the tasks of a gang by rank.
+func (v *View) Gang(id string) []*spec.Task { return tasksByGang.list(v, id) }
+
+// Attempts lists the tasks that do again what a first one did, by attempt.
+func (v *View) Attempts(first string) []*spec.Task {
+	return tasksByAttempt.list(v, first)
+}
+
+// PlaceTasks gives tasks of the queue their places. Each group is placed whole or not at all: a gang is one group. A group
+// is refused when one of its tasks does not wait any more, or when its place is not free, as of LaunchTasks.
+// Answer: []string, one for each group: "" when it was placed, else why not, for the log.
+type PlaceTasks struct{ Groups [][]spec.Placement }
+
+func (c PlaceTasks) apply(tx *tx) (any, error) {
+	answers, left := make([]string, len(c.Groups)), newLedger(&tx.View)
+	for i, group := range c.Groups {
+		tasks, why := tx.placeGroup(group, left)
+		if answers[i] = why; why != "" {
+			left.rollback(tasks)
+			continue
+		}
+		for _, task := range tasks {
+			tx.put(tableTasks, task)
+		}
+	}
+	return answers, nil
+}
+
+// placeGroup is the tasks of a group at their places, and why one of them cannot have its own: then they are those before it.
+func (tx *tx) placeGroup(group []spec.Placement, left *ledger) (tasks []*spec.Task, why string) {
+	tasks = make([]*spec.Task, 0, len(group))
+	for _, placement := range group {
+		known := tx.Task(placement.TaskID)
+		if known == nil || known.LastStatus != spec.Provisioning {
+			return tasks, fmt.Sprintf("task %s does not wait any more", placement.TaskID)
+		}
+		task := withPlacement(known, placement)
+		if task == nil {
+			return tasks, fmt.Sprintf("task %s has other containers", known.ID)
+		}
+		if why := left.reserve(task); why != "" {
+			return tasks, why
+		}
+		tasks = append(tasks, task)
+	}
+	return tasks, ""
+}
+
+// withPlacement is the task at its place; nil when the placement is not about its containers.
+func withPlacement(t *spec.Task, p spec.Placement) *spec.Task {
+	if len(p.GPUs) > len(t.Containers) {
+		return nil
+	}
+	task := *t
+	task.HostID, task.LastStatus = p.HostID, spec.Pending
+	task.Ports = append(task.Ports[:len(task.Ports):len(task.Ports)], p.Ports...)
+	task.Containers = append([]spec.Container(nil), t.Containers...)
+	for i := range task.Containers {
+		task.Containers[i].LastStatus = spec.Pending
+		if i < len(p.GPUs) {
+			task.Containers[i].GPUs = p.GPUs[i]
+		}
+	}
+	if t.Gang != nil {
+		seat := *t.Gang
+		seat.Port = p.GangPort
+		task.Gang = &seat
+	}
+	task.Version++
+	return &task
+}
+
+// RetryTasks records tasks that do again what one before them did: each is PROVISIONING, names the first in RetryOf and
+// counts on from the last attempt at it. One whose attempt is on record already changes nothing, so it happens once.
+// Answer: []string, the ids of those that were recorded.
+type RetryTasks struct{ Tasks []*spec.Task }
+
+func (c RetryTasks) apply(tx *tx) (any, error) {
+	recorded := []string{}
+	for _, task := range c.Tasks {
+		if task.RetryOf == "" || task.LastStatus != spec.Provisioning || task.Attempt != tx.nextAttempt(task.RetryOf) || tx.Task(task.ID) != nil {
+			continue
+		}
+		if tx.checkActive(task.Cluster) != nil || tx.Definition(task.Definition) == nil {
+			continue
+		}
+		tx.put(tableTasks, task)
+		recorded = append(recorded, task.ID)
+	}
+	return recorded, nil
+}
+
+// nextAttempt is the number of the attempt that comes after those on record. Old ones may have been forgotten, the last
+// one is not.
+func (v *View) nextAttempt(first string) int {
+	attempts := v.Attempts(first)
+	if len(attempts) == 0 {
+		return 1
+	}
+	return attempts[len(attempts)-1].Attempt + 1
+}

@@ -1,0 +1,130 @@
+package spec
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// Tags by which a task says how it waits, whose share it counts for, and what is done when it ends. They are tags so that
+// every client of ECS can say them; flags and fields of Pinion's own set the same tags.
+const (
+	TagPriority    = "pinion.priority"    // 0 to 100, the highest first; default 0
+	TagTeam        = "pinion.team"        // whose share and quota it counts for
+	TagTimeLimit   = "pinion.time-limit"  // it is stopped so long after it started: "30m", "12h"
+	TagPreemptible = "pinion.preemptible" // "true": it gives way to a task of higher priority, and waits again
+	TagRetries     = "pinion.retries"     // 0 to 100: so often it is run again when it fails
+	TagRetryOn     = "pinion.retry-on"    // exit codes that are worth it, "1 137"; default: all but 0
+	TagAfter       = "pinion.after"       // what has to end before: "TASK any:TASK group:NAME any:group:NAME"
+	TagGang        = "pinion.gang"        // "true": all tasks of the run or none, and one fails, all stop
+)
+
+// Limits of Terms.
+const (
+	MaxPriority     = 100
+	MaxRetries      = 100
+	MaxDependencies = 32
+	MinTimeLimit    = time.Second
+)
+
+// SchedulingOptions are what the tags of a task say.
+type SchedulingOptions struct {
+	Priority     int
+	Team         string        // "" is a team as any other
+	TimeLimit    time.Duration // 0: none
+	Preemptible  bool
+	Retries      int
+	RetryOn      []int // exit codes; nil: all but 0
+	Dependencies []TaskDependency
+	Gang         bool
+}
+
+// ParseSchedulingOptions reads the terms of a task. The error says which tag is wrong and what it may be; the other tags are read.
+func ParseSchedulingOptions(tags []Tag) (SchedulingOptions, error) {
+	if len(tags) == 0 { // most have none, and they are asked often
+		return SchedulingOptions{}, nil
+	}
+	var (
+		t     SchedulingOptions
+		wrong error
+	)
+	for _, tag := range tags {
+		read, known := schedulingTags[tag.Key]
+		if !known {
+			continue
+		}
+		if err := read(&t, tag.Value); err != nil && wrong == nil {
+			wrong = fmt.Errorf("the tag %s is %q: %w", tag.Key, tag.Value, err)
+		}
+	}
+	return t, wrong
+}
+
+// SchedulingOptions are the task's. What cannot be read was recorded before anybody checked, and counts as not said.
+func (t *Task) SchedulingOptions() SchedulingOptions {
+	terms, _ := ParseSchedulingOptions(t.Tags)
+	return terms
+}
+
+// OwnTags lists the keys of the tags of tasks that mean something to Pinion, sorted.
+func OwnTags() []string {
+	keys := append(slices.Collect(maps.Keys(schedulingTags)), TagLostAfter)
+	slices.Sort(keys)
+	return keys
+}
+
+var schedulingTags = map[string]func(*SchedulingOptions, string) error{
+	TagPriority: func(t *SchedulingOptions, s string) (err error) {
+		t.Priority, err = parseIntUpTo(s, MaxPriority)
+		return err
+	},
+	TagTeam: func(t *SchedulingOptions, s string) error { t.Team = s; return nil },
+	TagTimeLimit: func(t *SchedulingOptions, s string) error {
+		limit, err := time.ParseDuration(s)
+		if err != nil || limit < MinTimeLimit {
+			return fmt.Errorf(`write a span of time of %v or more, such as "30m" or "12h"`, MinTimeLimit)
+		}
+		t.TimeLimit = limit
+		return nil
+	},
+	TagPreemptible: func(t *SchedulingOptions, s string) (err error) { t.Preemptible, err = truth(s); return err },
+	TagRetries: func(t *SchedulingOptions, s string) (err error) {
+		t.Retries, err = parseIntUpTo(s, MaxRetries)
+		return err
+	},
+	TagRetryOn: func(t *SchedulingOptions, s string) error {
+		var codes []int
+		for _, word := range strings.Fields(s) {
+			code, err := parseIntUpTo(word, 255)
+			if err != nil {
+				return fmt.Errorf(`write exit codes from 0 to 255 with spaces between, such as "1 137"`)
+			}
+			codes = append(codes, code)
+		}
+		t.RetryOn = codes
+		return nil
+	},
+	TagAfter: func(t *SchedulingOptions, s string) (err error) {
+		t.Dependencies, err = parseDependencies(s)
+		return err
+	},
+	TagGang: func(t *SchedulingOptions, s string) (err error) { t.Gang, err = truth(s); return err },
+}
+
+func parseIntUpTo(s string, most int) (int, error) {
+	n, err := strconv.Atoi(s)
+	if err != nil || n < 0 || n > most {
+		return 0, fmt.Errorf("write a whole number from 0 to %d", most)
+	}
+	return n, nil
+}
+
+func truth(s string) (bool, error) {
+	if s != "true" && s != "false" {
+		return false, fmt.Errorf(`write "true" or "false"`)
+	}
+	return s == "true", nil
+}
