@@ -14,22 +14,22 @@ import (
 	"pinion/raftfsm/spec"
 )
 
-// as sends a request with a key of that role, bound to that cluster.
-func (b *bench) as(t testing.TB, role spec.Role, cluster string, r *http.Request) reply {
+// serveAs sends a request with a key of that role, bound to that cluster.
+func (b *fixture) serveAs(t testing.TB, role spec.Role, cluster string, r *http.Request) reply {
 	t.Helper()
 	b.config.Trusted = false
 	id := strings.ToUpper("AKIA" + string(role) + cluster)
-	b.do(t, raftfsm.CreateAccessKey{Key: spec.AccessKey{ID: id, Secret: secret, Role: role, Cluster: cluster, CreatedAt: epoch}})
+	b.mustApply(t, raftfsm.CreateAccessKey{Key: spec.AccessKey{ID: id, Secret: secret, Role: role, Cluster: cluster, CreatedAt: epoch}})
 	r.Header.Set("Authorization", "Bearer "+id+":"+secret)
 	return b.serve(r)
 }
 
-func plain(operation, body string) *http.Request {
+func restRequest(operation, body string) *http.Request {
 	return httptest.NewRequest("POST", "/v1/"+operation, strings.NewReader(body))
 }
 
-// lines are the operations and routes with the least role that may call each.
-func lines() map[string]spec.Role {
+// requiredRoles are the operations and routes with the least role that may call each.
+func requiredRoles() map[string]spec.Role {
 	all := map[string]spec.Role{}
 	for name, operation := range ecs.Operations {
 		all["POST /v1/"+name] = operation.Role
@@ -41,11 +41,11 @@ func lines() map[string]spec.Role {
 }
 
 func TestEveryLineOfTheTablesHoldsItsRole(t *testing.T) {
-	for line, needed := range lines() {
+	for line, needed := range requiredRoles() {
 		method, path, _ := strings.Cut(line, " ")
 		for _, role := range []spec.Role{"reader", spec.RoleRead, spec.RoleSubmit, spec.RoleAdmin} {
-			b, _ := operated(t)
-			got := b.as(t, role, "", httptest.NewRequest(method, path, strings.NewReader("{}")))
+			b, _ := newAdminFixture(t)
+			got := b.serveAs(t, role, "", httptest.NewRequest(method, path, strings.NewReader("{}")))
 			denied := got.Header().Get("X-Amzn-ErrorType") == accessDenied
 			if allowed := needed == "" || role.May(needed); denied == allowed {
 				t.Errorf("%s needs %q; %s: %d %s", line, needed, role, got.Code, got.Body)
@@ -55,20 +55,20 @@ func TestEveryLineOfTheTablesHoldsItsRole(t *testing.T) {
 }
 
 func TestARefusalNamesTheRoleAndIsOfTheFormThatTheDoorHas(t *testing.T) {
-	b := newBench(t)
+	b := newFixture(t)
 	const message = "arn:aws:iam::123456789012:user/AKIAREAD may not do this: it needs an access key with the role submit."
-	b.as(t, spec.RoleRead, "", plain("RunTask", `{"taskDefinition":"f"}`)).wantError(t, 403, accessDenied, message)
+	b.serveAs(t, spec.RoleRead, "", restRequest("RunTask", `{"taskDefinition":"f"}`)).wantError(t, 403, accessDenied, message)
 	r := httptest.NewRequest("POST", "/", strings.NewReader("{}"))
 	r.Header.Set("X-Amz-Target", "AmazonEC2ContainerServiceV20141113.RunTask")
-	b.as(t, spec.RoleRead, "", r).wantError(t, 400, accessDenied, message)
+	b.serveAs(t, spec.RoleRead, "", r).wantError(t, 400, accessDenied, message)
 }
 
 func TestAKeyForOneClusterMayNameThatOneAlone(t *testing.T) {
-	b, _ := operated(t)
+	b, _ := newAdminFixture(t)
 	for _, cluster := range []string{"lab", "other"} {
-		b.do(t, raftfsm.CreateCluster{Cluster: spec.Cluster{Name: cluster, Status: spec.ClusterActive}})
+		b.mustApply(t, raftfsm.CreateCluster{Cluster: spec.Cluster{Name: cluster, Status: spec.ClusterActive}})
 	}
-	b.do(t, registerCommand(t))
+	b.mustApply(t, registerCommand(t))
 	b.run(t, `{"taskDefinition":"f"}`) // in the default cluster
 	const task = firstTask
 	const arn = "arn:aws:ecs:us-east-1:123456789012:"
@@ -95,40 +95,40 @@ func TestAKeyForOneClusterMayNameThatOneAlone(t *testing.T) {
 		{spec.RoleAdmin, "admin/tokens", `{}`, false},
 		{spec.RoleAdmin, "admin/keys", `{"role":"admin"}`, false},
 	} {
-		got := b.as(t, c.role, "lab", plain(c.operation, c.body))
+		got := b.serveAs(t, c.role, "lab", restRequest(c.operation, c.body))
 		if denied := got.Header().Get("X-Amzn-ErrorType") == accessDenied; denied == c.allowed {
 			t.Errorf("%s %s: %d %s", c.operation, c.body, got.Code, got.Body)
 		}
 	}
-	if got := b.as(t, spec.RoleRead, "lab", plain("ListClusters", "{}")).Body.String(); got != `{"clusterArns":["`+arn+`cluster/lab"]}` {
+	if got := b.serveAs(t, spec.RoleRead, "lab", restRequest("ListClusters", "{}")).Body.String(); got != `{"clusterArns":["`+arn+`cluster/lab"]}` {
 		t.Errorf("the clusters that the key may know of: %s", got)
 	}
 	for path, want := range map[string]string{
 		"/v1/hosts": "[]", "/v1/gpus?cluster=lab": "[]", "/v1/hosts?cluster=default": accessDenied, "/v1/gpus?cluster=other": accessDenied,
 		"/v1/tasks/" + task + "/logs": accessDenied,
 	} {
-		if got := b.as(t, spec.RoleRead, "lab", httptest.NewRequest("GET", path, nil)); !strings.Contains(got.Body.String(), want) {
+		if got := b.serveAs(t, spec.RoleRead, "lab", httptest.NewRequest("GET", path, nil)); !strings.Contains(got.Body.String(), want) {
 			t.Errorf("%s: %d %s", path, got.Code, got.Body)
 		}
 	}
 }
 
-// counted is a cluster that counts how often it was asked for a view that only the other servers can vouch for.
-type counted struct {
-	Cluster
+// countingStore is a cluster that counts how often it was asked for a view that only the other servers can vouch for.
+type countingStore struct {
+	Store
 	views *int
 }
 
-func (c counted) View(ctx context.Context) (*raftfsm.View, error) {
+func (c countingStore) View(ctx context.Context) (*raftfsm.View, error) {
 	*c.views++
-	return c.Cluster.View(ctx)
+	return c.Store.View(ctx)
 }
 
 func TestWhoHasNoKeyCostsTheLeaderNoQuestion(t *testing.T) {
-	b := newBench(t)
+	b := newFixture(t)
 	asked := 0
-	b.config.Trusted, b.config.Leader, b.config.Stale = false, leads(itself), local{view: b.state.View()}
-	b.config.Cluster = counted{b.cluster, &asked}
+	b.config.Trusted, b.config.Leader, b.config.Local = false, fakeLeadership(selfLeads), fixedState{view: b.state.View()}
+	b.config.Store = countingStore{b.fakeStore, &asked}
 	for _, header := range []string{"", "Bearer nobody:x", "Bearer " + keyID + ":wrong", "Basic x",
 		strings.Replace(signed(t, "ListTasks", "{}", epoch).Header.Get("Authorization"), keyID, "AKIANOBODY", 1)} {
 		r := signed(t, "ListTasks", "{}", epoch)
@@ -148,21 +148,21 @@ func TestWhoHasNoKeyCostsTheLeaderNoQuestion(t *testing.T) {
 }
 
 func TestWhoHasNoKeyIsNotForwarded(t *testing.T) {
-	way := &hops{fail: func(int) error { return errors.New("forwarded") }}
-	b := changing(t, way, always("gpu-1:7400"))
+	way := &fakeTransport{failBefore: func(int) error { return errors.New("forwarded") }}
+	b := newFollowerFixture(t, way, remoteLeads("gpu-1:7400"))
 	b.config.Trusted = false
-	if got := b.plain("ListTasks", "{}"); got.Code != 400 || way.count > 0 {
+	if got := b.rest("ListTasks", "{}"); got.Code != 400 || way.count > 0 {
 		t.Errorf("%d %s", got.Code, got.Body)
 	}
 }
 
 // The leader's own copy may be older than the removal by the moment that the other servers need to confirm it.
 func TestAKeyThatWasRemovedIsRefusedAtOnce(t *testing.T) {
-	b := newBench(t)
-	b.config.Trusted, b.config.Leader, b.config.Stale = false, leads(itself), local{view: b.state.View()}
-	b.do(t, raftfsm.DeleteAccessKey{ID: keyID})
+	b := newFixture(t)
+	b.config.Trusted, b.config.Leader, b.config.Local = false, fakeLeadership(selfLeads), fixedState{view: b.state.View()}
+	b.mustApply(t, raftfsm.DeleteAccessKey{ID: keyID})
 	b.serve(signed(t, "ListTasks", "{}", epoch)).wantError(t, 400, "UnrecognizedClientException", fmt.Sprintf("The access key %s was removed.", keyID))
-	b.config.Stale = nil
+	b.config.Local = nil
 	if got := b.serve(signed(t, "ListTasks", "{}", epoch)); got.Header().Get("X-Amzn-ErrorType") != "UnrecognizedClientException" {
 		t.Errorf("%d %s", got.Code, got.Body)
 	}

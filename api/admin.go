@@ -8,8 +8,8 @@ import (
 	"pinion/api/wire"
 )
 
-// notHere refuses what this host was given no means for.
-func notHere(what string) error {
+// errNotConfigured refuses what this host was given no means for.
+func errNotConfigured(what string) error {
 	return wire.Errorf(wire.Client, "pinion: %s is not supported here: this pinion serves one host that is not part of a pool.", what)
 }
 
@@ -54,7 +54,7 @@ func (d *door) createToken(w http.ResponseWriter, r *http.Request, who caller, b
 	if err := wire.DecodeJSON(body, &in, wire.Strict); err != nil {
 		return err
 	}
-	ttl, err := lifetime(in.TTL)
+	ttl, err := parseTTL(in.TTL)
 	if err != nil {
 		return err
 	}
@@ -62,7 +62,7 @@ func (d *door) createToken(w http.ResponseWriter, r *http.Request, who caller, b
 		return wire.Errorf(wire.InvalidParameter, "uses must be a number of hosts from 1, not %d.", in.Uses)
 	}
 	if d.Admin.Tokens == nil {
-		return notHere("making join tokens")
+		return errNotConfigured("making join tokens")
 	}
 	token, err := d.Admin.Tokens.CreateToken(r.Context(), ttl, in.Uses, in.Role)
 	if err != nil {
@@ -76,8 +76,8 @@ func (d *door) createToken(w http.ResponseWriter, r *http.Request, who caller, b
 	return nil
 }
 
-// lifetime reads a duration; empty is 0, which stands for the default.
-func lifetime(text string) (time.Duration, error) {
+// parseTTL reads a duration; empty is 0, which stands for the default.
+func parseTTL(text string) (time.Duration, error) {
 	if text == "" {
 		return 0, nil
 	}
@@ -94,7 +94,7 @@ func (d *door) revokeToken(w http.ResponseWriter, r *http.Request, _ caller, bod
 		return err
 	}
 	if d.Admin.Tokens == nil {
-		return notHere("revoking join tokens")
+		return errNotConfigured("revoking join tokens")
 	}
 	if err := d.Admin.Tokens.RevokeToken(r.Context(), in.ID); err != nil {
 		return err
@@ -115,7 +115,7 @@ func (d *door) changeHost(w http.ResponseWriter, r *http.Request, who caller, bo
 		return err
 	}
 	if d.Admin.Hosts == nil {
-		return notHere("changing hosts")
+		return errNotConfigured("changing hosts")
 	}
 	change, known := map[string]func(context.Context, string) error{
 		"promote": d.Admin.Hosts.Promote,
@@ -142,12 +142,12 @@ func (d *door) done(w http.ResponseWriter, r *http.Request) {
 // snapshot sends the state as a file that tells by itself whether it is whole.
 func (d *door) snapshot(w http.ResponseWriter, r *http.Request, _ caller, _ []byte) error {
 	if d.Admin.Snapshots == nil {
-		return notHere("saving snapshots")
+		return errNotConfigured("saving snapshots")
 	}
 	w.Header().Set("Content-Type", "application/octet-stream")
-	out := &pieces{w: w, control: http.NewResponseController(w)}
+	out := &flushWriter{w: w, control: http.NewResponseController(w)}
 	err := d.Admin.Snapshots.SaveSnapshot(r.Context(), out)
-	if err == nil || !out.begun {
+	if err == nil || !out.started {
 		return err
 	}
 	d.Log.Warn("a snapshot broke off", "requestId", requestID(w), "err", err)

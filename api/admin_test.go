@@ -12,17 +12,17 @@ import (
 	"pinion/raftfsm/spec"
 )
 
-// operated is a bench with everything that operators can do.
-func operated(t testing.TB) (*bench, *keeper) {
-	b := newBench(t)
-	k := &keeper{cluster: b.cluster}
+// newAdminFixture is a bench with everything that operators can do.
+func newAdminFixture(t testing.TB) (*fixture, *fakeAdmin) {
+	b := newFixture(t)
+	k := &fakeAdmin{fakeStore: b.fakeStore}
 	b.config.Admin = Admin{Tokens: k, Hosts: k, Snapshots: k}
 	return b, k
 }
 
 func TestOperatorsChangeHostsAndTokens(t *testing.T) {
-	b, k := operated(t)
-	if got := b.plain("admin/tokens", `{"ttl":"1h","uses":3,"role":"host"}`); got.Code != 200 || got.Body.String() != `{"token":"pinion1.ca.id.secret","join":"gpu-1:7400"}` {
+	b, k := newAdminFixture(t)
+	if got := b.rest("admin/tokens", `{"ttl":"1h","uses":3,"role":"host"}`); got.Code != 200 || got.Body.String() != `{"token":"pinion1.ca.id.secret","join":"gpu-1:7400"}` {
 		t.Errorf("%d %s", got.Code, got.Body)
 	}
 	for path, body := range map[string]string{
@@ -32,23 +32,23 @@ func TestOperatorsChangeHostsAndTokens(t *testing.T) {
 		"admin/hosts/demote":  `{"host":"` + hostID + `"}`,
 		"admin/hosts/remove":  `{"host":"` + hostID + `","force":true}`,
 	} {
-		if got := b.plain(path, body); got.Code != 200 {
+		if got := b.rest(path, body); got.Code != 200 {
 			t.Errorf("%s: %d %s", path, got.Code, got.Body)
 		}
 	}
-	slices.Sort(k.asked)
+	slices.Sort(k.calls)
 	want := []string{"demote " + hostID, "promote " + hostID, "remove " + hostID + " true", "revoke id", "token 0s 0 ", "token 1h0m0s 3 host"}
-	if !slices.Equal(k.asked, want) {
-		t.Errorf("got  %q\nwant %q", k.asked, want)
+	if !slices.Equal(k.calls, want) {
+		t.Errorf("got  %q\nwant %q", k.calls, want)
 	}
-	b.plain("admin/hosts/reboot", `{"host":"`+hostID+`"}`).wantError(t, 404, notFound, "There is no /v1/admin/hosts/reboot: hosts can be changed with remove, promote and demote.")
-	b.plain("admin/hosts/remove", `{"host":"nope"}`).wantError(t, 404, notFound, `There is no host with the id "nope".`)
-	b.plain("admin/tokens", `{"ttl":"soon"}`).wantError(t, 400, invalid, `ttl must be a duration such as 30m or 24h, not "soon".`)
-	b.plain("admin/tokens", `{"uses":-1}`).wantError(t, 400, invalid, "uses must be a number of hosts from 1, not -1.")
+	b.rest("admin/hosts/reboot", `{"host":"`+hostID+`"}`).wantError(t, 404, notFound, "There is no /v1/admin/hosts/reboot: hosts can be changed with remove, promote and demote.")
+	b.rest("admin/hosts/remove", `{"host":"nope"}`).wantError(t, 404, notFound, `There is no host with the id "nope".`)
+	b.rest("admin/tokens", `{"ttl":"soon"}`).wantError(t, 400, invalid, `ttl must be a duration such as 30m or 24h, not "soon".`)
+	b.rest("admin/tokens", `{"uses":-1}`).wantError(t, 400, invalid, "uses must be a number of hosts from 1, not -1.")
 }
 
 func TestASnapshotIsSentWholeOrBreaksOff(t *testing.T) {
-	b, k := operated(t)
+	b, k := newAdminFixture(t)
 	if got := b.get("/v1/admin/snapshot"); got.Body.String() != "the whole state" || got.Header().Get("Content-Type") != "application/octet-stream" {
 		t.Errorf("%d %s", got.Code, got.Body)
 	}
@@ -62,12 +62,12 @@ func TestASnapshotIsSentWholeOrBreaksOff(t *testing.T) {
 }
 
 func TestWhatThisHostHasNoMeansForIsRefusedInWords(t *testing.T) {
-	b := newBench(t)
+	b := newFixture(t)
 	b.config.Admin = Admin{}
 	for path, what := range map[string]string{
 		"admin/tokens": "making join tokens", "admin/tokens/revoke": "revoking join tokens", "admin/hosts/remove": "changing hosts",
 	} {
-		b.plain(path, "").wantError(t, 400, "ClientException", "pinion: "+what+" is not supported here: this pinion serves one host that is not part of a pool.")
+		b.rest(path, "").wantError(t, 400, "ClientException", "pinion: "+what+" is not supported here: this pinion serves one host that is not part of a pool.")
 	}
 	b.get("/v1/admin/snapshot").wantError(t, 400, "ClientException", "pinion: saving snapshots is not supported here: this pinion serves one host that is not part of a pool.")
 	b.aws("DeregisterContainerInstance", `{"containerInstance":"`+hostID+`"}`).wantError(t, 400, "ClientException",
@@ -75,8 +75,8 @@ func TestWhatThisHostHasNoMeansForIsRefusedInWords(t *testing.T) {
 }
 
 func TestOnlyAdminsAreOperators(t *testing.T) {
-	b, k := operated(t)
-	b.do(t, raftfsm.CreateAccessKey{Key: spec.AccessKey{ID: "AKIAREADER", Secret: secret, Role: "reader", CreatedAt: epoch}})
+	b, k := newAdminFixture(t)
+	b.mustApply(t, raftfsm.CreateAccessKey{Key: spec.AccessKey{ID: "AKIAREADER", Secret: secret, Role: "reader", CreatedAt: epoch}})
 	b.config.Trusted = false
 	for _, r := range []*http.Request{
 		httptest.NewRequest("POST", "/v1/admin/hosts/remove", strings.NewReader(`{"host":"`+hostID+`"}`)),
@@ -85,7 +85,7 @@ func TestOnlyAdminsAreOperators(t *testing.T) {
 		r.Header.Set("Authorization", "Bearer AKIAREADER:"+secret)
 		b.serve(r).wantError(t, 403, accessDenied, "arn:aws:iam::123456789012:user/AKIAREADER may not do this: it needs an access key with the role admin.")
 	}
-	if len(k.asked) > 0 {
-		t.Errorf("%q", k.asked)
+	if len(k.calls) > 0 {
+		t.Errorf("%q", k.calls)
 	}
 }

@@ -9,7 +9,7 @@ import (
 )
 
 func TestCustomAttributesOfAHost(t *testing.T) {
-	b := newBench(t)
+	b := newFixture(t)
 	arn := arns + "container-instance/default/" + hostID
 	b.must(t, "PutAttributes", `{"attributes":[{"name":"stack","value":"production","targetId":"`+arn+`"},{"name":"spot","targetType":"container-instance","targetId":"`+hostID+`"}]}`).golden(t, "put-attributes")
 	b.must(t, "ListAttributes", `{"targetType":"container-instance"}`).golden(t, "list-attributes")
@@ -26,8 +26,8 @@ func TestCustomAttributesOfAHost(t *testing.T) {
 }
 
 func TestAttributesArePaged(t *testing.T) {
-	b := newBench(t)
-	b.do(t, raftfsm.PutHost{Host: newHost(strings.Repeat("b", 32), "gpu-2", 0)})
+	b := newFixture(t)
+	b.mustApply(t, raftfsm.PutHost{Host: newHost(strings.Repeat("b", 32), "gpu-2", 0)})
 	token, seen := "", map[string]bool{}
 	for {
 		var page struct {
@@ -52,7 +52,7 @@ func TestAttributesArePaged(t *testing.T) {
 }
 
 func TestWhatCannotBePutOnAHost(t *testing.T) {
-	b := newBench(t)
+	b := newFixture(t)
 	const missing = "The specified target was not found. List the container instances of the cluster with ListContainerInstances."
 	one := func(name, value, target string) string {
 		return fmt.Sprintf(`{"name":%q,"value":%q,"targetId":%q}`, name, value, target)
@@ -78,7 +78,7 @@ func TestWhatCannotBePutOnAHost(t *testing.T) {
 }
 
 func TestAHostCarriesTenCustomAttributes(t *testing.T) {
-	b := newBench(t)
+	b := newFixture(t)
 	for i := range 10 {
 		b.must(t, "PutAttributes", fmt.Sprintf(`{"attributes":[{"name":"a%d","value":"x","targetId":%q}]}`, i, hostID))
 	}
@@ -86,10 +86,10 @@ func TestAHostCarriesTenCustomAttributes(t *testing.T) {
 }
 
 func TestWhatAHostSaysOfItselfIsNotDeleted(t *testing.T) {
-	b := newBench(t)
+	b := newFixture(t)
 	own := newHost(hostID, "gpu-1", 4)
 	own.Attributes["rack"] = "7"
-	b.do(t, raftfsm.PutHost{Host: own})
+	b.mustApply(t, raftfsm.PutHost{Host: own})
 	body := `{"attributes":[{"name":"rack","value":"8","targetId":"` + hostID + `"}]}`
 	b.aws("DeleteAttributes", body).wantError(t, 400, invalid, "attribute rack of gpu-1 is what the host says of itself: start it without that --attribute.")
 	b.must(t, "PutAttributes", body)

@@ -41,7 +41,7 @@ func (d *door) formed(r *http.Request) error {
 	if header == "" && d.trusts(r) || strings.HasPrefix(header, bearerScheme) {
 		return nil
 	}
-	return sigv4.Check(r)
+	return sigv4.CheckForm(r)
 }
 
 // authenticate finds out who asks, with one view of the state for everything.

@@ -20,7 +20,7 @@ func registerCommand(t testing.TB) raftfsm.Command {
 
 // withAuthorization sends a request to a door that trusts nobody.
 func withAuthorization(t *testing.T, header string) reply {
-	b := newBench(t)
+	b := newFixture(t)
 	b.config.Trusted = false
 	r := httptest.NewRequest("POST", "/v1/ListClusters", strings.NewReader("{}"))
 	if header != "" {
@@ -42,7 +42,7 @@ func TestBearerKeys(t *testing.T) {
 
 // Nothing of the cluster is shown to those who cannot sign, but that the host lives and its version.
 func TestEveryDoorAsksForAKey(t *testing.T) {
-	b := newBench(t)
+	b := newFixture(t)
 	b.config.Trusted = false
 	for _, path := range []string{"/v1/hosts", "/v1/gpus", "/v1/tasks/" + firstTask + "/logs", "/v1/tasks/" + firstTask + "/pulls"} {
 		if got := b.get(path); got.Header().Get("X-Amzn-ErrorType") != "MissingAuthenticationTokenException" {
@@ -63,7 +63,7 @@ func TestEveryDoorAsksForAKey(t *testing.T) {
 
 // Even on the trusted socket a signature that is there must be right, and its region counts.
 func TestASignatureOnTheSocketIsChecked(t *testing.T) {
-	b := newBench(t)
+	b := newFixture(t)
 	r := httptest.NewRequest("POST", "/v1/ListClusters", strings.NewReader("{}"))
 	r.Header.Set("Authorization", "Bearer "+keyID+":wrong")
 	if got := b.serve(r); got.Code != 400 {

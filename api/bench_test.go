@@ -13,39 +13,39 @@ import (
 	"pinion/raftfsm/spec"
 )
 
-// agent stands in for the host's agent; a nil func means that nothing is there.
-type agent struct {
+// fakeTaskHost stands in for the host's agent; a nil func means that nothing is there.
+type fakeTaskHost struct {
 	logs  func(ctx context.Context, q spec.LogQuery, emit func(spec.LogLine) error) error
 	pulls func(taskID string) []spec.Pull
 }
 
-var _ Host = (*agent)(nil)
+var _ TaskHost = (*fakeTaskHost)(nil)
 
-func (a *agent) Logs(ctx context.Context, q spec.LogQuery, emit func(spec.LogLine) error) error {
+func (a *fakeTaskHost) Logs(ctx context.Context, q spec.LogQuery, emit func(spec.LogLine) error) error {
 	if a.logs == nil {
 		return nil
 	}
 	return a.logs(ctx, q, emit)
 }
 
-func (a *agent) Pulls(taskID string) []spec.Pull {
+func (a *fakeTaskHost) Pulls(taskID string) []spec.Pull {
 	if a.pulls == nil {
 		return nil
 	}
 	return a.pulls(taskID)
 }
 
-// bench is a door with all that is behind it, as a test needs it.
-type bench struct {
-	*cluster
-	agent  *agent
+// fixture is a door with all that is behind it, as a test needs it.
+type fixture struct {
+	*fakeStore
+	agent  *fakeTaskHost
 	config Config
 }
 
-// newBench has a door that trusts its callers, as the unix socket does.
-func newBench(t testing.TB) *bench {
-	b := &bench{cluster: newCluster(t), agent: &agent{}}
-	b.config = Config{Cluster: b.cluster, Host: b.agent, HostID: hostID, Admin: Admin{Hosts: &keeper{cluster: b.cluster}}, Log: slog.New(slog.DiscardHandler), Version: "1.2.3", Now: func() time.Time { return epoch }, Trusted: true}
+// newFixture has a door that trusts its callers, as the unix socket does.
+func newFixture(t testing.TB) *fixture {
+	b := &fixture{fakeStore: newFakeStore(t), agent: &fakeTaskHost{}}
+	b.config = Config{Store: b.fakeStore, TaskHost: b.agent, HostID: hostID, Admin: Admin{Hosts: &fakeAdmin{fakeStore: b.fakeStore}}, Log: slog.New(slog.DiscardHandler), Version: "1.2.3", Now: func() time.Time { return epoch }, Trusted: true}
 	return b
 }
 
@@ -54,14 +54,14 @@ type reply struct {
 	*httptest.ResponseRecorder
 }
 
-func (b *bench) serve(r *http.Request) reply {
+func (b *fixture) serve(r *http.Request) reply {
 	w := httptest.NewRecorder()
 	NewHandler(b.config).ServeHTTP(w, r)
 	return reply{w}
 }
 
 // aws sends an operation through the AWS door.
-func (b *bench) aws(operation, body string) reply { return b.serve(awsRequest(operation, body)) }
+func (b *fixture) aws(operation, body string) reply { return b.serve(awsRequest(operation, body)) }
 
 func awsRequest(operation, body string) *http.Request {
 	r := httptest.NewRequest("POST", "/", strings.NewReader(body))
@@ -70,8 +70,8 @@ func awsRequest(operation, body string) *http.Request {
 	return r
 }
 
-// plain sends an operation through the plain door, as JSON or as the content type says.
-func (b *bench) plain(operation, body string, contentType ...string) reply {
+// rest sends an operation through the plain door, as JSON or as the content type says.
+func (b *fixture) rest(operation, body string, contentType ...string) reply {
 	r := httptest.NewRequest("POST", "/v1/"+operation, strings.NewReader(body))
 	for _, kind := range contentType {
 		r.Header.Set("Content-Type", kind)
@@ -79,10 +79,10 @@ func (b *bench) plain(operation, body string, contentType ...string) reply {
 	return b.serve(r)
 }
 
-func (b *bench) get(path string) reply { return b.serve(httptest.NewRequest("GET", path, nil)) }
+func (b *fixture) get(path string) reply { return b.serve(httptest.NewRequest("GET", path, nil)) }
 
 // must is aws for what a test takes for granted.
-func (b *bench) must(t testing.TB, operation, body string) reply {
+func (b *fixture) must(t testing.TB, operation, body string) reply {
 	t.Helper()
 	got := b.aws(operation, body)
 	if got.Code != http.StatusOK {

@@ -12,8 +12,8 @@ import (
 	"pinion/api/wire"
 )
 
-// drained is how much of a body that is too large is read and thrown away, so that its sender gets to read the answer.
-const drained = 16 << 20
+// discardLimit is how much of a body that is too large is read and thrown away, so that its sender gets to read the answer.
+const discardLimit = 16 << 20
 
 // receive takes a request in: it refuses what cannot be anybody's, reads the body, and only then takes a place among the
 // requests under way, so that none is held by a client that is slow to send. It is given back when the answer begins.
@@ -24,9 +24,9 @@ func (d *door) receive(w http.ResponseWriter, r *http.Request) (body []byte, err
 	if body, err = d.readBody(w, r); err != nil {
 		return nil, err
 	}
-	leave, free := d.Guard.underWay.take()
+	leave, free := d.Limits.inFlight.tryAcquire()
 	if !free {
-		return nil, errBusy("requests")
+		return nil, errThrottled("requests")
 	}
 	recorderOf(w).atAnswer = leave
 	return body, nil
@@ -39,29 +39,29 @@ func (d *door) readBody(w http.ResponseWriter, r *http.Request) ([]byte, error) 
 	// A transport without deadlines (a test's recorder) has no slow clients either.
 	_ = control.SetReadDeadline(time.Now().Add(bodyTimeout))
 	defer func() { _ = control.SetReadDeadline(time.Time{}) }()
-	body, err := readUpTo(r.Body, smallBody)
+	body, err := readAtMost(r.Body, smallBody)
 	if err == nil && len(body) > smallBody {
-		leave, free := d.Guard.large.take()
+		leave, free := d.Limits.largeBodies.tryAcquire()
 		if !free {
-			return nil, errBusy("large requests")
+			return nil, errThrottled("large requests")
 		}
 		recorderOf(w).atEnd = leave
 		var rest []byte
-		rest, err = readUpTo(r.Body, maxBody-len(body))
+		rest, err = readAtMost(r.Body, maxBody-len(body))
 		body = append(body, rest...)
 	}
 	if err != nil {
 		return nil, wire.Errorf(requestTimeout, "The request body did not arrive whole: %v", bodyProblem(err))
 	}
 	if len(body) > maxBody {
-		_, _ = io.CopyN(io.Discard, r.Body, drained)
+		_, _ = io.CopyN(io.Discard, r.Body, discardLimit)
 		return nil, errTooLarge()
 	}
 	return body, nil
 }
 
-// readUpTo reads at most one byte more than most, which tells that there is more.
-func readUpTo(r io.Reader, most int) ([]byte, error) {
+// readAtMost reads at most one byte more than most, which tells that there is more.
+func readAtMost(r io.Reader, most int) ([]byte, error) {
 	return io.ReadAll(io.LimitReader(r, int64(most)+1))
 }
 
@@ -77,9 +77,9 @@ func bodyProblem(err error) error {
 	return err
 }
 
-// unpacked is what a body says: itself, or what was compressed into it. A signature covers it as it was sent, so this
+// decompress is what a body says: itself, or what was compressed into it. A signature covers it as it was sent, so this
 // comes after the check.
-func unpacked(r *http.Request, body []byte) ([]byte, error) {
+func decompress(r *http.Request, body []byte) ([]byte, error) {
 	switch encoding := r.Header.Get("Content-Encoding"); encoding {
 	case "", "identity":
 		return body, nil
@@ -91,7 +91,7 @@ func unpacked(r *http.Request, body []byte) ([]byte, error) {
 	if err != nil {
 		return nil, wire.Errorf(wire.Serialization, "The body is not gzip, as its Content-Encoding says: %v", err)
 	}
-	text, err := readUpTo(in, maxBody)
+	text, err := readAtMost(in, maxBody)
 	if err != nil {
 		return nil, wire.Errorf(wire.Serialization, "The gzip body is damaged: %v", err)
 	}

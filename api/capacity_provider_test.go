@@ -18,7 +18,7 @@ const (
 
 // The life of a queue, each answer with every byte of it.
 func TestTheLifeOfACapacityProvider(t *testing.T) {
-	b := newBench(t)
+	b := newFixture(t)
 	step := func(name, operation, body string) {
 		t.Helper()
 		b.must(t, operation, body).golden(t, name)
@@ -39,7 +39,7 @@ func TestTheLifeOfACapacityProvider(t *testing.T) {
 
 // One that was made by its name alone is a queue as the built-in one.
 func TestACapacityProviderNeedsNoScalingGroup(t *testing.T) {
-	b := newBench(t)
+	b := newFixture(t)
 	got := b.must(t, "CreateCapacityProvider", `{"name":"night"}`).Body.String()
 	if !strings.Contains(got, `"autoScalingGroupArn":"night","managedScaling":{"status":"ENABLED"`) {
 		t.Errorf("%s", got)
@@ -51,7 +51,7 @@ func TestACapacityProviderNeedsNoScalingGroup(t *testing.T) {
 }
 
 func TestWhatACapacityProviderCannotBe(t *testing.T) {
-	b := newBench(t)
+	b := newFixture(t)
 	b.must(t, "CreateCapacityProvider", `{"name":"night"}`)
 	group := func(fields string) string {
 		return `{"name":"x","autoScalingGroupProvider":{"autoScalingGroupArn":"asg",` + fields + `}}`
@@ -98,9 +98,9 @@ func puts(names, strategy string) string {
 }
 
 func TestAPoolHasSoManyCapacityProviders(t *testing.T) {
-	b := newBench(t)
+	b := newFixture(t)
 	for i := range 100 {
-		b.do(t, raftfsm.CreateCapacityProvider{Provider: spec.CapacityProvider{Name: fmt.Sprintf("p%02d", i)}})
+		b.mustApply(t, raftfsm.CreateCapacityProvider{Provider: spec.CapacityProvider{Name: fmt.Sprintf("p%02d", i)}})
 	}
 	b.aws("CreateCapacityProvider", `{"name":"x"}`).wantError(t, 400, "LimitExceededException", "A pool can have 100 capacity providers: delete some first.")
 	var page struct {
@@ -124,16 +124,16 @@ func TestAPoolHasSoManyCapacityProviders(t *testing.T) {
 
 // A capacity provider belongs to no cluster, so a key for one cluster can look at those that it may use, and change none.
 func TestAKeyForOneClusterChangesNoCapacityProvider(t *testing.T) {
-	b := newBench(t)
+	b := newFixture(t)
 	for _, operation := range []string{"CreateCapacityProvider", "UpdateCapacityProvider", "DeleteCapacityProvider"} {
-		got := b.as(t, spec.RoleAdmin, spec.DefaultCluster, plain(operation, `{}`))
+		got := b.serveAs(t, spec.RoleAdmin, spec.DefaultCluster, restRequest(operation, `{}`))
 		got.wantError(t, 403, accessDenied, got.message(t))
 		if !strings.Contains(got.message(t), operation+" is about all of them") {
 			t.Errorf("%s", got.Body)
 		}
 	}
 	for body, code := range map[string]int{`{}`: 200, `{"cluster":"lab"}`: 403} {
-		if got := b.as(t, spec.RoleRead, spec.DefaultCluster, plain("DescribeCapacityProviders", body)); got.Code != code {
+		if got := b.serveAs(t, spec.RoleRead, spec.DefaultCluster, restRequest("DescribeCapacityProviders", body)); got.Code != code {
 			t.Errorf("%s: %d %s", body, got.Code, got.Body)
 		}
 	}

@@ -14,7 +14,7 @@ func TestTheSDKForGoParsesTheAnswersAboutNouns(t *testing.T) {
 	onEveryHost(t, theSDKForGoParsesTheAnswersAboutNouns)
 }
 
-func theSDKForGoParsesTheAnswersAboutNouns(t *testing.T, b *bench, server *httptest.Server) {
+func theSDKForGoParsesTheAnswersAboutNouns(t *testing.T, b *fixture, server *httptest.Server) {
 	client, ctx := goClient(server, "us-east-2"), t.Context()
 	lab, insights := aws.String("lab"), []types.ClusterSetting{{Name: "containerInsights", Value: aws.String("enabled")}}
 	logging := &types.ClusterConfiguration{ExecuteCommandConfiguration: &types.ExecuteCommandConfiguration{Logging: "OVERRIDE",

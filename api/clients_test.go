@@ -18,8 +18,8 @@ import (
 )
 
 // listening is a bench whose door is on a port and asks for signatures by the real clock.
-func listening(t testing.TB) (*bench, *httptest.Server) {
-	b := newBench(t)
+func listening(t testing.TB) (*fixture, *httptest.Server) {
+	b := newFixture(t)
 	b.config.Trusted, b.config.Now = false, time.Now
 	server := httptest.NewServer(NewHandler(b.config))
 	t.Cleanup(server.Close)
@@ -27,7 +27,7 @@ func listening(t testing.TB) (*bench, *httptest.Server) {
 }
 
 // onEveryHost shows that clients cannot tell whether the host that they talk to leads.
-func onEveryHost(t *testing.T, test func(t *testing.T, b *bench, server *httptest.Server)) {
+func onEveryHost(t *testing.T, test func(t *testing.T, b *fixture, server *httptest.Server)) {
 	t.Run("on the leader", func(t *testing.T) {
 		t.Parallel()
 		b, server := listening(t)
@@ -35,7 +35,7 @@ func onEveryHost(t *testing.T, test func(t *testing.T, b *bench, server *httptes
 	})
 	t.Run("on another host", func(t *testing.T) {
 		t.Parallel()
-		p := newPool(t)
+		p := newTwoHosts(t)
 		test(t, p.leader, p.follower)
 	})
 }
@@ -50,7 +50,7 @@ func goClient(server *httptest.Server, region string) *ecs.Client {
 // The SDK for Go aborts a call when a single member has the wrong JSON type, so that it parses is the test.
 func TestTheSDKForGoParsesEveryAnswer(t *testing.T) { onEveryHost(t, theSDKForGoParsesEveryAnswer) }
 
-func theSDKForGoParsesEveryAnswer(t *testing.T, b *bench, server *httptest.Server) {
+func theSDKForGoParsesEveryAnswer(t *testing.T, b *fixture, server *httptest.Server) {
 	client, ctx := goClient(server, "us-east-2"), t.Context()
 	name := aws.String("tensorflow-1-gpu")
 
@@ -77,10 +77,10 @@ func theSDKForGoParsesEveryAnswer(t *testing.T, b *bench, server *httptest.Serve
 		t.Errorf("%+v", task)
 	}
 	must(client.StartTask(ctx, &ecs.StartTaskInput{TaskDefinition: name, ContainerInstances: []string{hostID}}))(t)
-	b.runs(t, firstTask)
+	b.reportRunning(t, firstTask)
 	must(client.ListTasks(ctx, &ecs.ListTasksInput{}))(t)
 	must(client.StopTask(ctx, &ecs.StopTaskInput{Task: task.TaskArn, Reason: aws.String("enough")}))(t)
-	b.ends(t, firstTask, 0)
+	b.reportExited(t, firstTask, 0)
 	tasks := must(client.DescribeTasks(ctx, &ecs.DescribeTasksInput{Tasks: []string{aws.ToString(task.TaskArn), "missing"}, Include: []types.TaskField{"TAGS"}}))(t)
 	if done := tasks.Tasks[0]; aws.ToInt32(done.Containers[0].ExitCode) != 0 || done.StoppedAt.UnixMilli() != epoch.Add(6*time.Second).UnixMilli() || len(tasks.Failures) != 1 {
 		t.Errorf("%+v", done)
@@ -108,7 +108,7 @@ func definitionInput() *ecs.RegisterTaskDefinitionInput {
 
 func TestTheSDKForGoKnowsTheErrors(t *testing.T) { onEveryHost(t, theSDKForGoKnowsTheErrors) }
 
-func theSDKForGoKnowsTheErrors(t *testing.T, _ *bench, server *httptest.Server) {
+func theSDKForGoKnowsTheErrors(t *testing.T, _ *fixture, server *httptest.Server) {
 	client, ctx := goClient(server, "us-east-2"), t.Context()
 	_, err := client.RunTask(ctx, &ecs.RunTaskInput{Cluster: aws.String("nope"), TaskDefinition: aws.String("x")})
 	if _, ok := errors.AsType[*types.ClusterNotFoundException](err); !ok {
@@ -144,7 +144,7 @@ func TestTheAWSCLIRunsTheDocumentsVerbatim(t *testing.T) {
 	onEveryHost(t, theAWSCLIRunsTheDocumentsVerbatim)
 }
 
-func theAWSCLIRunsTheDocumentsVerbatim(t *testing.T, _ *bench, server *httptest.Server) {
+func theAWSCLIRunsTheDocumentsVerbatim(t *testing.T, _ *fixture, server *httptest.Server) {
 	if _, err := exec.LookPath("aws"); err != nil {
 		t.Skip("the AWS CLI is not on this machine: this test says nothing")
 	}
@@ -188,11 +188,11 @@ func theAWSCLIRunsTheDocumentsVerbatim(t *testing.T, _ *bench, server *httptest.
 // boto3 has waiters and paginators of its own.
 func TestBoto3(t *testing.T) { onEveryHost(t, withBoto3) }
 
-func withBoto3(t *testing.T, b *bench, server *httptest.Server) {
+func withBoto3(t *testing.T, b *fixture, server *httptest.Server) {
 	if err := exec.Command("python3", "-c", "import boto3").Run(); err != nil {
 		t.Skip("boto3 is not on this machine: this test says nothing")
 	}
-	b.do(t, registerCommand(t))
+	b.mustApply(t, registerCommand(t))
 	out, err := shell(t, server, `python3 - <<'PY'
 import boto3
 ecs = boto3.client('ecs')
@@ -229,7 +229,7 @@ func shell(t testing.TB, server *httptest.Server, script string) (string, error)
 // Whoever has curl and a key needs no SDK.
 func TestCurlSignsByItself(t *testing.T) { onEveryHost(t, curlSignsByItself) }
 
-func curlSignsByItself(t *testing.T, b *bench, server *httptest.Server) {
+func curlSignsByItself(t *testing.T, b *fixture, server *httptest.Server) {
 	if _, err := exec.LookPath("curl"); err != nil {
 		t.Skip("curl is not on this machine: this test says nothing")
 	}

@@ -33,17 +33,17 @@ func (d *door) logsDoor(w http.ResponseWriter, r *http.Request, body []byte, nam
 	if err := who.may(spec.RoleRead); err != nil {
 		return err
 	}
-	if body, err = unpacked(r, body); err != nil {
+	if body, err = decompress(r, body); err != nil {
 		return err
 	}
-	leave, free := d.Guard.searches.take()
+	leave, free := d.Limits.logReads.tryAcquire()
 	if !free {
-		return errBusy("log requests")
+		return errThrottled("log requests")
 	}
 	defer leave()
 	ctx, cancel := d.untilClosing(r.Context())
 	defer cancel()
-	call := &cloudwatch.Call{Region: who.region, Cluster: string(who.bound), View: who.view, Logs: taskLogs{d, who.view}}
+	call := &cloudwatch.Request{Region: who.region, Cluster: string(who.bound), View: who.view, Logs: taskLogs{d, who.view}}
 	answer, err := operation.Run(ctx, call, body)
 	leave() // from now on it is the client's pace that counts
 	if err != nil {
@@ -57,14 +57,14 @@ func (d *door) logsDoor(w http.ResponseWriter, r *http.Request, body []byte, nam
 // verifier checks the signature of a request: it is for the service that the request's target belongs to.
 func (d *door) verifier(r *http.Request) sigv4.Verifier {
 	service := "ecs"
-	if ofLogs(r) {
+	if isCloudWatchLogs(r) {
 		service = cloudwatch.Service
 	}
-	return sigv4.Verifier{Service: service, Now: d.Now, Signers: &d.Guard.signers}
+	return sigv4.Verifier{Service: service, Now: d.Now, Signers: &d.Limits.signers}
 }
 
-// ofLogs reports whether a request is for an operation of CloudWatch Logs.
-func ofLogs(r *http.Request) bool {
+// isCloudWatchLogs reports whether a request is for an operation of CloudWatch Logs.
+func isCloudWatchLogs(r *http.Request) bool {
 	service, _, _ := strings.Cut(r.Header.Get("X-Amz-Target"), ".")
 	return service == cloudwatch.Target
 }
@@ -80,7 +80,7 @@ var _ cloudwatch.Logs = taskLogs{}
 // Read is cloudwatch.Logs.
 func (l taskLogs) Read(ctx context.Context, task *spec.Task, q spec.LogQuery, emit func(spec.LogLine) error) error {
 	if l.door.Forward == nil || task.HostID == l.door.HostID {
-		return l.door.Host.Logs(ctx, q, emit)
+		return l.door.TaskHost.Logs(ctx, q, emit)
 	}
 	host := l.view.Host(task.HostID)
 	if host == nil {
@@ -109,7 +109,7 @@ func (d *door) askLogs(ctx context.Context, address string, q spec.LogQuery) (*h
 		return nil, func() {}, err
 	}
 	r.Host = address
-	return d.ask(r, address, http.Header{deliveredHeader: {d.HostID}, "User-Agent": {""}}, nil)
+	return d.ask(r, address, http.Header{authorizedByHeader: {d.HostID}, "User-Agent": {""}}, nil)
 }
 
 // readLines calls emit for each line in a host's answer.

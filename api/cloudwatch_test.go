@@ -16,7 +16,7 @@ import (
 )
 
 // written has the agent of a host answer with numbered lines of what runs in a container, a second apart.
-func written(a *agent, texts ...string) {
+func written(a *fakeTaskHost, texts ...string) {
 	a.logs = func(_ context.Context, q spec.LogQuery, emit func(spec.LogLine) error) error {
 		for i, text := range texts {
 			line := spec.LogLine{Time: epoch.Add(time.Duration(i) * time.Second), Container: q.Container, Stream: "stdout", Text: text}
@@ -31,12 +31,12 @@ func written(a *agent, texts ...string) {
 	}
 }
 
-// onTwoHosts has the task of document 1 on either host of a pool; each has written what it sees of its GPU.
-func onTwoHosts(t *testing.T) *pool {
-	p := newPool(t)
+// newTwoHostPool has the task of document 1 on either host of a pool; each has written what it sees of its GPU.
+func newTwoHostPool(t *testing.T) *twoHosts {
+	p := newTwoHosts(t)
 	other := newHost(followerID, "gpu-2", 4)
-	other.Address = p.awayPeer.Listener.Addr().String()
-	p.leader.do(t, raftfsm.PutHost{Host: other})
+	other.Address = p.otherPeer.Listener.Addr().String()
+	p.leader.mustApply(t, raftfsm.PutHost{Host: other})
 	definition, err := os.ReadFile("ecs/testdata/gpu-1-taskdef.json")
 	if err != nil {
 		t.Fatal(err)
@@ -47,7 +47,7 @@ func onTwoHosts(t *testing.T) *pool {
 		t.Fatalf("%d %s", started.Code, started.Body)
 	}
 	written(p.leader.agent, "first: /gpu:0", "first: done")
-	written(p.away.agent, "second: /gpu:0", "", "second: <done>")
+	written(p.other.agent, "second: /gpu:0", "", "second: <done>")
 	return p
 }
 
@@ -63,7 +63,7 @@ func TestTheAWSCLIReadsLogs(t *testing.T) {
 	if _, err := exec.LookPath("aws"); err != nil {
 		t.Skip("the AWS CLI is not on this machine: this test says nothing")
 	}
-	p := onTwoHosts(t)
+	p := newTwoHostPool(t)
 	out, err := shell(t, p.follower, `set -e
 aws logs describe-log-groups --log-group-name-prefix test-task --query 'logGroups[].[logGroupName,arn]' --output text
 aws logs describe-log-streams --log-group-name `+seedGroup+` --query 'logStreams[].[logStreamName,lastEventTimestamp]' --output text
@@ -103,7 +103,7 @@ func TestTheAWSCLITailsAGroup(t *testing.T) {
 	if aws == "" {
 		t.Skip("version 2 of the AWS CLI is not on this machine: this test says nothing")
 	}
-	p := onTwoHosts(t)
+	p := newTwoHostPool(t)
 	out, err := shell(t, p.follower, aws+` --endpoint-url $AWS_ENDPOINT_URL_ECS logs tail `+seedGroup+` --since 2026-01-01T00:00:00Z`)
 	const first, second = firstStream + " first: ", secondStream + " second: "
 	if at := strings.Index(out, first+"/gpu:0\n"); err != nil || at < 0 || strings.Index(out, second+"/gpu:0\n") < at || !strings.HasSuffix(out, second+"<done>\n") {
@@ -118,7 +118,7 @@ func TestTheAWSCLIFollowsAGroup(t *testing.T) {
 	if aws == "" || testing.Short() {
 		t.Skip("version 2 of the AWS CLI is not on this machine, or this is the short run: this test says nothing")
 	}
-	p := onTwoHosts(t)
+	p := newTwoHostPool(t)
 	asked := 0
 	read := p.leader.agent.logs
 	p.leader.agent.logs = func(ctx context.Context, q spec.LogQuery, emit func(spec.LogLine) error) error {
@@ -149,7 +149,7 @@ func TestBoto3ReadsLogs(t *testing.T) {
 	if err := exec.Command("python3", "-c", "import boto3").Run(); err != nil {
 		t.Skip("boto3 is not on this machine: this test says nothing")
 	}
-	p := onTwoHosts(t)
+	p := newTwoHostPool(t)
 	out, err := shell(t, p.follower, `python3 - <<'PY'
 import boto3, json
 from botocore.validate import ParamValidator
@@ -178,7 +178,7 @@ PY`)
 }
 
 func TestALogRequestIsSignedForTheServiceOfLogs(t *testing.T) {
-	b := guarded(t)
+	b := newSignedFixture(t)
 	r := signed(t, "ListTasks", "{}", epoch) // for ecs
 	r.Header.Set("X-Amz-Target", "Logs_20140328.DescribeLogGroups")
 	b.serve(r).wantError(t, 400, "InvalidSignatureException", "Credential should be scoped to correct service: 'logs'.")
@@ -186,14 +186,14 @@ func TestALogRequestIsSignedForTheServiceOfLogs(t *testing.T) {
 
 // Who may read the tasks of one cluster may read their logs, and knows nothing of others.
 func TestAKeyForOneClusterReadsItsLogsAlone(t *testing.T) {
-	b := logging(t, func(_ context.Context, _ spec.LogQuery, emit func(spec.LogLine) error) error {
+	b := newLogFixture(t, func(_ context.Context, _ spec.LogQuery, emit func(spec.LogLine) error) error {
 		return emit(line("x"))
 	})
 	for cluster, want := range map[string]string{"": `"message":"x"`, "default": `"message":"x"`, "lab": `"events":[]`} {
 		for _, role := range []spec.Role{spec.RoleRead, spec.RoleSubmit, spec.RoleAdmin} {
 			r := httptest.NewRequest("POST", "/", strings.NewReader(`{"logGroupName":"/pinion/tensorflow-1-gpu"}`))
 			r.Header.Set("X-Amz-Target", "Logs_20140328.FilterLogEvents")
-			if got := b.as(t, role, cluster, r); got.Code != 200 || !strings.Contains(got.Body.String(), want) {
+			if got := b.serveAs(t, role, cluster, r); got.Code != 200 || !strings.Contains(got.Body.String(), want) {
 				t.Errorf("%s of %q: %d %s", role, cluster, got.Code, got.Body)
 			}
 		}
@@ -201,8 +201,8 @@ func TestAKeyForOneClusterReadsItsLogsAlone(t *testing.T) {
 }
 
 func TestAHostThatIsAwayIsSaidInALog(t *testing.T) {
-	b := logging(t, nil)
-	b.config.HostID, b.config.Forward = followerID, &hops{fail: func(int) error { return errors.New("no route") }}
+	b := newLogFixture(t, nil)
+	b.config.HostID, b.config.Forward = followerID, &fakeTransport{failBefore: func(int) error { return errors.New("no route") }}
 	const stream = "tensorflow-gpu/" + firstTask // without a prefix
 	r := httptest.NewRequest("POST", "/", strings.NewReader(`{"logGroupName":"/pinion/tensorflow-1-gpu","logStreamName":"`+stream+`"}`))
 	r.Header.Set("X-Amz-Target", "Logs_20140328.GetLogEvents")
@@ -211,8 +211,8 @@ func TestAHostThatIsAwayIsSaidInALog(t *testing.T) {
 
 // What is read for one answer is held until it is sent, so there is an end to how many are made at once.
 func TestThereIsAnEndToHowManyReadLogsAtOnce(t *testing.T) {
-	b := guarded(t)
-	b.config.Trusted, b.config.Guard.searches.most = true, 0
+	b := newSignedFixture(t)
+	b.config.Trusted, b.config.Limits.logReads.size = true, 0
 	r := httptest.NewRequest("POST", "/", strings.NewReader("{}"))
 	r.Header.Set("X-Amz-Target", "Logs_20140328.DescribeLogGroups")
 	b.serve(r).wantError(t, 503, "ThrottlingException", "Nothing was done: this host has too many log requests at once. Try again.")

@@ -11,7 +11,7 @@ const noCluster = "ClusterNotFoundException"
 
 // The life of a cluster, each answer with every byte of it.
 func TestTheLifeOfACluster(t *testing.T) {
-	b := newBench(t)
+	b := newFixture(t)
 	step := func(name, operation, body string) {
 		t.Helper()
 		b.must(t, operation, body).golden(t, name)
@@ -43,12 +43,12 @@ func TestAClusterThatIsUsedIsNotDeleted(t *testing.T) {
 	b.must(t, "CreateCluster", `{"clusterName":"lab"}`)
 	host := newHost(strings.Repeat("b", 32), "gpu-2", 1)
 	host.Cluster = "lab"
-	b.do(t, raftfsm.PutHost{Host: host})
+	b.mustApply(t, raftfsm.PutHost{Host: host})
 	b.run(t, `{"cluster":"lab","taskDefinition":"tensorflow-1-gpu"}`)
 	b.aws("DeleteCluster", `{"cluster":"lab"}`).wantError(t, 400, kind+"TasksException", "The Cluster cannot be deleted while Tasks are active.")
-	b.ends(t, firstTask, 0)
+	b.reportExited(t, firstTask, 0)
 	b.aws("DeleteCluster", `{"cluster":"lab"}`).wantError(t, 400, kind+"ContainerInstancesException", "The Cluster cannot be deleted while Container Instances are active or draining.")
-	b.do(t, raftfsm.RemoveHost{ID: host.ID})
+	b.mustApply(t, raftfsm.RemoveHost{ID: host.ID})
 	b.must(t, "DeleteCluster", `{"cluster":"lab"}`)
 	b.aws("DeleteCluster", `{"cluster":"nope"}`).wantError(t, 400, noCluster, "Cluster not found.")
 	b.aws("DeleteCluster", `{}`).wantError(t, 400, invalid, "Cluster can not be blank.")
@@ -56,7 +56,7 @@ func TestAClusterThatIsUsedIsNotDeleted(t *testing.T) {
 }
 
 func TestWhatAClusterCannotBeSetTo(t *testing.T) {
-	b := newBench(t)
+	b := newFixture(t)
 	for body, message := range map[string]string{
 		`{"settings":[{"name":"color","value":"red"}]}`:                                               `settings.name must be one of containerInsights, not "color"`,
 		`{"settings":[{"value":"enabled"}]}`:                                                          "settings.name must not be empty",

@@ -18,7 +18,7 @@ import (
 func BenchmarkDescribeTasks(b *testing.B) {
 	for _, count := range []int{1, 100} {
 		b.Run(fmt.Sprint(count), func(b *testing.B) {
-			bench := newBench(b)
+			bench := newFixture(b)
 			bench.config.Trusted = false
 			question := bench.describing(b, count)
 			request := signed(b, "DescribeTasks", question, epoch)
@@ -37,8 +37,8 @@ func BenchmarkDescribeTasks(b *testing.B) {
 }
 
 // describing records so many tasks, and is the question about them.
-func (b *bench) describing(t testing.TB, count int) string {
-	b.do(t, registerCommand(t))
+func (b *fixture) describing(t testing.TB, count int) string {
+	b.mustApply(t, registerCommand(t))
 	launch := raftfsm.Launch{Cluster: spec.DefaultCluster, At: epoch}
 	var ids []string
 	for i := range count {
@@ -49,7 +49,7 @@ func (b *bench) describing(t testing.TB, count int) string {
 		}
 		launch.Tasks, ids = append(launch.Tasks, task), append(ids, task.ID)
 	}
-	answer := b.do(t, raftfsm.LaunchTasks{Runs: []raftfsm.Launch{launch}}).([]raftfsm.LaunchResult)[0]
+	answer := b.mustApply(t, raftfsm.LaunchTasks{Runs: []raftfsm.Launch{launch}}).([]raftfsm.LaunchResult)[0]
 	if answer.Err != nil || len(answer.Result.Tasks) != count {
 		t.Fatalf("%d tasks, %v, %v", len(answer.Result.Tasks), answer.Result.Failures, answer.Err)
 	}

@@ -20,13 +20,13 @@ const (
 	notAllowed     = "MethodNotAllowedException"
 	accessDenied   = ecs.AccessDenied
 	throttled      = "ThrottlingException"
-	signAgain      = "RequestThrottledException"
+	errReplayed    = "RequestThrottledException"
 	gone           = "GoneException" // of events that are not remembered any more
 )
 
-// sentinels say what the errors of the rooms below become. The first that errors.Is finds counts. Errors about one
+// errorTypes say what the errors of the rooms below become. The first that errors.Is finds counts. Errors about one
 // resource get their words where the request is known (package ecs); these are for what slips through in a race.
-var sentinels = []struct {
+var errorTypes = []struct {
 	err  error
 	kind string
 }{
@@ -57,11 +57,11 @@ var statuses = map[string]int{
 	cloudwatch.Unavailable: http.StatusServiceUnavailable,
 }
 
-// explain turns any error into the one that is sent, and its status.
-func explain(err error) (*wire.Error, int) {
+// toWireError turns any error into the one that is sent, and its status.
+func toWireError(err error) (*wire.Error, int) {
 	refusal, ok := errors.AsType[*wire.Error](err)
 	if !ok {
-		refusal = wire.Errorf(kindOf(err), "%v", err)
+		refusal = wire.Errorf(errorType(err), "%v", err)
 	}
 	if status, ok := statuses[refusal.Type]; ok {
 		return refusal, status
@@ -69,9 +69,9 @@ func explain(err error) (*wire.Error, int) {
 	return refusal, http.StatusBadRequest
 }
 
-// kindOf is ServerException for what nobody foresaw: that is a fault of ours, not the client's.
-func kindOf(err error) string {
-	for _, s := range sentinels {
+// errorType is ServerException for what nobody foresaw: that is a fault of ours, not the client's.
+func errorType(err error) string {
+	for _, s := range errorTypes {
 		if errors.Is(err, s.err) {
 			return s.kind
 		}

@@ -14,8 +14,8 @@ import (
 	"pinion/raftfsm"
 )
 
-// catchUp is how long a host that is asked to go on after an index that it has not seen yet waits for it.
-const catchUp = 5 * time.Second
+// lagTimeout is how long a host that is asked to go on after an index that it has not seen yet waits for it.
+const lagTimeout = 5 * time.Second
 
 // eventQuery is what a follower wants to hear of.
 type eventQuery struct {
@@ -42,16 +42,16 @@ func (d *door) near(w http.ResponseWriter, r *http.Request, body []byte) (caller
 
 // events tells what changes, as server-sent events, until the client leaves or this host stops.
 func (d *door) events(w http.ResponseWriter, r *http.Request, who caller, _ []byte) error {
-	if d.History == nil || d.Stale == nil {
+	if d.History == nil || d.Local == nil {
 		return wire.Errorf(wire.Client, "pinion: events are not supported here: this host keeps no record of changes")
 	}
 	query, err := d.eventQuery(r, who)
 	if err != nil {
 		return err
 	}
-	leave, free := d.Guard.followers.take()
+	leave, free := d.Limits.eventStreams.tryAcquire()
 	if !free {
-		return errBusy("followers of events")
+		return errThrottled("followers of events")
 	}
 	defer leave()
 	ctx, cancel := d.untilClosing(r.Context())
@@ -112,14 +112,14 @@ func (d *door) resume(ctx context.Context, since string, view *raftfsm.View) (ra
 	if now := view.Settings().Incarnation; incarnation != 0 && incarnation != now {
 		return mark, wire.Errorf(gone, "Event %s is from before the pool was recovered, and what it knew last may not hold any more: list what there is again, and go on from now.", since)
 	}
-	ctx, cancel := context.WithTimeout(ctx, catchUp)
+	ctx, cancel := context.WithTimeout(ctx, lagTimeout)
 	defer cancel()
 	for mark.Index > view.Index() {
 		_, more, err := d.History.Changes(raftfsm.PositionAfter(view.Index()), 1)
 		if err != nil && !errors.As(err, new(*raftfsm.CompactedError)) { // one that lags far behind jumps
 			return mark, err
 		}
-		if view, err = d.Stale.StaleView(); err != nil {
+		if view, err = d.Local.StaleView(); err != nil {
 			return mark, err
 		}
 		if mark.Index <= view.Index() {
@@ -168,8 +168,8 @@ func parseEventID(text string) (mark raftfsm.Position, incarnation int, err erro
 	return raftfsm.Position{Index: index, Offset: numbers[0]}, numbers[1], nil
 }
 
-// forgotten is the refusal of what is not remembered.
-func forgotten(err error) error {
+// errCompacted is the refusal of what is not remembered.
+func errCompacted(err error) error {
 	if f, ok := errors.AsType[*raftfsm.CompactedError](err); ok {
 		return wire.Errorf(gone, "%s", sentence(f.Error()))
 	}

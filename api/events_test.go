@@ -15,35 +15,35 @@ import (
 	"pinion/raftfsm/spec"
 )
 
-// live is a host's own state, which follows the log.
-type live struct {
+// followerState is a host's own state, which follows the log.
+type followerState struct {
 	state *raftfsm.State
 	err   error
 }
 
-func (l live) StaleView() (*raftfsm.View, error) { return l.state.View(), l.err }
+func (l followerState) StaleView() (*raftfsm.View, error) { return l.state.View(), l.err }
 
-func (l live) Changes(after raftfsm.Position, most int) ([]*raftfsm.Change, <-chan struct{}, error) {
+func (l followerState) Changes(after raftfsm.Position, most int) ([]*raftfsm.Change, <-chan struct{}, error) {
 	if l.err != nil {
 		return nil, nil, l.err
 	}
 	return l.state.Changes(after, most)
 }
 
-// telling is a host that tells events.
-func telling(b *bench) *bench {
-	b.config.Stale, b.config.History = live{state: b.state}, live{state: b.state}
+// withEvents is a host that tells events.
+func withEvents(b *fixture) *fixture {
+	b.config.Local, b.config.History = followerState{state: b.state}, followerState{state: b.state}
 	return b
 }
 
 // remembered are the ids and kinds of what a host tells without following.
-func (b *bench) remembered(t testing.TB, query string) (ids []string) {
+func (b *fixture) remembered(t testing.TB, query string) (ids []string) {
 	t.Helper()
 	got := b.get("/v1/events?follow=false" + query)
 	if got.Code != 200 {
 		t.Fatalf("%d %s", got.Code, got.Body)
 	}
-	s := &stream{t: t, lines: bufio.NewScanner(got.Body)}
+	s := &sseStream{t: t, lines: bufio.NewScanner(got.Body)}
 	for e := s.next(); e.kind != ""; e = s.next() {
 		ids = append(ids, e.id+" "+e.kind)
 	}
@@ -52,7 +52,7 @@ func (b *bench) remembered(t testing.TB, query string) (ids []string) {
 
 // The bench begins with 1: the default cluster, 2: a key, 3: a host with four GPUs.
 func TestEventsAreToldInTheOrderOfTheLogAndFiltered(t *testing.T) {
-	b := telling(newBench(t))
+	b := withEvents(newFixture(t))
 	b.must(t, "CreateCluster", `{"clusterName":"lab"}`)
 	b.must(t, "RegisterTaskDefinition", oneGPU)
 	b.run(t, `{"taskDefinition":"tensorflow-1-gpu"}`)
@@ -76,19 +76,19 @@ func TestEventsAreToldInTheOrderOfTheLogAndFiltered(t *testing.T) {
 
 // Each kind, whole: what Describe... shows and the envelope around it, moments as text.
 func TestEventsLookLikeThoseOfECS(t *testing.T) {
-	b := telling(ready(t))
+	b := withEvents(ready(t))
 	b.run(t, `{"taskDefinition":"tensorflow-1-gpu","tags":[{"key":"k","value":"v"}]}`)
-	b.runs(t, firstTask)
+	b.reportRunning(t, firstTask)
 	b.must(t, "CreateCluster", `{"clusterName":"lab","tags":[{"key":"k","value":"v"}]}`)
 	sick := newHost(hostID, "gpu-1", 4)
 	sick.GPUs.Devices[0].Health, sick.GPUs.Devices[0].Problem = gpu.Unhealthy, "Xid 79"
-	b.do(t, raftfsm.PutHost{Host: sick})
-	b.do(t, raftfsm.MarkHostLost{ID: hostID, At: epoch})
+	b.mustApply(t, raftfsm.PutHost{Host: sick})
+	b.mustApply(t, raftfsm.MarkHostLost{ID: hostID, At: epoch})
 	for name, at := range map[string]string{
 		"event-task": "since=5-0&type=task", "event-cluster": "since=6&type=cluster", "event-instance": "since=7&type=host", "event-gpu": "since=7&type=gpu",
 	} {
 		got := b.get("/v1/events?follow=false&" + at)
-		s := &stream{t: t, lines: bufio.NewScanner(got.Body)}
+		s := &sseStream{t: t, lines: bufio.NewScanner(got.Body)}
 		e := s.next()
 		reply{&httptest.ResponseRecorder{Body: bytes.NewBufferString(e.data)}}.golden(t, name)
 	}
@@ -96,7 +96,7 @@ func TestEventsLookLikeThoseOfECS(t *testing.T) {
 
 func TestWhatCannotBeToldIsRefused(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		b := telling(newBench(t))
+		b := withEvents(newFixture(t))
 		b.get("/v1/events?type=tasks").wantError(t, 400, invalid, `type must be of task, host, cluster and gpu, with commas between, not "tasks".`)
 		b.get("/v1/events?follow=x").wantError(t, 400, invalid, `follow must be true or false, not "x".`)
 		for _, since := range []string{"now", "-1", "1-2-3-4", "1-x", "1-"} {
@@ -122,13 +122,13 @@ func TestWhatCannotBeToldIsRefused(t *testing.T) {
 }
 
 func TestAKeyForOneClusterHearsOfThatOneAlone(t *testing.T) {
-	b := telling(newBench(t))
+	b := withEvents(newFixture(t))
 	b.must(t, "CreateCluster", `{"clusterName":"lab"}`)
 	for path, want := range map[string]string{
 		"/v1/events?follow=false":                 "event: cluster\ndata: ",
 		"/v1/events?follow=false&cluster=default": accessDenied,
 	} {
-		got := b.as(t, spec.RoleRead, "lab", httptest.NewRequest("GET", path, nil)).Body.String()
+		got := b.serveAs(t, spec.RoleRead, "lab", httptest.NewRequest("GET", path, nil)).Body.String()
 		if !strings.Contains(got, want) || strings.Contains(got, "gpu-1") {
 			t.Errorf("%s: %s", path, got)
 		}

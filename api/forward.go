@@ -42,16 +42,16 @@ func (d *door) passOn(r *http.Request, address, state string, body []byte) (answ
 		header.Set(trustedHeader, "true")
 	}
 	if state != "" {
-		header.Set(stateHeader, state)
+		header.Set(stateVersionHeader, state)
 	}
 	answer, end, err = d.ask(r, address, header, body)
 	switch {
-	case err == nil && answer.Header.Get(elsewhereHeader) != "":
+	case err == nil && answer.Header.Get(notLeaderHeader) != "":
 		answer.Body.Close()
-		err = nothingDone{wire.Errorf(wire.Server, "The pool has no leader that answers now: %s, which led it a moment ago, does not any more. Nothing was done; try again.", address)}
+		err = retryableError{wire.Errorf(wire.Server, "The pool has no leader that answers now: %s, which led it a moment ago, does not any more. Nothing was done; try again.", address)}
 	case err == nil:
-	case notSent(err) || !changes(r):
-		err = nothingDone{wire.Errorf(wire.Server, "The leader of the pool at %s cannot be reached: %v. Nothing was done; try again.", address, err)}
+	case notSent(err) || !mayWrite(r):
+		err = retryableError{wire.Errorf(wire.Server, "The leader of the pool at %s cannot be reached: %v. Nothing was done; try again.", address, err)}
 	default:
 		err = wire.Errorf(wire.Server, "The leader of the pool at %s was asked and gave no answer: %v. It may have been done or not: look before you repeat it, or repeat it with the same client token.", address, err)
 	}
@@ -90,7 +90,7 @@ func (d *door) relay(w http.ResponseWriter, r *http.Request, answer *http.Respon
 	}
 	dropHopHeaders(w.Header())
 	w.WriteHeader(answer.StatusCode)
-	out := &pieces{w: w, control: http.NewResponseController(w), flush: answer.ContentLength < 0}
+	out := &flushWriter{w: w, control: http.NewResponseController(w), flush: answer.ContentLength < 0}
 	if out.flush {
 		defer d.atClosing(r.Context(), end)()
 		_ = out.control.Flush() // a client that is gone is noticed at the next piece
@@ -99,22 +99,22 @@ func (d *door) relay(w http.ResponseWriter, r *http.Request, answer *http.Respon
 		d.Log.Debug("an answer of another host broke off", "requestId", requestID(w), "path", r.URL.Path, "err", err)
 		panic(http.ErrAbortHandler) // the status is sent: only a broken connection tells that something is missing
 	}
-	out.extend()
+	out.resetDeadline()
 }
 
-// pieces writes what comes and gives the client its time anew for each piece.
-type pieces struct {
+// flushWriter writes what comes and gives the client its time anew for each piece.
+type flushWriter struct {
 	w       http.ResponseWriter
 	control *http.ResponseController
 	flush   bool
-	begun   bool
+	started bool
 }
 
-func (p *pieces) extend() { _ = p.control.SetWriteDeadline(time.Now().Add(writeTimeout)) }
+func (p *flushWriter) resetDeadline() { _ = p.control.SetWriteDeadline(time.Now().Add(writeTimeout)) }
 
-func (p *pieces) Write(piece []byte) (int, error) {
-	p.begun = true
-	p.extend()
+func (p *flushWriter) Write(piece []byte) (int, error) {
+	p.started = true
+	p.resetDeadline()
 	n, err := p.w.Write(piece)
 	if err != nil || !p.flush {
 		return n, err
@@ -152,11 +152,11 @@ func notSent(err error) bool {
 	return ok && problem.Op == "dial"
 }
 
-// changes reports whether a request may change the state, so that asking twice is not the same as asking once.
-func changes(r *http.Request) bool {
+// mayWrite reports whether a request may change the state, so that asking twice is not the same as asking once.
+func mayWrite(r *http.Request) bool {
 	name, plain := strings.CutPrefix(r.URL.Path, "/v1/")
 	switch {
-	case r.Method == http.MethodGet, !plain && ofLogs(r):
+	case r.Method == http.MethodGet, !plain && isCloudWatchLogs(r):
 		return false
 	case !plain:
 		_, name, _ = strings.Cut(r.Header.Get("X-Amz-Target"), ".")

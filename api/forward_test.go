@@ -47,7 +47,7 @@ func send(t testing.TB, method, url, body string, header ...string) reply {
 const bearerKey = "Bearer " + keyID + ":" + secret
 
 func TestWhatComesThroughTheSocketIsTrustedByTheLeader(t *testing.T) {
-	p := newPool(t)
+	p := newTwoHosts(t)
 	if got := send(t, "POST", p.socket.URL+"/v1/CreateCluster", `{"clusterName":"lab"}`); got.Code != 200 {
 		t.Errorf("%d %s", got.Code, got.Body)
 	}
@@ -64,22 +64,22 @@ func TestWhatComesThroughTheSocketIsTrustedByTheLeader(t *testing.T) {
 
 // Only hosts can say that somebody is trusted; whoever else says so has said nothing.
 func TestNobodyElseCanClaimToBeTrusted(t *testing.T) {
-	p := newPool(t)
+	p := newTwoHosts(t)
 	for _, url := range []string{p.follower.URL, p.follower.URL + "/api"} {
-		for _, header := range []string{trustedHeader, forwardedHeader, deliveredHeader} {
+		for _, header := range []string{trustedHeader, forwardedHeader, authorizedByHeader} {
 			got := send(t, "GET", url+"/v1/hosts", "", header, "true")
 			if got.Code == 200 {
 				t.Errorf("%s %s: %d %s", url, header, got.Code, got.Body)
 			}
 		}
 	}
-	if got := send(t, "GET", p.follower.URL+logPath, "", deliveredHeader, hostID); got.Header().Get("X-Amzn-ErrorType") != "MissingAuthenticationTokenException" {
+	if got := send(t, "GET", p.follower.URL+logPath, "", authorizedByHeader, hostID); got.Header().Get("X-Amzn-ErrorType") != "MissingAuthenticationTokenException" {
 		t.Errorf("logs without a key: %d %s", got.Code, got.Body)
 	}
 }
 
 func TestWarningsErrorsAndRequestIDsComeBackAsTheLeaderSaidThem(t *testing.T) {
-	p := newPool(t)
+	p := newTwoHosts(t)
 	got := send(t, "POST", p.follower.URL+"/v1/RunTask", `{"taskDefinition":"nope"}`, "Authorization", bearerKey)
 	got.wantError(t, 400, "ClientException", "TaskDefinition not found.")
 	if len(got.Header().Values("x-amzn-RequestId")) != 1 {
@@ -89,11 +89,11 @@ func TestWarningsErrorsAndRequestIDsComeBackAsTheLeaderSaidThem(t *testing.T) {
 
 // The log of a task on the follower, asked for at the follower: the leader checks the key, the follower's agent reads.
 func TestALogIsReadWhereTheTaskRuns(t *testing.T) {
-	p := newPool(t)
-	p.leader.do(t, registerCommand(t))
+	p := newTwoHosts(t)
+	p.leader.mustApply(t, registerCommand(t))
 	other := newHost(followerID, "gpu-2", 4)
-	other.Address = p.awayPeer.Listener.Addr().String()
-	p.leader.do(t, raftfsm.PutHost{Host: other})
+	other.Address = p.otherPeer.Listener.Addr().String()
+	p.leader.mustApply(t, raftfsm.PutHost{Host: other})
 	p.leader.state.View()
 	run := send(t, "POST", p.follower.URL+"/v1/StartTask", `{"taskDefinition":"f","containerInstances":["`+followerID+`"]}`, "Authorization", bearerKey)
 	if run.Code != 200 {
@@ -101,7 +101,7 @@ func TestALogIsReadWhereTheTaskRuns(t *testing.T) {
 	}
 	next := make(chan string)
 	var asked spec.LogQuery
-	p.away.agent.logs = func(_ context.Context, q spec.LogQuery, emit func(spec.LogLine) error) error {
+	p.other.agent.logs = func(_ context.Context, q spec.LogQuery, emit func(spec.LogLine) error) error {
 		asked = q
 		for text := range next {
 			if err := emit(line(text)); err != nil {
@@ -110,7 +110,7 @@ func TestALogIsReadWhereTheTaskRuns(t *testing.T) {
 		}
 		return nil
 	}
-	p.away.agent.pulls = func(string) []spec.Pull { return []spec.Pull{{Image: "i", Done: 1, Total: 2}} }
+	p.other.agent.pulls = func(string) []spec.Pull { return []spec.Pull{{Image: "i", Done: 1, Total: 2}} }
 	path := p.follower.URL + "/v1/tasks/" + firstTask
 	if got := send(t, "GET", path+"/pulls", "", "Authorization", bearerKey).Body.String(); got != `[{"image":"i","done":1,"total":2}]` {
 		t.Errorf("pulls: %s", got)
@@ -143,19 +143,19 @@ func TestALogIsReadWhereTheTaskRuns(t *testing.T) {
 }
 
 func TestALogOnAHostThatIsAwayIsAnErrorToTryAgain(t *testing.T) {
-	b := logging(t, nil)
-	b.config.HostID, b.config.Forward = followerID, &hops{fail: func(int) error { return errDial }}
+	b := newLogFixture(t, nil)
+	b.config.HostID, b.config.Forward = followerID, &fakeTransport{failBefore: func(int) error { return errDial }}
 	b.get(logPath).wantError(t, 500, "ServerException", "Task "+firstTask+" is on host gpu-1, which cannot be reached at gpu-1:7400: dial tcp: connection refused. Its logs are there; try again when it is back.")
 }
 
 var errDial = &net.OpError{Op: "dial", Net: "tcp", Err: errors.New("connection refused")}
 
-// changing is a follower in memory: leaders answer one after the other, the last for good.
-func changing(t testing.TB, way *hops, leaders ...leads) *bench {
-	b := newBench(t)
+// newFollowerFixture is a follower in memory: leaders answer one after the other, the last for good.
+func newFollowerFixture(t testing.TB, way *fakeTransport, leaders ...fakeLeadership) *fixture {
+	b := newFixture(t)
 	turn := 0
 	b.config.Forward = way
-	b.config.Leader = leads(func(ctx context.Context) (string, bool, error) {
+	b.config.Leader = fakeLeadership(func(ctx context.Context) (string, bool, error) {
 		now := leaders[min(turn, len(leaders)-1)]
 		turn++
 		return now(ctx)
@@ -163,17 +163,17 @@ func changing(t testing.TB, way *hops, leaders ...leads) *bench {
 	return b
 }
 
-// peerOf is the door of a host for other hosts.
-func peerOf(b *bench, leader leads) http.Handler {
+// peerHandler is the door of a host for other hosts.
+func peerHandler(b *fixture, leader fakeLeadership) http.Handler {
 	c := b.config
 	c.FromPeer, c.Trusted, c.Leader, c.Forward = true, false, leader, nil
 	return NewHandler(c)
 }
 
 func TestWithoutALeaderEveryDoorAnswers500(t *testing.T) {
-	b := changing(t, &hops{}, nobody)
+	b := newFollowerFixture(t, &fakeTransport{}, noLeaderNow)
 	b.aws("RunTask", `{"taskDefinition":"nope"}`).wantError(t, 500, "ServerException", errElection.Error())
-	b.plain("ListClusters", `{"unknown":1}`).wantError(t, 500, "ServerException", noLeader)
+	b.rest("ListClusters", `{"unknown":1}`).wantError(t, 500, "ServerException", noLeader)
 	for _, path := range []string{"/v1/hosts", "/v1/gpus", "/v1/tasks/nope/logs", "/v1/tasks/nope/pulls", "/v1/admin/tokens"} {
 		b.get(path).wantError(t, 500, "ServerException", noLeader)
 	}
@@ -184,35 +184,35 @@ func TestWithoutALeaderEveryDoorAnswers500(t *testing.T) {
 
 // The host that was leader a moment ago does not pass the request on: it would go round in circles.
 func TestASecondHopIsRefused(t *testing.T) {
-	deposed := newBench(t)
+	deposed := newFixture(t)
 	r := httptest.NewRequest("POST", "/api/v1/ListClusters", strings.NewReader("{}"))
 	r.Header.Set(forwardedHeader, followerID)
 	r.Header.Set(trustedHeader, "true")
-	for _, leader := range []leads{always("gpu-3:7400"), nobody} {
+	for _, leader := range []fakeLeadership{remoteLeads("gpu-3:7400"), noLeaderNow} {
 		w := httptest.NewRecorder()
-		peerOf(deposed, leader).ServeHTTP(w, r)
+		peerHandler(deposed, leader).ServeHTTP(w, r)
 		reply{w}.wantError(t, 500, "ServerException", "Nothing was done: the request was forwarded to this host, which does not lead the pool now. Try again.")
 	}
 }
 
 func TestTheFirstHostWaitsForTheNewLeader(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		leader := newBench(t)
-		old, way := peerOf(leader, always("elsewhere:1")), &hops{to: peerOf(leader, itself)}
-		ways := &hops{to: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		leader := newFixture(t)
+		old, way := peerHandler(leader, remoteLeads("elsewhere:1")), &fakeTransport{handler: peerHandler(leader, selfLeads)}
+		ways := &fakeTransport{handler: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 			if r.URL.Host == "old:7400" {
 				old.ServeHTTP(w, r)
 				return
 			}
-			way.to.ServeHTTP(w, r)
-		}), fail: func(n int) error {
+			way.handler.ServeHTTP(w, r)
+		}), failBefore: func(n int) error {
 			if n == 2 {
 				return errDial // the old leader's port is closed by now
 			}
 			return nil
 		}}
-		b := changing(t, ways, always("old:7400"), always("old:7400"), always("new:7400"))
-		if got := b.plain("CreateCluster", `{"clusterName":"lab"}`); got.Code != 200 || ways.count != 3 {
+		b := newFollowerFixture(t, ways, remoteLeads("old:7400"), remoteLeads("old:7400"), remoteLeads("new:7400"))
+		if got := b.rest("CreateCluster", `{"clusterName":"lab"}`); got.Code != 200 || ways.count != 3 {
 			t.Errorf("after %d hops: %d %s", ways.count, got.Code, got.Body)
 		}
 	})
@@ -221,9 +221,9 @@ func TestTheFirstHostWaitsForTheNewLeader(t *testing.T) {
 func TestItWaitsFiveSecondsAndNoMore(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		begin := time.Now()
-		b := changing(t, &hops{fail: func(int) error { return errDial }}, always("gone:7400"))
+		b := newFollowerFixture(t, &fakeTransport{failBefore: func(int) error { return errDial }}, remoteLeads("gone:7400"))
 		b.aws("RunTask", "{}").wantError(t, 500, "ServerException", "The leader of the pool at gone:7400 cannot be reached: dial tcp: connection refused. Nothing was done; try again.")
-		if took := time.Since(begin); took != leaderPatience {
+		if took := time.Since(begin); took != leaderTimeout {
 			t.Errorf("it took %s", took)
 		}
 	})
@@ -232,19 +232,19 @@ func TestItWaitsFiveSecondsAndNoMore(t *testing.T) {
 // A request that the leader may have carried out is not sent twice; one that changes nothing is.
 func TestOnlyWhatIsHarmlessIsAskedTwice(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		leader := newBench(t)
+		leader := newFixture(t)
 		broken := func(n int) error {
 			if n == 1 {
 				return io.ErrUnexpectedEOF
 			}
 			return nil
 		}
-		way := &hops{to: peerOf(leader, itself), fail: broken}
-		if got := changing(t, way, always("gpu-1:7400")).plain("ListClusters", "{}"); got.Code != 200 || way.count != 2 {
+		way := &fakeTransport{handler: peerHandler(leader, selfLeads), failBefore: broken}
+		if got := newFollowerFixture(t, way, remoteLeads("gpu-1:7400")).rest("ListClusters", "{}"); got.Code != 200 || way.count != 2 {
 			t.Errorf("after %d hops: %d %s", way.count, got.Code, got.Body)
 		}
-		way = &hops{to: peerOf(leader, itself), fail: broken}
-		got := changing(t, way, always("gpu-1:7400")).aws("RunTask", "{}")
+		way = &fakeTransport{handler: peerHandler(leader, selfLeads), failBefore: broken}
+		got := newFollowerFixture(t, way, remoteLeads("gpu-1:7400")).aws("RunTask", "{}")
 		got.wantError(t, 500, "ServerException", "The leader of the pool at gpu-1:7400 was asked and gave no answer: unexpected EOF. It may have been done or not: look before you repeat it, or repeat it with the same client token.")
 		if way.count != 1 {
 			t.Errorf("RunTask was sent %d times", way.count)
@@ -252,7 +252,7 @@ func TestOnlyWhatIsHarmlessIsAskedTwice(t *testing.T) {
 		way.count = 0
 		run := httptest.NewRequest("POST", "/v1/RunTask", strings.NewReader("{}"))
 		run.Header.Set("X-Amz-Target", ecs.Target+".ListTasks") // which means nothing at this door
-		if changing(t, way, always("gpu-1:7400")).serve(run); way.count != 1 {
+		if newFollowerFixture(t, way, remoteLeads("gpu-1:7400")).serve(run); way.count != 1 {
 			t.Errorf("RunTask was sent %d times", way.count)
 		}
 	})
@@ -260,8 +260,8 @@ func TestOnlyWhatIsHarmlessIsAskedTwice(t *testing.T) {
 
 func TestALeaderThatFallsSilentIsNotWaitedForLong(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		b := newBench(t)
-		b.config.Leader, b.config.Forward = always("stopped:7400"), silent{}
+		b := newFixture(t)
+		b.config.Leader, b.config.Forward = remoteLeads("stopped:7400"), unresponsiveTransport{}
 		got := b.aws("RunTask", "{}")
 		if got.Code != 500 || !strings.Contains(got.Body.String(), "nothing came for 10s") {
 			t.Errorf("%d %s", got.Code, got.Body)
@@ -269,10 +269,10 @@ func TestALeaderThatFallsSilentIsNotWaitedForLong(t *testing.T) {
 	})
 }
 
-// silent never answers.
-type silent struct{}
+// unresponsiveTransport never answers.
+type unresponsiveTransport struct{}
 
-func (silent) RoundTrip(r *http.Request) (*http.Response, error) {
+func (unresponsiveTransport) RoundTrip(r *http.Request) (*http.Response, error) {
 	<-r.Context().Done()
 	return nil, r.Context().Err()
 }
@@ -280,10 +280,10 @@ func (silent) RoundTrip(r *http.Request) (*http.Response, error) {
 // A leader that is deposed between the question who leads and the look at its state has done nothing yet.
 func TestALeaderThatWasDeposedJustNowForwards(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		next := newBench(t)
-		way := &hops{to: peerOf(next, itself)}
-		b := changing(t, way, itself, always("new:7400"))
-		b.cluster.unreachable = errElection
+		next := newFixture(t)
+		way := &fakeTransport{handler: peerHandler(next, selfLeads)}
+		b := newFollowerFixture(t, way, selfLeads, remoteLeads("new:7400"))
+		b.fakeStore.viewErr = errElection
 		if got := b.get("/v1/hosts"); got.Code != 200 || way.count != 1 {
 			t.Errorf("%d %s", got.Code, got.Body)
 		}

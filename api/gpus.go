@@ -17,9 +17,9 @@ func (d *door) gpus(w http.ResponseWriter, r *http.Request, who caller, _ []byte
 	}
 	views := []map[string]any{}
 	for _, host := range who.view.Hosts(cluster) {
-		owners := ownersOn(who.view, host.ID)
+		owners := gpuOwners(who.view, host.ID)
 		for _, device := range host.GPUs.Devices {
-			view, err := fieldsOf(device)
+			view, err := jsonFields(device)
 			if err != nil {
 				return err
 			}
@@ -34,26 +34,26 @@ func (d *door) gpus(w http.ResponseWriter, r *http.Request, who caller, _ []byte
 	return nil
 }
 
-type owner struct{ task, container string }
+type gpuOwner struct{ task, container string }
 
-// ownersOn says who holds the GPUs of a host.
-func ownersOn(view *raftfsm.View, hostID string) map[string]owner {
-	owners := map[string]owner{}
+// gpuOwners says who holds the GPUs of a host.
+func gpuOwners(view *raftfsm.View, hostID string) map[string]gpuOwner {
+	owners := map[string]gpuOwner{}
 	for _, task := range view.TasksOn(hostID) {
 		if task.LastStatus == spec.Stopped {
 			continue
 		}
 		for _, container := range task.Containers {
 			for _, uuid := range container.GPUs {
-				owners[uuid] = owner{task.ID, container.Name}
+				owners[uuid] = gpuOwner{task.ID, container.Name}
 			}
 		}
 	}
 	return owners
 }
 
-// fieldsOf are the JSON members of a noun that this room may not name.
-func fieldsOf(noun any) (map[string]any, error) {
+// jsonFields are the JSON members of a noun that this room may not name.
+func jsonFields(noun any) (map[string]any, error) {
 	text, err := json.Marshal(noun)
 	if err != nil {
 		return nil, err

@@ -20,8 +20,8 @@ func newHandler(config Config, closing <-chan struct{}) http.Handler {
 	if config.Now == nil {
 		config.Now = time.Now
 	}
-	if config.Guard == nil {
-		config.Guard = NewGuard()
+	if config.Limits == nil {
+		config.Limits = NewLimits()
 	}
 	config.Region = cmp.Or(config.Region, DefaultRegion)
 	d := &door{Config: config, closing: closing}

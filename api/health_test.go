@@ -23,11 +23,11 @@ func TestTheHealthOfATask(t *testing.T) {
 		{"only what is not essential is well", "", "", yes, "UNKNOWN"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			b := newBench(t)
+			b := newFixture(t)
 			b.must(t, "RegisterTaskDefinition", `{"family":"f","memory":"64","containerDefinitions":[
 				{"name":"a","image":"i"},{"name":"b","image":"i"},{"name":"side","image":"i","essential":false}]}`)
 			b.run(t, `{"taskDefinition":"f"}`)
-			b.do(t, raftfsm.ReportTasks{HostID: hostID, Reports: []spec.TaskReport{{TaskID: firstTask, Status: spec.Running, Containers: []spec.ContainerReport{
+			b.mustApply(t, raftfsm.ReportTasks{HostID: hostID, Reports: []spec.TaskReport{{TaskID: firstTask, Status: spec.Running, Containers: []spec.ContainerReport{
 				{Name: "a", Health: c.a}, {Name: "b", Health: c.b}, {Name: "side", Health: c.side},
 			}}}})
 			var answer struct {

@@ -42,7 +42,7 @@ func (d *door) hosts(w http.ResponseWriter, r *http.Request, who caller, _ []byt
 	views := []hostView{}
 	for _, host := range who.view.Hosts(cluster) {
 		free := who.view.Free(host.ID)
-		view := hostView{Host: host, Connected: d.Cluster.Connected(host.ID), Role: roles[host.ID]}
+		view := hostView{Host: host, Connected: d.Store.Connected(host.ID), Role: roles[host.ID]}
 		view.Free = freeView{CPU: free.CPU, MemoryMiB: free.MemoryMiB, GPUs: append([]string{}, free.GPUs...)}
 		view.Used.GPUs = []string{}
 		for _, task := range who.view.TasksOn(host.ID) {
@@ -65,7 +65,7 @@ func (c caller) clusterOf(r *http.Request) (string, error) {
 
 // roles are left out where nobody knows them: on a host that is alone, and in stale answers.
 func (d *door) roles(r *http.Request) (map[string]string, error) {
-	if d.Admin.Hosts == nil || stale(r) {
+	if d.Admin.Hosts == nil || staleRequested(r) {
 		return nil, nil
 	}
 	return d.Admin.Hosts.Roles(r.Context())

@@ -8,7 +8,7 @@ import (
 )
 
 func TestHostsAreDrainedAndTakenBack(t *testing.T) {
-	b := newBench(t)
+	b := newFixture(t)
 	got := b.must(t, "UpdateContainerInstancesState", `{"containerInstances":["`+hostID+`","nope"],"status":"DRAINING"}`)
 	var answer struct {
 		Instances []struct{ Status string } `json:"containerInstances"`
@@ -29,7 +29,7 @@ func TestHostsAreDrainedAndTakenBack(t *testing.T) {
 }
 
 func TestWhatCannotBeDrained(t *testing.T) {
-	b := newBench(t)
+	b := newFixture(t)
 	eleven := `["` + strings.Repeat(hostID+`","`, 10) + hostID + `"]`
 	for body, message := range map[string]string{
 		`{"containerInstances":["` + hostID + `"],"status":"INACTIVE"}`: "Container instance status should be one of [ACTIVE,DRAINING]",
@@ -43,7 +43,7 @@ func TestWhatCannotBeDrained(t *testing.T) {
 
 func TestAHostIsDeregisteredWhenItsTasksAreOverOrByForce(t *testing.T) {
 	b := ready(t)
-	k := b.config.Admin.Hosts.(*keeper)
+	k := b.config.Admin.Hosts.(*fakeAdmin)
 	b.run(t, `{"taskDefinition":"tensorflow-1-gpu"}`)
 	b.aws("DeregisterContainerInstance", `{"containerInstance":"`+hostID+`"}`).wantError(t, 400, invalid, "Found running tasks on the instance.")
 	b.aws("DeregisterContainerInstance", `{"containerInstance":"nope"}`).wantError(t, 400, invalid, "The referenced container instance was not found.")
@@ -58,8 +58,8 @@ func TestAHostIsDeregisteredWhenItsTasksAreOverOrByForce(t *testing.T) {
 	if answer.Instance.Status != "INACTIVE" || answer.Instance.AgentConnected || !strings.HasSuffix(answer.Instance.ARN, hostID) {
 		t.Errorf("%+v", answer)
 	}
-	if last := k.asked[len(k.asked)-1]; last != "remove "+hostID+" true" {
-		t.Errorf("%q", k.asked)
+	if last := k.calls[len(k.calls)-1]; last != "remove "+hostID+" true" {
+		t.Errorf("%q", k.calls)
 	}
 }
 
@@ -67,8 +67,8 @@ func TestAHostIsDeregisteredWhenItsTasksAreOverOrByForce(t *testing.T) {
 func TestTasksOfALostHostAreDisconnected(t *testing.T) {
 	b := ready(t)
 	b.run(t, `{"taskDefinition":"tensorflow-1-gpu"}`)
-	b.runs(t, firstTask)
-	b.silent[hostID] = true
+	b.reportRunning(t, firstTask)
+	b.disconnected[hostID] = true
 	if got := b.must(t, "DescribeTasks", `{"tasks":["`+firstTask+`"]}`).Body.String(); !strings.Contains(got, `"connectivity":"DISCONNECTED"`) || !strings.Contains(got, `"lastStatus":"RUNNING"`) {
 		t.Errorf("%s", got)
 	}

@@ -56,7 +56,7 @@ func (d *door) createKey(w http.ResponseWriter, r *http.Request, who caller, bod
 		return wire.Errorf(notFound, "There is no cluster %q for a key to be for.", in.Cluster)
 	}
 	if d.Admin.Keys == nil {
-		return notHere("making access keys")
+		return errNotConfigured("making access keys")
 	}
 	key, err := d.Admin.Keys.CreateKey(r.Context(), role, in.Cluster)
 	if err != nil {
@@ -72,7 +72,7 @@ func (d *door) removeKey(w http.ResponseWriter, r *http.Request, who caller, bod
 		return err
 	}
 	if d.Admin.Keys == nil {
-		return notHere("removing access keys")
+		return errNotConfigured("removing access keys")
 	}
 	if who.view.AccessKey(in.ID) == nil {
 		return wire.Errorf(notFound, "There is no access key %q.", in.ID)

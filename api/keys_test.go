@@ -11,9 +11,9 @@ import (
 	"pinion/raftfsm/spec"
 )
 
-// sealer stands in for the server's keys: it seals by writing backwards.
-type sealer struct {
-	*cluster
+// fakeKeyStore stands in for the server's keys: it seals by writing backwards.
+type fakeKeyStore struct {
+	*fakeStore
 	made int
 }
 
@@ -25,7 +25,7 @@ func backwards(text string) string {
 	return string(out)
 }
 
-func (s *sealer) CreateKey(ctx context.Context, role spec.Role, cluster string) (spec.AccessKey, error) {
+func (s *fakeKeyStore) CreateKey(ctx context.Context, role spec.Role, cluster string) (spec.AccessKey, error) {
 	s.made++
 	key := spec.AccessKey{ID: "AKIAMADE", Role: role, Cluster: cluster, Sealed: []byte(backwards(secret)), Seal: "mirror", CreatedAt: epoch}
 	if _, err := s.Propose(ctx, raftfsm.CreateAccessKey{Key: key}); err != nil {
@@ -35,12 +35,12 @@ func (s *sealer) CreateKey(ctx context.Context, role spec.Role, cluster string) 
 	return key, nil
 }
 
-func (s *sealer) RemoveKey(ctx context.Context, id string) error {
+func (s *fakeKeyStore) RemoveKey(ctx context.Context, id string) error {
 	_, err := s.Propose(ctx, raftfsm.DeleteAccessKey{ID: id})
 	return err
 }
 
-func (s *sealer) KeySecret(key *spec.AccessKey) (string, error) {
+func (s *fakeKeyStore) KeySecret(key *spec.AccessKey) (string, error) {
 	if key.Seal == "lost" {
 		return "", spec.ErrUnavailable
 	}
@@ -50,24 +50,24 @@ func (s *sealer) KeySecret(key *spec.AccessKey) (string, error) {
 	return backwards(string(key.Sealed)), nil
 }
 
-// sealing is a bench that makes keys.
-func sealing(t testing.TB) *bench {
-	b := newBench(t)
-	b.config.Admin.Keys = &sealer{cluster: b.cluster}
+// newSealedFixture is a bench that makes keys.
+func newSealedFixture(t testing.TB) *fixture {
+	b := newFixture(t)
+	b.config.Admin.Keys = &fakeKeyStore{fakeStore: b.fakeStore}
 	return b
 }
 
 func TestAKeyIsMadeUsedListedAndRemoved(t *testing.T) {
-	b := sealing(t)
+	b := newSealedFixture(t)
 	var made newKeyView
-	b.plain("admin/keys", `{"role":"read","cluster":"default"}`).decode(t, &made)
+	b.rest("admin/keys", `{"role":"read","cluster":"default"}`).decode(t, &made)
 	if made.KeyID != "AKIAMADE" || made.Secret != secret || made.Role != spec.RoleRead || made.Cluster != "default" {
 		t.Errorf("%+v", made)
 	}
 	use := func() reply {
 		b.config.Trusted = false
 		defer func() { b.config.Trusted = true }()
-		r := plain("ListTasks", "{}")
+		r := restRequest("ListTasks", "{}")
 		r.Header.Set("Authorization", "Bearer AKIAMADE:"+secret)
 		return b.serve(r)
 	}
@@ -79,21 +79,21 @@ func TestAKeyIsMadeUsedListedAndRemoved(t *testing.T) {
 	if listed != want {
 		t.Errorf("got  %s\nwant %s", listed, want)
 	}
-	if got := b.plain("admin/keys/remove", `{"id":"AKIAMADE"}`); got.Code != 200 {
+	if got := b.rest("admin/keys/remove", `{"id":"AKIAMADE"}`); got.Code != 200 {
 		t.Errorf("%d %s", got.Code, got.Body)
 	}
 	if got := use(); got.Header().Get("X-Amzn-ErrorType") != "UnrecognizedClientException" {
 		t.Errorf("after it was removed: %d %s", got.Code, got.Body)
 	}
-	b.plain("admin/keys/remove", `{"id":"AKIAMADE"}`).wantError(t, 404, notFound, `There is no access key "AKIAMADE".`)
+	b.rest("admin/keys/remove", `{"id":"AKIAMADE"}`).wantError(t, 404, notFound, `There is no access key "AKIAMADE".`)
 }
 
 func TestWhatIsNoKeyToMake(t *testing.T) {
-	b := sealing(t)
-	b.plain("admin/keys", `{"role":"root"}`).wantError(t, 400, invalid, `role must be one of read, submit and admin, not "root".`)
-	b.plain("admin/keys", `{}`).wantError(t, 400, invalid, `role must be one of read, submit and admin, not "".`)
-	b.plain("admin/keys", `{"role":"read","cluster":"nope"}`).wantError(t, 404, notFound, `There is no cluster "nope" for a key to be for.`)
-	if n := b.config.Admin.Keys.(*sealer).made; n > 0 {
+	b := newSealedFixture(t)
+	b.rest("admin/keys", `{"role":"root"}`).wantError(t, 400, invalid, `role must be one of read, submit and admin, not "root".`)
+	b.rest("admin/keys", `{}`).wantError(t, 400, invalid, `role must be one of read, submit and admin, not "".`)
+	b.rest("admin/keys", `{"role":"read","cluster":"nope"}`).wantError(t, 404, notFound, `There is no cluster "nope" for a key to be for.`)
+	if n := b.config.Admin.Keys.(*fakeKeyStore).made; n > 0 {
 		t.Errorf("%d were made", n)
 	}
 }
@@ -101,12 +101,12 @@ func TestWhatIsNoKeyToMake(t *testing.T) {
 // An empty secret would be everybody's.
 func TestAKeyWhoseSecretCannotBeReadOpensNothing(t *testing.T) {
 	for name, seal := range map[string]string{"lost for now": "lost", "without anything": ""} {
-		b := sealing(t)
+		b := newSealedFixture(t)
 		if seal == "" {
 			b.config.Admin.Keys = nil
 		}
 		b.config.Trusted = false
-		b.do(t, raftfsm.CreateAccessKey{Key: spec.AccessKey{ID: "AKIALOST", Role: spec.RoleAdmin, Sealed: []byte("x"), Seal: "lost"}})
+		b.mustApply(t, raftfsm.CreateAccessKey{Key: spec.AccessKey{ID: "AKIALOST", Role: spec.RoleAdmin, Sealed: []byte("x"), Seal: "lost"}})
 		for _, header := range []string{"Bearer AKIALOST:", "Bearer AKIALOST:x", strings.Replace(signed(t, "ListTasks", "{}", epoch).Header.Get("Authorization"), keyID, "AKIALOST", 1)} {
 			r := signed(t, "ListTasks", "{}", epoch)
 			r.Header.Set("Authorization", header)
@@ -118,7 +118,7 @@ func TestAKeyWhoseSecretCannotBeReadOpensNothing(t *testing.T) {
 }
 
 func TestTheDescriptionHasEveryLineOfTheTables(t *testing.T) {
-	b := newBench(t)
+	b := newFixture(t)
 	b.config.Trusted = false
 	var described struct {
 		OpenAPI    string `json:"openapi"`
@@ -127,7 +127,7 @@ func TestTheDescriptionHasEveryLineOfTheTables(t *testing.T) {
 	}
 	got := b.serve(httptest.NewRequest("GET", "/v1/openapi.json", nil))
 	got.decode(t, &described)
-	for line := range lines() {
+	for line := range requiredRoles() {
 		method, path, _ := strings.Cut(line, " ")
 		if described.Paths[path][strings.ToLower(method)] == nil {
 			t.Errorf("%s is not described", line)

@@ -24,16 +24,16 @@ func (d *door) logs(w http.ResponseWriter, r *http.Request, task string) error {
 	stream := &logStream{w: w, control: http.NewResponseController(w), flush: query.Follow}
 	stream.plain = strings.HasPrefix(r.Header.Get("Accept"), "text/plain")
 	if query.Follow {
-		stream.begin() // a follower learns at once that the task is there
+		stream.start() // a follower learns at once that the task is there
 	}
 	ctx, cancel := d.untilClosing(r.Context())
 	defer cancel()
-	err = d.Host.Logs(ctx, query, stream.emit)
-	stream.extend() // for the end of the answer, however long nothing came
+	err = d.TaskHost.Logs(ctx, query, stream.emit)
+	stream.resetDeadline() // for the end of the answer, however long nothing came
 	switch {
 	case err == nil:
-		stream.begin()
-	case !stream.begun:
+		stream.start()
+	case !stream.started:
 		return err
 	case r.Context().Err() == nil:
 		// The status is sent: only a broken connection can still tell the client that lines are missing.
@@ -65,7 +65,7 @@ func (d *door) atClosing(ctx context.Context, end func()) (forget func()) {
 
 // pulls lists how far the image pulls of a task have come.
 func (d *door) pulls(w http.ResponseWriter, r *http.Request, task string) error {
-	d.reply(w, r, typeJSON, http.StatusOK, append([]spec.Pull{}, d.Host.Pulls(task)...))
+	d.reply(w, r, typeJSON, http.StatusOK, append([]spec.Pull{}, d.TaskHost.Pulls(task)...))
 	return nil
 }
 
@@ -83,15 +83,15 @@ func logQuery(r *http.Request, task string, now time.Time) (query spec.LogQuery,
 		}
 	}
 	if text := given.Get("since"); text != "" {
-		if query.Since, err = moment(text, now); err != nil {
+		if query.Since, err = parseSince(text, now); err != nil {
 			return query, err
 		}
 	}
 	return query, nil
 }
 
-// moment reads a time stamp, or an age before now.
-func moment(text string, now time.Time) (time.Time, error) {
+// parseSince reads a time stamp, or an age before now.
+func parseSince(text string, now time.Time) (time.Time, error) {
 	if age, err := time.ParseDuration(text); err == nil {
 		return now.Add(-age), nil
 	}
@@ -108,15 +108,15 @@ type logStream struct {
 	control *http.ResponseController
 	plain   bool
 	flush   bool // after each line
-	begun   bool
+	started bool
 }
 
-func (s *logStream) begin() {
-	if s.begun {
+func (s *logStream) start() {
+	if s.started {
 		return
 	}
-	s.begun = true
-	s.extend()
+	s.started = true
+	s.resetDeadline()
 	s.w.Header().Set("Content-Type", "application/x-ndjson")
 	if s.plain {
 		s.w.Header().Set("Content-Type", "text/plain; charset=utf-8")
@@ -127,12 +127,12 @@ func (s *logStream) begin() {
 	}
 }
 
-// extend gives the client its time anew: a stream may be silent for hours, but what is written must be taken.
-func (s *logStream) extend() { _ = s.control.SetWriteDeadline(time.Now().Add(writeTimeout)) }
+// resetDeadline gives the client its time anew: a stream may be silent for hours, but what is written must be taken.
+func (s *logStream) resetDeadline() { _ = s.control.SetWriteDeadline(time.Now().Add(writeTimeout)) }
 
 func (s *logStream) emit(line spec.LogLine) error {
-	s.begin()
-	s.extend()
+	s.start()
+	s.resetDeadline()
 	if err := s.write(line); err != nil {
 		return err
 	}

@@ -33,7 +33,7 @@ func FuzzLogsDoor(f *testing.F) {
 	f.Add("FilterLogEvents", `{"logGroupName":"/pinion/f","filterPattern":"{ $.level = \"x\" && $.n > 1 }"}`)
 	f.Add("FilterLogEvents", `{"logGroupName":"/pinion/f","filterPattern":"%a+%","logStreamNamePrefix":"c","endTime":1767323046000}`)
 	slices.Sort(names)
-	b := furnished(f)
+	b := newPopulatedFixture(f)
 	written(b.agent, "a line", `{"level":"x","n":2}`, "", "ünïcode \x00", "the last")
 	handler := NewHandler(b.config)
 	f.Fuzz(func(t *testing.T, name, body string) {

@@ -13,8 +13,8 @@ import (
 	"pinion/raftfsm/spec"
 )
 
-// logging has one task whose log is what logs emits.
-func logging(t testing.TB, logs func(ctx context.Context, q spec.LogQuery, emit func(spec.LogLine) error) error) *bench {
+// newLogFixture has one task whose log is what logs emits.
+func newLogFixture(t testing.TB, logs func(ctx context.Context, q spec.LogQuery, emit func(spec.LogLine) error) error) *fixture {
 	b := ready(t)
 	b.run(t, `{"taskDefinition":"tensorflow-1-gpu"}`)
 	b.agent.logs = logs
@@ -28,7 +28,7 @@ func line(text string) spec.LogLine {
 const logPath = "/v1/tasks/" + firstTask + "/logs"
 
 func TestLogsAreLinesOfJSONOrOfText(t *testing.T) {
-	b := logging(t, func(_ context.Context, _ spec.LogQuery, emit func(spec.LogLine) error) error {
+	b := newLogFixture(t, func(_ context.Context, _ spec.LogQuery, emit func(spec.LogLine) error) error {
 		return errors.Join(emit(line("GPU 0: <H100>")), emit(line("done")))
 	})
 	got := b.get(logPath)
@@ -46,7 +46,7 @@ func TestLogsAreLinesOfJSONOrOfText(t *testing.T) {
 
 func TestLogQueriesReachTheHost(t *testing.T) {
 	var asked spec.LogQuery
-	b := logging(t, func(_ context.Context, q spec.LogQuery, _ func(spec.LogLine) error) error {
+	b := newLogFixture(t, func(_ context.Context, q spec.LogQuery, _ func(spec.LogLine) error) error {
 		asked = q
 		return nil
 	})
@@ -70,7 +70,7 @@ func TestLogQueriesReachTheHost(t *testing.T) {
 
 func TestAFollowedLogArrivesLineByLine(t *testing.T) {
 	next := make(chan string)
-	b := logging(t, func(ctx context.Context, _ spec.LogQuery, emit func(spec.LogLine) error) error {
+	b := newLogFixture(t, func(ctx context.Context, _ spec.LogQuery, emit func(spec.LogLine) error) error {
 		for text := range next {
 			if err := emit(line(text)); err != nil {
 				return err
@@ -102,7 +102,7 @@ func TestAFollowedLogArrivesLineByLine(t *testing.T) {
 
 // A log that breaks off must not look like one that ended.
 func TestALogThatBreaksOffBreaksTheConnection(t *testing.T) {
-	b := logging(t, func(_ context.Context, _ spec.LogQuery, emit func(spec.LogLine) error) error {
+	b := newLogFixture(t, func(_ context.Context, _ spec.LogQuery, emit func(spec.LogLine) error) error {
 		return errors.Join(emit(line("one")), errors.New("disk on fire"))
 	})
 	server := httptest.NewServer(NewHandler(b.config))
@@ -118,14 +118,14 @@ func TestALogThatBreaksOffBreaksTheConnection(t *testing.T) {
 }
 
 func TestALogThatCannotBeReadIsAnError(t *testing.T) {
-	b := logging(t, func(context.Context, spec.LogQuery, func(spec.LogLine) error) error {
+	b := newLogFixture(t, func(context.Context, spec.LogQuery, func(spec.LogLine) error) error {
 		return errors.New("disk on fire")
 	})
 	b.get(logPath).wantError(t, 500, "ServerException", "disk on fire")
 }
 
 func TestPulls(t *testing.T) {
-	b := logging(t, nil)
+	b := newLogFixture(t, nil)
 	if got := b.get("/v1/tasks/" + firstTask + "/pulls").Body.String(); got != "[]" {
 		t.Errorf("no pulls: %s", got)
 	}

@@ -11,17 +11,17 @@ import (
 // What one host tells another about a request that it passes on. Nobody else is believed: introduce removes these
 // headers from everything that does not come through the listener of the pool's own hosts.
 const (
-	forwardedHeader = "X-Pinion-Forwarded" // id of the host that passes the request on to the leader
-	deliveredHeader = "X-Pinion-Delivered" // id of the leader, which has checked the request for the host of a task
-	trustedHeader   = "X-Pinion-Trusted"   // "true": it came through the root-only socket there
-	stateHeader     = "X-Pinion-State"     // the state that the host could answer from by itself; see stateOf
+	forwardedHeader    = "X-Pinion-Forwarded" // id of the host that passes the request on to the leader
+	authorizedByHeader = "X-Pinion-Delivered" // id of the leader, which has checked the request for the host of a task
+	trustedHeader      = "X-Pinion-Trusted"   // "true": it came through the root-only socket there
+	stateVersionHeader = "X-Pinion-State"     // the state that the host could answer from by itself; see stateOf
 )
 
-// elsewhereHeader marks an answer that says only this: nothing was done, because this host cannot answer for the pool.
-const elsewhereHeader = "X-Pinion-Elsewhere"
+// notLeaderHeader marks an answer that says only this: nothing was done, because this host cannot answer for the pool.
+const notLeaderHeader = "X-Pinion-Elsewhere"
 
-// sameHeader marks an answer that says only this: the leader has the state of stateHeader too, and which hosts are silent.
-const sameHeader = "X-Pinion-Same"
+// stateMatchHeader marks an answer that says only this: the leader has the state of stateHeader too, and which hosts are silent.
+const stateMatchHeader = "X-Pinion-Same"
 
 // PeerPrefix is what the paths of the API have in front of them between hosts; the FromPeer handler takes it off
 // when that was not done before.
@@ -31,7 +31,7 @@ const PeerPrefix = "/api"
 func (d *door) introduce(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if !d.FromPeer {
-			for _, name := range []string{forwardedHeader, deliveredHeader, trustedHeader, stateHeader} {
+			for _, name := range []string{forwardedHeader, authorizedByHeader, trustedHeader, stateVersionHeader} {
 				r.Header.Del(name)
 			}
 			next.ServeHTTP(w, r)
@@ -57,8 +57,8 @@ func (d *door) trusts(r *http.Request) bool {
 	return d.Trusted || r.Header.Get(trustedHeader) == "true"
 }
 
-// oneHop refuses what another host has passed on already: the first host tries again when it knows the leader.
-func oneHop(w http.ResponseWriter) error {
-	w.Header().Set(elsewhereHeader, "true")
+// errSecondHop refuses what another host has passed on already: the first host tries again when it knows the leader.
+func errSecondHop(w http.ResponseWriter) error {
+	w.Header().Set(notLeaderHeader, "true")
 	return wire.Errorf(wire.Server, "Nothing was done: the request was forwarded to this host, which does not lead the pool now. Try again.")
 }

@@ -30,25 +30,25 @@ func unmet(view *raftfsm.View, h *spec.Host, d *spec.TaskDefinition, r spec.RunR
 	return spec.Failure{}
 }
 
-// racks has the host of the bench, which is no p2.xlarge, and one that is.
-func racks(t testing.TB) *bench {
+// newRackFixture has the host of the bench, which is no p2.xlarge, and one that is.
+func newRackFixture(t testing.TB) *fixture {
 	b := ready(t)
 	p2 := newHost("bbbb0000000000000000000000000002", "gpu-2", 1)
 	p2.Attributes["ecs.instance-type"], p2.Attributes["ecs.availability-zone"] = "p2.xlarge", "rack-2"
-	b.do(t, raftfsm.PutHost{Host: p2})
+	b.mustApply(t, raftfsm.PutHost{Host: p2})
 	return b
 }
 
 const onP2 = `"placementConstraints":[{"type":"memberOf","expression":"attribute:ecs.instance-type == p2.xlarge"}]`
 
 func TestRunTaskRunsOnlyWhereTheConstraintHolds(t *testing.T) {
-	b := racks(t)
+	b := newRackFixture(t)
 	b.must(t, "RunTask", `{"taskDefinition":"tensorflow-1-gpu",`+onP2+`}`).golden(t, "run-task-constrained")
 	b.must(t, "RunTask", `{"taskDefinition":"tensorflow-1-gpu",`+onP2+`}`).golden(t, "run-task-unsatisfied")
 }
 
 func TestTheConstraintsOfADefinitionCountToo(t *testing.T) {
-	b := racks(t)
+	b := newRackFixture(t)
 	registered := b.must(t, "RegisterTaskDefinition", taskWith(onP2))
 	if !strings.Contains(registered.Body.String(), onP2) {
 		t.Errorf("the constraints are not shown: %s", registered.Body)
@@ -66,27 +66,27 @@ func TestTheConstraintsOfADefinitionCountToo(t *testing.T) {
 	}
 }
 
-func (b *bench) placedOn(t *testing.T, body string) string {
+func (b *fixture) placedOn(t *testing.T, body string) string {
 	t.Helper()
 	arn := b.run(t, body).Tasks[0].ARN
 	return b.state.View().Task(arn[strings.LastIndex(arn, "/")+1:]).HostID
 }
 
-// witness keeps what the door asks of the cluster.
-type witness struct {
-	*cluster
+// runRecorder keeps what the door asks of the cluster.
+type runRecorder struct {
+	*fakeStore
 	request spec.RunRequest
 }
 
-func (r *witness) Run(ctx context.Context, request spec.RunRequest) (spec.RunResult, error) {
+func (r *runRecorder) Run(ctx context.Context, request spec.RunRequest) (spec.RunResult, error) {
 	r.request = request
-	return r.cluster.Run(ctx, request)
+	return r.fakeStore.Run(ctx, request)
 }
 
 func TestStrategiesReachTheClusterInOneForm(t *testing.T) {
 	b := ready(t)
-	seen := &witness{cluster: b.cluster}
-	b.config.Cluster = seen
+	seen := &runRecorder{fakeStore: b.fakeStore}
+	b.config.Store = seen
 	b.must(t, "RunTask", `{"taskDefinition":"tensorflow-1-gpu","placementConstraints":[{"type":"distinctInstance"}],"placementStrategy":[
 		{"type":"spread","field":"attribute:ecs.availability-zone"},{"type":"spread","field":"host"},{"type":"binpack","field":"MEMORY"},{"type":"binpack","field":"gpu"},{"type":"random","field":"x"}]}`)
 	want := []spec.PlacementStrategy{{Type: "spread", Field: "attribute:ecs.availability-zone"}, {Type: "spread", Field: "instanceId"},
@@ -123,7 +123,7 @@ func TestPlacementIsRefused(t *testing.T) {
 }
 
 func TestRegistrationReadsTheConstraints(t *testing.T) {
-	b := newBench(t)
+	b := newFixture(t)
 	for value, message := range map[string]string{
 		`[{"type":"memberOf","expression":"attribute:gpu =~ '(?!a10).*'"}]`: `Invalid expression of a placement constraint: column 19: the pattern has the look-around (?!, which is not there: ` +
 			`Pinion's patterns are RE2, which keeps matching fast whatever the pattern, in "attribute:gpu =~ '(?!a10).*'".`,
@@ -135,8 +135,8 @@ func TestRegistrationReadsTheConstraints(t *testing.T) {
 }
 
 func TestListContainerInstancesFilters(t *testing.T) {
-	b := racks(t)
-	b.silent["bbbb0000000000000000000000000002"] = true
+	b := newRackFixture(t)
+	b.disconnected["bbbb0000000000000000000000000002"] = true
 	b.run(t, `{"taskDefinition":"tensorflow-1-gpu","group":"db"}`)
 	for filter, want := range map[string]string{
 		"attribute:ecs.instance-type == p2.xlarge":           "b",

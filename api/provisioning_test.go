@@ -71,19 +71,19 @@ func TestWhereTasksWait(t *testing.T) {
 
 func TestAFullQueueSaysSo(t *testing.T) {
 	b := ready(t)
-	b.full = true
+	b.queueFull = true
 	b.aws("RunTask", `{"taskDefinition":"tensorflow-1-gpu",`+through+`}`).wantError(t, 400, client,
 		"provisioning capacity limit exceeded: at most 200000 tasks can wait in a cluster, try again when some have started")
 }
 
 func TestAnArrayIsARunWithNumbers(t *testing.T) {
 	b := ready(t)
-	if got := b.plain("RunTask", `{"taskDefinition":"tensorflow-1-gpu","array":"5-104",`+through+`}`); got.Code != 200 {
+	if got := b.rest("RunTask", `{"taskDefinition":"tensorflow-1-gpu","array":"5-104",`+through+`}`); got.Code != 200 {
 		t.Fatalf("%s", got.Body)
 	}
 	tasks := b.state.View().Tasks("")
 	if len(tasks) != 100 || *tasks[0].ArrayIndex != 5 || *tasks[99].ArrayIndex != 104 {
 		t.Errorf("%d tasks", len(tasks))
 	}
-	b.plain("RunTask", `{"taskDefinition":"tensorflow-1-gpu","array":"0-1000",`+through+`}`).wantError(t, 400, invalid, "count must be between 1 and 1000, not 1001.")
+	b.rest("RunTask", `{"taskDefinition":"tensorflow-1-gpu","array":"0-1000",`+through+`}`).wantError(t, 400, invalid, "count must be between 1 and 1000, not 1001.")
 }

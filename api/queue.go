@@ -26,7 +26,7 @@ func (d *door) queue(w http.ResponseWriter, r *http.Request, who caller, _ []byt
 		return err
 	}
 	if d.Queue == nil {
-		return notHere("the queue")
+		return errNotConfigured("the queue")
 	}
 	list, err := d.Queue.Queue(r.Context(), cluster)
 	if err != nil {
@@ -46,7 +46,7 @@ func (d *door) explainTask(w http.ResponseWriter, r *http.Request, who caller, _
 		return err
 	}
 	if d.Queue == nil {
-		return notHere("explaining tasks")
+		return errNotConfigured("explaining tasks")
 	}
 	explain := d.Queue.Explain
 	if text := r.URL.Query().Get("brief"); text != "" {

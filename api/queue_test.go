@@ -9,29 +9,29 @@ import (
 	"pinion/raftfsm/spec"
 )
 
-// inquiries is a Queue of a test: it tells what it was asked for.
-type inquiries struct{ asked []string }
+// fakeQueue is a Queue of a test: it tells what it was asked for.
+type fakeQueue struct{ asked []string }
 
-func (l *inquiries) Queue(_ context.Context, cluster string) ([]spec.QueueItem, error) {
+func (l *fakeQueue) Queue(_ context.Context, cluster string) ([]spec.QueueItem, error) {
 	l.asked = append(l.asked, "queue of "+cluster)
 	return nil, nil
 }
 
-func (l *inquiries) Explain(_ context.Context, task string) (spec.Explanation, error) {
+func (l *fakeQueue) Explain(_ context.Context, task string) (spec.Explanation, error) {
 	l.asked = append(l.asked, "task "+task)
 	return spec.Explanation{TaskID: task, Status: spec.Provisioning, Summary: "It waits."}, nil
 }
 
-func (l *inquiries) ExplainBriefly(ctx context.Context, task string) (spec.Explanation, error) {
+func (l *fakeQueue) ExplainBriefly(ctx context.Context, task string) (spec.Explanation, error) {
 	return l.Explain(ctx, task+", briefly")
 }
 
 func TestTheQueueIsAskedOfWhoKnowsIt(t *testing.T) {
-	b := newBench(t)
+	b := newFixture(t)
 	if got := b.get("/v1/queue"); got.Code != 400 {
 		t.Errorf("without a queue: %d %s", got.Code, got.Body)
 	}
-	l := &inquiries{}
+	l := &fakeQueue{}
 	b.config.Queue = l
 	if got := b.get("/v1/queue?cluster=lab"); got.Code != 200 || got.Body.String() != "[]" || l.asked[0] != "queue of lab" {
 		t.Errorf("%d %q, asked for %q", got.Code, got.Body, l.asked)
@@ -43,7 +43,7 @@ func TestTheQueueIsAskedOfWhoKnowsIt(t *testing.T) {
 
 func TestAnExplanationIsBriefForWhoAsksForThat(t *testing.T) {
 	b := ready(t)
-	l := &inquiries{}
+	l := &fakeQueue{}
 	b.config.Queue = l
 	_, task, _ := strings.Cut(b.run(t, `{"taskDefinition":"tensorflow-1-gpu"}`).Tasks[0].ARN, ":task/default/")
 	for query, want := range map[string]string{"": "task " + task, "?brief=false": "task " + task, "?brief=true": "task " + task + ", briefly"} {

@@ -104,7 +104,7 @@ func (d *door) open(line route) http.HandlerFunc {
 		switch {
 		case line.role == "":
 			err = serve(w, r, caller{}, nil)
-		case line.task != nil && r.Header.Get(deliveredHeader) != "": // checked where the state is
+		case line.task != nil && r.Header.Get(authorizedByHeader) != "": // checked where the state is
 			err = line.task(w, r, r.PathValue("id"))
 		default:
 			err = d.checked(w, r, line, serve)
@@ -126,7 +126,7 @@ func (d *door) checked(w http.ResponseWriter, r *http.Request, line route, serve
 	if err := line.permit(who); err != nil {
 		return err
 	}
-	if body, err = unpacked(r, body); err != nil {
+	if body, err = decompress(r, body); err != nil {
 		return err
 	}
 	if line.method == http.MethodGet {

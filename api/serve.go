@@ -20,8 +20,8 @@ const (
 	idleTimeout   = 2 * time.Minute
 	maxHeader     = 64 << 10
 	maxBody       = 1 << 20
-	// grace is how long requests that are under way may take to end when the host stops.
-	grace = 5 * time.Second
+	// shutdownTimeout is how long requests that are under way may take to end when the host stops.
+	shutdownTimeout = 5 * time.Second
 )
 
 // Serve answers requests on one listener until ctx is cancelled. Requests under way are then given a moment to end,
@@ -35,7 +35,7 @@ func Serve(ctx context.Context, l net.Listener, c Config) error {
 	ended := make(chan struct{})
 	stop := context.AfterFunc(ctx, func() {
 		defer close(ended)
-		timeout, cancel := context.WithTimeout(context.Background(), grace)
+		timeout, cancel := context.WithTimeout(context.Background(), shutdownTimeout)
 		defer cancel()
 		if s.Shutdown(timeout) != nil {
 			s.Close()

@@ -34,7 +34,7 @@ func TestTheLocalSocketIsRootsAloneAndReplacesAnOldOne(t *testing.T) {
 		}
 		ctx, cancel := context.WithCancel(t.Context())
 		served := make(chan error)
-		go func() { served <- Serve(ctx, l, newBench(t).config) }()
+		go func() { served <- Serve(ctx, l, newFixture(t).config) }()
 		response, err := socketClient(path).Get("http://pinion/healthz")
 		if err != nil || response.StatusCode != http.StatusOK {
 			t.Errorf("%v, %v", response, err)
@@ -48,7 +48,7 @@ func TestTheLocalSocketIsRootsAloneAndReplacesAnOldOne(t *testing.T) {
 
 // A followed log would hold up the end of the host for ever.
 func TestServeBreaksStreamsOffWhenItEnds(t *testing.T) {
-	b := logging(t, func(ctx context.Context, _ spec.LogQuery, _ func(spec.LogLine) error) error {
+	b := newLogFixture(t, func(ctx context.Context, _ spec.LogQuery, _ func(spec.LogLine) error) error {
 		<-ctx.Done()
 		return ctx.Err()
 	})

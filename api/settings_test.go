@@ -6,7 +6,7 @@ import (
 )
 
 func TestAccountSettings(t *testing.T) {
-	b := newBench(t)
+	b := newFixture(t)
 	step := func(name, operation, body string) {
 		t.Helper()
 		b.must(t, operation, body).golden(t, name)
@@ -24,7 +24,7 @@ func TestAccountSettings(t *testing.T) {
 }
 
 func TestAccountSettingsArePagedByTen(t *testing.T) {
-	b := newBench(t)
+	b := newFixture(t)
 	var page struct {
 		Settings  []struct{ Name string }
 		NextToken string
@@ -41,7 +41,7 @@ func TestAccountSettingsArePagedByTen(t *testing.T) {
 }
 
 func TestNewClustersStartWithTheAccountsInsights(t *testing.T) {
-	b := newBench(t)
+	b := newFixture(t)
 	b.must(t, "PutAccountSettingDefault", `{"name":"containerInsights","value":"enhanced"}`)
 	if got := b.must(t, "CreateCluster", `{"clusterName":"lab"}`).Body.String(); !strings.Contains(got, `{"name":"containerInsights","value":"enhanced"}`) {
 		t.Errorf("%s", got)
@@ -49,7 +49,7 @@ func TestNewClustersStartWithTheAccountsInsights(t *testing.T) {
 }
 
 func TestWhatCannotBeSetForAnAccount(t *testing.T) {
-	b := newBench(t)
+	b := newFixture(t)
 	for body, message := range map[string]string{
 		`{"name":"taskLongArnFormat","value":"disabled"}`: "taskLongArnFormat cannot be disabled: the long format of ARNs is the only one.",
 		`{"name":"awsvpcTrunking","value":"maybe"}`:       `value of awsvpcTrunking must hold only disabled, enabled, not "maybe"`,

@@ -22,7 +22,7 @@ func document(t testing.TB, name string) string {
 
 // The life of a cluster and a task, each answer with every byte of it.
 func TestAnswersHaveExactlyECSsShape(t *testing.T) {
-	b := newBench(t)
+	b := newFixture(t)
 	step := func(name, operation, body string) {
 		t.Helper()
 		b.must(t, operation, body).golden(t, name)
@@ -44,11 +44,11 @@ func TestAnswersHaveExactlyECSsShape(t *testing.T) {
 	step("run-task-failure", "RunTask", `{"taskDefinition":"tensorflow-1-gpu","overrides":{"containerOverrides":[{"name":"tensorflow-gpu","resourceRequirements":[{"type":"GPU","value":"4"}]}]}}`)
 	step("start-task", "StartTask", `{"taskDefinition":"example-ecs-gpu","containerInstances":["`+hostID+`"],"startedBy":"me","tags":[{"key":"k","value":"v"}],"overrides":{"containerOverrides":[{"name":"gpu","command":["nvidia-smi","-L"],"environment":[{"name":"A","value":"1"}]}],"taskRoleArn":"r"}}`)
 	step("list-tasks", "ListTasks", `{"family":"tensorflow-1-gpu"}`)
-	b.runs(t, firstTask)
+	b.reportRunning(t, firstTask)
 	step("describe-tasks-running", "DescribeTasks", `{"tasks":["`+firstTask+`","ffffffffffffffffffffffffffffffff"]}`)
 	step("describe-statistics", "DescribeClusters", `{"include":["STATISTICS"]}`)
 	step("stop-task", "StopTask", `{"task":"`+firstTask+`","reason":"enough"}`)
-	b.ends(t, firstTask, 0)
+	b.reportExited(t, firstTask, 0)
 	step("describe-tasks-stopped", "DescribeTasks", `{"tasks":["`+firstTask+`"],"include":["TAGS"]}`)
 
 	step("list-container-instances", "ListContainerInstances", `{}`)

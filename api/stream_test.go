@@ -8,18 +8,18 @@ import (
 	"testing"
 )
 
-// told is one event of a stream.
-type told struct{ id, kind, data string }
+// sseEvent is one event of a stream.
+type sseEvent struct{ id, kind, data string }
 
-// stream is what a follower reads.
-type stream struct {
+// sseStream is what a follower reads.
+type sseStream struct {
 	t      testing.TB
 	lines  *bufio.Scanner
 	latest string // id
 }
 
 // next reads the next event; the end of the stream is one without anything.
-func (s *stream) next() (e told) {
+func (s *sseStream) next() (e sseEvent) {
 	s.t.Helper()
 	for s.lines.Scan() {
 		name, value, _ := strings.Cut(s.lines.Text(), ": ")
@@ -34,26 +34,26 @@ func (s *stream) next() (e told) {
 			if e.kind != "" {
 				return e
 			}
-			e = told{}
+			e = sseEvent{}
 		default:
 			s.t.Errorf("a line of another kind: %q", s.lines.Text())
 		}
 	}
-	return told{}
+	return sseEvent{}
 }
 
 // end reads the last event and that nothing comes after it.
-func (s *stream) end() string {
+func (s *sseStream) end() string {
 	s.t.Helper()
 	e := s.next()
-	if after := s.next(); e.kind != endEvent || after != (told{}) {
+	if after := s.next(); e.kind != endEvent || after != (sseEvent{}) {
 		s.t.Errorf("%+v and then %+v", e, after)
 	}
 	return e.data
 }
 
-// follow begins to follow at a server.
-func follow(t testing.TB, url string, header ...string) *stream {
+// openStream begins to follow at a server.
+func openStream(t testing.TB, url string, header ...string) *sseStream {
 	t.Helper()
 	r, err := http.NewRequestWithContext(t.Context(), "GET", url, nil)
 	if err != nil {
@@ -70,11 +70,11 @@ func follow(t testing.TB, url string, header ...string) *stream {
 	if kind := response.Header.Get("Content-Type"); response.StatusCode != 200 || kind != "text/event-stream" {
 		t.Fatalf("%d %s", response.StatusCode, kind)
 	}
-	return &stream{t: t, lines: bufio.NewScanner(response.Body)}
+	return &sseStream{t: t, lines: bufio.NewScanner(response.Body)}
 }
 
 // served is the host's door; streams that are opened after it are closed before it.
-func (b *bench) served(t testing.TB) *httptest.Server {
+func (b *fixture) served(t testing.TB) *httptest.Server {
 	server := httptest.NewServer(NewHandler(b.config))
 	t.Cleanup(server.Close)
 	return server

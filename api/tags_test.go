@@ -11,7 +11,7 @@ import (
 
 const arns = "arn:aws:ecs:us-east-1:123456789012:"
 
-func (b *bench) tags(t *testing.T, arn string) []spec.Tag {
+func (b *fixture) tags(t *testing.T, arn string) []spec.Tag {
 	t.Helper()
 	var answer struct{ Tags []spec.Tag }
 	b.must(t, "ListTagsForResource", `{"resourceArn":"`+arn+`"}`).decode(t, &answer)
@@ -41,7 +41,7 @@ func TestResourcesAreTaggedByAnyFormOfTheirARN(t *testing.T) {
 }
 
 func TestTagsAreShownWhereTheyAreAskedFor(t *testing.T) {
-	b := newBench(t)
+	b := newFixture(t)
 	b.must(t, "TagResource", `{"resourceArn":"`+arns+`container-instance/default/`+hostID+`","tags":[{"key":"rack","value":"7"}]}`)
 	for include, shown := range map[string]bool{`[]`: false, `["TAGS"]`: true} {
 		got := b.must(t, "DescribeContainerInstances", `{"containerInstances":["`+hostID+`"],"include":`+include+`}`).Body.String()
@@ -56,7 +56,7 @@ func TestWhatCannotBeTagged(t *testing.T) {
 	b.must(t, "CreateCluster", `{"clusterName":"gone"}`)
 	b.must(t, "DeleteCluster", `{"cluster":"gone"}`)
 	b.run(t, `{"taskDefinition":"tensorflow-1-gpu"}`)
-	b.ends(t, firstTask, 0)
+	b.reportExited(t, firstTask, 0)
 	const missing = "ResourceNotFoundException"
 	for resource, want := range map[string][2]string{
 		"cluster/nope":                     {noCluster, "Cluster not found."},
@@ -80,7 +80,7 @@ func TestWhatCannotBeTagged(t *testing.T) {
 }
 
 func TestTagsHaveECSsRules(t *testing.T) {
-	b := newBench(t)
+	b := newFixture(t)
 	cluster := `{"resourceArn":"` + arns + `cluster/default",`
 	var many []string
 	for i := range 50 {
@@ -105,7 +105,7 @@ func TestTagsHaveECSsRules(t *testing.T) {
 
 // What a definition's tags say may become a task's, so it is refused where it is said and not where it is run.
 func TestTagsThatTasksCannotHaveAreRefusedOfDefinitionsToo(t *testing.T) {
-	b := newBench(t)
+	b := newFixture(t)
 	define := func(tags string) string {
 		return `{"family":"f","tags":[` + tags + `],"containerDefinitions":[{"name":"c","image":"i","memory":10}]}`
 	}
@@ -123,7 +123,7 @@ func TestTagsThatTasksCannotHaveAreRefusedOfDefinitionsToo(t *testing.T) {
 }
 
 func TestTasksGetTheTagsThatTheCallAsksFor(t *testing.T) {
-	b := newBench(t)
+	b := newFixture(t)
 	b.must(t, "RegisterTaskDefinition", `{"family":"f","tags":[{"key":"team","value":"vision"},{"key":"cost","value":"low"}],"containerDefinitions":[{"name":"c","image":"i","memory":10}]}`)
 	for fields, want := range map[string]string{
 		``: "[]",

@@ -12,8 +12,8 @@ import (
 const invalid = "InvalidParameterException"
 
 // ready has the definition of document 1 with one GPU.
-func ready(t testing.TB) *bench {
-	b := newBench(t)
+func ready(t testing.TB) *fixture {
+	b := newFixture(t)
 	b.must(t, "RegisterTaskDefinition", oneGPU)
 	return b
 }
@@ -31,7 +31,7 @@ type launched struct {
 	Failures []struct{ ARN, Reason string } `json:"failures"`
 }
 
-func (b *bench) run(t testing.TB, body string) launched {
+func (b *fixture) run(t testing.TB, body string) launched {
 	t.Helper()
 	var answer launched
 	b.must(t, "RunTask", body).decode(t, &answer)
@@ -108,7 +108,7 @@ func TestRunTaskRefuses(t *testing.T) {
 }
 
 func TestTheLaunchTypeIsOneThatTheDefinitionIsFor(t *testing.T) {
-	b := newBench(t)
+	b := newFixture(t)
 	b.must(t, "RegisterTaskDefinition", taskWith(`"requiresCompatibilities":["EXTERNAL"]`))
 	if answer := b.run(t, `{"taskDefinition":"f"}`); answer.Tasks[0].LaunchType != "EXTERNAL" {
 		t.Errorf("%+v", answer)
@@ -149,7 +149,7 @@ func TestAClientTokenRunsOnce(t *testing.T) {
 }
 
 func TestRunTaskTakesTagsFromTheDefinitionWhenAsked(t *testing.T) {
-	b := newBench(t)
+	b := newFixture(t)
 	b.must(t, "RegisterTaskDefinition", taskWith(`"tags":[{"key":"a","value":"definition"},{"key":"b","value":"definition"}]`))
 	answer := b.run(t, `{"taskDefinition":"f","launchType":"EXTERNAL","propagateTags":"TASK_DEFINITION","tags":[{"key":"a","value":"call"}]}`)
 	want := []spec.Tag{{Key: "a", Value: "call"}, {Key: "b", Value: "definition"}}
@@ -159,10 +159,10 @@ func TestRunTaskTakesTagsFromTheDefinitionWhenAsked(t *testing.T) {
 }
 
 func TestThePlainDoorRunsMoreThanTenAtOnce(t *testing.T) {
-	b := newBench(t)
+	b := newFixture(t)
 	b.must(t, "RegisterTaskDefinition", taskWith(`"cpu":"1"`))
 	var answer launched
-	got := b.plain("RunTask", `{"taskDefinition":"f","count":20}`)
+	got := b.rest("RunTask", `{"taskDefinition":"f","count":20}`)
 	got.decode(t, &answer)
 	if got.Code != http.StatusOK || len(answer.Tasks) != 20 {
 		t.Errorf("%d %s", got.Code, got.Body)
@@ -171,7 +171,7 @@ func TestThePlainDoorRunsMoreThanTenAtOnce(t *testing.T) {
 
 func TestStartTaskGoesToTheNamedHosts(t *testing.T) {
 	b := ready(t)
-	b.do(t, raftfsm.PutHost{Host: newHost("bbbb0000000000000000000000000002", "gpu-2", 1)})
+	b.mustApply(t, raftfsm.PutHost{Host: newHost("bbbb0000000000000000000000000002", "gpu-2", 1)})
 	var answer launched
 	b.must(t, "StartTask", `{"taskDefinition":"tensorflow-1-gpu","containerInstances":["arn:aws:ecs:us-east-1:123456789012:container-instance/default/bbbb0000000000000000000000000002","arn:aws:ecs:us-east-1:123456789012:container-instance/cccc"]}`).decode(t, &answer)
 	if len(answer.Tasks) != 1 || answer.Tasks[0].Containers[0].GPUs[0] != "GPU-gpu-2-0" || len(answer.Failures) != 1 || answer.Failures[0].Reason != "MISSING" {
@@ -205,7 +205,7 @@ func TestStopTask(t *testing.T) {
 	b.aws("StopTask", `{}`).wantError(t, 400, invalid, "The referenced task was not found.")
 	b.aws("StopTask", `{"task":"`+firstTask+`","reason":"`+strings.Repeat("x", 1025)+`"}`).wantError(t, 400, invalid, "reason must be at most 1024 characters long, not 1025.")
 	b.must(t, "StopTask", `{"task":"`+firstTask+`"}`)
-	b.ends(t, firstTask, 137)
+	b.reportExited(t, firstTask, 137)
 	b.must(t, "StopTask", `{"task":"`+firstTask+`"}`) // stopping what has stopped changes nothing
 }
 
@@ -213,7 +213,7 @@ func TestListTasksFilters(t *testing.T) {
 	b := ready(t)
 	b.run(t, `{"taskDefinition":"tensorflow-1-gpu","startedBy":"me"}`)
 	b.run(t, `{"taskDefinition":"tensorflow-1-gpu"}`)
-	b.ends(t, firstTask, 0)
+	b.reportExited(t, firstTask, 0)
 	for body, want := range map[string]int{
 		`{}`: 1, `{"desiredStatus":"STOPPED"}`: 1, `{"desiredStatus":"PENDING"}`: 0, `{"family":"tensorflow-1-gpu"}`: 1, `{"family":"tensorflow"}`: 0,
 		`{"startedBy":"me"}`: 0, `{"startedBy":"me","desiredStatus":"STOPPED"}`: 1, `{"launchType":"EC2"}`: 1, `{"launchType":"FARGATE"}`: 0,
@@ -234,7 +234,7 @@ func TestListTasksFilters(t *testing.T) {
 
 // Another page goes on after the last name that was seen, whatever came in between.
 func TestPagingSurvivesChanges(t *testing.T) {
-	b := newBench(t)
+	b := newFixture(t)
 	for _, name := range []string{"b", "c", "d"} {
 		b.must(t, "CreateCluster", `{"clusterName":"`+name+`"}`)
 	}
@@ -251,7 +251,7 @@ func TestPagingSurvivesChanges(t *testing.T) {
 }
 
 func TestClustersThatCannotBe(t *testing.T) {
-	b := newBench(t)
+	b := newFixture(t)
 	b.aws("CreateCluster", `{"clusterName":"a b"}`).wantError(t, 400, invalid, `clusterName must be 1 to 255 letters, digits, hyphens and underscores, not "a b"`)
 	b.aws("CreateCluster", `{"settings":[{"value":"x"}]}`).wantError(t, 400, invalid, "settings.name must not be empty")
 	b.aws("CreateCluster", `{"capacityProviders":["FARGATE"]}`).wantError(t, 400, invalid, "The capacity provider FARGATE is not supported: Pinion runs tasks on your own hosts.")
@@ -261,11 +261,11 @@ func TestClustersThatCannotBe(t *testing.T) {
 }
 
 func TestASickGPUShowsInTheHealthOfItsHost(t *testing.T) {
-	b := newBench(t)
+	b := newFixture(t)
 	host := newHost(hostID, "gpu-1", 2)
 	host.GPUs.Devices[1].Health, host.GPUs.Devices[1].Problem = "UNHEALTHY", "Xid 79"
-	b.do(t, raftfsm.PutHost{Host: host})
-	b.silent[hostID] = true
+	b.mustApply(t, raftfsm.PutHost{Host: host})
+	b.disconnected[hostID] = true
 	b.must(t, "DescribeContainerInstances", `{"containerInstances":["`+hostID+`"],"include":["CONTAINER_INSTANCE_HEALTH"]}`).golden(t, "instance-with-sick-gpu")
 	b.aws("DescribeContainerInstances", `{}`).wantError(t, 400, "ClientException", "Container Instances cannot be empty.")
 }

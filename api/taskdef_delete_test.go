@@ -40,13 +40,13 @@ func TestTaskDefinitionsAreDeletedOneByOne(t *testing.T) {
 	if list := b.must(t, "ListTaskDefinitions", `{"status":"DELETE_IN_PROGRESS"}`).Body.String(); !strings.Contains(list, "tensorflow-1-gpu:1") {
 		t.Errorf("%s", list)
 	}
-	b.ends(t, firstTask, 0)
-	b.do(t, raftfsm.Reap{Before: epoch.AddDate(0, 0, 1)})
+	b.reportExited(t, firstTask, 0)
+	b.mustApply(t, raftfsm.Reap{Before: epoch.AddDate(0, 0, 1)})
 	b.aws("DescribeTaskDefinition", `{"taskDefinition":"tensorflow-1-gpu:1"}`).wantError(t, 400, "ClientException", "Unable to describe task definition.")
 }
 
 func TestHowManyTaskDefinitionsAreDeletedAtOnce(t *testing.T) {
-	b := newBench(t)
+	b := newFixture(t)
 	b.aws("DeleteTaskDefinitions", `{}`).wantError(t, 400, invalid, "taskDefinitions cannot be empty.")
 	b.aws("DeleteTaskDefinitions", `{"taskDefinitions":["`+strings.Repeat(`a:1","`, 10)+`a:1"]}`).wantError(t, 400, invalid, "taskDefinitions can have at most 10 items, not 11.")
 }

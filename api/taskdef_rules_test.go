@@ -54,7 +54,7 @@ func TestRulesOfTaskDefinitions(t *testing.T) {
 		{"a memory file system with an unknown option", container(`"linuxParameters":{"tmpfs":[{"containerPath":"/t","size":1,"mountOptions":["fast"]}]}`), `Container 'c': linuxParameters.tmpfs.mountOptions: "fast" is not one that ECS knows, such as ro, noexec or mode=1777.`},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			b := newBench(t)
+			b := newFixture(t)
 			b.aws("RegisterTaskDefinition", c.body).wantError(t, 400, "ClientException", c.message)
 			if left := b.state.View().Definitions(""); len(left) != 0 {
 				t.Errorf("%d definitions were stored", len(left))
@@ -80,7 +80,7 @@ func TestRequiredAttributes(t *testing.T) {
 		var answer struct {
 			TaskDefinition struct{ RequiresAttributes []struct{ Name string } }
 		}
-		newBench(t).must(t, "RegisterTaskDefinition", c.body).decode(t, &answer)
+		newFixture(t).must(t, "RegisterTaskDefinition", c.body).decode(t, &answer)
 		got := ""
 		for _, a := range answer.TaskDefinition.RequiresAttributes {
 			if got != "" {

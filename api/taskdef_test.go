@@ -95,7 +95,7 @@ func TestRegisterTaskDefinitionRefuses(t *testing.T) {
 		{"two documents", `{}{}`, serialization, "the body is not valid JSON: there is something after the object (line 1, column 4)"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			b := newBench(t)
+			b := newFixture(t)
 			b.aws("RegisterTaskDefinition", c.body).wantError(t, 400, c.kind, c.message)
 			if left := b.state.View().Definitions(""); len(left) != 0 {
 				t.Errorf("%d definitions were stored", len(left))
@@ -106,7 +106,7 @@ func TestRegisterTaskDefinitionRefuses(t *testing.T) {
 
 // What ECS has and Pinion does not do is refused by name, and never dropped.
 func TestUnsupportedFieldsAreRefusedByName(t *testing.T) {
-	b := newBench(t)
+	b := newFixture(t)
 	for field, value := range map[string]string{
 		"secrets": `[{"name":"a","valueFrom":"b"}]`, "environmentFiles": `[{"type":"s3","value":"b"}]`, "repositoryCredentials": `{"credentialsParameter":"p"}`,
 		"firelensConfiguration": `{"type":"fluentd"}`, "links": `["x"]`,
@@ -140,12 +140,12 @@ func wantRefused(t *testing.T, got reply, field string) {
 
 // Document 4 as it is: YAML with a compose version and gpuCount, and no family.
 func TestDocument4RegistersOnceItHasAFamily(t *testing.T) {
-	b := newBench(t)
+	b := newFixture(t)
 	text := document(t, "seed4-gpuCount.yaml")
-	b.plain("RegisterTaskDefinition", text, "application/yaml").wantError(t, 400, "ClientException",
+	b.rest("RegisterTaskDefinition", text, "application/yaml").wantError(t, 400, "ClientException",
 		"Family should not be null or empty. Name the task definition with the field family (pinion register --family NAME).")
 
-	got := b.plain("RegisterTaskDefinition", "family: doc4\n"+text, "text/yaml; charset=utf-8")
+	got := b.rest("RegisterTaskDefinition", "family: doc4\n"+text, "text/yaml; charset=utf-8")
 	if got.Code != http.StatusOK {
 		t.Fatal(got.Body)
 	}
@@ -168,7 +168,7 @@ func TestDocument4RegistersOnceItHasAFamily(t *testing.T) {
 }
 
 func TestYAMLIsAsStrictAsJSON(t *testing.T) {
-	b := newBench(t)
+	b := newFixture(t)
 	const head = "family: f\ncontainerDefinitions:\n- name: c\n  image: i\n  memory: 64\n"
 	for _, c := range []struct{ name, body, kind, message string }{
 		{"an unquoted value", head + "  environment: [{name: A, value: 0644}]\n", "SerializationException", "containerDefinitions[0].environment[0].value must be a string, not a number (put it in quotes)"},
@@ -176,25 +176,25 @@ func TestYAMLIsAsStrictAsJSON(t *testing.T) {
 		{"a list", "- a\n", "SerializationException", "the YAML body must be a mapping of fields"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			b.plain("RegisterTaskDefinition", c.body, "application/yaml").wantError(t, 400, c.kind, c.message)
+			b.rest("RegisterTaskDefinition", c.body, "application/yaml").wantError(t, 400, c.kind, c.message)
 		})
 	}
-	if got := b.plain("RegisterTaskDefinition", "family: f\nfamily: g\n", "application/yaml"); got.Code != 400 || !strings.Contains(got.Body.String(), `already set`) {
+	if got := b.rest("RegisterTaskDefinition", "family: f\nfamily: g\n", "application/yaml"); got.Code != 400 || !strings.Contains(got.Body.String(), `already set`) {
 		t.Errorf("a key twice: %d %s", got.Code, got.Body)
 	}
 }
 
 func TestThePlainDoorSuggestsTheNearestField(t *testing.T) {
-	b := newBench(t)
-	b.plain("RunTask", `{"taskDefiniton":"x"}`).wantError(t, 400, "ClientException", `unknown field taskDefiniton: did you mean "taskDefinition"?`)
-	b.plain("RunTask", `{"TaskDefinition":"x"}`).wantError(t, 400, "ClientException", `unknown field TaskDefinition: did you mean "taskDefinition"?`)
-	b.plain("StopTask", `{"zzzzzzzzz":1}`).wantError(t, 400, "ClientException", "unknown field zzzzzzzzz: known here are cluster, reason, task")
+	b := newFixture(t)
+	b.rest("RunTask", `{"taskDefiniton":"x"}`).wantError(t, 400, "ClientException", `unknown field taskDefiniton: did you mean "taskDefinition"?`)
+	b.rest("RunTask", `{"TaskDefinition":"x"}`).wantError(t, 400, "ClientException", `unknown field TaskDefinition: did you mean "taskDefinition"?`)
+	b.rest("StopTask", `{"zzzzzzzzz":1}`).wantError(t, 400, "ClientException", "unknown field zzzzzzzzz: known here are cluster, reason, task")
 	// The AWS door ignores it, as AWS does.
 	b.aws("RunTask", `{"taskDefiniton":"x"}`).wantError(t, 400, "ClientException", "TaskDefinition should not be null or empty.")
 }
 
 func TestDefinitionsAreNumberedFoundAndListed(t *testing.T) {
-	b := newBench(t)
+	b := newFixture(t)
 	for range 11 {
 		b.must(t, "RegisterTaskDefinition", taskWith(`"tags":[{"key":"k","value":"v"}]`))
 	}
@@ -228,7 +228,7 @@ func TestDefinitionsAreNumberedFoundAndListed(t *testing.T) {
 }
 
 func TestDefinitionsAreListedByFamilyThenRevision(t *testing.T) {
-	b := newBench(t)
+	b := newFixture(t)
 	for _, family := range []string{"app-1", "app", "app1", "app"} {
 		b.must(t, "RegisterTaskDefinition", strings.Replace(taskWith(`"cpu":"256"`), `"family":"f"`, `"family":"`+family+`"`, 1))
 	}
@@ -245,7 +245,7 @@ func TestDefinitionsAreListedByFamilyThenRevision(t *testing.T) {
 }
 
 func TestDefinitionsThatAreNotThere(t *testing.T) {
-	b := newBench(t)
+	b := newFixture(t)
 	b.must(t, "RegisterTaskDefinition", taskWith(`"cpu":"256"`))
 	const client = "ClientException"
 	b.aws("DescribeTaskDefinition", `{"taskDefinition":"g"}`).wantError(t, 400, client, "Unable to describe task definition.")

@@ -88,7 +88,7 @@ func (d *door) putTeam(w http.ResponseWriter, r *http.Request, who caller, body 
 	}
 	team := *who.view.Team(*in.Name)
 	team.GPUs, team.Weight = cmp.Or(in.GPUs, team.GPUs), *cmp.Or(in.Weight, &team.Weight)
-	if _, err := d.Cluster.Propose(r.Context(), raftfsm.PutTeam{Team: team}); err != nil {
+	if _, err := d.Store.Propose(r.Context(), raftfsm.PutTeam{Team: team}); err != nil {
 		return err
 	}
 	d.reply(w, r, typeJSON, http.StatusOK, teamView{Name: team.Name, GPUs: team.GPUs, Weight: team.Weight, InUse: gpusByTeam(who.view)[team.Name]})
@@ -103,7 +103,7 @@ func (d *door) removeTeam(w http.ResponseWriter, r *http.Request, _ caller, body
 	if in.Name == nil || in.GPUs != nil || in.Weight != nil {
 		return wire.Errorf(wire.InvalidParameter, "Give the name of the team whose quota and weight are to be forgotten, and nothing else.")
 	}
-	_, err := d.Cluster.Propose(r.Context(), raftfsm.DeleteTeam{Name: *in.Name})
+	_, err := d.Store.Propose(r.Context(), raftfsm.DeleteTeam{Name: *in.Name})
 	if errors.Is(err, spec.ErrNotFound) {
 		return wire.Errorf(notFound, "There is no quota or weight of a team %q.", *in.Name)
 	}

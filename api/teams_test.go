@@ -9,10 +9,10 @@ import (
 
 func TestATeamHasAQuotaAndAWeight(t *testing.T) {
 	b := ready(t)
-	if got := b.plain("admin/teams", `{"name":"vision","gpus":16}`).Body.String(); got != `{"name":"vision","gpus":16,"weight":1,"gpusInUse":0}` {
+	if got := b.rest("admin/teams", `{"name":"vision","gpus":16}`).Body.String(); got != `{"name":"vision","gpus":16,"weight":1,"gpusInUse":0}` {
 		t.Errorf("%s", got)
 	}
-	if got := b.plain("admin/teams", `{"name":"vision","weight":2}`).Body.String(); got != `{"name":"vision","gpus":16,"weight":2,"gpusInUse":0}` {
+	if got := b.rest("admin/teams", `{"name":"vision","weight":2}`).Body.String(); got != `{"name":"vision","gpus":16,"weight":2,"gpusInUse":0}` {
 		t.Errorf("what is not given stays: %s", got)
 	}
 	for _, team := range []string{"vision", "speech"} {
@@ -28,10 +28,10 @@ func TestATeamHasAQuotaAndAWeight(t *testing.T) {
 		`{"name":"vision","weight":0}`: fmt.Sprintf("weight must be between 1 and %d, not 0.", spec.MaxWeight),
 		`{"name":"a*","weight":1}`:     `the value of tag "pinion.team" must be of letters, numbers, blanks and _ . : / = + - @, not "a*"`,
 	} {
-		b.plain("admin/teams", body).wantError(t, 400, invalid, message)
+		b.rest("admin/teams", body).wantError(t, 400, invalid, message)
 	}
-	if got := b.plain("admin/teams/remove", `{"name":"vision"}`); got.Code != 200 {
+	if got := b.rest("admin/teams/remove", `{"name":"vision"}`); got.Code != 200 {
 		t.Errorf("%s", got.Body)
 	}
-	b.plain("admin/teams/remove", `{"name":"vision"}`).wantError(t, 404, notFound, `There is no quota or weight of a team "vision".`)
+	b.rest("admin/teams/remove", `{"name":"vision"}`).wantError(t, 404, notFound, `There is no quota or weight of a team "vision".`)
 }

@@ -25,8 +25,8 @@ type lab struct {
 }
 
 var (
-	_ api.Cluster = (*lab)(nil)
-	_ api.Host    = (*lab)(nil)
+	_ api.Store    = (*lab)(nil)
+	_ api.TaskHost = (*lab)(nil)
 )
 
 func (l *lab) View(context.Context) (*raftfsm.View, error) { return l.state.View(), nil }
@@ -82,7 +82,7 @@ func openLab(t *testing.T) *door {
 	if err != nil {
 		t.Fatal(err)
 	}
-	server := &http.Server{Handler: api.NewHandler(api.Config{Cluster: l, Host: l, Trusted: true, Version: "0.1.0", Log: slog.New(slog.NewTextHandler(io.Discard, nil))})}
+	server := &http.Server{Handler: api.NewHandler(api.Config{Store: l, TaskHost: l, Trusted: true, Version: "0.1.0", Log: slog.New(slog.NewTextHandler(io.Discard, nil))})}
 	go server.Serve(socket)
 	t.Cleanup(func() { server.Close() })
 	return d

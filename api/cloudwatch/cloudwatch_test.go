@@ -18,8 +18,8 @@ import (
 
 var epoch = time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
 
-// world is a state with tasks and what they have written.
-type world struct {
+// fixture is a state with tasks and what they have written.
+type fixture struct {
 	state *raftfsm.State
 	index uint64
 	logs  map[string][]spec.LogLine // by "task/container"
@@ -27,13 +27,13 @@ type world struct {
 	lines atomic.Int64              // read of all streams
 }
 
-func newWorld(t testing.TB) *world {
-	w := &world{state: raftfsm.NewState(), logs: map[string][]spec.LogLine{}, down: map[string]bool{}}
+func newFixture(t testing.TB) *fixture {
+	w := &fixture{state: raftfsm.NewState(), logs: map[string][]spec.LogLine{}, down: map[string]bool{}}
 	w.do(t, raftfsm.CreatePool{Pool: spec.Pool{ID: "f", CreatedAt: epoch}})
 	return w
 }
 
-func (w *world) do(t testing.TB, command raftfsm.Command) any {
+func (w *fixture) do(t testing.TB, command raftfsm.Command) any {
 	t.Helper()
 	w.index++
 	answer, err := w.state.Apply(w.index, command)
@@ -44,7 +44,7 @@ func (w *world) do(t testing.TB, command raftfsm.Command) any {
 }
 
 // define registers a definition with one container "c" that logs to a group; none: without a log configuration.
-func (w *world) define(t testing.TB, family, group string) {
+func (w *fixture) define(t testing.TB, family, group string) {
 	container := spec.ContainerDefinition{Name: "c", Image: "i", Essential: new(true)}
 	if group != "" {
 		container.LogConfiguration = &spec.LogConfiguration{LogDriver: "awslogs", Options: map[string]string{"awslogs-group": group, "awslogs-stream-prefix": "p"}}
@@ -53,7 +53,7 @@ func (w *world) define(t testing.TB, family, group string) {
 }
 
 // run records a task of family:1 on a host, and what it wrote.
-func (w *world) run(t testing.TB, family, id, host string, lines ...spec.LogLine) {
+func (w *fixture) run(t testing.TB, family, id, host string, lines ...spec.LogLine) {
 	t.Helper()
 	if w.state.View().Host(host) == nil {
 		w.do(t, raftfsm.PutHost{Host: spec.Host{ID: host, Name: host, Cluster: "default", Status: spec.HostActive, CPU: 1 << 20, MemoryMiB: 1 << 30, RegisteredAt: epoch}})
@@ -67,13 +67,13 @@ func (w *world) run(t testing.TB, family, id, host string, lines ...spec.LogLine
 	w.logs[id+"/c"] = lines
 }
 
-// ends has the host report the task STOPPED.
-func (w *world) ends(t testing.TB, id, host string, at time.Time) {
+// stopTask has the host report the task STOPPED.
+func (w *fixture) stopTask(t testing.TB, id, host string, at time.Time) {
 	w.do(t, raftfsm.ReportTasks{HostID: host, Reports: []spec.TaskReport{{TaskID: id, Status: spec.Stopped, Times: spec.TaskTimes{Stopped: at}}}})
 }
 
 // Read is Logs, as a host's store does it.
-func (w *world) Read(ctx context.Context, task *spec.Task, q spec.LogQuery, emit func(spec.LogLine) error) error {
+func (w *fixture) Read(ctx context.Context, task *spec.Task, q spec.LogQuery, emit func(spec.LogLine) error) error {
 	if w.down[task.HostID] {
 		return fmt.Errorf("host %s cannot be reached", task.HostID)
 	}
@@ -134,7 +134,7 @@ func (a answer) texts() (all []string) {
 	return all
 }
 
-func (w *world) try(t testing.TB, name string, in map[string]any) (answer, error) {
+func (w *fixture) try(t testing.TB, name string, in map[string]any) (answer, error) {
 	t.Helper()
 	body, err := json.Marshal(in)
 	if err != nil {
@@ -144,7 +144,7 @@ func (w *world) try(t testing.TB, name string, in map[string]any) (answer, error
 	if err != nil {
 		t.Fatal(err)
 	}
-	call := &Call{Region: "us-east-2", View: w.state.View(), Logs: w}
+	call := &Request{Region: "us-east-2", View: w.state.View(), Logs: w}
 	out, err := operation.Run(t.Context(), call, body)
 	if err != nil {
 		return answer{}, err
@@ -161,7 +161,7 @@ func (w *world) try(t testing.TB, name string, in map[string]any) (answer, error
 	return a, nil
 }
 
-func (w *world) call(t testing.TB, name string, in map[string]any) answer {
+func (w *fixture) call(t testing.TB, name string, in map[string]any) answer {
 	t.Helper()
 	a, err := w.try(t, name, in)
 	if err != nil {
@@ -170,7 +170,7 @@ func (w *world) call(t testing.TB, name string, in map[string]any) answer {
 	return a
 }
 
-func (w *world) refuses(t testing.TB, name string, in map[string]any, kind, message string) {
+func (w *fixture) wantError(t testing.TB, name string, in map[string]any, kind, message string) {
 	t.Helper()
 	_, err := w.try(t, name, in)
 	refusal, ok := errors.AsType[*wire.Error](err)

@@ -44,52 +44,52 @@ type searchedStream struct {
 	SearchedCompletely bool   `json:"searchedCompletely"`
 }
 
-// searchedAtOnce is how many streams one answer covers. The streams of larger groups come in turns, by their names.
-const searchedAtOnce = 100
+// maxSearchedStreams is how many streams one answer covers. The streams of larger groups come in turns, by their names.
+const maxSearchedStreams = 100
 
 // filterLogEvents reads all streams of a group, or some of them, as one, merged by time.
-func (c *Call) filterLogEvents(ctx context.Context, in *filterLogEventsInput) (*filterLogEventsOutput, error) {
-	search, err := c.searchOf(in)
+func (c *Request) filterLogEvents(ctx context.Context, in *filterLogEventsInput) (*filterLogEventsOutput, error) {
+	search, err := c.newSearch(in)
 	if err != nil {
 		return nil, err
 	}
-	group, err := groupOf(in.LogGroupName, in.LogGroupIdentifier)
+	group, err := parseGroup(in.LogGroupName, in.LogGroupIdentifier)
 	if err != nil {
 		return nil, err
 	}
-	token, err := readSearchToken(in.NextToken)
+	token, err := parseSearchToken(in.NextToken)
 	if err != nil {
 		return nil, err
 	}
-	streams, err := c.wanted(group, in, search.span)
+	streams, err := c.selectStreams(group, in, search.interval)
 	if err != nil {
 		return nil, err
 	}
 	first, _ := slices.BinarySearchFunc(streams, token.First, func(s stream, name string) int { return strings.Compare(s.name, name) })
 	streams = streams[first:]
 	if token.At != 0 {
-		search.begin = line{place: place{time.Unix(0, token.At).UTC(), token.Nth}, stream: token.Stream}
+		search.resumeAt = line{position: position{time.Unix(0, token.At).UTC(), token.Nth}, stream: token.Stream}
 	}
-	now := turn(streams, token.Last)
+	now := nextBatch(streams, token.Last)
 	if err := search.run(ctx, c, now); err != nil {
 		return nil, err
 	}
-	out := search.answer()
+	out := search.output()
 	switch {
-	case search.cut != nil:
-		out.NextToken = searchToken{token.First, now[len(now)-1].name, search.cut.at.UnixNano(), search.cut.stream, search.cut.nth}.String()
+	case search.truncatedAt != nil:
+		out.NextToken = searchToken{token.First, now[len(now)-1].name, search.truncatedAt.at.UnixNano(), search.truncatedAt.stream, search.truncatedAt.seq}.String()
 	case len(now) < len(streams):
 		out.NextToken = searchToken{First: streams[len(now)].name}.String()
 	}
 	return out, nil
 }
 
-func (c *Call) searchOf(in *filterLogEventsInput) (*search, error) {
-	most, err := limited(in.Limit, maxEvents)
+func (c *Request) newSearch(in *filterLogEventsInput) (*search, error) {
+	most, err := parseLimit(in.Limit, maxEvents)
 	if err != nil {
 		return nil, err
 	}
-	span, err := spanOf(in.StartTime, in.EndTime, 1)
+	span, err := parseInterval(in.StartTime, in.EndTime, 1)
 	if err != nil {
 		return nil, err
 	}
@@ -97,34 +97,34 @@ func (c *Call) searchOf(in *filterLogEventsInput) (*search, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &search{span: span, pattern: pattern, page: page{most: most}}, nil
+	return &search{interval: span, pattern: pattern, page: page{limit: most}}, nil
 }
 
-// clocks is how far the clocks of two hosts may be apart where what a task did is held against a time span.
-const clocks = time.Minute
+// clockSkew is how far the clocks of two hosts may be apart where what a task did is held against a time span.
+const clockSkew = time.Minute
 
-// wanted are the streams that a search is about, without those of tasks that did not live then.
-func (c *Call) wanted(group string, in *filterLogEventsInput, when span) ([]stream, error) {
+// selectStreams are the streams that a search is about, without those of tasks that did not live then.
+func (c *Request) selectStreams(group string, in *filterLogEventsInput, when interval) ([]stream, error) {
 	if len(in.LogStreamNames) > 0 && in.LogStreamNamePrefix != "" {
 		return nil, wire.Errorf(wire.InvalidParameter, "logStreamNames and logStreamNamePrefix are mutually exclusive: give one of them.")
 	}
 	if len(in.LogStreamNames) > 100 {
 		return nil, wire.Errorf(wire.InvalidParameter, "logStreamNames may have 100 names, not %d.", len(in.LogStreamNames))
 	}
-	streams, err := c.named(group, in.LogStreamNames)
+	streams, err := c.streamsByName(group, in.LogStreamNames)
 	if err != nil {
 		return nil, err
 	}
 	return slices.DeleteFunc(streams, func(s stream) bool {
 		ended := s.task.Times.Stopped
 		return !strings.HasPrefix(s.name, in.LogStreamNamePrefix) ||
-			!ended.IsZero() && ended.Add(clocks).Before(when.from.at) ||
-			!when.to.none() && s.task.CreatedAt.Add(-clocks).After(when.to.at)
+			!ended.IsZero() && ended.Add(clockSkew).Before(when.from.at) ||
+			!when.to.isZero() && s.task.CreatedAt.Add(-clockSkew).After(when.to.at)
 	}), nil
 }
 
-// named are the streams of a group with these names, all of them when there are none.
-func (c *Call) named(group string, names []string) ([]stream, error) {
+// streamsByName are the streams of a group with these names, all of them when there are none.
+func (c *Request) streamsByName(group string, names []string) ([]stream, error) {
 	if len(names) == 0 {
 		return c.streams(group)
 	}
@@ -139,10 +139,10 @@ func (c *Call) named(group string, names []string) ([]stream, error) {
 	return streams, nil
 }
 
-// turn are the streams that are read now: as many as may be, or, where that was settled before, up to the last one of then.
-func turn(streams []stream, last string) []stream {
+// nextBatch are the streams that are read now: as many as may be, or, where that was settled before, up to the last one of then.
+func nextBatch(streams []stream, last string) []stream {
 	if last == "" {
-		return streams[:min(len(streams), searchedAtOnce)]
+		return streams[:min(len(streams), maxSearchedStreams)]
 	}
 	if end := slices.IndexFunc(streams, func(s stream) bool { return s.name > last }); end >= 0 {
 		return streams[:end]
@@ -168,13 +168,13 @@ func (t searchToken) String() string {
 	return base64.RawURLEncoding.EncodeToString(text)
 }
 
-func readSearchToken(text string) (t searchToken, err error) {
+func parseSearchToken(text string) (t searchToken, err error) {
 	if text == "" {
 		return t, nil
 	}
 	raw, err := base64.RawURLEncoding.DecodeString(text)
 	if err != nil || json.Unmarshal(raw, &t) != nil || t.At < 0 || t.Nth < 0 {
-		return t, errToken()
+		return t, errInvalidToken()
 	}
 	return t, nil
 }

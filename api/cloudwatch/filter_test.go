@@ -13,7 +13,7 @@ import (
 )
 
 // filter is FilterLogEvents of the group, page by page, with further members in pairs.
-func (w *world) filter(t testing.TB, members ...any) (all []filteredEvent) {
+func (w *fixture) filter(t testing.TB, members ...any) (all []filteredEvent) {
 	t.Helper()
 	input := in{"logGroupName": "g", "interleaved": true}
 	for i := 0; i < len(members); i += 2 {
@@ -37,7 +37,7 @@ func messages(events []filteredEvent) (all []string) {
 }
 
 func TestStreamsOfSeveralHostsAreMergedByTime(t *testing.T) {
-	w := newWorld(t)
+	w := newFixture(t)
 	w.define(t, "f", "g")
 	w.run(t, "f", "one", "host-1", at(1, "a"), at(3, "c"), at(5, "e"))
 	w.run(t, "f", "two", "host-2", at(2, "b"), at(4, "d"), at(5, "f"))
@@ -77,7 +77,7 @@ func TestALineHasTheSameIDWheneverItIsRead(t *testing.T) {
 
 // Whatever the streams, the stamps and the pages: each line that matches comes once, in the order of time.
 func TestPagesOfAGroupAreWhole(t *testing.T) {
-	w := newWorld(t)
+	w := newFixture(t)
 	w.define(t, "f", "g")
 	ids := []string{"a", "b", "c", "d"}
 	for i, id := range ids {
@@ -110,7 +110,7 @@ func TestPagesOfAGroupAreWhole(t *testing.T) {
 
 // A search that finds little answers in time: with a part, and a token for the rest.
 func TestASearchLooksAtSoManyLinesForOneAnswer(t *testing.T) {
-	w := newWorld(t)
+	w := newFixture(t)
 	w.define(t, "f", "g")
 	needle := append(numbered(maxScanned+5, 1000), at(600_000, "needle"))
 	w.run(t, "f", "one", "h", needle...)
@@ -123,32 +123,32 @@ func TestASearchLooksAtSoManyLinesForOneAnswer(t *testing.T) {
 }
 
 func TestALargeGroupComesInTurns(t *testing.T) {
-	w := newWorld(t)
+	w := newFixture(t)
 	w.define(t, "f", "g")
-	for i := range 2*searchedAtOnce + 1 {
+	for i := range 2*maxSearchedStreams + 1 {
 		w.run(t, "f", fmt.Sprintf("%04d", i), "h", at(float64(i), "a"), at(float64(i), "b"))
 	}
 	seen := map[string]bool{}
 	for _, e := range w.filter(t, "limit", 70) {
 		seen[e.EventID] = true
 	}
-	if len(seen) != 2*(2*searchedAtOnce+1) {
+	if len(seen) != 2*(2*maxSearchedStreams+1) {
 		t.Errorf("%d different events", len(seen))
 	}
 }
 
 // Tasks are forgotten while somebody reads on: what others wrote must not be passed over for it.
 func TestNothingIsLostWhenStreamsGoAwayBetweenPages(t *testing.T) {
-	w := newWorld(t)
+	w := newFixture(t)
 	w.define(t, "f", "g")
-	const streams = searchedAtOnce + 50
+	const streams = maxSearchedStreams + 50
 	for i := range streams {
 		w.run(t, "f", fmt.Sprintf("%04d", i), "h", at(float64(i%10), "x"))
 	}
 	page := w.call(t, "FilterLogEvents", in{"logGroupName": "g", "limit": 60})
 	seen := len(page.Events)
 	for i := range 20 {
-		w.ends(t, fmt.Sprintf("%04d", 10*(i/2)), "h", epoch) // the ones that were read first
+		w.stopTask(t, fmt.Sprintf("%04d", 10*(i/2)), "h", epoch) // the ones that were read first
 	}
 	w.do(t, raftfsm.Reap{Before: epoch.Add(time.Hour)})
 	seen += len(w.filter(t, "nextToken", page.NextToken, "limit", 60))
@@ -158,10 +158,10 @@ func TestNothingIsLostWhenStreamsGoAwayBetweenPages(t *testing.T) {
 }
 
 func TestStreamsOfTasksThatDidNotLiveThenAreNotRead(t *testing.T) {
-	w := newWorld(t)
+	w := newFixture(t)
 	w.define(t, "f", "g")
 	w.run(t, "f", "ended", "away", at(1, "a"))
-	w.ends(t, "ended", "away", epoch.Add(time.Second))
+	w.stopTask(t, "ended", "away", epoch.Add(time.Second))
 	w.run(t, "f", "running", "h", at(300_000, "b"))
 	w.down["away"] = true
 	page := w.call(t, "FilterLogEvents", in{"logGroupName": "g", "startTime": epoch.Add(2 * time.Minute).UnixMilli()})
@@ -173,7 +173,7 @@ func TestStreamsOfTasksThatDidNotLiveThenAreNotRead(t *testing.T) {
 
 // One host that is away does not hide the logs of all others, and the answer says whose are missing.
 func TestAHostThatCannotTellIsNamed(t *testing.T) {
-	w := newWorld(t)
+	w := newFixture(t)
 	w.define(t, "f", "g")
 	w.run(t, "f", "one", "host-1", at(1, "a"))
 	w.run(t, "f", "two", "host-2", at(2, "b"))
@@ -183,24 +183,24 @@ func TestAHostThatCannotTellIsNamed(t *testing.T) {
 	if !slices.Equal(page.SearchedLogStreams, []searchedStream{{"p/c/two", false}}) || len(page.warnings) != 1 || !strings.Contains(page.warnings[0], "host-2") {
 		t.Errorf("%+v %q", page.SearchedLogStreams, page.warnings)
 	}
-	w.refuses(t, "FilterLogEvents", in{"logGroupName": "g", "logStreamNames": []string{"p/c/two"}}, Unavailable, "No log stream can be read now: host host-2 cannot be reached. Try again.")
+	w.wantError(t, "FilterLogEvents", in{"logGroupName": "g", "logStreamNames": []string{"p/c/two"}}, Unavailable, "No log stream can be read now: host host-2 cannot be reached. Try again.")
 }
 
 func TestWhatFilterLogEventsRefuses(t *testing.T) {
 	w := oneStream(t, at(1, "a"))
 	const invalid = "InvalidParameterException"
-	w.refuses(t, "FilterLogEvents", in{"logGroupName": "x"}, notFound, "The specified log group does not exist.")
-	w.refuses(t, "FilterLogEvents", in{"logGroupName": "g", "logStreamNames": []string{"no"}}, notFound, "The specified log stream does not exist.")
-	w.refuses(t, "FilterLogEvents", in{"logGroupName": "g", "logStreamNames": []string{"p/c/one"}, "logStreamNamePrefix": "p"}, invalid, "logStreamNames and logStreamNamePrefix are mutually exclusive: give one of them.")
-	w.refuses(t, "FilterLogEvents", in{"logGroupName": "g", "nextToken": "f/1/1"}, invalid, "The specified nextToken is invalid: it is not one that this operation gave out.")
-	w.refuses(t, "FilterLogEvents", in{"logGroupName": "g", "limit": 10_001}, invalid, "limit must be between 1 and 10000, not 10001.")
+	w.wantError(t, "FilterLogEvents", in{"logGroupName": "x"}, notFound, "The specified log group does not exist.")
+	w.wantError(t, "FilterLogEvents", in{"logGroupName": "g", "logStreamNames": []string{"no"}}, notFound, "The specified log stream does not exist.")
+	w.wantError(t, "FilterLogEvents", in{"logGroupName": "g", "logStreamNames": []string{"p/c/one"}, "logStreamNamePrefix": "p"}, invalid, "logStreamNames and logStreamNamePrefix are mutually exclusive: give one of them.")
+	w.wantError(t, "FilterLogEvents", in{"logGroupName": "g", "nextToken": "f/1/1"}, invalid, "The specified nextToken is invalid: it is not one that this operation gave out.")
+	w.wantError(t, "FilterLogEvents", in{"logGroupName": "g", "limit": 10_001}, invalid, "limit must be between 1 and 10000, not 10001.")
 }
 
 // A key that is for one cluster knows nothing of the tasks of others.
 func TestTasksOfOtherClustersAreNotThere(t *testing.T) {
 	w := oneStream(t, at(1, "a"))
 	for cluster, want := range map[string]int{"": 1, "default": 1, "lab": 0} {
-		call := &Call{View: w.state.View(), Logs: w, Cluster: cluster}
+		call := &Request{View: w.state.View(), Logs: w, Cluster: cluster}
 		streams, err := call.streams("g")
 		if _, missing := call.stream("g", "p/c/one"); len(streams) != want || err != nil || (missing == nil) != (want == 1) {
 			t.Errorf("a key for %q: %d streams, %v, %v", cluster, len(streams), err, missing)
@@ -208,7 +208,7 @@ func TestTasksOfOtherClustersAreNotThere(t *testing.T) {
 	}
 }
 
-var _ Logs = (*world)(nil)
+var _ Logs = (*fixture)(nil)
 
 func TestFilterPatterns(t *testing.T) {
 	for pattern, c := range map[string]struct{ yes, no []string }{

@@ -34,20 +34,20 @@ type outputEvent struct {
 
 // getLogEvents reads one stream page by page in either direction: the earliest lines with startFromHead, else the latest,
 // and from there on with the tokens. At an end of the stream the token of that direction is the one that was sent.
-func (c *Call) getLogEvents(ctx context.Context, in *getLogEventsInput) (*getLogEventsOutput, error) {
-	group, err := groupOf(in.LogGroupName, in.LogGroupIdentifier)
+func (c *Request) getLogEvents(ctx context.Context, in *getLogEventsInput) (*getLogEventsOutput, error) {
+	group, err := parseGroup(in.LogGroupName, in.LogGroupIdentifier)
 	if err != nil {
 		return nil, err
 	}
-	most, err := limited(in.Limit, maxEvents)
+	most, err := parseLimit(in.Limit, maxEvents)
 	if err != nil {
 		return nil, err
 	}
-	whole, err := spanOf(in.StartTime, in.EndTime, 0)
+	whole, err := parseInterval(in.StartTime, in.EndTime, 0)
 	if err != nil {
 		return nil, err
 	}
-	forward, at, err := readToken(in.NextToken)
+	forward, at, err := parseToken(in.NextToken)
 	if err != nil {
 		return nil, err
 	}
@@ -55,73 +55,73 @@ func (c *Call) getLogEvents(ctx context.Context, in *getLogEventsInput) (*getLog
 	if err != nil {
 		return nil, err
 	}
-	forward = forward || at.none() && in.StartFromHead
-	lines, err := c.pageOfStream(ctx, s, whole.cut(at, forward), forward, most)
+	forward = forward || at.isZero() && in.StartFromHead
+	lines, err := c.readPage(ctx, s, whole.clip(at, forward), forward, most)
 	if err != nil {
-		return nil, unavailable(s, err)
+		return nil, errUnavailable(s, err)
 	}
-	return eventsOf(lines, whole, at), nil
+	return newEventsOutput(lines, whole, at), nil
 }
 
-// cut is the part of a span before or after a place.
-func (s span) cut(at place, forward bool) span {
+// clip is the part of a span before or after a place.
+func (s interval) clip(at position, forward bool) interval {
 	switch {
-	case at.none():
+	case at.isZero():
 	case forward && at.compare(s.from) > 0:
 		s.from = at
-	case !forward && (s.to.none() || at.compare(s.to) < 0):
+	case !forward && (s.to.isZero() || at.compare(s.to) < 0):
 		s.to = at
 	}
 	return s
 }
 
-func eventsOf(lines []line, whole span, at place) *getLogEventsOutput {
+func newEventsOutput(lines []line, whole interval, at position) *getLogEventsOutput {
 	first, last := at, at
-	if at.none() {
+	if at.isZero() {
 		first, last = whole.from, whole.from
 	}
 	out := &getLogEventsOutput{Events: []outputEvent{}}
 	for i, l := range lines {
 		if i == 0 {
-			first = l.place
+			first = l.position
 		}
 		last = l.next()
 		out.Events = append(out.Events, outputEvent{l.at.UnixMilli(), l.text, l.at.UnixMilli()})
 	}
-	out.NextForwardToken, out.NextBackwardToken = writeToken("f", last), writeToken("b", first)
+	out.NextForwardToken, out.NextBackwardToken = formatToken("f", last), formatToken("b", first)
 	return out
 }
 
-// pageOfStream are the earliest lines of a span, or the latest.
-func (c *Call) pageOfStream(ctx context.Context, s stream, in span, earliest bool, most int) ([]line, error) {
-	page := &page{most: most}
+// readPage are the earliest lines of a span, or the latest.
+func (c *Request) readPage(ctx context.Context, s stream, in interval, earliest bool, most int) ([]line, error) {
+	page := &page{limit: most}
 	if earliest {
 		err := c.read(ctx, s, in, 0, page.append)
 		return page.lines, err
 	}
-	if in.to.none() {
-		if lines, found, err := c.latest(ctx, s, in, most); found || err != nil {
+	if in.to.isZero() {
+		if lines, found, err := c.readLatest(ctx, s, in, most); found || err != nil {
 			return lines, err
 		}
 	}
-	err := c.read(ctx, s, in, 0, page.shift)
+	err := c.read(ctx, s, in, 0, page.keepLast)
 	return page.lines, err
 }
 
-// sameStamp is how many lines with one stamp are reckoned with where a stream is read from its end.
-const sameStamp = 4096
+// sameTimestampMargin is how many lines with one stamp are reckoned with where a stream is read from its end.
+const sameTimestampMargin = 4096
 
-// latest reads the last lines of a span that is open towards the end without reading all of it. Not found when the part of
+// readLatest reads the last lines of a span that is open towards the end without reading all of it. Not found when the part of
 // the stream that was read begins among lines of one stamp, and is nothing but them: then their places cannot be told.
-func (c *Call) latest(ctx context.Context, s stream, in span, most int) (lines []line, found bool, err error) {
-	page := &page{most: most}
-	tail, seen := most+sameStamp, 0
+func (c *Request) readLatest(ctx context.Context, s stream, in interval, most int) (lines []line, found bool, err error) {
+	page := &page{limit: most}
+	tail, seen := most+sameTimestampMargin, 0
 	var begin time.Time
 	err = c.read(ctx, s, in, tail, func(l line) error {
 		if seen++; seen == 1 {
 			begin = l.at
 		}
-		return page.shift(l)
+		return page.keepLast(l)
 	})
 	if seen < tail {
 		return page.lines, true, err // that was all
@@ -132,11 +132,11 @@ func (c *Call) latest(ctx context.Context, s stream, in span, most int) (lines [
 	return page.lines, len(page.lines) > 0, err
 }
 
-// spanOf is the span between two times in milliseconds, the later one included when inclusive is 1.
-func spanOf(start, end *wire.Long, inclusive wire.Long) (span, error) {
-	var s span
+// parseInterval is the span between two times in milliseconds, the later one included when inclusive is 1.
+func parseInterval(start, end *wire.Long, inclusive wire.Long) (interval, error) {
+	var s interval
 	for _, moment := range []*wire.Long{start, end} {
-		if moment != nil && (*moment < 0 || *moment > maxMoment) {
+		if moment != nil && (*moment < 0 || *moment > maxMillis) {
 			return s, wire.Errorf(wire.InvalidParameter, "%d is not a time in milliseconds since 1970.", *moment)
 		}
 	}
@@ -149,10 +149,10 @@ func spanOf(start, end *wire.Long, inclusive wire.Long) (span, error) {
 	return s, nil
 }
 
-// maxMoment is the last millisecond whose nanoseconds fit 64 bits: in the year 2262.
-const maxMoment = (1<<63 - 1) / 1_000_000
+// maxMillis is the last millisecond whose nanoseconds fit 64 bits: in the year 2262.
+const maxMillis = (1<<63 - 1) / 1_000_000
 
-// unavailable says that the host of a stream cannot tell.
-func unavailable(s stream, err error) error {
+// errUnavailable says that the host of a stream cannot tell.
+func errUnavailable(s stream, err error) error {
 	return wire.Errorf(Unavailable, "The log stream %s cannot be read now: %v. Try again.", s.name, err)
 }

@@ -10,15 +10,15 @@ import (
 	"pinion/raftfsm/spec"
 )
 
-func oneStream(t testing.TB, lines ...spec.LogLine) *world {
-	w := newWorld(t)
+func oneStream(t testing.TB, lines ...spec.LogLine) *fixture {
+	w := newFixture(t)
 	w.define(t, "f", "g")
 	w.run(t, "f", "one", "h", lines...)
 	return w
 }
 
 // get is GetLogEvents of the stream, with further members in pairs.
-func (w *world) get(t testing.TB, members ...any) answer {
+func (w *fixture) get(t testing.TB, members ...any) answer {
 	t.Helper()
 	input := in{"logGroupName": "g", "logStreamName": "p/c/one"}
 	for i := 0; i < len(members); i += 2 {
@@ -141,23 +141,23 @@ func TestEmptyLinesAreNoEvents(t *testing.T) {
 func TestWhatGetLogEventsRefuses(t *testing.T) {
 	w := oneStream(t, at(1, "a"))
 	const invalid = "InvalidParameterException"
-	w.refuses(t, "GetLogEvents", in{"logGroupName": "x", "logStreamName": "p/c/one"}, notFound, "The specified log group does not exist.")
+	w.wantError(t, "GetLogEvents", in{"logGroupName": "x", "logStreamName": "p/c/one"}, notFound, "The specified log group does not exist.")
 	for _, name := range []string{"", "p/c/two", "q/c/one", "p/d/one", "one"} {
-		w.refuses(t, "GetLogEvents", in{"logGroupName": "g", "logStreamName": name}, notFound, "The specified log stream does not exist.")
+		w.wantError(t, "GetLogEvents", in{"logGroupName": "g", "logStreamName": name}, notFound, "The specified log stream does not exist.")
 	}
 	stream := in{"logGroupName": "g", "logStreamName": "p/c/one"}
 	with := func(name string, value any) in {
 		return in{"logGroupName": stream["logGroupName"], "logStreamName": stream["logStreamName"], name: value}
 	}
 	for _, token := range []string{"x", "f/", "f/-1/0", "f/1/-1", "g/1/1", "f/1/1/1"} {
-		w.refuses(t, "GetLogEvents", with("nextToken", token), invalid, "The specified nextToken is invalid: it is not one that this operation gave out.")
+		w.wantError(t, "GetLogEvents", with("nextToken", token), invalid, "The specified nextToken is invalid: it is not one that this operation gave out.")
 	}
-	w.refuses(t, "GetLogEvents", with("limit", 0), invalid, "limit must be between 1 and 10000, not 0.")
-	w.refuses(t, "GetLogEvents", with("limit", 10_001), invalid, "limit must be between 1 and 10000, not 10001.")
-	w.refuses(t, "GetLogEvents", with("startTime", -1), invalid, "-1 is not a time in milliseconds since 1970.")
-	w.refuses(t, "GetLogEvents", with("endTime", int64(1)<<62), invalid, "4611686018427387904 is not a time in milliseconds since 1970.")
-	w.refuses(t, "GetLogEvents", with("logGroupIdentifier", "g"), invalid, "logGroupName and logGroupIdentifier say the same: give one of them.")
-	w.refuses(t, "GetLogEvents", with("startTime", "now"), "SerializationException", "startTime must be an integer, not a string")
+	w.wantError(t, "GetLogEvents", with("limit", 0), invalid, "limit must be between 1 and 10000, not 0.")
+	w.wantError(t, "GetLogEvents", with("limit", 10_001), invalid, "limit must be between 1 and 10000, not 10001.")
+	w.wantError(t, "GetLogEvents", with("startTime", -1), invalid, "-1 is not a time in milliseconds since 1970.")
+	w.wantError(t, "GetLogEvents", with("endTime", int64(1)<<62), invalid, "4611686018427387904 is not a time in milliseconds since 1970.")
+	w.wantError(t, "GetLogEvents", with("logGroupIdentifier", "g"), invalid, "logGroupName and logGroupIdentifier say the same: give one of them.")
+	w.wantError(t, "GetLogEvents", with("startTime", "now"), "SerializationException", "startTime must be an integer, not a string")
 	w.down["h"] = true
-	w.refuses(t, "GetLogEvents", stream, Unavailable, "The log stream p/c/one cannot be read now: host h cannot be reached. Try again.")
+	w.wantError(t, "GetLogEvents", stream, Unavailable, "The log stream p/c/one cannot be read now: host h cannot be reached. Try again.")
 }

@@ -16,9 +16,9 @@ type source struct {
 	container string
 }
 
-// sourceOf reads a container's log configuration as the awslogs driver does. What is not said there has a group all the
+// logSource reads a container's log configuration as the awslogs driver does. What is not said there has a group all the
 // same, so that every log can be read here: /pinion/ and the family.
-func sourceOf(d *spec.TaskDefinition, c *spec.ContainerDefinition) source {
+func logSource(d *spec.TaskDefinition, c *spec.ContainerDefinition) source {
 	s := source{group: "/pinion/" + d.Family, container: c.Name}
 	if log := c.LogConfiguration; log != nil && log.LogDriver == "awslogs" {
 		s.group = cmp.Or(log.Options["awslogs-group"], s.group)
@@ -34,7 +34,7 @@ type stream struct {
 	task      *spec.Task
 }
 
-func (s source) of(task *spec.Task) stream {
+func (s source) streamOf(task *spec.Task) stream {
 	name := s.container + "/" + task.ID
 	if s.prefix != "" {
 		name = s.prefix + "/" + name
@@ -43,14 +43,14 @@ func (s source) of(task *spec.Task) stream {
 }
 
 // sources are the containers of all task definitions whose logs are in a group, by the definition's name.
-func (c *Call) sources(group string) (map[string][]source, error) {
+func (c *Request) sources(group string) (map[string][]source, error) {
 	if group == "" {
 		return nil, wire.Errorf(wire.InvalidParameter, "logGroupName is missing: name the awslogs-group of a task definition, or /pinion/ and its family.")
 	}
 	found := map[string][]source{}
 	for _, d := range c.View.Definitions("") {
 		for i := range d.Containers {
-			if s := sourceOf(d, &d.Containers[i]); s.group == group {
+			if s := logSource(d, &d.Containers[i]); s.group == group {
 				found[d.Name()] = append(found[d.Name()], s)
 			}
 		}
@@ -62,7 +62,7 @@ func (c *Call) sources(group string) (map[string][]source, error) {
 }
 
 // streams lists the streams of a group by name.
-func (c *Call) streams(group string) ([]stream, error) {
+func (c *Request) streams(group string) ([]stream, error) {
 	sources, err := c.sources(group)
 	if err != nil {
 		return nil, err
@@ -73,7 +73,7 @@ func (c *Call) streams(group string) ([]stream, error) {
 			continue // it has not run anywhere
 		}
 		for _, s := range sources[task.Definition] {
-			all = append(all, s.of(task))
+			all = append(all, s.streamOf(task))
 		}
 	}
 	slices.SortFunc(all, func(a, b stream) int { return strings.Compare(a.name, b.name) })
@@ -81,13 +81,13 @@ func (c *Call) streams(group string) ([]stream, error) {
 }
 
 // stream finds one stream of a group.
-func (c *Call) stream(group, name string) (stream, error) {
+func (c *Request) stream(group, name string) (stream, error) {
 	task := c.View.Task(name[strings.LastIndexByte(name, '/')+1:])
 	if task != nil && task.HostID != "" && (c.Cluster == "" || c.Cluster == task.Cluster) {
 		if d := c.View.Definition(task.Definition); d != nil {
 			for i := range d.Containers {
-				s := sourceOf(d, &d.Containers[i])
-				if found := s.of(task); s.group == group && found.name == name {
+				s := logSource(d, &d.Containers[i])
+				if found := s.streamOf(task); s.group == group && found.name == name {
 					return found, nil
 				}
 			}
@@ -100,12 +100,12 @@ func (c *Call) stream(group, name string) (stream, error) {
 }
 
 // groupARN is the ARN of a group without the :* that stands for its streams.
-func (c *Call) groupARN(group string) string {
+func (c *Request) groupARN(group string) string {
 	return "arn:aws:logs:" + c.Region + ":" + spec.AccountID + ":log-group:" + group
 }
 
-// groupOfARN is the group of an ARN in either form. Regions are not compared: there is one pool behind all of them.
-func groupOfARN(arn string) (string, error) {
+// parseGroupARN is the group of an ARN in either form. Regions are not compared: there is one pool behind all of them.
+func parseGroupARN(arn string) (string, error) {
 	parts := strings.SplitN(arn, ":", 7)
 	if len(parts) != 7 || parts[0] != "arn" || parts[2] != Service || parts[4] != spec.AccountID || parts[5] != "log-group" {
 		return "", wire.Errorf(wire.InvalidParameter, "%q is not the ARN of a log group of the account %s.", arn, spec.AccountID)
@@ -113,13 +113,13 @@ func groupOfARN(arn string) (string, error) {
 	return strings.TrimSuffix(parts[6], ":*"), nil
 }
 
-// groupOf is the group that an input names, by its name or by its identifier: a name or an ARN.
-func groupOf(name, identifier string) (string, error) {
+// parseGroup is the group that an input names, by its name or by its identifier: a name or an ARN.
+func parseGroup(name, identifier string) (string, error) {
 	switch {
 	case name != "" && identifier != "":
 		return "", wire.Errorf(wire.InvalidParameter, "logGroupName and logGroupIdentifier say the same: give one of them.")
 	case strings.HasPrefix(identifier, "arn:"):
-		return groupOfARN(identifier)
+		return parseGroupARN(identifier)
 	}
 	return name + identifier, nil
 }

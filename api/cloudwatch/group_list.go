@@ -39,15 +39,15 @@ type logGroup struct {
 // standard is the only class that groups have here.
 const standard = "STANDARD"
 
-func (c *Call) describeLogGroups(_ context.Context, in *describeLogGroupsInput) (*describeLogGroupsOutput, error) {
+func (c *Request) describeLogGroups(_ context.Context, in *describeLogGroupsInput) (*describeLogGroupsOutput, error) {
 	if in.LogGroupNamePrefix != "" && in.LogGroupNamePattern != "" {
 		return nil, wire.Errorf(wire.InvalidParameter, "LogGroup name prefix and LogGroup name pattern are mutually exclusive parameters.")
 	}
-	wanted, err := groupsOf(in.LogGroupIdentifiers)
+	wanted, err := parseGroups(in.LogGroupIdentifiers)
 	if err != nil {
 		return nil, err
 	}
-	created := c.groups()
+	created := c.groupCreationTimes()
 	var names []string
 	for _, name := range slices.Sorted(maps.Keys(created)) {
 		if strings.HasPrefix(name, in.LogGroupNamePrefix) && strings.Contains(name, in.LogGroupNamePattern) &&
@@ -55,7 +55,7 @@ func (c *Call) describeLogGroups(_ context.Context, in *describeLogGroupsInput) 
 			names = append(names, name)
 		}
 	}
-	page, next, err := pageOf(in.paging, names, false, func(name string) string { return name })
+	page, next, err := paginate(in.paging, names, false, func(name string) string { return name })
 	if err != nil {
 		return nil, err
 	}
@@ -67,12 +67,12 @@ func (c *Call) describeLogGroups(_ context.Context, in *describeLogGroupsInput) 
 	return out, nil
 }
 
-// groups are the names of all groups, with the moment when the first task definition that names each was registered.
-func (c *Call) groups() map[string]time.Time {
+// groupCreationTimes are the names of all groups, with the moment when the first task definition that names each was registered.
+func (c *Request) groupCreationTimes() map[string]time.Time {
 	created := map[string]time.Time{}
 	for _, d := range c.View.Definitions("") {
 		for i := range d.Containers {
-			group := sourceOf(d, &d.Containers[i]).group
+			group := logSource(d, &d.Containers[i]).group
 			if first, known := created[group]; !known || d.RegisteredAt.Before(first) {
 				created[group] = d.RegisteredAt
 			}
@@ -81,11 +81,11 @@ func (c *Call) groups() map[string]time.Time {
 	return created
 }
 
-// groupsOf are the names of groups that are given by name or ARN.
-func groupsOf(identifiers []string) ([]string, error) {
+// parseGroups are the names of groups that are given by name or ARN.
+func parseGroups(identifiers []string) ([]string, error) {
 	var names []string
 	for _, identifier := range identifiers {
-		name, err := groupOf("", identifier)
+		name, err := parseGroup("", identifier)
 		if err != nil {
 			return nil, err
 		}

@@ -9,7 +9,7 @@ import (
 type in = map[string]any
 
 func TestGroupsAreWhatTaskDefinitionsName(t *testing.T) {
-	w := newWorld(t)
+	w := newFixture(t)
 	w.define(t, "train", "research")
 	w.define(t, "train", "research-2") // revision 2
 	w.define(t, "plain", "")
@@ -39,7 +39,7 @@ func TestGroupsAreWhatTaskDefinitionsName(t *testing.T) {
 }
 
 func TestListsComeInPages(t *testing.T) {
-	w := newWorld(t)
+	w := newFixture(t)
 	w.define(t, "f", "g")
 	want := []string{"p/c/1", "p/c/2", "p/c/3", "p/c/4", "p/c/5"}
 	for _, name := range want {
@@ -64,11 +64,11 @@ func TestListsComeInPages(t *testing.T) {
 }
 
 func TestStreamsTellWhenTheyWereWritten(t *testing.T) {
-	w := newWorld(t)
+	w := newFixture(t)
 	w.define(t, "f", "g")
 	w.define(t, "plain", "")
 	w.run(t, "f", "old", "h", at(1, "a"), at(2, "b"), at(3, "c"))
-	w.ends(t, "old", "h", epoch.Add(time.Hour))
+	w.stopTask(t, "old", "h", epoch.Add(time.Hour))
 	w.run(t, "f", "new", "h", at(9, "a"))
 	w.run(t, "f", "lost", "gone")
 	w.run(t, "plain", "x", "h")
@@ -94,15 +94,15 @@ func TestStreamsTellWhenTheyWereWritten(t *testing.T) {
 
 // What a tool does before it reads is answered with the model's own errors.
 func TestWhatWouldChangeSomethingIsRefusedByTheModelledError(t *testing.T) {
-	w := newWorld(t)
+	w := newFixture(t)
 	w.define(t, "f", "g")
 	const none = "The specified log group does not exist."
-	w.refuses(t, "CreateLogGroup", in{"logGroupName": "g"}, alreadyExists, "The specified log group already exists")
-	w.refuses(t, "CreateLogGroup", in{"logGroupName": "new"}, "InvalidParameterException", "pinion: CreateLogGroup is not supported: the group new is there as soon as a task definition names it in awslogs-group. Leave this call out.")
-	w.refuses(t, "DeleteLogGroup", in{"logGroupName": "new"}, notFound, none)
-	w.refuses(t, "DeleteLogGroup", in{"logGroupName": "g"}, "InvalidParameterException", "pinion: DeleteLogGroup is not supported: a group goes away with the task definitions that name it.")
+	w.wantError(t, "CreateLogGroup", in{"logGroupName": "g"}, alreadyExists, "The specified log group already exists")
+	w.wantError(t, "CreateLogGroup", in{"logGroupName": "new"}, "InvalidParameterException", "pinion: CreateLogGroup is not supported: the group new is there as soon as a task definition names it in awslogs-group. Leave this call out.")
+	w.wantError(t, "DeleteLogGroup", in{"logGroupName": "new"}, notFound, none)
+	w.wantError(t, "DeleteLogGroup", in{"logGroupName": "g"}, "InvalidParameterException", "pinion: DeleteLogGroup is not supported: a group goes away with the task definitions that name it.")
 	for _, name := range []string{"PutRetentionPolicy", "DeleteRetentionPolicy", "CreateLogStream", "DeleteLogStream", "PutLogEvents", "TagLogGroup", "UntagLogGroup"} {
-		w.refuses(t, name, in{"logGroupName": "new", "retentionInDays": 1}, notFound, none)
+		w.wantError(t, name, in{"logGroupName": "new", "retentionInDays": 1}, notFound, none)
 		if _, err := w.try(t, name, in{"logGroupName": "g"}); err == nil {
 			t.Errorf("%s was not refused", name)
 		}
@@ -113,12 +113,12 @@ func TestWhatWouldChangeSomethingIsRefusedByTheModelledError(t *testing.T) {
 	if tags := w.call(t, "ListTagsLogGroup", in{"logGroupName": "g"}).Tags; tags == nil {
 		t.Error("no tags are shown as nothing")
 	}
-	w.refuses(t, "ListTagsForResource", in{"resourceArn": "g"}, "InvalidParameterException", `"g" is not the ARN of a log group of the account 123456789012.`)
-	w.refuses(t, "DescribeLogStreams", in{}, "InvalidParameterException", "logGroupName is missing: name the awslogs-group of a task definition, or /pinion/ and its family.")
-	w.refuses(t, "DescribeLogStreams", in{"logGroupName": "g", "orderBy": "LastEventTime", "logStreamNamePrefix": "p"}, "InvalidParameterException", "Cannot order by LastEventTime with a logStreamNamePrefix.")
-	w.refuses(t, "DescribeLogGroups", in{"logGroupNamePrefix": "a", "logGroupNamePattern": "b"}, "InvalidParameterException", "LogGroup name prefix and LogGroup name pattern are mutually exclusive parameters.")
-	w.refuses(t, "DescribeLogGroups", in{"includeLinkedAccounts": true}, "InvalidParameterException", "includeLinkedAccounts is not supported by Pinion yet: there is one account. Remove the field.")
-	w.refuses(t, "DescribeLogGroups", in{"limit": 51}, "InvalidParameterException", "limit must be between 1 and 50, not 51.")
+	w.wantError(t, "ListTagsForResource", in{"resourceArn": "g"}, "InvalidParameterException", `"g" is not the ARN of a log group of the account 123456789012.`)
+	w.wantError(t, "DescribeLogStreams", in{}, "InvalidParameterException", "logGroupName is missing: name the awslogs-group of a task definition, or /pinion/ and its family.")
+	w.wantError(t, "DescribeLogStreams", in{"logGroupName": "g", "orderBy": "LastEventTime", "logStreamNamePrefix": "p"}, "InvalidParameterException", "Cannot order by LastEventTime with a logStreamNamePrefix.")
+	w.wantError(t, "DescribeLogGroups", in{"logGroupNamePrefix": "a", "logGroupNamePattern": "b"}, "InvalidParameterException", "LogGroup name prefix and LogGroup name pattern are mutually exclusive parameters.")
+	w.wantError(t, "DescribeLogGroups", in{"includeLinkedAccounts": true}, "InvalidParameterException", "includeLinkedAccounts is not supported by Pinion yet: there is one account. Remove the field.")
+	w.wantError(t, "DescribeLogGroups", in{"limit": 51}, "InvalidParameterException", "limit must be between 1 and 50, not 51.")
 	if _, err := Find("StartQuery"); err == nil {
 		t.Error("StartQuery was found")
 	}

@@ -12,43 +12,43 @@ import (
 	"pinion/raftfsm/spec"
 )
 
-// place is a place in a stream: before the line that was stamped at and that nth others with the same stamp precede. Lines
+// position is a place in a stream: before the line that was stamped at and that nth others with the same stamp precede. Lines
 // that a container writes at once have one stamp. Stamps do not go back, unless a host's clock does.
-type place struct {
+type position struct {
 	at  time.Time
-	nth int
+	seq int
 }
 
-// none is no place at all; as an end it is after all lines, as a beginning before them.
-func (p place) none() bool { return p.at.IsZero() }
+// isZero is no place at all; as an end it is after all lines, as a beginning before them.
+func (p position) isZero() bool { return p.at.IsZero() }
 
-func (p place) compare(q place) int {
-	return cmp.Or(p.at.Compare(q.at), cmp.Compare(p.nth, q.nth))
+func (p position) compare(q position) int {
+	return cmp.Or(p.at.Compare(q.at), cmp.Compare(p.seq, q.seq))
 }
 
 // next is the place after this line.
-func (p place) next() place { return place{p.at, p.nth + 1} }
+func (p position) next() position { return position{p.at, p.seq + 1} }
 
-// span are the lines from a place on, up to another, which is not in it.
-type span struct{ from, to place }
+// interval are the lines from a place on, up to another, which is not in it.
+type interval struct{ from, to position }
 
 // line is a line of a stream, with its place.
 type line struct {
-	place
+	position
 	stream string
 	text   string
 }
 
 // compare is the order of lines of several streams: by time first.
 func (l line) compare(m line) int {
-	return cmp.Or(l.at.Compare(m.at), strings.Compare(l.stream, m.stream), cmp.Compare(l.nth, m.nth))
+	return cmp.Or(l.at.Compare(m.at), strings.Compare(l.stream, m.stream), cmp.Compare(l.seq, m.seq))
 }
 
 // id is the same for the same line whenever it is read, and other lines of the group have others: 56 digits, as AWS's have.
 func (l line) id() string {
 	stream := fnv.New64a()
 	_, _ = stream.Write([]byte(l.stream))
-	return fmt.Sprintf("%020d%08d%028d", l.at.UnixNano(), l.nth, stream.Sum64())
+	return fmt.Sprintf("%020d%08d%028d", l.at.UnixNano(), l.seq, stream.Sum64())
 }
 
 // size is how the service counts a line towards the size of an answer.
@@ -59,30 +59,30 @@ const (
 	maxBytes  = 1 << 20 // in one answer, unless it is a single line
 )
 
-// errEnough is how emit ends a reading that it needs no more of.
-var errEnough = errors.New("enough was read")
+// errStop is how emit ends a reading that it needs no more of.
+var errStop = errors.New("enough was read")
 
 // read calls emit for the lines of a stream in a span, oldest first. When emit returns errEnough, that ends it and is no
 // error. With tail, only the last so many lines are read, and the nth of the first stamp among them is not to be relied on.
-func (c *Call) read(ctx context.Context, s stream, in span, tail int, emit func(line) error) error {
+func (c *Request) read(ctx context.Context, s stream, in interval, tail int, emit func(line) error) error {
 	query := spec.LogQuery{Task: s.task.ID, Container: s.container, Since: in.from.at, Tail: tail}
-	current := line{place: place{nth: -1}, stream: s.name}
+	current := line{position: position{seq: -1}, stream: s.name}
 	err := c.Logs.Read(ctx, s.task, query, func(l spec.LogLine) error {
 		if l.Time.Equal(current.at) {
-			current.nth++
+			current.seq++
 		} else {
-			current.place = place{at: l.Time}
+			current.position = position{at: l.Time}
 		}
 		current.text = l.Text
 		switch {
-		case current.place.compare(in.from) < 0:
+		case current.position.compare(in.from) < 0:
 			return nil
-		case !in.to.none() && current.place.compare(in.to) >= 0:
-			return errEnough
+		case !in.to.isZero() && current.position.compare(in.to) >= 0:
+			return errStop
 		}
 		return emit(current)
 	})
-	if errors.Is(err, errEnough) {
+	if errors.Is(err, errStop) {
 		return nil
 	}
 	return err

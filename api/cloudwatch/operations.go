@@ -27,27 +27,27 @@ const (
 // Operation is one line of the table. All operations only read, so a key with the role read may call each of them.
 type Operation struct {
 	Name string
-	run  func(ctx context.Context, c *Call, body []byte) (any, error)
+	run  func(ctx context.Context, c *Request, body []byte) (any, error)
 }
 
 // operations are what is answered, by name. The ones at the end would change something, and say why they do not.
 var operations = table(
-	operation("DescribeLogGroups", (*Call).describeLogGroups),
-	operation("DescribeLogStreams", (*Call).describeLogStreams),
-	operation("GetLogEvents", (*Call).getLogEvents),
-	operation("FilterLogEvents", (*Call).filterLogEvents),
-	operation("ListTagsForResource", (*Call).listTagsForResource),
-	operation("ListTagsLogGroup", (*Call).listTagsLogGroup),
+	operation("DescribeLogGroups", (*Request).describeLogGroups),
+	operation("DescribeLogStreams", (*Request).describeLogStreams),
+	operation("GetLogEvents", (*Request).getLogEvents),
+	operation("FilterLogEvents", (*Request).filterLogEvents),
+	operation("ListTagsForResource", (*Request).listTagsForResource),
+	operation("ListTagsLogGroup", (*Request).listTagsLogGroup),
 
-	operation("CreateLogGroup", (*Call).createLogGroup),
-	refused("DeleteLogGroup", "a group goes away with the task definitions that name it"),
-	refused("PutRetentionPolicy", "logs are kept as long as their task is remembered, and rotate by the options max-size and max-file of the container's logConfiguration"),
-	refused("DeleteRetentionPolicy", "logs are kept as long as their task is remembered"),
-	refused("CreateLogStream", "streams are made by running tasks"),
-	refused("DeleteLogStream", "a stream goes away with its task"),
-	refused("PutLogEvents", "streams hold what containers write to stdout and stderr"),
-	refused("TagLogGroup", "log groups have no tags; tag the task definition"),
-	refused("UntagLogGroup", "log groups have no tags"),
+	operation("CreateLogGroup", (*Request).createLogGroup),
+	unsupported("DeleteLogGroup", "a group goes away with the task definitions that name it"),
+	unsupported("PutRetentionPolicy", "logs are kept as long as their task is remembered, and rotate by the options max-size and max-file of the container's logConfiguration"),
+	unsupported("DeleteRetentionPolicy", "logs are kept as long as their task is remembered"),
+	unsupported("CreateLogStream", "streams are made by running tasks"),
+	unsupported("DeleteLogStream", "a stream goes away with its task"),
+	unsupported("PutLogEvents", "streams hold what containers write to stdout and stderr"),
+	unsupported("TagLogGroup", "log groups have no tags; tag the task definition"),
+	unsupported("UntagLogGroup", "log groups have no tags"),
 )
 
 // Find is the operation of that name, or an error that tells which ones there are.
@@ -64,7 +64,7 @@ func Find(name string) (Operation, error) {
 }
 
 // Run reads the input of a call and answers it.
-func (o Operation) Run(ctx context.Context, c *Call, body []byte) (any, error) {
+func (o Operation) Run(ctx context.Context, c *Request, body []byte) (any, error) {
 	return o.run(ctx, c, body)
 }
 
@@ -76,8 +76,8 @@ func table(lines ...Operation) map[string]Operation {
 	return byName
 }
 
-func operation[In, Out any](name string, call func(*Call, context.Context, *In) (*Out, error)) Operation {
-	return Operation{Name: name, run: func(ctx context.Context, c *Call, body []byte) (any, error) {
+func operation[In, Out any](name string, call func(*Request, context.Context, *In) (*Out, error)) Operation {
+	return Operation{Name: name, run: func(ctx context.Context, c *Request, body []byte) (any, error) {
 		in := new(In)
 		if err := decode(body, in); err != nil {
 			return nil, err

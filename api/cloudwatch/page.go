@@ -4,13 +4,13 @@ import "container/heap"
 
 // page collects lines within the limits of one answer. An empty line is no event, as with AWS's log driver.
 type page struct {
-	most  int
+	limit int
 	lines []line
 	bytes int
 }
 
 func (p *page) full() bool {
-	return len(p.lines) > p.most || p.bytes > maxBytes && len(p.lines) > 1
+	return len(p.lines) > p.limit || p.bytes > maxBytes && len(p.lines) > 1
 }
 
 // append takes lines until the page is full.
@@ -21,13 +21,13 @@ func (p *page) append(l line) error {
 	p.lines, p.bytes = append(p.lines, l), p.bytes+l.size()
 	if p.full() {
 		p.lines = p.lines[:len(p.lines)-1]
-		return errEnough
+		return errStop
 	}
 	return nil
 }
 
-// shift takes every line, and forgets the first ones for it when the page is full.
-func (p *page) shift(l line) error {
+// keepLast takes every line, and forgets the first ones for it when the page is full.
+func (p *page) keepLast(l line) error {
 	if l.text == "" {
 		return nil
 	}

@@ -10,7 +10,7 @@ import (
 // pattern decides which lines a search is for: every term must be in the line, letter by letter, none of the excluded ones,
 // and, where there are terms marked with ?, one of those.
 type pattern struct {
-	all, none, any []string
+	required, excluded, anyOf []string
 }
 
 // term is a word, or a phrase in quotes, with what may stand before it.
@@ -40,14 +40,14 @@ func parsePattern(text string) (pattern, error) {
 		}
 		switch found[1] {
 		case "-":
-			p.none = append(p.none, word)
+			p.excluded = append(p.excluded, word)
 		case "?":
-			p.any = append(p.any, word)
+			p.anyOf = append(p.anyOf, word)
 		default:
-			p.all = append(p.all, word)
+			p.required = append(p.required, word)
 		}
 	}
-	if len(p.any) > 0 && len(p.all)+len(p.none) > 0 {
+	if len(p.anyOf) > 0 && len(p.required)+len(p.excluded) > 0 {
 		return p, wire.Errorf(wire.InvalidParameter, "pinion: filterPattern: terms with ? together with others are not supported: mark all of them, or none.")
 	}
 	return p, nil
@@ -56,20 +56,20 @@ func parsePattern(text string) (pattern, error) {
 var unescape = regexp.MustCompile(`\\(.)`)
 
 func (p pattern) matches(text string) bool {
-	for _, word := range p.none {
+	for _, word := range p.excluded {
 		if strings.Contains(text, word) {
 			return false
 		}
 	}
-	for _, word := range p.all {
+	for _, word := range p.required {
 		if !strings.Contains(text, word) {
 			return false
 		}
 	}
-	for _, word := range p.any {
+	for _, word := range p.anyOf {
 		if strings.Contains(text, word) {
 			return true
 		}
 	}
-	return len(p.any) == 0
+	return len(p.anyOf) == 0
 }

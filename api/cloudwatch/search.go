@@ -13,7 +13,7 @@ import (
 )
 
 const (
-	readersAtOnce = 16
+	maxReaders = 16
 	// maxScanned is how many lines are looked at for one answer, so that a search that finds little answers in time.
 	maxScanned = 200_000
 )
@@ -21,23 +21,23 @@ const (
 // search finds the first lines of several streams that match, in the order of lines. What one answer has no room or no time
 // for begins at cut; there the next one goes on. Several readers share it.
 type search struct {
-	span    span
-	begin   line // where to go on; its zero value: at the beginning of the span
-	pattern pattern
+	interval interval
+	resumeAt line // where to go on; its zero value: at the beginning of the span
+	pattern  pattern
 
-	mu     sync.Mutex
-	page   page  // in no order
-	cut    *line // the first line that is left out; nil: none is
-	missed []searchedStream
-	silent map[string]error // hosts that cannot tell, by id
+	mu          sync.Mutex
+	page        page  // in no order
+	truncatedAt *line // the first line that is left out; nil: none is
+	skipped     []searchedStream
+	unreachable map[string]error // hosts that cannot tell, by id
 }
 
 // run reads the streams. An error only when none of them could be read.
-func (s *search) run(ctx context.Context, c *Call, streams []stream) error {
-	s.silent = map[string]error{}
+func (s *search) run(ctx context.Context, c *Request, streams []stream) error {
+	s.unreachable = map[string]error{}
 	perStream := maxScanned / max(1, len(streams))
 	var readers errgroup.Group
-	readers.SetLimit(readersAtOnce)
+	readers.SetLimit(maxReaders)
 	for _, from := range streams {
 		readers.Go(func() error { s.read(ctx, c, from, perStream); return nil })
 	}
@@ -46,48 +46,48 @@ func (s *search) run(ctx context.Context, c *Call, streams []stream) error {
 		return err
 	}
 	var problems []error
-	for _, id := range slices.Sorted(maps.Keys(s.silent)) {
-		problems = append(problems, s.silent[id])
-		c.warn("The streams of host %s are missing in this answer: %v", id, s.silent[id])
+	for _, id := range slices.Sorted(maps.Keys(s.unreachable)) {
+		problems = append(problems, s.unreachable[id])
+		c.warn("The streams of host %s are missing in this answer: %v", id, s.unreachable[id])
 	}
-	if len(s.missed) > 0 && len(s.missed) == len(streams) {
+	if len(s.skipped) > 0 && len(s.skipped) == len(streams) {
 		return wire.Errorf(Unavailable, "No log stream can be read now: %v. Try again.", errors.Join(problems...))
 	}
 	return nil
 }
 
 // read offers the lines of one stream until they are beyond what the answer has room for, or most were looked at.
-func (s *search) read(ctx context.Context, c *Call, from stream, most int) {
-	if s.isSilent(from) {
+func (s *search) read(ctx context.Context, c *Request, from stream, maxLines int) {
+	if s.skipUnreachable(from) {
 		return
 	}
-	in := s.span
-	if s.begin.at.After(in.from.at) {
-		in.from = place{at: s.begin.at}
+	in := s.interval
+	if s.resumeAt.at.After(in.from.at) {
+		in.from = position{at: s.resumeAt.at}
 	}
-	looked := 0
+	scanned := 0
 	err := c.read(ctx, from, in, 0, func(l line) error {
-		if l.compare(s.begin) < 0 {
+		if l.compare(s.resumeAt) < 0 {
 			return nil
 		}
-		if looked++; looked > most {
-			s.leave(l)
-			return errEnough
+		if scanned++; scanned > maxLines {
+			s.truncateAt(l)
+			return errStop
 		}
-		return s.offer(l)
+		return s.add(l)
 	})
 	if err != nil {
-		s.miss(from, err)
+		s.recordUnreachable(from, err)
 	}
 }
 
-// offer puts a line into the answer when it matches and belongs there.
-func (s *search) offer(l line) error {
+// add puts a line into the answer when it matches and belongs there.
+func (s *search) add(l line) error {
 	matches := l.text != "" && s.pattern.matches(l.text)
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.cut != nil && l.compare(*s.cut) >= 0 {
-		return errEnough
+	if s.truncatedAt != nil && l.compare(*s.truncatedAt) >= 0 {
+		return errStop
 	}
 	if !matches {
 		return nil
@@ -95,44 +95,44 @@ func (s *search) offer(l line) error {
 	s.page.push(l)
 	for s.page.full() {
 		last := s.page.pop()
-		s.cut = &last
+		s.truncatedAt = &last
 	}
 	return nil
 }
 
-// leave makes the answer end before a line.
-func (s *search) leave(l line) {
+// truncateAt makes the answer end before a line.
+func (s *search) truncateAt(l line) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.cut != nil && l.compare(*s.cut) >= 0 {
+	if s.truncatedAt != nil && l.compare(*s.truncatedAt) >= 0 {
 		return
 	}
-	s.cut = &l
+	s.truncatedAt = &l
 	for len(s.page.lines) > 0 && s.page.lines[0].compare(l) >= 0 {
 		s.page.pop()
 	}
 }
 
-func (s *search) isSilent(from stream) bool {
+func (s *search) skipUnreachable(from stream) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.silent[from.task.HostID] == nil {
+	if s.unreachable[from.task.HostID] == nil {
 		return false
 	}
-	s.missed = append(s.missed, searchedStream{LogStreamName: from.name})
+	s.skipped = append(s.skipped, searchedStream{LogStreamName: from.name})
 	return true
 }
 
-func (s *search) miss(from stream, err error) {
+func (s *search) recordUnreachable(from stream, err error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.silent[from.task.HostID] = err
-	s.missed = append(s.missed, searchedStream{LogStreamName: from.name})
+	s.unreachable[from.task.HostID] = err
+	s.skipped = append(s.skipped, searchedStream{LogStreamName: from.name})
 }
 
-func (s *search) answer() *filterLogEventsOutput {
+func (s *search) output() *filterLogEventsOutput {
 	slices.SortFunc(s.page.lines, line.compare)
-	out := &filterLogEventsOutput{Events: []filteredEvent{}, SearchedLogStreams: append([]searchedStream{}, s.missed...)}
+	out := &filterLogEventsOutput{Events: []filteredEvent{}, SearchedLogStreams: append([]searchedStream{}, s.skipped...)}
 	for _, l := range s.page.lines {
 		out.Events = append(out.Events, filteredEvent{l.stream, outputEvent{l.at.UnixMilli(), l.text, l.at.UnixMilli()}, l.id()})
 	}

@@ -43,8 +43,8 @@ const (
 	byTime = "LastEventTime"
 )
 
-func (c *Call) describeLogStreams(ctx context.Context, in *describeLogStreamsInput) (*describeLogStreamsOutput, error) {
-	group, err := groupOf(in.LogGroupName, in.LogGroupIdentifier)
+func (c *Request) describeLogStreams(ctx context.Context, in *describeLogStreamsInput) (*describeLogStreamsOutput, error) {
+	group, err := parseGroup(in.LogGroupName, in.LogGroupIdentifier)
 	if err != nil {
 		return nil, err
 	}
@@ -62,7 +62,7 @@ func (c *Call) describeLogStreams(ctx context.Context, in *describeLogStreamsInp
 	streams = slices.DeleteFunc(streams, func(s stream) bool { return !strings.HasPrefix(s.name, in.LogStreamNamePrefix) })
 	key := func(s stream) string { return s.name }
 	if order == byTime {
-		key = stream.activity
+		key = stream.activityKey
 	}
 	slices.SortFunc(streams, func(a, b stream) int {
 		if in.Descending {
@@ -70,32 +70,32 @@ func (c *Call) describeLogStreams(ctx context.Context, in *describeLogStreamsInp
 		}
 		return strings.Compare(key(a), key(b))
 	})
-	page, next, err := pageOf(in.paging, streams, in.Descending, key)
+	page, next, err := paginate(in.paging, streams, in.Descending, key)
 	if err != nil {
 		return nil, err
 	}
-	return &describeLogStreamsOutput{LogStreams: c.describe(ctx, group, page), NextToken: next}, nil
+	return &describeLogStreamsOutput{LogStreams: c.describeStreams(ctx, group, page), NextToken: next}, nil
 }
 
-// activity orders streams by when they were written last, as far as that can be told without reading them: those of stopped
+// activityKey orders streams by when they were written last, as far as that can be told without reading them: those of stopped
 // tasks by when those stopped, and after them those that may be written now, by when their tasks were made.
-func (s stream) activity() string {
+func (s stream) activityKey() string {
 	if ended := s.task.Times.Stopped; !ended.IsZero() {
 		return fmt.Sprintf("0/%019d/%s", ended.UnixNano(), s.name)
 	}
 	return fmt.Sprintf("1/%019d/%s", s.task.CreatedAt.UnixNano(), s.name)
 }
 
-// describe asks the hosts of the streams when their first and their last line were written.
-func (c *Call) describe(ctx context.Context, group string, streams []stream) []logStream {
+// describeStreams asks the hosts of the streams when their first and their last line were written.
+func (c *Request) describeStreams(ctx context.Context, group string, streams []stream) []logStream {
 	described := make([]logStream, len(streams))
 	problems := make([]error, len(streams))
 	var readers errgroup.Group
-	readers.SetLimit(readersAtOnce)
+	readers.SetLimit(maxReaders)
 	for i, s := range streams {
 		described[i] = logStream{ARN: c.groupARN(group) + ":log-stream:" + s.name, CreationTime: s.task.CreatedAt.UnixMilli(), LogStreamName: s.name}
 		readers.Go(func() error {
-			problems[i] = c.times(ctx, s, &described[i])
+			problems[i] = c.eventTimes(ctx, s, &described[i])
 			return nil
 		})
 	}
@@ -108,12 +108,12 @@ func (c *Call) describe(ctx context.Context, group string, streams []stream) []l
 	return described
 }
 
-func (c *Call) times(ctx context.Context, s stream, into *logStream) error {
-	first := func(l line) error { into.FirstEventTimestamp = l.at.UnixMilli(); return errEnough }
-	if err := c.read(ctx, s, span{}, 0, first); err != nil || into.FirstEventTimestamp == 0 {
+func (c *Request) eventTimes(ctx context.Context, s stream, into *logStream) error {
+	first := func(l line) error { into.FirstEventTimestamp = l.at.UnixMilli(); return errStop }
+	if err := c.read(ctx, s, interval{}, 0, first); err != nil || into.FirstEventTimestamp == 0 {
 		return err
 	}
-	return c.read(ctx, s, span{}, 1, func(l line) error {
+	return c.read(ctx, s, interval{}, 1, func(l line) error {
 		into.LastEventTimestamp, into.LastIngestionTime = l.at.UnixMilli(), l.at.UnixMilli()
 		return nil
 	})

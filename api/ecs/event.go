@@ -77,7 +77,7 @@ func Event(change *raftfsm.Change, view *raftfsm.View, region string) ([]byte, e
 	}
 	at := wire.Time{}
 	if !change.At.IsZero() {
-		at = wire.At(change.At)
+		at = wire.NewTime(change.At)
 	}
 	switch change.Kind {
 	case raftfsm.TaskChange:
@@ -95,7 +95,7 @@ func Event(change *raftfsm.Change, view *raftfsm.View, region string) ([]byte, e
 	default:
 		return nil, fmt.Errorf("a change of a %q has no event", change.Kind)
 	}
-	wire.Dated(out.Detail)
+	wire.UseISO8601(out.Detail)
 	return json.Marshal(out)
 }
 

@@ -80,7 +80,7 @@ func (c *Call) instance(h *spec.Host, include []string) containerInstance {
 		ARN: c.instanceARN(h.Cluster, h.ID), MachineID: h.Name, Version: h.Revision, VersionInfo: versionInfo{h.Version},
 		Remaining: remaining(h, c.View.Free(h.ID)), Registered: registered(h), Status: string(h.Status),
 		AgentConnected: connected, Running: count.running(), Pending: count.pending(),
-		Attributes: attributesOf(h), RegisteredAt: wire.At(h.RegisteredAt), Attachments: []struct{}{}, Tags: []spec.Tag{},
+		Attributes: attributesOf(h), RegisteredAt: wire.NewTime(h.RegisteredAt), Attachments: []struct{}{}, Tags: []spec.Tag{},
 	}
 	if slices.Contains(include, "TAGS") {
 		out.Tags = listed(h.Tags)

@@ -91,9 +91,9 @@ const (
 
 // healthOf judges by what the host said last; of a host that is silent nothing is known.
 func (c *Call) healthOf(h *spec.Host, connected bool) *instanceHealth {
-	runtime := healthCheck{Type: "CONTAINER_RUNTIME", Status: healthOK, UpdatedAt: wire.At(c.Now())}
+	runtime := healthCheck{Type: "CONTAINER_RUNTIME", Status: healthOK, UpdatedAt: wire.NewTime(c.Now())}
 	if !connected {
-		runtime = healthCheck{Type: runtime.Type, Status: healthUnknown, Reason: "the host has not been heard of lately", ChangedAt: wire.At(h.LostAt)}
+		runtime = healthCheck{Type: runtime.Type, Status: healthUnknown, Reason: "the host has not been heard of lately", ChangedAt: wire.NewTime(h.LostAt)}
 	}
 	health := &instanceHealth{Overall: runtime.Status, Details: []healthCheck{runtime}}
 	sick := gpuProblems(h)
@@ -101,7 +101,7 @@ func (c *Call) healthOf(h *spec.Host, connected bool) *instanceHealth {
 		return health
 	}
 	compute := runtime
-	compute.Type, compute.ChangedAt = "ACCELERATED_COMPUTE", wire.At(h.HealthAt)
+	compute.Type, compute.ChangedAt = "ACCELERATED_COMPUTE", wire.NewTime(h.HealthAt)
 	if len(sick) > 0 {
 		compute.Status, compute.Reason = healthImpaired, strings.Join(sick, "; ")
 		health.Overall = healthImpaired

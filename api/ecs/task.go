@@ -153,13 +153,13 @@ func (c *Call) task(t *spec.Task, withTags bool) task {
 	arn, definition := c.taskARN(t.Cluster, t.ID), c.knownDefinition(t.Definition)
 	out := task{
 		Attachments: []struct{}{}, Attributes: taskAttributes(t), CapacityProvider: t.CapacityProvider, ClusterARN: c.clusterARN(t.Cluster),
-		Containers: c.containers(t, arn, definition), CPU: strconv.FormatInt(t.CPU, 10), CreatedAt: wire.At(t.CreatedAt),
-		DesiredStatus: string(t.DesiredStatus), ExecutionStopped: wire.At(t.Times.ExecutionStopped), Group: t.Group,
+		Containers: c.containers(t, arn, definition), CPU: strconv.FormatInt(t.CPU, 10), CreatedAt: wire.NewTime(t.CreatedAt),
+		DesiredStatus: string(t.DesiredStatus), ExecutionStopped: wire.NewTime(t.Times.ExecutionStopped), Group: t.Group,
 		HealthStatus: healthOfTask(t, definition), LastStatus: string(t.LastStatus), LaunchType: cmp.Or(t.LaunchType, launchEC2),
-		Memory: strconv.FormatInt(t.MemoryMiB, 10), Overrides: overridesOf(t), PullStartedAt: wire.At(t.Times.PullStarted),
-		PullStoppedAt: wire.At(t.Times.PullStopped), StartedAt: wire.At(t.Times.Started), StartedBy: t.StartedBy,
-		StopCode: string(t.StopCode), StoppedAt: wire.At(t.Times.Stopped), StoppedReason: t.StoppedReason,
-		StoppingAt: wire.At(t.Times.Stopping), Tags: []spec.Tag{}, TaskARN: arn,
+		Memory: strconv.FormatInt(t.MemoryMiB, 10), Overrides: overridesOf(t), PullStartedAt: wire.NewTime(t.Times.PullStarted),
+		PullStoppedAt: wire.NewTime(t.Times.PullStopped), StartedAt: wire.NewTime(t.Times.Started), StartedBy: t.StartedBy,
+		StopCode: string(t.StopCode), StoppedAt: wire.NewTime(t.Times.Stopped), StoppedReason: t.StoppedReason,
+		StoppingAt: wire.NewTime(t.Times.Stopping), Tags: []spec.Tag{}, TaskARN: arn,
 		TaskDefinitionARN: c.definitionARN(t.Definition), Version: t.Version,
 	}
 	if withTags {
@@ -179,7 +179,7 @@ func (c *Call) place(out *task, t *spec.Task) {
 		out.Connectivity = "DISCONNECTED"
 		if connected {
 			// When the host came back is nobody's memory: this is when it was heard of the task first.
-			out.Connectivity, out.ConnectivityAt = "CONNECTED", wire.At(t.Times.PullStarted)
+			out.Connectivity, out.ConnectivityAt = "CONNECTED", wire.NewTime(t.Times.PullStarted)
 		}
 	}
 	if host == nil {

@@ -129,8 +129,8 @@ func (c *Call) definition(d *spec.TaskDefinition) taskDefinition {
 		Status: string(d.Status), RequiresAttributes: d.RequiredAttributes(), PlacementConstraints: d.PlacementConstraints,
 		Compatibilities: d.Compatibilities, RuntimePlatform: d.RuntimePlatform,
 		RequiresCompatibilities: d.RequiresCompatibilities, CPU: d.CPU, Memory: d.Memory, PIDMode: d.PIDMode,
-		IPCMode: d.IPCMode, RegisteredAt: wire.At(d.RegisteredAt), DeregisteredAt: wire.At(d.DeregisteredAt),
-		DeleteRequestedAt: wire.At(d.DeleteRequestedAt),
+		IPCMode: d.IPCMode, RegisteredAt: wire.NewTime(d.RegisteredAt), DeregisteredAt: wire.NewTime(d.DeregisteredAt),
+		DeleteRequestedAt: wire.NewTime(d.DeleteRequestedAt),
 		RegisteredBy:      d.RegisteredBy,
 	}
 }

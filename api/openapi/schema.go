@@ -16,12 +16,12 @@ type Object = map[string]any
 
 // Schemas collects the schemas of structs, so that each is described once. The zero value is ready.
 type Schemas struct {
-	names map[use]string
+	names map[schemaKey]string
 	all   Object
 }
 
-// use is a struct on its way in or out: what it requires differs.
-type use struct {
+// schemaKey is a struct on its way in or out: what it requires differs.
+type schemaKey struct {
 	of     reflect.Type
 	output bool
 }
@@ -30,32 +30,32 @@ type use struct {
 func (s *Schemas) All() Object { return s.all }
 
 // Input is the schema of what is sent: nothing in it is required, since the operations themselves say what they miss.
-func (s *Schemas) Input(t reflect.Type) Object { return s.of(t, false) }
+func (s *Schemas) Input(t reflect.Type) Object { return s.schema(t, false) }
 
 // Output is the schema of what is answered: a member that is never left out is required.
-func (s *Schemas) Output(t reflect.Type) Object { return s.of(t, true) }
+func (s *Schemas) Output(t reflect.Type) Object { return s.schema(t, true) }
 
 // Types that are written in a way of their own.
-var special = map[reflect.Type]Object{
+var wellKnown = map[reflect.Type]Object{
 	reflect.TypeFor[wire.Time]():   {"type": "number", "description": "seconds since 1970"},
 	reflect.TypeFor[wire.Double](): {"type": "number"},
 	reflect.TypeFor[time.Time]():   {"type": "string", "format": "date-time"},
 	reflect.TypeFor[[]byte]():      {"type": "string", "contentEncoding": "base64"},
 }
 
-func (s *Schemas) of(t reflect.Type, output bool) Object {
-	if known, ok := special[t]; ok {
+func (s *Schemas) schema(t reflect.Type, output bool) Object {
+	if known, ok := wellKnown[t]; ok {
 		return known
 	}
 	switch t.Kind() {
 	case reflect.Pointer:
-		return s.of(t.Elem(), output)
+		return s.schema(t.Elem(), output)
 	case reflect.Struct:
-		return s.structure(t, output)
+		return s.structRef(t, output)
 	case reflect.Slice, reflect.Array:
-		return Object{"type": "array", "items": s.of(t.Elem(), output)}
+		return Object{"type": "array", "items": s.schema(t.Elem(), output)}
 	case reflect.Map:
-		return Object{"type": "object", "additionalProperties": s.of(t.Elem(), output)}
+		return Object{"type": "object", "additionalProperties": s.schema(t.Elem(), output)}
 	case reflect.String:
 		return Object{"type": "string"}
 	case reflect.Bool:
@@ -68,26 +68,26 @@ func (s *Schemas) of(t reflect.Type, output bool) Object {
 	return Object{} // anything
 }
 
-// structure describes a struct under a name of its own, and refers to it.
-func (s *Schemas) structure(t reflect.Type, output bool) Object {
+// structRef describes a struct under a name of its own, and refers to it.
+func (s *Schemas) structRef(t reflect.Type, output bool) Object {
 	if t.Name() == "" {
-		return s.members(t, output)
+		return s.objectSchema(t, output)
 	}
-	used := use{t, output}
+	used := schemaKey{t, output}
 	name, known := s.names[used]
 	if !known {
-		name = s.nameFor(used)
+		name = s.uniqueName(used)
 		if s.names == nil {
-			s.names, s.all = map[use]string{}, Object{}
+			s.names, s.all = map[schemaKey]string{}, Object{}
 		}
 		s.names[used], s.all[name] = name, nil // taken, also while its members are looked at
-		s.all[name] = s.members(t, output)
+		s.all[name] = s.objectSchema(t, output)
 	}
 	return Object{"$ref": "#/components/schemas/" + name}
 }
 
-// nameFor is the type's name with a capital, and what it is for when it is sent; a second type of that name gets a number.
-func (s *Schemas) nameFor(u use) string {
+// uniqueName is the type's name with a capital, and what it is for when it is sent; a second type of that name gets a number.
+func (s *Schemas) uniqueName(u schemaKey) string {
 	plain := strings.ToUpper(u.of.Name()[:1]) + u.of.Name()[1:]
 	if !u.output && !strings.HasSuffix(plain, "Input") {
 		plain += "Input"
@@ -101,13 +101,13 @@ func (s *Schemas) nameFor(u use) string {
 	}
 }
 
-func (s *Schemas) members(t reflect.Type, output bool) Object {
+func (s *Schemas) objectSchema(t reflect.Type, output bool) Object {
 	properties, required := Object{}, []string{}
 	for name, field := range wire.Fields(t) {
 		if field.Type == reflect.TypeFor[wire.Unsupported]() {
 			continue
 		}
-		properties[name] = s.of(field.Type, output)
+		properties[name] = s.schema(field.Type, output)
 		if _, options, _ := strings.Cut(field.Tag.Get("json"), ","); output && !strings.Contains(options, "omit") {
 			required = append(required, name)
 		}

@@ -36,7 +36,7 @@ func (a authorization) proof() string {
 // parse reads the claim of a request without believing any of it.
 func parse(r *http.Request) (authorization, error) {
 	var a authorization
-	if err := refuseOtherForms(r); err != nil {
+	if err := rejectUnsupportedForms(r); err != nil {
 		return a, err
 	}
 	header := r.Header.Get("Authorization")
@@ -45,7 +45,7 @@ func parse(r *http.Request) (authorization, error) {
 	}
 	fields, ok := strings.CutPrefix(header, algorithm+" ")
 	if !ok {
-		return a, incomplete("the Authorization header must begin with %s", algorithm)
+		return a, errIncomplete("the Authorization header must begin with %s", algorithm)
 	}
 	var credential string
 	wanted := map[string]*string{"Credential": &credential, "SignedHeaders": &a.headerList, "Signature": &a.signature}
@@ -53,37 +53,37 @@ func parse(r *http.Request) (authorization, error) {
 		name, value, _ := strings.Cut(strings.TrimSpace(part), "=")
 		into, once := wanted[name]
 		if !once {
-			return a, incomplete("the Authorization header must have Credential, SignedHeaders and Signature once each and nothing else")
+			return a, errIncomplete("the Authorization header must have Credential, SignedHeaders and Signature once each and nothing else")
 		}
 		*into = value
 		delete(wanted, name)
 	}
 	scope := strings.Split(credential, "/")
 	if len(scope) != 5 || slices.Contains(scope, "") || len(a.signature) != 64 || a.headerList == "" {
-		return a, incomplete("the Authorization header must have Credential=KEY/DATE/REGION/SERVICE/aws4_request, SignedHeaders and a Signature of 64 hex digits")
+		return a, errIncomplete("the Authorization header must have Credential=KEY/DATE/REGION/SERVICE/aws4_request, SignedHeaders and a Signature of 64 hex digits")
 	}
 	a.signedHeaders = strings.Split(a.headerList, ";")
 	a.keyID, a.date, a.region, a.service = scope[0], scope[1], scope[2], scope[3]
 	if scope[4] != "aws4_request" {
-		return a, incomplete("the credential scope must end with aws4_request")
+		return a, errIncomplete("the credential scope must end with aws4_request")
 	}
 	var err error
 	date := r.Header.Get("X-Amz-Date")
 	if a.at, err = time.Parse(dateFormat, date); err != nil {
-		return a, incomplete("the X-Amz-Date header must be there and look like %s", dateFormat)
+		return a, errIncomplete("the X-Amz-Date header must be there and look like %s", dateFormat)
 	}
 	a.day = date[:len("yyyymmdd")]
 	return a, nil
 }
 
-// refuseOtherForms turns away what is AWS's too but covers less than the whole request, and headers that were doubled.
-func refuseOtherForms(r *http.Request) error {
+// rejectUnsupportedForms turns away what is AWS's too but covers less than the whole request, and headers that were doubled.
+func rejectUnsupportedForms(r *http.Request) error {
 	if r.URL.RawQuery != "" && isPresigned(r.URL.Query()) {
 		return wire.Errorf(InvalidSignature, "Presigned requests are not accepted: put the signature into the Authorization header.")
 	}
 	for _, name := range []string{"Authorization", "X-Amz-Date", "X-Amz-Target", "X-Amz-Content-Sha256"} {
 		if len(r.Header[name]) > 1 {
-			return incomplete("the %s header is there more than once", name)
+			return errIncomplete("the %s header is there more than once", name)
 		}
 	}
 	return nil
@@ -93,6 +93,6 @@ func isPresigned(query url.Values) bool {
 	return query.Has("X-Amz-Signature") || query.Has("X-Amz-Algorithm") || query.Has("X-Amz-Credential")
 }
 
-func incomplete(format string, args ...any) error {
+func errIncomplete(format string, args ...any) error {
 	return wire.Errorf(IncompleteSignature, "The signature is not complete: "+format+".", args...)
 }

@@ -33,58 +33,58 @@ const (
 // Skew is how far the client's clock may be off.
 const Skew = 5 * time.Minute
 
-// Caller is who signed a request, the region they signed it for, and the signature: 64 hex digits that no other request
+// Identity is who signed a request, the region they signed it for, and the signature: 64 hex digits that no other request
 // has.
-type Caller struct{ KeyID, Region, Signature string }
+type Identity struct{ KeyID, Region, Signature string }
 
 // Verifier checks requests for one service. It is safe for concurrent use.
 type Verifier struct {
 	Service string           // the service in the credential scope, "ecs"
 	Now     func() time.Time // this machine's clock
-	Signers *Signers         // makes the next check of the same key cheaper; nil: each derives its signing key anew
+	Signers *SignerCache     // makes the next check of the same key cheaper; nil: each derives its signing key anew
 }
 
-// Check looks at the form of a request's signature alone: that there is one, of the kind that Verify reads. It costs next
+// CheckForm looks at the form of a request's signature alone: that there is one, of the kind that Verify reads. It costs next
 // to nothing, and takes neither the body nor a key.
-func Check(r *http.Request) error {
+func CheckForm(r *http.Request) error {
 	_, err := parse(r)
 	return err
 }
 
 // Verify checks that body and what matters of r were signed, recently, with the secret that lookup knows for the
 // key. It returns an *wire.Error when not; nothing in the error tells more than the client has said itself.
-func (v Verifier) Verify(r *http.Request, body []byte, lookup func(keyID string) (secret string, known bool)) (Caller, error) {
+func (v Verifier) Verify(r *http.Request, body []byte, lookup func(keyID string) (secret string, known bool)) (Identity, error) {
 	claim, err := parse(r)
 	if err != nil {
-		return Caller{}, err
+		return Identity{}, err
 	}
 	sum := sha256.Sum256(body)
 	hash := hex.EncodeToString(sum[:])
-	if err := v.refuseScope(claim); err != nil {
-		return Caller{}, err
+	if err := v.checkScope(claim); err != nil {
+		return Identity{}, err
 	}
-	if err := v.refuseSkew(claim.at); err != nil {
-		return Caller{}, err
+	if err := v.checkDate(claim.at); err != nil {
+		return Identity{}, err
 	}
-	if err := refuseUncovered(r, claim.signedHeaders, hash); err != nil {
-		return Caller{}, err
+	if err := checkCoverage(r, claim.signedHeaders, hash); err != nil {
+		return Identity{}, err
 	}
 	secret, known := lookup(claim.keyID)
 	if !known {
-		return Caller{}, wire.Errorf(UnrecognizedClient, "The security token included in the request is invalid: this cluster has no access key with that id. `pinion env` on a host prints one.")
+		return Identity{}, wire.Errorf(UnrecognizedClient, "The security token included in the request is invalid: this cluster has no access key with that id. `pinion env` on a host prints one.")
 	}
-	its := scope{secret, claim.date, claim.region, claim.service}
-	signer := v.Signers.of(its)
+	scope := credentialScope{secret, claim.date, claim.region, claim.service}
+	signer := v.Signers.get(scope)
 	expected, err := sign(signer, r, body, hash, claim, secret)
 	if err != nil {
-		return Caller{}, wire.Errorf(InvalidSignature, "The request cannot be signed again to compare: %v.", err)
+		return Identity{}, wire.Errorf(InvalidSignature, "The request cannot be signed again to compare: %v.", err)
 	}
 	// The list of headers is compared too: the signer leaves out of it what the request does not have.
 	if subtle.ConstantTimeCompare([]byte(expected), []byte(claim.proof())) != 1 {
-		return Caller{}, wire.Errorf(InvalidSignature, "The request signature we calculated does not match the signature you provided. Check your AWS Secret Access Key and signing method.")
+		return Identity{}, wire.Errorf(InvalidSignature, "The request signature we calculated does not match the signature you provided. Check your AWS Secret Access Key and signing method.")
 	}
-	v.Signers.remember(its, signer)
-	return Caller{KeyID: claim.keyID, Region: claim.region, Signature: claim.signature}, nil
+	v.Signers.put(scope, signer)
+	return Identity{KeyID: claim.keyID, Region: claim.region, Signature: claim.signature}, nil
 }
 
 // isRegion accepts what a region of AWS could be called: at most 32 lower-case letters, digits and hyphens, no hyphen first.
@@ -100,7 +100,7 @@ func isRegion(name string) bool {
 	return true
 }
 
-func (v Verifier) refuseScope(claim authorization) error {
+func (v Verifier) checkScope(claim authorization) error {
 	switch {
 	case claim.service != v.Service:
 		return wire.Errorf(InvalidSignature, "Credential should be scoped to correct service: '%s'.", v.Service)
@@ -112,8 +112,8 @@ func (v Verifier) refuseScope(claim authorization) error {
 	return nil
 }
 
-// refuseSkew says both clocks, so that people see which one is wrong.
-func (v Verifier) refuseSkew(at time.Time) error {
+// checkDate says both clocks, so that people see which one is wrong.
+func (v Verifier) checkDate(at time.Time) error {
 	now := v.Now().UTC()
 	oldest, newest := now.Add(-Skew), now.Add(Skew)
 	signed, here := utc(at), utc(now)
@@ -131,9 +131,9 @@ type utc time.Time
 
 func (t utc) String() string { return time.Time(t).Format(dateFormat) }
 
-// refuseUncovered demands that the signature covers what decides about the request. A header that is not signed could
+// checkCoverage demands that the signature covers what decides about the request. A header that is not signed could
 // have been added on the way.
-func refuseUncovered(r *http.Request, signed []string, hash string) error {
+func checkCoverage(r *http.Request, signed []string, hash string) error {
 	demanded := []string{"host", "x-amz-date"}
 	if r.Header.Get("X-Amz-Target") != "" {
 		demanded = append(demanded, "x-amz-target")
@@ -164,8 +164,8 @@ func sign(signer *v4.Signer, r *http.Request, body []byte, hash string, claim au
 	}
 	for _, name := range claim.signedHeaders {
 		key := http.CanonicalHeaderKey(name)
-		if values := valuesOf(r, key); len(values) > 0 {
-			fresh.Header[keyFor(name, key)] = values
+		if values := headerValues(r, key); len(values) > 0 {
+			fresh.Header[headerKey(name, key)] = values
 		}
 		if name == "content-length" {
 			fresh.ContentLength = int64(len(body))
@@ -179,9 +179,9 @@ func sign(signer *v4.Signer, r *http.Request, body []byte, hash string, claim au
 	return proof, nil
 }
 
-// valuesOf are the values of a header as the client sent them. "Expect: 100-continue" is between two ends of a connection:
+// headerValues are the values of a header as the client sent them. "Expect: 100-continue" is between two ends of a connection:
 // HTTP/2 takes it off on the way in, and it is the only value that a server lets pass.
-func valuesOf(r *http.Request, key string) []string {
+func headerValues(r *http.Request, key string) []string {
 	values := slices.Clone(r.Header[key]) // the signer writes the date into what it is given
 	if key == "Expect" && len(values) == 0 {
 		return []string{"100-continue"}
@@ -189,14 +189,14 @@ func valuesOf(r *http.Request, key string) []string {
 	return values
 }
 
-// leftOut are the headers that AWS's signer never signs, since proxies change them. Some clients sign them all the same
+// unsignedByDefault are the headers that AWS's signer never signs, since proxies change them. Some clients sign them all the same
 // (the SDK for Java 1 its User-Agent).
-var leftOut = []string{"user-agent", "x-amzn-trace-id", "expect"}
+var unsignedByDefault = []string{"user-agent", "x-amzn-trace-id", "expect"}
 
-// keyFor is the key of a header in the request that is signed again. The signer knows what it leaves out by the usual
+// headerKey is the key of a header in the request that is signed again. The signer knows what it leaves out by the usual
 // spelling alone, and writes every name in lower case; so a name that is in lower case already is signed too.
-func keyFor(name, key string) string {
-	if slices.Contains(leftOut, name) {
+func headerKey(name, key string) string {
+	if slices.Contains(unsignedByDefault, name) {
 		return name
 	}
 	return key

@@ -47,9 +47,9 @@ func request(t testing.TB, at time.Time, change func(*http.Request)) *http.Reque
 }
 
 // known is what all checks of the tests remember together, as those of a host do.
-var known Signers
+var known SignerCache
 
-func verify(r *http.Request, body string) (Caller, error) {
+func verify(r *http.Request, body string) (Identity, error) {
 	return Verifier{Service: "ecs", Now: func() time.Time { return now }, Signers: &known}.Verify(r, []byte(body), lookup)
 }
 

@@ -179,7 +179,7 @@ func wrongType(path, want string, got any) error {
 	if _, number := got.(json.Number); number && want == "a string" {
 		hint = " (put it in quotes)"
 	}
-	return Errorf(Serialization, "%s must be %s, not %s%s", path, want, nameOf(got), hint)
+	return Errorf(Serialization, "%s must be %s, not %s%s", path, want, jsonTypeName(got), hint)
 }
 
 func unknownField(path, name string, fields map[string]reflect.StructField) error {
@@ -208,7 +208,7 @@ func empty(v any) bool {
 	}
 }
 
-func nameOf(v any) string {
+func jsonTypeName(v any) string {
 	switch v.(type) {
 	case nil:
 		return "null"

@@ -11,8 +11,8 @@ type Error struct {
 }
 
 // Errorf makes an Error.
-func Errorf(kind, format string, args ...any) *Error {
-	return &Error{Type: kind, Message: fmt.Sprintf(format, args...)}
+func Errorf(errorType, format string, args ...any) *Error {
+	return &Error{Type: errorType, Message: fmt.Sprintf(format, args...)}
 }
 
 func (e *Error) Error() string { return e.Type + ": " + e.Message }

@@ -32,15 +32,15 @@ func Fields(t reflect.Type) map[string]reflect.StructField {
 func nearest(name string, fields map[string]reflect.StructField) string {
 	best, least := "", 1+max(2, len(name)/3)
 	for _, known := range sortedKeys(fields) {
-		if d := distance(strings.ToLower(name), strings.ToLower(known)); d < least {
+		if d := editDistance(strings.ToLower(name), strings.ToLower(known)); d < least {
 			best, least = known, d
 		}
 	}
 	return best
 }
 
-// distance is the number of single-letter edits between two words (Levenshtein).
-func distance(a, b string) int {
+// editDistance is the number of single-letter edits between two words (Levenshtein).
+func editDistance(a, b string) int {
 	row := make([]int, len(b)+1)
 	for j := range row {
 		row[j] = j

@@ -19,7 +19,7 @@ func parseJSON(body []byte) (map[string]any, error) {
 	decoder.UseNumber()
 	var value any
 	if err := decoder.Decode(&value); err != nil {
-		return nil, notJSON(body, err)
+		return nil, syntaxError(body, err)
 	}
 	if _, err := decoder.Token(); err != io.EOF {
 		line, column := position(body, decoder.InputOffset())
@@ -27,12 +27,12 @@ func parseJSON(body []byte) (map[string]any, error) {
 	}
 	object, ok := value.(map[string]any)
 	if !ok {
-		return nil, Errorf(Serialization, "the body must be a JSON object, not %s", nameOf(value))
+		return nil, Errorf(Serialization, "the body must be a JSON object, not %s", jsonTypeName(value))
 	}
 	return object, nil
 }
 
-func notJSON(body []byte, err error) error {
+func syntaxError(body []byte, err error) error {
 	var syntax *json.SyntaxError
 	if errors.As(err, &syntax) {
 		line, column := position(body, syntax.Offset-1)

@@ -12,34 +12,34 @@ import (
 // Time is a moment as ECS writes it: a JSON number of seconds since 1970 with milliseconds. Use it with omitzero.
 type Time struct {
 	time.Time
-	text bool // written as in events; see Dated
+	iso8601 bool // written as in events; see Dated
 }
 
-// At makes a Time of a moment.
-func At(t time.Time) Time { return Time{Time: t} }
+// NewTime makes a Time of a moment.
+func NewTime(t time.Time) Time { return Time{Time: t} }
 
-// Dated has every Time in the struct that v points to, and in what that holds, written as text in ISO 8601 with
+// UseISO8601 has every Time in the struct that v points to, and in what that holds, written as text in ISO 8601 with
 // milliseconds, which is how moments look in events.
-func Dated(v any) { date(reflect.ValueOf(v)) }
+func UseISO8601(v any) { useISO8601(reflect.ValueOf(v)) }
 
-func date(v reflect.Value) {
+func useISO8601(v reflect.Value) {
 	switch v.Kind() {
 	case reflect.Pointer:
 		if !v.IsNil() {
-			date(v.Elem())
+			useISO8601(v.Elem())
 		}
 	case reflect.Slice:
 		for i := range v.Len() {
-			date(v.Index(i))
+			useISO8601(v.Index(i))
 		}
 	case reflect.Struct:
 		if v.Type() == reflect.TypeFor[Time]() {
-			v.Addr().Interface().(*Time).text = true
+			v.Addr().Interface().(*Time).iso8601 = true
 			return
 		}
 		for field, value := range v.Fields() {
 			if field.IsExported() || field.Anonymous {
-				date(value)
+				useISO8601(value)
 			}
 		}
 	}
@@ -47,7 +47,7 @@ func date(v reflect.Value) {
 
 // MarshalJSON writes seconds with three decimals, or text.
 func (t Time) MarshalJSON() ([]byte, error) {
-	if t.text {
+	if t.iso8601 {
 		return []byte(t.UTC().Format(`"2006-01-02T15:04:05.000Z"`)), nil
 	}
 	ms := t.UnixMilli()

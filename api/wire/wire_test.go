@@ -11,7 +11,7 @@ func TestTimeIsSecondsWithMilliseconds(t *testing.T) {
 		"1549468508.844": time.UnixMilli(1549468508844),
 		"1549468508.000": time.Unix(1549468508, 999_999), // what is below a millisecond is cut
 	} {
-		got, err := json.Marshal(At(at))
+		got, err := json.Marshal(NewTime(at))
 		if err != nil || string(got) != text {
 			t.Errorf("%v: %s, %v", at, got, err)
 		}

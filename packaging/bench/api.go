@@ -38,7 +38,7 @@ func measureSignature(ctx context.Context, o options) ([]figure, error) {
 	const each = 100 // of one sample, since one alone is shorter than what the clock costs
 	key := credentials{KeyID: "AKIAABCDEFGHIJKLMNOP", Secret: "secret", Endpoint: "https://127.0.0.1:7400"}
 	body := []byte(`{"cluster":"default","tasks":["00000000000000000000000000000001"]}`)
-	verifier := sigv4.Verifier{Service: "ecs", Now: time.Now, Signers: new(sigv4.Signers)}
+	verifier := sigv4.Verifier{Service: "ecs", Now: time.Now, Signers: new(sigv4.SignerCache)}
 	lookup := func(string) (string, bool) { return key.Secret, true }
 	var checks, signs []time.Duration
 	for range o.rounds {

@@ -24,8 +24,8 @@ const manyTasks = 100_000
 // book is a state with many tasks, behind the door of a host that is alone. It runs in the bench's own process, so that its
 // heap can be looked at; the client's is in it too.
 type book struct {
-	api.Cluster // no command comes
-	state       *raftfsm.State
+	api.Store // no command comes
+	state     *raftfsm.State
 }
 
 func (b *book) View(context.Context) (*raftfsm.View, error) { return b.state.View(), nil }
@@ -74,7 +74,7 @@ func measurePaging(ctx context.Context, _ options) (figures []figure, err error)
 	if err != nil {
 		return nil, err
 	}
-	server := &http.Server{Handler: api.NewHandler(api.Config{Cluster: b, Log: slog.New(slog.DiscardHandler), Trusted: true})}
+	server := &http.Server{Handler: api.NewHandler(api.Config{Store: b, Log: slog.New(slog.DiscardHandler), Trusted: true})}
 	ended := make(chan error, 1)
 	go func() { ended <- server.Serve(listener) }()
 	defer func() {

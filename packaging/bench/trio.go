@@ -101,8 +101,8 @@ func (t *trio) open(ctx context.Context, i int, join, token string) (address str
 		return "", err
 	}
 	t.loops.Go(func() { t.beat(ctx, member, func() []string { return []string{id} }) })
-	door := api.Config{Cluster: member, Log: silent, Version: "bench", HostID: id, Leader: member, Forward: member.Forwarder(),
-		Stale: member, Admin: api.Admin{Keys: member}}
+	door := api.Config{Store: member, Log: silent, Version: "bench", HostID: id, Leader: member, Forward: member.Forwarder(),
+		Local: member, Admin: api.Admin{Keys: member}}
 	among := door
 	among.FromPeer = true
 	member.HandleAPI(api.NewHandler(among))

@@ -47,10 +47,10 @@ func (h *host) serve(ctx context.Context) error {
 // door is what every door of this host has in common.
 func (h *host) door() api.Config {
 	return api.Config{
-		Cluster: h.member, Host: h.agent, HostID: h.dir.HostID, Log: h.log, Version: h.Version, Now: time.Now,
-		Leader: h.member, Forward: h.member.Forwarder(), Stale: h.member, History: h.member, Queue: h.member,
-		Admin: api.Admin{Tokens: h.member, Keys: h.member, Hosts: h.member, Snapshots: h.member},
-		Guard: api.NewGuard(),
+		Store: h.member, TaskHost: h.agent, HostID: h.dir.HostID, Log: h.log, Version: h.Version, Now: time.Now,
+		Leader: h.member, Forward: h.member.Forwarder(), Local: h.member, History: h.member, Queue: h.member,
+		Admin:  api.Admin{Tokens: h.member, Keys: h.member, Hosts: h.member, Snapshots: h.member},
+		Limits: api.NewLimits(),
 	}
 }
 

@@ -66,7 +66,7 @@ func (d *door) health(w http.ResponseWriter, r *http.Request, _ caller, _ []byte
 
 func (d *door) healthy(ctx context.Context) error {
 	if d.Leader == nil {
-		_, err := d.Cluster.View(ctx) // alone: there is nobody whom this could ask
+		_, err := d.Store.View(ctx) // alone: there is nobody whom this could ask
 		return err
 	}
 	_, _, err := d.Leader.Leader(ctx)

@@ -8,8 +8,8 @@ import (
 	"pinion/raftfsm/spec"
 )
 
-// Cluster is what the doors need of the replicated state. A server satisfies it.
-type Cluster interface {
+// Store is what the doors need of the replicated state. A server satisfies it.
+type Store interface {
 	// View is linearizable: it holds every change acknowledged before the call.
 	View(ctx context.Context) (*raftfsm.View, error)
 	// Propose records a command and returns its answer; refusals are raftfsm's errors, wrapped.
@@ -20,8 +20,8 @@ type Cluster interface {
 	Connected(hostID string) bool
 }
 
-// Host is what the doors need of the agent that runs a task.
-type Host interface {
+// TaskHost is what the doors need of the agent that runs a task.
+type TaskHost interface {
 	// Logs calls emit for each line, oldest first. It returns when the query is answered, or, following, when the
 	// task's containers are gone and their logs are drained. An error of emit ends it and is returned.
 	Logs(ctx context.Context, q spec.LogQuery, emit func(spec.LogLine) error) error

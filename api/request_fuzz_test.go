@@ -17,14 +17,14 @@ import (
 // otherHost is in the cluster lab, where nothing runs.
 const otherHost = "bbbb0000000000000000000000000002"
 
-// furnished is a bench with something of everything for requests to meet: task definitions of which one is inactive and one
+// newPopulatedFixture is a bench with something of everything for requests to meet: task definitions of which one is inactive and one
 // is being deleted, a running and a stopped task, a cluster with a host of its own, tags, attributes, settings.
-func furnished(t testing.TB) *bench {
+func newPopulatedFixture(t testing.TB) *fixture {
 	b := ready(t)
 	lab := newHost(otherHost, "gpu-2", 2)
 	lab.Cluster = "lab"
 	b.must(t, "CreateCluster", `{"clusterName":"lab","tags":[{"key":"k","value":"v"}]}`)
-	b.do(t, raftfsm.PutHost{Host: lab})
+	b.mustApply(t, raftfsm.PutHost{Host: lab})
 	for _, body := range []string{everything, container(`"cpu":1`), container(`"cpu":2`), container(`"cpu":3`)} {
 		b.must(t, "RegisterTaskDefinition", body)
 	}
@@ -33,7 +33,7 @@ func furnished(t testing.TB) *bench {
 	}
 	b.must(t, "DeleteTaskDefinitions", `{"taskDefinitions":["f:1"]}`)
 	b.run(t, `{"taskDefinition":"f","count":2,"startedBy":"me","clientToken":"T"}`)
-	b.ends(t, firstTask, 1)
+	b.reportExited(t, firstTask, 1)
 	b.must(t, "PutAttributes", `{"attributes":[{"name":"rack","value":"7","targetId":"`+hostID+`"}]}`)
 	b.must(t, "PutAccountSettingDefault", `{"name":"containerInsights","value":"enabled"}`)
 	return b
@@ -59,7 +59,7 @@ func FuzzAWSDoor(f *testing.F) {
 		f.Add(name, `{}`)
 		f.Add(name, bodies[name])
 	}
-	b := furnished(f)
+	b := newPopulatedFixture(f)
 	handler, made, placed := NewHandler(b.config), b.index, b.placed
 	var snapshot bytes.Buffer
 	if err := b.state.View().WriteSnapshot(&snapshot); err != nil {

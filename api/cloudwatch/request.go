@@ -15,8 +15,8 @@ type Logs interface {
 	Read(ctx context.Context, task *spec.Task, q spec.LogQuery, emit func(spec.LogLine) error) error
 }
 
-// Call is one call of one operation. It is used by one goroutine.
-type Call struct {
+// Request is one call of one operation. It is used by one goroutine.
+type Request struct {
 	Region   string        // of every ARN in the answer
 	Cluster  string        // the only one whose tasks the caller may know of; empty: all
 	View     *raftfsm.View // linearizable
@@ -24,6 +24,6 @@ type Call struct {
 	Warnings []string      // what the answer lacks, for people
 }
 
-func (c *Call) warn(format string, args ...any) {
+func (c *Request) warn(format string, args ...any) {
 	c.Warnings = append(c.Warnings, fmt.Sprintf(format, args...))
 }

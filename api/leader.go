@@ -12,16 +12,16 @@ import (
 )
 
 const (
-	// leaderPatience is how long a request waits for a leader, or for one that answers.
-	leaderPatience = 5 * time.Second
-	// leaderPause is between two tries: the pool needs a moment to see that its leader is gone.
-	leaderPause = 15 * time.Millisecond
+	// leaderTimeout is how long a request waits for a leader, or for one that answers.
+	leaderTimeout = 5 * time.Second
+	// leaderRetryEvery is between two tries: the pool needs a moment to see that its leader is gone.
+	leaderRetryEvery = 15 * time.Millisecond
 )
 
-// nothingDone is wrapped around errors after which the request can be tried again somewhere else.
-type nothingDone struct{ error }
+// retryableError is wrapped around errors after which the request can be tried again somewhere else.
+type retryableError struct{ error }
 
-func (n nothingDone) Unwrap() error { return n.error }
+func (n retryableError) Unwrap() error { return n.error }
 
 // errAnswered is what reach returns when the leader has answered the request: there is nothing left to do.
 var errAnswered = errors.New("answered by another host")
@@ -41,22 +41,22 @@ func (d *door) reach(w http.ResponseWriter, r *http.Request, body []byte) (calle
 // no leader, or one that has just gone, it tries again for a while: until something was done the client need not know.
 func (d *door) seek(w http.ResponseWriter, r *http.Request, body []byte, turn turner) (caller, error) {
 	if d.Leader == nil {
-		view, err := d.Cluster.View(r.Context())
+		view, err := d.Store.View(r.Context())
 		if err != nil {
-			return caller{}, leaderless(r, err)
+			return caller{}, errNoLeader(r, err)
 		}
 		return d.authenticate(r, body, view)
 	}
-	ctx, cancel := context.WithTimeout(r.Context(), leaderPatience)
+	ctx, cancel := context.WithTimeout(r.Context(), leaderTimeout)
 	defer cancel()
 	for {
 		who, err := d.tryLeader(ctx, w, r, body, turn)
-		again, ok := errors.AsType[nothingDone](err)
+		again, ok := errors.AsType[retryableError](err)
 		if !ok {
 			return who, err
 		}
 		select {
-		case <-time.After(leaderPause):
+		case <-time.After(leaderRetryEvery):
 		case <-ctx.Done():
 			return caller{}, again.error
 		}
@@ -68,9 +68,9 @@ func (d *door) tryLeader(ctx context.Context, w http.ResponseWriter, r *http.Req
 	address, self, err := d.Leader.Leader(ctx)
 	switch {
 	case hop && (err != nil || !self):
-		return caller{}, oneHop(w)
+		return caller{}, errSecondHop(w)
 	case err != nil:
-		return caller{}, leaderless(r, err)
+		return caller{}, errNoLeader(r, err)
 	case !self:
 		return turn(w, r, address, body)
 	}
@@ -78,7 +78,7 @@ func (d *door) tryLeader(ctx context.Context, w http.ResponseWriter, r *http.Req
 	if err != nil {
 		return caller{}, err
 	}
-	view, err := d.Cluster.View(ctx)
+	view, err := d.Store.View(ctx)
 	switch {
 	case err == nil && proved:
 		return claim.as(view)
@@ -87,15 +87,15 @@ func (d *door) tryLeader(ctx context.Context, w http.ResponseWriter, r *http.Req
 	case !errors.Is(err, spec.ErrUnavailable):
 		return caller{}, err
 	case hop:
-		return caller{}, oneHop(w)
+		return caller{}, errSecondHop(w)
 	}
-	return caller{}, nothingDone{leaderless(r, err)} // it led a moment ago
+	return caller{}, retryableError{errNoLeader(r, err)} // it led a moment ago
 }
 
-// leaderless is why there is no leader to answer. The rooms below speak of changes and say that nothing was recorded, which
+// errNoLeader is why there is no leader to answer. The rooms below speak of changes and say that nothing was recorded, which
 // is no news to whoever only reads.
-func leaderless(r *http.Request, err error) error {
-	if changes(r) || !errors.Is(err, spec.ErrUnavailable) {
+func errNoLeader(r *http.Request, err error) error {
+	if mayWrite(r) || !errors.Is(err, spec.ErrUnavailable) {
 		return err
 	}
 	return wire.Errorf(wire.Server, "The pool has no leader that this host can reach: more than half of its servers are away, or "+
@@ -105,10 +105,10 @@ func leaderless(r *http.Request, err error) error {
 // glance checks who asks with the leader's own copy of the state, which has every key that was acknowledged: so only
 // those who have one make it ask the other servers whether it still leads.
 func (d *door) glance(r *http.Request, body []byte) (c claim, proved bool, err error) {
-	if d.Stale == nil {
+	if d.Local == nil {
 		return claim{}, false, nil
 	}
-	view, err := d.Stale.StaleView()
+	view, err := d.Local.StaleView()
 	if err != nil {
 		return claim{}, false, nil // it stopped being a server just now, which View will tell
 	}
@@ -118,8 +118,8 @@ func (d *door) glance(r *http.Request, body []byte) (c claim, proved bool, err e
 
 // look is reach for the read-only plain door: with stale=true this host's own state is enough, if it has one.
 func (d *door) look(w http.ResponseWriter, r *http.Request, body []byte) (caller, error) {
-	if stale(r) && d.Stale != nil {
-		if view, err := d.Stale.StaleView(); err == nil {
+	if staleRequested(r) && d.Local != nil {
+		if view, err := d.Local.StaleView(); err == nil {
 			w.Header().Set("X-Pinion-Stale", "true")
 			return d.authenticate(r, body, view)
 		}
@@ -127,7 +127,7 @@ func (d *door) look(w http.ResponseWriter, r *http.Request, body []byte) (caller
 	return d.reach(w, r, body)
 }
 
-func stale(r *http.Request) bool {
+func staleRequested(r *http.Request) bool {
 	asked, err := strconv.ParseBool(r.URL.Query().Get("stale"))
 	return err == nil && asked
 }

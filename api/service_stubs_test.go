@@ -4,7 +4,7 @@ import "testing"
 
 // Clients look for services before they do something else: there are none, and that is no fault.
 func TestWhatDoesNotExistHereIsMissing(t *testing.T) {
-	b := newBench(t)
+	b := newFixture(t)
 	for _, c := range []struct{ operation, body, want string }{
 		{"ListServices", `{"launchType":"EC2"}`, `{"serviceArns":[]}`},
 		{"DescribeServices", `{"services":["web"]}`, `{"services":[],"failures":[{"arn":"` + arns + `service/default/web","reason":"MISSING"}]}`},
@@ -21,7 +21,7 @@ func TestWhatDoesNotExistHereIsMissing(t *testing.T) {
 }
 
 func TestAgentsRegisterAndUpdateThemselves(t *testing.T) {
-	b := newBench(t)
+	b := newFixture(t)
 	b.aws("RegisterContainerInstance", `{"cluster":"default","totalResources":[]}`).wantError(t, 400, "ClientException",
 		"Container instances register themselves: run `pinion up --cluster default` on the machine, with --join and a token of `pinion token` if it belongs to a pool already.")
 	b.aws("UpdateContainerAgent", `{"containerInstance":"`+hostID+`"}`).wantError(t, 400, "NoUpdateAvailableException",

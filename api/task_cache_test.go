@@ -10,8 +10,8 @@ import (
 // What a host remembers of tasks is never older than what there is: after each change it answers as one does that has just
 // started, whoever asked before.
 func TestATaskIsNeverShownAsItWasBefore(t *testing.T) {
-	b := newBench(t)
-	b.config.Guard = NewGuard()
+	b := newFixture(t)
+	b.config.Limits = NewLimits()
 	b.must(t, "RegisterTaskDefinition", oneGPU)
 	b.run(t, `{"taskDefinition":"tensorflow-1-gpu","tags":[{"key":"a","value":"1"}]}`)
 	arn := "arn:aws:ecs:us-east-1:" + spec.AccountID + ":task/default/" + firstTask
@@ -23,13 +23,13 @@ func TestATaskIsNeverShownAsItWasBefore(t *testing.T) {
 		make func()
 	}{
 		{"it was started", func() {}},
-		{"the task runs", func() { b.runs(t, firstTask) }},
-		{"its host is silent", func() { b.silent[hostID] = true }},
-		{"its host is back", func() { delete(b.silent, hostID) }},
-		{"its host is elsewhere", func() { b.do(t, raftfsm.PutHost{Host: host}) }},
+		{"the task runs", func() { b.reportRunning(t, firstTask) }},
+		{"its host is silent", func() { b.disconnected[hostID] = true }},
+		{"its host is back", func() { delete(b.disconnected, hostID) }},
+		{"its host is elsewhere", func() { b.mustApply(t, raftfsm.PutHost{Host: host}) }},
 		{"another tag", func() { b.must(t, "TagResource", `{"resourceArn":"`+arn+`","tags":[{"key":"a","value":"2"}]}`) }},
 		{"the region", func() { b.config.Region = "eu-central-1" }},
-		{"the task ends", func() { b.ends(t, firstTask, 1) }},
+		{"the task ends", func() { b.reportExited(t, firstTask, 1) }},
 	} {
 		change.make()
 		for _, include := range []string{`[]`, `["TAGS"]`} {
@@ -39,7 +39,7 @@ func TestATaskIsNeverShownAsItWasBefore(t *testing.T) {
 				t.Errorf("%s: the second answer is another one:\n%s\n%s", change.what, got, again)
 			}
 			started := *b
-			started.config.Guard = nil
+			started.config.Limits = nil
 			if want := started.must(t, "DescribeTasks", question).Body.String(); got != want {
 				t.Errorf("%s:\ngot  %s\nwant %s", change.what, got, want)
 			}

@@ -16,8 +16,8 @@ type Leadership interface {
 	Leader(ctx context.Context) (address string, self bool, err error)
 }
 
-// StaleState is the state as this host has it.
-type StaleState interface {
+// LocalState is the state as this host has it.
+type LocalState interface {
 	// StaleView may lag behind what was acknowledged, but needs no leader. raftfsm.ErrUnavailable when this host holds
 	// no state.
 	StaleView() (*raftfsm.View, error)
@@ -33,22 +33,22 @@ type History interface {
 // Admin is what the operators' endpoints (/v1/admin/...) need. A part that is nil is answered with an error that says
 // so. All of it is called on the leader only.
 type Admin struct {
-	Tokens    TokenKeeper
-	Keys      KeyKeeper // nil: keys have their secrets in clear, and there are no others
-	Hosts     HostKeeper
-	Snapshots SnapshotKeeper
+	Tokens    TokenStore
+	Keys      KeyStore // nil: keys have their secrets in clear, and there are no others
+	Hosts     HostAdmin
+	Snapshots Snapshotter
 }
 
-// TokenKeeper makes and ends the tokens that let hosts join. Which there are is in the state.
-type TokenKeeper interface {
+// TokenStore makes and ends the tokens that let hosts join. Which there are is in the state.
+type TokenStore interface {
 	// CreateToken makes a token for uses hosts within ttl; 0 of either is the default. role is "host".
 	CreateToken(ctx context.Context, ttl time.Duration, uses int, role string) (token string, err error)
 	// RevokeToken ends a token. raftfsm.ErrNotFound.
 	RevokeToken(ctx context.Context, id string) error
 }
 
-// KeyKeeper makes and ends access keys, and reads their secrets. Which keys there are is in the state, without them.
-type KeyKeeper interface {
+// KeyStore makes and ends access keys, and reads their secrets. Which keys there are is in the state, without them.
+type KeyStore interface {
 	// CreateKey makes a key for one cluster or, when that is empty, for all. Only this answer has the secret in clear.
 	CreateKey(ctx context.Context, role spec.Role, cluster string) (spec.AccessKey, error)
 	// RemoveKey ends a key at once. raftfsm.ErrNotFound.
@@ -58,8 +58,8 @@ type KeyKeeper interface {
 	KeySecret(key *spec.AccessKey) (string, error)
 }
 
-// HostKeeper changes which hosts belong to the pool, and what they are in it.
-type HostKeeper interface {
+// HostAdmin changes which hosts belong to the pool, and what they are in it.
+type HostAdmin interface {
 	// RemoveHost ends a host's membership for ever. raftfsm.ErrInUse while it has tasks, unless force; raftfsm.ErrNotFound.
 	RemoveHost(ctx context.Context, id string, force bool) error
 	// Promote makes a host a server, Demote an agent. They return when that is recorded.
@@ -69,8 +69,8 @@ type HostKeeper interface {
 	Roles(ctx context.Context) (map[string]string, error)
 }
 
-// SnapshotKeeper writes the state down.
-type SnapshotKeeper interface {
+// Snapshotter writes the state down.
+type Snapshotter interface {
 	// SaveSnapshot writes a snapshot that can tell by itself whether it is whole.
 	SaveSnapshot(ctx context.Context, w io.Writer) error
 }

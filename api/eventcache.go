@@ -7,13 +7,13 @@ import (
 	"pinion/raftfsm"
 )
 
-// rememberedFrames is how many events are kept ready. Followers that keep up are all within the newest few, and others that
+// encodedEventMax is how many events are kept ready. Followers that keep up are all within the newest few, and others that
 // go on together after a restart need the same ones at about the same time.
-const rememberedFrames = 2048
+const encodedEventMax = 2048
 
-// frames are events as they go over the wire, which all followers share: each is made by the first who needs it. An event
+// encodedEventCache are events as they go over the wire, which all followers share: each is made by the first who needs it. An event
 // has one place, where another one takes it over later. The zero value is ready.
-type frames struct{ places [rememberedFrames]frame }
+type encodedEventCache struct{ places [encodedEventMax]frame }
 
 type frame struct {
 	mu     sync.Mutex
@@ -23,8 +23,8 @@ type frame struct {
 }
 
 // of is the event of a change, as it is in a region, for everyone to read and nobody to change.
-func (f *frames) of(change *raftfsm.Change, view *raftfsm.View, region string) ([]byte, error) {
-	place := &f.places[(change.Position.Index*7+uint64(change.Position.Offset))%rememberedFrames]
+func (f *encodedEventCache) of(change *raftfsm.Change, view *raftfsm.View, region string) ([]byte, error) {
+	place := &f.places[(change.Position.Index*7+uint64(change.Position.Offset))%encodedEventMax]
 	place.mu.Lock()
 	defer place.mu.Unlock()
 	if place.change == change && place.region == region {

@@ -19,16 +19,16 @@ import (
 //
 // A leader that is too old to know of this answers the request, and one that is asked by such a host sees no header.
 
-// stateOf names the state that a view shows: equal names are equal states. After a recovery the log goes on from an
+// stateVersion names the state that a view shows: equal names are equal states. After a recovery the log goes on from an
 // earlier place, so its indexes come twice, in two incarnations of the pool.
-func stateOf(view *raftfsm.View) string {
+func stateVersion(view *raftfsm.View) string {
 	return strconv.FormatUint(view.Index(), 10) + "-" + strconv.Itoa(view.Settings().Incarnation)
 }
 
 // confirm is reach for operations that only read: the leader's word is enough for a host that has the same state.
 func (d *door) confirm(w http.ResponseWriter, r *http.Request, body []byte) (caller, error) {
 	who, err := d.seek(w, r, body, d.compare)
-	if err != nil || who.silent != nil || r.Header.Get(stateHeader) != stateOf(who.view) {
+	if err != nil || who.silent != nil || r.Header.Get(stateVersionHeader) != stateVersion(who.view) {
 		return who, err
 	}
 	d.giveWord(w, who.view)
@@ -42,12 +42,12 @@ func (d *door) compare(w http.ResponseWriter, r *http.Request, address string, b
 	if err != nil {
 		return d.forward(w, r, address, body)
 	}
-	answer, end, err := d.passOn(r, address, stateOf(who.view), body)
+	answer, end, err := d.passOn(r, address, stateVersion(who.view), body)
 	defer end()
 	if err != nil {
 		return caller{}, err
 	}
-	if answer.Header.Get(sameHeader) == "" {
+	if answer.Header.Get(stateMatchHeader) == "" {
 		d.relay(w, r, answer, end)
 		return caller{}, errAnswered
 	}
@@ -57,10 +57,10 @@ func (d *door) compare(w http.ResponseWriter, r *http.Request, address string, b
 
 // here finds out who asks with the state as this host has it, which may lag behind. raftfsm.ErrUnavailable when it has none.
 func (d *door) here(r *http.Request, body []byte) (caller, error) {
-	if d.Stale == nil {
+	if d.Local == nil {
 		return caller{}, spec.ErrUnavailable
 	}
-	view, err := d.Stale.StaleView()
+	view, err := d.Local.StaleView()
 	if err != nil {
 		return caller{}, err
 	}

@@ -11,13 +11,13 @@ type groupInput struct {
 	LogGroupName string `json:"logGroupName"`
 }
 
-// nothing is the answer of an operation without output.
-type nothing struct{}
+// emptyOutput is the answer of an operation without output.
+type emptyOutput struct{}
 
-// refused is an operation that Pinion does not do. It still tells a group that is there from one that is not, because
+// unsupported is an operation that Pinion does not do. It still tells a group that is there from one that is not, because
 // scripts look for that first.
-func refused(name, why string) Operation {
-	return operation(name, func(c *Call, _ context.Context, in *groupInput) (*nothing, error) {
+func unsupported(name, why string) Operation {
+	return operation(name, func(c *Request, _ context.Context, in *groupInput) (*emptyOutput, error) {
 		if _, err := c.sources(in.LogGroupName); err != nil {
 			return nil, err
 		}
@@ -27,7 +27,7 @@ func refused(name, why string) Operation {
 
 // createLogGroup answers as if somebody had been quicker when the group is there, which scripts and Terraform's users know
 // how to take, and refuses otherwise: nothing would keep a group that no task definition names.
-func (c *Call) createLogGroup(_ context.Context, in *groupInput) (*nothing, error) {
+func (c *Request) createLogGroup(_ context.Context, in *groupInput) (*emptyOutput, error) {
 	_, err := c.sources(in.LogGroupName)
 	switch {
 	case err == nil:
@@ -47,19 +47,19 @@ type resourceInput struct {
 }
 
 // listTagsForResource answers that there are none: groups have no tags here.
-func (c *Call) listTagsForResource(_ context.Context, in *resourceInput) (*tagsOutput, error) {
-	group, err := groupOfARN(in.ResourceARN)
+func (c *Request) listTagsForResource(_ context.Context, in *resourceInput) (*tagsOutput, error) {
+	group, err := parseGroupARN(in.ResourceARN)
 	if err != nil {
 		return nil, err
 	}
-	return c.tagsOf(group)
+	return c.listTags(group)
 }
 
-func (c *Call) listTagsLogGroup(_ context.Context, in *groupInput) (*tagsOutput, error) {
-	return c.tagsOf(in.LogGroupName)
+func (c *Request) listTagsLogGroup(_ context.Context, in *groupInput) (*tagsOutput, error) {
+	return c.listTags(in.LogGroupName)
 }
 
-func (c *Call) tagsOf(group string) (*tagsOutput, error) {
+func (c *Request) listTags(group string) (*tagsOutput, error) {
 	if _, err := c.sources(group); err != nil {
 		return nil, err
 	}

@@ -17,20 +17,20 @@ import (
 )
 
 func TestAStreamThatBreaksOffIsResumedAnywhere(t *testing.T) {
-	one := telling(newBench(t))
-	two := telling(newBench(t)) // its state is made by the same commands
+	one := withEvents(newFixture(t))
+	two := withEvents(newFixture(t)) // its state is made by the same commands
 	servers := [2]*httptest.Server{}
-	for i, b := range []*bench{one, two} {
+	for i, b := range []*fixture{one, two} {
 		servers[i] = b.served(t)
 	}
-	both := func(command raftfsm.Command) { one.do(t, command); two.do(t, command) }
-	first := follow(t, servers[0].URL+"/v1/events")
+	both := func(command raftfsm.Command) { one.mustApply(t, command); two.mustApply(t, command) }
+	first := openStream(t, servers[0].URL+"/v1/events")
 	both(raftfsm.CreateCluster{Cluster: spec.Cluster{Name: "a"}})
 	if e := first.next(); e.id != "4-0" || !strings.Contains(e.data, `"clusterName":"a"`) {
 		t.Errorf("%+v", e)
 	}
 	both(raftfsm.CreateCluster{Cluster: spec.Cluster{Name: "b"}})
-	second := follow(t, servers[1].URL+"/v1/events?type=cluster", "Last-Event-ID", first.latest)
+	second := openStream(t, servers[1].URL+"/v1/events?type=cluster", "Last-Event-ID", first.latest)
 	here, there := first.next(), second.next()
 	if here != there || here.id != "5-0" {
 		t.Errorf("%+v and %+v", here, there)
@@ -38,41 +38,41 @@ func TestAStreamThatBreaksOffIsResumedAnywhere(t *testing.T) {
 }
 
 func TestAHostThatLagsBehindIsWaitedFor(t *testing.T) {
-	b := telling(newBench(t))
+	b := withEvents(newFixture(t))
 	server := b.served(t)
-	resumed := make(chan told, 1)
+	resumed := make(chan sseEvent, 1)
 	go func() {
 		defer close(resumed)
-		s := follow(t, server.URL+"/v1/events?since=4-0")
+		s := openStream(t, server.URL+"/v1/events?since=4-0")
 		resumed <- s.next()
 	}()
-	b.do(t, raftfsm.CreateCluster{Cluster: spec.Cluster{Name: "a"}})
-	b.do(t, raftfsm.CreateCluster{Cluster: spec.Cluster{Name: "b"}})
+	b.mustApply(t, raftfsm.CreateCluster{Cluster: spec.Cluster{Name: "a"}})
+	b.mustApply(t, raftfsm.CreateCluster{Cluster: spec.Cluster{Name: "b"}})
 	if e := <-resumed; e.id != "5-0" {
 		t.Errorf("%+v", e)
 	}
 }
 
 func TestAStreamSaysWhyItEnds(t *testing.T) {
-	b := telling(newBench(t))
+	b := withEvents(newFixture(t))
 	b.config.Trusted = false
 	server := b.served(t)
 	t.Run("its key was removed", func(t *testing.T) {
-		s := follow(t, server.URL+"/v1/events", "Authorization", bearerKey)
+		s := openStream(t, server.URL+"/v1/events", "Authorization", bearerKey)
 		key := b.state.View().AccessKey(keyID)
-		b.do(t, raftfsm.DeleteAccessKey{ID: keyID})
-		b.do(t, raftfsm.CreateCluster{Cluster: spec.Cluster{Name: "a"}})
+		b.mustApply(t, raftfsm.DeleteAccessKey{ID: keyID})
+		b.mustApply(t, raftfsm.CreateCluster{Cluster: spec.Cluster{Name: "a"}})
 		if got, want := s.end(), `{"__type":"UnrecognizedClientException","message":"The access key `+keyID+` was removed."}`; got != want {
 			t.Error(got)
 		}
-		b.do(t, raftfsm.CreateAccessKey{Key: *key})
+		b.mustApply(t, raftfsm.CreateAccessKey{Key: *key})
 	})
 	t.Run("what came next is forgotten", func(t *testing.T) {
-		s := follow(t, server.URL+"/v1/events", "Authorization", bearerKey)
-		other := newCluster(t)
-		other.do(t, raftfsm.CreateCluster{Cluster: spec.Cluster{Name: "a"}})
+		s := openStream(t, server.URL+"/v1/events", "Authorization", bearerKey)
+		other := newFakeStore(t)
+		other.mustApply(t, raftfsm.CreateCluster{Cluster: spec.Cluster{Name: "a"}})
 		for range 9 {
-			other.do(t, raftfsm.SetTags{Kind: spec.ResourceCluster, ID: "a", Put: []spec.Tag{{Key: "n", Value: fmt.Sprint(other.index)}}})
+			other.mustApply(t, raftfsm.SetTags{Kind: spec.ResourceCluster, ID: "a", Put: []spec.Tag{{Key: "n", Value: fmt.Sprint(other.index)}}})
 		}
 		var snapshot bytes.Buffer
 		if err := errors.Join(other.state.View().WriteSnapshot(&snapshot), b.state.Restore(&snapshot)); err != nil {
@@ -86,7 +86,7 @@ func TestAStreamSaysWhyItEnds(t *testing.T) {
 
 func TestAStreamThatIsSilentSaysThatItLives(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		b := telling(newBench(t))
+		b := withEvents(newFixture(t))
 		closing := make(chan struct{})
 		w := httptest.NewRecorder()
 		ended := make(chan struct{})
@@ -94,7 +94,7 @@ func TestAStreamThatIsSilentSaysThatItLives(t *testing.T) {
 			defer close(ended)
 			newHandler(b.config, closing).ServeHTTP(w, httptest.NewRequest("GET", "/v1/events", nil))
 		}()
-		time.Sleep(2*beat + time.Second)
+		time.Sleep(2*heartbeatEvery + time.Second)
 		close(closing)
 		<-ended
 		const here = "id: 3-2147483647\n\n"
@@ -105,32 +105,32 @@ func TestAStreamThatIsSilentSaysThatItLives(t *testing.T) {
 	})
 }
 
-// stuck is a client that has stopped reading.
-type stuck struct{ http.ResponseWriter }
+// stalledWriter is a client that has stopped reading.
+type stalledWriter struct{ http.ResponseWriter }
 
-func (stuck) Write([]byte) (int, error) { return 0, os.ErrDeadlineExceeded }
+func (stalledWriter) Write([]byte) (int, error) { return 0, os.ErrDeadlineExceeded }
 
 func TestAClientThatDoesNotReadIsCutOff(t *testing.T) {
-	b := telling(newBench(t))
+	b := withEvents(newFixture(t))
 	defer func() {
 		if recover() != http.ErrAbortHandler {
 			t.Error("the connection was not cut")
 		}
-		if _, free := b.config.Guard.followers.take(); !free || b.config.Guard.followers.taken.Load() != 1 {
+		if _, free := b.config.Limits.eventStreams.tryAcquire(); !free || b.config.Limits.eventStreams.held.Load() != 1 {
 			t.Error("its place was not given back")
 		}
 	}()
-	b.config.Guard = NewGuard()
-	NewHandler(b.config).ServeHTTP(stuck{httptest.NewRecorder()}, httptest.NewRequest("GET", "/v1/events", nil))
+	b.config.Limits = NewLimits()
+	NewHandler(b.config).ServeHTTP(stalledWriter{httptest.NewRecorder()}, httptest.NewRequest("GET", "/v1/events", nil))
 }
 
 func TestFollowersHaveOneEncodingTogether(t *testing.T) {
-	b := newBench(t)
+	b := newFixture(t)
 	changes, _, err := b.state.Changes(raftfsm.Position{}, 1)
 	if err != nil {
 		t.Fatal(err)
 	}
-	var shared frames
+	var shared encodedEventCache
 	of := func(region string) []byte {
 		text, err := shared.of(changes[0], b.state.View(), region)
 		if err != nil {
@@ -148,19 +148,19 @@ func TestFollowersHaveOneEncodingTogether(t *testing.T) {
 
 // An agent has no state: the leader tells, through it.
 func TestAnAgentPassesEventsOn(t *testing.T) {
-	p := newPool(t)
-	telling(p.leader)
-	agent := live{err: spec.ErrUnavailable, state: p.away.state}
-	p.away.config.Stale, p.away.config.History = agent, agent
-	c := p.away.config
-	c.Now, c.Leader, c.Forward = time.Now, always(p.peer.Listener.Addr().String()), p.peer.Client().Transport
+	p := newTwoHosts(t)
+	withEvents(p.leader)
+	agent := followerState{err: spec.ErrUnavailable, state: p.other.state}
+	p.other.config.Local, p.other.config.History = agent, agent
+	c := p.other.config
+	c.Now, c.Leader, c.Forward = time.Now, remoteLeads(p.peer.Listener.Addr().String()), p.peer.Client().Transport
 	front := p.leader.config
 	front.FromPeer = true
 	p.peer.Config.Handler = NewHandler(front)
 	server := httptest.NewServer(NewHandler(c))
 	t.Cleanup(server.Close)
-	s := follow(t, server.URL+"/v1/events")
-	p.leader.do(t, raftfsm.CreateCluster{Cluster: spec.Cluster{Name: "lab"}})
+	s := openStream(t, server.URL+"/v1/events")
+	p.leader.mustApply(t, raftfsm.CreateCluster{Cluster: spec.Cluster{Name: "lab"}})
 	if e := s.next(); e.id != "4-0" || e.kind != "cluster" {
 		t.Errorf("%+v", e)
 	}

@@ -12,29 +12,29 @@ import (
 	"pinion/raftfsm"
 )
 
-// word is what the leader says to a host that has the same state: all that reading needs and the state does not tell.
-type word struct {
+// readIndexReply is what the leader says to a host that has the same state: all that reading needs and the state does not tell.
+type readIndexReply struct {
 	// Silent are the ids of the hosts that the leader has not heard of lately. Those that the pool has given up are left
 	// out: that is in the state.
 	Silent []string `json:"silent,omitempty"`
 }
 
-// wordLasts is how long a word is good for more than one question. Hosts are silent for seconds before it counts.
-const wordLasts = 100 * time.Millisecond
+// readIndexTTL is how long a word is good for more than one question. Hosts are silent for seconds before it counts.
+const readIndexTTL = 100 * time.Millisecond
 
-// lastWord remembers what the leader said last: looking at each of a thousand hosts takes longer than a small question. The
+// readIndexCache remembers what the leader said last: looking at each of a thousand hosts takes longer than a small question. The
 // zero value is ready, and it is safe for concurrent use.
-type lastWord struct {
+type readIndexCache struct {
 	mu   sync.Mutex
 	at   time.Time
 	text []byte
 }
 
 // say is the word as JSON, worked out when the last one is not good any more. Those who ask at once share it.
-func (l *lastWord) say(work func() word) []byte {
+func (l *readIndexCache) say(work func() readIndexReply) []byte {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if time.Since(l.at) >= wordLasts {
+	if time.Since(l.at) >= readIndexTTL {
 		l.at = time.Now()
 		l.text, _ = json.Marshal(work()) // strings alone: there is nothing to fail
 	}
@@ -43,15 +43,15 @@ func (l *lastWord) say(work func() word) []byte {
 
 // giveWord answers a host that has the state of this view. It is never compressed: mostly there is nothing to say.
 func (d *door) giveWord(w http.ResponseWriter, view *raftfsm.View) {
-	text := d.Guard.lastWord.say(func() (now word) {
+	text := d.Limits.readIndex.say(func() (now readIndexReply) {
 		for _, host := range view.Hosts("") {
-			if !host.Lost() && !d.Cluster.Connected(host.ID) {
+			if !host.Lost() && !d.Store.Connected(host.ID) {
 				now.Silent = append(now.Silent, host.ID)
 			}
 		}
 		return now
 	})
-	w.Header().Set(sameHeader, "true")
+	w.Header().Set(stateMatchHeader, "true")
 	w.Header().Set("Content-Type", typeJSON)
 	if err := writeWhole(w, http.StatusOK, text); err != nil {
 		d.Log.Debug("the host that asked went away", "requestId", requestID(w), "err", err)
@@ -62,9 +62,9 @@ func (d *door) giveWord(w http.ResponseWriter, view *raftfsm.View) {
 func takeWord(answer *http.Response, end context.CancelFunc) (silent map[string]bool, err error) {
 	defer answer.Body.Close()
 	defer time.AfterFunc(answerTimeout, end).Stop()
-	var said word
+	var said readIndexReply
 	if err := json.NewDecoder(answer.Body).Decode(&said); err != nil {
-		return nil, nothingDone{wire.Errorf(wire.Server, "The answer of the pool's leader broke off: %v. Nothing was done; try again.", err)}
+		return nil, retryableError{wire.Errorf(wire.Server, "The answer of the pool's leader broke off: %v. Nothing was done; try again.", err)}
 	}
 	silent = make(map[string]bool, len(said.Silent))
 	for _, id := range said.Silent {
@@ -76,14 +76,14 @@ func takeWord(answer *http.Response, end context.CancelFunc) (silent map[string]
 // clusterFor is the cluster that a caller's operation works on.
 func (d *door) clusterFor(who caller) ecs.Cluster {
 	if who.silent == nil {
-		return d.Cluster
+		return d.Store
 	}
-	return confirmed{d.Cluster, who}
+	return confirmed{d.Store, who}
 }
 
 // confirmed is the cluster on a host that has the leader's word. It takes no changes.
 type confirmed struct {
-	Cluster
+	Store
 	who caller
 }
 

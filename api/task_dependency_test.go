@@ -45,7 +45,7 @@ func TestATaskSaysItsNumberItsRankAndItsAttempt(t *testing.T) {
 			waits := *b.state.View().Task(firstTask)
 			waits.ID = "0000000000000000000000000000abcd"
 			c.change(&waits)
-			b.do(t, raftfsm.LaunchTasks{Runs: []raftfsm.Launch{{Cluster: waits.Cluster, Tasks: []*spec.Task{&waits}}}})
+			b.mustApply(t, raftfsm.LaunchTasks{Runs: []raftfsm.Launch{{Cluster: waits.Cluster, Tasks: []*spec.Task{&waits}}}})
 			if got := b.must(t, "DescribeTasks", `{"tasks":["`+waits.ID+`"]}`).Body.String(); !strings.Contains(got, c.want) {
 				t.Errorf("%s", got)
 			}

@@ -33,21 +33,21 @@ func signed(t testing.TB, operation, body string, at time.Time) *http.Request {
 	return r
 }
 
-// guarded is a bench whose requests are judged by one guard, and ask for a signature.
-func guarded(t testing.TB) *bench {
-	b := newBench(t)
-	b.config.Trusted, b.config.Guard = false, NewGuard()
+// newSignedFixture is a bench whose requests are judged by one guard, and ask for a signature.
+func newSignedFixture(t testing.TB) *fixture {
+	b := newFixture(t)
+	b.config.Trusted, b.config.Limits = false, NewLimits()
 	return b
 }
 
 const repeated = "Nothing was done: a request with this very signature was carried out before, or is being carried out. To have it done once more, sign it anew, a second later; to repeat a request safely, use a client token."
 
 func TestASignatureChangesSomethingOnce(t *testing.T) {
-	b := guarded(t)
+	b := newSignedFixture(t)
 	if got := b.serve(signed(t, "RegisterTaskDefinition", oneGPU, epoch)); got.Code != 200 {
 		t.Fatalf("%d %s", got.Code, got.Body)
 	}
-	b.serve(signed(t, "RegisterTaskDefinition", oneGPU, epoch)).wantError(t, 400, signAgain, repeated)
+	b.serve(signed(t, "RegisterTaskDefinition", oneGPU, epoch)).wantError(t, 400, errReplayed, repeated)
 	if n := len(b.state.View().Definitions("tensorflow-1-gpu")); n != 1 {
 		t.Errorf("there are %d revisions", n)
 	}
@@ -57,8 +57,8 @@ func TestASignatureChangesSomethingOnce(t *testing.T) {
 }
 
 func TestWhatMayBeSentAgainAsItIs(t *testing.T) {
-	b := guarded(t)
-	b.do(t, registerCommand(t))
+	b := newSignedFixture(t)
+	b.mustApply(t, registerCommand(t))
 	for range 2 {
 		if got := b.serve(signed(t, "ListTasks", "{}", epoch)); got.Code != 200 {
 			t.Errorf("a read: %d %s", got.Code, got.Body)
@@ -74,12 +74,12 @@ func TestWhatMayBeSentAgainAsItIs(t *testing.T) {
 
 // SDKs repeat a request that failed within the second, which gives it the same signature.
 func TestWhatFailedMayBeSentAgainAsItIs(t *testing.T) {
-	b := guarded(t)
-	b.cluster.unreachable = errElection
+	b := newSignedFixture(t)
+	b.fakeStore.viewErr = errElection
 	b.serve(signed(t, "CreateCluster", `{"clusterName":"lab"}`, epoch)).wantError(t, 500, "ServerException", errElection.Error())
-	b.cluster.unreachable = nil
+	b.fakeStore.viewErr = nil
 	b.serve(signed(t, "RunTask", `{"taskDefinition":"f"}`, epoch)).wantError(t, 400, "ClientException", "TaskDefinition not found.")
-	b.do(t, registerCommand(t))
+	b.mustApply(t, registerCommand(t))
 	for _, r := range []*http.Request{signed(t, "CreateCluster", `{"clusterName":"lab"}`, epoch), signed(t, "RunTask", `{"taskDefinition":"f"}`, epoch)} {
 		if got := b.serve(r); got.Code != 200 {
 			t.Errorf("%d %s", got.Code, got.Body)
@@ -88,8 +88,8 @@ func TestWhatFailedMayBeSentAgainAsItIs(t *testing.T) {
 }
 
 func TestOperatorsSignaturesAreUsedOnceToo(t *testing.T) {
-	b := guarded(t)
-	k := &keeper{cluster: b.cluster}
+	b := newSignedFixture(t)
+	k := &fakeAdmin{fakeStore: b.fakeStore}
 	b.config.Admin.Tokens = k
 	r := signed(t, "", "", epoch)
 	r.Header.Del("X-Amz-Target")
@@ -102,14 +102,14 @@ func TestOperatorsSignaturesAreUsedOnceToo(t *testing.T) {
 	if got := b.serve(r.Clone(t.Context())); got.Code != 200 {
 		t.Fatalf("%d %s", got.Code, got.Body)
 	}
-	b.serve(r.Clone(t.Context())).wantError(t, 400, signAgain, repeated)
-	if len(k.asked) != 1 {
-		t.Errorf("%q", k.asked)
+	b.serve(r.Clone(t.Context())).wantError(t, 400, errReplayed, repeated)
+	if len(k.calls) != 1 {
+		t.Errorf("%q", k.calls)
 	}
 }
 
 func TestAllDoorsOfAProcessShareWhatTheyRemember(t *testing.T) {
-	b := guarded(t)
+	b := newSignedFixture(t)
 	var codes []int
 	for range 2 { // serve makes a handler each time
 		codes = append(codes, b.serve(signed(t, "CreateCluster", `{"clusterName":"lab"}`, epoch)).Code)
@@ -121,7 +121,7 @@ func TestAllDoorsOfAProcessShareWhatTheyRemember(t *testing.T) {
 
 func TestSignaturesAreForgottenWhenTheirDateRefusesThemAndWhenThereAreTooMany(t *testing.T) {
 	text := func(n int) string { return fmt.Sprintf("%064x", n) }
-	s := signatures{mostOfOneHalf: 10}
+	s := replayCache{maxPerGeneration: 10}
 	for n := range 15 {
 		if end, ok := s.begin(text(n), epoch); !ok {
 			t.Fatalf("signature %d is new", n)
@@ -137,21 +137,21 @@ func TestSignaturesAreForgottenWhenTheirDateRefusesThemAndWhenThereAreTooMany(t 
 	for n := 15; n < 35; n++ {
 		s.begin(text(n), epoch)
 	}
-	if len(s.now)+len(s.before) > 20 {
-		t.Errorf("%d are remembered", len(s.now)+len(s.before))
+	if len(s.current)+len(s.previous) > 20 {
+		t.Errorf("%d are remembered", len(s.current)+len(s.previous))
 	}
-	if _, ok := s.begin(text(34), epoch.Add(rememberFor-time.Second)); ok {
+	if _, ok := s.begin(text(34), epoch.Add(replayTTL-time.Second)); ok {
 		t.Error("one is forgotten before its date refuses it")
 	}
-	s.begin(text(100), epoch.Add(rememberFor))
-	s.begin(text(101), epoch.Add(2*rememberFor))
-	if len(s.now)+len(s.before) != 2 {
-		t.Errorf("%d are remembered", len(s.now)+len(s.before))
+	s.begin(text(100), epoch.Add(replayTTL))
+	s.begin(text(101), epoch.Add(2*replayTTL))
+	if len(s.current)+len(s.previous) != 2 {
+		t.Errorf("%d are remembered", len(s.current)+len(s.previous))
 	}
 }
 
 func TestASignatureInUseIsNotUsedTwice(t *testing.T) {
-	var s signatures
+	var s replayCache
 	end, _ := s.begin(strings.Repeat("0", 64), epoch)
 	if _, ok := s.begin(strings.Repeat("0", 64), epoch); ok {
 		t.Error("while the first is under way")
@@ -164,7 +164,7 @@ func TestASignatureInUseIsNotUsedTwice(t *testing.T) {
 
 // What proxies may change a host must not: some clients sign it.
 func TestHeadersThatAreSignedReachTheLeaderAsTheyCame(t *testing.T) {
-	p := newPool(t)
+	p := newTwoHosts(t)
 	r, err := http.NewRequestWithContext(t.Context(), "POST", p.follower.URL+"/v1/ListTasks", strings.NewReader("{}"))
 	if err != nil {
 		t.Fatal(err)

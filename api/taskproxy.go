@@ -37,7 +37,7 @@ func (d *door) deliver(w http.ResponseWriter, r *http.Request, task *spec.Task, 
 	}
 	header := headersOf(r)
 	header.Del("Authorization") // a Bearer key is none of that host's business
-	header.Set(deliveredHeader, d.HostID)
+	header.Set(authorizedByHeader, d.HostID)
 	answer, end, err := d.ask(r, host.Address, header, nil)
 	defer end()
 	if err != nil {

@@ -16,10 +16,10 @@ type paging struct {
 	NextToken string `json:"nextToken"`
 }
 
-// pageOf cuts the page that was asked for out of items, which are in the order of their keys, or the other way round when
+// paginate cuts the page that was asked for out of items, which are in the order of their keys, or the other way round when
 // descending. A token names the last key that was seen, so paging goes on at the right place whatever came or went.
-func pageOf[T any](p paging, items []T, descending bool, key func(T) string) (page []T, next string, err error) {
-	size, err := limited(p.Limit, maxListed)
+func paginate[T any](p paging, items []T, descending bool, key func(T) string) (page []T, next string, err error) {
+	size, err := parseLimit(p.Limit, maxListed)
 	if err != nil {
 		return nil, "", err
 	}
@@ -27,7 +27,7 @@ func pageOf[T any](p paging, items []T, descending bool, key func(T) string) (pa
 	if p.NextToken != "" {
 		seen, err := base64.RawURLEncoding.DecodeString(p.NextToken)
 		if err != nil {
-			return nil, "", errToken()
+			return nil, "", errInvalidToken()
 		}
 		start = slices.IndexFunc(items, func(item T) bool {
 			at := key(item)
@@ -44,13 +44,13 @@ func pageOf[T any](p paging, items []T, descending bool, key func(T) string) (pa
 	return items[start:end], next, nil
 }
 
-// limited is the limit that was asked for: from 1 to most, which it is when nothing is said.
-func limited(limit *int, most int) (int, error) {
+// parseLimit is the limit that was asked for: from 1 to most, which it is when nothing is said.
+func parseLimit(limit *int, maxLimit int) (int, error) {
 	if limit == nil {
-		return most, nil
+		return maxLimit, nil
 	}
-	if *limit < 1 || *limit > most {
-		return 0, wire.Errorf(wire.InvalidParameter, "limit must be between 1 and %d, not %d.", most, *limit)
+	if *limit < 1 || *limit > maxLimit {
+		return 0, wire.Errorf(wire.InvalidParameter, "limit must be between 1 and %d, not %d.", maxLimit, *limit)
 	}
 	return *limit, nil
 }

@@ -14,17 +14,17 @@ import (
 )
 
 const (
-	// pace is the shortest time between two looks of a follower at what is new. Changes that come together are written together:
+	// minFlushEvery is the shortest time between two looks of a follower at what is new. Changes that come together are written together:
 	// hundreds of followers of a busy pool would otherwise cost a system call for each change and follower.
-	pace = 25 * time.Millisecond
-	// eventPiece is the size from which a piece is written.
-	eventPiece = 32 << 10
-	// takePatience is how long a client may take for a piece before it is cut off.
-	takePatience = 15 * time.Second
-	// beat is how often a silent stream says that it lives, and up to where it has looked.
-	beat = 15 * time.Second
-	// lookMost is how many changes are looked at in one go.
-	lookMost = 1024
+	minFlushEvery = 25 * time.Millisecond
+	// flushSize is the size from which a piece is written.
+	flushSize = 32 << 10
+	// clientTimeout is how long a client may take for a piece before it is cut off.
+	clientTimeout = 15 * time.Second
+	// heartbeatEvery is how often a silent stream says that it lives, and up to where it has looked.
+	heartbeatEvery = 15 * time.Second
+	// batchMax is how many changes are looked at in one go.
+	batchMax = 1024
 )
 
 // endEvent is the kind of the last event of a stream that this host ends: its data is an error, which says why.
@@ -50,12 +50,12 @@ func (f *follower) run(ctx context.Context) error {
 	case errors.Is(err, os.ErrDeadlineExceeded):
 		f.Log.Info("a follower of events does not read, and is cut off", "requestId", requestID(f.w), "principal", f.who.principal)
 		panic(http.ErrAbortHandler)
-	case errors.As(err, new(*untaken)):
+	case errors.As(err, new(*clientGoneError)):
 		return nil // the client is gone
 	case !f.begun:
-		return forgotten(err)
+		return errCompacted(err)
 	case err != nil:
-		f.end(forgotten(err))
+		f.end(errCompacted(err))
 	}
 	return nil
 }
@@ -73,12 +73,12 @@ func (f *follower) tell(ctx context.Context) error {
 		switch {
 		case err != nil:
 			return err
-		case len(changes) == lookMost:
+		case len(changes) == batchMax:
 			continue
 		case !f.query.follow:
 			return nil
 		case len(changes) > 0:
-			err = f.pause(ctx, nil, pace)
+			err = f.pause(ctx, nil, minFlushEvery)
 		default:
 			err = f.idle(ctx, more)
 		}
@@ -90,16 +90,16 @@ func (f *follower) tell(ctx context.Context) error {
 
 // look finds what is new. It ends a stream whose key was removed.
 func (f *follower) look() ([]*raftfsm.Change, <-chan struct{}, error) {
-	changes, more, err := f.History.Changes(f.at, lookMost)
+	changes, more, err := f.History.Changes(f.at, batchMax)
 	if first, ok := errors.AsType[*raftfsm.CompactedError](err); ok && f.query.oldest {
 		f.at = first.Oldest
-		changes, more, err = f.History.Changes(f.at, lookMost)
+		changes, more, err = f.History.Changes(f.at, batchMax)
 	}
 	if err != nil {
 		return nil, nil, err
 	}
 	f.query.oldest = false
-	if f.who.view, err = f.Stale.StaleView(); err != nil {
+	if f.who.view, err = f.Local.StaleView(); err != nil {
 		return nil, nil, err
 	}
 	if f.who.key != "" && f.who.view.AccessKey(f.who.key) == nil {
@@ -130,12 +130,12 @@ func (f *follower) write(changes []*raftfsm.Change) error {
 		if !f.query.wants(change) {
 			continue
 		}
-		text, err := f.Guard.frames.of(change, f.who.view, f.who.region)
+		text, err := f.Limits.events.of(change, f.who.view, f.who.region)
 		if err != nil {
 			return err
 		}
 		f.piece = append(f.piece, text...)
-		if len(f.piece) < eventPiece {
+		if len(f.piece) < flushSize {
 			continue
 		}
 		if err := f.send(f.piece); err != nil {
@@ -149,18 +149,18 @@ func (f *follower) write(changes []*raftfsm.Change) error {
 	return f.send(f.piece)
 }
 
-// untaken is an error of writing to the client.
-type untaken struct{ error }
+// clientGoneError is an error of writing to the client.
+type clientGoneError struct{ error }
 
-func (u *untaken) Unwrap() error { return u.error }
+func (u *clientGoneError) Unwrap() error { return u.error }
 
 func (f *follower) send(piece []byte) error {
-	_ = f.control.SetWriteDeadline(time.Now().Add(takePatience)) // a transport without deadlines has no slow clients either
+	_ = f.control.SetWriteDeadline(time.Now().Add(clientTimeout)) // a transport without deadlines has no slow clients either
 	if _, err := f.w.Write(piece); err != nil {
-		return &untaken{err}
+		return &clientGoneError{err}
 	}
 	if err := f.control.Flush(); err != nil && !errors.Is(err, http.ErrNotSupported) {
-		return &untaken{err}
+		return &clientGoneError{err}
 	}
 	return nil
 }
@@ -168,7 +168,7 @@ func (f *follower) send(piece []byte) error {
 // idle waits until there is more, and says now and then that the stream lives.
 func (f *follower) idle(ctx context.Context, more <-chan struct{}) error {
 	waited := time.Now()
-	if err := f.pause(ctx, more, beat); err != nil || time.Since(waited) < beat {
+	if err := f.pause(ctx, more, heartbeatEvery); err != nil || time.Since(waited) < heartbeatEvery {
 		return err
 	}
 	return f.hail()
@@ -189,13 +189,13 @@ func (f *follower) pause(ctx context.Context, c <-chan struct{}, most time.Durat
 	case <-f.closing:
 		return wire.Errorf(wire.Server, "This host stops. Go on at another one, after the last event.")
 	default:
-		return &untaken{context.Cause(ctx)}
+		return &clientGoneError{context.Cause(ctx)}
 	}
 }
 
 // end tells why the stream ends.
 func (f *follower) end(why error) {
-	refusal, _ := explain(why)
+	refusal, _ := toWireError(why)
 	text, err := json.Marshal(refusal)
 	if err == nil {
 		err = f.send(eventFrame("", endEvent, text))

@@ -57,11 +57,11 @@ func (d *door) operate(w http.ResponseWriter, r *http.Request, contentType strin
 	if err := who.may(operation.Role); err != nil {
 		return err
 	}
-	if body, err = unpacked(r, body); err != nil {
+	if body, err = decompress(r, body); err != nil {
 		return err
 	}
 	call := &ecs.Call{
-		Region: who.region, Principal: who.principal, Bound: who.bound, View: who.view, Cluster: d.clusterFor(who), Hosts: d.Admin.Hosts, Now: d.Now, Shown: &d.Guard.shown,
+		Region: who.region, Principal: who.principal, Bound: who.bound, View: who.view, Cluster: d.clusterFor(who), Hosts: d.Admin.Hosts, Now: d.Now, Shown: &d.Limits.tasks,
 	}
 	prepared, err := operation.Prepare(call, body, open(call))
 	if err != nil {

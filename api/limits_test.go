@@ -17,10 +17,10 @@ import (
 	"pinion/raftfsm/spec"
 )
 
-// tight is a bench on a port with room for that many requests at once.
-func tight(t *testing.T, underWay, large int64) (*bench, *httptest.Server) {
-	b := newBench(t)
-	b.config.Guard = &Guard{underWay: slots{most: underWay}, large: slots{most: large}}
+// newLimitedServer is a bench on a port with room for that many requests at once.
+func newLimitedServer(t *testing.T, underWay, large int64) (*fixture, *httptest.Server) {
+	b := newFixture(t)
+	b.config.Limits = &Limits{inFlight: semaphore{size: underWay}, largeBodies: semaphore{size: large}}
 	server := httptest.NewServer(NewHandler(b.config))
 	t.Cleanup(server.Close)
 	return b, server
@@ -40,23 +40,23 @@ func dial(t *testing.T, server *httptest.Server, text string) net.Conn {
 	return conn
 }
 
-// waiting is a cluster whose reads wait until the test lets them go.
-type waiting struct {
-	Cluster
+// blockingStore is a cluster whose reads wait until the test lets them go.
+type blockingStore struct {
+	Store
 	begun, free chan struct{}
 }
 
-func (w waiting) View(ctx context.Context) (*raftfsm.View, error) {
+func (w blockingStore) View(ctx context.Context) (*raftfsm.View, error) {
 	w.begun <- struct{}{}
 	<-w.free
-	return w.Cluster.View(ctx)
+	return w.Store.View(ctx)
 }
 
 func TestBeyondTheLimitTheAnswerIsOneThatSDKsTryAgain(t *testing.T) {
-	b := newBench(t)
-	slow := waiting{Cluster: b.cluster, begun: make(chan struct{}), free: make(chan struct{})}
-	b.config.Cluster, b.config.Leader = slow, leads(itself)
-	b.config.Guard = &Guard{underWay: slots{most: 2}}
+	b := newFixture(t)
+	slow := blockingStore{Store: b.fakeStore, begun: make(chan struct{}), free: make(chan struct{})}
+	b.config.Store, b.config.Leader = slow, fakeLeadership(selfLeads)
+	b.config.Limits = &Limits{inFlight: semaphore{size: 2}}
 	answers := make(chan reply)
 	for range 2 {
 		go func() { answers <- b.aws("ListClusters", "{}") }()
@@ -80,9 +80,9 @@ func TestBeyondTheLimitTheAnswerIsOneThatSDKsTryAgain(t *testing.T) {
 
 // Whoever is slow to send, or to read, costs a connection and nothing that others need.
 func TestSlowClientsHoldNoPlace(t *testing.T) {
-	b, server := tight(t, 1, 1)
+	b, server := newLimitedServer(t, 1, 1)
 	for n := range 200 {
-		b.do(t, raftfsm.CreateCluster{Cluster: spec.Cluster{Name: fmt.Sprintf("%0200d", n), Status: spec.ClusterActive}})
+		b.mustApply(t, raftfsm.CreateCluster{Cluster: spec.Cluster{Name: fmt.Sprintf("%0200d", n), Status: spec.ClusterActive}})
 	}
 	for range 50 {
 		dial(t, server, "POST /v1/ListClusters HTTP/1.1\r\nHost: x\r\nContent-Length: 100\r\n\r\n{")
@@ -103,15 +103,15 @@ func TestSlowClientsHoldNoPlace(t *testing.T) {
 }
 
 func TestAStreamHoldsNoPlace(t *testing.T) {
-	b := newBench(t)
+	b := newFixture(t)
 	begun := make(chan struct{})
-	b.config.Guard = &Guard{underWay: slots{most: 1}}
+	b.config.Limits = &Limits{inFlight: semaphore{size: 1}}
 	b.agent.logs = func(ctx context.Context, _ spec.LogQuery, _ func(spec.LogLine) error) error {
 		close(begun)
 		<-ctx.Done()
 		return ctx.Err()
 	}
-	b.do(t, registerCommand(t))
+	b.mustApply(t, registerCommand(t))
 	b.run(t, `{"taskDefinition":"f"}`)
 	ctx, end := context.WithCancel(t.Context())
 	ended := make(chan struct{})
@@ -128,10 +128,10 @@ func TestAStreamHoldsNoPlace(t *testing.T) {
 }
 
 func TestOnlySoManyLargeBodiesAreHeldAtOnce(t *testing.T) {
-	b, server := tight(t, 100, 1)
+	b, server := newLimitedServer(t, 100, 1)
 	large := `{"group":"` + strings.Repeat("x", smallBody) + `"}`
 	conn := dial(t, server, fmt.Sprintf("POST /v1/ListTasks HTTP/1.1\r\nHost: x\r\nContent-Length: %d\r\n\r\n%s", len(large)+1, large))
-	for b.config.Guard.large.taken.Load() == 0 { // until it has arrived
+	for b.config.Limits.largeBodies.held.Load() == 0 { // until it has arrived
 		send(t, "GET", server.URL+"/v1/version", "")
 	}
 	send(t, "POST", server.URL+"/v1/ListTasks", large).wantError(t, 503, throttled, "Nothing was done: this host has too many large requests at once. Try again.")
@@ -144,26 +144,26 @@ func TestOnlySoManyLargeBodiesAreHeldAtOnce(t *testing.T) {
 	if answer, err := http.ReadResponse(bufio.NewReader(conn), nil); err != nil || answer.StatusCode != 400 { // group is no field of it
 		t.Errorf("%v, %v", answer, err)
 	}
-	for b.config.Guard.large.taken.Load() != 0 {
+	for b.config.Limits.largeBodies.held.Load() != 0 {
 		send(t, "GET", server.URL+"/v1/version", "")
 	}
 }
 
 func TestWhatCannotBeAnybodysIsNotEvenRead(t *testing.T) {
-	b := newBench(t)
+	b := newFixture(t)
 	b.config.Trusted = false
-	r := httptest.NewRequest("POST", "/v1/ListClusters", unreadable{t})
+	r := httptest.NewRequest("POST", "/v1/ListClusters", unreadBody{t})
 	b.serve(r).wantError(t, 400, "MissingAuthenticationTokenException", "The request carries no signature: sign it with an access key (AWS Signature Version 4), or send \"Authorization: Bearer KEYID:SECRET\". `pinion env` on a host prints a key.")
 }
 
-type unreadable struct{ *testing.T }
+type unreadBody struct{ *testing.T }
 
-func (u unreadable) Read([]byte) (int, error) {
+func (u unreadBody) Read([]byte) (int, error) {
 	u.Error("the body was read")
 	return 0, io.EOF
 }
 
-func packed(text string) string {
+func gzipped(text string) string {
 	var out bytes.Buffer
 	w := gzip.NewWriter(&out)
 	_, _ = io.WriteString(w, text)
@@ -172,18 +172,18 @@ func packed(text string) string {
 }
 
 func TestBodiesMayBePacked(t *testing.T) {
-	b := newBench(t)
+	b := newFixture(t)
 	send := func(encoding, body string) reply {
 		r := httptest.NewRequest("POST", "/v1/CreateCluster", strings.NewReader(body))
 		r.Header.Set("Content-Encoding", encoding)
 		return b.serve(r)
 	}
-	if got := send("gzip", packed(`{"clusterName":"lab"}`)); got.Code != 200 || b.state.View().Cluster("lab") == nil {
+	if got := send("gzip", gzipped(`{"clusterName":"lab"}`)); got.Code != 200 || b.state.View().Cluster("lab") == nil {
 		t.Errorf("%d %s", got.Code, got.Body)
 	}
-	send("gzip", packed(strings.Repeat(" ", maxBody+1))).wantError(t, 413, tooLarge, "The request body is larger than 1048576 bytes (1 MiB), which is the most that is accepted.")
+	send("gzip", gzipped(strings.Repeat(" ", maxBody+1))).wantError(t, 413, tooLarge, "The request body is larger than 1048576 bytes (1 MiB), which is the most that is accepted.")
 	send("br", "x").wantError(t, 400, "SerializationException", `A body with Content-Encoding "br" cannot be read: send it as it is, or with gzip.`)
-	for _, damaged := range []string{"{}", packed("{}")[:20]} {
+	for _, damaged := range []string{"{}", gzipped("{}")[:20]} {
 		if got := send("gzip", damaged); got.Code != 400 || got.Header().Get("X-Amzn-ErrorType") != "SerializationException" {
 			t.Errorf("%q: %d %s", damaged, got.Code, got.Body)
 		}
@@ -191,9 +191,9 @@ func TestBodiesMayBePacked(t *testing.T) {
 }
 
 func TestLargeAnswersArePackedForWhoCanReadThat(t *testing.T) {
-	b := newBench(t)
+	b := newFixture(t)
 	for n := range 40 {
-		b.do(t, raftfsm.CreateCluster{Cluster: spec.Cluster{Name: fmt.Sprintf("%0200d", n), Status: spec.ClusterActive}})
+		b.mustApply(t, raftfsm.CreateCluster{Cluster: spec.Cluster{Name: fmt.Sprintf("%0200d", n), Status: spec.ClusterActive}})
 	}
 	plain := b.aws("ListClusters", "{}")
 	for accepted, want := range map[string]string{"gzip": "gzip", "br, gzip;q=0.5": "gzip", "": "", "identity": "", "gzip;q=0": "", "gzip; q=0.0": ""} {

@@ -31,11 +31,11 @@ func (d *door) reply(w http.ResponseWriter, r *http.Request, contentType string,
 	}
 }
 
-// worthPacking is the size from which an answer is compressed for a client that can read it: about what one packet
+// gzipThreshold is the size from which an answer is compressed for a client that can read it: about what one packet
 // of a network carries three times.
-const worthPacking = 4 << 10
+const gzipThreshold = 4 << 10
 
-var packers = sync.Pool{New: func() any {
+var gzipWriters = sync.Pool{New: func() any {
 	packer, err := gzip.NewWriterLevel(nil, gzip.BestSpeed)
 	if err != nil {
 		panic(err) // the level is one of the package's own
@@ -46,12 +46,12 @@ var packers = sync.Pool{New: func() any {
 // writeText writes a whole answer, compressed where that is worth it.
 func writeText(w http.ResponseWriter, r *http.Request, status int, text []byte) error {
 	w.Header().Add("Vary", "Accept-Encoding")
-	if len(text) < worthPacking || !acceptsGzip(r) {
+	if len(text) < gzipThreshold || !acceptsGzip(r) {
 		return writeWhole(w, status, text)
 	}
 	var packed bytes.Buffer
-	packer := packers.Get().(*gzip.Writer)
-	defer packers.Put(packer)
+	packer := gzipWriters.Get().(*gzip.Writer)
+	defer gzipWriters.Put(packer)
 	packer.Reset(&packed)
 	_, _ = packer.Write(text) // into memory: there is nothing to fail
 	_ = packer.Close()
@@ -82,7 +82,7 @@ func acceptsGzip(r *http.Request) bool {
 
 // refuse writes an error in the form that both SDK families read: a header for one, a body for the other.
 func (d *door) refuse(w http.ResponseWriter, r *http.Request, contentType string, err error) {
-	refusal, status := explain(err)
+	refusal, status := toWireError(err)
 	switch {
 	case status < http.StatusInternalServerError, refusal.Type == throttled:
 	case r.Context().Err() != nil: // not a fault: nobody waits for the answer any more

@@ -23,25 +23,25 @@ const (
 	hostID = "aaaa0000000000000000000000000001"
 )
 
-// cluster is a state without Raft, with a scheduler that takes the first host that fits.
-type cluster struct {
-	mu          sync.Mutex
-	state       *raftfsm.State
-	index       uint64
-	placed      int
-	silent      map[string]bool // hosts that have not been heard of
-	unreachable error           // what View and Apply answer while set
-	full        bool            // no more tasks can wait
+// fakeStore is a state without Raft, with a scheduler that takes the first host that fits.
+type fakeStore struct {
+	mu           sync.Mutex
+	state        *raftfsm.State
+	index        uint64
+	placed       int
+	disconnected map[string]bool // hosts that have not been heard of
+	viewErr      error           // what View and Apply answer while set
+	queueFull    bool            // no more tasks can wait
 }
 
-var _ Cluster = (*cluster)(nil)
+var _ Store = (*fakeStore)(nil)
 
-// newCluster has the default cluster, the key, and one host with four GPUs, 4 cores and 8 GiB.
-func newCluster(t testing.TB) *cluster {
-	c := &cluster{state: raftfsm.NewState(), silent: map[string]bool{}}
-	c.do(t, raftfsm.CreatePool{Pool: spec.Pool{ID: strings.Repeat("f", 32), CreatedAt: epoch}})
-	c.do(t, raftfsm.CreateAccessKey{Key: spec.AccessKey{ID: keyID, Secret: secret, Role: "admin", CreatedAt: epoch}})
-	c.do(t, raftfsm.PutHost{Host: newHost(hostID, "gpu-1", 4)})
+// newFakeStore has the default cluster, the key, and one host with four GPUs, 4 cores and 8 GiB.
+func newFakeStore(t testing.TB) *fakeStore {
+	c := &fakeStore{state: raftfsm.NewState(), disconnected: map[string]bool{}}
+	c.mustApply(t, raftfsm.CreatePool{Pool: spec.Pool{ID: strings.Repeat("f", 32), CreatedAt: epoch}})
+	c.mustApply(t, raftfsm.CreateAccessKey{Key: spec.AccessKey{ID: keyID, Secret: secret, Role: "admin", CreatedAt: epoch}})
+	c.mustApply(t, raftfsm.PutHost{Host: newHost(hostID, "gpu-1", 4)})
 	return c
 }
 
@@ -59,20 +59,20 @@ func newHost(id, name string, gpus int) spec.Host {
 	return host
 }
 
-func (c *cluster) View(context.Context) (*raftfsm.View, error) {
-	if c.unreachable != nil {
-		return nil, c.unreachable
+func (c *fakeStore) View(context.Context) (*raftfsm.View, error) {
+	if c.viewErr != nil {
+		return nil, c.viewErr
 	}
 	return c.state.View(), nil
 }
 
-func (c *cluster) Propose(_ context.Context, command raftfsm.Command) (any, error) {
+func (c *fakeStore) Propose(_ context.Context, command raftfsm.Command) (any, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return c.apply(command)
 }
 
-func (c *cluster) apply(command raftfsm.Command) (any, error) {
+func (c *fakeStore) apply(command raftfsm.Command) (any, error) {
 	c.index++
 	entry, err := raftfsm.Encode(command) // as through Raft: what does not survive that is not stored
 	if err != nil {
@@ -85,7 +85,7 @@ func (c *cluster) apply(command raftfsm.Command) (any, error) {
 	return c.state.ApplyAt(c.index, epoch, decoded)
 }
 
-func (c *cluster) do(t testing.TB, command raftfsm.Command) any {
+func (c *fakeStore) mustApply(t testing.TB, command raftfsm.Command) any {
 	t.Helper()
 	answer, err := c.Propose(t.Context(), command)
 	if err != nil {
@@ -94,15 +94,15 @@ func (c *cluster) do(t testing.TB, command raftfsm.Command) any {
 	return answer
 }
 
-func (c *cluster) Connected(id string) bool { return !c.silent[id] }
+func (c *fakeStore) Connected(id string) bool { return !c.disconnected[id] }
 
-func (c *cluster) Run(_ context.Context, r spec.RunRequest) (spec.RunResult, error) {
+func (c *fakeStore) Run(_ context.Context, r spec.RunRequest) (spec.RunResult, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	view := c.state.View()
 	hosts := view.Hosts(r.Cluster)
 	launch := raftfsm.Launch{Cluster: r.Cluster, Token: r.Token, TokenHash: r.TokenHash, At: epoch}
-	if r.CapacityProvider != "" && c.full {
+	if r.CapacityProvider != "" && c.queueFull {
 		return spec.RunResult{}, spec.ErrQueueFull
 	}
 	if r.CapacityProvider != "" {
@@ -130,7 +130,7 @@ func (c *cluster) Run(_ context.Context, r spec.RunRequest) (spec.RunResult, err
 	return c.launch(launch)
 }
 
-func (c *cluster) launch(launch raftfsm.Launch) (spec.RunResult, error) {
+func (c *fakeStore) launch(launch raftfsm.Launch) (spec.RunResult, error) {
 	answer, err := c.apply(raftfsm.LaunchTasks{Runs: []raftfsm.Launch{launch}})
 	if err != nil {
 		return spec.RunResult{}, err
@@ -140,7 +140,7 @@ func (c *cluster) launch(launch raftfsm.Launch) (spec.RunResult, error) {
 }
 
 // enqueue adds to the launch the tasks of a run that wait for their places.
-func (c *cluster) enqueue(view *raftfsm.View, r spec.RunRequest, launch *raftfsm.Launch) {
+func (c *fakeStore) enqueue(view *raftfsm.View, r spec.RunRequest, launch *raftfsm.Launch) {
 	for i := range r.Count {
 		c.placed++
 		task := &spec.Task{
@@ -160,7 +160,7 @@ func (c *cluster) enqueue(view *raftfsm.View, r spec.RunRequest, launch *raftfsm
 }
 
 // place adds to the launch one task on the first of the hosts that has room, or each host's refusal.
-func (c *cluster) place(view *raftfsm.View, r spec.RunRequest, hosts []*spec.Host, free map[string]*spec.Free, launch *raftfsm.Launch) {
+func (c *fakeStore) place(view *raftfsm.View, r spec.RunRequest, hosts []*spec.Host, free map[string]*spec.Free, launch *raftfsm.Launch) {
 	definition := spec.Effective(view.Definition(r.Definition), r.Overrides)
 	demand := spec.DemandOf(definition)
 	var refused []spec.Failure
@@ -194,15 +194,15 @@ func (c *cluster) place(view *raftfsm.View, r spec.RunRequest, hosts []*spec.Hos
 	launch.Failures = append(launch.Failures, refused...)
 }
 
-// runs has the host of the task report it RUNNING.
-func (c *cluster) runs(t testing.TB, taskID string) {
+// reportRunning has the host of the task report it RUNNING.
+func (c *fakeStore) reportRunning(t testing.TB, taskID string) {
 	t.Helper()
 	c.report(t, taskID, spec.TaskReport{Status: spec.Running, Times: spec.TaskTimes{PullStarted: epoch.Add(time.Second), PullStopped: epoch.Add(2 * time.Second), Started: epoch.Add(3 * time.Second)}},
 		spec.ContainerReport{Status: spec.Running, RuntimeID: "pinion-1", ImageDigest: "sha256:" + strings.Repeat("0", 64)})
 }
 
-// ends has the host of the task report that its container exited by itself.
-func (c *cluster) ends(t testing.TB, taskID string, code int) {
+// reportExited has the host of the task report that its container exited by itself.
+func (c *fakeStore) reportExited(t testing.TB, taskID string, code int) {
 	t.Helper()
 	times := spec.TaskTimes{Stopping: epoch.Add(4 * time.Second), ExecutionStopped: epoch.Add(5 * time.Second), Stopped: epoch.Add(6 * time.Second)}
 	c.report(t, taskID, spec.TaskReport{Status: spec.Stopped, StopCode: spec.StopEssentialExited, StoppedReason: "Essential container in task exited", Times: times},
@@ -210,10 +210,10 @@ func (c *cluster) ends(t testing.TB, taskID string, code int) {
 }
 
 // report completes a report for a task of one container.
-func (c *cluster) report(t testing.TB, taskID string, r spec.TaskReport, container spec.ContainerReport) {
+func (c *fakeStore) report(t testing.TB, taskID string, r spec.TaskReport, container spec.ContainerReport) {
 	t.Helper()
 	task := c.state.View().Task(taskID)
 	container.Name = task.Containers[0].Name
 	r.TaskID, r.Containers = taskID, []spec.ContainerReport{container}
-	c.do(t, raftfsm.ReportTasks{HostID: task.HostID, Reports: []spec.TaskReport{r}})
+	c.mustApply(t, raftfsm.ReportTasks{HostID: task.HostID, Reports: []spec.TaskReport{r}})
 }

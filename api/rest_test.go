@@ -19,7 +19,7 @@ import (
 )
 
 func TestEveryOperationOfECSAnswersOrIsRefusedByName(t *testing.T) {
-	b := newBench(t)
+	b := newFixture(t)
 	unsupported := 0
 	client := reflect.TypeFor[*ecsclient.Client]()
 	for method := range client.Methods() {
@@ -45,9 +45,9 @@ func TestEveryOperationOfECSAnswersOrIsRefusedByName(t *testing.T) {
 }
 
 func TestWhatIsNoOperationOfECS(t *testing.T) {
-	b := newBench(t)
+	b := newFixture(t)
 	b.aws("MakeCoffee", `{}`).wantError(t, 400, "UnknownOperationException", "MakeCoffee is not an operation of Amazon ECS")
-	b.plain("MakeCoffee", `{}`).wantError(t, 400, "UnknownOperationException", "MakeCoffee is not an operation of Amazon ECS")
+	b.rest("MakeCoffee", `{}`).wantError(t, 400, "UnknownOperationException", "MakeCoffee is not an operation of Amazon ECS")
 
 	tables := httptest.NewRequest("POST", "/", strings.NewReader("{}"))
 	tables.Header.Set("X-Amz-Target", "DynamoDB_20120810.ListTables")
@@ -60,7 +60,7 @@ func TestWhatIsNoOperationOfECS(t *testing.T) {
 
 // Document 1 makes its cluster with CloudFormation; the answer says what takes its place.
 func TestCloudFormationIsPointedToTheClusterVariable(t *testing.T) {
-	b := newBench(t)
+	b := newFixture(t)
 	r := httptest.NewRequest("POST", "/", strings.NewReader("Action=DescribeStacks&Version=2010-05-15&StackName=tensorflow-test"))
 	r.Header.Set("Content-Type", "application/x-www-form-urlencoded; charset=utf-8")
 	got := b.serve(r)
@@ -70,21 +70,21 @@ func TestCloudFormationIsPointedToTheClusterVariable(t *testing.T) {
 }
 
 func TestABodyThatIsTooLarge(t *testing.T) {
-	b := newBench(t)
+	b := newFixture(t)
 	const message = "The request body is larger than 1048576 bytes (1 MiB), which is the most that is accepted."
 	b.aws("RunTask", `{"group":"`+strings.Repeat("x", 10<<20)+`"}`).wantError(t, 413, tooLarge, message)
-	b.plain("RunTask", `{"group":"`+strings.Repeat("x", 10<<20)+`"}`).wantError(t, 413, tooLarge, message)
+	b.rest("RunTask", `{"group":"`+strings.Repeat("x", 10<<20)+`"}`).wantError(t, 413, tooLarge, message)
 }
 
 func TestAnEmptyBodyIsAnEmptyObject(t *testing.T) {
-	newBench(t).must(t, "ListClusters", "")
+	newFixture(t).must(t, "ListClusters", "")
 }
 
 // SDKs retry a 500 and nothing else, so a cluster without a leader must answer one.
 func TestWithoutALeaderTheAnswerIs500(t *testing.T) {
-	b := newBench(t)
-	b.cluster.unreachable = fmt.Errorf("nothing was recorded, this server does not lead the pool now; try again: %w", spec.ErrUnavailable)
-	message := b.cluster.unreachable.Error()
+	b := newFixture(t)
+	b.fakeStore.viewErr = fmt.Errorf("nothing was recorded, this server does not lead the pool now; try again: %w", spec.ErrUnavailable)
+	message := b.fakeStore.viewErr.Error()
 	b.aws("RunTask", `{}`).wantError(t, 500, "ServerException", message)
 	if got := b.get("/healthz"); got.Code != 503 || strings.Contains(got.Body.String(), "does not lead") { // that is for the log
 		t.Errorf("healthz: %d %s", got.Code, got.Body)
@@ -99,14 +99,14 @@ func TestUnforeseenErrorsAreOurFault(t *testing.T) {
 		fmt.Errorf("%w", &spec.ClientTokenConflict{TaskIDs: nil}): "ConflictException",
 		context.DeadlineExceeded:                                  "ServerException",
 	} {
-		if refusal, status := explain(err); refusal.Type != want || (status == 500) != (want == "ServerException") {
+		if refusal, status := toWireError(err); refusal.Type != want || (status == 500) != (want == "ServerException") {
 			t.Errorf("%v: %d %s", err, status, refusal.Type)
 		}
 	}
 }
 
 func TestAPanicIsA500ThatNamesTheRequest(t *testing.T) {
-	b := newBench(t)
+	b := newFixture(t)
 	b.agent.pulls = func(string) []spec.Pull { panic("boom") }
 	b.must(t, "RegisterTaskDefinition", oneGPU)
 	b.run(t, `{"taskDefinition":"tensorflow-1-gpu"}`)
@@ -115,7 +115,7 @@ func TestAPanicIsA500ThatNamesTheRequest(t *testing.T) {
 }
 
 func TestEveryAnswerCarriesARequestID(t *testing.T) {
-	b := newBench(t)
+	b := newFixture(t)
 	uuid := regexp.MustCompile(`^[0-9a-f]{8}-[0-9a-f]{4}-4[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$`)
 	seen := map[string]bool{}
 	for _, got := range []reply{b.aws("ListClusters", "{}"), b.aws("Nope", "{}"), b.get("/healthz"), b.get("/nothing")} {
@@ -128,14 +128,14 @@ func TestEveryAnswerCarriesARequestID(t *testing.T) {
 	if kind := b.aws("ListClusters", "{}").Header().Get("Content-Type"); kind != "application/x-amz-json-1.1" {
 		t.Errorf("content type %q", kind)
 	}
-	if kind := b.plain("ListClusters", "{}").Header().Get("Content-Type"); kind != "application/json" {
+	if kind := b.rest("ListClusters", "{}").Header().Get("Content-Type"); kind != "application/json" {
 		t.Errorf("content type %q", kind)
 	}
 }
 
 // The log must be safe to hand to anyone: no body, no header, no query.
 func TestNothingSecretReachesTheLog(t *testing.T) {
-	b := newBench(t)
+	b := newFixture(t)
 	var log bytes.Buffer
 	b.config.Log = slog.New(slog.NewTextHandler(&log, &slog.HandlerOptions{Level: slog.LevelDebug}))
 	b.must(t, "RegisterTaskDefinition", container(`"environment":[{"name":"PASSWORD","value":"hunter2"}]`))
@@ -154,7 +154,7 @@ func TestNothingSecretReachesTheLog(t *testing.T) {
 
 // The log tells who did what, and changes are in it for everyone who reads it.
 func TestTheLogTellsWhoDidWhat(t *testing.T) {
-	b := newBench(t)
+	b := newFixture(t)
 	var log bytes.Buffer
 	b.config.Log = slog.New(slog.NewTextHandler(&log, nil))
 	b.config.Trusted = false

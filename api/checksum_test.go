@@ -10,7 +10,7 @@ import (
 	"pinion/raftfsm/spec"
 )
 
-func digestOf(t *testing.T, b *bench) (sum digestView) {
+func digestOf(t *testing.T, b *fixture) (sum digestView) {
 	t.Helper()
 	got := b.get("/v1/admin/digest")
 	if got.Code != 200 {
@@ -23,33 +23,33 @@ func digestOf(t *testing.T, b *bench) (sum digestView) {
 }
 
 func TestEqualStatesHaveEqualDigestsAndNoOthers(t *testing.T) {
-	one, two := newBench(t), newBench(t)
+	one, two := newFixture(t), newFixture(t)
 	if a, b := digestOf(t, one), digestOf(t, two); a != b || !a.Server || len(a.SHA256) != 64 || a.Index != one.state.View().Index() {
 		t.Errorf("equal states: %v and %v", a, b)
 	}
-	one.do(t, raftfsm.CreateCluster{Cluster: spec.Cluster{Name: "more"}})
+	one.mustApply(t, raftfsm.CreateCluster{Cluster: spec.Cluster{Name: "more"}})
 	if a, b := digestOf(t, one), digestOf(t, two); a.SHA256 == b.SHA256 || a.Index <= b.Index {
 		t.Errorf("one has a cluster more: %v and %v", a, b)
 	}
 }
 
 func TestADigestIsOfThisHostsOwnState(t *testing.T) {
-	b := changing(t, &hops{}, nobody)
-	b.config.Stale = local{view: b.state.View()}
+	b := newFollowerFixture(t, &fakeTransport{}, noLeaderNow)
+	b.config.Local = fixedState{view: b.state.View()}
 	if got := digestOf(t, b); !got.Server { // there is no leader to ask
 		t.Errorf("%v", got)
 	}
-	b.config.Stale = local{err: spec.ErrUnavailable}
+	b.config.Local = fixedState{err: spec.ErrUnavailable}
 	b.get("/v1/admin/digest").wantError(t, 404, notFound, "This host holds no state of the pool: it is an agent. Ask a server; `pinion hosts` lists them.")
-	b.config.Stale = local{err: errors.New("the state is on fire")}
+	b.config.Local = fixedState{err: errors.New("the state is on fire")}
 	if got := b.get("/v1/admin/digest"); got.Code != 500 {
 		t.Errorf("%d %s", got.Code, got.Body)
 	}
 }
 
 func TestADigestIsForAdmins(t *testing.T) {
-	b := newBench(t)
-	b.do(t, raftfsm.CreateAccessKey{Key: spec.AccessKey{ID: "AKIAREADER", Secret: secret, Role: "reader", CreatedAt: epoch}})
+	b := newFixture(t)
+	b.mustApply(t, raftfsm.CreateAccessKey{Key: spec.AccessKey{ID: "AKIAREADER", Secret: secret, Role: "reader", CreatedAt: epoch}})
 	b.config.Trusted = false
 	r := httptest.NewRequest("GET", "/v1/admin/digest", nil)
 	r.Header.Set("Authorization", "Bearer AKIAREADER:"+secret)

@@ -30,14 +30,14 @@ func (d *door) digest(w http.ResponseWriter, r *http.Request, who caller, _ []by
 
 // own finds this host's own state and asks no other host.
 func (d *door) own(_ http.ResponseWriter, r *http.Request, body []byte) (caller, error) {
-	if d.Stale == nil {
-		view, err := d.Cluster.View(r.Context())
+	if d.Local == nil {
+		view, err := d.Store.View(r.Context())
 		if err != nil {
 			return caller{}, err
 		}
 		return d.authenticate(r, body, view)
 	}
-	view, err := d.Stale.StaleView()
+	view, err := d.Local.StaleView()
 	if errors.Is(err, spec.ErrUnavailable) {
 		return caller{}, wire.Errorf(notFound, "This host holds no state of the pool: it is an agent. Ask a server; `pinion hosts` lists them.")
 	}

@@ -10,7 +10,7 @@ import (
 // A secret that proved right proves nothing about another one, nor for another day or region.
 func TestWhatIsRememberedChangesNoVerdict(t *testing.T) {
 	secrets := map[string]string{keyID: secret}
-	verifier := Verifier{Service: "ecs", Now: func() time.Time { return now }, Signers: new(Signers)}
+	verifier := Verifier{Service: "ecs", Now: func() time.Time { return now }, Signers: new(SignerCache)}
 	check := func(r *http.Request) error {
 		_, err := verifier.Verify(r, []byte(body), func(id string) (string, bool) { return secrets[id], true })
 		return err
@@ -40,16 +40,16 @@ func TestWhatIsRememberedChangesNoVerdict(t *testing.T) {
 }
 
 func TestOnlyWhatProvedRightIsRememberedAndNotWithoutEnd(t *testing.T) {
-	var s Signers
+	var s SignerCache
 	verifier := Verifier{Service: "ecs", Now: func() time.Time { return now }, Signers: &s}
 	wrong := func(string) (string, bool) { return "another", true }
 	if _, err := verifier.Verify(request(t, now, nil), []byte(body), wrong); err == nil || len(s.known) != 0 {
 		t.Errorf("%v, %d signers are remembered", err, len(s.known))
 	}
-	for i := range 2 * rememberedSigners {
-		its := scope{secret, "20260102", fmt.Sprint("region-", i), "ecs"}
-		s.remember(its, s.of(its))
-		if len(s.known) > rememberedSigners {
+	for i := range 2 * maxSigners {
+		its := credentialScope{secret, "20260102", fmt.Sprint("region-", i), "ecs"}
+		s.put(its, s.get(its))
+		if len(s.known) > maxSigners {
 			t.Fatalf("%d signers are remembered", len(s.known))
 		}
 	}
