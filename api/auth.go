@@ -15,9 +15,9 @@ import (
 
 // caller is who asks, and the state as it was when they did.
 type caller struct {
-	principal string    // ARN
-	role      spec.Role // of the access key
-	bound     ecs.Bound // the only cluster that the key is for
+	principal string           // ARN
+	role      spec.Role        // of the access key
+	bound     ecs.ClusterScope // the only cluster that the key is for
 	region    string
 	signature string // of a signed request; empty through the socket and with a bearer key
 	key       string // id of the access key; empty for root, through the socket
@@ -119,7 +119,7 @@ func (c claim) as(view *raftfsm.View) (caller, error) {
 	if key == nil || key.Secret != c.key.Secret || !bytes.Equal(key.Sealed, c.key.Sealed) {
 		return caller{}, wire.Errorf(sigv4.UnrecognizedClient, "The access key %s was removed.", c.key.ID)
 	}
-	who.principal, who.key, who.role, who.bound = "arn:aws:iam::"+spec.AccountID+":user/"+key.ID, key.ID, key.Role, ecs.Bound(key.Cluster)
+	who.principal, who.key, who.role, who.bound = "arn:aws:iam::"+spec.AccountID+":user/"+key.ID, key.ID, key.Role, ecs.ClusterScope(key.Cluster)
 	return who, nil
 }
 

@@ -30,8 +30,8 @@ func (d *door) awsDoor(w http.ResponseWriter, r *http.Request) {
 	case service != ecs.Target:
 		err = wire.Errorf(wire.UnknownOperation, "%s is not an operation of Amazon ECS or CloudWatch Logs, which is all that Pinion answers here", target)
 	default:
-		err = d.operate(w, r, typeAWS, body, name, func(c *ecs.Call) ecs.Decoder {
-			c.Strict, c.MaxCount = wire.Lenient, maxCountAWS
+		err = d.operate(w, r, typeAWS, body, name, func(c *ecs.Request) ecs.Decoder {
+			c.Strictness, c.MaxCount = wire.Lenient, maxCountAWS
 			return wire.DecodeJSON
 		})
 	}
@@ -39,7 +39,7 @@ func (d *door) awsDoor(w http.ResponseWriter, r *http.Request) {
 }
 
 // operate runs an operation for a body whose door has its own way of reading it, and answers when it went well.
-func (d *door) operate(w http.ResponseWriter, r *http.Request, contentType string, body []byte, name string, open func(*ecs.Call) ecs.Decoder) error {
+func (d *door) operate(w http.ResponseWriter, r *http.Request, contentType string, body []byte, name string, open func(*ecs.Request) ecs.Decoder) error {
 	seen := recorderOf(w)
 	seen.operation = name
 	operation, unknown := ecs.Find(name)
@@ -60,8 +60,8 @@ func (d *door) operate(w http.ResponseWriter, r *http.Request, contentType strin
 	if body, err = decompress(r, body); err != nil {
 		return err
 	}
-	call := &ecs.Call{
-		Region: who.region, Principal: who.principal, Bound: who.bound, View: who.view, Cluster: d.clusterFor(who), Hosts: d.Admin.Hosts, Now: d.Now, Shown: &d.Limits.tasks,
+	call := &ecs.Request{
+		Region: who.region, Principal: who.principal, Scope: who.bound, View: who.view, Store: d.clusterFor(who), Hosts: d.Admin.Hosts, Now: d.Now, TaskCache: &d.Limits.tasks,
 	}
 	prepared, err := operation.Prepare(call, body, open(call))
 	if err != nil {
@@ -80,7 +80,7 @@ func (d *door) operate(w http.ResponseWriter, r *http.Request, contentType strin
 		return run()
 	}
 	seen.changes = true
-	return d.once(who, prepared.Token, run)
+	return d.once(who, prepared.ClientToken, run)
 }
 
 // admit finds out who asks. errAnswered when the leader has answered them.

@@ -66,7 +66,7 @@ done by the leader; the rest is answered from a state that has every change ackn
 	}
 	page.WriteString("\n## Known and refused\n\nEach answers with an error of its own model that says why.\n\n| why | operations |\n| --- | --- |\n")
 	byReason := map[string][]string{}
-	for name, why := range ecs.Refused() {
+	for name, why := range ecs.UnsupportedReasons() {
 		byReason[why] = append(byReason[why], name)
 	}
 	for _, why := range slices.Sorted(maps.Keys(byReason)) {

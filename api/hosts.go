@@ -60,7 +60,7 @@ func (d *door) hosts(w http.ResponseWriter, r *http.Request, who caller, _ []byt
 // clusterOf is the cluster that a request is about, empty for all: ?cluster=NAME, or the one that the caller's key is for.
 func (c caller) clusterOf(r *http.Request) (string, error) {
 	named := cmp.Or(r.URL.Query().Get("cluster"), string(c.bound))
-	return named, c.bound.Refuse(c.principal, named)
+	return named, c.bound.Check(c.principal, named)
 }
 
 // roles are left out where nobody knows them: on a host that is alone, and in stale answers.

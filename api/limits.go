@@ -31,7 +31,7 @@ type Limits struct {
 	logReads     semaphore
 	replay       replayCache
 	signers      sigv4.SignerCache
-	tasks        ecs.Shown
+	tasks        ecs.TaskCache
 	events       encodedEventCache
 	readIndex    readIndexCache
 }

@@ -42,7 +42,7 @@ func (d *door) explainTask(w http.ResponseWriter, r *http.Request, who caller, _
 	if task == nil {
 		return wire.Errorf(notFound, "There is no task %s. Stopped tasks are forgotten after an hour.", r.PathValue("id"))
 	}
-	if err := who.bound.Refuse(who.principal, task.Cluster); err != nil {
+	if err := who.bound.Check(who.principal, task.Cluster); err != nil {
 		return err
 	}
 	if d.Queue == nil {

@@ -74,7 +74,7 @@ func takeWord(answer *http.Response, end context.CancelFunc) (silent map[string]
 }
 
 // clusterFor is the cluster that a caller's operation works on.
-func (d *door) clusterFor(who caller) ecs.Cluster {
+func (d *door) clusterFor(who caller) ecs.Store {
 	if who.silent == nil {
 		return d.Store
 	}

@@ -14,8 +14,8 @@ import (
 func (d *door) plainDoor(w http.ResponseWriter, r *http.Request) {
 	body, err := d.receive(w, r)
 	if err == nil {
-		err = d.operate(w, r, typeJSON, body, r.PathValue("operation"), func(c *ecs.Call) ecs.Decoder {
-			c.Strict, c.MaxCount = wire.Strict, maxCountPlain
+		err = d.operate(w, r, typeJSON, body, r.PathValue("operation"), func(c *ecs.Request) ecs.Decoder {
+			c.Strictness, c.MaxCount = wire.Strict, maxCountPlain
 			if isYAML(r) {
 				return wire.DecodeYAML
 			}

@@ -17,7 +17,7 @@ func (d *door) ofTask(answer taskHandler) handler {
 		if task == nil {
 			return wire.Errorf(notFound, "There is no task %s. Stopped tasks are forgotten after an hour.", r.PathValue("id"))
 		}
-		if err := who.bound.Refuse(who.principal, task.Cluster); err != nil {
+		if err := who.bound.Check(who.principal, task.Cluster); err != nil {
 			return err
 		}
 		if err := checkContainer(task, r.URL.Query().Get("container")); err != nil {

@@ -19,8 +19,8 @@ type countTasksOutput struct {
 	Running int `json:"runningCount"`
 }
 
-func (c *Call) countRunningTasks(_ context.Context, in *countTasksInput) (*countTasksOutput, error) {
-	k, err := c.cluster(in.Cluster)
+func (c *Request) countRunningTasks(_ context.Context, in *countTasksInput) (*countTasksOutput, error) {
+	k, err := c.resolveCluster(in.Cluster)
 	if err != nil {
 		return nil, err
 	}
@@ -33,9 +33,9 @@ func (c *Call) countRunningTasks(_ context.Context, in *countTasksInput) (*count
 	return out, nil
 }
 
-// added is the table of operations with one more line.
-var added = table(
-	read("CountTasks", (*Call).countRunningTasks),
+// addedOperations is the table of operations with one more line.
+var addedOperations = operationTable(
+	read("CountTasks", (*Request).countRunningTasks),
 )
 
 // One method and one line are an operation with all that belongs to it: decoding, strictness, roles and clusters.
@@ -44,11 +44,11 @@ func TestAnOperationIsOneMethodAndOneLine(t *testing.T) {
 	if _, err := state.Apply(1, raftfsm.CreatePool{Pool: spec.Pool{ID: "p"}}); err != nil {
 		t.Fatal(err)
 	}
-	operation := added["CountTasks"]
+	operation := addedOperations["CountTasks"]
 	if operation.Role != spec.RoleRead || operation.Writes || operation.Input.Name() != "countTasksInput" {
 		t.Errorf("%+v", operation)
 	}
-	call := func(body string, c Call) (string, error) {
+	call := func(body string, c Request) (string, error) {
 		c.View = state.View()
 		prepared, err := operation.Prepare(&c, []byte(body), wire.DecodeJSON)
 		if err != nil {
@@ -61,17 +61,17 @@ func TestAnOperationIsOneMethodAndOneLine(t *testing.T) {
 		text, err := json.Marshal(answer)
 		return string(text), err
 	}
-	if got, err := call(`{"cluster":"default"}`, Call{}); err != nil || got != `{"runningCount":0}` {
+	if got, err := call(`{"cluster":"default"}`, Request{}); err != nil || got != `{"runningCount":0}` {
 		t.Errorf("%s, %v", got, err)
 	}
 	for body, c := range map[string]struct {
-		call Call
+		call Request
 		kind string
 	}{
-		`{"cluster":1}`:         {Call{}, wire.Serialization},
-		`{"clusterr":"x"}`:      {Call{Strict: wire.Strict}, wire.Client},
-		`{"cluster":"nope"}`:    {Call{}, "ClusterNotFoundException"},
-		`{"cluster":"default"}`: {Call{Bound: "lab"}, AccessDenied},
+		`{"cluster":1}`:         {Request{}, wire.Serialization},
+		`{"clusterr":"x"}`:      {Request{Strictness: wire.Strict}, wire.Client},
+		`{"cluster":"nope"}`:    {Request{}, "ClusterNotFoundException"},
+		`{"cluster":"default"}`: {Request{Scope: "lab"}, AccessDenied},
 	} {
 		_, err := call(body, c.call)
 		if refusal, ok := errors.AsType[*wire.Error](err); !ok || refusal.Type != c.kind {
@@ -81,7 +81,7 @@ func TestAnOperationIsOneMethodAndOneLine(t *testing.T) {
 }
 
 func TestNoOperationIsDoneAndRefused(t *testing.T) {
-	for name := range refusals {
+	for name := range unsupportedOperations {
 		if _, done := Operations[name]; done {
 			t.Errorf("%s is done: take its line out of refused.go", name)
 		}

@@ -8,21 +8,21 @@ import (
 )
 
 // arn makes the ARN of a resource, "cluster/default", in the region that the caller signed for.
-func (c *Call) arn(resource string) string {
+func (c *Request) arn(resource string) string {
 	return "arn:aws:ecs:" + c.Region + ":" + spec.AccountID + ":" + resource
 }
 
-func (c *Call) clusterARN(name string) string { return c.arn("cluster/" + name) }
+func (c *Request) clusterARN(name string) string { return c.arn("cluster/" + name) }
 
-func (c *Call) definitionARN(name string) string { return c.arn("task-definition/" + name) }
+func (c *Request) definitionARN(name string) string { return c.arn("task-definition/" + name) }
 
-func (c *Call) taskARN(cluster, id string) string { return c.arn("task/" + cluster + "/" + id) }
+func (c *Request) taskARN(cluster, id string) string { return c.arn("task/" + cluster + "/" + id) }
 
-func (c *Call) instanceARN(cluster, id string) string {
+func (c *Request) instanceARN(cluster, id string) string {
 	return c.arn("container-instance/" + cluster + "/" + id)
 }
 
-func (c *Call) containerARN(t *spec.Task, id string) string {
+func (c *Request) containerARN(t *spec.Task, id string) string {
 	return c.arn("container/" + t.Cluster + "/" + t.ID + "/" + id)
 }
 
@@ -55,8 +55,8 @@ func parseResource(kind, given string) (resource, error) {
 	return resource{name: path[1]}, nil
 }
 
-// within parses a resource that must belong to the cluster that the request is about.
-func within(cluster, kind, given string) (id string, err error) {
+// parseInCluster parses a resource that must belong to the cluster that the request is about.
+func parseInCluster(cluster, kind, given string) (id string, err error) {
 	r, err := parseResource(kind, given)
 	if err != nil {
 		return "", err

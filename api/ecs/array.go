@@ -7,11 +7,11 @@ import (
 	"pinion/api/wire"
 )
 
-// arrayRange is how the indexes of an array are written.
-var arrayRange = regexp.MustCompile(`^([0-9]{1,9})-([0-9]{1,9})$`)
+// arrayPattern is how the indexes of an array are written.
+var arrayPattern = regexp.MustCompile(`^([0-9]{1,9})-([0-9]{1,9})$`)
 
-// count is how many tasks a call asks for, by count or by the indexes of an array.
-func (in *runInput) count(most int) (array bool, from, count int, err error) {
+// taskTotal is how many tasks a call asks for, by count or by the indexes of an array.
+func (in *runInput) taskTotal(most int) (array bool, from, count int, err error) {
 	switch {
 	case in.Array == "" && in.Count == nil:
 		return false, 0, 1, nil
@@ -21,7 +21,7 @@ func (in *runInput) count(most int) (array bool, from, count int, err error) {
 		return false, 0, 0, wire.Errorf(wire.InvalidParameter, "count and array both say how many tasks there are: give one of them.")
 	default:
 		array = true
-		if from, count, err = arrayOf(in.Array); err != nil {
+		if from, count, err = parseArray(in.Array); err != nil {
 			return false, 0, 0, err
 		}
 	}
@@ -31,9 +31,9 @@ func (in *runInput) count(most int) (array bool, from, count int, err error) {
 	return array, from, count, nil
 }
 
-// arrayOf reads "0-99", the indexes of the tasks of an array: the first, and how many there are.
-func arrayOf(text string) (from, count int, err error) {
-	parts := arrayRange.FindStringSubmatch(text)
+// parseArray reads "0-99", the indexes of the tasks of an array: the first, and how many there are.
+func parseArray(text string) (from, count int, err error) {
+	parts := arrayPattern.FindStringSubmatch(text)
 	if parts == nil {
 		return 0, 0, wire.Errorf(wire.InvalidParameter, `array must be the first and the last index, such as "0-99", not %q.`, text)
 	}

@@ -42,8 +42,8 @@ type attributesOutput struct {
 }
 
 // putAttributes gives container instances custom attributes, all of them or none.
-func (c *Call) putAttributes(ctx context.Context, in *attributesInput) (*attributesOutput, error) {
-	hosts, err := c.targets(in)
+func (c *Request) putAttributes(ctx context.Context, in *attributesInput) (*attributesOutput, error) {
+	hosts, err := c.resolveTargets(in)
 	if err != nil {
 		return nil, err
 	}
@@ -54,15 +54,15 @@ func (c *Call) putAttributes(ctx context.Context, in *attributesInput) (*attribu
 		}
 		command.Attributes = append(command.Attributes, spec.HostAttribute{HostID: hosts[i].ID, Name: a.Name, Value: a.Value})
 	}
-	if _, err := c.Cluster.Propose(ctx, command); err != nil {
-		return nil, refusedAttributes(err)
+	if _, err := c.Store.Propose(ctx, command); err != nil {
+		return nil, attributeError(err)
 	}
 	return c.attributesOutput(in, hosts), nil
 }
 
 // deleteAttributes takes custom attributes away. One that is not there is no error; one that the host says of itself is.
-func (c *Call) deleteAttributes(ctx context.Context, in *attributesInput) (*attributesOutput, error) {
-	hosts, err := c.targets(in)
+func (c *Request) deleteAttributes(ctx context.Context, in *attributesInput) (*attributesOutput, error) {
+	hosts, err := c.resolveTargets(in)
 	if err != nil {
 		return nil, err
 	}
@@ -77,15 +77,15 @@ func (c *Call) deleteAttributes(ctx context.Context, in *attributesInput) (*attr
 		}
 		command.Attributes = append(command.Attributes, spec.HostAttribute{HostID: hosts[i].ID, Name: a.Name})
 	}
-	if _, err := c.Cluster.Propose(ctx, command); err != nil {
-		return nil, refusedAttributes(err)
+	if _, err := c.Store.Propose(ctx, command); err != nil {
+		return nil, attributeError(err)
 	}
 	return c.attributesOutput(in, hosts), nil
 }
 
-// targets finds the host of each attribute.
-func (c *Call) targets(in *attributesInput) ([]*spec.Host, error) {
-	k, err := c.cluster(in.Cluster)
+// resolveTargets finds the host of each attribute.
+func (c *Request) resolveTargets(in *attributesInput) ([]*spec.Host, error) {
+	k, err := c.resolveCluster(in.Cluster)
 	if err != nil {
 		return nil, err
 	}
@@ -100,7 +100,7 @@ func (c *Call) targets(in *attributesInput) ([]*spec.Host, error) {
 		if err := checkAttribute(a); err != nil {
 			return nil, err
 		}
-		id, err := within(k.Name, instanceTarget, a.Target)
+		id, err := parseInCluster(k.Name, instanceTarget, a.Target)
 		if err != nil {
 			return nil, err
 		}
@@ -126,10 +126,10 @@ func checkAttribute(a targetedAttribute) error {
 	case a.Target == "":
 		return wire.Errorf(wire.InvalidParameter, "targetId of attribute %s must not be empty.", a.Name)
 	}
-	return oneOf("targetType", a.Type, instanceTarget)
+	return inEnum("targetType", a.Type, instanceTarget)
 }
 
-func refusedAttributes(err error) error {
+func attributeError(err error) error {
 	switch {
 	case errors.Is(err, spec.ErrTooManyAttributes):
 		return wire.Errorf("AttributeLimitExceededException", "A container instance can have %d custom attributes: delete some first.", spec.MaxCustomAttributes)
@@ -139,15 +139,15 @@ func refusedAttributes(err error) error {
 	return err
 }
 
-func (c *Call) attributesOutput(in *attributesInput, hosts []*spec.Host) *attributesOutput {
+func (c *Request) attributesOutput(in *attributesInput, hosts []*spec.Host) *attributesOutput {
 	out := &attributesOutput{}
 	for i, a := range in.Attributes {
-		out.Attributes = append(out.Attributes, c.targeted(hosts[i], a.Name, a.Value))
+		out.Attributes = append(out.Attributes, c.attributeOutput(hosts[i], a.Name, a.Value))
 	}
 	return out
 }
 
-func (c *Call) targeted(h *spec.Host, name, value string) targetedAttribute {
+func (c *Request) attributeOutput(h *spec.Host, name, value string) targetedAttribute {
 	return targetedAttribute{Name: name, Value: value, Target: c.instanceARN(h.Cluster, h.ID)}
 }
 
@@ -165,12 +165,12 @@ type listAttributesOutput struct {
 }
 
 // listAttributes lists the attributes of every container instance of a cluster, also those that nobody put.
-func (c *Call) listAttributes(_ context.Context, in *listAttributesInput) (*listAttributesOutput, error) {
-	k, err := c.cluster(in.Cluster)
+func (c *Request) listAttributes(_ context.Context, in *listAttributesInput) (*listAttributesOutput, error) {
+	k, err := c.resolveCluster(in.Cluster)
 	if err != nil {
 		return nil, err
 	}
-	if err := eachOneOf("targetType", []string{in.Type}, instanceTarget); err != nil {
+	if err := allInEnum("targetType", []string{in.Type}, instanceTarget); err != nil {
 		return nil, err
 	}
 	if in.Value != "" && in.Name == "" {
@@ -181,13 +181,13 @@ func (c *Call) listAttributes(_ context.Context, in *listAttributesInput) (*list
 		all := host.AllAttributes()
 		for _, name := range slices.Sorted(maps.Keys(all)) {
 			if (in.Name == "" || in.Name == name) && (in.Value == "" || in.Value == all[name]) {
-				found = append(found, c.targeted(host, name, all[name]))
+				found = append(found, c.attributeOutput(host, name, all[name]))
 			}
 		}
 	}
-	page, next, err := pageOf(in.paging, found, false, func(a targetedAttribute) string { return a.Target + "\x00" + a.Name })
+	page, next, err := paginate(in.paging, found, false, func(a targetedAttribute) string { return a.Target + "\x00" + a.Name })
 	if err != nil {
 		return nil, err
 	}
-	return &listAttributesOutput{listed(page), next}, nil
+	return &listAttributesOutput{nonNil(page), next}, nil
 }

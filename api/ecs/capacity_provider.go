@@ -13,10 +13,10 @@ import (
 // maxProviderPage is ECS's limit of capacity providers in one answer, and the default.
 const maxProviderPage = 10
 
-// switchedOn and switchedOff are how ECS writes a switch.
+// statusEnabled and switchedOff are how ECS writes a switch.
 const (
-	switchedOn  = "ENABLED"
-	switchedOff = "DISABLED"
+	statusEnabled  = "ENABLED"
+	statusDisabled = "DISABLED"
 )
 
 // capacityProvider is ECS's CapacityProvider.
@@ -45,19 +45,19 @@ type describeProvidersOutput struct {
 
 // describeCapacityProviders shows those that are named, deleted ones too, or all that can be used. With a cluster it shows
 // only those that tasks can be run through there.
-func (c *Call) describeCapacityProviders(_ context.Context, in *describeProvidersInput) (*describeProvidersOutput, error) {
+func (c *Request) describeCapacityProviders(_ context.Context, in *describeProvidersInput) (*describeProvidersOutput, error) {
 	usable := func(string) bool { return true }
 	if in.Cluster != "" {
-		k, err := c.cluster(in.Cluster)
+		k, err := c.resolveCluster(in.Cluster)
 		if err != nil {
 			return nil, err
 		}
 		usable = func(name string) bool { return usableIn(k, name) }
 	}
-	if err := eachOneOf("include", in.Include, "TAGS"); err != nil {
+	if err := allInEnum("include", in.Include, "TAGS"); err != nil {
 		return nil, err
 	}
-	paging, err := in.atMost(maxProviderPage)
+	paging, err := in.withLimit(maxProviderPage)
 	if err != nil {
 		return nil, err
 	}
@@ -66,23 +66,23 @@ func (c *Call) describeCapacityProviders(_ context.Context, in *describeProvider
 		return p.Status != spec.CapacityProviderActive || !usable(p.Name)
 	})
 	if len(in.Names) > 0 {
-		if found, err = c.namedProviders(in.Names, usable, out); err != nil {
+		if found, err = c.findProviders(in.Names, usable, out); err != nil {
 			return nil, err
 		}
 	} else {
 		slices.SortFunc(found, func(a, b *spec.CapacityProvider) int { return strings.Compare(a.Name, b.Name) })
-		if found, out.NextToken, err = pageOf(paging, found, false, func(p *spec.CapacityProvider) string { return p.Name }); err != nil {
+		if found, out.NextToken, err = paginate(paging, found, false, func(p *spec.CapacityProvider) string { return p.Name }); err != nil {
 			return nil, err
 		}
 	}
 	for _, p := range found {
-		out.Providers = append(out.Providers, c.provider(p, len(in.Include) > 0))
+		out.Providers = append(out.Providers, c.renderProvider(p, len(in.Include) > 0))
 	}
 	return out, nil
 }
 
-// namedProviders finds the providers of a list. What is not there becomes a failure of the answer.
-func (c *Call) namedProviders(names []string, usable func(string) bool, out *describeProvidersOutput) ([]*spec.CapacityProvider, error) {
+// findProviders finds the providers of a list. What is not there becomes a failure of the answer.
+func (c *Request) findProviders(names []string, usable func(string) bool, out *describeProvidersOutput) ([]*spec.CapacityProvider, error) {
 	if len(names) > maxPage {
 		return nil, wire.Errorf(wire.InvalidParameter, "capacityProviders can have at most %d items.", maxPage)
 	}
@@ -101,15 +101,15 @@ func (c *Call) namedProviders(names []string, usable func(string) bool, out *des
 	return found, nil
 }
 
-func (c *Call) providerARN(name string) string { return c.arn("capacity-provider/" + name) }
+func (c *Request) providerARN(name string) string { return c.arn("capacity-provider/" + name) }
 
-func (c *Call) provider(p *spec.CapacityProvider, withTags bool) capacityProvider {
+func (c *Request) renderProvider(p *spec.CapacityProvider, withTags bool) capacityProvider {
 	out := capacityProvider{
 		ARN: c.providerARN(p.Name), Name: p.Name, Status: string(p.Status), Type: "EC2_AUTOSCALING",
-		AutoScaling: scalingOf(p), UpdateStatus: updateStatus(p), Tags: []spec.Tag{},
+		AutoScaling: effectiveScaling(p), UpdateStatus: updateStatus(p), Tags: []spec.Tag{},
 	}
 	if withTags {
-		out.Tags = listed(p.Tags)
+		out.Tags = nonNil(p.Tags)
 	}
 	return out
 }
@@ -127,19 +127,19 @@ func updateStatus(p *spec.CapacityProvider) string {
 	return "CREATE_COMPLETE"
 }
 
-// scalingOf is what a provider shows of its scaling group. One that was made without says that tasks wait in it, which is
+// effectiveScaling is what a provider shows of its scaling group. One that was made without says that tasks wait in it, which is
 // managed scaling's to say; the group has the provider's own name then.
-func scalingOf(p *spec.CapacityProvider) *spec.AutoScalingProvider {
+func effectiveScaling(p *spec.CapacityProvider) *spec.AutoScalingProvider {
 	if p.AutoScaling != nil {
 		return p.AutoScaling
 	}
-	waits := autoScalingInput{ARN: p.Name, scalingInput: scalingInput{Scaling: &managedScalingInput{Status: switchedOn}}}
-	return waits.over(spec.AutoScalingProvider{})
+	waits := autoScalingInput{ARN: p.Name, scalingInput: scalingInput{Scaling: &managedScalingInput{Status: statusEnabled}}}
+	return waits.mergeOver(spec.AutoScalingProvider{})
 }
 
-// waits says whether tasks that are run through a provider wait when nothing is free. As on ECS that takes managed scaling.
-func waits(p *spec.CapacityProvider) bool {
-	return p.AutoScaling == nil || cmp.Or(p.AutoScaling.ManagedScaling, &spec.ManagedScaling{}).Status == switchedOn
+// queuesTasks says whether tasks that are run through a provider wait when nothing is free. As on ECS that takes managed scaling.
+func queuesTasks(p *spec.CapacityProvider) bool {
+	return p.AutoScaling == nil || cmp.Or(p.AutoScaling.ManagedScaling, &spec.ManagedScaling{}).Status == statusEnabled
 }
 
 // usableIn says whether tasks can be run through a provider in a cluster: it is among the cluster's own, or the built-in.

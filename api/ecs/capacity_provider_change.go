@@ -13,24 +13,24 @@ import (
 // maxProviders is how many capacity providers a pool can have.
 const maxProviders = 100
 
-// reservedProvider are the beginnings of names that ECS keeps for itself.
-var reservedProvider = regexp.MustCompile(`(?i)^(aws|ecs|fargate)`)
+// reservedProviderName are the beginnings of names that ECS keeps for itself.
+var reservedProviderName = regexp.MustCompile(`(?i)^(aws|ecs|fargate)`)
 
 // ECS's words for what is wrong with a capacity provider. Clients look for them.
 var (
-	errNoProvider    = wire.Errorf(wire.Client, "The specified capacity provider does not exist. Specify a valid name or ARN and try again.")
-	errProviderThere = wire.Errorf(wire.Client, "The specified capacity provider already exists. To change the configuration of an existing capacity provider, update the capacity provider.")
-	errProviderBuilt = wire.Errorf(wire.Client, "The capacity provider %s is built in: it can be neither changed nor deleted.", spec.BuiltinCapacityProvider)
+	errNoProvider      = wire.Errorf(wire.Client, "The specified capacity provider does not exist. Specify a valid name or ARN and try again.")
+	errProviderExists  = wire.Errorf(wire.Client, "The specified capacity provider already exists. To change the configuration of an existing capacity provider, update the capacity provider.")
+	errProviderBuiltIn = wire.Errorf(wire.Client, "The capacity provider %s is built in: it can be neither changed nor deleted.", spec.BuiltinCapacityProvider)
 )
 
-// ofOneCluster are the members of what only Amazon ECS Managed Instances have.
-type ofOneCluster struct {
+// managedInstancesInput are the members of what only Amazon ECS Managed Instances have.
+type managedInstancesInput struct {
 	Cluster          wire.Unsupported `json:"cluster" why:"a capacity provider is for all clusters here; PutClusterCapacityProviders says which use it"`
 	ManagedInstances wire.Unsupported `json:"managedInstancesProvider" why:"machines are your own here; give autoScalingGroupProvider, or the name alone"`
 }
 
 type createProviderInput struct {
-	ofOneCluster
+	managedInstancesInput
 	Name        string            `json:"name"`
 	AutoScaling *autoScalingInput `json:"autoScalingGroupProvider"`
 	Tags        []spec.Tag        `json:"tags"`
@@ -41,8 +41,8 @@ type providerOutput struct {
 }
 
 // createCapacityProvider makes a queue. Without a scaling group it is nothing else.
-func (c *Call) createCapacityProvider(ctx context.Context, in *createProviderInput) (*providerOutput, error) {
-	if !resourceName.MatchString(in.Name) || reservedProvider.MatchString(in.Name) {
+func (c *Request) createCapacityProvider(ctx context.Context, in *createProviderInput) (*providerOutput, error) {
+	if !resourceName.MatchString(in.Name) || reservedProviderName.MatchString(in.Name) {
 		return nil, wire.Errorf(wire.InvalidParameter, "name must be 1 to 255 letters, digits, hyphens and underscores that do not begin with aws, ecs or fargate, not %q.", in.Name)
 	}
 	if err := checkTags(in.Tags); err != nil {
@@ -56,7 +56,7 @@ func (c *Call) createCapacityProvider(ctx context.Context, in *createProviderInp
 		if err := in.AutoScaling.check(); err != nil {
 			return nil, err
 		}
-		p.AutoScaling = in.AutoScaling.over(spec.AutoScalingProvider{})
+		p.AutoScaling = in.AutoScaling.mergeOver(spec.AutoScalingProvider{})
 		if err := checkScaling(p.AutoScaling); err != nil {
 			return nil, err
 		}
@@ -66,16 +66,16 @@ func (c *Call) createCapacityProvider(ctx context.Context, in *createProviderInp
 	}
 	made, err := apply[*spec.CapacityProvider](ctx, c, raftfsm.CreateCapacityProvider{Provider: p})
 	if errors.Is(err, spec.ErrInUse) {
-		return nil, errProviderThere
+		return nil, errProviderExists
 	}
 	if err != nil {
 		return nil, err
 	}
-	return &providerOutput{c.provider(made, true)}, nil
+	return &providerOutput{c.renderProvider(made, true)}, nil
 }
 
 // countProviders is how many are on record and can be used.
-func (c *Call) countProviders() int {
+func (c *Request) countProviders() int {
 	n := 0
 	for _, p := range c.View.CapacityProviders() {
 		if p.Status == spec.CapacityProviderActive {
@@ -86,14 +86,14 @@ func (c *Call) countProviders() int {
 }
 
 type updateProviderInput struct {
-	ofOneCluster
+	managedInstancesInput
 	Name        string        `json:"name"`
 	AutoScaling *scalingInput `json:"autoScalingGroupProvider"`
 }
 
 // updateCapacityProvider changes what is given and leaves the rest.
-func (c *Call) updateCapacityProvider(ctx context.Context, in *updateProviderInput) (*providerOutput, error) {
-	known, err := c.changeable(in.Name)
+func (c *Request) updateCapacityProvider(ctx context.Context, in *updateProviderInput) (*providerOutput, error) {
+	known, err := c.mutableProvider(in.Name)
 	if err != nil {
 		return nil, err
 	}
@@ -106,7 +106,7 @@ func (c *Call) updateCapacityProvider(ctx context.Context, in *updateProviderInp
 	if err := in.AutoScaling.check(); err != nil {
 		return nil, err
 	}
-	changed := autoScalingInput{scalingInput: *in.AutoScaling}.over(*scalingOf(known))
+	changed := autoScalingInput{scalingInput: *in.AutoScaling}.mergeOver(*effectiveScaling(known))
 	if err := checkScaling(changed); err != nil {
 		return nil, err
 	}
@@ -117,18 +117,18 @@ func (c *Call) updateCapacityProvider(ctx context.Context, in *updateProviderInp
 	if err != nil {
 		return nil, err
 	}
-	return &providerOutput{c.provider(p, true)}, nil
+	return &providerOutput{c.renderProvider(p, true)}, nil
 }
 
 type deleteProviderInput struct {
-	ofOneCluster
+	managedInstancesInput
 	Provider string `json:"capacityProvider"`
 }
 
 // deleteCapacityProvider may come twice: one that was deleted is answered as it is. ECS answers with updateStatus
 // DELETE_FAILED where a cluster still names it; here the call is refused, so that nobody waits for it.
-func (c *Call) deleteCapacityProvider(ctx context.Context, in *deleteProviderInput) (*providerOutput, error) {
-	p, err := c.changeable(in.Provider)
+func (c *Request) deleteCapacityProvider(ctx context.Context, in *deleteProviderInput) (*providerOutput, error) {
+	p, err := c.mutableProvider(in.Provider)
 	if err != nil {
 		return nil, err
 	}
@@ -143,17 +143,17 @@ func (c *Call) deleteCapacityProvider(ctx context.Context, in *deleteProviderInp
 	case err != nil:
 		return nil, err
 	}
-	return &providerOutput{c.provider(p, true)}, nil
+	return &providerOutput{c.renderProvider(p, true)}, nil
 }
 
-// changeable finds a capacity provider on record, by name or ARN.
-func (c *Call) changeable(given string) (*spec.CapacityProvider, error) {
+// mutableProvider finds a capacity provider on record, by name or ARN.
+func (c *Request) mutableProvider(given string) (*spec.CapacityProvider, error) {
 	r, err := parseResource("capacity-provider", given)
 	if err != nil {
 		return nil, err
 	}
 	if r.name == spec.BuiltinCapacityProvider {
-		return nil, errProviderBuilt
+		return nil, errProviderBuiltIn
 	}
 	known := c.View.CapacityProvider(r.name)
 	if known == nil {

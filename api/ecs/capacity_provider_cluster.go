@@ -19,8 +19,8 @@ type putProvidersInput struct {
 }
 
 // putClusterCapacityProviders replaces both lists of a cluster.
-func (c *Call) putClusterCapacityProviders(ctx context.Context, in *putProvidersInput) (*clusterOutput, error) {
-	k, err := c.cluster(in.Cluster)
+func (c *Request) putClusterCapacityProviders(ctx context.Context, in *putProvidersInput) (*clusterOutput, error) {
+	k, err := c.resolveCluster(in.Cluster)
 	if err != nil {
 		return nil, err
 	}
@@ -28,7 +28,7 @@ func (c *Call) putClusterCapacityProviders(ctx context.Context, in *putProviders
 		return nil, wire.Errorf(wire.InvalidParameter, "capacityProviders and defaultCapacityProviderStrategy must both be given; [] is for none.")
 	}
 	change := raftfsm.PutClusterCapacityProviders{Cluster: k.Name}
-	if change.Providers, change.Strategy, err = c.attached(in.Providers, in.Strategy); err != nil {
+	if change.Providers, change.Strategy, err = c.parseClusterProviders(in.Providers, in.Strategy); err != nil {
 		return nil, err
 	}
 	changed, err := apply[*spec.Cluster](ctx, c, change)
@@ -42,11 +42,11 @@ func (c *Call) putClusterCapacityProviders(ctx context.Context, in *putProviders
 	case err != nil:
 		return nil, err
 	}
-	return c.changed(changed), nil
+	return c.clusterResult(changed), nil
 }
 
-// attached checks the capacity providers that a cluster shall have, and its default strategy.
-func (c *Call) attached(given []string, strategy []strategyItem) ([]string, []spec.CapacityProviderStrategyItem, error) {
+// parseClusterProviders checks the capacity providers that a cluster shall have, and its default strategy.
+func (c *Request) parseClusterProviders(given []string, strategy []strategyItem) ([]string, []spec.CapacityProviderStrategyItem, error) {
 	if len(given) > maxClusterProviders {
 		return nil, nil, wire.Errorf(wire.InvalidParameter, "capacityProviders can have at most %d items, not %d.", maxClusterProviders, len(given))
 	}
@@ -57,7 +57,7 @@ func (c *Call) attached(given []string, strategy []strategyItem) ([]string, []sp
 		if err != nil {
 			return nil, nil, err
 		}
-		if err := c.attachable(r.name); err != nil {
+		if err := c.checkAttachable(r.name); err != nil {
 			return nil, nil, err
 		}
 		if !has[r.name] {
@@ -68,8 +68,8 @@ func (c *Call) attached(given []string, strategy []strategyItem) ([]string, []sp
 	return names, items, err
 }
 
-func (c *Call) attachable(name string) error {
-	if reservedProvider.MatchString(name) {
+func (c *Request) checkAttachable(name string) error {
+	if reservedProviderName.MatchString(name) {
 		return wire.Errorf(wire.InvalidParameter, "The capacity provider %s is not supported: Pinion runs tasks on your own hosts.", name)
 	}
 	if p := c.View.CapacityProvider(name); p == nil || p.Status != spec.CapacityProviderActive {

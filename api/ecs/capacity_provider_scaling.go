@@ -37,29 +37,29 @@ const (
 	defaultWarmup  = 300
 )
 
-// over lays what is given over what was recorded, and ECS's defaults under both.
-func (in autoScalingInput) over(recorded spec.AutoScalingProvider) *spec.AutoScalingProvider {
-	warmup, status := defaultWarmup, switchedOff
+// mergeOver lays what is given over what was recorded, and ECS's defaults under both.
+func (in autoScalingInput) mergeOver(recorded spec.AutoScalingProvider) *spec.AutoScalingProvider {
+	warmup, status := defaultWarmup, statusDisabled
 	scaling := spec.ManagedScaling{TargetCapacity: defaultTarget, MinStep: defaultMinStep, MaxStep: defaultMaxStep, WarmupSeconds: &warmup}
 	if recorded.ManagedScaling != nil {
 		scaling, status = *recorded.ManagedScaling, recorded.ManagedScaling.Status
 	}
 	if given := in.Scaling; given != nil {
 		if recorded.ManagedScaling == nil {
-			status = switchedOn // who says how to scale wants it
+			status = statusEnabled // who says how to scale wants it
 		}
 		status = cmp.Or(given.Status, status)
-		given.apply(&scaling)
+		given.applyTo(&scaling)
 	}
 	scaling.Status = status
 	return &spec.AutoScalingProvider{
 		ARN: cmp.Or(in.ARN, recorded.ARN), ManagedScaling: &scaling,
-		TerminationProtection: cmp.Or(in.TerminationProtection, recorded.TerminationProtection, switchedOff),
-		ManagedDraining:       cmp.Or(in.Draining, recorded.ManagedDraining, switchedOn),
+		TerminationProtection: cmp.Or(in.TerminationProtection, recorded.TerminationProtection, statusDisabled),
+		ManagedDraining:       cmp.Or(in.Draining, recorded.ManagedDraining, statusEnabled),
 	}
 }
 
-func (in *managedScalingInput) apply(to *spec.ManagedScaling) {
+func (in *managedScalingInput) applyTo(to *spec.ManagedScaling) {
 	for _, number := range []struct{ from, to *int }{
 		{in.TargetCapacity, &to.TargetCapacity}, {in.MinStep, &to.MinStep}, {in.MaxStep, &to.MaxStep},
 	} {
@@ -74,16 +74,16 @@ func (in *managedScalingInput) apply(to *spec.ManagedScaling) {
 
 // check holds ECS's ranges.
 func (in *scalingInput) check() error {
-	if err := oneOf("managedTerminationProtection", in.TerminationProtection, switchedOn, switchedOff); err != nil {
+	if err := inEnum("managedTerminationProtection", in.TerminationProtection, statusEnabled, statusDisabled); err != nil {
 		return err
 	}
-	if err := oneOf("managedDraining", in.Draining, switchedOn, switchedOff); err != nil {
+	if err := inEnum("managedDraining", in.Draining, statusEnabled, statusDisabled); err != nil {
 		return err
 	}
 	if in.Scaling == nil {
 		return nil
 	}
-	if err := oneOf("managedScaling.status", in.Scaling.Status, switchedOn, switchedOff); err != nil {
+	if err := inEnum("managedScaling.status", in.Scaling.Status, statusEnabled, statusDisabled); err != nil {
 		return err
 	}
 	for _, number := range []struct {
@@ -105,7 +105,7 @@ func (in *scalingInput) check() error {
 
 // checkScaling looks at what was laid together.
 func checkScaling(p *spec.AutoScalingProvider) error {
-	if p.TerminationProtection == switchedOn && p.ManagedScaling.Status != switchedOn {
+	if p.TerminationProtection == statusEnabled && p.ManagedScaling.Status != statusEnabled {
 		return wire.Errorf(wire.InvalidParameter, "managedTerminationProtection ENABLED needs managedScaling with status ENABLED.")
 	}
 	if p.ManagedScaling.MinStep > p.ManagedScaling.MaxStep {

@@ -57,8 +57,8 @@ func checkStrategy(field string, given []strategyItem, has func(string) bool) ([
 	return items, nil
 }
 
-// strategyShown is a strategy as ECS shows it.
-func strategyShown(items []spec.CapacityProviderStrategyItem) []strategyItem {
+// strategyOutput is a strategy as ECS shows it.
+func strategyOutput(items []spec.CapacityProviderStrategyItem) []strategyItem {
 	shown := []strategyItem{}
 	for _, item := range items {
 		shown = append(shown, strategyItem{Name: item.CapacityProvider, Base: item.Base, Weight: item.Weight})
@@ -66,10 +66,10 @@ func strategyShown(items []spec.CapacityProviderStrategyItem) []strategyItem {
 	return shown
 }
 
-// queue is the capacity provider that the tasks of a call wait in: the first of the call's strategy, or of the cluster's,
+// queueProvider is the capacity provider that the tasks of a call wait in: the first of the call's strategy, or of the cluster's,
 // that has a base or a weight. It is empty where tasks are placed at once or not at all: with a launch type, where there
 // is no strategy, and through a provider without managed scaling.
-func (c *Call) queue(k *spec.Cluster, in *runInput) (string, error) {
+func (c *Request) queueProvider(k *spec.Cluster, in *runInput) (string, error) {
 	items := k.DefaultStrategy
 	switch {
 	case in.LaunchType != "" && len(in.CapacityProviders) > 0:
@@ -90,7 +90,7 @@ func (c *Call) queue(k *spec.Cluster, in *runInput) (string, error) {
 		if p == nil || p.Status != spec.CapacityProviderActive {
 			return "", errNotAssociated
 		}
-		if !waits(p) {
+		if !queuesTasks(p) {
 			c.warn("the capacity provider %s has no managed scaling, so tasks do not wait in it: what has no place fails at once", p.Name)
 			return "", nil
 		}

@@ -53,8 +53,8 @@ type describeClustersOutput struct {
 	Failures []failure `json:"failures"`
 }
 
-func (c *Call) describeClusters(_ context.Context, in *describeClustersInput) (*describeClustersOutput, error) {
-	if err := eachOneOf("include", in.Include, "ATTACHMENTS", "CONFIGURATIONS", "SETTINGS", "STATISTICS", "TAGS"); err != nil {
+func (c *Request) describeClusters(_ context.Context, in *describeClustersInput) (*describeClustersOutput, error) {
+	if err := allInEnum("include", in.Include, "ATTACHMENTS", "CONFIGURATIONS", "SETTINGS", "STATISTICS", "TAGS"); err != nil {
 		return nil, err
 	}
 	if len(in.Clusters) > maxPage {
@@ -70,7 +70,7 @@ func (c *Call) describeClusters(_ context.Context, in *describeClustersInput) (*
 			return nil, err
 		}
 		if known := c.View.Cluster(r.name); known != nil {
-			out.Clusters = append(out.Clusters, c.describe(known, in.Include))
+			out.Clusters = append(out.Clusters, c.renderCluster(known, in.Include))
 			continue
 		}
 		out.Failures = append(out.Failures, failure{ARN: c.clusterARN(r.name), Reason: spec.ReasonMissing})
@@ -87,11 +87,11 @@ type listClustersOutput struct {
 	NextToken string   `json:"nextToken,omitempty"`
 }
 
-func (c *Call) listClusters(_ context.Context, in *listClustersInput) (*listClustersOutput, error) {
+func (c *Request) listClusters(_ context.Context, in *listClustersInput) (*listClustersOutput, error) {
 	active := slices.DeleteFunc(slices.Clone(c.View.Clusters()), func(k *spec.Cluster) bool {
-		return k.Status != spec.ClusterActive || !c.Bound.Covers(k.Name)
+		return k.Status != spec.ClusterActive || !c.Scope.Covers(k.Name)
 	})
-	page, next, err := pageOf(in.paging, active, false, func(k *spec.Cluster) string { return k.Name })
+	page, next, err := paginate(in.paging, active, false, func(k *spec.Cluster) string { return k.Name })
 	if err != nil {
 		return nil, err
 	}
@@ -102,8 +102,8 @@ func (c *Call) listClusters(_ context.Context, in *listClustersInput) (*listClus
 	return out, nil
 }
 
-// cluster finds the cluster that a request is about: a name, an ARN, or nothing for the default one.
-func (c *Call) cluster(given string) (*spec.Cluster, error) {
+// resolveCluster finds the cluster that a request is about: a name, an ARN, or nothing for the default one.
+func (c *Request) resolveCluster(given string) (*spec.Cluster, error) {
 	r, err := parseResource("cluster", cmp.Or(given, spec.DefaultCluster))
 	if err != nil {
 		return nil, err
@@ -115,12 +115,12 @@ func (c *Call) cluster(given string) (*spec.Cluster, error) {
 	return known, nil
 }
 
-// namedCluster is cluster for operations that mean no cluster when they name none.
-func (c *Call) namedCluster(given string) (*spec.Cluster, error) {
+// requireCluster is cluster for operations that mean no cluster when they name none.
+func (c *Request) requireCluster(given string) (*spec.Cluster, error) {
 	if given == "" {
 		return nil, errBlankCluster
 	}
-	return c.cluster(given)
+	return c.resolveCluster(given)
 }
 
 var (
@@ -128,20 +128,20 @@ var (
 	errBlankCluster = wire.Errorf(wire.InvalidParameter, "Cluster can not be blank.")
 )
 
-// describe derives a cluster's counters from its hosts and tasks.
-func (c *Call) describe(k *spec.Cluster, include []string) cluster {
+// renderCluster derives a cluster's counters from its hosts and tasks.
+func (c *Request) renderCluster(k *spec.Cluster, include []string) cluster {
 	out := cluster{
 		ARN: c.clusterARN(k.Name), Name: k.Name, Status: string(k.Status), Instances: len(c.View.Hosts(k.Name)),
 		Statistics: []keyValue{}, Tags: []spec.Tag{}, Settings: []spec.Setting{},
-		CapacityProviders: listed(k.CapacityProviders), DefaultStrategy: strategyShown(k.DefaultStrategy),
+		CapacityProviders: nonNil(k.CapacityProviders), DefaultStrategy: strategyOutput(k.DefaultStrategy),
 	}
 	count := countTasks(c.View.Tasks(k.Name))
 	out.Running, out.Pending = count.running(), count.pending()
 	if slices.Contains(include, "STATISTICS") {
-		out.Statistics = slices.Concat(count.statistics(), c.pool(k.Name))
+		out.Statistics = slices.Concat(count.statistics(), c.capacityStatistics(k.Name))
 	}
 	if slices.Contains(include, "TAGS") {
-		out.Tags = listed(k.Tags)
+		out.Tags = nonNil(k.Tags)
 	}
 	if slices.Contains(include, "SETTINGS") {
 		out.Settings = k.Settings
@@ -164,8 +164,8 @@ func (c *Call) describe(k *spec.Cluster, include []string) cluster {
 	return out
 }
 
-// pool sums what the hosts of a cluster have and have left. These statistics are Pinion's own.
-func (c *Call) pool(name string) []keyValue {
+// capacityStatistics sums what the hosts of a cluster have and have left. These statistics are Pinion's own.
+func (c *Request) capacityStatistics(name string) []keyValue {
 	var cpu, memory, gpus, freeCPU, freeMemory, freeGPUs int64
 	for _, host := range c.View.Hosts(name) {
 		free := c.View.Free(host.ID)
@@ -173,10 +173,10 @@ func (c *Call) pool(name string) []keyValue {
 		freeCPU, freeMemory, freeGPUs = freeCPU+free.CPU, freeMemory+free.MemoryMiB, freeGPUs+int64(len(free.GPUs))
 	}
 	return []keyValue{
-		number("registeredCPU", cpu), number("remainingCPU", freeCPU),
-		number("registeredMemory", memory), number("remainingMemory", freeMemory),
-		number("registeredGPU", gpus), number("remainingGPU", freeGPUs),
+		statistic("registeredCPU", cpu), statistic("remainingCPU", freeCPU),
+		statistic("registeredMemory", memory), statistic("remainingMemory", freeMemory),
+		statistic("registeredGPU", gpus), statistic("remainingGPU", freeGPUs),
 	}
 }
 
-func number(name string, n int64) keyValue { return keyValue{name, strconv.FormatInt(n, 10)} }
+func statistic(name string, n int64) keyValue { return keyValue{name, strconv.FormatInt(n, 10)} }

@@ -30,7 +30,7 @@ type createClusterInput struct {
 }
 
 // createCluster answers with the cluster of that name as it is when there is one already, as ECS does.
-func (c *Call) createCluster(ctx context.Context, in *createClusterInput) (*clusterOutput, error) {
+func (c *Request) createCluster(ctx context.Context, in *createClusterInput) (*clusterOutput, error) {
 	name := cmp.Or(in.ClusterName, spec.DefaultCluster)
 	if !resourceName.MatchString(name) {
 		return nil, wire.Errorf(wire.InvalidParameter, "clusterName must be 1 to 255 letters, digits, hyphens and underscores, not %q", name)
@@ -45,25 +45,25 @@ func (c *Call) createCluster(ctx context.Context, in *createClusterInput) (*clus
 		Name: name, Status: spec.ClusterActive, Tags: in.Tags, Settings: in.Settings, Configuration: in.Configuration, CreatedAt: c.Now(),
 	}
 	if len(k.Settings) == 0 {
-		k.Settings = c.insights()
+		k.Settings = c.defaultClusterSettings()
 	}
 	if in.ServiceConnect != nil {
 		k.Namespace = in.ServiceConnect.Namespace
 	}
 	var err error
-	if k.CapacityProviders, k.DefaultStrategy, err = c.attached(in.CapacityProviders, in.DefaultStrategy); err != nil {
+	if k.CapacityProviders, k.DefaultStrategy, err = c.parseClusterProviders(in.CapacityProviders, in.DefaultStrategy); err != nil {
 		return nil, err
 	}
 	made, err := apply[*spec.Cluster](ctx, c, raftfsm.CreateCluster{Cluster: k})
 	if err != nil {
 		return nil, err
 	}
-	return c.changed(made), nil
+	return c.clusterResult(made), nil
 }
 
-// insights are the settings of a new cluster that names none: what the account setting says, if somebody chose one.
-func (c *Call) insights() []spec.Setting {
-	value := c.effective(c.Principal, containerInsights)
+// defaultClusterSettings are the settings of a new cluster that names none: what the account setting says, if somebody chose one.
+func (c *Request) defaultClusterSettings() []spec.Setting {
+	value := c.effectiveSetting(c.Principal, containerInsights)
 	if value == containerInsights.values[0] {
 		return nil
 	}
@@ -75,8 +75,8 @@ type updateClusterInput struct {
 	Cluster string `json:"cluster"`
 }
 
-func (c *Call) updateCluster(ctx context.Context, in *updateClusterInput) (*clusterOutput, error) {
-	k, err := c.namedCluster(in.Cluster)
+func (c *Request) updateCluster(ctx context.Context, in *updateClusterInput) (*clusterOutput, error) {
+	k, err := c.requireCluster(in.Cluster)
 	if err != nil {
 		return nil, err
 	}
@@ -87,7 +87,7 @@ func (c *Call) updateCluster(ctx context.Context, in *updateClusterInput) (*clus
 	if in.ServiceConnect != nil {
 		change.Namespace = &in.ServiceConnect.Namespace
 	}
-	return c.update(ctx, change)
+	return c.applyClusterUpdate(ctx, change)
 }
 
 type updateClusterSettingsInput struct {
@@ -95,8 +95,8 @@ type updateClusterSettingsInput struct {
 	Settings []spec.Setting `json:"settings"`
 }
 
-func (c *Call) updateClusterSettings(ctx context.Context, in *updateClusterSettingsInput) (*clusterOutput, error) {
-	k, err := c.namedCluster(in.Cluster)
+func (c *Request) updateClusterSettings(ctx context.Context, in *updateClusterSettingsInput) (*clusterOutput, error) {
+	k, err := c.requireCluster(in.Cluster)
 	if err != nil {
 		return nil, err
 	}
@@ -106,10 +106,10 @@ func (c *Call) updateClusterSettings(ctx context.Context, in *updateClusterSetti
 	if err := checkSettings(in.Settings); err != nil {
 		return nil, err
 	}
-	return c.update(ctx, raftfsm.UpdateCluster{Name: k.Name, Settings: in.Settings})
+	return c.applyClusterUpdate(ctx, raftfsm.UpdateCluster{Name: k.Name, Settings: in.Settings})
 }
 
-func (c *Call) update(ctx context.Context, change raftfsm.UpdateCluster) (*clusterOutput, error) {
+func (c *Request) applyClusterUpdate(ctx context.Context, change raftfsm.UpdateCluster) (*clusterOutput, error) {
 	k, err := apply[*spec.Cluster](ctx, c, change)
 	if errors.Is(err, spec.ErrNotFound) || errors.Is(err, spec.ErrInactive) {
 		return nil, errNoCluster
@@ -117,15 +117,15 @@ func (c *Call) update(ctx context.Context, change raftfsm.UpdateCluster) (*clust
 	if err != nil {
 		return nil, err
 	}
-	return c.changed(k), nil
+	return c.clusterResult(k), nil
 }
 
 type deleteClusterInput struct {
 	Cluster string `json:"cluster"`
 }
 
-// refusedDeletions are ECS's words for why a cluster is not deleted. Clients look for them: Terraform tries again.
-var refusedDeletions = []struct {
+// deleteClusterErrors are ECS's words for why a cluster is not deleted. Clients look for them: Terraform tries again.
+var deleteClusterErrors = []struct {
 	err     error
 	refusal *wire.Error
 }{
@@ -136,7 +136,7 @@ var refusedDeletions = []struct {
 }
 
 // deleteCluster may come twice: a cluster that was deleted is answered as it is.
-func (c *Call) deleteCluster(ctx context.Context, in *deleteClusterInput) (*clusterOutput, error) {
+func (c *Request) deleteCluster(ctx context.Context, in *deleteClusterInput) (*clusterOutput, error) {
 	if in.Cluster == "" {
 		return nil, errBlankCluster
 	}
@@ -145,7 +145,7 @@ func (c *Call) deleteCluster(ctx context.Context, in *deleteClusterInput) (*clus
 		return nil, err
 	}
 	k, err := apply[*spec.Cluster](ctx, c, raftfsm.DeleteCluster{Name: r.name, At: c.Now()})
-	for _, known := range refusedDeletions {
+	for _, known := range deleteClusterErrors {
 		if errors.Is(err, known.err) {
 			return nil, known.refusal
 		}
@@ -153,10 +153,10 @@ func (c *Call) deleteCluster(ctx context.Context, in *deleteClusterInput) (*clus
 	if err != nil {
 		return nil, err
 	}
-	return c.changed(k), nil
+	return c.clusterResult(k), nil
 }
 
-// changed is the answer of an operation that changed a cluster: all of it, but for the statistics.
-func (c *Call) changed(k *spec.Cluster) *clusterOutput {
-	return &clusterOutput{c.describe(k, []string{"CONFIGURATIONS", "SETTINGS", "TAGS"})}
+// clusterResult is the answer of an operation that changed a cluster: all of it, but for the statistics.
+func (c *Request) clusterResult(k *spec.Cluster) *clusterOutput {
+	return &clusterOutput{c.renderCluster(k, []string{"CONFIGURATIONS", "SETTINGS", "TAGS"})}
 }

@@ -31,7 +31,7 @@ func (in *clusterInput) check() error {
 }
 
 func checkExecuteCommand(exec *spec.ExecuteCommandConfiguration) error {
-	if err := oneOf("configuration.executeCommandConfiguration.logging", exec.Logging, "NONE", "DEFAULT", "OVERRIDE"); err != nil {
+	if err := inEnum("configuration.executeCommandConfiguration.logging", exec.Logging, "NONE", "DEFAULT", "OVERRIDE"); err != nil {
 		return err
 	}
 	if exec.Log != nil && *exec.Log == (spec.ExecuteCommandLogTarget{}) {
@@ -48,10 +48,10 @@ func checkSettings(settings []spec.Setting) error {
 		if s.Name == "" {
 			return wire.Errorf(wire.InvalidParameter, "settings.name must not be empty")
 		}
-		if err := oneOf("settings.name", s.Name, containerInsights.name); err != nil {
+		if err := inEnum("settings.name", s.Name, containerInsights.name); err != nil {
 			return err
 		}
-		if err := eachOneOf("settings.value of containerInsights", []string{s.Value}, containerInsights.values...); err != nil {
+		if err := allInEnum("settings.value of containerInsights", []string{s.Value}, containerInsights.values...); err != nil {
 			return err
 		}
 	}

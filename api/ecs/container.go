@@ -27,9 +27,9 @@ type container struct {
 	GPUIDs            []string              `json:"gpuIds,omitempty"`
 }
 
-// containers shows a task's containers with the sizes that its definition, nil when it is not known any more, and its
+// renderContainers shows a task's containers with the sizes that its definition, nil when it is not known any more, and its
 // overrides give them.
-func (c *Call) containers(t *spec.Task, taskARN string, d *spec.TaskDefinition) []container {
+func (c *Request) renderContainers(t *spec.Task, taskARN string, d *spec.TaskDefinition) []container {
 	if d != nil && len(t.Overrides.Containers) > 0 {
 		d = spec.Effective(d, t.Overrides)
 	}
@@ -40,21 +40,21 @@ func (c *Call) containers(t *spec.Task, taskARN string, d *spec.TaskDefinition) 
 			ARN: c.containerARN(t, running.ID), TaskARN: taskARN, Name: running.Name, Image: running.Image,
 			ImageDigest: running.ImageDigest, RuntimeID: running.RuntimeID,
 			LastStatus: string(cmp.Or(running.LastStatus, t.LastStatus)), ExitCode: running.ExitCode, Reason: running.Reason,
-			NetworkInterfaces: []struct{}{}, HealthStatus: healthOfContainer(running), GPUIDs: running.GPUs,
+			NetworkInterfaces: []struct{}{}, HealthStatus: containerHealth(running), GPUIDs: running.GPUs,
 		}
 		if running.LastStatus.Rank() >= spec.Running.Rank() {
 			shown.NetworkBindings = append([]spec.NetworkBinding{}, running.Bindings...)
 		}
-		if size := definedIn(d, running.Name); size != nil {
-			shown.CPU, shown.Memory, shown.MemoryReservation = strconv.FormatInt(size.CPU, 10), mebibytes(size.Memory), mebibytes(size.MemoryReservation)
+		if size := findContainer(d, running.Name); size != nil {
+			shown.CPU, shown.Memory, shown.MemoryReservation = strconv.FormatInt(size.CPU, 10), formatMiB(size.Memory), formatMiB(size.MemoryReservation)
 		}
 		out = append(out, shown)
 	}
 	return out
 }
 
-// definedIn is the container of that name in a definition, nil when there is none.
-func definedIn(d *spec.TaskDefinition, name string) *spec.ContainerDefinition {
+// findContainer is the container of that name in a definition, nil when there is none.
+func findContainer(d *spec.TaskDefinition, name string) *spec.ContainerDefinition {
 	if d == nil {
 		return nil
 	}
@@ -66,8 +66,8 @@ func definedIn(d *spec.TaskDefinition, name string) *spec.ContainerDefinition {
 	return nil
 }
 
-// mebibytes writes a size as ECS does in tasks; no limit is nothing at all.
-func mebibytes(n int64) string {
+// formatMiB writes a size as ECS does in tasks; no limit is nothing at all.
+func formatMiB(n int64) string {
 	if n == 0 {
 		return ""
 	}

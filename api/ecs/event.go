@@ -70,7 +70,7 @@ type gpuDetail struct {
 // who owns a GPU are those of the view, which must not be older than the change. A host counts as connected until the
 // pool gives it up, because only that is in the state.
 func Event(change *raftfsm.Change, view *raftfsm.View, region string) ([]byte, error) {
-	c := &Call{Region: region, View: view, Cluster: recorded{view: view}}
+	c := &Request{Region: region, View: view, Store: eventStore{view: view}}
 	out := event{
 		Version: "0", ID: eventID(view, change.Position), DetailType: detailTypes[change.Kind], Source: "aws.ecs", Account: spec.AccountID,
 		Time: change.At.UTC().Format(time.RFC3339), Region: region,
@@ -81,16 +81,16 @@ func Event(change *raftfsm.Change, view *raftfsm.View, region string) ([]byte, e
 	}
 	switch change.Kind {
 	case raftfsm.TaskChange:
-		detail := &taskDetail{c.task(change.Task, true), at}
+		detail := &taskDetail{c.renderTask(change.Task, true), at}
 		out.Detail, out.Resources = detail, []string{detail.TaskARN}
 	case raftfsm.HostChange:
-		detail := c.instanceDetail(change, at)
+		detail := c.renderInstanceDetail(change, at)
 		out.Detail, out.Resources = detail, []string{detail.ARN}
 	case raftfsm.ClusterChange:
-		detail := &clusterDetail{c.describe(change.Of, []string{"TAGS", "SETTINGS", "CONFIGURATIONS"}), int64(change.Position.Index), at}
+		detail := &clusterDetail{c.renderCluster(change.Of, []string{"TAGS", "SETTINGS", "CONFIGURATIONS"}), int64(change.Position.Index), at}
 		out.Detail, out.Resources = detail, []string{detail.ARN}
 	case raftfsm.GPUChange:
-		detail := c.gpuDetail(change, at)
+		detail := c.renderGPUDetail(change, at)
 		out.Detail, out.Resources = detail, []string{detail.InstanceARN}
 	default:
 		return nil, fmt.Errorf("a change of a %q has no event", change.Kind)
@@ -99,8 +99,8 @@ func Event(change *raftfsm.Change, view *raftfsm.View, region string) ([]byte, e
 	return json.Marshal(out)
 }
 
-func (c *Call) instanceDetail(change *raftfsm.Change, at wire.Time) *instanceDetail {
-	detail := &instanceDetail{c.instance(change.Host, []string{"TAGS"}), c.clusterARN(change.Cluster), at}
+func (c *Request) renderInstanceDetail(change *raftfsm.Change, at wire.Time) *instanceDetail {
+	detail := &instanceDetail{c.renderInstance(change.Host, []string{"TAGS"}), c.clusterARN(change.Cluster), at}
 	if change.Deleted {
 		detail.Status, detail.AgentConnected = statusInactive, false
 	}
@@ -112,7 +112,7 @@ const (
 	statusInactive = "INACTIVE"
 )
 
-func (c *Call) gpuDetail(change *raftfsm.Change, at wire.Time) *gpuDetail {
+func (c *Request) renderGPUDetail(change *raftfsm.Change, at wire.Time) *gpuDetail {
 	host := change.Host
 	detail := &gpuDetail{
 		HostGPU: *change.GPU, Status: statusActive, Host: host.Name, InstanceARN: c.instanceARN(host.Cluster, host.ID),
@@ -133,14 +133,14 @@ func (c *Call) gpuDetail(change *raftfsm.Change, at wire.Time) *gpuDetail {
 	return detail
 }
 
-// recorded answers from the state alone, which is the same everywhere.
-type recorded struct {
-	Cluster // nil: events change nothing
-	view    *raftfsm.View
+// eventStore answers from the state alone, which is the same everywhere.
+type eventStore struct {
+	Store // nil: events change nothing
+	view  *raftfsm.View
 }
 
 // Connected is false once the pool has given the host up.
-func (r recorded) Connected(hostID string) bool {
+func (r eventStore) Connected(hostID string) bool {
 	host := r.view.Host(hostID)
 	return host != nil && !host.Lost()
 }

@@ -22,15 +22,15 @@ const (
 
 var knownCapabilities = []string{"all", "compute", "compat32", "display", "graphics", "ngx", "utility", "video"}
 
-// gpuDemand is what a container asks for, in ECS's own form.
-type gpuDemand struct {
+// gpuRequest is what a container asks for, in ECS's own form.
+type gpuRequest struct {
 	requirements []spec.ResourceRequirement // nil when it asks for none
 	capabilities []string                   // for NVIDIA_DRIVER_CAPABILITIES, unless the container sets it itself
 }
 
-// gpusOf reads the forms in which people ask for GPUs: ECS's {type, value}, {type, count, capabilities}, gpuCount.
-func gpusOf(container string, requirements []requirementInput, gpuCount any) (gpuDemand, error) {
-	var demand gpuDemand
+// parseGPUs reads the forms in which people ask for GPUs: ECS's {type, value}, {type, count, capabilities}, gpuCount.
+func parseGPUs(container string, requirements []requirementInput, gpuCount any) (gpuRequest, error) {
+	var demand gpuRequest
 	for i, r := range requirements {
 		field := fmt.Sprintf("resourceRequirements[%d]", i)
 		if !strings.EqualFold(r.Type, resourceGPU) {
@@ -53,7 +53,7 @@ func gpusOf(container string, requirements []requirementInput, gpuCount any) (gp
 	if gpuCount == nil {
 		return demand, nil
 	}
-	n, err := gpuNumber(container, "gpuCount", gpuCount)
+	n, err := parseGPUNumber(container, "gpuCount", gpuCount)
 	if err != nil {
 		return demand, err
 	}
@@ -64,7 +64,7 @@ func wholeGPUs(n int) spec.ResourceRequirement {
 	return spec.ResourceRequirement{Type: resourceGPU, Value: strconv.Itoa(n)}
 }
 
-func (d *gpuDemand) add(container string, r spec.ResourceRequirement) error {
+func (d *gpuRequest) add(container string, r spec.ResourceRequirement) error {
 	if d.requirements != nil {
 		return wire.Errorf(wire.Client, "Container '%s' asks for GPUs more than once. Keep one entry of resourceRequirements, with the number of GPUs in value.", container)
 	}
@@ -82,7 +82,7 @@ func (r requirementInput) normalise(container, field string) (spec.ResourceRequi
 	case r.Value == spec.AllGPUs && r.Count == nil:
 		return spec.ResourceRequirement{Type: resourceGPU, Value: spec.AllGPUs}, nil
 	}
-	n, err := r.gpus(container, field)
+	n, err := r.parseAmount(container, field)
 	return wholeGPUs(n), err
 }
 
@@ -122,52 +122,52 @@ func checkGPUs(d *spec.TaskDefinition) error {
 	return nil
 }
 
-func (r requirementInput) gpus(container, field string) (int, error) {
+func (r requirementInput) parseAmount(container, field string) (int, error) {
 	switch {
 	case r.Value != nil && r.Count != nil:
 		return 0, wire.Errorf(wire.Client, "Container '%s': %s has both value and count. Keep value.", container, field)
 	case r.Count != nil:
-		return gpuNumber(container, field+".count", r.Count)
+		return parseGPUNumber(container, field+".count", r.Count)
 	case r.Value == nil:
-		return 0, gpuError(container, field+".value", "it is missing", wantedValue)
+		return 0, gpuError(container, field+".value", "it is missing", expectedValue)
 	}
 	text, ok := r.Value.(string)
 	if !ok {
-		return 0, gpuError(container, field+".value", "not "+shown(r.Value), wantedValue)
+		return 0, gpuError(container, field+".value", "not "+formatValue(r.Value), expectedValue)
 	}
-	n, ok := wholeNumber(text)
+	n, ok := parseWholeNumber(text)
 	if !ok {
-		return 0, gpuError(container, field+".value", "not "+shown(text), wantedValue)
+		return 0, gpuError(container, field+".value", "not "+formatValue(text), expectedValue)
 	}
 	return n, nil
 }
 
-// gpuNumber reads count and gpuCount, which people write as numbers.
-func gpuNumber(container, field string, v any) (int, error) {
+// parseGPUNumber reads count and gpuCount, which people write as numbers.
+func parseGPUNumber(container, field string, v any) (int, error) {
 	if number, ok := v.(json.Number); ok {
-		if n, ok := wholeNumber(number.String()); ok {
+		if n, ok := parseWholeNumber(number.String()); ok {
 			return n, nil
 		}
 	}
-	return 0, gpuError(container, field, "not "+shown(v), "a whole number from 1")
+	return 0, gpuError(container, field, "not "+formatValue(v), "a whole number from 1")
 }
 
-// wantedValue is what ECS's own form of the amount looks like.
-const wantedValue = `"ALL", or a string that holds a whole number from 1, such as "1"`
+// expectedValue is what ECS's own form of the amount looks like.
+const expectedValue = `"ALL", or a string that holds a whole number from 1, such as "1"`
 
-var digits = regexp.MustCompile(`^[1-9][0-9]{0,8}$`)
+var positiveNumber = regexp.MustCompile(`^[1-9][0-9]{0,8}$`)
 
-func wholeNumber(text string) (int, bool) {
+func parseWholeNumber(text string) (int, bool) {
 	n, err := strconv.Atoi(text)
-	return n, err == nil && digits.MatchString(text) && n <= maxGPUs
+	return n, err == nil && positiveNumber.MatchString(text) && n <= maxGPUs
 }
 
 func gpuError(container, field, got, want string) error {
 	return wire.Errorf(wire.Client, "Container '%s': %s must be %s (at most %d): %s.", container, field, want, maxGPUs, got)
 }
 
-// shown is a value as the client wrote it.
-func shown(v any) string {
+// formatValue is a value as the client wrote it.
+func formatValue(v any) string {
 	text, err := json.Marshal(v)
 	if err != nil || len(text) > 40 {
 		return "what was given"

@@ -6,39 +6,39 @@ import (
 	"pinion/raftfsm/spec"
 )
 
-// healthNone is the health of what has no health check, or none that has decided yet.
-const healthNone = "UNKNOWN"
+// healthStatusUnknown is the health of what has no health check, or none that has decided yet.
+const healthStatusUnknown = "UNKNOWN"
 
-func healthOfContainer(c *spec.Container) string {
-	return string(cmp.Or(c.Health, healthNone))
+func containerHealth(c *spec.Container) string {
+	return string(cmp.Or(c.Health, healthStatusUnknown))
 }
 
-// healthOfTask is ECS's rule: UNHEALTHY when an essential container is, else UNKNOWN when one is, else HEALTHY. Of a
+// taskHealth is ECS's rule: UNHEALTHY when an essential container is, else UNKNOWN when one is, else HEALTHY. Of a
 // task whose definition is not known any more nothing can be said.
-func healthOfTask(t *spec.Task, d *spec.TaskDefinition) string {
+func taskHealth(t *spec.Task, d *spec.TaskDefinition) string {
 	if d == nil {
-		return healthNone
+		return healthStatusUnknown
 	}
 	health := string(spec.Healthy)
 	for i := range d.Containers {
 		if !d.Containers[i].IsEssential() {
 			continue
 		}
-		switch found := healthIn(t, d.Containers[i].Name); found {
+		switch found := containerHealthIn(t, d.Containers[i].Name); found {
 		case string(spec.Unhealthy):
 			return found
-		case healthNone:
+		case healthStatusUnknown:
 			health = found
 		}
 	}
 	return health
 }
 
-func healthIn(t *spec.Task, container string) string {
+func containerHealthIn(t *spec.Task, container string) string {
 	for i := range t.Containers {
 		if t.Containers[i].Name == container {
-			return healthOfContainer(&t.Containers[i])
+			return containerHealth(&t.Containers[i])
 		}
 	}
-	return healthNone
+	return healthStatusUnknown
 }

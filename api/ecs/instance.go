@@ -43,12 +43,12 @@ type describeInstancesOutput struct {
 	Failures  []failure           `json:"failures"`
 }
 
-func (c *Call) describeContainerInstances(_ context.Context, in *describeInstancesInput) (*describeInstancesOutput, error) {
-	k, err := c.cluster(in.Cluster)
+func (c *Request) describeContainerInstances(_ context.Context, in *describeInstancesInput) (*describeInstancesOutput, error) {
+	k, err := c.resolveCluster(in.Cluster)
 	if err != nil {
 		return nil, err
 	}
-	if err := eachOneOf("include", in.Include, "TAGS", "CONTAINER_INSTANCE_HEALTH"); err != nil {
+	if err := allInEnum("include", in.Include, "TAGS", "CONTAINER_INSTANCE_HEALTH"); err != nil {
 		return nil, err
 	}
 	if len(in.Instances) == 0 {
@@ -59,7 +59,7 @@ func (c *Call) describeContainerInstances(_ context.Context, in *describeInstanc
 	}
 	out := &describeInstancesOutput{Instances: []containerInstance{}, Failures: []failure{}}
 	for _, given := range in.Instances {
-		id, err := within(k.Name, "container-instance", given)
+		id, err := parseInCluster(k.Name, "container-instance", given)
 		if err != nil {
 			return nil, err
 		}
@@ -68,30 +68,30 @@ func (c *Call) describeContainerInstances(_ context.Context, in *describeInstanc
 			out.Failures = append(out.Failures, failure{ARN: c.instanceARN(k.Name, id), Reason: spec.ReasonMissing})
 			continue
 		}
-		out.Instances = append(out.Instances, c.instance(host, in.Include))
+		out.Instances = append(out.Instances, c.renderInstance(host, in.Include))
 	}
 	return out, nil
 }
 
-func (c *Call) instance(h *spec.Host, include []string) containerInstance {
+func (c *Request) renderInstance(h *spec.Host, include []string) containerInstance {
 	count := countTasks(c.View.TasksOn(h.ID))
-	connected := c.Cluster.Connected(h.ID)
+	connected := c.Store.Connected(h.ID)
 	out := containerInstance{
 		ARN: c.instanceARN(h.Cluster, h.ID), MachineID: h.Name, Version: h.Revision, VersionInfo: versionInfo{h.Version},
-		Remaining: remaining(h, c.View.Free(h.ID)), Registered: registered(h), Status: string(h.Status),
+		Remaining: remainingResources(h, c.View.Free(h.ID)), Registered: registeredResources(h), Status: string(h.Status),
 		AgentConnected: connected, Running: count.running(), Pending: count.pending(),
-		Attributes: attributesOf(h), RegisteredAt: wire.NewTime(h.RegisteredAt), Attachments: []struct{}{}, Tags: []spec.Tag{},
+		Attributes: renderAttributes(h), RegisteredAt: wire.NewTime(h.RegisteredAt), Attachments: []struct{}{}, Tags: []spec.Tag{},
 	}
 	if slices.Contains(include, "TAGS") {
-		out.Tags = listed(h.Tags)
+		out.Tags = nonNil(h.Tags)
 	}
 	if slices.Contains(include, "CONTAINER_INSTANCE_HEALTH") {
-		out.Health = c.healthOf(h, connected)
+		out.Health = c.renderHealth(h, connected)
 	}
 	return out
 }
 
-func attributesOf(h *spec.Host) []spec.Attribute {
+func renderAttributes(h *spec.Host) []spec.Attribute {
 	attributes := []spec.Attribute{}
 	all := h.AllAttributes()
 	for _, name := range slices.Sorted(maps.Keys(all)) {
@@ -112,22 +112,22 @@ type listInstancesOutput struct {
 	NextToken string   `json:"nextToken,omitempty"`
 }
 
-func (c *Call) listContainerInstances(_ context.Context, in *listInstancesInput) (*listInstancesOutput, error) {
-	k, err := c.cluster(in.Cluster)
+func (c *Request) listContainerInstances(_ context.Context, in *listInstancesInput) (*listInstancesOutput, error) {
+	k, err := c.resolveCluster(in.Cluster)
 	if err != nil {
 		return nil, err
 	}
-	if err := oneOf("status", in.Status, "ACTIVE", "DRAINING", "REGISTERING", "DEREGISTERING", "REGISTRATION_FAILED"); err != nil {
+	if err := inEnum("status", in.Status, "ACTIVE", "DRAINING", "REGISTERING", "DEREGISTERING", "REGISTRATION_FAILED"); err != nil {
 		return nil, err
 	}
-	selected, err := c.selected(in.Filter)
+	selected, err := c.hostFilter(in.Filter)
 	if err != nil {
 		return nil, err
 	}
 	hosts := slices.DeleteFunc(slices.Clone(c.View.Hosts(k.Name)), func(h *spec.Host) bool {
 		return in.Status != "" && in.Status != string(h.Status) || !selected(h)
 	})
-	page, next, err := pageOf(in.paging, hosts, false, func(h *spec.Host) string { return h.ID })
+	page, next, err := paginate(in.paging, hosts, false, func(h *spec.Host) string { return h.ID })
 	if err != nil {
 		return nil, err
 	}

@@ -16,8 +16,8 @@ type HostRemover interface {
 	RemoveHost(ctx context.Context, id string, force bool) error
 }
 
-// maxUpdated is how many instances one UpdateContainerInstancesState may name.
-const maxUpdated = 10
+// maxUpdatedInstances is how many instances one UpdateContainerInstancesState may name.
+const maxUpdatedInstances = 10
 
 type updateInstancesInput struct {
 	Cluster   string   `json:"cluster"`
@@ -26,8 +26,8 @@ type updateInstancesInput struct {
 }
 
 // updateContainerInstancesState drains hosts, or takes them back. Tasks on a draining host are left alone.
-func (c *Call) updateContainerInstancesState(ctx context.Context, in *updateInstancesInput) (*describeInstancesOutput, error) {
-	k, err := c.cluster(in.Cluster)
+func (c *Request) updateContainerInstancesState(ctx context.Context, in *updateInstancesInput) (*describeInstancesOutput, error) {
+	k, err := c.resolveCluster(in.Cluster)
 	if err != nil {
 		return nil, err
 	}
@@ -37,12 +37,12 @@ func (c *Call) updateContainerInstancesState(ctx context.Context, in *updateInst
 	if len(in.Instances) == 0 {
 		return nil, wire.Errorf(wire.InvalidParameter, "Container instances cannot be empty.")
 	}
-	if len(in.Instances) > maxUpdated {
-		return nil, wire.Errorf(wire.InvalidParameter, "instanceIds can have at most %d items.", maxUpdated)
+	if len(in.Instances) > maxUpdatedInstances {
+		return nil, wire.Errorf(wire.InvalidParameter, "instanceIds can have at most %d items.", maxUpdatedInstances)
 	}
 	out := &describeInstancesOutput{Instances: []containerInstance{}, Failures: []failure{}}
 	for _, given := range in.Instances {
-		id, err := within(k.Name, "container-instance", given)
+		id, err := parseInCluster(k.Name, "container-instance", given)
 		if err != nil {
 			return nil, err
 		}
@@ -53,13 +53,13 @@ func (c *Call) updateContainerInstancesState(ctx context.Context, in *updateInst
 		case err != nil:
 			return nil, err
 		default:
-			out.Instances = append(out.Instances, c.instance(host, nil))
+			out.Instances = append(out.Instances, c.renderInstance(host, nil))
 		}
 	}
 	return out, nil
 }
 
-func (c *Call) setHostStatus(ctx context.Context, cluster, id string, status spec.HostStatus) (*spec.Host, error) {
+func (c *Request) setHostStatus(ctx context.Context, cluster, id string, status spec.HostStatus) (*spec.Host, error) {
 	if host := c.View.Host(id); host == nil || host.Cluster != cluster {
 		return nil, spec.ErrNotFound
 	}
@@ -77,12 +77,12 @@ type deregisterInstanceOutput struct {
 }
 
 // deregisterContainerInstance removes a host from the pool. With force its tasks count as STOPPED at once.
-func (c *Call) deregisterContainerInstance(ctx context.Context, in *deregisterInstanceInput) (*deregisterInstanceOutput, error) {
-	k, err := c.cluster(in.Cluster)
+func (c *Request) deregisterContainerInstance(ctx context.Context, in *deregisterInstanceInput) (*deregisterInstanceOutput, error) {
+	k, err := c.resolveCluster(in.Cluster)
 	if err != nil {
 		return nil, err
 	}
-	host, err := c.host(k, in.Instance)
+	host, err := c.findInstance(k, in.Instance)
 	if err != nil {
 		return nil, err
 	}
@@ -97,16 +97,16 @@ func (c *Call) deregisterContainerInstance(ctx context.Context, in *deregisterIn
 	case err != nil:
 		return nil, err
 	}
-	gone := c.instance(host, nil)
+	gone := c.renderInstance(host, nil)
 	gone.Status, gone.AgentConnected = "INACTIVE", false
 	return &deregisterInstanceOutput{gone}, nil
 }
 
 var errNoInstance = wire.Errorf(wire.InvalidParameter, "The referenced container instance was not found.")
 
-// host finds the one container instance of the cluster that a request is about.
-func (c *Call) host(k *spec.Cluster, given string) (*spec.Host, error) {
-	id, err := within(k.Name, "container-instance", given)
+// findInstance finds the one container instance of the cluster that a request is about.
+func (c *Request) findInstance(k *spec.Cluster, given string) (*spec.Host, error) {
+	id, err := parseInCluster(k.Name, "container-instance", given)
 	if err != nil {
 		return nil, err
 	}
@@ -132,8 +132,8 @@ type registerInstanceInput struct {
 
 // registerContainerInstance always refuses. On ECS it is the agent's own call, made by no client; here hosts join with
 // their certificates.
-func (c *Call) registerContainerInstance(_ context.Context, in *registerInstanceInput) (*deregisterInstanceOutput, error) {
-	k, err := c.cluster(in.Cluster)
+func (c *Request) registerContainerInstance(_ context.Context, in *registerInstanceInput) (*deregisterInstanceOutput, error) {
+	k, err := c.resolveCluster(in.Cluster)
 	if err != nil {
 		return nil, err
 	}
@@ -146,12 +146,12 @@ type updateAgentInput struct {
 }
 
 // updateContainerAgent never finds a newer agent: the agent is a part of pinion, and the host's own packages update that.
-func (c *Call) updateContainerAgent(_ context.Context, in *updateAgentInput) (*deregisterInstanceOutput, error) {
-	k, err := c.cluster(in.Cluster)
+func (c *Request) updateContainerAgent(_ context.Context, in *updateAgentInput) (*deregisterInstanceOutput, error) {
+	k, err := c.resolveCluster(in.Cluster)
 	if err != nil {
 		return nil, err
 	}
-	host, err := c.host(k, in.Instance)
+	host, err := c.findInstance(k, in.Instance)
 	if err != nil {
 		return nil, err
 	}

@@ -15,23 +15,23 @@ const (
 
 // Launch types that ECS knows beside them: machines of AWS.
 const (
-	launchFargate = "FARGATE"
-	launchManaged = "MANAGED_INSTANCES"
+	launchFargate          = "FARGATE"
+	launchManagedInstances = "MANAGED_INSTANCES"
 )
 
 // checkLaunchType refuses what there is no place for.
 func (in *runInput) checkLaunchType() error {
-	if err := oneOf("launchType", in.LaunchType, launchEC2, launchFargate, launchExternal, launchManaged); err != nil {
+	if err := inEnum("launchType", in.LaunchType, launchEC2, launchFargate, launchExternal, launchManagedInstances); err != nil {
 		return err
 	}
-	if in.LaunchType == launchFargate || in.LaunchType == launchManaged {
+	if in.LaunchType == launchFargate || in.LaunchType == launchManagedInstances {
 		return wire.Errorf(wire.InvalidParameter, "launchType %s is not supported: Pinion runs tasks on your own hosts, which is EC2 or EXTERNAL.", in.LaunchType)
 	}
 	return nil
 }
 
-// launchTypeOf is the launch type that a call asks for, or the first that the definition is for.
-func launchTypeOf(d *spec.TaskDefinition, given string) (string, error) {
+// resolveLaunchType is the launch type that a call asks for, or the first that the definition is for.
+func resolveLaunchType(d *spec.TaskDefinition, given string) (string, error) {
 	supported := d.RequiresCompatibilities
 	switch {
 	case given == "" && (len(supported) == 0 || slices.Contains(supported, launchEC2)):

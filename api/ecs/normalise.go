@@ -17,18 +17,18 @@ const maxDefinition = 64 << 10
 func (in *registerInput) normalise() (*spec.TaskDefinition, error) {
 	d := &spec.TaskDefinition{
 		Family: in.Family, Status: spec.DefinitionActive, TaskRoleARN: in.TaskRoleARN, ExecutionRoleARN: in.ExecutionRoleARN,
-		NetworkMode: in.NetworkMode, Volumes: []spec.Volume{}, PlacementConstraints: listed(in.PlacementConstraints),
+		NetworkMode: in.NetworkMode, Volumes: []spec.Volume{}, PlacementConstraints: nonNil(in.PlacementConstraints),
 		RequiresCompatibilities: in.RequiresCompatibilities, Compatibilities: []string{"EXTERNAL", "EC2"},
 		PIDMode: in.PIDMode, IPCMode: in.IPCMode, RuntimePlatform: in.RuntimePlatform, Tags: in.Tags,
 	}
 	if err := in.checkTask(); err != nil {
-		return nil, asClient(err)
+		return nil, asClientException(err)
 	}
 	var err error
-	if d.CPU, err = taskCPU(in.CPU); err != nil {
+	if d.CPU, err = parseTaskCPU(in.CPU); err != nil {
 		return nil, err
 	}
-	if d.Memory, err = taskMemory(in.Memory); err != nil {
+	if d.Memory, err = parseTaskMemory(in.Memory); err != nil {
 		return nil, err
 	}
 	for _, volume := range in.Volumes {
@@ -52,9 +52,9 @@ func (in *registerInput) normalise() (*spec.TaskDefinition, error) {
 
 func (in *containerInput) normalise(networkMode, ipcMode string) (spec.ContainerDefinition, error) {
 	c := in.ContainerDefinition
-	c.MountPoints = listed(c.MountPoints)
-	c.Environment = listed(slices.Clone(c.Environment))
-	c.VolumesFrom = listed(c.VolumesFrom)
+	c.MountPoints = nonNil(c.MountPoints)
+	c.Environment = nonNil(slices.Clone(c.Environment))
+	c.VolumesFrom = nonNil(c.VolumesFrom)
 	c.PortMappings = []spec.PortMapping{}
 	for _, port := range in.PortMappings {
 		c.PortMappings = append(c.PortMappings, port.normalise(networkMode))
@@ -79,7 +79,7 @@ func (in *containerInput) normalise(networkMode, ipcMode string) (spec.Container
 	if err := checkContainer(&c, networkMode, ipcMode); err != nil {
 		return c, err
 	}
-	demand, err := gpusOf(c.Name, in.ResourceRequirements, in.GPUCount)
+	demand, err := parseGPUs(c.Name, in.ResourceRequirements, in.GPUCount)
 	if err != nil {
 		return c, err
 	}

@@ -19,73 +19,73 @@ type Operation struct {
 	Writes  bool         // changes the state, so it needs the leader; the others are answered from the call's view
 	Input   reflect.Type // struct; its JSON names are ECS's
 	Output  reflect.Type
-	prepare func(c *Call, body []byte, decode Decoder) (Prepared, error)
+	prepare func(c *Request, body []byte, decode Decoder) (BoundCall, error)
 }
 
 // Decoder is wire.DecodeJSON or wire.DecodeYAML.
 type Decoder func(body []byte, into any, strict wire.Strictness) error
 
-// Prepared is a call whose input was read and may be carried out.
-type Prepared struct {
-	Token string // the client token: with the same one, doing it twice is doing it once
-	Run   func(context.Context) (answer any, err error)
+// BoundCall is a call whose input was read and may be carried out.
+type BoundCall struct {
+	ClientToken string // the client token: with the same one, doing it twice is doing it once
+	Run         func(context.Context) (answer any, err error)
 }
 
 // Operations are all operations that do something, by name. Adding one is adding a line here and its method to Call. What
 // stands first says who may call it and what for: read looks, submit runs tasks and what they are made of, admin changes
 // clusters and hosts.
-var Operations = table(
-	admin("CreateCluster", (*Call).createCluster),
-	read("DescribeClusters", (*Call).describeClusters),
-	read("ListClusters", (*Call).listClusters),
-	admin("UpdateCluster", (*Call).updateCluster),
-	admin("UpdateClusterSettings", (*Call).updateClusterSettings),
-	admin("DeleteCluster", (*Call).deleteCluster),
+var Operations = operationTable(
+	admin("CreateCluster", (*Request).createCluster),
+	read("DescribeClusters", (*Request).describeClusters),
+	read("ListClusters", (*Request).listClusters),
+	admin("UpdateCluster", (*Request).updateCluster),
+	admin("UpdateClusterSettings", (*Request).updateClusterSettings),
+	admin("DeleteCluster", (*Request).deleteCluster),
 
-	submit("RegisterTaskDefinition", (*Call).registerTaskDefinition),
-	submit("DeregisterTaskDefinition", (*Call).deregisterTaskDefinition),
-	submit("DeleteTaskDefinitions", (*Call).deleteTaskDefinitions),
-	read("DescribeTaskDefinition", (*Call).describeTaskDefinition),
-	read("ListTaskDefinitions", (*Call).listTaskDefinitions),
-	read("ListTaskDefinitionFamilies", (*Call).listTaskDefinitionFamilies),
+	submit("RegisterTaskDefinition", (*Request).registerTaskDefinition),
+	submit("DeregisterTaskDefinition", (*Request).deregisterTaskDefinition),
+	submit("DeleteTaskDefinitions", (*Request).deleteTaskDefinitions),
+	read("DescribeTaskDefinition", (*Request).describeTaskDefinition),
+	read("ListTaskDefinitions", (*Request).listTaskDefinitions),
+	read("ListTaskDefinitionFamilies", (*Request).listTaskDefinitionFamilies),
 
-	submit("RunTask", (*Call).runTask),
-	submit("StartTask", (*Call).startTask),
-	submit("StopTask", (*Call).stopTask),
-	read("DescribeTasks", (*Call).describeTasks),
-	read("ListTasks", (*Call).listTasks),
+	submit("RunTask", (*Request).runTask),
+	submit("StartTask", (*Request).startTask),
+	submit("StopTask", (*Request).stopTask),
+	read("DescribeTasks", (*Request).describeTasks),
+	read("ListTasks", (*Request).listTasks),
 
-	read("DescribeContainerInstances", (*Call).describeContainerInstances),
-	read("ListContainerInstances", (*Call).listContainerInstances),
-	admin("UpdateContainerInstancesState", (*Call).updateContainerInstancesState),
-	admin("RegisterContainerInstance", (*Call).registerContainerInstance),
-	admin("DeregisterContainerInstance", (*Call).deregisterContainerInstance),
-	admin("UpdateContainerAgent", (*Call).updateContainerAgent),
+	read("DescribeContainerInstances", (*Request).describeContainerInstances),
+	read("ListContainerInstances", (*Request).listContainerInstances),
+	admin("UpdateContainerInstancesState", (*Request).updateContainerInstancesState),
+	admin("RegisterContainerInstance", (*Request).registerContainerInstance),
+	admin("DeregisterContainerInstance", (*Request).deregisterContainerInstance),
+	admin("UpdateContainerAgent", (*Request).updateContainerAgent),
 
-	admin("PutAttributes", (*Call).putAttributes),
-	admin("DeleteAttributes", (*Call).deleteAttributes),
-	read("ListAttributes", (*Call).listAttributes),
+	admin("PutAttributes", (*Request).putAttributes),
+	admin("DeleteAttributes", (*Request).deleteAttributes),
+	read("ListAttributes", (*Request).listAttributes),
 
-	admin("CreateCapacityProvider", (*Call).createCapacityProvider),
-	admin("UpdateCapacityProvider", (*Call).updateCapacityProvider),
-	admin("DeleteCapacityProvider", (*Call).deleteCapacityProvider),
-	read("DescribeCapacityProviders", (*Call).describeCapacityProviders),
-	admin("PutClusterCapacityProviders", (*Call).putClusterCapacityProviders),
+	admin("CreateCapacityProvider", (*Request).createCapacityProvider),
+	admin("UpdateCapacityProvider", (*Request).updateCapacityProvider),
+	admin("DeleteCapacityProvider", (*Request).deleteCapacityProvider),
+	read("DescribeCapacityProviders", (*Request).describeCapacityProviders),
+	admin("PutClusterCapacityProviders", (*Request).putClusterCapacityProviders),
 
-	submit("TagResource", (*Call).tagResource),
-	submit("UntagResource", (*Call).untagResource),
-	read("ListTagsForResource", (*Call).listTagsForResource),
+	submit("TagResource", (*Request).tagResource),
+	submit("UntagResource", (*Request).untagResource),
+	read("ListTagsForResource", (*Request).listTagsForResource),
 
-	admin("PutAccountSetting", (*Call).putAccountSetting),
-	admin("PutAccountSettingDefault", (*Call).putAccountSettingDefault),
-	admin("DeleteAccountSetting", (*Call).deleteAccountSetting),
-	read("ListAccountSettings", (*Call).listAccountSettings),
+	admin("PutAccountSetting", (*Request).putAccountSetting),
+	admin("PutAccountSettingDefault", (*Request).putAccountSettingDefault),
+	admin("DeleteAccountSetting", (*Request).deleteAccountSetting),
+	read("ListAccountSettings", (*Request).listAccountSettings),
 
-	read("ListServices", (*Call).listServices),
-	read("ListServicesByNamespace", (*Call).listServicesByNamespace),
-	read("DescribeServices", (*Call).describeServices),
-	read("ListServiceDeployments", (*Call).listServiceDeployments),
-	read("DescribeServiceDeployments", (*Call).describeServiceDeployments),
+	read("ListServices", (*Request).listServices),
+	read("ListServicesByNamespace", (*Request).listServicesByNamespace),
+	read("DescribeServices", (*Request).describeServices),
+	read("ListServiceDeployments", (*Request).listServiceDeployments),
+	read("DescribeServiceDeployments", (*Request).describeServiceDeployments),
 )
 
 // Find is the operation of that name. When Pinion does not do it, the error says so in the way that the operation's
@@ -94,19 +94,19 @@ func Find(name string) (Operation, error) {
 	if operation, ok := Operations[name]; ok {
 		return operation, nil
 	}
-	if refusal, ok := refusals[name]; ok {
-		return Operation{}, wire.Errorf(refusal.kind, "pinion: %s is not supported: %s", name, refusal.why)
+	if refusal, ok := unsupportedOperations[name]; ok {
+		return Operation{}, wire.Errorf(refusal.errorType, "pinion: %s is not supported: %s", name, refusal.reason)
 	}
 	return Operation{}, wire.Errorf(wire.UnknownOperation, "%s is not an operation of Amazon ECS", name)
 }
 
 // Prepare reads the input of a call. It refuses an input that cannot be read, and one that names a cluster which the
 // caller's key is not for.
-func (o Operation) Prepare(c *Call, body []byte, decode Decoder) (Prepared, error) {
+func (o Operation) Prepare(c *Request, body []byte, decode Decoder) (BoundCall, error) {
 	return o.prepare(c, body, decode)
 }
 
-func table(operations ...Operation) map[string]Operation {
+func operationTable(operations ...Operation) map[string]Operation {
 	byName := make(map[string]Operation, len(operations))
 	for _, o := range operations {
 		byName[o.Name] = o
@@ -115,7 +115,7 @@ func table(operations ...Operation) map[string]Operation {
 }
 
 // method does an operation: a method of Call.
-type method[In, Out any] func(*Call, context.Context, *In) (*Out, error)
+type method[In, Out any] func(*Request, context.Context, *In) (*Out, error)
 
 func read[In, Out any](name string, call method[In, Out]) Operation {
 	return operation(name, spec.RoleRead, call)
@@ -132,29 +132,29 @@ func admin[In, Out any](name string, call method[In, Out]) Operation {
 func operation[In, Out any](name string, role spec.Role, call method[In, Out]) Operation {
 	o := Operation{Name: name, Role: role, Writes: role != spec.RoleRead, Input: reflect.TypeFor[In](), Output: reflect.TypeFor[Out]()}
 	about := scopeOf(o)
-	token := fieldNamed(o.Input, "clientToken")
-	o.prepare = func(c *Call, body []byte, decode Decoder) (Prepared, error) {
+	token := jsonField(o.Input, "clientToken")
+	o.prepare = func(c *Request, body []byte, decode Decoder) (BoundCall, error) {
 		in := new(In)
-		if err := decode(body, in, c.Strict); err != nil {
-			return Prepared{}, err
+		if err := decode(body, in, c.Strictness); err != nil {
+			return BoundCall{}, err
 		}
 		input := reflect.ValueOf(in).Elem()
 		if err := about.refuse(c, input); err != nil {
-			return Prepared{}, err
+			return BoundCall{}, err
 		}
-		return Prepared{
-			Token: textOf(input, token),
-			Run:   func(ctx context.Context) (any, error) { return call(c, ctx, in) },
+		return BoundCall{
+			ClientToken: stringField(input, token),
+			Run:         func(ctx context.Context) (any, error) { return call(c, ctx, in) },
 		}, nil
 	}
 	return o
 }
 
-// Refused tells for each operation of ECS that is known and not done why that is.
-func Refused() map[string]string {
-	why := make(map[string]string, len(refusals))
-	for name, r := range refusals {
-		why[name] = r.why
+// UnsupportedReasons tells for each operation of ECS that is known and not done why that is.
+func UnsupportedReasons() map[string]string {
+	why := make(map[string]string, len(unsupportedOperations))
+	for name, r := range unsupportedOperations {
+		why[name] = r.reason
 	}
 	return why
 }

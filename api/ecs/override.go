@@ -34,17 +34,17 @@ func (in *overrideInput) normalise(d *spec.TaskDefinition) (spec.TaskOverride, e
 	}
 	out := spec.TaskOverride{TaskRoleARN: in.TaskRoleARN, ExecutionRoleARN: in.ExecutionRoleARN}
 	var err error
-	if out.CPU, err = taskCPU(in.CPU); err != nil {
-		return out, asInvalid(err)
+	if out.CPU, err = parseTaskCPU(in.CPU); err != nil {
+		return out, asInvalidParameter(err)
 	}
-	if out.Memory, err = taskMemory(in.Memory); err != nil {
-		return out, asInvalid(err)
+	if out.Memory, err = parseTaskMemory(in.Memory); err != nil {
+		return out, asInvalidParameter(err)
 	}
 	seen := map[string]bool{}
 	for _, container := range in.Containers {
 		override, err := container.normalise(d)
 		if err != nil {
-			return out, asInvalid(err)
+			return out, asInvalidParameter(err)
 		}
 		if seen[override.Name] {
 			return out, wire.Errorf(wire.InvalidParameter, "There is more than one override for container %s.", override.Name)
@@ -57,9 +57,9 @@ func (in *overrideInput) normalise(d *spec.TaskDefinition) (spec.TaskOverride, e
 	}
 	effective := spec.Effective(d, out)
 	if err := checkGPUs(effective); err != nil {
-		return out, asInvalid(err)
+		return out, asInvalidParameter(err)
 	}
-	return out, asInvalid(checkSums(effective))
+	return out, asInvalidParameter(checkTaskTotals(effective))
 }
 
 func (in *containerOverrideInput) normalise(d *spec.TaskDefinition) (spec.ContainerOverride, error) {
@@ -71,7 +71,7 @@ func (in *containerOverrideInput) normalise(d *spec.TaskDefinition) (spec.Contai
 	if name, bad := badVariable(o.Environment); bad {
 		return o, wire.Errorf(wire.InvalidParameter, "Override for container %s: %q is not the name of an environment variable.", o.Name, name)
 	}
-	demand, err := gpusOf(o.Name, in.ResourceRequirements, nil)
+	demand, err := parseGPUs(o.Name, in.ResourceRequirements, nil)
 	if err != nil {
 		return o, err
 	}
@@ -83,8 +83,8 @@ func (in *containerOverrideInput) normalise(d *spec.TaskDefinition) (spec.Contai
 	return o, checkSizes(&effective)
 }
 
-// asInvalid makes a complaint the type that ECS answers with when a call, not a task definition, is wrong.
-func asInvalid(err error) error {
+// asInvalidParameter makes a complaint the type that ECS answers with when a call, not a task definition, is wrong.
+func asInvalidParameter(err error) error {
 	if complaint, ok := err.(*wire.Error); ok {
 		return wire.Errorf(wire.InvalidParameter, "%s", complaint.Message)
 	}

@@ -19,8 +19,8 @@ type paging struct {
 	NextToken  string `json:"nextToken"`
 }
 
-// atMost is the paging of an operation whose limit, which is the default too, is less than maxPage.
-func (p paging) atMost(most int) (paging, error) {
+// withLimit is the paging of an operation whose limit, which is the default too, is less than maxPage.
+func (p paging) withLimit(most int) (paging, error) {
 	if p.MaxResults == nil {
 		p.MaxResults = &most
 	}
@@ -30,22 +30,22 @@ func (p paging) atMost(most int) (paging, error) {
 	return p, nil
 }
 
-// pageOf cuts the page that was asked for out of items, which are in the order of their keys (or the other way round
+// paginate cuts the page that was asked for out of items, which are in the order of their keys (or the other way round
 // when descending). The token for the next page is empty on the last one. A token names the last key that was
 // seen, so paging goes on at the right place whatever came or went in between.
-func pageOf[T any](p paging, items []T, descending bool, key func(T) string) (page []T, next string, err error) {
-	return pageAfter(p, func(seen string) iter.Seq[T] {
+func paginate[T any](p paging, items []T, descending bool, key func(T) string) (page []T, next string, err error) {
+	return paginateFrom(p, func(seen string) iter.Seq[T] {
 		start := 0
 		if p.NextToken != "" {
-			start = sort.Search(len(items), func(i int) bool { return after(key(items[i]), seen, descending) })
+			start = sort.Search(len(items), func(i int) bool { return isAfter(key(items[i]), seen, descending) })
 		}
 		return slices.Values(items[start:])
 	}, key)
 }
 
-// pageAfter is pageOf for items that need not be listed first: from visits those that come after what was seen, all when
+// paginateFrom is pageOf for items that need not be listed first: from visits those that come after what was seen, all when
 // that is empty.
-func pageAfter[T any](p paging, from func(seen string) iter.Seq[T], key func(T) string) (page []T, next string, err error) {
+func paginateFrom[T any](p paging, from func(seen string) iter.Seq[T], key func(T) string) (page []T, next string, err error) {
 	size := maxPage
 	if p.MaxResults != nil {
 		size = *p.MaxResults
@@ -55,36 +55,36 @@ func pageAfter[T any](p paging, from func(seen string) iter.Seq[T], key func(T) 
 	}
 	seen := ""
 	if p.NextToken != "" {
-		if seen, err = readToken(p.NextToken); err != nil {
+		if seen, err = decodeToken(p.NextToken); err != nil {
 			return nil, "", err
 		}
 	}
 	page = []T{} // shown as it is, also when it is empty
 	for item := range from(seen) {
 		if len(page) == size {
-			return page, writeToken(key(page[size-1])), nil
+			return page, encodeToken(key(page[size-1])), nil
 		}
 		page = append(page, item)
 	}
 	return page, "", nil
 }
 
-func after(key, seen string, descending bool) bool {
+func isAfter(key, seen string, descending bool) bool {
 	if descending {
 		return key < seen
 	}
 	return key > seen
 }
 
-const tokenMark = "pinion1:"
+const tokenPrefix = "pinion1:"
 
-func writeToken(key string) string {
-	return base64.RawURLEncoding.EncodeToString([]byte(tokenMark + key))
+func encodeToken(key string) string {
+	return base64.RawURLEncoding.EncodeToString([]byte(tokenPrefix + key))
 }
 
-func readToken(token string) (string, error) {
+func decodeToken(token string) (string, error) {
 	text, err := base64.RawURLEncoding.DecodeString(token)
-	key, ok := strings.CutPrefix(string(text), tokenMark)
+	key, ok := strings.CutPrefix(string(text), tokenPrefix)
 	if err != nil || !ok {
 		return "", wire.Errorf(wire.InvalidParameter, "nextToken is not one that this operation gave out")
 	}

@@ -46,8 +46,8 @@ func checkConstraints(constraints []spec.PlacementConstraint, ofDefinition int) 
 	return nil
 }
 
-// strategies are checked and written in one way: ECS takes fields in capitals too, and host for instanceId.
-func strategies(given []spec.PlacementStrategy) ([]spec.PlacementStrategy, error) {
+// parseStrategies are checked and written in one way: ECS takes fields in capitals too, and host for instanceId.
+func parseStrategies(given []spec.PlacementStrategy) ([]spec.PlacementStrategy, error) {
 	if len(given) > maxStrategies {
 		return nil, wire.Errorf(wire.InvalidParameter, "placementStrategy can have at most %d items, not %d.", maxStrategies, len(given))
 	}
@@ -58,9 +58,9 @@ func strategies(given []spec.PlacementStrategy) ([]spec.PlacementStrategy, error
 		case "random":
 			s.Field = "" // it has no use for one, and ECS does not mind
 		case "binpack":
-			s.Field, err = binpackField(s.Field)
+			s.Field, err = parseBinpackField(s.Field)
 		case "spread":
-			s.Field, err = spreadField(s.Field)
+			s.Field, err = parseSpreadField(s.Field)
 		default:
 			err = wire.Errorf(wire.InvalidParameter, "placementStrategy.type must be one of random, spread, binpack, not %q", s.Type)
 		}
@@ -72,8 +72,8 @@ func strategies(given []spec.PlacementStrategy) ([]spec.PlacementStrategy, error
 	return all, nil
 }
 
-// binpackField: gpu is Pinion's own.
-func binpackField(field string) (string, error) {
+// parseBinpackField: gpu is Pinion's own.
+func parseBinpackField(field string) (string, error) {
 	switch lower := strings.ToLower(field); lower {
 	case "cpu", "memory", "gpu":
 		return lower, nil
@@ -81,7 +81,7 @@ func binpackField(field string) (string, error) {
 	return "", wire.Errorf(wire.InvalidParameter, "placementStrategy.field of binpack must be one of cpu, memory, gpu, not %q", field)
 }
 
-func spreadField(field string) (string, error) {
+func parseSpreadField(field string) (string, error) {
 	if name, ok := strings.CutPrefix(field, "attribute:"); ok && name != "" {
 		return field, nil
 	}
@@ -92,18 +92,18 @@ func spreadField(field string) (string, error) {
 	return "", wire.Errorf(wire.InvalidParameter, "placementStrategy.field of spread must be attribute:NAME, instanceId or host, not %q", field)
 }
 
-// place adds to the request where its tasks may go and what is best.
-func (in *runInput) place(request *spec.RunRequest, d *spec.TaskDefinition) (err error) {
+// addPlacement adds to the request where its tasks may go and what is best.
+func (in *runInput) addPlacement(request *spec.RunRequest, d *spec.TaskDefinition) (err error) {
 	if err := checkConstraints(in.PlacementConstraints, len(d.PlacementConstraints)); err != nil {
 		return err
 	}
 	request.Constraints = in.PlacementConstraints
-	request.Strategy, err = strategies(in.PlacementStrategy)
+	request.Strategy, err = parseStrategies(in.PlacementStrategy)
 	return err
 }
 
-// selected makes the filter of ListContainerInstances; an empty one selects every host.
-func (c *Call) selected(filter string) (func(*spec.Host) bool, error) {
+// hostFilter makes the filter of ListContainerInstances; an empty one selects every host.
+func (c *Request) hostFilter(filter string) (func(*spec.Host) bool, error) {
 	if filter == "" {
 		return func(*spec.Host) bool { return true }, nil
 	}
@@ -112,7 +112,7 @@ func (c *Call) selected(filter string) (func(*spec.Host) bool, error) {
 		return nil, wire.Errorf(wire.InvalidParameter, "Invalid filter: %v, in %q.", err, filter)
 	}
 	return func(h *spec.Host) bool {
-		facts := query.HostFacts{Host: h, Connected: c.Cluster.Connected(h.ID)}
+		facts := query.HostFacts{Host: h, Connected: c.Store.Connected(h.ID)}
 		if expression.ReadsTasks() {
 			facts.Tasks = c.View.TasksOn(h.ID)
 		}

@@ -22,33 +22,33 @@ type resourceAmount struct {
 	Set          []string    `json:"stringSetValue,omitzero"`
 }
 
-func amount(name string, n int64) resourceAmount {
+func integerResource(name string, n int64) resourceAmount {
 	return resourceAmount{Name: name, Type: "INTEGER", IntegerValue: n}
 }
 
-func set(name string, values []string) resourceAmount {
-	return resourceAmount{Name: name, Type: "STRINGSET", Set: listed(values)}
+func stringSetResource(name string, values []string) resourceAmount {
+	return resourceAmount{Name: name, Type: "STRINGSET", Set: nonNil(values)}
 }
 
-// registered is all that a host has. A host without GPUs has no GPU resource at all.
-func registered(h *spec.Host) []resourceAmount {
+// registeredResources is all that a host has. A host without GPUs has no GPU resource at all.
+func registeredResources(h *spec.Host) []resourceAmount {
 	resources := []resourceAmount{
-		amount("CPU", h.CPU), amount("MEMORY", h.MemoryMiB), set("PORTS", portsOf(slices.Values(h.Ports))), set("PORTS_UDP", nil),
+		integerResource("CPU", h.CPU), integerResource("MEMORY", h.MemoryMiB), stringSetResource("PORTS", portsOf(slices.Values(h.Ports))), stringSetResource("PORTS_UDP", nil),
 	}
 	if len(h.GPUs.Devices) > 0 {
-		resources = append(resources, set("GPU", uuids(h)))
+		resources = append(resources, stringSetResource("GPU", gpuUUIDs(h)))
 	}
 	return resources
 }
 
-// remaining is what is free of CPU, memory and GPUs; of ports, as ECS has it, what is taken.
-func remaining(h *spec.Host, free spec.Free) []resourceAmount {
+// remainingResources is what is free of CPU, memory and GPUs; of ports, as ECS has it, what is taken.
+func remainingResources(h *spec.Host, free spec.Free) []resourceAmount {
 	resources := []resourceAmount{
-		amount("CPU", free.CPU), amount("MEMORY", free.MemoryMiB),
-		set("PORTS", portsOf(maps.Keys(free.Ports))), set("PORTS_UDP", portsOf(maps.Keys(free.UDPPorts))),
+		integerResource("CPU", free.CPU), integerResource("MEMORY", free.MemoryMiB),
+		stringSetResource("PORTS", portsOf(maps.Keys(free.Ports))), stringSetResource("PORTS_UDP", portsOf(maps.Keys(free.UDPPorts))),
 	}
 	if len(h.GPUs.Devices) > 0 {
-		resources = append(resources, set("GPU", free.GPUs))
+		resources = append(resources, stringSetResource("GPU", free.GPUs))
 	}
 	return resources
 }
@@ -61,7 +61,7 @@ func portsOf(ports iter.Seq[int]) []string {
 	return text
 }
 
-func uuids(h *spec.Host) []string {
+func gpuUUIDs(h *spec.Host) []string {
 	var ids []string
 	for _, device := range h.GPUs.Devices {
 		ids = append(ids, device.UUID)
@@ -89,8 +89,8 @@ const (
 	healthUnknown  = "INSUFFICIENT_DATA"
 )
 
-// healthOf judges by what the host said last; of a host that is silent nothing is known.
-func (c *Call) healthOf(h *spec.Host, connected bool) *instanceHealth {
+// renderHealth judges by what the host said last; of a host that is silent nothing is known.
+func (c *Request) renderHealth(h *spec.Host, connected bool) *instanceHealth {
 	runtime := healthCheck{Type: "CONTAINER_RUNTIME", Status: healthOK, UpdatedAt: wire.NewTime(c.Now())}
 	if !connected {
 		runtime = healthCheck{Type: runtime.Type, Status: healthUnknown, Reason: "the host has not been heard of lately", ChangedAt: wire.NewTime(h.LostAt)}

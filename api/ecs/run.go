@@ -49,8 +49,8 @@ type launchOutput struct {
 	Failures []failure `json:"failures"`
 }
 
-func (c *Call) runTask(ctx context.Context, in *runInput) (*launchOutput, error) {
-	k, err := c.cluster(in.Cluster)
+func (c *Request) runTask(ctx context.Context, in *runInput) (*launchOutput, error) {
+	k, err := c.resolveCluster(in.Cluster)
 	if err != nil {
 		return nil, err
 	}
@@ -59,10 +59,10 @@ func (c *Call) runTask(ctx context.Context, in *runInput) (*launchOutput, error)
 		// A retry is answered with the first result, whatever became of the definition since.
 		first, err := c.View.ClientTokenResult(k.Name, in.ClientToken, hash)
 		if err != nil || first != nil {
-			return c.launched(k.Name, first, err)
+			return c.runTaskOutput(k.Name, first, err)
 		}
 	}
-	request, err := c.launch(k, &in.launchInput)
+	request, err := c.newRunRequest(k, &in.launchInput)
 	if err != nil {
 		return nil, err
 	}
@@ -70,32 +70,32 @@ func (c *Call) runTask(ctx context.Context, in *runInput) (*launchOutput, error)
 		return nil, err
 	}
 	definition := c.View.Definition(request.Definition)
-	if err := in.place(&request, definition); err != nil {
+	if err := in.addPlacement(&request, definition); err != nil {
 		return nil, err
 	}
-	if request.LaunchType, err = launchTypeOf(definition, in.LaunchType); err != nil {
+	if request.LaunchType, err = resolveLaunchType(definition, in.LaunchType); err != nil {
 		return nil, err
 	}
-	if err := c.enqueue(k, in, &request); err != nil {
+	if err := c.resolveQueue(k, in, &request); err != nil {
 		return nil, err
 	}
 	request.Token, request.TokenHash = in.ClientToken, hash
-	result, err := c.Cluster.Run(ctx, request)
-	return c.launched(k.Name, &result, err)
+	result, err := c.Store.Run(ctx, request)
+	return c.runTaskOutput(k.Name, &result, err)
 }
 
-// enqueue says how many tasks there are to be, and where they wait.
-func (c *Call) enqueue(k *spec.Cluster, in *runInput, request *spec.RunRequest) (err error) {
-	if request.Array, request.ArrayFrom, request.Count, err = in.count(c.MaxCount); err != nil {
+// resolveQueue says how many tasks there are to be, and where they wait.
+func (c *Request) resolveQueue(k *spec.Cluster, in *runInput, request *spec.RunRequest) (err error) {
+	if request.Array, request.ArrayFrom, request.Count, err = in.taskTotal(c.MaxCount); err != nil {
 		return err
 	}
-	if request.CapacityProvider, err = c.queue(k, in); err != nil {
+	if request.CapacityProvider, err = c.queueProvider(k, in); err != nil {
 		return err
 	}
 	if request.CapacityProvider == "" {
-		return checkAtOnce(request)
+		return checkUnqueued(request)
 	}
-	return c.checkAfter(request)
+	return c.checkTaskDependencies(request)
 }
 
 func (in *runInput) check() error {
@@ -131,12 +131,12 @@ type startInput struct {
 	Instances []string `json:"containerInstances"`
 }
 
-func (c *Call) startTask(ctx context.Context, in *startInput) (*launchOutput, error) {
-	k, err := c.cluster(in.Cluster)
+func (c *Request) startTask(ctx context.Context, in *startInput) (*launchOutput, error) {
+	k, err := c.resolveCluster(in.Cluster)
 	if err != nil {
 		return nil, err
 	}
-	request, err := c.launch(k, &in.launchInput)
+	request, err := c.newRunRequest(k, &in.launchInput)
 	if err != nil {
 		return nil, err
 	}
@@ -147,25 +147,25 @@ func (c *Call) startTask(ctx context.Context, in *startInput) (*launchOutput, er
 		return nil, wire.Errorf(wire.InvalidParameter, "containerInstances can have at most %d items, not %d.", maxInstances, len(in.Instances))
 	}
 	for _, given := range in.Instances {
-		id, err := within(k.Name, "container-instance", given)
+		id, err := parseInCluster(k.Name, "container-instance", given)
 		if err != nil {
 			return nil, err
 		}
 		request.Hosts = append(request.Hosts, id)
 	}
-	if request.LaunchType, err = launchTypeOf(c.View.Definition(request.Definition), ""); err != nil {
+	if request.LaunchType, err = resolveLaunchType(c.View.Definition(request.Definition), ""); err != nil {
 		return nil, err
 	}
-	if err := checkAtOnce(&request); err != nil {
+	if err := checkUnqueued(&request); err != nil {
 		return nil, err
 	}
-	result, err := c.Cluster.Run(ctx, request)
-	return c.launched(k.Name, &result, err)
+	result, err := c.Store.Run(ctx, request)
+	return c.runTaskOutput(k.Name, &result, err)
 }
 
-// launch checks what RunTask and StartTask share and makes the request that the cluster places.
-func (c *Call) launch(k *spec.Cluster, in *launchInput) (spec.RunRequest, error) {
-	definition, err := c.runnable(in.Definition)
+// newRunRequest checks what RunTask and StartTask share and makes the request that the cluster places.
+func (c *Request) newRunRequest(k *spec.Cluster, in *launchInput) (spec.RunRequest, error) {
+	definition, err := c.activeDefinition(in.Definition)
 	if err != nil {
 		return spec.RunRequest{}, err
 	}
@@ -183,14 +183,14 @@ func (c *Call) launch(k *spec.Cluster, in *launchInput) (spec.RunRequest, error)
 	if request.Tags, err = in.taskTags(k, definition); err != nil {
 		return spec.RunRequest{}, err
 	}
-	if err := checkTerms(request.Tags); err != nil {
+	if err := checkSchedulingTags(request.Tags); err != nil {
 		return spec.RunRequest{}, err
 	}
 	return request, nil
 }
 
-// runnable finds the definition to run: an ACTIVE one.
-func (c *Call) runnable(given string) (*spec.TaskDefinition, error) {
+// activeDefinition finds the definition to run: an ACTIVE one.
+func (c *Request) activeDefinition(given string) (*spec.TaskDefinition, error) {
 	name, err := definitionName(given)
 	if err != nil {
 		return nil, err
@@ -220,14 +220,14 @@ func (in *launchInput) check() error {
 	case in.PropagateTags == "SERVICE":
 		return wire.Errorf(wire.InvalidParameter, "propagateTags SERVICE is not valid here: the task belongs to no service.")
 	}
-	if err := oneOf("propagateTags", in.PropagateTags, "TASK_DEFINITION", "NONE"); err != nil {
+	if err := inEnum("propagateTags", in.PropagateTags, "TASK_DEFINITION", "NONE"); err != nil {
 		return err
 	}
 	return checkTags(in.Tags)
 }
 
-// launched turns the outcome of a run into the answer.
-func (c *Call) launched(cluster string, result *spec.RunResult, err error) (*launchOutput, error) {
+// runTaskOutput turns the outcome of a run into the answer.
+func (c *Request) runTaskOutput(cluster string, result *spec.RunResult, err error) (*launchOutput, error) {
 	if conflict, ok := errors.AsType[*spec.ClientTokenConflict](err); ok {
 		refusal := wire.Errorf("ConflictException", "The clientToken was used before with other parameters. resourceIds are the tasks that it started.")
 		for _, id := range conflict.TaskIDs {
@@ -243,7 +243,7 @@ func (c *Call) launched(cluster string, result *spec.RunResult, err error) (*lau
 	}
 	out := &launchOutput{Tasks: []task{}, Failures: []failure{}}
 	for _, t := range result.Tasks {
-		out.Tasks = append(out.Tasks, c.task(t, true))
+		out.Tasks = append(out.Tasks, c.renderTask(t, true))
 	}
 	for _, f := range result.Failures {
 		refused := failure{Reason: f.Reason, Detail: f.Detail}

@@ -20,22 +20,22 @@ type scope struct {
 }
 
 func scopeOf(o Operation) scope {
-	cluster := fieldNamed(o.Input, "cluster")
+	cluster := jsonField(o.Input, "cluster")
 	if cluster != nil && o.Input.FieldByIndex(cluster).Type == reflect.TypeFor[wire.Unsupported]() {
 		cluster = nil // no value of it passes, so the call is about all clusters
 	}
 	if cluster == nil {
-		cluster = fieldNamed(o.Input, "clusterName")
+		cluster = jsonField(o.Input, "clusterName")
 	}
 	return scope{
-		name: o.Name, cluster: cluster, clusters: fieldNamed(o.Input, "clusters"), resource: fieldNamed(o.Input, "resourceArn"),
+		name: o.Name, cluster: cluster, clusters: jsonField(o.Input, "clusters"), resource: jsonField(o.Input, "resourceArn"),
 		open: o.Role != spec.RoleAdmin,
 	}
 }
 
 // refuse refuses an input that is about another cluster than the one that the caller's key is bound to.
-func (s scope) refuse(c *Call, input reflect.Value) error {
-	if c.Bound == "" {
+func (s scope) refuse(c *Request, input reflect.Value) error {
+	if c.Scope == "" {
 		return nil
 	}
 	named, err := s.named(c, input)
@@ -43,10 +43,10 @@ func (s scope) refuse(c *Call, input reflect.Value) error {
 		return err
 	}
 	if named == nil && !s.open {
-		return wire.Errorf(AccessDenied, "%s may not do this: its key is for the cluster %s alone, and %s is about all of them.", c.Principal, c.Bound, s.name)
+		return wire.Errorf(AccessDenied, "%s may not do this: its key is for the cluster %s alone, and %s is about all of them.", c.Principal, c.Scope, s.name)
 	}
 	for _, cluster := range named {
-		if err := c.Bound.Refuse(c.Principal, cluster); err != nil {
+		if err := c.Scope.Check(c.Principal, cluster); err != nil {
 			return err
 		}
 	}
@@ -54,18 +54,18 @@ func (s scope) refuse(c *Call, input reflect.Value) error {
 }
 
 // named are the clusters that an input is about; none when that is not what it is about.
-func (s scope) named(c *Call, input reflect.Value) ([]string, error) {
+func (s scope) named(c *Request, input reflect.Value) ([]string, error) {
 	var given []string
 	switch {
 	case s.cluster != nil:
-		given = []string{textOf(input, s.cluster)}
+		given = []string{stringField(input, s.cluster)}
 	case s.clusters != nil:
 		given, _ = input.FieldByIndex(s.clusters).Interface().([]string)
 		if len(given) == 0 {
 			given = []string{""}
 		}
 	case s.resource != nil:
-		return c.clustersOf(textOf(input, s.resource)), nil
+		return c.clustersOf(stringField(input, s.resource)), nil
 	}
 	var names []string
 	for _, text := range given {
@@ -79,7 +79,7 @@ func (s scope) named(c *Call, input reflect.Value) ([]string, error) {
 }
 
 // clustersOf is the cluster that a resource with this ARN belongs to; none for what belongs to no cluster, or is not known.
-func (c *Call) clustersOf(arn string) []string {
+func (c *Request) clustersOf(arn string) []string {
 	path := strings.Split(arn[strings.LastIndexByte(arn, ':')+1:], "/")
 	switch {
 	case len(path) == 2 && path[0] == "task": // the old form, without the cluster
@@ -98,33 +98,33 @@ func (c *Call) clustersOf(arn string) []string {
 	return path[1:2]
 }
 
-// Bound is the only cluster that a key is for; empty when it is for all.
-type Bound string
+// ClusterScope is the only cluster that a key is for; empty when it is for all.
+type ClusterScope string
 
 // AccessDenied is the type of the refusal of what a key may not do.
 const AccessDenied = "AccessDeniedException"
 
 // Covers says whether a key that is bound so may know of a cluster.
-func (b Bound) Covers(cluster string) bool { return b == "" || string(b) == cluster }
+func (b ClusterScope) Covers(cluster string) bool { return b == "" || string(b) == cluster }
 
-// Refuse refuses what is about another cluster.
-func (b Bound) Refuse(principal, cluster string) error {
+// Check refuses what is about another cluster.
+func (b ClusterScope) Check(principal, cluster string) error {
 	if b.Covers(cluster) {
 		return nil
 	}
 	return wire.Errorf(AccessDenied, "%s may not do this: its key is for the cluster %s, not for %s.", principal, b, cluster)
 }
 
-// fieldNamed finds the field with a JSON name; nil when there is none.
-func fieldNamed(of reflect.Type, name string) []int {
+// jsonField finds the field with a JSON name; nil when there is none.
+func jsonField(of reflect.Type, name string) []int {
 	if field, known := wire.Fields(of)[name]; known {
 		return field.Index
 	}
 	return nil
 }
 
-// textOf is the value of a field of text; empty where there is no such field.
-func textOf(input reflect.Value, field []int) string {
+// stringField is the value of a field of text; empty where there is no such field.
+func stringField(input reflect.Value, field []int) string {
 	if field == nil {
 		return ""
 	}

@@ -47,8 +47,8 @@ type settingOutput struct {
 	Setting shownSetting `json:"setting"`
 }
 
-// principalOf is what the state calls a principal: the account itself stands for everybody.
-func (c *Call) principalOf(given string) (string, error) {
+// parsePrincipal is what the state calls a principal: the account itself stands for everybody.
+func (c *Request) parsePrincipal(given string) (string, error) {
 	principal := cmp.Or(given, c.Principal)
 	if principal == rootARN {
 		return "", nil
@@ -74,8 +74,8 @@ func findSetting(name string) (accountSetting, error) {
 	return accountSetting{}, wire.Errorf(wire.InvalidParameter, "name must be one of %s, not %q", strings.Join(names, ", "), name)
 }
 
-// effective is the value that counts for a principal: its own, the account's, or the default.
-func (c *Call) effective(principal string, s accountSetting) string {
+// effectiveSetting is the value that counts for a principal: its own, the account's, or the default.
+func (c *Request) effectiveSetting(principal string, s accountSetting) string {
 	for _, whose := range []string{principal, ""} {
 		if chosen := c.View.AccountSetting(whose, s.name); chosen != nil {
 			return chosen.Value
@@ -102,19 +102,19 @@ type putDefaultSettingInput struct {
 	Value string `json:"value"`
 }
 
-func (c *Call) putAccountSetting(ctx context.Context, in *putSettingInput) (*settingOutput, error) {
-	principal, err := c.principalOf(in.Principal)
+func (c *Request) putAccountSetting(ctx context.Context, in *putSettingInput) (*settingOutput, error) {
+	principal, err := c.parsePrincipal(in.Principal)
 	if err != nil {
 		return nil, err
 	}
-	return c.choose(ctx, principal, in.putDefaultSettingInput)
+	return c.putSetting(ctx, principal, in.putDefaultSettingInput)
 }
 
-func (c *Call) putAccountSettingDefault(ctx context.Context, in *putDefaultSettingInput) (*settingOutput, error) {
-	return c.choose(ctx, "", *in)
+func (c *Request) putAccountSettingDefault(ctx context.Context, in *putDefaultSettingInput) (*settingOutput, error) {
+	return c.putSetting(ctx, "", *in)
 }
 
-func (c *Call) choose(ctx context.Context, principal string, in putDefaultSettingInput) (*settingOutput, error) {
+func (c *Request) putSetting(ctx context.Context, principal string, in putDefaultSettingInput) (*settingOutput, error) {
 	setting, err := findSetting(in.Name)
 	if err != nil {
 		return nil, err
@@ -125,7 +125,7 @@ func (c *Call) choose(ctx context.Context, principal string, in putDefaultSettin
 	if strings.HasSuffix(setting.name, "LongArnFormat") && in.Value == "disabled" {
 		return nil, wire.Errorf(wire.InvalidParameter, "%s cannot be disabled: the long format of ARNs is the only one.", setting.name)
 	}
-	if err := eachOneOf("value of "+setting.name, []string{in.Value}, setting.values...); err != nil {
+	if err := allInEnum("value of "+setting.name, []string{in.Value}, setting.values...); err != nil {
 		return nil, err
 	}
 	stored, err := apply[*spec.AccountSetting](ctx, c, raftfsm.PutAccountSetting{Setting: spec.AccountSetting{Name: setting.name, Value: in.Value, Principal: principal}})
@@ -141,16 +141,16 @@ type deleteSettingInput struct {
 }
 
 // deleteAccountSetting answers with the value that counts from now on.
-func (c *Call) deleteAccountSetting(ctx context.Context, in *deleteSettingInput) (*settingOutput, error) {
+func (c *Request) deleteAccountSetting(ctx context.Context, in *deleteSettingInput) (*settingOutput, error) {
 	setting, err := findSetting(in.Name)
 	if err != nil {
 		return nil, err
 	}
-	principal, err := c.principalOf(in.Principal)
+	principal, err := c.parsePrincipal(in.Principal)
 	if err != nil {
 		return nil, err
 	}
-	if _, err := c.Cluster.Propose(ctx, raftfsm.DeleteAccountSetting{Principal: principal, Name: setting.name}); err != nil {
+	if _, err := c.Store.Propose(ctx, raftfsm.DeleteAccountSetting{Principal: principal, Name: setting.name}); err != nil {
 		return nil, err
 	}
 	value := setting.values[0]

@@ -19,8 +19,8 @@ type listSettingsOutput struct {
 }
 
 // listAccountSettings lists what a principal chose, or with effectiveSettings what counts for it.
-func (c *Call) listAccountSettings(_ context.Context, in *listSettingsInput) (*listSettingsOutput, error) {
-	principal, err := c.principalOf(in.Principal)
+func (c *Request) listAccountSettings(_ context.Context, in *listSettingsInput) (*listSettingsOutput, error) {
+	principal, err := c.parsePrincipal(in.Principal)
 	if err != nil {
 		return nil, err
 	}
@@ -29,25 +29,25 @@ func (c *Call) listAccountSettings(_ context.Context, in *listSettingsInput) (*l
 			return nil, err
 		}
 	}
-	paging, err := in.atMost(maxSettings)
+	paging, err := in.withLimit(maxSettings)
 	if err != nil {
 		return nil, err
 	}
-	page, next, err := pageOf(paging, c.settingsOf(principal, in), false, func(s shownSetting) string { return s.Name })
+	page, next, err := paginate(paging, c.selectSettings(principal, in), false, func(s shownSetting) string { return s.Name })
 	if err != nil {
 		return nil, err
 	}
-	return &listSettingsOutput{listed(page), next}, nil
+	return &listSettingsOutput{nonNil(page), next}, nil
 }
 
-func (c *Call) settingsOf(principal string, in *listSettingsInput) []shownSetting {
+func (c *Request) selectSettings(principal string, in *listSettingsInput) []shownSetting {
 	var found []shownSetting
 	for _, setting := range accountSettings {
 		chosen := c.View.AccountSetting(principal, setting.name)
 		if chosen == nil && !in.Effective || in.Name != "" && in.Name != setting.name {
 			continue
 		}
-		shown := setting.shown(principal, c.effective(principal, setting))
+		shown := setting.shown(principal, c.effectiveSetting(principal, setting))
 		if in.Value == "" || in.Value == shown.Value {
 			found = append(found, shown)
 		}

@@ -20,8 +20,8 @@ type emptyOutput struct{}
 
 // tagResource puts tags on a cluster, a task definition, a task, a container instance or a capacity provider, each in place
 // of the one with its key.
-func (c *Call) tagResource(ctx context.Context, in *tagResourceInput) (*emptyOutput, error) {
-	kind, id, err := c.tagged(in.ARN)
+func (c *Request) tagResource(ctx context.Context, in *tagResourceInput) (*emptyOutput, error) {
+	kind, id, err := c.parseTaggable(in.ARN)
 	if err != nil {
 		return nil, err
 	}
@@ -32,7 +32,7 @@ func (c *Call) tagResource(ctx context.Context, in *tagResourceInput) (*emptyOut
 		return nil, err
 	}
 	if kind == spec.ResourceTask || kind == spec.ResourceDefinition {
-		if err := checkTerms(in.Tags); err != nil {
+		if err := checkSchedulingTags(in.Tags); err != nil {
 			return nil, err
 		}
 	}
@@ -44,8 +44,8 @@ type untagResourceInput struct {
 	Keys []string `json:"tagKeys"`
 }
 
-func (c *Call) untagResource(ctx context.Context, in *untagResourceInput) (*emptyOutput, error) {
-	kind, id, err := c.tagged(in.ARN)
+func (c *Request) untagResource(ctx context.Context, in *untagResourceInput) (*emptyOutput, error) {
+	kind, id, err := c.parseTaggable(in.ARN)
 	if err != nil {
 		return nil, err
 	}
@@ -60,17 +60,17 @@ func (c *Call) untagResource(ctx context.Context, in *untagResourceInput) (*empt
 	return c.setTags(ctx, raftfsm.SetTags{Kind: kind, ID: id, Remove: in.Keys})
 }
 
-func (c *Call) setTags(ctx context.Context, change raftfsm.SetTags) (*emptyOutput, error) {
-	what := words(change.Kind)
-	switch _, err := c.Cluster.Propose(ctx, change); {
+func (c *Request) setTags(ctx context.Context, change raftfsm.SetTags) (*emptyOutput, error) {
+	what := kindName(change.Kind)
+	switch _, err := c.Store.Propose(ctx, change); {
 	case errors.Is(err, spec.ErrNotFound):
-		return nil, errNotTagged(what)
+		return nil, errResourceNotFound(what)
 	case errors.Is(err, spec.ErrInactive) && change.Kind == spec.ResourceTask:
 		return nil, wire.Errorf(wire.InvalidParameter, "The specified task is stopped. Specify a running task and try again.")
 	case errors.Is(err, spec.ErrInactive):
 		return nil, wire.Errorf(wire.InvalidParameter, "The specified %s is inactive. Specify an active %s and try again.", what, what)
 	case errors.Is(err, spec.ErrInUse):
-		return nil, errProviderBuilt
+		return nil, errProviderBuiltIn
 	case errors.Is(err, spec.ErrTooManyTags):
 		return nil, wire.Errorf("LimitExceededException", "A %s can have %d tags: remove some first.", what, spec.MaxTags)
 	case err != nil:
@@ -88,14 +88,14 @@ type listTagsOutput struct {
 }
 
 // listTagsForResource has no ResourceNotFoundException in its model.
-func (c *Call) listTagsForResource(_ context.Context, in *listTagsInput) (*listTagsOutput, error) {
-	kind, id, err := c.tagged(in.ARN)
+func (c *Request) listTagsForResource(_ context.Context, in *listTagsInput) (*listTagsOutput, error) {
+	kind, id, err := c.parseTaggable(in.ARN)
 	if err == nil {
 		tags, err := c.View.TagsOf(kind, id)
 		if err == nil {
-			return &listTagsOutput{listed(tags)}, nil
+			return &listTagsOutput{nonNil(tags)}, nil
 		}
-		return nil, wire.Errorf(wire.InvalidParameter, "The specified %s was not found.", words(kind))
+		return nil, wire.Errorf(wire.InvalidParameter, "The specified %s was not found.", kindName(kind))
 	}
 	if refusal, ok := errors.AsType[*wire.Error](err); ok && refusal.Type == resourceNotFound {
 		return nil, wire.Errorf(wire.InvalidParameter, "%s", refusal.Message)
@@ -105,26 +105,26 @@ func (c *Call) listTagsForResource(_ context.Context, in *listTagsInput) (*listT
 
 const resourceNotFound = "ResourceNotFoundException"
 
-func errNotTagged(what string) error {
+func errResourceNotFound(what string) error {
 	return wire.Errorf(resourceNotFound, "The specified %s was not found.", what)
 }
 
-func words(kind spec.ResourceKind) string { return strings.ReplaceAll(string(kind), "-", " ") }
+func kindName(kind spec.ResourceKind) string { return strings.ReplaceAll(string(kind), "-", " ") }
 
-// untagged are ECS's resources that have tags there and do not exist here.
-var untagged = []string{"service", "task-set", "service-deployment", "service-revision", "daemon"}
+// untaggable are ECS's resources that have tags there and do not exist here.
+var untaggable = []string{"service", "task-set", "service-deployment", "service-revision", "daemon"}
 
-// tagged reads the ARN of what has tags, in the long form or the old one. It has to belong to the cluster that the ARN
+// parseTaggable reads the ARN of what has tags, in the long form or the old one. It has to belong to the cluster that the ARN
 // names.
-func (c *Call) tagged(arn string) (kind spec.ResourceKind, id string, err error) {
+func (c *Request) parseTaggable(arn string) (kind spec.ResourceKind, id string, err error) {
 	if !strings.HasPrefix(arn, "arn:") {
 		return "", "", wire.Errorf(wire.InvalidParameter, "resourceArn must be the ARN of a resource, not %q", arn)
 	}
 	parts := strings.SplitN(arn, ":", 6)
 	name, _, _ := strings.Cut(parts[len(parts)-1], "/")
 	kinds := []spec.ResourceKind{spec.ResourceCluster, spec.ResourceDefinition, spec.ResourceTask, spec.ResourceHost, spec.ResourceCapacityProvider}
-	if slices.Contains(untagged, name) {
-		return "", "", errNotTagged(words(spec.ResourceKind(name)))
+	if slices.Contains(untaggable, name) {
+		return "", "", errResourceNotFound(kindName(spec.ResourceKind(name)))
 	}
 	if kind = spec.ResourceKind(name); !slices.Contains(kinds, kind) {
 		return "", "", wire.Errorf(wire.InvalidParameter, "resourceArn %s is not the ARN of a cluster, a task definition, a task, a container instance or a capacity provider.", arn)
@@ -133,22 +133,22 @@ func (c *Call) tagged(arn string) (kind spec.ResourceKind, id string, err error)
 	if err != nil {
 		return "", "", err
 	}
-	return kind, r.name, c.belongs(kind, r)
+	return kind, r.name, c.checkARNCluster(kind, r)
 }
 
-// belongs refuses a resource of another cluster than its ARN says, and a cluster that is not known.
-func (c *Call) belongs(kind spec.ResourceKind, r resource) error {
+// checkARNCluster refuses a resource of another cluster than its ARN says, and a cluster that is not known.
+func (c *Request) checkARNCluster(kind spec.ResourceKind, r resource) error {
 	cluster := r.cluster
 	switch task, host := c.View.Task(r.name), c.View.Host(r.name); kind {
 	case spec.ResourceCluster:
 		cluster = r.name
 	case spec.ResourceTask:
 		if task != nil && cluster != "" && task.Cluster != cluster {
-			return errNotTagged(words(kind))
+			return errResourceNotFound(kindName(kind))
 		}
 	case spec.ResourceHost:
 		if host != nil && cluster != "" && host.Cluster != cluster {
-			return errNotTagged(words(kind))
+			return errResourceNotFound(kindName(kind))
 		}
 	}
 	if cluster != "" && c.View.Cluster(cluster) == nil {

@@ -9,11 +9,11 @@ import (
 	"pinion/raftfsm/spec"
 )
 
-// tagText is what keys and values of tags are made of: letters, blanks and numbers of any script, and these signs.
-var tagText = regexp.MustCompile(`^[\p{L}\p{Z}\p{N}_.:/=+\-@]*$`)
+// tagPattern is what keys and values of tags are made of: letters, blanks and numbers of any script, and these signs.
+var tagPattern = regexp.MustCompile(`^[\p{L}\p{Z}\p{N}_.:/=+\-@]*$`)
 
-// managedTag is the tag that enableECSManagedTags puts on tasks.
-const managedTag = spec.ReservedTag + "ecs:clusterName"
+// managedTagKey is the tag that enableECSManagedTags puts on tasks.
+const managedTagKey = spec.ReservedTag + "ecs:clusterName"
 
 // checkTags holds ECS's rules for tags. A list that is there but empty is refused, as ECS refuses it.
 func checkTags(tags []spec.Tag) error {
@@ -31,7 +31,7 @@ func checkTags(tags []spec.Tag) error {
 		switch {
 		case utf8.RuneCountInString(tag.Value) > 256:
 			return wire.Errorf(wire.InvalidParameter, "the value of tag %q is longer than 256 characters", tag.Key)
-		case !tagText.MatchString(tag.Value):
+		case !tagPattern.MatchString(tag.Value):
 			return wire.Errorf(wire.InvalidParameter, "the value of tag %q must be of letters, numbers, blanks and _ . : / = + - @, not %q", tag.Key, tag.Value)
 		case seen[tag.Key]:
 			return wire.Errorf(wire.InvalidParameter, "tag %q is there twice", tag.Key)
@@ -45,7 +45,7 @@ func checkTagKey(key string) error {
 	switch {
 	case key == "" || utf8.RuneCountInString(key) > 128:
 		return wire.Errorf(wire.InvalidParameter, "a tag key must be 1 to 128 characters long")
-	case !tagText.MatchString(key):
+	case !tagPattern.MatchString(key):
 		return wire.Errorf(wire.InvalidParameter, "a tag key must be of letters, numbers, blanks and _ . : / = + - @, not %q", key)
 	case strings.HasPrefix(strings.ToLower(key), spec.ReservedTag):
 		return wire.Errorf(wire.InvalidParameter, "tag %q: keys that begin with aws: are reserved", key)
@@ -64,7 +64,7 @@ func (in *launchInput) taskTags(k *spec.Cluster, definition *spec.TaskDefinition
 		return nil, wire.Errorf(wire.InvalidParameter, "tags of the call and of the task definition come to %d, a task can have %d", len(tags), spec.MaxTags)
 	}
 	if in.EnableManagedTags {
-		tags = append(tags[:len(tags):len(tags)], spec.Tag{Key: managedTag, Value: k.Name})
+		tags = append(tags[:len(tags):len(tags)], spec.Tag{Key: managedTagKey, Value: k.Name})
 	}
 	return tags, nil
 }

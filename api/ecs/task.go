@@ -42,12 +42,12 @@ func (o *describeTasksOutput) AppendJSON(text []byte) ([]byte, error) {
 	return append(text, '}'), err
 }
 
-func (c *Call) describeTasks(_ context.Context, in *describeTasksInput) (*describeTasksOutput, error) {
-	k, err := c.cluster(in.Cluster)
+func (c *Request) describeTasks(_ context.Context, in *describeTasksInput) (*describeTasksOutput, error) {
+	k, err := c.resolveCluster(in.Cluster)
 	if err != nil {
 		return nil, err
 	}
-	if err := eachOneOf("include", in.Include, "TAGS"); err != nil {
+	if err := allInEnum("include", in.Include, "TAGS"); err != nil {
 		return nil, err
 	}
 	if len(in.Tasks) == 0 {
@@ -58,12 +58,12 @@ func (c *Call) describeTasks(_ context.Context, in *describeTasksInput) (*descri
 	}
 	out := &describeTasksOutput{Tasks: make([]*task, 0, len(in.Tasks)), Failures: []failure{}}
 	for _, given := range in.Tasks {
-		id, err := within(k.Name, "task", given)
+		id, err := parseInCluster(k.Name, "task", given)
 		if err != nil {
 			return nil, err
 		}
 		if t := c.View.Task(id); t != nil && t.Cluster == k.Name {
-			shown, err := c.shown(t, len(in.Include) > 0)
+			shown, err := c.cachedTask(t, len(in.Include) > 0)
 			if err != nil {
 				return nil, err
 			}
@@ -88,12 +88,12 @@ type stopTaskOutput struct {
 // maxReason bounds what a caller can put into the state.
 const maxReason = 1024
 
-func (c *Call) stopTask(ctx context.Context, in *stopTaskInput) (*stopTaskOutput, error) {
-	k, err := c.cluster(in.Cluster)
+func (c *Request) stopTask(ctx context.Context, in *stopTaskInput) (*stopTaskOutput, error) {
+	k, err := c.resolveCluster(in.Cluster)
 	if err != nil {
 		return nil, err
 	}
-	id, err := within(k.Name, "task", in.Task)
+	id, err := parseInCluster(k.Name, "task", in.Task)
 	if err != nil {
 		return nil, err
 	}
@@ -107,7 +107,7 @@ func (c *Call) stopTask(ctx context.Context, in *stopTaskInput) (*stopTaskOutput
 	if err != nil {
 		return nil, err
 	}
-	return &stopTaskOutput{c.task(stopped, false)}, nil
+	return &stopTaskOutput{c.renderTask(stopped, false)}, nil
 }
 
 // task is ECS's Task. The Go SDK aborts a call when cpu or memory of a container is a number: they are strings.
@@ -148,33 +148,33 @@ type task struct {
 	text []byte // all this as JSON; only in what Call.shown returns
 }
 
-// task shows a task. What it looks at beside the task itself is in basis.
-func (c *Call) task(t *spec.Task, withTags bool) task {
-	arn, definition := c.taskARN(t.Cluster, t.ID), c.knownDefinition(t.Definition)
+// renderTask shows a task. What it looks at beside the task itself is in basis.
+func (c *Request) renderTask(t *spec.Task, withTags bool) task {
+	arn, definition := c.taskARN(t.Cluster, t.ID), c.lookupDefinition(t.Definition)
 	out := task{
 		Attachments: []struct{}{}, Attributes: taskAttributes(t), CapacityProvider: t.CapacityProvider, ClusterARN: c.clusterARN(t.Cluster),
-		Containers: c.containers(t, arn, definition), CPU: strconv.FormatInt(t.CPU, 10), CreatedAt: wire.NewTime(t.CreatedAt),
+		Containers: c.renderContainers(t, arn, definition), CPU: strconv.FormatInt(t.CPU, 10), CreatedAt: wire.NewTime(t.CreatedAt),
 		DesiredStatus: string(t.DesiredStatus), ExecutionStopped: wire.NewTime(t.Times.ExecutionStopped), Group: t.Group,
-		HealthStatus: healthOfTask(t, definition), LastStatus: string(t.LastStatus), LaunchType: cmp.Or(t.LaunchType, launchEC2),
-		Memory: strconv.FormatInt(t.MemoryMiB, 10), Overrides: overridesOf(t), PullStartedAt: wire.NewTime(t.Times.PullStarted),
+		HealthStatus: taskHealth(t, definition), LastStatus: string(t.LastStatus), LaunchType: cmp.Or(t.LaunchType, launchEC2),
+		Memory: strconv.FormatInt(t.MemoryMiB, 10), Overrides: renderOverrides(t), PullStartedAt: wire.NewTime(t.Times.PullStarted),
 		PullStoppedAt: wire.NewTime(t.Times.PullStopped), StartedAt: wire.NewTime(t.Times.Started), StartedBy: t.StartedBy,
 		StopCode: string(t.StopCode), StoppedAt: wire.NewTime(t.Times.Stopped), StoppedReason: t.StoppedReason,
 		StoppingAt: wire.NewTime(t.Times.Stopping), Tags: []spec.Tag{}, TaskARN: arn,
 		TaskDefinitionARN: c.definitionARN(t.Definition), Version: t.Version,
 	}
 	if withTags {
-		out.Tags = listed(t.Tags)
+		out.Tags = nonNil(t.Tags)
 	}
 	if t.HostID != "" {
-		c.place(&out, t)
+		c.renderPlacement(&out, t)
 	}
 	return out
 }
 
-// place adds what comes from the host that the task is bound to.
-func (c *Call) place(out *task, t *spec.Task) {
+// renderPlacement adds what comes from the host that the task is bound to.
+func (c *Request) renderPlacement(out *task, t *spec.Task) {
 	out.InstanceARN = c.instanceARN(t.Cluster, t.HostID)
-	host, connected := c.knownHost(t.HostID)
+	host, connected := c.lookupHost(t.HostID)
 	if t.LastStatus.Rank() > spec.Pending.Rank() {
 		out.Connectivity = "DISCONNECTED"
 		if connected {
@@ -197,7 +197,7 @@ type taskOverrides struct {
 	Accelerators []struct{} `json:"inferenceAcceleratorOverrides"`
 }
 
-func overridesOf(t *spec.Task) taskOverrides {
+func renderOverrides(t *spec.Task) taskOverrides {
 	out := taskOverrides{t.Overrides, []struct{}{}}
 	out.Containers = make([]spec.ContainerOverride, 0, len(t.Containers))
 	for _, running := range t.Containers {

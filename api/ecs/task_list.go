@@ -30,8 +30,8 @@ type listTasksOutput struct {
 	NextToken string   `json:"nextToken,omitempty"`
 }
 
-func (c *Call) listTasks(_ context.Context, in *listTasksInput) (*listTasksOutput, error) {
-	k, err := c.cluster(in.Cluster)
+func (c *Request) listTasks(_ context.Context, in *listTasksInput) (*listTasksOutput, error) {
+	k, err := c.resolveCluster(in.Cluster)
 	if err != nil {
 		return nil, err
 	}
@@ -51,7 +51,7 @@ func (c *Call) listTasks(_ context.Context, in *listTasksInput) (*listTasksOutpu
 			}
 		}
 	}
-	page, next, err := pageAfter(in.paging, matching, func(t *spec.Task) string { return t.ID })
+	page, next, err := paginateFrom(in.paging, matching, func(t *spec.Task) string { return t.ID })
 	if err != nil {
 		return nil, err
 	}
@@ -63,11 +63,11 @@ func (c *Call) listTasks(_ context.Context, in *listTasksInput) (*listTasksOutpu
 }
 
 // tasksOf visits the tasks of a cluster, or of one of its hosts, after an id and in the order of their ids.
-func (c *Call) tasksOf(k *spec.Cluster, instance string) (func(seen string) iter.Seq[*spec.Task], error) {
+func (c *Request) tasksOf(k *spec.Cluster, instance string) (func(seen string) iter.Seq[*spec.Task], error) {
 	if instance == "" {
 		return func(seen string) iter.Seq[*spec.Task] { return c.View.TasksAfter(k.Name, seen) }, nil
 	}
-	id, err := within(k.Name, "container-instance", instance)
+	id, err := parseInCluster(k.Name, "container-instance", instance)
 	if err != nil {
 		return nil, err
 	}
@@ -81,10 +81,10 @@ func (c *Call) tasksOf(k *spec.Cluster, instance string) (func(seen string) iter
 }
 
 func (in *listTasksInput) check() error {
-	if err := oneOf("desiredStatus", in.DesiredStatus, "RUNNING", "PENDING", "STOPPED"); err != nil {
+	if err := inEnum("desiredStatus", in.DesiredStatus, "RUNNING", "PENDING", "STOPPED"); err != nil {
 		return err
 	}
-	if err := oneOf("launchType", in.LaunchType, launchEC2, launchFargate, launchExternal, launchManaged); err != nil {
+	if err := inEnum("launchType", in.LaunchType, launchEC2, launchFargate, launchExternal, launchManagedInstances); err != nil {
 		return err
 	}
 	if in.ServiceName != "" {

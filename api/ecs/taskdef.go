@@ -15,7 +15,7 @@ type definitionOutput struct {
 	Tags       []spec.Tag     `json:"tags,omitzero"`
 }
 
-func (c *Call) registerTaskDefinition(ctx context.Context, in *registerInput) (*definitionOutput, error) {
+func (c *Request) registerTaskDefinition(ctx context.Context, in *registerInput) (*definitionOutput, error) {
 	definition, err := in.normalise()
 	if err != nil {
 		return nil, err
@@ -31,14 +31,14 @@ func (c *Call) registerTaskDefinition(ctx context.Context, in *registerInput) (*
 	if err != nil {
 		return nil, err
 	}
-	return &definitionOutput{c.definition(stored), stored.Tags}, nil
+	return &definitionOutput{c.renderDefinition(stored), stored.Tags}, nil
 }
 
 type deregisterInput struct {
 	Definition string `json:"taskDefinition"`
 }
 
-func (c *Call) deregisterTaskDefinition(ctx context.Context, in *deregisterInput) (*definitionOutput, error) {
+func (c *Request) deregisterTaskDefinition(ctx context.Context, in *deregisterInput) (*definitionOutput, error) {
 	name, err := definitionName(in.Definition)
 	if err != nil {
 		return nil, err
@@ -57,7 +57,7 @@ func (c *Call) deregisterTaskDefinition(ctx context.Context, in *deregisterInput
 	if err != nil {
 		return nil, err
 	}
-	return &definitionOutput{Definition: c.definition(stored)}, nil
+	return &definitionOutput{Definition: c.renderDefinition(stored)}, nil
 }
 
 type describeDefinitionInput struct {
@@ -68,8 +68,8 @@ type describeDefinitionInput struct {
 // errNoDefinition is what clients look for: the operations on one task definition have no NotFound type.
 var errNoDefinition = wire.Errorf(wire.Client, "Unable to describe task definition.")
 
-func (c *Call) describeTaskDefinition(_ context.Context, in *describeDefinitionInput) (*definitionOutput, error) {
-	if err := eachOneOf("include", in.Include, "TAGS"); err != nil {
+func (c *Request) describeTaskDefinition(_ context.Context, in *describeDefinitionInput) (*definitionOutput, error) {
+	if err := allInEnum("include", in.Include, "TAGS"); err != nil {
 		return nil, err
 	}
 	name, err := definitionName(in.Definition)
@@ -80,9 +80,9 @@ func (c *Call) describeTaskDefinition(_ context.Context, in *describeDefinitionI
 	if known == nil {
 		return nil, errNoDefinition
 	}
-	out := &definitionOutput{Definition: c.definition(known)}
+	out := &definitionOutput{Definition: c.renderDefinition(known)}
 	if len(in.Include) > 0 {
-		out.Tags = listed(known.Tags)
+		out.Tags = nonNil(known.Tags)
 	}
 	return out, nil
 }
@@ -122,7 +122,7 @@ type taskDefinition struct {
 	RegisteredBy            string                     `json:"registeredBy,omitempty"`
 }
 
-func (c *Call) definition(d *spec.TaskDefinition) taskDefinition {
+func (c *Request) renderDefinition(d *spec.TaskDefinition) taskDefinition {
 	return taskDefinition{
 		ARN: c.definitionARN(d.Name()), Containers: d.Containers, Family: d.Family, TaskRoleARN: d.TaskRoleARN,
 		ExecutionRoleARN: d.ExecutionRoleARN, NetworkMode: d.NetworkMode, Revision: d.Revision, Volumes: d.Volumes,

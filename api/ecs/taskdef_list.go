@@ -21,11 +21,11 @@ type listDefinitionsOutput struct {
 	NextToken string   `json:"nextToken,omitempty"`
 }
 
-func (c *Call) listTaskDefinitions(_ context.Context, in *listDefinitionsInput) (*listDefinitionsOutput, error) {
-	if err := oneOf("status", in.Status, "ACTIVE", "INACTIVE", "DELETE_IN_PROGRESS"); err != nil {
+func (c *Request) listTaskDefinitions(_ context.Context, in *listDefinitionsInput) (*listDefinitionsOutput, error) {
+	if err := inEnum("status", in.Status, "ACTIVE", "INACTIVE", "DELETE_IN_PROGRESS"); err != nil {
 		return nil, err
 	}
-	if err := oneOf("sort", in.Sort, "ASC", "DESC"); err != nil {
+	if err := inEnum("sort", in.Sort, "ASC", "DESC"); err != nil {
 		return nil, err
 	}
 	status := spec.DefinitionActive
@@ -35,12 +35,14 @@ func (c *Call) listTaskDefinitions(_ context.Context, in *listDefinitionsInput) 
 	matching := slices.DeleteFunc(slices.Clone(c.View.Definitions(in.Family)), func(d *spec.TaskDefinition) bool {
 		return d.Status != status || (in.Family != "" && d.Family != in.Family)
 	})
-	slices.SortFunc(matching, func(a, b *spec.TaskDefinition) int { return strings.Compare(definitionKey(a), definitionKey(b)) })
+	slices.SortFunc(matching, func(a, b *spec.TaskDefinition) int {
+		return strings.Compare(definitionSortKey(a), definitionSortKey(b))
+	})
 	descending := in.Sort == "DESC"
 	if descending {
 		slices.Reverse(matching)
 	}
-	page, next, err := pageOf(in.paging, matching, descending, definitionKey)
+	page, next, err := paginate(in.paging, matching, descending, definitionSortKey)
 	if err != nil {
 		return nil, err
 	}
@@ -51,9 +53,9 @@ func (c *Call) listTaskDefinitions(_ context.Context, in *listDefinitionsInput) 
 	return out, nil
 }
 
-// definitionKey orders by family, then by revision as a number. What parts them sorts before all that names may hold,
+// definitionSortKey orders by family, then by revision as a number. What parts them sorts before all that names may hold,
 // so that "app" comes before "app-1".
-func definitionKey(d *spec.TaskDefinition) string {
+func definitionSortKey(d *spec.TaskDefinition) string {
 	return fmt.Sprintf("%s\x00%010d", d.Family, d.Revision)
 }
 
@@ -69,8 +71,8 @@ type listFamiliesOutput struct {
 }
 
 // listTaskDefinitionFamilies lists ACTIVE families (an ACTIVE revision exists), INACTIVE ones (none does), or both.
-func (c *Call) listTaskDefinitionFamilies(_ context.Context, in *listFamiliesInput) (*listFamiliesOutput, error) {
-	if err := oneOf("status", in.Status, "ACTIVE", "INACTIVE", "ALL"); err != nil {
+func (c *Request) listTaskDefinitionFamilies(_ context.Context, in *listFamiliesInput) (*listFamiliesOutput, error) {
+	if err := inEnum("status", in.Status, "ACTIVE", "INACTIVE", "ALL"); err != nil {
 		return nil, err
 	}
 	active := map[string]bool{}
@@ -86,7 +88,7 @@ func (c *Call) listTaskDefinitionFamilies(_ context.Context, in *listFamiliesInp
 		}
 	}
 	slices.Sort(families)
-	page, next, err := pageOf(in.paging, families, false, func(family string) string { return family })
+	page, next, err := paginate(in.paging, families, false, func(family string) string { return family })
 	if err != nil {
 		return nil, err
 	}

@@ -27,13 +27,13 @@ func checkContainer(c *spec.ContainerDefinition, networkMode, ipcMode string) er
 		return wire.Errorf(wire.Client, "Container '%s': image %q must not contain blanks.", c.Name, c.Image)
 	}
 	for _, check := range []func(*spec.ContainerDefinition) error{
-		checkSizes, checkTimeouts, checkEnvironment, checkLimits, checkLinux, checkLog, checkNames, checkVersionConsistency,
+		checkSizes, checkTimeouts, checkEnvironment, checkUlimits, checkLinuxParameters, checkLogConfiguration, checkDNS, checkVersionConsistency,
 	} {
 		if err := check(c); err != nil {
 			return err
 		}
 	}
-	if err := checkControls(c, networkMode, ipcMode); err != nil {
+	if err := checkSystemControls(c, networkMode, ipcMode); err != nil {
 		return err
 	}
 	return checkPorts(c, networkMode)
@@ -78,12 +78,12 @@ func badVariable(environment []spec.KeyValue) (string, bool) {
 	return "", false
 }
 
-var ulimits = []string{"core", "cpu", "data", "fsize", "locks", "memlock", "msgqueue", "nice", "nofile", "nproc", "rss", "rtprio", "rttime", "sigpending", "stack"}
+var ulimitNames = []string{"core", "cpu", "data", "fsize", "locks", "memlock", "msgqueue", "nice", "nofile", "nproc", "rss", "rtprio", "rttime", "sigpending", "stack"}
 
-func checkLimits(c *spec.ContainerDefinition) error {
+func checkUlimits(c *spec.ContainerDefinition) error {
 	for _, u := range c.Ulimits {
-		if !slices.Contains(ulimits, u.Name) {
-			return wire.Errorf(wire.Client, "Container '%s': ulimits.name must be one of %s, not %q.", c.Name, strings.Join(ulimits, ", "), u.Name)
+		if !slices.Contains(ulimitNames, u.Name) {
+			return wire.Errorf(wire.Client, "Container '%s': ulimits.name must be one of %s, not %q.", c.Name, strings.Join(ulimitNames, ", "), u.Name)
 		}
 		if u.SoftLimit < -1 || u.HardLimit < -1 || (u.HardLimit != -1 && (u.SoftLimit > u.HardLimit || u.SoftLimit == -1)) {
 			return wire.Errorf(wire.Client, "Container '%s': ulimit %s: softLimit %d must not be above hardLimit %d (-1 is no limit).", c.Name, u.Name, u.SoftLimit, u.HardLimit)
@@ -92,7 +92,7 @@ func checkLimits(c *spec.ContainerDefinition) error {
 	return nil
 }
 
-func checkLinux(c *spec.ContainerDefinition) error {
+func checkLinuxParameters(c *spec.ContainerDefinition) error {
 	p := c.LinuxParameters
 	if p == nil {
 		return nil
@@ -117,15 +117,15 @@ func checkLinux(c *spec.ContainerDefinition) error {
 		return nil
 	}
 	for _, name := range slices.Concat(p.Capabilities.Add, p.Capabilities.Drop) {
-		if !slices.Contains(capabilities, name) {
+		if !slices.Contains(linuxCapabilities, name) {
 			return wire.Errorf(wire.Client, "Container '%s': linuxParameters.capabilities: %q is not a capability. Write ALL, or names such as SYS_PTRACE.", c.Name, name)
 		}
 	}
 	return nil
 }
 
-// capabilities are the kernel's, as ECS writes them.
-var capabilities = []string{
+// linuxCapabilities are the kernel's, as ECS writes them.
+var linuxCapabilities = []string{
 	"ALL", "AUDIT_CONTROL", "AUDIT_READ", "AUDIT_WRITE", "BLOCK_SUSPEND", "BPF", "CHECKPOINT_RESTORE", "CHOWN", "DAC_OVERRIDE",
 	"DAC_READ_SEARCH", "FOWNER", "FSETID", "IPC_LOCK", "IPC_OWNER", "KILL", "LEASE", "LINUX_IMMUTABLE", "MAC_ADMIN",
 	"MAC_OVERRIDE", "MKNOD", "NET_ADMIN", "NET_BIND_SERVICE", "NET_BROADCAST", "NET_RAW", "PERFMON", "SETFCAP", "SETGID",
@@ -133,7 +133,7 @@ var capabilities = []string{
 	"SYS_RAWIO", "SYS_RESOURCE", "SYS_TIME", "SYS_TTY_CONFIG", "SYSLOG", "WAKE_ALARM",
 }
 
-func checkLog(c *spec.ContainerDefinition) error {
+func checkLogConfiguration(c *spec.ContainerDefinition) error {
 	if c.LogConfiguration == nil {
 		return nil
 	}
@@ -144,7 +144,7 @@ func checkLog(c *spec.ContainerDefinition) error {
 	if size, given := options["max-size"]; given && !logSize.MatchString(size) {
 		return wire.Errorf(wire.Client, "Container '%s': logConfiguration.options max-size must be a size such as 500k, 10m or 1g, not %q.", c.Name, size)
 	}
-	if files, given := options["max-file"]; given && !digits.MatchString(files) {
+	if files, given := options["max-file"]; given && !positiveNumber.MatchString(files) {
 		return wire.Errorf(wire.Client, "Container '%s': logConfiguration.options max-file must be a number of files from 1, not %q.", c.Name, files)
 	}
 	return nil

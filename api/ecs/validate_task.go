@@ -24,22 +24,22 @@ func (in *registerInput) checkTask() error {
 	if err := checkTags(in.Tags); err != nil {
 		return err
 	}
-	if err := checkTerms(in.Tags); err != nil {
+	if err := checkSchedulingTags(in.Tags); err != nil {
 		return err
 	}
 	if in.NetworkMode == "awsvpc" {
 		return wire.Errorf(wire.Client, "networkMode awsvpc is not supported by Pinion yet: use bridge, host or none.")
 	}
-	if err := oneOf("networkMode", in.NetworkMode, "bridge", "host", "none"); err != nil {
+	if err := inEnum("networkMode", in.NetworkMode, "bridge", "host", "none"); err != nil {
 		return err
 	}
 	if in.PIDMode == "task" || in.IPCMode == "task" {
 		return wire.Errorf(wire.Client, "pidMode and ipcMode 'task' are not supported by Pinion yet: leave them out, or share the host's with 'host'.")
 	}
-	if err := oneOf("pidMode", in.PIDMode, "host"); err != nil {
+	if err := inEnum("pidMode", in.PIDMode, "host"); err != nil {
 		return err
 	}
-	if err := oneOf("ipcMode", in.IPCMode, "host", "none"); err != nil {
+	if err := inEnum("ipcMode", in.IPCMode, "host", "none"); err != nil {
 		return err
 	}
 	if err := checkDefinitionConstraints(in.PlacementConstraints); err != nil {
@@ -57,14 +57,14 @@ func (in *registerInput) checkPlatform() error {
 	if in.RuntimePlatform == nil {
 		return nil
 	}
-	if err := oneOf("runtimePlatform.operatingSystemFamily", in.RuntimePlatform.OperatingSystemFamily, "LINUX"); err != nil {
+	if err := inEnum("runtimePlatform.operatingSystemFamily", in.RuntimePlatform.OperatingSystemFamily, "LINUX"); err != nil {
 		return err
 	}
-	return oneOf("runtimePlatform.cpuArchitecture", in.RuntimePlatform.CPUArchitecture, "X86_64", "ARM64")
+	return inEnum("runtimePlatform.cpuArchitecture", in.RuntimePlatform.CPUArchitecture, "X86_64", "ARM64")
 }
 
-// asClient makes a complaint ECS's type for everything that is wrong with a task definition.
-func asClient(err error) error {
+// asClientException makes a complaint ECS's type for everything that is wrong with a task definition.
+func asClientException(err error) error {
 	if complaint, ok := err.(*wire.Error); ok {
 		return wire.Errorf(wire.Client, "%s", complaint.Message)
 	}
@@ -96,7 +96,7 @@ func checkDefinition(d *spec.TaskDefinition) error {
 	if err := checkHostPorts(d.Containers); err != nil {
 		return err
 	}
-	for _, check := range []func(*spec.TaskDefinition) error{checkOrder, checkGPUs, checkSums} {
+	for _, check := range []func(*spec.TaskDefinition) error{checkDependsOn, checkGPUs, checkTaskTotals} {
 		if err := check(d); err != nil {
 			return err
 		}
@@ -123,8 +123,8 @@ func checkHostPorts(containers []spec.ContainerDefinition) error {
 	return nil
 }
 
-// checkSums holds the containers against the size of the task. d.CPU and d.Memory are decimals or empty.
-func checkSums(d *spec.TaskDefinition) error {
+// checkTaskTotals holds the containers against the size of the task. d.CPU and d.Memory are decimals or empty.
+func checkTaskTotals(d *spec.TaskDefinition) error {
 	var cpu, memory int64
 	for _, c := range d.Containers {
 		cpu += c.CPU

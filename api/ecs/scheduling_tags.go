@@ -8,9 +8,9 @@ import (
 	"pinion/raftfsm/spec"
 )
 
-// checkTerms looks at the tags by which a task says how it waits, how long it may run and what is done when it ends. Those of a
+// checkSchedulingTags looks at the tags by which a task says how it waits, how long it may run and what is done when it ends. Those of a
 // definition may become a task's.
-func checkTerms(tags []spec.Tag) error {
+func checkSchedulingTags(tags []spec.Tag) error {
 	if err := spec.CheckLostAfter(tags); err != nil {
 		return wire.Errorf(wire.InvalidParameter, "%v.", err)
 	}
@@ -18,18 +18,18 @@ func checkTerms(tags []spec.Tag) error {
 		return wire.Errorf(wire.InvalidParameter, "%v.", err)
 	}
 	for _, tag := range tags {
-		if strings.HasPrefix(tag.Key, ownTags) && !slices.Contains(spec.OwnTags(), tag.Key) {
-			return wire.Errorf(wire.InvalidParameter, "The tag %s is not known; of those that begin with %s there are %s.", tag.Key, ownTags, strings.Join(spec.OwnTags(), ", "))
+		if strings.HasPrefix(tag.Key, pinionTagPrefix) && !slices.Contains(spec.OwnTags(), tag.Key) {
+			return wire.Errorf(wire.InvalidParameter, "The tag %s is not known; of those that begin with %s there are %s.", tag.Key, pinionTagPrefix, strings.Join(spec.OwnTags(), ", "))
 		}
 	}
 	return nil
 }
 
-// ownTags is how the tags begin that mean something to Pinion: a wrong one would be lost without a word.
-const ownTags = "pinion."
+// pinionTagPrefix is how the tags begin that mean something to Pinion: a wrong one would be lost without a word.
+const pinionTagPrefix = "pinion."
 
-// checkAtOnce refuses what only a task that waits can have, of tasks that are placed at once or not at all.
-func checkAtOnce(r *spec.RunRequest) error {
+// checkUnqueued refuses what only a task that waits can have, of tasks that are placed at once or not at all.
+func checkUnqueued(r *spec.RunRequest) error {
 	const how = "that takes a queue: give capacityProviderStrategy, such as [{capacityProvider: " + spec.BuiltinCapacityProvider + "}]"
 	terms, err := spec.ParseSchedulingOptions(r.Tags)
 	switch {

@@ -42,10 +42,10 @@ func TestTaskDefinitions(t *testing.T) {
 		if err != nil {
 			t.Fatalf("what was described is refused: %v\n%s", err, text)
 		}
-		if second := r.describe(t, again); !reflect.DeepEqual(unnumbered(second), unnumbered(first)) {
+		if second := r.describe(t, again); !reflect.DeepEqual(withoutRevision(second), withoutRevision(first)) {
 			t.Fatalf("registered %v\nas         %v", first, second)
 		}
-		name := drawn.spoil(t)
+		name := drawn.corrupt(t)
 		_, err = r.register(drawn.text())
 		if wantClient(t, err); !strings.Contains(strings.ToLower(err.Error()), strings.ToLower(name)) {
 			t.Fatalf("the refusal does not name %s: %v\n%s", name, err, drawn.text())
@@ -123,7 +123,7 @@ func (r *registrar) Connected(string) bool { return false }
 
 // call is one operation at the AWS door, whose answer is decoded into a document.
 func (r *registrar) call(operation, body string) (map[string]any, error) {
-	c := &Call{Region: "us-east-1", Principal: "me", Strict: wire.Lenient, View: r.state.View(), Cluster: r, Now: func() time.Time { return time.Unix(1, 0) }}
+	c := &Request{Region: "us-east-1", Principal: "me", Strictness: wire.Lenient, View: r.state.View(), Store: r, Now: func() time.Time { return time.Unix(1, 0) }}
 	prepared, err := Operations[operation].Prepare(c, []byte(body), wire.DecodeJSON)
 	if err != nil {
 		return nil, err
@@ -155,8 +155,8 @@ func (r *registrar) describe(t *rapid.T, definition map[string]any) map[string]a
 	return described
 }
 
-// unnumbered is a definition without what tells its revisions apart.
-func unnumbered(definition map[string]any) map[string]any {
+// withoutRevision is a definition without what tells its revisions apart.
+func withoutRevision(definition map[string]any) map[string]any {
 	delete(definition, "taskDefinitionArn")
 	delete(definition, "revision")
 	return definition

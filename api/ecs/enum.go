@@ -7,16 +7,16 @@ import (
 	"pinion/api/wire"
 )
 
-// oneOf refuses a value that is not among those that the model lists. Absent passes.
-func oneOf(field, value string, allowed ...string) error {
+// inEnum refuses a value that is not among those that the model lists. Absent passes.
+func inEnum(field, value string, allowed ...string) error {
 	if value == "" || slices.Contains(allowed, value) {
 		return nil
 	}
 	return wire.Errorf(wire.InvalidParameter, "%s must be one of %s, not %q", field, strings.Join(allowed, ", "), value)
 }
 
-// eachOneOf is oneOf for lists such as include.
-func eachOneOf(field string, values []string, allowed ...string) error {
+// allInEnum is oneOf for lists such as include.
+func allInEnum(field string, values []string, allowed ...string) error {
 	for _, value := range values {
 		if value == "" || !slices.Contains(allowed, value) {
 			return wire.Errorf(wire.InvalidParameter, "%s must hold only %s, not %q", field, strings.Join(allowed, ", "), value)
@@ -25,8 +25,8 @@ func eachOneOf(field string, values []string, allowed ...string) error {
 	return nil
 }
 
-// listed is never nil: where ECS always shows a list, an empty one is [].
-func listed[T any](items []T) []T {
+// nonNil is never nil: where ECS always shows a list, an empty one is [].
+func nonNil[T any](items []T) []T {
 	if items == nil {
 		return []T{}
 	}

@@ -8,16 +8,16 @@ import (
 	"pinion/raftfsm/spec"
 )
 
-// between refuses a number of a container's field that is outside of ECS's range. Absent passes.
-func between(container, field string, value *int, least, most int) error {
+// checkRange refuses a number of a container's field that is outside of ECS's range. Absent passes.
+func checkRange(container, field string, value *int, least, most int) error {
 	if value == nil || (*value >= least && *value <= most) {
 		return nil
 	}
 	return wire.Errorf(wire.Client, "Container '%s': %s must be %d to %d, not %d.", container, field, least, most, *value)
 }
 
-// valueOr is a number that may be left out.
-func valueOr(value *int, otherwise int) int { return *cmp.Or(value, &otherwise) }
+// orDefault is a number that may be left out.
+func orDefault(value *int, otherwise int) int { return *cmp.Or(value, &otherwise) }
 
 // normalise fills ECS's defaults in.
 func (in *healthInput) normalise(container string) (*spec.HealthCheck, error) {
@@ -35,12 +35,12 @@ func (in *healthInput) normalise(container string) (*spec.HealthCheck, error) {
 		{"healthCheck.interval", in.Interval, 5, 300}, {"healthCheck.timeout", in.Timeout, 2, 60},
 		{"healthCheck.retries", in.Retries, 1, 10}, {"healthCheck.startPeriod", in.StartPeriod, 0, 300},
 	} {
-		if err := between(container, number.field, number.value, number.least, number.most); err != nil {
+		if err := checkRange(container, number.field, number.value, number.least, number.most); err != nil {
 			return nil, err
 		}
 	}
 	return &spec.HealthCheck{
-		Command: in.Command, Interval: valueOr(in.Interval, 30), Timeout: valueOr(in.Timeout, 5), Retries: valueOr(in.Retries, 3), StartPeriod: in.StartPeriod,
+		Command: in.Command, Interval: orDefault(in.Interval, 30), Timeout: orDefault(in.Timeout, 5), Retries: orDefault(in.Retries, 3), StartPeriod: in.StartPeriod,
 	}, nil
 }
 
@@ -72,23 +72,23 @@ func (in *restartInput) normalise(container string) (*spec.RestartPolicy, error)
 	}
 	policy := in.RestartPolicy
 	policy.Enabled = *in.Enabled
-	return &policy, between(container, "restartPolicy.restartAttemptPeriod", policy.RestartAttemptPeriod, 60, 1800)
+	return &policy, checkRange(container, "restartPolicy.restartAttemptPeriod", policy.RestartAttemptPeriod, 60, 1800)
 }
 
-// longest is the longest time that a container may be given to start or to stop, in seconds: a day.
-const longest = 86400
+// maxTimeout is the longest time that a container may be given to start or to stop, in seconds: a day.
+const maxTimeout = 86400
 
 func checkTimeouts(c *spec.ContainerDefinition) error {
-	if err := between(c.Name, "startTimeout", c.StartTimeout, 2, longest); err != nil {
+	if err := checkRange(c.Name, "startTimeout", c.StartTimeout, 2, maxTimeout); err != nil {
 		return err
 	}
-	return between(c.Name, "stopTimeout", c.StopTimeout, 0, longest)
+	return checkRange(c.Name, "stopTimeout", c.StopTimeout, 0, maxTimeout)
 }
 
-var conditions = []string{spec.DependStart, spec.DependComplete, spec.DependSuccess, spec.DependHealthy}
+var dependencyConditions = []string{spec.DependStart, spec.DependComplete, spec.DependSuccess, spec.DependHealthy}
 
-// checkOrder holds the rules for what the containers of a task want of one another.
-func checkOrder(d *spec.TaskDefinition) error {
+// checkDependsOn holds the rules for what the containers of a task want of one another.
+func checkDependsOn(d *spec.TaskDefinition) error {
 	byName := map[string]*spec.ContainerDefinition{}
 	for i := range d.Containers {
 		byName[d.Containers[i].Name] = &d.Containers[i]
@@ -110,14 +110,14 @@ func checkOrder(d *spec.TaskDefinition) error {
 			}
 		}
 	}
-	return checkCycles(d, byName)
+	return checkDependencyCycles(d, byName)
 }
 
 func checkDependency(c *spec.ContainerDefinition, d spec.ContainerDependency, other *spec.ContainerDefinition) error {
 	switch {
 	case other == nil || other == c:
 		return wire.Errorf(wire.Client, "Container '%s': dependsOn must name another container of the task definition, not '%s'.", c.Name, d.ContainerName)
-	case !slices.Contains(conditions, d.Condition):
+	case !slices.Contains(dependencyConditions, d.Condition):
 		return wire.Errorf(wire.Client, "Container '%s': dependsOn.condition must be one of START, COMPLETE, SUCCESS, HEALTHY, not %q.", c.Name, d.Condition)
 	case d.Condition == spec.DependHealthy && other.HealthCheck == nil:
 		return wire.Errorf(wire.Client, "Container '%s': dependsOn waits for container '%s' to be HEALTHY, which has no healthCheck.", c.Name, other.Name)
@@ -127,8 +127,8 @@ func checkDependency(c *spec.ContainerDefinition, d spec.ContainerDependency, ot
 	return nil
 }
 
-// checkCycles refuses containers that wait for one another: it starts, on paper, whatever has nothing left to wait for.
-func checkCycles(d *spec.TaskDefinition, byName map[string]*spec.ContainerDefinition) error {
+// checkDependencyCycles refuses containers that wait for one another: it starts, on paper, whatever has nothing left to wait for.
+func checkDependencyCycles(d *spec.TaskDefinition, byName map[string]*spec.ContainerDefinition) error {
 	started := map[string]bool{}
 	for range d.Containers {
 		for name, c := range byName {

@@ -26,25 +26,25 @@ type listServicesOutput struct {
 	ARNs []string `json:"serviceArns"`
 }
 
-func (c *Call) listServices(_ context.Context, in *listServicesInput) (*listServicesOutput, error) {
-	if _, err := c.cluster(in.Cluster); err != nil {
+func (c *Request) listServices(_ context.Context, in *listServicesInput) (*listServicesOutput, error) {
+	if _, err := c.resolveCluster(in.Cluster); err != nil {
 		return nil, err
 	}
-	if err := oneOf("launchType", in.LaunchType, launchEC2, "FARGATE", launchExternal, "MANAGED_INSTANCES"); err != nil {
+	if err := inEnum("launchType", in.LaunchType, launchEC2, "FARGATE", launchExternal, "MANAGED_INSTANCES"); err != nil {
 		return nil, err
 	}
-	if err := oneOf("schedulingStrategy", in.SchedulingStrategy, "REPLICA", "DAEMON"); err != nil {
+	if err := inEnum("schedulingStrategy", in.SchedulingStrategy, "REPLICA", "DAEMON"); err != nil {
 		return nil, err
 	}
-	if err := oneOf("resourceManagementType", in.ResourceManagement, "CUSTOMER", "ECS"); err != nil {
+	if err := inEnum("resourceManagementType", in.ResourceManagement, "CUSTOMER", "ECS"); err != nil {
 		return nil, err
 	}
-	return &listServicesOutput{[]string{}}, in.none()
+	return &listServicesOutput{[]string{}}, in.checkEmptyList()
 }
 
-// none checks the paging of a list that is always empty.
-func (p paging) none() error {
-	_, _, err := pageOf(p, []string{}, false, strings.Clone)
+// checkEmptyList checks the paging of a list that is always empty.
+func (p paging) checkEmptyList() error {
+	_, _, err := paginate(p, []string{}, false, strings.Clone)
 	return err
 }
 
@@ -59,12 +59,12 @@ type describeServicesOutput struct {
 	Failures []failure  `json:"failures"`
 }
 
-func (c *Call) describeServices(_ context.Context, in *describeServicesInput) (*describeServicesOutput, error) {
-	k, err := c.cluster(in.Cluster)
+func (c *Request) describeServices(_ context.Context, in *describeServicesInput) (*describeServicesOutput, error) {
+	k, err := c.resolveCluster(in.Cluster)
 	if err != nil {
 		return nil, err
 	}
-	if err := eachOneOf("include", in.Include, "TAGS"); err != nil {
+	if err := allInEnum("include", in.Include, "TAGS"); err != nil {
 		return nil, err
 	}
 	if len(in.Services) == 0 {
@@ -75,7 +75,7 @@ func (c *Call) describeServices(_ context.Context, in *describeServicesInput) (*
 	}
 	out := &describeServicesOutput{Services: []struct{}{}, Failures: []failure{}}
 	for _, given := range in.Services {
-		name, err := within(k.Name, "service", given)
+		name, err := parseInCluster(k.Name, "service", given)
 		if err != nil {
 			return nil, err
 		}
@@ -89,8 +89,8 @@ type listByNamespaceInput struct {
 	Namespace string `json:"namespace"`
 }
 
-func (c *Call) listServicesByNamespace(_ context.Context, in *listByNamespaceInput) (*listServicesOutput, error) {
-	if err := in.none(); err != nil {
+func (c *Request) listServicesByNamespace(_ context.Context, in *listByNamespaceInput) (*listServicesOutput, error) {
+	if err := in.checkEmptyList(); err != nil {
 		return nil, err
 	}
 	return nil, wire.Errorf("NamespaceNotFoundException", "The namespace %s was not found: there is no service discovery here.", in.Namespace)
@@ -108,11 +108,11 @@ type listDeploymentsOutput struct {
 	Deployments []struct{} `json:"serviceDeployments"`
 }
 
-func (c *Call) listServiceDeployments(_ context.Context, in *listDeploymentsInput) (*listDeploymentsOutput, error) {
-	if _, err := c.cluster(in.Cluster); err != nil {
+func (c *Request) listServiceDeployments(_ context.Context, in *listDeploymentsInput) (*listDeploymentsOutput, error) {
+	if _, err := c.resolveCluster(in.Cluster); err != nil {
 		return nil, err
 	}
-	if err := in.none(); err != nil {
+	if err := in.checkEmptyList(); err != nil {
 		return nil, err
 	}
 	return nil, wire.Errorf("ServiceNotFoundException", "Service not found.")
@@ -127,7 +127,7 @@ type describeDeploymentsOutput struct {
 	Failures    []failure  `json:"failures"`
 }
 
-func (c *Call) describeServiceDeployments(_ context.Context, in *describeDeploymentsInput) (*describeDeploymentsOutput, error) {
+func (c *Request) describeServiceDeployments(_ context.Context, in *describeDeploymentsInput) (*describeDeploymentsOutput, error) {
 	if len(in.ARNs) == 0 || len(in.ARNs) > maxServices*2 {
 		return nil, wire.Errorf(wire.InvalidParameter, "serviceDeploymentArns must have 1 to %d items, not %d.", maxServices*2, len(in.ARNs))
 	}

@@ -13,8 +13,8 @@ import (
 // domainName is a host name or a domain: labels of letters, digits and hyphens with dots between them.
 var domainName = regexp.MustCompile(`^[A-Za-z0-9_]([A-Za-z0-9_-]{0,62})(\.[A-Za-z0-9_]([A-Za-z0-9_-]{0,62}))*\.?$`)
 
-// checkNames holds the rules for how a container is called and whom it asks for names.
-func checkNames(c *spec.ContainerDefinition) error {
+// checkDNS holds the rules for how a container is called and whom it asks for names.
+func checkDNS(c *spec.ContainerDefinition) error {
 	if c.Hostname != "" && (!domainName.MatchString(c.Hostname) || len(c.Hostname) > 64) {
 		return wire.Errorf(wire.Client, "Container '%s': hostname %q must be a host name of at most 64 characters.", c.Name, c.Hostname)
 	}
@@ -36,18 +36,18 @@ func checkNames(c *spec.ContainerDefinition) error {
 	return nil
 }
 
-// messageControls are the kernel parameters of the namespace for System V IPC and POSIX message queues.
-var messageControls = []string{"kernel.msgmax", "kernel.msgmnb", "kernel.msgmni", "kernel.sem", "kernel.shmall", "kernel.shmmax", "kernel.shmmni", "kernel.shm_rmid_forced"}
+// ipcControls are the kernel parameters of the namespace for System V IPC and POSIX message queues.
+var ipcControls = []string{"kernel.msgmax", "kernel.msgmnb", "kernel.msgmni", "kernel.sem", "kernel.shmall", "kernel.shmmax", "kernel.shmmni", "kernel.shm_rmid_forced"}
 
-// checkControls lets a container change kernel parameters of namespaces that are its own.
-func checkControls(c *spec.ContainerDefinition, networkMode, ipcMode string) error {
+// checkSystemControls lets a container change kernel parameters of namespaces that are its own.
+func checkSystemControls(c *spec.ContainerDefinition, networkMode, ipcMode string) error {
 	for _, control := range c.SystemControls {
 		name := control.Namespace
 		network := strings.HasPrefix(name, "net.")
-		messages := strings.HasPrefix(name, "fs.mqueue.") || slices.Contains(messageControls, name)
+		messages := strings.HasPrefix(name, "fs.mqueue.") || slices.Contains(ipcControls, name)
 		switch {
 		case !network && !messages:
-			return wire.Errorf(wire.Client, "Container '%s': systemControls.namespace must be net.*, fs.mqueue.* or one of %s, not %q.", c.Name, strings.Join(messageControls, ", "), name)
+			return wire.Errorf(wire.Client, "Container '%s': systemControls.namespace must be net.*, fs.mqueue.* or one of %s, not %q.", c.Name, strings.Join(ipcControls, ", "), name)
 		case network && networkMode == "host":
 			return wire.Errorf(wire.Client, "Container '%s': systemControls %s is not allowed with networkMode host: it would change the host.", c.Name, name)
 		case messages && ipcMode == "host":

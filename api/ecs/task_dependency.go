@@ -5,8 +5,8 @@ import (
 	"pinion/raftfsm/spec"
 )
 
-// checkAfter refuses to wait for what is not there, which could never come true, or would have come true already.
-func (c *Call) checkAfter(r *spec.RunRequest) error {
+// checkTaskDependencies refuses to wait for what is not there, which could never come true, or would have come true already.
+func (c *Request) checkTaskDependencies(r *spec.RunRequest) error {
 	terms, _ := spec.ParseSchedulingOptions(r.Tags)
 	for _, after := range terms.Dependencies {
 		switch {
@@ -21,7 +21,7 @@ func (c *Call) checkAfter(r *spec.RunRequest) error {
 	return nil
 }
 
-func (c *Call) hasGroup(cluster, group string) bool {
+func (c *Request) hasGroup(cluster, group string) bool {
 	for t := range c.View.TasksAfter(cluster, "") {
 		if t.Group == group {
 			return true

@@ -138,8 +138,8 @@ func drawFields(t *rapid.T, fields []field) map[string]string {
 	return drawn
 }
 
-// spoil gives one field a bad value, and says what the refusal must have in it.
-func (d *definition) spoil(t *rapid.T) (name string) {
+// corrupt gives one field a bad value, and says what the refusal must have in it.
+func (d *definition) corrupt(t *rapid.T) (name string) {
 	fields, into := taskFields, d.task
 	if rapid.IntRange(0, 2).Draw(t, "where") > 0 {
 		fields, into = containerFields, d.containers[rapid.IntRange(0, len(d.containers)-1).Draw(t, "container")]

@@ -1,0 +1,45 @@
+package ecs
+
+import (
+	"math"
+	"regexp"
+	"strconv"
+	"strings"
+
+	"pinion/api/wire"
+)
+
+var quantityPattern = regexp.MustCompile(`(?i)^\s*([0-9]+|[0-9]*\.[0-9]+)\s*([a-z]*)\s*$`)
+
+// parseTaskCPU reads a task's cpu, "1024" or "1 vCPU", as CPU units in decimal. Empty stays empty.
+func parseTaskCPU(given string) (string, error) {
+	return parseUnits(given, "vcpu", "Invalid 'cpu' setting for task: %q must be CPU units (\"1024\") or vCPUs (\"1 vCPU\").")
+}
+
+// parseTaskMemory reads a task's memory, "2048" or "2GB", as MiB in decimal. Empty stays empty.
+func parseTaskMemory(given string) (string, error) {
+	return parseUnits(given, "gb", "Invalid 'memory' setting for task: %q must be MiB (\"2048\") or gigabytes (\"2GB\").")
+}
+
+// parseUnits reads a quantity whose bare numbers are the small unit and whose named unit is 1024 of them.
+func parseUnits(given, large, complaint string) (string, error) {
+	if given == "" {
+		return "", nil
+	}
+	parts := quantityPattern.FindStringSubmatch(given)
+	if parts == nil {
+		return "", wire.Errorf(wire.Client, complaint, given)
+	}
+	n, err := strconv.ParseFloat(parts[1], 64)
+	switch strings.ToLower(parts[2]) {
+	case large:
+		n *= 1024
+	case "":
+	default:
+		return "", wire.Errorf(wire.Client, complaint, given)
+	}
+	if err != nil || n < 1 || n > math.MaxInt32 || n != math.Trunc(n) {
+		return "", wire.Errorf(wire.Client, complaint, given)
+	}
+	return strconv.FormatInt(int64(n), 10), nil
+}
