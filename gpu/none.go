@@ -12,15 +12,15 @@ type none struct{}
 
 var _ Source = none{}
 
-// nothing is a CDI specification without devices.
-const nothing = `{"cdiVersion":"0.6.0","kind":"nvidia.com/gpu","devices":[]}`
+// emptySpec is a CDI specification without devices.
+const emptySpec = `{"cdiVersion":"0.6.0","kind":"nvidia.com/gpu","devices":[]}`
 
 func (none) Inventory(context.Context) (Inventory, error) { return Inventory{}, nil }
 
 func (none) Changed() <-chan struct{} { return nil }
 
 func (none) CDI(context.Context) (string, []byte, error) {
-	return "nvidia.com/gpu", []byte(nothing), nil
+	return "nvidia.com/gpu", []byte(emptySpec), nil
 }
 
 func (none) Processes(_ context.Context, uuid string) ([]int, error) {

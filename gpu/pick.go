@@ -21,7 +21,7 @@ func Pick(devices []Device, free []string, n int) []string {
 		return nil
 	}
 	var chosen []string
-	for i := range best(wire(candidates), n).positions() {
+	for i := range bestSet(scoreLinks(candidates), n).positions() {
 		chosen = append(chosen, candidates[i].UUID)
 	}
 	return chosen

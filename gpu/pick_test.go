@@ -92,8 +92,8 @@ func TestPickKeepsItsPromisesOnAnyMachine(t *testing.T) {
 		if !slices.Equal(got, shuffled) {
 			t.Fatalf("%v in one order, %v in another", got, shuffled)
 		}
-		w := wire(healthy)
-		if first := weigh(w, 1<<n-1); first.better(weigh(w, places(healthy, got))) {
+		w := scoreLinks(healthy)
+		if first := scoreSet(w, 1<<n-1); first.better(scoreSet(w, places(healthy, got))) {
 			t.Fatalf("%v is worse than the first %d", got, n)
 		}
 	})
@@ -111,9 +111,9 @@ func TestPickIsExactUpToSixteen(t *testing.T) {
 		if got == nil {
 			return
 		}
-		w, mine := wire(healthy), places(healthy, got)
-		all := Set(1<<len(healthy) - 1)
-		for other := Set(1); other <= all; other++ {
+		w, mine := scoreLinks(healthy), places(healthy, got)
+		all := DeviceSet(1<<len(healthy) - 1)
+		for other := DeviceSet(1); other <= all; other++ {
 			if other.Len() == n && preferred(w, all, other, mine) {
 				t.Fatalf("picked %b of %d, but %b is better", mine, len(healthy), other)
 			}
@@ -122,7 +122,7 @@ func TestPickIsExactUpToSixteen(t *testing.T) {
 }
 
 // preferred says by the promise of Pick whether a comes before b.
-func preferred(w wiring, all, a, b Set) bool {
+func preferred(w linkScores, all, a, b DeviceSet) bool {
 	return cmp.Or(
 		cmp.Compare(pairs(w, b), pairs(w, a)),
 		cmp.Compare(pairs(w, all&^b), pairs(w, all&^a)),
@@ -131,7 +131,7 @@ func preferred(w wiring, all, a, b Set) bool {
 }
 
 // pairs is what the pairs of a set are worth together.
-func pairs(w wiring, set Set) (sum int32) {
+func pairs(w linkScores, set DeviceSet) (sum int32) {
 	for i := range set.positions() {
 		for j := range set.positions() {
 			if i < j {
@@ -196,7 +196,7 @@ func byIndex(devices []Device) func(a, b string) int {
 	}
 }
 
-func places(devices []*Device, chosen []string) (set Set) {
+func places(devices []*Device, chosen []string) (set DeviceSet) {
 	all := uuids(devices)
 	for _, uuid := range chosen {
 		set |= 1 << slices.Index(all, uuid)

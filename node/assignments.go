@@ -22,7 +22,7 @@ func (n *Node) watchAssignments(ctx context.Context) {
 			all, index, err := n.config.Control.Assignments(ctx, n.config.Host.ID, after)
 			if errors.Is(err, spec.ErrNotFound) {
 				after = 0
-				n.joinFirst(ctx, err)
+				n.rejoinAndWait(ctx, err)
 			}
 			if err != nil {
 				return err
@@ -36,17 +36,17 @@ func (n *Node) watchAssignments(ctx context.Context) {
 		if err != nil {
 			return
 		}
-		n.apply(ctx, assigned)
+		n.applyAssignments(ctx, assigned)
 		if first {
-			n.sweep(ctx)
+			n.sweepTaskDirs(ctx)
 			first = false
 		}
 	}
 }
 
-// apply starts a runner for each task that is new, passes on the wish to stop, and ends what is not assigned any
+// applyAssignments starts a runner for each task that is new, passes on the wish to stop, and ends what is not assigned any
 // more.
-func (n *Node) apply(ctx context.Context, assigned []spec.Assignment) {
+func (n *Node) applyAssignments(ctx context.Context, assigned []spec.Assignment) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	wanted := make(map[string]bool, len(assigned))
@@ -55,65 +55,65 @@ func (n *Node) apply(ctx context.Context, assigned []spec.Assignment) {
 		r, known := n.runners[a.Task.ID]
 		if !known {
 			n.config.Log.Debug("agent: a task is assigned", "task", a.Task.ID)
-			n.launch(ctx, newRunner(n, a, n.found[a.Task.ID]))
-			delete(n.found, a.Task.ID)
+			n.startRunner(ctx, newRunner(n, a, n.existing[a.Task.ID]))
+			delete(n.existing, a.Task.ID)
 		} else if a.Task.DesiredStatus == spec.Stopped {
-			r.halt(a.Task)
+			r.requestStop(a.Task)
 		}
 	}
 	for id, r := range n.runners {
 		if !wanted[id] {
-			n.leave(r)
+			n.unassign(r)
 		}
 	}
-	for id, found := range n.found {
+	for id, found := range n.existing {
 		n.config.Log.Warn("containers of a task that is not assigned to this host are stopped", "task", id, "containers", len(found))
-		r := newRunner(n, strangers(id, found), found)
-		n.launch(ctx, r)
-		r.drop()
-		delete(n.found, id)
+		r := newRunner(n, orphanAssignment(id, found), found)
+		n.startRunner(ctx, r)
+		r.abandon()
+		delete(n.existing, id)
 	}
-	close(n.arrived)
-	n.arrived = make(chan struct{})
+	close(n.runnersAdded)
+	n.runnersAdded = make(chan struct{})
 }
 
-// launch sets a runner going. Called with the lock held.
-func (n *Node) launch(ctx context.Context, r *runner) {
+// startRunner sets a runner going. Called with the lock held.
+func (n *Node) startRunner(ctx context.Context, r *runner) {
 	n.runners[r.task.ID] = r
-	n.running.Go(func() {
+	n.runnerGroup.Go(func() {
 		r.run(ctx)
 		n.mu.Lock()
 		defer n.mu.Unlock()
-		r.over = true
-		if closed(r.dropped) {
+		r.finished = true
+		if isClosed(r.unassigned) {
 			delete(n.runners, r.task.ID)
 		}
 	})
 }
 
-// leave lets go of a runner whose task is not assigned any more, normally because STOPPED was heard. Called with the
+// unassign lets go of a runner whose task is not assigned any more, normally because STOPPED was heard. Called with the
 // lock held.
-func (n *Node) leave(r *runner) {
-	r.drop()
-	if r.over {
+func (n *Node) unassign(r *runner) {
+	r.abandon()
+	if r.finished {
 		delete(n.runners, r.task.ID)
 	}
 }
 
-// disown stops tasks that the cluster says it does not know.
-func (n *Node) disown(unknown []string) {
+// stopUnknown stops tasks that the cluster says it does not know.
+func (n *Node) stopUnknown(unknown []string) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	for _, id := range unknown {
 		if r, ok := n.runners[id]; ok {
 			n.config.Log.Warn("the cluster does not know a task of this host, it is stopped", "task", id)
-			n.leave(r)
+			n.unassign(r)
 		}
 	}
 }
 
-// strangers makes an assignment of containers whose task is unknown, as much as it takes to stop and remove them.
-func strangers(taskID string, found []Found) spec.Assignment {
+// orphanAssignment makes an assignment of containers whose task is unknown, as much as it takes to stop and remove them.
+func orphanAssignment(taskID string, found []ExistingContainer) spec.Assignment {
 	task := &spec.Task{ID: taskID, DesiredStatus: spec.Stopped, LastStatus: spec.Pending}
 	definition := &spec.TaskDefinition{NetworkMode: networkBridge}
 	for _, f := range found {
@@ -123,23 +123,23 @@ func strangers(taskID string, found []Found) spec.Assignment {
 	return spec.Assignment{Task: task, Definition: definition}
 }
 
-// sweep clears away what tasks of the past have left without a container: networks and directories.
-func (n *Node) sweep(ctx context.Context) {
-	tasks, err := names(tasksDir(n.config.Dir))
+// sweepTaskDirs clears away what tasks of the past have left without a container: networks and directories.
+func (n *Node) sweepTaskDirs(ctx context.Context) {
+	tasks, err := entryNames(tasksRoot(n.config.Dir))
 	if err != nil {
 		n.config.Log.Warn("directories of former tasks cannot be listed", "err", err)
 		return
 	}
 	for _, id := range tasks {
 		if n.runner(id) == nil {
-			n.running.Go(func() { n.sweepTask(ctx, scratchOf(n.config.Dir, id)) })
+			n.runnerGroup.Go(func() { n.sweepTaskDir(ctx, newTaskDir(n.config.Dir, id)) })
 		}
 	}
 }
 
-func (n *Node) sweepTask(ctx context.Context, s scratch) {
+func (n *Node) sweepTaskDir(ctx context.Context, s taskDir) {
 	_ = retry(ctx, n.config.Log, "clear away a former task", func(ctx context.Context) error {
-		containers, err := s.containers()
+		containers, err := s.containerIDs()
 		if err != nil {
 			return err
 		}

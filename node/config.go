@@ -16,7 +16,7 @@ type Config struct {
 	Control    Control
 	Images     Images
 	Containers Containers
-	Checks     Checks
+	Execer     Execer
 	Network    Network
 	GPUs       gpu.Source
 	Logs       LogReader

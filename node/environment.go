@@ -18,15 +18,15 @@ func environment(definition []spec.KeyValue, gpus []string) []string {
 	if len(gpus) > 0 {
 		visible = strings.Join(gpus, ",")
 	}
-	place := map[string]int{}
+	index := map[string]int{}
 	var env []string
 	for _, v := range append(definition[:len(definition):len(definition)], spec.KeyValue{Name: visibleDevices, Value: visible}) {
 		entry := v.Name + "=" + v.Value
-		if i, ok := place[v.Name]; ok {
+		if i, ok := index[v.Name]; ok {
 			env[i] = entry
 			continue
 		}
-		place[v.Name] = len(env)
+		index[v.Name] = len(env)
 		env = append(env, entry)
 	}
 	return env

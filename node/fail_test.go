@@ -14,22 +14,22 @@ import (
 func TestReasonsOfTasksThatFailToStart(t *testing.T) {
 	long := strings.Repeat("ü", 2000)
 	for name, c := range map[string]struct {
-		spoil func(w *world)
+		spoil func(w *simHost)
 		want  string
 	}{
-		"image cannot be pulled":     {func(w *world) { w.runtime.FailPull("b:1", errors.New("manifest unknown")) }, "CannotPullContainerError: pull b:1: manifest unknown"},
-		"process cannot be started":  {func(w *world) { w.machine.FailStart(id("t1", "b"), errors.New("exec /x: not found")) }, "CannotStartContainerError: exec /x: not found"},
-		"container cannot be made":   {func(w *world) { w.machine.FailStart(id("t1", "b"), wrapped("no space left", node.ErrCreate)) }, "CannotCreateContainerError: no space left"},
-		"network cannot be attached": {func(w *world) { w.network.Fail(errors.New("no addresses left")) }, "ContainerNetworkingError: no addresses left"},
-		"reason longer than allowed": {func(w *world) { w.runtime.FailPull("b:1", errors.New(long)) }, "CannotPullContainerError: pull b:1: " + strings.Repeat("ü", 1024-len("CannotPullContainerError: pull b:1: "))},
+		"image cannot be pulled":     {func(w *simHost) { w.runtime.FailPull("b:1", errors.New("manifest unknown")) }, "CannotPullContainerError: pull b:1: manifest unknown"},
+		"process cannot be started":  {func(w *simHost) { w.machine.FailStart(id("t1", "b"), errors.New("exec /x: not found")) }, "CannotStartContainerError: exec /x: not found"},
+		"container cannot be made":   {func(w *simHost) { w.machine.FailStart(id("t1", "b"), wrapped("no space left", node.ErrCreate)) }, "CannotCreateContainerError: no space left"},
+		"network cannot be attached": {func(w *simHost) { w.network.Fail(errors.New("no addresses left")) }, "ContainerNetworkingError: no addresses left"},
+		"reason longer than allowed": {func(w *simHost) { w.runtime.FailPull("b:1", errors.New(long)) }, "CannotPullContainerError: pull b:1: " + strings.Repeat("ü", 1024-len("CannotPullContainerError: pull b:1: "))},
 	} {
 		t.Run(name, func(t *testing.T) {
-			in(t, func(w *world) {
+			simulate(t, func(w *simHost) {
 				w.boot()
 				c.spoil(w)
-				task := w.cluster.run("t1", container("a"), container("b"))
-				w.pass(time.Second)
-				report := w.cluster.last(task)
+				task := w.control.run("t1", container("a"), container("b"))
+				w.advance(time.Second)
+				report := w.control.lastReport(task)
 				w.want("status", report.Status, spec.Stopped)
 				w.want("stop code", report.StopCode, spec.StopFailedToStart)
 				w.want("reason", report.StoppedReason, c.want)
@@ -44,41 +44,41 @@ func TestReasonsOfTasksThatFailToStart(t *testing.T) {
 }
 
 func TestWhatAFailedStartLeftAfterAllGoesBeforeStopped(t *testing.T) {
-	in(t, func(w *world) {
+	simulate(t, func(w *simHost) {
 		w.boot()
 		letGo := w.runtime.HoldStart(id("t1", "main"))
 		w.machine.FailStart(id("t1", "main"), errors.New("connection lost"))
-		w.cluster.run("t1", container("main"))
-		w.settle()
-		w.machine.Half(node.Found{ID: id("t1", "main"), TaskID: "t1", Name: "main"})
-		w.cluster.setDown(true) // STOPPED is not heard, so nothing else is cleared
+		w.control.run("t1", container("main"))
+		w.waitIdle()
+		w.machine.AddCreated(node.ExistingContainer{ID: id("t1", "main"), TaskID: "t1", Name: "main"})
+		w.control.setDown(true) // STOPPED is not heard, so nothing else is cleared
 		letGo()
-		w.settle()
+		w.waitIdle()
 		w.want("containers", len(w.machine.All()), 0)
 	})
 }
 
 func TestOutOfMemoryIsTold(t *testing.T) {
-	in(t, func(w *world) {
+	simulate(t, func(w *simHost) {
 		w.boot()
-		task := w.cluster.run("t1", container("main"))
-		w.settle()
+		task := w.control.run("t1", container("main"))
+		w.waitIdle()
 		w.machine.OOM(id(task, "main"))
-		w.settle()
-		report := w.cluster.last(task)
+		w.waitIdle()
+		report := w.control.lastReport(task)
 		w.want("exit code", code(report, 0), 137)
 		w.want("reason", report.Containers[0].Reason, "OutOfMemoryError: Container killed due to memory usage")
 	})
 }
 
 func TestAnExitCodeThatIsLostIsSaid(t *testing.T) {
-	in(t, func(w *world) {
+	simulate(t, func(w *simHost) {
 		w.boot()
-		task := w.cluster.run("t1", container("main"))
-		w.settle()
-		w.machine.Lose(id(task, "main"))
-		w.settle()
-		report := w.cluster.last(task)
+		task := w.control.run("t1", container("main"))
+		w.waitIdle()
+		w.machine.LoseExit(id(task, "main"))
+		w.waitIdle()
+		report := w.control.lastReport(task)
 		w.want("exit code", code(report, 0), -100)
 		w.want("reason", report.Containers[0].Reason, "The exit code is not known: the shim died")
 	})

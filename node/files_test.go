@@ -10,19 +10,19 @@ import (
 )
 
 func TestNameServersOnLoopbackAreLeftOut(t *testing.T) {
-	got := reachable("# comment\nnameserver 127.0.0.53\nnameserver ::1\nnameserver 10.0.0.2\nsearch lan\noptions edns0")
+	got := dropLoopbackServers("# comment\nnameserver 127.0.0.53\nnameserver ::1\nnameserver 10.0.0.2\nsearch lan\noptions edns0")
 	if want := "# comment\nnameserver 10.0.0.2\nsearch lan\noptions edns0"; got != want {
 		t.Errorf("got %q, want %q", got, want)
 	}
 }
 
 func TestNameFilesByNetworkMode(t *testing.T) {
-	defer func(h string, r []string) { hostHosts, hostResolv = h, r }(hostHosts, hostResolv)
+	defer func(h string, r []string) { hostHostsPath, hostResolvPaths = h, r }(hostHostsPath, hostResolvPaths)
 	host := t.TempDir()
-	hostHosts, hostResolv = filepath.Join(host, "hosts"), []string{filepath.Join(host, "servers"), filepath.Join(host, "resolv")}
-	write(t, hostHosts, "10.0.0.1 box\n")
-	write(t, hostResolv[0], "nameserver 10.0.0.2\n")
-	write(t, hostResolv[1], "nameserver 127.0.0.53\n")
+	hostHostsPath, hostResolvPaths = filepath.Join(host, "hosts"), []string{filepath.Join(host, "servers"), filepath.Join(host, "resolv")}
+	write(t, hostHostsPath, "10.0.0.1 box\n")
+	write(t, hostResolvPaths[0], "nameserver 10.0.0.2\n")
+	write(t, hostResolvPaths[1], "nameserver 127.0.0.53\n")
 	for mode, want := range map[string]struct{ hosts, resolv string }{
 		networkBridge: {"172.31.0.5\tweb", "nameserver 10.0.0.2"},
 		networkHost:   {"10.0.0.1 box", "nameserver 127.0.0.53"},
@@ -32,7 +32,7 @@ func TestNameFilesByNetworkMode(t *testing.T) {
 		if mode == networkBridge {
 			address = "172.31.0.5"
 		}
-		files, err := writeNameFiles(t.TempDir(), mode, &spec.ContainerDefinition{Hostname: "web"}, address)
+		files, err := writeEtcFiles(t.TempDir(), mode, &spec.ContainerDefinition{Hostname: "web"}, address)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -46,14 +46,14 @@ func TestNameFilesByNetworkMode(t *testing.T) {
 }
 
 func TestTheDefinitionsOwnNames(t *testing.T) {
-	defer func(r []string) { hostResolv = r }(hostResolv)
-	hostResolv = []string{filepath.Join(t.TempDir(), "resolv")}
-	write(t, hostResolv[0], "nameserver 10.0.0.2\nsearch lab\noptions ndots:2\n")
+	defer func(r []string) { hostResolvPaths = r }(hostResolvPaths)
+	hostResolvPaths = []string{filepath.Join(t.TempDir(), "resolv")}
+	write(t, hostResolvPaths[0], "nameserver 10.0.0.2\nsearch lab\noptions ndots:2\n")
 	def := &spec.ContainerDefinition{
 		Hostname: "web", ExtraHosts: []spec.HostEntry{{Hostname: "db", IPAddress: "10.0.0.9"}},
 		DNSServers: []string{"1.1.1.1", "9.9.9.9"}, DNSSearchDomains: []string{"a.example", "b.example"},
 	}
-	files, err := writeNameFiles(t.TempDir(), networkBridge, def, "172.31.0.5")
+	files, err := writeEtcFiles(t.TempDir(), networkBridge, def, "172.31.0.5")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -68,8 +68,8 @@ func TestTheDefinitionsOwnNames(t *testing.T) {
 
 func TestVolumes(t *testing.T) {
 	dir, host := t.TempDir(), filepath.Join(t.TempDir(), "new", "data")
-	s := scratchOf(dir, "task")
-	mounts, err := s.mounts([]spec.Volume{
+	s := newTaskDir(dir, "task")
+	mounts, err := s.createVolumes([]spec.Volume{
 		{Name: "../../etc"}, {Name: "data", Host: &spec.HostVolume{SourcePath: host}}, {Name: "more", Host: &spec.HostVolume{}},
 	})
 	if err != nil {
@@ -92,7 +92,7 @@ func TestVolumes(t *testing.T) {
 	if _, err := os.Stat(host); err != nil {
 		t.Errorf("the host's directory went with the task: %v", err)
 	}
-	if _, err := s.mounts([]spec.Volume{{Name: "x", Host: &spec.HostVolume{SourcePath: "relative"}}}); err == nil {
+	if _, err := s.createVolumes([]spec.Volume{{Name: "x", Host: &spec.HostVolume{SourcePath: "relative"}}}); err == nil {
 		t.Error("a relative sourcePath was accepted")
 	}
 }

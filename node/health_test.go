@@ -22,102 +22,102 @@ func startPeriod(seconds int) func(*spec.HealthCheck) {
 	return func(h *spec.HealthCheck) { h.StartPeriod = &seconds }
 }
 
-func (w *world) wantHealth(task string, want spec.Health) {
+func (w *simHost) wantHealth(task string, want spec.Health) {
 	w.Helper()
-	w.want("health", w.cluster.last(task).Containers[0].Health, want)
+	w.want("health", w.control.lastReport(task).Containers[0].Health, want)
 }
 
 func TestHealthIsWhatTheChecksFind(t *testing.T) {
-	in(t, func(w *world) {
+	simulate(t, func(w *simHost) {
 		w.boot()
-		task := w.cluster.run("t1", checked("main"))
-		w.pass(9 * time.Second)
+		task := w.control.run("t1", checked("main"))
+		w.advance(9 * time.Second)
 		w.wantHealth(task, "")
-		w.pass(time.Second)
+		w.advance(time.Second)
 		w.wantHealth(task, spec.Healthy)
-		w.machine.Answer(id(task, "main"), 1)
-		w.pass(20 * time.Second)
+		w.machine.SetExecExit(id(task, "main"), 1)
+		w.advance(20 * time.Second)
 		w.wantHealth(task, spec.Healthy) // two failures
-		w.pass(10 * time.Second)
+		w.advance(10 * time.Second)
 		w.wantHealth(task, spec.Unhealthy)
 		w.wantRunning(id(task, "main")) // nobody stops it for that
-		w.machine.Answer(id(task, "main"), 0)
-		w.pass(10 * time.Second)
+		w.machine.SetExecExit(id(task, "main"), 0)
+		w.advance(10 * time.Second)
 		w.wantHealth(task, spec.Healthy)
 	})
 }
 
 func TestFailuresOfTheStartPeriodDoNotCount(t *testing.T) {
-	in(t, func(w *world) {
+	simulate(t, func(w *simHost) {
 		w.boot()
-		task := w.cluster.run("t1", checked("main", startPeriod(60)))
-		w.machine.Answer(id(task, "main"), 1)
-		w.pass(75 * time.Second)
+		task := w.control.run("t1", checked("main", startPeriod(60)))
+		w.machine.SetExecExit(id(task, "main"), 1)
+		w.advance(75 * time.Second)
 		w.wantHealth(task, "")
-		w.pass(10 * time.Second)
+		w.advance(10 * time.Second)
 		w.wantHealth(task, spec.Unhealthy)
 	})
 }
 
 func TestTheStartPeriodEndsWithTheFirstSuccess(t *testing.T) {
-	in(t, func(w *world) {
+	simulate(t, func(w *simHost) {
 		w.boot()
-		task := w.cluster.run("t1", checked("main", startPeriod(300)))
-		w.pass(10 * time.Second)
-		w.machine.Answer(id(task, "main"), 1)
-		w.pass(30 * time.Second)
+		task := w.control.run("t1", checked("main", startPeriod(300)))
+		w.advance(10 * time.Second)
+		w.machine.SetExecExit(id(task, "main"), 1)
+		w.advance(30 * time.Second)
 		w.wantHealth(task, spec.Unhealthy)
 	})
 }
 
 func TestACheckThatHangsHasFailed(t *testing.T) {
-	in(t, func(w *world) {
-		w.machine.Teach("/bin/sh -c probe", fake.Program{})
+	simulate(t, func(w *simHost) {
+		w.machine.SetProgram("/bin/sh -c probe", fake.Program{})
 		w.boot()
-		task := w.cluster.run("t1", checked("main", func(h *spec.HealthCheck) { h.Command = []string{"CMD-SHELL", "probe"} }))
-		w.pass(44 * time.Second)
+		task := w.control.run("t1", checked("main", func(h *spec.HealthCheck) { h.Command = []string{"CMD-SHELL", "probe"} }))
+		w.advance(44 * time.Second)
 		w.wantHealth(task, "")
-		w.pass(time.Second)
+		w.advance(time.Second)
 		w.wantHealth(task, spec.Unhealthy)
 	})
 }
 
 func TestAnOutageOfTheRuntimeIsNoVerdict(t *testing.T) {
-	in(t, func(w *world) {
+	simulate(t, func(w *simHost) {
 		w.boot()
-		task := w.cluster.run("t1", checked("main"))
-		w.pass(10 * time.Second)
+		task := w.control.run("t1", checked("main"))
+		w.advance(10 * time.Second)
 		w.runtime.SetDown(true)
-		w.pass(10 * time.Minute)
+		w.advance(10 * time.Minute)
 		w.wantHealth(task, spec.Healthy)
 		w.runtime.SetDown(false)
-		w.machine.Answer(id(task, "main"), 1)
-		w.pass(30 * time.Second)
+		w.machine.SetExecExit(id(task, "main"), 1)
+		w.advance(30 * time.Second)
 		w.wantHealth(task, spec.Unhealthy)
 	})
 }
 
 func TestChecksGoOnAfterARestartOfTheAgent(t *testing.T) {
-	in(t, func(w *world) {
+	simulate(t, func(w *simHost) {
 		w.boot()
-		task := w.cluster.run("t1", checked("main"))
-		w.pass(10 * time.Second)
+		task := w.control.run("t1", checked("main"))
+		w.advance(10 * time.Second)
 		w.crash()
-		w.machine.Answer(id(task, "main"), 1)
+		w.machine.SetExecExit(id(task, "main"), 1)
 		w.boot()
-		w.pass(30 * time.Second)
+		w.advance(30 * time.Second)
 		w.wantHealth(task, spec.Unhealthy)
 	})
 }
 
 func TestChecksEndWithTheContainer(t *testing.T) {
-	in(t, func(w *world) {
+	simulate(t, func(w *simHost) {
 		w.boot()
-		task := w.cluster.run("t1", checked("main"))
-		w.pass(25 * time.Second)
+		task := w.control.run("t1", checked("main"))
+		w.advance(25 * time.Second)
 		w.machine.Exit(id(task, "main"), 0)
-		w.pass(time.Minute)
-		w.want("checks", w.machine.Checked(id(task, "main")), 2)
+		w.advance(time.Minute)
+		w.want("checks", w.machine.ExecCount(id(task, "main")), 2)
 		w.wantNothingLeft()
 	})
 }

@@ -11,8 +11,8 @@ import (
 // starts a container twice.
 var ErrExists = errors.New("container exists already")
 
-// ErrUnknown is what Containers.Wait answers when there is no container of that id on this host (any more).
-var ErrUnknown = errors.New("no such container")
+// ErrNotFound is what Containers.Wait answers when there is no container of that id on this host (any more).
+var ErrNotFound = errors.New("no such container")
 
 // ErrCreate marks an error of Containers.Start that came before the container's process could be tried: its file
 // system, its spec, its devices. It becomes "CannotCreateContainerError: ..."; every other error of Start becomes

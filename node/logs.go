@@ -12,22 +12,22 @@ import (
 // returned.
 func (n *Node) Logs(ctx context.Context, q spec.LogQuery, emit func(spec.LogLine) error) error {
 	if q.Follow {
-		if err := n.expect(ctx, q.Task); err != nil {
+		if err := n.waitAssigned(ctx, q.Task); err != nil {
 			return err
 		}
 	}
-	return n.config.Logs.Read(ctx, q, func() bool { return n.writing(q.Task) }, emit)
+	return n.config.Logs.Read(ctx, q, func() bool { return n.mayWrite(q.Task) }, emit)
 }
 
-// writing reports that the task has containers here, or to come, that may write.
-func (n *Node) writing(taskID string) bool {
+// mayWrite reports that the task has containers here, or to come, that may write.
+func (n *Node) mayWrite(taskID string) bool {
 	r := n.runner(taskID)
-	return r != nil && !closed(r.quiet)
+	return r != nil && !isClosed(r.logsDone)
 }
 
-// expect waits for the runner of a task that is assigned to this host and not taken up yet: whoever follows a task
+// waitAssigned waits for the runner of a task that is assigned to this host and not taken up yet: whoever follows a task
 // right after starting it must not be told that there is nothing to follow.
-func (n *Node) expect(ctx context.Context, taskID string) error {
+func (n *Node) waitAssigned(ctx context.Context, taskID string) error {
 	if n.runner(taskID) != nil {
 		return nil
 	}
@@ -42,7 +42,7 @@ func (n *Node) expect(ctx context.Context, taskID string) error {
 	for {
 		n.mu.Lock()
 		_, here := n.runners[taskID]
-		arrived := n.arrived
+		arrived := n.runnersAdded
 		n.mu.Unlock()
 		if here {
 			return nil

@@ -25,26 +25,26 @@ import (
 	"pinion/raftfsm/spec"
 )
 
-// machine is a host with everything real but the cluster and the GPUs.
-type machine struct {
+// realHost is a host with everything real but the cluster and the GPUs.
+type realHost struct {
 	testing.TB
 	dir     string
 	image   string
 	devices []gpu.Device
 	config  node.Config
-	cluster *cluster
+	control *fakeControl
 	runtime *ctrd.Runtime
 	crash   func()
 }
 
-func newMachine(t testing.TB) *machine {
+func newRealHost(t testing.TB) *realHost {
 	t.Helper()
 	dir, err := os.MkdirTemp("", "node-*") // short, because sockets are in it
 	if err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { os.RemoveAll(dir) })
-	m := &machine{TB: t, dir: dir, cluster: newCluster(), crash: func() {}}
+	m := &realHost{TB: t, dir: dir, control: newFakeControl(), crash: func() {}}
 	log := slog.New(slog.DiscardHandler)
 	tools := ctrdtest.FindTools(t)
 	daemon, err := ctrd.StartDaemon(t.Context(), ctrd.DaemonConfig{Containerd: tools.Containerd, Shim: tools.Shim, Runc: tools.Runc, Dir: filepath.Join(dir, "containerd"), Log: log})
@@ -68,14 +68,14 @@ func newMachine(t testing.TB) *machine {
 	t.Cleanup(func() { m.must(m.runtime.Close()) })
 	m.image = ctrdtest.Registry(t, map[string]v1.Image{"busybox:1": ctrdtest.Busybox(t)}) + "/busybox:1"
 	m.config = node.Config{
-		Host: spec.Host{ID: hostID}, Control: m.cluster, Images: m.runtime, Containers: m.runtime, Checks: m.runtime, Network: bridge,
+		Host: spec.Host{ID: hostID}, Control: m.control, Images: m.runtime, Containers: m.runtime, Execer: m.runtime, Network: bridge,
 		GPUs: source, Logs: store, Dir: dir, Log: log,
 	}
 	t.Cleanup(func() { m.crash() })
 	return m
 }
 
-func (m *machine) must(err error) {
+func (m *realHost) must(err error) {
 	m.Helper()
 	if err != nil {
 		m.Error(err)
@@ -83,10 +83,10 @@ func (m *machine) must(err error) {
 }
 
 // boot starts the agent. Only what is reported from here on counts.
-func (m *machine) boot() *node.Node {
-	m.cluster.mu.Lock()
-	clear(m.cluster.heard)
-	m.cluster.mu.Unlock()
+func (m *realHost) boot() *node.Node {
+	m.control.mu.Lock()
+	clear(m.control.reports)
+	m.control.mu.Unlock()
 	agent := node.New(m.config)
 	ctx, cancel := context.WithCancel(context.Background())
 	done := make(chan struct{})
@@ -100,11 +100,11 @@ func (m *machine) boot() *node.Node {
 }
 
 // until waits for a report of the task that the condition holds for.
-func (m *machine) until(task string, holds func(spec.TaskReport) bool) spec.TaskReport {
+func (m *realHost) until(task string, holds func(spec.TaskReport) bool) spec.TaskReport {
 	m.Helper()
 	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
 	defer cancel()
-	report, err := m.cluster.wait(ctx, task, holds)
+	report, err := m.control.wait(ctx, task, holds)
 	if err != nil {
 		m.Fatalf("task %s: %v; last report %+v", task, err, report)
 	}
@@ -118,13 +118,13 @@ func is(s spec.Status) func(spec.TaskReport) bool {
 var taskNumber atomic.Int64
 
 // run assigns a task that runs a shell script on these GPUs.
-func (m *machine) run(script string, gpus ...string) string {
+func (m *realHost) run(script string, gpus ...string) string {
 	def := withGPUs("main", strings.Join(gpus, ","))
 	def.Image, def.Command, def.Memory = m.image, []string{"sh", "-c", script}, 64
-	return m.cluster.run(fmt.Sprintf("%032x", taskNumber.Add(1)), def)
+	return m.control.run(fmt.Sprintf("%032x", taskNumber.Add(1)), def)
 }
 
-func (m *machine) output(agent *node.Node, task string) string {
+func (m *realHost) output(agent *node.Node, task string) string {
 	m.Helper()
 	var text strings.Builder
 	m.must(agent.Logs(m.Context(), spec.LogQuery{Task: task, Follow: true}, func(l spec.LogLine) error {
@@ -135,7 +135,7 @@ func (m *machine) output(agent *node.Node, task string) string {
 }
 
 // awaitLine waits until the task has written something.
-func (m *machine) awaitLine(agent *node.Node, task string) {
+func (m *realHost) awaitLine(agent *node.Node, task string) {
 	m.Helper()
 	err := agent.Logs(m.Context(), spec.LogQuery{Task: task, Follow: true}, func(spec.LogLine) error { return errSeen })
 	if !errors.Is(err, errSeen) {
@@ -146,7 +146,7 @@ func (m *machine) awaitLine(agent *node.Node, task string) {
 var errSeen = errors.New("seen")
 
 func TestOnRealContainers(t *testing.T) {
-	m := newMachine(t)
+	m := newRealHost(t)
 	agent := m.boot()
 	uuid := m.devices[1].UUID
 
@@ -171,7 +171,7 @@ func TestOnRealContainers(t *testing.T) {
 	if report := m.until(second, is(spec.Running)); !report.Times.Started.Equal(started) {
 		t.Errorf("it started at %v, now it says %v", started, report.Times.Started)
 	}
-	m.cluster.stop(second, "enough")
+	m.control.stop(second, "enough")
 	if report := m.until(second, is(spec.Stopped)); code(report, 0) != 7 || report.StoppedReason != "enough" {
 		t.Errorf("it ended as %+v", report)
 	}
@@ -190,15 +190,15 @@ func TestOnRealContainers(t *testing.T) {
 }
 
 // broken assigns a task that cannot start.
-func (m *machine) broken(command, image string) string {
+func (m *realHost) broken(command, image string) string {
 	def := container("main")
 	def.Image, def.Command, def.Memory = image, []string{command}, 64
-	return m.cluster.run(fmt.Sprintf("%032x", taskNumber.Add(1)), def)
+	return m.control.run(fmt.Sprintf("%032x", taskNumber.Add(1)), def)
 }
 
 // BenchmarkStart compares what the agent takes from an assignment to the container's start with the runtime's share.
 func BenchmarkStart(b *testing.B) {
-	m := newMachine(b)
+	m := newRealHost(b)
 	m.boot()
 	m.until(m.run("exit 0"), is(spec.Stopped)) // the image is here, the bridge is up
 	for name, gpus := range map[string][]string{"without GPU": nil, "with GPU": {m.devices[0].UUID}} {

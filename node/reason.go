@@ -13,55 +13,55 @@ const maxReason = 1024
 
 // Names of ECS's errors that begin a reason.
 const (
-	cannotPull   = "CannotPullContainerError"
-	cannotCreate = "CannotCreateContainerError"
-	cannotStart  = "CannotStartContainerError"
-	noNetwork    = "ContainerNetworkingError"
-	noVolume     = "InvalidVolumeError"
-	noDependency = "TaskDependencyError"
+	kindCannotPull    = "CannotPullContainerError"
+	kindCannotCreate  = "CannotCreateContainerError"
+	kindCannotStart   = "CannotStartContainerError"
+	kindNetworking    = "ContainerNetworkingError"
+	kindInvalidVolume = "InvalidVolumeError"
+	kindDependency    = "TaskDependencyError"
 )
 
 // startError is why a task could not be started. It reads "CannotPullContainerError: ...".
 type startError struct {
-	kind string
-	at   *container // nil: the task as a whole
-	err  error
+	kind      string
+	container *container // nil: the task as a whole
+	err       error
 }
 
 func (e *startError) Error() string { return fmt.Sprintf("%s: %v", e.kind, e.err) }
 func (e *startError) Unwrap() error { return e.err }
 
-// failed makes nil of nil.
-func failed(kind string, at *container, err error) error {
+// newStartError makes nil of nil.
+func newStartError(kind string, at *container, err error) error {
 	if err == nil {
 		return nil
 	}
-	return &startError{kind: kind, at: at, err: err}
+	return &startError{kind: kind, container: at, err: err}
 }
 
-// startKind tells an error of Containers.Start in ECS's words.
-func startKind(err error) string {
+// startErrorKind tells an error of Containers.Start in ECS's words.
+func startErrorKind(err error) string {
 	if errors.Is(err, ErrCreate) {
-		return cannotCreate
+		return kindCannotCreate
 	}
-	return cannotStart
+	return kindCannotStart
 }
 
-// lostIfUnknown makes an exit of the answer that there is no such container, because waiting for it is over.
-func lostIfUnknown(e *Exit, err error) error {
-	if !errors.Is(err, ErrUnknown) {
+// exitIfNotFound makes an exit of the answer that there is no such container, because waiting for it is over.
+func exitIfNotFound(e *Exit, err error) error {
+	if !errors.Is(err, ErrNotFound) {
 		return err
 	}
-	*e = lost("the container is not on this host any more")
+	*e = lostExit("the container is not on this host any more")
 	return nil
 }
 
-func lost(why string) Exit { return Exit{Code: -1, At: time.Now(), Lost: why} }
+func lostExit(why string) Exit { return Exit{Code: -1, At: time.Now(), Lost: why} }
 
-// describe writes the exit into a container's report. An exit code that is not known is left out.
-func (e Exit) describe(report *spec.ContainerReport) {
+// fillReport writes the exit into a container's report. An exit code that is not known is left out.
+func (e Exit) fillReport(report *spec.ContainerReport) {
 	if e.Lost != "" {
-		report.Reason = atMost("The exit code is not known: "+e.Lost, maxReason)
+		report.Reason = truncate("The exit code is not known: "+e.Lost, maxReason)
 		return
 	}
 	report.ExitCode = &e.Code
@@ -70,8 +70,8 @@ func (e Exit) describe(report *spec.ContainerReport) {
 	}
 }
 
-// atMost cuts a text to n characters.
-func atMost(text string, n int) string {
+// truncate cuts a text to n characters.
+func truncate(text string, n int) string {
 	count := 0
 	for i := range text {
 		if count == n {
@@ -82,7 +82,7 @@ func atMost(text string, n int) string {
 	return text
 }
 
-func later(a, b spec.Status) spec.Status {
+func maxStatus(a, b spec.Status) spec.Status {
 	if b.Rank() > a.Rank() {
 		return b
 	}

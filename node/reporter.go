@@ -27,55 +27,55 @@ type reporter struct {
 	send func(context.Context, []spec.TaskReport) error
 
 	mu      sync.Mutex
-	waiting map[string]*entry
+	pending map[string]*pendingReport
 	queue   []string // task ids in waiting, oldest first
 	wake    chan struct{}
 }
 
-// entry is a report on its way, and those who want to know when it was heard.
-type entry struct {
+// pendingReport is a report on its way, and those who want to know when it was heard.
+type pendingReport struct {
 	report spec.TaskReport
-	heard  []chan struct{}
+	acked  []chan struct{}
 }
 
 func newReporter(log *slog.Logger, send func(context.Context, []spec.TaskReport) error) *reporter {
-	return &reporter{log: log, send: send, waiting: map[string]*entry{}, wake: make(chan struct{}, 1)}
+	return &reporter{log: log, send: send, pending: map[string]*pendingReport{}, wake: make(chan struct{}, 1)}
 }
 
-// put queues the latest report of a task. The channel is closed when this report, or a later one of the task, has
+// enqueue queues the latest report of a task. The channel is closed when this report, or a later one of the task, has
 // been recorded by the cluster.
-func (r *reporter) put(report spec.TaskReport) <-chan struct{} {
-	heard := make(chan struct{})
+func (r *reporter) enqueue(report spec.TaskReport) <-chan struct{} {
+	acked := make(chan struct{})
 	r.mu.Lock()
-	e, ok := r.waiting[report.TaskID]
+	e, ok := r.pending[report.TaskID]
 	if !ok {
-		e = &entry{}
-		r.waiting[report.TaskID] = e
+		e = &pendingReport{}
+		r.pending[report.TaskID] = e
 		r.queue = append(r.queue, report.TaskID)
 	}
 	e.report = report
-	e.heard = append(e.heard, heard)
+	e.acked = append(e.acked, acked)
 	r.mu.Unlock()
 	select {
 	case r.wake <- struct{}{}:
 	default:
 	}
-	return heard
+	return acked
 }
 
-// drop forgets what waits of a task, when the cluster does not want to hear of it any more.
-func (r *reporter) drop(taskID string) {
+// discard forgets what waits of a task, when the cluster does not want to hear of it any more.
+func (r *reporter) discard(taskID string) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if e := r.remove(taskID); e != nil {
-		e.tell()
+	if e := r.dequeue(taskID); e != nil {
+		e.notify()
 	}
 }
 
 // run sends until ctx ends. While one batch is under way the next one gathers.
 func (r *reporter) run(ctx context.Context) {
 	for {
-		batch := r.take()
+		batch := r.nextBatch()
 		if len(batch) == 0 {
 			select {
 			case <-r.wake:
@@ -87,60 +87,60 @@ func (r *reporter) run(ctx context.Context) {
 		err := retry(ctx, r.log, "report to the cluster", func(ctx context.Context) error {
 			call, cancel := context.WithTimeout(ctx, callTimeout)
 			defer cancel()
-			return r.send(call, r.refresh(batch))
+			return r.send(call, r.mergeNewer(batch))
 		})
 		if err != nil {
 			return
 		}
 		for _, e := range batch {
-			e.tell()
+			e.notify()
 		}
 	}
 }
 
-// take removes the oldest entries from the queue.
-func (r *reporter) take() []*entry {
+// nextBatch removes the oldest entries from the queue.
+func (r *reporter) nextBatch() []*pendingReport {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	n := min(len(r.queue), reportBatch)
-	batch := make([]*entry, 0, n)
+	batch := make([]*pendingReport, 0, n)
 	for _, id := range r.queue[:n] {
-		batch = append(batch, r.waiting[id])
-		delete(r.waiting, id)
+		batch = append(batch, r.pending[id])
+		delete(r.pending, id)
 	}
 	r.queue = r.queue[n:]
 	return batch
 }
 
-// refresh is the batch with what has come in since: a call that is repeated says the latest.
-func (r *reporter) refresh(batch []*entry) []spec.TaskReport {
+// mergeNewer is the batch with what has come in since: a call that is repeated says the latest.
+func (r *reporter) mergeNewer(batch []*pendingReport) []spec.TaskReport {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	reports := make([]spec.TaskReport, 0, len(batch))
 	for _, e := range batch {
-		if newer := r.remove(e.report.TaskID); newer != nil {
+		if newer := r.dequeue(e.report.TaskID); newer != nil {
 			e.report = newer.report
-			e.heard = append(e.heard, newer.heard...)
+			e.acked = append(e.acked, newer.acked...)
 		}
 		reports = append(reports, e.report)
 	}
 	return reports
 }
 
-// remove takes what waits of a task out of the queue; nil when nothing does. Called with the lock held.
-func (r *reporter) remove(taskID string) *entry {
-	e, ok := r.waiting[taskID]
+// dequeue takes what waits of a task out of the queue; nil when nothing does. Called with the lock held.
+func (r *reporter) dequeue(taskID string) *pendingReport {
+	e, ok := r.pending[taskID]
 	if !ok {
 		return nil
 	}
-	delete(r.waiting, taskID)
+	delete(r.pending, taskID)
 	r.queue = slices.DeleteFunc(r.queue, func(id string) bool { return id == taskID })
 	return e
 }
 
-func (e *entry) tell() {
-	for _, c := range e.heard {
+func (e *pendingReport) notify() {
+	for _, c := range e.acked {
 		close(c)
 	}
-	e.heard = nil
+	e.acked = nil
 }

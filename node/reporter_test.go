@@ -28,7 +28,7 @@ func TestReportsKeepTheirOrderAndSayTheLatest(t *testing.T) {
 		defer cancel()
 		go r.run(ctx)
 		put := func(id string, s spec.Status) <-chan struct{} {
-			return r.put(spec.TaskReport{TaskID: id, Status: s})
+			return r.enqueue(spec.TaskReport{TaskID: id, Status: s})
 		}
 
 		first := put("a", spec.Pending)
@@ -40,12 +40,12 @@ func TestReportsKeepTheirOrderAndSayTheLatest(t *testing.T) {
 		answer <- errors.New("not now")
 		answer <- nil // repeated, with what came in since
 		synctest.Wait()
-		if !closed(first) || !closed(third) || closed(second) {
-			t.Errorf("heard: first %v, third %v, second %v", closed(first), closed(third), closed(second))
+		if !isClosed(first) || !isClosed(third) || isClosed(second) {
+			t.Errorf("heard: first %v, third %v, second %v", isClosed(first), isClosed(third), isClosed(second))
 		}
 		answer <- nil
 		synctest.Wait()
-		if !closed(second) {
+		if !isClosed(second) {
 			t.Error("the second batch was not heard")
 		}
 		want := [][]string{{"a PENDING"}, {"a RUNNING"}, {"c STOPPED", "b RUNNING"}}
@@ -63,11 +63,11 @@ func TestABatchHasABound(t *testing.T) {
 			return nil
 		})
 		for i := range 2*reportBatch + 1 {
-			r.put(spec.TaskReport{TaskID: fmt.Sprint(i)})
+			r.enqueue(spec.TaskReport{TaskID: fmt.Sprint(i)})
 		}
-		dropped := r.put(spec.TaskReport{TaskID: "0"})
-		r.drop("0")
-		if !closed(dropped) {
+		dropped := r.enqueue(spec.TaskReport{TaskID: "0"})
+		r.discard("0")
+		if !isClosed(dropped) {
 			t.Error("nobody waits for a dropped report")
 		}
 		ctx, cancel := context.WithCancel(t.Context())

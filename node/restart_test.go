@@ -1,248 +1,128 @@
 package node_test
 
 import (
-	"os"
-	"path/filepath"
-	"slices"
+	"errors"
 	"testing"
 	"time"
 
-	"pinion/node"
 	"pinion/raftfsm/spec"
 )
 
-func TestARunningTaskIsTakenUpAfterARestart(t *testing.T) {
-	in(t, func(w *world) {
-		w.boot()
-		task := w.cluster.run("t1", withGPUs("main", "GPU-0"))
-		w.settle()
-		started := w.cluster.last(task).Times.Started
-		w.crash()
-		w.wantRunning(id(task, "main"))
-		w.pass(time.Hour)
-		w.boot()
-		w.want("starts", w.machine.Starts(id(task, "main")), 1)
-		w.want("status", w.cluster.last(task).Status, spec.Running)
-		w.want("startedAt", w.cluster.last(task).Times.Started, started)
-		w.machine.Exit(id(task, "main"), 7)
-		w.settle()
-		w.want("exit code", code(w.cluster.last(task), 0), 7)
-		w.want("status", w.cluster.last(task).Status, spec.Stopped)
-		w.wantNothingLeft()
-	})
+// restartable is a container that is started again when it has run for a minute, unless it ended with 0.
+func restartable(name string) spec.ContainerDefinition {
+	d, period := container(name), 60
+	d.RestartPolicy = &spec.RestartPolicy{Enabled: true, IgnoredExitCodes: []int{0}, RestartAttemptPeriod: &period}
+	return d
 }
 
-func TestTheFirstWordAfterARestartIsWhatRuns(t *testing.T) {
-	in(t, func(w *world) {
+func TestAContainerIsStartedAgain(t *testing.T) {
+	simulate(t, func(w *simHost) {
 		w.boot()
-		task := w.cluster.run("t1", container("main"), sidecar("helper"))
-		w.settle()
-		w.machine.Exit(id(task, "helper"), 4)
-		w.crash()
-		w.boot()
-		joined := w.cluster.joined[len(w.cluster.joined)-1]
-		if len(joined) != 1 || joined[0].TaskID != task || len(joined[0].Containers) != 2 {
-			w.Fatalf("the join brought %+v", joined)
+		d := restartable("main")
+		d.DockerLabels = map[string]string{"gpus": "GPU-0"}
+		task := w.control.run("t1", d)
+		for range 3 {
+			w.advance(time.Minute)
+			w.machine.Exit(id(task, "main"), 1)
+			w.waitIdle()
 		}
-		slices.SortFunc(joined[0].Containers, func(a, b spec.ContainerReport) int { return len(a.Name) - len(b.Name) })
-		w.want("main", joined[0].Containers[0].Status, spec.Running)
-		w.want("helper", joined[0].Containers[1].Status, spec.Stopped)
-		w.want("helper's exit", code(joined[0], 1), 4)
-	})
-}
-
-func TestATaskThatEndedWhileTheAgentWasAwayIsReported(t *testing.T) {
-	in(t, func(w *world) {
-		w.boot()
-		task := w.cluster.run("t1", container("main"), sidecar("helper"))
-		w.settle()
-		w.crash()
-		w.machine.Exit(id(task, "main"), 9)
-		w.boot()
-		report := w.cluster.last(task)
-		w.want("status", report.Status, spec.Stopped)
-		w.want("exit code", code(report, 0), 9)
-		w.want("stop code", report.StopCode, spec.StopEssentialExited)
-		w.want("starts of helper", w.machine.Starts(id(task, "helper")), 1)
-		w.wantNothingLeft()
-	})
-}
-
-func TestAStartThatWasNotHeardIsStillTheStart(t *testing.T) {
-	in(t, func(w *world) {
-		w.boot()
-		task := w.cluster.run("t1", container("main"))
-		began := time.Now()
-		w.settle()
-		w.cluster.mu.Lock() // the cluster forgets what it heard, as if the reports had been lost with the agent
-		a := w.cluster.tasks[task]
-		fresh := *a.Task
-		fresh.LastStatus, fresh.Times = spec.Pending, spec.TaskTimes{}
-		a.Task = &fresh
-		w.cluster.tasks[task] = a
-		w.cluster.mu.Unlock()
-		w.crash()
-		w.pass(time.Minute)
-		w.boot()
-		w.want("status", w.cluster.last(task).Status, spec.Running)
-		if got := w.cluster.last(task).Times.Started; !got.Equal(began) {
-			w.Errorf("startedAt is %v, want %v", got, began)
-		}
-		w.want("starts", w.machine.Starts(id(task, "main")), 1)
-	})
-}
-
-func TestATaskHalfStartedIsContinued(t *testing.T) {
-	in(t, func(w *world) {
-		// The agent died after the start of the first container and in the middle of the third one's.
-		if err := w.machine.Open().Start(w.Context(), specOf("t1", "first")); err != nil {
-			w.Fatal(err)
-		}
-		w.machine.Half(node.Found{ID: id("t1", "third"), TaskID: "t1", Name: "third"})
-		task := w.cluster.run("t1", container("first"), container("second"), container("third"))
-		w.boot()
-		w.wantRunning(id(task, "first"), id(task, "second"), id(task, "third"))
-		for _, name := range []string{"first", "second", "third"} {
-			w.want("starts of "+name, w.machine.Starts(id(task, name)), 1)
-		}
-		w.want("pulls of first", w.runtime.Pulled("first:1"), 0)
-		w.want("status", w.cluster.last(task).Status, spec.Running)
-	})
-}
-
-func TestAHalfStartedTaskWhoseEssentialContainerEndedIsNotContinued(t *testing.T) {
-	in(t, func(w *world) {
-		if err := w.machine.Open().Start(w.Context(), specOf("t1", "first")); err != nil {
-			w.Fatal(err)
-		}
-		w.machine.Exit(id("t1", "first"), 6)
-		task := w.cluster.run("t1", container("first"), container("second"))
-		w.boot()
-		w.want("starts of second", w.machine.Starts(id(task, "second")), 0)
-		w.want("status", w.cluster.last(task).Status, spec.Stopped)
-		w.want("exit code", code(w.cluster.last(task), 0), 6)
-		w.wantNothingLeft()
-	})
-}
-
-func TestStoppingGoesOnAfterARestart(t *testing.T) {
-	in(t, func(w *world) {
-		w.machine.Teach("main", neverLeaves)
-		w.boot()
-		task := w.cluster.run("t1", container("main"))
-		w.settle()
-		w.cluster.stop(task, "maintenance")
-		w.pass(10 * time.Second)
-		w.crash()
-		w.boot()
-		w.want("status", w.cluster.last(task).Status, spec.Stopping)
-		w.pass(31 * time.Second)
-		report := w.cluster.last(task)
-		w.want("status", report.Status, spec.Stopped)
-		w.want("stop code", report.StopCode, spec.StopUserInitiated)
-		w.want("reason", report.StoppedReason, "maintenance")
-		w.wantNothingLeft()
-	})
-}
-
-func TestStoppedIsSaidAgainWhenTheAgentDiedBeforeItWasHeard(t *testing.T) {
-	in(t, func(w *world) {
-		w.boot()
-		task := w.cluster.run("t1", container("main"))
-		w.settle()
-		w.cluster.setDown(true)
-		w.machine.Exit(id(task, "main"), 5)
-		w.pass(time.Minute)
-		w.want("containers kept", len(w.machine.All()), 1)
-		w.crash()
-		w.boot()
-		w.pass(time.Minute)
-		w.want("containers kept", len(w.machine.All()), 1)
-		w.cluster.setDown(false)
-		w.pass(5 * time.Second)
-		w.want("status", w.cluster.last(task).Status, spec.Stopped)
-		w.want("exit code", code(w.cluster.last(task), 0), 5)
-		w.want("stop code", w.cluster.last(task).StopCode, spec.StopEssentialExited)
-		w.want("starts", w.machine.Starts(id(task, "main")), 1)
-		w.wantNothingLeft()
-	})
-}
-
-func TestAContainerThatVanishedIsNotStartedAgain(t *testing.T) {
-	in(t, func(w *world) {
-		w.boot()
-		task := w.cluster.run("t1", container("main"))
-		w.settle()
-		w.crash()
-		w.machine.Forget(id(task, "main"))
-		w.boot()
-		report := w.cluster.last(task)
-		w.want("status", report.Status, spec.Stopped)
+		w.want("starts", w.machine.StartCount(id(task, "main")), 4)
+		report := w.control.lastReport(task)
+		w.want("status", report.Status, spec.Running)
 		w.want("exit code", code(report, 0), -100)
-		w.want("reason", report.Containers[0].Reason, "The exit code is not known: the container is not on this host any more")
-		w.want("starts", w.machine.Starts(id(task, "main")), 1)
+		w.control.stop(task, "enough")
+		w.waitIdle()
+		w.want("starts", w.machine.StartCount(id(task, "main")), 4)
 		w.wantNothingLeft()
 	})
 }
 
-func TestContainersOfUnknownTasksAreStopped(t *testing.T) {
-	in(t, func(w *world) {
-		if err := w.machine.Open().Start(w.Context(), specOf("old", "main")); err != nil {
-			w.Fatal(err)
-		}
-		if err := w.machine.Open().Start(w.Context(), specOf("ended", "main")); err != nil {
-			w.Fatal(err)
-		}
-		w.machine.Exit(id("ended", "main"), 0)
-		leftover := filepath.Join(w.dir, "tasks", "gone", "containers", id("gone", "main"))
-		if err := os.MkdirAll(leftover, 0o755); err != nil {
-			w.Fatal(err)
-		}
-		for _, c := range []string{id("old", "main"), id("gone", "main")} {
-			if _, err := w.network.Attach(w.Context(), c, nil); err != nil {
-				w.Fatal(err)
-			}
-		}
+func TestAContainerStaysEnded(t *testing.T) {
+	cases := map[string]struct {
+		after time.Duration
+		code  int
+	}{
+		"when it ran too short":              {59 * time.Second, 1},
+		"after an exit code that is ignored": {time.Hour, 0},
+	}
+	for name, c := range cases {
+		t.Run(name, func(t *testing.T) {
+			simulate(t, func(w *simHost) {
+				w.boot()
+				task := w.control.run("t1", restartable("main"))
+				w.advance(c.after)
+				w.machine.Exit(id(task, "main"), c.code)
+				w.waitIdle()
+				w.want("starts", w.machine.StartCount(id(task, "main")), 1)
+				w.want("status", w.control.lastReport(task).Status, spec.Stopped)
+				w.want("exit code", code(w.control.lastReport(task), 0), c.code)
+			})
+		})
+	}
+}
+
+func TestTheTimeCountsFromTheLastStart(t *testing.T) {
+	simulate(t, func(w *simHost) {
 		w.boot()
-		w.pass(time.Second)
-		w.wantRunning()
+		task := w.control.run("t1", restartable("main"))
+		w.advance(time.Hour)
+		w.machine.Exit(id(task, "main"), 1)
+		w.advance(time.Second)
+		w.machine.Exit(id(task, "main"), 2)
+		w.waitIdle()
+		w.want("starts", w.machine.StartCount(id(task, "main")), 2)
+		w.want("exit code", code(w.control.lastReport(task), 0), 2)
+	})
+}
+
+func TestAStopDuringARestartEndsIt(t *testing.T) {
+	simulate(t, func(w *simHost) {
+		w.boot()
+		task := w.control.run("t1", restartable("main"))
+		w.advance(time.Hour)
+		letGo := w.runtime.HoldStart(id(task, "main"))
+		w.machine.Exit(id(task, "main"), 1)
+		w.waitIdle()
+		w.control.stop(task, "enough")
+		w.waitIdle()
+		letGo()
+		w.advance(time.Second)
+		w.want("status", w.control.lastReport(task).Status, spec.Stopped)
 		w.wantNothingLeft()
 	})
 }
 
-func TestTheRuntimeMayBeDownForAWhile(t *testing.T) {
-	in(t, func(w *world) {
+func TestWhatCannotBeStartedAgainHasEnded(t *testing.T) {
+	simulate(t, func(w *simHost) {
 		w.boot()
-		task := w.cluster.run("t1", container("main"))
-		w.settle()
-		w.runtime.SetDown(true)
-		w.cluster.stop(task, "")
-		w.pass(time.Minute)
-		w.wantRunning(id(task, "main"))
-		w.runtime.SetDown(false)
-		w.pass(time.Minute)
-		w.want("status", w.cluster.last(task).Status, spec.Stopped)
+		task := w.control.run("t1", restartable("main"))
+		w.advance(time.Hour)
+		w.machine.FailStart(id(task, "main"), errors.New("no space left on device"))
+		w.machine.Exit(id(task, "main"), 9)
+		w.waitIdle()
+		w.want("status", w.control.lastReport(task).Status, spec.Stopped)
+		w.want("exit code", code(w.control.lastReport(task), 0), 9)
 		w.wantNothingLeft()
 	})
 }
 
-func TestAnErrExistsIsAnAdoption(t *testing.T) {
-	in(t, func(w *world) {
-		w.boot()
-		if err := w.machine.Open().Start(w.Context(), specOf("t1", "main")); err != nil {
-			w.Fatal(err)
-		}
-		task := w.cluster.run("t1", container("main"))
-		w.settle()
-		w.want("status", w.cluster.last(task).Status, spec.Running)
-		w.machine.Exit(id(task, "main"), 8)
-		w.settle()
-		w.want("exit code", code(w.cluster.last(task), 0), 8)
-		w.want("starts", w.machine.Starts(id(task, "main")), 1)
-	})
-}
-
-func specOf(task, name string) node.ContainerSpec {
-	def := container(name)
-	return node.ContainerSpec{ID: id(task, name), Task: &spec.Task{ID: task}, Def: &def}
+func TestRestartsGoOnAfterARestartOfTheAgent(t *testing.T) {
+	for name, happens := range map[string]func(*simHost, string){
+		"it ended meanwhile":          func(w *simHost, container string) { w.machine.Exit(container, 1) },
+		"the agent died in a restart": func(w *simHost, container string) { w.machine.Vanish(container) },
+	} {
+		t.Run(name, func(t *testing.T) {
+			simulate(t, func(w *simHost) {
+				w.boot()
+				task := w.control.run("t1", restartable("main"))
+				w.advance(time.Hour)
+				w.crash()
+				happens(w, id(task, "main"))
+				w.boot()
+				w.wantRunning(id(task, "main"))
+				w.want("starts", w.machine.StartCount(id(task, "main")), 2)
+				w.want("status", w.control.lastReport(task).Status, spec.Running)
+			})
+		})
+	}
 }

@@ -11,12 +11,12 @@ import (
 )
 
 func TestATaskRunsAndEnds(t *testing.T) {
-	in(t, func(w *world) {
+	simulate(t, func(w *simHost) {
 		w.boot()
-		task := w.cluster.assign("t1", spec.TaskDefinition{Containers: []spec.ContainerDefinition{withGPUs("train", "GPU-1,GPU-0")}})
-		w.settle()
+		task := w.control.assign("t1", spec.TaskDefinition{Containers: []spec.ContainerDefinition{withGPUs("train", "GPU-1,GPU-0")}})
+		w.waitIdle()
 		w.wantRunning(id("t1", "train"))
-		report := w.cluster.last(task)
+		report := w.control.lastReport(task)
 		w.want("status", report.Status, spec.Running)
 		w.want("container's status", report.Containers[0].Status, spec.Running)
 		w.want("runtime id", report.Containers[0].RuntimeID, id("t1", "train"))
@@ -29,10 +29,10 @@ func TestATaskRunsAndEnds(t *testing.T) {
 		}
 		w.want("network", given.Network, "/netns/"+id("t1", "train"))
 
-		w.pass(time.Hour)
+		w.advance(time.Hour)
 		w.machine.Exit(id("t1", "train"), 3)
-		w.settle()
-		report = w.cluster.last(task)
+		w.waitIdle()
+		report = w.control.lastReport(task)
 		w.want("status", report.Status, spec.Stopped)
 		w.want("exit code", code(report, 0), 3)
 		w.want("stop code", report.StopCode, spec.StopEssentialExited)
@@ -48,12 +48,12 @@ func TestATaskRunsAndEnds(t *testing.T) {
 }
 
 func TestATaskThatEndsAtOnceHasRun(t *testing.T) {
-	in(t, func(w *world) {
-		w.machine.Teach("quick", fake.Program{Ends: func([]string) *int { return fake.Code(0) }})
+	simulate(t, func(w *simHost) {
+		w.machine.SetProgram("quick", fake.Program{ExitCode: func([]string) *int { return fake.Code(0) }})
 		w.boot()
-		task := w.cluster.run("t1", container("quick"))
-		w.settle()
-		report := w.cluster.last(task)
+		task := w.control.run("t1", container("quick"))
+		w.waitIdle()
+		report := w.control.lastReport(task)
 		w.want("status", report.Status, spec.Stopped)
 		w.want("exit code", code(report, 0), 0)
 		w.want("has a start", report.Times.Started.IsZero(), false)
@@ -62,35 +62,35 @@ func TestATaskThatEndsAtOnceHasRun(t *testing.T) {
 }
 
 func TestContainersStartInOrderAndRunningMeansAll(t *testing.T) {
-	in(t, func(w *world) {
+	simulate(t, func(w *simHost) {
 		w.boot()
 		letGo := w.runtime.HoldPull("second:1")
-		task := w.cluster.run("t1", container("first"), container("second"))
-		w.pass(time.Second)
-		w.want("status while pulling", w.cluster.last(task).Status, spec.Pending)
-		w.want("pull's start is told", w.cluster.last(task).Times.PullStarted.IsZero(), false)
+		task := w.control.run("t1", container("first"), container("second"))
+		w.advance(time.Second)
+		w.want("status while pulling", w.control.lastReport(task).Status, spec.Pending)
+		w.want("pull's start is told", w.control.lastReport(task).Times.PullStarted.IsZero(), false)
 		if pulls := w.node.Pulls(task); len(pulls) != 1 || pulls[0].Done != 50 {
 			w.Errorf("pulls are %+v", pulls)
 		}
 		w.wantRunning()
 		letGo()
-		w.settle()
+		w.waitIdle()
 		w.wantRunning(id(task, "first"), id(task, "second"))
-		w.want("status", w.cluster.last(task).Status, spec.Running)
+		w.want("status", w.control.lastReport(task).Status, spec.Running)
 		w.want("pulls afterwards", len(w.node.Pulls(task)), 0)
 	})
 }
 
 func TestVolumesOfAnotherContainer(t *testing.T) {
-	in(t, func(w *world) {
+	simulate(t, func(w *simHost) {
 		w.boot()
 		source, taker := container("source"), container("taker")
 		source.MountPoints = []spec.MountPoint{{SourceVolume: "data", ContainerPath: "/data"}}
 		taker.VolumesFrom = []spec.VolumeFrom{{SourceContainer: "source", ReadOnly: true}}
-		task := w.cluster.assign("t1", spec.TaskDefinition{
+		task := w.control.assign("t1", spec.TaskDefinition{
 			Volumes: []spec.Volume{{Name: "data"}}, Containers: []spec.ContainerDefinition{source, taker},
 		})
-		w.settle()
+		w.waitIdle()
 		if got := w.runtime.Spec(id(task, "taker")).Def.MountPoints; !slices.Equal(got, []spec.MountPoint{{SourceVolume: "data", ContainerPath: "/data", ReadOnly: true}}) {
 			t.Errorf("it mounts %+v", got)
 		}
@@ -98,13 +98,13 @@ func TestVolumesOfAnotherContainer(t *testing.T) {
 }
 
 func TestAnEssentialExitStopsTheOthers(t *testing.T) {
-	in(t, func(w *world) {
+	simulate(t, func(w *simHost) {
 		w.boot()
-		task := w.cluster.run("t1", container("main"), sidecar("helper"))
-		w.settle()
+		task := w.control.run("t1", container("main"), sidecar("helper"))
+		w.waitIdle()
 		w.machine.Exit(id(task, "main"), 1)
-		w.settle()
-		report := w.cluster.last(task)
+		w.waitIdle()
+		report := w.control.lastReport(task)
 		w.want("status", report.Status, spec.Stopped)
 		w.want("main's exit", code(report, 0), 1)
 		w.want("helper's exit", code(report, 1), 128+int(syscall.SIGTERM))
@@ -114,13 +114,13 @@ func TestAnEssentialExitStopsTheOthers(t *testing.T) {
 }
 
 func TestASidecarMayEnd(t *testing.T) {
-	in(t, func(w *world) {
+	simulate(t, func(w *simHost) {
 		w.boot()
-		task := w.cluster.run("t1", container("main"), sidecar("helper"))
-		w.settle()
+		task := w.control.run("t1", container("main"), sidecar("helper"))
+		w.waitIdle()
 		w.machine.Exit(id(task, "helper"), 2)
-		w.settle()
-		report := w.cluster.last(task)
+		w.waitIdle()
+		report := w.control.lastReport(task)
 		w.want("status", report.Status, spec.Running)
 		w.want("helper's status", report.Containers[1].Status, spec.Stopped)
 		w.want("helper's exit", code(report, 1), 2)
@@ -129,16 +129,16 @@ func TestASidecarMayEnd(t *testing.T) {
 }
 
 func TestATaskOfSidecarsOnlyEndsWithTheLast(t *testing.T) {
-	in(t, func(w *world) {
+	simulate(t, func(w *simHost) {
 		w.boot()
-		task := w.cluster.run("t1", sidecar("one"), sidecar("two"))
-		w.settle()
+		task := w.control.run("t1", sidecar("one"), sidecar("two"))
+		w.waitIdle()
 		w.machine.Exit(id(task, "one"), 0)
-		w.settle()
-		w.want("status", w.cluster.last(task).Status, spec.Running)
+		w.waitIdle()
+		w.want("status", w.control.lastReport(task).Status, spec.Running)
 		w.machine.Exit(id(task, "two"), 0)
-		w.settle()
-		w.want("status", w.cluster.last(task).Status, spec.Stopped)
+		w.waitIdle()
+		w.want("status", w.control.lastReport(task).Status, spec.Stopped)
 	})
 }
 
@@ -152,22 +152,22 @@ func TestStoppingWaitsForTheStopTimeout(t *testing.T) {
 		"no patience at all": {new(0), 0},
 	} {
 		t.Run(name, func(t *testing.T) {
-			in(t, func(w *world) {
-				w.machine.Teach("stubborn", fake.Program{})
+			simulate(t, func(w *simHost) {
+				w.machine.SetProgram("stubborn", fake.Program{})
 				w.boot()
 				stubborn := container("stubborn")
 				stubborn.StopTimeout = c.timeout
-				task := w.cluster.run("t1", stubborn)
-				w.settle()
-				w.cluster.stop(task, "enough")
-				w.pass(c.want + time.Millisecond)
-				report := w.cluster.last(task)
+				task := w.control.run("t1", stubborn)
+				w.waitIdle()
+				w.control.stop(task, "enough")
+				w.advance(c.want + time.Millisecond)
+				report := w.control.lastReport(task)
 				w.want("status", report.Status, spec.Stopped)
 				w.want("exit code", code(report, 0), 137)
 				w.want("stop code", report.StopCode, spec.StopUserInitiated)
 				w.want("reason", report.StoppedReason, "enough")
 				w.want("time from SIGTERM to SIGKILL", report.Times.ExecutionStopped.Sub(report.Times.Stopping), c.want)
-				want, got := []spec.Status{spec.Running, spec.Stopping, spec.Stopped}, w.cluster.statuses(task)
+				want, got := []spec.Status{spec.Running, spec.Stopping, spec.Stopped}, w.control.statuses(task)
 				if c.want == 0 { // reports say the latest, so a status that lasts no time may be left out
 					want = []spec.Status{spec.Running, spec.Stopped}
 					got = slices.DeleteFunc(got, func(s spec.Status) bool { return s == spec.Stopping })
@@ -181,62 +181,62 @@ func TestStoppingWaitsForTheStopTimeout(t *testing.T) {
 }
 
 func TestStoppingBreaksOffAPull(t *testing.T) {
-	in(t, func(w *world) {
+	simulate(t, func(w *simHost) {
 		w.boot()
 		w.runtime.HoldPull("main:1")
-		task := w.cluster.run("t1", container("main"))
-		w.settle()
-		w.cluster.stop(task, "changed my mind")
-		w.settle()
-		report := w.cluster.last(task)
+		task := w.control.run("t1", container("main"))
+		w.waitIdle()
+		w.control.stop(task, "changed my mind")
+		w.waitIdle()
+		report := w.control.lastReport(task)
 		w.want("status", report.Status, spec.Stopped)
 		w.want("stop code", report.StopCode, spec.StopUserInitiated)
 		w.want("exit code", code(report, 0), -100)
-		w.want("starts", w.machine.Starts(id(task, "main")), 0)
+		w.want("starts", w.machine.StartCount(id(task, "main")), 0)
 		w.wantNothingLeft()
 	})
 }
 
 func TestStoppingBetweenTwoStartsStartsNoMore(t *testing.T) {
-	in(t, func(w *world) {
+	simulate(t, func(w *simHost) {
 		w.boot()
 		letGo := w.runtime.HoldStart(id("t1", "first"))
-		task := w.cluster.run("t1", container("first"), container("second"))
-		w.settle()
-		w.cluster.stop(task, "")
-		w.settle()
+		task := w.control.run("t1", container("first"), container("second"))
+		w.waitIdle()
+		w.control.stop(task, "")
+		w.waitIdle()
 		letGo()
-		w.settle()
-		w.want("status", w.cluster.last(task).Status, spec.Stopped)
-		w.want("first's exit", code(w.cluster.last(task), 0), 128+int(syscall.SIGTERM))
-		w.want("starts of second", w.machine.Starts(id(task, "second")), 0)
+		w.waitIdle()
+		w.want("status", w.control.lastReport(task).Status, spec.Stopped)
+		w.want("first's exit", code(w.control.lastReport(task), 0), 128+int(syscall.SIGTERM))
+		w.want("starts of second", w.machine.StartCount(id(task, "second")), 0)
 		w.wantNothingLeft()
 	})
 }
 
 func TestLeavingDoesNotBreakOffAStart(t *testing.T) {
-	in(t, func(w *world) {
+	simulate(t, func(w *simHost) {
 		w.boot()
 		letGo := w.runtime.HoldStart(id("t1", "main"))
-		task := w.cluster.run("t1", container("main"))
-		w.settle()
+		task := w.control.run("t1", container("main"))
+		w.waitIdle()
 		go func() { time.Sleep(time.Second); letGo() }()
 		w.crash()
 		w.wantRunning(id(task, "main"))
 		w.boot()
-		w.want("status", w.cluster.last(task).Status, spec.Running)
-		w.want("starts", w.machine.Starts(id(task, "main")), 1)
+		w.want("status", w.control.lastReport(task).Status, spec.Running)
+		w.want("starts", w.machine.StartCount(id(task, "main")), 1)
 	})
 }
 
 func TestPublishedPortsAreReported(t *testing.T) {
-	in(t, func(w *world) {
+	simulate(t, func(w *simHost) {
 		w.boot()
 		web := container("web")
 		web.PortMappings = []spec.PortMapping{{ContainerPort: 80, Protocol: "tcp"}}
-		task := w.cluster.run("t1", web)
-		w.settle()
-		bindings := w.cluster.last(task).Containers[0].Bindings
+		task := w.control.run("t1", web)
+		w.waitIdle()
+		bindings := w.control.lastReport(task).Containers[0].Bindings
 		if len(bindings) != 1 || bindings[0].ContainerPort != 80 || bindings[0].HostPort == 0 {
 			w.Errorf("bindings are %+v", bindings)
 		}
@@ -244,22 +244,22 @@ func TestPublishedPortsAreReported(t *testing.T) {
 }
 
 func TestFollowingATaskThatWasJustAssigned(t *testing.T) {
-	in(t, func(w *world) {
+	simulate(t, func(w *simHost) {
 		w.boot()
 		w.runtime.HoldPull("main:1")
-		task := w.cluster.run("t1", container("main")) // the agent has not seen it yet
+		task := w.control.run("t1", container("main")) // the agent has not seen it yet
 		done := make(chan error, 1)
 		go func() {
 			done <- w.node.Logs(w.Context(), spec.LogQuery{Task: task, Follow: true}, func(spec.LogLine) error { return nil })
 		}()
-		w.pass(time.Minute)
+		w.advance(time.Minute)
 		select {
 		case err := <-done:
 			w.Fatalf("the log ended with %v while the task was still to come", err)
 		default:
 		}
-		w.cluster.stop(task, "")
-		w.pass(2 * time.Second)
+		w.control.stop(task, "")
+		w.advance(2 * time.Second)
 		if err := <-done; err != nil {
 			w.Errorf("the log ended with %v", err)
 		}

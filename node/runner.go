@@ -27,15 +27,15 @@ type runner struct {
 	task       *spec.Task
 	def        *spec.TaskDefinition
 	mode       string // network mode
-	scratch    scratch
+	dir        taskDir
 	containers []*container // in the definition's order
 	log        *slog.Logger
 
-	ended   chan struct{} // closed when the task has a reason to end; see end
-	quiet   chan struct{} // closed when no container of the task can write any more
-	dropped chan struct{} // closed when the cluster does not want to hear of the task any more
-	waiters sync.WaitGroup
-	over    bool // run has returned; guarded by the node's lock
+	stopping   chan struct{} // closed when the task has a reason to end; see end
+	logsDone   chan struct{} // closed when no container of the task can write any more
+	unassigned chan struct{} // closed when the cluster does not want to hear of the task any more
+	waiters    sync.WaitGroup
+	finished   bool // run has returned; guarded by the node's lock
 
 	mu     sync.Mutex // guards what follows; report is the task as the cluster shall know it
 	report spec.TaskReport
@@ -45,48 +45,48 @@ type runner struct {
 // container is one container of the task. One goroutine at a time uses it: the runner's own, one that starts it after
 // others, or the one that waits for its end. Everybody may look at the marks.
 type container struct {
-	id        string
-	index     int // in the definition and the report
-	def       *spec.ContainerDefinition
-	gpus      []string
-	found     *Found        // what was there of it when the agent started; nil: nothing
-	started   bool          // its process has been started, now or before a restart
-	startedAt time.Time     // when that was, the first time; not to be read before begun
-	broken    bool          // its start failed: see to it that nothing is left
-	begun     *mark         // started
-	healthy   *mark         // its health check has passed
-	gone      chan struct{} // closed when it has ended and its exit is in the report
+	id          string
+	index       int // in the definition and the report
+	def         *spec.ContainerDefinition
+	gpus        []string
+	existing    *ExistingContainer // what was there of it when the agent started; nil: nothing
+	started     bool               // its process has been started, now or before a restart
+	startedAt   time.Time          // when that was, the first time; not to be read before begun
+	startFailed bool               // its start failed: see to it that nothing is left
+	startDone   *latch             // started
+	healthy     *latch             // its health check has passed
+	exited      chan struct{}      // closed when it has ended and its exit is in the report
 }
 
-// begin notes that the container's process has been started. Starting it again changes nothing.
-func (c *container) begin(at time.Time) {
-	if !closed(c.begun.done) {
+// markStarted notes that the container's process has been started. Starting it again changes nothing.
+func (c *container) markStarted(at time.Time) {
+	if !isClosed(c.startDone.done) {
 		c.started, c.startedAt = true, at
-		c.begun.close()
+		c.startDone.close()
 	}
 }
 
 // newRunner makes the runner of an assigned task; found are its containers that were there already.
-func newRunner(n *Node, a spec.Assignment, found []Found) *runner {
+func newRunner(n *Node, a spec.Assignment, found []ExistingContainer) *runner {
 	r := &runner{
 		node: n, task: a.Task, def: a.Definition, mode: a.Definition.NetworkMode,
-		scratch: scratchOf(n.config.Dir, a.Task.ID), log: n.config.Log.With("task", a.Task.ID),
-		ended: make(chan struct{}), quiet: make(chan struct{}), dropped: make(chan struct{}),
+		dir: newTaskDir(n.config.Dir, a.Task.ID), log: n.config.Log.With("task", a.Task.ID),
+		stopping: make(chan struct{}), logsDone: make(chan struct{}), unassigned: make(chan struct{}),
 	}
 	if r.mode == "" {
 		r.mode = networkBridge
 	}
-	r.report = spec.TaskReport{TaskID: a.Task.ID, Status: later(spec.Pending, a.Task.LastStatus), Times: a.Task.Times}
+	r.report = spec.TaskReport{TaskID: a.Task.ID, Status: maxStatus(spec.Pending, a.Task.LastStatus), Times: a.Task.Times}
 	for i := range a.Definition.Containers {
 		r.add(&a.Definition.Containers[i], found)
 	}
 	return r
 }
 
-func (r *runner) add(def *spec.ContainerDefinition, found []Found) {
+func (r *runner) add(def *spec.ContainerDefinition, found []ExistingContainer) {
 	c := &container{
 		id: ContainerID(r.task.ID, def.Name), index: len(r.containers), def: def,
-		begun: newMark(), healthy: newMark(), gone: make(chan struct{}),
+		startDone: newLatch(), healthy: newLatch(), exited: make(chan struct{}),
 	}
 	report := spec.ContainerReport{Name: def.Name, Status: spec.Pending}
 	for _, known := range r.task.Containers {
@@ -98,8 +98,8 @@ func (r *runner) add(def *spec.ContainerDefinition, found []Found) {
 			}
 		}
 	}
-	if i := slices.IndexFunc(found, func(f Found) bool { return f.ID == c.id }); i >= 0 {
-		c.found = &found[i]
+	if i := slices.IndexFunc(found, func(f ExistingContainer) bool { return f.ID == c.id }); i >= 0 {
+		c.existing = &found[i]
 	}
 	r.containers = append(r.containers, c)
 	r.report.Containers = append(r.report.Containers, report)
@@ -111,55 +111,55 @@ func (r *runner) run(ctx context.Context) {
 	ctx, cancel := context.WithCancel(ctx)
 	defer r.waiters.Wait()
 	defer cancel()
-	for _, step := range []func(context.Context){r.adopt, r.bringUp, r.watch, r.bringDown, r.release, r.settle, r.remove} {
+	for _, step := range []func(context.Context){r.restore, r.startTask, r.waitStop, r.stopTask, r.releaseResources, r.reportStopped, r.cleanUp} {
 		if step(ctx); ctx.Err() != nil {
 			return
 		}
 	}
 }
 
-// watch waits for the task's end.
-func (r *runner) watch(ctx context.Context) {
+// waitStop waits for the task's end.
+func (r *runner) waitStop(ctx context.Context) {
 	select {
-	case <-r.ended:
+	case <-r.stopping:
 	case <-ctx.Done():
 	}
 }
 
-// end gives the task its reason to end. The first reason stays; false when there was one.
-func (r *runner) end(code spec.StopCode, reason string) bool {
+// beginStop gives the task its reason to end. The first reason stays; false when there was one.
+func (r *runner) beginStop(code spec.StopCode, reason string) bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if r.ending() {
+	if r.isStopping() {
 		return false
 	}
-	r.report.StopCode, r.report.StoppedReason = code, atMost(reason, maxReason)
-	close(r.ended)
+	r.report.StopCode, r.report.StoppedReason = code, truncate(reason, maxReason)
+	close(r.stopping)
 	return true
 }
 
-func (r *runner) ending() bool { return closed(r.ended) }
+func (r *runner) isStopping() bool { return isClosed(r.stopping) }
 
-// halt is the cluster's wish that the task stops, with the reason its user gave.
-func (r *runner) halt(task *spec.Task) {
+// requestStop is the cluster's wish that the task stops, with the reason its user gave.
+func (r *runner) requestStop(task *spec.Task) {
 	code := task.StopCode
 	if code == "" {
 		code = spec.StopUserInitiated
 	}
-	r.end(code, task.StoppedReason)
+	r.beginStop(code, task.StoppedReason)
 }
 
-// drop ends a task that the cluster does not know as this host's any more. Nothing is reported from here on.
-func (r *runner) drop() {
+// abandon ends a task that the cluster does not know as this host's any more. Nothing is reported from here on.
+func (r *runner) abandon() {
 	r.mu.Lock()
-	first := !closed(r.dropped)
+	first := !isClosed(r.unassigned)
 	if first {
-		close(r.dropped)
+		close(r.unassigned)
 	}
 	r.mu.Unlock()
 	if first {
-		r.node.reporter.drop(r.task.ID)
-		r.end(spec.StopUserInitiated, "The task is not assigned to this host any more")
+		r.node.reporter.discard(r.task.ID)
+		r.beginStop(spec.StopUserInitiated, "The task is not assigned to this host any more")
 	}
 }
 
@@ -168,32 +168,32 @@ func (r *runner) exited(c *container, e Exit) {
 	r.mu.Lock()
 	report := &r.report.Containers[c.index]
 	report.Status = spec.Stopped
-	e.describe(report)
+	e.fillReport(report)
 	if c.def.IsEssential() && r.report.Times.ExecutionStopped.IsZero() {
 		r.report.Times.ExecutionStopped = e.At.UTC()
 	}
-	close(c.gone)
+	close(c.exited)
 	r.mu.Unlock()
-	if c.def.IsEssential() || r.allGone() {
-		r.end(spec.StopEssentialExited, "Essential container in task exited")
+	if c.def.IsEssential() || r.allExited() {
+		r.beginStop(spec.StopEssentialExited, "Essential container in task exited")
 		return
 	}
-	r.publish()
+	r.queueReport()
 }
 
-func (r *runner) allGone() bool {
-	return !slices.ContainsFunc(r.containers, func(c *container) bool { return !closed(c.gone) })
+func (r *runner) allExited() bool {
+	return !slices.ContainsFunc(r.containers, func(c *container) bool { return !isClosed(c.exited) })
 }
 
-// await stays with a container that was started until it has ended for good, whenever that is, and records its exit.
-func (r *runner) await(ctx context.Context, c *container, started time.Time) {
+// supervise stays with a container that was started until it has ended for good, whenever that is, and records its exit.
+func (r *runner) supervise(ctx context.Context, c *container, started time.Time) {
 	r.waiters.Go(func() {
 		for {
-			exit, err := r.attend(ctx, c, started)
+			exit, err := r.monitor(ctx, c, started)
 			if err != nil {
 				return
 			}
-			if !r.again(ctx, c, exit, started) {
+			if !r.maybeRestart(ctx, c, exit, started) {
 				if ctx.Err() == nil {
 					r.exited(c, exit)
 				}
@@ -204,31 +204,31 @@ func (r *runner) await(ctx context.Context, c *container, started time.Time) {
 	})
 }
 
-// attend watches over the container's health until it ends.
-func (r *runner) attend(ctx context.Context, c *container, started time.Time) (exit Exit, err error) {
+// monitor watches over the container's health until it ends.
+func (r *runner) monitor(ctx context.Context, c *container, started time.Time) (exit Exit, err error) {
 	var health sync.WaitGroup
 	defer health.Wait()
 	watch, cancel := context.WithCancel(ctx)
 	defer cancel()
-	health.Go(func() { r.watchHealth(watch, c, started) })
+	health.Go(func() { r.monitorHealth(watch, c, started) })
 	err = retry(ctx, r.log, "wait for container "+c.def.Name, func(ctx context.Context) (err error) {
 		exit, err = r.node.config.Containers.Wait(ctx, c.id)
-		return lostIfUnknown(&exit, err)
+		return exitIfNotFound(&exit, err)
 	})
 	return exit, err
 }
 
-// update changes the report. A status never goes back.
-func (r *runner) update(change func(*spec.TaskReport)) {
+// updateReport changes the report. A status never goes back.
+func (r *runner) updateReport(change func(*spec.TaskReport)) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	before := r.report.Status
 	change(&r.report)
-	r.report.Status = later(before, r.report.Status)
+	r.report.Status = maxStatus(before, r.report.Status)
 }
 
-// snapshot is the report as it stands, safe to keep.
-func (r *runner) snapshot() spec.TaskReport {
+// reportSnapshot is the report as it stands, safe to keep.
+func (r *runner) reportSnapshot() spec.TaskReport {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	report := r.report
@@ -236,23 +236,23 @@ func (r *runner) snapshot() spec.TaskReport {
 	return report
 }
 
-// reported is the container's part of the report as it stands.
-func (r *runner) reported(c *container) spec.ContainerReport {
+// containerReport is the container's part of the report as it stands.
+func (r *runner) containerReport(c *container) spec.ContainerReport {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	return r.report.Containers[c.index]
 }
 
-// publish hands the report to the reporter, which closes the channel when it is heard.
-func (r *runner) publish() <-chan struct{} {
-	if closed(r.dropped) {
-		return r.dropped
+// queueReport hands the report to the reporter, which closes the channel when it is heard.
+func (r *runner) queueReport() <-chan struct{} {
+	if isClosed(r.unassigned) {
+		return r.unassigned
 	}
-	return r.node.reporter.put(r.snapshot())
+	return r.node.reporter.enqueue(r.reportSnapshot())
 }
 
-// progress takes note of how far a pull has come.
-func (r *runner) progress(p spec.Pull) {
+// recordPull takes note of how far a pull has come.
+func (r *runner) recordPull(p spec.Pull) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if r.pulls == nil {
@@ -261,8 +261,8 @@ func (r *runner) progress(p spec.Pull) {
 	r.pulls[p.Image] = p
 }
 
-// progressOfPulls lists the pulls under way by image.
-func (r *runner) progressOfPulls() []spec.Pull {
+// pullProgress lists the pulls under way by image.
+func (r *runner) pullProgress() []spec.Pull {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	var all []spec.Pull
@@ -272,9 +272,9 @@ func (r *runner) progressOfPulls() []spec.Pull {
 	return all
 }
 
-func now() time.Time { return time.Now().UTC() }
+func utcNow() time.Time { return time.Now().UTC() }
 
-func closed(c <-chan struct{}) bool {
+func isClosed(c <-chan struct{}) bool {
 	select {
 	case <-c:
 		return true

@@ -36,33 +36,33 @@ type Containers interface {
 	// ended already or is unknown.
 	Kill(ctx context.Context, id string, sig syscall.Signal) error
 	// List returns every container of Pinion's on this host, ended ones too, until they are removed.
-	List(ctx context.Context) ([]Found, error)
+	List(ctx context.Context) ([]ExistingContainer, error)
 	// Remove forgets the container with its file system; it kills what is left of it. Nil when unknown.
 	Remove(ctx context.Context, id string) error
 }
 
-// Checks runs health checks in containers.
-type Checks interface {
-	// Check runs the command in a running container, as the container's own user, with its environment, directory and
+// Execer runs health checks in containers.
+type Execer interface {
+	// Exec runs the command in a running container, as the container's own user, with its environment, directory and
 	// limits, and answers its exit code: 127 for a command that the container does not have. When ctx ends first the
 	// command is killed. An error says that it could not be run at all.
-	Check(ctx context.Context, id string, command []string) (code int, err error)
+	Exec(ctx context.Context, id string, command []string) (code int, err error)
 }
 
 // ContainerSpec is one container ready to start: everything is decided, nothing is looked up any more. Def.Hostname
 // is filled in, except on the host's own network, where the container has the host's name.
 type ContainerSpec struct {
-	ID      string // ContainerID(task, name)
-	Task    *spec.Task
-	Def     *spec.ContainerDefinition // effective: overrides merged
-	TaskDef *spec.TaskDefinition      // effective
-	Image   Image
-	GPUs    []string          // UUIDs, only these devices are visible
-	Env     []string          // "NAME=value": the final environment, laid over the image's own by name; wins over Def
-	Network string            // path of a network namespace, "host", or "none"
-	Mounts  map[string]string // volume name -> directory on this host
-	Hosts   string            // file to mount as /etc/hosts, empty: none
-	Resolv  string            // file to mount as /etc/resolv.conf, empty: none
+	ID          string // ContainerID(task, name)
+	Task        *spec.Task
+	Def         *spec.ContainerDefinition // effective: overrides merged
+	TaskDef     *spec.TaskDefinition      // effective
+	Image       Image
+	GPUs        []string          // UUIDs, only these devices are visible
+	Env         []string          // "NAME=value": the final environment, laid over the image's own by name; wins over Def
+	Network     string            // path of a network namespace, "host", or "none"
+	VolumePaths map[string]string // volume name -> directory on this host
+	HostsFile   string            // file to mount as /etc/hosts, empty: none
+	ResolvFile  string            // file to mount as /etc/resolv.conf, empty: none
 }
 
 // Exit is how a container ended.
@@ -74,8 +74,8 @@ type Exit struct {
 	Lost string
 }
 
-// Found is a container that was there when the agent started.
-type Found struct {
+// ExistingContainer is a container that was there when the agent started.
+type ExistingContainer struct {
 	ID        string
 	TaskID    string
 	Name      string // container name in the definition

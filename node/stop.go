@@ -12,46 +12,46 @@ import (
 )
 
 const (
-	// stopTimeout is ECS's time from SIGTERM to SIGKILL when a definition does not say.
-	stopTimeout = 30 * time.Second
-	// killAgain is how often SIGKILL is repeated for a container that does not go.
-	killAgain = 10 * time.Second
+	// defaultStopTimeout is ECS's time from SIGTERM to SIGKILL when a definition does not say.
+	defaultStopTimeout = 30 * time.Second
+	// killRetryInterval is how often SIGKILL is repeated for a container that does not go.
+	killRetryInterval = 10 * time.Second
 )
 
-// bringDown stops every container that still runs: all at the same time, but for those that others depend on.
-func (r *runner) bringDown(ctx context.Context) {
-	r.update(func(report *spec.TaskReport) {
+// stopTask stops every container that still runs: all at the same time, but for those that others depend on.
+func (r *runner) stopTask(ctx context.Context) {
+	r.updateReport(func(report *spec.TaskReport) {
 		report.Status = spec.Stopping
 		if report.Times.Stopping.IsZero() {
-			report.Times.Stopping = now()
+			report.Times.Stopping = utcNow()
 		}
 	})
-	running := slices.DeleteFunc(slices.Clone(r.containers), func(c *container) bool { return !c.started || closed(c.gone) })
+	running := slices.DeleteFunc(slices.Clone(r.containers), func(c *container) bool { return !c.started || isClosed(c.exited) })
 	if len(running) == 0 {
 		return
 	}
-	r.publish()
+	r.queueReport()
 	var all errgroup.Group
 	for _, c := range running {
 		all.Go(func() error {
-			r.awaitDependents(ctx, c)
-			r.stop(ctx, c)
+			r.waitDependents(ctx, c)
+			r.stopContainer(ctx, c)
 			return nil
 		})
 	}
 	_ = all.Wait()
 }
 
-// stop asks the container to end, and ends it when it does not in time.
-func (r *runner) stop(ctx context.Context, c *container) {
-	patience := stopTimeout
+// stopContainer asks the container to end, and ends it when it does not in time.
+func (r *runner) stopContainer(ctx context.Context, c *container) {
+	timeout := defaultStopTimeout
 	if c.def.StopTimeout != nil {
-		patience = time.Duration(*c.def.StopTimeout) * time.Second
+		timeout = time.Duration(*c.def.StopTimeout) * time.Second
 	}
 	r.signal(ctx, c, syscall.SIGTERM)
-	for !r.goneWithin(ctx, c, patience) {
+	for !r.waitExited(ctx, c, timeout) {
 		r.signal(ctx, c, syscall.SIGKILL)
-		patience = killAgain
+		timeout = killRetryInterval
 	}
 }
 
@@ -61,7 +61,7 @@ func (r *runner) signal(ctx context.Context, c *container, sig syscall.Signal) {
 	defer cancel()
 	go func() {
 		select {
-		case <-c.gone:
+		case <-c.exited:
 			cancel()
 		case <-ctx.Done():
 		}
@@ -71,12 +71,12 @@ func (r *runner) signal(ctx context.Context, c *container, sig syscall.Signal) {
 	})
 }
 
-// goneWithin is also true when ctx ends: the agent leaves, and nobody waits any more.
-func (r *runner) goneWithin(ctx context.Context, c *container, d time.Duration) bool {
+// waitExited is also true when ctx ends: the agent leaves, and nobody waits any more.
+func (r *runner) waitExited(ctx context.Context, c *container, d time.Duration) bool {
 	timer := time.NewTimer(d)
 	defer timer.Stop()
 	select {
-	case <-c.gone:
+	case <-c.exited:
 		return true
 	case <-ctx.Done():
 		return true
@@ -85,25 +85,25 @@ func (r *runner) goneWithin(ctx context.Context, c *container, d time.Duration) 
 	}
 }
 
-// release gives the host back what the task had of it: network and GPUs. Only then the task may be called STOPPED,
+// releaseResources gives the host back what the task had of it: network and GPUs. Only then the task may be called STOPPED,
 // because from that moment the cluster gives them to others.
 //
 // A container whose start failed may have left something after all, if the runtime died in the middle of it.
-func (r *runner) release(ctx context.Context) {
+func (r *runner) releaseResources(ctx context.Context) {
 	for _, c := range r.containers {
-		if c.broken {
-			r.clear(ctx, c)
+		if c.startFailed {
+			r.removeContainer(ctx, c)
 		}
 	}
 	var all errgroup.Group
 	for _, c := range r.containers {
-		all.Go(func() error { return r.detach(ctx, c) })
+		all.Go(func() error { return r.detachNetwork(ctx, c) })
 	}
-	all.Go(func() error { return r.freeGPUs(ctx) })
+	all.Go(func() error { return r.releaseGPUs(ctx) })
 	_ = all.Wait()
 }
 
-func (r *runner) detach(ctx context.Context, c *container) error {
+func (r *runner) detachNetwork(ctx context.Context, c *container) error {
 	if r.mode != networkBridge {
 		return nil
 	}
@@ -112,46 +112,46 @@ func (r *runner) detach(ctx context.Context, c *container) error {
 	})
 }
 
-func (r *runner) freeGPUs(ctx context.Context) error {
-	held := r.node.handover.held(r.task.ID)
-	err := r.node.handover.prove(ctx, held, func(reason string) {
+func (r *runner) releaseGPUs(ctx context.Context) error {
+	held := r.node.gpuLock.heldBy(r.task.ID)
+	err := r.node.gpuLock.waitIdle(ctx, held, func(reason string) {
 		r.log.Warn("task stays STOPPING until its GPUs are free", "reason", reason)
-		r.publish()
+		r.queueReport()
 	})
 	if err == nil {
-		r.node.handover.release(r.task.ID)
+		r.node.gpuLock.release(r.task.ID)
 	}
 	return err
 }
 
-// settle says STOPPED until it is heard. The containers stay until then, so that a restart in between finds how they
+// reportStopped says STOPPED until it is heard. The containers stay until then, so that a restart in between finds how they
 // ended.
-func (r *runner) settle(ctx context.Context) {
-	close(r.quiet)
-	r.update(func(report *spec.TaskReport) {
+func (r *runner) reportStopped(ctx context.Context) {
+	close(r.logsDone)
+	r.updateReport(func(report *spec.TaskReport) {
 		report.Status = spec.Stopped
-		report.Times.Stopped = now()
+		report.Times.Stopped = utcNow()
 		for i := range report.Containers {
 			report.Containers[i].Status = spec.Stopped
 		}
 	})
-	heard := r.publish()
+	acked := r.queueReport()
 	select {
-	case <-heard:
-	case <-r.dropped:
+	case <-acked:
+	case <-r.unassigned:
 	case <-ctx.Done():
 	}
 }
 
-// remove clears the last traces of the task from this host.
-func (r *runner) remove(ctx context.Context) {
+// cleanUp clears the last traces of the task from this host.
+func (r *runner) cleanUp(ctx context.Context) {
 	for _, c := range r.containers {
-		r.clear(ctx, c)
+		r.removeContainer(ctx, c)
 	}
-	_ = retry(ctx, r.log, "remove the task's directory", func(context.Context) error { return r.scratch.remove() })
+	_ = retry(ctx, r.log, "remove the task's directory", func(context.Context) error { return r.dir.remove() })
 }
 
-func (r *runner) clear(ctx context.Context, c *container) {
+func (r *runner) removeContainer(ctx context.Context, c *container) {
 	_ = retry(ctx, r.log, "remove container "+c.def.Name, func(ctx context.Context) error {
 		return r.node.config.Containers.Remove(ctx, c.id)
 	})

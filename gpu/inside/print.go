@@ -8,7 +8,7 @@ import (
 
 // Print writes the sight for people, one fact to a line: "device /dev/nvidia3", "NVIDIA_VISIBLE_DEVICES=...", and the
 // lines of nvidia-smi. What cannot be opened says why after the path.
-func (s Sight) Print(out io.Writer) error {
+func (s Report) Print(out io.Writer) error {
 	var lines []string
 	for _, node := range s.Devices {
 		lines = append(lines, "device "+node.Path+node.Access.remark())
@@ -34,7 +34,7 @@ func (s Sight) Print(out io.Writer) error {
 }
 
 // PrintJSON writes the sight for programs.
-func (s Sight) PrintJSON(out io.Writer) error {
+func (s Report) PrintJSON(out io.Writer) error {
 	encoder := json.NewEncoder(out)
 	encoder.SetIndent("", "  ")
 	return encoder.Encode(s)

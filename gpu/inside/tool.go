@@ -17,22 +17,22 @@ func findTool() string {
 	return ""
 }
 
-func askTool(path string) *Tool {
+func runTool(path string) *Tool {
 	if path == "" {
 		return nil
 	}
-	ctx, cancel := context.WithTimeout(context.Background(), toolPatience)
+	ctx, cancel := context.WithTimeout(context.Background(), toolTimeout)
 	defer cancel()
 	var errOut bytes.Buffer
 	command := exec.CommandContext(ctx, path, "-L")
 	command.Stderr = &errOut
-	command.WaitDelay = toolPatience / 10
+	command.WaitDelay = toolTimeout / 10
 	out, err := command.Output()
 	tool := &Tool{Path: path, Lines: []string{}}
 	said := strings.TrimSpace(string(out))
 	switch {
 	case ctx.Err() != nil:
-		tool.Error = "no answer within " + toolPatience.String()
+		tool.Error = "no answer within " + toolTimeout.String()
 	case err != nil:
 		// The tool says what is wrong on either stream.
 		tool.Error = strings.Join(strings.Fields(said+" "+errOut.String()+" ("+err.Error()+")"), " ")

@@ -19,8 +19,8 @@ type process struct {
 // startFunc starts a helper.
 type startFunc func() (*process, error)
 
-// runner starts the helper program. It gets a process group of its own, so that a Ctrl-C for pinion lets it finish.
-func runner(path string, args ...string) startFunc {
+// execHelper starts the helper program. It gets a process group of its own, so that a Ctrl-C for pinion lets it finish.
+func execHelper(path string, args ...string) startFunc {
 	return func() (*process, error) {
 		cmd := exec.Command(path, args...)
 		cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}

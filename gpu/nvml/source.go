@@ -16,9 +16,9 @@ import (
 	"pinion/gpu/nvml/wire"
 )
 
-// lookAgain is when an inventory with a problem is worth reading again: an administrator may have installed or loaded
+// retryInterval is when an inventory with a problem is worth reading again: an administrator may have installed or loaded
 // the driver meanwhile.
-const lookAgain = 30 * time.Second
+const retryInterval = 30 * time.Second
 
 // Source is the GPUs that the NVIDIA driver sees. It is safe for concurrent use.
 type Source struct {
@@ -27,10 +27,10 @@ type Source struct {
 	log     *slog.Logger
 	changed chan struct{}
 
-	mu    sync.Mutex
-	known []gpu.Device      // of the last inventory that was read in full
-	ill   map[string]string // why a device must not be used, by UUID, from its fatal events; for the life of the source
-	again *time.Timer       // reminds of an inventory with a problem
+	mu          sync.Mutex
+	lastDevices []gpu.Device      // of the last inventory that was read in full
+	unhealthy   map[string]string // why a device must not be used, by UUID, from its fatal events; for the life of the source
+	retryTimer  *time.Timer       // reminds of an inventory with a problem
 }
 
 var _ gpu.Source = (*Source)(nil)
@@ -39,19 +39,19 @@ var _ gpu.Source = (*Source)(nil)
 // without GPUs, says so in its inventory. The helper is started when it is first needed, which on hosts without
 // NVIDIA hardware is never.
 func Open(helperPath string, log *slog.Logger) gpu.Source {
-	return open(runner(helperPath), "/", log)
+	return open(execHelper(helperPath), "/", log)
 }
 
 func open(run startFunc, root string, log *slog.Logger) *Source {
-	s := &Source{root: root, log: log, changed: make(chan struct{}, 1), ill: map[string]string{}}
-	s.helper = &helper{run: run, log: log, patience: patience, event: s.heard, down: s.signal}
+	s := &Source{root: root, log: log, changed: make(chan struct{}, 1), unhealthy: map[string]string{}}
+	s.helper = &helper{run: run, log: log, callTimeout: callTimeout, onEvent: s.onEvent, onDown: s.notifyChanged}
 	return s
 }
 
 // Changed receives a value when the inventory is worth reading again.
 func (s *Source) Changed() <-chan struct{} { return s.changed }
 
-func (s *Source) signal() {
+func (s *Source) notifyChanged() {
 	select {
 	case s.changed <- struct{}{}:
 	default: // one is waiting already
@@ -62,14 +62,14 @@ func (s *Source) signal() {
 // while the helper is down. The error is nil unless ctx ended first; Changed asks for another look then, because a
 // driver that wakes many GPUs answers in the end.
 func (s *Source) Inventory(ctx context.Context) (gpu.Inventory, error) {
-	if !hardware(s.root) {
+	if !hasHardware(s.root) {
 		return gpu.Inventory{}, nil
 	}
-	answer, err := s.helper.ask(ctx, wire.Request{Kind: wire.Inventory})
+	answer, err := s.helper.call(ctx, wire.Request{Kind: wire.Inventory})
 	if ctx.Err() != nil {
 		s.mu.Lock()
 		defer s.mu.Unlock()
-		s.remind(true)
+		s.scheduleRetry(true)
 		return gpu.Inventory{}, cmp.Or(err, ctx.Err())
 	}
 	var seen gpu.Inventory
@@ -81,37 +81,37 @@ func (s *Source) Inventory(ctx context.Context) (gpu.Inventory, error) {
 	default:
 		seen = *answer.Inventory
 	}
-	return s.complete(seen), nil
+	return s.mergeKnown(seen), nil
 }
 
-// complete adds what the source knows and the driver does not say.
-func (s *Source) complete(seen gpu.Inventory) gpu.Inventory {
+// mergeKnown adds what the source knows and the driver does not say.
+func (s *Source) mergeKnown(seen gpu.Inventory) gpu.Inventory {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	seen.Devices = withMissing(seen.Devices, s.known, seen.Problem)
+	seen.Devices = appendMissing(seen.Devices, s.lastDevices, seen.Problem)
 	for i := range seen.Devices {
 		d := &seen.Devices[i]
-		if why, ok := s.ill[d.UUID]; ok {
+		if why, ok := s.unhealthy[d.UUID]; ok {
 			d.Health, d.Problem = gpu.Unhealthy, why
 		}
 	}
-	s.known = slices.Clone(seen.Devices)
-	s.remind(seen.Problem != "")
+	s.lastDevices = slices.Clone(seen.Devices)
+	s.scheduleRetry(seen.Problem != "")
 	return seen
 }
 
-// remind asks for another look later, or for none.
-func (s *Source) remind(later bool) {
-	if s.again != nil {
-		s.again.Stop()
+// scheduleRetry asks for another look later, or for none.
+func (s *Source) scheduleRetry(later bool) {
+	if s.retryTimer != nil {
+		s.retryTimer.Stop()
 	}
 	if later {
-		s.again = time.AfterFunc(lookAgain, s.signal)
+		s.retryTimer = time.AfterFunc(retryInterval, s.notifyChanged)
 	}
 }
 
-// withMissing appends the known devices that are not among the seen ones, as unhealthy.
-func withMissing(seen, known []gpu.Device, problem string) []gpu.Device {
+// appendMissing appends the known devices that are not among the seen ones, as unhealthy.
+func appendMissing(seen, known []gpu.Device, problem string) []gpu.Device {
 	if problem == "" {
 		problem = "the driver does not see this GPU any more: look into dmesg for what it says of it"
 	}
@@ -125,27 +125,27 @@ func withMissing(seen, known []gpu.Device, problem string) []gpu.Device {
 	return seen
 }
 
-// heard takes in what the driver reported by itself.
-func (s *Source) heard(e wire.Event) {
-	why, fatal := judge(e)
+// onEvent takes in what the driver reported by itself.
+func (s *Source) onEvent(e wire.Event) {
+	why, fatal := classifyXid(e)
 	s.log.Warn("the NVIDIA driver reported an error", "gpu", e.UUID, "error", why, "fatal", fatal)
 	if fatal {
 		s.mu.Lock()
-		for _, uuid := range s.struck(e) {
-			s.ill[uuid] = why
+		for _, uuid := range s.affected(e) {
+			s.unhealthy[uuid] = why
 		}
 		s.mu.Unlock()
 	}
-	s.signal()
+	s.notifyChanged()
 }
 
-// struck are the devices an event speaks of: when the driver cannot say which, all of them.
-func (s *Source) struck(e wire.Event) []string {
+// affected are the devices an event speaks of: when the driver cannot say which, all of them.
+func (s *Source) affected(e wire.Event) []string {
 	if e.UUID != "" {
 		return []string{e.UUID}
 	}
 	var all []string
-	for _, d := range s.known {
+	for _, d := range s.lastDevices {
 		all = append(all, d.UUID)
 	}
 	return all
@@ -153,7 +153,7 @@ func (s *Source) struck(e wire.Event) []string {
 
 // CDI returns the specification by which containers get the devices.
 func (s *Source) CDI(ctx context.Context) (kind string, spec []byte, err error) {
-	answer, err := s.asked(ctx, wire.Request{Kind: wire.CDI})
+	answer, err := s.callDevice(ctx, wire.Request{Kind: wire.CDI})
 	if err != nil {
 		return "", nil, fmt.Errorf("describing the GPUs for containers: %w", err)
 	}
@@ -165,19 +165,19 @@ func (s *Source) CDI(ctx context.Context) (kind string, spec []byte, err error) 
 
 // Processes lists the host process ids that compute on the device. An error means that nobody knows.
 func (s *Source) Processes(ctx context.Context, uuid string) ([]int, error) {
-	answer, err := s.asked(ctx, wire.Request{Kind: wire.Processes, UUID: uuid})
+	answer, err := s.callDevice(ctx, wire.Request{Kind: wire.Processes, UUID: uuid})
 	if err != nil {
 		return nil, fmt.Errorf("looking who uses GPU %s: %w", uuid, err)
 	}
 	return answer.Processes, nil
 }
 
-// asked is for what makes sense only where there are GPUs.
-func (s *Source) asked(ctx context.Context, request wire.Request) (wire.Message, error) {
-	if !hardware(s.root) {
+// callDevice is for what makes sense only where there are GPUs.
+func (s *Source) callDevice(ctx context.Context, request wire.Request) (wire.Message, error) {
+	if !hasHardware(s.root) {
 		return wire.Message{}, fmt.Errorf("this host has no NVIDIA GPU")
 	}
-	answer, err := s.helper.ask(ctx, request)
+	answer, err := s.helper.call(ctx, request)
 	if err == nil && answer.Error != "" {
 		err = fmt.Errorf("%s", answer.Error)
 	}
@@ -187,7 +187,7 @@ func (s *Source) asked(ctx context.Context, request wire.Request) (wire.Message,
 // Close ends the helper.
 func (s *Source) Close() error {
 	s.mu.Lock()
-	s.remind(false)
+	s.scheduleRetry(false)
 	s.mu.Unlock()
 	s.helper.close()
 	return nil

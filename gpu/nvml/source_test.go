@@ -58,7 +58,7 @@ func expectProblem(t *testing.T, got string, parts ...string) {
 }
 
 func TestARealHelperAnswersEverything(t *testing.T) {
-	s := opened(t, runner(os.Args[0], "standin", "answers"))
+	s := opened(t, execHelper(os.Args[0], "standin", "answers"))
 	if i := inventory(t, s); len(i.Devices) != 2 || i.Problem != "" || i.Driver != "580.95.05" || i.Devices[1].UUID != "GPU-b" {
 		t.Errorf("inventory %+v", i)
 	}
@@ -71,7 +71,7 @@ func TestARealHelperAnswersEverything(t *testing.T) {
 }
 
 func TestASymbolThatTheDriverLacksIsOnlyACrashOfTheHelper(t *testing.T) {
-	s := opened(t, runner(os.Args[0], "standin", "lacks a symbol"))
+	s := opened(t, execHelper(os.Args[0], "standin", "lacks a symbol"))
 	inventory(t, s)
 	_, _, err := s.CDI(t.Context())
 	if err == nil {
@@ -88,19 +88,19 @@ func TestASymbolThatTheDriverLacksIsOnlyACrashOfTheHelper(t *testing.T) {
 }
 
 func TestARealHelperThatHangsIsEnded(t *testing.T) {
-	s := opened(t, runner(os.Args[0], "standin", "hangs"))
-	s.helper.patience = time.Nanosecond
+	s := opened(t, execHelper(os.Args[0], "standin", "hangs"))
+	s.helper.callTimeout = time.Nanosecond
 	expectProblem(t, inventory(t, s).Problem, `did not answer "inventory" within 1ns`, "the NVIDIA driver hangs")
 	<-s.Changed() // comes when its process is gone
 }
 
 func TestAHelperThatTalksNonsenseIsEnded(t *testing.T) {
-	s := opened(t, runner(os.Args[0], "standin", "babbles"))
+	s := opened(t, execHelper(os.Args[0], "standin", "babbles"))
 	expectProblem(t, inventory(t, s).Problem, "WARNING: the driver is tainted", "no message")
 }
 
 func TestAHelperThatIsNotThere(t *testing.T) {
-	s := opened(t, runner(filepath.Join(t.TempDir(), "pinion-nvml")))
+	s := opened(t, execHelper(filepath.Join(t.TempDir(), "pinion-nvml")))
 	expectProblem(t, inventory(t, s).Problem, "cannot be started", "no such file")
 }
 
@@ -130,7 +130,7 @@ func TestHardwareWithoutADriverIsAProblemThatTheHelperExplains(t *testing.T) {
 		expectProblem(t, inventory(t, s).Problem, "not installed")
 		asked := time.Now()
 		<-s.Changed()
-		if waited := time.Since(asked); waited != lookAgain {
+		if waited := time.Since(asked); waited != retryInterval {
 			t.Errorf("asked to look again after %v", waited)
 		}
 	})
@@ -148,7 +148,7 @@ func TestAHangIsEndedAfterPatienceAndTheHelperStartsAnewAfterARest(t *testing.T)
 		defer s.Close()
 		asked := time.Now()
 		expectProblem(t, inventory(t, s).Problem, "did not answer")
-		if waited := time.Since(asked); waited != patience {
+		if waited := time.Since(asked); waited != callTimeout {
 			t.Errorf("waited %v for an answer", waited)
 		}
 		synctest.Wait()
@@ -170,10 +170,10 @@ func TestAHelperThatKeepsDyingIsLeftAloneLongerAndLonger(t *testing.T) {
 		for range 8 {
 			expectProblem(t, inventory(t, s).Problem, `while it answered "inventory": signal: segmentation fault; it said: oops`)
 			synctest.Wait()
-			rests = append(rests, time.Until(s.helper.resting))
+			rests = append(rests, time.Until(s.helper.retryAt))
 			time.Sleep(rests[len(rests)-1])
 		}
-		if rests[0] != firstRest || rests[3] != 8*firstRest || rests[7] != longestRest {
+		if rests[0] != backoffMin || rests[3] != 8*backoffMin || rests[7] != backoffMax {
 			t.Errorf("rests %v", rests)
 		}
 	})

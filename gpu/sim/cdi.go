@@ -19,8 +19,8 @@ const cdiVersion = "0.6.0"
 // smiPath is where containers find the simulated nvidia-smi: the pinion binary under another name.
 const smiPath = "/usr/bin/nvidia-smi"
 
-// describe writes the CDI specification. There are no hooks: nothing of it runs on the host.
-func describe(m model, devices []gpu.Device, nodes []node, self string) ([]byte, error) {
+// newCDISpec writes the CDI specification. There are no hooks: nothing of it runs on the host.
+func newCDISpec(m model, devices []gpu.Device, nodes []node, self string) ([]byte, error) {
 	spec := cdi.Spec{Version: cdiVersion, Kind: Kind}
 	for i, d := range devices {
 		spec.Devices = append(spec.Devices, cdi.Device{

@@ -18,8 +18,8 @@ const (
 	envCUDA   = "PINION_SIM_CUDA"   // version
 )
 
-// seen is a simulated GPU as its container sees it.
-type seen struct {
+// toolDevice is a simulated GPU as its container sees it.
+type toolDevice struct {
 	minor     int
 	uuid      string
 	memoryMiB int64
@@ -35,33 +35,33 @@ func driverEnv(m model) []string {
 }
 
 // readDevices returns the devices that the environment tells of and that are present, by minor.
-func readDevices(environ []string, present func(minor int) bool) []seen {
-	var devices []seen
+func readDevices(environ []string, present func(minor int) bool) []toolDevice {
+	var devices []toolDevice
 	for _, variable := range environ {
 		rest, ours := strings.CutPrefix(variable, envDevice)
 		if d, ok := readDevice(rest); ours && ok && present(d.minor) {
 			devices = append(devices, d)
 		}
 	}
-	slices.SortFunc(devices, func(a, b seen) int { return a.minor - b.minor })
+	slices.SortFunc(devices, func(a, b toolDevice) int { return a.minor - b.minor })
 	return devices
 }
 
-func readDevice(variable string) (seen, bool) {
+func readDevice(variable string) (toolDevice, bool) {
 	name, content, _ := strings.Cut(variable, "=")
 	fields := strings.SplitN(content, ",", 3)
 	if len(fields) != 3 {
-		return seen{}, false
+		return toolDevice{}, false
 	}
 	minor, err := strconv.Atoi(name)
 	if err != nil {
-		return seen{}, false
+		return toolDevice{}, false
 	}
 	memory, err := strconv.ParseInt(fields[1], 10, 64)
 	if err != nil {
-		return seen{}, false
+		return toolDevice{}, false
 	}
-	return seen{minor: minor, uuid: fields[0], memoryMiB: memory, model: fields[2]}, true
+	return toolDevice{minor: minor, uuid: fields[0], memoryMiB: memory, model: fields[2]}, true
 }
 
 // lookup finds the value of a variable; "" when it is not set.

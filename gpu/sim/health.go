@@ -12,8 +12,8 @@ import (
 	"pinion/gpu"
 )
 
-// longestReason is how much of a reason is read, in bytes.
-const longestReason = 300
+// maxReason is how much of a reason is read, in bytes.
+const maxReason = 300
 
 // readBroken returns, by device index, why the device is broken. A GPU breaks when somebody writes a file named by its
 // index into dir ("Xid 79, GPU has fallen off the bus"), and mends when the file is removed.
@@ -35,7 +35,7 @@ func readBroken(dir string, count int) (map[int]string, error) {
 		if err != nil {
 			return nil, fmt.Errorf("health of the simulated GPUs: %w", err)
 		}
-		broken[index] = reason(string(content[:min(len(content), longestReason)]))
+		broken[index] = reason(string(content[:min(len(content), maxReason)]))
 	}
 	return broken, nil
 }

@@ -7,8 +7,8 @@ import (
 	"pinion/gpu"
 )
 
-// build makes the devices of the machine, all of them well.
-func build(m model, count int, seed string) []gpu.Device {
+// newDevices makes the devices of the machine, all of them well.
+func newDevices(m model, count int, seed string) []gpu.Device {
 	devices := make([]gpu.Device, count)
 	for i := range devices {
 		devices[i] = gpu.Device{

@@ -95,7 +95,7 @@ func TestMachinesAreWiredAsTheRealOnes(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if got := matrix(build(m, count, "seed")); got != unindent(want) {
+		if got := matrix(newDevices(m, count, "seed")); got != unindent(want) {
 			t.Errorf("%s is wired\n%s\nwant\n%s", spec, got, unindent(want))
 		}
 	}
@@ -104,7 +104,7 @@ func TestMachinesAreWiredAsTheRealOnes(t *testing.T) {
 func TestEveryMachineIsWhole(t *testing.T) {
 	for _, m := range models {
 		pci, uuids := map[string]bool{}, map[string]bool{}
-		for i, d := range build(m, len(m.slots), "seed") {
+		for i, d := range newDevices(m, len(m.slots), "seed") {
 			pci[d.PCI], uuids[d.UUID] = true, true
 			if d.Index != i || d.Minor != i || d.Health != gpu.Healthy || d.Model != m.name {
 				t.Errorf("%s: device %d is %+v", m.key, i, d)
@@ -129,7 +129,7 @@ func TestPickKnowsTheMachines(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		inventory := gpu.Inventory{Devices: build(m, count, "seed")}
+		inventory := gpu.Inventory{Devices: newDevices(m, count, "seed")}
 		var got []int
 		for _, uuid := range gpu.Pick(inventory.Devices, inventory.Healthy(), 4) {
 			d, _ := inventory.Device(uuid)

@@ -35,8 +35,8 @@ type node struct {
 	minor int
 }
 
-// layout lists the nodes for count GPUs, those of the GPUs first, by minor.
-func layout(dir string, major, count int) []node {
+// deviceNodes lists the nodes for count GPUs, those of the GPUs first, by minor.
+func deviceNodes(dir string, major, count int) []node {
 	var nodes []node
 	add := func(name string, minor int) {
 		nodes = append(nodes, node{name: name, path: filepath.Join(dir, name), major: major, minor: minor})

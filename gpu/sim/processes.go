@@ -12,9 +12,9 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// holders lists the processes that have the device open, in whatever mount namespace and under whatever name: the
+// openers lists the processes that have the device open, in whatever mount namespace and under whatever name: the
 // device number is what counts. It fails rather than leave out a process that it may not look at.
-func holders(ctx context.Context, proc string, device uint64) ([]int, error) {
+func openers(ctx context.Context, proc string, device uint64) ([]int, error) {
 	entries, err := os.ReadDir(proc)
 	if err != nil {
 		return nil, fmt.Errorf("processes on a simulated GPU: %w", err)
@@ -41,7 +41,7 @@ func holders(ctx context.Context, proc string, device uint64) ([]int, error) {
 
 func holdsOpen(dir string, device uint64) (bool, error) {
 	files, err := os.ReadDir(dir)
-	if gone(err) {
+	if processGone(err) {
 		return false, nil
 	}
 	if err != nil {
@@ -56,7 +56,7 @@ func holdsOpen(dir string, device uint64) (bool, error) {
 	return false, nil
 }
 
-// gone says that the process has ended since it was listed.
-func gone(err error) bool {
+// processGone says that the process has ended since it was listed.
+func processGone(err error) bool {
 	return errors.Is(err, fs.ErrNotExist) || errors.Is(err, unix.ESRCH)
 }

@@ -46,7 +46,7 @@ func Open(spec, dir string, self string) (gpu.Source, error) {
 		return nil, err
 	}
 	s := &source{model: m, broken: filepath.Join(dir, "broken"), changed: make(chan struct{}, 1), done: make(chan struct{})}
-	if err := s.prepare(dir, count, self); err != nil {
+	if err := s.createFiles(dir, count, self); err != nil {
 		return nil, err
 	}
 	ctx, stop := context.WithCancel(context.Background())
@@ -68,8 +68,8 @@ func checkSelf(self string) error {
 	return nil
 }
 
-// prepare makes what the machine has on disk.
-func (s *source) prepare(dir string, count int, self string) error {
+// createFiles makes what the machine has on disk.
+func (s *source) createFiles(dir string, count int, self string) error {
 	if err := os.MkdirAll(s.broken, 0o755); err != nil {
 		return fmt.Errorf("simulated GPUs: %w", err)
 	}
@@ -86,11 +86,11 @@ func (s *source) prepare(dir string, count int, self string) error {
 	if err != nil {
 		return err
 	}
-	s.devices, s.nodes = build(s.model, count, seed), layout(dev, major, count)
+	s.devices, s.nodes = newDevices(s.model, count, seed), deviceNodes(dev, major, count)
 	if err := makeNodes(dev, s.nodes); err != nil {
 		return err
 	}
-	s.spec, err = describe(s.model, s.devices, s.nodes, self)
+	s.spec, err = newCDISpec(s.model, s.devices, s.nodes, self)
 	return err
 }
 
@@ -117,7 +117,7 @@ func (s *source) CDI(context.Context) (string, []byte, error) { return Kind, s.s
 func (s *source) Processes(ctx context.Context, uuid string) ([]int, error) {
 	for i, d := range s.devices {
 		if d.UUID == uuid {
-			return holders(ctx, "/proc", s.nodes[i].number())
+			return openers(ctx, "/proc", s.nodes[i].number())
 		}
 	}
 	return nil, fmt.Errorf("this host has no simulated GPU %s", uuid)

@@ -67,13 +67,13 @@ func (s smi) run(args []string, out io.Writer) int {
 	return exitOK
 }
 
-func (s smi) list(devices []seen, out io.Writer) {
+func (s smi) list(devices []toolDevice, out io.Writer) {
 	for index, d := range devices {
 		fmt.Fprintf(out, "GPU %d: %s (UUID: %s)\n", index, d.model, d.uuid)
 	}
 }
 
-func (s smi) table(devices []seen, out io.Writer) {
+func (s smi) table(devices []toolDevice, out io.Writer) {
 	fmt.Fprintln(out, "SIMULATED by Pinion: these GPUs are not there and compute nothing")
 	fmt.Fprintf(out, "Driver Version: %s   CUDA Version: %s\n\n", lookup(s.environ, envDriver), lookup(s.environ, envCUDA))
 	w := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
@@ -84,7 +84,7 @@ func (s smi) table(devices []seen, out io.Writer) {
 	w.Flush()
 }
 
-func (s smi) query(devices []seen, r smiRequest, out io.Writer) {
+func (s smi) query(devices []toolDevice, r smiRequest, out io.Writer) {
 	header, unit := slices.Clone(r.fields), ""
 	if !r.noUnits {
 		unit = " MiB"
@@ -106,7 +106,7 @@ func (s smi) query(devices []seen, r smiRequest, out io.Writer) {
 	}
 }
 
-func (s smi) field(name string, index int, d seen, unit string) string {
+func (s smi) field(name string, index int, d toolDevice, unit string) string {
 	switch name {
 	case "index":
 		return strconv.Itoa(index)
@@ -121,7 +121,7 @@ func (s smi) field(name string, index int, d seen, unit string) string {
 }
 
 // memory is what NVML says of unified memory: that it cannot say.
-func memory(d seen, unit string) string {
+func memory(d toolDevice, unit string) string {
 	if d.memoryMiB == 0 {
 		return "[N/A]"
 	}

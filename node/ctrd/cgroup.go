@@ -32,48 +32,48 @@ type limits struct {
 	memoryMiB int64
 }
 
-// taskLimits reads the task-level limits. Without a task-level CPU the task weighs as much as its containers.
-func taskLimits(d *spec.TaskDefinition) limits {
+// parseTaskLimits reads the task-level limits. Without a task-level CPU the task weighs as much as its containers.
+func parseTaskLimits(d *spec.TaskDefinition) limits {
 	var l limits
 	l.cpuUnits, _ = strconv.ParseInt(d.CPU, 10, 64)
 	l.memoryMiB, _ = strconv.ParseInt(d.Memory, 10, 64)
 	if l.shares = l.cpuUnits; l.shares == 0 {
 		for _, c := range d.Containers {
-			l.shares += max(c.CPU, leastShares)
+			l.shares += max(c.CPU, minShares)
 		}
 	}
 	return l
 }
 
-// cgroups are the control groups of this machine, version 1 or 2. Groups are named by their path below the root.
-type cgroups interface {
-	// prepareTask makes the group of a task, or finds it, and sets its limits.
-	prepareTask(group string, l limits) error
+// cgroupManager are the control groups of this machine, version 1 or 2. Groups are named by their path below the root.
+type cgroupManager interface {
+	// createTaskGroup makes the group of a task, or finds it, and sets its limits.
+	createTaskGroup(group string, l limits) error
 	// oomKills counts the processes of the group that the kernel killed for memory.
 	oomKills(group string) int
 	// processes lists the processes in the group and below; none when there is no such group.
 	processes(group string) ([]int, error)
 	// remove removes an empty group; nil when it is not there. A group that is not empty stays, and is no error.
 	remove(group string) error
-	// swapLimited says whether the kernel can limit swap.
-	swapLimited() bool
+	// canLimitSwap says whether the kernel can limit swap.
+	canLimitSwap() bool
 }
 
-// findCgroups looks at what is mounted.
-func findCgroups() (cgroups, error) {
+// detectCgroups looks at what is mounted.
+func detectCgroups() (cgroupManager, error) {
 	const root = "/sys/fs/cgroup"
 	var stat unix.Statfs_t
 	if err := unix.Statfs(root, &stat); err != nil {
 		return nil, fmt.Errorf("cgroups: %w", err)
 	}
 	if stat.Type == unix.CGROUP2_SUPER_MAGIC {
-		return unifiedGroups{root: root}, nil
+		return cgroupV2{root: root}, nil
 	}
 	mounts, err := os.ReadFile("/proc/self/mountinfo")
 	if err != nil {
 		return nil, fmt.Errorf("cgroups: %w", err)
 	}
-	separate := separateGroups{mounts: parseGroupMounts(string(mounts))}
+	separate := cgroupV1{mounts: parseGroupMounts(string(mounts))}
 	for _, controller := range []string{"cpu", "memory", "devices"} {
 		if separate.mounts[controller] == "" {
 			return nil, fmt.Errorf("cgroups: the %s controller is not mounted below %s", controller, root)
@@ -87,7 +87,7 @@ func listProcesses(dir string) ([]int, error) {
 	var pids []int
 	err := filepath.WalkDir(dir, func(path string, entry fs.DirEntry, err error) error {
 		if err != nil {
-			return ignoreGone(err)
+			return ignoreMissing(err)
 		}
 		if entry.IsDir() || entry.Name() != "cgroup.procs" {
 			return nil
@@ -98,7 +98,7 @@ func listProcesses(dir string) ([]int, error) {
 				pids = append(pids, pid)
 			}
 		}
-		return ignoreGone(err)
+		return ignoreMissing(err)
 	})
 	return pids, err
 }
@@ -107,7 +107,7 @@ func listProcesses(dir string) ([]int, error) {
 func removeGroup(dir string) error {
 	entries, err := os.ReadDir(dir)
 	if err != nil {
-		return ignoreGone(err)
+		return ignoreMissing(err)
 	}
 	for _, entry := range entries {
 		if entry.IsDir() {
@@ -117,12 +117,12 @@ func removeGroup(dir string) error {
 		}
 	}
 	if err := unix.Rmdir(dir); err != nil && err != unix.EBUSY && err != unix.ENOTEMPTY {
-		return ignoreGone(err)
+		return ignoreMissing(err)
 	}
 	return nil
 }
 
-func ignoreGone(err error) error {
+func ignoreMissing(err error) error {
 	if errors.Is(err, fs.ErrNotExist) || errors.Is(err, unix.ENODEV) {
 		return nil
 	}
@@ -136,8 +136,8 @@ func writeGroupFile(dir, name, value string) error {
 	return nil
 }
 
-// countIn finds "name N" in a file of counters; 0 when it is not there.
-func countIn(path, name string) int {
+// readCounter finds "name N" in a file of counters; 0 when it is not there.
+func readCounter(path, name string) int {
 	raw, err := os.ReadFile(path)
 	if err != nil {
 		return 0

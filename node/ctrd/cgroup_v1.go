@@ -12,14 +12,14 @@ import (
 // quotaPeriod is the kernel's usual period for CPU limits, in microseconds.
 const quotaPeriod = 100_000
 
-// leastQuota is the smallest quota that the kernel takes.
-const leastQuota = 1000
+// minQuota is the smallest quota that the kernel takes.
+const minQuota = 1000
 
 // quota is the CPU time that the task may use in each period.
-func (l limits) quota() int64 { return max(l.cpuUnits*quotaPeriod/1024, leastQuota) }
+func (l limits) quota() int64 { return max(l.cpuUnits*quotaPeriod/1024, minQuota) }
 
-// separateGroups is cgroup version 1: a tree for each controller.
-type separateGroups struct {
+// cgroupV1 is cgroup version 1: a tree for each controller.
+type cgroupV1 struct {
 	mounts map[string]string // controller, or "name=systemd", or "" for a version 2 tree beside them -> mount point
 }
 
@@ -46,12 +46,12 @@ func parseGroupMounts(mountinfo string) map[string]string {
 	return mounts
 }
 
-func (g separateGroups) prepareTask(group string, l limits) error {
+func (g cgroupV1) createTaskGroup(group string, l limits) error {
 	cpu, memory := g.mounts["cpu"]+group, g.mounts["memory"]+group
 	if err := errors.Join(os.MkdirAll(cpu, 0o755), os.MkdirAll(memory, 0o755)); err != nil {
 		return fmt.Errorf("task's cgroup: %w", err)
 	}
-	err := writeGroupFile(cpu, "cpu.shares", strconv.FormatInt(max(l.shares, leastShares), 10))
+	err := writeGroupFile(cpu, "cpu.shares", strconv.FormatInt(max(l.shares, minShares), 10))
 	if l.cpuUnits > 0 {
 		err = errors.Join(err, writeGroupFile(cpu, "cpu.cfs_period_us", strconv.Itoa(quotaPeriod)),
 			writeGroupFile(cpu, "cpu.cfs_quota_us", strconv.FormatInt(l.quota(), 10)))
@@ -65,15 +65,15 @@ func (g separateGroups) prepareTask(group string, l limits) error {
 	return nil
 }
 
-func (g separateGroups) oomKills(group string) int {
-	return countIn(g.mounts["memory"]+group+"/memory.oom_control", "oom_kill")
+func (g cgroupV1) oomKills(group string) int {
+	return readCounter(g.mounts["memory"]+group+"/memory.oom_control", "oom_kill")
 }
 
-func (g separateGroups) processes(group string) ([]int, error) {
+func (g cgroupV1) processes(group string) ([]int, error) {
 	return listProcesses(g.mounts["devices"] + group)
 }
 
-func (g separateGroups) remove(group string) error {
+func (g cgroupV1) remove(group string) error {
 	var failed []error
 	for _, mount := range g.mounts {
 		failed = append(failed, removeGroup(mount+group))
@@ -81,7 +81,7 @@ func (g separateGroups) remove(group string) error {
 	return errors.Join(failed...)
 }
 
-func (g separateGroups) swapLimited() bool {
+func (g cgroupV1) canLimitSwap() bool {
 	_, err := os.Stat(filepath.Join(g.mounts["memory"], "memory.memsw.limit_in_bytes"))
 	return err == nil
 }

@@ -7,10 +7,10 @@ import (
 	"strconv"
 )
 
-// unifiedGroups is cgroup version 2: one tree.
-type unifiedGroups struct{ root string }
+// cgroupV2 is cgroup version 2: one tree.
+type cgroupV2 struct{ root string }
 
-func (g unifiedGroups) prepareTask(group string, l limits) error {
+func (g cgroupV2) createTaskGroup(group string, l limits) error {
 	dir := g.root + group
 	if err := os.MkdirAll(dir, 0o755); err != nil {
 		return fmt.Errorf("task's cgroup: %w", err)
@@ -22,7 +22,7 @@ func (g unifiedGroups) prepareTask(group string, l limits) error {
 			}
 		}
 	}
-	settings := [][2]string{{"cpu.weight", strconv.FormatInt(cpuWeight(max(l.shares, leastShares)), 10)}}
+	settings := [][2]string{{"cpu.weight", strconv.FormatInt(cpuWeight(max(l.shares, minShares)), 10)}}
 	if l.cpuUnits > 0 {
 		settings = append(settings, [2]string{"cpu.max", fmt.Sprintf("%d %d", l.quota(), quotaPeriod)})
 	}
@@ -40,12 +40,12 @@ func (g unifiedGroups) prepareTask(group string, l limits) error {
 // cpuWeight turns shares (2 to 262144) into version 2's weight (1 to 10000), as the OCI runtimes do.
 func cpuWeight(shares int64) int64 { return 1 + (min(shares, 262144)-2)*9999/262142 }
 
-func (g unifiedGroups) oomKills(group string) int {
-	return countIn(g.root+group+"/memory.events", "oom_kill")
+func (g cgroupV2) oomKills(group string) int {
+	return readCounter(g.root+group+"/memory.events", "oom_kill")
 }
 
-func (g unifiedGroups) processes(group string) ([]int, error) { return listProcesses(g.root + group) }
+func (g cgroupV2) processes(group string) ([]int, error) { return listProcesses(g.root + group) }
 
-func (g unifiedGroups) remove(group string) error { return removeGroup(g.root + group) }
+func (g cgroupV2) remove(group string) error { return removeGroup(g.root + group) }
 
-func (g unifiedGroups) swapLimited() bool { return true }
+func (g cgroupV2) canLimitSwap() bool { return true }

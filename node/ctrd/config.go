@@ -29,7 +29,7 @@ type Config struct {
 	// RegistryConfig is a directory, read at each pull: config.json holds credentials as docker login writes them,
 	// certs.d/<registry>/hosts.toml holds mirrors and certificates as containerd documents them. Both are optional.
 	RegistryConfig string
-	Self           string // path of the pinion binary that the image pinion/self is made of; empty: no such image
+	BuiltinBinary  string // path of the pinion binary that the image pinion/self is made of; empty: no such image
 	// Snapshotter is containerd's snapshotter, the best one the daemon has when empty.
 	Snapshotter string
 	// ConnectTimeout bounds reaching a registry, 10 s when 0; StallTimeout bounds waiting for its next byte, 60 s

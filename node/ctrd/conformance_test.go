@@ -37,7 +37,7 @@ func TestContainerdKeepsTheContract(t *testing.T) {
 	var harness func() runtimetest.Harness
 	harness = func() runtimetest.Harness {
 		return runtimetest.Harness{
-			Images: h.runtime, Containers: h.runtime, Checks: h.runtime, Image: addr + "/busybox:1",
+			Images: h.runtime, Containers: h.runtime, Execer: h.runtime, Image: addr + "/busybox:1",
 			GPUs: []string{devices[0].UUID, devices[1].UUID},
 			Reopen: func(t *testing.T) runtimetest.Harness {
 				h.runtime.Close()

@@ -18,15 +18,15 @@ type DaemonConfig struct {
 }
 
 const (
-	startTimeout  = 30 * time.Second       // from starting containerd to its first answer
-	stopTimeout   = 10 * time.Second       // from SIGTERM to SIGKILL
-	healthyAfter  = 30 * time.Second       // a daemon that lived this long is restarted without delay
-	firstBackoff  = 100 * time.Millisecond // after a daemon that did not
-	longestPause  = 5 * time.Second
-	socketName    = "containerd.sock"
-	configName    = "config.toml"
-	pidName       = "containerd.pid"
-	daemonLogName = "containerd.log"
+	daemonStartTimeout = 30 * time.Second       // from starting containerd to its first answer
+	daemonStopTimeout  = 10 * time.Second       // from SIGTERM to SIGKILL
+	respawnResetAfter  = 30 * time.Second       // a daemon that lived this long is restarted without delay
+	respawnMin         = 100 * time.Millisecond // after a daemon that did not
+	respawnMax         = 5 * time.Second
+	socketName         = "containerd.sock"
+	configName         = "config.toml"
+	pidName            = "containerd.pid"
+	daemonLogName      = "containerd.log"
 )
 
 // Daemon is a containerd of Pinion's own, supervised: when it dies it is started again. Neither it nor the tasks on
@@ -35,8 +35,8 @@ const (
 type Daemon struct {
 	config      DaemonConfig
 	snapshotter string
-	note        string
-	release     context.CancelFunc // ends the supervision
+	warning     string
+	cancel      context.CancelFunc // ends the supervision
 	supervision sync.WaitGroup
 
 	mu      sync.Mutex
@@ -55,24 +55,24 @@ func StartDaemon(ctx context.Context, c DaemonConfig) (*Daemon, error) {
 		return nil, fmt.Errorf("containerd: %w", err)
 	}
 	d := &Daemon{config: c}
-	d.snapshotter, d.note = chooseSnapshotter(c.Dir)
-	if d.note != "" {
-		c.Log.Warn("containerd: " + d.note)
+	d.snapshotter, d.warning = chooseSnapshotter(c.Dir)
+	if d.warning != "" {
+		c.Log.Warn("containerd: " + d.warning)
 	}
 	changed, err := writeDaemonConfig(c, d.snapshotter)
 	if err != nil {
 		return nil, fmt.Errorf("containerd: %w", err)
 	}
-	if d.current, err = d.adopt(ctx, changed); err != nil {
+	if d.current, err = d.takeOver(ctx, changed); err != nil {
 		return nil, err
 	}
 	if d.current == nil {
-		if d.current, err = d.launch(ctx); err != nil {
+		if d.current, err = d.spawn(ctx); err != nil {
 			return nil, err
 		}
 	}
 	supervised, release := context.WithCancel(context.WithoutCancel(ctx))
-	d.release = release
+	d.cancel = release
 	d.supervision.Go(func() { d.supervise(supervised) })
 	return d, nil
 }
@@ -83,8 +83,8 @@ func (d *Daemon) Address() string { return filepath.Join(d.config.Dir, socketNam
 // Snapshotter is the snapshotter that the daemon was given.
 func (d *Daemon) Snapshotter() string { return d.snapshotter }
 
-// Note says in words for people what is not as usual about the daemon; empty when all is.
-func (d *Daemon) Note() string { return d.note }
+// Warning says in words for people what is not as usual about the daemon; empty when all is.
+func (d *Daemon) Warning() string { return d.warning }
 
 // PID is the daemon's process id now; it changes when the daemon had to be started again.
 func (d *Daemon) PID() int {
@@ -95,7 +95,7 @@ func (d *Daemon) PID() int {
 
 // Close lets go: the daemon and its tasks run on, unsupervised.
 func (d *Daemon) Close() error {
-	d.release()
+	d.cancel()
 	d.supervision.Wait()
 	return nil
 }
@@ -104,7 +104,7 @@ func (d *Daemon) Close() error {
 // seconds or when ctx ends.
 func (d *Daemon) Stop(ctx context.Context) error {
 	d.Close()
-	if err := d.current.stop(ctx, stopTimeout); err != nil {
+	if err := d.current.stop(ctx, daemonStopTimeout); err != nil {
 		return fmt.Errorf("stop containerd (pid %d): %w", d.current.pid, err)
 	}
 	os.Remove(filepath.Join(d.config.Dir, pidName)) // without it the socket tells
@@ -119,9 +119,9 @@ func (d *Daemon) supervise(ctx context.Context) {
 		select {
 		case <-ctx.Done():
 			return
-		case <-d.current.gone:
+		case <-d.current.exited:
 		}
-		if time.Since(born) > healthyAfter {
+		if time.Since(born) > respawnResetAfter {
 			pause = 0
 		}
 		d.config.Log.Error("containerd died; starting it again, tasks run on", "pid", d.current.pid, "pause", pause)
@@ -131,8 +131,8 @@ func (d *Daemon) supervise(ctx context.Context) {
 				return
 			case <-time.After(pause):
 			}
-			pause = min(max(2*pause, firstBackoff), longestPause)
-			next, err := d.launch(ctx)
+			pause = min(max(2*pause, respawnMin), respawnMax)
+			next, err := d.spawn(ctx)
 			if err == nil {
 				d.config.Log.Info("containerd is back", "pid", next.pid)
 				d.mu.Lock()

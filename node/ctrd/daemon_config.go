@@ -10,8 +10,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// unused are containerd's plugins that Pinion has no use for. They cost memory, open sockets, or act on their own.
-var unused = []string{
+// disabledPlugins are containerd's plugins that Pinion has no use for. They cost memory, open sockets, or act on their own.
+var disabledPlugins = []string{
 	"io.containerd.cri.v1.images",
 	"io.containerd.cri.v1.runtime",
 	"io.containerd.differ.v1.erofs",
@@ -40,7 +40,7 @@ var unused = []string{
 
 // writeDaemonConfig writes config.toml and says whether it is another one than before.
 func writeDaemonConfig(c DaemonConfig, snapshotter string) (changed bool, err error) {
-	disabled := unused
+	disabled := disabledPlugins
 	if snapshotter == "native" {
 		disabled = append(disabled[:len(disabled):len(disabled)], "io.containerd.snapshotter.v1.overlayfs")
 	}
@@ -49,7 +49,7 @@ func writeDaemonConfig(c DaemonConfig, snapshotter string) (changed bool, err er
 		quoted[i] = fmt.Sprintf("  %q,\n", plugin)
 	}
 	socket := filepath.Join(c.Dir, socketName)
-	text := fmt.Appendf(nil, daemonConfig, filepath.Join(c.Dir, "root"), filepath.Join(c.Dir, "state"),
+	text := fmt.Appendf(nil, configTemplate, filepath.Join(c.Dir, "root"), filepath.Join(c.Dir, "state"),
 		strings.Join(quoted, ""), socket, socket+".ttrpc")
 	path := filepath.Join(c.Dir, configName)
 	before, err := os.ReadFile(path)
@@ -63,7 +63,7 @@ func writeDaemonConfig(c DaemonConfig, snapshotter string) (changed bool, err er
 }
 
 // The time to load a shim is long because containerd gives up on a task whose shim is slow to answer after a restart.
-const daemonConfig = `# Written by Pinion at each start; changes here are lost.
+const configTemplate = `# Written by Pinion at each start; changes here are lost.
 version = 4
 root = %q
 state = %q

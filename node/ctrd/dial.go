@@ -10,8 +10,8 @@ import (
 	"google.golang.org/grpc/connectivity"
 )
 
-// daemonPatience is how long a call waits for a daemon that is being restarted, before it fails.
-const daemonPatience = 10 * time.Second
+// reconnectTimeout is how long a call waits for a daemon that is being restarted, before it fails.
+const reconnectTimeout = 10 * time.Second
 
 // dialOptions make the client find a daemon that was restarted within a fraction of a second, and make calls wait for
 // it: a restart of the daemon is no reason to fail a task. A call that was under way when the daemon died fails all
@@ -23,22 +23,22 @@ func dialOptions() containerd.Opt {
 			MinConnectTimeout: 2 * time.Second,
 		}),
 		grpc.WithChainUnaryInterceptor(func(ctx context.Context, method string, request, reply any, conn *grpc.ClientConn, call grpc.UnaryInvoker, options ...grpc.CallOption) error {
-			awaitReady(ctx, conn)
+			waitReady(ctx, conn)
 			return call(ctx, method, request, reply, conn, options...)
 		}),
 		grpc.WithChainStreamInterceptor(func(ctx context.Context, d *grpc.StreamDesc, conn *grpc.ClientConn, method string, open grpc.Streamer, options ...grpc.CallOption) (grpc.ClientStream, error) {
-			awaitReady(ctx, conn)
+			waitReady(ctx, conn)
 			return open(ctx, d, conn, method, options...)
 		}),
 	})
 }
 
-func awaitReady(ctx context.Context, conn *grpc.ClientConn) {
+func waitReady(ctx context.Context, conn *grpc.ClientConn) {
 	state := conn.GetState()
 	if state == connectivity.Ready {
 		return
 	}
-	ctx, cancel := context.WithTimeout(ctx, daemonPatience)
+	ctx, cancel := context.WithTimeout(ctx, reconnectTimeout)
 	defer cancel()
 	for state != connectivity.Ready {
 		conn.Connect()

@@ -15,16 +15,16 @@ import (
 	"pinion/node"
 )
 
-// lostCode stands for an exit code that nobody knows any more.
-const lostCode = -1
+// unknownExitCode stands for an exit code that nobody knows any more.
+const unknownExitCode = -1
 
 // Wait answers how the container ended, as soon as its exit is recorded and its last process is gone. While the
 // daemon is away it waits for it to come back: the shim keeps the exit code.
 func (r *Runtime) Wait(ctx context.Context, id string) (node.Exit, error) {
 	ctx = r.inNamespace(ctx)
-	for retry := (pause{}); ; {
-		exit, err := r.settle(ctx, id)
-		if err == nil || errors.Is(err, node.ErrUnknown) {
+	for retry := (retryDelay{}); ; {
+		exit, err := r.waitExit(ctx, id)
+		if err == nil || errors.Is(err, node.ErrNotFound) {
 			return exit, err
 		}
 		if ctx.Err() != nil {
@@ -39,20 +39,20 @@ func (r *Runtime) Wait(ctx context.Context, id string) (node.Exit, error) {
 	}
 }
 
-// settle waits for the end once. The exit is recorded before the task is deleted, because the task is the only other
+// waitExit waits for the end once. The exit is recorded before the task is deleted, because the task is the only other
 // place that knows it; a crash in between is found by the next settle, which then only clears.
-func (r *Runtime) settle(ctx context.Context, id string) (node.Exit, error) {
+func (r *Runtime) waitExit(ctx context.Context, id string) (node.Exit, error) {
 	record, err := r.client.ContainerService().Get(ctx, id)
 	if errdefs.IsNotFound(err) {
-		return node.Exit{}, fmt.Errorf("%w: %s", node.ErrUnknown, id)
+		return node.Exit{}, fmt.Errorf("%w: %s", node.ErrNotFound, id)
 	}
 	if err != nil {
 		return node.Exit{}, err
 	}
 	if exit := recordedExit(record.Labels); exit != nil {
-		return *exit, r.clear(ctx, id, record.Labels[labelCgroup])
+		return *exit, r.deleteTask(ctx, id, record.Labels[labelCgroup])
 	}
-	exit, err := r.awaitEnd(ctx, record)
+	exit, err := r.waitTask(ctx, record)
 	if err != nil {
 		return node.Exit{}, err
 	}
@@ -60,18 +60,18 @@ func (r *Runtime) settle(ctx context.Context, id string) (node.Exit, error) {
 	if _, err := r.client.ContainerService().Update(ctx, update, "labels."+labelExit); err != nil {
 		return node.Exit{}, err
 	}
-	return exit, r.clear(ctx, id, record.Labels[labelCgroup])
+	return exit, r.deleteTask(ctx, id, record.Labels[labelCgroup])
 }
 
-// awaitEnd blocks until the container's process has ended, or is known to be lost.
-func (r *Runtime) awaitEnd(ctx context.Context, record containers.Container) (node.Exit, error) {
+// waitTask blocks until the container's process has ended, or is known to be lost.
+func (r *Runtime) waitTask(ctx context.Context, record containers.Container) (node.Exit, error) {
 	ended, err := r.client.TaskService().Wait(ctx, &tasks.WaitRequest{ContainerID: record.ID})
 	if err == nil {
 		code := int(ended.ExitStatus)
 		return node.Exit{
 			Code: code,
 			At:   ended.ExitedAt.AsTime(),
-			OOM:  code != 0 && r.groups.oomKills(record.Labels[labelCgroup]) > 0,
+			OOM:  code != 0 && r.cgroups.oomKills(record.Labels[labelCgroup]) > 0,
 		}, nil
 	}
 	if err = errgrpc.ToNative(err); !errdefs.IsNotFound(err) {
@@ -81,31 +81,31 @@ func (r *Runtime) awaitEnd(ctx context.Context, record containers.Container) (no
 	if r.startedAt(record.ID).IsZero() {
 		lost = "the container was made but never started"
 	}
-	return node.Exit{Code: lostCode, At: time.Now(), Lost: lost}, nil
+	return node.Exit{Code: unknownExitCode, At: time.Now(), Lost: lost}, nil
 }
 
-// clear deletes the task with its shim, which drains the log, and makes sure that no process is left.
-func (r *Runtime) clear(ctx context.Context, id, group string) error {
+// deleteTask deletes the task with its shim, which drains the log, and makes sure that no process is left.
+func (r *Runtime) deleteTask(ctx context.Context, id, group string) error {
 	_, err := r.client.TaskService().Delete(ctx, &tasks.DeleteTaskRequest{ContainerID: id})
 	if err = errgrpc.ToNative(err); err != nil && !errdefs.IsNotFound(err) {
 		return fmt.Errorf("delete task: %w", err)
 	}
-	return r.emptyGroup(ctx, group)
+	return r.killCgroup(ctx, group)
 }
 
-// emptyGroup kills what runs in a container's cgroup, waits until it is gone, and removes the group. A process that
+// killCgroup kills what runs in a container's cgroup, waits until it is gone, and removes the group. A process that
 // hangs in the kernel keeps it waiting: whatever the process holds is not free before.
-func (r *Runtime) emptyGroup(ctx context.Context, group string) error {
+func (r *Runtime) killCgroup(ctx context.Context, group string) error {
 	if group == "" {
 		return nil
 	}
-	for retry := (pause{}); ; {
-		pids, err := r.groups.processes(group)
+	for retry := (retryDelay{}); ; {
+		pids, err := r.cgroups.processes(group)
 		if err != nil {
 			return fmt.Errorf("cgroup %s: %w", group, err)
 		}
 		if len(pids) == 0 {
-			return r.groups.remove(group)
+			return r.cgroups.remove(group)
 		}
 		for _, pid := range pids {
 			syscall.Kill(pid, syscall.SIGKILL)
@@ -116,16 +116,16 @@ func (r *Runtime) emptyGroup(ctx context.Context, group string) error {
 	}
 }
 
-// pause waits between attempts, each time longer.
-type pause struct{ last time.Duration }
+// retryDelay waits between attempts, each time longer.
+type retryDelay struct{ last time.Duration }
 
 const (
-	firstPause   = 10 * time.Millisecond
-	maximalPause = time.Second
+	retryMin = 10 * time.Millisecond
+	retryMax = time.Second
 )
 
-func (p *pause) wait(ctx context.Context) error {
-	p.last = min(max(2*p.last, firstPause), maximalPause)
+func (p *retryDelay) wait(ctx context.Context) error {
+	p.last = min(max(2*p.last, retryMin), retryMax)
 	select {
 	case <-ctx.Done():
 		return ctx.Err()

@@ -15,8 +15,8 @@ import (
 	"pinion/node"
 )
 
-// image is what containers need of an image that is present and unpacked.
-type image struct {
+// unpackedImage is what containers need of an image that is present and unpacked.
+type unpackedImage struct {
 	config  ocispec.ImageConfig
 	chainID string // the snapshot that containers' file systems start from
 }
@@ -26,12 +26,12 @@ type imageCache struct {
 	client      *containerd.Client
 	snapshotter string
 
-	mu    sync.Mutex
-	known map[string]*image
+	mu       sync.Mutex
+	byDigest map[string]*unpackedImage
 }
 
 // load answers a pulled image.
-func (c *imageCache) load(ctx context.Context, i node.Image) (*image, error) {
+func (c *imageCache) load(ctx context.Context, i node.Image) (*unpackedImage, error) {
 	if known := c.get(i.Digest); known != nil {
 		return known, nil
 	}
@@ -49,14 +49,14 @@ func (c *imageCache) load(ctx context.Context, i node.Image) (*image, error) {
 	return c.add(ctx, stored)
 }
 
-func (c *imageCache) get(digest string) *image {
+func (c *imageCache) get(digest string) *unpackedImage {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	return c.known[digest]
+	return c.byDigest[digest]
 }
 
 // add reads what containers need of an image.
-func (c *imageCache) add(ctx context.Context, stored images.Image) (*image, error) {
+func (c *imageCache) add(ctx context.Context, stored images.Image) (*unpackedImage, error) {
 	full := containerd.NewImage(c.client, stored)
 	diffIDs, err := full.RootFS(ctx)
 	if err != nil {
@@ -66,22 +66,22 @@ func (c *imageCache) add(ctx context.Context, stored images.Image) (*image, erro
 	if err != nil {
 		return nil, err
 	}
-	added := &image{config: spec.Config, chainID: identity.ChainID(diffIDs).String()}
+	added := &unpackedImage{config: spec.Config, chainID: identity.ChainID(diffIDs).String()}
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.known[stored.Target.Digest.String()] = added
+	c.byDigest[stored.Target.Digest.String()] = added
 	return added, nil
 }
 
-// forget makes the next load look again.
-func (c *imageCache) forget(i node.Image) {
+// evict makes the next load look again.
+func (c *imageCache) evict(i node.Image) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	delete(c.known, i.Digest)
+	delete(c.byDigest, i.Digest)
 }
 
-// present answers an image that is on this host under name, ready for use; nil when it is not.
-func (c *imageCache) present(ctx context.Context, name string) (*images.Image, error) {
+// lookup answers an image that is on this host under name, ready for use; nil when it is not.
+func (c *imageCache) lookup(ctx context.Context, name string) (*images.Image, error) {
 	stored, err := c.client.ImageService().Get(ctx, name)
 	if errdefs.IsNotFound(err) {
 		return nil, nil
@@ -109,9 +109,9 @@ func (c *imageCache) present(ctx context.Context, name string) (*images.Image, e
 	return &stored, err
 }
 
-// pin gives an image a second name by its digest, which stays when a tag moves on, so that containers that are about
+// pinDigest gives an image a second name by its digest, which stays when a tag moves on, so that containers that are about
 // to start from it still can.
-func (c *imageCache) pin(ctx context.Context, i node.Image, target ocispec.Descriptor) error {
+func (c *imageCache) pinDigest(ctx context.Context, i node.Image, target ocispec.Descriptor) error {
 	name, err := pinnedName(i)
 	if err != nil {
 		return err

@@ -15,24 +15,24 @@ import (
 	"github.com/containerd/errdefs/pkg/errgrpc"
 )
 
-// killPatience is how long a signal is tried again. A shim that is just going away, or a daemon that is just being
+// killTimeout is how long a signal is tried again. A shim that is just going away, or a daemon that is just being
 // started again, refuses it for a moment.
-const killPatience = 10 * time.Second
+const killTimeout = 10 * time.Second
 
 // Kill sends a signal to the container's first process, or to all of them when it is SIGKILL.
 func (r *Runtime) Kill(ctx context.Context, id string, sig syscall.Signal) error {
-	ctx, cancel := context.WithTimeout(r.inNamespace(ctx), killPatience)
+	ctx, cancel := context.WithTimeout(r.inNamespace(ctx), killTimeout)
 	defer cancel()
 	if sig != syscall.SIGKILL {
 		r.awaitProgram(ctx, id)
 	}
 	request := &tasks.KillRequest{ContainerID: id, Signal: uint32(sig), All: sig == syscall.SIGKILL}
-	for retry := (pause{}); ; {
+	for retry := (retryDelay{}); ; {
 		_, err := r.client.TaskService().Kill(ctx, request)
 		if err = errgrpc.ToNative(err); err == nil || errdefs.IsNotFound(err) {
 			return nil
 		}
-		if over, _ := r.isOver(ctx, id); over {
+		if over, _ := r.taskStopped(ctx, id); over {
 			return nil
 		}
 		if retry.wait(ctx) != nil {
@@ -49,7 +49,7 @@ func (r *Runtime) awaitProgram(ctx context.Context, id string) {
 		return // the signal will tell
 	}
 	comm := "/proc/" + strconv.Itoa(int(got.Process.Pid)) + "/comm"
-	for retry := (pause{}); ; {
+	for retry := (retryDelay{}); ; {
 		name, err := os.ReadFile(comm)
 		if err != nil || !strings.HasPrefix(string(name), "runc:[") || retry.wait(ctx) != nil {
 			return
@@ -57,13 +57,13 @@ func (r *Runtime) awaitProgram(ctx context.Context, id string) {
 	}
 }
 
-// isOver says whether the container has no running process as far as containerd knows.
-func (r *Runtime) isOver(ctx context.Context, id string) (bool, error) {
+// taskStopped says whether the container has no running process as far as containerd knows.
+func (r *Runtime) taskStopped(ctx context.Context, id string) (bool, error) {
 	got, err := r.client.TaskService().Get(ctx, &tasks.GetRequest{ContainerID: id})
 	if err = errgrpc.ToNative(err); err != nil {
 		return errdefs.IsNotFound(err), err
 	}
-	return ended(got.Process), nil
+	return processStopped(got.Process), nil
 }
 
 // Remove forgets the container; what runs of it is killed.
@@ -76,41 +76,41 @@ func (r *Runtime) Remove(ctx context.Context, id string) error {
 	if err != nil {
 		return fmt.Errorf("remove container %s: %w", id, err)
 	}
-	if err := r.discard(ctx, id, record.Labels[labelCgroup]); err != nil {
+	if err := r.purge(ctx, id, record.Labels[labelCgroup]); err != nil {
 		return fmt.Errorf("remove container %s: %w", id, err)
 	}
 	return r.removeTaskGroup(record.Labels[labelTask], 0)
 }
 
-// discard removes everything there is of a container, in any state. The snapshot goes last: as long as it is there
+// purge removes everything there is of a container, in any state. The snapshot goes last: as long as it is there
 // the id is taken.
-func (r *Runtime) discard(ctx context.Context, id, group string) error {
-	if err := r.end(ctx, id); err != nil {
+func (r *Runtime) purge(ctx context.Context, id, group string) error {
+	if err := r.killAndWait(ctx, id); err != nil {
 		return err
 	}
-	if err := r.clear(ctx, id, group); err != nil {
+	if err := r.deleteTask(ctx, id, group); err != nil {
 		return err
 	}
 	if err := r.client.ContainerService().Delete(ctx, id); err != nil && !errdefs.IsNotFound(err) {
 		return err
 	}
-	if err := r.releaseShim(ctx, id); err != nil {
+	if err := r.unpinShim(ctx, id); err != nil {
 		return err
 	}
-	r.unmarkStarted(id)
+	r.removeStarted(id)
 	if err := r.snapshots().Remove(ctx, id); err != nil && !errdefs.IsNotFound(err) {
 		return err
 	}
 	return nil
 }
 
-// end kills the task, if there is one, and waits until it has ended.
-func (r *Runtime) end(ctx context.Context, id string) error {
-	for retry := (pause{}); ; {
+// killAndWait kills the task, if there is one, and waits until it has ended.
+func (r *Runtime) killAndWait(ctx context.Context, id string) error {
+	for retry := (retryDelay{}); ; {
 		if err := r.Kill(ctx, id, syscall.SIGKILL); err != nil {
 			return err
 		}
-		over, err := r.isOver(ctx, id)
+		over, err := r.taskStopped(ctx, id)
 		if over {
 			return nil
 		}
@@ -128,5 +128,5 @@ func (r *Runtime) removeTaskGroup(taskID string, own int) error {
 	if taskID == "" || r.tasks[taskID] > own {
 		return nil
 	}
-	return r.groups.remove(taskGroup(taskID))
+	return r.cgroups.remove(taskGroup(taskID))
 }

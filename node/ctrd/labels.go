@@ -19,7 +19,7 @@ const (
 	labelGPUs      = "pinion.gpus"
 	labelCgroup    = "pinion.cgroup"
 	labelExit      = "pinion.exit" // written once, when the container has ended
-	labelKeep      = "pinion.keep" // on the record that keeps a shim, see keepShim
+	labelPin       = "pinion.keep" // on the record that keeps a shim, see keepShim
 )
 
 func containerLabels(c node.ContainerSpec, group string) map[string]string {
@@ -58,13 +58,13 @@ func encodeExit(e node.Exit) string {
 // never ran, and when it started, at the price of no disk write that is waited for.
 const startedDir = "started"
 
-func (r *Runtime) markStarted(id string, at time.Time) error {
-	return os.WriteFile(r.startedMark(id), at.UTC().AppendFormat(nil, time.RFC3339Nano), 0o600)
+func (r *Runtime) recordStarted(id string, at time.Time) error {
+	return os.WriteFile(r.startedFile(id), at.UTC().AppendFormat(nil, time.RFC3339Nano), 0o600)
 }
 
 // startedAt is zero for a container that never ran.
 func (r *Runtime) startedAt(id string) time.Time {
-	raw, err := os.ReadFile(r.startedMark(id))
+	raw, err := os.ReadFile(r.startedFile(id))
 	if err != nil {
 		return time.Time{}
 	}
@@ -72,8 +72,8 @@ func (r *Runtime) startedAt(id string) time.Time {
 	return at
 }
 
-func (r *Runtime) unmarkStarted(id string) { os.Remove(r.startedMark(id)) }
+func (r *Runtime) removeStarted(id string) { os.Remove(r.startedFile(id)) }
 
-func (r *Runtime) startedMark(id string) string {
+func (r *Runtime) startedFile(id string) string {
 	return filepath.Join(r.config.Dir, startedDir, filepath.Base(id))
 }

@@ -14,7 +14,7 @@ import (
 
 // List returns every container of Pinion's, running or ended. Exit is set once Wait has recorded it; a container
 // whose process ended since has neither Exit nor PID, and Wait answers at once.
-func (r *Runtime) List(ctx context.Context) ([]node.Found, error) {
+func (r *Runtime) List(ctx context.Context) ([]node.ExistingContainer, error) {
 	ctx = r.inNamespace(ctx)
 	records, err := r.client.ContainerService().List(ctx, "labels."+quoted(labelTask))
 	if err != nil {
@@ -26,19 +26,19 @@ func (r *Runtime) List(ctx context.Context) ([]node.Found, error) {
 	}
 	pids, begun := map[string]int{}, map[string]bool{}
 	for _, process := range running.Tasks {
-		if !ended(process) {
+		if !processStopped(process) {
 			pids[process.ID] = int(process.Pid)
 		}
 		begun[process.ID] = process.Status != task.Status_CREATED && process.Status != task.Status_UNKNOWN
 	}
-	found := make([]node.Found, 0, len(records))
+	found := make([]node.ExistingContainer, 0, len(records))
 	for _, record := range records {
 		started := r.startedAt(record.ID)
 		if started.IsZero() && begun[record.ID] {
 			// Pinion died between the start and its note of it. Whoever took this for never started would start it twice.
 			started = record.CreatedAt
 		}
-		found = append(found, node.Found{
+		found = append(found, node.ExistingContainer{
 			ID:        record.ID,
 			TaskID:    record.Labels[labelTask],
 			Name:      record.Labels[labelContainer],
@@ -53,7 +53,7 @@ func (r *Runtime) List(ctx context.Context) ([]node.Found, error) {
 	return found, nil
 }
 
-func ended(p *task.Process) bool {
+func processStopped(p *task.Process) bool {
 	return p.Status == task.Status_STOPPED || p.Status == task.Status_UNKNOWN
 }
 

@@ -35,10 +35,10 @@ func platformOfConfig(raw []byte) []ocispec.Platform {
 	return []ocispec.Platform{config.Platform}
 }
 
-// foreignImage is the error of an image for another kind of machine.
-type foreignImage struct{ platforms []ocispec.Platform }
+// platformMismatchError is the error of an image for another kind of machine.
+type platformMismatchError struct{ platforms []ocispec.Platform }
 
-func (e *foreignImage) Error() string {
+func (e *platformMismatchError) Error() string {
 	names := make([]string, len(e.platforms))
 	for i, p := range e.platforms {
 		names[i] = platforms.Format(p)
@@ -54,7 +54,7 @@ func checkPlatform(ctx context.Context, store content.Provider, config ocispec.D
 	}
 	for _, p := range platformOfConfig(raw) {
 		if !platforms.Default().Match(p) {
-			return &foreignImage{platforms: []ocispec.Platform{p}}
+			return &platformMismatchError{platforms: []ocispec.Platform{p}}
 		}
 	}
 	return nil

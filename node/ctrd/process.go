@@ -15,35 +15,35 @@ import (
 type process struct {
 	pid    int
 	handle *os.File      // pidfd: signals reach this process only, never a later one of the same number
-	gone   chan struct{} // closed when it has ended
+	exited chan struct{} // closed when it has ended
 }
 
-// child watches over a command that was started.
-func child(cmd *exec.Cmd) *process {
-	p := &process{pid: cmd.Process.Pid, gone: make(chan struct{})}
+// watchChild watches over a command that was started.
+func watchChild(cmd *exec.Cmd) *process {
+	p := &process{pid: cmd.Process.Pid, exited: make(chan struct{})}
 	if fd, err := unix.PidfdOpen(p.pid, unix.PIDFD_NONBLOCK); err == nil {
 		p.handle = os.NewFile(uintptr(fd), "pidfd")
 	}
 	go func() {
 		cmd.Wait()
-		close(p.gone)
+		close(p.exited)
 	}()
 	return p
 }
 
-// foreign watches over a process that is not our child.
-func foreign(pid int) (*process, error) {
+// watchPID watches over a process that is not our child.
+func watchPID(pid int) (*process, error) {
 	fd, err := unix.PidfdOpen(pid, unix.PIDFD_NONBLOCK)
 	if err != nil {
 		return nil, err
 	}
-	p := &process{pid: pid, handle: os.NewFile(uintptr(fd), "pidfd"), gone: make(chan struct{})}
+	p := &process{pid: pid, handle: os.NewFile(uintptr(fd), "pidfd"), exited: make(chan struct{})}
 	raw, err := p.handle.SyscallConn()
 	if err != nil {
 		return nil, err
 	}
 	go func() {
-		defer close(p.gone)
+		defer close(p.exited)
 		raw.Read(func(fd uintptr) bool { // a pidfd becomes readable when the process ends
 			ready, err := unix.Poll([]unix.PollFd{{Fd: int32(fd), Events: unix.POLLIN}}, 0)
 			return ready > 0 || (err != nil && err != unix.EINTR)
@@ -70,7 +70,7 @@ func (p *process) signal(sig syscall.Signal) error {
 // kill ends the process now and waits for its end.
 func (p *process) kill() {
 	if p.signal(syscall.SIGKILL) == nil {
-		<-p.gone
+		<-p.exited
 	}
 }
 
@@ -80,7 +80,7 @@ func (p *process) stop(ctx context.Context, patience time.Duration) error {
 		return err
 	}
 	select {
-	case <-p.gone:
+	case <-p.exited:
 		return nil
 	case <-ctx.Done():
 	case <-time.After(patience):
@@ -88,7 +88,7 @@ func (p *process) stop(ctx context.Context, patience time.Duration) error {
 	if err := p.signal(syscall.SIGKILL); err != nil {
 		return err
 	}
-	<-p.gone
+	<-p.exited
 	return nil
 }
 

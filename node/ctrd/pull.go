@@ -27,38 +27,38 @@ func (r *Runtime) Pull(ctx context.Context, ref string, progress func(spec.Pull)
 		return node.Image{}, fmt.Errorf("image %q: %w; write it as [registry/]repository[:tag]", ref, err)
 	}
 	name := named.String()
-	if name == selfName {
-		return r.ensureSelf(ctx)
+	if name == builtinName {
+		return r.ensureBuiltin(ctx)
 	}
-	local, err := r.images.present(ctx, name)
+	local, err := r.images.lookup(ctx, name)
 	if err != nil {
 		return node.Image{}, fmt.Errorf("image %s: %w", name, err)
 	}
-	if local != nil && !mayMove(named) {
-		return ready(*local), nil
+	if local != nil && !isMutableTag(named) {
+		return toImage(*local), nil
 	}
-	pulled, err := r.flights.join(ctx, name, progress, func(ctx context.Context, f *flight) (node.Image, error) {
+	pulled, err := r.pulls.join(ctx, name, progress, func(ctx context.Context, f *sharedPull) (node.Image, error) {
 		return r.fetch(ctx, named, f)
 	})
 	if err != nil && local != nil && isUnreachable(err) {
 		r.config.Log.Warn("the registry cannot be reached; using the image that is here", "image", name, "digest", local.Target.Digest, "error", err)
-		return ready(*local), nil
+		return toImage(*local), nil
 	}
 	return pulled, err
 }
 
-func ready(i images.Image) node.Image {
+func toImage(i images.Image) node.Image {
 	return node.Image{Ref: i.Name, Digest: i.Target.Digest.String()}
 }
 
-// mayMove says whether the name may mean another image tomorrow: latest does by habit.
-func mayMove(named reference.Named) bool {
+// isMutableTag says whether the name may mean another image tomorrow: latest does by habit.
+func isMutableTag(named reference.Named) bool {
 	return strings.HasSuffix(named.String(), ":latest")
 }
 
 // fetch pulls from the registry.
-func (r *Runtime) fetch(ctx context.Context, named reference.Named, f *flight) (node.Image, error) {
-	registry, err := r.registry(ctx, f)
+func (r *Runtime) fetch(ctx context.Context, named reference.Named, f *sharedPull) (node.Image, error) {
+	registry, err := r.registryFor(ctx, f)
 	if err != nil {
 		return node.Image{}, fmt.Errorf("image %s: %w", named, err)
 	}
@@ -74,7 +74,7 @@ func (r *Runtime) fetch(ctx context.Context, named reference.Named, f *flight) (
 		return node.Image{}, r.explainPull(ctx, named, resolver, err)
 	}
 	done := node.Image{Ref: named.String(), Digest: pulled.Target().Digest.String()}
-	if err := r.images.pin(ctx, done, pulled.Target()); err != nil {
+	if err := r.images.pinDigest(ctx, done, pulled.Target()); err != nil {
 		return node.Image{}, fmt.Errorf("image %s: %w", named, err)
 	}
 	_, err = r.images.add(ctx, pulled.Metadata())

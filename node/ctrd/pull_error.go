@@ -25,13 +25,13 @@ import (
 // pullError says what went wrong with which image at which registry, and what to do.
 type pullError struct {
 	image, registry string
-	what, advice    string
+	problem, advice string
 	unreachable     bool
 	cause           error
 }
 
 func (e *pullError) Error() string {
-	text := fmt.Sprintf("image %s from registry %s: %s", e.image, e.registry, e.what)
+	text := fmt.Sprintf("image %s from registry %s: %s", e.image, e.registry, e.problem)
 	if e.advice != "" {
 		text += "; " + e.advice
 	}
@@ -50,7 +50,7 @@ func (r *Runtime) explainPull(ctx context.Context, named reference.Named, resolv
 	if ctx.Err() != nil {
 		return ctx.Err()
 	}
-	e := &pullError{image: named.String(), registry: reference.Domain(named), cause: err, what: err.Error()}
+	e := &pullError{image: named.String(), registry: reference.Domain(named), cause: err, problem: err.Error()}
 	where := r.config.RegistryConfig
 	if where == "" {
 		where = "the registry configuration directory"
@@ -58,24 +58,24 @@ func (r *Runtime) explainPull(ctx context.Context, named reference.Named, resolv
 	var status remoteerrors.ErrUnexpectedStatus
 	var unknownCA x509.UnknownAuthorityError
 	var certificate *tls.CertificateVerificationError
-	var foreign *foreignImage
+	var mismatch *platformMismatchError
 	switch {
-	case errors.As(err, &foreign):
-		e.what, e.advice = foreign.Error(), foreignAdvice
+	case errors.As(err, &mismatch):
+		e.problem, e.advice = mismatch.Error(), platformAdvice
 	case errors.Is(err, errStalled):
-		e.what, e.advice, e.unreachable = fmt.Sprintf("it sent nothing for %v", r.config.StallTimeout), "check the network and try again", true
-	case isNetwork(err):
-		e.what, e.advice, e.unreachable = "it cannot be reached: "+networkCause(err), "check the network, or name a mirror in "+where+"/certs.d", true
+		e.problem, e.advice, e.unreachable = fmt.Sprintf("it sent nothing for %v", r.config.StallTimeout), "check the network and try again", true
+	case isNetworkError(err):
+		e.problem, e.advice, e.unreachable = "it cannot be reached: "+innermostError(err), "check the network, or name a mirror in "+where+"/certs.d", true
 	case errors.As(err, &unknownCA), errors.As(err, &certificate):
-		e.what, e.advice = "its certificate is not trusted: "+networkCause(err), "put its CA in "+where+"/certs.d/"+e.registry
+		e.problem, e.advice = "its certificate is not trusted: "+innermostError(err), "put its CA in "+where+"/certs.d/"+e.registry
 	case errors.Is(err, syscall.ENOSPC), strings.Contains(err.Error(), "no space left on device"):
-		e.what, e.advice = "there is no space left on this host's disk", "free some, and try again"
+		e.problem, e.advice = "there is no space left on this host's disk", "free some, and try again"
 	case errors.Is(err, docker.ErrInvalidAuthorization), errors.As(err, &status) && (status.StatusCode == http.StatusUnauthorized || status.StatusCode == http.StatusForbidden):
-		e.what, e.advice = "it does not exist there or needs credentials", "check the name, or put credentials in "+where+"/config.json (docker login writes it)"
+		e.problem, e.advice = "it does not exist there or needs credentials", "check the name, or put credentials in "+where+"/config.json (docker login writes it)"
 	case errors.As(err, &status) && status.StatusCode == http.StatusTooManyRequests:
-		e.what, e.advice, e.unreachable = "the registry takes no more requests for now", "wait, or put credentials in "+where+"/config.json", true
+		e.problem, e.advice, e.unreachable = "the registry takes no more requests for now", "wait, or put credentials in "+where+"/config.json", true
 	case errors.As(err, &status) && status.StatusCode >= 500:
-		e.what, e.unreachable = "the registry fails: "+status.Status, true
+		e.problem, e.unreachable = "the registry fails: "+status.Status, true
 	case errdefs.IsNotFound(err):
 		r.explainMissing(ctx, e, named, resolver)
 	}
@@ -86,13 +86,13 @@ func (r *Runtime) explainPull(ctx context.Context, named reference.Named, resolv
 func (r *Runtime) explainMissing(ctx context.Context, e *pullError, named reference.Named, resolver remotes.Resolver) {
 	found := offeredPlatforms(ctx, named.String(), resolver)
 	if len(found) == 0 {
-		e.what, e.advice = "there is no such image", "check its name and tag"
+		e.problem, e.advice = "there is no such image", "check its name and tag"
 		return
 	}
-	e.what, e.advice = (&foreignImage{platforms: found}).Error(), foreignAdvice
+	e.problem, e.advice = (&platformMismatchError{platforms: found}).Error(), platformAdvice
 }
 
-const foreignAdvice = "use an image for this host's platform, or a host of the image's"
+const platformAdvice = "use an image for this host's platform, or a host of the image's"
 
 // offeredPlatforms asks the registry what an image index offers; none when there is none.
 func offeredPlatforms(ctx context.Context, name string, resolver remotes.Resolver) []ocispec.Platform {
@@ -123,8 +123,8 @@ func readBlob(ctx context.Context, fetcher remotes.Fetcher, d ocispec.Descriptor
 	return io.ReadAll(io.LimitReader(blob, maxDocument))
 }
 
-// isNetwork says whether the registry could not be talked to at all.
-func isNetwork(err error) bool {
+// isNetworkError says whether the registry could not be talked to at all.
+func isNetworkError(err error) bool {
 	var operation *net.OpError
 	var lookup *net.DNSError
 	var request *url.Error
@@ -132,8 +132,8 @@ func isNetwork(err error) bool {
 		errors.As(err, &request) && request.Timeout() || errors.Is(err, io.ErrUnexpectedEOF)
 }
 
-// networkCause is the innermost text of a network error, without the chain of who called whom.
-func networkCause(err error) string {
+// innermostError is the innermost text of a network error, without the chain of who called whom.
+func innermostError(err error) string {
 	var request *url.Error
 	if errors.As(err, &request) {
 		return request.Err.Error()

@@ -264,7 +264,7 @@ func TestPullsOfOneImageAreOnePullAndTellHowFarTheyAre(t *testing.T) {
 
 func TestTheBuiltInImage(t *testing.T) {
 	binary := ctrdtest.FindTools(t).Logger // a static program that can stand for pinion
-	h := newHost(t, func(c *ctrd.Config) { c.Self = binary })
+	h := newHost(t, func(c *ctrd.Config) { c.BuiltinBinary = binary })
 	h.image = h.pull("pinion/self")
 	exit, out := h.run(func(c *node.ContainerSpec) { c.Def.Command = []string{"pinion", "alone"} })
 	if exit.Code != 2 || !strings.Contains(out, "options come in pairs") {

@@ -21,8 +21,8 @@ import (
 // registry is how one pull talks to registries: credentials, mirrors, certificates and patience.
 type registry struct{ hosts docker.RegistryHosts }
 
-// registry reads the configuration anew, so that a change counts for the next pull.
-func (r *Runtime) registry(ctx context.Context, f *flight) (*registry, error) {
+// registryFor reads the configuration anew, so that a change counts for the next pull.
+func (r *Runtime) registryFor(ctx context.Context, f *sharedPull) (*registry, error) {
 	credentials, err := readCredentials(r.config.RegistryConfig)
 	if err != nil {
 		return nil, err
@@ -30,7 +30,7 @@ func (r *Runtime) registry(ctx context.Context, f *flight) (*registry, error) {
 	options := config.HostOptions{
 		Credentials: credentials.forHost,
 		UpdateClient: func(client *http.Client) error {
-			client.Transport = r.patient(client.Transport, f)
+			client.Transport = r.withStallTimeout(client.Transport, f)
 			return nil
 		},
 	}
@@ -40,8 +40,8 @@ func (r *Runtime) registry(ctx context.Context, f *flight) (*registry, error) {
 	return &registry{hosts: config.ConfigureHosts(ctx, options)}, nil
 }
 
-// patient makes a transport give up on a registry that does not answer, and count what it sends.
-func (r *Runtime) patient(transport http.RoundTripper, f *flight) http.RoundTripper {
+// withStallTimeout makes a transport give up on a registry that does not answer, and count what it sends.
+func (r *Runtime) withStallTimeout(transport http.RoundTripper, f *sharedPull) http.RoundTripper {
 	plain, ok := transport.(*http.Transport)
 	if !ok {
 		return transport // it is patient already
@@ -50,7 +50,7 @@ func (r *Runtime) patient(transport http.RoundTripper, f *flight) http.RoundTrip
 	plain.DialContext = (&net.Dialer{Timeout: r.config.ConnectTimeout, KeepAlive: 30 * time.Second}).DialContext
 	plain.TLSHandshakeTimeout = r.config.ConnectTimeout
 	plain.ResponseHeaderTimeout = r.config.StallTimeout
-	return &patientTransport{next: plain, stall: r.config.StallTimeout, received: &f.done}
+	return &stallTimeoutTransport{next: plain, stall: r.config.StallTimeout, received: &f.received}
 }
 
 // credentials are docker's config.json.

@@ -26,11 +26,11 @@ var (
 type Runtime struct {
 	config  Config
 	client  *containerd.Client
-	groups  cgroups
+	cgroups cgroupManager
 	gpus    *deviceInjector
 	images  *imageCache
-	flights *flights
-	self    *selfImage
+	pulls   *pullGroup
+	builtin *builtinImage
 	profile securityProfile
 
 	mu       sync.Mutex
@@ -45,7 +45,7 @@ func Open(ctx context.Context, c Config) (*Runtime, error) {
 	if err := os.MkdirAll(filepath.Join(c.Dir, startedDir), 0o700); err != nil {
 		return nil, fmt.Errorf("containerd: %w", err)
 	}
-	groups, err := findCgroups()
+	groups, err := detectCgroups()
 	if err != nil {
 		return nil, err
 	}
@@ -54,19 +54,19 @@ func Open(ctx context.Context, c Config) (*Runtime, error) {
 		return nil, fmt.Errorf("containerd at %s: %w", c.Address, err)
 	}
 	r := &Runtime{
-		config: c, client: client, groups: groups,
+		config: c, client: client, cgroups: groups,
 		gpus:     &deviceInjector{source: c.CDI, dir: filepath.Join(c.Dir, "cdi")},
-		profile:  findSecurityProfile(c.Log),
+		profile:  detectSecurityProfile(c.Log),
 		starting: map[string]bool{}, tasks: map[string]int{},
 	}
-	if err := r.checkDaemon(ctx); err != nil {
+	if err := r.waitDaemon(ctx); err != nil {
 		client.Close()
 		return nil, err
 	}
-	r.images = &imageCache{client: client, snapshotter: r.config.Snapshotter, known: map[string]*image{}}
-	r.flights = &flights{running: map[string]*flight{}}
-	r.self = &selfImage{path: c.Self}
-	if err := r.sweep(r.inNamespace(ctx)); err != nil {
+	r.images = &imageCache{client: client, snapshotter: r.config.Snapshotter, byDigest: map[string]*unpackedImage{}}
+	r.pulls = &pullGroup{byName: map[string]*sharedPull{}}
+	r.builtin = &builtinImage{path: c.BuiltinBinary}
+	if err := r.sweepOrphans(r.inNamespace(ctx)); err != nil {
 		client.Close()
 		return nil, fmt.Errorf("containerd at %s: clear up after a crash: %w", c.Address, err)
 	}
@@ -76,8 +76,8 @@ func Open(ctx context.Context, c Config) (*Runtime, error) {
 // Close lets go of the daemon; containers run on.
 func (r *Runtime) Close() error { return r.client.Close() }
 
-// checkDaemon waits for the daemon and chooses the snapshotter.
-func (r *Runtime) checkDaemon(ctx context.Context) error {
+// waitDaemon waits for the daemon and chooses the snapshotter.
+func (r *Runtime) waitDaemon(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(r.inNamespace(ctx), 10*time.Second)
 	defer cancel()
 	if _, err := r.client.Version(ctx); err != nil {
@@ -91,7 +91,7 @@ func (r *Runtime) checkDaemon(ctx context.Context) error {
 		return fmt.Errorf("containerd at %s: list snapshotters: %w", r.config.Address, err)
 	}
 	for _, wanted := range []string{"overlayfs", "native"} {
-		if works(plugins.Plugins, wanted) {
+		if pluginWorks(plugins.Plugins, wanted) {
 			r.config.Snapshotter = wanted
 			return nil
 		}
@@ -99,7 +99,7 @@ func (r *Runtime) checkDaemon(ctx context.Context) error {
 	return fmt.Errorf("containerd at %s has neither the overlayfs nor the native snapshotter; enable one of them in its configuration", r.config.Address)
 }
 
-func works(plugins []*introspection.Plugin, id string) bool {
+func pluginWorks(plugins []*introspection.Plugin, id string) bool {
 	for _, p := range plugins {
 		if p.ID == id {
 			return p.InitErr == nil

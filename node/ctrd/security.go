@@ -18,8 +18,8 @@ const apparmorProfile = "pinion-default"
 // securityProfile is what this kernel offers to confine containers.
 type securityProfile struct{ seccomp, apparmor bool }
 
-// findSecurityProfile looks once. What is missing is said, because containers are less confined without it.
-func findSecurityProfile(log *slog.Logger) securityProfile {
+// detectSecurityProfile looks once. What is missing is said, because containers are less confined without it.
+func detectSecurityProfile(log *slog.Logger) securityProfile {
 	p := securityProfile{seccomp: seccomp.IsEnabled()}
 	if !p.seccomp {
 		log.Warn("this kernel has no seccomp: containers run without a system call filter")
@@ -36,7 +36,7 @@ func findSecurityProfile(log *slog.Logger) securityProfile {
 
 // security applies the default profiles, except to privileged containers.
 func (b *specBuilder) security(ctx context.Context, client oci.Client, c *containers.Container, s *oci.Spec) error {
-	if isSet(b.spec.Def.Privileged) {
+	if isTrue(b.spec.Def.Privileged) {
 		return nil
 	}
 	if b.profile.apparmor {

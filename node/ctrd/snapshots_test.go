@@ -20,8 +20,8 @@ func TestWhereOverlayDoesNotWorkImagesAreCopiedAndItIsSaid(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer daemon.Stop(h.ctx())
-	if daemon.Snapshotter() != "native" || !strings.Contains(daemon.Note(), "overlayfs does not work") || !strings.Contains(h.log.String(), daemon.Note()) {
-		t.Errorf("snapshotter %s, note %q", daemon.Snapshotter(), daemon.Note())
+	if daemon.Snapshotter() != "native" || !strings.Contains(daemon.Warning(), "overlayfs does not work") || !strings.Contains(h.log.String(), daemon.Warning()) {
+		t.Errorf("snapshotter %s, note %q", daemon.Snapshotter(), daemon.Warning())
 	}
 	h.runtime.Close()
 	usual := h.config

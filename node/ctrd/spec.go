@@ -15,13 +15,13 @@ import (
 
 // buildSpec makes the container's OCI spec. What the image says goes into process and environment only: nothing of an
 // image decides on privileges, hooks, mounts or labels.
-func (r *Runtime) buildSpec(ctx context.Context, s *start, img *image) (*specs.Spec, error) {
-	b := &specBuilder{start: s, img: img}
+func (r *Runtime) buildSpec(ctx context.Context, s *startOperation, img *unpackedImage) (*specs.Spec, error) {
+	b := &specBuilder{startOperation: s, img: img}
 	spec, err := oci.GenerateSpec(ctx, r.client, &s.record,
 		oci.WithDefaultUnixDevices,
 		oci.WithoutRunMount,
 		oci.WithCgroup(s.group),
-		b.refuse,
+		b.checkUnsupported,
 		b.process,
 		b.user,
 		b.capabilities,
@@ -39,22 +39,22 @@ func (r *Runtime) buildSpec(ctx context.Context, s *start, img *image) (*specs.S
 
 // specBuilder holds what the parts of a spec are made from. Its methods are the parts, in order.
 type specBuilder struct {
-	*start
-	img *image
+	*startOperation
+	img *unpackedImage
 }
 
-// refuse says no to what cannot be had.
-func (b *specBuilder) refuse(ctx context.Context, _ oci.Client, _ *containers.Container, _ *oci.Spec) error {
-	if p := b.spec.Def.LinuxParameters; p != nil && isSet(p.InitProcessEnabled) {
+// checkUnsupported says no to what cannot be had.
+func (b *specBuilder) checkUnsupported(ctx context.Context, _ oci.Client, _ *containers.Container, _ *oci.Spec) error {
+	if p := b.spec.Def.LinuxParameters; p != nil && isTrue(p.InitProcessEnabled) {
 		return errors.New("initProcessEnabled is not supported; use an image whose first process reaps its children, such as one with tini")
 	}
 	if b.spec.TaskDef.PIDMode == "task" || b.spec.TaskDef.IPCMode == "task" {
 		return errors.New(`pidMode and ipcMode "task" are not supported; use "host", or leave them out`)
 	}
-	if !isSet(b.spec.Def.Privileged) {
+	if !isTrue(b.spec.Def.Privileged) {
 		return nil
 	}
-	gpus, err := b.gpus.any(ctx)
+	gpus, err := b.gpus.hasDevices(ctx)
 	if err != nil {
 		return err
 	}
@@ -80,7 +80,7 @@ func (b *specBuilder) process(_ context.Context, _ oci.Client, _ *containers.Con
 	s.Process.Args = args
 	s.Process.Cwd = firstOf(def.WorkingDirectory, config.WorkingDir, "/")
 	s.Process.NoNewPrivileges = false
-	s.Process.Terminal = isSet(def.PseudoTerminal)
+	s.Process.Terminal = isTrue(def.PseudoTerminal)
 	// Without a value of its own the process would inherit the shim's, which the kernel spares.
 	s.Process.OOMScoreAdj = new(int)
 	s.Process.Rlimits = rlimits(def.Ulimits)
@@ -91,13 +91,13 @@ func (b *specBuilder) process(_ context.Context, _ oci.Client, _ *containers.Con
 	if s.Hostname == "" {
 		s.Hostname = b.spec.ID[:min(12, len(b.spec.ID))]
 	}
-	s.Root.Readonly = isSet(def.ReadonlyRootFilesystem)
+	s.Root.Readonly = isTrue(def.ReadonlyRootFilesystem)
 	return nil
 }
 
 // environment lays the variables over one another: the image's, the devices', the definition's, the agent's.
 func (b *specBuilder) environment(s *oci.Spec) []string {
-	env := newVariables("PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin", "HOSTNAME="+s.Hostname)
+	env := newEnvList("PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin", "HOSTNAME="+s.Hostname)
 	if s.Process.Terminal {
 		env.set("TERM=xterm")
 	}
@@ -129,7 +129,7 @@ func (b *specBuilder) user(ctx context.Context, client oci.Client, c *containers
 // devices opens exactly the container's GPUs, and composes the environment, which the devices have a say in. A
 // privileged container, which there is only on hosts without GPUs, gets every device.
 func (b *specBuilder) devices(ctx context.Context, client oci.Client, c *containers.Container, s *oci.Spec) error {
-	if isSet(b.spec.Def.Privileged) {
+	if isTrue(b.spec.Def.Privileged) {
 		if err := oci.ApplyOpts(ctx, client, c, s, oci.WithAllDevicesAllowed, oci.WithHostDevices); err != nil {
 			return err
 		}
@@ -142,7 +142,7 @@ func (b *specBuilder) devices(ctx context.Context, client oci.Client, c *contain
 	return nil
 }
 
-func isSet(b *bool) bool { return b != nil && *b }
+func isTrue(b *bool) bool { return b != nil && *b }
 
 func firstOf(values ...string) string {
 	for _, v := range values {
@@ -153,26 +153,26 @@ func firstOf(values ...string) string {
 	return ""
 }
 
-// variables is an environment in which the last value of a name wins and keeps the first one's place.
-type variables struct {
+// envList is an environment in which the last value of a name wins and keeps the first one's place.
+type envList struct {
 	entries []string
-	place   map[string]int
+	index   map[string]int
 }
 
-func newVariables(entries ...string) *variables {
-	v := &variables{place: map[string]int{}}
+func newEnvList(entries ...string) *envList {
+	v := &envList{index: map[string]int{}}
 	v.set(entries...)
 	return v
 }
 
-func (v *variables) set(entries ...string) {
+func (v *envList) set(entries ...string) {
 	for _, entry := range entries {
 		name, _, _ := strings.Cut(entry, "=")
-		if at, known := v.place[name]; known {
+		if at, known := v.index[name]; known {
 			v.entries[at] = entry
 			continue
 		}
-		v.place[name] = len(v.entries)
+		v.index[name] = len(v.entries)
 		v.entries = append(v.entries, entry)
 	}
 }

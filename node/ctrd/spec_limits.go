@@ -16,21 +16,21 @@ import (
 )
 
 const (
-	leastShares = 2     // what ECS gives a container that asks for no CPU
-	openFiles   = 65536 // limit of a container that sets none, where this host's own limit allows that many
-	unlimited   = math.MaxUint64
+	minShares = 2     // what ECS gives a container that asks for no CPU
+	openFiles = 65536 // limit of a container that sets none, where this host's own limit allows that many
+	unlimited = math.MaxUint64
 )
 
 // resources limits memory and weighs CPU within the task; the task's own limits are its cgroup's.
 func (b *specBuilder) resources(_ context.Context, _ oci.Client, _ *containers.Container, s *oci.Spec) error {
 	def, r := b.spec.Def, s.Linux.Resources
-	shares := uint64(max(def.CPU, leastShares))
+	shares := uint64(max(def.CPU, minShares))
 	r.CPU = &specs.LinuxCPU{Shares: &shares}
 	r.Memory = &specs.LinuxMemory{}
 	if def.Memory > 0 {
 		limit := def.Memory << 20
 		r.Memory.Limit = &limit
-		if b.groups.swapLimited() {
+		if b.cgroups.canLimitSwap() {
 			withSwap := 2 * limit // memory and swap together, as ECS has it
 			r.Memory.Swap = &withSwap
 		}
@@ -67,7 +67,7 @@ func rlimit(value int64) uint64 {
 
 // capabilities takes from and adds to the default set.
 func (b *specBuilder) capabilities(ctx context.Context, client oci.Client, c *containers.Container, s *oci.Spec) error {
-	if isSet(b.spec.Def.Privileged) {
+	if isTrue(b.spec.Def.Privileged) {
 		return oci.WithPrivileged(ctx, client, c, s)
 	}
 	if b.spec.Def.LinuxParameters == nil || b.spec.Def.LinuxParameters.Capabilities == nil {

@@ -42,7 +42,7 @@ func (b *specBuilder) namespaces(ctx context.Context, client oci.Client, c *cont
 	if b.spec.TaskDef.IPCMode == "host" {
 		options = append(options, oci.WithHostNamespace(specs.IPCNamespace))
 	}
-	if _, unified := b.groups.(unifiedGroups); unified {
+	if _, unified := b.cgroups.(cgroupV2); unified {
 		options = append(options, oci.WithLinuxNamespace(specs.LinuxNamespace{Type: specs.CgroupNamespace}))
 	}
 	return oci.ApplyOpts(ctx, client, c, s, options...)
@@ -51,11 +51,11 @@ func (b *specBuilder) namespaces(ctx context.Context, client oci.Client, c *cont
 // mounts adds to the usual ones the cgroups (to be read), the task's volumes, host names, and memory file systems.
 func (b *specBuilder) mounts(_ context.Context, _ oci.Client, _ *containers.Container, s *oci.Spec) error {
 	access := "ro"
-	if isSet(b.spec.Def.Privileged) {
+	if isTrue(b.spec.Def.Privileged) {
 		access = "rw"
 	}
 	b.mount(s, specs.Mount{Destination: "/sys/fs/cgroup", Type: "cgroup", Source: "cgroup", Options: []string{"nosuid", "noexec", "nodev", "relatime", access}})
-	for destination, source := range map[string]string{"/etc/hosts": b.spec.Hosts, "/etc/resolv.conf": b.spec.Resolv} {
+	for destination, source := range map[string]string{"/etc/hosts": b.spec.HostsFile, "/etc/resolv.conf": b.spec.ResolvFile} {
 		if source != "" {
 			b.mount(s, bind(source, destination, false))
 		}
@@ -69,7 +69,7 @@ func (b *specBuilder) mounts(_ context.Context, _ oci.Client, _ *containers.Cont
 		}
 	}
 	for _, m := range b.spec.Def.MountPoints {
-		source, known := b.spec.Mounts[m.SourceVolume]
+		source, known := b.spec.VolumePaths[m.SourceVolume]
 		if !known {
 			return fmt.Errorf("mount point %s: the task has no volume %q", m.ContainerPath, m.SourceVolume)
 		}

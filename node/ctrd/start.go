@@ -35,12 +35,12 @@ const (
 // fails, so that nothing of the container is left.
 func (r *Runtime) Start(ctx context.Context, c node.ContainerSpec) error {
 	ctx = r.inNamespace(ctx)
-	if !r.beginStart(c) {
+	if !r.reserveID(c) {
 		return fmt.Errorf("%w: %s", node.ErrExists, c.ID)
 	}
-	defer r.endStart(c)
+	defer r.releaseID(c)
 	for attempt := 1; ; attempt++ {
-		err := r.startOnce(ctx, c)
+		err := r.tryStart(ctx, c)
 		if !errdefs.IsUnavailable(err) || attempt == startAttempts || ctx.Err() != nil {
 			return err
 		}
@@ -49,18 +49,18 @@ func (r *Runtime) Start(ctx context.Context, c node.ContainerSpec) error {
 	}
 }
 
-func (r *Runtime) startOnce(ctx context.Context, c node.ContainerSpec) error {
-	s := &start{Runtime: r, spec: c, group: containerGroup(c)}
+func (r *Runtime) tryStart(ctx context.Context, c node.ContainerSpec) error {
+	s := &startOperation{Runtime: r, spec: c, group: containerGroup(c)}
 	err := s.run(ctx)
 	if err != nil && !errors.Is(err, node.ErrExists) {
-		undoing, cancel := context.WithTimeout(context.WithoutCancel(ctx), cleanUpTimeout)
+		rollbackCtx, cancel := context.WithTimeout(context.WithoutCancel(ctx), cleanUpTimeout)
 		defer cancel()
-		s.undo(undoing)
+		s.rollback(rollbackCtx)
 	}
 	return err
 }
 
-func (r *Runtime) beginStart(c node.ContainerSpec) bool {
+func (r *Runtime) reserveID(c node.ContainerSpec) bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if r.starting[c.ID] {
@@ -71,7 +71,7 @@ func (r *Runtime) beginStart(c node.ContainerSpec) bool {
 	return true
 }
 
-func (r *Runtime) endStart(c node.ContainerSpec) {
+func (r *Runtime) releaseID(c node.ContainerSpec) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	delete(r.starting, c.ID)
@@ -80,8 +80,8 @@ func (r *Runtime) endStart(c node.ContainerSpec) {
 	}
 }
 
-// start is one Start under way.
-type start struct {
+// startOperation is one Start under way.
+type startOperation struct {
 	*Runtime
 	spec   node.ContainerSpec
 	group  string // cgroup of the container
@@ -89,8 +89,8 @@ type start struct {
 	record containers.Container
 }
 
-func (s *start) run(ctx context.Context) error {
-	if err := s.prepare(ctx); errors.Is(err, node.ErrExists) {
+func (s *startOperation) run(ctx context.Context) error {
+	if err := s.createContainer(ctx); errors.Is(err, node.ErrExists) {
 		return err
 	} else if err != nil {
 		return fmt.Errorf("%w: %w", node.ErrCreate, err)
@@ -103,16 +103,16 @@ func (s *start) run(ctx context.Context) error {
 		return err
 	}
 	if _, err := s.client.TaskService().Start(ctx, &tasks.StartRequest{ContainerID: s.spec.ID}); err != nil {
-		return startError(err)
+		return shortenError(err)
 	}
-	if err := s.markStarted(s.spec.ID, time.Now()); err != nil {
+	if err := s.recordStarted(s.spec.ID, time.Now()); err != nil {
 		return fmt.Errorf("note that the container was started: %w", err)
 	}
 	return nil
 }
 
-// prepare makes everything that comes before the process.
-func (s *start) prepare(ctx context.Context) error {
+// createContainer makes everything that comes before the process.
+func (s *startOperation) createContainer(ctx context.Context) error {
 	img, err := s.images.load(ctx, s.spec.Image)
 	if err != nil {
 		return err
@@ -136,7 +136,7 @@ func (s *start) prepare(ctx context.Context) error {
 		return err
 	}
 	s.record.Runtime = containers.RuntimeInfo{Name: runtimeName, Options: options}
-	if err := s.groups.prepareTask(taskGroup(s.spec.Task.ID), taskLimits(s.spec.TaskDef)); err != nil {
+	if err := s.cgroups.createTaskGroup(taskGroup(s.spec.Task.ID), parseTaskLimits(s.spec.TaskDef)); err != nil {
 		return err
 	}
 	if _, err = s.client.ContainerService().Create(ctx, s.record); errdefs.IsAlreadyExists(err) {
@@ -147,7 +147,7 @@ func (s *start) prepare(ctx context.Context) error {
 
 // rootFileSystem makes the container's writable layer on the image. A snapshot that is there without its container
 // was left by a crash in the middle of Start or Remove.
-func (s *start) rootFileSystem(ctx context.Context, img *image) ([]mount.Mount, error) {
+func (s *startOperation) rootFileSystem(ctx context.Context, img *unpackedImage) ([]mount.Mount, error) {
 	labels := snapshots.WithLabels(map[string]string{labelRoot: time.Now().UTC().Format(time.RFC3339), labelTask: s.spec.Task.ID})
 	mounts, err := s.snapshots().Prepare(ctx, s.spec.ID, img.chainID, labels)
 	if errdefs.IsAlreadyExists(err) {
@@ -160,13 +160,13 @@ func (s *start) rootFileSystem(ctx context.Context, img *image) ([]mount.Mount, 
 		mounts, err = s.snapshots().Prepare(ctx, s.spec.ID, img.chainID, labels)
 	}
 	if errdefs.IsNotFound(err) {
-		s.images.forget(s.spec.Image)
+		s.images.evict(s.spec.Image)
 		return nil, fmt.Errorf("image %s is not unpacked on this host any more; run the task again to pull it", s.spec.Image.Ref)
 	}
 	return mounts, err
 }
 
-func (s *start) taskRequest() (*tasks.CreateTaskRequest, error) {
+func (s *startOperation) taskRequest() (*tasks.CreateTaskRequest, error) {
 	log, err := s.logURI(s.spec)
 	if err != nil {
 		return nil, err
@@ -186,22 +186,22 @@ func (s *start) taskRequest() (*tasks.CreateTaskRequest, error) {
 }
 
 // createTask starts the shim, which makes the container up to its first process. Meanwhile the shim's record is made.
-func (s *start) createTask(ctx context.Context, request *tasks.CreateTaskRequest) error {
+func (s *startOperation) createTask(ctx context.Context, request *tasks.CreateTaskRequest) error {
 	kept := make(chan error, 1)
-	go func() { kept <- s.keepShim(ctx, s.spec.ID) }()
+	go func() { kept <- s.pinShim(ctx, s.spec.ID) }()
 	_, err := s.client.TaskService().Create(ctx, request)
 	keepErr := <-kept
 	if err != nil {
-		return startError(err)
+		return shortenError(err)
 	}
 	return keepErr
 }
 
-// undo takes back what there is of the container, in whatever state the failure left it. It tries again for as long as
+// rollback takes back what there is of the container, in whatever state the failure left it. It tries again for as long as
 // ctx allows, because the failure may be the daemon's.
-func (s *start) undo(ctx context.Context) {
-	for retry := (pause{}); ; {
-		err := s.discard(ctx, s.spec.ID, s.group)
+func (s *startOperation) rollback(ctx context.Context) {
+	for retry := (retryDelay{}); ; {
+		err := s.purge(ctx, s.spec.ID, s.group)
 		if err == nil {
 			err = s.removeTaskGroup(s.spec.Task.ID, 1)
 		}
@@ -215,8 +215,8 @@ func (s *start) undo(ctx context.Context) {
 	}
 }
 
-// startError keeps of the runtime's long chain of words the part that tells people something.
-func startError(err error) error {
+// shortenError keeps of the runtime's long chain of words the part that tells people something.
+func shortenError(err error) error {
 	err = errgrpc.ToNative(err)
 	text := err.Error()
 	for _, noise := range []string{

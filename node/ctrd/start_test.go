@@ -49,13 +49,13 @@ func TestWhatAContainerGets(t *testing.T) {
 		}, "ulimit -n; ulimit -Hn", "100\n200\n"},
 		"a volume": {func(c *node.ContainerSpec) {
 			c.Def.MountPoints = []spec.MountPoint{{SourceVolume: "data", ContainerPath: "/data"}}
-			c.Mounts = map[string]string{"data": scratch}
+			c.VolumePaths = map[string]string{"data": scratch}
 		}, "cat /data/hosts", "127.0.0.1 localhost mine\n"},
 		"a volume only to read": {func(c *node.ContainerSpec) {
 			c.Def.MountPoints = []spec.MountPoint{{SourceVolume: "data", ContainerPath: "/data", ReadOnly: true}}
-			c.Mounts = map[string]string{"data": scratch}
+			c.VolumePaths = map[string]string{"data": scratch}
 		}, "touch /data/x 2>/dev/null || echo refused", "refused\n"},
-		"host names":                    {func(c *node.ContainerSpec) { c.Hosts = hosts }, "cat /etc/hosts", "127.0.0.1 localhost mine\n"},
+		"host names":                    {func(c *node.ContainerSpec) { c.HostsFile = hosts }, "cat /etc/hosts", "127.0.0.1 localhost mine\n"},
 		"a terminal":                    {func(c *node.ContainerSpec) { c.Def.PseudoTerminal = &yes }, "test -t 0 && test -t 1 && echo terminal", "terminal\r\n"},
 		"no terminal":                   {nil, "test -t 1 || echo none", "none\n"},
 		"no network but itself":         {nil, "ip -o link | wc -l", "1\n"},

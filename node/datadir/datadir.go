@@ -55,10 +55,10 @@ func Open(path string) (*Dir, error) {
 	if err := os.MkdirAll(path, 0o711); err != nil {
 		return nil, fmt.Errorf("data directory: %w; choose another with --data-dir", err)
 	}
-	if err := refuseForeign(path); err != nil {
+	if err := checkForeignFiles(path); err != nil {
 		return nil, err
 	}
-	lock, err := acquire(filepath.Join(path, lockFile))
+	lock, err := acquireLock(filepath.Join(path, lockFile))
 	if err != nil {
 		return nil, err
 	}
@@ -85,9 +85,9 @@ func (d *Dir) Purge() error {
 	return os.RemoveAll(d.Path)
 }
 
-// End asks the process that uses the directory to stop (SIGTERM) and waits until it has let go of it. Nil when
+// StopOwner asks the process that uses the directory to stop (SIGTERM) and waits until it has let go of it. Nil when
 // nobody uses it. It refuses what is not a data directory, because Purge may be next.
-func End(ctx context.Context, path string) error {
+func StopOwner(ctx context.Context, path string) error {
 	if _, err := os.Stat(filepath.Join(path, identityFile)); errors.Is(err, fs.ErrNotExist) {
 		return fmt.Errorf("%s is not a data directory of pinion; name the one that `pinion up` used with --data-dir", path)
 	}
@@ -124,7 +124,7 @@ func End(ctx context.Context, path string) error {
 	}
 }
 
-func acquire(path string) (*os.File, error) {
+func acquireLock(path string) (*os.File, error) {
 	f, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE|unix.O_CLOEXEC, 0o600)
 	if err != nil {
 		return nil, fmt.Errorf("data directory: %w", err)
@@ -173,8 +173,8 @@ func unmountUnder(dir string) error {
 	return nil
 }
 
-// refuseForeign accepts a directory of Pinion's, an empty one, and what a first start leaves that was cut short.
-func refuseForeign(path string) error {
+// checkForeignFiles accepts a directory of Pinion's, an empty one, and what a first start leaves that was cut short.
+func checkForeignFiles(path string) error {
 	if _, err := os.Stat(filepath.Join(path, identityFile)); err == nil {
 		return nil
 	}

@@ -76,9 +76,9 @@ func TestOnlyADataDirectoryIsEnded(t *testing.T) {
 	if err := os.WriteFile(filepath.Join(path, "lock"), nil, 0o600); err != nil { // as package managers have one
 		t.Fatal(err)
 	}
-	wantError(t, datadir.End(t.Context(), path), "is not a data directory of pinion")
+	wantError(t, datadir.StopOwner(t.Context(), path), "is not a data directory of pinion")
 	open(t, path).Close()
-	if err := datadir.End(t.Context(), path); err != nil {
+	if err := datadir.StopOwner(t.Context(), path); err != nil {
 		t.Errorf("a data directory that nobody uses: %v", err)
 	}
 }
@@ -135,19 +135,19 @@ func TestTheContainerdOfADirectoryDoesNotChangeUnderItsTasks(t *testing.T) {
 	d := open(t, t.TempDir())
 	defer d.Close()
 	const theirs = "/run/containerd/containerd.sock"
-	if err := d.UseDaemon(theirs); err != nil {
+	if err := d.SetContainerd(theirs); err != nil {
 		t.Fatal(err)
 	}
 	if err := os.Mkdir(d.Join("raft"), 0o700); err != nil {
 		t.Fatal(err)
 	}
-	if got, err := d.Daemon(); got != theirs || err != nil {
+	if got, err := d.Containerd(); got != theirs || err != nil {
 		t.Errorf("remembered %q, %v", got, err)
 	}
-	if err := d.UseDaemon(theirs); err != nil {
+	if err := d.SetContainerd(theirs); err != nil {
 		t.Error(err)
 	}
-	wantError(t, d.UseDaemon(""), "run on the containerd at "+theirs)
+	wantError(t, d.SetContainerd(""), "run on the containerd at "+theirs)
 }
 
 func wantError(t *testing.T, err error, want string) {

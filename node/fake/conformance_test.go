@@ -20,12 +20,12 @@ func TestTheFakeKeepsTheContract(t *testing.T) {
 	runtimetest.Run(t, func(*testing.T) runtimetest.Harness {
 		machine := fake.New()
 		shell := func(script string) string { return "/bin/sh -c " + script }
-		machine.Teach(shell(runtimetest.ExitCode), fake.Program{Ends: codeInEnvironment})
-		machine.Teach(shell(runtimetest.RunForever), fake.Program{})
-		machine.Teach(shell(runtimetest.Fork), fake.Program{})
-		machine.Teach(shell(runtimetest.LeaveOnTerm), fake.Program{Term: fake.Code(5)})
-		machine.Teach(shell(runtimetest.Hang), fake.Program{})
-		machine.Teach(runtimetest.NoCommand, fake.Program{Fails: fmt.Errorf("%s: not found", runtimetest.NoCommand)})
+		machine.SetProgram(shell(runtimetest.ExitCode), fake.Program{ExitCode: codeInEnvironment})
+		machine.SetProgram(shell(runtimetest.RunForever), fake.Program{})
+		machine.SetProgram(shell(runtimetest.Fork), fake.Program{})
+		machine.SetProgram(shell(runtimetest.ExitOnTerm), fake.Program{TermExitCode: fake.Code(5)})
+		machine.SetProgram(shell(runtimetest.Hang), fake.Program{})
+		machine.SetProgram(runtimetest.NoCommand, fake.Program{StartError: fmt.Errorf("%s: not found", runtimetest.NoCommand)})
 		return harness(machine)
 	})
 }
@@ -34,7 +34,7 @@ func harness(machine *fake.Machine) runtimetest.Harness {
 	runtime := machine.Open()
 	runtime.FailPull("localhost:1/no/such/image:1", fmt.Errorf("connection refused"))
 	return runtimetest.Harness{
-		Images: runtime, Containers: runtime, Checks: runtime, Image: "busybox", GPUs: []string{"GPU-1"},
+		Images: runtime, Containers: runtime, Execer: runtime, Image: "busybox", GPUs: []string{"GPU-1"},
 		Reopen: func(*testing.T) runtimetest.Harness { return harness(machine) },
 	}
 }

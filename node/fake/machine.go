@@ -24,37 +24,37 @@ type Machine struct {
 	nextPID    int
 	failStart  map[string]error
 	programs   map[string]Program
-	answers    map[string]int // of health checks, by container id
-	checks     map[string]int
+	execExits  map[string]int // of health checks, by container id
+	execs      map[string]int
 }
 
 // Program is how the process of a container behaves.
 type Program struct {
-	// Ends is the exit code of a process that ends at once; nil runs until a signal or Exit.
-	Ends func(env []string) *int
-	// Term is the exit code with which SIGTERM ends it; nil: SIGTERM is ignored.
-	Term *int
-	// Fails is why the process cannot be started at all.
-	Fails error
+	// ExitCode is the exit code of a process that ends at once; nil runs until a signal or Exit.
+	ExitCode func(env []string) *int
+	// TermExitCode is the exit code with which SIGTERM ends it; nil: SIGTERM is ignored.
+	TermExitCode *int
+	// StartError is why the process cannot be started at all.
+	StartError error
 }
 
 type container struct {
-	found node.Found
-	term  *int
-	env   []string
-	gone  chan struct{} // closed when found.Exit is set
+	existing     node.ExistingContainer
+	termExitCode *int
+	env          []string
+	exited       chan struct{} // closed when found.Exit is set
 }
 
 // New makes a machine without containers. Processes run until they are told to end, and SIGTERM ends them with 143.
 func New() *Machine {
 	return &Machine{
 		containers: map[string]*container{}, starts: map[string]int{}, nextPID: 1000,
-		failStart: map[string]error{}, programs: map[string]Program{}, answers: map[string]int{}, checks: map[string]int{},
+		failStart: map[string]error{}, programs: map[string]Program{}, execExits: map[string]int{}, execs: map[string]int{},
 	}
 }
 
-// Teach makes containers with this command (its words joined by blanks) behave as the program.
-func (m *Machine) Teach(command string, p Program) {
+// SetProgram makes containers with this command (its words joined by blanks) behave as the program.
+func (m *Machine) SetProgram(command string, p Program) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	m.programs[command] = p
@@ -73,22 +73,22 @@ func (m *Machine) Exit(id string, code int) { m.end(id, node.Exit{Code: code}) }
 // OOM ends the container as the kernel does when its memory is used up.
 func (m *Machine) OOM(id string) { m.end(id, node.Exit{Code: 137, OOM: true}) }
 
-// Lose ends the container without anybody knowing its exit code.
-func (m *Machine) Lose(id string) { m.end(id, node.Exit{Code: -1, Lost: "the shim died"}) }
+// LoseExit ends the container without anybody knowing its exit code.
+func (m *Machine) LoseExit(id string) { m.end(id, node.Exit{Code: -1, Lost: "the shim died"}) }
 
-// Forget takes the container away without a trace, as nobody should.
-func (m *Machine) Forget(id string) {
+// Vanish takes the container away without a trace, as nobody should.
+func (m *Machine) Vanish(id string) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	delete(m.containers, id)
 }
 
-// Half puts a container on the machine that was created and never started.
-func (m *Machine) Half(f node.Found) {
+// AddCreated puts a container on the machine that was created and never started.
+func (m *Machine) AddCreated(f node.ExistingContainer) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	f.StartedAt, f.Exit = time.Time{}, nil
-	m.containers[f.ID] = &container{found: f, gone: make(chan struct{})}
+	m.containers[f.ID] = &container{existing: f, exited: make(chan struct{})}
 }
 
 // Running lists the ids of containers whose process lives, sorted.
@@ -97,7 +97,7 @@ func (m *Machine) Running() []string {
 	defer m.mu.Unlock()
 	var ids []string
 	for id, c := range m.containers {
-		if c.found.Exit == nil && !c.found.StartedAt.IsZero() {
+		if c.existing.Exit == nil && !c.existing.StartedAt.IsZero() {
 			ids = append(ids, id)
 		}
 	}
@@ -112,8 +112,8 @@ func (m *Machine) All() []string {
 	return slices.Sorted(maps.Keys(m.containers))
 }
 
-// Starts is how often a process was started under the id.
-func (m *Machine) Starts(id string) int {
+// StartCount is how often a process was started under the id.
+func (m *Machine) StartCount(id string) int {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	return m.starts[id]
@@ -128,12 +128,12 @@ func (m *Machine) end(id string, e node.Exit) {
 }
 
 func (c *container) end(e node.Exit) {
-	if c.found.Exit != nil {
+	if c.existing.Exit != nil {
 		return
 	}
 	e.At = time.Now()
-	c.found.Exit = &e
-	close(c.gone)
+	c.existing.Exit = &e
+	close(c.exited)
 }
 
 func (m *Machine) start(spec node.ContainerSpec) error {
@@ -146,18 +146,18 @@ func (m *Machine) start(spec node.ContainerSpec) error {
 		return fmt.Errorf("container %s: %w", spec.ID, node.ErrExists)
 	}
 	program := m.program(spec)
-	if program.Fails != nil {
-		return program.Fails
+	if program.StartError != nil {
+		return program.StartError
 	}
 	m.nextPID++
 	m.starts[spec.ID]++
-	c := &container{term: program.Term, env: spec.Env, gone: make(chan struct{}), found: node.Found{
+	c := &container{termExitCode: program.TermExitCode, env: spec.Env, exited: make(chan struct{}), existing: node.ExistingContainer{
 		ID: spec.ID, TaskID: spec.Task.ID, Name: spec.Def.Name, Image: spec.Image, PID: m.nextPID,
 		GPUs: slices.Clone(spec.GPUs), CreatedAt: time.Now(), StartedAt: time.Now(),
 	}}
 	m.containers[spec.ID] = c
-	if program.Ends != nil {
-		if code := program.Ends(spec.Env); code != nil {
+	if program.ExitCode != nil {
+		if code := program.ExitCode(spec.Env); code != nil {
 			c.end(node.Exit{Code: *code})
 		}
 	}
@@ -168,7 +168,7 @@ func (m *Machine) program(spec node.ContainerSpec) Program {
 	if p, ok := m.programs[strings.Join(slices.Concat(spec.Def.EntryPoint, spec.Def.Command), " ")]; ok {
 		return p
 	}
-	return Program{Term: Code(128 + int(syscall.SIGTERM))}
+	return Program{TermExitCode: Code(128 + int(syscall.SIGTERM))}
 }
 
 func (m *Machine) wait(ctx context.Context, id string) (node.Exit, error) {
@@ -176,11 +176,11 @@ func (m *Machine) wait(ctx context.Context, id string) (node.Exit, error) {
 	c := m.containers[id]
 	m.mu.Unlock()
 	if c == nil {
-		return node.Exit{}, fmt.Errorf("container %s: %w", id, node.ErrUnknown)
+		return node.Exit{}, fmt.Errorf("container %s: %w", id, node.ErrNotFound)
 	}
 	select {
-	case <-c.gone:
-		return *c.found.Exit, nil
+	case <-c.exited:
+		return *c.existing.Exit, nil
 	case <-ctx.Done():
 		return node.Exit{}, ctx.Err()
 	}
@@ -191,24 +191,24 @@ func (m *Machine) kill(id string, sig syscall.Signal) error {
 	defer m.mu.Unlock()
 	c := m.containers[id]
 	switch {
-	case c == nil || c.found.Exit != nil:
+	case c == nil || c.existing.Exit != nil:
 		return nil
-	case c.found.StartedAt.IsZero():
+	case c.existing.StartedAt.IsZero():
 		return errors.New("container was never started")
 	case sig == syscall.SIGKILL:
 		c.end(node.Exit{Code: 128 + int(sig)})
-	case sig == syscall.SIGTERM && c.term != nil:
-		c.end(node.Exit{Code: *c.term})
+	case sig == syscall.SIGTERM && c.termExitCode != nil:
+		c.end(node.Exit{Code: *c.termExitCode})
 	}
 	return nil
 }
 
-func (m *Machine) list() []node.Found {
+func (m *Machine) list() []node.ExistingContainer {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	var all []node.Found
+	var all []node.ExistingContainer
 	for _, id := range slices.Sorted(maps.Keys(m.containers)) {
-		all = append(all, m.containers[id].found)
+		all = append(all, m.containers[id].existing)
 	}
 	return all
 }

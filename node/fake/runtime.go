@@ -69,8 +69,8 @@ func (r *Runtime) HoldStart(id string) (letGo func()) {
 	return func() { close(gate) }
 }
 
-// Pulled is how often the image was pulled.
-func (r *Runtime) Pulled(ref string) int {
+// PullCount is how often the image was pulled.
+func (r *Runtime) PullCount(ref string) int {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	return r.pulls[ref]
@@ -85,7 +85,7 @@ func (r *Runtime) Spec(id string) node.ContainerSpec {
 
 // Pull implements node.Images.
 func (r *Runtime) Pull(ctx context.Context, ref string, progress func(spec.Pull)) (node.Image, error) {
-	if err := r.up(); err != nil {
+	if err := r.checkUp(); err != nil {
 		return node.Image{}, err
 	}
 	r.mu.Lock()
@@ -108,7 +108,7 @@ func (r *Runtime) Pull(ctx context.Context, ref string, progress func(spec.Pull)
 
 // Start implements node.Containers.
 func (r *Runtime) Start(ctx context.Context, c node.ContainerSpec) error {
-	if err := r.up(); err != nil {
+	if err := r.checkUp(); err != nil {
 		return err
 	}
 	r.mu.Lock()
@@ -127,7 +127,7 @@ func (r *Runtime) Start(ctx context.Context, c node.ContainerSpec) error {
 
 // Wait implements node.Containers.
 func (r *Runtime) Wait(ctx context.Context, id string) (node.Exit, error) {
-	if err := r.up(); err != nil {
+	if err := r.checkUp(); err != nil {
 		return node.Exit{}, err
 	}
 	return r.machine.wait(ctx, id)
@@ -135,15 +135,15 @@ func (r *Runtime) Wait(ctx context.Context, id string) (node.Exit, error) {
 
 // Kill implements node.Containers.
 func (r *Runtime) Kill(_ context.Context, id string, sig syscall.Signal) error {
-	if err := r.up(); err != nil {
+	if err := r.checkUp(); err != nil {
 		return err
 	}
 	return r.machine.kill(id, sig)
 }
 
 // List implements node.Containers.
-func (r *Runtime) List(context.Context) ([]node.Found, error) {
-	if err := r.up(); err != nil {
+func (r *Runtime) List(context.Context) ([]node.ExistingContainer, error) {
+	if err := r.checkUp(); err != nil {
 		return nil, err
 	}
 	return r.machine.list(), nil
@@ -151,14 +151,14 @@ func (r *Runtime) List(context.Context) ([]node.Found, error) {
 
 // Remove implements node.Containers.
 func (r *Runtime) Remove(_ context.Context, id string) error {
-	if err := r.up(); err != nil {
+	if err := r.checkUp(); err != nil {
 		return err
 	}
 	r.machine.remove(id)
 	return nil
 }
 
-func (r *Runtime) up() error {
+func (r *Runtime) checkUp() error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if r.down {

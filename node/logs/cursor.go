@@ -17,7 +17,7 @@ type cursor struct {
 	since     time.Time
 	f         *os.File
 	in        *bufio.Reader
-	torn      []byte        // a last line that is not complete yet
+	partial   []byte        // a last line that is not complete yet
 	next      *spec.LogLine // read, not yet taken
 }
 
@@ -44,7 +44,7 @@ func (c *cursor) openAt(index int, offset int64) error {
 	if err != nil {
 		return ignoreMissing(err)
 	}
-	c.use(f)
+	c.setFile(f)
 	_, err = f.Seek(offset, io.SeekStart)
 	return err
 }
@@ -79,8 +79,8 @@ func (c *cursor) readLine() ([]byte, error) {
 	for {
 		if c.f != nil {
 			line, err := c.in.ReadBytes('\n')
-			if c.torn != nil {
-				line, c.torn = append(c.torn, line...), nil
+			if c.partial != nil {
+				line, c.partial = append(c.partial, line...), nil
 			}
 			if err == nil {
 				return line, nil
@@ -89,7 +89,7 @@ func (c *cursor) readLine() ([]byte, error) {
 				return nil, err
 			}
 			if len(line) > 0 {
-				c.torn = line
+				c.partial = line
 			}
 		}
 		if more, err := c.advance(); !more || err != nil {

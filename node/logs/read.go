@@ -16,7 +16,7 @@ import (
 // by then has been emitted. A task without logs has no lines; that is no error. An error of emit ends it and is
 // returned, as is the context's.
 func (s *Store) Read(ctx context.Context, q spec.LogQuery, live func() bool, emit func(spec.LogLine) error) error {
-	r := &reading{store: s, query: q, emit: emit, cursors: map[string]*cursor{}}
+	r := &query{store: s, spec: q, emit: emit, cursors: map[string]*cursor{}}
 	defer r.close()
 	ticker := time.NewTicker(s.poll)
 	defer ticker.Stop()
@@ -36,17 +36,17 @@ func (s *Store) Read(ctx context.Context, q spec.LogQuery, live func() bool, emi
 	}
 }
 
-// reading is one query under way.
-type reading struct {
+// query is one query under way.
+type query struct {
 	store   *Store
-	query   spec.LogQuery
+	spec    spec.LogQuery
 	emit    func(spec.LogLine) error
 	task    *os.Root // nil while the task has no logs
 	started bool     // the tail has been dealt with
 	cursors map[string]*cursor
 }
 
-func (r *reading) close() {
+func (r *query) close() {
 	for _, c := range r.cursors {
 		c.close()
 	}
@@ -56,15 +56,15 @@ func (r *reading) close() {
 }
 
 // drain emits everything that is there now.
-func (r *reading) drain(ctx context.Context) error {
-	if err := r.discover(); err != nil {
-		return fmt.Errorf("logs of task %s: %w", r.query.Task, err)
+func (r *query) drain(ctx context.Context) error {
+	if err := r.openNew(); err != nil {
+		return fmt.Errorf("logs of task %s: %w", r.spec.Task, err)
 	}
 	emit := r.emit
 	var last *ring
-	if !r.started && r.query.Tail > 0 {
-		last = &ring{size: r.query.Tail}
-		emit = last.put
+	if !r.started && r.spec.Tail > 0 {
+		last = &ring{size: r.spec.Tail}
+		emit = last.add
 	}
 	if err := r.merge(ctx, emit); err != nil {
 		return err
@@ -78,17 +78,17 @@ func (r *reading) drain(ctx context.Context) error {
 	return nil
 }
 
-// discover opens the containers' logs that have appeared since last time.
-func (r *reading) discover() error {
+// openNew opens the containers' logs that have appeared since last time.
+func (r *query) openNew() error {
 	if r.task == nil {
-		task, err := openTask(r.store.dir, r.query.Task)
+		task, err := openTask(r.store.dir, r.spec.Task)
 		if task == nil || err != nil {
 			return err
 		}
 		r.task = task
 	}
-	names := []string{fileName(r.query.Container)}
-	if r.query.Container == "" {
+	names := []string{fileName(r.spec.Container)}
+	if r.spec.Container == "" {
 		var err error
 		if names, err = containers(r.task); err != nil {
 			return err
@@ -98,11 +98,11 @@ func (r *reading) discover() error {
 		if r.cursors[name] != nil {
 			continue
 		}
-		tail := r.query.Tail
+		tail := r.spec.Tail
 		if r.started {
 			tail = 0
 		}
-		c, err := newCursor(r.task, name, tail, r.query.Since)
+		c, err := newCursor(r.task, name, tail, r.spec.Since)
 		if err != nil {
 			return err
 		}
@@ -128,13 +128,13 @@ func openTask(dir, task string) (*os.Root, error) {
 }
 
 // merge emits line by line the oldest that any cursor has, until none has one.
-func (r *reading) merge(ctx context.Context, emit func(spec.LogLine) error) error {
+func (r *query) merge(ctx context.Context, emit func(spec.LogLine) error) error {
 	for ctx.Err() == nil {
 		var oldest *cursor
 		for _, c := range r.cursors {
 			line, err := c.peek()
 			if err != nil {
-				return fmt.Errorf("log of container %s of task %s: %w", c.container, r.query.Task, err)
+				return fmt.Errorf("log of container %s of task %s: %w", c.container, r.spec.Task, err)
 			}
 			if line != nil && (oldest == nil || before(line, oldest.next)) {
 				oldest = c

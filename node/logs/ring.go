@@ -11,7 +11,7 @@ type ring struct {
 	next  int // the oldest, once the ring is full
 }
 
-func (r *ring) put(line spec.LogLine) error {
+func (r *ring) add(line spec.LogLine) error {
 	if len(r.lines) < r.size {
 		r.lines = append(r.lines, line)
 		return nil

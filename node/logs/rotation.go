@@ -35,9 +35,9 @@ func (c *cursor) oldest() int {
 	return oldest
 }
 
-// following is the index of the file that comes after the one at hand: the next younger, or the oldest that is left
+// nextIndex is the index of the file that comes after the one at hand: the next younger, or the oldest that is left
 // when the one at hand is gone or there is none. It is -1 when the one at hand is the youngest.
-func (c *cursor) following(mine os.FileInfo) int {
+func (c *cursor) nextIndex(mine os.FileInfo) int {
 	next, found := -1, false
 	if mine != nil {
 		c.eachRotation(func(index int, info os.FileInfo) bool {
@@ -63,7 +63,7 @@ func (c *cursor) advance() (bool, error) {
 			return false, err
 		}
 	}
-	index := c.following(mine)
+	index := c.nextIndex(mine)
 	if index < 0 {
 		return false, nil
 	}
@@ -71,17 +71,17 @@ func (c *cursor) advance() (bool, error) {
 	if err != nil {
 		return false, ignoreMissing(err)
 	}
-	if c.following(mine) != index || c.grown(mine) {
+	if c.nextIndex(mine) != index || c.hasGrown(mine) {
 		f.Close()
 		return true, nil // files moved meanwhile, or the one at hand got its last lines: look again
 	}
 	c.close()
-	c.use(f)
-	return true, c.skipOld()
+	c.setFile(f)
+	return true, c.skipBeforeSince()
 }
 
-// grown says whether the file at hand has more than was read.
-func (c *cursor) grown(mine os.FileInfo) bool {
+// hasGrown says whether the file at hand has more than was read.
+func (c *cursor) hasGrown(mine os.FileInfo) bool {
 	if mine == nil {
 		return false
 	}
@@ -90,13 +90,13 @@ func (c *cursor) grown(mine os.FileInfo) bool {
 	return err == nil && seekErr == nil && info.Size() > position
 }
 
-func (c *cursor) use(f *os.File) {
-	c.f, c.in, c.torn = f, bufio.NewReaderSize(f, 32<<10), nil
+func (c *cursor) setFile(f *os.File) {
+	c.f, c.in, c.partial = f, bufio.NewReaderSize(f, 32<<10), nil
 }
 
-// skipOld passes over what was written before the lines that are asked for: over a whole file that was last written then,
+// skipBeforeSince passes over what was written before the lines that are asked for: over a whole file that was last written then,
 // or most of one.
-func (c *cursor) skipOld() error {
+func (c *cursor) skipBeforeSince() error {
 	if c.since.IsZero() {
 		return nil
 	}

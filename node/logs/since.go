@@ -8,14 +8,14 @@ import (
 	"time"
 )
 
-// nearEnough is how close to the wanted line a search ends; from there on lines are simply read.
-const nearEnough = 64 << 10
+// linearScanMax is how close to the wanted line a search ends; from there on lines are simply read.
+const linearScanMax = 64 << 10
 
 // sinceOffset finds where a line begins, at most so far before the first one that was written at since or later: what stands
 // before it is older. Lines are in the order of time, as one logger writes them.
 func sinceOffset(f io.ReaderAt, size int64, since time.Time) (int64, error) {
 	low, high := int64(0), size
-	for high-low > nearEnough {
+	for high-low > linearScanMax {
 		middle := low + (high-low)/2
 		begin, at, err := lineAfter(f, middle, high)
 		switch {
@@ -32,9 +32,9 @@ func sinceOffset(f io.ReaderAt, size int64, since time.Time) (int64, error) {
 
 // lineAfter finds the first line with a time stamp that begins after a place and before end; it answers end when there is
 // none.
-func lineAfter(f io.ReaderAt, place, end int64) (begin int64, at time.Time, err error) {
-	in := bufio.NewReader(io.NewSectionReader(f, place, end-place))
-	begin = place
+func lineAfter(f io.ReaderAt, offset, end int64) (begin int64, at time.Time, err error) {
+	in := bufio.NewReader(io.NewSectionReader(f, offset, end-offset))
+	begin = offset
 	for first := true; ; first = false {
 		line, err := in.ReadBytes('\n')
 		if err == io.EOF {
@@ -44,7 +44,7 @@ func lineAfter(f io.ReaderAt, place, end int64) (begin int64, at time.Time, err 
 			return end, at, err
 		}
 		if !first { // that one began before
-			if at, err = stampOf(line); err == nil {
+			if at, err = timestampOf(line); err == nil {
 				return begin, at, nil
 			}
 		}
@@ -52,14 +52,14 @@ func lineAfter(f io.ReaderAt, place, end int64) (begin int64, at time.Time, err 
 	}
 }
 
-var errNoStamp = errors.New("no record")
+var errNoTimestamp = errors.New("no record")
 
-// stampOf reads the time of a record without the rest of it.
-func stampOf(line []byte) (time.Time, error) {
+// timestampOf reads the time of a record without the rest of it.
+func timestampOf(line []byte) (time.Time, error) {
 	rest, found := bytes.CutPrefix(line, []byte(`{"time":"`))
 	text, _, closed := bytes.Cut(rest, []byte(`"`))
 	if !found || !closed {
-		return time.Time{}, errNoStamp
+		return time.Time{}, errNoTimestamp
 	}
 	return time.Parse(time.RFC3339Nano, string(text))
 }

@@ -25,14 +25,14 @@ func TestTheFirstLineSinceAMomentIsFoundInALongLog(t *testing.T) {
 		}
 		if second == 1000 {
 			file = append(file, "torn by a crash\n"...)
-			file = record.Append(file, noon.Add(1000*time.Second), "stdout", bytes.Repeat([]byte("y"), 3*nearEnough), false)
+			file = record.Append(file, noon.Add(1000*time.Second), "stdout", bytes.Repeat([]byte("y"), 3*linearScanMax), false)
 		}
 	}
 	for range 500 {
 		second := random.IntN(2000)
 		offset, err := sinceOffset(bytes.NewReader(file), int64(len(file)), noon.Add(time.Duration(second)*time.Second))
 		skipped := begins[second] - int(offset)
-		if err != nil || skipped < 0 || skipped > nearEnough+1000 && second != 1001 || offset > 0 && file[offset-1] != '\n' {
+		if err != nil || skipped < 0 || skipped > linearScanMax+1000 && second != 1001 || offset > 0 && file[offset-1] != '\n' {
 			t.Fatalf("second %d: offset %d, the line begins at %d, %v", second, offset, begins[second], err)
 		}
 	}

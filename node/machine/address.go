@@ -15,9 +15,9 @@ type Addresses struct {
 	Port       int
 }
 
-// AddressesOf finds them for a listener: advertise is what the operator asked for; empty means the address that is
+// NewAddresses finds them for a listener: advertise is what the operator asked for; empty means the address that is
 // listened on, or, when that is every address, the machine's first IPv4 one that others can reach.
-func AddressesOf(listening *net.TCPAddr, advertise string) Addresses {
+func NewAddresses(listening *net.TCPAddr, advertise string) Addresses {
 	port := strconv.Itoa(listening.Port)
 	a := Addresses{Local: listening.String(), Advertised: advertise, Port: listening.Port}
 	if listening.IP.IsUnspecified() {
@@ -25,7 +25,7 @@ func AddressesOf(listening *net.TCPAddr, advertise string) Addresses {
 	}
 	if a.Advertised == "" {
 		a.Advertised = a.Local
-		if ip := reachable(); listening.IP.IsUnspecified() && ip != nil {
+		if ip := outboundIP(); listening.IP.IsUnspecified() && ip != nil {
 			a.Advertised = net.JoinHostPort(ip.String(), port)
 		}
 	}
@@ -41,9 +41,9 @@ func AddressesOf(listening *net.TCPAddr, advertise string) Addresses {
 	return a
 }
 
-// reachable is the IPv4 address that the machine's packets leave with, or else its first one that is not its own
+// outboundIP is the IPv4 address that the machine's packets leave with, or else its first one that is not its own
 // alone; nil when it has none.
-func reachable() net.IP {
+func outboundIP() net.IP {
 	// Connecting a UDP socket sends nothing: it asks the routes. The address is one reserved for documentation.
 	if c, err := net.Dial("udp4", "192.0.2.1:9"); err == nil {
 		defer c.Close()

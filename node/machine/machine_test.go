@@ -34,7 +34,7 @@ func TestAddressesOfAListener(t *testing.T) {
 		"an IPv6 address":      {net.TCPAddr{IP: net.IPv6loopback, Port: 7400}, "", "[::1]:7400", "[::1]:7400"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			a := AddressesOf(&c.listening, c.advertise)
+			a := NewAddresses(&c.listening, c.advertise)
 			if a.Local != c.local || a.Advertised != c.advertised || a.Port != c.listening.Port {
 				t.Errorf("got %+v", a)
 			}

@@ -15,10 +15,10 @@ func BenchmarkAttach(b *testing.B) {
 	}
 	for name, attach := range map[string]func(id string) error{
 		"new": func(id string) error {
-			if err := bridge.ready(); err != nil {
+			if err := bridge.ensure(); err != nil {
 				return err
 			}
-			_, err := bridge.attachPlain(context.Background(), id)
+			_, err := bridge.createAttachment(context.Background(), id)
 			return err
 		},
 		"spare": func(id string) error {
@@ -39,7 +39,7 @@ func BenchmarkAttach(b *testing.B) {
 				if err := bridge.Detach(context.Background(), "task.bench"); err != nil {
 					b.Fatal(err)
 				}
-				bridge.spares.busy.Wait()
+				bridge.prewarmed.busy.Wait()
 				b.StartTimer()
 			}
 		})

@@ -19,16 +19,16 @@ var _ node.Network = (*Bridge)(nil)
 
 // Bridge is the bridge of one data directory with everything attached to it.
 type Bridge struct {
-	plugins  plugins
-	dir      string
-	records  records
-	firewall *firewall // nil: there is no iptables on this host
-	spares   *spares
+	plugins   plugins
+	dir       string
+	records   recordStore
+	firewall  *firewall // nil: there is no iptables on this host
+	prewarmed *prewarmed
 
-	mu    sync.Mutex
-	place *place               // nil until the first attachment of this data directory's life
-	open  bool                 // the bridge and its rules are there
-	ports map[string]io.Closer // see hold // host ports given out, by portKey
+	mu      sync.Mutex
+	config  *bridgeConfig        // nil until the first attachment of this data directory's life
+	ensured bool                 // the bridge and its rules are there
+	ports   map[string]io.Closer // see hold // host ports given out, by portKey
 }
 
 // Open takes up what stateDir holds: attachments of containers that still run are kept, leftovers of a crash or of a
@@ -38,7 +38,7 @@ func Open(cniDir, stateDir string) (*Bridge, error) {
 	if err != nil {
 		return nil, fmt.Errorf("network state %s: %w", stateDir, err)
 	}
-	b := &Bridge{plugins: plugins{dir: cniDir}, dir: stateDir, records: records{dir: filepath.Join(stateDir, "attached")}, ports: map[string]io.Closer{}}
+	b := &Bridge{plugins: plugins{dir: cniDir}, dir: stateDir, records: recordStore{dir: filepath.Join(stateDir, "attached")}, ports: map[string]io.Closer{}}
 	for _, d := range []string{b.records.dir, b.namespaces()} {
 		if err := os.MkdirAll(d, 0o700); err != nil {
 			return nil, fmt.Errorf("network state: %w", err)
@@ -47,11 +47,11 @@ func Open(cniDir, stateDir string) (*Bridge, error) {
 	if err := b.plugins.check(); err != nil {
 		return nil, err
 	}
-	if b.place, err = readPlace(b.placeFile()); err != nil {
+	if b.config, err = readBridgeConfig(b.configFile()); err != nil {
 		return nil, err
 	}
 	b.firewall = findFirewall()
-	b.spares = newSpares(b.attachPlain, func(r record) error { return b.takeDown(context.Background(), r) })
+	b.prewarmed = newPrewarmed(b.createAttachment, func(r record) error { return b.tearDown(context.Background(), r) })
 	return b, b.recover(context.Background())
 }
 
@@ -67,20 +67,20 @@ func (b *Bridge) Problem() string {
 // Close gives up what is kept ready for the next container. What is attached stays attached; when nothing is, the
 // bridge and its rules go too, and this machine is as it was before.
 func (b *Bridge) Close() error {
-	if err := b.spares.close(); err != nil {
+	if err := b.prewarmed.close(); err != nil {
 		return err
 	}
-	b.letAll()
+	b.releaseAllPorts()
 	all, err := b.records.all()
 	if err != nil || len(all) > 0 {
 		return err
 	}
-	return b.vacate()
+	return b.deallocate()
 }
 
 func (b *Bridge) namespaces() string { return filepath.Join(b.dir, "netns") }
 func (b *Bridge) leases() string     { return filepath.Join(b.dir, "leases") }
-func (b *Bridge) placeFile() string  { return filepath.Join(b.dir, "bridge.json") }
+func (b *Bridge) configFile() string { return filepath.Join(b.dir, "bridge.json") }
 
 // Attach implements node.Network.
 func (b *Bridge) Attach(ctx context.Context, id string, ports []spec.PortMapping) (node.Attachment, error) {
@@ -90,10 +90,10 @@ func (b *Bridge) Attach(ctx context.Context, id string, ports []spec.PortMapping
 	if len(ports) > 0 && b.firewall == nil {
 		return node.Attachment{}, fmt.Errorf("port %d cannot be published: %w", ports[0].ContainerPort, errNoFirewall)
 	}
-	if err := b.ready(); err != nil {
+	if err := b.ensure(); err != nil {
 		return node.Attachment{}, err
 	}
-	r, err := b.plain(ctx, id)
+	r, err := b.attachWithoutPorts(ctx, id)
 	if err == nil {
 		r, err = b.publish(ctx, r, ports)
 	}
@@ -109,7 +109,7 @@ func (b *Bridge) Detach(ctx context.Context, id string) error {
 	if !ok {
 		return nil
 	}
-	return b.takeDown(ctx, r)
+	return b.tearDown(ctx, r)
 }
 
 func (b *Bridge) attachment(r record) node.Attachment {
@@ -118,32 +118,32 @@ func (b *Bridge) attachment(r record) node.Attachment {
 
 func (b *Bridge) namespace(r record) string { return filepath.Join(b.namespaces(), r.Sandbox) }
 
-// plain attaches the container without ports: with a namespace that was kept ready, or a new one.
-func (b *Bridge) plain(ctx context.Context, id string) (record, error) {
-	if spare, ok := b.spares.take(); ok {
+// attachWithoutPorts attaches the container without ports: with a namespace that was kept ready, or a new one.
+func (b *Bridge) attachWithoutPorts(ctx context.Context, id string) (record, error) {
+	if spare, ok := b.prewarmed.acquire(); ok {
 		return b.records.rename(spare, id)
 	}
-	return b.attachPlain(ctx, id)
+	return b.createAttachment(ctx, id)
 }
 
-// attachPlain makes a namespace and puts it on the bridge. The record is written first, so that whatever a crash
+// createAttachment makes a namespace and puts it on the bridge. The record is written first, so that whatever a crash
 // leaves behind is found again.
-func (b *Bridge) attachPlain(ctx context.Context, id string) (record, error) {
+func (b *Bridge) createAttachment(ctx context.Context, id string) (record, error) {
 	r := record{ID: id, Sandbox: newSandbox()}
 	if err := b.records.write(r); err != nil {
 		return r, err
 	}
-	if err := b.putUp(ctx, &r); err != nil {
-		return r, b.undo(r, err)
+	if err := b.setUp(ctx, &r); err != nil {
+		return r, b.rollback(r, err)
 	}
 	return r, nil
 }
 
-func (b *Bridge) putUp(ctx context.Context, r *record) error {
+func (b *Bridge) setUp(ctx context.Context, r *record) error {
 	if err := createNamespace(b.namespace(*r)); err != nil {
 		return err
 	}
-	result, err := b.plugins.add(ctx, b.bridgeConf(), r.Sandbox, b.namespace(*r))
+	result, err := b.plugins.add(ctx, b.bridgePluginConf(), r.Sandbox, b.namespace(*r))
 	if err != nil {
 		return err
 	}
@@ -154,16 +154,16 @@ func (b *Bridge) putUp(ctx context.Context, r *record) error {
 	return b.records.write(*r)
 }
 
-// undo takes down what an attachment that failed has left, and answers with why it failed.
-func (b *Bridge) undo(r record, why error) error {
-	if err := b.takeDown(context.Background(), r); err != nil {
+// rollback takes down what an attachment that failed has left, and answers with why it failed.
+func (b *Bridge) rollback(r record, why error) error {
+	if err := b.tearDown(context.Background(), r); err != nil {
 		return fmt.Errorf("%w (and cleaning up: %w)", why, err)
 	}
 	return why
 }
 
-// takeDown undoes an attachment from whatever point it had reached. It may be repeated.
-func (b *Bridge) takeDown(ctx context.Context, r record) error {
+// tearDown undoes an attachment from whatever point it had reached. It may be repeated.
+func (b *Bridge) tearDown(ctx context.Context, r record) error {
 	if err := b.unpublish(ctx, r); err != nil {
 		return err
 	}
@@ -171,8 +171,8 @@ func (b *Bridge) takeDown(ctx context.Context, r record) error {
 	if !isNamespace(namespace) {
 		namespace = "" // after a reboot only the address is left to give back
 	}
-	if b.place != nil {
-		if err := b.plugins.del(ctx, b.bridgeConf(), r.Sandbox, namespace); err != nil {
+	if b.config != nil {
+		if err := b.plugins.del(ctx, b.bridgePluginConf(), r.Sandbox, namespace); err != nil {
 			return fmt.Errorf("container network: %w", err)
 		}
 	}

@@ -22,7 +22,7 @@ func TestContainersReachOneAnother(t *testing.T) {
 		t.Fatalf("attachments are %+v and %+v", one, two)
 	}
 	serve(t, two.Namespace, "two", 80)
-	within(t, one.Namespace, func() error {
+	inNamespace(t, one.Namespace, func() error {
 		wantHello(t, two.Address+":80", "two")
 		out, err := exec.Command("busybox", "ping", "-c1", "-W5", two.Address).CombinedOutput()
 		if err != nil {
@@ -37,7 +37,7 @@ func TestLoopbackIsUp(t *testing.T) {
 	b := open(t)
 	a := attach(t, b, "task.one")
 	serve(t, a.Namespace, "itself", 8080)
-	within(t, a.Namespace, func() error {
+	inNamespace(t, a.Namespace, func() error {
 		wantHello(t, "127.0.0.1:8080", "itself")
 		return nil
 	})
@@ -108,20 +108,20 @@ func TestAfterARebootAddressesAreFreeAgain(t *testing.T) {
 func TestTwoDataDirectoriesOnOneMachine(t *testing.T) {
 	one, two := open(t), open(t)
 	a, b := attach(t, one, "task.one"), attach(t, two, "task.one")
-	if one.place.Bridge == two.place.Bridge || one.place.Subnet == two.place.Subnet || a.Address == b.Address {
-		t.Errorf("places are %+v and %+v", one.place, two.place)
+	if one.config.Bridge == two.config.Bridge || one.config.Subnet == two.config.Subnet || a.Address == b.Address {
+		t.Errorf("places are %+v and %+v", one.config, two.config)
 	}
 }
 
 func TestSparesAreTakenAndMadeAgain(t *testing.T) {
 	b := open(t)
 	attach(t, b, "task.first")
-	waitForSpares(t, b)
-	spare := b.spares.ready[0].Address
+	waitForPrewarmed(t, b)
+	spare := b.prewarmed.ready[0].Address
 	if a := attach(t, b, "task.second"); a.Address != spare {
 		t.Errorf("the second got %s, %s was ready", a.Address, spare)
 	}
-	waitForSpares(t, b)
+	waitForPrewarmed(t, b)
 	if err := b.Close(); err != nil {
 		t.Fatal(err)
 	}
@@ -132,12 +132,12 @@ func TestSparesAreTakenAndMadeAgain(t *testing.T) {
 	}
 }
 
-// waitForSpares returns when the refill has run.
-func waitForSpares(t *testing.T, b *Bridge) {
+// waitForPrewarmed returns when the refill has run.
+func waitForPrewarmed(t *testing.T, b *Bridge) {
 	t.Helper()
-	b.spares.busy.Wait()
-	if len(b.spares.ready) != sparesKept {
-		t.Fatalf("%d spares are ready, want %d", len(b.spares.ready), sparesKept)
+	b.prewarmed.busy.Wait()
+	if len(b.prewarmed.ready) != prewarmCount {
+		t.Fatalf("%d spares are ready, want %d", len(b.prewarmed.ready), prewarmCount)
 	}
 }
 
@@ -182,7 +182,7 @@ func TestDestroyLeavesNothing(t *testing.T) {
 		ports = []spec.PortMapping{{ContainerPort: 80}}
 	}
 	namespace := attach(t, b, "task.one", ports...).Namespace
-	bridge := b.place.Bridge
+	bridge := b.config.Bridge
 	if err := b.Close(); err != nil { // as pinion ends: the container stays attached
 		t.Fatal(err)
 	}

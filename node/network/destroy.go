@@ -17,7 +17,7 @@ func Destroy(ctx context.Context, cniDir, stateDir string) error {
 		return err
 	}
 	for _, r := range all {
-		if err := b.takeDown(ctx, r); err != nil {
+		if err := b.tearDown(ctx, r); err != nil {
 			return err
 		}
 	}
@@ -25,7 +25,7 @@ func Destroy(ctx context.Context, cniDir, stateDir string) error {
 		return err
 	}
 	if b.firewall != nil {
-		if err := b.firewall.sweepShared(); err != nil {
+		if err := b.firewall.removePortmapChains(); err != nil {
 			return err
 		}
 	}

@@ -23,9 +23,9 @@ func findFirewall() *firewall {
 	return nil
 }
 
-// rules are what the subnet needs: its packets leave under the host's address, they may be forwarded even where the
+// bridgeRules are what the subnet needs: its packets leave under the host's address, they may be forwarded even where the
 // host's policy is to drop, and what comes in is an answer, a published port, or from a neighbour.
-func rules(p place) [][]string {
+func bridgeRules(p bridgeConfig) [][]string {
 	return [][]string{
 		{"-t nat", "POSTROUTING", "-s", p.Subnet, "!", "-d", p.Subnet, "-j", "MASQUERADE"},
 		{"-t filter", "FORWARD", "-i", p.Bridge, "-j", "ACCEPT"},
@@ -33,9 +33,9 @@ func rules(p place) [][]string {
 	}
 }
 
-// open sets the rules that are not there yet.
-func (f *firewall) open(p place) error {
-	for _, r := range rules(p) {
+// ensureRules sets the rules that are not there yet.
+func (f *firewall) ensureRules(p bridgeConfig) error {
+	for _, r := range bridgeRules(p) {
 		if f.run(r, "-C") == nil {
 			continue
 		}
@@ -46,9 +46,9 @@ func (f *firewall) open(p place) error {
 	return nil
 }
 
-// shut removes the rules that are there.
-func (f *firewall) shut(p place) error {
-	for _, r := range rules(p) {
+// removeRules removes the rules that are there.
+func (f *firewall) removeRules(p bridgeConfig) error {
+	for _, r := range bridgeRules(p) {
 		if f.run(r, "-C") != nil {
 			continue
 		}

@@ -30,7 +30,7 @@ func open(t *testing.T) *Bridge {
 		if err := b.Close(); err != nil { // before the bridge goes, or a spare would bring it back
 			t.Error(err)
 		}
-		erase(t, b.dir)
+		destroyAll(t, b.dir)
 	})
 	return b
 }
@@ -49,19 +49,19 @@ func reopen(t *testing.T, dir string) *Bridge {
 	return b
 }
 
-// erase takes down everything that the data directory has on this machine, and checks that nothing is left.
-func erase(t *testing.T, dir string) {
+// destroyAll takes down everything that the data directory has on this machine, and checks that nothing is left.
+func destroyAll(t *testing.T, dir string) {
 	b := reopen(t, dir)
 	place := "none"
-	if b.place != nil {
-		place = b.place.Bridge
+	if b.config != nil {
+		place = b.config.Bridge
 	}
 	all, err := b.records.all()
 	if err != nil {
 		t.Error(err)
 	}
 	for _, r := range all {
-		if err := b.takeDown(context.Background(), r); err != nil {
+		if err := b.tearDown(context.Background(), r); err != nil {
 			t.Error(err)
 		}
 	}
@@ -103,8 +103,8 @@ func detach(t *testing.T, b *Bridge, id string) {
 	}
 }
 
-// within runs f on a thread inside the namespace.
-func within(t *testing.T, namespace string, f func() error) {
+// inNamespace runs f on a thread inside the namespace.
+func inNamespace(t *testing.T, namespace string, f func() error) {
 	t.Helper()
 	done := make(chan error)
 	go func() {
@@ -128,7 +128,7 @@ func within(t *testing.T, namespace string, f func() error) {
 func serve(t *testing.T, namespace, name string, port int) {
 	t.Helper()
 	var listener net.Listener
-	within(t, namespace, func() (err error) {
+	inNamespace(t, namespace, func() (err error) {
 		listener, err = net.Listen("tcp4", fmt.Sprintf(":%d", port))
 		return err
 	})
@@ -145,7 +145,7 @@ func serve(t *testing.T, namespace, name string, port int) {
 	}()
 }
 
-func hear(address string) (string, error) {
+func fetch(address string) (string, error) {
 	c, err := net.DialTimeout("tcp4", address, 10*time.Second)
 	if err != nil {
 		return "", err
@@ -157,7 +157,7 @@ func hear(address string) (string, error) {
 
 func wantHello(t *testing.T, address, name string) {
 	t.Helper()
-	if got, err := hear(address); got != "hello from "+name {
+	if got, err := fetch(address); got != "hello from "+name {
 		t.Errorf("%s answers %q, %v; want %s", address, got, err, name)
 	}
 }
@@ -171,7 +171,7 @@ func wantAttached(t *testing.T, b *Bridge, ids ...string) {
 	}
 	var got []string
 	for _, r := range all {
-		if !r.spare() {
+		if !r.isPrewarmed() {
 			got = append(got, r.ID)
 		}
 	}

@@ -21,8 +21,8 @@ const (
 	pluginTimeout = time.Minute
 )
 
-// conf is a plugin's network configuration, the parts that Pinion uses.
-type conf struct {
+// cniConf is a plugin's network configuration, the parts that Pinion uses.
+type cniConf struct {
 	CNIVersion string         `json:"cniVersion"`
 	Name       string         `json:"name"`
 	Type       string         `json:"type"` // the plugin
@@ -78,19 +78,19 @@ func addressIn(r result) (string, error) {
 	return "", errors.New("bridge plugin's answer has no IPv4 address")
 }
 
-func (b *Bridge) bridgeConf() conf {
-	return conf{
-		CNIVersion: cniVersion, Name: b.place.Bridge, Type: "bridge", Bridge: b.place.Bridge, IsGateway: true, Hairpin: true,
+func (b *Bridge) bridgePluginConf() cniConf {
+	return cniConf{
+		CNIVersion: cniVersion, Name: b.config.Bridge, Type: "bridge", Bridge: b.config.Bridge, IsGateway: true, Hairpin: true,
 		IPAM: &ipam{
 			Type: "host-local", DataDir: b.leases(),
-			Ranges: [][]addressRange{{{Subnet: b.place.Subnet}}},
+			Ranges: [][]addressRange{{{Subnet: b.config.Subnet}}},
 			Routes: []map[string]string{{"dst": "0.0.0.0/0"}},
 		},
 	}
 }
 
-func (b *Bridge) portmapConf(prev result, bindings []spec.NetworkBinding) conf {
-	c := conf{CNIVersion: cniVersion, Name: b.place.Bridge, Type: "portmap", Backend: "iptables", SNAT: true, PrevResult: prev, Runtime: &runtimeConfig{}}
+func (b *Bridge) portmapPluginConf(prev result, bindings []spec.NetworkBinding) cniConf {
+	c := cniConf{CNIVersion: cniVersion, Name: b.config.Bridge, Type: "portmap", Backend: "iptables", SNAT: true, PrevResult: prev, Runtime: &runtimeConfig{}}
 	for _, p := range bindings {
 		c.Runtime.Ports = append(c.Runtime.Ports, portMap{HostPort: p.HostPort, ContainerPort: p.ContainerPort, Protocol: p.Protocol})
 	}
@@ -111,16 +111,16 @@ func (p plugins) check() error {
 	return nil
 }
 
-func (p plugins) add(ctx context.Context, c conf, id, namespace string) (result, error) {
+func (p plugins) add(ctx context.Context, c cniConf, id, namespace string) (result, error) {
 	return p.run(ctx, "ADD", c, id, namespace)
 }
 
-func (p plugins) del(ctx context.Context, c conf, id, namespace string) error {
+func (p plugins) del(ctx context.Context, c cniConf, id, namespace string) error {
 	_, err := p.run(ctx, "DEL", c, id, namespace)
 	return err
 }
 
-func (p plugins) run(ctx context.Context, command string, c conf, id, namespace string) (result, error) {
+func (p plugins) run(ctx context.Context, command string, c cniConf, id, namespace string) (result, error) {
 	ctx, cancel := context.WithTimeout(ctx, pluginTimeout)
 	defer cancel()
 	input, err := json.Marshal(c)
@@ -135,13 +135,13 @@ func (p plugins) run(ctx context.Context, command string, c conf, id, namespace 
 	var stdout, stderr bytes.Buffer
 	cmd.Stdin, cmd.Stdout, cmd.Stderr = bytes.NewReader(input), &stdout, &stderr
 	if err := cmd.Run(); err != nil {
-		return nil, fmt.Errorf("CNI plugin %s %s: %w: %s", c.Type, command, err, complaint(stdout.Bytes(), stderr.Bytes()))
+		return nil, fmt.Errorf("CNI plugin %s %s: %w: %s", c.Type, command, err, pluginError(stdout.Bytes(), stderr.Bytes()))
 	}
 	return stdout.Bytes(), nil
 }
 
-// complaint is what a failed plugin said: an error object on stdout, or whatever it wrote to stderr.
-func complaint(stdout, stderr []byte) string {
+// pluginError is what a failed plugin said: an error object on stdout, or whatever it wrote to stderr.
+func pluginError(stdout, stderr []byte) string {
 	var said struct {
 		Msg     string `json:"msg"`
 		Details string `json:"details"`

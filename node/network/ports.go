@@ -14,21 +14,21 @@ func (b *Bridge) publish(ctx context.Context, r record, ports []spec.PortMapping
 	if len(ports) == 0 {
 		return r, nil
 	}
-	bindings, err := b.bind(ports)
+	bindings, err := b.reservePorts(ports)
 	if err != nil {
-		return r, b.undo(r, err)
+		return r, b.rollback(r, err)
 	}
 	// Recorded as incomplete before the rules are set, so that a crash in between leaves rules that can be found.
 	r.Bindings, r.Complete = bindings, false
 	if err := b.records.write(r); err != nil {
-		return r, b.undo(r, err)
+		return r, b.rollback(r, err)
 	}
-	if _, err := b.plugins.add(ctx, b.portmapConf(r.Result, bindings), r.Sandbox, b.namespace(r)); err != nil {
-		return r, b.undo(r, err)
+	if _, err := b.plugins.add(ctx, b.portmapPluginConf(r.Result, bindings), r.Sandbox, b.namespace(r)); err != nil {
+		return r, b.rollback(r, err)
 	}
 	r.Complete = true
 	if err := b.records.write(r); err != nil {
-		return r, b.undo(r, err)
+		return r, b.rollback(r, err)
 	}
 	return r, nil
 }
@@ -38,21 +38,21 @@ func (b *Bridge) unpublish(ctx context.Context, r record) error {
 	if len(r.Bindings) == 0 {
 		return nil
 	}
-	if b.firewall != nil && b.place != nil {
-		if err := b.plugins.del(ctx, b.portmapConf(nil, r.Bindings), r.Sandbox, b.namespace(r)); err != nil {
+	if b.firewall != nil && b.config != nil {
+		if err := b.plugins.del(ctx, b.portmapPluginConf(nil, r.Bindings), r.Sandbox, b.namespace(r)); err != nil {
 			return fmt.Errorf("container network: %w", err)
 		}
 	}
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	b.let(r.Bindings)
+	b.releasePorts(r.Bindings)
 	return nil
 }
 
-// bind settles the host port of each mapping and holds it. Packets to a forwarded port never reach a socket, but one
+// reservePorts settles the host port of each mapping and holds it. Packets to a forwarded port never reach a socket, but one
 // listens all the same as long as Pinion runs: so no other program of this host, another Pinion included, is given a
 // port whose packets would go elsewhere.
-func (b *Bridge) bind(ports []spec.PortMapping) ([]spec.NetworkBinding, error) {
+func (b *Bridge) reservePorts(ports []spec.PortMapping) ([]spec.NetworkBinding, error) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	var bindings []spec.NetworkBinding
@@ -61,9 +61,9 @@ func (b *Bridge) bind(ports []spec.PortMapping) ([]spec.NetworkBinding, error) {
 		if protocol == "" {
 			protocol = "tcp"
 		}
-		port, err := b.take(protocol, p.HostPort)
+		port, err := b.reservePort(protocol, p.HostPort)
 		if err != nil {
-			b.let(bindings)
+			b.releasePorts(bindings)
 			return nil, fmt.Errorf("container port %d: %w", p.ContainerPort, err)
 		}
 		bindings = append(bindings, spec.NetworkBinding{BindIP: "0.0.0.0", ContainerPort: p.ContainerPort, HostPort: port, Protocol: protocol})
@@ -71,8 +71,8 @@ func (b *Bridge) bind(ports []spec.PortMapping) ([]spec.NetworkBinding, error) {
 	return bindings, nil
 }
 
-// let gives ports back. Called with the lock held.
-func (b *Bridge) let(bindings []spec.NetworkBinding) {
+// releasePorts gives ports back. Called with the lock held.
+func (b *Bridge) releasePorts(bindings []spec.NetworkBinding) {
 	for _, p := range bindings {
 		key := portKey(p.Protocol, p.HostPort)
 		if held := b.ports[key]; held != nil {
@@ -82,8 +82,8 @@ func (b *Bridge) let(bindings []spec.NetworkBinding) {
 	}
 }
 
-// letAll gives every port back; what is forwarded stays so.
-func (b *Bridge) letAll() {
+// releaseAllPorts gives every port back; what is forwarded stays so.
+func (b *Bridge) releaseAllPorts() {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	for _, held := range b.ports {
@@ -94,13 +94,13 @@ func (b *Bridge) letAll() {
 	clear(b.ports)
 }
 
-// hold takes the ports of attachments that were there before this start. A program that took one meanwhile keeps its
+// reserveRecorded takes the ports of attachments that were there before this start. A program that took one meanwhile keeps its
 // socket, and the container its packets.
-func (b *Bridge) hold(bindings []spec.NetworkBinding) {
+func (b *Bridge) reserveRecorded(bindings []spec.NetworkBinding) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	for _, p := range bindings {
-		held, _, err := listen(p.Protocol, p.HostPort)
+		held, _, err := listenPort(p.Protocol, p.HostPort)
 		if err != nil {
 			held = nil
 		}
@@ -108,16 +108,16 @@ func (b *Bridge) hold(bindings []spec.NetworkBinding) {
 	}
 }
 
-// dynamicTries is how often the kernel is asked for another ephemeral port when it names one that is given out.
-const dynamicTries = 100
+// ephemeralPortTries is how often the kernel is asked for another ephemeral port when it names one that is given out.
+const ephemeralPortTries = 100
 
-// take holds the wanted port, or for 0 any ephemeral one. Called with the lock held.
-func (b *Bridge) take(protocol string, wanted int) (int, error) {
+// reservePort holds the wanted port, or for 0 any ephemeral one. Called with the lock held.
+func (b *Bridge) reservePort(protocol string, wanted int) (int, error) {
 	if _, published := b.ports[portKey(protocol, wanted)]; published {
 		return 0, fmt.Errorf("host port %d/%s is published by another container of this host", wanted, protocol)
 	}
-	for range dynamicTries {
-		held, port, err := listen(protocol, wanted)
+	for range ephemeralPortTries {
+		held, port, err := listenPort(protocol, wanted)
 		if err != nil && wanted != 0 {
 			return 0, fmt.Errorf("host port %d/%s is in use by another program of this host: %w", wanted, protocol, err)
 		}
@@ -134,8 +134,8 @@ func (b *Bridge) take(protocol string, wanted int) (int, error) {
 	return 0, fmt.Errorf("no host port is free for %s", protocol)
 }
 
-// listen takes a port of this host and tells which, 0 asks for any.
-func listen(protocol string, port int) (io.Closer, int, error) {
+// listenPort takes a port of this host and tells which, 0 asks for any.
+func listenPort(protocol string, port int) (io.Closer, int, error) {
 	if protocol == "udp" {
 		conn, err := net.ListenUDP("udp4", &net.UDPAddr{Port: port})
 		if err != nil {

@@ -26,17 +26,17 @@ func TestPublishedPorts(t *testing.T) {
 	wantHello(t, fromHere, "web")
 
 	neighbour := attach(t, b, "task.neighbour")
-	within(t, neighbour.Namespace, func() error {
+	inNamespace(t, neighbour.Namespace, func() error {
 		wantHello(t, fromHere, "web")
 		return nil
 	})
-	within(t, a.Namespace, func() error {
+	inNamespace(t, a.Namespace, func() error {
 		wantHello(t, fromHere, "web") // by way of the host to itself
 		return nil
 	})
 
 	detach(t, b, "task.web")
-	if got, err := hear(fmt.Sprintf("127.0.0.1:%d", port)); err == nil {
+	if got, err := fetch(fmt.Sprintf("127.0.0.1:%d", port)); err == nil {
 		t.Errorf("after Detach the port still answers %q", got)
 	}
 }

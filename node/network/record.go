@@ -23,18 +23,18 @@ type record struct {
 	Complete bool                  `json:"complete"`
 }
 
-// sparePrefix marks attachments that wait for a container. Container ids begin with a task id.
-const sparePrefix = "spare-"
+// prewarmPrefix marks attachments that wait for a container. Container ids begin with a task id.
+const prewarmPrefix = "spare-"
 
-func (r record) spare() bool { return strings.HasPrefix(r.ID, sparePrefix) }
+func (r record) isPrewarmed() bool { return strings.HasPrefix(r.ID, prewarmPrefix) }
 
-// records is a directory of them. Nothing is synced: a namespace does not outlive the machine either.
-type records struct{ dir string }
+// recordStore is a directory of them. Nothing is synced: a namespace does not outlive the machine either.
+type recordStore struct{ dir string }
 
-func (s records) path(id string) string { return filepath.Join(s.dir, id+".json") }
+func (s recordStore) path(id string) string { return filepath.Join(s.dir, id+".json") }
 
 // write replaces the record in one step.
-func (s records) write(r record) error {
+func (s recordStore) write(r record) error {
 	raw, err := json.Marshal(r)
 	if err != nil {
 		return fmt.Errorf("network record %s: %w", r.ID, err)
@@ -51,7 +51,7 @@ func (s records) write(r record) error {
 
 // read answers false for a record that is not there. One that a crash of the machine has torn reads as empty, its
 // namespace went with the machine.
-func (s records) read(id string) (record, bool) {
+func (s recordStore) read(id string) (record, bool) {
 	r := record{ID: id}
 	raw, err := os.ReadFile(s.path(id))
 	if err != nil {
@@ -64,7 +64,7 @@ func (s records) read(id string) (record, bool) {
 }
 
 // rename gives an attachment to another id, in one step.
-func (s records) rename(r record, id string) (record, error) {
+func (s recordStore) rename(r record, id string) (record, error) {
 	if err := os.Rename(s.path(r.ID), s.path(id)); err != nil {
 		return r, fmt.Errorf("network record: %w", err)
 	}
@@ -72,14 +72,14 @@ func (s records) rename(r record, id string) (record, error) {
 	return r, nil
 }
 
-func (s records) remove(id string) error {
+func (s recordStore) remove(id string) error {
 	if err := os.Remove(s.path(id)); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return fmt.Errorf("network record: %w", err)
 	}
 	return nil
 }
 
-func (s records) all() ([]record, error) {
+func (s recordStore) all() ([]record, error) {
 	files, err := os.ReadDir(s.dir)
 	if err != nil {
 		return nil, fmt.Errorf("network records: %w", err)

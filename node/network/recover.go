@@ -9,72 +9,72 @@ import (
 	"path/filepath"
 )
 
-// ready makes the bridge and the rules of its subnet; the first attachment calls it. A bridge that somebody removed
+// ensure makes the bridge and the rules of its subnet; the first attachment calls it. A bridge that somebody removed
 // meanwhile is made again by the plugin.
-func (b *Bridge) ready() error {
+func (b *Bridge) ensure() error {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	if b.open {
+	if b.ensured {
 		return nil
 	}
-	if b.place == nil {
-		p, err := b.settle()
+	if b.config == nil {
+		p, err := b.allocate()
 		if err != nil {
 			return err
 		}
-		b.place = &p
+		b.config = &p
 	}
 	if b.firewall != nil {
-		if err := b.firewall.open(*b.place); err != nil {
+		if err := b.firewall.ensureRules(*b.config); err != nil {
 			return err
 		}
 	}
-	b.open = true
+	b.ensured = true
 	return nil
 }
 
-// settle chooses the place of this data directory, claims it and writes it down.
-func (b *Bridge) settle() (place, error) {
-	taken, err := takenPrefixes()
+// allocate chooses the place of this data directory, claims it and writes it down.
+func (b *Bridge) allocate() (bridgeConfig, error) {
+	taken, err := usedPrefixes()
 	if err != nil {
-		return place{}, err
+		return bridgeConfig{}, err
 	}
-	p, err := choosePlace(b.dir, taken)
+	p, err := chooseBridgeConfig(b.dir, taken)
 	if err != nil {
-		return place{}, err
+		return bridgeConfig{}, err
 	}
 	claimed, err := claimBridge(p.Bridge)
 	if err == nil && !claimed {
 		// Another data directory has the favourite. The other name is this directory's alone: if it exists, it is ours.
-		p.Bridge = ownBridge(b.dir)
+		p.Bridge = fallbackBridge(b.dir)
 		_, err = claimBridge(p.Bridge)
 	}
 	if err != nil {
-		return place{}, err
+		return bridgeConfig{}, err
 	}
-	if err := writePlace(b.placeFile(), p); err != nil {
-		return place{}, errors.Join(err, removeBridge(p.Bridge))
+	if err := writeBridgeConfig(b.configFile(), p); err != nil {
+		return bridgeConfig{}, errors.Join(err, removeBridge(p.Bridge))
 	}
 	return p, nil
 }
 
-// vacate undoes settle and the rules of ready.
-func (b *Bridge) vacate() error {
+// deallocate undoes settle and the rules of ready.
+func (b *Bridge) deallocate() error {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	if b.place == nil {
+	if b.config == nil {
 		return nil
 	}
 	if b.firewall != nil {
-		if err := b.firewall.shut(*b.place); err != nil {
+		if err := b.firewall.removeRules(*b.config); err != nil {
 			return err
 		}
 	}
-	if err := removeBridge(b.place.Bridge); err != nil {
+	if err := removeBridge(b.config.Bridge); err != nil {
 		return err
 	}
-	b.place, b.open = nil, false
-	if err := os.Remove(b.placeFile()); err != nil && !errors.Is(err, fs.ErrNotExist) {
+	b.config, b.ensured = nil, false
+	if err := os.Remove(b.configFile()); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return fmt.Errorf("network state: %w", err)
 	}
 	return nil
@@ -89,12 +89,12 @@ func (b *Bridge) recover(ctx context.Context) error {
 	}
 	kept := map[string]bool{}
 	for _, r := range all {
-		if r.Complete && !r.spare() && isNamespace(b.namespace(r)) {
+		if r.Complete && !r.isPrewarmed() && isNamespace(b.namespace(r)) {
 			kept[r.Sandbox] = true
-			b.hold(r.Bindings)
+			b.reserveRecorded(r.Bindings)
 			continue
 		}
-		if err := b.takeDown(ctx, r); err != nil {
+		if err := b.tearDown(ctx, r); err != nil {
 			return err
 		}
 	}

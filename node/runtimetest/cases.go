@@ -31,7 +31,7 @@ func (s *suite) environment() {
 }
 
 func (s *suite) term() {
-	id := s.start(s.spec("term", LeaveOnTerm))
+	id := s.start(s.spec("term", ExitOnTerm))
 	s.termUntilGone(id)
 	s.wantCode(id, 5)
 }
@@ -46,7 +46,7 @@ func (s *suite) termUntilGone(id string) {
 	}()
 	for {
 		s.signal(id, syscall.SIGTERM)
-		if waitABit(gone) || s.ctx.Err() != nil {
+		if closedSoon(gone) || s.ctx.Err() != nil {
 			return
 		}
 	}
@@ -205,7 +205,7 @@ func (s *suite) gpus() {
 	}
 }
 
-func (s *suite) checks() {
+func (s *suite) execExitCode() {
 	id := s.start(s.spec("checked", RunForever, "CODE=3"))
 	for _, c := range []struct {
 		command []string
@@ -215,7 +215,7 @@ func (s *suite) checks() {
 		{[]string{NoCommand}, 127},
 		{[]string{"/bin/sh", "-c", ExitCode}, 3},
 	} {
-		if code, err := s.Checks.Check(s.ctx, id, c.command); err != nil || code != c.want {
+		if code, err := s.Execer.Exec(s.ctx, id, c.command); err != nil || code != c.want {
 			s.Errorf("check %q answers %d, %v, want %d", c.command, code, err, c.want)
 		}
 	}
@@ -224,25 +224,25 @@ func (s *suite) checks() {
 	}
 }
 
-func (s *suite) slowCheck() {
+func (s *suite) execTimeout() {
 	id := s.start(s.spec("slow", RunForever, "CODE=0"))
 	ctx, cancel := context.WithTimeout(s.ctx, time.Second)
 	defer cancel()
-	if code, err := s.Checks.Check(ctx, id, []string{"/bin/sh", "-c", Hang}); err == nil {
+	if code, err := s.Execer.Exec(ctx, id, []string{"/bin/sh", "-c", Hang}); err == nil {
 		s.Errorf("it answers %d", code)
 	}
-	if code, err := s.Checks.Check(s.ctx, id, []string{"/bin/sh", "-c", ExitCode}); err != nil || code != 0 {
+	if code, err := s.Execer.Exec(s.ctx, id, []string{"/bin/sh", "-c", ExitCode}); err != nil || code != 0 {
 		s.Errorf("the next one answers %d, %v", code, err)
 	}
 }
 
-func (s *suite) lateCheck() {
+func (s *suite) execAfterExit() {
 	id := s.start(s.spec("ended", ExitCode, "CODE=0"))
 	s.wait(id)
-	if code, err := s.Checks.Check(s.ctx, id, []string{"/bin/sh", "-c", ExitCode}); err == nil {
+	if code, err := s.Execer.Exec(s.ctx, id, []string{"/bin/sh", "-c", ExitCode}); err == nil {
 		s.Errorf("it answers %d", code)
 	}
-	if _, err := s.Checks.Check(s.ctx, node.ContainerID(s.task, "nobody"), []string{"true"}); err == nil {
+	if _, err := s.Execer.Exec(s.ctx, node.ContainerID(s.task, "nobody"), []string{"true"}); err == nil {
 		s.Error("an unknown container could be checked")
 	}
 }

@@ -21,7 +21,7 @@ import (
 type Harness struct {
 	Images     node.Images
 	Containers node.Containers
-	Checks     node.Checks
+	Execer     node.Execer
 	// Image can be pulled and has a POSIX shell at /bin/sh and sleep on its PATH, such as busybox.
 	Image string
 	// GPUs are UUIDs that a container can be given; empty: none.
@@ -33,18 +33,18 @@ type Harness struct {
 
 // The commands that the suite runs. A fake teaches itself these; see Scripts.
 const (
-	ExitCode    = "exit $CODE"                                          // ends at once with the code in the environment
-	RunForever  = "trap '' TERM; while :; do sleep 0.1; done"           // SIGTERM does nothing
-	LeaveOnTerm = "trap 'exit 5' TERM; while :; do sleep 0.1; done"     // SIGTERM: exit code 5
-	Hang        = "exec sleep 1000"                                     // never ends by itself
-	Fork        = "sleep 1000 & sleep 1000 & while :; do sleep 1; done" // several processes, SIGTERM does nothing
+	ExitCode   = "exit $CODE"                                          // ends at once with the code in the environment
+	RunForever = "trap '' TERM; while :; do sleep 0.1; done"           // SIGTERM does nothing
+	ExitOnTerm = "trap 'exit 5' TERM; while :; do sleep 0.1; done"     // SIGTERM: exit code 5
+	Hang       = "exec sleep 1000"                                     // never ends by itself
+	Fork       = "sleep 1000 & sleep 1000 & while :; do sleep 1; done" // several processes, SIGTERM does nothing
 )
 
 // NoCommand is a program that no image has.
 const NoCommand = "/no/such/program"
 
-// patience is how long anything may take on a slow machine.
-const patience = 2 * time.Minute
+// caseTimeout is how long anything may take on a slow machine.
+const caseTimeout = 2 * time.Minute
 
 // Run checks that what open gives behaves as the contract says. open is called once per case.
 func Run(t *testing.T, open func(t *testing.T) Harness) {
@@ -61,9 +61,9 @@ func Run(t *testing.T, open func(t *testing.T) Harness) {
 		"the list tells what is running and what ended":         (*suite).list,
 		"a restart finds the running container and its exit":    (*suite).restartRunning,
 		"a restart finds how a container ended":                 (*suite).restartEnded,
-		"a check answers its exit code":                         (*suite).checks,
-		"a check that takes too long is given up":               (*suite).slowCheck,
-		"a container that has ended cannot be checked":          (*suite).lateCheck,
+		"a check answers its exit code":                         (*suite).execExitCode,
+		"a check that takes too long is given up":               (*suite).execTimeout,
+		"a container that has ended cannot be checked":          (*suite).execAfterExit,
 		"removing kills, forgets, and may be repeated":          (*suite).remove,
 		"a start that fails leaves nothing":                     (*suite).failedStart,
 		"an image that does not exist is an error that says so": (*suite).unknownImage,
@@ -71,7 +71,7 @@ func Run(t *testing.T, open func(t *testing.T) Harness) {
 		"the GPUs a container was given are found again":        (*suite).gpus,
 	} {
 		t.Run(name, func(t *testing.T) {
-			ctx, cancel := context.WithTimeout(t.Context(), patience)
+			ctx, cancel := context.WithTimeout(t.Context(), caseTimeout)
 			defer cancel()
 			s := &suite{T: t, Harness: open(t), ctx: ctx, task: newTaskID()}
 			defer s.clean()
@@ -148,13 +148,13 @@ func (s *suite) signal(id string, sig syscall.Signal) {
 }
 
 // find is the container in the list; nil when it is not there.
-func (s *suite) find(id string) *node.Found {
+func (s *suite) find(id string) *node.ExistingContainer {
 	s.Helper()
 	all, err := s.Containers.List(s.ctx)
 	if err != nil {
 		s.Fatalf("list: %v", err)
 	}
-	i := slices.IndexFunc(all, func(f node.Found) bool { return f.ID == id })
+	i := slices.IndexFunc(all, func(f node.ExistingContainer) bool { return f.ID == id })
 	if i < 0 {
 		return nil
 	}
@@ -173,7 +173,7 @@ func (s *suite) wantGone(id string) {
 	if f := s.find(id); f != nil {
 		s.Errorf("%s is still listed: %+v", id, *f)
 	}
-	if _, err := s.Containers.Wait(s.ctx, id); !errors.Is(err, node.ErrUnknown) {
+	if _, err := s.Containers.Wait(s.ctx, id); !errors.Is(err, node.ErrNotFound) {
 		s.Errorf("wait for %s answers %v, want ErrUnknown", id, err)
 	}
 }

@@ -2,8 +2,8 @@ package runtimetest
 
 import "time"
 
-// waitABit reports whether c was closed within a moment.
-func waitABit(c <-chan struct{}) bool {
+// closedSoon reports whether c was closed within a moment.
+func closedSoon(c <-chan struct{}) bool {
 	select {
 	case <-c:
 		return true

@@ -46,7 +46,7 @@ func measureLinks(ctx context.Context, o options) ([]figure, error) {
 
 // contest compares the two choosers, by the score of NVIDIA's library.
 type contest struct {
-	boards        gpu.Boards
+	boards        gpu.TopologyCache
 	cases, better int
 	inside        float64 // our score of the set / theirs, the lowest of all cases
 	short         int     // cases where theirs gave fewer GPUs than asked for
@@ -58,7 +58,7 @@ func newContest() *contest { return &contest{inside: math.Inf(1), rest: math.Inf
 
 // drawn compares every number of a machine's GPUs, from drawn free sets.
 func (c *contest) drawn(ctx context.Context, m wired, chance *rand.Rand) error {
-	theirs, board := newBestEffort(m.devices), c.boards.Board(m.devices)
+	theirs, board := newBestEffort(m.devices), c.boards.Topology(m.devices)
 	most := min(len(m.devices), mostDrawn)
 	for n := 1; n <= most; n++ {
 		for range freeSets {
@@ -72,7 +72,7 @@ func (c *contest) drawn(ctx context.Context, m wired, chance *rand.Rand) error {
 	return nil
 }
 
-func (c *contest) compare(theirs bestEffort, free, their, our gpu.Set) {
+func (c *contest) compare(theirs bestEffort, free, their, our gpu.DeviceSet) {
 	c.cases++
 	inside := ratio(theirs.score(our), theirs.score(their))
 	c.inside = min(c.inside, inside)
@@ -105,13 +105,13 @@ func (c *contest) figures() []figure {
 
 // fourOfSixteen times choosing, all GPUs being free. Theirs is timed once on each machine: it takes seconds.
 func (c *contest) fourOfSixteen(ctx context.Context, machines []wired, rounds int) ([]figure, error) {
-	const n, free = 4, gpu.Set(1<<16 - 1)
+	const n, free = 4, gpu.DeviceSet(1<<16 - 1)
 	var ours, theirs, asked []time.Duration
 	for _, m := range machines {
 		if ctx.Err() != nil {
 			return nil, ctx.Err()
 		}
-		rival, board := newBestEffort(m.devices), c.boards.Board(m.devices)
+		rival, board := newBestEffort(m.devices), c.boards.Topology(m.devices)
 		names := board.UUIDs(free)
 		begin := time.Now()
 		their := rival.pick(free, n)
@@ -125,7 +125,7 @@ func (c *contest) fourOfSixteen(ctx context.Context, machines []wired, rounds in
 				board.Pick(free, n)
 			}
 			asked = append(asked, time.Since(begin)/1000)
-			if board.Set(our) != board.Pick(free, n) {
+			if board.HealthySet(our) != board.Pick(free, n) {
 				return nil, fmt.Errorf("%s: Pick chooses %v, its board %v", m.name, our, board.UUIDs(board.Pick(free, n)))
 			}
 		}

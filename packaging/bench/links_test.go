@@ -22,7 +22,7 @@ func TestChosenGPUsAreWiredAsWellAsNVIDIAsPolicyHasThem(t *testing.T) {
 		free := drawSet(size, all, chance)
 		n := rapid.IntRange(1, all).Draw(t, "n")
 
-		theirs, board := newBestEffort(m.devices), new(gpu.Boards).Board(m.devices)
+		theirs, board := newBestEffort(m.devices), new(gpu.TopologyCache).Topology(m.devices)
 		our, their := board.Pick(free, n), theirs.pick(free, n)
 		c := newContest()
 		c.compare(theirs, free, their, our)

@@ -69,7 +69,7 @@ func setType[T ~uint](to *T, number uint) { *to = T(number) }
 
 // pick is what the policy allocates. It may be fewer than n: where n does not divide the free ones, the policy fills up
 // with nil devices, and now and then a set that has some of those scores most.
-func (b bestEffort) pick(free gpu.Set, n int) (set gpu.Set) {
+func (b bestEffort) pick(free gpu.DeviceSet, n int) (set gpu.DeviceSet) {
 	for _, d := range gpuallocator.NewBestEffortPolicy().Allocate(b.in(free), nil, n) {
 		if d != nil {
 			set |= 1 << d.Index
@@ -79,7 +79,7 @@ func (b bestEffort) pick(free gpu.Set, n int) (set gpu.Set) {
 }
 
 // score is the library's: 10 for each step that a path is nearer than none, and 100 for each NVLink lane.
-func (b bestEffort) score(set gpu.Set) (sum int) {
+func (b bestEffort) score(set gpu.DeviceSet) (sum int) {
 	chosen := b.in(set)
 	for i, d := range chosen {
 		for _, peer := range chosen[i+1:] {
@@ -95,7 +95,7 @@ func (b bestEffort) score(set gpu.Set) (sum int) {
 	return sum
 }
 
-func (b bestEffort) in(set gpu.Set) (some []*gpuallocator.Device) {
+func (b bestEffort) in(set gpu.DeviceSet) (some []*gpuallocator.Device) {
 	for i, d := range b.devices {
 		if set&(1<<i) != 0 {
 			some = append(some, d)

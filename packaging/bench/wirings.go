@@ -68,7 +68,7 @@ func makeUp(size int, chance *rand.Rand) wired {
 }
 
 // drawSet draws so many of the first size positions.
-func drawSet(size, many int, chance *rand.Rand) (set gpu.Set) {
+func drawSet(size, many int, chance *rand.Rand) (set gpu.DeviceSet) {
 	for _, i := range chance.Perm(size)[:many] {
 		set |= 1 << i
 	}

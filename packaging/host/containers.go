@@ -37,7 +37,7 @@ func (h *host) openGPUs(context.Context) (err error) {
 
 func (h *host) openRuntime(ctx context.Context) (err error) {
 	address := h.config.Containerd
-	if err := h.dir.UseDaemon(address); err != nil {
+	if err := h.dir.SetContainerd(address); err != nil {
 		return err
 	}
 	if address == "" {
@@ -70,7 +70,7 @@ func (h *host) daemonConfig() ctrd.DaemonConfig {
 func (h *host) runtimeConfig(address string) ctrd.Config {
 	c := ctrd.Config{
 		Address: address, Logger: h.tools.Logger, Logs: h.logs.Path, Dir: h.dir.Join("runtime"),
-		RegistryConfig: h.config.RegistryConfig, Self: h.self, Log: h.log,
+		RegistryConfig: h.config.RegistryConfig, BuiltinBinary: h.self, Log: h.log,
 	}
 	if h.config.Containerd == "" {
 		c.Shim, c.Runc = h.tools.Shim, h.tools.Runc
@@ -98,7 +98,7 @@ func (h *host) openAgent(context.Context) error {
 			FeatureLevel: raftfsm.FeatureLevel,
 			Attributes:   attributes, CPU: size.CPU, MemoryMiB: size.MemoryMiB, Ports: []int{22, h.address.Port},
 		},
-		Control: h.member, Images: h.runtime, Containers: h.runtime, Checks: h.runtime, Network: h.network, GPUs: h.gpus, Logs: h.logs,
+		Control: h.member, Images: h.runtime, Containers: h.runtime, Execer: h.runtime, Network: h.network, GPUs: h.gpus, Logs: h.logs,
 		Dir: h.dir.Path, Log: h.log,
 	})
 	return nil

@@ -18,7 +18,7 @@ import (
 func Down(ctx context.Context, config cli.DownConfig) error {
 	h := &host{config: cli.UpConfig{DataDir: config.DataDir}, log: slog.New(slog.DiscardHandler)}
 	defer h.close()
-	if err := datadir.End(ctx, config.DataDir); err != nil {
+	if err := datadir.StopOwner(ctx, config.DataDir); err != nil {
 		return err
 	}
 	if err := h.openDirectory(ctx); err != nil {
@@ -36,7 +36,7 @@ func Down(ctx context.Context, config cli.DownConfig) error {
 // endContainers stops and removes every container of the directory, then its containerd and its networks. What it opened
 // for that is closed also when it fails.
 func (h *host) endContainers(ctx context.Context) (err error) {
-	address, err := h.dir.Daemon()
+	address, err := h.dir.Containerd()
 	if err != nil {
 		return err
 	}

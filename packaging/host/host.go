@@ -117,6 +117,6 @@ func (h *host) listen(context.Context) (err error) {
 		return fmt.Errorf("%w; choose another address with --listen", err)
 	}
 	h.closing(func() error { h.listener.Close(); return nil })
-	h.address = machine.AddressesOf(h.listener.Addr().(*net.TCPAddr), h.config.Advertise)
+	h.address = machine.NewAddresses(h.listener.Addr().(*net.TCPAddr), h.config.Advertise)
 	return datadir.WriteFile(h.dir.Join(addressFile), []byte(h.address.Advertised), 0o600)
 }

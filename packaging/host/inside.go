@@ -9,7 +9,7 @@ import (
 
 // Inside prints what the container that this process runs in sees of GPUs, as text or as JSON.
 func Inside(out io.Writer, asJSON bool) error {
-	sight, err := inside.Look()
+	sight, err := inside.Probe()
 	if err != nil {
 		return fmt.Errorf("looking for GPUs in this container: %w", err)
 	}

@@ -59,7 +59,7 @@ func (h *host) offline(ctx context.Context, dataDir string) (server.MemberConfig
 	}
 	address, err := os.ReadFile(h.dir.Join(addressFile))
 	if errors.Is(err, fs.ErrNotExist) {
-		address, err = []byte(machine.AddressesOf(&net.TCPAddr{IP: net.IPv4zero, Port: cli.DefaultPort}, "").Advertised), nil
+		address, err = []byte(machine.NewAddresses(&net.TCPAddr{IP: net.IPv4zero, Port: cli.DefaultPort}, "").Advertised), nil
 	}
 	return server.MemberConfig{Dir: h.dir.Path, HostID: h.dir.HostID, Address: string(address), Name: hostname(), Version: h.Version, Log: h.log}, err
 }

@@ -28,7 +28,7 @@ func (h *host) serve(ctx context.Context) error {
 	h.member.HandleAPI(api.NewHandler(among))
 	group, ctx := errgroup.WithContext(ctx)
 	group.Go(func() error { return h.agent.Run(ctx) })
-	group.Go(func() error { h.logs.KeepPruned(ctx, h.log); return nil })
+	group.Go(func() error { h.logs.PruneHourly(ctx, h.log); return nil })
 	group.Go(func() error { return api.Serve(ctx, h.port.API(), door) })
 	group.Go(func() error { return api.Serve(ctx, socket, local) })
 	group.Go(func() error { return h.watchFatal(ctx) })

@@ -19,7 +19,7 @@ type clusterHosts struct {
 	decisions uint64
 	profile   workloadProfile
 	pending   map[string]pack.Shape // of the tasks that wait for a place, by id
-	gpuBoards *gpu.Boards
+	gpuBoards *gpu.TopologyCache
 }
 
 // maxRankedHosts is how many hosts of boards are remembered, of about 100 bytes each; but for fewestBoards one always has room.
@@ -28,7 +28,7 @@ const (
 	minRankings    = 32
 )
 
-func newClusterHosts(wirings *gpu.Boards) *clusterHosts {
+func newClusterHosts(wirings *gpu.TopologyCache) *clusterHosts {
 	return &clusterHosts{rankings: map[equivalenceClass]*rankingCache{}, pending: map[string]pack.Shape{}, gpuBoards: wirings}
 }
 

@@ -17,24 +17,24 @@ type Host struct {
 	Tasks func() []*spec.Task
 
 	tasks    []*spec.Task // those that are not STOPPED, by id; those that were planned here included
-	board    gpu.Board
-	idle     gpu.Set // Free.GPUs
+	board    gpu.Topology
+	idle     gpu.DeviceSet // Free.GPUs
 	topology topology
 	// Kept by its crew: its place there, and the number of its last change.
 	at, lastChange int
 }
 
 // readInventory takes in what the host says of itself and of its GPUs.
-func (h *Host) readInventory(boards *gpu.Boards) {
-	h.board = boards.Board(h.Host.GPUs.Devices)
-	h.idle = h.board.Set(h.Free.GPUs)
+func (h *Host) readInventory(boards *gpu.TopologyCache) {
+	h.board = boards.Topology(h.Host.GPUs.Devices)
+	h.idle = h.board.HealthySet(h.Free.GPUs)
 	h.topology = topologyOf(h.Host)
 }
 
 // derive finds anew what the tasks leave.
 func (h *Host) derive() {
 	h.Free = spec.NewFree(h.Host, h.tasks)
-	h.idle = h.board.Set(h.Free.GPUs)
+	h.idle = h.board.HealthySet(h.Free.GPUs)
 }
 
 // assume gives the task what it takes; it fits.
@@ -43,7 +43,7 @@ func (h *Host) assume(t *spec.Task) {
 	h.tasks = slices.Insert(h.tasks, at, t)
 	h.Free.Take(t)
 	for i := range t.Containers {
-		h.idle &^= h.board.Set(t.Containers[i].GPUs)
+		h.idle &^= h.board.HealthySet(t.Containers[i].GPUs)
 	}
 }
 
@@ -57,17 +57,17 @@ func (h *Host) release(at int) {
 	}
 	h.Free.CPU += t.CPU
 	h.Free.MemoryMiB += t.MemoryMiB
-	if given := h.board.Set(t.GPUs()); given != 0 {
+	if given := h.board.HealthySet(t.GPUs()); given != 0 {
 		h.idle |= given &^ h.assumedGPUs()
 		h.Free.GPUs = h.board.UUIDs(h.idle)
 	}
 }
 
 // assumedGPUs are the GPUs that tasks have. What was planned can have lost its GPUs to a task that came between.
-func (h *Host) assumedGPUs() (all gpu.Set) {
+func (h *Host) assumedGPUs() (all gpu.DeviceSet) {
 	for _, task := range h.tasks {
 		for i := range task.Containers {
-			all |= h.board.Set(task.Containers[i].GPUs)
+			all |= h.board.HealthySet(task.Containers[i].GPUs)
 		}
 	}
 	return all

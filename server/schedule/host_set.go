@@ -14,7 +14,7 @@ type HostSet struct {
 	clusters     map[string]*clusterHosts // by cluster
 	hosts        map[string]*Host
 	disconnected map[string]*Host // those that are not connected
-	gpuBoards    gpu.Boards
+	gpuBoards    gpu.TopologyCache
 
 	reconnected map[string]string // see Returned
 }

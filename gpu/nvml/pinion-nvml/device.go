@@ -20,7 +20,7 @@ func (d *driver) device(index int, handle nvml.Device) (gpu.Device, error) {
 	if ret != nvml.SUCCESS {
 		return gpu.Device{}, fmt.Errorf("GPU %d cannot be read: %w", index, ret)
 	}
-	var failed trouble
+	var failed problem
 	device := gpu.Device{UUID: uuid, Index: index, Minor: -1, Health: gpu.Healthy}
 	device.Model, _ = read(&failed, "name", handle.GetName)
 	if minor, ok := read(&failed, "minor number", handle.GetMinorNumber); ok {
@@ -33,28 +33,28 @@ func (d *driver) device(index int, handle nvml.Device) (gpu.Device, error) {
 		device.MemoryMiB = int64(memory.Total >> 20)
 	}
 	device.NUMANode = d.numaNode(device.PCI)
-	device.MIG = d.slices(&failed, handle)
-	d.judge(&failed, handle)
+	device.MIG = d.migSlices(&failed, handle)
+	d.checkHealth(&failed, handle)
 	if failed != "" {
 		device.Health, device.Problem = gpu.Unhealthy, string(failed)
 	}
 	return device, nil
 }
 
-// trouble is the first thing that is wrong with a device; empty when all is well.
-type trouble string
+// problem is the first thing that is wrong with a device; empty when all is well.
+type problem string
 
-func (t *trouble) note(format string, args ...any) {
+func (t *problem) add(format string, args ...any) {
 	if *t == "" {
-		*t = trouble(fmt.Sprintf(format, args...))
+		*t = problem(fmt.Sprintf(format, args...))
 	}
 }
 
 // read asks the driver for one thing. ok is false when there is no such thing, or when asking failed, which is noted.
-func read[T any](failed *trouble, what string, ask func() (T, nvml.Return)) (value T, ok bool) {
+func read[T any](failed *problem, what string, ask func() (T, nvml.Return)) (value T, ok bool) {
 	value, ret := ask()
 	if ret != nvml.SUCCESS && !notSupported(ret) {
-		failed.note("its %s cannot be read: %v", what, ret)
+		failed.add("its %s cannot be read: %v", what, ret)
 	}
 	return value, ret == nvml.SUCCESS
 }
@@ -90,17 +90,17 @@ func (d *driver) numaNode(pci string) int {
 	return node
 }
 
-// slices reads the MIG slices of a partitioned device. Such a device cannot be given whole: CDI knows its slices only,
+// migSlices reads the MIG slices of a partitioned device. Such a device cannot be given whole: CDI knows its slices only,
 // and nothing hands those out yet.
-func (d *driver) slices(failed *trouble, handle nvml.Device) []gpu.MIG {
-	if !d.has("nvmlDeviceGetMigMode") {
+func (d *driver) migSlices(failed *problem, handle nvml.Device) []gpu.MIG {
+	if !d.hasFunction("nvmlDeviceGetMigMode") {
 		return nil
 	}
 	mode, _, ret := handle.GetMigMode()
 	if ret != nvml.SUCCESS || mode != nvml.DEVICE_MIG_ENABLE {
 		return nil
 	}
-	failed.note("it is partitioned, and this version of Pinion gives whole GPUs only: turn MIG off with `nvidia-smi --mig 0`")
+	failed.add("it is partitioned, and this version of Pinion gives whole GPUs only: turn MIG off with `nvidia-smi --mig 0`")
 	count, _ := read(failed, "number of MIG slices", handle.GetMaxMigDeviceCount)
 	var slices []gpu.MIG
 	for i := range count {

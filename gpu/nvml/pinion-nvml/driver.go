@@ -28,15 +28,15 @@ func (d *driver) open() error {
 		return nil
 	}
 	if ret := d.lib.Init(); ret != nvml.SUCCESS {
-		return unusable(ret)
+		return driverError(ret)
 	}
 	d.ready = true
-	d.watch()
+	d.watchEvents()
 	return nil
 }
 
-// unusable says in words why the driver cannot be talked to at all.
-func unusable(ret nvml.Return) error {
+// driverError says in words why the driver cannot be talked to at all.
+func driverError(ret nvml.Return) error {
 	switch ret {
 	case nvml.ERROR_LIBRARY_NOT_FOUND:
 		return fmt.Errorf("the NVIDIA driver is not installed (libnvidia-ml.so.1 is missing): install it, then look again with `nvidia-smi`")
@@ -55,8 +55,8 @@ func notSupported(ret nvml.Return) bool {
 	return ret == nvml.ERROR_NOT_SUPPORTED || ret == nvml.ERROR_FUNCTION_NOT_FOUND || ret == nvml.ERROR_NO_DATA || ret == nvml.ERROR_NOT_FOUND
 }
 
-// has says whether the loaded library has a function. Calling one that it lacks would end the process.
-func (d *driver) has(function string) bool {
+// hasFunction says whether the loaded library has a function. Calling one that it lacks would end the process.
+func (d *driver) hasFunction(function string) bool {
 	return d.lib.Extensions().LookupSymbol(function) == nil
 }
 
@@ -67,7 +67,7 @@ func (d *driver) inventory() gpu.Inventory {
 	}
 	count, ret := d.lib.DeviceGetCount()
 	if ret != nvml.SUCCESS {
-		return gpu.Inventory{Problem: unusable(ret).Error()}
+		return gpu.Inventory{Problem: driverError(ret).Error()}
 	}
 	var inventory gpu.Inventory
 	inventory.Driver, _ = d.lib.SystemGetDriverVersion()

@@ -12,12 +12,12 @@ import (
 	"pinion/gpu/nvml/wire"
 )
 
-// pause is how long the watcher waits before it asks again after an error.
-const pause = 5 * time.Second
+// eventPollInterval is how long the watcher waits before it asks again after an error.
+const eventPollInterval = 5 * time.Second
 
-// watch reports what the driver says of its own accord, for as long as this process lives. Devices too old for events
+// watchEvents reports what the driver says of its own accord, for as long as this process lives. Devices too old for events
 // are left out: their health is known from the inventory alone.
-func (d *driver) watch() {
+func (d *driver) watchEvents() {
 	set, ret := d.lib.EventSetCreate()
 	if ret != nvml.SUCCESS {
 		fmt.Fprintf(os.Stderr, "no events from the driver: %v\n", ret)
@@ -25,14 +25,14 @@ func (d *driver) watch() {
 	}
 	count, _ := d.lib.DeviceGetCount()
 	for index := range count {
-		if err := d.register(set, index); err != nil {
+		if err := d.registerEvents(set, index); err != nil {
 			fmt.Fprintf(os.Stderr, "no events from GPU %d: %v\n", index, err)
 		}
 	}
-	go d.follow(set)
+	go d.pollEvents(set)
 }
 
-func (d *driver) register(set nvml.EventSet, index int) error {
+func (d *driver) registerEvents(set nvml.EventSet, index int) error {
 	handle, ret := d.lib.DeviceGetHandleByIndex(index)
 	if ret != nvml.SUCCESS {
 		return ret
@@ -48,12 +48,12 @@ func (d *driver) register(set nvml.EventSet, index int) error {
 	return nil
 }
 
-// follow passes events on. An error of the driver is itself an event, said once until it changes: the inventory then
+// pollEvents passes events on. An error of the driver is itself an event, said once until it changes: the inventory then
 // tells which device is in trouble.
-func (d *driver) follow(set nvml.EventSet) {
+func (d *driver) pollEvents(set nvml.EventSet) {
 	last := nvml.SUCCESS
 	for {
-		data, ret := set.Wait(uint32(pause.Milliseconds()))
+		data, ret := set.Wait(uint32(eventPollInterval.Milliseconds()))
 		switch {
 		case ret == nvml.SUCCESS:
 			d.event(eventOf(data))
@@ -61,7 +61,7 @@ func (d *driver) follow(set nvml.EventSet) {
 			if ret != last {
 				d.event(wire.Event{Text: fmt.Sprintf("the driver's events cannot be read: %v", ret)})
 			}
-			time.Sleep(pause)
+			time.Sleep(eventPollInterval)
 		}
 		last = ret
 	}

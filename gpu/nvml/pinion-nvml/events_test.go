@@ -50,7 +50,7 @@ func TestAnErrorOfTheDriverIsSaidOnce(t *testing.T) {
 			return nvml.EventData{}, ret
 		}}
 		d := &driver{event: func(e wire.Event) { said = append(said, e) }}
-		go func() { defer func() { recover() }(); d.follow(set) }()
+		go func() { defer func() { recover() }(); d.pollEvents(set) }()
 		<-done
 		close(end)
 		if len(said) != 1 || !strings.Contains(said[0].Text, "GPU_IS_LOST") {

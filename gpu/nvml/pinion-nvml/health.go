@@ -8,8 +8,8 @@ import (
 	"github.com/NVIDIA/go-nvml/pkg/nvml"
 )
 
-// recoveries are the driver's words for what a device needs before it may be used again.
-var recoveries = map[nvml.DeviceGpuRecoveryAction]string{
+// recoveryActions are the driver's words for what a device needs before it may be used again.
+var recoveryActions = map[nvml.DeviceGpuRecoveryAction]string{
 	nvml.GPU_RECOVERY_ACTION_GPU_RESET:           "a reset (`nvidia-smi --gpu-reset`)",
 	nvml.GPU_RECOVERY_ACTION_NODE_REBOOT:         "a reboot of the host",
 	nvml.GPU_RECOVERY_ACTION_DRAIN_P2P:           "all traffic to its peers stopped",
@@ -19,20 +19,20 @@ var recoveries = map[nvml.DeviceGpuRecoveryAction]string{
 	nvml.GPU_RECOVERY_ACTION_SYSTEM_REBOOT:       "a reboot of the host",
 }
 
-// judge notes what the driver itself holds against the device. Both of its memories outlive the process that caused
+// checkHealth notes what the driver itself holds against the device. Both of its memories outlive the process that caused
 // the error, unlike Xid events.
-func (d *driver) judge(failed *trouble, handle nvml.Device) {
+func (d *driver) checkHealth(failed *problem, handle nvml.Device) {
 	fields := []nvml.FieldValue{{FieldId: nvml.FI_DEV_GET_GPU_RECOVERY_ACTION}}
 	if ret := handle.GetFieldValues(fields); ret == nvml.SUCCESS && nvml.Return(fields[0].NvmlReturn) == nvml.SUCCESS {
 		action := nvml.DeviceGpuRecoveryAction(binary.LittleEndian.Uint32(fields[0].Value[:4]))
-		if need, ok := recoveries[action]; ok {
-			failed.note("the driver asks for %s before the GPU is used again", need)
+		if need, ok := recoveryActions[action]; ok {
+			failed.add("the driver asks for %s before the GPU is used again", need)
 		}
 	}
-	if !d.has("nvmlDeviceGetRemappedRows") {
+	if !d.hasFunction("nvmlDeviceGetRemappedRows") {
 		return
 	}
 	if _, _, _, broken, ret := handle.GetRemappedRows(); ret == nvml.SUCCESS && broken {
-		failed.note("its memory has more broken rows than it can replace: the GPU must be exchanged")
+		failed.add("its memory has more broken rows than it can replace: the GPU must be exchanged")
 	}
 }

@@ -28,9 +28,9 @@ func (d *driver) link(devices []gpu.Device, handles []nvml.Device) {
 			if i == j {
 				continue
 			}
-			if kind, n := between(nvlinks[i], nvlinks[j], devices[j].PCI); n > 0 {
+			if kind, n := nvlinkLanes(nvlinks[i], nvlinks[j], devices[j].PCI); n > 0 {
 				devices[i].Links = append(devices[i].Links, gpu.Link{Peer: devices[j].UUID, Kind: kind, Lanes: n})
-			} else if kind, ok := pathOver(handles[i], handles[j]); ok {
+			} else if kind, ok := pciePath(handles[i], handles[j]); ok {
 				devices[i].Links = append(devices[i].Links, gpu.Link{Peer: devices[j].UUID, Kind: kind})
 			}
 		}
@@ -40,7 +40,7 @@ func (d *driver) link(devices []gpu.Device, handles []nvml.Device) {
 // countLanes reads the state of every NVLink of a device.
 func (d *driver) countLanes(handle nvml.Device) lanes {
 	count := lanes{direct: map[string]int{}}
-	canTell := d.has("nvmlDeviceGetNvLinkRemoteDeviceType")
+	canTell := d.hasFunction("nvmlDeviceGetNvLinkRemoteDeviceType")
 	for lane := range nvml.NVLINK_MAX_LINKS {
 		state, ret := handle.GetNvLinkState(lane)
 		if ret == nvml.ERROR_INVALID_ARGUMENT {
@@ -62,16 +62,16 @@ func (d *driver) countLanes(handle nvml.Device) lanes {
 	return count
 }
 
-// between counts the lanes from one device to another: direct ones, or as many as both have into the fabric.
-func between(from, to lanes, peer string) (gpu.LinkKind, int) {
+// nvlinkLanes counts the lanes from one device to another: direct ones, or as many as both have into the fabric.
+func nvlinkLanes(from, to lanes, peer string) (gpu.LinkKind, int) {
 	if n := from.direct[peer]; n > 0 {
 		return gpu.LinkNVLink, n
 	}
 	return gpu.LinkNVLink, min(from.fabric, to.fabric)
 }
 
-// pathOver is how far apart two devices are without NVLink.
-func pathOver(a, b nvml.Device) (gpu.LinkKind, bool) {
+// pciePath is how far apart two devices are without NVLink.
+func pciePath(a, b nvml.Device) (gpu.LinkKind, bool) {
 	level, ret := a.GetTopologyCommonAncestor(b)
 	if ret != nvml.SUCCESS {
 		return "", false

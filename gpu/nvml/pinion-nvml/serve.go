@@ -14,15 +14,15 @@ import (
 
 // serve answers requests until there are no more.
 func serve(requests io.Reader, messages io.Writer, d *driver) error {
-	speak := &speaker{to: json.NewEncoder(messages)}
-	d.event = func(e wire.Event) { speak.say(wire.Message{Event: &e}) }
+	out := &encoder{to: json.NewEncoder(messages)}
+	d.event = func(e wire.Event) { out.send(wire.Message{Event: &e}) }
 	lines := bufio.NewScanner(requests)
 	for lines.Scan() {
 		var request wire.Request
 		if err := json.Unmarshal(lines.Bytes(), &request); err != nil {
 			return fmt.Errorf("request %q: %w", lines.Text(), err)
 		}
-		if err := speak.say(d.answer(request)); err != nil {
+		if err := out.send(d.answer(request)); err != nil {
 			return err
 		}
 	}
@@ -49,13 +49,13 @@ func (d *driver) answer(request wire.Request) wire.Message {
 	return answer
 }
 
-// speaker keeps answers and events from mixing within a line.
-type speaker struct {
+// encoder keeps answers and events from mixing within a line.
+type encoder struct {
 	mu sync.Mutex
 	to *json.Encoder
 }
 
-func (s *speaker) say(m wire.Message) error {
+func (s *encoder) send(m wire.Message) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.to.Encode(m)

@@ -14,8 +14,8 @@ import (
 	"pinion/node/logs/record"
 )
 
-// retryOpen is how long a log that cannot be opened is left alone before it is tried again.
-const retryOpen = time.Second
+// reopenDelay is how long a log that cannot be opened is left alone before it is tried again.
+const reopenDelay = time.Second
 
 // logFile is the file being written and its rotated predecessors, path.1 the youngest. Writing never fails for the
 // caller: lines that cannot be written are counted, and the log says how many are missing as soon as it can.
@@ -25,13 +25,13 @@ type logFile struct {
 	maxFiles int
 	now      func() time.Time
 
-	mu      sync.Mutex
-	f       *os.File // nil while the file cannot be opened
-	size    int64    // bytes of whole records in f
-	triedAt time.Time
-	lost    int
-	cause   error
-	encoded []byte
+	mu           sync.Mutex
+	f            *os.File // nil while the file cannot be opened
+	size         int64    // bytes of whole records in f
+	triedAt      time.Time
+	droppedLines int
+	cause        error
+	encoded      []byte
 }
 
 func newFile(path string, maxSize int64, maxFiles int, now func() time.Time) *logFile {
@@ -56,11 +56,11 @@ func (l *logFile) writeLines(stream string, raw []byte, last bool) int {
 		done += end
 		lines++
 		if len(l.encoded) >= record.MaxText {
-			l.put(lines, at)
+			l.flush(lines, at)
 			lines = 0
 		}
 	}
-	l.put(lines, at)
+	l.flush(lines, at)
 	return done
 }
 
@@ -83,23 +83,23 @@ func nextLine(raw []byte, last bool) (text []byte, end int, partial bool) {
 	return nil, 0, false
 }
 
-// put writes what has been encoded. A write that fails half-way is taken back, so that the file holds whole records.
-func (l *logFile) put(lines int, at time.Time) {
+// flush writes what has been encoded. A write that fails half-way is taken back, so that the file holds whole records.
+func (l *logFile) flush(lines int, at time.Time) {
 	defer func() { l.encoded = l.encoded[:0] }()
-	if lines == 0 || !l.usable(at, int64(len(l.encoded))) {
-		l.lost += lines
+	if lines == 0 || !l.ensureOpen(at, int64(len(l.encoded))) {
+		l.droppedLines += lines
 		return
 	}
-	if l.lost > 0 {
-		note := "pinion: " + strconv.Itoa(l.lost) + " lines were lost here because the log could not be written: " + l.cause.Error()
+	if l.droppedLines > 0 {
+		note := "pinion: " + strconv.Itoa(l.droppedLines) + " lines were lost here because the log could not be written: " + l.cause.Error()
 		if !l.append(record.Append(nil, at, "stderr", []byte(note), false)) {
-			l.lost += lines
+			l.droppedLines += lines
 			return
 		}
-		l.lost = 0
+		l.droppedLines = 0
 	}
 	if !l.append(l.encoded) {
-		l.lost += lines
+		l.droppedLines += lines
 	}
 }
 
@@ -116,12 +116,12 @@ func (l *logFile) append(b []byte) bool {
 	return false
 }
 
-// usable makes sure that there is an open file with room for more bytes.
-func (l *logFile) usable(at time.Time, more int64) bool {
+// ensureOpen makes sure that there is an open file with room for more bytes.
+func (l *logFile) ensureOpen(at time.Time, more int64) bool {
 	if l.f != nil && l.size > 0 && l.size+more > l.maxSize {
 		l.rotate()
 	}
-	if l.f == nil && (l.triedAt.IsZero() || at.Sub(l.triedAt) >= retryOpen) {
+	if l.f == nil && (l.triedAt.IsZero() || at.Sub(l.triedAt) >= reopenDelay) {
 		l.open()
 	}
 	return l.f != nil

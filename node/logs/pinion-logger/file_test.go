@@ -182,7 +182,7 @@ func TestAFileThatCannotBeOpenedIsTriedAgain(t *testing.T) {
 	if err := os.Remove(blocked); err != nil {
 		t.Fatal(err)
 	}
-	now = now.Add(retryOpen)
+	now = now.Add(reopenDelay)
 	l.writeLines("stdout", []byte("kept\n"), false)
 	got := contents(t, l.path)
 	if len(got) != 2 || !strings.HasPrefix(got[0].Log, "pinion: 1 lines were lost") || got[1].Log != "kept" {

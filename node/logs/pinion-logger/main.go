@@ -16,8 +16,8 @@ import (
 	"pinion/node/logs/record"
 )
 
-// lastWords is how long output may still trickle in after the shim has said that the container is gone.
-const lastWords = 500 * time.Millisecond
+// drainTimeout is how long output may still trickle in after the shim has said that the container is gone.
+const drainTimeout = 500 * time.Millisecond
 
 func main() {
 	o, err := parse(os.Args[1:])
@@ -33,7 +33,7 @@ func main() {
 	for name, stream := range streams {
 		draining.Go(func() { drain(stream, name, file) })
 	}
-	ready()
+	signalReady()
 	draining.Wait()
 	file.close()
 }
@@ -44,8 +44,8 @@ func inherited(fd int) *os.File {
 	return os.NewFile(uintptr(fd), "")
 }
 
-// ready tells the shim that the container may start: one byte, then the end of the pipe.
-func ready() {
+// signalReady tells the shim that the container may start: one byte, then the end of the pipe.
+func signalReady() {
 	wait := os.NewFile(5, "")
 	wait.Write([]byte{0})
 	wait.Close()
@@ -60,24 +60,24 @@ func endOnSignal(streams map[string]*os.File) {
 	go func() {
 		<-asked
 		for _, stream := range streams {
-			stream.SetReadDeadline(time.Now().Add(lastWords))
+			stream.SetReadDeadline(time.Now().Add(drainTimeout))
 		}
 	}()
 }
 
 // drain cuts a stream into lines until it ends. What one read returns is written at once.
 func drain(stream *os.File, name string, file *logFile) {
-	held := make([]byte, 0, 32<<10) // the beginning of a line whose end has not come yet
+	pending := make([]byte, 0, 32<<10) // the beginning of a line whose end has not come yet
 	for {
-		if len(held) == cap(held) {
-			grown := make([]byte, len(held), min(2*cap(held), 2*record.MaxText))
-			copy(grown, held)
-			held = grown
+		if len(pending) == cap(pending) {
+			grown := make([]byte, len(pending), min(2*cap(pending), 2*record.MaxText))
+			copy(grown, pending)
+			pending = grown
 		}
-		n, err := stream.Read(held[len(held):cap(held)])
-		held = held[:len(held)+n]
-		whole := file.writeLines(name, held, err != nil)
-		held = held[:copy(held, held[whole:])]
+		n, err := stream.Read(pending[len(pending):cap(pending)])
+		pending = pending[:len(pending)+n]
+		whole := file.writeLines(name, pending, err != nil)
+		pending = pending[:copy(pending, pending[whole:])]
 		if err != nil {
 			return
 		}

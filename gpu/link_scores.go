@@ -1,0 +1,106 @@
+package gpu
+
+import (
+	"encoding/binary"
+	"slices"
+)
+
+// How much one pair of devices is worth to a container that holds both. The ladder follows the bandwidth of the links, in
+// the proportions of NVIDIA's go-gpuallocator, so a set that is best by it is best by theirs: one NVLink lane is worth
+// more than the nearest PCIe neighbour, and the path beside NVLink still counts, because NVSwitch hides where the CPUs,
+// the memory and the network cards are.
+const (
+	scoreSystem   = 1
+	scoreNode     = 2
+	scoreHost     = 3
+	scoreSwitches = 4
+	scoreSwitch   = 5
+	scoreLane     = 10 // for each NVLink lane, beside the path
+)
+
+// linkScores holds what each pair of some devices is worth, by position. It is symmetric and its diagonal is zero.
+type linkScores struct {
+	size   int
+	scores []int32 // size x size
+	totals []int32 // what each device is worth to all the others together
+}
+
+func newLinkScores(size int) linkScores {
+	return linkScores{size: size, scores: make([]int32, size*size), totals: make([]int32, size)}
+}
+
+func scoreLinks(devices []*Device) linkScores {
+	w := newLinkScores(len(devices))
+	position := make(map[string]int, len(devices))
+	for i, d := range devices {
+		position[d.UUID] = i
+	}
+	for i, d := range devices {
+		for _, link := range d.Links {
+			// A source may report a link on one side only; it holds for both.
+			if j, ok := position[link.Peer]; ok && i != j {
+				value := max(pairScore(d, devices[j], link), w.row(i)[j])
+				w.row(i)[j], w.row(j)[i] = value, value
+			}
+		}
+	}
+	w.addTotals()
+	return w
+}
+
+func (w linkScores) addTotals() {
+	for i := range w.size {
+		for _, value := range w.row(i) {
+			w.totals[i] += value
+		}
+	}
+}
+
+func pairScore(a, b *Device, link Link) int32 {
+	switch link.Kind {
+	case LinkNVLink:
+		path := int32(scoreSystem) // which one it is nobody told; at the least it is this
+		if a.NUMANode == b.NUMANode && a.NUMANode >= 0 {
+			path = scoreNode
+		}
+		return int32(link.Lanes)*scoreLane + path
+	case LinkSwitch:
+		return scoreSwitch
+	case LinkSwitches:
+		return scoreSwitches
+	case LinkHost:
+		return scoreHost
+	case LinkNode:
+		return scoreNode
+	case LinkSystem:
+		return scoreSystem
+	}
+	return 0
+}
+
+// row is what device i is worth to each of the others.
+func (w linkScores) row(i int) []int32 { return w.scores[i*w.size : (i+1)*w.size] }
+
+// subset is the wiring among the devices of a set, and where each of its positions is in the whole.
+func (w linkScores) subset(set DeviceSet) (linkScores, []int) {
+	at := slices.Collect(set.positions())
+	part := newLinkScores(len(at))
+	for i, from := range at {
+		for j, to := range at {
+			part.row(i)[j] = w.row(from)[to]
+		}
+	}
+	part.addTotals()
+	return part, at
+}
+
+// key is equal for equal wirings only.
+func (w linkScores) key() string {
+	key := binary.AppendUvarint(nil, uint64(w.size))
+	for i := range w.size {
+		for _, value := range w.row(i)[i:] {
+			key = binary.AppendUvarint(key, uint64(value))
+		}
+	}
+	return string(key)
+}

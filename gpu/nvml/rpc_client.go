@@ -1,0 +1,150 @@
+package nvml
+
+import (
+	"bufio"
+	"encoding/json"
+	"fmt"
+	"io"
+	"log/slog"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"pinion/gpu/nvml/wire"
+)
+
+const (
+	// maxMessage bounds one message; a specification for sixteen GPUs takes a twentieth of it.
+	maxMessage = 4 << 20
+	// stderrLinesKept is how many lines of its standard error are kept to explain a helper's death.
+	stderrLinesKept = 5
+)
+
+// rpcClient is one helper process and the answers that are awaited from it.
+type rpcClient struct {
+	process *process
+	done    chan struct{} // closed when no answer will come any more
+	err     error         // set before over is closed
+
+	mu      sync.Mutex
+	pending map[uint64]pendingCall
+}
+
+type pendingCall struct {
+	kind    wire.Kind
+	answer  chan wire.Message // has room for the answer
+	timeout *time.Timer       // gives up on the helper
+}
+
+func newRPCClient(p *process) *rpcClient {
+	return &rpcClient{process: p, done: make(chan struct{}), pending: map[uint64]pendingCall{}}
+}
+
+// register registers a request before it is sent. Without an answer in time the helper is given up, whether somebody
+// still waits or not: askers that are less patient would otherwise never find out that the driver hangs.
+func (c *rpcClient) register(request wire.Request, patience time.Duration) <-chan wire.Message {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	limit := time.AfterFunc(patience, func() {
+		c.fail(fmt.Errorf("pinion-nvml did not answer %q within %v and was ended: the NVIDIA driver hangs; look into dmesg", request.Kind, patience))
+	})
+	w := pendingCall{request.Kind, make(chan wire.Message, 1), limit}
+	c.pending[request.ID] = w
+	return w.answer
+}
+
+// fail ends the conversation, once, and the process with it.
+func (c *rpcClient) fail(why error) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	select {
+	case <-c.done:
+		return
+	default:
+	}
+	c.err = why
+	for _, w := range c.pending {
+		w.timeout.Stop()
+	}
+	close(c.done)
+	c.process.kill()
+}
+
+// readUntilExit passes on what the helper says until its process is gone, and returns why that is.
+func (c *rpcClient) readUntilExit(event func(wire.Event), log *slog.Logger) error {
+	heard := make(chan []string, 1)
+	go func() { heard <- drainStderr(c.process.stderr, log) }()
+	nonsense := c.read(event)
+	if nonsense != nil {
+		c.fail(nonsense)
+	}
+	words := <-heard
+	c.fail(c.exitError(c.process.wait(), words))
+	return c.err
+}
+
+// read takes messages until there are no more. It fails on the first line that is no message.
+func (c *rpcClient) read(event func(wire.Event)) error {
+	lines := bufio.NewScanner(c.process.messages)
+	lines.Buffer(nil, maxMessage)
+	for lines.Scan() {
+		var m wire.Message
+		if err := json.Unmarshal(lines.Bytes(), &m); err != nil {
+			return fmt.Errorf("pinion-nvml said %.80q, which is no message (%w), and was ended", lines.Text(), err)
+		}
+		if m.Event != nil {
+			event(*m.Event)
+			continue
+		}
+		c.complete(m)
+	}
+	return lines.Err()
+}
+
+func (c *rpcClient) complete(m wire.Message) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if w, ok := c.pending[m.ID]; ok {
+		w.timeout.Stop()
+		delete(c.pending, m.ID)
+		w.answer <- m
+	}
+}
+
+// exitError says how the helper died: at which request, how its process ended, and what it said last.
+func (c *rpcClient) exitError(exit error, words []string) error {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	var during []string
+	for _, w := range c.pending {
+		during = append(during, fmt.Sprintf("%q", w.kind))
+	}
+	slices.Sort(during)
+	text := "pinion-nvml died"
+	if len(during) > 0 {
+		text += " while it answered " + strings.Join(slices.Compact(during), " and ")
+	}
+	if exit == nil {
+		text += ": it ended by itself"
+	} else {
+		text += ": " + exit.Error()
+	}
+	if len(words) > 0 {
+		text += "; it said: " + strings.Join(words, " / ")
+	}
+	return fmt.Errorf("%s", text)
+}
+
+// drainStderr logs what the helper and the driver's library print, and returns the last lines.
+func drainStderr(stderr io.Reader, log *slog.Logger) []string {
+	var last []string
+	lines := bufio.NewScanner(stderr)
+	for lines.Scan() {
+		log.Debug("pinion-nvml", "line", lines.Text())
+		last = append(last, lines.Text())
+		last = last[max(0, len(last)-stderrLinesKept):]
+	}
+	io.Copy(io.Discard, stderr) // after a line that is too long
+	return last
+}

@@ -1,0 +1,166 @@
+package node_test
+
+import (
+	"context"
+	"log/slog"
+	"slices"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"go.uber.org/goleak"
+
+	"pinion/gpu"
+	"pinion/node"
+	"pinion/node/fake"
+	"pinion/raftfsm/spec"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+const hostID = "0123456789abcdef0123456789abcdef"
+
+// simHost is a host and its cluster. Time in it is simulated; settle lets everything that can happen now happen.
+type simHost struct {
+	*testing.T
+	machine *fake.Machine
+	network *fake.Network
+	gpus    *fakeGPUs
+	control *fakeControl
+	dir     string
+
+	node    *node.Node
+	runtime *fake.Runtime
+	crash   func() // ends the agent that runs; its containers run on
+}
+
+// simulate runs a scenario in a world of its own, and ends the agent after it.
+func simulate(t *testing.T, scenario func(w *simHost)) {
+	dir := t.TempDir()
+	synctest.Test(t, func(t *testing.T) {
+		w := &simHost{T: t, machine: fake.New(), network: fake.NewNetwork(), gpus: newFakeGPUs("GPU-0", "GPU-1"), control: newFakeControl(), dir: dir, crash: func() {}}
+		defer func() { w.crash() }()
+		scenario(w)
+	})
+}
+
+// boot starts the agent on the host, after a crash too.
+func (w *simHost) boot() {
+	w.runtime = w.machine.Open()
+	w.node = node.New(node.Config{
+		Host: spec.Host{ID: hostID, Name: "host", Cluster: spec.DefaultCluster}, Control: w.control, Images: w.runtime,
+		Containers: w.runtime, Execer: w.runtime, Network: w.network, GPUs: w.gpus, Logs: emptyLogs{}, Dir: w.dir, Log: slog.New(slog.DiscardHandler),
+	})
+	ctx, cancel := context.WithCancel(w.Context())
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		if err := w.node.Run(ctx); err != nil {
+			w.Errorf("the agent ended with %v", err)
+		}
+	}()
+	w.crash = func() { cancel(); <-done; w.crash = func() {} }
+	w.waitIdle()
+}
+
+func (w *simHost) waitIdle() { synctest.Wait() }
+
+// advance lets simulated time go by.
+func (w *simHost) advance(d time.Duration) {
+	time.Sleep(d)
+	synctest.Wait()
+}
+
+func (w *simHost) want(what string, got, want any) {
+	w.Helper()
+	if got != want {
+		w.Errorf("%s is %v, want %v", what, got, want)
+	}
+}
+
+func (w *simHost) wantRunning(ids ...string) {
+	w.Helper()
+	if got := w.machine.Running(); !slices.Equal(got, ids) {
+		w.Errorf("running are %v, want %v", got, ids)
+	}
+}
+
+// wantNothingLeft checks that no trace of any task is on the host.
+func (w *simHost) wantNothingLeft() {
+	w.Helper()
+	if ids := w.machine.All(); len(ids) > 0 {
+		w.Errorf("containers are left: %v", ids)
+	}
+	if ids := w.network.Attached(); len(ids) > 0 {
+		w.Errorf("attachments are left: %v", ids)
+	}
+	if dirs := w.taskDirs(); len(dirs) > 0 {
+		w.Errorf("directories are left: %v", dirs)
+	}
+}
+
+// emptyLogs keeps nothing.
+type emptyLogs struct{}
+
+func (emptyLogs) Read(ctx context.Context, q spec.LogQuery, live func() bool, _ func(spec.LogLine) error) error {
+	for q.Follow && live() && ctx.Err() == nil {
+		time.Sleep(time.Second)
+	}
+	return ctx.Err()
+}
+
+// fakeGPUs is a gpu.Source of devices in memory.
+type fakeGPUs struct {
+	mu           sync.Mutex
+	devices      []gpu.Device
+	users        map[string][]int
+	processCalls int // how often Processes was asked
+	err          error
+	changed      chan struct{}
+}
+
+func newFakeGPUs(uuids ...string) *fakeGPUs {
+	g := &fakeGPUs{users: map[string][]int{}, changed: make(chan struct{}, 1)}
+	for i, uuid := range uuids {
+		g.devices = append(g.devices, gpu.Device{UUID: uuid, Index: i, Minor: i, Health: gpu.Healthy})
+	}
+	return g
+}
+
+// setProcesses sets which processes have the device open.
+func (g *fakeGPUs) setProcesses(uuid string, pids ...int) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	g.users[uuid] = pids
+}
+
+// removeDevice takes the device off the bus: nothing can be told of it any more.
+func (g *fakeGPUs) removeDevice(uuid string) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	g.devices = slices.DeleteFunc(g.devices, func(d gpu.Device) bool { return d.UUID == uuid })
+	g.changed <- struct{}{}
+}
+
+func (g *fakeGPUs) Inventory(context.Context) (gpu.Inventory, error) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	return gpu.Inventory{Devices: slices.Clone(g.devices)}, g.err
+}
+
+func (g *fakeGPUs) Changed() <-chan struct{} { return g.changed }
+
+func (g *fakeGPUs) CDI(context.Context) (string, []byte, error) { return "nvidia.com/gpu", nil, nil }
+
+func (g *fakeGPUs) Processes(_ context.Context, uuid string) ([]int, error) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	g.processCalls++
+	if !slices.ContainsFunc(g.devices, func(d gpu.Device) bool { return d.UUID == uuid }) {
+		return nil, spec.ErrNotFound
+	}
+	return g.users[uuid], nil
+}
+
+func (g *fakeGPUs) Close() error { return nil }
