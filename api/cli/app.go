@@ -34,15 +34,15 @@ type Program struct {
 	// pool. Nil: there is no such command.
 	Recover func(ctx context.Context, dataDir string) error
 
-	// Inside prints what the container that this process runs in sees of GPUs, as text or as JSON.
-	Inside func(out io.Writer, json bool) error
+	// ContainerGPUs prints what the container that this process runs in sees of GPUs, as text or as JSON.
+	ContainerGPUs func(out io.Writer, json bool) error
 
 	// Simulate replays a trace. Nil: there is no such command.
 	Simulate Simulator
 
 	// Stand-ins for tests; the real clock and the process's own signals when nil.
 	now     func() time.Time
-	pause   func(ctx context.Context, d time.Duration) error
+	sleep   func(ctx context.Context, d time.Duration) error
 	signals <-chan os.Signal
 }
 
@@ -52,7 +52,7 @@ type Program struct {
 func Main(ctx context.Context, p Program, args []string) int {
 	app := New(p)
 	err := app.RunContext(ctx, args)
-	return report(app.ErrWriter, err)
+	return reportError(app.ErrWriter, err)
 }
 
 // New builds the command line. Errors come back from RunContext; they are printed by nobody but Main.
@@ -66,7 +66,7 @@ func New(p Program) *cli.App {
 		Flags:                     globalFlags(),
 		Commands:                  commands(p),
 		Action:                    unknownCommand,
-		OnUsageError:              wrongUsage,
+		OnUsageError:              wrapUsageError,
 		ExitErrHandler:            func(*cli.Context, error) {},
 		DisableSliceFlagSeparator: true,
 		EnableBashCompletion:      true,
@@ -75,7 +75,7 @@ func New(p Program) *cli.App {
 		ErrWriter:                 os.Stderr,
 	}
 	for _, command := range app.Commands {
-		finish(command)
+		setupCommand(command)
 	}
 	return app
 }
@@ -103,7 +103,7 @@ func commands(p Program) []*cli.Command {
 		activateCommand(p),
 		tokenCommand(p),
 		keysCommand(p),
-		quotaCommand(p),
+		teamCommand(p),
 		leaveCommand(p),
 		snapshotCommand(p),
 		gpusCommand(p),
@@ -120,14 +120,14 @@ func commands(p Program) []*cli.Command {
 	return all
 }
 
-// finish gives a command what all commands have in common.
-func finish(command *cli.Command) {
+// setupCommand gives a command what all commands have in common.
+func setupCommand(command *cli.Command) {
 	command.HideHelpCommand = true // an image or a task may be called "help"
-	command.OnUsageError = wrongUsage
+	command.OnUsageError = wrapUsageError
 	command.Before = checkArguments
-	command.Flags = append(command.Flags, repeatedFlags()...)
+	command.Flags = append(command.Flags, commandFlags()...)
 	for _, below := range command.Subcommands {
-		finish(below)
+		setupCommand(below)
 	}
 }
 
@@ -140,7 +140,7 @@ func unknownCommand(c *cli.Context) error {
 	return usageErrorf("there is no command %q. %s See pinion --help", name, cli.SuggestCommand(c.App.Commands, name))
 }
 
-func wrongUsage(c *cli.Context, err error, _ bool) error {
+func wrapUsageError(c *cli.Context, err error, _ bool) error {
 	return usageErrorf("%w; see %s --help", err, c.Command.HelpName)
 }
 
@@ -165,8 +165,8 @@ const (
 	exitInterrupt = 130
 )
 
-// report prints an error as the user sees it and returns the exit code.
-func report(w io.Writer, err error) int {
+// reportError prints an error as the user sees it and returns the exit code.
+func reportError(w io.Writer, err error) int {
 	if err == nil {
 		return 0
 	}

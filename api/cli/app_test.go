@@ -61,10 +61,10 @@ func TestWrongCommandLinesSayWhatToDo(t *testing.T) {
 }
 
 func TestHelpHasExamplesForEveryCommand(t *testing.T) {
-	for _, command := range New(whole).Commands {
-		helps(t, command, command.Name)
+	for _, command := range New(fullProgram).Commands {
+		checkHelp(t, command, command.Name)
 		for _, below := range command.Subcommands {
-			helps(t, below, command.Name+" "+below.Name)
+			checkHelp(t, below, command.Name+" "+below.Name)
 		}
 	}
 	if got := pinion(t, nil); got.code != 0 || !strings.Contains(got.out, "COMMANDS:") || !strings.Contains(got.out, "are a pool") {
@@ -72,32 +72,32 @@ func TestHelpHasExamplesForEveryCommand(t *testing.T) {
 	}
 }
 
-// whole can do everything that a program may be able to do.
-var whole = Program{
+// fullProgram can do everything that a program may be able to do.
+var fullProgram = Program{
 	Restore:         func(context.Context, string, string) error { return nil },
 	InspectSnapshot: func(io.Writer, string, bool) error { return nil },
 	Recover:         func(context.Context, string) error { return nil },
 }
 
-func helps(t *testing.T, command *cli.Command, name string) {
+func checkHelp(t *testing.T, command *cli.Command, name string) {
 	if !command.Hidden && !strings.Contains(command.Description, "Examples:\n   ") {
 		t.Errorf("pinion %s --help has no examples", name)
 	}
-	got := pinionWith(t, whole, nil, append(strings.Fields(name), "--help")...)
+	got := pinionWith(t, fullProgram, nil, append(strings.Fields(name), "--help")...)
 	if got.code != 0 || !strings.Contains(got.out, "pinion "+name) || got.err != "" {
 		t.Errorf("pinion %s --help: %+v", name, got)
 	}
 }
 
 func TestGlobalFlagsStandBeforeTheCommandOrAfterIt(t *testing.T) {
-	d := openDoor(t)
-	d.documents["/v1/version"] = page(map[string]string{"version": "0.1.0"})
+	h := newFakeHost(t)
+	h.documents["/v1/version"] = serveDocument(map[string]string{"version": "0.1.0"})
 	t.Setenv("PINION_DATA_DIR", "/nowhere")
 	for _, line := range []string{"-o json version", "version -o json", "-o table version -o json"} {
-		got := pinion(t, d, strings.Fields(line)...)
-		same(t, line, got.out, "{\n  \"client\": \"0.1.0\",\n  \"host\": \"0.1.0\"\n}\n")
+		got := pinion(t, h, strings.Fields(line)...)
+		checkEqual(t, line, got.out, "{\n  \"client\": \"0.1.0\",\n  \"host\": \"0.1.0\"\n}\n")
 	}
-	if got := pinion(t, d, "version", "--data-dir", "/nowhere/at/all"); !strings.Contains(got.err, "no host answers here") {
+	if got := pinion(t, h, "version", "--data-dir", "/nowhere/at/all"); !strings.Contains(got.err, "no host answers here") {
 		t.Errorf("the flag behind the command wins, got %+v", got)
 	}
 }

@@ -23,13 +23,13 @@ func checkArguments(c *cli.Context) error {
 			break // what follows belongs to a container
 		}
 		if looksLikeFlag(argument) {
-			return lateFlag(name, argument, c.Command.ArgsUsage)
+			return misplacedFlagError(name, argument, c.Command.ArgsUsage)
 		}
 	}
 	return nil
 }
 
-func lateFlag(name, flag, arguments string) error {
+func misplacedFlagError(name, flag, arguments string) error {
 	if strings.Contains(arguments, "--") {
 		return usageErrorf("%s comes after the first argument. If it is for pinion, put it before; if it is for the container, put -- before the container's command: %s [options] %s", flag, name, arguments)
 	}

@@ -24,9 +24,9 @@ func globalFlags() []cli.Flag {
 	}
 }
 
-// repeatedFlags are the global flags for the place after the command: without defaults, so that it shows whether they
+// commandFlags are the global flags for the place after the command: without defaults, so that it shows whether they
 // were given there.
-func repeatedFlags() []cli.Flag {
+func commandFlags() []cli.Flag {
 	var flags []cli.Flag
 	for _, flag := range globalFlags() {
 		global := flag.(*cli.StringFlag)
@@ -36,8 +36,8 @@ func repeatedFlags() []cli.Flag {
 	return flags
 }
 
-// global is the value of a global flag; after the command wins over before it, and both over the environment.
-func global(c *cli.Context, name string) string {
+// globalFlag is the value of a global flag; after the command wins over before it, and both over the environment.
+func globalFlag(c *cli.Context, name string) string {
 	lineage := c.Lineage()
 	for _, level := range lineage {
 		if level.IsSet(name) {
@@ -49,7 +49,7 @@ func global(c *cli.Context, name string) string {
 
 // dataDir treats an empty PINION_DATA_DIR as one that is not set.
 func dataDir(c *cli.Context) string {
-	if dir := global(c, "data-dir"); dir != "" {
+	if dir := globalFlag(c, "data-dir"); dir != "" {
 		return dir
 	}
 	return DefaultDataDir
@@ -59,10 +59,10 @@ func dataDir(c *cli.Context) string {
 func connection(c *cli.Context) client.Config {
 	return client.Config{
 		Socket: filepath.Join(dataDir(c), "pinion.sock"),
-		Host:   global(c, "host"),
-		KeyID:  global(c, "key-id"),
-		Secret: global(c, "secret"),
-		CAFile: global(c, "ca"),
-		Region: global(c, "region"),
+		Host:   globalFlag(c, "host"),
+		KeyID:  globalFlag(c, "key-id"),
+		Secret: globalFlag(c, "secret"),
+		CAFile: globalFlag(c, "ca"),
+		Region: globalFlag(c, "region"),
 	}
 }

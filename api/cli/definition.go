@@ -38,11 +38,11 @@ type definition struct {
 	Containers  []spec.ContainerDefinition `json:"containerDefinitions"`
 }
 
-// reservedMiB is what a container without --memory counts for when a host is chosen.
-const reservedMiB = 256
+// defaultReservationMiB is what a container without --memory counts for when a host is chosen.
+const defaultReservationMiB = 256
 
-// definitionOf builds the request from the command line.
-func definitionOf(c *cli.Context) (definition, error) {
+// parseDefinition builds the request from the command line.
+func parseDefinition(c *cli.Context) (definition, error) {
 	image, command, err := imageAndCommand(c.Args().Slice())
 	if err != nil {
 		return definition{}, err
@@ -83,7 +83,7 @@ func imageAndCommand(arguments []string) (image string, command []string, err er
 	return image, command, nil
 }
 
-var notInNames = regexp.MustCompile(`[^A-Za-z0-9_-]+`)
+var invalidNameCharacters = regexp.MustCompile(`[^A-Za-z0-9_-]+`)
 
 // imageName is the last part of an image reference without tag and digest, fit for a container name: "cuda" for
 // "nvidia/cuda:12.4".
@@ -91,7 +91,7 @@ func imageName(image string) string {
 	name, _, _ := strings.Cut(image, "@")
 	name = name[strings.LastIndex(name, "/")+1:]
 	name, _, _ = strings.Cut(name, ":")
-	name = strings.Trim(notInNames.ReplaceAllString(name, "-"), "-")
+	name = strings.Trim(invalidNameCharacters.ReplaceAllString(name, "-"), "-")
 	return name[:min(len(name), 250)]
 }
 
@@ -120,7 +120,7 @@ func applyCPUs(c *cli.Context, d *definition, container *spec.ContainerDefinitio
 }
 
 func applyMemory(c *cli.Context, _ *definition, container *spec.ContainerDefinition) error {
-	container.MemoryReservation = reservedMiB
+	container.MemoryReservation = defaultReservationMiB
 	if text := c.String("memory"); text != "" {
 		limit, err := parseMemory(text)
 		if err != nil {

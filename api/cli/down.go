@@ -33,7 +33,7 @@ Examples:
 			if config.DataDir, err = filepath.Abs(dataDir(c)); err != nil {
 				return fmt.Errorf("--data-dir: %w", err)
 			}
-			if err := thisMachine().check(); err != nil {
+			if err := localMachine().check(); err != nil {
 				return err
 			}
 			return down(c.Context, config)

@@ -27,14 +27,14 @@ Examples:
 			&cli.DurationFlag{Name: "timeout", DefaultText: "as long as it takes", Usage: "`TIME` to wait, such as 10m"},
 		},
 		Action: func(c *cli.Context) error {
-			d, host, err := p.openAtHost(c)
+			s, host, err := p.newHostSession(c)
 			if err != nil {
 				return err
 			}
-			if err := d.drain(c.Context, host, c.Duration("timeout")); err != nil {
+			if err := s.drain(c.Context, host, c.Duration("timeout")); err != nil {
 				return err
 			}
-			_, err = fmt.Fprintf(d.out, "%s is drained\n", host.Name)
+			_, err = fmt.Fprintf(s.out, "%s is drained\n", host.Name)
 			return err
 		},
 	}
@@ -50,51 +50,51 @@ func activateCommand(p Program) *cli.Command {
 Examples:
    pinion activate gpu-2`,
 		Action: func(c *cli.Context) error {
-			d, host, err := p.openAtHost(c)
+			s, host, err := p.newHostSession(c)
 			if err != nil {
 				return err
 			}
-			if err := d.host.SetHostStatus(c.Context, host.Cluster, host.ID, "ACTIVE"); err != nil {
+			if err := s.client.SetHostStatus(c.Context, host.Cluster, host.ID, "ACTIVE"); err != nil {
 				return err
 			}
-			_, err = fmt.Fprintf(d.out, "%s is active\n", host.Name)
+			_, err = fmt.Fprintf(s.out, "%s is active\n", host.Name)
 			return err
 		},
 	}
 }
 
 // drain returns when the host has no task left; timeout 0 is for ever.
-func (d *desk) drain(ctx context.Context, host client.Host, timeout time.Duration) error {
-	if err := d.host.SetHostStatus(ctx, host.Cluster, host.ID, "DRAINING"); err != nil {
+func (s *session) drain(ctx context.Context, host client.Host, timeout time.Duration) error {
+	if err := s.client.SetHostStatus(ctx, host.Cluster, host.ID, "DRAINING"); err != nil {
 		return err
 	}
-	begin, told := d.now(), -1
+	begin, printed := s.now(), -1
 	for {
-		left, err := d.tasksOn(ctx, host.ID)
+		left, err := s.taskCount(ctx, host.ID)
 		if err != nil || left == 0 {
 			return err
 		}
-		if left != told {
-			told = left
-			d.note("%s: %s left ...", host.Name, plural(left, "task"))
+		if left != printed {
+			printed = left
+			s.notef("%s: %s left ...", host.Name, plural(left, "task"))
 		}
-		if timeout > 0 && d.now().Sub(begin) >= timeout {
+		if timeout > 0 && s.now().Sub(begin) >= timeout {
 			return fmt.Errorf("host %s still has %s after %s. It gets no new ones; `pinion ps` shows them, `pinion activate %s` takes the host back", host.Name, plural(left, "task"), timeout, host.Name)
 		}
-		if err := d.pause(ctx, time.Second); err != nil {
+		if err := s.sleep(ctx, time.Second); err != nil {
 			return err
 		}
 	}
 }
 
-// tasksOn is how many tasks of a host have not ended; a host that is gone has none.
-func (d *desk) tasksOn(ctx context.Context, id string) (left int, err error) {
-	err = d.patiently(ctx, func() error {
-		hosts, err := d.host.Hosts(ctx)
+// taskCount is how many tasks of a host have not ended; a host that is gone has none.
+func (s *session) taskCount(ctx context.Context, id string) (n int, err error) {
+	err = s.retryUnavailable(ctx, func() error {
+		hosts, err := s.client.Hosts(ctx)
 		if at := slices.IndexFunc(hosts, func(h client.Host) bool { return h.ID == id }); at >= 0 {
-			left = hosts[at].Tasks
+			n = hosts[at].Tasks
 		}
 		return err
 	})
-	return left, err
+	return n, err
 }

@@ -35,15 +35,15 @@ Examples:
 			if err != nil {
 				return err
 			}
-			access, err := accessOf(c)
+			access, err := resolveAccess(c)
 			if err != nil {
 				return err
 			}
-			variables := environment(access, os.Getenv)
+			variables := clientEnvironment(access, os.Getenv)
 			if output == outputJSON {
-				return printJSON(c.App.Writer, asJSON(variables))
+				return printJSON(c.App.Writer, envDocument(variables))
 			}
-			text, err := shellText(variables, c.String("shell"))
+			text, err := shellCommands(variables, c.String("shell"))
 			if err != nil {
 				return err
 			}
@@ -62,8 +62,8 @@ type Access struct {
 	CAFile   string `json:"caFile"` // absolute path
 }
 
-// accessOf is what --host and its flags say, or else what the host of the data directory wrote down.
-func accessOf(c *cli.Context) (Access, error) {
+// resolveAccess is what --host and its flags say, or else what the host of the data directory wrote down.
+func resolveAccess(c *cli.Context) (Access, error) {
 	config := connection(c)
 	if config.Host == "" {
 		return readAccess(filepath.Join(dataDir(c), "client.json"))
@@ -101,17 +101,17 @@ func readAccess(path string) (Access, error) {
 	return a, nil
 }
 
-// variable is one line of the environment: set to Value, or unset.
-type variable struct {
+// envVar is one line of the environment: set to Value, or unset.
+type envVar struct {
 	Name  string
 	Value string
 	Unset bool
 }
 
-// environment is everything that a client must have, and must not have, in its environment. Of several ways to say
+// clientEnvironment is everything that a client must have, and must not have, in its environment. Of several ways to say
 // the same, clients take an environment variable before a configuration file, so what files may say is answered here.
-func environment(a Access, getenv func(string) string) []variable {
-	variables := []variable{
+func clientEnvironment(a Access, getenv func(string) string) []envVar {
+	variables := []envVar{
 		{Name: "AWS_ENDPOINT_URL_ECS", Value: a.Endpoint},
 		{Name: "AWS_ENDPOINT_URL_CLOUDWATCH_LOGS", Value: a.Endpoint}, // for 'aws logs'
 		{Name: "AWS_ACCESS_KEY_ID", Value: a.KeyID},
@@ -129,20 +129,20 @@ func environment(a Access, getenv func(string) string) []variable {
 		{Name: "AWS_SECURITY_TOKEN", Unset: true},                     // its old name
 		{Name: "AWS_CREDENTIAL_EXPIRATION", Unset: true},              // makes the key look expired
 	}
-	return append(variables, withoutProxy(a.Endpoint, getenv)...)
+	return append(variables, noProxyVariables(a.Endpoint, getenv)...)
 }
 
-// withoutProxy makes clients go to the endpoint directly where the environment names a proxy.
-func withoutProxy(endpoint string, getenv func(string) string) []variable {
-	proxied := false
+// noProxyVariables makes clients go to the endpoint directly where the environment names a proxy.
+func noProxyVariables(endpoint string, getenv func(string) string) []envVar {
+	proxySet := false
 	for _, name := range []string{"HTTPS_PROXY", "https_proxy", "ALL_PROXY", "all_proxy"} {
-		proxied = proxied || getenv(name) != ""
+		proxySet = proxySet || getenv(name) != ""
 	}
-	if !proxied {
+	if !proxySet {
 		return nil
 	}
-	host := hostname(endpoint)
-	var variables []variable
+	host := endpointHost(endpoint)
+	var variables []envVar
 	for _, name := range []string{"NO_PROXY", "no_proxy"} {
 		exempt := getenv(name)
 		switch {
@@ -151,7 +151,7 @@ func withoutProxy(endpoint string, getenv func(string) string) []variable {
 		case !strings.Contains(","+exempt+",", ","+host+","):
 			exempt += "," + host
 		}
-		variables = append(variables, variable{Name: name, Value: exempt})
+		variables = append(variables, envVar{Name: name, Value: exempt})
 	}
 	return variables
 }

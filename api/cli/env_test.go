@@ -11,36 +11,36 @@ import (
 	"testing"
 )
 
-// awkward is a secret with everything that shells treat specially.
-const awkward = `a'b"c $HOME \n` + "`id`" + `;*\ é`
+// specialCharacters is a secret with everything that shells treat specially.
+const specialCharacters = `a'b"c $HOME \n` + "`id`" + `;*\ é`
 
-func writeAccess(t *testing.T, a Access) *door {
+func newAccessHost(t *testing.T, a Access) *fakeHost {
 	t.Helper()
 	raw, err := json.Marshal(a)
 	if err != nil {
 		t.Fatal(err)
 	}
-	d := &door{dir: t.TempDir()}
-	if err := os.WriteFile(filepath.Join(d.dir, "client.json"), raw, 0o600); err != nil {
+	h := &fakeHost{dir: t.TempDir()}
+	if err := os.WriteFile(filepath.Join(h.dir, "client.json"), raw, 0o600); err != nil {
 		t.Fatal(err)
 	}
-	return d
+	return h
 }
 
-var someAccess = Access{Endpoint: "https://10.0.0.5:7400", KeyID: "AKIAEXAMPLEEXAMPLE00", Secret: awkward, Region: "us-east-1", CAFile: "/var/lib/pinion/pki/ca.crt"}
+var testAccess = Access{Endpoint: "https://10.0.0.5:7400", KeyID: "AKIAEXAMPLEEXAMPLE00", Secret: specialCharacters, Region: "us-east-1", CAFile: "/var/lib/pinion/pki/ca.crt"}
 
-// inTheWay is an environment that would keep clients away from Pinion.
-var inTheWay = map[string]string{
+// conflictingVariables is an environment that would keep clients away from Pinion.
+var conflictingVariables = map[string]string{
 	"AWS_PROFILE": "work", "AWS_DEFAULT_PROFILE": "work", "AWS_SESSION_TOKEN": "t", "AWS_SECURITY_TOKEN": "t", "AWS_CREDENTIAL_EXPIRATION": "2001-01-01T00:00:00Z",
 	"AWS_IGNORE_CONFIGURED_ENDPOINT_URLS": "true", "AWS_USE_FIPS_ENDPOINT": "true", "AWS_REGION": "eu-west-1", "AWS_DEFAULT_REGION": "eu-west-1",
 	"AWS_CA_BUNDLE": "/etc/ssl/corporate.pem", "AWS_PAGER": "less", "HTTPS_PROXY": "http://proxy:3128", "NO_PROXY": "localhost",
 }
 
 func TestEvalOfPinionEnvLeavesExactlyWhatClientsNeed(t *testing.T) {
-	for name, value := range inTheWay {
+	for name, value := range conflictingVariables {
 		t.Setenv(name, value)
 	}
-	script := pinion(t, writeAccess(t, someAccess), "env")
+	script := pinion(t, newAccessHost(t, testAccess), "env")
 	if script.code != 0 {
 		t.Fatalf("%+v", script)
 	}
@@ -56,7 +56,7 @@ func TestEvalOfPinionEnvLeavesExactlyWhatClientsNeed(t *testing.T) {
 		}
 		for name, want := range map[string]string{
 			"AWS_ENDPOINT_URL_ECS": "https://10.0.0.5:7400", "AWS_ENDPOINT_URL_CLOUDWATCH_LOGS": "https://10.0.0.5:7400",
-			"AWS_ACCESS_KEY_ID": "AKIAEXAMPLEEXAMPLE00", "AWS_SECRET_ACCESS_KEY": awkward,
+			"AWS_ACCESS_KEY_ID": "AKIAEXAMPLEEXAMPLE00", "AWS_SECRET_ACCESS_KEY": specialCharacters,
 			"AWS_REGION": "us-east-1", "AWS_DEFAULT_REGION": "us-east-1", "AWS_CA_BUNDLE": "/var/lib/pinion/pki/ca.crt", "AWS_PAGER": "",
 			"AWS_IGNORE_CONFIGURED_ENDPOINT_URLS": "false", "AWS_USE_FIPS_ENDPOINT": "false", "AWS_USE_DUALSTACK_ENDPOINT": "false",
 			"NO_PROXY": "localhost,10.0.0.5", "no_proxy": "10.0.0.5",
@@ -77,25 +77,25 @@ func TestEnvLeavesProxyVariablesAloneWhereThereIsNoProxy(t *testing.T) {
 	for _, name := range []string{"HTTPS_PROXY", "https_proxy", "ALL_PROXY", "all_proxy"} {
 		t.Setenv(name, "")
 	}
-	if got := pinion(t, writeAccess(t, someAccess), "env"); strings.Contains(strings.ToLower(got.out), "no_proxy") {
+	if got := pinion(t, newAccessHost(t, testAccess), "env"); strings.Contains(strings.ToLower(got.out), "no_proxy") {
 		t.Error(got.out)
 	}
 }
 
 func TestEnvForFishAndForPrograms(t *testing.T) {
-	d := writeAccess(t, someAccess)
-	fish := pinion(t, d, "env", "--shell", "fish").out
+	h := newAccessHost(t, testAccess)
+	fish := pinion(t, h, "env", "--shell", "fish").out
 	for _, line := range []string{`set -gx AWS_SECRET_ACCESS_KEY 'a\'b"c $HOME \\n` + "`id`" + `;*\\ é'`, "set -e AWS_PROFILE"} {
 		if !strings.Contains(fish, line+"\n") {
 			t.Errorf("no line %s in\n%s", line, fish)
 		}
 	}
 	var document map[string]*string
-	if err := json.Unmarshal([]byte(pinion(t, d, "env", "-o", "json").out), &document); err != nil {
+	if err := json.Unmarshal([]byte(pinion(t, h, "env", "-o", "json").out), &document); err != nil {
 		t.Fatal(err)
 	}
 	profile, named := document["AWS_PROFILE"]
-	if *document["AWS_SECRET_ACCESS_KEY"] != awkward || !named || profile != nil {
+	if *document["AWS_SECRET_ACCESS_KEY"] != specialCharacters || !named || profile != nil {
 		t.Errorf("%v", document)
 	}
 }
@@ -114,17 +114,17 @@ func TestEnvOfAnotherMachineComesFromTheFlags(t *testing.T) {
 }
 
 func TestEnvSaysWhyItHasNothingToPrint(t *testing.T) {
-	damaged := &door{dir: t.TempDir()}
+	damaged := &fakeHost{dir: t.TempDir()}
 	if err := os.WriteFile(filepath.Join(damaged.dir, "client.json"), []byte("{"), 0o600); err != nil {
 		t.Fatal(err)
 	}
 	cases := map[string]struct {
-		d    *door
+		d    *fakeHost
 		says string
 	}{
 		"no host yet":  {nil, "no host has been started in DIR yet. Start one with `sudo pinion up`"},
 		"damaged":      {damaged, "client.json is damaged"},
-		"not complete": {writeAccess(t, Access{Endpoint: "https://h:1"}), "client.json is not complete"},
+		"not complete": {newAccessHost(t, Access{Endpoint: "https://h:1"}), "client.json is not complete"},
 	}
 	for name, c := range cases {
 		if got := pinion(t, c.d, "env"); got.code != 1 || got.out != "" || !strings.Contains(strings.ReplaceAll(got.err, "pinion: no host has been started in /", "pinion: no host has been started in DIR"), strings.Split(c.says, "DIR")[0]) {

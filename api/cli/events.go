@@ -36,46 +36,46 @@ Examples:
 			if c.Args().Present() {
 				return usageErrorf("pinion events takes no arguments; see pinion events --help")
 			}
-			d, err := p.openDesk(c)
+			s, err := p.newSession(c)
 			if err != nil {
 				return err
 			}
-			return d.events(c.Context, client.EventQuery{
+			return s.printEvents(c.Context, client.EventQuery{
 				Cluster: c.String("cluster"), Types: c.String("type"), Since: c.String("since"), Follow: c.Bool("follow"),
 			})
 		},
 	}
 }
 
-// events shows events; following, it goes on after a broken connection where it was, at any host that answers.
-func (d *desk) events(ctx context.Context, q client.EventQuery) error {
+// printEvents shows events; following, it goes on after a broken connection where it was, at any host that answers.
+func (s *session) printEvents(ctx context.Context, q client.EventQuery) error {
 	for {
-		moved, broke := false, false
-		err := d.patiently(ctx, func() error {
-			err := d.host.Events(ctx, q, func(e client.Event) error {
-				q.Since, moved = cmp.Or(e.ID, q.Since), true
-				return d.showEvent(e)
+		progressed, interrupted := false, false
+		err := s.retryUnavailable(ctx, func() error {
+			err := s.client.Events(ctx, q, func(e client.Event) error {
+				q.Since, progressed = cmp.Or(e.ID, q.Since), true
+				return s.printEvent(e)
 			})
-			if broke = moved && q.Follow && errors.Is(err, client.ErrEventsBroke); broke {
-				return d.pause(ctx, firstLook) // it had come on, so patience starts anew
+			if interrupted = progressed && q.Follow && errors.Is(err, client.ErrEventsInterrupted); interrupted {
+				return s.sleep(ctx, pollMin) // it had come on, so patience starts anew
 			}
 			return err
 		})
 		if errors.Is(err, context.Canceled) {
 			return nil // Ctrl-C is how following ends
 		}
-		if err != nil || !broke {
+		if err != nil || !interrupted {
 			return err
 		}
 	}
 }
 
-func (d *desk) showEvent(e client.Event) error {
+func (s *session) printEvent(e client.Event) error {
 	if e.Type == "" {
 		return nil
 	}
-	if d.output == outputJSON {
-		_, err := fmt.Fprintf(d.out, "%s\n", e.Data)
+	if s.output == outputJSON {
+		_, err := fmt.Fprintf(s.out, "%s\n", e.Data)
 		return err
 	}
 	var envelope struct {
@@ -85,21 +85,21 @@ func (d *desk) showEvent(e client.Event) error {
 	err := json.Unmarshal(e.Data, &envelope)
 	text := ""
 	if err == nil {
-		text, err = eventWords(e.Type, envelope.Detail)
+		text, err = eventText(e.Type, envelope.Detail)
 	}
 	if err != nil {
 		return fmt.Errorf("event %s cannot be read: %w. Client and host may be of different versions: see `pinion version`", e.ID, err)
 	}
-	_, err = fmt.Fprintf(d.out, "%s  %-7s  %s\n", envelope.Time.UTC().Format("2006-01-02T15:04:05Z"), e.Type, text)
+	_, err = fmt.Fprintf(s.out, "%s  %-7s  %s\n", envelope.Time.UTC().Format("2006-01-02T15:04:05Z"), e.Type, text)
 	return err
 }
 
-// eventWords tells in one line what is so now.
-func eventWords(kind string, detail json.RawMessage) (string, error) {
+// eventText tells in one line what is so now.
+func eventText(kind string, detail json.RawMessage) (string, error) {
 	if kind == "task" {
 		var task client.Task
 		err := json.Unmarshal(detail, &task)
-		return strings.TrimSpace(fmt.Sprintf("%s %s %s %s", short(task.ID()), client.Base(task.Definition), task.Status, outcome(task))), err
+		return strings.TrimSpace(fmt.Sprintf("%s %s %s %s", abbreviateID(task.ID()), client.ResourceID(task.Definition), task.Status, exitSummary(task))), err
 	}
 	var now struct {
 		Cluster   string `json:"clusterName"`

@@ -6,32 +6,32 @@ import (
 	"testing"
 )
 
-// eventOf is an event of a stream with only what the command line reads.
-func eventOf(id, kind, detail string) string {
+// eventFrame is an event of a stream with only what the command line reads.
+func eventFrame(id, kind, detail string) string {
 	return "id: " + id + "\nevent: " + kind + "\ndata: {\"time\":\"2025-06-01T11:59:00Z\",\"detail\":" + detail + "}\n\n"
 }
 
-// streamOf answers with events; broken ends in the middle of one.
-func streamOf(events ...string) func(http.ResponseWriter) any {
+// eventStream answers with events; broken ends in the middle of one.
+func eventStream(events ...string) func(http.ResponseWriter) any {
 	return func(w http.ResponseWriter) any {
 		w.Header().Set("Content-Type", "text/event-stream")
 		return strings.Join(events, "")
 	}
 }
 
-var fewEvents = []string{
+var testEvents = []string{
 	"id: 1-2147483647\n\n",
-	eventOf("2-0", "cluster", `{"clusterName":"lab","status":"ACTIVE"}`),
-	eventOf("3-0", "host", `{"ec2InstanceId":"gpu-1","status":"ACTIVE","agentConnected":true}`),
-	eventOf("3-1", "gpu", `{"uuid":"GPU-1","host":"gpu-1","status":"ACTIVE","health":"UNHEALTHY","problem":"Xid 79"}`),
-	eventOf("4-0", "task", `{"taskArn":"arn:aws:ecs:us-east-1:123456789012:task/default/3f2a0000000000000000000000000001","taskDefinitionArn":"x/trainer:3",
+	eventFrame("2-0", "cluster", `{"clusterName":"lab","status":"ACTIVE"}`),
+	eventFrame("3-0", "host", `{"ec2InstanceId":"gpu-1","status":"ACTIVE","agentConnected":true}`),
+	eventFrame("3-1", "gpu", `{"uuid":"GPU-1","host":"gpu-1","status":"ACTIVE","health":"UNHEALTHY","problem":"Xid 79"}`),
+	eventFrame("4-0", "task", `{"taskArn":"arn:aws:ecs:us-east-1:123456789012:task/default/3f2a0000000000000000000000000001","taskDefinitionArn":"x/trainer:3",
 		"createdAt":"2025-06-01T11:58:00.000Z","lastStatus":"STOPPED","stopCode":"EssentialContainerExited","containers":[{"exitCode":137,"reason":"OutOfMemoryError"}]}`),
-	eventOf("5-0", "host", `{"ec2InstanceId":"gpu-1","status":"DRAINING","agentConnected":false}`),
-	eventOf("6-0", "gpu", `{"uuid":"GPU-1","host":"gpu-1","status":"INACTIVE","health":"HEALTHY"}`),
-	eventOf("6-1", "host", `{"ec2InstanceId":"gpu-1","status":"INACTIVE"}`),
+	eventFrame("5-0", "host", `{"ec2InstanceId":"gpu-1","status":"DRAINING","agentConnected":false}`),
+	eventFrame("6-0", "gpu", `{"uuid":"GPU-1","host":"gpu-1","status":"INACTIVE","health":"HEALTHY"}`),
+	eventFrame("6-1", "host", `{"ec2InstanceId":"gpu-1","status":"INACTIVE"}`),
 }
 
-func oneLine(events []string) []string {
+func compactLines(events []string) []string {
 	lines := make([]string, len(events))
 	for i, event := range events {
 		lines[i] = strings.ReplaceAll(event, ",\n\t\t", ",")
@@ -40,10 +40,10 @@ func oneLine(events []string) []string {
 }
 
 func TestEventsAreToldInOneLineEach(t *testing.T) {
-	d := openDoor(t)
-	d.documents["/v1/events?cluster=lab&follow=false&since=1&type=task%2Chost"] = streamOf(oneLine(fewEvents)...)
-	got := pinion(t, d, "events", "--cluster", "lab", "--type", "task,host", "--since", "1")
-	same(t, "stdout", got.out, `
+	h := newFakeHost(t)
+	h.documents["/v1/events?cluster=lab&follow=false&since=1&type=task%2Chost"] = eventStream(compactLines(testEvents)...)
+	got := pinion(t, h, "events", "--cluster", "lab", "--type", "task,host", "--since", "1")
+	checkEqual(t, "stdout", got.out, `
 2025-06-01T11:59:00Z  cluster  lab ACTIVE
 2025-06-01T11:59:00Z  host     gpu-1 ACTIVE
 2025-06-01T11:59:00Z  gpu      GPU-1 on gpu-1 UNHEALTHY Xid 79
@@ -52,22 +52,22 @@ func TestEventsAreToldInOneLineEach(t *testing.T) {
 2025-06-01T11:59:00Z  gpu      GPU-1 on gpu-1 gone
 2025-06-01T11:59:00Z  host     gpu-1 INACTIVE
 `[1:])
-	d.documents["/v1/events?follow=false"] = streamOf(fewEvents[1])
-	same(t, "json", pinion(t, d, "events", "-o", "json").out, `{"time":"2025-06-01T11:59:00Z","detail":{"clusterName":"lab","status":"ACTIVE"}}`+"\n")
+	h.documents["/v1/events?follow=false"] = eventStream(testEvents[1])
+	checkEqual(t, "json", pinion(t, h, "events", "-o", "json").out, `{"time":"2025-06-01T11:59:00Z","detail":{"clusterName":"lab","status":"ACTIVE"}}`+"\n")
 }
 
 // A stream that ends goes on after the last event, until the host says that this is impossible.
 func TestFollowedEventsGoOnWhereTheyBrokeOff(t *testing.T) {
-	d := openDoor(t)
+	h := newFakeHost(t)
 	cluster := func(id, name string) string {
-		return eventOf(id, "cluster", `{"clusterName":"`+name+`","status":"ACTIVE"}`)
+		return eventFrame(id, "cluster", `{"clusterName":"`+name+`","status":"ACTIVE"}`)
 	}
-	d.documents["/v1/events"] = streamOf("id: 1-0\n\n", cluster("2-0", "a"), "id: 3-0\nevent: clus")
-	d.documents["/v1/events?since=2-0"] = streamOf("id: 2-0\n\n", cluster("3-0", "b"), "id: 9-0\n\n", "event: end\ndata: {\"__type\":\"ServerException\",\"message\":\"This host stops.\"}\n\n")
-	d.documents["/v1/events?since=9-0"] = streamOf("event: end\ndata: {\"__type\":\"GoneException\",\"message\":\"It is forgotten.\"}\n\n")
-	got := pinion(t, d, "events", "-f")
-	same(t, "stdout", got.out, "2025-06-01T11:59:00Z  cluster  a ACTIVE\n2025-06-01T11:59:00Z  cluster  b ACTIVE\n")
-	same(t, "stderr", got.err, "pinion: It is forgotten. (GoneException)\n")
+	h.documents["/v1/events"] = eventStream("id: 1-0\n\n", cluster("2-0", "a"), "id: 3-0\nevent: clus")
+	h.documents["/v1/events?since=2-0"] = eventStream("id: 2-0\n\n", cluster("3-0", "b"), "id: 9-0\n\n", "event: end\ndata: {\"__type\":\"ServerException\",\"message\":\"This host stops.\"}\n\n")
+	h.documents["/v1/events?since=9-0"] = eventStream("event: end\ndata: {\"__type\":\"GoneException\",\"message\":\"It is forgotten.\"}\n\n")
+	got := pinion(t, h, "events", "-f")
+	checkEqual(t, "stdout", got.out, "2025-06-01T11:59:00Z  cluster  a ACTIVE\n2025-06-01T11:59:00Z  cluster  b ACTIVE\n")
+	checkEqual(t, "stderr", got.err, "pinion: It is forgotten. (GoneException)\n")
 	if got.code != 1 {
 		t.Errorf("exit code %d", got.code)
 	}

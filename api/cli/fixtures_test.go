@@ -37,8 +37,8 @@ const gpusDocument = `[
 	{"host":"gpu-1","hostId":"` + hostOne + `","simulated":true,"uuid":"GPU-3","index":2,"model":"NVIDIA GB10","numaNode":-1,"health":"HEALTHY"}]`
 
 // withTasks makes the door know tasks, which stay as they are.
-func (d *door) withTasks(documents ...string) *door {
-	d.operations["ListTasks"] = func(in map[string]any) any {
+func (h *fakeHost) withTasks(documents ...string) *fakeHost {
+	h.operations["ListTasks"] = func(in map[string]any) any {
 		var arns []string
 		for _, document := range documents {
 			stopped := strings.Contains(document, `"desiredStatus":"STOPPED"`)
@@ -48,10 +48,10 @@ func (d *door) withTasks(documents ...string) *door {
 		}
 		return map[string]any{"taskArns": arns}
 	}
-	d.operations["DescribeTasks"] = func(in map[string]any) any { return describeFrom(documents, in) }
-	d.documents["/v1/hosts"] = page(hostsDocument)
-	d.documents["/v1/gpus"] = page(gpusDocument)
-	return d
+	h.operations["DescribeTasks"] = func(in map[string]any) any { return describeFrom(documents, in) }
+	h.documents["/v1/hosts"] = serveDocument(hostsDocument)
+	h.documents["/v1/gpus"] = serveDocument(gpusDocument)
+	return h
 }
 
 func arnOf(document string) string {

@@ -27,42 +27,42 @@ Examples:
 		},
 		Action: func(c *cli.Context) error {
 			if c.Bool("container") {
-				return p.lookInside(c)
+				return p.printContainerGPUs(c)
 			}
-			d, err := p.openDesk(c)
+			s, err := p.newSession(c)
 			if err != nil {
 				return err
 			}
-			return d.gpus(c.Context)
+			return s.printGPUs(c.Context)
 		},
 	}
 }
 
-func (p Program) lookInside(c *cli.Context) error {
+func (p Program) printContainerGPUs(c *cli.Context) error {
 	output, err := outputFormat(c)
 	if err != nil {
 		return err
 	}
-	if p.Inside == nil {
+	if p.ContainerGPUs == nil {
 		return errors.New("this build of pinion cannot look at GPUs from inside a container")
 	}
-	return p.Inside(c.App.Writer, output == outputJSON)
+	return p.ContainerGPUs(c.App.Writer, output == outputJSON)
 }
 
-func (d *desk) gpus(ctx context.Context) error {
-	if d.output == outputJSON {
-		return d.printDocument(ctx, "/v1/gpus")
+func (s *session) printGPUs(ctx context.Context) error {
+	if s.output == outputJSON {
+		return s.printDocument(ctx, "/v1/gpus")
 	}
-	gpus, err := d.host.GPUs(ctx)
+	gpus, err := s.client.GPUs(ctx)
 	if err != nil {
 		return err
 	}
-	d.warnSimulated(gpus)
-	return d.gpuTable(gpus).write(d.out, d.columns())
+	s.warnSimulated(gpus)
+	return s.gpuTable(gpus).write(s.out, s.tableWidth())
 }
 
 // warnSimulated makes sure that nobody takes simulated GPUs for real ones.
-func (d *desk) warnSimulated(gpus []client.GPU) {
+func (s *session) warnSimulated(gpus []client.GPU) {
 	simulated := 0
 	for _, g := range gpus {
 		if g.Simulated {
@@ -70,23 +70,23 @@ func (d *desk) warnSimulated(gpus []client.GPU) {
 		}
 	}
 	if simulated > 0 {
-		d.note("SIMULATED: %s of %d here are not real hardware (pinion up --gpus sim:...)", plural(simulated, "GPU"), len(gpus))
+		s.notef("SIMULATED: %s of %d here are not real hardware (pinion up --gpus sim:...)", plural(simulated, "GPU"), len(gpus))
 	}
 }
 
-func (d *desk) gpuTable(gpus []client.GPU) *table {
-	t := &table{header: []string{"HOST", "IDX", "MODEL", "MEMORY", "NUMA", "HEALTH", "TASK"}, spare: []string{"NUMA", "MEMORY"}}
-	if d.output == outputWide {
+func (s *session) gpuTable(gpus []client.GPU) *table {
+	t := &table{header: []string{"HOST", "IDX", "MODEL", "MEMORY", "NUMA", "HEALTH", "TASK"}, optional: []string{"NUMA", "MEMORY"}}
+	if s.output == outputWide {
 		t.header = append(t.header, "CONTAINER", "UUID", "PCI", "PROBLEM")
 	}
 	names := gpuHosts(gpus)
 	for _, g := range gpus {
-		task := short(g.Task)
-		if d.output == outputWide {
+		task := abbreviateID(g.Task)
+		if s.output == outputWide {
 			task = g.Task
 		}
 		row := []string{names[g.HostID], strconv.Itoa(g.Index), gpuModel(g), gpuMemory(g), numaNode(g), g.Health, cmp.Or(task, "-")}
-		if d.output == outputWide {
+		if s.output == outputWide {
 			row = append(row, cmp.Or(g.Container, "-"), g.UUID, g.PCI, g.Problem)
 		}
 		t.add(row...)
@@ -100,7 +100,7 @@ func gpuHosts(gpus []client.GPU) map[string]string {
 	for _, g := range gpus {
 		names[g.HostID] = g.Host
 	}
-	return distinct(names)
+	return disambiguate(names)
 }
 
 func gpuModel(g client.GPU) string {
@@ -115,7 +115,7 @@ func gpuMemory(g client.GPU) string {
 	if g.MemoryMiB == 0 {
 		return "-"
 	}
-	return mebibytes(g.MemoryMiB)
+	return formatMiB(g.MemoryMiB)
 }
 
 func numaNode(g client.GPU) string {

@@ -23,14 +23,14 @@ func checkGroup(c *cli.Context) error {
 	return nil
 }
 
-// ofGroup reads the tasks of a group, at least one; those that stopped within the last hour are among them. Their order is
+// groupTasks reads the tasks of a group, at least one; those that stopped within the last hour are among them. Their order is
 // that of their numbers in an array or a gang.
-func (d *desk) ofGroup(ctx context.Context, cluster, group string) ([]client.Task, error) {
-	ids, err := d.host.TaskIDs(ctx, cluster)
+func (s *session) groupTasks(ctx context.Context, cluster, group string) ([]client.Task, error) {
+	ids, err := s.client.TaskIDs(ctx, cluster)
 	if err != nil {
 		return nil, err
 	}
-	tasks, _, err := d.host.Describe(ctx, cluster, ids) // a task reaped in between is simply no longer there
+	tasks, _, err := s.client.DescribeTasks(ctx, cluster, ids) // a task reaped in between is simply no longer there
 	if err != nil {
 		return nil, err
 	}
@@ -38,13 +38,13 @@ func (d *desk) ofGroup(ctx context.Context, cluster, group string) ([]client.Tas
 	if len(tasks) == 0 {
 		return nil, fmt.Errorf("cluster %s has no task of the group %q; `pinion ps -a -o wide` shows the groups", cluster, group)
 	}
-	slices.SortStableFunc(tasks, byNumber)
+	slices.SortStableFunc(tasks, compareIndex)
 	return tasks, nil
 }
 
-// unstopped are the ids of a group's tasks that are not over, at least one, in the order to stop them.
-func (d *desk) unstopped(ctx context.Context, cluster, group string) ([]string, error) {
-	tasks, err := d.ofGroup(ctx, cluster, group)
+// activeGroupTaskIDs are the ids of a group's tasks that are not over, at least one, in the order to stop them.
+func (s *session) activeGroupTaskIDs(ctx context.Context, cluster, group string) ([]string, error) {
+	tasks, err := s.groupTasks(ctx, cluster, group)
 	if err != nil {
 		return nil, err
 	}
@@ -52,28 +52,28 @@ func (d *desk) unstopped(ctx context.Context, cluster, group string) ([]string, 
 	if len(tasks) == 0 {
 		return nil, fmt.Errorf("all tasks of the group %q in cluster %s have stopped already", group, cluster)
 	}
-	d.note("stopping %s of the group %s ...", plural(len(tasks), "task"), group)
-	return taskIDs(waitingFirst(tasks)), nil
+	s.notef("stopping %s of the group %s ...", plural(len(tasks), "task"), group)
+	return taskIDsOf(waitingFirst(tasks)), nil
 }
 
-// foremost is the task of a group that says most about why the group is where it is: the first that waits, or one that is
+// firstPending is the task of a group that says most about why the group is where it is: the first that waits, or one that is
 // not over.
-func (d *desk) foremost(ctx context.Context, cluster, group string) (string, error) {
-	tasks, err := d.ofGroup(ctx, cluster, group)
+func (s *session) firstPending(ctx context.Context, cluster, group string) (string, error) {
+	tasks, err := s.groupTasks(ctx, cluster, group)
 	if err != nil {
 		return "", err
 	}
-	list, err := d.waiting(ctx, cluster)
+	list, err := s.queuedTasks(ctx, cluster)
 	if err != nil {
 		return "", err
 	}
 	for _, q := range list {
 		if q.Group == group {
-			d.note("group %s: %s; this is about the first that waits", group, tallyOf(tasks))
+			s.notef("group %s: %s; this is about the first that waits", group, statusCounts(tasks))
 			return q.TaskID, nil
 		}
 	}
-	d.note("group %s: %s; none waits, this is about one of them", group, tallyOf(tasks))
+	s.notef("group %s: %s; none waits, this is about one of them", group, statusCounts(tasks))
 	at := slices.IndexFunc(tasks, func(t client.Task) bool { return !t.Stopped() })
 	return tasks[max(at, 0)].ID(), nil
 }

@@ -51,14 +51,14 @@ Examples:
 }
 
 // changeHost makes a change and says in one line what became of the host.
-func (p Program) changeHost(c *cli.Context, change, outcome string, force bool) error {
-	d, host, err := p.openAtHost(c)
+func (p Program) changeHost(c *cli.Context, change, result string, force bool) error {
+	s, host, err := p.newHostSession(c)
 	if err != nil {
 		return err
 	}
-	if err := d.host.ChangeHost(c.Context, change, host.ID, force); err != nil {
+	if err := s.client.UpdateHost(c.Context, change, host.ID, force); err != nil {
 		return fmt.Errorf("host %s: %w", host.Name, err)
 	}
-	_, err = fmt.Fprintf(d.out, "%s is %s\n", host.Name, outcome)
+	_, err = fmt.Fprintf(s.out, "%s is %s\n", host.Name, result)
 	return err
 }

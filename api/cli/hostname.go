@@ -10,22 +10,22 @@ import (
 	"pinion/api/cli/client"
 )
 
-// openAtHost opens a desk for a command whose one argument is a HOST.
-func (p Program) openAtHost(c *cli.Context) (*desk, client.Host, error) {
+// newHostSession opens a desk for a command whose one argument is a HOST.
+func (p Program) newHostSession(c *cli.Context) (*session, client.Host, error) {
 	if c.Args().Len() != 1 {
 		return nil, client.Host{}, usageErrorf("%s takes one host at a time; see %s --help", c.Command.HelpName, c.Command.HelpName)
 	}
-	d, err := p.openDesk(c)
+	s, err := p.newSession(c)
 	if err != nil {
 		return nil, client.Host{}, err
 	}
-	host, err := d.findHost(c.Context, c.Args().First())
-	return d, host, err
+	host, err := s.findHost(c.Context, c.Args().First())
+	return s, host, err
 }
 
 // findHost finds what people type for a host: its name, its id, or the beginning of its id.
-func (d *desk) findHost(ctx context.Context, given string) (client.Host, error) {
-	hosts, err := d.host.Hosts(ctx)
+func (s *session) findHost(ctx context.Context, given string) (client.Host, error) {
+	hosts, err := s.client.Hosts(ctx)
 	if err != nil {
 		return client.Host{}, err
 	}
@@ -46,14 +46,14 @@ func (d *desk) findHost(ctx context.Context, given string) (client.Host, error) 
 		case 1:
 			return found[0], nil
 		}
-		return client.Host{}, ambiguous(given, found)
+		return client.Host{}, ambiguousHostError(given, found)
 	}
 	return client.Host{}, fmt.Errorf("no host has the name %q, nor an id that begins so; `pinion hosts` lists them", given)
 }
 
-// ambiguous says which hosts a name or the beginning of an id stands for.
-func ambiguous(given string, found []client.Host) error {
-	ids := some(idsOf(found))
+// ambiguousHostError says which hosts a name or the beginning of an id stands for.
+func ambiguousHostError(given string, found []client.Host) error {
+	ids := abbreviateList(idsOf(found))
 	if found[0].Name == given {
 		return fmt.Errorf("%s have the name %q (%s); give the id of one, or the beginning of it", plural(len(found), "host"), given, ids)
 	}
@@ -69,8 +69,8 @@ func idsOf(hosts []client.Host) []string {
 }
 
 // hostNames maps the ids of all hosts to what lists call them.
-func (d *desk) hostNames(ctx context.Context) (map[string]string, error) {
-	hosts, err := d.host.Hosts(ctx)
+func (s *session) hostNames(ctx context.Context) (map[string]string, error) {
+	hosts, err := s.client.Hosts(ctx)
 	return namesOf(hosts), err
 }
 
@@ -79,11 +79,11 @@ func namesOf(hosts []client.Host) map[string]string {
 	for _, h := range hosts {
 		names[h.ID] = h.Name
 	}
-	return distinct(names)
+	return disambiguate(names)
 }
 
-// distinct adds the first digits of their ids to names that several hosts have: hosts on one machine have the same.
-func distinct(names map[string]string) map[string]string {
+// disambiguate adds the first digits of their ids to names that several hosts have: hosts on one machine have the same.
+func disambiguate(names map[string]string) map[string]string {
 	count := map[string]int{}
 	for _, name := range names {
 		count[name]++

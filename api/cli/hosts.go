@@ -28,48 +28,48 @@ Examples:
    pinion hosts -o json`,
 		Subcommands: []*cli.Command{hostRemoveCommand(p), hostPromoteCommand(p), hostDemoteCommand(p)},
 		Action: func(c *cli.Context) error {
-			d, err := p.openDesk(c)
+			s, err := p.newSession(c)
 			if err != nil {
 				return err
 			}
-			if d.output == outputJSON {
-				return d.printDocument(c.Context, "/v1/hosts")
+			if s.output == outputJSON {
+				return s.printDocument(c.Context, "/v1/hosts")
 			}
-			hosts, err := d.host.Hosts(c.Context)
+			hosts, err := s.client.Hosts(c.Context)
 			if err != nil {
 				return err
 			}
-			return d.hostTable(hosts).write(d.out, d.columns())
+			return s.hostTable(hosts).write(s.out, s.tableWidth())
 		},
 	}
 }
 
 // printDocument shows a document of the plain door as it is.
-func (d *desk) printDocument(ctx context.Context, path string) error {
+func (s *session) printDocument(ctx context.Context, path string) error {
 	var document json.RawMessage
-	if err := d.host.Get(ctx, path, nil, &document); err != nil {
+	if err := s.client.Get(ctx, path, nil, &document); err != nil {
 		return err
 	}
-	return printJSON(d.out, document)
+	return printJSON(s.out, document)
 }
 
-func (d *desk) hostTable(hosts []client.Host) *table {
+func (s *session) hostTable(hosts []client.Host) *table {
 	t := &table{header: []string{"NAME", "ID", "CLUSTER", "ROLE", "STATUS", "HEALTH", "CPU", "MEMORY", "GPUS", "TASKS", "VERSION"},
-		spare: []string{"ID", "VERSION", "CLUSTER"}}
-	if d.output == outputWide {
+		optional: []string{"ID", "VERSION", "CLUSTER"}}
+	if s.output == outputWide {
 		t.header = append(t.header, "ADDRESS", "DRIVER", "CUDA", "PROBLEM")
 	}
 	names := namesOf(hosts)
 	for _, h := range hosts {
-		id, problems := short(h.ID), gpuProblems(h)
-		if d.output == outputWide {
+		id, problems := abbreviateID(h.ID), gpuProblems(h)
+		if s.output == outputWide {
 			id = h.ID
 		}
 		row := []string{names[h.ID], id, h.Cluster, cmp.Or(h.Role, "-"), string(h.Status), hostHealth(h, problems),
-			cores(h.Free.CPU) + "/" + cores(h.CPU),
+			formatCores(h.Free.CPU) + "/" + formatCores(h.CPU),
 			freeMemory(h),
 			gpuCount(h), strconv.Itoa(h.Tasks), h.Version}
-		if d.output == outputWide {
+		if s.output == outputWide {
 			row = append(row, h.Address, h.GPUs.Driver, h.GPUs.CUDA, strings.Join(problems, "; "))
 		}
 		t.add(row...)
@@ -103,7 +103,7 @@ func gpuProblems(h client.Host) []string {
 
 // freeMemory is "62/64 GiB", or "512 MiB/64 GiB".
 func freeMemory(h client.Host) string {
-	free, all := mebibytes(h.Free.MemoryMiB), mebibytes(h.MemoryMiB)
+	free, all := formatMiB(h.Free.MemoryMiB), formatMiB(h.MemoryMiB)
 	_, unit, _ := strings.Cut(all, " ")
 	return strings.TrimSuffix(free, " "+unit) + "/" + all
 }

@@ -14,19 +14,19 @@ Examples:
    pinion inspect 3f2a91c0 | jq -r '.[0].containers[].gpuIds[]'`,
 		Flags: []cli.Flag{clusterFlag()},
 		Action: func(c *cli.Context) error {
-			d, err := p.openDesk(c)
+			s, err := p.newSession(c)
 			if err != nil {
 				return err
 			}
-			ids, err := d.resolve(c.Context, c.String("cluster"), c.Args().Slice())
+			ids, err := s.resolveTaskIDs(c.Context, c.String("cluster"), c.Args().Slice())
 			if err != nil {
 				return err
 			}
-			tasks, err := d.describe(c.Context, c.String("cluster"), ids)
+			tasks, err := s.describeTasks(c.Context, c.String("cluster"), ids)
 			if err != nil {
 				return err
 			}
-			return printJSON(d.out, tasks)
+			return printJSON(s.out, tasks)
 		},
 	}
 }

@@ -47,35 +47,35 @@ Examples:
 			if !slices.Contains(keyRoles, role) {
 				return usageErrorf("--role %q is not one of %s", role, strings.Join(keyRoles, ", "))
 			}
-			d, err := p.openDesk(c)
+			s, err := p.newSession(c)
 			if err != nil {
 				return err
 			}
-			made, err := d.host.CreateKey(c.Context, role, c.String("cluster"))
+			created, err := s.client.CreateKey(c.Context, role, c.String("cluster"))
 			if err != nil {
 				return err
 			}
-			return d.showKey(made)
+			return s.printKey(created)
 		},
 	}
 }
 
-// showKey prints what a client needs of a key, so that it can be pasted or evaluated; the warning goes to people.
-func (d *desk) showKey(made client.NewKey) error {
-	if d.output == outputJSON {
-		return printJSON(d.out, made)
+// printKey prints what a client needs of a key, so that it can be pasted or evaluated; the warning goes to people.
+func (s *session) printKey(created client.CreatedKey) error {
+	if s.output == outputJSON {
+		return printJSON(s.out, created)
 	}
-	text, err := shellText([]variable{
-		{Name: "AWS_ACCESS_KEY_ID", Value: made.ID},
-		{Name: "AWS_SECRET_ACCESS_KEY", Value: made.Secret},
+	text, err := shellCommands([]envVar{
+		{Name: "AWS_ACCESS_KEY_ID", Value: created.ID},
+		{Name: "AWS_SECRET_ACCESS_KEY", Value: created.Secret},
 	}, "sh")
 	if err != nil {
 		return err
 	}
-	if _, err := fmt.Fprint(d.out, text); err != nil {
+	if _, err := fmt.Fprint(s.out, text); err != nil {
 		return err
 	}
-	d.note("The secret is shown this once. The endpoint and the CA are the ones of `pinion env`.")
+	s.notef("The secret is shown this once. The endpoint and the CA are the ones of `pinion env`.")
 	return nil
 }
 
@@ -87,23 +87,23 @@ func keysListCommand(p Program) *cli.Command {
    pinion keys ls
    pinion keys ls -o json`,
 		Action: func(c *cli.Context) error {
-			d, err := p.openDesk(c)
+			s, err := p.newSession(c)
 			if err != nil {
 				return err
 			}
-			if d.output == outputJSON {
-				return d.printDocument(c.Context, "/v1/admin/keys")
+			if s.output == outputJSON {
+				return s.printDocument(c.Context, "/v1/admin/keys")
 			}
-			keys, err := d.host.Keys(c.Context)
+			keys, err := s.client.Keys(c.Context)
 			if err != nil {
 				return err
 			}
-			return d.keyTable(keys).write(d.out, d.columns())
+			return s.keyTable(keys).write(s.out, s.tableWidth())
 		},
 	}
 }
 
-func (d *desk) keyTable(keys []client.AccessKey) *table {
+func (s *session) keyTable(keys []client.AccessKey) *table {
 	t := &table{header: []string{"ID", "ROLE", "CLUSTER", "AGE", "USE"}}
 	for _, key := range keys {
 		cluster, use := key.Cluster, ""
@@ -113,7 +113,7 @@ func (d *desk) keyTable(keys []client.AccessKey) *table {
 		if key.Hosts {
 			use = "pinion env"
 		}
-		t.add(key.ID, key.Role, cluster, age(d.now().Sub(key.CreatedAt)), use)
+		t.add(key.ID, key.Role, cluster, formatAge(s.now().Sub(key.CreatedAt)), use)
 	}
 	return t
 }
@@ -129,15 +129,15 @@ restarted.
 Examples:
    pinion keys rm AKIAIOSFODNN7EXAMPLE`,
 		Action: func(c *cli.Context) error {
-			d, err := p.openDesk(c)
+			s, err := p.newSession(c)
 			if err != nil {
 				return err
 			}
 			for _, id := range c.Args().Slice() {
-				if err := d.host.RemoveKey(c.Context, id); err != nil {
+				if err := s.client.RemoveKey(c.Context, id); err != nil {
 					return fmt.Errorf("access key %s: %w", id, err)
 				}
-				fmt.Fprintln(d.out, id)
+				fmt.Fprintln(s.out, id)
 			}
 			return nil
 		},

@@ -13,15 +13,15 @@ import (
 	"pinion/api/cli/client"
 )
 
-// leaveOrder is what `pinion leave` was asked for.
-type leaveOrder struct {
+// leaveOptions is what `pinion leave` was asked for.
+type leaveOptions struct {
 	timeout time.Duration // to wait for tasks to end, 0 is for ever
 	force   bool          // do not wait for them at all
 	down    DownConfig
 }
 
 func leaveCommand(p Program) *cli.Command {
-	var order leaveOrder
+	var options leaveOptions
 	return &cli.Command{
 		Name:  "leave",
 		Usage: "take this machine out of its pool, and clean it up",
@@ -33,57 +33,57 @@ Examples:
    sudo pinion leave --timeout 1h
    sudo pinion leave --force        # its tasks are ended, and count as STOPPED`,
 		Flags: []cli.Flag{
-			&cli.DurationFlag{Name: "timeout", Destination: &order.timeout, DefaultText: "as long as it takes", Usage: "`TIME` to wait for tasks to end, such as 10m"},
-			&cli.BoolFlag{Name: "force", Destination: &order.force, Usage: "do not wait for tasks"},
+			&cli.DurationFlag{Name: "timeout", Destination: &options.timeout, DefaultText: "as long as it takes", Usage: "`TIME` to wait for tasks to end, such as 10m"},
+			&cli.BoolFlag{Name: "force", Destination: &options.force, Usage: "do not wait for tasks"},
 		},
 		Action: func(c *cli.Context) (err error) {
-			if global(c, "host") != "" {
+			if globalFlag(c, "host") != "" {
 				return usageErrorf("pinion leave is about this machine; to remove another host: pinion hosts rm HOST")
 			}
-			if err := thisMachine().check(); err != nil {
+			if err := localMachine().check(); err != nil {
 				return err
 			}
-			if order.down.DataDir, err = filepath.Abs(dataDir(c)); err != nil {
+			if options.down.DataDir, err = filepath.Abs(dataDir(c)); err != nil {
 				return fmt.Errorf("--data-dir: %w", err)
 			}
-			order.down.Purge = true
-			d, err := p.openDesk(c)
+			options.down.Purge = true
+			s, err := p.newSession(c)
 			if err != nil {
 				return err
 			}
-			return d.leave(c.Context, order, p.Down)
+			return s.leavePool(c.Context, options, p.Down)
 		},
 	}
 }
 
-func (d *desk) leave(ctx context.Context, order leaveOrder, down func(context.Context, DownConfig) error) error {
-	self, err := d.self(ctx)
+func (s *session) leavePool(ctx context.Context, options leaveOptions, down func(context.Context, DownConfig) error) error {
+	self, err := s.localHost(ctx)
 	if err != nil {
 		return err
 	}
-	if !order.force {
-		if err := d.drain(ctx, self, order.timeout); err != nil {
+	if !options.force {
+		if err := s.drain(ctx, self, options.timeout); err != nil {
 			return err
 		}
 	}
-	if err := d.patiently(ctx, func() error { return d.remove(ctx, self, order.force) }); err != nil {
+	if err := s.retryUnavailable(ctx, func() error { return s.removeHost(ctx, self, options.force) }); err != nil {
 		return err
 	}
-	d.note("%s is no longer part of the pool; cleaning up this machine ...", self.Name)
-	if err := down(ctx, order.down); err != nil {
+	s.notef("%s is no longer part of the pool; cleaning up this machine ...", self.Name)
+	if err := down(ctx, options.down); err != nil {
 		return fmt.Errorf("this host has left its pool, but the machine is not clean: %w. `pinion down --purge` tries again", err)
 	}
-	_, err = fmt.Fprintf(d.out, "%s has left\n", self.Name)
+	_, err = fmt.Fprintf(s.out, "%s has left\n", self.Name)
 	return err
 }
 
-// self is this machine's host, which must not be the only one: a pool ends with its last host.
-func (d *desk) self(ctx context.Context) (client.Host, error) {
-	id, err := d.host.HostID(ctx)
+// localHost is this machine's host, which must not be the only one: a pool ends with its last host.
+func (s *session) localHost(ctx context.Context) (client.Host, error) {
+	id, err := s.client.HostID(ctx)
 	if err != nil {
 		return client.Host{}, err
 	}
-	hosts, err := d.host.Hosts(ctx)
+	hosts, err := s.client.Hosts(ctx)
 	if err != nil {
 		return client.Host{}, err
 	}
@@ -99,9 +99,9 @@ func (d *desk) self(ctx context.Context) (client.Host, error) {
 	return client.Host{}, errors.New("this machine's host is not part of the pool any more. `pinion down --purge` cleans up the machine")
 }
 
-// remove counts a host that is not known as removed: an earlier try may have done it without an answer.
-func (d *desk) remove(ctx context.Context, host client.Host, force bool) error {
-	err := d.host.ChangeHost(ctx, client.RemoveHost, host.ID, force)
+// removeHost counts a host that is not known as removed: an earlier try may have done it without an answer.
+func (s *session) removeHost(ctx context.Context, host client.Host, force bool) error {
+	err := s.client.UpdateHost(ctx, client.RemoveHost, host.ID, force)
 	if refused, ok := errors.AsType[*client.APIError](err); ok && refused.Status == http.StatusNotFound {
 		return nil
 	}

@@ -9,17 +9,17 @@ import (
 )
 
 func TestPsListsWhatIsNotOver(t *testing.T) {
-	d := openDoor(t).withTasks(runningTask, failedTask)
-	same(t, "pinion ps", pinion(t, d, "ps").out, `
+	h := newFakeHost(t).withTasks(runningTask, failedTask)
+	checkEqual(t, "pinion ps", pinion(t, h, "ps").out, `
 ID            TASK       STATUS   GPUS  HOST   AGE  EXIT/REASON
 3f2a00000000  trainer:3  RUNNING  2     gpu-1  3m
 `[1:])
-	same(t, "pinion ps -a", pinion(t, d, "ps", "-a").out, `
+	checkEqual(t, "pinion ps -a", pinion(t, h, "ps", "-a").out, `
 ID            TASK        STATUS   GPUS  HOST   AGE  EXIT/REASON
 3f2a00000000  trainer:3   RUNNING  2     gpu-1  3m
 91bc00000000  run-cuda:1  STOPPED  0     gpu-1  2h   137 OutOfMemoryError: Container killed due to memory usage
 `[1:])
-	same(t, "pinion ps -o wide", pinion(t, d, "ps", "-o", "wide").out, `
+	checkEqual(t, "pinion ps -o wide", pinion(t, h, "ps", "-o", "wide").out, `
 ID                                TASK       GROUP           STATUS   GPUS         HOST   AGE  EXIT/REASON
 3f2a0000000000000000000000000001  trainer:3  family:trainer  RUNNING  GPU-1,GPU-2  gpu-1  3m
 `[1:])
@@ -30,15 +30,15 @@ func TestPsNumbersTheTasksOfArraysAndGangs(t *testing.T) {
 		return taskDocument(id+taskOne[4:], `work:1","lastStatus":"PENDING","desiredStatus":"RUNNING","createdAt":1748779020.000,"containers":[],"attributes":[`+attributes+`]`)
 	}
 	index := func(n string) string { return `{"name":"pinion.array-index","value":"` + n + `"}` }
-	array := openDoor(t).withTasks(task("0001", index("10")), task("0002", index("9")), runningTask)
-	same(t, "pinion ps", pinion(t, array, "ps").out, `
+	array := newFakeHost(t).withTasks(task("0001", index("10")), task("0002", index("9")), runningTask)
+	checkEqual(t, "pinion ps", pinion(t, array, "ps").out, `
 ID            TASK       INDEX  STATUS   GPUS  HOST   AGE  EXIT/REASON
 3f2a00000000  trainer:3  -      RUNNING  2     gpu-1  3m
 000200000000  work:1     9      PENDING  0            3m
 000100000000  work:1     10     PENDING  0            3m
 `[1:])
-	gang := openDoor(t).withTasks(task("0001", `{"name":"pinion.rank","value":"1"}`), task("0002", `{"name":"pinion.rank","value":"0"}`))
-	same(t, "pinion ps", pinion(t, gang, "ps").out, `
+	gang := newFakeHost(t).withTasks(task("0001", `{"name":"pinion.rank","value":"1"}`), task("0002", `{"name":"pinion.rank","value":"0"}`))
+	checkEqual(t, "pinion ps", pinion(t, gang, "ps").out, `
 ID            TASK    RANK  STATUS   GPUS  HOST  AGE  EXIT/REASON
 000200000000  work:1  0     PENDING  0           3m
 000100000000  work:1  1     PENDING  0           3m
@@ -46,56 +46,56 @@ ID            TASK    RANK  STATUS   GPUS  HOST  AGE  EXIT/REASON
 }
 
 func TestPsOfAnEmptyClusterIsAHeaderAndAnEmptyJSONList(t *testing.T) {
-	d := openDoor(t).withTasks()
-	same(t, "pinion ps", pinion(t, d, "ps").out, "ID  TASK  STATUS  GPUS  HOST  AGE  EXIT/REASON\n")
-	same(t, "pinion ps -o json", pinion(t, d, "ps", "-o", "json").out, "[]\n")
+	h := newFakeHost(t).withTasks()
+	checkEqual(t, "pinion ps", pinion(t, h, "ps").out, "ID  TASK  STATUS  GPUS  HOST  AGE  EXIT/REASON\n")
+	checkEqual(t, "pinion ps -o json", pinion(t, h, "ps", "-o", "json").out, "[]\n")
 }
 
 func TestInspectShowsTheWholeDocumentOfATaskNamedByItsBeginning(t *testing.T) {
-	d := openDoor(t).withTasks(runningTask, failedTask)
+	h := newFakeHost(t).withTasks(runningTask, failedTask)
 	for _, name := range []string{"3f", taskOne, arnOf(runningTask)} {
-		got := pinion(t, d, "inspect", name)
+		got := pinion(t, h, "inspect", name)
 		var compact, want bytes.Buffer
 		if json.Compact(&compact, []byte(got.out)) != nil || json.Compact(&want, []byte("["+runningTask+"]")) != nil {
 			t.Fatalf("inspect %s: not JSON: %+v", name, got)
 		}
-		same(t, "pinion inspect "+name, compact.String(), want.String())
+		checkEqual(t, "pinion inspect "+name, compact.String(), want.String())
 	}
 }
 
 func TestATaskThatIsNotThereIsSaidSo(t *testing.T) {
-	d := openDoor(t).withTasks(runningTask, taskDocument("3f99"+taskOne[4:], `x:1","desiredStatus":"RUNNING","containers":[]`))
+	h := newFakeHost(t).withTasks(runningTask, taskDocument("3f99"+taskOne[4:], `x:1","desiredStatus":"RUNNING","containers":[]`))
 	for name, says := range map[string]string{
 		"77":    `no task has an id that begins with "77"; ` + "`pinion ps -a` lists the tasks in cluster default",
 		"3f":    `"3f" is the beginning of 2 task ids (3f2a0000000000000000000000000001, 3f990000000000000000000000000001); type more of it`,
 		taskTwo: "cluster default has no task " + taskTwo + " (MISSING); stopped tasks are forgotten after an hour",
 	} {
-		if got := pinion(t, d, "inspect", name); got.code != 1 || !strings.Contains(got.err, says) {
+		if got := pinion(t, h, "inspect", name); got.code != 1 || !strings.Contains(got.err, says) {
 			t.Errorf("inspect %s: %+v", name, got)
 		}
 	}
 }
 
 func TestHostsAndGPUsSayWhatIsFreeAndWhatIsSimulated(t *testing.T) {
-	d := openDoor(t).withTasks()
-	same(t, "pinion hosts", pinion(t, d, "hosts").out, `
+	h := newFakeHost(t).withTasks()
+	checkEqual(t, "pinion hosts", pinion(t, h, "hosts").out, `
 NAME   ID            CLUSTER  ROLE    STATUS  HEALTH  CPU    MEMORY     GPUS     TASKS  VERSION
 gpu-1  aaaa00000000  default  leader  ACTIVE  OK      15/16  62/64 GiB  1/3 SIM  1      0.1.0
 `[1:])
-	got := pinion(t, d, "gpus")
-	same(t, "pinion gpus", got.out, `
+	got := pinion(t, h, "gpus")
+	checkEqual(t, "pinion gpus", got.out, `
 HOST   IDX  MODEL                            MEMORY    NUMA  HEALTH   TASK
 gpu-1  0    SIMULATED NVIDIA H100 80GB HBM3  79.6 GiB  0     HEALTHY  3f2a00000000
 gpu-1  1    SIMULATED NVIDIA H100 80GB HBM3  79.6 GiB  0     HEALTHY  3f2a00000000
 gpu-1  2    SIMULATED NVIDIA GB10            -         -     HEALTHY  -
 `[1:])
-	same(t, "its note", got.err, "SIMULATED: 3 GPUs of 3 here are not real hardware (pinion up --gpus sim:...)\n")
+	checkEqual(t, "its note", got.err, "SIMULATED: 3 GPUs of 3 here are not real hardware (pinion up --gpus sim:...)\n")
 }
 
 func TestJSONIsTheDocumentOfTheHost(t *testing.T) {
-	d := openDoor(t).withTasks()
-	d.documents["/v1/gpus"] = page(`[{"uuid":"GPU-1","fieldOfALaterVersion":1}]`)
-	same(t, "pinion gpus -o json", pinion(t, d, "gpus", "-o", "json").out, `
+	h := newFakeHost(t).withTasks()
+	h.documents["/v1/gpus"] = serveDocument(`[{"uuid":"GPU-1","fieldOfALaterVersion":1}]`)
+	checkEqual(t, "pinion gpus -o json", pinion(t, h, "gpus", "-o", "json").out, `
 [
   {
     "uuid": "GPU-1",
@@ -117,14 +117,14 @@ func TestATableFitsItsTerminalAndIsNeverCutInAPipe(t *testing.T) {
 		if err := wide.write(&out, columns); err != nil {
 			t.Fatal(err)
 		}
-		same(t, "table", out.String(), want)
+		checkEqual(t, "table", out.String(), want)
 	}
 	pipe, _, err := os.Pipe()
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer pipe.Close()
-	if width(pipe) != 0 {
+	if terminalWidth(pipe) != 0 {
 		t.Error("a pipe is no terminal")
 	}
 }

@@ -31,15 +31,15 @@ Examples:
 			clusterFlag(),
 		},
 		Action: func(c *cli.Context) error {
-			d, err := p.openDesk(c)
+			s, err := p.newSession(c)
 			if err != nil {
 				return err
 			}
-			q, err := logQuery(c, d.now())
+			q, err := logQuery(c, s.now())
 			if err != nil {
 				return err
 			}
-			return d.logs(c.Context, c.String("cluster"), q, c.Bool("timestamps"))
+			return s.printLog(c.Context, c.String("cluster"), q, c.Bool("timestamps"))
 		},
 	}
 }
@@ -72,19 +72,19 @@ func parseSince(text string, now time.Time) (time.Time, error) {
 	return moment, nil
 }
 
-func (d *desk) logs(ctx context.Context, cluster string, q spec.LogQuery, timestamps bool) error {
-	ids, err := d.resolve(ctx, cluster, []string{q.Task})
+func (s *session) printLog(ctx context.Context, cluster string, q spec.LogQuery, timestamps bool) error {
+	ids, err := s.resolveTaskIDs(ctx, cluster, []string{q.Task})
 	if err != nil {
 		return err
 	}
-	tasks, err := d.describe(ctx, cluster, ids)
+	tasks, err := s.describeTasks(ctx, cluster, ids)
 	if err != nil {
 		return err
 	}
 	q.Task = ids[0]
-	printer := logPrinter{out: d.out, err: d.err, timestamps: timestamps, json: d.output == outputJSON,
+	printer := logPrinter{out: s.out, err: s.err, timestamps: timestamps, json: s.output == outputJSON,
 		names: len(tasks[0].Containers) > 1 && q.Container == ""}
-	err = d.readLog(ctx, q, printer.print)
+	err = s.followLog(ctx, q, printer.print)
 	if errors.Is(err, context.Canceled) {
 		return nil // Ctrl-C is how following ends
 	}

@@ -17,11 +17,11 @@ import (
 
 const hostTwo = "bbbb0000000000000000000000000002"
 
-// twoHosts is a door of gpu-1 in a pool with gpu-2, where so many tasks are left at each look; the last stays.
-func twoHosts(t *testing.T, left ...int) *door {
-	d := openDoor(t)
+// newTwoHostPool is a door of gpu-1 in a pool with gpu-2, where so many tasks are left at each look; the last stays.
+func newTwoHostPool(t *testing.T, left ...int) *fakeHost {
+	h := newFakeHost(t)
 	looks := 0
-	d.documents["/v1/hosts"] = func(http.ResponseWriter) any {
+	h.documents["/v1/hosts"] = func(http.ResponseWriter) any {
 		tasks := 0
 		if len(left) > 0 {
 			tasks = left[min(looks, len(left)-1)]
@@ -30,41 +30,41 @@ func twoHosts(t *testing.T, left ...int) *door {
 		return fmt.Sprintf(`[{"id":"%s","name":"gpu-1","cluster":"lab","connected":true,"status":"ACTIVE","role":"leader","tasks":%d},
 			{"id":"%s","name":"gpu-2","cluster":"lab","connected":false,"status":"DRAINING","tasks":0,"gpus":{"devices":[{"uuid":"GPU-9","index":0,"problem":"fell off the bus"}]}}]`, hostOne, tasks, hostTwo)
 	}
-	d.documents["/v1/version"] = page(`{"version":"0.1.0","hostId":"` + hostOne + `"}`)
-	d.operations["UpdateContainerInstancesState"] = always(`{"containerInstances":[],"failures":[]}`)
+	h.documents["/v1/version"] = serveDocument(`{"version":"0.1.0","hostId":"` + hostOne + `"}`)
+	h.operations["UpdateContainerInstancesState"] = always(`{"containerInstances":[],"failures":[]}`)
 	for _, change := range []string{"remove", "promote", "demote"} {
-		d.operations["admin/hosts/"+change] = always("{}")
+		h.operations["admin/hosts/"+change] = always("{}")
 	}
-	return d
+	return h
 }
 
 func TestTokenPrintsTheTokenAndHowToUseIt(t *testing.T) {
-	d := openDoor(t)
-	d.operations["admin/tokens"] = always(`{"token":"pinion1.ca.id.secret","join":"10.0.0.5:7400"}`)
-	got := pinion(t, d, "token", "--ttl", "1h", "--uses", "3")
-	same(t, "stdout", got.out, "pinion1.ca.id.secret\n")
-	same(t, "stderr", got.err, "On the machine that joins: sudo pinion up --join 10.0.0.5:7400 --token pinion1.ca.id.secret\n")
-	same(t, "asked", d.sent["admin/tokens"], `{"role":"host","ttl":"1h0m0s","uses":3}`)
+	h := newFakeHost(t)
+	h.operations["admin/tokens"] = always(`{"token":"pinion1.ca.id.secret","join":"10.0.0.5:7400"}`)
+	got := pinion(t, h, "token", "--ttl", "1h", "--uses", "3")
+	checkEqual(t, "stdout", got.out, "pinion1.ca.id.secret\n")
+	checkEqual(t, "stderr", got.err, "On the machine that joins: sudo pinion up --join 10.0.0.5:7400 --token pinion1.ca.id.secret\n")
+	checkEqual(t, "asked", h.bodies["admin/tokens"], `{"role":"host","ttl":"1h0m0s","uses":3}`)
 }
 
 func TestTokensAreListedAndRevoked(t *testing.T) {
-	d := openDoor(t)
-	d.documents["/v1/admin/tokens"] = page(`[{"id":"7k2m","role":"host","uses":3,"used":1,"createdAt":"2025-06-01T11:00:00Z","expires":"2025-06-01T13:00:00Z"},
+	h := newFakeHost(t)
+	h.documents["/v1/admin/tokens"] = serveDocument(`[{"id":"7k2m","role":"host","uses":3,"used":1,"createdAt":"2025-06-01T11:00:00Z","expires":"2025-06-01T13:00:00Z"},
 		{"id":"old","role":"host","uses":1,"used":1,"createdAt":"2025-05-30T12:00:00Z","expires":"2025-05-31T12:00:00Z"}]`)
-	d.operations["admin/tokens/revoke"] = always("{}")
-	same(t, "token ls", pinion(t, d, "token", "ls").out, `
+	h.operations["admin/tokens/revoke"] = always("{}")
+	checkEqual(t, "token ls", pinion(t, h, "token", "ls").out, `
 ID    ROLE  USED  AGE  EXPIRES
 7k2m  host  1/3   60m  in 60m
 old   host  1/1   2d   expired
 `[1:])
-	same(t, "token revoke", pinion(t, d, "token", "revoke", "7k2m", "old").out, "7k2m\nold\n")
-	if d.did("admin/tokens/revoke") != 2 {
-		t.Errorf("%q", d.asked)
+	checkEqual(t, "token revoke", pinion(t, h, "token", "revoke", "7k2m", "old").out, "7k2m\nold\n")
+	if h.callCount("admin/tokens/revoke") != 2 {
+		t.Errorf("%q", h.calls)
 	}
 }
 
 func TestHostsShowsWhoIsLostAndWhoIsSick(t *testing.T) {
-	got := pinion(t, twoHosts(t), "hosts", "-o", "wide").out
+	got := pinion(t, newTwoHostPool(t), "hosts", "-o", "wide").out
 	if !strings.Contains(got, "LOST") || !strings.Contains(got, "GPU 0: fell off the bus") || !strings.Contains(got, "leader") {
 		t.Errorf("%s", got)
 	}
@@ -72,128 +72,128 @@ func TestHostsShowsWhoIsLostAndWhoIsSick(t *testing.T) {
 
 func TestHostsAreNamedByNameIdOrItsBeginning(t *testing.T) {
 	for _, name := range []string{"gpu-2", hostTwo, "bb", "BBBB"} {
-		d := twoHosts(t)
-		if got := pinion(t, d, "hosts", "rm", "--force", name); got.code != 0 || got.out != "gpu-2 is removed\n" || d.sent["admin/hosts/remove"] != `{"force":true,"host":"`+hostTwo+`"}` {
-			t.Errorf("%s: %+v, sent %s", name, got, d.sent["admin/hosts/remove"])
+		h := newTwoHostPool(t)
+		if got := pinion(t, h, "hosts", "rm", "--force", name); got.code != 0 || got.out != "gpu-2 is removed\n" || h.bodies["admin/hosts/remove"] != `{"force":true,"host":"`+hostTwo+`"}` {
+			t.Errorf("%s: %+v, sent %s", name, got, h.bodies["admin/hosts/remove"])
 		}
 	}
-	got := pinion(t, twoHosts(t), "hosts", "promote", "gpu-3")
-	same(t, "a host that is not there", got.err, "pinion: no host has the name \"gpu-3\", nor an id that begins so; `pinion hosts` lists them\n")
-	if got := pinion(t, twoHosts(t), "hosts", "demote", "gpu-1"); got.out != "gpu-1 is to be an agent\n" {
+	got := pinion(t, newTwoHostPool(t), "hosts", "promote", "gpu-3")
+	checkEqual(t, "a host that is not there", got.err, "pinion: no host has the name \"gpu-3\", nor an id that begins so; `pinion hosts` lists them\n")
+	if got := pinion(t, newTwoHostPool(t), "hosts", "demote", "gpu-1"); got.out != "gpu-1 is to be an agent\n" {
 		t.Errorf("%+v", got)
 	}
 }
 
 func TestDrainWaitsForTheTasksAndTellsHowManyAreLeft(t *testing.T) {
-	d := twoHosts(t, 2, 2, 2, 1, 0)
-	got := pinion(t, d, "drain", "gpu-1")
-	same(t, "stdout", got.out, "gpu-1 is drained\n")
-	same(t, "stderr", got.err, "gpu-1: 2 tasks left ...\ngpu-1: 1 task left ...\n")
-	same(t, "asked", d.sent["UpdateContainerInstancesState"], `{"cluster":"lab","containerInstances":["`+hostOne+`"],"status":"DRAINING"}`)
+	h := newTwoHostPool(t, 2, 2, 2, 1, 0)
+	got := pinion(t, h, "drain", "gpu-1")
+	checkEqual(t, "stdout", got.out, "gpu-1 is drained\n")
+	checkEqual(t, "stderr", got.err, "gpu-1: 2 tasks left ...\ngpu-1: 1 task left ...\n")
+	checkEqual(t, "asked", h.bodies["UpdateContainerInstancesState"], `{"cluster":"lab","containerInstances":["`+hostOne+`"],"status":"DRAINING"}`)
 }
 
 func TestDrainGivesUpAndLeavesTheHostDrained(t *testing.T) {
-	clock := noon
-	d := desk{err: io.Discard, now: func() time.Time { return clock }, pause: func(context.Context, time.Duration) error { clock = clock.Add(time.Minute); return nil }}
-	door := twoHosts(t, 2)
-	d.host, _ = client.New(client.Config{Socket: filepath.Join(door.dir, "pinion.sock")})
-	host, err := d.findHost(t.Context(), "gpu-1")
+	clock := testTime
+	h := session{err: io.Discard, now: func() time.Time { return clock }, sleep: func(context.Context, time.Duration) error { clock = clock.Add(time.Minute); return nil }}
+	door := newTwoHostPool(t, 2)
+	h.client, _ = client.New(client.Config{Socket: filepath.Join(door.dir, "pinion.sock")})
+	host, err := h.findHost(t.Context(), "gpu-1")
 	if err != nil {
 		t.Fatal(err)
 	}
-	err = d.drain(t.Context(), host, 10*time.Minute)
+	err = h.drain(t.Context(), host, 10*time.Minute)
 	const want = "host gpu-1 still has 2 tasks after 10m0s. It gets no new ones; `pinion ps` shows them, `pinion activate gpu-1` takes the host back"
-	if err == nil || err.Error() != want || clock.Sub(noon) != 10*time.Minute {
-		t.Errorf("after %s: %v", clock.Sub(noon), err)
+	if err == nil || err.Error() != want || clock.Sub(testTime) != 10*time.Minute {
+		t.Errorf("after %s: %v", clock.Sub(testTime), err)
 	}
 }
 
 func TestActivateTakesAHostBack(t *testing.T) {
-	d := twoHosts(t)
-	if got := pinion(t, d, "activate", "gpu-2"); got.out != "gpu-2 is active\n" || !strings.Contains(d.sent["UpdateContainerInstancesState"], `"status":"ACTIVE"`) {
+	h := newTwoHostPool(t)
+	if got := pinion(t, h, "activate", "gpu-2"); got.out != "gpu-2 is active\n" || !strings.Contains(h.bodies["UpdateContainerInstancesState"], `"status":"ACTIVE"`) {
 		t.Errorf("%+v", got)
 	}
 }
 
-// leaving runs `pinion leave`; the machine is cleaned up only after the pool knows.
-func leaving(t *testing.T, d *door, arguments ...string) (result, *DownConfig) {
+// runLeave runs `pinion leave`; the machine is cleaned up only after the pool knows.
+func runLeave(t *testing.T, h *fakeHost, arguments ...string) (result, *DownConfig) {
 	t.Helper()
-	if err := thisMachine().check(); err != nil {
+	if err := localMachine().check(); err != nil {
 		t.Skip(err)
 	}
 	var ended *DownConfig
 	down := func(_ context.Context, c DownConfig) error {
-		if d.did("admin/hosts/remove") == 0 {
+		if h.callCount("admin/hosts/remove") == 0 {
 			t.Error("the machine was cleaned up before the host was removed")
 		}
 		ended = &c
 		return nil
 	}
-	return pinionWith(t, Program{Down: down}, d, append([]string{"leave"}, arguments...)...), ended
+	return pinionWith(t, Program{Down: down}, h, append([]string{"leave"}, arguments...)...), ended
 }
 
 func TestLeaveDrainsRemovesAndCleansUp(t *testing.T) {
-	d := twoHosts(t, 1, 1, 0)
-	got, ended := leaving(t, d)
-	if got.code != 0 || got.out != "gpu-1 has left\n" || ended == nil || *ended != (DownConfig{DataDir: d.dir, Purge: true}) {
+	h := newTwoHostPool(t, 1, 1, 0)
+	got, ended := runLeave(t, h)
+	if got.code != 0 || got.out != "gpu-1 has left\n" || ended == nil || *ended != (DownConfig{DataDir: h.dir, Purge: true}) {
 		t.Errorf("%+v, %+v", got, ended)
 	}
-	same(t, "removed", d.sent["admin/hosts/remove"], `{"host":"`+hostOne+`"}`)
+	checkEqual(t, "removed", h.bodies["admin/hosts/remove"], `{"host":"`+hostOne+`"}`)
 }
 
 func TestLeaveByForceDoesNotWait(t *testing.T) {
-	d := twoHosts(t, 5)
-	if got, ended := leaving(t, d, "--force"); got.code != 0 || ended == nil || d.did("UpdateContainerInstancesState") != 0 {
+	h := newTwoHostPool(t, 5)
+	if got, ended := runLeave(t, h, "--force"); got.code != 0 || ended == nil || h.callCount("UpdateContainerInstancesState") != 0 {
 		t.Errorf("%+v, %+v", got, ended)
 	}
-	same(t, "removed", d.sent["admin/hosts/remove"], `{"force":true,"host":"`+hostOne+`"}`)
+	checkEqual(t, "removed", h.bodies["admin/hosts/remove"], `{"force":true,"host":"`+hostOne+`"}`)
 }
 
 // The leader that removes itself may be gone before it has answered; asked again, the next one does not know the host.
 func TestLeaveCountsAHostThatIsNotKnownAsRemoved(t *testing.T) {
-	d := twoHosts(t)
+	h := newTwoHostPool(t)
 	tries := 0
-	d.operations["admin/hosts/remove"] = func(map[string]any) any {
+	h.operations["admin/hosts/remove"] = func(map[string]any) any {
 		if tries++; tries == 1 {
-			return refusal{500, "ServerException", "outcome unknown"}
+			return errorReply{500, "ServerException", "outcome unknown"}
 		}
-		return refusal{404, "NotFoundException", "There is no host with the id"}
+		return errorReply{404, "NotFoundException", "There is no host with the id"}
 	}
-	if got, ended := leaving(t, d); got.code != 0 || ended == nil {
+	if got, ended := runLeave(t, h); got.code != 0 || ended == nil {
 		t.Errorf("%+v, %+v", got, ended)
 	}
 }
 
 func TestWhoCannotLeave(t *testing.T) {
-	alone := openDoor(t).withTasks()
-	alone.documents["/v1/version"] = page(`{"version":"0.1.0","hostId":"` + hostOne + `"}`)
-	gone := openDoor(t).withTasks()
-	gone.documents["/v1/version"] = page(`{"version":"0.1.0","hostId":"` + hostTwo + `"}`)
-	for says, d := range map[string]*door{
+	alone := newFakeHost(t).withTasks()
+	alone.documents["/v1/version"] = serveDocument(`{"version":"0.1.0","hostId":"` + hostOne + `"}`)
+	gone := newFakeHost(t).withTasks()
+	gone.documents["/v1/version"] = serveDocument(`{"version":"0.1.0","hostId":"` + hostTwo + `"}`)
+	for says, h := range map[string]*fakeHost{
 		"this is the only host of its pool": alone, "is not part of the pool any more": gone, "no host runs here": nil,
 	} {
-		if got, ended := leaving(t, d); got.code != 1 || ended != nil || !strings.Contains(got.err, says) {
+		if got, ended := runLeave(t, h); got.code != 1 || ended != nil || !strings.Contains(got.err, says) {
 			t.Errorf("want %q: %+v", says, got)
 		}
 	}
-	if got, _ := leaving(t, alone, "--host", "gpu-1:7400"); got.code != 2 {
+	if got, _ := runLeave(t, alone, "--host", "gpu-1:7400"); got.code != 2 {
 		t.Errorf("%+v", got)
 	}
 }
 
 func TestASnapshotIsThereWhenItIsWholeAndGood(t *testing.T) {
-	d := openDoor(t)
-	d.documents["/v1/admin/snapshot"] = page("the whole state")
+	h := newFakeHost(t)
+	h.documents["/v1/admin/snapshot"] = serveDocument("the whole state")
 	file := filepath.Join(t.TempDir(), "s")
-	got := pinion(t, d, "snapshot", "save", file)
-	same(t, "save", got.out, "saved "+file+", 0.0 KiB\n")
+	got := pinion(t, h, "snapshot", "save", file)
+	checkEqual(t, "save", got.out, "saved "+file+", 0.0 KiB\n")
 	info, err := os.Stat(file)
 	if err != nil || info.Mode().Perm() != 0o600 {
 		t.Errorf("%v, %v", info, err)
 	}
 	bad := Program{InspectSnapshot: func(io.Writer, string, bool) error { return errors.New("the checksum is wrong") }}
 	other := filepath.Join(t.TempDir(), "s")
-	if got := pinionWith(t, bad, d, "snapshot", "save", other); got.code != 1 || got.err != "pinion: the checksum is wrong\n" {
+	if got := pinionWith(t, bad, h, "snapshot", "save", other); got.code != 1 || got.err != "pinion: the checksum is wrong\n" {
 		t.Errorf("%+v", got)
 	}
 	if left, _ := os.ReadDir(filepath.Dir(other)); len(left) > 0 {
@@ -211,7 +211,7 @@ func TestWhatAProgramCannotDoIsNoCommand(t *testing.T) {
 }
 
 func TestRestoreAndRecoverAreAboutThisMachine(t *testing.T) {
-	if err := thisMachine().check(); err != nil {
+	if err := localMachine().check(); err != nil {
 		t.Skip(err)
 	}
 	var did []string

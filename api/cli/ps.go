@@ -29,21 +29,21 @@ Examples:
 			clusterFlag(),
 		},
 		Action: func(c *cli.Context) error {
-			d, err := p.openDesk(c)
+			s, err := p.newSession(c)
 			if err != nil {
 				return err
 			}
-			return d.ps(c.Context, c.String("cluster"), c.Bool("all"))
+			return s.listTasks(c.Context, c.String("cluster"), c.Bool("all"))
 		},
 	}
 }
 
-func (d *desk) ps(ctx context.Context, cluster string, all bool) error {
-	ids, err := d.host.TaskIDs(ctx, cluster)
+func (s *session) listTasks(ctx context.Context, cluster string, all bool) error {
+	ids, err := s.client.TaskIDs(ctx, cluster)
 	if err != nil {
 		return err
 	}
-	tasks, _, err := d.host.Describe(ctx, cluster, ids) // a task reaped in between is simply no longer there
+	tasks, _, err := s.client.DescribeTasks(ctx, cluster, ids) // a task reaped in between is simply no longer there
 	if err != nil {
 		return err
 	}
@@ -51,68 +51,68 @@ func (d *desk) ps(ctx context.Context, cluster string, all bool) error {
 		tasks = slices.DeleteFunc(tasks, func(t client.Task) bool { return t.Stopped() })
 	}
 	slices.SortStableFunc(tasks, func(a, b client.Task) int {
-		return cmp.Or(b.CreatedAt.Compare(a.CreatedAt.Time), byNumber(a, b), strings.Compare(a.ARN, b.ARN))
+		return cmp.Or(b.CreatedAt.Compare(a.CreatedAt.Time), compareIndex(a, b), strings.Compare(a.ARN, b.ARN))
 	})
-	if d.output == outputJSON {
-		return printJSON(d.out, append([]client.Task{}, tasks...)) // none is [], not null
+	if s.output == outputJSON {
+		return printJSON(s.out, append([]client.Task{}, tasks...)) // none is [], not null
 	}
-	names, err := d.hostNames(ctx)
+	names, err := s.hostNames(ctx)
 	if err != nil {
 		return err
 	}
-	return d.taskTable(tasks, names).write(d.out, d.columns())
+	return s.taskTable(tasks, names).write(s.out, s.tableWidth())
 }
 
-// columns is the room for a table: wide ones are never cut.
-func (d *desk) columns() int {
-	if d.output == outputWide {
+// tableWidth is the room for a table: wide ones are never cut.
+func (s *session) tableWidth() int {
+	if s.output == outputWide {
 		return 0
 	}
-	return width(d.out)
+	return terminalWidth(s.out)
 }
 
-// numbered are the columns for the numbers of tasks in an array or a gang. Each is there only when a task has such a number.
-var numbered = []struct{ column, attribute string }{{"INDEX", "pinion.array-index"}, {"RANK", "pinion.rank"}}
+// indexColumns are the columns for the numbers of tasks in an array or a gang. Each is there only when a task has such a number.
+var indexColumns = []struct{ column, attribute string }{{"INDEX", "pinion.array-index"}, {"RANK", "pinion.rank"}}
 
-// byNumber puts tasks that began together into the order of their numbers.
-func byNumber(a, b client.Task) int {
-	for _, n := range numbered {
-		if order := cmp.Compare(number(a, n.attribute), number(b, n.attribute)); order != 0 {
+// compareIndex puts tasks that began together into the order of their numbers.
+func compareIndex(a, b client.Task) int {
+	for _, n := range indexColumns {
+		if order := cmp.Compare(intAttribute(a, n.attribute), intAttribute(b, n.attribute)); order != 0 {
 			return order
 		}
 	}
 	return 0
 }
 
-func (d *desk) taskTable(tasks []client.Task, hosts map[string]string) *table {
-	t := &table{header: []string{"ID", "TASK"}, spare: []string{"AGE", "HOST"}}
-	if d.output == outputWide {
+func (s *session) taskTable(tasks []client.Task, hosts map[string]string) *table {
+	t := &table{header: []string{"ID", "TASK"}, optional: []string{"AGE", "HOST"}}
+	if s.output == outputWide {
 		t.header = append(t.header, "GROUP")
 	}
-	var shown []string // attributes
-	for _, n := range numbered {
+	var attributes []string // attributes
+	for _, n := range indexColumns {
 		if slices.ContainsFunc(tasks, func(t client.Task) bool { return t.Attribute(n.attribute) != "" }) {
-			t.header, shown = append(t.header, n.column), append(shown, n.attribute)
+			t.header, attributes = append(t.header, n.column), append(attributes, n.attribute)
 		}
 	}
 	t.header = append(t.header, "STATUS", "GPUS", "HOST", "AGE", "EXIT/REASON")
 	for _, task := range tasks {
-		row := []string{short(task.ID()), client.Base(task.Definition)}
+		row := []string{abbreviateID(task.ID()), client.ResourceID(task.Definition)}
 		gpus := strconv.Itoa(len(task.GPUs()))
-		if d.output == outputWide {
-			row = []string{task.ID(), client.Base(task.Definition), cmp.Or(task.Group, "-")}
+		if s.output == outputWide {
+			row = []string{task.ID(), client.ResourceID(task.Definition), cmp.Or(task.Group, "-")}
 			gpus = cmp.Or(strings.Join(task.GPUs(), ","), "-")
 		}
-		for _, attribute := range shown {
+		for _, attribute := range attributes {
 			row = append(row, cmp.Or(task.Attribute(attribute), "-"))
 		}
-		t.add(append(row, task.Status, gpus, hosts[client.Base(task.Instance)], age(d.now().Sub(task.CreatedAt.Time)), outcome(task))...)
+		t.add(append(row, task.Status, gpus, hosts[client.ResourceID(task.Instance)], formatAge(s.now().Sub(task.CreatedAt.Time)), exitSummary(task))...)
 	}
 	return t
 }
 
-// outcome tells how a task ended: exit codes when its containers had any, and the reason when that says more.
-func outcome(task client.Task) string {
+// exitSummary tells how a task ended: exit codes when its containers had any, and the reason when that says more.
+func exitSummary(task client.Task) string {
 	if !task.Stopped() {
 		return ""
 	}
@@ -123,14 +123,14 @@ func outcome(task client.Task) string {
 		}
 	}
 	text := strings.Join(parts, ",")
-	if why := trouble(task); why != "" {
+	if why := stopReason(task); why != "" {
 		text = strings.TrimSpace(text + " " + why)
 	}
 	return text
 }
 
-// trouble is why a task did not simply run to its end, empty when it did.
-func trouble(task client.Task) string {
+// stopReason is why a task did not simply run to its end, empty when it did.
+func stopReason(task client.Task) string {
 	for _, c := range task.Containers {
 		if c.Reason != "" {
 			return c.Reason

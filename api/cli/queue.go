@@ -30,51 +30,51 @@ Examples:
 			if c.Args().Present() {
 				return usageErrorf("pinion queue takes no arguments; see pinion queue --help")
 			}
-			d, err := p.openDesk(c)
+			s, err := p.newSession(c)
 			if err != nil {
 				return err
 			}
-			return d.queue(c.Context, c.String("cluster"))
+			return s.printQueue(c.Context, c.String("cluster"))
 		},
 	}
 }
 
-// waiting lists what waits in a cluster, in its order.
-func (d *desk) waiting(ctx context.Context, cluster string) ([]spec.QueueItem, error) {
+// queuedTasks lists what waits in a cluster, in its order.
+func (s *session) queuedTasks(ctx context.Context, cluster string) ([]spec.QueueItem, error) {
 	var list []spec.QueueItem
-	return list, d.host.Get(ctx, "/v1/queue", url.Values{"cluster": {cluster}}, &list)
+	return list, s.client.Get(ctx, "/v1/queue", url.Values{"cluster": {cluster}}, &list)
 }
 
-func (d *desk) queue(ctx context.Context, cluster string) error {
-	list, err := d.waiting(ctx, cluster)
+func (s *session) printQueue(ctx context.Context, cluster string) error {
+	list, err := s.queuedTasks(ctx, cluster)
 	if err != nil {
 		return err
 	}
-	if d.output == outputJSON {
-		return printJSON(d.out, append([]spec.QueueItem{}, list...))
+	if s.output == outputJSON {
+		return printJSON(s.out, append([]spec.QueueItem{}, list...))
 	}
-	return d.queueTable(list).write(d.out, d.columns())
+	return s.queueTable(list).write(s.out, s.tableWidth())
 }
 
-func (d *desk) queueTable(list []spec.QueueItem) *table {
+func (s *session) queueTable(list []spec.QueueItem) *table {
 	t := &table{header: []string{"PLACE", "ID", "GROUP", "TEAM", "PRIORITY", "ASKS", "SINCE", "WAITS FOR"},
-		spare: []string{"TEAM", "PRIORITY", "GROUP", "SINCE"}}
+		optional: []string{"TEAM", "PRIORITY", "GROUP", "SINCE"}}
 	for _, q := range list {
 		place, id := "-", q.TaskID
 		if q.Position > 0 && q.Infeasible == nil {
 			place = strconv.Itoa(q.Position)
 		}
-		if d.output != outputWide {
-			id = short(id)
+		if s.output != outputWide {
+			id = abbreviateID(id)
 		}
-		t.add(place, id, q.Group, cmp.Or(q.Team, "-"), strconv.Itoa(q.Priority), asks(q), age(d.now().Sub(q.Since)), q.WaitReason)
+		t.add(place, id, q.Group, cmp.Or(q.Team, "-"), strconv.Itoa(q.Priority), requestText(q), formatAge(s.now().Sub(q.Since)), q.WaitReason)
 	}
 	return t
 }
 
-// asks is what a task takes of its host, the dearest first.
-func asks(q spec.QueueItem) string {
-	text := fmt.Sprintf("%s CPU, %s", cores(q.CPU), mebibytes(q.MemoryMiB))
+// requestText is what a task takes of its host, the dearest first.
+func requestText(q spec.QueueItem) string {
+	text := fmt.Sprintf("%s CPU, %s", formatCores(q.CPU), formatMiB(q.MemoryMiB))
 	if q.GPUs > 0 {
 		text = fmt.Sprintf("%s, %s", plural(q.GPUs, "GPU"), text)
 	}

@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-const waitingDocument = `[
+const queueDocument = `[
 	{"place":1,"taskId":"` + taskOne + `","tasks":1,"cluster":"default","group":"family:train","team":"vision","priority":7,"cpu":4096,"memoryMiB":2048,"gpus":2,"since":"2025-06-01T11:57:00Z","waitsFor":"room on a host"},
 	{"place":0,"taskId":"` + taskTwo + `","tasks":8,"cluster":"default","group":"gang","priority":0,"cpu":1024,"memoryMiB":1024,"gpus":1,"since":"2025-06-01T10:00:00Z","waitsFor":"group:prepare to end (pinion.after)"}]`
 
@@ -15,9 +15,9 @@ const whyDocument = `{"taskId":"` + taskOne + `","status":"PROVISIONING","summar
 	"earliest":"2025-06-01T13:00:00Z","estimate":"by the time limits of the tasks that have what it needs"}`
 
 func TestTheQueueIsListedInItsOrder(t *testing.T) {
-	d := openDoor(t).withTasks()
-	d.documents["/v1/queue?cluster=default"] = page(waitingDocument)
-	same(t, "queue", pinion(t, d, "queue").out, `
+	h := newFakeHost(t).withTasks()
+	h.documents["/v1/queue?cluster=default"] = serveDocument(queueDocument)
+	checkEqual(t, "queue", pinion(t, h, "queue").out, `
 PLACE  ID            GROUP         TEAM    PRIORITY  ASKS                       SINCE  WAITS FOR
 1      3f2a00000000  family:train  vision  7         2 GPUs, 4 CPU, 2 GiB       3m     room on a host
 -      91bc00000000  gang          -       0         8 x (1 GPU, 1 CPU, 1 GiB)  2h     group:prepare to end (pinion.after)
@@ -25,32 +25,32 @@ PLACE  ID            GROUP         TEAM    PRIORITY  ASKS                       
 }
 
 func TestWhatNoHostCouldEverRunHasNoPlace(t *testing.T) {
-	d := openDoor(t).withTasks()
-	d.documents["/v1/queue?cluster=default"] = page(`[
+	h := newFakeHost(t).withTasks()
+	h.documents["/v1/queue?cluster=default"] = serveDocument(`[
 		{"place":1,"taskId":"` + taskOne + `","tasks":1,"group":"family:train","priority":7,"cpu":1024,"memoryMiB":1024,"gpus":9,"since":"2025-06-01T11:57:00Z",
-		 "waitsFor":"another host: none could ever run it","impossible":` + tooFew + `},
+		 "waitsFor":"another host: none could ever run it","impossible":` + gpuShortageDocument + `},
 		{"place":2,"taskId":"` + taskTwo + `","tasks":1,"group":"gang","cpu":1024,"memoryMiB":1024,"gpus":1,"since":"2025-06-01T10:00:00Z","waitsFor":"room on a host"}]`)
-	same(t, "queue", pinion(t, d, "queue").out, `
+	checkEqual(t, "queue", pinion(t, h, "queue").out, `
 PLACE  ID            GROUP         TEAM  PRIORITY  ASKS                  SINCE  WAITS FOR
 -      3f2a00000000  family:train  -     7         9 GPUs, 1 CPU, 1 GiB  3m     another host: none could ever run it
 2      91bc00000000  gang          -     0         1 GPU, 1 CPU, 1 GiB   2h     room on a host
 `[1:])
-	if got := pinion(t, d, "queue", "-o", "json"); !strings.Contains(got.out, `"place": 1`) {
+	if got := pinion(t, h, "queue", "-o", "json"); !strings.Contains(got.out, `"place": 1`) {
 		t.Errorf("JSON stays as the host says: %s", got.out)
 	}
 }
 
 func TestAnEmptyQueueIsAHeaderAndAnEmptyJSONList(t *testing.T) {
-	d := openDoor(t).withTasks()
-	d.documents["/v1/queue?cluster=default"] = page("[]")
-	same(t, "queue", pinion(t, d, "queue").out, "PLACE  ID  GROUP  TEAM  PRIORITY  ASKS  SINCE  WAITS FOR\n")
-	same(t, "queue -o json", pinion(t, d, "queue", "-o", "json").out, "[]\n")
+	h := newFakeHost(t).withTasks()
+	h.documents["/v1/queue?cluster=default"] = serveDocument("[]")
+	checkEqual(t, "queue", pinion(t, h, "queue").out, "PLACE  ID  GROUP  TEAM  PRIORITY  ASKS  SINCE  WAITS FOR\n")
+	checkEqual(t, "queue -o json", pinion(t, h, "queue", "-o", "json").out, "[]\n")
 }
 
 func TestWhyTellsWhatATaskWaitsFor(t *testing.T) {
-	d := openDoor(t).withTasks(runningTask, failedTask)
-	d.documents["/v1/tasks/"+taskOne+"/explain"] = page(whyDocument)
-	same(t, "why", pinion(t, d, "why", "3f").out, `
+	h := newFakeHost(t).withTasks(runningTask, failedTask)
+	h.documents["/v1/tasks/"+taskOne+"/explain"] = serveDocument(whyDocument)
+	checkEqual(t, "why", pinion(t, h, "why", "3f").out, `
 Task 3f2a0000000000000000000000000001 is PROVISIONING. It is number 1 of 2 in the queue of cluster default and waits for task 91bc0000000000000000000000000002 to end.
 Start: 2025-06-01T13:00:00Z at the earliest, by the time limits of the tasks that have what it needs
 
@@ -60,7 +60,7 @@ gpu-1  RESOURCE:GPU  needs 2 GPUs, 1 free
 HELD BY       GROUP            TEAM  HOST   GPUS  UNTIL
 91bc00000000  family:run-cuda  -     gpu-1  2     2025-06-01T13:00:00Z
 `[1:])
-	if got := pinion(t, d, "why"); got.code != exitUsage {
+	if got := pinion(t, h, "why"); got.code != exitUsage {
 		t.Errorf("without a task: %+v", got)
 	}
 }

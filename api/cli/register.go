@@ -31,7 +31,7 @@ Examples:
 			&cli.StringFlag{Name: "family", Usage: "`NAME` of the family, instead of what the file says"},
 		},
 		Action: func(c *cli.Context) error {
-			d, err := p.openDesk(c)
+			s, err := p.newSession(c)
 			if err != nil {
 				return err
 			}
@@ -44,23 +44,23 @@ Examples:
 			}
 			contentType := documentType(document)
 			if family := c.String("family"); family != "" {
-				if document, err = withFamily(document, family); err != nil {
+				if document, err = replaceFamily(document, family); err != nil {
 					return fmt.Errorf("%s: %w", c.String("file"), err)
 				}
 				contentType = "application/json"
 			}
-			reply, err := d.register(c.Context, contentType, document)
+			reply, err := s.register(c.Context, contentType, document)
 			if err != nil {
 				return err
 			}
-			if d.output == outputJSON {
-				return printJSON(d.out, reply.Body)
+			if s.output == outputJSON {
+				return printJSON(s.out, reply.Body)
 			}
 			name, err := registeredName(reply)
 			if err != nil {
 				return err
 			}
-			_, err = fmt.Fprintln(d.out, name)
+			_, err = fmt.Fprintln(s.out, name)
 			return err
 		},
 	}
@@ -81,8 +81,8 @@ func documentType(document []byte) string {
 	return "application/yaml"
 }
 
-// withFamily is the document as JSON with the family replaced.
-func withFamily(document []byte, family string) ([]byte, error) {
+// replaceFamily is the document as JSON with the family replaced.
+func replaceFamily(document []byte, family string) ([]byte, error) {
 	if documentType(document) == "application/yaml" {
 		var err error
 		if document, err = yaml.YAMLToJSONStrict(document); err != nil {
@@ -105,10 +105,10 @@ func withFamily(document []byte, family string) ([]byte, error) {
 }
 
 // register sends a definition and tells the warnings that come back.
-func (d *desk) register(ctx context.Context, contentType string, document []byte) (client.Reply, error) {
-	reply, err := d.host.Send(ctx, "RegisterTaskDefinition", contentType, document)
+func (s *session) register(ctx context.Context, contentType string, document []byte) (client.Reply, error) {
+	reply, err := s.client.Send(ctx, "RegisterTaskDefinition", contentType, document)
 	for _, warning := range reply.Warnings {
-		d.note("warning: %s", warning)
+		s.notef("warning: %s", warning)
 	}
 	return reply, err
 }

@@ -8,11 +8,11 @@ import (
 	"testing"
 )
 
-func registerDoor(t *testing.T) *door {
-	d := openDoor(t)
-	d.operations["RegisterTaskDefinition"] = always(`{"taskDefinition":{"family":"app","revision":1}}`)
-	d.header = http.Header{"X-Pinion-Warning": {`"version" has no effect`, "taskRoleArn has no effect"}}
-	return d
+func newRegisterHost(t *testing.T) *fakeHost {
+	h := newFakeHost(t)
+	h.operations["RegisterTaskDefinition"] = always(`{"taskDefinition":{"family":"app","revision":1}}`)
+	h.header = http.Header{"X-Pinion-Warning": {`"version" has no effect`, "taskRoleArn has no effect"}}
+	return h
 }
 
 func TestRegisterSendsTheFileAsItIsAndTellsTheWarnings(t *testing.T) {
@@ -21,20 +21,20 @@ func TestRegisterSendsTheFileAsItIsAndTellsTheWarnings(t *testing.T) {
 		"app.yaml": "version: \"1.3\"\nfamily: app\n",
 		"bad.json": `{"containerDefinitions": [ ... ],}`, // for the host to refuse, in its own words
 	} {
-		d := registerDoor(t)
+		h := newRegisterHost(t)
 		file := filepath.Join(t.TempDir(), name)
 		if err := os.WriteFile(file, []byte(document), 0o600); err != nil {
 			t.Fatal(err)
 		}
-		got := pinion(t, d, "register", "-f", file)
-		same(t, name, d.sent["RegisterTaskDefinition"], document)
-		same(t, "stdout", got.out, "app:1\n")
-		same(t, "stderr", got.err, "warning: \"version\" has no effect\nwarning: taskRoleArn has no effect\n")
+		got := pinion(t, h, "register", "-f", file)
+		checkEqual(t, name, h.bodies["RegisterTaskDefinition"], document)
+		checkEqual(t, "stdout", got.out, "app:1\n")
+		checkEqual(t, "stderr", got.err, "warning: \"version\" has no effect\nwarning: taskRoleArn has no effect\n")
 		want := "application/json"
 		if strings.HasSuffix(name, "yaml") {
 			want = "application/yaml"
 		}
-		same(t, "type of "+name, documentType([]byte(document)), want)
+		checkEqual(t, "type of "+name, documentType([]byte(document)), want)
 	}
 }
 
@@ -50,8 +50,8 @@ func TestRegisterCanGiveTheFamily(t *testing.T) {
 	}
 	for name, c := range cases {
 		t.Run(name, func(t *testing.T) {
-			got, err := withFamily([]byte(c.document), "new")
-			same(t, "sent", string(got), c.sent)
+			got, err := replaceFamily([]byte(c.document), "new")
+			checkEqual(t, "sent", string(got), c.sent)
 			if (err != nil) != (c.says != "") || err != nil && !strings.Contains(err.Error(), c.says) {
 				t.Errorf("error %v, want %q", err, c.says)
 			}
@@ -60,17 +60,17 @@ func TestRegisterCanGiveTheFamily(t *testing.T) {
 }
 
 func TestARefusedDefinitionIsOneSentenceWithItsType(t *testing.T) {
-	d := registerDoor(t)
-	d.operations["RegisterTaskDefinition"] = always(refusal{400, "com.amazonaws.ecs#ClientException", "Family should not be null or empty."})
+	h := newRegisterHost(t)
+	h.operations["RegisterTaskDefinition"] = always(errorReply{400, "com.amazonaws.ecs#ClientException", "Family should not be null or empty."})
 	file := filepath.Join(t.TempDir(), "x.yaml")
 	if err := os.WriteFile(file, []byte("cpu: 1\n"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	got := pinion(t, d, "register", "-f", file)
+	got := pinion(t, h, "register", "-f", file)
 	if got.code != 1 || !strings.HasSuffix(got.err, "pinion: Family should not be null or empty. (ClientException)\n") {
 		t.Errorf("%+v", got)
 	}
-	if got := pinion(t, d, "register", "-f", "/nowhere.json"); got.code != 1 || !strings.Contains(got.err, "open /nowhere.json: no such file") {
+	if got := pinion(t, h, "register", "-f", "/nowhere.json"); got.code != 1 || !strings.Contains(got.err, "open /nowhere.json: no such file") {
 		t.Errorf("%+v", got)
 	}
 }

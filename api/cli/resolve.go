@@ -18,23 +18,23 @@ func clusterFlag() cli.Flag {
 	return &cli.StringFlag{Name: "cluster", Value: "default", Usage: "`NAME` of the cluster"}
 }
 
-// resolve turns what people type for tasks (an id, the beginning of one, or an ARN) into full ids.
-func (d *desk) resolve(ctx context.Context, cluster string, given []string) ([]string, error) {
+// resolveTaskIDs turns what people type for tasks (an id, the beginning of one, or an ARN) into full ids.
+func (s *session) resolveTaskIDs(ctx context.Context, cluster string, given []string) ([]string, error) {
 	var known []string
 	ids := make([]string, len(given))
 	for i, name := range given {
-		name = strings.ToLower(client.Base(name))
+		name = strings.ToLower(client.ResourceID(name))
 		if fullID.MatchString(name) {
 			ids[i] = name
 			continue
 		}
 		if known == nil {
 			var err error
-			if known, err = d.host.TaskIDs(ctx, cluster); err != nil {
+			if known, err = s.client.TaskIDs(ctx, cluster); err != nil {
 				return nil, err
 			}
 		}
-		id, err := complete(name, known)
+		id, err := completeID(name, known)
 		if err != nil {
 			return nil, fmt.Errorf("%w in cluster %s", err, cluster)
 		}
@@ -43,8 +43,8 @@ func (d *desk) resolve(ctx context.Context, cluster string, given []string) ([]s
 	return ids, nil
 }
 
-// complete finds the one id that begins with prefix.
-func complete(prefix string, ids []string) (string, error) {
+// completeID finds the one id that begins with prefix.
+func completeID(prefix string, ids []string) (string, error) {
 	var matches []string
 	for _, id := range ids {
 		if prefix != "" && strings.HasPrefix(id, prefix) {
@@ -57,26 +57,26 @@ func complete(prefix string, ids []string) (string, error) {
 	case 0:
 		return "", fmt.Errorf("no task has an id that begins with %q; `pinion ps -a` lists the tasks", prefix)
 	}
-	return "", fmt.Errorf("%q is the beginning of %s (%s); type more of it", prefix, plural(len(matches), "task id"), some(matches))
+	return "", fmt.Errorf("%q is the beginning of %s (%s); type more of it", prefix, plural(len(matches), "task id"), abbreviateList(matches))
 }
 
-// some are the first of many words.
-func some(words []string) string {
-	const enough = 8
-	if len(words) > enough+1 {
-		return fmt.Sprintf("%s and %d more", strings.Join(words[:enough], ", "), len(words)-enough)
+// abbreviateList are the first of many words.
+func abbreviateList(words []string) string {
+	const maxListed = 8
+	if len(words) > maxListed+1 {
+		return fmt.Sprintf("%s and %d more", strings.Join(words[:maxListed], ", "), len(words)-maxListed)
 	}
 	return strings.Join(words, ", ")
 }
 
-// describe reads tasks that must all exist.
-func (d *desk) describe(ctx context.Context, cluster string, ids []string) ([]client.Task, error) {
-	tasks, failures, err := d.host.Describe(ctx, cluster, ids)
+// describeTasks reads tasks that must all exist.
+func (s *session) describeTasks(ctx context.Context, cluster string, ids []string) ([]client.Task, error) {
+	tasks, failures, err := s.client.DescribeTasks(ctx, cluster, ids)
 	if err != nil {
 		return nil, err
 	}
 	if len(failures) > 0 {
-		return nil, fmt.Errorf("cluster %s has no task %s (%s); stopped tasks are forgotten after an hour", cluster, client.Base(failures[0].ARN), failures[0].Reason)
+		return nil, fmt.Errorf("cluster %s has no task %s (%s); stopped tasks are forgotten after an hour", cluster, client.ResourceID(failures[0].ARN), failures[0].Reason)
 	}
 	return tasks, nil
 }

@@ -46,39 +46,39 @@ Examples:
    pinion run -o json my/trainer | jq '.containers[0].exitCode'`,
 		Flags: runFlags(),
 		Action: func(c *cli.Context) error {
-			d, err := p.openDesk(c)
+			s, err := p.newSession(c)
 			if err != nil {
 				return err
 			}
-			definition, err := definitionOf(c)
+			definition, err := parseDefinition(c)
 			if err != nil {
 				return err
 			}
-			tags, err := taskTags(c)
+			tags, err := parseTags(c)
 			if err != nil {
 				return err
 			}
-			many, err := manyOf(c)
+			batch, err := parseBatchOptions(c)
 			if err != nil {
 				return err
 			}
-			r := &runner{desk: d, cluster: c.String("cluster"), gpus: c.Int("gpus"), many: many, tags: tags, startedBy: "pinion-run"}
-			if err := r.resolveAfter(c.Context, r.cluster, tags); err != nil {
+			r := &runner{session: s, cluster: c.String("cluster"), gpus: c.Int("gpus"), batchOptions: batch, tags: tags, startedBy: "pinion-run"}
+			if err := r.resolveDependencies(c.Context, r.cluster, tags); err != nil {
 				return err
 			}
-			if r.terms, err = spec.ParseSchedulingOptions(tags); err != nil {
+			if r.scheduling, err = spec.ParseSchedulingOptions(tags); err != nil {
 				return err
 			}
-			if r.runsAgain() {
+			if r.mayRetry() {
 				r.startedBy += "-" + strings.ToLower(rand.Text()) // by which later attempts are found
 			}
-			return r.run(c.Context, p.interrupts, definition, c.Bool("detach"))
+			return r.run(c.Context, p.notifyInterrupts, definition, c.Bool("detach"))
 		},
 	}
 }
 
-// interrupts is where Ctrl-C, SIGTERM and the closing of the terminal arrive from now on, until release is called.
-func (p Program) interrupts() (signals <-chan os.Signal, release func()) {
+// notifyInterrupts is where Ctrl-C, SIGTERM and the closing of the terminal arrive from now on, until release is called.
+func (p Program) notifyInterrupts() (signals <-chan os.Signal, release func()) {
 	if p.signals != nil {
 		return p.signals, func() {}
 	}
@@ -89,13 +89,13 @@ func (p Program) interrupts() (signals <-chan os.Signal, release func()) {
 
 // runner carries one `pinion run` from the definition to the exit code.
 type runner struct {
-	*desk
-	many
-	cluster   string
-	gpus      int
-	tags      []spec.Tag             // of the tasks
-	terms     spec.SchedulingOptions // what the tags say
-	startedBy string
+	*session
+	batchOptions
+	cluster    string
+	gpus       int
+	tags       []spec.Tag             // of the tasks
+	scheduling spec.SchedulingOptions // what the tags say
+	startedBy  string
 }
 
 // run starts a task and, unless detached, stays with it. The first interrupt stops the task, the next one leaves;
@@ -103,10 +103,10 @@ type runner struct {
 func (r *runner) run(ctx context.Context, interrupts func() (<-chan os.Signal, func()), definition definition, detach bool) error {
 	signals, release := interrupts()
 	defer release()
-	ctx, leave := context.WithCancelCause(context.WithoutCancel(ctx))
-	defer leave(nil)
-	w := &watch{runner: r, leave: leave}
-	go w.heed(ctx, signals)
+	ctx, cancel := context.WithCancelCause(context.WithoutCancel(ctx))
+	defer cancel(nil)
+	w := &watch{runner: r, cancel: cancel}
+	go w.handleSignals(ctx, signals)
 
 	tasks, err := r.launch(ctx, definition)
 	if err != nil {
@@ -114,13 +114,13 @@ func (r *runner) run(ctx context.Context, interrupts func() (<-chan os.Signal, f
 	}
 	if detach {
 		err := r.printStarted(tasks)
-		r.tellImpossible(ctx, tasks, detach) // an interrupt ends only the question: the task was to be left alone
+		r.warnUnschedulable(ctx, tasks, detach) // an interrupt ends only the question: the task was to be left alone
 		return err
 	}
-	w.started(tasks)
-	w.hopeless = r.tellImpossible(ctx, tasks, detach)
+	w.setTasks(tasks)
+	w.unschedulable = r.warnUnschedulable(ctx, tasks, detach)
 	if len(tasks) > 1 {
-		return firstCause(ctx, w.followAll(ctx, tasks))
+		return firstCause(ctx, w.followBatch(ctx, tasks))
 	}
 	return firstCause(ctx, w.follow(ctx, tasks[0]))
 }
@@ -172,18 +172,18 @@ func (r *runner) launch(ctx context.Context, definition definition) ([]client.Ta
 		Failures []client.Failure `json:"failures"`
 	}
 	in := map[string]any{"cluster": r.cluster, "taskDefinition": name, "startedBy": r.startedBy, "clientToken": strings.ToLower(rand.Text())}
-	r.request(in)
+	r.addToRequest(in)
 	if len(r.tags) > 0 {
 		in["tags"] = r.tags
 	}
-	if err := r.host.Call(ctx, "RunTask", in, &answer); err != nil {
-		return nil, r.explainRefusal(err)
+	if err := r.client.Call(ctx, "RunTask", in, &answer); err != nil {
+		return nil, r.runTaskError(err)
 	}
 	if len(answer.Tasks) == 0 {
-		return nil, &exitError{error: r.explainFailures(ctx, answer.Failures), code: exitNoStart}
+		return nil, &exitError{error: r.placementError(ctx, answer.Failures), code: exitNoStart}
 	}
 	if missing := r.count - len(answer.Tasks); missing > 0 {
-		r.note("%d of %s found no place: %v", missing, plural(r.count, "task"), r.explainFailures(ctx, answer.Failures))
+		r.notef("%d of %s found no place: %v", missing, plural(r.count, "task"), r.placementError(ctx, answer.Failures))
 	}
 	return answer.Tasks, nil
 }

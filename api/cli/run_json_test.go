@@ -7,7 +7,7 @@ import (
 )
 
 func TestRunAsJSONAnswersTheTaskAsItEndedAndNothingElse(t *testing.T) {
-	got := pinion(t, runDoor(t, pending, running, exited(3)), "run", "-o", "json", "nvidia/cuda")
+	got := pinion(t, newRunHost(t, pending, running, exitedTask(3)), "run", "-o", "json", "nvidia/cuda")
 	var task struct {
 		Status     string `json:"lastStatus"`
 		Containers []struct {
@@ -23,10 +23,10 @@ func TestRunAsJSONAnswersTheTaskAsItEndedAndNothingElse(t *testing.T) {
 }
 
 func TestRunAsJSONOfSeveralTasksIsAListInTheirOrder(t *testing.T) {
-	d := openDoor(t).withTasks(failedTask, exited(0))
-	d.operations["RegisterTaskDefinition"] = always(`{"taskDefinition":{"family":"run-cuda","revision":4}}`)
-	d.operations["RunTask"] = always(`{"tasks":[` + exited(0) + `,` + failedTask + `],"failures":[]}`)
-	got := pinion(t, d, "run", "-o", "json", "--count", "2", "nvidia/cuda")
+	h := newFakeHost(t).withTasks(failedTask, exitedTask(0))
+	h.operations["RegisterTaskDefinition"] = always(`{"taskDefinition":{"family":"run-cuda","revision":4}}`)
+	h.operations["RunTask"] = always(`{"tasks":[` + exitedTask(0) + `,` + failedTask + `],"failures":[]}`)
+	got := pinion(t, h, "run", "-o", "json", "--count", "2", "nvidia/cuda")
 	var tasks []struct {
 		ARN string `json:"taskArn"`
 	}
@@ -39,9 +39,9 @@ func TestRunAsJSONOfSeveralTasksIsAListInTheirOrder(t *testing.T) {
 }
 
 func TestRunAsJSONThatIsLeftAnswersNothing(t *testing.T) {
-	d := runDoor(t, pending)
-	d.operations["DescribeTasks"] = always(refusal{400, "ClientException", "no"})
-	if got := pinion(t, d, "run", "-o", "json", "nvidia/cuda"); got.out != "" || got.code != 1 {
+	h := newRunHost(t, pending)
+	h.operations["DescribeTasks"] = always(errorReply{400, "ClientException", "no"})
+	if got := pinion(t, h, "run", "-o", "json", "nvidia/cuda"); got.out != "" || got.code != 1 {
 		t.Errorf("%+v", got)
 	}
 }

@@ -14,47 +14,47 @@ import (
 	"time"
 )
 
-// runDoor is a host on which a task of `pinion run` goes through the given documents, one more at each look.
-func runDoor(t *testing.T, looks ...string) *door {
+// newRunHost is a host on which a task of `pinion run` goes through the given documents, one more at each look.
+func newRunHost(t *testing.T, states ...string) *fakeHost {
 	t.Helper()
-	d := openDoor(t).withTasks()
-	d.operations["RegisterTaskDefinition"] = always(`{"taskDefinition":{"family":"run-cuda","revision":4}}`)
-	d.operations["RunTask"] = always(`{"tasks":[` + looks[0] + `],"failures":[]}`)
-	look := 0
-	d.operations["DescribeTasks"] = func(map[string]any) any {
-		look = min(look+1, len(looks)-1)
-		return `{"tasks":[` + looks[look] + `],"failures":[]}`
+	h := newFakeHost(t).withTasks()
+	h.operations["RegisterTaskDefinition"] = always(`{"taskDefinition":{"family":"run-cuda","revision":4}}`)
+	h.operations["RunTask"] = always(`{"tasks":[` + states[0] + `],"failures":[]}`)
+	current := 0
+	h.operations["DescribeTasks"] = func(map[string]any) any {
+		current = min(current+1, len(states)-1)
+		return `{"tasks":[` + states[current] + `],"failures":[]}`
 	}
-	d.documents["/v1/tasks/"+taskOne+"/pulls"] = page("[]")
-	d.documents["/v1/tasks/"+taskOne+"/logs?follow=1"] = func(w http.ResponseWriter) any {
+	h.documents["/v1/tasks/"+taskOne+"/pulls"] = serveDocument("[]")
+	h.documents["/v1/tasks/"+taskOne+"/logs?follow=1"] = func(w http.ResponseWriter) any {
 		logLines(w, "epoch 1", "!a warning", "epoch 2")
 		return nil
 	}
-	return d
+	return h
 }
 
-func look(status, rest string) string {
+func taskState(status, rest string) string {
 	return taskDocument(taskOne, `run-cuda:4","containerInstanceArn":"`+instance+`","lastStatus":"`+status+`",`+rest)
 }
 
 var (
-	pending = look("PENDING", `"containers":[{"name":"cuda","gpuIds":["GPU-1","GPU-2"]}]`)
-	running = look("RUNNING", `"containers":[{"name":"cuda"}]`)
+	pending = taskState("PENDING", `"containers":[{"name":"cuda","gpuIds":["GPU-1","GPU-2"]}]`)
+	running = taskState("RUNNING", `"containers":[{"name":"cuda"}]`)
 )
 
-func exited(code int) string {
-	return look("STOPPED", fmt.Sprintf(`"stopCode":"EssentialContainerExited","stoppedReason":"Essential container in task exited","containers":[{"name":"cuda","exitCode":%d}]`, code))
+func exitedTask(code int) string {
+	return taskState("STOPPED", fmt.Sprintf(`"stopCode":"EssentialContainerExited","stoppedReason":"Essential container in task exited","containers":[{"name":"cuda","exitCode":%d}]`, code))
 }
 
 func TestRunShowsTheLogAndExitsWithTheContainersCode(t *testing.T) {
 	for _, code := range []int{0, 3} {
-		d := runDoor(t, pending, pending, running, exited(code))
-		d.header = http.Header{"X-Pinion-Warning": {"image tag latest may change"}}
-		got := pinion(t, d, "run", "--gpus", "2", "nvidia/cuda:12.4", "--", "nvidia-smi", "-L")
+		h := newRunHost(t, pending, pending, running, exitedTask(code))
+		h.header = http.Header{"X-Pinion-Warning": {"image tag latest may change"}}
+		got := pinion(t, h, "run", "--gpus", "2", "nvidia/cuda:12.4", "--", "nvidia-smi", "-L")
 		if got.code != code {
 			t.Errorf("exit code %d, want %d", got.code, code)
 		}
-		same(t, "stdout", got.out, "epoch 1\nepoch 2\n")
+		checkEqual(t, "stdout", got.out, "epoch 1\nepoch 2\n")
 		if !strings.Contains(got.err, "task 3f2a00000000 on gpu-1 with GPU-1, GPU-2\n") || !strings.HasSuffix(got.err, "a warning\n") {
 			t.Errorf("stderr: %q", got.err)
 		}
@@ -62,14 +62,14 @@ func TestRunShowsTheLogAndExitsWithTheContainersCode(t *testing.T) {
 }
 
 func TestRunRegistersWhatWasAskedFor(t *testing.T) {
-	d := runDoor(t, pending, exited(0))
+	h := newRunHost(t, pending, exitedTask(0))
 	t.Setenv("TOKEN_HERE", "s3cret")
-	got := pinion(t, d, "run", "--gpus", "2", "--cpus", "1.5", "--memory", "2g", "--shm-size", "512m", "--network", "host", "--env", "A=b,c=d", "--env", "TOKEN_HERE",
+	got := pinion(t, h, "run", "--gpus", "2", "--cpus", "1.5", "--memory", "2g", "--shm-size", "512m", "--network", "host", "--env", "A=b,c=d", "--env", "TOKEN_HERE",
 		"--volume", "/data:/mnt:ro", "--volume", "/out:/out", "--lost-after", "10m", "nvidia/cuda:12.4", "--", "python", "train.py", "--epochs", "3")
 	if got.code != 0 {
 		t.Fatalf("%+v", got)
 	}
-	same(t, "RegisterTaskDefinition", indented(t, d.sent["RegisterTaskDefinition"]), `{
+	checkEqual(t, "RegisterTaskDefinition", indented(t, h.bodies["RegisterTaskDefinition"]), `{
   "containerDefinitions": [
     {
       "command": ["python","train.py","--epochs","3"],
@@ -92,7 +92,7 @@ func TestRunRegistersWhatWasAskedFor(t *testing.T) {
   "volumes": [{"host":{"sourcePath":"/data"},"name":"volume-1"},{"host":{"sourcePath":"/out"},"name":"volume-2"}]
 }`)
 	var in map[string]any
-	if err := json.Unmarshal([]byte(d.sent["RunTask"]), &in); err != nil {
+	if err := json.Unmarshal([]byte(h.bodies["RunTask"]), &in); err != nil {
 		t.Fatal(err)
 	}
 	if in["taskDefinition"] != "run-cuda:4" || in["cluster"] != "default" || len(in["clientToken"].(string)) < 26 {
@@ -125,19 +125,19 @@ func fields(document map[string]any, indent string) string {
 }
 
 func TestRunDetachedPrintsTheID(t *testing.T) {
-	d := runDoor(t, pending, running)
-	got := pinion(t, d, "run", "-d", "nvidia/cuda")
-	same(t, "stdout", got.out, taskOne+"\n")
-	if got.code != 0 || d.did("DescribeTasks") != 0 {
+	h := newRunHost(t, pending, running)
+	got := pinion(t, h, "run", "-d", "nvidia/cuda")
+	checkEqual(t, "stdout", got.out, taskOne+"\n")
+	if got.code != 0 || h.callCount("DescribeTasks") != 0 {
 		t.Errorf("it stays no longer than it must: %+v", got)
 	}
 }
 
 func TestATaskThatDoesNotStartSaysWhy(t *testing.T) {
-	broken := look("STOPPED", `"stopCode":"TaskFailedToStart","stoppedReason":"CannotPullContainerError: nvidia/cuda:12.4: not found","containers":[{"name":"cuda","reason":"CannotPullContainerError: nvidia/cuda:12.4: not found"}]`)
-	d := runDoor(t, pending, broken)
-	d.documents["/v1/tasks/"+taskOne+"/logs?follow=1"] = page("")
-	got := pinion(t, d, "run", "nvidia/cuda:12.4")
+	broken := taskState("STOPPED", `"stopCode":"TaskFailedToStart","stoppedReason":"CannotPullContainerError: nvidia/cuda:12.4: not found","containers":[{"name":"cuda","reason":"CannotPullContainerError: nvidia/cuda:12.4: not found"}]`)
+	h := newRunHost(t, pending, broken)
+	h.documents["/v1/tasks/"+taskOne+"/logs?follow=1"] = serveDocument("")
+	got := pinion(t, h, "run", "nvidia/cuda:12.4")
 	if got.code != 125 || !strings.HasSuffix(got.err, "pinion: task 3f2a00000000 did not start: CannotPullContainerError: nvidia/cuda:12.4: not found\n") {
 		t.Errorf("%+v", got)
 	}
@@ -159,10 +159,10 @@ func TestATaskThatFindsNoPlaceSaysWhatIsFree(t *testing.T) {
 	}
 	for name, c := range cases {
 		t.Run(name, func(t *testing.T) {
-			d := runDoor(t, pending)
-			d.operations["RunTask"] = always(`{"tasks":[],"failures":[` + c.failure + `]}`)
-			got := pinion(t, d, "run", "--gpus", c.gpus, "nvidia/cuda")
-			same(t, "stderr", got.err, "pinion: "+c.says+"\n")
+			h := newRunHost(t, pending)
+			h.operations["RunTask"] = always(`{"tasks":[],"failures":[` + c.failure + `]}`)
+			got := pinion(t, h, "run", "--gpus", c.gpus, "nvidia/cuda")
+			checkEqual(t, "stderr", got.err, "pinion: "+c.says+"\n")
 			if got.code != 125 {
 				t.Errorf("exit code %d", got.code)
 			}
@@ -171,93 +171,93 @@ func TestATaskThatFindsNoPlaceSaysWhatIsFree(t *testing.T) {
 }
 
 func TestAClusterWithoutHostsIsSaidSo(t *testing.T) {
-	d := runDoor(t, pending)
-	d.operations["RunTask"] = always(refusal{400, "InvalidParameterException", "No Container Instances were found in your cluster."})
-	got := pinion(t, d, "run", "--cluster", "lab", "nvidia/cuda")
+	h := newRunHost(t, pending)
+	h.operations["RunTask"] = always(errorReply{400, "InvalidParameterException", "No Container Instances were found in your cluster."})
+	got := pinion(t, h, "run", "--cluster", "lab", "nvidia/cuda")
 	if got.code != 1 || !strings.Contains(got.err, "cluster lab has no host") || !strings.Contains(got.err, "pinion up --cluster lab") {
 		t.Errorf("%+v", got)
 	}
 }
 
 func TestAClusterThatIsNotThereIsNamed(t *testing.T) {
-	d := runDoor(t, pending)
-	d.operations["RunTask"] = always(refusal{400, "ClusterNotFoundException", "Cluster not found."})
-	if got := pinion(t, d, "run", "--cluster", "lab", "nvidia/cuda"); got.code != 1 || !strings.Contains(got.err, "there is no cluster lab") {
+	h := newRunHost(t, pending)
+	h.operations["RunTask"] = always(errorReply{400, "ClusterNotFoundException", "Cluster not found."})
+	if got := pinion(t, h, "run", "--cluster", "lab", "nvidia/cuda"); got.code != 1 || !strings.Contains(got.err, "there is no cluster lab") {
 		t.Errorf("%+v", got)
 	}
 }
 
 func TestTheFirstCtrlCStopsTheTaskAndTheLogGoesOnToItsEnd(t *testing.T) {
-	d := runDoor(t, pending, running, exited(143))
+	h := newRunHost(t, pending, running, exitedTask(143))
 	signals, stopped := make(chan os.Signal, 2), make(chan struct{})
-	d.operations["StopTask"] = func(map[string]any) any { close(stopped); return "{}" }
-	d.documents["/v1/tasks/"+taskOne+"/logs?follow=1"] = func(w http.ResponseWriter) any {
+	h.operations["StopTask"] = func(map[string]any) any { close(stopped); return "{}" }
+	h.documents["/v1/tasks/"+taskOne+"/logs?follow=1"] = func(w http.ResponseWriter) any {
 		signals <- syscall.SIGINT
 		<-stopped
 		logLines(w, "saved a checkpoint")
 		return nil
 	}
-	got := pinionWith(t, Program{signals: signals}, d, "run", "nvidia/cuda")
-	same(t, "stdout", got.out, "saved a checkpoint\n")
+	got := pinionWith(t, Program{signals: signals}, h, "run", "nvidia/cuda")
+	checkEqual(t, "stdout", got.out, "saved a checkpoint\n")
 	if got.code != 143 || !strings.Contains(got.err, "stopping task 3f2a00000000 ... (Ctrl-C again leaves at once)\n") {
 		t.Errorf("%+v", got)
 	}
 }
 
 func TestTheSecondCtrlCLeavesAtOnce(t *testing.T) {
-	d := runDoor(t, pending, running)
+	h := newRunHost(t, pending, running)
 	signals, gone := make(chan os.Signal, 2), make(chan struct{})
 	defer close(gone)
-	d.operations["StopTask"] = func(map[string]any) any { signals <- syscall.SIGINT; return "{}" }
-	d.documents["/v1/tasks/"+taskOne+"/logs?follow=1"] = func(w http.ResponseWriter) any {
+	h.operations["StopTask"] = func(map[string]any) any { signals <- syscall.SIGINT; return "{}" }
+	h.documents["/v1/tasks/"+taskOne+"/logs?follow=1"] = func(w http.ResponseWriter) any {
 		w.(http.Flusher).Flush()
 		signals <- syscall.SIGINT
 		<-gone
 		return nil
 	}
-	got := pinionWith(t, Program{signals: signals}, d, "run", "nvidia/cuda")
+	got := pinionWith(t, Program{signals: signals}, h, "run", "nvidia/cuda")
 	if got.code != 130 || !strings.HasSuffix(got.err, "pinion: left while task 3f2a00000000 is stopping. `pinion ps` shows when it is gone\n") {
 		t.Errorf("%+v", got)
 	}
 }
 
 func TestCtrlCBeforeTheAnswerLeavesAndSaysThatTheOutcomeIsOpen(t *testing.T) {
-	d := runDoor(t, pending)
+	h := newRunHost(t, pending)
 	signals, gone := make(chan os.Signal, 1), make(chan struct{})
 	defer close(gone)
-	d.operations["RunTask"] = func(map[string]any) any { signals <- syscall.SIGINT; <-gone; return "{}" }
-	got := pinionWith(t, Program{signals: signals}, d, "run", "nvidia/cuda")
+	h.operations["RunTask"] = func(map[string]any) any { signals <- syscall.SIGINT; <-gone; return "{}" }
+	got := pinionWith(t, Program{signals: signals}, h, "run", "nvidia/cuda")
 	if got.code != 130 || !strings.Contains(got.err, "`pinion ps` shows whether the task was started") {
 		t.Errorf("%+v", got)
 	}
 }
 
 func TestALogThatBreaksOffIsResumedWithoutAHoleOrALineTwice(t *testing.T) {
-	d := runDoor(t, pending, running, exited(0))
-	d.documents["/v1/tasks/"+taskOne+"/logs?follow=1"] = func(w http.ResponseWriter) any {
+	h := newRunHost(t, pending, running, exitedTask(0))
+	h.documents["/v1/tasks/"+taskOne+"/logs?follow=1"] = func(w http.ResponseWriter) any {
 		logLines(w, "one", "two")
 		w.(http.Flusher).Flush()
 		panic(http.ErrAbortHandler) // the host restarts
 	}
-	d.documents["/v1/tasks/"+taskOne+"/logs?follow=1&since=2025-06-01T11%3A59%3A01Z"] = func(w http.ResponseWriter) any {
+	h.documents["/v1/tasks/"+taskOne+"/logs?follow=1&since=2025-06-01T11%3A59%3A01Z"] = func(w http.ResponseWriter) any {
 		fmt.Fprintln(w, `{"time":"2025-06-01T11:59:01Z","container":"cuda","stream":"stdout","text":"two"}`)
 		fmt.Fprintln(w, `{"time":"2025-06-01T11:59:01Z","container":"cuda","stream":"stdout","text":"two again"}`)
 		fmt.Fprintln(w, `{"time":"2025-06-01T11:59:02Z","container":"cuda","stream":"stdout","text":"three"}`)
 		return nil
 	}
-	got := pinion(t, d, "run", "nvidia/cuda")
-	same(t, "stdout", got.out, "one\ntwo\ntwo again\nthree\n")
+	got := pinion(t, h, "run", "nvidia/cuda")
+	checkEqual(t, "stdout", got.out, "one\ntwo\ntwo again\nthree\n")
 	if got.code != 0 {
 		t.Errorf("%+v", got)
 	}
 }
 
 func TestAHostThatStaysAwayEndsThePatience(t *testing.T) {
-	d := runDoor(t, pending)
-	d.operations["DescribeTasks"] = always(refusal{500, "ServerException", "no leader"})
+	h := newRunHost(t, pending)
+	h.operations["DescribeTasks"] = always(errorReply{500, "ServerException", "no leader"})
 	waited := time.Duration(0)
-	pause := func(_ context.Context, d time.Duration) error { waited += d; return nil }
-	got := pinionWith(t, Program{pause: pause}, d, "run", "nvidia/cuda")
+	pause := func(_ context.Context, h time.Duration) error { waited += h; return nil }
+	got := pinionWith(t, Program{sleep: pause}, h, "run", "nvidia/cuda")
 	if got.code != 1 || !strings.Contains(got.err, "Trying again for a minute") || !strings.HasSuffix(got.err, "pinion: no leader (ServerException)\n") {
 		t.Errorf("%+v", got)
 	}

@@ -5,8 +5,8 @@ import (
 	"strings"
 )
 
-// shellText is the environment as commands of a shell.
-func shellText(variables []variable, shell string) (string, error) {
+// shellCommands is the environment as commands of a shell.
+func shellCommands(variables []envVar, shell string) (string, error) {
 	var text strings.Builder
 	for _, v := range variables {
 		switch {
@@ -33,8 +33,8 @@ func quoteFish(text string) string {
 	return "'" + strings.NewReplacer(`\`, `\\`, "'", `\'`).Replace(text) + "'"
 }
 
-// asJSON maps names to values; null is a variable that must not be set.
-func asJSON(variables []variable) map[string]*string {
+// envDocument maps names to values; null is a variable that must not be set.
+func envDocument(variables []envVar) map[string]*string {
 	document := map[string]*string{}
 	for _, v := range variables {
 		document[v.Name] = nil
@@ -45,7 +45,7 @@ func asJSON(variables []variable) map[string]*string {
 	return document
 }
 
-func hostname(endpoint string) string {
+func endpointHost(endpoint string) string {
 	address, err := url.Parse(endpoint)
 	if err != nil {
 		return endpoint

@@ -32,8 +32,8 @@ type SimRun struct {
 	Unallocated130 float64 `json:"unallocated_at_130"`
 }
 
-// leastInflate is where the last column of the table is.
-const leastInflate = 1.3
+// minInflate is where the last column of the table is.
+const minInflate = 1.3
 
 func simCommand(p Program) *cli.Command {
 	return &cli.Command{
@@ -55,7 +55,7 @@ Examples:
 			&cli.StringFlag{Name: "tasks", Usage: "the `FILE` that lists the tasks"},
 			&cli.StringFlag{Name: "policy", Value: "default", Usage: "`POLICIES`, separated by commas"},
 			&cli.StringFlag{Name: "seeds", Value: "42..51", Usage: "seeds `A..B`, or one"},
-			&cli.Float64Flag{Name: "inflate", Value: leastInflate, Usage: "ask for `X` times all GPUs in the end"},
+			&cli.Float64Flag{Name: "inflate", Value: minInflate, Usage: "ask for `X` times all GPUs in the end"},
 		},
 		Action: func(c *cli.Context) error { return p.sim(c) },
 	}
@@ -70,7 +70,7 @@ func (p Program) sim(c *cli.Context) error {
 	if err != nil {
 		return err
 	}
-	runs, err := p.Simulate(c.Context, config, p.tellRuns(c.App.ErrWriter))
+	runs, err := p.Simulate(c.Context, config, p.simProgress(c.App.ErrWriter))
 	if err != nil {
 		return err
 	}
@@ -80,16 +80,16 @@ func (p Program) sim(c *cli.Context) error {
 	return simTable(runs).write(c.App.Writer, 0)
 }
 
-// tellRuns says now and then how far a replay has come.
-func (p Program) tellRuns(w io.Writer) func(done, total int) {
+// simProgress says now and then how far a replay has come.
+func (p Program) simProgress(w io.Writer) func(done, total int) {
 	now := p.now
 	if now == nil {
 		now = time.Now
 	}
-	told := now()
+	printed := now()
 	return func(done, total int) {
-		if at := now(); done < total && at.Sub(told) >= plainInterval {
-			told = at
+		if at := now(); done < total && at.Sub(printed) >= progressInterval {
+			printed = at
 			fmt.Fprintf(w, "%d of %d runs\n", done, total)
 		}
 	}
@@ -103,8 +103,8 @@ func simConfig(c *cli.Context) (SimConfig, error) {
 	if config.Hosts == "" || config.Tasks == "" {
 		return config, usageErrorf("pinion sim needs --hosts FILE and --tasks FILE; see pinion sim --help")
 	}
-	if !(config.Inflate >= leastInflate && config.Inflate <= 2) {
-		return config, usageErrorf("--inflate %v: it has to be from %v to 2, as the table ends at 130 %%", config.Inflate, leastInflate)
+	if !(config.Inflate >= minInflate && config.Inflate <= 2) {
+		return config, usageErrorf("--inflate %v: it has to be from %v to 2, as the table ends at 130 %%", config.Inflate, minInflate)
 	}
 	var err error
 	config.From, config.To, err = seedRange(c.String("seeds"))
@@ -114,8 +114,8 @@ func simConfig(c *cli.Context) (SimConfig, error) {
 	return config, nil
 }
 
-// mostSeeds is how many seeds one call replays.
-const mostSeeds = 1000
+// maxSeeds is how many seeds one call replays.
+const maxSeeds = 1000
 
 // seedRange reads "42..51" or "42".
 func seedRange(text string) (from, to int64, err error) {
@@ -130,8 +130,8 @@ func seedRange(text string) (from, to int64, err error) {
 		return 0, 0, errors.New("it has to be a number or two, A..B")
 	case to < from:
 		return 0, 0, errors.New("the last seed is before the first")
-	case to-from >= mostSeeds:
-		return 0, 0, fmt.Errorf("these are more than %d seeds", mostSeeds)
+	case to-from >= maxSeeds:
+		return 0, 0, fmt.Errorf("these are more than %d seeds", maxSeeds)
 	}
 	return from, to, nil
 }

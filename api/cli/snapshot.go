@@ -47,19 +47,19 @@ func snapshotSaveCommand(p Program) *cli.Command {
 Examples:
    pinion snapshot save /backup/pinion.snapshot`,
 		Action: func(c *cli.Context) error {
-			file, err := oneFile(c)
+			file, err := fileArgument(c)
 			if err != nil {
 				return err
 			}
-			d, err := p.openDesk(c)
+			s, err := p.newSession(c)
 			if err != nil {
 				return err
 			}
-			size, err := writeWhole(file, func(w io.Writer) error { return d.host.Snapshot(c.Context, w) }, p.checkSnapshot)
+			size, err := writeFileAtomically(file, func(w io.Writer) error { return s.client.SaveSnapshot(c.Context, w) }, p.checkSnapshot)
 			if err != nil {
 				return err
 			}
-			_, err = fmt.Fprintf(d.out, "saved %s, %s\n", file, bytesText(size))
+			_, err = fmt.Fprintf(s.out, "saved %s, %s\n", file, formatBytes(size))
 			return err
 		},
 	}
@@ -85,11 +85,11 @@ clients need new access keys (pinion keys create).
 Examples:
    sudo pinion snapshot restore /backup/pinion.snapshot && sudo pinion up`,
 		Action: func(c *cli.Context) error {
-			file, err := oneFile(c)
+			file, err := fileArgument(c)
 			if err != nil {
 				return err
 			}
-			return onThisHost(c, func(ctx context.Context, dir string) error {
+			return withLocalHost(c, func(ctx context.Context, dir string) error {
 				if err := p.Restore(ctx, dir, file); err != nil {
 					return err
 				}
@@ -111,7 +111,7 @@ func snapshotInspectCommand(p Program) *cli.Command {
    pinion snapshot inspect /backup/pinion.snapshot
    pinion snapshot inspect -o json /backup/pinion.snapshot`,
 		Action: func(c *cli.Context) error {
-			file, err := oneFile(c)
+			file, err := fileArgument(c)
 			if err != nil {
 				return err
 			}
@@ -134,13 +134,13 @@ incarnation: servers of the old one can never form a second pool. Choose the sur
 
 Examples:
    sudo pinion recover && sudo pinion up`,
-		Action: func(c *cli.Context) error { return onThisHost(c, p.Recover) },
+		Action: func(c *cli.Context) error { return withLocalHost(c, p.Recover) },
 	}
 }
 
-// onThisHost does something with this machine's host while it is down.
-func onThisHost(c *cli.Context, do func(ctx context.Context, dataDir string) error) error {
-	if err := thisMachine().check(); err != nil {
+// withLocalHost does something with this machine's host while it is down.
+func withLocalHost(c *cli.Context, do func(ctx context.Context, dataDir string) error) error {
+	if err := localMachine().check(); err != nil {
 		return err
 	}
 	dir, err := filepath.Abs(dataDir(c))
@@ -150,15 +150,15 @@ func onThisHost(c *cli.Context, do func(ctx context.Context, dataDir string) err
 	return do(c.Context, dir)
 }
 
-func oneFile(c *cli.Context) (string, error) {
+func fileArgument(c *cli.Context) (string, error) {
 	if c.Args().Len() != 1 {
 		return "", usageErrorf("%s takes one file; see %s --help", c.Command.HelpName, c.Command.HelpName)
 	}
 	return filepath.Abs(c.Args().First())
 }
 
-// writeWhole makes a file that is there, and on the disk, only when it was written to its end and found good.
-func writeWhole(path string, write func(io.Writer) error, check func(path string) error) (size int64, err error) {
+// writeFileAtomically makes a file that is there, and on the disk, only when it was written to its end and found good.
+func writeFileAtomically(path string, write func(io.Writer) error, check func(path string) error) (size int64, err error) {
 	file, err := os.CreateTemp(filepath.Dir(path), "."+filepath.Base(path)+"-*")
 	if err != nil {
 		return 0, err

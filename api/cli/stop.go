@@ -33,25 +33,25 @@ Examples:
 			if err := checkGroup(c); err != nil {
 				return err
 			}
-			d, err := p.openDesk(c)
+			s, err := p.newSession(c)
 			if err != nil {
 				return err
 			}
-			ids, err := d.toStop(c)
+			ids, err := s.taskIDsToStop(c)
 			if err != nil {
 				return err
 			}
-			return d.stop(c.Context, c.String("cluster"), ids, c.String("reason"), !c.Bool("no-wait"))
+			return s.stopAndWait(c.Context, c.String("cluster"), ids, c.String("reason"), !c.Bool("no-wait"))
 		},
 	}
 }
 
-// toStop are the ids of what a command line asks to stop.
-func (d *desk) toStop(c *cli.Context) ([]string, error) {
+// taskIDsToStop are the ids of what a command line asks to stop.
+func (s *session) taskIDsToStop(c *cli.Context) ([]string, error) {
 	if group := c.String("group"); group != "" {
-		return d.unstopped(c.Context, c.String("cluster"), group)
+		return s.activeGroupTaskIDs(c.Context, c.String("cluster"), group)
 	}
-	return d.resolve(c.Context, c.String("cluster"), c.Args().Slice())
+	return s.resolveTaskIDs(c.Context, c.String("cluster"), c.Args().Slice())
 }
 
 // waitingFirst is the order to stop tasks in: those that wait would get the places of the others.
@@ -60,40 +60,40 @@ func waitingFirst(tasks []client.Task) []client.Task {
 	return slices.SortedStableFunc(slices.Values(tasks), func(a, b client.Task) int { return placed(a) - placed(b) })
 }
 
-func (d *desk) stop(ctx context.Context, cluster string, ids []string, reason string, wait bool) error {
+func (s *session) stopAndWait(ctx context.Context, cluster string, ids []string, reason string, wait bool) error {
 	for _, id := range ids {
-		if err := d.host.Stop(ctx, cluster, id, reason); err != nil {
-			return fmt.Errorf("task %s: %w", short(id), err)
+		if err := s.client.StopTask(ctx, cluster, id, reason); err != nil {
+			return fmt.Errorf("task %s: %w", abbreviateID(id), err)
 		}
 	}
 	var stopped []client.Task
 	for _, id := range ids {
 		wanted := func(t client.Task) bool { return !wait || t.Stopped() }
-		task, err := d.await(ctx, cluster, id, wanted, d.tellStatus())
+		task, err := s.pollTask(ctx, cluster, id, wanted, s.statusPrinter())
 		if err != nil {
 			return err
 		}
 		stopped = append(stopped, task)
 	}
-	if d.output == outputJSON {
-		return printJSON(d.out, stopped)
+	if s.output == outputJSON {
+		return printJSON(s.out, stopped)
 	}
 	for _, task := range stopped {
-		if _, err := fmt.Fprintln(d.out, task.ID()); err != nil {
+		if _, err := fmt.Fprintln(s.out, task.ID()); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// tellStatus notes each status of one task once, as long as it is on its way to STOPPED.
-func (d *desk) tellStatus() func(client.Task) {
-	told := ""
+// statusPrinter notes each status of one task once, as long as it is on its way to STOPPED.
+func (s *session) statusPrinter() func(client.Task) {
+	printed := ""
 	return func(task client.Task) {
-		if task.Status == told || task.Stopped() {
+		if task.Status == printed || task.Stopped() {
 			return
 		}
-		told = task.Status
-		d.note("%s is %s ...", short(task.ID()), task.Status)
+		printed = task.Status
+		s.notef("%s is %s ...", abbreviateID(task.ID()), task.Status)
 	}
 }

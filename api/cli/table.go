@@ -11,9 +11,9 @@ import (
 
 // table is rows of text under a header. Its last column may be a story: it is the first to be cut.
 type table struct {
-	header []string
-	rows   [][]string
-	spare  []string // columns that a narrow terminal can do without, the least important first
+	header   []string
+	rows     [][]string
+	optional []string // columns that a narrow terminal can do without, the least important first
 }
 
 // add appends a row. Line ends and other control characters become blanks: a row is one line.
@@ -30,9 +30,9 @@ func (t *table) add(cells ...string) {
 }
 
 const (
-	gap       = "  "
-	narrowest = 6  // columns a cell keeps when the terminal is too narrow
-	beginning = 16 // columns that are enough of the last cell
+	columnGap    = "  "
+	minCellWidth = 6  // columns a cell keeps when the terminal is too narrow
+	minLastWidth = 16 // columns that are enough of the last cell
 )
 
 // write prints the table. With columns of a terminal it fits: columns are left out, then cells are cut. With 0 (piped) all
@@ -43,10 +43,10 @@ func (t *table) write(w io.Writer, columns int) error {
 	}
 	widths := t.widths()
 	if columns > 0 {
-		shrink(widths, columns)
+		shrinkWidths(widths, columns)
 	}
 	for _, row := range append([][]string{t.header}, t.rows...) {
-		if _, err := fmt.Fprintln(w, strings.TrimRight(join(row, widths), " ")); err != nil {
+		if _, err := fmt.Fprintln(w, strings.TrimRight(joinRow(row, widths), " ")); err != nil {
 			return err
 		}
 	}
@@ -63,46 +63,46 @@ func (t *table) widths() []int {
 	return widths
 }
 
-// shrink takes from the last column, which may tell a story, and then from the widest, one by one, until the row fits or
+// shrinkWidths takes from the last column, which may tell a story, and then from the widest, one by one, until the row fits or
 // nothing is left to take.
-func shrink(widths []int, columns int) {
+func shrinkWidths(widths []int, columns int) {
 	last := len(widths) - 1
-	for total := sum(widths); total > columns; total-- {
+	for total := rowWidth(widths); total > columns; total-- {
 		widest := last
-		if widths[last] <= beginning {
+		if widths[last] <= minLastWidth {
 			widest = slices.Index(widths, slices.Max(widths))
 		}
-		if widths[widest] <= narrowest {
+		if widths[widest] <= minCellWidth {
 			return
 		}
 		widths[widest]--
 	}
 }
 
-// sum is the width of a row.
-func sum(widths []int) int {
-	total := len(gap) * (len(widths) - 1)
+// rowWidth is the width of a row.
+func rowWidth(widths []int) int {
+	total := len(columnGap) * (len(widths) - 1)
 	for _, w := range widths {
 		total += w
 	}
 	return total
 }
 
-func join(row []string, widths []int) string {
+func joinRow(row []string, widths []int) string {
 	var line strings.Builder
 	for i, cell := range row {
 		if i > 0 {
-			line.WriteString(gap)
+			line.WriteString(columnGap)
 		}
-		cell = cut(cell, widths[i])
+		cell = truncate(cell, widths[i])
 		line.WriteString(cell)
 		line.WriteString(strings.Repeat(" ", widths[i]-utf8.RuneCountInString(cell)))
 	}
 	return line.String()
 }
 
-// cut shortens text to so many characters, the last of them telling that something is missing.
-func cut(text string, width int) string {
+// truncate shortens text to so many characters, the last of them telling that something is missing.
+func truncate(text string, width int) string {
 	if utf8.RuneCountInString(text) <= width {
 		return text
 	}

@@ -34,29 +34,29 @@ Examples:
 			if role := c.String("role"); role != "host" {
 				return usageErrorf("--role %q: there are tokens for a host, and no others", role)
 			}
-			d, err := p.openDesk(c)
+			s, err := p.newSession(c)
 			if err != nil {
 				return err
 			}
-			made, err := d.host.CreateToken(c.Context, c.Duration("ttl"), c.Int("uses"), c.String("role"))
+			created, err := s.client.CreateToken(c.Context, c.Duration("ttl"), c.Int("uses"), c.String("role"))
 			if err != nil {
 				return err
 			}
-			return d.showToken(made)
+			return s.printToken(created)
 		},
 	}
 }
 
-// showToken prints the token alone, so that a script can take it; how to use it goes to people.
-func (d *desk) showToken(made client.NewToken) error {
-	if d.output == outputJSON {
-		return printJSON(d.out, made)
+// printToken prints the token alone, so that a script can take it; how to use it goes to people.
+func (s *session) printToken(created client.CreatedToken) error {
+	if s.output == outputJSON {
+		return printJSON(s.out, created)
 	}
-	if _, err := fmt.Fprintln(d.out, made.Token); err != nil {
+	if _, err := fmt.Fprintln(s.out, created.Token); err != nil {
 		return err
 	}
-	if made.Join != "" {
-		d.note("On the machine that joins: sudo pinion up --join %s --token %s", made.Join, made.Token)
+	if created.Join != "" {
+		s.notef("On the machine that joins: sudo pinion up --join %s --token %s", created.Join, created.Token)
 	}
 	return nil
 }
@@ -69,30 +69,30 @@ func tokenListCommand(p Program) *cli.Command {
    pinion token ls
    pinion token ls -o json`,
 		Action: func(c *cli.Context) error {
-			d, err := p.openDesk(c)
+			s, err := p.newSession(c)
 			if err != nil {
 				return err
 			}
-			if d.output == outputJSON {
-				return d.printDocument(c.Context, "/v1/admin/tokens")
+			if s.output == outputJSON {
+				return s.printDocument(c.Context, "/v1/admin/tokens")
 			}
-			tokens, err := d.host.Tokens(c.Context)
+			tokens, err := s.client.Tokens(c.Context)
 			if err != nil {
 				return err
 			}
-			return d.tokenTable(tokens).write(d.out, d.columns())
+			return s.tokenTable(tokens).write(s.out, s.tableWidth())
 		},
 	}
 }
 
-func (d *desk) tokenTable(tokens []client.JoinToken) *table {
+func (s *session) tokenTable(tokens []client.JoinToken) *table {
 	t := &table{header: []string{"ID", "ROLE", "USED", "AGE", "EXPIRES"}}
 	for _, token := range tokens {
 		expires := "expired"
-		if left := token.Expires.Sub(d.now()); left > 0 {
-			expires = "in " + age(left)
+		if left := token.Expires.Sub(s.now()); left > 0 {
+			expires = "in " + formatAge(left)
 		}
-		t.add(token.ID, token.Role, strconv.Itoa(token.Used)+"/"+strconv.Itoa(token.Uses), age(d.now().Sub(token.CreatedAt)), expires)
+		t.add(token.ID, token.Role, strconv.Itoa(token.Used)+"/"+strconv.Itoa(token.Uses), formatAge(s.now().Sub(token.CreatedAt)), expires)
 	}
 	return t
 }
@@ -107,15 +107,15 @@ func tokenRevokeCommand(p Program) *cli.Command {
 Examples:
    pinion token revoke 7k2m`,
 		Action: func(c *cli.Context) error {
-			d, err := p.openDesk(c)
+			s, err := p.newSession(c)
 			if err != nil {
 				return err
 			}
 			for _, id := range c.Args().Slice() {
-				if err := d.host.RevokeToken(c.Context, id); err != nil {
+				if err := s.client.RevokeToken(c.Context, id); err != nil {
 					return fmt.Errorf("token %s: %w", id, err)
 				}
-				fmt.Fprintln(d.out, id)
+				fmt.Fprintln(s.out, id)
 			}
 			return nil
 		},

@@ -38,7 +38,7 @@ Examples:
 			if err := config.complete(dataDir(c), attributes.Value(), level); err != nil {
 				return err
 			}
-			if err := thisMachine().check(); err != nil {
+			if err := localMachine().check(); err != nil {
 				return err
 			}
 			ctx, stop := signal.NotifyContext(c.Context, syscall.SIGINT, syscall.SIGTERM)

@@ -39,7 +39,7 @@ func TestUpChecksItsFlagsBeforeItTouchesAnything(t *testing.T) {
 }
 
 func TestUpGivesTheProgramWhatWasAskedFor(t *testing.T) {
-	if err := thisMachine().check(); err != nil {
+	if err := localMachine().check(); err != nil {
 		t.Skip(err)
 	}
 	var got UpConfig
@@ -60,7 +60,7 @@ func TestUpGivesTheProgramWhatWasAskedFor(t *testing.T) {
 }
 
 func TestUpDefaults(t *testing.T) {
-	if err := thisMachine().check(); err != nil {
+	if err := localMachine().check(); err != nil {
 		t.Skip(err)
 	}
 	var got UpConfig
@@ -77,7 +77,7 @@ func TestUpDefaults(t *testing.T) {
 
 func TestUpSaysWhatTheMachineLacks(t *testing.T) {
 	empty, full := t.TempDir(), filepath.Dir(t.TempDir())
-	for says, m := range map[string]machine{
+	for says, m := range map[string]preflight{
 		"this needs Linux": {system: "darwin", cgroups: full},
 		"this needs root: pinion makes containers and namespaces. Run it with sudo": {system: "linux", user: 1000, cgroups: full},
 		"no control groups are mounted at " + empty:                                 {system: "linux", cgroups: empty},
@@ -86,7 +86,7 @@ func TestUpSaysWhatTheMachineLacks(t *testing.T) {
 			t.Errorf("%v, want %s", err, says)
 		}
 	}
-	if err := (machine{system: "linux", cgroups: full}).check(); err != nil {
+	if err := (preflight{system: "linux", cgroups: full}).check(); err != nil {
 		t.Error(err)
 	}
 }

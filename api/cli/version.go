@@ -17,36 +17,36 @@ func versionCommand(p Program) *cli.Command {
    pinion version
    pinion version -o json`,
 		Action: func(c *cli.Context) error {
-			d, err := p.openDesk(c)
+			s, err := p.newSession(c)
 			if err != nil {
 				return err
 			}
-			answer := versions{Client: p.Version}
+			answer := versionInfo{Client: p.Version}
 			var host struct {
 				Version string `json:"version"`
 			}
-			switch err := d.host.Get(c.Context, "/v1/version", nil, &host); {
+			switch err := s.client.Get(c.Context, "/v1/version", nil, &host); {
 			case err == nil:
 				answer.Host = host.Version
 			case !errors.Is(err, client.ErrUnreachable):
 				return err
 			}
-			if d.output == outputJSON {
-				return printJSON(d.out, answer)
+			if s.output == outputJSON {
+				return printJSON(s.out, answer)
 			}
-			fmt.Fprintln(d.out, "pinion", answer.Client)
+			fmt.Fprintln(s.out, "pinion", answer.Client)
 			if answer.Host == "" {
-				d.note("no host answers here; see pinion --help for --data-dir and --host")
+				s.notef("no host answers here; see pinion --help for --data-dir and --host")
 			} else {
-				fmt.Fprintln(d.out, "host  ", answer.Host)
+				fmt.Fprintln(s.out, "host  ", answer.Host)
 			}
 			return nil
 		},
 	}
 }
 
-// versions is the answer of `pinion version`; Host is left out when none answers.
-type versions struct {
+// versionInfo is the answer of `pinion version`; Host is left out when none answers.
+type versionInfo struct {
 	Client string `json:"client"`
 	Host   string `json:"host,omitempty"`
 }

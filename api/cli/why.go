@@ -33,72 +33,72 @@ Examples:
 			if c.NArg() > 1 {
 				return usageErrorf("pinion why takes one task; see pinion why --help")
 			}
-			d, err := p.openDesk(c)
+			s, err := p.newSession(c)
 			if err != nil {
 				return err
 			}
-			id, err := d.toExplain(c)
+			id, err := s.taskIDToExplain(c)
 			if err != nil {
 				return err
 			}
-			return d.why(c.Context, id)
+			return s.printExplanation(c.Context, id)
 		},
 	}
 }
 
-// toExplain is the id of the task that a command line asks about.
-func (d *desk) toExplain(c *cli.Context) (string, error) {
+// taskIDToExplain is the id of the task that a command line asks about.
+func (s *session) taskIDToExplain(c *cli.Context) (string, error) {
 	if group := c.String("group"); group != "" {
-		return d.foremost(c.Context, c.String("cluster"), group)
+		return s.firstPending(c.Context, c.String("cluster"), group)
 	}
-	ids, err := d.resolve(c.Context, c.String("cluster"), c.Args().Slice())
+	ids, err := s.resolveTaskIDs(c.Context, c.String("cluster"), c.Args().Slice())
 	if err != nil {
 		return "", err
 	}
 	return ids[0], nil
 }
 
-// why explains the task of an id.
-func (d *desk) why(ctx context.Context, id string) error {
+// printExplanation explains the task of an id.
+func (s *session) printExplanation(ctx context.Context, id string) error {
 	var e spec.Explanation
-	if err := d.host.Get(ctx, "/v1/tasks/"+id+"/explain", nil, &e); err != nil {
+	if err := s.client.Get(ctx, "/v1/tasks/"+id+"/explain", nil, &e); err != nil {
 		return err
 	}
-	if d.output == outputJSON {
-		return printJSON(d.out, e)
+	if s.output == outputJSON {
+		return printJSON(s.out, e)
 	}
-	if _, err := fmt.Fprintf(d.out, "Task %s is %s. %s\n", e.TaskID, e.Status, e.Summary); err != nil || e.Queue == nil {
+	if _, err := fmt.Fprintf(s.out, "Task %s is %s. %s\n", e.TaskID, e.Status, e.Summary); err != nil || e.Queue == nil {
 		return err
 	}
-	return d.explain(ctx, e)
+	return s.printPending(ctx, e)
 }
 
-// explain shows what is known of a task that waits.
-func (d *desk) explain(ctx context.Context, e spec.Explanation) error {
+// printPending shows what is known of a task that waits.
+func (s *session) printPending(ctx context.Context, e spec.Explanation) error {
 	when := e.Estimate
 	if e.Earliest != nil {
 		when = fmt.Sprintf("%s at the earliest, %s", e.Earliest.UTC().Format(time.RFC3339), e.Estimate)
 	}
 	if when != "" {
-		fmt.Fprintf(d.out, "Start: %s\n", when)
+		fmt.Fprintf(s.out, "Start: %s\n", when)
 	}
-	names, err := d.hostNames(ctx)
+	names, err := s.hostNames(ctx)
 	if err != nil {
 		return err
 	}
-	hosts := &table{header: []string{"HOST", "REFUSES FOR", "BECAUSE"}, spare: []string{"REFUSES FOR"}}
+	hosts := &table{header: []string{"HOST", "REFUSES FOR", "BECAUSE"}, optional: []string{"REFUSES FOR"}}
 	for _, refusal := range e.Hosts {
 		hosts.add(cmp.Or(names[refusal.HostID], refusal.HostID), refusal.Reason, refusal.Detail)
 	}
-	holders := &table{header: []string{"HELD BY", "GROUP", "TEAM", "HOST", "GPUS", "UNTIL"}, spare: []string{"TEAM", "GROUP"}}
+	holders := &table{header: []string{"HELD BY", "GROUP", "TEAM", "HOST", "GPUS", "UNTIL"}, optional: []string{"TEAM", "GROUP"}}
 	for _, h := range e.Blockers {
 		end := "it ends"
 		if !h.Until.IsZero() {
 			end = h.Until.UTC().Format(time.RFC3339)
 		}
 		id := h.TaskID
-		if d.output != outputWide {
-			id = short(id)
+		if s.output != outputWide {
+			id = abbreviateID(id)
 		}
 		holders.add(id, h.Group, cmp.Or(h.Team, "-"), cmp.Or(names[h.HostID], h.HostID), strconv.Itoa(h.GPUs), end)
 	}
@@ -106,8 +106,8 @@ func (d *desk) explain(ctx context.Context, e spec.Explanation) error {
 		if len(t.rows) == 0 {
 			continue
 		}
-		fmt.Fprintln(d.out)
-		if err := t.write(d.out, d.columns()); err != nil {
+		fmt.Fprintln(s.out)
+		if err := t.write(s.out, s.tableWidth()); err != nil {
 			return err
 		}
 	}

@@ -31,7 +31,7 @@ func (h *host) openGPUs(context.Context) (err error) {
 	if err != nil {
 		return err
 	}
-	h.closing(h.gpus.Close)
+	h.onClose(h.gpus.Close)
 	return nil
 }
 
@@ -45,18 +45,18 @@ func (h *host) openRuntime(ctx context.Context) (err error) {
 		if err != nil {
 			return err
 		}
-		h.closing(daemon.Close)
+		h.onClose(daemon.Close)
 		address = daemon.Address()
 	}
 	h.logs = logs.NewStore(h.dir.Join("logs"))
 	if h.runtime, err = ctrd.Open(ctx, h.runtimeConfig(address)); err != nil {
 		return err
 	}
-	h.closing(h.runtime.Close)
+	h.onClose(h.runtime.Close)
 	if h.network, err = network.Open(h.tools.CNI, h.dir.Join("network")); err != nil {
 		return err
 	}
-	h.closing(h.network.Close)
+	h.onClose(h.network.Close)
 	if problem := h.network.Problem(); problem != "" {
 		h.log.Warn("network", "problem", problem)
 	}

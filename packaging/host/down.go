@@ -24,7 +24,7 @@ func Down(ctx context.Context, config cli.DownConfig) error {
 	if err := h.openDirectory(ctx); err != nil {
 		return err
 	}
-	if err := h.endContainers(ctx); err != nil {
+	if err := h.removeContainers(ctx); err != nil {
 		return fmt.Errorf("ending the tasks of %s: %w", config.DataDir, err)
 	}
 	if config.Purge {
@@ -33,18 +33,18 @@ func Down(ctx context.Context, config cli.DownConfig) error {
 	return nil
 }
 
-// endContainers stops and removes every container of the directory, then its containerd and its networks. What it opened
+// removeContainers stops and removes every container of the directory, then its containerd and its networks. What it opened
 // for that is closed also when it fails.
-func (h *host) endContainers(ctx context.Context) (err error) {
+func (h *host) removeContainers(ctx context.Context) (err error) {
 	address, err := h.dir.Containerd()
 	if err != nil {
 		return err
 	}
 	h.config.Containerd = address
 	if address == "" {
-		daemon, problem := ctrd.StartDaemon(ctx, h.daemonConfig())
-		if problem != nil {
-			return problem
+		daemon, startErr := ctrd.StartDaemon(ctx, h.daemonConfig())
+		if startErr != nil {
+			return startErr
 		}
 		defer func() { err = errors.Join(err, daemon.Stop(ctx)) }()
 		address = daemon.Address()

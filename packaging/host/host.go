@@ -52,9 +52,9 @@ type host struct {
 	fatal    chan error     // gets one error when this host cannot go on
 }
 
-// fatalGrace is what a host that cannot go on is given to end in order. One whose disk hangs would never end, and while
+// shutdownGrace is what a host that cannot go on is given to end in order. One whose disk hangs would never end, and while
 // it lives it keeps the others from going on without it.
-const fatalGrace = 500 * time.Millisecond
+const shutdownGrace = 500 * time.Millisecond
 
 // Up runs a host until ctx is cancelled. Tasks and the container runtime go on when it returns; Down ends them. When it
 // returns an error the process has to end: something that hangs may be left behind.
@@ -69,7 +69,7 @@ func (b Build) Up(ctx context.Context, config cli.UpConfig) error {
 	case err := <-h.fatal:
 		select {
 		case <-ended:
-		case <-time.After(fatalGrace):
+		case <-time.After(shutdownGrace):
 		}
 		return err
 	}
@@ -86,7 +86,7 @@ func (h *host) run(ctx context.Context) error {
 	return h.serve(ctx)
 }
 
-func (h *host) closing(f func() error) { h.closers = append(h.closers, f) }
+func (h *host) onClose(f func() error) { h.closers = append(h.closers, f) }
 
 func (h *host) close() {
 	for _, f := range slices.Backward(h.closers) {
@@ -103,7 +103,7 @@ func (h *host) openDirectory(context.Context) (err error) {
 	if h.dir, err = datadir.Open(h.config.DataDir); err != nil {
 		return err
 	}
-	h.closing(h.dir.Close)
+	h.onClose(h.dir.Close)
 	if h.self, err = os.Executable(); err != nil {
 		return fmt.Errorf("finding this binary, which the image pinion/self is made of: %w", err)
 	}
@@ -116,7 +116,7 @@ func (h *host) listen(context.Context) (err error) {
 	if h.listener, err = net.Listen("tcp", h.config.Listen); err != nil {
 		return fmt.Errorf("%w; choose another address with --listen", err)
 	}
-	h.closing(func() error { h.listener.Close(); return nil })
+	h.onClose(func() error { h.listener.Close(); return nil })
 	h.address = machine.NewAddresses(h.listener.Addr().(*net.TCPAddr), h.config.Advertise)
 	return datadir.WriteFile(h.dir.Join(addressFile), []byte(h.address.Advertised), 0o600)
 }

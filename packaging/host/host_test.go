@@ -13,8 +13,8 @@ import (
 	"pinion/api/cli"
 )
 
-// scratch is a data directory with a name that sockets below it have room for. What lives from it is ended with the test.
-func scratch(t *testing.T) string {
+// newDataDir is a data directory with a name that sockets below it have room for. What lives from it is ended with the test.
+func newDataDir(t *testing.T) string {
 	t.Helper()
 	if os.Geteuid() != 0 {
 		t.Fatal("a whole host runs containers: run its tests as root")
@@ -31,8 +31,8 @@ func scratch(t *testing.T) string {
 	return dir
 }
 
-// started is a host that says how clients reach it; end ends it in order, and so does the end of the test.
-func started(t *testing.T, dir string) (end func() error) {
+// startHost is a host that says how clients reach it; end ends it in order, and so does the end of the test.
+func startHost(t *testing.T, dir string) (end func() error) {
 	t.Helper()
 	ctx, cancel := context.WithCancel(t.Context())
 	ended, problem := make(chan struct{}), error(nil)
@@ -64,8 +64,8 @@ func started(t *testing.T, dir string) (end func() error) {
 }
 
 func TestTwoHostsLiveInOneProcess(t *testing.T) {
-	one, two := scratch(t), scratch(t)
-	endOne, endTwo := started(t, one), started(t, two)
+	one, two := newDataDir(t), newDataDir(t)
+	endOne, endTwo := startHost(t, one), startHost(t, two)
 	if err := endOne(); err != nil {
 		t.Errorf("the first ended with %v", err)
 	}
@@ -85,7 +85,7 @@ func TestAPortInUseStartsNothing(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer taken.Close()
-	dir := scratch(t)
+	dir := newDataDir(t)
 	err = Build{}.Up(t.Context(), cli.UpConfig{DataDir: dir, Listen: taken.Addr().String(), GPUs: "none"})
 	if err == nil || !strings.Contains(err.Error(), "--listen") {
 		t.Errorf("it answers %v", err)
@@ -96,8 +96,8 @@ func TestAPortInUseStartsNothing(t *testing.T) {
 }
 
 func TestAHostThatRunsIsNotWorkedOn(t *testing.T) {
-	dir := scratch(t)
-	end := started(t, dir)
+	dir := newDataDir(t)
+	end := startHost(t, dir)
 	if err := (Build{}).Recover(t.Context(), dir); err == nil {
 		t.Error("its state was given a new incarnation while it ran")
 	}
@@ -110,8 +110,8 @@ func TestAHostThatRunsIsNotWorkedOn(t *testing.T) {
 }
 
 func TestDownLeavesNoContainerRuntimeAlsoWhenItFails(t *testing.T) {
-	dir := scratch(t)
-	if err := started(t, dir)(); err != nil {
+	dir := newDataDir(t)
+	if err := startHost(t, dir)(); err != nil {
 		t.Fatal(err)
 	}
 	network := filepath.Join(dir, "network")

@@ -22,11 +22,11 @@ import (
 func (b Build) Recover(ctx context.Context, dataDir string) error {
 	h := &host{Build: b, log: slog.New(slog.DiscardHandler)}
 	defer h.close()
-	place, err := h.offline(ctx, dataDir)
+	member, err := h.offlineMember(ctx, dataDir)
 	if err != nil {
 		return err
 	}
-	_, err = server.Recover(ctx, place)
+	_, err = server.Recover(ctx, member)
 	return err
 }
 
@@ -35,11 +35,11 @@ func (b Build) Recover(ctx context.Context, dataDir string) error {
 func (b Build) Restore(ctx context.Context, dataDir, file string) error {
 	h := &host{Build: b, log: slog.New(slog.DiscardHandler)}
 	defer h.close()
-	place, err := h.offline(ctx, dataDir)
+	member, err := h.offlineMember(ctx, dataDir)
 	if err != nil {
 		return err
 	}
-	if place.Identity, err = pki.OpenJoining(h.dir.Join("pki"), h.dir.HostID, nil); err != nil {
+	if member.Identity, err = pki.OpenJoining(h.dir.Join("pki"), h.dir.HostID, nil); err != nil {
 		return err
 	}
 	snapshot, err := os.Open(file)
@@ -47,12 +47,12 @@ func (b Build) Restore(ctx context.Context, dataDir, file string) error {
 		return err
 	}
 	defer snapshot.Close()
-	_, err = server.Restore(ctx, place, snapshot)
+	_, err = server.Restore(ctx, member, snapshot)
 	return err
 }
 
-// offline is the place in its pool of a host that does not run. One that never ran is given the address it would have.
-func (h *host) offline(ctx context.Context, dataDir string) (server.MemberConfig, error) {
+// offlineMember is the place in its pool of a host that does not run. One that never ran is given the address it would have.
+func (h *host) offlineMember(ctx context.Context, dataDir string) (server.MemberConfig, error) {
 	h.config.DataDir = dataDir
 	if err := h.openDirectory(ctx); err != nil {
 		return server.MemberConfig{}, err

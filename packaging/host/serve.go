@@ -21,22 +21,22 @@ func (h *host) serve(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	door := h.door()
-	local, among := door, door
+	config := h.apiConfig()
+	local, peers := config, config
 	local.Trusted = true  // who can reach the socket is root
-	among.FromPeer = true // who can reach this one is a host of the pool
-	h.member.HandleAPI(api.NewHandler(among))
+	peers.FromPeer = true // who can reach this one is a host of the pool
+	h.member.HandleAPI(api.NewHandler(peers))
 	group, ctx := errgroup.WithContext(ctx)
 	group.Go(func() error { return h.agent.Run(ctx) })
 	group.Go(func() error { h.logs.PruneHourly(ctx, h.log); return nil })
-	group.Go(func() error { return api.Serve(ctx, h.port.API(), door) })
+	group.Go(func() error { return api.Serve(ctx, h.port.API(), config) })
 	group.Go(func() error { return api.Serve(ctx, socket, local) })
 	group.Go(func() error { return h.watchFatal(ctx) })
 	group.Go(func() error {
-		if err := h.keepClient(ctx); err != nil {
+		if err := h.maintainClientFile(ctx); err != nil {
 			return err
 		}
-		return h.announce(ctx, os.Stdout)
+		return h.printReady(ctx, os.Stdout)
 	})
 	if err := group.Wait(); err != nil && !errors.Is(err, context.Canceled) {
 		return err
@@ -44,8 +44,8 @@ func (h *host) serve(ctx context.Context) error {
 	return nil
 }
 
-// door is what every door of this host has in common.
-func (h *host) door() api.Config {
+// apiConfig is what every door of this host has in common.
+func (h *host) apiConfig() api.Config {
 	return api.Config{
 		Store: h.member, TaskHost: h.agent, HostID: h.dir.HostID, Log: h.log, Version: h.Version, Now: time.Now,
 		Leader: h.member, Forward: h.member.Forwarder(), Local: h.member, History: h.member, Queue: h.member,
@@ -65,8 +65,8 @@ func (h *host) watchFatal(ctx context.Context) error {
 	}
 }
 
-// announce says on standard output that the host takes tasks, with what, and how to go on.
-func (h *host) announce(ctx context.Context, out io.Writer) error {
+// printReady says on standard output that the host takes tasks, with what, and how to go on.
+func (h *host) printReady(ctx context.Context, out io.Writer) error {
 	select {
 	case <-h.agent.Joined():
 	case <-ctx.Done():

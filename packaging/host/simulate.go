@@ -9,13 +9,13 @@ import (
 
 // Simulate replays a trace: every policy with every seed. After each run told hears how many are done, from one goroutine
 // at a time.
-func Simulate(ctx context.Context, c cli.SimConfig, told func(done, total int)) ([]cli.SimRun, error) {
+func Simulate(ctx context.Context, c cli.SimConfig, progress func(done, total int)) ([]cli.SimRun, error) {
 	study, err := replay.Open(c.Hosts, c.Tasks)
 	if err != nil {
 		return nil, err
 	}
 	study.Policies, study.From, study.To, study.Inflate = c.Policies, c.From, c.To, c.Inflate
-	runs, err := study.Run(ctx, told)
+	runs, err := study.Run(ctx, progress)
 	if err != nil {
 		return nil, err
 	}

@@ -18,20 +18,20 @@ type JoinToken struct {
 	CreatedAt time.Time `json:"createdAt"`
 }
 
-// NewToken is a token that was just made, and the address of a host to join by.
-type NewToken struct {
+// CreatedToken is a token that was just made, and the address of a host to join by.
+type CreatedToken struct {
 	Token string `json:"token"`
 	Join  string `json:"join"` // "host:port", may be empty
 }
 
 // CreateToken makes a join token; a zero ttl or number of uses is the pool's default.
-func (c *Client) CreateToken(ctx context.Context, ttl time.Duration, uses int, role string) (NewToken, error) {
+func (c *Client) CreateToken(ctx context.Context, ttl time.Duration, uses int, role string) (CreatedToken, error) {
 	in := map[string]any{"uses": uses, "role": role}
 	if ttl > 0 {
 		in["ttl"] = ttl.String()
 	}
-	var made NewToken
-	return made, c.Call(ctx, "admin/tokens", in, &made)
+	var created CreatedToken
+	return created, c.Call(ctx, "admin/tokens", in, &created)
 }
 
 // Tokens lists the join tokens that have not been forgotten yet, spent ones too.
@@ -52,8 +52,8 @@ const (
 	DemoteHost  = "demote"
 )
 
-// ChangeHost makes one of the changes above; force counts for RemoveHost only.
-func (c *Client) ChangeHost(ctx context.Context, change, id string, force bool) error {
+// UpdateHost makes one of the changes above; force counts for RemoveHost only.
+func (c *Client) UpdateHost(ctx context.Context, change, id string, force bool) error {
 	in := map[string]any{"host": id}
 	if force {
 		in["force"] = true
@@ -76,9 +76,9 @@ func (c *Client) SetHostStatus(ctx context.Context, cluster, id, status string) 
 	return nil
 }
 
-// Snapshot copies a snapshot of the pool's state to w.
-func (c *Client) Snapshot(ctx context.Context, w io.Writer) error {
-	response, err := c.open(ctx, "/v1/admin/snapshot", nil)
+// SaveSnapshot copies a snapshot of the pool's state to w.
+func (c *Client) SaveSnapshot(ctx context.Context, w io.Writer) error {
+	response, err := c.openStream(ctx, "/v1/admin/snapshot", nil)
 	if err != nil {
 		return err
 	}

@@ -56,8 +56,8 @@ func New(config Config) (*Client, error) {
 	return &Client{config: config, base: "https://" + config.Host, http: &http.Client{Transport: transport}}, nil
 }
 
-// Socket is the path of the unix socket, empty when the client talks over the network.
-func (c *Client) Socket() string {
+// SocketPath is the path of the unix socket, empty when the client talks over the network.
+func (c *Client) SocketPath() string {
 	if c.config.Host != "" {
 		return ""
 	}
@@ -103,7 +103,7 @@ func (c *Client) Send(ctx context.Context, operation, contentType string, body [
 
 // Get reads a document of the plain door into out.
 func (c *Client) Get(ctx context.Context, path string, query url.Values, out any) error {
-	response, err := c.open(ctx, path, query)
+	response, err := c.openStream(ctx, path, query)
 	if err != nil {
 		return err
 	}
@@ -114,7 +114,7 @@ func (c *Client) Get(ctx context.Context, path string, query url.Values, out any
 	return nil
 }
 
-func (c *Client) open(ctx context.Context, path string, query url.Values) (*http.Response, error) {
+func (c *Client) openStream(ctx context.Context, path string, query url.Values) (*http.Response, error) {
 	if len(query) > 0 {
 		path += "?" + query.Encode()
 	}
@@ -136,7 +136,7 @@ func (c *Client) request(ctx context.Context, method, path string, header http.H
 	}
 	response, err := c.http.Do(request)
 	if err != nil {
-		return nil, c.explain(err)
+		return nil, c.connectionError(err)
 	}
 	if response.StatusCode/100 != 2 {
 		defer response.Body.Close()

@@ -25,8 +25,8 @@ const (
 	secret = "0123456789abcdefghijABCDEFGHIJ+/=?&%xyzq"
 )
 
-// host is a Pinion host on the network: TLS, and no answer without a good signature.
-func host(t *testing.T, serve http.HandlerFunc) Config {
+// serveHost is a Pinion host on the network: TLS, and no answer without a good signature.
+func serveHost(t *testing.T, serve http.HandlerFunc) Config {
 	t.Helper()
 	verifier := sigv4.Verifier{Service: "ecs", Now: time.Now}
 	server := httptest.NewUnstartedServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -51,7 +51,7 @@ func host(t *testing.T, serve http.HandlerFunc) Config {
 	return Config{Host: server.Listener.Addr().String(), KeyID: keyID, Secret: secret, CAFile: ca}
 }
 
-func open(t *testing.T, config Config) *Client {
+func newClient(t *testing.T, config Config) *Client {
 	t.Helper()
 	c, err := New(config)
 	if err != nil {
@@ -62,7 +62,7 @@ func open(t *testing.T, config Config) *Client {
 
 func TestOverTheNetworkEveryRequestIsSigned(t *testing.T) {
 	var seen []string
-	c := open(t, host(t, func(w http.ResponseWriter, r *http.Request) {
+	c := newClient(t, serveHost(t, func(w http.ResponseWriter, r *http.Request) {
 		body, _ := io.ReadAll(r.Body)
 		seen = append(seen, r.Method+" "+r.URL.RequestURI()+" "+string(body)+" "+w.Header().Get("X-Region"))
 		if r.URL.Path == "/v1/tasks/3f/logs" {
@@ -93,9 +93,9 @@ hello`
 }
 
 func TestAWrongSecretIsTheHostsRefusal(t *testing.T) {
-	config := host(t, func(http.ResponseWriter, *http.Request) { t.Error("served") })
+	config := serveHost(t, func(http.ResponseWriter, *http.Request) { t.Error("served") })
 	config.Secret = "wrong"
-	err := open(t, config).Get(t.Context(), "/v1/hosts", nil, &struct{}{})
+	err := newClient(t, config).Get(t.Context(), "/v1/hosts", nil, &struct{}{})
 	var refused *APIError
 	if !errors.As(err, &refused) || refused.Status != 400 || !strings.Contains(err.Error(), "signature") || errors.Is(err, ErrUnreachable) {
 		t.Errorf("%v", err)
@@ -103,7 +103,7 @@ func TestAWrongSecretIsTheHostsRefusal(t *testing.T) {
 }
 
 func TestWhatStandsInTheWayIsToldWithWhatToDo(t *testing.T) {
-	good := host(t, func(w http.ResponseWriter, r *http.Request) { io.WriteString(w, "{}") })
+	good := serveHost(t, func(w http.ResponseWriter, r *http.Request) { io.WriteString(w, "{}") })
 	untrusted, closed, plain := good, good, good
 	untrusted.CAFile = ""
 	plainServer := httptest.NewServer(http.NotFoundHandler())
@@ -125,20 +125,20 @@ func TestWhatStandsInTheWayIsToldWithWhatToDo(t *testing.T) {
 		"no host runs here: there is no /nowhere/pinion.sock": {Socket: "/nowhere/pinion.sock"},
 		"is not running. Start it with":                       {Socket: dead},
 	} {
-		err := open(t, config).Get(t.Context(), "/v1/hosts", nil, &struct{}{})
+		err := newClient(t, config).Get(t.Context(), "/v1/hosts", nil, &struct{}{})
 		if !errors.Is(err, ErrUnreachable) || !strings.Contains(err.Error(), says) {
 			t.Errorf("%v\nwant %s", err, says)
 		}
 	}
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	if err := open(t, good).Get(ctx, "/v1/hosts", nil, nil); !errors.Is(err, context.Canceled) || errors.Is(err, ErrUnreachable) {
+	if err := newClient(t, good).Get(ctx, "/v1/hosts", nil, nil); !errors.Is(err, context.Canceled) || errors.Is(err, ErrUnreachable) {
 		t.Errorf("a request that was given up: %v", err)
 	}
 }
 
 func TestAnAnswerThatIsNoJSONIsSaidSo(t *testing.T) {
-	c := open(t, host(t, func(w http.ResponseWriter, r *http.Request) {
+	c := newClient(t, serveHost(t, func(w http.ResponseWriter, r *http.Request) {
 		if r.Method == http.MethodPost {
 			w.WriteHeader(http.StatusBadGateway)
 		}
@@ -153,14 +153,14 @@ func TestAnAnswerThatIsNoJSONIsSaidSo(t *testing.T) {
 }
 
 func TestALogThatBreaksOffIsToldApartFromOneThatEnds(t *testing.T) {
-	c := open(t, host(t, func(w http.ResponseWriter, r *http.Request) {
+	c := newClient(t, serveHost(t, func(w http.ResponseWriter, r *http.Request) {
 		io.WriteString(w, `{"text":"one"}`+"\n")
 		w.(http.Flusher).Flush()
 		panic(http.ErrAbortHandler)
 	}))
 	lines := 0
 	err := c.Logs(t.Context(), spec.LogQuery{Task: "3f"}, func(spec.LogLine) error { lines++; return nil })
-	if !errors.Is(err, ErrLogBroke) || lines != 1 {
+	if !errors.Is(err, ErrLogInterrupted) || lines != 1 {
 		t.Errorf("%d lines, %v", lines, err)
 	}
 	full := errors.New("disk full")
@@ -171,7 +171,7 @@ func TestALogThatBreaksOffIsToldApartFromOneThatEnds(t *testing.T) {
 
 func TestTasksKeepTheirWholeDocument(t *testing.T) {
 	var asked []string
-	c := open(t, host(t, func(w http.ResponseWriter, r *http.Request) {
+	c := newClient(t, serveHost(t, func(w http.ResponseWriter, r *http.Request) {
 		body, _ := io.ReadAll(r.Body)
 		asked = append(asked, string(body))
 		switch {
@@ -187,7 +187,7 @@ func TestTasksKeepTheirWholeDocument(t *testing.T) {
 	if err != nil || strings.Join(ids, " ") != "3f 91" || len(asked) != 4 {
 		t.Errorf("%v %v after %d requests", ids, err, len(asked))
 	}
-	tasks, _, err := c.Describe(t.Context(), "lab", ids)
+	tasks, _, err := c.DescribeTasks(t.Context(), "lab", ids)
 	if err != nil {
 		t.Fatal(err)
 	}

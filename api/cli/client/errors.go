@@ -31,10 +31,10 @@ func (e *APIError) Error() string {
 // ErrUnreachable is wrapped by every error of a request that got no answer: the host is not there, or not trusted.
 var ErrUnreachable = errors.New("host unreachable")
 
-const longestError = 64 << 10
+const maxErrorBody = 64 << 10
 
 func readAPIError(response *http.Response) error {
-	body, err := io.ReadAll(io.LimitReader(response.Body, longestError))
+	body, err := io.ReadAll(io.LimitReader(response.Body, maxErrorBody))
 	if err != nil {
 		return fmt.Errorf("the host answered %s and broke off: %w", response.Status, err)
 	}
@@ -58,27 +58,27 @@ func firstLine(body []byte) string {
 	return line
 }
 
-// unreachable is an error without an answer, told for people.
-type unreachable struct {
+// unreachableError is an error without an answer, told for people.
+type unreachableError struct {
 	text  string
 	cause error
 }
 
-func (e *unreachable) Error() string   { return e.text }
-func (e *unreachable) Unwrap() []error { return []error{ErrUnreachable, e.cause} }
+func (e *unreachableError) Error() string   { return e.text }
+func (e *unreachableError) Unwrap() []error { return []error{ErrUnreachable, e.cause} }
 
-// explain tells what a failed connection means and what to do about it.
-func (c *Client) explain(err error) error {
+// connectionError tells what a failed connection means and what to do about it.
+func (c *Client) connectionError(err error) error {
 	if errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded) {
 		return err
 	}
 	if c.config.Host == "" {
-		return &unreachable{text: socketProblem(c.config.Socket, err), cause: err}
+		return &unreachableError{text: socketErrorText(c.config.Socket, err), cause: err}
 	}
-	return &unreachable{text: networkProblem(c.config, err), cause: err}
+	return &unreachableError{text: networkErrorText(c.config, err), cause: err}
 }
 
-func socketProblem(path string, err error) string {
+func socketErrorText(path string, err error) string {
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
 		return fmt.Sprintf("no host runs here: there is no %s. Start one with `sudo pinion up`, or name another with --data-dir or --host", path)
@@ -90,7 +90,7 @@ func socketProblem(path string, err error) string {
 	return fmt.Sprintf("the host of %s does not answer: %v. Look at its log", path, rootCause(err))
 }
 
-func networkProblem(config Config, err error) string {
+func networkErrorText(config Config, err error) string {
 	var authority x509.UnknownAuthorityError
 	var name x509.HostnameError
 	var record tls.RecordHeaderError

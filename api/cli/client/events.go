@@ -11,9 +11,9 @@ import (
 	"strings"
 )
 
-// ErrEventsBroke is wrapped by the error of a stream of events that ended though it should not have: the events until then
+// ErrEventsInterrupted is wrapped by the error of a stream of events that ended though it should not have: the events until then
 // are good, and it can go on after the last one.
-var ErrEventsBroke = errors.New("event stream broke off")
+var ErrEventsInterrupted = errors.New("event stream broke off")
 
 // EventQuery says which events to tell.
 type EventQuery struct {
@@ -42,7 +42,7 @@ func (c *Client) Events(ctx context.Context, q EventQuery, emit func(Event) erro
 	if !q.Follow {
 		parameters.Set("follow", "false")
 	}
-	response, err := c.open(ctx, "/v1/events", parameters)
+	response, err := c.openStream(ctx, "/v1/events", parameters)
 	if err != nil {
 		return err
 	}
@@ -52,7 +52,7 @@ func (c *Client) Events(ctx context.Context, q EventQuery, emit func(Event) erro
 	case ctx.Err() != nil:
 		return context.Cause(ctx)
 	case errors.Is(err, io.EOF) && q.Follow:
-		return fmt.Errorf("%w: the host ended it", ErrEventsBroke)
+		return fmt.Errorf("%w: the host ended it", ErrEventsInterrupted)
 	case errors.Is(err, io.EOF):
 		return nil
 	}
@@ -69,7 +69,7 @@ func readEvents(r io.Reader, emit func(Event) error) error {
 			return io.EOF
 		}
 		if err != nil {
-			return fmt.Errorf("%w: %w", ErrEventsBroke, err)
+			return fmt.Errorf("%w: %w", ErrEventsInterrupted, err)
 		}
 		name, value, _ := strings.Cut(strings.TrimSuffix(line, "\n"), ": ")
 		switch name {
@@ -80,7 +80,7 @@ func readEvents(r io.Reader, emit func(Event) error) error {
 		case "data":
 			event.Data = json.RawMessage(value)
 		case "":
-			if err := take(event, emit); err != nil {
+			if err := emitEvent(event, emit); err != nil {
 				return err
 			}
 			event = Event{}
@@ -88,8 +88,8 @@ func readEvents(r io.Reader, emit func(Event) error) error {
 	}
 }
 
-// take emits an event; the last one of a stream that the host ends is the reason.
-func take(event Event, emit func(Event) error) error {
+// emitEvent emits an event; the last one of a stream that the host ends is the reason.
+func emitEvent(event Event, emit func(Event) error) error {
 	if event.Type != "end" {
 		return emit(event)
 	}
@@ -98,10 +98,10 @@ func take(event Event, emit func(Event) error) error {
 		Type    *string `json:"__type"`
 		Message *string `json:"message"`
 	}{&why.Type, &why.Message}); err != nil {
-		return fmt.Errorf("%w: %w", ErrEventsBroke, err)
+		return fmt.Errorf("%w: %w", ErrEventsInterrupted, err)
 	}
 	if why.Type == "ServerException" {
-		return fmt.Errorf("%w: %s", ErrEventsBroke, why.Message)
+		return fmt.Errorf("%w: %s", ErrEventsInterrupted, why.Message)
 	}
 	return &why
 }

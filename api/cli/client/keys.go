@@ -14,8 +14,8 @@ type AccessKey struct {
 	CreatedAt time.Time `json:"createdAt"`
 }
 
-// NewKey is an access key that was just made, with its secret: nobody can show it again.
-type NewKey struct {
+// CreatedKey is an access key that was just made, with its secret: nobody can show it again.
+type CreatedKey struct {
 	ID      string `json:"accessKeyId"`
 	Secret  string `json:"secretAccessKey"`
 	Role    string `json:"role"`
@@ -23,9 +23,9 @@ type NewKey struct {
 }
 
 // CreateKey makes an access key with a role, for one cluster or, when that is empty, for all.
-func (c *Client) CreateKey(ctx context.Context, role, cluster string) (NewKey, error) {
-	var made NewKey
-	return made, c.Call(ctx, "admin/keys", map[string]any{"role": role, "cluster": cluster}, &made)
+func (c *Client) CreateKey(ctx context.Context, role, cluster string) (CreatedKey, error) {
+	var created CreatedKey
+	return created, c.Call(ctx, "admin/keys", map[string]any{"role": role, "cluster": cluster}, &created)
 }
 
 // Keys lists the access keys, the oldest first.

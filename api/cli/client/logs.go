@@ -13,13 +13,13 @@ import (
 	"pinion/raftfsm/spec"
 )
 
-// ErrLogBroke is wrapped by the error of a log stream that ended before its end; the lines until then are good.
-var ErrLogBroke = errors.New("log stream broke off")
+// ErrLogInterrupted is wrapped by the error of a log stream that ended before its end; the lines until then are good.
+var ErrLogInterrupted = errors.New("log stream broke off")
 
 // Logs calls emit for each line of a task's log, oldest first. Following, it returns when the task is over. An error
 // of emit ends it and is returned.
 func (c *Client) Logs(ctx context.Context, q spec.LogQuery, emit func(spec.LogLine) error) error {
-	response, err := c.open(ctx, "/v1/tasks/"+url.PathEscape(q.Task)+"/logs", logParameters(q))
+	response, err := c.openStream(ctx, "/v1/tasks/"+url.PathEscape(q.Task)+"/logs", logParameters(q))
 	if err != nil {
 		return err
 	}
@@ -32,7 +32,7 @@ func (c *Client) Logs(ctx context.Context, q spec.LogQuery, emit func(spec.LogLi
 		case ctx.Err() != nil:
 			return context.Cause(ctx)
 		case err != nil:
-			return fmt.Errorf("%w: %w", ErrLogBroke, err)
+			return fmt.Errorf("%w: %w", ErrLogInterrupted, err)
 		}
 		if err := emit(line); err != nil {
 			return err
@@ -57,8 +57,8 @@ func logParameters(q spec.LogQuery) url.Values {
 	return parameters
 }
 
-// Pulls tells how far the image pulls of a task have come; empty when none is under way.
-func (c *Client) Pulls(ctx context.Context, task string) ([]spec.Pull, error) {
+// PullProgress tells how far the image pulls of a task have come; empty when none is under way.
+func (c *Client) PullProgress(ctx context.Context, task string) ([]spec.Pull, error) {
 	var pulls []spec.Pull
 	err := c.Get(ctx, "/v1/tasks/"+url.PathEscape(task)+"/pulls", nil, &pulls)
 	return pulls, err

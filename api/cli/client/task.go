@@ -19,7 +19,7 @@ type Task struct {
 	StopCode      string      `json:"stopCode"`
 	StoppedReason string      `json:"stoppedReason"`
 	Containers    []Container `json:"containers"`
-	CreatedAt     Epoch       `json:"createdAt"`
+	CreatedAt     Timestamp   `json:"createdAt"`
 	Attributes    []Attribute `json:"attributes"`
 
 	document json.RawMessage
@@ -68,7 +68,7 @@ func (t *Task) UnmarshalJSON(document []byte) error {
 func (t Task) MarshalJSON() ([]byte, error) { return t.document, nil }
 
 // ID is the task's id: 32 hex digits.
-func (t *Task) ID() string { return Base(t.ARN) }
+func (t *Task) ID() string { return ResourceID(t.ARN) }
 
 // Stopped reports whether the task is over and its GPUs are free.
 func (t *Task) Stopped() bool { return t.Status == "STOPPED" }
@@ -82,14 +82,14 @@ func (t *Task) GPUs() []string {
 	return all
 }
 
-// Base is the last part of an ARN: a task's id, "family:revision". Anything else is its own base.
-func Base(arn string) string { return arn[strings.LastIndex(arn, "/")+1:] }
+// ResourceID is the last part of an ARN: a task's id, "family:revision". Anything else is its own base.
+func ResourceID(arn string) string { return arn[strings.LastIndex(arn, "/")+1:] }
 
-// Epoch is a moment that is written as seconds since 1970, as ECS writes it, or as text, which is how it is in events.
-type Epoch struct{ time.Time }
+// Timestamp is a moment that is written as seconds since 1970, as ECS writes it, or as text, which is how it is in events.
+type Timestamp struct{ time.Time }
 
 // UnmarshalJSON reads seconds with a fraction, to the millisecond, or text.
-func (e *Epoch) UnmarshalJSON(text []byte) error {
+func (e *Timestamp) UnmarshalJSON(text []byte) error {
 	if len(text) > 0 && text[0] == '"' {
 		return e.Time.UnmarshalJSON(text)
 	}
@@ -104,8 +104,8 @@ func (e *Epoch) UnmarshalJSON(text []byte) error {
 // describeLimit is how many tasks ECS describes in one request.
 const describeLimit = 100
 
-// Describe reads tasks by id or ARN; those that are not known come back as failures.
-func (c *Client) Describe(ctx context.Context, cluster string, ids []string) ([]Task, []Failure, error) {
+// DescribeTasks reads tasks by id or ARN; those that are not known come back as failures.
+func (c *Client) DescribeTasks(ctx context.Context, cluster string, ids []string) ([]Task, []Failure, error) {
 	var tasks []Task
 	var failures []Failure
 	for len(ids) > 0 {
@@ -148,7 +148,7 @@ func (c *Client) taskIDs(ctx context.Context, in map[string]any) ([]string, erro
 				return nil, err
 			}
 			for _, arn := range page.ARNs {
-				ids = append(ids, Base(arn))
+				ids = append(ids, ResourceID(arn))
 			}
 			if page.Next == "" {
 				break
@@ -160,7 +160,7 @@ func (c *Client) taskIDs(ctx context.Context, in map[string]any) ([]string, erro
 	return slices.Compact(ids), nil // a task that stopped between two pages was listed twice
 }
 
-// Stop asks for a task to be stopped and returns at once; the reason is shown wherever the task is.
-func (c *Client) Stop(ctx context.Context, cluster, id, reason string) error {
+// StopTask asks for a task to be stopped and returns at once; the reason is shown wherever the task is.
+func (c *Client) StopTask(ctx context.Context, cluster, id, reason string) error {
 	return c.Call(ctx, "StopTask", map[string]any{"cluster": cluster, "task": id, "reason": reason}, nil)
 }

@@ -4,10 +4,10 @@ import "context"
 
 // Team is a team with its quota, its weight and the GPUs that its tasks hold.
 type Team struct {
-	Name   string `json:"name"` // "" is the team of tasks that name none
-	GPUs   *int   `json:"gpus,omitempty"`
-	Weight int    `json:"weight"`
-	InUse  int    `json:"gpusInUse"`
+	Name      string `json:"name"` // "" is the team of tasks that name none
+	Quota     *int   `json:"gpus,omitempty"`
+	Weight    int    `json:"weight"`
+	GPUsInUse int    `json:"gpusInUse"`
 }
 
 // Teams lists the teams that have a quota, a weight or GPUs in use, by name.

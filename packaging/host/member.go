@@ -27,7 +27,7 @@ func (h *host) openMember(ctx context.Context) (err error) {
 		return err
 	}
 	h.port = peer.Listen(h.listener, h.identity, h.log)
-	h.closing(h.port.Close)
+	h.onClose(h.port.Close)
 	h.member, err = server.OpenMember(ctx, server.MemberConfig{
 		Dir: h.dir.Path, HostID: h.dir.HostID, PoolID: h.dir.PoolID, Address: h.address.Advertised, Name: hostname(), Version: h.Version,
 		Identity: h.identity, Port: h.port, Log: h.log, Join: h.config.Join, Token: h.config.Token,
@@ -36,7 +36,7 @@ func (h *host) openMember(ctx context.Context) (err error) {
 	if err != nil {
 		return err
 	}
-	h.closing(h.member.Close)
+	h.onClose(h.member.Close)
 	return nil
 }
 
@@ -49,13 +49,13 @@ func hostname() string {
 	return name
 }
 
-// keepClient writes what `pinion env` prints as soon as the pool can say it. A host that restarts while its pool cannot
+// maintainClientFile writes what `pinion env` prints as soon as the pool can say it. A host that restarts while its pool cannot
 // be reached keeps the file that it has.
-func (h *host) keepClient(ctx context.Context) error {
+func (h *host) maintainClientFile(ctx context.Context) error {
 	for {
 		key, _, err := h.member.BootstrapKey(ctx)
 		if err == nil {
-			return h.writeClient(key)
+			return h.writeClientFile(key)
 		}
 		if !errors.Is(err, spec.ErrUnavailable) {
 			return fmt.Errorf("asking for the first access key: %w", err)
@@ -68,8 +68,8 @@ func (h *host) keepClient(ctx context.Context) error {
 	}
 }
 
-// writeClient leaves what `pinion env` prints: how a client on this machine reaches the host, and with which key.
-func (h *host) writeClient(key spec.AccessKey) error {
+// writeClientFile leaves what `pinion env` prints: how a client on this machine reaches the host, and with which key.
+func (h *host) writeClientFile(key spec.AccessKey) error {
 	content, err := json.MarshalIndent(cli.Access{
 		Endpoint: "https://" + h.address.Local, KeyID: key.ID, Secret: key.Secret,
 		Region: api.DefaultRegion, CAFile: h.identity.CAFile(),

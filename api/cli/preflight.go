@@ -7,19 +7,19 @@ import (
 	"runtime"
 )
 
-// machine is what `pinion up` looks at before it starts anything.
-type machine struct {
+// preflight is what `pinion up` looks at before it starts anything.
+type preflight struct {
 	system  string // GOOS
 	user    int    // effective user id
 	cgroups string // where control groups are mounted
 }
 
-func thisMachine() machine {
-	return machine{system: runtime.GOOS, user: os.Geteuid(), cgroups: "/sys/fs/cgroup"}
+func localMachine() preflight {
+	return preflight{system: runtime.GOOS, user: os.Geteuid(), cgroups: "/sys/fs/cgroup"}
 }
 
 // check says in one sentence why a host cannot be started here, the first reason that stands in the way.
-func (m machine) check() error {
+func (m preflight) check() error {
 	if m.system != "linux" {
 		return fmt.Errorf("this needs Linux: containers are a feature of its kernel. Run it on a Linux machine and reach that from here with --host")
 	}

@@ -16,37 +16,37 @@ import (
 	"time"
 )
 
-// door is a host as the command line sees it: the plain door on the unix socket of a data directory. Operations and
+// fakeHost is a host as the command line sees it: the plain door on the unix socket of a data directory. Operations and
 // documents that a test does not give answer an error, so nothing is asked for unnoticed.
-type door struct {
+type fakeHost struct {
 	dir        string
 	operations map[string]func(in map[string]any) any     // POST /v1/{Operation}
 	documents  map[string]func(w http.ResponseWriter) any // GET path; a nil answer means that w was used
 	header     http.Header                                // added to every answer
 
-	mu    sync.Mutex
-	asked []string // "RunTask", "/v1/hosts", ... in order
-	sent  map[string]string
+	mu     sync.Mutex
+	calls  []string // "RunTask", "/v1/hosts", ... in order
+	bodies map[string]string
 }
 
-// refusal is an answer with an error.
-type refusal struct {
+// errorReply is an answer with an error.
+type errorReply struct {
 	status        int
 	kind, message string
 }
 
-func openDoor(t *testing.T) *door {
+func newFakeHost(t *testing.T) *fakeHost {
 	t.Helper()
 	dir := shortDir(t)
-	d := &door{dir: dir, operations: map[string]func(map[string]any) any{}, documents: map[string]func(http.ResponseWriter) any{}, sent: map[string]string{}}
+	h := &fakeHost{dir: dir, operations: map[string]func(map[string]any) any{}, documents: map[string]func(http.ResponseWriter) any{}, bodies: map[string]string{}}
 	listener, err := net.Listen("unix", filepath.Join(dir, "pinion.sock"))
 	if err != nil {
 		t.Fatal(err)
 	}
-	server := &http.Server{Handler: d}
+	server := &http.Server{Handler: h}
 	go server.Serve(listener)
 	t.Cleanup(func() { server.Close() })
-	return d
+	return h
 }
 
 // shortDir is a directory whose path leaves room for the name of a socket, which t.TempDir does not.
@@ -60,23 +60,23 @@ func shortDir(t *testing.T) string {
 	return dir
 }
 
-func (d *door) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+func (h *fakeHost) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	body, _ := io.ReadAll(r.Body)
 	name := r.URL.RequestURI()
 	if r.Method == http.MethodPost {
 		name = strings.TrimPrefix(name, "/v1/")
 	}
-	d.mu.Lock()
-	d.asked = append(d.asked, name)
-	d.sent[name] = string(body)
-	d.mu.Unlock()
-	for key, values := range d.header {
+	h.mu.Lock()
+	h.calls = append(h.calls, name)
+	h.bodies[name] = string(body)
+	h.mu.Unlock()
+	for key, values := range h.header {
 		w.Header()[key] = values
 	}
-	answer := d.answer(w, r, name, body)
+	answer := h.answer(w, r, name, body)
 	switch answer := answer.(type) {
 	case nil:
-	case refusal:
+	case errorReply:
 		w.WriteHeader(answer.status)
 		fmt.Fprintf(w, `{"__type":%q,"message":%q}`, answer.kind, answer.message)
 	case string:
@@ -86,24 +86,24 @@ func (d *door) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-func (d *door) answer(w http.ResponseWriter, r *http.Request, name string, body []byte) any {
-	if document, known := d.documents[name]; known && r.Method == http.MethodGet {
+func (h *fakeHost) answer(w http.ResponseWriter, r *http.Request, name string, body []byte) any {
+	if document, known := h.documents[name]; known && r.Method == http.MethodGet {
 		return document(w)
 	}
-	if operation, known := d.operations[name]; known {
+	if operation, known := h.operations[name]; known {
 		var in map[string]any
 		json.Unmarshal(body, &in)
 		return operation(in)
 	}
-	return refusal{400, "ClientException", "the test has no answer to " + name}
+	return errorReply{400, "ClientException", "the test has no answer to " + name}
 }
 
-// did lists what was asked, so often as it was.
-func (d *door) did(name string) int {
-	d.mu.Lock()
-	defer d.mu.Unlock()
+// callCount lists what was asked, so often as it was.
+func (h *fakeHost) callCount(name string) int {
+	h.mu.Lock()
+	defer h.mu.Unlock()
 	n := 0
-	for _, asked := range d.asked {
+	for _, asked := range h.calls {
 		if asked == name {
 			n++
 		}
@@ -114,13 +114,13 @@ func (d *door) did(name string) int {
 // always answers the same.
 func always(answer any) func(map[string]any) any { return func(map[string]any) any { return answer } }
 
-// page answers a GET with a document.
-func page(document any) func(http.ResponseWriter) any {
+// serveDocument answers a GET with a document.
+func serveDocument(document any) func(http.ResponseWriter) any {
 	return func(http.ResponseWriter) any { return document }
 }
 
-// noon is the time of every test.
-var noon = time.Date(2025, 6, 1, 12, 0, 0, 0, time.UTC)
+// testTime is the time of every test.
+var testTime = time.Date(2025, 6, 1, 12, 0, 0, 0, time.UTC)
 
 // result is what one command line did.
 type result struct {
@@ -129,26 +129,26 @@ type result struct {
 }
 
 // pinion runs one command line against the door; without one (nil) there is no host.
-func pinion(t *testing.T, d *door, arguments ...string) result {
+func pinion(t *testing.T, h *fakeHost, arguments ...string) result {
 	t.Helper()
-	return pinionWith(t, Program{}, d, arguments...)
+	return pinionWith(t, Program{}, h, arguments...)
 }
 
-func pinionWith(t *testing.T, p Program, d *door, arguments ...string) result {
+func pinionWith(t *testing.T, p Program, h *fakeHost, arguments ...string) result {
 	t.Helper()
 	dir := t.TempDir()
-	if d != nil {
-		dir = d.dir
+	if h != nil {
+		dir = h.dir
 	}
 	p.Version = "0.1.0"
-	p.now = func() time.Time { return noon }
-	if p.pause == nil {
-		p.pause = func(ctx context.Context, _ time.Duration) error { return ctx.Err() }
+	p.now = func() time.Time { return testTime }
+	if p.sleep == nil {
+		p.sleep = func(ctx context.Context, _ time.Duration) error { return ctx.Err() }
 	}
 	var out, err safeBuffer
 	app := New(p)
 	app.Writer, app.ErrWriter, app.Reader = &out, &err, strings.NewReader("")
-	code := report(&err, app.RunContext(context.Background(), append([]string{"pinion", "--data-dir", dir}, arguments...)))
+	code := reportError(&err, app.RunContext(context.Background(), append([]string{"pinion", "--data-dir", dir}, arguments...)))
 	return result{code: code, out: out.String(), err: strings.ReplaceAll(err.String(), dir, "DIR")}
 }
 
@@ -170,8 +170,8 @@ func (s *safeBuffer) String() string {
 	return s.b.String()
 }
 
-// same fails with both texts when they differ.
-func same(t *testing.T, what, got, want string) {
+// checkEqual fails with both texts when they differ.
+func checkEqual(t *testing.T, what, got, want string) {
 	t.Helper()
 	if got != want {
 		t.Errorf("%s:\n--- got\n%s\n--- want\n%s", what, got, want)

@@ -11,19 +11,19 @@ import (
 	"pinion/raftfsm/spec"
 )
 
-// courtesyTimeout is how long a started task may be kept from its user by a question about it.
-const courtesyTimeout = 2 * time.Second
+// explainTimeout is how long a started task may be kept from its user by a question about it.
+const explainTimeout = 2 * time.Second
 
-// tellImpossible says at once, and reports, that no host of the cluster could ever run what was started and waits now. Its
+// warnUnschedulable says at once, and reports, that no host of the cluster could ever run what was started and waits now. Its
 // tasks are alike, so one is asked about.
-func (r *runner) tellImpossible(ctx context.Context, tasks []client.Task, detach bool) bool {
-	if !r.many.queue {
+func (r *runner) warnUnschedulable(ctx context.Context, tasks []client.Task, detach bool) bool {
+	if !r.batchOptions.wait {
 		return false // what does not wait has a place
 	}
-	ctx, done := context.WithTimeout(ctx, courtesyTimeout)
+	ctx, done := context.WithTimeout(ctx, explainTimeout)
 	defer done()
 	var e spec.Explanation
-	err := r.host.Get(ctx, "/v1/tasks/"+tasks[0].ID()+"/explain", url.Values{"brief": {"true"}}, &e)
+	err := r.client.Get(ctx, "/v1/tasks/"+tasks[0].ID()+"/explain", url.Values{"brief": {"true"}}, &e)
 	if err != nil || e.Queue == nil || e.Queue.Infeasible == nil {
 		return false // to tell is a courtesy: never a reason to fail
 	}
@@ -31,15 +31,15 @@ func (r *runner) tellImpossible(ctx context.Context, tasks []client.Task, detach
 	if hosts, err := r.hostNames(ctx); err == nil { // the id does as well
 		lack.HostID = cmp.Or(hosts[lack.HostID], lack.HostID)
 	}
-	r.note("warning: %s", impossible(r.cluster, tasks, lack, detach))
+	r.notef("warning: %s", unschedulableText(r.cluster, tasks, lack, detach))
 	return true
 }
 
-// impossible is what people are told of tasks that no host could ever run; the host of the lack is given by its name.
-func impossible(cluster string, tasks []client.Task, lack spec.Failure, detach bool) string {
-	what, waits, stop := names(tasks), "It waits", "Ctrl-C stops it"
+// unschedulableText is what people are told of tasks that no host could ever run; the host of the lack is given by its name.
+func unschedulableText(cluster string, tasks []client.Task, lack spec.Failure, detach bool) string {
+	what, waits, stop := tasksText(tasks), "It waits", "Ctrl-C stops it"
 	if detach {
-		stop = fmt.Sprintf("`pinion stop %s` stops it", short(tasks[0].ID()))
+		stop = fmt.Sprintf("`pinion stop %s` stops it", abbreviateID(tasks[0].ID()))
 	}
 	if len(tasks) > 1 {
 		what, waits = "these "+what, "They wait"

@@ -10,7 +10,7 @@ import (
 	"pinion/raftfsm/spec"
 )
 
-func quotaCommand(p Program) *cli.Command {
+func teamCommand(p Program) *cli.Command {
 	return &cli.Command{
 		Name:  "quota",
 		Usage: "say how many GPUs a team has a right to, and how much it counts for among teams",
@@ -22,11 +22,11 @@ Examples:
    pinion quota set --gpus 16 --weight 2 vision
    pinion quota ls
    pinion quota rm vision`,
-		Subcommands: []*cli.Command{quotaSetCommand(p), quotaListCommand(p), quotaRemoveCommand(p)},
+		Subcommands: []*cli.Command{teamSetCommand(p), teamListCommand(p), teamRemoveCommand(p)},
 	}
 }
 
-func quotaSetCommand(p Program) *cli.Command {
+func teamSetCommand(p Program) *cli.Command {
 	return &cli.Command{
 		Name:      "set",
 		Usage:     "set the quota or the weight of teams; what is not given stays",
@@ -39,29 +39,29 @@ func quotaSetCommand(p Program) *cli.Command {
 			&cli.IntFlag{Name: "weight", DefaultText: "1", Usage: fmt.Sprintf("`N`, the team's part of what teams share, 1 to %d", spec.MaxWeight)},
 		},
 		Action: func(c *cli.Context) error {
-			gpus, weight, err := quotaFlags(c)
+			gpus, weight, err := teamFlags(c)
 			if err != nil {
 				return err
 			}
-			d, err := p.openDesk(c)
+			s, err := p.newSession(c)
 			if err != nil {
 				return err
 			}
 			var teams []client.Team
 			for _, name := range c.Args().Slice() {
-				team, err := d.host.SetTeam(c.Context, name, gpus, weight)
+				team, err := s.client.SetTeam(c.Context, name, gpus, weight)
 				if err != nil {
 					return fmt.Errorf("team %q: %w", name, err)
 				}
 				teams = append(teams, team)
 			}
-			return d.showTeams(teams)
+			return s.printTeams(teams)
 		},
 	}
 }
 
-// quotaFlags are the flags that are given; nil for the others.
-func quotaFlags(c *cli.Context) (gpus, weight *int, err error) {
+// teamFlags are the flags that are given; nil for the others.
+func teamFlags(c *cli.Context) (gpus, weight *int, err error) {
 	if c.IsSet("gpus") {
 		n := c.Int("gpus")
 		gpus = &n
@@ -81,7 +81,7 @@ func quotaFlags(c *cli.Context) (gpus, weight *int, err error) {
 	return gpus, weight, nil
 }
 
-func quotaListCommand(p Program) *cli.Command {
+func teamListCommand(p Program) *cli.Command {
 	return &cli.Command{
 		Name:  "ls",
 		Usage: "list teams with their quotas, their weights and the GPUs that they use",
@@ -89,22 +89,22 @@ func quotaListCommand(p Program) *cli.Command {
    pinion quota ls
    pinion quota ls -o json`,
 		Action: func(c *cli.Context) error {
-			d, err := p.openDesk(c)
+			s, err := p.newSession(c)
 			if err != nil {
 				return err
 			}
-			teams, err := d.host.Teams(c.Context)
+			teams, err := s.client.Teams(c.Context)
 			if err != nil {
 				return err
 			}
-			return d.showTeams(teams)
+			return s.printTeams(teams)
 		},
 	}
 }
 
-func (d *desk) showTeams(teams []client.Team) error {
-	if d.output == outputJSON {
-		return printJSON(d.out, teams)
+func (s *session) printTeams(teams []client.Team) error {
+	if s.output == outputJSON {
+		return printJSON(s.out, teams)
 	}
 	t := &table{header: []string{"TEAM", "GPUS", "WEIGHT", "IN USE"}}
 	for _, team := range teams {
@@ -112,15 +112,15 @@ func (d *desk) showTeams(teams []client.Team) error {
 		if name == "" {
 			name = `""`
 		}
-		if team.GPUs != nil {
-			quota = strconv.Itoa(*team.GPUs)
+		if team.Quota != nil {
+			quota = strconv.Itoa(*team.Quota)
 		}
-		t.add(name, quota, strconv.Itoa(team.Weight), strconv.Itoa(team.InUse))
+		t.add(name, quota, strconv.Itoa(team.Weight), strconv.Itoa(team.GPUsInUse))
 	}
-	return t.write(d.out, d.columns())
+	return t.write(s.out, s.tableWidth())
 }
 
-func quotaRemoveCommand(p Program) *cli.Command {
+func teamRemoveCommand(p Program) *cli.Command {
 	return &cli.Command{
 		Name:      "rm",
 		Usage:     "forget the quota and the weight of teams: none, and 1",
@@ -130,15 +130,15 @@ func quotaRemoveCommand(p Program) *cli.Command {
 Examples:
    pinion quota rm vision`,
 		Action: func(c *cli.Context) error {
-			d, err := p.openDesk(c)
+			s, err := p.newSession(c)
 			if err != nil {
 				return err
 			}
 			for _, name := range c.Args().Slice() {
-				if err := d.host.RemoveTeam(c.Context, name); err != nil {
+				if err := s.client.RemoveTeam(c.Context, name); err != nil {
 					return fmt.Errorf("team %q: %w", name, err)
 				}
-				fmt.Fprintln(d.out, name)
+				fmt.Fprintln(s.out, name)
 			}
 			return nil
 		},

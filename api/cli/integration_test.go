@@ -17,32 +17,32 @@ import (
 	"pinion/raftfsm/spec"
 )
 
-// lab is a cluster of one host as the real door serves it: its state is real, only Raft and the agent are not there.
+// apiHost is a cluster of one host as the real door serves it: its state is real, only Raft and the agent are not there.
 // A task has run to its end as soon as it is placed.
-type lab struct {
+type apiHost struct {
 	state *raftfsm.State
 	index uint64
 }
 
 var (
-	_ api.Store    = (*lab)(nil)
-	_ api.TaskHost = (*lab)(nil)
+	_ api.Store    = (*apiHost)(nil)
+	_ api.TaskHost = (*apiHost)(nil)
 )
 
-func (l *lab) View(context.Context) (*raftfsm.View, error) { return l.state.View(), nil }
-func (l *lab) Connected(string) bool                       { return true }
-func (l *lab) Pulls(string) []spec.Pull                    { return nil }
+func (l *apiHost) View(context.Context) (*raftfsm.View, error) { return l.state.View(), nil }
+func (l *apiHost) Connected(string) bool                       { return true }
+func (l *apiHost) Pulls(string) []spec.Pull                    { return nil }
 
-func (l *lab) Propose(_ context.Context, c raftfsm.Command) (any, error) {
+func (l *apiHost) Propose(_ context.Context, c raftfsm.Command) (any, error) {
 	l.index++
 	return l.state.Apply(l.index, c)
 }
 
-func (l *lab) Logs(_ context.Context, q spec.LogQuery, emit func(spec.LogLine) error) error {
-	return emit(spec.LogLine{Time: noon, Container: "self", Stream: "stdout", Text: "hello from " + q.Task})
+func (l *apiHost) Logs(_ context.Context, q spec.LogQuery, emit func(spec.LogLine) error) error {
+	return emit(spec.LogLine{Time: testTime, Container: "self", Stream: "stdout", Text: "hello from " + q.Task})
 }
 
-func (l *lab) Run(ctx context.Context, r spec.RunRequest) (spec.RunResult, error) {
+func (l *apiHost) Run(ctx context.Context, r spec.RunRequest) (spec.RunResult, error) {
 	view := l.state.View()
 	demand := spec.DemandOf(view.Definition(r.Definition))
 	free := view.Free(hostOne)
@@ -52,11 +52,11 @@ func (l *lab) Run(ctx context.Context, r spec.RunRequest) (spec.RunResult, error
 	code := 7
 	task := &spec.Task{
 		ID: taskOne, Cluster: r.Cluster, Definition: r.Definition, HostID: hostOne, Group: r.Group, LaunchType: "EC2", StartedBy: r.StartedBy,
-		LastStatus: spec.Pending, DesiredStatus: spec.Running, Version: 1, CreatedAt: noon, Overrides: r.Overrides,
+		LastStatus: spec.Pending, DesiredStatus: spec.Running, Version: 1, CreatedAt: testTime, Overrides: r.Overrides,
 		Containers: []spec.Container{{ID: "c", Name: "self", Image: "pinion/self", GPUs: free.GPUs[:demand.GPUs[0]], LastStatus: spec.Pending}},
 	}
 	result := spec.RunResult{Tasks: []*spec.Task{task}}
-	if _, err := l.Propose(ctx, raftfsm.LaunchTasks{Runs: []raftfsm.Launch{{Cluster: r.Cluster, Tasks: result.Tasks, At: noon}}}); err != nil {
+	if _, err := l.Propose(ctx, raftfsm.LaunchTasks{Runs: []raftfsm.Launch{{Cluster: r.Cluster, Tasks: result.Tasks, At: testTime}}}); err != nil {
 		return spec.RunResult{}, err
 	}
 	_, err := l.Propose(ctx, raftfsm.ReportTasks{HostID: hostOne, Reports: []spec.TaskReport{{
@@ -66,31 +66,31 @@ func (l *lab) Run(ctx context.Context, r spec.RunRequest) (spec.RunResult, error
 	return result, err
 }
 
-// openLab serves a lab on a socket.
-func openLab(t *testing.T) *door {
+// newAPIHost serves a lab on a socket.
+func newAPIHost(t *testing.T) *fakeHost {
 	t.Helper()
-	l := &lab{state: raftfsm.NewState()}
+	l := &apiHost{state: raftfsm.NewState()}
 	host := spec.Host{ID: hostOne, Name: "gpu-1", Cluster: "default", Address: "10.0.0.5:7400", Version: "0.1.0", Status: spec.HostActive, CPU: 4096, MemoryMiB: 8192,
 		GPUs: gpu.Inventory{Simulated: true, Devices: []gpu.Device{{UUID: "GPU-1", Model: "H100", MemoryMiB: 81920, Health: gpu.Healthy}}}}
-	for _, command := range []raftfsm.Command{raftfsm.CreatePool{Pool: spec.Pool{ID: hostOne, CreatedAt: noon}}, raftfsm.PutHost{Host: host}} {
+	for _, command := range []raftfsm.Command{raftfsm.CreatePool{Pool: spec.Pool{ID: hostOne, CreatedAt: testTime}}, raftfsm.PutHost{Host: host}} {
 		if _, err := l.Propose(t.Context(), command); err != nil {
 			t.Fatal(err)
 		}
 	}
-	d := &door{dir: shortDir(t)}
-	socket, err := net.Listen("unix", filepath.Join(d.dir, "pinion.sock"))
+	h := &fakeHost{dir: shortDir(t)}
+	socket, err := net.Listen("unix", filepath.Join(h.dir, "pinion.sock"))
 	if err != nil {
 		t.Fatal(err)
 	}
 	server := &http.Server{Handler: api.NewHandler(api.Config{Store: l, TaskHost: l, Trusted: true, Version: "0.1.0", Log: slog.New(slog.NewTextHandler(io.Discard, nil))})}
 	go server.Serve(socket)
 	t.Cleanup(func() { server.Close() })
-	return d
+	return h
 }
 
 func TestTheRealDoorUnderstandsEveryCommand(t *testing.T) {
-	d := openLab(t)
-	got := pinion(t, d, "run", "--gpus", "1", "--cpus", "2", "--shm-size", "1g", "--volume", "/data:/data:ro", "--env", "A=1", "--network", "host", "pinion/self", "--", "true")
+	h := newAPIHost(t)
+	got := pinion(t, h, "run", "--gpus", "1", "--cpus", "2", "--shm-size", "1g", "--volume", "/data:/data:ro", "--env", "A=1", "--network", "host", "pinion/self", "--", "true")
 	if got.code != 7 || got.out != "hello from "+taskOne+"\n" {
 		t.Fatalf("run: %+v", got)
 	}
@@ -105,16 +105,16 @@ func TestTheRealDoorUnderstandsEveryCommand(t *testing.T) {
 		"version":                    "host   0.1.0",
 		"register -f " + yamlFile(t): "app:1",
 	} {
-		if got := pinion(t, d, strings.Fields(line)...); got.code != 0 || !strings.Contains(got.out, says) {
+		if got := pinion(t, h, strings.Fields(line)...); got.code != 0 || !strings.Contains(got.out, says) {
 			t.Errorf("pinion %s: want %q in %+v", line, says, got)
 		}
 	}
 	for _, line := range [][2]string{{"drain gpu-1", "gpu-1 is drained"}, {"hosts", "DRAINING"}, {"activate aaaa", "gpu-1 is active"}, {"hosts", "ACTIVE"}, {"token ls", "EXPIRES"}} {
-		if got := pinion(t, d, strings.Fields(line[0])...); got.code != 0 || !strings.Contains(got.out, line[1]) {
+		if got := pinion(t, h, strings.Fields(line[0])...); got.code != 0 || !strings.Contains(got.out, line[1]) {
 			t.Errorf("pinion %s: want %q in %+v", line[0], line[1], got)
 		}
 	}
-	if got := pinion(t, d, "run", "--gpus", "2", "pinion/self"); got.code != 125 || !strings.Contains(got.err, "RESOURCE:GPU: no host has 2 GPUs free: gpu-1 has 1 of 1 free") {
+	if got := pinion(t, h, "run", "--gpus", "2", "pinion/self"); got.code != 125 || !strings.Contains(got.err, "RESOURCE:GPU: no host has 2 GPUs free: gpu-1 has 1 of 1 free") {
 		t.Errorf("more GPUs than there are: %+v", got)
 	}
 }

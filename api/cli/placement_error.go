@@ -11,8 +11,8 @@ import (
 	"pinion/raftfsm/spec"
 )
 
-// explainRefusal adds what to do to a RunTask that was refused as a whole.
-func (r *runner) explainRefusal(err error) error {
+// runTaskError adds what to do to a RunTask that was refused as a whole.
+func (r *runner) runTaskError(err error) error {
 	var refused *client.APIError
 	if !errors.As(err, &refused) {
 		return err
@@ -26,28 +26,28 @@ func (r *runner) explainRefusal(err error) error {
 	return err
 }
 
-// explainFailures tells why a task found no place, what there is, and what to do.
-func (r *runner) explainFailures(ctx context.Context, failures []client.Failure) error {
+// placementError tells why a task found no place, what there is, and what to do.
+func (r *runner) placementError(ctx context.Context, failures []client.Failure) error {
 	if len(failures) == 0 {
 		return errors.New("the host started no task and gave no reason; its log may tell more")
 	}
 	first := failures[0]
 	switch first.Reason {
 	case spec.ReasonGPU:
-		gpus, err := r.host.GPUs(ctx)
+		gpus, err := r.client.GPUs(ctx)
 		if err != nil {
-			return failureText(first, "`pinion gpus` shows which are free")
+			return failureError(first, "`pinion gpus` shows which are free")
 		}
 		return errors.New(gpuShortage(r.gpus, failures, gpus))
 	case spec.ReasonCPU, spec.ReasonMemory:
-		return failureText(first, "`pinion hosts` shows what is free. Wait for tasks to end, stop some, or ask for less")
+		return failureError(first, "`pinion hosts` shows what is free. Wait for tasks to end, stop some, or ask for less")
 	case spec.ReasonAgent:
-		return failureText(first, "The host is not heard of: see that pinion runs there (`pinion hosts`)")
+		return failureError(first, "The host is not heard of: see that pinion runs there (`pinion hosts`)")
 	}
-	return failureText(first, "`pinion hosts -o json` shows what the hosts have")
+	return failureError(first, "`pinion hosts -o json` shows what the hosts have")
 }
 
-func failureText(f client.Failure, advice string) error {
+func failureError(f client.Failure, advice string) error {
 	text := "no host can take the task: " + f.Reason
 	if f.Detail != "" {
 		text += " (" + f.Detail + ")"
@@ -55,15 +55,15 @@ func failureText(f client.Failure, advice string) error {
 	return fmt.Errorf("%s. %s", strings.TrimSuffix(text, "."), advice)
 }
 
-// supply is how many GPUs a host has, and how many of them are free.
-type supply struct {
+// gpuSupply is how many GPUs a host has, and how many of them are free.
+type gpuSupply struct {
 	hostID      string
 	free, total int
 }
 
 // gpuShortage says what each considered host has of GPUs, and whether waiting can help at all.
 func gpuShortage(wanted int, failures []client.Failure, gpus []client.GPU) string {
-	supplies := suppliesOf(failures, gpus)
+	supplies := gpuSupplies(failures, gpus)
 	names, largest := gpuHosts(gpus), 0
 	var each []string
 	for _, s := range supplies {
@@ -80,21 +80,21 @@ func gpuShortage(wanted int, failures []client.Failure, gpus []client.GPU) strin
 	return fmt.Sprintf("%s: no host has %s free: %s. %s", spec.ReasonGPU, plural(wanted, "GPU"), strings.Join(each, ", "), advice)
 }
 
-// suppliesOf counts the GPUs of the hosts that failures name, in the order of the GPUs.
-func suppliesOf(failures []client.Failure, gpus []client.GPU) []supply {
+// gpuSupplies counts the GPUs of the hosts that failures name, in the order of the GPUs.
+func gpuSupplies(failures []client.Failure, gpus []client.GPU) []gpuSupply {
 	considered := map[string]bool{}
 	for _, f := range failures {
-		considered[client.Base(f.ARN)] = true
+		considered[client.ResourceID(f.ARN)] = true
 	}
-	var supplies []supply
+	var supplies []gpuSupply
 	for _, g := range gpus {
 		if !considered[g.HostID] {
 			continue
 		}
-		at := slices.IndexFunc(supplies, func(s supply) bool { return s.hostID == g.HostID })
+		at := slices.IndexFunc(supplies, func(s gpuSupply) bool { return s.hostID == g.HostID })
 		if at < 0 {
 			at = len(supplies)
-			supplies = append(supplies, supply{hostID: g.HostID})
+			supplies = append(supplies, gpuSupply{hostID: g.HostID})
 		}
 		supplies[at].total++
 		if g.Free() {

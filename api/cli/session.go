@@ -14,14 +14,14 @@ import (
 	"pinion/api/cli/client"
 )
 
-// desk is what a command works at: the host it talks to, where it writes, and the time.
-type desk struct {
-	host   *client.Client
+// session is what a command works at: the host it talks to, where it writes, and the time.
+type session struct {
+	client *client.Client
 	out    io.Writer
 	err    io.Writer // progress, notes and errors: never mixed with what a command answers
 	output string    // outputTable, outputWide or outputJSON
 	now    func() time.Time
-	pause  func(ctx context.Context, d time.Duration) error
+	sleep  func(ctx context.Context, d time.Duration) error
 }
 
 const (
@@ -30,8 +30,8 @@ const (
 	outputJSON  = "json"
 )
 
-// openDesk prepares a command that talks to a host.
-func (p Program) openDesk(c *cli.Context) (*desk, error) {
+// newSession prepares a command that talks to a host.
+func (p Program) newSession(c *cli.Context) (*session, error) {
 	host, err := client.New(connection(c))
 	if err != nil {
 		return nil, err
@@ -40,18 +40,18 @@ func (p Program) openDesk(c *cli.Context) (*desk, error) {
 	if err != nil {
 		return nil, err
 	}
-	d := &desk{host: host, out: c.App.Writer, err: c.App.ErrWriter, output: output, now: p.now, pause: p.pause}
-	if d.now == nil {
-		d.now = time.Now
+	s := &session{client: host, out: c.App.Writer, err: c.App.ErrWriter, output: output, now: p.now, sleep: p.sleep}
+	if s.now == nil {
+		s.now = time.Now
 	}
-	if d.pause == nil {
-		d.pause = pause
+	if s.sleep == nil {
+		s.sleep = sleep
 	}
-	return d, nil
+	return s, nil
 }
 
 func outputFormat(c *cli.Context) (string, error) {
-	switch format := global(c, "output"); format {
+	switch format := globalFlag(c, "output"); format {
 	case outputTable, outputWide, outputJSON:
 		return format, nil
 	default:
@@ -59,8 +59,8 @@ func outputFormat(c *cli.Context) (string, error) {
 	}
 }
 
-// pause waits, and returns early with the reason when ctx ends.
-func pause(ctx context.Context, d time.Duration) error {
+// sleep waits, and returns early with the reason when ctx ends.
+func sleep(ctx context.Context, d time.Duration) error {
 	timer := time.NewTimer(d)
 	defer timer.Stop()
 	select {
@@ -71,8 +71,8 @@ func pause(ctx context.Context, d time.Duration) error {
 	}
 }
 
-// note tells the person something beside the answer.
-func (d *desk) note(format string, args ...any) { fmt.Fprintf(d.err, format+"\n", args...) }
+// notef tells the person something beside the answer.
+func (s *session) notef(format string, args ...any) { fmt.Fprintf(s.err, format+"\n", args...) }
 
 // printJSON writes a document for programs, indented.
 func printJSON(w io.Writer, document any) error {
@@ -82,8 +82,8 @@ func printJSON(w io.Writer, document any) error {
 	return encoder.Encode(document)
 }
 
-// width is the number of columns of a terminal, 0 when w is none.
-func width(w io.Writer) int {
+// terminalWidth is the number of columns of a terminal, 0 when w is none.
+func terminalWidth(w io.Writer) int {
 	file, ok := w.(*os.File)
 	if !ok {
 		return 0

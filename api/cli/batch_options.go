@@ -34,20 +34,20 @@ func batchFlags() []cli.Flag {
 	}
 }
 
-// many is how many tasks a command line asks for.
-type many struct {
+// batchOptions is how many tasks a command line asks for.
+type batchOptions struct {
 	count int
 	array string // FIRST-LAST; empty: they have no numbers
 	gang  bool
 	group string
-	queue bool // they wait for a place
+	wait  bool // they wait for a place
 }
 
 var arrayRange = regexp.MustCompile(`^([0-9]{1,9})-([0-9]{1,9})$`)
 
-// manyOf reads how many tasks are to be started.
-func manyOf(c *cli.Context) (many, error) {
-	m := many{count: c.Int("count"), array: c.String("array"), gang: c.Bool("gang"), group: c.String("group"), queue: !c.Bool("no-wait")}
+// parseBatchOptions reads how many tasks are to be started.
+func parseBatchOptions(c *cli.Context) (batchOptions, error) {
+	m := batchOptions{count: c.Int("count"), array: c.String("array"), gang: c.Bool("gang"), group: c.String("group"), wait: !c.Bool("no-wait")}
 	if m.count < 1 || m.count > maxTasks {
 		return m, usageErrorf("--count %d: write a number from 1 to %d", m.count, maxTasks)
 	}
@@ -55,12 +55,12 @@ func manyOf(c *cli.Context) (many, error) {
 		if c.IsSet("count") {
 			return m, usageErrorf("--count and --array both say how many tasks there are: give one of them")
 		}
-		if err := m.readArray(); err != nil {
+		if err := m.parseArray(); err != nil {
 			return m, err
 		}
 	}
 	for _, flag := range []string{"after", "array"} {
-		if !m.queue && c.IsSet(flag) {
+		if !m.wait && c.IsSet(flag) {
 			return m, usageErrorf("--%s is for tasks that may wait: leave out --no-wait", flag)
 		}
 	}
@@ -70,39 +70,39 @@ func manyOf(c *cli.Context) (many, error) {
 	return m, nil
 }
 
-func (m *many) readArray() error {
-	parts := arrayRange.FindStringSubmatch(m.array)
+func (o *batchOptions) parseArray() error {
+	parts := arrayRange.FindStringSubmatch(o.array)
 	if parts == nil {
-		return usageErrorf("--array %q: write the first and the last number, such as 0-99", m.array)
+		return usageErrorf("--array %q: write the first and the last number, such as 0-99", o.array)
 	}
 	first, _ := strconv.Atoi(parts[1])
 	last, _ := strconv.Atoi(parts[2])
-	if m.count = last - first + 1; m.count < 1 || m.count > maxTasks {
-		return usageErrorf("--array %s: that are %d tasks; 1 to %d can be started at once", m.array, m.count, maxTasks)
+	if o.count = last - first + 1; o.count < 1 || o.count > maxTasks {
+		return usageErrorf("--array %s: that are %d tasks; 1 to %d can be started at once", o.array, o.count, maxTasks)
 	}
 	return nil
 }
 
-// request adds to a RunTask what these flags say.
-func (m many) request(in map[string]any) {
-	if m.array != "" {
+// addToRequest adds to a RunTask what these flags say.
+func (o batchOptions) addToRequest(in map[string]any) {
+	if o.array != "" {
 		delete(in, "count")
-		in["array"] = m.array
+		in["array"] = o.array
 	} else {
-		in["count"] = m.count
+		in["count"] = o.count
 	}
-	if m.group != "" {
-		in["group"] = m.group
+	if o.group != "" {
+		in["group"] = o.group
 	}
-	if m.queue {
+	if o.wait {
 		in["capacityProviderStrategy"] = []map[string]any{{"capacityProvider": spec.BuiltinCapacityProvider, "weight": 1}}
 	} else {
 		in["launchType"] = "EC2" // or the cluster's own strategy would have them wait
 	}
 }
 
-// termFlags are the flags whose values are those of a tag.
-var termFlags = []struct{ flag, tag string }{
+// tagFlags are the flags whose values are those of a tag.
+var tagFlags = []struct{ flag, tag string }{
 	{"lost-after", spec.TagLostAfter},
 	{"priority", spec.TagPriority},
 	{"team", spec.TagTeam},
@@ -114,10 +114,10 @@ var termFlags = []struct{ flag, tag string }{
 	{"gang", spec.TagGang},
 }
 
-// taskTags are the wishes of the command line that a task carries as tags.
-func taskTags(c *cli.Context) ([]spec.Tag, error) {
+// parseTags are the wishes of the command line that a task carries as tags.
+func parseTags(c *cli.Context) ([]spec.Tag, error) {
 	var tags []spec.Tag
-	for _, known := range termFlags {
+	for _, known := range tagFlags {
 		if !c.IsSet(known.flag) {
 			continue
 		}
@@ -126,7 +126,7 @@ func taskTags(c *cli.Context) ([]spec.Tag, error) {
 			value = strings.Join(slice.Value(), " ")
 		}
 		tag := spec.Tag{Key: known.tag, Value: value}
-		if err := checkTag(tag); err != nil {
+		if err := validateTag(tag); err != nil {
 			return nil, usageErrorf("--%s %s: %w", known.flag, value, err)
 		}
 		tags = append(tags, tag)
@@ -134,7 +134,7 @@ func taskTags(c *cli.Context) ([]spec.Tag, error) {
 	return tags, nil
 }
 
-func checkTag(tag spec.Tag) error {
+func validateTag(tag spec.Tag) error {
 	if tag.Key == spec.TagLostAfter {
 		return spec.CheckLostAfter([]spec.Tag{tag})
 	}
@@ -145,8 +145,8 @@ func checkTag(tag spec.Tag) error {
 	return errors.Unwrap(err) // without the name of the tag
 }
 
-// resolveAfter completes the ids in what a task waits for, which may be written shortened.
-func (d *desk) resolveAfter(ctx context.Context, cluster string, tags []spec.Tag) error {
+// resolveDependencies completes the ids in what a task waits for, which may be written shortened.
+func (s *session) resolveDependencies(ctx context.Context, cluster string, tags []spec.Tag) error {
 	for i, tag := range tags {
 		if tag.Key != spec.TagAfter {
 			continue
@@ -158,7 +158,7 @@ func (d *desk) resolveAfter(ctx context.Context, cluster string, tags []spec.Tag
 		var words []string
 		for _, after := range terms.Dependencies {
 			if after.Task != "" {
-				ids, err := d.resolve(ctx, cluster, []string{after.Task})
+				ids, err := s.resolveTaskIDs(ctx, cluster, []string{after.Task})
 				if err != nil {
 					return err
 				}

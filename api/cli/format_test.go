@@ -27,17 +27,17 @@ func TestAgesAndAmountsAreShort(t *testing.T) {
 	for d, want := range map[time.Duration]string{
 		-time.Second: "0s", 42 * time.Second: "42s", 119 * time.Second: "119s", 17 * time.Minute: "17m", 119 * time.Minute: "119m", 5 * time.Hour: "5h", 47 * time.Hour: "47h", 80 * time.Hour: "3d",
 	} {
-		same(t, d.String(), age(d), want)
+		checkEqual(t, d.String(), formatAge(d), want)
 	}
-	same(t, "memory", mebibytes(512)+" "+mebibytes(1536)+" "+mebibytes(81920)+" "+mebibytes(2063597), "512 MiB 1.5 GiB 80 GiB 2015 GiB")
-	same(t, "cores", cores(1024)+" "+cores(512)+" "+cores(256), "1 0.5 0.25")
+	checkEqual(t, "memory", formatMiB(512)+" "+formatMiB(1536)+" "+formatMiB(81920)+" "+formatMiB(2063597), "512 MiB 1.5 GiB 80 GiB 2015 GiB")
+	checkEqual(t, "cores", formatCores(1024)+" "+formatCores(512)+" "+formatCores(256), "1 0.5 0.25")
 }
 
 func TestImageNamesBecomeContainerNames(t *testing.T) {
 	for image, want := range map[string]string{
 		"pinion/self": "self", "nvidia/cuda:12.4.1-base": "cuda", "host:5000/team/my.app@sha256:abc": "my-app", "localhost:5000/x": "x", strings.Repeat("a", 300): strings.Repeat("a", 250),
 	} {
-		same(t, image, imageName(image), want)
+		checkEqual(t, image, imageName(image), want)
 	}
 }
 
@@ -47,25 +47,25 @@ var twoPulls = []spec.Pull{
 }
 
 func TestBarsFitTheTerminal(t *testing.T) {
-	same(t, "wide", strings.Join(bars(twoPulls, 80), "\n"), ""+
+	checkEqual(t, "wide", strings.Join(progressBars(twoPulls, 80), "\n"), ""+
 		"[=======                       ]  25% of 4.0 GiB nvidia/cuda:12.4\n"+
 		"[                              ] 3.0 MiB busybox")
-	same(t, "narrow", strings.Join(bars(twoPulls[:1], 50), "\n"), "[=======                       ]  25% of 4.0 GiB…")
-	same(t, "nothing known", bars([]spec.Pull{{Image: "x"}}, 80)[0], "[                              ] asking the registry x")
-	same(t, "more than all", bars([]spec.Pull{{Image: "x", Done: 9, Total: 8}}, 80)[0], "[==============================] 100% of 0.0 KiB x")
+	checkEqual(t, "narrow", strings.Join(progressBars(twoPulls[:1], 50), "\n"), "[=======                       ]  25% of 4.0 GiB…")
+	checkEqual(t, "nothing known", progressBars([]spec.Pull{{Image: "x"}}, 80)[0], "[                              ] asking the registry x")
+	checkEqual(t, "more than all", progressBars([]spec.Pull{{Image: "x", Done: 9, Total: 8}}, 80)[0], "[==============================] 100% of 0.0 KiB x")
 }
 
 func TestAPainterMovesOnATerminalAndSpeaksNowAndThenElsewhere(t *testing.T) {
 	var terminal, pipe strings.Builder
-	moving, plain := &pullPainter{w: &terminal, columns: 80}, &pullPainter{w: &pipe}
+	moving, plain := &pullProgress{w: &terminal, columns: 80}, &pullProgress{w: &pipe}
 	for second := range 7 {
-		moving.show(twoPulls[1:], noon.Add(time.Duration(second)*time.Second))
-		plain.show(twoPulls[1:], noon.Add(time.Duration(second)*time.Second))
+		moving.update(twoPulls[1:], testTime.Add(time.Duration(second)*time.Second))
+		plain.update(twoPulls[1:], testTime.Add(time.Duration(second)*time.Second))
 	}
-	moving.show(nil, noon)
-	plain.show(nil, noon)
+	moving.update(nil, testTime)
+	plain.update(nil, testTime)
 	if got := strings.Count(terminal.String(), "\x1b[1A\x1b[J"); got != 7 || !strings.HasSuffix(terminal.String(), "\x1b[J") {
 		t.Errorf("redrawn %d times, cleared at the end: %q", got, terminal.String())
 	}
-	same(t, "pipe", pipe.String(), strings.Repeat("pulling busybox: 3.0 MiB\n", 2))
+	checkEqual(t, "pipe", pipe.String(), strings.Repeat("pulling busybox: 3.0 MiB\n", 2))
 }

@@ -12,10 +12,10 @@ import (
 )
 
 // runTask is the RunTask that was sent, without what differs each time.
-func (d *door) runTask(t *testing.T) string {
+func (h *fakeHost) runTask(t *testing.T) string {
 	t.Helper()
 	var in map[string]any
-	if err := json.Unmarshal([]byte(d.sent["RunTask"]), &in); err != nil {
+	if err := json.Unmarshal([]byte(h.bodies["RunTask"]), &in); err != nil {
 		t.Fatal(err)
 	}
 	for _, name := range []string{"cluster", "taskDefinition", "clientToken", "startedBy"} {
@@ -43,12 +43,12 @@ func TestRunSaysHowTasksWaitAndWhatIsDoneWhenTheyEnd(t *testing.T) {
 	}
 	for flags, want := range cases {
 		t.Run(flags, func(t *testing.T) {
-			d := runDoor(t, pending).withTasks(runningTask, failedTask)
-			got := pinion(t, d, append(append([]string{"run", "-d"}, strings.Fields(flags)...), "nvidia/cuda")...)
+			h := newRunHost(t, pending).withTasks(runningTask, failedTask)
+			got := pinion(t, h, append(append([]string{"run", "-d"}, strings.Fields(flags)...), "nvidia/cuda")...)
 			if got.code != 0 {
 				t.Fatalf("%+v", got)
 			}
-			same(t, "RunTask", d.runTask(t), want)
+			checkEqual(t, "RunTask", h.runTask(t), want)
 		})
 	}
 }
@@ -73,7 +73,7 @@ func TestRunRefusesWhatIsOutOfRange(t *testing.T) {
 		`--lost-after 1ms`:         `--lost-after 1ms: the tag pinion.lost-after is "1ms": write a span of time of 5s or more, such as "10m" or "1h30m", or "never"`,
 	} {
 		t.Run(flags, func(t *testing.T) {
-			got := pinion(t, runDoor(t, pending), append(append([]string{"run"}, strings.Fields(flags)...), "nvidia/cuda")...)
+			got := pinion(t, newRunHost(t, pending), append(append([]string{"run"}, strings.Fields(flags)...), "nvidia/cuda")...)
 			if got.code != exitUsage || !strings.Contains(got.err, says) {
 				t.Errorf("exit code %d: %s", got.code, got.err)
 			}
@@ -83,69 +83,69 @@ func TestRunRefusesWhatIsOutOfRange(t *testing.T) {
 
 func TestATaskThatWaitsSaysSoAndThenWhereItIs(t *testing.T) {
 	waits := taskDocument(taskOne, `run-cuda:4","lastStatus":"PROVISIONING","containers":[{"name":"cuda"}]`)
-	d := runDoor(t, waits, waits, waits, waits, waits, pending, running, exited(0))
-	got := pinion(t, d, "run", "nvidia/cuda:12.4")
+	h := newRunHost(t, waits, waits, waits, waits, waits, pending, running, exitedTask(0))
+	got := pinion(t, h, "run", "nvidia/cuda:12.4")
 	want := "task 3f2a00000000 waits for a place; `pinion why 3f2a00000000` says what for\ntask 3f2a00000000 on gpu-1 with GPU-1, GPU-2\n"
 	if got.code != 0 || !strings.HasPrefix(got.err, want) {
 		t.Errorf("%+v", got)
 	}
-	same(t, "stdout", got.out, "epoch 1\nepoch 2\n")
+	checkEqual(t, "stdout", got.out, "epoch 1\nepoch 2\n")
 }
 
 func TestATaskThatIsStoppedWhileItWaitsSaysWhy(t *testing.T) {
 	waits := taskDocument(taskOne, `run-cuda:4","lastStatus":"PROVISIONING","containers":[{"name":"cuda"}]`)
 	over := taskDocument(taskOne, `run-cuda:4","lastStatus":"STOPPED","stopCode":"ServiceSchedulerInitiated","stoppedReason":"It waited for group:a","containers":[{"name":"cuda"}]`)
-	got := pinion(t, runDoor(t, waits, waits, over), "run", "nvidia/cuda:12.4")
+	got := pinion(t, newRunHost(t, waits, waits, over), "run", "nvidia/cuda:12.4")
 	if got.code != exitNoStart || !strings.HasSuffix(got.err, "pinion: task 3f2a00000000 did not start: It waited for group:a\n") {
 		t.Errorf("%+v", got)
 	}
 }
 
-// several is a door where RunTask starts tasks that go through documents, each of them through its own.
-func several(t *testing.T, documents ...[]string) *door {
-	d := openDoor(t).withTasks()
-	d.operations["RegisterTaskDefinition"] = always(`{"taskDefinition":{"family":"run-cuda","revision":4}}`)
+// newBatchHost is a door where RunTask starts tasks that go through documents, each of them through its own.
+func newBatchHost(t *testing.T, documents ...[]string) *fakeHost {
+	h := newFakeHost(t).withTasks()
+	h.operations["RegisterTaskDefinition"] = always(`{"taskDefinition":{"family":"run-cuda","revision":4}}`)
 	var first []string
-	for _, looks := range documents {
-		first = append(first, looks[0])
+	for _, states := range documents {
+		first = append(first, states[0])
 	}
-	d.operations["RunTask"] = always(`{"tasks":[` + strings.Join(first, ",") + `],"failures":[]}`)
-	looked := 0
-	d.operations["DescribeTasks"] = func(in map[string]any) any {
-		var now []string
-		for _, looks := range documents {
-			now = append(now, looks[min(looked, len(looks)-1)])
+	h.operations["RunTask"] = always(`{"tasks":[` + strings.Join(first, ",") + `],"failures":[]}`)
+	polls := 0
+	h.operations["DescribeTasks"] = func(in map[string]any) any {
+		var current []string
+		for _, states := range documents {
+			current = append(current, states[min(polls, len(states)-1)])
 		}
-		looked++
-		return describeFrom(now, in)
+		polls++
+		return describeFrom(current, in)
 	}
-	return d
+	return h
 }
 
-// member is a task of a run of several as it is described.
-func member(id, status, rest string) string {
+// batchTask is a task of a run of several as it is described.
+func batchTask(id, status, rest string) string {
 	return taskDocument(id, `run-cuda:4","containerInstanceArn":"`+instance+`","lastStatus":"`+status+`"`+rest)
 }
 
-func ended(id string, code int, stop string) string {
-	return member(id, "STOPPED", fmt.Sprintf(`,"stopCode":%q,"stoppedReason":"R","containers":[{"name":"cuda","exitCode":%d}]`, stop, code))
+func stoppedTask(id string, code int, stop string) string {
+	return batchTask(id, "STOPPED", fmt.Sprintf(`,"stopCode":%q,"stoppedReason":"R","containers":[{"name":"cuda","exitCode":%d}]`, stop, code))
 }
 
 func TestSeveralTasksAreFollowedToTheirEnds(t *testing.T) {
-	one, two := member(taskOne, "RUNNING", ""), member(taskTwo, "RUNNING", "")
+	one, two := batchTask(taskOne, "RUNNING", ""), batchTask(taskTwo, "RUNNING", "")
 	cases := map[string]struct {
 		first, second string
 		code          int
 		says          string
 	}{
-		"all succeed": {ended(taskOne, 0, "EssentialContainerExited"), ended(taskTwo, 0, "EssentialContainerExited"), 0, "2 STOPPED\n"},
-		"one fails, and the other ends with it": {ended(taskOne, 143, "ServiceSchedulerInitiated"), ended(taskTwo, 9, "EssentialContainerExited"), 9,
+		"all succeed": {stoppedTask(taskOne, 0, "EssentialContainerExited"), stoppedTask(taskTwo, 0, "EssentialContainerExited"), 0, "2 STOPPED\n"},
+		"one fails, and the other ends with it": {stoppedTask(taskOne, 143, "ServiceSchedulerInitiated"), stoppedTask(taskTwo, 9, "EssentialContainerExited"), 9,
 			"task 91bc00000000: exit code 9\ntask 3f2a00000000: R\npinion: 2 of 2 tasks failed\n"},
 	}
 	for name, c := range cases {
 		t.Run(name, func(t *testing.T) {
-			d := several(t, []string{one, one, c.first}, []string{two, two, c.second})
-			got := pinion(t, d, "run", "--gang", "--count", "2", "nvidia/cuda")
+			h := newBatchHost(t, []string{one, one, c.first}, []string{two, two, c.second})
+			got := pinion(t, h, "run", "--gang", "--count", "2", "nvidia/cuda")
 			if got.code != c.code || !strings.HasPrefix(got.err, "2 tasks started") || !strings.HasSuffix(got.err, c.says) || !strings.Contains(got.err, "\n2 RUNNING\n") {
 				t.Errorf("%+v", got)
 			}
@@ -154,28 +154,28 @@ func TestSeveralTasksAreFollowedToTheirEnds(t *testing.T) {
 }
 
 func TestSeveralTasksDetachedPrintTheirIDs(t *testing.T) {
-	d := several(t, []string{member(taskOne, "PENDING", "")}, []string{member(taskTwo, "PENDING", "")})
-	got := pinion(t, d, "run", "-d", "--count", "2", "nvidia/cuda")
-	same(t, "stdout", got.out, taskOne+"\n"+taskTwo+"\n")
+	h := newBatchHost(t, []string{batchTask(taskOne, "PENDING", "")}, []string{batchTask(taskTwo, "PENDING", "")})
+	got := pinion(t, h, "run", "-d", "--count", "2", "nvidia/cuda")
+	checkEqual(t, "stdout", got.out, taskOne+"\n"+taskTwo+"\n")
 }
 
 func TestRunFollowsATaskThatIsRunAgain(t *testing.T) {
-	for flags, first := range map[string]string{"--retries 2": exited(1), "--preemptible": ended(taskOne, 143, "SpotInterruption")} {
+	for flags, first := range map[string]string{"--retries 2": exitedTask(1), "--preemptible": stoppedTask(taskOne, 143, "SpotInterruption")} {
 		t.Run(flags, func(t *testing.T) { testRunAgain(t, flags, first) })
 	}
 }
 
 func testRunAgain(t *testing.T, flags, first string) {
-	d := runDoor(t, pending)
-	again := member(taskTwo, "STOPPED", `,"stopCode":"EssentialContainerExited","attributes":[{"name":"pinion.retry-of","value":"`+taskOne+`"},{"name":"pinion.attempt","value":"1"}],"containers":[{"name":"cuda","exitCode":0}]`)
+	h := newRunHost(t, pending)
+	again := batchTask(taskTwo, "STOPPED", `,"stopCode":"EssentialContainerExited","attributes":[{"name":"pinion.retry-of","value":"`+taskOne+`"},{"name":"pinion.attempt","value":"1"}],"containers":[{"name":"cuda","exitCode":0}]`)
 	var startedBy any
-	d.operations["ListTasks"] = func(in map[string]any) any {
+	h.operations["ListTasks"] = func(in map[string]any) any {
 		startedBy = in["startedBy"]
 		return `{"taskArns":["` + taskOne + `","` + taskTwo + `"]}`
 	}
-	d.operations["DescribeTasks"] = func(in map[string]any) any { return describeFrom([]string{first, again}, in) }
-	d.documents["/v1/tasks/"+taskTwo+"/logs?follow=1"] = page("")
-	got := pinion(t, d, append(append([]string{"run"}, strings.Fields(flags)...), "nvidia/cuda")...)
+	h.operations["DescribeTasks"] = func(in map[string]any) any { return describeFrom([]string{first, again}, in) }
+	h.documents["/v1/tasks/"+taskTwo+"/logs?follow=1"] = serveDocument("")
+	got := pinion(t, h, append(append([]string{"run"}, strings.Fields(flags)...), "nvidia/cuda")...)
 	if got.code != 0 || !strings.Contains(got.err, ". It is run again as 91bc00000000\n") {
 		t.Errorf("%+v", got)
 	}
@@ -198,8 +198,8 @@ func TestWhoWasStoppedByThePoolHasNotSucceeded(t *testing.T) {
 		"it was stopped before it began":  {over(nil, "UserInitiated"), exitInterrupt},
 		"it never came to start, it says": {over(nil, "TaskFailedToStart"), exitNoStart},
 	} {
-		w := &watch{runner: &runner{desk: &desk{err: io.Discard}}}
-		for _, err := range []error{w.conclude(c.task), w.concludeAll([]client.Task{c.task})} {
+		w := &watch{runner: &runner{session: &session{err: io.Discard}}}
+		for _, err := range []error{w.taskExitError(c.task), w.batchExitError([]client.Task{c.task})} {
 			var exit *exitError
 			if got := errors.As(err, &exit); got != (c.want != 0) || got && exit.code != c.want {
 				t.Errorf("%s: %v", name, err)

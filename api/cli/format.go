@@ -8,12 +8,12 @@ import (
 	"time"
 )
 
-const shortID = 12 // digits of an id that people see and may type
+const shortIDLength = 12 // digits of an id that people see and may type
 
-func short(id string) string { return id[:min(len(id), shortID)] }
+func abbreviateID(id string) string { return id[:min(len(id), shortIDLength)] }
 
-// age tells a span of time by its largest unit: "42s", "17m", "5h", "3d".
-func age(d time.Duration) string {
+// formatAge tells a span of time by its largest unit: "42s", "17m", "5h", "3d".
+func formatAge(d time.Duration) string {
 	switch d = max(d, 0); {
 	case d < 2*time.Minute:
 		return fmt.Sprintf("%ds", int(d.Seconds()))
@@ -25,8 +25,8 @@ func age(d time.Duration) string {
 	return fmt.Sprintf("%dd", int(d.Hours()/24))
 }
 
-// mebibytes tells an amount of memory in three digits or so: "512 MiB", "80 GiB", "1.5 GiB", "2015 GiB".
-func mebibytes(n int64) string {
+// formatMiB tells an amount of memory in three digits or so: "512 MiB", "80 GiB", "1.5 GiB", "2015 GiB".
+func formatMiB(n int64) string {
 	if n < 1024 {
 		return fmt.Sprintf("%d MiB", n)
 	}
@@ -37,8 +37,8 @@ func mebibytes(n int64) string {
 	return strconv.FormatFloat(math.Round(float64(n)/1024*parts)/parts, 'f', -1, 64) + " GiB"
 }
 
-// cores tells CPU units (1024 a core) as cores: "8", "0.5".
-func cores(units int64) string {
+// formatCores tells CPU units (1024 a core) as cores: "8", "0.5".
+func formatCores(units int64) string {
 	return strconv.FormatFloat(math.Round(float64(units)/1024*100)/100, 'f', -1, 64)
 }
 

@@ -1,0 +1,87 @@
+package cli
+
+import (
+	"net/http"
+	"os"
+	"strings"
+	"syscall"
+	"testing"
+)
+
+// newUnschedulableHost is a door on which a task of `pinion run` waits first, for which each host lacks something.
+func newUnschedulableHost(t *testing.T, lack string) *fakeHost {
+	t.Helper()
+	waiting := taskDocument(taskOne, `run-cuda:4","lastStatus":"PROVISIONING","containers":[]`)
+	h := newRunHost(t, waiting, waiting, waiting, waiting, waiting, waiting, pending, exitedTask(0))
+	h.documents["/v1/tasks/"+taskOne+"/explain?brief=true"] = serveDocument(`{"taskId":"` + taskOne + `","status":"PROVISIONING","queue":{"taskId":"` + taskOne + `","impossible":` + lack + `}}`)
+	return h
+}
+
+const gpuShortageDocument = `{"hostId":"` + hostOne + `","reason":"RESOURCE:GPU","detail":"needs 9 GPUs, the host has 8"}`
+
+func TestWhatNoHostCouldEverRunIsSaidAtOnceAndWaitsAllTheSame(t *testing.T) {
+	got := pinion(t, newUnschedulableHost(t, gpuShortageDocument), "run", "--gpus", "9", "nvidia/cuda")
+	first, rest, _ := strings.Cut(got.err, "\n")
+	checkEqual(t, "stderr", first, "warning: no host of cluster default could ever run task 3f2a00000000 (gpu-1 is nearest: needs 9 GPUs, the host has 8). "+
+		"It waits for a host that can; Ctrl-C stops it")
+	if got.code != 0 || !strings.Contains(got.out, "epoch 1") || strings.Contains(rest, "pinion why") {
+		t.Errorf("it is to wait, and to say so once: %+v", got)
+	}
+}
+
+func TestADetachedRunSaysItBesideTheID(t *testing.T) {
+	got := pinion(t, newUnschedulableHost(t, gpuShortageDocument), "run", "-d", "--gpus", "9", "nvidia/cuda")
+	checkEqual(t, "stdout", got.out, taskOne+"\n")
+	if !strings.Contains(got.err, "could ever run task 3f2a00000000") || !strings.HasSuffix(got.err, "`pinion stop 3f2a00000000` stops it\n") {
+		t.Errorf("stderr: %q", got.err)
+	}
+}
+
+func TestAGangThatIsTooLargeAndAClusterWithoutHostsAreSaidSo(t *testing.T) {
+	for lack, says := range map[string]string{
+		`{"reason":"RESOURCE:GPU","detail":"the 8 tasks of the gang start together, and the hosts together have room for 4 of them at most"}`: "could ever run task 3f2a00000000 (the 8 tasks of the gang start together",
+		`{"reason":"MISSING","detail":"the cluster has no host"}`:                                                                             "cluster lab has no host. It waits for one; `pinion stop 3f2a00000000` stops it. `sudo pinion up --cluster lab` starts a host\n",
+	} {
+		if got := pinion(t, newUnschedulableHost(t, lack), "run", "-d", "--cluster", "lab", "nvidia/cuda"); !strings.Contains(got.err, says) {
+			t.Errorf("%s: %q", lack, got.err)
+		}
+	}
+}
+
+func TestWithNoWaitNobodyAsksWhy(t *testing.T) {
+	h := newUnschedulableHost(t, gpuShortageDocument)
+	if got := pinion(t, h, "run", "-d", "--no-wait", "nvidia/cuda"); got.err != "" || h.callCount("/v1/tasks/"+taskOne+"/explain?brief=true") != 0 {
+		t.Errorf("%+v", got)
+	}
+}
+
+// blockExplain makes the door never answer what makes the task impossible, and interrupt the run when that is asked.
+func blockExplain(h *fakeHost, signals chan<- os.Signal, over <-chan struct{}) {
+	h.documents["/v1/tasks/"+taskOne+"/explain?brief=true"] = func(http.ResponseWriter) any {
+		signals <- syscall.SIGINT
+		<-over
+		return map[string]any{}
+	}
+}
+
+func TestCtrlCStopsTheTaskAlsoWhileTheReasonIsAskedFor(t *testing.T) {
+	signals, stopped := make(chan os.Signal, 1), make(chan struct{})
+	h := newRunHost(t, pending, exitedTask(137))
+	blockExplain(h, signals, stopped)
+	h.operations["StopTask"] = func(map[string]any) any { close(stopped); return "{}" }
+	got := pinionWith(t, Program{signals: signals}, h, "run", "nvidia/cuda")
+	if got.code != 137 || !strings.HasPrefix(got.err, "stopping task 3f2a00000000 ...") || h.callCount("StopTask") != 1 {
+		t.Errorf("StopTask %d times, %+v", h.callCount("StopTask"), got)
+	}
+}
+
+func TestCtrlCLeavesADetachedTaskAloneAndEndsTheQuestion(t *testing.T) {
+	signals, over := make(chan os.Signal, 1), make(chan struct{})
+	h := newRunHost(t, pending)
+	blockExplain(h, signals, over)
+	got := pinionWith(t, Program{signals: signals}, h, "run", "-d", "nvidia/cuda")
+	close(over)
+	if got.code != 0 || got.out != taskOne+"\n" || got.err != "" || h.callCount("StopTask") != 0 {
+		t.Errorf("StopTask %d times, %+v", h.callCount("StopTask"), got)
+	}
+}

@@ -1,0 +1,20 @@
+package host
+
+import (
+	"fmt"
+	"io"
+
+	"pinion/gpu/inside"
+)
+
+// ContainerGPUs prints what the container that this process runs in sees of GPUs, as text or as JSON.
+func ContainerGPUs(out io.Writer, asJSON bool) error {
+	view, err := inside.Probe()
+	if err != nil {
+		return fmt.Errorf("looking for GPUs in this container: %w", err)
+	}
+	if asJSON {
+		return view.PrintJSON(out)
+	}
+	return view.Print(out)
+}
