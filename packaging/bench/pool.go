@@ -22,7 +22,7 @@ const (
 
 // pool is four Pinion hosts, each in a network namespace of its own, with eight simulated GPUs each.
 type pool struct {
-	*bed.Bed
+	*bed.Testbed
 	ctx     context.Context
 	hosts   []*bed.Host // that run pinion
 	place   *bed.Host   // a place in the network without a pinion
@@ -52,7 +52,7 @@ func startPool(ctx context.Context, binary string) (*pool, error) {
 	if err != nil {
 		return nil, err
 	}
-	plan := bed.Plan{Dir: dir, Binary: binary, Hosts: make([][]string, poolHosts+1)}
+	plan := bed.Config{Dir: dir, Binary: binary, Hosts: make([][]string, poolHosts+1)}
 	for i := range plan.Hosts {
 		plan.Hosts[i] = []string{"--gpus", "sim:8xh100"}
 	}
@@ -60,7 +60,7 @@ func startPool(ctx context.Context, binary string) (*pool, error) {
 	if err != nil {
 		return nil, errors.Join(err, os.Remove(dir))
 	}
-	p := &pool{Bed: b, ctx: ctx, hosts: b.Hosts()[:poolHosts], place: b.Hosts()[poolHosts], clients: map[*bed.Host]*client{}}
+	p := &pool{Testbed: b, ctx: ctx, hosts: b.Hosts()[:poolHosts], place: b.Hosts()[poolHosts], clients: map[*bed.Host]*client{}}
 	for _, h := range p.hosts {
 		p.clients[h] = newClient(h.Dir)
 	}
@@ -76,7 +76,7 @@ func (p *pool) start() error {
 	if err := p.hosts[0].Start(ctx); err != nil {
 		return err
 	}
-	join, err := p.hosts[0].Invitation(poolHosts)
+	join, err := p.hosts[0].JoinFlags(poolHosts)
 	if err != nil {
 		return err
 	}

@@ -62,8 +62,8 @@ func unpack(source fs.FS, dir string) (Tools, error) {
 		return Tools{}, err
 	}
 	digest := sha256.Sum256(text)
-	home := filepath.Join(dir, hex.EncodeToString(digest[:8]))
-	if err := os.MkdirAll(home, 0o755); err != nil {
+	versionDir := filepath.Join(dir, hex.EncodeToString(digest[:8]))
+	if err := os.MkdirAll(versionDir, 0o755); err != nil {
 		return Tools{}, fmt.Errorf("making a place for the tools: %w", err)
 	}
 	unlock, err := lock(filepath.Join(dir, "lock"))
@@ -71,38 +71,38 @@ func unpack(source fs.FS, dir string) (Tools, error) {
 		return Tools{}, err
 	}
 	defer unlock()
-	if err := complete(source, home, sums); err != nil {
-		return Tools{}, fmt.Errorf("unpacking the tools into %s: %w", home, err)
+	if err := ensureTools(source, versionDir, sums); err != nil {
+		return Tools{}, fmt.Errorf("unpacking the tools into %s: %w", versionDir, err)
 	}
-	return toolsIn(home), prune(dir, home)
+	return toolsIn(versionDir), removeOldVersions(dir, versionDir)
 }
 
-// complete brings every tool in home into the state that its sum says.
-func complete(source fs.FS, home string, sums []archive.Sum) error {
+// ensureTools brings every tool in home into the state that its sum says.
+func ensureTools(source fs.FS, versionDir string, sums []archive.Sum) error {
 	// The time of a directory says when its version was last used; prune goes by it.
-	if err := os.Chtimes(home, time.Now(), time.Now()); err != nil {
+	if err := os.Chtimes(versionDir, time.Now(), time.Now()); err != nil {
 		return err
 	}
 	wanted := map[string]string{}
 	for _, sum := range sums {
-		if !intact(home, sum) {
+		if !intact(versionDir, sum) {
 			wanted[sum.Name] = sum.Digest
 		}
 	}
 	if len(wanted) == 0 {
 		return nil
 	}
-	defer letGo()
-	return extract(source, home, wanted)
+	defer releaseMemory()
+	return extract(source, versionDir, wanted)
 }
 
-func toolsIn(home string) Tools {
+func toolsIn(versionDir string) Tools {
 	return Tools{
-		Containerd: filepath.Join(home, "containerd"),
-		Shim:       filepath.Join(home, "containerd-shim-runc-v2"),
-		Runc:       filepath.Join(home, "runc"),
-		CNI:        filepath.Join(home, "cni"),
-		Logger:     filepath.Join(home, "pinion-logger"),
-		NVML:       filepath.Join(home, "pinion-nvml"),
+		Containerd: filepath.Join(versionDir, "containerd"),
+		Shim:       filepath.Join(versionDir, "containerd-shim-runc-v2"),
+		Runc:       filepath.Join(versionDir, "runc"),
+		CNI:        filepath.Join(versionDir, "cni"),
+		Logger:     filepath.Join(versionDir, "pinion-logger"),
+		NVML:       filepath.Join(versionDir, "pinion-nvml"),
 	}
 }

@@ -17,20 +17,20 @@ import (
 	"pinion/packaging/bundle/archive"
 )
 
-// names are the tools of a made-up bundle.
-var names = []string{"containerd", "runc", "cni/bridge"}
+// toolNames are the tools of a made-up bundle.
+var toolNames = []string{"containerd", "runc", "cni/bridge"}
 
-// madeUp packs a bundle whose files hold the given text, name added.
-func madeUp(t *testing.T, text string) fstest.MapFS {
+// newBundle packs a bundle whose files hold the given text, name added.
+func newBundle(t *testing.T, text string) fstest.MapFS {
 	t.Helper()
 	files := map[string][]byte{}
-	for _, name := range names {
+	for _, name := range toolNames {
 		files[name] = []byte(name + " " + text)
 	}
-	return pack(t, files)
+	return packBundle(t, files)
 }
 
-func pack(t *testing.T, files map[string][]byte) fstest.MapFS {
+func packBundle(t *testing.T, files map[string][]byte) fstest.MapFS {
 	t.Helper()
 	dir := t.TempDir()
 	for name, content := range files {
@@ -39,7 +39,7 @@ func pack(t *testing.T, files map[string][]byte) fstest.MapFS {
 		must(t, os.WriteFile(path, content, 0o644))
 	}
 	var packed bytes.Buffer
-	sums, err := archive.Pack(&packed, dir, names)
+	sums, err := archive.Pack(&packed, dir, toolNames)
 	must(t, err)
 	var text strings.Builder
 	for _, sum := range sums {
@@ -55,11 +55,11 @@ func must(t *testing.T, err error) {
 	}
 }
 
-// expectTools fails unless every tool of a made-up bundle is there and can be executed.
-func expectTools(t *testing.T, tools Tools, text string) {
+// checkTools fails unless every tool of a made-up bundle is there and can be executed.
+func checkTools(t *testing.T, tools Tools, text string) {
 	t.Helper()
 	home := filepath.Dir(tools.Containerd)
-	for _, name := range names {
+	for _, name := range toolNames {
 		content, err := os.ReadFile(filepath.Join(home, name))
 		must(t, err)
 		if string(content) != name+" "+text {
@@ -76,16 +76,16 @@ func expectTools(t *testing.T, tools Tools, text string) {
 
 func TestUnpackGivesEveryTool(t *testing.T) {
 	dir := t.TempDir()
-	tools, err := unpack(madeUp(t, "one"), dir)
+	tools, err := unpack(newBundle(t, "one"), dir)
 	must(t, err)
-	expectTools(t, tools, "one")
+	checkTools(t, tools, "one")
 	if want := filepath.Join(filepath.Dir(tools.Containerd), "cni"); tools.CNI != want || !strings.HasPrefix(tools.CNI, dir) {
 		t.Errorf("CNI plugins are said to be in %s", tools.CNI)
 	}
 }
 
 func TestUnpackAgainTouchesNothing(t *testing.T) {
-	source, dir := madeUp(t, "one"), t.TempDir()
+	source, dir := newBundle(t, "one"), t.TempDir()
 	tools, err := unpack(source, dir)
 	must(t, err)
 	before, err := os.Stat(tools.Runc)
@@ -112,7 +112,7 @@ func TestUnpackRepairsOnlyWhatIsDamaged(t *testing.T) {
 	}
 	for name, damage := range damages {
 		t.Run(name, func(t *testing.T) {
-			source, dir := madeUp(t, "one"), t.TempDir()
+			source, dir := newBundle(t, "one"), t.TempDir()
 			tools, err := unpack(source, dir)
 			must(t, err)
 			healthy, err := os.Stat(tools.Containerd)
@@ -121,7 +121,7 @@ func TestUnpackRepairsOnlyWhatIsDamaged(t *testing.T) {
 
 			tools, err = unpack(source, dir)
 			must(t, err)
-			expectTools(t, tools, "one")
+			checkTools(t, tools, "one")
 			if still, _ := os.Stat(tools.Containerd); !os.SameFile(healthy, still) {
 				t.Error("a healthy tool was replaced too")
 			}
@@ -130,7 +130,7 @@ func TestUnpackRepairsOnlyWhatIsDamaged(t *testing.T) {
 }
 
 func TestUnpackFromSeveralProcessesAtOnce(t *testing.T) {
-	source, dir := madeUp(t, "one"), t.TempDir()
+	source, dir := newBundle(t, "one"), t.TempDir()
 	var all sync.WaitGroup
 	for range 8 {
 		all.Go(func() {
@@ -139,15 +139,15 @@ func TestUnpackFromSeveralProcessesAtOnce(t *testing.T) {
 				t.Error(err)
 				return
 			}
-			expectTools(t, tools, "one")
+			checkTools(t, tools, "one")
 		})
 	}
 	all.Wait()
 }
 
 func TestUnpackRefusesADamagedBinary(t *testing.T) {
-	source := madeUp(t, "one")
-	other := madeUp(t, "two")
+	source := newBundle(t, "one")
+	other := newBundle(t, "two")
 	source["tools.tar.zst"] = other["tools.tar.zst"]
 	_, err := unpack(source, t.TempDir())
 	if err == nil || !strings.Contains(err.Error(), "install pinion again") {
@@ -171,33 +171,33 @@ func TestOldVersionsStayWhileTheyAreOfUse(t *testing.T) {
 	dir := t.TempDir()
 	program, err := os.ReadFile("/bin/cat")
 	must(t, err)
-	inUse, err := unpack(pack(t, map[string][]byte{"containerd": program, "runc": {}, "cni/bridge": {}}), dir)
+	inUse, err := unpack(packBundle(t, map[string][]byte{"containerd": program, "runc": {}, "cni/bridge": {}}), dir)
 	must(t, err)
-	stop := start(t, inUse.Containerd)
+	stop := startProgram(t, inUse.Containerd)
 	long := time.Now().Add(-time.Hour)
 	must(t, os.Chtimes(filepath.Dir(inUse.Runc), long, long))
 
 	versions := map[string]Tools{}
 	for i, text := range []string{"one", "two", "three"} {
-		tools, err := unpack(madeUp(t, text), dir)
+		tools, err := unpack(newBundle(t, text), dir)
 		must(t, err)
 		used := time.Now().Add(time.Duration(i-10) * time.Minute)
 		must(t, os.Chtimes(filepath.Dir(tools.Runc), used, used))
 		versions[text] = tools
 	}
-	expectThere(t, inUse.Containerd, true, "a process runs from it")
-	expectThere(t, versions["one"].Runc, false, "two versions came after it")
-	expectThere(t, versions["two"].Runc, true, "it was the one before")
-	expectThere(t, versions["three"].Runc, true, "it is the present one")
+	checkExists(t, inUse.Containerd, true, "a process runs from it")
+	checkExists(t, versions["one"].Runc, false, "two versions came after it")
+	checkExists(t, versions["two"].Runc, true, "it was the one before")
+	checkExists(t, versions["three"].Runc, true, "it is the present one")
 
 	stop()
-	_, err = unpack(madeUp(t, "three"), dir)
+	_, err = unpack(newBundle(t, "three"), dir)
 	must(t, err)
-	expectThere(t, inUse.Containerd, false, "nothing runs from it any more")
+	checkExists(t, inUse.Containerd, false, "nothing runs from it any more")
 }
 
-// start runs a program that waits for its standard input, until stop.
-func start(t *testing.T, path string) (stop func()) {
+// startProgram runs a program that waits for its standard input, until stop.
+func startProgram(t *testing.T, path string) (stop func()) {
 	t.Helper()
 	cmd := exec.Command(path)
 	stdin, err := cmd.StdinPipe()
@@ -209,7 +209,7 @@ func start(t *testing.T, path string) (stop func()) {
 	}
 }
 
-func expectThere(t *testing.T, path string, want bool, why string) {
+func checkExists(t *testing.T, path string, want bool, why string) {
 	t.Helper()
 	if _, err := os.Stat(path); errors.Is(err, fs.ErrNotExist) == want {
 		t.Errorf("%s there: %v, want %v: %s", path, err == nil, want, why)

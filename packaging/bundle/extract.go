@@ -14,8 +14,8 @@ import (
 
 // intact says that a tool is there, may be executed, and holds what its sum says. Reading all of them takes a tenth of
 // a second and warms what is started next.
-func intact(home string, sum archive.Sum) bool {
-	file, err := os.Open(filepath.Join(home, sum.Name))
+func intact(versionDir string, sum archive.Sum) bool {
+	file, err := os.Open(filepath.Join(versionDir, sum.Name))
 	if err != nil {
 		return false
 	}
@@ -30,7 +30,7 @@ func intact(home string, sum archive.Sum) bool {
 }
 
 // extract writes the wanted tools (name to digest) from the archive into home.
-func extract(source fs.FS, home string, wanted map[string]string) error {
+func extract(source fs.FS, versionDir string, wanted map[string]string) error {
 	packed, err := source.Open("tools.tar.zst")
 	if err != nil {
 		return err
@@ -43,7 +43,7 @@ func extract(source fs.FS, home string, wanted map[string]string) error {
 			return nil
 		}
 		missing--
-		return place(filepath.Join(home, name), digest, content)
+		return writeTool(filepath.Join(versionDir, name), digest, content)
 	})
 	if err == nil && missing > 0 {
 		err = fmt.Errorf("the archive in this binary lacks %d of %v", missing, wanted)
@@ -51,8 +51,8 @@ func extract(source fs.FS, home string, wanted map[string]string) error {
 	return err
 }
 
-// place writes one tool beside its final path, checks it, and moves it there once it is safely on disk.
-func place(path, digest string, content io.Reader) error {
+// writeTool writes one tool beside its final path, checks it, and moves it there once it is safely on disk.
+func writeTool(path, digest string, content io.Reader) error {
 	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
 		return err
 	}

@@ -10,10 +10,10 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// letGo gives back the memory that unpacking took: the decompressor's buffers, and the pages of this binary in which
+// releaseMemory gives back the memory that unpacking took: the decompressor's buffers, and the pages of this binary in which
 // the archive lies. Those would be counted as ours for as long as nobody else wants memory. The kernel reads a page
 // again should it be needed, so this is safe at any time.
-func letGo() {
+func releaseMemory() {
 	debug.FreeOSMemory()
 	self, err := os.Readlink("/proc/self/exe")
 	if err != nil {

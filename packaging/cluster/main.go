@@ -37,8 +37,8 @@ func main() {
 		Commands: []*cli.Command{
 			upCommand(), listCommand(), cutCommand(), healCommand(), execCommand(), downCommand(),
 			hostCommand("kill", "end pinion with SIGKILL; its tasks run on", (*bed.Host).Kill),
-			hostCommand("stop", "halt pinion with SIGSTOP: connections stay, nothing answers", now((*bed.Host).Stop)),
-			hostCommand("cont", "let a stopped pinion go on", now((*bed.Host).Cont)),
+			hostCommand("stop", "halt pinion with SIGSTOP: connections stay, nothing answers", withoutContext((*bed.Host).Pause)),
+			hostCommand("cont", "let a stopped pinion go on", withoutContext((*bed.Host).Resume)),
 			hostCommand("restart", "end pinion if it runs, and start it again", restart),
 		},
 		HideHelpCommand: true,
@@ -64,7 +64,7 @@ func upCommand() *cli.Command {
 			&cli.StringFlag{Name: "binary", Value: "bin/pinion", Usage: "the pinion program"},
 		},
 		Action: func(c *cli.Context) error {
-			plan := bed.Plan{Dir: c.String("dir"), Binary: c.String("binary")}
+			plan := bed.Config{Dir: c.String("dir"), Binary: c.String("binary")}
 			for range c.Int("n") {
 				plan.Hosts = append(plan.Hosts, []string{"--gpus", c.String("gpus")})
 			}
@@ -85,11 +85,11 @@ func upCommand() *cli.Command {
 
 func listCommand() *cli.Command {
 	return &cli.Command{Name: "ls", Usage: "list the hosts", Action: func(c *cli.Context) error {
-		return with(c, list)
+		return withTestbed(c, list)
 	}}
 }
 
-func list(b *bed.Bed) error {
+func list(b *bed.Testbed) error {
 	table := tabwriter.NewWriter(os.Stdout, 0, 0, 3, ' ', 0)
 	fmt.Fprintln(table, "HOST\tSTATUS\tADDRESS\tPID\tDATA DIRECTORY")
 	for _, h := range b.Hosts() {
@@ -105,7 +105,7 @@ func cutCommand() *cli.Command {
 		ArgsUsage: "A B",
 		Flags:     []cli.Flag{&cli.BoolFlag{Name: "one-way"}},
 		Action: func(c *cli.Context) error {
-			return with(c, func(b *bed.Bed) error {
+			return withTestbed(c, func(b *bed.Testbed) error {
 				from, err1 := b.Host(c.Args().Get(0))
 				to, err2 := b.Host(c.Args().Get(1))
 				if err := errors.Join(err1, err2); err != nil {
@@ -122,7 +122,7 @@ func cutCommand() *cli.Command {
 
 func healCommand() *cli.Command {
 	return &cli.Command{Name: "heal", Usage: "make every link whole again", Action: func(c *cli.Context) error {
-		return with(c, (*bed.Bed).Heal)
+		return withTestbed(c, (*bed.Testbed).Heal)
 	}}
 }
 
@@ -147,13 +147,13 @@ func execCommand() *cli.Command {
 			if err := errors.Join(err, b.Close()); err != nil { // closed: a shell may stay for long
 				return err
 			}
-			return h.Run(onHost(h, args[1:]))
+			return h.Run(commandOn(h, args[1:]))
 		},
 	}
 }
 
-// onHost is the command with this terminal. Pinion gets the host's data directory.
-func onHost(h *bed.Host, args []string) *exec.Cmd {
+// commandOn is the command with this terminal. Pinion gets the host's data directory.
+func commandOn(h *bed.Host, args []string) *exec.Cmd {
 	if args[0] == "pinion" {
 		args = append([]string{h.Binary(), "--data-dir", h.Dir}, args[1:]...)
 	}
@@ -178,7 +178,7 @@ func downCommand() *cli.Command {
 // hostCommand does something to one host.
 func hostCommand(name, usage string, do func(*bed.Host, context.Context) error) *cli.Command {
 	return &cli.Command{Name: name, Usage: usage, ArgsUsage: "HOST", Action: func(c *cli.Context) error {
-		return with(c, func(b *bed.Bed) error {
+		return withTestbed(c, func(b *bed.Testbed) error {
 			h, err := b.Host(c.Args().First())
 			if err != nil {
 				return err
@@ -190,7 +190,7 @@ func hostCommand(name, usage string, do func(*bed.Host, context.Context) error) 
 	}}
 }
 
-func now(do func(*bed.Host) error) func(*bed.Host, context.Context) error {
+func withoutContext(do func(*bed.Host) error) func(*bed.Host, context.Context) error {
 	return func(h *bed.Host, _ context.Context) error { return do(h) }
 }
 
@@ -209,7 +209,7 @@ func restart(h *bed.Host, ctx context.Context) error {
 	return err
 }
 
-func with(c *cli.Context, do func(*bed.Bed) error) error {
+func withTestbed(c *cli.Context, do func(*bed.Testbed) error) error {
 	b, err := bed.Open(c.String("dir"))
 	if err != nil {
 		return err

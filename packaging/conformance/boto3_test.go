@@ -11,10 +11,10 @@ import (
 	"testing"
 )
 
-// boto3 is a Python program that makes the calls it reads.
-type boto3 struct {
-	calls   *json.Encoder
-	answers *bufio.Scanner
+// boto3Client is a Python program that makes the calls it reads.
+type boto3Client struct {
+	requests  *json.Encoder
+	responses *bufio.Scanner
 }
 
 // boto3Version skips the test where boto3 is not on this machine.
@@ -27,7 +27,7 @@ func boto3Version(t *testing.T) string {
 	return strings.TrimSpace(string(out))
 }
 
-func newBoto3(t *testing.T, s *site) boto3 {
+func newBoto3(t *testing.T, s *testPool) boto3Client {
 	t.Helper()
 	cmd := s.command("python3", script(t, "boto3_client.py"))
 	in, asked := io.Pipe()
@@ -48,30 +48,30 @@ func newBoto3(t *testing.T, s *site) boto3 {
 	})
 	answers := bufio.NewScanner(told)
 	answers.Buffer(nil, 1<<20)
-	return boto3{json.NewEncoder(asked), answers}
+	return boto3Client{json.NewEncoder(asked), answers}
 }
 
-func (c boto3) call(operation, body string) (answer []byte, refusal string, err error) {
-	if err := c.calls.Encode(map[string]any{"operation": operation, "body": json.RawMessage(body)}); err != nil {
+func (c boto3Client) call(operation, body string) (answer []byte, refusal string, err error) {
+	if err := c.requests.Encode(map[string]any{"operation": operation, "body": json.RawMessage(body)}); err != nil {
 		return nil, "", err
 	}
-	if !c.answers.Scan() {
-		return nil, "", fmt.Errorf("boto3 has ended: %v", c.answers.Err())
+	if !c.responses.Scan() {
+		return nil, "", fmt.Errorf("boto3 has ended: %v", c.responses.Err())
 	}
 	var told struct {
 		Answer  json.RawMessage
 		Refusal string
 		Older   bool
 	}
-	err = json.Unmarshal(c.answers.Bytes(), &told)
+	err = json.Unmarshal(c.responses.Bytes(), &told)
 	if told.Older {
-		err = errOlder
+		err = errClientTooOld
 	}
 	return told.Answer, told.Refusal, err
 }
 
 // testWaitersAndPaginators runs boto3's own loops around calls.
-func (s *site) testWaitersAndPaginators(t *testing.T) {
+func (s *testPool) testWaitersAndPaginators(t *testing.T) {
 	out, err := s.run(s.command("python3", script(t, "boto3_check.py"), container))
 	if err != nil || !strings.Contains(string(out), "all passed") {
 		t.Errorf("%s\n%v", out, err)
@@ -81,6 +81,6 @@ func (s *site) testWaitersAndPaginators(t *testing.T) {
 func script(t *testing.T, name string) string {
 	t.Helper()
 	path, err := filepath.Abs(name)
-	fine(t, err)
+	must(t, err)
 	return path
 }

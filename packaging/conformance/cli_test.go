@@ -11,17 +11,17 @@ import (
 	"testing"
 )
 
-// cli is the AWS CLI: a process for each call.
-type cli struct {
+// awsCLI is the AWS CLI: a process for each call.
+type awsCLI struct {
 	t       *testing.T
-	site    *site
+	pool    *testPool
 	program string
 	options []string // for every call
 }
 
 // newCLI is the AWS CLI of that version. Before 2.13 it does not read AWS_ENDPOINT_URL_ECS and has to be told.
-func newCLI(t *testing.T, s *site, version, program string) cli {
-	c := cli{t: t, site: s, program: program}
+func newCLI(t *testing.T, s *testPool, version, program string) awsCLI {
+	c := awsCLI{t: t, pool: s, program: program}
 	if minor, ok := strings.CutPrefix(version, "2."); ok {
 		minor, _, _ = strings.Cut(minor, ".")
 		if n, err := strconv.Atoi(minor); err == nil && n < 13 {
@@ -50,34 +50,34 @@ func cliVersions(t *testing.T) map[string]string {
 }
 
 var (
-	versionOfCLI = regexp.MustCompile(`^aws-cli/(\S+)`)
-	refusedByCLI = regexp.MustCompile(`An error occurred \((\w+)\) when calling`)
-	unknownToCLI = regexp.MustCompile(`Unknown parameter in input: "(\w+)"`)
-	wordBegins   = regexp.MustCompile(`\B[A-Z]`)
+	versionOfCLI          = regexp.MustCompile(`^aws-cli/(\S+)`)
+	errorOfCLI            = regexp.MustCompile(`An error occurred \((\w+)\) when calling`)
+	unknownParameterOfCLI = regexp.MustCompile(`Unknown parameter in input: "(\w+)"`)
+	wordStart             = regexp.MustCompile(`\B[A-Z]`)
 )
 
-func (c cli) call(operation, body string) (answer []byte, refusal string, err error) {
-	command := strings.ToLower(wordBegins.ReplaceAllString(operation, "-$0"))
+func (c awsCLI) call(operation, body string) (answer []byte, refusal string, err error) {
+	command := strings.ToLower(wordStart.ReplaceAllString(operation, "-$0"))
 	arguments := append([]string{c.program, "ecs", command, "--cli-input-json", body, "--output", "json", "--no-paginate"}, c.options...)
-	answer, err = c.site.run(c.site.command(arguments...))
+	answer, err = c.pool.run(c.pool.command(arguments...))
 	if err == nil {
 		return answer, "", nil
 	}
-	if refused := refusedByCLI.FindStringSubmatch(err.Error()); refused != nil {
+	if refused := errorOfCLI.FindStringSubmatch(err.Error()); refused != nil {
 		return []byte(err.Error()), refused[1], nil
 	}
-	if unknown := unknownToCLI.FindStringSubmatch(err.Error()); unknown != nil {
+	if unknown := unknownParameterOfCLI.FindStringSubmatch(err.Error()); unknown != nil {
 		c.t.Logf("NOT TESTED: %s of %s, which this version does not know", unknown[1], operation)
-		return c.call(operation, without(c.t, body, unknown[1]))
+		return c.call(operation, withoutMember(c.t, body, unknown[1]))
 	}
 	if strings.Contains(err.Error(), "Invalid choice") {
-		err = errOlder
+		err = errClientTooOld
 	}
 	return nil, "", err
 }
 
-// without is the JSON object less a member that it has.
-func without(t *testing.T, body, member string) string {
+// withoutMember is the JSON object less a member that it has.
+func withoutMember(t *testing.T, body, member string) string {
 	t.Helper()
 	var members map[string]json.RawMessage
 	if err := json.Unmarshal([]byte(body), &members); err != nil || members[member] == nil {
@@ -92,7 +92,7 @@ func without(t *testing.T, body, member string) string {
 }
 
 // testLoops runs the CLI's own waiters and paging, and looks at a refusal.
-func (c cli) testLoops(t *testing.T) {
+func (c awsCLI) testLoops(t *testing.T) {
 	const sh = `set -e
 aws() { "$cli" "$@" $options --output text; }
 definition=$(aws ecs register-task-definition --family loops --network-mode none --container-definitions "[$1]" --query taskDefinition.taskDefinitionArn)
@@ -104,8 +104,8 @@ aws ecs stop-task --task "$first" --query task.desiredStatus
 aws ecs stop-task --task "$second" --query task.desiredStatus
 aws ecs wait tasks-stopped --tasks "$first" "$second"
 aws ecs deregister-task-definition --task-definition "$definition" --query taskDefinition.status`
-	out, err := c.site.run(c.site.command("env", "cli="+c.program, "options="+strings.Join(c.options, " "), "bash", "-c", sh, "loops", container))
-	if _, refusal, err := c.call("DescribeTasks", `{"cluster":"nowhere","tasks":["t"]}`); refusal != noCluster {
+	out, err := c.pool.run(c.pool.command("env", "cli="+c.program, "options="+strings.Join(c.options, " "), "bash", "-c", sh, "loops", container))
+	if _, refusal, err := c.call("DescribeTasks", `{"cluster":"nowhere","tasks":["t"]}`); refusal != clusterNotFound {
 		t.Errorf("an unknown cluster is refused with %q, %v", refusal, err)
 	}
 	if got := strings.Fields(string(out)); err != nil || strings.Join(got, " ") != "2 STOPPED STOPPED INACTIVE" {

@@ -17,22 +17,22 @@ func TestScenario(t *testing.T) {
 	for version := range versions {
 		names = append(names, nameOfCLI(version))
 	}
-	s := newSite(t, names...)
+	s := newTestPool(t, names...)
 	t.Run("documents", func(t *testing.T) { s.testDocuments(t, "documents") })
 	t.Run("bare HTTP against the model", func(t *testing.T) {
-		r := raw{t, s, serviceModel(t)}
-		s.play(t, r, "raw", scenario)
+		r := rawClient{t, s, serviceModel(t)}
+		s.runScenario(t, r, "raw", scenario)
 		t.Run("operations beyond", r.testOtherOperations)
 	})
 	t.Run("AWS SDK for Go v2", func(t *testing.T) {
-		s.play(t, newSDK(t, s), "sdk", scenario)
-		hasRun(t, "AWS SDK for Go v2", "of the API "+awsecs.ServiceAPIVersion)
+		s.runScenario(t, newSDK(t, s), "sdk", scenario)
+		recordPassed(t, "AWS SDK for Go v2", "of the API "+awsecs.ServiceAPIVersion)
 	})
 	t.Run("boto3", func(t *testing.T) {
 		version := boto3Version(t)
-		s.play(t, newBoto3(t, s), "boto3", scenario)
+		s.runScenario(t, newBoto3(t, s), "boto3", scenario)
 		t.Run("waiters and paginators", s.testWaitersAndPaginators)
-		hasRun(t, "boto3", version)
+		recordPassed(t, "boto3", version)
 	})
 	t.Run("AWS CLI", func(t *testing.T) {
 		if len(versions) == 0 {
@@ -41,9 +41,9 @@ func TestScenario(t *testing.T) {
 		for _, version := range slices.Sorted(maps.Keys(versions)) {
 			t.Run(version, func(t *testing.T) {
 				c := newCLI(t, s, version, versions[version])
-				s.play(t, c, nameOfCLI(version), successes()) // a process for each call takes its time
+				s.runScenario(t, c, nameOfCLI(version), successes()) // a process for each call takes its time
 				t.Run("waiters and paging", c.testLoops)
-				hasRun(t, "AWS CLI", version)
+				recordPassed(t, "AWS CLI", version)
 			})
 		}
 	})

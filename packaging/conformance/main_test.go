@@ -15,34 +15,34 @@ import (
 	"pinion/packaging/cluster/bed"
 )
 
-// bedPrefix begins the names of the directories of pools. It is short because the paths of unix sockets are.
-const bedPrefix = "pinion-conform-"
+// testbedPrefix begins the names of the directories of pools. It is short because the paths of unix sockets are.
+const testbedPrefix = "pinion-conform-"
 
 // clients are those that count. What ran is said in the last line.
 var clients = []string{"AWS CLI", "boto3", "AWS SDK for Go v2", "Terraform"}
 
-var ran struct {
+var passedClients struct {
 	sync.Mutex
 	versions map[string][]string // by client
 }
 
-// hasRun notes that a client has gone through its part and passed.
-func hasRun(t *testing.T, client, version string) {
+// recordPassed notes that a client has gone through its part and passed.
+func recordPassed(t *testing.T, client, version string) {
 	if t.Failed() {
 		return
 	}
-	ran.Lock()
-	defer ran.Unlock()
-	if ran.versions == nil {
-		ran.versions = map[string][]string{}
+	passedClients.Lock()
+	defer passedClients.Unlock()
+	if passedClients.versions == nil {
+		passedClients.versions = map[string][]string{}
 	}
-	ran.versions[client] = append(ran.versions[client], version)
+	passedClients.versions[client] = append(passedClients.versions[client], version)
 }
 
 // TestMain first takes away what a run before left that was killed, and ends with who passed.
 func TestMain(m *testing.M) {
 	flag.Parse()
-	left, _ := filepath.Glob(filepath.Join(os.TempDir(), bedPrefix+"*"))
+	left, _ := filepath.Glob(filepath.Join(os.TempDir(), testbedPrefix+"*"))
 	for _, dir := range left {
 		b, err := bed.Open(dir)
 		if err == nil {
@@ -55,7 +55,7 @@ func TestMain(m *testing.M) {
 	code := m.Run()
 	var passed []string
 	for _, name := range clients {
-		if versions := ran.versions[name]; len(versions) > 0 {
+		if versions := passedClients.versions[name]; len(versions) > 0 {
 			slices.Sort(versions)
 			passed = append(passed, name+" "+strings.Join(versions, " and "))
 		}

@@ -5,8 +5,8 @@ import (
 	"testing"
 )
 
-// small is a model with one of each kind.
-const small = `{"operations": {"Look": {"output": {"shape": "Seen"}, "errors": [{"shape": "ClientException"}, {"shape": "ServerException"}]}}, "shapes": {
+// smallModelJSON is a model with one of each kind.
+const smallModelJSON = `{"operations": {"Look": {"output": {"shape": "Seen"}, "errors": [{"shape": "ClientException"}, {"shape": "ServerException"}]}}, "shapes": {
 	"Seen": {"type": "structure", "members": {"task": {"shape": "Task"}}},
 	"Task": {"type": "structure", "members": {"name": {"shape": "S"}, "status": {"shape": "Status"}, "count": {"shape": "I"}, "at": {"shape": "T"}, "on": {"shape": "B"},
 		"tags": {"shape": "L"}, "attachments": {"shape": "L"}, "containers": {"shape": "L"}, "options": {"shape": "M"}, "parent": {"shape": "Seen"}}},
@@ -18,7 +18,7 @@ const small = `{"operations": {"Look": {"output": {"shape": "Seen"}, "errors": [
 func smallModel(t *testing.T) *model {
 	t.Helper()
 	m := &model{}
-	fine(t, decodeModel(strings.NewReader(small), m))
+	must(t, decodeModel(strings.NewReader(smallModelJSON), m))
 	return m
 }
 
@@ -42,7 +42,7 @@ func TestTheCheckSeesWhatIsWrongWithAnAnswer(t *testing.T) {
 		`{"task":{"tags":[],"attachments":[],"name":""}}`: ".task.containers: missing",
 		`{"task":[]}`: ".task: []",
 	} {
-		got := strings.Join(m.answerProblems("Look", []byte(body)), "; ")
+		got := strings.Join(m.responseProblems("Look", []byte(body)), "; ")
 		if got == "" && want != "" || !strings.Contains(got, want) || want == "" && got != "" {
 			t.Errorf("%s: %q, want %q", body, got, want)
 		}

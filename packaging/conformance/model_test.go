@@ -73,9 +73,9 @@ func readModel(path string, into *model) error {
 	return decodeModel(r, into)
 }
 
-// alwaysShown are the lists that Amazon ECS shows even when they are empty, by the structure they are in. Clients read
+// alwaysPresent are the lists that Amazon ECS shows even when they are empty, by the structure they are in. Clients read
 // them without asking whether they are there.
-var alwaysShown = map[string][]string{
+var alwaysPresent = map[string][]string{
 	"Cluster":                               {"statistics", "tags", "settings", "capacityProviders", "defaultCapacityProviderStrategy"},
 	"ContainerDefinition":                   {"environment", "mountPoints", "portMappings", "volumesFrom"},
 	"TaskDefinition":                        {"containerDefinitions", "volumes", "placementConstraints", "compatibilities"},
@@ -104,8 +104,8 @@ var alwaysShown = map[string][]string{
 	"DescribeCapacityProvidersResponse":     {"capacityProviders", "failures"},
 }
 
-// answerProblems says what is wrong with the body of a success.
-func (m *model) answerProblems(operation string, body []byte) []string {
+// responseProblems says what is wrong with the body of a success.
+func (m *model) responseProblems(operation string, body []byte) []string {
 	described, known := m.Operations[operation]
 	if !known {
 		return []string{"the model has no operation " + operation}
@@ -221,7 +221,7 @@ func (m *model) structureProblems(name string, members map[string]any, at string
 			all = append(all, fmt.Sprintf("%s.%s: empty, where absent means absent", at, key))
 		}
 	}
-	for _, list := range alwaysShown[name] {
+	for _, list := range alwaysPresent[name] {
 		if _, there := members[list]; !there {
 			all = append(all, fmt.Sprintf("%s.%s: missing, where ECS always shows a list", at, list))
 		}

@@ -18,26 +18,26 @@ import (
 	"pinion/api/ecs"
 )
 
-// raw speaks bare HTTP and holds every answer against the service's model.
-type raw struct {
+// rawClient speaks bare HTTP and holds every answer against the service's model.
+type rawClient struct {
 	t     *testing.T
-	site  *site
+	pool  *testPool
 	model *model
 }
 
-func (r raw) call(operation, body string) (answer []byte, refusal string, err error) {
-	request, err := http.NewRequestWithContext(r.t.Context(), http.MethodPost, r.site.env["AWS_ENDPOINT_URL_ECS"]+"/", strings.NewReader(body))
+func (r rawClient) call(operation, body string) (answer []byte, refusal string, err error) {
+	request, err := http.NewRequestWithContext(r.t.Context(), http.MethodPost, r.pool.env["AWS_ENDPOINT_URL_ECS"]+"/", strings.NewReader(body))
 	if err != nil {
 		return nil, "", err
 	}
 	request.Header.Set("Content-Type", "application/x-amz-json-1.1")
 	request.Header.Set("X-Amz-Target", ecs.Target+"."+operation)
 	sum := sha256.Sum256([]byte(body))
-	key := aws.Credentials{AccessKeyID: r.site.env["AWS_ACCESS_KEY_ID"], SecretAccessKey: r.site.env["AWS_SECRET_ACCESS_KEY"]}
-	if err := v4.NewSigner().SignHTTP(r.t.Context(), key, request, hex.EncodeToString(sum[:]), "ecs", r.site.env["AWS_REGION"], time.Now()); err != nil {
+	key := aws.Credentials{AccessKeyID: r.pool.env["AWS_ACCESS_KEY_ID"], SecretAccessKey: r.pool.env["AWS_SECRET_ACCESS_KEY"]}
+	if err := v4.NewSigner().SignHTTP(r.t.Context(), key, request, hex.EncodeToString(sum[:]), "ecs", r.pool.env["AWS_REGION"], time.Now()); err != nil {
 		return nil, "", err
 	}
-	response, err := r.site.http.Do(request)
+	response, err := r.pool.http.Do(request)
 	if err != nil {
 		return nil, "", err
 	}
@@ -46,11 +46,11 @@ func (r raw) call(operation, body string) (answer []byte, refusal string, err er
 	if err != nil {
 		return nil, "", err
 	}
-	return answer, r.judge(operation, response, answer), nil
+	return answer, r.checkResponse(operation, response, answer), nil
 }
 
-// judge reports what is not as the model has it, and answers the type of a refusal.
-func (r raw) judge(operation string, response *http.Response, body []byte) (refusal string) {
+// checkResponse reports what is not as the model has it, and answers the type of a refusal.
+func (r rawClient) checkResponse(operation string, response *http.Response, body []byte) (errorType string) {
 	r.t.Helper()
 	var problems []string
 	if got := response.Header.Get("Content-Type"); got != "application/x-amz-json-1.1" {
@@ -60,7 +60,7 @@ func (r raw) judge(operation string, response *http.Response, body []byte) (refu
 		problems = append(problems, "no x-amzn-RequestId")
 	}
 	if response.StatusCode == http.StatusOK {
-		problems = append(problems, r.model.answerProblems(operation, body)...)
+		problems = append(problems, r.model.responseProblems(operation, body)...)
 	} else {
 		var named struct {
 			Type string `json:"__type"`
@@ -68,22 +68,22 @@ func (r raw) judge(operation string, response *http.Response, body []byte) (refu
 		if err := json.Unmarshal(body, &named); err != nil {
 			problems = append(problems, err.Error())
 		}
-		if refusal = response.Header.Get("X-Amzn-Errortype"); refusal == "" || refusal != named.Type {
-			problems = append(problems, "X-Amzn-ErrorType "+refusal+" and __type "+named.Type)
+		if errorType = response.Header.Get("X-Amzn-Errortype"); errorType == "" || errorType != named.Type {
+			problems = append(problems, "X-Amzn-ErrorType "+errorType+" and __type "+named.Type)
 		}
 		problems = append(problems, r.model.errorProblems(operation, named.Type, response.StatusCode, body)...)
 	}
 	for _, problem := range problems {
 		r.t.Errorf("%s: %s\n%s", operation, problem, bytes.TrimSpace(body))
 	}
-	return refusal
+	return errorType
 }
 
 // testOtherOperations asks each operation beyond tierOne with nothing said: whatever it answers is in its model.
-func (r raw) testOtherOperations(t *testing.T) {
+func (r rawClient) testOtherOperations(t *testing.T) {
 	r.t = t
 	for name := range r.model.Operations {
-		if slices.Contains(tierOne, name) {
+		if slices.Contains(coreOperations, name) {
 			continue
 		}
 		if _, refusal, err := r.call(name, "{}"); err != nil || refusal == "UnknownOperationException" {

@@ -13,21 +13,21 @@ import (
 	"github.com/aws/smithy-go"
 )
 
-// sdk is the AWS SDK for Go, whose parser ends a call when one member has another JSON type than the model says.
-type sdk struct {
+// sdkClient is the AWS SDK for Go, whose parser ends a call when one member has another JSON type than the model says.
+type sdkClient struct {
 	t      *testing.T
 	client *ecs.Client
 }
 
-func newSDK(t *testing.T, s *site) sdk {
-	return sdk{t, ecs.New(ecs.Options{
+func newSDK(t *testing.T, s *testPool) sdkClient {
+	return sdkClient{t, ecs.New(ecs.Options{
 		BaseEndpoint: aws.String(s.env["AWS_ENDPOINT_URL_ECS"]), Region: s.env["AWS_REGION"], HTTPClient: s.http,
 		Credentials: credentials.NewStaticCredentialsProvider(s.env["AWS_ACCESS_KEY_ID"], s.env["AWS_SECRET_ACCESS_KEY"], ""),
 	})}
 }
 
 // call finds the method by its name: its input has the members of the JSON, in Go's spelling.
-func (c sdk) call(operation, body string) (answer []byte, refusal string, err error) {
+func (c sdkClient) call(operation, body string) (answer []byte, refusal string, err error) {
 	method := reflect.ValueOf(c.client).MethodByName(operation)
 	if !method.IsValid() {
 		return nil, "", fmt.Errorf("the SDK has no %s", operation)

@@ -12,7 +12,7 @@ import (
 
 // terraform is a folder in which Terraform works, with providers from a folder and never from the network.
 type terraform struct {
-	site    *site
+	pool    *testPool
 	dir     string
 	version string // of the AWS provider
 }
@@ -34,24 +34,24 @@ func newTerraform(t *testing.T) terraform {
 			continue
 		}
 		dir := t.TempDir()
-		fine(t, os.CopyFS(dir, os.DirFS("terraform")))
+		must(t, os.CopyFS(dir, os.DirFS("terraform")))
 		config := fmt.Sprintf("provider_installation {\n  filesystem_mirror { path = %q }\n}\n", folder)
-		fine(t, os.WriteFile(filepath.Join(dir, "terraformrc"), []byte(config), 0o600))
+		must(t, os.WriteFile(filepath.Join(dir, "terraformrc"), []byte(config), 0o600))
 		return terraform{dir: dir, version: filepath.Base(filepath.Dir(found[0]))}
 	}
 	t.Skipf("NOT TESTED: no AWS provider for Terraform in %s; TF_PLUGIN_DIR may name its folder", strings.Join(pluginFolders()[1:], ", "))
 	return terraform{}
 }
 
-// must answers what a command says that has to end with status 0, which of `plan -detailed-exitcode` is an empty plan.
-func (f terraform) must(t *testing.T, arguments ...string) string {
+// mustRun answers what a command says that has to end with status 0, which of `plan -detailed-exitcode` is an empty plan.
+func (f terraform) mustRun(t *testing.T, arguments ...string) string {
 	t.Helper()
-	cmd := f.site.command(append([]string{"terraform"}, arguments...)...)
+	cmd := f.pool.command(append([]string{"terraform"}, arguments...)...)
 	cmd.Dir = f.dir
 	cmd.Env = append(os.Environ(), "TF_CLI_CONFIG_FILE="+filepath.Join(f.dir, "terraformrc"), "TF_CLI_ARGS=-no-color", "CHECKPOINT_DISABLE=1",
-		"TF_VAR_endpoint="+f.site.env["AWS_ENDPOINT_URL_ECS"])
+		"TF_VAR_endpoint="+f.pool.env["AWS_ENDPOINT_URL_ECS"])
 	began := time.Now()
-	out, err := f.site.run(cmd)
+	out, err := f.pool.run(cmd)
 	if err != nil {
 		t.Fatalf("terraform %s: %v\n%s", strings.Join(arguments, " "), err, out)
 	}
@@ -64,19 +64,19 @@ func (f terraform) must(t *testing.T, arguments ...string) string {
 func TestTerraform(t *testing.T) {
 	t.Parallel()
 	f := newTerraform(t)
-	f.site = newSite(t)
-	f.must(t, "init", "-input=false")
+	f.pool = newTestPool(t)
+	f.mustRun(t, "init", "-input=false")
 	done := map[string]string{"vision": "4 added, 0 changed, 0 destroyed", "speech": "1 added, 3 changed, 1 destroyed"}
 	for _, team := range []string{"vision", "speech"} {
-		if output := f.must(t, "apply", "-auto-approve", "-var", "team="+team); !strings.Contains(output, done[team]) {
+		if output := f.mustRun(t, "apply", "-auto-approve", "-var", "team="+team); !strings.Contains(output, done[team]) {
 			t.Errorf("terraform apply for %s does not say %q:\n%s", team, done[team], output)
 		}
-		f.must(t, "plan", "-detailed-exitcode", "-var", "team="+team)
+		f.mustRun(t, "plan", "-detailed-exitcode", "-var", "team="+team)
 	}
-	f.must(t, "destroy", "-auto-approve", "-var", "team=speech")
-	described := ask(t, newSDK(t, f.site), step{operation: "DescribeClusters"}, `{"clusters":["terraform"]}`)
-	if status := at(described, "clusters.0.status"); status != "INACTIVE" {
+	f.mustRun(t, "destroy", "-auto-approve", "-var", "team=speech")
+	described := runStep(t, newSDK(t, f.pool), step{operation: "DescribeClusters"}, `{"clusters":["terraform"]}`)
+	if status := textAt(described, "clusters.0.status"); status != "INACTIVE" {
 		t.Errorf("after destroy the cluster is %q", status)
 	}
-	hasRun(t, "Terraform", "with provider "+f.version)
+	recordPassed(t, "Terraform", "with provider "+f.version)
 }

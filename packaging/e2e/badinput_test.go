@@ -27,12 +27,12 @@ func TestAHostThatCannotStartSaysWhy(t *testing.T) {
 			t.Cleanup(func() { l.Close() })
 		}, []string{"address already in use", "--listen"}},
 		"data directory of a newer version": {func(t *testing.T, h *host) {
-			write(t, h.dir, "pinion.json", `{"format":99,"hostId":"0","poolId":"0"}`)
+			writeFile(t, h.dir, "pinion.json", `{"format":99,"hostId":"0","poolId":"0"}`)
 		}, []string{"written by a newer version"}},
 		"nonsense for GPUs":   {func(t *testing.T, h *host) { h.flags = []string{"--gpus", "sim:8xfoo"} }, []string{"foo", "h100"}},
 		"no such containerd":  {func(t *testing.T, h *host) { h.flags = []string{"--containerd", "/nonexistent.sock"} }, []string{"/nonexistent.sock"}},
 		"a bad attribute":     {func(t *testing.T, h *host) { h.flags = []string{"--attribute", "rack"} }, []string{"rack", "name=value"}},
-		"data dir is a file":  {func(t *testing.T, h *host) { write(t, h.dir, "f", ""); h.dir += "/f" }, []string{"not a directory", "--data-dir"}},
+		"data dir is a file":  {func(t *testing.T, h *host) { writeFile(t, h.dir, "f", ""); h.dir += "/f" }, []string{"not a directory", "--data-dir"}},
 		"cluster name of air": {func(t *testing.T, h *host) { h.flags = []string{"--cluster", "a b"} }, []string{"a b", "--cluster"}},
 	}
 	for name, c := range cases {
@@ -47,7 +47,7 @@ func TestAHostThatCannotStartSaysWhy(t *testing.T) {
 			c.prepare(t, h)
 			err := h.tryStart()
 			if err == nil {
-				h.signal(t, syscall.SIGTERM)
+				h.signalAndWait(t, syscall.SIGTERM)
 				t.Fatal("the host started")
 			}
 			for _, want := range c.want {
@@ -85,8 +85,8 @@ func TestWithoutRootUpSaysSo(t *testing.T) {
 
 func TestACorruptLogRecordIsRefusedNotServed(t *testing.T) {
 	h := up(t, "--gpus", "none")
-	h.must(t, "RegisterTaskDefinition", object{"family": "precious", "containerDefinitions": []object{{"name": "c", "image": "pinion/self", "memory": 10}}})
-	h.signal(t, syscall.SIGTERM)
+	h.mustCall(t, "RegisterTaskDefinition", object{"family": "precious", "containerDefinitions": []object{{"name": "c", "image": "pinion/self", "memory": 10}}})
+	h.signalAndWait(t, syscall.SIGTERM)
 	file := filepath.Join(h.dir, "raft", "raft.db")
 	raw, err := os.ReadFile(file)
 	if err != nil {
@@ -101,17 +101,17 @@ func TestACorruptLogRecordIsRefusedNotServed(t *testing.T) {
 	if flipped == 0 {
 		t.Fatal("the family is not in the log")
 	}
-	write(t, filepath.Dir(file), filepath.Base(file), string(raw))
+	writeFile(t, filepath.Dir(file), filepath.Base(file), string(raw))
 	if err := h.tryStart(); err == nil || !strings.Contains(h.output.String(), "checksum") {
 		t.Errorf("started with a flipped bit: %v", err)
 	}
-	write(t, filepath.Dir(file), filepath.Base(file), string(good))
+	writeFile(t, filepath.Dir(file), filepath.Base(file), string(good))
 	h.start(t)
-	h.must(t, "DescribeTaskDefinition", object{"taskDefinition": "precious"})
+	h.mustCall(t, "DescribeTaskDefinition", object{"taskDefinition": "precious"})
 }
 
 func TestTasksThatCannotStartSayWhy(t *testing.T) {
-	h := eightGPUs(t)
+	h := sharedHost(t)
 	hanging := silentListener(t)
 	cases := map[string]struct {
 		container object
@@ -126,8 +126,8 @@ func TestTasksThatCannotStartSayWhy(t *testing.T) {
 	ids := map[string]string{}
 	for name, c := range cases {
 		family := "bad-" + strings.ReplaceAll(name, " ", "-")
-		h.shell(t, family, 1, "true", c.container)
-		ids[name] = h.run(t, family)
+		h.registerShell(t, family, 1, "true", c.container)
+		ids[name] = h.runTask(t, family)
 	}
 	for name, id := range ids {
 		task := h.waitStopped(t, id)
@@ -144,7 +144,7 @@ func TestTasksThatCannotStartSayWhy(t *testing.T) {
 }
 
 func TestBadDefinitionsAreRefusedByName(t *testing.T) {
-	h := eightGPUs(t)
+	h := sharedHost(t)
 	gpu := func(value string) string {
 		return `{"family":"bad","containerDefinitions":[{"name":"c","image":"i","memory":10,"resourceRequirements":[{"type":"GPU","value":` + value + `}]}]}`
 	}
@@ -163,13 +163,13 @@ func TestBadDefinitionsAreRefusedByName(t *testing.T) {
 			}
 		})
 	}
-	if a := h.must(t, "ListTaskDefinitions", object{"familyPrefix": "bad"}); len(a.list("taskDefinitionArns")) != 0 {
+	if a := h.mustCall(t, "ListTaskDefinitions", object{"familyPrefix": "bad"}); len(a.list("taskDefinitionArns")) != 0 {
 		t.Errorf("a refused definition was registered: %v", a)
 	}
 }
 
 func TestABodyOfTenMegabytesIsRefused(t *testing.T) {
-	h := eightGPUs(t)
+	h := sharedHost(t)
 	status, a := h.post(t, "RegisterTaskDefinition", `{"family":"`+strings.Repeat("x", 10<<20)+`"}`)
 	if status < 400 || status > 499 || a.text("message") == "" {
 		t.Errorf("%d %v", status, a)
@@ -177,7 +177,7 @@ func TestABodyOfTenMegabytesIsRefused(t *testing.T) {
 }
 
 func TestBadSignaturesAndClocksAreRefused(t *testing.T) {
-	h := eightGPUs(t)
+	h := sharedHost(t)
 	for _, c := range []struct{ name, script, want string }{
 		{"wrong secret", `AWS_SECRET_ACCESS_KEY=wrong aws ecs list-clusters`, "InvalidSignatureException"},
 		{"unknown key", `AWS_ACCESS_KEY_ID=AKIAAAAAAAAAAAAAAAAA aws ecs list-clusters`, "UnrecognizedClientException"},
@@ -189,7 +189,7 @@ func TestBadSignaturesAndClocksAreRefused(t *testing.T) {
 			}
 		})
 	}
-	t.Run("clock 20 minutes off", func(t *testing.T) { wrongClock(t, h) })
+	t.Run("clock 20 minutes off", func(t *testing.T) { checkWrongClock(t, h) })
 }
 
 // silentListener is a registry that takes connections and never answers.
@@ -210,7 +210,7 @@ func silentListener(t *testing.T) string {
 	return l.Addr().String()
 }
 
-func write(t testing.TB, dir, name, content string) {
+func writeFile(t testing.TB, dir, name, content string) {
 	t.Helper()
 	if err := os.WriteFile(filepath.Join(dir, name), []byte(content), 0o600); err != nil {
 		t.Fatal(err)

@@ -14,8 +14,8 @@ import (
 	v4 "github.com/aws/aws-sdk-go-v2/aws/signer/v4"
 )
 
-// settings is the environment that `pinion env` makes, by name.
-func (h *host) settings(t testing.TB) map[string]string {
+// envMap is the environment that `pinion env` makes, by name.
+func (h *host) envMap(t testing.TB) map[string]string {
 	t.Helper()
 	all := map[string]string{}
 	for _, pair := range h.env(t) {
@@ -25,7 +25,7 @@ func (h *host) settings(t testing.TB) map[string]string {
 	return all
 }
 
-func trusting(t testing.TB, caFile string) *http.Client {
+func tlsClient(t testing.TB, caFile string) *http.Client {
 	t.Helper()
 	pem, err := os.ReadFile(caFile)
 	if err != nil {
@@ -38,8 +38,8 @@ func trusting(t testing.TB, caFile string) *http.Client {
 	return &http.Client{Transport: &http.Transport{TLSClientConfig: &tls.Config{RootCAs: pool}, DisableKeepAlives: true}}
 }
 
-func wrongClock(t *testing.T, h *host) {
-	s := h.settings(t)
+func checkWrongClock(t *testing.T, h *host) {
+	s := h.envMap(t)
 	request, err := http.NewRequestWithContext(context.Background(), http.MethodPost, s["AWS_ENDPOINT_URL_ECS"]+"/", strings.NewReader("{}"))
 	if err != nil {
 		t.Fatal(err)
@@ -51,7 +51,7 @@ func wrongClock(t *testing.T, h *host) {
 	if err := v4.NewSigner().SignHTTP(context.Background(), key, request, hashOfBraces, "ecs", s["AWS_REGION"], time.Now().Add(-20*time.Minute)); err != nil {
 		t.Fatal(err)
 	}
-	response, err := trusting(t, s["AWS_CA_BUNDLE"]).Do(request)
+	response, err := tlsClient(t, s["AWS_CA_BUNDLE"]).Do(request)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -14,21 +14,21 @@ func TestAFullDiskIsSaidAndOutlived(t *testing.T) {
 	h := newHost(t, "--gpus", "none")
 	mountSmallDisk(t, h.dir)
 	h.start(t)
-	h.must(t, "RegisterTaskDefinition", smallDefinition("before"))
+	h.mustCall(t, "RegisterTaskDefinition", smallDefinition("before"))
 
 	filler := filepath.Join(h.dir, "filler")
-	fill(t, filler)
+	fillDisk(t, filler)
 	status, a := h.postUntil(t, "RegisterTaskDefinition", `{"family":"during","containerDefinitions":[{"name":"c","image":"pinion/self","memory":10}]}`, func(status int) bool { return status != 200 })
 	if status < 500 || !strings.Contains(a.text("message"), "disk") {
 		t.Errorf("a change on a full disk: %d %v", status, a)
 	}
-	h.must(t, "DescribeTaskDefinition", object{"taskDefinition": "before"})
+	h.mustCall(t, "DescribeTaskDefinition", object{"taskDefinition": "before"})
 
 	if err := os.Remove(filler); err != nil {
 		t.Fatal(err)
 	}
 	h.postUntil(t, "RegisterTaskDefinition", `{"family":"after","containerDefinitions":[{"name":"c","image":"pinion/self","memory":10}]}`, func(status int) bool { return status == 200 })
-	h.must(t, "DescribeTaskDefinition", object{"taskDefinition": "before"})
+	h.mustCall(t, "DescribeTaskDefinition", object{"taskDefinition": "before"})
 }
 
 func smallDefinition(family string) object {
@@ -52,8 +52,8 @@ func mountSmallDisk(t *testing.T, dir string) {
 	})
 }
 
-// fill writes until there is no space left.
-func fill(t *testing.T, path string) {
+// fillDisk writes until there is no space left.
+func fillDisk(t *testing.T, path string) {
 	t.Helper()
 	f, err := os.Create(path)
 	if err != nil {
@@ -68,7 +68,7 @@ func fill(t *testing.T, path string) {
 }
 
 // postUntil repeats a request until its status is the wanted one.
-func (h *host) postUntil(t *testing.T, operation, body string, wanted func(status int) bool) (status int, a answer) {
+func (h *host) postUntil(t *testing.T, operation, body string, wanted func(status int) bool) (status int, a document) {
 	t.Helper()
 	eventually(t, operation+" answers as it should", func() bool {
 		status, a = h.post(t, operation, body)

@@ -9,7 +9,7 @@ import (
 // before them. S1.1 and so on are their names in the requirements.
 
 func TestS11RegisterTheBlogsTaskDefinition(t *testing.T) {
-	h := eightGPUs(t)
+	h := sharedHost(t)
 	a := h.aws(t, `aws ecs register-task-definition --cli-input-json file://gpu-1-taskdef.json`)
 	if a.text("taskDefinition", "status") != "ACTIVE" || !strings.HasSuffix(a.text("taskDefinition", "taskDefinitionArn"), "task-definition/tensorflow-1-gpu:1") {
 		t.Errorf("got %v", a)
@@ -21,7 +21,7 @@ func TestS11RegisterTheBlogsTaskDefinition(t *testing.T) {
 }
 
 func TestS12And15RunItAndSeeItsOneGPU(t *testing.T) {
-	h := eightGPUs(t)
+	h := sharedHost(t)
 	h.aws(t, `aws ecs register-task-definition --cli-input-json file://gpu-1-taskdef.json`)
 	a := h.aws(t, `export cluster=default; aws ecs run-task --cluster $cluster --task-definition tensorflow-1-gpu`)
 	task := a.at("tasks", 0)
@@ -45,7 +45,7 @@ func TestS12And15RunItAndSeeItsOneGPU(t *testing.T) {
 }
 
 func TestS32TheUserGuidesExampleExitsWithZero(t *testing.T) {
-	h := eightGPUs(t)
+	h := sharedHost(t)
 	h.aws(t, `aws ecs register-task-definition --cli-input-json file://seed3-example-ecs-gpu.json`)
 	a := h.aws(t, `aws ecs run-task --cluster default --task-definition example-ecs-gpu`)
 	if n := len(a.list("tasks", 0, "containers", 0, "gpuIds")); n != 2 {
@@ -59,7 +59,7 @@ func TestS32TheUserGuidesExampleExitsWithZero(t *testing.T) {
 }
 
 func TestS34AllGPUsOfATaskMustBeOnOneHost(t *testing.T) {
-	h := eightGPUs(t)
+	h := sharedHost(t)
 	h.aws(t, `aws ecs register-task-definition --family split --container-definitions '[
 	  {"name":"a","image":"busybox","memory":64,"resourceRequirements":[{"type":"GPU","value":"5"}]},
 	  {"name":"b","image":"busybox","memory":64,"resourceRequirements":[{"type":"GPU","value":"4"}]}]'`)
@@ -70,7 +70,7 @@ func TestS34AllGPUsOfATaskMustBeOnOneHost(t *testing.T) {
 }
 
 func TestS35AFragmentIsNotJSON(t *testing.T) {
-	h := eightGPUs(t)
+	h := sharedHost(t)
 	body := `{ "containerDefinitions": [ { ... "resourceRequirements" : [ { "type" : "GPU", "value" : "2" } ], }, ... }`
 	status, a := h.post(t, "RegisterTaskDefinition", body)
 	if status != 400 || a.text("__type") != "SerializationException" {
@@ -79,11 +79,11 @@ func TestS35AFragmentIsNotJSON(t *testing.T) {
 }
 
 func TestS21TheCountFormBecomesTheECSForm(t *testing.T) {
-	h := eightGPUs(t)
+	h := sharedHost(t)
 	_, registered := h.post(t, "RegisterTaskDefinition", readDocument(t, "seed2-count-form.json"))
-	h.pinion(t, "register", "-f", documents(t)+"/seed2-count-form.json")
+	h.pinion(t, "register", "-f", documentsDir(t)+"/seed2-count-form.json")
 	described := h.aws(t, `aws ecs describe-task-definition --task-definition seed2`)
-	for _, a := range []answer{registered, described} {
+	for _, a := range []document{registered, described} {
 		container, _ := a.at("taskDefinition", "containerDefinitions", 0).(map[string]any)
 		requirement := a.at("taskDefinition", "containerDefinitions", 0, "resourceRequirements", 0).(map[string]any)
 		if len(requirement) != 2 || requirement["type"] != "GPU" || requirement["value"] != "1" {
@@ -96,15 +96,15 @@ func TestS21TheCountFormBecomesTheECSForm(t *testing.T) {
 }
 
 func TestS22TheAWSCLIRefusesTheCountFormItself(t *testing.T) {
-	h := eightGPUs(t)
+	h := sharedHost(t)
 	if out, err := h.sh(t, `aws ecs register-task-definition --cli-input-json file://seed2-count-form.json`); err == nil || !strings.Contains(err.Error(), "arameter") {
 		t.Errorf("the client answered %q, %v", out, err)
 	}
 }
 
 func TestS41TheYAMLFormWantsAFamily(t *testing.T) {
-	h := eightGPUs(t)
-	file := documents(t) + "/seed4-gpuCount.yaml"
+	h := sharedHost(t)
+	file := documentsDir(t) + "/seed4-gpuCount.yaml"
 	if _, err := h.tryPinion("register", "-f", file); err == nil || !strings.Contains(err.Error(), "--family") {
 		t.Errorf("without a family: %v", err)
 	}
@@ -123,7 +123,7 @@ func TestS41TheYAMLFormWantsAFamily(t *testing.T) {
 }
 
 func TestS01TheClusterIsOnePool(t *testing.T) {
-	h := eightGPUs(t)
+	h := sharedHost(t)
 	list := h.aws(t, `aws ecs list-container-instances`)
 	arn, _ := list.list("containerInstanceArns")[0].(string)
 	d := h.aws(t, `aws ecs describe-container-instances --container-instances `+arn)
@@ -143,7 +143,7 @@ func TestS01TheClusterIsOnePool(t *testing.T) {
 }
 
 func TestS16CloudFormationIsPointedElsewhere(t *testing.T) {
-	h := eightGPUs(t)
+	h := sharedHost(t)
 	_, err := h.sh(t, `aws cloudformation describe-stacks --stack-name tensorflow-test --endpoint-url "$AWS_ENDPOINT_URL_ECS"`)
 	if err == nil || !strings.Contains(err.Error(), "export cluster=default") {
 		t.Errorf("got %v", err)

@@ -18,8 +18,8 @@ import (
 	"time"
 )
 
-// patience is how long a test waits for what must happen. It is generous: nothing here measures speed.
-const patience = 60 * time.Second
+// waitTimeout is how long a test waits for what must happen. It is generous: nothing here measures speed.
+const waitTimeout = 60 * time.Second
 
 // binary is the program under test.
 var binary, _ = filepath.Abs("../../bin/pinion")
@@ -101,19 +101,19 @@ func (h *host) tryStart() error {
 	case err := <-h.exited:
 		h.exited <- err
 		return fmt.Errorf("pinion up ended: %v", err)
-	case <-time.After(patience):
-		return fmt.Errorf("pinion up is not ready after %v", patience)
+	case <-time.After(waitTimeout):
+		return fmt.Errorf("pinion up is not ready after %v", waitTimeout)
 	}
 }
 
-// signal sends a signal to the pinion process alone and waits until it is gone.
-func (h *host) signal(t testing.TB, sig syscall.Signal) {
+// signalAndWait sends a signal to the pinion process alone and waits until it is gone.
+func (h *host) signalAndWait(t testing.TB, sig syscall.Signal) {
 	t.Helper()
 	h.cmd.Process.Signal(sig)
 	select {
 	case <-h.exited:
-	case <-time.After(patience):
-		t.Fatalf("pinion is still there %v after %v\n%s", patience, sig, h.output)
+	case <-time.After(waitTimeout):
+		t.Fatalf("pinion is still there %v after %v\n%s", waitTimeout, sig, h.output)
 	}
 }
 
@@ -167,12 +167,12 @@ func (h *host) sh(t testing.TB, script string) (string, error) {
 	t.Helper()
 	cmd := exec.Command("bash", "-c", script)
 	cmd.Env = h.env(t)
-	cmd.Dir = documents(t)
+	cmd.Dir = documentsDir(t)
 	return output(cmd)
 }
 
 // aws runs a command line of the AWS CLI and decodes its answer.
-func (h *host) aws(t testing.TB, script string) answer {
+func (h *host) aws(t testing.TB, script string) document {
 	t.Helper()
 	out, err := h.sh(t, script)
 	if err != nil {
@@ -181,12 +181,12 @@ func (h *host) aws(t testing.TB, script string) answer {
 	return decode(t, out)
 }
 
-// answer is a decoded JSON document.
-type answer map[string]any
+// document is a decoded JSON document.
+type document map[string]any
 
-func decode(t testing.TB, text string) answer {
+func decode(t testing.TB, text string) document {
 	t.Helper()
-	var a answer
+	var a document
 	if err := json.Unmarshal([]byte(text), &a); err != nil {
 		t.Fatalf("%v in %q", err, text)
 	}
@@ -194,7 +194,7 @@ func decode(t testing.TB, text string) answer {
 }
 
 // at walks into a document: names for objects, numbers for lists. What is not there is nil.
-func (a answer) at(path ...any) any {
+func (a document) at(path ...any) any {
 	var v any = map[string]any(a)
 	for _, step := range path {
 		switch step := step.(type) {
@@ -212,11 +212,11 @@ func (a answer) at(path ...any) any {
 	return v
 }
 
-func (a answer) list(path ...any) []any  { l, _ := a.at(path...).([]any); return l }
-func (a answer) text(path ...any) string { s, _ := a.at(path...).(string); return s }
+func (a document) list(path ...any) []any  { l, _ := a.at(path...).([]any); return l }
+func (a document) text(path ...any) string { s, _ := a.at(path...).(string); return s }
 
-// documents is the folder with the task definitions that must work verbatim.
-func documents(t testing.TB) string {
+// documentsDir is the folder with the task definitions that must work verbatim.
+func documentsDir(t testing.TB) string {
 	t.Helper()
 	dir, err := filepath.Abs("../../api/ecs/testdata")
 	if err != nil {
@@ -248,7 +248,7 @@ func (e *commandError) Unwrap() error { return e.err }
 // eventually asks again and again until ok says yes; for what happens in another process and cannot be waited on.
 func eventually(t testing.TB, what string, ok func() bool) {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), patience)
+	ctx, cancel := context.WithTimeout(t.Context(), waitTimeout)
 	defer cancel()
 	tick := time.NewTicker(50 * time.Millisecond)
 	defer tick.Stop()
@@ -256,7 +256,7 @@ func eventually(t testing.TB, what string, ok func() bool) {
 		select {
 		case <-tick.C:
 		case <-ctx.Done():
-			t.Fatalf("after %v still not: %s", patience, what)
+			t.Fatalf("after %v still not: %s", waitTimeout, what)
 		}
 	}
 }

@@ -13,22 +13,22 @@ import (
 	"pinion/node/ctrd/ctrdtest"
 )
 
-// eight is the host that most tests share: eight simulated H100s, and a registry that stands in for Docker Hub.
-var eight struct {
+// shared is the host that most tests share: eight simulated H100s, and a registry that stands in for Docker Hub.
+var shared struct {
 	once sync.Once
 	host *host
-	t    keeper
+	t    suiteTB
 }
 
-// keeper is a testing.TB whose clean-ups run at the end of the whole run instead of one test's.
-type keeper struct {
+// suiteTB is a testing.TB whose clean-ups run at the end of the whole run instead of one test's.
+type suiteTB struct {
 	testing.TB
 	cleanups []func()
 }
 
-func (k *keeper) Cleanup(f func()) { k.cleanups = append(k.cleanups, f) }
+func (k *suiteTB) Cleanup(f func()) { k.cleanups = append(k.cleanups, f) }
 
-func (k *keeper) TempDir() string {
+func (k *suiteTB) TempDir() string {
 	dir, err := os.MkdirTemp("", "pinion-e2e-hub-")
 	if err != nil {
 		k.Fatal(err)
@@ -39,56 +39,56 @@ func (k *keeper) TempDir() string {
 
 func TestMain(m *testing.M) {
 	code := m.Run()
-	for i := len(eight.t.cleanups) - 1; i >= 0; i-- {
-		eight.t.cleanups[i]()
+	for i := len(shared.t.cleanups) - 1; i >= 0; i-- {
+		shared.t.cleanups[i]()
 	}
-	if failedLate {
+	if teardownFailed {
 		code = 1
 	}
 	os.Exit(code)
 }
 
-// eightGPUs is the shared host. Tests leave it as they found it: no task running.
-func eightGPUs(t *testing.T) *host {
+// sharedHost is the shared host. Tests leave it as they found it: no task running.
+func sharedHost(t *testing.T) *host {
 	t.Helper()
-	eight.once.Do(func() {
-		eight.t.TB = t
+	shared.once.Do(func() {
+		shared.t.TB = t
 		h := newHost(t, "--gpus", "sim:8xh100", "--attribute", "ecs.instance-type=p5.48xlarge")
-		h.registry = dockerHub(&eight.t)
-		eight.t.Cleanup(func() { h.down(afterwards{t}) })
+		h.registry = startDockerHub(&shared.t)
+		shared.t.Cleanup(func() { h.down(teardownTB{t}) })
 		h.start(t)
-		eight.host = h
+		shared.host = h
 	})
-	if eight.host == nil {
+	if shared.host == nil {
 		t.Fatal("the shared host did not start; see the first test that asked for it")
 	}
-	return eight.host
+	return shared.host
 }
 
-// failedLate is set when something went wrong after the tests were over, when no test can fail any more.
-var failedLate bool
+// teardownFailed is set when something went wrong after the tests were over, when no test can fail any more.
+var teardownFailed bool
 
-// afterwards stands in for a test that is over.
-type afterwards struct{ testing.TB }
+// teardownTB stands in for a test that is over.
+type teardownTB struct{ testing.TB }
 
-func (afterwards) Helper()      {}
-func (afterwards) Failed() bool { return false }
-func (afterwards) Errorf(format string, args ...any) {
-	failedLate = true
+func (teardownTB) Helper()      {}
+func (teardownTB) Failed() bool { return false }
+func (teardownTB) Errorf(format string, args ...any) {
+	teardownFailed = true
 	fmt.Printf(format+"\n", args...)
 }
 
-// dockerHub starts a registry with the images that the documents name, all of them busybox inside, and returns a
+// startDockerHub starts a registry with the images that the documents name, all of them busybox inside, and returns a
 // registry configuration that makes it the mirror of docker.io: so the documents' images go in verbatim.
-func dockerHub(t testing.TB) string {
+func startDockerHub(t testing.TB) string {
 	t.Helper()
-	busybox := with(t, ctrdtest.Busybox(t), func(c *v1.Config) { c.Env = []string{"PATH=/usr/sbin:/usr/bin:/sbin:/bin"} })
+	busybox := withConfig(t, ctrdtest.Busybox(t), func(c *v1.Config) { c.Env = []string{"PATH=/usr/sbin:/usr/bin:/sbin:/bin"} })
 	address := ctrdtest.Registry(t, map[string]v1.Image{
 		"nvidia/cuda:9.0-base":                        busybox,
 		"nvidia/cuda:11.0-cudnn8-runtime-ubuntu20.04": busybox,
 		"library/busybox:latest":                      busybox,
-		"brentley/tensorflow-gpu:8904d11":             with(t, busybox, func(c *v1.Config) { c.Cmd = []string{"sh", "-c", "nvidia-smi -L"} }),
-		"greedy/all:1":                                with(t, busybox, func(c *v1.Config) { c.Env = append(c.Env, "NVIDIA_VISIBLE_DEVICES=all") }),
+		"brentley/tensorflow-gpu:8904d11":             withConfig(t, busybox, func(c *v1.Config) { c.Cmd = []string{"sh", "-c", "nvidia-smi -L"} }),
+		"greedy/all:1":                                withConfig(t, busybox, func(c *v1.Config) { c.Env = append(c.Env, "NVIDIA_VISIBLE_DEVICES=all") }),
 		"arm/only:1":                                  forARM(t, busybox),
 	})
 	dir := t.TempDir()
@@ -103,7 +103,7 @@ func dockerHub(t testing.TB) string {
 	return dir
 }
 
-func with(t testing.TB, image v1.Image, change func(*v1.Config)) v1.Image {
+func withConfig(t testing.TB, image v1.Image, change func(*v1.Config)) v1.Image {
 	t.Helper()
 	file, err := image.ConfigFile()
 	if err != nil {

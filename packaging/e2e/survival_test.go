@@ -10,48 +10,48 @@ import (
 	"time"
 )
 
-// count writes a number every 100 ms: a hole in the log or a restart of the container shows as a gap in them. It ends
+// countScript writes a number every 100 ms: a hole in the log or a restart of the container shows as a gap in them. It ends
 // with exit code 7 when it finds the file /w/end.
-const count = `i=0; while [ ! -e /w/end ]; do echo n=$i; i=$((i+1)); usleep 100000; done; exit 7`
+const countScript = `i=0; while [ ! -e /w/end ]; do echo n=$i; i=$((i+1)); usleep 100000; done; exit 7`
 
 // TestTasksSurviveTheDeathOfPinionAndOfContainerd kills -9 first Pinion, then its containerd, under ten tasks.
 func TestTasksSurviveTheDeathOfPinionAndOfContainerd(t *testing.T) {
-	hub := dockerHub(t)
+	hub := startDockerHub(t)
 	h := newHost(t, "--gpus", "sim:8xh100")
 	h.registry = hub
 	t.Cleanup(func() { h.down(t) })
 	h.start(t)
 	witness := t.TempDir()
 	volume := object{"volumes": []object{{"name": "w", "host": object{"sourcePath": witness}}}, "mountPoints": []object{{"sourceVolume": "w", "containerPath": "/w"}}}
-	h.shell(t, "count-gpu", 1, count, volume)
-	h.shell(t, "count", 0, count, volume)
+	h.registerShell(t, "count-gpu", 1, countScript, volume)
+	h.registerShell(t, "count", 0, countScript, volume)
 
-	before := map[string]answer{}
+	before := map[string]document{}
 	for i := range 10 {
 		family := "count-gpu"
 		if i >= 8 {
 			family = "count"
 		}
-		before[h.run(t, family)] = nil
+		before[h.runTask(t, family)] = nil
 	}
 	for id := range before {
 		before[id] = h.waitStatus(t, id, "RUNNING")
 		h.waitLog(t, id, "n=3")
 	}
 
-	h.signal(t, syscall.SIGKILL)
+	h.signalAndWait(t, syscall.SIGKILL)
 	h.start(t)
-	h.allAsBefore(t, before)
+	h.checkUnchanged(t, before)
 
 	pid := containerdPID(t, h)
 	if err := syscall.Kill(pid, syscall.SIGKILL); err != nil {
 		t.Fatal(err)
 	}
 	eventually(t, "containerd runs again", func() bool { p, err := readPID(h); return err == nil && p != pid })
-	h.allAsBefore(t, before)
+	h.checkUnchanged(t, before)
 
 	// What ends while Pinion is away is reported with its exit code when it is back.
-	h.signal(t, syscall.SIGKILL)
+	h.signalAndWait(t, syscall.SIGKILL)
 	if err := os.WriteFile(filepath.Join(witness, "end"), nil, 0o600); err != nil {
 		t.Fatal(err)
 	}
@@ -61,12 +61,12 @@ func TestTasksSurviveTheDeathOfPinionAndOfContainerd(t *testing.T) {
 		if task.at("containers", 0, "exitCode") != 7.0 || task.text("startedAt") != before[id].text("startedAt") {
 			t.Errorf("task %s ended as %v", id, task)
 		}
-		wantNoHole(t, h.log(t, id))
+		checkNoGap(t, h.log(t, id))
 	}
 }
 
-// allAsBefore checks that every task is the same running container, and that its log goes on.
-func (h *host) allAsBefore(t *testing.T, before map[string]answer) {
+// checkUnchanged checks that every task is the same running container, and that its log goes on.
+func (h *host) checkUnchanged(t *testing.T, before map[string]document) {
 	t.Helper()
 	for id, was := range before {
 		is := h.waitStatus(t, id, "RUNNING")
@@ -78,14 +78,14 @@ func (h *host) allAsBefore(t *testing.T, before map[string]answer) {
 		if is.at("startedAt") != was.at("startedAt") {
 			t.Errorf("task %s: started at %v, then at %v", id, was.at("startedAt"), is.at("startedAt"))
 		}
-		written := len(field(h.log(t, id), "n="))
-		eventually(t, "the log of "+id+" goes on", func() bool { return len(field(h.log(t, id), "n=")) > written })
+		written := len(valuesAfter(h.log(t, id), "n="))
+		eventually(t, "the log of "+id+" goes on", func() bool { return len(valuesAfter(h.log(t, id), "n=")) > written })
 	}
 }
 
-func wantNoHole(t *testing.T, log string) {
+func checkNoGap(t *testing.T, log string) {
 	t.Helper()
-	for i, n := range field(log, "n=") {
+	for i, n := range valuesAfter(log, "n=") {
 		if n != strconv.Itoa(i) {
 			t.Errorf("line %d of the log is n=%s", i, n)
 			return
@@ -135,7 +135,7 @@ func TestTheStateSurvivesKill9AtAnyTime(t *testing.T) {
 		}
 		select {
 		case <-died:
-		case <-time.After(patience):
+		case <-time.After(waitTimeout):
 			t.Fatalf("a request failed before the kill, or pinion outlived it\n%s", h.output)
 		}
 		h.start(t)
@@ -154,8 +154,8 @@ func (h *host) definitions(t *testing.T, family string) map[string]bool {
 	all := map[string]bool{}
 	in := object{"familyPrefix": family}
 	for {
-		page := h.must(t, "ListTaskDefinitions", in)
-		for _, arn := range texts(page.list("taskDefinitionArns")) {
+		page := h.mustCall(t, "ListTaskDefinitions", in)
+		for _, arn := range asStrings(page.list("taskDefinitionArns")) {
 			all[arn] = true
 		}
 		if in["nextToken"] = page.text("nextToken"); in["nextToken"] == "" {

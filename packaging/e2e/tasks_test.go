@@ -13,7 +13,7 @@ import (
 )
 
 // post sends an operation through the plain door of the unix socket.
-func (h *host) post(t testing.TB, operation, body string) (status int, a answer) {
+func (h *host) post(t testing.TB, operation, body string) (status int, a document) {
 	t.Helper()
 	status, raw, err := h.tryPost(operation, body)
 	if err != nil {
@@ -39,8 +39,8 @@ func (h *host) tryPost(operation, body string) (status int, raw string, err erro
 	return response.StatusCode, string(content), err
 }
 
-// must is post for requests that have to succeed.
-func (h *host) must(t testing.TB, operation string, body any) answer {
+// mustCall is post for requests that have to succeed.
+func (h *host) mustCall(t testing.TB, operation string, body any) document {
 	t.Helper()
 	raw, err := json.Marshal(body)
 	if err != nil {
@@ -55,8 +55,8 @@ func (h *host) must(t testing.TB, operation string, body any) answer {
 
 type object = map[string]any
 
-// shell registers a family whose one container runs a shell script in busybox on n GPUs.
-func (h *host) shell(t testing.TB, family string, gpus int, script string, more ...object) {
+// registerShell registers a family whose one container runs a shell script in busybox on n GPUs.
+func (h *host) registerShell(t testing.TB, family string, gpus int, script string, more ...object) {
 	t.Helper()
 	container := object{"name": "main", "image": "busybox", "memory": 64, "command": []string{"sh", "-c", script}, "stopTimeout": 2}
 	if gpus > 0 {
@@ -73,22 +73,22 @@ func (h *host) shell(t testing.TB, family string, gpus int, script string, more 
 		}
 	}
 	definition["containerDefinitions"] = []object{container}
-	h.must(t, "RegisterTaskDefinition", definition)
+	h.mustCall(t, "RegisterTaskDefinition", definition)
 }
 
-// run starts one task of the family and returns its id.
-func (h *host) run(t testing.TB, family string) string {
+// runTask starts one task of the family and returns its id.
+func (h *host) runTask(t testing.TB, family string) string {
 	t.Helper()
-	a := h.must(t, "RunTask", object{"taskDefinition": family})
+	a := h.mustCall(t, "RunTask", object{"taskDefinition": family})
 	if len(a.list("failures")) > 0 {
 		t.Fatalf("RunTask %s: %v", family, a)
 	}
 	return taskID(a)
 }
 
-func (h *host) describe(t testing.TB, id string) answer {
+func (h *host) describe(t testing.TB, id string) document {
 	t.Helper()
-	a := h.must(t, "DescribeTasks", object{"tasks": []string{id}})
+	a := h.mustCall(t, "DescribeTasks", object{"tasks": []string{id}})
 	task, ok := a.at("tasks", 0).(map[string]any)
 	if !ok {
 		t.Fatalf("task %s: %v", id, a)
@@ -96,9 +96,9 @@ func (h *host) describe(t testing.TB, id string) answer {
 	return task
 }
 
-func (h *host) waitStatus(t testing.TB, id, status string) answer {
+func (h *host) waitStatus(t testing.TB, id, status string) document {
 	t.Helper()
-	var task answer
+	var task document
 	eventually(t, "task "+id+" is "+status, func() bool {
 		task = h.describe(t, id)
 		if task.text("lastStatus") == "STOPPED" && status != "STOPPED" {
@@ -109,7 +109,7 @@ func (h *host) waitStatus(t testing.TB, id, status string) answer {
 	return task
 }
 
-func (h *host) waitStopped(t testing.TB, id string) answer {
+func (h *host) waitStopped(t testing.TB, id string) document {
 	t.Helper()
 	return h.waitStatus(t, id, "STOPPED")
 }
@@ -117,7 +117,7 @@ func (h *host) waitStopped(t testing.TB, id string) answer {
 func (h *host) stop(t testing.TB, ids ...string) {
 	t.Helper()
 	for _, id := range ids {
-		h.must(t, "StopTask", object{"task": id})
+		h.mustCall(t, "StopTask", object{"task": id})
 	}
 	for _, id := range ids {
 		h.waitStopped(t, id)
@@ -142,14 +142,14 @@ func (h *host) waitLog(t testing.TB, id, text string) string {
 }
 
 // taskID is the id of the first task of a RunTask answer.
-func taskID(a answer) string {
+func taskID(a document) string {
 	arn := a.text("tasks", 0, "taskArn")
 	return arn[strings.LastIndex(arn, "/")+1:]
 }
 
 func readDocument(t testing.TB, name string) string {
 	t.Helper()
-	raw, err := os.ReadFile(filepath.Join(documents(t), name))
+	raw, err := os.ReadFile(filepath.Join(documentsDir(t), name))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -31,12 +31,12 @@ type host struct {
 	member  *server.Member
 	closers []func() error // in the order of opening
 
-	silence context.CancelFunc // ends the agent
-	agent   sync.WaitGroup
+	cancelAgent context.CancelFunc // ends the agent
+	agent       sync.WaitGroup
 }
 
-// invitation is how every host of a fleet gets into the pool.
-type invitation struct {
+// joinConfig is how every host of a fleet gets into the pool.
+type joinConfig struct {
 	dir     string // the fleet's; each host has a directory in it
 	ip      string // where the hosts listen, each on a port of its own
 	join    string // address of a host of the pool
@@ -46,8 +46,8 @@ type invitation struct {
 	log     *slog.Logger
 }
 
-// enter makes a new host and waits until the pool knows it.
-func enter(ctx context.Context, in invitation, name string) (*host, error) {
+// joinPool makes a new host and waits until the pool knows it.
+func joinPool(ctx context.Context, in joinConfig, name string) (*host, error) {
 	var random [16]byte
 	rand.Read(random[:])
 	h := &host{id: hex.EncodeToString(random[:]), log: in.log.With("host", name)}
@@ -66,7 +66,7 @@ func enter(ctx context.Context, in invitation, name string) (*host, error) {
 }
 
 // open takes a port and gets the host into the pool.
-func (h *host) open(ctx context.Context, in invitation, dir, name string) (address string, err error) {
+func (h *host) open(ctx context.Context, in joinConfig, dir, name string) (address string, err error) {
 	listener, err := net.Listen("tcp", net.JoinHostPort(in.ip, "0"))
 	if err != nil {
 		return "", err
@@ -89,7 +89,7 @@ func (h *host) open(ctx context.Context, in invitation, dir, name string) (addre
 }
 
 // start runs the agent and waits until the pool has heard what it runs, which is nothing.
-func (h *host) start(ctx context.Context, in invitation, dir string, self spec.Host) error {
+func (h *host) start(ctx context.Context, in joinConfig, dir string, self spec.Host) error {
 	gpus, err := inventory(ctx, in.gpus, dir)
 	if err != nil {
 		return err
@@ -99,8 +99,8 @@ func (h *host) start(ctx context.Context, in invitation, dir string, self spec.H
 		Host: self, Control: h.member, Images: runtime, Containers: runtime, Execer: runtime, Network: fake.NewNetwork(),
 		GPUs: gpus, Logs: logs.NewStore(filepath.Join(dir, "logs")), Dir: dir, Log: h.log,
 	})
-	running, silence := context.WithCancel(context.Background())
-	h.silence = silence
+	running, cancelAgent := context.WithCancel(context.Background())
+	h.cancelAgent = cancelAgent
 	ended := make(chan error, 1)
 	h.agent.Go(func() { ended <- agent.Run(running) })
 	select {
@@ -113,16 +113,16 @@ func (h *host) start(ctx context.Context, in invitation, dir string, self spec.H
 	}
 }
 
-// fallSilent ends the agent and leaves its connections as they are, as they are after a power cut.
-func (h *host) fallSilent() {
-	h.silence()
+// stopAgent ends the agent and leaves its connections as they are, as they are after a power cut.
+func (h *host) stopAgent() {
+	h.cancelAgent()
 	h.agent.Wait()
 }
 
 // close ends whatever of the host was opened.
 func (h *host) close() error {
-	if h.silence != nil {
-		h.fallSilent()
+	if h.cancelAgent != nil {
+		h.stopAgent()
 	}
 	var err error
 	for i := len(h.closers) - 1; i >= 0; i-- {
@@ -132,17 +132,17 @@ func (h *host) close() error {
 	return err
 }
 
-// stillGPUs are GPUs that never change, and that nobody has a device node of.
-type stillGPUs struct {
+// staticGPUs are GPUs that never change, and that nobody has a device node of.
+type staticGPUs struct {
 	gpu.Source
 	inventory gpu.Inventory
 }
 
 // Inventory is the one that was made.
-func (s stillGPUs) Inventory(context.Context) (gpu.Inventory, error) { return s.inventory, nil }
+func (s staticGPUs) Inventory(context.Context) (gpu.Inventory, error) { return s.inventory, nil }
 
 // Processes finds nobody: containers of the fleet have no processes.
-func (s stillGPUs) Processes(context.Context, string) ([]int, error) { return nil, nil }
+func (s staticGPUs) Processes(context.Context, string) ([]int, error) { return nil, nil }
 
 // inventory makes a simulated machine's GPUs, with names and wiring of their own, and keeps what is known of them.
 func inventory(ctx context.Context, spec, dir string) (gpu.Source, error) {
@@ -152,5 +152,5 @@ func inventory(ctx context.Context, spec, dir string) (gpu.Source, error) {
 	}
 	defer machine.Close()
 	known, err := machine.Inventory(ctx)
-	return stillGPUs{gpu.None(), known}, err
+	return staticGPUs{gpu.None(), known}, err
 }

@@ -17,35 +17,35 @@ import (
 // A host of the fleet is to its pool what any other is: it is known with its GPUs and connected, it takes a task and
 // reports it RUNNING, and it is lost when it falls silent.
 func TestAHostOfTheFleetIsAHostUntilItFallsSilent(t *testing.T) {
-	leader, address := found(t)
+	leader, address := bootstrapPool(t)
 	token, err := leader.CreateToken(t.Context(), 0, 2, "")
 	if err != nil {
 		t.Fatal(err)
 	}
-	in := invitation{dir: t.TempDir(), ip: "127.0.0.1", join: address, token: token, gpus: "2xh100", cluster: "fleet", log: slog.New(slog.DiscardHandler)}
-	hosts, err := enterAll(t.Context(), in, 2)
+	in := joinConfig{dir: t.TempDir(), ip: "127.0.0.1", join: address, token: token, gpus: "2xh100", cluster: "fleet", log: slog.New(slog.DiscardHandler)}
+	hosts, err := joinAll(t.Context(), in, 2)
 	t.Cleanup(func() { closeAll(hosts) })
 	if err != nil {
 		t.Fatal(err)
 	}
 	for _, h := range hosts {
-		known := view(t, leader).Host(h.id)
+		known := readView(t, leader).Host(h.id)
 		if known == nil || known.Cluster != "fleet" || len(known.GPUs.Devices) != 2 || !leader.Connected(h.id) {
 			t.Fatalf("the pool knows host %s as %+v", h.id, known)
 		}
 	}
 	task := runTask(t, leader)
-	eventually(t, "the task runs", func() bool { return view(t, leader).Task(task).LastStatus == spec.Running })
+	eventually(t, "the task runs", func() bool { return readView(t, leader).Task(task).LastStatus == spec.Running })
 
-	hosts[0].fallSilent()
+	hosts[0].stopAgent()
 	eventually(t, "the silent host is lost", func() bool { return !leader.Connected(hosts[0].id) })
 	if !leader.Connected(hosts[1].id) {
 		t.Error("the other host is lost too")
 	}
 }
 
-// found begins a pool of one server, which holds a host for lost after three seconds.
-func found(t *testing.T) (leader *server.Member, address string) {
+// bootstrapPool begins a pool of one server, which holds a host for lost after three seconds.
+func bootstrapPool(t *testing.T) (leader *server.Member, address string) {
 	t.Helper()
 	quiet := slog.New(slog.DiscardHandler)
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
@@ -85,7 +85,7 @@ func runTask(t *testing.T, leader *server.Member) (task string) {
 	return result.Tasks[0].ID
 }
 
-func view(t *testing.T, leader *server.Member) *raftfsm.View {
+func readView(t *testing.T, leader *server.Member) *raftfsm.View {
 	t.Helper()
 	v, err := leader.View(t.Context())
 	if err != nil {

@@ -23,12 +23,12 @@ import (
 	"golang.org/x/sync/errgroup"
 )
 
-// atOnce is how many hosts are on their way into the pool at the same time: two are enough to keep a leader busy, more
+// joinConcurrency is how many hosts are on their way into the pool at the same time: two are enough to keep a leader busy, more
 // hide how long the round trips take.
-const atOnce = 8
+const joinConcurrency = 8
 
 func main() {
-	var in invitation
+	var in joinConfig
 	n := flag.Int("n", 1000, "`HOSTS` in the fleet")
 	flag.StringVar(&in.dir, "dir", "", "`DIR` in which each host keeps what is its own")
 	flag.StringVar(&in.ip, "ip", "127.0.0.1", "`IP` address that the hosts listen on")
@@ -50,30 +50,30 @@ func main() {
 	}
 }
 
-func run(ctx context.Context, in invitation, n int) (err error) {
-	hosts, err := enterAll(ctx, in, n)
+func run(ctx context.Context, in joinConfig, n int) (err error) {
+	hosts, err := joinAll(ctx, in, n)
 	defer closeAll(hosts)
 	if err != nil {
 		return err
 	}
 	fmt.Println("ready", os.Getpid())
-	orders := make(chan string)
+	commands := make(chan string)
 	go func() {
-		defer close(orders)
+		defer close(commands)
 		for lines := bufio.NewScanner(os.Stdin); lines.Scan(); {
-			orders <- lines.Text()
+			commands <- lines.Text()
 		}
 	}()
 	for next := 0; ; {
 		select {
-		case order, open := <-orders:
+		case command, open := <-commands:
 			if !open {
 				return nil
 			}
-			if order != "silence" || next == len(hosts) {
-				return fmt.Errorf("order %q with %d of %d hosts silent; orders are \"silence\", one for each host at most", order, next, len(hosts))
+			if command != "silence" || next == len(hosts) {
+				return fmt.Errorf("order %q with %d of %d hosts silent; orders are \"silence\", one for each host at most", command, next, len(hosts))
 			}
-			hosts[next].fallSilent()
+			hosts[next].stopAgent()
 			fmt.Println("silent", hosts[next].id)
 			next++
 		case <-ctx.Done():
@@ -82,17 +82,17 @@ func run(ctx context.Context, in invitation, n int) (err error) {
 	}
 }
 
-// enterAll lets hosts into the pool and returns those that are in, all of them unless there is an error.
-func enterAll(ctx context.Context, in invitation, n int) ([]*host, error) {
+// joinAll lets hosts into the pool and returns those that are in, all of them unless there is an error.
+func joinAll(ctx context.Context, in joinConfig, n int) ([]*host, error) {
 	var (
 		mu    sync.Mutex
 		hosts []*host
 	)
 	group, ctx := errgroup.WithContext(ctx)
-	group.SetLimit(atOnce)
+	group.SetLimit(joinConcurrency)
 	for i := range n {
 		group.Go(func() error {
-			h, err := enter(ctx, in, fmt.Sprintf("fleet-%04d", i+1))
+			h, err := joinPool(ctx, in, fmt.Sprintf("fleet-%04d", i+1))
 			if err != nil {
 				return err
 			}

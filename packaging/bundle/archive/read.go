@@ -11,8 +11,8 @@ import (
 
 // Read streams an archive that Pack wrote and hands each file to take, in the order of packing. A take that does not
 // read its content skips the file. Memory stays near the compressor's window, whatever the archive's size.
-func Read(r io.Reader, take func(name string, content io.Reader) error) error {
-	expander, err := zstd.NewReader(r, zstd.WithDecoderConcurrency(1), zstd.WithDecoderLowmem(true), zstd.WithDecoderMaxWindow(window))
+func Read(r io.Reader, visit func(name string, content io.Reader) error) error {
+	expander, err := zstd.NewReader(r, zstd.WithDecoderConcurrency(1), zstd.WithDecoderLowmem(true), zstd.WithDecoderMaxWindow(windowSize))
 	if err != nil {
 		return err
 	}
@@ -26,7 +26,7 @@ func Read(r io.Reader, take func(name string, content io.Reader) error) error {
 		if err != nil {
 			return fmt.Errorf("the archive of tools is damaged: %w", err)
 		}
-		if err := take(header.Name, files); err != nil {
+		if err := visit(header.Name, files); err != nil {
 			return err
 		}
 	}

@@ -29,7 +29,7 @@ func compile(t tool) error {
 	if err := cmd.Run(); err != nil {
 		return fmt.Errorf("building %s from %s: %w", t.name, t.pkg, err)
 	}
-	say(strings.TrimSpace("built "+t.name+" "+version), time.Since(start))
+	printStep(strings.TrimSpace("built "+t.name+" "+version), time.Since(start))
 	return nil
 }
 
@@ -38,12 +38,12 @@ func versionOf(t tool) (string, error) {
 	if t.module == "" {
 		return "", nil
 	}
-	version, err := output("go", "list", "-m", "-f", "{{.Version}}", t.module)
+	version, err := commandOutput("go", "list", "-m", "-f", "{{.Version}}", t.module)
 	return strings.TrimPrefix(strings.TrimSpace(version), "v"), err
 }
 
-// output runs a command and returns what it printed; its error carries what it complained of.
-func output(name string, args ...string) (string, error) {
+// commandOutput runs a command and returns what it printed; its error carries what it complained of.
+func commandOutput(name string, args ...string) (string, error) {
 	var complaints strings.Builder
 	cmd := exec.Command(name, args...)
 	cmd.Stderr = &complaints

@@ -8,9 +8,9 @@ import (
 	"strings"
 )
 
-// needCompiler makes sure that the tools with C in them can be built: a C compiler, pkg-config, and libseccomp with its
+// ensureCompiler makes sure that the tools with C in them can be built: a C compiler, pkg-config, and libseccomp with its
 // static library. What lacks is installed where that is possible, and named where it is not.
-func needCompiler() error {
+func ensureCompiler() error {
 	if compilerReady() {
 		return nil
 	}
@@ -31,6 +31,6 @@ func compilerReady() bool {
 		return false
 	}
 	// The compiler answers with a full path when it has the file, and with the bare name when it has not.
-	path, err := output("gcc", "-print-file-name=libseccomp.a")
+	path, err := commandOutput("gcc", "-print-file-name=libseccomp.a")
 	return err == nil && filepath.IsAbs(strings.TrimSpace(path))
 }

@@ -24,21 +24,21 @@ func main() {
 }
 
 func run() error {
-	if err := insideRepository(); err != nil {
+	if err := checkRepository(); err != nil {
 		return err
 	}
-	stamp, err := stampOf(allTools)
+	stamp, err := buildStamp(allTools)
 	if err != nil {
 		return err
 	}
 	if upToDate(stamp, allTools) {
 		return nil
 	}
-	if err := needCompiler(); err != nil {
+	if err := ensureCompiler(); err != nil {
 		return err
 	}
 	// Go passes over files that need a C compiler while there is none, so the sources are other ones now.
-	if stamp, err = stampOf(allTools); err != nil {
+	if stamp, err = buildStamp(allTools); err != nil {
 		return err
 	}
 	// What an interrupted build leaves behind belongs to no stamp.
@@ -54,11 +54,11 @@ func run() error {
 	if err := pack(allTools); err != nil {
 		return err
 	}
-	say("tools are ready", time.Since(start))
+	printStep("tools are ready", time.Since(start))
 	return os.WriteFile(stampFile, []byte(stamp), 0o644)
 }
 
-// say tells what was done and how long it took.
-func say(what string, took time.Duration) {
+// printStep tells what was done and how long it took.
+func printStep(what string, took time.Duration) {
 	fmt.Printf("bundle: %-70s %6.1f s\n", what, took.Seconds())
 }

@@ -40,6 +40,6 @@ func pack(tools []tool) error {
 	for _, sum := range sums {
 		fmt.Fprintln(&text, sum)
 	}
-	say(fmt.Sprintf("packed %d tools into %.1f MB", len(tools), float64(info.Size())/1e6), time.Since(start))
+	printStep(fmt.Sprintf("packed %d tools into %.1f MB", len(tools), float64(info.Size())/1e6), time.Since(start))
 	return os.WriteFile(sumsFile, []byte(text.String()), 0o644)
 }

@@ -12,14 +12,14 @@ import (
 	"strings"
 )
 
-// stampOf is the digest of everything that the tools are made from: the module versions, the Go toolchain, the table of
+// buildStamp is the digest of everything that the tools are made from: the module versions, the Go toolchain, the table of
 // flags, and the source of our own tools and of this builder.
-func stampOf(tools []tool) (string, error) {
+func buildStamp(tools []tool) (string, error) {
 	hash := sha256.New()
 	fmt.Fprintln(hash, runtime.Version(), runtime.GOARCH, os.Getenv("CC"), os.Getenv("GOFLAGS"))
 	fmt.Fprintf(hash, "%+v\n", tools)
 	for _, file := range []string{"go.mod", "go.sum"} {
-		if err := addFile(hash, file); err != nil {
+		if err := hashFile(hash, file); err != nil {
 			return "", err
 		}
 	}
@@ -28,7 +28,7 @@ func stampOf(tools []tool) (string, error) {
 		return "", err
 	}
 	for _, dir := range dirs {
-		if err := addSources(hash, dir); err != nil {
+		if err := hashSources(hash, dir); err != nil {
 			return "", err
 		}
 	}
@@ -39,19 +39,19 @@ func stampOf(tools []tool) (string, error) {
 func sourceDirs(tools []tool) ([]string, error) {
 	args := []string{"list", "-deps", "-f", "{{with .Module}}{{if .Main}}{{$.Dir}}{{end}}{{end}}", "./packaging/bundle/build"}
 	for _, t := range tools {
-		if t.own() {
+		if t.isLocal() {
 			args = append(args, t.pkg)
 		}
 	}
-	out, err := output("go", args...)
+	out, err := commandOutput("go", args...)
 	if err != nil {
 		return nil, err
 	}
 	return slices.Compact(slices.Sorted(slices.Values(strings.Fields(out)))), nil
 }
 
-// addSources adds every source file of one package except its tests.
-func addSources(hash io.Writer, dir string) error {
+// hashSources adds every source file of one package except its tests.
+func hashSources(hash io.Writer, dir string) error {
 	files, err := os.ReadDir(dir)
 	if err != nil {
 		return err
@@ -61,15 +61,15 @@ func addSources(hash io.Writer, dir string) error {
 		if file.IsDir() || strings.HasSuffix(name, "_test.go") || !slices.Contains([]string{".go", ".c", ".h", ".s"}, filepath.Ext(name)) {
 			continue
 		}
-		if err := addFile(hash, filepath.Join(dir, name)); err != nil {
+		if err := hashFile(hash, filepath.Join(dir, name)); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// addFile adds a file's name and content.
-func addFile(hash io.Writer, path string) error {
+// hashFile adds a file's name and content.
+func hashFile(hash io.Writer, path string) error {
 	content, err := os.ReadFile(path)
 	if err != nil {
 		return err

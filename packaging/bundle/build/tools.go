@@ -43,8 +43,8 @@ var allTools = []tool{
 	{name: "pinion-nvml", pkg: "./gpu/nvml/pinion-nvml", ldflags: "-extldflags=-Wl,-z,lazy", cgo: true},
 }
 
-// own says that the tool's source is in this repository.
-func (t tool) own() bool { return t.pkg[0] == '.' }
+// isLocal says that the tool's source is in this repository.
+func (t tool) isLocal() bool { return t.pkg[0] == '.' }
 
 // linkFlags are the linker's flags; version is empty for tools that need none.
 func (t tool) linkFlags(version string) string {
@@ -58,10 +58,10 @@ func (t tool) linkFlags(version string) string {
 	return flags
 }
 
-// insideRepository refuses to run where the sources of our own tools are not.
-func insideRepository() error {
+// checkRepository refuses to run where the sources of our own tools are not.
+func checkRepository() error {
 	for _, t := range allTools {
-		if _, err := os.Stat(t.pkg); t.own() && err != nil {
+		if _, err := os.Stat(t.pkg); t.isLocal() && err != nil {
 			return fmt.Errorf("the source of %s is missing; run this from the root of the repository: %w", t.name, err)
 		}
 	}

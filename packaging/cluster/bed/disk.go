@@ -10,79 +10,79 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// image is the file that a host's own disk is made of.
-func (h *Host) image() string { return h.place + ".img" }
+// diskImage is the file that a host's own disk is made of.
+func (h *Host) diskImage() string { return h.base + ".img" }
 
-// mount is where a host's own disk is mounted.
-func (h *Host) mount() string { return h.place + ".disk" }
+// diskMount is where a host's own disk is mounted.
+func (h *Host) diskMount() string { return h.base + ".disk" }
 
-// plug gives each host a disk of its own, if the bed has disks: an ext4 file system in a file of the bed, which takes
+// createDisks gives each host a disk of its own, if the bed has disks: an ext4 file system in a file of the bed, which takes
 // only as much room as is written.
-func (b *Bed) plug() error {
+func (b *Testbed) createDisks() error {
 	if b.state.Disk == 0 {
 		return nil
 	}
 	for _, h := range b.hosts {
-		if err := h.plug(b.state.Disk); err != nil {
+		if err := h.createDisk(b.state.Disk); err != nil {
 			return fmt.Errorf("a disk for %s: %w", h.Name, err)
 		}
 	}
 	return nil
 }
 
-func (h *Host) plug(size int64) error {
-	image, err := os.Create(h.image())
+func (h *Host) createDisk(size int64) error {
+	image, err := os.Create(h.diskImage())
 	if err != nil {
 		return err
 	}
 	if err := errors.Join(image.Truncate(size), image.Close()); err != nil {
 		return err
 	}
-	if err := run("mkfs.ext4", "-q", "-F", "-m", "0", h.image()); err != nil { // -m 0: nothing is set aside for root, which pinion is
+	if err := runCommand("mkfs.ext4", "-q", "-F", "-m", "0", h.diskImage()); err != nil { // -m 0: nothing is set aside for root, which pinion is
 		return err
 	}
-	if err := os.Mkdir(h.mount(), 0o711); err != nil {
+	if err := os.Mkdir(h.diskMount(), 0o711); err != nil {
 		return err
 	}
-	return run("mount", "-o", "loop", h.image(), h.mount())
+	return runCommand("mount", "-o", "loop", h.diskImage(), h.diskMount())
 }
 
-// unplug takes a host's disk away with all that is on it. It may be repeated.
-func (h *Host) unplug() error {
-	return errors.Join(unmountUnder(h.mount()), os.RemoveAll(h.mount()), os.RemoveAll(h.image()))
+// deleteDisk takes a host's disk away with all that is on it. It may be repeated.
+func (h *Host) deleteDisk() error {
+	return errors.Join(unmountUnder(h.diskMount()), os.RemoveAll(h.diskMount()), os.RemoveAll(h.diskImage()))
 }
 
 // errNoDisk is answered where a host would be harmed by what is done to the disk of all.
 var errNoDisk = errors.New("this host has no disk of its own: give the bed a Plan.Disk")
 
-// Freeze makes the host's disk hang: who writes to it waits, and cannot even be killed, until Thaw.
-func (h *Host) Freeze() error {
-	if h.bed.state.Disk == 0 {
+// FreezeDisk makes the host's disk hang: who writes to it waits, and cannot even be killed, until Thaw.
+func (h *Host) FreezeDisk() error {
+	if h.testbed.state.Disk == 0 {
 		return errNoDisk
 	}
-	return run("fsfreeze", "--freeze", h.mount())
+	return runCommand("fsfreeze", "--freeze", h.diskMount())
 }
 
-// Thaw lets a disk that hangs go on.
-func (h *Host) Thaw() error { return run("fsfreeze", "--unfreeze", h.mount()) }
+// ThawDisk lets a disk that hangs go on.
+func (h *Host) ThawDisk() error { return runCommand("fsfreeze", "--unfreeze", h.diskMount()) }
 
-// block is what files of the disk grow by at least.
-const block = 4096
+// blockSize is what files of the disk grow by at least.
+const blockSize = 4096
 
-// filler is the file that Fill makes.
-func (h *Host) filler() string { return filepath.Join(h.mount(), "filler") }
+// fillerFile is the file that Fill makes.
+func (h *Host) fillerFile() string { return filepath.Join(h.diskMount(), "filler") }
 
-// Fill takes all the room that is left on the host's disk.
-func (h *Host) Fill() error {
-	if h.bed.state.Disk == 0 {
+// FillDisk takes all the room that is left on the host's disk.
+func (h *Host) FillDisk() error {
+	if h.testbed.state.Disk == 0 {
 		return errNoDisk
 	}
-	file, err := os.OpenFile(h.filler(), os.O_CREATE|os.O_WRONLY, 0o600)
+	file, err := os.OpenFile(h.fillerFile(), os.O_CREATE|os.O_WRONLY, 0o600)
 	if err != nil {
 		return err
 	}
 	defer file.Close()
-	for end, piece := int64(0), int64(64<<20); piece >= block; {
+	for end, piece := int64(0), int64(64<<20); piece >= blockSize; {
 		switch err := unix.Fallocate(int(file.Fd()), 0, end, piece); {
 		case errors.Is(err, unix.ENOSPC):
 			piece /= 2
@@ -95,8 +95,8 @@ func (h *Host) Fill() error {
 	return nil
 }
 
-// Empty gives the room back that Fill took.
-func (h *Host) Empty() error { return os.Remove(h.filler()) }
+// FreeDisk gives the room back that Fill took.
+func (h *Host) FreeDisk() error { return os.Remove(h.fillerFile()) }
 
 // FailWrites makes every write of the host's pinion to a file fail for a while, with the error "file too large". What
 // pinion starts meanwhile fails like it, for ever; what it has started before is spared.
@@ -118,13 +118,13 @@ func (h *Host) FailWrites(d time.Duration) error {
 	return unix.Prlimit(p.pid, unix.RLIMIT_FSIZE, &limit, nil)
 }
 
-// mend takes back what was done to the disk; what was not done is no error.
-func (h *Host) mend() error {
-	if h.bed.state.Disk == 0 {
+// repairDisk takes back what was done to the disk; what was not done is no error.
+func (h *Host) repairDisk() error {
+	if h.testbed.state.Disk == 0 {
 		return nil
 	}
-	_ = h.Thaw()
-	if err := h.Empty(); !errors.Is(err, os.ErrNotExist) {
+	_ = h.ThawDisk()
+	if err := h.FreeDisk(); !errors.Is(err, os.ErrNotExist) {
 		return err
 	}
 	return nil

@@ -11,14 +11,14 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-func withDisks(t *testing.T, hosts int) Plan {
-	p := plan(t, hosts)
+func withDisks(t *testing.T, hosts int) Config {
+	p := testConfig(t, hosts)
 	p.Disk = 64 << 20
 	return p
 }
 
 func TestAHostHasADiskOfItsOwnThatFillsUpAlone(t *testing.T) {
-	b := create(t, withDisks(t, 2))
+	b := newTestbed(t, withDisks(t, 2))
 	if err := b.Up(t.Context()); err != nil {
 		t.Fatal(err)
 	}
@@ -26,7 +26,7 @@ func TestAHostHasADiskOfItsOwnThatFillsUpAlone(t *testing.T) {
 	write := func(h *Host) error {
 		return os.WriteFile(filepath.Join(h.Dir, "more"), make([]byte, 1<<20), 0o600)
 	}
-	if err := one.Fill(); err != nil {
+	if err := one.FillDisk(); err != nil {
 		t.Fatal(err)
 	}
 	if err := write(one); !errors.Is(err, unix.ENOSPC) {
@@ -35,48 +35,48 @@ func TestAHostHasADiskOfItsOwnThatFillsUpAlone(t *testing.T) {
 	if err := write(two); err != nil {
 		t.Errorf("on the other: %v", err)
 	}
-	if err := errors.Join(one.Empty(), write(one)); err != nil {
+	if err := errors.Join(one.FreeDisk(), write(one)); err != nil {
 		t.Errorf("emptied: %v", err)
 	}
-	if err := one.Fill(); err != nil { // Down must cope with it
+	if err := one.FillDisk(); err != nil { // Down must cope with it
 		t.Fatal(err)
 	}
 	if err := b.Down(t.Context()); err != nil {
 		t.Error(err)
 	}
-	wantNothingLeft(t, b)
+	checkNothingLeft(t, b)
 }
 
 func TestWhoWritesToAFrozenDiskWaitsForTheThaw(t *testing.T) {
-	b := create(t, withDisks(t, 1))
+	b := newTestbed(t, withDisks(t, 1))
 	h := b.hosts[0]
-	if err := h.Freeze(); err != nil {
+	if err := h.FreezeDisk(); err != nil {
 		t.Fatal(err)
 	}
 	written := make(chan error, 1)
-	go func() { written <- os.WriteFile(filepath.Join(h.mount(), "late"), nil, 0o600) }()
+	go func() { written <- os.WriteFile(filepath.Join(h.diskMount(), "late"), nil, 0o600) }()
 	select {
 	case err := <-written:
 		t.Errorf("written to a frozen disk: %v", err)
 	case <-time.After(50 * time.Millisecond):
 	}
-	if err := h.Thaw(); err != nil {
+	if err := h.ThawDisk(); err != nil {
 		t.Fatal(err)
 	}
 	if err := <-written; err != nil {
 		t.Error(err)
 	}
-	if err := h.Freeze(); err != nil { // Down must cope with it
+	if err := h.FreezeDisk(); err != nil { // Down must cope with it
 		t.Fatal(err)
 	}
 	if err := b.Down(t.Context()); err != nil {
 		t.Error(err)
 	}
-	wantNothingLeft(t, b)
+	checkNothingLeft(t, b)
 }
 
 func TestWritesOfOnePinionCanBeMadeToFail(t *testing.T) {
-	p := plan(t, 1)
+	p := testConfig(t, 1)
 	script := `#!/bin/sh
 trap '' XFSZ
 echo Pinion is ready at https://host1
@@ -86,7 +86,7 @@ while :; do echo x > $(dirname $0)/try && echo failed $n times || n=$((n+1)); sl
 	if err := os.WriteFile(p.Binary, []byte(script), 0o755); err != nil {
 		t.Fatal(err)
 	}
-	b := create(t, p)
+	b := newTestbed(t, p)
 	if err := b.Up(t.Context()); err != nil {
 		t.Fatal(err)
 	}
@@ -104,8 +104,8 @@ while :; do echo x > $(dirname $0)/try && echo failed $n times || n=$((n+1)); sl
 }
 
 func TestHostsThatShareADiskAreSparedItsFaults(t *testing.T) {
-	b := create(t, plan(t, 1))
-	if err := errors.Join(b.hosts[0].Freeze(), b.hosts[0].Fill()); !errors.Is(err, errNoDisk) {
+	b := newTestbed(t, testConfig(t, 1))
+	if err := errors.Join(b.hosts[0].FreezeDisk(), b.hosts[0].FillDisk()); !errors.Is(err, errNoDisk) {
 		t.Errorf("got %v", err)
 	}
 }

@@ -15,30 +15,30 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// patience is how long one host may take to go down by itself.
-const patience = time.Minute
+// downTimeout is how long one host may take to go down by itself.
+const downTimeout = time.Minute
 
 // Down takes everything away that the bed made: tasks, containerds, pinions, mounts, files and namespaces, and closes
 // it. What a host cannot take away itself is taken from it, and the error says so. It may be repeated.
-func (b *Bed) Down(ctx context.Context) error {
+func (b *Testbed) Down(ctx context.Context) error {
 	problems := make([]error, len(b.hosts))
 	var group sync.WaitGroup
 	for i, h := range b.hosts {
 		group.Go(func() { problems[i] = h.down(ctx) })
 	}
 	group.Wait()
-	err := errors.Join(append(problems, b.unwire())...)
-	if b.leftovers() {
+	err := errors.Join(append(problems, b.deleteNetwork())...)
+	if b.hasLeftovers() {
 		return errors.Join(fmt.Errorf("the cluster in %s is not gone; take it down again: %w", b.Dir, err), b.Close())
 	}
 	return errors.Join(err, os.RemoveAll(b.Dir), b.Close())
 }
 
-// leftovers tells whether a host's directory or a namespace is still there: then the bed's own file must stay.
-func (b *Bed) leftovers() bool {
+// hasLeftovers tells whether a host's directory or a namespace is still there: then the bed's own file must stay.
+func (b *Testbed) hasLeftovers() bool {
 	var paths []string
 	for _, h := range b.hosts {
-		paths = append(paths, h.Dir, h.image())
+		paths = append(paths, h.Dir, h.diskImage())
 	}
 	for _, name := range b.namespaces() {
 		paths = append(paths, namespacePath(name))
@@ -48,20 +48,20 @@ func (b *Bed) leftovers() bool {
 
 // down first lets pinion clean up, which is what it promises to do, and then looks after it.
 func (h *Host) down(ctx context.Context) error {
-	if err := h.recover(); err != nil {
+	if err := h.undoFaults(); err != nil {
 		return err
 	}
 	err := h.purge(ctx)
-	left := h.sweepProcesses(ctx)
+	left := h.killProcesses(ctx)
 	if _, stat := os.Lstat(h.Dir); stat == nil {
 		left = errors.Join(left, unmountUnder(h.Dir), os.RemoveAll(h.Dir))
 	}
-	return errors.Join(err, left, h.unplug())
+	return errors.Join(err, left, h.deleteDisk())
 }
 
-// recover takes back what was done to the host, so that its pinion can act.
-func (h *Host) recover() error {
-	err := h.mend()
+// undoFaults takes back what was done to the host, so that its pinion can act.
+func (h *Host) undoFaults() error {
+	err := h.repairDisk()
 	if p, ok := h.process(); ok {
 		err = errors.Join(err, p.signal(unix.SIGCONT))
 	}
@@ -72,7 +72,7 @@ func (h *Host) purge(ctx context.Context) error {
 	if _, err := os.Stat(filepath.Join(h.Dir, "pinion.json")); err != nil {
 		return nil // it was never started, or is gone already
 	}
-	ctx, cancel := context.WithTimeout(ctx, patience)
+	ctx, cancel := context.WithTimeout(ctx, downTimeout)
 	defer cancel()
 	cmd := exec.CommandContext(ctx, h.Binary(), "--data-dir", h.Dir, "down", "--purge")
 	var out strings.Builder
@@ -83,18 +83,18 @@ func (h *Host) purge(ctx context.Context) error {
 	return nil
 }
 
-// sweepProcesses ends what still runs in the host's namespace, with the containers that come from it.
-func (h *Host) sweepProcesses(ctx context.Context) error {
-	ctx, cancel := context.WithTimeout(ctx, patience)
+// killProcesses ends what still runs in the host's namespace, with the containers that come from it.
+func (h *Host) killProcesses(ctx context.Context) error {
+	ctx, cancel := context.WithTimeout(ctx, downTimeout)
 	defer cancel()
 	groups := map[string]bool{}
 	for {
-		left := family(h.namespace)
+		left := processTree(h.namespace)
 		if len(left) == 0 {
-			return removeGroups(groups)
+			return removeCgroups(groups)
 		}
 		for _, p := range left {
-			for _, group := range taskGroups(p.pid) {
+			for _, group := range taskCgroups(p.pid) {
 				groups[group] = true
 			}
 			if err := p.signal(unix.SIGKILL); err != nil && !errors.Is(err, unix.ESRCH) {
@@ -102,15 +102,15 @@ func (h *Host) sweepProcesses(ctx context.Context) error {
 			}
 		}
 		for _, p := range left {
-			if err := p.gone(ctx); err != nil {
+			if err := p.waitExit(ctx); err != nil {
 				return err
 			}
 		}
 	}
 }
 
-// taskGroups are the directories of the cgroups that Pinion made for a container's process.
-func taskGroups(pid int) []string {
+// taskCgroups are the directories of the cgroups that Pinion made for a container's process.
+func taskCgroups(pid int) []string {
 	raw, _ := os.ReadFile(fmt.Sprintf("/proc/%d/cgroup", pid))
 	var dirs []string
 	for line := range strings.Lines(string(raw)) {
@@ -123,8 +123,8 @@ func taskGroups(pid int) []string {
 	return dirs
 }
 
-// removeGroups removes the cgroups of containers that were killed, and of their tasks.
-func removeGroups(groups map[string]bool) error {
+// removeCgroups removes the cgroups of containers that were killed, and of their tasks.
+func removeCgroups(groups map[string]bool) error {
 	for dir := range groups {
 		for ; strings.Contains(dir, "/pinion/"); dir = filepath.Dir(dir) {
 			if err := unix.Rmdir(dir); err != nil && !errors.Is(err, unix.ENOENT) {

@@ -29,26 +29,26 @@ type Host struct {
 
 	flags     []string
 	namespace string
-	place     string // begins the names of the host's files in the bed's directory
-	bed       *Bed
+	base      string // begins the names of the host's files in the bed's directory
+	testbed   *Testbed
 
-	mu  sync.Mutex
-	log int64 // length of the log when pinion was started last
+	mu        sync.Mutex
+	logOffset int64 // length of the log when pinion was started last
 }
 
 // Address is HOST:PORT of its TLS port; only the hosts of the bed reach it.
 func (h *Host) Address() string { return netip.AddrPortFrom(h.IP, port).String() }
 
 // Binary is the absolute path of the pinion program.
-func (h *Host) Binary() string { return h.bed.state.Binary }
+func (h *Host) Binary() string { return h.testbed.state.Binary }
 
 // LogFile is what its pinion has written, over all starts.
-func (h *Host) LogFile() string { return h.place + ".log" }
+func (h *Host) LogFile() string { return h.base + ".log" }
 
-func (h *Host) pidFile() string { return h.place + ".pid" }
+func (h *Host) pidFile() string { return h.base + ".pid" }
 
-// Invitation makes a join token on this host for so many others, and answers the flags of `pinion up` that use it.
-func (h *Host) Invitation(uses int) ([]string, error) {
+// JoinFlags makes a join token on this host for so many others, and answers the flags of `pinion up` that use it.
+func (h *Host) JoinFlags(uses int) ([]string, error) {
 	token, err := h.Pinion("token", "--uses", fmt.Sprint(uses))
 	if err != nil {
 		return nil, err
@@ -79,21 +79,21 @@ func (h *Host) Launch(more ...string) error {
 		return err
 	}
 	h.mu.Lock()
-	h.log = info.Size()
+	h.logOffset = info.Size()
 	h.mu.Unlock()
 	args := append([]string{"--data-dir", h.Dir, "up", "--listen", h.Address(), "--advertise", h.Address()}, h.flags...)
 	cmd := exec.Command(h.Binary(), append(args, more...)...)
 	cmd.Stdout, cmd.Stderr = log, log
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
-	return inside(h.namespace, h.Name, func() error { return h.launch(cmd) })
+	return inNamespace(h.namespace, h.Name, func() error { return h.startProcess(cmd) })
 }
 
-// launch notes the process down, and ends it when it cannot.
-func (h *Host) launch(cmd *exec.Cmd) error {
+// startProcess notes the process down, and ends it when it cannot.
+func (h *Host) startProcess(cmd *exec.Cmd) error {
 	if err := cmd.Start(); err != nil {
 		return err
 	}
-	p, _ := look(cmd.Process.Pid)
+	p, _ := findProcess(cmd.Process.Pid)
 	err := writeFile(h.pidFile(), []byte(p.String()+"\n"))
 	if err != nil {
 		err = errors.Join(err, cmd.Process.Kill())
@@ -121,7 +121,7 @@ const readyLine = "Pinion is ready at "
 // Output is what pinion has written since it was launched last.
 func (h *Host) Output() string {
 	h.mu.Lock()
-	from := h.log
+	from := h.logOffset
 	h.mu.Unlock()
 	log, err := os.Open(h.LogFile())
 	if err != nil {
@@ -163,12 +163,12 @@ func (h *Host) PID() int {
 }
 
 // Kill ends pinion with SIGKILL and waits until it is gone. Its tasks and its containerd run on.
-func (h *Host) Kill(ctx context.Context) error { return h.end(ctx, unix.SIGKILL) }
+func (h *Host) Kill(ctx context.Context) error { return h.signalAndWait(ctx, unix.SIGKILL) }
 
 // Terminate ends pinion the kind way, as a person would.
-func (h *Host) Terminate(ctx context.Context) error { return h.end(ctx, unix.SIGTERM) }
+func (h *Host) Terminate(ctx context.Context) error { return h.signalAndWait(ctx, unix.SIGTERM) }
 
-func (h *Host) end(ctx context.Context, sig unix.Signal) error {
+func (h *Host) signalAndWait(ctx context.Context, sig unix.Signal) error {
 	p, ok := h.process()
 	if !ok {
 		return nil
@@ -176,16 +176,16 @@ func (h *Host) end(ctx context.Context, sig unix.Signal) error {
 	if err := errors.Join(p.signal(sig), p.signal(unix.SIGCONT)); err != nil {
 		return err
 	}
-	return p.gone(ctx)
+	return p.waitExit(ctx)
 }
 
-// Stop halts pinion with SIGSTOP: its connections stay, and nothing answers on them.
-func (h *Host) Stop() error { return h.pause(unix.SIGSTOP) }
+// Pause halts pinion with SIGSTOP: its connections stay, and nothing answers on them.
+func (h *Host) Pause() error { return h.sendSignal(unix.SIGSTOP) }
 
-// Cont lets a stopped pinion go on.
-func (h *Host) Cont() error { return h.pause(unix.SIGCONT) }
+// Resume lets a stopped pinion go on.
+func (h *Host) Resume() error { return h.sendSignal(unix.SIGCONT) }
 
-func (h *Host) pause(sig unix.Signal) error {
+func (h *Host) sendSignal(sig unix.Signal) error {
 	p, ok := h.process()
 	if !ok {
 		return fmt.Errorf("no pinion runs on %s", h.Name)
@@ -199,7 +199,7 @@ func (h *Host) Run(cmd *exec.Cmd) error {
 		cmd.Env = os.Environ()
 	}
 	cmd.Env = append(cmd.Env, "PATH="+filepath.Dir(h.Binary())+":"+os.Getenv("PATH"))
-	if err := inside(h.namespace, h.Name, cmd.Start); err != nil {
+	if err := inNamespace(h.namespace, h.Name, cmd.Start); err != nil {
 		return err
 	}
 	return cmd.Wait()

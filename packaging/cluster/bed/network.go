@@ -14,13 +14,13 @@ import (
 )
 
 const (
-	// mostHosts fit into a /24 beside the switch.
-	mostHosts = 100
-	// switchNumber is the address of the switch in the subnet.
-	switchNumber = 254
-	// chain holds the rules of cut links. It is in the raw table, which every packet that arrives meets first, also
+	// maxHosts fit into a /24 beside the switch.
+	maxHosts = 100
+	// switchHostNumber is the address of the switch in the subnet.
+	switchHostNumber = 254
+	// cutChain holds the rules of cut links. It is in the raw table, which every packet that arrives meets first, also
 	// those for containers.
-	chain = "CUT"
+	cutChain = "CUT"
 )
 
 func newID() string {
@@ -50,21 +50,21 @@ func freeSubnet() (netip.Prefix, error) {
 	return netip.Prefix{}, errors.New("this machine has an address in every /24 of 10.77.0.0/16; no subnet is left for the cluster")
 }
 
-func nth(subnet netip.Prefix, n int) netip.Addr {
+func addressOf(subnet netip.Prefix, n int) netip.Addr {
 	bytes := subnet.Addr().As4()
 	bytes[3] = byte(n)
 	return netip.AddrFrom4(bytes)
 }
 
 // namespace is the name of a host's or the switch's namespace, as `ip netns` lists it.
-func (b *Bed) namespace(of string) string { return "pinion-" + b.state.ID + "-" + of }
+func (b *Testbed) namespace(of string) string { return "pinion-" + b.state.ID + "-" + of }
 
-func (b *Bed) switchboard() string { return b.namespace("switch") }
+func (b *Testbed) switchNamespace() string { return b.namespace("switch") }
 
-// wire makes the namespaces, the bridge in the switch's, and a link from there to each host. Every interface is born
+// createNetwork makes the namespaces, the bridge in the switch's, and a link from there to each host. Every interface is born
 // inside a namespace of the bed.
-func (b *Bed) wire() error {
-	board := b.switchboard()
+func (b *Testbed) createNetwork() error {
+	board := b.switchNamespace()
 	script := []string{
 		"netns add " + board,
 		"-n " + board + " link set lo up",
@@ -83,34 +83,34 @@ func (b *Bed) wire() error {
 		)
 	}
 	for _, line := range script {
-		if err := run("ip", strings.Fields(line)...); err != nil {
+		if err := runCommand("ip", strings.Fields(line)...); err != nil {
 			return err
 		}
 	}
 	for _, h := range b.hosts {
-		if err := h.iptables("-N", chain); err != nil {
+		if err := h.iptables("-N", cutChain); err != nil {
 			return err
 		}
-		if err := h.iptables("-I", "PREROUTING", "-j", chain); err != nil {
+		if err := h.iptables("-I", "PREROUTING", "-j", cutChain); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// unwire removes the namespaces, and with them all that is in them. It may be repeated.
-func (b *Bed) unwire() error {
+// deleteNetwork removes the namespaces, and with them all that is in them. It may be repeated.
+func (b *Testbed) deleteNetwork() error {
 	var all error
 	for _, name := range b.namespaces() {
 		if _, err := os.Stat(namespacePath(name)); err == nil {
-			all = errors.Join(all, run("ip", "netns", "delete", name))
+			all = errors.Join(all, runCommand("ip", "netns", "delete", name))
 		}
 	}
 	return all
 }
 
-func (b *Bed) namespaces() []string {
-	names := []string{b.switchboard()}
+func (b *Testbed) namespaces() []string {
+	names := []string{b.switchNamespace()}
 	for _, h := range b.hosts {
 		names = append(names, h.namespace)
 	}
@@ -118,30 +118,32 @@ func (b *Bed) namespaces() []string {
 }
 
 // Cut drops every packet that from sends to to. The other direction stays.
-func (b *Bed) Cut(from, to *Host) error {
-	return to.iptables("-A", chain, "-s", from.IP.String(), "-j", "DROP")
+func (b *Testbed) Cut(from, to *Host) error {
+	return to.iptables("-A", cutChain, "-s", from.IP.String(), "-j", "DROP")
 }
 
 // CutBoth drops the packets of both directions.
-func (b *Bed) CutBoth(one, other *Host) error {
+func (b *Testbed) CutBoth(one, other *Host) error {
 	return errors.Join(b.Cut(one, other), b.Cut(other, one))
 }
 
 // Heal makes every link whole again.
-func (b *Bed) Heal() error {
+func (b *Testbed) Heal() error {
 	var all error
 	for _, h := range b.hosts {
-		all = errors.Join(all, h.iptables("-F", chain))
+		all = errors.Join(all, h.iptables("-F", cutChain))
 	}
 	return all
 }
 
 // SwitchIP is the address of the switch, which every host reaches whatever links between hosts are cut.
-func (b *Bed) SwitchIP() netip.Addr { return nth(netip.MustParsePrefix(b.state.Subnet), switchNumber) }
+func (b *Testbed) SwitchIP() netip.Addr {
+	return addressOf(netip.MustParsePrefix(b.state.Subnet), switchHostNumber)
+}
 
 // Listen opens a port on the switch, for what stands in for the world outside.
-func (b *Bed) Listen(port int) (listener net.Listener, err error) {
-	err = inside(b.switchboard(), "", func() error {
+func (b *Testbed) Listen(port int) (listener net.Listener, err error) {
+	err = inNamespace(b.switchNamespace(), "", func() error {
 		listener, err = net.Listen("tcp", netip.AddrPortFrom(b.SwitchIP(), uint16(port)).String())
 		return err
 	})
@@ -149,8 +151,8 @@ func (b *Bed) Listen(port int) (listener net.Listener, err error) {
 }
 
 // Dial connects to an address from the switch, as a client outside of all hosts.
-func (b *Bed) Dial(ctx context.Context, network, address string) (conn net.Conn, err error) {
-	err = inside(b.switchboard(), "", func() error {
+func (b *Testbed) Dial(ctx context.Context, network, address string) (conn net.Conn, err error) {
+	err = inNamespace(b.switchNamespace(), "", func() error {
 		var d net.Dialer
 		conn, err = d.DialContext(ctx, network, address)
 		return err
@@ -159,10 +161,10 @@ func (b *Bed) Dial(ctx context.Context, network, address string) (conn net.Conn,
 }
 
 func (h *Host) iptables(args ...string) error {
-	return inside(h.namespace, "", func() error { return run("iptables", append([]string{"-w", "10", "-t", "raw"}, args...)...) })
+	return inNamespace(h.namespace, "", func() error { return runCommand("iptables", append([]string{"-w", "10", "-t", "raw"}, args...)...) })
 }
 
-func run(name string, args ...string) error {
+func runCommand(name string, args ...string) error {
 	if out, err := exec.Command(name, args...).CombinedOutput(); err != nil {
 		return fmt.Errorf("%s %s: %w: %s", name, strings.Join(args, " "), err, strings.TrimSpace(string(out)))
 	}

@@ -19,14 +19,14 @@ type process struct {
 	started string // clock ticks since boot
 }
 
-// look reads what runs under the number; false when it is gone or a zombie.
-func look(pid int) (process, bool) {
+// findProcess reads what runs under the number; false when it is gone or a zombie.
+func findProcess(pid int) (process, bool) {
 	stat, ok := readStat(pid)
 	return process{pid: pid, started: stat.started}, ok && stat.state != "Z" && stat.state != "X"
 }
 
 func (p process) alive() bool {
-	now, ok := look(p.pid)
+	now, ok := findProcess(p.pid)
 	return ok && now == p
 }
 
@@ -37,8 +37,8 @@ func (p process) signal(sig unix.Signal) error {
 	return unix.Kill(p.pid, sig)
 }
 
-// gone waits until the process has ended.
-func (p process) gone(ctx context.Context) error {
+// waitExit waits until the process has ended.
+func (p process) waitExit(ctx context.Context) error {
 	return poll(ctx, fmt.Sprintf("process %d has not ended", p.pid), func() (bool, error) { return !p.alive(), nil })
 }
 
@@ -65,28 +65,28 @@ func parseProcess(text string) (p process, err error) {
 	return p, err
 }
 
-type stat struct {
+type procStat struct {
 	state, started string
 	parent         int
 }
 
 // readStat reads /proc/PID/stat; the name of the program, which may hold anything, ends at the last parenthesis.
-func readStat(pid int) (stat, bool) {
+func readStat(pid int) (procStat, bool) {
 	raw, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
 	if err != nil {
-		return stat{}, false
+		return procStat{}, false
 	}
 	fields := strings.Fields(string(raw[strings.LastIndexByte(string(raw), ')')+1:]))
 	if len(fields) < 20 {
-		return stat{}, false
+		return procStat{}, false
 	}
 	parent, _ := strconv.Atoi(fields[1])
-	return stat{state: fields[0], parent: parent, started: fields[19]}, true
+	return procStat{state: fields[0], parent: parent, started: fields[19]}, true
 }
 
-// family are the processes in the network namespace and all that come from them: a container has a namespace of its
+// processTree are the processes in the network namespace and all that come from them: a container has a namespace of its
 // own, and its shim is its parent.
-func family(namespace string) []process {
+func processTree(namespace string) []process {
 	var home unix.Stat_t
 	if unix.Stat(namespacePath(namespace), &home) != nil {
 		return nil
@@ -111,7 +111,7 @@ func family(namespace string) []process {
 		}
 		seen = append(seen, next[0])
 		next = append(next, children[next[0]]...)
-		if p, ok := look(next[0]); ok {
+		if p, ok := findProcess(next[0]); ok {
 			all = append(all, p)
 		}
 	}

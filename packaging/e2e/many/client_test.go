@@ -35,19 +35,19 @@ func (p *pool) call(h *bed.Host, operation string, in, out any) (status int, err
 	if err != nil {
 		return 0, err
 	}
-	return p.exchange(h, "POST", operation, string(body), out)
+	return p.do(h, "POST", operation, string(body), out)
 }
 
 // get reads a document of the plain door.
 func (p *pool) get(h *bed.Host, path string, out any) error {
-	status, err := p.exchange(h, "GET", path, "", out)
+	status, err := p.do(h, "GET", path, "", out)
 	if err == nil && status != 200 {
 		err = fmt.Errorf("GET %s on %s: %d", path, h.Name, status)
 	}
 	return err
 }
 
-func (p *pool) exchange(h *bed.Host, method, path, body string, out any) (int, error) {
+func (p *pool) do(h *bed.Host, method, path, body string, out any) (int, error) {
 	request, err := http.NewRequest(method, "http://pinion/v1/"+path, strings.NewReader(body))
 	if err != nil {
 		return 0, err
@@ -63,26 +63,26 @@ func (p *pool) exchange(h *bed.Host, method, path, body string, out any) (int, e
 		return 0, err
 	}
 	if response.StatusCode != 200 {
-		if refused, ok := out.(*refusal); ok {
-			*refused = refusal(raw)
+		if refused, ok := out.(*rawBody); ok {
+			*refused = rawBody(raw)
 		}
 		return response.StatusCode, nil
 	}
-	if text, ok := out.(*refusal); ok {
-		*text = refusal(raw)
+	if text, ok := out.(*rawBody); ok {
+		*text = rawBody(raw)
 		return 200, nil
 	}
 	return 200, json.Unmarshal(raw, out)
 }
 
-// refusal takes an answer as it is, whatever the status.
-type refusal string
+// rawBody takes an answer as it is, whatever the status.
+type rawBody string
 
-// must is call for requests that succeed after a while: what a client's retries would do.
-func (p *pool) must(t testing.TB, h *bed.Host, operation string, in, out any) {
+// mustCall is call for requests that succeed after a while: what a client's retries would do.
+func (p *pool) mustCall(t testing.TB, h *bed.Host, operation string, in, out any) {
 	t.Helper()
 	eventually(t, operation+" on "+h.Name, func() bool {
-		var raw refusal
+		var raw rawBody
 		status, err := p.call(h, operation, in, &raw)
 		if err == nil && status >= 400 && status < 500 {
 			t.Fatalf("%s on %s: %d %s", operation, h.Name, status, raw)
@@ -90,7 +90,7 @@ func (p *pool) must(t testing.TB, h *bed.Host, operation string, in, out any) {
 		if err != nil || status != 200 {
 			return false
 		}
-		fine(t, json.Unmarshal([]byte(raw), out))
+		must(t, json.Unmarshal([]byte(raw), out))
 		return true
 	})
 }
@@ -134,8 +134,8 @@ type host struct {
 	Tasks     int    `json:"tasks"`
 }
 
-// listed are the hosts that one host knows.
-func (p *pool) listed(h *bed.Host) (map[string]host, error) {
+// hostsByName are the hosts that one host knows.
+func (p *pool) hostsByName(h *bed.Host) (map[string]host, error) {
 	var all []host
 	err := p.get(h, "hosts", &all)
 	byName := map[string]host{}
@@ -154,7 +154,7 @@ func (p *pool) leader(t testing.TB) *bed.Host {
 			if h.Status() != "running" {
 				continue
 			}
-			hosts, err := p.listed(h)
+			hosts, err := p.hostsByName(h)
 			if err != nil {
 				continue
 			}
@@ -170,21 +170,21 @@ func (p *pool) leader(t testing.TB) *bed.Host {
 	return leader
 }
 
-// servers is how many servers the pool has when all is well: three, or one of two.
-func (p *pool) servers() int {
+// wantServers is how many servers the pool has when all is well: three, or one of two.
+func (p *pool) wantServers() int {
 	if len(p.Hosts()) < 3 {
 		return 1
 	}
 	return 3
 }
 
-// settled waits until every host answers that all are connected and that the servers are there.
-func (p *pool) settled(t testing.TB) {
+// waitConverged waits until every host answers that all are connected and that the servers are there.
+func (p *pool) waitConverged(t testing.TB) {
 	t.Helper()
-	servers := p.servers()
+	servers := p.wantServers()
 	for _, h := range p.Hosts() {
 		eventually(t, fmt.Sprintf("%s sees all %d hosts connected and %d servers", h.Name, len(p.Hosts()), servers), func() bool {
-			hosts, err := p.listed(h)
+			hosts, err := p.hostsByName(h)
 			roles := map[string]int{}
 			for _, one := range hosts {
 				roles[one.Role]++
@@ -201,7 +201,7 @@ func (p *pool) settled(t testing.TB) {
 func (p *pool) sh(t testing.TB, h *bed.Host, script string) (string, error) {
 	t.Helper()
 	documents, err := filepath.Abs("../../../api/ecs/testdata")
-	fine(t, err)
+	must(t, err)
 	cmd := exec.Command("bash", "-c", `eval "$(pinion --data-dir "$0" env)"; `+script, h.Dir)
 	cmd.Dir = documents
 	var out, problem strings.Builder

@@ -21,18 +21,18 @@ func TestDisks(t *testing.T) {
 	p.up(t)
 	for name, part := range map[string]func(*testing.T){"hang": p.testHang, "full": p.testFull, "flicker": p.testFlicker} {
 		t.Run(name, func(t *testing.T) {
-			p.whole(t)
+			p.undoFaults(t)
 			part(t)
 		})
 	}
 }
 
-// proven ends the writers and checks what they were told.
-func (p *pool) proven(t *testing.T, w *writers) int {
+// stopAndCheck ends the writers and checks what they were told.
+func (p *pool) stopAndCheck(t *testing.T, w *writers) int {
 	t.Helper()
 	w.stop()
-	p.settled(t)
-	p.sameEverywhere(t)
+	p.waitConverged(t)
+	p.checkStatesEqual(t)
 	return w.check(t)
 }
 
@@ -42,21 +42,21 @@ func (p *pool) testHang(t *testing.T) {
 	acknowledged := 0
 	for round := range *hangs {
 		w := p.startWriters(t, fmt.Sprintf("hang%d", round))
-		w.next(t, time.Now(), 5)
+		w.waitAcknowledged(t, time.Now(), 5)
 		leader := p.leader(t)
-		fine(t, leader.Freeze())
+		must(t, leader.FreezeDisk())
 		frozen := time.Now()
-		gap := w.next(t, frozen, 1)
+		gap := w.waitAcknowledged(t, frozen, 1)
 		gaps = append(gaps, gap)
-		fine(t, leader.Thaw())
+		must(t, leader.ThawDisk())
 		eventually(t, leader.Name+" has left because its disk hangs", func() bool { return leader.Status() == "down" })
 		p.start(t, leader)
-		n := p.proven(t, w)
+		n := p.stopAndCheck(t, w)
 		acknowledged += n
 		t.Logf("hang %d: the next change was acknowledged after %v, %d changes", round+1, gap.Round(time.Millisecond), n)
 	}
-	noteTimes(t, "the leader's disk hangs -> next acknowledged change", gaps, 0, 10*time.Second)
-	noteCount("changes acknowledged while disks hung, all there", acknowledged)
+	recordTimes(t, "the leader's disk hangs -> next acknowledged change", gaps, 0, 10*time.Second)
+	recordCount("changes acknowledged while disks hung, all there", acknowledged)
 }
 
 // testFull fills the disks of one server, then of two, each server's in turn.
@@ -66,29 +66,29 @@ func (p *pool) testFull(t *testing.T) {
 	for round := range *fills {
 		for _, n := range []int{1, 2} {
 			w := p.startWriters(t, fmt.Sprintf("full%d-%d", n, round))
-			w.next(t, time.Now(), 5)
-			full := p.turn(round, n)
+			w.waitAcknowledged(t, time.Now(), 5)
+			full := p.rotate(round, n)
 			for _, h := range full {
-				fine(t, h.Fill())
+				must(t, h.FillDisk())
 			}
 			<-time.After(3 * time.Second) // what they do meanwhile is up to them
 			freed := time.Now()
 			for _, h := range full {
-				fine(t, h.Empty())
+				must(t, h.FreeDisk())
 			}
-			gap := w.next(t, freed, 5)
+			gap := w.waitAcknowledged(t, freed, 5)
 			back = append(back, gap)
-			count := p.proven(t, w)
+			count := p.stopAndCheck(t, w)
 			acknowledged += count
 			t.Logf("full %d: with room again on %d disks the next change was acknowledged after %v, %d changes", round+1, n, gap.Round(time.Millisecond), count)
 		}
 	}
-	noteTimes(t, "room again on full disks -> next acknowledged change", back, 0, 30*time.Second)
-	noteCount("changes acknowledged around full disks, all there", acknowledged)
+	recordTimes(t, "room again on full disks -> next acknowledged change", back, 0, 30*time.Second)
+	recordCount("changes acknowledged around full disks, all there", acknowledged)
 }
 
-// turn are n hosts, beginning with another one each round.
-func (p *pool) turn(round, n int) (some []*bed.Host) {
+// rotate are n hosts, beginning with another one each round.
+func (p *pool) rotate(round, n int) (some []*bed.Host) {
 	for i := range n {
 		some = append(some, p.Hosts()[(round+i)%len(p.Hosts())])
 	}
@@ -96,14 +96,14 @@ func (p *pool) turn(round, n int) (some []*bed.Host) {
 }
 
 const (
-	// flicker is how long a follower's store fails each time, and how long it works in between.
-	flicker = 30 * time.Millisecond
-	// flickersEach is how many times that is in one round.
-	flickersEach = 20
+	// writeFailure is how long a follower's store fails each time, and how long it works in between.
+	writeFailure = 30 * time.Millisecond
+	// writeFailuresEach is how many times that is in one round.
+	writeFailuresEach = 20
 )
 
-// refusedEntries is what a leader says when a follower could not take what it was sent.
-const refusedEntries = "appendEntries rejected"
+// rejectedEntries is what a leader says when a follower could not take what it was sent.
+const rejectedEntries = "appendEntries rejected"
 
 // testFlicker makes the store of a follower fail again and again: it never stays behind for good.
 func (p *pool) testFlicker(t *testing.T) {
@@ -111,28 +111,28 @@ func (p *pool) testFlicker(t *testing.T) {
 	var behind []time.Duration
 	for round := range *flickers {
 		w := p.startWriters(t, fmt.Sprintf("flicker%d", round))
-		w.next(t, time.Now(), 5)
+		w.waitAcknowledged(t, time.Now(), 5)
 		leader := p.leader(t)
 		others := slices.DeleteFunc(slices.Clone(p.Hosts()), func(h *bed.Host) bool { return h == leader })
 		follower := others[round%len(others)]
-		before := strings.Count(leader.Output(), refusedEntries)
-		for range flickersEach {
-			fine(t, follower.FailWrites(flicker))
-			<-time.After(flicker)
+		before := strings.Count(leader.Output(), rejectedEntries)
+		for range writeFailuresEach {
+			must(t, follower.FailWrites(writeFailure))
+			<-time.After(writeFailure)
 		}
-		w.next(t, time.Now(), 5)
+		w.waitAcknowledged(t, time.Now(), 5)
 		w.stop()
 		began := time.Now()
-		p.sameEverywhere(t)
+		p.checkStatesEqual(t)
 		behind = append(behind, time.Since(began))
-		acknowledged += p.proven(t, w)
-		if strings.Count(leader.Output(), refusedEntries) == before {
+		acknowledged += p.stopAndCheck(t, w)
+		if strings.Count(leader.Output(), rejectedEntries) == before {
 			t.Errorf("%s heard of no failure of the store of %s", leader.Name, follower.Name)
 		}
 		if follower.Status() != "running" {
 			t.Errorf("%s did not outlive it:\n%s", follower.Name, follower.Output())
 		}
 	}
-	noteTimes(t, fmt.Sprintf("a follower's store failed %d times for %v -> all states equal", flickersEach, flicker), behind, 0, 0)
-	noteCount("changes acknowledged around failing stores, all there", acknowledged)
+	recordTimes(t, fmt.Sprintf("a follower's store failed %d times for %v -> all states equal", writeFailuresEach, writeFailure), behind, 0, 0)
+	recordCount("changes acknowledged around failing stores, all there", acknowledged)
 }

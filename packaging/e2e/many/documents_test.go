@@ -59,19 +59,19 @@ func (p *pool) testS13(t *testing.T) {
 	if len(third.Tasks) != 1 || third.Tasks[0].Containers[0].GPUs[0] != a.Containers[0].GPUs[0] {
 		t.Fatalf("after one has completed: %v, want the GPU of %v", third, a)
 	}
-	p.end(t, "small", b, third.Tasks[0])
+	p.stopTasks(t, "small", b, third.Tasks[0])
 }
 
-// end stops tasks of a cluster and waits until they are stopped.
-func (p *pool) end(t *testing.T, cluster string, running ...task) {
+// stopTasks stops tasks of a cluster and waits until they are stopped.
+func (p *pool) stopTasks(t *testing.T, cluster string, running ...task) {
 	t.Helper()
 	for _, one := range running {
-		p.must(t, p.Hosts()[0], "StopTask", object{"cluster": cluster, "task": one.id()}, &object{})
+		p.mustCall(t, p.Hosts()[0], "StopTask", object{"cluster": cluster, "task": one.id()}, &object{})
 	}
 	for _, one := range running {
 		eventually(t, "task "+one.id()+" has stopped", func() bool {
 			var answer tasks
-			p.must(t, p.Hosts()[0], "DescribeTasks", object{"cluster": cluster, "tasks": []string{one.id()}}, &answer)
+			p.mustCall(t, p.Hosts()[0], "DescribeTasks", object{"cluster": cluster, "tasks": []string{one.id()}}, &answer)
 			return len(answer.Tasks) == 1 && answer.Tasks[0].LastStatus == "STOPPED"
 		})
 	}
@@ -82,7 +82,7 @@ func (p *pool) testS14(t *testing.T) {
 	h := p.Hosts()[2]
 	four := aws[tasks](t, p, h, `aws ecs register-task-definition --cli-input-json file://gpu-4-taskdef.json >/dev/null; aws ecs run-task --cluster default --task-definition tensorflow-4-gpu`)
 	eight := aws[tasks](t, p, h, `aws ecs register-task-definition --cli-input-json "$(sed 's/131072/1024/' gpu-8-taskdef.json)" >/dev/null; aws ecs run-task --cluster default --task-definition tensorflow-8-gpu`)
-	defer p.end(t, "default", slices.Concat(four.Tasks, eight.Tasks)...)
+	defer p.stopTasks(t, "default", slices.Concat(four.Tasks, eight.Tasks)...)
 	if len(four.Tasks) != 1 || len(eight.Tasks) != 1 {
 		t.Fatalf("got %v and %v", four, eight)
 	}
@@ -103,9 +103,9 @@ func (p *pool) testS31(t *testing.T) {
 	h := p.Hosts()[3]
 	p.define(t, "ecs-gpu-task-def", 1, "sleep 1000")
 	got := aws[tasks](t, p, h, constrained)
-	defer p.end(t, "default", got.Tasks...)
-	hosts, err := p.listed(h)
-	fine(t, err)
+	defer p.stopTasks(t, "default", got.Tasks...)
+	hosts, err := p.hostsByName(h)
+	must(t, err)
 	if len(got.Tasks) != 1 || got.Tasks[0].host() != hosts["host2"].ID {
 		t.Fatalf("got %v, want it on host2, %s", got, hosts["host2"].ID)
 	}
@@ -139,13 +139,13 @@ func (p *pool) testS33(t *testing.T) {
 			in["placementConstraints"] = []object{{"type": "memberOf", "expression": expression}}
 		}
 		var answer tasks
-		p.must(t, p.Hosts()[4], "RunTask", in, &answer)
+		p.mustCall(t, p.Hosts()[4], "RunTask", in, &answer)
 		if len(answer.Tasks) != 1 {
 			t.Fatalf("%q: %v", expression, answer)
 		}
 		done := p.wait(t, p.Hosts()[4], answer.Tasks[0].id(), "STOPPED")
 		log, err := p.Hosts()[4].Pinion("logs", done.id())
-		fine(t, err)
+		must(t, err)
 		visible := "void"
 		if gpus > 0 {
 			visible = strings.Join(done.Containers[0].GPUs, ",")

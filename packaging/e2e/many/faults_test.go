@@ -25,10 +25,10 @@ func TestFaults(t *testing.T) {
 		{"history", p.testHistory},
 	} {
 		t.Run(part.name, func(t *testing.T) {
-			p.whole(t)
+			p.undoFaults(t)
 			part.run(t)
-			p.sameEverywhere(t)
-			p.reportedFirst(t)
+			p.checkStatesEqual(t)
+			p.checkReportedFirst(t)
 		})
 	}
 }
@@ -37,57 +37,57 @@ func TestFaults(t *testing.T) {
 func (p *pool) testLeaderKilled(t *testing.T) {
 	var sdks []*ecs.Client
 	for _, h := range p.Hosts() {
-		sdks = append(sdks, p.sdk(t, h))
+		sdks = append(sdks, p.ecsClient(t, h))
 	}
 	var gaps []time.Duration
 	accepted := 0
 	for round := range *kills {
 		l := p.startLoad(t, sdks, fmt.Sprintf("load%d", round))
-		l.next(time.Now())
+		l.waitAccepted(time.Now())
 		leader := p.leader(t)
 		killed := time.Now()
-		fine(t, leader.Kill(t.Context()))
+		must(t, leader.Kill(t.Context()))
 		gone := time.Now() // it may have accepted tasks until now
-		gap := l.next(gone) + gone.Sub(killed)
+		gap := l.waitAccepted(gone) + gone.Sub(killed)
 		gaps = append(gaps, gap)
 		p.start(t, leader)
-		p.settled(t)
-		l.next(time.Now())
+		p.waitConverged(t)
+		l.waitAccepted(time.Now())
 		l.stop()
 		n := l.check()
 		accepted += n
-		p.sameEverywhere(t)
+		p.checkStatesEqual(t)
 		t.Logf("kill %d: %s led, the next task was accepted after %v, %d tasks", round+1, leader.Name, gap.Round(time.Millisecond), n)
 		if t.Failed() {
 			break
 		}
 	}
-	noteTimes(t, "kill -9 of the leader -> next accepted RunTask", gaps, 1500*time.Millisecond, 4*time.Second)
-	noteCount("tasks accepted meanwhile, each there once and run once", accepted)
+	recordTimes(t, "kill -9 of the leader -> next accepted RunTask", gaps, 1500*time.Millisecond, 4*time.Second)
+	recordCount("tasks accepted meanwhile, each there once and run once", accepted)
 }
 
 // testEveryHostKilled kills each pinion while tasks run on all of them; others answer meanwhile.
 func (p *pool) testEveryHostKilled(t *testing.T) {
-	running := p.tick(t, 10, "killed")
+	running := p.startTicking(t, 10, "killed")
 	var losses []time.Duration
 	for round := range *rounds {
 		for i, h := range p.Hosts() {
-			fine(t, h.Kill(t.Context()))
+			must(t, h.Kill(t.Context()))
 			other := p.Hosts()[(i+1)%len(p.Hosts())]
 			if i == round%len(p.Hosts()) {
 				losses = append(losses, p.waitLost(t, other, h))
 			}
 			done := p.run(t, other, "witnessed", fmt.Sprintf("killed-%d-%s", round, h.Name))
 			p.start(t, h)
-			p.wantExit(t, map[string]task{"run meanwhile": done}, 0)
+			p.checkExit(t, map[string]task{"run meanwhile": done}, 0)
 		}
-		p.settled(t)
-		p.undisturbed(t, running)
-		p.sameEverywhere(t)
+		p.waitConverged(t)
+		p.checkUndisturbed(t, running)
+		p.checkStatesEqual(t)
 	}
 	p.endTicking(t, running)
-	noteTimes(t, "kill -9 of a host -> shown as lost", losses, 0, 5*time.Second)
-	noteCount("kills of hosts while 10 tasks ran", *rounds*len(p.Hosts()))
+	recordTimes(t, "kill -9 of a host -> shown as lost", losses, 0, 5*time.Second)
+	recordCount("kills of hosts while 10 tasks ran", *rounds*len(p.Hosts()))
 }
 
 // waitLost waits until one host shows another, just killed, as not connected.
@@ -95,7 +95,7 @@ func (p *pool) waitLost(t *testing.T, at, killed *bed.Host) time.Duration {
 	t.Helper()
 	began := time.Now()
 	eventually(t, killed.Name+" is not connected any more", func() bool {
-		hosts, err := p.listed(at)
+		hosts, err := p.hostsByName(at)
 		return err == nil && !hosts[killed.Name].Connected
 	})
 	return time.Since(began)
@@ -103,12 +103,12 @@ func (p *pool) waitLost(t *testing.T, at, killed *bed.Host) time.Duration {
 
 // testLinksCut cuts one link of the leader in each direction, then both directions, then all of a host's links.
 func (p *pool) testLinksCut(t *testing.T) {
-	running := p.tick(t, 10, "cut")
+	running := p.startTicking(t, 10, "cut")
 	cuts := map[string]func(leader, other *bed.Host) error{
 		"to-a-host":   p.Cut,
 		"from-a-host": func(leader, other *bed.Host) error { return p.Cut(other, leader) },
 		"both-ways":   p.CutBoth,
-		"deaf":        func(leader, _ *bed.Host) error { return p.isolate(leader, p.hears) },
+		"deaf":        func(leader, _ *bed.Host) error { return p.isolate(leader, p.cutIncoming) },
 		"mute":        func(leader, _ *bed.Host) error { return p.isolate(leader, p.Cut) },
 		"alone":       func(leader, _ *bed.Host) error { return p.isolate(leader, p.CutBoth) },
 		"other-alone": func(_, other *bed.Host) error { return p.isolate(other, p.CutBoth) },
@@ -117,22 +117,22 @@ func (p *pool) testLinksCut(t *testing.T) {
 		for name, cut := range cuts {
 			leader := p.leader(t)
 			others := slices.DeleteFunc(slices.Clone(p.Hosts()), func(h *bed.Host) bool { return h == leader })
-			fine(t, cut(leader, others[round%len(others)]))
+			must(t, cut(leader, others[round%len(others)]))
 			whole := others[(round+1)%len(others)]
 			done := p.run(t, whole, "witnessed", fmt.Sprintf("cut-%d-%s", round, name))
-			fine(t, p.Heal())
-			p.settled(t)
-			p.wantExit(t, map[string]task{"run meanwhile": done}, 0)
-			p.undisturbed(t, running)
+			must(t, p.Heal())
+			p.waitConverged(t)
+			p.checkExit(t, map[string]task{"run meanwhile": done}, 0)
+			p.checkUndisturbed(t, running)
 		}
-		p.sameEverywhere(t)
+		p.checkStatesEqual(t)
 	}
 	p.endTicking(t, running)
-	noteCount("cuts of links while 10 tasks ran", *rounds*len(cuts))
+	recordCount("cuts of links while 10 tasks ran", *rounds*len(cuts))
 }
 
-// hears cuts what comes to a host from another.
-func (p *pool) hears(h, other *bed.Host) error { return p.Cut(other, h) }
+// cutIncoming cuts what comes to a host from another.
+func (p *pool) cutIncoming(h, other *bed.Host) error { return p.Cut(other, h) }
 
 // isolate cuts all links of a host, each as cut does.
 func (p *pool) isolate(h *bed.Host, cut func(h, other *bed.Host) error) error {
@@ -150,8 +150,8 @@ func (p *pool) isolate(h *bed.Host, cut func(h, other *bed.Host) error) error {
 // testNoServers ends all servers for a while. Tasks run on; some end meanwhile, and their exit codes are known
 // afterwards. Nothing is restarted.
 func (p *pool) testNoServers(t *testing.T) {
-	p.define(t, "brief", 1, once+`while [ ! -e /w/brief-end ]; do usleep 100000; done; exit 9`)
-	running, brief := p.tick(t, 14, "away"), map[string]task{}
+	p.define(t, "brief", 1, onceScript+`while [ ! -e /w/brief-end ]; do usleep 100000; done; exit 9`)
+	running, brief := p.startTicking(t, 14, "away"), map[string]task{}
 	for i := range 6 {
 		name := fmt.Sprintf("brief-%d", i)
 		brief[name] = p.run(t, p.Hosts()[i%len(p.Hosts())], "brief", name)
@@ -161,38 +161,38 @@ func (p *pool) testNoServers(t *testing.T) {
 	}
 	servers := p.serverHosts(t)
 	for _, h := range servers {
-		fine(t, h.Kill(t.Context()))
+		must(t, h.Kill(t.Context()))
 	}
 	began := time.Now()
 	over := filepath.Join(p.witness, "brief-end")
-	fine(t, os.WriteFile(over, nil, 0o600))
+	must(t, os.WriteFile(over, nil, 0o600))
 	<-time.After(*away)
 	for name := range running {
-		written := p.ticks(name)
-		eventually(t, name+" runs without servers", func() bool { return p.ticks(name) > written })
+		written := p.tickCount(name)
+		eventually(t, name+" runs without servers", func() bool { return p.tickCount(name) > written })
 	}
 	p.start(t, servers...)
 	back := time.Now()
-	p.settled(t)
-	noteTimes(t, "servers started again -> all hosts are in touch", []time.Duration{time.Since(back)}, 0, 0)
-	fine(t, os.Remove(over))
-	p.wantExit(t, brief, 9)
-	p.undisturbed(t, running)
+	p.waitConverged(t)
+	recordTimes(t, "servers started again -> all hosts are in touch", []time.Duration{time.Since(back)}, 0, 0)
+	must(t, os.Remove(over))
+	p.checkExit(t, brief, 9)
+	p.checkUndisturbed(t, running)
 	p.endTicking(t, running)
-	noteCount(fmt.Sprintf("tasks that ran on without servers for %v, none restarted, all exit codes known", back.Sub(began).Round(time.Second)), len(running)+len(brief))
+	recordCount(fmt.Sprintf("tasks that ran on without servers for %v, none restarted, all exit codes known", back.Sub(began).Round(time.Second)), len(running)+len(brief))
 }
 
 // serverHosts are the hosts that are servers now.
 func (p *pool) serverHosts(t *testing.T) (servers []*bed.Host) {
 	t.Helper()
-	hosts, err := p.listed(p.leader(t))
-	fine(t, err)
+	hosts, err := p.hostsByName(p.leader(t))
+	must(t, err)
 	for _, h := range p.Hosts() {
 		if role := hosts[h.Name].Role; role == "leader" || role == "server" {
 			servers = append(servers, h)
 		}
 	}
-	if len(servers) != p.servers() {
+	if len(servers) != p.wantServers() {
 		t.Fatalf("the servers are %v", hosts)
 	}
 	return servers

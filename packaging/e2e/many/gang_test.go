@@ -47,7 +47,7 @@ func (p *pool) sums(t *testing.T) (all []string) {
 		name := filepath.Join(p.witness, fmt.Sprintf("sum-%d", rank))
 		sum, err := os.ReadFile(name)
 		if err == nil {
-			fine(t, os.Remove(name))
+			must(t, os.Remove(name))
 		}
 		all = append(all, string(sum))
 	}
@@ -68,7 +68,7 @@ func (p *pool) testGangFinishes(t *testing.T) {
 func (p *pool) testGangEndsWithOne(t *testing.T) {
 	h := p.Hosts()[2]
 	out, err := p.sh(t, h, p.runGang("-d --network host", "stay"))
-	fine(t, err)
+	must(t, err)
 	ids := strings.Fields(out)
 	if len(ids) != 8 {
 		t.Fatalf("%q", out)
@@ -78,8 +78,8 @@ func (p *pool) testGangEndsWithOne(t *testing.T) {
 		return err == nil && len(made) == 8
 	})
 	leader := p.leader(t)
-	fine(t, leader.Kill(t.Context()))
-	fine(t, syscall.Kill(processOf(t, "RANK=3", "/w/allreduce"), syscall.SIGKILL))
+	must(t, leader.Kill(t.Context()))
+	must(t, syscall.Kill(processOf(t, "RANK=3", "/w/allreduce"), syscall.SIGKILL))
 	p.start(t, leader)
 	for rank, id := range ids {
 		is := p.wait(t, h, id, "STOPPED")
@@ -100,7 +100,7 @@ func (p *pool) testGangEndsWithOne(t *testing.T) {
 func processOf(t *testing.T, variable, program string) int {
 	t.Helper()
 	all, err := filepath.Glob("/proc/[0-9]*/cmdline")
-	fine(t, err)
+	must(t, err)
 	for _, file := range all {
 		line, _ := os.ReadFile(file)
 		environment, _ := os.ReadFile(filepath.Join(filepath.Dir(file), "environ"))
@@ -124,7 +124,7 @@ func (p *pool) testRunAgain(t *testing.T) {
 func (p *pool) testAfterAnArray(t *testing.T) {
 	mounted := "--volume " + p.witness + ":/w busybox -- "
 	_, err := p.sh(t, p.Hosts()[0], `pinion --data-dir "$0" run -d --array 3-5 --group nightly `+mounted+`sh -c 'usleep 500000; echo > /w/index-$PINION_ARRAY_INDEX'`)
-	fine(t, err)
+	must(t, err)
 	out, err := p.sh(t, p.Hosts()[1], `pinion --data-dir "$0" run --after group:nightly `+mounted+`sh -c 'ls -d /w/index-*'`)
 	if want := "/w/index-3\n/w/index-4\n/w/index-5\n"; err != nil || out != want {
 		t.Errorf("%v: %q", err, out)
@@ -152,7 +152,7 @@ func (p *pool) testQueueOfAWS(t *testing.T) {
 	}
 	low, high := enqueue("1"), enqueue("90")
 	why, err := p.sh(t, h, `pinion --data-dir "$0" why `+low.id())
-	fine(t, err)
+	must(t, err)
 	t.Logf("pinion why:\n%s", why)
 	for _, says := range []string{"PROVISIONING", "RESOURCE:GPU"} {
 		if !strings.Contains(why, says) {
@@ -166,5 +166,5 @@ func (p *pool) testQueueOfAWS(t *testing.T) {
 	}
 	aws[object](t, p, h, `aws ecs stop-task --task `+holders[1].id())
 	p.wait(t, h, low.id(), "RUNNING")
-	p.end(t, "default", append(holders, low, high)...)
+	p.stopTasks(t, "default", append(holders, low, high)...)
 }

@@ -14,52 +14,52 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/ecs/types"
 )
 
-// historyPatience is how long a client of a history waits for an answer.
-const historyPatience = 3 * time.Second
+// historyTimeout is how long a client of a history waits for an answer.
+const historyTimeout = 3 * time.Second
 
-// historyPause is the longest that a client rests after a request without an answer. The more there are of those, the
+// historyBackoff is the longest that a client rests after a request without an answer. The more there are of those, the
 // harder is the verdict.
-const historyPause = 400 * time.Millisecond
+const historyBackoff = 400 * time.Millisecond
 
-// client asks for one thing after the other, each time through whatever host.
-func (h *history) client(ctx context.Context, number int) {
+// runClient asks for one thing after the other, each time through whatever host.
+func (h *history) runClient(ctx context.Context, number int) {
 	for n := 0; ctx.Err() == nil; n++ {
-		family, highest := h.current()
-		in := asked{kind: exact, revision: 1 + rand.IntN(highest+1)}
+		family, highest := h.currentFamily()
+		in := familyRequest{kind: exact, revision: 1 + rand.IntN(highest+1)}
 		switch dice := rand.IntN(100); {
 		case dice < 20:
-			in = asked{kind: register, mark: fmt.Sprintf("c%d-%d", number, n)}
+			in = familyRequest{kind: register, mark: fmt.Sprintf("c%d-%d", number, n)}
 		case dice < 35:
 			in.kind = deregister
 		case dice < 70:
-			in = asked{kind: latest}
+			in = familyRequest{kind: latest}
 		}
-		if _, answered := h.ask(ctx, number, family, in); !answered {
-			<-time.After(rand.N(historyPause))
+		if _, answered := h.request(ctx, number, family, in); !answered {
+			<-time.After(rand.N(historyBackoff))
 		}
 	}
 }
 
-// ask sends one request, once, and keeps what came of it, unless a host says that it was not done: if it was all the
+// request sends one request, once, and keeps what came of it, unless a host says that it was not done: if it was all the
 // same, others will see what nobody did. It answers whether there was an answer.
-func (h *history) ask(ctx context.Context, client int, family string, in asked) (out answer, answered bool) {
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), historyPatience)
+func (h *history) request(ctx context.Context, client int, family string, in familyRequest) (out familyResponse, answered bool) {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), historyTimeout)
 	defer cancel()
 	began := time.Since(h.began)
 	definition, err := send(ctx, h.sdks[rand.IntN(len(h.sdks))], family, in)
 	ended := time.Since(h.began)
 	switch {
 	case err == nil:
-		out = answer{
+		out = familyResponse{
 			found: true, revision: int(definition.Revision), mark: sdk.ToString(definition.ContainerDefinitions[0].Name),
 			active: definition.Status == types.TaskDefinitionStatusActive,
 		}
 	case in.kind != register && strings.Contains(err.Error(), "Unable to describe task definition."):
 	case statusOf(err) >= 400 && statusOf(err) < 500:
 		h.t.Errorf("%+v of %s: %v", in, family, err)
-		return answer{}, false
-	case in.kind == latest || in.kind == exact || nothingDone(err):
-		return answer{}, false
+		return familyResponse{}, false
+	case in.kind == latest || in.kind == exact || notApplied(err):
+		return familyResponse{}, false
 	default:
 		out.unknown = true
 	}
@@ -69,22 +69,22 @@ func (h *history) ask(ctx context.Context, client int, family string, in asked) 
 	return out, !out.unknown
 }
 
-// single keeps the SDK from asking again by itself: a second registration is another one.
-func single(o *ecs.Options) { o.Retryer = sdk.NopRetryer{} }
+// noRetries keeps the SDK from asking again by itself: a second registration is another one.
+func noRetries(o *ecs.Options) { o.Retryer = sdk.NopRetryer{} }
 
-func send(ctx context.Context, client *ecs.Client, family string, in asked) (*types.TaskDefinition, error) {
+func send(ctx context.Context, client *ecs.Client, family string, in familyRequest) (*types.TaskDefinition, error) {
 	exactly := fmt.Sprintf("%s:%d", family, in.revision)
 	switch in.kind {
 	case register:
 		out, err := client.RegisterTaskDefinition(ctx, &ecs.RegisterTaskDefinitionInput{
 			Family: &family, ContainerDefinitions: []types.ContainerDefinition{{Name: &in.mark, Image: sdk.String("busybox"), Memory: sdk.Int32(16)}},
-		}, single)
+		}, noRetries)
 		if err != nil {
 			return nil, err
 		}
 		return out.TaskDefinition, nil
 	case deregister:
-		out, err := client.DeregisterTaskDefinition(ctx, &ecs.DeregisterTaskDefinitionInput{TaskDefinition: &exactly}, single)
+		out, err := client.DeregisterTaskDefinition(ctx, &ecs.DeregisterTaskDefinitionInput{TaskDefinition: &exactly}, noRetries)
 		if err != nil {
 			return nil, err
 		}
@@ -92,16 +92,16 @@ func send(ctx context.Context, client *ecs.Client, family string, in asked) (*ty
 	case latest:
 		exactly = family
 	}
-	out, err := client.DescribeTaskDefinition(ctx, &ecs.DescribeTaskDefinitionInput{TaskDefinition: &exactly}, single)
+	out, err := client.DescribeTaskDefinition(ctx, &ecs.DescribeTaskDefinitionInput{TaskDefinition: &exactly}, noRetries)
 	if err != nil {
 		return nil, err
 	}
 	return out.TaskDefinition, nil
 }
 
-// nothingDone reports whether an error says for certain that the request had no effect: no host has heard of it, or the
+// notApplied reports whether an error says for certain that the request had no effect: no host has heard of it, or the
 // one that has says so.
-func nothingDone(err error) bool {
+func notApplied(err error) bool {
 	problem, ok := errors.AsType[*net.OpError](err)
 	if ok && (problem.Op == "dial" || problem.Op == "remote error") { // the latter ends a TLS handshake
 		return true

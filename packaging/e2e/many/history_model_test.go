@@ -9,24 +9,24 @@ import (
 )
 
 // What clients of a history ask for. All of it is about one family of task definitions.
-type asked struct {
-	kind     kind
+type familyRequest struct {
+	kind     requestKind
 	mark     string // of a registration, never used twice
 	revision int    // of a deregistration or an exact description
 }
 
-type kind int
+type requestKind int
 
 const (
-	register   kind = iota
-	deregister      // one revision
-	latest          // describe the latest ACTIVE revision
-	exact           // describe one revision
+	register   requestKind = iota
+	deregister             // one revision
+	latest                 // describe the latest ACTIVE revision
+	exact                  // describe one revision
 )
 
-// answer is what a client was told. An unknown one is that of a request without an answer: it may have been done, now
+// familyResponse is what a client was told. An unknown one is that of a request without an answer: it may have been done, now
 // or at any time since.
-type answer struct {
+type familyResponse struct {
 	unknown  bool
 	found    bool
 	revision int
@@ -45,14 +45,14 @@ var familyModel = porcupine.Model{
 	Init:  func() any { return []revision(nil) },
 	Equal: func(a, b any) bool { return slices.Equal(a.([]revision), b.([]revision)) },
 	Step: func(state, in, out any) (bool, any) {
-		revisions, answer := state.([]revision), out.(answer)
-		next, want := step(revisions, in.(asked))
+		revisions, answer := state.([]revision), out.(familyResponse)
+		next, want := applyRequest(revisions, in.(familyRequest))
 		return answer.unknown || answer == want, next
 	},
 }
 
-// step is what a request does and answers.
-func step(revisions []revision, a asked) ([]revision, answer) {
+// applyRequest is what a request does and answers.
+func applyRequest(revisions []revision, a familyRequest) ([]revision, familyResponse) {
 	n := a.revision
 	switch a.kind {
 	case register:
@@ -69,33 +69,33 @@ func step(revisions []revision, a asked) ([]revision, answer) {
 		}
 	}
 	if n < 1 || n > len(revisions) {
-		return revisions, answer{}
+		return revisions, familyResponse{}
 	}
-	return revisions, answer{found: true, revision: n, mark: revisions[n-1].mark, active: revisions[n-1].active}
+	return revisions, familyResponse{found: true, revision: n, mark: revisions[n-1].mark, active: revisions[n-1].active}
 }
 
-// ever is the end of what has no answer: it can take effect until then.
-const ever = time.Duration(1<<63 - 1)
+// neverReturned is the end of what has no answer: it can take effect until then.
+const neverReturned = time.Duration(1<<63 - 1)
 
-func operation(client int, began, ended time.Duration, in asked, out answer) porcupine.Operation {
+func operation(client int, began, ended time.Duration, in familyRequest, out familyResponse) porcupine.Operation {
 	if out.unknown {
-		ended = ever
+		ended = neverReturned
 	}
 	return porcupine.Operation{ClientId: client, Input: in, Call: int64(began), Output: out, Return: int64(ended)}
 }
 
-// settled are the operations with what the revisions at the very end tell about those without an answer: which of the
+// resolveUnknown are the operations with what the revisions at the very end tell about those without an answer: which of the
 // registrations were done, and as what; and that a revision which is still ACTIVE was not deregistered. Without it the
 // ways to order a history double with each of them.
-func settled(operations []porcupine.Operation, final []revision) []porcupine.Operation {
+func resolveUnknown(operations []porcupine.Operation, final []revision) []porcupine.Operation {
 	var known []porcupine.Operation
 	for _, o := range operations {
-		in, out := o.Input.(asked), o.Output.(answer)
+		in, out := o.Input.(familyRequest), o.Output.(familyResponse)
 		done := true
 		switch {
 		case out.unknown && in.kind == register:
 			n := slices.IndexFunc(final, func(r revision) bool { return r.mark == in.mark })
-			o.Output, done = answer{found: true, revision: n + 1, mark: in.mark, active: true}, n >= 0
+			o.Output, done = familyResponse{found: true, revision: n + 1, mark: in.mark, active: true}, n >= 0
 		case out.unknown && in.kind == deregister:
 			done = in.revision <= len(final) && !final[in.revision-1].active
 		}
@@ -107,51 +107,51 @@ func settled(operations []porcupine.Operation, final []revision) []porcupine.Ope
 }
 
 func TestTheEndTellsWhatWasDone(t *testing.T) {
-	unknown := answer{unknown: true}
-	done := answer{found: true, revision: 1, mark: "a", active: true}
+	unknown := familyResponse{unknown: true}
+	done := familyResponse{found: true, revision: 1, mark: "a", active: true}
 	history := []porcupine.Operation{
-		operation(0, 0, 1, asked{kind: register, mark: "a"}, unknown),
-		operation(0, 2, 3, asked{kind: register, mark: "b"}, unknown),
-		operation(0, 4, 5, asked{kind: deregister, revision: 1}, unknown),
-		operation(0, 6, 7, asked{kind: deregister, revision: 2}, unknown),
-		operation(0, 8, 9, asked{kind: latest}, done),
+		operation(0, 0, 1, familyRequest{kind: register, mark: "a"}, unknown),
+		operation(0, 2, 3, familyRequest{kind: register, mark: "b"}, unknown),
+		operation(0, 4, 5, familyRequest{kind: deregister, revision: 1}, unknown),
+		operation(0, 6, 7, familyRequest{kind: deregister, revision: 2}, unknown),
+		operation(0, 8, 9, familyRequest{kind: latest}, done),
 	}
-	got := settled(history, []revision{{"a", true}})
-	if len(got) != 2 || got[0].Output != done || got[0].Return != int64(ever) || got[1].Output != done {
+	got := resolveUnknown(history, []revision{{"a", true}})
+	if len(got) != 2 || got[0].Output != done || got[0].Return != int64(neverReturned) || got[1].Output != done {
 		t.Errorf("still there: %+v", got)
 	}
-	got = settled(history, []revision{{"a", false}})
+	got = resolveUnknown(history, []revision{{"a", false}})
 	if len(got) != 3 || got[1].Output != unknown {
 		t.Errorf("deregistered: %+v", got)
 	}
 }
 
 func TestHistoriesThatNoFamilyCanHaveAreNoticed(t *testing.T) {
-	at := func(began, ended time.Duration, in asked, out answer) porcupine.Operation {
+	at := func(began, ended time.Duration, in familyRequest, out familyResponse) porcupine.Operation {
 		return operation(0, began, ended, in, out)
 	}
-	told := func(revision int, mark string, active bool) answer {
-		return answer{found: true, revision: revision, mark: mark, active: active}
+	told := func(revision int, mark string, active bool) familyResponse {
+		return familyResponse{found: true, revision: revision, mark: mark, active: active}
 	}
-	a, b, look, drop := asked{kind: register, mark: "a"}, asked{kind: register, mark: "b"}, asked{kind: latest}, asked{kind: deregister, revision: 1}
-	unknown := answer{unknown: true}
+	a, b, look, drop := familyRequest{kind: register, mark: "a"}, familyRequest{kind: register, mark: "b"}, familyRequest{kind: latest}, familyRequest{kind: deregister, revision: 1}
+	unknown := familyResponse{unknown: true}
 	for name, c := range map[string]struct {
 		history []porcupine.Operation
 		wanted  bool
 	}{
 		"one after the other": {[]porcupine.Operation{
-			at(0, 1, look, answer{}), at(2, 3, a, told(1, "a", true)), at(4, 5, look, told(1, "a", true)), at(6, 7, drop, told(1, "a", false)),
-			at(8, 9, look, answer{}), at(10, 11, b, told(2, "b", true)), at(12, 13, asked{kind: exact, revision: 1}, told(1, "a", false)),
+			at(0, 1, look, familyResponse{}), at(2, 3, a, told(1, "a", true)), at(4, 5, look, told(1, "a", true)), at(6, 7, drop, told(1, "a", false)),
+			at(8, 9, look, familyResponse{}), at(10, 11, b, told(2, "b", true)), at(12, 13, familyRequest{kind: exact, revision: 1}, told(1, "a", false)),
 		}, true},
 		"at once, in any order":       {[]porcupine.Operation{at(0, 9, a, told(2, "a", true)), at(0, 9, b, told(1, "b", true)), at(1, 8, look, told(1, "b", true))}, true},
-		"unknown and never done":      {[]porcupine.Operation{at(0, 1, a, unknown), at(2, 3, look, answer{}), at(4, 5, b, told(1, "b", true))}, true},
-		"unknown and done late":       {[]porcupine.Operation{at(0, 1, a, unknown), at(2, 3, look, answer{}), at(4, 5, look, told(1, "a", true))}, true},
-		"a stale description":         {[]porcupine.Operation{at(0, 1, a, told(1, "a", true)), at(2, 3, look, answer{})}, false},
-		"a stale description of one":  {[]porcupine.Operation{at(0, 1, a, told(1, "a", true)), at(2, 3, drop, told(1, "a", false)), at(4, 5, asked{kind: exact, revision: 1}, told(1, "a", true))}, false},
+		"unknown and never done":      {[]porcupine.Operation{at(0, 1, a, unknown), at(2, 3, look, familyResponse{}), at(4, 5, b, told(1, "b", true))}, true},
+		"unknown and done late":       {[]porcupine.Operation{at(0, 1, a, unknown), at(2, 3, look, familyResponse{}), at(4, 5, look, told(1, "a", true))}, true},
+		"a stale description":         {[]porcupine.Operation{at(0, 1, a, told(1, "a", true)), at(2, 3, look, familyResponse{})}, false},
+		"a stale description of one":  {[]porcupine.Operation{at(0, 1, a, told(1, "a", true)), at(2, 3, drop, told(1, "a", false)), at(4, 5, familyRequest{kind: exact, revision: 1}, told(1, "a", true))}, false},
 		"a registration is lost":      {[]porcupine.Operation{at(0, 1, a, told(1, "a", true)), at(2, 3, b, told(1, "b", true))}, false},
 		"done twice":                  {[]porcupine.Operation{at(0, 1, a, told(1, "a", true)), at(2, 3, b, told(3, "b", true))}, false},
 		"done before it was asked":    {[]porcupine.Operation{at(0, 1, look, told(1, "a", true)), at(2, 3, a, told(1, "a", true))}, false},
-		"seen, and then not any more": {[]porcupine.Operation{at(0, 1, a, unknown), at(2, 3, look, told(1, "a", true)), at(4, 5, look, answer{})}, false},
+		"seen, and then not any more": {[]porcupine.Operation{at(0, 1, a, unknown), at(2, 3, look, told(1, "a", true)), at(4, 5, look, familyResponse{})}, false},
 		"a number was told to two":    {[]porcupine.Operation{at(0, 9, a, told(1, "a", true)), at(0, 9, b, told(1, "b", true))}, false},
 	} {
 		if got := porcupine.CheckOperations(familyModel, c.history); got != c.wanted {

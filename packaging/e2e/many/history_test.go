@@ -24,10 +24,10 @@ const (
 	historyClients = 8
 	// familySize is how many requests are about one family of task definitions. It bounds what has to be ordered.
 	familySize = 200
-	// fewestFaults come to pass however fast the requests are.
-	fewestFaults = 4
-	// verdictPatience is how long the order of one family's history is looked for.
-	verdictPatience = time.Minute
+	// minFaults come to pass however fast the requests are.
+	minFaults = 4
+	// checkTimeout is how long the order of one family's history is looked for.
+	checkTimeout = time.Minute
 )
 
 // history is what clients were told while faults came and went.
@@ -54,57 +54,57 @@ type familyHistory struct {
 func (p *pool) testHistory(t *testing.T) {
 	h := &history{pool: p, t: t, began: time.Now(), run: fmt.Sprint(time.Now().Unix()), families: map[string]*familyHistory{}}
 	for _, host := range p.Hosts() {
-		h.sdks = append(h.sdks, p.sdk(t, host))
+		h.sdks = append(h.sdks, p.ecsClient(t, host))
 	}
 	ctx, cancel := context.WithCancel(t.Context())
 	var clients sync.WaitGroup
 	for n := range historyClients {
-		clients.Go(func() { h.client(ctx, n) })
+		clients.Go(func() { h.runClient(ctx, n) })
 	}
 	defer clients.Wait()
 	defer cancel()
 	faults := 0
-	for ; faults < fewestFaults || h.count() < *historySize; faults++ {
-		p.historyFault(t, faults)
-		p.whole(t)
-		h.progress()
+	for ; faults < minFaults || h.count() < *historySize; faults++ {
+		p.injectFault(t, faults)
+		p.undoFaults(t)
+		h.waitProgress()
 		if faults%25 == 24 {
 			t.Logf("%d faults, %d requests", faults+1, h.count())
 		}
 	}
 	cancel()
 	clients.Wait()
-	p.settled(t)
+	p.waitConverged(t)
 	requests := h.count()
 	h.check()
 	if !t.Failed() {
-		noteCount(fmt.Sprintf("requests under %d faults, linearizable", faults), requests)
+		recordCount(fmt.Sprintf("requests under %d faults, linearizable", faults), requests)
 	}
 }
 
-// historyFault breaks something of the leader's, or of the servers', for a moment.
-func (p *pool) historyFault(t *testing.T, n int) {
+// injectFault breaks something of the leader's, or of the servers', for a moment.
+func (p *pool) injectFault(t *testing.T, n int) {
 	leader := p.leader(t)
 	others := slices.DeleteFunc(p.serverHosts(t), func(h *bed.Host) bool { return h == leader })
 	other := others[rand.IntN(len(others))]
 	faults := []func() error{
-		leader.Stop,
-		func() error { return p.isolate(leader, p.hears) },
+		leader.Pause,
+		func() error { return p.isolate(leader, p.cutIncoming) },
 		func() error { return leader.Kill(t.Context()) },
 		func() error { return p.isolate(leader, p.CutBoth) },
 		func() error { return p.isolate(leader, p.Cut) },
-		other.Stop,
+		other.Pause,
 		func() error { return p.Cut(leader, other) },
 		func() error { return other.Kill(t.Context()) },
 		func() error { return p.Cut(other, leader) },
 		func() error { return p.isolate(other, p.CutBoth) },
 	}
-	fine(t, faults[n%len(faults)]())
+	must(t, faults[n%len(faults)]())
 	<-time.After(500*time.Millisecond + rand.N(2*time.Second))
 }
 
-// progress waits until some requests were answered again.
-func (h *history) progress() {
+// waitProgress waits until some requests were answered again.
+func (h *history) waitProgress() {
 	h.t.Helper()
 	before := h.count()
 	eventually(h.t, "clients are answered again", func() bool { return h.count() >= before+2*historyClients })
@@ -122,12 +122,12 @@ func (h *history) add(family string, o porcupine.Operation) {
 	defer h.mu.Unlock()
 	f := h.families[family]
 	f.operations = append(f.operations, o)
-	f.highest = max(f.highest, o.Output.(answer).revision)
+	f.highest = max(f.highest, o.Output.(familyResponse).revision)
 	h.size++
 }
 
-// current is the family that requests are about now, and the highest revision of it that a client was told of.
-func (h *history) current() (family string, highest int) {
+// currentFamily is the family that requests are about now, and the highest revision of it that a client was told of.
+func (h *history) currentFamily() (family string, highest int) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	family = fmt.Sprintf("history-%s-%d", h.run, h.size/familySize)
@@ -137,13 +137,13 @@ func (h *history) current() (family string, highest int) {
 	return family, h.families[family].highest
 }
 
-// final are the revisions of a family when the hosts are whole again: what was acknowledged is still there.
-func (h *history) final(family string) (revisions []revision) {
+// finalRevisions are the revisions of a family when the hosts are whole again: what was acknowledged is still there.
+func (h *history) finalRevisions(family string) (revisions []revision) {
 	for {
 		n := len(revisions) + 1
-		var found answer
+		var found familyResponse
 		eventually(h.t, fmt.Sprintf("%s:%d is described by hosts that are whole again", family, n), func() (answered bool) {
-			found, answered = h.ask(context.Background(), historyClients, family, asked{kind: exact, revision: n})
+			found, answered = h.request(context.Background(), historyClients, family, familyRequest{kind: exact, revision: n})
 			return answered
 		})
 		if !found.found {
@@ -156,13 +156,13 @@ func (h *history) final(family string) (revisions []revision) {
 // check finds an order for each family in which a single machine would have given all the answers.
 func (h *history) check() {
 	for _, family := range slices.Sorted(maps.Keys(h.families)) {
-		final := h.final(family)
-		operations := settled(h.families[family].operations, final)
-		switch porcupine.CheckOperationsTimeout(familyModel, operations, verdictPatience) {
+		final := h.finalRevisions(family)
+		operations := resolveUnknown(h.families[family].operations, final)
+		switch porcupine.CheckOperationsTimeout(familyModel, operations, checkTimeout) {
 		case porcupine.Illegal:
 			h.t.Errorf("no single machine can have answered like this about %s:\n%s", family, listing(operations))
 		case porcupine.Unknown:
-			h.t.Errorf("after %v it is not decided whether the answers about %s are linearizable:\n%s", verdictPatience, family, listing(operations))
+			h.t.Errorf("after %v it is not decided whether the answers about %s are linearizable:\n%s", checkTimeout, family, listing(operations))
 		}
 	}
 }

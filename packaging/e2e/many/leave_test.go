@@ -9,8 +9,8 @@ import (
 // is left goes on.
 func TestHostsLeaveUntilOneIsLeft(t *testing.T) {
 	p := up(t, []string{"--gpus", "sim:1xt4"}, []string{"--gpus", "sim:1xt4"}, []string{"--gpus", "sim:1xt4"})
-	p.settled(t)
-	p.define(t, "after", 1, once)
+	p.waitConverged(t)
+	p.define(t, "after", 1, onceScript)
 	first, last, follower := p.Hosts()[0], p.Hosts()[1], p.Hosts()[2]
 	for _, leaving := range []interface {
 		Pinion(args ...string) (string, error)
@@ -20,7 +20,7 @@ func TestHostsLeaveUntilOneIsLeft(t *testing.T) {
 		}
 	}
 	var answer tasks
-	p.must(t, last, "RunTask", request("after", "after"), &answer)
+	p.mustCall(t, last, "RunTask", namedRunTask("after", "after"), &answer)
 	if len(answer.Tasks) != 1 {
 		t.Fatalf("the host that is left answers %v", answer)
 	}

@@ -27,10 +27,10 @@ type load struct {
 
 	mu       sync.Mutex
 	accepted map[string]string // name of the task to its ARN
-	answers  []answered        // of the accepted ones, in the order of their answers
+	acks     []acknowledgement // of the accepted ones, in the order of their answers
 }
 
-type answered struct{ asked, at time.Time }
+type acknowledgement struct{ sentAt, ackedAt time.Time }
 
 // gpusEach is how many GPUs a task of the load has, so that a few tasks fill a host and GPUs change hands all the time.
 const gpusEach = 4
@@ -38,18 +38,18 @@ const gpusEach = 4
 // startLoad starts the clients with a task definition of their own.
 func (p *pool) startLoad(t *testing.T, sdks []*ecs.Client, family string) *load {
 	t.Helper()
-	p.define(t, family, gpusEach, witnessed)
+	p.define(t, family, gpusEach, witnessedScript)
 	l := &load{pool: p, t: t, family: family, clients: sdks, accepted: map[string]string{}}
 	l.ctx, l.cancel = context.WithCancel(t.Context())
 	t.Cleanup(l.stop)
 	for client := range *clients {
-		l.running.Go(func() { l.client(client) })
+		l.running.Go(func() { l.runClient(client) })
 	}
 	return l
 }
 
-// client runs tasks at its share of the pace of all.
-func (l *load) client(number int) {
+// runClient runs tasks at its share of the pace of all.
+func (l *load) runClient(number int) {
 	rest := *pace * time.Duration(*clients)
 	for n := 0; ; n++ {
 		select {
@@ -57,20 +57,20 @@ func (l *load) client(number int) {
 		case <-l.ctx.Done():
 			return
 		}
-		l.one(fmt.Sprintf("%s-%d-%d", l.family, number, n))
+		l.runUntilAccepted(fmt.Sprintf("%s-%d-%d", l.family, number, n))
 	}
 }
 
-// one asks for a task until it is accepted or refused. A request whose outcome is unknown is asked again even when the
+// runUntilAccepted asks for a task until it is accepted or refused. A request whose outcome is unknown is asked again even when the
 // load ends, or nobody could say how many tasks there have to be.
-func (l *load) one(name string) {
-	for end := time.Now().Add(patience); ; <-time.After(20 * time.Millisecond) {
+func (l *load) runUntilAccepted(name string) {
+	for end := time.Now().Add(waitTimeout); ; <-time.After(20 * time.Millisecond) {
 		asked := time.Now()
 		out, err := runTask(context.Background(), l.clients[rand.IntN(len(l.clients))], l.family, name)
 		switch {
 		case err == nil && len(out.Tasks) == 1:
 			l.mu.Lock()
-			l.accepted[name], l.answers = *out.Tasks[0].TaskArn, append(l.answers, answered{asked, time.Now()})
+			l.accepted[name], l.acks = *out.Tasks[0].TaskArn, append(l.acks, acknowledgement{asked, time.Now()})
 			l.mu.Unlock()
 			return
 		case err == nil: // no GPU was free, or no host in touch
@@ -79,7 +79,7 @@ func (l *load) one(name string) {
 			l.fail("RunTask %s: %v", name, err)
 			return
 		case time.Now().After(end):
-			l.fail("RunTask %s has no answer after %v: %v", name, patience, err)
+			l.fail("RunTask %s has no answer after %v: %v", name, waitTimeout, err)
 			return
 		}
 	}
@@ -103,15 +103,15 @@ func statusOf(err error) int {
 	return answer.HTTPStatusCode()
 }
 
-// next waits until a task is accepted that was asked for after the moment, and answers how long after.
-func (l *load) next(moment time.Time) (after time.Duration) {
+// waitAccepted waits until a task is accepted that was asked for after the moment, and answers how long after.
+func (l *load) waitAccepted(moment time.Time) (after time.Duration) {
 	l.t.Helper()
 	eventually(l.t, "a task is accepted", func() bool {
 		l.mu.Lock()
 		defer l.mu.Unlock()
-		i := slices.IndexFunc(l.answers, func(a answered) bool { return a.asked.After(moment) })
+		i := slices.IndexFunc(l.acks, func(a acknowledgement) bool { return a.sentAt.After(moment) })
 		if i >= 0 {
-			after = l.answers[i].at.Sub(moment)
+			after = l.acks[i].ackedAt.Sub(moment)
 		}
 		return i >= 0
 	})
@@ -143,9 +143,9 @@ func (l *load) check() int {
 			l.t.Errorf("task %s was accepted as %s, and there is %v", name, arn, same)
 			continue
 		}
-		l.pool.wantExit(l.t, map[string]task{name: byName[name][0]}, 0)
+		l.pool.checkExit(l.t, map[string]task{name: byName[name][0]}, 0)
 	}
-	l.pool.wantRun(l.t, l.family, len(l.accepted))
-	l.pool.nothingWitnessed(l.t)
+	l.pool.checkRunCount(l.t, l.family, len(l.accepted))
+	l.pool.checkNoOverlap(l.t)
 	return len(l.accepted)
 }

@@ -12,13 +12,13 @@ import (
 	"pinion/packaging/cluster/bed"
 )
 
-// bedPrefix begins the names of the directories of beds. It is short because the paths of unix sockets are.
-const bedPrefix = "pinion-many-"
+// testbedPrefix begins the names of the directories of beds. It is short because the paths of unix sockets are.
+const testbedPrefix = "pinion-many-"
 
 // TestMain first takes away what a run before left that was killed, and ends with the table of figures.
 func TestMain(m *testing.M) {
 	flag.Parse()
-	left, _ := filepath.Glob(filepath.Join(os.TempDir(), bedPrefix+"*"))
+	left, _ := filepath.Glob(filepath.Join(os.TempDir(), testbedPrefix+"*"))
 	for _, dir := range left {
 		b, err := bed.Open(dir)
 		switch {
@@ -32,6 +32,6 @@ func TestMain(m *testing.M) {
 		}
 	}
 	code := m.Run()
-	printFigures()
+	printMetrics()
 	os.Exit(code)
 }

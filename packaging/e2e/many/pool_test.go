@@ -19,18 +19,18 @@ import (
 	"pinion/packaging/cluster/bed"
 )
 
-// patience is how long a test waits for what must happen. It is generous: nothing here asserts speed.
-const patience = 60 * time.Second
+// waitTimeout is how long a test waits for what must happen. It is generous: nothing here asserts speed.
+const waitTimeout = 60 * time.Second
 
 // registryPort is where the switch serves images.
 const registryPort = 5000
 
 // pool is a bed of hosts with a registry beside it.
 type pool struct {
-	*bed.Bed
-	witness  string   // a folder that containers share, whatever host they are on; see volume
-	clients  sync.Map // *http.Client to its unix socket, by host name
-	accounts sync.Map // *account of its log, by host name
+	*bed.Testbed
+	witness   string   // a folder that containers share, whatever host they are on; see volume
+	clients   sync.Map // *http.Client to its unix socket, by host name
+	agentLogs sync.Map // *account of its log, by host name
 }
 
 // newPool makes the network of as many hosts as there are lists of flags, and starts none. The test's end takes all of
@@ -48,17 +48,17 @@ func newPoolOn(t *testing.T, disk int64, flags ...[]string) *pool {
 	if os.Geteuid() != 0 {
 		t.Fatal("the end-to-end tests make containers: run them as root")
 	}
-	address := images(t)
+	address := startRegistry(t)
 	p := &pool{witness: t.TempDir()}
 	config := t.TempDir()
 	for i := range flags {
 		flags[i] = append(flags[i], "--registry-config", config, "--log-level", "debug")
 	}
-	dir, err := os.MkdirTemp("", bedPrefix)
+	dir, err := os.MkdirTemp("", testbedPrefix)
 	if err != nil {
 		t.Fatal(err)
 	}
-	p.Bed, err = bed.New(bed.Plan{Dir: dir, Binary: binary(), Hosts: flags, Disk: disk})
+	p.Testbed, err = bed.New(bed.Config{Dir: dir, Binary: binary(), Hosts: flags, Disk: disk})
 	if err != nil {
 		os.Remove(dir)
 		t.Fatal(err)
@@ -78,27 +78,27 @@ func up(t *testing.T, flags ...[]string) *pool {
 
 func (p *pool) up(t *testing.T) {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), patience)
+	ctx, cancel := context.WithTimeout(t.Context(), waitTimeout)
 	defer cancel()
-	fine(t, p.Up(ctx))
-	p.settled(t)
+	must(t, p.Up(ctx))
+	p.waitConverged(t)
 }
 
-// whole takes back whatever an earlier part has done to the hosts.
-func (p *pool) whole(t testing.TB) {
+// undoFaults takes back whatever an earlier part has done to the hosts.
+func (p *pool) undoFaults(t testing.TB) {
 	t.Helper()
-	fine(t, p.Heal())
+	must(t, p.Heal())
 	var ended []*bed.Host
 	for _, h := range p.Hosts() {
 		switch h.Status() {
 		case "stopped":
-			fine(t, h.Cont())
+			must(t, h.Resume())
 		case "down":
 			ended = append(ended, h)
 		}
 	}
 	p.start(t, ended...)
-	p.settled(t)
+	p.waitConverged(t)
 }
 
 // binary is what `make` has built, or what PINION_BINARY names.
@@ -107,7 +107,7 @@ func binary() string { return cmp.Or(os.Getenv("PINION_BINARY"), "../../../bin/p
 func (p *pool) down(t *testing.T) {
 	p.keepLogs(t)
 	if t.Failed() {
-		p.tellOutputs(t)
+		p.logOutputs(t)
 	}
 	dir := p.Dir
 	if err := p.Down(context.Background()); err != nil {
@@ -138,8 +138,8 @@ func (p *pool) keepLogs(t *testing.T) {
 	}
 }
 
-// tellOutputs shows the end of what each pinion wrote.
-func (p *pool) tellOutputs(t *testing.T) {
+// logOutputs shows the end of what each pinion wrote.
+func (p *pool) logOutputs(t *testing.T) {
 	const most = 4000
 	for _, h := range p.Hosts() {
 		all, _ := os.ReadFile(h.LogFile())
@@ -147,8 +147,8 @@ func (p *pool) tellOutputs(t *testing.T) {
 	}
 }
 
-// images starts a registry on this machine with the images of the tests, all of them busybox inside.
-func images(t *testing.T) (address string) {
+// startRegistry starts a registry on this machine with the images of the tests, all of them busybox inside.
+func startRegistry(t *testing.T) (address string) {
 	busybox := ctrdtest.Configured(t, ctrdtest.Busybox(t), func(c *v1.ConfigFile) { c.Config.Env = []string{"PATH=/bin"} })
 	tensorflow := ctrdtest.Configured(t, busybox, func(c *v1.ConfigFile) {
 		c.Config.Cmd = []string{"sh", "-c", "trap 'exit 0' TERM; nvidia-smi -L; while :; do usleep 100000; done"}
@@ -174,7 +174,7 @@ func (p *pool) serveImages(t *testing.T, config, address string) {
 			if err != nil {
 				return
 			}
-			go relay(conn, address)
+			go proxyConn(conn, address)
 		}
 	}()
 	certs := filepath.Join(config, "certs.d", "docker.io")
@@ -187,7 +187,7 @@ func (p *pool) serveImages(t *testing.T, config, address string) {
 	}
 }
 
-func relay(conn net.Conn, address string) {
+func proxyConn(conn net.Conn, address string) {
 	defer conn.Close()
 	upstream, err := net.Dial("tcp", address)
 	if err != nil {
@@ -200,7 +200,7 @@ func relay(conn net.Conn, address string) {
 // eventually asks again and again until ok says yes; for what happens in another process and cannot be waited on.
 func eventually(t testing.TB, what string, ok func() bool) {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), patience)
+	ctx, cancel := context.WithTimeout(t.Context(), waitTimeout)
 	defer cancel()
 	tick := time.NewTicker(20 * time.Millisecond)
 	defer tick.Stop()
@@ -208,13 +208,13 @@ func eventually(t testing.TB, what string, ok func() bool) {
 		select {
 		case <-tick.C:
 		case <-ctx.Done():
-			t.Fatalf("after %v still not: %s", patience, what)
+			t.Fatalf("after %v still not: %s", waitTimeout, what)
 		}
 	}
 }
 
-// fine stops the test when something that the test itself does to a host did not work.
-func fine(t testing.TB, err error) {
+// must stops the test when something that the test itself does to a host did not work.
+func must(t testing.TB, err error) {
 	t.Helper()
 	if err != nil {
 		t.Fatal(err)
@@ -225,11 +225,11 @@ func fine(t testing.TB, err error) {
 func (p *pool) start(t testing.TB, hosts ...*bed.Host) {
 	t.Helper()
 	for _, h := range hosts {
-		fine(t, h.Launch())
+		must(t, h.Launch())
 	}
-	ctx, cancel := context.WithTimeout(t.Context(), patience)
+	ctx, cancel := context.WithTimeout(t.Context(), waitTimeout)
 	defer cancel()
 	for _, h := range hosts {
-		fine(t, h.Ready(ctx))
+		must(t, h.Ready(ctx))
 	}
 }

@@ -21,14 +21,14 @@ const retriesEach = 50
 func TestRetriesAreOneTaskEach(t *testing.T) {
 	plain := []string{"--gpus", "none"}
 	p := up(t, plain, plain, plain)
-	p.define(t, "again", 0, once)
+	p.define(t, "again", 0, onceScript)
 	l := &load{pool: p, t: t, family: "again", accepted: map[string]string{}}
 	var failed context.CancelFunc
 	l.ctx, failed = context.WithCancel(t.Context())
 	defer failed()
 	l.cancel = failed
 	for _, h := range p.Hosts() {
-		l.clients = append(l.clients, p.sdk(t, h))
+		l.clients = append(l.clients, p.ecsClient(t, h))
 	}
 
 	leader, killed := p.leader(t), make(chan error, 1)
@@ -38,7 +38,7 @@ func TestRetriesAreOneTaskEach(t *testing.T) {
 	for range *clients {
 		running.Go(func() {
 			for name := range work {
-				if l.again(name) {
+				if l.retryUntilAccepted(name) {
 					answers.Add(1)
 				}
 			}
@@ -53,22 +53,22 @@ func TestRetriesAreOneTaskEach(t *testing.T) {
 	}
 	close(work)
 	running.Wait()
-	fine(t, <-killed)
+	must(t, <-killed)
 	p.start(t, leader)
-	p.settled(t)
+	p.waitConverged(t)
 	tasks := l.check()
-	p.sameEverywhere(t)
-	noteCount("requests with a client token over the loss of the leader, all answered", int(answers.Load()))
-	noteCount("tasks that they asked for, each there once and run once", tasks)
+	p.checkStatesEqual(t)
+	recordCount("requests with a client token over the loss of the leader, all answered", int(answers.Load()))
+	recordCount("tasks that they asked for, each there once and run once", tasks)
 }
 
-// again asks until there is an answer, and wants the one that was given before.
-func (l *load) again(name string) (answered bool) {
-	for end := time.Now().Add(patience); l.ctx.Err() == nil; <-time.After(20 * time.Millisecond) {
+// retryUntilAccepted asks until there is an answer, and wants the one that was given before.
+func (l *load) retryUntilAccepted(name string) (answered bool) {
+	for end := time.Now().Add(waitTimeout); l.ctx.Err() == nil; <-time.After(20 * time.Millisecond) {
 		out, err := runTask(l.ctx, l.clients[rand.IntN(len(l.clients))], l.family, name)
 		switch {
 		case err == nil && len(out.Tasks) == 1:
-			l.remember(name, *out.Tasks[0].TaskArn)
+			l.recordAccepted(name, *out.Tasks[0].TaskArn)
 			return true
 		case statusOf(err) >= 400 && statusOf(err) < 500, time.Now().After(end):
 			l.fail("RunTask %s: %+v, %v", name, out, err)
@@ -77,8 +77,8 @@ func (l *load) again(name string) (answered bool) {
 	return false
 }
 
-// remember fails the test when the task of that name was another one before.
-func (l *load) remember(name, arn string) {
+// recordAccepted fails the test when the task of that name was another one before.
+func (l *load) recordAccepted(name, arn string) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if before := l.accepted[name]; before != "" && before != arn {

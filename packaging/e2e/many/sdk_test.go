@@ -18,19 +18,19 @@ import (
 	"pinion/packaging/cluster/bed"
 )
 
-// answerPatience is longer than a host may take to answer: a client that gave up earlier could ask again while its
+// requestTimeout is longer than a host may take to answer: a client that gave up earlier could ask again while its
 // first request is still on its way.
-const answerPatience = 40 * time.Second
+const requestTimeout = 40 * time.Second
 
-// sdk is Amazon's own client, with its own retries, for one host's TLS port. It stands outside of all hosts.
-func (p *pool) sdk(t testing.TB, h *bed.Host) *ecs.Client {
+// ecsClient is Amazon's own client, with its own retries, for one host's TLS port. It stands outside of all hosts.
+func (p *pool) ecsClient(t testing.TB, h *bed.Host) *ecs.Client {
 	t.Helper()
 	text, err := h.Pinion("env", "-o", "json")
-	fine(t, err)
+	must(t, err)
 	var env map[string]*string
-	fine(t, json.Unmarshal([]byte(text), &env))
+	must(t, json.Unmarshal([]byte(text), &env))
 	authority, err := os.ReadFile(*env["AWS_CA_BUNDLE"])
-	fine(t, err)
+	must(t, err)
 	roots := x509.NewCertPool()
 	if !roots.AppendCertsFromPEM(authority) {
 		t.Fatalf("no certificate in %s", *env["AWS_CA_BUNDLE"])
@@ -42,7 +42,7 @@ func (p *pool) sdk(t testing.TB, h *bed.Host) *ecs.Client {
 	return ecs.New(ecs.Options{
 		Region: *env["AWS_REGION"], BaseEndpoint: sdk.String("https://" + h.Address()),
 		Credentials: credentials.NewStaticCredentialsProvider(*env["AWS_ACCESS_KEY_ID"], *env["AWS_SECRET_ACCESS_KEY"], ""),
-		HTTPClient:  &http.Client{Transport: transport, Timeout: answerPatience},
+		HTTPClient:  &http.Client{Transport: transport, Timeout: requestTimeout},
 	})
 }
 

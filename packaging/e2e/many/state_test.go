@@ -15,8 +15,8 @@ import (
 	"pinion/packaging/cluster/bed"
 )
 
-// sameEverywhere waits until the states of all servers are equal, byte by byte, and every host answers the same.
-func (p *pool) sameEverywhere(t testing.TB) {
+// checkStatesEqual waits until the states of all servers are equal, byte by byte, and every host answers the same.
+func (p *pool) checkStatesEqual(t testing.TB) {
 	t.Helper()
 	var why string
 	defer func() {
@@ -25,14 +25,14 @@ func (p *pool) sameEverywhere(t testing.TB) {
 		}
 	}()
 	eventually(t, "all servers have the same state", func() bool {
-		why = p.differing()
+		why = p.stateDifference()
 		return why == ""
 	})
 	eventually(t, "all hosts answer the same about GPUs", func() bool {
 		first := ""
 		for i, h := range p.Hosts() {
-			var raw refusal
-			status, err := p.exchange(h, "GET", "gpus", "", &raw)
+			var raw rawBody
+			status, err := p.do(h, "GET", "gpus", "", &raw)
 			if err != nil || status != 200 || i > 0 && string(raw) != first {
 				return false
 			}
@@ -42,8 +42,8 @@ func (p *pool) sameEverywhere(t testing.TB) {
 	})
 }
 
-// differing tells how the servers' own states differ; empty when they do not.
-func (p *pool) differing() string {
+// stateDifference tells how the servers' own states differ; empty when they do not.
+func (p *pool) stateDifference() string {
 	sums := map[string]string{}
 	different := map[string]bool{}
 	for _, h := range p.Hosts() {
@@ -51,7 +51,7 @@ func (p *pool) differing() string {
 			Index  uint64 `json:"index"`
 			SHA256 string `json:"sha256"`
 		}
-		status, err := p.exchange(h, "GET", "admin/digest", "", &digest)
+		status, err := p.do(h, "GET", "admin/digest", "", &digest)
 		switch {
 		case err != nil:
 			return fmt.Sprintf("%s: %v", h.Name, err)
@@ -63,8 +63,8 @@ func (p *pool) differing() string {
 		sums[h.Name] = fmt.Sprintf("index %d, %s", digest.Index, digest.SHA256)
 		different[digest.SHA256] = true
 	}
-	if len(sums) != p.servers() || len(different) != 1 {
-		return fmt.Sprintf("want %d servers with one state, have %v", p.servers(), sums)
+	if len(sums) != p.wantServers() || len(different) != 1 {
+		return fmt.Sprintf("want %d servers with one state, have %v", p.wantServers(), sums)
 	}
 	return ""
 }
@@ -72,8 +72,8 @@ func (p *pool) differing() string {
 // agentLine is what an agent says at debug level about who knows what it runs.
 var agentLine = regexp.MustCompile(`msg="agent: (what runs here is not reported|what runs here is reported|a task is assigned)"(?: tasks=(\d+))?`)
 
-// account is what a host's log has said so far.
-type account struct {
+// agentLog is what a host's log has said so far.
+type agentLog struct {
 	read     int64 // bytes of the log
 	found    int   // tasks that were here when the agent began
 	reported bool
@@ -81,8 +81,8 @@ type account struct {
 	tasks    int // that were assigned
 }
 
-// hear takes in one line; the error says that the host was given work before it had reported what it runs.
-func (a *account) hear(line []byte) error {
+// parseLine takes in one line; the error says that the host was given work before it had reported what it runs.
+func (a *agentLog) parseLine(line []byte) error {
 	said := agentLine.FindSubmatch(line)
 	if said == nil {
 		return nil
@@ -105,7 +105,7 @@ func (a *account) hear(line []byte) error {
 }
 
 // follow takes in what was written to the log since the last time.
-func (a *account) follow(log io.ReadSeeker) (all error) {
+func (a *agentLog) follow(log io.ReadSeeker) (all error) {
 	if _, err := log.Seek(a.read, io.SeekStart); err != nil {
 		return err
 	}
@@ -115,17 +115,17 @@ func (a *account) follow(log io.ReadSeeker) (all error) {
 			return all
 		}
 		a.read += int64(len(line))
-		all = errors.Join(all, a.hear(line))
+		all = errors.Join(all, a.parseLine(line))
 	}
 }
 
-// reportedFirst checks by every host's own log that it was given no work before it had reported what it runs.
-func (p *pool) reportedFirst(t testing.TB) {
+// checkReportedFirst checks by every host's own log that it was given no work before it had reported what it runs.
+func (p *pool) checkReportedFirst(t testing.TB) {
 	t.Helper()
 	for _, h := range p.Hosts() {
-		a := p.accountOf(h)
+		a := p.agentLogOf(h)
 		log, err := os.Open(h.LogFile())
-		fine(t, err)
+		must(t, err)
 		if err := errors.Join(a.follow(log), log.Close()); err != nil {
 			t.Errorf("%s: %v", h.Name, err)
 		}
@@ -135,9 +135,9 @@ func (p *pool) reportedFirst(t testing.TB) {
 	}
 }
 
-func (p *pool) accountOf(h *bed.Host) *account {
-	a, _ := p.accounts.LoadOrStore(h.Name, &account{})
-	return a.(*account)
+func (p *pool) agentLogOf(h *bed.Host) *agentLog {
+	a, _ := p.agentLogs.LoadOrStore(h.Name, &agentLog{})
+	return a.(*agentLog)
 }
 
 func TestWorkBeforeAReportIsNoticed(t *testing.T) {
@@ -153,13 +153,13 @@ func TestWorkBeforeAReportIsNoticed(t *testing.T) {
 		"in touch again":         {[]string{found, reported, lost, assigned}, "before it had reported"},
 		"not all that was found": {[]string{strings.Replace(found, "2", "3", 1), reported}, "3 tasks were found on the host, and 2 reported"},
 	} {
-		var a account
+		var a agentLog
 		err := a.follow(strings.NewReader(strings.Join(c.lines, "\n") + "\n"))
 		if (err == nil) != (c.wanted == "") || err != nil && !strings.Contains(err.Error(), c.wanted) {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
-	var a account
+	var a agentLog
 	log := []byte(found + "\n" + reported)
 	if err := a.follow(bytes.NewReader(log)); err != nil || a.reports != 0 {
 		t.Errorf("half a line: %v, %+v", err, a)

@@ -22,24 +22,24 @@ func (p *pool) define(t testing.TB, family string, gpus int, script string) {
 	if gpus > 0 {
 		container["resourceRequirements"] = []object{{"type": "GPU", "value": strconv.Itoa(gpus)}}
 	}
-	p.must(t, p.Hosts()[0], "RegisterTaskDefinition", object{
+	p.mustCall(t, p.Hosts()[0], "RegisterTaskDefinition", object{
 		"family": family, "networkMode": "none", "containerDefinitions": []object{container},
 		"volumes": []object{{"name": "w", "host": object{"sourcePath": p.witness}}},
 	}, &object{})
 }
 
-// once makes a container prove that it is the only one of its name ever: a directory can be made once. $ME is its name.
-const once = `mkdir /w/ran-$ME || { date > /w/twice-$ME; exit 65; }; `
+// onceScript makes a container prove that it is the only one of its name ever: a directory can be made once. $ME is its name.
+const onceScript = `mkdir /w/ran-$ME || { date > /w/twice-$ME; exit 65; }; `
 
-// witnessed holds a lock for every GPU that the container was given, which nobody else may hold at that moment, on
+// witnessedScript holds a lock for every GPU that the container was given, which nobody else may hold at that moment, on
 // whatever host.
-const witnessed = once + `gpus=$(echo $NVIDIA_VISIBLE_DEVICES | tr , ' '); for g in $gpus; do mkdir /w/gpu-$g || { touch /w/overlap-$g-$ME; exit 66; }; done; usleep 50000; for g in $gpus; do rmdir /w/gpu-$g; done`
+const witnessedScript = onceScript + `gpus=$(echo $NVIDIA_VISIBLE_DEVICES | tr , ' '); for g in $gpus; do mkdir /w/gpu-$g || { touch /w/overlap-$g-$ME; exit 66; }; done; usleep 50000; for g in $gpus; do rmdir /w/gpu-$g; done`
 
-// ticking adds a line to a file of its own every 100 ms, until there is a file /w/end: then it exits with code 7.
-const ticking = once + `while [ ! -e /w/end ]; do echo >> /w/ticks-$ME; usleep 100000; done; exit 7`
+// tickingScript adds a line to a file of its own every 100 ms, until there is a file /w/end: then it exits with code 7.
+const tickingScript = onceScript + `while [ ! -e /w/end ]; do echo >> /w/ticks-$ME; usleep 100000; done; exit 7`
 
-// request is a RunTask that can be repeated: the name is its client token, and what its container is called.
-func request(family, name string) object {
+// namedRunTask is a RunTask that can be repeated: the name is its client token, and what its container is called.
+func namedRunTask(family, name string) object {
 	return object{
 		"taskDefinition": family, "clientToken": name, "startedBy": name,
 		"overrides": object{"containerOverrides": []object{{"name": "main", "environment": []object{{"name": "ME", "value": name}}}}},
@@ -52,7 +52,7 @@ func (p *pool) run(t testing.TB, h *bed.Host, family, name string) task {
 	var answer tasks
 	eventually(t, "RunTask "+family+" through "+h.Name, func() bool {
 		answer = tasks{}
-		p.must(t, h, "RunTask", request(family, name), &answer)
+		p.mustCall(t, h, "RunTask", namedRunTask(family, name), &answer)
 		return len(answer.Tasks) == 1
 	})
 	return answer.Tasks[0]
@@ -61,7 +61,7 @@ func (p *pool) run(t testing.TB, h *bed.Host, family, name string) task {
 func (p *pool) describe(t testing.TB, h *bed.Host, id string) task {
 	t.Helper()
 	var answer tasks
-	p.must(t, h, "DescribeTasks", object{"tasks": []string{id}}, &answer)
+	p.mustCall(t, h, "DescribeTasks", object{"tasks": []string{id}}, &answer)
 	if len(answer.Tasks) != 1 {
 		t.Fatalf("task %s on %s: %v", id, h.Name, answer)
 	}
@@ -77,7 +77,7 @@ func (p *pool) list(t testing.TB, h *bed.Host, operation string, in object) (all
 			Definitions []string `json:"taskDefinitionArns"`
 			Next        string   `json:"nextToken"`
 		}
-		p.must(t, h, operation, in, &page)
+		p.mustCall(t, h, operation, in, &page)
 		all = slices.Concat(all, page.Tasks, page.Definitions)
 		if page.Next == "" {
 			return all
@@ -91,7 +91,7 @@ func (p *pool) describeAll(t testing.TB, h *bed.Host, arns []string) (all []task
 	t.Helper()
 	for some := range slices.Chunk(arns, 100) {
 		var answer tasks
-		p.must(t, h, "DescribeTasks", object{"tasks": some}, &answer)
+		p.mustCall(t, h, "DescribeTasks", object{"tasks": some}, &answer)
 		if len(answer.Tasks) != len(some) {
 			t.Errorf("of %d listed tasks %d are there: %v", len(some), len(answer.Tasks), answer.Failures)
 		}
@@ -114,17 +114,17 @@ func (p *pool) wait(t testing.TB, h *bed.Host, id, status string) task {
 	return is
 }
 
-// ticks counts the lines that a ticking task has written: they need no pinion to be seen.
-func (p *pool) ticks(name string) int {
+// tickCount counts the lines that a ticking task has written: they need no pinion to be seen.
+func (p *pool) tickCount(name string) int {
 	raw, _ := os.ReadFile(filepath.Join(p.witness, "ticks-"+name))
 	return len(raw)
 }
 
-// tick starts n ticking tasks and answers them as they are when they run, by name.
-func (p *pool) tick(t testing.TB, n int, prefix string) map[string]task {
+// startTicking starts n ticking tasks and answers them as they are when they run, by name.
+func (p *pool) startTicking(t testing.TB, n int, prefix string) map[string]task {
 	t.Helper()
-	p.define(t, "ticking", 1, ticking)
-	p.define(t, "witnessed", 1, witnessed)
+	p.define(t, "ticking", 1, tickingScript)
+	p.define(t, "witnessed", 1, witnessedScript)
 	running := map[string]task{}
 	for i := range n {
 		name := fmt.Sprintf("%s-%d", prefix, i)
@@ -136,30 +136,30 @@ func (p *pool) tick(t testing.TB, n int, prefix string) map[string]task {
 	return running
 }
 
-// undisturbed checks that every task is the very container that it was, and goes on.
-func (p *pool) undisturbed(t testing.TB, before map[string]task) {
+// checkUndisturbed checks that every task is the very container that it was, and goes on.
+func (p *pool) checkUndisturbed(t testing.TB, before map[string]task) {
 	t.Helper()
 	for name, was := range before {
 		is := p.wait(t, p.Hosts()[0], was.id(), "RUNNING")
 		if is.Containers[0].RuntimeID != was.Containers[0].RuntimeID || is.StartedAt != was.StartedAt || is.Instance != was.Instance {
 			t.Errorf("task %s was %v, is %v", name, was, is)
 		}
-		written := p.ticks(name)
-		eventually(t, "task "+name+" goes on", func() bool { return p.ticks(name) > written })
+		written := p.tickCount(name)
+		eventually(t, "task "+name+" goes on", func() bool { return p.tickCount(name) > written })
 	}
-	p.nothingWitnessed(t)
+	p.checkNoOverlap(t)
 }
 
 // endTicking lets the ticking tasks end and checks that all their exit codes are known.
 func (p *pool) endTicking(t testing.TB, running map[string]task) {
 	t.Helper()
 	end := filepath.Join(p.witness, "end")
-	fine(t, os.WriteFile(end, nil, 0o600))
+	must(t, os.WriteFile(end, nil, 0o600))
 	defer os.Remove(end)
-	p.wantExit(t, running, 7)
+	p.checkExit(t, running, 7)
 }
 
-func (p *pool) wantExit(t testing.TB, running map[string]task, code int) {
+func (p *pool) checkExit(t testing.TB, running map[string]task, code int) {
 	t.Helper()
 	for name, was := range running {
 		is := p.wait(t, p.Hosts()[0], was.id(), "STOPPED")
@@ -169,21 +169,21 @@ func (p *pool) wantExit(t testing.TB, running map[string]task, code int) {
 	}
 }
 
-// wantRun checks that so many containers whose names begin so have run. Its traces are forgotten.
-func (p *pool) wantRun(t testing.TB, prefix string, n int) {
+// checkRunCount checks that so many containers whose names begin so have run. Its traces are forgotten.
+func (p *pool) checkRunCount(t testing.TB, prefix string, n int) {
 	t.Helper()
 	ran, err := filepath.Glob(filepath.Join(p.witness, "ran-"+prefix+"-*"))
-	fine(t, err)
+	must(t, err)
 	if len(ran) != n {
 		t.Errorf("%d tasks %s were accepted, and %d ran", n, prefix, len(ran))
 	}
 	for _, trace := range ran {
-		fine(t, os.Remove(trace))
+		must(t, os.Remove(trace))
 	}
 }
 
-// nothingWitnessed checks that no container met another on its GPU, or ran twice.
-func (p *pool) nothingWitnessed(t testing.TB) {
+// checkNoOverlap checks that no container met another on its GPU, or ran twice.
+func (p *pool) checkNoOverlap(t testing.TB) {
 	t.Helper()
 	for _, pattern := range []string{"overlap-*", "twice-*"} {
 		if found, _ := filepath.Glob(filepath.Join(p.witness, pattern)); len(found) > 0 {

@@ -22,7 +22,7 @@ type writers struct {
 
 	mu           sync.Mutex
 	acknowledged []string // ARNs
-	answers      []answered
+	acks         []acknowledgement
 }
 
 // writerPause is between two registrations of one writer.
@@ -35,7 +35,7 @@ func (p *pool) startWriters(t *testing.T, prefix string) *writers {
 	for _, h := range p.Hosts() {
 		w.running.Go(func() {
 			for w.ctx.Err() == nil {
-				w.one(h)
+				w.registerOne(h)
 				<-time.After(writerPause)
 			}
 		})
@@ -45,7 +45,7 @@ func (p *pool) startWriters(t *testing.T, prefix string) *writers {
 
 func (w *writers) family(h *bed.Host) string { return w.prefix + "-" + h.Name }
 
-func (w *writers) one(h *bed.Host) {
+func (w *writers) registerOne(h *bed.Host) {
 	var answer struct {
 		Definition struct {
 			ARN string `json:"taskDefinitionArn"`
@@ -60,19 +60,19 @@ func (w *writers) one(h *bed.Host) {
 	}
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	w.acknowledged, w.answers = append(w.acknowledged, answer.Definition.ARN), append(w.answers, answered{asked, time.Now()})
+	w.acknowledged, w.acks = append(w.acknowledged, answer.Definition.ARN), append(w.acks, acknowledgement{asked, time.Now()})
 }
 
-// next waits until so many definitions are acknowledged that were asked for after the moment, and answers how long
+// waitAcknowledged waits until so many definitions are acknowledged that were asked for after the moment, and answers how long
 // after it the first one was.
-func (w *writers) next(t *testing.T, moment time.Time, n int) (after time.Duration) {
+func (w *writers) waitAcknowledged(t *testing.T, moment time.Time, n int) (after time.Duration) {
 	t.Helper()
 	eventually(t, fmt.Sprintf("%d changes are acknowledged", n), func() bool {
 		w.mu.Lock()
 		defer w.mu.Unlock()
-		later := slices.DeleteFunc(slices.Clone(w.answers), func(a answered) bool { return !a.asked.After(moment) })
+		later := slices.DeleteFunc(slices.Clone(w.acks), func(a acknowledgement) bool { return !a.sentAt.After(moment) })
 		if len(later) >= n {
-			after = later[0].at.Sub(moment)
+			after = later[0].ackedAt.Sub(moment)
 		}
 		return len(later) >= n
 	})

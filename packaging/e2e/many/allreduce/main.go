@@ -14,14 +14,14 @@ import (
 )
 
 func main() {
-	rank, size := number("RANK"), number("WORLD_SIZE")
+	rank, size := envInt("RANK"), envInt("WORLD_SIZE")
 	led := make(chan error, 1)
 	if rank == 0 {
-		go func() { led <- lead(size) }()
+		go func() { led <- serveSum(size) }()
 	} else {
 		led <- nil
 	}
-	sum, err := follow(rank)
+	sum, err := requestSum(rank)
 	if err == nil {
 		err = <-led
 	}
@@ -36,7 +36,7 @@ func main() {
 	}
 }
 
-func number(name string) int {
+func envInt(name string) int {
 	n, err := strconv.Atoi(os.Getenv(name))
 	if err != nil {
 		log.Fatalf("the environment has no number %s: %v", name, err)
@@ -44,8 +44,8 @@ func number(name string) int {
 	return n
 }
 
-// lead hears all ranks, adds up their numbers, and tells each the sum.
-func lead(size int) error {
+// serveSum hears all ranks, adds up their numbers, and tells each the sum.
+func serveSum(size int) error {
 	listener, err := net.Listen("tcp", ":"+os.Getenv("MASTER_PORT"))
 	if err != nil {
 		return err
@@ -72,8 +72,8 @@ func lead(size int) error {
 	return nil
 }
 
-// follow sends a number to rank 0, which may not listen yet, and hears the sum.
-func follow(rank int) (sum int, err error) {
+// requestSum sends a number to rank 0, which may not listen yet, and hears the sum.
+func requestSum(rank int) (sum int, err error) {
 	address := net.JoinHostPort(os.Getenv("MASTER_ADDR"), os.Getenv("MASTER_PORT"))
 	for range 300 {
 		if sum, err = exchange(address, rank+1); err == nil {

@@ -18,48 +18,48 @@ type caller interface {
 	call(operation, body string) (answer []byte, refusal string, err error)
 }
 
-// errOlder says that a client is older than an operation, and has asked nobody.
-var errOlder = errors.New("this client is older than the operation")
+// errClientTooOld says that a client is older than an operation, and has asked nobody.
+var errClientTooOld = errors.New("this client is older than the operation")
 
-// play goes through steps of the scenario with a client.
-func (on *site) play(t *testing.T, c caller, me string, steps []step) {
+// runScenario goes through steps of the scenario with a client.
+func (on *testPool) runScenario(t *testing.T, c caller, me string, steps []step) {
 	on.spare(t, me)
-	kept := map[string]string{"me": me}
+	saved := map[string]string{"me": me}
 	for i, s := range steps {
 		expand := func(name string) string {
-			if kept[name] == "" {
+			if saved[name] == "" {
 				t.Fatalf("step %d, %s: nothing is kept as $%s", i, s.operation, name)
 			}
-			return kept[name]
+			return saved[name]
 		}
 		body := os.Expand(s.body, expand)
 		path, want, waits := strings.Cut(os.Expand(s.until, expand), "=")
 		eventually(t, fmt.Sprintf("%s has %s", s.operation, s.until), func() bool {
-			answer := ask(t, c, s, body)
-			if name, from, ok := strings.Cut(s.keeps, "="); ok {
-				if kept[name] = at(answer, from); kept[name] == "" {
+			answer := runStep(t, c, s, body)
+			if name, from, ok := strings.Cut(s.saves, "="); ok {
+				if saved[name] = textAt(answer, from); saved[name] == "" {
 					t.Fatalf("%s %s answers %v, without %s", s.operation, body, answer, from)
 				}
 			}
-			return !waits || answer == nil || at(answer, path) == want
+			return !waits || answer == nil || textAt(answer, path) == want
 		})
 	}
 }
 
-// ask makes the call of a step and answers with the decoded answer, nil for a refusal that was expected and where the
+// runStep makes the call of a step and answers with the decoded answer, nil for a refusal that was expected and where the
 // client is too old.
-func ask(t *testing.T, c caller, s step, body string) any {
+func runStep(t *testing.T, c caller, s step, body string) any {
 	t.Helper()
 	raw, refusal, err := c.call(s.operation, body)
-	if errors.Is(err, errOlder) && s.keeps == "" {
+	if errors.Is(err, errClientTooOld) && s.saves == "" {
 		t.Logf("NOT TESTED: %s: %v", s.operation, err)
 		return nil
 	}
 	if err != nil {
 		t.Fatalf("%s %s: %v", s.operation, body, err)
 	}
-	if refusal != s.fails {
-		t.Errorf("%s %s: refused with %q, want %q\n%s", s.operation, body, refusal, s.fails, raw)
+	if refusal != s.wantError {
+		t.Errorf("%s %s: refused with %q, want %q\n%s", s.operation, body, refusal, s.wantError, raw)
 	}
 	var answer any
 	if refusal == "" && len(raw) > 0 {
@@ -70,8 +70,8 @@ func ask(t *testing.T, c caller, s step, body string) any {
 	return answer
 }
 
-// at is the text at a path like "tasks.0.taskArn". Names are compared without case, for clients that have their own.
-func at(value any, path string) string {
+// textAt is the text at a path like "tasks.0.taskArn". Names are compared without case, for clients that have their own.
+func textAt(value any, path string) string {
 	for name := range strings.SplitSeq(path, ".") {
 		switch v := value.(type) {
 		case map[string]any:
@@ -95,20 +95,20 @@ func at(value any, path string) string {
 
 // successes are the steps of the scenario that are not refused.
 func successes() []step {
-	return slices.DeleteFunc(slices.Clone(scenario), func(s step) bool { return s.fails != "" })
+	return slices.DeleteFunc(slices.Clone(scenario), func(s step) bool { return s.wantError != "" })
 }
 
 func TestEveryOperationOfTierOneHasItsCases(t *testing.T) {
-	for _, name := range tierOne {
+	for _, name := range coreOperations {
 		if _, there := ecs.Operations[name]; !there {
 			t.Errorf("%s is not in the table of operations", name)
 		}
-		fails := slices.ContainsFunc(scenario, func(s step) bool { return s.operation == name && s.fails != "" })
-		succeeds := slices.ContainsFunc(scenario, func(s step) bool { return s.operation == name && s.fails == "" })
+		fails := slices.ContainsFunc(scenario, func(s step) bool { return s.operation == name && s.wantError != "" })
+		succeeds := slices.ContainsFunc(scenario, func(s step) bool { return s.operation == name && s.wantError == "" })
 		if !fails {
 			t.Errorf("the scenario has no error of %s", name)
 		}
-		if _, never := neverSucceeds[name]; succeeds == never {
+		if _, never := alwaysRefused[name]; succeeds == never {
 			t.Errorf("the scenario has a success of %s: %v", name, succeeds)
 		}
 	}

@@ -12,15 +12,15 @@ import (
 // namespacePath is where `ip netns` keeps a namespace.
 func namespacePath(name string) string { return filepath.Join("/run/netns", name) }
 
-// inside runs f on a thread of its own in the network namespace and, unless hostname is empty, in a new UTS namespace
+// inNamespace runs f on a thread of its own in the network namespace and, unless hostname is empty, in a new UTS namespace
 // with that host name. Processes that f starts inherit both. `ip netns exec` would not do: it also gives a new mount
 // namespace with another /sys, without cgroups.
-func inside(namespace, hostname string, f func() error) error {
+func inNamespace(namespace, hostname string, f func() error) error {
 	done := make(chan error, 1)
 	go func() {
 		// The thread is never unlocked, so the runtime ends it instead of running other goroutines in here.
 		runtime.LockOSThread()
-		err := enter(namespace, hostname)
+		err := enterNamespaces(namespace, hostname)
 		if err == nil {
 			err = f()
 		}
@@ -29,7 +29,7 @@ func inside(namespace, hostname string, f func() error) error {
 	return <-done
 }
 
-func enter(namespace, hostname string) error {
+func enterNamespaces(namespace, hostname string) error {
 	file, err := os.Open(namespacePath(namespace))
 	if err != nil {
 		return fmt.Errorf("network namespace: %w", err)

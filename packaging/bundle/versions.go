@@ -8,10 +8,10 @@ import (
 	"time"
 )
 
-// prune removes versions other than home that nothing needs: no process runs from them, and they are not the one that
+// removeOldVersions removes versions other than home that nothing needs: no process runs from them, and they are not the one that
 // was used before this. That one stays because containerd remembers, for each container, the path of the shim it was
 // made with.
-func prune(dir, home string) error {
+func removeOldVersions(dir, current string) error {
 	entries, err := os.ReadDir(dir)
 	if err != nil {
 		return err
@@ -24,7 +24,7 @@ func prune(dir, home string) error {
 	for _, entry := range entries {
 		info, err := entry.Info()
 		path := filepath.Join(dir, entry.Name())
-		if err == nil && entry.IsDir() && path != home {
+		if err == nil && entry.IsDir() && path != current {
 			others = append(others, version{path, info.ModTime()})
 		}
 	}
@@ -32,7 +32,7 @@ func prune(dir, home string) error {
 		return nil
 	}
 	slices.SortFunc(others, func(a, b version) int { return b.used.Compare(a.used) })
-	running, err := executables()
+	running, err := runningExecutables()
 	if err != nil {
 		return err
 	}
@@ -48,8 +48,8 @@ func prune(dir, home string) error {
 	return nil
 }
 
-// executables are the paths of the programs that run on this host.
-func executables() ([]string, error) {
+// runningExecutables are the paths of the programs that run on this host.
+func runningExecutables() ([]string, error) {
 	links, err := filepath.Glob("/proc/[0-9]*/exe")
 	if err != nil {
 		return nil, err

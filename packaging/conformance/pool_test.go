@@ -18,32 +18,32 @@ import (
 	"pinion/packaging/cluster/bed"
 )
 
-// patience is how long a test waits for what must happen. It is generous: nothing here measures speed.
-const patience = 60 * time.Second
+// waitTimeout is how long a test waits for what must happen. It is generous: nothing here measures speed.
+const waitTimeout = 60 * time.Second
 
-// site is a pool whose first host has GPUs and answers all clients. The others are spare: see spare.
-type site struct {
-	*bed.Bed
+// testPool is a pool whose first host has GPUs and answers all clients. The others are spare: see spare.
+type testPool struct {
+	*bed.Testbed
 	host   *bed.Host
 	spares map[string]*bed.Host // that have not been started, by the name of who may have them
 	env    map[string]string    // what `pinion env` sets
 	http   *http.Client         // reaches the pool's network and trusts its certificates
 }
 
-// newSite starts a pool of one host, with places for spare ones. The test's end takes all of it away.
-func newSite(t *testing.T, spares ...string) *site {
+// newTestPool starts a pool of one host, with places for spare ones. The test's end takes all of it away.
+func newTestPool(t *testing.T, spares ...string) *testPool {
 	t.Helper()
 	if os.Geteuid() != 0 {
 		t.Fatal("the conformance tests make containers: run them as root")
 	}
-	dir, err := os.MkdirTemp("", bedPrefix)
-	fine(t, err)
-	plan := bed.Plan{Dir: dir, Binary: cmp.Or(os.Getenv("PINION_BINARY"), "../../bin/pinion"), Hosts: [][]string{{"--gpus", "sim:8xh100", "--attribute", "rack=r1"}}}
+	dir, err := os.MkdirTemp("", testbedPrefix)
+	must(t, err)
+	plan := bed.Config{Dir: dir, Binary: cmp.Or(os.Getenv("PINION_BINARY"), "../../bin/pinion"), Hosts: [][]string{{"--gpus", "sim:8xh100", "--attribute", "rack=r1"}}}
 	for _, name := range spares {
 		plan.Hosts = append(plan.Hosts, []string{"--gpus", "none", "--cluster", "spare-" + name})
 	}
-	s := &site{spares: map[string]*bed.Host{}}
-	if s.Bed, err = bed.New(plan); err != nil {
+	s := &testPool{spares: map[string]*bed.Host{}}
+	if s.Testbed, err = bed.New(plan); err != nil {
 		os.Remove(dir)
 		t.Fatal(err)
 	}
@@ -51,26 +51,26 @@ func newSite(t *testing.T, spares ...string) *site {
 	for i, h := range s.Hosts()[1:] {
 		s.spares[spares[i]] = h
 	}
-	ctx, cancel := context.WithTimeout(t.Context(), patience)
+	ctx, cancel := context.WithTimeout(t.Context(), waitTimeout)
 	defer cancel()
 	s.host = s.Hosts()[0]
-	fine(t, s.host.Start(ctx))
-	s.env = environment(t, s.host)
-	s.http = s.trusting(t)
+	must(t, s.host.Start(ctx))
+	s.env = envOf(t, s.host)
+	s.http = s.newHTTPClient(t)
 	return s
 }
 
 // spare starts the only host of the cluster spare-NAME, without GPUs, which the scenario deregisters.
-func (s *site) spare(t *testing.T, name string) {
+func (s *testPool) spare(t *testing.T, name string) {
 	t.Helper()
-	join, err := s.host.Invitation(1)
-	fine(t, err)
-	ctx, cancel := context.WithTimeout(t.Context(), patience)
+	join, err := s.host.JoinFlags(1)
+	must(t, err)
+	ctx, cancel := context.WithTimeout(t.Context(), waitTimeout)
 	defer cancel()
-	fine(t, s.spares[name].Start(ctx, join...))
+	must(t, s.spares[name].Start(ctx, join...))
 }
 
-func (s *site) down(t *testing.T) {
+func (s *testPool) down(t *testing.T) {
 	if t.Failed() {
 		const most = 4000
 		output := s.Hosts()[0].Output()
@@ -81,13 +81,13 @@ func (s *site) down(t *testing.T) {
 	}
 }
 
-// environment is what `pinion env` sets. What it unsets is left out.
-func environment(t *testing.T, h *bed.Host) map[string]string {
+// envOf is what `pinion env` sets. What it unsets is left out.
+func envOf(t *testing.T, h *bed.Host) map[string]string {
 	t.Helper()
 	text, err := h.Pinion("env", "-o", "json")
-	fine(t, err)
+	must(t, err)
 	var all map[string]*string
-	fine(t, json.Unmarshal([]byte(text), &all))
+	must(t, json.Unmarshal([]byte(text), &all))
 	set := map[string]string{}
 	for name, value := range all {
 		if value != nil {
@@ -97,10 +97,10 @@ func environment(t *testing.T, h *bed.Host) map[string]string {
 	return set
 }
 
-func (s *site) trusting(t *testing.T) *http.Client {
+func (s *testPool) newHTTPClient(t *testing.T) *http.Client {
 	t.Helper()
 	authority, err := os.ReadFile(s.env["AWS_CA_BUNDLE"])
-	fine(t, err)
+	must(t, err)
 	roots := x509.NewCertPool()
 	if !roots.AppendCertsFromPEM(authority) {
 		t.Fatalf("no certificate in %s", s.env["AWS_CA_BUNDLE"])
@@ -111,12 +111,12 @@ func (s *site) trusting(t *testing.T) *http.Client {
 }
 
 // command is a program on the host as a user starts it after `eval "$(pinion env)"`. Run it with run.
-func (s *site) command(program ...string) *exec.Cmd {
+func (s *testPool) command(program ...string) *exec.Cmd {
 	return exec.Command("sh", append([]string{"-c", `eval "$(pinion --data-dir "$0" env)"; exec "$@"`, s.host.Dir}, program...)...)
 }
 
 // run answers what the command printed. An error carries what it wrote to standard error.
-func (s *site) run(cmd *exec.Cmd) ([]byte, error) {
+func (s *testPool) run(cmd *exec.Cmd) ([]byte, error) {
 	var out, problem bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &out, &problem
 	if err := s.host.Run(cmd); err != nil {
@@ -128,20 +128,20 @@ func (s *site) run(cmd *exec.Cmd) ([]byte, error) {
 // eventually asks again and again until ok says yes; for what happens in another process and cannot be waited on.
 func eventually(t *testing.T, what string, ok func() bool) {
 	t.Helper()
-	deadline := time.After(patience)
+	deadline := time.After(waitTimeout)
 	tick := time.NewTicker(100 * time.Millisecond)
 	defer tick.Stop()
 	for !ok() {
 		select {
 		case <-tick.C:
 		case <-deadline:
-			t.Fatalf("after %v still not: %s", patience, what)
+			t.Fatalf("after %v still not: %s", waitTimeout, what)
 		}
 	}
 }
 
-// fine stops the test when something that the test itself needs did not work.
-func fine(t *testing.T, err error) {
+// must stops the test when something that the test itself needs did not work.
+func must(t *testing.T, err error) {
 	t.Helper()
 	if err != nil {
 		t.Fatal(err)

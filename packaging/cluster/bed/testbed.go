@@ -24,16 +24,16 @@ var ErrBusy = errors.New("another process works with this cluster")
 // ErrNone says that there is no bed in the directory.
 var ErrNone = errors.New("there is no cluster here; `cluster up` makes one")
 
-// Plan is what a bed is made of.
-type Plan struct {
+// Config is what a bed is made of.
+type Config struct {
 	Dir    string     // made when missing; short, because the paths of unix sockets are (at most about 60 bytes)
 	Binary string     // the pinion program
 	Hosts  [][]string // for each host, the flags of its `pinion up` beyond those that the bed gives
 	Disk   int64      // bytes of a disk of its own for each host's data directory; 0: all share the disk of Dir
 }
 
-// Bed is an opened bed. No other process can open it until Close.
-type Bed struct {
+// Testbed is an opened bed. No other process can open it until Close.
+type Testbed struct {
 	Dir   string
 	hosts []*Host
 	state state
@@ -55,30 +55,30 @@ type hostState struct {
 }
 
 // New makes the directory, the network and the disks of a bed. No host is started. What was made is taken away when it fails.
-func New(plan Plan) (*Bed, error) {
-	if n := len(plan.Hosts); n < 1 || n > mostHosts {
-		return nil, fmt.Errorf("a cluster of %d hosts; give it 1 to %d", n, mostHosts)
+func New(config Config) (*Testbed, error) {
+	if n := len(config.Hosts); n < 1 || n > maxHosts {
+		return nil, fmt.Errorf("a cluster of %d hosts; give it 1 to %d", n, maxHosts)
 	}
-	if err := os.MkdirAll(plan.Dir, 0o711); err != nil {
+	if err := os.MkdirAll(config.Dir, 0o711); err != nil {
 		return nil, err
 	}
-	b, err := lockDir(plan.Dir)
+	b, err := openLocked(config.Dir)
 	if err != nil {
 		return nil, err
 	}
-	if _, err := os.Stat(b.file()); err == nil {
+	if _, err := os.Stat(b.stateFile()); err == nil {
 		b.Close()
-		return nil, fmt.Errorf("there is a cluster in %s already; take it down first", plan.Dir)
+		return nil, fmt.Errorf("there is a cluster in %s already; take it down first", config.Dir)
 	}
-	if b.state, err = newState(plan); err == nil {
-		b.seat()
-		err = b.write()
-	}
-	if err == nil {
-		err = b.wire()
+	if b.state, err = newState(config); err == nil {
+		b.initHosts()
+		err = b.saveState()
 	}
 	if err == nil {
-		err = b.plug()
+		err = b.createNetwork()
+	}
+	if err == nil {
+		err = b.createDisks()
 	}
 	if err != nil {
 		return nil, errors.Join(err, b.Down(context.Background()))
@@ -86,35 +86,35 @@ func New(plan Plan) (*Bed, error) {
 	return b, nil
 }
 
-func newState(plan Plan) (state, error) {
+func newState(config Config) (state, error) {
 	subnet, err := freeSubnet()
 	if err != nil {
 		return state{}, err
 	}
-	binary, err := filepath.Abs(plan.Binary)
+	binary, err := filepath.Abs(config.Binary)
 	if err == nil {
 		_, err = os.Stat(binary)
 	}
 	if err != nil {
 		return state{}, fmt.Errorf("the pinion program: %w; build it with `make build`", err)
 	}
-	s := state{ID: newID(), Binary: binary, Subnet: subnet.String(), Disk: plan.Disk}
-	for i, flags := range plan.Hosts {
+	s := state{ID: newID(), Binary: binary, Subnet: subnet.String(), Disk: config.Disk}
+	for i, flags := range config.Hosts {
 		s.Hosts = append(s.Hosts, hostState{Name: fmt.Sprintf("host%d", i+1), Flags: flags})
 	}
 	return s, nil
 }
 
 // Open takes up a bed that another process made. ErrNone when the directory holds none, ErrBusy when it is in use.
-func Open(dir string) (*Bed, error) {
+func Open(dir string) (*Testbed, error) {
 	if _, err := os.Stat(filepath.Join(dir, "bed.json")); errors.Is(err, os.ErrNotExist) {
 		return nil, fmt.Errorf("%s: %w", dir, ErrNone)
 	}
-	b, err := lockDir(dir)
+	b, err := openLocked(dir)
 	if err != nil {
 		return nil, err
 	}
-	raw, err := os.ReadFile(b.file())
+	raw, err := os.ReadFile(b.stateFile())
 	if err == nil {
 		err = json.Unmarshal(raw, &b.state)
 	}
@@ -122,11 +122,11 @@ func Open(dir string) (*Bed, error) {
 		b.Close()
 		return nil, fmt.Errorf("the cluster in %s: %w", dir, err)
 	}
-	b.seat()
+	b.initHosts()
 	return b, nil
 }
 
-func lockDir(dir string) (*Bed, error) {
+func openLocked(dir string) (*Testbed, error) {
 	dir, err := filepath.Abs(dir)
 	if err != nil {
 		return nil, err
@@ -139,30 +139,30 @@ func lockDir(dir string) (*Bed, error) {
 		lock.Close()
 		return nil, fmt.Errorf("%s: %w", dir, ErrBusy)
 	}
-	return &Bed{Dir: dir, lock: lock}, nil
+	return &Testbed{Dir: dir, lock: lock}, nil
 }
 
-// seat gives every host its place.
-func (b *Bed) seat() {
+// initHosts gives every host its place.
+func (b *Testbed) initHosts() {
 	subnet := netip.MustParsePrefix(b.state.Subnet)
 	for i, h := range b.state.Hosts {
-		place := filepath.Join(b.Dir, h.Name)
-		host := &Host{Name: h.Name, Dir: place, IP: nth(subnet, i+1), flags: h.Flags, namespace: b.namespace(h.Name), place: place, bed: b}
+		base := filepath.Join(b.Dir, h.Name)
+		host := &Host{Name: h.Name, Dir: base, IP: addressOf(subnet, i+1), flags: h.Flags, namespace: b.namespace(h.Name), base: base, testbed: b}
 		if b.state.Disk > 0 {
-			host.Dir = filepath.Join(host.mount(), "data")
+			host.Dir = filepath.Join(host.diskMount(), "data")
 		}
 		b.hosts = append(b.hosts, host)
 	}
 }
 
-func (b *Bed) file() string { return filepath.Join(b.Dir, "bed.json") }
+func (b *Testbed) stateFile() string { return filepath.Join(b.Dir, "bed.json") }
 
-func (b *Bed) write() error {
+func (b *Testbed) saveState() error {
 	raw, err := json.MarshalIndent(b.state, "", "  ")
 	if err != nil {
 		return err
 	}
-	return writeFile(b.file(), append(raw, '\n'))
+	return writeFile(b.stateFile(), append(raw, '\n'))
 }
 
 // writeFile replaces a file so that a crash leaves the old content or the new.
@@ -174,13 +174,13 @@ func writeFile(path string, content []byte) error {
 }
 
 // Close lets other processes open the bed. The hosts run on.
-func (b *Bed) Close() error { return b.lock.Close() }
+func (b *Testbed) Close() error { return b.lock.Close() }
 
 // Hosts are all hosts, in the order of their numbers.
-func (b *Bed) Hosts() []*Host { return b.hosts }
+func (b *Testbed) Hosts() []*Host { return b.hosts }
 
 // Host finds a host by its name, such as host1.
-func (b *Bed) Host(name string) (*Host, error) {
+func (b *Testbed) Host(name string) (*Host, error) {
 	for _, h := range b.hosts {
 		if h.Name == name {
 			return h, nil
@@ -190,12 +190,12 @@ func (b *Bed) Host(name string) (*Host, error) {
 }
 
 // Up starts the first host, and then the others, which join it. It answers when all are ready.
-func (b *Bed) Up(ctx context.Context) error {
+func (b *Testbed) Up(ctx context.Context) error {
 	first := b.hosts[0]
 	if err := first.Start(ctx); err != nil || len(b.hosts) == 1 {
 		return err
 	}
-	join, err := first.Invitation(len(b.hosts))
+	join, err := first.JoinFlags(len(b.hosts))
 	if err != nil {
 		return err
 	}

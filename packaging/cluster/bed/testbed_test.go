@@ -13,9 +13,9 @@ import (
 	"time"
 )
 
-// standIn behaves like pinion as far as the bed can tell: it says that it is ready, leaves children in namespaces of
+// fakePinion behaves like pinion as far as the bed can tell: it says that it is ready, leaves children in namespaces of
 // their own behind, and answers `token`. With the file `stubborn` beside it, `down` fails and does nothing.
-const standIn = `#!/bin/sh
+const fakePinion = `#!/bin/sh
 dir=$2
 case "$3" in
 up)
@@ -31,20 +31,20 @@ down) [ -e "$(dirname $0)/stubborn" ] && { echo I will not >&2; exit 1; }
 esac
 `
 
-func plan(t *testing.T, hosts int) Plan {
+func testConfig(t *testing.T, hosts int) Config {
 	t.Helper()
 	if os.Geteuid() != 0 {
 		t.Fatal("network namespaces need root")
 	}
 	dir := t.TempDir()
 	binary := filepath.Join(dir, "pinion")
-	if err := os.WriteFile(binary, []byte(standIn), 0o755); err != nil {
+	if err := os.WriteFile(binary, []byte(fakePinion), 0o755); err != nil {
 		t.Fatal(err)
 	}
-	return Plan{Dir: filepath.Join(dir, "bed"), Binary: binary, Hosts: make([][]string, hosts)}
+	return Config{Dir: filepath.Join(dir, "bed"), Binary: binary, Hosts: make([][]string, hosts)}
 }
 
-func create(t *testing.T, p Plan) *Bed {
+func newTestbed(t *testing.T, p Config) *Testbed {
 	t.Helper()
 	b, err := New(p)
 	if err != nil {
@@ -60,7 +60,7 @@ func create(t *testing.T, p Plan) *Bed {
 	return b
 }
 
-func wantNothingLeft(t *testing.T, b *Bed) {
+func checkNothingLeft(t *testing.T, b *Testbed) {
 	t.Helper()
 	for _, name := range b.namespaces() {
 		if _, err := os.Stat(namespacePath(name)); err == nil {
@@ -75,12 +75,12 @@ func wantNothingLeft(t *testing.T, b *Bed) {
 	}
 }
 
-// sends tells whether a datagram from one host arrives at the other.
-func sends(t *testing.T, from, to *Host) bool {
+// delivers tells whether a datagram from one host arrives at the other.
+func delivers(t *testing.T, from, to *Host) bool {
 	t.Helper()
 	var receiver, sender net.PacketConn
 	open := func(h *Host, c *net.PacketConn) {
-		err := inside(h.namespace, "", func() (err error) {
+		err := inNamespace(h.namespace, "", func() (err error) {
 			*c, err = net.ListenPacket("udp4", netip.AddrPortFrom(h.IP, 0).String())
 			return err
 		})
@@ -105,11 +105,11 @@ func sends(t *testing.T, from, to *Host) bool {
 }
 
 func TestACutDropsOneDirectionAndHealMendsIt(t *testing.T) {
-	b := create(t, plan(t, 3))
+	b := newTestbed(t, testConfig(t, 3))
 	one, two, three := b.hosts[0], b.hosts[1], b.hosts[2]
 	want := func(when string, from, to *Host, arrives bool) {
 		t.Helper()
-		if got := sends(t, from, to); got != arrives {
+		if got := delivers(t, from, to); got != arrives {
 			t.Errorf("%s, from %s to %s: arrives %v", when, from.Name, to.Name, got)
 		}
 	}
@@ -133,12 +133,12 @@ func TestACutDropsOneDirectionAndHealMendsIt(t *testing.T) {
 	if err := b.Down(t.Context()); err != nil {
 		t.Error(err)
 	}
-	wantNothingLeft(t, b)
+	checkNothingLeft(t, b)
 }
 
 func TestTheMachinesOwnNetworkStaysAsItIs(t *testing.T) {
 	before, _ := net.Interfaces()
-	b := create(t, plan(t, 2))
+	b := newTestbed(t, testConfig(t, 2))
 	listener, err := b.Listen(0)
 	if err != nil {
 		t.Fatal(err)
@@ -154,8 +154,8 @@ func TestTheMachinesOwnNetworkStaysAsItIs(t *testing.T) {
 }
 
 func TestHostsJoinTheFirstAndOutliveWhoStartedThem(t *testing.T) {
-	p := plan(t, 3)
-	b := create(t, p)
+	p := testConfig(t, 3)
+	b := newTestbed(t, p)
 	if err := b.Up(t.Context()); err != nil {
 		t.Fatal(err)
 	}
@@ -179,7 +179,7 @@ func TestHostsJoinTheFirstAndOutliveWhoStartedThem(t *testing.T) {
 		do   func() error
 		want string
 	}{
-		{two.Stop, "stopped"}, {two.Cont, "running"}, {two.Stop, "stopped"},
+		{two.Pause, "stopped"}, {two.Resume, "running"}, {two.Pause, "stopped"},
 		{func() error { return two.Kill(t.Context()) }, "down"},
 		{func() error { return two.Start(t.Context()) }, "running"},
 	}
@@ -196,16 +196,16 @@ func TestHostsJoinTheFirstAndOutliveWhoStartedThem(t *testing.T) {
 	if err := again.Down(t.Context()); err != nil {
 		t.Error(err)
 	}
-	wantNothingLeft(t, again)
+	checkNothingLeft(t, again)
 }
 
 func TestDownTakesAwayWhatPinionCannot(t *testing.T) {
-	p := plan(t, 2)
-	b := create(t, p)
+	p := testConfig(t, 2)
+	b := newTestbed(t, p)
 	if err := b.Up(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	left := family(b.hosts[1].namespace)
+	left := processTree(b.hosts[1].namespace)
 	if len(left) < 3 { // the stand-in, its own sleep, and the one in another namespace
 		t.Fatalf("found only %v", left)
 	}
@@ -220,12 +220,12 @@ func TestDownTakesAwayWhatPinionCannot(t *testing.T) {
 			t.Errorf("process %v is left", p)
 		}
 	}
-	wantNothingLeft(t, b)
+	checkNothingLeft(t, b)
 }
 
 func TestAHostThatDoesNotStartSaysWhy(t *testing.T) {
-	p := plan(t, 2)
-	b := create(t, p)
+	p := testConfig(t, 2)
+	b := newTestbed(t, p)
 	if err := os.WriteFile(filepath.Join(p.Dir, "host2.broken"), nil, 0o600); err != nil {
 		t.Fatal(err)
 	}
@@ -235,11 +235,11 @@ func TestAHostThatDoesNotStartSaysWhy(t *testing.T) {
 	if err := b.Down(t.Context()); err != nil {
 		t.Error(err)
 	}
-	wantNothingLeft(t, b)
+	checkNothingLeft(t, b)
 }
 
 func TestCommandsRunOnTheirHost(t *testing.T) {
-	b := create(t, plan(t, 1))
+	b := newTestbed(t, testConfig(t, 1))
 	cmd := exec.Command("sh", "-c", "hostname; ip -4 -o addr show eth0; pinion - - token")
 	var out strings.Builder
 	cmd.Stdout = &out
