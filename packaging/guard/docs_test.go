@@ -12,13 +12,13 @@ import (
 // TestEveryExportedNameHasADocComment looks at types, functions, methods of exported types, constants and variables.
 // A comment on a group counts for its members.
 func TestEveryExportedNameHasADocComment(t *testing.T) {
-	eachFile(t, func(path string, file *ast.File) {
-		if strings.HasSuffix(path, "_test.go") || file.Name.Name == "main" {
+	eachFile(t, func(f file) {
+		if f.isTest() || f.Name.Name == "main" {
 			return
 		}
-		for _, declaration := range file.Decls {
+		for _, declaration := range f.Decls {
 			for _, name := range undocumented(declaration) {
-				t.Errorf("%s: %s has no doc comment", path, name)
+				t.Errorf("%s: %s has no doc comment", f.path, name)
 			}
 		}
 	})

@@ -1,0 +1,154 @@
+package guard
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"testing"
+)
+
+// rooms are what a host is put together from, each with the rooms that it may import. They meet in packaging/host.
+var rooms = map[string]string{
+	"api":     "raftfsm gpu",
+	"server":  "raftfsm gpu",
+	"node":    "raftfsm/spec gpu",
+	"raftfsm": "gpu",
+	"gpu":     "",
+}
+
+// besides are the places beside the rooms; the longest that fits counts. The benches measure rooms one by one.
+var besides = map[string]string{
+	"main.go":         "packaging/host api/cli gpu/sim",
+	"packaging":       "packaging api/client",
+	"packaging/host":  "packaging api server node raftfsm gpu",
+	"packaging/bench": "packaging api server node raftfsm gpu",
+}
+
+// floors are the packages of each room from the top down; "." is the room's own. A package may import those of lower floors.
+// Those of one floor never import one another: what one needs of another is an interface that it declares. A name covers
+// the packages below it that have no floor of their own, and a package may be listed before it exists.
+var floors = map[string][]string{
+	"api": {
+		". cli",
+		"ecs cloudwatch events rest elb autoscaling ssm secrets web",
+		"leader client",
+		"auth",
+		"ecs/taskdef ecs/view",
+		"ecs/types",
+		"httpx sigv4 openapi",
+		"wire",
+	},
+	"server": {
+		".",
+		"scheduler orchestrator membership dispatch admission backup history",
+		"liveness rpc",
+		"consensus",
+		"peer seal",
+		"pki store schedule",
+	},
+	"node": {
+		".",
+		"task",
+		"containerd ctrd network logs proxy metadata fake runtimetest",
+		"runtime",
+		"datadir machine",
+	},
+	"raftfsm": {
+		".",
+		"query",
+		"spec compact",
+	},
+	"gpu": {
+		"nvml sim mps mig inside",
+		"nvml/wire",
+		".",
+	},
+}
+
+// TestImportsGoDownward holds every file to the tables above. Tests may also import raftfsm and gpu, and whatever is in their
+// own room; those of packaging, which drive the whole program, whatever there is.
+func TestImportsGoDownward(t *testing.T) {
+	found := offences{}
+	eachFile(t, func(f file) {
+		ours, _ := f.imports()
+		for _, imported := range ours {
+			if f.isTest() && f.testMayImport(imported) {
+				continue
+			}
+			if wrong := f.wrongImport(imported); wrong != "" {
+				found[f.pkg+" imports "+imported] = fmt.Sprintf("%s imports %s: %s", f.path, imported, wrong)
+			}
+		}
+	})
+	found.check(t, pendingImports)
+}
+
+func (f file) testMayImport(imported string) bool {
+	room := roomOf(f.path)
+	return room == "packaging" || slices.Contains([]string{room, "raftfsm", "gpu"}, roomOf(imported))
+}
+
+// wrongImport says what is wrong with an import of ours; empty when nothing is.
+func (f file) wrongImport(imported string) string {
+	room := roomOf(f.path)
+	if allowed, isRoom := rooms[room]; !isRoom || room != roomOf(imported) {
+		if !isRoom {
+			place := longest(f.path, slices.Collect(maps.Keys(besides))...)
+			if place == "" {
+				return fmt.Sprintf("%s is no room and has no line in besides", room)
+			}
+			allowed = besides[place]
+		}
+		if longest(imported, strings.Fields(allowed)...) == "" {
+			return "it may import only " + allowed
+		}
+		return ""
+	}
+	return wrongFloor(room, f.pkg, imported)
+}
+
+// wrongFloor says what is wrong with an import inside one room.
+func wrongFloor(room, from, to string) string {
+	above, importer := floorOf(room, from)
+	below, imported := floorOf(room, to)
+	switch {
+	case importer == "" || imported == "":
+		return fmt.Sprintf("%s or %s has no floor in room %s; give it one", from, to, room)
+	case importer == imported || above < below:
+		return ""
+	case above == below:
+		return "they are on one floor; declare an interface of what is needed"
+	}
+	return "it is on a floor above"
+}
+
+// floorOf finds the floor of a package, 0 at the top, and the name on it that covers the package.
+func floorOf(room, pkg string) (floor int, name string) {
+	for i, names := range floors[room] {
+		for _, n := range strings.Fields(names) {
+			place := room + "/" + n
+			if n == "." && pkg == room || n != "." && within(place, pkg) && len(place) > len(name) {
+				floor, name = i, place
+			}
+		}
+	}
+	return floor, name
+}
+
+// longest is the longest of the places that the path is in, empty when it is in none.
+func longest(path string, places ...string) (found string) {
+	for _, place := range places {
+		if within(place, path) && len(place) > len(found) {
+			found = place
+		}
+	}
+	return found
+}
+
+func within(place, path string) bool { return path == place || strings.HasPrefix(path, place+"/") }
+
+func roomOf(path string) string {
+	room, _, _ := strings.Cut(path, "/")
+	return room
+}

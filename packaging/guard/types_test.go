@@ -1,0 +1,147 @@
+package guard
+
+import (
+	"fmt"
+	"go/ast"
+	"path"
+	"slices"
+	"strings"
+	"testing"
+)
+
+const (
+	maxMethods = 30
+	maxFields  = 20
+)
+
+// largeTypes are allowed more, each for a reason; five at most.
+var largeTypes = map[string]string{}
+
+// TestTypesAreSmall counts the methods and fields of each type. Methods that come with an embedded type of ours count: a type
+// does not become smaller by being cut into parts that are one again. The fields of a document, each of which has a JSON name,
+// are as many as its schema has.
+func TestTypesAreSmall(t *testing.T) {
+	types, found := declaredTypes(t), offences{}
+	for name := range types {
+		methods, fields := types.methods(name, nil), types[name].fields
+		if types[name].document {
+			fields = 0
+		}
+		if _, allowed := largeTypes[name]; allowed {
+			continue
+		}
+		if len(methods) > maxMethods || fields > maxFields {
+			found[name] = fmt.Sprintf("%s: %s has %d methods and %d fields, %d and %d are allowed: give a part of them to a type of its own", types[name].at, name, len(methods), fields, maxMethods, maxFields)
+		}
+	}
+	found.check(t, pendingTypes)
+	if len(largeTypes) > 5 {
+		t.Errorf("%d types are allowed more methods or fields than others, five may be", len(largeTypes))
+	}
+	for name := range largeTypes {
+		if _, there := types[name]; !there {
+			t.Errorf("there is no type %s any more: take it off largeTypes", name)
+		}
+	}
+}
+
+// declared is a type of the project.
+type declared struct {
+	at       string
+	own      []string // methods, of an interface too
+	embedded []string // types of ours, as "folder.Name"
+	fields   int
+	document bool // all fields have JSON names
+}
+
+// typeSet is the types of the project by "folder.Name".
+type typeSet map[string]*declared
+
+// methods are the names of a type's own methods and of those that embedding gives it.
+func (s typeSet) methods(name string, seen []string) map[string]bool {
+	names := map[string]bool{}
+	if s[name] == nil || slices.Contains(seen, name) {
+		return names
+	}
+	for _, method := range s[name].own {
+		names[method] = true
+	}
+	for _, inner := range s[name].embedded {
+		for method := range s.methods(inner, append(seen, name)) {
+			names[method] = true
+		}
+	}
+	return names
+}
+
+// declaredTypes are the project's types beside those of tests.
+func declaredTypes(t *testing.T) typeSet {
+	types := typeSet{}
+	of := func(name string) *declared {
+		if types[name] == nil {
+			types[name] = &declared{}
+		}
+		return types[name]
+	}
+	eachFile(t, func(f file) {
+		if f.isTest() {
+			return
+		}
+		for _, declaration := range f.Decls {
+			switch d := declaration.(type) {
+			case *ast.FuncDecl:
+				if d.Recv != nil {
+					to := of(f.pkg + "." + receiver(d))
+					to.own = append(to.own, d.Name.Name)
+				}
+			case *ast.GenDecl:
+				for _, spec := range d.Specs {
+					if s, ok := spec.(*ast.TypeSpec); ok {
+						of(f.pkg+"."+s.Name.Name).fill(f, s)
+					}
+				}
+			}
+		}
+	})
+	return types
+}
+
+// fill counts what a declaration has.
+func (d *declared) fill(f file, spec *ast.TypeSpec) {
+	d.at = f.at(spec)
+	switch shape := spec.Type.(type) {
+	case *ast.StructType:
+		d.document = true
+		for _, field := range shape.Fields.List {
+			d.document = d.document && (len(field.Names) == 0 || field.Tag != nil && strings.Contains(field.Tag.Value, `json:"`))
+			d.fields += max(1, len(field.Names))
+			if len(field.Names) == 0 {
+				d.embedded = append(d.embedded, f.ourType(field.Type)...)
+			}
+		}
+	case *ast.InterfaceType:
+		for _, method := range shape.Methods.List {
+			for _, name := range method.Names {
+				d.own = append(d.own, name.Name)
+			}
+			if len(method.Names) == 0 {
+				d.embedded = append(d.embedded, f.ourType(method.Type)...)
+			}
+		}
+	}
+}
+
+// ourType is a type of the project as "folder.Name", none for those of others.
+func (f file) ourType(e ast.Expr) []string {
+	pkg, name, qualified := strings.Cut(typeName(e), ".")
+	if !qualified {
+		return []string{f.pkg + "." + pkg}
+	}
+	for _, spec := range f.Imports {
+		folder, ours := strings.CutPrefix(strings.Trim(spec.Path.Value, `"`), "pinion/")
+		if ours && (spec.Name != nil && spec.Name.Name == pkg || spec.Name == nil && path.Base(folder) == pkg) {
+			return []string{folder + "." + name}
+		}
+	}
+	return nil
+}
