@@ -1,0 +1,60 @@
+package raftfsm
+
+import "errors"
+
+// Follower keeps an index or cache that is derived from the state up to date: Rebuild derives it from a view, Apply takes in the changes
+// that came after that. When changes are compacted before they were taken in (see CompactedError), it rebuilds: no change is missed. A
+// Follower has one user at a time.
+type Follower struct {
+	State   *State
+	Rebuild func(v *View)                    // derives everything anew
+	Apply   func(v *View, changes []*Change) // takes in changes, the oldest first; v has them all, and maybe later ones
+	Limit   int                              // changes of one Apply at most; 0: no limit
+
+	position Position
+	built    bool
+}
+
+// Step rebuilds at first, and takes in what has changed since the last step afterwards. progress is false when there was nothing;
+// changed is closed at the next change then.
+func (f *Follower) Step() (progress bool, changed <-chan struct{}) {
+	if !f.built {
+		f.rebuild()
+		return true, nil
+	}
+	limit := f.Limit
+	if limit == 0 {
+		limit = maxChanges * 2 // more than is remembered
+	}
+	changes, changed, err := f.State.Changes(f.position, limit)
+	if errors.As(err, new(*CompactedError)) {
+		f.rebuild()
+		return true, nil
+	}
+	if len(changes) == 0 {
+		return false, changed
+	}
+	f.Apply(f.State.View(), changes)
+	f.position = changes[len(changes)-1].Position
+	return true, nil
+}
+
+// CatchUp steps until nothing is left. It returns a view of that moment or of a later one, and a channel that is closed at the next
+// change.
+func (f *Follower) CatchUp() (v *View, changed <-chan struct{}) {
+	for {
+		progress, changed := f.Step()
+		if !progress {
+			return f.State.View(), changed
+		}
+	}
+}
+
+// Reset makes the next step rebuild.
+func (f *Follower) Reset() { f.built = false }
+
+func (f *Follower) rebuild() {
+	v := f.State.View()
+	f.position, f.built = PositionAfter(v.Index()), true
+	f.Rebuild(v)
+}
