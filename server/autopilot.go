@@ -98,12 +98,12 @@ func (h *autopilotDelegate) FetchServerStats(ctx context.Context, servers map[ra
 		asked sync.WaitGroup
 		all   = make(map[raft.ServerID]*autopilot.ServerStats)
 	)
-	for id, address := range h.raftServers() {
+	for id := range h.raftServers() {
 		if servers[id] == nil {
 			continue
 		}
 		asked.Go(func() {
-			stats, err := h.fetchRaftStats(ctx, string(id), string(address.Address))
+			stats, err := h.fetchRaftStats(ctx, string(id))
 			if err != nil || !stats.Running {
 				return
 			}
@@ -116,11 +116,12 @@ func (h *autopilotDelegate) FetchServerStats(ctx context.Context, servers map[ra
 	return all
 }
 
-func (s *Server) fetchRaftStats(ctx context.Context, id, address string) (stats raftStats, err error) {
+// fetchRaftStats asks a host by its id: the answer of another host at its address says nothing about this one.
+func (s *Server) fetchRaftStats(ctx context.Context, id string) (stats raftStats, err error) {
 	if id == s.cfg.HostID {
 		return s.localRaftStats(), nil
 	}
-	err = s.cfg.peers.call(ctx, address, pathStats, struct{}{}, &stats)
+	err = s.cfg.peers.call(ctx, id, pathStats, struct{}{}, &stats)
 	return stats, err
 }
 

@@ -103,7 +103,7 @@ func newMember(cfg MemberConfig) (*Member, error) {
 		return nil, err
 	}
 	m := &Member{cfg: cfg, log: cfg.Log, poolCache: b, fatal: make(chan error, 1)}
-	m.client = (&peer.Dialer{Identity: cfg.Identity}).HTTPClient()
+	m.client = (&peer.Dialer{Identity: cfg.Identity, Address: m.addressOf}).HTTPClient()
 	m.peers = &peerClient{m.client}
 	m.ctx, m.cancel = context.WithCancel(context.Background())
 	cfg.Port.SetAuthorizer(m.authorizePeer)
@@ -180,6 +180,16 @@ func (m *Member) fail(err error) {
 
 // localServer is this host's server, nil while it is an agent.
 func (m *Member) localServer() *Server { return m.server.Load() }
+
+// addressOf is the address of a host as the server here has it; empty when it has none.
+func (m *Member) addressOf(hostID string) string {
+	if own := m.localServer(); own != nil {
+		if host := own.state.View().Host(hostID); host != nil {
+			return host.Address
+		}
+	}
+	return ""
+}
 
 // PoolID is the pool that this host belongs to.
 func (m *Member) PoolID() string { return m.poolCache.poolInfo().Pool }

@@ -20,7 +20,7 @@ type directTransport struct {
 func (m *memNetwork) transport(address raft.ServerAddress) *directTransport {
 	port := m.listen(address)
 	t := &directTransport{
-		NetworkTransport: NewTransport(port, testLog(string(address))).(*raft.NetworkTransport),
+		NetworkTransport: NewTransport(port, testLog(string(address))),
 		port:             port, arriving: make(chan raft.RPC),
 	}
 	port.transport = t

@@ -23,7 +23,8 @@ const (
 // the other host's own error (see fault).
 type peerClient struct{ client *http.Client }
 
-// call sends in as JSON and reads the answer into out.
+// call sends in as JSON and reads the answer into out. The address is a "host:port", where any host of the pool may
+// answer, or the id of the one host that may.
 func (c *peerClient) call(ctx context.Context, address, path string, in, out any) error {
 	ctx, cancel := context.WithTimeout(ctx, callTimeout)
 	defer cancel()

@@ -52,7 +52,7 @@ const rpcTimeout = 4 * time.Second
 
 // NewTransport makes what Config.Transport takes of a stream layer such as TLS. Requests to a server are never pipelined:
 // a follower whose store fails for a moment in the middle of a pipeline can stay behind for good.
-func NewTransport(stream raft.StreamLayer, log *slog.Logger) raft.Transport {
+func NewTransport(stream raft.StreamLayer, log *slog.Logger) *raft.NetworkTransport {
 	return raft.NewNetworkTransportWithConfig(&raft.NetworkTransportConfig{
 		Stream:                  stream,
 		MaxPool:                 3,

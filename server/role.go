@@ -131,7 +131,7 @@ func (m *Member) becomeServer() {
 func (m *Member) startServer(ctx context.Context, joins bool) error {
 	dialer := &peer.Dialer{Identity: m.cfg.Identity}
 	layer := peer.RaftLayer(m.cfg.Port, dialer, peer.Address(m.cfg.Address))
-	transport := NewTransport(&incarnationLayer{layer, m}, m.log)
+	transport := peer.BindRaft(NewTransport(&incarnationLayer{layer, m}, m.log))
 	pool := m.cfg.PoolID
 	if joins {
 		pool = m.PoolID()

@@ -94,7 +94,7 @@ func (s *Server) chooseServers(t *leaderTerm) error {
 func (s *Server) hasNoRaftState(ctx context.Context, host *spec.Host) bool {
 	ctx, cancel := context.WithTimeout(ctx, statsTimeout)
 	defer cancel()
-	stats, err := s.fetchRaftStats(ctx, host.ID, host.Address)
+	stats, err := s.fetchRaftStats(ctx, host.ID)
 	return err == nil && !stats.Running
 }
 
@@ -199,6 +199,6 @@ func (s *Server) updateAddress(server raft.Server, address string) error {
 func (s *Server) isRaftRunning(ctx context.Context, host *spec.Host) bool {
 	ctx, cancel := context.WithTimeout(ctx, statsTimeout)
 	defer cancel()
-	stats, err := s.fetchRaftStats(ctx, host.ID, host.Address)
+	stats, err := s.fetchRaftStats(ctx, host.ID)
 	return err == nil && stats.Running
 }

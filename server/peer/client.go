@@ -25,15 +25,8 @@ func (d *Dialer) HTTPClient() *http.Client {
 				return d.Dial(ctx, Peer, known, hostID)
 			}
 		}
-		return d.Dial(ctx, Peer, address, d.hostAt(address))
+		return d.Dial(ctx, Peer, address, "")
 	})
-}
-
-func (d *Dialer) hostAt(address string) string {
-	if d.HostAt == nil {
-		return ""
-	}
-	return d.HostAt(address)
 }
 
 // JoinClient speaks HTTP/2 with the Join listener of a pool that this host knows nothing of but the beginning of its

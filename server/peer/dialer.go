@@ -21,10 +21,6 @@ type Dialer struct {
 	// Address is where a host is reached, empty when it is not known; the function may be nil. It lets URLs of HTTPClient
 	// name hosts by their ids.
 	Address func(hostID string) string
-	// HostAt is which host must answer at an address, empty when any of the pool may; the function may be nil. It keeps
-	// Raft from taking a host for another that had its address before.
-	HostAt func(address string) string
-
 	connect connector // nil: TCP
 }
 

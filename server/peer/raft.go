@@ -13,7 +13,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// RaftLayer is what Raft's transport sends and hears through. Raft leaves pooled connections open when it ends, so the
+// RaftLayer is what Raft's transport (see BindRaft) sends and hears through. Raft leaves pooled connections open when it ends, so the
 // layer knows all of its connections and closes them with itself. advertise is where other servers reach this one (see
 // Address). A port serves one layer at a time; after Close of one, another can be made.
 func RaftLayer(port *Port, d *Dialer, advertise net.Addr) raft.StreamLayer {
@@ -40,11 +40,16 @@ func (l *raftLayer) Accept() (net.Conn, error) {
 	return l.track(c)
 }
 
-// Dial takes the dialer's two seconds at most, also when Raft would wait for longer.
-func (l *raftLayer) Dial(address raft.ServerAddress, timeout time.Duration) (net.Conn, error) {
+// Dial connects to the host that the bound address names (see BindRaft), and fails when another host answers there. It
+// takes the dialer's two seconds at most, also when Raft would wait for longer.
+func (l *raftLayer) Dial(target raft.ServerAddress, timeout time.Duration) (net.Conn, error) {
+	hostID, address, err := splitBound(target)
+	if err != nil {
+		return nil, err
+	}
 	ctx, cancel := context.WithTimeout(context.Background(), timeout)
 	defer cancel()
-	c, err := l.dialer.Dial(ctx, Raft, string(address), l.dialer.hostAt(string(address)))
+	c, err := l.dialer.Dial(ctx, Raft, address, hostID)
 	if err != nil {
 		return nil, err
 	}

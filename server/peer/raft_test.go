@@ -20,13 +20,11 @@ type voter struct {
 	fsm       *raft.MockFSM
 }
 
-func newVoter(t *testing.T, id *pki.Identity, peers map[string]string) *voter {
+func newVoter(t *testing.T, id *pki.Identity) *voter {
 	t.Helper()
 	v := &voter{port: listen(t, id), fsm: new(raft.MockFSM)}
 	address := v.port.Addr().String()
-	peers[address] = id.HostID()
-	dialer := &Dialer{Identity: id, HostAt: func(address string) string { return peers[address] }}
-	v.layer = RaftLayer(v.port, dialer, Address(address)).(*raftLayer)
+	v.layer = RaftLayer(v.port, &Dialer{Identity: id}, Address(address)).(*raftLayer)
 	v.transport = raft.NewNetworkTransportWithConfig(&raft.NetworkTransportConfig{
 		Stream: v.layer, MaxPool: 3, MaxRPCsInFlight: 1, Timeout: 10 * time.Second, Logger: hclog.NewNullLogger(),
 	})
@@ -39,7 +37,7 @@ func (v *voter) start(t *testing.T, id string) {
 	conf.LocalID, conf.Logger = raft.ServerID(id), hclog.NewNullLogger()
 	conf.HeartbeatTimeout, conf.ElectionTimeout, conf.LeaderLeaseTimeout = 200*time.Millisecond, 200*time.Millisecond, 100*time.Millisecond
 	var err error
-	if v.raft, err = raft.NewRaft(conf, v.fsm, raft.NewInmemStore(), raft.NewInmemStore(), raft.NewInmemSnapshotStore(), v.transport); err != nil {
+	if v.raft, err = raft.NewRaft(conf, v.fsm, raft.NewInmemStore(), raft.NewInmemStore(), raft.NewInmemSnapshotStore(), BindRaft(v.transport)); err != nil {
 		t.Fatal(err)
 	}
 }
@@ -61,11 +59,10 @@ func (v *voter) stop(t *testing.T) {
 
 func TestRaftReplicatesThroughThePort(t *testing.T) {
 	pool := newPool(t)
-	peers := map[string]string{}
 	voters := map[string]*voter{}
 	var config raft.Configuration
 	for _, id := range []*pki.Identity{pool.first, pool.host("host-2")} {
-		v := newVoter(t, id, peers)
+		v := newVoter(t, id)
 		voters[id.HostID()] = v
 		config.Servers = append(config.Servers, raft.Server{ID: raft.ServerID(id.HostID()), Address: v.transport.LocalAddr()})
 	}
@@ -101,12 +98,11 @@ func TestRaftReplicatesThroughThePort(t *testing.T) {
 
 func TestARaftLayerThatEndsClosesItsConnectionsOnBothSides(t *testing.T) {
 	pool := newPool(t)
-	peers := map[string]string{}
-	a, b := newVoter(t, pool.first, peers), newVoter(t, pool.host("host-2"), peers)
+	a, b := newVoter(t, pool.first), newVoter(t, pool.host("host-2"))
 	b.transport.Close()
 	again := RaftLayer(b.port, b.layer.dialer, Address(b.port.Addr().String()))
 	defer again.Close()
-	c, err := a.layer.Dial(raft.ServerAddress(b.port.Addr().String()), time.Minute)
+	c, err := a.layer.Dial(boundAddress("host-2", b.transport.LocalAddr()), time.Minute)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -121,7 +117,28 @@ func TestARaftLayerThatEndsClosesItsConnectionsOnBothSides(t *testing.T) {
 	if _, err := c.Read(make([]byte, 1)); err == nil {
 		t.Error("a connection outlived its layer")
 	}
-	if _, err := a.layer.Dial(raft.ServerAddress(b.port.Addr().String()), time.Minute); err == nil {
+	if _, err := a.layer.Dial(boundAddress("host-2", b.transport.LocalAddr()), time.Minute); err == nil {
 		t.Error("a layer that ended dials")
+	}
+}
+
+func TestRaftSpeaksToNoOtherHostAtAnAddress(t *testing.T) {
+	pool := newPool(t)
+	a, b := newVoter(t, pool.first), newVoter(t, pool.host("host-2"))
+	defer a.transport.Close()
+	defer b.transport.Close()
+	here, there := a.transport.LocalAddr(), b.transport.LocalAddr()
+	for name, target := range map[string]raft.ServerAddress{
+		"another host":    boundAddress("host-3", there),
+		"this host":       boundAddress("host-2", here),
+		"whoever it is":   there,
+		"an id of no one": raft.ServerAddress("@" + there),
+	} {
+		t.Run(name, func(t *testing.T) {
+			if c, err := a.layer.Dial(target, time.Minute); err == nil {
+				c.Close()
+				t.Errorf("connected to %s", target)
+			}
+		})
 	}
 }

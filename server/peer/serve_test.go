@@ -74,8 +74,8 @@ func TestAHostWhoseAddressAnotherTookIsNotMistaken(t *testing.T) {
 	pool := newPool(t)
 	port := listen(t, pool.first)
 	serve(t, port.Peer(), func(http.ResponseWriter, *http.Request) { t.Error("the request arrived") })
-	client := clientFor(t, &Dialer{Identity: pool.host("host-2"), HostAt: func(string) string { return "host-3" }})
-	if _, err := client.Get("https://" + port.Addr().String()); err == nil {
+	client := clientFor(t, &Dialer{Identity: pool.host("host-2"), Address: func(string) string { return port.Addr().String() }})
+	if _, err := client.Get("https://host-3/peer/x"); err == nil {
 		t.Error("another host answered")
 	}
 }
