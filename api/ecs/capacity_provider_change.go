@@ -121,8 +121,8 @@ func (c *Request) updateCapacityProvider(ctx context.Context, in *updateProvider
 }
 
 type deleteProviderInput struct {
-	managedInstancesInput
-	Provider string `json:"capacityProvider"`
+	Cluster  wire.Unsupported `json:"cluster" why:"a capacity provider is for all clusters here; PutClusterCapacityProviders says which use it"`
+	Provider string           `json:"capacityProvider"`
 }
 
 // deleteCapacityProvider may come twice: one that was deleted is answered as it is. ECS answers with updateStatus

@@ -34,11 +34,15 @@ func (c *Request) registerTaskDefinition(ctx context.Context, in *registerInput)
 	return &definitionOutput{c.renderDefinition(stored), stored.Tags}, nil
 }
 
+type deregisterOutput struct {
+	Definition taskDefinition `json:"taskDefinition"`
+}
+
 type deregisterInput struct {
 	Definition string `json:"taskDefinition"`
 }
 
-func (c *Request) deregisterTaskDefinition(ctx context.Context, in *deregisterInput) (*definitionOutput, error) {
+func (c *Request) deregisterTaskDefinition(ctx context.Context, in *deregisterInput) (*deregisterOutput, error) {
 	name, err := definitionName(in.Definition)
 	if err != nil {
 		return nil, err
@@ -57,7 +61,7 @@ func (c *Request) deregisterTaskDefinition(ctx context.Context, in *deregisterIn
 	if err != nil {
 		return nil, err
 	}
-	return &definitionOutput{Definition: c.renderDefinition(stored)}, nil
+	return &deregisterOutput{c.renderDefinition(stored)}, nil
 }
 
 type describeDefinitionInput struct {
