@@ -108,7 +108,7 @@ func TestOperatorsSignaturesAreUsedOnceToo(t *testing.T) {
 	}
 }
 
-func TestAllDoorsOfAProcessShareWhatTheyRemember(t *testing.T) {
+func TestAllHandlersOfAProcessShareTheReplayCache(t *testing.T) {
 	b := newSignedFixture(t)
 	var codes []int
 	for range 2 { // serve makes a handler each time
