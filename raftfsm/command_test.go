@@ -20,15 +20,15 @@ const releasedKinds = `
 7 raftfsm.StopTask
 8 raftfsm.ReportTasks
 9 raftfsm.Reap
-10 raftfsm.CreateKey
-11 raftfsm.PutAuthority
+10 raftfsm.CreateAccessKey
+11 raftfsm.PutCA
 12 raftfsm.PutSettings
-13 raftfsm.CreateToken
-14 raftfsm.RevokeToken
+13 raftfsm.CreateJoinToken
+14 raftfsm.RevokeJoinToken
 15 raftfsm.AdmitHost
 16 raftfsm.SetHostStatus
-17 raftfsm.SetServer
-18 raftfsm.LoseHost
+17 raftfsm.SetServerRole
+18 raftfsm.MarkHostLost
 19 raftfsm.RemoveHost
 21 raftfsm.SetTags
 22 raftfsm.PutAttributes
@@ -38,7 +38,7 @@ const releasedKinds = `
 26 raftfsm.UpdateCluster
 27 raftfsm.DeleteCluster
 28 raftfsm.DeleteDefinitions
-29 raftfsm.RemoveKey
+29 raftfsm.DeleteAccessKey
 30 raftfsm.PlaceTasks
 31 raftfsm.RetryTasks
 32 raftfsm.CreateCapacityProvider
@@ -46,8 +46,8 @@ const releasedKinds = `
 34 raftfsm.DeleteCapacityProvider
 35 raftfsm.PutClusterCapacityProviders
 36 raftfsm.PutTeam
-37 raftfsm.RemoveTeam
-38 raftfsm.ReleaseTasks
+37 raftfsm.DeleteTeam
+38 raftfsm.ResolveDependencies
 39 raftfsm.LaunchTasks, compact
 40 raftfsm.ReportTasks, compact
 41 raftfsm.PlaceTasks, compact
