@@ -62,11 +62,12 @@ func eventually(t *testing.T, what string, is func() bool) {
 	t.Helper()
 	tick := time.NewTicker(5 * time.Millisecond)
 	defer tick.Stop()
-	deadline := time.After(30 * time.Second)
+	ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
+	defer cancel()
 	for !is() {
 		select {
 		case <-tick.C:
-		case <-deadline:
+		case <-ctx.Done():
 			t.Fatalf("did not happen: %s", what)
 		}
 	}

@@ -110,6 +110,24 @@ func TestAHostThatWasOffForLongerThanItsCertificateLivesComesBackWithAToken(t *t
 	eventually(t, "it runs tasks", func() bool { return agent.agent.runs(task.ID) })
 }
 
+// certifiedIdentity is a host's identity with a key that the pool's state does not know.
+func certifiedIdentity(t *testing.T, authority spec.CA, hostID string) *pki.Identity {
+	t.Helper()
+	id, err := pki.OpenJoining(filepath.Join(t.TempDir(), "pki"), hostID, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	request, _ := id.NewRequest()
+	cert, err := pki.Sign(authority, request, hostID, nil, time.Now())
+	if err == nil {
+		err = id.Install(cert, authority.Certificate)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	return id
+}
+
 // The first host was let in by nobody, and hosts of before have changed their keys: what proves who they are is the
 // certificate that they had.
 func TestAHostProvesByItsFormerCertificateWhoItIs(t *testing.T) {
@@ -123,22 +141,6 @@ func TestAHostProvesByItsFormerCertificateWhoItIs(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	// certified is the host's identity with a key that the pool's state does not know.
-	certified := func(host *testHost) *pki.Identity {
-		id, err := pki.OpenJoining(filepath.Join(t.TempDir(), "pki"), host.cfg.HostID, nil)
-		if err != nil {
-			t.Fatal(err)
-		}
-		request, _ := id.NewRequest()
-		cert, err := pki.Sign(authority, request, host.cfg.HostID, nil, time.Now())
-		if err == nil {
-			err = id.Install(cert, authority.Certificate)
-		}
-		if err != nil {
-			t.Fatal(err)
-		}
-		return id
-	}
 	ask := func(host *testHost, id *pki.Identity, former []byte) error {
 		request, err := id.NewRequest()
 		if err != nil {
@@ -147,7 +149,7 @@ func TestAHostProvesByItsFormerCertificateWhoItIs(t *testing.T) {
 		_, err = server.admitHost(t.Context(), joinRequest{HostID: host.cfg.HostID, TokenID: token.ID, Secret: token.Secret, CSR: request, PreviousCert: former})
 		return err
 	}
-	changed := certified(second)
+	changed := certifiedIdentity(t, authority, second.cfg.HostID)
 	for _, k := range []struct {
 		name   string
 		host   *testHost

@@ -1,6 +1,7 @@
 package server
 
 import (
+	"context"
 	"strings"
 	"testing"
 	"time"
@@ -19,7 +20,8 @@ func queuedRun(definition string, tags ...spec.Tag) spec.RunRequest {
 // until waits until the state is what the test wants.
 func until(t testing.TB, s *Server, is func(*raftfsm.View) bool) *raftfsm.View {
 	t.Helper()
-	deadline := time.After(10 * time.Second)
+	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
+	defer cancel()
 	mark := raftfsm.PositionAfter(s.state.View().Index())
 	for {
 		if view := s.state.View(); is(view) {
@@ -35,7 +37,7 @@ func until(t testing.TB, s *Server, is func(*raftfsm.View) bool) *raftfsm.View {
 		}
 		select {
 		case <-more:
-		case <-deadline:
+		case <-ctx.Done():
 			t.Fatalf("the tasks became %+v", s.state.View().Tasks(""))
 		}
 	}

@@ -16,60 +16,17 @@ import (
 	"pinion/raftfsm/spec"
 )
 
-func TestWhatAContainerGets(t *testing.T) {
+// containerCase is a change to a container's definition, a script that runs in the container, and what it writes.
+type containerCase struct {
+	change func(*node.ContainerSpec)
+	script string
+	want   string
+}
+
+// runContainerCases runs each case in a container of busybox.
+func runContainerCases(t *testing.T, cases map[string]containerCase) {
 	h := newHost(t).withBusybox()
-	scratch := t.TempDir()
-	hosts := filepath.Join(scratch, "hosts")
-	if err := os.WriteFile(hosts, []byte("127.0.0.1 localhost mine\n"), 0o644); err != nil {
-		t.Fatal(err)
-	}
-	yes := true
-	for name, c := range map[string]struct {
-		change func(*node.ContainerSpec)
-		script string
-		want   string
-	}{
-		"both streams":                {nil, "echo out; usleep 50000; echo err >&2", "out\nerr\n"},
-		"the image's environment":     {nil, "echo $FROM_IMAGE", "yes\n"},
-		"no GPU whatever the image":   {nil, "echo $NVIDIA_VISIBLE_DEVICES; ls /dev | grep -c nvidia", "void\n0\n"},
-		"its environment wins":        {func(c *node.ContainerSpec) { c.Env = append(c.Env, "FROM_IMAGE=no") }, "echo $FROM_IMAGE", "no\n"},
-		"a host name":                 {nil, "hostname; echo $HOSTNAME", "test\ntest\n"},
-		"a working directory":         {func(c *node.ContainerSpec) { c.Def.WorkingDirectory = "/tmp" }, "pwd", "/tmp\n"},
-		"root without a word":         {nil, "id -u; id -g", "0\n0\n"},
-		"a user by name with groups":  {func(c *node.ContainerSpec) { c.Def.User = "nobody" }, "id -u; id -G", "65534\n65534 60\n"},
-		"a user by number":            {func(c *node.ContainerSpec) { c.Def.User = "1234:5678" }, "id -u; id -g", "1234\n5678\n"},
-		"a root file system to write": {nil, "touch /file && echo written", "written\n"},
-		"or only to read":             {func(c *node.ContainerSpec) { c.Def.ReadonlyRootFilesystem = &yes }, "touch /file 2>/dev/null || echo refused", "refused\n"},
-		"shared memory of a size":     {func(c *node.ContainerSpec) { c.Def.LinuxParameters = &spec.LinuxParameters{SharedMemorySize: 128} }, "df -m /dev/shm | awk 'NR==2{print $2}'", "128\n"},
-		"a memory file system": {func(c *node.ContainerSpec) {
-			c.Def.LinuxParameters = &spec.LinuxParameters{Tmpfs: []spec.Tmpfs{{ContainerPath: "/fast", Size: 16}}}
-		}, "df -m /fast | awk 'NR==2{print $2}'", "16\n"},
-		"open files": {func(c *node.ContainerSpec) {
-			c.Def.Ulimits = []spec.Ulimit{{Name: "nofile", SoftLimit: 100, HardLimit: 200}}
-		}, "ulimit -n; ulimit -Hn", "100\n200\n"},
-		"a volume": {func(c *node.ContainerSpec) {
-			c.Def.MountPoints = []spec.MountPoint{{SourceVolume: "data", ContainerPath: "/data"}}
-			c.VolumePaths = map[string]string{"data": scratch}
-		}, "cat /data/hosts", "127.0.0.1 localhost mine\n"},
-		"a volume only to read": {func(c *node.ContainerSpec) {
-			c.Def.MountPoints = []spec.MountPoint{{SourceVolume: "data", ContainerPath: "/data", ReadOnly: true}}
-			c.VolumePaths = map[string]string{"data": scratch}
-		}, "touch /data/x 2>/dev/null || echo refused", "refused\n"},
-		"host names":                    {func(c *node.ContainerSpec) { c.HostsFile = hosts }, "cat /etc/hosts", "127.0.0.1 localhost mine\n"},
-		"a terminal":                    {func(c *node.ContainerSpec) { c.Def.PseudoTerminal = &yes }, "test -t 0 && test -t 1 && echo terminal", "terminal\r\n"},
-		"no terminal":                   {nil, "test -t 1 || echo none", "none\n"},
-		"no network but itself":         {nil, "ip -o link | wc -l", "1\n"},
-		"docker's capabilities":         {nil, "grep CapEff /proc/self/status | cut -f2", "00000000a80425fb\n"},
-		"one more and some fewer":       {capabilities([]string{"SYS_NICE"}, []string{"CAP_CHOWN", "MKNOD"}), "grep CapEff /proc/self/status | cut -f2", "00000000a08425fa\n"},
-		"only those asked for":          {capabilities([]string{"CHOWN"}, []string{"ALL"}), "grep CapEff /proc/self/status | cut -f2", "0000000000000001\n"},
-		"every privilege, without GPUs": {func(c *node.ContainerSpec) { c.Def.Privileged = &yes }, "mount -t tmpfs x /tmp && echo mounted; grep Seccomp: /proc/self/status | cut -f2; test -e /dev/kmsg && echo devices", "mounted\n0\ndevices\n"},
-		"a system call filter":          {nil, "grep Seccomp: /proc/self/status | cut -f2", "2\n"},
-		"kernel parameters of its own": {func(c *node.ContainerSpec) {
-			c.Def.SystemControls = []spec.SystemControl{{Namespace: "net.core.somaxconn", Value: "511"}, {Namespace: "kernel.msgmax", Value: "8193"}}
-		}, "cat /proc/sys/net/core/somaxconn /proc/sys/kernel/msgmax", "511\n8193\n"},
-		"the kernel's usual OOM score": {nil, "cat /proc/self/oom_score_adj", "0\n"},
-		"no way to the host's devices": {func(c *node.ContainerSpec) { c.Def.User = "" }, "mknod /dev/sda b 254 0 && cat /dev/sda 2>&1 >/dev/null | grep -o 'not permitted'", "not permitted\n"},
-	} {
+	for name, c := range cases {
 		t.Run(name, func(t *testing.T) {
 			h := *h
 			h.t = t
@@ -82,6 +39,63 @@ func TestWhatAContainerGets(t *testing.T) {
 			}
 		})
 	}
+}
+
+func TestWhatAContainersProcessGets(t *testing.T) {
+	yes := true
+	runContainerCases(t, map[string]containerCase{
+		"both streams":               {nil, "echo out; usleep 50000; echo err >&2", "out\nerr\n"},
+		"the image's environment":    {nil, "echo $FROM_IMAGE", "yes\n"},
+		"no GPU whatever the image":  {nil, "echo $NVIDIA_VISIBLE_DEVICES; ls /dev | grep -c nvidia", "void\n0\n"},
+		"its environment wins":       {func(c *node.ContainerSpec) { c.Env = append(c.Env, "FROM_IMAGE=no") }, "echo $FROM_IMAGE", "no\n"},
+		"a host name":                {nil, "hostname; echo $HOSTNAME", "test\ntest\n"},
+		"a working directory":        {func(c *node.ContainerSpec) { c.Def.WorkingDirectory = "/tmp" }, "pwd", "/tmp\n"},
+		"root without a word":        {nil, "id -u; id -g", "0\n0\n"},
+		"a user by name with groups": {func(c *node.ContainerSpec) { c.Def.User = "nobody" }, "id -u; id -G", "65534\n65534 60\n"},
+		"a user by number":           {func(c *node.ContainerSpec) { c.Def.User = "1234:5678" }, "id -u; id -g", "1234\n5678\n"},
+		"open files": {func(c *node.ContainerSpec) {
+			c.Def.Ulimits = []spec.Ulimit{{Name: "nofile", SoftLimit: 100, HardLimit: 200}}
+		}, "ulimit -n; ulimit -Hn", "100\n200\n"},
+		"no network but itself":         {nil, "ip -o link | wc -l", "1\n"},
+		"docker's capabilities":         {nil, "grep CapEff /proc/self/status | cut -f2", "00000000a80425fb\n"},
+		"one more and some fewer":       {capabilities([]string{"SYS_NICE"}, []string{"CAP_CHOWN", "MKNOD"}), "grep CapEff /proc/self/status | cut -f2", "00000000a08425fa\n"},
+		"only those asked for":          {capabilities([]string{"CHOWN"}, []string{"ALL"}), "grep CapEff /proc/self/status | cut -f2", "0000000000000001\n"},
+		"every privilege, without GPUs": {func(c *node.ContainerSpec) { c.Def.Privileged = &yes }, "mount -t tmpfs x /tmp && echo mounted; grep Seccomp: /proc/self/status | cut -f2; test -e /dev/kmsg && echo devices", "mounted\n0\ndevices\n"},
+		"a system call filter":          {nil, "grep Seccomp: /proc/self/status | cut -f2", "2\n"},
+		"kernel parameters of its own": {func(c *node.ContainerSpec) {
+			c.Def.SystemControls = []spec.SystemControl{{Namespace: "net.core.somaxconn", Value: "511"}, {Namespace: "kernel.msgmax", Value: "8193"}}
+		}, "cat /proc/sys/net/core/somaxconn /proc/sys/kernel/msgmax", "511\n8193\n"},
+		"the kernel's usual OOM score": {nil, "cat /proc/self/oom_score_adj", "0\n"},
+		"no way to the host's devices": {func(c *node.ContainerSpec) { c.Def.User = "" }, "mknod /dev/sda b 254 0 && cat /dev/sda 2>&1 >/dev/null | grep -o 'not permitted'", "not permitted\n"},
+	})
+}
+
+func TestWhatAContainerHasOfFilesAndTerminals(t *testing.T) {
+	scratch := t.TempDir()
+	hosts := filepath.Join(scratch, "hosts")
+	if err := os.WriteFile(hosts, []byte("127.0.0.1 localhost mine\n"), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	yes := true
+	runContainerCases(t, map[string]containerCase{
+		"a root file system to write": {nil, "touch /file && echo written", "written\n"},
+		"or only to read":             {func(c *node.ContainerSpec) { c.Def.ReadonlyRootFilesystem = &yes }, "touch /file 2>/dev/null || echo refused", "refused\n"},
+		"shared memory of a size":     {func(c *node.ContainerSpec) { c.Def.LinuxParameters = &spec.LinuxParameters{SharedMemorySize: 128} }, "df -m /dev/shm | awk 'NR==2{print $2}'", "128\n"},
+		"a memory file system": {func(c *node.ContainerSpec) {
+			c.Def.LinuxParameters = &spec.LinuxParameters{Tmpfs: []spec.Tmpfs{{ContainerPath: "/fast", Size: 16}}}
+		}, "df -m /fast | awk 'NR==2{print $2}'", "16\n"},
+		"a volume": {func(c *node.ContainerSpec) {
+			c.Def.MountPoints = []spec.MountPoint{{SourceVolume: "data", ContainerPath: "/data"}}
+			c.VolumePaths = map[string]string{"data": scratch}
+		}, "cat /data/hosts", "127.0.0.1 localhost mine\n"},
+		"a volume only to read": {func(c *node.ContainerSpec) {
+			c.Def.MountPoints = []spec.MountPoint{{SourceVolume: "data", ContainerPath: "/data", ReadOnly: true}}
+			c.VolumePaths = map[string]string{"data": scratch}
+		}, "touch /data/x 2>/dev/null || echo refused", "refused\n"},
+		"host names":  {func(c *node.ContainerSpec) { c.HostsFile = hosts }, "cat /etc/hosts", "127.0.0.1 localhost mine\n"},
+		"a terminal":  {func(c *node.ContainerSpec) { c.Def.PseudoTerminal = &yes }, "test -t 0 && test -t 1 && echo terminal", "terminal\r\n"},
+		"no terminal": {nil, "test -t 1 || echo none", "none\n"},
+	})
 }
 
 func capabilities(add, drop []string) func(*node.ContainerSpec) {

@@ -48,7 +48,8 @@ func startHost(t *testing.T, dir string) (end func() error) {
 	t.Cleanup(func() { end() })
 	tick := time.NewTicker(20 * time.Millisecond)
 	defer tick.Stop()
-	deadline := time.After(time.Minute)
+	ready, stop := context.WithTimeout(t.Context(), time.Minute)
+	defer stop()
 	for {
 		if _, err := os.Stat(filepath.Join(dir, "client.json")); err == nil {
 			return end
@@ -57,7 +58,7 @@ func startHost(t *testing.T, dir string) (end func() error) {
 		case <-tick.C:
 		case <-ended:
 			t.Fatalf("it ended: %v", problem)
-		case <-deadline:
+		case <-ready.Done():
 			t.Fatal("it does not say how clients reach it")
 		}
 	}
