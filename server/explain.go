@@ -54,7 +54,7 @@ func (s *Server) queryQueue(ctx context.Context, question func(*queueController)
 	if err := s.acquire(); err != nil {
 		return err
 	}
-	defer s.calls.RUnlock()
+	defer s.drain.release()
 	t, err := s.requireLeader()
 	if err != nil {
 		return err
@@ -104,7 +104,7 @@ func (w *queueController) explainTask(id string) (*explanationBuilder, error) {
 	q := &explanationBuilder{Explanation: spec.Explanation{TaskID: id, Status: task.LastStatus, RetryOf: task.RetryOf}}
 	if task.LastStatus == spec.Provisioning {
 		waits := w.queueEntryOf(view, task)
-		waits.Position, q.QueueLength = w.queue.Position(id, w.cfg.Now())
+		waits.Position, q.QueueLength = w.queue.Snapshot(task.Cluster, w.cfg.Now()).Position(w.queue.Item(id))
 		q.entry = &waits
 	} else {
 		q.Summary = placementSummary(view, task)

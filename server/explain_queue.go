@@ -17,7 +17,7 @@ func (w *queueController) listQueue(cluster string) []queueEntry {
 		if cluster != "" && each.Name != cluster {
 			continue
 		}
-		for i, item := range w.queue.List(each.Name, now) {
+		for i, item := range w.queue.Snapshot(each.Name, now).List() {
 			if task := view.Task(item.ID()); task != nil && task.LastStatus == spec.Provisioning {
 				entry := w.queueEntryOf(view, task)
 				entry.Position = i + 1

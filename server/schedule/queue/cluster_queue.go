@@ -6,24 +6,40 @@ import (
 	"time"
 )
 
-// clusterQueue is those that wait in a cluster.
+// clusterQueue holds the pending items of one cluster.
 type clusterQueue struct {
-	cluster string
+	name    string
 	fifos   map[fifoKey]*fifo
-	head    *Item            // the first of those without a place, for which one is reserved
-	refused map[string]*Item // by shape: one that was refused although nothing was kept from it
+	head    *Item            // first item without a place, which has the reservation of the cluster; nil: none
+	refused map[string]*Item // by equivalence class: an item that was refused although no reservation was in its way
 }
 
-func (q *Queue) cluster(cluster string) *clusterQueue {
-	l := q.clusters[cluster]
-	if l == nil {
-		l = &clusterQueue{cluster: cluster, fifos: map[fifoKey]*fifo{}, refused: map[string]*Item{}}
-		q.clusters[cluster] = l
+func newClusterQueue(name string) *clusterQueue {
+	return &clusterQueue{name: name, fifos: map[fifoKey]*fifo{}, refused: map[string]*Item{}}
+}
+
+// cluster is the queue of a cluster; a new one is added.
+func (q *Queue) cluster(name string) *clusterQueue {
+	c := q.clusters[name]
+	if c == nil {
+		c = newClusterQueue(name)
+		q.clusters[name] = c
 	}
-	return l
+	return c
 }
 
-// MarkPlaced says that an item has a place.
+// lookup is the queue of a cluster for reading: an empty one when nothing is pending there.
+func (q *Queue) lookup(name string) *clusterQueue {
+	if c := q.clusters[name]; c != nil {
+		return c
+	}
+	return newClusterQueue(name)
+}
+
+// Head is the first item of a cluster without a place, which has the reservation there; nil: there is none.
+func (q *Queue) Head(cluster string) *Item { return q.lookup(cluster).head }
+
+// MarkPlaced removes an item that has a place, and starts its usage.
 func (q *Queue) MarkPlaced(item *Item, now time.Time) {
 	q.Remove(item.ID())
 	for _, id := range item.Tasks {
@@ -31,62 +47,55 @@ func (q *Queue) MarkPlaced(item *Item, now time.Time) {
 	}
 }
 
-// Unplace says that an item does not have the place that it was given.
+// Unplace ends the usage of an item whose place was not recorded.
 func (q *Queue) Unplace(item *Item, now time.Time) {
 	for _, id := range item.Tasks {
 		q.EndUsage(id, now, now)
 	}
 }
 
-// Idle says whether nothing is offered a place: Round would give none before Wake, or before shares have changed.
-func (q *Queue) Idle() bool {
-	for _, b := range q.sortedBuckets {
-		if len(b.fifos) > 0 {
-			return false
-		}
-	}
-	return true
-}
+// Idle reports whether Round would place nothing before a call of RetryRefused, or a change of shares.
+func (q *Queue) Idle() bool { return len(q.offered) == 0 }
 
-// RetryRefused offers again what a change in a cluster could help: help is asked for one item of each shape.
-func (q *Queue) RetryRefused(cluster string, help func(*Item) bool) {
-	l := q.cluster(cluster)
-	for shape, item := range l.refused {
-		if help(item) {
-			delete(l.refused, shape)
+// RetryRefused unblocks the items of a cluster that a change of its hosts could help; helps is asked once for each class.
+func (q *Queue) RetryRefused(cluster string, helps func(*Item) bool) {
+	c := q.lookup(cluster)
+	for class, item := range c.refused {
+		if helps(item) {
+			delete(c.refused, class)
 		}
 	}
-	for _, c := range l.fifos {
-		if c.blocked && l.refused[c.class] == nil && (!c.backfillBlocked || help(c.oldest())) {
-			q.unblock(c)
+	for _, f := range c.fifos {
+		if f.blocked && c.refused[f.class] == nil && (!f.backfillBlocked || helps(f.oldest())) {
+			q.unblock(f)
 		}
 	}
 }
 
-// ResetRefusals is Wake after a change of the hosts themselves, which could help even who would never have had a place.
+// ResetRefusals unblocks every item of a cluster, infeasible ones too: its hosts themselves have changed.
 func (q *Queue) ResetRefusals(cluster string) {
-	l := q.cluster(cluster)
-	clear(l.refused)
-	for _, c := range l.fifos {
-		c.infeasible = false
-		q.unblock(c)
+	c := q.lookup(cluster)
+	clear(c.refused)
+	for _, f := range c.fifos {
+		f.infeasible = false
+		q.unblock(f)
 	}
 }
 
-func (q *Queue) unblock(c *fifo) {
-	c.blocked, c.backfillBlocked = false, false
-	q.fixHeap(c)
+func (q *Queue) unblock(f *fifo) {
+	f.blocked, f.backfillBlocked = false, false
+	q.fixHeap(f)
 }
 
-// Refused lists the first items of those that there is no room for now, in their order, at most so many of each cluster. Of
-// those that are alike only one is in it.
+// Refused lists the first items of each cluster that found no room, in queue order, at most so many of each cluster. Of
+// interchangeable items it lists one.
 func (q *Queue) Refused(now time.Time, most int) []*Item {
 	var all []*Item
 	for _, cluster := range slices.Sorted(maps.Keys(q.clusters)) {
 		var items []*Item
-		for _, c := range q.clusters[cluster].fifos {
-			if c.blocked && !c.backfillBlocked {
-				items = append(items, c.oldest())
+		for _, f := range q.clusters[cluster].fifos {
+			if f.blocked && !f.backfillBlocked {
+				items = append(items, f.oldest())
 			}
 		}
 		slices.SortFunc(items, func(a, b *Item) int { return q.sortKeyOf(a, now).compare(q.sortKeyOf(b, now)) })

@@ -1,49 +1,49 @@
-// Package queue decides who of those that wait is next: the order of tasks, the shares and quotas of teams, and what may
-// start before its turn. It is pure: the moment is an argument, and the same history gives the same answers.
+// Package queue orders pending tasks: priorities, fair shares and quotas of teams, and backfill behind the head of each
+// cluster. It is pure: the time is an argument, and the same history gives the same answers.
 package queue
 
 import (
-	"cmp"
 	"container/heap"
-	"slices"
-	"strings"
 	"time"
 
 	"github.com/tidwall/btree"
 )
 
-// Item is what waits: a task, or the tasks of a gang, which start together. Nobody changes one that was handed over.
+// Item is one pending unit: a task, or the tasks of a gang, which start together. It is immutable once it was added.
 type Item struct {
-	Tasks    []string // ids; the first one is the item's
+	Tasks    []string // task ids; the first one is the id of the item
 	Cluster  string
 	Team     string
 	Priority int
 	Since    time.Time
-	Limit    time.Duration // it ends so long after it started; 0: it does not end by itself
-	GPUs     int           // that each task asks for
-	Class    string        // all that a place has to meet; where one of a shape has no place no other of it has one
-	Payload  any           // what the caller made it of; the queue does not look at it
+	Limit    time.Duration // time limit, from the start of the task; 0: none
+	GPUs     int           // demand of each task
+	Class    string        // equivalence class: when one item of a class finds no place, no other item of it does
+	Payload  any           // the caller's own; the queue does not look at it
 }
 
-// ID names the item.
+// ID is the id of the item's first task.
 func (i *Item) ID() string { return i.Tasks[0] }
 
-// totalGPUs is how many GPUs it takes in all.
+// totalGPUs is the demand of all tasks of the item.
 func (i *Item) totalGPUs() int { return i.GPUs * len(i.Tasks) }
 
-// fifo is what items have in common that are tried alike: when the first of them has no place, none has.
+// fifo holds the items that are interchangeable to the scheduler, oldest first. Only its first item is ever tried: when
+// that one finds no place, none of them does.
 type fifo struct {
 	fifoKey
-	items           *btree.BTreeG[*Item] // by age, never empty
-	blocked         bool                 // the first was refused, and nothing has come that could help it
-	backfillBlocked bool                 // that was because of what is kept for the head
-	infeasible      bool                 // no host, however empty, has room for the first
-	heapIndex       int                  // in its bucket's heap; -1: it is not there
+	items           *btree.BTreeG[*Item] // by age; never empty while the fifo is in its cluster
+	clusterQueue    *clusterQueue
+	bucket          *bucket
+	blocked         bool // the first item was refused, and no change since could help it
+	backfillBlocked bool // it was refused only because of the reservation of the head
+	infeasible      bool // no host has room for the first item, however empty
+	heapIndex       int  // in the heap of its bucket; -1: not offered
 }
 
-// oldest is the oldest of the class.
-func (c *fifo) oldest() *Item {
-	item, _ := c.items.Min()
+// oldest is the first item.
+func (f *fifo) oldest() *Item {
+	item, _ := f.items.Min()
 	return item
 }
 
@@ -54,18 +54,20 @@ type fifoKey struct {
 	totalGPUs            int
 }
 
-// queuedItem is an item in its class.
+// queuedItem is an item and the fifo that holds it.
 type queuedItem struct {
 	*Item
 	fifo *fifo
 }
 
-// bucket holds the classes of a team that ask for the same number of GPUs: to those fair shares and quotas are the same,
-// so only the first of them has to be compared with others.
+// bucket holds the fifos of one team with one total demand. They have the same fair share and the same quota check, so
+// only the best of them has to be compared with other buckets.
 type bucket struct {
 	team      *team
 	totalGPUs int
-	fifos     []*fifo // a heap of those that are not blocked
+	members   int     // fifos that have items, blocked or not
+	fifos     []*fifo // heap of the fifos that are not blocked
+	offered   int     // index in Queue.offered; -1: every fifo is blocked
 }
 
 type bucketKey struct {
@@ -73,31 +75,41 @@ type bucketKey struct {
 	totalGPUs int
 }
 
-// Queue is everything that waits, and what teams hold and have held. It is for one goroutine at a time.
+// Queue holds all pending items, and the GPU usage of teams. It keeps nothing of a team or a cluster without items and
+// usage. One goroutine uses it at a time; others read a Snapshot.
 type Queue struct {
-	entries       map[string]*queuedItem // by the id of a task
-	buckets       map[bucketKey]*bucket
-	sortedBuckets []*bucket // by team and GPUs, so that nothing depends on the order of a map
-	teams         map[string]*team
-	usage         map[string]*gpuUsage     // by the id of a task
-	clusters      map[string]*clusterQueue // by cluster
+	entries  map[string]*queuedItem // by task id
+	buckets  map[bucketKey]*bucket
+	offered  []*bucket // buckets with a fifo that is not blocked, in no order
+	teams    map[string]*team
+	sweepAt  int                      // number of teams at which idle ones are removed
+	usage    map[string]*gpuUsage     // by task id
+	clusters map[string]*clusterQueue // by name
 }
 
-// New is a queue in which nothing waits.
+// New returns an empty queue.
 func New() *Queue {
 	return &Queue{
-		entries: map[string]*queuedItem{}, buckets: map[bucketKey]*bucket{},
-		teams: map[string]*team{}, usage: map[string]*gpuUsage{}, clusters: map[string]*clusterQueue{},
+		entries: map[string]*queuedItem{}, buckets: map[bucketKey]*bucket{}, teams: map[string]*team{}, sweepAt: minTeamSweep,
+		usage: map[string]*gpuUsage{}, clusters: map[string]*clusterQueue{},
 	}
 }
 
-// Len is how many tasks wait.
+// Len is the number of pending tasks.
 func (q *Queue) Len() int { return len(q.entries) }
 
-// Contains says whether the task is one of those that wait.
+// Contains reports whether the task is pending here.
 func (q *Queue) Contains(task string) bool { return q.entries[task] != nil }
 
-// Add takes in an item; one that waits already is replaced.
+// Item is the item that a task belongs to; nil when the task is not pending here.
+func (q *Queue) Item(task string) *Item {
+	if e := q.entries[task]; e != nil {
+		return e.Item
+	}
+	return nil
+}
+
+// Add adds an item. It replaces an item of the same id.
 func (q *Queue) Add(item *Item) {
 	q.Remove(item.ID())
 	e := &queuedItem{Item: item, fifo: q.fifo(item)}
@@ -108,7 +120,7 @@ func (q *Queue) Add(item *Item) {
 	q.fixHeap(e.fifo)
 }
 
-// Remove takes out the item that a task belongs to, if it waits.
+// Remove removes the item that a task belongs to; without effect when the task is not pending here.
 func (q *Queue) Remove(task string) {
 	e := q.entries[task]
 	if e == nil {
@@ -126,64 +138,91 @@ func (q *Queue) Remove(task string) {
 	q.clearRefusal(e)
 }
 
-// clearRefusal offers again what is like an item that is taken out: that one may have been refused, even for ever, only
-// because it was gone before the queue heard of it.
+// clearRefusal unblocks what a removed item has blocked. The item may have been refused, even as infeasible, only because
+// its task had ended before the queue was told.
 func (q *Queue) clearRefusal(e *queuedItem) {
 	e.fifo.infeasible = false
 	if e.fifo.blocked {
 		q.unblock(e.fifo)
 	}
-	l := q.cluster(e.Cluster)
-	if l.refused[e.Class] != e.Item {
+	c := e.fifo.clusterQueue
+	if c.refused[e.Class] != e.Item {
 		return
 	}
-	delete(l.refused, e.Class)
-	for _, c := range l.fifos {
-		if c.class == e.Class && c.blocked {
-			q.unblock(c)
+	delete(c.refused, e.Class)
+	for _, f := range c.fifos {
+		if f.class == e.Class && f.blocked {
+			q.unblock(f)
 		}
 	}
 }
 
+// fifo is the fifo for an item; a new one is added to its cluster and bucket.
 func (q *Queue) fifo(item *Item) *fifo {
 	key := fifoKey{item.Cluster, item.Team, item.Class, item.Priority, item.Limit, item.totalGPUs()}
-	classes := q.cluster(item.Cluster).fifos
-	if classes[key] == nil {
+	c := q.cluster(item.Cluster)
+	f := c.fifos[key]
+	if f == nil {
 		items := btree.NewBTreeGOptions(older, btree.Options{NoLocks: true})
-		classes[key] = &fifo{fifoKey: key, items: items, heapIndex: -1}
+		f = &fifo{fifoKey: key, items: items, clusterQueue: c, bucket: q.bucket(key), heapIndex: -1}
+		f.bucket.members++
+		c.fifos[key] = f
 	}
-	return classes[key]
+	return f
 }
 
-// fixHeap puts a class where it belongs after its items, or whether it is blocked, have changed.
-func (q *Queue) fixHeap(c *fifo) {
-	b := q.bucket(c)
-	offered := c.items.Len() > 0 && !c.blocked
+// fixHeap restores the heap order after the items of a fifo, or its blocked flag, have changed. An empty fifo is removed.
+func (q *Queue) fixHeap(f *fifo) {
+	b := f.bucket
+	offered := f.items.Len() > 0 && !f.blocked
 	switch {
-	case offered && c.heapIndex < 0:
-		heap.Push(b, c)
+	case offered && f.heapIndex < 0:
+		heap.Push(b, f)
 	case offered:
-		heap.Fix(b, c.heapIndex)
-	case c.heapIndex >= 0:
-		heap.Remove(b, c.heapIndex)
+		heap.Fix(b, f.heapIndex)
+	case f.heapIndex >= 0:
+		heap.Remove(b, f.heapIndex)
 	}
-	if c.items.Len() == 0 {
-		delete(q.cluster(c.cluster).fifos, c.fifoKey)
+	q.offer(b)
+	if f.items.Len() == 0 && f.clusterQueue.fifos[f.fifoKey] == f {
+		q.removeFIFO(f)
 	}
 }
 
-func (q *Queue) bucket(c *fifo) *bucket {
-	key := bucketKey{c.team, c.totalGPUs}
+// removeFIFO removes an empty fifo, with its cluster and bucket when it was the last one there.
+func (q *Queue) removeFIFO(f *fifo) {
+	delete(f.clusterQueue.fifos, f.fifoKey)
+	if len(f.clusterQueue.fifos) == 0 {
+		delete(q.clusters, f.cluster)
+	}
+	b := f.bucket
+	if b.members--; b.members == 0 {
+		delete(q.buckets, bucketKey{f.team, f.totalGPUs})
+		b.team.refs--
+	}
+}
+
+func (q *Queue) bucket(f fifoKey) *bucket {
+	key := bucketKey{f.team, f.totalGPUs}
 	b := q.buckets[key]
 	if b == nil {
-		b = &bucket{team: q.team(c.team), totalGPUs: c.totalGPUs}
+		b = &bucket{team: q.addTeam(f.team), totalGPUs: f.totalGPUs, offered: -1}
+		b.team.refs++
 		q.buckets[key] = b
-		at, _ := slices.BinarySearchFunc(q.sortedBuckets, b, compareBuckets)
-		q.sortedBuckets = slices.Insert(q.sortedBuckets, at, b)
 	}
 	return b
 }
 
-func compareBuckets(a, b *bucket) int {
-	return cmp.Or(strings.Compare(a.team.name, b.team.name), cmp.Compare(a.totalGPUs, b.totalGPUs))
+// offer adds the bucket to the offered ones, or removes it, as its heap says.
+func (q *Queue) offer(b *bucket) {
+	switch last := len(q.offered) - 1; {
+	case len(b.fifos) > 0 && b.offered < 0:
+		b.offered = len(q.offered)
+		q.offered = append(q.offered, b)
+	case len(b.fifos) == 0 && b.offered >= 0:
+		q.offered[b.offered] = q.offered[last]
+		q.offered[b.offered].offered = b.offered
+		q.offered[last] = nil
+		q.offered, b.offered = q.offered[:last], -1
+	}
 }

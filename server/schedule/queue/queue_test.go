@@ -141,12 +141,12 @@ func TestWhatWasGuessedIsCorrected(t *testing.T) {
 	q.SetTeam("a", 8, 1)
 	q.MarkPlaced(&Item{Tasks: []string{"t"}, Team: "a", GPUs: 8}, start)
 	q.StartUsage("t", "a", 2, start, start)
-	if held, _ := q.Usage("a"); held != 2 || q.team("a").running != 2 {
-		t.Errorf("%d held, %d count", held, q.team("a").running)
+	if held, _ := q.Usage("a"); held != 2 || q.lookupTeam("a").running != 2 {
+		t.Errorf("%d held, %d count", held, q.lookupTeam("a").running)
 	}
 	q.EndUsage("t", start, start)
-	if held, _ := q.Usage("a"); held != 0 || q.team("a").running != 0 {
-		t.Errorf("%d held, %d count at the end", held, q.team("a").running)
+	if held, _ := q.Usage("a"); held != 0 || q.lookupTeam("a").running != 0 {
+		t.Errorf("%d held, %d count at the end", held, q.lookupTeam("a").running)
 	}
 }
 

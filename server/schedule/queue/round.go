@@ -2,42 +2,42 @@ package queue
 
 import "time"
 
-// Placer is where items are given their places.
+// Placer gives items their places.
 type Placer interface {
-	// Place gives every task of the item a place, or none of them and says no. With keep it leaves alone what is reserved
-	// in the item's cluster.
-	Place(item *Item, keep bool) (placed bool)
-	// Reserve reserves what the item needs to start as early as it can, instead of what was reserved in its cluster before.
-	// It is asked again in each round in which it matters. at is when that is, zero when nobody knows; ok is false when
-	// there will never be a place, and nothing is reserved then.
+	// Place gives every task of the item a place, or none of them. With backfill it leaves the reservation of the item's
+	// cluster alone.
+	Place(item *Item, backfill bool) (placed bool)
+	// Reserve makes the reservation of the item's cluster: what the item needs to start as early as possible. It replaces
+	// the one before. It is called once in each round in which the reservation matters. at is the shadow time, zero when it
+	// is not known; ok is false when the item can never have a place, and then nothing is reserved.
 	Reserve(item *Item) (at time.Time, ok bool)
 }
 
-// Round gives places to what is next, at most so many tasks, and returns the items in their order. What has no place is not
-// offered again before Wake says that something could help it. The items count as placed until Drop.
+// Round places the next items, of at most so many tasks, and returns them in their order. An item without a place is blocked
+// until RetryRefused says that a change could help it. The items count as placed until Unplace.
 //
-// The first of those without a place is the head of its cluster. Its place is reserved, and what comes after it may start
-// only where that does not delay it: it is over when the head can start at the earliest, or it leaves the head's place alone.
-func (q *Queue) Round(now time.Time, most int, places Placer) []*Item {
-	r := &round{Queue: q, now: now, placer: places, reserved: map[string]reservation{}, delayed: map[*clusterQueue]bool{}}
+// The first item of a cluster without a place is its head and has a reservation. A later item is placed as backfill:
+// only where it does not delay the head, because it ends before the shadow time or leaves the reservation alone.
+func (q *Queue) Round(now time.Time, most int, placer Placer) []*Item {
+	r := &round{queue: q, now: now, placer: placer, reserved: map[string]reservation{}, delayed: map[*clusterQueue]bool{}}
 	r.chooseHeads()
 	var placed []*Item
 	for most > 0 {
-		c := q.next(now)
-		if c == nil && r.retryDelayed() {
+		f := q.next(now)
+		if f == nil && r.retryDelayed() {
 			continue
 		}
-		if c == nil {
+		if f == nil {
 			break
 		}
-		item := c.oldest()
-		if !r.try(c, item) {
-			c.blocked = true
-			q.fixHeap(c)
+		item := f.oldest()
+		if !r.try(f, item) {
+			f.blocked = true
+			q.fixHeap(f)
 			continue
 		}
 		q.MarkPlaced(item, now)
-		r.headLeft(item)
+		r.headLeft(f.clusterQueue, item)
 		placed = append(placed, item)
 		most -= len(item.Tasks)
 	}
@@ -46,131 +46,128 @@ func (q *Queue) Round(now time.Time, most int, places Placer) []*Item {
 
 // round is one call of Round.
 type round struct {
-	*Queue
+	queue    *Queue
 	now      time.Time
 	placer   Placer
-	reserved map[string]reservation // by cluster, as far as it was asked for
-	delayed  map[*clusterQueue]bool // whose heads may have to wait longer than before
+	reserved map[string]reservation // by cluster; made when it matters first
+	delayed  map[*clusterQueue]bool // clusters whose head may have been delayed by an item before it
 }
 
-// reservation is when the place of a head will be there.
+// reservation is what Placer.Reserve has answered.
 type reservation struct {
-	at time.Time // zero: nobody knows
+	at time.Time // shadow time; zero: not known
 	ok bool
 }
 
-// try finds a place for the first item of a class.
-func (r *round) try(c *fifo, item *Item) (placed bool) {
-	l := r.cluster(c.cluster)
-	keep := false
-	if l.refused[c.class] == nil {
-		keep = r.mustRespectReservation(l, item)
-		if r.placer.Place(item, keep) {
-			if r.isBeforeHead(l, item) {
-				delete(r.reserved, l.cluster) // the head may have to wait longer now
-				r.delayed[l] = true
+// try places the first item of a fifo.
+func (r *round) try(f *fifo, item *Item) (placed bool) {
+	c, backfill := f.clusterQueue, false
+	if c.refused[f.class] == nil {
+		backfill = r.mustBackfill(c, item)
+		if r.placer.Place(item, backfill) {
+			if r.isBeforeHead(c, item) {
+				delete(r.reserved, c.name)
+				r.delayed[c] = true
 			}
 			return true
 		}
 	}
-	if c.backfillBlocked = keep; !keep {
-		l.refused[c.class] = item
-		r.offerHead(l, item)
+	if f.backfillBlocked = backfill; !backfill {
+		c.refused[f.class] = item
+		r.offerHead(c, item)
 	}
 	return false
 }
 
-// mustRespectReservation reports whether the item has to leave alone what is reserved for the head, because it comes later and is not over
-// in time. A head that will never have a place makes way for the next one.
-func (r *round) mustRespectReservation(l *clusterQueue, item *Item) bool {
-	for l.head != nil && l.head != item && !r.isBeforeHead(l, item) {
-		head := r.reserve(l)
-		if head.ok {
-			return item.Limit == 0 || !head.at.IsZero() && r.now.Add(item.Limit).After(head.at)
+// mustBackfill reports whether the item must leave the reservation alone: it comes after the head and may end after the
+// shadow time. An infeasible head gives way to the next one.
+func (r *round) mustBackfill(c *clusterQueue, item *Item) bool {
+	for c.head != nil && c.head != item && !r.isBeforeHead(c, item) {
+		shadow := r.reserve(c)
+		if shadow.ok {
+			return item.Limit == 0 || !shadow.at.IsZero() && r.now.Add(item.Limit).After(shadow.at)
 		}
-		r.entries[l.head.ID()].fifo.infeasible = true
-		r.setHead(l, r.firstBlocked(l.cluster))
+		r.queue.entries[c.head.ID()].fifo.infeasible = true
+		r.setHead(c, r.firstBlocked(c))
 	}
 	return false
 }
 
-// isBeforeHead reports whether the head comes after the item.
-func (r *round) isBeforeHead(l *clusterQueue, item *Item) bool {
-	return l.head != nil && l.head != item && r.sortKeyOf(item, r.now).compare(r.sortKeyOf(l.head, r.now)) < 0
+// isBeforeHead reports whether the item comes before the head in queue order.
+func (r *round) isBeforeHead(c *clusterQueue, item *Item) bool {
+	return c.head != nil && c.head != item && r.queue.sortKeyOf(item, r.now).compare(r.queue.sortKeyOf(c.head, r.now)) < 0
 }
 
-// reserve is the reservation for the head, which is made when it matters first.
-func (r *round) reserve(l *clusterQueue) reservation {
-	known, asked := r.reserved[l.cluster]
-	if !asked {
-		known.at, known.ok = r.placer.Reserve(l.head)
-		r.reserved[l.cluster] = known
+// reserve is the reservation of the head.
+func (r *round) reserve(c *clusterQueue) reservation {
+	known, made := r.reserved[c.name]
+	if !made {
+		known.at, known.ok = r.placer.Reserve(c.head)
+		r.reserved[c.name] = known
 	}
 	return known
 }
 
-// headLeft finds the next head when the one of its cluster does not wait any more.
-func (r *round) headLeft(item *Item) {
-	if l := r.cluster(item.Cluster); l.head == item {
-		l.head = nil
-		r.setHead(l, r.firstBlocked(l.cluster))
+// headLeft chooses the next head when the placed item was the head.
+func (r *round) headLeft(c *clusterQueue, placed *Item) {
+	if c.head == placed {
+		c.head = nil
+		r.setHead(c, r.firstBlocked(c))
 	}
 }
 
-// retryDelayed offers again what could use it that heads were delayed by what came before them.
+// retryDelayed unblocks backfill in clusters whose head was delayed by an item before it: the shadow time may be later now.
 func (r *round) retryDelayed() (any bool) {
-	for _, l := range r.clusters {
-		if r.delayed[l] {
-			delete(r.delayed, l)
-			r.setHead(l, l.head)
+	for _, c := range r.queue.clusters {
+		if r.delayed[c] {
+			delete(r.delayed, c)
+			r.setHead(c, c.head)
 			any = true
 		}
 	}
 	return any
 }
 
-// offerHead makes a refused item the head, if it comes before the one there is.
-func (r *round) offerHead(l *clusterQueue, item *Item) {
-	if l.head == nil || r.isBeforeHead(l, item) {
-		r.setHead(l, item)
+// offerHead makes a refused item the head when it comes before the present one.
+func (r *round) offerHead(c *clusterQueue, item *Item) {
+	if c.head == nil || r.isBeforeHead(c, item) {
+		r.setHead(c, item)
 	}
 }
 
-// setHead changes the head. Who was refused because of the reservation for the one before is offered again.
-func (r *round) setHead(l *clusterQueue, head *Item) {
-	l.head = head
-	delete(r.reserved, l.cluster)
-	for _, c := range l.fifos {
-		if c.backfillBlocked {
-			r.unblock(c)
+// setHead changes the head, which ends the reservation: items that were blocked by it are unblocked.
+func (r *round) setHead(c *clusterQueue, head *Item) {
+	c.head = head
+	delete(r.reserved, c.name)
+	for _, f := range c.fifos {
+		if f.backfillBlocked {
+			r.queue.unblock(f)
 		}
 	}
 }
 
-// chooseHeads makes the first of those that wait without a place the head of each cluster: shares have changed since the
-// last round, and heads got their places.
+// chooseHeads chooses the head of each cluster anew: since the last round shares have changed and heads were placed.
 func (r *round) chooseHeads() {
-	for _, l := range r.clusters {
-		if head := r.firstBlocked(l.cluster); head != l.head {
-			r.setHead(l, head)
+	for _, c := range r.queue.clusters {
+		if head := r.firstBlocked(c); head != c.head {
+			r.setHead(c, head)
 		}
 	}
 }
 
-// firstBlocked is the first item that was refused a place of its own; nil when there is none.
-func (r *round) firstBlocked(cluster string) *Item {
+// firstBlocked is the first item of a cluster that was refused and is feasible; nil: there is none.
+func (r *round) firstBlocked(c *clusterQueue) *Item {
 	var (
-		l    = r.cluster(cluster)
 		head *Item
 		best sortKey
 	)
-	for _, c := range l.fifos {
-		item := c.oldest()
-		if c.infeasible || !c.blocked && item != l.head {
+	for _, f := range c.fifos {
+		item := f.oldest()
+		if f.infeasible || !f.blocked && item != c.head {
 			continue
 		}
-		if ranked := r.sortKeyOf(item, r.now); head == nil || ranked.compare(best) < 0 {
-			head, best = item, ranked
+		if key := r.queue.sortKeyOf(item, r.now); head == nil || key.compare(best) < 0 {
+			head, best = item, key
 		}
 	}
 	return head

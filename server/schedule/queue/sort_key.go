@@ -6,45 +6,42 @@ import (
 	"time"
 )
 
-// sortKey is the place of an item in the order of all.
+// sortKey is the position of an item in the order of all items. Keys of two items always differ, by the id at least.
 type sortKey struct {
-	borrows  bool // its team would have more than its quota with it
-	priority int
-	share    float64 // of its team
-	age      time.Time
-	id       string
+	borrows   bool // the item would take its team beyond its quota
+	priority  int
+	fairShare float64 // of its team
+	age       time.Time
+	id        string
 }
 
-// compare orders ranks, the first is next: who stays within a quota before who borrows, high priority, the team that had
-// least for its weight, age.
-func (r sortKey) compare(other sortKey) int {
-	if r.borrows != other.borrows {
+// compare orders keys, the first is next: items within the quota of their team before items that borrow, then high
+// priority, then the team with the least fair share, then age.
+func (k sortKey) compare(other sortKey) int {
+	if k.borrows != other.borrows {
 		if other.borrows {
 			return -1
 		}
 		return 1
 	}
-	return cmp.Or(cmp.Compare(other.priority, r.priority), cmp.Compare(r.share, other.share), r.age.Compare(other.age), strings.Compare(r.id, other.id))
+	return cmp.Or(cmp.Compare(other.priority, k.priority), cmp.Compare(k.fairShare, other.fairShare), k.age.Compare(other.age), strings.Compare(k.id, other.id))
 }
 
 func (q *Queue) sortKeyOf(item *Item, now time.Time) sortKey {
-	team := q.team(item.Team)
-	return sortKey{team.borrows(item.totalGPUs()), item.Priority, team.share(now), item.Since, item.ID()}
+	team := q.lookupTeam(item.Team)
+	return sortKey{team.borrows(item.totalGPUs()), item.Priority, team.fairShare(now), item.Since, item.ID()}
 }
 
-// next is the class of the next item; nil when none is offered.
+// next is the fifo of the next item; nil when none is offered.
 func (q *Queue) next(now time.Time) *fifo {
 	var (
-		best   *fifo
-		leader sortKey
+		best *fifo
+		key  sortKey
 	)
-	for _, b := range q.sortedBuckets {
-		if len(b.fifos) == 0 {
-			continue
-		}
-		r := q.sortKeyOf(b.fifos[0].oldest(), now)
-		if best == nil || r.compare(leader) < 0 {
-			best, leader = b.fifos[0], r
+	for _, b := range q.offered {
+		k := q.sortKeyOf(b.fifos[0].oldest(), now)
+		if best == nil || k.compare(key) < 0 {
+			best, key = b.fifos[0], k
 		}
 	}
 	return best
@@ -57,7 +54,7 @@ func older(a, b *Item) bool {
 	return a.ID() < b.ID()
 }
 
-// A bucket is a heap of classes, by priority and then by the age of their first items.
+// A bucket is a heap of fifos, by priority and then by the age of their first items.
 
 func (b *bucket) Len() int { return len(b.fifos) }
 
@@ -74,17 +71,18 @@ func (b *bucket) Swap(i, j int) {
 	b.fifos[i].heapIndex, b.fifos[j].heapIndex = i, j
 }
 
-// Push is heap.Interface's.
+// Push implements heap.Interface.
 func (b *bucket) Push(x any) {
-	c := x.(*fifo)
-	c.heapIndex = len(b.fifos)
-	b.fifos = append(b.fifos, c)
+	f := x.(*fifo)
+	f.heapIndex = len(b.fifos)
+	b.fifos = append(b.fifos, f)
 }
 
-// Pop is heap.Interface's.
+// Pop implements heap.Interface.
 func (b *bucket) Pop() any {
 	last := len(b.fifos) - 1
-	c := b.fifos[last]
-	b.fifos, c.heapIndex = b.fifos[:last], -1
-	return c
+	f := b.fifos[last]
+	b.fifos[last] = nil
+	b.fifos, f.heapIndex = b.fifos[:last], -1
+	return f
 }

@@ -6,94 +6,140 @@ import (
 )
 
 const (
-	// HalfLife is the time after which a GPU-hour that a team had counts for half.
+	// HalfLife is the decay of usage: a GPU-hour of one half-life ago counts for half.
 	HalfLife = 24 * time.Hour
-	// heldHorizon is how long GPUs that a team holds are counted as if they were held on: so that what is given away in one
-	// moment is divided, too.
+	// heldHorizon is the time for which GPUs in use are counted ahead, so that what is given out at one moment is shared, too.
 	heldHorizon = time.Hour
+	// forgottenUsage is the usage, in GPU-seconds, below which an idle team counts as new.
+	forgottenUsage = 1
+	// minTeamSweep is the number of teams up to which idle ones are not looked for.
+	minTeamSweep = 64
 )
 
-// team is whose share an item counts for.
+// team is the fair share and the quota of one team.
 type team struct {
-	name   string
 	quota  int // GPUs; -1: none
 	weight float64
+	refs   int // buckets and usages that refer to it
 
 	held       int       // GPUs of its tasks that have a place
-	running    int       // those of them whose time counts: their tasks have started
-	consumed   float64   // GPU-seconds of the past at the moment below
+	running    int       // GPUs of its tasks that have started
+	consumed   float64   // decayed GPU-seconds up to consumedAt
 	consumedAt time.Time // zero: nothing yet
 }
 
-// gpuUsage is what a task has.
+func newTeam() *team { return &team{quota: -1, weight: 1} }
+
+// gpuUsage is the GPUs that one task holds.
 type gpuUsage struct {
 	team    *team
 	gpus    int
-	started time.Time // zero: not yet
+	started time.Time // zero: the task has not started
 }
 
-func (q *Queue) team(name string) *team {
+// addTeam is the team of that name; a new one is added.
+func (q *Queue) addTeam(name string) *team {
 	t := q.teams[name]
 	if t == nil {
-		t = &team{name: name, quota: -1, weight: 1}
+		t = newTeam()
 		q.teams[name] = t
 	}
 	return t
 }
 
-// SetTeam says what a team has a right to: a quota of GPUs, negative for none, and the weight of its share.
+// lookupTeam is the team of that name for reading: a new one when nothing is known of it.
+func (q *Queue) lookupTeam(name string) *team {
+	if t := q.teams[name]; t != nil {
+		return t
+	}
+	return newTeam()
+}
+
+// sweepTeams removes teams that differ in nothing from new ones, whenever the number of teams has doubled: any tag value
+// is a team, and most of them come and go.
+func (q *Queue) sweepTeams(now time.Time) {
+	if len(q.teams) < q.sweepAt {
+		return
+	}
+	for name, t := range q.teams {
+		if t.isForgettable(now) {
+			delete(q.teams, name)
+		}
+	}
+	q.sweepAt = max(minTeamSweep, 2*len(q.teams))
+}
+
+func (t *team) isForgettable(now time.Time) bool {
+	if t.refs > 0 || t.quota >= 0 || t.weight != 1 {
+		return false
+	}
+	t.advance(now)
+	return t.consumed < forgottenUsage
+}
+
+// SetTeam sets the quota of a team in GPUs, negative for none, and the weight of its fair share.
 func (q *Queue) SetTeam(name string, quota, weight int) {
-	t := q.team(name)
+	t := q.addTeam(name)
 	t.quota, t.weight = quota, float64(max(1, weight))
 }
 
-// StartUsage says that a task has a place and holds GPUs there, and when it started, if it has.
+// Usage is the number of GPUs that a team holds, and its quota; negative: none.
+func (q *Queue) Usage(team string) (held, quota int) {
+	t := q.lookupTeam(team)
+	return t.held, t.quota
+}
+
+// StartUsage records that a task holds GPUs at its place, and when it started, if it has.
 func (q *Queue) StartUsage(task, teamName string, gpus int, started, now time.Time) {
-	h := q.usage[task]
-	if h == nil {
-		h = &gpuUsage{team: q.team(teamName), gpus: gpus}
-		q.usage[task] = h
-		h.team.held += gpus
+	u := q.usage[task]
+	if u == nil {
+		q.sweepTeams(now)
+		u = &gpuUsage{team: q.addTeam(teamName), gpus: gpus}
+		u.team.refs++
+		q.usage[task] = u
+		u.team.held += gpus
 	}
-	if gpus != h.gpus { // it asked for every GPU of its host, whichever that would be
-		h.team.held += gpus - h.gpus
-		if !h.started.IsZero() {
-			h.team.advance(now)
-			h.team.running += gpus - h.gpus
+	if gpus != u.gpus { // it wanted every GPU of its host, whichever host that would be
+		u.team.held += gpus - u.gpus
+		if !u.started.IsZero() {
+			u.team.advance(now)
+			u.team.running += gpus - u.gpus
 		}
-		h.gpus = gpus
+		u.gpus = gpus
 	}
-	if h.started.IsZero() && !started.IsZero() {
-		h.started = started
-		h.team.consume(gpus, started, now, now)
-		h.team.running += gpus
+	if u.started.IsZero() && !started.IsZero() {
+		u.started = started
+		u.team.consume(gpus, started, now, now)
+		u.team.running += gpus
 	}
 }
 
-// EndUsage says that a task has stopped and holds nothing any more.
+// EndUsage records that a task has stopped and holds nothing any more.
 func (q *Queue) EndUsage(task string, stopped, now time.Time) {
-	h := q.usage[task]
-	if h == nil {
+	u := q.usage[task]
+	if u == nil {
 		return
 	}
 	delete(q.usage, task)
-	h.team.held -= h.gpus
-	if !h.started.IsZero() {
-		h.team.consume(-h.gpus, stopped, now, now) // what was counted too much
-		h.team.running -= h.gpus
+	u.team.refs--
+	u.team.held -= u.gpus
+	if !u.started.IsZero() {
+		u.team.consume(-u.gpus, stopped, now, now) // counted up to now, but it ended at stopped
+		u.team.running -= u.gpus
 	}
 }
 
-// ChargeUsage says that a team had so many GPU-seconds around a moment of the past.
+// ChargeUsage adds GPU-seconds that a team has used around a moment of the past.
 func (q *Queue) ChargeUsage(teamName string, gpuSeconds float64, at, now time.Time) {
-	t := q.team(teamName)
+	q.sweepTeams(now)
+	t := q.addTeam(teamName)
 	t.advance(now)
 	if at.Before(t.consumedAt) {
 		t.consumed += gpuSeconds * decay(t.consumedAt.Sub(at))
 	}
 }
 
-// consume adds the time that so many GPUs were held.
+// consume adds the decayed usage of GPUs that were held from one moment to another.
 func (t *team) consume(gpus int, from, to, now time.Time) {
 	t.advance(now)
 	if from.Before(to) && !to.After(t.consumedAt) {
@@ -101,13 +147,13 @@ func (t *team) consume(gpus int, from, to, now time.Time) {
 	}
 }
 
-// decayIntegral is what a GPU comes to, in seconds, that is held for ever.
+// decayIntegral is the decayed usage, in GPU-seconds, of a GPU that was always held.
 var decayIntegral = HalfLife.Seconds() / math.Ln2
 
-// decay is what a second counts for that is so long ago.
+// decay is the weight of a second so long ago.
 func decay(ago time.Duration) float64 { return math.Exp2(-ago.Seconds() / HalfLife.Seconds()) }
 
-// advance brings consumed to a moment. The clock of another leader may be behind: time does not go back.
+// advance decays the usage up to now. It never goes back: the clock of another leader may be behind.
 func (t *team) advance(now time.Time) {
 	if t.consumedAt.IsZero() {
 		t.consumedAt = now
@@ -119,15 +165,14 @@ func (t *team) advance(now time.Time) {
 	}
 }
 
-// share is how much the team had and holds for its weight: the least is next.
-func (t *team) share(now time.Time) float64 {
+// fairShare is the usage of the team over its weight: the team with the least is next.
+func (t *team) fairShare(now time.Time) float64 {
 	t.advance(now)
 	return (t.consumed + float64(t.held)*heldHorizon.Seconds()) / t.weight
 }
 
-// borrows says whether so many GPUs more are more than the team has a right to. Who asks for none takes nothing from
-// others.
+// borrows reports whether so many more GPUs would take the team beyond its quota. Tasks without GPUs never borrow.
 func (t *team) borrows(gpus int) bool { return gpus > 0 && t.held+gpus > t.quota }
 
-// Borrows says whether the item's team would have more than its quota with it.
-func (q *Queue) Borrows(item *Item) bool { return q.team(item.Team).borrows(item.totalGPUs()) }
+// Borrows reports whether the item would take its team beyond its quota.
+func (q *Queue) Borrows(item *Item) bool { return q.lookupTeam(item.Team).borrows(item.totalGPUs()) }
