@@ -30,7 +30,7 @@ func (s *Server) Join(ctx context.Context, host spec.Host, running []spec.TaskRe
 	if err := s.acquire(); err != nil {
 		return nil, err
 	}
-	defer s.calls.RUnlock()
+	defer s.drain.release()
 	var answer registrationReply
 	err := s.callLeader(ctx, func(t *leaderTerm) (err error) {
 		answer, err = s.register(ctx, t, registration{host, running})
@@ -90,7 +90,7 @@ func (s *Server) Report(ctx context.Context, hostID string, reports []spec.TaskR
 	if err := s.acquire(); err != nil {
 		return nil, err
 	}
-	defer s.calls.RUnlock()
+	defer s.drain.release()
 	return s.reportTasks(ctx, hostID, reports)
 }
 

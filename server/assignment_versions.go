@@ -25,7 +25,7 @@ func (s *Server) assignments(ctx context.Context, hostID string, after, floor ui
 	if err := s.acquire(); err != nil {
 		return nil, 0, err
 	}
-	defer s.calls.RUnlock()
+	defer s.drain.release()
 	if err := s.waitForIndex(ctx, floor); err != nil {
 		return nil, 0, err
 	}
@@ -38,10 +38,8 @@ func (s *Server) assignments(ctx context.Context, hostID string, after, floor ui
 		case <-changed:
 		case <-ctx.Done():
 			return nil, 0, context.Cause(ctx)
-		case <-s.closing:
-			return nil, 0, errClosed
-		case <-s.done:
-			return nil, 0, errClosed
+		case <-s.life.Done():
+			return nil, 0, s.ended()
 		}
 	}
 }

@@ -65,9 +65,7 @@ func (s *Server) watchDisk() {
 		s.pollDisk()
 		select {
 		case <-tick.C:
-		case <-s.closing:
-			return
-		case <-s.done:
+		case <-s.life.Done():
 			return
 		}
 	}

@@ -164,7 +164,7 @@ func (d *dispatchSession) streamPoolInfo(ctx context.Context) {
 		case <-looked:
 		case <-ctx.Done():
 			return
-		case <-d.server.closing:
+		case <-d.server.life.Done():
 			return
 		}
 	}

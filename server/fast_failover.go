@@ -53,9 +53,7 @@ func (s *Server) fastFailoverLoop() {
 	for {
 		select {
 		case <-s.connClosedCh:
-		case <-s.closing:
-			return
-		case <-s.done:
+		case <-s.life.Done():
 			return
 		}
 		if now, ok := s.currentLeader(); ok && now != handled && s.portRefused(now.address) {
@@ -123,9 +121,7 @@ func (s *Server) awaitSlot(lost leaderEpoch, rank int) bool {
 		case <-slot:
 			due = true
 		case <-moved:
-		case <-s.closing:
-			return false
-		case <-s.done:
+		case <-s.life.Done():
 			return false
 		}
 	}

@@ -38,9 +38,7 @@ func (s *Server) watchHeap() {
 		}
 		select {
 		case <-tick.C:
-		case <-s.closing:
-			return
-		case <-s.done:
+		case <-s.life.Done():
 			return
 		}
 	}

@@ -89,9 +89,7 @@ func (s *Server) forwardHeartbeats() {
 	for {
 		select {
 		case <-tick.C:
-		case <-s.closing:
-			return
-		case <-s.done:
+		case <-s.life.Done():
 			return
 		}
 		if s.cfg.peers != nil && s.leaderTerm.Load() == nil {

@@ -28,9 +28,7 @@ func (s *Server) watchLeadership() {
 			if leads {
 				s.runTerm()
 			}
-		case <-s.closing:
-			return
-		case <-s.done:
+		case <-s.life.Done():
 			return
 		}
 	}
@@ -43,8 +41,7 @@ func (s *Server) runTerm() {
 	loops.Go(func() { s.runLeader(ctx) })
 	select {
 	case <-s.leaderCh: // it can only be false
-	case <-s.closing:
-	case <-s.done:
+	case <-s.life.Done():
 	}
 	s.leaderTerm.Store(nil)
 	s.leaderChanged.Notify()

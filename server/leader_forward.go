@@ -30,9 +30,7 @@ func (s *Server) watchLeader() {
 		select {
 		case <-seen:
 			s.leaderChanged.Notify()
-		case <-s.closing:
-			return
-		case <-s.done:
+		case <-s.life.Done():
 			return
 		}
 	}
@@ -75,10 +73,8 @@ func (s *Server) callLeader(ctx context.Context, local func(*leaderTerm) error, 
 		case <-time.After(leaderBackoff):
 		case <-ctx.Done():
 			return err
-		case <-s.closing:
-			return errClosed
-		case <-s.done:
-			return err
+		case <-s.life.Done():
+			return s.ended()
 		}
 	}
 }

@@ -73,11 +73,10 @@ func newServer(cfg Config, log *store.Store) *Server {
 		leaderCh:     make(chan bool, 1),
 		connClosedCh: make(chan struct{}, 1),
 		ready:        make(chan struct{}),
-		closing:      make(chan struct{}),
-		done:         make(chan struct{}),
 		fatal:        make(chan error, 1),
 	}
-	s.life, s.endLife = context.WithCancel(context.Background())
+	s.answering, s.abandon = context.WithCancelCause(context.Background())
+	s.life, s.end = context.WithCancelCause(s.answering)
 	s.leaderChecks = batcher[struct{}, error]{handle: s.verifyLeader, maxBatch: 4096}
 	s.runBatches = batcher[spec.RunRequest, runReply]{handle: s.launchRuns, maxBatch: maxBatchRuns, concurrency: concurrentBatches}
 	s.enqueueBatches = batcher[spec.RunRequest, runReply]{handle: s.enqueueRuns, maxBatch: maxEnqueueRuns}

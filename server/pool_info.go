@@ -40,9 +40,7 @@ func (s *Server) watchPoolInfo() {
 		select {
 		case <-tick.C:
 		case <-moved:
-		case <-s.closing:
-			return
-		case <-s.done:
+		case <-s.life.Done():
 			return
 		}
 	}

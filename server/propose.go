@@ -19,7 +19,7 @@ func (s *Server) Propose(ctx context.Context, c raftfsm.Command) (any, error) {
 	if err := s.acquire(); err != nil {
 		return nil, err
 	}
-	defer s.calls.RUnlock()
+	defer s.drain.release()
 	if _, err := s.requireLeader(); err != nil {
 		return nil, s.preferDiskFull(err)
 	}
@@ -45,8 +45,8 @@ func (s *Server) propose(ctx context.Context, c raftfsm.Command) (any, error) {
 	}()
 	select {
 	case <-answered:
-	case <-s.done:
-		return nil, fmt.Errorf("%w (%w)", ErrOutcomeUnknown, s.err)
+	case <-s.answering.Done():
+		return nil, fmt.Errorf("%w (%w)", ErrOutcomeUnknown, context.Cause(s.answering))
 	case <-ctx.Done():
 		return nil, fmt.Errorf("%w (%w)", ErrOutcomeUnknown, context.Cause(ctx))
 	}

@@ -157,10 +157,11 @@ func (m *Member) startServer(ctx context.Context, joins bool) error {
 
 // watchFatal passes on why a server cannot go on.
 func (m *Member) watchFatal(own *Server) {
+	<-own.life.Done()
 	select {
-	case err := <-own.Fatal():
+	case err := <-own.Fatal(): // it is there before the life ends
 		m.fail(err)
-	case <-own.closing:
+	default:
 	}
 }
 

@@ -35,7 +35,7 @@ func (s *Server) Run(ctx context.Context, r spec.RunRequest) (spec.RunResult, er
 	if err := s.acquire(); err != nil {
 		return spec.RunResult{}, err
 	}
-	defer s.calls.RUnlock()
+	defer s.drain.release()
 	if r.CapacityProvider != "" {
 		return s.enqueue(ctx, r)
 	}

@@ -4,6 +4,7 @@ package server
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"log/slog"
 	"os"
@@ -95,17 +96,22 @@ type Server struct {
 	sealKeyBackoff     fetchBackoff // of sealing keys
 	diskLow            atomic.Bool  // the last look found too little disk
 
-	calls   sync.RWMutex // held for reading by calls that Close waits for
-	loops   sync.WaitGroup
-	life    context.Context // ends with closing
-	endLife context.CancelFunc
-	closing chan struct{}
-	close   sync.Once
-	end     sync.Once
-	done    chan struct{} // closed by fail
-	err     error         // why done is closed
-	fatal   chan error
+	drain     drain // calls that Close waits for
+	loops     sync.WaitGroup
+	life      context.Context // ends with Close (cause errClosed) or a failure (its error): no call is admitted then
+	end       context.CancelCauseFunc
+	answering context.Context // ends with a failure, or when Close is done: calls in progress are given up then
+	abandon   context.CancelCauseFunc
+	closeOnce sync.Once
+	failOnce  sync.Once
+	fatal     chan error
 }
+
+// State is the state as this server has it; it may lag behind the leader's.
+func (s *Server) State() *raftfsm.State { return s.state }
+
+// Now is the time by the server's clock.
+func (s *Server) Now() time.Time { return s.cfg.Now() }
 
 // Fatal receives one error when the server cannot go on: its disk hangs or its log is damaged. The process must end
 // then, saying it; nothing this server holds may be trusted.
@@ -113,30 +119,28 @@ func (s *Server) Fatal() <-chan error { return s.fatal }
 
 // fail ends the server's part in the pool at once. It is called from within Raft's own calls, so it waits for nothing.
 func (s *Server) fail(err error) {
-	s.end.Do(func() {
-		s.err = err
+	s.failOnce.Do(func() {
 		s.log.Error("this server cannot go on", "error", err)
 		s.leaderTerm.Store(nil)
-		close(s.done)
 		s.fatal <- err
+		s.abandon(err)
 	})
 }
 
-// acquire admits a call; the caller calls s.calls.RUnlock when it has an answer.
+// acquire admits a call, which ends with s.drain.release. It never waits.
 func (s *Server) acquire() error {
-	s.calls.RLock()
-	var err error
-	select {
-	case <-s.closing:
-		err = errClosed
-	case <-s.done:
-		err = fmt.Errorf("%w (%w)", ErrNotLeader, s.err)
-	default:
+	if s.life.Err() == nil && s.drain.acquire() {
+		return nil
 	}
-	if err != nil {
-		s.calls.RUnlock()
+	return s.ended()
+}
+
+// ended is why a server that was closed, or has failed, refuses a call.
+func (s *Server) ended() error {
+	if cause := context.Cause(s.life); cause != nil && !errors.Is(cause, errClosed) {
+		return fmt.Errorf("%w (%w)", ErrNotLeader, cause)
 	}
-	return err
+	return errClosed
 }
 
 // closeTimeout is how long Close waits for calls under way and for Raft.
@@ -145,19 +149,19 @@ const closeTimeout = 2 * time.Second
 // Close ends the server in order; what was acknowledged is on disk. An error says what would not end.
 func (s *Server) Close() error {
 	var err error
-	s.close.Do(func() { err = s.shutdown() })
+	s.closeOnce.Do(func() { err = s.shutdown() })
 	return err
 }
 
 func (s *Server) shutdown() error {
-	close(s.closing)
-	s.endLife()
+	s.end(errClosed)
+	defer s.abandon(errClosed)
+	answered := s.drain.close()
 	s.store.Stop()
 	ended := make(chan struct{})
 	go func() {
 		defer close(ended)
-		s.calls.Lock() // every call under way has its answer
-		defer s.calls.Unlock()
+		<-answered
 		s.raft.Shutdown().Error()
 		s.loops.Wait()
 	}()
@@ -189,10 +193,8 @@ func waitFor[T any](ctx context.Context, s *Server, c <-chan T) error {
 	select {
 	case <-c:
 		return nil
-	case <-s.done:
-		return s.err
-	case <-s.closing:
-		return errClosed
+	case <-s.life.Done():
+		return context.Cause(s.life)
 	case <-ctx.Done():
 		return context.Cause(ctx)
 	}

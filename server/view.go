@@ -19,7 +19,7 @@ func (s *Server) View(ctx context.Context) (*raftfsm.View, error) {
 	if err := s.acquire(); err != nil {
 		return nil, err
 	}
-	defer s.calls.RUnlock()
+	defer s.drain.release()
 	if err := s.checkLeader(ctx); err != nil {
 		return nil, err
 	}
