@@ -181,7 +181,7 @@ func (w *queueController) explainPlacement(e *spec.Explanation, fleet *schedule.
 			e.Estimate += ", unless one that comes before it takes the place"
 		}
 	}
-	if held, quota := w.queue.Usage(item.Team); quota >= 0 && w.queue.Borrows(item) {
+	if held, quota := w.queue.Teams.Usage(item.Team); quota >= 0 && w.queue.Borrows(item) {
 		e.Estimate += fmt.Sprintf("; with it its team would have more than its quota (%d of %d GPUs now), so those who stay within theirs go first", held, quota)
 	}
 }

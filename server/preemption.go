@@ -91,7 +91,7 @@ func (w *queueController) borrowed() map[string]bool {
 	var may []string
 	for id, s := range w.placed {
 		if _, known := over[s.team]; !known {
-			held, quota := w.queue.Usage(s.team)
+			held, quota := w.queue.Teams.Usage(s.team)
 			over[s.team] = held - max(0, quota)
 		}
 		if !s.stoppingAt.IsZero() {

@@ -36,11 +36,11 @@ func TestWhoComesLaterInTheQueueGivesWay(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			w := &queueController{queue: queue.New(), placed: map[string]*placedTask{}}
 			for team, gpus := range c.quotas {
-				w.queue.SetTeam(team, gpus, 1)
+				w.queue.Teams.Set(team, gpus, 1)
 			}
 			names := []string{"t0", "t1", "t2"}
 			for i, h := range c.held {
-				w.queue.StartUsage(names[i], h.team, 1, now, now)
+				w.queue.Teams.StartUsage(names[i], h.team, 1, now, now)
 				w.placed[names[i]] = &placedTask{team: h.team, gpus: 1, priority: h.priority, preemptible: true, startedAt: now.Add(time.Duration(i))}
 				if h.stopping {
 					w.placed[names[i]].stoppingAt = now

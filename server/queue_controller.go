@@ -159,13 +159,13 @@ func (w *queueController) poll() {
 func (w *queueController) loadUsage(view *raftfsm.View, now time.Time) {
 	for _, usage := range view.Usages() {
 		for _, hour := range usage.Hours {
-			w.queue.ChargeUsage(usage.Team, float64(hour.GPUSeconds), hour.Start().Add(time.Hour/2), now)
+			w.queue.Teams.Charge(usage.Team, float64(hour.GPUSeconds), hour.Start().Add(time.Hour/2), now)
 		}
 	}
 	for _, task := range view.Tasks("") {
 		if gpus := len(task.GPUs()); task.LastStatus == spec.Stopped && gpus > 0 && !task.Times.Started.IsZero() {
-			w.queue.StartUsage(task.ID, task.SchedulingOptions().Team, gpus, task.Times.Started, now)
-			w.queue.EndUsage(task.ID, task.Times.Stopped, now)
+			w.queue.Teams.StartUsage(task.ID, task.SchedulingOptions().Team, gpus, task.Times.Started, now)
+			w.queue.Teams.EndUsage(task.ID, task.Times.Stopped, now)
 		}
 	}
 }
@@ -180,9 +180,9 @@ func (w *queueController) setTeams(view *raftfsm.View) {
 		if team.GPUs != nil {
 			quota = *team.GPUs
 		}
-		w.queue.SetTeam(team.Name, quota, team.Weight)
+		w.queue.Teams.Set(team.Name, quota, team.Weight)
 	}
 	for name := range gone {
-		w.queue.SetTeam(name, -1, 1)
+		w.queue.Teams.Set(name, -1, 1)
 	}
 }

@@ -18,13 +18,13 @@ func (w *queueController) reconcileTask(view *raftfsm.View, t *spec.Task, now ti
 	case t.LastStatus == spec.Stopped:
 		w.dequeue(t.ID)
 		delete(w.placed, t.ID)
-		w.queue.EndUsage(t.ID, t.Times.Stopped, now)
+		w.queue.Teams.EndUsage(t.ID, t.Times.Stopped, now)
 	default:
 		w.dequeue(t.ID)
 		terms := t.SchedulingOptions()
 		w.track(t, terms)
 		if gpus := len(t.GPUs()); gpus > 0 {
-			w.queue.StartUsage(t.ID, terms.Team, gpus, t.Times.Started, now)
+			w.queue.Teams.StartUsage(t.ID, terms.Team, gpus, t.Times.Started, now)
 		}
 	}
 }

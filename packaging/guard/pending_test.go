@@ -66,7 +66,6 @@ var (
 		"server.queueController",
 		"server.queueRound",
 		"server/pki.Identity",
-		"server/schedule/queue.round",
 	}
 	pendingWaits = []string{
 		"packaging/cluster/bed/disk_test.go",

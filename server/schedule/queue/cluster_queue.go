@@ -43,14 +43,14 @@ func (q *Queue) Head(cluster string) *Item { return q.lookup(cluster).head }
 func (q *Queue) MarkPlaced(item *Item, now time.Time) {
 	q.Remove(item.ID())
 	for _, id := range item.Tasks {
-		q.StartUsage(id, item.Team, item.GPUs, time.Time{}, now)
+		q.Teams.StartUsage(id, item.Team, item.GPUs, time.Time{}, now)
 	}
 }
 
 // Unplace ends the usage of an item whose place was not recorded.
 func (q *Queue) Unplace(item *Item, now time.Time) {
 	for _, id := range item.Tasks {
-		q.EndUsage(id, now, now)
+		q.Teams.EndUsage(id, now, now)
 	}
 }
 

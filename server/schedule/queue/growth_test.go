@@ -13,7 +13,7 @@ func churn(q *Queue, teams int) {
 		item.Cluster = fmt.Sprint("cluster-", n)
 		q.Add(item)
 		q.Round(start, 1, everywhere{})
-		q.EndUsage(item.ID(), start, start)
+		q.Teams.EndUsage(item.ID(), start, start)
 	}
 }
 
@@ -26,25 +26,25 @@ func (everywhere) Reserve(*Item) (time.Time, bool) { return start, true }
 func TestTeamsAndClustersThatAreGoneAreForgotten(t *testing.T) {
 	q := New()
 	churn(q, 20_000)
-	if kept := len(q.teams) + len(q.buckets) + len(q.offered) + len(q.clusters) + len(q.usage); kept > 2*minTeamSweep {
-		t.Errorf("an empty queue keeps %d teams, %d buckets (%d offered), %d clusters and %d usages", len(q.teams), len(q.buckets), len(q.offered), len(q.clusters), len(q.usage))
+	if kept := len(q.Teams.byName) + len(q.buckets) + len(q.offered) + len(q.clusters) + len(q.Teams.usage); kept > 2*minTeamSweep {
+		t.Errorf("an empty queue keeps %d teams, %d buckets (%d offered), %d clusters and %d usages", len(q.Teams.byName), len(q.buckets), len(q.offered), len(q.clusters), len(q.Teams.usage))
 	}
 }
 
 func TestATeamIsKeptWhileItsUsageCounts(t *testing.T) {
 	q := New()
-	q.SetTeam("quota", 3, 1)
-	q.ChargeUsage("busy", 3600, start.Add(-time.Hour), start)
+	q.Teams.Set("quota", 3, 1)
+	q.Teams.Charge("busy", 3600, start.Add(-time.Hour), start)
 	churn(q, 1000)
-	if _, quota := q.Usage("quota"); quota != 3 {
+	if _, quota := q.Teams.Usage("quota"); quota != 3 {
 		t.Errorf("a team without tasks has a quota of %d, want 3", quota)
 	}
-	if share := q.lookupTeam("busy").fairShare(start); share < 3000 {
+	if share := q.Teams.lookup("busy").fairShare(start); share < 3000 {
 		t.Errorf("a team that has used an hour of a GPU just now has a fair share of %f", share)
 	}
-	q.lookupTeam("busy").advance(start.Add(60 * HalfLife))
+	q.Teams.lookup("busy").advance(start.Add(60 * HalfLife))
 	churn(q, 1000)
-	if q.teams["busy"] != nil {
+	if q.Teams.byName["busy"] != nil {
 		t.Error("a team whose usage has decayed to nothing is kept")
 	}
 }
@@ -57,6 +57,6 @@ func BenchmarkPickAfterManyTeams(b *testing.B) {
 		item := newItem(n, 1, of("last"))
 		q.Add(item)
 		q.Round(start, 1, everywhere{})
-		q.EndUsage(item.ID(), start, start)
+		q.Teams.EndUsage(item.ID(), start, start)
 	}
 }

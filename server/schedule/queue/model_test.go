@@ -141,7 +141,7 @@ func (y *model) round() {
 			return
 		}
 		for _, item := range items {
-			y.StartUsage(item.ID(), item.Team, item.GPUs, y.now, y.now)
+			y.Teams.StartUsage(item.ID(), item.Team, item.GPUs, y.now, y.now)
 		}
 	}
 }
@@ -150,7 +150,7 @@ func (y *model) round() {
 func (y *model) end(id string) {
 	j := y.running[id]
 	delete(y.running, id)
-	y.EndUsage(id, y.now, y.now)
+	y.Teams.EndUsage(id, y.now, y.now)
 	y.RetryRefused(j.item.Cluster, func(item *Item) bool { return item.GPUs <= y.free(j.host) })
 }
 

@@ -77,7 +77,7 @@ func (w *world) step(m move) {
 	case "pass":
 		w.pass(m.span)
 	case "quota":
-		w.SetTeam(m.team, m.quota, 1)
+		w.Teams.Set(m.team, m.quota, 1)
 	}
 	w.round()
 	w.check()

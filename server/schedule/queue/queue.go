@@ -75,23 +75,20 @@ type bucketKey struct {
 	totalGPUs int
 }
 
-// Queue holds all pending items, and the GPU usage of teams. It keeps nothing of a team or a cluster without items and
+// Queue holds all pending items, and what teams use. It keeps nothing of a team or a cluster without items and
 // usage. One goroutine uses it at a time; others read a Snapshot.
 type Queue struct {
+	Teams    *Teams
 	entries  map[string]*queuedItem // by task id
 	buckets  map[bucketKey]*bucket
-	offered  []*bucket // buckets with a fifo that is not blocked, in no order
-	teams    map[string]*team
-	sweepAt  int                      // number of teams at which idle ones are removed
-	usage    map[string]*gpuUsage     // by task id
+	offered  []*bucket                // buckets with a fifo that is not blocked, in no order
 	clusters map[string]*clusterQueue // by name
 }
 
 // New returns an empty queue.
 func New() *Queue {
 	return &Queue{
-		entries: map[string]*queuedItem{}, buckets: map[bucketKey]*bucket{}, teams: map[string]*team{}, sweepAt: minTeamSweep,
-		usage: map[string]*gpuUsage{}, clusters: map[string]*clusterQueue{},
+		Teams: newTeams(), entries: map[string]*queuedItem{}, buckets: map[bucketKey]*bucket{}, clusters: map[string]*clusterQueue{},
 	}
 }
 
@@ -206,7 +203,7 @@ func (q *Queue) bucket(f fifoKey) *bucket {
 	key := bucketKey{f.team, f.totalGPUs}
 	b := q.buckets[key]
 	if b == nil {
-		b = &bucket{team: q.addTeam(f.team), totalGPUs: f.totalGPUs, offered: -1}
+		b = &bucket{team: q.Teams.add(f.team), totalGPUs: f.totalGPUs, offered: -1}
 		b.team.refs++
 		q.buckets[key] = b
 	}

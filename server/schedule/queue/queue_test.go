@@ -37,7 +37,7 @@ func TestTheOrder(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			y := newModel(8)
 			for team, gpus := range c.quota {
-				y.SetTeam(team, gpus, 1)
+				y.Teams.Set(team, gpus, 1)
 			}
 			for _, item := range c.items {
 				y.Add(item)
@@ -107,7 +107,7 @@ func TestSharesConverge(t *testing.T) {
 	y := newModel(8, 8, 8, 8)
 	names, n, waiting := []string{"a", "b", "c"}, 0, map[string]int{}
 	for name, weight := range weights {
-		y.SetTeam(name, -1, weight)
+		y.Teams.Set(name, -1, weight)
 	}
 	had, all := map[string]float64{}, 0.0
 	for range 2000 {
@@ -138,15 +138,15 @@ func TestSharesConverge(t *testing.T) {
 // Who asks for every GPU of its host is counted with as many as the largest host has, until it is known which host it got.
 func TestWhatWasGuessedIsCorrected(t *testing.T) {
 	q := New()
-	q.SetTeam("a", 8, 1)
+	q.Teams.Set("a", 8, 1)
 	q.MarkPlaced(&Item{Tasks: []string{"t"}, Team: "a", GPUs: 8}, start)
-	q.StartUsage("t", "a", 2, start, start)
-	if held, _ := q.Usage("a"); held != 2 || q.lookupTeam("a").running != 2 {
-		t.Errorf("%d held, %d count", held, q.lookupTeam("a").running)
+	q.Teams.StartUsage("t", "a", 2, start, start)
+	if held, _ := q.Teams.Usage("a"); held != 2 || q.Teams.lookup("a").running != 2 {
+		t.Errorf("%d held, %d count", held, q.Teams.lookup("a").running)
 	}
-	q.EndUsage("t", start, start)
-	if held, _ := q.Usage("a"); held != 0 || q.lookupTeam("a").running != 0 {
-		t.Errorf("%d held, %d count at the end", held, q.lookupTeam("a").running)
+	q.Teams.EndUsage("t", start, start)
+	if held, _ := q.Teams.Usage("a"); held != 0 || q.Teams.lookup("a").running != 0 {
+		t.Errorf("%d held, %d count at the end", held, q.Teams.lookup("a").running)
 	}
 }
 

@@ -51,7 +51,7 @@ func TestASnapshotListsItemsAsTheyComeNext(t *testing.T) {
 			item := *m.item
 			item.Tasks, item.Since = []string{fmt.Sprintf("t%03d", i)}, start.Add(-m.span)
 			q.Add(&item)
-			q.SetTeam(m.team, m.quota, 1)
+			q.Teams.Set(m.team, m.quota, 1)
 		}
 		items := q.Snapshot("default", start).List()
 		if next := q.next(start).oldest(); next != items[0] {

@@ -28,7 +28,7 @@ func (k sortKey) compare(other sortKey) int {
 }
 
 func (q *Queue) sortKeyOf(item *Item, now time.Time) sortKey {
-	team := q.lookupTeam(item.Team)
+	team := q.Teams.lookup(item.Team)
 	return sortKey{team.borrows(item.totalGPUs()), item.Priority, team.fairShare(now), item.Since, item.ID()}
 }
 

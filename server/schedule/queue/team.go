@@ -30,6 +30,18 @@ type team struct {
 
 func newTeam() *team { return &team{quota: -1, weight: 1} }
 
+// Teams holds the fair share, the quota and the GPU usage of each team. It keeps nothing of a team that differs in nothing
+// from a new one. It is for one goroutine at a time.
+type Teams struct {
+	byName  map[string]*team
+	usage   map[string]*gpuUsage // by task id
+	sweepAt int                  // number of teams at which idle ones are removed
+}
+
+func newTeams() *Teams {
+	return &Teams{byName: map[string]*team{}, usage: map[string]*gpuUsage{}, sweepAt: minTeamSweep}
+}
+
 // gpuUsage is the GPUs that one task holds.
 type gpuUsage struct {
 	team    *team
@@ -37,36 +49,36 @@ type gpuUsage struct {
 	started time.Time // zero: the task has not started
 }
 
-// addTeam is the team of that name; a new one is added.
-func (q *Queue) addTeam(name string) *team {
-	t := q.teams[name]
+// add is the team of that name; a new one is added.
+func (ts *Teams) add(name string) *team {
+	t := ts.byName[name]
 	if t == nil {
 		t = newTeam()
-		q.teams[name] = t
+		ts.byName[name] = t
 	}
 	return t
 }
 
-// lookupTeam is the team of that name for reading: a new one when nothing is known of it.
-func (q *Queue) lookupTeam(name string) *team {
-	if t := q.teams[name]; t != nil {
+// lookup is the team of that name for reading: a new one when nothing is known of it.
+func (ts *Teams) lookup(name string) *team {
+	if t := ts.byName[name]; t != nil {
 		return t
 	}
 	return newTeam()
 }
 
-// sweepTeams removes teams that differ in nothing from new ones, whenever the number of teams has doubled: any tag value
+// sweep removes teams that differ in nothing from new ones, whenever the number of teams has doubled: any tag value
 // is a team, and most of them come and go.
-func (q *Queue) sweepTeams(now time.Time) {
-	if len(q.teams) < q.sweepAt {
+func (ts *Teams) sweep(now time.Time) {
+	if len(ts.byName) < ts.sweepAt {
 		return
 	}
-	for name, t := range q.teams {
+	for name, t := range ts.byName {
 		if t.isForgettable(now) {
-			delete(q.teams, name)
+			delete(ts.byName, name)
 		}
 	}
-	q.sweepAt = max(minTeamSweep, 2*len(q.teams))
+	ts.sweepAt = max(minTeamSweep, 2*len(ts.byName))
 }
 
 func (t *team) isForgettable(now time.Time) bool {
@@ -77,26 +89,26 @@ func (t *team) isForgettable(now time.Time) bool {
 	return t.consumed < forgottenUsage
 }
 
-// SetTeam sets the quota of a team in GPUs, negative for none, and the weight of its fair share.
-func (q *Queue) SetTeam(name string, quota, weight int) {
-	t := q.addTeam(name)
+// Set sets the quota of a team in GPUs, negative for none, and the weight of its fair share.
+func (ts *Teams) Set(name string, quota, weight int) {
+	t := ts.add(name)
 	t.quota, t.weight = quota, float64(max(1, weight))
 }
 
 // Usage is the number of GPUs that a team holds, and its quota; negative: none.
-func (q *Queue) Usage(team string) (held, quota int) {
-	t := q.lookupTeam(team)
+func (ts *Teams) Usage(team string) (held, quota int) {
+	t := ts.lookup(team)
 	return t.held, t.quota
 }
 
 // StartUsage records that a task holds GPUs at its place, and when it started, if it has.
-func (q *Queue) StartUsage(task, teamName string, gpus int, started, now time.Time) {
-	u := q.usage[task]
+func (ts *Teams) StartUsage(task, teamName string, gpus int, started, now time.Time) {
+	u := ts.usage[task]
 	if u == nil {
-		q.sweepTeams(now)
-		u = &gpuUsage{team: q.addTeam(teamName), gpus: gpus}
+		ts.sweep(now)
+		u = &gpuUsage{team: ts.add(teamName), gpus: gpus}
 		u.team.refs++
-		q.usage[task] = u
+		ts.usage[task] = u
 		u.team.held += gpus
 	}
 	if gpus != u.gpus { // it wanted every GPU of its host, whichever host that would be
@@ -115,12 +127,12 @@ func (q *Queue) StartUsage(task, teamName string, gpus int, started, now time.Ti
 }
 
 // EndUsage records that a task has stopped and holds nothing any more.
-func (q *Queue) EndUsage(task string, stopped, now time.Time) {
-	u := q.usage[task]
+func (ts *Teams) EndUsage(task string, stopped, now time.Time) {
+	u := ts.usage[task]
 	if u == nil {
 		return
 	}
-	delete(q.usage, task)
+	delete(ts.usage, task)
 	u.team.refs--
 	u.team.held -= u.gpus
 	if !u.started.IsZero() {
@@ -129,10 +141,10 @@ func (q *Queue) EndUsage(task string, stopped, now time.Time) {
 	}
 }
 
-// ChargeUsage adds GPU-seconds that a team has used around a moment of the past.
-func (q *Queue) ChargeUsage(teamName string, gpuSeconds float64, at, now time.Time) {
-	q.sweepTeams(now)
-	t := q.addTeam(teamName)
+// Charge adds GPU-seconds that a team has used around a moment of the past.
+func (ts *Teams) Charge(teamName string, gpuSeconds float64, at, now time.Time) {
+	ts.sweep(now)
+	t := ts.add(teamName)
 	t.advance(now)
 	if at.Before(t.consumedAt) {
 		t.consumed += gpuSeconds * decay(t.consumedAt.Sub(at))
@@ -175,4 +187,4 @@ func (t *team) fairShare(now time.Time) float64 {
 func (t *team) borrows(gpus int) bool { return gpus > 0 && t.held+gpus > t.quota }
 
 // Borrows reports whether the item would take its team beyond its quota.
-func (q *Queue) Borrows(item *Item) bool { return q.lookupTeam(item.Team).borrows(item.totalGPUs()) }
+func (q *Queue) Borrows(item *Item) bool { return q.Teams.lookup(item.Team).borrows(item.totalGPUs()) }
