@@ -20,10 +20,8 @@ type source struct {
 // same, so that every log can be read here: /pinion/ and the family.
 func logSource(d *spec.TaskDefinition, c *spec.ContainerDefinition) source {
 	s := source{group: "/pinion/" + d.Family, container: c.Name}
-	if log := c.LogConfiguration; log != nil && log.LogDriver == "awslogs" {
-		s.group = cmp.Or(log.Options["awslogs-group"], s.group)
-		s.prefix = log.Options["awslogs-stream-prefix"]
-	}
+	group, prefix := c.LogConfiguration.Awslogs()
+	s.group, s.prefix = cmp.Or(group, s.group), prefix
 	return s
 }
 

@@ -137,22 +137,19 @@ func checkLogConfiguration(c *spec.ContainerDefinition) error {
 	if c.LogConfiguration == nil {
 		return nil
 	}
-	driver, options := c.LogConfiguration.LogDriver, c.LogConfiguration.Options
-	if driver != "awslogs" && driver != "json-file" {
-		return wire.Errorf(wire.Client, "Container '%s': logConfiguration.logDriver %q is not supported by Pinion yet: use awslogs or json-file, whose logs the host keeps.", c.Name, driver)
+	driver, known := spec.FindLogDriver(c.LogConfiguration.LogDriver)
+	if !known {
+		return wire.Errorf(wire.Client, "Container '%s': logConfiguration.logDriver %q is not supported by Pinion yet: use awslogs or json-file, whose logs the host keeps.", c.Name, c.LogConfiguration.LogDriver)
 	}
-	if size, given := options["max-size"]; given && !logSize.MatchString(size) {
-		return wire.Errorf(wire.Client, "Container '%s': logConfiguration.options max-size must be a size such as 500k, 10m or 1g, not %q.", c.Name, size)
-	}
-	if files, given := options["max-file"]; given && !positiveNumber.MatchString(files) {
-		return wire.Errorf(wire.Client, "Container '%s': logConfiguration.options max-file must be a number of files from 1, not %q.", c.Name, files)
+	for _, option := range driver.Options {
+		if value, given := c.LogConfiguration.Options[option.Name]; given && option.Valid != nil && !option.Valid(value) {
+			return wire.Errorf(wire.Client, "Container '%s': logConfiguration.options %s must be %s, not %q.", c.Name, option.Name, option.Want, value)
+		}
 	}
 	return nil
 }
 
 var (
-	// logSize is a size as docker writes it.
-	logSize = regexp.MustCompile(`(?i)^[1-9][0-9]{0,8}[kmg]?b?$`)
 	// mountOption is one of those that ECS takes for a memory file system.
 	mountOption = regexp.MustCompile(`^(defaults|ro|rw|suid|nosuid|dev|nodev|exec|noexec|sync|async|dirsync|remount|mand|nomand|atime|noatime|diratime|nodiratime|` +
 		`bind|rbind|unbindable|runbindable|private|rprivate|shared|rshared|slave|rslave|relatime|norelatime|strictatime|nostrictatime|` +

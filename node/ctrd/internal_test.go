@@ -41,19 +41,6 @@ func TestGroupMountsAreFound(t *testing.T) {
 	}
 }
 
-func TestSizes(t *testing.T) {
-	for text, want := range map[string]int64{"10m": 10 << 20, "1g": 1 << 30, "500k": 500 << 10, "64KB": 64 << 10, "123": 123} {
-		if got, err := parseSize(text); got != want || err != nil {
-			t.Errorf("%s: %d, %v", text, got, err)
-		}
-	}
-	for _, bad := range []string{"", "0", "-1m", "m", "1.5g", "many", "9999999999999g"} {
-		if got, err := parseSize(bad); err == nil {
-			t.Errorf("%s: %d", bad, got)
-		}
-	}
-}
-
 func TestSharesBecomeWeights(t *testing.T) {
 	for shares, want := range map[int64]int64{2: 1, 1024: 39, 262144: 10000, 1 << 30: 10000} {
 		if got := cpuWeight(shares); got != want {

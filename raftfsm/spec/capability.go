@@ -24,9 +24,6 @@ const (
 	CapabilityOptions = "pinion.capability.container-options"
 )
 
-// loggingDriverPrefix begins the capability of each log driver.
-const loggingDriverPrefix = agentCapabilityPrefix + "logging-driver."
-
 // capabilities are all there are, in the order in which they are shown. What a host can do whatever it is made of follows
 // from the version that runs there: hosts of the level and above have it, so none has to say so. 0 is another rule.
 var capabilities = []struct {
@@ -96,7 +93,8 @@ func (d *TaskDefinition) RequiredAttributes() []Attribute {
 
 func (c *ContainerDefinition) addRequirements(needs map[string]bool) {
 	if c.LogConfiguration != nil {
-		needs[loggingDriverPrefix+strings.ToLower(c.LogConfiguration.LogDriver)] = true
+		driver, _ := FindLogDriver(strings.ToLower(c.LogConfiguration.LogDriver))
+		needs[driver.Capability] = true // of a driver that is not known there is none
 	}
 	for name, needed := range map[string]bool{
 		CapabilityPrivileged:  c.Privileged != nil && *c.Privileged,

@@ -100,7 +100,7 @@ type Ulimit struct {
 	HardLimit int64  `json:"hardLimit"`
 }
 
-// LogConfiguration chooses the log driver: awslogs or json-file, both kept by the host's own logger.
+// LogConfiguration chooses the log driver (see LogDrivers) and its options. The output is kept by the host's own logger.
 type LogConfiguration struct {
 	LogDriver string            `json:"logDriver"`
 	Options   map[string]string `json:"options,omitempty"`

@@ -191,9 +191,12 @@ func TestAFileThatCannotBeOpenedIsTriedAgain(t *testing.T) {
 }
 
 func TestOptions(t *testing.T) {
-	o, err := parse([]string{"-max-file", "2", "-file", "/x", "-max-size", "10"})
-	if err != nil || o != (options{path: "/x", maxSize: 10, maxFiles: 2}) {
+	o, err := parse([]string{"-max-file", "2", "-file", "/x", "-max-size", "10", "-driver", "awslogs"})
+	if err != nil || o != (options{path: "/x", driver: "awslogs", maxSize: 10, maxFiles: 2}) {
 		t.Errorf("%+v, %v", o, err)
+	}
+	if o, err := parse([]string{"-file", "/x"}); err != nil || o != (options{path: "/x", driver: "json-file", maxSize: 64 << 20, maxFiles: 4}) {
+		t.Errorf("the defaults: %+v, %v", o, err)
 	}
 	for _, bad := range [][]string{nil, {"-file"}, {"-file", "/x", "-max-size", "0"}, {"-file", "/x", "-max-file", "many"}, {"-what", "x"}} {
 		if _, err := parse(bad); err == nil {

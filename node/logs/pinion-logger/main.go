@@ -3,7 +3,7 @@
 // a process of its own so that output survives the end of Pinion and of containerd, and it drains whatever happens: a
 // disk that is full costs lines, never the container.
 //
-//	pinion-logger -file PATH [-max-size BYTES] [-max-file COUNT]
+//	pinion-logger -file PATH [-driver NAME] [-max-size BYTES] [-max-file COUNT]
 package main
 
 import (

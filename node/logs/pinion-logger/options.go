@@ -7,21 +7,24 @@ import (
 
 type options struct {
 	path     string
-	maxSize  int64 // bytes of one file
-	maxFiles int   // files kept, the one being written included
+	driver   string // ECS's name of the log driver; the output of each is kept in the file
+	maxSize  int64  // bytes of one file
+	maxFiles int    // files kept, the one being written included
 }
 
 // parse reads pairs of option and value in any order, as they come out of the shim's URI.
 func parse(args []string) (options, error) {
-	o := options{maxSize: 64 << 20, maxFiles: 4}
+	o := options{driver: "json-file", maxSize: 64 << 20, maxFiles: 4}
 	if len(args)%2 != 0 {
-		return o, errors.New("options come in pairs: -file PATH [-max-size BYTES] [-max-file COUNT]")
+		return o, errors.New("options come in pairs: -file PATH [-driver NAME] [-max-size BYTES] [-max-file COUNT]")
 	}
 	for i := 0; i < len(args); i += 2 {
 		var err error
 		switch name, value := args[i], args[i+1]; name {
 		case "-file":
 			o.path = value
+		case "-driver":
+			o.driver = value
 		case "-max-size":
 			o.maxSize, err = strconv.ParseInt(value, 10, 64)
 		case "-max-file":
