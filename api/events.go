@@ -28,7 +28,7 @@ type eventQuery struct {
 
 // wants says whether a change is one to tell.
 func (q *eventQuery) wants(c *raftfsm.Change) bool {
-	return (q.cluster == "" || q.cluster == c.Cluster) && slices.Contains(q.kinds, c.Kind)
+	return (q.cluster == "" || q.cluster == c.ClusterName) && slices.Contains(q.kinds, c.Kind)
 }
 
 // near finds the state to answer from on any host that has one: its own, which follows the log. It may lag behind, so who

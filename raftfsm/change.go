@@ -38,25 +38,48 @@ const (
 // ChangeKinds lists the kinds.
 var ChangeKinds = []ChangeKind{TaskChange, HostChange, ClusterChange, GPUChange}
 
-// Change is one object as an entry of the log left it. Nobody changes it any more.
+// Change is one object as an entry of the log left it. It is immutable.
 type Change struct {
-	Position Position
-	At       time.Time // when the leader of then put the entry into its log; zero without Raft
-	Kind     ChangeKind
-	Cluster  string // name of the cluster that it is about
-	Deleted  bool   // the object is gone, and what is here is how it was last
-
-	// The one that Kind says is set.
-	Task *spec.Task
-	Host *spec.Host // of a GPU: the host that has it
-	Of   *spec.Cluster
-	GPU  *HostGPU
+	Position    Position
+	At          time.Time // when the leader appended the entry to its log; zero without Raft
+	Kind        ChangeKind
+	ClusterName string // of the cluster that the object belongs to
+	Deleted     bool   // the object is gone, and Object is its last version
+	Object      any    // of the type that belongs to Kind: *spec.Task, *spec.Host, *spec.Cluster, *HostGPU
 }
 
-// HostGPU is a GPU as its host has it.
+// Task is the task of a TaskChange, nil of another change.
+func (c *Change) Task() *spec.Task {
+	task, _ := c.Object.(*spec.Task)
+	return task
+}
+
+// Cluster is the cluster of a ClusterChange, nil of another change.
+func (c *Change) Cluster() *spec.Cluster {
+	cluster, _ := c.Object.(*spec.Cluster)
+	return cluster
+}
+
+// Host is the host of a HostChange and, of a GPUChange, the host that has the GPU; nil of another change.
+func (c *Change) Host() *spec.Host {
+	if gpu := c.GPU(); gpu != nil {
+		return gpu.Host
+	}
+	host, _ := c.Object.(*spec.Host)
+	return host
+}
+
+// GPU is the GPU of a GPUChange, nil of another change.
+func (c *Change) GPU() *HostGPU {
+	gpu, _ := c.Object.(*HostGPU)
+	return gpu
+}
+
+// HostGPU is a GPU and the host that has it.
 type HostGPU struct {
 	gpu.Device
-	Simulated bool `json:"simulated"`
+	Simulated bool       `json:"simulated"`
+	Host      *spec.Host `json:"-"`
 }
 
 // changesOf are the changes that a command made, in its order. Tasks that are reaped and clusters that are forgotten were
@@ -67,11 +90,11 @@ func changesOf(all []mutation) []*Change {
 		switch m.table {
 		case tableTasks:
 			if task, ok := m.after.(*spec.Task); ok {
-				changes = append(changes, &Change{Kind: TaskChange, Cluster: task.Cluster, Task: task})
+				changes = append(changes, &Change{Kind: TaskChange, ClusterName: task.Cluster, Object: task})
 			}
 		case tableClusters:
 			if cluster, ok := m.after.(*spec.Cluster); ok {
-				changes = append(changes, &Change{Kind: ClusterChange, Cluster: cluster.Name, Of: cluster})
+				changes = append(changes, &Change{Kind: ClusterChange, ClusterName: cluster.Name, Object: cluster})
 			}
 		case tableHosts:
 			before, _ := m.before.(*spec.Host)
@@ -110,9 +133,9 @@ func hostChanges(before, after *spec.Host) []*Change {
 	if over {
 		host = before
 	}
-	all := []*Change{{Kind: HostChange, Cluster: host.Cluster, Host: host, Deleted: over}}
+	all := []*Change{{Kind: HostChange, ClusterName: host.Cluster, Object: host, Deleted: over}}
 	ofGPU := func(device gpu.Device, gone bool) {
-		all = append(all, &Change{Kind: GPUChange, Cluster: host.Cluster, Host: host, GPU: &HostGPU{device, host.GPUs.Simulated}, Deleted: gone})
+		all = append(all, &Change{Kind: GPUChange, ClusterName: host.Cluster, Object: &HostGPU{device, host.GPUs.Simulated, host}, Deleted: gone})
 	}
 	for _, device := range devicesOf(after) {
 		if was, known := deviceOf(before, device.UUID); !known || !reflect.DeepEqual(was, device) {

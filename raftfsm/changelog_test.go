@@ -27,12 +27,12 @@ func changed(t tester, s *State, after Position) []string {
 			over = " over"
 		}
 		of := map[ChangeKind]func() string{
-			TaskChange:    func() string { return c.Task.ID + " " + string(c.Task.LastStatus) },
-			HostChange:    func() string { return c.Host.ID + " " + string(c.Host.Status) },
-			ClusterChange: func() string { return c.Of.Name + " " + string(c.Of.Status) },
-			GPUChange:     func() string { return c.GPU.UUID + " " + string(c.GPU.Health) },
+			TaskChange:    func() string { return c.Task().ID + " " + string(c.Task().LastStatus) },
+			HostChange:    func() string { return c.Host().ID + " " + string(c.Host().Status) },
+			ClusterChange: func() string { return c.Cluster().Name + " " + string(c.Cluster().Status) },
+			GPUChange:     func() string { return c.GPU().UUID + " " + string(c.GPU().Health) },
 		}[c.Kind]()
-		told = append(told, fmt.Sprintf("%d-%d %s %s in %s%s", c.Position.Index, c.Position.Offset, c.Kind, of, c.Cluster, over))
+		told = append(told, fmt.Sprintf("%d-%d %s %s in %s%s", c.Position.Index, c.Position.Offset, c.Kind, of, c.ClusterName, over))
 	}
 	return told
 }

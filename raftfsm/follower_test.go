@@ -22,7 +22,7 @@ func follow(s *State, limit int) *statuses {
 	f.Rebuild = func(v *View) { f.byID, f.rebuilds = statusesIn(v), f.rebuilds+1 }
 	f.Apply = func(v *View, changes []*Change) {
 		for _, change := range changes {
-			switch task := change.Task; {
+			switch task := change.Task(); {
 			case change.Kind != TaskChange:
 			case task.LastStatus == spec.Stopped:
 				delete(f.byID, task.ID)

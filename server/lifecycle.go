@@ -105,10 +105,10 @@ func (e *lifecycle) evaluateAll(v *raftfsm.View) {
 
 func (e *lifecycle) evaluateChanges(v *raftfsm.View, changes []*raftfsm.Change) {
 	for _, change := range changes {
-		if change.Kind != raftfsm.TaskChange || !e.isRelevant(change.Task) {
+		if change.Kind != raftfsm.TaskChange || !e.isRelevant(change.Task()) {
 			continue
 		}
-		t := v.Task(change.Task.ID)
+		t := v.Task(change.Task().ID)
 		if t == nil {
 			continue
 		}

@@ -28,7 +28,7 @@ func (l *changeReader) until(h *testHost, count int) {
 		}
 		for _, c := range changes {
 			l.after = c.Position
-			if c.Cluster != "work" {
+			if c.ClusterName != "work" {
 				continue
 			}
 			text, err := json.Marshal(c)

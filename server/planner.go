@@ -108,7 +108,7 @@ func (p *planner) resolve(f *inFlightPlan, uncertain []*spec.Task) {
 		failed = true
 		p.hosts.DropTask(task)
 		if known != nil { // it waits on, or has another place
-			p.hosts.Apply(view, []*raftfsm.Change{{Kind: raftfsm.TaskChange, Task: known}}, p.schedulable)
+			p.hosts.Apply(view, []*raftfsm.Change{{Kind: raftfsm.TaskChange, Object: known}}, p.schedulable)
 		}
 	}
 	if failed {

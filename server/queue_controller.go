@@ -119,14 +119,14 @@ func (w *queueController) followChanges() (more <-chan struct{}) {
 		for _, change := range changes {
 			switch change.Kind {
 			case raftfsm.TaskChange:
-				w.reconcileTask(view, change.Task, now)
-				if t := change.Task; t.HostID != "" && t.DesiredStatus == spec.Stopped {
+				w.reconcileTask(view, change.Task(), now)
+				if t := change.Task(); t.HostID != "" && t.DesiredStatus == spec.Stopped {
 					w.markFreed(t.Cluster, t.HostID)
 				}
 			case raftfsm.HostChange:
 				w.infeasible = &infeasibilityCache{}
-				w.markFreed(change.Cluster, change.Host.ID)
-				w.queue.ResetRefusals(change.Cluster)
+				w.markFreed(change.ClusterName, change.Host().ID)
+				w.queue.ResetRefusals(change.ClusterName)
 			}
 		}
 	}

@@ -81,13 +81,13 @@ func Event(change *raftfsm.Change, view *raftfsm.View, region string) ([]byte, e
 	}
 	switch change.Kind {
 	case raftfsm.TaskChange:
-		detail := &taskDetail{c.renderTask(change.Task, true), at}
+		detail := &taskDetail{c.renderTask(change.Task(), true), at}
 		out.Detail, out.Resources = detail, []string{detail.TaskARN}
 	case raftfsm.HostChange:
 		detail := c.renderInstanceDetail(change, at)
 		out.Detail, out.Resources = detail, []string{detail.ARN}
 	case raftfsm.ClusterChange:
-		detail := &clusterDetail{c.renderCluster(change.Of, []string{"TAGS", "SETTINGS", "CONFIGURATIONS"}), int64(change.Position.Index), at}
+		detail := &clusterDetail{c.renderCluster(change.Cluster(), []string{"TAGS", "SETTINGS", "CONFIGURATIONS"}), int64(change.Position.Index), at}
 		out.Detail, out.Resources = detail, []string{detail.ARN}
 	case raftfsm.GPUChange:
 		detail := c.renderGPUDetail(change, at)
@@ -100,7 +100,7 @@ func Event(change *raftfsm.Change, view *raftfsm.View, region string) ([]byte, e
 }
 
 func (c *Request) renderInstanceDetail(change *raftfsm.Change, at wire.Time) *instanceDetail {
-	detail := &instanceDetail{c.renderInstance(change.Host, []string{"TAGS"}), c.clusterARN(change.Cluster), at}
+	detail := &instanceDetail{c.renderInstance(change.Host(), []string{"TAGS"}), c.clusterARN(change.ClusterName), at}
 	if change.Deleted {
 		detail.Status, detail.AgentConnected = statusInactive, false
 	}
@@ -113,9 +113,9 @@ const (
 )
 
 func (c *Request) renderGPUDetail(change *raftfsm.Change, at wire.Time) *gpuDetail {
-	host := change.Host
+	host := change.Host()
 	detail := &gpuDetail{
-		HostGPU: *change.GPU, Status: statusActive, Host: host.Name, InstanceARN: c.instanceARN(host.Cluster, host.ID),
+		HostGPU: *change.GPU(), Status: statusActive, Host: host.Name, InstanceARN: c.instanceARN(host.Cluster, host.ID),
 		ClusterARN: c.clusterARN(host.Cluster), Version: host.Revision, UpdatedAt: at,
 	}
 	if change.Deleted {
@@ -124,7 +124,7 @@ func (c *Request) renderGPUDetail(change *raftfsm.Change, at wire.Time) *gpuDeta
 	for _, task := range c.View.TasksOn(host.ID) {
 		for _, container := range task.Containers {
 			for _, uuid := range container.GPUs {
-				if uuid == change.GPU.UUID && task.LastStatus != spec.Stopped {
+				if uuid == change.GPU().UUID && task.LastStatus != spec.Stopped {
 					detail.TaskARN, detail.Container = c.taskARN(task.Cluster, task.ID), container.Name
 				}
 			}

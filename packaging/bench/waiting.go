@@ -132,8 +132,8 @@ func (w *waiters) see(ctx context.Context) (placed int, err error) {
 	}
 	for _, change := range changes {
 		w.mark = change.Position
-		if change.Kind == raftfsm.TaskChange && change.Task.LastStatus == spec.Pending {
-			w.placed = append(w.placed, change.Task)
+		if change.Kind == raftfsm.TaskChange && change.Task().LastStatus == spec.Pending {
+			w.placed = append(w.placed, change.Task())
 			placed++
 		}
 	}

@@ -24,13 +24,13 @@ func (f *HostSet) Apply(view *raftfsm.View, changes []*raftfsm.Change, connected
 	for _, change := range changes {
 		switch {
 		case change.Kind == raftfsm.HostChange && change.Deleted:
-			f.RemoveHost(change.Host.ID)
+			f.RemoveHost(change.Host().ID)
 		case change.Kind == raftfsm.HostChange:
-			f.PutHost(change.Host, connected(change.Host.ID))
-		case change.Kind == raftfsm.TaskChange && change.Task.LastStatus == spec.Provisioning:
-			f.AddPending(change.Task, demandOf(view, change.Task))
+			f.PutHost(change.Host(), connected(change.Host().ID))
+		case change.Kind == raftfsm.TaskChange && change.Task().LastStatus == spec.Provisioning:
+			f.AddPending(change.Task(), demandOf(view, change.Task()))
 		case change.Kind == raftfsm.TaskChange:
-			f.PutTask(change.Task)
+			f.PutTask(change.Task())
 		}
 	}
 }
