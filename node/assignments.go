@@ -5,6 +5,9 @@ import (
 	"errors"
 	"fmt"
 
+	"pinion/node/backoff"
+	"pinion/node/runtime"
+	"pinion/node/task"
 	"pinion/raftfsm/spec"
 )
 
@@ -18,7 +21,7 @@ func (n *Node) watchAssignments(ctx context.Context) {
 	first := true
 	for ctx.Err() == nil {
 		var assigned []spec.Assignment
-		err := retry(ctx, n.config.Log, "ask for assignments", func(ctx context.Context) error {
+		err := backoff.Retry(ctx, n.config.Log, "ask for assignments", func(ctx context.Context) error {
 			all, index, err := n.config.Control.Assignments(ctx, n.config.Host.ID, after)
 			if errors.Is(err, spec.ErrNotFound) {
 				after = 0
@@ -44,8 +47,8 @@ func (n *Node) watchAssignments(ctx context.Context) {
 	}
 }
 
-// applyAssignments starts a runner for each task that is new, passes on the wish to stop, and ends what is not assigned any
-// more.
+// applyAssignments starts a runner for each new task, passes on requests to stop, and abandons the tasks that are not
+// assigned any more.
 func (n *Node) applyAssignments(ctx context.Context, assigned []spec.Assignment) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
@@ -55,10 +58,10 @@ func (n *Node) applyAssignments(ctx context.Context, assigned []spec.Assignment)
 		r, known := n.runners[a.Task.ID]
 		if !known {
 			n.config.Log.Debug("agent: a task is assigned", "task", a.Task.ID)
-			n.startRunner(ctx, newRunner(n, a, n.existing[a.Task.ID]))
+			n.startRunner(ctx, task.New(n.tasks, a, n.existing[a.Task.ID]))
 			delete(n.existing, a.Task.ID)
 		} else if a.Task.DesiredStatus == spec.Stopped {
-			r.requestStop(a.Task)
+			r.RequestStop(a.Task)
 		}
 	}
 	for id, r := range n.runners {
@@ -66,41 +69,49 @@ func (n *Node) applyAssignments(ctx context.Context, assigned []spec.Assignment)
 			n.unassign(r)
 		}
 	}
-	for id, found := range n.existing {
-		n.config.Log.Warn("containers of a task that is not assigned to this host are stopped", "task", id, "containers", len(found))
-		r := newRunner(n, orphanAssignment(id, found), found)
+	for id, existing := range n.existing {
+		n.config.Log.Warn("containers of a task that is not assigned to this host are stopped", "task", id, "containers", len(existing))
+		r := task.New(n.tasks, orphanAssignment(id, existing), existing)
 		n.startRunner(ctx, r)
-		r.abandon()
+		r.Abandon()
 		delete(n.existing, id)
 	}
 	close(n.runnersAdded)
 	n.runnersAdded = make(chan struct{})
 }
 
-// startRunner sets a runner going. Called with the lock held.
-func (n *Node) startRunner(ctx context.Context, r *runner) {
-	n.runners[r.task.ID] = r
+// startRunner starts a runner. Called with the lock held.
+func (n *Node) startRunner(ctx context.Context, runner *task.Runner) {
+	r := &runningTask{Runner: runner}
+	n.runners[r.ID()] = r
 	n.runnerGroup.Go(func() {
-		r.run(ctx)
+		r.Run(ctx)
 		n.mu.Lock()
 		defer n.mu.Unlock()
 		r.finished = true
-		if isClosed(r.unassigned) {
-			delete(n.runners, r.task.ID)
+		if r.Abandoned() {
+			n.forget(r)
 		}
 	})
 }
 
-// unassign lets go of a runner whose task is not assigned any more, normally because STOPPED was heard. Called with the
+// unassign abandons a task that is not assigned any more, normally because its STOPPED was recorded. Called with the
 // lock held.
-func (n *Node) unassign(r *runner) {
-	r.abandon()
+func (n *Node) unassign(r *runningTask) {
+	r.Abandon()
 	if r.finished {
-		delete(n.runners, r.task.ID)
+		n.forget(r)
 	}
 }
 
-// stopUnknown stops tasks that the cluster says it does not know.
+// forget removes a runner that has nothing left on this host. Called with the lock held.
+func (n *Node) forget(r *runningTask) {
+	if n.runners[r.ID()] == r {
+		delete(n.runners, r.ID())
+	}
+}
+
+// stopUnknown stops tasks that the pool says it does not know.
 func (n *Node) stopUnknown(unknown []string) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
@@ -112,42 +123,31 @@ func (n *Node) stopUnknown(unknown []string) {
 	}
 }
 
-// orphanAssignment makes an assignment of containers whose task is unknown, as much as it takes to stop and remove them.
-func orphanAssignment(taskID string, found []ExistingContainer) spec.Assignment {
-	task := &spec.Task{ID: taskID, DesiredStatus: spec.Stopped, LastStatus: spec.Pending}
-	definition := &spec.TaskDefinition{NetworkMode: networkBridge}
-	for _, f := range found {
-		task.Containers = append(task.Containers, spec.Container{Name: f.Name, LastStatus: spec.Pending, GPUs: f.GPUs})
-		definition.Containers = append(definition.Containers, spec.ContainerDefinition{Name: f.Name})
+// orphanAssignment makes an assignment for containers of an unknown task: enough to stop and remove them.
+func orphanAssignment(taskID string, existing []runtime.ExistingContainer) spec.Assignment {
+	unknown := &spec.Task{ID: taskID, DesiredStatus: spec.Stopped, LastStatus: spec.Pending}
+	definition := &spec.TaskDefinition{NetworkMode: runtime.NetworkBridge}
+	for _, c := range existing {
+		unknown.Containers = append(unknown.Containers, spec.Container{Name: c.Name, LastStatus: spec.Pending, GPUs: c.GPUs})
+		definition.Containers = append(definition.Containers, spec.ContainerDefinition{Name: c.Name})
 	}
-	return spec.Assignment{Task: task, Definition: definition}
+	return spec.Assignment{Task: unknown, Definition: definition}
 }
 
-// sweepTaskDirs clears away what tasks of the past have left without a container: networks and directories.
+// sweepTaskDirs removes what former tasks have left without a container: networks and directories.
 func (n *Node) sweepTaskDirs(ctx context.Context) {
-	tasks, err := entryNames(tasksRoot(n.config.Dir))
+	ids, err := task.ListDirs(n.config.Dir)
 	if err != nil {
 		n.config.Log.Warn("directories of former tasks cannot be listed", "err", err)
 		return
 	}
-	for _, id := range tasks {
+	for _, id := range ids {
 		if n.runner(id) == nil {
-			n.runnerGroup.Go(func() { n.sweepTaskDir(ctx, newTaskDir(n.config.Dir, id)) })
+			n.runnerGroup.Go(func() {
+				_ = backoff.Retry(ctx, n.config.Log, "clear away a former task", func(ctx context.Context) error {
+					return task.RemoveDir(ctx, n.config.Dir, id, n.config.Network)
+				})
+			})
 		}
 	}
-}
-
-func (n *Node) sweepTaskDir(ctx context.Context, s taskDir) {
-	_ = retry(ctx, n.config.Log, "clear away a former task", func(ctx context.Context) error {
-		containers, err := s.containerIDs()
-		if err != nil {
-			return err
-		}
-		for _, id := range containers {
-			if err := n.config.Network.Detach(ctx, id); err != nil {
-				return err
-			}
-		}
-		return s.remove()
-	})
 }

@@ -5,28 +5,32 @@ import (
 	"log/slog"
 
 	"pinion/gpu"
+	"pinion/node/runtime"
+	"pinion/node/task"
 	"pinion/raftfsm/spec"
 )
 
-// Config is what an agent is made of. Everything is required.
+// Config is what an agent is made of. Everything but Hooks is required.
 type Config struct {
 	// Host is the host as it describes itself: id, name, cluster, address, version, attributes, CPU and memory. The
-	// agent fills in GPUs; Status, RegisteredAt and Revision belong to the cluster.
+	// agent fills in GPUs; Status, RegisteredAt and Revision belong to the pool.
 	Host       spec.Host
 	Control    Control
-	Images     Images
-	Containers Containers
-	Execer     Execer
-	Network    Network
+	Images     runtime.Images
+	Containers runtime.Containers
+	Execer     runtime.Execer
+	Network    runtime.Network
 	GPUs       gpu.Source
 	Logs       LogReader
+	// Hooks makes a task's hooks beside the built-in ones; nil: none.
+	Hooks func(spec.Assignment) []task.Hook
 	// Dir is where the agent keeps what belongs to a task and goes with it, under tasks/<task id>: scratch volumes,
 	// /etc/hosts and /etc/resolv.conf of its containers.
 	Dir string
 	Log *slog.Logger
 }
 
-// LogReader is what the agent needs of the place where containers' output is kept.
+// LogReader reads the kept output of containers.
 type LogReader interface {
 	// Read answers a query from what is kept. Following, it goes on until live answers false, reads once more what
 	// came until then, and returns.

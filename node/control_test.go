@@ -6,7 +6,7 @@ import (
 	"time"
 
 	"pinion/gpu"
-	"pinion/node/fake"
+	"pinion/node/runtime/fake"
 	"pinion/raftfsm/spec"
 )
 

@@ -5,7 +5,7 @@ import (
 	"testing"
 	"time"
 
-	"pinion/node/fake"
+	"pinion/node/runtime/fake"
 	"pinion/raftfsm/spec"
 )
 

@@ -7,7 +7,7 @@ import (
 	"testing"
 	"time"
 
-	"pinion/node"
+	"pinion/node/runtime"
 	"pinion/raftfsm/spec"
 )
 
@@ -19,7 +19,7 @@ func TestReasonsOfTasksThatFailToStart(t *testing.T) {
 	}{
 		"image cannot be pulled":     {func(w *simHost) { w.runtime.FailPull("b:1", errors.New("manifest unknown")) }, "CannotPullContainerError: pull b:1: manifest unknown"},
 		"process cannot be started":  {func(w *simHost) { w.machine.FailStart(id("t1", "b"), errors.New("exec /x: not found")) }, "CannotStartContainerError: exec /x: not found"},
-		"container cannot be made":   {func(w *simHost) { w.machine.FailStart(id("t1", "b"), wrapped("no space left", node.ErrCreate)) }, "CannotCreateContainerError: no space left"},
+		"container cannot be made":   {func(w *simHost) { w.machine.FailStart(id("t1", "b"), wrapped("no space left", runtime.ErrCreate)) }, "CannotCreateContainerError: no space left"},
 		"network cannot be attached": {func(w *simHost) { w.network.Fail(errors.New("no addresses left")) }, "ContainerNetworkingError: no addresses left"},
 		"reason longer than allowed": {func(w *simHost) { w.runtime.FailPull("b:1", errors.New(long)) }, "CannotPullContainerError: pull b:1: " + strings.Repeat("ü", 1024-len("CannotPullContainerError: pull b:1: "))},
 	} {
@@ -50,7 +50,7 @@ func TestWhatAFailedStartLeftAfterAllGoesBeforeStopped(t *testing.T) {
 		w.machine.FailStart(id("t1", "main"), errors.New("connection lost"))
 		w.control.run("t1", container("main"))
 		w.waitIdle()
-		w.machine.AddCreated(node.ExistingContainer{ID: id("t1", "main"), TaskID: "t1", Name: "main"})
+		w.machine.AddCreated(runtime.ExistingContainer{ID: id("t1", "main"), TaskID: "t1", Name: "main"})
 		w.control.setDown(true) // STOPPED is not heard, so nothing else is cleared
 		letGo()
 		w.waitIdle()

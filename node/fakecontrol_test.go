@@ -12,7 +12,7 @@ import (
 	"sync"
 	"time"
 
-	"pinion/node"
+	"pinion/node/runtime"
 	"pinion/raftfsm/spec"
 )
 
@@ -263,4 +263,4 @@ func code(r spec.TaskReport, n int) int {
 	return *r.Containers[n].ExitCode
 }
 
-var id = node.ContainerID
+var id = runtime.ContainerID

@@ -3,23 +3,19 @@ package node
 import (
 	"context"
 	"errors"
-	"reflect"
-	"slices"
 	"time"
 
-	"pinion/gpu"
+	"pinion/node/backoff"
+	"pinion/node/runtime"
 	"pinion/raftfsm/spec"
 )
 
-const (
-	heartbeatInterval = time.Second
-	// inventoryTimeout is for a driver that hangs: the host then joins without GPUs and says why.
-	inventoryTimeout = 20 * time.Second
-)
+// heartbeatInterval is the time between two heartbeats.
+const heartbeatInterval = time.Second
 
 // join tells the cluster who this host is and what it runs.
 func (n *Node) join(ctx context.Context) error {
-	return retry(ctx, n.config.Log, "join the cluster", func(ctx context.Context) error {
+	return backoff.Retry(ctx, n.config.Log, "join the cluster", func(ctx context.Context) error {
 		call, cancel := context.WithTimeout(ctx, callTimeout)
 		defer cancel()
 		reports := n.reports()
@@ -105,56 +101,6 @@ func (n *Node) requestRejoin() {
 	}
 }
 
-// watchGPUs reads the inventory anew each time the source says that it may have changed.
-func (n *Node) watchGPUs(ctx context.Context) {
-	for {
-		select {
-		case <-ctx.Done():
-			return
-		case _, open := <-n.config.GPUs.Changed():
-			if !open {
-				return
-			}
-		}
-		before := n.currentHost().GPUs
-		if n.refreshInventory(ctx) != nil {
-			return
-		}
-		if !reflect.DeepEqual(before, n.currentHost().GPUs) {
-			n.requestRejoin()
-		}
-	}
-}
-
-// refreshInventory fills in the host's GPUs. A source that cannot tell is a state of the host, not an error: only the end of
-// ctx is one.
-func (n *Node) refreshInventory(ctx context.Context) error {
-	call, cancel := context.WithTimeout(ctx, inventoryTimeout)
-	defer cancel()
-	inventory, err := n.config.GPUs.Inventory(call)
-	if ctx.Err() != nil {
-		return ctx.Err()
-	}
-	if err != nil {
-		n.config.Log.Error("the GPUs of this host cannot be read", "err", err)
-		inventory = markUnhealthy(n.currentHost().GPUs, err)
-	}
-	n.mu.Lock()
-	defer n.mu.Unlock()
-	n.host.GPUs = inventory
-	return nil
-}
-
-// markUnhealthy is what is known of GPUs that cannot be read now: they are there, and given to nobody.
-func markUnhealthy(last gpu.Inventory, err error) gpu.Inventory {
-	last.Problem = err.Error()
-	last.Devices = slices.Clone(last.Devices)
-	for i := range last.Devices {
-		last.Devices[i].Health, last.Devices[i].Problem = gpu.Unhealthy, "its state cannot be read: "+err.Error()
-	}
-	return last
-}
-
 // sendReports is the reporter's call.
 func (n *Node) sendReports(ctx context.Context, reports []spec.TaskReport) error {
 	unknown, err := n.config.Control.Report(ctx, n.config.Host.ID, reports)
@@ -172,29 +118,29 @@ func (n *Node) reports() []spec.TaskReport {
 	defer n.mu.Unlock()
 	var all []spec.TaskReport
 	for _, r := range n.runners {
-		if !isClosed(r.unassigned) {
-			all = append(all, r.reportSnapshot())
+		if !r.Abandoned() {
+			all = append(all, r.Report())
 		}
 	}
 	for id, found := range n.existing {
 		report := spec.TaskReport{TaskID: id, Status: spec.Pending}
 		for _, f := range found {
-			report.Containers = append(report.Containers, f.report())
+			report.Containers = append(report.Containers, existingReport(f))
 		}
 		all = append(all, report)
 	}
 	return all
 }
 
-// report is what can be told of a found container.
-func (f ExistingContainer) report() spec.ContainerReport {
+// existingReport is what can be reported of an existing container without its definition.
+func existingReport(f runtime.ExistingContainer) spec.ContainerReport {
 	report := spec.ContainerReport{Name: f.Name, Status: spec.Pending, RuntimeID: f.ID, ImageDigest: f.Image.Digest}
 	if !f.StartedAt.IsZero() {
 		report.Status = spec.Running
 	}
 	if f.Exit != nil {
 		report.Status = spec.Stopped
-		f.Exit.fillReport(&report)
+		f.Exit.FillReport(&report)
 	}
 	return report
 }

@@ -22,7 +22,7 @@ func (n *Node) Logs(ctx context.Context, q spec.LogQuery, emit func(spec.LogLine
 // mayWrite reports that the task has containers here, or to come, that may write.
 func (n *Node) mayWrite(taskID string) bool {
 	r := n.runner(taskID)
-	return r != nil && !isClosed(r.logsDone)
+	return r != nil && r.MayWrite()
 }
 
 // waitAssigned waits for the runner of a task that is assigned to this host and not taken up yet: whoever follows a task

@@ -6,41 +6,57 @@ import (
 	"os"
 	"sync"
 
+	"pinion/node/backoff"
+	"pinion/node/gpulock"
+	"pinion/node/runtime"
+	"pinion/node/task"
 	"pinion/raftfsm/spec"
 )
 
 // Node is the agent of one host.
 type Node struct {
 	config   Config
-	gpuLock  *gpuLock
+	tasks    task.Config
+	gpuLocks *gpulock.Locks
 	reporter *reporter
-	joined   chan struct{} // closed when the cluster knows this host
-	rejoinCh chan struct{} // holds a value when the cluster has to be told again who this host is
+	joined   chan struct{} // closed when the pool knows this host
+	rejoinCh chan struct{} // holds a value when the host has to join again
 
 	mu           sync.Mutex // guards what follows
 	host         spec.Host
-	runners      map[string]*runner             // by task id; a task's runner stays until its assignment has gone
-	existing     map[string][]ExistingContainer // by task id: what was there at start and has no runner yet
-	runnersAdded chan struct{}                  // closed and replaced when runners were added
-	reportedCh   chan struct{}                  // closed and replaced when the cluster has taken what runs here
+	runners      map[string]*runningTask                // by task id; stays until the assignment has gone
+	existing     map[string][]runtime.ExistingContainer // by task id: found at start, without a runner yet
+	runnersAdded chan struct{}                          // closed and replaced when runners were added
+	reportedCh   chan struct{}                          // closed and replaced when the pool has recorded a join
 	runnerGroup  sync.WaitGroup
+}
+
+// runningTask is a runner and whether its Run has returned.
+type runningTask struct {
+	*task.Runner
+	finished bool
 }
 
 // New makes an agent; Run starts it.
 func New(c Config) *Node {
 	n := &Node{
-		config: c, host: c.Host, gpuLock: newGPULock(c.GPUs, c.Log), joined: make(chan struct{}), rejoinCh: make(chan struct{}, 1),
-		runners: map[string]*runner{}, existing: map[string][]ExistingContainer{}, runnersAdded: make(chan struct{}), reportedCh: make(chan struct{}),
+		config: c, host: c.Host, gpuLocks: gpulock.New(c.GPUs, c.Log), joined: make(chan struct{}), rejoinCh: make(chan struct{}, 1),
+		runners: map[string]*runningTask{}, existing: map[string][]runtime.ExistingContainer{},
+		runnersAdded: make(chan struct{}), reportedCh: make(chan struct{}),
 	}
 	n.reporter = newReporter(c.Log, n.sendReports)
+	n.tasks = task.Config{
+		Images: c.Images, Containers: c.Containers, Execer: c.Execer, Network: c.Network, GPULocks: n.gpuLocks,
+		Reporter: n.reporter, Dir: c.Dir, Log: c.Log, Hooks: c.Hooks,
+	}
 	return n
 }
 
-// Run is the agent's life: look what is here, tell the cluster, and only then take work. It is called once. It
+// Run is the agent's life: list the existing containers, join the pool, and only then take work. It is called once. It
 // returns nil when ctx ends and everything it started has come to rest; containers run on. An error means that the
 // host cannot run containers at all.
 func (n *Node) Run(ctx context.Context) error {
-	if err := os.MkdirAll(tasksRoot(n.config.Dir), 0o700); err != nil {
+	if err := os.MkdirAll(task.Dirs(n.config.Dir), 0o700); err != nil {
 		return fmt.Errorf("directory for tasks: %w", err)
 	}
 	if n.listExisting(ctx) != nil || n.refreshInventory(ctx) != nil || n.join(ctx) != nil {
@@ -56,13 +72,13 @@ func (n *Node) Run(ctx context.Context) error {
 	return nil
 }
 
-// Joined is closed when the cluster knows this host: from then on it is given work.
+// Joined is closed when the pool knows this host: from then on it is given work.
 func (n *Node) Joined() <-chan struct{} { return n.joined }
 
-// listExisting finds the containers that a previous run of the agent left running, and what they hold.
+// listExisting finds the containers that a previous run of the agent left, and the GPUs that they hold.
 func (n *Node) listExisting(ctx context.Context) error {
-	var all []ExistingContainer
-	err := retry(ctx, n.config.Log, "list containers", func(ctx context.Context) (err error) {
+	var all []runtime.ExistingContainer
+	err := backoff.Retry(ctx, n.config.Log, "list containers", func(ctx context.Context) (err error) {
 		all, err = n.config.Containers.List(ctx)
 		return err
 	})
@@ -71,9 +87,9 @@ func (n *Node) listExisting(ctx context.Context) error {
 	}
 	n.mu.Lock()
 	defer n.mu.Unlock()
-	for _, f := range all {
-		n.existing[f.TaskID] = append(n.existing[f.TaskID], f)
-		n.gpuLock.claim(f.TaskID, f.GPUs)
+	for _, c := range all {
+		n.existing[c.TaskID] = append(n.existing[c.TaskID], c)
+		n.gpuLocks.Claim(c.TaskID, c.GPUs)
 	}
 	if len(all) > 0 {
 		n.config.Log.Info("containers were found on this host", "containers", len(all), "tasks", len(n.existing))
@@ -82,16 +98,20 @@ func (n *Node) listExisting(ctx context.Context) error {
 	return nil
 }
 
-// Pulls tells how far the image pulls of a task have come; empty when none is under way.
+// Pulls is the progress of a task's image pulls; empty when none is under way.
 func (n *Node) Pulls(taskID string) []spec.Pull {
 	if r := n.runner(taskID); r != nil {
-		return r.pullProgress()
+		return r.PullProgress()
 	}
 	return nil
 }
 
-func (n *Node) runner(taskID string) *runner {
+// runner is the runner of a task; nil when the host has none.
+func (n *Node) runner(taskID string) *task.Runner {
 	n.mu.Lock()
 	defer n.mu.Unlock()
-	return n.runners[taskID]
+	if r := n.runners[taskID]; r != nil {
+		return r.Runner
+	}
+	return nil
 }

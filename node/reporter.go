@@ -7,6 +7,7 @@ import (
 	"sync"
 	"time"
 
+	"pinion/node/backoff"
 	"pinion/raftfsm/spec"
 )
 
@@ -42,9 +43,9 @@ func newReporter(log *slog.Logger, send func(context.Context, []spec.TaskReport)
 	return &reporter{log: log, send: send, pending: map[string]*pendingReport{}, wake: make(chan struct{}, 1)}
 }
 
-// enqueue queues the latest report of a task. The channel is closed when this report, or a later one of the task, has
+// Enqueue queues the latest report of a task. The channel is closed when this report, or a later one of the task, has
 // been recorded by the cluster.
-func (r *reporter) enqueue(report spec.TaskReport) <-chan struct{} {
+func (r *reporter) Enqueue(report spec.TaskReport) <-chan struct{} {
 	acked := make(chan struct{})
 	r.mu.Lock()
 	e, ok := r.pending[report.TaskID]
@@ -63,8 +64,8 @@ func (r *reporter) enqueue(report spec.TaskReport) <-chan struct{} {
 	return acked
 }
 
-// discard forgets what waits of a task, when the cluster does not want to hear of it any more.
-func (r *reporter) discard(taskID string) {
+// Discard forgets what waits of a task, when the cluster does not want to hear of it any more.
+func (r *reporter) Discard(taskID string) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if e := r.dequeue(taskID); e != nil {
@@ -84,7 +85,7 @@ func (r *reporter) run(ctx context.Context) {
 				return
 			}
 		}
-		err := retry(ctx, r.log, "report to the cluster", func(ctx context.Context) error {
+		err := backoff.Retry(ctx, r.log, "report to the cluster", func(ctx context.Context) error {
 			call, cancel := context.WithTimeout(ctx, callTimeout)
 			defer cancel()
 			return r.send(call, r.mergeNewer(batch))

@@ -28,7 +28,7 @@ func TestReportsKeepTheirOrderAndSayTheLatest(t *testing.T) {
 		defer cancel()
 		go r.run(ctx)
 		put := func(id string, s spec.Status) <-chan struct{} {
-			return r.enqueue(spec.TaskReport{TaskID: id, Status: s})
+			return r.Enqueue(spec.TaskReport{TaskID: id, Status: s})
 		}
 
 		first := put("a", spec.Pending)
@@ -63,10 +63,10 @@ func TestABatchHasABound(t *testing.T) {
 			return nil
 		})
 		for i := range 2*reportBatch + 1 {
-			r.enqueue(spec.TaskReport{TaskID: fmt.Sprint(i)})
+			r.Enqueue(spec.TaskReport{TaskID: fmt.Sprint(i)})
 		}
-		dropped := r.enqueue(spec.TaskReport{TaskID: "0"})
-		r.discard("0")
+		dropped := r.Enqueue(spec.TaskReport{TaskID: "0"})
+		r.Discard("0")
 		if !isClosed(dropped) {
 			t.Error("nobody waits for a dropped report")
 		}
@@ -78,4 +78,13 @@ func TestABatchHasABound(t *testing.T) {
 			t.Errorf("batches of %v", sizes)
 		}
 	})
+}
+
+func isClosed(c <-chan struct{}) bool {
+	select {
+	case <-c:
+		return true
+	default:
+		return false
+	}
 }

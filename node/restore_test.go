@@ -7,7 +7,7 @@ import (
 	"testing"
 	"time"
 
-	"pinion/node"
+	"pinion/node/runtime"
 	"pinion/raftfsm/spec"
 )
 
@@ -98,7 +98,7 @@ func TestATaskHalfStartedIsContinued(t *testing.T) {
 		if err := w.machine.Open().Start(w.Context(), specOf("t1", "first")); err != nil {
 			w.Fatal(err)
 		}
-		w.machine.AddCreated(node.ExistingContainer{ID: id("t1", "third"), TaskID: "t1", Name: "third"})
+		w.machine.AddCreated(runtime.ExistingContainer{ID: id("t1", "third"), TaskID: "t1", Name: "third"})
 		task := w.control.run("t1", container("first"), container("second"), container("third"))
 		w.boot()
 		w.wantRunning(id(task, "first"), id(task, "second"), id(task, "third"))
@@ -242,7 +242,7 @@ func TestAnErrExistsIsAnAdoption(t *testing.T) {
 	})
 }
 
-func specOf(task, name string) node.ContainerSpec {
+func specOf(task, name string) runtime.ContainerSpec {
 	def := container(name)
-	return node.ContainerSpec{ID: id(task, name), Task: &spec.Task{ID: task}, Def: &def}
+	return runtime.ContainerSpec{ID: id(task, name), Task: &spec.Task{ID: task}, Def: &def}
 }

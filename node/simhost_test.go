@@ -13,7 +13,8 @@ import (
 
 	"pinion/gpu"
 	"pinion/node"
-	"pinion/node/fake"
+	"pinion/node/runtime/fake"
+	"pinion/node/task"
 	"pinion/raftfsm/spec"
 )
 
@@ -29,6 +30,7 @@ type simHost struct {
 	gpus    *fakeGPUs
 	control *fakeControl
 	dir     string
+	hooks   func(spec.Assignment) []task.Hook
 
 	node    *node.Node
 	runtime *fake.Runtime
@@ -50,7 +52,7 @@ func (w *simHost) boot() {
 	w.runtime = w.machine.Open()
 	w.node = node.New(node.Config{
 		Host: spec.Host{ID: hostID, Name: "host", Cluster: spec.DefaultCluster}, Control: w.control, Images: w.runtime,
-		Containers: w.runtime, Execer: w.runtime, Network: w.network, GPUs: w.gpus, Logs: emptyLogs{}, Dir: w.dir, Log: slog.New(slog.DiscardHandler),
+		Containers: w.runtime, Execer: w.runtime, Network: w.network, GPUs: w.gpus, Logs: emptyLogs{}, Hooks: w.hooks, Dir: w.dir, Log: slog.New(slog.DiscardHandler),
 	})
 	ctx, cancel := context.WithCancel(w.Context())
 	done := make(chan struct{})

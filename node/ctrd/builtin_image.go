@@ -14,7 +14,7 @@ import (
 	"github.com/containerd/containerd/v2/core/images"
 	"github.com/containerd/errdefs"
 
-	"pinion/node"
+	"pinion/node/runtime"
 )
 
 const (
@@ -29,56 +29,56 @@ type builtinImage struct {
 	path string
 
 	mu      sync.Mutex
-	created *node.Image // by this process
+	created *runtime.Image // by this process
 }
 
 // ensureBuiltin answers the built-in image; it is made anew when the binary is another one.
-func (r *Runtime) ensureBuiltin(ctx context.Context) (node.Image, error) {
+func (r *Runtime) ensureBuiltin(ctx context.Context) (runtime.Image, error) {
 	r.builtin.mu.Lock()
 	defer r.builtin.mu.Unlock()
 	if r.builtin.created != nil && r.images.get(r.builtin.created.Digest) != nil {
 		return *r.builtin.created, nil
 	}
 	if r.builtin.path == "" {
-		return node.Image{}, errors.New("image pinion/self: this host has not been told where the pinion binary is")
+		return runtime.Image{}, errors.New("image pinion/self: this host has not been told where the pinion binary is")
 	}
 	made, err := r.createBuiltin(ctx)
 	if err != nil {
-		return node.Image{}, fmt.Errorf("image pinion/self: %w", err)
+		return runtime.Image{}, fmt.Errorf("image pinion/self: %w", err)
 	}
 	r.builtin.created = &made
 	return made, nil
 }
 
-func (r *Runtime) createBuiltin(ctx context.Context) (node.Image, error) {
+func (r *Runtime) createBuiltin(ctx context.Context) (runtime.Image, error) {
 	binary, err := fileDigest(r.builtin.path)
 	if err != nil {
-		return node.Image{}, err
+		return runtime.Image{}, err
 	}
 	if local, err := r.images.lookup(ctx, builtinName); err != nil {
-		return node.Image{}, err
+		return runtime.Image{}, err
 	} else if local != nil && local.Labels[labelBinary] == binary {
 		return toImage(*local), nil
 	}
 	ctx, release, err := r.client.WithLease(ctx)
 	if err != nil {
-		return node.Image{}, err
+		return runtime.Image{}, err
 	}
 	defer release(context.WithoutCancel(ctx))
 	target, err := writeBuiltin(ctx, r.client.ContentStore(), r.builtin.path)
 	if err != nil {
-		return node.Image{}, err
+		return runtime.Image{}, err
 	}
 	stored := images.Image{Name: builtinName, Target: target, Labels: map[string]string{labelBinary: binary}}
 	if err := r.putImage(ctx, stored); err != nil {
-		return node.Image{}, err
+		return runtime.Image{}, err
 	}
 	if err := containerd.NewImage(r.client, stored).Unpack(ctx, r.config.Snapshotter); err != nil {
-		return node.Image{}, err
+		return runtime.Image{}, err
 	}
 	made := toImage(stored)
 	if err := r.images.pinDigest(ctx, made, target); err != nil {
-		return node.Image{}, err
+		return runtime.Image{}, err
 	}
 	_, err = r.images.add(ctx, stored)
 	return made, err

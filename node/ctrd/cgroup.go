@@ -11,7 +11,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"pinion/node"
+	"pinion/node/runtime"
 	"pinion/raftfsm/spec"
 )
 
@@ -21,7 +21,7 @@ const groupsRoot = "/pinion"
 func taskGroup(taskID string) string { return filepath.Join(groupsRoot, taskID) }
 
 // containerGroup is /pinion/<task>/<container>. The last part comes from the container's id, which is safe as a name.
-func containerGroup(c node.ContainerSpec) string {
+func containerGroup(c runtime.ContainerSpec) string {
 	return filepath.Join(taskGroup(c.Task.ID), strings.TrimPrefix(c.ID, c.Task.ID+"."))
 }
 

@@ -1,5 +1,5 @@
 // Package ctrd runs containers on containerd: it starts and supervises a containerd of Pinion's own (Daemon), and it
-// implements node.Images and node.Containers on that or on the host's own daemon (Runtime).
+// implements runtime.Images and runtime.Containers on that or on the host's own daemon (Runtime).
 package ctrd
 
 import (

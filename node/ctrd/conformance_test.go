@@ -10,7 +10,7 @@ import (
 	"pinion/gpu/sim"
 	"pinion/node/ctrd"
 	"pinion/node/ctrd/ctrdtest"
-	"pinion/node/runtimetest"
+	"pinion/node/runtime/runtimetest"
 )
 
 // withSimulatedGPUs gives the host a simulated GPU machine.

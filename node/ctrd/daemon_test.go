@@ -11,15 +11,15 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"pinion/node"
 	"pinion/node/ctrd"
+	"pinion/node/runtime"
 )
 
 func TestTasksOutliveContainerdWithoutAHoleInTheLog(t *testing.T) {
 	h := newHost(t).withBusybox()
 	const lines = 300
 	c := h.start(sh(fmt.Sprintf("i=0; while [ $i -lt %d ]; do echo $i; i=$((i+1)); usleep 10000; done; exit 7", lines)))
-	ended := make(chan node.Exit)
+	ended := make(chan runtime.Exit)
 	go func() { ended <- h.wait(c) }()
 	for range 2 {
 		before := h.daemon.PID()
@@ -76,7 +76,7 @@ func TestWhatEndedWhileContainerdWasAwayIsReported(t *testing.T) {
 	}
 }
 
-func (h *host) pidOf(c node.ContainerSpec) int {
+func (h *host) pidOf(c runtime.ContainerSpec) int {
 	h.t.Helper()
 	found, err := h.runtime.List(h.ctx())
 	if err != nil {

@@ -15,10 +15,10 @@ import (
 
 	v1 "github.com/google/go-containerregistry/pkg/v1"
 
-	"pinion/node"
 	"pinion/node/ctrd"
 	"pinion/node/ctrd/ctrdtest"
 	"pinion/node/logs"
+	"pinion/node/runtime"
 	"pinion/raftfsm/spec"
 )
 
@@ -31,7 +31,7 @@ type host struct {
 	config  ctrd.Config
 	runtime *ctrd.Runtime
 	logs    *logs.Store
-	image   node.Image
+	image   runtime.Image
 	log     *syncBuffer
 }
 
@@ -159,7 +159,7 @@ func (h *host) ctx() context.Context {
 }
 
 // pull pulls and fails the test when that fails.
-func (h *host) pull(ref string) node.Image {
+func (h *host) pull(ref string) runtime.Image {
 	h.t.Helper()
 	img, err := h.runtime.Pull(h.ctx(), ref, nil)
 	if err != nil {
@@ -182,15 +182,15 @@ var nextTask struct {
 }
 
 // task is a task with one container, as the agent hands it over.
-func (h *host) task(change ...func(*node.ContainerSpec)) node.ContainerSpec {
+func (h *host) task(change ...func(*runtime.ContainerSpec)) runtime.ContainerSpec {
 	nextTask.Lock()
 	nextTask.n++
 	id := fmt.Sprintf("%08x%024x", os.Getpid(), nextTask.n)
 	nextTask.Unlock()
 	def := spec.ContainerDefinition{Name: "main", Image: h.image.Ref, Hostname: "test"}
 	taskDef := &spec.TaskDefinition{Family: "test", Revision: 1, Containers: []spec.ContainerDefinition{def}}
-	c := node.ContainerSpec{
-		ID: node.ContainerID(id, def.Name), Task: &spec.Task{ID: id}, TaskDef: taskDef, Def: &taskDef.Containers[0],
+	c := runtime.ContainerSpec{
+		ID: runtime.ContainerID(id, def.Name), Task: &spec.Task{ID: id}, TaskDef: taskDef, Def: &taskDef.Containers[0],
 		Image: h.image, Network: "none", Env: []string{"NVIDIA_VISIBLE_DEVICES=void"},
 	}
 	for _, edit := range change {
@@ -200,12 +200,12 @@ func (h *host) task(change ...func(*node.ContainerSpec)) node.ContainerSpec {
 }
 
 // sh makes the container run a shell script.
-func sh(script string) func(*node.ContainerSpec) {
-	return func(c *node.ContainerSpec) { c.Def.Command = []string{"sh", "-c", script} }
+func sh(script string) func(*runtime.ContainerSpec) {
+	return func(c *runtime.ContainerSpec) { c.Def.Command = []string{"sh", "-c", script} }
 }
 
 // start starts a container and fails the test when that fails.
-func (h *host) start(change ...func(*node.ContainerSpec)) node.ContainerSpec {
+func (h *host) start(change ...func(*runtime.ContainerSpec)) runtime.ContainerSpec {
 	h.t.Helper()
 	c := h.task(change...)
 	if err := h.runtime.Start(h.ctx(), c); err != nil {
@@ -214,7 +214,7 @@ func (h *host) start(change ...func(*node.ContainerSpec)) node.ContainerSpec {
 	return c
 }
 
-func (h *host) wait(c node.ContainerSpec) node.Exit {
+func (h *host) wait(c runtime.ContainerSpec) runtime.Exit {
 	h.t.Helper()
 	exit, err := h.runtime.Wait(h.ctx(), c.ID)
 	if err != nil {
@@ -224,7 +224,7 @@ func (h *host) wait(c node.ContainerSpec) node.Exit {
 }
 
 // run runs a container to its end and answers what it wrote.
-func (h *host) run(change ...func(*node.ContainerSpec)) (node.Exit, string) {
+func (h *host) run(change ...func(*runtime.ContainerSpec)) (runtime.Exit, string) {
 	h.t.Helper()
 	c := h.start(change...)
 	exit := h.wait(c)
@@ -232,7 +232,7 @@ func (h *host) run(change ...func(*node.ContainerSpec)) (node.Exit, string) {
 }
 
 // output is what the container has written so far.
-func (h *host) output(c node.ContainerSpec) string {
+func (h *host) output(c runtime.ContainerSpec) string {
 	h.t.Helper()
 	var text strings.Builder
 	err := h.logs.Read(h.ctx(), spec.LogQuery{Task: c.Task.ID}, nil, func(l spec.LogLine) error {
@@ -246,7 +246,7 @@ func (h *host) output(c node.ContainerSpec) string {
 }
 
 // awaitLine waits until the container has written a line that contains text.
-func (h *host) awaitLine(c node.ContainerSpec, text string) {
+func (h *host) awaitLine(c runtime.ContainerSpec, text string) {
 	h.t.Helper()
 	ctx, cancel := context.WithCancel(h.ctx())
 	defer cancel()

@@ -3,56 +3,134 @@ package ctrd
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
+	"io"
+	"path/filepath"
 	"strconv"
+	"sync"
 	"syscall"
 	"time"
 
 	"github.com/containerd/containerd/api/services/tasks/v1"
+	"github.com/containerd/containerd/v2/pkg/cio"
 	"github.com/containerd/errdefs"
 	"github.com/containerd/errdefs/pkg/errgrpc"
 	"github.com/containerd/typeurl/v2"
 	"github.com/opencontainers/runtime-spec/specs-go"
 
-	"pinion/node"
+	"pinion/node/runtime"
 )
 
-var _ node.Execer = (*Runtime)(nil)
+var _ runtime.Execer = (*Runtime)(nil)
 
 // exitCommandNotFound is the exit code of a command that the container does not have, as shells have it.
 const exitCommandNotFound = 127
 
-// Exec runs a command in the container beside its own process, with everything but the arguments as that has it. Its
-// output goes nowhere.
-func (r *Runtime) Exec(ctx context.Context, id string, command []string) (int, error) {
-	ctx = r.inNamespace(ctx)
-	process, err := r.processOf(ctx, id)
+// Exec runs a command in the container beside its own process, with everything but arguments and terminal as that has
+// it.
+func (r *Runtime) Exec(ctx context.Context, id string, c runtime.ExecRequest) (int, error) {
+	e := &execution{runtime: r, container: id, id: "exec-" + strconv.FormatInt(time.Now().UnixNano(), 36)}
+	code, err := e.run(r.inNamespace(ctx), c)
 	if err != nil {
-		return 0, fmt.Errorf("check container %s: %w", id, err)
-	}
-	process.Args, process.Terminal = command, false
-	spec, err := typeurl.MarshalAnyToProto(process)
-	if err != nil {
-		return 0, fmt.Errorf("check container %s: %w", id, err)
-	}
-	execID := "check-" + strconv.FormatInt(time.Now().UnixNano(), 36)
-	_, err = r.client.TaskService().Exec(ctx, &tasks.ExecProcessRequest{ContainerID: id, ExecID: execID, Spec: spec})
-	if err != nil {
-		return 0, fmt.Errorf("check container %s: %w", id, errgrpc.ToNative(err))
-	}
-	defer r.deleteExec(ctx, id, execID)
-	code, err := r.runExec(ctx, id, execID)
-	if err != nil {
-		return 0, fmt.Errorf("check container %s: %w", id, err)
+		return 0, fmt.Errorf("run a command in container %s: %w", id, err)
 	}
 	return code, nil
+}
+
+// execution is one command beside a container's own process: containerd's exec process.
+type execution struct {
+	runtime   *Runtime
+	container string
+	id        string
+}
+
+func (e *execution) run(ctx context.Context, c runtime.ExecRequest) (int, error) {
+	process, err := e.runtime.processOf(ctx, e.container)
+	if err != nil {
+		return 0, err
+	}
+	process.Args, process.Terminal = c.Cmd, c.TTY
+	spec, err := typeurl.MarshalAnyToProto(process)
+	if err != nil {
+		return 0, err
+	}
+	streams, err := e.connect(ctx, c)
+	if err != nil {
+		return 0, err
+	}
+	defer context.AfterFunc(ctx, streams.Cancel)() // a child of the command may hold its streams
+	config := streams.Config()
+	_, err = e.runtime.client.TaskService().Exec(ctx, &tasks.ExecProcessRequest{
+		ContainerID: e.container, ExecID: e.id, Spec: spec,
+		Terminal: c.TTY, Stdin: config.Stdin, Stdout: config.Stdout, Stderr: config.Stderr,
+	})
+	if err != nil {
+		streams.Cancel()
+		return 0, errors.Join(errgrpc.ToNative(err), streams.Close())
+	}
+	code, started, err := e.startAndWait(ctx)
+	if !started {
+		streams.Cancel() // nobody will close the other ends
+	}
+	e.delete(ctx)
+	streams.Wait()
+	return code, errors.Join(err, streams.Close())
+}
+
+// connect makes named pipes for the streams that the request connects; none for a request without.
+func (e *execution) connect(ctx context.Context, c runtime.ExecRequest) (cio.IO, error) {
+	if c.Stdio == (runtime.Stdio{}) {
+		return cio.NullIO(e.id)
+	}
+	stdio := c.Stdio
+	if stdio.Stdin != nil {
+		stdio.Stdin = &closingReader{next: stdio.Stdin, close: func() {
+			e.runtime.client.TaskService().CloseIO(ctx, &tasks.CloseIORequest{ContainerID: e.container, ExecID: e.id, Stdin: true})
+		}}
+	}
+	options := []cio.Opt{cio.WithStreams(stdio.Stdin, stdio.Stdout, stdio.Stderr), cio.WithFIFODir(filepath.Join(e.runtime.config.Dir, "exec"))}
+	if c.TTY {
+		options = []cio.Opt{cio.WithStreams(stdio.Stdin, stdio.Stdout, nil), cio.WithFIFODir(filepath.Join(e.runtime.config.Dir, "exec")), cio.WithTerminal}
+	}
+	return cio.NewCreator(options...)(e.id)
+}
+
+// startAndWait starts the command and waits for its end.
+func (e *execution) startAndWait(ctx context.Context) (code int, started bool, err error) {
+	service := e.runtime.client.TaskService()
+	_, err = service.Start(ctx, &tasks.StartRequest{ContainerID: e.container, ExecID: e.id})
+	if err = errgrpc.ToNative(err); err != nil {
+		if stopped, _ := e.runtime.taskStopped(ctx, e.container); stopped || errdefs.IsUnavailable(err) || ctx.Err() != nil {
+			return 0, false, err
+		}
+		return exitCommandNotFound, false, nil
+	}
+	ended, err := service.Wait(ctx, &tasks.WaitRequest{ContainerID: e.container, ExecID: e.id})
+	if err != nil {
+		return 0, true, errgrpc.ToNative(err)
+	}
+	return int(ended.ExitStatus), true, nil
+}
+
+// delete removes the execution; a command that still runs is killed. What is left goes with the container.
+func (e *execution) delete(ctx context.Context) {
+	expired := ctx.Err() != nil
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), killTimeout)
+	defer cancel()
+	service := e.runtime.client.TaskService()
+	if expired {
+		service.Kill(ctx, &tasks.KillRequest{ContainerID: e.container, ExecID: e.id, Signal: uint32(syscall.SIGKILL)})
+		service.Wait(ctx, &tasks.WaitRequest{ContainerID: e.container, ExecID: e.id})
+	}
+	service.DeleteProcess(ctx, &tasks.DeleteProcessRequest{ContainerID: e.container, ExecID: e.id})
 }
 
 // processOf is the container's own process as its spec has it.
 func (r *Runtime) processOf(ctx context.Context, id string) (*specs.Process, error) {
 	record, err := r.client.ContainerService().Get(ctx, id)
 	if errdefs.IsNotFound(err) {
-		return nil, fmt.Errorf("%w: %s", node.ErrNotFound, id)
+		return nil, fmt.Errorf("%w: %s", runtime.ErrNotFound, id)
 	}
 	if err != nil {
 		return nil, err
@@ -67,30 +145,17 @@ func (r *Runtime) processOf(ctx context.Context, id string) (*specs.Process, err
 	return spec.Process, nil
 }
 
-// runExec starts the command and waits for it.
-func (r *Runtime) runExec(ctx context.Context, id, execID string) (int, error) {
-	_, err := r.client.TaskService().Start(ctx, &tasks.StartRequest{ContainerID: id, ExecID: execID})
-	if err = errgrpc.ToNative(err); err != nil {
-		if over, _ := r.taskStopped(ctx, id); over || errdefs.IsUnavailable(err) || ctx.Err() != nil {
-			return 0, err
-		}
-		return exitCommandNotFound, nil
-	}
-	ended, err := r.client.TaskService().Wait(ctx, &tasks.WaitRequest{ContainerID: id, ExecID: execID})
-	if err != nil {
-		return 0, errgrpc.ToNative(err)
-	}
-	return int(ended.ExitStatus), nil
+// closingReader calls close once, when its input ends: containerd then lets the command see the end.
+type closingReader struct {
+	next  io.Reader
+	close func()
+	once  sync.Once
 }
 
-// deleteExec removes what there is of a check; one that still runs is killed. What is left goes with the container.
-func (r *Runtime) deleteExec(ctx context.Context, id, execID string) {
-	expired := ctx.Err() != nil
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), killTimeout)
-	defer cancel()
-	if expired {
-		r.client.TaskService().Kill(ctx, &tasks.KillRequest{ContainerID: id, ExecID: execID, Signal: uint32(syscall.SIGKILL)})
-		r.client.TaskService().Wait(ctx, &tasks.WaitRequest{ContainerID: id, ExecID: execID})
+func (r *closingReader) Read(p []byte) (int, error) {
+	n, err := r.next.Read(p)
+	if err != nil {
+		r.once.Do(r.close)
 	}
-	r.client.TaskService().DeleteProcess(ctx, &tasks.DeleteProcessRequest{ContainerID: id, ExecID: execID})
+	return n, err
 }

@@ -12,7 +12,7 @@ import (
 	"github.com/containerd/errdefs"
 	"github.com/containerd/errdefs/pkg/errgrpc"
 
-	"pinion/node"
+	"pinion/node/runtime"
 )
 
 // unknownExitCode stands for an exit code that nobody knows any more.
@@ -20,68 +20,68 @@ const unknownExitCode = -1
 
 // Wait answers how the container ended, as soon as its exit is recorded and its last process is gone. While the
 // daemon is away it waits for it to come back: the shim keeps the exit code.
-func (r *Runtime) Wait(ctx context.Context, id string) (node.Exit, error) {
+func (r *Runtime) Wait(ctx context.Context, id string) (runtime.Exit, error) {
 	ctx = r.inNamespace(ctx)
 	for retry := (retryDelay{}); ; {
 		exit, err := r.waitExit(ctx, id)
-		if err == nil || errors.Is(err, node.ErrNotFound) {
+		if err == nil || errors.Is(err, runtime.ErrNotFound) {
 			return exit, err
 		}
 		if ctx.Err() != nil {
-			return node.Exit{}, ctx.Err()
+			return runtime.Exit{}, ctx.Err()
 		}
 		if !errdefs.IsUnavailable(err) {
 			r.config.Log.Warn("waiting for a container failed; trying again", "container", id, "error", err)
 		}
 		if err := retry.wait(ctx); err != nil {
-			return node.Exit{}, err
+			return runtime.Exit{}, err
 		}
 	}
 }
 
 // waitExit waits for the end once. The exit is recorded before the task is deleted, because the task is the only other
 // place that knows it; a crash in between is found by the next settle, which then only clears.
-func (r *Runtime) waitExit(ctx context.Context, id string) (node.Exit, error) {
+func (r *Runtime) waitExit(ctx context.Context, id string) (runtime.Exit, error) {
 	record, err := r.client.ContainerService().Get(ctx, id)
 	if errdefs.IsNotFound(err) {
-		return node.Exit{}, fmt.Errorf("%w: %s", node.ErrNotFound, id)
+		return runtime.Exit{}, fmt.Errorf("%w: %s", runtime.ErrNotFound, id)
 	}
 	if err != nil {
-		return node.Exit{}, err
+		return runtime.Exit{}, err
 	}
 	if exit := recordedExit(record.Labels); exit != nil {
 		return *exit, r.deleteTask(ctx, id, record.Labels[labelCgroup])
 	}
 	exit, err := r.waitTask(ctx, record)
 	if err != nil {
-		return node.Exit{}, err
+		return runtime.Exit{}, err
 	}
 	update := containers.Container{ID: id, Labels: map[string]string{labelExit: encodeExit(exit)}}
 	if _, err := r.client.ContainerService().Update(ctx, update, "labels."+labelExit); err != nil {
-		return node.Exit{}, err
+		return runtime.Exit{}, err
 	}
 	return exit, r.deleteTask(ctx, id, record.Labels[labelCgroup])
 }
 
 // waitTask blocks until the container's process has ended, or is known to be lost.
-func (r *Runtime) waitTask(ctx context.Context, record containers.Container) (node.Exit, error) {
+func (r *Runtime) waitTask(ctx context.Context, record containers.Container) (runtime.Exit, error) {
 	ended, err := r.client.TaskService().Wait(ctx, &tasks.WaitRequest{ContainerID: record.ID})
 	if err == nil {
 		code := int(ended.ExitStatus)
-		return node.Exit{
+		return runtime.Exit{
 			Code: code,
 			At:   ended.ExitedAt.AsTime(),
 			OOM:  code != 0 && r.cgroups.oomKills(record.Labels[labelCgroup]) > 0,
 		}, nil
 	}
 	if err = errgrpc.ToNative(err); !errdefs.IsNotFound(err) {
-		return node.Exit{}, err
+		return runtime.Exit{}, err
 	}
 	lost := "the process that watched over the container (its shim) was killed, or the machine restarted: its exit code is not known"
 	if r.startedAt(record.ID).IsZero() {
 		lost = "the container was made but never started"
 	}
-	return node.Exit{Code: unknownExitCode, At: time.Now(), Lost: lost}, nil
+	return runtime.Exit{Code: unknownExitCode, At: time.Now(), Lost: lost}, nil
 }
 
 // deleteTask deletes the task with its shim, which drains the log, and makes sure that no process is left.

@@ -12,7 +12,7 @@ import (
 	"github.com/opencontainers/image-spec/identity"
 	ocispec "github.com/opencontainers/image-spec/specs-go/v1"
 
-	"pinion/node"
+	"pinion/node/runtime"
 )
 
 // unpackedImage is what containers need of an image that is present and unpacked.
@@ -31,7 +31,7 @@ type imageCache struct {
 }
 
 // load answers a pulled image.
-func (c *imageCache) load(ctx context.Context, i node.Image) (*unpackedImage, error) {
+func (c *imageCache) load(ctx context.Context, i runtime.Image) (*unpackedImage, error) {
 	if known := c.get(i.Digest); known != nil {
 		return known, nil
 	}
@@ -74,7 +74,7 @@ func (c *imageCache) add(ctx context.Context, stored images.Image) (*unpackedIma
 }
 
 // evict makes the next load look again.
-func (c *imageCache) evict(i node.Image) {
+func (c *imageCache) evict(i runtime.Image) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	delete(c.byDigest, i.Digest)
@@ -111,7 +111,7 @@ func (c *imageCache) lookup(ctx context.Context, name string) (*images.Image, er
 
 // pinDigest gives an image a second name by its digest, which stays when a tag moves on, so that containers that are about
 // to start from it still can.
-func (c *imageCache) pinDigest(ctx context.Context, i node.Image, target ocispec.Descriptor) error {
+func (c *imageCache) pinDigest(ctx context.Context, i runtime.Image, target ocispec.Descriptor) error {
 	name, err := pinnedName(i)
 	if err != nil {
 		return err
@@ -124,7 +124,7 @@ func (c *imageCache) pinDigest(ctx context.Context, i node.Image, target ocispec
 }
 
 // pinnedName is "registry/repository@digest".
-func pinnedName(i node.Image) (string, error) {
+func pinnedName(i runtime.Image) (string, error) {
 	named, err := reference.ParseDockerRef(i.Ref)
 	if err != nil {
 		return "", fmt.Errorf("image %s: %w", i.Ref, err)

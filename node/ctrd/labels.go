@@ -7,7 +7,7 @@ import (
 	"strings"
 	"time"
 
-	"pinion/node"
+	"pinion/node/runtime"
 )
 
 // Labels of a container. Nothing of an image's own labels is ever copied here: labels steer the runtime.
@@ -22,7 +22,7 @@ const (
 	labelPin       = "pinion.keep" // on the record that keeps a shim, see keepShim
 )
 
-func containerLabels(c node.ContainerSpec, group string) map[string]string {
+func containerLabels(c runtime.ContainerSpec, group string) map[string]string {
 	return map[string]string{
 		labelTask:      c.Task.ID,
 		labelContainer: c.Def.Name,
@@ -41,15 +41,15 @@ type exitRecord struct {
 	Lost string    `json:"lost,omitempty"`
 }
 
-func recordedExit(labels map[string]string) *node.Exit {
+func recordedExit(labels map[string]string) *runtime.Exit {
 	var e exitRecord
 	if json.Unmarshal([]byte(labels[labelExit]), &e) != nil {
 		return nil
 	}
-	return &node.Exit{Code: e.Code, At: e.At, OOM: e.OOM, Lost: e.Lost}
+	return &runtime.Exit{Code: e.Code, At: e.At, OOM: e.OOM, Lost: e.Lost}
 }
 
-func encodeExit(e node.Exit) string {
+func encodeExit(e runtime.Exit) string {
 	raw, _ := json.Marshal(exitRecord(e))
 	return string(raw)
 }

@@ -9,12 +9,12 @@ import (
 	"github.com/containerd/containerd/api/types/task"
 	"github.com/containerd/errdefs/pkg/errgrpc"
 
-	"pinion/node"
+	"pinion/node/runtime"
 )
 
 // List returns every container of Pinion's, running or ended. Exit is set once Wait has recorded it; a container
 // whose process ended since has neither Exit nor PID, and Wait answers at once.
-func (r *Runtime) List(ctx context.Context) ([]node.ExistingContainer, error) {
+func (r *Runtime) List(ctx context.Context) ([]runtime.ExistingContainer, error) {
 	ctx = r.inNamespace(ctx)
 	records, err := r.client.ContainerService().List(ctx, "labels."+quoted(labelTask))
 	if err != nil {
@@ -31,18 +31,18 @@ func (r *Runtime) List(ctx context.Context) ([]node.ExistingContainer, error) {
 		}
 		begun[process.ID] = process.Status != task.Status_CREATED && process.Status != task.Status_UNKNOWN
 	}
-	found := make([]node.ExistingContainer, 0, len(records))
+	found := make([]runtime.ExistingContainer, 0, len(records))
 	for _, record := range records {
 		started := r.startedAt(record.ID)
 		if started.IsZero() && begun[record.ID] {
 			// Pinion died between the start and its note of it. Whoever took this for never started would start it twice.
 			started = record.CreatedAt
 		}
-		found = append(found, node.ExistingContainer{
+		found = append(found, runtime.ExistingContainer{
 			ID:        record.ID,
 			TaskID:    record.Labels[labelTask],
 			Name:      record.Labels[labelContainer],
-			Image:     node.Image{Ref: record.Labels[labelImage], Digest: record.Labels[labelDigest]},
+			Image:     runtime.Image{Ref: record.Labels[labelImage], Digest: record.Labels[labelDigest]},
 			PID:       pids[record.ID],
 			GPUs:      splitList(record.Labels[labelGPUs]),
 			CreatedAt: record.CreatedAt,

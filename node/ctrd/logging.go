@@ -4,11 +4,11 @@ import (
 	"net/url"
 	"strconv"
 
-	"pinion/node"
+	"pinion/node/runtime"
 )
 
 // logURI is how the shim starts the container's logger, with the log driver and the bounds of its files.
-func (r *Runtime) logURI(c node.ContainerSpec) (string, error) {
+func (r *Runtime) logURI(c runtime.ContainerSpec) (string, error) {
 	args := url.Values{"-file": {r.config.Logs(c.Task.ID, c.Def.Name)}}
 	maxSize, maxFiles, err := c.Def.LogConfiguration.Rotation()
 	if err != nil {

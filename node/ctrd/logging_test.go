@@ -5,13 +5,13 @@ import (
 	"strings"
 	"testing"
 
-	"pinion/node"
+	"pinion/node/runtime"
 	"pinion/raftfsm/spec"
 )
 
 func TestLogOptions(t *testing.T) {
 	h := newHost(t).withBusybox()
-	c := h.start(sh("seq 1 5000"), func(c *node.ContainerSpec) {
+	c := h.start(sh("seq 1 5000"), func(c *runtime.ContainerSpec) {
 		c.Def.LogConfiguration = &spec.LogConfiguration{LogDriver: "json-file", Options: map[string]string{"max-size": "64k", "max-file": "2"}}
 	})
 	h.wait(c)

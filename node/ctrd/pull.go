@@ -10,7 +10,7 @@ import (
 	"github.com/containerd/containerd/v2/core/remotes/docker"
 	"github.com/distribution/reference"
 
-	"pinion/node"
+	"pinion/node/runtime"
 	"pinion/raftfsm/spec"
 )
 
@@ -20,11 +20,11 @@ const parallelDownloads = 4
 // Pull makes an image present and unpacked. What is here is used when it cannot have changed: a digest, or a tag other
 // than latest. For latest the registry is asked; when it cannot be reached, the one that is here is used and the log
 // says so. Pulls of the same image at the same time are one pull.
-func (r *Runtime) Pull(ctx context.Context, ref string, progress func(spec.Pull)) (node.Image, error) {
+func (r *Runtime) Pull(ctx context.Context, ref string, progress func(spec.Pull)) (runtime.Image, error) {
 	ctx = r.inNamespace(ctx)
 	named, err := reference.ParseDockerRef(ref)
 	if err != nil {
-		return node.Image{}, fmt.Errorf("image %q: %w; write it as [registry/]repository[:tag]", ref, err)
+		return runtime.Image{}, fmt.Errorf("image %q: %w; write it as [registry/]repository[:tag]", ref, err)
 	}
 	name := named.String()
 	if name == builtinName {
@@ -32,12 +32,12 @@ func (r *Runtime) Pull(ctx context.Context, ref string, progress func(spec.Pull)
 	}
 	local, err := r.images.lookup(ctx, name)
 	if err != nil {
-		return node.Image{}, fmt.Errorf("image %s: %w", name, err)
+		return runtime.Image{}, fmt.Errorf("image %s: %w", name, err)
 	}
 	if local != nil && !isMutableTag(named) {
 		return toImage(*local), nil
 	}
-	pulled, err := r.pulls.join(ctx, name, progress, func(ctx context.Context, f *sharedPull) (node.Image, error) {
+	pulled, err := r.pulls.join(ctx, name, progress, func(ctx context.Context, f *sharedPull) (runtime.Image, error) {
 		return r.fetch(ctx, named, f)
 	})
 	if err != nil && local != nil && isUnreachable(err) {
@@ -47,8 +47,8 @@ func (r *Runtime) Pull(ctx context.Context, ref string, progress func(spec.Pull)
 	return pulled, err
 }
 
-func toImage(i images.Image) node.Image {
-	return node.Image{Ref: i.Name, Digest: i.Target.Digest.String()}
+func toImage(i images.Image) runtime.Image {
+	return runtime.Image{Ref: i.Name, Digest: i.Target.Digest.String()}
 }
 
 // isMutableTag says whether the name may mean another image tomorrow: latest does by habit.
@@ -57,10 +57,10 @@ func isMutableTag(named reference.Named) bool {
 }
 
 // fetch pulls from the registry.
-func (r *Runtime) fetch(ctx context.Context, named reference.Named, f *sharedPull) (node.Image, error) {
+func (r *Runtime) fetch(ctx context.Context, named reference.Named, f *sharedPull) (runtime.Image, error) {
 	registry, err := r.registryFor(ctx, f)
 	if err != nil {
-		return node.Image{}, fmt.Errorf("image %s: %w", named, err)
+		return runtime.Image{}, fmt.Errorf("image %s: %w", named, err)
 	}
 	resolver := docker.NewResolver(docker.ResolverOptions{Hosts: registry.hosts})
 	pulled, err := r.client.Pull(ctx, named.String(),
@@ -71,11 +71,11 @@ func (r *Runtime) fetch(ctx context.Context, named reference.Named, f *sharedPul
 		containerd.WithImageHandlerWrapper(f.watchContent(r.client.ContentStore())),
 	)
 	if err != nil {
-		return node.Image{}, r.explainPull(ctx, named, resolver, err)
+		return runtime.Image{}, r.explainPull(ctx, named, resolver, err)
 	}
-	done := node.Image{Ref: named.String(), Digest: pulled.Target().Digest.String()}
+	done := runtime.Image{Ref: named.String(), Digest: pulled.Target().Digest.String()}
 	if err := r.images.pinDigest(ctx, done, pulled.Target()); err != nil {
-		return node.Image{}, fmt.Errorf("image %s: %w", named, err)
+		return runtime.Image{}, fmt.Errorf("image %s: %w", named, err)
 	}
 	_, err = r.images.add(ctx, pulled.Metadata())
 	return done, err

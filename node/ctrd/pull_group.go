@@ -10,7 +10,7 @@ import (
 	"github.com/containerd/containerd/v2/core/images"
 	ocispec "github.com/opencontainers/image-spec/specs-go/v1"
 
-	"pinion/node"
+	"pinion/node/runtime"
 	"pinion/raftfsm/spec"
 )
 
@@ -30,13 +30,13 @@ type sharedPull struct {
 	cancel          context.CancelFunc
 	waiters         int // guarded by flights.mu
 	finished        chan struct{}
-	image           node.Image
+	image           runtime.Image
 	err             error
 }
 
 // join waits for the pull of name, and starts it when none is under way. It calls progress from the caller's own
 // goroutine.
-func (fs *pullGroup) join(ctx context.Context, name string, progress func(spec.Pull), pull func(context.Context, *sharedPull) (node.Image, error)) (node.Image, error) {
+func (fs *pullGroup) join(ctx context.Context, name string, progress func(spec.Pull), pull func(context.Context, *sharedPull) (runtime.Image, error)) (runtime.Image, error) {
 	f := fs.acquire(ctx, name, pull)
 	defer fs.release(f)
 	report := func() {
@@ -50,7 +50,7 @@ func (fs *pullGroup) join(ctx context.Context, name string, progress func(spec.P
 		report()
 		select {
 		case <-ctx.Done():
-			return node.Image{}, ctx.Err()
+			return runtime.Image{}, ctx.Err()
 		case <-f.finished:
 			report()
 			return f.image, f.err
@@ -59,7 +59,7 @@ func (fs *pullGroup) join(ctx context.Context, name string, progress func(spec.P
 	}
 }
 
-func (fs *pullGroup) acquire(ctx context.Context, name string, pull func(context.Context, *sharedPull) (node.Image, error)) *sharedPull {
+func (fs *pullGroup) acquire(ctx context.Context, name string, pull func(context.Context, *sharedPull) (runtime.Image, error)) *sharedPull {
 	fs.mu.Lock()
 	defer fs.mu.Unlock()
 	f := fs.byName[name]

@@ -11,7 +11,7 @@ import (
 	"net/http"
 	"os"
 	"path/filepath"
-	"runtime"
+	goruntime "runtime"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -23,9 +23,9 @@ import (
 	"github.com/google/go-containerregistry/pkg/v1/mutate"
 	"github.com/google/go-containerregistry/pkg/v1/tarball"
 
-	"pinion/node"
 	"pinion/node/ctrd"
 	"pinion/node/ctrd/ctrdtest"
+	"pinion/node/runtime"
 	"pinion/raftfsm/spec"
 )
 
@@ -203,7 +203,7 @@ func bigImage(t *testing.T, size int64) v1.Image {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return ctrdtest.Configured(t, img, func(c *v1.ConfigFile) { c.OS, c.Architecture = "linux", runtime.GOARCH })
+	return ctrdtest.Configured(t, img, func(c *v1.ConfigFile) { c.OS, c.Architecture = "linux", goruntime.GOARCH })
 }
 
 // silentServer accepts connections and says nothing.
@@ -233,7 +233,7 @@ func TestPullsOfOneImageAreOnePullAndTellHowFarTheyAre(t *testing.T) {
 	}, map[string]v1.Image{"app:1": bigImage(t, 5<<20)})
 	var pulls sync.WaitGroup
 	var last [8]spec.Pull
-	var images [8]node.Image
+	var images [8]runtime.Image
 	for i := range last {
 		pulls.Go(func() {
 			var err error
@@ -266,7 +266,7 @@ func TestTheBuiltInImage(t *testing.T) {
 	binary := ctrdtest.FindTools(t).Logger // a static program that can stand for pinion
 	h := newHost(t, func(c *ctrd.Config) { c.BuiltinBinary = binary })
 	h.image = h.pull("pinion/self")
-	exit, out := h.run(func(c *node.ContainerSpec) { c.Def.Command = []string{"pinion", "alone"} })
+	exit, out := h.run(func(c *runtime.ContainerSpec) { c.Def.Command = []string{"pinion", "alone"} })
 	if exit.Code != 2 || !strings.Contains(out, "options come in pairs") {
 		t.Errorf("exit %+v, output %q", exit, out)
 	}

@@ -14,12 +14,12 @@ import (
 	"github.com/containerd/containerd/v2/pkg/namespaces"
 	"github.com/containerd/log"
 
-	"pinion/node"
+	"pinion/node/runtime"
 )
 
 var (
-	_ node.Images     = (*Runtime)(nil)
-	_ node.Containers = (*Runtime)(nil)
+	_ runtime.Images     = (*Runtime)(nil)
+	_ runtime.Containers = (*Runtime)(nil)
 )
 
 // Runtime runs Pinion's containers on one containerd. It survives restarts of the daemon.

@@ -17,7 +17,7 @@ import (
 	"github.com/containerd/errdefs/pkg/errgrpc"
 	"github.com/containerd/typeurl/v2"
 
-	"pinion/node"
+	"pinion/node/runtime"
 )
 
 const (
@@ -33,10 +33,10 @@ const (
 
 // Start creates and starts the container: snapshot, record, task, process. What it has made is undone when a step
 // fails, so that nothing of the container is left.
-func (r *Runtime) Start(ctx context.Context, c node.ContainerSpec) error {
+func (r *Runtime) Start(ctx context.Context, c runtime.ContainerSpec) error {
 	ctx = r.inNamespace(ctx)
 	if !r.reserveID(c) {
-		return fmt.Errorf("%w: %s", node.ErrExists, c.ID)
+		return fmt.Errorf("%w: %s", runtime.ErrExists, c.ID)
 	}
 	defer r.releaseID(c)
 	for attempt := 1; ; attempt++ {
@@ -49,10 +49,10 @@ func (r *Runtime) Start(ctx context.Context, c node.ContainerSpec) error {
 	}
 }
 
-func (r *Runtime) tryStart(ctx context.Context, c node.ContainerSpec) error {
+func (r *Runtime) tryStart(ctx context.Context, c runtime.ContainerSpec) error {
 	s := &startOperation{Runtime: r, spec: c, group: containerGroup(c)}
 	err := s.run(ctx)
-	if err != nil && !errors.Is(err, node.ErrExists) {
+	if err != nil && !errors.Is(err, runtime.ErrExists) {
 		rollbackCtx, cancel := context.WithTimeout(context.WithoutCancel(ctx), cleanUpTimeout)
 		defer cancel()
 		s.rollback(rollbackCtx)
@@ -60,7 +60,7 @@ func (r *Runtime) tryStart(ctx context.Context, c node.ContainerSpec) error {
 	return err
 }
 
-func (r *Runtime) reserveID(c node.ContainerSpec) bool {
+func (r *Runtime) reserveID(c runtime.ContainerSpec) bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if r.starting[c.ID] {
@@ -71,7 +71,7 @@ func (r *Runtime) reserveID(c node.ContainerSpec) bool {
 	return true
 }
 
-func (r *Runtime) releaseID(c node.ContainerSpec) {
+func (r *Runtime) releaseID(c runtime.ContainerSpec) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	delete(r.starting, c.ID)
@@ -83,21 +83,21 @@ func (r *Runtime) releaseID(c node.ContainerSpec) {
 // startOperation is one Start under way.
 type startOperation struct {
 	*Runtime
-	spec   node.ContainerSpec
+	spec   runtime.ContainerSpec
 	group  string // cgroup of the container
 	mounts []mount.Mount
 	record containers.Container
 }
 
 func (s *startOperation) run(ctx context.Context) error {
-	if err := s.createContainer(ctx); errors.Is(err, node.ErrExists) {
+	if err := s.createContainer(ctx); errors.Is(err, runtime.ErrExists) {
 		return err
 	} else if err != nil {
-		return fmt.Errorf("%w: %w", node.ErrCreate, err)
+		return fmt.Errorf("%w: %w", runtime.ErrCreate, err)
 	}
 	request, err := s.taskRequest()
 	if err != nil {
-		return fmt.Errorf("%w: %w", node.ErrCreate, err)
+		return fmt.Errorf("%w: %w", runtime.ErrCreate, err)
 	}
 	if err := s.createTask(ctx, request); err != nil {
 		return err
@@ -140,7 +140,7 @@ func (s *startOperation) createContainer(ctx context.Context) error {
 		return err
 	}
 	if _, err = s.client.ContainerService().Create(ctx, s.record); errdefs.IsAlreadyExists(err) {
-		return fmt.Errorf("%w: %s", node.ErrExists, s.spec.ID)
+		return fmt.Errorf("%w: %s", runtime.ErrExists, s.spec.ID)
 	}
 	return err
 }
@@ -152,7 +152,7 @@ func (s *startOperation) rootFileSystem(ctx context.Context, img *unpackedImage)
 	mounts, err := s.snapshots().Prepare(ctx, s.spec.ID, img.chainID, labels)
 	if errdefs.IsAlreadyExists(err) {
 		if _, err := s.client.ContainerService().Get(ctx, s.spec.ID); !errdefs.IsNotFound(err) {
-			return nil, fmt.Errorf("%w: %s", node.ErrExists, s.spec.ID)
+			return nil, fmt.Errorf("%w: %s", runtime.ErrExists, s.spec.ID)
 		}
 		if err := s.snapshots().Remove(ctx, s.spec.ID); err != nil {
 			return nil, fmt.Errorf("remove what a crash has left: %w", err)

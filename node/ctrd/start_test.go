@@ -11,14 +11,14 @@ import (
 
 	v1 "github.com/google/go-containerregistry/pkg/v1"
 
-	"pinion/node"
 	"pinion/node/ctrd/ctrdtest"
+	"pinion/node/runtime"
 	"pinion/raftfsm/spec"
 )
 
 // containerCase is a change to a container's definition, a script that runs in the container, and what it writes.
 type containerCase struct {
-	change func(*node.ContainerSpec)
+	change func(*runtime.ContainerSpec)
 	script string
 	want   string
 }
@@ -30,7 +30,7 @@ func runContainerCases(t *testing.T, cases map[string]containerCase) {
 		t.Run(name, func(t *testing.T) {
 			h := *h
 			h.t = t
-			changes := []func(*node.ContainerSpec){sh(c.script)}
+			changes := []func(*runtime.ContainerSpec){sh(c.script)}
 			if c.change != nil {
 				changes = append(changes, c.change)
 			}
@@ -47,26 +47,26 @@ func TestWhatAContainersProcessGets(t *testing.T) {
 		"both streams":               {nil, "echo out; usleep 50000; echo err >&2", "out\nerr\n"},
 		"the image's environment":    {nil, "echo $FROM_IMAGE", "yes\n"},
 		"no GPU whatever the image":  {nil, "echo $NVIDIA_VISIBLE_DEVICES; ls /dev | grep -c nvidia", "void\n0\n"},
-		"its environment wins":       {func(c *node.ContainerSpec) { c.Env = append(c.Env, "FROM_IMAGE=no") }, "echo $FROM_IMAGE", "no\n"},
+		"its environment wins":       {func(c *runtime.ContainerSpec) { c.Env = append(c.Env, "FROM_IMAGE=no") }, "echo $FROM_IMAGE", "no\n"},
 		"a host name":                {nil, "hostname; echo $HOSTNAME", "test\ntest\n"},
-		"a working directory":        {func(c *node.ContainerSpec) { c.Def.WorkingDirectory = "/tmp" }, "pwd", "/tmp\n"},
+		"a working directory":        {func(c *runtime.ContainerSpec) { c.Def.WorkingDirectory = "/tmp" }, "pwd", "/tmp\n"},
 		"root without a word":        {nil, "id -u; id -g", "0\n0\n"},
-		"a user by name with groups": {func(c *node.ContainerSpec) { c.Def.User = "nobody" }, "id -u; id -G", "65534\n65534 60\n"},
-		"a user by number":           {func(c *node.ContainerSpec) { c.Def.User = "1234:5678" }, "id -u; id -g", "1234\n5678\n"},
-		"open files": {func(c *node.ContainerSpec) {
+		"a user by name with groups": {func(c *runtime.ContainerSpec) { c.Def.User = "nobody" }, "id -u; id -G", "65534\n65534 60\n"},
+		"a user by number":           {func(c *runtime.ContainerSpec) { c.Def.User = "1234:5678" }, "id -u; id -g", "1234\n5678\n"},
+		"open files": {func(c *runtime.ContainerSpec) {
 			c.Def.Ulimits = []spec.Ulimit{{Name: "nofile", SoftLimit: 100, HardLimit: 200}}
 		}, "ulimit -n; ulimit -Hn", "100\n200\n"},
 		"no network but itself":         {nil, "ip -o link | wc -l", "1\n"},
 		"docker's capabilities":         {nil, "grep CapEff /proc/self/status | cut -f2", "00000000a80425fb\n"},
 		"one more and some fewer":       {capabilities([]string{"SYS_NICE"}, []string{"CAP_CHOWN", "MKNOD"}), "grep CapEff /proc/self/status | cut -f2", "00000000a08425fa\n"},
 		"only those asked for":          {capabilities([]string{"CHOWN"}, []string{"ALL"}), "grep CapEff /proc/self/status | cut -f2", "0000000000000001\n"},
-		"every privilege, without GPUs": {func(c *node.ContainerSpec) { c.Def.Privileged = &yes }, "mount -t tmpfs x /tmp && echo mounted; grep Seccomp: /proc/self/status | cut -f2; test -e /dev/kmsg && echo devices", "mounted\n0\ndevices\n"},
+		"every privilege, without GPUs": {func(c *runtime.ContainerSpec) { c.Def.Privileged = &yes }, "mount -t tmpfs x /tmp && echo mounted; grep Seccomp: /proc/self/status | cut -f2; test -e /dev/kmsg && echo devices", "mounted\n0\ndevices\n"},
 		"a system call filter":          {nil, "grep Seccomp: /proc/self/status | cut -f2", "2\n"},
-		"kernel parameters of its own": {func(c *node.ContainerSpec) {
+		"kernel parameters of its own": {func(c *runtime.ContainerSpec) {
 			c.Def.SystemControls = []spec.SystemControl{{Namespace: "net.core.somaxconn", Value: "511"}, {Namespace: "kernel.msgmax", Value: "8193"}}
 		}, "cat /proc/sys/net/core/somaxconn /proc/sys/kernel/msgmax", "511\n8193\n"},
 		"the kernel's usual OOM score": {nil, "cat /proc/self/oom_score_adj", "0\n"},
-		"no way to the host's devices": {func(c *node.ContainerSpec) { c.Def.User = "" }, "mknod /dev/sda b 254 0 && cat /dev/sda 2>&1 >/dev/null | grep -o 'not permitted'", "not permitted\n"},
+		"no way to the host's devices": {func(c *runtime.ContainerSpec) { c.Def.User = "" }, "mknod /dev/sda b 254 0 && cat /dev/sda 2>&1 >/dev/null | grep -o 'not permitted'", "not permitted\n"},
 	})
 }
 
@@ -79,27 +79,27 @@ func TestWhatAContainerHasOfFilesAndTerminals(t *testing.T) {
 	yes := true
 	runContainerCases(t, map[string]containerCase{
 		"a root file system to write": {nil, "touch /file && echo written", "written\n"},
-		"or only to read":             {func(c *node.ContainerSpec) { c.Def.ReadonlyRootFilesystem = &yes }, "touch /file 2>/dev/null || echo refused", "refused\n"},
-		"shared memory of a size":     {func(c *node.ContainerSpec) { c.Def.LinuxParameters = &spec.LinuxParameters{SharedMemorySize: 128} }, "df -m /dev/shm | awk 'NR==2{print $2}'", "128\n"},
-		"a memory file system": {func(c *node.ContainerSpec) {
+		"or only to read":             {func(c *runtime.ContainerSpec) { c.Def.ReadonlyRootFilesystem = &yes }, "touch /file 2>/dev/null || echo refused", "refused\n"},
+		"shared memory of a size":     {func(c *runtime.ContainerSpec) { c.Def.LinuxParameters = &spec.LinuxParameters{SharedMemorySize: 128} }, "df -m /dev/shm | awk 'NR==2{print $2}'", "128\n"},
+		"a memory file system": {func(c *runtime.ContainerSpec) {
 			c.Def.LinuxParameters = &spec.LinuxParameters{Tmpfs: []spec.Tmpfs{{ContainerPath: "/fast", Size: 16}}}
 		}, "df -m /fast | awk 'NR==2{print $2}'", "16\n"},
-		"a volume": {func(c *node.ContainerSpec) {
+		"a volume": {func(c *runtime.ContainerSpec) {
 			c.Def.MountPoints = []spec.MountPoint{{SourceVolume: "data", ContainerPath: "/data"}}
 			c.VolumePaths = map[string]string{"data": scratch}
 		}, "cat /data/hosts", "127.0.0.1 localhost mine\n"},
-		"a volume only to read": {func(c *node.ContainerSpec) {
+		"a volume only to read": {func(c *runtime.ContainerSpec) {
 			c.Def.MountPoints = []spec.MountPoint{{SourceVolume: "data", ContainerPath: "/data", ReadOnly: true}}
 			c.VolumePaths = map[string]string{"data": scratch}
 		}, "touch /data/x 2>/dev/null || echo refused", "refused\n"},
-		"host names":  {func(c *node.ContainerSpec) { c.HostsFile = hosts }, "cat /etc/hosts", "127.0.0.1 localhost mine\n"},
-		"a terminal":  {func(c *node.ContainerSpec) { c.Def.PseudoTerminal = &yes }, "test -t 0 && test -t 1 && echo terminal", "terminal\r\n"},
+		"host names":  {func(c *runtime.ContainerSpec) { c.HostsFile = hosts }, "cat /etc/hosts", "127.0.0.1 localhost mine\n"},
+		"a terminal":  {func(c *runtime.ContainerSpec) { c.Def.PseudoTerminal = &yes }, "test -t 0 && test -t 1 && echo terminal", "terminal\r\n"},
 		"no terminal": {nil, "test -t 1 || echo none", "none\n"},
 	})
 }
 
-func capabilities(add, drop []string) func(*node.ContainerSpec) {
-	return func(c *node.ContainerSpec) {
+func capabilities(add, drop []string) func(*runtime.ContainerSpec) {
+	return func(c *runtime.ContainerSpec) {
 		c.Def.LinuxParameters = &spec.LinuxParameters{Capabilities: &spec.Capabilities{Add: add, Drop: drop}}
 	}
 }
@@ -121,14 +121,14 @@ func TestEntryPointAndCommandCombineAsInDocker(t *testing.T) {
 		{[]string{"echo", "own"}, []string{"mine"}, "own mine\n"},
 	} {
 		h.image = h.pull(addr + "/both:1")
-		_, out := h.run(func(s *node.ContainerSpec) { s.Def.EntryPoint, s.Def.Command = c.entryPoint, c.command })
+		_, out := h.run(func(s *runtime.ContainerSpec) { s.Def.EntryPoint, s.Def.Command = c.entryPoint, c.command })
 		if out != c.want {
 			t.Errorf("entryPoint %q, command %q: %q, want %q", c.entryPoint, c.command, out, c.want)
 		}
 	}
 	h.image = h.pull(addr + "/neither:1")
 	err := h.runtime.Start(h.ctx(), h.task())
-	if !errors.Is(err, node.ErrCreate) || !strings.Contains(err.Error(), "set command") {
+	if !errors.Is(err, runtime.ErrCreate) || !strings.Contains(err.Error(), "set command") {
 		t.Errorf("nothing to run: %v", err)
 	}
 }
@@ -137,29 +137,29 @@ func TestAStartThatFailsSaysWhyAndLeavesNothing(t *testing.T) {
 	h := newHost(t).withBusybox()
 	yes := true
 	for name, c := range map[string]struct {
-		change func(*node.ContainerSpec)
+		change func(*runtime.ContainerSpec)
 		want   string
 		create bool // refused before the process was tried
 	}{
-		"no such command": {func(c *node.ContainerSpec) { c.Def.Command = []string{"nosuch"} }, `exec: "nosuch": executable file not found in $PATH`, false},
-		"not executable":  {func(c *node.ContainerSpec) { c.Def.Command = []string{"/tmp"} }, "/tmp", false},
-		"no such user":    {func(c *node.ContainerSpec) { c.Def.User = "ghost" }, `user "ghost"`, true},
-		"no such volume": {func(c *node.ContainerSpec) {
+		"no such command": {func(c *runtime.ContainerSpec) { c.Def.Command = []string{"nosuch"} }, `exec: "nosuch": executable file not found in $PATH`, false},
+		"not executable":  {func(c *runtime.ContainerSpec) { c.Def.Command = []string{"/tmp"} }, "/tmp", false},
+		"no such user":    {func(c *runtime.ContainerSpec) { c.Def.User = "ghost" }, `user "ghost"`, true},
+		"no such volume": {func(c *runtime.ContainerSpec) {
 			c.Def.MountPoints = []spec.MountPoint{{SourceVolume: "x", ContainerPath: "/x"}}
 		}, `no volume "x"`, true},
-		"no such GPU": {func(c *node.ContainerSpec) { c.GPUs = []string{"GPU-1"} }, "no GPUs", true},
-		"an init process": {func(c *node.ContainerSpec) {
+		"no such GPU": {func(c *runtime.ContainerSpec) { c.GPUs = []string{"GPU-1"} }, "no GPUs", true},
+		"an init process": {func(c *runtime.ContainerSpec) {
 			c.Def.LinuxParameters = &spec.LinuxParameters{InitProcessEnabled: &yes}
 		}, "initProcessEnabled", true},
-		"a size in the wrong": {func(c *node.ContainerSpec) {
+		"a size in the wrong": {func(c *runtime.ContainerSpec) {
 			c.Def.LogConfiguration = &spec.LogConfiguration{Options: map[string]string{"max-size": "big"}}
 		}, "max-size", true},
-		"an image that went": {func(c *node.ContainerSpec) { c.Image.Digest = "sha256:" + strings.Repeat("0", 64) }, "not on this host any more", true},
+		"an image that went": {func(c *runtime.ContainerSpec) { c.Image.Digest = "sha256:" + strings.Repeat("0", 64) }, "not on this host any more", true},
 	} {
 		t.Run(name, func(t *testing.T) {
 			spec := h.task(sh("true"), c.change)
 			err := h.runtime.Start(h.ctx(), spec)
-			if err == nil || !strings.Contains(err.Error(), c.want) || errors.Is(err, node.ErrCreate) != c.create {
+			if err == nil || !strings.Contains(err.Error(), c.want) || errors.Is(err, runtime.ErrCreate) != c.create {
 				t.Errorf("start answers %v, want %q", err, c.want)
 			}
 			if found, err := h.runtime.List(h.ctx()); len(found) > 0 || err != nil {
@@ -179,7 +179,7 @@ func TestAStartThatFailsSaysWhyAndLeavesNothing(t *testing.T) {
 }
 
 // taskAgain is a container with the id of another that does start.
-func (h *host) taskAgain(other node.ContainerSpec) node.ContainerSpec {
+func (h *host) taskAgain(other runtime.ContainerSpec) runtime.ContainerSpec {
 	c := h.task(sh("true"))
 	c.ID, c.Task = other.ID, other.Task
 	return c
@@ -194,21 +194,21 @@ func cgroupsOf(task string) []string {
 
 func TestLimits(t *testing.T) {
 	h := newHost(t).withBusybox()
-	exit, out := h.run(sh("head -c 200m /dev/zero | tail >/dev/null; echo never"), func(c *node.ContainerSpec) {
+	exit, out := h.run(sh("head -c 200m /dev/zero | tail >/dev/null; echo never"), func(c *runtime.ContainerSpec) {
 		c.Def.Memory = 32
 		c.Def.Command = []string{"sh", "-c", "exec tail /dev/zero"}
 	})
 	if exit.Code != 137 || !exit.OOM {
 		t.Errorf("out of its own memory: %+v %q", exit, out)
 	}
-	exit, out = h.run(func(c *node.ContainerSpec) {
+	exit, out = h.run(func(c *runtime.ContainerSpec) {
 		c.TaskDef.Memory = "32"
 		c.Def.Command = []string{"sh", "-c", "exec tail /dev/zero"}
 	})
 	if exit.Code != 137 || !exit.OOM {
 		t.Errorf("out of the task's memory: %+v %q", exit, out)
 	}
-	c := h.start(sh("trap 'exit 0' TERM; echo up; while :; do sleep 0.1; done"), func(c *node.ContainerSpec) {
+	c := h.start(sh("trap 'exit 0' TERM; echo up; while :; do sleep 0.1; done"), func(c *runtime.ContainerSpec) {
 		c.TaskDef.CPU, c.TaskDef.Memory = "512", "256"
 		c.Def.CPU, c.Def.Memory = 256, 128
 	})
@@ -245,7 +245,7 @@ func TestAContainerSeesExactlyItsGPUs(t *testing.T) {
 	devices, withGPUs := withSimulatedGPUs(t, "4xh100")
 	h := newHost(t, withGPUs).withBusybox()
 	mine := []string{devices[2].UUID, devices[0].UUID}
-	_, out := h.run(sh("ls /dev | grep '^nvidia[0-9]'; echo $NVIDIA_VISIBLE_DEVICES"), func(c *node.ContainerSpec) {
+	_, out := h.run(sh("ls /dev | grep '^nvidia[0-9]'; echo $NVIDIA_VISIBLE_DEVICES"), func(c *runtime.ContainerSpec) {
 		c.GPUs = mine
 		c.Env = []string{"NVIDIA_VISIBLE_DEVICES=" + strings.Join(mine, ",")}
 	})
@@ -254,12 +254,12 @@ func TestAContainerSeesExactlyItsGPUs(t *testing.T) {
 		t.Errorf("it sees %q", lines)
 	}
 	yes := true
-	err := h.runtime.Start(h.ctx(), h.task(sh("true"), func(c *node.ContainerSpec) { c.Def.Privileged = &yes }))
-	if !errors.Is(err, node.ErrCreate) || !strings.Contains(err.Error(), "privileged is refused on a host with GPUs") {
+	err := h.runtime.Start(h.ctx(), h.task(sh("true"), func(c *runtime.ContainerSpec) { c.Def.Privileged = &yes }))
+	if !errors.Is(err, runtime.ErrCreate) || !strings.Contains(err.Error(), "privileged is refused on a host with GPUs") {
 		t.Errorf("privileged: %v", err)
 	}
-	err = h.runtime.Start(h.ctx(), h.task(sh("true"), func(c *node.ContainerSpec) { c.GPUs = []string{"GPU-of-another-host"} }))
-	if !errors.Is(err, node.ErrCreate) || !strings.Contains(err.Error(), "GPU-of-another-host") {
+	err = h.runtime.Start(h.ctx(), h.task(sh("true"), func(c *runtime.ContainerSpec) { c.GPUs = []string{"GPU-of-another-host"} }))
+	if !errors.Is(err, runtime.ErrCreate) || !strings.Contains(err.Error(), "GPU-of-another-host") {
 		t.Errorf("unknown GPU: %v", err)
 	}
 }

@@ -11,11 +11,11 @@ import (
 	"path/filepath"
 	"sync"
 
-	"pinion/node"
+	"pinion/node/runtime"
 	"pinion/raftfsm/spec"
 )
 
-var _ node.Network = (*Bridge)(nil)
+var _ runtime.Network = (*Bridge)(nil)
 
 // Bridge is the bridge of one data directory with everything attached to it.
 type Bridge struct {
@@ -82,28 +82,28 @@ func (b *Bridge) namespaces() string { return filepath.Join(b.dir, "netns") }
 func (b *Bridge) leases() string     { return filepath.Join(b.dir, "leases") }
 func (b *Bridge) configFile() string { return filepath.Join(b.dir, "bridge.json") }
 
-// Attach implements node.Network.
-func (b *Bridge) Attach(ctx context.Context, id string, ports []spec.PortMapping) (node.Attachment, error) {
+// Attach implements runtime.Network.
+func (b *Bridge) Attach(ctx context.Context, id string, ports []spec.PortMapping) (runtime.Attachment, error) {
 	if r, ok := b.records.read(id); ok && r.Complete {
 		return b.attachment(r), nil
 	}
 	if len(ports) > 0 && b.firewall == nil {
-		return node.Attachment{}, fmt.Errorf("port %d cannot be published: %w", ports[0].ContainerPort, errNoFirewall)
+		return runtime.Attachment{}, fmt.Errorf("port %d cannot be published: %w", ports[0].ContainerPort, errNoFirewall)
 	}
 	if err := b.ensure(); err != nil {
-		return node.Attachment{}, err
+		return runtime.Attachment{}, err
 	}
 	r, err := b.attachWithoutPorts(ctx, id)
 	if err == nil {
 		r, err = b.publish(ctx, r, ports)
 	}
 	if err != nil {
-		return node.Attachment{}, fmt.Errorf("container network: %w", err)
+		return runtime.Attachment{}, fmt.Errorf("container network: %w", err)
 	}
 	return b.attachment(r), nil
 }
 
-// Detach implements node.Network.
+// Detach implements runtime.Network.
 func (b *Bridge) Detach(ctx context.Context, id string) error {
 	r, ok := b.records.read(id)
 	if !ok {
@@ -112,8 +112,8 @@ func (b *Bridge) Detach(ctx context.Context, id string) error {
 	return b.tearDown(ctx, r)
 }
 
-func (b *Bridge) attachment(r record) node.Attachment {
-	return node.Attachment{Namespace: b.namespace(r), Address: r.Address, Bindings: r.Bindings}
+func (b *Bridge) attachment(r record) runtime.Attachment {
+	return runtime.Attachment{Namespace: b.namespace(r), Address: r.Address, Bindings: r.Bindings}
 }
 
 func (b *Bridge) namespace(r record) string { return filepath.Join(b.namespaces(), r.Sandbox) }

@@ -7,15 +7,15 @@ import (
 	"net"
 	"os"
 	"os/exec"
-	"runtime"
+	goruntime "runtime"
 	"strings"
 	"testing"
 	"time"
 
 	"golang.org/x/sys/unix"
 
-	"pinion/node"
 	"pinion/node/network/networktest"
+	"pinion/node/runtime"
 	"pinion/raftfsm/spec"
 )
 
@@ -87,7 +87,7 @@ func firewallMentions(t *testing.T, bridge string) bool {
 	return strings.Contains(string(out), " "+bridge+" ")
 }
 
-func attach(t *testing.T, b *Bridge, id string, ports ...spec.PortMapping) node.Attachment {
+func attach(t *testing.T, b *Bridge, id string, ports ...spec.PortMapping) runtime.Attachment {
 	t.Helper()
 	a, err := b.Attach(t.Context(), id, ports)
 	if err != nil {
@@ -108,7 +108,7 @@ func inNamespace(t *testing.T, namespace string, f func() error) {
 	t.Helper()
 	done := make(chan error)
 	go func() {
-		runtime.LockOSThread() // and never unlocked: the thread ends with the goroutine
+		goruntime.LockOSThread() // and never unlocked: the thread ends with the goroutine
 		file, err := os.Open(namespace)
 		if err == nil {
 			err = unix.Setns(int(file.Fd()), unix.CLONE_NEWNET)

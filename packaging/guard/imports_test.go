@@ -50,9 +50,10 @@ var floors = map[string][]string{
 	"node": {
 		".",
 		"task",
-		"containerd ctrd network logs proxy metadata fake runtimetest",
+		"containerd ctrd network logs proxy metadata runtime/fake runtime/runtimetest",
+		"containerd/daemon containerd/images containerd/cgroup gpulock",
 		"runtime",
-		"datadir machine",
+		"backoff datadir machine",
 	},
 	"raftfsm": {
 		".",

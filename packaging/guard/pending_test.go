@@ -26,10 +26,6 @@ func (o offences) check(t *testing.T, pending []string) {
 // What breaks the rules today. The lists only shrink: what keeps a rule again is taken off.
 var (
 	pendingImports = []string{
-		"node/ctrd imports node",
-		"node/fake imports node",
-		"node/network imports node",
-		"node/runtimetest imports node",
 		"server/pki imports server/store",
 	}
 	pendingPackages = []string{
@@ -49,7 +45,6 @@ var (
 		"api/cli/client.Client",
 		"api/ecs.Request",
 		"api/ecs.task",
-		"node.runner",
 		"node/ctrd.Runtime",
 		"node/ctrd.specBuilder",
 		"node/ctrd.startOperation",

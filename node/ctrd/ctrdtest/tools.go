@@ -4,7 +4,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"runtime"
+	"strings"
 	"testing"
 
 	"golang.org/x/sys/unix"
@@ -78,10 +78,9 @@ func lock(t testing.TB, dir string) (unlock func()) {
 
 func projectRoot(t testing.TB) string {
 	t.Helper()
-	_, here, _, _ := runtime.Caller(0)
-	root, err := filepath.Abs(filepath.Join(filepath.Dir(here), "..", "..", ".."))
+	out, err := exec.Command("go", "list", "-m", "-f", "{{.Dir}}").Output()
 	if err != nil {
-		t.Fatal(err)
+		t.Fatalf("find the project's root: %v", err)
 	}
-	return root
+	return strings.TrimSpace(string(out))
 }

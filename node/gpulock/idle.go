@@ -1,0 +1,60 @@
+package gpulock
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"time"
+
+	"pinion/gpu"
+	"pinion/node/backoff"
+)
+
+const (
+	idlePollMin = 20 * time.Millisecond
+	idlePollMax = time.Second
+)
+
+// WaitIdle waits until no process has any of the devices open. onBusy is called when the first check finds one busy, and
+// each time the reason changes.
+func (l *Locks) WaitIdle(ctx context.Context, uuids []string, onBusy func(reason string)) error {
+	last := ""
+	for wait := idlePollMin; ; wait = min(2*wait, idlePollMax) {
+		reason := l.busyReason(ctx, uuids)
+		if reason == "" {
+			return nil
+		}
+		if reason != last {
+			onBusy(reason)
+			last = reason
+		}
+		if err := backoff.Sleep(ctx, wait); err != nil {
+			return err
+		}
+	}
+}
+
+// busyReason explains why the devices cannot change owners yet; empty when they can.
+func (l *Locks) busyReason(ctx context.Context, uuids []string) string {
+	for _, uuid := range uuids {
+		pids, err := l.source.Processes(ctx, uuid)
+		if err != nil && !l.deviceGone(ctx, uuid) {
+			return fmt.Sprintf("who uses GPU %s cannot be told: %v", uuid, err)
+		}
+		if len(pids) > 0 {
+			return fmt.Sprintf("GPU %s is still open in processes %v", uuid, pids)
+		}
+	}
+	return ""
+}
+
+// deviceGone reports that the host does not have the device any more: no process can have it open.
+func (l *Locks) deviceGone(ctx context.Context, uuid string) bool {
+	inventory, err := l.source.Inventory(ctx)
+	if err != nil || inventory.Problem != "" {
+		return false
+	}
+	return !slices.ContainsFunc(inventory.Devices, func(d gpu.Device) bool {
+		return d.UUID == uuid || slices.ContainsFunc(d.MIG, func(m gpu.MIG) bool { return m.UUID == uuid })
+	})
+}

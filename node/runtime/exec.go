@@ -1,0 +1,28 @@
+package runtime
+
+import (
+	"context"
+	"io"
+)
+
+// Execer runs commands in running containers: health checks, and interactive commands.
+type Execer interface {
+	// Exec runs a command beside the container's own process, as the container's own user, with its environment,
+	// directory and limits, and returns its exit code: 127 for a command that the container does not have. It returns
+	// when the command has ended and its output is written. When ctx ends first the command is killed. An error says
+	// that it could not be run at all.
+	Exec(ctx context.Context, id string, c ExecRequest) (code int, err error)
+}
+
+// ExecRequest is one command to run in a container.
+type ExecRequest struct {
+	Cmd   []string // program and arguments
+	Stdio Stdio
+	TTY   bool // run it on a terminal; its output then comes on Stdout alone
+}
+
+// Stdio connects a command's streams. A nil stream is not connected: no input, output dropped.
+type Stdio struct {
+	Stdin          io.Reader
+	Stdout, Stderr io.Writer
+}

@@ -1,0 +1,87 @@
+// Package runtime is the contract between the agent and a container runtime: images, containers, commands in containers,
+// and the network. Drivers (node/containerd, node/network) and the stand-ins in node/runtime/fake implement it; the
+// conformance suite in node/runtime/runtimetest holds every container driver to it.
+package runtime
+
+import (
+	"context"
+	"errors"
+	"syscall"
+	"time"
+
+	"pinion/raftfsm/spec"
+)
+
+// ErrExists is returned by Containers.Start when the container id is known, whatever its state: a task id never starts a
+// container twice.
+var ErrExists = errors.New("container exists already")
+
+// ErrNotFound is returned when there is no container of that id on this host (any more).
+var ErrNotFound = errors.New("no such container")
+
+// ErrCreate marks an error of Containers.Start that came before the container's process could be tried: its file
+// system, its spec, its devices. It becomes "CannotCreateContainerError: ..."; every other error of Start becomes
+// "CannotStartContainerError: ...".
+var ErrCreate = errors.New("container could not be created")
+
+// Images holds the images of this host.
+type Images interface {
+	// Pull makes ref present, unpacked and ready for this machine's platform, and returns what containers need of it.
+	// An image that is there already by digest or is built in costs no network. Errors name the image, the registry
+	// and what to do; they become "CannotPullContainerError: ...".
+	Pull(ctx context.Context, ref string, progress func(spec.Pull)) (Image, error)
+}
+
+// Image is a pulled image.
+type Image struct {
+	Ref    string // normalised, "docker.io/nvidia/cuda:9.0-base"
+	Digest string // "sha256:..."
+}
+
+// Containers runs containers on this host. The caller chooses the container id, which names the container for ever:
+// starting the same id twice is impossible.
+type Containers interface {
+	// Start creates and starts the container. ErrExists when the id is known, whatever its state. After any other
+	// error nothing of the container is left; the error wraps ErrCreate when the process was not even tried.
+	Start(ctx context.Context, c ContainerSpec) error
+	// Wait blocks until the container has ended, its last process is gone and its exit is recorded where a restart of
+	// Pinion or of the runtime finds it. Calling it again returns the same. It outlives a restart of the runtime.
+	// ErrNotFound when there is no such container.
+	Wait(ctx context.Context, id string) (Exit, error)
+	// Kill sends the signal to the container's first process, or to every process when it is SIGKILL. Nil when it has
+	// ended already or is unknown.
+	Kill(ctx context.Context, id string, sig syscall.Signal) error
+	// List returns every container of Pinion's on this host, ended ones too, until they are removed.
+	List(ctx context.Context) ([]ExistingContainer, error)
+	// Remove forgets the container with its file system; it kills what is left of it. Nil when unknown.
+	Remove(ctx context.Context, id string) error
+}
+
+// ContainerSpec is one container ready to start: everything is decided, nothing is looked up any more. Def.Hostname
+// is filled in, except on the host's own network, where the container has the host's name.
+type ContainerSpec struct {
+	ID          string // ContainerID(task, name)
+	Task        *spec.Task
+	Def         *spec.ContainerDefinition // effective: overrides merged
+	TaskDef     *spec.TaskDefinition      // effective
+	Image       Image
+	GPUs        []string          // UUIDs, only these devices are visible
+	Env         []string          // "NAME=value": the final environment, laid over the image's own by name; wins over Def
+	Network     string            // path of a network namespace, "host", or "none"
+	VolumePaths map[string]string // volume name -> directory on this host
+	HostsFile   string            // file to mount as /etc/hosts, empty: none
+	ResolvFile  string            // file to mount as /etc/resolv.conf, empty: none
+}
+
+// ExistingContainer is a container that the runtime has: it was there when the agent started.
+type ExistingContainer struct {
+	ID        string
+	TaskID    string
+	Name      string // container name in the definition
+	Image     Image
+	PID       int
+	GPUs      []string // as ContainerSpec.GPUs said
+	CreatedAt time.Time
+	StartedAt time.Time // zero: created, never started
+	Exit      *Exit     // nil while it runs
+}

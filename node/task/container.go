@@ -1,0 +1,112 @@
+package task
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"pinion/node/backoff"
+	"pinion/node/runtime"
+	"pinion/raftfsm/spec"
+)
+
+// startTimeout bounds one Containers.Start.
+const startTimeout = 3 * time.Minute
+
+// Container is one container of the task. One goroutine at a time uses its fields: the runner's own, one that starts it
+// after its dependencies, or its supervisor. Its latches may be read by all.
+type Container struct {
+	ID   string
+	Def  *spec.ContainerDefinition // effective: overrides merged
+	GPUs []string                  // UUIDs
+
+	runner      *Runner
+	index       int                        // in the definition and the report
+	existing    *runtime.ExistingContainer // what was there of it when the agent started; nil: nothing
+	startedAt   time.Time                  // its first start; not to be read before started
+	startFailed bool                       // the runtime failed in its start: see to it that nothing is left
+	started     *latch                     // its process has been started, now or before a restart of the agent
+	healthy     *latch                     // its health check has passed
+	exited      *latch                     // it has ended for good and its exit is in the report
+}
+
+// Task is the task that the container belongs to.
+func (c *Container) Task() *spec.Task { return c.runner.task }
+
+// report is the container's part of the task's report as it stands.
+func (c *Container) report() spec.ContainerReport { return c.runner.report.container(c.index) }
+
+// updateReport changes the container's part of the task's report.
+func (c *Container) updateReport(change func(*spec.ContainerReport)) {
+	c.runner.report.update(func(report *spec.TaskReport) { change(&report.Containers[c.index]) })
+}
+
+// markStarted notes that the container's process has been started. Starting it again changes nothing.
+func (c *Container) markStarted(at time.Time) {
+	if !c.started.happened() {
+		c.startedAt = at
+		c.started.set()
+	}
+}
+
+// startSupervised starts the container and its supervisor, unless the task is stopping.
+func (c *Container) startSupervised(ctx context.Context, s *Start) error {
+	if c.runner.isStopping() || ctx.Err() != nil {
+		return nil
+	}
+	if err := c.start(ctx, s); err != nil {
+		return err
+	}
+	c.supervise(ctx, time.Now())
+	return nil
+}
+
+// start starts the container. The call is not broken off when the agent is told to leave: half a start helps nobody.
+func (c *Container) start(ctx context.Context, s *Start) error {
+	if err := c.runner.buildSpec(s); err != nil {
+		return asStartError(kindCannotCreate, c, err)
+	}
+	call, cancel := context.WithTimeout(context.WithoutCancel(ctx), startTimeout)
+	defer cancel()
+	err := c.runner.config.Containers.Start(call, s.Spec)
+	if errors.Is(err, runtime.ErrExists) {
+		c.runner.log.Warn("container was there already, it is taken up", "container", c.Def.Name)
+		err = nil
+	}
+	if err != nil {
+		c.startFailed = true
+		return startError(startKind(err), c, err)
+	}
+	c.updateReport(func(report *spec.ContainerReport) {
+		report.Status, report.RuntimeID, report.ImageDigest = spec.Running, c.ID, s.Spec.Image.Digest
+		report.Bindings = s.Bindings
+	})
+	c.markStarted(time.Now())
+	return nil
+}
+
+// remove removes the container from the runtime. It returns when that is done or ctx ends.
+func (c *Container) remove(ctx context.Context) {
+	_ = backoff.Retry(ctx, c.runner.log, "remove container "+c.Def.Name, func(ctx context.Context) error {
+		return c.runner.config.Containers.Remove(ctx, c.ID)
+	})
+}
+
+// recordExit records how the container ended, and stops the task when the container was essential or the last one.
+func (c *Container) recordExit(e runtime.Exit) {
+	r := c.runner
+	r.report.update(func(report *spec.TaskReport) {
+		mine := &report.Containers[c.index]
+		mine.Status = spec.Stopped
+		e.FillReport(mine)
+		if c.Def.IsEssential() && report.Times.ExecutionStopped.IsZero() {
+			report.Times.ExecutionStopped = e.At.UTC()
+		}
+	})
+	c.exited.set()
+	if c.Def.IsEssential() || r.containers.allExited() {
+		r.beginStop(spec.StopEssentialExited, "Essential container in task exited")
+		return
+	}
+	r.queueReport()
+}

@@ -1,0 +1,115 @@
+package task
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"pinion/node/runtime"
+	"pinion/raftfsm/spec"
+)
+
+func TestNameServersOnLoopbackAreLeftOut(t *testing.T) {
+	got := dropLoopbackServers("# comment\nnameserver 127.0.0.53\nnameserver ::1\nnameserver 10.0.0.2\nsearch lan\noptions edns0")
+	if want := "# comment\nnameserver 10.0.0.2\nsearch lan\noptions edns0"; got != want {
+		t.Errorf("got %q, want %q", got, want)
+	}
+}
+
+func TestNameFilesByNetworkMode(t *testing.T) {
+	defer func(h string, r []string) { hostHostsPath, hostResolvPaths = h, r }(hostHostsPath, hostResolvPaths)
+	host := t.TempDir()
+	hostHostsPath, hostResolvPaths = filepath.Join(host, "hosts"), []string{filepath.Join(host, "servers"), filepath.Join(host, "resolv")}
+	write(t, hostHostsPath, "10.0.0.1 box\n")
+	write(t, hostResolvPaths[0], "nameserver 10.0.0.2\n")
+	write(t, hostResolvPaths[1], "nameserver 127.0.0.53\n")
+	for mode, want := range map[string]struct{ hosts, resolv string }{
+		runtime.NetworkBridge: {"172.31.0.5\tweb", "nameserver 10.0.0.2"},
+		runtime.NetworkHost:   {"10.0.0.1 box", "nameserver 127.0.0.53"},
+		runtime.NetworkNone:   {"127.0.1.1\tweb", ""},
+	} {
+		address := ""
+		if mode == runtime.NetworkBridge {
+			address = "172.31.0.5"
+		}
+		files, err := writeEtcFiles(t.TempDir(), mode, &spec.ContainerDefinition{Hostname: "web"}, address)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := read(t, files.hosts); !strings.Contains(got, want.hosts) {
+			t.Errorf("%s: hosts is %q", mode, got)
+		}
+		if got := read(t, files.resolv); strings.TrimSpace(got) != want.resolv {
+			t.Errorf("%s: resolv.conf is %q", mode, got)
+		}
+	}
+}
+
+func TestTheDefinitionsOwnNames(t *testing.T) {
+	defer func(r []string) { hostResolvPaths = r }(hostResolvPaths)
+	hostResolvPaths = []string{filepath.Join(t.TempDir(), "resolv")}
+	write(t, hostResolvPaths[0], "nameserver 10.0.0.2\nsearch lab\noptions ndots:2\n")
+	def := &spec.ContainerDefinition{
+		Hostname: "web", ExtraHosts: []spec.HostEntry{{Hostname: "db", IPAddress: "10.0.0.9"}},
+		DNSServers: []string{"1.1.1.1", "9.9.9.9"}, DNSSearchDomains: []string{"a.example", "b.example"},
+	}
+	files, err := writeEtcFiles(t.TempDir(), runtime.NetworkBridge, def, "172.31.0.5")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := read(t, files.hosts); !strings.HasSuffix(got, "172.31.0.5\tweb\n10.0.0.9\tdb\n") {
+		t.Errorf("hosts is %q", got)
+	}
+	want := "options ndots:2\nnameserver 1.1.1.1\nnameserver 9.9.9.9\nsearch a.example b.example\n"
+	if got := read(t, files.resolv); got != want {
+		t.Errorf("resolv.conf is %q, want %q", got, want)
+	}
+}
+
+func TestVolumes(t *testing.T) {
+	dir, host := t.TempDir(), filepath.Join(t.TempDir(), "new", "data")
+	s := newTaskDir(dir, "task")
+	mounts, err := s.createVolumes([]spec.Volume{
+		{Name: "../../etc"}, {Name: "data", Host: &spec.HostVolume{SourcePath: host}}, {Name: "more", Host: &spec.HostVolume{}},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if mounts["data"] != host {
+		t.Errorf("a host volume is at %s", mounts["data"])
+	}
+	for _, name := range []string{"../../etc", "more"} {
+		if !strings.HasPrefix(mounts[name], filepath.Join(dir, "tasks", "task")+"/") {
+			t.Errorf("scratch volume %q is at %s, outside the task's directory", name, mounts[name])
+		}
+		if info, err := os.Stat(mounts[name]); err != nil || info.Mode().Perm() != 0o777 {
+			t.Errorf("scratch volume %q: %v, %v", name, info, err)
+		}
+	}
+	if err := s.remove(); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := os.Stat(host); err != nil {
+		t.Errorf("the host's directory went with the task: %v", err)
+	}
+	if _, err := s.createVolumes([]spec.Volume{{Name: "x", Host: &spec.HostVolume{SourcePath: "relative"}}}); err == nil {
+		t.Error("a relative sourcePath was accepted")
+	}
+}
+
+func write(t *testing.T, path, text string) {
+	t.Helper()
+	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func read(t *testing.T, path string) string {
+	t.Helper()
+	raw, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(raw)
+}

@@ -1,0 +1,92 @@
+package task
+
+import (
+	"context"
+	"maps"
+	"slices"
+	"sync"
+	"time"
+
+	"golang.org/x/sync/errgroup"
+
+	"pinion/raftfsm/spec"
+)
+
+// pullReportDelay is how long a pull may take before the pool is told that it has begun. An image that is there already
+// is not worth a log entry in the middle of a start.
+const pullReportDelay = 250 * time.Millisecond
+
+// imageHook pulls the images.
+type imageHook struct {
+	runner *Runner
+
+	mu    sync.Mutex
+	pulls map[string]spec.Pull // under way, by image
+}
+
+var _ PrestartHook = (*imageHook)(nil)
+
+func (h *imageHook) Name() string { return "images" }
+
+// Prestart pulls each image once.
+func (h *imageHook) Prestart(ctx context.Context, starts []*Start) error {
+	h.runner.report.update(func(report *spec.TaskReport) {
+		if report.Times.PullStarted.IsZero() {
+			report.Times.PullStarted = utcNow()
+		}
+	})
+	delayed := time.AfterFunc(pullReportDelay, func() { h.runner.queueReport() })
+	defer delayed.Stop()
+	byRef := map[string][]*Start{}
+	for _, s := range starts {
+		byRef[s.Spec.Def.Image] = append(byRef[s.Spec.Def.Image], s)
+	}
+	pulls, ctx := errgroup.WithContext(ctx)
+	for ref, users := range byRef {
+		pulls.Go(func() error { return h.pull(ctx, ref, users) })
+	}
+	err := pulls.Wait()
+	h.mu.Lock()
+	h.pulls = nil
+	h.mu.Unlock()
+	if err == nil {
+		h.runner.report.update(func(report *spec.TaskReport) {
+			if report.Times.PullStopped.IsZero() { // not again when a container is restarted
+				report.Times.PullStopped = utcNow()
+			}
+		})
+	}
+	return err
+}
+
+func (h *imageHook) pull(ctx context.Context, ref string, users []*Start) error {
+	image, err := h.runner.config.Images.Pull(ctx, ref, h.record)
+	if err != nil {
+		return startError(kindCannotPull, users[0].Container, err)
+	}
+	for _, s := range users {
+		s.Spec.Image = image
+	}
+	return nil
+}
+
+// record notes the progress of a pull.
+func (h *imageHook) record(p spec.Pull) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if h.pulls == nil {
+		h.pulls = map[string]spec.Pull{}
+	}
+	h.pulls[p.Image] = p
+}
+
+// progress lists the pulls under way by image.
+func (h *imageHook) progress() []spec.Pull {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	var all []spec.Pull
+	for _, image := range slices.Sorted(maps.Keys(h.pulls)) {
+		all = append(all, h.pulls[image])
+	}
+	return all
+}

@@ -1,0 +1,71 @@
+package task
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"syscall"
+	"time"
+
+	"pinion/node/runtime"
+	"pinion/raftfsm/spec"
+)
+
+// defaultRestartPeriod is how long a container must have run to be restarted, when its policy does not say.
+const defaultRestartPeriod = 300 * time.Second
+
+// errStopping is why nothing is started any more.
+var errStopping = errors.New("the task is stopping")
+
+// maybeRestart starts a container again that has ended by itself, when its restart policy asks for that. False when it
+// stays ended. The container keeps its id, network and log; its file system begins anew from the image.
+func (c *Container) maybeRestart(ctx context.Context, e runtime.Exit, since time.Time) bool {
+	r := c.runner
+	if !c.shouldRestart(e, since) {
+		return false
+	}
+	r.log.Info("container is started again", "container", c.Def.Name, "exit code", e.Code)
+	c.remove(ctx)
+	if err := c.restart(ctx); err != nil {
+		if ctx.Err() == nil && !r.isStopping() {
+			r.log.Warn("container cannot be started again", "container", c.Def.Name, "err", err)
+		}
+		return false
+	}
+	if r.isStopping() { // the signal to stop may have come while there was no process to hear it
+		c.signal(ctx, syscall.SIGTERM)
+	}
+	return true
+}
+
+func (c *Container) restart(ctx context.Context) error {
+	starts, err := c.runner.prestart(ctx, []*Container{c})
+	if err != nil {
+		return err
+	}
+	if c.runner.isStopping() {
+		return errStopping
+	}
+	return c.start(ctx, starts[c])
+}
+
+// shouldRestart applies the restart policy to an exit.
+func (c *Container) shouldRestart(e runtime.Exit, since time.Time) bool {
+	policy := c.Def.RestartPolicy
+	if policy == nil || !policy.Enabled || since.IsZero() || c.runner.isStopping() {
+		return false
+	}
+	period := defaultRestartPeriod
+	if policy.RestartAttemptPeriod != nil {
+		period = seconds(*policy.RestartAttemptPeriod)
+	}
+	ran := max(0, e.At.Sub(since)) // it may have ended before its start was noted
+	return ran >= period && !slices.Contains(policy.IgnoredExitCodes, e.Code)
+}
+
+// restartInterrupted reports that the agent ended between the two halves of a restart: the container is gone, and as far
+// as the pool knows it has not ended.
+func (c *Container) restartInterrupted(known spec.ContainerReport) bool {
+	policy := c.Def.RestartPolicy
+	return c.existing == nil && policy != nil && policy.Enabled && known.ExitCode == nil && known.Reason == "" && !c.runner.isStopping()
+}

@@ -1,0 +1,208 @@
+// Package task runs one task on its host, from its assignment to STOPPED: a fixed order of idempotent steps, and hooks
+// for its features.
+package task
+
+import (
+	"context"
+	"log/slog"
+	"slices"
+	"sync"
+
+	"pinion/node/gpulock"
+	"pinion/node/runtime"
+	"pinion/raftfsm/spec"
+)
+
+// Config is what the runners of a host share. Everything but Hooks is required.
+type Config struct {
+	Images     runtime.Images
+	Containers runtime.Containers
+	Execer     runtime.Execer
+	Network    runtime.Network
+	GPULocks   *gpulock.Locks
+	Reporter   Reporter
+	// Dir is the agent's directory. What belongs to a task and goes with it is kept under Dir/tasks/<task id>.
+	Dir string
+	Log *slog.Logger
+	// Hooks makes a task's hooks beside the built-in ones; nil: none.
+	Hooks func(spec.Assignment) []Hook
+}
+
+// Reporter takes the reports of tasks to the pool. Runners never wait for it but for STOPPED.
+type Reporter interface {
+	// Enqueue queues the latest report of a task; acked is closed when it, or a later one of the task, is recorded.
+	Enqueue(spec.TaskReport) (acked <-chan struct{})
+	// Discard drops what is queued of a task.
+	Discard(taskID string)
+}
+
+// Runner carries one task from its assignment to its end, in steps that come in one order and can each be entered with
+// any part of their work done already: a task found half-way after a restart of the agent goes through the same steps.
+// An event (a container's exit, a request to stop) never interrupts a step: it gives the task its reason to stop, the
+// step sees that and returns, and the steps that take down follow.
+type Runner struct {
+	config      Config
+	task        *spec.Task
+	def         *spec.TaskDefinition
+	mode        string // network mode
+	dir         taskDir
+	containers  containerList // in the definition's order
+	hooks       []Hook
+	images      *imageHook
+	report      report
+	log         *slog.Logger
+	supervisors sync.WaitGroup
+
+	mu        sync.Mutex    // guards closing of the two that follow
+	stopping  chan struct{} // closed when the task has a reason to stop, see beginStop
+	abandoned chan struct{} // closed when the pool does not want reports of the task any more
+	logsDone  chan struct{} // closed when no container of the task can write any more
+}
+
+// New makes the runner of an assigned task; existing are its containers that were there already.
+func New(c Config, a spec.Assignment, existing []runtime.ExistingContainer) *Runner {
+	r := &Runner{
+		config: c, task: a.Task, def: a.Definition, mode: a.Definition.NetworkMode,
+		dir: newTaskDir(c.Dir, a.Task.ID), log: c.Log.With("task", a.Task.ID),
+		stopping: make(chan struct{}), logsDone: make(chan struct{}), abandoned: make(chan struct{}),
+	}
+	if r.mode == "" {
+		r.mode = runtime.NetworkBridge
+	}
+	r.report.report = spec.TaskReport{TaskID: a.Task.ID, Status: maxStatus(spec.Pending, a.Task.LastStatus), Times: a.Task.Times}
+	for i := range a.Definition.Containers {
+		r.addContainer(&a.Definition.Containers[i], existing)
+	}
+	r.images = &imageHook{runner: r}
+	r.hooks = builtinHooks(r)
+	if c.Hooks != nil {
+		r.hooks = append(r.hooks, c.Hooks(a)...)
+	}
+	return r
+}
+
+func (r *Runner) addContainer(def *spec.ContainerDefinition, existing []runtime.ExistingContainer) {
+	c := &Container{
+		ID: runtime.ContainerID(r.task.ID, def.Name), Def: def, runner: r, index: len(r.containers),
+		started: newLatch(), healthy: newLatch(), exited: newLatch(),
+	}
+	report := spec.ContainerReport{Name: def.Name, Status: spec.Pending}
+	for _, known := range r.task.Containers {
+		if known.Name == def.Name {
+			c.GPUs = known.GPUs
+			report = spec.ContainerReport{
+				Name: def.Name, Status: known.LastStatus, ExitCode: known.ExitCode, Reason: known.Reason,
+				RuntimeID: known.RuntimeID, ImageDigest: known.ImageDigest, Bindings: known.Bindings, Health: known.Health,
+			}
+		}
+	}
+	if i := slices.IndexFunc(existing, func(e runtime.ExistingContainer) bool { return e.ID == c.ID }); i >= 0 {
+		c.existing = &existing[i]
+	}
+	r.containers = append(r.containers, c)
+	r.report.report.Containers = append(r.report.report.Containers, report)
+}
+
+// Run takes the task through its steps. It returns when nothing of the task is left on this host, or when ctx ends; in
+// that case containers run on and the next start of the agent restores them. It is called once.
+func (r *Runner) Run(ctx context.Context) {
+	ctx, cancel := context.WithCancel(ctx)
+	defer r.supervisors.Wait()
+	defer cancel()
+	for _, step := range []func(context.Context){r.restore, r.start, r.waitStop, r.stop, r.release, r.reportStopped, r.cleanUp} {
+		if step(ctx); ctx.Err() != nil {
+			return
+		}
+	}
+}
+
+// ID is the task's id.
+func (r *Runner) ID() string { return r.task.ID }
+
+// Images lists the image references of the task's containers.
+func (r *Runner) Images() []string {
+	var refs []string
+	for _, c := range r.containers {
+		refs = append(refs, c.Def.Image)
+	}
+	return refs
+}
+
+// Report is the task's report as it stands.
+func (r *Runner) Report() spec.TaskReport { return r.report.snapshot() }
+
+// PullProgress lists the image pulls under way.
+func (r *Runner) PullProgress() []spec.Pull { return r.images.progress() }
+
+// MayWrite reports that the task has containers, or containers to come, that may write to their logs.
+func (r *Runner) MayWrite() bool { return !isClosed(r.logsDone) }
+
+// Abandoned reports that Abandon was called.
+func (r *Runner) Abandoned() bool { return isClosed(r.abandoned) }
+
+// RequestStop asks the task to stop, as its desired status says, with the reason that the task carries.
+func (r *Runner) RequestStop(task *spec.Task) {
+	code := task.StopCode
+	if code == "" {
+		code = spec.StopUserInitiated
+	}
+	r.beginStop(code, task.StoppedReason)
+}
+
+// Abandon stops a task that the pool does not know as this host's any more. Nothing is reported from here on.
+func (r *Runner) Abandon() {
+	r.mu.Lock()
+	first := !isClosed(r.abandoned)
+	if first {
+		close(r.abandoned)
+	}
+	r.mu.Unlock()
+	if first {
+		r.config.Reporter.Discard(r.task.ID)
+		r.beginStop(spec.StopUserInitiated, "The task is not assigned to this host any more")
+	}
+}
+
+// beginStop gives the task its reason to stop. The first reason stays.
+func (r *Runner) beginStop(code spec.StopCode, reason string) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.isStopping() {
+		return
+	}
+	r.report.update(func(report *spec.TaskReport) {
+		report.StopCode, report.StoppedReason = code, runtime.Truncate(reason)
+	})
+	close(r.stopping)
+}
+
+func (r *Runner) isStopping() bool { return isClosed(r.stopping) }
+
+// untilStopping is ctx until the task begins to stop.
+func (r *Runner) untilStopping(ctx context.Context) (context.Context, context.CancelFunc) {
+	ctx, cancel := context.WithCancel(ctx)
+	go func() {
+		select {
+		case <-r.stopping:
+			cancel()
+		case <-ctx.Done():
+		}
+	}()
+	return ctx, cancel
+}
+
+// waitStop is the step of a running task: it waits for a reason to stop.
+func (r *Runner) waitStop(ctx context.Context) {
+	select {
+	case <-r.stopping:
+	case <-ctx.Done():
+	}
+}
+
+// queueReport hands the report as it stands to the reporter. The channel is closed when the pool has recorded it.
+func (r *Runner) queueReport() <-chan struct{} {
+	if r.Abandoned() {
+		return r.abandoned
+	}
+	return r.config.Reporter.Enqueue(r.report.snapshot())
+}

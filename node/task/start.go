@@ -1,0 +1,100 @@
+package task
+
+import (
+	"context"
+	"errors"
+	"slices"
+
+	"pinion/node/runtime"
+	"pinion/raftfsm/spec"
+)
+
+// start is the step that starts the containers that are missing, and reports RUNNING when all have started.
+func (r *Runner) start(ctx context.Context) {
+	missing := slices.DeleteFunc(slices.Clone(r.containers), func(c *Container) bool { return c.started.happened() })
+	if len(missing) > 0 && !r.isStopping() {
+		if err := r.startContainers(ctx, missing); err != nil {
+			r.failStart(ctx, err)
+			return
+		}
+	}
+	if !slices.ContainsFunc(r.containers, func(c *Container) bool { return !c.started.happened() }) {
+		r.reportRunning()
+	}
+}
+
+func (r *Runner) startContainers(ctx context.Context, missing []*Container) error {
+	starts, err := r.prestart(ctx, missing)
+	if err != nil {
+		return err
+	}
+	return r.startByDependency(ctx, missing, starts)
+}
+
+// reportRunning records that every container has started, also when the task is stopping already: it has run.
+func (r *Runner) reportRunning() {
+	stopping := r.isStopping()
+	r.report.update(func(report *spec.TaskReport) {
+		if report.Times.Started.IsZero() {
+			report.Times.Started = r.containers.lastStart()
+		}
+		if !stopping {
+			report.Status = spec.Running
+		}
+	})
+	if !stopping && r.task.LastStatus != spec.Running {
+		r.queueReport()
+	}
+}
+
+// failStart stops a task that cannot be started. An error that only says that the start was broken off is no reason.
+func (r *Runner) failStart(ctx context.Context, err error) {
+	if ctx.Err() != nil || r.isStopping() {
+		return
+	}
+	r.log.Warn("task cannot be started", "err", err)
+	var cause *StartError
+	if errors.As(err, &cause) && cause.Container != nil {
+		cause.Container.updateReport(func(report *spec.ContainerReport) { report.Reason = runtime.Truncate(err.Error()) })
+	}
+	r.beginStop(spec.StopFailedToStart, err.Error())
+}
+
+// newStarts begins the specifications of containers: what does not need a hook.
+func (r *Runner) newStarts(containers []*Container) ([]*Start, error) {
+	volumePaths, err := r.dir.createVolumes(r.def.Volumes)
+	if err != nil {
+		return nil, startError(kindInvalidVolume, nil, err)
+	}
+	var starts []*Start
+	for _, c := range containers {
+		// The directory comes before the network: it tells a later start of the agent what there is to clean up.
+		dir, err := r.dir.createContainerDir(c.ID)
+		if err != nil {
+			return nil, startError(kindCannotCreate, c, err)
+		}
+		def := *c.Def
+		if def.Hostname == "" && r.mode != runtime.NetworkHost {
+			def.Hostname = r.task.ID[:min(12, len(r.task.ID))]
+		}
+		def.MountPoints = r.mountPoints(c.Def)
+		starts = append(starts, &Start{Container: c, Dir: dir, Spec: runtime.ContainerSpec{
+			ID: c.ID, Task: r.task, Def: &def, TaskDef: r.def, GPUs: c.GPUs, Network: r.mode, VolumePaths: volumePaths,
+		}})
+	}
+	return starts, nil
+}
+
+// mountPoints are the container's own, and those of its volumesFrom, which are read-only if it asks for that.
+func (r *Runner) mountPoints(def *spec.ContainerDefinition) []spec.MountPoint {
+	mounts := slices.Clone(def.MountPoints)
+	for _, from := range def.VolumesFrom {
+		if source := r.containers.named(from.SourceContainer); source != nil {
+			for _, m := range source.Def.MountPoints {
+				m.ReadOnly = m.ReadOnly || from.ReadOnly
+				mounts = append(mounts, m)
+			}
+		}
+	}
+	return mounts
+}

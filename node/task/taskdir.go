@@ -1,0 +1,108 @@
+package task
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strconv"
+
+	"pinion/node/runtime"
+	"pinion/raftfsm/spec"
+)
+
+// taskDir is the directory of one task on this host: <Dir>/tasks/<task id> with
+//
+//	volumes/<n>         the n-th volume of the definition, when it names no directory of the host
+//	containers/<id>/    hosts and resolv.conf of a container
+//
+// It is there from before the task's first container until after the last one is removed, so what is found in it at
+// start also tells which networks may need cleaning up.
+type taskDir struct{ path string }
+
+// Dirs is the directory of all tasks' directories under the agent's directory.
+func Dirs(dir string) string { return filepath.Join(dir, "tasks") }
+
+// ListDirs lists the ids of the tasks that have a directory on this host.
+func ListDirs(dir string) ([]string, error) { return entryNames(Dirs(dir)) }
+
+// RemoveDir detaches what a former task has left on the network, and removes its directory.
+func RemoveDir(ctx context.Context, dir, taskID string, network runtime.Network) error {
+	d := newTaskDir(dir, taskID)
+	containers, err := entryNames(filepath.Join(d.path, "containers"))
+	if err != nil {
+		return err
+	}
+	for _, id := range containers {
+		if err := network.Detach(ctx, id); err != nil {
+			return err
+		}
+	}
+	return d.remove()
+}
+
+func newTaskDir(dir, taskID string) taskDir {
+	return taskDir{path: filepath.Join(Dirs(dir), taskID)}
+}
+
+// createVolumes makes the task's volumes and returns volume name -> directory on this host. A directory of the host that is
+// missing is made, as ECS does.
+func (d taskDir) createVolumes(volumes []spec.Volume) (map[string]string, error) {
+	mounts := map[string]string{}
+	for i, v := range volumes {
+		path := filepath.Join(d.path, "volumes", strconv.Itoa(i))
+		mode := os.FileMode(0o777)
+		if v.Host != nil && v.Host.SourcePath != "" {
+			path, mode = v.Host.SourcePath, 0o755
+		}
+		if !filepath.IsAbs(path) {
+			return nil, fmt.Errorf("volume %s: sourcePath %q is not an absolute path", v.Name, path)
+		}
+		if err := createVolume(path, mode); err != nil {
+			return nil, fmt.Errorf("volume %s: %w", v.Name, err)
+		}
+		mounts[v.Name] = path
+	}
+	return mounts, nil
+}
+
+// createVolume sets the mode past the umask, because containers of any user share scratch space. What is there already
+// is left as it is.
+func createVolume(path string, mode os.FileMode) error {
+	if _, err := os.Stat(path); err == nil {
+		return nil
+	}
+	if err := os.MkdirAll(path, 0o755); err != nil {
+		return err
+	}
+	return os.Chmod(path, mode)
+}
+
+// createContainerDir makes the directory of a container's files.
+func (d taskDir) createContainerDir(id string) (string, error) {
+	dir := filepath.Join(d.path, "containers", id)
+	if err := os.MkdirAll(dir, 0o755); err != nil {
+		return "", fmt.Errorf("scratch directory: %w", err)
+	}
+	return dir, nil
+}
+
+func (d taskDir) remove() error {
+	if err := os.RemoveAll(d.path); err != nil {
+		return fmt.Errorf("scratch directory: %w", err)
+	}
+	return nil
+}
+
+// entryNames lists a directory; one that is not there is empty.
+func entryNames(dir string) ([]string, error) {
+	entries, err := os.ReadDir(dir)
+	if err != nil && !os.IsNotExist(err) {
+		return nil, err
+	}
+	all := make([]string, 0, len(entries))
+	for _, e := range entries {
+		all = append(all, e.Name())
+	}
+	return all, nil
+}
