@@ -12,6 +12,7 @@ import (
 	"net/http/httptest"
 	"strings"
 	"testing"
+	"time"
 
 	"pinion/raftfsm"
 	"pinion/raftfsm/spec"
@@ -91,9 +92,11 @@ func TestSlowClientsHoldNoPlace(t *testing.T) {
 	for range 50 { // these ask for 20 kB again and again, and read nothing: their connections fill up
 		dial(t, server, strings.Repeat("POST /v1/ListClusters HTTP/1.1\r\nHost: x\r\nContent-Length: 2\r\n\r\n{}", 40))
 	}
+	ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
+	defer cancel()
 	for range 20 {
 		got := send(t, "POST", server.URL+"/v1/ListTasks", "{}")
-		for got.Code == 503 { // one of those above has the place for the moment that it takes
+		for got.Code == 503 && ctx.Err() == nil { // one of those above has the place for the moment that it takes
 			got = send(t, "POST", server.URL+"/v1/ListTasks", "{}")
 		}
 		if got.Code != 200 {

@@ -12,7 +12,7 @@ const idleFor = time.Minute
 // are kept for a minute.
 const quiet = 75 * time.Second
 
-// link is a host's interface in the bed.
+// link is a host's interface in the testbed.
 const link = "eth0"
 
 // measureAgent watches a host that runs nothing and is no server.

@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"time"
 
-	"pinion/packaging/cluster/bed"
+	"pinion/packaging/testbed"
 )
 
 // measureKills kills the leader's pinion again and again: how long until the next RunTask is accepted, of a client that
@@ -43,7 +43,7 @@ func measureKills(p *pool, o options) ([]figure, error) {
 }
 
 // runElsewhere asks the hosts but this one in turn, until one accepts a task.
-func (p *pool) runElsewhere(dead *bed.Host, token string) (accepted task, err error) {
+func (p *pool) runElsewhere(dead *testbed.Host, token string) (accepted task, err error) {
 	others := p.others(dead)
 	n := 0
 	err = p.until("a task is accepted", func() error {
@@ -65,7 +65,7 @@ func (p *pool) runElsewhere(dead *bed.Host, token string) (accepted task, err er
 }
 
 // revive starts a host again and waits until all are connected.
-func (p *pool) revive(h *bed.Host) (placed, error) {
+func (p *pool) revive(h *testbed.Host) (placed, error) {
 	if err := h.Start(p.ctx); err != nil {
 		return placed{}, err
 	}

@@ -6,7 +6,7 @@ import (
 	"slices"
 	"time"
 
-	"pinion/packaging/cluster/bed"
+	"pinion/packaging/testbed"
 )
 
 // apart is the time between two hosts of the fleet that fall silent: they come at any moment of their heartbeats.
@@ -40,7 +40,7 @@ func measureFleetLosses(p *pool, f *fleet) ([]figure, error) {
 }
 
 // fall makes n hosts fall silent and asks at a host until all of them are lost. Their ids go into gone.
-func (p *pool) fall(f *fleet, n int, at *bed.Host, gone map[string]bool) (took []time.Duration, err error) {
+func (p *pool) fall(f *fleet, n int, at *testbed.Host, gone map[string]bool) (took []time.Duration, err error) {
 	since := map[string]time.Time{} // of those that are not lost yet
 	fell := 0
 	next := time.Now()
@@ -68,7 +68,7 @@ func (p *pool) fall(f *fleet, n int, at *bed.Host, gone map[string]bool) (took [
 
 // lostOf are those of the fleet's hosts that one host shows as not connected. During an election it shows nothing, which is
 // part of the time that a loss takes.
-func (p *pool) lostOf(at *bed.Host, ids []string) (lost []string, err error) {
+func (p *pool) lostOf(at *testbed.Host, ids []string) (lost []string, err error) {
 	if len(ids) == 0 {
 		return nil, nil
 	}
@@ -103,7 +103,7 @@ func (p *pool) fallWithLeader(f *fleet, gone map[string]bool) (took []time.Durat
 }
 
 // wronged counts the hosts of the fleet that are shown as not connected and are not gone.
-func (p *pool) wronged(at *bed.Host, gone map[string]bool) (int, error) {
+func (p *pool) wronged(at *testbed.Host, gone map[string]bool) (int, error) {
 	var all []member
 	if err := p.client(at).get("hosts?cluster="+fleetCluster, &all); err != nil {
 		return 0, err

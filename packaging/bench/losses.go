@@ -5,7 +5,7 @@ import (
 	"fmt"
 	"time"
 
-	"pinion/packaging/cluster/bed"
+	"pinion/packaging/testbed"
 	"pinion/raftfsm/spec"
 )
 
@@ -60,7 +60,7 @@ func (p *pool) lose(rounds int, withLeader bool) (took []time.Duration, err erro
 }
 
 // isolate cuts all links between a host and the others.
-func (p *pool) isolate(h *bed.Host) error {
+func (p *pool) isolate(h *testbed.Host) error {
 	for _, other := range p.others(h) {
 		if err := p.CutBoth(h, other); err != nil {
 			return err
@@ -73,7 +73,7 @@ func (p *pool) isolate(h *bed.Host) error {
 var errConnected = errors.New("it is shown as connected")
 
 // lost answers nil when one host shows another as not connected.
-func (p *pool) lost(at *bed.Host, id string) error {
+func (p *pool) lost(at *testbed.Host, id string) error {
 	connected, err := p.connected(at, spec.DefaultCluster, []string{id})
 	if err == nil && connected[id] {
 		err = errConnected
@@ -82,7 +82,7 @@ func (p *pool) lost(at *bed.Host, id string) error {
 }
 
 // connected is what a host says of others in a cluster, by their ids, a hundred of them at most.
-func (p *pool) connected(at *bed.Host, cluster string, ids []string) (map[string]bool, error) {
+func (p *pool) connected(at *testbed.Host, cluster string, ids []string) (map[string]bool, error) {
 	var answer struct {
 		Instances []struct {
 			ARN       string `json:"containerInstanceArn"`

@@ -8,12 +8,12 @@ import (
 	"slices"
 	"time"
 
-	"pinion/packaging/cluster/bed"
+	"pinion/packaging/testbed"
 	"pinion/raftfsm/spec"
 )
 
 const (
-	// poolHosts run pinion: three servers, and an agent that is nothing else. One place more in the bed is the fleet's.
+	// poolHosts run pinion: three servers, and an agent that is nothing else. One place more in the testbed is the fleet's.
 	poolHosts = 4
 	servers   = 3
 	// patience is how long the bench waits for what must happen. Nothing is asserted by it.
@@ -22,11 +22,11 @@ const (
 
 // pool is four Pinion hosts, each in a network namespace of its own, with eight simulated GPUs each.
 type pool struct {
-	*bed.Testbed
+	*testbed.Testbed
 	ctx     context.Context
-	hosts   []*bed.Host // that run pinion
-	place   *bed.Host   // a place in the network without a pinion
-	clients map[*bed.Host]*client
+	hosts   []*testbed.Host // that run pinion
+	place   *testbed.Host   // a place in the network without a pinion
+	clients map[*testbed.Host]*client
 }
 
 // measurePool measures what several hosts do together.
@@ -52,15 +52,15 @@ func startPool(ctx context.Context, binary string) (*pool, error) {
 	if err != nil {
 		return nil, err
 	}
-	plan := bed.Config{Dir: dir, Binary: binary, Hosts: make([][]string, poolHosts+1)}
+	plan := testbed.Config{Dir: dir, Binary: binary, Hosts: make([][]string, poolHosts+1)}
 	for i := range plan.Hosts {
 		plan.Hosts[i] = []string{"--gpus", "sim:8xh100"}
 	}
-	b, err := bed.New(plan)
+	b, err := testbed.New(plan)
 	if err != nil {
 		return nil, errors.Join(err, os.Remove(dir))
 	}
-	p := &pool{Testbed: b, ctx: ctx, hosts: b.Hosts()[:poolHosts], place: b.Hosts()[poolHosts], clients: map[*bed.Host]*client{}}
+	p := &pool{Testbed: b, ctx: ctx, hosts: b.Hosts()[:poolHosts], place: b.Hosts()[poolHosts], clients: map[*testbed.Host]*client{}}
 	for _, h := range p.hosts {
 		p.clients[h] = newClient(h.Dir)
 	}
@@ -89,11 +89,11 @@ func (p *pool) start() error {
 	return err
 }
 
-// down takes the bed away, also when the bench was interrupted.
+// down takes the testbed away, also when the bench was interrupted.
 func (p *pool) down() error { return p.Down(context.Background()) }
 
 // client is the one that talks to the host.
-func (p *pool) client(h *bed.Host) *client { return p.clients[h] }
+func (p *pool) client(h *testbed.Host) *client { return p.clients[h] }
 
 // member is a host as GET /v1/hosts shows it.
 type member struct {
@@ -105,14 +105,14 @@ type member struct {
 
 // placed are the hosts of the pool by their role, and where each is known.
 type placed struct {
-	leader *bed.Host
-	agent  *bed.Host
+	leader *testbed.Host
+	agent  *testbed.Host
 	ids    map[string]string // id of each host that runs pinion, by name
 }
 
 // others are the hosts but these.
-func (p *pool) others(not ...*bed.Host) []*bed.Host {
-	return slices.DeleteFunc(slices.Clone(p.hosts), func(h *bed.Host) bool { return slices.Contains(not, h) })
+func (p *pool) others(not ...*testbed.Host) []*testbed.Host {
+	return slices.DeleteFunc(slices.Clone(p.hosts), func(h *testbed.Host) bool { return slices.Contains(not, h) })
 }
 
 // settled waits until every host that runs pinion sees all of them connected, three of them servers.

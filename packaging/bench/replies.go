@@ -9,7 +9,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"pinion/packaging/cluster/bed"
+	"pinion/packaging/testbed"
 )
 
 // pause is the time between two questions to the host, long enough to leave it the machine.
@@ -41,7 +41,7 @@ func measurePoolReplies(p *pool, o options) (figures []figure, err error) {
 	defer func() { err = errors.Join(err, bare.close()) }()
 	for _, at := range []struct {
 		what string
-		host *bed.Host
+		host *testbed.Host
 	}{{"the leader", now.leader}, {"an agent", now.agent}} {
 		replies, entries, err := repliesBeside(p.client(at.host), o.rounds, bare.entry)
 		if err != nil {

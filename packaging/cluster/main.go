@@ -14,7 +14,7 @@ import (
 
 	"github.com/urfave/cli/v2"
 
-	"pinion/packaging/cluster/bed"
+	"pinion/packaging/testbed"
 )
 
 const defaultDir = "/var/lib/pinion-cluster"
@@ -36,9 +36,9 @@ func main() {
 		},
 		Commands: []*cli.Command{
 			upCommand(), listCommand(), cutCommand(), healCommand(), execCommand(), downCommand(),
-			hostCommand("kill", "end pinion with SIGKILL; its tasks run on", (*bed.Host).Kill),
-			hostCommand("stop", "halt pinion with SIGSTOP: connections stay, nothing answers", withoutContext((*bed.Host).Pause)),
-			hostCommand("cont", "let a stopped pinion go on", withoutContext((*bed.Host).Resume)),
+			hostCommand("kill", "end pinion with SIGKILL; its tasks run on", (*testbed.Host).Kill),
+			hostCommand("stop", "halt pinion with SIGSTOP: connections stay, nothing answers", withoutContext((*testbed.Host).Pause)),
+			hostCommand("cont", "let a stopped pinion go on", withoutContext((*testbed.Host).Resume)),
 			hostCommand("restart", "end pinion if it runs, and start it again", restart),
 		},
 		HideHelpCommand: true,
@@ -64,11 +64,11 @@ func upCommand() *cli.Command {
 			&cli.StringFlag{Name: "binary", Value: "bin/pinion", Usage: "the pinion program"},
 		},
 		Action: func(c *cli.Context) error {
-			plan := bed.Config{Dir: c.String("dir"), Binary: c.String("binary")}
+			plan := testbed.Config{Dir: c.String("dir"), Binary: c.String("binary")}
 			for range c.Int("n") {
 				plan.Hosts = append(plan.Hosts, []string{"--gpus", c.String("gpus")})
 			}
-			b, err := bed.New(plan)
+			b, err := testbed.New(plan)
 			if err != nil {
 				return err
 			}
@@ -89,7 +89,7 @@ func listCommand() *cli.Command {
 	}}
 }
 
-func list(b *bed.Testbed) error {
+func list(b *testbed.Testbed) error {
 	table := tabwriter.NewWriter(os.Stdout, 0, 0, 3, ' ', 0)
 	fmt.Fprintln(table, "HOST\tSTATUS\tADDRESS\tPID\tDATA DIRECTORY")
 	for _, h := range b.Hosts() {
@@ -105,7 +105,7 @@ func cutCommand() *cli.Command {
 		ArgsUsage: "A B",
 		Flags:     []cli.Flag{&cli.BoolFlag{Name: "one-way"}},
 		Action: func(c *cli.Context) error {
-			return withTestbed(c, func(b *bed.Testbed) error {
+			return withTestbed(c, func(b *testbed.Testbed) error {
 				from, err1 := b.Host(c.Args().Get(0))
 				to, err2 := b.Host(c.Args().Get(1))
 				if err := errors.Join(err1, err2); err != nil {
@@ -122,7 +122,7 @@ func cutCommand() *cli.Command {
 
 func healCommand() *cli.Command {
 	return &cli.Command{Name: "heal", Usage: "make every link whole again", Action: func(c *cli.Context) error {
-		return withTestbed(c, (*bed.Testbed).Heal)
+		return withTestbed(c, (*testbed.Testbed).Heal)
 	}}
 }
 
@@ -139,7 +139,7 @@ func execCommand() *cli.Command {
 			if len(args) < 2 {
 				return errors.New("name a host and a command, as in: exec host1 -- pinion hosts")
 			}
-			b, err := bed.Open(c.String("dir"))
+			b, err := testbed.Open(c.String("dir"))
 			if err != nil {
 				return err
 			}
@@ -153,7 +153,7 @@ func execCommand() *cli.Command {
 }
 
 // commandOn is the command with this terminal. Pinion gets the host's data directory.
-func commandOn(h *bed.Host, args []string) *exec.Cmd {
+func commandOn(h *testbed.Host, args []string) *exec.Cmd {
 	if args[0] == "pinion" {
 		args = append([]string{h.Binary(), "--data-dir", h.Dir}, args[1:]...)
 	}
@@ -164,8 +164,8 @@ func commandOn(h *bed.Host, args []string) *exec.Cmd {
 
 func downCommand() *cli.Command {
 	return &cli.Command{Name: "down", Usage: "end everything and remove all of it", Action: func(c *cli.Context) error {
-		b, err := bed.Open(c.String("dir"))
-		if errors.Is(err, bed.ErrNone) {
+		b, err := testbed.Open(c.String("dir"))
+		if errors.Is(err, testbed.ErrNone) {
 			return nil
 		}
 		if err != nil {
@@ -176,9 +176,9 @@ func downCommand() *cli.Command {
 }
 
 // hostCommand does something to one host.
-func hostCommand(name, usage string, do func(*bed.Host, context.Context) error) *cli.Command {
+func hostCommand(name, usage string, do func(*testbed.Host, context.Context) error) *cli.Command {
 	return &cli.Command{Name: name, Usage: usage, ArgsUsage: "HOST", Action: func(c *cli.Context) error {
-		return withTestbed(c, func(b *bed.Testbed) error {
+		return withTestbed(c, func(b *testbed.Testbed) error {
 			h, err := b.Host(c.Args().First())
 			if err != nil {
 				return err
@@ -190,12 +190,12 @@ func hostCommand(name, usage string, do func(*bed.Host, context.Context) error) 
 	}}
 }
 
-func withoutContext(do func(*bed.Host) error) func(*bed.Host, context.Context) error {
-	return func(h *bed.Host, _ context.Context) error { return do(h) }
+func withoutContext(do func(*testbed.Host) error) func(*testbed.Host, context.Context) error {
+	return func(h *testbed.Host, _ context.Context) error { return do(h) }
 }
 
 // restart waits a little for the host; without a server that it reaches it cannot be ready.
-func restart(h *bed.Host, ctx context.Context) error {
+func restart(h *testbed.Host, ctx context.Context) error {
 	if err := errors.Join(h.Terminate(ctx), h.Launch()); err != nil {
 		return err
 	}
@@ -209,8 +209,8 @@ func restart(h *bed.Host, ctx context.Context) error {
 	return err
 }
 
-func withTestbed(c *cli.Context, do func(*bed.Testbed) error) error {
-	b, err := bed.Open(c.String("dir"))
+func withTestbed(c *cli.Context, do func(*testbed.Testbed) error) error {
+	b, err := testbed.Open(c.String("dir"))
 	if err != nil {
 		return err
 	}

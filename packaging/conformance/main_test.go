@@ -12,7 +12,7 @@ import (
 	"sync"
 	"testing"
 
-	"pinion/packaging/cluster/bed"
+	"pinion/packaging/testbed"
 )
 
 // testbedPrefix begins the names of the directories of pools. It is short because the paths of unix sockets are.
@@ -44,11 +44,11 @@ func TestMain(m *testing.M) {
 	flag.Parse()
 	left, _ := filepath.Glob(filepath.Join(os.TempDir(), testbedPrefix+"*"))
 	for _, dir := range left {
-		b, err := bed.Open(dir)
+		b, err := testbed.Open(dir)
 		if err == nil {
 			err = b.Down(context.Background())
 		}
-		if err != nil && !errors.Is(err, bed.ErrBusy) && !errors.Is(err, bed.ErrNone) {
+		if err != nil && !errors.Is(err, testbed.ErrBusy) && !errors.Is(err, testbed.ErrNone) {
 			fmt.Fprintln(os.Stderr, "leftovers of an earlier run:", err)
 		}
 	}

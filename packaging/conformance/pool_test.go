@@ -15,7 +15,7 @@ import (
 	"testing"
 	"time"
 
-	"pinion/packaging/cluster/bed"
+	"pinion/packaging/testbed"
 )
 
 // waitTimeout is how long a test waits for what must happen. It is generous: nothing here measures speed.
@@ -23,11 +23,11 @@ const waitTimeout = 60 * time.Second
 
 // testPool is a pool whose first host has GPUs and answers all clients. The others are spare: see spare.
 type testPool struct {
-	*bed.Testbed
-	host   *bed.Host
-	spares map[string]*bed.Host // that have not been started, by the name of who may have them
-	env    map[string]string    // what `pinion env` sets
-	http   *http.Client         // reaches the pool's network and trusts its certificates
+	*testbed.Testbed
+	host   *testbed.Host
+	spares map[string]*testbed.Host // that have not been started, by the name of who may have them
+	env    map[string]string        // what `pinion env` sets
+	http   *http.Client             // reaches the pool's network and trusts its certificates
 }
 
 // newTestPool starts a pool of one host, with places for spare ones. The test's end takes all of it away.
@@ -38,12 +38,12 @@ func newTestPool(t *testing.T, spares ...string) *testPool {
 	}
 	dir, err := os.MkdirTemp("", testbedPrefix)
 	must(t, err)
-	plan := bed.Config{Dir: dir, Binary: cmp.Or(os.Getenv("PINION_BINARY"), "../../bin/pinion"), Hosts: [][]string{{"--gpus", "sim:8xh100", "--attribute", "rack=r1"}}}
+	plan := testbed.Config{Dir: dir, Binary: cmp.Or(os.Getenv("PINION_BINARY"), "../../bin/pinion"), Hosts: [][]string{{"--gpus", "sim:8xh100", "--attribute", "rack=r1"}}}
 	for _, name := range spares {
 		plan.Hosts = append(plan.Hosts, []string{"--gpus", "none", "--cluster", "spare-" + name})
 	}
-	s := &testPool{spares: map[string]*bed.Host{}}
-	if s.Testbed, err = bed.New(plan); err != nil {
+	s := &testPool{spares: map[string]*testbed.Host{}}
+	if s.Testbed, err = testbed.New(plan); err != nil {
 		os.Remove(dir)
 		t.Fatal(err)
 	}
@@ -82,7 +82,7 @@ func (s *testPool) down(t *testing.T) {
 }
 
 // envOf is what `pinion env` sets. What it unsets is left out.
-func envOf(t *testing.T, h *bed.Host) map[string]string {
+func envOf(t *testing.T, h *testbed.Host) map[string]string {
 	t.Helper()
 	text, err := h.Pinion("env", "-o", "json")
 	must(t, err)
@@ -128,13 +128,14 @@ func (s *testPool) run(cmd *exec.Cmd) ([]byte, error) {
 // eventually asks again and again until ok says yes; for what happens in another process and cannot be waited on.
 func eventually(t *testing.T, what string, ok func() bool) {
 	t.Helper()
-	deadline := time.After(waitTimeout)
+	ctx, cancel := context.WithTimeout(t.Context(), waitTimeout)
+	defer cancel()
 	tick := time.NewTicker(100 * time.Millisecond)
 	defer tick.Stop()
 	for !ok() {
 		select {
 		case <-tick.C:
-		case <-deadline:
+		case <-ctx.Done():
 			t.Fatalf("after %v still not: %s", waitTimeout, what)
 		}
 	}

@@ -95,13 +95,15 @@ func (h *host) tryStart() error {
 	}()
 	h.exited = make(chan error, 1)
 	go func() { <-read; h.exited <- h.cmd.Wait() }()
+	ctx, cancel := context.WithTimeout(context.Background(), waitTimeout)
+	defer cancel()
 	select {
 	case <-ready:
 		return nil
 	case err := <-h.exited:
 		h.exited <- err
 		return fmt.Errorf("pinion up ended: %v", err)
-	case <-time.After(waitTimeout):
+	case <-ctx.Done():
 		return fmt.Errorf("pinion up is not ready after %v", waitTimeout)
 	}
 }
@@ -110,9 +112,11 @@ func (h *host) tryStart() error {
 func (h *host) signalAndWait(t testing.TB, sig syscall.Signal) {
 	t.Helper()
 	h.cmd.Process.Signal(sig)
+	ctx, cancel := context.WithTimeout(context.Background(), waitTimeout)
+	defer cancel()
 	select {
 	case <-h.exited:
-	case <-time.After(waitTimeout):
+	case <-ctx.Done():
 		t.Fatalf("pinion is still there %v after %v\n%s", waitTimeout, sig, h.output)
 	}
 }

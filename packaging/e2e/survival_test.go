@@ -1,13 +1,13 @@
 package e2e
 
 import (
+	"context"
 	"os"
 	"path/filepath"
 	"strconv"
 	"strings"
 	"syscall"
 	"testing"
-	"time"
 )
 
 // countScript writes a number every 100 ms: a hole in the log or a restart of the container shows as a gap in them. It ends
@@ -133,9 +133,7 @@ func TestTheStateSurvivesKill9AtAnyTime(t *testing.T) {
 				acknowledged[decode(t, raw).text("taskDefinition", "taskDefinitionArn")] = true
 			}
 		}
-		select {
-		case <-died:
-		case <-time.After(waitTimeout):
+		if !closesInTime(t, died) {
 			t.Fatalf("a request failed before the kill, or pinion outlived it\n%s", h.output)
 		}
 		h.start(t)
@@ -145,6 +143,19 @@ func TestTheStateSurvivesKill9AtAnyTime(t *testing.T) {
 				t.Fatalf("%s was acknowledged and is lost; %d of %d are there", arn, len(there), len(acknowledged))
 			}
 		}
+	}
+}
+
+// closesInTime waits for a channel to be closed.
+func closesInTime(t *testing.T, closed <-chan struct{}) bool {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), waitTimeout)
+	defer cancel()
+	select {
+	case <-closed:
+		return true
+	case <-ctx.Done():
+		return false
 	}
 }
 

@@ -49,7 +49,6 @@ var (
 		"node/ctrd.specBuilder",
 		"node/ctrd.startOperation",
 		"packaging/bench.pool",
-		"packaging/cluster/bed.Host",
 		"raftfsm.View",
 		"raftfsm.tx",
 		"server.Member",
@@ -62,17 +61,5 @@ var (
 		"server.queueRound",
 		"server/pki.Identity",
 	}
-	pendingWaits = []string{
-		"packaging/cluster/bed/disk_test.go",
-		"packaging/conformance/pool_test.go",
-		"packaging/e2e/host_test.go",
-		"packaging/e2e/many/disks_test.go",
-		"packaging/e2e/many/faults_test.go",
-		"packaging/e2e/many/history_client_test.go",
-		"packaging/e2e/many/history_test.go",
-		"packaging/e2e/many/load_test.go",
-		"packaging/e2e/many/retries_test.go",
-		"packaging/e2e/many/writers_test.go",
-		"packaging/e2e/survival_test.go",
-	}
+	pendingWaits = []string{}
 )

@@ -14,13 +14,13 @@ import (
 	"testing"
 	"time"
 
-	"pinion/packaging/cluster/bed"
+	"pinion/packaging/testbed"
 )
 
 type object = map[string]any
 
 // client talks to a host through its unix socket, which is reached from outside its network.
-func (p *pool) client(h *bed.Host) *http.Client {
+func (p *pool) client(h *testbed.Host) *http.Client {
 	c, _ := p.clients.LoadOrStore(h.Name, &http.Client{Timeout: 15 * time.Second, Transport: &http.Transport{
 		DialContext: func(ctx context.Context, _, _ string) (net.Conn, error) {
 			var d net.Dialer
@@ -30,7 +30,7 @@ func (p *pool) client(h *bed.Host) *http.Client {
 }
 
 // call sends an operation to a host. An error means that there was no answer; a refusal has a status.
-func (p *pool) call(h *bed.Host, operation string, in, out any) (status int, err error) {
+func (p *pool) call(h *testbed.Host, operation string, in, out any) (status int, err error) {
 	body, err := json.Marshal(in)
 	if err != nil {
 		return 0, err
@@ -39,7 +39,7 @@ func (p *pool) call(h *bed.Host, operation string, in, out any) (status int, err
 }
 
 // get reads a document of the plain door.
-func (p *pool) get(h *bed.Host, path string, out any) error {
+func (p *pool) get(h *testbed.Host, path string, out any) error {
 	status, err := p.do(h, "GET", path, "", out)
 	if err == nil && status != 200 {
 		err = fmt.Errorf("GET %s on %s: %d", path, h.Name, status)
@@ -47,7 +47,7 @@ func (p *pool) get(h *bed.Host, path string, out any) error {
 	return err
 }
 
-func (p *pool) do(h *bed.Host, method, path, body string, out any) (int, error) {
+func (p *pool) do(h *testbed.Host, method, path, body string, out any) (int, error) {
 	request, err := http.NewRequest(method, "http://pinion/v1/"+path, strings.NewReader(body))
 	if err != nil {
 		return 0, err
@@ -79,7 +79,7 @@ func (p *pool) do(h *bed.Host, method, path, body string, out any) (int, error) 
 type rawBody string
 
 // mustCall is call for requests that succeed after a while: what a client's retries would do.
-func (p *pool) mustCall(t testing.TB, h *bed.Host, operation string, in, out any) {
+func (p *pool) mustCall(t testing.TB, h *testbed.Host, operation string, in, out any) {
 	t.Helper()
 	eventually(t, operation+" on "+h.Name, func() bool {
 		var raw rawBody
@@ -135,7 +135,7 @@ type host struct {
 }
 
 // hostsByName are the hosts that one host knows.
-func (p *pool) hostsByName(h *bed.Host) (map[string]host, error) {
+func (p *pool) hostsByName(h *testbed.Host) (map[string]host, error) {
 	var all []host
 	err := p.get(h, "hosts", &all)
 	byName := map[string]host{}
@@ -146,9 +146,9 @@ func (p *pool) hostsByName(h *bed.Host) (map[string]host, error) {
 }
 
 // leader asks every host that runs until one knows who leads.
-func (p *pool) leader(t testing.TB) *bed.Host {
+func (p *pool) leader(t testing.TB) *testbed.Host {
 	t.Helper()
-	var leader *bed.Host
+	var leader *testbed.Host
 	eventually(t, "somebody leads", func() bool {
 		for _, h := range p.Hosts() {
 			if h.Status() != "running" {
@@ -198,7 +198,7 @@ func (p *pool) waitConverged(t testing.TB) {
 }
 
 // sh runs a shell command on a host as a user would after `eval "$(pinion env)"`; documents' commands go in verbatim.
-func (p *pool) sh(t testing.TB, h *bed.Host, script string) (string, error) {
+func (p *pool) sh(t testing.TB, h *testbed.Host, script string) (string, error) {
 	t.Helper()
 	documents, err := filepath.Abs("../../../api/ecs/testdata")
 	must(t, err)
@@ -213,7 +213,7 @@ func (p *pool) sh(t testing.TB, h *bed.Host, script string) (string, error) {
 }
 
 // aws runs a command line of the AWS CLI on a host and decodes its answer.
-func aws[T any](t testing.TB, p *pool, h *bed.Host, script string) (answer T) {
+func aws[T any](t testing.TB, p *pool, h *testbed.Host, script string) (answer T) {
 	t.Helper()
 	out, err := p.sh(t, h, script)
 	if err == nil {

@@ -7,7 +7,7 @@ import (
 	"testing"
 	"time"
 
-	"pinion/packaging/cluster/bed"
+	"pinion/packaging/testbed"
 )
 
 // diskSize leaves a host of this test several hundred MiB beside what it unpacks.
@@ -44,11 +44,11 @@ func (p *pool) testHang(t *testing.T) {
 		w := p.startWriters(t, fmt.Sprintf("hang%d", round))
 		w.waitAcknowledged(t, time.Now(), 5)
 		leader := p.leader(t)
-		must(t, leader.FreezeDisk())
+		must(t, leader.Disk.Freeze())
 		frozen := time.Now()
 		gap := w.waitAcknowledged(t, frozen, 1)
 		gaps = append(gaps, gap)
-		must(t, leader.ThawDisk())
+		must(t, leader.Disk.Thaw())
 		eventually(t, leader.Name+" has left because its disk hangs", func() bool { return leader.Status() == "down" })
 		p.start(t, leader)
 		n := p.stopAndCheck(t, w)
@@ -58,6 +58,9 @@ func (p *pool) testHang(t *testing.T) {
 	recordTimes(t, "the leader's disk hangs -> next acknowledged change", gaps, 0, 10*time.Second)
 	recordCount("changes acknowledged while disks hung, all there", acknowledged)
 }
+
+// fullFor is how long disks stay full.
+const fullFor = 3 * time.Second
 
 // testFull fills the disks of one server, then of two, each server's in turn.
 func (p *pool) testFull(t *testing.T) {
@@ -69,12 +72,12 @@ func (p *pool) testFull(t *testing.T) {
 			w.waitAcknowledged(t, time.Now(), 5)
 			full := p.rotate(round, n)
 			for _, h := range full {
-				must(t, h.FillDisk())
+				must(t, h.Disk.Fill())
 			}
-			<-time.After(3 * time.Second) // what they do meanwhile is up to them
+			testbed.Rest(t.Context(), fullFor) // what they do meanwhile is up to them
 			freed := time.Now()
 			for _, h := range full {
-				must(t, h.FreeDisk())
+				must(t, h.Disk.Free())
 			}
 			gap := w.waitAcknowledged(t, freed, 5)
 			back = append(back, gap)
@@ -88,7 +91,7 @@ func (p *pool) testFull(t *testing.T) {
 }
 
 // rotate are n hosts, beginning with another one each round.
-func (p *pool) rotate(round, n int) (some []*bed.Host) {
+func (p *pool) rotate(round, n int) (some []*testbed.Host) {
 	for i := range n {
 		some = append(some, p.Hosts()[(round+i)%len(p.Hosts())])
 	}
@@ -113,13 +116,10 @@ func (p *pool) testFlicker(t *testing.T) {
 		w := p.startWriters(t, fmt.Sprintf("flicker%d", round))
 		w.waitAcknowledged(t, time.Now(), 5)
 		leader := p.leader(t)
-		others := slices.DeleteFunc(slices.Clone(p.Hosts()), func(h *bed.Host) bool { return h == leader })
+		others := slices.DeleteFunc(slices.Clone(p.Hosts()), func(h *testbed.Host) bool { return h == leader })
 		follower := others[round%len(others)]
 		before := strings.Count(leader.Output(), rejectedEntries)
-		for range writeFailuresEach {
-			must(t, follower.FailWrites(writeFailure))
-			<-time.After(writeFailure)
-		}
+		must(t, follower.FailWrites(t.Context(), writeFailure, writeFailuresEach))
 		w.waitAcknowledged(t, time.Now(), 5)
 		w.stop()
 		began := time.Now()

@@ -10,7 +10,7 @@ import (
 
 	"github.com/aws/aws-sdk-go-v2/service/ecs"
 
-	"pinion/packaging/cluster/bed"
+	"pinion/packaging/testbed"
 )
 
 // TestFaults breaks a cluster of five hosts in every way, one after the other. Flags say how often.
@@ -91,7 +91,7 @@ func (p *pool) testEveryHostKilled(t *testing.T) {
 }
 
 // waitLost waits until one host shows another, just killed, as not connected.
-func (p *pool) waitLost(t *testing.T, at, killed *bed.Host) time.Duration {
+func (p *pool) waitLost(t *testing.T, at, killed *testbed.Host) time.Duration {
 	t.Helper()
 	began := time.Now()
 	eventually(t, killed.Name+" is not connected any more", func() bool {
@@ -104,19 +104,19 @@ func (p *pool) waitLost(t *testing.T, at, killed *bed.Host) time.Duration {
 // testLinksCut cuts one link of the leader in each direction, then both directions, then all of a host's links.
 func (p *pool) testLinksCut(t *testing.T) {
 	running := p.startTicking(t, 10, "cut")
-	cuts := map[string]func(leader, other *bed.Host) error{
+	cuts := map[string]func(leader, other *testbed.Host) error{
 		"to-a-host":   p.Cut,
-		"from-a-host": func(leader, other *bed.Host) error { return p.Cut(other, leader) },
+		"from-a-host": func(leader, other *testbed.Host) error { return p.Cut(other, leader) },
 		"both-ways":   p.CutBoth,
-		"deaf":        func(leader, _ *bed.Host) error { return p.isolate(leader, p.cutIncoming) },
-		"mute":        func(leader, _ *bed.Host) error { return p.isolate(leader, p.Cut) },
-		"alone":       func(leader, _ *bed.Host) error { return p.isolate(leader, p.CutBoth) },
-		"other-alone": func(_, other *bed.Host) error { return p.isolate(other, p.CutBoth) },
+		"deaf":        func(leader, _ *testbed.Host) error { return p.isolate(leader, p.cutIncoming) },
+		"mute":        func(leader, _ *testbed.Host) error { return p.isolate(leader, p.Cut) },
+		"alone":       func(leader, _ *testbed.Host) error { return p.isolate(leader, p.CutBoth) },
+		"other-alone": func(_, other *testbed.Host) error { return p.isolate(other, p.CutBoth) },
 	}
 	for round := range *rounds {
 		for name, cut := range cuts {
 			leader := p.leader(t)
-			others := slices.DeleteFunc(slices.Clone(p.Hosts()), func(h *bed.Host) bool { return h == leader })
+			others := slices.DeleteFunc(slices.Clone(p.Hosts()), func(h *testbed.Host) bool { return h == leader })
 			must(t, cut(leader, others[round%len(others)]))
 			whole := others[(round+1)%len(others)]
 			done := p.run(t, whole, "witnessed", fmt.Sprintf("cut-%d-%s", round, name))
@@ -132,10 +132,10 @@ func (p *pool) testLinksCut(t *testing.T) {
 }
 
 // cutIncoming cuts what comes to a host from another.
-func (p *pool) cutIncoming(h, other *bed.Host) error { return p.Cut(other, h) }
+func (p *pool) cutIncoming(h, other *testbed.Host) error { return p.Cut(other, h) }
 
 // isolate cuts all links of a host, each as cut does.
-func (p *pool) isolate(h *bed.Host, cut func(h, other *bed.Host) error) error {
+func (p *pool) isolate(h *testbed.Host, cut func(h, other *testbed.Host) error) error {
 	for _, other := range p.Hosts() {
 		if other == h {
 			continue
@@ -166,7 +166,7 @@ func (p *pool) testNoServers(t *testing.T) {
 	began := time.Now()
 	over := filepath.Join(p.witness, "brief-end")
 	must(t, os.WriteFile(over, nil, 0o600))
-	<-time.After(*away)
+	testbed.Rest(t.Context(), *away)
 	for name := range running {
 		written := p.tickCount(name)
 		eventually(t, name+" runs without servers", func() bool { return p.tickCount(name) > written })
@@ -183,7 +183,7 @@ func (p *pool) testNoServers(t *testing.T) {
 }
 
 // serverHosts are the hosts that are servers now.
-func (p *pool) serverHosts(t *testing.T) (servers []*bed.Host) {
+func (p *pool) serverHosts(t *testing.T) (servers []*testbed.Host) {
 	t.Helper()
 	hosts, err := p.hostsByName(p.leader(t))
 	must(t, err)

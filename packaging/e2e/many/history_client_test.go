@@ -12,6 +12,8 @@ import (
 	sdk "github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/ecs"
 	"github.com/aws/aws-sdk-go-v2/service/ecs/types"
+
+	"pinion/packaging/testbed"
 )
 
 // historyTimeout is how long a client of a history waits for an answer.
@@ -35,7 +37,7 @@ func (h *history) runClient(ctx context.Context, number int) {
 			in = familyRequest{kind: latest}
 		}
 		if _, answered := h.request(ctx, number, family, in); !answered {
-			<-time.After(rand.N(historyBackoff))
+			testbed.Rest(ctx, rand.N(historyBackoff))
 		}
 	}
 }

@@ -15,7 +15,7 @@ import (
 	"github.com/anishathalye/porcupine"
 	"github.com/aws/aws-sdk-go-v2/service/ecs"
 
-	"pinion/packaging/cluster/bed"
+	"pinion/packaging/testbed"
 )
 
 var historySize = flag.Int("history", 2000, "how many requests under faults are checked to be linearizable")
@@ -85,7 +85,7 @@ func (p *pool) testHistory(t *testing.T) {
 // injectFault breaks something of the leader's, or of the servers', for a moment.
 func (p *pool) injectFault(t *testing.T, n int) {
 	leader := p.leader(t)
-	others := slices.DeleteFunc(p.serverHosts(t), func(h *bed.Host) bool { return h == leader })
+	others := slices.DeleteFunc(p.serverHosts(t), func(h *testbed.Host) bool { return h == leader })
 	other := others[rand.IntN(len(others))]
 	faults := []func() error{
 		leader.Pause,
@@ -100,7 +100,7 @@ func (p *pool) injectFault(t *testing.T, n int) {
 		func() error { return p.isolate(other, p.CutBoth) },
 	}
 	must(t, faults[n%len(faults)]())
-	<-time.After(500*time.Millisecond + rand.N(2*time.Second))
+	testbed.Rest(t.Context(), 500*time.Millisecond+rand.N(2*time.Second))
 }
 
 // waitProgress waits until some requests were answered again.

@@ -11,6 +11,8 @@ import (
 	"time"
 
 	"github.com/aws/aws-sdk-go-v2/service/ecs"
+
+	"pinion/packaging/testbed"
 )
 
 // load is a number of clients that each run one witnessed task after the other through whatever host, and ask another
@@ -32,6 +34,9 @@ type load struct {
 
 type acknowledgement struct{ sentAt, ackedAt time.Time }
 
+// retryPause is between two requests about the same task.
+const retryPause = 20 * time.Millisecond
+
 // gpusEach is how many GPUs a task of the load has, so that a few tasks fill a host and GPUs change hands all the time.
 const gpusEach = 4
 
@@ -52,9 +57,8 @@ func (p *pool) startLoad(t *testing.T, sdks []*ecs.Client, family string) *load 
 func (l *load) runClient(number int) {
 	rest := *pace * time.Duration(*clients)
 	for n := 0; ; n++ {
-		select {
-		case <-time.After(time.Duration(rand.Int64N(int64(2 * rest)))):
-		case <-l.ctx.Done():
+		testbed.Rest(l.ctx, rand.N(2*rest))
+		if l.ctx.Err() != nil {
 			return
 		}
 		l.runUntilAccepted(fmt.Sprintf("%s-%d-%d", l.family, number, n))
@@ -64,7 +68,7 @@ func (l *load) runClient(number int) {
 // runUntilAccepted asks for a task until it is accepted or refused. A request whose outcome is unknown is asked again even when the
 // load ends, or nobody could say how many tasks there have to be.
 func (l *load) runUntilAccepted(name string) {
-	for end := time.Now().Add(waitTimeout); ; <-time.After(20 * time.Millisecond) {
+	for end := time.Now().Add(waitTimeout); ; testbed.Rest(context.Background(), retryPause) {
 		asked := time.Now()
 		out, err := runTask(context.Background(), l.clients[rand.IntN(len(l.clients))], l.family, name)
 		switch {

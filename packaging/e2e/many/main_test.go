@@ -9,10 +9,10 @@ import (
 	"path/filepath"
 	"testing"
 
-	"pinion/packaging/cluster/bed"
+	"pinion/packaging/testbed"
 )
 
-// testbedPrefix begins the names of the directories of beds. It is short because the paths of unix sockets are.
+// testbedPrefix begins the names of the directories of testbeds. It is short because the paths of unix sockets are.
 const testbedPrefix = "pinion-many-"
 
 // TestMain first takes away what a run before left that was killed, and ends with the table of figures.
@@ -20,9 +20,9 @@ func TestMain(m *testing.M) {
 	flag.Parse()
 	left, _ := filepath.Glob(filepath.Join(os.TempDir(), testbedPrefix+"*"))
 	for _, dir := range left {
-		b, err := bed.Open(dir)
+		b, err := testbed.Open(dir)
 		switch {
-		case errors.Is(err, bed.ErrBusy), errors.Is(err, bed.ErrNone):
+		case errors.Is(err, testbed.ErrBusy), errors.Is(err, testbed.ErrNone):
 			continue // another run's
 		case err == nil:
 			err = b.Down(context.Background())

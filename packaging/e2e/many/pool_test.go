@@ -16,7 +16,7 @@ import (
 	v1 "github.com/google/go-containerregistry/pkg/v1"
 
 	"pinion/node/ctrd/ctrdtest"
-	"pinion/packaging/cluster/bed"
+	"pinion/packaging/testbed"
 )
 
 // waitTimeout is how long a test waits for what must happen. It is generous: nothing here asserts speed.
@@ -25,9 +25,9 @@ const waitTimeout = 60 * time.Second
 // registryPort is where the switch serves images.
 const registryPort = 5000
 
-// pool is a bed of hosts with a registry beside it.
+// pool is a testbed of hosts with a registry beside it.
 type pool struct {
-	*bed.Testbed
+	*testbed.Testbed
 	witness   string   // a folder that containers share, whatever host they are on; see volume
 	clients   sync.Map // *http.Client to its unix socket, by host name
 	agentLogs sync.Map // *account of its log, by host name
@@ -58,7 +58,7 @@ func newPoolOn(t *testing.T, disk int64, flags ...[]string) *pool {
 	if err != nil {
 		t.Fatal(err)
 	}
-	p.Testbed, err = bed.New(bed.Config{Dir: dir, Binary: binary(), Hosts: flags, Disk: disk})
+	p.Testbed, err = testbed.New(testbed.Config{Dir: dir, Binary: binary(), Hosts: flags, Disk: disk})
 	if err != nil {
 		os.Remove(dir)
 		t.Fatal(err)
@@ -88,7 +88,7 @@ func (p *pool) up(t *testing.T) {
 func (p *pool) undoFaults(t testing.TB) {
 	t.Helper()
 	must(t, p.Heal())
-	var ended []*bed.Host
+	var ended []*testbed.Host
 	for _, h := range p.Hosts() {
 		switch h.Status() {
 		case "stopped":
@@ -222,7 +222,7 @@ func must(t testing.TB, err error) {
 }
 
 // start starts hosts again, all at once, and waits until they are ready.
-func (p *pool) start(t testing.TB, hosts ...*bed.Host) {
+func (p *pool) start(t testing.TB, hosts ...*testbed.Host) {
 	t.Helper()
 	for _, h := range hosts {
 		must(t, h.Launch())

@@ -9,6 +9,8 @@ import (
 	"sync/atomic"
 	"testing"
 	"time"
+
+	"pinion/packaging/testbed"
 )
 
 var retries = flag.Int("retries", 2000, "how many requests are made of which most ask for a task that was asked for before, while the leader is killed")
@@ -64,7 +66,7 @@ func TestRetriesAreOneTaskEach(t *testing.T) {
 
 // retryUntilAccepted asks until there is an answer, and wants the one that was given before.
 func (l *load) retryUntilAccepted(name string) (answered bool) {
-	for end := time.Now().Add(waitTimeout); l.ctx.Err() == nil; <-time.After(20 * time.Millisecond) {
+	for end := time.Now().Add(waitTimeout); l.ctx.Err() == nil; testbed.Rest(l.ctx, retryPause) {
 		out, err := runTask(l.ctx, l.clients[rand.IntN(len(l.clients))], l.family, name)
 		switch {
 		case err == nil && len(out.Tasks) == 1:

@@ -15,7 +15,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/ecs"
 	"github.com/aws/aws-sdk-go-v2/service/ecs/types"
 
-	"pinion/packaging/cluster/bed"
+	"pinion/packaging/testbed"
 )
 
 // requestTimeout is longer than a host may take to answer: a client that gave up earlier could ask again while its
@@ -23,7 +23,7 @@ import (
 const requestTimeout = 40 * time.Second
 
 // ecsClient is Amazon's own client, with its own retries, for one host's TLS port. It stands outside of all hosts.
-func (p *pool) ecsClient(t testing.TB, h *bed.Host) *ecs.Client {
+func (p *pool) ecsClient(t testing.TB, h *testbed.Host) *ecs.Client {
 	t.Helper()
 	text, err := h.Pinion("env", "-o", "json")
 	must(t, err)

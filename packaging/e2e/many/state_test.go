@@ -12,7 +12,7 @@ import (
 	"strings"
 	"testing"
 
-	"pinion/packaging/cluster/bed"
+	"pinion/packaging/testbed"
 )
 
 // checkStatesEqual waits until the states of all servers are equal, byte by byte, and every host answers the same.
@@ -135,7 +135,7 @@ func (p *pool) checkReportedFirst(t testing.TB) {
 	}
 }
 
-func (p *pool) agentLogOf(h *bed.Host) *agentLog {
+func (p *pool) agentLogOf(h *testbed.Host) *agentLog {
 	a, _ := p.agentLogs.LoadOrStore(h.Name, &agentLog{})
 	return a.(*agentLog)
 }

@@ -8,7 +8,7 @@ import (
 	"strconv"
 	"testing"
 
-	"pinion/packaging/cluster/bed"
+	"pinion/packaging/testbed"
 )
 
 // define registers a family whose one container runs a shell script in busybox on n GPUs, with the witness folder of
@@ -47,7 +47,7 @@ func namedRunTask(family, name string) object {
 }
 
 // run starts one named task through a host, and asks again while it is refused for want of a host.
-func (p *pool) run(t testing.TB, h *bed.Host, family, name string) task {
+func (p *pool) run(t testing.TB, h *testbed.Host, family, name string) task {
 	t.Helper()
 	var answer tasks
 	eventually(t, "RunTask "+family+" through "+h.Name, func() bool {
@@ -58,7 +58,7 @@ func (p *pool) run(t testing.TB, h *bed.Host, family, name string) task {
 	return answer.Tasks[0]
 }
 
-func (p *pool) describe(t testing.TB, h *bed.Host, id string) task {
+func (p *pool) describe(t testing.TB, h *testbed.Host, id string) task {
 	t.Helper()
 	var answer tasks
 	p.mustCall(t, h, "DescribeTasks", object{"tasks": []string{id}}, &answer)
@@ -69,7 +69,7 @@ func (p *pool) describe(t testing.TB, h *bed.Host, id string) task {
 }
 
 // list answers the ARNs on all pages of a listing of tasks or task definitions.
-func (p *pool) list(t testing.TB, h *bed.Host, operation string, in object) (all []string) {
+func (p *pool) list(t testing.TB, h *testbed.Host, operation string, in object) (all []string) {
 	t.Helper()
 	for {
 		var page struct {
@@ -87,7 +87,7 @@ func (p *pool) list(t testing.TB, h *bed.Host, operation string, in object) (all
 }
 
 // describeAll describes any number of tasks.
-func (p *pool) describeAll(t testing.TB, h *bed.Host, arns []string) (all []task) {
+func (p *pool) describeAll(t testing.TB, h *testbed.Host, arns []string) (all []task) {
 	t.Helper()
 	for some := range slices.Chunk(arns, 100) {
 		var answer tasks
@@ -101,7 +101,7 @@ func (p *pool) describeAll(t testing.TB, h *bed.Host, arns []string) (all []task
 }
 
 // wait asks until the task has the status.
-func (p *pool) wait(t testing.TB, h *bed.Host, id, status string) task {
+func (p *pool) wait(t testing.TB, h *testbed.Host, id, status string) task {
 	t.Helper()
 	var is task
 	eventually(t, "task "+id+" is "+status, func() bool {

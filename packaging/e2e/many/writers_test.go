@@ -8,7 +8,7 @@ import (
 	"testing"
 	"time"
 
-	"pinion/packaging/cluster/bed"
+	"pinion/packaging/testbed"
 )
 
 // writers register revisions of task definitions one after the other, one writer with a family of its own through each
@@ -36,16 +36,16 @@ func (p *pool) startWriters(t *testing.T, prefix string) *writers {
 		w.running.Go(func() {
 			for w.ctx.Err() == nil {
 				w.registerOne(h)
-				<-time.After(writerPause)
+				testbed.Rest(w.ctx, writerPause)
 			}
 		})
 	}
 	return w
 }
 
-func (w *writers) family(h *bed.Host) string { return w.prefix + "-" + h.Name }
+func (w *writers) family(h *testbed.Host) string { return w.prefix + "-" + h.Name }
 
-func (w *writers) registerOne(h *bed.Host) {
+func (w *writers) registerOne(h *testbed.Host) {
 	var answer struct {
 		Definition struct {
 			ARN string `json:"taskDefinitionArn"`

@@ -1,4 +1,4 @@
-package bed
+package testbed
 
 import (
 	"context"
@@ -13,7 +13,7 @@ import (
 	"time"
 )
 
-// fakePinion behaves like pinion as far as the bed can tell: it says that it is ready, leaves children in namespaces of
+// fakePinion behaves like pinion as far as the testbed can tell: it says that it is ready, leaves children in namespaces of
 // their own behind, and answers `token`. With the file `stubborn` beside it, `down` fails and does nothing.
 const fakePinion = `#!/bin/sh
 dir=$2
@@ -41,7 +41,7 @@ func testConfig(t *testing.T, hosts int) Config {
 	if err := os.WriteFile(binary, []byte(fakePinion), 0o755); err != nil {
 		t.Fatal(err)
 	}
-	return Config{Dir: filepath.Join(dir, "bed"), Binary: binary, Hosts: make([][]string, hosts)}
+	return Config{Dir: filepath.Join(dir, "testbed"), Binary: binary, Hosts: make([][]string, hosts)}
 }
 
 func newTestbed(t *testing.T, p Config) *Testbed {

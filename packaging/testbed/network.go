@@ -1,4 +1,4 @@
-package bed
+package testbed
 
 import (
 	"context"
@@ -62,7 +62,7 @@ func (b *Testbed) namespace(of string) string { return "pinion-" + b.state.ID + 
 func (b *Testbed) switchNamespace() string { return b.namespace("switch") }
 
 // createNetwork makes the namespaces, the bridge in the switch's, and a link from there to each host. Every interface is born
-// inside a namespace of the bed.
+// inside a namespace of the testbed.
 func (b *Testbed) createNetwork() error {
 	board := b.switchNamespace()
 	script := []string{

@@ -1,4 +1,4 @@
-package bed
+package testbed
 
 import (
 	"bytes"
@@ -21,22 +21,23 @@ import (
 // port is where every host listens; each has an address of its own.
 const port = 7400
 
-// Host is one Pinion host of a bed.
+// Host is one Pinion host of a testbed.
 type Host struct {
 	Name string     // host1 and so on, also its host name
 	Dir  string     // the data directory of its pinion
-	IP   netip.Addr // in the bed's subnet
+	IP   netip.Addr // in the testbed's subnet
+	Disk Disk       // what Dir is on
 
 	flags     []string
 	namespace string
-	base      string // begins the names of the host's files in the bed's directory
+	base      string // begins the names of the host's files in the testbed's directory
 	testbed   *Testbed
 
 	mu        sync.Mutex
 	logOffset int64 // length of the log when pinion was started last
 }
 
-// Address is HOST:PORT of its TLS port; only the hosts of the bed reach it.
+// Address is HOST:PORT of its TLS port; only the hosts of the testbed reach it.
 func (h *Host) Address() string { return netip.AddrPortFrom(h.IP, port).String() }
 
 // Binary is the absolute path of the pinion program.

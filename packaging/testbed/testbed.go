@@ -1,9 +1,9 @@
-// Package bed runs N Pinion hosts on one machine, each as if on a machine of its own: a network namespace and a host
+// Package testbed runs N Pinion hosts on one machine, each as if on a machine of its own: a network namespace and a host
 // name of its own, one link into a switch they share, a data directory and a containerd of its own. Links can be cut,
 // hosts killed, stopped and started again. Nothing is added to the machine's own network.
 //
-// A bed lives in a directory and outlives the process that made it; the directory says all that Down needs.
-package bed
+// A testbed lives in a directory and outlives the process that made it; the directory says all that Down needs.
+package testbed
 
 import (
 	"context"
@@ -18,21 +18,21 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// ErrBusy says that another process works with the bed.
+// ErrBusy says that another process works with the testbed.
 var ErrBusy = errors.New("another process works with this cluster")
 
-// ErrNone says that there is no bed in the directory.
+// ErrNone says that there is no testbed in the directory.
 var ErrNone = errors.New("there is no cluster here; `cluster up` makes one")
 
-// Config is what a bed is made of.
+// Config is what a testbed is made of.
 type Config struct {
 	Dir    string     // made when missing; short, because the paths of unix sockets are (at most about 60 bytes)
 	Binary string     // the pinion program
-	Hosts  [][]string // for each host, the flags of its `pinion up` beyond those that the bed gives
+	Hosts  [][]string // for each host, the flags of its `pinion up` beyond those that the testbed gives
 	Disk   int64      // bytes of a disk of its own for each host's data directory; 0: all share the disk of Dir
 }
 
-// Testbed is an opened bed. No other process can open it until Close.
+// Testbed is an opened testbed. No other process can open it until Close.
 type Testbed struct {
 	Dir   string
 	hosts []*Host
@@ -40,9 +40,9 @@ type Testbed struct {
 	lock  *os.File
 }
 
-// state is bed.json. It is written before anything is made that it names.
+// state is testbed.json. It is written before anything is made that it names.
 type state struct {
-	ID     string      `json:"id"` // part of the names of namespaces, so that beds do not meet
+	ID     string      `json:"id"` // part of the names of namespaces, so that testbeds do not meet
 	Binary string      `json:"binary"`
 	Subnet string      `json:"subnet"` // /24; host N has address N, the switch has 254
 	Disk   int64       `json:"disk,omitempty"`
@@ -54,7 +54,7 @@ type hostState struct {
 	Flags []string `json:"flags"`
 }
 
-// New makes the directory, the network and the disks of a bed. No host is started. What was made is taken away when it fails.
+// New makes the directory, the network and the disks of a testbed. No host is started. What was made is taken away when it fails.
 func New(config Config) (*Testbed, error) {
 	if n := len(config.Hosts); n < 1 || n > maxHosts {
 		return nil, fmt.Errorf("a cluster of %d hosts; give it 1 to %d", n, maxHosts)
@@ -105,9 +105,9 @@ func newState(config Config) (state, error) {
 	return s, nil
 }
 
-// Open takes up a bed that another process made. ErrNone when the directory holds none, ErrBusy when it is in use.
+// Open takes up a testbed that another process made. ErrNone when the directory holds none, ErrBusy when it is in use.
 func Open(dir string) (*Testbed, error) {
-	if _, err := os.Stat(filepath.Join(dir, "bed.json")); errors.Is(err, os.ErrNotExist) {
+	if _, err := os.Stat(filepath.Join(dir, "testbed.json")); errors.Is(err, os.ErrNotExist) {
 		return nil, fmt.Errorf("%s: %w", dir, ErrNone)
 	}
 	b, err := openLocked(dir)
@@ -148,14 +148,15 @@ func (b *Testbed) initHosts() {
 	for i, h := range b.state.Hosts {
 		base := filepath.Join(b.Dir, h.Name)
 		host := &Host{Name: h.Name, Dir: base, IP: addressOf(subnet, i+1), flags: h.Flags, namespace: b.namespace(h.Name), base: base, testbed: b}
+		host.Disk = Disk{size: b.state.Disk, image: base + ".img", mount: base + ".disk"}
 		if b.state.Disk > 0 {
-			host.Dir = filepath.Join(host.diskMount(), "data")
+			host.Dir = filepath.Join(host.Disk.mount, "data")
 		}
 		b.hosts = append(b.hosts, host)
 	}
 }
 
-func (b *Testbed) stateFile() string { return filepath.Join(b.Dir, "bed.json") }
+func (b *Testbed) stateFile() string { return filepath.Join(b.Dir, "testbed.json") }
 
 func (b *Testbed) saveState() error {
 	raw, err := json.MarshalIndent(b.state, "", "  ")
@@ -173,7 +174,7 @@ func writeFile(path string, content []byte) error {
 	return os.Rename(path+".new", path)
 }
 
-// Close lets other processes open the bed. The hosts run on.
+// Close lets other processes open the testbed. The hosts run on.
 func (b *Testbed) Close() error { return b.lock.Close() }
 
 // Hosts are all hosts, in the order of their numbers.

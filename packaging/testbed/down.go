@@ -1,4 +1,4 @@
-package bed
+package testbed
 
 import (
 	"context"
@@ -18,7 +18,7 @@ import (
 // downTimeout is how long one host may take to go down by itself.
 const downTimeout = time.Minute
 
-// Down takes everything away that the bed made: tasks, containerds, pinions, mounts, files and namespaces, and closes
+// Down takes everything away that the testbed made: tasks, containerds, pinions, mounts, files and namespaces, and closes
 // it. What a host cannot take away itself is taken from it, and the error says so. It may be repeated.
 func (b *Testbed) Down(ctx context.Context) error {
 	problems := make([]error, len(b.hosts))
@@ -34,11 +34,11 @@ func (b *Testbed) Down(ctx context.Context) error {
 	return errors.Join(err, os.RemoveAll(b.Dir), b.Close())
 }
 
-// hasLeftovers tells whether a host's directory or a namespace is still there: then the bed's own file must stay.
+// hasLeftovers tells whether a host's directory or a namespace is still there: then the testbed's own file must stay.
 func (b *Testbed) hasLeftovers() bool {
 	var paths []string
 	for _, h := range b.hosts {
-		paths = append(paths, h.Dir, h.diskImage())
+		paths = append(paths, h.Dir, h.Disk.image)
 	}
 	for _, name := range b.namespaces() {
 		paths = append(paths, namespacePath(name))
@@ -56,16 +56,7 @@ func (h *Host) down(ctx context.Context) error {
 	if _, stat := os.Lstat(h.Dir); stat == nil {
 		left = errors.Join(left, unmountUnder(h.Dir), os.RemoveAll(h.Dir))
 	}
-	return errors.Join(err, left, h.deleteDisk())
-}
-
-// undoFaults takes back what was done to the host, so that its pinion can act.
-func (h *Host) undoFaults() error {
-	err := h.repairDisk()
-	if p, ok := h.process(); ok {
-		err = errors.Join(err, p.signal(unix.SIGCONT))
-	}
-	return err
+	return errors.Join(err, left, h.Disk.delete())
 }
 
 func (h *Host) purge(ctx context.Context) error {

@@ -1,10 +1,13 @@
-package bed
+package testbed
 
 import (
 	"errors"
+	"fmt"
 	"os"
 	"path/filepath"
 	"regexp"
+	"slices"
+	"strconv"
 	"testing"
 	"time"
 
@@ -26,7 +29,7 @@ func TestAHostHasADiskOfItsOwnThatFillsUpAlone(t *testing.T) {
 	write := func(h *Host) error {
 		return os.WriteFile(filepath.Join(h.Dir, "more"), make([]byte, 1<<20), 0o600)
 	}
-	if err := one.FillDisk(); err != nil {
+	if err := one.Disk.Fill(); err != nil {
 		t.Fatal(err)
 	}
 	if err := write(one); !errors.Is(err, unix.ENOSPC) {
@@ -35,10 +38,10 @@ func TestAHostHasADiskOfItsOwnThatFillsUpAlone(t *testing.T) {
 	if err := write(two); err != nil {
 		t.Errorf("on the other: %v", err)
 	}
-	if err := errors.Join(one.FreeDisk(), write(one)); err != nil {
+	if err := errors.Join(one.Disk.Free(), write(one)); err != nil {
 		t.Errorf("emptied: %v", err)
 	}
-	if err := one.FillDisk(); err != nil { // Down must cope with it
+	if err := one.Disk.Fill(); err != nil { // Down must cope with it
 		t.Fatal(err)
 	}
 	if err := b.Down(t.Context()); err != nil {
@@ -50,29 +53,49 @@ func TestAHostHasADiskOfItsOwnThatFillsUpAlone(t *testing.T) {
 func TestWhoWritesToAFrozenDiskWaitsForTheThaw(t *testing.T) {
 	b := newTestbed(t, withDisks(t, 1))
 	h := b.hosts[0]
-	if err := h.FreezeDisk(); err != nil {
+	if err := h.Disk.Freeze(); err != nil {
 		t.Fatal(err)
 	}
 	written := make(chan error, 1)
-	go func() { written <- os.WriteFile(filepath.Join(h.diskMount(), "late"), nil, 0o600) }()
-	select {
-	case err := <-written:
-		t.Errorf("written to a frozen disk: %v", err)
-	case <-time.After(50 * time.Millisecond):
+	go func() { written <- os.WriteFile(filepath.Join(h.Disk.mount, "late"), nil, 0o600) }()
+	err := poll(t.Context(), "nobody waits for the disk", func() (bool, error) {
+		select {
+		case err := <-written:
+			return false, fmt.Errorf("written to a frozen disk: %w", err)
+		default:
+			return hasBlockedThread(t), nil
+		}
+	})
+	if err != nil {
+		t.Error(err)
 	}
-	if err := h.ThawDisk(); err != nil {
+	if err := h.Disk.Thaw(); err != nil {
 		t.Fatal(err)
 	}
 	if err := <-written; err != nil {
 		t.Error(err)
 	}
-	if err := h.FreezeDisk(); err != nil { // Down must cope with it
+	if err := h.Disk.Freeze(); err != nil { // Down must cope with it
 		t.Fatal(err)
 	}
 	if err := b.Down(t.Context()); err != nil {
 		t.Error(err)
 	}
 	checkNothingLeft(t, b)
+}
+
+// hasBlockedThread reports whether a thread of this process waits in the kernel and cannot be interrupted, as for a disk.
+func hasBlockedThread(t *testing.T) bool {
+	t.Helper()
+	threads, err := os.ReadDir("/proc/self/task")
+	if err != nil {
+		t.Fatal(err)
+	}
+	return slices.ContainsFunc(threads, func(thread os.DirEntry) bool {
+		id, _ := strconv.Atoi(thread.Name())
+		is, ok := readStat(id)
+		return ok && is.state == "D"
+	})
 }
 
 func TestWritesOfOnePinionCanBeMadeToFail(t *testing.T) {
@@ -96,7 +119,7 @@ while :; do echo x > $(dirname $0)/try && echo failed $n times || n=$((n+1)); sl
 		}
 	}
 	err := poll(t.Context(), "it writes", said("failed 0 times"))
-	err = errors.Join(err, b.hosts[0].FailWrites(100*time.Millisecond))
+	err = errors.Join(err, b.hosts[0].FailWrites(t.Context(), 100*time.Millisecond, 1))
 	err = errors.Join(err, poll(t.Context(), "it failed to write, and writes again", said("failed [1-9][0-9]* times")))
 	if err := errors.Join(err, b.Down(t.Context())); err != nil {
 		t.Error(err)
@@ -105,7 +128,7 @@ while :; do echo x > $(dirname $0)/try && echo failed $n times || n=$((n+1)); sl
 
 func TestHostsThatShareADiskAreSparedItsFaults(t *testing.T) {
 	b := newTestbed(t, testConfig(t, 1))
-	if err := errors.Join(b.hosts[0].FreezeDisk(), b.hosts[0].FillDisk()); !errors.Is(err, errNoDisk) {
+	if err := errors.Join(b.hosts[0].Disk.Freeze(), b.hosts[0].Disk.Fill()); !errors.Is(err, errNoDisk) {
 		t.Errorf("got %v", err)
 	}
 }

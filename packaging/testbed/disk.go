@@ -1,0 +1,111 @@
+package testbed
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+
+	"golang.org/x/sys/unix"
+)
+
+// Disk is a host's own disk: an ext4 file system in a file of the testbed, which takes only as much space as is written. A
+// host of a testbed without disks has one of size 0, which refuses faults: they would harm what shares the machine's disk.
+type Disk struct {
+	size  int64
+	image string // the file
+	mount string // where it is mounted
+}
+
+// errNoDisk refuses a fault of a disk that a host shares with all others.
+var errNoDisk = errors.New("this host has no disk of its own: give the testbed a Config.Disk")
+
+// createDisks gives each host a disk of its own, if the testbed has disks.
+func (b *Testbed) createDisks() error {
+	for _, h := range b.hosts {
+		if err := h.Disk.create(); err != nil {
+			return fmt.Errorf("a disk for %s: %w", h.Name, err)
+		}
+	}
+	return nil
+}
+
+func (d Disk) create() error {
+	if d.size == 0 {
+		return nil
+	}
+	image, err := os.Create(d.image)
+	if err != nil {
+		return err
+	}
+	if err := errors.Join(image.Truncate(d.size), image.Close()); err != nil {
+		return err
+	}
+	if err := runCommand("mkfs.ext4", "-q", "-F", "-m", "0", d.image); err != nil { // -m 0: nothing is set aside for root, which pinion is
+		return err
+	}
+	if err := os.Mkdir(d.mount, 0o711); err != nil {
+		return err
+	}
+	return runCommand("mount", "-o", "loop", d.image, d.mount)
+}
+
+// delete takes the disk away with all that is on it. It may be repeated.
+func (d Disk) delete() error {
+	return errors.Join(unmountUnder(d.mount), os.RemoveAll(d.mount), os.RemoveAll(d.image))
+}
+
+// Freeze makes the disk hang: a process that writes to it waits, and cannot even be killed, until Thaw.
+func (d Disk) Freeze() error {
+	if d.size == 0 {
+		return errNoDisk
+	}
+	return runCommand("fsfreeze", "--freeze", d.mount)
+}
+
+// Thaw ends Freeze.
+func (d Disk) Thaw() error { return runCommand("fsfreeze", "--unfreeze", d.mount) }
+
+// blockSize is what files of the disk grow by at least.
+const blockSize = 4096
+
+// filler is the file that Fill makes.
+func (d Disk) filler() string { return filepath.Join(d.mount, "filler") }
+
+// Fill takes all the space that is left.
+func (d Disk) Fill() error {
+	if d.size == 0 {
+		return errNoDisk
+	}
+	file, err := os.OpenFile(d.filler(), os.O_CREATE|os.O_WRONLY, 0o600)
+	if err != nil {
+		return err
+	}
+	defer file.Close()
+	for end, piece := int64(0), int64(64<<20); piece >= blockSize; {
+		switch err := unix.Fallocate(int(file.Fd()), 0, end, piece); {
+		case errors.Is(err, unix.ENOSPC):
+			piece /= 2
+		case err != nil:
+			return fmt.Errorf("filling %s: %w", d.mount, err)
+		default:
+			end += piece
+		}
+	}
+	return nil
+}
+
+// Free gives the space back that Fill took.
+func (d Disk) Free() error { return os.Remove(d.filler()) }
+
+// repair ends Freeze and Fill; what was not done is no error.
+func (d Disk) repair() error {
+	if d.size == 0 {
+		return nil
+	}
+	_ = d.Thaw()
+	if err := d.Free(); !errors.Is(err, os.ErrNotExist) {
+		return err
+	}
+	return nil
+}
