@@ -86,7 +86,7 @@ func (s *Server) KeySecret(key *spec.AccessKey) (string, error) {
 	}
 	secret, err := s.keyring.Open(key.ID, key.Sealed, key.Seal)
 	if errors.Is(err, seal.ErrNoKey) {
-		return "", &unavailableError{fmt.Sprintf("the secret of access key %s cannot be read: %v; when no other server of the pool has it either, put seal.key into the data directory of one and restart it, or make another access key (`pinion keys create` on a host)", key.ID, err)}
+		return "", spec.Unavailable(fmt.Sprintf("the secret of access key %s cannot be read: %v; when no other server of the pool has it either, put seal.key into the data directory of one and restart it, or make another access key (`pinion keys create` on a host)", key.ID, err))
 	}
 	if err != nil {
 		return "", fmt.Errorf("access key %s: %w", key.ID, err)

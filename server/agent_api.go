@@ -9,6 +9,7 @@ import (
 
 	"pinion/raftfsm"
 	"pinion/raftfsm/spec"
+	"pinion/server/rpc"
 )
 
 // registrationReply is the answer to a host that joined: what it should not run, and the index of the state that knows it.
@@ -36,7 +37,7 @@ func (s *Server) Join(ctx context.Context, host spec.Host, running []spec.TaskRe
 		answer, err = s.register(ctx, t, registration{host, running})
 		return err
 	}, func(ctx context.Context, address string) error {
-		return s.cfg.peers.call(ctx, address, pathRegister, registration{host, running}, &answer)
+		return s.cfg.peers.Call(ctx, address, pathRegister, registration{host, running}, &answer)
 	})
 	if err == nil {
 		err = s.waitForIndex(ctx, answer.Index)
@@ -80,8 +81,8 @@ type reportRequest struct {
 }
 
 type reportReply struct {
-	Unknown []string   `json:"unknown,omitempty"`
-	Error   *wireError `json:"fault,omitempty"`
+	Unknown []string       `json:"unknown,omitempty"`
+	Error   *rpc.WireError `json:"fault,omitempty"`
 }
 
 // Report records the latest report of each task and returns the ids of tasks that the host should not run. Reports that
@@ -98,11 +99,11 @@ func (s *Server) reportTasks(ctx context.Context, hostID string, reports []spec.
 	if len(reports) == 0 {
 		return nil, nil
 	}
-	answer, err := s.reports.do(ctx, reportRequest{hostID, reports})
+	answer, err := s.reports.Do(ctx, reportRequest{hostID, reports})
 	if err != nil {
 		return nil, err
 	}
-	return answer.Unknown, answer.Error.toError()
+	return answer.Unknown, answer.Error.Err()
 }
 
 // forwardReports has the leader hear a batch of reports.
@@ -112,12 +113,12 @@ func (s *Server) forwardReports(batch []reportRequest) []reportReply {
 		answers = s.applyReports(batch)
 		return nil
 	}, func(ctx context.Context, address string) error {
-		return s.cfg.peers.call(ctx, address, pathReport, batch, &answers)
+		return s.cfg.peers.Call(ctx, address, pathReport, batch, &answers)
 	})
 	if err != nil || len(answers) != len(batch) {
 		answers = make([]reportReply, len(batch))
 		for i := range answers {
-			answers[i].Error = toWireError(cmp.Or(err, ErrOutcomeUnknown))
+			answers[i].Error = rpc.ToWire(cmp.Or(err, ErrOutcomeUnknown))
 		}
 	}
 	return answers
@@ -143,7 +144,7 @@ func (s *Server) applyReports(batch []reportRequest) []reportReply {
 			ids, _ := unknown.([]string)
 			mu.Lock()
 			defer mu.Unlock()
-			answers[host] = reportReply{ids, toWireError(err)}
+			answers[host] = reportReply{ids, rpc.ToWire(err)}
 		})
 	}
 	commits.Wait()

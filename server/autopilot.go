@@ -7,9 +7,8 @@ import (
 	"sync"
 	"time"
 
-	autopilot "github.com/hashicorp/raft-autopilot"
-
 	"github.com/hashicorp/raft"
+	autopilot "github.com/hashicorp/raft-autopilot"
 )
 
 // Autopilot watches the health of Raft's servers and gives and takes votes. Which hosts ought to vote is decided in
@@ -121,7 +120,7 @@ func (s *Server) fetchRaftStats(ctx context.Context, id string) (stats raftStats
 	if id == s.cfg.HostID {
 		return s.localRaftStats(), nil
 	}
-	err = s.cfg.peers.call(ctx, id, pathStats, struct{}{}, &stats)
+	err = s.cfg.peers.Call(ctx, id, pathStats, struct{}{}, &stats)
 	return stats, err
 }
 

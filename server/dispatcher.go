@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"pinion/raftfsm/spec"
+	"pinion/server/rpc"
 )
 
 const (
@@ -44,7 +45,7 @@ func (m *Member) serveSession(w http.ResponseWriter, r *http.Request, from strin
 	_ = d.control.Flush()
 	if err := d.serve(ctx, cancel); err != nil && ctx.Err() == nil {
 		m.log.Debug("a session ended", "host", from, "reason", err)
-		_ = d.send(serverMessage{Error: toWireError(err)})
+		_ = d.send(serverMessage{Error: rpc.ToWire(err)})
 	}
 }
 
@@ -115,7 +116,7 @@ func (d *dispatchSession) handle(ctx context.Context, line agentMessage) error {
 	default:
 		err = fmt.Errorf("host %s calls itself %s", d.host, line.Handshake.Host.ID)
 	}
-	a.Error = toWireError(err)
+	a.Error = rpc.ToWire(err)
 	return errors.Join(err, d.send(serverMessage{Reply: &a}))
 }
 
@@ -140,7 +141,7 @@ func (d *dispatchSession) streamAssignments(ctx context.Context, end context.Can
 	for {
 		list, index, err := d.server.assignments(ctx, d.host, ask, after)
 		if err != nil {
-			_ = d.send(serverMessage{Error: toWireError(err)})
+			_ = d.send(serverMessage{Error: rpc.ToWire(err)})
 			return
 		}
 		step := holds.diff(list, index)

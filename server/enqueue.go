@@ -17,7 +17,7 @@ const (
 
 // enqueue records the tasks of a run as waiting. The leader's loop gives them their places, at once where there are any.
 func (s *Server) enqueue(ctx context.Context, r spec.RunRequest) (spec.RunResult, error) {
-	answer, err := s.enqueueBatches.do(ctx, r)
+	answer, err := s.enqueueBatches.Do(ctx, r)
 	if err != nil {
 		return spec.RunResult{}, err
 	}

@@ -10,29 +10,16 @@ import (
 	"pinion/server/store"
 )
 
-// unavailableError is a reason why a request that is fine cannot be served now; it wraps raftfsm.ErrUnavailable.
-type unavailableError struct{ reason string }
-
-func (u *unavailableError) Error() string { return u.reason }
-
-// Unwrap makes errors.Is(err, raftfsm.ErrUnavailable) true.
-func (u *unavailableError) Unwrap() error { return spec.ErrUnavailable }
-
-// What a call can fail with besides the state's own refusals. Each wraps raftfsm.ErrUnavailable.
+// What a call can fail with besides the state's own refusals; see spec.
 var (
-	// ErrNotLeader: nothing was recorded.
-	ErrNotLeader error = &unavailableError{"nothing was recorded, this server does not lead the pool now; try again"}
-	// ErrOutcomeUnknown: the change may have been recorded or not. Look before trying again, or use a client token.
-	ErrOutcomeUnknown error = &unavailableError{"outcome unknown, the change may or may not have been recorded; look before you repeat it, or repeat it with the same client token"}
-	// ErrReadOnly: nothing was recorded because the disk is full; reads go on.
-	ErrReadOnly error = &unavailableError{"nothing was recorded, pinion is read-only because its disk is full"}
+	ErrNotLeader      = spec.ErrNotLeader
+	ErrOutcomeUnknown = spec.ErrOutcomeUnknown
+	ErrReadOnly       = spec.ErrReadOnly
+	ErrOutdated       = spec.ErrOutdated
 
-	// ErrOutdated: this server, or the host that asked it, is of before a recovery of the pool. Nothing was done.
-	ErrOutdated error = &unavailableError{"nothing was done: the pool was recovered since, and one of the two hosts does not know it yet"}
-
-	errBehind error = &unavailableError{"this server lags behind the pool; try again"}
-	errBusy   error = &unavailableError{"nothing was recorded, the pool is busy; try again"}
-	errClosed error = &unavailableError{"nothing was recorded, this server is shutting down"}
+	errBehind = spec.ErrBehind
+	errBusy   = spec.ErrBusy
+	errClosed = spec.ErrClosed
 )
 
 // What Open refuses a directory for.

@@ -106,7 +106,7 @@ func (s *Server) campaign(lost leaderEpoch) {
 func (s *Server) awaitSlot(lost leaderEpoch, rank int) bool {
 	slot, due, term := time.After(time.Duration(rank)*campaignStagger), false, lost.term
 	for {
-		moved := s.leaderChanged.Wait()
+		moved := s.leader.Changed()
 		address, id := s.raft.LeaderWithID()
 		now := leaderEpoch{id, address, s.raft.CurrentTerm()}
 		switch {

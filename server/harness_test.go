@@ -9,11 +9,11 @@ import (
 	"testing"
 	"time"
 
+	"go.uber.org/goleak"
+
 	"pinion/gpu"
 	"pinion/raftfsm"
 	"pinion/raftfsm/spec"
-
-	"go.uber.org/goleak"
 )
 
 func TestMain(m *testing.M) {

@@ -103,19 +103,19 @@ func (s *Server) forwardHeartbeatsOnce(told time.Time) time.Time {
 	now := s.cfg.Now()
 	heard := s.heartbeats.since(told, now)
 	address, self := s.Leader()
-	if len(heard.Hosts) == 0 || self {
-		return told
-	}
 	if address == "" {
 		s.forwarder.leaderFailed()
 		return told
 	}
+	if len(heard.Hosts) == 0 || self {
+		return told
+	}
 	ctx, cancel := context.WithTimeout(context.Background(), 4*forwardInterval)
 	defer cancel()
-	ctx, answered := withLeader(ctx, address, s.knownLeader)
-	defer answered()
+	ctx, release := s.leader.While(ctx, address)
+	defer release()
 	var answer heartbeatReply
-	if err := s.cfg.peers.call(ctx, address, pathHeartbeats, heard, &answer); err != nil {
+	if err := s.cfg.peers.Call(ctx, address, pathHeartbeats, heard, &answer); err != nil {
 		s.log.Debug("cannot tell the leader which hosts live", "leader", address, "error", err)
 		s.forwarder.leaderFailed()
 		return told

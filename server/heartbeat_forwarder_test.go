@@ -1,12 +1,9 @@
 package server
 
 import (
-	"context"
 	"errors"
 	"slices"
-	"sync/atomic"
 	"testing"
-	"testing/synctest"
 	"time"
 
 	"pinion/raftfsm"
@@ -92,36 +89,4 @@ func TestAHostIsSentAwayFromAServerThatReachesNoLeader(t *testing.T) {
 	if err := r.check("two"); !errors.Is(err, spec.ErrNotFound) {
 		t.Errorf("a host that the leader does not know: %v", err)
 	}
-}
-
-func TestACallToTheLeaderEndsWhenAnotherHostLeads(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		var leader atomic.Value
-		leader.Store("a")
-		now := func() string { return leader.Load().(string) }
-
-		ctx, answered := withLeader(t.Context(), "a", now)
-		defer answered()
-		elsewhere, over := withLeader(t.Context(), "b", now) // as a call for the log of a task there
-		defer over()
-		quick, done := withLeader(t.Context(), "a", now)
-		done()
-
-		leader.Store("") // an election: the leader may win it
-		time.Sleep(10 * leaderCheckInterval)
-		if ctx.Err() != nil {
-			t.Error("it ended before another host led")
-		}
-		leader.Store("b")
-		began := time.Now()
-		<-ctx.Done()
-		if context.Cause(ctx) != errLeaderChanged || time.Since(began) > leaderCheckInterval {
-			t.Errorf("%v after %v", context.Cause(ctx), time.Since(began))
-		}
-		leader.Store("a")
-		time.Sleep(leaderCheckInterval)
-		if elsewhere.Err() != nil || quick.Err() != nil {
-			t.Error("other calls ended too")
-		}
-	})
 }

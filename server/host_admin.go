@@ -139,7 +139,7 @@ func (s *Server) demoteSelf(ctx context.Context) error {
 		}
 	}
 	if !s.isVoter(next.ID) {
-		return &unavailableError{fmt.Sprintf("host %s becomes a server in the place of %s, which is removed; try again in a moment", next.ID, s.cfg.HostID)}
+		return spec.Unavailable(fmt.Sprintf("host %s becomes a server in the place of %s, which is removed; try again in a moment", next.ID, s.cfg.HostID))
 	}
 	return s.transferLeadership("it is removed")
 }

@@ -15,6 +15,7 @@ import (
 	"pinion/raftfsm/spec"
 	"pinion/server/peer"
 	"pinion/server/pki"
+	"pinion/server/rpc"
 )
 
 // joinRequest is what a host that wants to join sends, to a server that has proved to be of the token's pool.
@@ -54,11 +55,11 @@ func (m *Member) join(ctx context.Context) error {
 	defer client.CloseIdleConnections()
 	ctx, cancel := context.WithTimeout(ctx, joinTimeout)
 	defer cancel()
-	door := &peerClient{client}
+	door := &rpc.Client{HTTP: client}
 	ask := joinRequest{HostID: m.cfg.HostID, TokenID: token.ID, Secret: token.Secret, CSR: request, PreviousCert: m.cfg.Identity.PreviousCert()}
 	for {
 		var answer joinReply
-		err := door.call(ctx, m.cfg.Join, pathJoin, ask, &answer)
+		err := door.Call(ctx, m.cfg.Join, pathJoin, ask, &answer)
 		if err == nil {
 			return m.saveMembership(answer)
 		}
@@ -91,7 +92,7 @@ func (m *Member) saveMembership(a joinReply) error {
 
 // joinHandler answers hosts that have no certificate yet. Any host of the pool can be asked; it has the leader decide.
 func (m *Member) joinHandler() http.Handler {
-	handle := jsonHandler(func(ctx context.Context, _ string, ask joinRequest) (answer joinReply, err error) {
+	handle := rpc.JSON(func(ctx context.Context, _ string, ask joinRequest) (answer joinReply, err error) {
 		err = m.callLeader(ctx, pathAdmit, ask, &answer, func(s *Server) (err error) {
 			answer, err = s.admitHost(ctx, ask)
 			return err
@@ -100,7 +101,7 @@ func (m *Member) joinHandler() http.Handler {
 	})
 	all := http.NewServeMux()
 	all.HandleFunc("POST "+pathJoin, func(w http.ResponseWriter, r *http.Request) { handle(w, r, "") })
-	all.HandleFunc("POST "+pathRemovalStatus, func(w http.ResponseWriter, r *http.Request) { jsonHandler(m.handleRemovalStatus)(w, r, "") })
+	all.HandleFunc("POST "+pathRemovalStatus, func(w http.ResponseWriter, r *http.Request) { rpc.JSON(m.handleRemovalStatus)(w, r, "") })
 	return all
 }
 

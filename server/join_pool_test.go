@@ -9,6 +9,7 @@ import (
 	"pinion/raftfsm/spec"
 	"pinion/server/peer"
 	"pinion/server/pki"
+	"pinion/server/rpc"
 )
 
 // restartAsNew prepares a host that joins with a token that is good for one host.
@@ -46,7 +47,7 @@ func (h *testHost) requestJoin(t *testing.T, id *pki.Identity) joinReply {
 	defer client.CloseIdleConnections()
 	var answer joinReply
 	ask := joinRequest{HostID: h.cfg.HostID, TokenID: token.ID, Secret: token.Secret, CSR: request, PreviousCert: id.PreviousCert()}
-	if err := (&peerClient{client}).call(t.Context(), h.cfg.Join, pathJoin, ask, &answer); err != nil {
+	if err := (&rpc.Client{HTTP: client}).Call(t.Context(), h.cfg.Join, pathJoin, ask, &answer); err != nil {
 		t.Fatal(err)
 	}
 	return answer

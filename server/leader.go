@@ -44,11 +44,11 @@ func (s *Server) runTerm() {
 	case <-s.life.Done():
 	}
 	s.leaderTerm.Store(nil)
-	s.leaderChanged.Notify()
+	s.leaderChanged()
 	cancel()
 	loops.Wait()
 	s.leaderTerm.Store(nil) // the term may have begun while it ended
-	s.leaderChanged.Notify()
+	s.leaderChanged()
 }
 
 // runLeader waits until the state has caught up, opens the term, and runs the leader's loops until ctx ends.
@@ -63,7 +63,7 @@ func (s *Server) runLeader(ctx context.Context) {
 	s.stallDetector.reset(time.Now())
 	s.leaderTerm.Store(t)
 	s.markReady()
-	s.leaderChanged.Notify()
+	s.leaderChanged()
 	s.log.Info("this server leads the pool", "host", s.cfg.HostID, "pool", s.cfg.PoolID)
 	var loops sync.WaitGroup
 	loops.Go(func() { s.stallDetector.watch(ctx) })

@@ -2,22 +2,13 @@ package server
 
 import (
 	"context"
-	"errors"
-	"time"
 
 	"github.com/hashicorp/raft"
 
-	"pinion/raftfsm/spec"
+	"pinion/server/rpc"
 )
 
-const (
-	// leaderTimeout is how long a call waits for a leader that can answer it.
-	leaderTimeout = 5 * time.Second
-	// leaderBackoff is between two tries when nothing has been heard of another leader.
-	leaderBackoff = 100 * time.Millisecond
-)
-
-// watchLeader makes s.moved fire when Raft hears of another leader, or loses the one it had.
+// watchLeader refreshes what this server knows of the leader when Raft hears of another one, or loses the one it had.
 func (s *Server) watchLeader() {
 	seen := make(chan raft.Observation, 16)
 	observer := raft.NewObserver(seen, false, func(o *raft.Observation) bool {
@@ -29,10 +20,18 @@ func (s *Server) watchLeader() {
 	for {
 		select {
 		case <-seen:
-			s.leaderChanged.Notify()
+			s.leaderChanged()
 		case <-s.life.Done():
 			return
 		}
+	}
+}
+
+// leaderChanged is called after each change of what Leader says.
+func (s *Server) leaderChanged() {
+	s.leader.Refresh()
+	if s.cfg.onLeader != nil {
+		s.cfg.onLeader()
 	}
 }
 
@@ -49,8 +48,8 @@ func (s *Server) Leader() (address string, self bool) {
 	return string(leader), false
 }
 
-// callLeader does something on the leader: here when this server leads, there when another one does. While the pool has
-// no leader it waits, and it tries again when nobody answered, so both must be harmless to repeat.
+// callLeader does something on the leader: local when this server leads, remote when another one does. It repeats that
+// when no leader has answered (see rpc.LeaderTracker.Call), so both must be harmless to repeat.
 func (s *Server) callLeader(ctx context.Context, local func(*leaderTerm) error, remote func(ctx context.Context, address string) error) error {
 	if s.cfg.peers == nil {
 		t, err := s.requireLeader()
@@ -59,80 +58,28 @@ func (s *Server) callLeader(ctx context.Context, local func(*leaderTerm) error, 
 		}
 		return local(t)
 	}
-	ctx, cancel := context.WithTimeout(ctx, leaderTimeout)
-	defer cancel()
-	defer context.AfterFunc(s.life, cancel)()
-	for {
-		moved := s.leaderChanged.Wait()
-		err := s.callLeaderOnce(ctx, local, remote)
-		if !errors.Is(err, spec.ErrUnavailable) || errors.Is(err, ErrReadOnly) || errors.Is(err, errClosed) {
-			return err
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	defer context.AfterFunc(s.life, func() { cancel(s.ended()) })()
+	return s.leader.Call(ctx, func(ctx context.Context, address string, _ bool) (again bool, err error) {
+		if t := s.leaderTerm.Load(); t != nil {
+			err = local(t)
+		} else {
+			err = s.callRemoteLeader(ctx, address, remote)
 		}
-		select {
-		case <-moved:
-		case <-time.After(leaderBackoff):
-		case <-ctx.Done():
-			return err
-		case <-s.life.Done():
-			return s.ended()
-		}
-	}
+		return rpc.Repeatable(err), err
+	})
 }
 
-func (s *Server) callLeaderOnce(ctx context.Context, local func(*leaderTerm) error, remote func(ctx context.Context, address string) error) error {
-	if t := s.leaderTerm.Load(); t != nil {
-		return local(t)
-	}
-	address, _ := s.Leader()
-	if address == "" {
-		s.forwarder.leaderFailed()
-		return ErrNotLeader
-	}
-	ctx, answered := withLeader(ctx, address, s.knownLeader)
+// callRemoteLeader calls another host, and remembers whether it was reached.
+func (s *Server) callRemoteLeader(ctx context.Context, address string, remote func(ctx context.Context, address string) error) error {
+	ctx, release := s.leader.While(ctx, address)
+	defer release()
 	err := remote(ctx, address)
-	answered()
-	if errors.Is(err, spec.ErrUnavailable) {
+	if rpc.Repeatable(err) {
 		s.forwarder.leaderFailed()
 	} else {
 		s.forwarder.leaderAnswered()
 	}
 	return err
-}
-
-func (s *Server) knownLeader() string {
-	address, _ := s.Leader()
-	return address
-}
-
-// leaderCheckInterval is how often a call to the leader looks whether another host leads meanwhile.
-const leaderCheckInterval = 200 * time.Millisecond
-
-var errLeaderChanged = errors.New("another host leads the pool now")
-
-// withLeader is ctx for a call to the host at address, and ends when that host led at first and another one does before
-// answered is called: one that is cut off does not answer, and is not known to be gone for seconds.
-func withLeader(ctx context.Context, address string, leader func() string) (_ context.Context, answered func()) {
-	if leader() != address {
-		return ctx, func() {}
-	}
-	ctx, end := context.WithCancelCause(ctx)
-	done := make(chan struct{})
-	go func() {
-		tick := time.NewTicker(leaderCheckInterval)
-		defer tick.Stop()
-		for {
-			select {
-			case <-tick.C:
-				if now := leader(); now != "" && now != address {
-					end(errLeaderChanged)
-					return
-				}
-			case <-done:
-				return
-			case <-ctx.Done():
-				return
-			}
-		}
-	}()
-	return ctx, func() { close(done) }
 }

@@ -15,6 +15,7 @@ import (
 
 	"pinion/server/peer"
 	"pinion/server/pki"
+	"pinion/server/rpc"
 )
 
 // MemberConfig is a host's place in a pool. Dir, HostID, Address, Identity, Port and Log are required; the default of
@@ -57,7 +58,8 @@ type Member struct {
 	log       *slog.Logger
 	poolCache *poolCache
 	client    *http.Client
-	peers     *peerClient
+	peers     *rpc.Client
+	leader    *rpc.LeaderTracker
 
 	server      atomic.Pointer[Server]     // nil while this host is an agent
 	upstream    atomic.Pointer[connection] // nil while the agent has not joined
@@ -67,7 +69,7 @@ type Member struct {
 	apiHandler  atomic.Pointer[http.Handler]
 	roleMu      sync.Mutex      // held while the role changes
 	warnedPeers sync.Map        // ids of hosts that wanted to speak Raft and may not: each is reported once
-	roleChanged broadcast       // there is something to look at for the role
+	roleChanged rpc.Broadcast   // there is something to look at for the role
 	balancer    sessionBalancer // who has a session with the server here
 
 	loops  sync.WaitGroup
@@ -104,7 +106,8 @@ func newMember(cfg MemberConfig) (*Member, error) {
 	}
 	m := &Member{cfg: cfg, log: cfg.Log, poolCache: b, fatal: make(chan error, 1)}
 	m.client = (&peer.Dialer{Identity: cfg.Identity, Address: m.addressOf}).HTTPClient()
-	m.peers = &peerClient{m.client}
+	m.peers = &rpc.Client{HTTP: m.client}
+	m.leader = rpc.NewLeaderTracker(m.knownLeader)
 	m.ctx, m.cancel = context.WithCancel(context.Background())
 	cfg.Port.SetAuthorizer(m.authorizePeer)
 	m.serveListener("other hosts", cfg.Port.Peer(), m.peerHandler())
@@ -226,6 +229,7 @@ func (m *Member) updatePoolInfo(o poolInfo, own *Server) {
 			m.loops.Go(func() { m.setServerAside(outdated) })
 		}
 	}
+	m.leader.Refresh()
 	for _, id := range o.Removed {
 		if !slices.Contains(removed, id) {
 			m.cfg.Port.CloseHost(id)

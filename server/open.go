@@ -11,6 +11,7 @@ import (
 
 	"pinion/raftfsm"
 	"pinion/raftfsm/spec"
+	"pinion/server/rpc"
 	"pinion/server/seal"
 	"pinion/server/store"
 )
@@ -77,11 +78,12 @@ func newServer(cfg Config, log *store.Store) *Server {
 	}
 	s.answering, s.abandon = context.WithCancelCause(context.Background())
 	s.life, s.end = context.WithCancelCause(s.answering)
-	s.leaderChecks = batcher[struct{}, error]{handle: s.verifyLeader, maxBatch: 4096}
-	s.runBatches = batcher[spec.RunRequest, runReply]{handle: s.launchRuns, maxBatch: maxBatchRuns, concurrency: concurrentBatches}
-	s.enqueueBatches = batcher[spec.RunRequest, runReply]{handle: s.enqueueRuns, maxBatch: maxEnqueueRuns}
+	s.leader = rpc.NewLeaderTracker(s.Leader)
+	s.leaderChecks = rpc.Batcher[struct{}, error]{Handle: s.verifyLeader, MaxBatch: 4096}
+	s.runBatches = rpc.Batcher[spec.RunRequest, runReply]{Handle: s.launchRuns, MaxBatch: maxBatchRuns, Concurrency: concurrentBatches}
+	s.enqueueBatches = rpc.Batcher[spec.RunRequest, runReply]{Handle: s.enqueueRuns, MaxBatch: maxEnqueueRuns}
 	s.pendingLimit.max = spec.MaxQueued
-	s.reports = batcher[reportRequest, reportReply]{handle: s.forwardReports, maxBatch: maxReportBatch}
+	s.reports = rpc.Batcher[reportRequest, reportReply]{Handle: s.forwardReports, MaxBatch: maxReportBatch}
 	return s
 }
 

@@ -16,6 +16,7 @@ import (
 	"github.com/hashicorp/raft"
 
 	"pinion/raftfsm"
+	"pinion/server/rpc"
 )
 
 const (
@@ -100,9 +101,9 @@ type simulation struct {
 	mesh    *memNetwork
 	servers []*Server
 	reads   func(*Server, context.Context) (*raftfsm.View, error)
-	clients int       // at any time
-	behind  bool      // begin with leaveBehind
-	strike  broadcast // something is about to break
+	clients int           // at any time
+	behind  bool          // begin with leaveBehind
+	strike  rpc.Broadcast // something is about to break
 
 	mu       sync.Mutex
 	attempts []operation

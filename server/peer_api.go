@@ -6,10 +6,10 @@ import (
 	"fmt"
 	"net"
 	"net/http"
-	"time"
 
 	"pinion/raftfsm/spec"
 	"pinion/server/peer"
+	"pinion/server/rpc"
 )
 
 // What hosts ask each other, by path. Calls under leaderPaths are answered by the leader alone.
@@ -60,18 +60,18 @@ func (m *Member) peerHandler() http.Handler {
 }
 
 // routes is the table of what hosts may ask, but for the API.
-func (m *Member) routes() map[string]peerHandlerFunc {
-	return map[string]peerHandlerFunc{
+func (m *Member) routes() map[string]rpc.HandlerFunc {
+	return map[string]rpc.HandlerFunc{
 		pathSession:      m.serveSession,
-		pathStats:        jsonHandler(m.handleStats),
-		pathSealKeys:     m.requireServer(jsonHandler(m.handleSealKeys)),
-		pathRegister:     m.requireServer(jsonHandler(m.handleRegister)),
-		pathReport:       m.requireServer(jsonHandler(m.handleReports)),
-		pathHeartbeats:   m.requireServer(jsonHandler(m.handleHeartbeats)),
-		pathRole:         jsonHandler(m.handleRole),
-		pathRenew:        jsonHandler(m.handleRenew),
-		pathAdmit:        jsonHandler(m.handleAdmit),
-		pathBootstrapKey: jsonHandler(m.handleBootstrapKey),
+		pathStats:        rpc.JSON(m.handleStats),
+		pathSealKeys:     m.requireServer(rpc.JSON(m.handleSealKeys)),
+		pathRegister:     m.requireServer(rpc.JSON(m.handleRegister)),
+		pathReport:       m.requireServer(rpc.JSON(m.handleReports)),
+		pathHeartbeats:   m.requireServer(rpc.JSON(m.handleHeartbeats)),
+		pathRole:         rpc.JSON(m.handleRole),
+		pathRenew:        rpc.JSON(m.handleRenew),
+		pathAdmit:        rpc.JSON(m.handleAdmit),
+		pathBootstrapKey: rpc.JSON(m.handleBootstrapKey),
 	}
 }
 
@@ -86,7 +86,7 @@ func (m *Member) authenticated(w http.ResponseWriter, r *http.Request) (hostID s
 }
 
 func writeError(w http.ResponseWriter, r *http.Request, from string, err error) {
-	jsonHandler(func(context.Context, string, any) (any, error) { return nil, err })(w, r, from)
+	rpc.WriteError(w, err)
 }
 
 func (m *Member) serveAPI(w http.ResponseWriter, r *http.Request) {
@@ -101,7 +101,7 @@ func (m *Member) serveAPI(w http.ResponseWriter, r *http.Request) {
 }
 
 // requireServer refuses calls of hosts that are no servers.
-func (m *Member) requireServer(handle peerHandlerFunc) peerHandlerFunc {
+func (m *Member) requireServer(handle rpc.HandlerFunc) rpc.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request, from string) {
 		if own := m.localServer(); own != nil && !own.isServer(from) {
 			writeError(w, r, from, fmt.Errorf("host %s is no server of the pool", from))
@@ -160,62 +160,56 @@ func (m *Member) handleRole(ctx context.Context, from string, _ struct{}) (roleR
 	return own.confirmedRole(ctx, from)
 }
 
-// callLeader has the leader answer: here when this host leads, at path of another host otherwise. It must be harmless to repeat.
+// callLeader has the leader answer: local when this host leads, at path of another host otherwise. It must be harmless to
+// repeat.
 func (m *Member) callLeader(ctx context.Context, path string, in, out any, local func(*Server) error) error {
-	ctx, cancel := context.WithTimeout(ctx, leaderTimeout)
-	defer cancel()
-	for {
-		address, self, err := m.Leader(ctx)
-		switch {
-		case err != nil:
-		case self:
-			if own := m.localServer(); own != nil {
-				err = local(own)
-			}
-		default:
-			err = m.peers.call(ctx, address, path, in, out)
+	return m.CallLeader(ctx, func(ctx context.Context, address string, self bool) (again bool, err error) {
+		if own := m.localServer(); self && own != nil {
+			err = local(own)
+		} else {
+			err = m.peers.Call(ctx, address, path, in, out)
 		}
-		if !errors.Is(err, spec.ErrUnavailable) || errors.Is(err, ErrReadOnly) {
-			return err
-		}
-		select {
-		case <-time.After(leaderBackoff):
-		case <-ctx.Done():
-			return err
-		case <-m.ctx.Done():
-			return err
-		}
-	}
+		return rpc.Repeatable(err), err
+	})
 }
 
 // Leader is the address of the pool's leader, and whether that is this host. During an election it waits for the outcome,
-// at most 5 s or as long as ctx lasts; then the error wraps raftfsm.ErrUnavailable.
+// at most 5 s or as long as ctx lasts; then the error wraps spec.ErrUnavailable.
 func (m *Member) Leader(ctx context.Context) (address string, self bool, err error) {
-	ctx, cancel := context.WithTimeout(ctx, leaderTimeout)
+	ctx, cancel := m.whileOpen(ctx)
 	defer cancel()
-	tick := time.NewTicker(leaderPollInterval)
-	defer tick.Stop()
-	for {
-		if own := m.localServer(); own != nil {
-			if address, self = own.Leader(); address != "" {
-				return address, self, nil
-			}
-		}
-		if address = m.poolCache.poolInfo().Leader; address != "" && address != m.cfg.Address {
-			return address, false, nil
-		}
-		select {
-		case <-tick.C:
-		case <-ctx.Done():
-			return "", false, fmt.Errorf("%w: the pool has no leader that this host can reach", ErrNotLeader)
-		case <-m.ctx.Done():
-			return "", false, errClosed
-		}
+	return m.leader.Await(ctx)
+}
+
+// CallLeader has the leader do something: see rpc.LeaderTracker.Call. It is the one retry policy for calls to the leader.
+func (m *Member) CallLeader(ctx context.Context, try func(ctx context.Context, address string, self bool) (again bool, err error)) error {
+	ctx, cancel := m.whileOpen(ctx)
+	defer cancel()
+	return m.leader.Call(ctx, try)
+}
+
+// whileOpen is ctx until Close, which ends it with spec.ErrClosed.
+func (m *Member) whileOpen(ctx context.Context) (_ context.Context, cancel func()) {
+	ctx, end := context.WithCancelCause(ctx)
+	stop := context.AfterFunc(m.ctx, func() { end(errClosed) })
+	return ctx, func() {
+		stop()
+		end(nil)
 	}
 }
 
-// leaderPollInterval is how often Leader looks again while there is none.
-const leaderPollInterval = 10 * time.Millisecond
+// knownLeader is the leader as this host knows it: from its own server, or from the server that it has a session with.
+func (m *Member) knownLeader() (address string, self bool) {
+	if own := m.localServer(); own != nil {
+		if address, self = own.Leader(); address != "" {
+			return address, self
+		}
+	}
+	if address = m.poolCache.poolInfo().Leader; address == m.cfg.Address {
+		return "", false // what was known before this server lost its leader
+	}
+	return address, false
+}
 
 // Forwarder reaches the API of other hosts (see HandleAPI) at https://host:port/api/... A request to the leader that has
 // no answer yet when another host leads is given up: the one that was asked may be cut off.
@@ -225,20 +219,11 @@ type forwarder struct{ *Member }
 
 // RoundTrip sends the request as it is.
 func (f forwarder) RoundTrip(r *http.Request) (*http.Response, error) {
-	ctx, answered := withLeader(r.Context(), r.URL.Host, f.knownLeader)
-	defer answered()
+	ctx, release := f.leader.While(r.Context(), r.URL.Host)
+	defer release()
 	answer, err := f.client.Transport.RoundTrip(r.WithContext(ctx))
-	if err != nil && context.Cause(ctx) == errLeaderChanged {
-		err = errLeaderChanged
+	if err != nil && errors.Is(context.Cause(ctx), rpc.ErrLeaderChanged) {
+		err = rpc.ErrLeaderChanged
 	}
 	return answer, err
-}
-
-// knownLeader is the address of the leader as far as this host knows, empty while it knows of none.
-func (m *Member) knownLeader() string {
-	if own := m.localServer(); own != nil {
-		address, _ := own.Leader()
-		return address
-	}
-	return m.poolCache.poolInfo().Leader
 }

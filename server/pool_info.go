@@ -31,7 +31,7 @@ func (s *Server) watchPoolInfo() {
 	tick := time.NewTicker(poolInfoInterval)
 	defer tick.Stop()
 	for {
-		moved := s.leaderChanged.Wait()
+		moved := s.leader.Changed()
 		now := s.buildPoolInfo()
 		if before := s.poolInfo.Load(); before == nil || !reflect.DeepEqual(*before, now) {
 			s.poolInfo.Store(&now)

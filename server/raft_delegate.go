@@ -6,6 +6,8 @@ import (
 	"time"
 
 	"github.com/hashicorp/raft"
+
+	"pinion/raftfsm/spec"
 )
 
 // guardedRaft is Raft as autopilot sees it. Autopilot decides on what it saw up to some seconds ago; a server that was taken
@@ -57,6 +59,6 @@ func (s *Server) checkQuorumWithout(ctx context.Context, without string) error {
 	if others == 0 || answering*2 > others { // the only server is refused elsewhere, with its own reason
 		return nil
 	}
-	return &unavailableError{fmt.Sprintf("host %s stays a server: of the %d others only %d answer, and without a majority nothing can be "+
-		"recorded any more; start the others again, or wait until those that were removed have no vote any more", without, others, answering)}
+	return spec.Unavailable(fmt.Sprintf("host %s stays a server: of the %d others only %d answer, and without a majority nothing can be "+
+		"recorded any more; start the others again, or wait until those that were removed have no vote any more", without, others, answering))
 }

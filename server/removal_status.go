@@ -7,6 +7,7 @@ import (
 
 	"pinion/raftfsm/spec"
 	"pinion/server/peer"
+	"pinion/server/rpc"
 )
 
 // A host that was removed is turned away before it can say a word, so it would try for ever and never learn why. The
@@ -31,10 +32,10 @@ func (m *Member) fetchRemovalStatus(ctx context.Context) error {
 	}
 	client := peer.JoinClient(fingerprint, m.cfg.Now)
 	defer client.CloseIdleConnections()
-	at := &peerClient{client}
+	at := &rpc.Client{HTTP: client}
 	for _, address := range m.poolCache.peers(m.cfg.Address) {
 		answer := removalStatus{HostID: m.cfg.HostID}
-		if err := at.call(ctx, address, pathRemovalStatus, answer, &answer); err == nil && answer.Removed {
+		if err := at.Call(ctx, address, pathRemovalStatus, answer, &answer); err == nil && answer.Removed {
 			return fmt.Errorf("host %s: %w", m.cfg.HostID, spec.ErrRemoved)
 		}
 	}

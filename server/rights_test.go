@@ -21,6 +21,7 @@ import (
 	"pinion/raftfsm/spec"
 	"pinion/server/peer"
 	"pinion/server/pki"
+	"pinion/server/rpc"
 )
 
 // Whoever cannot prove to be a host of the pool reads nothing and does nothing, whatever it says and calls.
@@ -96,8 +97,8 @@ func TestTheDoorForJoiningHostsKnowsOnlyTokens(t *testing.T) {
 		"the server's name": {joinRequest{HostID: r.server.cfg.HostID, TokenID: good.ID, Secret: good.Secret, CSR: request(r.foreign)}, spec.ErrInUse},
 	} {
 		status, text := anybody.post(t, peer.Join, pathJoin, k.ask)
-		var f wireError
-		if json.Unmarshal(text, &f) != nil || status == http.StatusOK || !errors.Is(f.toError(), k.want) {
+		var f rpc.WireError
+		if json.Unmarshal(text, &f) != nil || status == http.StatusOK || !errors.Is(f.Err(), k.want) {
 			t.Errorf("%s: %d %s", name, status, text)
 		}
 	}

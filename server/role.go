@@ -84,7 +84,7 @@ func (m *Member) confirmRole(own *Server) {
 	defer cancel()
 	for _, address := range m.poolCache.peers(m.cfg.Address) {
 		var answer roleReply
-		err := m.peers.call(ctx, address, pathRole, struct{}{}, &answer)
+		err := m.peers.Call(ctx, address, pathRole, struct{}{}, &answer)
 		if m.failIfRemoved(err) != nil || m.checkIncarnation(answer.Incarnation) != nil {
 			continue
 		}
@@ -141,13 +141,14 @@ func (m *Member) startServer(ctx context.Context, joins bool) error {
 		KeyringFile: filepath.Join(m.cfg.Dir, sealKeyFile),
 		Transport:   transport, Now: m.cfg.Now, MinFree: m.cfg.MinFree, Reserve: m.cfg.Reserve, SkipBootstrap: joins,
 		Settings: spec.Settings{Servers: m.cfg.Servers, ReplaceAfter: m.cfg.ReplaceAfter, TaskLostAfter: m.cfg.TaskLostAfter},
-		CA:       m.cfg.Identity.CA, peers: m.peers,
+		CA:       m.cfg.Identity.CA, peers: m.peers, onLeader: m.leader.Refresh,
 	})
 	if err != nil {
 		layer.Close()
 		return err
 	}
 	m.server.Store(own)
+	m.leader.Refresh()
 	m.loops.Go(func() { m.watchFatal(own) })
 	if !joins {
 		m.updatePoolInfo(own.buildPoolInfo(), own)
@@ -177,6 +178,7 @@ func (m *Member) stopServer(own *Server, keep string) {
 	if !m.server.CompareAndSwap(own, nil) {
 		return
 	}
+	m.leader.Refresh()
 	m.desiredRole.Store(nil)
 	m.dropUpstream(own)
 	to := keep

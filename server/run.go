@@ -39,7 +39,7 @@ func (s *Server) Run(ctx context.Context, r spec.RunRequest) (spec.RunResult, er
 	if r.CapacityProvider != "" {
 		return s.enqueue(ctx, r)
 	}
-	answer, err := s.runBatches.do(ctx, r)
+	answer, err := s.runBatches.Do(ctx, r)
 	if err != nil {
 		return spec.RunResult{}, err
 	}

@@ -1,7 +1,6 @@
 package server
 
 import (
-	"context"
 	"errors"
 	"sync"
 	"testing"
@@ -207,31 +206,5 @@ func TestANewTermGrantsOneLease(t *testing.T) {
 	b.record("h", day0.Add(10*time.Second))
 	if b.silence("h", day0.Add(11*time.Second)) != time.Second {
 		t.Error("a heartbeat does not end the silence")
-	}
-}
-
-func TestARequestThatGaveUpBeforeItsTurnChangesNothing(t *testing.T) {
-	release, carried := make(chan struct{}), make(chan []int, 2)
-	g := batcher[int, int]{maxBatch: 10, handle: func(in []int) []int {
-		carried <- in
-		<-release
-		return in
-	}}
-	done := make(chan struct{})
-	go func() {
-		defer close(done)
-		g.do(context.Background(), 1)
-	}()
-	<-carried // the first batch is under way
-
-	ctx, cancel := context.WithCancel(context.Background())
-	cancel()
-	if _, err := g.do(ctx, 2); !errors.Is(err, spec.ErrUnavailable) || errors.Is(err, ErrOutcomeUnknown) {
-		t.Errorf("got %v", err)
-	}
-	close(release)
-	<-done
-	if len(carried) != 0 {
-		t.Error("the request that was withdrawn was carried out")
 	}
 }

@@ -55,7 +55,7 @@ func (s *Server) fetchSealKeys(ctx context.Context) {
 			continue
 		}
 		var keys [][]byte
-		err := s.cfg.peers.call(ctx, string(other.Address), pathSealKeys, struct{}{}, &keys)
+		err := s.cfg.peers.Call(ctx, string(other.Address), pathSealKeys, struct{}{}, &keys)
 		if err == nil {
 			err = s.keyring.Add(keys...)
 		}

@@ -17,6 +17,7 @@ import (
 
 	"pinion/raftfsm"
 	"pinion/raftfsm/spec"
+	"pinion/server/rpc"
 	"pinion/server/seal"
 	"pinion/server/store"
 )
@@ -40,7 +41,8 @@ type Config struct {
 	// CA is the pool's, if this host holds it; the first leader records it. [none]
 	CA func() (a spec.CA, held bool)
 
-	peers      *peerClient // how the leader is reached while it is another host [not at all]
+	peers      *rpc.Client // how the leader is reached while it is another host [not at all]
+	onLeader   func()      // called after each change of Leader; may be nil
 	recovering bool        // see recover.go
 }
 
@@ -78,19 +80,19 @@ type Server struct {
 	connClosedCh   chan struct{}              // see linkEnded
 	leaderTerm     atomic.Pointer[leaderTerm] // nil while this server may not answer as the leader
 	ready          chan struct{}              // closed when the first term of this process has begun
-	leaderChecks   batcher[struct{}, error]
+	leaderChecks   rpc.Batcher[struct{}, error]
 	stallDetector  stallDetector
-	runBatches     batcher[spec.RunRequest, runReply]
-	enqueueBatches batcher[spec.RunRequest, runReply] // of the queue
-	pendingLimit   pendingLimit                       // of the entrants
-	reports        batcher[reportRequest, reportReply]
+	runBatches     rpc.Batcher[spec.RunRequest, runReply]
+	enqueueBatches rpc.Batcher[spec.RunRequest, runReply] // of the queue
+	pendingLimit   pendingLimit                           // of the entrants
+	reports        rpc.Batcher[reportRequest, reportReply]
 
 	assignmentVersions assignmentVersions
-	leaderChanged      broadcast // another leader, or none
+	leader             *rpc.LeaderTracker
 	forwarder          heartbeatForwarder
 	heartbeats         heartbeatTable
 	poolInfo           atomic.Pointer[poolInfo] // what this server tells hosts of the pool; nil for the first moment
-	poolInfoChanged    broadcast                // another outlook
+	poolInfoChanged    rpc.Broadcast            // another outlook
 	bootstrapKeyMu     sync.Mutex
 	keyring            *seal.Keyring
 	sealKeyBackoff     fetchBackoff // of sealing keys

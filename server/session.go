@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"pinion/raftfsm/spec"
+	"pinion/server/rpc"
 )
 
 const (
@@ -39,7 +40,7 @@ type session struct {
 	pending     map[uint64]chan sessionReply
 	assignments []spec.Assignment // what this host must run; before the first step what it was told in the session before
 	index       uint64            // of tasks; 0 before the first step
-	changed     broadcast
+	changed     rpc.Broadcast
 	err         error // why it ended
 }
 
@@ -126,7 +127,7 @@ func (s *session) handle(line serverMessage) error {
 			asker <- *line.Reply
 		}
 	}
-	return line.Error.toError()
+	return line.Error.Err()
 }
 
 // applyDelta takes what this host must run one step on. One that does not fit makes this host ask for everything next time.
@@ -211,7 +212,7 @@ func (s *session) call(ctx context.Context, line agentMessage) ([]string, error)
 	}
 	select {
 	case a := <-got:
-		return a.Unknown, a.Error.toError()
+		return a.Unknown, a.Error.Err()
 	case <-s.ended:
 		return nil, s.closedErr()
 	case <-ctx.Done():

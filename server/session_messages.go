@@ -4,6 +4,7 @@ import (
 	"reflect"
 
 	"pinion/raftfsm/spec"
+	"pinion/server/rpc"
 )
 
 // A session is two streams of JSON lines over one request, for as long as both ends live: what a host has to say, and
@@ -30,14 +31,14 @@ type serverMessage struct {
 	Reply       *sessionReply    `json:"answer,omitempty"`
 	Assignments *assignmentDelta `json:"assignments,omitempty"`
 	PoolInfo    *poolInfoUpdate  `json:"news,omitempty"`
-	Error       *wireError       `json:"fault,omitempty"` // the session is over
+	Error       *rpc.WireError   `json:"fault,omitempty"` // the session is over
 }
 
 // sessionReply is to the line with the same Seq.
 type sessionReply struct {
-	Seq     uint64     `json:"seq"`
-	Unknown []string   `json:"unknown,omitempty"` // tasks that the host should not run
-	Error   *wireError `json:"fault,omitempty"`
+	Seq     uint64         `json:"seq"`
+	Unknown []string       `json:"unknown,omitempty"` // tasks that the host should not run
+	Error   *rpc.WireError `json:"fault,omitempty"`
 }
 
 // poolInfoUpdate is sent at first and when it has changed.

@@ -33,7 +33,7 @@ func (s *Server) checkLeader(ctx context.Context) error {
 	if _, err := s.requireLeader(); err != nil {
 		return err
 	}
-	verdict, err := s.leaderChecks.do(ctx, struct{}{})
+	verdict, err := s.leaderChecks.Do(ctx, struct{}{})
 	if err != nil { // a question records nothing, so its outcome is not unknown
 		return fmt.Errorf("%w (%w)", errBusy, context.Cause(ctx))
 	}

@@ -1,0 +1,85 @@
+package rpc
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"time"
+
+	"pinion/raftfsm/spec"
+)
+
+const (
+	// callTimeout is for calls whose context has no deadline that is earlier.
+	callTimeout = 10 * time.Second
+	// maxCallBytes is the size of a request or a reply at most: reports of many hosts stay far below it.
+	maxCallBytes = 64 << 20
+)
+
+// Client calls other hosts. Its errors wrap spec.ErrUnavailable when the other host gave no reply; otherwise they are
+// the other host's own (see WireError).
+type Client struct{ HTTP *http.Client }
+
+// Call sends in as JSON and decodes the reply into out. The address is a "host:port", where any host of the pool may
+// answer, or the id of the one host that may.
+func (c *Client) Call(ctx context.Context, address, path string, in, out any) error {
+	ctx, cancel := context.WithTimeout(ctx, callTimeout)
+	defer cancel()
+	body, err := json.Marshal(in)
+	if err != nil {
+		return fmt.Errorf("call %s of %s: %w", path, address, err)
+	}
+	request, err := http.NewRequestWithContext(ctx, http.MethodPost, "https://"+address+path, bytes.NewReader(body))
+	if err != nil {
+		return fmt.Errorf("call %s of %s: %w", path, address, err)
+	}
+	answer, err := c.HTTP.Do(request)
+	if err != nil {
+		return noReply(address, err)
+	}
+	defer answer.Body.Close()
+	text, err := io.ReadAll(io.LimitReader(answer.Body, maxCallBytes))
+	if err != nil {
+		return noReply(address, err)
+	}
+	return decodeReply(address, answer.StatusCode, text, out)
+}
+
+func decodeReply(address string, status int, text []byte, out any) error {
+	if status == http.StatusOK {
+		return json.Unmarshal(text, out)
+	}
+	var e WireError
+	if err := json.Unmarshal(text, &e); err != nil || e.Text == "" {
+		return &noReplyError{fmt.Sprintf("host %s answered with status %d", address, status), true, nil}
+	}
+	return e.Err()
+}
+
+// noReplyError: another host gave no reply. It wraps spec.ErrUnavailable and knows whether anything was sent.
+type noReplyError struct {
+	text  string
+	sent  bool
+	cause error // nil when the reply was no JSON of ours
+}
+
+func (e *noReplyError) Error() string { return e.text }
+
+// Unwrap says what the missing reply means for a change: nothing was done, or it may have been.
+func (e *noReplyError) Unwrap() []error {
+	if e.sent {
+		return []error{spec.ErrOutcomeUnknown, e.cause}
+	}
+	return []error{spec.ErrNotLeader, e.cause}
+}
+
+func noReply(address string, err error) error {
+	var dialing *net.OpError
+	notSent := errors.As(err, &dialing) && dialing.Op == "dial"
+	return &noReplyError{fmt.Sprintf("host %s does not answer: %v", address, err), !notSent, err}
+}

@@ -1,0 +1,73 @@
+package rpc
+
+import (
+	"errors"
+
+	"pinion/raftfsm"
+	"pinion/raftfsm/spec"
+)
+
+// WireError is an error on its way between hosts: its text, and which of the errors that callers tell apart it wraps.
+type WireError struct {
+	Kind string `json:"kind,omitempty"`
+	Text string `json:"text"`
+}
+
+// wireKinds is the table of errors that keep their meaning between hosts; the first match counts.
+var wireKinds = []struct {
+	kind string
+	err  error
+}{
+	{"outcomeUnknown", spec.ErrOutcomeUnknown},
+	{"notLeader", spec.ErrNotLeader},
+	{"readOnly", spec.ErrReadOnly},
+	{"outdated", spec.ErrOutdated},
+	{"unavailable", spec.ErrUnavailable},
+	{"removed", spec.ErrRemoved},
+	{"tokenUnknown", spec.ErrJoinTokenUnknown},
+	{"tokenWrong", spec.ErrJoinTokenWrong},
+	{"tokenRevoked", spec.ErrJoinTokenRevoked},
+	{"tokenExpired", spec.ErrJoinTokenExpired},
+	{"tokenUsedUp", spec.ErrJoinTokenUsedUp},
+	{"notFound", spec.ErrNotFound},
+	{"inUse", spec.ErrInUse},
+	{"inactive", spec.ErrInactive},
+	{"tooNew", raftfsm.ErrTooNew},
+}
+
+// ToWire is the wire form of an error; nil for nil.
+func ToWire(err error) *WireError {
+	if err == nil {
+		return nil
+	}
+	for _, known := range wireKinds {
+		if errors.Is(err, known.err) {
+			return &WireError{Kind: known.kind, Text: err.Error()}
+		}
+	}
+	return &WireError{Text: err.Error()}
+}
+
+// Err is the error as the other host had it; nil for nil.
+func (e *WireError) Err() error {
+	if e == nil {
+		return nil
+	}
+	for _, known := range wireKinds {
+		if known.kind == e.Kind {
+			return &remoteError{e.Text, known.err}
+		}
+	}
+	return errors.New(e.Text)
+}
+
+// remoteError is an error of another host.
+type remoteError struct {
+	text string
+	kind error
+}
+
+func (r *remoteError) Error() string { return r.text }
+
+// Unwrap makes errors.Is see what the other host's error wrapped.
+func (r *remoteError) Unwrap() error { return r.kind }
