@@ -11,8 +11,8 @@ import (
 	"slices"
 	"time"
 
+	"pinion/internal/atomicfile"
 	"pinion/raftfsm"
-	"pinion/server/store"
 )
 
 const (
@@ -105,7 +105,7 @@ func (m *Member) backUpIfDue(view *raftfsm.View) error {
 	if err := view.WriteSnapshot(&text); err != nil {
 		return err
 	}
-	if err := store.WriteFile(filepath.Join(dir, now.Format(backupTimeLayout)+backupSuffix), text.Bytes(), 0o600); err != nil {
+	if err := atomicfile.Write(filepath.Join(dir, now.Format(backupTimeLayout)+backupSuffix), text.Bytes(), 0o600); err != nil {
 		return fmt.Errorf("write %s: %w", dir, err)
 	}
 	var failed []error

@@ -8,7 +8,7 @@ import (
 	"os"
 	"path/filepath"
 
-	"pinion/server/store"
+	"pinion/internal/atomicfile"
 )
 
 // dirFormat is the version of everything under Config.Dir. It grows when an older pinion could not read the directory.
@@ -59,7 +59,7 @@ func writeIdentity(cfg Config, path string) (identity, error) {
 	if err != nil {
 		return identity{}, err
 	}
-	if err := store.WriteFile(path, append(text, '\n'), 0o600); err != nil {
+	if err := atomicfile.Write(path, append(text, '\n'), 0o600); err != nil {
 		return identity{}, fmt.Errorf("claim the raft directory: %w", err)
 	}
 	return id, nil

@@ -11,7 +11,7 @@ import (
 	"slices"
 	"sync"
 
-	"pinion/server/store"
+	"pinion/internal/atomicfile"
 )
 
 // poolCache is what a host remembers of its pool across restarts (servers.json): which pool it is, and where its servers are.
@@ -73,7 +73,7 @@ func (b *poolCache) update(o poolInfo) (accepted, newer bool, err error) {
 	if err != nil {
 		return true, newer, err
 	}
-	if err := store.WriteFile(b.path, append(text, '\n'), 0o600); err != nil {
+	if err := atomicfile.Write(b.path, append(text, '\n'), 0o600); err != nil {
 		return true, newer, fmt.Errorf("write down where the pool's servers are: %w", err)
 	}
 	return true, newer, nil

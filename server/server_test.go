@@ -9,6 +9,7 @@ import (
 	"testing"
 	"time"
 
+	"pinion/internal/atomicfile"
 	"pinion/raftfsm"
 	"pinion/raftfsm/spec"
 	"pinion/server/store"
@@ -66,7 +67,7 @@ func TestACrashWhileThePoolIsMadeIsCompletedByTheNextStart(t *testing.T) {
 	if err := log.Close(); err != nil {
 		t.Fatal(err)
 	}
-	if err := store.WriteFile(filepath.Join(dir, "server.json"), []byte(`{"format":1,"pool":"p","host":"`+hostID+`"}`), 0o600); err != nil {
+	if err := atomicfile.Write(filepath.Join(dir, "server.json"), []byte(`{"format":1,"pool":"p","host":"`+hostID+`"}`), 0o600); err != nil {
 		t.Fatal(err)
 	}
 	if id := view(t, start(t, config(dir))).Pool().ID; id != "p" {

@@ -5,10 +5,11 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"os"
 	"path/filepath"
 
 	"github.com/urfave/cli/v2"
+
+	"pinion/internal/atomicfile"
 )
 
 func snapshotCommand(p Program) *cli.Command {
@@ -159,20 +160,20 @@ func fileArgument(c *cli.Context) (string, error) {
 
 // writeFileAtomically makes a file that is there, and on the disk, only when it was written to its end and found good.
 func writeFileAtomically(path string, write func(io.Writer) error, check func(path string) error) (size int64, err error) {
-	file, err := os.CreateTemp(filepath.Dir(path), "."+filepath.Base(path)+"-*")
+	file, err := atomicfile.Create(path, 0o600)
 	if err != nil {
 		return 0, err
 	}
-	defer os.Remove(file.Name()) // fails when all went well: it has its own name then
-	if err := errors.Join(write(file), file.Sync(), file.Close()); err != nil {
+	defer file.Discard()
+	if err := errors.Join(write(file), file.Sync()); err != nil {
 		return 0, err
 	}
 	if err := check(file.Name()); err != nil {
 		return 0, err
 	}
-	info, err := os.Stat(file.Name())
+	info, err := file.Stat()
 	if err != nil {
 		return 0, err
 	}
-	return info.Size(), os.Rename(file.Name(), path)
+	return info.Size(), file.Commit()
 }

@@ -11,6 +11,8 @@ import (
 
 	"github.com/opencontainers/runtime-spec/specs-go"
 	"tags.cncf.io/container-device-interface/pkg/cdi"
+
+	"pinion/internal/atomicfile"
 )
 
 // deviceInjector gives containers their GPUs. The CDI specification is applied here, on the client's side, from a
@@ -77,10 +79,7 @@ func (d *deviceInjector) loadSpec(raw []byte) (*cdi.Cache, error) {
 		return nil, err
 	}
 	path := filepath.Join(d.dir, "gpus.json")
-	if err := os.WriteFile(path+".new", raw, 0o600); err != nil {
-		return nil, err
-	}
-	if err := os.Rename(path+".new", path); err != nil {
+	if err := atomicfile.Replace(path, raw, 0o600); err != nil {
 		return nil, err
 	}
 	cache, err := cdi.NewCache(cdi.WithSpecDirs(d.dir), cdi.WithAutoRefresh(false))

@@ -8,6 +8,8 @@ import (
 	"strings"
 
 	"golang.org/x/sys/unix"
+
+	"pinion/internal/atomicfile"
 )
 
 // disabledPlugins are containerd's plugins that Pinion has no use for. They cost memory, open sockets, or act on their own.
@@ -56,10 +58,7 @@ func writeDaemonConfig(c DaemonConfig, snapshotter string) (changed bool, err er
 	if err == nil && bytes.Equal(before, text) {
 		return false, nil
 	}
-	if err := os.WriteFile(path+".new", text, 0o600); err != nil {
-		return false, err
-	}
-	return true, os.Rename(path+".new", path)
+	return true, atomicfile.Write(path, text, 0o600)
 }
 
 // The time to load a shim is long because containerd gives up on a task whose shim is slow to answer after a restart.

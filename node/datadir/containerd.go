@@ -6,6 +6,8 @@ import (
 	"io/fs"
 	"os"
 	"strings"
+
+	"pinion/internal/atomicfile"
 )
 
 // containerdFile names the containerd of the machine that runs this directory's tasks. It is absent while Pinion's own does.
@@ -34,7 +36,7 @@ func (d *Dir) SetContainerd(address string) error {
 	if before == address {
 		return nil
 	}
-	return WriteFile(d.Join(containerdFile), []byte(address+"\n"), 0o600)
+	return atomicfile.Write(d.Join(containerdFile), []byte(address+"\n"), 0o600)
 }
 
 func containerdName(address string) string {

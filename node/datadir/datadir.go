@@ -16,6 +16,8 @@ import (
 	"strings"
 
 	"golang.org/x/sys/unix"
+
+	"pinion/internal/atomicfile"
 )
 
 // Format is the layout this program writes. A directory with a higher one was written by a newer Pinion.
@@ -183,7 +185,7 @@ func checkForeignFiles(path string) error {
 		return fmt.Errorf("data directory: %w", err)
 	}
 	for _, e := range entries {
-		if e.Name() != lockFile && e.Name() != "lost+found" && !strings.HasPrefix(e.Name(), ".new-") {
+		if e.Name() != lockFile && e.Name() != "lost+found" && !strings.HasPrefix(e.Name(), atomicfile.TempPrefix) {
 			return fmt.Errorf("%s holds files that are not Pinion's (%s); name an empty or a new directory with --data-dir", path, e.Name())
 		}
 	}
@@ -217,24 +219,7 @@ func writeIdentity(path string, id identity) error {
 	if err != nil {
 		return err
 	}
-	return WriteFile(path, append(raw, '\n'), 0o600)
-}
-
-// WriteFile replaces a file so that a crash leaves the old content or the new, never half of it.
-func WriteFile(path string, content []byte, mode fs.FileMode) error {
-	f, err := os.CreateTemp(filepath.Dir(path), ".new-*")
-	if err != nil {
-		return err
-	}
-	defer os.Remove(f.Name())
-	if _, err := f.Write(content); err != nil {
-		f.Close()
-		return err
-	}
-	if err := errors.Join(f.Chmod(mode), f.Sync(), f.Close()); err != nil {
-		return err
-	}
-	return os.Rename(f.Name(), path)
+	return atomicfile.Write(path, append(raw, '\n'), 0o600)
 }
 
 // NewID makes an id of 32 hex digits, as ECS has them.

@@ -11,7 +11,7 @@ import (
 	"net/netip"
 	"os"
 
-	"pinion/node/datadir"
+	"pinion/internal/atomicfile"
 )
 
 // bridgeConfig is where a data directory's containers live. It is chosen once, at the first attachment, and kept in a file.
@@ -89,7 +89,7 @@ func readBridgeConfig(path string) (*bridgeConfig, error) {
 func writeBridgeConfig(path string, p bridgeConfig) error {
 	raw, err := json.Marshal(p)
 	if err == nil {
-		err = datadir.WriteFile(path, raw, 0o600)
+		err = atomicfile.Write(path, raw, 0o600)
 	}
 	if err != nil {
 		return fmt.Errorf("network state: %w", err)

@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 	"strings"
 
+	"pinion/internal/atomicfile"
 	"pinion/raftfsm/spec"
 )
 
@@ -39,11 +40,7 @@ func (s recordStore) write(r record) error {
 	if err != nil {
 		return fmt.Errorf("network record %s: %w", r.ID, err)
 	}
-	temporary := s.path(r.ID) + ".new"
-	if err := os.WriteFile(temporary, raw, 0o600); err != nil {
-		return fmt.Errorf("network record: %w", err)
-	}
-	if err := os.Rename(temporary, s.path(r.ID)); err != nil {
+	if err := atomicfile.Replace(s.path(r.ID), raw, 0o600); err != nil {
 		return fmt.Errorf("network record: %w", err)
 	}
 	return nil

@@ -9,6 +9,7 @@ import (
 	"os"
 	"path/filepath"
 
+	"pinion/internal/atomicfile"
 	"pinion/packaging/bundle/archive"
 )
 
@@ -78,18 +79,5 @@ func writeTool(path, digest string, content io.Reader) error {
 	if err := file.Close(); err != nil {
 		return err
 	}
-	if err := os.Rename(path+".new", path); err != nil {
-		return err
-	}
-	return syncDir(filepath.Dir(path))
-}
-
-// syncDir makes a rename in the directory last through a power cut.
-func syncDir(dir string) error {
-	d, err := os.Open(dir)
-	if err != nil {
-		return err
-	}
-	defer d.Close()
-	return d.Sync()
+	return atomicfile.Rename(path+".new", path)
 }

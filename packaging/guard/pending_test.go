@@ -25,9 +25,7 @@ func (o offences) check(t *testing.T, pending []string) {
 
 // What breaks the rules today. The lists only shrink: what keeps a rule again is taken off.
 var (
-	pendingImports = []string{
-		"server/pki imports server/store",
-	}
+	pendingImports  = []string{}
 	pendingPackages = []string{
 		"api/cli",
 		"api/ecs",

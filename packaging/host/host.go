@@ -13,6 +13,7 @@ import (
 
 	"pinion/api/cli"
 	"pinion/gpu"
+	"pinion/internal/atomicfile"
 	"pinion/node"
 	"pinion/node/ctrd"
 	"pinion/node/datadir"
@@ -118,5 +119,5 @@ func (h *host) listen(context.Context) (err error) {
 	}
 	h.onClose(func() error { h.listener.Close(); return nil })
 	h.address = machine.NewAddresses(h.listener.Addr().(*net.TCPAddr), h.config.Advertise)
-	return datadir.WriteFile(h.dir.Join(addressFile), []byte(h.address.Advertised), 0o600)
+	return atomicfile.Write(h.dir.Join(addressFile), []byte(h.address.Advertised), 0o600)
 }

@@ -10,7 +10,7 @@ import (
 
 	"pinion/api"
 	"pinion/api/cli"
-	"pinion/node/datadir"
+	"pinion/internal/atomicfile"
 	"pinion/raftfsm/spec"
 	"pinion/server"
 	"pinion/server/peer"
@@ -77,5 +77,5 @@ func (h *host) writeClientFile(key spec.AccessKey) error {
 	if err != nil {
 		return err
 	}
-	return datadir.WriteFile(h.dir.Join("client.json"), append(content, '\n'), 0o600)
+	return atomicfile.Write(h.dir.Join("client.json"), append(content, '\n'), 0o600)
 }

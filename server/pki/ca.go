@@ -12,8 +12,8 @@ import (
 	"os"
 	"time"
 
+	"pinion/internal/atomicfile"
 	"pinion/raftfsm/spec"
-	"pinion/server/store"
 )
 
 const caLifetime = 10 * 365 * 24 * time.Hour
@@ -78,7 +78,7 @@ func (id *Identity) writeCA(ca *x509.Certificate) error {
 	if old, err := os.ReadFile(path); err == nil && bytes.Equal(old, text) {
 		return nil
 	}
-	if err := store.WriteFile(path, text, 0o644); err != nil {
+	if err := atomicfile.Write(path, text, 0o644); err != nil {
 		return fmt.Errorf("write %s: %w", path, err)
 	}
 	return nil

@@ -9,7 +9,7 @@ import (
 	"fmt"
 	"os"
 
-	"pinion/server/store"
+	"pinion/internal/atomicfile"
 )
 
 // certKeyPair is a certificate and its key. They live in one file, so that a crash never leaves one without the other.
@@ -42,7 +42,7 @@ func keyPEM(key *ecdsa.PrivateKey) ([]byte, error) {
 func (p certKeyPair) write(path string) error {
 	key, err := keyPEM(p.key)
 	if err == nil {
-		err = store.WriteFile(path, append(certPEM(p.cert), key...), 0o600)
+		err = atomicfile.Write(path, append(certPEM(p.cert), key...), 0o600)
 	}
 	if err != nil {
 		return fmt.Errorf("write %s: %w", path, err)

@@ -9,7 +9,7 @@ import (
 	"io/fs"
 	"os"
 
-	"pinion/server/store"
+	"pinion/internal/atomicfile"
 )
 
 // A host has one key for as long as its data directory lives. The pool binds the host's id to it, so a host whose key
@@ -45,7 +45,7 @@ func createKey(path string) (*ecdsa.PrivateKey, error) {
 	}
 	text, err := keyPEM(key)
 	if err == nil {
-		err = store.WriteFile(path, text, 0o600)
+		err = atomicfile.Write(path, text, 0o600)
 	}
 	if err != nil {
 		return nil, fmt.Errorf("write down the key of this host: %w", err)

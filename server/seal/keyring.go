@@ -17,7 +17,7 @@ import (
 	"slices"
 	"sync"
 
-	"pinion/server/store"
+	"pinion/internal/atomicfile"
 )
 
 // keySize is AES-256's, in bytes.
@@ -172,7 +172,7 @@ func (r *Keyring) write(keys []key) error {
 	for _, k := range keys {
 		text = append(hex.AppendEncode(text, k.raw), '\n')
 	}
-	if err := store.WriteFile(r.path, text, 0o600); err != nil {
+	if err := atomicfile.Write(r.path, text, 0o600); err != nil {
 		return fmt.Errorf("write down the sealing keys: %w", err)
 	}
 	r.keys = slices.Clone(keys)

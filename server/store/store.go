@@ -17,6 +17,8 @@ import (
 	raftboltdb "github.com/hashicorp/raft-boltdb/v2"
 	"go.etcd.io/bbolt"
 	bolterrors "go.etcd.io/bbolt/errors"
+
+	"pinion/internal/atomicfile"
 )
 
 // ErrLocked is answered by Open when another process has the file open.
@@ -103,7 +105,7 @@ func create(path string) error {
 	if err := bolt.Close(); err != nil {
 		return fmt.Errorf("make the log: %w", err)
 	}
-	return rename(fresh, path)
+	return atomicfile.Rename(fresh, path)
 }
 
 // lockTimeout is how long an earlier process may take to let go of the file.

@@ -15,6 +15,8 @@ import (
 	raftboltdb "github.com/hashicorp/raft-boltdb/v2"
 	"go.etcd.io/bbolt"
 	"go.uber.org/goleak"
+
+	"pinion/internal/atomicfile"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
@@ -131,7 +133,7 @@ func TestAValueThatIsThereCostsNoWrite(t *testing.T) {
 func TestAFileIsReplacedWholeAndForItsOwnerAlone(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "f")
 	for _, text := range []string{"one", "two"} {
-		if err := WriteFile(path, []byte(text), 0o600); err != nil {
+		if err := atomicfile.Write(path, []byte(text), 0o600); err != nil {
 			t.Fatal(err)
 		}
 		got, err := os.ReadFile(path)
