@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"pinion/api/ecs"
+	"pinion/api/wire"
 	"pinion/raftfsm"
 	"pinion/raftfsm/spec"
 )
@@ -34,8 +35,8 @@ func requiredRoles() map[string]spec.Role {
 	for name, operation := range ecs.Operations {
 		all["POST /v1/"+name] = operation.Role
 	}
-	for _, line := range new(door).routes() {
-		all[line.method+" "+line.path] = line.role
+	for _, line := range allRoutes() {
+		all[line.Method+" "+line.Path] = line.Role
 	}
 	return all
 }
@@ -46,7 +47,7 @@ func TestEveryLineOfTheTablesHoldsItsRole(t *testing.T) {
 		for _, role := range []spec.Role{"reader", spec.RoleRead, spec.RoleSubmit, spec.RoleAdmin} {
 			b, _ := newAdminFixture(t)
 			got := b.serveAs(t, role, "", httptest.NewRequest(method, path, strings.NewReader("{}")))
-			denied := got.Header().Get("X-Amzn-ErrorType") == accessDenied
+			denied := got.Header().Get("X-Amzn-ErrorType") == wire.AccessDenied
 			if allowed := needed == "" || role.May(needed); denied == allowed {
 				t.Errorf("%s needs %q; %s: %d %s", line, needed, role, got.Code, got.Body)
 			}
@@ -57,10 +58,10 @@ func TestEveryLineOfTheTablesHoldsItsRole(t *testing.T) {
 func TestARefusalNamesTheRoleAndIsOfTheFormThatTheDoorHas(t *testing.T) {
 	b := newFixture(t)
 	const message = "arn:aws:iam::123456789012:user/AKIAREAD may not do this: it needs an access key with the role submit."
-	b.serveAs(t, spec.RoleRead, "", restRequest("RunTask", `{"taskDefinition":"f"}`)).wantError(t, 403, accessDenied, message)
+	b.serveAs(t, spec.RoleRead, "", restRequest("RunTask", `{"taskDefinition":"f"}`)).wantError(t, 403, wire.AccessDenied, message)
 	r := httptest.NewRequest("POST", "/", strings.NewReader("{}"))
 	r.Header.Set("X-Amz-Target", "AmazonEC2ContainerServiceV20141113.RunTask")
-	b.serveAs(t, spec.RoleRead, "", r).wantError(t, 400, accessDenied, message)
+	b.serveAs(t, spec.RoleRead, "", r).wantError(t, 400, wire.AccessDenied, message)
 }
 
 func TestAKeyForOneClusterMayNameThatOneAlone(t *testing.T) {
@@ -96,7 +97,7 @@ func TestAKeyForOneClusterMayNameThatOneAlone(t *testing.T) {
 		{spec.RoleAdmin, "admin/keys", `{"role":"admin"}`, false},
 	} {
 		got := b.serveAs(t, c.role, "lab", restRequest(c.operation, c.body))
-		if denied := got.Header().Get("X-Amzn-ErrorType") == accessDenied; denied == c.allowed {
+		if denied := got.Header().Get("X-Amzn-ErrorType") == wire.AccessDenied; denied == c.allowed {
 			t.Errorf("%s %s: %d %s", c.operation, c.body, got.Code, got.Body)
 		}
 	}
@@ -104,8 +105,8 @@ func TestAKeyForOneClusterMayNameThatOneAlone(t *testing.T) {
 		t.Errorf("the clusters that the key may know of: %s", got)
 	}
 	for path, want := range map[string]string{
-		"/v1/hosts": "[]", "/v1/gpus?cluster=lab": "[]", "/v1/hosts?cluster=default": accessDenied, "/v1/gpus?cluster=other": accessDenied,
-		"/v1/tasks/" + task + "/logs": accessDenied,
+		"/v1/hosts": "[]", "/v1/gpus?cluster=lab": "[]", "/v1/hosts?cluster=default": wire.AccessDenied, "/v1/gpus?cluster=other": wire.AccessDenied,
+		"/v1/tasks/" + task + "/logs": wire.AccessDenied,
 	} {
 		if got := b.serveAs(t, spec.RoleRead, "lab", httptest.NewRequest("GET", path, nil)); !strings.Contains(got.Body.String(), want) {
 			t.Errorf("%s: %d %s", path, got.Code, got.Body)

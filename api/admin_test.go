@@ -8,6 +8,9 @@ import (
 	"strings"
 	"testing"
 
+	"pinion/api/httpx"
+	"pinion/api/rest"
+	"pinion/api/wire"
 	"pinion/raftfsm"
 	"pinion/raftfsm/spec"
 )
@@ -16,7 +19,7 @@ import (
 func newAdminFixture(t testing.TB) (*fixture, *fakeAdmin) {
 	b := newFixture(t)
 	k := &fakeAdmin{fakeStore: b.fakeStore}
-	b.config.Admin = Admin{Tokens: k, Hosts: k, Snapshots: k}
+	b.config.Admin = rest.Admin{Tokens: k, Hosts: k, Snapshots: k}
 	return b, k
 }
 
@@ -41,8 +44,8 @@ func TestOperatorsChangeHostsAndTokens(t *testing.T) {
 	if !slices.Equal(k.calls, want) {
 		t.Errorf("got  %q\nwant %q", k.calls, want)
 	}
-	b.rest("admin/hosts/reboot", `{"host":"`+hostID+`"}`).wantError(t, 404, notFound, "There is no /v1/admin/hosts/reboot: hosts can be changed with remove, promote and demote.")
-	b.rest("admin/hosts/remove", `{"host":"nope"}`).wantError(t, 404, notFound, `There is no host with the id "nope".`)
+	b.rest("admin/hosts/reboot", `{"host":"`+hostID+`"}`).wantError(t, 404, httpx.NotFound, "There is no /v1/admin/hosts/reboot: hosts can be changed with remove, promote and demote.")
+	b.rest("admin/hosts/remove", `{"host":"nope"}`).wantError(t, 404, httpx.NotFound, `There is no host with the id "nope".`)
 	b.rest("admin/tokens", `{"ttl":"soon"}`).wantError(t, 400, invalid, `ttl must be a duration such as 30m or 24h, not "soon".`)
 	b.rest("admin/tokens", `{"uses":-1}`).wantError(t, 400, invalid, "uses must be a number of hosts from 1, not -1.")
 }
@@ -63,7 +66,7 @@ func TestASnapshotIsSentWholeOrBreaksOff(t *testing.T) {
 
 func TestWhatThisHostHasNoMeansForIsRefusedInWords(t *testing.T) {
 	b := newFixture(t)
-	b.config.Admin = Admin{}
+	b.config.Admin = rest.Admin{}
 	for path, what := range map[string]string{
 		"admin/tokens": "making join tokens", "admin/tokens/revoke": "revoking join tokens", "admin/hosts/remove": "changing hosts",
 	} {
@@ -83,7 +86,7 @@ func TestOnlyAdminsAreOperators(t *testing.T) {
 		httptest.NewRequest("GET", "/v1/admin/snapshot", nil), httptest.NewRequest("GET", "/v1/admin/tokens", nil),
 	} {
 		r.Header.Set("Authorization", "Bearer AKIAREADER:"+secret)
-		b.serve(r).wantError(t, 403, accessDenied, "arn:aws:iam::123456789012:user/AKIAREADER may not do this: it needs an access key with the role admin.")
+		b.serve(r).wantError(t, 403, wire.AccessDenied, "arn:aws:iam::123456789012:user/AKIAREADER may not do this: it needs an access key with the role admin.")
 	}
 	if len(k.calls) > 0 {
 		t.Errorf("%q", k.calls)

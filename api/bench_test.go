@@ -10,6 +10,8 @@ import (
 	"time"
 
 	"pinion/api/ecs"
+	"pinion/api/httpx"
+	"pinion/api/rest"
 	"pinion/raftfsm/spec"
 )
 
@@ -19,7 +21,7 @@ type fakeTaskHost struct {
 	pulls func(taskID string) []spec.Pull
 }
 
-var _ TaskHost = (*fakeTaskHost)(nil)
+var _ rest.TaskHost = (*fakeTaskHost)(nil)
 
 func (a *fakeTaskHost) Logs(ctx context.Context, q spec.LogQuery, emit func(spec.LogLine) error) error {
 	if a.logs == nil {
@@ -45,7 +47,7 @@ type fixture struct {
 // newFixture has a door that trusts its callers, as the unix socket does.
 func newFixture(t testing.TB) *fixture {
 	b := &fixture{fakeStore: newFakeStore(t), agent: &fakeTaskHost{}}
-	b.config = Config{Store: b.fakeStore, TaskHost: b.agent, HostID: hostID, Admin: Admin{Hosts: &fakeAdmin{fakeStore: b.fakeStore}}, Log: slog.New(slog.DiscardHandler), Version: "1.2.3", Now: func() time.Time { return epoch }, Trusted: true}
+	b.config = Config{Store: b.fakeStore, TaskHost: b.agent, HostID: hostID, Admin: rest.Admin{Hosts: &fakeAdmin{fakeStore: b.fakeStore}}, Log: slog.New(slog.DiscardHandler), Version: "1.2.3", Now: func() time.Time { return epoch }, Trusted: true}
 	return b
 }
 
@@ -65,7 +67,7 @@ func (b *fixture) aws(operation, body string) reply { return b.serve(awsRequest(
 
 func awsRequest(operation, body string) *http.Request {
 	r := httptest.NewRequest("POST", "/", strings.NewReader(body))
-	r.Header.Set("Content-Type", typeAWS)
+	r.Header.Set("Content-Type", httpx.AWSJSON)
 	r.Header.Set("X-Amz-Target", ecs.Target+"."+operation)
 	return r
 }

@@ -5,6 +5,7 @@ import (
 	"strings"
 	"testing"
 
+	"pinion/api/wire"
 	"pinion/raftfsm"
 	"pinion/raftfsm/spec"
 )
@@ -127,7 +128,7 @@ func TestAKeyForOneClusterChangesNoCapacityProvider(t *testing.T) {
 	b := newFixture(t)
 	for _, operation := range []string{"CreateCapacityProvider", "UpdateCapacityProvider", "DeleteCapacityProvider"} {
 		got := b.serveAs(t, spec.RoleAdmin, spec.DefaultCluster, restRequest(operation, `{}`))
-		got.wantError(t, 403, accessDenied, got.message(t))
+		got.wantError(t, 403, wire.AccessDenied, got.message(t))
 		if !strings.Contains(got.message(t), operation+" is about all of them") {
 			t.Errorf("%s", got.Body)
 		}

@@ -6,11 +6,20 @@ import (
 	"net/http/httptest"
 	"testing"
 
+	"pinion/api/httpx"
+	"pinion/api/wire"
 	"pinion/raftfsm"
 	"pinion/raftfsm/spec"
 )
 
-func digestOf(t *testing.T, b *fixture) (sum digestView) {
+// stateChecksum is the response of GET /v1/admin/digest.
+type stateChecksum struct {
+	Index  uint64
+	SHA256 string
+	Server bool
+}
+
+func digestOf(t *testing.T, b *fixture) (sum stateChecksum) {
 	t.Helper()
 	got := b.get("/v1/admin/digest")
 	if got.Code != 200 {
@@ -40,7 +49,7 @@ func TestADigestIsOfThisHostsOwnState(t *testing.T) {
 		t.Errorf("%v", got)
 	}
 	b.config.Local = fixedState{err: spec.ErrUnavailable}
-	b.get("/v1/admin/digest").wantError(t, 404, notFound, "This host holds no state of the pool: it is an agent. Ask a server; `pinion hosts` lists them.")
+	b.get("/v1/admin/digest").wantError(t, 404, httpx.NotFound, "This host holds no state of the pool: it is an agent. Ask a server; `pinion hosts` lists them.")
 	b.config.Local = fixedState{err: errors.New("the state is on fire")}
 	if got := b.get("/v1/admin/digest"); got.Code != 500 {
 		t.Errorf("%d %s", got.Code, got.Body)
@@ -53,5 +62,5 @@ func TestADigestIsForAdmins(t *testing.T) {
 	b.config.Trusted = false
 	r := httptest.NewRequest("GET", "/v1/admin/digest", nil)
 	r.Header.Set("Authorization", "Bearer AKIAREADER:"+secret)
-	b.serve(r).wantError(t, 403, accessDenied, "arn:aws:iam::123456789012:user/AKIAREADER may not do this: it needs an access key with the role admin.")
+	b.serve(r).wantError(t, 403, wire.AccessDenied, "arn:aws:iam::123456789012:user/AKIAREADER may not do this: it needs an access key with the role admin.")
 }

@@ -212,7 +212,7 @@ func TestAHostThatIsAwayIsSaidInALog(t *testing.T) {
 // What is read for one answer is held until it is sent, so there is an end to how many are made at once.
 func TestThereIsAnEndToHowManyReadLogsAtOnce(t *testing.T) {
 	b := newSignedFixture(t)
-	b.config.Trusted, b.config.Limits.logReads.size = true, 0
+	b.config.Trusted, b.config.Shared.logReads.Size = true, 0
 	r := httptest.NewRequest("POST", "/", strings.NewReader("{}"))
 	r.Header.Set("X-Amz-Target", "Logs_20140328.DescribeLogGroups")
 	b.serve(r).wantError(t, 503, "ThrottlingException", "Nothing was done: this host has too many log requests at once. Try again.")

@@ -1,35 +1,54 @@
 package api
 
 import (
+	"context"
 	"log/slog"
 	"net/http"
 	"time"
+
+	"pinion/api/events"
+	"pinion/api/leader"
+	"pinion/api/rest"
+	"pinion/raftfsm"
+	"pinion/raftfsm/spec"
 )
 
-// Config is what a handler serves from. What has to do with other hosts may be left out: a host that is alone answers
+// Config is what a handler serves from. The fields about other hosts may be left out: a host that is alone answers
 // everything itself.
 type Config struct {
 	Store    Store
-	TaskHost TaskHost
+	TaskHost rest.TaskHost
 	Log      *slog.Logger
 	Version  string           // of this binary, for GET /v1/version
-	HostID   string           // of this host: logs of its tasks are read here, those of other tasks are asked for there
+	HostID   string           // of this host: logs of its tasks are read here, those of other tasks at their hosts
 	Now      func() time.Time // time.Now when nil
-	Trusted  bool             // who can connect is trusted (the root-only unix socket): no signature is asked for
-	Region   string           // of ARNs in answers to requests that name none; DefaultRegion when empty
+	Trusted  bool             // a request without credentials is root's: the root-only unix socket
+	Region   string           // of ARNs in responses to requests that name none; DefaultRegion when empty
 
-	// FromPeer is for the listener that only hosts of the pool can reach: what another host says about a request
-	// that it passes on is believed there. See peer.go.
+	// FromPeer is for the listener that only hosts of the pool can reach: what another host says there about a request that
+	// it forwards is believed. See httpx.PeerHeaders.
 	FromPeer bool
-	Leader   Leadership        // nil: this host leads
+	Leader   leader.Leadership // nil: this host leads
 	Forward  http.RoundTripper // reaches the FromPeer handler of the host at a URL's host:port; nil: nothing is forwarded
-	Local    LocalState        // nil: reads with stale=true are like all others
-	History  History           // nil, or Stale is: nobody can follow events here
-	Queue    Queue             // nil: this host is alone and nothing waits
-	Admin    Admin
+	Local    leader.LocalState // nil: reads with stale=true are like all others
+	History  events.History    // nil, or Local is: this host serves no events
+	Queue    rest.Queue        // nil: this host is alone and nothing waits
+	Admin    rest.Admin
 
-	Limits *Limits // shared by all handlers of this process; nil: this one has its own
+	Shared *Shared // of all handlers of this process; nil: this one has its own
 }
 
 // DefaultRegion is the region of ARNs when a request names none.
 const DefaultRegion = "us-east-1"
+
+// Store is the replicated state. A Member of package server satisfies it.
+type Store interface {
+	// View is linearizable: it holds every change acknowledged before the call.
+	View(ctx context.Context) (*raftfsm.View, error)
+	// Propose records a command and returns its answer; refusals are raftfsm's errors, wrapped.
+	Propose(ctx context.Context, c raftfsm.Command) (any, error)
+	// Run places and records tasks; the reply is what RunTask answers.
+	Run(ctx context.Context, r spec.RunRequest) (spec.RunResult, error)
+	// Connected reports whether the host is known, not given up, and has been heard of lately.
+	Connected(hostID string) bool
+}

@@ -10,6 +10,8 @@ import (
 	"testing"
 
 	"pinion/api/ecs"
+	"pinion/api/httpx"
+	"pinion/api/rest"
 )
 
 // The page of operations is made from the tables; `go test ./api -run Page -rewrite` writes it anew.
@@ -29,6 +31,12 @@ func TestThePageOfOperationsIsWhatTheTablesSay(t *testing.T) {
 	if !bytes.Equal(kept, page) {
 		t.Errorf("%s is not what the tables say (go test ./api -run Page -rewrite writes it anew); it would be\n%s", path, page)
 	}
+}
+
+// allRoutes is every line of the tables of routes.
+func allRoutes() []rest.Route {
+	routes := newRoutes(Config{Shared: NewShared()}, &httpx.Peers{})
+	return routes.all()
 }
 
 func operationsPage() []byte {
@@ -53,16 +61,16 @@ done by the leader; the rest is answered from a state that has every change ackn
 		fmt.Fprintf(&page, "| %s | %s | %s |\n", o.Name, o.Role, map[bool]string{true: "yes", false: ""}[o.Writes])
 	}
 	page.WriteString("\n## Beside them\n\n| request | role | what |\n| --- | --- | --- |\n")
-	for _, line := range new(door).routes() {
-		role := string(line.role)
+	for _, line := range allRoutes() {
+		role := string(line.Role)
 		if role == "" {
 			role = "everyone"
 		}
-		about := line.about
-		for _, p := range line.query {
-			about += fmt.Sprintf("; `?%s=`: %s", p.name, p.about)
+		about := line.Summary
+		for _, p := range line.Query {
+			about += fmt.Sprintf("; `?%s=`: %s", p.Name, p.Summary)
 		}
-		fmt.Fprintf(&page, "| `%s %s` | %s | %s |\n", line.method, line.path, role, about)
+		fmt.Fprintf(&page, "| `%s %s` | %s | %s |\n", line.Method, line.Path, role, about)
 	}
 	page.WriteString("\n## Known and refused\n\nEach answers with an error of its own model that says why.\n\n| why | operations |\n| --- | --- |\n")
 	byReason := map[string][]string{}

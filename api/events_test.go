@@ -10,6 +10,8 @@ import (
 	"testing"
 	"testing/synctest"
 
+	"pinion/api/httpx"
+	"pinion/api/wire"
 	"pinion/gpu"
 	"pinion/raftfsm"
 	"pinion/raftfsm/spec"
@@ -103,7 +105,7 @@ func TestWhatCannotBeToldIsRefused(t *testing.T) {
 			b.get("/v1/events?since="+since).wantError(t, 400, invalid, fmt.Sprintf("since must be the id of an event such as 1234-0, or an index such as 1234, not %q.", since))
 		}
 		b.get("/v1/events?since=99").wantError(t, 500, "ServerException", "This host has seen changes up to index 3, and not 99: it lags behind, or there never was such an event. Try again, or ask another host.")
-		b.get("/v1/events?since=2-0-7").wantError(t, 410, gone, "Event 2-0-7 is from before the pool was recovered, and what it knew last may not hold any more: list what there is again, and go on from now.")
+		b.get("/v1/events?since=2-0-7").wantError(t, 410, httpx.Gone, "Event 2-0-7 is from before the pool was recovered, and what it knew last may not hold any more: list what there is again, and go on from now.")
 
 		var snapshot bytes.Buffer
 		if err := b.state.View().WriteSnapshot(&snapshot); err != nil {
@@ -112,7 +114,7 @@ func TestWhatCannotBeToldIsRefused(t *testing.T) {
 		if err := b.state.Restore(&snapshot); err != nil {
 			t.Fatal(err)
 		}
-		b.get("/v1/events?since=2-0").wantError(t, 410, gone, "What was changed then is not remembered any more, only what came after 3: list what there is again, and go on from now.")
+		b.get("/v1/events?since=2-0").wantError(t, 410, httpx.Gone, "What was changed then is not remembered any more, only what came after 3: list what there is again, and go on from now.")
 		if got := b.remembered(t, ""); len(got) != 0 {
 			t.Errorf("what is remembered needs no since: %q", got)
 		}
@@ -126,7 +128,7 @@ func TestAKeyForOneClusterHearsOfThatOneAlone(t *testing.T) {
 	b.must(t, "CreateCluster", `{"clusterName":"lab"}`)
 	for path, want := range map[string]string{
 		"/v1/events?follow=false":                 "event: cluster\ndata: ",
-		"/v1/events?follow=false&cluster=default": accessDenied,
+		"/v1/events?follow=false&cluster=default": wire.AccessDenied,
 	} {
 		got := b.serveAs(t, spec.RoleRead, "lab", httptest.NewRequest("GET", path, nil)).Body.String()
 		if !strings.Contains(got, want) || strings.Contains(got, "gpu-1") {

@@ -12,6 +12,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"pinion/api/httpx"
 	"pinion/raftfsm"
 	"pinion/raftfsm/spec"
 )
@@ -78,7 +79,7 @@ func TestAStreamSaysWhyItEnds(t *testing.T) {
 		if err := errors.Join(other.state.View().WriteSnapshot(&snapshot), b.state.Restore(&snapshot)); err != nil {
 			t.Fatal(err)
 		}
-		if got := s.end(); !strings.Contains(got, gone) {
+		if got := s.end(); !strings.Contains(got, httpx.Gone) {
 			t.Error(got)
 		}
 	})
@@ -94,7 +95,7 @@ func TestAStreamThatIsSilentSaysThatItLives(t *testing.T) {
 			defer close(ended)
 			newHandler(b.config, closing).ServeHTTP(w, httptest.NewRequest("GET", "/v1/events", nil))
 		}()
-		time.Sleep(2*heartbeatEvery + time.Second)
+		time.Sleep(31 * time.Second)
 		close(closing)
 		<-ended
 		const here = "id: 3-2147483647\n\n"
@@ -116,34 +117,12 @@ func TestAClientThatDoesNotReadIsCutOff(t *testing.T) {
 		if recover() != http.ErrAbortHandler {
 			t.Error("the connection was not cut")
 		}
-		if _, free := b.config.Limits.eventStreams.tryAcquire(); !free || b.config.Limits.eventStreams.held.Load() != 1 {
+		if _, free := b.config.Shared.events.Streams.TryAcquire(); !free || b.config.Shared.events.Streams.Held() != 1 {
 			t.Error("its place was not given back")
 		}
 	}()
-	b.config.Limits = NewLimits()
+	b.config.Shared = NewShared()
 	NewHandler(b.config).ServeHTTP(stalledWriter{httptest.NewRecorder()}, httptest.NewRequest("GET", "/v1/events", nil))
-}
-
-func TestFollowersHaveOneEncodingTogether(t *testing.T) {
-	b := newFixture(t)
-	changes, _, err := b.state.Changes(raftfsm.Position{}, 1)
-	if err != nil {
-		t.Fatal(err)
-	}
-	var shared encodedEventCache
-	of := func(region string) []byte {
-		text, err := shared.of(changes[0], b.state.View(), region)
-		if err != nil {
-			t.Fatal(err)
-		}
-		return text
-	}
-	if one, two := of("us-east-1"), of("us-east-1"); &one[0] != &two[0] {
-		t.Error("it was encoded twice")
-	}
-	if !bytes.Contains(of("eu-west-1"), []byte("arn:aws:ecs:eu-west-1:")) {
-		t.Error("the region is another one's")
-	}
 }
 
 // An agent has no state: the leader tells, through it.

@@ -11,6 +11,8 @@ import (
 
 	"pgregory.net/rapid"
 
+	"pinion/api/httpx"
+	"pinion/api/leader"
 	"pinion/raftfsm"
 	"pinion/raftfsm/spec"
 )
@@ -26,7 +28,7 @@ func newLeaderAndFollower(t testing.TB) *leaderAndFollower {
 	p := &leaderAndFollower{leader: newFixture(t), transport: &fakeTransport{}}
 	door := peerHandler(p.leader, selfLeads)
 	p.transport.handler = http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		p.sentVersions = append(p.sentVersions, r.Header.Get(stateVersionHeader))
+		p.sentVersions = append(p.sentVersions, r.Header.Get(httpx.HeaderStateVersion))
 		door.ServeHTTP(w, r)
 	})
 	p.follower = newFollowerFixture(t, p.transport, remoteLeads("gpu-1:7400"))
@@ -54,7 +56,7 @@ func (p *leaderAndFollower) nameClusters(t testing.TB) *leaderAndFollower {
 // wantAnswerFrom checks from whose state the clusters were listed.
 func (r reply) wantAnswerFrom(t testing.TB, who string) {
 	t.Helper()
-	if r.Code != 200 || !strings.Contains(r.Body.String(), "cluster/of-the-"+who) || r.Header().Get("X-Pinion-Stale") != "" || r.Header().Get(stateMatchHeader) != "" {
+	if r.Code != 200 || !strings.Contains(r.Body.String(), "cluster/of-the-"+who) || r.Header().Get("X-Pinion-Stale") != "" || r.Header().Get(httpx.HeaderStateMatch) != "" {
 		t.Errorf("not the answer of the %s: %d %v %s", who, r.Code, r.Header(), r.Body)
 	}
 }
@@ -117,7 +119,7 @@ func TestWhoIsUnknownHereIsAskedOfTheLeader(t *testing.T) {
 	p.follower.mustApply(t, raftfsm.CreateCluster{Cluster: spec.Cluster{Name: "of-the-other"}})
 	list := func(credential string) reply {
 		r := httptest.NewRequest("POST", "/v1/ListClusters", strings.NewReader("{}"))
-		r.Header.Set("Authorization", bearerScheme+credential)
+		r.Header.Set("Authorization", "Bearer "+credential)
 		return p.follower.serve(r)
 	}
 	if got := list(newKey + ":" + secret); got.Code != 200 || strings.Contains(got.Body.String(), "of-the-other") {
@@ -139,7 +141,7 @@ func TestAKeyMayNotDoMoreAtAServerThatAnswersItself(t *testing.T) {
 	p.applyBoth(t, raftfsm.CreateAccessKey{Key: spec.AccessKey{ID: bound, Secret: secret, Role: spec.RoleRead, Cluster: "lab", CreatedAt: epoch}})
 	for cluster, status := range map[string]int{"lab": 200, "default": 403} {
 		r := httptest.NewRequest("POST", "/v1/ListTasks", strings.NewReader(`{"cluster":"`+cluster+`"}`))
-		r.Header.Set("Authorization", bearerScheme+bound+":"+secret)
+		r.Header.Set("Authorization", "Bearer "+bound+":"+secret)
 		if got := p.follower.serve(r); got.Code != status {
 			t.Errorf("tasks of %s: %d %s", cluster, got.Code, got.Body)
 		}
@@ -165,7 +167,7 @@ func TestChangesAreTheLeadersAlways(t *testing.T) {
 func TestNobodyElseIsToldThatTheStateIsTheSame(t *testing.T) {
 	p := newLeaderAndFollower(t).nameClusters(t)
 	r := awsRequest("ListClusters", "{}")
-	r.Header.Set(stateVersionHeader, stateVersion(p.leader.state.View()))
+	r.Header.Set(httpx.HeaderStateVersion, leader.StateVersion(p.leader.state.View()))
 	p.leader.serve(r).wantAnswerFrom(t, "leader")
 }
 
@@ -174,7 +176,7 @@ func TestALeaderThatReadsNoStateHeaderAnswers(t *testing.T) {
 	p := newLeaderAndFollower(t).nameClusters(t)
 	door := p.transport.handler
 	p.transport.handler = http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		r.Header.Del(stateVersionHeader)
+		r.Header.Del(httpx.HeaderStateVersion)
 		door.ServeHTTP(w, r)
 	})
 	p.follower.aws("ListClusters", "{}").wantAnswerFrom(t, "leader")
@@ -182,11 +184,11 @@ func TestALeaderThatReadsNoStateHeaderAnswers(t *testing.T) {
 
 func TestAReadIsTriedAgainUntilALeaderAnswers(t *testing.T) {
 	broken := func(w http.ResponseWriter, _ *http.Request) {
-		w.Header().Set(stateMatchHeader, "true")
-		_, _ = io.WriteString(w, `{"silent":["aaa`)
+		w.Header().Set(httpx.HeaderStateMatch, "true")
+		_, _ = io.WriteString(w, `{"unreachable":["aaa`)
 	}
 	deposed := func(w http.ResponseWriter, r *http.Request) {
-		r.Header.Set(forwardedHeader, followerID)
+		r.Header.Set(httpx.HeaderForwarded, followerID)
 		peerHandler(newFixture(t), noLeaderNow).ServeHTTP(w, r)
 	}
 	for name, first := range map[string]http.HandlerFunc{"a word that breaks off": broken, "a leader that was deposed": deposed} {
@@ -236,7 +238,7 @@ func TestTheAnswerOfAServerLooksLikeTheLeaders(t *testing.T) {
 	ask := func(url string) reply {
 		got := send(t, "POST", url+"/v1/DescribeTasks", question, "Authorization", bearerKey, "Accept-Encoding", "gzip")
 		if got.Code != 200 || got.Header().Get("Content-Encoding") != "gzip" || got.Header().Get("Content-Length") == "" ||
-			len(got.Header().Values(requestIDHeader)) != 1 || got.Header().Get(stateMatchHeader) != "" {
+			len(got.Header().Values("x-amzn-RequestId")) != 1 || got.Header().Get(httpx.HeaderStateMatch) != "" {
 			t.Errorf("%d %v", got.Code, got.Header())
 		}
 		return got

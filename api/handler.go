@@ -4,34 +4,69 @@ import (
 	"cmp"
 	"net/http"
 	"time"
+
+	"pinion/api/auth"
+	"pinion/api/cloudwatch"
+	"pinion/api/httpx"
+	"pinion/api/leader"
+	"pinion/api/wire"
 )
 
-// door serves one listener: the TLS port, or the unix socket.
-type door struct {
-	Config
-	closing <-chan struct{} // closed when streams have to end
-}
-
-// NewHandler is the whole HTTP surface of a host: the ECS door (POST /), the plain door (/v1/...) and health. It may
-// be served by several listeners; make one handler per kind of trust.
+// NewHandler is the whole HTTP surface of a host: the operations of ECS and CloudWatch Logs for AWS's clients (POST /), the
+// operations of ECS and Pinion's own routes for everyone else (/v1/...), and health. Several listeners may serve it; make one
+// handler for each kind of trust.
 func NewHandler(config Config) http.Handler { return newHandler(config, nil) }
 
-func newHandler(config Config, closing <-chan struct{}) http.Handler {
+func newHandler(config Config, stop httpx.Stop) http.Handler {
 	if config.Now == nil {
 		config.Now = time.Now
 	}
-	if config.Limits == nil {
-		config.Limits = NewLimits()
+	if config.Shared == nil {
+		config.Shared = NewShared()
 	}
 	config.Region = cmp.Or(config.Region, DefaultRegion)
-	d := &door{Config: config, closing: closing}
-
-	mux := http.NewServeMux()
-	mux.HandleFunc("POST /{$}", d.awsDoor)
-	mux.HandleFunc("POST /v1/{operation}", d.plainDoor)
-	for _, line := range d.routes() {
-		mux.HandleFunc(line.method+" "+line.path, d.open(line))
+	peers := &httpx.Peers{Transport: config.Forward, HostID: config.HostID, Stop: stop}
+	c := newChain(config, peers)
+	operations := &operationEndpoints{
+		store: config.Store, hosts: config.Admin.Hosts, tasks: &config.Shared.tasks, now: config.Now,
+		logs: &cloudwatch.Handler{Host: config.TaskHost, Peers: peers, Reads: config.Shared.logReads},
 	}
-	mux.HandleFunc("/", d.nothingHere)
-	return d.observe(d.introduce(mux))
+	mux := http.NewServeMux()
+	mux.Handle("POST /{$}", c.handler(httpx.AWSJSON, "", operations.byTarget))
+	mux.Handle("POST /v1/{operation}", c.handler(httpx.JSON, "", operations.byPath))
+	c.mount(mux, newRoutes(config, peers))
+	mux.Handle("/", serve(httpx.JSON, "", notFound))
+	return httpx.AccessLog(config.Log, httpx.PeerHeaders(config.FromPeer, mux))
+}
+
+func newChain(config Config, peers *httpx.Peers) *chain {
+	authenticator := &auth.Authenticator{
+		Trusted: config.Trusted, Region: config.Region, Service: signedService, Now: config.Now, Signers: &config.Shared.signers,
+	}
+	if config.Admin.Keys != nil {
+		authenticator.Secrets = config.Admin.Keys
+	}
+	return &chain{
+		auth: authenticator, limits: config.Shared.limits, replay: &config.Shared.replay, now: config.Now,
+		router: &leader.Router{
+			Store: config.Store, Leader: config.Leader, Local: config.Local, Auth: authenticator, Peers: peers, ReadIndex: &config.Shared.readIndex,
+		},
+	}
+}
+
+// signedService is the service that a request must be signed for: the one that its target belongs to.
+func signedService(r *http.Request) string {
+	if cloudwatch.IsTarget(r) {
+		return cloudwatch.Service
+	}
+	return "ecs"
+}
+
+// notFound answers every path and method that is not served.
+func notFound(r *request) error {
+	method, path := r.Request.Method, r.Request.URL.Path
+	if method != http.MethodGet && method != http.MethodPost {
+		return wire.Errorf(httpx.NotAllowed, "%s is not served: use GET or POST.", method)
+	}
+	return wire.Errorf(httpx.NotFound, "There is nothing at %s %s. Operations are POST /v1/RunTask and so on; GET /v1/openapi.json tells what else there is.", method, path)
 }

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"pinion/api/httpx"
 	"pinion/raftfsm"
 	"pinion/raftfsm/spec"
 )
@@ -59,9 +60,12 @@ func newSealedFixture(t testing.TB) *fixture {
 
 func TestAKeyIsMadeUsedListedAndRemoved(t *testing.T) {
 	b := newSealedFixture(t)
-	var made newKeyView
+	var made struct {
+		AccessKeyID, SecretAccessKey, Cluster string
+		Role                                  spec.Role
+	}
 	b.rest("admin/keys", `{"role":"read","cluster":"default"}`).decode(t, &made)
-	if made.KeyID != "AKIAMADE" || made.Secret != secret || made.Role != spec.RoleRead || made.Cluster != "default" {
+	if made.AccessKeyID != "AKIAMADE" || made.SecretAccessKey != secret || made.Role != spec.RoleRead || made.Cluster != "default" {
 		t.Errorf("%+v", made)
 	}
 	use := func() reply {
@@ -85,14 +89,14 @@ func TestAKeyIsMadeUsedListedAndRemoved(t *testing.T) {
 	if got := use(); got.Header().Get("X-Amzn-ErrorType") != "UnrecognizedClientException" {
 		t.Errorf("after it was removed: %d %s", got.Code, got.Body)
 	}
-	b.rest("admin/keys/remove", `{"id":"AKIAMADE"}`).wantError(t, 404, notFound, `There is no access key "AKIAMADE".`)
+	b.rest("admin/keys/remove", `{"id":"AKIAMADE"}`).wantError(t, 404, httpx.NotFound, `There is no access key "AKIAMADE".`)
 }
 
 func TestWhatIsNoKeyToMake(t *testing.T) {
 	b := newSealedFixture(t)
 	b.rest("admin/keys", `{"role":"root"}`).wantError(t, 400, invalid, `role must be one of read, submit and admin, not "root".`)
 	b.rest("admin/keys", `{}`).wantError(t, 400, invalid, `role must be one of read, submit and admin, not "".`)
-	b.rest("admin/keys", `{"role":"read","cluster":"nope"}`).wantError(t, 404, notFound, `There is no cluster "nope" for a key to be for.`)
+	b.rest("admin/keys", `{"role":"read","cluster":"nope"}`).wantError(t, 404, httpx.NotFound, `There is no cluster "nope" for a key to be for.`)
 	if n := b.config.Admin.Keys.(*fakeKeyStore).made; n > 0 {
 		t.Errorf("%d were made", n)
 	}

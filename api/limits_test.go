@@ -14,14 +14,22 @@ import (
 	"testing"
 	"time"
 
+	"pinion/api/httpx"
 	"pinion/raftfsm"
 	"pinion/raftfsm/spec"
 )
 
+// limited allows so many requests in flight, and so many large bodies.
+func limited(inFlight, largeBodies int64) *Shared {
+	shared := NewShared()
+	shared.limits = &httpx.Limits{InFlight: httpx.Semaphore{Size: inFlight}, LargeBodies: httpx.Semaphore{Size: largeBodies}}
+	return shared
+}
+
 // newLimitedServer is a bench on a port with room for that many requests at once.
 func newLimitedServer(t *testing.T, underWay, large int64) (*fixture, *httptest.Server) {
 	b := newFixture(t)
-	b.config.Limits = &Limits{inFlight: semaphore{size: underWay}, largeBodies: semaphore{size: large}}
+	b.config.Shared = limited(underWay, large)
 	server := httptest.NewServer(NewHandler(b.config))
 	t.Cleanup(server.Close)
 	return b, server
@@ -57,13 +65,13 @@ func TestBeyondTheLimitTheAnswerIsOneThatSDKsTryAgain(t *testing.T) {
 	b := newFixture(t)
 	slow := blockingStore{Store: b.fakeStore, begun: make(chan struct{}), free: make(chan struct{})}
 	b.config.Store, b.config.Leader = slow, fakeLeadership(selfLeads)
-	b.config.Limits = &Limits{inFlight: semaphore{size: 2}}
+	b.config.Shared = limited(2, 1)
 	answers := make(chan reply)
 	for range 2 {
 		go func() { answers <- b.aws("ListClusters", "{}") }()
 		<-slow.begun
 	}
-	b.aws("ListClusters", "{}").wantError(t, 503, throttled, "Nothing was done: this host has too many requests at once. Try again.")
+	b.aws("ListClusters", "{}").wantError(t, 503, httpx.Throttled, "Nothing was done: this host has too many requests at once. Try again.")
 	if got := b.get("/healthz"); got.Code != 200 {
 		t.Errorf("a health check takes no place, and asks nobody: %d %s", got.Code, got.Body)
 	}
@@ -108,7 +116,7 @@ func TestSlowClientsHoldNoPlace(t *testing.T) {
 func TestAStreamHoldsNoPlace(t *testing.T) {
 	b := newFixture(t)
 	begun := make(chan struct{})
-	b.config.Limits = &Limits{inFlight: semaphore{size: 1}}
+	b.config.Shared = limited(1, 1)
 	b.agent.logs = func(ctx context.Context, _ spec.LogQuery, _ func(spec.LogLine) error) error {
 		close(begun)
 		<-ctx.Done()
@@ -132,12 +140,12 @@ func TestAStreamHoldsNoPlace(t *testing.T) {
 
 func TestOnlySoManyLargeBodiesAreHeldAtOnce(t *testing.T) {
 	b, server := newLimitedServer(t, 100, 1)
-	large := `{"group":"` + strings.Repeat("x", smallBody) + `"}`
+	large := `{"group":"` + strings.Repeat("x", httpx.SmallBody) + `"}`
 	conn := dial(t, server, fmt.Sprintf("POST /v1/ListTasks HTTP/1.1\r\nHost: x\r\nContent-Length: %d\r\n\r\n%s", len(large)+1, large))
-	for b.config.Limits.largeBodies.held.Load() == 0 { // until it has arrived
+	for b.config.Shared.limits.LargeBodies.Held() == 0 { // until it has arrived
 		send(t, "GET", server.URL+"/v1/version", "")
 	}
-	send(t, "POST", server.URL+"/v1/ListTasks", large).wantError(t, 503, throttled, "Nothing was done: this host has too many large requests at once. Try again.")
+	send(t, "POST", server.URL+"/v1/ListTasks", large).wantError(t, 503, httpx.Throttled, "Nothing was done: this host has too many large requests at once. Try again.")
 	if got := send(t, "POST", server.URL+"/v1/ListTasks", "{}"); got.Code != 200 {
 		t.Errorf("a small one: %d %s", got.Code, got.Body)
 	}
@@ -147,7 +155,7 @@ func TestOnlySoManyLargeBodiesAreHeldAtOnce(t *testing.T) {
 	if answer, err := http.ReadResponse(bufio.NewReader(conn), nil); err != nil || answer.StatusCode != 400 { // group is no field of it
 		t.Errorf("%v, %v", answer, err)
 	}
-	for b.config.Limits.largeBodies.held.Load() != 0 {
+	for b.config.Shared.limits.LargeBodies.Held() != 0 {
 		send(t, "GET", server.URL+"/v1/version", "")
 	}
 }
@@ -184,7 +192,7 @@ func TestBodiesMayBePacked(t *testing.T) {
 	if got := send("gzip", gzipped(`{"clusterName":"lab"}`)); got.Code != 200 || b.state.View().Cluster("lab") == nil {
 		t.Errorf("%d %s", got.Code, got.Body)
 	}
-	send("gzip", gzipped(strings.Repeat(" ", maxBody+1))).wantError(t, 413, tooLarge, "The request body is larger than 1048576 bytes (1 MiB), which is the most that is accepted.")
+	send("gzip", gzipped(strings.Repeat(" ", httpx.MaxBody+1))).wantError(t, 413, httpx.TooLarge, "The request body is larger than 1048576 bytes (1 MiB), which is the most that is accepted.")
 	send("br", "x").wantError(t, 400, "SerializationException", `A body with Content-Encoding "br" cannot be read: send it as it is, or with gzip.`)
 	for _, damaged := range []string{"{}", gzipped("{}")[:20]} {
 		if got := send("gzip", damaged); got.Code != 400 || got.Header().Get("X-Amzn-ErrorType") != "SerializationException" {

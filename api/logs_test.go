@@ -10,6 +10,7 @@ import (
 	"testing"
 	"time"
 
+	"pinion/api/httpx"
 	"pinion/raftfsm/spec"
 )
 
@@ -61,7 +62,7 @@ func TestLogQueriesReachTheHost(t *testing.T) {
 	if asked.Since != time.Date(2026, 1, 2, 3, 0, 0, 0, time.UTC) || asked.Follow {
 		t.Errorf("%+v", asked)
 	}
-	b.get("/v1/tasks/nope/logs").wantError(t, 404, notFound, "There is no task nope. Stopped tasks are forgotten after an hour.")
+	b.get("/v1/tasks/nope/logs").wantError(t, 404, httpx.NotFound, "There is no task nope. Stopped tasks are forgotten after an hour.")
 	b.get(logPath+"?container=x").wantError(t, 400, invalid, "Task "+firstTask+` has no container "x"; it has tensorflow-gpu.`)
 	b.get(logPath+"?tail=-1").wantError(t, 400, invalid, `tail must be a number of lines from 1, not "-1".`)
 	b.get(logPath+"?follow=maybe").wantError(t, 400, invalid, `follow must be 1 or 0, not "maybe".`)

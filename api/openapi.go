@@ -3,36 +3,51 @@ package api
 import (
 	"cmp"
 	"net/http"
+	"reflect"
 	"slices"
 	"strings"
+	"sync"
 
 	"pinion/api/ecs"
+	"pinion/api/httpx"
+	"pinion/api/leader"
 	"pinion/api/openapi"
+	"pinion/api/rest"
 	"pinion/api/wire"
-	"reflect"
 )
 
-// openapi serves the description of the plain door (OpenAPI 3.1), made from the two tables that it is served from.
-func (d *door) openapi(w http.ResponseWriter, r *http.Request, _ caller, _ []byte) error {
-	d.reply(w, r, typeJSON, http.StatusOK, describe(d.Version, d.routes()))
-	return nil
+// openapiRoute serves the description of the API for plain HTTP (OpenAPI 3.1), made from the tables that it is served from:
+// once, for the first request.
+func openapiRoute(version string, routes func() []rest.Route) rest.Route {
+	description := sync.OnceValues(func() ([]byte, error) { return wire.Append(nil, describe(version, routes())) })
+	return rest.Route{
+		Method: http.MethodGet, Path: "/v1/openapi.json", Summary: "this description", Out: reflect.TypeFor[map[string]any](),
+		Serve: func(x *httpx.Exchange, _ leader.Resolution) error {
+			text, err := description()
+			if err == nil {
+				x.ReplyEncoded(http.StatusOK, text)
+			}
+			return err
+		},
+	}
 }
 
+// The two forms of an access key in the description.
 const keyScheme, signatureScheme = "bearer", "signature"
 
-func describe(version string, routes []route) openapi.Object {
+func describe(version string, routes []rest.Route) openapi.Object {
 	var schemas openapi.Schemas
 	paths := openapi.Object{}
 	for _, operation := range sortedOperations() {
 		paths["/v1/"+operation.Name] = openapi.Object{"post": describeOperation(&schemas, operation)}
 	}
-	for _, line := range routes {
-		methods, known := paths[line.path].(openapi.Object)
+	for _, route := range routes {
+		methods, known := paths[route.Path].(openapi.Object)
 		if !known {
 			methods = openapi.Object{}
-			paths[line.path] = methods
+			paths[route.Path] = methods
 		}
-		methods[strings.ToLower(line.method)] = describeRoute(&schemas, line)
+		methods[strings.ToLower(route.Method)] = describeRoute(&schemas, route)
 	}
 	refusal := schemas.Output(reflect.TypeFor[wire.Error]())
 	return openapi.Object{
@@ -44,7 +59,7 @@ func describe(version string, routes []route) openapi.Object {
 		"paths": paths,
 		"components": openapi.Object{
 			"schemas":   schemas.All(),
-			"responses": openapi.Object{"Error": content("what is wrong, and what to do", refusal, typeJSON)},
+			"responses": openapi.Object{"Error": content("what is wrong, and what to do", refusal, httpx.JSON)},
 			"securitySchemes": openapi.Object{
 				keyScheme:       openapi.Object{"type": "http", "scheme": "bearer", "bearerFormat": "KEYID:SECRET"},
 				signatureScheme: openapi.Object{"type": "apiKey", "in": "header", "name": "Authorization", "description": "AWS Signature Version 4, service ecs"},
@@ -66,23 +81,23 @@ func sortedOperations() []ecs.Operation {
 func describeOperation(schemas *openapi.Schemas, o ecs.Operation) openapi.Object {
 	described := answers(schemas, o.Output)
 	described["operationId"], described["tags"] = o.Name, []string{"Amazon ECS"}
-	described["requestBody"] = content("", schemas.Input(o.Input), typeJSON, "application/yaml")
+	described["requestBody"] = content("", schemas.Input(o.Input), httpx.JSON, "application/yaml")
 	described["x-pinion-role"], described["x-pinion-changes"] = o.Role, o.Writes
 	described["security"] = keyed()
 	return described
 }
 
-func describeRoute(schemas *openapi.Schemas, line route) openapi.Object {
-	described := answers(schemas, line.out)
-	described["summary"], described["tags"] = line.about, []string{"Pinion"}
-	if line.in != nil {
-		described["requestBody"] = content("", schemas.Input(line.in), typeJSON)
+func describeRoute(schemas *openapi.Schemas, route rest.Route) openapi.Object {
+	described := answers(schemas, route.Out)
+	described["summary"], described["tags"] = route.Summary, []string{"Pinion"}
+	if route.In != nil {
+		described["requestBody"] = content("", schemas.Input(route.In), httpx.JSON)
 	}
-	if parameters := parametersOf(line); len(parameters) > 0 {
+	if parameters := parametersOf(route); len(parameters) > 0 {
 		described["parameters"] = parameters
 	}
-	if line.role != "" {
-		described["x-pinion-role"] = line.role
+	if route.Role != "" {
+		described["x-pinion-role"] = route.Role
 		described["security"] = keyed()
 	}
 	return described
@@ -97,7 +112,7 @@ func keyed() []openapi.Object {
 func answers(schemas *openapi.Schemas, out reflect.Type) openapi.Object {
 	well := openapi.Object{"description": "done"}
 	if out != nil {
-		well = content("done", schemas.Output(out), typeJSON)
+		well = content("done", schemas.Output(out), httpx.JSON)
 	}
 	return openapi.Object{"responses": openapi.Object{"200": well, "default": openapi.Object{"$ref": "#/components/responses/Error"}}}
 }
@@ -115,15 +130,15 @@ func content(about string, schema openapi.Object, types ...string) openapi.Objec
 }
 
 // parametersOf are what a path has in braces and what the query takes.
-func parametersOf(line route) []openapi.Object {
+func parametersOf(route rest.Route) []openapi.Object {
 	var parameters []openapi.Object
-	for part := range strings.SplitSeq(line.path, "/") {
+	for part := range strings.SplitSeq(route.Path, "/") {
 		if name, ok := strings.CutPrefix(part, "{"); ok {
 			parameters = append(parameters, openapi.Object{"name": strings.TrimSuffix(name, "}"), "in": "path", "required": true, "schema": openapi.Object{"type": "string"}})
 		}
 	}
-	for _, p := range line.query {
-		parameters = append(parameters, openapi.Object{"name": p.name, "in": "query", "description": p.about, "schema": openapi.Object{"type": "string"}})
+	for _, p := range route.Query {
+		parameters = append(parameters, openapi.Object{"name": p.Name, "in": "query", "description": p.Summary, "schema": openapi.Object{"type": "string"}})
 	}
 	return parameters
 }

@@ -7,6 +7,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"pinion/api/leader"
 	"pinion/raftfsm"
 )
 
@@ -37,7 +38,7 @@ func TestHostsAreConnectedAsTheLeaderSays(t *testing.T) {
 		p.leader.disconnected[silent], p.leader.disconnected[lost] = true, true
 		check(t, heard, silent, "CONNECTED")
 		p.leader.disconnected = map[string]bool{heard: true}
-		<-time.After(readIndexTTL)
+		<-time.After(leader.ReadIndexTTL)
 		check(t, silent, heard, "DISCONNECTED")
 	})
 	if slices.Contains(p.sentVersions, "") {

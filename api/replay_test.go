@@ -4,7 +4,6 @@ import (
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
-	"fmt"
 	"io"
 	"net/http"
 	"net/http/httptest"
@@ -15,13 +14,15 @@ import (
 
 	"github.com/aws/aws-sdk-go-v2/aws"
 	v4 "github.com/aws/aws-sdk-go-v2/aws/signer/v4"
+
+	"pinion/api/httpx"
 )
 
 // signed is an operation through the AWS door, signed at that moment, as boto3 does it.
 func signed(t testing.TB, operation, body string, at time.Time) *http.Request {
 	t.Helper()
 	r := httptest.NewRequest("POST", "https://pinion.example:7400/", strings.NewReader(body))
-	r.Header.Set("Content-Type", typeAWS)
+	r.Header.Set("Content-Type", httpx.AWSJSON)
 	r.Header.Set("X-Amz-Target", "AmazonEC2ContainerServiceV20141113."+operation)
 	sum := sha256.Sum256([]byte(body))
 	r.ContentLength = 0 // boto3 does not sign the length
@@ -36,7 +37,7 @@ func signed(t testing.TB, operation, body string, at time.Time) *http.Request {
 // newSignedFixture is a bench whose requests are judged by one guard, and ask for a signature.
 func newSignedFixture(t testing.TB) *fixture {
 	b := newFixture(t)
-	b.config.Trusted, b.config.Limits = false, NewLimits()
+	b.config.Trusted, b.config.Shared = false, NewShared()
 	return b
 }
 
@@ -47,7 +48,7 @@ func TestASignatureChangesSomethingOnce(t *testing.T) {
 	if got := b.serve(signed(t, "RegisterTaskDefinition", oneGPU, epoch)); got.Code != 200 {
 		t.Fatalf("%d %s", got.Code, got.Body)
 	}
-	b.serve(signed(t, "RegisterTaskDefinition", oneGPU, epoch)).wantError(t, 400, errReplayed, repeated)
+	b.serve(signed(t, "RegisterTaskDefinition", oneGPU, epoch)).wantError(t, 400, httpx.Replayed, repeated)
 	if n := len(b.state.View().Definitions("tensorflow-1-gpu")); n != 1 {
 		t.Errorf("there are %d revisions", n)
 	}
@@ -102,7 +103,7 @@ func TestOperatorsSignaturesAreUsedOnceToo(t *testing.T) {
 	if got := b.serve(r.Clone(t.Context())); got.Code != 200 {
 		t.Fatalf("%d %s", got.Code, got.Body)
 	}
-	b.serve(r.Clone(t.Context())).wantError(t, 400, errReplayed, repeated)
+	b.serve(r.Clone(t.Context())).wantError(t, 400, httpx.Replayed, repeated)
 	if len(k.calls) != 1 {
 		t.Errorf("%q", k.calls)
 	}
@@ -116,49 +117,6 @@ func TestAllHandlersOfAProcessShareTheReplayCache(t *testing.T) {
 	}
 	if !slices.Equal(codes, []int{200, 400}) {
 		t.Errorf("%v", codes)
-	}
-}
-
-func TestSignaturesAreForgottenWhenTheirDateRefusesThemAndWhenThereAreTooMany(t *testing.T) {
-	text := func(n int) string { return fmt.Sprintf("%064x", n) }
-	s := replayCache{maxPerGeneration: 10}
-	for n := range 15 {
-		if end, ok := s.begin(text(n), epoch); !ok {
-			t.Fatalf("signature %d is new", n)
-		} else {
-			end(true)
-		}
-	}
-	for n := range 15 {
-		if _, ok := s.begin(text(n), epoch); ok {
-			t.Errorf("signature %d is forgotten while there is room", n)
-		}
-	}
-	for n := 15; n < 35; n++ {
-		s.begin(text(n), epoch)
-	}
-	if len(s.current)+len(s.previous) > 20 {
-		t.Errorf("%d are remembered", len(s.current)+len(s.previous))
-	}
-	if _, ok := s.begin(text(34), epoch.Add(replayTTL-time.Second)); ok {
-		t.Error("one is forgotten before its date refuses it")
-	}
-	s.begin(text(100), epoch.Add(replayTTL))
-	s.begin(text(101), epoch.Add(2*replayTTL))
-	if len(s.current)+len(s.previous) != 2 {
-		t.Errorf("%d are remembered", len(s.current)+len(s.previous))
-	}
-}
-
-func TestASignatureInUseIsNotUsedTwice(t *testing.T) {
-	var s replayCache
-	end, _ := s.begin(strings.Repeat("0", 64), epoch)
-	if _, ok := s.begin(strings.Repeat("0", 64), epoch); ok {
-		t.Error("while the first is under way")
-	}
-	end(false)
-	if _, ok := s.begin(strings.Repeat("0", 64), epoch); !ok {
-		t.Error("the first has failed")
 	}
 }
 

@@ -1,6 +1,8 @@
 package api
 
-import "strings"
+import (
+	"strings"
+)
 
 // bodies are a request to each operation with all the fields that it reads, about what a furnished bench has: what a fuzzer
 // begins with.

@@ -15,6 +15,7 @@ import (
 	ecsclient "github.com/aws/aws-sdk-go-v2/service/ecs"
 
 	"pinion/api/ecs"
+	"pinion/api/httpx"
 	"pinion/raftfsm/spec"
 )
 
@@ -54,8 +55,8 @@ func TestWhatIsNoOperationOfECS(t *testing.T) {
 	b.serve(tables).wantError(t, 400, "UnknownOperationException", "DynamoDB_20120810.ListTables is not an operation of Amazon ECS or CloudWatch Logs, which is all that Pinion answers here")
 	b.serve(httptest.NewRequest("POST", "/", strings.NewReader("{}"))).wantError(t, 400, "UnknownOperationException",
 		"The X-Amz-Target header is missing. It names the operation: AmazonEC2ContainerServiceV20141113.RunTask. Without an AWS client, POST to /v1/RunTask.")
-	b.get("/nothing").wantError(t, 404, notFound, "There is nothing at GET /nothing. Operations are POST /v1/RunTask and so on; GET /v1/openapi.json tells what else there is.")
-	b.serve(httptest.NewRequest("DELETE", "/v1/hosts", nil)).wantError(t, 405, notAllowed, "DELETE is not served: use GET or POST.")
+	b.get("/nothing").wantError(t, 404, httpx.NotFound, "There is nothing at GET /nothing. Operations are POST /v1/RunTask and so on; GET /v1/openapi.json tells what else there is.")
+	b.serve(httptest.NewRequest("DELETE", "/v1/hosts", nil)).wantError(t, 405, httpx.NotAllowed, "DELETE is not served: use GET or POST.")
 }
 
 // Document 1 makes its cluster with CloudFormation; the answer says what takes its place.
@@ -72,8 +73,8 @@ func TestCloudFormationIsPointedToTheClusterVariable(t *testing.T) {
 func TestABodyThatIsTooLarge(t *testing.T) {
 	b := newFixture(t)
 	const message = "The request body is larger than 1048576 bytes (1 MiB), which is the most that is accepted."
-	b.aws("RunTask", `{"group":"`+strings.Repeat("x", 10<<20)+`"}`).wantError(t, 413, tooLarge, message)
-	b.rest("RunTask", `{"group":"`+strings.Repeat("x", 10<<20)+`"}`).wantError(t, 413, tooLarge, message)
+	b.aws("RunTask", `{"group":"`+strings.Repeat("x", 10<<20)+`"}`).wantError(t, 413, httpx.TooLarge, message)
+	b.rest("RunTask", `{"group":"`+strings.Repeat("x", 10<<20)+`"}`).wantError(t, 413, httpx.TooLarge, message)
 }
 
 func TestAnEmptyBodyIsAnEmptyObject(t *testing.T) {
@@ -99,7 +100,7 @@ func TestUnforeseenErrorsAreOurFault(t *testing.T) {
 		fmt.Errorf("%w", &spec.ClientTokenConflict{TaskIDs: nil}): "ConflictException",
 		context.DeadlineExceeded:                                  "ServerException",
 	} {
-		if refusal, status := toWireError(err); refusal.Type != want || (status == 500) != (want == "ServerException") {
+		if refusal, status := httpx.ToWireError(err); refusal.Type != want || (status == 500) != (want == "ServerException") {
 			t.Errorf("%v: %d %s", err, status, refusal.Type)
 		}
 	}

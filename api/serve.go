@@ -10,26 +10,19 @@ import (
 	"os"
 	"path/filepath"
 	"time"
+
+	"pinion/api/httpx"
 )
 
-// Limits on what a connection may cost. Requests are small; answers may stream for hours.
-const (
-	headerTimeout = 10 * time.Second
-	bodyTimeout   = 30 * time.Second
-	writeTimeout  = 60 * time.Second // for each answer, and for each piece of a streamed one
-	idleTimeout   = 2 * time.Minute
-	maxHeader     = 64 << 10
-	maxBody       = 1 << 20
-	// shutdownTimeout is how long requests that are under way may take to end when the host stops.
-	shutdownTimeout = 5 * time.Second
-)
+// shutdownTimeout is how long the requests in flight may take to end when the host stops.
+const shutdownTimeout = 5 * time.Second
 
-// Serve answers requests on one listener until ctx is cancelled. Requests under way are then given a moment to end,
-// streams are broken off. Clients that are too slow or send too much are cut off at any time.
+// Serve answers requests on one listener until ctx is cancelled. Requests in flight are then given shutdownTimeout to end,
+// and streams are broken off. Clients that are too slow or send too much are disconnected at any time.
 func Serve(ctx context.Context, l net.Listener, c Config) error {
-	// No ReadTimeout: it would end a followed log. The body has a deadline of its own (see readBody).
+	// No ReadTimeout: it would end a followed log. The body has a deadline of its own (see httpx.Limits).
 	s := &http.Server{
-		Handler: newHandler(c, ctx.Done()), ReadHeaderTimeout: headerTimeout, IdleTimeout: idleTimeout, MaxHeaderBytes: maxHeader,
+		Handler: newHandler(c, ctx.Done()), ReadHeaderTimeout: httpx.HeaderTimeout, IdleTimeout: httpx.IdleTimeout, MaxHeaderBytes: httpx.MaxHeader,
 		ErrorLog: slog.NewLogLogger(c.Log.Handler(), slog.LevelDebug),
 	}
 	ended := make(chan struct{})

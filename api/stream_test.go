@@ -46,7 +46,7 @@ func (s *sseStream) next() (e sseEvent) {
 func (s *sseStream) end() string {
 	s.t.Helper()
 	e := s.next()
-	if after := s.next(); e.kind != endEvent || after != (sseEvent{}) {
+	if after := s.next(); e.kind != "end" || after != (sseEvent{}) {
 		s.t.Errorf("%+v and then %+v", e, after)
 	}
 	return e.data

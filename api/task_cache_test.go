@@ -11,7 +11,7 @@ import (
 // started, whoever asked before.
 func TestATaskIsNeverShownAsItWasBefore(t *testing.T) {
 	b := newFixture(t)
-	b.config.Limits = NewLimits()
+	b.config.Shared = NewShared()
 	b.must(t, "RegisterTaskDefinition", oneGPU)
 	b.run(t, `{"taskDefinition":"tensorflow-1-gpu","tags":[{"key":"a","value":"1"}]}`)
 	arn := "arn:aws:ecs:us-east-1:" + spec.AccountID + ":task/default/" + firstTask
@@ -39,7 +39,7 @@ func TestATaskIsNeverShownAsItWasBefore(t *testing.T) {
 				t.Errorf("%s: the second answer is another one:\n%s\n%s", change.what, got, again)
 			}
 			started := *b
-			started.config.Limits = nil
+			started.config.Shared = nil
 			if want := started.must(t, "DescribeTasks", question).Body.String(); got != want {
 				t.Errorf("%s:\ngot  %s\nwant %s", change.what, got, want)
 			}

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"testing"
 
+	"pinion/api/httpx"
 	"pinion/raftfsm/spec"
 )
 
@@ -33,5 +34,5 @@ func TestATeamHasAQuotaAndAWeight(t *testing.T) {
 	if got := b.rest("admin/teams/remove", `{"name":"vision"}`); got.Code != 200 {
 		t.Errorf("%s", got.Body)
 	}
-	b.rest("admin/teams/remove", `{"name":"vision"}`).wantError(t, 404, notFound, `There is no quota or weight of a team "vision".`)
+	b.rest("admin/teams/remove", `{"name":"vision"}`).wantError(t, 404, httpx.NotFound, `There is no quota or weight of a team "vision".`)
 }

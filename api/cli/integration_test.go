@@ -12,6 +12,7 @@ import (
 	"testing"
 
 	"pinion/api"
+	"pinion/api/rest"
 	"pinion/gpu"
 	"pinion/raftfsm"
 	"pinion/raftfsm/spec"
@@ -25,8 +26,8 @@ type apiHost struct {
 }
 
 var (
-	_ api.Store    = (*apiHost)(nil)
-	_ api.TaskHost = (*apiHost)(nil)
+	_ api.Store     = (*apiHost)(nil)
+	_ rest.TaskHost = (*apiHost)(nil)
 )
 
 func (l *apiHost) View(context.Context) (*raftfsm.View, error) { return l.state.View(), nil }

@@ -71,7 +71,7 @@ func TestAnOperationIsOneMethodAndOneLine(t *testing.T) {
 		`{"cluster":1}`:         {Request{}, wire.Serialization},
 		`{"clusterr":"x"}`:      {Request{Strictness: wire.Strict}, wire.Client},
 		`{"cluster":"nope"}`:    {Request{}, "ClusterNotFoundException"},
-		`{"cluster":"default"}`: {Request{Scope: "lab"}, AccessDenied},
+		`{"cluster":"default"}`: {Request{Scope: "lab"}, wire.AccessDenied},
 	} {
 		_, err := call(body, c.call)
 		if refusal, ok := errors.AsType[*wire.Error](err); !ok || refusal.Type != c.kind {

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"time"
 
+	"pinion/api/auth"
 	"pinion/api/wire"
 	"pinion/raftfsm"
 	"pinion/raftfsm/spec"
@@ -23,17 +24,17 @@ type Store interface {
 // Request is one call of one operation: who asks, through which door, and what the state was when they asked. A call is
 // used by one goroutine.
 type Request struct {
-	Region     string           // of every ARN in the answer
-	Principal  string           // ARN of who asks, recorded as registeredBy
-	Scope      ClusterScope     // the only cluster that they may ask about
-	Strictness wire.Strictness  // what the door does with unknown fields
-	MaxCount   int              // tasks that one RunTask may ask for
-	View       *raftfsm.View    // linearizable: holds everything acknowledged before the call
-	Store      Store            // for changes
-	Hosts      HostRemover      // for DeregisterContainerInstance; nil where no host can be removed
-	Now        func() time.Time // time stamps of what is recorded
-	TaskCache  *TaskCache       // of all calls of this process; nil: nothing is remembered
-	Warnings   []string         // what was accepted but ignored or rewritten, for people
+	Region     string            // of every ARN in the answer
+	Principal  string            // ARN of who asks, recorded as registeredBy
+	Scope      auth.ClusterScope // the only cluster that they may ask about
+	Strictness wire.Strictness   // what the door does with unknown fields
+	MaxCount   int               // tasks that one RunTask may ask for
+	View       *raftfsm.View     // linearizable: holds everything acknowledged before the call
+	Store      Store             // for changes
+	Hosts      HostRemover       // for DeregisterContainerInstance; nil where no host can be removed
+	Now        func() time.Time  // time stamps of what is recorded
+	TaskCache  *TaskCache        // of all calls of this process; nil: nothing is remembered
+	Warnings   []string          // what was accepted but ignored or rewritten, for people
 
 	// What was looked up last: tasks that are asked about together mostly share it.
 	lastDefinition struct {

@@ -43,7 +43,7 @@ func (s scope) refuse(c *Request, input reflect.Value) error {
 		return err
 	}
 	if named == nil && !s.open {
-		return wire.Errorf(AccessDenied, "%s may not do this: its key is for the cluster %s alone, and %s is about all of them.", c.Principal, c.Scope, s.name)
+		return wire.Errorf(wire.AccessDenied, "%s may not do this: its key is for the cluster %s alone, and %s is about all of them.", c.Principal, c.Scope, s.name)
 	}
 	for _, cluster := range named {
 		if err := c.Scope.Check(c.Principal, cluster); err != nil {
@@ -96,23 +96,6 @@ func (c *Request) clustersOf(arn string) []string {
 		return nil
 	}
 	return path[1:2]
-}
-
-// ClusterScope is the only cluster that a key is for; empty when it is for all.
-type ClusterScope string
-
-// AccessDenied is the type of the refusal of what a key may not do.
-const AccessDenied = "AccessDeniedException"
-
-// Covers says whether a key that is bound so may know of a cluster.
-func (b ClusterScope) Covers(cluster string) bool { return b == "" || string(b) == cluster }
-
-// Check refuses what is about another cluster.
-func (b ClusterScope) Check(principal, cluster string) error {
-	if b.Covers(cluster) {
-		return nil
-	}
-	return wire.Errorf(AccessDenied, "%s may not do this: its key is for the cluster %s, not for %s.", principal, b, cluster)
 }
 
 // jsonField finds the field with a JSON name; nil when there is none.

@@ -3,6 +3,7 @@ package openapi
 
 import (
 	"fmt"
+	"maps"
 	"reflect"
 	"slices"
 	"strings"
@@ -103,7 +104,9 @@ func (s *Schemas) uniqueName(u schemaKey) string {
 
 func (s *Schemas) objectSchema(t reflect.Type, output bool) Object {
 	properties, required := Object{}, []string{}
-	for name, field := range wire.Fields(t) {
+	fields := wire.Fields(t)
+	for _, name := range slices.Sorted(maps.Keys(fields)) { // in order, so that types of one name are numbered alike on every host
+		field := fields[name]
 		if field.Type == reflect.TypeFor[wire.Unsupported]() {
 			continue
 		}

@@ -23,5 +23,6 @@ const (
 	InvalidParameter = "InvalidParameterException"
 	Serialization    = "SerializationException"
 	Server           = "ServerException"
+	AccessDenied     = "AccessDeniedException"
 	UnknownOperation = "UnknownOperationException"
 )

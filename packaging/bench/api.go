@@ -17,7 +17,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/aws"
 	v4 "github.com/aws/aws-sdk-go-v2/aws/signer/v4"
 
-	"pinion/api/sigv4"
+	"pinion/api/auth/sigv4"
 )
 
 // measureAPI measures how fast questions are answered: by a host that is alone, by one that passes them on, and about

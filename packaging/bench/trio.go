@@ -16,6 +16,7 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"pinion/api"
+	"pinion/api/rest"
 	"pinion/gpu"
 	"pinion/gpu/sim"
 	"pinion/raftfsm"
@@ -102,7 +103,7 @@ func (t *trio) open(ctx context.Context, i int, join, token string) (address str
 	}
 	t.loops.Go(func() { t.beat(ctx, member, func() []string { return []string{id} }) })
 	door := api.Config{Store: member, Log: silent, Version: "bench", HostID: id, Leader: member, Forward: member.Forwarder(),
-		Local: member, Admin: api.Admin{Keys: member}}
+		Local: member, Admin: rest.Admin{Keys: member}}
 	among := door
 	among.FromPeer = true
 	member.HandleAPI(api.NewHandler(among))

@@ -35,8 +35,6 @@ var (
 	pendingFiles     = []string{}
 	pendingFunctions = []string{}
 	pendingTypes     = []string{
-		"api.door",
-		"api.follower",
 		"api/cli.runner",
 		"api/cli.session",
 		"api/cli.watch",

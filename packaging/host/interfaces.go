@@ -2,21 +2,24 @@ package host
 
 import (
 	"pinion/api"
+	"pinion/api/events"
+	"pinion/api/leader"
+	"pinion/api/rest"
 	"pinion/node"
 	"pinion/server"
 )
 
 // What the rooms ask of one another, and who answers.
 var (
-	_ api.Store       = (*server.Member)(nil)
-	_ api.Leadership  = (*server.Member)(nil)
-	_ api.LocalState  = (*server.Member)(nil)
-	_ api.History     = (*server.Member)(nil)
-	_ api.Queue       = (*server.Member)(nil)
-	_ api.TokenStore  = (*server.Member)(nil)
-	_ api.HostAdmin   = (*server.Member)(nil)
-	_ api.Snapshotter = (*server.Member)(nil)
-	_ api.KeyStore    = (*server.Member)(nil)
-	_ api.TaskHost    = (*node.Node)(nil)
-	_ node.Control    = (*server.Member)(nil)
+	_ api.Store         = (*server.Member)(nil)
+	_ leader.Leadership = (*server.Member)(nil)
+	_ leader.LocalState = (*server.Member)(nil)
+	_ events.History    = (*server.Member)(nil)
+	_ rest.Queue        = (*server.Member)(nil)
+	_ rest.TokenStore   = (*server.Member)(nil)
+	_ rest.HostAdmin    = (*server.Member)(nil)
+	_ rest.Snapshotter  = (*server.Member)(nil)
+	_ rest.KeyStore     = (*server.Member)(nil)
+	_ rest.TaskHost     = (*node.Node)(nil)
+	_ node.Control      = (*server.Member)(nil)
 )

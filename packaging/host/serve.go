@@ -13,6 +13,7 @@ import (
 
 	"pinion/api"
 	"pinion/api/cli"
+	"pinion/api/rest"
 )
 
 // serve answers requests until ctx is cancelled or the host cannot go on.
@@ -49,8 +50,8 @@ func (h *host) apiConfig() api.Config {
 	return api.Config{
 		Store: h.member, TaskHost: h.agent, HostID: h.dir.HostID, Log: h.log, Version: h.Version, Now: time.Now,
 		Leader: h.member, Forward: h.member.Forwarder(), Local: h.member, History: h.member, Queue: h.member,
-		Admin:  api.Admin{Tokens: h.member, Keys: h.member, Hosts: h.member, Snapshots: h.member},
-		Limits: api.NewLimits(),
+		Admin:  rest.Admin{Tokens: h.member, Keys: h.member, Hosts: h.member, Snapshots: h.member},
+		Shared: api.NewShared(),
 	}
 }
 

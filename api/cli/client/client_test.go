@@ -16,7 +16,7 @@ import (
 	"testing"
 	"time"
 
-	"pinion/api/sigv4"
+	"pinion/api/auth/sigv4"
 	"pinion/raftfsm/spec"
 )
 

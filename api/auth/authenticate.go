@@ -1,0 +1,141 @@
+package auth
+
+import (
+	"bytes"
+	"crypto/subtle"
+	"net/http"
+	"strings"
+	"time"
+
+	"pinion/api/auth/sigv4"
+	"pinion/api/httpx"
+	"pinion/api/wire"
+	"pinion/raftfsm"
+	"pinion/raftfsm/spec"
+)
+
+// KeySecrets reads the secrets of access keys, which the state holds sealed.
+type KeySecrets interface {
+	// KeySecret returns the secret of a key in the state. spec.ErrUnavailable while this host cannot read it.
+	KeySecret(key *spec.AccessKey) (string, error)
+}
+
+// Authenticator finds out who sent a request. It is safe for concurrent use.
+type Authenticator struct {
+	Trusted bool                       // a request without credentials is root's: the root-only socket
+	Region  string                     // of a principal that signed for none
+	Secrets KeySecrets                 // nil: the state holds secrets in clear
+	Service func(*http.Request) string // that the request must be signed for: "ecs", "logs"
+	Now     func() time.Time           // this machine's clock
+	Signers *sigv4.SignerCache
+}
+
+const bearerScheme = "Bearer "
+
+// CheckForm refuses a request whose credentials cannot be anybody's by their form alone. It comes first because it is cheap:
+// the body is not read and no other host is asked.
+func (a *Authenticator) CheckForm(r *http.Request) error {
+	header := r.Header.Get("Authorization")
+	if header == "" && a.trusts(r) || strings.HasPrefix(header, bearerScheme) {
+		return nil
+	}
+	return sigv4.CheckForm(r)
+}
+
+// Authenticate returns the principal of a request with this body, with the keys of one view.
+func (a *Authenticator) Authenticate(r *http.Request, body []byte, view *raftfsm.View) (Principal, error) {
+	credential, err := a.Identify(r, body, view)
+	if err != nil {
+		return Principal{}, err
+	}
+	return credential.Principal(view)
+}
+
+// Credential is the proof of a request's origin with the keys of one view. Principal turns it into a principal with the keys
+// of that view or a younger one.
+type Credential struct {
+	key       *spec.AccessKey // nil: root, through the socket
+	region    string
+	signature string
+}
+
+// Identify checks the proof of a request with this body with the keys of view.
+func (a *Authenticator) Identify(r *http.Request, body []byte, view *raftfsm.View) (Credential, error) {
+	header := r.Header.Get("Authorization")
+	if header == "" && a.trusts(r) {
+		return Credential{region: a.Region}, nil
+	}
+	if strings.HasPrefix(header, bearerScheme) {
+		key, err := a.bearerKey(strings.TrimPrefix(header, bearerScheme), view)
+		return Credential{key: key, region: a.Region}, err
+	}
+	var key *spec.AccessKey
+	var unreadable error
+	verifier := sigv4.Verifier{Service: a.Service(r), Now: a.Now, Signers: a.Signers}
+	signer, err := verifier.Verify(r, body, func(keyID string) (secret string, known bool) {
+		if key = view.AccessKey(keyID); key == nil {
+			return "", false
+		}
+		secret, unreadable = a.secret(key)
+		return secret, true
+	})
+	if unreadable != nil {
+		return Credential{}, unreadable
+	}
+	return Credential{key: key, region: signer.Region, signature: signer.Signature}, err
+}
+
+// trusts reports whether the request needs no credentials.
+func (a *Authenticator) trusts(r *http.Request) bool {
+	return a.Trusted || r.Header.Get(httpx.HeaderTrusted) == "true"
+}
+
+// bearerKey checks "KEYID:SECRET", for curl and scripts. It carries the secret in clear, so it is as good as the TLS around
+// it.
+func (a *Authenticator) bearerKey(credential string, view *raftfsm.View) (*spec.AccessKey, error) {
+	keyID, secret, ok := strings.Cut(credential, ":")
+	key := view.AccessKey(keyID)
+	if ok && key != nil {
+		known, err := a.secret(key)
+		if err != nil {
+			return nil, err
+		}
+		if subtle.ConstantTimeCompare([]byte(known), []byte(secret)) == 1 {
+			return key, nil
+		}
+	}
+	return nil, wire.Errorf(sigv4.UnrecognizedClient, "The access key is not valid. Send \"Authorization: Bearer KEYID:SECRET\"; `pinion env` on a host prints a key.")
+}
+
+// secret returns the secret of a key. It is never empty: a client that sent nothing would have the right one.
+func (a *Authenticator) secret(key *spec.AccessKey) (secret string, err error) {
+	secret = key.Secret
+	if a.Secrets != nil {
+		secret, err = a.Secrets.KeySecret(key)
+	}
+	if err == nil && secret == "" {
+		err = wire.Errorf(wire.Server, "The secret of access key %s cannot be read here.", key.ID)
+	}
+	return secret, err
+}
+
+// Principal is the principal of a credential in a view that may be younger than the one of the proof: a key that was removed
+// since then is refused.
+func (c Credential) Principal(view *raftfsm.View) (Principal, error) {
+	if c.key == nil {
+		return root(c.region), nil
+	}
+	key := view.AccessKey(c.key.ID)
+	if key == nil || key.Secret != c.key.Secret || !bytes.Equal(key.Sealed, c.key.Sealed) {
+		return Principal{}, ErrKeyRemoved(c.key.ID)
+	}
+	return Principal{
+		ARN: "arn:aws:iam::" + spec.AccountID + ":user/" + key.ID, KeyID: key.ID, Role: key.Role, Scope: ClusterScope(key.Cluster),
+		Region: c.region, Signature: c.signature,
+	}, nil
+}
+
+// ErrKeyRemoved refuses a key that was removed while its request or stream was under way.
+func ErrKeyRemoved(keyID string) error {
+	return wire.Errorf(sigv4.UnrecognizedClient, "The access key %s was removed.", keyID)
+}

@@ -1,0 +1,170 @@
+package api
+
+import (
+	"context"
+	"net/http"
+	"time"
+
+	"pinion/api/auth"
+	"pinion/api/httpx"
+	"pinion/api/leader"
+	"pinion/raftfsm/spec"
+)
+
+// chain handles every request that needs an access key in one order; see stages.
+type chain struct {
+	auth   *auth.Authenticator
+	limits *httpx.Limits
+	router *leader.Router
+	replay *auth.ReplayCache
+	now    func() time.Time
+}
+
+// stages is the order. Before it every request has its id, its access log (httpx.AccessLog) and its origin
+// (httpx.PeerHeaders); after it comes the endpoint itself. A stage refuses the request by an error, answers it, or calls next.
+//
+// The order is a promise: each stage costs more than the one before it, so what anybody can send costs little, and no input is
+// looked at before its sender is known.
+func (c *chain) stages(find finder) []stage {
+	return []stage{
+		c.checkForm,    // limits: credentials that can be somebody's by their form
+		c.admit,        // limits: size and time of the body, requests in flight
+		find.stage,     // the endpoint, unless the path names it
+		c.resolve,      // authentication and leader: the principal and the state to answer from, or the leader answers
+		authorize,      // authorization: the role of the key
+		decode,         // decode and scope: the input, and the cluster that it is about
+		c.rejectReplay, // replay: a signature changes something once
+	}
+}
+
+// request is one request on its way through the chain. Each stage fills in what later ones need.
+type request struct {
+	*httpx.Exchange
+	leader.Resolution          // from resolve on
+	endpoint          endpoint // from find on
+	call              call     // from decode on
+}
+
+// endpoint is what a request is for.
+type endpoint struct {
+	name     string      // for the access log
+	mode     leader.Mode // the state that it is answered from
+	role     spec.Role   // least role of the access keys
+	poolWide bool        // about the whole pool, so not for a key of one cluster
+	writes   bool        // may change the state
+	unknown  error       // why there is no such operation; only an authenticated caller is told
+	bind     func(*request) (call, error)
+}
+
+// call is an endpoint with its input, which is decoded and within the scope of the caller's key.
+type call struct {
+	clientToken string // with the same one, doing it twice is doing it once
+	run         func(ctx context.Context) error
+}
+
+// handler handles a request: it replies, or returns the error to reply with.
+type handler func(*request) error
+
+// stage is one step of the chain.
+type stage func(r *request, next handler) error
+
+// finder finds the endpoint of a request by its headers and its path.
+type finder func(*request) (endpoint, error)
+
+// handler is the chain for the requests of one kind. name is that of their endpoint where the path names it.
+func (c *chain) handler(format, name string, find finder) http.Handler {
+	return serve(format, name, compose(run, c.stages(find)...))
+}
+
+// limited is the part of the chain for requests that need no access key: only the limits.
+func (c *chain) limited(name string, last handler) http.Handler {
+	return serve(httpx.JSON, name, compose(last, c.admit))
+}
+
+// serve begins the chain, and replies with its error.
+func serve(format, name string, handle handler) http.Handler {
+	return http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
+		x := httpx.Of(r)
+		x.Request, x.Format, x.Operation = r, format, name
+		if err := handle(&request{Exchange: x}); err != nil {
+			x.Refuse(err)
+		}
+	})
+}
+
+func compose(last handler, stages ...stage) handler {
+	for i := len(stages) - 1; i >= 0; i-- {
+		step, next := stages[i], last
+		last = func(r *request) error { return step(r, next) }
+	}
+	return last
+}
+
+func (c *chain) checkForm(r *request, next handler) error {
+	if err := c.auth.CheckForm(r.Request); err != nil {
+		return err
+	}
+	return next(r)
+}
+
+func (c *chain) admit(r *request, next handler) error {
+	if err := c.limits.Admit(r.Exchange); err != nil {
+		return err
+	}
+	return next(r)
+}
+
+func (find finder) stage(r *request, next handler) (err error) {
+	if r.endpoint, err = find(r); err != nil {
+		return err
+	}
+	r.Operation = r.endpoint.name
+	return next(r)
+}
+
+func (c *chain) resolve(r *request, next handler) error {
+	resolution, answered, err := c.router.Resolve(r.Exchange, r.endpoint.mode, r.endpoint.writes)
+	r.Exchange.Principal = resolution.Principal.ARN
+	if err != nil || answered {
+		return err
+	}
+	r.Resolution = resolution
+	return next(r)
+}
+
+func authorize(r *request, next handler) error {
+	if r.endpoint.unknown != nil {
+		return r.endpoint.unknown
+	}
+	principal := r.Resolution.Principal
+	if err := principal.RequireRole(r.endpoint.role); err != nil {
+		return err
+	}
+	if r.endpoint.poolWide {
+		if err := principal.RequireUnscoped(); err != nil {
+			return err
+		}
+	}
+	return next(r)
+}
+
+func decode(r *request, next handler) (err error) {
+	if err = httpx.Decompress(r.Exchange); err != nil {
+		return err
+	}
+	if r.call, err = r.endpoint.bind(r); err != nil {
+		return err
+	}
+	return next(r)
+}
+
+func (c *chain) rejectReplay(r *request, next handler) error {
+	if !r.endpoint.writes {
+		return next(r)
+	}
+	r.Writes = true
+	return c.replay.Once(r.Resolution.Principal, r.call.clientToken, c.now(), func() error { return next(r) })
+}
+
+// run is the endpoint itself.
+func run(r *request) error { return r.call.run(r.Context()) }

@@ -1,0 +1,72 @@
+package httpx
+
+import (
+	"context"
+	"crypto/rand"
+	"fmt"
+	"log/slog"
+	"net/http"
+	"runtime/debug"
+	"time"
+
+	"pinion/api/wire"
+)
+
+const requestIDHeader = "x-amzn-RequestId"
+
+// AccessLog is the outermost middleware. It gives each request an id and an Exchange, turns a panic into a 500 that names
+// the id, and logs the request when it is over: writes at info, everything else at debug; never a body, a header or a query,
+// because they may hold secrets.
+func AccessLog(log *slog.Logger, next http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		start := time.Now()
+		x := &Exchange{ResponseWriter: w, ID: newRequestID(), Log: log, Format: JSON, status: http.StatusOK}
+		r = r.WithContext(x.context(r))
+		x.Request = r
+		// The deadline of the previous response on this connection would still hold.
+		_ = http.NewResponseController(w).SetWriteDeadline(start.Add(WriteTimeout))
+		w.Header().Set(requestIDHeader, x.ID)
+		defer func() {
+			defer x.releaseAll()
+			defer func() { x.logAccess(r, time.Since(start)) }()
+			if cause := recover(); cause != nil {
+				x.recovered(r, cause)
+			}
+		}()
+		next.ServeHTTP(x, r)
+	})
+}
+
+// logAccess logs who did what.
+func (x *Exchange) logAccess(r *http.Request, took time.Duration) {
+	level := slog.LevelDebug
+	if x.Writes && x.status == http.StatusOK {
+		level = slog.LevelInfo
+	}
+	if !x.Log.Enabled(context.Background(), level) {
+		return
+	}
+	x.Log.LogAttrs(context.Background(), level, "request", slog.String("operation", x.Operation), slog.String("principal", x.Principal),
+		slog.Int("status", x.status), slog.Duration("took", took), slog.String("requestId", x.ID), slog.Int("bytes", x.bytes),
+		slog.String("method", r.Method), slog.String("path", r.URL.Path), slog.String("from", r.RemoteAddr))
+}
+
+func (x *Exchange) recovered(r *http.Request, cause any) {
+	if cause == http.ErrAbortHandler {
+		panic(cause) // a stream that broke off: the server closes the connection
+	}
+	x.Log.Error("a request handler panicked", "requestId", x.ID, "path", r.URL.Path, "panic", cause, "stack", string(debug.Stack()))
+	if x.wrote {
+		panic(http.ErrAbortHandler)
+	}
+	x.Format = JSON
+	x.Refuse(wire.Errorf(wire.Server, "An internal error occurred. The host's log has it under request id %s.", x.ID))
+}
+
+// newRequestID is a random UUID (version 4).
+func newRequestID() string {
+	var b [16]byte
+	_, _ = rand.Read(b[:]) // never fails
+	b[6], b[8] = b[6]&0x0f|0x40, b[8]&0x3f|0x80
+	return fmt.Sprintf("%x-%x-%x-%x-%x", b[:4], b[4:6], b[6:8], b[8:10], b[10:])
+}

@@ -1,0 +1,101 @@
+package httpx
+
+import (
+	"bytes"
+	"errors"
+	"io"
+	"time"
+
+	"github.com/klauspost/compress/gzip"
+
+	"pinion/api/wire"
+)
+
+// discardLimit is how much of a body that is too large is read and thrown away, so that its sender gets to read the
+// response.
+const discardLimit = 16 << 20
+
+// Admit reads the request's body into x within the limits on size and time, and then takes a slot among the requests in
+// flight. The slot is taken last, so that a client that is slow to send holds none, and is released when the response
+// begins.
+func (l *Limits) Admit(x *Exchange) error {
+	body, err := l.readBody(x)
+	if err != nil {
+		return err
+	}
+	release, free := l.InFlight.TryAcquire()
+	if !free {
+		return ErrThrottled("requests")
+	}
+	x.Body, x.onHeader = body, release
+	return nil
+}
+
+// readBody holds a bounded number of large bodies at once; small ones, which almost all are, always have room.
+func (l *Limits) readBody(x *Exchange) ([]byte, error) {
+	control := x.Controller()
+	// A transport without deadlines (a test's recorder) has no slow clients either.
+	_ = control.SetReadDeadline(time.Now().Add(BodyTimeout))
+	defer func() { _ = control.SetReadDeadline(time.Time{}) }()
+	body, err := readAtMost(x.Request.Body, SmallBody)
+	if err == nil && len(body) > SmallBody {
+		release, free := l.LargeBodies.TryAcquire()
+		if !free {
+			return nil, ErrThrottled("large requests")
+		}
+		x.onDone = release
+		var rest []byte
+		rest, err = readAtMost(x.Request.Body, MaxBody-len(body))
+		body = append(body, rest...)
+	}
+	if err != nil {
+		return nil, wire.Errorf(RequestTimeout, "The request body did not arrive whole: %v", bodyError(err))
+	}
+	if len(body) > MaxBody {
+		_, _ = io.CopyN(io.Discard, x.Request.Body, discardLimit)
+		return nil, errTooLarge()
+	}
+	return body, nil
+}
+
+// readAtMost reads at most one byte more than limit; the extra byte tells that there is more.
+func readAtMost(r io.Reader, limit int) ([]byte, error) {
+	return io.ReadAll(io.LimitReader(r, int64(limit)+1))
+}
+
+func errTooLarge() error {
+	return wire.Errorf(TooLarge, "The request body is larger than %d bytes (1 MiB), which is the most that is accepted.", MaxBody)
+}
+
+func bodyError(err error) error {
+	var timeout interface{ Timeout() bool }
+	if errors.As(err, &timeout) && timeout.Timeout() {
+		return errors.New("nothing came for too long")
+	}
+	return err
+}
+
+// Decompress replaces a gzip body by its content. A signature covers the body as it was sent, so this comes after
+// authentication.
+func Decompress(x *Exchange) error {
+	switch encoding := x.Request.Header.Get("Content-Encoding"); encoding {
+	case "", "identity":
+		return nil
+	case "gzip":
+	default:
+		return wire.Errorf(wire.Serialization, "A body with Content-Encoding %q cannot be read: send it as it is, or with gzip.", encoding)
+	}
+	in, err := gzip.NewReader(bytes.NewReader(x.Body))
+	if err != nil {
+		return wire.Errorf(wire.Serialization, "The body is not gzip, as its Content-Encoding says: %v", err)
+	}
+	content, err := readAtMost(in, MaxBody)
+	if err != nil {
+		return wire.Errorf(wire.Serialization, "The gzip body is damaged: %v", err)
+	}
+	if len(content) > MaxBody {
+		return errTooLarge()
+	}
+	x.Body = content
+	return nil
+}

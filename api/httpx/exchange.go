@@ -1,0 +1,91 @@
+package httpx
+
+import (
+	"context"
+	"log/slog"
+	"net/http"
+)
+
+// Content types of responses. The type also selects the form of an error.
+const (
+	AWSJSON = "application/x-amz-json-1.1"
+	JSON    = "application/json"
+)
+
+// Exchange is one request and its response. AccessLog makes it, the endpoint's chain fills it in, and the access log reads
+// it when the request is over. It is used by one goroutine at a time.
+type Exchange struct {
+	http.ResponseWriter
+	Request *http.Request
+	ID      string       // of the request, in the response and in every log line about it
+	Log     *slog.Logger // of the host
+	Format  string       // content type of the response: AWSJSON or JSON
+	Body    []byte       // of the request: as it was sent until Decompress, then what it means
+
+	// For the access log.
+	Operation string // "RunTask", or the method and path of a route
+	Principal string // ARN; empty until the request is authenticated
+	Writes    bool   // the request was authorized to change the state
+
+	status int
+	bytes  int
+	wrote  bool
+
+	onHeader func() // releases the slot among the requests in flight; nil when none is held
+	onDone   func() // releases the slot of a large body; nil when none is held
+}
+
+// exchangeKey is the key of the Exchange in a request's context.
+type exchangeKey struct{}
+
+// Of returns the exchange that AccessLog made for r. It panics when r did not pass through AccessLog.
+func Of(r *http.Request) *Exchange { return r.Context().Value(exchangeKey{}).(*Exchange) }
+
+func (x *Exchange) context(r *http.Request) context.Context {
+	return context.WithValue(r.Context(), exchangeKey{}, x)
+}
+
+// Context is the context of the request: it ends when the client is gone.
+func (x *Exchange) Context() context.Context { return x.Request.Context() }
+
+// Controller reaches the connection, to flush and to set deadlines.
+func (x *Exchange) Controller() *http.ResponseController { return http.NewResponseController(x) }
+
+// Wrote reports whether the response has begun: from then on an error can only break the connection.
+func (x *Exchange) Wrote() bool { return x.wrote }
+
+// WriteHeader begins the response. The work is done by then and the client sets the pace, so the slot among the requests
+// in flight is released here.
+func (x *Exchange) WriteHeader(status int) {
+	if !x.wrote {
+		x.status, x.wrote = status, true
+		release(&x.onHeader)
+	}
+	x.ResponseWriter.WriteHeader(status)
+}
+
+// Write begins the response with status 200 when nothing was written before.
+func (x *Exchange) Write(p []byte) (int, error) {
+	if !x.wrote {
+		x.WriteHeader(http.StatusOK)
+	}
+	n, err := x.ResponseWriter.Write(p)
+	x.bytes += n
+	return n, err
+}
+
+// Unwrap lets http.ResponseController reach the connection.
+func (x *Exchange) Unwrap() http.ResponseWriter { return x.ResponseWriter }
+
+// releaseAll releases every slot that the request still holds.
+func (x *Exchange) releaseAll() {
+	release(&x.onHeader)
+	release(&x.onDone)
+}
+
+func release(held *func()) {
+	if *held != nil {
+		(*held)()
+		*held = nil
+	}
+}

@@ -1,0 +1,88 @@
+package httpx
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"io"
+	"net/http"
+	"net/url"
+	"strings"
+	"time"
+)
+
+// ResponseTimeout is how long another host may take until it begins to respond. The response may then stream for hours.
+const ResponseTimeout = 10 * time.Second
+
+// Peers is the reverse proxy to the other hosts of the pool.
+type Peers struct {
+	Transport http.RoundTripper // reaches the peer listener of the host at a URL's host:port; nil: no other host is reached
+	HostID    string            // of this host
+	Stop      Stop              // ends the streams that are copied
+}
+
+// RoundTrip sends a request to another host: method, path, query and host of r, with this header and body. end must be
+// called when the response has been read; earlier, it breaks it off.
+func (p *Peers) RoundTrip(r *http.Request, address string, header http.Header, body []byte) (response *http.Response, end context.CancelFunc, err error) {
+	ctx, end := context.WithCancel(r.Context())
+	target := &url.URL{Scheme: "https", Host: address, Path: PeerPrefix + r.URL.Path, RawQuery: r.URL.RawQuery}
+	if r.URL.RawPath != "" {
+		target.RawPath = PeerPrefix + r.URL.RawPath
+	}
+	request := (&http.Request{
+		Method: r.Method, URL: target, Host: r.Host, Header: header, Body: http.NoBody, ContentLength: int64(len(body)),
+	}).WithContext(ctx)
+	if len(body) > 0 {
+		request.GetBody = func() (io.ReadCloser, error) { return io.NopCloser(bytes.NewReader(body)), nil }
+		request.Body, _ = request.GetBody()
+	}
+	timeout := time.AfterFunc(ResponseTimeout, end)
+	defer timeout.Stop()
+	response, err = p.Transport.RoundTrip(request)
+	if err != nil && ctx.Err() != nil && r.Context().Err() == nil {
+		err = errors.New("nothing came for " + ResponseTimeout.String())
+	}
+	return response, end, err
+}
+
+// Copy passes a response on as it comes. One of unknown length is a stream: each chunk is flushed, and it ends when this
+// host stops.
+func (p *Peers) Copy(x *Exchange, response *http.Response, end context.CancelFunc) {
+	defer response.Body.Close()
+	for name, values := range response.Header {
+		x.Header()[name] = values
+	}
+	dropHopHeaders(x.Header())
+	x.WriteHeader(response.StatusCode)
+	out := &StreamWriter{Exchange: x, Flush: response.ContentLength < 0}
+	if out.Flush {
+		defer p.Stop.AfterFunc(x.Context(), end)()
+		_ = x.Controller().Flush() // a client that is gone is noticed at the next chunk
+	}
+	if _, err := io.Copy(out, response.Body); err != nil {
+		x.Log.Debug("an answer of another host broke off", "requestId", x.ID, "path", x.Request.URL.Path, "err", err)
+		panic(http.ErrAbortHandler) // the status is sent: only a broken connection tells that something is missing
+	}
+	out.ResetDeadline()
+}
+
+// ForwardHeader returns the headers of a request without those about its connection.
+func ForwardHeader(r *http.Request) http.Header {
+	header := r.Header.Clone()
+	dropHopHeaders(header)
+	if header.Get("User-Agent") == "" {
+		header.Set("User-Agent", "") // or the transport adds its own
+	}
+	return header
+}
+
+func dropHopHeaders(header http.Header) {
+	for _, list := range header.Values("Connection") {
+		for name := range strings.SplitSeq(list, ",") {
+			header.Del(strings.TrimSpace(name))
+		}
+	}
+	for _, name := range []string{"Connection", "Proxy-Connection", "Keep-Alive", "Te", "Trailer", "Transfer-Encoding", "Upgrade", "Expect"} {
+		header.Del(name)
+	}
+}

@@ -1,0 +1,57 @@
+package leader
+
+import (
+	"context"
+	"errors"
+	"net"
+	"net/http"
+
+	"pinion/api/httpx"
+	"pinion/api/wire"
+)
+
+// forward has the leader answer the request. A retryableError when nothing was done.
+func (r *Router) forward(x *httpx.Exchange, address string, writes bool) error {
+	response, end, err := r.ask(x, address, "", writes)
+	defer end()
+	if err != nil {
+		return err
+	}
+	r.Peers.Copy(x, response, end)
+	return nil
+}
+
+// ask sends the leader the request as it came: method, path, query, host, headers and body, so that the signature in it
+// means there what it means here. version names the state that this host could answer from by itself; empty when it could
+// not. end must be called in any case. A retryableError when nothing was done.
+func (r *Router) ask(x *httpx.Exchange, address, version string, writes bool) (response *http.Response, end context.CancelFunc, err error) {
+	if r.Peers.Transport == nil {
+		return nil, func() {}, wire.Errorf(wire.Server, "This host does not lead the pool, and has no way to the leader at %s.", address)
+	}
+	header := httpx.ForwardHeader(x.Request)
+	header.Set(httpx.HeaderForwarded, r.Peers.HostID)
+	if r.Auth.Trusted {
+		header.Set(httpx.HeaderTrusted, "true")
+	}
+	if version != "" {
+		header.Set(httpx.HeaderStateVersion, version)
+	}
+	response, end, err = r.Peers.RoundTrip(x.Request, address, header, x.Body)
+	switch {
+	case err == nil && response.Header.Get(httpx.HeaderNotLeader) != "":
+		response.Body.Close()
+		err = retryableError{wire.Errorf(wire.Server, "The pool has no leader that answers now: %s, which led it a moment ago, does not any more. Nothing was done; try again.", address)}
+	case err == nil:
+	case notSent(err) || !writes:
+		err = retryableError{wire.Errorf(wire.Server, "The leader of the pool at %s cannot be reached: %v. Nothing was done; try again.", address, err)}
+	default:
+		err = wire.Errorf(wire.Server, "The leader of the pool at %s was asked and gave no answer: %v. It may have been done or not: look before you repeat it, or repeat it with the same client token.", address, err)
+	}
+	return response, end, err
+}
+
+// notSent reports whether an error says that the other host has seen nothing of the request.
+func notSent(err error) bool {
+	dial, ok := errors.AsType[*net.OpError](err)
+	return ok && dial.Op == "dial"
+}

@@ -1,0 +1,144 @@
+package api
+
+import (
+	"context"
+	"mime"
+	"net/http"
+	"net/url"
+	"strings"
+	"time"
+
+	"pinion/api/cloudwatch"
+	"pinion/api/ecs"
+	"pinion/api/httpx"
+	"pinion/api/leader"
+	"pinion/api/wire"
+	"pinion/raftfsm/spec"
+)
+
+// maxCountAWS is the limit of ECS on the tasks of one RunTask; plain HTTP allows more.
+const (
+	maxCountAWS   = 10
+	maxCountPlain = 1000
+)
+
+// operationEndpoints finds the endpoints of the operations of ECS and CloudWatch Logs.
+type operationEndpoints struct {
+	store Store
+	hosts ecs.HostRemover // nil where no host can be removed
+	tasks *ecs.TaskCache
+	logs  *cloudwatch.Handler
+	now   func() time.Time
+}
+
+// dialect is how one protocol reads the input of an operation.
+type dialect struct {
+	decode     ecs.Decoder
+	strictness wire.Strictness // what becomes of unknown fields
+	maxCount   int             // tasks that one RunTask may ask for
+}
+
+// byTarget finds the operation of AWS's JSON protocol: POST / with the operation in X-Amz-Target. Unknown fields are ignored.
+func (o *operationEndpoints) byTarget(r *request) (endpoint, error) {
+	target := r.Request.Header.Get("X-Amz-Target")
+	service, name, _ := strings.Cut(target, ".")
+	switch {
+	case target == "":
+		return endpoint{}, errNoTarget(r.Exchange)
+	case service == cloudwatch.Target:
+		return o.cloudWatchLogs(name), nil
+	case service != ecs.Target:
+		return endpoint{}, wire.Errorf(wire.UnknownOperation, "%s is not an operation of Amazon ECS or CloudWatch Logs, which is all that Pinion answers here", target)
+	}
+	return o.ecs(name, dialect{wire.DecodeJSON, wire.Lenient, maxCountAWS}), nil
+}
+
+// byPath finds the operation of POST /v1/{operation}, for people and scripts: JSON or YAML, and strict.
+func (o *operationEndpoints) byPath(r *request) (endpoint, error) {
+	decode := wire.DecodeJSON
+	if isYAML(r.Request) {
+		decode = wire.DecodeYAML
+	}
+	return o.ecs(r.Request.PathValue("operation"), dialect{decode, wire.Strict, maxCountPlain}), nil
+}
+
+func isYAML(r *http.Request) bool {
+	kind, _, _ := mime.ParseMediaType(r.Header.Get("Content-Type"))
+	return kind == "application/yaml" || kind == "text/yaml" || kind == "application/x-yaml"
+}
+
+// ecs is the endpoint of an operation of ECS. A write is the leader's; a read may be answered by a follower.
+func (o *operationEndpoints) ecs(name string, d dialect) endpoint {
+	operation, unknown := ecs.Find(name)
+	e := endpoint{name: name, role: operation.Role, unknown: unknown, writes: unknown != nil || operation.Writes, mode: leader.FollowerRead}
+	if e.writes {
+		e.mode = leader.Linearizable
+	}
+	e.bind = func(r *request) (call, error) {
+		in := o.input(r, d)
+		bound, err := operation.Prepare(in, r.Body, d.decode)
+		if err != nil {
+			return call{}, err
+		}
+		return call{clientToken: bound.ClientToken, run: func(ctx context.Context) error {
+			output, err := bound.Run(ctx)
+			r.Warn(in.Warnings)
+			if err != nil {
+				return err
+			}
+			r.Reply(http.StatusOK, output)
+			return nil
+		}}, nil
+	}
+	return e
+}
+
+func (o *operationEndpoints) input(r *request, d dialect) *ecs.Request {
+	principal := r.Resolution.Principal
+	return &ecs.Request{
+		Region: principal.Region, Principal: principal.ARN, Scope: principal.Scope, Strictness: d.strictness, MaxCount: d.maxCount,
+		View: r.View, Store: storeOf(o.store, r.Resolution), Hosts: o.hosts, Now: o.now, TaskCache: o.tasks,
+	}
+}
+
+// cloudWatchLogs is the endpoint of an operation of CloudWatch Logs. They only read: a key that may read a task may read its
+// log.
+func (o *operationEndpoints) cloudWatchLogs(name string) endpoint {
+	operation, unknown := cloudwatch.Find(name)
+	return endpoint{
+		name: cloudwatch.Service + ":" + name, role: spec.RoleRead, unknown: unknown,
+		bind: func(r *request) (call, error) {
+			return call{run: func(context.Context) error { return o.logs.Serve(r.Exchange, r.Resolution, operation) }}, nil
+		},
+	}
+}
+
+// storeOf is the store for a request with this resolution.
+func storeOf(store Store, res leader.Resolution) ecs.Store {
+	if res.Unreachable == nil {
+		return store
+	}
+	return followerStore{store, res}
+}
+
+// followerStore is the store for a read that the leader has confirmed. It takes no changes.
+type followerStore struct {
+	Store
+	resolution leader.Resolution
+}
+
+// Connected is what the leader has confirmed.
+func (s followerStore) Connected(hostID string) bool {
+	return s.resolution.Connected(hostID, s.Store.Connected)
+}
+
+// errNoTarget refuses a POST / without a target: the query protocol of another service, or no AWS protocol at all.
+func errNoTarget(x *httpx.Exchange) error {
+	if !strings.HasPrefix(x.Request.Header.Get("Content-Type"), "application/x-www-form-urlencoded") {
+		return wire.Errorf(wire.UnknownOperation, "The X-Amz-Target header is missing. It names the operation: AmazonEC2ContainerServiceV20141113.RunTask. Without an AWS client, POST to /v1/RunTask.")
+	}
+	x.Format = httpx.QueryXML
+	form, _ := url.ParseQuery(string(x.Body)) // what cannot be read names no action
+	return wire.Errorf("InvalidAction", "pinion: action %q (API version %q) is not supported: Pinion answers Amazon ECS only. "+
+		"Where a CloudFormation stack makes the cluster and its hosts, start hosts with `pinion up` and name the cluster instead: export cluster=default", form.Get("Action"), form.Get("Version"))
+}

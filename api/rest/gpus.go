@@ -1,0 +1,94 @@
+package rest
+
+import (
+	"pinion/api/httpx"
+	"pinion/api/leader"
+	"pinion/gpu"
+	"pinion/raftfsm"
+	"pinion/raftfsm/spec"
+)
+
+// gpuView is a GPU, where it is and the container that owns it. Members are in the order of their names.
+type gpuView struct {
+	Container string     `json:"container,omitempty"` // that owns it
+	Health    gpu.Health `json:"health"`
+	Host      string     `json:"host"` // name
+	HostID    string     `json:"hostId"`
+	Index     int        `json:"index"`           // NVML enumeration order, from 0
+	Links     []linkView `json:"links,omitempty"` // to its peers on the host
+	MemoryMiB int64      `json:"memoryMiB,omitempty"`
+	MIG       []migView  `json:"mig,omitempty"` // slices of a partitioned GPU
+	Minor     int        `json:"minor"`         // N of /dev/nvidiaN
+	Model     string     `json:"model"`
+	NUMANode  int        `json:"numaNode"`          // -1 when unknown
+	PCI       string     `json:"pci"`               // domain:bus:device.function
+	Problem   string     `json:"problem,omitempty"` // why it is not healthy, for people
+	Simulated bool       `json:"simulated"`
+	Task      string     `json:"task,omitempty"` // whose container owns it
+	UUID      string     `json:"uuid"`
+}
+
+// linkView is how a GPU reaches a peer.
+type linkView struct {
+	Kind  gpu.LinkKind `json:"kind"`
+	Lanes int          `json:"lanes,omitempty"` // of NVLink
+	Peer  string       `json:"peer"`            // UUID
+}
+
+// migView is a slice of a partitioned GPU.
+type migView struct {
+	MemoryMiB int64  `json:"memoryMiB"`
+	Profile   string `json:"profile"` // "1g.10gb"
+	UUID      string `json:"uuid"`
+}
+
+// listGPUs lists every GPU of every cluster, or of ?cluster=NAME.
+func (a *API) listGPUs(x *httpx.Exchange, res leader.Resolution) error {
+	cluster, err := res.Principal.ClusterOf(x.Request)
+	if err != nil {
+		return err
+	}
+	views := []gpuView{}
+	for _, host := range res.View.Hosts(cluster) {
+		owners := gpuOwners(res.View, host.ID)
+		for i := range host.GPUs.Devices {
+			view := renderGPU(host, &host.GPUs.Devices[i])
+			owner := owners[view.UUID]
+			view.Task, view.Container = owner.task, owner.container
+			views = append(views, view)
+		}
+	}
+	return reply(x, views)
+}
+
+func renderGPU(host *spec.Host, d *gpu.Device) gpuView {
+	view := gpuView{
+		UUID: d.UUID, Index: d.Index, Minor: d.Minor, PCI: d.PCI, Model: d.Model, MemoryMiB: d.MemoryMiB, NUMANode: d.NUMANode,
+		Health: d.Health, Problem: d.Problem, Host: host.Name, HostID: host.ID, Simulated: host.GPUs.Simulated,
+	}
+	for _, link := range d.Links {
+		view.Links = append(view.Links, linkView{Kind: link.Kind, Lanes: link.Lanes, Peer: link.Peer})
+	}
+	for _, slice := range d.MIG {
+		view.MIG = append(view.MIG, migView{MemoryMiB: slice.MemoryMiB, Profile: slice.Profile, UUID: slice.UUID})
+	}
+	return view
+}
+
+type gpuOwner struct{ task, container string }
+
+// gpuOwners maps the UUIDs of a host's GPUs to the containers that own them.
+func gpuOwners(view *raftfsm.View, hostID string) map[string]gpuOwner {
+	owners := map[string]gpuOwner{}
+	for _, task := range view.TasksOn(hostID) {
+		if task.LastStatus == spec.Stopped {
+			continue
+		}
+		for _, container := range task.Containers {
+			for _, uuid := range container.GPUs {
+				owners[uuid] = gpuOwner{task.ID, container.Name}
+			}
+		}
+	}
+	return owners
+}

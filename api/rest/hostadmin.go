@@ -1,0 +1,40 @@
+package rest
+
+import (
+	"context"
+
+	"pinion/api/httpx"
+	"pinion/api/leader"
+	"pinion/api/wire"
+)
+
+type hostInput struct {
+	Host  string `json:"host"`  // id
+	Force bool   `json:"force"` // remove, even if tasks are running
+}
+
+// changeHost serves /v1/admin/hosts/remove, promote and demote.
+func (a *API) changeHost(x *httpx.Exchange, res leader.Resolution) error {
+	var in hostInput
+	if err := decode(x, &in); err != nil {
+		return err
+	}
+	if a.Admin.Hosts == nil {
+		return errNotConfigured("changing hosts")
+	}
+	change, known := map[string]func(context.Context, string) error{
+		"promote": a.Admin.Hosts.Promote,
+		"demote":  a.Admin.Hosts.Demote,
+		"remove":  func(ctx context.Context, id string) error { return a.Admin.Hosts.RemoveHost(ctx, id, in.Force) },
+	}[x.Request.PathValue("change")]
+	if !known {
+		return wire.Errorf(httpx.NotFound, "There is no %s: hosts can be changed with remove, promote and demote.", x.Request.URL.Path)
+	}
+	if res.View.Host(in.Host) == nil {
+		return wire.Errorf(httpx.NotFound, "There is no host with the id %q.", in.Host)
+	}
+	if err := change(x.Context(), in.Host); err != nil {
+		return err
+	}
+	return ok(x)
+}

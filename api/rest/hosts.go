@@ -1,0 +1,96 @@
+package rest
+
+import (
+	"time"
+
+	"pinion/api/httpx"
+	"pinion/api/leader"
+	"pinion/gpu"
+	"pinion/raftfsm"
+	"pinion/raftfsm/spec"
+)
+
+// hostView is a host: what it says of itself, and what the pool knows beside that.
+type hostView struct {
+	ID           string            `json:"id"`      // 32 hex digits, fixed for the life of the data directory
+	Name         string            `json:"name"`    // host name, for people
+	Cluster      string            `json:"cluster"` // name of the cluster whose tasks it runs
+	Address      string            `json:"address"` // host:port that other hosts and clients reach
+	Version      string            `json:"version"` // of pinion there
+	Status       spec.HostStatus   `json:"status"`
+	Attributes   map[string]string `json:"attributes"` // ecs.* built-in, pinion.* Pinion's, and what `up --attribute` set
+	CPU          int64             `json:"cpu"`        // CPU units for tasks, 1024 a core
+	MemoryMiB    int64             `json:"memoryMiB"`  // memory for tasks
+	Ports        []int             `json:"ports"`      // TCP ports that are never given to tasks
+	GPUs         gpu.Inventory     `json:"gpus"`
+	RegisteredAt time.Time         `json:"registeredAt"`
+	Revision     int64             `json:"revision"`               // +1 with each change
+	FeatureLevel int               `json:"featureLevel,omitempty"` // of the version there
+	Server       bool              `json:"server,omitempty"`       // the pool wants it to be a server
+	LostAt       time.Time         `json:"lostAt,omitzero"`        // when it was given up; absent while it is not
+	Custom       map[string]string `json:"custom,omitempty"`       // attributes of PutAttributes
+	Tags         []spec.Tag        `json:"tags,omitempty"`
+	HealthAt     time.Time         `json:"healthAt,omitzero"` // when the health of its GPUs changed last
+
+	Connected bool     `json:"connected"` // heard of lately
+	Free      freeView `json:"free"`
+	Used      usedView `json:"used"`
+	Tasks     int      `json:"tasks"`          // that are not STOPPED
+	Role      string   `json:"role,omitempty"` // "leader", "server", "joining" or "agent"
+}
+
+// freeView is the free capacity of a host.
+type freeView struct {
+	CPU       int64    `json:"cpu"`
+	MemoryMiB int64    `json:"memoryMiB"`
+	GPUs      []string `json:"gpus"` // UUIDs
+}
+
+// usedView is what tasks hold of a host.
+type usedView struct {
+	GPUs []string `json:"gpus"` // UUIDs
+}
+
+// listHosts lists the hosts of every cluster, or of ?cluster=NAME.
+func (a *API) listHosts(x *httpx.Exchange, res leader.Resolution) error {
+	cluster, err := res.Principal.ClusterOf(x.Request)
+	if err != nil {
+		return err
+	}
+	roles, err := a.roles(x)
+	if err != nil {
+		return err
+	}
+	views := []hostView{}
+	for _, host := range res.View.Hosts(cluster) {
+		views = append(views, a.renderHost(res.View, host, roles[host.ID]))
+	}
+	return reply(x, views)
+}
+
+func (a *API) renderHost(view *raftfsm.View, h *spec.Host, role string) hostView {
+	free := view.Free(h.ID)
+	out := hostView{
+		ID: h.ID, Name: h.Name, Cluster: h.Cluster, Address: h.Address, Version: h.Version, Status: h.Status, Attributes: h.Attributes,
+		CPU: h.CPU, MemoryMiB: h.MemoryMiB, Ports: h.Ports, GPUs: h.GPUs, RegisteredAt: h.RegisteredAt, Revision: h.Revision,
+		FeatureLevel: h.FeatureLevel, Server: h.Server, LostAt: h.LostAt, Custom: h.CustomAttributes, Tags: h.Tags, HealthAt: h.HealthAt,
+		Connected: a.Store.Connected(h.ID), Role: role,
+		Free: freeView{CPU: free.CPU, MemoryMiB: free.MemoryMiB, GPUs: append([]string{}, free.GPUs...)},
+		Used: usedView{GPUs: []string{}},
+	}
+	for _, task := range view.TasksOn(h.ID) {
+		if task.LastStatus != spec.Stopped {
+			out.Tasks++
+			out.Used.GPUs = append(out.Used.GPUs, task.GPUs()...)
+		}
+	}
+	return out
+}
+
+// roles are absent where nobody knows them: on a host that is alone, and in stale responses.
+func (a *API) roles(x *httpx.Exchange) (map[string]string, error) {
+	if a.Admin.Hosts == nil || leader.StaleRequested(x.Request) {
+		return nil, nil
+	}
+	return a.Admin.Hosts.Roles(x.Context())
+}

@@ -1,0 +1,146 @@
+// Package rest is Pinion's own HTTP API beside the operations of ECS: hosts, GPUs, the queue, teams, logs and pulls of tasks,
+// and the administration of keys, tokens, hosts and snapshots. Its JSON has view types of its own, so that the format of the
+// replicated log can change without changing the API.
+package rest
+
+import (
+	"context"
+	"io"
+	"net/http"
+	"reflect"
+	"time"
+
+	"pinion/api/httpx"
+	"pinion/api/leader"
+	"pinion/api/wire"
+	"pinion/raftfsm"
+	"pinion/raftfsm/spec"
+)
+
+// Store is what the routes need of the replicated state beside a request's view.
+type Store interface {
+	// View is linearizable: it holds every change acknowledged before the call.
+	View(ctx context.Context) (*raftfsm.View, error)
+	// Propose records a command and returns its answer; refusals are raftfsm's errors, wrapped.
+	Propose(ctx context.Context, c raftfsm.Command) (any, error)
+	// Connected reports whether the host is known, not given up, and has been heard of lately.
+	Connected(hostID string) bool
+}
+
+// TaskHost is the agent of this host, for the tasks that run here.
+type TaskHost interface {
+	// Logs calls emit for each line, oldest first. It returns when the query is answered, or, following, when the
+	// task's containers are gone and their logs are drained. An error of emit ends it and is returned.
+	Logs(ctx context.Context, q spec.LogQuery, emit func(spec.LogLine) error) error
+	// Pulls is how far the image pulls of a task have come; empty when none is under way.
+	Pulls(taskID string) []spec.Pull
+}
+
+// Queue explains why tasks wait. It is asked on the leader only, which alone knows their order.
+type Queue interface {
+	// Queue lists what waits in a cluster, in all when it is empty, in the order of places.
+	Queue(ctx context.Context, cluster string) ([]spec.QueueItem, error)
+	// Explain tells why a task is where it is. spec.ErrNotFound.
+	Explain(ctx context.Context, task string) (spec.Explanation, error)
+	// ExplainBriefly is Explain without what each host says: it costs no look at every host. spec.ErrNotFound.
+	ExplainBriefly(ctx context.Context, task string) (spec.Explanation, error)
+}
+
+// Admin is what the routes under /v1/admin need. A part that is nil is answered with an error that says so. All of it is
+// called on the leader only.
+type Admin struct {
+	Tokens    TokenStore
+	Keys      KeyStore // nil: keys have their secrets in clear, and there are no others
+	Hosts     HostAdmin
+	Snapshots Snapshotter
+}
+
+// TokenStore makes and ends the tokens that let hosts join. Which there are is in the state.
+type TokenStore interface {
+	// CreateToken makes a token for uses hosts within ttl; 0 of either is the default. role is "host".
+	CreateToken(ctx context.Context, ttl time.Duration, uses int, role string) (token string, err error)
+	// RevokeToken ends a token. spec.ErrNotFound.
+	RevokeToken(ctx context.Context, id string) error
+}
+
+// KeyStore makes and ends access keys, and reads their secrets. Which keys there are is in the state, without them.
+type KeyStore interface {
+	// CreateKey makes a key for one cluster or, when that is empty, for all. Only this answer has the secret in clear.
+	CreateKey(ctx context.Context, role spec.Role, cluster string) (spec.AccessKey, error)
+	// RemoveKey ends a key at once. spec.ErrNotFound.
+	RemoveKey(ctx context.Context, id string) error
+	// KeySecret is the secret of a key in the state, also on a host that does not lead. spec.ErrUnavailable while this
+	// host cannot read it.
+	KeySecret(key *spec.AccessKey) (string, error)
+}
+
+// HostAdmin changes which hosts belong to the pool, and their roles in it.
+type HostAdmin interface {
+	// RemoveHost ends a host's membership for ever. spec.ErrInUse while it has tasks, unless force; spec.ErrNotFound.
+	RemoveHost(ctx context.Context, id string, force bool) error
+	// Promote makes a host a server, Demote an agent. They return when that is recorded.
+	Promote(ctx context.Context, id string) error
+	Demote(ctx context.Context, id string) error
+	// Roles tells for each host id what it is: "leader", "server", "joining" or "agent".
+	Roles(ctx context.Context) (map[string]string, error)
+}
+
+// Snapshotter writes snapshots of the state.
+type Snapshotter interface {
+	// SaveSnapshot writes a snapshot that can tell by itself whether it is whole.
+	SaveSnapshot(ctx context.Context, w io.Writer) error
+}
+
+// API serves the routes. It is safe for concurrent use.
+type API struct {
+	Store   Store
+	Tasks   TaskHost
+	Queue   Queue // nil: this host is alone and nothing waits
+	Admin   Admin
+	Leader  leader.Leadership // nil: this host is alone and leads
+	Peers   *httpx.Peers
+	HostID  string // of this host
+	Version string // of this binary
+	Now     func() time.Time
+
+	CheckTeam func(name string) error // refuses a name that no team can have
+}
+
+// Handler answers a request that is authenticated and authorized; the state to answer from is in res. It replies to x, or
+// returns the error to reply with.
+type Handler func(x *httpx.Exchange, res leader.Resolution) error
+
+// TaskHandler answers a request about a task of this host.
+type TaskHandler func(x *httpx.Exchange, taskID string) error
+
+// Route is one line of the table that the API beside ECS's operations is made from: the mux, the check of roles, the
+// description of the API and its page in docs/.
+type Route struct {
+	Method, Path string
+	Role         spec.Role // of the access keys that may call it; empty: no key is needed
+	Summary      string
+	Query        []Parameter
+	In, Out      reflect.Type // of the JSON bodies; nil where there is none, or it is no JSON
+	Mode         leader.Mode  // the state it is answered from; without meaning when Role is empty
+	Serve        Handler
+	Task         TaskHandler // beside Serve, for a route that only the host of the task {id} can answer
+}
+
+// Parameter is one parameter of a route's query.
+type Parameter struct{ Name, Summary string }
+
+// errNotConfigured refuses what this host was given no means for.
+func errNotConfigured(what string) error {
+	return wire.Errorf(wire.Client, "pinion: %s is not supported here: this pinion serves one host that is not part of a pool.", what)
+}
+
+// ok replies that a change was made, for changes with nothing to tell.
+func ok(x *httpx.Exchange) error { return reply(x, struct{}{}) }
+
+func reply(x *httpx.Exchange, v any) error {
+	x.Reply(http.StatusOK, v)
+	return nil
+}
+
+// decode reads a JSON body; an unknown field is an error.
+func decode(x *httpx.Exchange, into any) error { return wire.DecodeJSON(x.Body, into, wire.Strict) }

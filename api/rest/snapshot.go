@@ -1,0 +1,41 @@
+package rest
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"net/http"
+
+	"pinion/api/httpx"
+	"pinion/api/leader"
+)
+
+// snapshot sends the state as a file that tells by itself whether it is whole.
+func (a *API) snapshot(x *httpx.Exchange, _ leader.Resolution) error {
+	if a.Admin.Snapshots == nil {
+		return errNotConfigured("saving snapshots")
+	}
+	x.Header().Set("Content-Type", "application/octet-stream")
+	err := a.Admin.Snapshots.SaveSnapshot(x.Context(), &httpx.StreamWriter{Exchange: x})
+	if err == nil || !x.Wrote() {
+		return err
+	}
+	x.Log.Warn("a snapshot broke off", "requestId", x.ID, "err", err)
+	panic(http.ErrAbortHandler)
+}
+
+// digestView is the checksum of a server's state.
+type digestView struct {
+	Index  uint64 `json:"index"`  // of the last change in the state
+	SHA256 string `json:"sha256"` // of the state as a snapshot writes it: equal states have equal sums
+	Server bool   `json:"server"` // always true: a host that is no server has no state
+}
+
+// checksum replies with a sum of this host's own state, so that the servers of a pool can be compared. It takes no part in
+// consensus, may lag behind, and delays no change while it reads.
+func (a *API) checksum(x *httpx.Exchange, res leader.Resolution) error {
+	sum := sha256.New()
+	if err := res.View.WriteSnapshot(sum); err != nil {
+		return err
+	}
+	return reply(x, digestView{Index: res.View.Index(), SHA256: hex.EncodeToString(sum.Sum(nil)), Server: true})
+}

@@ -1,0 +1,59 @@
+package rest
+
+import (
+	"strings"
+
+	"pinion/api/httpx"
+	"pinion/api/leader"
+	"pinion/api/wire"
+	"pinion/raftfsm/spec"
+)
+
+// onTaskHost makes a handler of what only the host of a task can answer. The request is authorized where the state is; then
+// it goes to the task's host as authorized by this one, because a host that is no server has no keys to check it with.
+func (a *API) onTaskHost(answer TaskHandler) Handler {
+	return func(x *httpx.Exchange, res leader.Resolution) error {
+		task, err := findTask(x, res)
+		if err != nil {
+			return err
+		}
+		if err := checkContainer(task, x.Request.URL.Query().Get("container")); err != nil {
+			return err
+		}
+		if a.Peers.Transport == nil || task.HostID == "" || task.HostID == a.HostID {
+			return answer(x, task.ID)
+		}
+		return a.proxyToTaskHost(x, task, res.View.Host(task.HostID))
+	}
+}
+
+// proxyToTaskHost has the host of the task answer a request that was authorized here.
+func (a *API) proxyToTaskHost(x *httpx.Exchange, task *spec.Task, host *spec.Host) error {
+	if host == nil {
+		return wire.Errorf(httpx.NotFound, "The host that ran task %s was removed from the pool, and the task's logs with it.", task.ID)
+	}
+	header := httpx.ForwardHeader(x.Request)
+	header.Del("Authorization") // a bearer key is no business of that host
+	header.Set(httpx.HeaderAuthorizedBy, a.HostID)
+	response, end, err := a.Peers.RoundTrip(x.Request, host.Address, header, nil)
+	defer end()
+	if err != nil {
+		return wire.Errorf(wire.Server, "Task %s is on host %s, which cannot be reached at %s: %v. Its logs are there; try again when it is back.", task.ID, host.Name, host.Address, err)
+	}
+	a.Peers.Copy(x, response, end)
+	return nil
+}
+
+func checkContainer(task *spec.Task, name string) error {
+	var names []string
+	for _, container := range task.Containers {
+		if name == "" || container.Name == name {
+			return nil
+		}
+		names = append(names, container.Name)
+	}
+	if name == "" {
+		return nil
+	}
+	return wire.Errorf(wire.InvalidParameter, "Task %s has no container %q; it has %s.", task.ID, name, strings.Join(names, ", "))
+}

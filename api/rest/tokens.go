@@ -1,0 +1,91 @@
+package rest
+
+import (
+	"time"
+
+	"pinion/api/httpx"
+	"pinion/api/leader"
+	"pinion/api/wire"
+)
+
+// tokenView is a join token without its secret, and without what that is checked by.
+type tokenView struct {
+	ID        string    `json:"id"`
+	Role      string    `json:"role"`
+	Uses      int       `json:"uses"` // how many hosts it lets in
+	Used      int       `json:"used"`
+	Expires   time.Time `json:"expires"`
+	CreatedAt time.Time `json:"createdAt"`
+}
+
+type tokenInput struct {
+	TTL  string `json:"ttl"` // a duration such as 24h
+	Uses int    `json:"uses"`
+	Role string `json:"role"`
+}
+
+type newTokenView struct {
+	Token string `json:"token"`
+	Join  string `json:"join,omitempty"` // address of a host
+}
+
+func (a *API) listTokens(x *httpx.Exchange, res leader.Resolution) error {
+	views := []tokenView{}
+	for _, t := range res.View.JoinTokens() {
+		views = append(views, tokenView{ID: t.ID, Role: t.Role, Uses: t.Uses, Used: t.Used, Expires: t.Expires, CreatedAt: t.CreatedAt})
+	}
+	return reply(x, views)
+}
+
+// createToken replies with the token, and with the address of a host that a new one can join by.
+func (a *API) createToken(x *httpx.Exchange, res leader.Resolution) error {
+	var in tokenInput
+	if err := decode(x, &in); err != nil {
+		return err
+	}
+	ttl, err := parseTTL(in.TTL)
+	if err != nil {
+		return err
+	}
+	if in.Uses < 0 {
+		return wire.Errorf(wire.InvalidParameter, "uses must be a number of hosts from 1, not %d.", in.Uses)
+	}
+	if a.Admin.Tokens == nil {
+		return errNotConfigured("making join tokens")
+	}
+	token, err := a.Admin.Tokens.CreateToken(x.Context(), ttl, in.Uses, in.Role)
+	if err != nil {
+		return err
+	}
+	view := newTokenView{Token: token}
+	if host := res.View.Host(a.HostID); host != nil {
+		view.Join = host.Address
+	}
+	return reply(x, view)
+}
+
+// parseTTL reads a duration; empty is 0, which stands for the default.
+func parseTTL(text string) (time.Duration, error) {
+	if text == "" {
+		return 0, nil
+	}
+	ttl, err := time.ParseDuration(text)
+	if err != nil || ttl <= 0 {
+		return 0, wire.Errorf(wire.InvalidParameter, "ttl must be a duration such as 30m or 24h, not %q.", text)
+	}
+	return ttl, nil
+}
+
+func (a *API) revokeToken(x *httpx.Exchange, _ leader.Resolution) error {
+	var in idInput
+	if err := decode(x, &in); err != nil {
+		return err
+	}
+	if a.Admin.Tokens == nil {
+		return errNotConfigured("revoking join tokens")
+	}
+	if err := a.Admin.Tokens.RevokeToken(x.Context(), in.ID); err != nil {
+		return err
+	}
+	return ok(x)
+}

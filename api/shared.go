@@ -1,0 +1,28 @@
+package api
+
+import (
+	"pinion/api/auth"
+	"pinion/api/auth/sigv4"
+	"pinion/api/cloudwatch"
+	"pinion/api/ecs"
+	"pinion/api/events"
+	"pinion/api/httpx"
+	"pinion/api/leader"
+)
+
+// Shared is what the handlers of one process share, so that a limit holds for all its listeners together and what one of
+// them has worked out serves the others.
+type Shared struct {
+	limits    *httpx.Limits
+	logReads  *httpx.Semaphore
+	replay    auth.ReplayCache
+	signers   sigv4.SignerCache
+	readIndex leader.ReadIndexCache
+	tasks     ecs.TaskCache
+	events    *events.Shared
+}
+
+// NewShared returns the usual limits and empty caches.
+func NewShared() *Shared {
+	return &Shared{limits: httpx.NewLimits(), logReads: cloudwatch.NewReads(), events: events.NewShared(ecs.Event)}
+}
