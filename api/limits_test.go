@@ -138,6 +138,19 @@ func TestAStreamHoldsNoPlace(t *testing.T) {
 	<-ended
 }
 
+// The leader has authorized it, but this host reads the log: it is within the limits of this host too.
+func TestARequestForTheHostOfATaskTakesASlot(t *testing.T) {
+	b := newFixture(t)
+	b.config.Shared = limited(0, 0)
+	for _, path := range []string{logPath + "?tail=1000000", "/v1/tasks/" + firstTask + "/pulls"} {
+		r := httptest.NewRequest("GET", path, nil)
+		r.Header.Set(httpx.HeaderAuthorizedBy, followerID)
+		w := httptest.NewRecorder()
+		peerHandler(b, selfLeads).ServeHTTP(w, r)
+		reply{w}.wantError(t, 503, httpx.Throttled, "Nothing was done: this host has too many requests at once. Try again.")
+	}
+}
+
 func TestOnlySoManyLargeBodiesAreHeldAtOnce(t *testing.T) {
 	b, server := newLimitedServer(t, 100, 1)
 	large := `{"group":"` + strings.Repeat("x", httpx.SmallBody) + `"}`

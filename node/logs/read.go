@@ -60,11 +60,16 @@ func (r *query) drain(ctx context.Context) error {
 	if err := r.openNew(); err != nil {
 		return fmt.Errorf("logs of task %s: %w", r.spec.Task, err)
 	}
-	emit := r.emit
-	var last *ring
-	if !r.started && r.spec.Tail > 0 {
-		last = &ring{size: r.spec.Tail}
-		emit = last.add
+	skip, err := r.beforeTail(ctx)
+	if err != nil {
+		return err
+	}
+	emit := func(line spec.LogLine) error {
+		if skip > 0 {
+			skip--
+			return nil
+		}
+		return r.emit(line)
 	}
 	if err := r.merge(ctx, emit); err != nil {
 		return err
@@ -72,10 +77,24 @@ func (r *query) drain(ctx context.Context) error {
 	if r.task != nil {
 		r.started = true
 	}
-	if last != nil {
-		return last.each(r.emit)
-	}
 	return nil
+}
+
+// beforeTail counts the lines that are read before the tail begins. Each cursor starts at the last lines of its own container,
+// so those of several containers are more than the tail. They are read twice instead of being kept: memory must not grow with
+// a number that a client chooses. Lines that are written between the two make the tail longer by themselves.
+func (r *query) beforeTail(ctx context.Context) (skip int, err error) {
+	if r.started || r.spec.Tail == 0 || len(r.cursors) < 2 {
+		return 0, nil
+	}
+	counted := &query{store: r.store, spec: r.spec, cursors: map[string]*cursor{}}
+	defer counted.close()
+	if err := counted.openNew(); err != nil {
+		return 0, fmt.Errorf("logs of task %s: %w", r.spec.Task, err)
+	}
+	lines := 0
+	err = counted.merge(ctx, func(spec.LogLine) error { lines++; return nil })
+	return max(0, lines-r.spec.Tail), err
 }
 
 // openNew opens the containers' logs that have appeared since last time.
