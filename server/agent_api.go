@@ -67,7 +67,7 @@ func (s *Server) register(ctx context.Context, t *leaderTerm, e registration) (r
 	if err != nil {
 		return registrationReply{}, err
 	}
-	t.heartbeats.record(e.Host.ID, now)
+	s.liveness.Record(e.Host.ID)
 	return registrationReply{unknown, s.state.View().Index()}, nil
 }
 

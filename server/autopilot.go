@@ -82,7 +82,7 @@ func (h *autopilotDelegate) KnownServers() map[raft.ServerID]*autopilot.Server {
 			ID: raft.ServerID(host.ID), Name: host.Name, Address: raft.ServerAddress(host.Address), Version: host.Version,
 			NodeStatus: autopilot.NodeAlive, IsLeader: host.ID == h.cfg.HostID, Ext: promotionHint{host.Server, host.RegisteredAt},
 		}
-		if !h.term.isConnected(h.cfg, host.ID) {
+		if !h.liveness.Heard(host.ID) {
 			server.NodeStatus = autopilot.NodeFailed
 		}
 		known[server.ID] = server

@@ -21,6 +21,7 @@ import (
 	"time"
 
 	"pinion/raftfsm/spec"
+	"pinion/server/liveness"
 	"pinion/server/peer"
 	"pinion/server/pki"
 )
@@ -142,7 +143,7 @@ func (r *rightsTest) secrets() map[string]any {
 		pathSealKeys:             struct{}{},
 		pathRegister:             registration{Host: victim},
 		pathReport:               []reportRequest{{Host: victim.ID, Reports: []spec.TaskReport{{TaskID: "task", Status: spec.Stopped}}}},
-		pathHeartbeats:           heartbeatBatch{Hosts: []string{victim.ID}},
+		liveness.PathHeartbeats:  liveness.Batch{Hosts: []string{victim.ID}},
 		pathRole:                 struct{}{},
 		pathRenew:                []byte("request"),
 		pathAdmit:                joinRequest{HostID: victim.ID, TokenID: "token", Secret: "secret"},

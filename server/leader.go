@@ -12,9 +12,9 @@ import (
 // leaderTerm is one stretch of leadership during which this server may answer: everything that earlier leaders acknowledged
 // is in its state. Its context ends with it.
 type leaderTerm struct {
-	ctx        context.Context
-	heartbeats *heartbeatTable
-	planner    *planner
+	ctx         context.Context
+	planner     *planner
+	schedulable func(hostID string) bool
 
 	queueQueries chan func(*queueController) // about the queue, for placeLoop to answer
 }
@@ -57,8 +57,8 @@ func (s *Server) runLeader(ctx context.Context) {
 		s.log.Warn("leadership was lost before it began", "error", err)
 		return
 	}
-	s.grantLeases()
-	t := &leaderTerm{ctx: ctx, heartbeats: &s.heartbeats, queueQueries: make(chan func(*queueController))}
+	s.liveness.StartTerm(time.Since(s.raft.LastContact()))
+	t := &leaderTerm{ctx: ctx, schedulable: s.liveness.Schedulable, queueQueries: make(chan func(*queueController))}
 	t.planner = newPlanner(s, t)
 	s.stallDetector.reset(time.Now())
 	s.leaderTerm.Store(t)
@@ -68,7 +68,7 @@ func (s *Server) runLeader(ctx context.Context) {
 	var loops sync.WaitGroup
 	loops.Go(func() { s.stallDetector.watch(ctx) })
 	loops.Go(func() { s.reapLoop(ctx) })
-	loops.Go(func() { s.hostLossLoop(t) })
+	loops.Go(func() { s.liveness.GiveUpSilentHosts(ctx, proposer{s}) })
 	loops.Go(func() { t.planner.followLoop(ctx) })
 	loops.Go(func() { s.placeLoop(t) })
 	loops.Go(func() { s.lifecycleLoop(ctx) })

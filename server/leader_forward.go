@@ -77,9 +77,9 @@ func (s *Server) callRemoteLeader(ctx context.Context, address string, remote fu
 	defer release()
 	err := remote(ctx, address)
 	if rpc.Repeatable(err) {
-		s.forwarder.leaderFailed()
+		s.liveness.LeaderFailed()
 	} else {
-		s.forwarder.leaderAnswered()
+		s.liveness.LeaderAnswered()
 	}
 	return err
 }

@@ -11,6 +11,7 @@ import (
 
 	"pinion/raftfsm"
 	"pinion/raftfsm/spec"
+	"pinion/server/liveness"
 	"pinion/server/rpc"
 	"pinion/server/seal"
 	"pinion/server/store"
@@ -79,6 +80,7 @@ func newServer(cfg Config, log *store.Store) *Server {
 	s.answering, s.abandon = context.WithCancelCause(context.Background())
 	s.life, s.end = context.WithCancelCause(s.answering)
 	s.leader = rpc.NewLeaderTracker(s.Leader)
+	s.liveness = liveness.New(s, s.log, s.leader, cfg.peers, cfg.LostAfter)
 	s.leaderChecks = rpc.Batcher[struct{}, error]{Handle: s.verifyLeader, MaxBatch: 4096}
 	s.runBatches = rpc.Batcher[spec.RunRequest, runReply]{Handle: s.launchRuns, MaxBatch: maxBatchRuns, Concurrency: concurrentBatches}
 	s.enqueueBatches = rpc.Batcher[spec.RunRequest, runReply]{Handle: s.enqueueRuns, MaxBatch: maxEnqueueRuns}
@@ -115,7 +117,7 @@ func (s *Server) startRaft() error {
 	s.loops.Go(s.watchLeadership)
 	s.loops.Go(s.watchLeader)
 	s.loops.Go(s.fastFailoverLoop)
-	s.loops.Go(s.forwardHeartbeats)
+	s.loops.Go(func() { s.liveness.Forward(s.life) })
 	s.loops.Go(s.watchPoolInfo)
 	s.loops.Go(s.watchDisk)
 	s.loops.Go(s.watchHeap)

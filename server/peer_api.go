@@ -8,6 +8,7 @@ import (
 	"net/http"
 
 	"pinion/raftfsm/spec"
+	"pinion/server/liveness"
 	"pinion/server/peer"
 	"pinion/server/rpc"
 )
@@ -21,7 +22,6 @@ const (
 	pathLeader       = "/peer/leader/"
 	pathRegister     = pathLeader + "enter"
 	pathReport       = pathLeader + "report"
-	pathHeartbeats   = pathLeader + "beats"
 	pathRole         = pathLeader + "role"
 	pathRenew        = pathLeader + "renew"
 	pathAdmit        = pathLeader + "admit"
@@ -62,16 +62,16 @@ func (m *Member) peerHandler() http.Handler {
 // routes is the table of what hosts may ask, but for the API.
 func (m *Member) routes() map[string]rpc.HandlerFunc {
 	return map[string]rpc.HandlerFunc{
-		pathSession:      m.serveSession,
-		pathStats:        rpc.JSON(m.handleStats),
-		pathSealKeys:     m.requireServer(rpc.JSON(m.handleSealKeys)),
-		pathRegister:     m.requireServer(rpc.JSON(m.handleRegister)),
-		pathReport:       m.requireServer(rpc.JSON(m.handleReports)),
-		pathHeartbeats:   m.requireServer(rpc.JSON(m.handleHeartbeats)),
-		pathRole:         rpc.JSON(m.handleRole),
-		pathRenew:        rpc.JSON(m.handleRenew),
-		pathAdmit:        rpc.JSON(m.handleAdmit),
-		pathBootstrapKey: rpc.JSON(m.handleBootstrapKey),
+		pathSession:             m.serveSession,
+		pathStats:               rpc.JSON(m.handleStats),
+		pathSealKeys:            m.requireServer(rpc.JSON(m.handleSealKeys)),
+		pathRegister:            m.requireServer(rpc.JSON(m.handleRegister)),
+		pathReport:              m.requireServer(rpc.JSON(m.handleReports)),
+		liveness.PathHeartbeats: m.requireServer(rpc.JSON(m.handleHeartbeats)),
+		pathRole:                rpc.JSON(m.handleRole),
+		pathRenew:               rpc.JSON(m.handleRenew),
+		pathAdmit:               rpc.JSON(m.handleAdmit),
+		pathBootstrapKey:        rpc.JSON(m.handleBootstrapKey),
 	}
 }
 
@@ -144,12 +144,12 @@ func (m *Member) handleReports(_ context.Context, _ string, batch []reportReques
 	return own.applyReports(batch), nil
 }
 
-func (m *Member) handleHeartbeats(_ context.Context, _ string, a heartbeatBatch) (heartbeatReply, error) {
+func (m *Member) handleHeartbeats(_ context.Context, _ string, b liveness.Batch) (liveness.Reply, error) {
 	own, _, err := m.leadingServer()
 	if err != nil {
-		return heartbeatReply{}, err
+		return liveness.Reply{}, err
 	}
-	return own.recordHeartbeats(a)
+	return own.liveness.Receive(b), nil
 }
 
 func (m *Member) handleRole(ctx context.Context, from string, _ struct{}) (roleReply, error) {

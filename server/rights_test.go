@@ -19,6 +19,7 @@ import (
 
 	"pinion/raftfsm"
 	"pinion/raftfsm/spec"
+	"pinion/server/liveness"
 	"pinion/server/peer"
 	"pinion/server/pki"
 	"pinion/server/rpc"
@@ -120,13 +121,13 @@ func TestAnAgentSpeaksForItselfAlone(t *testing.T) {
 	task := r.run(r.b)
 	eventually(t, "the task runs", func() bool { return r.view().Task(task.ID).LastStatus == spec.Running })
 	refused := map[string]string{ // call -> why
-		pathSession:    "without saying who it is",
-		pathSealKeys:   "is no server",
-		pathRegister:   "is no server",
-		pathReport:     "is no server",
-		pathHeartbeats: "is no server",
-		pathRenew:      "request",
-		pathAdmit:      "PEM",
+		pathSession:             "without saying who it is",
+		pathSealKeys:            "is no server",
+		pathRegister:            "is no server",
+		pathReport:              "is no server",
+		liveness.PathHeartbeats: "is no server",
+		pathRenew:               "request",
+		pathAdmit:               "PEM",
 	}
 	allowed := []string{pathStats, pathRole, pathBootstrapKey, pathAPI + "v1/ListTasks"}
 	for path, in := range r.secrets() {

@@ -196,15 +196,3 @@ func TestNothingIsPlacedOnAHostThatWentSilent(t *testing.T) {
 		t.Errorf("after a heartbeat: connected %t, answer %+v", s.Connected(hostID), r)
 	}
 }
-
-func TestANewTermGrantsOneLease(t *testing.T) {
-	var b heartbeatTable
-	b.resetLeases(day0, day0)
-	if b.silence("h", day0.Add(3*time.Second)) != 3*time.Second {
-		t.Error("silence does not begin with the term")
-	}
-	b.record("h", day0.Add(10*time.Second))
-	if b.silence("h", day0.Add(11*time.Second)) != time.Second {
-		t.Error("a heartbeat does not end the silence")
-	}
-}

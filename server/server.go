@@ -17,6 +17,7 @@ import (
 
 	"pinion/raftfsm"
 	"pinion/raftfsm/spec"
+	"pinion/server/liveness"
 	"pinion/server/rpc"
 	"pinion/server/seal"
 	"pinion/server/store"
@@ -89,8 +90,7 @@ type Server struct {
 
 	assignmentVersions assignmentVersions
 	leader             *rpc.LeaderTracker
-	forwarder          heartbeatForwarder
-	heartbeats         heartbeatTable
+	liveness           *liveness.Monitor
 	poolInfo           atomic.Pointer[poolInfo] // what this server tells hosts of the pool; nil for the first moment
 	poolInfoChanged    rpc.Broadcast            // another outlook
 	bootstrapKeyMu     sync.Mutex

@@ -53,15 +53,15 @@ func (c candidate) isDead() bool { return c.silent && !c.self }
 
 // candidates are hosts of the view.
 func (s *Server) candidates(t *leaderTerm, view *raftfsm.View, hosts []*spec.Host) []candidate {
-	now, configured := s.cfg.Now(), s.raftServers()
+	configured := s.raftServers()
 	replaceAfter, level := view.Settings().ReplaceAfter, view.MinFeatureLevel()
 	all := make([]candidate, 0, len(hosts))
 	for _, host := range hosts {
 		server, is := configured[raft.ServerID(host.ID)]
 		all = append(all, candidate{
 			host: host, self: host.ID == s.cfg.HostID, voter: is && server.Suffrage == raft.Voter,
-			alive:  t.isConnected(s.cfg, host.ID) && !host.Lost() && host.FeatureLevel >= level,
-			silent: t.heartbeats.silence(host.ID, now) >= replaceAfter,
+			alive:  s.liveness.Heard(host.ID) && !host.Lost() && host.FeatureLevel >= level,
+			silent: s.liveness.Silence(host.ID) >= replaceAfter,
 		})
 	}
 	return all

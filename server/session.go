@@ -11,15 +11,13 @@ import (
 	"time"
 
 	"pinion/raftfsm/spec"
+	"pinion/server/liveness"
 	"pinion/server/rpc"
 )
 
 const (
 	// sessionOpenTimeout is how long a server may take to let this host in.
 	sessionOpenTimeout = 6 * time.Second
-	// serverIdleTimeout is how long this host listens to a server that says nothing. It answers every heartbeat, so one answer
-	// is missing then, and the host is with another server before it counts as disconnected.
-	serverIdleTimeout = 2 * time.Second
 	// maxOutbox is how many lines wait for the network before the session counts as broken.
 	maxOutbox = 64
 )
@@ -100,7 +98,7 @@ func (s *session) readLoop(ctx context.Context, client *http.Client, body *io.Pi
 			s.close(err)
 			return
 		}
-		s.idleTimer.Reset(serverIdleTimeout)
+		s.idleTimer.Reset(liveness.ServerIdleTimeout)
 		if err := s.handle(line); err != nil {
 			s.close(err)
 			return

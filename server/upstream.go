@@ -46,7 +46,7 @@ func (m *Member) Join(ctx context.Context, host spec.Host, running []spec.TaskRe
 	host.FeatureLevel = raftfsm.FeatureLevel
 	say := registration{host, running}
 	var failed []error
-	if own := m.localServer(); own != nil && !own.forwarder.isCutOff() {
+	if own := m.localServer(); own != nil && !own.liveness.CutOff() {
 		unknown, err := own.Join(ctx, host, running)
 		if err == nil {
 			m.setUpstream(own)

@@ -1,12 +1,10 @@
-package server
+package liveness
 
 import (
 	"fmt"
 	"math/rand/v2"
 	"testing"
 	"time"
-
-	"pinion/raftfsm/spec"
 )
 
 // The pool of this test is hosts that beat and three servers that remember and tell each other, in simulated time. It
@@ -34,13 +32,16 @@ func TestNoHostThatLivesIsLostAndOneThatIsGoneIsSeenInTime(t *testing.T) {
 	}
 }
 
+// day0 is when the tests begin.
+var day0 = time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
+
 const modelStep = 50 * time.Millisecond
 
 type heartbeatModel struct {
 	*rand.Rand
 	lease   time.Duration
 	passed  time.Duration
-	servers [3]*heartbeatTable
+	servers [3]*table
 	up      [3]bool
 	told    [3]time.Time
 	leader  int           // -1 while there is none
@@ -61,9 +62,9 @@ type modelHost struct {
 }
 
 func newModel(random *rand.Rand) *heartbeatModel {
-	s := &heartbeatModel{Rand: random, lease: Config{}.withDefaults().LostAfter, up: [3]bool{true, true, true}}
+	s := &heartbeatModel{Rand: random, lease: 4 * time.Second, up: [3]bool{true, true, true}}
 	for i := range s.servers {
-		s.servers[i] = new(heartbeatTable)
+		s.servers[i] = new(table)
 	}
 	for i := range 6 {
 		s.hosts = append(s.hosts, &modelHost{id: fmt.Sprint("host-", i), phase: s.randomUpTo(time.Second), server: i % 3, gone: -1})
@@ -113,7 +114,7 @@ func (s *heartbeatModel) step() {
 func (s *heartbeatModel) stopServer(server int) {
 	for i := range s.up {
 		if !s.up[i] {
-			s.up[i], s.servers[i], s.told[i] = true, new(heartbeatTable), time.Time{}
+			s.up[i], s.servers[i], s.told[i] = true, new(table), time.Time{}
 			s.logf("server %d is back", i)
 			return
 		}
@@ -153,7 +154,7 @@ func (s *heartbeatModel) beat(h *modelHost) {
 	if h.dead {
 		return
 	}
-	if h.lost > 0 && s.leader >= 0 && s.passed >= h.lost+serverIdleTimeout {
+	if h.lost > 0 && s.leader >= 0 && s.passed >= h.lost+ServerIdleTimeout {
 		for h.lost > 0 {
 			if next := s.IntN(3); s.up[next] {
 				h.server, h.lost = next, 0
@@ -163,30 +164,6 @@ func (s *heartbeatModel) beat(h *modelHost) {
 	}
 	if h.lost == 0 && (s.passed+h.phase)%time.Second == 0 {
 		s.servers[h.server].record(h.id, s.now())
-	}
-}
-
-func TestAgesTravelWithBeats(t *testing.T) {
-	var c clock
-	cfg := config(t.TempDir())
-	cfg.Now = c.now
-	s := start(t, cfg)
-	joinWith(t, s, 1)
-	c.pass(3 * time.Second)
-	answer, err := s.recordHeartbeats(heartbeatBatch{Hosts: []string{hostID, "stranger"}, Ages: []int64{1500, 0}})
-	if err != nil || len(answer.Hosts) != 1 || answer.Hosts[0] != "stranger" {
-		t.Errorf("%+v, %v", answer, err)
-	}
-	if silence := s.heartbeats.silence(hostID, c.now()); silence != 1500*time.Millisecond {
-		t.Errorf("heard of %v ago", silence)
-	}
-	_, _ = s.recordHeartbeats(heartbeatBatch{Hosts: []string{hostID}, Ages: []int64{2000}}) // by another way, later
-	if silence := s.heartbeats.silence(hostID, c.now()); silence != 1500*time.Millisecond {
-		t.Errorf("an older beat counts: %v", silence)
-	}
-	_, _ = s.recordHeartbeats(heartbeatBatch{Hosts: []string{hostID}}) // from a server that knows no ages
-	if silence := s.heartbeats.silence(hostID, c.now()); silence != 0 {
-		t.Errorf("a beat without an age is %v old", silence)
 	}
 }
 
@@ -200,7 +177,7 @@ func TestANewLeaderGrantsOneLeaseFromTheLastWordOfTheOneBefore(t *testing.T) {
 		{"after a long time without a leader hosts first have to find it", time.Minute, 0},
 		{"a server that has just started has heard of none", time.Since(time.Time{}), 0},
 	} {
-		var b heartbeatTable
+		var b table
 		b.record("far", day0.Add(-5*time.Second))
 		b.record("near", day0.Add(-c.leaderless).Add(-2*time.Second))
 		b.startTerm(day0, c.leaderless, 2200*time.Millisecond)
@@ -211,7 +188,7 @@ func TestANewLeaderGrantsOneLeaseFromTheLastWordOfTheOneBefore(t *testing.T) {
 			t.Errorf("%s: a host that may be with another server has missed beats", c.name)
 		}
 	}
-	var b heartbeatTable
+	var b table
 	b.record("near", day0.Add(-2*time.Second))
 	b.startTerm(day0, time.Second, 2200*time.Millisecond)
 	if _, missed := b.silenceAndMissed("near", day0); missed != 2*time.Second {
@@ -219,27 +196,14 @@ func TestANewLeaderGrantsOneLeaseFromTheLastWordOfTheOneBefore(t *testing.T) {
 	}
 }
 
-func TestASilentHostGetsNoWorkBeforeItIsDisconnected(t *testing.T) {
-	var c clock
-	cfg := config(t.TempDir())
-	cfg.Now = c.now
-	s := start(t, cfg)
-	joinWith(t, s, 1)
-	definition := define(t, s, 0)
-	c.pass(2300 * time.Millisecond)
-	r := run(t.Context(), t, s, runOf(definition))
-	if !s.Connected(hostID) || len(r.Tasks) != 0 || r.Failures[0].Reason != spec.ReasonAgent {
-		t.Errorf("connected %t, answer %+v", s.Connected(hostID), r)
+func TestANewTermGrantsOneLease(t *testing.T) {
+	var b table
+	b.resetLeases(day0, day0)
+	if b.silence("h", day0.Add(3*time.Second)) != 3*time.Second {
+		t.Error("silence does not begin with the term")
 	}
-	if err := s.Heartbeat(t.Context(), hostID); err != nil {
-		t.Fatal(err)
-	}
-	if r := run(t.Context(), t, s, runOf(definition)); len(r.Tasks) != 1 {
-		t.Errorf("after its next beat: %+v", r)
-	}
-	s.heartbeats.resetLeases(c.now(), c.now().Add(time.Second)) // as a leader that has never heard of it
-	c.pass(2300 * time.Millisecond)
-	if r := run(t.Context(), t, s, runOf(definition)); len(r.Tasks) != 1 {
-		t.Errorf("during the lease of a new leader: %+v", r)
+	b.record("h", day0.Add(10*time.Second))
+	if b.silence("h", day0.Add(11*time.Second)) != time.Second {
+		t.Error("a heartbeat does not end the silence")
 	}
 }

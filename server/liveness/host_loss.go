@@ -1,0 +1,115 @@
+package liveness
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"pinion/raftfsm"
+	"pinion/raftfsm/spec"
+)
+
+const (
+	// lossCheckInterval is how often the leader looks at least for hosts to give up; it looks in the moment that one is due.
+	lossCheckInterval = 500 * time.Millisecond
+	// pauseThreshold is how much longer than that it takes when the process was stopped meanwhile.
+	pauseThreshold = 3 * time.Second
+)
+
+// Proposer records a command. It is the leader's.
+type Proposer interface {
+	Propose(ctx context.Context, c raftfsm.Command) (any, error)
+}
+
+// GiveUpSilentHosts is the leader's reconciler of silent hosts, until ctx ends. A host that was silent for the pool's
+// TaskLostAfter is lost: its tasks become STOPPED, but for those that were promised more time (see spec.Task.LostAfter),
+// whose turn comes later. It never hurries: no host was silent for longer than this server can know.
+func (m *Monitor) GiveUpSilentHosts(ctx context.Context, p Proposer) {
+	timer := time.NewTimer(lossCheckInterval)
+	defer timer.Stop()
+	pauses := newPauseDetector()
+	for {
+		select {
+		case <-timer.C:
+			if pauses.paused() { // heartbeats that came meanwhile were not heard
+				now := m.server.Now()
+				m.table.resetLeases(now, now)
+			}
+			timer.Reset(m.giveUpOnce(ctx, p))
+		case <-ctx.Done():
+			return
+		}
+	}
+}
+
+// pauseDetector notices that this process was stopped. It reads the process's own monotonic clock: a pause is about the
+// process, while every silence is measured by the pool's clock (Server.Now).
+type pauseDetector struct{ checked time.Time }
+
+func newPauseDetector() *pauseDetector { return &pauseDetector{time.Now()} }
+
+// paused reports whether the process was stopped since the call before.
+func (d *pauseDetector) paused() bool {
+	before := d.checked
+	d.checked = time.Now()
+	return d.checked.Sub(before) > pauseThreshold
+}
+
+// giveUpOnce marks the hosts and tasks that are due as lost, and returns when to look again.
+func (m *Monitor) giveUpOnce(ctx context.Context, p Proposer) time.Duration {
+	view, now, next := m.server.State().View(), m.server.Now(), lossCheckInterval
+	after := view.Settings().TaskLostAfter
+	for _, host := range view.Hosts("") {
+		silence := m.table.silence(host.ID, now)
+		if host.Lost() {
+			silence = max(silence, now.Sub(host.LostAt)) // an earlier leader knew more
+		}
+		if silence < m.lostAfter {
+			next = min(next, m.lostAfter-silence)
+			continue
+		}
+		l := evaluateLoss(host, view.TasksOn(host.ID), silence, after)
+		if l.due {
+			lose := raftfsm.MarkHostLost{ID: host.ID, At: now, Keep: l.keep, Reason: fmt.Sprintf("Host %s was lost: nothing was heard of it for %s", host.Name, silence.Round(time.Second))}
+			if _, err := p.Propose(ctx, lose); err != nil {
+				m.log.Warn("cannot give up a silent host, will try again", "host", host.Name, "error", err)
+				return lossCheckInterval
+			}
+			m.log.Warn("a silent host is given up, its tasks count as stopped", "host", host.Name, "id", host.ID, "silence", silence, "tasks kept", len(l.keep))
+		}
+		next = min(next, l.next)
+	}
+	return next
+}
+
+// loss is what the silence of a host means.
+type loss struct {
+	due  bool          // the host is to be given up now, or some of its tasks after it was
+	keep []string      // tasks that have more time
+	next time.Duration // until more is due, if the silence lasts
+}
+
+// evaluateLoss judges a host that is not connected; pool is the time of hosts, and of tasks that have none of their own.
+func evaluateLoss(host *spec.Host, tasks []*spec.Task, silence, pool time.Duration) loss {
+	l := loss{next: lossCheckInterval}
+	isDue := func(after time.Duration) bool {
+		if silence >= after {
+			l.due = true
+			return true
+		}
+		l.next = min(l.next, after-silence)
+		return false
+	}
+	if !host.Lost() {
+		isDue(pool)
+	}
+	for _, task := range tasks {
+		if task.LastStatus == spec.Stopped {
+			continue
+		}
+		if after, ever := task.LostAfter(pool); !ever || !isDue(after) {
+			l.keep = append(l.keep, task.ID)
+		}
+	}
+	return l
+}
