@@ -42,8 +42,9 @@ var floors = map[string][]string{
 	"server": {
 		".",
 		"scheduler orchestrator membership dispatch admission backup history",
-		"liveness rpc",
+		"liveness",
 		"consensus",
+		"rpc",
 		"peer seal",
 		"pki store schedule",
 	},
