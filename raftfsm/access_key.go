@@ -22,14 +22,6 @@ func (c CreateAccessKey) apply(tx *tx) (any, error) {
 	return known, nil
 }
 
-// level is what a server must understand to read the key: sealed secrets, roles and clusters came with 3.
-func (c CreateAccessKey) level() int {
-	if c.Key.Sealed != nil || c.Key.Cluster != "" || c.Key.Hosts || c.Key.Role != spec.RoleAdmin {
-		return 3
-	}
-	return 1
-}
-
 // DeleteAccessKey ends an access key at once. ErrNotFound. Answer: nil.
 type DeleteAccessKey struct{ ID string }
 

@@ -48,24 +48,3 @@ func TestARoleMayWhatTheOnesBeforeItMay(t *testing.T) {
 		}
 	}
 }
-
-// A key with what came with level 3 must not reach a server that would stop at it.
-func TestOnlyAKeyThatOlderServersKnowMayBeWrittenBesideThem(t *testing.T) {
-	h := newHistory(t)
-	h.do(t, PutHost{ofLevel("h1", 2)})
-	h.do(t, SetServerRole{"h1", true})
-	v := h.View()
-	if err := v.MayWrite(CreateAccessKey{spec.AccessKey{ID: "k", Secret: "s", Role: spec.RoleAdmin}}); err != nil {
-		t.Errorf("as it was: %v", err)
-	}
-	for _, key := range []spec.AccessKey{
-		{Role: spec.RoleAdmin, Sealed: []byte("s")}, {Role: spec.RoleAdmin, Secret: "s", Cluster: "a"}, {Role: spec.RoleRead, Secret: "s"}, {Role: spec.RoleAdmin, Hosts: true},
-	} {
-		if err := v.MayWrite(CreateAccessKey{key}); !errors.Is(err, ErrTooNew) {
-			t.Errorf("%+v: %v", key, err)
-		}
-	}
-	if err := v.MayWrite(DeleteAccessKey{}); !errors.Is(err, ErrTooNew) {
-		t.Errorf("RemoveKey: %v", err)
-	}
-}

@@ -26,14 +26,6 @@ type AdmitHost struct {
 	Vouched    bool `json:",omitempty"` // the pool's authority has given this host a certificate for this key before
 }
 
-// level is 3 with Vouched.
-func (c AdmitHost) level() int {
-	if c.Vouched {
-		return 3
-	}
-	return 2
-}
-
 func (c AdmitHost) apply(tx *tx) (any, error) {
 	if c.HostID == "" || c.Key == "" {
 		return nil, fmt.Errorf("a host that wants to join has to send its id and its public key")

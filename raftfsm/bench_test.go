@@ -46,35 +46,6 @@ func BenchmarkLaunchTenTasks(b *testing.B) {
 	b.ReportMetric(float64(entrySize), "bytes/entry")
 }
 
-// BenchmarkEntryOfTenTasks sets the two forms of an entry side by side.
-func BenchmarkEntryOfTenTasks(b *testing.B) {
-	run := Launch{Cluster: spec.DefaultCluster, Token: "token", TokenHash: "a", At: epoch}
-	for i := range 10 {
-		run.Tasks = append(run.Tasks, task(fmt.Sprintf("%032x", i), fmt.Sprintf("%032x", 1<<20), fmt.Sprintf("GPU-00000000-0000-0000-0000-%012x", i)))
-	}
-	for name, level := range map[string]int{"JSON": 1, "compact": FeatureLevel} {
-		entry, err := encode(LaunchTasks{[]Launch{run}}, level)
-		if err != nil {
-			b.Fatal(err)
-		}
-		b.Run(name+"/encode", func(b *testing.B) {
-			for b.Loop() {
-				if _, err := encode(LaunchTasks{[]Launch{run}}, level); err != nil {
-					b.Fatal(err)
-				}
-			}
-			b.ReportMetric(float64(len(entry)), "bytes/entry")
-		})
-		b.Run(name+"/decode", func(b *testing.B) {
-			for b.Loop() {
-				if _, err := Decode(entry); err != nil {
-					b.Fatal(err)
-				}
-			}
-		})
-	}
-}
-
 // fleet is a state of hosts with eight GPUs, each held by one of eight tasks.
 func fleet(b *testing.B, hosts int) *State {
 	h := newHistory(b)
@@ -114,26 +85,24 @@ func BenchmarkReportOfOneTask(b *testing.B) {
 
 func BenchmarkSnapshotOfEightThousandTasks(b *testing.B) {
 	state := fleet(b, 1000)
-	for name, level := range map[string]int{"lines": 1, "chunks": chunksLevel} {
-		written := snapshotAs(b, state.View(), level)
-		b.Run(name+"/write", func(b *testing.B) {
-			var again bytes.Buffer
-			for b.Loop() {
-				again.Reset()
-				if err := state.View().writeSnapshot(&again, level); err != nil {
-					b.Fatal(err)
-				}
+	written := snapshotOf(b, state)
+	b.Run("write", func(b *testing.B) {
+		var again bytes.Buffer
+		for b.Loop() {
+			again.Reset()
+			if err := state.View().writeSnapshot(&again); err != nil {
+				b.Fatal(err)
 			}
-			b.ReportMetric(float64(len(written)), "bytes")
-		})
-		b.Run(name+"/restore", func(b *testing.B) {
-			for b.Loop() {
-				if err := state.Restore(newReader(written)); err != nil {
-					b.Fatal(err)
-				}
+		}
+		b.ReportMetric(float64(len(written)), "bytes")
+	})
+	b.Run("restore", func(b *testing.B) {
+		for b.Loop() {
+			if err := state.Restore(newReader(written)); err != nil {
+				b.Fatal(err)
 			}
-		})
-	}
+		}
+	})
 }
 
 // BenchmarkLaunchWhereManyHaveStopped records a task on a host that has run 10,000 others, which are not reaped yet.

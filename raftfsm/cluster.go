@@ -36,14 +36,6 @@ func (c CreateCluster) apply(tx *tx) (any, error) {
 	return &c.Cluster, nil
 }
 
-// level is 3 with what came later than clusters.
-func (c CreateCluster) level() int {
-	if c.Cluster.Configuration != nil || c.Cluster.Namespace != "" || c.Cluster.CapacityProviders != nil || c.Cluster.DefaultStrategy != nil {
-		return 3
-	}
-	return 1
-}
-
 // checkActive finds a cluster that tasks and hosts may be added to: ErrNotFound, ErrInactive.
 func (v *View) checkActive(cluster string) error {
 	known := v.Cluster(cluster)

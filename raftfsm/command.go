@@ -25,47 +25,42 @@ type Command interface {
 // stands the feature level that brought it.
 var kinds = []kind{
 	kindOf[CreatePool](1, 1),
-	kindOf[PutHost](2, 1),
-	kindOf[CreateCluster](3, 1),
-	kindOf[RegisterDefinition](4, 1),
-	kindOf[DeregisterDefinition](5, 1),
-	kindOf[LaunchTasks](6, 1),
-	kindOf[StopTask](7, 1),
-	kindOf[ReportTasks](8, 1),
-	kindOf[Reap](9, 1),
-	kindOf[CreateAccessKey](10, 1),
-	kindOf[PutCA](11, 2),
-	kindOf[PutSettings](12, 2),
-	kindOf[CreateJoinToken](13, 2),
-	kindOf[RevokeJoinToken](14, 2),
-	kindOf[AdmitHost](15, 2),
-	kindOf[SetHostStatus](16, 2),
-	kindOf[SetServerRole](17, 2),
-	kindOf[MarkHostLost](18, 2),
-	kindOf[RemoveHost](19, 2),
-	kindOf[SetTags](21, 3),
-	kindOf[PutAttributes](22, 3),
-	kindOf[DeleteAttributes](23, 3),
-	kindOf[PutAccountSetting](24, 3),
-	kindOf[DeleteAccountSetting](25, 3),
-	kindOf[UpdateCluster](26, 3),
-	kindOf[DeleteCluster](27, 3),
-	kindOf[DeleteDefinitions](28, 3),
-	kindOf[DeleteAccessKey](29, 3),
-	kindOf[PlaceTasks](30, 3),
-	kindOf[RetryTasks](31, 3),
-	kindOf[CreateCapacityProvider](32, 3),
-	kindOf[UpdateCapacityProvider](33, 3),
-	kindOf[DeleteCapacityProvider](34, 3),
-	kindOf[PutClusterCapacityProviders](35, 3),
-	kindOf[PutTeam](36, 3),
-	kindOf[DeleteTeam](37, 3),
-	kindOf[ResolveDependencies](38, 3),
-	compactKindOf[LaunchTasks](39, 4),
-	compactKindOf[ReportTasks](40, 4),
-	compactKindOf[PlaceTasks](41, 4),
-	compactKindOf[RetryTasks](42, 4),
-	compactKindOf[PutHost](43, 4),
+	kindOf[PutSettings](2, 1),
+	kindOf[PutCA](3, 1),
+	kindOf[CreateJoinToken](4, 1),
+	kindOf[RevokeJoinToken](5, 1),
+	kindOf[AdmitHost](6, 1),
+	compactKindOf[PutHost](7, 1),
+	kindOf[SetHostStatus](8, 1),
+	kindOf[SetServerRole](9, 1),
+	kindOf[MarkHostLost](10, 1),
+	kindOf[RemoveHost](11, 1),
+	kindOf[PutAttributes](12, 1),
+	kindOf[DeleteAttributes](13, 1),
+	kindOf[CreateCluster](14, 1),
+	kindOf[UpdateCluster](15, 1),
+	kindOf[DeleteCluster](16, 1),
+	kindOf[PutClusterCapacityProviders](17, 1),
+	kindOf[CreateCapacityProvider](18, 1),
+	kindOf[UpdateCapacityProvider](19, 1),
+	kindOf[DeleteCapacityProvider](20, 1),
+	kindOf[RegisterDefinition](21, 1),
+	kindOf[DeregisterDefinition](22, 1),
+	kindOf[DeleteDefinitions](23, 1),
+	compactKindOf[LaunchTasks](24, 1),
+	compactKindOf[PlaceTasks](25, 1),
+	compactKindOf[RetryTasks](26, 1),
+	compactKindOf[ReportTasks](27, 1),
+	kindOf[StopTask](28, 1),
+	kindOf[ResolveDependencies](29, 1),
+	kindOf[SetTags](30, 1),
+	kindOf[PutTeam](31, 1),
+	kindOf[DeleteTeam](32, 1),
+	kindOf[PutAccountSetting](33, 1),
+	kindOf[DeleteAccountSetting](34, 1),
+	kindOf[CreateAccessKey](35, 1),
+	kindOf[DeleteAccessKey](36, 1),
+	kindOf[Reap](37, 1),
 }
 
 // ErrNewer is what Decode and Restore answer to data that this version cannot read: a newer one wrote it.
@@ -73,7 +68,7 @@ var ErrNewer = errors.New("written by a newer version of Pinion, or damaged: sta
 
 // Encode turns a command into a log entry for servers of this version: one kind byte and the command in the form of that kind,
 // JSON or compact.
-func Encode(c Command) ([]byte, error) { return encode(c, FeatureLevel) }
+func Encode(c Command) ([]byte, error) { return encode(c, ownLevel) }
 
 // Encode turns a command into a log entry that every server of the pool understands: ErrTooNew when there is none. Whoever puts
 // a command into the log does it so; apply cannot refuse, because what is in the log has to be applied.
@@ -123,6 +118,7 @@ type kind struct {
 	code        byte
 	level       int // the first FeatureLevel that knows it
 	commandType reflect.Type
+	fields      *fieldLevels                                  // of what the command can hold
 	encode      func(entry []byte, c Command) ([]byte, error) // appends to entry
 	decode      func([]byte) (Command, error)
 }
@@ -172,7 +168,8 @@ func newKind[C Command](f codec, code byte, level int) kind {
 		}
 		return c, nil
 	}
-	return kind{code: code, level: level, commandType: reflect.TypeFor[C](), encode: encode, decode: decode}
+	of := reflect.TypeFor[C]()
+	return kind{code: code, level: level, commandType: of, fields: fieldLevelsOf(of), encode: encode, decode: decode}
 }
 
 // kindsOf are the kinds for a command, the oldest first.
@@ -184,13 +181,15 @@ func kindsOf(c Command) (known []kind) {
 	return kindsByType[of]
 }
 
-var kindsByType = func() map[reflect.Type][]kind {
+var kindsByType = byType(kinds)
+
+func byType(kinds []kind) map[reflect.Type][]kind {
 	byType := map[reflect.Type][]kind{}
 	for _, k := range kinds {
 		byType[k.commandType] = append(byType[k.commandType], k)
 	}
 	return byType
-}()
+}
 
 // decodeStrictly reads exactly one JSON value and refuses fields that into does not have.
 func decodeStrictly(data []byte, into any) error {

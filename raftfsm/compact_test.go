@@ -3,13 +3,7 @@ package raftfsm
 import (
 	"bytes"
 	"encoding/json"
-	"flag"
-	"fmt"
-	"maps"
-	"os"
 	"reflect"
-	"slices"
-	"strings"
 	"testing"
 	"time"
 
@@ -150,41 +144,5 @@ func inUTC(v reflect.Value) {
 		for i := range v.NumField() {
 			inUTC(v.Field(i))
 		}
-	}
-}
-
-var rewrite = flag.Bool("rewrite", false, "write the list of fields anew")
-
-// TestFieldsAreAppendOnly holds what is on disks: fields go by their places, so a new one stands behind all others of its struct,
-// and none goes away. `go test ./raftfsm -run Fields -rewrite` adds the new ones.
-func TestFieldsAreAppendOnly(t *testing.T) {
-	const path = "testdata/fields"
-	is := map[string][]string{}
-	for _, value := range stored() {
-		maps.Copy(is, compact.Fields(value))
-	}
-	released, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	for line := range strings.Lines(string(released)) {
-		fields := strings.Fields(line)
-		name, was := fields[0], fields[1:]
-		if len(was) > len(is[name]) || !slices.Equal(is[name][:len(was)], was) {
-			t.Errorf("%s had the fields %v, and has %v: none may move, go or take another form, new ones stand at the end", name, was, is[name])
-		}
-	}
-	var now strings.Builder
-	for _, name := range slices.Sorted(maps.Keys(is)) {
-		fmt.Fprintln(&now, name, strings.Join(is[name], " "))
-	}
-	switch {
-	case t.Failed() || now.String() == string(released):
-	case *rewrite:
-		if err := os.WriteFile(path, []byte(now.String()), 0o644); err != nil {
-			t.Fatal(err)
-		}
-	default:
-		t.Errorf("there are new fields: go test ./raftfsm -run Fields -rewrite writes them down; they are\n%s", &now)
 	}
 }

@@ -3,7 +3,6 @@ package raftfsm
 import (
 	"fmt"
 	"pinion/raftfsm/spec"
-	"slices"
 	"time"
 )
 
@@ -16,16 +15,6 @@ type family struct {
 // RegisterDefinition stores the definition under the next revision of its family. Answer: *TaskDefinition.
 type RegisterDefinition struct{ Definition spec.TaskDefinition }
 
-// level is 3 for what older versions would not know how to run, or to decode.
-func (c RegisterDefinition) level() int {
-	for i := range c.Definition.Containers {
-		if isNewer(&c.Definition.Containers[i]) {
-			return 3
-		}
-	}
-	return 1
-}
-
 func (c RegisterDefinition) apply(tx *tx) (any, error) {
 	next := family{Name: c.Definition.Family, LastRevision: 1}
 	if known := familiesByName.get(&tx.View, indexKey{first: next.Name}); known != nil {
@@ -35,15 +24,6 @@ func (c RegisterDefinition) apply(tx *tx) (any, error) {
 	tx.put(tableFamilies, &next)
 	tx.put(tableDefinitions, &c.Definition)
 	return &c.Definition, nil
-}
-
-// isNewer reports whether the container has something that came with feature level 3.
-func isNewer(c *spec.ContainerDefinition) bool {
-	shares := func(r spec.ResourceRequirement) bool { return r.SharingStrategy != nil || r.Value == spec.AllGPUs }
-	named := func(p spec.PortMapping) bool { return p.AppProtocol != "" }
-	return c.HealthCheck != nil || c.StartTimeout != nil || c.RestartPolicy != nil || c.VersionConsistency != "" ||
-		len(c.DependsOn)+len(c.ExtraHosts)+len(c.DNSServers)+len(c.DNSSearchDomains)+len(c.SystemControls)+len(c.VolumesFrom) > 0 ||
-		slices.ContainsFunc(c.ResourceRequirements, shares) || slices.ContainsFunc(c.PortMappings, named)
 }
 
 // DeregisterDefinition makes a revision INACTIVE; one that is not ACTIVE stays as it is. ErrNotFound.

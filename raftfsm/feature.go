@@ -1,11 +1,16 @@
 package raftfsm
 
-import "fmt"
+import (
+	"fmt"
+	"reflect"
+)
 
-// FeatureLevel grows when commands or objects get something that older versions would not understand. 1 was a pool of
-// one host; 2 brought pools of many; 3 the whole task API of ECS, sealed access keys, and tasks that wait for a place; 4 the
-// compact form of frequent log entries and of snapshots.
-const FeatureLevel = 4
+// FeatureLevel grows by one with each release that brings a command, or a field of a command or an object, that servers of the release
+// before would not understand. A new command says its level in the table of kinds, a new field in its tag (see fieldLevels).
+const FeatureLevel = 1
+
+// ownLevel is FeatureLevel; tests of what comes after it raise it.
+var ownLevel = FeatureLevel
 
 // ErrTooNew refuses a command that a server of the pool would not understand.
 var ErrTooNew = fmt.Errorf("a server of the pool runs an older version of Pinion that cannot do this: upgrade it first (see `pinion hosts`)")
@@ -13,9 +18,9 @@ var ErrTooNew = fmt.Errorf("a server of the pool runs an older version of Pinion
 // MinFeatureLevel is the level that every server of the pool understands. Without a server on record the pool is one host,
 // and that host is the reader.
 func (v *View) MinFeatureLevel() int {
-	lowest := FeatureLevel
+	lowest := ownLevel
 	for _, host := range v.Servers() {
-		lowest = min(lowest, max(host.FeatureLevel, 1)) // level 1 did not say so
+		lowest = min(lowest, max(host.FeatureLevel, 1))
 	}
 	return lowest
 }
@@ -29,15 +34,9 @@ func mayWrite(c Command, understood int) error {
 	if len(known) == 0 {
 		return nil
 	}
-	level := known[0].level
-	if n, ok := c.(versioned); ok {
-		level = max(level, n.level())
-	}
+	level := max(known[0].level, known[0].fields.needed(reflect.Indirect(reflect.ValueOf(c))))
 	if level <= understood {
 		return nil
 	}
 	return fmt.Errorf("%v: %w", known[0].commandType, ErrTooNew)
 }
-
-// versioned is a command whose kind is older than something that it can hold: level is what this one needs.
-type versioned interface{ level() int }

@@ -33,13 +33,7 @@ func newHistory(t tester) *history {
 
 func (h *history) try(t tester, c Command) (any, error) {
 	t.Helper()
-	return h.tryAs(t, c, FeatureLevel)
-}
-
-// tryAs has the command in the form for servers of that level.
-func (h *history) tryAs(t tester, c Command, level int) (any, error) {
-	t.Helper()
-	entry, err := encode(c, level)
+	entry, err := Encode(c)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -93,14 +87,8 @@ func snapshotOf(t tester, s *State) []byte {
 
 func snapshotOfView(t tester, v *View) []byte {
 	t.Helper()
-	return snapshotAs(t, v, v.MinFeatureLevel())
-}
-
-// snapshotAs is a snapshot for servers of that level.
-func snapshotAs(t tester, v *View, level int) []byte {
-	t.Helper()
 	var written bytes.Buffer
-	if err := v.writeSnapshot(&written, level); err != nil {
+	if err := v.writeSnapshot(&written); err != nil {
 		t.Fatal(err)
 	}
 	return written.Bytes()

@@ -12,7 +12,7 @@ import (
 )
 
 func TestRaftsAdapter(t *testing.T) {
-	h := everything(t, FeatureLevel)
+	h := everything(t)
 	state := NewState()
 	fsm := NewFSM(state)
 	for i, entry := range h.log {
@@ -67,7 +67,7 @@ func TestASnapshotIsOfTheMomentItWasTaken(t *testing.T) {
 }
 
 func TestASnapshotThatCannotBeWrittenIsCancelled(t *testing.T) {
-	taken, _ := NewFSM(everything(t, FeatureLevel).State).Snapshot()
+	taken, _ := NewFSM(everything(t).State).Snapshot()
 	full := &sink{limit: 10}
 	if err := taken.Persist(full); !errors.Is(err, errFull) || !full.cancelled || full.closed {
 		t.Errorf("%v, cancelled %v, closed %v", err, full.cancelled, full.closed)

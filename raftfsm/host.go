@@ -17,14 +17,6 @@ import (
 // are not STOPPED. Answer: *Host.
 type PutHost struct{ Host spec.Host }
 
-// level is 3 with HealthAt: whoever records the host leaves it out before all servers know it.
-func (c PutHost) level() int {
-	if !c.Host.HealthAt.IsZero() {
-		return 3
-	}
-	return 1
-}
-
 func (c PutHost) apply(tx *tx) (any, error) {
 	host := c.Host
 	if host.ID == "" {

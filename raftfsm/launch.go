@@ -3,7 +3,6 @@ package raftfsm
 import (
 	"fmt"
 	"pinion/raftfsm/spec"
-	"slices"
 	"time"
 )
 
@@ -31,18 +30,6 @@ type LaunchResult struct {
 	Refused  []*spec.Task // the run lost the race for a place; nothing of it is in the state
 	Conflict string       // what Refused ran into, for the log
 	Err      error        // it can never succeed as it is: TokenConflict, ErrNotFound or ErrInactive of cluster and definition
-}
-
-// level is 3 with UDP ports, which were not counted before, and with tasks that wait.
-func (c LaunchTasks) level() int {
-	for i := range c.Runs {
-		if slices.ContainsFunc(c.Runs[i].Tasks, func(t *spec.Task) bool {
-			return len(t.UDPPorts) > 0 || t.Queue != nil || t.Gang != nil || t.ArrayIndex != nil
-		}) {
-			return 3
-		}
-	}
-	return 1
 }
 
 func (c LaunchTasks) apply(tx *tx) (any, error) {

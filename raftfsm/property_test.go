@@ -35,7 +35,7 @@ type model struct {
 
 func (w *model) step() {
 	before, snapshot := w.View(), snapshotOf(w, w.State)
-	answer, err := w.tryAs(w, w.command(), pick(w.T, 1, FeatureLevel))
+	answer, err := w.try(w, w.command())
 	after := w.View()
 	if err != nil && !bytes.Equal(snapshot, snapshotOf(w, w.State)) {
 		w.Fatalf("refused with %v, but the state changed", err)
@@ -109,7 +109,7 @@ func (w *model) rare(r *rapid.T) Command {
 	return pick[Command](r,
 		StopTask{ID: w.task(r), Code: spec.StopUserInitiated, At: w.moment(r)},
 		StopTask{ID: w.task(r), Code: spec.StopUserInitiated, At: w.moment(r)},
-		Reap{Before: w.moment(r), TokensBefore: w.moment(r), Usage: rapid.Bool().Draw(r, "usage")},
+		Reap{Before: w.moment(r), TokensBefore: w.moment(r)},
 		CreateCluster{spec.Cluster{Name: "lab", CreatedAt: w.moment(r)}},
 		RegisterDefinition{definition("gpu", "1")},
 		DeregisterDefinition{Name: pick(r, "gpu:2", "gpu:3", "cpu:1"), At: w.moment(r)},
@@ -216,25 +216,20 @@ func (w *model) checkReplay() {
 	}
 }
 
-// checkRestore: a state restored from either format is the same, and goes on the same way.
+// checkRestore: a state restored from a snapshot is the same, and goes on the same way.
 func (w *model) checkRestore() {
-	restored := map[int]*history{1: {State: NewState()}, chunksLevel: {State: NewState()}}
-	for level, other := range restored {
-		other.log = slices.Clone(w.log)
-		if err := other.Restore(newReader(snapshotAs(w, w.View(), level))); err != nil {
-			w.Fatal(err)
-		}
+	other := &history{State: NewState(), log: slices.Clone(w.log)}
+	if err := other.Restore(newReader(w.snapshot(w))); err != nil {
+		w.Fatal(err)
 	}
 	for range 5 {
-		next, as := w.command(), pick(w.T, 1, FeatureLevel)
-		_, here := w.tryAs(w, next, as)
-		for level, other := range restored {
-			if _, there := other.tryAs(w, next, as); fmt.Sprint(here) != fmt.Sprint(there) {
-				w.Fatalf("%T: %v here, %v in the state restored from level %d", next, here, there, level)
-			}
-			if !bytes.Equal(snapshotAs(w, w.View(), chunksLevel), snapshotAs(w, other.View(), chunksLevel)) {
-				w.Fatalf("%T: the state restored from level %d is another", next, level)
-			}
+		next := w.command()
+		_, here := w.try(w, next)
+		if _, there := other.try(w, next); fmt.Sprint(here) != fmt.Sprint(there) {
+			w.Fatalf("%T: %v here, %v in the restored state", next, here, there)
+		}
+		if !bytes.Equal(w.snapshot(w), other.snapshot(w)) {
+			w.Fatalf("%T: the restored state is another", next)
 		}
 	}
 }

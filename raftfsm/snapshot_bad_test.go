@@ -7,10 +7,12 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"pinion/raftfsm/spec"
+	"slices"
 	"strings"
 	"testing"
 	"time"
+
+	"pinion/raftfsm/spec"
 )
 
 // bad is a snapshot that is refused.
@@ -37,52 +39,56 @@ func (c bad) check(t *testing.T) {
 	}
 }
 
-func TestABadSnapshotOfLinesIsRefusedAndLeavesTheStateAlone(t *testing.T) {
-	good := string(everything(t, 1).snapshot(t))
-	lines := strings.SplitAfter(strings.TrimSuffix(good, "\n"), "\n")
-	end := len(lines) - 1
+func TestABadSnapshotIsRefusedAndLeavesTheStateAlone(t *testing.T) {
+	good := string(everything(t).snapshot(t))
+	header, records := recordsOf(t, good)
+	end := len(records) - 2 // the trailer is two fields, an empty name and itself
+	level := fmt.Sprintf(`"featureLevel":%d`, FeatureLevel)
+	joined := func(all ...[]string) string { return header + strings.Join(slices.Concat(all...), "") }
+	if joined(records) != good {
+		t.Fatal("the records are not divided as they were written")
+	}
 	for _, c := range []bad{
 		{"empty", "", ErrDamaged},
 		{"another file", "hello\n", ErrDamaged},
 		{"another JSON file", "{}\n", ErrDamaged},
 		{"a format before the first", strings.Replace(good, `"pinionSnapshot":1`, `"pinionSnapshot":-1`, 1), ErrDamaged},
-		{"a later format", strings.Replace(good, `"pinionSnapshot":1`, `"pinionSnapshot":3`, 1), ErrNewer},
-		{"a later feature level", strings.Replace(good, `"featureLevel":1`, fmt.Sprintf(`"featureLevel":%d`, FeatureLevel+1), 1), ErrNewer},
-		{"the format of others", strings.Replace(good, `"pinionSnapshot":1`, `"pinionSnapshot":2`, 1), ErrDamaged},
-		{"a table not known", strings.Replace(good, `"table":"tasks"`, `"table":"jobs"`, 1), ErrNewer},
-		{"a field not known", strings.Replace(good, `"hostId":`, `"nodeId":`, 1), ErrNewer},
-		{"cut after a line", strings.Join(lines[:end], ""), ErrDamaged},
-		{"a changed value", strings.Replace(good, `"cpu":100`, `"cpu":101`, 1), ErrDamaged},
-		{"a line missing", strings.Join(append(lines[:5:5], lines[6:]...), ""), ErrDamaged},
-		{"lines exchanged", strings.Join(append([]string{lines[0], lines[2], lines[1]}, lines[3:]...), ""), ErrDamaged},
-		{"more after the end", good + good, ErrDamaged},
+		{"a later format", strings.Replace(good, `"pinionSnapshot":1`, `"pinionSnapshot":2`, 1), ErrNewer},
+		{"a later feature level", strings.Replace(good, level, fmt.Sprintf(`"featureLevel":%d`, FeatureLevel+1), 1), ErrNewer},
+		{"cut after a record", joined(records[:end]), ErrDamaged},
+		{"a changed value", strings.Replace(good, "busybox", "busybix", 1), ErrDamaged},
+		{"a record missing", joined(records[:end-2], records[end:]), ErrDamaged},
+		{"records exchanged", joined(records[:end-4], records[end-2:end], records[end-4:end-2], records[end:]), ErrDamaged},
+		{"more after the end", good + "\x00", ErrDamaged},
+		{"twice the same", good + good, ErrDamaged},
+		{"a table not known", crafted(t, func(w *recordWriter) { craft(t, w, "jobs", &spec.Team{Name: "a"}) }), ErrNewer},
+		{"a field not known", crafted(t, func(w *recordWriter) { craft(t, w, "removed", &laterRemoved{ID: "a", Why: "old"}) }), ErrNewer},
+		{"a field cut short", crafted(t, func(w *recordWriter) { fields(t, w, "\x00\x14teams", "\x01\x01\x00") }), ErrDamaged},
+		{"a name that is none", crafted(t, func(w *recordWriter) { fields(t, w, "\x09", "") }), ErrDamaged},
+		{"a record too long", crafted(t, func(w *recordWriter) { length(t, w, maxField+1) }), ErrDamaged},
+		{"a record longer than the rest", crafted(t, func(w *recordWriter) { length(t, w, 1000) }), ErrDamaged},
+		{"a length without an end", crafted(t, func(w *recordWriter) { raw(t, w, strings.Repeat("\xff", 11)) }), ErrDamaged},
+		{"the end is missing", crafted(t, func(w *recordWriter) { craft(t, w, "removed", &spec.RemovedHost{ID: "a"}) }), ErrDamaged},
+		{"nothing after the records", crafted(t, func(w *recordWriter) { fields(t, w, "") }), ErrDamaged},
+		{"another sum", crafted(t, func(w *recordWriter) { finish(t, w, snapshotTrailer{SHA256: strings.Repeat("0", 64)}) }), ErrDamaged},
+		{"more records than there are", strings.Replace(good, `"records":`, `"records":1`, 1), ErrDamaged},
 	} {
 		t.Run(c.name, c.check)
 	}
 }
 
-func TestABadSnapshotOfChunksIsRefusedAndLeavesTheStateAlone(t *testing.T) {
-	good := string(everything(t, FeatureLevel).snapshot(t))
-	for _, c := range []bad{
-		{"a later format", strings.Replace(good, `"pinionSnapshot":2`, `"pinionSnapshot":3`, 1), ErrNewer},
-		{"a later feature level", strings.Replace(good, fmt.Sprintf(`"featureLevel":%d`, FeatureLevel), fmt.Sprintf(`"featureLevel":%d`, FeatureLevel+1), 1), ErrNewer},
-		{"the format of others", strings.Replace(good, `"pinionSnapshot":2`, `"pinionSnapshot":1`, 1), ErrDamaged},
-		{"more after the end", good + "\x00", ErrDamaged},
-		{"twice the same", good + good, ErrDamaged},
-		{"a table not known", crafted(t, func(w *chunkWriter) { craft(t, w, "jobs", &spec.Team{Name: "a"}) }), ErrNewer},
-		{"a field not known", crafted(t, func(w *chunkWriter) { craft(t, w, "removed", &laterRemoved{ID: "a", Why: "old"}) }), ErrNewer},
-		{"a field cut short", crafted(t, func(w *chunkWriter) { chunks(t, w, "\x00\x14teams", "\x01\x01\x00") }), ErrDamaged},
-		{"a name that is none", crafted(t, func(w *chunkWriter) { chunks(t, w, "\x09", "") }), ErrDamaged},
-		{"a record too long", crafted(t, func(w *chunkWriter) { length(t, w, maxChunk+1) }), ErrDamaged},
-		{"a record longer than the rest", crafted(t, func(w *chunkWriter) { length(t, w, 1000) }), ErrDamaged},
-		{"a length without an end", crafted(t, func(w *chunkWriter) { raw(t, w, strings.Repeat("\xff", 11)) }), ErrDamaged},
-		{"the end is missing", crafted(t, func(w *chunkWriter) { craft(t, w, "removed", &spec.RemovedHost{ID: "a"}) }), ErrDamaged},
-		{"nothing after the records", crafted(t, func(w *chunkWriter) { chunks(t, w, "") }), ErrDamaged},
-		{"another sum", crafted(t, func(w *chunkWriter) { finish(t, w, snapshotTrailer{SHA256: strings.Repeat("0", 64)}) }), ErrDamaged},
-		{"more records than there are", strings.Replace(good, `"records":`, `"records":1`, 1), ErrDamaged},
-	} {
-		t.Run(c.name, c.check)
+// recordsOf divides a snapshot into its header and its fields, each with its length: two for a record.
+func recordsOf(t *testing.T, snapshot string) (header string, fields []string) {
+	t.Helper()
+	header, rest, _ := strings.Cut(snapshot, "\n")
+	for rest != "" {
+		n, size := binary.Uvarint([]byte(rest))
+		if size <= 0 || uint64(len(rest)-size) < n {
+			t.Fatalf("no field: %q", rest)
+		}
+		fields, rest = append(fields, rest[:size+int(n)]), rest[size+int(n):]
 	}
+	return header + "\n", fields
 }
 
 // laterRemoved is RemovedHost as a later version might have it.
@@ -93,44 +99,44 @@ type laterRemoved struct {
 	Why  string
 }
 
-// crafted is a snapshot of chunks that has what write puts into it behind its header.
-func crafted(t *testing.T, write func(w *chunkWriter)) string {
+// crafted is a snapshot that has what write puts into it behind its header.
+func crafted(t *testing.T, write func(w *recordWriter)) string {
 	t.Helper()
 	var snapshot bytes.Buffer
-	if err := json.NewEncoder(&snapshot).Encode(snapshotHeader{formatChunks, FeatureLevel}); err != nil {
+	if err := json.NewEncoder(&snapshot).Encode(snapshotHeader{snapshotFormat, FeatureLevel}); err != nil {
 		t.Fatal(err)
 	}
-	write(&chunkWriter{out: &snapshot})
+	write(&recordWriter{out: &snapshot})
 	return snapshot.String()
 }
 
-func craft(t *testing.T, w *chunkWriter, table string, object any) {
+func craft(t *testing.T, w *recordWriter, table string, object any) {
 	t.Helper()
-	chunks(t, w, string(w.stream.Append(nil, &table)), string(w.stream.Append(nil, object)))
+	fields(t, w, string(w.stream.Append(nil, &table)), string(w.stream.Append(nil, object)))
 }
 
-func chunks(t *testing.T, w *chunkWriter, all ...string) {
+func fields(t *testing.T, w *recordWriter, all ...string) {
 	t.Helper()
-	for _, chunk := range all {
-		if err := w.chunk([]byte(chunk)); err != nil {
+	for _, field := range all {
+		if err := w.field([]byte(field)); err != nil {
 			t.Fatal(err)
 		}
 	}
 }
 
-func length(t *testing.T, w *chunkWriter, n uint64) {
+func length(t *testing.T, w *recordWriter, n uint64) {
 	t.Helper()
 	raw(t, w, string(binary.AppendUvarint(nil, n)))
 }
 
-func raw(t *testing.T, w *chunkWriter, data string) {
+func raw(t *testing.T, w *recordWriter, data string) {
 	t.Helper()
 	if _, err := io.WriteString(w.out, data); err != nil {
 		t.Fatal(err)
 	}
 }
 
-func finish(t *testing.T, w *chunkWriter, e snapshotTrailer) {
+func finish(t *testing.T, w *recordWriter, e snapshotTrailer) {
 	t.Helper()
 	if err := w.end(e); err != nil {
 		t.Fatal(err)
@@ -138,8 +144,8 @@ func finish(t *testing.T, w *chunkWriter, e snapshotTrailer) {
 }
 
 func TestARecordThatCouldNotBeReadAgainIsNotWritten(t *testing.T) {
-	w := &chunkWriter{out: io.Discard}
-	if err := w.record(tableTeams, &spec.Team{Name: strings.Repeat("x", maxChunk)}); err == nil {
+	w := &recordWriter{out: io.Discard}
+	if err := w.write(tableTeams, &spec.Team{Name: strings.Repeat("x", maxField)}); err == nil {
 		t.Error("it was written")
 	}
 }

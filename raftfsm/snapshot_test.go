@@ -15,18 +15,8 @@ import (
 
 func newReader(snapshot []byte) io.Reader { return bytes.NewReader(snapshot) }
 
-// formats are the two forms of a snapshot, by the level of the oldest server.
-var formats = []struct {
-	name   string
-	level  int
-	header string
-}{
-	{"lines for a server of the first version", 1, `{"pinionSnapshot":1,"featureLevel":1}`},
-	{"chunks for all others", FeatureLevel, fmt.Sprintf(`{"pinionSnapshot":2,"featureLevel":%d}`, FeatureLevel)},
-}
-
-// everything has an object in each table, and a server of that level.
-func everything(t tester, level int) *history {
+// everything has an object in each table, and a server.
+func everything(t tester) *history {
 	h := newHistory(t)
 	h.do(t, CreateAccessKey{spec.AccessKey{ID: "AKIA1", Secret: "s", CreatedAt: epoch}})
 	h.launch(t, Launch{Token: "once", TokenHash: "a", Tasks: []*spec.Task{task("t1", "h1", "h1-gpu0")}, At: at(1)})
@@ -43,9 +33,9 @@ func everything(t tester, level int) *history {
 	h.do(t, CreateCapacityProvider{spec.CapacityProvider{Name: "night", CreatedAt: epoch}})
 	h.do(t, PutTeam{spec.Team{Name: "vision", Weight: 2}})
 	ended(t, h, "t0", "vision", at(0), at(1))
-	h.do(t, Reap{Before: at(2), Usage: true})
+	h.do(t, Reap{Before: at(2)})
 	h.launch(t, Launch{Tasks: []*spec.Task{waiting("t3", 1)}})
-	h.do(t, PutHost{ofLevel("h1", level)})
+	h.do(t, PutHost{ofLevel("h1", FeatureLevel)})
 	h.do(t, SetServerRole{"h1", true})
 	return h
 }
@@ -61,38 +51,35 @@ func restored(t tester, snapshot []byte) *State {
 }
 
 func TestEveryTableIsInASnapshotAndComesBack(t *testing.T) {
-	for _, format := range formats {
-		t.Run(format.name, func(t *testing.T) {
-			h := everything(t, format.level)
-			for _, table := range tables {
-				if len(slices.Collect(table.objects(h.View()))) == 0 {
-					t.Errorf("nothing in %s", table.tableInfo().name)
-				}
-			}
-			written := h.snapshot(t)
-			if header, _, _ := bytes.Cut(written, []byte("\n")); string(header) != format.header {
-				t.Errorf("the header is %s", header)
-			}
-			back := restored(t, written)
-			for _, table := range tables {
-				was, is := slices.Collect(table.objects(h.View())), slices.Collect(table.objects(back.View()))
-				if !reflect.DeepEqual(was, is) {
-					t.Errorf("%s: wrote %v, restored %v", table.tableInfo().name, was, is)
-				}
-			}
-			if again := snapshotOf(t, back); !bytes.Equal(written, again) {
-				t.Errorf("wrote   %s\nrestored %s", written, again)
-			}
-			if v := back.View(); v.Index() != h.View().Index() || len(v.Free("h1").GPUs) != 2 || v.Definition("gpu") == nil {
-				t.Error("the orders are not restored")
-			}
-		})
+	h := everything(t)
+	for _, table := range tables {
+		if len(slices.Collect(table.objects(h.View()))) == 0 {
+			t.Errorf("nothing in %s", table.tableInfo().name)
+		}
+	}
+	written := h.snapshot(t)
+	want := fmt.Sprintf(`{"pinionSnapshot":1,"featureLevel":%d}`, FeatureLevel)
+	if header, _, _ := bytes.Cut(written, []byte("\n")); string(header) != want {
+		t.Errorf("the header is %s", header)
+	}
+	back := restored(t, written)
+	for _, table := range tables {
+		was, is := slices.Collect(table.objects(h.View())), slices.Collect(table.objects(back.View()))
+		if !reflect.DeepEqual(was, is) {
+			t.Errorf("%s: wrote %v, restored %v", table.tableInfo().name, was, is)
+		}
+	}
+	if again := snapshotOf(t, back); !bytes.Equal(written, again) {
+		t.Errorf("wrote   %s\nrestored %s", written, again)
+	}
+	if v := back.View(); v.Index() != h.View().Index() || len(v.Free("h1").GPUs) != 2 || v.Definition("gpu") == nil {
+		t.Error("the indexes are not restored")
 	}
 }
 
 func TestASnapshotReplacesWhatWasThere(t *testing.T) {
 	snapshot := newHistory(t).snapshot(t)
-	full := everything(t, FeatureLevel)
+	full := everything(t)
 	if err := full.Restore(newReader(snapshot)); err != nil {
 		t.Fatal(err)
 	}
@@ -102,43 +89,33 @@ func TestASnapshotReplacesWhatWasThere(t *testing.T) {
 }
 
 func TestEveryFlippedBitIsNoticed(t *testing.T) {
-	for _, format := range formats {
-		t.Run(format.name, func(t *testing.T) {
-			good := snapshotAs(t, newHistory(t).View(), format.level)
-			state := NewState()
-			for i := range good {
-				damaged := bytes.Clone(good)
-				damaged[i] ^= 1 << (i % 8)
-				err := state.Restore(newReader(damaged))
-				if !errors.Is(err, ErrDamaged) && !errors.Is(err, ErrNewer) {
-					t.Fatalf("byte %d (%q): %v", i, good[max(0, i-20):min(len(good), i+20)], err)
-				}
-			}
-		})
+	good := newHistory(t).snapshot(t)
+	state := NewState()
+	for i := range good {
+		damaged := bytes.Clone(good)
+		damaged[i] ^= 1 << (i % 8)
+		err := state.Restore(newReader(damaged))
+		if !errors.Is(err, ErrDamaged) && !errors.Is(err, ErrNewer) {
+			t.Fatalf("byte %d (%q): %v", i, good[max(0, i-20):min(len(good), i+20)], err)
+		}
 	}
 }
 
 func TestEveryCutIsNoticed(t *testing.T) {
-	for _, format := range formats {
-		t.Run(format.name, func(t *testing.T) {
-			good := snapshotAs(t, newHistory(t).View(), format.level)
-			state := NewState()
-			for i := range good {
-				if err := state.Restore(newReader(good[:i])); !errors.Is(err, ErrDamaged) {
-					t.Fatalf("cut to %d of %d bytes: %v", i, len(good), err)
-				}
-			}
-		})
+	good := newHistory(t).snapshot(t)
+	state := NewState()
+	for i := range good {
+		if err := state.Restore(newReader(good[:i])); !errors.Is(err, ErrDamaged) {
+			t.Fatalf("cut to %d of %d bytes: %v", i, len(good), err)
+		}
 	}
 }
 
 func TestAnErrorOfTheReaderIsReturned(t *testing.T) {
-	for _, format := range formats {
-		broken := errors.New("disk on fire")
-		half := snapshotAs(t, newHistory(t).View(), format.level)[:100]
-		if err := NewState().Restore(io.MultiReader(newReader(half), &failing{broken})); !errors.Is(err, broken) {
-			t.Errorf("%s: %v", format.name, err)
-		}
+	broken := errors.New("disk on fire")
+	half := newHistory(t).snapshot(t)[:100]
+	if err := NewState().Restore(io.MultiReader(newReader(half), &failing{broken})); !errors.Is(err, broken) {
+		t.Errorf("%v", err)
 	}
 }
 
@@ -146,26 +123,25 @@ type failing struct{ err error }
 
 func (f *failing) Read([]byte) (int, error) { return 0, f.err }
 
-// TestServersAgreeHoweverTheyGotTheState is the life of a pool whose hosts are in another zone: its servers are upgraded, one
-// replays the log, one was given lines and one chunks, and all of them have one digest from then on.
+// TestServersAgreeHoweverTheyGotTheState is a pool whose hosts are in another zone: one server has been there from the start, one replays
+// the log, one was given a snapshot and one a snapshot and the entry after it, and all of them have one digest from then on.
 func TestServersAgreeHoweverTheyGotTheState(t *testing.T) {
 	here := func(minutes int) time.Time { return at(minutes).In(time.FixedZone("", 2*60*60)) }
 	running := ReportTasks{HostID: "h1", Reports: []spec.TaskReport{
 		{TaskID: "t1", Status: spec.Running, Times: spec.TaskTimes{Started: here(1)}, Containers: []spec.ContainerReport{{Name: "main", Status: spec.Running}}},
 	}}
-	old := everything(t, 1)
-	if _, err := old.tryAs(t, running, 1); err != nil {
-		t.Fatal(err)
-	}
-	lines := old.snapshot(t)
-	old.do(t, PutHost{ofLevel("h1", FeatureLevel)})
+	old := everything(t)
+	old.do(t, running)
+	before := old.snapshot(t)
+	last := PutHost{hostWith("h5", 1)}
+	old.do(t, last)
 	servers := map[string]*history{
-		"that was there from the start": old,
-		"that replayed the log":         replayOf(t, old.log),
-		"that was given lines":          {State: restored(t, lines), log: old.log[:len(old.log)-1]},
-		"that was given chunks":         {State: restored(t, old.snapshot(t)), log: old.log},
+		"that was there from the start":         old,
+		"that replayed the log":                 replayOf(t, old.log),
+		"that was given a snapshot":             {State: restored(t, old.snapshot(t)), log: old.log},
+		"that was given a snapshot from before": {State: restored(t, before), log: old.log[:len(old.log)-1]},
 	}
-	servers["that was given lines"].do(t, PutHost{ofLevel("h1", FeatureLevel)})
+	servers["that was given a snapshot from before"].do(t, last)
 	steps := []struct {
 		name    string
 		command Command

@@ -54,19 +54,8 @@ func markStopped(t *spec.Task) {
 
 // Reap forgets tasks that stopped before Before, unless their gang goes on, clusters that were deleted before that, task
 // definitions that were deleted and have no task any more, and client tokens and join tokens that were used or ended before
-// TokensBefore. With Usage, which is of level 3, the GPU time of the tasks is remembered by team. Answer: int, the number of
-// tasks forgotten.
-type Reap struct {
-	Before, TokensBefore time.Time
-	Usage                bool `json:",omitempty"`
-}
-
-func (c Reap) level() int {
-	if c.Usage {
-		return 3
-	}
-	return 1
-}
+// TokensBefore. The GPU time of the tasks is remembered by team. Answer: int, the number of tasks forgotten.
+type Reap struct{ Before, TokensBefore time.Time }
 
 // retryInProgress says whether the work of a task that stopped goes on as another task: who waits for that work may know it by any
 // of the tasks that did it, and so may a client token.
@@ -88,9 +77,7 @@ func (c Reap) apply(tx *tx) (any, error) {
 		tx.remove(tableTasks, task)
 		forgotten = append(forgotten, task)
 	}
-	if c.Usage {
-		tx.recordUsage(forgotten, c.Before)
-	}
+	tx.recordUsage(forgotten, c.Before)
 	for used := range clientTokensByAge.all(&tx.View) {
 		if !used.At.Before(c.TokensBefore) {
 			break

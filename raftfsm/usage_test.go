@@ -21,10 +21,10 @@ func TestWhatForgottenTasksUsedIsRemembered(t *testing.T) {
 	hour := time.Unix(1000*3600, 0)
 	ended(t, h, "a", "vision", hour.Add(-10*time.Minute), hour.Add(90*time.Minute))
 	ended(t, h, "b", "speech", hour, hour.Add(time.Second))
-	h.do(t, Reap{Before: hour.Add(2 * time.Hour), Usage: true})
+	h.do(t, Reap{Before: hour.Add(2 * time.Hour)})
 	ended(t, h, "c", "vision", hour, hour.Add(time.Second))
 	ended(t, h, "d", "vision", hour, hour.Add(time.Hour))
-	h.do(t, Reap{Before: hour.Add(time.Minute), Usage: true})
+	h.do(t, Reap{Before: hour.Add(time.Minute)})
 	want := []*spec.Usage{
 		{Team: "speech", Hours: []spec.UsageHour{{Hour: 1000, GPUSeconds: 2}}},
 		{Team: "vision", Hours: []spec.UsageHour{{Hour: 999, GPUSeconds: 1200}, {Hour: 1000, GPUSeconds: 7202}, {Hour: 1001, GPUSeconds: 3600}}},
@@ -37,21 +37,9 @@ func TestWhatForgottenTasksUsedIsRemembered(t *testing.T) {
 	}
 	late := hour.Add(spec.UsageRetention + 90*time.Minute)
 	ended(t, h, "e", "vision", late, late.Add(time.Second))
-	h.do(t, Reap{Before: late.Add(time.Minute), Usage: true})
+	h.do(t, Reap{Before: late.Add(time.Minute)})
 	usages := h.View().Usages() // of speech nothing counts any more
 	if len(usages) != 1 || len(usages[0].Hours) != 2 || usages[0].Hours[0].Hour != 1001 || usages[0].Hours[1].GPUSeconds != 2 {
 		t.Errorf("after a long time: %+v", usages)
-	}
-}
-
-func TestServersOfBeforeForgetWithoutRemembering(t *testing.T) {
-	h := newHistory(t)
-	ended(t, h, "a", "vision", at(0), at(10))
-	h.do(t, Reap{Before: at(20)})
-	if got := h.View().Usages(); len(got) != 0 {
-		t.Errorf("%+v", got)
-	}
-	if got := (Reap{}).level(); got != 1 {
-		t.Errorf("level %d", got)
 	}
 }

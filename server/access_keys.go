@@ -29,12 +29,10 @@ func (s *Server) BootstrapKey(ctx context.Context) (key spec.AccessKey, created 
 	return key, true, err
 }
 
-// bootstrapKey is the newest of the pool's own keys that can be read. A version that knew no roles made one key and did not
-// mark it.
+// bootstrapKey is the newest of the pool's own keys that can be read.
 func (s *Server) bootstrapKey(view *raftfsm.View) (found spec.AccessKey, ok bool) {
 	for _, key := range view.AccessKeys() {
-		unmarked := key.Secret != "" && key.Role == spec.RoleAdmin && key.Cluster == ""
-		if !key.Hosts && !unmarked || ok && key.CreatedAt.Before(found.CreatedAt) {
+		if !key.Hosts || ok && key.CreatedAt.Before(found.CreatedAt) {
 			continue
 		}
 		if secret, err := s.KeySecret(key); err == nil {
@@ -51,8 +49,7 @@ func (s *Server) CreateKey(ctx context.Context, role spec.Role, cluster string) 
 	return s.recordKey(ctx, spec.AccessKey{Role: role, Cluster: cluster})
 }
 
-// recordKey completes a key, records it with its secret sealed, and returns it with the secret in clear. While a server of
-// the pool is too old to read a sealed one, the pool's own key is recorded as that server knows it.
+// recordKey completes a key, records it with its secret sealed, and returns it with the secret in clear.
 func (s *Server) recordKey(ctx context.Context, key spec.AccessKey) (spec.AccessKey, error) {
 	secret := newKeySecret()
 	key.ID, key.CreatedAt = newKeyID(), s.cfg.Now()
@@ -60,10 +57,6 @@ func (s *Server) recordKey(ctx context.Context, key spec.AccessKey) (spec.Access
 	var err error
 	if recorded.Sealed, recorded.Seal, err = s.keyring.Seal(key.ID, secret); err != nil {
 		return spec.AccessKey{}, err
-	}
-	if key.Hosts && s.state.View().MayWrite(raftfsm.CreateAccessKey{Key: recorded}) != nil {
-		recorded = key
-		recorded.Hosts, recorded.Secret = false, secret
 	}
 	if _, err := s.Propose(ctx, raftfsm.CreateAccessKey{Key: recorded}); err != nil {
 		return spec.AccessKey{}, err
@@ -81,9 +74,6 @@ func (s *Server) RemoveKey(ctx context.Context, id string) error {
 // KeySecret is the secret of a key in the state. raftfsm.ErrUnavailable while this server does not have the key that it
 // is sealed with.
 func (s *Server) KeySecret(key *spec.AccessKey) (string, error) {
-	if key.Sealed == nil {
-		return key.Secret, nil
-	}
 	secret, err := s.keyring.Open(key.ID, key.Sealed, key.Seal)
 	if errors.Is(err, seal.ErrNoKey) {
 		return "", spec.Unavailable(fmt.Sprintf("the secret of access key %s cannot be read: %v; when no other server of the pool has it either, put seal.key into the data directory of one and restart it, or make another access key (`pinion keys create` on a host)", key.ID, err))

@@ -8,7 +8,6 @@ import (
 	"strings"
 	"testing"
 
-	"pinion/raftfsm"
 	"pinion/raftfsm/spec"
 )
 
@@ -77,32 +76,6 @@ func TestARemovedKeyIsGoneAndThePoolMakesItselfAnother(t *testing.T) {
 	other, created, err := s.BootstrapKey(t.Context())
 	if err != nil || !created || other.ID == first.ID {
 		t.Errorf("%s, %t, %v", other.ID, created, err)
-	}
-}
-
-func TestAKeyOfAnOlderVersionGoesOnWorking(t *testing.T) {
-	s := start(t, config(t.TempDir()))
-	old := spec.AccessKey{ID: "AKIAOLD", Secret: "in clear", Role: spec.RoleAdmin, CreatedAt: day0}
-	apply(t, s, raftfsm.CreateAccessKey{Key: old})
-	if key, created, err := s.BootstrapKey(t.Context()); err != nil || created || key.ID != old.ID || key.Secret != old.Secret {
-		t.Errorf("%+v, %t, %v", key, created, err)
-	}
-}
-
-// A server of the version before could not read a sealed key: it would stop at it.
-func TestBesideAnOlderServerThePoolsKeyIsRecordedAsThatOneKnowsIt(t *testing.T) {
-	s := start(t, config(t.TempDir()))
-	apply(t, s, raftfsm.PutHost{Host: spec.Host{ID: hostID, Name: "one", Cluster: spec.DefaultCluster, FeatureLevel: 2}})
-	apply(t, s, raftfsm.SetServerRole{ID: hostID, Server: true})
-	key, _, err := s.BootstrapKey(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
-	if recorded := view(t, s).AccessKey(key.ID); recorded.Secret != key.Secret || recorded.Sealed != nil || recorded.Hosts {
-		t.Errorf("%+v", recorded)
-	}
-	if _, err := s.CreateKey(t.Context(), spec.RoleRead, ""); !errors.Is(err, raftfsm.ErrTooNew) {
-		t.Errorf("another key: %v", err)
 	}
 }
 

@@ -5,7 +5,6 @@ import (
 	"context"
 	"slices"
 	"sync"
-	"time"
 
 	"pinion/raftfsm"
 	"pinion/raftfsm/spec"
@@ -57,9 +56,7 @@ func (s *Server) register(ctx context.Context, t *leaderTerm, e registration) (r
 	if e.Host.RegisteredAt.IsZero() {
 		e.Host.RegisteredAt = now
 	}
-	if e.Host.HealthAt = now; s.state.View().MayWrite(raftfsm.PutHost{Host: e.Host}) != nil {
-		e.Host.HealthAt = time.Time{} // a server of the pool does not know it yet
-	}
+	e.Host.HealthAt = now
 	if _, err := s.propose(ctx, raftfsm.PutHost{Host: e.Host}); err != nil {
 		return registrationReply{}, err
 	}

@@ -11,7 +11,7 @@ import (
 	"slices"
 	"time"
 
-	"pinion/packaging/atomicfile"
+	"pinion/internal/atomicfile"
 	"pinion/raftfsm"
 )
 

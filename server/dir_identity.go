@@ -8,7 +8,7 @@ import (
 	"os"
 	"path/filepath"
 
-	"pinion/packaging/atomicfile"
+	"pinion/internal/atomicfile"
 )
 
 // dirFormat is the version of everything under Config.Dir. It grows when an older pinion could not read the directory.

@@ -47,21 +47,3 @@ func TestAHostBringsADeletedClusterBack(t *testing.T) {
 		t.Errorf("%+v", k)
 	}
 }
-
-// While a server of an older version is there, nothing is written that it would not understand.
-func TestTheLeaderNotesNothingThatAnOldServerDoesNotKnow(t *testing.T) {
-	s := start(t, config(t.TempDir()))
-	joinWith(t, s, 1)
-	old := spec.Host{ID: "old", Name: "old", Cluster: spec.DefaultCluster, FeatureLevel: 2}
-	if _, err := s.Join(t.Context(), old, nil); err != nil {
-		t.Fatal(err)
-	}
-	apply(t, s, raftfsm.SetServerRole{ID: "old", Server: true})
-	old.ID, old.Name = "agent", "agent"
-	if _, err := s.Join(t.Context(), old, nil); err != nil {
-		t.Fatal(err)
-	}
-	if at := view(t, s).Host("agent").HealthAt; !at.IsZero() {
-		t.Errorf("noted %v", at)
-	}
-}

@@ -41,10 +41,7 @@ func (s *Server) reapLoop(ctx context.Context) {
 
 // reap forgets what is over at now.
 func (s *Server) reap(ctx context.Context, now time.Time) error {
-	reap := raftfsm.Reap{Before: now.Add(-stoppedRetention), TokensBefore: now.Add(-tokenRetention), Usage: true}
-	if s.state.View().MayWrite(reap) != nil {
-		reap.Usage = false // a server of the pool does not know it yet
-	}
+	reap := raftfsm.Reap{Before: now.Add(-stoppedRetention), TokensBefore: now.Add(-tokenRetention)}
 	forgotten, err := s.propose(ctx, reap)
 	if err == nil {
 		s.log.Debug("forgot stopped tasks", "tasks", forgotten)

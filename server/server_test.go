@@ -9,7 +9,7 @@ import (
 	"testing"
 	"time"
 
-	"pinion/packaging/atomicfile"
+	"pinion/internal/atomicfile"
 	"pinion/raftfsm"
 	"pinion/raftfsm/spec"
 	"pinion/server/store"

@@ -9,7 +9,7 @@ import (
 
 	"github.com/urfave/cli/v2"
 
-	"pinion/packaging/atomicfile"
+	"pinion/internal/atomicfile"
 )
 
 func snapshotCommand(p Program) *cli.Command {

@@ -12,7 +12,7 @@ import (
 	"github.com/opencontainers/runtime-spec/specs-go"
 	"tags.cncf.io/container-device-interface/pkg/cdi"
 
-	"pinion/packaging/atomicfile"
+	"pinion/internal/atomicfile"
 )
 
 // deviceInjector gives containers their GPUs. The CDI specification is applied here, on the client's side, from a

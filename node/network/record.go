@@ -9,7 +9,7 @@ import (
 	"path/filepath"
 	"strings"
 
-	"pinion/packaging/atomicfile"
+	"pinion/internal/atomicfile"
 	"pinion/raftfsm/spec"
 )
 

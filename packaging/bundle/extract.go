@@ -9,7 +9,7 @@ import (
 	"os"
 	"path/filepath"
 
-	"pinion/packaging/atomicfile"
+	"pinion/internal/atomicfile"
 	"pinion/packaging/bundle/archive"
 )
 

@@ -10,7 +10,7 @@ import (
 
 	"pinion/api"
 	"pinion/api/cli"
-	"pinion/packaging/atomicfile"
+	"pinion/internal/atomicfile"
 	"pinion/raftfsm/spec"
 	"pinion/server"
 	"pinion/server/peer"

@@ -23,12 +23,11 @@ func (r Role) May(needed Role) bool {
 	return slices.Contains(Roles, r) && slices.Index(Roles, r) >= slices.Index(Roles, needed)
 }
 
-// AccessKey lets a client sign requests (SigV4). The server needs the secret itself to check a signature, so it is sealed,
-// not hashed: with a key that servers keep on their disks and that never comes into the state. Secret is what versions
-// before level 3 stored.
+// AccessKey lets a client sign requests (SigV4). A server needs the secret itself to check a signature, so the secret is sealed, not hashed:
+// with a key that servers keep on their disks and that never enters the state.
 type AccessKey struct {
 	ID        string    `json:"id"`               // "AKIA" + 16 upper-case letters and digits
-	Secret    string    `json:"secret,omitempty"` // 40 characters, in clear; never logged
+	Secret    string    `json:"secret,omitempty"` // in clear, for the caller that made the key; never recorded by a server, never logged
 	Sealed    []byte    `json:"sealed,omitempty"` // the secret, as whoever holds the sealing key can read it
 	Seal      string    `json:"seal,omitempty"`   // which sealing key that is
 	Role      Role      `json:"role"`

@@ -24,21 +24,24 @@ const (
 	CapabilityOptions = "pinion.capability.container-options"
 )
 
-// capabilities are all there are, in the order in which they are shown. What a host can do whatever it is made of follows
-// from the version that runs there: hosts of the level and above have it, so none has to say so. 0 is another rule.
-var capabilities = []struct {
+// capability is the name of a capability and the feature level that brought it. What a host can do whatever it is made of follows from the
+// version that runs there: hosts of the level and above have it, and none has to report it. Level 0 has a rule of its own.
+type capability struct {
 	name  string
 	level int
-}{
+}
+
+// capabilities lists every capability in the order in which they are shown.
+var capabilities = []capability{
 	{CapabilityAwslogs, 1},
 	{CapabilityJSONFile, 1},
 	{CapabilityPrivileged, 0},
 	{CapabilityTaskLimits, 1},
 	{CapabilitySharedPIDs, 1},
-	{CapabilityOrdering, 3},
-	{CapabilityHealthCheck, 3},
-	{CapabilityRestarts, 3},
-	{CapabilityOptions, 3},
+	{CapabilityOrdering, 1},
+	{CapabilityHealthCheck, 1},
+	{CapabilityRestarts, 1},
+	{CapabilityOptions, 1},
 	{CapabilityGPUDriver, 0},
 	{CapabilityGPUSharing, 0},
 }

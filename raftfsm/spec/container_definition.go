@@ -28,7 +28,6 @@ type ContainerDefinition struct {
 	Interactive            *bool                 `json:"interactive,omitempty"`
 	DockerLabels           map[string]string     `json:"dockerLabels,omitempty"`
 
-	// From feature level 3 on.
 	HealthCheck        *HealthCheck          `json:"healthCheck,omitempty"`
 	DependsOn          []ContainerDependency `json:"dependsOn,omitempty"`
 	StartTimeout       *int                  `json:"startTimeout,omitempty"` // seconds that others wait for what they depend on; nil: for ever
@@ -55,7 +54,7 @@ type PortMapping struct {
 	HostPort      int    `json:"hostPort"`
 	Protocol      string `json:"protocol"` // tcp or udp
 	Name          string `json:"name,omitempty"`
-	AppProtocol   string `json:"appProtocol,omitempty"` // http, http2 or grpc: shown, without effect; from level 3 on
+	AppProtocol   string `json:"appProtocol,omitempty"` // http, http2 or grpc: shown, without effect
 }
 
 // MountPoint mounts one of the task's volumes into a container.
@@ -66,7 +65,7 @@ type MountPoint struct {
 }
 
 // VolumeFrom mounts what another container of the task mounts, at the same paths. ReadOnly mounts it to be read only;
-// what the other one may only read stays so. Empty before feature level 3.
+// what the other one may only read stays so.
 type VolumeFrom struct {
 	SourceContainer string `json:"sourceContainer,omitempty"`
 	ReadOnly        bool   `json:"readOnly,omitempty"`

@@ -26,5 +26,5 @@ type ContainerReport struct {
 	RuntimeID   string           `json:"runtimeId,omitempty"`
 	ImageDigest string           `json:"imageDigest,omitempty"`
 	Bindings    []NetworkBinding `json:"bindings,omitempty"`
-	Health      Health           `json:"health,omitempty"` // of a container with a health check; level 3, as those are
+	Health      Health           `json:"health,omitempty"` // of a container with a health check
 }

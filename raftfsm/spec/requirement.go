@@ -12,7 +12,7 @@ const (
 type ResourceRequirement struct {
 	Value           string           `json:"value,omitempty"`
 	Type            string           `json:"type"`
-	SharingStrategy *SharingStrategy `json:"sharingStrategy,omitempty"` // from feature level 3 on
+	SharingStrategy *SharingStrategy `json:"sharingStrategy,omitempty"`
 }
 
 // SharingStrategy asks for a part of a GPU. It is stored and shown; no host offers it (see CapabilityGPUSharing).

@@ -12,7 +12,7 @@ import (
 	"os"
 	"time"
 
-	"pinion/packaging/atomicfile"
+	"pinion/internal/atomicfile"
 	"pinion/raftfsm/spec"
 )
 

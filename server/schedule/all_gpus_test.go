@@ -6,7 +6,6 @@ import (
 	"testing"
 
 	"pinion/gpu"
-	"pinion/raftfsm"
 	"pinion/raftfsm/spec"
 )
 
@@ -44,10 +43,10 @@ func TestAPartOfAGPUIsRefusedWithAReason(t *testing.T) {
 	}
 }
 
-func TestAnOlderHostIsNotGivenWhatItDoesNotKnow(t *testing.T) {
+func TestAHostIsNotGivenWhatItCannotDo(t *testing.T) {
 	r := request(1, 0)
-	r.Definition.Containers[0].HealthCheck = &spec.HealthCheck{}
-	newer := host("b", 0, func(h *spec.Host) { h.FeatureLevel = raftfsm.FeatureLevel })
+	r.Definition.RequiresAttributes = []spec.Attribute{{Name: "ecs.capability.later"}}
+	newer := host("b", 0, func(h *spec.Host) { h.Attributes = map[string]string{"ecs.capability.later": ""} })
 	got := plan([]Host{host("a", 0), newer}, r)
 	wantPlaces(t, got, "b")
 }

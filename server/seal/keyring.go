@@ -17,7 +17,7 @@ import (
 	"slices"
 	"sync"
 
-	"pinion/packaging/atomicfile"
+	"pinion/internal/atomicfile"
 )
 
 // keySize is AES-256's, in bytes.

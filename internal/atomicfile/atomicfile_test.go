@@ -5,7 +5,7 @@ import (
 	"path/filepath"
 	"testing"
 
-	"pinion/packaging/atomicfile"
+	"pinion/internal/atomicfile"
 )
 
 func TestAFileIsReplacedAsAWhole(t *testing.T) {

@@ -10,45 +10,44 @@ import (
 	"pinion/raftfsm/compact"
 )
 
-// The second format: a record is the name of its table and the object, both in one compact stream and each with its length in
-// front (uvarint). The end is an empty name and a snapshotEnd in JSON.
+// maxField is the most bytes of one field: more than any object takes, whatever a damaged length says.
+const maxField = 64 << 20
 
-// maxChunk is more than any object takes, whatever a damaged length says.
-const maxChunk = 64 << 20
-
-type chunkWriter struct {
+// recordWriter writes the records of a snapshot. A record is two fields, the name of a table and the object, both in one compact stream and
+// each with its length in front (uvarint). The trailer is an empty name and a snapshotTrailer in JSON.
+type recordWriter struct {
 	out    io.Writer
 	stream compact.Writer
 	buffer []byte
 }
 
-func (w *chunkWriter) record(table anyTable, object any) error {
+func (w *recordWriter) write(table anyTable, object any) error {
 	name := table.tableInfo().name
-	if err := w.chunk(w.stream.Append(w.buffer[:0], &name)); err != nil {
+	if err := w.field(w.stream.Append(w.buffer[:0], &name)); err != nil {
 		return err
 	}
-	return w.chunk(w.stream.Append(w.buffer[:0], object))
+	return w.field(w.stream.Append(w.buffer[:0], object))
 }
 
-func (w *chunkWriter) end(e snapshotTrailer) error {
+func (w *recordWriter) end(e snapshotTrailer) error {
 	text, err := json.Marshal(e)
 	if err != nil {
 		return err
 	}
-	return errors.Join(w.chunk(nil), w.chunk(text))
+	return errors.Join(w.field(nil), w.field(text))
 }
 
-// chunk writes what may lie in the buffer, and keeps it for the next one.
-func (w *chunkWriter) chunk(data []byte) error {
-	if len(data) > maxChunk {
-		return fmt.Errorf("a record of %d bytes could not be read again: at most %d", len(data), maxChunk)
+// field writes data, which may lie in the buffer, and keeps its memory as the buffer of the next field.
+func (w *recordWriter) field(data []byte) error {
+	if len(data) > maxField {
+		return fmt.Errorf("a record of %d bytes could not be read again: at most %d", len(data), maxField)
 	}
 	w.buffer = data[:0]
-	return writeChunk(w.out, data)
+	return writeField(w.out, data)
 }
 
-// writeChunk writes the length of the data and the data.
-func writeChunk(w io.Writer, data []byte) error {
+// writeField writes the length of the data and the data.
+func writeField(w io.Writer, data []byte) error {
 	var length [binary.MaxVarintLen64]byte
 	if _, err := w.Write(length[:binary.PutUvarint(length[:], uint64(len(data)))]); err != nil {
 		return err
@@ -57,21 +56,23 @@ func writeChunk(w io.Writer, data []byte) error {
 	return err
 }
 
-type chunkReader struct {
+// recordReader reads what a recordWriter has written.
+type recordReader struct {
 	*snapshotReader
 	stream compact.Reader
 	buffer []byte
 }
 
-func (r *chunkReader) next(read int) (anyTable, any, error) {
-	named, err := r.chunk()
+// next is the object of the next record. At the trailer the table is nil, and the trailer was checked.
+func (r *recordReader) next(read int) (anyTable, any, error) {
+	named, err := r.field()
 	if err != nil {
 		return nil, nil, err
 	}
 	if len(named) == 0 {
 		return nil, nil, r.readTrailer(r.trailer(read))
 	}
-	writeChunk(r.sum, named) // a sum takes everything
+	writeField(r.sum, named) // a sum takes everything
 	var name string
 	if err := r.stream.Read(named, &name); err != nil {
 		return nil, nil, fmt.Errorf("%w: %w", err, ErrDamaged)
@@ -80,11 +81,11 @@ func (r *chunkReader) next(read int) (anyTable, any, error) {
 	if table == nil {
 		return nil, nil, fmt.Errorf("table %q is not known: %w", name, ErrNewer)
 	}
-	data, err := r.chunk()
+	data, err := r.field()
 	if err != nil {
 		return nil, nil, err
 	}
-	writeChunk(r.sum, data)
+	writeField(r.sum, data)
 	object := table.newObject()
 	switch err := r.stream.Read(data, object); {
 	case errors.Is(err, compact.ErrUnknown):
@@ -95,26 +96,26 @@ func (r *chunkReader) next(read int) (anyTable, any, error) {
 	return table, object, nil
 }
 
-// readTrailer reads the end, which should be this one.
-func (r *chunkReader) readTrailer(end snapshotTrailer) error {
+// readTrailer reads the trailer, which has to be this one.
+func (r *recordReader) readTrailer(end snapshotTrailer) error {
 	expected, err := json.Marshal(end)
 	if err != nil {
 		return err
 	}
-	found, err := r.chunk()
+	found, err := r.field()
 	if err != nil {
 		return err
 	}
 	return r.finish(found, expected)
 }
 
-// chunk is good until the next one is read.
-func (r *chunkReader) chunk() ([]byte, error) {
+// field is valid until the next one is read.
+func (r *recordReader) field() ([]byte, error) {
 	length, err := r.length()
 	if err != nil {
 		return nil, err
 	}
-	if length > maxChunk {
+	if length > maxField {
 		return nil, fmt.Errorf("a record of %d bytes: %w", length, ErrDamaged)
 	}
 	if uint64(cap(r.buffer)) < length {
@@ -127,7 +128,7 @@ func (r *chunkReader) chunk() ([]byte, error) {
 	return data, nil
 }
 
-func (r *chunkReader) length() (uint64, error) {
+func (r *recordReader) length() (uint64, error) {
 	head, err := r.in.Peek(binary.MaxVarintLen64) // fewer at the end
 	length, size := binary.Uvarint(head)
 	switch {
