@@ -4,13 +4,15 @@ package cli
 
 import (
 	"context"
-	"errors"
-	"fmt"
 	"io"
 	"os"
-	"time"
 
 	"github.com/urfave/cli/v2"
+
+	"pinion/api/cli/env"
+	"pinion/api/cli/exit"
+	"pinion/api/cli/invocation"
+	"pinion/api/cli/run"
 )
 
 // Program is what the command line needs of the program around it.
@@ -40,10 +42,7 @@ type Program struct {
 	// Simulate replays a trace. Nil: there is no such command.
 	Simulate Simulator
 
-	// Stand-ins for tests; the real clock and the process's own signals when nil.
-	now     func() time.Time
-	sleep   func(ctx context.Context, d time.Duration) error
-	signals <-chan os.Signal
+	system invocation.System // stand-ins for tests
 }
 
 // Main runs one command line (args[0] is the program's name), prints the error if there is one, and returns the exit
@@ -52,18 +51,18 @@ type Program struct {
 func Main(ctx context.Context, p Program, args []string) int {
 	app := New(p)
 	err := app.RunContext(ctx, args)
-	return reportError(app.ErrWriter, err)
+	return exit.Report(app.ErrWriter, err)
 }
 
 // New builds the command line. Errors come back from RunContext; they are printed by nobody but Main.
 func New(p Program) *cli.App {
 	app := &cli.App{
 		Name:                      "pinion",
-		Usage:                     "run GPU containers on your own machines, the way Amazon ECS does",
+		Usage:                     "Run GPU containers on your own machines, the way Amazon ECS does",
 		UsageText:                 "pinion [global options] COMMAND [options] [arguments]",
 		Description:               poolAndCluster,
 		Version:                   p.Version,
-		Flags:                     globalFlags(),
+		Flags:                     invocation.GlobalFlags(),
 		Commands:                  commands(p),
 		Action:                    unknownCommand,
 		OnUsageError:              wrapUsageError,
@@ -76,20 +75,30 @@ func New(p Program) *cli.App {
 	}
 	for _, command := range app.Commands {
 		setupCommand(command)
+		command.Category = categories[command.Name]
 	}
 	return app
 }
 
-// poolAndCluster tells two words apart that are easily taken for one another.
-const poolAndCluster = `All hosts that have joined one another are a pool, which holds one common state. A cluster is, as on ECS, a named
-part of its hosts with the tasks that run there; each host is in one, "default" unless pinion up --cluster says another.`
+// poolAndCluster distinguishes two words that are easily confused.
+const poolAndCluster = `All hosts that have joined one another are a pool, with one common state. A cluster is, as on ECS, a named part of its hosts
+with the tasks that run there; each host is in one, "default" unless pinion up --cluster names another.`
+
+// categories group the commands in the help.
+var categories = map[string]string{
+	"run": "Tasks", "register": "Tasks", "ps": "Tasks", "queue": "Tasks", "why": "Tasks", "inspect": "Tasks", "logs": "Tasks", "stop": "Tasks", "events": "Tasks",
+	"hosts": "Hosts", "gpus": "Hosts", "drain": "Hosts", "activate": "Hosts",
+	"env": "Access", "keys": "Access", "token": "Access", "team": "Access",
+	"up": "This machine", "down": "This machine", "leave": "This machine", "recover": "This machine",
+	"snapshot": "State and tools", "sim": "State and tools", "version": "State and tools", "completion": "State and tools",
+}
 
 func commands(p Program) []*cli.Command {
 	all := []*cli.Command{
 		upCommand(p.Up),
 		downCommand(p.Down),
-		envCommand(p),
-		runCommand(p),
+		env.Command(),
+		run.Command(p.system),
 		registerCommand(p),
 		psCommand(p),
 		queueCommand(p),
@@ -103,7 +112,8 @@ func commands(p Program) []*cli.Command {
 		activateCommand(p),
 		tokenCommand(p),
 		keysCommand(p),
-		teamCommand(p),
+		teamCommand(p, "team"),
+		teamCommand(p, "quota"), // its former name
 		leaveCommand(p),
 		snapshotCommand(p),
 		gpusCommand(p),
@@ -125,7 +135,7 @@ func setupCommand(command *cli.Command) {
 	command.HideHelpCommand = true // an image or a task may be called "help"
 	command.OnUsageError = wrapUsageError
 	command.Before = checkArguments
-	command.Flags = append(command.Flags, commandFlags()...)
+	command.Flags = append(command.Flags, invocation.CommandFlags()...)
 	for _, below := range command.Subcommands {
 		setupCommand(below)
 	}
@@ -137,45 +147,9 @@ func unknownCommand(c *cli.Context) error {
 		return cli.ShowAppHelp(c)
 	}
 	name := c.Args().First()
-	return usageErrorf("there is no command %q. %s See pinion --help", name, cli.SuggestCommand(c.App.Commands, name))
+	return exit.Usagef("there is no command %q. %s See pinion --help", name, cli.SuggestCommand(c.App.Commands, name))
 }
 
 func wrapUsageError(c *cli.Context, err error, _ bool) error {
-	return usageErrorf("%w; see %s --help", err, c.Command.HelpName)
-}
-
-// exitError is an error with an exit code of its own.
-type exitError struct {
-	error
-	code int
-}
-
-func (e *exitError) ExitCode() int { return e.code }
-func (e *exitError) Unwrap() error { return e.error }
-
-func usageErrorf(format string, args ...any) error {
-	return &exitError{error: fmt.Errorf(format, args...), code: exitUsage}
-}
-
-// Exit codes; run also returns the container's own.
-const (
-	exitFailure   = 1
-	exitUsage     = 2
-	exitNoStart   = 125
-	exitInterrupt = 130
-)
-
-// reportError prints an error as the user sees it and returns the exit code.
-func reportError(w io.Writer, err error) int {
-	if err == nil {
-		return 0
-	}
-	if text := err.Error(); text != "" {
-		fmt.Fprintln(w, "pinion:", text)
-	}
-	var coded *exitError
-	if errors.As(err, &coded) {
-		return coded.code
-	}
-	return exitFailure
+	return exit.Usagef("%w; see %s --help", err, c.Command.HelpName)
 }

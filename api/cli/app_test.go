@@ -18,7 +18,7 @@ func TestWrongCommandLinesSayWhatToDo(t *testing.T) {
 	}{
 		"a misspelt command":              {"hots", 2, `there is no command "hots". Did you mean "hosts"?`},
 		"an unknown flag":                 {"ps --al", 2, "flag provided but not defined: -al; see pinion ps --help"},
-		"a flag behind the argument":      {"logs 3f2a -f", 2, "-f comes too late: flags stand before the arguments: pinion logs -f ... TASK"},
+		"a flag behind the argument":      {"logs 3f2a -f", 2, "put -f before the arguments: pinion logs -f ... TASK"},
 		"a flag behind the image":         {"run pinion/self --gpus 2", 2, "put -- before the container's command"},
 		"an argument too few":             {"stop", 2, "pinion stop needs a TASK or --group NAME, one of the two"},
 		"a task and a group":              {"why --group nightly 3f2a", 2, "pinion why needs a TASK or --group NAME, one of the two"},
@@ -28,18 +28,18 @@ func TestWrongCommandLinesSayWhatToDo(t *testing.T) {
 		"a subcommand nobody knows":       {"snapshot send x", 2, `pinion snapshot has no "send"`},
 		"no subcommand":                   {"snapshot", 2, "pinion snapshot needs an argument: pinion snapshot save|restore|inspect FILE"},
 		"a subcommand without its host":   {"hosts rm", 2, "pinion hosts rm needs an argument: pinion hosts rm HOST"},
-		"a token for whom":                {"token --role king", 2, `--role "king": there are tokens for a host`},
+		"a token for whom":                {"token --role king", 2, `--role "king": the only role of a token is host`},
 		"no file":                         {"register", 2, "pinion register needs -f FILE"},
 		"an output nobody knows":          {"ps -o xml", 2, `-o "xml" is not one of table, wide, json`},
 		"no image before --":              {"run -- --", 2, "needs an image"},
 		"half a GPU":                      {"run --gpus 1.5 img", 2, `invalid value "1.5" for flag -gpus`},
-		"minus one GPU":                   {"run --gpus -1 img", 2, "--gpus -1: ask for 0 or more"},
+		"minus one GPU":                   {"run --gpus -1 img", 2, "--gpus -1: must be 0 or more"},
 		"many GPUs":                       {"run --gpus many img", 2, `invalid value "many" for flag -gpus`},
 		"memory in bananas":               {"run --memory 3bananas img", 2, `--memory "3bananas" is not an amount of memory such as 2g`},
-		"no cores":                        {"run --cpus 0 img", 2, "--cpus 0: ask for more than 0 cores"},
+		"no cores":                        {"run --cpus 0 img", 2, "--cpus 0: must be more than 0 cores"},
 		"a relative volume":               {"run --volume data:/data img", 2, "absolute paths"},
-		"a variable that is not set here": {"run --env PINION_TEST_UNSET img", 2, "--env PINION_TEST_UNSET: it is not set here"},
-		"a log since when":                {"logs --since yesterday 3f2a", 2, `--since "yesterday" is neither how long ago`},
+		"a variable that is not set here": {"run --env PINION_TEST_UNSET img", 2, "--env PINION_TEST_UNSET: the variable is not set here"},
+		"a log since when":                {"logs --since yesterday 3f2a", 2, `--since "yesterday" is neither an age`},
 		"two logs":                        {"logs 3f2a 4a4a", 2, "one task at a time"},
 		"a shell nobody speaks":           {"completion tcsh", 2, "bash and zsh"},
 		"no host here":                    {"ps", 1, "no host runs here: there is no DIR/pinion.sock. Start one with `sudo pinion up`"},
@@ -97,7 +97,7 @@ func TestGlobalFlagsStandBeforeTheCommandOrAfterIt(t *testing.T) {
 		got := pinion(t, h, strings.Fields(line)...)
 		checkEqual(t, line, got.out, "{\n  \"client\": \"0.1.0\",\n  \"host\": \"0.1.0\"\n}\n")
 	}
-	if got := pinion(t, h, "version", "--data-dir", "/nowhere/at/all"); !strings.Contains(got.err, "no host answers here") {
+	if got := pinion(t, h, "version", "--data-dir", "/nowhere/at/all"); !strings.Contains(got.err, "no host answers") {
 		t.Errorf("the flag behind the command wins, got %+v", got)
 	}
 }

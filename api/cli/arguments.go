@@ -4,6 +4,9 @@ import (
 	"strings"
 
 	"github.com/urfave/cli/v2"
+
+	"pinion/api/cli/exit"
+	"pinion/api/cli/invocation"
 )
 
 // checkArguments runs before every command: one whose help names no argument takes none, every other needs at least
@@ -14,15 +17,15 @@ func checkArguments(c *cli.Context) error {
 	case c.Command.Command(first) != nil:
 		return nil // the arguments are that one's
 	case c.Command.ArgsUsage == "" && first != "":
-		return usageErrorf("%s takes no argument, but got %q; see %s --help", name, first, name)
+		return exit.Usagef("%s takes no argument, but got %q; see %s --help", name, first, name)
 	case c.Command.ArgsUsage != "" && c.Command.ArgsUsage[0] != '[' && first == "":
-		return usageErrorf("%s needs an argument: %s %s; see %s --help", name, name, c.Command.ArgsUsage, name)
+		return exit.Usagef("%s needs an argument: %s %s; see %s --help", name, name, c.Command.ArgsUsage, name)
 	}
 	for _, argument := range c.Args().Tail() {
 		if argument == "--" {
 			break // what follows belongs to a container
 		}
-		if looksLikeFlag(argument) {
+		if invocation.LooksLikeFlag(argument) {
 			return misplacedFlagError(name, argument, c.Command.ArgsUsage)
 		}
 	}
@@ -31,11 +34,7 @@ func checkArguments(c *cli.Context) error {
 
 func misplacedFlagError(name, flag, arguments string) error {
 	if strings.Contains(arguments, "--") {
-		return usageErrorf("%s comes after the first argument. If it is for pinion, put it before; if it is for the container, put -- before the container's command: %s [options] %s", flag, name, arguments)
+		return exit.Usagef("%s comes after the first argument. If it is for pinion, put it before; if it is for the container, put -- before the container's command: %s [options] %s", flag, name, arguments)
 	}
-	return usageErrorf("%s comes too late: flags stand before the arguments: %s %s ... %s", flag, name, flag, arguments)
-}
-
-func looksLikeFlag(argument string) bool {
-	return len(argument) > 1 && strings.HasPrefix(argument, "-")
+	return exit.Usagef("put %s before the arguments: %s %s ... %s", flag, name, flag, arguments)
 }

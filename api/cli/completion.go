@@ -4,12 +4,14 @@ import (
 	"fmt"
 
 	"github.com/urfave/cli/v2"
+
+	"pinion/api/cli/exit"
 )
 
 func completionCommand() *cli.Command {
 	return &cli.Command{
 		Name:      "completion",
-		Usage:     "print a completion script for a shell",
+		Usage:     "Print a completion script for a shell",
 		ArgsUsage: "bash|zsh",
 		Description: `Examples:
    source <(pinion completion bash)
@@ -18,7 +20,7 @@ func completionCommand() *cli.Command {
 		Action: func(c *cli.Context) error {
 			script, known := completionScripts[c.Args().First()]
 			if !known {
-				return usageErrorf("there is completion for bash and zsh, not for %q", c.Args().First())
+				return exit.Usagef("there is completion for bash and zsh, not for %q", c.Args().First())
 			}
 			_, err := fmt.Fprint(c.App.Writer, script)
 			return err

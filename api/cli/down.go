@@ -6,9 +6,11 @@ import (
 	"path/filepath"
 
 	"github.com/urfave/cli/v2"
+
+	"pinion/api/cli/invocation"
 )
 
-// DownConfig is what `pinion down` was asked for.
+// DownConfig is the options of `pinion down`.
 type DownConfig struct {
 	DataDir string // absolute path of the host's data directory
 	Purge   bool   // remove the directory too
@@ -18,9 +20,9 @@ func downCommand(down func(context.Context, DownConfig) error) *cli.Command {
 	var config DownConfig
 	return &cli.Command{
 		Name:  "down",
-		Usage: "end this host: pinion, its tasks, its container runtime and its networks",
-		Description: `Stopping 'pinion up' leaves the tasks running, so that it can be upgraded under them. This ends them too, at once, and
-with --purge removes the data directory: the machine is as it was before the first 'pinion up'.
+		Usage: "Stop this host with its tasks, container runtime and networks",
+		Description: `Stopping 'pinion up' leaves the tasks running, so that Pinion can be upgraded. This command stops them too, at once, and with
+--purge removes the data directory: nothing of Pinion is left.
 
 Examples:
    sudo pinion down
@@ -30,7 +32,7 @@ Examples:
 		},
 		Action: func(c *cli.Context) error {
 			var err error
-			if config.DataDir, err = filepath.Abs(dataDir(c)); err != nil {
+			if config.DataDir, err = filepath.Abs(invocation.DataDir(c)); err != nil {
 				return fmt.Errorf("--data-dir: %w", err)
 			}
 			if err := localMachine().check(); err != nil {

@@ -8,16 +8,18 @@ import (
 
 	"github.com/urfave/cli/v2"
 
-	"pinion/api/cli/client"
+	"pinion/api/cli/format"
+	"pinion/api/cli/invocation"
+	"pinion/api/client"
 )
 
 func drainCommand(p Program) *cli.Command {
 	return &cli.Command{
 		Name:      "drain",
-		Usage:     "give a host no new tasks, and wait until its tasks have ended",
+		Usage:     "Drain a host: no new tasks, and wait until its tasks have ended",
 		ArgsUsage: "HOST",
-		Description: `Tasks that run there are left to end by themselves ('pinion stop' ends one). HOST is a name, an id, or the beginning of an
-id. After --timeout the host stays drained and the command fails.
+		Description: `Running tasks end by themselves ('pinion stop' stops one). HOST is a name, an id, or the first digits of an id. After
+--timeout the command fails, and the host goes on draining.
 
 Examples:
    pinion drain gpu-2
@@ -27,14 +29,14 @@ Examples:
 			&cli.DurationFlag{Name: "timeout", DefaultText: "as long as it takes", Usage: "`TIME` to wait, such as 10m"},
 		},
 		Action: func(c *cli.Context) error {
-			s, host, err := p.newHostSession(c)
+			inv, host, err := p.invokeWithHost(c)
 			if err != nil {
 				return err
 			}
-			if err := s.drain(c.Context, host, c.Duration("timeout")); err != nil {
+			if err := drain(c.Context, inv, host, c.Duration("timeout")); err != nil {
 				return err
 			}
-			_, err = fmt.Fprintf(s.out, "%s is drained\n", host.Name)
+			_, err = fmt.Fprintf(inv.Out, "%s is drained\n", host.Name)
 			return err
 		},
 	}
@@ -43,54 +45,54 @@ Examples:
 func activateCommand(p Program) *cli.Command {
 	return &cli.Command{
 		Name:      "activate",
-		Usage:     "give a drained host tasks again",
+		Usage:     "Make a drained host schedulable again",
 		ArgsUsage: "HOST",
-		Description: `HOST is a name, an id, or the beginning of an id.
+		Description: `HOST is a name, an id, or the first digits of an id.
 
 Examples:
    pinion activate gpu-2`,
 		Action: func(c *cli.Context) error {
-			s, host, err := p.newHostSession(c)
+			inv, host, err := p.invokeWithHost(c)
 			if err != nil {
 				return err
 			}
-			if err := s.client.SetHostStatus(c.Context, host.Cluster, host.ID, "ACTIVE"); err != nil {
+			if err := inv.Client.SetHostStatus(c.Context, host.Cluster, host.ID, "ACTIVE"); err != nil {
 				return err
 			}
-			_, err = fmt.Fprintf(s.out, "%s is active\n", host.Name)
+			_, err = fmt.Fprintf(inv.Out, "%s is active\n", host.Name)
 			return err
 		},
 	}
 }
 
-// drain returns when the host has no task left; timeout 0 is for ever.
-func (s *session) drain(ctx context.Context, host client.Host, timeout time.Duration) error {
-	if err := s.client.SetHostStatus(ctx, host.Cluster, host.ID, "DRAINING"); err != nil {
+// drain returns when the host has no task left; timeout 0 is no limit.
+func drain(ctx context.Context, inv *invocation.Invocation, host client.Host, timeout time.Duration) error {
+	if err := inv.Client.SetHostStatus(ctx, host.Cluster, host.ID, "DRAINING"); err != nil {
 		return err
 	}
-	begin, printed := s.now(), -1
+	begin, printed := inv.Now(), -1
 	for {
-		left, err := s.taskCount(ctx, host.ID)
+		left, err := taskCount(ctx, inv, host.ID)
 		if err != nil || left == 0 {
 			return err
 		}
 		if left != printed {
 			printed = left
-			s.notef("%s: %s left ...", host.Name, plural(left, "task"))
+			inv.Notef("%s: %s still running ...", host.Name, format.Plural(left, "task"))
 		}
-		if timeout > 0 && s.now().Sub(begin) >= timeout {
-			return fmt.Errorf("host %s still has %s after %s. It gets no new ones; `pinion ps` shows them, `pinion activate %s` takes the host back", host.Name, plural(left, "task"), timeout, host.Name)
+		if timeout > 0 && inv.Now().Sub(begin) >= timeout {
+			return fmt.Errorf("host %s still has %s after %s, and gets no new ones. `pinion ps` lists them; `pinion activate %s` makes the host schedulable again", host.Name, format.Plural(left, "task"), timeout, host.Name)
 		}
-		if err := s.sleep(ctx, time.Second); err != nil {
+		if err := inv.Sleep(ctx, time.Second); err != nil {
 			return err
 		}
 	}
 }
 
-// taskCount is how many tasks of a host have not ended; a host that is gone has none.
-func (s *session) taskCount(ctx context.Context, id string) (n int, err error) {
-	err = s.retryUnavailable(ctx, func() error {
-		hosts, err := s.client.Hosts(ctx)
+// taskCount is the number of tasks of a host that have not stopped; 0 for a host that was removed.
+func taskCount(ctx context.Context, inv *invocation.Invocation, id string) (n int, err error) {
+	err = inv.RetryUnavailable(ctx, func() error {
+		hosts, err := inv.Client.Hosts(ctx)
 		if at := slices.IndexFunc(hosts, func(h client.Host) bool { return h.ID == id }); at >= 0 {
 			n = hosts[at].Tasks
 		}

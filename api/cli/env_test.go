@@ -9,12 +9,14 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"pinion/api/cli/env"
 )
 
 // specialCharacters is a secret with everything that shells treat specially.
 const specialCharacters = `a'b"c $HOME \n` + "`id`" + `;*\ é`
 
-func newAccessHost(t *testing.T, a Access) *fakeHost {
+func newAccessHost(t *testing.T, a env.Access) *fakeHost {
 	t.Helper()
 	raw, err := json.Marshal(a)
 	if err != nil {
@@ -27,7 +29,7 @@ func newAccessHost(t *testing.T, a Access) *fakeHost {
 	return h
 }
 
-var testAccess = Access{Endpoint: "https://10.0.0.5:7400", KeyID: "AKIAEXAMPLEEXAMPLE00", Secret: specialCharacters, Region: "us-east-1", CAFile: "/var/lib/pinion/pki/ca.crt"}
+var testAccess = env.Access{Endpoint: "https://10.0.0.5:7400", KeyID: "AKIAEXAMPLEEXAMPLE00", Secret: specialCharacters, Region: "us-east-1", CAFile: "/var/lib/pinion/pki/ca.crt"}
 
 // conflictingVariables is an environment that would keep clients away from Pinion.
 var conflictingVariables = map[string]string{
@@ -124,7 +126,7 @@ func TestEnvSaysWhyItHasNothingToPrint(t *testing.T) {
 	}{
 		"no host yet":  {nil, "no host has been started in DIR yet. Start one with `sudo pinion up`"},
 		"damaged":      {damaged, "client.json is damaged"},
-		"not complete": {newAccessHost(t, Access{Endpoint: "https://h:1"}), "client.json is not complete"},
+		"not complete": {newAccessHost(t, env.Access{Endpoint: "https://h:1"}), "client.json is not complete"},
 	}
 	for name, c := range cases {
 		if got := pinion(t, c.d, "env"); got.code != 1 || got.out != "" || !strings.Contains(strings.ReplaceAll(got.err, "pinion: no host has been started in /", "pinion: no host has been started in DIR"), strings.Split(c.says, "DIR")[0]) {

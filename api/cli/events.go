@@ -11,53 +11,56 @@ import (
 
 	"github.com/urfave/cli/v2"
 
-	"pinion/api/cli/client"
+	"pinion/api/cli/exit"
+	"pinion/api/cli/format"
+	"pinion/api/cli/invocation"
+	"pinion/api/client"
 )
 
 func eventsCommand(p Program) *cli.Command {
 	return &cli.Command{
 		Name:  "events",
-		Usage: "show what changes: tasks, hosts, clusters, GPUs",
-		Description: `Shows the changes that the host remembers, the oldest first; with -f those from now on, as they come. With -o json each is
-one line: the event as Amazon EventBridge would deliver it. A host remembers some thousands of changes.
+		Usage: "Stream state-change events of tasks, hosts, clusters and GPUs",
+		Description: `Shows the events that the host still has (some thousands), the oldest first; with -f new events as they happen. With -o json
+each event is one line, as Amazon EventBridge would deliver it.
 
 Examples:
    pinion events -f
    pinion events -f --type task --cluster lab
    pinion events -f -o json | jq .detail.lastStatus
-   pinion events -f --since 1234      # what came after the index 1234, and what comes`,
+   pinion events -f --since 1234      # events after index 1234, and new ones`,
 		Flags: []cli.Flag{
-			&cli.BoolFlag{Name: "follow", Aliases: []string{"f"}, Usage: "go on until Ctrl-C"},
-			&cli.StringFlag{Name: "cluster", DefaultText: "all", Usage: "only of the cluster of this `NAME`"},
-			&cli.StringFlag{Name: "type", DefaultText: "all", Usage: "only of these `KINDS`, with commas between: task, host, cluster, gpu"},
-			&cli.StringFlag{Name: "since", Usage: "only what came after this `INDEX`, or id of an event"},
+			&cli.BoolFlag{Name: "follow", Aliases: []string{"f"}, Usage: "follow new events until Ctrl-C"},
+			&cli.StringFlag{Name: "cluster", DefaultText: "all", Usage: "only events of the cluster `NAME`"},
+			&cli.StringFlag{Name: "type", DefaultText: "all", Usage: "only events of these `KINDS`, separated by commas: task, host, cluster, gpu"},
+			&cli.StringFlag{Name: "since", Usage: "only events after this `INDEX` or event id"},
 		},
 		Action: func(c *cli.Context) error {
 			if c.Args().Present() {
-				return usageErrorf("pinion events takes no arguments; see pinion events --help")
+				return exit.Usagef("pinion events takes no arguments; see pinion events --help")
 			}
-			s, err := p.newSession(c)
+			inv, err := p.system.Invoke(c)
 			if err != nil {
 				return err
 			}
-			return s.printEvents(c.Context, client.EventQuery{
+			return printEvents(c.Context, inv, client.EventQuery{
 				Cluster: c.String("cluster"), Types: c.String("type"), Since: c.String("since"), Follow: c.Bool("follow"),
 			})
 		},
 	}
 }
 
-// printEvents shows events; following, it goes on after a broken connection where it was, at any host that answers.
-func (s *session) printEvents(ctx context.Context, q client.EventQuery) error {
+// printEvents prints events. With q.Follow it resumes an interrupted stream after the last event, at any host that answers.
+func printEvents(ctx context.Context, inv *invocation.Invocation, q client.EventQuery) error {
 	for {
 		progressed, interrupted := false, false
-		err := s.retryUnavailable(ctx, func() error {
-			err := s.client.Events(ctx, q, func(e client.Event) error {
+		err := inv.RetryUnavailable(ctx, func() error {
+			err := inv.Client.Events(ctx, q, func(e client.Event) error {
 				q.Since, progressed = cmp.Or(e.ID, q.Since), true
-				return s.printEvent(e)
+				return printEvent(inv, e)
 			})
 			if interrupted = progressed && q.Follow && errors.Is(err, client.ErrEventsInterrupted); interrupted {
-				return s.sleep(ctx, pollMin) // it had come on, so patience starts anew
+				return inv.Sleep(ctx, invocation.PollMin) // there was progress: the retries start anew
 			}
 			return err
 		})
@@ -70,12 +73,12 @@ func (s *session) printEvents(ctx context.Context, q client.EventQuery) error {
 	}
 }
 
-func (s *session) printEvent(e client.Event) error {
+func printEvent(inv *invocation.Invocation, e client.Event) error {
 	if e.Type == "" {
 		return nil
 	}
-	if s.output == outputJSON {
-		_, err := fmt.Fprintf(s.out, "%s\n", e.Data)
+	if inv.Output == invocation.JSON {
+		_, err := fmt.Fprintf(inv.Out, "%s\n", e.Data)
 		return err
 	}
 	var envelope struct {
@@ -90,16 +93,16 @@ func (s *session) printEvent(e client.Event) error {
 	if err != nil {
 		return fmt.Errorf("event %s cannot be read: %w. Client and host may be of different versions: see `pinion version`", e.ID, err)
 	}
-	_, err = fmt.Fprintf(s.out, "%s  %-7s  %s\n", envelope.Time.UTC().Format("2006-01-02T15:04:05Z"), e.Type, text)
+	_, err = fmt.Fprintf(inv.Out, "%s  %-7s  %s\n", envelope.Time.UTC().Format("2006-01-02T15:04:05Z"), e.Type, text)
 	return err
 }
 
-// eventText tells in one line what is so now.
+// eventText is the state after the event, in one line.
 func eventText(kind string, detail json.RawMessage) (string, error) {
 	if kind == "task" {
 		var task client.Task
 		err := json.Unmarshal(detail, &task)
-		return strings.TrimSpace(fmt.Sprintf("%s %s %s %s", abbreviateID(task.ID()), client.ResourceID(task.Definition), task.Status, exitSummary(task))), err
+		return strings.TrimSpace(fmt.Sprintf("%s %s %s %s", format.ID(task.ID()), client.ResourceID(task.Definition), task.Status, format.ExitSummary(task))), err
 	}
 	var now struct {
 		Cluster   string `json:"clusterName"`

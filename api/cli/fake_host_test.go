@@ -14,6 +14,8 @@ import (
 	"sync"
 	"testing"
 	"time"
+
+	"pinion/api/cli/exit"
 )
 
 // fakeHost is a host as the command line sees it: the plain door on the unix socket of a data directory. Operations and
@@ -141,14 +143,14 @@ func pinionWith(t *testing.T, p Program, h *fakeHost, arguments ...string) resul
 		dir = h.dir
 	}
 	p.Version = "0.1.0"
-	p.now = func() time.Time { return testTime }
-	if p.sleep == nil {
-		p.sleep = func(ctx context.Context, _ time.Duration) error { return ctx.Err() }
+	p.system.Now = func() time.Time { return testTime }
+	if p.system.Sleep == nil {
+		p.system.Sleep = func(ctx context.Context, _ time.Duration) error { return ctx.Err() }
 	}
 	var out, err safeBuffer
 	app := New(p)
 	app.Writer, app.ErrWriter, app.Reader = &out, &err, strings.NewReader("")
-	code := reportError(&err, app.RunContext(context.Background(), append([]string{"pinion", "--data-dir", dir}, arguments...)))
+	code := exit.Report(&err, app.RunContext(context.Background(), append([]string{"pinion", "--data-dir", dir}, arguments...)))
 	return result{code: code, out: out.String(), err: strings.ReplaceAll(err.String(), dir, "DIR")}
 }
 

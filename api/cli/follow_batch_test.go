@@ -2,13 +2,11 @@ package cli
 
 import (
 	"encoding/json"
-	"errors"
 	"fmt"
-	"io"
 	"strings"
 	"testing"
 
-	"pinion/api/cli/client"
+	"pinion/api/cli/exit"
 )
 
 // runTask is the RunTask that was sent, without what differs each time.
@@ -55,18 +53,18 @@ func TestRunSaysHowTasksWaitAndWhatIsDoneWhenTheyEnd(t *testing.T) {
 
 func TestRunRefusesWhatIsOutOfRange(t *testing.T) {
 	for flags, says := range map[string]string{
-		`--count 0`:                "--count 0: write a number from 1 to 1000",
-		`--count 1001`:             "--count 1001: write a number from 1 to 1000",
-		`--array 7`:                `--array "7": write the first and the last number, such as 0-99`,
-		`--array 9-3`:              "--array 9-3: that are -5 tasks; 1 to 1000 can be started at once",
-		`--array 0-1000`:           "--array 0-1000: that are 1001 tasks; 1 to 1000 can be started at once",
-		`--array 0-9 --count 10`:   "--count and --array both say how many tasks there are: give one of them",
-		`--array 0-9 --no-wait`:    "--array is for tasks that may wait: leave out --no-wait",
-		`--after 3f2a --no-wait`:   "--after is for tasks that may wait: leave out --no-wait",
+		`--count 0`:                "--count 0: must be from 1 to 1000",
+		`--count 1001`:             "--count 1001: must be from 1 to 1000",
+		`--array 7`:                `--array "7": write the first and the last index, such as 0-99`,
+		`--array 9-3`:              "--array 9-3: -5 tasks; 1 to 1000 can be started at once",
+		`--array 0-1000`:           "--array 0-1000: 1001 tasks; 1 to 1000 can be started at once",
+		`--array 0-9 --count 10`:   "--count and --array exclude each other",
+		`--array 0-9 --no-wait`:    "--array and --no-wait exclude each other",
+		`--after 3f2a --no-wait`:   "--after and --no-wait exclude each other",
 		`--priority 101`:           "--priority 101: write a whole number from 0 to 100",
 		`--priority high`:          "--priority high: write a whole number from 0 to 100",
 		`--retries -1`:             "--retries -1: write a whole number from 0 to 100",
-		`--retry-on 3`:             "--retry-on says when to try again: say how often with --retries N",
+		`--retry-on 3`:             "--retry-on needs --retries N",
 		`--retries 1 --retry-on x`: `--retry-on x: write exit codes from 0 to 255 with spaces between, such as "1 137"`,
 		`--time-limit soon`:        `--time-limit soon: write a span of time of 1s or more, such as "30m" or "12h"`,
 		`--after group:`:           `--after group:: write task ids with spaces between, or "group:NAME", each after "any:" when it may fail`,
@@ -74,7 +72,7 @@ func TestRunRefusesWhatIsOutOfRange(t *testing.T) {
 	} {
 		t.Run(flags, func(t *testing.T) {
 			got := pinion(t, newRunHost(t, pending), append(append([]string{"run"}, strings.Fields(flags)...), "nvidia/cuda")...)
-			if got.code != exitUsage || !strings.Contains(got.err, says) {
+			if got.code != exit.Usage || !strings.Contains(got.err, says) {
 				t.Errorf("exit code %d: %s", got.code, got.err)
 			}
 		})
@@ -85,7 +83,7 @@ func TestATaskThatWaitsSaysSoAndThenWhereItIs(t *testing.T) {
 	waits := taskDocument(taskOne, `run-cuda:4","lastStatus":"PROVISIONING","containers":[{"name":"cuda"}]`)
 	h := newRunHost(t, waits, waits, waits, waits, waits, pending, running, exitedTask(0))
 	got := pinion(t, h, "run", "nvidia/cuda:12.4")
-	want := "task 3f2a00000000 waits for a place; `pinion why 3f2a00000000` says what for\ntask 3f2a00000000 on gpu-1 with GPU-1, GPU-2\n"
+	want := "task 3f2a00000000 is pending; `pinion why 3f2a00000000` explains why\ntask 3f2a00000000 on gpu-1 with GPU-1, GPU-2\n"
 	if got.code != 0 || !strings.HasPrefix(got.err, want) {
 		t.Errorf("%+v", got)
 	}
@@ -96,7 +94,7 @@ func TestATaskThatIsStoppedWhileItWaitsSaysWhy(t *testing.T) {
 	waits := taskDocument(taskOne, `run-cuda:4","lastStatus":"PROVISIONING","containers":[{"name":"cuda"}]`)
 	over := taskDocument(taskOne, `run-cuda:4","lastStatus":"STOPPED","stopCode":"ServiceSchedulerInitiated","stoppedReason":"It waited for group:a","containers":[{"name":"cuda"}]`)
 	got := pinion(t, newRunHost(t, waits, waits, over), "run", "nvidia/cuda:12.4")
-	if got.code != exitNoStart || !strings.HasSuffix(got.err, "pinion: task 3f2a00000000 did not start: It waited for group:a\n") {
+	if got.code != exit.NotStarted || !strings.HasSuffix(got.err, "pinion: task 3f2a00000000 did not start: It waited for group:a\n") {
 		t.Errorf("%+v", got)
 	}
 }
@@ -176,34 +174,10 @@ func testRunAgain(t *testing.T, flags, first string) {
 	h.operations["DescribeTasks"] = func(in map[string]any) any { return describeFrom([]string{first, again}, in) }
 	h.documents["/v1/tasks/"+taskTwo+"/logs?follow=1"] = serveDocument("")
 	got := pinion(t, h, append(append([]string{"run"}, strings.Fields(flags)...), "nvidia/cuda")...)
-	if got.code != 0 || !strings.Contains(got.err, ". It is run again as 91bc00000000\n") {
+	if got.code != 0 || !strings.Contains(got.err, ". It is retried as 91bc00000000\n") {
 		t.Errorf("%+v", got)
 	}
 	if started, _ := startedBy.(string); !strings.HasPrefix(started, "pinion-run-") {
 		t.Errorf("the attempts were looked for among those started by %v", startedBy)
-	}
-}
-
-func TestWhoWasStoppedByThePoolHasNotSucceeded(t *testing.T) {
-	zero := 0
-	over := func(code *int, stopCode string) client.Task {
-		return client.Task{StopCode: stopCode, StoppedReason: "why", Containers: []client.Container{{ExitCode: code}}}
-	}
-	for name, c := range map[string]struct {
-		task client.Task
-		want int
-	}{
-		"it ended well":                   {over(&zero, "EssentialContainerExited"), 0},
-		"its time was over":               {over(&zero, "ServiceSchedulerInitiated"), exitFailure},
-		"it was stopped before it began":  {over(nil, "UserInitiated"), exitInterrupt},
-		"it never came to start, it says": {over(nil, "TaskFailedToStart"), exitNoStart},
-	} {
-		w := &watch{runner: &runner{session: &session{err: io.Discard}}}
-		for _, err := range []error{w.taskExitError(c.task), w.batchExitError([]client.Task{c.task})} {
-			var exit *exitError
-			if got := errors.As(err, &exit); got != (c.want != 0) || got && exit.code != c.want {
-				t.Errorf("%s: %v", name, err)
-			}
-		}
 	}
 }

@@ -8,61 +8,63 @@ import (
 
 	"github.com/urfave/cli/v2"
 
-	"pinion/api/cli/client"
+	"pinion/api/cli/format"
+	"pinion/api/cli/invocation"
+	"pinion/api/cli/table"
+	"pinion/api/client"
 )
 
 func gpusCommand(p Program) *cli.Command {
 	return &cli.Command{
 		Name:  "gpus",
-		Usage: "list GPUs and the tasks that own them",
-		Description: `With --container, run inside a container, it prints what that container really sees: device nodes, environment, and NVML
-if it is there.
+		Usage: "List GPUs and the tasks that hold them",
+		Description: `With --container, inside a container, it prints what that container sees: device nodes, environment, and NVML if present.
 
 Examples:
    pinion gpus
    pinion gpus -o wide        # with GPU ids, PCI addresses and problems
    pinion run --gpus 2 pinion/self -- pinion gpus --container`,
 		Flags: []cli.Flag{
-			&cli.BoolFlag{Name: "container", Usage: "what the container sees that this runs in"},
+			&cli.BoolFlag{Name: "container", Usage: "show the GPUs that this container sees"},
 		},
 		Action: func(c *cli.Context) error {
 			if c.Bool("container") {
 				return p.printContainerGPUs(c)
 			}
-			s, err := p.newSession(c)
+			inv, err := p.system.Invoke(c)
 			if err != nil {
 				return err
 			}
-			return s.printGPUs(c.Context)
+			return printGPUs(c.Context, inv)
 		},
 	}
 }
 
 func (p Program) printContainerGPUs(c *cli.Context) error {
-	output, err := outputFormat(c)
+	output, err := invocation.OutputFormat(c)
 	if err != nil {
 		return err
 	}
 	if p.ContainerGPUs == nil {
-		return errors.New("this build of pinion cannot look at GPUs from inside a container")
+		return errors.New("this build of pinion cannot inspect the GPUs of a container")
 	}
-	return p.ContainerGPUs(c.App.Writer, output == outputJSON)
+	return p.ContainerGPUs(c.App.Writer, output == invocation.JSON)
 }
 
-func (s *session) printGPUs(ctx context.Context) error {
-	if s.output == outputJSON {
-		return s.printDocument(ctx, "/v1/gpus")
+func printGPUs(ctx context.Context, inv *invocation.Invocation) error {
+	if inv.Output == invocation.JSON {
+		return inv.PrintDocument(ctx, "/v1/gpus")
 	}
-	gpus, err := s.client.GPUs(ctx)
+	gpus, err := inv.Client.GPUs(ctx)
 	if err != nil {
 		return err
 	}
-	s.warnSimulated(gpus)
-	return s.gpuTable(gpus).write(s.out, s.tableWidth())
+	warnSimulated(inv, gpus)
+	return gpuTable(inv, gpus).Write(inv.Out, inv.TableWidth())
 }
 
-// warnSimulated makes sure that nobody takes simulated GPUs for real ones.
-func (s *session) warnSimulated(gpus []client.GPU) {
+// warnSimulated warns about simulated GPUs.
+func warnSimulated(inv *invocation.Invocation, gpus []client.GPU) {
 	simulated := 0
 	for _, g := range gpus {
 		if g.Simulated {
@@ -70,37 +72,28 @@ func (s *session) warnSimulated(gpus []client.GPU) {
 		}
 	}
 	if simulated > 0 {
-		s.notef("SIMULATED: %s of %d here are not real hardware (pinion up --gpus sim:...)", plural(simulated, "GPU"), len(gpus))
+		inv.Notef("SIMULATED: %s of %d here are not real hardware (pinion up --gpus sim:...)", format.Plural(simulated, "GPU"), len(gpus))
 	}
 }
 
-func (s *session) gpuTable(gpus []client.GPU) *table {
-	t := &table{header: []string{"HOST", "IDX", "MODEL", "MEMORY", "NUMA", "HEALTH", "TASK"}, optional: []string{"NUMA", "MEMORY"}}
-	if s.output == outputWide {
-		t.header = append(t.header, "CONTAINER", "UUID", "PCI", "PROBLEM")
+func gpuTable(inv *invocation.Invocation, gpus []client.GPU) *table.Table {
+	t := &table.Table{Header: []string{"HOST", "IDX", "MODEL", "MEMORY", "NUMA", "HEALTH", "TASK"}, Optional: []string{"NUMA", "MEMORY"}}
+	if inv.Output == invocation.Wide {
+		t.Header = append(t.Header, "CONTAINER", "UUID", "PCI", "PROBLEM")
 	}
-	names := gpuHosts(gpus)
+	names := invocation.GPUHosts(gpus)
 	for _, g := range gpus {
-		task := abbreviateID(g.Task)
-		if s.output == outputWide {
+		task := format.ID(g.Task)
+		if inv.Output == invocation.Wide {
 			task = g.Task
 		}
 		row := []string{names[g.HostID], strconv.Itoa(g.Index), gpuModel(g), gpuMemory(g), numaNode(g), g.Health, cmp.Or(task, "-")}
-		if s.output == outputWide {
+		if inv.Output == invocation.Wide {
 			row = append(row, cmp.Or(g.Container, "-"), g.UUID, g.PCI, g.Problem)
 		}
-		t.add(row...)
+		t.Add(row...)
 	}
 	return t
-}
-
-// gpuHosts maps the ids of the hosts that have the GPUs to what lists call them.
-func gpuHosts(gpus []client.GPU) map[string]string {
-	names := map[string]string{}
-	for _, g := range gpus {
-		names[g.HostID] = g.Host
-	}
-	return disambiguate(names)
 }
 
 func gpuModel(g client.GPU) string {
@@ -110,12 +103,12 @@ func gpuModel(g client.GPU) string {
 	return g.Model
 }
 
-// gpuMemory is "-" for a GPU that shares the machine's memory and has none of its own to tell.
+// gpuMemory is "-" for a GPU without memory of its own (unified memory).
 func gpuMemory(g client.GPU) string {
 	if g.MemoryMiB == 0 {
 		return "-"
 	}
-	return formatMiB(g.MemoryMiB)
+	return format.MiB(g.MemoryMiB)
 }
 
 func numaNode(g client.GPU) string {

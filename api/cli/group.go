@@ -7,30 +7,33 @@ import (
 
 	"github.com/urfave/cli/v2"
 
-	"pinion/api/cli/client"
+	"pinion/api/cli/exit"
+	"pinion/api/cli/format"
+	"pinion/api/cli/invocation"
+	"pinion/api/client"
 )
 
-// groupFlag is the flag of commands that take a whole group instead of tasks.
+// groupFlag is the flag of commands that take a group instead of tasks.
 func groupFlag(does string) cli.Flag {
-	return &cli.StringFlag{Name: "group", Usage: does + " the group `NAME`, as 'pinion queue' shows it, instead of a TASK: --group nightly"}
+	return &cli.StringFlag{Name: "group", Usage: does + " the group `NAME` instead of a TASK, such as --group nightly"}
 }
 
-// checkGroup makes sure that a command line names tasks or a group, and not both.
+// checkGroup checks that a command line names either tasks or a group.
 func checkGroup(c *cli.Context) error {
 	if c.Args().Present() == (c.String("group") != "") {
-		return usageErrorf("%s needs a TASK or --group NAME, one of the two; see %s --help", c.Command.HelpName, c.Command.HelpName)
+		return exit.Usagef("%s needs a TASK or --group NAME, one of the two; see %s --help", c.Command.HelpName, c.Command.HelpName)
 	}
 	return nil
 }
 
-// groupTasks reads the tasks of a group, at least one; those that stopped within the last hour are among them. Their order is
-// that of their numbers in an array or a gang.
-func (s *session) groupTasks(ctx context.Context, cluster, group string) ([]client.Task, error) {
-	ids, err := s.client.TaskIDs(ctx, cluster)
+// groupTasks reads the tasks of a group, at least one, by array index and rank; tasks that stopped within the last hour
+// are included.
+func groupTasks(ctx context.Context, inv *invocation.Invocation, cluster, group string) ([]client.Task, error) {
+	ids, err := inv.Client.TaskIDs(ctx, cluster)
 	if err != nil {
 		return nil, err
 	}
-	tasks, _, err := s.client.DescribeTasks(ctx, cluster, ids) // a task reaped in between is simply no longer there
+	tasks, _, err := inv.Client.DescribeTasks(ctx, cluster, ids) // a task that was removed in between is left out
 	if err != nil {
 		return nil, err
 	}
@@ -38,13 +41,13 @@ func (s *session) groupTasks(ctx context.Context, cluster, group string) ([]clie
 	if len(tasks) == 0 {
 		return nil, fmt.Errorf("cluster %s has no task of the group %q; `pinion ps -a -o wide` shows the groups", cluster, group)
 	}
-	slices.SortStableFunc(tasks, compareIndex)
+	slices.SortStableFunc(tasks, format.CompareIndex)
 	return tasks, nil
 }
 
-// activeGroupTaskIDs are the ids of a group's tasks that are not over, at least one, in the order to stop them.
-func (s *session) activeGroupTaskIDs(ctx context.Context, cluster, group string) ([]string, error) {
-	tasks, err := s.groupTasks(ctx, cluster, group)
+// activeGroupTaskIDs are the ids of the tasks of a group that have not stopped, at least one, in stop order.
+func activeGroupTaskIDs(ctx context.Context, inv *invocation.Invocation, cluster, group string) ([]string, error) {
+	tasks, err := groupTasks(ctx, inv, cluster, group)
 	if err != nil {
 		return nil, err
 	}
@@ -52,28 +55,28 @@ func (s *session) activeGroupTaskIDs(ctx context.Context, cluster, group string)
 	if len(tasks) == 0 {
 		return nil, fmt.Errorf("all tasks of the group %q in cluster %s have stopped already", group, cluster)
 	}
-	s.notef("stopping %s of the group %s ...", plural(len(tasks), "task"), group)
-	return taskIDsOf(waitingFirst(tasks)), nil
+	inv.Notef("stopping %s of the group %s ...", format.Plural(len(tasks), "task"), group)
+	return client.TaskIDs(invocation.StopOrder(tasks)), nil
 }
 
-// firstPending is the task of a group that says most about why the group is where it is: the first that waits, or one that is
-// not over.
-func (s *session) firstPending(ctx context.Context, cluster, group string) (string, error) {
-	tasks, err := s.groupTasks(ctx, cluster, group)
+// firstPending is the task that explains best where a group is: its first pending task, otherwise one that has not
+// stopped.
+func firstPending(ctx context.Context, inv *invocation.Invocation, cluster, group string) (string, error) {
+	tasks, err := groupTasks(ctx, inv, cluster, group)
 	if err != nil {
 		return "", err
 	}
-	list, err := s.queuedTasks(ctx, cluster)
+	list, err := inv.Client.Queue(ctx, cluster)
 	if err != nil {
 		return "", err
 	}
 	for _, q := range list {
 		if q.Group == group {
-			s.notef("group %s: %s; this is about the first that waits", group, statusCounts(tasks))
+			inv.Notef("group %s: %s; explaining the first pending task", group, format.StatusCounts(tasks))
 			return q.TaskID, nil
 		}
 	}
-	s.notef("group %s: %s; none waits, this is about one of them", group, statusCounts(tasks))
+	inv.Notef("group %s: %s; none is pending; explaining one of them", group, format.StatusCounts(tasks))
 	at := slices.IndexFunc(tasks, func(t client.Task) bool { return !t.Stopped() })
 	return tasks[max(at, 0)].ID(), nil
 }

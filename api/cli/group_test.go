@@ -41,14 +41,14 @@ func TestWhyOfAGroupIsAboutTheFirstThatWaits(t *testing.T) {
 	h := newGroupHost(t)
 	got := pinion(t, h, "why", "--group", "nightly")
 	checkEqual(t, "stdout", got.out, "Task "+taskThree+" is PROVISIONING. It is number 2.\n")
-	checkEqual(t, "stderr", got.err, "group nightly: 1 PROVISIONING, 1 RUNNING, 1 STOPPED; this is about the first that waits\n")
+	checkEqual(t, "stderr", got.err, "group nightly: 1 PROVISIONING, 1 RUNNING, 1 STOPPED; explaining the first pending task\n")
 	var document struct{ TaskID string }
 	if json.Unmarshal([]byte(pinion(t, h, "why", "-o", "json", "--group", "nightly").out), &document) != nil || document.TaskID != taskThree {
 		t.Errorf("as JSON: %+v", document)
 	}
 	h.documents["/v1/queue?cluster=default"] = serveDocument("[]")
 	got = pinion(t, h, "why", "--group", "nightly")
-	if got.out != "Task "+taskTwo+" is RUNNING. It has a place.\n" || !strings.HasSuffix(got.err, "; none waits, this is about one of them\n") {
+	if got.out != "Task "+taskTwo+" is RUNNING. It has a place.\n" || !strings.HasSuffix(got.err, "; none is pending; explaining one of them\n") {
 		t.Errorf("when none waits: %+v", got)
 	}
 }

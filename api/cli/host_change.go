@@ -5,60 +5,64 @@ import (
 
 	"github.com/urfave/cli/v2"
 
-	"pinion/api/cli/client"
+	"pinion/api/client"
 )
 
 func hostRemoveCommand(p Program) *cli.Command {
 	return &cli.Command{
 		Name:      "rm",
-		Usage:     "remove a host from the pool for ever",
+		Usage:     "Remove a host from the pool permanently",
 		ArgsUsage: "HOST",
-		Description: `For a host that is gone, or was drained. Its certificate is refused from then on, and its id can never join again. On a
-machine that still works, 'pinion leave' does this and cleans up.
+		Description: `For a host that is permanently gone, or was drained. Its certificate is refused from then on, and its id can never join again.
+On a machine that still works, 'pinion leave' does this and cleans up.
 
 Examples:
    pinion hosts rm gpu-2
-   pinion hosts rm --force gpu-2    # also while it has tasks: they count as STOPPED at once`,
-		Flags:  []cli.Flag{&cli.BoolFlag{Name: "force", Usage: "whatever runs there"}},
-		Action: func(c *cli.Context) error { return p.changeHost(c, client.RemoveHost, "removed", c.Bool("force")) },
+   pinion hosts rm --force gpu-2    # its tasks are marked STOPPED at once`,
+		Flags: []cli.Flag{&cli.BoolFlag{Name: "force", Usage: "remove even if tasks are running"}},
+		Action: func(c *cli.Context) error {
+			return p.changeHost(c, client.RemoveHost, "%s is removed", c.Bool("force"))
+		},
 	}
 }
 
 func hostPromoteCommand(p Program) *cli.Command {
 	return &cli.Command{
 		Name:      "promote",
-		Usage:     "have a host hold the pool's state, as one of its servers",
+		Usage:     "Make a host a voting server",
 		ArgsUsage: "HOST",
-		Description: `The pool chooses its servers by itself; this is for those who know better.
+		Description: `The pool chooses its servers by itself; this is a manual override.
 
 Examples:
    pinion hosts promote gpu-2`,
-		Action: func(c *cli.Context) error { return p.changeHost(c, client.PromoteHost, "to be a server", false) },
+		Action: func(c *cli.Context) error {
+			return p.changeHost(c, client.PromoteHost, "promoting %s to server", false)
+		},
 	}
 }
 
 func hostDemoteCommand(p Program) *cli.Command {
 	return &cli.Command{
 		Name:      "demote",
-		Usage:     "have a host hold nothing of the pool's state, and go on as an agent",
+		Usage:     "Make a server an agent that holds no state",
 		ArgsUsage: "HOST",
-		Description: `Its tasks run on. Another host takes its place as a server if there is one.
+		Description: `Its tasks run on. Another host becomes a server instead, if there is one.
 
 Examples:
    pinion hosts demote gpu-2`,
-		Action: func(c *cli.Context) error { return p.changeHost(c, client.DemoteHost, "to be an agent", false) },
+		Action: func(c *cli.Context) error { return p.changeHost(c, client.DemoteHost, "demoting %s to agent", false) },
 	}
 }
 
-// changeHost makes a change and says in one line what became of the host.
-func (p Program) changeHost(c *cli.Context, change, result string, force bool) error {
-	s, host, err := p.newHostSession(c)
+// changeHost makes a change and prints the result, a format for the name of the host.
+func (p Program) changeHost(c *cli.Context, change client.HostChange, result string, force bool) error {
+	inv, host, err := p.invokeWithHost(c)
 	if err != nil {
 		return err
 	}
-	if err := s.client.UpdateHost(c.Context, change, host.ID, force); err != nil {
+	if err := inv.Client.ChangeHost(c.Context, change, host.ID, force); err != nil {
 		return fmt.Errorf("host %s: %w", host.Name, err)
 	}
-	_, err = fmt.Fprintf(s.out, "%s is %s\n", host.Name, result)
+	_, err = fmt.Fprintf(inv.Out, result+"\n", host.Name)
 	return err
 }

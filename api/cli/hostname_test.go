@@ -3,9 +3,6 @@ package cli
 import (
 	"strings"
 	"testing"
-
-	"pinion/api/cli/client"
-	"pinion/raftfsm/spec"
 )
 
 // newDuplicateNameHosts is a door of two hosts with the same name, as several on one machine have.
@@ -36,15 +33,8 @@ func TestANameThatSeveralHostsHaveIsNoNameForACommand(t *testing.T) {
 	h := newDuplicateNameHosts(t)
 	h.operations["UpdateContainerInstancesState"] = always(`{"containerInstances":[],"failures":[]}`)
 	got := pinion(t, h, "activate", "gpu-1")
-	checkEqual(t, "by the name", got.err, `pinion: 2 hosts have the name "gpu-1" (`+hostOne+", "+hostTwo+"); give the id of one, or the beginning of it\n")
+	checkEqual(t, "by the name", got.err, `pinion: 2 hosts have the name "gpu-1" (`+hostOne+", "+hostTwo+"); use the id of one of them, or its first digits\n")
 	if got := pinion(t, h, "activate", "bbbb0000"); got.code != 0 || !strings.Contains(h.bodies["UpdateContainerInstancesState"], hostTwo) {
 		t.Errorf("by the digits that lists show: %+v", got)
 	}
-}
-
-func TestTheGPUsOfHostsWithTheSameNameAreNotAddedUp(t *testing.T) {
-	gpus := []client.GPU{{Host: "box", HostID: hostOne, Health: "HEALTHY"}, {Host: "box", HostID: hostTwo, Health: "HEALTHY"}}
-	failures := []client.Failure{{ARN: hostOne, Reason: spec.ReasonGPU}, {ARN: hostTwo, Reason: spec.ReasonGPU}}
-	checkEqual(t, "shortage", gpuShortage(2, failures, gpus), "RESOURCE:GPU: no host has 2 GPUs free: box (aaaa0000) has 1 of 1 free, box (bbbb0000) has 1 of 1 free. "+
-		"A task runs on one host, and none has more than 1: ask for fewer")
 }

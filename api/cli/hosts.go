@@ -2,77 +2,69 @@ package cli
 
 import (
 	"cmp"
-	"context"
-	"encoding/json"
 	"fmt"
 	"strconv"
 	"strings"
 
 	"github.com/urfave/cli/v2"
 
-	"pinion/api/cli/client"
+	"pinion/api/cli/format"
+	"pinion/api/cli/invocation"
+	"pinion/api/cli/table"
+	"pinion/api/client"
 )
 
 func hostsCommand(p Program) *cli.Command {
 	return &cli.Command{
 		Name:  "hosts",
-		Usage: "list hosts and what they have left",
-		Description: `CPU (cores), MEMORY and GPUS are what is free of what there is. ROLE is what the host does for the pool's state: one server
-leads, agents hold none of it. HEALTH is LOST while a host is not heard of, SICK when a GPU is. Hosts of the same name have the
-first digits of their ids behind it, which name one of them in every command. SIM marks GPUs that are simulated.
+		Usage: "List hosts and their free capacity",
+		Description: `CPU (cores), MEMORY and GPUS show free/total. ROLE is leader or server for hosts that hold the pool's state, agent for the
+others. HEALTH is LOST while the host's heartbeats are missing, SICK when a GPU is unhealthy. Hosts with the same name are shown
+with the first digits of their ids, which every command accepts. SIM marks simulated GPUs.
 
 Examples:
    pinion hosts
-   pinion hosts -o wide       # with whole ids, addresses and problems
+   pinion hosts -o wide       # with full ids, addresses and problems
    pinion hosts rm gpu-2
    pinion hosts -o json`,
 		Subcommands: []*cli.Command{hostRemoveCommand(p), hostPromoteCommand(p), hostDemoteCommand(p)},
 		Action: func(c *cli.Context) error {
-			s, err := p.newSession(c)
+			inv, err := p.system.Invoke(c)
 			if err != nil {
 				return err
 			}
-			if s.output == outputJSON {
-				return s.printDocument(c.Context, "/v1/hosts")
+			if inv.Output == invocation.JSON {
+				return inv.PrintDocument(c.Context, "/v1/hosts")
 			}
-			hosts, err := s.client.Hosts(c.Context)
+			hosts, err := inv.Client.Hosts(c.Context)
 			if err != nil {
 				return err
 			}
-			return s.hostTable(hosts).write(s.out, s.tableWidth())
+			return hostTable(inv, hosts).Write(inv.Out, inv.TableWidth())
 		},
 	}
 }
 
-// printDocument shows a document of the plain door as it is.
-func (s *session) printDocument(ctx context.Context, path string) error {
-	var document json.RawMessage
-	if err := s.client.Get(ctx, path, nil, &document); err != nil {
-		return err
+func hostTable(inv *invocation.Invocation, hosts []client.Host) *table.Table {
+	t := &table.Table{Header: []string{"NAME", "ID", "CLUSTER", "ROLE", "STATUS", "HEALTH", "CPU", "MEMORY", "GPUS", "TASKS", "VERSION"},
+		Optional: []string{"ID", "VERSION", "CLUSTER"}}
+	if inv.Output == invocation.Wide {
+		t.Header = append(t.Header, "ADDRESS", "DRIVER", "CUDA", "PROBLEM")
 	}
-	return printJSON(s.out, document)
-}
-
-func (s *session) hostTable(hosts []client.Host) *table {
-	t := &table{header: []string{"NAME", "ID", "CLUSTER", "ROLE", "STATUS", "HEALTH", "CPU", "MEMORY", "GPUS", "TASKS", "VERSION"},
-		optional: []string{"ID", "VERSION", "CLUSTER"}}
-	if s.output == outputWide {
-		t.header = append(t.header, "ADDRESS", "DRIVER", "CUDA", "PROBLEM")
-	}
-	names := namesOf(hosts)
+	names := invocation.NamesOf(hosts)
 	for _, h := range hosts {
-		id, problems := abbreviateID(h.ID), gpuProblems(h)
-		if s.output == outputWide {
+		id, problems := format.ID(h.ID), gpuProblems(h)
+		if inv.Output == invocation.Wide {
 			id = h.ID
 		}
 		row := []string{names[h.ID], id, h.Cluster, cmp.Or(h.Role, "-"), string(h.Status), hostHealth(h, problems),
-			formatCores(h.Free.CPU) + "/" + formatCores(h.CPU),
+			format.Cores(h.Free.CPU) + "/" + format.Cores(h.CPU),
 			freeMemory(h),
 			gpuCount(h), strconv.Itoa(h.Tasks), h.Version}
-		if s.output == outputWide {
+		if inv.Output == invocation.Wide {
 			row = append(row, h.Address, h.GPUs.Driver, h.GPUs.CUDA, strings.Join(problems, "; "))
 		}
-		t.add(row...)
+		t.Add(row...)
 	}
 	return t
 }
@@ -87,7 +79,7 @@ func hostHealth(h client.Host, problems []string) string {
 	return "OK"
 }
 
-// gpuProblems tells what is wrong with a host's GPUs.
+// gpuProblems are the problems of a host's GPUs.
 func gpuProblems(h client.Host) []string {
 	var problems []string
 	if h.GPUs.Problem != "" {
@@ -103,7 +95,7 @@ func gpuProblems(h client.Host) []string {
 
 // freeMemory is "62/64 GiB", or "512 MiB/64 GiB".
 func freeMemory(h client.Host) string {
-	free, all := formatMiB(h.Free.MemoryMiB), formatMiB(h.MemoryMiB)
+	free, all := format.MiB(h.Free.MemoryMiB), format.MiB(h.MemoryMiB)
 	_, unit, _ := strings.Cut(all, " ")
 	return strings.TrimSuffix(free, " "+unit) + "/" + all
 }

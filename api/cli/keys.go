@@ -7,7 +7,12 @@ import (
 
 	"github.com/urfave/cli/v2"
 
-	"pinion/api/cli/client"
+	"pinion/api/cli/env"
+	"pinion/api/cli/exit"
+	"pinion/api/cli/format"
+	"pinion/api/cli/invocation"
+	"pinion/api/cli/table"
+	"pinion/api/client"
 )
 
 // keyRoles are the roles of access keys, the least first.
@@ -16,9 +21,9 @@ var keyRoles = []string{"read", "submit", "admin"}
 func keysCommand(p Program) *cli.Command {
 	return &cli.Command{
 		Name:  "keys",
-		Usage: "make, list and remove the access keys that clients sign with",
-		Description: `A key has a role: read looks; submit also runs and stops tasks and registers task definitions; admin may do everything.
-With --cluster it is for that cluster alone.
+		Usage: "Manage access keys of clients",
+		Description: `Clients sign their requests with an access key. Its role is read; submit, which also runs and stops tasks and registers task
+definitions; or admin, which may do everything. With --cluster the key is limited to that cluster.
 
 Examples:
    pinion keys create --role submit
@@ -32,79 +37,82 @@ Examples:
 func keysCreateCommand(p Program) *cli.Command {
 	return &cli.Command{
 		Name:  "create",
-		Usage: "make an access key and print it; its secret is shown this once",
-		Description: `Prints the key as shell exports. Whoever has the secret may do what the role allows, until the key is removed.
+		Usage: "Create an access key and print it",
+		Description: `Prints the key as shell exports. The secret cannot be shown again.
 
 Examples:
    pinion keys create --role submit
    pinion keys create --role read --cluster lab -o json`,
 		Flags: []cli.Flag{
-			&cli.StringFlag{Name: "role", Usage: "`ROLE` of the key: read, submit or admin (needed)"},
-			&cli.StringFlag{Name: "cluster", Usage: "the only cluster that the key is for, by `NAME`", DefaultText: "all"},
+			&cli.StringFlag{Name: "role", Usage: "`ROLE` of the key: read, submit or admin (required)"},
+			&cli.StringFlag{Name: "cluster", Usage: "limit the key to the cluster `NAME`", DefaultText: "all"},
 		},
 		Action: func(c *cli.Context) error {
 			role := c.String("role")
+			if role == "" {
+				return exit.Usagef("--role is required: one of %s", strings.Join(keyRoles, ", "))
+			}
 			if !slices.Contains(keyRoles, role) {
-				return usageErrorf("--role %q is not one of %s", role, strings.Join(keyRoles, ", "))
+				return exit.Usagef("--role %q is not one of %s", role, strings.Join(keyRoles, ", "))
 			}
-			s, err := p.newSession(c)
+			inv, err := p.system.Invoke(c)
 			if err != nil {
 				return err
 			}
-			created, err := s.client.CreateKey(c.Context, role, c.String("cluster"))
+			created, err := inv.Client.CreateKey(c.Context, role, c.String("cluster"))
 			if err != nil {
 				return err
 			}
-			return s.printKey(created)
+			return printKey(inv, created)
 		},
 	}
 }
 
-// printKey prints what a client needs of a key, so that it can be pasted or evaluated; the warning goes to people.
-func (s *session) printKey(created client.CreatedKey) error {
-	if s.output == outputJSON {
-		return printJSON(s.out, created)
+// printKey prints a key as shell exports, and a note for people.
+func printKey(inv *invocation.Invocation, created client.CreatedKey) error {
+	if inv.Output == invocation.JSON {
+		return inv.PrintJSON(created)
 	}
-	text, err := shellCommands([]envVar{
+	text, err := env.ShellCommands([]env.Variable{
 		{Name: "AWS_ACCESS_KEY_ID", Value: created.ID},
 		{Name: "AWS_SECRET_ACCESS_KEY", Value: created.Secret},
 	}, "sh")
 	if err != nil {
 		return err
 	}
-	if _, err := fmt.Fprint(s.out, text); err != nil {
+	if _, err := fmt.Fprint(inv.Out, text); err != nil {
 		return err
 	}
-	s.notef("The secret is shown this once. The endpoint and the CA are the ones of `pinion env`.")
+	inv.Notef("The secret cannot be shown again. `pinion env` prints the endpoint and the CA.")
 	return nil
 }
 
 func keysListCommand(p Program) *cli.Command {
 	return &cli.Command{
 		Name:  "ls",
-		Usage: "list access keys, without their secrets",
+		Usage: "List access keys, without their secrets",
 		Description: `Examples:
    pinion keys ls
    pinion keys ls -o json`,
 		Action: func(c *cli.Context) error {
-			s, err := p.newSession(c)
+			inv, err := p.system.Invoke(c)
 			if err != nil {
 				return err
 			}
-			if s.output == outputJSON {
-				return s.printDocument(c.Context, "/v1/admin/keys")
+			if inv.Output == invocation.JSON {
+				return inv.PrintDocument(c.Context, "/v1/admin/keys")
 			}
-			keys, err := s.client.Keys(c.Context)
+			keys, err := inv.Client.Keys(c.Context)
 			if err != nil {
 				return err
 			}
-			return s.keyTable(keys).write(s.out, s.tableWidth())
+			return keyTable(inv, keys).Write(inv.Out, inv.TableWidth())
 		},
 	}
 }
 
-func (s *session) keyTable(keys []client.AccessKey) *table {
-	t := &table{header: []string{"ID", "ROLE", "CLUSTER", "AGE", "USE"}}
+func keyTable(inv *invocation.Invocation, keys []client.AccessKey) *table.Table {
+	t := &table.Table{Header: []string{"ID", "ROLE", "CLUSTER", "AGE", "USE"}}
 	for _, key := range keys {
 		cluster, use := key.Cluster, ""
 		if cluster == "" {
@@ -113,7 +121,7 @@ func (s *session) keyTable(keys []client.AccessKey) *table {
 		if key.Hosts {
 			use = "pinion env"
 		}
-		t.add(key.ID, key.Role, cluster, formatAge(s.now().Sub(key.CreatedAt)), use)
+		t.Add(key.ID, key.Role, cluster, format.Age(inv.Now().Sub(key.CreatedAt)), use)
 	}
 	return t
 }
@@ -121,23 +129,23 @@ func (s *session) keyTable(keys []client.AccessKey) *table {
 func keysRemoveCommand(p Program) *cli.Command {
 	return &cli.Command{
 		Name:      "rm",
-		Usage:     "remove access keys: what is signed with them is refused from now on",
+		Usage:     "Remove access keys: requests signed with them are refused at once",
 		ArgsUsage: "ID...",
-		Description: `ID is what 'pinion keys ls' shows. When the key that 'pinion env' prints is removed, each host gets another one when it is
-restarted.
+		Description: `ID is what 'pinion keys ls' shows. When the key that 'pinion env' prints is removed, each host gets a new one when it
+restarts.
 
 Examples:
    pinion keys rm AKIAIOSFODNN7EXAMPLE`,
 		Action: func(c *cli.Context) error {
-			s, err := p.newSession(c)
+			inv, err := p.system.Invoke(c)
 			if err != nil {
 				return err
 			}
 			for _, id := range c.Args().Slice() {
-				if err := s.client.RemoveKey(c.Context, id); err != nil {
+				if err := inv.Client.RemoveKey(c.Context, id); err != nil {
 					return fmt.Errorf("access key %s: %w", id, err)
 				}
-				fmt.Fprintln(s.out, id)
+				fmt.Fprintln(inv.Out, id)
 			}
 			return nil
 		},

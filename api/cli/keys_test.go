@@ -1,13 +1,17 @@
 package cli
 
-import "testing"
+import (
+	"testing"
+
+	"pinion/api/cli/exit"
+)
 
 func TestAKeyIsPrintedSoThatAShellCanTakeIt(t *testing.T) {
 	h := newFakeHost(t)
 	h.operations["admin/keys"] = always(`{"accessKeyId":"AKIA1","secretAccessKey":"se/cret+","role":"read","cluster":"lab"}`)
 	got := pinion(t, h, "keys", "create", "--role", "read", "--cluster", "lab")
 	checkEqual(t, "stdout", got.out, "export AWS_ACCESS_KEY_ID='AKIA1'\nexport AWS_SECRET_ACCESS_KEY='se/cret+'\n")
-	checkEqual(t, "stderr", got.err, "The secret is shown this once. The endpoint and the CA are the ones of `pinion env`.\n")
+	checkEqual(t, "stderr", got.err, "The secret cannot be shown again. `pinion env` prints the endpoint and the CA.\n")
 	checkEqual(t, "asked", h.bodies["admin/keys"], `{"cluster":"lab","role":"read"}`)
 	checkEqual(t, "json", pinion(t, h, "-o", "json", "keys", "create", "--role", "read").out, `{
   "accessKeyId": "AKIA1",
@@ -37,7 +41,7 @@ AKIA2  read   lab      60m
 func TestAKeyNeedsARole(t *testing.T) {
 	h := newFakeHost(t)
 	for _, arguments := range [][]string{{"keys", "create"}, {"keys", "create", "--role", "root"}, {"keys", "rm"}, {"keys", "mint"}} {
-		if got := pinion(t, h, arguments...); got.code != exitUsage {
+		if got := pinion(t, h, arguments...); got.code != exit.Usage {
 			t.Errorf("%q: %d %s", arguments, got.code, got.err)
 		}
 	}

@@ -10,12 +10,14 @@ import (
 
 	"github.com/urfave/cli/v2"
 
-	"pinion/api/cli/client"
+	"pinion/api/cli/exit"
+	"pinion/api/cli/invocation"
+	"pinion/api/client"
 )
 
-// leaveOptions is what `pinion leave` was asked for.
+// leaveOptions are the options of `pinion leave`.
 type leaveOptions struct {
-	timeout time.Duration // to wait for tasks to end, 0 is for ever
+	timeout time.Duration // to wait for tasks to end, 0 is no limit
 	force   bool          // do not wait for them at all
 	down    DownConfig
 }
@@ -24,66 +26,66 @@ func leaveCommand(p Program) *cli.Command {
 	var options leaveOptions
 	return &cli.Command{
 		Name:  "leave",
-		Usage: "take this machine out of its pool, and clean it up",
+		Usage: "Remove this host from its pool and clean up the machine",
 		Description: `Drains this host, waits until its tasks have ended, removes it from the pool and then does what 'pinion down --purge'
-does. The host's id is never used again; to come back, the machine joins anew.
+does. The host's id is never used again; the machine can join again as a new host.
 
 Examples:
    sudo pinion leave
    sudo pinion leave --timeout 1h
-   sudo pinion leave --force        # its tasks are ended, and count as STOPPED`,
+   sudo pinion leave --force        # its tasks are stopped`,
 		Flags: []cli.Flag{
 			&cli.DurationFlag{Name: "timeout", Destination: &options.timeout, DefaultText: "as long as it takes", Usage: "`TIME` to wait for tasks to end, such as 10m"},
 			&cli.BoolFlag{Name: "force", Destination: &options.force, Usage: "do not wait for tasks"},
 		},
 		Action: func(c *cli.Context) (err error) {
-			if globalFlag(c, "host") != "" {
-				return usageErrorf("pinion leave is about this machine; to remove another host: pinion hosts rm HOST")
+			if invocation.GlobalFlag(c, "host") != "" {
+				return exit.Usagef("pinion leave is about this machine; to remove another host: pinion hosts rm HOST")
 			}
 			if err := localMachine().check(); err != nil {
 				return err
 			}
-			if options.down.DataDir, err = filepath.Abs(dataDir(c)); err != nil {
+			if options.down.DataDir, err = filepath.Abs(invocation.DataDir(c)); err != nil {
 				return fmt.Errorf("--data-dir: %w", err)
 			}
 			options.down.Purge = true
-			s, err := p.newSession(c)
+			inv, err := p.system.Invoke(c)
 			if err != nil {
 				return err
 			}
-			return s.leavePool(c.Context, options, p.Down)
+			return leavePool(c.Context, inv, options, p.Down)
 		},
 	}
 }
 
-func (s *session) leavePool(ctx context.Context, options leaveOptions, down func(context.Context, DownConfig) error) error {
-	self, err := s.localHost(ctx)
+func leavePool(ctx context.Context, inv *invocation.Invocation, options leaveOptions, down func(context.Context, DownConfig) error) error {
+	self, err := localHost(ctx, inv)
 	if err != nil {
 		return err
 	}
 	if !options.force {
-		if err := s.drain(ctx, self, options.timeout); err != nil {
+		if err := drain(ctx, inv, self, options.timeout); err != nil {
 			return err
 		}
 	}
-	if err := s.retryUnavailable(ctx, func() error { return s.removeHost(ctx, self, options.force) }); err != nil {
+	if err := inv.RetryUnavailable(ctx, func() error { return removeHost(ctx, inv, self, options.force) }); err != nil {
 		return err
 	}
-	s.notef("%s is no longer part of the pool; cleaning up this machine ...", self.Name)
+	inv.Notef("%s was removed from the pool; cleaning up this machine ...", self.Name)
 	if err := down(ctx, options.down); err != nil {
-		return fmt.Errorf("this host has left its pool, but the machine is not clean: %w. `pinion down --purge` tries again", err)
+		return fmt.Errorf("this host was removed from its pool, but cleaning up failed: %w. Try again with `pinion down --purge`", err)
 	}
-	_, err = fmt.Fprintf(s.out, "%s has left\n", self.Name)
+	_, err = fmt.Fprintf(inv.Out, "%s has left\n", self.Name)
 	return err
 }
 
-// localHost is this machine's host, which must not be the only one: a pool ends with its last host.
-func (s *session) localHost(ctx context.Context) (client.Host, error) {
-	id, err := s.client.HostID(ctx)
+// localHost is this machine's host. It must not be the only one of its pool.
+func localHost(ctx context.Context, inv *invocation.Invocation) (client.Host, error) {
+	id, err := inv.Client.HostID(ctx)
 	if err != nil {
 		return client.Host{}, err
 	}
-	hosts, err := s.client.Hosts(ctx)
+	hosts, err := inv.Client.Hosts(ctx)
 	if err != nil {
 		return client.Host{}, err
 	}
@@ -92,16 +94,16 @@ func (s *session) localHost(ctx context.Context) (client.Host, error) {
 			continue
 		}
 		if len(hosts) == 1 {
-			return h, errors.New("this is the only host of its pool, which would be gone with it. `pinion down --purge` does that")
+			return h, errors.New("this is the only host of its pool: leaving would delete the pool. `pinion down --purge` does that")
 		}
 		return h, nil
 	}
-	return client.Host{}, errors.New("this machine's host is not part of the pool any more. `pinion down --purge` cleans up the machine")
+	return client.Host{}, errors.New("this host was already removed from the pool. `pinion down --purge` cleans up the machine")
 }
 
-// removeHost counts a host that is not known as removed: an earlier try may have done it without an answer.
-func (s *session) removeHost(ctx context.Context, host client.Host, force bool) error {
-	err := s.client.UpdateHost(ctx, client.RemoveHost, host.ID, force)
+// removeHost counts an unknown host as removed: the answer to an earlier try may have been lost.
+func removeHost(ctx context.Context, inv *invocation.Invocation, host client.Host, force bool) error {
+	err := inv.Client.ChangeHost(ctx, client.RemoveHost, host.ID, force)
 	if refused, ok := errors.AsType[*client.APIError](err); ok && refused.Status == http.StatusNotFound {
 		return nil
 	}

@@ -3,7 +3,6 @@ package cli
 import (
 	"bytes"
 	"encoding/json"
-	"os"
 	"strings"
 	"testing"
 )
@@ -66,9 +65,9 @@ func TestInspectShowsTheWholeDocumentOfATaskNamedByItsBeginning(t *testing.T) {
 func TestATaskThatIsNotThereIsSaidSo(t *testing.T) {
 	h := newFakeHost(t).withTasks(runningTask, taskDocument("3f99"+taskOne[4:], `x:1","desiredStatus":"RUNNING","containers":[]`))
 	for name, says := range map[string]string{
-		"77":    `no task has an id that begins with "77"; ` + "`pinion ps -a` lists the tasks in cluster default",
-		"3f":    `"3f" is the beginning of 2 task ids (3f2a0000000000000000000000000001, 3f990000000000000000000000000001); type more of it`,
-		taskTwo: "cluster default has no task " + taskTwo + " (MISSING); stopped tasks are forgotten after an hour",
+		"77":    `cluster default: no task has an id that begins with "77"; ` + "`pinion ps -a` lists the tasks",
+		"3f":    `"3f" is the beginning of 2 task ids (3f2a0000000000000000000000000001, 3f990000000000000000000000000001); give more digits`,
+		taskTwo: "cluster default has no task " + taskTwo + " (MISSING); stopped tasks are removed after an hour",
 	} {
 		if got := pinion(t, h, "inspect", name); got.code != 1 || !strings.Contains(got.err, says) {
 			t.Errorf("inspect %s: %+v", name, got)
@@ -103,28 +102,4 @@ func TestJSONIsTheDocumentOfTheHost(t *testing.T) {
   }
 ]
 `[1:])
-}
-
-func TestATableFitsItsTerminalAndIsNeverCutInAPipe(t *testing.T) {
-	wide := table{header: []string{"ID", "REASON"}}
-	wide.add("1", "a long story\nof what went wrong")
-	for columns, want := range map[int]string{
-		0:  "ID  REASON\n1   a long story of what went wrong\n",
-		20: "ID  REASON\n1   a long story of…\n",
-		3:  "ID  REASON\n1   a lon…\n", // narrower than sense: cells keep six columns
-	} {
-		var out strings.Builder
-		if err := wide.write(&out, columns); err != nil {
-			t.Fatal(err)
-		}
-		checkEqual(t, "table", out.String(), want)
-	}
-	pipe, _, err := os.Pipe()
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer pipe.Close()
-	if terminalWidth(pipe) != 0 {
-		t.Error("a pipe is no terminal")
-	}
 }

@@ -7,11 +7,11 @@ import (
 	"github.com/urfave/cli/v2"
 )
 
-// pauseCommand does nothing until it is told to stop: a task of the built-in image that stays, for trying things out.
+// pauseCommand waits until it is stopped: a long-running command for the built-in image.
 func pauseCommand() *cli.Command {
 	return &cli.Command{
 		Name:  "pause",
-		Usage: "wait until stopped (SIGTERM or Ctrl-C), doing nothing",
+		Usage: "Wait until stopped (SIGTERM or Ctrl-C)",
 		Description: `Examples:
    pinion run -d --gpus 1 pinion/self -- pinion pause`,
 		Hidden: true,

@@ -12,7 +12,8 @@ import (
 	"testing"
 	"time"
 
-	"pinion/api/cli/client"
+	"pinion/api/cli/invocation"
+	"pinion/api/client"
 )
 
 const hostTwo = "bbbb0000000000000000000000000002"
@@ -78,8 +79,8 @@ func TestHostsAreNamedByNameIdOrItsBeginning(t *testing.T) {
 		}
 	}
 	got := pinion(t, newTwoHostPool(t), "hosts", "promote", "gpu-3")
-	checkEqual(t, "a host that is not there", got.err, "pinion: no host has the name \"gpu-3\", nor an id that begins so; `pinion hosts` lists them\n")
-	if got := pinion(t, newTwoHostPool(t), "hosts", "demote", "gpu-1"); got.out != "gpu-1 is to be an agent\n" {
+	checkEqual(t, "a host that is not there", got.err, "pinion: no host has the name \"gpu-3\", and no id begins with it; `pinion hosts` lists them\n")
+	if got := pinion(t, newTwoHostPool(t), "hosts", "demote", "gpu-1"); got.out != "demoting gpu-1 to agent\n" {
 		t.Errorf("%+v", got)
 	}
 }
@@ -88,21 +89,21 @@ func TestDrainWaitsForTheTasksAndTellsHowManyAreLeft(t *testing.T) {
 	h := newTwoHostPool(t, 2, 2, 2, 1, 0)
 	got := pinion(t, h, "drain", "gpu-1")
 	checkEqual(t, "stdout", got.out, "gpu-1 is drained\n")
-	checkEqual(t, "stderr", got.err, "gpu-1: 2 tasks left ...\ngpu-1: 1 task left ...\n")
+	checkEqual(t, "stderr", got.err, "gpu-1: 2 tasks still running ...\ngpu-1: 1 task still running ...\n")
 	checkEqual(t, "asked", h.bodies["UpdateContainerInstancesState"], `{"cluster":"lab","containerInstances":["`+hostOne+`"],"status":"DRAINING"}`)
 }
 
 func TestDrainGivesUpAndLeavesTheHostDrained(t *testing.T) {
 	clock := testTime
-	h := session{err: io.Discard, now: func() time.Time { return clock }, sleep: func(context.Context, time.Duration) error { clock = clock.Add(time.Minute); return nil }}
-	door := newTwoHostPool(t, 2)
-	h.client, _ = client.New(client.Config{Socket: filepath.Join(door.dir, "pinion.sock")})
-	host, err := h.findHost(t.Context(), "gpu-1")
+	inv := &invocation.Invocation{Err: io.Discard, Now: func() time.Time { return clock }, Sleep: func(context.Context, time.Duration) error { clock = clock.Add(time.Minute); return nil }}
+	h := newTwoHostPool(t, 2)
+	inv.Client, _ = client.New(client.Config{Socket: filepath.Join(h.dir, "pinion.sock")})
+	host, err := inv.FindHost(t.Context(), "gpu-1")
 	if err != nil {
 		t.Fatal(err)
 	}
-	err = h.drain(t.Context(), host, 10*time.Minute)
-	const want = "host gpu-1 still has 2 tasks after 10m0s. It gets no new ones; `pinion ps` shows them, `pinion activate gpu-1` takes the host back"
+	err = drain(t.Context(), inv, host, 10*time.Minute)
+	const want = "host gpu-1 still has 2 tasks after 10m0s, and gets no new ones. `pinion ps` lists them; `pinion activate gpu-1` makes the host schedulable again"
 	if err == nil || err.Error() != want || clock.Sub(testTime) != 10*time.Minute {
 		t.Errorf("after %s: %v", clock.Sub(testTime), err)
 	}
@@ -170,7 +171,7 @@ func TestWhoCannotLeave(t *testing.T) {
 	gone := newFakeHost(t).withTasks()
 	gone.documents["/v1/version"] = serveDocument(`{"version":"0.1.0","hostId":"` + hostTwo + `"}`)
 	for says, h := range map[string]*fakeHost{
-		"this is the only host of its pool": alone, "is not part of the pool any more": gone, "no host runs here": nil,
+		"this is the only host of its pool": alone, "was already removed from the pool": gone, "no host runs here": nil,
 	} {
 		if got, ended := runLeave(t, h); got.code != 1 || ended != nil || !strings.Contains(got.err, says) {
 			t.Errorf("want %q: %+v", says, got)
@@ -223,7 +224,7 @@ func TestRestoreAndRecoverAreAboutThisMachine(t *testing.T) {
 		Recover: func(_ context.Context, dir string) error { did = append(did, filepath.Base(dir)); return nil },
 	}
 	dir := t.TempDir()
-	if got := pinionWith(t, p, nil, "--data-dir", dir, "snapshot", "restore", "/backup/s"); !strings.Contains(got.err, "stop the hosts of the old one") {
+	if got := pinionWith(t, p, nil, "--data-dir", dir, "snapshot", "restore", "/backup/s"); !strings.Contains(got.err, "stop the old hosts permanently") {
 		t.Errorf("%+v", got)
 	}
 	pinionWith(t, p, nil, "recover", "--data-dir", dir)

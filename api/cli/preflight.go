@@ -7,7 +7,7 @@ import (
 	"runtime"
 )
 
-// preflight is what `pinion up` looks at before it starts anything.
+// preflight checks the requirements of a host before anything is started.
 type preflight struct {
 	system  string // GOOS
 	user    int    // effective user id
@@ -18,13 +18,13 @@ func localMachine() preflight {
 	return preflight{system: runtime.GOOS, user: os.Geteuid(), cgroups: "/sys/fs/cgroup"}
 }
 
-// check says in one sentence why a host cannot be started here, the first reason that stands in the way.
+// check returns the first unmet requirement, and what to do about it.
 func (m preflight) check() error {
 	if m.system != "linux" {
-		return fmt.Errorf("this needs Linux: containers are a feature of its kernel. Run it on a Linux machine and reach that from here with --host")
+		return fmt.Errorf("this needs Linux: containers are a feature of its kernel. Run it on a Linux machine, and connect to that with --host")
 	}
 	if m.user != 0 {
-		return errors.New("this needs root: pinion makes containers and namespaces. Run it with sudo")
+		return errors.New("this needs root: pinion creates containers and namespaces. Run it with sudo")
 	}
 	if entries, err := os.ReadDir(m.cgroups); err != nil || len(entries) == 0 {
 		return fmt.Errorf("no control groups are mounted at %s, so containers cannot be limited. Mount them (systemd does), or, inside a container, start that one with the machine's %s", m.cgroups, m.cgroups)

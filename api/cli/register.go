@@ -2,7 +2,6 @@ package cli
 
 import (
 	"bytes"
-	"context"
 	"encoding/json"
 	"fmt"
 	"io"
@@ -11,16 +10,17 @@ import (
 	"github.com/urfave/cli/v2"
 	"sigs.k8s.io/yaml"
 
-	"pinion/api/cli/client"
+	"pinion/api/cli/exit"
+	"pinion/api/cli/invocation"
 )
 
 func registerCommand(p Program) *cli.Command {
 	return &cli.Command{
 		Name:  "register",
-		Usage: "register a task definition from a file",
+		Usage: "Register a task definition from a file",
 		Description: `The file is an ECS task definition in JSON or YAML, as for 'aws ecs register-task-definition --cli-input-json'. GPU
-requirements may also be written {"type":"gpu","count":1} or gpuCount: 1. Prints the name of the new revision; what was
-accepted but has no effect is told on standard error.
+requirements may also be written {"type":"gpu","count":1} or gpuCount: 1. Prints the name of the new revision, and
+warnings of the host on standard error.
 
 Examples:
    pinion register -f gpu-1-taskdef.json
@@ -31,12 +31,12 @@ Examples:
 			&cli.StringFlag{Name: "family", Usage: "`NAME` of the family, instead of what the file says"},
 		},
 		Action: func(c *cli.Context) error {
-			s, err := p.newSession(c)
+			inv, err := p.system.Invoke(c)
 			if err != nil {
 				return err
 			}
 			if c.String("file") == "" {
-				return usageErrorf("pinion register needs -f FILE, or -f - for standard input")
+				return exit.Usagef("pinion register needs -f FILE, or -f - for standard input")
 			}
 			document, err := readDocument(c.String("file"), c.App.Reader)
 			if err != nil {
@@ -49,18 +49,14 @@ Examples:
 				}
 				contentType = "application/json"
 			}
-			reply, err := s.register(c.Context, contentType, document)
+			name, reply, err := inv.RegisterTaskDefinition(c.Context, contentType, document)
 			if err != nil {
 				return err
 			}
-			if s.output == outputJSON {
-				return printJSON(s.out, reply.Body)
+			if inv.Output == invocation.JSON {
+				return inv.PrintJSON(reply.Body)
 			}
-			name, err := registeredName(reply)
-			if err != nil {
-				return err
-			}
-			_, err = fmt.Fprintln(s.out, name)
+			_, err = fmt.Fprintln(inv.Out, name)
 			return err
 		},
 	}
@@ -73,7 +69,7 @@ func readDocument(path string, stdin io.Reader) ([]byte, error) {
 	return os.ReadFile(path)
 }
 
-// documentType tells JSON from YAML by the first character, so that broken JSON is reported as JSON.
+// documentType is JSON or YAML by the first character, so that broken JSON is reported as JSON.
 func documentType(document []byte) string {
 	if bytes.HasPrefix(bytes.TrimSpace(document), []byte("{")) {
 		return "application/json"
@@ -102,27 +98,4 @@ func replaceFamily(document []byte, family string) ([]byte, error) {
 	}
 	fields["family"] = quoted
 	return json.Marshal(fields)
-}
-
-// register sends a definition and tells the warnings that come back.
-func (s *session) register(ctx context.Context, contentType string, document []byte) (client.Reply, error) {
-	reply, err := s.client.Send(ctx, "RegisterTaskDefinition", contentType, document)
-	for _, warning := range reply.Warnings {
-		s.notef("warning: %s", warning)
-	}
-	return reply, err
-}
-
-// registeredName is "family:revision" of a RegisterTaskDefinition answer.
-func registeredName(reply client.Reply) (string, error) {
-	var answer struct {
-		Definition struct {
-			Family   string `json:"family"`
-			Revision int    `json:"revision"`
-		} `json:"taskDefinition"`
-	}
-	if err := json.Unmarshal(reply.Body, &answer); err != nil {
-		return "", fmt.Errorf("RegisterTaskDefinition: the host's answer cannot be read: %w", err)
-	}
-	return fmt.Sprintf("%s:%d", answer.Definition.Family, answer.Definition.Revision), nil
 }

@@ -12,6 +12,8 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"pinion/api/cli/invocation"
 )
 
 // newRunHost is a host on which a task of `pinion run` goes through the given documents, one more at each look.
@@ -149,13 +151,13 @@ func TestATaskThatFindsNoPlaceSaysWhatIsFree(t *testing.T) {
 		gpus, failure, says string
 	}{
 		"too few are free": {"2", fmt.Sprintf(elsewhere, "RESOURCE:GPU", ""),
-			"RESOURCE:GPU: no host has 2 GPUs free: gpu-1 has 1 of 3 free. Wait for a task to end or stop one (`pinion ps`), or ask for fewer"},
+			"RESOURCE:GPU: no host has 2 GPUs free: gpu-1 has 1 of 3 free. Wait for a task to end or stop one (`pinion ps`), or request fewer"},
 		"more than any host has": {"4", fmt.Sprintf(elsewhere, "RESOURCE:GPU", ""),
-			"RESOURCE:GPU: no host has 4 GPUs free: gpu-1 has 1 of 3 free. A task runs on one host, and none has more than 3: ask for fewer"},
+			"RESOURCE:GPU: no host has 4 GPUs free: gpu-1 has 1 of 3 free. A task runs on one host, and none has more than 3: request fewer"},
 		"no GPUs at all": {"1", `{"arn":"arn:aws:ecs:r:a:container-instance/default/ffff","reason":"RESOURCE:GPU"}`,
-			"RESOURCE:GPU: no host of the cluster has a GPU that works. `pinion gpus -o wide` and `pinion hosts -o json` tell why"},
+			"RESOURCE:GPU: no host of the cluster has a GPU that works. See `pinion gpus -o wide` and `pinion hosts -o json`"},
 		"too little memory": {"0", fmt.Sprintf(elsewhere, "RESOURCE:MEMORY", "2048 MiB asked, 512 MiB free"),
-			"no host can take the task: RESOURCE:MEMORY (2048 MiB asked, 512 MiB free). `pinion hosts` shows what is free. Wait for tasks to end, stop some, or ask for less"},
+			"no host can take the task: RESOURCE:MEMORY (2048 MiB asked, 512 MiB free). `pinion hosts` shows what is free. Wait for tasks to end, stop some, or request less"},
 	}
 	for name, c := range cases {
 		t.Run(name, func(t *testing.T) {
@@ -197,9 +199,9 @@ func TestTheFirstCtrlCStopsTheTaskAndTheLogGoesOnToItsEnd(t *testing.T) {
 		logLines(w, "saved a checkpoint")
 		return nil
 	}
-	got := pinionWith(t, Program{signals: signals}, h, "run", "nvidia/cuda")
+	got := pinionWith(t, Program{system: invocation.System{Signals: signals}}, h, "run", "nvidia/cuda")
 	checkEqual(t, "stdout", got.out, "saved a checkpoint\n")
-	if got.code != 143 || !strings.Contains(got.err, "stopping task 3f2a00000000 ... (Ctrl-C again leaves at once)\n") {
+	if got.code != 143 || !strings.Contains(got.err, "stopping task 3f2a00000000 ... (Ctrl-C again detaches)\n") {
 		t.Errorf("%+v", got)
 	}
 }
@@ -215,8 +217,8 @@ func TestTheSecondCtrlCLeavesAtOnce(t *testing.T) {
 		<-gone
 		return nil
 	}
-	got := pinionWith(t, Program{signals: signals}, h, "run", "nvidia/cuda")
-	if got.code != 130 || !strings.HasSuffix(got.err, "pinion: left while task 3f2a00000000 is stopping. `pinion ps` shows when it is gone\n") {
+	got := pinionWith(t, Program{system: invocation.System{Signals: signals}}, h, "run", "nvidia/cuda")
+	if got.code != 130 || !strings.HasSuffix(got.err, "pinion: detached: task 3f2a00000000 is still stopping. `pinion ps` shows when it has stopped\n") {
 		t.Errorf("%+v", got)
 	}
 }
@@ -226,7 +228,7 @@ func TestCtrlCBeforeTheAnswerLeavesAndSaysThatTheOutcomeIsOpen(t *testing.T) {
 	signals, gone := make(chan os.Signal, 1), make(chan struct{})
 	defer close(gone)
 	h.operations["RunTask"] = func(map[string]any) any { signals <- syscall.SIGINT; <-gone; return "{}" }
-	got := pinionWith(t, Program{signals: signals}, h, "run", "nvidia/cuda")
+	got := pinionWith(t, Program{system: invocation.System{Signals: signals}}, h, "run", "nvidia/cuda")
 	if got.code != 130 || !strings.Contains(got.err, "`pinion ps` shows whether the task was started") {
 		t.Errorf("%+v", got)
 	}
@@ -252,13 +254,13 @@ func TestALogThatBreaksOffIsResumedWithoutAHoleOrALineTwice(t *testing.T) {
 	}
 }
 
-func TestAHostThatStaysAwayEndsThePatience(t *testing.T) {
+func TestRetriesEndWhenAHostStaysUnavailable(t *testing.T) {
 	h := newRunHost(t, pending)
 	h.operations["DescribeTasks"] = always(errorReply{500, "ServerException", "no leader"})
 	waited := time.Duration(0)
 	pause := func(_ context.Context, h time.Duration) error { waited += h; return nil }
-	got := pinionWith(t, Program{sleep: pause}, h, "run", "nvidia/cuda")
-	if got.code != 1 || !strings.Contains(got.err, "Trying again for a minute") || !strings.HasSuffix(got.err, "pinion: no leader (ServerException)\n") {
+	got := pinionWith(t, Program{system: invocation.System{Sleep: pause}}, h, "run", "nvidia/cuda")
+	if got.code != 1 || !strings.Contains(got.err, "Retrying for up to a minute") || !strings.HasSuffix(got.err, "pinion: no leader (ServerException)\n") {
 		t.Errorf("%+v", got)
 	}
 	if waited != time.Minute {

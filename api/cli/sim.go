@@ -10,9 +10,13 @@ import (
 	"time"
 
 	"github.com/urfave/cli/v2"
+
+	"pinion/api/cli/exit"
+	"pinion/api/cli/invocation"
+	"pinion/api/cli/table"
 )
 
-// SimConfig says what `pinion sim` replays.
+// SimConfig is the options of `pinion sim`.
 type SimConfig struct {
 	Hosts, Tasks string   // files, CSV
 	Policies     []string // each with every seed
@@ -20,7 +24,7 @@ type SimConfig struct {
 	Inflate      float64  // until so much of all GPUs was asked for; 1.3 is 130 %
 }
 
-// SimRun is how much of all GPUs one policy has given away, in per cent, when so many per cent had been asked for.
+// SimRun is the share of all GPUs that a policy has allocated, in per cent, when a share of so many per cent was requested.
 type SimRun struct {
 	Trace          string  `json:"trace"`
 	Policy         string  `json:"policy"`
@@ -32,15 +36,15 @@ type SimRun struct {
 	Unallocated130 float64 `json:"unallocated_at_130"`
 }
 
-// minInflate is where the last column of the table is.
+// minInflate is the requested share of the last column of the table.
 const minInflate = 1.3
 
 func simCommand(p Program) *cli.Command {
 	return &cli.Command{
 		Name:  "sim",
-		Usage: "replay a trace through the scheduler's policies",
-		Description: `Tasks of a trace arrive one by one, in an order drawn by the seed, until more GPUs were asked for than there are; nothing
-leaves. It shows how much of all GPUs was given away by then. Nothing is started, and no cluster is asked.
+		Usage: "Replay a trace through the scheduler's policies",
+		Description: `Tasks of a trace arrive one by one, in an order drawn by the seed, until they request more GPUs than there are; no task ends.
+The table shows the share of all GPUs that was allocated by then. Nothing is started, and no host is needed.
 
 Both files are CSV with named columns: sn, cpu_milli, memory_mib, gpu, model for hosts; name, cpu_milli, memory_mib,
 num_gpu, gpu_milli (of each GPU, 1000 is a whole one) and maybe gpu_spec (models, A|B) for tasks. Policies are default
@@ -51,11 +55,11 @@ Examples:
    pinion sim --hosts hosts.csv --tasks tasks.csv
    pinion sim --hosts hosts.csv --tasks tasks.csv --policy default,fgd --seeds 42..51 -o json`,
 		Flags: []cli.Flag{
-			&cli.StringFlag{Name: "hosts", Usage: "the `FILE` that lists the hosts"},
-			&cli.StringFlag{Name: "tasks", Usage: "the `FILE` that lists the tasks"},
+			&cli.StringFlag{Name: "hosts", Usage: "`FILE` with the hosts (required)"},
+			&cli.StringFlag{Name: "tasks", Usage: "`FILE` with the tasks (required)"},
 			&cli.StringFlag{Name: "policy", Value: "default", Usage: "`POLICIES`, separated by commas"},
 			&cli.StringFlag{Name: "seeds", Value: "42..51", Usage: "seeds `A..B`, or one"},
-			&cli.Float64Flag{Name: "inflate", Value: minInflate, Usage: "ask for `X` times all GPUs in the end"},
+			&cli.Float64Flag{Name: "inflate", Value: minInflate, Usage: "request `X` times all GPUs in the end"},
 		},
 		Action: func(c *cli.Context) error { return p.sim(c) },
 	}
@@ -66,7 +70,7 @@ func (p Program) sim(c *cli.Context) error {
 	if err != nil {
 		return err
 	}
-	output, err := outputFormat(c)
+	output, err := invocation.OutputFormat(c)
 	if err != nil {
 		return err
 	}
@@ -74,21 +78,20 @@ func (p Program) sim(c *cli.Context) error {
 	if err != nil {
 		return err
 	}
-	if output == outputJSON {
-		return printJSON(c.App.Writer, map[string]any{"runs": runs})
+	if output == invocation.JSON {
+		return invocation.PrintJSON(c.App.Writer, map[string]any{"runs": runs})
 	}
-	return simTable(runs).write(c.App.Writer, 0)
+	return simTable(runs).Write(c.App.Writer, 0)
 }
 
-// simProgress says now and then how far a replay has come.
+// progressInterval is the time between two lines of progress.
+const progressInterval = 5 * time.Second
+
+// simProgress prints the progress of a replay from time to time.
 func (p Program) simProgress(w io.Writer) func(done, total int) {
-	now := p.now
-	if now == nil {
-		now = time.Now
-	}
-	printed := now()
+	printed := p.system.Clock()
 	return func(done, total int) {
-		if at := now(); done < total && at.Sub(printed) >= progressInterval {
+		if at := p.system.Clock(); done < total && at.Sub(printed) >= progressInterval {
 			printed = at
 			fmt.Fprintf(w, "%d of %d runs\n", done, total)
 		}
@@ -101,20 +104,20 @@ func simConfig(c *cli.Context) (SimConfig, error) {
 		Policies: strings.Split(c.String("policy"), ","), Inflate: c.Float64("inflate"),
 	}
 	if config.Hosts == "" || config.Tasks == "" {
-		return config, usageErrorf("pinion sim needs --hosts FILE and --tasks FILE; see pinion sim --help")
+		return config, exit.Usagef("pinion sim needs --hosts FILE and --tasks FILE; see pinion sim --help")
 	}
 	if !(config.Inflate >= minInflate && config.Inflate <= 2) {
-		return config, usageErrorf("--inflate %v: it has to be from %v to 2, as the table ends at 130 %%", config.Inflate, minInflate)
+		return config, exit.Usagef("--inflate %v: must be from %v to 2, as the table ends at 130 %%", config.Inflate, minInflate)
 	}
 	var err error
 	config.From, config.To, err = seedRange(c.String("seeds"))
 	if err != nil {
-		return config, usageErrorf("--seeds %s: %w", c.String("seeds"), err)
+		return config, exit.Usagef("--seeds %s: %w", c.String("seeds"), err)
 	}
 	return config, nil
 }
 
-// maxSeeds is how many seeds one call replays.
+// maxSeeds bounds the seeds of one replay.
 const maxSeeds = 1000
 
 // seedRange reads "42..51" or "42".
@@ -127,27 +130,27 @@ func seedRange(text string) (from, to int64, err error) {
 	to, err2 := strconv.ParseInt(last, 10, 32)
 	switch {
 	case errors.Join(err1, err2) != nil:
-		return 0, 0, errors.New("it has to be a number or two, A..B")
+		return 0, 0, errors.New("write one number, or two as A..B")
 	case to < from:
 		return 0, 0, errors.New("the last seed is before the first")
 	case to-from >= maxSeeds:
-		return 0, 0, fmt.Errorf("these are more than %d seeds", maxSeeds)
+		return 0, 0, fmt.Errorf("at most %d seeds are allowed", maxSeeds)
 	}
 	return from, to, nil
 }
 
-func simTable(runs []SimRun) *table {
-	t := &table{header: []string{"TRACE", "POLICY", "SEED", "AT 90%", "AT 95%", "AT 100%", "AT 130%", "UNALLOCATED"}}
+func simTable(runs []SimRun) *table.Table {
+	t := &table.Table{Header: []string{"TRACE", "POLICY", "SEED", "AT 90%", "AT 95%", "AT 100%", "AT 130%", "UNALLOCATED"}}
 	for _, r := range runs {
 		row := []string{r.Trace, r.Policy, strconv.FormatInt(r.Seed, 10)}
 		for _, percent := range []float64{r.Allocated90, r.Allocated95, r.Allocated100, r.Allocated130, r.Unallocated130} {
 			row = append(row, strconv.FormatFloat(percent, 'f', 2, 64))
 		}
-		t.add(row...)
+		t.Add(row...)
 	}
 	return t
 }
 
-// Simulator is how the command line has a trace replayed: the runs come back by policy, then by seed; told is called
-// by one goroutine at a time, after each run.
-type Simulator func(ctx context.Context, c SimConfig, told func(done, total int)) ([]SimRun, error)
+// Simulator replays a trace. The runs are ordered by policy, then by seed; progress is called after each run, by one
+// goroutine at a time.
+type Simulator func(ctx context.Context, c SimConfig, progress func(done, total int)) ([]SimRun, error)

@@ -39,10 +39,10 @@ func TestSimulationSaysWhatIsWrongWithItsFlags(t *testing.T) {
 	for line, want := range map[string]string{
 		"":                   "needs --hosts FILE and --tasks FILE",
 		"--seeds 9..7":       "the last seed is before the first",
-		"--seeds 1..100000":  "more than 1000 seeds",
-		"--seeds few":        "a number or two, A..B",
-		"--inflate 1":        "--inflate 1: it has to be from 1.3",
-		"--inflate NaN":      "--inflate NaN: it has to be",
+		"--seeds 1..100000":  "at most 1000 seeds",
+		"--seeds few":        "write one number, or two as A..B",
+		"--inflate 1":        "--inflate 1: must be from 1.3",
+		"--inflate NaN":      "--inflate NaN: must be",
 		"--hosts h -o xml":   "is not one of table, wide, json",
 		"--policy fgd extra": "takes no argument",
 	} {

@@ -9,16 +9,19 @@ import (
 
 	"github.com/urfave/cli/v2"
 
+	"pinion/api/cli/exit"
+	"pinion/api/cli/format"
+	"pinion/api/cli/invocation"
 	"pinion/internal/atomicfile"
 )
 
 func snapshotCommand(p Program) *cli.Command {
 	command := &cli.Command{
 		Name:      "snapshot",
-		Usage:     "save the pool's state to a file, look into one, restore from one",
+		Usage:     "Save, inspect and restore snapshots of the pool's state",
 		ArgsUsage: "save|restore|inspect FILE",
-		Description: `A snapshot holds clusters, task definitions, hosts, tasks, access keys with their secrets sealed, and the authority that
-hosts trust: keep it secret. What opens the secrets is seal.key in the data directory of each server; keep a copy elsewhere.
+		Description: `A snapshot contains clusters, task definitions, hosts, tasks, access keys with sealed secrets, and the CA that hosts trust: keep
+it secret. seal.key in the data directory of each server opens the secrets; keep a copy elsewhere.
 
 Examples:
    pinion snapshot save /backup/pinion.snapshot       # of a running pool, from any host
@@ -26,7 +29,7 @@ Examples:
    sudo pinion snapshot restore /backup/pinion.snapshot`,
 		Subcommands: []*cli.Command{snapshotSaveCommand(p)},
 		Action: func(c *cli.Context) error {
-			return usageErrorf("pinion snapshot has no %q; see pinion snapshot --help", c.Args().First())
+			return exit.Usagef("pinion snapshot has no %q; see pinion snapshot --help", c.Args().First())
 		},
 	}
 	if p.Restore != nil {
@@ -41,9 +44,9 @@ Examples:
 func snapshotSaveCommand(p Program) *cli.Command {
 	return &cli.Command{
 		Name:      "save",
-		Usage:     "save the state of the running pool",
+		Usage:     "Save the state of the running pool",
 		ArgsUsage: "FILE",
-		Description: `FILE appears, mode 0600, when it is whole.
+		Description: `FILE appears, with mode 0600, when it is complete and verified.
 
 Examples:
    pinion snapshot save /backup/pinion.snapshot`,
@@ -52,21 +55,21 @@ Examples:
 			if err != nil {
 				return err
 			}
-			s, err := p.newSession(c)
+			inv, err := p.system.Invoke(c)
 			if err != nil {
 				return err
 			}
-			size, err := writeFileAtomically(file, func(w io.Writer) error { return s.client.SaveSnapshot(c.Context, w) }, p.checkSnapshot)
+			size, err := writeFileAtomically(file, func(w io.Writer) error { return inv.Client.SaveSnapshot(c.Context, w) }, p.checkSnapshot)
 			if err != nil {
 				return err
 			}
-			_, err = fmt.Fprintf(s.out, "saved %s, %s\n", file, formatBytes(size))
+			_, err = fmt.Fprintf(inv.Out, "saved %s, %s\n", file, format.Bytes(size))
 			return err
 		},
 	}
 }
 
-// checkSnapshot reports what is wrong with a snapshot file, as far as this program can tell.
+// checkSnapshot verifies a snapshot file.
 func (p Program) checkSnapshot(file string) error {
 	if p.InspectSnapshot == nil {
 		return nil
@@ -77,10 +80,10 @@ func (p Program) checkSnapshot(file string) error {
 func snapshotRestoreCommand(p Program) *cli.Command {
 	return &cli.Command{
 		Name:      "restore",
-		Usage:     "begin the pool anew on this machine, with the state of a snapshot",
+		Usage:     "Restore the pool from a snapshot on this machine",
 		ArgsUsage: "FILE",
-		Description: `Pinion must not be running on this machine. It then starts as the only server of a new incarnation of the pool; hosts of
-the old one join it anew. On a machine that was no server, put a copy of seal.key into the data directory first; without it
+		Description: `Pinion must not be running on this machine. It then starts as the only server of a new incarnation of the pool; hosts of the
+old one have to join it again. On a machine that was not a server, copy seal.key into the data directory first; without it
 clients need new access keys (pinion keys create).
 
 Examples:
@@ -94,9 +97,9 @@ Examples:
 				if err := p.Restore(ctx, dir, file); err != nil {
 					return err
 				}
-				fmt.Fprintf(c.App.ErrWriter, "restored into %s; `pinion up` with this data directory starts the pool anew\n", dir)
-				fmt.Fprintln(c.App.ErrWriter, "  first stop the hosts of the old one for good: tasks that wait in the snapshot start here, and would run twice")
-				fmt.Fprintln(c.App.ErrWriter, "  access keys of the snapshot need its seal.key in that directory, else make new ones with `pinion keys create`")
+				fmt.Fprintf(c.App.ErrWriter, "restored into %s; `pinion up` with this data directory starts the pool\n", dir)
+				fmt.Fprintln(c.App.ErrWriter, "  first stop the old hosts permanently: pending tasks of the snapshot start here, and would run twice")
+				fmt.Fprintln(c.App.ErrWriter, "  access keys of the snapshot need its seal.key in that directory; otherwise create new ones with `pinion keys create`")
 				return nil
 			})
 		},
@@ -106,7 +109,7 @@ Examples:
 func snapshotInspectCommand(p Program) *cli.Command {
 	return &cli.Command{
 		Name:      "inspect",
-		Usage:     "check a snapshot file and show what is in it",
+		Usage:     "Verify a snapshot file and show what it contains",
 		ArgsUsage: "FILE",
 		Description: `Examples:
    pinion snapshot inspect /backup/pinion.snapshot
@@ -116,11 +119,11 @@ func snapshotInspectCommand(p Program) *cli.Command {
 			if err != nil {
 				return err
 			}
-			output, err := outputFormat(c)
+			output, err := invocation.OutputFormat(c)
 			if err != nil {
 				return err
 			}
-			return p.InspectSnapshot(c.App.Writer, file, output == outputJSON)
+			return p.InspectSnapshot(c.App.Writer, file, output == invocation.JSON)
 		},
 	}
 }
@@ -128,10 +131,10 @@ func snapshotInspectCommand(p Program) *cli.Command {
 func recoverCommand(p Program) *cli.Command {
 	return &cli.Command{
 		Name:  "recover",
-		Usage: "make this host the only server, after most servers were lost for good",
-		Description: `For when the pool cannot come back by itself: more than half of its servers are gone and will not return. Pinion must not
-be running on this machine, which must have been a server. The pool goes on from what this host knows, in a new
-incarnation: servers of the old one can never form a second pool. Choose the survivor that has seen the most.
+		Usage: "Make this host the only server after most servers were lost",
+		Description: `For a pool that cannot recover by itself: more than half of its servers are permanently gone. Pinion must not be running on
+this machine, which must have been a server. The pool continues from this host's state in a new incarnation, which servers of
+the old one can never outvote. Choose the surviving server with the newest state.
 
 Examples:
    sudo pinion recover && sudo pinion up`,
@@ -139,12 +142,12 @@ Examples:
 	}
 }
 
-// withLocalHost does something with this machine's host while it is down.
+// withLocalHost runs do on the data directory of this machine, whose host must not be running.
 func withLocalHost(c *cli.Context, do func(ctx context.Context, dataDir string) error) error {
 	if err := localMachine().check(); err != nil {
 		return err
 	}
-	dir, err := filepath.Abs(dataDir(c))
+	dir, err := filepath.Abs(invocation.DataDir(c))
 	if err != nil {
 		return fmt.Errorf("--data-dir: %w", err)
 	}
@@ -153,12 +156,12 @@ func withLocalHost(c *cli.Context, do func(ctx context.Context, dataDir string) 
 
 func fileArgument(c *cli.Context) (string, error) {
 	if c.Args().Len() != 1 {
-		return "", usageErrorf("%s takes one file; see %s --help", c.Command.HelpName, c.Command.HelpName)
+		return "", exit.Usagef("%s takes one file; see %s --help", c.Command.HelpName, c.Command.HelpName)
 	}
 	return filepath.Abs(c.Args().First())
 }
 
-// writeFileAtomically makes a file that is there, and on the disk, only when it was written to its end and found good.
+// writeFileAtomically creates a file under its name only when it is complete, on the disk and verified.
 func writeFileAtomically(path string, write func(io.Writer) error, check func(path string) error) (size int64, err error) {
 	file, err := atomicfile.Create(path, 0o600)
 	if err != nil {

@@ -6,107 +6,113 @@ import (
 
 	"github.com/urfave/cli/v2"
 
-	"pinion/api/cli/client"
+	"pinion/api/cli/exit"
+	"pinion/api/cli/invocation"
+	"pinion/api/cli/table"
+	"pinion/api/client"
 	"pinion/raftfsm/spec"
 )
 
-func teamCommand(p Program) *cli.Command {
+// teamCommand is `pinion team`. Under its former name, quota, it still works and is not shown.
+func teamCommand(p Program, name string) *cli.Command {
+	examples := func(lines string) string { return fmt.Sprintf(lines, name) }
 	return &cli.Command{
-		Name:  "quota",
-		Usage: "say how many GPUs a team has a right to, and how much it counts for among teams",
-		Description: `A task's team is its tag pinion.team. A team may use more than its quota while nobody below their own waits for it; one
-without a quota has a right to none and borrows whatever it uses. Teams that wait share what is free by their weights; a team with
-weight 2 gets twice as many GPU-hours as one with weight 1.
+		Name:   name,
+		Hidden: name != "team",
+		Usage:  "Manage GPU quotas and weights of teams",
+		Description: `A task's team is its tag pinion.team (pinion run --team). A quota is the number of GPUs that a team gets before teams above
+their quotas; it may use more while others do not need them (borrow), and without a quota it borrows all it uses. Teams share
+what they borrow by weight: weight 2 gets twice as many GPU-hours as weight 1.
 
-Examples:
-   pinion quota set --gpus 16 --weight 2 vision
-   pinion quota ls
-   pinion quota rm vision`,
-		Subcommands: []*cli.Command{teamSetCommand(p), teamListCommand(p), teamRemoveCommand(p)},
+` + examples(`Examples:
+   pinion %[1]s set --gpus 16 --weight 2 vision
+   pinion %[1]s ls
+   pinion %[1]s rm vision`),
+		Subcommands: []*cli.Command{teamSetCommand(p, examples), teamListCommand(p, examples), teamRemoveCommand(p, examples)},
 	}
 }
 
-func teamSetCommand(p Program) *cli.Command {
+func teamSetCommand(p Program, examples func(string) string) *cli.Command {
 	return &cli.Command{
 		Name:      "set",
-		Usage:     "set the quota or the weight of teams; what is not given stays",
+		Usage:     "Set the quota or the weight of teams; an option that is not given stays",
 		ArgsUsage: "TEAM...",
-		Description: `Examples:
-   pinion quota set --gpus 16 vision
-   pinion quota set --weight 2 vision speech`,
+		Description: examples(`Examples:
+   pinion %[1]s set --gpus 16 vision
+   pinion %[1]s set --weight 2 vision speech`),
 		Flags: []cli.Flag{
-			&cli.IntFlag{Name: "gpus", DefaultText: "none", Usage: "`N` GPUs that the team has a right to, 0 or more"},
-			&cli.IntFlag{Name: "weight", DefaultText: "1", Usage: fmt.Sprintf("`N`, the team's part of what teams share, 1 to %d", spec.MaxWeight)},
+			&cli.IntFlag{Name: "gpus", DefaultText: "none", Usage: "quota of `N` GPUs, 0 or more"},
+			&cli.IntFlag{Name: "weight", DefaultText: "1", Usage: fmt.Sprintf("share `N` relative to other teams, 1 to %d", spec.MaxWeight)},
 		},
 		Action: func(c *cli.Context) error {
-			gpus, weight, err := teamFlags(c)
+			quota, weight, err := teamFlags(c)
 			if err != nil {
 				return err
 			}
-			s, err := p.newSession(c)
+			inv, err := p.system.Invoke(c)
 			if err != nil {
 				return err
 			}
 			var teams []client.Team
 			for _, name := range c.Args().Slice() {
-				team, err := s.client.SetTeam(c.Context, name, gpus, weight)
+				team, err := inv.Client.SetTeam(c.Context, name, quota, weight)
 				if err != nil {
 					return fmt.Errorf("team %q: %w", name, err)
 				}
 				teams = append(teams, team)
 			}
-			return s.printTeams(teams)
+			return printTeams(inv, teams)
 		},
 	}
 }
 
 // teamFlags are the flags that are given; nil for the others.
-func teamFlags(c *cli.Context) (gpus, weight *int, err error) {
+func teamFlags(c *cli.Context) (quota, weight *int, err error) {
 	if c.IsSet("gpus") {
 		n := c.Int("gpus")
-		gpus = &n
+		quota = &n
 	}
 	if c.IsSet("weight") {
 		n := c.Int("weight")
 		weight = &n
 	}
 	switch {
-	case gpus == nil && weight == nil:
-		return nil, nil, usageErrorf("give --gpus, --weight or both; see pinion quota set --help")
-	case gpus != nil && *gpus < 0:
-		return nil, nil, usageErrorf("--gpus %d: a quota is 0 GPUs or more", *gpus)
+	case quota == nil && weight == nil:
+		return nil, nil, exit.Usagef("give --gpus, --weight or both; see %s --help", c.Command.HelpName)
+	case quota != nil && *quota < 0:
+		return nil, nil, exit.Usagef("--gpus %d: a quota is 0 GPUs or more", *quota)
 	case weight != nil && (*weight < 1 || *weight > spec.MaxWeight):
-		return nil, nil, usageErrorf("--weight %d: a weight is 1 to %d", *weight, spec.MaxWeight)
+		return nil, nil, exit.Usagef("--weight %d: a weight is 1 to %d", *weight, spec.MaxWeight)
 	}
-	return gpus, weight, nil
+	return quota, weight, nil
 }
 
-func teamListCommand(p Program) *cli.Command {
+func teamListCommand(p Program, examples func(string) string) *cli.Command {
 	return &cli.Command{
 		Name:  "ls",
-		Usage: "list teams with their quotas, their weights and the GPUs that they use",
-		Description: `Examples:
-   pinion quota ls
-   pinion quota ls -o json`,
+		Usage: "List teams with their quotas, weights and GPUs in use",
+		Description: examples(`Examples:
+   pinion %[1]s ls
+   pinion %[1]s ls -o json`),
 		Action: func(c *cli.Context) error {
-			s, err := p.newSession(c)
+			inv, err := p.system.Invoke(c)
 			if err != nil {
 				return err
 			}
-			teams, err := s.client.Teams(c.Context)
+			teams, err := inv.Client.Teams(c.Context)
 			if err != nil {
 				return err
 			}
-			return s.printTeams(teams)
+			return printTeams(inv, teams)
 		},
 	}
 }
 
-func (s *session) printTeams(teams []client.Team) error {
-	if s.output == outputJSON {
-		return printJSON(s.out, teams)
+func printTeams(inv *invocation.Invocation, teams []client.Team) error {
+	if inv.Output == invocation.JSON {
+		return inv.PrintJSON(teams)
 	}
-	t := &table{header: []string{"TEAM", "GPUS", "WEIGHT", "IN USE"}}
+	t := &table.Table{Header: []string{"TEAM", "QUOTA", "WEIGHT", "IN USE"}}
 	for _, team := range teams {
 		name, quota := team.Name, "none"
 		if name == "" {
@@ -115,30 +121,30 @@ func (s *session) printTeams(teams []client.Team) error {
 		if team.Quota != nil {
 			quota = strconv.Itoa(*team.Quota)
 		}
-		t.add(name, quota, strconv.Itoa(team.Weight), strconv.Itoa(team.GPUsInUse))
+		t.Add(name, quota, strconv.Itoa(team.Weight), strconv.Itoa(team.GPUsInUse))
 	}
-	return t.write(s.out, s.tableWidth())
+	return t.Write(inv.Out, inv.TableWidth())
 }
 
-func teamRemoveCommand(p Program) *cli.Command {
+func teamRemoveCommand(p Program, examples func(string) string) *cli.Command {
 	return &cli.Command{
 		Name:      "rm",
-		Usage:     "forget the quota and the weight of teams: none, and 1",
+		Usage:     "Remove the quota and the weight of teams",
 		ArgsUsage: "TEAM...",
-		Description: `The team's tasks stay as they are.
+		Description: examples(`The tasks of the team stay; it has no quota and weight 1 then.
 
 Examples:
-   pinion quota rm vision`,
+   pinion %[1]s rm vision`),
 		Action: func(c *cli.Context) error {
-			s, err := p.newSession(c)
+			inv, err := p.system.Invoke(c)
 			if err != nil {
 				return err
 			}
 			for _, name := range c.Args().Slice() {
-				if err := s.client.RemoveTeam(c.Context, name); err != nil {
+				if err := inv.Client.RemoveTeam(c.Context, name); err != nil {
 					return fmt.Errorf("team %q: %w", name, err)
 				}
-				fmt.Fprintln(s.out, name)
+				fmt.Fprintln(inv.Out, name)
 			}
 			return nil
 		},

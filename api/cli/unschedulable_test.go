@@ -6,6 +6,8 @@ import (
 	"strings"
 	"syscall"
 	"testing"
+
+	"pinion/api/cli/invocation"
 )
 
 // newUnschedulableHost is a door on which a task of `pinion run` waits first, for which each host lacks something.
@@ -22,7 +24,7 @@ const gpuShortageDocument = `{"hostId":"` + hostOne + `","reason":"RESOURCE:GPU"
 func TestWhatNoHostCouldEverRunIsSaidAtOnceAndWaitsAllTheSame(t *testing.T) {
 	got := pinion(t, newUnschedulableHost(t, gpuShortageDocument), "run", "--gpus", "9", "nvidia/cuda")
 	first, rest, _ := strings.Cut(got.err, "\n")
-	checkEqual(t, "stderr", first, "warning: no host of cluster default could ever run task 3f2a00000000 (gpu-1 is nearest: needs 9 GPUs, the host has 8). "+
+	checkEqual(t, "stderr", first, "warning: no host of cluster default could ever run task 3f2a00000000 (the nearest is gpu-1: needs 9 GPUs, the host has 8). "+
 		"It waits for a host that can; Ctrl-C stops it")
 	if got.code != 0 || !strings.Contains(got.out, "epoch 1") || strings.Contains(rest, "pinion why") {
 		t.Errorf("it is to wait, and to say so once: %+v", got)
@@ -69,7 +71,7 @@ func TestCtrlCStopsTheTaskAlsoWhileTheReasonIsAskedFor(t *testing.T) {
 	h := newRunHost(t, pending, exitedTask(137))
 	blockExplain(h, signals, stopped)
 	h.operations["StopTask"] = func(map[string]any) any { close(stopped); return "{}" }
-	got := pinionWith(t, Program{signals: signals}, h, "run", "nvidia/cuda")
+	got := pinionWith(t, Program{system: invocation.System{Signals: signals}}, h, "run", "nvidia/cuda")
 	if got.code != 137 || !strings.HasPrefix(got.err, "stopping task 3f2a00000000 ...") || h.callCount("StopTask") != 1 {
 		t.Errorf("StopTask %d times, %+v", h.callCount("StopTask"), got)
 	}
@@ -79,7 +81,7 @@ func TestCtrlCLeavesADetachedTaskAloneAndEndsTheQuestion(t *testing.T) {
 	signals, over := make(chan os.Signal, 1), make(chan struct{})
 	h := newRunHost(t, pending)
 	blockExplain(h, signals, over)
-	got := pinionWith(t, Program{signals: signals}, h, "run", "-d", "nvidia/cuda")
+	got := pinionWith(t, Program{system: invocation.System{Signals: signals}}, h, "run", "-d", "nvidia/cuda")
 	close(over)
 	if got.code != 0 || got.out != taskOne+"\n" || got.err != "" || h.callCount("StopTask") != 0 {
 		t.Errorf("StopTask %d times, %+v", h.callCount("StopTask"), got)

@@ -15,6 +15,8 @@ import (
 
 	"github.com/urfave/cli/v2"
 
+	"pinion/api/cli/exit"
+	"pinion/api/cli/invocation"
 	"pinion/raftfsm/spec"
 )
 
@@ -24,9 +26,9 @@ func upCommand(up func(context.Context, UpConfig) error) *cli.Command {
 	var level string
 	return &cli.Command{
 		Name:  "up",
-		Usage: "start this machine as a host, in the foreground",
+		Usage: "Start this machine as a host, in the foreground",
 		Description: `Starts the container runtime, the control plane and the agent of this machine, and runs until it is stopped
-(Ctrl-C, SIGTERM). Tasks go on running while pinion is down and are found again at the next start.
+(Ctrl-C, SIGTERM). Tasks run on while pinion is stopped and are adopted at the next start.
 
 Examples:
    sudo pinion up
@@ -35,7 +37,7 @@ Examples:
    sudo pinion up --join gpu-1:7400 --token TOKEN          # TOKEN is what 'pinion token' on gpu-1 prints`,
 		Flags: upFlags(&config, &attributes, &level),
 		Action: func(c *cli.Context) error {
-			if err := config.complete(dataDir(c), attributes.Value(), level); err != nil {
+			if err := config.complete(invocation.DataDir(c), attributes.Value(), level); err != nil {
 				return err
 			}
 			if err := localMachine().check(); err != nil {
@@ -52,17 +54,17 @@ Examples:
 func upFlags(config *UpConfig, attributes *cli.StringSlice, level *string) []cli.Flag {
 	return []cli.Flag{
 		&cli.StringFlag{Name: "listen", Value: ":7400", Destination: &config.Listen, Usage: "`ADDRESS` of the TLS port"},
-		&cli.StringFlag{Name: "advertise", Destination: &config.Advertise, DefaultText: "found out", Usage: "`HOST:PORT` that clients reach this host by"},
-		&cli.StringFlag{Name: "gpus", Value: "auto", Destination: &config.GPUs, Usage: "`SOURCE` of GPUs: auto, none, or simulated ones as in sim:8xh100"},
-		&cli.StringFlag{Name: "containerd", Destination: &config.Containerd, DefaultText: "the one pinion brings", Usage: "use the machine's own containerd at this `SOCKET`"},
+		&cli.StringFlag{Name: "advertise", Destination: &config.Advertise, DefaultText: "auto-detected", Usage: "`HOST:PORT` by which clients and other hosts reach this host"},
+		&cli.StringFlag{Name: "gpus", Value: "auto", Destination: &config.GPUs, Usage: "`SOURCE` of GPUs: auto, none, or simulated GPUs such as sim:8xh100"},
+		&cli.StringFlag{Name: "containerd", Destination: &config.Containerd, DefaultText: "built in", Usage: "use the machine's own containerd at this `SOCKET`"},
 		&cli.StringSliceFlag{Name: "attribute", Destination: attributes, Usage: "custom attribute `NAME=VALUE` for placement constraints; may be repeated"},
 		&cli.StringFlag{Name: "cluster", Value: "default", Destination: &config.Cluster, Usage: "`NAME` of the cluster whose tasks this host runs"},
-		&cli.StringFlag{Name: "log-level", Value: "info", Destination: level, Usage: "least `LEVEL` to log: debug, info, warn, error"},
-		&cli.StringFlag{Name: "join", Destination: &config.Join, DefaultText: "a pool of its own", Usage: "join the pool of the host at `HOST[:PORT]`"},
-		&cli.StringFlag{Name: "token", Destination: &config.Token, EnvVars: []string{"PINION_TOKEN"}, Usage: "join `TOKEN`, needed the first time"},
-		&cli.IntFlag{Name: "servers", Destination: &config.Servers, DefaultText: "the pool's, at first 3", Usage: "`N` hosts hold the pool's state: 1, 3 or 5"},
-		&cli.DurationFlag{Name: "replace-after", Destination: &config.ReplaceAfter, DefaultText: "the pool's, at first 5m", Usage: "`TIME` that a server may be gone before another host takes its place"},
-		&cli.DurationFlag{Name: "lost-after", Destination: &config.LostAfter, DefaultText: "the pool's, at first 1m", Usage: "`TIME` that a host may be gone before its tasks count as STOPPED"},
+		&cli.StringFlag{Name: "log-level", Value: "info", Destination: level, Usage: "minimum `LEVEL` to log: debug, info, warn, error"},
+		&cli.StringFlag{Name: "join", Destination: &config.Join, DefaultText: "create a pool", Usage: "join the pool of the host at `HOST[:PORT]`"},
+		&cli.StringFlag{Name: "token", Destination: &config.Token, EnvVars: []string{"PINION_TOKEN"}, Usage: "join `TOKEN`, required the first time"},
+		&cli.IntFlag{Name: "servers", Destination: &config.Servers, DefaultText: "3", Usage: "of a new pool: `N` voting servers, 1, 3 or 5"},
+		&cli.DurationFlag{Name: "replace-after", Destination: &config.ReplaceAfter, DefaultText: "5m", Usage: "of a new pool: `TIME` until another host replaces an unreachable server"},
+		&cli.DurationFlag{Name: "lost-after", Destination: &config.LostAfter, DefaultText: "1m", Usage: "of a new pool: `TIME` until the tasks of an unreachable host are marked STOPPED"},
 		&cli.StringFlag{Name: "registry-config", Destination: &config.RegistryConfig, Usage: "`DIR` with registry logins (config.json) and mirrors (certs.d)"},
 	}
 }
@@ -73,14 +75,14 @@ var (
 	attribute   = regexp.MustCompile(`^[A-Za-z0-9_./\\-]{1,128}$`)
 )
 
-// complete fills the fields that flags cannot fill directly and checks the form of all of them.
+// complete sets the fields that flags cannot set directly, and checks the form of all.
 func (u *UpConfig) complete(dataDir string, attributes []string, level string) error {
 	var err error
 	if u.DataDir, err = filepath.Abs(dataDir); err != nil {
 		return fmt.Errorf("--data-dir %s: %w", dataDir, err)
 	}
 	if err := u.LogLevel.UnmarshalText([]byte(level)); err != nil {
-		return usageErrorf("--log-level %q is not one of debug, info, warn, error", level)
+		return exit.Usagef("--log-level %q is not one of debug, info, warn, error", level)
 	}
 	if u.Attributes, err = parseAttributes(attributes); err != nil {
 		return err
@@ -90,7 +92,7 @@ func (u *UpConfig) complete(dataDir string, attributes []string, level string) e
 			return fmt.Errorf("--registry-config %s: %w", u.RegistryConfig, err)
 		}
 		if info, err := os.Stat(u.RegistryConfig); err != nil || !info.IsDir() {
-			return usageErrorf("--registry-config %s: there is no such directory", u.RegistryConfig)
+			return exit.Usagef("--registry-config %s: there is no such directory", u.RegistryConfig)
 		}
 	}
 	return u.check()
@@ -98,46 +100,46 @@ func (u *UpConfig) complete(dataDir string, attributes []string, level string) e
 
 func (u *UpConfig) check() error {
 	if _, _, err := net.SplitHostPort(u.Listen); err != nil {
-		return usageErrorf("--listen %q is not an address such as :7400 or 10.0.0.5:7400", u.Listen)
+		return exit.Usagef("--listen %q is not an address such as :7400 or 10.0.0.5:7400", u.Listen)
 	}
 	if u.Advertise != "" {
 		if host, port, err := net.SplitHostPort(u.Advertise); err != nil || host == "" || port == "" {
-			return usageErrorf("--advertise %q is not HOST:PORT, such as gpu1.example.com:7400", u.Advertise)
+			return exit.Usagef("--advertise %q is not HOST:PORT, such as gpu1.example.com:7400", u.Advertise)
 		}
 	}
 	if err := u.checkPool(); err != nil {
 		return err
 	}
 	if !gpuSource.MatchString(u.GPUs) {
-		return usageErrorf("--gpus %q is not auto, none, or a simulated set such as sim:8xh100", u.GPUs)
+		return exit.Usagef("--gpus %q is not auto, none, or a simulated set such as sim:8xh100", u.GPUs)
 	}
 	if !clusterName.MatchString(u.Cluster) {
-		return usageErrorf("--cluster %q is not a cluster name: 1 to 255 letters, digits, - and _", u.Cluster)
+		return exit.Usagef("--cluster %q is not a cluster name: 1 to 255 letters, digits, - and _", u.Cluster)
 	}
 	return nil
 }
 
-// DefaultPort is where hosts listen unless they are told otherwise.
+// DefaultPort is the port that hosts listen on by default.
 const DefaultPort = 7400
 
-// checkPool checks what has to do with other hosts.
+// checkPool checks the options about other hosts.
 func (u *UpConfig) checkPool() error {
 	if u.Join != "" {
 		if _, _, err := net.SplitHostPort(u.Join); err != nil {
 			u.Join = net.JoinHostPort(strings.Trim(u.Join, "[]"), strconv.Itoa(DefaultPort))
 		}
 		if host, port, err := net.SplitHostPort(u.Join); err != nil || host == "" || port == "" {
-			return usageErrorf("--join %q is not HOST or HOST:PORT, such as gpu1.example.com:7400", u.Join)
+			return exit.Usagef("--join %q is not HOST or HOST:PORT, such as gpu1.example.com:7400", u.Join)
 		}
 	}
 	if u.Token != "" && u.Join == "" && os.Getenv("PINION_TOKEN") != u.Token {
-		return usageErrorf("--token is for --join HOST:PORT, which says whom to join")
+		return exit.Usagef("--token needs --join HOST:PORT, a host of the pool to join")
 	}
 	if !slices.Contains([]int{0, 1, 3, 5}, u.Servers) {
-		return usageErrorf("--servers %d is not 1, 3 or 5", u.Servers)
+		return exit.Usagef("--servers %d is not 1, 3 or 5", u.Servers)
 	}
 	if u.ReplaceAfter < 0 || u.LostAfter < 0 {
-		return usageErrorf("--replace-after and --lost-after are spans of time such as 90s or 5m, not less than nothing")
+		return exit.Usagef("--replace-after and --lost-after are durations such as 90s or 5m, and not negative")
 	}
 	return nil
 }
@@ -147,10 +149,10 @@ func parseAttributes(given []string) (map[string]string, error) {
 	for _, pair := range given {
 		name, value, found := strings.Cut(pair, "=")
 		if !found || !attribute.MatchString(name) || len(value) < 1 || len(value) > 128 {
-			return nil, usageErrorf("--attribute %q is not name=value (each 1 to 128 characters, the name of letters, digits and _ . / \\ -)", pair)
+			return nil, exit.Usagef("--attribute %q is not name=value (each 1 to 128 characters, the name of letters, digits and _ . / \\ -)", pair)
 		}
 		if spec.ReservedAttribute(name) {
-			return nil, usageErrorf("--attribute %s cannot be set: it follows from the host's GPUs and its version of pinion", name)
+			return nil, exit.Usagef("--attribute %s cannot be set: Pinion derives it from the GPUs of the host and its own version", name)
 		}
 		attributes[name] = value
 	}

@@ -20,13 +20,13 @@ func TestUpChecksItsFlagsBeforeItTouchesAnything(t *testing.T) {
 		"--cluster a/b":               `--cluster "a/b" is not a cluster name`,
 		"--attribute rack":            `--attribute "rack" is not name=value`,
 		"--attribute rack=":           `--attribute "rack=" is not name=value`,
-		"--attribute pinion.x=1":      "--attribute pinion.x cannot be set: it follows from the host's GPUs and its version of pinion",
+		"--attribute pinion.x=1":      "--attribute pinion.x cannot be set: Pinion derives it from the GPUs of the host and its own version",
 		"--log-level loud":            `--log-level "loud" is not one of debug, info, warn, error`,
 		"--registry-config /nowhere/": "--registry-config /nowhere: there is no such directory",
 		"--join :7400":                `--join ":7400" is not HOST or HOST:PORT`,
-		"--token T":                   "--token is for --join HOST:PORT, which says whom to join",
+		"--token T":                   "--token needs --join HOST:PORT, a host of the pool to join",
 		"--servers 2":                 "--servers 2 is not 1, 3 or 5",
-		"--lost-after -1s":            "--replace-after and --lost-after are spans of time",
+		"--lost-after -1s":            "--replace-after and --lost-after are durations",
 		"now":                         `pinion up takes no argument, but got "now"`,
 	}
 	for line, says := range cases {
@@ -79,8 +79,8 @@ func TestUpSaysWhatTheMachineLacks(t *testing.T) {
 	empty, full := t.TempDir(), filepath.Dir(t.TempDir())
 	for says, m := range map[string]preflight{
 		"this needs Linux": {system: "darwin", cgroups: full},
-		"this needs root: pinion makes containers and namespaces. Run it with sudo": {system: "linux", user: 1000, cgroups: full},
-		"no control groups are mounted at " + empty:                                 {system: "linux", cgroups: empty},
+		"this needs root: pinion creates containers and namespaces. Run it with sudo": {system: "linux", user: 1000, cgroups: full},
+		"no control groups are mounted at " + empty:                                   {system: "linux", cgroups: empty},
 	} {
 		if err := m.check(); err == nil || !strings.HasPrefix(err.Error(), says) {
 			t.Errorf("%v, want %s", err, says)

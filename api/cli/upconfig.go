@@ -5,8 +5,8 @@ import (
 	"time"
 )
 
-// UpConfig is what `pinion up` was asked for: the flag set of the command and the configuration of the host are this
-// one struct. All fields are checked for form before Program.Up sees them.
+// UpConfig is the options of `pinion up` and the configuration of the host in one struct. Program.Up gets it with the form
+// of all fields checked.
 type UpConfig struct {
 	// DataDir is the absolute path of the directory that holds everything the host keeps, its unix socket included.
 	DataDir string
@@ -35,12 +35,12 @@ type UpConfig struct {
 	Join string
 	// Token is the join token, needed the first time that a host joins.
 	Token string
-	// Servers is how many hosts hold the pool's state: 1, 3 or 5. 0: as the pool has it, 3 in a new one.
+	// Servers is the number of voting servers of a pool that this host creates: 1, 3 or 5. 0: 3.
 	Servers int
-	// ReplaceAfter is how long a server may be gone until another host takes its place. 0: as the pool has it,
-	// 5 minutes in a new one.
+	// ReplaceAfter, of a pool that this host creates, is the time until another host replaces an unreachable server.
+	// 0: 5 minutes.
 	ReplaceAfter time.Duration
-	// LostAfter is how long a host may be gone until its tasks count as STOPPED. 0: as the pool has it, a minute
-	// in a new one.
+	// LostAfter, of a pool that this host creates, is the time until the tasks of an unreachable host are STOPPED.
+	// 0: a minute.
 	LostAfter time.Duration
 }

@@ -6,18 +6,19 @@ import (
 
 	"github.com/urfave/cli/v2"
 
-	"pinion/api/cli/client"
+	"pinion/api/cli/invocation"
+	"pinion/api/client"
 )
 
 func versionCommand(p Program) *cli.Command {
 	return &cli.Command{
 		Name:  "version",
-		Usage: "print the version of this program and of the host it talks to",
+		Usage: "Print the versions of this program and of the host",
 		Description: `Examples:
    pinion version
    pinion version -o json`,
 		Action: func(c *cli.Context) error {
-			s, err := p.newSession(c)
+			inv, err := p.system.Invoke(c)
 			if err != nil {
 				return err
 			}
@@ -25,20 +26,20 @@ func versionCommand(p Program) *cli.Command {
 			var host struct {
 				Version string `json:"version"`
 			}
-			switch err := s.client.Get(c.Context, "/v1/version", nil, &host); {
+			switch err := inv.Client.Get(c.Context, "/v1/version", nil, &host); {
 			case err == nil:
 				answer.Host = host.Version
 			case !errors.Is(err, client.ErrUnreachable):
 				return err
 			}
-			if s.output == outputJSON {
-				return printJSON(s.out, answer)
+			if inv.Output == invocation.JSON {
+				return inv.PrintJSON(answer)
 			}
-			fmt.Fprintln(s.out, "pinion", answer.Client)
+			fmt.Fprintln(inv.Out, "pinion", answer.Client)
 			if answer.Host == "" {
-				s.notef("no host answers here; see pinion --help for --data-dir and --host")
+				inv.Notef("no host answers; see pinion --help for --data-dir and --host")
 			} else {
-				fmt.Fprintln(s.out, "host  ", answer.Host)
+				fmt.Fprintln(inv.Out, "host  ", answer.Host)
 			}
 			return nil
 		},

@@ -9,105 +9,109 @@ import (
 
 	"github.com/urfave/cli/v2"
 
-	"pinion/raftfsm/spec"
+	"pinion/api/cli/exit"
+	"pinion/api/cli/format"
+	"pinion/api/cli/invocation"
+	"pinion/api/cli/table"
+	"pinion/api/client"
 )
 
 func whyCommand(p Program) *cli.Command {
 	return &cli.Command{
 		Name:      "why",
-		Usage:     "tell why a task is where it is, and what it waits for",
+		Usage:     "Explain why a task is pending, running or stopped",
 		ArgsUsage: "[TASK]",
-		Description: `Of a task that waits: its place in the queue, what each host says to it, which tasks have what it needs and until when, and when
-it can start at the earliest, as far as time limits tell. Of a task whose work is done again, by which task; of a retry, what
-it is a retry of. Of a group that waits it explains the task that comes first.
+		Description: `For a pending task: its position in the queue, why each host cannot run it, which tasks hold what it needs and until when, and
+its earliest start, as far as time limits are known. For a task that was retried: its next attempt; for a retry: the first
+attempt. For a pending group, the first pending task is explained.
 
 Examples:
    pinion why 3f2a91c0
    pinion why --group nightly
    pinion why -o json 3f2a91c0`,
-		Flags: []cli.Flag{groupFlag("explain"), clusterFlag()},
+		Flags: []cli.Flag{groupFlag("explain"), invocation.ClusterFlag()},
 		Action: func(c *cli.Context) error {
 			if err := checkGroup(c); err != nil {
 				return err
 			}
 			if c.NArg() > 1 {
-				return usageErrorf("pinion why takes one task; see pinion why --help")
+				return exit.Usagef("pinion why takes one task; see pinion why --help")
 			}
-			s, err := p.newSession(c)
+			inv, err := p.system.Invoke(c)
 			if err != nil {
 				return err
 			}
-			id, err := s.taskIDToExplain(c)
+			id, err := taskIDToExplain(inv, c)
 			if err != nil {
 				return err
 			}
-			return s.printExplanation(c.Context, id)
+			return printExplanation(c.Context, inv, id)
 		},
 	}
 }
 
-// taskIDToExplain is the id of the task that a command line asks about.
-func (s *session) taskIDToExplain(c *cli.Context) (string, error) {
+// taskIDToExplain is the task that a command line names.
+func taskIDToExplain(inv *invocation.Invocation, c *cli.Context) (string, error) {
 	if group := c.String("group"); group != "" {
-		return s.firstPending(c.Context, c.String("cluster"), group)
+		return firstPending(c.Context, inv, c.String("cluster"), group)
 	}
-	ids, err := s.resolveTaskIDs(c.Context, c.String("cluster"), c.Args().Slice())
+	ids, err := inv.ResolveTaskIDs(c.Context, c.String("cluster"), c.Args().Slice())
 	if err != nil {
 		return "", err
 	}
 	return ids[0], nil
 }
 
-// printExplanation explains the task of an id.
-func (s *session) printExplanation(ctx context.Context, id string) error {
-	var e spec.Explanation
-	if err := s.client.Get(ctx, "/v1/tasks/"+id+"/explain", nil, &e); err != nil {
-		return err
+// printExplanation explains the task with the id.
+func printExplanation(ctx context.Context, inv *invocation.Invocation, id string) error {
+	if inv.Output == invocation.JSON {
+		return inv.PrintDocument(ctx, client.ExplainPath(id))
 	}
-	if s.output == outputJSON {
-		return printJSON(s.out, e)
-	}
-	if _, err := fmt.Fprintf(s.out, "Task %s is %s. %s\n", e.TaskID, e.Status, e.Summary); err != nil || e.Queue == nil {
-		return err
-	}
-	return s.printPending(ctx, e)
-}
-
-// printPending shows what is known of a task that waits.
-func (s *session) printPending(ctx context.Context, e spec.Explanation) error {
-	when := e.Estimate
-	if e.Earliest != nil {
-		when = fmt.Sprintf("%s at the earliest, %s", e.Earliest.UTC().Format(time.RFC3339), e.Estimate)
-	}
-	if when != "" {
-		fmt.Fprintf(s.out, "Start: %s\n", when)
-	}
-	names, err := s.hostNames(ctx)
+	e, err := inv.Client.Explain(ctx, id, false)
 	if err != nil {
 		return err
 	}
-	hosts := &table{header: []string{"HOST", "REFUSES FOR", "BECAUSE"}, optional: []string{"REFUSES FOR"}}
-	for _, refusal := range e.Hosts {
-		hosts.add(cmp.Or(names[refusal.HostID], refusal.HostID), refusal.Reason, refusal.Detail)
+	if _, err := fmt.Fprintf(inv.Out, "Task %s is %s. %s\n", e.TaskID, e.Status, e.Summary); err != nil || e.Queue == nil {
+		return err
 	}
-	holders := &table{header: []string{"HELD BY", "GROUP", "TEAM", "HOST", "GPUS", "UNTIL"}, optional: []string{"TEAM", "GROUP"}}
+	return printPending(ctx, inv, e)
+}
+
+// printPending prints the explanation of a pending task.
+func printPending(ctx context.Context, inv *invocation.Invocation, e client.Explanation) error {
+	when := e.Estimate
+	if e.Earliest != nil {
+		when = fmt.Sprintf("%s, %s", e.Earliest.UTC().Format(time.RFC3339), e.Estimate)
+	}
+	if when != "" {
+		fmt.Fprintf(inv.Out, "Earliest start: %s\n", when)
+	}
+	names, err := inv.HostNames(ctx)
+	if err != nil {
+		return err
+	}
+	hosts := &table.Table{Header: []string{"HOST", "REASON", "DETAIL"}, Optional: []string{"REASON"}}
+	for _, refusal := range e.Hosts {
+		hosts.Add(cmp.Or(names[refusal.HostID], refusal.HostID), refusal.Reason, refusal.Detail)
+	}
+	holders := &table.Table{Header: []string{"IN USE BY", "GROUP", "TEAM", "HOST", "GPUS", "UNTIL"}, Optional: []string{"TEAM", "GROUP"}}
 	for _, h := range e.Blockers {
-		end := "it ends"
+		end := "unknown"
 		if !h.Until.IsZero() {
 			end = h.Until.UTC().Format(time.RFC3339)
 		}
 		id := h.TaskID
-		if s.output != outputWide {
-			id = abbreviateID(id)
+		if inv.Output != invocation.Wide {
+			id = format.ID(id)
 		}
-		holders.add(id, h.Group, cmp.Or(h.Team, "-"), cmp.Or(names[h.HostID], h.HostID), strconv.Itoa(h.GPUs), end)
+		holders.Add(id, h.Group, cmp.Or(h.Team, "-"), cmp.Or(names[h.HostID], h.HostID), strconv.Itoa(h.GPUs), end)
 	}
-	for _, t := range []*table{hosts, holders} {
-		if len(t.rows) == 0 {
+	for _, t := range []*table.Table{hosts, holders} {
+		if t.Len() == 0 {
 			continue
 		}
-		fmt.Fprintln(s.out)
-		if err := t.write(s.out, s.tableWidth()); err != nil {
+		fmt.Fprintln(inv.Out)
+		if err := t.Write(inv.Out, inv.TableWidth()); err != nil {
 			return err
 		}
 	}

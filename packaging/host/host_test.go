@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"pinion/api/cli"
+	"pinion/api/cli/invocation"
 )
 
 // newDataDir is a data directory with a name that sockets below it have room for. What lives from it is ended with the test.
@@ -145,7 +146,7 @@ func TestAFileThatIsNoSnapshotIsRefused(t *testing.T) {
 }
 
 func TestTheNextCommandFindsTheHost(t *testing.T) {
-	for dir, want := range map[string]string{cli.DefaultDataDir: "", "/srv/two hosts/b": " --data-dir '/srv/two hosts/b'"} {
+	for dir, want := range map[string]string{invocation.DefaultDataDir: "", "/srv/two hosts/b": " --data-dir '/srv/two hosts/b'"} {
 		if got := dataDirFlag(dir); got != want {
 			t.Errorf("%s: %q", dir, got)
 		}

@@ -9,7 +9,7 @@ import (
 	"time"
 
 	"pinion/api"
-	"pinion/api/cli"
+	"pinion/api/cli/env"
 	"pinion/internal/atomicfile"
 	"pinion/raftfsm/spec"
 	"pinion/server"
@@ -70,7 +70,7 @@ func (h *host) maintainClientFile(ctx context.Context) error {
 
 // writeClientFile leaves what `pinion env` prints: how a client on this machine reaches the host, and with which key.
 func (h *host) writeClientFile(key spec.AccessKey) error {
-	content, err := json.MarshalIndent(cli.Access{
+	content, err := json.MarshalIndent(env.Access{
 		Endpoint: "https://" + h.address.Local, KeyID: key.ID, Secret: key.Secret,
 		Region: api.DefaultRegion, CAFile: h.identity.CAFile(),
 	}, "", "  ")

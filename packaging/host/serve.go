@@ -12,7 +12,7 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"pinion/api"
-	"pinion/api/cli"
+	"pinion/api/cli/invocation"
 	"pinion/api/rest"
 )
 
@@ -84,7 +84,7 @@ func (h *host) printReady(ctx context.Context, out io.Writer) error {
 
 // dataDirFlag is what commands need to find the host in dir, with a space before it; "" where they look by themselves.
 func dataDirFlag(dir string) string {
-	if dir == cli.DefaultDataDir {
+	if dir == invocation.DefaultDataDir {
 		return ""
 	}
 	return fmt.Sprintf(" --data-dir '%s'", strings.ReplaceAll(dir, "'", `'\''`))

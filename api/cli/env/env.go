@@ -1,0 +1,159 @@
+// Package env is `pinion env`: the environment variables with which AWS clients talk to a Pinion host.
+package env
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/urfave/cli/v2"
+
+	"pinion/api/cli/invocation"
+	"pinion/api/client"
+)
+
+// Command is the command `pinion env`.
+func Command() *cli.Command {
+	return &cli.Command{
+		Name:  "env",
+		Usage: "Print the environment for the AWS CLI and SDKs",
+		Description: `Prints the endpoint, an access key, the region and the CA as exports, and unsets variables that would interfere. After that, 'aws ecs ...', 'aws logs ...', boto3, the AWS SDKs and Terraform talk to Pinion with no further option. With --host and a key, it
+does the same for a host on another machine.
+
+Examples:
+   eval "$(pinion env)"
+   eval "$(pinion env --data-dir /tmp/one)"
+   pinion env --shell fish | source
+   pinion env -o json`,
+		Flags: []cli.Flag{
+			&cli.StringFlag{Name: "shell", Value: "sh", Usage: "`SHELL` to print for: sh (also bash, zsh) or fish"},
+		},
+		Action: func(c *cli.Context) error {
+			output, err := invocation.OutputFormat(c)
+			if err != nil {
+				return err
+			}
+			access, err := accessOf(c)
+			if err != nil {
+				return err
+			}
+			variables := variablesOf(access, os.Getenv)
+			if output == invocation.JSON {
+				return invocation.PrintJSON(c.App.Writer, envDocument(variables))
+			}
+			text, err := ShellCommands(variables, c.String("shell"))
+			if err != nil {
+				return err
+			}
+			_, err = fmt.Fprint(c.App.Writer, text)
+			return err
+		},
+	}
+}
+
+// Access is client.json: what a client needs to reach a host. The host writes it at its first start, mode 0600.
+type Access struct {
+	Endpoint string `json:"endpoint"` // "https://host:port"
+	KeyID    string `json:"accessKeyId"`
+	Secret   string `json:"secretAccessKey"`
+	Region   string `json:"region"`
+	CAFile   string `json:"caFile"` // absolute path
+}
+
+// accessOf is what --host and its flags say, or else what the host of the data directory wrote down.
+func accessOf(c *cli.Context) (Access, error) {
+	config := invocation.Connection(c)
+	if config.Host == "" {
+		return readAccess(filepath.Join(invocation.DataDir(c), "client.json"))
+	}
+	if _, err := client.New(config); err != nil {
+		return Access{}, err
+	}
+	ca := config.CAFile
+	if ca != "" {
+		var err error
+		if ca, err = filepath.Abs(ca); err != nil {
+			return Access{}, fmt.Errorf("--ca %s: %w", ca, err)
+		}
+	}
+	return Access{Endpoint: "https://" + config.Host, KeyID: config.KeyID, Secret: config.Secret, Region: config.Region, CAFile: ca}, nil
+}
+
+func readAccess(path string) (Access, error) {
+	raw, err := os.ReadFile(path)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return Access{}, fmt.Errorf("no host has been started in %s yet. Start one with `sudo pinion up`, or name another directory with --data-dir", filepath.Dir(path))
+	case errors.Is(err, fs.ErrPermission):
+		return Access{}, fmt.Errorf("%s holds an access key and may be read by root only. Run this as root, or use --host with a copy of the CA file and an access key", path)
+	case err != nil:
+		return Access{}, err
+	}
+	var a Access
+	if err := json.Unmarshal(raw, &a); err != nil {
+		return Access{}, fmt.Errorf("%s is damaged: %w. Restart the host, which writes it anew", path, err)
+	}
+	if a.Endpoint == "" || a.KeyID == "" || a.Secret == "" || a.Region == "" {
+		return Access{}, fmt.Errorf("%s is not complete. Restart the host, which writes it anew", path)
+	}
+	return a, nil
+}
+
+// Variable is one line of the environment: set to Value, or unset.
+type Variable struct {
+	Name  string
+	Value string
+	Unset bool
+}
+
+// clientEnvironment is everything that a client must have, and must not have, in its environment. Of several ways to say
+// the same, clients take an environment variable before a configuration file, so what files may say is answered here.
+func variablesOf(a Access, getenv func(string) string) []Variable {
+	variables := []Variable{
+		{Name: "AWS_ENDPOINT_URL_ECS", Value: a.Endpoint},
+		{Name: "AWS_ENDPOINT_URL_CLOUDWATCH_LOGS", Value: a.Endpoint}, // for 'aws logs'
+		{Name: "AWS_ACCESS_KEY_ID", Value: a.KeyID},
+		{Name: "AWS_SECRET_ACCESS_KEY", Value: a.Secret},
+		{Name: "AWS_REGION", Value: a.Region},
+		{Name: "AWS_DEFAULT_REGION", Value: a.Region},
+		{Name: "AWS_CA_BUNDLE", Value: a.CAFile, Unset: a.CAFile == ""},
+		{Name: "AWS_PAGER", Value: ""},                                // version 2 of the CLI opens a pager otherwise
+		{Name: "AWS_IGNORE_CONFIGURED_ENDPOINT_URLS", Value: "false"}, // true hides the endpoint
+		{Name: "AWS_USE_FIPS_ENDPOINT", Value: "false"},               // refused together with an endpoint
+		{Name: "AWS_USE_DUALSTACK_ENDPOINT", Value: "false"},          // likewise
+		{Name: "AWS_PROFILE", Unset: true},                            // a profile's keys would come first
+		{Name: "AWS_DEFAULT_PROFILE", Unset: true},                    // likewise
+		{Name: "AWS_SESSION_TOKEN", Unset: true},                      // belongs to another key
+		{Name: "AWS_SECURITY_TOKEN", Unset: true},                     // its old name
+		{Name: "AWS_CREDENTIAL_EXPIRATION", Unset: true},              // makes the key look expired
+	}
+	return append(variables, noProxyVariables(a.Endpoint, getenv)...)
+}
+
+// noProxyVariables makes clients go to the endpoint directly where the environment names a proxy.
+func noProxyVariables(endpoint string, getenv func(string) string) []Variable {
+	proxySet := false
+	for _, name := range []string{"HTTPS_PROXY", "https_proxy", "ALL_PROXY", "all_proxy"} {
+		proxySet = proxySet || getenv(name) != ""
+	}
+	if !proxySet {
+		return nil
+	}
+	host := endpointHost(endpoint)
+	var variables []Variable
+	for _, name := range []string{"NO_PROXY", "no_proxy"} {
+		exempt := getenv(name)
+		switch {
+		case exempt == "":
+			exempt = host
+		case !strings.Contains(","+exempt+",", ","+host+","):
+			exempt += "," + host
+		}
+		variables = append(variables, Variable{Name: name, Value: exempt})
+	}
+	return variables
+}

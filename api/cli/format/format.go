@@ -1,0 +1,100 @@
+// Package format turns data into short text for people.
+package format
+
+import (
+	"fmt"
+	"math"
+	"strconv"
+	"strings"
+	"time"
+	"unicode/utf8"
+)
+
+const idLength = 12 // digits of an id that lists show
+
+// ID abbreviates an id for people, who may type that many digits of it, or fewer.
+func ID(id string) string { return id[:min(len(id), idLength)] }
+
+// Age is a duration in its largest unit: "42s", "17m", "5h", "3d".
+func Age(d time.Duration) string {
+	switch d = max(d, 0); {
+	case d < 2*time.Minute:
+		return fmt.Sprintf("%ds", int(d.Seconds()))
+	case d < 2*time.Hour:
+		return fmt.Sprintf("%dm", int(d.Minutes()))
+	case d < 48*time.Hour:
+		return fmt.Sprintf("%dh", int(d.Hours()))
+	}
+	return fmt.Sprintf("%dd", int(d.Hours()/24))
+}
+
+// MiB is an amount of memory in about three digits: "512 MiB", "80 GiB", "1.5 GiB", "2015 GiB".
+func MiB(n int64) string {
+	if n < 1024 {
+		return fmt.Sprintf("%d MiB", n)
+	}
+	parts := 10.0 // of a GiB
+	if n >= 100*1024 {
+		parts = 1
+	}
+	return strconv.FormatFloat(math.Round(float64(n)/1024*parts)/parts, 'f', -1, 64) + " GiB"
+}
+
+// Cores is CPU units (1024 a core) as cores: "8", "0.5".
+func Cores(units int64) string {
+	return strconv.FormatFloat(math.Round(float64(units)/1024*100)/100, 'f', -1, 64)
+}
+
+// memoryUnits are the suffixes of an amount of memory, in bytes. As in docker, k, m and g are binary.
+var memoryUnits = map[string]float64{
+	"b": 1, "k": 1 << 10, "kb": 1 << 10, "kib": 1 << 10, "": 1 << 20, "m": 1 << 20, "mb": 1 << 20, "mib": 1 << 20,
+	"g": 1 << 30, "gb": 1 << 30, "gib": 1 << 30, "t": 1 << 40, "tb": 1 << 40, "tib": 1 << 40,
+}
+
+// ParseMemory reads "2g", "512m", "1.5GiB" or "2048" (MiB) and returns whole MiB, rounded up, at least 1.
+func ParseMemory(text string) (int64, error) {
+	trimmed := strings.TrimSpace(text)
+	digits := strings.TrimRight(trimmed, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ ")
+	unit, known := memoryUnits[strings.ToLower(strings.TrimSpace(trimmed[len(digits):]))]
+	amount, err := strconv.ParseFloat(digits, 64)
+	if err != nil || !known || !(amount > 0) || amount*unit > 1<<60 {
+		return 0, fmt.Errorf("%q is not an amount of memory such as 2g, 512m or 1.5GiB", text)
+	}
+	return int64(math.Ceil(amount * unit / (1 << 20))), nil
+}
+
+// Plural is "1 task", "2 tasks".
+func Plural(n int, noun string) string {
+	if n == 1 {
+		return "1 " + noun
+	}
+	return fmt.Sprintf("%d %ss", n, noun)
+}
+
+// List joins words, and abbreviates a long list: "a, b and 3 more".
+func List(words []string) string {
+	const limit = 8
+	if len(words) > limit+1 {
+		return fmt.Sprintf("%s and %d more", strings.Join(words[:limit], ", "), len(words)-limit)
+	}
+	return strings.Join(words, ", ")
+}
+
+// Bytes is an amount of data: "3.0 MiB".
+func Bytes(n int64) string {
+	switch {
+	case n >= 1<<30:
+		return fmt.Sprintf("%.1f GiB", float64(n)/(1<<30))
+	case n >= 1<<20:
+		return fmt.Sprintf("%.1f MiB", float64(n)/(1<<20))
+	}
+	return fmt.Sprintf("%.1f KiB", float64(n)/(1<<10))
+}
+
+// Truncate shortens text to a number of characters; the last of them shows that text is missing.
+func Truncate(text string, width int) string {
+	if utf8.RuneCountInString(text) <= width {
+		return text
+	}
+	return string([]rune(text)[:width-1]) + "…"
+}

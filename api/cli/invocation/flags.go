@@ -1,0 +1,79 @@
+package invocation
+
+import (
+	"path/filepath"
+	"strings"
+
+	"github.com/urfave/cli/v2"
+
+	"pinion/api/client"
+)
+
+// DefaultDataDir is where a host keeps everything unless it is told otherwise.
+const DefaultDataDir = "/var/lib/pinion"
+
+// GlobalFlags say which host to talk to, and how to answer. They may stand before the command or after it.
+func GlobalFlags() []cli.Flag {
+	return []cli.Flag{
+		&cli.StringFlag{Name: "data-dir", Value: DefaultDataDir, EnvVars: []string{"PINION_DATA_DIR"}, Usage: "data directory `DIR` of the host on this machine"},
+		&cli.StringFlag{Name: "host", EnvVars: []string{"PINION_HOST"}, Usage: "connect to the host at `HOST:PORT` with an access key, instead of the one on this machine"},
+		&cli.StringFlag{Name: "key-id", EnvVars: []string{"AWS_ACCESS_KEY_ID"}, Usage: "`ID` of the access key for --host"},
+		&cli.StringFlag{Name: "secret", EnvVars: []string{"AWS_SECRET_ACCESS_KEY"}, Usage: "`SECRET` of the access key; safer in the environment"},
+		&cli.StringFlag{Name: "ca", EnvVars: []string{"PINION_CA", "AWS_CA_BUNDLE"}, Usage: "`FILE` with the CA of --host"},
+		&cli.StringFlag{Name: "region", EnvVars: []string{"AWS_REGION", "AWS_DEFAULT_REGION"}, Usage: "`REGION` in signatures of requests to --host", Value: client.DefaultRegion},
+		&cli.StringFlag{Name: "output", Aliases: []string{"o"}, Value: Table, Usage: "output `FORMAT`: table, wide, json"},
+	}
+}
+
+// CommandFlags are the global flags for the place after the command: without defaults, so that it shows whether they
+// were given there.
+func CommandFlags() []cli.Flag {
+	var flags []cli.Flag
+	for _, flag := range GlobalFlags() {
+		global := flag.(*cli.StringFlag)
+		shown := global.Name == "data-dir" || global.Name == "output"
+		flags = append(flags, &cli.StringFlag{Name: global.Name, Aliases: global.Aliases, Usage: global.Usage, Hidden: !shown})
+	}
+	return flags
+}
+
+// GlobalFlag is the value of a global flag; after the command wins over before it, and both over the environment.
+func GlobalFlag(c *cli.Context, name string) string {
+	lineage := c.Lineage()
+	for _, level := range lineage {
+		if level.IsSet(name) {
+			return level.String(name)
+		}
+	}
+	return lineage[len(lineage)-2].String(name) // the application's own context; the last one carries no flags
+}
+
+// DataDir treats an empty PINION_DATA_DIR as one that is not set.
+func DataDir(c *cli.Context) string {
+	if dir := GlobalFlag(c, "data-dir"); dir != "" {
+		return dir
+	}
+	return DefaultDataDir
+}
+
+// Connection is what the global flags say about the host to talk to.
+func Connection(c *cli.Context) client.Config {
+	return client.Config{
+		Socket: filepath.Join(DataDir(c), "pinion.sock"),
+		Host:   GlobalFlag(c, "host"),
+		KeyID:  GlobalFlag(c, "key-id"),
+		Secret: GlobalFlag(c, "secret"),
+		CAFile: GlobalFlag(c, "ca"),
+		Region: GlobalFlag(c, "region"),
+	}
+}
+
+// ClusterFlag is the flag of every command that works with tasks.
+func ClusterFlag() cli.Flag {
+	return &cli.StringFlag{Name: "cluster", Value: "default", Usage: "`NAME` of the cluster"}
+}
+
+// LooksLikeFlag reports whether an argument was probably meant as a flag.
+func LooksLikeFlag(argument string) bool {
+	return len(argument) > 1 && strings.HasPrefix(argument, "-")
+}

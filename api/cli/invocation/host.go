@@ -1,0 +1,93 @@
+package invocation
+
+import (
+	"context"
+	"fmt"
+	"strings"
+
+	"pinion/api/cli/format"
+	"pinion/api/client"
+)
+
+// FindHost finds a host by its name, its id or the beginning of its id.
+func (inv *Invocation) FindHost(ctx context.Context, given string) (client.Host, error) {
+	hosts, err := inv.Client.Hosts(ctx)
+	if err != nil {
+		return client.Host{}, err
+	}
+	for _, names := range []func(client.Host) bool{
+		func(h client.Host) bool { return h.ID == given },
+		func(h client.Host) bool { return h.Name == given },
+		func(h client.Host) bool { return strings.HasPrefix(h.ID, strings.ToLower(given)) },
+	} {
+		var found []client.Host
+		for _, h := range hosts {
+			if names(h) {
+				found = append(found, h)
+			}
+		}
+		switch len(found) {
+		case 0:
+			continue
+		case 1:
+			return found[0], nil
+		}
+		return client.Host{}, ambiguousHostError(given, found)
+	}
+	return client.Host{}, fmt.Errorf("no host has the name %q, and no id begins with it; `pinion hosts` lists them", given)
+}
+
+// ambiguousHostError lists the hosts that match a name or the beginning of an id.
+func ambiguousHostError(given string, found []client.Host) error {
+	ids := format.List(idsOf(found))
+	if found[0].Name == given {
+		return fmt.Errorf("%s have the name %q (%s); use the id of one of them, or its first digits", format.Plural(len(found), "host"), given, ids)
+	}
+	return fmt.Errorf("%q is the beginning of %s (%s); give more digits", given, format.Plural(len(found), "host id"), ids)
+}
+
+func idsOf(hosts []client.Host) []string {
+	ids := make([]string, len(hosts))
+	for i, h := range hosts {
+		ids[i] = h.ID
+	}
+	return ids
+}
+
+// HostNames maps the ids of all hosts to the names that lists show.
+func (inv *Invocation) HostNames(ctx context.Context) (map[string]string, error) {
+	hosts, err := inv.Client.Hosts(ctx)
+	return NamesOf(hosts), err
+}
+
+// NamesOf maps the ids of hosts to the names that lists show.
+func NamesOf(hosts []client.Host) map[string]string {
+	names := map[string]string{}
+	for _, h := range hosts {
+		names[h.ID] = h.Name
+	}
+	return Disambiguate(names)
+}
+
+// Disambiguate adds the first digits of the id to names that several hosts have, as hosts on one machine do.
+func Disambiguate(names map[string]string) map[string]string {
+	count := map[string]int{}
+	for _, name := range names {
+		count[name]++
+	}
+	for id, name := range names {
+		if count[name] > 1 {
+			names[id] = fmt.Sprintf("%s (%.8s)", name, id)
+		}
+	}
+	return names
+}
+
+// GPUHosts maps the ids of the hosts that have the GPUs to the names that lists show.
+func GPUHosts(gpus []client.GPU) map[string]string {
+	names := map[string]string{}
+	for _, g := range gpus {
+		names[g.HostID] = g.Host
+	}
+	return Disambiguate(names)
+}

@@ -1,0 +1,120 @@
+// Package invocation is one call of the pinion command: the host that it talks to, its streams, its output format and its
+// clock, and the steps that several commands share.
+package invocation
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"os"
+	"os/signal"
+	"syscall"
+	"time"
+
+	"github.com/urfave/cli/v2"
+
+	"pinion/api/cli/exit"
+	"pinion/api/cli/table"
+	"pinion/api/client"
+)
+
+// Output formats, values of -o.
+const (
+	Table = "table"
+	Wide  = "wide"
+	JSON  = "json"
+)
+
+// Invocation is what a command works with.
+type Invocation struct {
+	Client *client.Client
+	Out    io.Writer // answers
+	Err    io.Writer // progress, notes and errors, never mixed with answers
+	Output string    // Table, Wide or JSON
+	Now    func() time.Time
+	Sleep  func(ctx context.Context, d time.Duration) error
+}
+
+// System is the clock and the signals of the process; a zero field is the real one.
+type System struct {
+	Now     func() time.Time
+	Sleep   func(ctx context.Context, d time.Duration) error
+	Signals <-chan os.Signal
+}
+
+// Clock returns the current time.
+func (s System) Clock() time.Time {
+	if s.Now != nil {
+		return s.Now()
+	}
+	return time.Now()
+}
+
+// Invoke prepares a command that talks to a host.
+func (s System) Invoke(c *cli.Context) (*Invocation, error) {
+	host, err := client.New(Connection(c))
+	if err != nil {
+		return nil, err
+	}
+	output, err := OutputFormat(c)
+	if err != nil {
+		return nil, err
+	}
+	inv := &Invocation{Client: host, Out: c.App.Writer, Err: c.App.ErrWriter, Output: output, Now: s.Clock, Sleep: s.Sleep}
+	if inv.Sleep == nil {
+		inv.Sleep = client.Sleep
+	}
+	return inv, nil
+}
+
+// Interrupts delivers Ctrl-C, SIGTERM and the end of the terminal until release is called.
+func (s System) Interrupts() (signals <-chan os.Signal, release func()) {
+	if s.Signals != nil {
+		return s.Signals, func() {}
+	}
+	caught := make(chan os.Signal, 2)
+	signal.Notify(caught, syscall.SIGINT, syscall.SIGTERM, syscall.SIGHUP)
+	return caught, func() { signal.Stop(caught) }
+}
+
+// OutputFormat is the value of -o, checked.
+func OutputFormat(c *cli.Context) (string, error) {
+	switch format := GlobalFlag(c, "output"); format {
+	case Table, Wide, JSON:
+		return format, nil
+	default:
+		return "", exit.Usagef("-o %q is not one of table, wide, json", format)
+	}
+}
+
+// Notef prints a line for people beside the answer.
+func (inv *Invocation) Notef(format string, args ...any) { fmt.Fprintf(inv.Err, format+"\n", args...) }
+
+// PrintJSON prints a document for programs, indented.
+func (inv *Invocation) PrintJSON(document any) error { return PrintJSON(inv.Out, document) }
+
+// PrintDocument prints a document of the host as it is.
+func (inv *Invocation) PrintDocument(ctx context.Context, path string) error {
+	var document json.RawMessage
+	if err := inv.Client.Get(ctx, path, nil, &document); err != nil {
+		return err
+	}
+	return inv.PrintJSON(document)
+}
+
+// PrintJSON writes a document for programs, indented.
+func PrintJSON(w io.Writer, document any) error {
+	encoder := json.NewEncoder(w)
+	encoder.SetIndent("", "  ")
+	encoder.SetEscapeHTML(false)
+	return encoder.Encode(document)
+}
+
+// TableWidth is the number of columns that a table may have; 0 is no limit.
+func (inv *Invocation) TableWidth() int {
+	if inv.Output == Wide {
+		return 0
+	}
+	return table.TerminalWidth(inv.Out)
+}

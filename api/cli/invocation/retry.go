@@ -1,0 +1,54 @@
+package invocation
+
+import (
+	"context"
+	"time"
+
+	"pinion/api/client"
+)
+
+// retryLimit is the number of retries, one a second, after which a host counts as gone.
+const retryLimit = 60
+
+// PollMin and PollMax bound the pause between two polls of a task.
+const (
+	PollMin = 20 * time.Millisecond
+	PollMax = 500 * time.Millisecond
+)
+
+// RetryUnavailable repeats a step for a minute while no host answers: a host that restarts is back within seconds, and its
+// tasks run on meanwhile.
+func (inv *Invocation) RetryUnavailable(ctx context.Context, step func() error) error {
+	noted := false
+	backoff := client.Backoff{Min: time.Second, Max: time.Second, Tries: retryLimit, Sleep: inv.Sleep}
+	return backoff.Retry(ctx, func() (again bool, err error) {
+		if err = step(); err == nil || !client.IsUnavailable(err) {
+			return false, err
+		}
+		if !noted {
+			inv.Notef("the host does not answer; its tasks run on. Retrying for up to a minute ...")
+			noted = true
+		}
+		return true, err
+	})
+}
+
+// PollTask reads a task until it is as wanted, and returns it. Each state that is read is passed to seen first.
+func (inv *Invocation) PollTask(ctx context.Context, cluster, id string, wanted func(client.Task) bool, seen func(client.Task)) (task client.Task, err error) {
+	poll := client.Backoff{Min: PollMin, Max: PollMax, Tries: -1, Sleep: inv.Sleep}
+	err = poll.Retry(ctx, func() (again bool, err error) {
+		err = inv.RetryUnavailable(ctx, func() error {
+			tasks, err := inv.DescribeTasks(ctx, cluster, []string{id})
+			if err == nil {
+				task = tasks[0]
+			}
+			return err
+		})
+		if err != nil {
+			return false, err
+		}
+		seen(task)
+		return !wanted(task), nil
+	})
+	return task, err
+}

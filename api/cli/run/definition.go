@@ -1,0 +1,177 @@
+package run
+
+import (
+	"fmt"
+	"math"
+	"os"
+	"regexp"
+	"strconv"
+	"strings"
+
+	"github.com/urfave/cli/v2"
+
+	"pinion/api/cli/exit"
+	"pinion/api/cli/format"
+	"pinion/api/cli/invocation"
+	"pinion/raftfsm/spec"
+)
+
+func flags() []cli.Flag {
+	return append([]cli.Flag{
+		&cli.IntFlag{Name: "gpus", DefaultText: "none", Usage: "`N` whole GPUs, exclusive to the task"},
+		&cli.Float64Flag{Name: "cpus", DefaultText: "no limit", Usage: "limit of `N` cores, such as 8 or 0.5"},
+		&cli.StringFlag{Name: "memory", Aliases: []string{"m"}, DefaultText: "no limit, 256 MiB reserved", Usage: "limit of `SIZE`, such as 64g, 512m or 1.5GiB"},
+		&cli.StringSliceFlag{Name: "env", Aliases: []string{"e"}, Usage: "environment variable `NAME=VALUE`, or NAME to pass on its value; repeatable"},
+		&cli.StringFlag{Name: "name", DefaultText: "from the image", Usage: "`NAME` of the container; the family is run-NAME"},
+		&cli.StringFlag{Name: "network", DefaultText: "bridge", Usage: "`MODE`: bridge, host or none"},
+		&cli.StringSliceFlag{Name: "volume", Usage: "mount a directory of the host, `HOST:CONTAINER[:ro]`; repeatable"},
+		&cli.StringFlag{Name: "shm-size", Usage: "`SIZE` of /dev/shm, such as 16g; data loaders and NCCL need it"},
+		&cli.StringFlag{Name: "lost-after", DefaultText: "the pool's", Usage: "`TIME` until the task is STOPPED when its host is unreachable, such as 10m; or never"},
+		&cli.BoolFlag{Name: "detach", Aliases: []string{"d"}, Usage: "print the id of the task and return"},
+		invocation.ClusterFlag(),
+	}, batchFlags()...)
+}
+
+var familyName = regexp.MustCompile(`^[A-Za-z0-9_-]{1,255}$`)
+
+// definition is the RegisterTaskDefinition request of `pinion run`: one essential container.
+type definition struct {
+	Family      string                     `json:"family"`
+	NetworkMode string                     `json:"networkMode,omitempty"`
+	CPU         string                     `json:"cpu,omitempty"`
+	Volumes     []spec.Volume              `json:"volumes,omitempty"`
+	Containers  []spec.ContainerDefinition `json:"containerDefinitions"`
+}
+
+// defaultReservationMiB is the memory that is reserved for a container without --memory.
+const defaultReservationMiB = 256
+
+// parseDefinition builds the request from the command line.
+func parseDefinition(c *cli.Context) (definition, error) {
+	image, command, err := imageAndCommand(c.Args().Slice())
+	if err != nil {
+		return definition{}, err
+	}
+	name := c.String("name")
+	if name == "" {
+		name = imageName(image)
+	}
+	if !familyName.MatchString("run-" + name) {
+		return definition{}, exit.Usagef("--name %q is not a container name: up to 250 letters, digits, - and _", name)
+	}
+	essential := true
+	container := spec.ContainerDefinition{
+		Name: name, Image: image, Command: command, Essential: &essential,
+		PortMappings: []spec.PortMapping{}, VolumesFrom: []spec.VolumeFrom{},
+	}
+	d := definition{Family: "run-" + name, NetworkMode: c.String("network")}
+	for _, apply := range []func(*cli.Context, *definition, *spec.ContainerDefinition) error{
+		applyGPUs, applyCPUs, applyMemory, applyEnvironment, applyVolumes,
+	} {
+		if err := apply(c, &d, &container); err != nil {
+			return definition{}, err
+		}
+	}
+	d.Containers = []spec.ContainerDefinition{container}
+	return d, nil
+}
+
+// imageAndCommand splits IMAGE [--] COMMAND ARGUMENTS...
+func imageAndCommand(arguments []string) (image string, command []string, err error) {
+	image, command = arguments[0], arguments[1:]
+	if len(command) > 0 && command[0] == "--" {
+		command = command[1:]
+	}
+	if image == "" || invocation.LooksLikeFlag(image) {
+		return "", nil, exit.Usagef("pinion run needs an image before --; see pinion run --help")
+	}
+	return image, command, nil
+}
+
+var invalidNameCharacters = regexp.MustCompile(`[^A-Za-z0-9_-]+`)
+
+// imageName is the last part of an image reference without tag and digest, fit for a container name: "cuda" for
+// "nvidia/cuda:12.4".
+func imageName(image string) string {
+	name, _, _ := strings.Cut(image, "@")
+	name = name[strings.LastIndex(name, "/")+1:]
+	name, _, _ = strings.Cut(name, ":")
+	name = strings.Trim(invalidNameCharacters.ReplaceAllString(name, "-"), "-")
+	return name[:min(len(name), 250)]
+}
+
+func applyGPUs(c *cli.Context, _ *definition, container *spec.ContainerDefinition) error {
+	n := c.Int("gpus")
+	if n < 0 {
+		return exit.Usagef("--gpus %d: must be 0 or more", n)
+	}
+	if n > 0 {
+		container.ResourceRequirements = []spec.ResourceRequirement{{Type: "GPU", Value: strconv.Itoa(n)}}
+	}
+	return nil
+}
+
+func applyCPUs(c *cli.Context, d *definition, container *spec.ContainerDefinition) error {
+	n := c.Float64("cpus")
+	if !c.IsSet("cpus") {
+		return nil
+	}
+	units := int64(math.Ceil(n * 1024))
+	if !(n > 0) || n > 4096 {
+		return exit.Usagef("--cpus %v: must be more than 0 cores, such as 8 or 0.5", n)
+	}
+	d.CPU, container.CPU = strconv.FormatInt(units, 10), units
+	return nil
+}
+
+func applyMemory(c *cli.Context, _ *definition, container *spec.ContainerDefinition) error {
+	container.MemoryReservation = defaultReservationMiB
+	if text := c.String("memory"); text != "" {
+		limit, err := format.ParseMemory(text)
+		if err != nil {
+			return exit.Usagef("--memory %w", err)
+		}
+		container.Memory, container.MemoryReservation = limit, 0
+	}
+	if text := c.String("shm-size"); text != "" {
+		size, err := format.ParseMemory(text)
+		if err != nil {
+			return exit.Usagef("--shm-size %w", err)
+		}
+		container.LinuxParameters = &spec.LinuxParameters{SharedMemorySize: size}
+	}
+	return nil
+}
+
+func applyEnvironment(c *cli.Context, _ *definition, container *spec.ContainerDefinition) error {
+	container.Environment = []spec.KeyValue{}
+	for _, given := range c.StringSlice("env") {
+		name, value, found := strings.Cut(given, "=")
+		if !found {
+			if value, found = os.LookupEnv(name); !found {
+				return exit.Usagef("--env %s: the variable is not set here; use --env %s=VALUE", name, name)
+			}
+		}
+		if name == "" {
+			return exit.Usagef("--env %q has no name before the =", given)
+		}
+		container.Environment = append(container.Environment, spec.KeyValue{Name: name, Value: value})
+	}
+	return nil
+}
+
+func applyVolumes(c *cli.Context, d *definition, container *spec.ContainerDefinition) error {
+	container.MountPoints = []spec.MountPoint{}
+	for i, given := range c.StringSlice("volume") {
+		parts := strings.Split(given, ":")
+		readOnly := len(parts) == 3 && parts[2] == "ro"
+		if len(parts) < 2 || len(parts) == 3 && !readOnly && parts[2] != "rw" || len(parts) > 3 ||
+			!strings.HasPrefix(parts[0], "/") || !strings.HasPrefix(parts[1], "/") {
+			return exit.Usagef("--volume %q is not HOST:CONTAINER or HOST:CONTAINER:ro with absolute paths", given)
+		}
+		name := fmt.Sprintf("volume-%d", i+1)
+		d.Volumes = append(d.Volumes, spec.Volume{Name: name, Host: &spec.HostVolume{SourcePath: parts[0]}})
+		container.MountPoints = append(container.MountPoints, spec.MountPoint{SourceVolume: name, ContainerPath: parts[1], ReadOnly: readOnly})
+	}
+	return nil
+}

@@ -1,0 +1,164 @@
+package run
+
+import (
+	"context"
+	"strings"
+
+	"pinion/api/cli/exit"
+	"pinion/api/cli/format"
+	"pinion/api/cli/invocation"
+	"pinion/api/cli/table"
+	"pinion/api/cli/tasklog"
+	"pinion/api/client"
+)
+
+// follower follows the tasks of one `pinion run` to their end.
+type follower struct {
+	inv           *invocation.Invocation
+	request       request
+	stopper       *stopper
+	unschedulable bool // the user knows already that no host could ever run them
+}
+
+// follow follows one task: its pull, its log and its exit code. When it is retried, the next attempt is followed.
+func (f *follower) follow(ctx context.Context, task client.Task) error {
+	for {
+		stopped, err := f.followOne(ctx, task)
+		if err != nil {
+			return err
+		}
+		next, found, err := f.awaitNextAttempt(ctx, stopped)
+		if err != nil {
+			return err
+		}
+		if !found {
+			return f.printResult([]client.Task{stopped}, f.taskExitError(stopped))
+		}
+		f.inv.Notef("task %s: %s. It is retried as %s", format.ID(stopped.ID()), failureSummary(stopped), format.ID(next.ID()))
+		f.stopper.setTasks([]client.Task{next})
+		task = next
+	}
+}
+
+// pendingPolls is the number of polls after which a task counts as pending: most are placed at once.
+const pendingPolls = 4
+
+// awaitPlacement waits until the task has a host, and prints it; before that, that the task is pending.
+func (f *follower) awaitPlacement(ctx context.Context, task client.Task) (client.Task, error) {
+	polls := 0
+	task, err := f.inv.PollTask(ctx, f.request.cluster, task.ID(),
+		func(t client.Task) bool { return t.Instance != "" || t.Stopped() },
+		func(t client.Task) {
+			if polls++; polls == pendingPolls && !f.unschedulable && t.Instance == "" && !t.Stopped() {
+				f.inv.Notef("task %s is pending; `pinion why %s` explains why", format.ID(t.ID()), format.ID(t.ID()))
+			}
+		})
+	if err == nil && task.Instance != "" {
+		f.inv.Notef("task %s %s", format.ID(task.ID()), f.placement(ctx, task))
+	}
+	return task, err
+}
+
+// followOne follows one attempt to its end: placement, pull, log.
+func (f *follower) followOne(ctx context.Context, task client.Task) (client.Task, error) {
+	task, err := f.awaitPlacement(ctx, task)
+	if err == nil {
+		task, err = f.awaitStart(ctx, task.ID())
+	}
+	if err != nil {
+		return task, err
+	}
+	if task.Instance != "" {
+		printer := tasklog.Printer{Out: f.inv.Out, Err: f.inv.Err}
+		if f.inv.Output == invocation.JSON {
+			printer.Out = f.inv.Err // standard output is the JSON document
+		}
+		if err := tasklog.Follow(ctx, f.inv, client.LogQuery{Task: task.ID(), Follow: true}, printer.Print); err != nil {
+			return task, err
+		}
+	}
+	return f.inv.PollTask(ctx, f.request.cluster, task.ID(), func(t client.Task) bool { return t.Stopped() }, func(client.Task) {})
+}
+
+// placement is the host and the GPUs of a task.
+func (f *follower) placement(ctx context.Context, task client.Task) string {
+	text := "on " + format.ID(client.ResourceID(task.Instance))
+	if names, err := f.inv.HostNames(ctx); err == nil { // otherwise the id is shown
+		text = "on " + names[client.ResourceID(task.Instance)]
+	}
+	if gpus := task.GPUs(); len(gpus) > 0 {
+		text += " with " + strings.Join(gpus, ", ")
+	}
+	return text
+}
+
+// awaitStart shows the image pulls until the task is RUNNING or STOPPED.
+func (f *follower) awaitStart(ctx context.Context, id string) (client.Task, error) {
+	painter := &pullProgress{w: f.inv.Err, columns: table.TerminalWidth(f.inv.Err)}
+	defer painter.draw(nil)
+	return f.inv.PollTask(ctx, f.request.cluster, id,
+		func(t client.Task) bool { return t.Status == "RUNNING" || t.Stopped() },
+		func(client.Task) {
+			if pulls, err := f.inv.Client.PullProgress(ctx, id); err == nil { // best effort
+				painter.update(pulls, f.inv.Now())
+			}
+		})
+}
+
+// printResult prints the ended tasks where JSON is wanted, and returns the result of the run.
+func (f *follower) printResult(tasks []client.Task, result error) error {
+	if f.inv.Output == invocation.JSON {
+		if err := printTasks(f.inv, f.request, tasks); err != nil {
+			return err
+		}
+	}
+	return result
+}
+
+// taskExitError is nil when the container exited with 0, otherwise an error with the exit code of `pinion run`.
+func (f *follower) taskExitError(task client.Task) error {
+	code := onlyContainer(task).ExitCode
+	switch {
+	case code == nil && task.StopCode == "UserInitiated":
+		return exit.Errorf(exit.Interrupted, "task %s was stopped before it started", format.ID(task.ID()))
+	case code == nil:
+		return exit.Errorf(exit.NotStarted, "task %s did not start: %s", format.ID(task.ID()), failureReason(task))
+	}
+	if why := format.StopReason(task); why != "" {
+		f.inv.Notef("task %s: %s", format.ID(task.ID()), why)
+	}
+	if *code == 0 && stoppedByScheduler(task) {
+		return exit.Silent(exit.Failure) // it ended well only because it was told to end
+	}
+	if *code == 0 {
+		return nil
+	}
+	return exit.Silent(*code)
+}
+
+// stoppedByScheduler reports whether the pool stopped the task: at its time limit, by preemption, or with its gang.
+func stoppedByScheduler(task client.Task) bool {
+	return task.StopCode == "ServiceSchedulerInitiated" || task.StopCode == "SpotInterruption"
+}
+
+// failureReason joins the reasons of the task and of its container, without repetition.
+func failureReason(task client.Task) string {
+	stopped, container := task.StoppedReason, onlyContainer(task).Reason
+	switch {
+	case stopped == "" && container == "":
+		return "the host gave no reason; see its log"
+	case strings.Contains(stopped, container):
+		return stopped
+	case stopped == "":
+		return container
+	}
+	return strings.TrimSuffix(stopped, ".") + ": " + container
+}
+
+// onlyContainer is the one container of a task of `pinion run`.
+func onlyContainer(task client.Task) client.Container {
+	if len(task.Containers) == 0 {
+		return client.Container{}
+	}
+	return task.Containers[0]
+}

@@ -1,0 +1,106 @@
+package run
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"pinion/api/cli/format"
+	"pinion/api/cli/invocation"
+	"pinion/api/client"
+)
+
+// runTaskError adds advice to the error of a RunTask.
+func (l *launcher) runTaskError(err error) error {
+	var refused *client.APIError
+	if !errors.As(err, &refused) {
+		return err
+	}
+	if strings.Contains(refused.Message, "No Container Instances") {
+		return fmt.Errorf("cluster %s has no host: %w. Start one with `sudo pinion up --cluster %s`", l.request.cluster, err, l.request.cluster)
+	}
+	if refused.Type == "ClusterNotFoundException" {
+		return fmt.Errorf("there is no cluster %s: %w. `pinion hosts` shows the clusters that have hosts", l.request.cluster, err)
+	}
+	return err
+}
+
+// placementError explains why no task was placed, with what is free and what to do.
+func (l *launcher) placementError(ctx context.Context, failures []client.Failure) error {
+	if len(failures) == 0 {
+		return errors.New("the host started no task and gave no reason; see its log")
+	}
+	first := failures[0]
+	switch first.Reason {
+	case client.ReasonGPU:
+		gpus, err := l.inv.Client.GPUs(ctx)
+		if err != nil {
+			return failureError(first, "`pinion gpus` shows which are free")
+		}
+		return errors.New(gpuShortage(l.request.gpus, failures, gpus))
+	case client.ReasonCPU, client.ReasonMemory:
+		return failureError(first, "`pinion hosts` shows what is free. Wait for tasks to end, stop some, or request less")
+	case client.ReasonAgent:
+		return failureError(first, "The host is not connected: check that pinion runs there (`pinion hosts`)")
+	}
+	return failureError(first, "`pinion hosts -o json` shows what the hosts have")
+}
+
+func failureError(f client.Failure, advice string) error {
+	text := "no host can take the task: " + f.Reason
+	if f.Detail != "" {
+		text += " (" + f.Detail + ")"
+	}
+	return fmt.Errorf("%s. %s", strings.TrimSuffix(text, "."), advice)
+}
+
+// gpuSupply is how many GPUs a host has, and how many of them are free.
+type gpuSupply struct {
+	hostID      string
+	free, total int
+}
+
+// gpuShortage says what each considered host has of GPUs, and whether waiting can help at all.
+func gpuShortage(wanted int, failures []client.Failure, gpus []client.GPU) string {
+	supplies := gpuSupplies(failures, gpus)
+	names, largest := invocation.GPUHosts(gpus), 0
+	var each []string
+	for _, s := range supplies {
+		largest = max(largest, s.total)
+		each = append(each, fmt.Sprintf("%s has %d of %d free", names[s.hostID], s.free, s.total))
+	}
+	advice := "Wait for a task to end or stop one (`pinion ps`), or request fewer"
+	switch {
+	case largest == 0:
+		return fmt.Sprintf("%s: no host of the cluster has a GPU that works. See `pinion gpus -o wide` and `pinion hosts -o json`", client.ReasonGPU)
+	case wanted > largest:
+		advice = fmt.Sprintf("A task runs on one host, and none has more than %d: request fewer", largest)
+	}
+	return fmt.Sprintf("%s: no host has %s free: %s. %s", client.ReasonGPU, format.Plural(wanted, "GPU"), strings.Join(each, ", "), advice)
+}
+
+// gpuSupplies counts the GPUs of the hosts that failures name, in the order of the GPUs.
+func gpuSupplies(failures []client.Failure, gpus []client.GPU) []gpuSupply {
+	considered := map[string]bool{}
+	for _, f := range failures {
+		considered[client.ResourceID(f.ARN)] = true
+	}
+	var supplies []gpuSupply
+	for _, g := range gpus {
+		if !considered[g.HostID] {
+			continue
+		}
+		at := slices.IndexFunc(supplies, func(s gpuSupply) bool { return s.hostID == g.HostID })
+		if at < 0 {
+			at = len(supplies)
+			supplies = append(supplies, gpuSupply{hostID: g.HostID})
+		}
+		supplies[at].total++
+		if g.Free() {
+			supplies[at].free++
+		}
+	}
+	return supplies
+}

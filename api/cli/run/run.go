@@ -1,0 +1,133 @@
+// Package run is `pinion run`: it registers a task definition for an image, starts tasks of it, follows them, and ends with
+// the exit code of the container.
+package run
+
+import (
+	"context"
+	"crypto/rand"
+	"strings"
+
+	"github.com/urfave/cli/v2"
+
+	"pinion/api/cli/invocation"
+	"pinion/raftfsm/spec"
+)
+
+const description = `Registers a task definition for the image (family run-NAME), starts a task of it, shows the pull and then the output of the
+container, and exits with the container's exit code. Ctrl-C stops the task; a second Ctrl-C leaves at once.
+The image pinion/self is built in and has no shell: its commands are pinion's own, such as "pinion pause", which waits.
+A task that no host can run now waits in the queue: "pinion why TASK" explains it; a task that no host could ever run is
+reported at once. Several tasks are followed by their statuses; "pinion logs TASK" shows the output of one.
+
+With -o json standard output holds one JSON document and nothing else: the task, or a list of several, as in DescribeTasks;
+with -d as it was started, otherwise as it ended (the last attempt). The output of the container goes to standard error.
+
+Exit codes: the container's own, of several tasks that of the first failure; 125 the task did not start; 1 another error;
+2 wrong usage; 130 left by Ctrl-C.
+
+Examples:
+   pinion run pinion/self -- pinion gpus --container
+   pinion run --gpus 2 nvidia/cuda:12.4.1-base-ubuntu22.04 -- nvidia-smi -L
+   pinion run --gpus 1 --cpus 8 --memory 64g --shm-size 16g --volume /data:/data:ro --env EPOCHS=3 my/trainer -- python train.py
+   pinion run -d --name train my/trainer
+   pinion run --gang --count 8 --gpus 1 --network host my/trainer -- sh -c 'exec python train.py --rank $RANK'
+   pinion run --array 0-99 --retries 3 --retry-on 137 --group nightly my/worker
+   pinion run --after group:nightly --priority 50 --team vision --time-limit 2h my/report
+   pinion run --no-wait --preemptible my/experiment
+   pinion run -o json my/trainer | jq '.containers[0].exitCode'`
+
+// Command is the command `pinion run`.
+func Command(system invocation.System) *cli.Command {
+	return &cli.Command{
+		Name:        "run",
+		Usage:       "Run a container as a task and show its output",
+		ArgsUsage:   "IMAGE [-- COMMAND ARGUMENTS...]",
+		Description: description,
+		Flags:       flags(),
+		Action: func(c *cli.Context) error {
+			inv, err := system.Invoke(c)
+			if err != nil {
+				return err
+			}
+			definition, err := parseDefinition(c)
+			if err != nil {
+				return err
+			}
+			request, err := parseRequest(c.Context, c, inv)
+			if err != nil {
+				return err
+			}
+			return run(c.Context, &launcher{inv: inv, request: request}, system.Interrupts, definition, c.Bool("detach"))
+		},
+	}
+}
+
+// request is the tasks that a command line asks for, apart from their definition.
+type request struct {
+	cluster    string
+	gpus       int // of each task
+	batch      batchOptions
+	tags       []spec.Tag
+	scheduling spec.SchedulingOptions // parsed from the tags
+	startedBy  string                 // by which later attempts are found
+}
+
+func parseRequest(ctx context.Context, c *cli.Context, inv *invocation.Invocation) (request, error) {
+	r := request{cluster: c.String("cluster"), gpus: c.Int("gpus"), startedBy: "pinion-run"}
+	var err error
+	if r.tags, err = parseTags(c); err != nil {
+		return r, err
+	}
+	if r.batch, err = parseBatchOptions(c); err != nil {
+		return r, err
+	}
+	if err := resolveDependencies(ctx, inv, r.cluster, r.tags); err != nil {
+		return r, err
+	}
+	if r.scheduling, err = spec.ParseSchedulingOptions(r.tags); err != nil {
+		return r, err
+	}
+	if r.mayRetry() {
+		r.startedBy += "-" + strings.ToLower(rand.Text())
+	}
+	return r, nil
+}
+
+// mayRetry reports whether there can be later attempts at the work of the tasks.
+func (r *request) mayRetry() bool { return r.scheduling.Retries > 0 || r.scheduling.Preemptible }
+
+// run starts tasks and, unless detached, follows them. It has a context of its own: the first interrupt stops the tasks
+// and goes on showing their output, the second one cancels, with the reason as the cause.
+func run(ctx context.Context, l *launcher, interrupts interruptSource, definition definition, detach bool) error {
+	signals, release := interrupts()
+	defer release()
+	ctx, cancel := context.WithCancelCause(context.WithoutCancel(ctx))
+	defer cancel(nil)
+	stopper := &stopper{inv: l.inv, cluster: l.request.cluster, cancel: cancel}
+	go stopper.handleSignals(ctx, signals)
+
+	tasks, err := l.launch(ctx, definition)
+	if err != nil {
+		return causeOf(ctx, err)
+	}
+	if detach {
+		err := l.printStarted(tasks)
+		l.warnUnschedulable(ctx, tasks, detach) // an interrupt only ends this: the tasks are to go on
+		return err
+	}
+	stopper.setTasks(tasks)
+	f := &follower{inv: l.inv, request: l.request, stopper: stopper}
+	f.unschedulable = l.warnUnschedulable(ctx, tasks, detach)
+	if len(tasks) > 1 {
+		return causeOf(ctx, f.followBatch(ctx, tasks))
+	}
+	return causeOf(ctx, f.follow(ctx, tasks[0]))
+}
+
+// causeOf is the reason why ctx was cancelled instead of the error that followed from it.
+func causeOf(ctx context.Context, err error) error {
+	if err != nil && ctx.Err() != nil {
+		return context.Cause(ctx)
+	}
+	return err
+}

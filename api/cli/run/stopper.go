@@ -1,0 +1,74 @@
+package run
+
+import (
+	"context"
+	"os"
+	"sync/atomic"
+
+	"pinion/api/cli/exit"
+	"pinion/api/cli/format"
+	"pinion/api/cli/invocation"
+	"pinion/api/client"
+)
+
+// interruptSource delivers interrupts until release is called.
+type interruptSource func() (signals <-chan os.Signal, release func())
+
+// stopper turns Ctrl-C into requests to stop the tasks that are followed.
+type stopper struct {
+	inv     *invocation.Invocation
+	cluster string
+	cancel  context.CancelCauseFunc
+	tasks   atomic.Pointer[[]client.Task] // nil until they were started
+}
+
+func (s *stopper) setTasks(tasks []client.Task) { s.tasks.Store(&tasks) }
+
+// handleSignals handles interrupts until ctx ends. One before the tasks have started cancels; otherwise the first stops the
+// tasks, and the next cancels while they are stopping.
+func (s *stopper) handleSignals(ctx context.Context, signals <-chan os.Signal) {
+	stopping := false
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-signals:
+		}
+		tasks := s.tasks.Load()
+		switch {
+		case tasks == nil:
+			s.cancel(exit.Errorf(exit.Interrupted, "interrupted before the host answered. `pinion ps` shows whether the task was started"))
+		case stopping && len(*tasks) > 1:
+			s.cancel(exit.Errorf(exit.Interrupted, "detached: the tasks are still stopping. `pinion ps` shows when they have stopped"))
+		case stopping:
+			s.cancel(exit.Errorf(exit.Interrupted, "detached: %s is still stopping. `pinion ps` shows when it has stopped", tasksText(*tasks)))
+		default:
+			stopping = true
+			s.inv.Notef("stopping %s ... (Ctrl-C again detaches)", tasksText(*tasks))
+			go s.stopTasks(ctx, *tasks)
+		}
+	}
+}
+
+func (s *stopper) stopTasks(ctx context.Context, tasks []client.Task) {
+	for _, task := range invocation.StopOrder(tasks) {
+		s.stopTask(ctx, task.ID())
+	}
+}
+
+func (s *stopper) stopTask(ctx context.Context, id string) {
+	err := s.inv.RetryUnavailable(ctx, func() error {
+		return s.inv.Client.StopTask(ctx, s.cluster, id, "interrupted at the terminal of pinion run")
+	})
+	if err != nil && ctx.Err() == nil {
+		s.inv.Notef("task %s could not be stopped: %v. Try `pinion stop %s`", format.ID(id), err, format.ID(id))
+	}
+}
+
+// tasksText names one task by its id, and several by their number.
+func tasksText(tasks []client.Task) string {
+	if len(tasks) == 1 {
+		return "task " + format.ID(tasks[0].ID())
+	}
+	return format.Plural(len(tasks), "task")
+}

@@ -1,0 +1,152 @@
+package client
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+	"time"
+)
+
+// Host is a host of the pool: an ECS container instance.
+type Host struct {
+	ID           string            `json:"id"`   // 32 hex digits, the id of its container instance
+	Name         string            `json:"name"` // host name, not unique
+	Cluster      string            `json:"cluster"`
+	Address      string            `json:"address"` // host:port of its TLS port
+	Version      string            `json:"version"` // of Pinion there
+	Status       string            `json:"status"`  // ACTIVE or DRAINING
+	Attributes   map[string]string `json:"attributes"`
+	CPU          int64             `json:"cpu"` // for tasks, in units, 1024 a core
+	MemoryMiB    int64             `json:"memoryMiB"`
+	GPUs         Inventory         `json:"gpus"`
+	RegisteredAt time.Time         `json:"registeredAt"`
+	Connected    bool              `json:"connected"` // false when its heartbeats are missing
+	Free         Free              `json:"free"`
+	Used         Used              `json:"used"`
+	Tasks        int               `json:"tasks"` // tasks there that are not STOPPED
+	Role         string            `json:"role"`  // "leader", "server", "joining" or "agent"; empty when unknown
+}
+
+// Inventory is the GPUs of a host.
+type Inventory struct {
+	Devices   []Device `json:"devices"`
+	Driver    string   `json:"driver"` // version of the kernel driver
+	CUDA      string   `json:"cuda"`   // highest CUDA version that the driver serves
+	Simulated bool     `json:"simulated"`
+	Problem   string   `json:"problem"` // why GPUs cannot be seen; empty when they can, or there are none
+}
+
+// Device is one GPU of an Inventory.
+type Device struct {
+	UUID      string `json:"uuid"`
+	Index     int    `json:"index"`
+	PCI       string `json:"pci"`
+	Model     string `json:"model"`
+	MemoryMiB int64  `json:"memoryMiB"` // 0 when it has no memory of its own to report
+	NUMANode  int    `json:"numaNode"`  // -1 when unknown
+	Health    string `json:"health"`    // Healthy, or another value when no new work is given to it
+	Problem   string `json:"problem"`   // why it is not healthy
+}
+
+// Healthy is the Health of a GPU that may get new work.
+const Healthy = "HEALTHY"
+
+// Free is the part of a host that new tasks can get.
+type Free struct {
+	CPU       int64    `json:"cpu"` // units, 1024 a core
+	MemoryMiB int64    `json:"memoryMiB"`
+	GPUs      []string `json:"gpus"` // UUIDs
+}
+
+// Used is the part of a host that tasks hold.
+type Used struct {
+	GPUs []string `json:"gpus"` // UUIDs
+}
+
+// GPU is a device with its host and the task that holds it.
+type GPU struct {
+	Device
+	Host      string `json:"host"`   // name of its host
+	HostID    string `json:"hostId"` // 32 hex digits
+	Simulated bool   `json:"simulated"`
+	Task      string `json:"task"`      // id of the task that holds it, empty when it is free
+	Container string `json:"container"` // name of the container that holds it
+}
+
+// Free reports whether a new task can get the GPU.
+func (g *GPU) Free() bool { return g.Task == "" && g.Health == Healthy }
+
+// Hosts lists the hosts of all clusters.
+func (c *Client) Hosts(ctx context.Context) ([]Host, error) {
+	var hosts []Host
+	return hosts, c.Get(ctx, "/v1/hosts", nil, &hosts)
+}
+
+// GPUs lists the GPUs of all hosts, by host and index.
+func (c *Client) GPUs(ctx context.Context) ([]GPU, error) {
+	var gpus []GPU
+	return gpus, c.Get(ctx, "/v1/gpus", nil, &gpus)
+}
+
+// HostID is the id of the host that this client talks to.
+func (c *Client) HostID(ctx context.Context) (string, error) {
+	version, err := c.version(ctx)
+	return version.HostID, err
+}
+
+// Version is the version of Pinion on the host that this client talks to.
+func (c *Client) Version(ctx context.Context) (string, error) {
+	version, err := c.version(ctx)
+	return version.Version, err
+}
+
+type hostVersion struct {
+	Version string `json:"version"`
+	HostID  string `json:"hostId"`
+}
+
+func (c *Client) version(ctx context.Context) (hostVersion, error) {
+	var version hostVersion
+	return version, c.Get(ctx, "/v1/version", nil, &version)
+}
+
+// HostChange is a change of a host's place in the pool.
+type HostChange string
+
+// The changes that ChangeHost makes.
+const (
+	RemoveHost  HostChange = "remove"  // from the pool, for ever
+	PromoteHost HostChange = "promote" // to a voting server
+	DemoteHost  HostChange = "demote"  // to an agent that holds no state
+)
+
+// ChangeHost makes a change to the host with the id. With force, RemoveHost also removes a host that has tasks, which
+// count as STOPPED then; other changes ignore it.
+func (c *Client) ChangeHost(ctx context.Context, change HostChange, id string, force bool) error {
+	in := map[string]any{"host": id}
+	if force {
+		in["force"] = true
+	}
+	return c.Call(ctx, "admin/hosts/"+string(change), in, nil)
+}
+
+// Statuses of a host that SetHostStatus sets.
+const (
+	Active   = "ACTIVE"   // it gets new tasks
+	Draining = "DRAINING" // it gets none; those that run there go on
+)
+
+// SetHostStatus makes the host with the id Active or Draining.
+func (c *Client) SetHostStatus(ctx context.Context, cluster, id, status string) error {
+	in := map[string]any{"cluster": cluster, "containerInstances": []string{id}, "status": status}
+	var out struct {
+		Failures []Failure `json:"failures"`
+	}
+	if err := c.Call(ctx, "UpdateContainerInstancesState", in, &out); err != nil {
+		return err
+	}
+	if len(out.Failures) > 0 {
+		return &APIError{Type: "ClientException", Status: http.StatusBadRequest, Message: fmt.Sprintf("host %s: %s", id, out.Failures[0].Reason)}
+	}
+	return nil
+}

@@ -1,0 +1,43 @@
+package client
+
+import (
+	"context"
+	"time"
+)
+
+// JoinToken is a join token without its secret.
+type JoinToken struct {
+	ID        string    `json:"id"`
+	Role      string    `json:"role"` // of what joins with it: "host"
+	Uses      int       `json:"uses"` // number of hosts that may join with it
+	Used      int       `json:"used"`
+	Expires   time.Time `json:"expires"`
+	CreatedAt time.Time `json:"createdAt"`
+}
+
+// CreatedToken is a new join token with its secret, which cannot be read again.
+type CreatedToken struct {
+	Token string `json:"token"`
+	Join  string `json:"join"` // host:port of a host to join at, may be empty
+}
+
+// CreateToken creates a join token. A zero ttl or number of uses is the pool's default.
+func (c *Client) CreateToken(ctx context.Context, ttl time.Duration, uses int, role string) (CreatedToken, error) {
+	in := map[string]any{"uses": uses, "role": role}
+	if ttl > 0 {
+		in["ttl"] = ttl.String()
+	}
+	var created CreatedToken
+	return created, c.Call(ctx, "admin/tokens", in, &created)
+}
+
+// Tokens lists the join tokens, for a day after their end also expired and used ones.
+func (c *Client) Tokens(ctx context.Context) ([]JoinToken, error) {
+	var tokens []JoinToken
+	return tokens, c.Get(ctx, "/v1/admin/tokens", nil, &tokens)
+}
+
+// RevokeToken ends a join token at once. Hosts that joined with it stay.
+func (c *Client) RevokeToken(ctx context.Context, id string) error {
+	return c.Call(ctx, "admin/tokens/revoke", map[string]any{"id": id}, nil)
+}

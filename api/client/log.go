@@ -1,0 +1,87 @@
+package client
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net/url"
+	"strconv"
+	"time"
+)
+
+// ErrLogInterrupted is wrapped by the error of a log stream that was cut off. The lines received so far are complete.
+var ErrLogInterrupted = errors.New("log stream interrupted")
+
+// LogQuery selects lines of a task's log.
+type LogQuery struct {
+	Task      string    // its id
+	Container string    // name of a container; empty: all, merged by time
+	Since     time.Time // zero: from the beginning
+	Tail      int       // only the last n of the lines that are there; 0: all
+	Follow    bool      // wait for more, until the task has stopped
+}
+
+// LogLine is one line that a container wrote.
+type LogLine struct {
+	Time      time.Time `json:"time"`
+	Container string    `json:"container"`
+	Stream    string    `json:"stream"` // "stdout" or "stderr"
+	Text      string    `json:"text"`   // without the line end
+}
+
+// Pull is the progress of an image pull.
+type Pull struct {
+	Image string `json:"image"`
+	Done  int64  `json:"done"`  // bytes received
+	Total int64  `json:"total"` // bytes in all, 0 while unknown
+}
+
+// Logs calls emit for each line of a task's log, the oldest first. With Follow it returns when the task has stopped. It
+// returns the first error of emit.
+func (c *Client) Logs(ctx context.Context, q LogQuery, emit func(LogLine) error) error {
+	response, err := c.transport.get(ctx, "/v1/tasks/"+url.PathEscape(q.Task)+"/logs", logParameters(q))
+	if err != nil {
+		return err
+	}
+	defer response.Body.Close()
+	for lines := json.NewDecoder(response.Body); ; {
+		var line LogLine
+		switch err := lines.Decode(&line); {
+		case errors.Is(err, io.EOF):
+			return nil
+		case ctx.Err() != nil:
+			return context.Cause(ctx)
+		case err != nil:
+			return fmt.Errorf("%w: %w", ErrLogInterrupted, err)
+		}
+		if err := emit(line); err != nil {
+			return err
+		}
+	}
+}
+
+func logParameters(q LogQuery) url.Values {
+	parameters := url.Values{}
+	if q.Follow {
+		parameters.Set("follow", "1")
+	}
+	if q.Container != "" {
+		parameters.Set("container", q.Container)
+	}
+	if q.Tail > 0 {
+		parameters.Set("tail", strconv.Itoa(q.Tail))
+	}
+	if !q.Since.IsZero() {
+		parameters.Set("since", q.Since.UTC().Format(time.RFC3339Nano))
+	}
+	return parameters
+}
+
+// PullProgress returns the image pulls of a task that are in progress.
+func (c *Client) PullProgress(ctx context.Context, task string) ([]Pull, error) {
+	var pulls []Pull
+	err := c.Get(ctx, "/v1/tasks/"+url.PathEscape(task)+"/pulls", nil, &pulls)
+	return pulls, err
+}

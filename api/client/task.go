@@ -1,0 +1,181 @@
+package client
+
+import (
+	"context"
+	"encoding/json"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// Task is an ECS task: the members that are read most. Marshalled, it is the whole document as the host sent it.
+type Task struct {
+	ARN           string      `json:"taskArn"`
+	Definition    string      `json:"taskDefinitionArn"`
+	Group         string      `json:"group"`
+	Instance      string      `json:"containerInstanceArn"` // empty while the task has no host
+	Status        string      `json:"lastStatus"`
+	Desired       string      `json:"desiredStatus"`
+	StopCode      string      `json:"stopCode"`
+	StoppedReason string      `json:"stoppedReason"`
+	Containers    []Container `json:"containers"`
+	CreatedAt     Timestamp   `json:"createdAt"`
+	Attributes    []Attribute `json:"attributes"`
+
+	document json.RawMessage
+}
+
+// Container is a container of a task.
+type Container struct {
+	Name     string   `json:"name"`
+	Status   string   `json:"lastStatus"`
+	ExitCode *int     `json:"exitCode"` // nil until it has ended
+	Reason   string   `json:"reason"`
+	GPUs     []string `json:"gpuIds"`
+}
+
+// Attribute is a fact about a task for which ECS has no member, such as pinion.rank.
+type Attribute struct {
+	Name  string `json:"name"`
+	Value string `json:"value"`
+}
+
+// Attribute returns the value of an attribute of the task, "" when it has none of that name.
+func (t *Task) Attribute(name string) string {
+	for _, a := range t.Attributes {
+		if a.Name == name {
+			return a.Value
+		}
+	}
+	return ""
+}
+
+// IntAttribute returns the number in an attribute of the task, 0 when it has none.
+func (t *Task) IntAttribute(name string) int {
+	n, _ := strconv.Atoi(t.Attribute(name))
+	return n
+}
+
+// TaskIDs lists the ids of tasks.
+func TaskIDs(tasks []Task) []string {
+	ids := make([]string, len(tasks))
+	for i, task := range tasks {
+		ids[i] = task.ID()
+	}
+	return ids
+}
+
+// Failure is a part of a request that was not carried out, as ECS has it.
+type Failure struct {
+	ARN    string `json:"arn"`
+	Reason string `json:"reason"`
+	Detail string `json:"detail"`
+}
+
+// UnmarshalJSON keeps the whole document beside the fields.
+func (t *Task) UnmarshalJSON(document []byte) error {
+	type fields Task
+	t.document = append(t.document[:0], document...)
+	return json.Unmarshal(document, (*fields)(t))
+}
+
+// MarshalJSON gives the document back.
+func (t Task) MarshalJSON() ([]byte, error) { return t.document, nil }
+
+// ID is the id of the task: 32 hex digits.
+func (t *Task) ID() string { return ResourceID(t.ARN) }
+
+// Stopped reports whether the task has ended and its GPUs are free.
+func (t *Task) Stopped() bool { return t.Status == "STOPPED" }
+
+// GPUs lists the UUIDs of the GPUs of all containers of the task.
+func (t *Task) GPUs() []string {
+	var all []string
+	for _, c := range t.Containers {
+		all = append(all, c.GPUs...)
+	}
+	return all
+}
+
+// ResourceID is the last part of an ARN: the id of a task, or "family:revision". Any other text is returned as it is.
+func ResourceID(arn string) string { return arn[strings.LastIndex(arn, "/")+1:] }
+
+// Timestamp is a time in ECS's JSON: seconds since 1970, or RFC 3339 text, as in events.
+type Timestamp struct{ time.Time }
+
+// UnmarshalJSON reads seconds with a fraction, to the millisecond, or text.
+func (e *Timestamp) UnmarshalJSON(text []byte) error {
+	if len(text) > 0 && text[0] == '"' {
+		return e.Time.UnmarshalJSON(text)
+	}
+	var seconds float64
+	if err := json.Unmarshal(text, &seconds); err != nil {
+		return err
+	}
+	e.Time = time.UnixMilli(int64(seconds*1000 + 0.5))
+	return nil
+}
+
+// describeLimit is the number of tasks that one DescribeTasks may name.
+const describeLimit = 100
+
+// DescribeTasks reads tasks by id or ARN, any number of them. Unknown tasks are returned as failures.
+func (c *Client) DescribeTasks(ctx context.Context, cluster string, ids []string) ([]Task, []Failure, error) {
+	var tasks []Task
+	var failures []Failure
+	for len(ids) > 0 {
+		batch := ids[:min(len(ids), describeLimit)]
+		ids = ids[len(batch):]
+		var answer struct {
+			Tasks    []Task    `json:"tasks"`
+			Failures []Failure `json:"failures"`
+		}
+		if err := c.Call(ctx, "DescribeTasks", map[string]any{"cluster": cluster, "tasks": batch}, &answer); err != nil {
+			return nil, nil, err
+		}
+		tasks = append(tasks, answer.Tasks...)
+		failures = append(failures, answer.Failures...)
+	}
+	return tasks, failures, nil
+}
+
+// TaskIDs lists the ids of all tasks of a cluster, those that stopped within the last hour included, sorted.
+func (c *Client) TaskIDs(ctx context.Context, cluster string) ([]string, error) {
+	return c.taskIDs(ctx, map[string]any{"cluster": cluster})
+}
+
+// TaskIDsStartedBy is TaskIDs for the tasks with this startedBy.
+func (c *Client) TaskIDsStartedBy(ctx context.Context, cluster, startedBy string) ([]string, error) {
+	return c.taskIDs(ctx, map[string]any{"cluster": cluster, "startedBy": startedBy})
+}
+
+func (c *Client) taskIDs(ctx context.Context, in map[string]any) ([]string, error) {
+	var ids []string
+	for _, desired := range []string{"RUNNING", "STOPPED"} {
+		in["desiredStatus"] = desired
+		for delete(in, "nextToken"); ; {
+			var page struct {
+				ARNs []string `json:"taskArns"`
+				Next string   `json:"nextToken"`
+			}
+			if err := c.Call(ctx, "ListTasks", in, &page); err != nil {
+				return nil, err
+			}
+			for _, arn := range page.ARNs {
+				ids = append(ids, ResourceID(arn))
+			}
+			if page.Next == "" {
+				break
+			}
+			in["nextToken"] = page.Next
+		}
+	}
+	slices.Sort(ids)
+	return slices.Compact(ids), nil // a task that stopped between two pages was listed twice
+}
+
+// StopTask requests that a task be stopped, and returns when the request is recorded. The reason is shown with the task.
+func (c *Client) StopTask(ctx context.Context, cluster, id, reason string) error {
+	return c.Call(ctx, "StopTask", map[string]any{"cluster": cluster, "task": id, "reason": reason}, nil)
+}

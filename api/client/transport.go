@@ -1,0 +1,101 @@
+package client
+
+import (
+	"bytes"
+	"context"
+	"crypto/rand"
+	"crypto/sha256"
+	"crypto/tls"
+	"crypto/x509"
+	"encoding/hex"
+	"fmt"
+	"net"
+	"net/http"
+	"net/url"
+	"os"
+	"time"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	v4 "github.com/aws/aws-sdk-go-v2/aws/signer/v4"
+)
+
+const connectTimeout = 10 * time.Second
+
+// transport sends HTTP requests to one host: it signs them, and turns every answer but success into an error.
+type transport struct {
+	config Config
+	http   *http.Client
+	base   string // "https://host:port", or "http://pinion" over the socket
+}
+
+// get sends a GET request; the caller closes the body of the response.
+func (t *transport) get(ctx context.Context, path string, query url.Values) (*http.Response, error) {
+	if len(query) > 0 {
+		path += "?" + query.Encode()
+	}
+	return t.do(ctx, http.MethodGet, path, http.Header{}, nil)
+}
+
+// do sends one request, and returns an error unless the host answers with success.
+func (t *transport) do(ctx context.Context, method, path string, header http.Header, body []byte) (*http.Response, error) {
+	request, err := http.NewRequestWithContext(ctx, method, t.base+path, bytes.NewReader(body))
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", path, err)
+	}
+	request.Header = header
+	request.Header.Set("User-Agent", "pinion")
+	if t.config.Host != "" {
+		if err := t.sign(ctx, request, body, time.Now()); err != nil {
+			return nil, err
+		}
+	}
+	response, err := t.http.Do(request)
+	if err != nil {
+		return nil, t.connectionError(err)
+	}
+	if response.StatusCode/100 != 2 {
+		defer response.Body.Close()
+		return nil, readAPIError(response)
+	}
+	return response, nil
+}
+
+func socketTransport(path string) *http.Transport {
+	dialer := net.Dialer{Timeout: connectTimeout}
+	return &http.Transport{DialContext: func(ctx context.Context, _, _ string) (net.Conn, error) {
+		return dialer.DialContext(ctx, "unix", path)
+	}}
+}
+
+// tlsTransport connects to the host directly, never through a proxy of the environment: hosts are the user's own machines.
+func tlsTransport(caFile string) (*http.Transport, error) {
+	config := &tls.Config{MinVersion: tls.VersionTLS12}
+	if caFile != "" {
+		pem, err := os.ReadFile(caFile)
+		if err != nil {
+			return nil, fmt.Errorf("CA file: %w. Copy the one that `pinion env` on the host names", err)
+		}
+		config.RootCAs = x509.NewCertPool()
+		if !config.RootCAs.AppendCertsFromPEM(pem) {
+			return nil, fmt.Errorf("CA file %s holds no certificate in PEM form. Copy the one that `pinion env` on the host names", caFile)
+		}
+	}
+	return &http.Transport{
+		DialContext:         (&net.Dialer{Timeout: connectTimeout}).DialContext,
+		TLSHandshakeTimeout: connectTimeout,
+		TLSClientConfig:     config,
+	}, nil
+}
+
+// sign adds a SigV4 signature of the service "ecs" to the request. A random invocation id makes equal requests of one
+// second differ, which the host would otherwise refuse as replays.
+func (t *transport) sign(ctx context.Context, request *http.Request, body []byte, now time.Time) error {
+	request.Header.Set("Amz-Sdk-Invocation-Id", rand.Text())
+	sum := sha256.Sum256(body)
+	key := aws.Credentials{AccessKeyID: t.config.KeyID, SecretAccessKey: t.config.Secret}
+	err := v4.NewSigner().SignHTTP(ctx, key, request, hex.EncodeToString(sum[:]), "ecs", t.config.Region, now)
+	if err != nil {
+		return fmt.Errorf("sign the request with access key %s: %w", t.config.KeyID, err)
+	}
+	return nil
+}
