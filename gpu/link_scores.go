@@ -81,7 +81,7 @@ func pairScore(a, b *Device, link Link) int32 {
 // row is what device i is worth to each of the others.
 func (w linkScores) row(i int) []int32 { return w.scores[i*w.size : (i+1)*w.size] }
 
-// subset is the wiring among the devices of a set, and where each of its positions is in the whole.
+// subset is the link scores among the devices of a set, and the index of each of them in the whole.
 func (w linkScores) subset(set DeviceSet) (linkScores, []int) {
 	at := slices.Collect(set.positions())
 	part := newLinkScores(len(at))
@@ -94,7 +94,7 @@ func (w linkScores) subset(set DeviceSet) (linkScores, []int) {
 	return part, at
 }
 
-// key is equal for equal wirings only.
+// key is equal for equal tables only.
 func (w linkScores) key() string {
 	key := binary.AppendUvarint(nil, uint64(w.size))
 	for i := range w.size {

@@ -8,8 +8,8 @@ type pickResult struct {
 	score int
 }
 
-// pickCache remembers for one wiring which n devices of a free set are best. Answers depend on nothing else, so whoever
-// finds one may write it, and readers need no lock. A wiring above exactLimit, of which there are too many free sets, is
+// pickCache caches, for one table of link scores, the best n devices of a free set. Answers depend on nothing else, so any
+// caller may write one, and readers need no lock. A table above exactLimit, of which there are too many free sets, is
 // searched each time.
 type pickCache struct {
 	scores linkScores

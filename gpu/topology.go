@@ -5,37 +5,37 @@ import (
 	"sync"
 )
 
-// Topology is the GPUs of one host in the form that choosing takes: sets of devices are masks, and what was chosen once from
-// a free set is remembered for every host that is wired alike. It never changes, so any number of goroutines may ask it
-// at a time; a changed inventory needs a new Board. The zero value is the board of a host without GPUs.
+// Topology is the GPUs of one host, prepared for picking: sets of devices are bit masks, and answers are cached for all hosts
+// with the same link scores. It is immutable and safe for concurrent use; a changed inventory needs a new Topology. The zero
+// value is the topology of a host without GPUs.
 type Topology struct {
 	uuids   []string // by position, which is the order of device indices
 	healthy DeviceSet
 	picks   *pickCache // nil without devices
 }
 
-// TopologyCache makes boards, and lets those of hosts that are wired alike share what was chosen. The zero value is ready to
-// use, by any number of goroutines at a time. It keeps what it learnt for as long as it lives: 2 kB for each number that
-// was asked for of a wiring of 8 devices; of 16 it is 32 kB, and 2 kB for each number and each state of the upper 8.
+// TopologyCache makes topologies; those with equal link scores share their answers. The zero value is ready to use and safe
+// for concurrent use. Answers stay for the life of the cache: of 8 devices 2 kB for each n that was asked for; of 16 devices
+// 32 kB, and 2 kB for each n and each state of the upper 8.
 type TopologyCache struct {
 	mu       sync.Mutex
 	byScores map[string]*pickCache
 }
 
-// Topology makes the board of a host with these devices, in whatever order they come. Of more than 32 devices, which no driver
+// Topology makes the topology of a host with these devices, in whatever order they come. Of more than 32 devices, which no driver
 // serves, it has the 32 with the lowest indices.
 func (b *TopologyCache) Topology(devices []Device) Topology {
 	all := ordered(devices, maxDevices)
 	if len(all) == 0 {
 		return Topology{}
 	}
-	board := Topology{uuids: uuids(all), picks: b.pickCacheOf(scoreLinks(all))}
+	t := Topology{uuids: uuids(all), picks: b.pickCacheOf(scoreLinks(all))}
 	for i, d := range all {
 		if d.Health == Healthy {
-			board.healthy |= 1 << i
+			t.healthy |= 1 << i
 		}
 	}
-	return board
+	return t
 }
 
 func (b *TopologyCache) pickCacheOf(w linkScores) *pickCache {

@@ -10,21 +10,21 @@ import (
 )
 
 func TestABoardPicksAsPickDoes(t *testing.T) {
-	var boards TopologyCache // one for all machines: what is remembered of one must not answer for another
+	var cache TopologyCache // one for all machines: what is remembered of one must not answer for another
 	rapid.Check(t, func(t *rapid.T) {
 		devices := anyMachine(t)
-		board := boards.Topology(rapid.Permutation(devices).Draw(t, "devices"))
+		topology := cache.Topology(rapid.Permutation(devices).Draw(t, "devices"))
 		for range rapid.IntRange(1, 4).Draw(t, "questions") {
 			free := rapid.SliceOf(rapid.SampledFrom(append(allNames(devices), "GPU-elsewhere"))).Draw(t, "free")
 			n := rapid.IntRange(-1, len(devices)+1).Draw(t, "n")
 			want := Pick(devices, free, n)
 			for _, asked := range []string{"first", "again"} {
-				set := board.Pick(board.HealthySet(free), n)
-				if got := board.UUIDs(set); !slices.Equal(got, want) {
-					t.Fatalf("asked %s for %d of %v the board picks %v, Pick %v", asked, n, free, got, want)
+				set := topology.Pick(topology.HealthySet(free), n)
+				if got := topology.UUIDs(set); !slices.Equal(got, want) {
+					t.Fatalf("asked %s for %d of %v the topology picks %v, Pick %v", asked, n, free, got, want)
 				}
 				healthy := candidates(devices, want)
-				if got, worth := board.Score(board.HealthySet(free), n), int(pairs(scoreLinks(healthy), 1<<len(healthy)-1)); got != worth {
+				if got, worth := topology.Score(topology.HealthySet(free), n), int(pairs(scoreLinks(healthy), 1<<len(healthy)-1)); got != worth {
 					t.Fatalf("asked %s, %v are worth %d, want %d", asked, want, got, worth)
 				}
 			}
@@ -33,7 +33,7 @@ func TestABoardPicksAsPickDoes(t *testing.T) {
 }
 
 func TestWorthComparesHosts(t *testing.T) {
-	var boards TopologyCache
+	var cache TopologyCache
 	for _, c := range []struct {
 		intention          string
 		better, worse      string
@@ -48,7 +48,7 @@ func TestWorthComparesHosts(t *testing.T) {
 		{"half of the cube before a ring across", dgx1, dgx1, []int{4, 5, 6, 7}, []int{0, 1, 4, 5}, 4},
 	} {
 		t.Run(c.intention, func(t *testing.T) {
-			better, worse := boards.Topology(machine(t, c.better)), boards.Topology(machine(t, c.worse))
+			better, worse := cache.Topology(machine(t, c.better)), cache.Topology(machine(t, c.worse))
 			high, low := better.Score(better.HealthySet(names(c.betterFree...)), c.n), worse.Score(worse.HealthySet(names(c.lesser...)), c.n)
 			if high <= low {
 				t.Errorf("%d is not more than %d", high, low)
@@ -58,15 +58,15 @@ func TestWorthComparesHosts(t *testing.T) {
 }
 
 func TestABoardWithoutDevicesHasNothing(t *testing.T) {
-	for intention, board := range map[string]Topology{"zero": {}, "no devices": new(TopologyCache).Topology(nil)} {
-		if set := board.HealthySet(names(0)); set != 0 || board.Pick(^DeviceSet(0), 1) != 0 || board.Score(^DeviceSet(0), 1) != 0 || len(board.UUIDs(set)) > 0 {
-			t.Errorf("%s: has %b, picks %b", intention, set, board.Pick(^DeviceSet(0), 1))
+	for intention, topology := range map[string]Topology{"zero": {}, "no devices": new(TopologyCache).Topology(nil)} {
+		if set := topology.HealthySet(names(0)); set != 0 || topology.Pick(^DeviceSet(0), 1) != 0 || topology.Score(^DeviceSet(0), 1) != 0 || len(topology.UUIDs(set)) > 0 {
+			t.Errorf("%s: has %b, picks %b", intention, set, topology.Pick(^DeviceSet(0), 1))
 		}
 	}
 }
 
 func TestHostsThatAreWiredAlikeShareWhatWasChosen(t *testing.T) {
-	var boards TopologyCache
+	var cache TopologyCache
 	h100, sick, t4 := machine(t, hgxH100), machine(t, hgxH100), machine(t, t4s)
 	for i := range sick {
 		sick[i].UUID = "other-" + sick[i].UUID
@@ -75,12 +75,12 @@ func TestHostsThatAreWiredAlikeShareWhatWasChosen(t *testing.T) {
 		}
 	}
 	sick[0].Health = Unhealthy
-	one, other, third := boards.Topology(h100), boards.Topology(sick), boards.Topology(t4)
+	one, other, third := cache.Topology(h100), cache.Topology(sick), cache.Topology(t4)
 	if one.picks != other.picks {
-		t.Error("two hosts with the same wiring do not share")
+		t.Error("two hosts with the same topology do not share")
 	}
 	if one.picks == third.picks {
-		t.Error("two hosts with different wirings share")
+		t.Error("two hosts with different topologies share")
 	}
 	if got, want := other.UUIDs(other.Pick(^DeviceSet(0), 1)), []string{"other-" + name(1)}; !slices.Equal(got, want) {
 		t.Errorf("picked %v, want %v: the sick one is not to be chosen", got, want)
@@ -90,11 +90,11 @@ func TestHostsThatAreWiredAlikeShareWhatWasChosen(t *testing.T) {
 func TestAHostHasTheDevicesThatADriverServes(t *testing.T) {
 	devices := cubes(40)
 	slices.Reverse(devices)
-	board := new(TopologyCache).Topology(devices)
-	if got, want := board.UUIDs(board.HealthySet(allNames(devices))), allNames(cubes(32)); !slices.Equal(got, want) {
+	topology := new(TopologyCache).Topology(devices)
+	if got, want := topology.UUIDs(topology.HealthySet(allNames(devices))), allNames(cubes(32)); !slices.Equal(got, want) {
 		t.Errorf("has %v, want %v", got, want)
 	}
-	if got, want := board.UUIDs(board.Pick(^DeviceSet(0), 32)), Pick(devices, allNames(devices), 32); !slices.Equal(got, want) || len(got) != 32 {
+	if got, want := topology.UUIDs(topology.Pick(^DeviceSet(0), 32)), Pick(devices, allNames(devices), 32); !slices.Equal(got, want) || len(got) != 32 {
 		t.Errorf("picked %v, want %v", got, want)
 	}
 }
@@ -102,14 +102,14 @@ func TestAHostHasTheDevicesThatADriverServes(t *testing.T) {
 // TestManyAskOneBoard is for the race detector, and holds that all hear the same.
 func TestManyAskOneBoard(t *testing.T) {
 	devices := cubes(12)
-	var boards TopologyCache
+	var cache TopologyCache
 	var all sync.WaitGroup
 	for asker := range 8 {
 		all.Go(func() {
-			board := boards.Topology(devices)
+			topology := cache.Topology(devices)
 			for i := range DeviceSet(1 << 10) {
 				free, n := i*4|DeviceSet(asker), 1+asker%4
-				got, want := board.UUIDs(board.Pick(free, n)), Pick(devices, board.UUIDs(free), n)
+				got, want := topology.UUIDs(topology.Pick(free, n)), Pick(devices, topology.UUIDs(free), n)
 				if !slices.Equal(got, want) {
 					t.Errorf("%d of %b: got %v, want %v", n, free, got, want)
 				}
@@ -121,21 +121,21 @@ func TestManyAskOneBoard(t *testing.T) {
 
 func BenchmarkBoard(b *testing.B) {
 	for _, c := range []struct{ size, n int }{{8, 1}, {8, 4}, {16, 4}, {16, 8}} {
-		var boards TopologyCache
-		board := boards.Topology(cubes(c.size))
+		var cache TopologyCache
+		topology := cache.Topology(cubes(c.size))
 		b.Run(fmt.Sprintf("Worth%dOf%d", c.n, c.size), func(b *testing.B) {
 			for b.Loop() {
-				if board.Score(^DeviceSet(0), c.n) < 0 {
+				if topology.Score(^DeviceSet(0), c.n) < 0 {
 					b.Fatal("worth less than nothing")
 				}
 			}
 		})
 	}
 	b.Run("Make8", func(b *testing.B) {
-		var boards TopologyCache
+		var cache TopologyCache
 		devices := cubes(8)
 		for b.Loop() {
-			boards.Topology(devices)
+			cache.Topology(devices)
 		}
 	})
 }

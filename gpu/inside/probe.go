@@ -1,5 +1,5 @@
-// Package inside tells what a container really sees of the GPUs: its device nodes and whether the kernel lets it open
-// them, its environment, and what nvidia-smi says. It knows nothing of what the container was meant to see.
+// Package inside reports what the container that it runs in really sees of the GPUs: its device nodes and whether the kernel
+// lets it open them, its environment, and the output of nvidia-smi. It knows nothing of what the container should see.
 package inside
 
 import (
@@ -15,7 +15,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Report is what a container sees.
+// Report is what a container sees of the GPUs.
 type Report struct {
 	Devices []Node   `json:"devices"`        // by number, those of all GPUs after those of single ones
 	Env     []string `json:"env"`            // NVIDIA_* and CUDA_* variables as "NAME=value", sorted

@@ -4,7 +4,8 @@ import (
 	"fmt"
 	"slices"
 
-	"pinion/gpu/nvml/wire"
+	"pinion/gpu"
+	"pinion/gpu/nvml/protocol"
 )
 
 // harmlessXids are the Xid errors that a program in a container causes by itself, or that the device gets over; they are
@@ -20,7 +21,7 @@ var harmlessXids = []uint64{
 
 // classifyXid says what an event means and whether its device may get new work. An event without a number asks for another
 // look at the inventory, which knows more.
-func classifyXid(e wire.Event) (why string, fatal bool) {
+func classifyXid(e protocol.Event) (why string, fatal bool) {
 	if e.Xid == 0 {
 		return e.Text, false
 	}
@@ -28,4 +29,45 @@ func classifyXid(e wire.Event) (why string, fatal bool) {
 		return fmt.Sprintf("Xid %d, an error of the program that uses the GPU", e.Xid), false
 	}
 	return fmt.Sprintf("Xid %d: look it up in NVIDIA's list of Xid errors, reset or exchange the GPU, then restart pinion", e.Xid), true
+}
+
+// appendMissing appends the known devices that are not among the seen ones, as unhealthy.
+func appendMissing(seen, known []gpu.Device, problem string) []gpu.Device {
+	if problem == "" {
+		problem = "the driver does not see this GPU any more: look into dmesg for what it says of it"
+	}
+	there := gpu.Inventory{Devices: seen}
+	for _, d := range known {
+		if _, ok := there.Device(d.UUID); !ok {
+			d.Health, d.Problem = gpu.Unhealthy, problem
+			seen = append(seen, d)
+		}
+	}
+	return seen
+}
+
+// onEvent takes in what the driver reported by itself.
+func (s *Source) onEvent(e protocol.Event) {
+	why, fatal := classifyXid(e)
+	s.log.Warn("the NVIDIA driver reported an error", "gpu", e.UUID, "error", why, "fatal", fatal)
+	if fatal {
+		s.mu.Lock()
+		for _, uuid := range s.affected(e) {
+			s.unhealthy[uuid] = why
+		}
+		s.mu.Unlock()
+	}
+	s.notifyChanged()
+}
+
+// affected are the devices an event speaks of: when the driver cannot say which, all of them.
+func (s *Source) affected(e protocol.Event) []string {
+	if e.UUID != "" {
+		return []string{e.UUID}
+	}
+	var all []string
+	for _, d := range s.lastDevices {
+		all = append(all, d.UUID)
+	}
+	return all
 }

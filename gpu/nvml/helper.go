@@ -9,25 +9,25 @@ import (
 	"sync"
 	"time"
 
-	"pinion/gpu/nvml/wire"
+	"pinion/gpu/nvml/protocol"
 )
 
 const (
 	// callTimeout is how long one answer may take. Waking eight sleeping GPUs takes the driver 20 seconds.
 	callTimeout = 60 * time.Second
-	// backoffMin and longestRest bound the pause before a helper that died is started again; it doubles each time.
+	// backoffMin and backoffMax bound the pause before a helper that died is started again; it doubles each time.
 	backoffMin = time.Second
 	backoffMax = time.Minute
 )
 
-// helper keeps at most one helper process, starts it when it is asked something, and gives up on it when it dies, talks
-// nonsense or does not answer. After that it is left alone for a while; whoever asks meanwhile is told why.
+// helper supervises at most one helper process. The first call starts it; it is ended when it sends what is no message or does
+// not answer. After its end a call fails with the cause until the back-off is over.
 type helper struct {
 	run         startFunc
 	log         *slog.Logger
-	callTimeout time.Duration    // how long one answer may take
-	onEvent     func(wire.Event) // takes what the helper says unasked
-	onDown      func()           // hears that the helper died, and again when it may be started anew
+	callTimeout time.Duration        // how long one answer may take
+	onEvent     func(protocol.Event) // takes the driver's events
+	onDown      func()               // is called when the helper died, and again when the back-off is over
 
 	mu      sync.Mutex
 	client  *rpcClient // nil when no helper runs
@@ -41,23 +41,23 @@ type helper struct {
 var errClosed = errors.New("the source of GPUs is closed")
 
 // call sends one request and waits for its answer.
-func (h *helper) call(ctx context.Context, request wire.Request) (wire.Message, error) {
+func (h *helper) call(ctx context.Context, request protocol.Request) (protocol.Message, error) {
 	client, answer, err := h.send(request)
 	if err != nil {
-		return wire.Message{}, err
+		return protocol.Message{}, err
 	}
 	select {
 	case message := <-answer:
 		return message, nil
 	case <-client.done:
-		return wire.Message{}, client.err
+		return protocol.Message{}, client.err
 	case <-ctx.Done():
-		return wire.Message{}, fmt.Errorf("the NVIDIA driver has not answered %q yet: %w", request.Kind, ctx.Err())
+		return protocol.Message{}, fmt.Errorf("the NVIDIA driver has not answered %q yet: %w", request.Kind, ctx.Err())
 	}
 }
 
 // send writes the request to the helper, which it starts when there is none.
-func (h *helper) send(request wire.Request) (*rpcClient, <-chan wire.Message, error) {
+func (h *helper) send(request protocol.Request) (*rpcClient, <-chan protocol.Message, error) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	if err := h.ensureRunning(); err != nil {

@@ -11,7 +11,7 @@ import (
 	"sync"
 	"time"
 
-	"pinion/gpu/nvml/wire"
+	"pinion/gpu/nvml/protocol"
 )
 
 const (
@@ -21,40 +21,40 @@ const (
 	stderrLinesKept = 5
 )
 
-// rpcClient is one helper process and the answers that are awaited from it.
+// rpcClient makes calls to one helper process. It ends with the process, or when an answer does not come in time.
 type rpcClient struct {
 	process *process
 	done    chan struct{} // closed when no answer will come any more
-	err     error         // set before over is closed
+	err     error         // set before done is closed
 
 	mu      sync.Mutex
 	pending map[uint64]pendingCall
 }
 
 type pendingCall struct {
-	kind    wire.Kind
-	answer  chan wire.Message // has room for the answer
-	timeout *time.Timer       // gives up on the helper
+	kind    protocol.Kind
+	answer  chan protocol.Message // has room for the answer
+	timeout *time.Timer           // gives up on the helper
 }
 
 func newRPCClient(p *process) *rpcClient {
 	return &rpcClient{process: p, done: make(chan struct{}), pending: map[uint64]pendingCall{}}
 }
 
-// register registers a request before it is sent. Without an answer in time the helper is given up, whether somebody
-// still waits or not: askers that are less patient would otherwise never find out that the driver hangs.
-func (c *rpcClient) register(request wire.Request, patience time.Duration) <-chan wire.Message {
+// register registers a request before it is sent. Without an answer in time the helper is ended, whether the caller still
+// waits or not: a driver that hangs would otherwise go unnoticed when every caller has a shorter deadline.
+func (c *rpcClient) register(request protocol.Request, patience time.Duration) <-chan protocol.Message {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	limit := time.AfterFunc(patience, func() {
 		c.fail(fmt.Errorf("pinion-nvml did not answer %q within %v and was ended: the NVIDIA driver hangs; look into dmesg", request.Kind, patience))
 	})
-	w := pendingCall{request.Kind, make(chan wire.Message, 1), limit}
+	w := pendingCall{request.Kind, make(chan protocol.Message, 1), limit}
 	c.pending[request.ID] = w
 	return w.answer
 }
 
-// fail ends the conversation, once, and the process with it.
+// fail ends the client, once, and its process; pending calls get the error.
 func (c *rpcClient) fail(why error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -72,7 +72,7 @@ func (c *rpcClient) fail(why error) {
 }
 
 // readUntilExit passes on what the helper says until its process is gone, and returns why that is.
-func (c *rpcClient) readUntilExit(event func(wire.Event), log *slog.Logger) error {
+func (c *rpcClient) readUntilExit(event func(protocol.Event), log *slog.Logger) error {
 	heard := make(chan []string, 1)
 	go func() { heard <- drainStderr(c.process.stderr, log) }()
 	nonsense := c.read(event)
@@ -85,11 +85,11 @@ func (c *rpcClient) readUntilExit(event func(wire.Event), log *slog.Logger) erro
 }
 
 // read takes messages until there are no more. It fails on the first line that is no message.
-func (c *rpcClient) read(event func(wire.Event)) error {
+func (c *rpcClient) read(event func(protocol.Event)) error {
 	lines := bufio.NewScanner(c.process.messages)
 	lines.Buffer(nil, maxMessage)
 	for lines.Scan() {
-		var m wire.Message
+		var m protocol.Message
 		if err := json.Unmarshal(lines.Bytes(), &m); err != nil {
 			return fmt.Errorf("pinion-nvml said %.80q, which is no message (%w), and was ended", lines.Text(), err)
 		}
@@ -102,7 +102,7 @@ func (c *rpcClient) read(event func(wire.Event)) error {
 	return lines.Err()
 }
 
-func (c *rpcClient) complete(m wire.Message) {
+func (c *rpcClient) complete(m protocol.Message) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if w, ok := c.pending[m.ID]; ok {

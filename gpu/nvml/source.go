@@ -6,14 +6,16 @@ package nvml
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"log/slog"
+	"reflect"
 	"slices"
 	"sync"
 	"time"
 
 	"pinion/gpu"
-	"pinion/gpu/nvml/wire"
+	"pinion/gpu/nvml/protocol"
 )
 
 // retryInterval is when an inventory with a problem is worth reading again: an administrator may have installed or loaded
@@ -26,9 +28,11 @@ type Source struct {
 	root    string // of the file system, "/" but in tests
 	log     *slog.Logger
 	changed chan struct{}
+	cdi     cdiCache
 
 	mu          sync.Mutex
 	lastDevices []gpu.Device      // of the last inventory that was read in full
+	lastDriver  string            // its driver version
 	unhealthy   map[string]string // why a device must not be used, by UUID, from its fatal events; for the life of the source
 	retryTimer  *time.Timer       // reminds of an inventory with a problem
 }
@@ -51,7 +55,9 @@ func open(run startFunc, root string, log *slog.Logger) *Source {
 // Changed receives a value when the inventory is worth reading again.
 func (s *Source) Changed() <-chan struct{} { return s.changed }
 
+// notifyChanged says that the inventory may have changed, and the CDI specification with it.
 func (s *Source) notifyChanged() {
+	s.cdi.drop()
 	select {
 	case s.changed <- struct{}{}:
 	default: // one is waiting already
@@ -65,7 +71,7 @@ func (s *Source) Inventory(ctx context.Context) (gpu.Inventory, error) {
 	if !hasHardware(s.root) {
 		return gpu.Inventory{}, nil
 	}
-	answer, err := s.helper.call(ctx, wire.Request{Kind: wire.Inventory})
+	answer, err := s.helper.call(ctx, protocol.Request{Kind: protocol.Inventory})
 	if ctx.Err() != nil {
 		s.mu.Lock()
 		defer s.mu.Unlock()
@@ -95,7 +101,10 @@ func (s *Source) mergeKnown(seen gpu.Inventory) gpu.Inventory {
 			d.Health, d.Problem = gpu.Unhealthy, why
 		}
 	}
-	s.lastDevices = slices.Clone(seen.Devices)
+	if seen.Driver != s.lastDriver || !reflect.DeepEqual(seen.Devices, s.lastDevices) {
+		s.cdi.drop()
+	}
+	s.lastDevices, s.lastDriver = slices.Clone(seen.Devices), seen.Driver
 	s.scheduleRetry(seen.Problem != "")
 	return seen
 }
@@ -110,62 +119,33 @@ func (s *Source) scheduleRetry(later bool) {
 	}
 }
 
-// appendMissing appends the known devices that are not among the seen ones, as unhealthy.
-func appendMissing(seen, known []gpu.Device, problem string) []gpu.Device {
-	if problem == "" {
-		problem = "the driver does not see this GPU any more: look into dmesg for what it says of it"
-	}
-	there := gpu.Inventory{Devices: seen}
-	for _, d := range known {
-		if _, ok := there.Device(d.UUID); !ok {
-			d.Health, d.Problem = gpu.Unhealthy, problem
-			seen = append(seen, d)
-		}
-	}
-	return seen
-}
-
-// onEvent takes in what the driver reported by itself.
-func (s *Source) onEvent(e wire.Event) {
-	why, fatal := classifyXid(e)
-	s.log.Warn("the NVIDIA driver reported an error", "gpu", e.UUID, "error", why, "fatal", fatal)
-	if fatal {
-		s.mu.Lock()
-		for _, uuid := range s.affected(e) {
-			s.unhealthy[uuid] = why
-		}
-		s.mu.Unlock()
-	}
-	s.notifyChanged()
-}
-
-// affected are the devices an event speaks of: when the driver cannot say which, all of them.
-func (s *Source) affected(e wire.Event) []string {
-	if e.UUID != "" {
-		return []string{e.UUID}
-	}
-	var all []string
-	for _, d := range s.lastDevices {
-		all = append(all, d.UUID)
-	}
-	return all
-}
-
-// CDI returns the specification by which containers get the devices.
+// CDI returns the specification by which containers get the devices. It is made once and again after each change, because
+// making it takes the driver far longer than starting a container.
 func (s *Source) CDI(ctx context.Context) (kind string, spec []byte, err error) {
-	answer, err := s.callDevice(ctx, wire.Request{Kind: wire.CDI})
+	cached, generation := s.cdi.get()
+	if cached == nil {
+		if cached, err = s.makeCDI(ctx); err != nil {
+			return "", nil, fmt.Errorf("describing the GPUs for containers: %w", err)
+		}
+		s.cdi.put(cached, generation)
+	}
+	return cached.Kind, cached.JSON, nil
+}
+
+func (s *Source) makeCDI(ctx context.Context) (*protocol.Spec, error) {
+	answer, err := s.callDevice(ctx, protocol.Request{Kind: protocol.CDI})
 	if err != nil {
-		return "", nil, fmt.Errorf("describing the GPUs for containers: %w", err)
+		return nil, err
 	}
 	if answer.CDI == nil {
-		return "", nil, fmt.Errorf("pinion-nvml answered without a CDI specification: it is of another version than pinion")
+		return nil, errors.New("pinion-nvml answered without a CDI specification: it is of another version than pinion")
 	}
-	return answer.CDI.Kind, answer.CDI.JSON, nil
+	return answer.CDI, nil
 }
 
 // Processes lists the host process ids that compute on the device. An error means that nobody knows.
 func (s *Source) Processes(ctx context.Context, uuid string) ([]int, error) {
-	answer, err := s.callDevice(ctx, wire.Request{Kind: wire.Processes, UUID: uuid})
+	answer, err := s.callDevice(ctx, protocol.Request{Kind: protocol.Processes, UUID: uuid})
 	if err != nil {
 		return nil, fmt.Errorf("looking who uses GPU %s: %w", uuid, err)
 	}
@@ -173,9 +153,9 @@ func (s *Source) Processes(ctx context.Context, uuid string) ([]int, error) {
 }
 
 // callDevice is for what makes sense only where there are GPUs.
-func (s *Source) callDevice(ctx context.Context, request wire.Request) (wire.Message, error) {
+func (s *Source) callDevice(ctx context.Context, request protocol.Request) (protocol.Message, error) {
 	if !hasHardware(s.root) {
-		return wire.Message{}, fmt.Errorf("this host has no NVIDIA GPU")
+		return protocol.Message{}, fmt.Errorf("this host has no NVIDIA GPU")
 	}
 	answer, err := s.helper.call(ctx, request)
 	if err == nil && answer.Error != "" {

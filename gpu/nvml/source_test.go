@@ -12,7 +12,7 @@ import (
 	"time"
 
 	"pinion/gpu"
-	"pinion/gpu/nvml/wire"
+	"pinion/gpu/nvml/protocol"
 )
 
 // rootWith makes a file system that has the given files.
@@ -120,8 +120,8 @@ func TestAHostWithoutNVIDIAHardwareHasNoProblem(t *testing.T) {
 
 func TestHardwareWithoutADriverIsAProblemThatTheHelperExplains(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		a := &actor{hear: func(r wire.Request, a *actor) {
-			a.say(wire.Message{ID: r.ID, Inventory: &gpu.Inventory{Problem: "the NVIDIA driver is not installed"}})
+		a := &actor{hear: func(r protocol.Request, a *actor) {
+			a.say(protocol.Message{ID: r.ID, Inventory: &gpu.Inventory{Problem: "the NVIDIA driver is not installed"}})
 		}}
 		s := open(a.start, rootWith(t, map[string]string{
 			"sys/bus/pci/devices/0000:1b:00.0/vendor": "0x10de\n", "sys/bus/pci/devices/0000:1b:00.0/class": "0x030200\n",
@@ -139,7 +139,7 @@ func TestHardwareWithoutADriverIsAProblemThatTheHelperExplains(t *testing.T) {
 func TestAHangIsEndedAfterPatienceAndTheHelperStartsAnewAfterARest(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		hangs := true
-		a := &actor{hear: func(r wire.Request, a *actor) {
+		a := &actor{hear: func(r protocol.Request, a *actor) {
 			if !hangs {
 				a.say(healthy(r))
 			}
@@ -163,7 +163,7 @@ func TestAHangIsEndedAfterPatienceAndTheHelperStartsAnewAfterARest(t *testing.T)
 
 func TestAHelperThatKeepsDyingIsLeftAloneLongerAndLonger(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		a := &actor{hear: func(r wire.Request, a *actor) { a.die(errors.New("signal: segmentation fault"), "oops") }}
+		a := &actor{hear: func(r protocol.Request, a *actor) { a.die(errors.New("signal: segmentation fault"), "oops") }}
 		s := opened(t, a.start)
 		defer s.Close()
 		var rests []time.Duration
@@ -181,8 +181,8 @@ func TestAHelperThatKeepsDyingIsLeftAloneLongerAndLonger(t *testing.T) {
 
 func TestManyAskersAreAllToldOfADeath(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		a := &actor{hear: func(r wire.Request, a *actor) {
-			if r.Kind == wire.CDI {
+		a := &actor{hear: func(r protocol.Request, a *actor) {
+			if r.Kind == protocol.CDI {
 				a.die(errors.New("signal: aborted"), "")
 			}
 		}}
@@ -205,7 +205,7 @@ func TestManyAskersAreAllToldOfADeath(t *testing.T) {
 
 func TestAnAskerMayLeave(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		a := &actor{hear: func(r wire.Request, a *actor) {}}
+		a := &actor{hear: func(r protocol.Request, a *actor) {}}
 		s := opened(t, a.start)
 		defer s.Close()
 		ctx, leave := context.WithTimeout(t.Context(), time.Second)
@@ -218,7 +218,7 @@ func TestAnAskerMayLeave(t *testing.T) {
 
 func TestADriverThatIsSlowToWakeIsAskedAgain(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		a := &actor{hear: func(r wire.Request, a *actor) {
+		a := &actor{hear: func(r protocol.Request, a *actor) {
 			time.Sleep(25 * time.Second)
 			a.say(healthy(r))
 		}}
@@ -238,7 +238,7 @@ func TestADriverThatIsSlowToWakeIsAskedAgain(t *testing.T) {
 
 func TestAHangIsFoundAlsoWhenNobodyWaitsThatLong(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		a := &actor{hear: func(r wire.Request, a *actor) {}}
+		a := &actor{hear: func(r protocol.Request, a *actor) {}}
 		s := opened(t, a.start)
 		defer s.Close()
 		ctx, leave := context.WithTimeout(t.Context(), time.Second)
@@ -253,23 +253,23 @@ func TestAHangIsFoundAlsoWhenNobodyWaitsThatLong(t *testing.T) {
 
 func TestAFatalXidTakesItsDeviceOutAndOthersStay(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		a := &actor{hear: func(r wire.Request, a *actor) { a.say(healthy(r)) }}
+		a := &actor{hear: func(r protocol.Request, a *actor) { a.say(healthy(r)) }}
 		s := opened(t, a.start)
 		defer s.Close()
 		inventory(t, s)
-		a.say(wire.Message{Event: &wire.Event{UUID: "GPU-a", Xid: 31}})
+		a.say(protocol.Message{Event: &protocol.Event{UUID: "GPU-a", Xid: 31}})
 		<-s.Changed()
 		if i := inventory(t, s); i.Devices[0].Health != gpu.Healthy {
 			t.Error("a page fault of a program made its GPU unhealthy")
 		}
-		a.say(wire.Message{Event: &wire.Event{UUID: "GPU-a", Xid: 79}})
+		a.say(protocol.Message{Event: &protocol.Event{UUID: "GPU-a", Xid: 79}})
 		<-s.Changed()
 		i := inventory(t, s)
 		if i.Devices[0].Health != gpu.Unhealthy || i.Devices[1].Health != gpu.Healthy {
 			t.Errorf("after Xid 79: %+v", i.Devices)
 		}
 		expectProblem(t, i.Devices[0].Problem, "Xid 79")
-		a.say(wire.Message{Event: &wire.Event{Xid: 62}})
+		a.say(protocol.Message{Event: &protocol.Event{Xid: 62}})
 		<-s.Changed()
 		if i := inventory(t, s); i.Devices[1].Health != gpu.Unhealthy {
 			t.Error("a fatal event of an unknown device left one in use")
@@ -280,7 +280,7 @@ func TestAFatalXidTakesItsDeviceOutAndOthersStay(t *testing.T) {
 func TestAGPUThatVanishesStaysVisible(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		seen := twoGPUs
-		a := &actor{hear: func(r wire.Request, a *actor) { a.say(wire.Message{ID: r.ID, Inventory: &seen}) }}
+		a := &actor{hear: func(r protocol.Request, a *actor) { a.say(protocol.Message{ID: r.ID, Inventory: &seen}) }}
 		s := opened(t, a.start)
 		defer s.Close()
 		inventory(t, s)

@@ -11,7 +11,7 @@ import (
 	"testing"
 
 	"pinion/gpu"
-	"pinion/gpu/nvml/wire"
+	"pinion/gpu/nvml/protocol"
 )
 
 // TestMain lets the test program stand in for pinion-nvml when it is called as `standin BEHAVIOUR`.
@@ -27,25 +27,25 @@ var twoGPUs = gpu.Inventory{Driver: "580.95.05", CUDA: "13.0", Devices: []gpu.De
 	{UUID: "GPU-a", Index: 0, Health: gpu.Healthy}, {UUID: "GPU-b", Index: 1, Health: gpu.Healthy},
 }}
 
-func healthy(r wire.Request) wire.Message {
+func healthy(r protocol.Request) protocol.Message {
 	switch r.Kind {
-	case wire.CDI:
-		return wire.Message{ID: r.ID, CDI: &wire.Spec{Kind: "nvidia.com/gpu", JSON: json.RawMessage(`{"cdiVersion":"0.6.0"}`)}}
-	case wire.Processes:
-		return wire.Message{ID: r.ID, Processes: []int{7, 8}}
+	case protocol.CDI:
+		return protocol.Message{ID: r.ID, CDI: &protocol.Spec{Kind: "nvidia.com/gpu", JSON: json.RawMessage(`{"cdiVersion":"0.6.0"}`)}}
+	case protocol.Processes:
+		return protocol.Message{ID: r.ID, Processes: []int{7, 8}}
 	}
-	return wire.Message{ID: r.ID, Inventory: &twoGPUs}
+	return protocol.Message{ID: r.ID, Inventory: &twoGPUs}
 }
 
 // standIn is a real process that answers, or does one of the things that a driver makes a process do.
 func standIn(behaviour string) {
 	for lines := bufio.NewScanner(os.Stdin); lines.Scan(); {
-		var r wire.Request
+		var r protocol.Request
 		if err := json.Unmarshal(lines.Bytes(), &r); err != nil {
 			panic(err)
 		}
 		switch {
-		case behaviour == "lacks a symbol" && r.Kind == wire.CDI:
+		case behaviour == "lacks a symbol" && r.Kind == protocol.CDI:
 			fmt.Fprintln(os.Stderr, "pinion-nvml: symbol lookup error: undefined symbol: nvmlDeviceGetMemoryInfo_v2")
 			os.Exit(127)
 		case behaviour == "hangs":
@@ -62,7 +62,7 @@ func standIn(behaviour string) {
 type actor struct {
 	mu     sync.Mutex
 	starts int
-	hear   func(r wire.Request, a *actor) // what it does with a request
+	hear   func(r protocol.Request, a *actor) // what it does with a request
 
 	messages *io.PipeWriter
 	stderr   *io.PipeWriter
@@ -80,7 +80,7 @@ func (a *actor) start() (*process, error) {
 	exit := a.exit
 	go func() {
 		for lines := bufio.NewScanner(requests); lines.Scan(); {
-			var r wire.Request
+			var r protocol.Request
 			json.Unmarshal(lines.Bytes(), &r)
 			a.hear(r, a)
 		}
@@ -89,7 +89,7 @@ func (a *actor) start() (*process, error) {
 	return &process{to, from, words, kill, func() error { return <-exit }}, nil
 }
 
-func (a *actor) say(m wire.Message) { json.NewEncoder(a.messages).Encode(m) }
+func (a *actor) say(m protocol.Message) { json.NewEncoder(a.messages).Encode(m) }
 
 // die ends the helper as a crash does, after its last words.
 func (a *actor) die(how error, words string) {

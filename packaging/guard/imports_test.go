@@ -64,7 +64,7 @@ var floors = map[string][]string{
 	},
 	"gpu": {
 		"nvml sim mps mig inside",
-		"nvml/wire",
+		"nvml/protocol",
 		".",
 	},
 }

@@ -10,7 +10,7 @@ import (
 	"github.com/NVIDIA/nvidia-container-toolkit/pkg/nvcdi"
 	"github.com/sirupsen/logrus"
 
-	"pinion/gpu/nvml/wire"
+	"pinion/gpu/nvml/protocol"
 )
 
 // memoryLimitsHook is not used: it takes what it sets on the host from the container's environment, where an image may
@@ -19,7 +19,7 @@ const memoryLimitsHook = "apply-cuda-memory-limits"
 
 // cdi writes the specification by which containers get the devices: their nodes, the driver's libraries and tools, and
 // the hooks that make those libraries found.
-func (d *driver) cdi() (*wire.Spec, error) {
+func (d *driver) cdi() (*protocol.Spec, error) {
 	inventory := d.inventory()
 	var names []string
 	for _, device := range inventory.Devices {
@@ -60,7 +60,7 @@ func (d *driver) cdi() (*wire.Spec, error) {
 		return nil, err
 	}
 	text, err := json.Marshal(spec)
-	return &wire.Spec{Kind: spec.Kind, JSON: text}, err
+	return &protocol.Spec{Kind: spec.Kind, JSON: text}, err
 }
 
 // ldconfig is the host's program that a hook runs on the container's libraries. On Ubuntu the plain name is a script,

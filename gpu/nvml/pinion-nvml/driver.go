@@ -8,15 +8,15 @@ import (
 	"github.com/NVIDIA/go-nvml/pkg/nvml"
 
 	"pinion/gpu"
-	"pinion/gpu/nvml/wire"
+	"pinion/gpu/nvml/protocol"
 )
 
 // driver is the NVIDIA driver of this machine. Requests use it one at a time; the watcher of events beside them.
 type driver struct {
 	lib   nvml.Interface
-	root  string           // of the file system, "/" but in tests
-	self  string           // path of this program, for hooks
-	event func(wire.Event) // says what the driver reports by itself
+	root  string               // of the file system, "/" but in tests
+	self  string               // path of this program, for hooks
+	event func(protocol.Event) // says what the driver reports by itself
 
 	ready bool // the library is loaded and talks to the kernel's part
 }

@@ -9,7 +9,7 @@ import (
 
 	"github.com/NVIDIA/go-nvml/pkg/nvml"
 
-	"pinion/gpu/nvml/wire"
+	"pinion/gpu/nvml/protocol"
 )
 
 // eventPollInterval is how long the watcher waits before it asks again after an error.
@@ -59,7 +59,7 @@ func (d *driver) pollEvents(set nvml.EventSet) {
 			d.event(eventOf(data))
 		case ret != nvml.ERROR_TIMEOUT:
 			if ret != last {
-				d.event(wire.Event{Text: fmt.Sprintf("the driver's events cannot be read: %v", ret)})
+				d.event(protocol.Event{Text: fmt.Sprintf("the driver's events cannot be read: %v", ret)})
 			}
 			time.Sleep(eventPollInterval)
 		}
@@ -67,10 +67,10 @@ func (d *driver) pollEvents(set nvml.EventSet) {
 	}
 }
 
-func eventOf(data nvml.EventData) wire.Event {
-	event := wire.Event{Text: "a double-bit error in the GPU's memory"}
+func eventOf(data nvml.EventData) protocol.Event {
+	event := protocol.Event{Text: "a double-bit error in the GPU's memory"}
 	if data.EventType == nvml.EventTypeXidCriticalError {
-		event = wire.Event{Xid: data.EventData}
+		event = protocol.Event{Xid: data.EventData}
 	}
 	if uuid, ret := data.Device.GetUUID(); ret == nvml.SUCCESS {
 		event.UUID = uuid

@@ -13,7 +13,7 @@ import (
 	"github.com/NVIDIA/go-nvml/pkg/nvml"
 	"github.com/NVIDIA/go-nvml/pkg/nvml/mock"
 
-	"pinion/gpu/nvml/wire"
+	"pinion/gpu/nvml/protocol"
 )
 
 func TestEventsCarryTheXidAndTheDevice(t *testing.T) {
@@ -22,11 +22,11 @@ func TestEventsCarryTheXidAndTheDevice(t *testing.T) {
 	for _, c := range []struct {
 		name string
 		data nvml.EventData
-		want wire.Event
+		want protocol.Event
 	}{
-		{"an Xid", nvml.EventData{Device: named, EventType: nvml.EventTypeXidCriticalError, EventData: 79}, wire.Event{UUID: "GPU-a", Xid: 79}},
-		{"an Xid of nobody", nvml.EventData{Device: unnamed, EventType: nvml.EventTypeXidCriticalError, EventData: 79}, wire.Event{Xid: 79}},
-		{"a memory error", nvml.EventData{Device: named, EventType: nvml.EventTypeDoubleBitEccError}, wire.Event{UUID: "GPU-a", Text: "a double-bit error in the GPU's memory"}},
+		{"an Xid", nvml.EventData{Device: named, EventType: nvml.EventTypeXidCriticalError, EventData: 79}, protocol.Event{UUID: "GPU-a", Xid: 79}},
+		{"an Xid of nobody", nvml.EventData{Device: unnamed, EventType: nvml.EventTypeXidCriticalError, EventData: 79}, protocol.Event{Xid: 79}},
+		{"a memory error", nvml.EventData{Device: named, EventType: nvml.EventTypeDoubleBitEccError}, protocol.Event{UUID: "GPU-a", Text: "a double-bit error in the GPU's memory"}},
 	} {
 		if got := eventOf(c.data); got != c.want {
 			t.Errorf("%s: %+v", c.name, got)
@@ -37,7 +37,7 @@ func TestEventsCarryTheXidAndTheDevice(t *testing.T) {
 func TestAnErrorOfTheDriverIsSaidOnce(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		answers := []nvml.Return{nvml.ERROR_TIMEOUT, nvml.ERROR_GPU_IS_LOST, nvml.ERROR_GPU_IS_LOST, nvml.ERROR_GPU_IS_LOST}
-		var said []wire.Event
+		var said []protocol.Event
 		done, end := make(chan struct{}), make(chan struct{})
 		set := &mock.EventSet{WaitFunc: func(uint32) (nvml.EventData, nvml.Return) {
 			if len(answers) == 0 {
@@ -49,7 +49,7 @@ func TestAnErrorOfTheDriverIsSaidOnce(t *testing.T) {
 			answers = answers[1:]
 			return nvml.EventData{}, ret
 		}}
-		d := &driver{event: func(e wire.Event) { said = append(said, e) }}
+		d := &driver{event: func(e protocol.Event) { said = append(said, e) }}
 		go func() { defer func() { recover() }(); d.pollEvents(set) }()
 		<-done
 		close(end)
@@ -65,9 +65,9 @@ func TestRequestsAreAnsweredInOrder(t *testing.T) {
 	requests := `{"id":1,"kind":"processes","uuid":"` + devices[0].UUID + `"}` + "\n" + `{"id":2,"kind":"inventory"}` + "\n" + `{"id":3,"kind":"sing"}` + "\n"
 	var messages bytes.Buffer
 	must(t, serve(strings.NewReader(requests), &messages, d))
-	var answers []wire.Message
+	var answers []protocol.Message
 	for decoder := json.NewDecoder(&messages); ; {
-		var m wire.Message
+		var m protocol.Message
 		if err := decoder.Decode(&m); err == io.EOF {
 			break
 		} else {

@@ -1,7 +1,7 @@
 //go:build cgo
 
 // Pinion-nvml talks to the NVIDIA driver, so that the agent does not have to: the driver's library needs cgo, may hang,
-// and ends the process that calls a function which it lacks. The agent starts it, asks it (see package wire) and starts
+// and ends the process that calls a function which it lacks. The agent starts it, asks it (see package protocol) and starts
 // it again when it dies.
 //
 // As `pinion-nvml cdi-hook NAME ...` it is a hook that the container runtime runs to give a container its GPUs.

@@ -9,16 +9,16 @@ import (
 	"io"
 	"sync"
 
-	"pinion/gpu/nvml/wire"
+	"pinion/gpu/nvml/protocol"
 )
 
 // serve answers requests until there are no more.
 func serve(requests io.Reader, messages io.Writer, d *driver) error {
 	out := &encoder{to: json.NewEncoder(messages)}
-	d.event = func(e wire.Event) { out.send(wire.Message{Event: &e}) }
+	d.event = func(e protocol.Event) { out.send(protocol.Message{Event: &e}) }
 	lines := bufio.NewScanner(requests)
 	for lines.Scan() {
-		var request wire.Request
+		var request protocol.Request
 		if err := json.Unmarshal(lines.Bytes(), &request); err != nil {
 			return fmt.Errorf("request %q: %w", lines.Text(), err)
 		}
@@ -29,16 +29,16 @@ func serve(requests io.Reader, messages io.Writer, d *driver) error {
 	return lines.Err()
 }
 
-func (d *driver) answer(request wire.Request) wire.Message {
-	answer := wire.Message{ID: request.ID}
+func (d *driver) answer(request protocol.Request) protocol.Message {
+	answer := protocol.Message{ID: request.ID}
 	var err error
 	switch request.Kind {
-	case wire.Inventory:
+	case protocol.Inventory:
 		inventory := d.inventory()
 		answer.Inventory = &inventory
-	case wire.CDI:
+	case protocol.CDI:
 		answer.CDI, err = d.cdi()
-	case wire.Processes:
+	case protocol.Processes:
 		answer.Processes, err = d.processes(request.UUID)
 	default:
 		err = fmt.Errorf("unknown request %q", request.Kind)
@@ -55,7 +55,7 @@ type encoder struct {
 	to *json.Encoder
 }
 
-func (s *encoder) send(m wire.Message) error {
+func (s *encoder) send(m protocol.Message) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.to.Encode(m)

@@ -1,7 +1,7 @@
-// Package wire is what the agent and the pinion-nvml helper say to each other: one JSON object a line, requests on the
+// Package protocol is the protocol between the agent and the pinion-nvml helper: one JSON object a line, requests on the
 // helper's standard input, messages on its standard output. The helper answers requests one after another, in order,
 // and says on its own account when the driver reports an event. It ends when its standard input does.
-package wire
+package protocol
 
 import (
 	"encoding/json"
