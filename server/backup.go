@@ -11,7 +11,7 @@ import (
 	"slices"
 	"time"
 
-	"pinion/internal/atomicfile"
+	"pinion/packaging/atomicfile"
 	"pinion/raftfsm"
 )
 

@@ -8,7 +8,7 @@ import (
 	"os"
 	"path/filepath"
 
-	"pinion/internal/atomicfile"
+	"pinion/packaging/atomicfile"
 )
 
 // dirFormat is the version of everything under Config.Dir. It grows when an older pinion could not read the directory.

@@ -11,7 +11,7 @@ import (
 	"slices"
 	"sync"
 
-	"pinion/internal/atomicfile"
+	"pinion/packaging/atomicfile"
 )
 
 // poolCache is what a host remembers of its pool across restarts (servers.json): which pool it is, and where its servers are.

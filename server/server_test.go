@@ -9,7 +9,7 @@ import (
 	"testing"
 	"time"
 
-	"pinion/internal/atomicfile"
+	"pinion/packaging/atomicfile"
 	"pinion/raftfsm"
 	"pinion/raftfsm/spec"
 	"pinion/server/store"

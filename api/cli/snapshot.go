@@ -12,7 +12,7 @@ import (
 	"pinion/api/cli/exit"
 	"pinion/api/cli/format"
 	"pinion/api/cli/invocation"
-	"pinion/internal/atomicfile"
+	"pinion/packaging/atomicfile"
 )
 
 func snapshotCommand(p Program) *cli.Command {

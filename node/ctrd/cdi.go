@@ -12,7 +12,7 @@ import (
 	"github.com/opencontainers/runtime-spec/specs-go"
 	"tags.cncf.io/container-device-interface/pkg/cdi"
 
-	"pinion/internal/atomicfile"
+	"pinion/packaging/atomicfile"
 )
 
 // deviceInjector gives containers their GPUs. The CDI specification is applied here, on the client's side, from a

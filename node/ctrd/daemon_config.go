@@ -9,7 +9,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"pinion/internal/atomicfile"
+	"pinion/packaging/atomicfile"
 )
 
 // disabledPlugins are containerd's plugins that Pinion has no use for. They cost memory, open sockets, or act on their own.

@@ -7,7 +7,7 @@ import (
 	"os"
 	"strings"
 
-	"pinion/internal/atomicfile"
+	"pinion/packaging/atomicfile"
 )
 
 // containerdFile names the containerd of the machine that runs this directory's tasks. It is absent while Pinion's own does.

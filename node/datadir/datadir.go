@@ -17,7 +17,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"pinion/internal/atomicfile"
+	"pinion/packaging/atomicfile"
 )
 
 // Format is the layout this program writes. A directory with a higher one was written by a newer Pinion.

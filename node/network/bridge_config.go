@@ -11,7 +11,7 @@ import (
 	"net/netip"
 	"os"
 
-	"pinion/internal/atomicfile"
+	"pinion/packaging/atomicfile"
 )
 
 // bridgeConfig is where a data directory's containers live. It is chosen once, at the first attachment, and kept in a file.

@@ -9,7 +9,7 @@ import (
 	"path/filepath"
 	"strings"
 
-	"pinion/internal/atomicfile"
+	"pinion/packaging/atomicfile"
 	"pinion/raftfsm/spec"
 )
 

@@ -9,7 +9,7 @@ import (
 	"os"
 	"path/filepath"
 
-	"pinion/internal/atomicfile"
+	"pinion/packaging/atomicfile"
 	"pinion/packaging/bundle/archive"
 )
 

@@ -10,7 +10,7 @@ import (
 
 	"pinion/api"
 	"pinion/api/cli/env"
-	"pinion/internal/atomicfile"
+	"pinion/packaging/atomicfile"
 	"pinion/raftfsm/spec"
 	"pinion/server"
 	"pinion/server/peer"

@@ -12,7 +12,7 @@ import (
 	"os"
 	"time"
 
-	"pinion/internal/atomicfile"
+	"pinion/packaging/atomicfile"
 	"pinion/raftfsm/spec"
 )
 

@@ -9,7 +9,7 @@ import (
 	"fmt"
 	"os"
 
-	"pinion/internal/atomicfile"
+	"pinion/packaging/atomicfile"
 )
 
 // certKeyPair is a certificate and its key. They live in one file, so that a crash never leaves one without the other.

@@ -9,7 +9,7 @@ import (
 	"io/fs"
 	"os"
 
-	"pinion/internal/atomicfile"
+	"pinion/packaging/atomicfile"
 )
 
 // A host has one key for as long as its data directory lives. The pool binds the host's id to it, so a host whose key

@@ -17,7 +17,7 @@ import (
 	"slices"
 	"sync"
 
-	"pinion/internal/atomicfile"
+	"pinion/packaging/atomicfile"
 )
 
 // keySize is AES-256's, in bytes.

@@ -16,7 +16,7 @@ import (
 	"go.etcd.io/bbolt"
 	"go.uber.org/goleak"
 
-	"pinion/internal/atomicfile"
+	"pinion/packaging/atomicfile"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }

@@ -5,7 +5,7 @@ import (
 	"path/filepath"
 	"testing"
 
-	"pinion/internal/atomicfile"
+	"pinion/packaging/atomicfile"
 )
 
 func TestAFileIsReplacedAsAWhole(t *testing.T) {
