@@ -5,6 +5,7 @@ import (
 	"pinion/api/auth/sigv4"
 	"pinion/api/cloudwatch"
 	"pinion/api/ecs"
+	"pinion/api/ecs/view"
 	"pinion/api/events"
 	"pinion/api/httpx"
 	"pinion/api/leader"
@@ -24,5 +25,5 @@ type Shared struct {
 
 // NewShared returns the usual limits and empty caches.
 func NewShared() *Shared {
-	return &Shared{limits: httpx.NewLimits(), logReads: cloudwatch.NewReads(), events: events.NewShared(ecs.Event)}
+	return &Shared{limits: httpx.NewLimits(), logReads: cloudwatch.NewReads(), events: events.NewShared(view.Event)}
 }

@@ -5,6 +5,11 @@ import (
 	"errors"
 	"regexp"
 
+	"pinion/api/ecs/arn"
+	"pinion/api/ecs/field"
+	"pinion/api/ecs/tags"
+	"pinion/api/ecs/types"
+	"pinion/api/ecs/view"
 	"pinion/api/wire"
 	"pinion/raftfsm"
 	"pinion/raftfsm/spec"
@@ -13,7 +18,7 @@ import (
 // maxProviders is how many capacity providers a pool can have.
 const maxProviders = 100
 
-// reservedProviderName are the beginnings of names that ECS keeps for itself.
+// reservedProviderName matches the names that ECS keeps for itself.
 var reservedProviderName = regexp.MustCompile(`(?i)^(aws|ecs|fargate)`)
 
 // ECS's words for what is wrong with a capacity provider. Clients look for them.
@@ -23,61 +28,41 @@ var (
 	errProviderBuiltIn = wire.Errorf(wire.Client, "The capacity provider %s is built in: it can be neither changed nor deleted.", spec.BuiltinCapacityProvider)
 )
 
-// managedInstancesInput are the members of what only Amazon ECS Managed Instances have.
-type managedInstancesInput struct {
-	Cluster          wire.Unsupported `json:"cluster" why:"a capacity provider is for all clusters here; PutClusterCapacityProviders says which use it"`
-	ManagedInstances wire.Unsupported `json:"managedInstancesProvider" why:"machines are your own here; give autoScalingGroupProvider, or the name alone"`
-}
-
-type createProviderInput struct {
-	managedInstancesInput
-	Name        string            `json:"name"`
-	AutoScaling *autoScalingInput `json:"autoScalingGroupProvider"`
-	Tags        []spec.Tag        `json:"tags"`
-}
-
-type providerOutput struct {
-	Provider capacityProvider `json:"capacityProvider"`
-}
-
 // createCapacityProvider makes a queue. Without a scaling group it is nothing else.
-func (c *Request) createCapacityProvider(ctx context.Context, in *createProviderInput) (*providerOutput, error) {
+func createCapacityProvider(ctx context.Context, r *Request, in *types.CreateCapacityProviderInput) (*types.CreateCapacityProviderOutput, error) {
 	if !resourceName.MatchString(in.Name) || reservedProviderName.MatchString(in.Name) {
-		return nil, wire.Errorf(wire.InvalidParameter, "name must be 1 to 255 letters, digits, hyphens and underscores that do not begin with aws, ecs or fargate, not %q.", in.Name)
+		return nil, field.Errorf("name", "name must be 1 to 255 letters, digits, hyphens and underscores that do not begin with aws, ecs or fargate, not %q.", in.Name)
 	}
-	if err := checkTags(in.Tags); err != nil {
+	if err := tags.Check(in.Tags); err != nil {
 		return nil, err
 	}
-	p := spec.CapacityProvider{Name: in.Name, Tags: in.Tags, CreatedAt: c.Now()}
-	if in.AutoScaling != nil {
-		if in.AutoScaling.ARN == "" {
-			return nil, wire.Errorf(wire.InvalidParameter, "autoScalingGroupProvider.autoScalingGroupArn must name a group: its ARN or its name.")
+	p := spec.CapacityProvider{Name: in.Name, Tags: in.Tags, CreatedAt: r.Now()}
+	if group := in.AutoScalingGroupProvider; group != nil {
+		if group.AutoScalingGroupARN == "" {
+			return nil, field.Errorf(scalingPath+".autoScalingGroupArn", "autoScalingGroupProvider.autoScalingGroupArn must name a group: its ARN or its name.")
 		}
-		if err := in.AutoScaling.check(); err != nil {
-			return nil, err
-		}
-		p.AutoScaling = in.AutoScaling.mergeOver(spec.AutoScalingProvider{})
-		if err := checkScaling(p.AutoScaling); err != nil {
+		var err error
+		if p.AutoScaling, err = parseScaling(spec.AutoScalingProvider{ARN: group.AutoScalingGroupARN}, scalingUpdate(group)); err != nil {
 			return nil, err
 		}
 	}
-	if c.countProviders() >= maxProviders {
+	if countProviders(r) >= maxProviders {
 		return nil, wire.Errorf("LimitExceededException", "A pool can have %d capacity providers: delete some first.", maxProviders)
 	}
-	made, err := apply[*spec.CapacityProvider](ctx, c, raftfsm.CreateCapacityProvider{Provider: p})
+	created, err := apply[*spec.CapacityProvider](ctx, r, raftfsm.CreateCapacityProvider{Provider: p})
 	if errors.Is(err, spec.ErrInUse) {
 		return nil, errProviderExists
 	}
 	if err != nil {
 		return nil, err
 	}
-	return &providerOutput{c.renderProvider(made, true)}, nil
+	return &types.CreateCapacityProviderOutput{CapacityProvider: r.render().CapacityProvider(created, true)}, nil
 }
 
 // countProviders is how many are on record and can be used.
-func (c *Request) countProviders() int {
+func countProviders(r *Request) int {
 	n := 0
-	for _, p := range c.View.CapacityProviders() {
+	for _, p := range r.View.CapacityProviders() {
 		if p.Status == spec.CapacityProviderActive {
 			n++
 		}
@@ -85,55 +70,41 @@ func (c *Request) countProviders() int {
 	return n - 1 // the built-in one is no record
 }
 
-type updateProviderInput struct {
-	managedInstancesInput
-	Name        string        `json:"name"`
-	AutoScaling *scalingInput `json:"autoScalingGroupProvider"`
-}
-
 // updateCapacityProvider changes what is given and leaves the rest.
-func (c *Request) updateCapacityProvider(ctx context.Context, in *updateProviderInput) (*providerOutput, error) {
-	known, err := c.mutableProvider(in.Name)
+func updateCapacityProvider(ctx context.Context, r *Request, in *types.UpdateCapacityProviderInput) (*types.UpdateCapacityProviderOutput, error) {
+	known, err := mutableProvider(r, in.Name)
 	if err != nil {
 		return nil, err
 	}
 	if known.Status != spec.CapacityProviderActive {
 		return nil, errNoProvider
 	}
-	if in.AutoScaling == nil {
-		return nil, wire.Errorf(wire.InvalidParameter, "autoScalingGroupProvider must be given: it is what can be changed.")
+	if in.AutoScalingGroupProvider == nil {
+		return nil, field.Errorf(scalingPath, "autoScalingGroupProvider must be given: it is what can be changed.")
 	}
-	if err := in.AutoScaling.check(); err != nil {
+	changed, err := parseScaling(*view.Scaling(known), in.AutoScalingGroupProvider)
+	if err != nil {
 		return nil, err
 	}
-	changed := autoScalingInput{scalingInput: *in.AutoScaling}.mergeOver(*effectiveScaling(known))
-	if err := checkScaling(changed); err != nil {
-		return nil, err
-	}
-	p, err := apply[*spec.CapacityProvider](ctx, c, raftfsm.UpdateCapacityProvider{Name: known.Name, AutoScaling: changed, At: c.Now()})
+	p, err := apply[*spec.CapacityProvider](ctx, r, raftfsm.UpdateCapacityProvider{Name: known.Name, AutoScaling: changed, At: r.Now()})
 	if errors.Is(err, spec.ErrNotFound) { // deleted meanwhile
 		return nil, errNoProvider
 	}
 	if err != nil {
 		return nil, err
 	}
-	return &providerOutput{c.renderProvider(p, true)}, nil
-}
-
-type deleteProviderInput struct {
-	Cluster  wire.Unsupported `json:"cluster" why:"a capacity provider is for all clusters here; PutClusterCapacityProviders says which use it"`
-	Provider string           `json:"capacityProvider"`
+	return &types.UpdateCapacityProviderOutput{CapacityProvider: r.render().CapacityProvider(p, true)}, nil
 }
 
 // deleteCapacityProvider may come twice: one that was deleted is answered as it is. ECS answers with updateStatus
 // DELETE_FAILED where a cluster still names it; here the call is refused, so that nobody waits for it.
-func (c *Request) deleteCapacityProvider(ctx context.Context, in *deleteProviderInput) (*providerOutput, error) {
-	p, err := c.mutableProvider(in.Provider)
+func deleteCapacityProvider(ctx context.Context, r *Request, in *types.DeleteCapacityProviderInput) (*types.DeleteCapacityProviderOutput, error) {
+	p, err := mutableProvider(r, in.CapacityProvider)
 	if err != nil {
 		return nil, err
 	}
 	if p.Status == spec.CapacityProviderActive {
-		p, err = apply[*spec.CapacityProvider](ctx, c, raftfsm.DeleteCapacityProvider{Name: p.Name, At: c.Now()})
+		p, err = apply[*spec.CapacityProvider](ctx, r, raftfsm.DeleteCapacityProvider{Name: p.Name, At: r.Now()})
 	}
 	switch {
 	case errors.Is(err, spec.ErrInUse):
@@ -143,19 +114,19 @@ func (c *Request) deleteCapacityProvider(ctx context.Context, in *deleteProvider
 	case err != nil:
 		return nil, err
 	}
-	return &providerOutput{c.renderProvider(p, true)}, nil
+	return &types.DeleteCapacityProviderOutput{CapacityProvider: r.render().CapacityProvider(p, true)}, nil
 }
 
 // mutableProvider finds a capacity provider on record, by name or ARN.
-func (c *Request) mutableProvider(given string) (*spec.CapacityProvider, error) {
-	r, err := parseResource("capacity-provider", given)
+func mutableProvider(r *Request, given string) (*spec.CapacityProvider, error) {
+	parsed, err := arn.Parse(arn.CapacityProvider, given)
 	if err != nil {
 		return nil, err
 	}
-	if r.name == spec.BuiltinCapacityProvider {
+	if parsed.Name == spec.BuiltinCapacityProvider {
 		return nil, errProviderBuiltIn
 	}
-	known := c.View.CapacityProvider(r.name)
+	known := r.View.CapacityProvider(parsed.Name)
 	if known == nil {
 		return nil, errNoProvider
 	}

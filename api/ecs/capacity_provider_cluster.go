@@ -4,6 +4,9 @@ import (
 	"context"
 	"errors"
 
+	"pinion/api/ecs/arn"
+	"pinion/api/ecs/field"
+	"pinion/api/ecs/types"
 	"pinion/api/wire"
 	"pinion/raftfsm"
 	"pinion/raftfsm/spec"
@@ -12,68 +15,62 @@ import (
 // maxClusterProviders is ECS's limit of capacity providers in a cluster, and of items in a strategy.
 const maxClusterProviders = 20
 
-type putProvidersInput struct {
-	Cluster   string         `json:"cluster"`
-	Providers []string       `json:"capacityProviders"`
-	Strategy  []strategyItem `json:"defaultCapacityProviderStrategy"`
-}
-
 // putClusterCapacityProviders replaces both lists of a cluster.
-func (c *Request) putClusterCapacityProviders(ctx context.Context, in *putProvidersInput) (*clusterOutput, error) {
-	k, err := c.resolveCluster(in.Cluster)
+func putClusterCapacityProviders(ctx context.Context, r *Request, in *types.PutClusterCapacityProvidersInput) (*types.PutClusterCapacityProvidersOutput, error) {
+	k, err := r.cluster(in.Cluster)
 	if err != nil {
 		return nil, err
 	}
-	if in.Providers == nil || in.Strategy == nil {
-		return nil, wire.Errorf(wire.InvalidParameter, "capacityProviders and defaultCapacityProviderStrategy must both be given; [] is for none.")
+	if in.CapacityProviders == nil || in.DefaultCapacityProviderStrategy == nil {
+		return nil, field.Errorf("capacityProviders", "capacityProviders and defaultCapacityProviderStrategy must both be given; [] is for none.")
 	}
 	change := raftfsm.PutClusterCapacityProviders{Cluster: k.Name}
-	if change.Providers, change.Strategy, err = c.parseClusterProviders(in.Providers, in.Strategy); err != nil {
+	if change.Providers, change.Strategy, err = parseClusterProviders(r, in.CapacityProviders, in.DefaultCapacityProviderStrategy); err != nil {
 		return nil, err
 	}
-	changed, err := apply[*spec.Cluster](ctx, c, change)
+	changed, err := apply[*spec.Cluster](ctx, r, change)
 	switch {
 	case errors.Is(err, spec.ErrInUse):
 		return nil, wire.Errorf("ResourceInUseException", "The specified capacity provider is in use and cannot be removed: %v.", err)
 	case errors.Is(err, spec.ErrInactive):
 		return nil, errNoCluster
 	case errors.Is(err, spec.ErrNotFound): // deleted meanwhile
-		return nil, wire.Errorf(wire.InvalidParameter, "%v.", err)
+		return nil, field.Errorf("capacityProviders", "%v.", err)
 	case err != nil:
 		return nil, err
 	}
-	return c.clusterResult(changed), nil
+	return &types.PutClusterCapacityProvidersOutput{Cluster: changedCluster(r, changed)}, nil
 }
 
 // parseClusterProviders checks the capacity providers that a cluster shall have, and its default strategy.
-func (c *Request) parseClusterProviders(given []string, strategy []strategyItem) ([]string, []spec.CapacityProviderStrategyItem, error) {
+func parseClusterProviders(r *Request, given []string, strategy []types.StrategyItem) ([]string, []spec.CapacityProviderStrategyItem, error) {
 	if len(given) > maxClusterProviders {
-		return nil, nil, wire.Errorf(wire.InvalidParameter, "capacityProviders can have at most %d items, not %d.", maxClusterProviders, len(given))
+		return nil, nil, field.Errorf("capacityProviders", "capacityProviders can have at most %d items, not %d.", maxClusterProviders, len(given))
 	}
 	var names []string
 	has := map[string]bool{}
-	for _, one := range given {
-		r, err := parseResource("capacity-provider", one)
+	for i, one := range given {
+		parsed, err := arn.Parse(arn.CapacityProvider, one)
 		if err != nil {
 			return nil, nil, err
 		}
-		if err := c.checkAttachable(r.name); err != nil {
+		if err := checkAttachable(r, field.Index("capacityProviders", i), parsed.Name); err != nil {
 			return nil, nil, err
 		}
-		if !has[r.name] {
-			names, has[r.name] = append(names, r.name), true
+		if !has[parsed.Name] {
+			names, has[parsed.Name] = append(names, parsed.Name), true
 		}
 	}
-	items, err := checkStrategy("defaultCapacityProviderStrategy", strategy, func(name string) bool { return has[name] })
+	items, err := parseStrategy("defaultCapacityProviderStrategy", strategy, func(name string) bool { return has[name] })
 	return names, items, err
 }
 
-func (c *Request) checkAttachable(name string) error {
+func checkAttachable(r *Request, path, name string) error {
 	if reservedProviderName.MatchString(name) {
-		return wire.Errorf(wire.InvalidParameter, "The capacity provider %s is not supported: Pinion runs tasks on your own hosts.", name)
+		return field.Errorf(path, "The capacity provider %s is not supported: Pinion runs tasks on your own hosts.", name)
 	}
-	if p := c.View.CapacityProvider(name); p == nil || p.Status != spec.CapacityProviderActive {
-		return wire.Errorf(wire.InvalidParameter, "The specified capacity provider '%s' was not found. Specify a valid capacity provider and try again.", name)
+	if p := r.View.CapacityProvider(name); p == nil || p.Status != spec.CapacityProviderActive {
+		return field.Errorf(path, "The specified capacity provider '%s' was not found. Specify a valid capacity provider and try again.", name)
 	}
 	return nil
 }

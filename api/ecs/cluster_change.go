@@ -4,124 +4,108 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"regexp"
 
+	"pinion/api/ecs/arn"
+	"pinion/api/ecs/field"
+	"pinion/api/ecs/tags"
+	"pinion/api/ecs/types"
+	"pinion/api/ecs/view"
 	"pinion/api/wire"
 	"pinion/raftfsm"
 	"pinion/raftfsm/spec"
 )
 
-// clusterInput are the members that CreateCluster and UpdateCluster share.
-type clusterInput struct {
-	Settings       []spec.Setting             `json:"settings"`
-	Configuration  *spec.ClusterConfiguration `json:"configuration"`          // without effect
-	ServiceConnect *serviceConnectDefaults    `json:"serviceConnectDefaults"` // the same
-}
-
-type serviceConnectDefaults struct {
-	Namespace string `json:"namespace"`
-}
-
-type createClusterInput struct {
-	clusterInput
-	ClusterName       string         `json:"clusterName"`
-	Tags              []spec.Tag     `json:"tags"`
-	CapacityProviders []string       `json:"capacityProviders"`
-	DefaultStrategy   []strategyItem `json:"defaultCapacityProviderStrategy"`
-}
+var resourceName = regexp.MustCompile(`^[A-Za-z0-9_-]{1,255}$`)
 
 // createCluster answers with the cluster of that name as it is when there is one already, as ECS does.
-func (c *Request) createCluster(ctx context.Context, in *createClusterInput) (*clusterOutput, error) {
+func createCluster(ctx context.Context, r *Request, in *types.CreateClusterInput) (*types.CreateClusterOutput, error) {
 	name := cmp.Or(in.ClusterName, spec.DefaultCluster)
 	if !resourceName.MatchString(name) {
-		return nil, wire.Errorf(wire.InvalidParameter, "clusterName must be 1 to 255 letters, digits, hyphens and underscores, not %q", name)
+		return nil, field.Errorf("clusterName", "clusterName must be 1 to 255 letters, digits, hyphens and underscores, not %q", name)
 	}
-	if err := checkTags(in.Tags); err != nil {
+	if err := tags.Check(in.Tags); err != nil {
 		return nil, err
 	}
-	if err := in.check(); err != nil {
+	if err := checkClusterSettings(in.Settings); err != nil {
 		return nil, err
 	}
-	k := spec.Cluster{
-		Name: name, Status: spec.ClusterActive, Tags: in.Tags, Settings: in.Settings, Configuration: in.Configuration, CreatedAt: c.Now(),
-	}
-	if len(k.Settings) == 0 {
-		k.Settings = c.defaultClusterSettings()
-	}
-	if in.ServiceConnect != nil {
-		k.Namespace = in.ServiceConnect.Namespace
-	}
-	var err error
-	if k.CapacityProviders, k.DefaultStrategy, err = c.parseClusterProviders(in.CapacityProviders, in.DefaultStrategy); err != nil {
-		return nil, err
-	}
-	made, err := apply[*spec.Cluster](ctx, c, raftfsm.CreateCluster{Cluster: k})
+	configuration, err := parseClusterConfiguration(in.Configuration)
 	if err != nil {
 		return nil, err
 	}
-	return c.clusterResult(made), nil
+	k := spec.Cluster{
+		Name: name, Status: spec.ClusterActive, Tags: in.Tags, Settings: in.Settings, Configuration: configuration, CreatedAt: r.Now(),
+	}
+	if len(k.Settings) == 0 {
+		k.Settings = defaultClusterSettings(r)
+	}
+	if in.ServiceConnectDefaults != nil {
+		k.Namespace = in.ServiceConnectDefaults.Namespace
+	}
+	if k.CapacityProviders, k.DefaultStrategy, err = parseClusterProviders(r, in.CapacityProviders, in.DefaultCapacityProviderStrategy); err != nil {
+		return nil, err
+	}
+	created, err := apply[*spec.Cluster](ctx, r, raftfsm.CreateCluster{Cluster: k})
+	if err != nil {
+		return nil, err
+	}
+	return &types.CreateClusterOutput{Cluster: changedCluster(r, created)}, nil
 }
 
-// defaultClusterSettings are the settings of a new cluster that names none: what the account setting says, if somebody chose one.
-func (c *Request) defaultClusterSettings() []spec.Setting {
-	value := c.effectiveSetting(c.Principal, containerInsights)
+// defaultClusterSettings are the settings of a new cluster that names none: the account setting, if somebody chose one.
+func defaultClusterSettings(r *Request) []spec.Setting {
+	value := effectiveSetting(r, r.Principal, containerInsights)
 	if value == containerInsights.values[0] {
 		return nil
 	}
 	return []spec.Setting{{Name: containerInsights.name, Value: value}}
 }
 
-type updateClusterInput struct {
-	clusterInput
-	Cluster string `json:"cluster"`
-}
-
-func (c *Request) updateCluster(ctx context.Context, in *updateClusterInput) (*clusterOutput, error) {
-	k, err := c.requireCluster(in.Cluster)
+func updateCluster(ctx context.Context, r *Request, in *types.UpdateClusterInput) (*types.UpdateClusterOutput, error) {
+	k, err := r.namedCluster(in.Cluster)
 	if err != nil {
 		return nil, err
 	}
-	if err := in.check(); err != nil {
+	if err := checkClusterSettings(in.Settings); err != nil {
 		return nil, err
 	}
-	change := raftfsm.UpdateCluster{Name: k.Name, Settings: in.Settings, Configuration: in.Configuration}
-	if in.ServiceConnect != nil {
-		change.Namespace = &in.ServiceConnect.Namespace
+	configuration, err := parseClusterConfiguration(in.Configuration)
+	if err != nil {
+		return nil, err
 	}
-	return c.applyClusterUpdate(ctx, change)
+	change := raftfsm.UpdateCluster{Name: k.Name, Settings: in.Settings, Configuration: configuration}
+	if in.ServiceConnectDefaults != nil {
+		change.Namespace = &in.ServiceConnectDefaults.Namespace
+	}
+	cluster, err := applyClusterUpdate(ctx, r, change)
+	return &types.UpdateClusterOutput{Cluster: cluster}, err
 }
 
-type updateClusterSettingsInput struct {
-	Cluster  string         `json:"cluster"`
-	Settings []spec.Setting `json:"settings"`
-}
-
-func (c *Request) updateClusterSettings(ctx context.Context, in *updateClusterSettingsInput) (*clusterOutput, error) {
-	k, err := c.requireCluster(in.Cluster)
+func updateClusterSettings(ctx context.Context, r *Request, in *types.UpdateClusterSettingsInput) (*types.UpdateClusterSettingsOutput, error) {
+	k, err := r.namedCluster(in.Cluster)
 	if err != nil {
 		return nil, err
 	}
 	if len(in.Settings) == 0 {
-		return nil, wire.Errorf(wire.InvalidParameter, "settings cannot be empty.")
+		return nil, field.Errorf("settings", "settings cannot be empty.")
 	}
-	if err := checkSettings(in.Settings); err != nil {
+	if err := checkClusterSettings(in.Settings); err != nil {
 		return nil, err
 	}
-	return c.applyClusterUpdate(ctx, raftfsm.UpdateCluster{Name: k.Name, Settings: in.Settings})
+	cluster, err := applyClusterUpdate(ctx, r, raftfsm.UpdateCluster{Name: k.Name, Settings: in.Settings})
+	return &types.UpdateClusterSettingsOutput{Cluster: cluster}, err
 }
 
-func (c *Request) applyClusterUpdate(ctx context.Context, change raftfsm.UpdateCluster) (*clusterOutput, error) {
-	k, err := apply[*spec.Cluster](ctx, c, change)
+func applyClusterUpdate(ctx context.Context, r *Request, change raftfsm.UpdateCluster) (types.Cluster, error) {
+	k, err := apply[*spec.Cluster](ctx, r, change)
 	if errors.Is(err, spec.ErrNotFound) || errors.Is(err, spec.ErrInactive) {
-		return nil, errNoCluster
+		return types.Cluster{}, errNoCluster
 	}
 	if err != nil {
-		return nil, err
+		return types.Cluster{}, err
 	}
-	return c.clusterResult(k), nil
-}
-
-type deleteClusterInput struct {
-	Cluster string `json:"cluster"`
+	return changedCluster(r, k), nil
 }
 
 // deleteClusterErrors are ECS's words for why a cluster is not deleted. Clients look for them: Terraform tries again.
@@ -136,15 +120,15 @@ var deleteClusterErrors = []struct {
 }
 
 // deleteCluster may come twice: a cluster that was deleted is answered as it is.
-func (c *Request) deleteCluster(ctx context.Context, in *deleteClusterInput) (*clusterOutput, error) {
+func deleteCluster(ctx context.Context, r *Request, in *types.DeleteClusterInput) (*types.DeleteClusterOutput, error) {
 	if in.Cluster == "" {
 		return nil, errBlankCluster
 	}
-	r, err := parseResource("cluster", in.Cluster)
+	parsed, err := arn.Parse(arn.Cluster, in.Cluster)
 	if err != nil {
 		return nil, err
 	}
-	k, err := apply[*spec.Cluster](ctx, c, raftfsm.DeleteCluster{Name: r.name, At: c.Now()})
+	k, err := apply[*spec.Cluster](ctx, r, raftfsm.DeleteCluster{Name: parsed.Name, At: r.Now()})
 	for _, known := range deleteClusterErrors {
 		if errors.Is(err, known.err) {
 			return nil, known.refusal
@@ -153,10 +137,62 @@ func (c *Request) deleteCluster(ctx context.Context, in *deleteClusterInput) (*c
 	if err != nil {
 		return nil, err
 	}
-	return c.clusterResult(k), nil
+	return &types.DeleteClusterOutput{Cluster: changedCluster(r, k)}, nil
 }
 
-// clusterResult is the answer of an operation that changed a cluster: all of it, but for the statistics.
-func (c *Request) clusterResult(k *spec.Cluster) *clusterOutput {
-	return &clusterOutput{c.renderCluster(k, []string{"CONFIGURATIONS", "SETTINGS", "TAGS"})}
+// changedCluster is a cluster in the output of an operation that changed it: all members but the statistics.
+func changedCluster(r *Request, k *spec.Cluster) types.Cluster {
+	return r.render().Cluster(k, []string{"CONFIGURATIONS", "SETTINGS", "TAGS"})
+}
+
+// parseClusterConfiguration holds ECS's rules, and takes what is empty for not given: some clients send it.
+func parseClusterConfiguration(in *spec.ClusterConfiguration) (*spec.ClusterConfiguration, error) {
+	if in == nil {
+		return nil, nil
+	}
+	if exec := in.ExecuteCommand; exec != nil {
+		if err := checkExecuteCommand(exec); err != nil {
+			return nil, err
+		}
+		if *exec == (spec.ExecuteCommandConfiguration{}) {
+			in.ExecuteCommand = nil
+		}
+	}
+	if storage := in.ManagedStorage; storage != nil && *storage == (spec.ManagedStorageConfiguration{}) {
+		in.ManagedStorage = nil
+	}
+	if *in == (spec.ClusterConfiguration{}) {
+		return nil, nil
+	}
+	return in, nil
+}
+
+func checkExecuteCommand(exec *spec.ExecuteCommandConfiguration) error {
+	const path = "configuration.executeCommandConfiguration"
+	if err := field.OneOf(path+".logging", exec.Logging, types.ExecuteCommandLoggings...); err != nil {
+		return err
+	}
+	if exec.Log != nil && *exec.Log == (spec.ExecuteCommandLogTarget{}) {
+		exec.Log = nil
+	}
+	if (exec.Logging == "OVERRIDE") != (exec.Log != nil) {
+		return field.Errorf(path+".logConfiguration", path+".logConfiguration goes with logging OVERRIDE: give both or neither.")
+	}
+	return nil
+}
+
+func checkClusterSettings(settings []spec.Setting) error {
+	for i, s := range settings {
+		path := field.Index("settings", i)
+		if s.Name == "" {
+			return field.Errorf(path+".name", "settings.name must not be empty")
+		}
+		if s.Name != view.ContainerInsights {
+			return field.Errorf(path+".name", "settings.name must be one of %s, not %q", view.ContainerInsights, s.Name)
+		}
+		if err := field.Choice(path+".value", "settings.value of containerInsights", s.Value, containerInsights.values...); err != nil {
+			return err
+		}
+	}
+	return nil
 }

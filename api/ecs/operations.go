@@ -2,8 +2,10 @@ package ecs
 
 import (
 	"context"
+	"errors"
 	"reflect"
 
+	"pinion/api/ecs/field"
 	"pinion/api/wire"
 	"pinion/raftfsm/spec"
 )
@@ -11,99 +13,100 @@ import (
 // Target is the prefix of X-Amz-Target, before the dot and the operation's name.
 const Target = "AmazonEC2ContainerServiceV20141113"
 
-// Operation is one line of the table that everything about operations is made from: both doors, the check of roles, the
+// Operation is one line of the table that everything about operations is made from: routes, the check of roles and scopes, the
 // description of the API and its page in docs/.
 type Operation struct {
-	Name    string
-	Role    spec.Role    // of the access keys that may call it
-	Writes  bool         // changes the state, so it needs the leader; the others are answered from the call's view
-	Input   reflect.Type // struct; its JSON names are ECS's
-	Output  reflect.Type
-	prepare func(c *Request, body []byte, decode Decoder) (BoundCall, error)
+	Name   string
+	Role   spec.Role // least role of the access keys that may call it
+	Writes bool      // changes the state, so it needs the leader; the others are answered from the request's view
+	Input  reflect.Type
+	Output reflect.Type
+	scope  scope
+	bind   func(r *Request, body []byte, decode Decoder) (BoundCall, error)
 }
 
 // Decoder is wire.DecodeJSON or wire.DecodeYAML.
 type Decoder func(body []byte, into any, strict wire.Strictness) error
 
-// BoundCall is a call whose input was read and may be carried out.
+// BoundCall is a request with its input, which is decoded and within the scope of the caller's key.
 type BoundCall struct {
-	ClientToken string // the client token: with the same one, doing it twice is doing it once
-	Run         func(context.Context) (answer any, err error)
+	ClientToken string // with the same one, doing it twice is doing it once
+	Run         func(context.Context) (output any, err error)
 }
 
-// Operations are all operations that do something, by name. Adding one is adding a line here and its method to Call. What
-// stands first says who may call it and what for: read looks, submit runs tasks and what they are made of, admin changes
-// clusters and hosts.
+// Operations are all operations that do something, by name. To add one, write its handler and add a line here. A line says who
+// may call the operation: read looks, submit runs tasks and changes what they are made of, admin changes clusters and hosts. Then
+// it says which clusters a call is about, for keys that are for one cluster alone (see scope).
 var Operations = operationTable(
-	admin("CreateCluster", (*Request).createCluster),
-	read("DescribeClusters", (*Request).describeClusters),
-	read("ListClusters", (*Request).listClusters),
-	admin("UpdateCluster", (*Request).updateCluster),
-	admin("UpdateClusterSettings", (*Request).updateClusterSettings),
-	admin("DeleteCluster", (*Request).deleteCluster),
+	admin("CreateCluster", inCluster("clusterName"), createCluster),
+	read("DescribeClusters", inCluster("clusters"), describeClusters),
+	read("ListClusters", unscoped, listClusters), // lists only those within the key's scope
+	admin("UpdateCluster", inCluster("cluster"), updateCluster),
+	admin("UpdateClusterSettings", inCluster("cluster"), updateClusterSettings),
+	admin("DeleteCluster", inCluster("cluster"), deleteCluster),
 
-	submit("RegisterTaskDefinition", (*Request).registerTaskDefinition),
-	submit("DeregisterTaskDefinition", (*Request).deregisterTaskDefinition),
-	submit("DeleteTaskDefinitions", (*Request).deleteTaskDefinitions),
-	read("DescribeTaskDefinition", (*Request).describeTaskDefinition),
-	read("ListTaskDefinitions", (*Request).listTaskDefinitions),
-	read("ListTaskDefinitionFamilies", (*Request).listTaskDefinitionFamilies),
+	submit("RegisterTaskDefinition", unscoped, registerTaskDefinition),
+	submit("DeregisterTaskDefinition", unscoped, deregisterTaskDefinition),
+	submit("DeleteTaskDefinitions", unscoped, deleteTaskDefinitions),
+	read("DescribeTaskDefinition", unscoped, describeTaskDefinition),
+	read("ListTaskDefinitions", unscoped, listTaskDefinitions),
+	read("ListTaskDefinitionFamilies", unscoped, listTaskDefinitionFamilies),
 
-	submit("RunTask", (*Request).runTask),
-	submit("StartTask", (*Request).startTask),
-	submit("StopTask", (*Request).stopTask),
-	read("DescribeTasks", (*Request).describeTasks),
-	read("ListTasks", (*Request).listTasks),
+	submit("RunTask", inCluster("cluster"), runTask),
+	submit("StartTask", inCluster("cluster"), startTask),
+	submit("StopTask", inCluster("cluster"), stopTask),
+	read("DescribeTasks", inCluster("cluster"), describeTasks),
+	read("ListTasks", inCluster("cluster"), listTasks),
 
-	read("DescribeContainerInstances", (*Request).describeContainerInstances),
-	read("ListContainerInstances", (*Request).listContainerInstances),
-	admin("UpdateContainerInstancesState", (*Request).updateContainerInstancesState),
-	admin("RegisterContainerInstance", (*Request).registerContainerInstance),
-	admin("DeregisterContainerInstance", (*Request).deregisterContainerInstance),
-	admin("UpdateContainerAgent", (*Request).updateContainerAgent),
+	read("DescribeContainerInstances", inCluster("cluster"), describeContainerInstances),
+	read("ListContainerInstances", inCluster("cluster"), listContainerInstances),
+	admin("UpdateContainerInstancesState", inCluster("cluster"), updateContainerInstancesState),
+	admin("RegisterContainerInstance", inCluster("cluster"), registerContainerInstance),
+	admin("DeregisterContainerInstance", inCluster("cluster"), deregisterContainerInstance),
+	admin("UpdateContainerAgent", inCluster("cluster"), updateContainerAgent),
 
-	admin("PutAttributes", (*Request).putAttributes),
-	admin("DeleteAttributes", (*Request).deleteAttributes),
-	read("ListAttributes", (*Request).listAttributes),
+	admin("PutAttributes", inCluster("cluster"), putAttributes),
+	admin("DeleteAttributes", inCluster("cluster"), deleteAttributes),
+	read("ListAttributes", inCluster("cluster"), listAttributes),
 
-	admin("CreateCapacityProvider", (*Request).createCapacityProvider),
-	admin("UpdateCapacityProvider", (*Request).updateCapacityProvider),
-	admin("DeleteCapacityProvider", (*Request).deleteCapacityProvider),
-	read("DescribeCapacityProviders", (*Request).describeCapacityProviders),
-	admin("PutClusterCapacityProviders", (*Request).putClusterCapacityProviders),
+	admin("CreateCapacityProvider", poolWide, createCapacityProvider),
+	admin("UpdateCapacityProvider", poolWide, updateCapacityProvider),
+	admin("DeleteCapacityProvider", poolWide, deleteCapacityProvider),
+	read("DescribeCapacityProviders", inCluster("cluster"), describeCapacityProviders),
+	admin("PutClusterCapacityProviders", inCluster("cluster"), putClusterCapacityProviders),
 
-	submit("TagResource", (*Request).tagResource),
-	submit("UntagResource", (*Request).untagResource),
-	read("ListTagsForResource", (*Request).listTagsForResource),
+	submit("TagResource", inCluster("resourceArn"), tagResource),
+	submit("UntagResource", inCluster("resourceArn"), untagResource),
+	read("ListTagsForResource", inCluster("resourceArn"), listTagsForResource),
 
-	admin("PutAccountSetting", (*Request).putAccountSetting),
-	admin("PutAccountSettingDefault", (*Request).putAccountSettingDefault),
-	admin("DeleteAccountSetting", (*Request).deleteAccountSetting),
-	read("ListAccountSettings", (*Request).listAccountSettings),
+	admin("PutAccountSetting", poolWide, putAccountSetting),
+	admin("PutAccountSettingDefault", poolWide, putAccountSettingDefault),
+	admin("DeleteAccountSetting", poolWide, deleteAccountSetting),
+	read("ListAccountSettings", unscoped, listAccountSettings),
 
-	read("ListServices", (*Request).listServices),
-	read("ListServicesByNamespace", (*Request).listServicesByNamespace),
-	read("DescribeServices", (*Request).describeServices),
-	read("ListServiceDeployments", (*Request).listServiceDeployments),
-	read("DescribeServiceDeployments", (*Request).describeServiceDeployments),
+	read("ListServices", inCluster("cluster"), listServices),
+	read("ListServicesByNamespace", poolWide, listServicesByNamespace),
+	read("DescribeServices", inCluster("cluster"), describeServices),
+	read("ListServiceDeployments", inCluster("cluster"), listServiceDeployments),
+	read("DescribeServiceDeployments", inCluster("serviceDeploymentArns"), describeServiceDeployments),
 )
 
-// Find is the operation of that name. When Pinion does not do it, the error says so in the way that the operation's
-// model allows: one of ECS's that is not built, or none of ECS's at all.
+// Find is the operation of that name. When Pinion does not do it, the error says so in the way that the operation's model
+// allows: one of ECS's that is not built, or none of ECS's at all.
 func Find(name string) (Operation, error) {
 	if operation, ok := Operations[name]; ok {
 		return operation, nil
 	}
-	if refusal, ok := unsupportedOperations[name]; ok {
-		return Operation{}, wire.Errorf(refusal.errorType, "pinion: %s is not supported: %s", name, refusal.reason)
+	if reason, ok := UnsupportedReasons()[name]; ok {
+		return Operation{}, errUnsupported(name, reason)
 	}
 	return Operation{}, wire.Errorf(wire.UnknownOperation, "%s is not an operation of Amazon ECS", name)
 }
 
-// Prepare reads the input of a call. It refuses an input that cannot be read, and one that names a cluster which the
-// caller's key is not for.
-func (o Operation) Prepare(c *Request, body []byte, decode Decoder) (BoundCall, error) {
-	return o.prepare(c, body, decode)
+// Prepare reads the input of a request. It refuses an input that cannot be read, and one about a cluster that the caller's key is
+// not for.
+func (o Operation) Prepare(r *Request, body []byte, decode Decoder) (BoundCall, error) {
+	return o.bind(r, body, decode)
 }
 
 func operationTable(operations ...Operation) map[string]Operation {
@@ -114,47 +117,56 @@ func operationTable(operations ...Operation) map[string]Operation {
 	return byName
 }
 
-// method does an operation: a method of Call.
-type method[In, Out any] func(*Request, context.Context, *In) (*Out, error)
+// handler carries out an operation.
+type handler[In, Out any] func(context.Context, *Request, *In) (*Out, error)
 
-func read[In, Out any](name string, call method[In, Out]) Operation {
-	return operation(name, spec.RoleRead, call)
+func read[In, Out any](name string, s scope, handle handler[In, Out]) Operation {
+	return operation(name, spec.RoleRead, s, handle)
 }
 
-func submit[In, Out any](name string, call method[In, Out]) Operation {
-	return operation(name, spec.RoleSubmit, call)
+func submit[In, Out any](name string, s scope, handle handler[In, Out]) Operation {
+	return operation(name, spec.RoleSubmit, s, handle)
 }
 
-func admin[In, Out any](name string, call method[In, Out]) Operation {
-	return operation(name, spec.RoleAdmin, call)
+func admin[In, Out any](name string, s scope, handle handler[In, Out]) Operation {
+	return operation(name, spec.RoleAdmin, s, handle)
 }
 
-func operation[In, Out any](name string, role spec.Role, call method[In, Out]) Operation {
-	o := Operation{Name: name, Role: role, Writes: role != spec.RoleRead, Input: reflect.TypeFor[In](), Output: reflect.TypeFor[Out]()}
-	about := scopeOf(o)
-	token := jsonField(o.Input, "clientToken")
-	o.prepare = func(c *Request, body []byte, decode Decoder) (BoundCall, error) {
+func operation[In, Out any](name string, role spec.Role, s scope, handle handler[In, Out]) Operation {
+	o := Operation{Name: name, Role: role, Writes: role != spec.RoleRead, Input: reflect.TypeFor[In](), Output: reflect.TypeFor[Out](), scope: s}
+	token := wire.Fields(o.Input)["clientToken"].Index
+	o.bind = func(r *Request, body []byte, decode Decoder) (BoundCall, error) {
 		in := new(In)
-		if err := decode(body, in, c.Strictness); err != nil {
+		if err := decode(body, in, r.Strictness); err != nil {
 			return BoundCall{}, err
 		}
 		input := reflect.ValueOf(in).Elem()
-		if err := about.refuse(c, input); err != nil {
-			return BoundCall{}, err
+		if err := s.check(r, name, input); err != nil {
+			return BoundCall{}, withType(wire.InvalidParameter, err)
 		}
-		return BoundCall{
-			ClientToken: stringField(input, token),
-			Run:         func(ctx context.Context) (any, error) { return call(c, ctx, in) },
-		}, nil
+		bound := BoundCall{Run: func(ctx context.Context) (any, error) {
+			output, err := handle(ctx, r, in)
+			if err != nil {
+				return nil, withType(wire.InvalidParameter, err)
+			}
+			return output, nil
+		}}
+		if token != nil {
+			bound.ClientToken = input.FieldByIndex(token).String()
+		}
+		return bound, nil
 	}
 	return o
 }
 
-// UnsupportedReasons tells for each operation of ECS that is known and not done why that is.
-func UnsupportedReasons() map[string]string {
-	why := make(map[string]string, len(unsupportedOperations))
-	for name, r := range unsupportedOperations {
-		why[name] = r.reason
+// withType gives a field error one of AWS's types: InvalidParameterException, unless the handler of an operation whose clients
+// expect another one has given it that already.
+func withType(errorType string, err error) error {
+	wrong, ok := errors.AsType[*field.Error](err)
+	if !ok {
+		return err
 	}
-	return why
+	refusal := wire.Errorf(errorType, "%s", wrong.Message)
+	refusal.Path = wrong.Path
+	return refusal
 }

@@ -1,17 +1,21 @@
 package ecs
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"time"
 
 	"pinion/api/auth"
+	"pinion/api/ecs/arn"
+	"pinion/api/ecs/field"
+	"pinion/api/ecs/view"
 	"pinion/api/wire"
 	"pinion/raftfsm"
 	"pinion/raftfsm/spec"
 )
 
-// Store is what operations need of the replicated state, beside the view that comes with each call.
+// Store is what operations need of the replicated state, beside the view that comes with each request.
 type Store interface {
 	// Propose records a command and returns its answer; refusals are raftfsm's errors, wrapped.
 	Propose(ctx context.Context, c raftfsm.Command) (any, error)
@@ -21,59 +25,81 @@ type Store interface {
 	Connected(hostID string) bool
 }
 
-// Request is one call of one operation: who asks, through which door, and what the state was when they asked. A call is
-// used by one goroutine.
+// Request is one call of one operation: the caller, and the state at the time of the call. It is used by one goroutine.
 type Request struct {
-	Region     string            // of every ARN in the answer
-	Principal  string            // ARN of who asks, recorded as registeredBy
-	Scope      auth.ClusterScope // the only cluster that they may ask about
-	Strictness wire.Strictness   // what the door does with unknown fields
+	Region     string            // of every ARN in the output
+	Principal  string            // ARN of the caller, recorded as registeredBy
+	Scope      auth.ClusterScope // the only cluster that the caller's key is for
+	Strictness wire.Strictness   // what becomes of unknown fields
 	MaxCount   int               // tasks that one RunTask may ask for
-	View       *raftfsm.View     // linearizable: holds everything acknowledged before the call
+	View       *raftfsm.View     // linearizable: holds everything acknowledged before the request
 	Store      Store             // for changes
 	Hosts      HostRemover       // for DeregisterContainerInstance; nil where no host can be removed
 	Now        func() time.Time  // time stamps of what is recorded
-	TaskCache  *TaskCache        // of all calls of this process; nil: nothing is remembered
+	TaskCache  *TaskCache        // of all requests of this process; nil: nothing is cached
 	Warnings   []string          // what was accepted but ignored or rewritten, for people
 
-	// What was looked up last: tasks that are asked about together mostly share it.
-	lastDefinition struct {
-		name  string
-		found *spec.TaskDefinition
-	}
-	lastHost struct {
-		id        string
-		found     *spec.Host
-		connected bool
-	}
+	renderer *view.Renderer
 }
 
-// lookupDefinition is "family:revision" in the view, nil when there is none.
-func (c *Request) lookupDefinition(name string) *spec.TaskDefinition {
-	if c.lastDefinition.name != name {
-		c.lastDefinition.name, c.lastDefinition.found = name, c.View.Definition(name)
+// TaskCache keeps rendered tasks for all requests of a process; see view.TaskCache.
+type TaskCache = view.TaskCache
+
+// render is the renderer of the request's view.
+func (r *Request) render() *view.Renderer {
+	if r.renderer == nil {
+		r.renderer = &view.Renderer{Region: r.Region, View: r.View, Hosts: r.Store, Now: r.Now}
 	}
-	return c.lastDefinition.found
+	return r.renderer
 }
 
-// lookupHost is the host with that id in the view, nil when there is none, and whether it has been heard of lately.
-func (c *Request) lookupHost(id string) (host *spec.Host, connected bool) {
-	last := &c.lastHost
-	if last.id != id {
-		last.id, last.found, last.connected = id, c.View.Host(id), c.Store.Connected(id)
-	}
-	return last.found, last.connected
+// warn tells the caller about something that was accepted but does not do what it may seem to do.
+func (r *Request) warn(format string, args ...any) {
+	r.Warnings = append(r.Warnings, fmt.Sprintf(format, args...))
 }
 
-// warn tells the caller about something that was accepted but does not do what they may think.
-func (c *Request) warn(format string, args ...any) {
-	c.Warnings = append(c.Warnings, fmt.Sprintf(format, args...))
+// cluster finds the cluster that a request is about: a name, an ARN, or nothing for the default one.
+func (r *Request) cluster(given string) (*spec.Cluster, error) {
+	parsed, err := arn.Parse(arn.Cluster, cmp.Or(given, spec.DefaultCluster))
+	if err != nil {
+		return nil, err
+	}
+	known := r.View.Cluster(parsed.Name)
+	if known == nil || known.Status != spec.ClusterActive {
+		return nil, errNoCluster
+	}
+	return known, nil
+}
+
+// namedCluster is cluster for operations that mean no cluster when they name none.
+func (r *Request) namedCluster(given string) (*spec.Cluster, error) {
+	if given == "" {
+		return nil, errBlankCluster
+	}
+	return r.cluster(given)
+}
+
+var (
+	errNoCluster    = wire.Errorf("ClusterNotFoundException", "Cluster not found.")
+	errBlankCluster = field.Errorf("cluster", "Cluster can not be blank.")
+)
+
+// parseInCluster reads a name, an id or an ARN of a resource that must belong to the cluster of the request.
+func parseInCluster(cluster, kind, given string) (id string, err error) {
+	parsed, err := arn.Parse(kind, given)
+	if err != nil {
+		return "", err
+	}
+	if parsed.Cluster != "" && parsed.Cluster != cluster {
+		return "", field.Errorf("", "Invalid identifier: Identifier is for cluster %s. Your cluster is %s", parsed.Cluster, cluster)
+	}
+	return parsed.Name, nil
 }
 
 // apply records a command whose answer is a T.
-func apply[T any](ctx context.Context, c *Request, command raftfsm.Command) (T, error) {
+func apply[T any](ctx context.Context, r *Request, command raftfsm.Command) (T, error) {
 	var zero T
-	answer, err := c.Store.Propose(ctx, command)
+	answer, err := r.Store.Propose(ctx, command)
 	if err != nil {
 		return zero, err
 	}
@@ -82,4 +108,12 @@ func apply[T any](ctx context.Context, c *Request, command raftfsm.Command) (T, 
 		return zero, fmt.Errorf("the answer to %T is a %T, not a %T", command, answer, zero)
 	}
 	return typed, nil
+}
+
+// nonNil turns a list that is absent into an empty one: where ECS always shows a list, it is [] and not left out.
+func nonNil[T any](items []T) []T {
+	if items == nil {
+		return []T{}
+	}
+	return items
 }

@@ -3,254 +3,229 @@ package ecs
 import (
 	"cmp"
 	"context"
-	"crypto/sha256"
-	"encoding/hex"
-	"encoding/json"
 	"errors"
 	"strings"
 
+	"pinion/api/ecs/arn"
+	"pinion/api/ecs/field"
+	"pinion/api/ecs/tags"
+	"pinion/api/ecs/taskdef"
+	"pinion/api/ecs/types"
 	"pinion/api/wire"
 	"pinion/raftfsm/spec"
 )
 
-// maxInstances is ECS's limit for one StartTask.
-const maxInstances = 10
-
-// launchInput are the members that RunTask and StartTask share.
-type launchInput struct {
-	Cluster              string           `json:"cluster"`
-	Definition           string           `json:"taskDefinition"`
-	Group                string           `json:"group"`
-	StartedBy            string           `json:"startedBy"`
-	Overrides            *overrideInput   `json:"overrides"`
-	Tags                 []spec.Tag       `json:"tags"`
-	PropagateTags        string           `json:"propagateTags"`
-	NetworkConfiguration any              `json:"networkConfiguration"`
-	EnableManagedTags    bool             `json:"enableECSManagedTags"`
-	ReferenceID          string           `json:"referenceId"` // without effect, as in ECS, which shows it nowhere
-	EnableExecute        wire.Unsupported `json:"enableExecuteCommand" why:"running a command inside a task is not built yet"`
-	VolumeConfigurations wire.Unsupported `json:"volumeConfigurations" why:"there is no EBS here; volumes are directories of the host, or scratch space of the task"`
-}
-
-type runInput struct {
-	launchInput
-	Count                *int                       `json:"count"`
-	LaunchType           string                     `json:"launchType"`
-	PlatformVersion      string                     `json:"platformVersion"` // without effect: it is Fargate's
-	ClientToken          string                     `json:"clientToken"`
-	PlacementConstraints []spec.PlacementConstraint `json:"placementConstraints"`
-	PlacementStrategy    []spec.PlacementStrategy   `json:"placementStrategy"`
-	CapacityProviders    []strategyItem             `json:"capacityProviderStrategy"`
-	Array                string                     `json:"array,omitempty"` // Pinion's own, in place of count: "0-99"
-}
-
-type launchOutput struct {
-	Tasks    []task    `json:"tasks"`
-	Failures []failure `json:"failures"`
-}
-
-func (c *Request) runTask(ctx context.Context, in *runInput) (*launchOutput, error) {
-	k, err := c.resolveCluster(in.Cluster)
+func runTask(ctx context.Context, r *Request, in *types.RunTaskInput) (*types.RunTaskOutput, error) {
+	k, err := r.cluster(in.Cluster)
 	if err != nil {
 		return nil, err
 	}
-	hash := in.hash(k.Name)
+	hash := runTaskHash(k.Name, in)
 	if in.ClientToken != "" {
 		// A retry is answered with the first result, whatever became of the definition since.
-		first, err := c.View.ClientTokenResult(k.Name, in.ClientToken, hash)
+		first, err := r.View.ClientTokenResult(k.Name, in.ClientToken, hash)
 		if err != nil || first != nil {
-			return c.runTaskOutput(k.Name, first, err)
+			return runTaskOutput(r, k.Name, first, err)
 		}
 	}
-	request, err := c.newRunRequest(k, &in.launchInput)
+	request, definition, err := newRunRequest(r, k, launchOf(in))
 	if err != nil {
 		return nil, err
 	}
-	if err := in.check(); err != nil {
+	if err := checkRunTask(in); err != nil {
 		return nil, err
 	}
-	definition := c.View.Definition(request.Definition)
-	if err := in.addPlacement(&request, definition); err != nil {
+	if err := addPlacement(&request, in, definition); err != nil {
 		return nil, err
 	}
 	if request.LaunchType, err = resolveLaunchType(definition, in.LaunchType); err != nil {
 		return nil, err
 	}
-	if err := c.resolveQueue(k, in, &request); err != nil {
+	if err := resolveQueue(r, k, in, &request); err != nil {
 		return nil, err
 	}
 	request.Token, request.TokenHash = in.ClientToken, hash
-	result, err := c.Store.Run(ctx, request)
-	return c.runTaskOutput(k.Name, &result, err)
+	result, err := r.Store.Run(ctx, request)
+	return runTaskOutput(r, k.Name, &result, err)
 }
 
-// resolveQueue says how many tasks there are to be, and where they wait.
-func (c *Request) resolveQueue(k *spec.Cluster, in *runInput, request *spec.RunRequest) (err error) {
-	if request.Array, request.ArrayFrom, request.Count, err = in.taskTotal(c.MaxCount); err != nil {
+// resolveQueue fills in how many tasks there are to be, and the capacity provider that they wait in.
+func resolveQueue(r *Request, k *spec.Cluster, in *types.RunTaskInput, request *spec.RunRequest) (err error) {
+	if request.Array, request.ArrayFrom, request.Count, err = taskTotal(in, r.MaxCount); err != nil {
 		return err
 	}
-	if request.CapacityProvider, err = c.queueProvider(k, in); err != nil {
+	if request.CapacityProvider, err = queueProvider(r, k, in); err != nil {
 		return err
 	}
 	if request.CapacityProvider == "" {
 		return checkUnqueued(request)
 	}
-	return c.checkTaskDependencies(request)
+	return checkTaskDependencies(r, request)
 }
 
-func (in *runInput) check() error {
-	if err := in.checkLaunchType(); err != nil {
+func checkRunTask(in *types.RunTaskInput) error {
+	if err := checkLaunchType(in.LaunchType); err != nil {
 		return err
 	}
 	for _, letter := range in.ClientToken {
 		if letter < 33 || letter > 126 {
-			return wire.Errorf(wire.InvalidParameter, "clientToken must hold only printable ASCII without blanks.")
+			return field.Errorf("clientToken", "clientToken must hold only printable ASCII without blanks.")
 		}
 	}
 	if len(in.ClientToken) > 64 {
-		return wire.Errorf(wire.InvalidParameter, "clientToken must be at most 64 characters long, not %d.", len(in.ClientToken))
+		return field.Errorf("clientToken", "clientToken must be at most 64 characters long, not %d.", len(in.ClientToken))
 	}
 	return nil
 }
 
-// hash tells a retry from another request under the same token. It covers every member but the token, whatever the
-// order in which the client wrote them, and takes the cluster by its name.
-func (in *runInput) hash(cluster string) string {
-	parameters := *in
-	parameters.Cluster, parameters.ClientToken = cluster, ""
-	text, err := json.Marshal(parameters)
-	if err != nil {
-		panic(err) // it was decoded from JSON
-	}
-	sum := sha256.Sum256(text)
-	return hex.EncodeToString(sum[:])
-}
+// maxInstances is ECS's limit for one StartTask.
+const maxInstances = 10
 
-type startInput struct {
-	launchInput
-	Instances []string `json:"containerInstances"`
-}
-
-func (c *Request) startTask(ctx context.Context, in *startInput) (*launchOutput, error) {
-	k, err := c.resolveCluster(in.Cluster)
+func startTask(ctx context.Context, r *Request, in *types.StartTaskInput) (*types.StartTaskOutput, error) {
+	k, err := r.cluster(in.Cluster)
 	if err != nil {
 		return nil, err
 	}
-	request, err := c.newRunRequest(k, &in.launchInput)
+	request, definition, err := newRunRequest(r, k, launch(*in))
 	if err != nil {
 		return nil, err
 	}
-	if len(in.Instances) == 0 {
+	if len(in.ContainerInstances) == 0 {
 		return nil, wire.Errorf(wire.Client, "Container Instances cannot be empty.")
 	}
-	if len(in.Instances) > maxInstances {
-		return nil, wire.Errorf(wire.InvalidParameter, "containerInstances can have at most %d items, not %d.", maxInstances, len(in.Instances))
+	if len(in.ContainerInstances) > maxInstances {
+		return nil, field.Errorf("containerInstances", "containerInstances can have at most %d items, not %d.", maxInstances, len(in.ContainerInstances))
 	}
-	for _, given := range in.Instances {
-		id, err := parseInCluster(k.Name, "container-instance", given)
+	for _, given := range in.ContainerInstances {
+		id, err := parseInCluster(k.Name, arn.ContainerInstance, given)
 		if err != nil {
 			return nil, err
 		}
 		request.Hosts = append(request.Hosts, id)
 	}
-	if request.LaunchType, err = resolveLaunchType(c.View.Definition(request.Definition), ""); err != nil {
+	if request.LaunchType, err = resolveLaunchType(definition, ""); err != nil {
 		return nil, err
 	}
 	if err := checkUnqueued(&request); err != nil {
 		return nil, err
 	}
-	result, err := c.Store.Run(ctx, request)
-	return c.runTaskOutput(k.Name, &result, err)
+	result, err := r.Store.Run(ctx, request)
+	out, err := runTaskOutput(r, k.Name, &result, err)
+	return (*types.StartTaskOutput)(out), err
 }
 
-// newRunRequest checks what RunTask and StartTask share and makes the request that the cluster places.
-func (c *Request) newRunRequest(k *spec.Cluster, in *launchInput) (spec.RunRequest, error) {
-	definition, err := c.activeDefinition(in.Definition)
+// launch has the members that RunTask and StartTask share. What differs is zero in a launch of RunTask.
+type launch types.StartTaskInput
+
+func launchOf(in *types.RunTaskInput) launch {
+	return launch{
+		TaskDefinition: in.TaskDefinition, Group: in.Group, StartedBy: in.StartedBy, Overrides: in.Overrides, Tags: in.Tags,
+		PropagateTags: in.PropagateTags, NetworkConfiguration: in.NetworkConfiguration, EnableECSManagedTags: in.EnableECSManagedTags,
+		ReferenceID: in.ReferenceID,
+	}
+}
+
+// newRunRequest checks what RunTask and StartTask share and makes the request that the store places.
+func newRunRequest(r *Request, k *spec.Cluster, in launch) (spec.RunRequest, *spec.TaskDefinition, error) {
+	definition, err := activeDefinition(r, in.TaskDefinition)
 	if err != nil {
-		return spec.RunRequest{}, err
+		return spec.RunRequest{}, nil, err
 	}
 	if err := in.check(); err != nil {
-		return spec.RunRequest{}, err
+		return spec.RunRequest{}, nil, err
 	}
-	overrides, err := in.Overrides.normalise(definition)
+	overrides, err := taskdef.ParseOverrides(in.Overrides, definition)
 	if err != nil {
-		return spec.RunRequest{}, err
+		return spec.RunRequest{}, nil, err
 	}
 	request := spec.RunRequest{
 		Cluster: k.Name, Definition: definition.Name(), Group: cmp.Or(in.Group, "family:"+definition.Family),
-		StartedBy: in.StartedBy, Overrides: overrides, Tags: in.Tags,
+		StartedBy: in.StartedBy, Overrides: overrides,
 	}
 	if request.Tags, err = in.taskTags(k, definition); err != nil {
-		return spec.RunRequest{}, err
+		return spec.RunRequest{}, nil, err
 	}
-	if err := checkSchedulingTags(request.Tags); err != nil {
-		return spec.RunRequest{}, err
-	}
-	return request, nil
+	return request, definition, tags.CheckScheduling(request.Tags)
 }
 
 // activeDefinition finds the definition to run: an ACTIVE one.
-func (c *Request) activeDefinition(given string) (*spec.TaskDefinition, error) {
+func activeDefinition(r *Request, given string) (*spec.TaskDefinition, error) {
 	name, err := definitionName(given)
 	if err != nil {
 		return nil, err
 	}
-	definition := c.View.Definition(name)
+	definition := r.View.Definition(name)
 	if definition == nil {
 		return nil, wire.Errorf(wire.Client, "TaskDefinition not found.")
 	}
 	if definition.Status != spec.DefinitionActive {
-		return nil, wire.Errorf(wire.InvalidParameter, "TaskDefinition is inactive")
+		return nil, field.Errorf("taskDefinition", "TaskDefinition is inactive")
 	}
 	return definition, nil
 }
 
-func (in *launchInput) check() error {
+func (in launch) check() error {
 	switch {
 	case in.NetworkConfiguration != nil:
-		return wire.Errorf(wire.InvalidParameter, "Network Configuration is not valid for the given networkMode of this task definition. Remove networkConfiguration: Pinion has no awsvpc yet.")
+		return field.Errorf("networkConfiguration", "Network Configuration is not valid for the given networkMode of this task definition. Remove networkConfiguration: Pinion has no awsvpc yet.")
 	case len(in.StartedBy) > 128:
-		return wire.Errorf(wire.InvalidParameter, "startedBy must be at most 128 characters long, not %d.", len(in.StartedBy))
+		return field.Errorf("startedBy", "startedBy must be at most 128 characters long, not %d.", len(in.StartedBy))
 	case len(in.ReferenceID) > 1024:
-		return wire.Errorf(wire.InvalidParameter, "referenceId must be at most 1024 characters long, not %d.", len(in.ReferenceID))
+		return field.Errorf("referenceId", "referenceId must be at most 1024 characters long, not %d.", len(in.ReferenceID))
 	case len(in.Group) > 255:
-		return wire.Errorf(wire.InvalidParameter, "group must be at most 255 characters long, not %d.", len(in.Group))
-	case strings.HasPrefix(in.Group, "service:"):
-		return wire.Errorf(wire.InvalidParameter, "Invalid namespace for group: service: is reserved for services.")
+		return field.Errorf("group", "group must be at most 255 characters long, not %d.", len(in.Group))
+	case strings.HasPrefix(in.Group, serviceGroup):
+		return field.Errorf("group", "Invalid namespace for group: service: is reserved for services.")
 	case in.PropagateTags == "SERVICE":
-		return wire.Errorf(wire.InvalidParameter, "propagateTags SERVICE is not valid here: the task belongs to no service.")
+		return field.Errorf("propagateTags", "propagateTags SERVICE is not valid here: the task belongs to no service.")
 	}
-	if err := inEnum("propagateTags", in.PropagateTags, "TASK_DEFINITION", "NONE"); err != nil {
+	if err := field.OneOf("propagateTags", in.PropagateTags, "TASK_DEFINITION", "NONE"); err != nil {
 		return err
 	}
-	return checkTags(in.Tags)
+	return tags.Check(in.Tags)
 }
 
-// runTaskOutput turns the outcome of a run into the answer.
-func (c *Request) runTaskOutput(cluster string, result *spec.RunResult, err error) (*launchOutput, error) {
+// taskTags are the tags that the tasks of a call get: its own, those of the definition if it asks for them, ECS's own if it asks
+// for that.
+func (in launch) taskTags(k *spec.Cluster, definition *spec.TaskDefinition) ([]spec.Tag, error) {
+	all := in.Tags
+	if in.PropagateTags == "TASK_DEFINITION" {
+		all = tags.Merge(definition.Tags, in.Tags)
+	}
+	if len(all) > spec.MaxTags {
+		return nil, field.Errorf("tags", "tags of the call and of the task definition come to %d, a task can have %d", len(all), spec.MaxTags)
+	}
+	if in.EnableECSManagedTags {
+		all = append(all[:len(all):len(all)], spec.Tag{Key: tags.ManagedKey, Value: k.Name})
+	}
+	return all, nil
+}
+
+// runTaskOutput turns the outcome of a run into the output.
+func runTaskOutput(r *Request, cluster string, result *spec.RunResult, err error) (*types.RunTaskOutput, error) {
 	if conflict, ok := errors.AsType[*spec.ClientTokenConflict](err); ok {
 		refusal := wire.Errorf("ConflictException", "The clientToken was used before with other parameters. resourceIds are the tasks that it started.")
 		for _, id := range conflict.TaskIDs {
-			refusal.ResourceIDs = append(refusal.ResourceIDs, c.taskARN(cluster, id))
+			refusal.ResourceIDs = append(refusal.ResourceIDs, r.render().TaskARN(cluster, id))
 		}
 		return nil, refusal
 	}
 	if errors.Is(err, spec.ErrNoHosts) {
-		return nil, wire.Errorf(wire.InvalidParameter, "No Container Instances were found in your cluster.")
+		return nil, field.Errorf("cluster", "No Container Instances were found in your cluster.")
 	}
 	if err != nil {
 		return nil, err
 	}
-	out := &launchOutput{Tasks: []task{}, Failures: []failure{}}
+	out := &types.RunTaskOutput{Tasks: []types.Task{}, Failures: []types.Failure{}}
 	for _, t := range result.Tasks {
-		out.Tasks = append(out.Tasks, c.renderTask(t, true))
+		out.Tasks = append(out.Tasks, r.render().Task(t, true))
 	}
 	for _, f := range result.Failures {
-		refused := failure{Reason: f.Reason, Detail: f.Detail}
+		failure := types.Failure{Reason: f.Reason, Detail: f.Detail}
 		if f.HostID != "" {
-			refused.ARN = c.instanceARN(cluster, f.HostID)
+			failure.ARN = r.render().InstanceARN(cluster, f.HostID)
 		}
-		out.Failures = append(out.Failures, refused)
+		out.Failures = append(out.Failures, failure)
 	}
 	return out, nil
 }

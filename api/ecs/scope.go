@@ -5,121 +5,108 @@ import (
 	"reflect"
 	"strings"
 
+	"pinion/api/ecs/arn"
 	"pinion/api/wire"
 	"pinion/raftfsm/spec"
 )
 
-// scope knows where the input of an operation says which cluster it is about, so that a key that is bound to a cluster
-// can be held to it in one place.
+// scope says which clusters the calls of an operation are about, so that a key that is for one cluster is held to it in one
+// place. Every line of the table has one; the zero value refuses such keys, as poolWide does.
 type scope struct {
-	name     string
-	cluster  []int // the field with the cluster of what is asked for; without a value it is the default cluster
-	clusters []int // a list of clusters; empty is the default cluster
-	resource []int // an ARN
-	open     bool  // what belongs to no cluster, such as task definitions, is for every key with the role
+	kind    scopeKind
+	members []string // of the input, by their JSON names; see inCluster
 }
 
-func scopeOf(o Operation) scope {
-	cluster := jsonField(o.Input, "cluster")
-	if cluster != nil && o.Input.FieldByIndex(cluster).Type == reflect.TypeFor[wire.Unsupported]() {
-		cluster = nil // no value of it passes, so the call is about all clusters
-	}
-	if cluster == nil {
-		cluster = jsonField(o.Input, "clusterName")
-	}
-	return scope{
-		name: o.Name, cluster: cluster, clusters: jsonField(o.Input, "clusters"), resource: jsonField(o.Input, "resourceArn"),
-		open: o.Role != spec.RoleAdmin,
-	}
-}
+type scopeKind int
 
-// refuse refuses an input that is about another cluster than the one that the caller's key is bound to.
-func (s scope) refuse(c *Request, input reflect.Value) error {
-	if c.Scope == "" {
+const (
+	scopeMissing scopeKind = iota
+	scopePool
+	scopeNone
+	scopeClusters
+)
+
+var (
+	// poolWide is about all clusters: a key for one of them may not call it.
+	poolWide = scope{kind: scopePool}
+	// unscoped is about what belongs to no cluster, such as task definitions: every key with the role may call it.
+	unscoped = scope{kind: scopeNone}
+)
+
+// inCluster is about the clusters in these members of the input: names of clusters, where nothing stands for the default one,
+// or ARNs of resources in members whose names end in Arn or Arns.
+func inCluster(members ...string) scope { return scope{scopeClusters, members} }
+
+// check refuses an input about another cluster than the one that the caller's key is for.
+func (s scope) check(r *Request, operation string, input reflect.Value) error {
+	if r.Scope == "" || s.kind == scopeNone {
 		return nil
 	}
-	named, err := s.named(c, input)
-	if err != nil {
-		return err
+	if s.kind != scopeClusters || len(s.members) == 0 {
+		return wire.Errorf(wire.AccessDenied, "%s may not do this: its key is for the cluster %s alone, and %s is about all of them.", r.Principal, r.Scope, operation)
 	}
-	if named == nil && !s.open {
-		return wire.Errorf(wire.AccessDenied, "%s may not do this: its key is for the cluster %s alone, and %s is about all of them.", c.Principal, c.Scope, s.name)
-	}
-	for _, cluster := range named {
-		if err := c.Scope.Check(c.Principal, cluster); err != nil {
+	for _, member := range s.members {
+		if err := checkMember(r, member, input); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// named are the clusters that an input is about; none when that is not what it is about.
-func (s scope) named(c *Request, input reflect.Value) ([]string, error) {
-	var given []string
-	switch {
-	case s.cluster != nil:
-		given = []string{stringField(input, s.cluster)}
-	case s.clusters != nil:
-		given, _ = input.FieldByIndex(s.clusters).Interface().([]string)
-		if len(given) == 0 {
-			given = []string{""}
+func checkMember(r *Request, member string, input reflect.Value) error {
+	for _, given := range textsIn(input, member) {
+		cluster := given
+		if strings.HasSuffix(member, "Arn") || strings.HasSuffix(member, "Arns") {
+			found, shared, err := clusterOf(r, given)
+			if err != nil || shared {
+				return err
+			}
+			cluster = found
+		} else {
+			parsed, err := arn.Parse(arn.Cluster, cmp.Or(given, spec.DefaultCluster))
+			if err != nil {
+				return err
+			}
+			cluster = parsed.Cluster
 		}
-	case s.resource != nil:
-		return c.clustersOf(stringField(input, s.resource)), nil
-	}
-	var names []string
-	for _, text := range given {
-		r, err := parseResource("cluster", cmp.Or(text, spec.DefaultCluster))
-		if err != nil {
-			return nil, err
+		if err := r.Scope.Check(r.Principal, cluster); err != nil {
+			return err
 		}
-		names = append(names, r.name)
-	}
-	return names, nil
-}
-
-// clustersOf is the cluster that a resource with this ARN belongs to; none for what belongs to no cluster, or is not known.
-func (c *Request) clustersOf(arn string) []string {
-	path := strings.Split(arn[strings.LastIndexByte(arn, ':')+1:], "/")
-	switch {
-	case len(path) == 2 && path[0] == "task": // the old form, without the cluster
-		if task := c.View.Task(path[1]); task != nil {
-			return []string{task.Cluster}
-		}
-		return nil
-	case len(path) == 2 && path[0] == "container-instance":
-		if host := c.View.Host(path[1]); host != nil {
-			return []string{host.Cluster}
-		}
-		return nil
-	case len(path) < 2 || path[0] == "task-definition" || path[0] == "capacity-provider":
-		return nil
-	}
-	return path[1:2]
-}
-
-// jsonField finds the field with a JSON name; nil when there is none.
-func jsonField(of reflect.Type, name string) []int {
-	if field, known := wire.Fields(of)[name]; known {
-		return field.Index
 	}
 	return nil
 }
 
-// stringField is the value of a field of text; empty where there is no such field.
-func stringField(input reflect.Value, field []int) string {
-	if field == nil {
-		return ""
+// clusterOf is the cluster of the resource with this ARN. A shared resource belongs to no cluster.
+func clusterOf(r *Request, given string) (cluster string, shared bool, err error) {
+	parsed, err := arn.ParseAny(given)
+	if err != nil {
+		return "", false, err
 	}
-	value := input.FieldByIndex(field)
-	if value.Kind() == reflect.Pointer {
-		if value.IsNil() {
-			return ""
+	switch {
+	case parsed.Kind == arn.TaskDefinition || parsed.Kind == arn.CapacityProvider:
+		return "", true, nil
+	case parsed.Cluster != "":
+		return parsed.Cluster, false, nil
+	case parsed.Kind == arn.Task:
+		if task := r.View.Task(parsed.Name); task != nil {
+			return task.Cluster, false, nil
 		}
-		value = value.Elem()
+	case parsed.Kind == arn.ContainerInstance:
+		if host := r.View.Host(parsed.Name); host != nil {
+			return host.Cluster, false, nil
+		}
 	}
-	if value.Kind() != reflect.String {
-		return ""
+	return "", false, wire.Errorf(wire.AccessDenied, "%s may not do this: its key is for the cluster %s, and %s names no cluster: use the ARN in the long form.", r.Principal, r.Scope, given)
+}
+
+// textsIn are the values of a member that is a text or a list of texts. An empty list is about what nothing stands for.
+func textsIn(input reflect.Value, member string) []string {
+	value := input.FieldByIndex(wire.Fields(input.Type())[member].Index)
+	if list, ok := value.Interface().([]string); ok {
+		if len(list) == 0 && !strings.HasSuffix(member, "Arns") {
+			return []string{""}
+		}
+		return list
 	}
-	return value.String()
+	return []string{value.String()}
 }

@@ -2,138 +2,140 @@ package ecs
 
 import (
 	"context"
-	"strings"
 
+	"pinion/api/ecs/arn"
+	"pinion/api/ecs/field"
+	"pinion/api/ecs/types"
 	"pinion/api/wire"
 	"pinion/raftfsm/spec"
 )
 
-// The operations that look for what does not exist here: services and what belongs to them. They answer as ECS answers
-// where there is none, so that clients that look around go on.
+// The operations that look at services and their deployments. They answer from the list of services in view.Renderer, which is
+// empty so far, as ECS answers where there is none: clients that look around go on.
 
-// maxServices is ECS's limit for one DescribeServices.
-const maxServices = 10
+// ECS's limits for one request.
+const (
+	maxServices           = 10
+	maxServiceDeployments = 20
+)
 
-type listServicesInput struct {
-	paging
-	Cluster            string `json:"cluster"`
-	LaunchType         string `json:"launchType"`
-	SchedulingStrategy string `json:"schedulingStrategy"`
-	ResourceManagement string `json:"resourceManagementType"`
-}
-
-type listServicesOutput struct {
-	ARNs []string `json:"serviceArns"`
-}
-
-func (c *Request) listServices(_ context.Context, in *listServicesInput) (*listServicesOutput, error) {
-	if _, err := c.resolveCluster(in.Cluster); err != nil {
-		return nil, err
-	}
-	if err := inEnum("launchType", in.LaunchType, launchEC2, "FARGATE", launchExternal, "MANAGED_INSTANCES"); err != nil {
-		return nil, err
-	}
-	if err := inEnum("schedulingStrategy", in.SchedulingStrategy, "REPLICA", "DAEMON"); err != nil {
-		return nil, err
-	}
-	if err := inEnum("resourceManagementType", in.ResourceManagement, "CUSTOMER", "ECS"); err != nil {
-		return nil, err
-	}
-	return &listServicesOutput{[]string{}}, in.checkEmptyList()
-}
-
-// checkEmptyList checks the paging of a list that is always empty.
-func (p paging) checkEmptyList() error {
-	_, _, err := paginate(p, []string{}, false, strings.Clone)
-	return err
-}
-
-type describeServicesInput struct {
-	Cluster  string   `json:"cluster"`
-	Services []string `json:"services"`
-	Include  []string `json:"include"`
-}
-
-type describeServicesOutput struct {
-	Services []struct{} `json:"services"`
-	Failures []failure  `json:"failures"`
-}
-
-func (c *Request) describeServices(_ context.Context, in *describeServicesInput) (*describeServicesOutput, error) {
-	k, err := c.resolveCluster(in.Cluster)
+func listServices(_ context.Context, r *Request, in *types.ListServicesInput) (*types.ListServicesOutput, error) {
+	k, err := r.cluster(in.Cluster)
 	if err != nil {
 		return nil, err
 	}
-	if err := allInEnum("include", in.Include, "TAGS"); err != nil {
+	if err := field.OneOf("launchType", in.LaunchType, types.LaunchTypes...); err != nil {
 		return nil, err
 	}
-	if len(in.Services) == 0 {
-		return nil, wire.Errorf(wire.InvalidParameter, "Services cannot be empty.")
+	if err := field.OneOf("schedulingStrategy", in.SchedulingStrategy, types.SchedulingStrategies...); err != nil {
+		return nil, err
 	}
-	if len(in.Services) > maxServices {
-		return nil, wire.Errorf(wire.InvalidParameter, "services can have at most %d items.", maxServices)
+	if err := field.OneOf("resourceManagementType", in.ResourceManagementType, types.ResourceManagementTypes...); err != nil {
+		return nil, err
 	}
-	out := &describeServicesOutput{Services: []struct{}{}, Failures: []failure{}}
-	for _, given := range in.Services {
-		name, err := parseInCluster(k.Name, "service", given)
-		if err != nil {
-			return nil, err
+	return listServiceARNs(in.Paging, r.render().Services(k.Name), func(s *types.Service) bool {
+		return (in.LaunchType == "" || in.LaunchType == s.LaunchType) &&
+			(in.SchedulingStrategy == "" || in.SchedulingStrategy == s.SchedulingStrategy) &&
+			(in.ResourceManagementType == "" || in.ResourceManagementType == s.ResourceManagementType)
+	})
+}
+
+// listServiceARNs is a page of the services that match, in the order of their names.
+func listServiceARNs(p types.Paging, services []*types.Service, matches func(*types.Service) bool) (*types.ListServicesOutput, error) {
+	out := &types.ListServicesOutput{ServiceARNs: []string{}}
+	var matching []*types.Service
+	for _, service := range services {
+		if matches(service) {
+			matching = append(matching, service)
 		}
-		out.Failures = append(out.Failures, failure{ARN: c.arn("service/" + k.Name + "/" + name), Reason: spec.ReasonMissing})
+	}
+	page, next, err := paginate(p, matching, false, func(s *types.Service) string { return s.ServiceName })
+	if err != nil {
+		return nil, err
+	}
+	out.NextToken = next
+	for _, service := range page {
+		out.ServiceARNs = append(out.ServiceARNs, service.ServiceARN)
 	}
 	return out, nil
 }
 
-type listByNamespaceInput struct {
-	paging
-	Namespace string `json:"namespace"`
-}
-
-func (c *Request) listServicesByNamespace(_ context.Context, in *listByNamespaceInput) (*listServicesOutput, error) {
-	if err := in.checkEmptyList(); err != nil {
+func listServicesByNamespace(_ context.Context, _ *Request, in *types.ListServicesByNamespaceInput) (*types.ListServicesByNamespaceOutput, error) {
+	if _, err := listServiceARNs(in.Paging, nil, nil); err != nil {
 		return nil, err
 	}
 	return nil, wire.Errorf("NamespaceNotFoundException", "The namespace %s was not found: there is no service discovery here.", in.Namespace)
 }
 
-type listDeploymentsInput struct {
-	paging
-	Cluster   string   `json:"cluster"`
-	Service   string   `json:"service"`
-	Status    []string `json:"status"`
-	CreatedAt any      `json:"createdAt"`
-}
-
-type listDeploymentsOutput struct {
-	Deployments []struct{} `json:"serviceDeployments"`
-}
-
-func (c *Request) listServiceDeployments(_ context.Context, in *listDeploymentsInput) (*listDeploymentsOutput, error) {
-	if _, err := c.resolveCluster(in.Cluster); err != nil {
+func describeServices(_ context.Context, r *Request, in *types.DescribeServicesInput) (*types.DescribeServicesOutput, error) {
+	k, err := r.cluster(in.Cluster)
+	if err != nil {
 		return nil, err
 	}
-	if err := in.checkEmptyList(); err != nil {
+	if err := field.AllOf("include", in.Include, types.ServiceFields...); err != nil {
 		return nil, err
 	}
-	return nil, wire.Errorf("ServiceNotFoundException", "Service not found.")
-}
-
-type describeDeploymentsInput struct {
-	ARNs []string `json:"serviceDeploymentArns"`
-}
-
-type describeDeploymentsOutput struct {
-	Deployments []struct{} `json:"serviceDeployments"`
-	Failures    []failure  `json:"failures"`
-}
-
-func (c *Request) describeServiceDeployments(_ context.Context, in *describeDeploymentsInput) (*describeDeploymentsOutput, error) {
-	if len(in.ARNs) == 0 || len(in.ARNs) > maxServices*2 {
-		return nil, wire.Errorf(wire.InvalidParameter, "serviceDeploymentArns must have 1 to %d items, not %d.", maxServices*2, len(in.ARNs))
+	if len(in.Services) == 0 {
+		return nil, field.Errorf("services", "Services cannot be empty.")
 	}
-	out := &describeDeploymentsOutput{Deployments: []struct{}{}, Failures: []failure{}}
-	for _, arn := range in.ARNs {
-		out.Failures = append(out.Failures, failure{ARN: arn, Reason: spec.ReasonMissing})
+	if len(in.Services) > maxServices {
+		return nil, field.Errorf("services", "services can have at most %d items.", maxServices)
+	}
+	out := &types.DescribeServicesOutput{Services: []types.Service{}, Failures: []types.Failure{}}
+	for _, given := range in.Services {
+		name, err := parseInCluster(k.Name, arn.Service, given)
+		if err != nil {
+			return nil, err
+		}
+		if service := r.render().Service(k.Name, name); service != nil {
+			out.Services = append(out.Services, *service)
+			continue
+		}
+		out.Failures = append(out.Failures, types.Failure{ARN: r.render().ServiceARN(k.Name, name), Reason: spec.ReasonMissing})
+	}
+	return out, nil
+}
+
+func listServiceDeployments(_ context.Context, r *Request, in *types.ListServiceDeploymentsInput) (*types.ListServiceDeploymentsOutput, error) {
+	k, err := r.cluster(in.Cluster)
+	if err != nil {
+		return nil, err
+	}
+	page, next, err := paginate(in.Paging, []types.ServiceDeploymentBrief{}, false, func(d types.ServiceDeploymentBrief) string { return d.ServiceDeploymentARN })
+	if err != nil {
+		return nil, err
+	}
+	if err := checkService(r, k, in.Service); err != nil {
+		return nil, err
+	}
+	return &types.ListServiceDeploymentsOutput{ServiceDeployments: page, NextToken: next}, nil
+}
+
+// checkService refuses a service that the cluster does not have.
+func checkService(r *Request, k *spec.Cluster, given string) error {
+	parsed, err := arn.Parse(arn.Service, given)
+	if err != nil || r.render().Service(k.Name, parsed.Name) == nil {
+		return wire.Errorf("ServiceNotFoundException", "Service not found.")
+	}
+	return nil
+}
+
+// groupOf is the group of the tasks of a service, which is given by name or ARN.
+func groupOf(service string) string {
+	parsed, _ := arn.Parse(arn.Service, service) // checkService has read it
+	return serviceGroup + parsed.Name
+}
+
+// serviceGroup begins the groups that services give to their tasks.
+const serviceGroup = "service:"
+
+func describeServiceDeployments(_ context.Context, _ *Request, in *types.DescribeServiceDeploymentsInput) (*types.DescribeServiceDeploymentsOutput, error) {
+	if len(in.ServiceDeploymentARNs) == 0 || len(in.ServiceDeploymentARNs) > maxServiceDeployments {
+		return nil, field.Errorf("serviceDeploymentArns", "serviceDeploymentArns must have 1 to %d items, not %d.", maxServiceDeployments, len(in.ServiceDeploymentARNs))
+	}
+	out := &types.DescribeServiceDeploymentsOutput{ServiceDeployments: []types.ServiceDeployment{}, Failures: []types.Failure{}}
+	for _, given := range in.ServiceDeploymentARNs {
+		out.Failures = append(out.Failures, types.Failure{ARN: given, Reason: spec.ReasonMissing})
 	}
 	return out, nil
 }

@@ -6,7 +6,9 @@ import (
 	"slices"
 	"strings"
 
-	"pinion/api/wire"
+	"pinion/api/ecs/field"
+	"pinion/api/ecs/types"
+	"pinion/api/ecs/view"
 	"pinion/raftfsm"
 	"pinion/raftfsm/spec"
 )
@@ -18,7 +20,7 @@ type accountSetting struct {
 	managed bool     // by AWS; nobody can choose
 }
 
-var containerInsights = accountSetting{name: "containerInsights", values: []string{"disabled", "enabled", "enhanced"}}
+var containerInsights = accountSetting{name: view.ContainerInsights, values: []string{view.ContainerInsightsDefault, "enabled", "enhanced"}}
 
 // accountSettings are all there are, in the order in which they are listed.
 var accountSettings = []accountSetting{
@@ -35,26 +37,14 @@ var accountSettings = []accountSetting{
 	{name: "taskLongArnFormat", values: []string{"enabled"}},
 }
 
-// shownSetting is ECS's Setting.
-type shownSetting struct {
-	Name      string `json:"name"`
-	Value     string `json:"value"`
-	Principal string `json:"principalArn"`
-	Type      string `json:"type"`
-}
-
-type settingOutput struct {
-	Setting shownSetting `json:"setting"`
-}
-
-// parsePrincipal is what the state calls a principal: the account itself stands for everybody.
-func (c *Request) parsePrincipal(given string) (string, error) {
-	principal := cmp.Or(given, c.Principal)
+// parsePrincipal is what the state calls a principal: empty for the account itself, which stands for everybody.
+func parsePrincipal(r *Request, given string) (string, error) {
+	principal := cmp.Or(given, r.Principal)
 	if principal == rootARN {
 		return "", nil
 	}
 	if !strings.HasPrefix(principal, "arn:aws:iam::"+spec.AccountID+":") || len(principal) > maxReason {
-		return "", wire.Errorf(wire.InvalidParameter, "principalArn %s is not the ARN of an access key of this account, arn:aws:iam::%s:user/KEYID, nor that of the account, %s.", principal, spec.AccountID, rootARN)
+		return "", field.Errorf("principalArn", "principalArn %s is not the ARN of an access key of this account, arn:aws:iam::%s:user/KEYID, nor that of the account, %s.", principal, spec.AccountID, rootARN)
 	}
 	return principal, nil
 }
@@ -71,91 +61,118 @@ func findSetting(name string) (accountSetting, error) {
 	for _, s := range accountSettings {
 		names = append(names, s.name)
 	}
-	return accountSetting{}, wire.Errorf(wire.InvalidParameter, "name must be one of %s, not %q", strings.Join(names, ", "), name)
+	return accountSetting{}, field.Errorf("name", "name must be one of %s, not %q", strings.Join(names, ", "), name)
 }
 
 // effectiveSetting is the value that counts for a principal: its own, the account's, or the default.
-func (c *Request) effectiveSetting(principal string, s accountSetting) string {
+func effectiveSetting(r *Request, principal string, s accountSetting) string {
 	for _, whose := range []string{principal, ""} {
-		if chosen := c.View.AccountSetting(whose, s.name); chosen != nil {
+		if chosen := r.View.AccountSetting(whose, s.name); chosen != nil {
 			return chosen.Value
 		}
 	}
 	return s.values[0]
 }
 
-func (s accountSetting) shown(principal, value string) shownSetting {
+func (s accountSetting) output(principal, value string) types.Setting {
 	kind := "user"
 	if s.managed {
 		kind = "aws_managed"
 	}
-	return shownSetting{s.name, value, cmp.Or(principal, rootARN), kind}
+	return types.Setting{Name: s.name, Value: value, PrincipalARN: cmp.Or(principal, rootARN), Type: kind}
 }
 
-type putSettingInput struct {
-	putDefaultSettingInput
-	Principal string `json:"principalArn"`
-}
-
-type putDefaultSettingInput struct {
-	Name  string `json:"name"`
-	Value string `json:"value"`
-}
-
-func (c *Request) putAccountSetting(ctx context.Context, in *putSettingInput) (*settingOutput, error) {
-	principal, err := c.parsePrincipal(in.Principal)
+func putAccountSetting(ctx context.Context, r *Request, in *types.PutAccountSettingInput) (*types.PutAccountSettingOutput, error) {
+	principal, err := parsePrincipal(r, in.PrincipalARN)
 	if err != nil {
 		return nil, err
 	}
-	return c.putSetting(ctx, principal, in.putDefaultSettingInput)
+	setting, err := putSetting(ctx, r, principal, in.Name, in.Value)
+	return &types.PutAccountSettingOutput{Setting: setting}, err
 }
 
-func (c *Request) putAccountSettingDefault(ctx context.Context, in *putDefaultSettingInput) (*settingOutput, error) {
-	return c.putSetting(ctx, "", *in)
+func putAccountSettingDefault(ctx context.Context, r *Request, in *types.PutAccountSettingDefaultInput) (*types.PutAccountSettingDefaultOutput, error) {
+	setting, err := putSetting(ctx, r, "", in.Name, in.Value)
+	return &types.PutAccountSettingDefaultOutput{Setting: setting}, err
 }
 
-func (c *Request) putSetting(ctx context.Context, principal string, in putDefaultSettingInput) (*settingOutput, error) {
-	setting, err := findSetting(in.Name)
+func putSetting(ctx context.Context, r *Request, principal, name, value string) (types.Setting, error) {
+	setting, err := findSetting(name)
 	if err != nil {
-		return nil, err
+		return types.Setting{}, err
 	}
 	if setting.managed {
-		return nil, wire.Errorf(wire.InvalidParameter, "%s cannot be set: it is read only.", setting.name)
+		return types.Setting{}, field.Errorf("name", "%s cannot be set: it is read only.", setting.name)
 	}
-	if strings.HasSuffix(setting.name, "LongArnFormat") && in.Value == "disabled" {
-		return nil, wire.Errorf(wire.InvalidParameter, "%s cannot be disabled: the long format of ARNs is the only one.", setting.name)
+	if strings.HasSuffix(setting.name, "LongArnFormat") && value == "disabled" {
+		return types.Setting{}, field.Errorf("value", "%s cannot be disabled: the long format of ARNs is the only one.", setting.name)
 	}
-	if err := allInEnum("value of "+setting.name, []string{in.Value}, setting.values...); err != nil {
-		return nil, err
+	if err := field.Choice("value", "value of "+setting.name, value, setting.values...); err != nil {
+		return types.Setting{}, err
 	}
-	stored, err := apply[*spec.AccountSetting](ctx, c, raftfsm.PutAccountSetting{Setting: spec.AccountSetting{Name: setting.name, Value: in.Value, Principal: principal}})
+	stored, err := apply[*spec.AccountSetting](ctx, r, raftfsm.PutAccountSetting{Setting: spec.AccountSetting{Name: setting.name, Value: value, Principal: principal}})
 	if err != nil {
-		return nil, err
+		return types.Setting{}, err
 	}
-	return &settingOutput{setting.shown(principal, stored.Value)}, nil
-}
-
-type deleteSettingInput struct {
-	Name      string `json:"name"`
-	Principal string `json:"principalArn"`
+	return setting.output(principal, stored.Value), nil
 }
 
 // deleteAccountSetting answers with the value that counts from now on.
-func (c *Request) deleteAccountSetting(ctx context.Context, in *deleteSettingInput) (*settingOutput, error) {
+func deleteAccountSetting(ctx context.Context, r *Request, in *types.DeleteAccountSettingInput) (*types.DeleteAccountSettingOutput, error) {
 	setting, err := findSetting(in.Name)
 	if err != nil {
 		return nil, err
 	}
-	principal, err := c.parsePrincipal(in.Principal)
+	principal, err := parsePrincipal(r, in.PrincipalARN)
 	if err != nil {
 		return nil, err
 	}
-	if _, err := c.Store.Propose(ctx, raftfsm.DeleteAccountSetting{Principal: principal, Name: setting.name}); err != nil {
+	if _, err := r.Store.Propose(ctx, raftfsm.DeleteAccountSetting{Principal: principal, Name: setting.name}); err != nil {
 		return nil, err
 	}
 	value := setting.values[0]
-	if forAll := c.View.AccountSetting("", setting.name); forAll != nil && principal != "" {
+	if forAll := r.View.AccountSetting("", setting.name); forAll != nil && principal != "" {
 		value = forAll.Value
 	}
-	return &settingOutput{setting.shown(principal, value)}, nil
+	return &types.DeleteAccountSettingOutput{Setting: setting.output(principal, value)}, nil
+}
+
+// maxSettings is ECS's limit of settings in one answer, and the default.
+const maxSettings = 10
+
+// listAccountSettings lists what a principal chose, or with effectiveSettings what counts for it.
+func listAccountSettings(_ context.Context, r *Request, in *types.ListAccountSettingsInput) (*types.ListAccountSettingsOutput, error) {
+	principal, err := parsePrincipal(r, in.PrincipalARN)
+	if err != nil {
+		return nil, err
+	}
+	if in.Name != "" {
+		if _, err := findSetting(in.Name); err != nil {
+			return nil, err
+		}
+	}
+	paging, err := withLimit(in.Paging, maxSettings)
+	if err != nil {
+		return nil, err
+	}
+	page, next, err := paginate(paging, selectSettings(r, principal, in), false, func(s types.Setting) string { return s.Name })
+	if err != nil {
+		return nil, err
+	}
+	return &types.ListAccountSettingsOutput{Settings: nonNil(page), NextToken: next}, nil
+}
+
+func selectSettings(r *Request, principal string, in *types.ListAccountSettingsInput) []types.Setting {
+	var found []types.Setting
+	for _, setting := range accountSettings {
+		chosen := r.View.AccountSetting(principal, setting.name)
+		if chosen == nil && !in.EffectiveSettings || in.Name != "" && in.Name != setting.name {
+			continue
+		}
+		out := setting.output(principal, effectiveSetting(r, principal, setting))
+		if in.Value == "" || in.Value == out.Value {
+			found = append(found, out)
+		}
+	}
+	return found
 }

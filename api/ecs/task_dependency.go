@@ -1,31 +1,53 @@
 package ecs
 
 import (
-	"pinion/api/wire"
+	"pinion/api/ecs/field"
+	"pinion/api/ecs/tags"
 	"pinion/raftfsm/spec"
 )
 
-// checkTaskDependencies refuses to wait for what is not there, which could never come true, or would have come true already.
-func (c *Request) checkTaskDependencies(r *spec.RunRequest) error {
-	terms, _ := spec.ParseSchedulingOptions(r.Tags)
-	for _, after := range terms.Dependencies {
+// checkTaskDependencies refuses tasks that depend on others that are not there: a dependency that is not known could never come
+// true, or would have come true already.
+func checkTaskDependencies(r *Request, request *spec.RunRequest) error {
+	options, _ := spec.ParseSchedulingOptions(request.Tags)
+	for _, after := range options.Dependencies {
 		switch {
-		case after.Group == "" && c.View.Task(after.Task) == nil:
-			return wire.Errorf(wire.InvalidParameter, "The tag %s names task %s, which is not known: there was none of that id within the last hour.", spec.TagAfter, after.Task)
-		case after.Group != "" && after.Group == r.Group:
-			return wire.Errorf(wire.InvalidParameter, "The tag %s names group %s, which is the group of the tasks themselves.", spec.TagAfter, after.Group)
-		case after.Group != "" && !c.hasGroup(r.Cluster, after.Group):
-			return wire.Errorf(wire.InvalidParameter, "The tag %s names group %s, of which cluster %s has no task.", spec.TagAfter, after.Group, r.Cluster)
+		case after.Group == "" && r.View.Task(after.Task) == nil:
+			return field.Errorf("tags", "The tag %s names task %s, which is not known: there was none of that id within the last hour.", spec.TagAfter, after.Task)
+		case after.Group != "" && after.Group == request.Group:
+			return field.Errorf("tags", "The tag %s names group %s, which is the group of the tasks themselves.", spec.TagAfter, after.Group)
+		case after.Group != "" && !hasGroup(r, request.Cluster, after.Group):
+			return field.Errorf("tags", "The tag %s names group %s, of which cluster %s has no task.", spec.TagAfter, after.Group, request.Cluster)
 		}
 	}
 	return nil
 }
 
-func (c *Request) hasGroup(cluster, group string) bool {
-	for t := range c.View.TasksAfter(cluster, "") {
+func hasGroup(r *Request, cluster, group string) bool {
+	for t := range r.View.TasksAfter(cluster, "") {
 		if t.Group == group {
 			return true
 		}
 	}
 	return false
+}
+
+// checkUnqueued refuses what only queued tasks can have, of tasks that are placed at once or not at all.
+func checkUnqueued(request *spec.RunRequest) error {
+	const how = "that takes a queue: give capacityProviderStrategy, such as [{capacityProvider: " + spec.BuiltinCapacityProvider + "}]"
+	options, err := spec.ParseSchedulingOptions(request.Tags)
+	switch {
+	case err != nil:
+		return field.Errorf("tags", "%v.", err)
+	case len(options.Dependencies) > 0:
+		return field.Errorf("tags", "The tag %s has tasks wait for others, and %s.", spec.TagAfter, how)
+	case request.Array:
+		return field.Errorf("array", "array is for tasks that may wait, and %s.", how)
+	}
+	return nil
+}
+
+// CheckTeam says whether a team can have that name, which is the value of a tag.
+func CheckTeam(name string) error {
+	return withType("InvalidParameterException", tags.CheckTeam(name))
 }

@@ -6,12 +6,14 @@ import (
 	"strconv"
 	"strings"
 
-	"pinion/api/wire"
+	"pinion/api/ecs/arn"
+	"pinion/api/ecs/field"
+	"pinion/api/ecs/types"
 	"pinion/raftfsm"
 	"pinion/raftfsm/spec"
 )
 
-// maxDeletedDefinitions is how many task definitions one call may delete.
+// maxDeletedDefinitions is how many task definitions one request may delete.
 const maxDeletedDefinitions = 10
 
 // Why a task definition is not deleted, in words that clients match.
@@ -21,30 +23,21 @@ const (
 	reasonNotFound    = "The specified task definition does not exist. Specify a valid account, family, revision and try again."
 )
 
-type deleteDefinitionsInput struct {
-	Definitions []string `json:"taskDefinitions"`
-}
-
-type deleteDefinitionsOutput struct {
-	Definitions []taskDefinition `json:"taskDefinitions"`
-	Failures    []failure        `json:"failures"`
-}
-
 // deleteTaskDefinitions gives up INACTIVE revisions: they are described as DELETE_IN_PROGRESS until no task refers to
 // them any more.
-func (c *Request) deleteTaskDefinitions(ctx context.Context, in *deleteDefinitionsInput) (*deleteDefinitionsOutput, error) {
-	if len(in.Definitions) == 0 {
-		return nil, wire.Errorf(wire.InvalidParameter, "taskDefinitions cannot be empty.")
+func deleteTaskDefinitions(ctx context.Context, r *Request, in *types.DeleteTaskDefinitionsInput) (*types.DeleteTaskDefinitionsOutput, error) {
+	if len(in.TaskDefinitions) == 0 {
+		return nil, field.Errorf("taskDefinitions", "taskDefinitions cannot be empty.")
 	}
-	if len(in.Definitions) > maxDeletedDefinitions {
-		return nil, wire.Errorf(wire.InvalidParameter, "taskDefinitions can have at most %d items, not %d.", maxDeletedDefinitions, len(in.Definitions))
+	if len(in.TaskDefinitions) > maxDeletedDefinitions {
+		return nil, field.Errorf("taskDefinitions", "taskDefinitions can have at most %d items, not %d.", maxDeletedDefinitions, len(in.TaskDefinitions))
 	}
-	out := &deleteDefinitionsOutput{Definitions: []taskDefinition{}, Failures: []failure{}}
-	command := raftfsm.DeleteDefinitions{At: c.Now()}
-	for _, given := range in.Definitions {
-		name, reason := c.checkDeletable(given)
+	out := &types.DeleteTaskDefinitionsOutput{TaskDefinitions: []types.TaskDefinition{}, Failures: []types.Failure{}}
+	command := raftfsm.DeleteDefinitions{At: r.Now()}
+	for _, given := range in.TaskDefinitions {
+		name, reason := checkDeletable(r, given)
 		if reason != "" {
-			out.Failures = append(out.Failures, failure{ARN: given, Reason: reason})
+			out.Failures = append(out.Failures, types.Failure{ARN: given, Reason: reason})
 			continue
 		}
 		if !slices.Contains(command.Names, name) {
@@ -54,28 +47,28 @@ func (c *Request) deleteTaskDefinitions(ctx context.Context, in *deleteDefinitio
 	if len(command.Names) == 0 {
 		return out, nil
 	}
-	deleted, err := apply[[]*spec.TaskDefinition](ctx, c, command)
+	deleted, err := apply[[]*spec.TaskDefinition](ctx, r, command)
 	if err != nil {
 		return nil, err
 	}
 	for _, definition := range deleted {
-		out.Definitions = append(out.Definitions, c.renderDefinition(definition))
+		out.TaskDefinitions = append(out.TaskDefinitions, r.render().Definition(definition))
 	}
 	return out, nil
 }
 
 // checkDeletable reads the name of a revision, and says why it cannot be deleted.
-func (c *Request) checkDeletable(given string) (name, reason string) {
-	r, err := parseResource("task-definition", given)
-	_, revision, _ := strings.Cut(r.name, ":")
+func checkDeletable(r *Request, given string) (name, reason string) {
+	parsed, err := arn.Parse(arn.TaskDefinition, given)
+	_, revision, _ := strings.Cut(parsed.Name, ":")
 	if number, bad := strconv.Atoi(revision); err != nil || bad != nil || number < 1 {
 		return "", reasonInvalidName
 	}
-	switch known := c.View.Definition(r.name); {
+	switch known := r.View.Definition(parsed.Name); {
 	case known == nil:
 		return "", reasonNotFound
 	case known.Status == spec.DefinitionActive:
 		return "", reasonStillActive
 	}
-	return r.name, ""
+	return parsed.Name, ""
 }

@@ -15,15 +15,15 @@ import (
 // values draws a value of a field, as JSON.
 type values = *rapid.Generator[string]
 
-// field is one of a task definition or of a container, with values that are taken, unless another field is against them,
+// member is one of a task definition or of a container, with values that are taken, unless another field is against them,
 // and values that never are.
-type field struct {
+type member struct {
 	name      string
 	good, bad values
 	says      string // what the refusal of a bad value has in it; the name when empty
 }
 
-var taskFields = []field{
+var taskFields = []member{
 	{name: "taskRoleArn", good: texts(`[a-z:/]{0,20}`)},
 	{name: "networkMode", good: oneText("", "bridge", "host"), bad: oneText("awsvpc", "Bridge", "nat")},
 	{name: "volumes", good: just(`[{"name":"data","host":{"sourcePath":"/data"}},{"name":"scratch","host":{}}]`, `[{"name":"scratch"},{"name":"data"},{"name":"more"}]`),
@@ -40,7 +40,7 @@ var taskFields = []field{
 	{name: "ephemeralStorage", good: just(`{}`), bad: just(`{"sizeInGiB":21}`)},
 }
 
-var containerFields = []field{
+var containerFields = []member{
 	{name: "cpu", good: numbers(0, 1024), bad: just(`-1`)},
 	{name: "memory", good: numbers(512, 1024), bad: just(`5`, `-1`)},
 	{name: "memoryReservation", good: numbers(6, 512), bad: just(`5`, `-1`)},
@@ -128,7 +128,7 @@ func drawDefinition(t *rapid.T) *definition {
 	return d
 }
 
-func drawFields(t *rapid.T, fields []field) map[string]string {
+func drawFields(t *rapid.T, fields []member) map[string]string {
 	drawn := map[string]string{}
 	for _, f := range fields {
 		if f.good != nil && rapid.Bool().Draw(t, "with "+f.name) {
@@ -144,7 +144,7 @@ func (d *definition) corrupt(t *rapid.T) (name string) {
 	if rapid.IntRange(0, 2).Draw(t, "where") > 0 {
 		fields, into = containerFields, d.containers[rapid.IntRange(0, len(d.containers)-1).Draw(t, "container")]
 	}
-	fields = slices.DeleteFunc(slices.Clone(fields), func(f field) bool { return f.bad == nil })
+	fields = slices.DeleteFunc(slices.Clone(fields), func(f member) bool { return f.bad == nil })
 	f := fields[rapid.IntRange(0, len(fields)-1).Draw(t, "spoilt")]
 	into[f.name] = f.bad.Draw(t, "bad "+f.name)
 	return cmp.Or(f.says, f.name)

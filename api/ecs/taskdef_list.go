@@ -6,34 +6,25 @@ import (
 	"slices"
 	"strings"
 
+	"pinion/api/ecs/field"
+	"pinion/api/ecs/types"
 	"pinion/raftfsm/spec"
 )
 
-type listDefinitionsInput struct {
-	paging
-	Family string `json:"familyPrefix"` // the whole family, in spite of its name
-	Status string `json:"status"`
-	Sort   string `json:"sort"`
-}
-
-type listDefinitionsOutput struct {
-	ARNs      []string `json:"taskDefinitionArns"`
-	NextToken string   `json:"nextToken,omitempty"`
-}
-
-func (c *Request) listTaskDefinitions(_ context.Context, in *listDefinitionsInput) (*listDefinitionsOutput, error) {
-	if err := inEnum("status", in.Status, "ACTIVE", "INACTIVE", "DELETE_IN_PROGRESS"); err != nil {
+// listTaskDefinitions takes familyPrefix for a whole family, as ECS does in spite of the name.
+func listTaskDefinitions(_ context.Context, r *Request, in *types.ListTaskDefinitionsInput) (*types.ListTaskDefinitionsOutput, error) {
+	if err := field.OneOf("status", in.Status, types.TaskDefinitionStatuses...); err != nil {
 		return nil, err
 	}
-	if err := inEnum("sort", in.Sort, "ASC", "DESC"); err != nil {
+	if err := field.OneOf("sort", in.Sort, types.SortOrders...); err != nil {
 		return nil, err
 	}
 	status := spec.DefinitionActive
 	if in.Status != "" {
 		status = spec.DefinitionStatus(in.Status)
 	}
-	matching := slices.DeleteFunc(slices.Clone(c.View.Definitions(in.Family)), func(d *spec.TaskDefinition) bool {
-		return d.Status != status || (in.Family != "" && d.Family != in.Family)
+	matching := slices.DeleteFunc(slices.Clone(r.View.Definitions(in.FamilyPrefix)), func(d *spec.TaskDefinition) bool {
+		return d.Status != status || (in.FamilyPrefix != "" && d.Family != in.FamilyPrefix)
 	})
 	slices.SortFunc(matching, func(a, b *spec.TaskDefinition) int {
 		return strings.Compare(definitionSortKey(a), definitionSortKey(b))
@@ -42,42 +33,31 @@ func (c *Request) listTaskDefinitions(_ context.Context, in *listDefinitionsInpu
 	if descending {
 		slices.Reverse(matching)
 	}
-	page, next, err := paginate(in.paging, matching, descending, definitionSortKey)
+	page, next, err := paginate(in.Paging, matching, descending, definitionSortKey)
 	if err != nil {
 		return nil, err
 	}
-	out := &listDefinitionsOutput{ARNs: []string{}, NextToken: next}
+	out := &types.ListTaskDefinitionsOutput{TaskDefinitionARNs: []string{}, NextToken: next}
 	for _, d := range page {
-		out.ARNs = append(out.ARNs, c.definitionARN(d.Name()))
+		out.TaskDefinitionARNs = append(out.TaskDefinitionARNs, r.render().DefinitionARN(d.Name()))
 	}
 	return out, nil
 }
 
-// definitionSortKey orders by family, then by revision as a number. What parts them sorts before all that names may hold,
-// so that "app" comes before "app-1".
+// definitionSortKey orders by family, then by revision as a number. The separator sorts before all that names may hold, so
+// that "app" comes before "app-1".
 func definitionSortKey(d *spec.TaskDefinition) string {
 	return fmt.Sprintf("%s\x00%010d", d.Family, d.Revision)
 }
 
-type listFamiliesInput struct {
-	paging
-	Prefix string `json:"familyPrefix"`
-	Status string `json:"status"`
-}
-
-type listFamiliesOutput struct {
-	Families  []string `json:"families"`
-	NextToken string   `json:"nextToken,omitempty"`
-}
-
 // listTaskDefinitionFamilies lists ACTIVE families (an ACTIVE revision exists), INACTIVE ones (none does), or both.
-func (c *Request) listTaskDefinitionFamilies(_ context.Context, in *listFamiliesInput) (*listFamiliesOutput, error) {
-	if err := inEnum("status", in.Status, "ACTIVE", "INACTIVE", "ALL"); err != nil {
+func listTaskDefinitionFamilies(_ context.Context, r *Request, in *types.ListTaskDefinitionFamiliesInput) (*types.ListTaskDefinitionFamiliesOutput, error) {
+	if err := field.OneOf("status", in.Status, types.TaskDefinitionFamilyStatuses...); err != nil {
 		return nil, err
 	}
 	active := map[string]bool{}
-	for _, d := range c.View.Definitions("") {
-		if strings.HasPrefix(d.Family, in.Prefix) {
+	for _, d := range r.View.Definitions("") {
+		if strings.HasPrefix(d.Family, in.FamilyPrefix) {
 			active[d.Family] = active[d.Family] || d.Status == spec.DefinitionActive
 		}
 	}
@@ -88,9 +68,9 @@ func (c *Request) listTaskDefinitionFamilies(_ context.Context, in *listFamilies
 		}
 	}
 	slices.Sort(families)
-	page, next, err := paginate(in.paging, families, false, func(family string) string { return family })
+	page, next, err := paginate(in.Paging, families, false, func(family string) string { return family })
 	if err != nil {
 		return nil, err
 	}
-	return &listFamiliesOutput{Families: page, NextToken: next}, nil
+	return &types.ListTaskDefinitionFamiliesOutput{Families: page, NextToken: next}, nil
 }

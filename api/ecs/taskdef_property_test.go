@@ -12,6 +12,7 @@ import (
 
 	"pgregory.net/rapid"
 
+	"pinion/api/ecs/types"
 	"pinion/api/wire"
 	"pinion/raftfsm"
 	"pinion/raftfsm/spec"
@@ -60,7 +61,7 @@ func wantClient(t *rapid.T, err error) {
 }
 
 // inputNames are the names of all fields of a task definition, in lower case.
-var inputNames = namesIn(reflect.TypeFor[registerInput](), map[string]bool{})
+var inputNames = namesIn(reflect.TypeFor[types.RegisterTaskDefinitionInput](), map[string]bool{})
 
 func namesIn(t reflect.Type, names map[string]bool) map[string]bool {
 	for t.Kind() == reflect.Slice || t.Kind() == reflect.Pointer {

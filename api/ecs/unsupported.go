@@ -1,14 +1,13 @@
 package ecs
 
-import "pinion/api/wire"
+import (
+	"slices"
 
-// unsupportedOperation is how an operation that is not built answers: with an error that its model knows.
-type unsupportedOperation struct{ errorType, reason string }
+	"pinion/api/ecs/types"
+	"pinion/api/wire"
+)
 
-// unsupportedFeature is the type of a refusal where the operation's model has it; ClientException elsewhere.
-const unsupportedFeature = "UnsupportedFeatureException"
-
-// Why operations are refused.
+// Why operations of ECS are refused.
 const (
 	reasonServices      = "services are not built yet; run tasks with RunTask"
 	reasonExec          = "running a command inside a task is not built yet"
@@ -17,51 +16,48 @@ const (
 	reasonDaemons       = "daemons are not built yet; run a task on each host with StartTask"
 )
 
-// unsupportedOperations are the operations of ECS that Pinion knows by name and does not do.
-var unsupportedOperations = map[string]unsupportedOperation{
-	"ContinueServiceDeployment":      {unsupportedFeature, reasonServices},
-	"CreateService":                  {unsupportedFeature, reasonServices},
-	"CreateTaskSet":                  {unsupportedFeature, reasonServices},
-	"DeleteService":                  {wire.Client, reasonServices},
-	"DeleteTaskSet":                  {unsupportedFeature, reasonServices},
-	"DescribeServiceRevisions":       {unsupportedFeature, reasonServices},
-	"DescribeTaskSets":               {unsupportedFeature, reasonServices},
-	"GetTaskProtection":              {unsupportedFeature, reasonServices},
-	"StopServiceDeployment":          {unsupportedFeature, reasonServices},
-	"UpdateService":                  {unsupportedFeature, reasonServices},
-	"UpdateServicePrimaryTaskSet":    {unsupportedFeature, reasonServices},
-	"UpdateTaskProtection":           {unsupportedFeature, reasonServices},
-	"UpdateTaskSet":                  {unsupportedFeature, reasonServices},
-	"ExecuteCommand":                 {wire.Client, reasonExec},
-	"DiscoverPollEndpoint":           {wire.Client, reasonAgentProtocol},
-	"SubmitAttachmentStateChanges":   {wire.Client, reasonAgentProtocol},
-	"SubmitContainerStateChange":     {wire.Client, reasonAgentProtocol},
-	"SubmitTaskStateChange":          {wire.Client, reasonAgentProtocol},
-	"AssociateGatewayWithCluster":    {wire.Client, reasonGateways},
-	"CreateExpressGatewayService":    {unsupportedFeature, reasonGateways},
-	"CreateGateway":                  {wire.Client, reasonGateways},
-	"DeleteExpressGatewayService":    {unsupportedFeature, reasonGateways},
-	"DeleteGateway":                  {wire.Client, reasonGateways},
-	"DescribeExpressGatewayService":  {unsupportedFeature, reasonGateways},
-	"DescribeGateway":                {wire.Client, reasonGateways},
-	"DescribeGatewayResources":       {wire.Client, reasonGateways},
-	"DescribeGatewayRoute":           {wire.Client, reasonGateways},
-	"DisassociateGatewayFromCluster": {wire.Client, reasonGateways},
-	"ListGatewayClusterAssociations": {wire.Client, reasonGateways},
-	"ListGatewayRoutes":              {wire.Client, reasonGateways},
-	"ListGateways":                   {wire.Client, reasonGateways},
-	"UpdateExpressGatewayService":    {unsupportedFeature, reasonGateways},
-	"UpdateGateway":                  {wire.Client, reasonGateways},
-	"CreateDaemon":                   {unsupportedFeature, reasonDaemons},
-	"DeleteDaemon":                   {unsupportedFeature, reasonDaemons},
-	"DeleteDaemonTaskDefinition":     {wire.Client, reasonDaemons},
-	"DescribeDaemon":                 {unsupportedFeature, reasonDaemons},
-	"DescribeDaemonDeployments":      {unsupportedFeature, reasonDaemons},
-	"DescribeDaemonRevisions":        {unsupportedFeature, reasonDaemons},
-	"DescribeDaemonTaskDefinition":   {wire.Client, reasonDaemons},
-	"ListDaemonDeployments":          {unsupportedFeature, reasonDaemons},
-	"ListDaemonTaskDefinitions":      {wire.Client, reasonDaemons},
-	"ListDaemons":                    {unsupportedFeature, reasonDaemons},
-	"RegisterDaemonTaskDefinition":   {wire.Client, reasonDaemons},
-	"UpdateDaemon":                   {unsupportedFeature, reasonDaemons},
+// unsupportedOperations are the operations of ECS that Pinion knows by name and does not do, by the reason.
+var unsupportedOperations = map[string][]string{
+	reasonServices: {
+		"ContinueServiceDeployment", "CreateService", "CreateTaskSet", "DeleteService", "DeleteTaskSet", "DescribeServiceRevisions",
+		"DescribeTaskSets", "GetTaskProtection", "StopServiceDeployment", "UpdateService", "UpdateServicePrimaryTaskSet",
+		"UpdateTaskProtection", "UpdateTaskSet",
+	},
+	reasonExec: {"ExecuteCommand"},
+	reasonAgentProtocol: {
+		"DiscoverPollEndpoint", "SubmitAttachmentStateChanges", "SubmitContainerStateChange", "SubmitTaskStateChange",
+	},
+	reasonGateways: {
+		"AssociateGatewayWithCluster", "CreateExpressGatewayService", "CreateGateway", "DeleteExpressGatewayService", "DeleteGateway",
+		"DescribeExpressGatewayService", "DescribeGateway", "DescribeGatewayResources", "DescribeGatewayRoute",
+		"DisassociateGatewayFromCluster", "ListGatewayClusterAssociations", "ListGatewayRoutes", "ListGateways",
+		"UpdateExpressGatewayService", "UpdateGateway",
+	},
+	reasonDaemons: {
+		"CreateDaemon", "DeleteDaemon", "DeleteDaemonTaskDefinition", "DescribeDaemon", "DescribeDaemonDeployments",
+		"DescribeDaemonRevisions", "DescribeDaemonTaskDefinition", "ListDaemonDeployments", "ListDaemonTaskDefinitions", "ListDaemons",
+		"RegisterDaemonTaskDefinition", "UpdateDaemon",
+	},
+}
+
+// UnsupportedReasons says for each operation of ECS that is known and not done why that is.
+func UnsupportedReasons() map[string]string {
+	byName := map[string]string{}
+	for reason, names := range unsupportedOperations {
+		for _, name := range names {
+			byName[name] = reason
+		}
+	}
+	return byName
+}
+
+const unsupportedFeature = "UnsupportedFeatureException"
+
+// errUnsupported refuses an operation with the most telling error that its model has.
+func errUnsupported(name, reason string) error {
+	errorType := wire.Client
+	if slices.Contains(types.Errors[name], unsupportedFeature) {
+		errorType = unsupportedFeature
+	}
+	return wire.Errorf(errorType, "pinion: %s is not supported: %s", name, reason)
 }

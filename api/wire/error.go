@@ -8,6 +8,7 @@ type Error struct {
 	Type        string   `json:"__type"`
 	Message     string   `json:"message"`
 	ResourceIDs []string `json:"resourceIds,omitempty"` // ConflictException: the ARNs in the way
+	Path        string   `json:"-"`                     // of the member of the input that is wrong; empty where none is
 }
 
 // Errorf makes an Error.

@@ -11,7 +11,7 @@ import (
 var pure = []string{
 	"raftfsm", "raftfsm/spec", "raftfsm/query", "raftfsm/compact",
 	"server/schedule", "server/schedule/pack", "server/schedule/queue", "server/schedule/batch", "server/schedule/tournament",
-	"api/ecs/types", "api/ecs/taskdef", "api/ecs/view",
+	"api/ecs/types", "api/ecs/taskdef", "api/ecs/view", "api/ecs/arn", "api/ecs/tags", "api/ecs/field",
 }
 
 var (

@@ -1,0 +1,101 @@
+// Package arn makes and reads the ARNs of Amazon ECS. There is one parser, so that what a request is authorized for is what
+// it has an effect on.
+package arn
+
+import (
+	"strings"
+
+	"pinion/api/ecs/field"
+	"pinion/raftfsm/spec"
+)
+
+// Kinds of resources, as ARNs name them.
+const (
+	Cluster           = "cluster"
+	TaskDefinition    = "task-definition"
+	Task              = "task"
+	ContainerInstance = "container-instance"
+	CapacityProvider  = "capacity-provider"
+	Service           = "service"
+	ServiceDeployment = "service-deployment"
+)
+
+// Resource is what a client named: by its name or id, or by an ARN.
+type Resource struct {
+	Kind    string
+	Cluster string // that the resource belongs to, or that it is; empty when it belongs to none, or the name does not say
+	Name    string // name or id; of a service deployment SERVICE/ID
+}
+
+// Make makes the ARN of a resource, "cluster/default", in a region.
+func Make(region, resource string) string {
+	return "arn:aws:ecs:" + region + ":" + spec.AccountID + ":" + resource
+}
+
+// Is says whether a client wrote an ARN, and not a name or an id.
+func Is(given string) bool { return strings.HasPrefix(given, "arn:") }
+
+// Parse reads a name, an id or an ARN of the kind. An ARN may be in the long form, with the cluster, or in the one from before
+// 2021. Regions are not compared: there is one pool behind all of them.
+func Parse(kind, given string) (Resource, error) {
+	if !Is(given) {
+		r := Resource{Kind: kind, Name: given}
+		if kind == Cluster {
+			r.Cluster = given
+		}
+		return r, nil
+	}
+	r, err := ParseAny(given)
+	if err == nil && r.Kind != kind {
+		return Resource{}, wrongKind(kind, given)
+	}
+	return r, err
+}
+
+// parts are how many names stand behind the kind in an ARN: at least, which is the form without the cluster, and at most.
+var parts = map[string]struct{ least, most int }{
+	Cluster:            {1, 1},
+	TaskDefinition:     {1, 1},
+	CapacityProvider:   {1, 1},
+	Task:               {1, 2},
+	ContainerInstance:  {1, 2},
+	Service:            {1, 2},
+	ServiceDeployment:  {3, 3},
+	"service-revision": {3, 3},
+	"task-set":         {3, 3},
+	"daemon":           {2, 2},
+}
+
+// ParseAny reads the ARN of a resource of any known kind. With an error it returns the kind alone, as far as there is one.
+func ParseAny(given string) (Resource, error) {
+	fields := strings.SplitN(given, ":", 6)
+	if len(fields) != 6 || fields[2] != "ecs" {
+		return Resource{}, field.Errorf("", "Invalid identifier: %s is not an ARN of Amazon ECS", given)
+	}
+	if fields[4] != spec.AccountID {
+		return Resource{}, field.Errorf("", "Invalid identifier: %s belongs to account %s, here is account %s", given, fields[4], spec.AccountID)
+	}
+	kind, path, _ := strings.Cut(fields[5], "/")
+	names := strings.Split(path, "/")
+	allowed := parts[kind]
+	if path == "" || len(names) < allowed.least || len(names) > allowed.most {
+		return Resource{Kind: kind}, wrongKind(kind, given)
+	}
+	r := Resource{Kind: kind, Name: path}
+	if kind == Cluster {
+		r.Cluster = path
+	} else if allowed.most > 1 && len(names) == allowed.most {
+		r.Cluster, r.Name, _ = strings.Cut(path, "/")
+	}
+	return r, nil
+}
+
+// Known says whether there are ARNs of a kind.
+func Known(kind string) bool { return parts[kind].most > 0 }
+
+func wrongKind(kind, given string) error {
+	return field.Errorf("", "Invalid identifier: %s is not the ARN of a %s", given, KindName(kind))
+}
+
+// KindName is a kind as people write it: "container instance".
+func KindName(kind string) string { return strings.ReplaceAll(kind, "-", " ") }

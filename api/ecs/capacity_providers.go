@@ -1,0 +1,78 @@
+package ecs
+
+import (
+	"context"
+	"slices"
+	"strings"
+
+	"pinion/api/ecs/arn"
+	"pinion/api/ecs/field"
+	"pinion/api/ecs/types"
+	"pinion/raftfsm/spec"
+)
+
+// maxProviderPage is ECS's limit of capacity providers in one answer, and the default.
+const maxProviderPage = 10
+
+// describeCapacityProviders shows those that are named, deleted ones too, or all that can be used. With a cluster it shows
+// only those that tasks can be run through there.
+func describeCapacityProviders(_ context.Context, r *Request, in *types.DescribeCapacityProvidersInput) (*types.DescribeCapacityProvidersOutput, error) {
+	usable := func(string) bool { return true }
+	if in.Cluster != "" {
+		k, err := r.cluster(in.Cluster)
+		if err != nil {
+			return nil, err
+		}
+		usable = func(name string) bool { return usableIn(k, name) }
+	}
+	if err := field.AllOf("include", in.Include, types.CapacityProviderFields...); err != nil {
+		return nil, err
+	}
+	paging, err := withLimit(in.Paging, maxProviderPage)
+	if err != nil {
+		return nil, err
+	}
+	out := &types.DescribeCapacityProvidersOutput{CapacityProviders: []types.CapacityProvider{}, Failures: []types.Failure{}}
+	found := slices.DeleteFunc(r.View.CapacityProviders(), func(p *spec.CapacityProvider) bool {
+		return p.Status != spec.CapacityProviderActive || !usable(p.Name)
+	})
+	if len(in.CapacityProviders) > 0 {
+		if found, err = findProviders(r, in.CapacityProviders, usable, out); err != nil {
+			return nil, err
+		}
+	} else {
+		slices.SortFunc(found, func(a, b *spec.CapacityProvider) int { return strings.Compare(a.Name, b.Name) })
+		if found, out.NextToken, err = paginate(paging, found, false, func(p *spec.CapacityProvider) string { return p.Name }); err != nil {
+			return nil, err
+		}
+	}
+	for _, p := range found {
+		out.CapacityProviders = append(out.CapacityProviders, r.render().CapacityProvider(p, len(in.Include) > 0))
+	}
+	return out, nil
+}
+
+// findProviders finds the providers of a list. What is not there becomes a failure of the output.
+func findProviders(r *Request, names []string, usable func(string) bool, out *types.DescribeCapacityProvidersOutput) ([]*spec.CapacityProvider, error) {
+	if len(names) > maxPage {
+		return nil, field.Errorf("capacityProviders", "capacityProviders can have at most %d items.", maxPage)
+	}
+	var found []*spec.CapacityProvider
+	for _, given := range names {
+		parsed, err := arn.Parse(arn.CapacityProvider, given)
+		if err != nil {
+			return nil, err
+		}
+		if p := r.View.CapacityProvider(parsed.Name); p != nil && usable(parsed.Name) {
+			found = append(found, p)
+			continue
+		}
+		out.Failures = append(out.Failures, types.Failure{ARN: r.render().ProviderARN(parsed.Name), Reason: spec.ReasonMissing})
+	}
+	return found, nil
+}
+
+// usableIn says whether tasks can be run through a provider in a cluster: it is among the cluster's own, or the built-in.
+func usableIn(k *spec.Cluster, name string) bool {
+	return name == spec.BuiltinCapacityProvider || slices.Contains(k.CapacityProviders, name)
+}

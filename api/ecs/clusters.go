@@ -1,0 +1,51 @@
+package ecs
+
+import (
+	"context"
+	"slices"
+
+	"pinion/api/ecs/arn"
+	"pinion/api/ecs/field"
+	"pinion/api/ecs/types"
+	"pinion/raftfsm/spec"
+)
+
+func describeClusters(_ context.Context, r *Request, in *types.DescribeClustersInput) (*types.DescribeClustersOutput, error) {
+	if err := field.AllOf("include", in.Include, types.ClusterFields...); err != nil {
+		return nil, err
+	}
+	if len(in.Clusters) > maxPage {
+		return nil, field.Errorf("clusters", "clusters can have at most %d items.", maxPage)
+	}
+	if len(in.Clusters) == 0 {
+		in.Clusters = []string{spec.DefaultCluster}
+	}
+	out := &types.DescribeClustersOutput{Clusters: []types.Cluster{}, Failures: []types.Failure{}}
+	for _, given := range in.Clusters {
+		parsed, err := arn.Parse(arn.Cluster, given)
+		if err != nil {
+			return nil, err
+		}
+		if known := r.View.Cluster(parsed.Name); known != nil {
+			out.Clusters = append(out.Clusters, r.render().Cluster(known, in.Include))
+			continue
+		}
+		out.Failures = append(out.Failures, types.Failure{ARN: r.render().ClusterARN(parsed.Name), Reason: spec.ReasonMissing})
+	}
+	return out, nil
+}
+
+func listClusters(_ context.Context, r *Request, in *types.ListClustersInput) (*types.ListClustersOutput, error) {
+	active := slices.DeleteFunc(slices.Clone(r.View.Clusters()), func(k *spec.Cluster) bool {
+		return k.Status != spec.ClusterActive || !r.Scope.Covers(k.Name)
+	})
+	page, next, err := paginate(in.Paging, active, false, func(k *spec.Cluster) string { return k.Name })
+	if err != nil {
+		return nil, err
+	}
+	out := &types.ListClustersOutput{ClusterARNs: []string{}, NextToken: next}
+	for _, k := range page {
+		out.ClusterARNs = append(out.ClusterARNs, r.render().ClusterARN(k.Name))
+	}
+	return out, nil
+}

@@ -1,0 +1,114 @@
+package ecs
+
+import (
+	"context"
+	"errors"
+	"slices"
+
+	"pinion/api/ecs/arn"
+	"pinion/api/ecs/field"
+	"pinion/api/ecs/types"
+	"pinion/api/ecs/view"
+	"pinion/api/wire"
+	"pinion/raftfsm"
+	"pinion/raftfsm/spec"
+)
+
+// HostRemover ends a host's membership of the pool.
+type HostRemover interface {
+	// RemoveHost removes a host for ever. spec.ErrInUse while it has tasks, unless force; spec.ErrNotFound.
+	RemoveHost(ctx context.Context, id string, force bool) error
+}
+
+// maxUpdatedInstances is how many instances one UpdateContainerInstancesState may name.
+const maxUpdatedInstances = 10
+
+// updateContainerInstancesState drains hosts, or makes them active again. Tasks on a draining host are left alone.
+func updateContainerInstancesState(ctx context.Context, r *Request, in *types.UpdateContainerInstancesStateInput) (*types.UpdateContainerInstancesStateOutput, error) {
+	k, err := r.cluster(in.Cluster)
+	if err != nil {
+		return nil, err
+	}
+	if !slices.Contains([]string{string(spec.HostActive), string(spec.HostDraining)}, in.Status) {
+		return nil, field.Errorf("status", "Container instance status should be one of [ACTIVE,DRAINING]")
+	}
+	if len(in.ContainerInstances) == 0 {
+		return nil, field.Errorf("containerInstances", "Container instances cannot be empty.")
+	}
+	if len(in.ContainerInstances) > maxUpdatedInstances {
+		return nil, field.Errorf("containerInstances", "instanceIds can have at most %d items.", maxUpdatedInstances)
+	}
+	out := &types.UpdateContainerInstancesStateOutput{ContainerInstances: []types.ContainerInstance{}, Failures: []types.Failure{}}
+	for _, given := range in.ContainerInstances {
+		id, err := parseInCluster(k.Name, arn.ContainerInstance, given)
+		if err != nil {
+			return nil, err
+		}
+		host, err := setHostStatus(ctx, r, k.Name, id, spec.HostStatus(in.Status))
+		switch {
+		case errors.Is(err, spec.ErrNotFound):
+			out.Failures = append(out.Failures, types.Failure{ARN: r.render().InstanceARN(k.Name, id), Reason: spec.ReasonMissing})
+		case err != nil:
+			return nil, err
+		default:
+			out.ContainerInstances = append(out.ContainerInstances, r.render().Instance(host, nil))
+		}
+	}
+	return out, nil
+}
+
+func setHostStatus(ctx context.Context, r *Request, cluster, id string, status spec.HostStatus) (*spec.Host, error) {
+	if host := r.View.Host(id); host == nil || host.Cluster != cluster {
+		return nil, spec.ErrNotFound
+	}
+	return apply[*spec.Host](ctx, r, raftfsm.SetHostStatus{ID: id, Status: status})
+}
+
+// deregisterContainerInstance removes a host from the pool. With force its tasks count as STOPPED at once.
+func deregisterContainerInstance(ctx context.Context, r *Request, in *types.DeregisterContainerInstanceInput) (*types.DeregisterContainerInstanceOutput, error) {
+	k, err := r.cluster(in.Cluster)
+	if err != nil {
+		return nil, err
+	}
+	host, err := findInstance(r, k, in.ContainerInstance)
+	if err != nil {
+		return nil, err
+	}
+	if r.Hosts == nil {
+		return nil, wire.Errorf(wire.Client, "pinion: DeregisterContainerInstance is not supported here: this pinion serves one host, which cannot be removed from itself")
+	}
+	switch err := r.Hosts.RemoveHost(ctx, host.ID, in.Force); {
+	case errors.Is(err, spec.ErrInUse):
+		return nil, field.Errorf("containerInstance", "Found running tasks on the instance.")
+	case errors.Is(err, spec.ErrNotFound):
+		return nil, errNoInstance
+	case err != nil:
+		return nil, err
+	}
+	removed := r.render().Instance(host, nil)
+	removed.Status, removed.AgentConnected = view.InstanceInactive, false
+	return &types.DeregisterContainerInstanceOutput{ContainerInstance: removed}, nil
+}
+
+// registerContainerInstance always refuses. On ECS it is the agent's own call, made by no client; here hosts join with
+// their certificates.
+func registerContainerInstance(_ context.Context, r *Request, in *types.RegisterContainerInstanceInput) (*types.RegisterContainerInstanceOutput, error) {
+	k, err := r.cluster(in.Cluster)
+	if err != nil {
+		return nil, err
+	}
+	return nil, wire.Errorf(wire.Client, "Container instances register themselves: run `pinion up --cluster %s` on the machine, with --join and a token of `pinion token` if it belongs to a pool already.", k.Name)
+}
+
+// updateContainerAgent never finds a newer agent: the agent is a part of pinion, and the host's own packages update that.
+func updateContainerAgent(_ context.Context, r *Request, in *types.UpdateContainerAgentInput) (*types.UpdateContainerAgentOutput, error) {
+	k, err := r.cluster(in.Cluster)
+	if err != nil {
+		return nil, err
+	}
+	host, err := findInstance(r, k, in.ContainerInstance)
+	if err != nil {
+		return nil, err
+	}
+	return nil, wire.Errorf("NoUpdateAvailableException", "There is no update available for this container agent: %s runs pinion %s. Update pinion on the host itself.", host.Name, host.Version)
+}

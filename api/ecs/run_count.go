@@ -1,0 +1,75 @@
+package ecs
+
+import (
+	"regexp"
+	"slices"
+	"strconv"
+
+	"pinion/api/ecs/field"
+	"pinion/api/ecs/types"
+	"pinion/api/ecs/view"
+	"pinion/raftfsm/spec"
+)
+
+// arrayPattern is how the indexes of an array are written.
+var arrayPattern = regexp.MustCompile(`^([0-9]{1,9})-([0-9]{1,9})$`)
+
+// taskTotal is how many tasks a call asks for, by count or by the indexes of an array.
+func taskTotal(in *types.RunTaskInput, most int) (array bool, from, count int, err error) {
+	switch {
+	case in.Array == "" && in.Count == nil:
+		return false, 0, 1, nil
+	case in.Array == "":
+		count = *in.Count
+	case in.Count != nil:
+		return false, 0, 0, field.Errorf("array", "count and array both say how many tasks there are: give one of them.")
+	default:
+		array = true
+		if from, count, err = parseArray(in.Array); err != nil {
+			return false, 0, 0, err
+		}
+	}
+	if count < 1 || count > most {
+		return false, 0, 0, field.Errorf("count", "count must be between 1 and %d, not %d.", most, count)
+	}
+	return array, from, count, nil
+}
+
+// parseArray reads "0-99", the indexes of the tasks of an array: the first, and how many there are.
+func parseArray(text string) (from, count int, err error) {
+	parts := arrayPattern.FindStringSubmatch(text)
+	if parts == nil {
+		return 0, 0, field.Errorf("array", `array must be the first and the last index, such as "0-99", not %q.`, text)
+	}
+	from, _ = strconv.Atoi(parts[1]) // nine digits
+	last, _ := strconv.Atoi(parts[2])
+	if last < from {
+		return 0, 0, field.Errorf("array", "array %q ends before it begins.", text)
+	}
+	return from, last - from + 1, nil
+}
+
+// checkLaunchType refuses launch types that no host here has.
+func checkLaunchType(launchType string) error {
+	if err := field.OneOf("launchType", launchType, types.LaunchTypes...); err != nil {
+		return err
+	}
+	if launchType == view.LaunchFargate || launchType == view.LaunchManagedInstances {
+		return field.Errorf("launchType", "launchType %s is not supported: Pinion runs tasks on your own hosts, which is EC2 or EXTERNAL.", launchType)
+	}
+	return nil
+}
+
+// resolveLaunchType is the launch type that a call asks for, or the first that the definition is for.
+func resolveLaunchType(d *spec.TaskDefinition, given string) (string, error) {
+	supported := d.RequiresCompatibilities
+	switch {
+	case given == "" && (len(supported) == 0 || slices.Contains(supported, view.LaunchEC2)):
+		return view.LaunchEC2, nil
+	case given == "":
+		return supported[0], nil
+	case len(supported) > 0 && !slices.Contains(supported, given):
+		return "", field.Errorf("launchType", "Task definition does not support launch_type %s.", given)
+	}
+	return given, nil
+}

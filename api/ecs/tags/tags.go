@@ -1,0 +1,108 @@
+// Package tags checks the tags that requests give to resources: ECS's rules for all of them, and Pinion's for the keys that
+// say how a task is scheduled.
+package tags
+
+import (
+	"regexp"
+	"slices"
+	"strings"
+	"unicode/utf8"
+
+	"pinion/api/ecs/field"
+	"pinion/raftfsm/spec"
+)
+
+// text is what keys and values consist of: letters, blanks and numbers of any script, and these signs.
+var text = regexp.MustCompile(`^[\p{L}\p{Z}\p{N}_.:/=+\-@]*$`)
+
+// ManagedKey is the key of the tag that enableECSManagedTags puts on tasks.
+const ManagedKey = spec.ReservedTag + "ecs:clusterName"
+
+// Check holds ECS's rules for tags. A list that is there but empty is refused, as ECS refuses it.
+func Check(all []spec.Tag) error {
+	if all != nil && len(all) == 0 {
+		return field.Errorf("tags", "Tags can not be empty.")
+	}
+	if len(all) > spec.MaxTags {
+		return field.Errorf("tags", "tags can have at most %d items, not %d", spec.MaxTags, len(all))
+	}
+	seen := map[string]bool{}
+	for i, tag := range all {
+		path := field.Index("tags", i)
+		if err := checkKey(field.Join(path, "key"), tag.Key); err != nil {
+			return err
+		}
+		switch {
+		case utf8.RuneCountInString(tag.Value) > 256:
+			return field.Errorf(field.Join(path, "value"), "the value of tag %q is longer than 256 characters", tag.Key)
+		case !text.MatchString(tag.Value):
+			return field.Errorf(field.Join(path, "value"), "the value of tag %q must be of letters, numbers, blanks and _ . : / = + - @, not %q", tag.Key, tag.Value)
+		case seen[tag.Key]:
+			return field.Errorf(field.Join(path, "key"), "tag %q is there twice", tag.Key)
+		}
+		seen[tag.Key] = true
+	}
+	return nil
+}
+
+// CheckKeys holds ECS's rules for keys alone.
+func CheckKeys(keys []string) error {
+	for i, key := range keys {
+		if err := checkKey(field.Index("tagKeys", i), key); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func checkKey(path, key string) error {
+	switch {
+	case key == "" || utf8.RuneCountInString(key) > 128:
+		return field.Errorf(path, "a tag key must be 1 to 128 characters long")
+	case !text.MatchString(key):
+		return field.Errorf(path, "a tag key must be of letters, numbers, blanks and _ . : / = + - @, not %q", key)
+	case strings.HasPrefix(strings.ToLower(key), spec.ReservedTag):
+		return field.Errorf(path, "tag %q: keys that begin with aws: are reserved", key)
+	}
+	return nil
+}
+
+// ownPrefix begins the keys that mean something to Pinion: one with a slip of the pen would be lost without a word.
+const ownPrefix = "pinion."
+
+// CheckScheduling checks the tags that say how a task waits, how long it may run and what happens when it ends. Those of a
+// definition may become a task's.
+func CheckScheduling(all []spec.Tag) error {
+	if err := spec.CheckLostAfter(all); err != nil {
+		return field.Errorf("tags", "%v.", err)
+	}
+	if _, err := spec.ParseSchedulingOptions(all); err != nil {
+		return field.Errorf("tags", "%v.", err)
+	}
+	for i, tag := range all {
+		if strings.HasPrefix(tag.Key, ownPrefix) && !slices.Contains(spec.OwnTags(), tag.Key) {
+			return field.Errorf(field.Join(field.Index("tags", i), "key"), "The tag %s is not known; of those that begin with %s there are %s.", tag.Key, ownPrefix, strings.Join(spec.OwnTags(), ", "))
+		}
+	}
+	return nil
+}
+
+// Merge lays the tags of a call over those of a definition.
+func Merge(base, over []spec.Tag) []spec.Tag {
+	merged := over[:len(over):len(over)]
+	named := map[string]bool{}
+	for _, tag := range over {
+		named[tag.Key] = true
+	}
+	for _, tag := range base {
+		if !named[tag.Key] {
+			merged = append(merged, tag)
+		}
+	}
+	return merged
+}
+
+// CheckTeam says whether a team can have that name, which is the value of a tag.
+func CheckTeam(name string) error {
+	return Check([]spec.Tag{{Key: spec.TagTeam, Value: name}})
+}

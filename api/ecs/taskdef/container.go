@@ -1,0 +1,129 @@
+package taskdef
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"pinion/api/ecs/field"
+	"pinion/api/ecs/types"
+	"pinion/raftfsm/spec"
+)
+
+// container is a container definition and where it stands in the input.
+type container struct {
+	*spec.ContainerDefinition
+	path string // "containerDefinitions[0]"
+}
+
+func containerPath(at int) string { return field.Index("containerDefinitions", at) }
+
+// containersOf are the containers of a task definition with their paths.
+func containersOf(d *spec.TaskDefinition) []container {
+	all := make([]container, len(d.Containers))
+	for i := range d.Containers {
+		all[i] = container{&d.Containers[i], containerPath(i)}
+	}
+	return all
+}
+
+// errorf is what is wrong with a member of the container. The message names the container, since people know that better
+// than its place in the list.
+func (c container) errorf(member, format string, args ...any) error {
+	return field.Errorf(field.Join(c.path, member), "Container '%s': %s", c.Name, fmt.Sprintf(format, args...))
+}
+
+// invalidf is errorf in ECS's words for sizes.
+func (c container) invalidf(member, format string, args ...any) error {
+	return field.Errorf(field.Join(c.path, member), "Invalid setting for container '%s'. %s", c.Name, fmt.Sprintf(format, args...))
+}
+
+// minMemory is the least memory in MiB that a container can start with.
+const minMemory = 6
+
+// checkContainer holds the rules for one container by itself.
+func checkContainer(c container, networkMode, ipcMode string) error {
+	if c.Name == "" {
+		return field.Errorf(field.Join(c.path, "name"), "Container.name should not be null or empty.")
+	}
+	if !resourceName.MatchString(c.Name) {
+		return field.Errorf(field.Join(c.path, "name"), "Container.name contains invalid characters: 1 to 255 letters, digits, hyphens and underscores are allowed.")
+	}
+	if c.Image == "" {
+		return field.Errorf(field.Join(c.path, "image"), "Container.image should not be null or empty.")
+	}
+	if strings.ContainsAny(c.Image, " \t\r\n") {
+		return c.errorf("image", "image %q must not contain blanks.", c.Image)
+	}
+	for _, check := range []func(container) error{
+		checkSizes, checkTimeouts, checkEnvironment, checkUlimits, checkLinuxParameters, checkLogConfiguration, checkDNS, checkVersionConsistency,
+	} {
+		if err := check(c); err != nil {
+			return err
+		}
+	}
+	if err := checkSystemControls(c, networkMode, ipcMode); err != nil {
+		return err
+	}
+	return checkPorts(c, networkMode)
+}
+
+// maxInteger bounds what the service model calls Integer.
+const maxInteger = 1<<31 - 1
+
+func checkSizes(c container) error {
+	switch {
+	case max(c.CPU, c.Memory, c.MemoryReservation) > maxInteger:
+		return c.invalidf("", "'cpu', 'memory' and 'memoryReservation' must be at most %d.", maxInteger)
+	case c.CPU < 0:
+		return c.invalidf("cpu", "'cpu' must not be negative: %d.", c.CPU)
+	case c.Memory != 0 && c.Memory < minMemory:
+		return c.invalidf("memory", "'memory' must be at least %d MiB, not %d.", minMemory, c.Memory)
+	case c.MemoryReservation != 0 && c.MemoryReservation < minMemory:
+		return c.invalidf("memoryReservation", "'memoryReservation' must be at least %d MiB, not %d.", minMemory, c.MemoryReservation)
+	case c.Memory != 0 && c.Memory <= c.MemoryReservation:
+		return c.invalidf("memory", "'memory' must be greater than 'memoryReservation': %d is not greater than %d.", c.Memory, c.MemoryReservation)
+	}
+	return nil
+}
+
+func checkEnvironment(c container) error {
+	if name, bad := badVariable(c.Environment); bad {
+		return c.errorf("environment", "%q is not the name of an environment variable.", name)
+	}
+	return nil
+}
+
+// badVariable finds a name that no environment can hold. Values may be anything without a NUL.
+func badVariable(environment []spec.KeyValue) (string, bool) {
+	for _, v := range environment {
+		if v.Name == "" || strings.ContainsAny(v.Name, "=\x00") || strings.Contains(v.Value, "\x00") {
+			return v.Name, true
+		}
+	}
+	return "", false
+}
+
+func checkUlimits(c container) error {
+	for i, u := range c.Ulimits {
+		path := field.Index("ulimits", i)
+		if !slices.Contains(types.UlimitNames, u.Name) {
+			return c.errorf(field.Join(path, "name"), "ulimits.name must be one of %s, not %q.", strings.Join(types.UlimitNames, ", "), u.Name)
+		}
+		if u.SoftLimit < -1 || u.HardLimit < -1 || (u.HardLimit != -1 && (u.SoftLimit > u.HardLimit || u.SoftLimit == -1)) {
+			return c.errorf(path, "ulimit %s: softLimit %d must not be above hardLimit %d (-1 is no limit).", u.Name, u.SoftLimit, u.HardLimit)
+		}
+	}
+	return nil
+}
+
+// checkVersionConsistency: images are pulled by the tag that the definition has, as ECS does when this is disabled.
+func checkVersionConsistency(c container) error {
+	switch c.VersionConsistency {
+	case "", "disabled":
+		return nil
+	case "enabled":
+		return c.errorf("versionConsistency", "versionConsistency enabled is not supported by Pinion yet: name the image by its digest, or set it to disabled.")
+	}
+	return c.errorf("versionConsistency", "versionConsistency must be enabled or disabled, not %q.", c.VersionConsistency)
+}

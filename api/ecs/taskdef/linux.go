@@ -1,0 +1,79 @@
+package taskdef
+
+import (
+	"regexp"
+	"slices"
+	"strings"
+
+	"pinion/api/ecs/field"
+)
+
+// mountOption is one of those that ECS takes for a memory file system.
+var mountOption = regexp.MustCompile(`^(defaults|ro|rw|suid|nosuid|dev|nodev|exec|noexec|sync|async|dirsync|remount|mand|nomand|atime|noatime|diratime|nodiratime|` +
+	`bind|rbind|unbindable|runbindable|private|rprivate|shared|rshared|slave|rslave|relatime|norelatime|strictatime|nostrictatime|` +
+	`(mode|uid|gid|nr_inodes|nr_blocks)=[0-9]+|mpol=[a-z0-9:,=-]+)$`)
+
+func checkLinuxParameters(c container) error {
+	p := c.LinuxParameters
+	if p == nil {
+		return nil
+	}
+	if p.InitProcessEnabled != nil && *p.InitProcessEnabled {
+		return c.errorf("linuxParameters.initProcessEnabled", "linuxParameters.initProcessEnabled is not supported by Pinion yet: run an init such as tini in the image.")
+	}
+	if p.SharedMemorySize < 0 {
+		return c.errorf("linuxParameters.sharedMemorySize", "linuxParameters.sharedMemorySize must not be negative: %d.", p.SharedMemorySize)
+	}
+	for i, t := range p.Tmpfs {
+		path := field.Index("linuxParameters.tmpfs", i)
+		if !strings.HasPrefix(t.ContainerPath, "/") || t.Size < 1 {
+			return c.errorf(path, "linuxParameters.tmpfs needs an absolute containerPath and a size of at least 1 MiB.")
+		}
+		for _, option := range t.MountOptions {
+			if !mountOption.MatchString(option) {
+				return c.errorf(field.Join(path, "mountOptions"), "linuxParameters.tmpfs.mountOptions: %q is not one that ECS knows, such as ro, noexec or mode=1777.", option)
+			}
+		}
+	}
+	if p.Capabilities == nil {
+		return nil
+	}
+	for _, name := range slices.Concat(p.Capabilities.Add, p.Capabilities.Drop) {
+		if !slices.Contains(linuxCapabilities, name) {
+			return c.errorf("linuxParameters.capabilities", "linuxParameters.capabilities: %q is not a capability. Write ALL, or names such as SYS_PTRACE.", name)
+		}
+	}
+	return nil
+}
+
+// linuxCapabilities are the kernel's, as ECS writes them.
+var linuxCapabilities = []string{
+	"ALL", "AUDIT_CONTROL", "AUDIT_READ", "AUDIT_WRITE", "BLOCK_SUSPEND", "BPF", "CHECKPOINT_RESTORE", "CHOWN", "DAC_OVERRIDE",
+	"DAC_READ_SEARCH", "FOWNER", "FSETID", "IPC_LOCK", "IPC_OWNER", "KILL", "LEASE", "LINUX_IMMUTABLE", "MAC_ADMIN",
+	"MAC_OVERRIDE", "MKNOD", "NET_ADMIN", "NET_BIND_SERVICE", "NET_BROADCAST", "NET_RAW", "PERFMON", "SETFCAP", "SETGID",
+	"SETPCAP", "SETUID", "SYS_ADMIN", "SYS_BOOT", "SYS_CHROOT", "SYS_MODULE", "SYS_NICE", "SYS_PACCT", "SYS_PTRACE",
+	"SYS_RAWIO", "SYS_RESOURCE", "SYS_TIME", "SYS_TTY_CONFIG", "SYSLOG", "WAKE_ALARM",
+}
+
+// ipcControls are the kernel parameters of the namespace for System V IPC and POSIX message queues.
+var ipcControls = []string{"kernel.msgmax", "kernel.msgmnb", "kernel.msgmni", "kernel.sem", "kernel.shmall", "kernel.shmmax", "kernel.shmmni", "kernel.shm_rmid_forced"}
+
+// checkSystemControls lets a container change kernel parameters of namespaces that are its own.
+func checkSystemControls(c container, networkMode, ipcMode string) error {
+	for i, control := range c.SystemControls {
+		path, name := field.Index("systemControls", i), control.Namespace
+		network := strings.HasPrefix(name, "net.")
+		ipc := strings.HasPrefix(name, "fs.mqueue.") || slices.Contains(ipcControls, name)
+		switch {
+		case !network && !ipc:
+			return c.errorf(field.Join(path, "namespace"), "systemControls.namespace must be net.*, fs.mqueue.* or one of %s, not %q.", strings.Join(ipcControls, ", "), name)
+		case network && networkMode == "host":
+			return c.errorf(path, "systemControls %s is not allowed with networkMode host: it would change the host.", name)
+		case ipc && ipcMode == "host":
+			return c.errorf(path, "systemControls %s is not allowed with ipcMode host: it would change the host.", name)
+		case control.Value == "" || strings.ContainsAny(name, "/\x00") || strings.Contains(control.Value, "\x00"):
+			return c.errorf(field.Join(path, "value"), "systemControls %q needs a value.", name)
+		}
+	}
+	return nil
+}

@@ -1,0 +1,85 @@
+package taskdef
+
+import (
+	"fmt"
+	"net/netip"
+	"regexp"
+	"slices"
+
+	"pinion/api/ecs/field"
+	"pinion/api/ecs/types"
+	"pinion/raftfsm/spec"
+)
+
+var (
+	// portName is the name of a published port.
+	portName = regexp.MustCompile(`^[a-z0-9_][a-z0-9_-]{0,63}$`)
+	// domainName is a host name or a domain: labels of letters, digits and hyphens with dots between them.
+	domainName = regexp.MustCompile(`^[A-Za-z0-9_]([A-Za-z0-9_-]{0,62})(\.[A-Za-z0-9_]([A-Za-z0-9_-]{0,62}))*\.?$`)
+)
+
+func checkPorts(c container, networkMode string) error {
+	if networkMode == "none" && len(c.PortMappings) > 0 {
+		return c.errorf("portMappings", "portMappings must be empty with networkMode none.")
+	}
+	for i, p := range c.PortMappings {
+		path := field.Index("portMappings", i)
+		switch {
+		case p.ContainerPort < 1 || p.ContainerPort > 65535:
+			return c.errorf(field.Join(path, "containerPort"), "portMappings.containerPort must be 1 to 65535, not %d.", p.ContainerPort)
+		case p.HostPort < 0 || p.HostPort > 65535:
+			return c.errorf(field.Join(path, "hostPort"), "portMappings.hostPort must be 0 to 65535, not %d.", p.HostPort)
+		case !slices.Contains(types.TransportProtocols, p.Protocol):
+			return c.errorf(field.Join(path, "protocol"), "portMappings.protocol must be tcp or udp, not %q.", p.Protocol)
+		case p.Name != "" && !portName.MatchString(p.Name):
+			return c.errorf(field.Join(path, "name"), "portMappings.name must be 1 to 64 lower-case letters, digits, hyphens and underscores, not %q.", p.Name)
+		case p.AppProtocol != "" && !slices.Contains(types.ApplicationProtocols, p.AppProtocol):
+			return c.errorf(field.Join(path, "appProtocol"), "portMappings.appProtocol must be http, http2 or grpc, not %q.", p.AppProtocol)
+		case networkMode == "host" && p.HostPort != p.ContainerPort:
+			return c.errorf(field.Join(path, "hostPort"), "with networkMode host, hostPort must be empty or the same as containerPort %d, not %d.", p.ContainerPort, p.HostPort)
+		}
+	}
+	return nil
+}
+
+// checkHostPorts refuses two containers of one task that publish the same port or name.
+func checkHostPorts(d *spec.TaskDefinition) error {
+	taken, named := map[string]bool{}, map[string]bool{}
+	for _, c := range containersOf(d) {
+		for i, p := range c.PortMappings {
+			path, port := field.Index("portMappings", i), fmt.Sprintf("%d/%s", p.HostPort, p.Protocol)
+			if p.HostPort != 0 && taken[port] {
+				return c.errorf(field.Join(path, "hostPort"), "host port %s is mapped twice in this task definition.", port)
+			}
+			taken[port] = true
+			if named[p.Name] {
+				return c.errorf(field.Join(path, "name"), "the name %s of a port is there twice in this task definition.", p.Name)
+			}
+			named[p.Name] = p.Name != ""
+		}
+	}
+	return nil
+}
+
+// checkDNS holds the rules for a container's own name and for the names that it looks up.
+func checkDNS(c container) error {
+	if c.Hostname != "" && (!domainName.MatchString(c.Hostname) || len(c.Hostname) > 64) {
+		return c.errorf("hostname", "hostname %q must be a host name of at most 64 characters.", c.Hostname)
+	}
+	for i, entry := range c.ExtraHosts {
+		if _, err := netip.ParseAddr(entry.IPAddress); err != nil || !domainName.MatchString(entry.Hostname) {
+			return c.errorf(field.Index("extraHosts", i), "extraHosts must have a hostname and an ipAddress, not %q and %q.", entry.Hostname, entry.IPAddress)
+		}
+	}
+	for i, server := range c.DNSServers {
+		if _, err := netip.ParseAddr(server); err != nil {
+			return c.errorf(field.Index("dnsServers", i), "dnsServers must hold IP addresses, not %q.", server)
+		}
+	}
+	for i, domain := range c.DNSSearchDomains {
+		if !domainName.MatchString(domain) {
+			return c.errorf(field.Index("dnsSearchDomains", i), "dnsSearchDomains must hold domain names, not %q.", domain)
+		}
+	}
+	return nil
+}

@@ -1,0 +1,150 @@
+package ecs
+
+import (
+	"cmp"
+	"context"
+	"iter"
+	"slices"
+	"sort"
+	"strings"
+
+	"pinion/api/ecs/arn"
+	"pinion/api/ecs/field"
+	"pinion/api/ecs/types"
+	"pinion/api/ecs/view"
+	"pinion/raftfsm"
+	"pinion/raftfsm/spec"
+)
+
+func describeTasks(_ context.Context, r *Request, in *types.DescribeTasksInput) (*types.DescribeTasksOutput, error) {
+	k, err := r.cluster(in.Cluster)
+	if err != nil {
+		return nil, err
+	}
+	if err := field.AllOf("include", in.Include, types.TaskFields...); err != nil {
+		return nil, err
+	}
+	if len(in.Tasks) == 0 {
+		return nil, field.Errorf("tasks", "Tasks cannot be empty.")
+	}
+	if len(in.Tasks) > maxPage {
+		return nil, field.Errorf("tasks", "taskIds can have at most %d items.", maxPage)
+	}
+	out := &types.DescribeTasksOutput{Tasks: make([]*types.RenderedTask, 0, len(in.Tasks)), Failures: []types.Failure{}}
+	for _, given := range in.Tasks {
+		id, err := parseInCluster(k.Name, arn.Task, given)
+		if err != nil {
+			return nil, err
+		}
+		if t := r.View.Task(id); t != nil && t.Cluster == k.Name {
+			rendered, err := r.TaskCache.Task(r.render(), t, len(in.Include) > 0)
+			if err != nil {
+				return nil, err
+			}
+			out.Tasks = append(out.Tasks, rendered)
+			continue
+		}
+		out.Failures = append(out.Failures, types.Failure{ARN: r.render().TaskARN(k.Name, id), Reason: spec.ReasonMissing})
+	}
+	return out, nil
+}
+
+// maxReason bounds what a caller can put into the state.
+const maxReason = 1024
+
+func stopTask(ctx context.Context, r *Request, in *types.StopTaskInput) (*types.StopTaskOutput, error) {
+	k, err := r.cluster(in.Cluster)
+	if err != nil {
+		return nil, err
+	}
+	id, err := parseInCluster(k.Name, arn.Task, in.Task)
+	if err != nil {
+		return nil, err
+	}
+	if len(in.Reason) > maxReason {
+		return nil, field.Errorf("reason", "reason must be at most %d characters long, not %d.", maxReason, len(in.Reason))
+	}
+	if t := r.View.Task(id); t == nil || t.Cluster != k.Name {
+		return nil, field.Errorf("task", "The referenced task was not found.")
+	}
+	stopped, err := apply[*spec.Task](ctx, r, raftfsm.StopTask{ID: id, Code: spec.StopUserInitiated, Reason: in.Reason, At: r.Now()})
+	if err != nil {
+		return nil, err
+	}
+	return &types.StopTaskOutput{Task: r.render().Task(stopped, false)}, nil
+}
+
+func listTasks(_ context.Context, r *Request, in *types.ListTasksInput) (*types.ListTasksOutput, error) {
+	k, err := r.cluster(in.Cluster)
+	if err != nil {
+		return nil, err
+	}
+	if err := checkTaskFilters(r, k, in); err != nil {
+		return nil, err
+	}
+	tasks, err := tasksFrom(r, k, in.ContainerInstance)
+	if err != nil {
+		return nil, err
+	}
+	matching := func(last string) iter.Seq[*spec.Task] {
+		return func(yield func(*spec.Task) bool) {
+			for t := range tasks(last) {
+				if matchesFilters(in, t) && !yield(t) {
+					return
+				}
+			}
+		}
+	}
+	page, next, err := paginateFrom(in.Paging, matching, func(t *spec.Task) string { return t.ID })
+	if err != nil {
+		return nil, err
+	}
+	out := &types.ListTasksOutput{TaskARNs: []string{}, NextToken: next}
+	for _, t := range page {
+		out.TaskARNs = append(out.TaskARNs, r.render().TaskARN(t.Cluster, t.ID))
+	}
+	return out, nil
+}
+
+// tasksFrom visits the tasks of a cluster, or of one of its hosts, after an id and in the order of their ids.
+func tasksFrom(r *Request, k *spec.Cluster, instance string) (func(last string) iter.Seq[*spec.Task], error) {
+	if instance == "" {
+		return func(last string) iter.Seq[*spec.Task] { return r.View.TasksAfter(k.Name, last) }, nil
+	}
+	host, err := findInstance(r, k, instance)
+	if err != nil {
+		return nil, err
+	}
+	return func(last string) iter.Seq[*spec.Task] {
+		tasks := r.View.TasksOn(host.ID)
+		return slices.Values(tasks[sort.Search(len(tasks), func(i int) bool { return tasks[i].ID > last }):])
+	}, nil
+}
+
+func checkTaskFilters(r *Request, k *spec.Cluster, in *types.ListTasksInput) error {
+	if err := field.OneOf("desiredStatus", in.DesiredStatus, types.DesiredStatuses...); err != nil {
+		return err
+	}
+	if err := field.OneOf("launchType", in.LaunchType, types.LaunchTypes...); err != nil {
+		return err
+	}
+	if in.ServiceName != "" {
+		if err := checkService(r, k, in.ServiceName); err != nil {
+			return err
+		}
+	}
+	if in.StartedBy != "" && (in.Family != "" || in.ContainerInstance != "" || in.LaunchType != "") {
+		return field.Errorf("startedBy", "startedBy must be the only filter: remove family, containerInstance and launchType.")
+	}
+	return nil
+}
+
+// matchesFilters applies the filters. A desired status is only ever RUNNING or STOPPED, so PENDING matches nothing.
+func matchesFilters(in *types.ListTasksInput, t *spec.Task) bool {
+	family, _, _ := strings.Cut(t.Definition, ":")
+	return string(t.DesiredStatus) == cmp.Or(in.DesiredStatus, string(spec.Running)) &&
+		(in.Family == "" || in.Family == family) &&
+		(in.StartedBy == "" || in.StartedBy == t.StartedBy) &&
+		(in.ServiceName == "" || t.Group == groupOf(in.ServiceName)) &&
+		(in.LaunchType == "" || in.LaunchType == cmp.Or(t.LaunchType, view.LaunchEC2))
+}

@@ -1,0 +1,13 @@
+package types
+
+// StrategyItem is ECS's CapacityProviderStrategyItem. All members are always shown.
+type StrategyItem struct {
+	CapacityProvider string `json:"capacityProvider"`
+	Base             int    `json:"base"`
+	Weight           int    `json:"weight"`
+}
+
+// ServiceConnectDefaults is ECS's ClusterServiceConnectDefaults. It is recorded and has no effect.
+type ServiceConnectDefaults struct {
+	Namespace string `json:"namespace"`
+}

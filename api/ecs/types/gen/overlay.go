@@ -1,0 +1,206 @@
+package main
+
+// The overlay is what a person has decided about the model: which members Pinion refuses and why, which ones it never
+// answers and why, which ones are its own, and which Go types stand for shapes. A member of the model that nothing here
+// speaks about is read, or answered, as the model has it.
+
+// overlay is what was decided about one structure, on its way in or out.
+type overlay struct {
+	Go       string            // the Go type that holds it, which is written by hand; the other fields are for generated ones
+	Name     string            // of the generated struct, where it is not the shape's
+	Optional string            // members of an answer that are left out when they are empty
+	Types    map[string]string // Go types of members that differ from their shapes'
+	Refused  map[string]string // members of an input that are refused, with the reason
+	LeftOut  map[string]string // members of an answer that are never shown, by the reason for it
+	Own      []own             // members that Pinion has and the model has not
+}
+
+// own is a member that Pinion has and the model has not.
+type own struct{ name, goType, comment string }
+
+// operations are the operations that Pinion does, by the file that their shapes are written to.
+var operations = []struct {
+	file  string
+	names []string
+}{
+	{"cluster_gen.go", []string{"CreateCluster", "DescribeClusters", "ListClusters", "UpdateCluster", "UpdateClusterSettings", "DeleteCluster", "PutClusterCapacityProviders"}},
+	{"task_definition_gen.go", []string{"RegisterTaskDefinition", "DeregisterTaskDefinition", "DeleteTaskDefinitions", "DescribeTaskDefinition", "ListTaskDefinitions", "ListTaskDefinitionFamilies"}},
+	{"task_gen.go", []string{"RunTask", "StartTask", "StopTask", "DescribeTasks", "ListTasks"}},
+	{"instance_gen.go", []string{"DescribeContainerInstances", "ListContainerInstances", "UpdateContainerInstancesState", "RegisterContainerInstance", "DeregisterContainerInstance", "UpdateContainerAgent"}},
+	{"attribute_gen.go", []string{"PutAttributes", "DeleteAttributes", "ListAttributes"}},
+	{"capacity_provider_gen.go", []string{"CreateCapacityProvider", "UpdateCapacityProvider", "DeleteCapacityProvider", "DescribeCapacityProviders"}},
+	{"account_gen.go", []string{"TagResource", "UntagResource", "ListTagsForResource", "PutAccountSetting", "PutAccountSettingDefault", "DeleteAccountSetting", "ListAccountSettings"}},
+	{"service_gen.go", []string{"ListServices", "ListServicesByNamespace", "DescribeServices", "ListServiceDeployments", "DescribeServiceDeployments"}},
+}
+
+// enums are those whose values checks read, by the name of the variable.
+var enums = map[string]string{
+	"ApplicationProtocols": "ApplicationProtocol", "CapacityProviderFields": "CapacityProviderField", "ClusterFields": "ClusterField",
+	"ContainerConditions": "ContainerCondition", "ContainerInstanceFields": "ContainerInstanceField",
+	"ContainerInstanceStatuses": "ContainerInstanceStatus", "DesiredStatuses": "DesiredStatus",
+	"ExecuteCommandLoggings": "ExecuteCommandLogging", "LaunchTypes": "LaunchType", "ManagedDrainings": "ManagedDraining",
+	"ManagedScalingStatuses": "ManagedScalingStatus", "ManagedTerminationProtections": "ManagedTerminationProtection",
+	"ResourceManagementTypes": "ResourceManagementType", "SchedulingStrategies": "SchedulingStrategy", "ServiceFields": "ServiceField",
+	"SettingNames": "SettingName", "SortOrders": "SortOrder", "TargetTypes": "TargetType",
+	"TaskDefinitionFamilyStatuses": "TaskDefinitionFamilyStatus", "TaskDefinitionFields": "TaskDefinitionField",
+	"TaskDefinitionStatuses": "TaskDefinitionStatus", "TaskFields": "TaskField", "TransportProtocols": "TransportProtocol",
+	"UlimitNames": "UlimitName",
+}
+
+// both are shapes that look the same in inputs and answers.
+var both = map[string]overlay{
+	"Tag":                                  {Go: "spec.Tag"},
+	"ClusterSetting":                       {Go: "spec.Setting"},
+	"ClusterConfiguration":                 {Go: "*spec.ClusterConfiguration"},
+	"ClusterServiceConnectDefaults":        {Go: "*ServiceConnectDefaults"},
+	"ClusterServiceConnectDefaultsRequest": {Go: "*ServiceConnectDefaults"},
+	"CapacityProviderStrategyItem":         {Go: "StrategyItem"},
+	"PlacementConstraint":                  {Go: "spec.PlacementConstraint"},
+	"PlacementStrategy":                    {Go: "spec.PlacementStrategy"},
+	"TaskDefinitionPlacementConstraint":    {Go: "spec.PlacementConstraint"},
+	"RuntimePlatform":                      {Go: "*spec.RuntimePlatform"},
+}
+
+// Why inputs are refused.
+const (
+	noFargate  = "it belongs to Fargate"
+	hostsOnly  = "a capacity provider is for all clusters here; PutClusterCapacityProviders says which use it"
+	ownHosts   = "machines are your own here; give autoScalingGroupProvider, or the name alone"
+	noEBS      = "there is no EBS here; volumes are directories of the host, or scratch space of the task"
+	noExec     = "running a command inside a task is not built yet"
+	askForGPUs = "GPUs are asked for with resourceRequirements"
+)
+
+// Why answers leave members out.
+const (
+	inputRefused       = "an input with it is refused"
+	noAccelerators     = "it belongs to accelerators of AWS"
+	noManagedInstances = "it belongs to Amazon ECS Managed Instances"
+	noSharing          = "no host shares GPUs yet"
+	neverFails         = "what is shown never fails later"
+	agentIsPinion      = "the agent is a part of pinion"
+	noTaskSets         = "task sets are not built"
+	onlyRolling        = "there are no deployments yet, and only rolling ones are planned"
+	noServiceConnect   = "there is no Service Connect and no VPC Lattice here"
+)
+
+// inputs are the structures that operations read.
+var inputs = map[string]overlay{
+	"Attribute":           {Go: "TargetedAttribute"},
+	"ContainerDefinition": {Go: "ContainerDefinitionInput", Own: []own{{name: "gpuCount"}}},
+	"ResourceRequirement": {Go: "ResourceRequirementInput", Own: []own{{name: "count"}, {name: "capabilities"}}},
+	"ContainerOverride":   {Go: "ContainerOverrideInput"},
+	"Volume":              {Go: "VolumeInput"},
+	"RegisterTaskDefinitionRequest": {
+		Refused: map[string]string{
+			"proxyConfiguration": "it belongs to AWS App Mesh", "inferenceAccelerators": askForGPUs,
+			"ephemeralStorage": noFargate, "enableFaultInjection": "there is no fault injection service here",
+		},
+		Own: []own{{"version", "any", "of a compose file; it means nothing here"}},
+	},
+	"RunTaskRequest": {
+		Types:   map[string]string{"networkConfiguration": "any"},
+		Refused: map[string]string{"enableExecuteCommand": noExec, "volumeConfigurations": noEBS},
+		Own:     []own{{"array", "string", `Pinion's own, in place of count: "0-99"`}},
+	},
+	"StartTaskRequest": {
+		Types:   map[string]string{"networkConfiguration": "any"},
+		Refused: map[string]string{"enableExecuteCommand": noExec, "volumeConfigurations": noEBS},
+	},
+	"TaskOverride":     {Refused: map[string]string{"inferenceAcceleratorOverrides": askForGPUs, "ephemeralStorage": noFargate}},
+	"ListTasksRequest": {Refused: map[string]string{"daemonName": "daemons are not built yet"}},
+	// A host says itself what an agent says of its machine: nothing but the cluster is read.
+	"RegisterContainerInstanceRequest": {Types: map[string]string{
+		"containerInstanceArn": "any", "instanceIdentityDocument": "any", "instanceIdentityDocumentSignature": "any", "attributes": "any",
+		"platformDevices": "any", "totalResources": "any", "tags": "any", "versionInfo": "any",
+	}},
+	"CreateCapacityProviderRequest": {Refused: map[string]string{"cluster": hostsOnly, "managedInstancesProvider": ownHosts}},
+	"UpdateCapacityProviderRequest": {Refused: map[string]string{"cluster": hostsOnly, "managedInstancesProvider": ownHosts}},
+	"DeleteCapacityProviderRequest": {Refused: map[string]string{"cluster": hostsOnly}},
+	"AutoScalingGroupProvider":      {Name: "AutoScalingGroupProviderInput"},
+	"ManagedScaling":                {Name: "ManagedScalingInput"},
+	"ListServiceDeploymentsRequest": {Types: map[string]string{"createdAt": "any"}},
+}
+
+// outputs are the structures that operations answer with.
+var outputs = map[string]overlay{
+	"Attribute":        {Go: "spec.Attribute", LeftOut: map[string]string{"the attribute stands in its resource": "targetId targetType"}},
+	"Attachment":       {Go: "struct{}"}, // there are none
+	"NetworkInterface": {Go: "struct{}"}, // there are none
+	"ContainerDefinition": {Go: "spec.ContainerDefinition", LeftOut: map[string]string{
+		inputRefused: "credentialSpecs disableNetworking dockerSecurityOptions environmentFiles firelensConfiguration links repositoryCredentials secrets",
+	}},
+	"LinuxParameters":  {Go: "spec.LinuxParameters", LeftOut: map[string]string{inputRefused: "devices maxSwap swappiness"}},
+	"LogConfiguration": {Go: "spec.LogConfiguration", LeftOut: map[string]string{inputRefused: "secretOptions"}},
+	"PortMapping":      {Go: "spec.PortMapping", LeftOut: map[string]string{inputRefused: "containerPortRange"}},
+	"Volume": {Go: "spec.Volume", LeftOut: map[string]string{
+		inputRefused: "configuredAtLaunch dockerVolumeConfiguration efsVolumeConfiguration fsxWindowsFileServerVolumeConfiguration s3filesVolumeConfiguration",
+	}},
+	"NetworkBinding":           {Go: "spec.NetworkBinding", LeftOut: map[string]string{inputRefused: "containerPortRange hostPortRange"}},
+	"TaskOverride":             {Go: "TaskOverrides", LeftOut: map[string]string{inputRefused: "ephemeralStorage"}},
+	"ContainerOverride":        {Go: "spec.ContainerOverride", LeftOut: map[string]string{inputRefused: "environmentFiles"}},
+	"AutoScalingGroupProvider": {Go: "*spec.AutoScalingProvider"},
+	"Failure":                  {Optional: "arn detail"},
+	"Cluster": {
+		Optional: "attachmentsStatus",
+		Types:    map[string]string{"attachments": "[]struct{},omitzero"},
+	},
+	"TaskDefinition": {
+		Optional: "taskRoleArn executionRoleArn networkMode requiresAttributes requiresCompatibilities cpu memory pidMode ipcMode registeredBy",
+		LeftOut:  map[string]string{inputRefused: "inferenceAccelerators proxyConfiguration ephemeralStorage enableFaultInjection"},
+	},
+	"RegisterTaskDefinitionResponse": {Types: map[string]string{"tags": "[]spec.Tag,omitzero"}},
+	"DescribeTaskDefinitionResponse": {Types: map[string]string{"tags": "[]spec.Tag,omitzero"}},
+	"DescribeTasksResponse":          {Types: map[string]string{"tasks": "[]*RenderedTask"}},
+	"Task": {
+		Optional: "availabilityZone capacityProviderName connectivity containerInstanceArn startedBy stopCode stoppedReason",
+		Types:    map[string]string{"overrides": "TaskOverrides"},
+		LeftOut:  map[string]string{noFargate: "platformVersion platformFamily ephemeralStorage fargateEphemeralStorage", noAccelerators: "inferenceAccelerators"},
+	},
+	"Container": {
+		Optional: "image imageDigest runtimeId reason cpu memory memoryReservation gpuIds",
+		Types:    map[string]string{"networkBindings": "[]spec.NetworkBinding,omitzero"},
+		LeftOut:  map[string]string{noExec: "managedAgents", noAccelerators: "neuronDeviceIds", noSharing: "gpuSharingStrategy"},
+	},
+	"ContainerInstance": {
+		Optional: "ec2InstanceId healthStatus",
+		LeftOut:  map[string]string{noManagedInstances: "capacityProviderName", neverFails: "statusReason", agentIsPinion: "agentUpdateStatus", noSharing: "gpuDevices"},
+	},
+	"VersionInfo":               {Optional: "agentVersion", LeftOut: map[string]string{agentIsPinion: "agentHash dockerVersion"}},
+	"Resource":                  {Types: map[string]string{"integerValue": "int64", "stringSetValue": "[]string,omitzero"}},
+	"InstanceHealthCheckResult": {Optional: "statusReason"},
+	"CapacityProvider": {
+		Optional: "updateStatus",
+		Types:    map[string]string{"autoScalingGroupProvider": "*spec.AutoScalingProvider"},
+		LeftOut:  map[string]string{noManagedInstances: "cluster managedInstancesProvider", neverFails: "updateStatusReason"},
+	},
+	"PutAttributesResponse":    {Types: map[string]string{"attributes": "[]TargetedAttribute"}},
+	"DeleteAttributesResponse": {Types: map[string]string{"attributes": "[]TargetedAttribute"}},
+	"ListAttributesResponse":   {Types: map[string]string{"attributes": "[]TargetedAttribute"}},
+	"Service": {
+		Optional: "launchType roleArn createdBy propagateTags availabilityZoneRebalancing resourceManagementType currentServiceDeployment " +
+			"networkConfiguration deploymentConfiguration deploymentController",
+		LeftOut: map[string]string{noFargate: "platformVersion platformFamily", noTaskSets: "taskSets"},
+	},
+	"DeploymentConfiguration": {
+		Optional: "strategy deploymentCircuitBreaker alarms",
+		LeftOut:  map[string]string{onlyRolling: "lifecycleHooks linearConfiguration canaryConfiguration earlySuccessCriteria"},
+	},
+	"DeploymentCircuitBreaker": {LeftOut: map[string]string{onlyRolling: "resetOnHealthyTask thresholdConfiguration"}},
+	"Deployment": {
+		Optional: "launchType rolloutState rolloutStateReason networkConfiguration",
+		LeftOut: map[string]string{
+			noFargate: "platformVersion platformFamily fargateEphemeralStorage", noServiceConnect: "serviceConnectConfiguration serviceConnectResources vpcLatticeConfigurations",
+			noEBS: "volumeConfigurations",
+		},
+	},
+	"NetworkConfiguration": {Optional: "awsvpcConfiguration"},
+	"AwsVpcConfiguration":  {Optional: "assignPublicIp"},
+	"LoadBalancer":         {Optional: "targetGroupArn loadBalancerName", LeftOut: map[string]string{onlyRolling: "advancedConfiguration"}},
+	"ServiceRegistry":      {Optional: "containerName"},
+	"ServiceDeployment": {
+		Optional: "statusReason lifecycleStage deploymentConfiguration rollback alarms deploymentCircuitBreaker targetServiceRevision",
+		LeftOut:  map[string]string{onlyRolling: "lifecycleHookDetails"},
+	},
+	"ServiceDeploymentBrief": {Optional: "statusReason"},
+}

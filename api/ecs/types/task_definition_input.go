@@ -1,0 +1,91 @@
+package types
+
+import (
+	"pinion/api/wire"
+	"pinion/raftfsm/spec"
+)
+
+// The inputs below embed the nouns that the state records, whose JSON names are ECS's, and hide the fields that differ in
+// an input: those that Pinion rewrites, and those that it refuses by name.
+
+// ContainerDefinitionInput is ECS's ContainerDefinition in an input.
+type ContainerDefinitionInput struct {
+	spec.ContainerDefinition
+	PortMappings          []PortMappingInput           `json:"portMappings"`
+	LinuxParameters       *LinuxParametersInput        `json:"linuxParameters"`
+	LogConfiguration      *LogConfigurationInput       `json:"logConfiguration"`
+	ResourceRequirements  []ResourceRequirementInput   `json:"resourceRequirements"`
+	HealthCheck           *HealthCheckInput            `json:"healthCheck"`
+	RestartPolicy         *ContainerRestartPolicyInput `json:"restartPolicy"`
+	GPUCount              any                          `json:"gpuCount"` // Pinion's own, in place of resourceRequirements
+	Secrets               wire.Unsupported             `json:"secrets" why:"there is no secret store yet; put the value into environment"`
+	EnvironmentFiles      wire.Unsupported             `json:"environmentFiles" why:"there is no S3 here; put the variables into environment"`
+	RepositoryCredentials wire.Unsupported             `json:"repositoryCredentials" why:"hosts log in to registries with their own credentials"`
+	Firelens              wire.Unsupported             `json:"firelensConfiguration" why:"logs are kept by the host"`
+	Links                 wire.Unsupported             `json:"links" why:"containers find one another by published ports, or share the host's network with networkMode host"`
+	DockerSecurityOptions wire.Unsupported             `json:"dockerSecurityOptions" why:"every container runs with the host's default seccomp and AppArmor profiles"`
+	CredentialSpecs       wire.Unsupported             `json:"credentialSpecs" why:"there is no Active Directory here"`
+	DisableNetworking     wire.Unsupported             `json:"disableNetworking" why:"set networkMode to none"`
+}
+
+// PortMappingInput is ECS's PortMapping in an input.
+type PortMappingInput struct {
+	spec.PortMapping
+	ContainerPortRange wire.Unsupported `json:"containerPortRange" why:"list the ports one by one"`
+}
+
+// HealthCheckInput is ECS's HealthCheck in an input; a number that is nil gets ECS's default.
+type HealthCheckInput struct {
+	Command     []string `json:"command"`
+	Interval    *int     `json:"interval"`
+	Timeout     *int     `json:"timeout"`
+	Retries     *int     `json:"retries"`
+	StartPeriod *int     `json:"startPeriod"`
+}
+
+// ContainerRestartPolicyInput is ECS's ContainerRestartPolicy in an input.
+type ContainerRestartPolicyInput struct {
+	spec.RestartPolicy
+	Enabled *bool `json:"enabled"`
+}
+
+// LinuxParametersInput is ECS's LinuxParameters in an input.
+type LinuxParametersInput struct {
+	spec.LinuxParameters
+	Devices    wire.Unsupported `json:"devices" why:"GPUs are asked for with resourceRequirements"`
+	MaxSwap    wire.Unsupported `json:"maxSwap" why:"a container may swap as much as its memory"`
+	Swappiness wire.Unsupported `json:"swappiness" why:"the host's setting counts"`
+}
+
+// LogConfigurationInput is ECS's LogConfiguration in an input.
+type LogConfigurationInput struct {
+	spec.LogConfiguration
+	SecretOptions wire.Unsupported `json:"secretOptions" why:"there is no secret store yet"`
+}
+
+// VolumeInput is ECS's Volume in an input.
+type VolumeInput struct {
+	spec.Volume
+	Docker             wire.Unsupported `json:"dockerVolumeConfiguration" why:"volumes are directories of the host, or scratch space of the task"`
+	EFS                wire.Unsupported `json:"efsVolumeConfiguration" why:"volumes are directories of the host, or scratch space of the task"`
+	FSx                wire.Unsupported `json:"fsxWindowsFileServerVolumeConfiguration" why:"volumes are directories of the host, or scratch space of the task"`
+	S3Files            wire.Unsupported `json:"s3filesVolumeConfiguration" why:"volumes are directories of the host, or scratch space of the task"`
+	ConfiguredAtLaunch wire.Unsupported `json:"configuredAtLaunch" why:"volumes are directories of the host, or scratch space of the task"`
+}
+
+// ResourceRequirementInput is ECS's ResourceRequirement in an input, and the form with count and capabilities that some
+// write for it. The amounts are of any type, so that a wrong one is refused in words about GPUs.
+type ResourceRequirementInput struct {
+	Type            string                `json:"type"`
+	Value           any                   `json:"value"`
+	Count           any                   `json:"count"`        // Pinion's own
+	Capabilities    []string              `json:"capabilities"` // Pinion's own
+	SharingStrategy *spec.SharingStrategy `json:"sharingStrategy"`
+}
+
+// ContainerOverrideInput is ECS's ContainerOverride in an input.
+type ContainerOverrideInput struct {
+	spec.ContainerOverride
+	ResourceRequirements []ResourceRequirementInput `json:"resourceRequirements"`
+	EnvironmentFiles     wire.Unsupported           `json:"environmentFiles" why:"there is no S3 here; put the variables into environment"`
+}

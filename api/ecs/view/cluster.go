@@ -1,0 +1,60 @@
+package view
+
+import (
+	"slices"
+
+	"pinion/api/ecs/types"
+	"pinion/raftfsm/spec"
+)
+
+// Cluster renders a cluster, with counters that follow from its hosts and tasks.
+func (r *Renderer) Cluster(k *spec.Cluster, include []string) types.Cluster {
+	count, services := countTasks(r.View.Tasks(k.Name)), r.Services(k.Name)
+	out := types.Cluster{
+		ClusterARN: r.ClusterARN(k.Name), ClusterName: k.Name, Status: string(k.Status),
+		RegisteredContainerInstancesCount: len(r.View.Hosts(k.Name)),
+		RunningTasksCount:                 count.running(), PendingTasksCount: count.pending(),
+		ActiveServicesCount: int(countServices(services, serviceActive, "")),
+		Statistics:          []types.KeyValuePair{}, Tags: []spec.Tag{}, Settings: []spec.Setting{},
+		CapacityProviders: nonNil(k.CapacityProviders), DefaultCapacityProviderStrategy: strategy(k.DefaultStrategy),
+	}
+	if slices.Contains(include, "STATISTICS") {
+		out.Statistics = slices.Concat(count.statistics(), serviceStatistics(services), r.capacityStatistics(k.Name))
+	}
+	if slices.Contains(include, "TAGS") {
+		out.Tags = nonNil(k.Tags)
+	}
+	if slices.Contains(include, "SETTINGS") {
+		out.Settings = k.Settings
+		if len(k.Settings) == 0 {
+			out.Settings = []spec.Setting{{Name: ContainerInsights, Value: ContainerInsightsDefault}}
+		}
+	}
+	if slices.Contains(include, "CONFIGURATIONS") {
+		out.Configuration = k.Configuration
+	}
+	if slices.Contains(include, "ATTACHMENTS") {
+		out.Attachments = []struct{}{}
+		if len(k.CapacityProviders) > 0 {
+			out.AttachmentsStatus = "UPDATE_COMPLETE" // a change of them is complete as soon as it is on record
+		}
+	}
+	if k.Namespace != "" {
+		out.ServiceConnectDefaults = &types.ServiceConnectDefaults{Namespace: k.Namespace}
+	}
+	return out
+}
+
+// ContainerInsights is the setting that clusters have, and its value where none was chosen.
+const (
+	ContainerInsights        = "containerInsights"
+	ContainerInsightsDefault = "disabled"
+)
+
+func strategy(items []spec.CapacityProviderStrategyItem) []types.StrategyItem {
+	out := []types.StrategyItem{}
+	for _, item := range items {
+		out = append(out, types.StrategyItem{CapacityProvider: item.CapacityProvider, Base: item.Base, Weight: item.Weight})
+	}
+	return out
+}

@@ -1,0 +1,56 @@
+package view
+
+import (
+	"cmp"
+	"strconv"
+
+	"pinion/api/ecs/types"
+	"pinion/raftfsm/spec"
+)
+
+// containers renders a task's containers with the sizes that its definition, nil when it is not known any more, and its
+// overrides give them.
+func (r *Renderer) containers(t *spec.Task, taskARN string, d *spec.TaskDefinition) []types.Container {
+	if d != nil && len(t.Overrides.Containers) > 0 {
+		d = spec.Effective(d, t.Overrides)
+	}
+	out := make([]types.Container, 0, len(t.Containers))
+	for i := range t.Containers {
+		running := &t.Containers[i]
+		rendered := types.Container{
+			ContainerARN: r.containerARN(t, running.ID), TaskARN: taskARN, Name: running.Name, Image: running.Image,
+			ImageDigest: running.ImageDigest, RuntimeID: running.RuntimeID,
+			LastStatus: string(cmp.Or(running.LastStatus, t.LastStatus)), ExitCode: running.ExitCode, Reason: running.Reason,
+			NetworkInterfaces: []struct{}{}, HealthStatus: containerHealth(running), GPUIDs: running.GPUs,
+		}
+		if running.LastStatus.Rank() >= spec.Running.Rank() {
+			rendered.NetworkBindings = append([]spec.NetworkBinding{}, running.Bindings...)
+		}
+		if size := findContainer(d, running.Name); size != nil {
+			rendered.CPU, rendered.Memory, rendered.MemoryReservation = strconv.FormatInt(size.CPU, 10), formatMiB(size.Memory), formatMiB(size.MemoryReservation)
+		}
+		out = append(out, rendered)
+	}
+	return out
+}
+
+// findContainer is the container of that name in a definition, nil when there is none.
+func findContainer(d *spec.TaskDefinition, name string) *spec.ContainerDefinition {
+	if d == nil {
+		return nil
+	}
+	for i := range d.Containers {
+		if d.Containers[i].Name == name {
+			return &d.Containers[i]
+		}
+	}
+	return nil
+}
+
+// formatMiB writes a size as ECS does in tasks; no limit is nothing at all.
+func formatMiB(n int64) string {
+	if n == 0 {
+		return ""
+	}
+	return strconv.FormatInt(n, 10)
+}

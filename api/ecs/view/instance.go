@@ -1,0 +1,45 @@
+package view
+
+import (
+	"maps"
+	"slices"
+
+	"pinion/api/ecs/types"
+	"pinion/api/wire"
+	"pinion/raftfsm/spec"
+)
+
+// Statuses of container instances.
+const (
+	InstanceActive   = "ACTIVE"
+	InstanceInactive = "INACTIVE"
+)
+
+// Instance renders a host as a container instance.
+func (r *Renderer) Instance(h *spec.Host, include []string) types.ContainerInstance {
+	count := countTasks(r.View.TasksOn(h.ID))
+	connected := r.Hosts.Connected(h.ID)
+	out := types.ContainerInstance{
+		ContainerInstanceARN: r.InstanceARN(h.Cluster, h.ID), EC2InstanceID: h.Name, Version: h.Revision,
+		VersionInfo: types.VersionInfo{AgentVersion: h.Version}, RemainingResources: remainingResources(h, r.View.Free(h.ID)),
+		RegisteredResources: registeredResources(h), Status: string(h.Status), AgentConnected: connected,
+		RunningTasksCount: count.running(), PendingTasksCount: count.pending(), Attributes: hostAttributes(h),
+		RegisteredAt: wire.NewTime(h.RegisteredAt), Attachments: []struct{}{}, Tags: []spec.Tag{},
+	}
+	if slices.Contains(include, "TAGS") {
+		out.Tags = nonNil(h.Tags)
+	}
+	if slices.Contains(include, "CONTAINER_INSTANCE_HEALTH") {
+		out.HealthStatus = r.instanceHealth(h, connected)
+	}
+	return out
+}
+
+func hostAttributes(h *spec.Host) []spec.Attribute {
+	attributes := []spec.Attribute{}
+	all := h.AllAttributes()
+	for _, name := range slices.Sorted(maps.Keys(all)) {
+		attributes = append(attributes, spec.Attribute{Name: name, Value: all[name]})
+	}
+	return attributes
+}
