@@ -36,9 +36,10 @@ func (l fakeLeadership) CallLeader(ctx context.Context, try func(ctx context.Con
 		if !again {
 			return err
 		}
-		select {
-		case <-time.After(15 * time.Millisecond):
-		case <-ctx.Done():
+		pause, end := context.WithTimeout(ctx, 15*time.Millisecond)
+		<-pause.Done()
+		end()
+		if ctx.Err() != nil {
 			return err
 		}
 	}
