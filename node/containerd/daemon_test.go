@@ -48,7 +48,9 @@ func TestTasksOutliveContainerdWithoutAHoleInTheLog(t *testing.T) {
 // awaitNewDaemon waits until another process than before answers.
 func (h *host) awaitNewDaemon(before int) {
 	h.t.Helper()
-	for h.daemonPID() == before {
+	for back := false; !back; {
+		pid := h.daemonPID()
+		back = pid != before && strings.Contains(h.log.String(), fmt.Sprintf(`msg="containerd is back" pid=%d`, pid))
 		if _, err := h.runtime.List(h.ctx()); err != nil && h.ctx().Err() != nil {
 			h.t.Fatal(err)
 		}

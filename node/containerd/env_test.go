@@ -7,7 +7,6 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"strconv"
 	"strings"
 	"sync"
 	"syscall"
@@ -117,20 +116,6 @@ func (h *host) address() string {
 		return filepath.Join(h.dir, "host.sock")
 	}
 	return h.daemon.Address()
-}
-
-// daemonPID is the process id of Pinion's own daemon now; it changes when the daemon had to be started again.
-func (h *host) daemonPID() int {
-	h.t.Helper()
-	raw, err := os.ReadFile(filepath.Join(filepath.Dir(h.daemon.Address()), "containerd.pid"))
-	if err != nil {
-		h.t.Fatal(err)
-	}
-	pid, err := strconv.Atoi(strings.TrimSpace(string(raw)))
-	if err != nil {
-		h.t.Fatal(err)
-	}
-	return pid
 }
 
 func (h *host) stopDaemon() {
