@@ -11,7 +11,7 @@ export CGO_CFLAGS := -O2 -g -Wno-deprecated-declarations
 packages := gcc libc6-dev pkg-config libseccomp-dev ip:iproute2 iptables busybox-static /usr/bin/aws:awscli mkfs.ext4:e2fsprogs
 
 # Rooms that compute and touch no container: the race detector takes them seconds.
-pure := ./raftfsm/... ./server/schedule/... ./gpu ./gpu/sim ./gpu/nvml ./api/sigv4/... ./node/logs/...
+pure := ./raftfsm/... ./server/schedule/... ./gpu ./gpu/sim ./gpu/nvml ./api/auth/sigv4/... ./node/logs/...
 
 .PHONY: build bundle test conformance soak check bench fuzz demo cluster clean packages help
 
@@ -40,9 +40,12 @@ check: packages ## the guards of the house: format, vet, staticcheck, modules, r
 	go test ./packaging/guard
 	go test -race $(pure)
 
-bench: build ## the figures, each beside its reference; needs root
+# In the Go benchmark format, for benchstat: make bench flags='-save FILE', later flags='-compare FILE'; flags=-table is for people.
+flags :=
+
+bench: build ## what Pinion promises, measured, each metric beside its reference; needs root
 	@packaging/apt.sh git:git ip:iproute2 iptables:iptables
-	go run -buildvcs=false ./packaging/bench
+	go run -buildvcs=false ./packaging/bench $(flags)
 
 # As many inputs for each target. What an input is cut down to when it fails is looked for 20 times, not for a minute.
 inputs := 1000000
@@ -52,11 +55,12 @@ fuzz: ## every fuzz target with a million inputs, and the properties of requests
 	$(fuzz) -fuzz '^FuzzAWSDoor$$' ./api
 	$(fuzz) -fuzz '^FuzzLogsDoor$$' ./api
 	$(fuzz) -fuzz '^FuzzDecode$$' ./api/wire
-	$(fuzz) -fuzz '^FuzzRequest$$' ./api/sigv4
-	$(fuzz) -fuzz '^FuzzAuthorization$$' ./api/sigv4
+	$(fuzz) -fuzz '^FuzzFilterPattern$$' ./api/cloudwatch
+	$(fuzz) -fuzz '^FuzzRequest$$' ./api/auth/sigv4
+	$(fuzz) -fuzz '^FuzzAuthorization$$' ./api/auth/sigv4
 	$(fuzz) -fuzz '^FuzzParse$$' ./raftfsm/query
 	$(fuzz) -fuzz '^FuzzRead$$' ./raftfsm/compact
-	go test -timeout 0 -run '^TestNoChangedRequestIsAccepted$$' ./api/sigv4 -rapid.checks 200000
+	go test -timeout 0 -run '^TestNoChangedRequestIsAccepted$$' ./api/auth/sigv4 -rapid.checks 200000
 	go test -timeout 0 -run '^TestTaskDefinitions$$' ./api/ecs -rapid.checks 100000
 
 demo: build ## a host, a task on two GPUs, its log; cleans up after itself; needs root

@@ -31,7 +31,9 @@ func StateVersion(view *raftfsm.View) string {
 // followerRead resolves a read on this host when the leader confirms that both have the same state; a leader that is asked
 // by such a host confirms it.
 func (r *Router) followerRead(x *httpx.Exchange) (Resolution, bool, error) {
-	res, answered, err := r.onLeader(x, false, func(address string) attempt { return r.askReadIndex(x, address) })
+	res, answered, err := r.onLeader(x, false, func(ctx context.Context, address string) (Resolution, bool, error) {
+		return r.askReadIndex(x, address)
+	})
 	if err != nil || answered || res.Unreachable != nil || x.Request.Header.Get(httpx.HeaderStateVersion) != StateVersion(res.View) {
 		return res, answered, err
 	}
@@ -43,23 +45,23 @@ func (r *Router) followerRead(x *httpx.Exchange) (Resolution, bool, error) {
 
 // askReadIndex asks the leader whether this host's state is the leader's. A caller whom this host does not know is the
 // leader's to judge, because this host may lag behind.
-func (r *Router) askReadIndex(x *httpx.Exchange, address string) attempt {
+func (r *Router) askReadIndex(x *httpx.Exchange, address string) (Resolution, bool, error) {
 	res, err := r.local(x)
 	if err != nil {
-		return r.forward(x, address, false)
+		err = r.forward(x, address, false)
+		return Resolution{}, err == nil, err
 	}
-	response, end, again, err := r.ask(x, address, StateVersion(res.View), false)
-	if err == nil && response.Header.Get(httpx.HeaderStateMatch) == "" {
-		return r.pass(x, response, end)
-	}
+	response, end, err := r.ask(x, address, StateVersion(res.View), false)
 	defer end()
 	if err != nil {
-		return attempt{err: err, again: again}
+		return Resolution{}, false, err
 	}
-	if res.Unreachable, err = readUnreachable(response, end); err != nil {
-		return attempt{err: wire.Errorf(wire.Server, "The answer of the pool's leader broke off: %v. Nothing was done; try again.", err), again: true}
+	if response.Header.Get(httpx.HeaderStateMatch) == "" {
+		r.Peers.Copy(x, response, end)
+		return Resolution{}, true, nil
 	}
-	return attempt{res: res}
+	res.Unreachable, err = readUnreachable(response, end)
+	return res, false, err
 }
 
 // readIndexReply is what the leader answers a follower that has the same state: all that a read needs beside the state.
@@ -78,13 +80,13 @@ func (r *Router) readIndex(view *raftfsm.View) (reply readIndexReply) {
 	return reply
 }
 
-// readUnreachable reads a readIndexReply.
+// readUnreachable reads a readIndexReply. A broken one is a retryableError: nothing was done.
 func readUnreachable(response *http.Response, end context.CancelFunc) (unreachable map[string]bool, err error) {
 	defer response.Body.Close()
 	defer time.AfterFunc(httpx.ResponseTimeout, end).Stop()
 	var reply readIndexReply
 	if err := json.NewDecoder(response.Body).Decode(&reply); err != nil {
-		return nil, err
+		return nil, retryableError{wire.Errorf(wire.Server, "The answer of the pool's leader broke off: %v. Nothing was done; try again.", err)}
 	}
 	unreachable = make(map[string]bool, len(reply.Unreachable))
 	for _, id := range reply.Unreachable {

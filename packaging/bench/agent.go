@@ -1,9 +1,6 @@
 package main
 
-import (
-	"fmt"
-	"time"
-)
+import "time"
 
 // idleFor is how long something that does nothing is watched.
 const idleFor = time.Minute
@@ -16,38 +13,33 @@ const quiet = 75 * time.Second
 const link = "eth0"
 
 // measureAgent watches a host that runs nothing and is no server.
-func measureAgent(p *pool, _ options) ([]figure, error) {
-	now, err := p.settled()
+func measureAgent(p *pool, _ options, r *results) error {
+	now, err := p.waitReady()
 	if err != nil {
-		return nil, err
+		return err
 	}
 	if err := p.rest(quiet); err != nil {
-		return nil, err
+		return err
 	}
 	pid := now.agent.PID()
 	before, err := wireBytes(pid, link)
 	if err != nil {
-		return nil, err
+		return err
 	}
 	if err := p.rest(idleFor); err != nil {
-		return nil, err
+		return err
 	}
 	after, err := wireBytes(pid, link)
 	if err != nil {
-		return nil, err
+		return err
 	}
-	agent, err := residentMB(pid)
+	agent, err := residentBytes(pid)
 	if err != nil {
-		return nil, err
+		return err
 	}
-	server, err := residentMB(now.leader.PID())
+	leader, err := residentBytes(now.leader.PID())
 	if err != nil {
-		return nil, err
+		return err
 	}
-	return []figure{
-		{"idle memory of an agent: pinion (VmRSS)", fmt.Sprintf("%.0f MB", agent), fmt.Sprintf("the leader %.0f MB", server), "at most 45 MB"},
-		{"idle agent, one minute on the wire", kB(after - before), "-", "at most 20 kB"},
-	}, nil
+	return r.add("Agent/idle", 1, measured(agent, "agent-B"), measured(leader, "leader-B"), measured(float64(after-before)/idleFor.Minutes(), "wire-B/min"))
 }
-
-func kB(bytes int64) string { return fmt.Sprintf("%.1f kB", float64(bytes)/1e3) }

@@ -9,30 +9,26 @@ import (
 )
 
 // measureBuilds times `make build` with nothing to do and, when asked, from empty caches.
-func measureBuilds(_ context.Context, o options) ([]figure, error) {
+func measureBuilds(_ context.Context, o options, r *results) error {
 	if _, err := build(); err != nil { // so that there is nothing to do for the one that is timed
-		return nil, err
+		return err
 	}
 	info, err := os.Stat("bin/pinion")
 	if err != nil {
-		return nil, fmt.Errorf("`make build` made no program: %w", err)
+		return fmt.Errorf("`make build` made no program: %w", err)
 	}
-	again, err := build()
+	unchanged, err := build()
 	if err != nil {
-		return nil, err
+		return err
 	}
-	figures := []figure{
-		{"bin/pinion", fmt.Sprintf("%.1f MB", float64(info.Size())/1e6), "-", "at most 75 MB"},
-		{"make build, nothing changed", again.Round(10 * time.Millisecond).String(), "-", "at most 5 s"},
+	if err := r.add("Build", 1, measured(float64(info.Size()), "binary-B"), took("unchanged", unchanged)); err != nil || !o.cold {
+		return err
 	}
-	if !o.cold {
-		return figures, nil
-	}
-	took, err := coldBuild()
+	cold, err := coldBuild()
 	if err != nil {
-		return nil, err
+		return err
 	}
-	return append(figures, figure{"make build, cold", took.Round(time.Second).String(), "-", "at most 8 min"}), nil
+	return r.add("Build/cold", 1, perOp(cold))
 }
 
 func build() (time.Duration, error) {

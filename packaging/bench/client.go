@@ -14,8 +14,8 @@ import (
 	"time"
 )
 
-// callPatience is how long one request may take, longer than any answer.
-const callPatience = 15 * time.Second
+// callTimeout is how long one request may take, longer than any answer.
+const callTimeout = 15 * time.Second
 
 // client talks to the host whose data directory it is, through its unix socket. Like boto3 and the AWS CLI it takes answers
 // as they are, without gzip.
@@ -25,7 +25,7 @@ type client struct {
 }
 
 func newClient(dir string) *client {
-	return &client{dir, &http.Client{Timeout: callPatience, Transport: &http.Transport{DisableCompression: true, DialContext: func(ctx context.Context, _, _ string) (net.Conn, error) {
+	return &client{dir, &http.Client{Timeout: callTimeout, Transport: &http.Transport{DisableCompression: true, DialContext: func(ctx context.Context, _, _ string) (net.Conn, error) {
 		var d net.Dialer
 		return d.DialContext(ctx, "unix", filepath.Join(dir, "pinion.sock"))
 	}}}}

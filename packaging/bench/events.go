@@ -27,16 +27,16 @@ const (
 
 // measureEvents measures what followers of events hear of many changes, through the local socket of a host that is alone. The
 // time is from before a change is asked for until a follower has read it, so the turn of the disk is in it.
-func measureEvents(ctx context.Context, o options) (_ []figure, err error) {
+func measureEvents(ctx context.Context, o options, r *results) error {
 	h, err := startHost(o.binary)
 	if err != nil {
-		return nil, err
+		return err
 	}
 	defer h.down()
 	if err := h.call("CreateCluster", object{"clusterName": eventCluster}, &struct{}{}); err != nil {
-		return nil, err
+		return err
 	}
-	ctx, cancel := context.WithTimeout(ctx, eventTime+patience)
+	ctx, cancel := context.WithTimeout(ctx, eventTime+waitTimeout)
 	defer cancel()
 	wanted := int(eventRate * eventTime.Seconds())
 	followers := make([]*eventFollower, eventFollowers)
@@ -44,7 +44,7 @@ func measureEvents(ctx context.Context, o options) (_ []figure, err error) {
 	for i := range followers {
 		f, err := h.followEvents(ctx)
 		if err != nil {
-			return nil, err
+			return err
 		}
 		followers[i] = f
 		following.Go(func() error { return f.read(wanted) })
@@ -59,19 +59,15 @@ func measureEvents(ctx context.Context, o options) (_ []figure, err error) {
 		cancel() // the followers would wait for the last one
 	}
 	if err = errors.Join(err, following.Wait()); err != nil {
-		return nil, err
+		return err
 	}
 	var times []time.Duration
 	lost, size := 0, int64(0)
 	for _, f := range followers {
 		lost, size, times = lost+wanted-len(f.times), size+f.bytes, append(times, f.times...)
 	}
-	what := fmt.Sprintf("events: %d followers at %.0f changes a second, ", eventFollowers, rate)
-	each := fmt.Sprintf("%d B an event", size/int64(len(times)))
-	return []figure{
-		{what + "lost", strconv.Itoa(lost), each, "none, at 1000 a second"},
-		{what + "p50 (p99)", ms(median(times)) + " (" + ms(percentile(times, 0.99)) + ")", "-", "p99 at most 250 ms"},
-	}, nil
+	return r.add("Events", len(times), append(percentiles("", times),
+		measured(float64(lost), "lost"), measured(rate, "changes/s"), measured(float64(size)/float64(len(times)), "B/event"))...)
 }
 
 // makeChanges asks for so many changes at the rate, or as fast as the host can.

@@ -9,37 +9,33 @@ import (
 
 // measureKills kills the leader's pinion again and again: how long until the next RunTask is accepted, of a client that
 // asks the other hosts in turn with one client token until one has accepted it.
-func measureKills(p *pool, o options) ([]figure, error) {
-	now, err := p.settled()
+func measureKills(p *pool, o options, r *results) error {
+	now, err := p.waitReady()
 	if err != nil {
-		return nil, err
+		return err
 	}
 	if err := p.client(now.agent).define("kill"); err != nil {
-		return nil, err
+		return err
 	}
-	var took []time.Duration
+	var gaps []time.Duration
 	for n := range o.kills {
 		begin := time.Now()
 		if err := now.leader.Kill(p.ctx); err != nil {
-			return nil, err
+			return err
 		}
 		accepted, err := p.runElsewhere(now.leader, fmt.Sprint("kill-", n))
 		if err != nil {
-			return nil, err
+			return err
 		}
-		took = append(took, time.Since(begin))
+		gaps = append(gaps, time.Since(begin))
 		if now, err = p.revive(now.leader); err != nil {
-			return nil, err
+			return err
 		}
 		if err := p.client(now.agent).stop(accepted); err != nil {
-			return nil, err
+			return err
 		}
 	}
-	what := fmt.Sprintf("kill -9 of the leader -> next accepted RunTask, %d kills", o.kills)
-	return []figure{
-		{what + ", p50", ms(median(took)), "-", "at most 1.5 s"},
-		{what + ", p99", ms(percentile(took, 0.99)), "-", "at most 4 s"},
-	}, nil
+	return r.add("Pool/leader-killed", o.kills, percentiles("", gaps)...)
 }
 
 // runElsewhere asks the hosts but this one in turn, until one accepts a task.
@@ -52,7 +48,7 @@ func (p *pool) runElsewhere(dead *testbed.Host, token string) (accepted task, er
 		n++
 		switch {
 		case final(err):
-			return hopeless{err}
+			return permanent{err}
 		case err != nil:
 			return err
 		case len(answer.Tasks) != 1:
@@ -65,9 +61,9 @@ func (p *pool) runElsewhere(dead *testbed.Host, token string) (accepted task, er
 }
 
 // revive starts a host again and waits until all are connected.
-func (p *pool) revive(h *testbed.Host) (placed, error) {
+func (p *pool) revive(h *testbed.Host) (roles, error) {
 	if err := h.Start(p.ctx); err != nil {
-		return placed{}, err
+		return roles{}, err
 	}
-	return p.settled()
+	return p.waitReady()
 }

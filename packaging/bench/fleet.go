@@ -25,40 +25,36 @@ type fleet struct {
 const (
 	// fleetCluster is a cluster of its own, so that the other hosts can be looked at without it.
 	fleetCluster = "fleet"
-	// fallen is how many of its hosts fall silent for one line of the table.
-	fallen = 30
-	// fallenWithLeader is how many of them fall silent with each leader.
-	fallenWithLeader = 6
+	// silentHosts is how many of its hosts fall silent for one metric.
+	silentHosts = 30
+	// silentWithLeader is how many of them fall silent with each leader.
+	silentWithLeader = 6
 )
 
 // measureFleet measures what a pool does with many hosts.
-func measureFleet(ctx context.Context, o options) (figures []figure, err error) {
+func measureFleet(ctx context.Context, o options, r *results) (err error) {
 	p, err := startPool(ctx, o.binary)
 	if err != nil {
-		return nil, err
+		return err
 	}
 	defer func() { err = errors.Join(err, p.down()) }()
 	f, err := p.startFleet(o.hosts)
 	if err != nil {
-		return nil, err
+		return err
 	}
 	defer func() { err = errors.Join(err, f.end()) }()
 	if err := p.rest(quiet); err != nil {
-		return nil, err
+		return err
 	}
-	for _, measure := range []func(*pool, *fleet) ([]figure, error){measureFleetIdle, measureFleetLosses} {
-		more, err := measure(p, f)
-		figures = append(figures, more...)
-		if err != nil {
-			return figures, err
-		}
+	if err := measureFleetIdle(p, f, r); err != nil {
+		return err
 	}
-	return figures, nil
+	return measureFleetLosses(p, f, r)
 }
 
 // startFleet builds the fleet's program, starts it at the free place in the network, and waits until all its hosts are in.
 func (p *pool) startFleet(size int) (*fleet, error) {
-	program := filepath.Join(p.Dir, "fleet")
+	program := filepath.Join(p.testbed.Dir, "fleet")
 	if out, err := exec.Command("go", "build", "-buildvcs=false", "-o", program, "./packaging/bench/fleet").CombinedOutput(); err != nil {
 		return nil, fmt.Errorf("building the fleet: %w: %s", err, out)
 	}
@@ -66,7 +62,7 @@ func (p *pool) startFleet(size int) (*fleet, error) {
 	if err != nil {
 		return nil, err
 	}
-	args := []string{"-n", fmt.Sprint(size), "-dir", p.Dir + "/fleet.d", "-ip", p.place.IP.String(), "-cluster", fleetCluster}
+	args := []string{"-n", fmt.Sprint(size), "-dir", p.testbed.Dir + "/fleet.d", "-ip", p.spare.IP.String(), "-cluster", fleetCluster}
 	for _, flag := range join { // of pinion up, which the fleet's are called after
 		args = append(args, strings.Replace(flag, "--", "-", 1))
 	}
@@ -75,9 +71,9 @@ func (p *pool) startFleet(size int) (*fleet, error) {
 		return nil, err
 	}
 	f.size = size
-	word, err := f.answer("ready")
+	pid, err := f.answer("ready")
 	if err == nil {
-		_, err = fmt.Sscan(word, &f.pid)
+		_, err = fmt.Sscan(pid, &f.pid)
 	}
 	if err != nil {
 		return nil, errors.Join(err, f.end())
@@ -97,7 +93,7 @@ func (p *pool) launch(cmd *exec.Cmd) (*fleet, error) {
 	}
 	cmd.Stdin, cmd.Stdout, cmd.Stderr = input, output, os.Stderr
 	f := &fleet{lines: bufio.NewScanner(answers), orders: orders, ended: make(chan error, 1)}
-	go func() { f.ended <- errors.Join(p.place.Run(cmd), input.Close(), output.Close()) }()
+	go func() { f.ended <- errors.Join(p.spare.Run(cmd), input.Close(), output.Close()) }()
 	return f, nil
 }
 
@@ -133,7 +129,7 @@ type load struct {
 	wire           int64         // bytes at the fleet's interface
 }
 
-func (p *pool) loadOf(f *fleet, now placed) (l load, err error) {
+func (p *pool) loadOf(f *fleet, now roles) (l load, err error) {
 	if l.leader, err = cpuTime(now.leader.PID()); err != nil {
 		return l, err
 	}
@@ -149,34 +145,31 @@ func (p *pool) loadOf(f *fleet, now placed) (l load, err error) {
 }
 
 // measureFleetIdle watches the pool while nothing happens in it.
-func measureFleetIdle(p *pool, f *fleet) ([]figure, error) {
-	now, err := p.settled()
+func measureFleetIdle(p *pool, f *fleet, r *results) error {
+	now, err := p.waitReady()
 	if err != nil {
-		return nil, err
+		return err
 	}
 	before, err := p.loadOf(f, now)
 	if err != nil {
-		return nil, err
+		return err
 	}
 	if err := p.rest(idleFor); err != nil {
-		return nil, err
+		return err
 	}
 	after, err := p.loadOf(f, now)
 	if err != nil {
-		return nil, err
+		return err
 	}
-	if then, err := p.settled(); err != nil || then.leader != now.leader {
-		return nil, errors.Join(errors.New("the leader changed while the pool was idle: this machine is too busy to measure on"), err)
+	if then, err := p.waitReady(); err != nil || then.leader != now.leader {
+		return errors.Join(errors.New("the leader changed while the pool was idle: this machine is too busy to measure on"), err)
 	}
-	memory, err := residentMB(now.leader.PID())
+	memory, err := residentBytes(now.leader.PID())
 	if err != nil {
-		return nil, err
+		return err
 	}
-	share := func(used time.Duration) string { return fmt.Sprintf("%.1f %%", 100*used.Seconds()/idleFor.Seconds()) }
-	what := fmt.Sprintf("idle, %d simulated hosts: ", f.size)
-	return []figure{
-		{what + "the leader's CPU, of one core", share(after.leader - before.leader), "each follower " + share((after.others-before.others)/(servers-1)), "at most 15 %"},
-		{what + "the leader's memory (VmRSS)", fmt.Sprintf("%.0f MB", memory), "-", "at most 150 MB (heap)"},
-		{what + "one minute of one host on the wire", kB((after.wire - before.wire) / int64(f.size)), "-", "at most 20 kB"},
-	}, nil
+	share := func(used time.Duration) float64 { return 100 * used.Seconds() / idleFor.Seconds() }
+	return r.add("Fleet/idle", 1,
+		measured(share(after.leader-before.leader), "leader-CPU-%"), measured(share((after.others-before.others)/(servers-1)), "follower-CPU-%"),
+		measured(memory, "leader-B"), measured(float64(after.wire-before.wire)/float64(f.size)/idleFor.Minutes(), "wire-B/min"))
 }

@@ -12,37 +12,34 @@ import (
 const described = 100
 
 // measureFollower asks a server that does not lead, which answers from its own state once the leader said that it may.
-func measureFollower(ctx context.Context, o options) (figures []figure, err error) {
+func measureFollower(ctx context.Context, o options, r *results) (err error) {
 	p, err := startPool(ctx, o.binary)
 	if err != nil {
-		return nil, err
+		return err
 	}
 	defer func() { err = errors.Join(err, p.down()) }()
-	now, err := p.settled()
+	now, err := p.waitReady()
 	if err != nil {
-		return nil, err
+		return err
 	}
 	ids, err := p.clients[now.leader].ended(ctx, described)
 	if err != nil {
-		return nil, err
+		return err
 	}
 	follower, leader := p.clients[p.others(now.leader, now.agent)[0]], p.clients[now.leader]
 	var through, direct []time.Duration
 	for range o.rounds * 10 { // for a 99th percentile
-		passedOn, err := follower.describe(ids)
+		forwarded, err := follower.describe(ids)
 		if err != nil {
-			return nil, err
+			return err
 		}
 		answered, err := leader.describe(ids)
 		if err != nil {
-			return nil, err
+			return err
 		}
-		through, direct = append(through, passedOn), append(direct, answered)
+		through, direct = append(through, forwarded), append(direct, answered)
 	}
-	return []figure{
-		{"DescribeTasks of 100 tasks through a follower, p50", ms(median(through)), "the leader itself " + ms(median(direct)), "at most 3 ms"},
-		{"DescribeTasks of 100 tasks through a follower, p99", ms(percentile(through, 0.99)), "the leader itself " + ms(percentile(direct, 0.99)), "at most 15 ms"},
-	}, nil
+	return r.add("DescribeTasks/follower", len(through), append(percentiles("", through), percentiles("leader-", direct)...)...)
 }
 
 // describe asks about tasks, and answers how long it took until the answer was there.

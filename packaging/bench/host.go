@@ -7,7 +7,6 @@ import (
 	"io"
 	"os"
 	"os/exec"
-	"slices"
 	"strings"
 )
 
@@ -19,27 +18,19 @@ type host struct {
 }
 
 // measureHost measures what one host does that is alone.
-func measureHost(_ context.Context, o options) ([]figure, error) {
+func measureHost(_ context.Context, o options, r *results) error {
 	h, err := startHost(o.binary)
 	if err != nil {
-		return nil, err
+		return err
 	}
 	defer h.down()
 	// Memory first: idle means that nothing has run yet.
-	memory, err := measureMemory(h)
-	if err != nil {
-		return nil, err
+	for _, measure := range []func(*host, int, *results) error{measureMemory, measureStarts, measureReplies, measureRestarts} {
+		if err := measure(h, o.rounds, r); err != nil {
+			return err
+		}
 	}
-	starts, err := measureStarts(h, o.rounds)
-	if err != nil {
-		return nil, err
-	}
-	replies, err := measureReplies(h, o.rounds)
-	if err != nil {
-		return nil, err
-	}
-	adoption, err := measureAdoption(h)
-	return slices.Concat(starts, replies, adoption, memory), err
+	return nil
 }
 
 func startHost(binary string) (*host, error) {

@@ -11,44 +11,39 @@ import (
 
 // measureLosses cuts an agent off from all others: how long until the API shows it as not connected. Once the pool is
 // whole, and once the leader is killed at the same moment.
-func measureLosses(p *pool, o options) ([]figure, error) {
-	alone, err := p.lose(fewest, false)
-	if err != nil {
-		return nil, err
+func measureLosses(p *pool, _ options, r *results) error {
+	for name, withLeader := range map[string]bool{"HostLoss/cut": false, "HostLoss/cut-and-leader-killed": true} {
+		losses, err := p.loseHost(minRounds, withLeader)
+		if err != nil {
+			return err
+		}
+		if err := r.add(name, len(losses), percentiles("", losses)...); err != nil {
+			return err
+		}
 	}
-	elected, err := p.lose(fewest, true)
-	if err != nil {
-		return nil, err
-	}
-	return lossFigures("a host is cut off", alone, elected), nil
+	return nil
 }
 
-func lossFigures(what string, alone, elected []time.Duration) []figure {
-	line := func(what string, took []time.Duration) figure {
-		return figure{fmt.Sprintf("%s -> lost on the API, p50 (p99 of %d)", what, len(took)), ms(median(took)) + " (" + ms(percentile(took, 0.99)) + ")", "-", "at most 5 s"}
-	}
-	return []figure{line(what, alone), line(what+" while the leader is killed", elected)}
-}
-
-func (p *pool) lose(rounds int, withLeader bool) (took []time.Duration, err error) {
+// loseHost cuts the agent off so often, and answers how long it took until it was lost on the API.
+func (p *pool) loseHost(rounds int, withLeader bool) (took []time.Duration, err error) {
 	for range rounds {
-		now, err := p.settled()
+		now, err := p.waitReady()
 		if err != nil {
 			return nil, err
 		}
 		begin, asked := time.Now(), now.leader
 		if err := p.isolate(now.agent); err != nil {
-			return nil, errors.Join(err, p.Heal())
+			return nil, errors.Join(err, p.testbed.Heal())
 		}
 		if withLeader {
 			if err := now.leader.Kill(p.ctx); err != nil {
-				return nil, errors.Join(err, p.Heal())
+				return nil, errors.Join(err, p.testbed.Heal())
 			}
 			asked = p.others(now.agent, now.leader)[0]
 		}
 		err = p.until("host "+now.agent.Name+" is lost", func() error { return p.lost(asked, now.ids[now.agent.Name]) })
 		took = append(took, time.Since(begin))
-		err = errors.Join(err, p.Heal())
+		err = errors.Join(err, p.testbed.Heal())
 		if err == nil && withLeader {
 			_, err = p.revive(now.leader)
 		}
@@ -62,7 +57,7 @@ func (p *pool) lose(rounds int, withLeader bool) (took []time.Duration, err erro
 // isolate cuts all links between a host and the others.
 func (p *pool) isolate(h *testbed.Host) error {
 	for _, other := range p.others(h) {
-		if err := p.CutBoth(h, other); err != nil {
+		if err := p.testbed.CutBoth(h, other); err != nil {
 			return err
 		}
 	}

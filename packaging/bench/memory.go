@@ -1,7 +1,6 @@
 package main
 
 import (
-	"fmt"
 	"os"
 	"path/filepath"
 	"strconv"
@@ -9,29 +8,27 @@ import (
 	"time"
 )
 
-// settle is how long an idle host is left alone before its memory is read.
-const settle = 10 * time.Second
+// idleBefore is how long an idle host is left alone before its memory is read.
+const idleBefore = 10 * time.Second
 
-func measureMemory(h *host) ([]figure, error) {
-	time.Sleep(settle)
-	pinion, err := residentMB(h.cmd.Process.Pid)
+// measureMemory reads the memory of a host that has run nothing yet.
+func measureMemory(h *host, _ int, r *results) error {
+	time.Sleep(idleBefore)
+	pinion, err := residentBytes(h.cmd.Process.Pid)
 	if err != nil {
-		return nil, err
+		return err
 	}
 	raw, err := os.ReadFile(filepath.Join(h.dir, "containerd", "containerd.pid"))
 	if err != nil {
-		return nil, err
+		return err
 	}
 	pid, err := strconv.Atoi(strings.TrimSpace(string(raw)))
 	if err != nil {
-		return nil, err
+		return err
 	}
-	containerd, err := residentMB(pid)
+	containerd, err := residentBytes(pid)
 	if err != nil {
-		return nil, err
+		return err
 	}
-	return []figure{
-		{"idle memory: pinion (VmRSS)", fmt.Sprintf("%.0f MB", pinion), "-", "at most 60 MB"},
-		{"idle memory: with its containerd", fmt.Sprintf("%.0f MB", pinion+containerd), fmt.Sprintf("containerd %.0f MB", containerd), "at most 110 MB"},
-	}, nil
+	return r.add("Host/idle", 1, measured(pinion, "pinion-B"), measured(containerd, "containerd-B"), measured(pinion+containerd, "total-B"))
 }

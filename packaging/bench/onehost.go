@@ -9,46 +9,51 @@ import (
 	"os"
 	"time"
 
+	"golang.org/x/perf/benchfmt"
 	"golang.org/x/sync/errgroup"
 )
 
 const (
-	askers      = 8 // as many as keep two cores busy
-	askingFor   = 5 * time.Second
+	loadClients = 8 // as many as keep two cores busy
+	loadTime    = 5 * time.Second
 	slowClients = 1000
 )
 
 // measureOneHost asks a host that is alone about one task, through its TLS port and signed, as SDKs do.
-func measureOneHost(ctx context.Context, o options) (figures []figure, err error) {
+func measureOneHost(ctx context.Context, o options, r *results) error {
 	h, err := startHost(o.binary)
 	if err != nil {
-		return nil, err
+		return err
 	}
 	defer h.down()
 	key, err := readCredentials(h.dir)
 	if err != nil {
-		return nil, err
+		return err
 	}
 	ids, err := h.ended(ctx, 1)
 	if err != nil {
-		return nil, err
+		return err
 	}
 	question := fmt.Appendf(nil, `{"tasks":[%q]}`, ids[0])
 	var answers int
 	used, err := cpuOf(func() (err error) {
-		answers, err = key.askTogether(ctx, question)
+		answers, err = key.sendTogether(ctx, question)
 		return err
 	}, h.cmd.Process.Pid, os.Getpid())
 	if err != nil {
-		return nil, err
+		return err
 	}
-	each := func(i int) string { return µs(used[i] / time.Duration(answers)) }
-	figures = append(figures, figure{
-		fmt.Sprintf("DescribeTasks of one task, signed, TLS, %d clients beside the host", askers), fmt.Sprintf("%.0f a second", float64(answers)/askingFor.Seconds()),
-		"CPU for each: the host " + each(0) + ", the clients " + each(1), "at least 8000 a second on 2 cores",
-	})
-	slow, err := key.besideSlow(ctx, question)
-	return append(figures, slow...), err
+	err = r.add(fmt.Sprintf("DescribeTasks/clients=%d", loadClients), answers, measured(float64(answers)/loadTime.Seconds(), "answers/s"),
+		perAnswer("host-CPU", used[0], answers), perAnswer("client-CPU", used[1], answers))
+	if err != nil {
+		return err
+	}
+	return key.measureBesideSlow(ctx, question, r)
+}
+
+// perAnswer is a CPU time for each of the answers.
+func perAnswer(what string, used time.Duration, answers int) benchfmt.Value {
+	return measured(used.Seconds()/float64(answers), what+"-sec/answer")
 }
 
 // ended starts tasks whose image nobody has, and waits until all are STOPPED: for questions they are as good as any.
@@ -76,18 +81,18 @@ func (c *client) ended(ctx context.Context, count int) (ids []string, err error)
 	return ids, nil
 }
 
-// askTogether is how many answers several clients get in askingFor, each on a connection of its own.
-func (c credentials) askTogether(ctx context.Context, question []byte) (all int, err error) {
+// sendTogether is how many answers several clients get in loadTime, each on a connection of its own.
+func (k credentials) sendTogether(ctx context.Context, question []byte) (all int, err error) {
 	group, ctx := errgroup.WithContext(ctx)
-	answers := make(chan int, askers)
-	for range askers {
+	answers := make(chan int, loadClients)
+	for range loadClients {
 		group.Go(func() error {
-			a, err := c.asker(ctx, "DescribeTasks", question, `"lastStatus":"STOPPED"`)
+			a, err := k.loadClient(ctx, "DescribeTasks", question, `"lastStatus":"STOPPED"`)
 			if err != nil {
 				return err
 			}
 			defer a.close()
-			samples, err := a.askFor(askingFor)
+			samples, err := a.sendFor(loadTime)
 			answers <- len(samples)
 			return err
 		})
@@ -95,52 +100,51 @@ func (c credentials) askTogether(ctx context.Context, question []byte) (all int,
 	if err := group.Wait(); err != nil {
 		return 0, err
 	}
-	for range askers {
+	for range loadClients {
 		all += <-answers
 	}
 	return all, nil
 }
 
-// besideSlow times one client alone, and then while many others take a minute for each of their requests.
-func (c credentials) besideSlow(ctx context.Context, question []byte) ([]figure, error) {
-	a, err := c.asker(ctx, "DescribeTasks", question, `"lastStatus":"STOPPED"`)
+// measureBesideSlow times one client alone, and then while many others take a minute for each of their requests.
+func (k credentials) measureBesideSlow(ctx context.Context, question []byte, r *results) error {
+	c, err := k.loadClient(ctx, "DescribeTasks", question, `"lastStatus":"STOPPED"`)
 	if err != nil {
-		return nil, err
+		return err
 	}
-	defer a.close()
-	alone, err := a.askFor(askingFor)
+	defer c.close()
+	alone, err := c.sendFor(loadTime)
 	if err != nil {
-		return nil, err
+		return err
 	}
-	crowd, err := c.crowd(ctx)
+	slow, err := k.connectSlow(ctx)
 	defer func() {
-		for _, one := range crowd {
+		for _, one := range slow {
 			one.Close()
 		}
 	}()
 	if err != nil {
-		return nil, err
+		return err
 	}
-	beside, err := a.askFor(askingFor)
+	beside, err := c.sendFor(loadTime)
 	if err != nil {
-		return nil, err
+		return err
 	}
-	reach := 2 * percentile(alone, 0.99)
-	return []figure{{fmt.Sprintf("the same, one client, beside %d that are slow, p99", slowClients), ms(percentile(beside, 0.99)), "alone " + ms(percentile(alone, 0.99)), "at most " + ms(reach)}}, nil
+	return r.add(fmt.Sprintf("DescribeTasks/slow-clients=%d", slowClients), len(beside), append(percentiles("", beside), percentiles("alone-", alone)...)...)
 }
 
-// crowd are clients that have sent the head of a request and a part of its body, and then nothing: the host waits 30 s for
+// connectSlow opens clients that have sent the head of a request and a part of its body, and then nothing: the host waits 30 s for
 // the rest.
-func (c credentials) crowd(ctx context.Context) (crowd []*tls.Conn, err error) {
-	endpoint, err := url.Parse(c.Endpoint)
+func (k credentials) connectSlow(ctx context.Context) (slow []*tls.Conn, err error) {
+	endpoint, err := url.Parse(k.Endpoint)
 	if err != nil {
 		return nil, err
 	}
-	config, err := c.tls()
+	config, err := k.tls()
 	if err != nil {
 		return nil, err
 	}
-	request, err := c.sign(ctx, "ListTasks", []byte("{}"))
+	request, err := k.sign(ctx, "ListTasks", []byte("{}"))
 	if err != nil {
 		return nil, err
 	}
@@ -148,14 +152,14 @@ func (c credentials) crowd(ctx context.Context) (crowd []*tls.Conn, err error) {
 		dialer := tls.Dialer{Config: config}
 		conn, err := dialer.DialContext(ctx, "tcp", endpoint.Host)
 		if err != nil {
-			return crowd, err
+			return slow, err
 		}
-		crowd = append(crowd, conn.(*tls.Conn))
+		slow = append(slow, conn.(*tls.Conn))
 		_, err = fmt.Fprintf(conn, "POST / HTTP/1.1\r\nHost: %s\r\nContent-Length: 1000\r\nX-Amz-Target: %s\r\nX-Amz-Date: %s\r\nAuthorization: %s\r\n\r\n{", endpoint.Host,
 			request.Header.Get("X-Amz-Target"), request.Header.Get("X-Amz-Date"), request.Header.Get("Authorization"))
 		if err != nil {
-			return crowd, errors.Join(fmt.Errorf("slow client %d", len(crowd)), err)
+			return slow, errors.Join(fmt.Errorf("slow client %d", len(slow)), err)
 		}
 	}
-	return crowd, nil
+	return slow, nil
 }

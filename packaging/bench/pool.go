@@ -16,34 +16,32 @@ const (
 	// poolHosts run pinion: three servers, and an agent that is nothing else. One place more in the testbed is the fleet's.
 	poolHosts = 4
 	servers   = 3
-	// patience is how long the bench waits for what must happen. Nothing is asserted by it.
-	patience = 90 * time.Second
+	// waitTimeout is how long the bench waits for what must happen. It is no target.
+	waitTimeout = 90 * time.Second
 )
 
 // pool is four Pinion hosts, each in a network namespace of its own, with eight simulated GPUs each.
 type pool struct {
-	*testbed.Testbed
+	testbed *testbed.Testbed
 	ctx     context.Context
 	hosts   []*testbed.Host // that run pinion
-	place   *testbed.Host   // a place in the network without a pinion
+	spare   *testbed.Host   // a place in the network without a pinion
 	clients map[*testbed.Host]*client
 }
 
 // measurePool measures what several hosts do together.
-func measurePool(ctx context.Context, o options) (figures []figure, err error) {
+func measurePool(ctx context.Context, o options, r *results) (err error) {
 	p, err := startPool(ctx, o.binary)
 	if err != nil {
-		return nil, err
+		return err
 	}
 	defer func() { err = errors.Join(err, p.down()) }()
-	for _, measure := range []func(*pool, options) ([]figure, error){measureAgent, measurePoolReplies, measureKills, measureLosses} {
-		more, err := measure(p, o)
-		figures = append(figures, more...)
-		if err != nil {
-			return figures, err
+	for _, measure := range []func(*pool, options, *results) error{measureAgent, measurePoolReplies, measureKills, measureLosses} {
+		if err := measure(p, o, r); err != nil {
+			return err
 		}
 	}
-	return figures, nil
+	return nil
 }
 
 // startPool starts the servers first, so that the last host is an agent.
@@ -52,15 +50,15 @@ func startPool(ctx context.Context, binary string) (*pool, error) {
 	if err != nil {
 		return nil, err
 	}
-	plan := testbed.Config{Dir: dir, Binary: binary, Hosts: make([][]string, poolHosts+1)}
-	for i := range plan.Hosts {
-		plan.Hosts[i] = []string{"--gpus", "sim:8xh100"}
+	config := testbed.Config{Dir: dir, Binary: binary, Hosts: make([][]string, poolHosts+1)}
+	for i := range config.Hosts {
+		config.Hosts[i] = []string{"--gpus", "sim:8xh100"}
 	}
-	b, err := testbed.New(plan)
+	b, err := testbed.New(config)
 	if err != nil {
 		return nil, errors.Join(err, os.Remove(dir))
 	}
-	p := &pool{Testbed: b, ctx: ctx, hosts: b.Hosts()[:poolHosts], place: b.Hosts()[poolHosts], clients: map[*testbed.Host]*client{}}
+	p := &pool{testbed: b, ctx: ctx, hosts: b.Hosts()[:poolHosts], spare: b.Hosts()[poolHosts], clients: map[*testbed.Host]*client{}}
 	for _, h := range p.hosts {
 		p.clients[h] = newClient(h.Dir)
 	}
@@ -71,7 +69,7 @@ func startPool(ctx context.Context, binary string) (*pool, error) {
 }
 
 func (p *pool) start() error {
-	ctx, cancel := context.WithTimeout(p.ctx, patience)
+	ctx, cancel := context.WithTimeout(p.ctx, waitTimeout)
 	defer cancel()
 	if err := p.hosts[0].Start(ctx); err != nil {
 		return err
@@ -85,12 +83,12 @@ func (p *pool) start() error {
 			return err
 		}
 	}
-	_, err = p.settled()
+	_, err = p.waitReady()
 	return err
 }
 
 // down takes the testbed away, also when the bench was interrupted.
-func (p *pool) down() error { return p.Down(context.Background()) }
+func (p *pool) down() error { return p.testbed.Down(context.Background()) }
 
 // client is the one that talks to the host.
 func (p *pool) client(h *testbed.Host) *client { return p.clients[h] }
@@ -103,8 +101,8 @@ type member struct {
 	Role      string `json:"role"`
 }
 
-// placed are the hosts of the pool by their role, and where each is known.
-type placed struct {
+// roles are the hosts of the pool by their role, and where each is known.
+type roles struct {
 	leader *testbed.Host
 	agent  *testbed.Host
 	ids    map[string]string // id of each host that runs pinion, by name
@@ -115,17 +113,17 @@ func (p *pool) others(not ...*testbed.Host) []*testbed.Host {
 	return slices.DeleteFunc(slices.Clone(p.hosts), func(h *testbed.Host) bool { return slices.Contains(not, h) })
 }
 
-// settled waits until every host that runs pinion sees all of them connected, three of them servers.
-func (p *pool) settled() (placed, error) {
-	var now placed
+// waitReady waits until every host that runs pinion sees all of them connected, three of them servers.
+func (p *pool) waitReady() (roles, error) {
+	var now roles
 	for _, h := range p.hosts {
 		err := p.until("all hosts are connected, as "+h.Name+" sees it", func() error {
 			var all []member
 			if err := p.client(h).get("hosts?cluster="+spec.DefaultCluster, &all); err != nil {
 				return err
 			}
-			var settled bool
-			if now, settled = p.sort(all); !settled {
+			var ready bool
+			if now, ready = p.rolesOf(all); !ready {
 				return fmt.Errorf("it shows %+v", all)
 			}
 			return nil
@@ -137,11 +135,12 @@ func (p *pool) settled() (placed, error) {
 	return now, nil
 }
 
-func (p *pool) sort(all []member) (now placed, settled bool) {
+// rolesOf says who is what, and whether the pool is as it was started.
+func (p *pool) rolesOf(all []member) (now roles, ready bool) {
 	now.ids = map[string]string{}
 	voters, connected := 0, 0
 	for _, m := range all {
-		h, err := p.Host(m.Name)
+		h, err := p.testbed.Host(m.Name)
 		if err != nil {
 			continue
 		}
@@ -162,25 +161,25 @@ func (p *pool) sort(all []member) (now placed, settled bool) {
 	return now, connected == poolHosts && voters == servers && now.leader != nil && now.agent != nil
 }
 
-// until tries again and again, until nothing is wrong or what is wrong is hopeless. Its error says what was wrong last.
+// until tries again and again, until nothing is wrong or the error is permanent. Its error says what was wrong last.
 func (p *pool) until(what string, try func() error) error {
-	end := time.Now().Add(patience)
+	end := time.Now().Add(waitTimeout)
 	for {
 		wrong := try()
 		switch {
-		case wrong == nil || errors.As(wrong, new(hopeless)):
+		case wrong == nil || errors.As(wrong, new(permanent)):
 			return wrong
 		case p.ctx.Err() != nil:
 			return context.Cause(p.ctx)
 		case time.Now().After(end):
-			return fmt.Errorf("after %v still not: %s: %w", patience, what, wrong)
+			return fmt.Errorf("after %v still not: %s: %w", waitTimeout, what, wrong)
 		}
 		pause()
 	}
 }
 
-// hopeless is an error that another try would not change.
-type hopeless struct{ error }
+// permanent is an error that another try would not change.
+type permanent struct{ error }
 
 // rest leaves the pool alone.
 func (p *pool) rest(d time.Duration) error {

@@ -11,8 +11,8 @@ import (
 // clockTick is the unit of CPU times in /proc: USER_HZ is 100 on Linux, whatever the kernel's own.
 const clockTick = 10 * time.Millisecond
 
-// residentMB reads a process's resident memory, in millions of bytes as the promise has it.
-func residentMB(pid int) (float64, error) {
+// residentBytes reads a process's resident memory.
+func residentBytes(pid int) (float64, error) {
 	raw, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", pid))
 	if err != nil {
 		return 0, err
@@ -20,7 +20,7 @@ func residentMB(pid int) (float64, error) {
 	for line := range strings.Lines(string(raw)) {
 		if rest, ok := strings.CutPrefix(line, "VmRSS:"); ok {
 			kib, err := strconv.ParseFloat(strings.Fields(rest)[0], 64)
-			return kib * 1024 / 1e6, err
+			return kib * 1024, err
 		}
 	}
 	return 0, fmt.Errorf("process %d shows no VmRSS", pid)

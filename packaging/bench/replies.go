@@ -16,42 +16,38 @@ import (
 func pause() { time.Sleep(20 * time.Millisecond) }
 
 // measureReplies times RunTask's reply, one client, beside one fdatasync of a page on the same disk.
-func measureReplies(h *host, rounds int) ([]figure, error) {
+func measureReplies(h *host, rounds int, r *results) error {
 	replies, syncs, err := repliesBeside(h.client, rounds, func() (time.Duration, error) {
 		return fdatasync(filepath.Join(h.dir, "bench-sync"))
 	})
 	if err != nil {
-		return nil, err
+		return err
 	}
-	reach := 3*median(syncs) + 2*time.Millisecond
-	return []figure{{"RunTask reply, one client, p50", ms(median(replies)), "fdatasync " + ms(median(syncs)), "at most " + ms(reach)}}, nil
+	return r.add("Host/reply", rounds, append(percentiles("", replies), took("fdatasync-p50", median(syncs)))...)
 }
 
-// measurePoolReplies times RunTask's reply, one client, through the leader and through an agent, which passes it on; both
+// measurePoolReplies times RunTask's reply, one client, through the leader and through an agent, which forwards it; both
 // beside an entry of three servers of bare Raft.
-func measurePoolReplies(p *pool, o options) (figures []figure, err error) {
-	now, err := p.settled()
+func measurePoolReplies(p *pool, o options, r *results) (err error) {
+	now, err := p.waitReady()
 	if err != nil {
-		return nil, err
+		return err
 	}
 	bare, err := startBareRaft()
 	if err != nil {
-		return nil, err
+		return err
 	}
 	defer func() { err = errors.Join(err, bare.close()) }()
-	for _, at := range []struct {
-		what string
-		host *testbed.Host
-	}{{"the leader", now.leader}, {"an agent", now.agent}} {
-		replies, entries, err := repliesBeside(p.client(at.host), o.rounds, bare.entry)
+	for name, at := range map[string]*testbed.Host{"leader": now.leader, "agent": now.agent} {
+		replies, entries, err := repliesBeside(p.client(at), o.rounds, bare.entry)
 		if err != nil {
-			return figures, err
+			return err
 		}
-		figures = append(figures, figure{
-			"RunTask reply, 3 servers, one client at " + at.what + ", p50", ms(median(replies)), "bare Raft entry " + ms(median(entries)), "at most 3 ms",
-		})
+		if err := r.add("Pool/reply/at="+name, o.rounds, append(percentiles("", replies), took("raft-p50", median(entries)))...); err != nil {
+			return err
+		}
 	}
-	return figures, nil
+	return nil
 }
 
 // repliesBeside times RunTask's reply, one client, in turns with something to compare it with.

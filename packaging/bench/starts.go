@@ -17,13 +17,13 @@ import (
 
 // measureStarts times a task from RunTask's acceptance to its container's start, and in turns with it the same create
 // and start made straight on the same containerd: same image, same spec, same logger.
-func measureStarts(h *host, rounds int) ([]figure, error) {
+func measureStarts(h *host, rounds int, r *results) error {
 	if err := h.define("start"); err != nil {
-		return nil, err
+		return err
 	}
 	bare, err := containerd.New(filepath.Join(h.dir, "containerd", "containerd.sock"))
 	if err != nil {
-		return nil, err
+		return err
 	}
 	defer bare.Close()
 	ctx := namespaces.WithNamespace(context.Background(), "pinion")
@@ -31,28 +31,24 @@ func measureStarts(h *host, rounds int) ([]figure, error) {
 	for round := range rounds + 1 {
 		t, took, err := startTask(h)
 		if err != nil {
-			return nil, err
+			return err
 		}
 		model, err := modelOf(ctx, bare, t.id())
 		if err != nil {
-			return nil, err
+			return err
 		}
 		straight, err := startBare(ctx, h, bare, model, fmt.Sprintf("bench-%d", round))
 		if err != nil {
-			return nil, err
+			return err
 		}
 		if err := h.stop(t); err != nil {
-			return nil, err
+			return err
 		}
 		if round > 0 { // the first round unpacks the image
 			ours, reference = append(ours, took), append(reference, straight)
 		}
 	}
-	ratio := float64(median(ours)) / float64(median(reference))
-	return []figure{
-		{"RunTask accepted -> started, p50", fmt.Sprintf("%s (%.2f x)", ms(median(ours)), ratio), "bare containerd " + ms(median(reference)), "at most 1.15 x"},
-		{"RunTask accepted -> started, p99", ms(percentile(ours, 0.99)), "bare containerd " + ms(percentile(reference, 0.99)), "under 500 ms"},
-	}, nil
+	return r.add("Host/start", rounds, append(percentiles("", ours), percentiles("containerd-", reference)...)...)
 }
 
 // model is what the bare start copies from a task of ours.

@@ -33,7 +33,9 @@ var (
 	pendingFiles     = []string{}
 	pendingFunctions = []string{}
 	pendingTypes     = []string{
-		"packaging/bench.pool",
+		"node/ctrd.Runtime",
+		"node/ctrd.specBuilder",
+		"node/ctrd.startOperation",
 		"raftfsm.View",
 		"raftfsm.tx",
 		"server.Member",

@@ -10,8 +10,7 @@ import (
 	"pinion/gpu/nvml"
 	"pinion/gpu/sim"
 	"pinion/node"
-	"pinion/node/containerd"
-	"pinion/node/containerd/daemon"
+	"pinion/node/ctrd"
 	"pinion/node/logs"
 	"pinion/node/machine"
 	"pinion/node/network"
@@ -37,20 +36,20 @@ func (h *host) openGPUs(context.Context) (err error) {
 }
 
 func (h *host) openRuntime(ctx context.Context) (err error) {
-	address, snapshotter := h.config.Containerd, "" // a host's daemon is asked for its best
+	address := h.config.Containerd
 	if err := h.dir.SetContainerd(address); err != nil {
 		return err
 	}
 	if address == "" {
-		own, err := daemon.Start(ctx, h.daemonConfig())
+		daemon, err := ctrd.StartDaemon(ctx, h.daemonConfig())
 		if err != nil {
 			return err
 		}
-		h.onClose(own.Close)
-		address, snapshotter = own.Address(), own.Snapshotter()
+		h.onClose(daemon.Close)
+		address = daemon.Address()
 	}
 	h.logs = logs.NewStore(h.dir.Join("logs"))
-	if h.runtime, err = containerd.Open(ctx, h.runtimeConfig(address, snapshotter)); err != nil {
+	if h.runtime, err = ctrd.Open(ctx, h.runtimeConfig(address)); err != nil {
 		return err
 	}
 	h.onClose(h.runtime.Close)
@@ -64,13 +63,13 @@ func (h *host) openRuntime(ctx context.Context) (err error) {
 	return nil
 }
 
-func (h *host) daemonConfig() daemon.Config {
-	return daemon.Config{Containerd: h.tools.Containerd, Shim: h.tools.Shim, Runc: h.tools.Runc, Dir: h.dir.Join("containerd"), Log: h.log}
+func (h *host) daemonConfig() ctrd.DaemonConfig {
+	return ctrd.DaemonConfig{Containerd: h.tools.Containerd, Shim: h.tools.Shim, Runc: h.tools.Runc, Dir: h.dir.Join("containerd"), Log: h.log}
 }
 
-func (h *host) runtimeConfig(address, snapshotter string) containerd.Config {
-	c := containerd.Config{
-		Address: address, Snapshotter: snapshotter, Logger: h.tools.Logger, Logs: h.logs.Path, Dir: h.dir.Join("runtime"),
+func (h *host) runtimeConfig(address string) ctrd.Config {
+	c := ctrd.Config{
+		Address: address, Logger: h.tools.Logger, Logs: h.logs.Path, Dir: h.dir.Join("runtime"),
 		RegistryConfig: h.config.RegistryConfig, BuiltinBinary: h.self, Log: h.log,
 	}
 	if h.config.Containerd == "" {

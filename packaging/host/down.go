@@ -7,8 +7,7 @@ import (
 	"log/slog"
 
 	"pinion/api/cli"
-	"pinion/node/containerd"
-	"pinion/node/containerd/daemon"
+	"pinion/node/ctrd"
 	"pinion/node/datadir"
 	"pinion/node/logs"
 	"pinion/node/network"
@@ -42,17 +41,16 @@ func (h *host) removeContainers(ctx context.Context) (err error) {
 		return err
 	}
 	h.config.Containerd = address
-	snapshotter := ""
 	if address == "" {
-		own, startErr := daemon.Start(ctx, h.daemonConfig())
+		daemon, startErr := ctrd.StartDaemon(ctx, h.daemonConfig())
 		if startErr != nil {
 			return startErr
 		}
-		defer func() { err = errors.Join(err, own.Stop(ctx)) }()
-		address, snapshotter = own.Address(), own.Snapshotter()
+		defer func() { err = errors.Join(err, daemon.Stop(ctx)) }()
+		address = daemon.Address()
 	}
 	h.logs = logs.NewStore(h.dir.Join("logs"))
-	runtime, err := containerd.Open(ctx, h.runtimeConfig(address, snapshotter))
+	runtime, err := ctrd.Open(ctx, h.runtimeConfig(address))
 	if err != nil {
 		return err
 	}

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"testing"
 
+	"pinion/gpu"
 	"pinion/raftfsm/spec"
 )
 
@@ -54,14 +55,17 @@ func benchFleet(b *testing.B, hosts, gpus int) {
 	for i := range hosts {
 		h := host(fmt.Sprintf("host%05d", i), 8)
 		h.Host.CPU, h.Host.MemoryMiB = 1<<20, 1<<20
+		linkAll(h.Host.GPUs.Devices)
 		f.PutHost(h.Host, true)
 	}
 	r := request(1, gpus)
 	next := 0
 	r.IDs = func() string { next++; return fmt.Sprintf("%032x", next) }
 	var running []*spec.Task
+	planned := 0
 	for b.Loop() {
-		running = append(running, f.Plan([]Request{r})[0].Tasks...)
+		tasks := f.Plan([]Request{r})[0].Tasks
+		running, planned = append(running, tasks...), planned+len(tasks)
 		if len(running) == hosts*8*9/10/max(gpus, 1) {
 			b.StopTimer()
 			for _, task := range running {
@@ -69,6 +73,18 @@ func benchFleet(b *testing.B, hosts, gpus int) {
 			}
 			running = nil
 			b.StartTimer()
+		}
+	}
+	b.ReportMetric(float64(planned)/b.Elapsed().Seconds(), "placements/s")
+}
+
+// linkAll puts an NVLink between all GPUs of a host.
+func linkAll(devices []gpu.Device) {
+	for i := range devices {
+		for peer := range devices {
+			if peer != i {
+				devices[i].Links = append(devices[i].Links, gpu.Link{Peer: devices[peer].UUID, Kind: gpu.LinkNVLink, Lanes: 18})
+			}
 		}
 	}
 }

@@ -1,0 +1,87 @@
+package ctrd
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+)
+
+// quotaPeriod is the kernel's usual period for CPU limits, in microseconds.
+const quotaPeriod = 100_000
+
+// minQuota is the smallest quota that the kernel takes.
+const minQuota = 1000
+
+// quota is the CPU time that the task may use in each period.
+func (l limits) quota() int64 { return max(l.cpuUnits*quotaPeriod/1024, minQuota) }
+
+// cgroupV1 is cgroup version 1: a tree for each controller.
+type cgroupV1 struct {
+	mounts map[string]string // controller, or "name=systemd", or "" for a version 2 tree beside them -> mount point
+}
+
+// parseGroupMounts reads /proc/self/mountinfo.
+func parseGroupMounts(mountinfo string) map[string]string {
+	mounts := map[string]string{}
+	for line := range strings.Lines(mountinfo) {
+		before, after, _ := strings.Cut(strings.TrimSpace(line), " - ")
+		fields, rest := strings.Fields(before), strings.Fields(after)
+		if len(fields) < 5 || len(rest) < 3 {
+			continue
+		}
+		switch rest[0] {
+		case "cgroup2":
+			mounts[""] = fields[4]
+		case "cgroup":
+			for option := range strings.SplitSeq(rest[2], ",") {
+				if option != "rw" && option != "ro" {
+					mounts[option] = fields[4]
+				}
+			}
+		}
+	}
+	return mounts
+}
+
+func (g cgroupV1) createTaskGroup(group string, l limits) error {
+	cpu, memory := g.mounts["cpu"]+group, g.mounts["memory"]+group
+	if err := errors.Join(os.MkdirAll(cpu, 0o755), os.MkdirAll(memory, 0o755)); err != nil {
+		return fmt.Errorf("task's cgroup: %w", err)
+	}
+	err := writeGroupFile(cpu, "cpu.shares", strconv.FormatInt(max(l.shares, minShares), 10))
+	if l.cpuUnits > 0 {
+		err = errors.Join(err, writeGroupFile(cpu, "cpu.cfs_period_us", strconv.Itoa(quotaPeriod)),
+			writeGroupFile(cpu, "cpu.cfs_quota_us", strconv.FormatInt(l.quota(), 10)))
+	}
+	if l.memoryMiB > 0 {
+		err = errors.Join(err, writeGroupFile(memory, "memory.limit_in_bytes", strconv.FormatInt(l.memoryMiB<<20, 10)))
+	}
+	if err != nil {
+		return fmt.Errorf("task's cgroup: %w", err)
+	}
+	return nil
+}
+
+func (g cgroupV1) oomKills(group string) int {
+	return readCounter(g.mounts["memory"]+group+"/memory.oom_control", "oom_kill")
+}
+
+func (g cgroupV1) processes(group string) ([]int, error) {
+	return listProcesses(g.mounts["devices"] + group)
+}
+
+func (g cgroupV1) remove(group string) error {
+	var failed []error
+	for _, mount := range g.mounts {
+		failed = append(failed, removeGroup(mount+group))
+	}
+	return errors.Join(failed...)
+}
+
+func (g cgroupV1) canLimitSwap() bool {
+	_, err := os.Stat(filepath.Join(g.mounts["memory"], "memory.memsw.limit_in_bytes"))
+	return err == nil
+}
