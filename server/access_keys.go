@@ -9,6 +9,7 @@ import (
 
 	"pinion/raftfsm"
 	"pinion/raftfsm/spec"
+	"pinion/server/id"
 	"pinion/server/seal"
 )
 
@@ -86,8 +87,8 @@ func (s *Server) KeySecret(key *spec.AccessKey) (string, error) {
 
 // newKeyID is "AKIA" and 16 upper-case letters and digits.
 func newKeyID() string {
-	return "AKIA" + base32.StdEncoding.EncodeToString(randomBytes(10))
+	return "AKIA" + base32.StdEncoding.EncodeToString(id.RandomBytes(10))
 }
 
 // newKeySecret is 40 characters that carry 240 random bits.
-func newKeySecret() string { return base64.StdEncoding.EncodeToString(randomBytes(30)) }
+func newKeySecret() string { return base64.StdEncoding.EncodeToString(id.RandomBytes(30)) }

@@ -8,6 +8,7 @@ import (
 
 	"pinion/raftfsm"
 	"pinion/raftfsm/spec"
+	"pinion/server/id"
 )
 
 func TestAssignmentsAnswerWhenTheyDiffer(t *testing.T) {
@@ -127,7 +128,7 @@ func TestReportsThatArriveTogetherShareEntriesAndKeepTheirAnswers(t *testing.T) 
 			}
 			return
 		}
-		stray := newID()
+		stray := id.New()
 		if unknown := report(t, s, spec.TaskReport{TaskID: stray, Status: spec.Running}); !slices.Equal(unknown, []string{stray}) {
 			t.Errorf("a stray task is answered with %v", unknown)
 		}

@@ -7,6 +7,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"pinion/server/id"
 
 	"pinion/packaging/atomicfile"
 )
@@ -31,19 +32,19 @@ func checkIdentity(cfg Config) (identity, error) {
 	if err != nil {
 		return identity{}, fmt.Errorf("read what the raft directory belongs to: %w", err)
 	}
-	var id identity
-	if err := json.Unmarshal(text, &id); err != nil {
+	var known identity
+	if err := json.Unmarshal(text, &known); err != nil {
 		return identity{}, fmt.Errorf("%s is not readable (%w): put back a backup of %s", path, err, cfg.Dir)
 	}
 	switch {
-	case id.Format > dirFormat:
-		return identity{}, fmt.Errorf("%s: %w (format %d, this one reads %d): run the newer pinion again, or restore a backup made before the upgrade", cfg.Dir, ErrNewer, id.Format, dirFormat)
-	case cfg.PoolID != "" && cfg.PoolID != id.Pool:
-		return identity{}, fmt.Errorf("%s: %w: it is %s, not %s; give this host a --data-dir of its own", cfg.Dir, ErrOtherPool, id.Pool, cfg.PoolID)
-	case id.Host != cfg.HostID:
-		return identity{}, fmt.Errorf("%s: %w: it is %s, this one is %s; was the directory copied? Give this host a --data-dir of its own", cfg.Dir, ErrOtherHost, id.Host, cfg.HostID)
+	case known.Format > dirFormat:
+		return identity{}, fmt.Errorf("%s: %w (format %d, this one reads %d): run the newer pinion again, or restore a backup made before the upgrade", cfg.Dir, ErrNewer, known.Format, dirFormat)
+	case cfg.PoolID != "" && cfg.PoolID != known.Pool:
+		return identity{}, fmt.Errorf("%s: %w: it is %s, not %s; give this host a --data-dir of its own", cfg.Dir, ErrOtherPool, known.Pool, cfg.PoolID)
+	case known.Host != cfg.HostID:
+		return identity{}, fmt.Errorf("%s: %w: it is %s, this one is %s; was the directory copied? Give this host a --data-dir of its own", cfg.Dir, ErrOtherHost, known.Host, cfg.HostID)
 	}
-	return id, nil
+	return known, nil
 }
 
 // writeIdentity writes the identity of a new directory.
@@ -51,16 +52,16 @@ func writeIdentity(cfg Config, path string) (identity, error) {
 	if _, err := os.Stat(filepath.Join(cfg.Dir, "raft.db")); err == nil {
 		return identity{}, fmt.Errorf("%s is missing but there is a log beside it: put back a backup of %s", path, cfg.Dir)
 	}
-	id := identity{Format: dirFormat, Pool: cfg.PoolID, Host: cfg.HostID}
-	if id.Pool == "" {
-		id.Pool = newID()
+	known := identity{Format: dirFormat, Pool: cfg.PoolID, Host: cfg.HostID}
+	if known.Pool == "" {
+		known.Pool = id.New()
 	}
-	text, err := json.MarshalIndent(id, "", "  ")
+	text, err := json.MarshalIndent(known, "", "  ")
 	if err != nil {
 		return identity{}, err
 	}
 	if err := atomicfile.Write(path, append(text, '\n'), 0o600); err != nil {
 		return identity{}, fmt.Errorf("claim the raft directory: %w", err)
 	}
-	return id, nil
+	return known, nil
 }

@@ -18,7 +18,7 @@ func (s *Server) checkDisk(c raftfsm.Command) error {
 	if allowedWhenFull(c) {
 		return nil
 	}
-	return s.diskError()
+	return s.CheckWritable()
 }
 
 // allowedWhenFull reports whether the command leads to free space (stopping tasks, hearing that they stopped, forgetting them) or
@@ -33,8 +33,8 @@ func allowedWhenFull(c raftfsm.Command) bool {
 	return false
 }
 
-// diskError is ErrReadOnly with what to do while there is too little disk, nil otherwise.
-func (s *Server) diskError() error {
+// CheckWritable is ErrReadOnly with what to do while there is too little disk, nil otherwise.
+func (s *Server) CheckWritable() error {
 	free, err := store.FreeSpace(s.cfg.Dir)
 	if err != nil {
 		return fmt.Errorf("%w (%w)", ErrReadOnly, err)
@@ -48,7 +48,7 @@ func (s *Server) diskError() error {
 
 // preferDiskFull prefers a full disk as the reason why nothing was recorded.
 func (s *Server) preferDiskFull(err error) error {
-	if full := s.diskError(); full != nil {
+	if full := s.CheckWritable(); full != nil {
 		return fmt.Errorf("%w (%w)", full, err)
 	}
 	return err
@@ -72,7 +72,7 @@ func (s *Server) watchDisk() {
 }
 
 func (s *Server) pollDisk() {
-	err := s.diskError()
+	err := s.CheckWritable()
 	low := err != nil
 	if low != s.diskLow.Swap(low) {
 		if low {

@@ -93,7 +93,7 @@ func TestAFullDiskMakesTheServerReadOnlyUntilThereIsRoom(t *testing.T) {
 		t.Errorf("a change on a full disk: %v", err)
 	}
 	t.Log(err)
-	if _, err := s.Run(t.Context(), runOf(definition)); !errors.Is(err, ErrReadOnly) {
+	if _, err := s.scheduler.Run(t.Context(), runOf(definition)); !errors.Is(err, ErrReadOnly) {
 		t.Errorf("a run on a full disk: %v", err)
 	}
 	if view(t, s).Task(task.ID) == nil {

@@ -10,7 +10,7 @@ import (
 // waitingFor lists the queue and returns what is said of one task in it.
 func waitingFor(t *testing.T, s *Server, id string) spec.QueueItem {
 	t.Helper()
-	list, err := s.Queue(t.Context(), spec.DefaultCluster)
+	list, err := s.scheduler.Queue(t.Context(), spec.DefaultCluster)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -52,7 +52,7 @@ func TestTheQueueSaysWhatNoHostCouldEverRunUntilOneCan(t *testing.T) {
 	if q := waitingFor(t, s, held.ID); q.Infeasible == nil || *q.Infeasible != lack || !strings.Contains(q.WaitReason, first.ID) {
 		t.Errorf("what something else holds back: %+v, %+v", q, q.Infeasible)
 	}
-	if e, err := s.Explain(t.Context(), held.ID); err != nil || !strings.Contains(e.Summary, "Then it waits for another host") {
+	if e, err := s.scheduler.Explain(t.Context(), held.ID); err != nil || !strings.Contains(e.Summary, "Then it waits for another host") {
 		t.Errorf("%v, %+v", err, e)
 	}
 	if q := waitingFor(t, s, member.ID); q.Infeasible == nil || q.Infeasible.HostID != "" || !strings.Contains(q.WaitReason, "room for 2 of them at most") {
@@ -71,15 +71,15 @@ func TestEachAttemptAtATasksWorkLeadsToTheOthers(t *testing.T) {
 	s := start(t, config(t.TempDir()))
 	joinWith(t, s, 1)
 	first := runQueued(t, s, queuedRun(define(t, s, 1), tags("retries=1")...))[0]
-	if e, err := s.Explain(t.Context(), first.ID); err != nil || e.RetryOf != "" || e.RetryAs != "" {
+	if e, err := s.scheduler.Explain(t.Context(), first.ID); err != nil || e.RetryOf != "" || e.RetryAs != "" {
 		t.Errorf("%v: an only attempt is %+v", err, e)
 	}
 	reportExit(t, s, first.ID, 3)
 	again := attemptOf(t, s, first.ID, 1)
-	if e, err := s.Explain(t.Context(), first.ID); err != nil || e.RetryAs != again.ID || !strings.HasSuffix(e.Summary, "Task "+again.ID+" does its work again, as retry 1.") {
+	if e, err := s.scheduler.Explain(t.Context(), first.ID); err != nil || e.RetryAs != again.ID || !strings.HasSuffix(e.Summary, "Task "+again.ID+" does its work again, as retry 1.") {
 		t.Errorf("%v: the first attempt is %+v", err, e)
 	}
-	if e, err := s.Explain(t.Context(), again.ID); err != nil || e.RetryOf != first.ID || !strings.HasSuffix(e.Summary, "It is retry 1 of task "+first.ID+".") {
+	if e, err := s.scheduler.Explain(t.Context(), again.ID); err != nil || e.RetryOf != first.ID || !strings.HasSuffix(e.Summary, "It is retry 1 of task "+first.ID+".") {
 		t.Errorf("%v: the second attempt is %+v", err, e)
 	}
 }

@@ -32,7 +32,7 @@ func TestWhatWaitsIsExplained(t *testing.T) {
 	never, after := waiting(three), waiting(one, tag(spec.TagAfter, endless.ID))
 	explain := func(id string) spec.Explanation {
 		t.Helper()
-		e, err := s.Explain(t.Context(), id)
+		e, err := s.scheduler.Explain(t.Context(), id)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -58,11 +58,11 @@ func TestWhatWaitsIsExplained(t *testing.T) {
 	if e := explain(limited.ID); e.Queue != nil || e.Summary != "It has a place on host one with 1 GPU." {
 		t.Errorf("%+v", e)
 	}
-	if _, err := s.Explain(t.Context(), "none"); !errors.Is(err, spec.ErrNotFound) {
+	if _, err := s.scheduler.Explain(t.Context(), "none"); !errors.Is(err, spec.ErrNotFound) {
 		t.Errorf("a task that is not there: %v", err)
 	}
 
-	list, err := s.Queue(t.Context(), "")
+	list, err := s.scheduler.Queue(t.Context(), "")
 	if err != nil || len(list) != 4 || list[0].TaskID != first.ID || list[1].TaskID != second.ID || list[3].TaskID != after.ID || list[3].Position != 0 {
 		t.Errorf("%v: %+v", err, list)
 	}
@@ -77,7 +77,7 @@ func TestExplanationsTellHostsOfTheSameNameApart(t *testing.T) {
 	if _, err := s.Join(t.Context(), twin, nil); err != nil {
 		t.Fatal(err)
 	}
-	e, err := s.ExplainBriefly(t.Context(), placed.ID)
+	e, err := s.scheduler.ExplainBriefly(t.Context(), placed.ID)
 	if want := "It has a place on host one (" + hostID[:8] + ") with 1 GPU."; err != nil || e.Summary != want {
 		t.Errorf("%v: %q, want %q", err, e.Summary, want)
 	}
@@ -93,7 +93,7 @@ func TestABriefExplanationAsksNoHost(t *testing.T) {
 	after := run(t.Context(), t, s, queuedRun(one, tag(spec.TagAfter, placed.ID))).Tasks[0]
 	explain := func(task *spec.Task) spec.Explanation {
 		t.Helper()
-		e, err := s.ExplainBriefly(t.Context(), task.ID)
+		e, err := s.scheduler.ExplainBriefly(t.Context(), task.ID)
 		if err != nil || len(e.Hosts)+len(e.Blockers) > 0 || e.Earliest != nil || e.Estimate != "" {
 			t.Errorf("%v: %+v", err, e)
 		}
@@ -111,7 +111,7 @@ func TestABriefExplanationAsksNoHost(t *testing.T) {
 	if e := explain(after); e.Queue.Position != 0 || !strings.Contains(e.Summary, placed.ID) {
 		t.Errorf("%+v, %+v", e, e.Queue)
 	}
-	if _, err := s.ExplainBriefly(t.Context(), "none"); !errors.Is(err, spec.ErrNotFound) {
+	if _, err := s.scheduler.ExplainBriefly(t.Context(), "none"); !errors.Is(err, spec.ErrNotFound) {
 		t.Errorf("a task that is not there: %v", err)
 	}
 }

@@ -99,7 +99,7 @@ func runOf(definition string) spec.RunRequest {
 
 func run(ctx context.Context, t testing.TB, s *Server, r spec.RunRequest) spec.RunResult {
 	t.Helper()
-	result, err := s.Run(ctx, r)
+	result, err := s.scheduler.Run(ctx, r)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -8,6 +8,7 @@ import (
 
 	"pinion/raftfsm"
 	"pinion/raftfsm/spec"
+	"pinion/server/id"
 )
 
 func TestAFollowerPassesOnWhatItsHostsSay(t *testing.T) {
@@ -17,7 +18,7 @@ func TestAFollowerPassesOnWhatItsHostsSay(t *testing.T) {
 	p.waitForVoters(3)
 	follower, leader := p.followers()[0].member.localServer(), p.leader().member.localServer()
 
-	guest := spec.Host{ID: newID(), Name: "guest", Cluster: "guests", CPU: 1 << 20, MemoryMiB: 1 << 20}
+	guest := spec.Host{ID: id.New(), Name: "guest", Cluster: "guests", CPU: 1 << 20, MemoryMiB: 1 << 20}
 	stray := []spec.TaskReport{{TaskID: "stray", Status: spec.Running}}
 	if err := follower.Heartbeat(t.Context(), guest.ID); !errors.Is(err, spec.ErrNotFound) {
 		t.Errorf("a heartbeat before it joined: %v", err)

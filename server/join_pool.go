@@ -189,7 +189,7 @@ func (m *Member) handleRenew(ctx context.Context, from string, request []byte) (
 	if err != nil {
 		return joinReply{}, err
 	}
-	if err := own.checkLeader(ctx); err != nil {
+	if err := own.CheckLeader(ctx); err != nil {
 		return joinReply{}, err
 	}
 	if own.state.View().Removed(from) {

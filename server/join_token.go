@@ -12,6 +12,7 @@ import (
 
 	"pinion/raftfsm"
 	"pinion/raftfsm/spec"
+	"pinion/server/id"
 )
 
 const (
@@ -64,7 +65,7 @@ func (m *Member) CreateToken(ctx context.Context, ttl time.Duration, uses int, r
 	if err != nil {
 		return "", err
 	}
-	token := JoinToken{Fingerprint: fingerprint[:tokenFingerprintSize], ID: hex.EncodeToString(randomBytes(4)), Secret: strings.ToLower(tokenEncoding.EncodeToString(randomBytes(20)))}
+	token := JoinToken{Fingerprint: fingerprint[:tokenFingerprintSize], ID: hex.EncodeToString(id.RandomBytes(4)), Secret: strings.ToLower(tokenEncoding.EncodeToString(id.RandomBytes(20)))}
 	now := m.cfg.Now()
 	_, err = m.Propose(ctx, raftfsm.CreateJoinToken{Token: spec.JoinToken{
 		ID: token.ID, SecretHash: sha256Hex([]byte(token.Secret)), Role: role,

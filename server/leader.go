@@ -7,16 +7,13 @@ import (
 
 	"pinion/raftfsm"
 	"pinion/raftfsm/spec"
+	"pinion/server/orchestrator"
 )
 
 // leaderTerm is one stretch of leadership during which this server may answer: everything that earlier leaders acknowledged
 // is in its state. Its context ends with it.
 type leaderTerm struct {
-	ctx         context.Context
-	planner     *planner
-	schedulable func(hostID string) bool
-
-	queueQueries chan func(*queueController) // about the queue, for placeLoop to answer
+	ctx context.Context
 }
 
 // watchLeadership starts and ends terms as Raft says. It is the only one that reads s.leads, which Raft writes to
@@ -58,8 +55,9 @@ func (s *Server) runLeader(ctx context.Context) {
 		return
 	}
 	s.liveness.StartTerm(time.Since(s.raft.LastContact()))
-	t := &leaderTerm{ctx: ctx, schedulable: s.liveness.Schedulable, queueQueries: make(chan func(*queueController))}
-	t.planner = newPlanner(s, t)
+	t := &leaderTerm{ctx: ctx}
+	scheduling := s.scheduler.StartTerm(ctx)
+	reaper, lifecycle := orchestrator.NewReaper(s, s.log), orchestrator.NewTaskLifecycle(s, s.log)
 	s.stallDetector.reset(time.Now())
 	s.leaderTerm.Store(t)
 	s.markReady()
@@ -67,11 +65,12 @@ func (s *Server) runLeader(ctx context.Context) {
 	s.log.Info("this server leads the pool", "host", s.cfg.HostID, "pool", s.cfg.PoolID)
 	var loops sync.WaitGroup
 	loops.Go(func() { s.stallDetector.watch(ctx) })
-	loops.Go(func() { s.reapLoop(ctx) })
-	loops.Go(func() { s.liveness.GiveUpSilentHosts(ctx, proposer{s}) })
-	loops.Go(func() { t.planner.followLoop(ctx) })
-	loops.Go(func() { s.placeLoop(t) })
-	loops.Go(func() { s.lifecycleLoop(ctx) })
+	for _, loop := range scheduling {
+		loops.Go(loop)
+	}
+	loops.Go(func() { reaper.Loop(ctx) })
+	loops.Go(func() { lifecycle.Loop(ctx) })
+	loops.Go(func() { s.liveness.GiveUpSilentHosts(ctx, s) })
 	if s.cfg.peers != nil {
 		loops.Go(func() { s.reconcileServersLoop(t) })
 	}

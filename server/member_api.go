@@ -34,7 +34,7 @@ func (m *Member) Run(ctx context.Context, r spec.RunRequest) (spec.RunResult, er
 	if own == nil {
 		return spec.RunResult{}, errNotServer
 	}
-	return own.Run(ctx, r)
+	return own.scheduler.Run(ctx, r)
 }
 
 // Connected is Server.Connected: only the leader knows.
@@ -49,7 +49,7 @@ func (m *Member) Queue(ctx context.Context, cluster string) ([]spec.QueueItem, e
 	if own == nil {
 		return nil, errNotServer
 	}
-	return own.Queue(ctx, cluster)
+	return own.scheduler.Queue(ctx, cluster)
 }
 
 // Explain is Server.Explain.
@@ -58,7 +58,7 @@ func (m *Member) Explain(ctx context.Context, task string) (spec.Explanation, er
 	if own == nil {
 		return spec.Explanation{}, errNotServer
 	}
-	return own.Explain(ctx, task)
+	return own.scheduler.Explain(ctx, task)
 }
 
 // ExplainBriefly is Server.ExplainBriefly.
@@ -67,7 +67,7 @@ func (m *Member) ExplainBriefly(ctx context.Context, task string) (spec.Explanat
 	if own == nil {
 		return spec.Explanation{}, errNotServer
 	}
-	return own.ExplainBriefly(ctx, task)
+	return own.scheduler.ExplainBriefly(ctx, task)
 }
 
 // StaleView is the state as this host has it, which may lag behind. An agent has none: raftfsm.ErrUnavailable.

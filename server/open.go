@@ -10,9 +10,9 @@ import (
 	"github.com/hashicorp/raft"
 
 	"pinion/raftfsm"
-	"pinion/raftfsm/spec"
 	"pinion/server/liveness"
 	"pinion/server/rpc"
+	"pinion/server/scheduler"
 	"pinion/server/seal"
 	"pinion/server/store"
 )
@@ -82,9 +82,7 @@ func newServer(cfg Config, log *store.Store) *Server {
 	s.leader = rpc.NewLeaderTracker(s.Leader)
 	s.liveness = liveness.New(s, s.log, s.leader, cfg.peers, cfg.LostAfter)
 	s.leaderChecks = rpc.Batcher[struct{}, error]{Handle: s.verifyLeader, MaxBatch: 4096}
-	s.runBatches = rpc.Batcher[spec.RunRequest, runReply]{Handle: s.launchRuns, MaxBatch: maxBatchRuns, Concurrency: concurrentBatches}
-	s.enqueueBatches = rpc.Batcher[spec.RunRequest, runReply]{Handle: s.enqueueRuns, MaxBatch: maxEnqueueRuns}
-	s.pendingLimit.max = spec.MaxQueued
+	s.scheduler = scheduler.New(s, s.liveness.Schedulable, s.log)
 	s.reports = rpc.Batcher[reportRequest, reportReply]{Handle: s.forwardReports, MaxBatch: maxReportBatch}
 	return s
 }
@@ -138,7 +136,7 @@ func (s *Server) bootstrapRaft(conf *raft.Config, snapshots raft.SnapshotStore) 
 	if last > 0 || len(known) > 0 {
 		return nil
 	}
-	if err := s.diskError(); err != nil {
+	if err := s.CheckWritable(); err != nil {
 		return fmt.Errorf("make a new pool: %w", err)
 	}
 	first := raft.Configuration{Servers: []raft.Server{{

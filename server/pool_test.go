@@ -13,6 +13,7 @@ import (
 
 	"pinion/raftfsm"
 	"pinion/raftfsm/spec"
+	"pinion/server/id"
 	"pinion/server/peer"
 	"pinion/server/pki"
 )
@@ -53,7 +54,7 @@ func (p *pool) host(change func(*MemberConfig)) *testHost {
 	n := len(p.hosts)
 	h := &testHost{pool: p, n: n, dir: p.t.TempDir(), where: "127.0.0.1:0"}
 	h.cfg = MemberConfig{
-		Dir: h.dir, HostID: fmt.Sprintf("%032x", n+1), PoolID: newID(), Name: fmt.Sprint("host-", n), Version: "test",
+		Dir: h.dir, HostID: fmt.Sprintf("%032x", n+1), PoolID: id.New(), Name: fmt.Sprint("host-", n), Version: "test",
 		Log: testLog(fmt.Sprint("host-", n)), Now: p.now, MinFree: 1, Reserve: 1 << 20,
 	}
 	if change != nil {
@@ -242,7 +243,7 @@ func (p *pool) run(on *testHost) *spec.Task {
 		leader = p.leader().member.localServer()
 		request.Hosts = []string{on.cfg.HostID}
 	}
-	result, err := leader.Run(p.t.Context(), request)
+	result, err := leader.scheduler.Run(p.t.Context(), request)
 	if err != nil || len(result.Tasks) != 1 {
 		p.t.Fatal(result.Failures, err)
 	}

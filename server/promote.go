@@ -24,7 +24,7 @@ func (m *Member) swapRole(ctx context.Context, id string, promote bool) error {
 	if err != nil {
 		return err
 	}
-	if err := own.checkLeader(ctx); err != nil {
+	if err := own.CheckLeader(ctx); err != nil {
 		return err
 	}
 	view := own.state.View()

@@ -48,7 +48,7 @@ func BenchmarkQueue(b *testing.B) {
 		run(b.Context(), b, s, request)
 	}
 	for b.Loop() {
-		if list, err := s.Queue(b.Context(), ""); err != nil || len(list) != 100_000 || list[0].Infeasible == nil {
+		if list, err := s.scheduler.Queue(b.Context(), ""); err != nil || len(list) != 100_000 || list[0].Infeasible == nil {
 			b.Fatal(len(list), err)
 		}
 	}

@@ -186,7 +186,7 @@ func TestOnlyWhatIsOverInTimeStartsBeforeTheHead(t *testing.T) {
 		t.Fatalf("%+v %+v", view.Task(head.ID), view.Task(long.ID))
 	}
 	reportStopped(t, s, short.ID)
-	if e, err := s.Explain(t.Context(), long.ID); err != nil || !strings.Contains(e.Summary, head.ID) || e.Earliest != nil {
+	if e, err := s.scheduler.Explain(t.Context(), long.ID); err != nil || !strings.Contains(e.Summary, head.ID) || e.Earliest != nil {
 		t.Errorf("%v: %+v", err, e)
 	}
 	reportStopped(t, s, running.ID)

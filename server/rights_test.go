@@ -19,6 +19,7 @@ import (
 
 	"pinion/raftfsm"
 	"pinion/raftfsm/spec"
+	"pinion/server/id"
 	"pinion/server/liveness"
 	"pinion/server/peer"
 	"pinion/server/pki"
@@ -91,8 +92,8 @@ func TestTheDoorForJoiningHostsKnowsOnlyTokens(t *testing.T) {
 		ask  joinRequest
 		want error
 	}{
-		"no token":          {joinRequest{HostID: newID(), CSR: request(r.foreign)}, spec.ErrJoinTokenUnknown},
-		"a guessed secret":  {joinRequest{HostID: newID(), TokenID: good.ID, Secret: "guess", CSR: request(r.foreign)}, spec.ErrJoinTokenWrong},
+		"no token":          {joinRequest{HostID: id.New(), CSR: request(r.foreign)}, spec.ErrJoinTokenUnknown},
+		"a guessed secret":  {joinRequest{HostID: id.New(), TokenID: good.ID, Secret: "guess", CSR: request(r.foreign)}, spec.ErrJoinTokenWrong},
 		"another's name":    {joinRequest{HostID: r.b.cfg.HostID, TokenID: good.ID, Secret: good.Secret, CSR: request(r.foreign)}, spec.ErrInUse},
 		"a removed host":    {joinRequest{HostID: r.removed.cfg.HostID, TokenID: good.ID, Secret: good.Secret, CSR: request(r.removed)}, spec.ErrRemoved},
 		"the server's name": {joinRequest{HostID: r.server.cfg.HostID, TokenID: good.ID, Secret: good.Secret, CSR: request(r.foreign)}, spec.ErrInUse},

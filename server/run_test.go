@@ -91,63 +91,10 @@ func TestATokenStartsItsTasksOnce(t *testing.T) {
 	}
 
 	request.TokenHash = "h2"
-	_, err := s.Run(t.Context(), request)
+	_, err := s.scheduler.Run(t.Context(), request)
 	var conflict *spec.ClientTokenConflict
 	if !errors.As(err, &conflict) || len(conflict.TaskIDs) != 1 || conflict.TaskIDs[0] != first.Tasks[0].ID {
 		t.Errorf("other parameters under the same token: %v", err)
-	}
-}
-
-func TestOneTokenManyTimesInOneBatchStartsOneTask(t *testing.T) {
-	s := start(t, config(t.TempDir()))
-	joinWith(t, s, 8)
-	same := runOf(define(t, s, 1))
-	same.Token, same.TokenHash = "t", "h1"
-	other := same
-	other.TokenHash = "h2"
-
-	answers := s.launchRuns([]spec.RunRequest{same, same, other, same})
-	ids := make(map[string]bool)
-	for _, i := range []int{0, 1, 3} {
-		if answers[i].err != nil || len(answers[i].result.Tasks) != 1 {
-			t.Fatalf("run %d: %+v", i, answers[i])
-		}
-		ids[answers[i].result.Tasks[0].ID] = true
-	}
-	if len(ids) != 1 {
-		t.Errorf("one token started %d tasks", len(ids))
-	}
-	if !errors.Is(answers[2].err, spec.ErrClientTokenConflict) {
-		t.Errorf("other parameters: %v", answers[2].err)
-	}
-	if n := len(view(t, s).Tasks("")); n != 1 {
-		t.Errorf("%d tasks are recorded", n)
-	}
-}
-
-func TestARunThatLostItsPlacesIsPlannedAgain(t *testing.T) {
-	s := start(t, config(t.TempDir()))
-	joinWith(t, s, 2)
-	request := runOf(define(t, s, 1))
-	request.Token, request.TokenHash = "t", "h"
-	taken := run(t.Context(), t, s, runOf(request.Definition)).Tasks[0]
-
-	// A plan made before the GPU was taken: recording it is refused, and the run is open again.
-	b := &launchBatch{Server: s, runs: []spec.RunRequest{request}, answers: make([]runReply, 1), conflicts: make([]int, 1)}
-	late := *taken
-	late.ID = newID()
-	entry := raftfsm.LaunchTasks{Runs: []raftfsm.Launch{{Cluster: request.Cluster, Token: "t", TokenHash: "h", Tasks: []*spec.Task{&late}, At: time.Now()}}}
-	if again, _ := b.proposeLaunch(s.leaderTerm.Load(), entry, []int{0}); len(again) != 1 {
-		t.Fatalf("a lost race left %v open: %+v", again, b.answers)
-	}
-	if open := b.attempt([]int{0}); len(open) != 0 || len(b.answers[0].result.Tasks) != 1 || b.answers[0].result.Tasks[0].GPUs()[0] == taken.GPUs()[0] {
-		t.Errorf("planned again: open %v, answer %+v", open, b.answers[0])
-	}
-
-	b.conflicts[0] = maxPlanAttempts - 1
-	entry.Runs[0].Token = ""
-	if again, _ := b.proposeLaunch(s.leaderTerm.Load(), entry, []int{0}); len(again) != 0 || !errors.Is(b.answers[0].err, spec.ErrUnavailable) {
-		t.Errorf("a run that always loses: open %v, answer %v", again, b.answers[0].err)
 	}
 }
 
@@ -165,13 +112,13 @@ func TestWhatCannotRunIsSaid(t *testing.T) {
 	}
 	for _, c := range cases {
 		t.Run(c.name, func(t *testing.T) {
-			if _, err := s.Run(t.Context(), c.run); !errors.Is(err, c.want) {
+			if _, err := s.scheduler.Run(t.Context(), c.run); !errors.Is(err, c.want) {
 				t.Errorf("got %v", err)
 			}
 		})
 	}
 	apply(t, s, raftfsm.DeregisterDefinition{Name: definition, At: time.Now()})
-	if _, err := s.Run(t.Context(), runOf(definition)); !errors.Is(err, spec.ErrInactive) {
+	if _, err := s.scheduler.Run(t.Context(), runOf(definition)); !errors.Is(err, spec.ErrInactive) {
 		t.Errorf("a deregistered definition: %v", err)
 	}
 }

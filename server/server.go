@@ -19,6 +19,7 @@ import (
 	"pinion/raftfsm/spec"
 	"pinion/server/liveness"
 	"pinion/server/rpc"
+	"pinion/server/scheduler"
 	"pinion/server/seal"
 	"pinion/server/store"
 )
@@ -71,22 +72,20 @@ func (c Config) withDefaults() Config {
 // Server is one voter of the pool. Its methods are safe for concurrent use. Every method that needs the leader fails
 // with an error that wraps raftfsm.ErrUnavailable while this server does not lead.
 type Server struct {
-	cfg            Config
-	log            *slog.Logger
-	state          *raftfsm.State
-	store          *store.Store
-	dirLock        *os.File // the directory, ours while it is open
-	raft           *raft.Raft
-	leaderCh       chan bool                  // from Raft: leadership came or went
-	connClosedCh   chan struct{}              // see linkEnded
-	leaderTerm     atomic.Pointer[leaderTerm] // nil while this server may not answer as the leader
-	ready          chan struct{}              // closed when the first term of this process has begun
-	leaderChecks   rpc.Batcher[struct{}, error]
-	stallDetector  stallDetector
-	runBatches     rpc.Batcher[spec.RunRequest, runReply]
-	enqueueBatches rpc.Batcher[spec.RunRequest, runReply] // of the queue
-	pendingLimit   pendingLimit                           // of the entrants
-	reports        rpc.Batcher[reportRequest, reportReply]
+	cfg           Config
+	log           *slog.Logger
+	state         *raftfsm.State
+	store         *store.Store
+	dirLock       *os.File // the directory, ours while it is open
+	raft          *raft.Raft
+	leaderCh      chan bool                  // from Raft: leadership came or went
+	connClosedCh  chan struct{}              // see linkEnded
+	leaderTerm    atomic.Pointer[leaderTerm] // nil while this server may not answer as the leader
+	ready         chan struct{}              // closed when the first term of this process has begun
+	leaderChecks  rpc.Batcher[struct{}, error]
+	stallDetector stallDetector
+	scheduler     *scheduler.Scheduler
+	reports       rpc.Batcher[reportRequest, reportReply]
 
 	assignmentVersions assignmentVersions
 	leader             *rpc.LeaderTracker

@@ -7,7 +7,6 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
-	"time"
 
 	"pinion/packaging/atomicfile"
 	"pinion/raftfsm"
@@ -175,7 +174,7 @@ func TestAfterCloseEveryCallIsRefused(t *testing.T) {
 	stop(t, s)
 	_, viewErr := s.View(t.Context())
 	_, applyErr := s.Propose(t.Context(), raftfsm.Reap{})
-	_, runErr := s.Run(t.Context(), spec.RunRequest{})
+	_, runErr := s.scheduler.Run(t.Context(), spec.RunRequest{})
 	_, joinErr := s.Join(t.Context(), spec.Host{}, nil)
 	for _, err := range []error{viewErr, applyErr, runErr, joinErr} {
 		if !errors.Is(err, spec.ErrUnavailable) {
@@ -198,33 +197,6 @@ func TestFirstKeyIsMadeOnce(t *testing.T) {
 	again, created, err := start(t, config(dir)).BootstrapKey(t.Context())
 	if err != nil || created || again.ID != key.ID || again.Secret != key.Secret {
 		t.Errorf("a restart answers key %s, created %t, %v; want %s", again.ID, created, err, key.ID)
-	}
-}
-
-func TestStoppedTasksAreForgottenAfterAnHour(t *testing.T) {
-	now := day0
-	cfg := config(t.TempDir())
-	cfg.Now = func() time.Time { return now }
-	s := start(t, cfg)
-	joinWith(t, s, 1)
-	task := run(t.Context(), t, s, runOf(define(t, s, 1))).Tasks[0]
-	over := spec.TaskReport{TaskID: task.ID, Status: spec.Stopped, Times: spec.TaskTimes{Stopped: now}}
-	if _, err := s.Report(t.Context(), hostID, []spec.TaskReport{over}); err != nil {
-		t.Fatal(err)
-	}
-
-	if hasExpired(view(t, s), now) {
-		t.Error("the task counts as over before its hour")
-	}
-	if err := s.reap(t.Context(), now.Add(stoppedRetention)); err != nil || view(t, s).Task(task.ID) == nil {
-		t.Errorf("forgotten within the hour (%v)", err)
-	}
-	later := now.Add(stoppedRetention + time.Second)
-	if !hasExpired(view(t, s), later.Add(-stoppedRetention)) {
-		t.Error("nothing to forget after an hour")
-	}
-	if err := s.reap(t.Context(), later); err != nil || view(t, s).Task(task.ID) != nil {
-		t.Errorf("still there after the hour (%v)", err)
 	}
 }
 

@@ -20,13 +20,14 @@ func (s *Server) View(ctx context.Context) (*raftfsm.View, error) {
 		return nil, err
 	}
 	defer s.drain.release()
-	if err := s.checkLeader(ctx); err != nil {
+	if err := s.CheckLeader(ctx); err != nil {
 		return nil, err
 	}
 	return s.state.View(), nil
 }
 
-func (s *Server) checkLeader(ctx context.Context) error {
+// CheckLeader returns nil when no other server leads: this server's state has every acknowledged change then.
+func (s *Server) CheckLeader(ctx context.Context) error {
 	if s.hasLed() && s.isSoleVoter() {
 		return nil
 	}

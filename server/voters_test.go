@@ -88,7 +88,7 @@ func TestAServerOfSeveralAnswersOnlyWhileTheOthersFollowIt(t *testing.T) {
 	if err := s.Heartbeat(t.Context(), hostID); !errors.Is(err, ErrNotLeader) {
 		t.Errorf("a heartbeat: %v", err)
 	}
-	if _, err := s.Run(t.Context(), spec.RunRequest{Cluster: spec.DefaultCluster}); !errors.Is(err, ErrNotLeader) {
+	if _, err := s.scheduler.Run(t.Context(), spec.RunRequest{Cluster: spec.DefaultCluster}); !errors.Is(err, ErrNotLeader) {
 		t.Errorf("a run: %v", err)
 	}
 	if s.Connected(hostID) {

@@ -47,7 +47,7 @@ var floors = map[string][]string{
 		"consensus",
 		"rpc",
 		"peer seal",
-		"pki store schedule",
+		"pki store schedule id",
 	},
 	"node": {
 		".",

@@ -42,10 +42,6 @@ var (
 		"server.Server",
 		"server.autopilotDelegate",
 		"server.forwarder",
-		"server.launchBatch",
-		"server.lifecycle",
-		"server.queueController",
-		"server.queueRound",
 		"server/pki.Identity",
 	}
 	pendingWaits = []string{}

@@ -5,16 +5,22 @@ import (
 	"pinion/raftfsm/spec"
 )
 
-// HostSetOf is the fleet of everything in the view. connected says which hosts were heard of lately; one that was given up
-// counts as none of them.
+// HostSetOf makes the host set of everything in the view. connected reports which hosts were heard of lately; a lost host
+// counts as disconnected.
 func HostSetOf(view *raftfsm.View, connected func(hostID string) bool) *HostSet {
-	f := NewHostSet()
-	for _, host := range view.Hosts("") {
-		tasks := func() []*spec.Task { return view.TasksOn(host.ID) }
-		f.add(Host{Host: host, Free: view.Free(host.ID), Connected: connected(host.ID), Tasks: tasks})
-	}
+	f := HostsOf(view, "", connected)
 	for task := range view.QueuedTasks("") {
 		f.AddPending(task, demandOf(view, task))
+	}
+	return f
+}
+
+// HostsOf is HostSetOf for questions: it has the hosts of one cluster, of all when it is empty, and no pending tasks.
+func HostsOf(view *raftfsm.View, cluster string, connected func(hostID string) bool) *HostSet {
+	f := NewHostSet()
+	for _, host := range view.Hosts(cluster) {
+		tasks := func() []*spec.Task { return view.TasksOn(host.ID) }
+		f.add(Host{Host: host, Free: view.Free(host.ID), Connected: connected(host.ID), Tasks: tasks})
 	}
 	return f
 }

@@ -1,4 +1,4 @@
-package server
+package id
 
 import (
 	"encoding/hex"
@@ -12,7 +12,7 @@ func TestTaskIDsDifferInTheirBeginnings(t *testing.T) {
 	const inARow = 1 << 16
 	seen := map[string]bool{}
 	for range inARow {
-		id := newTaskID()
+		id := NewTask()
 		if digits, err := hex.DecodeString(id); err != nil || len(digits) != 16 {
 			t.Fatalf("%q is not 32 hex digits", id)
 		}
@@ -28,9 +28,9 @@ func TestTasksThatAreMadeTogetherLieTogether(t *testing.T) {
 	const tick = 64 * time.Millisecond
 	synctest.Test(t, func(t *testing.T) {
 		<-time.After(time.Until(time.Now().Truncate(tick).Add(tick))) // the beginning of a tick
-		first, second := newTaskID()[:4], newTaskID()[:4]
+		first, second := NewTask()[:4], NewTask()[:4]
 		<-time.After(tick)
-		third := newTaskID()[:4]
+		third := NewTask()[:4]
 		if first != second || third <= second {
 			t.Errorf("made at once: %s and %s; then %s", first, second, third)
 		}

@@ -1,4 +1,4 @@
-package server
+package scheduler
 
 import (
 	"errors"
@@ -23,10 +23,10 @@ func TestSoManyTasksWaitAndNoMore(t *testing.T) {
 	}
 	do(raftfsm.CreatePool{Pool: spec.Pool{ID: "p"}})
 	do(raftfsm.RegisterDefinition{Definition: spec.TaskDefinition{Family: "f", Status: spec.DefinitionActive, Containers: []spec.ContainerDefinition{{Name: "c"}}}})
-	first, b := &leaderTerm{}, &pendingLimit{max: 4}
+	first, b := new(term), &pendingLimit{max: 4}
 	for i, step := range []struct {
 		name  string
-		term  *leaderTerm
+		term  *term
 		tasks int  // of one run, with an id of the step each
 		full  bool // they are refused
 		stops string
@@ -36,7 +36,7 @@ func TestSoManyTasksWaitAndNoMore(t *testing.T) {
 		{"as many as there is room for", first, 1, false, ""},
 		{"one more", first, 1, true, "0-1"},
 		{"when one has left", first, 1, false, ""},
-		{"a new leader counts", &leaderTerm{}, 1, true, ""},
+		{"a new leader counts", &term{}, 1, true, ""},
 	} {
 		b.reset(step.term, state.View())
 		err := b.reserve(spec.DefaultCluster, step.tasks)

@@ -1,4 +1,4 @@
-package server
+package scheduler
 
 import (
 	"slices"
@@ -34,7 +34,7 @@ func TestWhoComesLaterInTheQueueGivesWay(t *testing.T) {
 		"priority among those who are by right": {map[string]int{"a": 1, "b": 1}, []held{{"a", 1, false}}, queue.Item{Team: "b", Priority: 2}, []int{0}},
 	} {
 		t.Run(name, func(t *testing.T) {
-			w := &queueController{queue: queue.New(), placed: map[string]*placedTask{}}
+			w := &queueController{queue: queue.New(), placed: placedTasks{}}
 			for team, gpus := range c.quotas {
 				w.queue.Teams.Set(team, gpus, 1)
 			}
@@ -47,7 +47,7 @@ func TestWhoComesLaterInTheQueueGivesWay(t *testing.T) {
 				}
 			}
 			c.item.Tasks, c.item.GPUs = []string{"new"}, 1
-			borrowed := w.borrowed()
+			borrowed := w.placed.borrowed(w.queue.Teams)
 			var got []int
 			for i := range c.held {
 				if _, may := w.evictionCost(&spec.Task{ID: names[i]}, &c.item, borrowed[names[i]]); may {
@@ -55,7 +55,7 @@ func TestWhoComesLaterInTheQueueGivesWay(t *testing.T) {
 				}
 			}
 			if !slices.Equal(got, c.want) {
-				t.Errorf("%v give way, not %v", c.want, got)
+				t.Errorf("%v give way, want %v", got, c.want)
 			}
 		})
 	}

@@ -1,4 +1,4 @@
-package server
+package scheduler
 
 import (
 	"fmt"
@@ -10,7 +10,7 @@ import (
 	"pinion/server/schedule/queue"
 )
 
-// reconcileTask puts a task where it belongs: in the queue, among those that have a place, or nowhere.
+// reconcileTask puts a task where it belongs: into the queue, among the placed tasks, or nowhere.
 func (w *queueController) reconcileTask(view *raftfsm.View, t *spec.Task, now time.Time) {
 	switch {
 	case t.LastStatus == spec.Provisioning:
@@ -21,10 +21,10 @@ func (w *queueController) reconcileTask(view *raftfsm.View, t *spec.Task, now ti
 		w.queue.Teams.EndUsage(t.ID, t.Times.Stopped, now)
 	default:
 		w.dequeue(t.ID)
-		terms := t.SchedulingOptions()
-		w.track(t, terms)
+		options := t.SchedulingOptions()
+		w.placed.track(t, options, now)
 		if gpus := len(t.GPUs()); gpus > 0 {
-			w.queue.Teams.StartUsage(t.ID, terms.Team, gpus, t.Times.Started, now)
+			w.queue.Teams.StartUsage(t.ID, options.Team, gpus, t.Times.Started, now)
 		}
 	}
 }
@@ -33,10 +33,10 @@ func (w *queueController) reconcileTask(view *raftfsm.View, t *spec.Task, now ti
 func (w *queueController) dequeue(task string) {
 	w.queue.Remove(task)
 	delete(w.notBefore, task)
-	delete(w.victims, task)
+	delete(w.preemptor, task)
 }
 
-// enqueueTask puts a task into the queue when nothing holds it back any more, and a gang when that is so of all its tasks.
+// enqueueTask adds a pending task to the queue when nothing holds it back; a gang when that is so of all its tasks.
 func (w *queueController) enqueueTask(view *raftfsm.View, t *spec.Task, now time.Time) {
 	tasks := gangOrTask(view, t)
 	if t.Gang != nil {
@@ -44,7 +44,7 @@ func (w *queueController) enqueueTask(view *raftfsm.View, t *spec.Task, now time
 			return // with its gang
 		}
 		if len(tasks) < t.Gang.Size {
-			return // some are over
+			return // some have ended
 		}
 	}
 	for _, task := range tasks {
@@ -60,13 +60,13 @@ func (w *queueController) enqueueTask(view *raftfsm.View, t *spec.Task, now time
 	}
 }
 
-// pendingUnit is what an item of the queue was made of, as it was followed last.
+// pendingUnit is the payload of a queue item: what it was made of.
 type pendingUnit struct {
 	tasks      []*spec.Task // one, or a gang by rank
 	definition *spec.TaskDefinition
 }
 
-// gangOrTask is a task, or its whole gang by rank: what has its places together.
+// gangOrTask is the task, or its whole gang by rank: the tasks that are placed together.
 func gangOrTask(view *raftfsm.View, t *spec.Task) []*spec.Task {
 	if t.Gang == nil {
 		return []*spec.Task{t}
@@ -74,20 +74,28 @@ func gangOrTask(view *raftfsm.View, t *spec.Task) []*spec.Task {
 	return view.Gang(t.Gang.ID)
 }
 
-// ready reports whether the task may have a place now. What holds it back is a moment, or a change in the state.
+// ready reports whether the task may be placed now. A dependency, an earlier placement in flight, or a moment can hold it back.
 func (w *queueController) ready(t *spec.Task, now time.Time) bool {
 	if t.LastStatus != spec.Provisioning || t.Blocked() || w.isCommitting(t.ID) {
 		return false
 	}
-	if t.Queue != nil && t.Queue.NotBefore.After(now) {
-		w.notBefore[t.ID] = t.Queue.NotBefore
+	if moment := retryAt(t); moment.After(now) {
+		w.notBefore[t.ID] = moment
 		return false
 	}
 	delete(w.notBefore, t.ID)
 	return true
 }
 
-// isCommitting says whether the place of the task is being recorded.
+// retryAt is the moment before which a task is not placed; zero: none.
+func retryAt(t *spec.Task) time.Time {
+	if t.Queue == nil {
+		return time.Time{}
+	}
+	return t.Queue.NotBefore
+}
+
+// isCommitting reports whether the placement of the task is in flight.
 func (w *queueController) isCommitting(task string) bool {
 	for r := range w.committing {
 		if r.ids[task] {
@@ -99,7 +107,7 @@ func (w *queueController) isCommitting(task string) bool {
 
 // requeue puts the tasks of an item where they belong now.
 func (w *queueController) requeue(item *queue.Item, now time.Time) {
-	view := w.state.View()
+	view := w.node.State().View()
 	for _, id := range item.Tasks {
 		if task := view.Task(id); task != nil {
 			w.reconcileTask(view, task, now)
@@ -107,16 +115,16 @@ func (w *queueController) requeue(item *queue.Item, now time.Time) {
 	}
 }
 
-// itemOf is a task, or a whole gang, as the queue sees it.
+// itemOf is the queue item of a task, or of a whole gang.
 func itemOf(view *raftfsm.View, tasks []*spec.Task, definition *spec.TaskDefinition) *queue.Item {
 	t := tasks[0]
-	terms := t.SchedulingOptions()
+	options := t.SchedulingOptions()
 	item := &queue.Item{
 		Cluster:  t.Cluster,
-		Team:     terms.Team,
-		Priority: terms.Priority,
+		Team:     options.Team,
+		Priority: options.Priority,
 		Since:    t.CreatedAt,
-		Limit:    terms.TimeLimit,
+		Limit:    options.TimeLimit,
 		GPUs:     gpusOf(view, t.Cluster, spec.DemandOf(definition)),
 		Class:    schedule.ClassKey(requestFor(t, definition)),
 	}
@@ -124,7 +132,7 @@ func itemOf(view *raftfsm.View, tasks []*spec.Task, definition *spec.TaskDefinit
 		item.Tasks = append(item.Tasks, task.ID)
 	}
 	if t.ArrayIndex != nil {
-		item.Since = item.Since.Add(time.Duration(*t.ArrayIndex)) // the tasks of an array in the order of their numbers
+		item.Since = item.Since.Add(time.Duration(*t.ArrayIndex)) // the tasks of an array in the order of their index
 	}
 	if t.Gang != nil {
 		item.Class += fmt.Sprintf("\x00gang of %d", len(tasks))
@@ -132,7 +140,7 @@ func itemOf(view *raftfsm.View, tasks []*spec.Task, definition *spec.TaskDefinit
 	return item
 }
 
-// gpusOf is how many GPUs the demand comes to; of every GPU of a host, those of the largest host.
+// gpusOf is the demand in GPUs. A demand for every GPU of a host counts as that of the largest host.
 func gpusOf(view *raftfsm.View, cluster string, demand spec.Demand) int {
 	if !demand.WantsAllGPUs() {
 		return demand.TotalGPUs()
@@ -144,7 +152,7 @@ func gpusOf(view *raftfsm.View, cluster string, demand spec.Demand) int {
 	return most
 }
 
-// requestFor asks for a place for a task that waits.
+// requestFor asks for a place for a pending task.
 func requestFor(t *spec.Task, definition *spec.TaskDefinition) schedule.Request {
 	run := spec.RunRequest{Cluster: t.Cluster, Definition: t.Definition, Count: 1, Group: t.Group, Tags: t.Tags}
 	if t.Queue != nil {
@@ -153,7 +161,7 @@ func requestFor(t *spec.Task, definition *spec.TaskDefinition) schedule.Request 
 	return schedule.Request{Run: run, Definition: definition, Quiet: true}
 }
 
-// requestOf asks for the places of an item; nil when it does not wait any more.
+// requestOf asks for the places of an item; nil when it is not pending any more.
 func requestOf(view *raftfsm.View, item *queue.Item) *schedule.Request {
 	task := view.Task(item.ID())
 	if task == nil || task.LastStatus != spec.Provisioning {

@@ -1,0 +1,203 @@
+package scheduler
+
+import (
+	"fmt"
+	"log/slog"
+	"slices"
+	"time"
+
+	"pinion/raftfsm"
+	"pinion/raftfsm/spec"
+	"pinion/server/id"
+	"pinion/server/schedule"
+)
+
+// attempt is one pass over the open launches of a batch.
+type attempt struct {
+	node Node
+	term *term
+	log  *slog.Logger
+	at   time.Time
+	plan *inFlightPlan
+
+	planned  []plannedLaunch
+	answered []*launch       // answered by the view alone
+	refused  []*launch       // planned without a place
+	deferred []*launch       // wait for an earlier request with their client token, or for the next entry
+	waitFor  []*inFlightPlan // plans with the client token of a deferred launch
+
+	concurrent     []*inFlightPlan // plans in flight when it began
+	failuresBefore int             // failed plans when it began
+}
+
+// plannedLaunch is a launch that gets places.
+type plannedLaunch struct {
+	*launch
+	tasks    []*spec.Task
+	failures []spec.Failure
+}
+
+// prepare turns the open launches into requests for places. A launch that is known by its client token, or that cannot
+// run at all, is answered here. One planned entry is returned for each request, in order.
+func (a *attempt) prepare(view *raftfsm.View, open []*launch) (requests []schedule.Request) {
+	tokens, tasks := map[clientToken]bool{}, 0
+	for _, l := range open {
+		r := l.request
+		token := clientToken{r.Cluster, r.Token}
+		wanted := max(r.Count, len(r.Hosts))
+		if a.mustWait(token, tokens) || tasks > 0 && tasks+wanted > maxEntryTasks {
+			a.deferred = append(a.deferred, l)
+			continue
+		}
+		tokens[token] = true
+		definition, before, err := resolve(view, r)
+		switch {
+		case err != nil:
+			l.reply = runReply{err: err}
+			a.answered = append(a.answered, l)
+		case before != nil:
+			l.reply = runReply{result: *before}
+			a.answered = append(a.answered, l)
+		default:
+			tasks += wanted
+			a.planned = append(a.planned, plannedLaunch{launch: l})
+			requests = append(requests, schedule.Request{Run: r, Definition: definition, IDs: id.NewTask, At: a.at, Seed: id.NewSeed()})
+		}
+	}
+	return requests
+}
+
+// mustWait reports whether an earlier request with the client token is not answered yet: one of this batch, or of a plan in
+// flight.
+func (a *attempt) mustWait(token clientToken, inBatch map[clientToken]bool) bool {
+	if token.token == "" {
+		return false
+	}
+	starts := func(plan *inFlightPlan) bool { return plan.starts(token) }
+	if at := slices.IndexFunc(a.concurrent, starts); at >= 0 {
+		a.waitFor = append(a.waitFor, a.concurrent[at])
+		return true
+	}
+	return inBatch[token]
+}
+
+// resolve finds the first answer to a client token, or else the effective definition to run.
+func resolve(view *raftfsm.View, r spec.RunRequest) (*spec.TaskDefinition, *spec.RunResult, error) {
+	before, err := view.ClientTokenResult(r.Cluster, r.Token, r.TokenHash)
+	if err != nil || before != nil {
+		return nil, before, err
+	}
+	cluster, definition := view.Cluster(r.Cluster), view.Definition(r.Definition)
+	switch {
+	case cluster == nil:
+		err = fmt.Errorf("cluster %q: %w", r.Cluster, spec.ErrNotFound)
+	case cluster.Status != spec.ClusterActive:
+		err = fmt.Errorf("cluster %q: %w", r.Cluster, spec.ErrInactive)
+	case definition == nil:
+		err = fmt.Errorf("task definition %q: %w", r.Definition, spec.ErrNotFound)
+	case definition.Status != spec.DefinitionActive:
+		err = fmt.Errorf("task definition %q: %w", r.Definition, spec.ErrInactive)
+	}
+	if err != nil {
+		return nil, nil, err
+	}
+	return spec.Effective(definition, r.Overrides), nil, nil
+}
+
+// decide takes in the decisions on the requests of prepare. Launches without a place are set aside.
+func (a *attempt) decide(decisions []schedule.Decision) {
+	requested := a.planned
+	a.planned = nil
+	for i, d := range decisions {
+		l := requested[i].launch
+		switch {
+		case len(d.Tasks) > 0:
+			a.planned = append(a.planned, plannedLaunch{l, d.Tasks, d.Failures})
+		case d.Err != nil:
+			l.reply = runReply{err: d.Err}
+			a.answered = append(a.answered, l)
+		default:
+			l.reply = runReply{result: spec.RunResult{Failures: d.Failures}}
+			a.refused = append(a.refused, l)
+		}
+	}
+}
+
+func (a *attempt) tasks() (tasks []*spec.Task) {
+	for _, p := range a.planned {
+		tasks = append(tasks, p.tasks...)
+	}
+	return tasks
+}
+
+func (a *attempt) tokens() (tokens []clientToken) {
+	for _, p := range a.planned {
+		if r := &p.request; r.Token != "" {
+			tokens = append(tokens, clientToken{r.Cluster, r.Token})
+		}
+	}
+	return tokens
+}
+
+// record proposes the plan, answers the launches, and returns those that are still open.
+func (a *attempt) record() (again []*launch) {
+	again, uncertain := a.propose()
+	a.plan.resolve(uncertain)
+	again = append(again, a.answerUnrecorded()...)
+	wait(a.term.ctx, a.waitFor)
+	return append(again, a.deferred...)
+}
+
+// propose records the planned launches in one entry and answers them. It returns the launches that lost their places and
+// may try again, and the tasks that are perhaps not recorded.
+func (a *attempt) propose() (again []*launch, uncertain []*spec.Task) {
+	if len(a.planned) == 0 {
+		return nil, nil
+	}
+	var entry raftfsm.LaunchTasks
+	for _, p := range a.planned {
+		entry.Runs = append(entry.Runs, newLaunch(p.request, p.tasks, p.failures, a.at))
+	}
+	answer, err := a.node.Propose(a.term.ctx, entry)
+	if err != nil {
+		for _, p := range a.planned {
+			p.reply = runReply{err: err}
+		}
+		return nil, a.tasks()
+	}
+	for i, result := range answer.([]raftfsm.LaunchResult) {
+		p := a.planned[i]
+		p.reply = runReply{result.Result, result.Err}
+		if recorded := result.Result.Tasks; len(recorded) == 0 || recorded[0].ID != p.tasks[0].ID { // or they are the first answer to its token
+			uncertain = append(uncertain, p.tasks...)
+		}
+		if len(result.Refused) > 0 {
+			a.log.Debug("a run lost its places to another change, it is planned again", "conflict", result.Conflict)
+			busy := fmt.Errorf("%w (other changes took the places %d times: %s)", spec.ErrBusy, maxPlanAttempts, result.Conflict)
+			again = append(again, retry([]*launch{p.launch}, busy)...)
+		}
+	}
+	return again, uncertain
+}
+
+// answerUnrecorded answers the launches of which nothing is recorded. A refused launch is open again when a plan that was in
+// flight before it failed: it may find a place now. The other answers hold only if this node still leads, or the view was not the latest.
+func (a *attempt) answerUnrecorded() (again []*launch) {
+	final := a.answered
+	if len(a.refused) > 0 {
+		wait(a.term.ctx, a.concurrent)
+		if a.term.planner.failures() > a.failuresBefore {
+			again = retry(a.refused, nil)
+		} else {
+			final = append(final, a.refused...)
+		}
+	}
+	if len(final) > 0 && a.node.CheckLeader(a.term.ctx) != nil {
+		failAll(final, spec.ErrNotLeader)
+	}
+	return again
+}
+
+func newLaunch(r spec.RunRequest, tasks []*spec.Task, failures []spec.Failure, at time.Time) raftfsm.Launch {
+	return raftfsm.Launch{Cluster: r.Cluster, Token: r.Token, TokenHash: r.TokenHash, Tasks: tasks, Failures: failures, At: at}
+}

@@ -1,0 +1,88 @@
+package scheduler
+
+import (
+	"context"
+
+	"pinion/raftfsm"
+	"pinion/raftfsm/spec"
+	"pinion/server/id"
+	"pinion/server/schedule"
+)
+
+const (
+	// maxEnqueueRuns is the number of requests that are recorded as pending together at most.
+	maxEnqueueRuns = 512
+	// maxEnqueueTasks is the number of tasks of one log entry, so that it stays below a megabyte. A request is never divided.
+	maxEnqueueTasks = 1000
+)
+
+// enqueue answers a batch of requests by recording their tasks as pending; the queue controller places them, at once where
+// there is room. Nothing is planned, so nothing can be lost to another change. Of requests with one client token apply
+// records the first and answers the others with it.
+func (s *Scheduler) enqueue(requests []spec.RunRequest) []runReply {
+	t, err := s.writableTerm(context.Background())
+	replies := make([]runReply, len(requests))
+	if err != nil {
+		for i := range replies {
+			replies[i].err = err
+		}
+		return replies
+	}
+	view, now := s.node.State().View(), s.node.Now()
+	s.limit.reset(t, view)
+	entry, answered := pendingEntry{node: s.node, term: t}, []*runReply(nil)
+	for i, r := range requests {
+		definition, before, err := resolve(view, r)
+		if err == nil && before == nil {
+			err = s.limit.reserve(r.Cluster, r.Count)
+		}
+		if err != nil || before != nil {
+			if replies[i].err = err; before != nil {
+				replies[i].result = *before
+			}
+			answered = append(answered, &replies[i])
+			continue
+		}
+		tasks := schedule.NewPendingTasks(schedule.Request{Run: r, Definition: definition, IDs: id.NewTask, At: now})
+		entry.add(newLaunch(r, tasks, nil, now), &replies[i])
+	}
+	entry.propose()
+	if len(answered) > 0 && s.node.CheckLeader(t.ctx) != nil { // the view was perhaps not the latest
+		for _, reply := range answered {
+			*reply = runReply{err: spec.ErrNotLeader}
+		}
+	}
+	return replies
+}
+
+// pendingEntry collects launches for one log entry.
+type pendingEntry struct {
+	node    Node
+	term    *term
+	entry   raftfsm.LaunchTasks
+	replies []*runReply // one for each launch
+	tasks   int
+}
+
+// add adds a launch; a full entry is proposed first.
+func (e *pendingEntry) add(l raftfsm.Launch, reply *runReply) {
+	if len(e.replies) > 0 && e.tasks+len(l.Tasks) > maxEnqueueTasks {
+		e.propose()
+	}
+	e.entry.Runs, e.replies, e.tasks = append(e.entry.Runs, l), append(e.replies, reply), e.tasks+len(l.Tasks)
+}
+
+// propose records the launches and fills in their replies; the entry is empty then.
+func (e *pendingEntry) propose() {
+	if len(e.replies) == 0 {
+		return
+	}
+	answer, err := e.node.Propose(e.term.ctx, e.entry)
+	results, _ := answer.([]raftfsm.LaunchResult)
+	for i, reply := range e.replies {
+		if reply.err = err; err == nil {
+			*reply = runReply{results[i].Result, results[i].Err}
+		}
+	}
+	e.entry, e.replies, e.tasks = raftfsm.LaunchTasks{}, nil, 0
+}

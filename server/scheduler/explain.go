@@ -1,0 +1,211 @@
+package scheduler
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"time"
+
+	"pinion/raftfsm"
+	"pinion/raftfsm/spec"
+	"pinion/server/schedule"
+	"pinion/server/schedule/batch"
+)
+
+// Explain tells why a task is where it is: of a pending task its position in the queue, what each host refuses it for,
+// which tasks have what it needs, and when it can start. spec.ErrNotFound.
+func (s *Scheduler) Explain(ctx context.Context, task string) (spec.Explanation, error) {
+	e, err := s.explanation(ctx, task)
+	if err != nil {
+		return spec.Explanation{}, err
+	}
+	s.askHosts(e)
+	return e.build(), nil
+}
+
+// askHosts adds what hosts say to a queued task. It has its own copy of the hosts, so no plan waits for it.
+func (s *Scheduler) askHosts(e *explanationBuilder) {
+	if e.isQueued() {
+		e.addHosts(schedule.HostsOf(e.snapshot.view, e.entry.Cluster, s.schedulable))
+	}
+}
+
+// ExplainBriefly is Explain without asking every host: of a pending task it tells the position in the queue, and why it is
+// infeasible.
+func (s *Scheduler) ExplainBriefly(ctx context.Context, task string) (spec.Explanation, error) {
+	e, err := s.explanation(ctx, task)
+	if err != nil {
+		return spec.Explanation{}, err
+	}
+	return e.build(), nil
+}
+
+// explanationBuilder makes an explanation from a snapshot of the queue.
+type explanationBuilder struct {
+	spec.Explanation
+	snapshot *queueSnapshot
+	entry    *queueEntry // nil when the task is not pending
+	attempts string      // what the summary says of other attempts
+}
+
+// explanation is an explanation as far as no host has to be asked.
+func (s *Scheduler) explanation(ctx context.Context, id string) (*explanationBuilder, error) {
+	q, err := s.queueSnapshot(ctx, "", id)
+	if err != nil {
+		return nil, err
+	}
+	task := q.view.Task(id)
+	if task == nil {
+		return nil, fmt.Errorf("task %q: %w", id, spec.ErrNotFound)
+	}
+	e := &explanationBuilder{snapshot: q, Explanation: spec.Explanation{TaskID: id, Status: task.LastStatus, RetryOf: task.RetryOf}}
+	if task.LastStatus == spec.Provisioning {
+		e.addQueue(task)
+	} else {
+		e.Summary = placementSummary(q.view, task)
+	}
+	e.addAttempts(task)
+	return e, nil
+}
+
+// addQueue adds the position in the queue, and the infeasibility.
+func (e *explanationBuilder) addQueue(task *spec.Task) {
+	q := e.snapshot
+	entry := q.entry(task, q.item, nil)
+	if len(q.clusters) > 0 {
+		cluster := q.clusters[0]
+		entry = q.entry(task, q.item, cluster.Head())
+		entry.Position, e.QueueLength = cluster.Position(q.item)
+	}
+	item := entry.withInfeasibility()
+	e.entry, e.Queue = &entry, &item
+}
+
+// addAttempts adds the retries of the task's work.
+func (e *explanationBuilder) addAttempts(task *spec.Task) {
+	if task.RetryOf != "" {
+		e.attempts = fmt.Sprintf(" It is retry %d of task %s.", task.Attempt, task.RetryOf)
+	}
+	if latest := batch.LatestAttempt(e.snapshot.view, task); latest.Attempt > task.Attempt {
+		e.RetryAs = latest.ID
+		e.attempts += fmt.Sprintf(" Task %s does its work again, as retry %d.", latest.ID, latest.Attempt)
+	}
+}
+
+// isQueued reports whether the task is in the queue: only a place is missing.
+func (e *explanationBuilder) isQueued() bool { return e.entry != nil && e.entry.item != nil }
+
+// build is the explanation with its summary.
+func (e *explanationBuilder) build() spec.Explanation {
+	x := e.Explanation
+	switch {
+	case e.isQueued() && x.Queue.Infeasible != nil:
+		x.Summary = fmt.Sprintf("It waits in the queue of cluster %s for %s.", x.Queue.Cluster, x.Queue.WaitReason)
+	case e.isQueued():
+		x.Summary = fmt.Sprintf("It is number %d of %d in the queue of cluster %s and waits for %s.", x.Queue.Position, x.QueueLength, x.Queue.Cluster, x.Queue.WaitReason)
+	case e.entry != nil:
+		x.Summary = "It is not in line yet: " + x.Queue.WaitReason + "."
+		if x.Queue.Infeasible != nil {
+			x.Summary += " Then it waits for " + waitsForHost(e.snapshot.view, *x.Queue.Infeasible) + "."
+		}
+	}
+	x.Summary += e.attempts
+	return x
+}
+
+// addHosts adds what the hosts say: refusals, the tasks in the way, and the earliest start.
+func (e *explanationBuilder) addHosts(hosts *schedule.HostSet) {
+	q, item := e.snapshot, e.entry.item
+	request := requestOf(q.view, item)
+	if request == nil {
+		return
+	}
+	endTime := func(t *spec.Task) time.Time { return recordedEndTime(t, q.now) }
+	var willing int
+	e.Hosts, willing = hosts.Refusals(*request)
+	reservation, ok := hosts.FindReservation(*request, endTime)
+	for _, blocker := range hosts.Blockers(*request, reservation, endTime) {
+		e.Blockers = append(e.Blockers, spec.Blocker{TaskID: blocker.ID, HostID: blocker.HostID, Group: blocker.Group,
+			Team: blocker.SchedulingOptions().Team, GPUs: len(blocker.GPUs()), Until: endTime(blocker)})
+	}
+	head := q.clusters[0].Head()
+	switch {
+	case e.Queue.Infeasible != nil:
+		e.Estimate = "there is none before a host comes that can run it, or one of the cluster's becomes one"
+	case !ok:
+		e.Queue.WaitReason, e.Estimate = "a host that could run it to be well and heard of", "there is none: what the hosts say tells what is in the way"
+	case head != nil && head != item && willing > 0:
+		e.Queue.WaitReason = fmt.Sprintf("task %s, which comes before it and for which what is free is kept", head.ID())
+		e.Estimate = "there is none before that task has started"
+	case reservation.At.IsZero() && len(e.Blockers) > 0:
+		e.Queue.WaitReason = waitsFor(e.Blockers)
+		e.Estimate = "there is none: tasks that have to end first have no time limit (" + spec.TagTimeLimit + ")"
+	default:
+		e.estimate(reservation.At)
+	}
+	if q.quota.quota >= 0 && q.quota.borrows {
+		e.Estimate += fmt.Sprintf("; with it its team would have more than its quota (%d of %d GPUs now), so those who stay within theirs go first", q.quota.held, q.quota.quota)
+	}
+}
+
+// estimate adds the earliest start.
+func (e *explanationBuilder) estimate(at time.Time) {
+	if at.Before(e.snapshot.now) {
+		at = e.snapshot.now
+	}
+	e.Earliest = &at
+	e.Queue.WaitReason, e.Estimate = waitsFor(e.Blockers), "by the time limits of the tasks that have what it needs"
+	if e.Queue.Position > 1 {
+		e.Estimate += ", unless one that comes before it takes the place"
+	}
+}
+
+func waitsFor(blockers []spec.Blocker) string {
+	switch len(blockers) {
+	case 0:
+		return "its turn"
+	case 1:
+		return "task " + blockers[0].TaskID + " to end"
+	case 2:
+		return "task " + blockers[1].TaskID + " and another one to end"
+	}
+	return fmt.Sprintf("task %s and %d others to end", blockers[len(blockers)-1].TaskID, len(blockers)-1)
+}
+
+// asSentence is a text to append to another sentence; nothing when it is empty.
+func asSentence(text string) string {
+	if text == "" {
+		return ""
+	}
+	return " " + strings.TrimSuffix(text, ".") + "."
+}
+
+// hostName is the name of a host, with the first digits of its id where another host has the same name.
+func hostName(view *raftfsm.View, id string) string {
+	known := view.Host(id)
+	if known == nil {
+		return id
+	}
+	for _, other := range view.Hosts("") {
+		if other.Name == known.Name && other.ID != id {
+			return fmt.Sprintf("%s (%.8s)", known.Name, id)
+		}
+	}
+	return known.Name
+}
+
+// placementSummary tells where a task is that is not pending.
+func placementSummary(view *raftfsm.View, t *spec.Task) string {
+	host := hostName(view, t.HostID)
+	switch {
+	case t.LastStatus == spec.Stopped:
+		return "It is over." + asSentence(t.StoppedReason)
+	case t.DesiredStatus == spec.Stopped:
+		return fmt.Sprintf("It is being stopped on host %s.", host) + asSentence(t.StoppedReason)
+	case len(t.GPUs()) == 1:
+		return fmt.Sprintf("It has a place on host %s with 1 GPU.", host)
+	case len(t.GPUs()) > 0:
+		return fmt.Sprintf("It has a place on host %s with %d GPUs.", host, len(t.GPUs()))
+	}
+	return fmt.Sprintf("It has a place on host %s.", host)
+}

@@ -1,0 +1,160 @@
+package scheduler
+
+import (
+	"cmp"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"time"
+
+	"pinion/raftfsm"
+	"pinion/raftfsm/spec"
+	"pinion/server/schedule/queue"
+)
+
+// defaultStopTimeout is how long a task takes to stop at most when it says nothing else: stopTimeout of ECS.
+const defaultStopTimeout = 30 * time.Second
+
+// placedTask is a task with a place that has a time limit, may be preempted, or is stopping.
+type placedTask struct {
+	team        string
+	gpus        int
+	priority    int
+	preemptible bool
+	limit       time.Duration // 0: none
+	startedAt   time.Time     // zero: not yet
+	placedAt    time.Time     // when it was first seen with a place
+	stoppingAt  time.Time     // when it was asked to stop; zero: it was not
+}
+
+// placedTasks are placed tasks by id.
+type placedTasks map[string]*placedTask
+
+// track takes in a task that has a place.
+func (p placedTasks) track(t *spec.Task, options spec.SchedulingOptions, now time.Time) {
+	if options.TimeLimit == 0 && !options.Preemptible && t.DesiredStatus != spec.Stopped {
+		delete(p, t.ID) // its tags may have been others
+		return
+	}
+	placed := p[t.ID]
+	if placed == nil {
+		placed = &placedTask{placedAt: now}
+		p[t.ID] = placed
+	}
+	placed.team, placed.priority, placed.preemptible, placed.limit = options.Team, options.Priority, options.Preemptible, options.TimeLimit
+	placed.gpus = len(t.GPUs())
+	if placed.startedAt = t.Times.Started; t.DesiredStatus == spec.Stopped {
+		placed.stoppingAt = cmp.Or(t.Times.Stopping, placed.placedAt)
+	}
+}
+
+// endTime is schedule.EndTime.
+func (p placedTasks) endTime(t *spec.Task) time.Time {
+	if placed := p[t.ID]; placed != nil {
+		return placed.endTime()
+	}
+	return time.Time{}
+}
+
+// endTime is the moment at which the task has ended at the latest; zero: it does not end by itself. A time limit counts from the
+// start of the task.
+func (p *placedTask) endTime() time.Time {
+	switch {
+	case !p.stoppingAt.IsZero():
+		return p.stoppingAt.Add(defaultStopTimeout)
+	case p.limit == 0:
+		return time.Time{}
+	}
+	return p.heldSince().Add(p.limit)
+}
+
+// heldSince is the moment since which the task has its place.
+func (p *placedTask) heldSince() time.Time { return cmp.Or(p.startedAt, p.placedAt) }
+
+// recordedEndTime is endTime by the record of a task alone. A task that has not started counts as starting now.
+func recordedEndTime(t *spec.Task, now time.Time) time.Time {
+	one := placedTasks{}
+	one.track(t, t.SchedulingOptions(), now)
+	return one.endTime(t)
+}
+
+// timedOut stops the tasks that have reached their time limit. The limit of a gang is reached by its first task.
+func (p placedTasks) timedOut(view *raftfsm.View, now time.Time) []raftfsm.StopTask {
+	stops := map[string]raftfsm.StopTask{}
+	for id, placed := range p {
+		if placed.limit == 0 || !placed.stoppingAt.IsZero() || placed.startedAt.IsZero() || now.Before(placed.endTime()) {
+			continue
+		}
+		reason := fmt.Sprintf("The task reached its time limit of %s (%s)", placed.limit, spec.TagTimeLimit)
+		for _, mate := range gangMembers(view, id) {
+			stops[mate] = raftfsm.StopTask{ID: mate, Code: spec.StopScheduler, At: now, Reason: reason}
+		}
+	}
+	for id := range stops {
+		p.stopping(id, now)
+	}
+	return slices.Collect(maps.Values(stops))
+}
+
+// gangMembers are the task and the tasks of its gang that are not stopping.
+func gangMembers(view *raftfsm.View, id string) []string {
+	task := view.Task(id)
+	if task == nil || task.Gang == nil {
+		return []string{id}
+	}
+	var ids []string
+	for _, mate := range view.Gang(task.Gang.ID) {
+		if mate.DesiredStatus != spec.Stopped {
+			ids = append(ids, mate.ID)
+		}
+	}
+	return ids
+}
+
+// stopping records when a task was asked to stop; zero: it could not be asked.
+func (p placedTasks) stopping(id string, at time.Time) {
+	if placed := p[id]; placed != nil {
+		placed.stoppingAt = at
+	}
+}
+
+// anyPreemptible reports whether a task may be stopped for another.
+func (p placedTasks) anyPreemptible() bool {
+	for _, placed := range p {
+		if placed.preemptible && placed.stoppingAt.IsZero() {
+			return true
+		}
+	}
+	return false
+}
+
+// borrowed are the tasks beyond the quota of their team: its cheapest preemptible tasks, as many as it takes until the rest,
+// without those that are stopping, is within the quota.
+func (p placedTasks) borrowed(teams *queue.Teams) map[string]bool {
+	over := map[string]int{} // GPUs beyond the quota, by team
+	var may []string
+	for id, placed := range p {
+		if _, known := over[placed.team]; !known {
+			held, quota := teams.Usage(placed.team)
+			over[placed.team] = held - max(0, quota)
+		}
+		if !placed.stoppingAt.IsZero() {
+			over[placed.team] -= placed.gpus
+		} else if placed.preemptible && placed.gpus > 0 {
+			may = append(may, id)
+		}
+	}
+	slices.SortFunc(may, func(a, b string) int {
+		one, other := p[a], p[b]
+		return cmp.Or(cmp.Compare(one.priority, other.priority), other.heldSince().Compare(one.heldSince()), strings.Compare(a, b))
+	})
+	borrowed := map[string]bool{}
+	for _, id := range may {
+		if placed := p[id]; over[placed.team] > 0 {
+			borrowed[id] = true
+			over[placed.team] -= placed.gpus
+		}
+	}
+	return borrowed
+}
