@@ -31,20 +31,20 @@ type filterLogEventsOutput struct {
 	NextToken          string           `json:"nextToken,omitempty"`
 }
 
-// filteredEvent is a line on the wire that says where it is from.
+// filteredEvent is a line on the wire with the name of its stream.
 type filteredEvent struct {
 	LogStreamName string `json:"logStreamName"`
 	outputEvent
 	EventID string `json:"eventId"`
 }
 
-// searchedStream tells of a stream that could not be searched. AWS has given up this list and answers that it is empty.
+// searchedStream is a stream that could not be searched. AWS keeps this list empty today.
 type searchedStream struct {
 	LogStreamName      string `json:"logStreamName"`
 	SearchedCompletely bool   `json:"searchedCompletely"`
 }
 
-// maxSearchedStreams is how many streams one answer covers. The streams of larger groups come in turns, by their names.
+// maxSearchedStreams is how many streams one response covers. Those of a larger group come page by page, by name.
 const maxSearchedStreams = 100
 
 // filterLogEvents reads all streams of a group, or some of them, as one, merged by time.
@@ -100,10 +100,10 @@ func (c *Request) newSearch(in *filterLogEventsInput) (*search, error) {
 	return &search{interval: span, pattern: pattern, page: page{limit: most}}, nil
 }
 
-// clockSkew is how far the clocks of two hosts may be apart where what a task did is held against a time span.
+// clockSkew is how far the clocks of two hosts may differ when the life of a task is compared with an interval.
 const clockSkew = time.Minute
 
-// selectStreams are the streams that a search is about, without those of tasks that did not live then.
+// selectStreams returns the streams of a search, without those of tasks that did not run in the interval.
 func (c *Request) selectStreams(group string, in *filterLogEventsInput, when interval) ([]stream, error) {
 	if len(in.LogStreamNames) > 0 && in.LogStreamNamePrefix != "" {
 		return nil, wire.Errorf(wire.InvalidParameter, "logStreamNames and logStreamNamePrefix are mutually exclusive: give one of them.")
@@ -123,7 +123,7 @@ func (c *Request) selectStreams(group string, in *filterLogEventsInput, when int
 	}), nil
 }
 
-// streamsByName are the streams of a group with these names, all of them when there are none.
+// streamsByName returns the streams of a group with these names; all of them without names.
 func (c *Request) streamsByName(group string, names []string) ([]stream, error) {
 	if len(names) == 0 {
 		return c.streams(group)
@@ -139,7 +139,8 @@ func (c *Request) streamsByName(group string, names []string) ([]stream, error) 
 	return streams, nil
 }
 
-// nextBatch are the streams that are read now: as many as may be, or, where that was settled before, up to the last one of then.
+// nextBatch returns the streams to read now: up to maxSearchedStreams, or up to the last one of the batch that a token
+// continues.
 func nextBatch(streams []stream, last string) []stream {
 	if last == "" {
 		return streams[:min(len(streams), maxSearchedStreams)]
@@ -150,8 +151,8 @@ func nextBatch(streams []stream, last string) []stream {
 	return streams
 }
 
-// searchToken says where a search goes on: with the streams from First to Last, whichever of them there are by then, and
-// among their lines at the first that is not before this one.
+// searchToken is where a search continues: in the streams from First to Last that exist by then, at the first line that is not
+// before this one.
 type searchToken struct {
 	First  string `json:"f,omitempty"`
 	Last   string `json:"l,omitempty"`

@@ -25,7 +25,7 @@ type getLogEventsOutput struct {
 	NextBackwardToken string        `json:"nextBackwardToken"`
 }
 
-// outputEvent is a line on the wire. It is there to be read as soon as it is written, so both times are one.
+// outputEvent is a line on the wire. A line can be read as soon as it is written, so both times are equal.
 type outputEvent struct {
 	Timestamp     int64  `json:"timestamp"` // ms
 	Message       string `json:"message"`
@@ -63,7 +63,7 @@ func (c *Request) getLogEvents(ctx context.Context, in *getLogEventsInput) (*get
 	return newEventsOutput(lines, whole, at), nil
 }
 
-// clip is the part of a span before or after a place.
+// clip is the part of an interval before or after a position.
 func (s interval) clip(at position, forward bool) interval {
 	switch {
 	case at.isZero():
@@ -92,7 +92,7 @@ func newEventsOutput(lines []line, whole interval, at position) *getLogEventsOut
 	return out
 }
 
-// readPage are the earliest lines of a span, or the latest.
+// readPage returns the earliest lines of an interval, or the latest.
 func (c *Request) readPage(ctx context.Context, s stream, in interval, earliest bool, most int) ([]line, error) {
 	page := &page{limit: most}
 	if earliest {
@@ -108,11 +108,11 @@ func (c *Request) readPage(ctx context.Context, s stream, in interval, earliest 
 	return page.lines, err
 }
 
-// sameTimestampMargin is how many lines with one stamp are reckoned with where a stream is read from its end.
+// sameTimestampMargin is how many lines of one time stamp a read from the end of a stream allows for.
 const sameTimestampMargin = 4096
 
-// readLatest reads the last lines of a span that is open towards the end without reading all of it. Not found when the part of
-// the stream that was read begins among lines of one stamp, and is nothing but them: then their places cannot be told.
+// readLatest reads the last lines of an interval without an end, and not all of it. found is false when the part that was read
+// has lines of a single time stamp: then their positions are unknown.
 func (c *Request) readLatest(ctx context.Context, s stream, in interval, most int) (lines []line, found bool, err error) {
 	page := &page{limit: most}
 	tail, seen := most+sameTimestampMargin, 0
@@ -132,7 +132,7 @@ func (c *Request) readLatest(ctx context.Context, s stream, in interval, most in
 	return page.lines, len(page.lines) > 0, err
 }
 
-// parseInterval is the span between two times in milliseconds, the later one included when inclusive is 1.
+// parseInterval is the interval between two times in milliseconds, the later one included when inclusive is 1.
 func parseInterval(start, end *wire.Long, inclusive wire.Long) (interval, error) {
 	var s interval
 	for _, moment := range []*wire.Long{start, end} {
@@ -152,7 +152,7 @@ func parseInterval(start, end *wire.Long, inclusive wire.Long) (interval, error)
 // maxMillis is the last millisecond whose nanoseconds fit 64 bits: in the year 2262.
 const maxMillis = (1<<63 - 1) / 1_000_000
 
-// errUnavailable says that the host of a stream cannot tell.
+// errUnavailable is for a stream whose host cannot read it now.
 func errUnavailable(s stream, err error) error {
 	return wire.Errorf(Unavailable, "The log stream %s cannot be read now: %v. Try again.", s.name, err)
 }

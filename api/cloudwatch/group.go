@@ -16,8 +16,8 @@ type source struct {
 	container string
 }
 
-// logSource reads a container's log configuration as the awslogs driver does. What is not said there has a group all the
-// same, so that every log can be read here: /pinion/ and the family.
+// logSource reads a container's log configuration as the awslogs driver does. A container without one has the group /pinion/
+// and the family, so that every log can be read.
 func logSource(d *spec.TaskDefinition, c *spec.ContainerDefinition) source {
 	s := source{group: "/pinion/" + d.Family, container: c.Name}
 	group, prefix := c.LogConfiguration.Awslogs()
@@ -40,7 +40,7 @@ func (s source) streamOf(task *spec.Task) stream {
 	return stream{name: name, container: s.container, task: task}
 }
 
-// sources are the containers of all task definitions whose logs are in a group, by the definition's name.
+// sources returns the containers of all task definitions whose logs are in a group, by the definition's name.
 func (c *Request) sources(group string) (map[string][]source, error) {
 	if group == "" {
 		return nil, wire.Errorf(wire.InvalidParameter, "logGroupName is missing: name the awslogs-group of a task definition, or /pinion/ and its family.")
@@ -102,7 +102,7 @@ func (c *Request) groupARN(group string) string {
 	return "arn:aws:logs:" + c.Region + ":" + spec.AccountID + ":log-group:" + group
 }
 
-// parseGroupARN is the group of an ARN in either form. Regions are not compared: there is one pool behind all of them.
+// parseGroupARN returns the group of an ARN in either form. Regions are not compared: one pool serves all of them.
 func parseGroupARN(arn string) (string, error) {
 	parts := strings.SplitN(arn, ":", 7)
 	if len(parts) != 7 || parts[0] != "arn" || parts[2] != Service || parts[4] != spec.AccountID || parts[5] != "log-group" {
@@ -111,7 +111,7 @@ func parseGroupARN(arn string) (string, error) {
 	return strings.TrimSuffix(parts[6], ":*"), nil
 }
 
-// parseGroup is the group that an input names, by its name or by its identifier: a name or an ARN.
+// parseGroup returns the group that an input names, by its name or by its identifier: a name or an ARN.
 func parseGroup(name, identifier string) (string, error) {
 	switch {
 	case name != "" && identifier != "":

@@ -12,46 +12,46 @@ import (
 	"pinion/raftfsm/spec"
 )
 
-// position is a place in a stream: before the line that was stamped at and that nth others with the same stamp precede. Lines
-// that a container writes at once have one stamp. Stamps do not go back, unless a host's clock does.
+// position is an offset in a stream: the line with the time stamp at that seq lines with the same stamp precede. Lines that a
+// container writes at once share a stamp. Stamps do not decrease, unless a host's clock does.
 type position struct {
 	at  time.Time
 	seq int
 }
 
-// isZero is no place at all; as an end it is after all lines, as a beginning before them.
+// isZero reports an absent position: as an end it is after all lines, as a beginning before them.
 func (p position) isZero() bool { return p.at.IsZero() }
 
 func (p position) compare(q position) int {
 	return cmp.Or(p.at.Compare(q.at), cmp.Compare(p.seq, q.seq))
 }
 
-// next is the place after this line.
+// next is the position after this line.
 func (p position) next() position { return position{p.at, p.seq + 1} }
 
-// interval are the lines from a place on, up to another, which is not in it.
+// interval is the lines from a position up to another, which is excluded.
 type interval struct{ from, to position }
 
-// line is a line of a stream, with its place.
+// line is a line of a stream with its position.
 type line struct {
 	position
 	stream string
 	text   string
 }
 
-// compare is the order of lines of several streams: by time first.
+// compare orders the lines of several streams: by time first.
 func (l line) compare(m line) int {
 	return cmp.Or(l.at.Compare(m.at), strings.Compare(l.stream, m.stream), cmp.Compare(l.seq, m.seq))
 }
 
-// id is the same for the same line whenever it is read, and other lines of the group have others: 56 digits, as AWS's have.
+// id is stable for a line and unique in its group: 56 digits, as AWS has them.
 func (l line) id() string {
 	stream := fnv.New64a()
 	_, _ = stream.Write([]byte(l.stream))
 	return fmt.Sprintf("%020d%08d%028d", l.at.UnixNano(), l.seq, stream.Sum64())
 }
 
-// size is how the service counts a line towards the size of an answer.
+// size is what AWS counts a line towards the size of a response.
 func (l line) size() int { return len(l.text) + 26 }
 
 const (
@@ -59,7 +59,7 @@ const (
 	maxBytes  = 1 << 20 // in one answer, unless it is a single line
 )
 
-// errStop is how emit ends a reading that it needs no more of.
+// errStop is returned by emit to stop a read early.
 var errStop = errors.New("enough was read")
 
 // read calls emit for the lines of a stream in a span, oldest first. When emit returns errEnough, that ends it and is no

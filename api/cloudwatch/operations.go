@@ -30,7 +30,7 @@ type Operation struct {
 	run  func(ctx context.Context, c *Request, body []byte) (any, error)
 }
 
-// operations are what is answered, by name. The ones at the end would change something, and say why they do not.
+// operations is the table, by name. The last ones would write, and refuse with a reason.
 var operations = table(
 	operation("DescribeLogGroups", (*Request).describeLogGroups),
 	operation("DescribeLogStreams", (*Request).describeLogStreams),
@@ -50,7 +50,7 @@ var operations = table(
 	unsupported("UntagLogGroup", "log groups have no tags"),
 )
 
-// Find is the operation of that name, or an error that tells which ones there are.
+// Find returns the operation of that name, or an error that names the known ones.
 func Find(name string) (Operation, error) {
 	if found, ok := operations[name]; ok {
 		return found, nil
@@ -63,7 +63,7 @@ func Find(name string) (Operation, error) {
 	return Operation{}, wire.Errorf(wire.UnknownOperation, "pinion: %s is not supported: of Amazon CloudWatch Logs there are %s", name, strings.Join(known, ", "))
 }
 
-// Run reads the input of a call and answers it.
+// Run decodes the input of a request and answers it.
 func (o Operation) Run(ctx context.Context, c *Request, body []byte) (any, error) {
 	return o.run(ctx, c, body)
 }
@@ -86,7 +86,7 @@ func operation[In, Out any](name string, call func(*Request, context.Context, *I
 	}}
 }
 
-// decode reads an input. The service has no ClientException: what is refused in a field is a parameter that is not valid.
+// decode reads an input. The service has no ClientException: an error in a field is an InvalidParameterException.
 func decode(body []byte, in any) error {
 	err := wire.DecodeJSON(body, in, wire.Lenient)
 	if refusal, ok := errors.AsType[*wire.Error](err); ok && refusal.Type == wire.Client {

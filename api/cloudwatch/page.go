@@ -2,7 +2,7 @@ package cloudwatch
 
 import "container/heap"
 
-// page collects lines within the limits of one answer. An empty line is no event, as with AWS's log driver.
+// page collects lines within the limits of one response. An empty line is no event, as with AWS's log driver.
 type page struct {
 	limit int
 	lines []line
@@ -13,7 +13,7 @@ func (p *page) full() bool {
 	return len(p.lines) > p.limit || p.bytes > maxBytes && len(p.lines) > 1
 }
 
-// append takes lines until the page is full.
+// append adds lines until the page is full; then it returns errStop.
 func (p *page) append(l line) error {
 	if l.text == "" {
 		return nil
@@ -26,7 +26,7 @@ func (p *page) append(l line) error {
 	return nil
 }
 
-// keepLast takes every line, and forgets the first ones for it when the page is full.
+// keepLast adds every line, and drops the first ones of a full page.
 func (p *page) keepLast(l line) error {
 	if l.text == "" {
 		return nil
@@ -39,7 +39,7 @@ func (p *page) keepLast(l line) error {
 	return nil
 }
 
-// latestFirst makes the lines of a page a heap whose first is the latest one, which is the first to be left out.
+// latestFirst makes the lines of a page a max-heap by time: the root is the first line to be dropped.
 type latestFirst struct{ *page }
 
 func (h latestFirst) Len() int           { return len(h.lines) }
@@ -53,13 +53,13 @@ func (h latestFirst) Pop() any {
 	return last
 }
 
-// push puts a line into a page that is kept as a heap.
+// push adds a line to a page that is a heap.
 func (p *page) push(l line) {
 	heap.Push(latestFirst{p}, l)
 	p.bytes += l.size()
 }
 
-// pop takes the latest line out of it.
+// pop removes the latest line.
 func (p *page) pop() line {
 	l := heap.Pop(latestFirst{p}).(line)
 	p.bytes -= l.size()

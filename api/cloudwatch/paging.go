@@ -16,8 +16,8 @@ type paging struct {
 	NextToken string `json:"nextToken"`
 }
 
-// paginate cuts the page that was asked for out of items, which are in the order of their keys, or the other way round when
-// descending. A token names the last key that was seen, so paging goes on at the right place whatever came or went.
+// paginate returns one page of items, which are sorted by key, ascending or descending. A token names the last key of a page, so
+// paging continues at the right place whatever was added or removed.
 func paginate[T any](p paging, items []T, descending bool, key func(T) string) (page []T, next string, err error) {
 	size, err := parseLimit(p.Limit, maxListed)
 	if err != nil {

@@ -7,16 +7,16 @@ import (
 	"pinion/api/wire"
 )
 
-// pattern decides which lines a search is for: every term must be in the line, letter by letter, none of the excluded ones,
-// and, where there are terms marked with ?, one of those.
+// pattern matches lines: a line must contain every required term, no excluded one, and, where there are terms marked with ?, any
+// of those.
 type pattern struct {
 	required, excluded, anyOf []string
 }
 
-// term is a word, or a phrase in quotes, with what may stand before it.
+// term is a word, or a phrase in quotes, with its mark.
 var term = regexp.MustCompile(`^([?-]?)(?:"((?:[^"\\]|\\.)+)"|([A-Za-z0-9_]+))(?:\s+|$)`)
 
-// parsePattern reads the part of CloudWatch's filter language that is about bare text. Everything else is refused by name.
+// parsePattern reads the part of CloudWatch's filter language for unstructured text. The other parts are refused by name.
 func parsePattern(text string) (pattern, error) {
 	var p pattern
 	if len(text) > 1024 {

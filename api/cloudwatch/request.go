@@ -15,7 +15,7 @@ type Logs interface {
 	Read(ctx context.Context, task *spec.Task, q spec.LogQuery, emit func(spec.LogLine) error) error
 }
 
-// Request is one call of one operation. It is used by one goroutine.
+// Request is one request for one operation. It is used by one goroutine.
 type Request struct {
 	Region   string        // of every ARN in the answer
 	Cluster  string        // the only one whose tasks the caller may know of; empty: all

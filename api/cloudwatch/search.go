@@ -14,12 +14,12 @@ import (
 
 const (
 	maxReaders = 16
-	// maxScanned is how many lines are looked at for one answer, so that a search that finds little answers in time.
+	// maxScanned is how many lines are read for one response, so that a search with few matches responds in time.
 	maxScanned = 200_000
 )
 
-// search finds the first lines of several streams that match, in the order of lines. What one answer has no room or no time
-// for begins at cut; there the next one goes on. Several readers share it.
+// search finds the first matching lines of several streams, by time. One response ends before truncatedAt, where the next one
+// continues. Several readers share it.
 type search struct {
 	interval interval
 	resumeAt line // where to go on; its zero value: at the beginning of the span
@@ -32,7 +32,7 @@ type search struct {
 	unreachable map[string]error // hosts that cannot tell, by id
 }
 
-// run reads the streams. An error only when none of them could be read.
+// run reads the streams. It fails only when none of them could be read.
 func (s *search) run(ctx context.Context, c *Request, streams []stream) error {
 	s.unreachable = map[string]error{}
 	perStream := maxScanned / max(1, len(streams))
@@ -56,7 +56,7 @@ func (s *search) run(ctx context.Context, c *Request, streams []stream) error {
 	return nil
 }
 
-// read offers the lines of one stream until they are beyond what the answer has room for, or most were looked at.
+// read adds the lines of one stream until they are beyond the end of the response, or maxLines were scanned.
 func (s *search) read(ctx context.Context, c *Request, from stream, maxLines int) {
 	if s.skipUnreachable(from) {
 		return
@@ -81,7 +81,7 @@ func (s *search) read(ctx context.Context, c *Request, from stream, maxLines int
 	}
 }
 
-// add puts a line into the answer when it matches and belongs there.
+// add adds a line to the response when it matches and is before its end.
 func (s *search) add(l line) error {
 	matches := l.text != "" && s.pattern.matches(l.text)
 	s.mu.Lock()
@@ -100,7 +100,7 @@ func (s *search) add(l line) error {
 	return nil
 }
 
-// truncateAt makes the answer end before a line.
+// truncateAt ends the response before a line.
 func (s *search) truncateAt(l line) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -26,8 +26,8 @@ type describeLogStreamsOutput struct {
 	NextToken  string      `json:"nextToken,omitempty"`
 }
 
-// logStream is a stream on the wire. storedBytes is always 0, as AWS has it for streams. The times of events are missing
-// while there are none, or the host cannot tell.
+// logStream is a stream on the wire. storedBytes is always 0, as AWS has it. The times of events are absent while there are none,
+// or while the host is unreachable.
 type logStream struct {
 	ARN                 string `json:"arn"`
 	CreationTime        int64  `json:"creationTime"` // ms, of the task
@@ -77,8 +77,8 @@ func (c *Request) describeLogStreams(ctx context.Context, in *describeLogStreams
 	return &describeLogStreamsOutput{LogStreams: c.describeStreams(ctx, group, page), NextToken: next}, nil
 }
 
-// activityKey orders streams by when they were written last, as far as that can be told without reading them: those of stopped
-// tasks by when those stopped, and after them those that may be written now, by when their tasks were made.
+// activityKey orders streams by their last event, as far as the state tells it: first those of stopped tasks, by when they
+// stopped, then those of other tasks, by when they were created.
 func (s stream) activityKey() string {
 	if ended := s.task.Times.Stopped; !ended.IsZero() {
 		return fmt.Sprintf("0/%019d/%s", ended.UnixNano(), s.name)
@@ -86,7 +86,7 @@ func (s stream) activityKey() string {
 	return fmt.Sprintf("1/%019d/%s", s.task.CreatedAt.UnixNano(), s.name)
 }
 
-// describeStreams asks the hosts of the streams when their first and their last line were written.
+// describeStreams asks the hosts of the streams for the times of their first and last lines.
 func (c *Request) describeStreams(ctx context.Context, group string, streams []stream) []logStream {
 	described := make([]logStream, len(streams))
 	problems := make([]error, len(streams))

@@ -9,7 +9,7 @@ import (
 	"pinion/api/wire"
 )
 
-// formatToken writes a place in a stream as the service does: with the direction to read in from there, f or b.
+// formatToken encodes a position in a stream as AWS does: with the direction to read in, f or b.
 func formatToken(direction string, at position) string {
 	if at.isZero() {
 		return direction + "/0/0"

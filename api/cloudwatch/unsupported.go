@@ -6,16 +6,16 @@ import (
 	"pinion/api/wire"
 )
 
-// groupInput is the input of whatever is about one group, beside what is not looked at.
+// groupInput is the input of an operation on one group; its other members are ignored.
 type groupInput struct {
 	LogGroupName string `json:"logGroupName"`
 }
 
-// emptyOutput is the answer of an operation without output.
+// emptyOutput is the output of an operation without one.
 type emptyOutput struct{}
 
-// unsupported is an operation that Pinion does not do. It still tells a group that is there from one that is not, because
-// scripts look for that first.
+// unsupported is an operation that Pinion refuses. It tells an existing group from a missing one all the same, because scripts
+// check that first.
 func unsupported(name, why string) Operation {
 	return operation(name, func(c *Request, _ context.Context, in *groupInput) (*emptyOutput, error) {
 		if _, err := c.sources(in.LogGroupName); err != nil {
@@ -25,8 +25,8 @@ func unsupported(name, why string) Operation {
 	})
 }
 
-// createLogGroup answers as if somebody had been quicker when the group is there, which scripts and Terraform's users know
-// how to take, and refuses otherwise: nothing would keep a group that no task definition names.
+// createLogGroup answers that an existing group already exists, which scripts and Terraform handle, and refuses any other:
+// nothing would store a group that no task definition names.
 func (c *Request) createLogGroup(_ context.Context, in *groupInput) (*emptyOutput, error) {
 	_, err := c.sources(in.LogGroupName)
 	switch {
@@ -46,7 +46,7 @@ type resourceInput struct {
 	ResourceARN string `json:"resourceArn"`
 }
 
-// listTagsForResource answers that there are none: groups have no tags here.
+// listTagsForResource lists no tags: groups have none.
 func (c *Request) listTagsForResource(_ context.Context, in *resourceInput) (*tagsOutput, error) {
 	group, err := parseGroupARN(in.ResourceARN)
 	if err != nil {

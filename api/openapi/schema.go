@@ -1,4 +1,4 @@
-// Package openapi describes Go types as JSON schemas, for the description of the API that the API itself serves.
+// Package openapi makes JSON schemas of Go types, for the description that the API serves of itself.
 package openapi
 
 import (
@@ -21,7 +21,7 @@ type Schemas struct {
 	all   Object
 }
 
-// schemaKey is a struct on its way in or out: what it requires differs.
+// schemaKey is a struct as the input or the output of an operation; the required members differ.
 type schemaKey struct {
 	of     reflect.Type
 	output bool
@@ -30,13 +30,13 @@ type schemaKey struct {
 // All are the schemas by name, as they stand under components/schemas.
 func (s *Schemas) All() Object { return s.all }
 
-// Input is the schema of what is sent: nothing in it is required, since the operations themselves say what they miss.
+// Input is the schema of a request. No member is required, because the operations themselves name what is missing.
 func (s *Schemas) Input(t reflect.Type) Object { return s.schema(t, false) }
 
-// Output is the schema of what is answered: a member that is never left out is required.
+// Output is the schema of a response. A member that is never left out is required.
 func (s *Schemas) Output(t reflect.Type) Object { return s.schema(t, true) }
 
-// Types that are written in a way of their own.
+// wellKnown are the schemas of types that encode themselves.
 var wellKnown = map[reflect.Type]Object{
 	reflect.TypeFor[wire.Time]():   {"type": "number", "description": "seconds since 1970"},
 	reflect.TypeFor[wire.Double](): {"type": "number"},
@@ -69,7 +69,7 @@ func (s *Schemas) schema(t reflect.Type, output bool) Object {
 	return Object{} // anything
 }
 
-// structRef describes a struct under a name of its own, and refers to it.
+// structRef adds the schema of a struct under its name, and refers to it.
 func (s *Schemas) structRef(t reflect.Type, output bool) Object {
 	if t.Name() == "" {
 		return s.objectSchema(t, output)
@@ -81,13 +81,13 @@ func (s *Schemas) structRef(t reflect.Type, output bool) Object {
 		if s.names == nil {
 			s.names, s.all = map[schemaKey]string{}, Object{}
 		}
-		s.names[used], s.all[name] = name, nil // taken, also while its members are looked at
+		s.names[used], s.all[name] = name, nil // reserved: a struct may contain itself
 		s.all[name] = s.objectSchema(t, output)
 	}
 	return Object{"$ref": "#/components/schemas/" + name}
 }
 
-// uniqueName is the type's name with a capital, and what it is for when it is sent; a second type of that name gets a number.
+// uniqueName is the type's name with a capital, and the suffix Input for a request; a second type of that name gets a number.
 func (s *Schemas) uniqueName(u schemaKey) string {
 	plain := strings.ToUpper(u.of.Name()[:1]) + u.of.Name()[1:]
 	if !u.output && !strings.HasSuffix(plain, "Input") {

@@ -5,13 +5,13 @@ import (
 	"encoding/json"
 )
 
-// Appender is an answer that writes itself, because a part of it is JSON already: encoding/json would read that once more.
+// Appender is a response that encodes itself, because a part of it is JSON already: encoding/json would parse that again.
 type Appender interface {
-	// AppendJSON appends the answer to text, as encoding/json would write it, and returns the longer text.
+	// AppendJSON appends the response to text, as encoding/json would write it, and returns the longer text.
 	AppendJSON(text []byte) ([]byte, error)
 }
 
-// Append appends an answer to text as JSON, with characters that mean something in HTML as they are.
+// Append appends a response to text as JSON. Characters that mean something in HTML are not escaped.
 func Append(text []byte, answer any) ([]byte, error) {
 	if self, ok := answer.(Appender); ok {
 		return self.AppendJSON(text)

@@ -9,7 +9,7 @@ import (
 	"strings"
 )
 
-// Strictness is what a door does with fields that it does not know.
+// Strictness is what becomes of unknown fields in a request.
 type Strictness int
 
 const (
@@ -17,15 +17,15 @@ const (
 	Strict                    // an error that suggests the nearest known field
 )
 
-// Unsupported is the type of a field that ECS has and Pinion does not do yet. Absent and empty values pass; anything
-// else is refused by name, with the reason in the tag `why`, so that nothing is ever dropped in silence.
+// Unsupported is the type of a field that ECS has and Pinion does not support yet. Absent and empty values pass; any other
+// value is refused by name, with the reason in the tag `why`, so that nothing is dropped in silence.
 type Unsupported struct{}
 
 // Long is the type of a field that takes a 64-bit integer. All other integers have to fit ECS's 32 bits.
 type Long int64
 
-// DecodeJSON fills into, a pointer to a struct, from a JSON object. Unlike encoding/json it matches names exactly and
-// says where in the document a value has the wrong type. Null is the same as absent.
+// DecodeJSON decodes a JSON object into a struct, to which into points. Unlike encoding/json it matches names exactly and
+// names the path of a value of the wrong type. Null is the same as absent.
 func DecodeJSON(body []byte, into any, strict Strictness) error {
 	return decodeObject(body, into, strict, parseJSON)
 }
@@ -73,7 +73,7 @@ func (d decoder) value(path string, v any, target reflect.Value) error {
 	return scalar(path, v, target)
 }
 
-// structure decodes an object's fields in the order of their names, so that the same body gets the same error.
+// structure decodes an object's fields in the order of their names, so that equal bodies get equal errors.
 func (d decoder) structure(path string, object map[string]any, target reflect.Value) error {
 	fields := Fields(target.Type())
 	for _, name := range sortedKeys(object) {
@@ -196,7 +196,7 @@ func unsupported(path, why string) error {
 	return Errorf(Client, "%s is not supported by Pinion yet%s. Remove the field.", path, why)
 }
 
-// empty reports whether a value asks for nothing.
+// empty reports whether a value is the same as an absent one.
 func empty(v any) bool {
 	switch v := v.(type) {
 	case map[string]any:

@@ -1,3 +1,3 @@
-// Package wire is how the doors read and write: bodies that name the field that is wrong, errors as clients parse
-// them, time stamps as ECS writes them. It knows no operation and no noun.
+// Package wire is the encoding of requests and responses: decoding that names the wrong field, errors as clients parse them,
+// time stamps as ECS writes them. It knows no operation and no noun.
 package wire

@@ -2,8 +2,8 @@ package wire
 
 import "fmt"
 
-// Error is a refusal as clients see it: Type is the name that SDKs dispatch on ("ClientException"), Message is for
-// people and says what is wrong with what, and what to do. The status of a type is in api's error table.
+// Error is an error as clients see it: Type is the name that SDKs dispatch on ("ClientException"), Message is for people and
+// says what is wrong with what, and what to do. Package httpx has the status of each type.
 type Error struct {
 	Type        string   `json:"__type"`
 	Message     string   `json:"message"`
@@ -18,7 +18,7 @@ func Errorf(errorType, format string, args ...any) *Error {
 
 func (e *Error) Error() string { return e.Type + ": " + e.Message }
 
-// Types of errors that more than one place answers with. The names are AWS's.
+// Types of errors that more than one package returns. The names are those of AWS.
 const (
 	Client           = "ClientException"
 	InvalidParameter = "InvalidParameterException"

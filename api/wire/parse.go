@@ -50,7 +50,7 @@ func position(body []byte, offset int64) (line, column int) {
 // secondDocument is where another YAML document begins.
 var secondDocument = regexp.MustCompile(`(?m)^---(\s|$)`)
 
-// hasContent says whether anything but comments and directives stands before the offset.
+// hasContent reports whether anything but comments and directives precedes the offset.
 func hasContent(body []byte, offset int) bool {
 	for line := range bytes.Lines(bytes.TrimSpace(body)[:offset]) {
 		if line = bytes.TrimSpace(line); len(line) > 0 && line[0] != '#' && line[0] != '%' {
@@ -60,7 +60,7 @@ func hasContent(body []byte, offset int) bool {
 	return false
 }
 
-// parseYAML reads YAML for people. Keys that appear twice, and a second document, are refused: neither is dropped.
+// parseYAML reads one YAML mapping. Duplicate keys and a second document are errors: neither is dropped in silence.
 func parseYAML(body []byte) (map[string]any, error) {
 	if starts := secondDocument.FindAllIndex(bytes.TrimSpace(body), -1); len(starts) > 1 || len(starts) == 1 && starts[0][0] > 0 && hasContent(body, starts[0][0]) {
 		return nil, Errorf(Serialization, "the YAML body holds more than one document (---): send them one by one")

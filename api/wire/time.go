@@ -18,8 +18,8 @@ type Time struct {
 // NewTime makes a Time of a moment.
 func NewTime(t time.Time) Time { return Time{Time: t} }
 
-// UseISO8601 has every Time in the struct that v points to, and in what that holds, written as text in ISO 8601 with
-// milliseconds, which is how moments look in events.
+// UseISO8601 makes every Time in the struct that v points to, at any depth, encode as text in ISO 8601 with milliseconds, as
+// events have it.
 func UseISO8601(v any) { useISO8601(reflect.ValueOf(v)) }
 
 func useISO8601(v reflect.Value) {

@@ -15,7 +15,7 @@ const (
 	dateFormat = "20060102T150405Z"
 )
 
-// authorization is what the Authorization header claims, with the date that belongs to it.
+// authorization is the parsed Authorization header, with the date of the request. Nothing in it is verified.
 type authorization struct {
 	keyID         string
 	date          string // yyyymmdd of the scope
@@ -28,12 +28,12 @@ type authorization struct {
 	day           string // yyyymmdd of at
 }
 
-// proof is the part of the header that only the holder of the secret can make.
+// proof is the part of the header that only the owner of the secret can make.
 func (a authorization) proof() string {
 	return a.headerList + ", Signature=" + a.signature
 }
 
-// parse reads the claim of a request without believing any of it.
+// parse reads the authorization of a request without verifying it.
 func parse(r *http.Request) (authorization, error) {
 	var a authorization
 	if err := rejectUnsupportedForms(r); err != nil {
@@ -76,7 +76,8 @@ func parse(r *http.Request) (authorization, error) {
 	return a, nil
 }
 
-// rejectUnsupportedForms turns away what is AWS's too but covers less than the whole request, and headers that were doubled.
+// rejectUnsupportedForms refuses AWS's other forms of a signature, which cover less than the whole request, and duplicate
+// headers.
 func rejectUnsupportedForms(r *http.Request) error {
 	if r.URL.RawQuery != "" && isPresigned(r.URL.Query()) {
 		return wire.Errorf(InvalidSignature, "Presigned requests are not accepted: put the signature into the Authorization header.")

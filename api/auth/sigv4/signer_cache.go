@@ -6,21 +6,21 @@ import (
 	v4 "github.com/aws/aws-sdk-go-v2/aws/signer/v4"
 )
 
-// maxSigners bounds what is remembered: whoever holds a key may name any region.
+// maxSigners bounds the cache: the owner of a key may name any region.
 const maxSigners = 256
 
-// SignerCache remembers with what requests were found to be right. A signer derives the signing key of one secret, day, region
-// and service when it is used first, which costs as much as half a check. What proved wrong is not remembered, so strangers
-// take no room. The zero value is ready, and it is safe for concurrent use.
+// SignerCache holds signers by credential scope. A signer derives the signing key of one secret, day, region and service at its
+// first use, which costs half a verification. Only the signers of verified requests are kept, so an invalid key takes no room.
+// The zero value is ready, and it is safe for concurrent use.
 type SignerCache struct {
 	mu    sync.RWMutex
 	known map[credentialScope]*v4.Signer
 }
 
-// credentialScope is what a signing key is derived from.
+// credentialScope is the input of a signing key's derivation.
 type credentialScope struct{ secret, date, region, service string }
 
-// get is the signer of a scope, a new one when none is remembered.
+// get returns the signer of a scope; a new one when none is kept.
 func (s *SignerCache) get(scope credentialScope) *v4.Signer {
 	if s != nil {
 		s.mu.RLock()
@@ -32,8 +32,7 @@ func (s *SignerCache) get(scope credentialScope) *v4.Signer {
 	return v4.NewSigner()
 }
 
-// put keeps the signer of a request that was right. When there is no room all are forgotten: that costs each of them one
-// derivation.
+// put keeps the signer of a verified request. A full cache is emptied: each of its signers is derived once more.
 func (s *SignerCache) put(scope credentialScope, signer *v4.Signer) {
 	if s == nil {
 		return

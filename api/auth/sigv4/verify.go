@@ -1,8 +1,8 @@
-// Package sigv4 checks AWS Signature Version 4 on incoming requests.
+// Package sigv4 verifies AWS Signature Version 4 on incoming requests.
 //
-// It does not read a signature, it makes it again: a fresh request is built that carries nothing but the headers that
-// the client says it signed, AWS's own signer signs it with the key's secret, and the two signatures are compared.
-// What a request must have covered to mean anything here (host, date, target, body) is demanded on top.
+// It does not parse a canonical request, it signs again: a fresh request carries only the headers that the client says it
+// signed, AWS's own signer signs it with the key's secret, and the two signatures are compared. In addition the signature must
+// cover the host, the date, the target and the body.
 package sigv4
 
 import (
@@ -33,26 +33,26 @@ const (
 // Skew is how far the client's clock may be off.
 const Skew = 5 * time.Minute
 
-// Identity is who signed a request, the region they signed it for, and the signature: 64 hex digits that no other request
-// has.
+// Identity is the access key that signed a request, the region in its credential scope, and the signature: 64 hex digits
+// that no other request has.
 type Identity struct{ KeyID, Region, Signature string }
 
-// Verifier checks requests for one service. It is safe for concurrent use.
+// Verifier verifies requests for one service. It is safe for concurrent use.
 type Verifier struct {
 	Service string           // the service in the credential scope, "ecs"
 	Now     func() time.Time // this machine's clock
-	Signers *SignerCache     // makes the next check of the same key cheaper; nil: each derives its signing key anew
+	Signers *SignerCache     // reuses derived signing keys; nil: each request derives its own
 }
 
-// CheckForm looks at the form of a request's signature alone: that there is one, of the kind that Verify reads. It costs next
-// to nothing, and takes neither the body nor a key.
+// CheckForm checks the form of a request's signature alone: that there is one that Verify can read. It needs neither the body
+// nor a key.
 func CheckForm(r *http.Request) error {
 	_, err := parse(r)
 	return err
 }
 
-// Verify checks that body and what matters of r were signed, recently, with the secret that lookup knows for the
-// key. It returns an *wire.Error when not; nothing in the error tells more than the client has said itself.
+// Verify checks that the body and the deciding parts of r were signed, recently, with the secret that lookup returns for the
+// key. Otherwise it returns a *wire.Error, which tells nothing that the client did not send.
 func (v Verifier) Verify(r *http.Request, body []byte, lookup func(keyID string) (secret string, known bool)) (Identity, error) {
 	claim, err := parse(r)
 	if err != nil {
@@ -87,7 +87,7 @@ func (v Verifier) Verify(r *http.Request, body []byte, lookup func(keyID string)
 	return Identity{KeyID: claim.keyID, Region: claim.region, Signature: claim.signature}, nil
 }
 
-// isRegion accepts what a region of AWS could be called: at most 32 lower-case letters, digits and hyphens, no hyphen first.
+// isRegion accepts the possible names of an AWS region: at most 32 lower-case letters, digits and hyphens, no hyphen first.
 func isRegion(name string) bool {
 	if name == "" || len(name) > 32 || name[0] == '-' {
 		return false
@@ -112,7 +112,7 @@ func (v Verifier) checkScope(claim authorization) error {
 	return nil
 }
 
-// checkDate says both clocks, so that people see which one is wrong.
+// checkDate refuses a date beyond Skew. The error shows both clocks, so that people see which one is wrong.
 func (v Verifier) checkDate(at time.Time) error {
 	now := v.Now().UTC()
 	oldest, newest := now.Add(-Skew), now.Add(Skew)
@@ -126,13 +126,13 @@ func (v Verifier) checkDate(at time.Time) error {
 	return nil
 }
 
-// utc is a moment that is written as in X-Amz-Date when it is printed.
+// utc is a time that prints in the format of X-Amz-Date.
 type utc time.Time
 
 func (t utc) String() string { return time.Time(t).Format(dateFormat) }
 
-// checkCoverage demands that the signature covers what decides about the request. A header that is not signed could
-// have been added on the way.
+// checkCoverage demands that the signature covers what decides about the request. An unsigned header could have been added on
+// the way.
 func checkCoverage(r *http.Request, signed []string, hash string) error {
 	demanded := []string{"host", "x-amz-date"}
 	if r.Header.Get("X-Amz-Target") != "" {
