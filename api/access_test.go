@@ -55,7 +55,7 @@ func TestEveryLineOfTheTablesHoldsItsRole(t *testing.T) {
 	}
 }
 
-func TestARefusalNamesTheRoleAndIsOfTheFormThatTheDoorHas(t *testing.T) {
+func TestARefusalNamesTheRoleInTheFormOfTheProtocol(t *testing.T) {
 	b := newFixture(t)
 	const message = "arn:aws:iam::123456789012:user/AKIAREAD may not do this: it needs an access key with the role submit."
 	b.serveAs(t, spec.RoleRead, "", restRequest("RunTask", `{"taskDefinition":"f"}`)).wantError(t, 403, wire.AccessDenied, message)
@@ -114,7 +114,7 @@ func TestAKeyForOneClusterMayNameThatOneAlone(t *testing.T) {
 	}
 }
 
-// countingStore is a cluster that counts how often it was asked for a view that only the other servers can vouch for.
+// countingStore counts the views that a quorum must confirm.
 type countingStore struct {
 	Store
 	views *int
@@ -125,7 +125,7 @@ func (c countingStore) View(ctx context.Context) (*raftfsm.View, error) {
 	return c.Store.View(ctx)
 }
 
-func TestWhoHasNoKeyCostsTheLeaderNoQuestion(t *testing.T) {
+func TestARequestWithoutAKeyCostsTheLeaderNoQuorum(t *testing.T) {
 	b := newFixture(t)
 	asked := 0
 	b.config.Trusted, b.config.Leader, b.config.Local = false, fakeLeadership(selfLeads), fixedState{view: b.state.View()}
@@ -148,7 +148,7 @@ func TestWhoHasNoKeyCostsTheLeaderNoQuestion(t *testing.T) {
 	}
 }
 
-func TestWhoHasNoKeyIsNotForwarded(t *testing.T) {
+func TestARequestWithoutAKeyIsNotForwarded(t *testing.T) {
 	way := &fakeTransport{failBefore: func(int) error { return errors.New("forwarded") }}
 	b := newFollowerFixture(t, way, remoteLeads("gpu-1:7400"))
 	b.config.Trusted = false

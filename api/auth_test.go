@@ -18,7 +18,7 @@ func registerCommand(t testing.TB) raftfsm.Command {
 		Containers: []spec.ContainerDefinition{{Name: "c", Image: "i", Memory: 64, Essential: &essential}}}}
 }
 
-// withAuthorization sends a request to a door that trusts nobody.
+// withAuthorization sends a request to a listener that demands credentials.
 func withAuthorization(t *testing.T, header string) reply {
 	b := newFixture(t)
 	b.config.Trusted = false
@@ -41,7 +41,7 @@ func TestBearerKeys(t *testing.T) {
 }
 
 // Nothing of the cluster is shown to those who cannot sign, but that the host lives and its version.
-func TestEveryDoorAsksForAKey(t *testing.T) {
+func TestEveryEndpointNeedsAKey(t *testing.T) {
 	b := newFixture(t)
 	b.config.Trusted = false
 	for _, path := range []string{"/v1/hosts", "/v1/gpus", "/v1/tasks/" + firstTask + "/logs", "/v1/tasks/" + firstTask + "/pulls"} {

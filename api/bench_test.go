@@ -37,14 +37,14 @@ func (a *fakeTaskHost) Pulls(taskID string) []spec.Pull {
 	return a.pulls(taskID)
 }
 
-// fixture is a door with all that is behind it, as a test needs it.
+// fixture is a handler with fakes behind it, which a test may change before it serves.
 type fixture struct {
 	*fakeStore
 	agent  *fakeTaskHost
 	config Config
 }
 
-// newFixture has a door that trusts its callers, as the unix socket does.
+// newFixture is a handler that needs no credentials, as the unix socket has it.
 func newFixture(t testing.TB) *fixture {
 	b := &fixture{fakeStore: newFakeStore(t), agent: &fakeTaskHost{}}
 	b.config = Config{Store: b.fakeStore, TaskHost: b.agent, HostID: hostID, Admin: rest.Admin{Hosts: &fakeAdmin{fakeStore: b.fakeStore}}, Log: slog.New(slog.DiscardHandler), Version: "1.2.3", Now: func() time.Time { return epoch }, Trusted: true}
@@ -62,7 +62,7 @@ func (b *fixture) serve(r *http.Request) reply {
 	return reply{w}
 }
 
-// aws sends an operation through the AWS door.
+// aws sends an operation by AWS's JSON protocol.
 func (b *fixture) aws(operation, body string) reply { return b.serve(awsRequest(operation, body)) }
 
 func awsRequest(operation, body string) *http.Request {
@@ -72,7 +72,7 @@ func awsRequest(operation, body string) *http.Request {
 	return r
 }
 
-// rest sends an operation through the plain door, as JSON or as the content type says.
+// rest sends an operation as plain HTTP, as JSON or as the content type says.
 func (b *fixture) rest(operation, body string, contentType ...string) reply {
 	r := httptest.NewRequest("POST", "/v1/"+operation, strings.NewReader(body))
 	for _, kind := range contentType {

@@ -17,7 +17,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/ecs/types"
 )
 
-// listening is a bench whose door is on a port and asks for signatures by the real clock.
+// listening is a fixture on a port that demands signatures by the real clock.
 func listening(t testing.TB) (*fixture, *httptest.Server) {
 	b := newFixture(t)
 	b.config.Trusted, b.config.Now = false, time.Now
@@ -239,7 +239,7 @@ func curlSignsByItself(t *testing.T, b *fixture, server *httptest.Server) {
 		"in YAML":                {signed + `-H 'Content-Type: application/yaml' --data-binary $'clusterName: two\n' $AWS_ENDPOINT_URL_ECS/v1/CreateCluster`, `"clusterName":"two"`},
 		"a document":             {signed + `$AWS_ENDPOINT_URL_ECS/v1/hosts`, `"name":"gpu-1"`},
 		"with a query":           {signed + `"$AWS_ENDPOINT_URL_ECS/v1/hosts?cluster=none"`, `[]`},
-		"through the AWS door":   {signed + `-H 'X-Amz-Target: AmazonEC2ContainerServiceV20141113.ListTasks' -H 'Content-Type: application/x-amz-json-1.1' -d '{}' $AWS_ENDPOINT_URL_ECS/`, `"taskArns":[]`},
+		"by AWS's protocol":      {signed + `-H 'X-Amz-Target: AmazonEC2ContainerServiceV20141113.ListTasks' -H 'Content-Type: application/x-amz-json-1.1' -d '{}' $AWS_ENDPOINT_URL_ECS/`, `"taskArns":[]`},
 		"with a key as it is":    {`curl -sS --fail-with-body -H "Authorization: Bearer $AWS_ACCESS_KEY_ID:$AWS_SECRET_ACCESS_KEY" --json '{}' $AWS_ENDPOINT_URL_ECS/v1/ListTasks`, `"taskArns":[]`},
 		"an answer that is gzip": {signed + `--compressed --json '{}' $AWS_ENDPOINT_URL_ECS/v1/ListTasks`, `"taskArns":[]`},
 	} {

@@ -21,15 +21,15 @@ import (
 type leaderAndFollower struct {
 	leader, follower *fixture
 	transport        *fakeTransport
-	sentVersions     []string // that the leader was told of with each request
+	sentVersions     []string // in the header of each request to the leader
 }
 
 func newLeaderAndFollower(t testing.TB) *leaderAndFollower {
 	p := &leaderAndFollower{leader: newFixture(t), transport: &fakeTransport{}}
-	door := peerHandler(p.leader, selfLeads)
+	handler := peerHandler(p.leader, selfLeads)
 	p.transport.handler = http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		p.sentVersions = append(p.sentVersions, r.Header.Get(httpx.HeaderStateVersion))
-		door.ServeHTTP(w, r)
+		handler.ServeHTTP(w, r)
 	})
 	p.follower = newFollowerFixture(t, p.transport, remoteLeads("gpu-1:7400"))
 	p.follower.config.HostID, p.follower.config.Local = followerID, followerState{state: p.follower.state}
@@ -94,13 +94,13 @@ func TestAnyOtherStateIsTheLeadersToAnswerFrom(t *testing.T) {
 	}
 }
 
-// A change that comes while the leader is asked may be one that the leader has not seen: whoever asked it next would see it
-// gone again.
+// A change that comes while the leader is asked may be one that the leader has not applied: the next read there would not see
+// it.
 func TestTheAnswerIsFromTheStateThatWasCompared(t *testing.T) {
 	p := newLeaderAndFollower(t).nameClusters(t)
-	door := p.transport.handler
+	handler := p.transport.handler
 	p.transport.handler = http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		door.ServeHTTP(w, r)
+		handler.ServeHTTP(w, r)
 		p.follower.mustApply(t, raftfsm.CreateCluster{Cluster: spec.Cluster{Name: "too-new"}})
 	})
 	got := p.follower.aws("ListClusters", "{}")
@@ -154,7 +154,7 @@ func TestChangesAreTheLeadersAlways(t *testing.T) {
 		before := len(p.sentVersions)
 		p.follower.aws(operation, "{}")
 		if len(p.sentVersions) != before+1 || p.sentVersions[before] != "" {
-			t.Errorf("%s: the leader was told %q", operation, p.sentVersions[before:])
+			t.Errorf("%s: the leader was sent the versions %q", operation, p.sentVersions[before:])
 		}
 	}
 	p.follower.rest("CreateCluster", `{"clusterName":"lab"}`)
@@ -174,10 +174,10 @@ func TestNobodyElseIsToldThatTheStateIsTheSame(t *testing.T) {
 // A pool that is being updated has leaders that know nothing of this; they answer as they always did.
 func TestALeaderThatReadsNoStateHeaderAnswers(t *testing.T) {
 	p := newLeaderAndFollower(t).nameClusters(t)
-	door := p.transport.handler
+	handler := p.transport.handler
 	p.transport.handler = http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		r.Header.Del(httpx.HeaderStateVersion)
-		door.ServeHTTP(w, r)
+		handler.ServeHTTP(w, r)
 	})
 	p.follower.aws("ListClusters", "{}").wantAnswerFrom(t, "leader")
 }
@@ -195,13 +195,13 @@ func TestAReadIsTriedAgainUntilALeaderAnswers(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				p := newLeaderAndFollower(t).nameClusters(t)
-				door := p.transport.handler
+				handler := p.transport.handler
 				p.transport.handler = http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 					if p.transport.count == 1 {
 						first(w, r)
 						return
 					}
-					door.ServeHTTP(w, r)
+					handler.ServeHTTP(w, r)
 				})
 				p.follower.aws("ListClusters", "{}").wantAnswerFrom(t, "other")
 				if p.transport.count != 2 {

@@ -47,7 +47,7 @@ func send(t testing.TB, method, url, body string, header ...string) reply {
 
 const bearerKey = "Bearer " + keyID + ":" + secret
 
-func TestWhatComesThroughTheSocketIsTrustedByTheLeader(t *testing.T) {
+func TestTheLeaderTrustsARequestFromTheSocketOfAHost(t *testing.T) {
 	p := newTwoHosts(t)
 	if got := send(t, "POST", p.socket.URL+"/v1/CreateCluster", `{"clusterName":"lab"}`); got.Code != 200 {
 		t.Errorf("%d %s", got.Code, got.Body)
@@ -63,8 +63,8 @@ func TestWhatComesThroughTheSocketIsTrustedByTheLeader(t *testing.T) {
 	}
 }
 
-// Only hosts can say that somebody is trusted; whoever else says so has said nothing.
-func TestNobodyElseCanClaimToBeTrusted(t *testing.T) {
+// Only hosts are believed that a request is trusted; from any other client the header is removed.
+func TestOnlyHostsAreBelievedThatARequestIsTrusted(t *testing.T) {
 	p := newTwoHosts(t)
 	for _, url := range []string{p.follower.URL, p.follower.URL + "/api"} {
 		for _, header := range []string{httpx.HeaderTrusted, httpx.HeaderForwarded, httpx.HeaderAuthorizedBy} {
@@ -164,7 +164,7 @@ func newFollowerFixture(t testing.TB, way *fakeTransport, leaders ...fakeLeaders
 	return b
 }
 
-// peerHandler is the door of a host for other hosts.
+// peerHandler is the handler of a host for other hosts.
 func peerHandler(b *fixture, leader fakeLeadership) http.Handler {
 	c := b.config
 	c.FromPeer, c.Trusted, c.Leader, c.Forward = true, false, leader, nil
@@ -231,7 +231,7 @@ func TestItWaitsFiveSecondsAndNoMore(t *testing.T) {
 }
 
 // A request that the leader may have carried out is not sent twice; one that changes nothing is.
-func TestOnlyWhatIsHarmlessIsAskedTwice(t *testing.T) {
+func TestOnlyAReadIsSentTwice(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		leader := newFixture(t)
 		broken := func(n int) error {
@@ -252,14 +252,14 @@ func TestOnlyWhatIsHarmlessIsAskedTwice(t *testing.T) {
 		}
 		way.count = 0
 		run := httptest.NewRequest("POST", "/v1/RunTask", strings.NewReader("{}"))
-		run.Header.Set("X-Amz-Target", ecs.Target+".ListTasks") // which means nothing at this door
+		run.Header.Set("X-Amz-Target", ecs.Target+".ListTasks") // which means nothing on this path
 		if newFollowerFixture(t, way, remoteLeads("gpu-1:7400")).serve(run); way.count != 1 {
 			t.Errorf("RunTask was sent %d times", way.count)
 		}
 	})
 }
 
-func TestALeaderThatFallsSilentIsNotWaitedForLong(t *testing.T) {
+func TestALeaderThatDoesNotRespondIsGivenUp(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := newFixture(t)
 		b.config.Leader, b.config.Forward = remoteLeads("stopped:7400"), unresponsiveTransport{}

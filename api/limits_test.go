@@ -61,7 +61,7 @@ func (w blockingStore) View(ctx context.Context) (*raftfsm.View, error) {
 	return w.Store.View(ctx)
 }
 
-func TestBeyondTheLimitTheAnswerIsOneThatSDKsTryAgain(t *testing.T) {
+func TestBeyondTheLimitSDKsAreToldToRetry(t *testing.T) {
 	b := newFixture(t)
 	slow := blockingStore{Store: b.fakeStore, begun: make(chan struct{}), free: make(chan struct{})}
 	b.config.Store, b.config.Leader = slow, fakeLeadership(selfLeads)
@@ -87,8 +87,8 @@ func TestBeyondTheLimitTheAnswerIsOneThatSDKsTryAgain(t *testing.T) {
 	}
 }
 
-// Whoever is slow to send, or to read, costs a connection and nothing that others need.
-func TestSlowClientsHoldNoPlace(t *testing.T) {
+// A client that is slow to send or to read costs a connection, and nothing that others need.
+func TestSlowClientsHoldNoSlot(t *testing.T) {
 	b, server := newLimitedServer(t, 1, 1)
 	for n := range 200 {
 		b.mustApply(t, raftfsm.CreateCluster{Cluster: spec.Cluster{Name: fmt.Sprintf("%0200d", n), Status: spec.ClusterActive}})
@@ -113,7 +113,7 @@ func TestSlowClientsHoldNoPlace(t *testing.T) {
 	}
 }
 
-func TestAStreamHoldsNoPlace(t *testing.T) {
+func TestAStreamHoldsNoSlot(t *testing.T) {
 	b := newFixture(t)
 	begun := make(chan struct{})
 	b.config.Shared = limited(1, 1)
@@ -173,7 +173,7 @@ func TestOnlySoManyLargeBodiesAreHeldAtOnce(t *testing.T) {
 	}
 }
 
-func TestWhatCannotBeAnybodysIsNotEvenRead(t *testing.T) {
+func TestABodyWithoutCredentialsIsNotRead(t *testing.T) {
 	b := newFixture(t)
 	b.config.Trusted = false
 	r := httptest.NewRequest("POST", "/v1/ListClusters", unreadBody{t})
@@ -195,7 +195,7 @@ func gzipped(text string) string {
 	return out.String()
 }
 
-func TestBodiesMayBePacked(t *testing.T) {
+func TestBodiesMayBeCompressed(t *testing.T) {
 	b := newFixture(t)
 	send := func(encoding, body string) reply {
 		r := httptest.NewRequest("POST", "/v1/CreateCluster", strings.NewReader(body))
@@ -214,7 +214,7 @@ func TestBodiesMayBePacked(t *testing.T) {
 	}
 }
 
-func TestLargeAnswersArePackedForWhoCanReadThat(t *testing.T) {
+func TestLargeResponsesAreCompressedForClientsThatAcceptIt(t *testing.T) {
 	b := newFixture(t)
 	for n := range 40 {
 		b.mustApply(t, raftfsm.CreateCluster{Cluster: spec.Cluster{Name: fmt.Sprintf("%0200d", n), Status: spec.ClusterActive}})
@@ -242,6 +242,6 @@ func TestLargeAnswersArePackedForWhoCanReadThat(t *testing.T) {
 	r := httptest.NewRequest("POST", "/v1/ListTasks", strings.NewReader("{}"))
 	r.Header.Set("Accept-Encoding", "gzip")
 	if got := b.serve(r); got.Header().Get("Content-Encoding") != "" {
-		t.Error("a small answer is packed")
+		t.Error("a small response is compressed")
 	}
 }

@@ -10,7 +10,7 @@ import (
 	"pinion/api/rest"
 )
 
-// The description needs no key, so whoever can connect may ask for it: it costs one slot and no reflection.
+// The description needs no key, so every client may ask for it: it costs a slot, and no reflection.
 func TestTheDescriptionIsWithinTheLimits(t *testing.T) {
 	b := newFixture(t)
 	b.config.Shared = limited(0, 0)

@@ -20,7 +20,7 @@ func unmet(view *raftfsm.View, h *spec.Host, d *spec.TaskDefinition, r spec.RunR
 		}
 		expression, err := query.Parse(c.Expression)
 		if err != nil {
-			panic(err) // the door has checked it
+			panic(err) // the operation has checked it
 		}
 		facts := query.HostFacts{Host: h, Connected: true, Tasks: view.TasksOn(h.ID)}
 		if !expression.Match(facts) {
@@ -72,7 +72,7 @@ func (b *fixture) placedOn(t *testing.T, body string) string {
 	return b.state.View().Task(arn[strings.LastIndex(arn, "/")+1:]).HostID
 }
 
-// runRecorder keeps what the door asks of the cluster.
+// runRecorder records the requests to place tasks.
 type runRecorder struct {
 	*fakeStore
 	request spec.RunRequest

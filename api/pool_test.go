@@ -18,7 +18,7 @@ import (
 // followerID is the host that does not lead.
 const followerID = "bbbb0000000000000000000000000002"
 
-// fakeLeadership says who leads, as a test wants it.
+// fakeLeadership is a function that names the leader.
 type fakeLeadership func(ctx context.Context) (address string, self bool, err error)
 
 func (l fakeLeadership) Leader(ctx context.Context) (string, bool, error) { return l(ctx) }
@@ -31,27 +31,27 @@ func remoteLeads(address string) fakeLeadership {
 
 var errElection = fmt.Errorf("the pool has no leader now; try again: %w", spec.ErrUnavailable)
 
-// noLeader is what whoever only reads is told then.
+// noLeader is the error of a read then.
 const noLeader = "The pool has no leader that this host can reach: more than half of its servers are away, or they are choosing one. " +
 	"Try again; it goes on by itself. GET /v1/hosts?stale=true shows what this host still knows."
 
 func noLeaderNow(context.Context) (string, bool, error) { return "", false, errElection }
 
-// twoHosts is two hosts with doors of their own. Only the leader has the state; the other has the agent of its tasks.
+// twoHosts is two hosts with listeners of their own. Only the leader has the state; the other has the agent of its tasks.
 type twoHosts struct {
 	leader    *fixture
 	peer      *httptest.Server // of the leader, for hosts
 	other     *fixture         // the other host
-	follower  *httptest.Server // its door for everyone
-	socket    *httptest.Server // its door for root
-	otherPeer *httptest.Server // its door for hosts
+	follower  *httptest.Server // its public listener
+	socket    *httptest.Server // its root-only socket
+	otherPeer *httptest.Server // its listener for hosts
 }
 
 func newTwoHosts(t testing.TB) *twoHosts {
 	p := &twoHosts{leader: newFixture(t), other: newFixture(t)}
 	p.leader.config.Trusted, p.leader.config.Now = false, time.Now
 	p.leader.config.Leader = fakeLeadership(selfLeads)
-	p.other.fakeStore.viewErr = errors.New("a follower looked at its state")
+	p.other.fakeStore.viewErr = errors.New("a follower read its state")
 	p.other.config.Store, p.other.config.HostID = p.other.fakeStore, followerID
 
 	fromPeer := p.leader.config

@@ -1,8 +1,8 @@
 package api
 
 import (
+	"path"
 	"slices"
-	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -11,37 +11,62 @@ import (
 	"pinion/raftfsm"
 )
 
-// Which hosts are silent is not in the state: that is what the leader says when it says that the states are the same.
-func TestHostsAreConnectedAsTheLeaderSays(t *testing.T) {
-	const heard, silent, lost = hostID, "cccc0000000000000000000000000003", "dddd0000000000000000000000000004"
+// connectivity is what a host answers about connections.
+type connectivity struct {
+	connected []string // ids of the hosts whose agents are connected
+	task      string   // connectivity of the first task
+}
+
+func (b *fixture) connectivity(t testing.TB, tasks string) (c connectivity) {
+	t.Helper()
+	var listed struct{ ContainerInstanceARNs []string }
+	b.must(t, "ListContainerInstances", `{"filter":"agentConnected == true"}`).decode(t, &listed)
+	for _, arn := range listed.ContainerInstanceARNs {
+		c.connected = append(c.connected, path.Base(arn))
+	}
+	var described struct {
+		Tasks []struct{ Connectivity string }
+	}
+	b.must(t, "DescribeTasks", tasks).decode(t, &described)
+	c.task = described.Tasks[0].Connectivity
+	return c
+}
+
+// The state does not tell which hosts the leader has heard of lately: the leader's confirmation of a read does.
+func TestAFollowerShowsTheConnectionsOfTheLeader(t *testing.T) {
+	const other, lost = "cccc0000000000000000000000000003", "dddd0000000000000000000000000004"
 	p := newLeaderAndFollower(t)
-	var question string
+	var tasks string // of hostID
 	for _, b := range []*fixture{p.leader, p.follower} {
-		b.mustApply(t, raftfsm.PutHost{Host: newHost(silent, "gpu-3", 1)})
+		b.mustApply(t, raftfsm.PutHost{Host: newHost(other, "gpu-3", 1)})
 		b.mustApply(t, raftfsm.PutHost{Host: newHost(lost, "gpu-4", 1)})
 		b.mustApply(t, raftfsm.MarkHostLost{ID: lost, At: epoch})
-		question = b.describing(t, 1)
+		tasks = b.describing(t, 1)
 		b.reportRunning(t, firstTask)
 	}
-	check := func(t *testing.T, connected, disconnected, connectivity string) {
+	want := func(t *testing.T, connected, task string) {
 		t.Helper()
-		listed := p.follower.must(t, "ListContainerInstances", `{"filter":"agentConnected == true"}`).Body.String()
-		described := p.follower.must(t, "DescribeContainerInstances", `{"containerInstances":["`+disconnected+`"]}`).Body.String()
-		if !strings.Contains(listed, connected) || strings.Contains(listed, disconnected) || strings.Contains(listed, lost) || !strings.Contains(described, `"agentConnected":false`) {
-			t.Errorf("%s is silent; connected are %s, and it says %s", disconnected, listed, described)
+		if got := p.follower.connectivity(t, tasks); !slices.Equal(got.connected, []string{connected}) || got.task != task {
+			t.Errorf("%+v", got)
 		}
-		if got := p.follower.must(t, "DescribeTasks", question).Body.String(); !strings.Contains(got, `"connectivity":"`+connectivity+`"`) {
-			t.Errorf("the task on %s: %s", heard, got)
+		var described struct {
+			ContainerInstances []struct{ AgentConnected bool }
+		}
+		p.follower.must(t, "DescribeContainerInstances", `{"containerInstances":["`+hostID+`","`+other+`","`+lost+`"]}`).decode(t, &described)
+		for i, id := range []string{hostID, other, lost} {
+			if described.ContainerInstances[i].AgentConnected != (id == connected) {
+				t.Errorf("%s: %+v", id, described.ContainerInstances[i])
+			}
 		}
 	}
 	synctest.Test(t, func(t *testing.T) {
-		p.leader.disconnected[silent], p.leader.disconnected[lost] = true, true
-		check(t, heard, silent, "CONNECTED")
-		p.leader.disconnected = map[string]bool{heard: true}
+		p.leader.disconnected = map[string]bool{other: true, lost: true}
+		want(t, hostID, "CONNECTED")
+		p.leader.disconnected = map[string]bool{hostID: true}
 		<-time.After(leader.ReadIndexTTL)
-		check(t, silent, heard, "DISCONNECTED")
+		want(t, other, "DISCONNECTED")
 	})
 	if slices.Contains(p.sentVersions, "") {
-		t.Errorf("the leader was told %q", p.sentVersions)
+		t.Errorf("the leader was sent the versions %q", p.sentVersions)
 	}
 }

@@ -18,7 +18,7 @@ import (
 	"pinion/api/httpx"
 )
 
-// signed is an operation through the AWS door, signed at that moment, as boto3 does it.
+// signed is an operation by AWS's JSON protocol, signed at that time as boto3 does.
 func signed(t testing.TB, operation, body string, at time.Time) *http.Request {
 	t.Helper()
 	r := httptest.NewRequest("POST", "https://pinion.example:7400/", strings.NewReader(body))
@@ -43,7 +43,7 @@ func newSignedFixture(t testing.TB) *fixture {
 
 const repeated = "Nothing was done: a request with this very signature was carried out before, or is being carried out. To have it done once more, sign it anew, a second later; to repeat a request safely, use a client token."
 
-func TestASignatureChangesSomethingOnce(t *testing.T) {
+func TestASignatureMakesOneChange(t *testing.T) {
 	b := newSignedFixture(t)
 	if got := b.serve(signed(t, "RegisterTaskDefinition", oneGPU, epoch)); got.Code != 200 {
 		t.Fatalf("%d %s", got.Code, got.Body)
@@ -57,7 +57,7 @@ func TestASignatureChangesSomethingOnce(t *testing.T) {
 	}
 }
 
-func TestWhatMayBeSentAgainAsItIs(t *testing.T) {
+func TestReadsAndClientTokensMayBeRepeated(t *testing.T) {
 	b := newSignedFixture(t)
 	b.mustApply(t, registerCommand(t))
 	for range 2 {
@@ -74,7 +74,7 @@ func TestWhatMayBeSentAgainAsItIs(t *testing.T) {
 }
 
 // SDKs repeat a request that failed within the second, which gives it the same signature.
-func TestWhatFailedMayBeSentAgainAsItIs(t *testing.T) {
+func TestAFailedRequestMayBeRepeated(t *testing.T) {
 	b := newSignedFixture(t)
 	b.fakeStore.viewErr = errElection
 	b.serve(signed(t, "CreateCluster", `{"clusterName":"lab"}`, epoch)).wantError(t, 500, "ServerException", errElection.Error())

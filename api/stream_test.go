@@ -73,7 +73,7 @@ func openStream(t testing.TB, url string, header ...string) *sseStream {
 	return &sseStream{t: t, lines: bufio.NewScanner(response.Body)}
 }
 
-// served is the host's door; streams that are opened after it are closed before it.
+// served is the host on a port; streams that are opened after it are closed before it.
 func (b *fixture) served(t testing.TB) *httptest.Server {
 	server := httptest.NewServer(NewHandler(b.config))
 	t.Cleanup(server.Close)

@@ -8,7 +8,7 @@ import (
 )
 
 // What a host remembers of tasks is never older than what there is: after each change it answers as one does that has just
-// started, whoever asked before.
+// started, whatever was asked before.
 func TestATaskIsNeverShownAsItWasBefore(t *testing.T) {
 	b := newFixture(t)
 	b.config.Shared = NewShared()

@@ -193,7 +193,7 @@ func TestThePlainDoorSuggestsTheNearestField(t *testing.T) {
 	b.rest("RunTask", `{"taskDefiniton":"x"}`).wantError(t, 400, "ClientException", `unknown field taskDefiniton: did you mean "taskDefinition"?`)
 	b.rest("RunTask", `{"TaskDefinition":"x"}`).wantError(t, 400, "ClientException", `unknown field TaskDefinition: did you mean "taskDefinition"?`)
 	b.rest("StopTask", `{"zzzzzzzzz":1}`).wantError(t, 400, "ClientException", "unknown field zzzzzzzzz: known here are cluster, reason, task")
-	// The AWS door ignores it, as AWS does.
+	// AWS's protocol ignores it, as AWS does.
 	b.aws("RunTask", `{"taskDefiniton":"x"}`).wantError(t, 400, "ClientException", "TaskDefinition should not be null or empty.")
 }
 

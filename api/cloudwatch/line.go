@@ -62,8 +62,8 @@ const (
 // errStop is returned by emit to stop a read early.
 var errStop = errors.New("enough was read")
 
-// read calls emit for the lines of a stream in a span, oldest first. When emit returns errEnough, that ends it and is no
-// error. With tail, only the last so many lines are read, and the nth of the first stamp among them is not to be relied on.
+// read calls emit for the lines of a stream in an interval, oldest first. errStop from emit ends it without an error. With tail,
+// only the last so many lines are read, and the seq of the lines with the first stamp among them is not reliable.
 func (c *Request) read(ctx context.Context, s stream, in interval, tail int, emit func(line) error) error {
 	query := spec.LogQuery{Task: s.task.ID, Container: s.container, Since: in.from.at, Tail: tail}
 	current := line{position: position{seq: -1}, stream: s.name}

@@ -44,7 +44,7 @@ func paginate[T any](p paging, items []T, descending bool, key func(T) string) (
 	return items[start:end], next, nil
 }
 
-// parseLimit is the limit that was asked for: from 1 to most, which it is when nothing is said.
+// parseLimit returns the limit of a request, from 1 to maxLimit; maxLimit by default.
 func parseLimit(limit *int, maxLimit int) (int, error) {
 	if limit == nil {
 		return maxLimit, nil

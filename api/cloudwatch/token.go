@@ -17,7 +17,7 @@ func formatToken(direction string, at position) string {
 	return fmt.Sprintf("%s/%d/%d", direction, at.at.UnixNano(), at.seq)
 }
 
-// parseToken reads what writeToken wrote. A token of the beginning is before every line, but it is a token still.
+// parseToken decodes a token of formatToken. The token of the beginning is before every line, but not absent.
 func parseToken(token string) (forward bool, at position, err error) {
 	if token == "" {
 		return false, position{}, nil
