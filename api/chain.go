@@ -40,9 +40,9 @@ func (c *chain) stages(find finder) []stage {
 // request is one request on its way through the chain. Each stage fills in what later ones need.
 type request struct {
 	*httpx.Exchange
-	leader.Resolution          // from resolve on
-	endpoint          endpoint // from find on
-	call              call     // from decode on
+	leader.Resolution           // from resolve on
+	endpoint          *endpoint // from find on
+	call              call      // from decode on
 }
 
 // endpoint is what a request is for.
@@ -69,7 +69,7 @@ type handler func(*request) error
 type stage func(r *request, next handler) error
 
 // finder finds the endpoint of a request by its headers and its path.
-type finder func(*request) (endpoint, error)
+type finder func(*request) (*endpoint, error)
 
 // handler is the chain for the requests of one kind. name is that of their endpoint where the path names it.
 func (c *chain) handler(format, name string, find finder) http.Handler {

@@ -27,10 +27,7 @@ func newHandler(config Config, stop httpx.Stop) http.Handler {
 	config.Region = cmp.Or(config.Region, DefaultRegion)
 	peers := &httpx.Peers{Transport: config.Forward, HostID: config.HostID, Stop: stop}
 	c := newChain(config, peers)
-	operations := &operationEndpoints{
-		store: config.Store, hosts: config.Admin.Hosts, tasks: &config.Shared.tasks, now: config.Now,
-		logs: &cloudwatch.Handler{Host: config.TaskHost, Peers: peers, Reads: config.Shared.logReads},
-	}
+	operations := newOperationEndpoints(config, &cloudwatch.Handler{Host: config.TaskHost, Peers: peers, Reads: config.Shared.logReads})
 	mux := http.NewServeMux()
 	mux.Handle("POST /{$}", c.handler(httpx.AWSJSON, "", operations.byTarget))
 	mux.Handle("POST /v1/{operation}", c.handler(httpx.JSON, "", operations.byPath))

@@ -29,37 +29,63 @@ type operationEndpoints struct {
 	tasks *ecs.TaskCache
 	logs  *cloudwatch.Handler
 	now   func() time.Time
+
+	awsJSON, json, yaml dialect
 }
 
 // dialect is how one protocol reads the input of an operation.
 type dialect struct {
 	decode     ecs.Decoder
-	strictness wire.Strictness // what becomes of unknown fields
-	maxCount   int             // tasks that one RunTask may ask for
+	strictness wire.Strictness      // what becomes of unknown fields
+	maxCount   int                  // tasks that one RunTask may ask for
+	endpoints  map[string]*endpoint // of the operations of ECS, by name
+}
+
+func newOperationEndpoints(config Config, logs *cloudwatch.Handler) *operationEndpoints {
+	o := &operationEndpoints{
+		store: config.Store, hosts: config.Admin.Hosts, tasks: &config.Shared.tasks, logs: logs, now: config.Now,
+		awsJSON: dialect{decode: wire.DecodeJSON, strictness: wire.Lenient, maxCount: maxCountAWS},
+		json:    dialect{decode: wire.DecodeJSON, strictness: wire.Strict, maxCount: maxCountPlain},
+		yaml:    dialect{decode: wire.DecodeYAML, strictness: wire.Strict, maxCount: maxCountPlain},
+	}
+	for _, d := range []*dialect{&o.awsJSON, &o.json, &o.yaml} {
+		d.endpoints = make(map[string]*endpoint, len(ecs.Operations))
+		for name := range ecs.Operations {
+			d.endpoints[name] = o.newEndpoint(name, d)
+		}
+	}
+	return o
 }
 
 // byTarget finds the operation of AWS's JSON protocol: POST / with the operation in X-Amz-Target. Unknown fields are ignored.
-func (o *operationEndpoints) byTarget(r *request) (endpoint, error) {
+func (o *operationEndpoints) byTarget(r *request) (*endpoint, error) {
 	target := r.Request.Header.Get("X-Amz-Target")
 	service, name, _ := strings.Cut(target, ".")
 	switch {
 	case target == "":
-		return endpoint{}, errNoTarget(r.Exchange)
+		return nil, errNoTarget(r.Exchange)
 	case service == cloudwatch.Target:
 		return o.cloudWatchLogs(name), nil
 	case service != ecs.Target:
-		return endpoint{}, wire.Errorf(wire.UnknownOperation, "%s is not an operation of Amazon ECS or CloudWatch Logs, which is all that Pinion answers here", target)
+		return nil, wire.Errorf(wire.UnknownOperation, "%s is not an operation of Amazon ECS or CloudWatch Logs, which is all that Pinion answers here", target)
 	}
-	return o.ecs(name, dialect{wire.DecodeJSON, wire.Lenient, maxCountAWS}), nil
+	return o.find(name, &o.awsJSON), nil
 }
 
 // byPath finds the operation of POST /v1/{operation}, for people and scripts: JSON or YAML, and strict.
-func (o *operationEndpoints) byPath(r *request) (endpoint, error) {
-	decode := wire.DecodeJSON
+func (o *operationEndpoints) byPath(r *request) (*endpoint, error) {
+	d := &o.json
 	if isYAML(r.Request) {
-		decode = wire.DecodeYAML
+		d = &o.yaml
 	}
-	return o.ecs(r.Request.PathValue("operation"), dialect{decode, wire.Strict, maxCountPlain}), nil
+	return o.find(r.Request.PathValue("operation"), d), nil
+}
+
+func (o *operationEndpoints) find(name string, d *dialect) *endpoint {
+	if known := d.endpoints[name]; known != nil {
+		return known
+	}
+	return o.newEndpoint(name, d)
 }
 
 func isYAML(r *http.Request) bool {
@@ -67,10 +93,11 @@ func isYAML(r *http.Request) bool {
 	return kind == "application/yaml" || kind == "text/yaml" || kind == "application/x-yaml"
 }
 
-// ecs is the endpoint of an operation of ECS. A write is the leader's; a read may be answered by a follower.
-func (o *operationEndpoints) ecs(name string, d dialect) endpoint {
+// newEndpoint is the endpoint of an operation of ECS, known or not. A write is the leader's; a read may be answered by a
+// follower.
+func (o *operationEndpoints) newEndpoint(name string, d *dialect) *endpoint {
 	operation, unknown := ecs.Find(name)
-	e := endpoint{name: name, role: operation.Role, unknown: unknown, writes: unknown != nil || operation.Writes, mode: leader.FollowerRead}
+	e := &endpoint{name: name, role: operation.Role, unknown: unknown, writes: unknown != nil || operation.Writes, mode: leader.FollowerRead}
 	if e.writes {
 		e.mode = leader.Linearizable
 	}
@@ -93,7 +120,7 @@ func (o *operationEndpoints) ecs(name string, d dialect) endpoint {
 	return e
 }
 
-func (o *operationEndpoints) input(r *request, d dialect) *ecs.Request {
+func (o *operationEndpoints) input(r *request, d *dialect) *ecs.Request {
 	principal := r.Resolution.Principal
 	return &ecs.Request{
 		Region: principal.Region, Principal: principal.ARN, Scope: principal.Scope, Strictness: d.strictness, MaxCount: d.maxCount,
@@ -103,9 +130,9 @@ func (o *operationEndpoints) input(r *request, d dialect) *ecs.Request {
 
 // cloudWatchLogs is the endpoint of an operation of CloudWatch Logs. They only read: a key that may read a task may read its
 // log.
-func (o *operationEndpoints) cloudWatchLogs(name string) endpoint {
+func (o *operationEndpoints) cloudWatchLogs(name string) *endpoint {
 	operation, unknown := cloudwatch.Find(name)
-	return endpoint{
+	return &endpoint{
 		name: cloudwatch.Service + ":" + name, role: spec.RoleRead, unknown: unknown,
 		bind: func(r *request) (call, error) {
 			return call{run: func(context.Context) error { return o.logs.Serve(r.Exchange, r.Resolution, operation) }}, nil

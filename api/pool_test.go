@@ -23,6 +23,28 @@ type fakeLeadership func(ctx context.Context) (address string, self bool, err er
 
 func (l fakeLeadership) Leader(ctx context.Context) (string, bool, error) { return l(ctx) }
 
+// CallLeader tries for as long as the pool does, but does not wait for a leader where there is none.
+func (l fakeLeadership) CallLeader(ctx context.Context, try func(ctx context.Context, address string, self bool) (again bool, err error)) error {
+	ctx, cancel := context.WithTimeout(ctx, 5*time.Second)
+	defer cancel()
+	for {
+		address, self, err := l(ctx)
+		if err != nil {
+			return err
+		}
+		again, err := try(ctx, address, self)
+		if !again {
+			return err
+		}
+		pause, end := context.WithTimeout(ctx, 15*time.Millisecond)
+		<-pause.Done()
+		end()
+		if ctx.Err() != nil {
+			return err
+		}
+	}
+}
+
 func selfLeads(context.Context) (string, bool, error) { return "", true, nil }
 
 func remoteLeads(address string) fakeLeadership {

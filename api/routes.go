@@ -56,13 +56,13 @@ func withoutKey(route rest.Route) handler {
 // without one.
 func (c *chain) route(route rest.Route) http.Handler {
 	name := nameOf(route)
-	e := endpoint{
+	e := &endpoint{
 		name: name, mode: route.Mode, role: route.Role, poolWide: route.Role == spec.RoleAdmin, writes: route.Method != http.MethodGet,
 		bind: func(r *request) (call, error) {
 			return call{run: func(context.Context) error { return route.Serve(r.Exchange, r.Resolution) }}, nil
 		},
 	}
-	keyed := c.handler(httpx.JSON, name, func(*request) (endpoint, error) { return e, nil })
+	keyed := c.handler(httpx.JSON, name, func(*request) (*endpoint, error) { return e, nil })
 	if route.Task == nil {
 		return keyed
 	}

@@ -86,17 +86,7 @@ func TestTagsHaveECSsRules(t *testing.T) {
 	for i := range 50 {
 		many = append(many, fmt.Sprintf(`{"key":"k%d","value":""}`, i))
 	}
-	for tags, message := range map[string]string{
-		``:                                       "Tags can not be empty.",
-		`{"key":"","value":"v"}`:                 "a tag key must be 1 to 128 characters long",
-		`{"key":"AWS:x","value":"v"}`:            `tag "AWS:x": keys that begin with aws: are reserved`,
-		`{"key":"a*","value":"v"}`:               `a tag key must be of letters, numbers, blanks and _ . : / = + - @, not "a*"`,
-		`{"key":"a","value":"!"}`:                `the value of tag "a" must be of letters, numbers, blanks and _ . : / = + - @, not "!"`,
-		`{"key":"a","value":""},{"key":"a"}`:     `tag "a" is there twice`,
-		strings.Join(append(many, many[0]), ","): "tags can have at most 50 items, not 51",
-	} {
-		b.aws("TagResource", cluster+`"tags":[`+tags+`]}`).wantError(t, 400, invalid, message)
-	}
+	b.aws("TagResource", cluster+`"tags":[]}`).wantError(t, 400, invalid, "Tags can not be empty.")
 	b.must(t, "TagResource", cluster+`"tags":[`+strings.Join(many, ",")+`]}`)
 	b.aws("TagResource", cluster+`"tags":[{"key":"ärger über","value":"ß @1"}]}`).wantError(t, 400, "LimitExceededException", "A cluster can have 50 tags: remove some first.")
 	b.aws("UntagResource", cluster+`"tagKeys":[]}`).wantError(t, 400, invalid, "TagKeys can not be empty.")

@@ -17,8 +17,9 @@ import (
 	"pinion/gpu"
 	"pinion/gpu/sim"
 	"pinion/node"
-	"pinion/node/ctrd"
-	"pinion/node/ctrd/ctrdtest"
+	"pinion/node/containerd"
+	"pinion/node/containerd/containerdtest"
+	"pinion/node/containerd/daemon"
 	"pinion/node/logs"
 	"pinion/node/network"
 	"pinion/node/network/networktest"
@@ -33,7 +34,7 @@ type realHost struct {
 	devices []gpu.Device
 	config  node.Config
 	control *fakeControl
-	runtime *ctrd.Runtime
+	runtime *containerd.Runtime
 	crash   func()
 }
 
@@ -46,8 +47,8 @@ func newRealHost(t testing.TB) *realHost {
 	t.Cleanup(func() { os.RemoveAll(dir) })
 	m := &realHost{TB: t, dir: dir, control: newFakeControl(), crash: func() {}}
 	log := slog.New(slog.DiscardHandler)
-	tools := ctrdtest.FindTools(t)
-	daemon, err := ctrd.StartDaemon(t.Context(), ctrd.DaemonConfig{Containerd: tools.Containerd, Shim: tools.Shim, Runc: tools.Runc, Dir: filepath.Join(dir, "containerd"), Log: log})
+	tools := containerdtest.FindTools(t)
+	daemon, err := daemon.Start(t.Context(), daemon.Config{Containerd: tools.Containerd, Shim: tools.Shim, Runc: tools.Runc, Dir: filepath.Join(dir, "containerd"), Log: log})
 	m.must(err)
 	t.Cleanup(func() { m.must(daemon.Stop(context.Background())) })
 	source, err := sim.Open("2xh100", filepath.Join(dir, "sim"), "/bin/busybox")
@@ -60,13 +61,13 @@ func newRealHost(t testing.TB) *realHost {
 	m.must(err)
 	t.Cleanup(func() { m.must(bridge.Close()) })
 	store := logs.NewStore(filepath.Join(dir, "logs"))
-	m.runtime, err = ctrd.Open(t.Context(), ctrd.Config{
-		Address: daemon.Address(), Shim: tools.Shim, Runc: tools.Runc, Logger: tools.Logger, Logs: store.Path, CDI: source.CDI,
+	m.runtime, err = containerd.Open(t.Context(), containerd.Config{
+		Address: daemon.Address(), Snapshotter: daemon.Snapshotter(), Shim: tools.Shim, Runc: tools.Runc, Logger: tools.Logger, Logs: store.Path, CDI: source.CDI,
 		Dir: filepath.Join(dir, "runtime"), RegistryConfig: filepath.Join(dir, "registry"), Log: log,
 	})
 	m.must(err)
 	t.Cleanup(func() { m.must(m.runtime.Close()) })
-	m.image = ctrdtest.Registry(t, map[string]v1.Image{"busybox:1": ctrdtest.Busybox(t)}) + "/busybox:1"
+	m.image = containerdtest.Registry(t, map[string]v1.Image{"busybox:1": containerdtest.Busybox(t)}) + "/busybox:1"
 	m.config = node.Config{
 		Host: spec.Host{ID: hostID}, Control: m.control, Images: m.runtime, Containers: m.runtime, Execer: m.runtime, Network: bridge,
 		GPUs: source, Logs: store, Dir: dir, Log: log,

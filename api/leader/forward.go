@@ -10,23 +10,30 @@ import (
 	"pinion/api/wire"
 )
 
-// forward has the leader answer the request. A retryableError when nothing was done.
-func (r *Router) forward(x *httpx.Exchange, address string, writes bool) error {
-	response, end, err := r.ask(x, address, "", writes)
-	defer end()
+// forward has the leader answer the request.
+func (r *Router) forward(x *httpx.Exchange, address string, writes bool) attempt {
+	response, end, again, err := r.ask(x, address, "", writes)
 	if err != nil {
-		return err
+		end()
+		return attempt{err: err, again: again}
 	}
-	r.Peers.Copy(x, response, end)
-	return nil
+	return r.pass(x, response, end)
+}
+
+// pass hands the leader's response on to the client.
+func (r *Router) pass(x *httpx.Exchange, response *http.Response, end context.CancelFunc) attempt {
+	return attempt{reply: func() {
+		defer end()
+		r.Peers.Copy(x, response, end)
+	}}
 }
 
 // ask sends the leader the request as it came: method, path, query, host, headers and body, so that the signature in it
 // means there what it means here. version names the state that this host could answer from by itself; empty when it could
-// not. end must be called in any case. A retryableError when nothing was done.
-func (r *Router) ask(x *httpx.Exchange, address, version string, writes bool) (response *http.Response, end context.CancelFunc, err error) {
+// not. end must be called in any case. again, with an error, says that nothing was done.
+func (r *Router) ask(x *httpx.Exchange, address, version string, writes bool) (response *http.Response, end context.CancelFunc, again bool, err error) {
 	if r.Peers.Transport == nil {
-		return nil, func() {}, wire.Errorf(wire.Server, "This host does not lead the pool, and has no way to the leader at %s.", address)
+		return nil, func() {}, false, wire.Errorf(wire.Server, "This host does not lead the pool, and has no way to the leader at %s.", address)
 	}
 	header := httpx.ForwardHeader(x.Request)
 	header.Set(httpx.HeaderForwarded, r.Peers.HostID)
@@ -40,14 +47,13 @@ func (r *Router) ask(x *httpx.Exchange, address, version string, writes bool) (r
 	switch {
 	case err == nil && response.Header.Get(httpx.HeaderNotLeader) != "":
 		response.Body.Close()
-		err = retryableError{wire.Errorf(wire.Server, "The pool has no leader that answers now: %s, which led it a moment ago, does not any more. Nothing was done; try again.", address)}
+		return nil, end, true, wire.Errorf(wire.Server, "The pool has no leader that answers now: %s, which led it a moment ago, does not any more. Nothing was done; try again.", address)
 	case err == nil:
+		return response, end, false, nil
 	case notSent(err) || !writes:
-		err = retryableError{wire.Errorf(wire.Server, "The leader of the pool at %s cannot be reached: %v. Nothing was done; try again.", address, err)}
-	default:
-		err = wire.Errorf(wire.Server, "The leader of the pool at %s was asked and gave no answer: %v. It may have been done or not: look before you repeat it, or repeat it with the same client token.", address, err)
+		return nil, end, true, wire.Errorf(wire.Server, "The leader of the pool at %s cannot be reached: %v. Nothing was done; try again.", address, err)
 	}
-	return response, end, err
+	return nil, end, false, wire.Errorf(wire.Server, "The leader of the pool at %s was asked and gave no answer: %v. It may have been done or not: look before you repeat it, or repeat it with the same client token.", address, err)
 }
 
 // notSent reports whether an error says that the other host has seen nothing of the request.

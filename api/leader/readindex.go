@@ -31,9 +31,7 @@ func StateVersion(view *raftfsm.View) string {
 // followerRead resolves a read on this host when the leader confirms that both have the same state; a leader that is asked
 // by such a host confirms it.
 func (r *Router) followerRead(x *httpx.Exchange) (Resolution, bool, error) {
-	res, answered, err := r.onLeader(x, false, func(ctx context.Context, address string) (Resolution, bool, error) {
-		return r.askReadIndex(x, address)
-	})
+	res, answered, err := r.onLeader(x, false, func(address string) attempt { return r.askReadIndex(x, address) })
 	if err != nil || answered || res.Unreachable != nil || x.Request.Header.Get(httpx.HeaderStateVersion) != StateVersion(res.View) {
 		return res, answered, err
 	}
@@ -45,23 +43,23 @@ func (r *Router) followerRead(x *httpx.Exchange) (Resolution, bool, error) {
 
 // askReadIndex asks the leader whether this host's state is the leader's. A caller whom this host does not know is the
 // leader's to judge, because this host may lag behind.
-func (r *Router) askReadIndex(x *httpx.Exchange, address string) (Resolution, bool, error) {
+func (r *Router) askReadIndex(x *httpx.Exchange, address string) attempt {
 	res, err := r.local(x)
 	if err != nil {
-		err = r.forward(x, address, false)
-		return Resolution{}, err == nil, err
+		return r.forward(x, address, false)
 	}
-	response, end, err := r.ask(x, address, StateVersion(res.View), false)
+	response, end, again, err := r.ask(x, address, StateVersion(res.View), false)
+	if err == nil && response.Header.Get(httpx.HeaderStateMatch) == "" {
+		return r.pass(x, response, end)
+	}
 	defer end()
 	if err != nil {
-		return Resolution{}, false, err
+		return attempt{err: err, again: again}
 	}
-	if response.Header.Get(httpx.HeaderStateMatch) == "" {
-		r.Peers.Copy(x, response, end)
-		return Resolution{}, true, nil
+	if res.Unreachable, err = readUnreachable(response, end); err != nil {
+		return attempt{err: wire.Errorf(wire.Server, "The answer of the pool's leader broke off: %v. Nothing was done; try again.", err), again: true}
 	}
-	res.Unreachable, err = readUnreachable(response, end)
-	return res, false, err
+	return attempt{res: res}
 }
 
 // readIndexReply is what the leader answers a follower that has the same state: all that a read needs beside the state.
@@ -80,13 +78,13 @@ func (r *Router) readIndex(view *raftfsm.View) (reply readIndexReply) {
 	return reply
 }
 
-// readUnreachable reads a readIndexReply. A broken one is a retryableError: nothing was done.
+// readUnreachable reads a readIndexReply.
 func readUnreachable(response *http.Response, end context.CancelFunc) (unreachable map[string]bool, err error) {
 	defer response.Body.Close()
 	defer time.AfterFunc(httpx.ResponseTimeout, end).Stop()
 	var reply readIndexReply
 	if err := json.NewDecoder(response.Body).Decode(&reply); err != nil {
-		return nil, retryableError{wire.Errorf(wire.Server, "The answer of the pool's leader broke off: %v. Nothing was done; try again.", err)}
+		return nil, err
 	}
 	unreachable = make(map[string]bool, len(reply.Unreachable))
 	for _, id := range reply.Unreachable {

@@ -3,7 +3,6 @@ package leader
 import (
 	"context"
 	"errors"
-	"time"
 
 	"pinion/api/auth"
 	"pinion/api/httpx"
@@ -11,24 +10,18 @@ import (
 	"pinion/raftfsm/spec"
 )
 
-const (
-	// leaderTimeout is how long a request waits for a leader, or for one that answers.
-	leaderTimeout = 5 * time.Second
-	// retryInterval is between two tries: the pool needs a moment to see that its leader is gone.
-	retryInterval = 15 * time.Millisecond
-)
+// attempt is what came of one try to resolve a request on the leader.
+type attempt struct {
+	res   Resolution
+	reply func() // copies the leader's response to the client; nil when the request is resolved
+	err   error  // why there is neither
+	again bool   // with err: nothing was done, so the request can be tried again, also at another host
+}
 
-// retryableError is an error after which nothing was done: the request can be tried again, also at another host.
-type retryableError struct{ error }
-
-func (e retryableError) Unwrap() error { return e.error }
-
-// remote asks the leader at an address, which is another host. answered says that it has answered the client.
-type remote func(ctx context.Context, address string) (res Resolution, answered bool, err error)
-
-// onLeader resolves a request on this host when it leads the pool, and with ask otherwise. While the pool has no leader, or
-// one that has just gone, it tries again for leaderTimeout: the client need not know as long as nothing was done.
-func (r *Router) onLeader(x *httpx.Exchange, writes bool, ask remote) (Resolution, bool, error) {
+// onLeader resolves a request on this host when it leads the pool, and with ask, which is given the leader's address,
+// otherwise. While the pool has no leader, or one that has just gone, Leadership tries again: the client need not know as long
+// as nothing was done.
+func (r *Router) onLeader(x *httpx.Exchange, writes bool, ask func(address string) attempt) (Resolution, bool, error) {
 	if r.Leader == nil {
 		view, err := r.Store.View(x.Context())
 		if err != nil {
@@ -37,51 +30,52 @@ func (r *Router) onLeader(x *httpx.Exchange, writes bool, ask remote) (Resolutio
 		res, err := r.authenticate(x, view)
 		return res, false, err
 	}
-	ctx, cancel := context.WithTimeout(x.Context(), leaderTimeout)
-	defer cancel()
-	for {
-		res, answered, err := r.tryLeader(ctx, x, writes, ask)
-		retryable, ok := errors.AsType[retryableError](err)
-		if !ok {
-			return res, answered, err
+	var last attempt
+	err := r.Leader.CallLeader(x.Context(), func(ctx context.Context, address string, self bool) (again bool, err error) {
+		switch {
+		case self:
+			last = r.asLeader(ctx, x, writes)
+		case forwarded(x):
+			last = attempt{err: errSecondHop(x)}
+		default:
+			last = ask(address)
 		}
-		select {
-		case <-time.After(retryInterval):
-		case <-ctx.Done():
-			return Resolution{}, false, retryable.error
-		}
+		return last.again, last.err
+	})
+	switch {
+	case err == nil && last.reply != nil:
+		last.reply()
+		return Resolution{}, true, nil
+	case err == nil:
+		return last.res, false, nil
+	case last.err != nil && !last.again:
+		return Resolution{}, false, last.err
+	case forwarded(x):
+		return Resolution{}, false, errSecondHop(x)
 	}
+	return Resolution{}, false, errNoLeader(writes, err)
 }
 
-func (r *Router) tryLeader(ctx context.Context, x *httpx.Exchange, writes bool, ask remote) (Resolution, bool, error) {
-	forwarded := x.Request.Header.Get(httpx.HeaderForwarded) != ""
-	address, self, err := r.Leader.Leader(ctx)
-	switch {
-	case forwarded && (err != nil || !self):
-		return Resolution{}, false, errSecondHop(x)
-	case err != nil:
-		return Resolution{}, false, errNoLeader(writes, err)
-	case !self:
-		return ask(ctx, address)
-	}
+// asLeader resolves a request on this host, which leads the pool as far as it knows.
+func (r *Router) asLeader(ctx context.Context, x *httpx.Exchange, writes bool) attempt {
 	credential, proved, err := r.preauthenticate(x)
 	if err != nil {
-		return Resolution{}, false, err
+		return attempt{err: err}
 	}
 	view, err := r.Store.View(ctx)
 	switch {
 	case err == nil && proved:
 		principal, err := credential.Principal(view)
-		return Resolution{Principal: principal, View: view}, false, err
+		return attempt{res: Resolution{Principal: principal, View: view}, err: err}
 	case err == nil:
 		res, err := r.authenticate(x, view)
-		return res, false, err
+		return attempt{res: res, err: err}
 	case !errors.Is(err, spec.ErrUnavailable):
-		return Resolution{}, false, err
-	case forwarded:
-		return Resolution{}, false, errSecondHop(x)
+		return attempt{err: err}
+	case forwarded(x):
+		return attempt{err: errSecondHop(x)}
 	}
-	return Resolution{}, false, retryableError{errNoLeader(writes, err)} // it led a moment ago
+	return attempt{err: errNoLeader(writes, err), again: true} // it led a moment ago
 }
 
 // preauthenticate checks the credentials with the leader's own copy of the state, which holds every key that was
@@ -98,6 +92,15 @@ func (r *Router) preauthenticate(x *httpx.Exchange) (c auth.Credential, proved b
 	return c, true, err
 }
 
+// forwarded reports whether another host has forwarded the request. That host tries again when it knows the leader.
+func forwarded(x *httpx.Exchange) bool { return x.Request.Header.Get(httpx.HeaderForwarded) != "" }
+
+// errSecondHop refuses a forwarded request on a host that does not lead.
+func errSecondHop(x *httpx.Exchange) error {
+	x.Header().Set(httpx.HeaderNotLeader, "true")
+	return wire.Errorf(wire.Server, "Nothing was done: the request was forwarded to this host, which does not lead the pool now. Try again.")
+}
+
 // errNoLeader explains to a reader why there is no leader to answer. The packages below speak of writes and say that
 // nothing was recorded, which is no news to a reader.
 func errNoLeader(writes bool, err error) error {
@@ -106,10 +109,4 @@ func errNoLeader(writes bool, err error) error {
 	}
 	return wire.Errorf(wire.Server, "The pool has no leader that this host can reach: more than half of its servers are away, or "+
 		"they are choosing one. Try again; it goes on by itself. GET /v1/hosts?stale=true shows what this host still knows.")
-}
-
-// errSecondHop refuses a request that another host has forwarded already: that host tries again when it knows the leader.
-func errSecondHop(x *httpx.Exchange) error {
-	x.Header().Set(httpx.HeaderNotLeader, "true")
-	return wire.Errorf(wire.Server, "Nothing was done: the request was forwarded to this host, which does not lead the pool now. Try again.")
 }

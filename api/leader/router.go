@@ -20,6 +20,10 @@ type Leadership interface {
 	// Leader is the address (host:port) of the leader, and whether that is this host. During an election it waits for
 	// the outcome, at most 5 s or as long as ctx lasts, then the error is spec.ErrUnavailable.
 	Leader(ctx context.Context) (address string, self bool, err error)
+	// CallLeader calls try with the leader. When try answers that it may be repeated, and while there is no leader, it tries
+	// again, with a pause that grows: for 5 s, or as long as ctx lasts. The error is that of the last try; when that found no
+	// leader, spec.ErrUnavailable.
+	CallLeader(ctx context.Context, try func(ctx context.Context, address string, self bool) (again bool, err error)) error
 }
 
 // LocalState is the copy of the state on this host.
@@ -92,10 +96,7 @@ func (r *Router) Resolve(x *httpx.Exchange, mode Mode, writes bool) (res Resolut
 			}
 		}
 	}
-	return r.onLeader(x, writes, func(ctx context.Context, address string) (Resolution, bool, error) {
-		err := r.forward(x, address, writes)
-		return Resolution{}, err == nil, err
-	})
+	return r.onLeader(x, writes, func(address string) attempt { return r.forward(x, address, writes) })
 }
 
 // StaleRequested reports whether a request asks for ?stale=true.

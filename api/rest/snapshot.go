@@ -9,7 +9,7 @@ import (
 	"pinion/api/leader"
 )
 
-// snapshot sends the state as a file that tells by itself whether it is whole.
+// snapshot sends the state as a file that carries a checksum.
 func (a *API) snapshot(x *httpx.Exchange, _ leader.Resolution) error {
 	if a.Admin.Snapshots == nil {
 		return errNotConfigured("saving snapshots")
@@ -23,8 +23,8 @@ func (a *API) snapshot(x *httpx.Exchange, _ leader.Resolution) error {
 	panic(http.ErrAbortHandler)
 }
 
-// digestView is the checksum of a server's state.
-type digestView struct {
+// checksumView is the checksum of a server's state.
+type checksumView struct {
 	Index  uint64 `json:"index"`  // of the last change in the state
 	SHA256 string `json:"sha256"` // of the state as a snapshot writes it: equal states have equal sums
 	Server bool   `json:"server"` // always true: a host that is no server has no state
@@ -37,5 +37,5 @@ func (a *API) checksum(x *httpx.Exchange, res leader.Resolution) error {
 	if err := res.View.WriteSnapshot(sum); err != nil {
 		return err
 	}
-	return reply(x, digestView{Index: res.View.Index(), SHA256: hex.EncodeToString(sum.Sum(nil)), Server: true})
+	return reply(x, checksumView{Index: res.View.Index(), SHA256: hex.EncodeToString(sum.Sum(nil)), Server: true})
 }

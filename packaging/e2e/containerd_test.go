@@ -9,15 +9,15 @@ import (
 	"github.com/containerd/containerd/v2/client"
 	"github.com/containerd/containerd/v2/pkg/namespaces"
 
-	"pinion/node/ctrd"
-	"pinion/node/ctrd/ctrdtest"
+	"pinion/node/containerd/containerdtest"
+	"pinion/node/containerd/daemon"
 )
 
 // TestAHostCanUseTheMachinesOwnContainerd runs a task on a containerd that Pinion did not start, and leaves nothing in
 // it; the daemon is still there afterwards.
 func TestAHostCanUseTheMachinesOwnContainerd(t *testing.T) {
-	tools := ctrdtest.FindTools(t)
-	daemon, err := ctrd.StartDaemon(t.Context(), ctrd.DaemonConfig{Containerd: tools.Containerd, Shim: tools.Shim, Runc: tools.Runc, Dir: t.TempDir(), Log: slog.New(slog.DiscardHandler)})
+	tools := containerdtest.FindTools(t)
+	daemon, err := daemon.Start(t.Context(), daemon.Config{Containerd: tools.Containerd, Shim: tools.Shim, Runc: tools.Runc, Dir: t.TempDir(), Log: slog.New(slog.DiscardHandler)})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -10,7 +10,7 @@ import (
 	"github.com/google/go-containerregistry/pkg/v1"
 	"github.com/google/go-containerregistry/pkg/v1/mutate"
 
-	"pinion/node/ctrd/ctrdtest"
+	"pinion/node/containerd/containerdtest"
 )
 
 // shared is the host that most tests share: eight simulated H100s, and a registry that stands in for Docker Hub.
@@ -82,8 +82,8 @@ func (teardownTB) Errorf(format string, args ...any) {
 // registry configuration that makes it the mirror of docker.io: so the documents' images go in verbatim.
 func startDockerHub(t testing.TB) string {
 	t.Helper()
-	busybox := withConfig(t, ctrdtest.Busybox(t), func(c *v1.Config) { c.Env = []string{"PATH=/usr/sbin:/usr/bin:/sbin:/bin"} })
-	address := ctrdtest.Registry(t, map[string]v1.Image{
+	busybox := withConfig(t, containerdtest.Busybox(t), func(c *v1.Config) { c.Env = []string{"PATH=/usr/sbin:/usr/bin:/sbin:/bin"} })
+	address := containerdtest.Registry(t, map[string]v1.Image{
 		"nvidia/cuda:9.0-base":                        busybox,
 		"nvidia/cuda:11.0-cudnn8-runtime-ubuntu20.04": busybox,
 		"library/busybox:latest":                      busybox,

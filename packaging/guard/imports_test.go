@@ -52,7 +52,7 @@ var floors = map[string][]string{
 	"node": {
 		".",
 		"task",
-		"containerd ctrd network logs proxy metadata runtime/fake runtime/runtimetest",
+		"containerd network logs proxy metadata runtime/fake runtime/runtimetest",
 		"containerd/daemon containerd/images containerd/cgroup gpulock",
 		"runtime",
 		"backoff datadir machine",

@@ -33,9 +33,6 @@ var (
 	pendingFiles     = []string{}
 	pendingFunctions = []string{}
 	pendingTypes     = []string{
-		"node/ctrd.Runtime",
-		"node/ctrd.specBuilder",
-		"node/ctrd.startOperation",
 		"raftfsm.View",
 		"raftfsm.tx",
 		"server.Member",

@@ -10,7 +10,8 @@ import (
 	"pinion/gpu/nvml"
 	"pinion/gpu/sim"
 	"pinion/node"
-	"pinion/node/ctrd"
+	"pinion/node/containerd"
+	"pinion/node/containerd/daemon"
 	"pinion/node/logs"
 	"pinion/node/machine"
 	"pinion/node/network"
@@ -36,20 +37,20 @@ func (h *host) openGPUs(context.Context) (err error) {
 }
 
 func (h *host) openRuntime(ctx context.Context) (err error) {
-	address := h.config.Containerd
+	address, snapshotter := h.config.Containerd, "" // a host's daemon is asked for its best
 	if err := h.dir.SetContainerd(address); err != nil {
 		return err
 	}
 	if address == "" {
-		daemon, err := ctrd.StartDaemon(ctx, h.daemonConfig())
+		own, err := daemon.Start(ctx, h.daemonConfig())
 		if err != nil {
 			return err
 		}
-		h.onClose(daemon.Close)
-		address = daemon.Address()
+		h.onClose(own.Close)
+		address, snapshotter = own.Address(), own.Snapshotter()
 	}
 	h.logs = logs.NewStore(h.dir.Join("logs"))
-	if h.runtime, err = ctrd.Open(ctx, h.runtimeConfig(address)); err != nil {
+	if h.runtime, err = containerd.Open(ctx, h.runtimeConfig(address, snapshotter)); err != nil {
 		return err
 	}
 	h.onClose(h.runtime.Close)
@@ -63,13 +64,13 @@ func (h *host) openRuntime(ctx context.Context) (err error) {
 	return nil
 }
 
-func (h *host) daemonConfig() ctrd.DaemonConfig {
-	return ctrd.DaemonConfig{Containerd: h.tools.Containerd, Shim: h.tools.Shim, Runc: h.tools.Runc, Dir: h.dir.Join("containerd"), Log: h.log}
+func (h *host) daemonConfig() daemon.Config {
+	return daemon.Config{Containerd: h.tools.Containerd, Shim: h.tools.Shim, Runc: h.tools.Runc, Dir: h.dir.Join("containerd"), Log: h.log}
 }
 
-func (h *host) runtimeConfig(address string) ctrd.Config {
-	c := ctrd.Config{
-		Address: address, Logger: h.tools.Logger, Logs: h.logs.Path, Dir: h.dir.Join("runtime"),
+func (h *host) runtimeConfig(address, snapshotter string) containerd.Config {
+	c := containerd.Config{
+		Address: address, Snapshotter: snapshotter, Logger: h.tools.Logger, Logs: h.logs.Path, Dir: h.dir.Join("runtime"),
 		RegistryConfig: h.config.RegistryConfig, BuiltinBinary: h.self, Log: h.log,
 	}
 	if h.config.Containerd == "" {

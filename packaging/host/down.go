@@ -7,7 +7,8 @@ import (
 	"log/slog"
 
 	"pinion/api/cli"
-	"pinion/node/ctrd"
+	"pinion/node/containerd"
+	"pinion/node/containerd/daemon"
 	"pinion/node/datadir"
 	"pinion/node/logs"
 	"pinion/node/network"
@@ -41,16 +42,17 @@ func (h *host) removeContainers(ctx context.Context) (err error) {
 		return err
 	}
 	h.config.Containerd = address
+	snapshotter := ""
 	if address == "" {
-		daemon, startErr := ctrd.StartDaemon(ctx, h.daemonConfig())
+		own, startErr := daemon.Start(ctx, h.daemonConfig())
 		if startErr != nil {
 			return startErr
 		}
-		defer func() { err = errors.Join(err, daemon.Stop(ctx)) }()
-		address = daemon.Address()
+		defer func() { err = errors.Join(err, own.Stop(ctx)) }()
+		address, snapshotter = own.Address(), own.Snapshotter()
 	}
 	h.logs = logs.NewStore(h.dir.Join("logs"))
-	runtime, err := ctrd.Open(ctx, h.runtimeConfig(address))
+	runtime, err := containerd.Open(ctx, h.runtimeConfig(address, snapshotter))
 	if err != nil {
 		return err
 	}

@@ -14,7 +14,7 @@ import (
 	"pinion/api/cli"
 	"pinion/gpu"
 	"pinion/node"
-	"pinion/node/ctrd"
+	"pinion/node/containerd"
 	"pinion/node/datadir"
 	"pinion/node/logs"
 	"pinion/node/machine"
@@ -41,7 +41,7 @@ type host struct {
 	address  machine.Addresses
 	self     string // path of this binary: the built-in image and the simulated nvidia-smi are made of it
 	tools    bundle.Tools
-	runtime  *ctrd.Runtime
+	runtime  *containerd.Runtime
 	logs     *logs.Store
 	network  *network.Bridge
 	gpus     gpu.Source

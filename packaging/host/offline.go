@@ -78,7 +78,7 @@ func InspectSnapshot(out io.Writer, file string, asJSON bool) error {
 	if asJSON {
 		return json.NewEncoder(out).Encode(info)
 	}
-	_, err = fmt.Fprintf(out, "pool %s of %s, incarnation %d, change %d: %d hosts, %d clusters, %d task definitions, %d tasks, %d keys; whole\n",
+	_, err = fmt.Fprintf(out, "pool %s of %s, incarnation %d, change %d: %d hosts, %d clusters, %d task definitions, %d tasks, %d keys; checksum OK\n",
 		info.Pool, info.CreatedAt.Format(time.DateTime), info.Incarnation, info.Index, info.Hosts, info.Clusters, info.Definitions, info.Tasks, info.Keys)
 	return err
 }

@@ -15,7 +15,7 @@ import (
 
 	v1 "github.com/google/go-containerregistry/pkg/v1"
 
-	"pinion/node/ctrd/ctrdtest"
+	"pinion/node/containerd/containerdtest"
 	"pinion/packaging/testbed"
 )
 
@@ -149,11 +149,11 @@ func (p *pool) logOutputs(t *testing.T) {
 
 // startRegistry starts a registry on this machine with the images of the tests, all of them busybox inside.
 func startRegistry(t *testing.T) (address string) {
-	busybox := ctrdtest.Configured(t, ctrdtest.Busybox(t), func(c *v1.ConfigFile) { c.Config.Env = []string{"PATH=/bin"} })
-	tensorflow := ctrdtest.Configured(t, busybox, func(c *v1.ConfigFile) {
+	busybox := containerdtest.Configured(t, containerdtest.Busybox(t), func(c *v1.ConfigFile) { c.Config.Env = []string{"PATH=/bin"} })
+	tensorflow := containerdtest.Configured(t, busybox, func(c *v1.ConfigFile) {
 		c.Config.Cmd = []string{"sh", "-c", "trap 'exit 0' TERM; nvidia-smi -L; while :; do usleep 100000; done"}
 	})
-	return ctrdtest.Registry(t, map[string]v1.Image{
+	return containerdtest.Registry(t, map[string]v1.Image{
 		"library/busybox:latest":          busybox,
 		"nvidia/cuda:9.0-base":            busybox,
 		"brentley/tensorflow-gpu:8904d11": tensorflow,

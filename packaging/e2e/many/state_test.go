@@ -51,7 +51,7 @@ func (p *pool) stateDifference() string {
 			Index  uint64 `json:"index"`
 			SHA256 string `json:"sha256"`
 		}
-		status, err := p.do(h, "GET", "admin/digest", "", &digest)
+		status, err := p.do(h, "GET", "admin/checksum", "", &digest)
 		switch {
 		case err != nil:
 			return fmt.Sprintf("%s: %v", h.Name, err)

@@ -1,0 +1,57 @@
+package ecs
+
+import (
+	"errors"
+	"slices"
+	"strings"
+	"testing"
+
+	"pinion/api/ecs/field"
+	"pinion/raftfsm/spec"
+)
+
+func TestStrategiesAreWrittenInOneForm(t *testing.T) {
+	got, err := parseStrategies([]spec.PlacementStrategy{
+		{Type: "spread", Field: "attribute:ecs.availability-zone"}, {Type: "spread", Field: "host"}, {Type: "binpack", Field: "MEMORY"},
+		{Type: "binpack", Field: "gpu"}, {Type: "random", Field: "x"},
+	})
+	want := []spec.PlacementStrategy{
+		{Type: "spread", Field: "attribute:ecs.availability-zone"}, {Type: "spread", Field: "instanceId"}, {Type: "binpack", Field: "memory"},
+		{Type: "binpack", Field: "gpu"}, {Type: "random"},
+	}
+	if err != nil || !slices.Equal(got, want) {
+		t.Errorf("%v, %v", got, err)
+	}
+}
+
+func TestStrategiesAreChecked(t *testing.T) {
+	for _, c := range []struct {
+		strategies []spec.PlacementStrategy
+		path, says string
+	}{
+		{[]spec.PlacementStrategy{{Type: "pack"}}, "placementStrategy[0].type", `"pack"`},
+		{[]spec.PlacementStrategy{{Type: "random"}, {Type: "binpack", Field: "disk"}}, "placementStrategy[1].field", `"disk"`},
+		{[]spec.PlacementStrategy{{Type: "spread"}}, "placementStrategy[0].field", "attribute:NAME"},
+		{[]spec.PlacementStrategy{{Type: "spread", Field: "attribute:"}}, "placementStrategy[0].field", `"attribute:"`},
+		{make([]spec.PlacementStrategy, 6), "placementStrategy", "at most 5 items, not 6"},
+	} {
+		_, err := parseStrategies(c.strategies)
+		wrong, ok := errors.AsType[*field.Error](err)
+		if !ok || wrong.Path != c.path || !strings.Contains(wrong.Message, c.says) {
+			t.Errorf("%v: %v, want what is wrong with %s: %s", c.strategies, err, c.path, c.says)
+		}
+	}
+}
+
+func TestArraysAndCountsAreChecked(t *testing.T) {
+	for text, want := range map[string][2]int{"0-99": {0, 100}, "7-7": {7, 1}, "10-12": {10, 3}} {
+		if from, count, err := parseArray(text); err != nil || [2]int{from, count} != want {
+			t.Errorf("%s: %d, %d, %v", text, from, count, err)
+		}
+	}
+	for _, bad := range []string{"", "5", "-1-2", "2-1", "0-9999999999", "a-b"} {
+		if _, _, err := parseArray(bad); err == nil {
+			t.Errorf("%q is taken", bad)
+		}
+	}
+}

@@ -1,0 +1,26 @@
+package cgroup
+
+import "testing"
+
+func TestGroupMountsAreFound(t *testing.T) {
+	got := parseGroupMounts("31 23 0:28 / /sys/fs/cgroup rw - tmpfs tmpfs rw,mode=755\n" +
+		"32 31 0:29 / /sys/fs/cgroup/cpu,cpuacct rw,relatime shared:9 - cgroup cgroup rw,cpu,cpuacct\n" +
+		"40 31 0:37 / /sys/fs/cgroup/systemd rw - cgroup cgroup rw,xattr,name=systemd\n" +
+		"41 31 0:38 / /sys/fs/cgroup/unified rw - cgroup2 cgroup2 rw\n")
+	for controller, want := range map[string]string{
+		"cpu": "/sys/fs/cgroup/cpu,cpuacct", "cpuacct": "/sys/fs/cgroup/cpu,cpuacct",
+		"name=systemd": "/sys/fs/cgroup/systemd", "": "/sys/fs/cgroup/unified",
+	} {
+		if got[controller] != want {
+			t.Errorf("%q is at %q, want %q", controller, got[controller], want)
+		}
+	}
+}
+
+func TestSharesBecomeWeights(t *testing.T) {
+	for shares, want := range map[int64]int64{2: 1, 1024: 39, 262144: 10000, 1 << 30: 10000} {
+		if got := cpuWeight(shares); got != want {
+			t.Errorf("%d: %d, want %d", shares, got, want)
+		}
+	}
+}

@@ -1,0 +1,32 @@
+package cgroup
+
+import (
+	"context"
+	"fmt"
+	"syscall"
+
+	"pinion/node/backoff"
+)
+
+// Empty kills what runs in a container's cgroup, waits until it is gone, and removes the group. A process that hangs in
+// the kernel keeps it waiting: whatever the process holds is not free before.
+func Empty(ctx context.Context, m Manager, group string) error {
+	if group == "" {
+		return nil
+	}
+	for poll := (backoff.Poll{}); ; {
+		pids, err := m.Processes(group)
+		if err != nil {
+			return fmt.Errorf("cgroup %s: %w", group, err)
+		}
+		if len(pids) == 0 {
+			return m.Remove(group)
+		}
+		for _, pid := range pids {
+			syscall.Kill(pid, syscall.SIGKILL)
+		}
+		if err := poll.Wait(ctx); err != nil {
+			return fmt.Errorf("processes %v of cgroup %s do not end: %w", pids, group, err)
+		}
+	}
+}

@@ -1,0 +1,50 @@
+package cgroup
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"strconv"
+)
+
+// v2 is cgroup version 2: one tree.
+type v2 struct{ root string }
+
+func (g v2) CreateTask(group string, l Limits) error {
+	dir := g.root + group
+	if err := os.MkdirAll(dir, 0o755); err != nil {
+		return fmt.Errorf("task's cgroup: %w", err)
+	}
+	for _, parent := range []string{g.root, filepath.Dir(dir)} {
+		for _, controller := range []string{"+cpu", "+memory"} {
+			if err := writeGroupFile(parent, "cgroup.subtree_control", controller); err != nil {
+				return fmt.Errorf("task's cgroup: %s: %w", parent, err)
+			}
+		}
+	}
+	settings := [][2]string{{"cpu.weight", strconv.FormatInt(cpuWeight(max(l.shares, MinShares)), 10)}}
+	if l.cpuUnits > 0 {
+		settings = append(settings, [2]string{"cpu.max", fmt.Sprintf("%d %d", l.quota(), quotaPeriod)})
+	}
+	if l.memoryMiB > 0 {
+		settings = append(settings, [2]string{"memory.max", strconv.FormatInt(l.memoryMiB<<20, 10)})
+	}
+	for _, s := range settings {
+		if err := writeGroupFile(dir, s[0], s[1]); err != nil {
+			return fmt.Errorf("task's cgroup: %w", err)
+		}
+	}
+	return nil
+}
+
+func (g v2) OOMKills(group string) int {
+	return readCounter(g.root+group+"/memory.events", "oom_kill")
+}
+
+func (g v2) Processes(group string) ([]int, error) { return listProcesses(g.root + group) }
+
+func (g v2) Remove(group string) error { return removeGroup(g.root + group) }
+
+func (g v2) Unified() bool { return true }
+
+func (g v2) CanLimitSwap() bool { return true }

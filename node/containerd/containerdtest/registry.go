@@ -1,0 +1,47 @@
+package containerdtest
+
+import (
+	"io"
+	"log"
+	"net/http"
+	"net/http/httptest"
+	"runtime"
+	"strings"
+	"testing"
+
+	"github.com/google/go-containerregistry/pkg/name"
+	"github.com/google/go-containerregistry/pkg/registry"
+	v1 "github.com/google/go-containerregistry/pkg/v1"
+	"github.com/google/go-containerregistry/pkg/v1/remote"
+)
+
+const goarch = runtime.GOARCH
+
+// Registry serves images by name ("team/app:1") on 127.0.0.1 until the test ends, and answers its host:port.
+func Registry(t testing.TB, images map[string]v1.Image) (addr string) {
+	t.Helper()
+	return Serve(t, nil, images)
+}
+
+// Serve is Registry with a say in every request after the images are in place: guard wraps the registry's handler.
+func Serve(t testing.TB, guard func(http.Handler) http.Handler, images map[string]v1.Image) (addr string) {
+	t.Helper()
+	var handler http.Handler = registry.New(registry.Logger(log.New(io.Discard, "", 0)))
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { handler.ServeHTTP(w, r) }))
+	t.Cleanup(server.CloseClientConnections)
+	t.Cleanup(server.Close)
+	addr = strings.TrimPrefix(server.URL, "http://")
+	for ref, img := range images {
+		target, err := name.ParseReference(addr+"/"+ref, name.Insecure)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := remote.Write(target, img); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if guard != nil {
+		handler = guard(handler)
+	}
+	return addr
+}

@@ -1,0 +1,135 @@
+// Package daemon runs and supervises a containerd of Pinion's own.
+package daemon
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"sync"
+	"time"
+)
+
+// Config says which containerd to run and where it keeps its things. Everything is required.
+type Config struct {
+	Containerd, Shim, Runc string // paths of the binaries
+	Dir                    string // root, state, socket, config and log go here; made when missing
+	Log                    *slog.Logger
+}
+
+const (
+	startTimeout      = 30 * time.Second       // from starting containerd to its first answer
+	stopTimeout       = 10 * time.Second       // from SIGTERM to SIGKILL
+	respawnResetAfter = 30 * time.Second       // a daemon that lived this long is restarted without delay
+	respawnMin        = 100 * time.Millisecond // after a daemon that did not
+	respawnMax        = 5 * time.Second
+	socketName        = "containerd.sock"
+	configName        = "config.toml"
+	pidName           = "containerd.pid"
+	logName           = "containerd.log"
+)
+
+// Daemon is a supervised containerd: when it dies it is started again. The process and the tasks on it survive the end of
+// Pinion, however it ends; the next Start with the same directory takes the running daemon over.
+type Daemon struct {
+	config      Config
+	snapshotter string
+	cancel      context.CancelFunc // ends the supervision
+	supervision sync.WaitGroup
+
+	mu      sync.Mutex
+	current *process
+}
+
+// Start takes over the daemon that runs in c.Dir, or starts one, and returns when it answers. A running daemon
+// of another version or with another configuration is replaced; tasks do not notice.
+func Start(ctx context.Context, c Config) (*Daemon, error) {
+	dir, err := filepath.Abs(c.Dir)
+	if err != nil {
+		return nil, fmt.Errorf("containerd: %w", err)
+	}
+	c.Dir = dir
+	if err := os.MkdirAll(c.Dir, 0o711); err != nil {
+		return nil, fmt.Errorf("containerd: %w", err)
+	}
+	d := &Daemon{config: c}
+	var warning string
+	if d.snapshotter, warning = chooseSnapshotter(c.Dir); warning != "" {
+		c.Log.Warn("containerd: " + warning)
+	}
+	changed, err := writeConfig(c, d.snapshotter)
+	if err != nil {
+		return nil, fmt.Errorf("containerd: %w", err)
+	}
+	if d.current, err = d.takeOver(ctx, changed); err != nil {
+		return nil, err
+	}
+	if d.current == nil {
+		if d.current, err = d.spawn(ctx); err != nil {
+			return nil, err
+		}
+	}
+	supervised, cancel := context.WithCancel(context.WithoutCancel(ctx))
+	d.cancel = cancel
+	d.supervision.Go(func() { d.supervise(supervised) })
+	return d, nil
+}
+
+// Address is the path of the daemon's socket.
+func (d *Daemon) Address() string { return filepath.Join(d.config.Dir, socketName) }
+
+// Snapshotter is the snapshotter that the daemon was configured with: overlayfs, or native where that does not work.
+func (d *Daemon) Snapshotter() string { return d.snapshotter }
+
+// Close ends the supervision: the daemon and its tasks run on.
+func (d *Daemon) Close() error {
+	d.cancel()
+	d.supervision.Wait()
+	return nil
+}
+
+// Stop ends the supervision and the daemon; its tasks run on. It sends SIGTERM first, and SIGKILL after ten seconds or when
+// ctx ends.
+func (d *Daemon) Stop(ctx context.Context) error {
+	d.Close()
+	if err := d.current.stop(ctx, stopTimeout); err != nil {
+		return fmt.Errorf("stop containerd (pid %d): %w", d.current.pid, err)
+	}
+	os.Remove(filepath.Join(d.config.Dir, pidName)) // without it the socket tells
+	return nil
+}
+
+// supervise starts the daemon again whenever it dies: at once after a long life, else after a pause that doubles.
+func (d *Daemon) supervise(ctx context.Context) {
+	pause := time.Duration(0)
+	for {
+		born := time.Now()
+		select {
+		case <-ctx.Done():
+			return
+		case <-d.current.exited:
+		}
+		if time.Since(born) > respawnResetAfter {
+			pause = 0
+		}
+		d.config.Log.Error("containerd died; starting it again, tasks run on", "pid", d.current.pid, "pause", pause)
+		for {
+			select {
+			case <-ctx.Done():
+				return
+			case <-time.After(pause):
+			}
+			pause = min(max(2*pause, respawnMin), respawnMax)
+			next, err := d.spawn(ctx)
+			if err == nil {
+				d.config.Log.Info("containerd is back", "pid", next.pid)
+				d.mu.Lock()
+				d.current = next
+				d.mu.Unlock()
+				break
+			}
+			d.config.Log.Error("containerd does not start; trying again", "error", err, "pause", pause)
+		}
+	}
+}

@@ -1,0 +1,40 @@
+package containerd
+
+import (
+	"context"
+
+	"github.com/containerd/containerd/v2/core/snapshots"
+	"github.com/containerd/errdefs"
+)
+
+// sweepOrphans removes what a crash in the middle of Start or Remove has left without its container: snapshots, and the
+// notes about when it was started.
+func (r *Runtime) sweepOrphans(ctx context.Context) error {
+	records, err := r.client.ContainerService().List(ctx)
+	if err != nil {
+		return err
+	}
+	known := map[string]bool{}
+	for _, record := range records {
+		known[record.ID] = true
+	}
+	var stale []string
+	err = r.snapshots().Walk(ctx, func(_ context.Context, info snapshots.Info) error {
+		if info.Kind == snapshots.KindActive && !known[info.Name] {
+			stale = append(stale, info.Name)
+		}
+		return nil
+	}, "labels."+quoted(labelTask))
+	if err != nil {
+		return err
+	}
+	for _, name := range stale {
+		if err := r.snapshots().Remove(ctx, name); err != nil && !errdefs.IsNotFound(err) {
+			return err
+		}
+	}
+	if err := r.shims.unpinStale(ctx, known); err != nil {
+		return err
+	}
+	return r.started.removeStale(known)
+}

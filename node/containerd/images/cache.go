@@ -1,0 +1,133 @@
+package images
+
+import (
+	"context"
+	"fmt"
+	"sync"
+
+	containerd "github.com/containerd/containerd/v2/client"
+	"github.com/containerd/containerd/v2/core/images"
+	"github.com/containerd/errdefs"
+	"github.com/distribution/reference"
+	"github.com/opencontainers/image-spec/identity"
+	ocispec "github.com/opencontainers/image-spec/specs-go/v1"
+
+	"pinion/node/runtime"
+)
+
+// Unpacked is what containers need of an image that is present and unpacked.
+type Unpacked struct {
+	Config  ocispec.ImageConfig
+	ChainID string // the snapshot that containers' file systems start from
+}
+
+// cache remembers the images in use by digest, so that a start reads nothing of an image.
+type cache struct {
+	client      *containerd.Client
+	snapshotter string
+
+	mu       sync.Mutex
+	byDigest map[string]*Unpacked
+}
+
+// load answers a pulled image.
+func (c *cache) load(ctx context.Context, i runtime.Image) (*Unpacked, error) {
+	if known := c.get(i.Digest); known != nil {
+		return known, nil
+	}
+	name, err := pinnedName(i)
+	if err != nil {
+		return nil, err
+	}
+	stored, err := c.client.ImageService().Get(ctx, name)
+	if errdefs.IsNotFound(err) {
+		return nil, fmt.Errorf("image %s (%s) is not on this host any more; run the task again to pull it", i.Ref, i.Digest)
+	}
+	if err != nil {
+		return nil, err
+	}
+	return c.add(ctx, stored)
+}
+
+func (c *cache) get(digest string) *Unpacked {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.byDigest[digest]
+}
+
+// add reads what containers need of an image.
+func (c *cache) add(ctx context.Context, stored images.Image) (*Unpacked, error) {
+	full := containerd.NewImage(c.client, stored)
+	diffIDs, err := full.RootFS(ctx)
+	if err != nil {
+		return nil, err
+	}
+	spec, err := full.Spec(ctx)
+	if err != nil {
+		return nil, err
+	}
+	added := &Unpacked{Config: spec.Config, ChainID: identity.ChainID(diffIDs).String()}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.byDigest[stored.Target.Digest.String()] = added
+	return added, nil
+}
+
+// evict makes the next load look again.
+func (c *cache) evict(i runtime.Image) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	delete(c.byDigest, i.Digest)
+}
+
+// lookup answers an image that is on this host under name, ready for use; nil when it is not.
+func (c *cache) lookup(ctx context.Context, name string) (*images.Image, error) {
+	stored, err := c.client.ImageService().Get(ctx, name)
+	if errdefs.IsNotFound(err) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	if c.get(stored.Target.Digest.String()) != nil {
+		return &stored, nil
+	}
+	full := containerd.NewImage(c.client, stored)
+	unpacked, err := full.IsUnpacked(ctx, c.snapshotter)
+	if errdefs.IsNotFound(err) {
+		return nil, nil // some of its content is gone, or it is for another platform: pull it again
+	}
+	if err != nil {
+		return nil, err
+	}
+	if !unpacked {
+		if err := full.Unpack(ctx, c.snapshotter); err != nil {
+			return nil, fmt.Errorf("unpack image %s: %w", name, err)
+		}
+	}
+	_, err = c.add(ctx, stored)
+	return &stored, err
+}
+
+// pinDigest gives an image a second name by its digest, which stays when a tag moves on, so that containers that are about
+// to start from it still can.
+func (c *cache) pinDigest(ctx context.Context, i runtime.Image, target ocispec.Descriptor) error {
+	name, err := pinnedName(i)
+	if err != nil {
+		return err
+	}
+	_, err = c.client.ImageService().Create(ctx, images.Image{Name: name, Target: target})
+	if errdefs.IsAlreadyExists(err) {
+		return nil
+	}
+	return err
+}
+
+// pinnedName is "registry/repository@digest".
+func pinnedName(i runtime.Image) (string, error) {
+	named, err := reference.ParseDockerRef(i.Ref)
+	if err != nil {
+		return "", fmt.Errorf("image %s: %w", i.Ref, err)
+	}
+	return reference.TrimNamed(named).String() + "@" + i.Digest, nil
+}

@@ -1,0 +1,61 @@
+package images
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"strings"
+
+	"github.com/containerd/containerd/v2/core/content"
+	"github.com/containerd/platforms"
+	ocispec "github.com/opencontainers/image-spec/specs-go/v1"
+)
+
+// platformsOfIndex lists what an image index offers.
+func platformsOfIndex(raw []byte) []ocispec.Platform {
+	var index ocispec.Index
+	if json.Unmarshal(raw, &index) != nil {
+		return nil
+	}
+	var found []ocispec.Platform
+	for _, m := range index.Manifests {
+		if m.Platform != nil && m.Platform.OS != "unknown" { // unknown marks attestations
+			found = append(found, *m.Platform)
+		}
+	}
+	return found
+}
+
+// platformOfConfig is the one platform that an image without index is for.
+func platformOfConfig(raw []byte) []ocispec.Platform {
+	var config ocispec.Image
+	if json.Unmarshal(raw, &config) != nil || config.Architecture == "" {
+		return nil
+	}
+	return []ocispec.Platform{config.Platform}
+}
+
+// platformMismatchError is the error of an image for another kind of machine.
+type platformMismatchError struct{ platforms []ocispec.Platform }
+
+func (e *platformMismatchError) Error() string {
+	names := make([]string, len(e.platforms))
+	for i, p := range e.platforms {
+		names[i] = platforms.Format(p)
+	}
+	return fmt.Sprintf("the image is for %s, this host is %s", strings.Join(names, ", "), platforms.DefaultString())
+}
+
+// checkPlatform looks at an image's configuration in the content store.
+func checkPlatform(ctx context.Context, store content.Provider, config ocispec.Descriptor) error {
+	raw, err := content.ReadBlob(ctx, store, config)
+	if err != nil {
+		return err
+	}
+	for _, p := range platformOfConfig(raw) {
+		if !platforms.Default().Match(p) {
+			return &platformMismatchError{platforms: []ocispec.Platform{p}}
+		}
+	}
+	return nil
+}

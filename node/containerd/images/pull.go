@@ -1,0 +1,81 @@
+package images
+
+import (
+	"context"
+	"fmt"
+	"strings"
+
+	containerd "github.com/containerd/containerd/v2/client"
+	"github.com/containerd/containerd/v2/core/images"
+	"github.com/containerd/containerd/v2/core/remotes/docker"
+	"github.com/distribution/reference"
+
+	"pinion/node/runtime"
+	"pinion/raftfsm/spec"
+)
+
+// parallelDownloads is how many layers of one image are fetched at once.
+const parallelDownloads = 4
+
+// Pull makes an image present and unpacked. What is here is used when it cannot have changed: a digest, or a tag other
+// than latest. For latest the registry is asked; when it cannot be reached, the one that is here is used and the log
+// says so. Pulls of the same image at the same time are one pull.
+func (s *Store) Pull(ctx context.Context, ref string, progress func(spec.Pull)) (runtime.Image, error) {
+	named, err := reference.ParseDockerRef(ref)
+	if err != nil {
+		return runtime.Image{}, fmt.Errorf("image %q: %w; write it as [registry/]repository[:tag]", ref, err)
+	}
+	name := named.String()
+	if name == builtinName {
+		return s.ensureBuiltin(ctx)
+	}
+	local, err := s.cache.lookup(ctx, name)
+	if err != nil {
+		return runtime.Image{}, fmt.Errorf("image %s: %w", name, err)
+	}
+	if local != nil && !isMutableTag(named) {
+		return toImage(*local), nil
+	}
+	pulled, err := s.pulls.join(ctx, name, progress, func(ctx context.Context, f *sharedPull) (runtime.Image, error) {
+		return s.fetch(ctx, named, f)
+	})
+	if err != nil && local != nil && isUnreachable(err) {
+		s.config.Log.Warn("the registry cannot be reached; using the image that is here", "image", name, "digest", local.Target.Digest, "error", err)
+		return toImage(*local), nil
+	}
+	return pulled, err
+}
+
+func toImage(i images.Image) runtime.Image {
+	return runtime.Image{Ref: i.Name, Digest: i.Target.Digest.String()}
+}
+
+// isMutableTag says whether the name may mean another image tomorrow: latest does by habit.
+func isMutableTag(named reference.Named) bool {
+	return strings.HasSuffix(named.String(), ":latest")
+}
+
+// fetch pulls from the registry.
+func (s *Store) fetch(ctx context.Context, named reference.Named, f *sharedPull) (runtime.Image, error) {
+	registry, err := s.registryFor(ctx, f)
+	if err != nil {
+		return runtime.Image{}, fmt.Errorf("image %s: %w", named, err)
+	}
+	resolver := docker.NewResolver(docker.ResolverOptions{Hosts: registry.hosts})
+	pulled, err := s.config.Client.Pull(ctx, named.String(),
+		containerd.WithResolver(resolver),
+		containerd.WithPullUnpack,
+		containerd.WithPullSnapshotter(s.config.Snapshotter),
+		containerd.WithMaxConcurrentDownloads(parallelDownloads),
+		containerd.WithImageHandlerWrapper(f.watchContent(s.config.Client.ContentStore())),
+	)
+	if err != nil {
+		return runtime.Image{}, s.explainPull(ctx, named, resolver, err)
+	}
+	done := runtime.Image{Ref: named.String(), Digest: pulled.Target().Digest.String()}
+	if err := s.cache.pinDigest(ctx, done, pulled.Target()); err != nil {
+		return runtime.Image{}, fmt.Errorf("image %s: %w", named, err)
+	}
+	_, err = s.cache.add(ctx, pulled.Metadata())
+	return done, err
+}

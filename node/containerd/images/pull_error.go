@@ -1,0 +1,142 @@
+package images
+
+import (
+	"context"
+	"crypto/tls"
+	"crypto/x509"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"net/url"
+	"strings"
+	"syscall"
+
+	"github.com/containerd/containerd/v2/core/images"
+	"github.com/containerd/containerd/v2/core/remotes"
+	"github.com/containerd/containerd/v2/core/remotes/docker"
+	remoteerrors "github.com/containerd/containerd/v2/core/remotes/errors"
+	"github.com/containerd/errdefs"
+	"github.com/distribution/reference"
+	ocispec "github.com/opencontainers/image-spec/specs-go/v1"
+)
+
+// pullError says what went wrong with which image at which registry, and what to do.
+type pullError struct {
+	image, registry string
+	problem, advice string
+	unreachable     bool
+	cause           error
+}
+
+func (e *pullError) Error() string {
+	text := fmt.Sprintf("image %s from registry %s: %s", e.image, e.registry, e.problem)
+	if e.advice != "" {
+		text += "; " + e.advice
+	}
+	return text
+}
+
+func (e *pullError) Unwrap() error { return e.cause }
+
+func isUnreachable(err error) bool {
+	var pull *pullError
+	return errors.As(err, &pull) && pull.unreachable
+}
+
+// explainPull turns the many ways in which a pull fails into words.
+func (s *Store) explainPull(ctx context.Context, named reference.Named, resolver remotes.Resolver, err error) error {
+	if ctx.Err() != nil {
+		return ctx.Err()
+	}
+	e := &pullError{image: named.String(), registry: reference.Domain(named), cause: err, problem: err.Error()}
+	where := s.config.RegistryConfig
+	if where == "" {
+		where = "the registry configuration directory"
+	}
+	var status remoteerrors.ErrUnexpectedStatus
+	var unknownCA x509.UnknownAuthorityError
+	var certificate *tls.CertificateVerificationError
+	var mismatch *platformMismatchError
+	switch {
+	case errors.As(err, &mismatch):
+		e.problem, e.advice = mismatch.Error(), platformAdvice
+	case errors.Is(err, errStalled):
+		e.problem, e.advice, e.unreachable = fmt.Sprintf("it sent nothing for %v", s.config.StallTimeout), "check the network and try again", true
+	case isNetworkError(err):
+		e.problem, e.advice, e.unreachable = "it cannot be reached: "+innermostError(err), "check the network, or name a mirror in "+where+"/certs.d", true
+	case errors.As(err, &unknownCA), errors.As(err, &certificate):
+		e.problem, e.advice = "its certificate is not trusted: "+innermostError(err), "put its CA in "+where+"/certs.d/"+e.registry
+	case errors.Is(err, syscall.ENOSPC), strings.Contains(err.Error(), "no space left on device"):
+		e.problem, e.advice = "there is no space left on this host's disk", "free some, and try again"
+	case errors.Is(err, docker.ErrInvalidAuthorization), errors.As(err, &status) && (status.StatusCode == http.StatusUnauthorized || status.StatusCode == http.StatusForbidden):
+		e.problem, e.advice = "it does not exist there or needs credentials", "check the name, or put credentials in "+where+"/config.json (docker login writes it)"
+	case errors.As(err, &status) && status.StatusCode == http.StatusTooManyRequests:
+		e.problem, e.advice, e.unreachable = "the registry takes no more requests for now", "wait, or put credentials in "+where+"/config.json", true
+	case errors.As(err, &status) && status.StatusCode >= 500:
+		e.problem, e.unreachable = "the registry fails: "+status.Status, true
+	case errdefs.IsNotFound(err):
+		s.explainMissing(ctx, e, named, resolver)
+	}
+	return e
+}
+
+// explainMissing tells an image that is not there from one that has nothing for this kind of machine.
+func (s *Store) explainMissing(ctx context.Context, e *pullError, named reference.Named, resolver remotes.Resolver) {
+	found := offeredPlatforms(ctx, named.String(), resolver)
+	if len(found) == 0 {
+		e.problem, e.advice = "there is no such image", "check its name and tag"
+		return
+	}
+	e.problem, e.advice = (&platformMismatchError{platforms: found}).Error(), platformAdvice
+}
+
+const platformAdvice = "use an image for this host's platform, or a host of the image's"
+
+// offeredPlatforms asks the registry what an image index offers; none when there is none.
+func offeredPlatforms(ctx context.Context, name string, resolver remotes.Resolver) []ocispec.Platform {
+	name, target, err := resolver.Resolve(ctx, name)
+	if err != nil || !images.IsIndexType(target.MediaType) {
+		return nil
+	}
+	fetcher, err := resolver.Fetcher(ctx, name)
+	if err != nil {
+		return nil
+	}
+	raw, err := readBlob(ctx, fetcher, target)
+	if err != nil {
+		return nil
+	}
+	return platformsOfIndex(raw)
+}
+
+// maxDocument bounds the manifests and configurations that are read into memory.
+const maxDocument = 4 << 20
+
+func readBlob(ctx context.Context, fetcher remotes.Fetcher, d ocispec.Descriptor) ([]byte, error) {
+	blob, err := fetcher.Fetch(ctx, d)
+	if err != nil {
+		return nil, err
+	}
+	defer blob.Close()
+	return io.ReadAll(io.LimitReader(blob, maxDocument))
+}
+
+// isNetworkError says whether the registry could not be talked to at all.
+func isNetworkError(err error) bool {
+	var operation *net.OpError
+	var lookup *net.DNSError
+	var request *url.Error
+	return errors.As(err, &operation) || errors.As(err, &lookup) ||
+		errors.As(err, &request) && request.Timeout() || errors.Is(err, io.ErrUnexpectedEOF)
+}
+
+// innermostError is the innermost text of a network error, without the chain of who called whom.
+func innermostError(err error) string {
+	var request *url.Error
+	if errors.As(err, &request) {
+		return request.Err.Error()
+	}
+	return err.Error()
+}

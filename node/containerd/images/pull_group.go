@@ -1,0 +1,125 @@
+package images
+
+import (
+	"context"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/containerd/containerd/v2/core/content"
+	"github.com/containerd/containerd/v2/core/images"
+	ocispec "github.com/opencontainers/image-spec/specs-go/v1"
+
+	"pinion/node/runtime"
+	"pinion/raftfsm/spec"
+)
+
+// progressInterval is how often a pull tells how far it is.
+const progressInterval = 200 * time.Millisecond
+
+// pullGroup are the pulls under way, by image name.
+type pullGroup struct {
+	mu     sync.Mutex
+	byName map[string]*sharedPull
+}
+
+// sharedPull is one pull that any number of callers wait for. It goes on while one of them is there.
+type sharedPull struct {
+	name            string
+	received, total atomic.Int64 // bytes
+	cancel          context.CancelFunc
+	waiters         int // guarded by flights.mu
+	finished        chan struct{}
+	image           runtime.Image
+	err             error
+}
+
+// join waits for the pull of name, and starts it when none is under way. It calls progress from the caller's own
+// goroutine.
+func (fs *pullGroup) join(ctx context.Context, name string, progress func(spec.Pull), pull func(context.Context, *sharedPull) (runtime.Image, error)) (runtime.Image, error) {
+	f := fs.acquire(ctx, name, pull)
+	defer fs.release(f)
+	report := func() {
+		if progress != nil {
+			progress(spec.Pull{Image: name, Done: f.received.Load(), Total: f.total.Load()})
+		}
+	}
+	ticker := time.NewTicker(progressInterval)
+	defer ticker.Stop()
+	for {
+		report()
+		select {
+		case <-ctx.Done():
+			return runtime.Image{}, ctx.Err()
+		case <-f.finished:
+			report()
+			return f.image, f.err
+		case <-ticker.C:
+		}
+	}
+}
+
+func (fs *pullGroup) acquire(ctx context.Context, name string, pull func(context.Context, *sharedPull) (runtime.Image, error)) *sharedPull {
+	fs.mu.Lock()
+	defer fs.mu.Unlock()
+	f := fs.byName[name]
+	if f == nil {
+		pulling, cancel := context.WithCancel(context.WithoutCancel(ctx))
+		f = &sharedPull{name: name, cancel: cancel, finished: make(chan struct{})}
+		fs.byName[name] = f
+		go func() {
+			f.image, f.err = pull(pulling, f)
+			fs.finish(f)
+		}()
+	}
+	f.waiters++
+	return f
+}
+
+func (fs *pullGroup) finish(f *sharedPull) {
+	fs.mu.Lock()
+	defer fs.mu.Unlock()
+	if fs.byName[f.name] == f {
+		delete(fs.byName, f.name)
+	}
+	close(f.finished)
+}
+
+// release ends the pull when nobody waits for it any more.
+func (fs *pullGroup) release(f *sharedPull) {
+	fs.mu.Lock()
+	defer fs.mu.Unlock()
+	if f.waiters--; f.waiters == 0 {
+		f.cancel()
+		if fs.byName[f.name] == f {
+			delete(fs.byName, f.name)
+		}
+	}
+}
+
+// watchContent adds up what belongs to the image, and what of it is here already; the bytes that arrive are counted by
+// the transport. As soon as the image's configuration is here, an image for another kind of machine is refused.
+func (f *sharedPull) watchContent(store content.Store) func(images.Handler) images.Handler {
+	var counted sync.Map
+	return func(next images.Handler) images.Handler {
+		return images.HandlerFunc(func(ctx context.Context, d ocispec.Descriptor) ([]ocispec.Descriptor, error) {
+			children, err := next.Handle(ctx, d)
+			if err == nil && images.IsConfigType(d.MediaType) {
+				err = checkPlatform(ctx, store, d)
+			}
+			for _, child := range children {
+				if images.IsManifestType(child.MediaType) || images.IsIndexType(child.MediaType) {
+					continue
+				}
+				if _, again := counted.LoadOrStore(child.Digest, true); again {
+					continue
+				}
+				f.total.Add(child.Size)
+				if _, err := store.Info(ctx, child.Digest); err == nil {
+					f.received.Add(child.Size)
+				}
+			}
+			return children, err
+		})
+	}
+}

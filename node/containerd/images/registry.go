@@ -1,0 +1,47 @@
+package images
+
+import (
+	"context"
+	"net"
+	"net/http"
+	"path/filepath"
+	"time"
+
+	"github.com/containerd/containerd/v2/core/remotes/docker"
+	"github.com/containerd/containerd/v2/core/remotes/docker/config"
+)
+
+// registry is how one pull reaches registries: credentials, mirrors, certificates and timeouts.
+type registry struct{ hosts docker.RegistryHosts }
+
+// registryFor reads the configuration anew, so that a change counts for the next pull.
+func (s *Store) registryFor(ctx context.Context, f *sharedPull) (*registry, error) {
+	logins, err := readLogins(s.config.RegistryConfig)
+	if err != nil {
+		return nil, err
+	}
+	options := config.HostOptions{
+		Credentials: logins.forHost,
+		UpdateClient: func(client *http.Client) error {
+			client.Transport = s.withStallTimeout(client.Transport, f)
+			return nil
+		},
+	}
+	if s.config.RegistryConfig != "" {
+		options.HostDir = config.HostDirFromRoot(filepath.Join(s.config.RegistryConfig, "certs.d"))
+	}
+	return &registry{hosts: config.ConfigureHosts(ctx, options)}, nil
+}
+
+// withStallTimeout makes a transport give up on a registry that does not answer, and count what it sends.
+func (s *Store) withStallTimeout(transport http.RoundTripper, f *sharedPull) http.RoundTripper {
+	plain, ok := transport.(*http.Transport)
+	if !ok {
+		return transport // it has the timeout already
+	}
+	plain = plain.Clone()
+	plain.DialContext = (&net.Dialer{Timeout: s.config.ConnectTimeout, KeepAlive: 30 * time.Second}).DialContext
+	plain.TLSHandshakeTimeout = s.config.ConnectTimeout
+	plain.ResponseHeaderTimeout = s.config.StallTimeout
+	return &stallTimeoutTransport{next: plain, stall: s.config.StallTimeout, received: &f.received}
+}

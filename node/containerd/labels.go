@@ -1,0 +1,53 @@
+package containerd
+
+import (
+	"encoding/json"
+	"strings"
+	"time"
+
+	"pinion/node/runtime"
+)
+
+// Labels of a container. Nothing of an image's own labels is ever copied here: labels steer the runtime.
+const (
+	labelTask      = "pinion.task"
+	labelContainer = "pinion.container"
+	labelImage     = "pinion.image"
+	labelDigest    = "pinion.digest"
+	labelGPUs      = "pinion.gpus"
+	labelCgroup    = "pinion.cgroup"
+	labelExit      = "pinion.exit" // written once, when the container has ended
+	labelPin       = "pinion.keep" // on the record that keeps a shim, see keepShim
+)
+
+func containerLabels(c runtime.ContainerSpec, group string) map[string]string {
+	return map[string]string{
+		labelTask:      c.Task.ID,
+		labelContainer: c.Def.Name,
+		labelImage:     c.Image.Ref,
+		labelDigest:    c.Image.Digest,
+		labelGPUs:      strings.Join(c.GPUs, ","),
+		labelCgroup:    group,
+	}
+}
+
+// exitRecord is the value of labelExit.
+type exitRecord struct {
+	Code int       `json:"code"`
+	At   time.Time `json:"at"`
+	OOM  bool      `json:"oom,omitempty"`
+	Lost string    `json:"lost,omitempty"`
+}
+
+func recordedExit(labels map[string]string) *runtime.Exit {
+	var e exitRecord
+	if json.Unmarshal([]byte(labels[labelExit]), &e) != nil {
+		return nil
+	}
+	return &runtime.Exit{Code: e.Code, At: e.At, OOM: e.OOM, Lost: e.Lost}
+}
+
+func encodeExit(e runtime.Exit) string {
+	raw, _ := json.Marshal(exitRecord(e))
+	return string(raw)
+}

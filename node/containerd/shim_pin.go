@@ -1,0 +1,54 @@
+package containerd
+
+import (
+	"context"
+	"fmt"
+	containerd "github.com/containerd/containerd/v2/client"
+
+	"github.com/containerd/containerd/v2/core/sandbox"
+	"github.com/containerd/errdefs"
+)
+
+// shimPins are records in containerd that keep shims alive.
+type shimPins struct{ client *containerd.Client }
+
+// pin makes containerd keep the container's shim, and with it the exit code, when it finds at its own start that
+// the container has ended meanwhile. It would reap such a shim as a leak; a record of a sandbox of the same id stops
+// it. Containerd 1.6 has no such records: there, what ends while the daemon is away loses its exit code.
+func (p shimPins) pin(ctx context.Context, id string) error {
+	_, err := p.client.SandboxStore().Create(ctx, sandbox.Sandbox{
+		ID: id, Runtime: sandbox.RuntimeOpts{Name: runtimeName}, Labels: map[string]string{labelPin: "true"},
+	})
+	if err == nil || errdefs.IsAlreadyExists(err) || errdefs.IsNotImplemented(err) {
+		return nil
+	}
+	return fmt.Errorf("record that the shim is to be kept: %w", err)
+}
+
+// unpinShim undoes keepShim.
+func (p shimPins) unpin(ctx context.Context, id string) error {
+	err := p.client.SandboxStore().Delete(ctx, id)
+	if err == nil || errdefs.IsNotFound(err) || errdefs.IsNotImplemented(err) {
+		return nil
+	}
+	return fmt.Errorf("release the shim: %w", err)
+}
+
+// unpinStale releases the shims of containers that are not known any more.
+func (p shimPins) unpinStale(ctx context.Context, known map[string]bool) error {
+	kept, err := p.client.SandboxStore().List(ctx, "labels."+quoted(labelPin))
+	if errdefs.IsNotImplemented(err) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	for _, s := range kept {
+		if !known[s.ID] {
+			if err := p.unpin(ctx, s.ID); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}

@@ -1,0 +1,186 @@
+package containerd
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"slices"
+	"strings"
+
+	"github.com/containerd/containerd/v2/core/containers"
+	"github.com/containerd/containerd/v2/pkg/oci"
+	"github.com/opencontainers/runtime-spec/specs-go"
+
+	"pinion/node/containerd/cgroup"
+	"pinion/node/containerd/images"
+	"pinion/node/runtime"
+)
+
+// buildSpec makes the container's OCI spec. What the image says goes into process and environment only: nothing of an
+// image decides on privileges, hooks, mounts or labels.
+func (s *startOperation) buildSpec(ctx context.Context, img *images.Unpacked) (*specs.Spec, error) {
+	r := s.runtime
+	b := &specBuilder{spec: s.spec, img: img, gpus: r.gpus, cgroups: r.cgroups, profile: r.profile}
+	spec, err := oci.GenerateSpec(ctx, r.client, &s.record,
+		oci.WithDefaultUnixDevices,
+		oci.WithoutRunMount,
+		oci.WithCgroup(s.group),
+		b.checkUnsupported,
+		b.process,
+		b.user,
+		b.capabilities,
+		b.namespaces,
+		b.mounts,
+		b.resources,
+		b.security,
+		b.devices,
+	)
+	if err != nil {
+		return nil, err
+	}
+	return spec, checkHooks(spec.Hooks)
+}
+
+// specBuilder holds what the parts of a spec are made from. Its methods are the parts, in order.
+type specBuilder struct {
+	spec    runtime.ContainerSpec
+	img     *images.Unpacked
+	gpus    *deviceInjector
+	cgroups cgroup.Manager
+	profile securityProfile
+}
+
+// checkUnsupported says no to what cannot be had.
+func (b *specBuilder) checkUnsupported(ctx context.Context, _ oci.Client, _ *containers.Container, _ *oci.Spec) error {
+	if p := b.spec.Def.LinuxParameters; p != nil && isTrue(p.InitProcessEnabled) {
+		return errors.New("initProcessEnabled is not supported; use an image whose first process reaps its children, such as one with tini")
+	}
+	if b.spec.TaskDef.PIDMode == "task" || b.spec.TaskDef.IPCMode == "task" {
+		return errors.New(`pidMode and ipcMode "task" are not supported; use "host", or leave them out`)
+	}
+	if !isTrue(b.spec.Def.Privileged) {
+		return nil
+	}
+	gpus, err := b.gpus.hasDevices(ctx)
+	if err != nil {
+		return err
+	}
+	if gpus {
+		return errors.New("privileged is refused on a host with GPUs, because the container could use the GPUs of every other task; add the capabilities it needs instead (linuxParameters.capabilities)")
+	}
+	return nil
+}
+
+// process sets what runs: entry point and command as docker combines them, directory, environment, terminal.
+func (b *specBuilder) process(_ context.Context, _ oci.Client, _ *containers.Container, s *oci.Spec) error {
+	def, config := b.spec.Def, b.img.Config
+	args := slices.Concat(config.Entrypoint, config.Cmd)
+	switch {
+	case len(def.EntryPoint) > 0:
+		args = slices.Concat(def.EntryPoint, def.Command)
+	case len(def.Command) > 0:
+		args = slices.Concat(config.Entrypoint, def.Command)
+	}
+	if len(args) == 0 {
+		return fmt.Errorf("neither the task definition nor image %s says what to run; set command", b.spec.Image.Ref)
+	}
+	s.Process.Args = args
+	s.Process.Cwd = firstOf(def.WorkingDirectory, config.WorkingDir, "/")
+	s.Process.NoNewPrivileges = false
+	s.Process.Terminal = isTrue(def.PseudoTerminal)
+	// Without a value of its own the process would inherit the shim's, which the kernel spares.
+	s.Process.OOMScoreAdj = new(int)
+	s.Process.Rlimits = rlimits(def.Ulimits)
+	s.Hostname = def.Hostname
+	if s.Hostname == "" && b.spec.Network == hostNetwork {
+		s.Hostname, _ = os.Hostname()
+	}
+	if s.Hostname == "" {
+		s.Hostname = b.spec.ID[:min(12, len(b.spec.ID))]
+	}
+	s.Root.Readonly = isTrue(def.ReadonlyRootFilesystem)
+	return nil
+}
+
+// environment lays the variables over one another: the image's, the devices', the definition's, the agent's.
+func (b *specBuilder) environment(s *oci.Spec) []string {
+	env := newEnvList("PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin", "HOSTNAME="+s.Hostname)
+	if s.Process.Terminal {
+		env.set("TERM=xterm")
+	}
+	env.set(b.img.Config.Env...)
+	env.set(s.Process.Env...)
+	for _, v := range b.spec.Def.Environment {
+		env.set(v.Name + "=" + v.Value)
+	}
+	env.set(b.spec.Env...)
+	return env.entries
+}
+
+// user resolves names in the image's own /etc/passwd and /etc/group. Root needs no look-up.
+func (b *specBuilder) user(ctx context.Context, client oci.Client, c *containers.Container, s *oci.Spec) error {
+	user := firstOf(b.spec.Def.User, b.img.Config.User)
+	name, group, _ := strings.Cut(user, ":")
+	if (name == "" || name == "0" || name == "root") && (group == "" || group == "0" || group == "root") {
+		return nil
+	}
+	if err := oci.WithUser(user)(ctx, client, c, s); err != nil {
+		return fmt.Errorf("user %q in image %s: %w", user, b.spec.Image.Ref, err)
+	}
+	if group != "" {
+		return nil
+	}
+	return oci.WithAdditionalGIDs(name)(ctx, client, c, s)
+}
+
+// devices opens exactly the container's GPUs, and composes the environment, which the devices have a say in. A
+// privileged container, which there is only on hosts without GPUs, gets every device.
+func (b *specBuilder) devices(ctx context.Context, client oci.Client, c *containers.Container, s *oci.Spec) error {
+	if isTrue(b.spec.Def.Privileged) {
+		if err := oci.ApplyOpts(ctx, client, c, s, oci.WithAllDevicesAllowed, oci.WithHostDevices); err != nil {
+			return err
+		}
+	}
+	s.Process.Env = nil
+	if err := b.gpus.inject(ctx, s, b.spec.GPUs); err != nil {
+		return err
+	}
+	s.Process.Env = b.environment(s)
+	return nil
+}
+
+func isTrue(b *bool) bool { return b != nil && *b }
+
+func firstOf(values ...string) string {
+	for _, v := range values {
+		if v != "" {
+			return v
+		}
+	}
+	return ""
+}
+
+// envList is an environment in which the last value of a name wins and keeps the first one's place.
+type envList struct {
+	entries []string
+	index   map[string]int
+}
+
+func newEnvList(entries ...string) *envList {
+	v := &envList{index: map[string]int{}}
+	v.set(entries...)
+	return v
+}
+
+func (v *envList) set(entries ...string) {
+	for _, entry := range entries {
+		name, _, _ := strings.Cut(entry, "=")
+		if at, known := v.index[name]; known {
+			v.entries[at] = entry
+			continue
+		}
+		v.index[name] = len(v.entries)
+		v.entries = append(v.entries, entry)
+	}
+}

@@ -1,0 +1,98 @@
+package containerd
+
+import (
+	"context"
+	"fmt"
+	"path/filepath"
+	"slices"
+
+	"github.com/containerd/containerd/v2/core/containers"
+	"github.com/containerd/containerd/v2/pkg/oci"
+	"github.com/opencontainers/runtime-spec/specs-go"
+)
+
+const (
+	hostNetwork = "host"
+	noNetwork   = "none"
+)
+
+// namespaces chooses what the container shares with the host. Outside of the host's network it may use low ports and
+// ping without privileges, as docker has it, unless its system controls say otherwise.
+func (b *specBuilder) namespaces(ctx context.Context, client oci.Client, c *containers.Container, s *oci.Spec) error {
+	var options []oci.SpecOpts
+	switch b.spec.Network {
+	case hostNetwork:
+		options = append(options, oci.WithHostNamespace(specs.NetworkNamespace))
+	case noNetwork:
+	default:
+		options = append(options, oci.WithLinuxNamespace(specs.LinuxNamespace{Type: specs.NetworkNamespace, Path: b.spec.Network}))
+	}
+	if b.spec.Network != hostNetwork {
+		s.Linux.Sysctl = map[string]string{"net.ipv4.ip_unprivileged_port_start": "0", "net.ipv4.ping_group_range": "0 2147483647"}
+	}
+	for _, control := range b.spec.Def.SystemControls {
+		if s.Linux.Sysctl == nil {
+			s.Linux.Sysctl = map[string]string{}
+		}
+		s.Linux.Sysctl[control.Namespace] = control.Value
+	}
+	if b.spec.TaskDef.PIDMode == "host" {
+		options = append(options, oci.WithHostNamespace(specs.PIDNamespace))
+	}
+	if b.spec.TaskDef.IPCMode == "host" {
+		options = append(options, oci.WithHostNamespace(specs.IPCNamespace))
+	}
+	if b.cgroups.Unified() {
+		options = append(options, oci.WithLinuxNamespace(specs.LinuxNamespace{Type: specs.CgroupNamespace}))
+	}
+	return oci.ApplyOpts(ctx, client, c, s, options...)
+}
+
+// mounts adds to the usual ones the cgroups (to be read), the task's volumes, host names, and memory file systems.
+func (b *specBuilder) mounts(_ context.Context, _ oci.Client, _ *containers.Container, s *oci.Spec) error {
+	access := "ro"
+	if isTrue(b.spec.Def.Privileged) {
+		access = "rw"
+	}
+	b.mount(s, specs.Mount{Destination: "/sys/fs/cgroup", Type: "cgroup", Source: "cgroup", Options: []string{"nosuid", "noexec", "nodev", "relatime", access}})
+	for destination, source := range map[string]string{"/etc/hosts": b.spec.HostsFile, "/etc/resolv.conf": b.spec.ResolvFile} {
+		if source != "" {
+			b.mount(s, bind(source, destination, false))
+		}
+	}
+	if p := b.spec.Def.LinuxParameters; p != nil {
+		if p.SharedMemorySize > 0 {
+			b.mount(s, memoryFileSystem("/dev/shm", p.SharedMemorySize, []string{"nosuid", "noexec", "nodev", "mode=1777"}))
+		}
+		for _, t := range p.Tmpfs {
+			b.mount(s, memoryFileSystem(t.ContainerPath, t.Size, append([]string{"nosuid", "nodev"}, t.MountOptions...)))
+		}
+	}
+	for _, m := range b.spec.Def.MountPoints {
+		source, known := b.spec.VolumePaths[m.SourceVolume]
+		if !known {
+			return fmt.Errorf("mount point %s: the task has no volume %q", m.ContainerPath, m.SourceVolume)
+		}
+		b.mount(s, bind(source, m.ContainerPath, m.ReadOnly))
+	}
+	return nil
+}
+
+// mount adds a mount, in place of one that is there at the same path.
+func (b *specBuilder) mount(s *oci.Spec, m specs.Mount) {
+	m.Destination = filepath.Clean(m.Destination)
+	s.Mounts = slices.DeleteFunc(s.Mounts, func(other specs.Mount) bool { return other.Destination == m.Destination })
+	s.Mounts = append(s.Mounts, m)
+}
+
+func bind(source, destination string, readOnly bool) specs.Mount {
+	access := "rw"
+	if readOnly {
+		access = "ro"
+	}
+	return specs.Mount{Destination: destination, Type: "bind", Source: source, Options: []string{"rbind", "rprivate", access}}
+}
+
+func memoryFileSystem(path string, sizeMiB int64, options []string) specs.Mount {
+	return specs.Mount{Destination: path, Type: "tmpfs", Source: "tmpfs", Options: append(options, fmt.Sprintf("size=%dm", sizeMiB))}
+}

@@ -1,0 +1,224 @@
+package containerd
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/containerd/containerd/api/services/tasks/v1"
+	"github.com/containerd/containerd/api/types"
+	runcoptions "github.com/containerd/containerd/api/types/runc/options"
+	"github.com/containerd/containerd/v2/core/containers"
+	"github.com/containerd/containerd/v2/core/mount"
+	"github.com/containerd/containerd/v2/core/snapshots"
+	"github.com/containerd/errdefs"
+	"github.com/containerd/errdefs/pkg/errgrpc"
+	"github.com/containerd/typeurl/v2"
+
+	"pinion/node/backoff"
+	"pinion/node/containerd/cgroup"
+	"pinion/node/containerd/images"
+	"pinion/node/runtime"
+)
+
+const (
+	runtimeName = "io.containerd.runc.v2"
+	// labelRoot keeps a snapshot from containerd's garbage collector. With it no lease is needed, which would cost
+	// two writes to disk for each start.
+	labelRoot = "containerd.io/gc.root"
+	// cleanUpTimeout bounds undoing a start that failed, also when the caller has gone.
+	cleanUpTimeout = time.Minute
+	// startAttempts is how many daemons may die under one start.
+	startAttempts = 5
+)
+
+// Start creates and starts the container: snapshot, record, task, process. What it has made is undone when a step
+// fails, so that nothing of the container is left.
+func (r *Runtime) Start(ctx context.Context, c runtime.ContainerSpec) error {
+	ctx = r.inNamespace(ctx)
+	if !r.starts.begin(c.ID, c.Task.ID) {
+		return fmt.Errorf("%w: %s", runtime.ErrExists, c.ID)
+	}
+	defer r.starts.end(c.ID, c.Task.ID)
+	for attempt := 1; ; attempt++ {
+		err := r.tryStart(ctx, c)
+		if !errdefs.IsUnavailable(err) || attempt == startAttempts || ctx.Err() != nil {
+			return err
+		}
+		// The daemon died under it. Nothing is left, so it may be tried again on the next one.
+		r.config.Log.Warn("containerd went away during a start; trying again", "container", c.ID, "error", err)
+	}
+}
+
+func (r *Runtime) tryStart(ctx context.Context, c runtime.ContainerSpec) error {
+	s := &startOperation{runtime: r, spec: c, group: cgroup.ContainerPath(c)}
+	err := s.run(ctx)
+	if err != nil && !errors.Is(err, runtime.ErrExists) {
+		rollbackCtx, cancel := context.WithTimeout(context.WithoutCancel(ctx), cleanUpTimeout)
+		defer cancel()
+		s.rollback(rollbackCtx)
+	}
+	return err
+}
+
+// startOperation is one Start under way.
+type startOperation struct {
+	runtime *Runtime
+	spec    runtime.ContainerSpec
+	group   string // cgroup of the container
+	mounts  []mount.Mount
+	record  containers.Container
+}
+
+func (s *startOperation) run(ctx context.Context) error {
+	if err := s.createContainer(ctx); errors.Is(err, runtime.ErrExists) {
+		return err
+	} else if err != nil {
+		return fmt.Errorf("%w: %w", runtime.ErrCreate, err)
+	}
+	request, err := s.taskRequest()
+	if err != nil {
+		return fmt.Errorf("%w: %w", runtime.ErrCreate, err)
+	}
+	if err := s.createTask(ctx, request); err != nil {
+		return err
+	}
+	if _, err := s.runtime.client.TaskService().Start(ctx, &tasks.StartRequest{ContainerID: s.spec.ID}); err != nil {
+		return shortenError(err)
+	}
+	if err := s.runtime.started.record(s.spec.ID, time.Now()); err != nil {
+		return fmt.Errorf("note that the container was started: %w", err)
+	}
+	return nil
+}
+
+// createContainer makes everything that comes before the process.
+func (s *startOperation) createContainer(ctx context.Context) error {
+	img, err := s.runtime.images.Load(ctx, s.spec.Image)
+	if err != nil {
+		return err
+	}
+	if s.mounts, err = s.rootFileSystem(ctx, img); err != nil {
+		return err
+	}
+	s.record = containers.Container{
+		ID: s.spec.ID, Image: s.spec.Image.Ref, Snapshotter: s.runtime.config.Snapshotter, SnapshotKey: s.spec.ID,
+		Labels: containerLabels(s.spec, s.group),
+	}
+	spec, err := s.buildSpec(ctx, img)
+	if err != nil {
+		return err
+	}
+	if s.record.Spec, err = typeurl.MarshalAny(spec); err != nil {
+		return err
+	}
+	options, err := typeurl.MarshalAny(&runcoptions.Options{BinaryName: s.runtime.config.Runc})
+	if err != nil {
+		return err
+	}
+	s.record.Runtime = containers.RuntimeInfo{Name: runtimeName, Options: options}
+	if err := s.runtime.cgroups.CreateTask(cgroup.TaskPath(s.spec.Task.ID), cgroup.TaskLimits(s.spec.TaskDef)); err != nil {
+		return err
+	}
+	if _, err = s.runtime.client.ContainerService().Create(ctx, s.record); errdefs.IsAlreadyExists(err) {
+		return fmt.Errorf("%w: %s", runtime.ErrExists, s.spec.ID)
+	}
+	return err
+}
+
+// rootFileSystem makes the container's writable layer on the image. A snapshot that is there without its container
+// was left by a crash in the middle of Start or Remove.
+func (s *startOperation) rootFileSystem(ctx context.Context, img *images.Unpacked) ([]mount.Mount, error) {
+	labels := snapshots.WithLabels(map[string]string{labelRoot: time.Now().UTC().Format(time.RFC3339), labelTask: s.spec.Task.ID})
+	mounts, err := s.runtime.snapshots().Prepare(ctx, s.spec.ID, img.ChainID, labels)
+	if errdefs.IsAlreadyExists(err) {
+		if _, err := s.runtime.client.ContainerService().Get(ctx, s.spec.ID); !errdefs.IsNotFound(err) {
+			return nil, fmt.Errorf("%w: %s", runtime.ErrExists, s.spec.ID)
+		}
+		if err := s.runtime.snapshots().Remove(ctx, s.spec.ID); err != nil {
+			return nil, fmt.Errorf("remove what a crash has left: %w", err)
+		}
+		mounts, err = s.runtime.snapshots().Prepare(ctx, s.spec.ID, img.ChainID, labels)
+	}
+	if errdefs.IsNotFound(err) {
+		s.runtime.images.Evict(s.spec.Image)
+		return nil, fmt.Errorf("image %s is not unpacked on this host any more; run the task again to pull it", s.spec.Image.Ref)
+	}
+	return mounts, err
+}
+
+func (s *startOperation) taskRequest() (*tasks.CreateTaskRequest, error) {
+	log, err := s.runtime.logURI(s.spec)
+	if err != nil {
+		return nil, err
+	}
+	request := &tasks.CreateTaskRequest{
+		ContainerID: s.spec.ID,
+		Stdout:      log,
+		Stderr:      log,
+		Terminal:    s.spec.Def.PseudoTerminal != nil && *s.spec.Def.PseudoTerminal,
+		Options:     typeurl.MarshalProto(s.record.Runtime.Options),
+		RuntimePath: s.runtime.config.Shim,
+	}
+	for _, m := range s.mounts {
+		request.Rootfs = append(request.Rootfs, &types.Mount{Type: m.Type, Source: m.Source, Target: m.Target, Options: m.Options})
+	}
+	return request, nil
+}
+
+// createTask starts the shim, which makes the container up to its first process. Meanwhile the shim's record is made.
+func (s *startOperation) createTask(ctx context.Context, request *tasks.CreateTaskRequest) error {
+	kept := make(chan error, 1)
+	go func() { kept <- s.runtime.shims.pin(ctx, s.spec.ID) }()
+	_, err := s.runtime.client.TaskService().Create(ctx, request)
+	keepErr := <-kept
+	if err != nil {
+		return shortenError(err)
+	}
+	return keepErr
+}
+
+// rollback takes back what there is of the container, in whatever state the failure left it. It tries again for as long as
+// ctx allows, because the failure may be the daemon's.
+func (s *startOperation) rollback(ctx context.Context) {
+	for poll := (backoff.Poll{}); ; {
+		err := s.runtime.purge(ctx, s.spec.ID, s.group)
+		if err == nil {
+			err = s.runtime.removeTaskGroup(s.spec.Task.ID, 1)
+		}
+		if err == nil {
+			return
+		}
+		if poll.Wait(ctx) != nil {
+			s.runtime.config.Log.Error("what a failed start has left could not be removed", "container", s.spec.ID, "error", err)
+			return
+		}
+	}
+}
+
+// shortenError keeps of the runtime's long chain of words the part that tells people something.
+func shortenError(err error) error {
+	err = errgrpc.ToNative(err)
+	text := err.Error()
+	for _, noise := range []string{
+		"unable to start container process: ", "error during container init: ", "runc create failed: ", "runc did not terminate successfully: ",
+	} {
+		if _, rest, found := strings.Cut(text, noise); found {
+			text = rest
+		}
+	}
+	text, _, _ = strings.Cut(text, ": unknown")
+	return &runtimeError{text: strings.TrimSpace(text), cause: err}
+}
+
+// runtimeError is a short text for a long error.
+type runtimeError struct {
+	text  string
+	cause error
+}
+
+func (e *runtimeError) Error() string { return e.text }
+
+func (e *runtimeError) Unwrap() error { return e.cause }

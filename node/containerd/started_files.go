@@ -1,0 +1,41 @@
+package containerd
+
+import (
+	"errors"
+	"os"
+	"path/filepath"
+	"time"
+)
+
+// startedFiles is a directory with one file for each container that was started. It tells a container whose shim died
+// from one that never ran, and holds the time of the start, at the price of no disk write that is waited for.
+type startedFiles struct{ dir string }
+
+func (f startedFiles) record(id string, at time.Time) error {
+	return os.WriteFile(f.path(id), at.UTC().AppendFormat(nil, time.RFC3339Nano), 0o600)
+}
+
+// startedAt is zero for a container that never ran.
+func (f startedFiles) startedAt(id string) time.Time {
+	raw, err := os.ReadFile(f.path(id))
+	if err != nil {
+		return time.Time{}
+	}
+	at, _ := time.Parse(time.RFC3339Nano, string(raw))
+	return at
+}
+
+func (f startedFiles) remove(id string) { os.Remove(f.path(id)) }
+
+// removeStale removes the files of containers that are not known any more.
+func (f startedFiles) removeStale(known map[string]bool) error {
+	files, err := os.ReadDir(f.dir)
+	for _, file := range files {
+		if !known[file.Name()] {
+			err = errors.Join(err, os.Remove(f.path(file.Name())))
+		}
+	}
+	return err
+}
+
+func (f startedFiles) path(id string) string { return filepath.Join(f.dir, filepath.Base(id)) }

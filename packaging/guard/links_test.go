@@ -1,0 +1,53 @@
+package guard
+
+import (
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+)
+
+var markdownLink = regexp.MustCompile(`\]\(([^)#]+)(#[^)]*)?\)`)
+
+// TestLinksOfTheDocumentationExist follows the relative links of README.md, CHANGELOG.md, docs/ and every DESIGN.md, and
+// holds that each page of docs/ can be reached from README.md.
+func TestLinksOfTheDocumentationExist(t *testing.T) {
+	pages, err := filepath.Glob("../../docs/*.md")
+	if err != nil || len(pages) == 0 {
+		t.Fatalf("%d pages in docs: %v", len(pages), err)
+	}
+	designs, err := filepath.Glob("../../*/DESIGN.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, page := range append(append(pages, designs...), "../../README.md", "../../CHANGELOG.md") {
+		for _, link := range linksOf(t, page) {
+			if _, err := os.Stat(link); err != nil {
+				t.Errorf("%s links to %s, which does not exist", page, link)
+			}
+		}
+	}
+	indexed := strings.Join(linksOf(t, "../../README.md"), "\n") + "\n"
+	for _, page := range pages {
+		if !strings.Contains(indexed, page+"\n") {
+			t.Errorf("README.md has no link to %s", page)
+		}
+	}
+}
+
+// linksOf lists the files that a page links to.
+func linksOf(t *testing.T, page string) []string {
+	t.Helper()
+	raw, err := os.ReadFile(page)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var files []string
+	for _, link := range markdownLink.FindAllStringSubmatch(string(raw), -1) {
+		if !strings.Contains(link[1], "://") {
+			files = append(files, filepath.Join(filepath.Dir(page), link[1]))
+		}
+	}
+	return files
+}
