@@ -3,6 +3,7 @@ package raftfsm
 import (
 	"bytes"
 	"fmt"
+
 	"pinion/raftfsm/spec"
 )
 

@@ -2,8 +2,9 @@ package raftfsm
 
 import (
 	"errors"
-	"pinion/raftfsm/spec"
 	"testing"
+
+	"pinion/raftfsm/spec"
 )
 
 func TestKeysAreStoredOnce(t *testing.T) {

@@ -1,8 +1,9 @@
 package raftfsm
 
 import (
-	"pinion/raftfsm/spec"
 	"testing"
+
+	"pinion/raftfsm/spec"
 )
 
 func TestAccountSettingsAreChosenForOneOrForAll(t *testing.T) {

@@ -2,8 +2,9 @@ package raftfsm
 
 import (
 	"fmt"
-	"pinion/raftfsm/spec"
 	"time"
+
+	"pinion/raftfsm/spec"
 )
 
 // Admission is nil when the host was not let in by a token: the pool's first host, or one that is not of the pool.

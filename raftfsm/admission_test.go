@@ -4,9 +4,10 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
-	"pinion/raftfsm/spec"
 	"strings"
 	"testing"
+
+	"pinion/raftfsm/spec"
 )
 
 // admit asks for a host's admission with the right secret of the token.

@@ -3,8 +3,9 @@ package raftfsm
 import (
 	"bytes"
 	"fmt"
-	"pinion/raftfsm/spec"
 	"testing"
+
+	"pinion/raftfsm/spec"
 )
 
 // BenchmarkLaunchTenTasks is the whole way of an entry through a server: encode, decode, check and record.

@@ -2,9 +2,10 @@ package raftfsm
 
 import (
 	"fmt"
-	"pinion/raftfsm/spec"
 	"slices"
 	"time"
+
+	"pinion/raftfsm/spec"
 )
 
 var errBuiltin = fmt.Errorf("capacity provider %s: %w: it is built in and stays as it is", spec.BuiltinCapacityProvider, spec.ErrInUse)

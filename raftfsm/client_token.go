@@ -2,8 +2,9 @@ package raftfsm
 
 import (
 	"fmt"
-	"pinion/raftfsm/spec"
 	"time"
+
+	"pinion/raftfsm/spec"
 )
 
 // clientToken remembers what a client token started, so that a request that comes again is answered with the first result

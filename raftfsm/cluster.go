@@ -2,8 +2,9 @@ package raftfsm
 
 import (
 	"fmt"
-	"pinion/raftfsm/spec"
 	"time"
+
+	"pinion/raftfsm/spec"
 )
 
 // CreatePool writes the identity of the Raft cluster and the default ECS cluster; a no-op when there is one already.

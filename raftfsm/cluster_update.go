@@ -2,9 +2,10 @@ package raftfsm
 
 import (
 	"fmt"
-	"pinion/raftfsm/spec"
 	"slices"
 	"time"
+
+	"pinion/raftfsm/spec"
 )
 
 // UpdateCluster changes what an ACTIVE cluster shows. A setting replaces the one of its name; Configuration and

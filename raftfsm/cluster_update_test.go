@@ -3,10 +3,11 @@ package raftfsm
 import (
 	"bytes"
 	"errors"
-	"pinion/raftfsm/spec"
 	"reflect"
 	"slices"
 	"testing"
+
+	"pinion/raftfsm/spec"
 )
 
 func TestUpdateClusterChangesWhatIsGiven(t *testing.T) {

@@ -3,10 +3,11 @@ package raftfsm
 import (
 	"errors"
 	"fmt"
-	"pinion/raftfsm/spec"
 	"reflect"
 	"strings"
 	"testing"
+
+	"pinion/raftfsm/spec"
 )
 
 // The table as it has been released: number, command, and form where it is not JSON. A line is added for a new command; no line ever changes.

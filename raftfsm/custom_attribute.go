@@ -3,6 +3,7 @@ package raftfsm
 import (
 	"fmt"
 	"maps"
+
 	"pinion/raftfsm/spec"
 )
 

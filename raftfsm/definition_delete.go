@@ -1,8 +1,9 @@
 package raftfsm
 
 import (
-	"pinion/raftfsm/spec"
 	"time"
+
+	"pinion/raftfsm/spec"
 )
 
 // DeleteDefinitions makes INACTIVE revisions DELETE_IN_PROGRESS; Reap forgets them when no task refers to them any more.

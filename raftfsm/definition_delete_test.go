@@ -1,9 +1,10 @@
 package raftfsm
 
 import (
-	"pinion/raftfsm/spec"
 	"slices"
 	"testing"
+
+	"pinion/raftfsm/spec"
 )
 
 func TestADeletedDefinitionIsForgottenWithItsLastTask(t *testing.T) {

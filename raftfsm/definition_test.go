@@ -2,8 +2,9 @@ package raftfsm
 
 import (
 	"errors"
-	"pinion/raftfsm/spec"
 	"testing"
+
+	"pinion/raftfsm/spec"
 )
 
 func TestRevisionsCountUpWithinAFamily(t *testing.T) {

@@ -4,11 +4,12 @@ import (
 	"bytes"
 	"errors"
 	"io"
-	"pinion/raftfsm/spec"
 	"strings"
 	"testing"
 
 	"github.com/hashicorp/raft"
+
+	"pinion/raftfsm/spec"
 )
 
 func TestRaftsAdapter(t *testing.T) {

@@ -1,10 +1,11 @@
 package raftfsm
 
 import (
-	"pinion/raftfsm/spec"
 	"slices"
 	"strconv"
 	"strings"
+
+	"pinion/raftfsm/spec"
 )
 
 // withTaskEnv is the effective definition with what the task is told of its gang, its array and its attempts. It is said last,

@@ -2,9 +2,10 @@ package raftfsm
 
 import (
 	"maps"
-	"pinion/raftfsm/spec"
 	"slices"
 	"testing"
+
+	"pinion/raftfsm/spec"
 )
 
 // gangOn records a gang of gpu:1 with one task on each of the hosts, which hold port 29500 for it on the first.

@@ -3,9 +3,10 @@ package raftfsm
 import (
 	"cmp"
 	"fmt"
-	"pinion/raftfsm/spec"
 	"slices"
 	"time"
+
+	"pinion/raftfsm/spec"
 )
 
 // MarkHostLost gives a host up that was silent for too long. From now on it offers nothing, and its tasks become STOPPED,

@@ -2,9 +2,10 @@ package raftfsm
 
 import (
 	"fmt"
-	"pinion/raftfsm/spec"
 	"slices"
 	"time"
+
+	"pinion/raftfsm/spec"
 )
 
 // Removed says whether the id belonged to a host that was removed.

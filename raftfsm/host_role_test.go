@@ -3,8 +3,9 @@ package raftfsm
 import (
 	"bytes"
 	"errors"
-	"pinion/raftfsm/spec"
 	"testing"
+
+	"pinion/raftfsm/spec"
 )
 
 func TestADrainingHostKeepsItsTasksAndTakesNoMore(t *testing.T) {

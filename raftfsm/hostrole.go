@@ -2,6 +2,7 @@ package raftfsm
 
 import (
 	"fmt"
+
 	"pinion/raftfsm/spec"
 )
 

@@ -4,12 +4,13 @@ import (
 	"bytes"
 	"cmp"
 	"fmt"
-	"pinion/raftfsm/spec"
 	"slices"
 	"sync"
 	"testing"
 
 	"pgregory.net/rapid"
+
+	"pinion/raftfsm/spec"
 )
 
 // check says what is wrong with an order: it should have each object of its table that belongs into it, once, and list those

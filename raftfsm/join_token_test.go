@@ -3,9 +3,10 @@ package raftfsm
 import (
 	"bytes"
 	"errors"
-	"pinion/raftfsm/spec"
 	"slices"
 	"testing"
+
+	"pinion/raftfsm/spec"
 )
 
 // joinToken lets uses hosts in within the first hour; its secret's hash is "hash of " + id.

@@ -2,8 +2,9 @@ package raftfsm
 
 import (
 	"fmt"
-	"pinion/raftfsm/spec"
 	"time"
+
+	"pinion/raftfsm/spec"
 )
 
 // LaunchTasks records placed tasks, many runs in one entry. A run is recorded as a whole or not at all: every task is

@@ -3,10 +3,11 @@ package raftfsm
 import (
 	"bytes"
 	"errors"
-	"pinion/raftfsm/spec"
 	"slices"
 	"strings"
 	"testing"
+
+	"pinion/raftfsm/spec"
 )
 
 func TestALaunchRecordsTasksAndTakesTheirGPUs(t *testing.T) {

@@ -2,11 +2,12 @@ package raftfsm
 
 import (
 	"fmt"
-	"pinion/raftfsm/spec"
 	"reflect"
 	"testing"
 
 	"pgregory.net/rapid"
+
+	"pinion/raftfsm/spec"
 )
 
 // placements draws groups that want GPUs of two hosts, often the same ones, and now and then a port or more CPU than there

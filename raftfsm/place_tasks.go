@@ -3,6 +3,7 @@ package raftfsm
 import (
 	"fmt"
 	"iter"
+
 	"pinion/raftfsm/spec"
 )
 

@@ -2,10 +2,11 @@ package raftfsm
 
 import (
 	"errors"
-	"pinion/raftfsm/spec"
 	"slices"
 	"strings"
 	"testing"
+
+	"pinion/raftfsm/spec"
 )
 
 // waiting is a task of the queue that asks for so many GPUs.

@@ -2,6 +2,7 @@ package raftfsm
 
 import (
 	"pgregory.net/rapid"
+
 	"pinion/raftfsm/spec"
 )
 

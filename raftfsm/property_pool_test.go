@@ -2,9 +2,10 @@ package raftfsm
 
 import (
 	"fmt"
-	"pinion/raftfsm/spec"
 
 	"pgregory.net/rapid"
+
+	"pinion/raftfsm/spec"
 )
 
 // ofPool is a command about the pool itself: who belongs to it, and what is lost.

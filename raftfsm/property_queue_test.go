@@ -2,9 +2,10 @@ package raftfsm
 
 import (
 	"fmt"
-	"pinion/raftfsm/spec"
 
 	"pgregory.net/rapid"
+
+	"pinion/raftfsm/spec"
 )
 
 // ofQueue is a command about tasks that wait, queues and teams.

@@ -2,8 +2,9 @@ package raftfsm
 
 import (
 	"cmp"
-	"pinion/raftfsm/spec"
 	"slices"
+
+	"pinion/raftfsm/spec"
 )
 
 // ReportTasks takes a host's reports. A report of a task that is unknown, of another host, or STOPPED already while

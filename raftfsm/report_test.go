@@ -2,10 +2,11 @@ package raftfsm
 
 import (
 	"bytes"
-	"pinion/raftfsm/spec"
 	"reflect"
 	"slices"
 	"testing"
+
+	"pinion/raftfsm/spec"
 )
 
 func TestReportsTellALife(t *testing.T) {

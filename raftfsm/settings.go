@@ -2,8 +2,9 @@ package raftfsm
 
 import (
 	"fmt"
-	"pinion/raftfsm/spec"
 	"time"
+
+	"pinion/raftfsm/spec"
 )
 
 var defaultSettings = spec.Settings{Servers: 3, ReplaceAfter: 5 * time.Minute, TaskLostAfter: time.Minute, Incarnation: 1}

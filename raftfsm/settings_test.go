@@ -3,9 +3,10 @@ package raftfsm
 import (
 	"bytes"
 	"errors"
-	"pinion/raftfsm/spec"
 	"testing"
 	"time"
+
+	"pinion/raftfsm/spec"
 )
 
 func TestSettingsHaveDefaults(t *testing.T) {

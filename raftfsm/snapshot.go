@@ -67,6 +67,7 @@ func (s *State) Restore(r io.Reader) error {
 	s.versions.Store(&versions)
 	s.changes.reset(s.View().Index())
 	s.hostWatches.notifyAll()
+	s.applied.notify()
 	return nil
 }
 

@@ -6,11 +6,12 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"pinion/raftfsm/spec"
 	"reflect"
 	"slices"
 	"testing"
 	"time"
+
+	"pinion/raftfsm/spec"
 )
 
 func newReader(snapshot []byte) io.Reader { return bytes.NewReader(snapshot) }

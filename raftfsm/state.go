@@ -11,6 +11,7 @@ type State struct {
 	versions    atomic.Pointer[tableVersions]
 	changes     changelog
 	hostWatches hostWatches
+	applied     appliedSignal
 }
 
 // NewState returns an empty state.
@@ -52,6 +53,7 @@ func (s *State) ApplyAt(index uint64, at time.Time, c Command) (any, error) {
 		tx.commit()
 		s.changes.append(index, at, changes) // now: who hears of a change finds it in the state
 		s.hostWatches.notify(tx.mutations)
+		s.applied.notify()
 	}
 	return answer, nil
 }

@@ -2,8 +2,9 @@ package raftfsm
 
 import (
 	"math"
-	"pinion/raftfsm/spec"
 	"time"
+
+	"pinion/raftfsm/spec"
 )
 
 // The tables, each with its orders. The names of the tables are written into snapshots, so they never change.

@@ -2,9 +2,10 @@ package raftfsm
 
 import (
 	"fmt"
-	"pinion/raftfsm/spec"
 	"slices"
 	"strings"
+
+	"pinion/raftfsm/spec"
 )
 
 // TagsOf are the tags of a resource: clusters and capacity providers by their names, a task definition by family:revision,

@@ -3,9 +3,10 @@ package raftfsm
 import (
 	"errors"
 	"fmt"
-	"pinion/raftfsm/spec"
 	"slices"
 	"testing"
+
+	"pinion/raftfsm/spec"
 )
 
 func TestEveryKindOfResourceCanBeTagged(t *testing.T) {

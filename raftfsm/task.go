@@ -3,9 +3,10 @@ package raftfsm
 import (
 	"cmp"
 	"fmt"
-	"pinion/raftfsm/spec"
 	"slices"
 	"time"
+
+	"pinion/raftfsm/spec"
 )
 
 // StopTask sets the desired status to STOPPED. A task that has no host yet is STOPPED at once. Stopping a task again changes

@@ -3,9 +3,10 @@ package raftfsm
 import (
 	"bytes"
 	"errors"
-	"pinion/raftfsm/spec"
 	"slices"
 	"testing"
+
+	"pinion/raftfsm/spec"
 )
 
 func TestStatusesAreRankedInTheOrderOfALife(t *testing.T) {

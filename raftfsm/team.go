@@ -2,8 +2,9 @@ package raftfsm
 
 import (
 	"fmt"
-	"pinion/raftfsm/spec"
 	"slices"
+
+	"pinion/raftfsm/spec"
 )
 
 // Team is what is on record of a team, or what counts for one that is not.

@@ -1,9 +1,10 @@
 package raftfsm
 
 import (
-	"pinion/raftfsm/spec"
 	"slices"
 	"time"
+
+	"pinion/raftfsm/spec"
 )
 
 // Usages lists what is remembered by team.

@@ -1,10 +1,11 @@
 package raftfsm
 
 import (
-	"pinion/raftfsm/spec"
 	"reflect"
 	"testing"
 	"time"
+
+	"pinion/raftfsm/spec"
 )
 
 // ended lets a task of a team run with two GPUs from one moment to another.

@@ -2,10 +2,11 @@ package raftfsm
 
 import (
 	"iter"
-	"pinion/raftfsm/spec"
 	"slices"
 	"strconv"
 	"strings"
+
+	"pinion/raftfsm/spec"
 )
 
 // View is one consistent moment of the state. It costs nothing to take and is safe for concurrent use; what it

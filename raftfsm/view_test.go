@@ -2,10 +2,11 @@ package raftfsm
 
 import (
 	"fmt"
-	"pinion/raftfsm/spec"
 	"slices"
 	"sync"
 	"testing"
+
+	"pinion/raftfsm/spec"
 )
 
 func TestAViewIsOneMoment(t *testing.T) {

@@ -1,9 +1,10 @@
 package raftfsm
 
 import (
-	"pinion/raftfsm/spec"
 	"slices"
 	"sync"
+
+	"pinion/raftfsm/spec"
 )
 
 // hostWatches wake those who wait for the tasks of a host.

@@ -3,10 +3,11 @@ package raftfsm
 import (
 	"context"
 	"fmt"
-	"pinion/raftfsm/spec"
 	"sync"
 	"testing"
 	"time"
+
+	"pinion/raftfsm/spec"
 )
 
 func TestWhatChangesBeforeTheWatchIsAskedForIsNotMissed(t *testing.T) {

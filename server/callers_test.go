@@ -21,6 +21,7 @@ import (
 	"time"
 
 	"pinion/raftfsm/spec"
+	"pinion/server/dispatch"
 	"pinion/server/liveness"
 	"pinion/server/peer"
 	"pinion/server/pki"
@@ -138,11 +139,11 @@ func signedFor(t *testing.T, hostID string, authority *spec.CA, now time.Time) *
 func (r *rightsTest) secrets() map[string]any {
 	victim := r.b.agent.host
 	return map[string]any{
-		pathSession:              agentMessage{Seq: 1, Handshake: &handshake{registration: registration{Host: victim}}},
+		dispatch.PathSession:     map[string]any{"seq": 1, "hello": dispatch.Registration{Host: victim}},
 		pathStats:                struct{}{},
 		pathSealKeys:             struct{}{},
-		pathRegister:             registration{Host: victim},
-		pathReport:               []reportRequest{{Host: victim.ID, Reports: []spec.TaskReport{{TaskID: "task", Status: spec.Stopped}}}},
+		dispatch.PathRegister:    dispatch.Registration{Host: victim},
+		dispatch.PathReports:     []map[string]any{{"host": victim.ID, "reports": []spec.TaskReport{{TaskID: "task", Status: spec.Stopped}}}},
 		liveness.PathHeartbeats:  liveness.Batch{Hosts: []string{victim.ID}},
 		pathRole:                 struct{}{},
 		pathRenew:                []byte("request"),

@@ -7,9 +7,9 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
-	"pinion/server/id"
 
 	"pinion/packaging/atomicfile"
+	"pinion/server/id"
 )
 
 // dirFormat is the version of everything under Config.Dir. It grows when an older pinion could not read the directory.

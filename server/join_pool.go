@@ -29,9 +29,9 @@ type joinRequest struct {
 
 // joinReply is what it gets.
 type joinReply struct {
-	Certificate []byte   `json:"certificate"` // of this host (PEM)
-	CA          []byte   `json:"authority"`   // certificate of the pool's authority (PEM)
-	PoolInfo    poolInfo `json:"outlook"`
+	Certificate []byte        `json:"certificate"` // of this host (PEM)
+	CA          []byte        `json:"authority"`   // certificate of the pool's authority (PEM)
+	PoolInfo    spec.PoolInfo `json:"outlook"`
 }
 
 const (

@@ -21,11 +21,11 @@ func TestAnAgentWhoseServerGoesReportsToAnotherBeforeItIsGivenAnything(t *testin
 	agent := p.hosts[slices.IndexFunc(p.hosts, func(h *testHost) bool { return h.member.localServer() == nil })]
 	task := p.run(agent)
 	eventually(t, "the task runs", func() bool { return p.view().Task(task.ID).LastStatus == spec.Running })
-	at := agent.member.currentUpstream().(*session).address
+	at := agent.member.upstream.Session().Address
 	p.hosts[slices.IndexFunc(p.hosts, func(h *testHost) bool { return h.where == at })].close()
 	eventually(t, "the agent is with another server", func() bool {
-		s, ok := agent.member.currentUpstream().(*session)
-		return ok && s.alive() && s.address != at
+		s := agent.member.upstream.Session()
+		return s != nil && s.Address != at
 	})
 	again := p.run(agent)
 	eventually(t, "the new task runs beside the old one", func() bool {
@@ -89,8 +89,7 @@ func TestARemovedHostIsRefusedForEver(t *testing.T) {
 		t.Error("something is left of the host")
 	}
 	eventually(t, "it has no session any more", func() bool {
-		s, ok := removed.member.currentUpstream().(*session)
-		return !ok || !s.alive()
+		return removed.member.upstream.Session() == nil
 	})
 	if _, err := removed.member.Join(t.Context(), removed.agent.host, nil); !errors.Is(err, spec.ErrRemoved) {
 		t.Errorf("with its old certificate: %v", err)
@@ -132,7 +131,7 @@ func TestAServerThatIsGoneForGoodIsReplacedAndReturnsAsAnAgent(t *testing.T) {
 		t.Fatal(err)
 	}
 	eventually(t, "it has wiped its log and is an agent", func() bool {
-		return gone.member.localServer() == nil && gone.member.currentUpstream() != nil
+		return gone.member.localServer() == nil && gone.member.upstream.Connected()
 	})
 	p.waitForVoters(3)
 	p.checkAgreement()

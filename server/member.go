@@ -13,6 +13,8 @@ import (
 	"sync/atomic"
 	"time"
 
+	"pinion/raftfsm/spec"
+	"pinion/server/dispatch"
 	"pinion/server/peer"
 	"pinion/server/pki"
 	"pinion/server/rpc"
@@ -54,23 +56,21 @@ func (c MemberConfig) now() func() time.Time {
 // Member is a host's place in its pool: a server or an agent, as the pool decides, and it may change while it runs. It is
 // what the doors (api.Cluster and more) and the agent (node.Control) of this host hold on to. Safe for concurrent use.
 type Member struct {
-	cfg       MemberConfig
-	log       *slog.Logger
-	poolCache *poolCache
-	client    *http.Client
-	peers     *rpc.Client
-	leader    *rpc.LeaderTracker
+	cfg        MemberConfig
+	log        *slog.Logger
+	poolCache  *poolCache
+	client     *http.Client
+	peers      *rpc.Client
+	leader     *rpc.LeaderTracker
+	upstream   *dispatch.Upstream // of the agent here
+	dispatcher *dispatch.Dispatcher
 
-	server      atomic.Pointer[Server]     // nil while this host is an agent
-	upstream    atomic.Pointer[connection] // nil while the agent has not joined
-	lastSession atomic.Pointer[session]    // the latest one, also when it has ended: it knows what this host was told
-	minIndex    atomic.Uint64              // newest index of assignments that the agent has seen
-	desiredRole atomic.Pointer[bool]       // whether the pool wants a server here, as a session last said
+	server      atomic.Pointer[Server] // nil while this host is an agent
+	desiredRole atomic.Pointer[bool]   // whether the pool wants a server here, as a session last said
 	apiHandler  atomic.Pointer[http.Handler]
-	roleMu      sync.Mutex      // held while the role changes
-	warnedPeers sync.Map        // ids of hosts that wanted to speak Raft and may not: each is reported once
-	roleChanged rpc.Broadcast   // there is something to look at for the role
-	balancer    sessionBalancer // who has a session with the server here
+	roleMu      sync.Mutex    // held while the role changes
+	warnedPeers sync.Map      // ids of hosts that wanted to speak Raft and may not: each is reported once
+	roleChanged rpc.Broadcast // there is something to look at for the role
 
 	loops  sync.WaitGroup
 	ctx    context.Context
@@ -108,6 +108,8 @@ func newMember(cfg MemberConfig) (*Member, error) {
 	m.client = (&peer.Dialer{Identity: cfg.Identity, Address: m.addressOf}).HTTPClient()
 	m.peers = &rpc.Client{HTTP: m.client}
 	m.leader = rpc.NewLeaderTracker(m.knownLeader)
+	m.upstream = dispatch.NewUpstream(sessionHost{m}, cfg.Address, m.client, m.log)
+	m.dispatcher = dispatch.NewDispatcher(sessionHost{m}, m.log)
 	m.ctx, m.cancel = context.WithCancel(context.Background())
 	cfg.Port.SetAuthorizer(m.authorizePeer)
 	m.serveListener("other hosts", cfg.Port.Peer(), m.peerHandler())
@@ -151,7 +153,7 @@ func (m *Member) Close() error {
 	var err error
 	m.once.Do(func() {
 		m.cancel()
-		m.closeUpstream(m.upstream.Swap(nil))
+		m.upstream.Close()
 		err = m.closeServer()
 		m.loops.Wait()
 		m.client.CloseIdleConnections()
@@ -205,16 +207,9 @@ func (m *Member) isMemberHost(hostID string) bool {
 	return !m.poolCache.isRemoved(hostID)
 }
 
-// onPoolInfo takes in what a session says of the pool.
-func (m *Member) onPoolInfo(b poolInfoUpdate) {
-	m.updatePoolInfo(b.PoolInfo, nil)
-	m.desiredRole.Store(&b.Server)
-	m.roleChanged.Notify()
-}
-
 // updatePoolInfo takes in an outlook, of this host's own server or of another's. When the pool was recovered since, what this host
 // has seen of the old one does not count any more, and a server of the old one ends.
-func (m *Member) updatePoolInfo(o poolInfo, own *Server) {
+func (m *Member) updatePoolInfo(o spec.PoolInfo, own *Server) {
 	removed := m.poolCache.poolInfo().Removed
 	accepted, newer, err := m.poolCache.update(o)
 	if err != nil {
@@ -224,7 +219,7 @@ func (m *Member) updatePoolInfo(o poolInfo, own *Server) {
 		return
 	}
 	if newer {
-		m.minIndex.Store(0)
+		m.upstream.ResetIndex()
 		if outdated := m.localServer(); outdated != nil && own == nil {
 			m.loops.Go(func() { m.setServerAside(outdated) })
 		}

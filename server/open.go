@@ -10,6 +10,7 @@ import (
 	"github.com/hashicorp/raft"
 
 	"pinion/raftfsm"
+	"pinion/server/dispatch"
 	"pinion/server/liveness"
 	"pinion/server/rpc"
 	"pinion/server/scheduler"
@@ -80,10 +81,10 @@ func newServer(cfg Config, log *store.Store) *Server {
 	s.answering, s.abandon = context.WithCancelCause(context.Background())
 	s.life, s.end = context.WithCancelCause(s.answering)
 	s.leader = rpc.NewLeaderTracker(s.Leader)
-	s.liveness = liveness.New(s, s.log, s.leader, cfg.peers, cfg.LostAfter)
+	s.liveness = liveness.New(core{s}, s.log, s.leader, cfg.peers, cfg.LostAfter)
+	s.agents = dispatch.NewBackend(core{s}, s.liveness, core{s}, cfg.peers)
 	s.leaderChecks = rpc.Batcher[struct{}, error]{Handle: s.verifyLeader, MaxBatch: 4096}
 	s.scheduler = scheduler.New(s, s.liveness.Schedulable, s.log)
-	s.reports = rpc.Batcher[reportRequest, reportReply]{Handle: s.forwardReports, MaxBatch: maxReportBatch}
 	return s
 }
 

@@ -8,6 +8,7 @@ import (
 	"net/http"
 
 	"pinion/raftfsm/spec"
+	"pinion/server/dispatch"
 	"pinion/server/liveness"
 	"pinion/server/peer"
 	"pinion/server/rpc"
@@ -15,13 +16,10 @@ import (
 
 // What hosts ask each other, by path. Calls under leaderPaths are answered by the leader alone.
 const (
-	pathSession  = "/peer/session"
 	pathStats    = "/peer/stats"
 	pathSealKeys = "/peer/seals"
 
 	pathLeader       = "/peer/leader/"
-	pathRegister     = pathLeader + "enter"
-	pathReport       = pathLeader + "report"
 	pathRole         = pathLeader + "role"
 	pathRenew        = pathLeader + "renew"
 	pathAdmit        = pathLeader + "admit"
@@ -62,11 +60,11 @@ func (m *Member) peerHandler() http.Handler {
 // routes is the table of what hosts may ask, but for the API.
 func (m *Member) routes() map[string]rpc.HandlerFunc {
 	return map[string]rpc.HandlerFunc{
-		pathSession:             m.serveSession,
+		dispatch.PathSession:    m.dispatcher.ServeSession,
 		pathStats:               rpc.JSON(m.handleStats),
 		pathSealKeys:            m.requireServer(rpc.JSON(m.handleSealKeys)),
-		pathRegister:            m.requireServer(rpc.JSON(m.handleRegister)),
-		pathReport:              m.requireServer(rpc.JSON(m.handleReports)),
+		dispatch.PathRegister:   m.requireServer(rpc.JSON(m.handleRegister)),
+		dispatch.PathReports:    m.requireServer(dispatch.ReportsHandler(m.leadingBackend)),
 		liveness.PathHeartbeats: m.requireServer(rpc.JSON(m.handleHeartbeats)),
 		pathRole:                rpc.JSON(m.handleRole),
 		pathRenew:               rpc.JSON(m.handleRenew),
@@ -128,20 +126,20 @@ func (m *Member) handleStats(context.Context, string, struct{}) (raftStats, erro
 	return raftStats{}, nil
 }
 
-func (m *Member) handleRegister(ctx context.Context, _ string, e registration) (registrationReply, error) {
-	own, t, err := m.leadingServer()
+func (m *Member) handleRegister(ctx context.Context, _ string, r dispatch.Registration) (dispatch.RegistrationReply, error) {
+	backend, err := m.leadingBackend()
 	if err != nil {
-		return registrationReply{}, err
+		return dispatch.RegistrationReply{}, err
 	}
-	return own.register(ctx, t, e)
+	return backend.Register(ctx, r)
 }
 
-func (m *Member) handleReports(_ context.Context, _ string, batch []reportRequest) ([]reportReply, error) {
+func (m *Member) leadingBackend() (*dispatch.Backend, error) {
 	own, _, err := m.leadingServer()
 	if err != nil {
 		return nil, err
 	}
-	return own.applyReports(batch), nil
+	return own.agents, nil
 }
 
 func (m *Member) handleHeartbeats(_ context.Context, _ string, b liveness.Batch) (liveness.Reply, error) {

@@ -12,6 +12,7 @@ import (
 	"sync"
 
 	"pinion/packaging/atomicfile"
+	"pinion/raftfsm/spec"
 )
 
 // poolCache is what a host remembers of its pool across restarts (servers.json): which pool it is, and where its servers are.
@@ -20,7 +21,7 @@ type poolCache struct {
 	path string
 
 	mu   sync.Mutex
-	info poolInfo
+	info spec.PoolInfo
 }
 
 // openPoolCache reads servers.json.
@@ -43,7 +44,7 @@ func openPoolCache(path string) (*poolCache, error) {
 // belongsToPool reports whether this host belongs to a pool.
 func (b *poolCache) belongsToPool() bool { return b.poolInfo().Pool != "" }
 
-func (b *poolCache) poolInfo() poolInfo {
+func (b *poolCache) poolInfo() spec.PoolInfo {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	return b.info
@@ -53,7 +54,7 @@ func (b *poolCache) incarnation() int { return b.poolInfo().Incarnation }
 
 // update takes in what a server says of the pool; false when it is of before a recovery that this host knows of. newer
 // says that the pool was recovered since.
-func (b *poolCache) update(o poolInfo) (accepted, newer bool, err error) {
+func (b *poolCache) update(o spec.PoolInfo) (accepted, newer bool, err error) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	if o.Pool != b.info.Pool && b.info.Pool != "" || o.Incarnation < b.info.Incarnation {

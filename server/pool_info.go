@@ -8,17 +8,8 @@ import (
 	"github.com/hashicorp/raft"
 
 	"pinion/raftfsm"
+	"pinion/raftfsm/spec"
 )
-
-// poolInfo is what every host knows of its pool besides its own assignments.
-type poolInfo struct {
-	Pool        string   `json:"pool"`
-	Incarnation int      `json:"incarnation"`
-	Leader      string   `json:"leader,omitempty"`  // address; empty while there is none
-	Servers     []string `json:"servers"`           // addresses of all servers that vote, sorted
-	Hosts       []string `json:"hosts,omitempty"`   // addresses of some other hosts, which know where servers are when these do not
-	Removed     []string `json:"removed,omitempty"` // ids of hosts whose certificates may still look good
-}
 
 // poolInfoInterval is how often a server looks whether the outlook has changed; another leader is seen at once.
 const poolInfoInterval = 500 * time.Millisecond
@@ -33,7 +24,11 @@ func (s *Server) watchPoolInfo() {
 	for {
 		moved := s.leader.Changed()
 		now := s.buildPoolInfo()
-		if before := s.poolInfo.Load(); before == nil || !reflect.DeepEqual(*before, now) {
+		before := s.poolInfo.Load()
+		if before != nil && slices.Equal(before.Removed, now.Removed) {
+			now.Removed = before.Removed // one slice: sessions see without a comparison that it has not changed
+		}
+		if before == nil || !reflect.DeepEqual(*before, now) {
 			s.poolInfo.Store(&now)
 			s.poolInfoChanged.Notify()
 		}
@@ -46,9 +41,9 @@ func (s *Server) watchPoolInfo() {
 	}
 }
 
-func (s *Server) buildPoolInfo() poolInfo {
+func (s *Server) buildPoolInfo() spec.PoolInfo {
 	view := s.state.View()
-	o := poolInfo{Pool: s.cfg.PoolID, Incarnation: view.Settings().Incarnation}
+	o := spec.PoolInfo{Pool: s.cfg.PoolID, Incarnation: view.Settings().Incarnation}
 	o.Leader, _ = s.Leader()
 	for id, server := range s.raftServers() { // one that has no vote yet may lag far behind
 		if server.Suffrage != raft.Voter {

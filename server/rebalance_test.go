@@ -1,75 +1,39 @@
 package server
 
-import "testing"
+import (
+	"testing"
 
-func TestAServerKeepsTwiceItsShareOfTheHosts(t *testing.T) {
-	for _, c := range []struct {
-		name                    string
-		sessions, hosts, voters int
-		sends                   bool
-	}{
-		{"its share", 333, 1000, 3, false},
-		{"one of two that are left", 520, 1000, 3, false},
-		{"all, after the others were restarted", 962, 1000, 3, true},
-		{"all of a small pool", 8, 12, 3, false},
-		{"all, and it is the only server", 999, 1000, 1, false},
-		{"half of them, one of five servers", 500, 1000, 5, true},
-	} {
-		if got := c.sessions > sessionLimit(c.hosts, c.voters); got != c.sends {
-			t.Errorf("%s: a server with %d of %d hosts sends some away: %v", c.name, c.sessions, c.hosts, got)
-		}
-	}
-}
+	"pinion/server/dispatch"
+)
 
-func TestACrowdedServerSendsOneHostAwayAtATimeUntilItIsNot(t *testing.T) {
-	var c sessionBalancer
-	for range 10 {
-		c.add()
-	}
-	now := day0
-	sent := 0
-	for range 1000 { // ten beats each second, of whatever host
-		now = now.Add(moveInterval / 10)
-		if c.shouldMove(now, func() int { return 7 }) {
-			c.remove()
-			sent++
-		}
-		if most := int(now.Sub(day0)/moveInterval) + 1; sent > most {
-			t.Fatalf("%d hosts were sent away in %v", sent, now.Sub(day0))
-		}
-	}
-	if c.sessions != 7 {
-		t.Errorf("%d hosts are left of 10 where 7 may stay", c.sessions)
-	}
-}
-
-// A host that is sent away finds a server again, keeps its tasks, and is never lost meanwhile.
+// A host that is moved finds a server again, keeps its tasks, and is never lost meanwhile.
 func TestAHostThatIsSentAwayGoesOn(t *testing.T) {
 	p := newPool(t)
 	leader := p.found(func(c *MemberConfig) { c.Servers = 1 })
 	agent := p.join(1)[0]
 	task := p.run(agent)
 	eventually(t, "the task runs", func() bool { return agent.agent.runs(task.ID) })
-	before, ok := agent.member.currentUpstream().(*session)
-	if !ok {
+	before := agent.member.upstream.Session()
+	if before == nil {
 		t.Fatal("the agent has no session")
 	}
-	for range sessionLimit(2, 1) { // as if so many others were here
-		leader.member.balancer.add()
+	var others []*dispatch.Upstream // more sessions than one server of a pool with two hosts keeps
+	for range 12 {
+		other := dispatch.NewUpstream(sessionHost{agent.member}, agent.where, agent.member.client, quiet())
+		if _, err := other.Join(t.Context(), agent.agent.host, nil); err != nil {
+			t.Fatal(err)
+		}
+		others = append(others, other)
 	}
-	eventually(t, "the host is sent away and comes back", func() bool {
-		now, ok := agent.member.currentUpstream().(*session)
-		return ok && now != before && now.alive()
+	eventually(t, "the host is moved and comes back", func() bool {
+		now := agent.member.upstream.Session()
+		return now != nil && now != before
 	})
-	for range sessionLimit(2, 1) {
-		leader.member.balancer.remove()
+	for _, other := range others {
+		other.Close()
 	}
 	if !agent.agent.runs(task.ID) || p.view().Host(agent.cfg.HostID).Lost() || !leader.member.Connected(agent.cfg.HostID) {
 		t.Errorf("after it came back: %v", agent.agent.history())
 	}
-	eventually(t, "the crowd is what it is", func() bool {
-		leader.member.balancer.mu.Lock()
-		defer leader.member.balancer.mu.Unlock()
-		return leader.member.balancer.sessions == 1
-	})
+	eventually(t, "the sessions are as many as there are", func() bool { return leader.member.localServer().agents.Sessions() == 1 })
 }

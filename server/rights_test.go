@@ -19,6 +19,7 @@ import (
 
 	"pinion/raftfsm"
 	"pinion/raftfsm/spec"
+	"pinion/server/dispatch"
 	"pinion/server/id"
 	"pinion/server/liveness"
 	"pinion/server/peer"
@@ -122,10 +123,10 @@ func TestAnAgentSpeaksForItselfAlone(t *testing.T) {
 	task := r.run(r.b)
 	eventually(t, "the task runs", func() bool { return r.view().Task(task.ID).LastStatus == spec.Running })
 	refused := map[string]string{ // call -> why
-		pathSession:             "without saying who it is",
+		dispatch.PathSession:    "without saying who it is",
 		pathSealKeys:            "is no server",
-		pathRegister:            "is no server",
-		pathReport:              "is no server",
+		dispatch.PathRegister:   "is no server",
+		dispatch.PathReports:    "is no server",
 		liveness.PathHeartbeats: "is no server",
 		pathRenew:               "request",
 		pathAdmit:               "PEM",
@@ -147,8 +148,10 @@ func TestAnAgentSpeaksForItselfAlone(t *testing.T) {
 	if err != nil || !slices.Equal(unknown, []string{task.ID}) || server.state.View().Task(task.ID).LastStatus != spec.Running {
 		t.Errorf("a report of another host's task: %v %v", unknown, err)
 	}
-	s, _ := r.a.member.currentUpstream().(*session)
-	if _, err := s.call(t.Context(), agentMessage{Handshake: &handshake{registration: registration{Host: r.b.agent.host}}}); err == nil {
+	if r.a.member.upstream.Session() == nil {
+		t.Error("it has no session")
+	}
+	if _, err := r.a.member.upstream.Join(t.Context(), r.b.agent.host, nil); err == nil {
 		t.Error("it took another host's name")
 	}
 

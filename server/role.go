@@ -69,7 +69,15 @@ func (m *Member) shouldConfirmRole(own *Server, told *bool) bool {
 	}
 	self := own.state.View().Host(m.cfg.HostID)
 	address, _ := own.Leader()
-	return address == "" || self != nil && !self.Server || told != nil && !*told && m.currentUpstream() != upstream(own)
+	return address == "" || self != nil && !self.Server || told != nil && !*told && !m.upstream.IsLocal(own.agents)
+}
+
+// failIfRemoved ends the process when the error says that this host was removed, and returns the error.
+func (m *Member) failIfRemoved(err error) error {
+	if errors.Is(err, spec.ErrRemoved) {
+		m.fail(err)
+	}
+	return err
 }
 
 // roleReply is what the leader says of a host.
@@ -180,7 +188,7 @@ func (m *Member) stopServer(own *Server, keep string) {
 	}
 	m.leader.Refresh()
 	m.desiredRole.Store(nil)
-	m.dropUpstream(own)
+	m.upstream.Drop(own.agents)
 	to := keep
 	if keep == "" {
 		to = m.trashDir()

@@ -17,6 +17,7 @@ import (
 
 	"pinion/raftfsm"
 	"pinion/raftfsm/spec"
+	"pinion/server/dispatch"
 	"pinion/server/liveness"
 	"pinion/server/rpc"
 	"pinion/server/scheduler"
@@ -85,17 +86,16 @@ type Server struct {
 	leaderChecks  rpc.Batcher[struct{}, error]
 	stallDetector stallDetector
 	scheduler     *scheduler.Scheduler
-	reports       rpc.Batcher[reportRequest, reportReply]
 
-	assignmentVersions assignmentVersions
-	leader             *rpc.LeaderTracker
-	liveness           *liveness.Monitor
-	poolInfo           atomic.Pointer[poolInfo] // what this server tells hosts of the pool; nil for the first moment
-	poolInfoChanged    rpc.Broadcast            // another outlook
-	bootstrapKeyMu     sync.Mutex
-	keyring            *seal.Keyring
-	sealKeyBackoff     fetchBackoff // of sealing keys
-	diskLow            atomic.Bool  // the last look found too little disk
+	agents          *dispatch.Backend
+	leader          *rpc.LeaderTracker
+	liveness        *liveness.Monitor
+	poolInfo        atomic.Pointer[spec.PoolInfo] // what this server tells hosts of the pool; nil for the first moment
+	poolInfoChanged rpc.Broadcast                 // another outlook
+	bootstrapKeyMu  sync.Mutex
+	keyring         *seal.Keyring
+	sealKeyBackoff  fetchBackoff // of sealing keys
+	diskLow         atomic.Bool  // the last look found too little disk
 
 	drain     drain // calls that Close waits for
 	loops     sync.WaitGroup

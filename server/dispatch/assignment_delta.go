@@ -1,4 +1,4 @@
-package server
+package dispatch
 
 import (
 	"fmt"
@@ -7,34 +7,34 @@ import (
 	"pinion/raftfsm/spec"
 )
 
-// A host's assignments go over the wire as changes: what it holds is named by its ids and the status that is wanted of
-// each, which is all that a host acts on, and only what differs from that is sent. Servers need no memory for it: a host
-// that begins a session says what it holds, and any server can tell the difference.
+// Assignments go over the wire as deltas: a host names the tasks that it knows and the desired status of each, which is
+// all that it acts on, and only the difference is sent. Servers need no memory for it: the handshake of a session says
+// what the host knows, and any server can tell the difference.
 
-// assignmentDelta is one step of what a host must run.
+// assignmentDelta is a change of a host's assignments.
 type assignmentDelta struct {
 	Index uint64 `json:"index"` // of the state that it is from
-	// Tasks is everything that the host must run; with Changes only what is new or wanted otherwise now. A task that the
-	// host holds comes without its definition then, which never changes.
+	// Tasks is every assignment of the host; when Incremental only those that are new or have another desired status. A
+	// task that the host knows comes without its definition then, which never changes.
 	Tasks       []spec.Assignment `json:"tasks"`
-	Removed     []string          `json:"over,omitempty"` // with Changes: ids of tasks that are not the host's any more
+	Removed     []string          `json:"over,omitempty"` // when Incremental: ids of tasks that are not the host's any more
 	Incremental bool              `json:"changes,omitempty"`
 }
 
-// knownAssignments is what a host has been told: the wanted status of each task, by id. Nil is a host that does not say, which
-// gets everything each time.
+// knownAssignments is the desired status of each task that a host knows, by id. Nil is a host that does not say, which
+// gets every assignment each time.
 type knownAssignments map[string]spec.Status
 
-// knownFrom is the holding of a host that was told the whole list.
+// knownFrom is what a host knows that has the whole list.
 func knownFrom(list []spec.Assignment) knownAssignments {
-	holds := make(knownAssignments, len(list))
+	known := make(knownAssignments, len(list))
 	for _, a := range list {
-		holds[a.Task.ID] = a.Task.DesiredStatus
+		known[a.Task.ID] = a.Task.DesiredStatus
 	}
-	return holds
+	return known
 }
 
-// diff is what a host has to be told to get from what it holds to the list.
+// diff is the delta from what a host knows to the list.
 func (h knownAssignments) diff(list []spec.Assignment, index uint64) assignmentDelta {
 	if h == nil {
 		return assignmentDelta{Index: index, Tasks: list}

@@ -1,78 +1,15 @@
 package server
 
 import (
-	"fmt"
 	"net"
-	"reflect"
 	"slices"
-	"strings"
 	"sync/atomic"
 	"testing"
 
-	"pgregory.net/rapid"
-
 	"pinion/raftfsm"
 	"pinion/raftfsm/spec"
+	"pinion/server/dispatch"
 )
-
-// A host that takes every step holds what the pool wants, whatever it held before.
-func TestStepsLeadFromAnyListToAnyOther(t *testing.T) {
-	rapid.Check(t, func(r *rapid.T) {
-		lists := rapid.SliceOfN(rapid.MapOf(rapid.IntRange(0, 9), rapid.Bool()), 1, 6).Draw(r, "what the pool wants, in order")
-		holds, here := knownAssignments{}, []spec.Assignment(nil)
-		for i, wanted := range lists {
-			list := assignmentsOf(wanted)
-			step := holds.diff(list, uint64(i+1))
-			for _, told := range step.Tasks {
-				if status, known := holds[told.Task.ID]; known && status == told.Task.DesiredStatus {
-					r.Fatalf("task %s was told again", told.Task.ID)
-				}
-			}
-			var err error
-			if here, err = step.apply(here); err != nil {
-				r.Fatal(err)
-			}
-			if got := byTask(here); !reflect.DeepEqual(got, byTask(list)) {
-				r.Fatalf("the host holds %v, not %v", got, byTask(list))
-			}
-			holds = knownFrom(here)
-		}
-	})
-}
-
-func TestAHostThatDoesNotSayWhatItHoldsGetsEverything(t *testing.T) {
-	list := assignmentsOf(map[int]bool{1: true, 2: false})
-	step := knownAssignments(nil).diff(list, 7)
-	got, err := step.apply(assignmentsOf(map[int]bool{3: true}))
-	if err != nil || step.Incremental || !reflect.DeepEqual(got, list) {
-		t.Errorf("%v %v", got, err)
-	}
-}
-
-func TestAStepOfAnotherHostIsNotTaken(t *testing.T) {
-	before := assignmentsOf(map[int]bool{1: true})
-	step := knownFrom(before).diff(assignmentsOf(map[int]bool{1: false}), 7)
-	if _, err := step.apply(nil); err == nil {
-		t.Error("a task without a definition was taken")
-	}
-}
-
-// assignmentsOf makes a list of numbered tasks; true are those that shall run.
-func assignmentsOf(wanted map[int]bool) []spec.Assignment {
-	list := []spec.Assignment{}
-	for n, run := range wanted {
-		task := &spec.Task{ID: fmt.Sprint("task-", n), DesiredStatus: spec.Stopped}
-		if run {
-			task.DesiredStatus = spec.Running
-		}
-		list = append(list, spec.Assignment{Task: task, Definition: &spec.TaskDefinition{Family: task.ID}})
-	}
-	return list
-}
-
-func byTask(list []spec.Assignment) []spec.Assignment {
-	return slices.SortedFunc(slices.Values(list), func(a, b spec.Assignment) int { return strings.Compare(a.Task.ID, b.Task.ID) })
-}
 
 // countingListener counts what goes over the connections that a listener accepts, both ways.
 type countingListener struct {
@@ -140,7 +77,7 @@ func newGuest(t *testing.T, tasks int) *benchSession {
 func (g *benchSession) join(t *testing.T) (tasks int) {
 	t.Helper()
 	g.after = 0
-	if _, err := g.member.openSession(t.Context(), g.leader.where, registration{Host: g.agent.host}); err != nil {
+	if _, err := g.member.upstream.Join(t.Context(), g.agent.host, nil); err != nil {
 		t.Fatal(err)
 	}
 	return len(g.next(t))
@@ -203,7 +140,7 @@ func TestAHostThatComesBackIsToldWhatDiffers(t *testing.T) {
 	g := newGuest(t, 200)
 	server := g.leader.member.localServer()
 	whole := g.wire.bytes.Load()
-	g.member.dropUpstream(g.member.currentUpstream())
+	g.member.upstream.Close()
 
 	gone := server.state.View().TasksOn(g.cfg.HostID)[0]
 	if _, err := server.Report(t.Context(), g.cfg.HostID, []spec.TaskReport{{TaskID: gone.ID, Status: spec.Stopped}}); err != nil {
@@ -219,8 +156,8 @@ func TestAHostThatComesBackIsToldWhatDiffers(t *testing.T) {
 	}
 
 	// What was told is forgotten with the process: then everything is told again.
-	g.member.dropUpstream(g.member.currentUpstream())
-	g.member.lastSession.Store(nil)
+	g.member.upstream.Close()
+	g.member.upstream = dispatch.NewUpstream(sessionHost{g.member}, g.where, g.member.client, quiet())
 	if tasks := g.join(t); tasks != 199 {
 		t.Errorf("%d tasks after a restart", tasks)
 	}

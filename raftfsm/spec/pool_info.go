@@ -1,0 +1,11 @@
+package spec
+
+// PoolInfo is what every host knows of its pool besides its own assignments.
+type PoolInfo struct {
+	Pool        string   `json:"pool"`
+	Incarnation int      `json:"incarnation"`
+	Leader      string   `json:"leader,omitempty"`  // address; empty while there is none
+	Servers     []string `json:"servers"`           // addresses of all servers that vote, sorted
+	Hosts       []string `json:"hosts,omitempty"`   // addresses of some other hosts, which know where servers are when these do not
+	Removed     []string `json:"removed,omitempty"` // ids of hosts whose certificates may still look good
+}

@@ -1,0 +1,77 @@
+package server
+
+import (
+	"context"
+	"time"
+
+	"pinion/raftfsm"
+	"pinion/raftfsm/spec"
+)
+
+// core is what the packages of the server are given of it; each declares the part that it needs.
+type core struct{ s *Server }
+
+// State is the state as this server has it.
+func (c core) State() *raftfsm.State { return c.s.state }
+
+// Now is the server's clock.
+func (c core) Now() time.Time { return c.s.cfg.Now() }
+
+// Leads reports whether this server leads and may answer.
+func (c core) Leads() bool { return c.s.Leads() }
+
+// Propose is Server.Propose without the check that this server may answer: the caller has it, or ends with the term.
+func (c core) Propose(ctx context.Context, command raftfsm.Command) (any, error) {
+	return c.s.propose(ctx, command)
+}
+
+// CallLeader does something on the leader: local when this server leads, remote when another one does.
+func (c core) CallLeader(ctx context.Context, local func() error, remote func(ctx context.Context, address string) error) error {
+	return c.s.callLeader(ctx, func(*leaderTerm) error { return local() }, remote)
+}
+
+// Begin admits a call until done. The context that it returns ends with the server, which is its cause then.
+func (c core) Begin(ctx context.Context) (_ context.Context, done func(), err error) {
+	if err := c.s.acquire(); err != nil {
+		return nil, nil, err
+	}
+	ctx, cancel := context.WithCancelCause(ctx)
+	stop := context.AfterFunc(c.s.life, func() { cancel(c.s.ended()) })
+	return ctx, func() {
+		stop()
+		cancel(nil)
+		c.s.drain.release()
+	}, nil
+}
+
+// PoolInfo is what this server tells hosts of the pool; nil in the first moment.
+func (c core) PoolInfo() *spec.PoolInfo { return c.s.poolInfo.Load() }
+
+// PoolInfoChanged is closed at the next change of PoolInfo.
+func (c core) PoolInfoChanged() <-chan struct{} { return c.s.poolInfoChanged.Wait() }
+
+// Join, Assignments, Report and Heartbeat are those of the server's dispatch.Backend.
+
+// Join makes a host known.
+func (s *Server) Join(ctx context.Context, host spec.Host, running []spec.TaskReport) ([]string, error) {
+	return s.agents.Join(ctx, host, running)
+}
+
+// Assignments waits for another list of what the host must run.
+func (s *Server) Assignments(ctx context.Context, hostID string, after uint64) ([]spec.Assignment, uint64, error) {
+	return s.agents.Assignments(ctx, hostID, after, after)
+}
+
+// Report records reports of tasks.
+func (s *Server) Report(ctx context.Context, hostID string, reports []spec.TaskReport) ([]string, error) {
+	return s.agents.Report(ctx, hostID, reports)
+}
+
+// Heartbeat takes the heartbeat of a host.
+func (s *Server) Heartbeat(ctx context.Context, hostID string) error {
+	return s.agents.Heartbeat(ctx, hostID)
+}
+
+// Connected reports whether the pool has the host, has not given it up, and heard of it within Config.LostAfter. Only the
+// leader knows.
+func (s *Server) Connected(hostID string) bool { return s.liveness.Connected(hostID) }

@@ -1,0 +1,162 @@
+package dispatch
+
+import (
+	"context"
+	"time"
+
+	"pinion/raftfsm"
+	"pinion/raftfsm/spec"
+	"pinion/server/rpc"
+)
+
+// Server is what a Backend needs of the server that it is part of.
+type Server interface {
+	State() *raftfsm.State
+	Now() time.Time
+	// Propose records a command; this server leads.
+	Propose(ctx context.Context, c raftfsm.Command) (any, error)
+	// CallLeader does something on the leader: local when this server leads, remote when another one does. Both are
+	// harmless to repeat.
+	CallLeader(ctx context.Context, local func() error, remote func(ctx context.Context, address string) error) error
+	// Begin admits a call until done; the context that it returns ends with the server, which is then its cause.
+	Begin(ctx context.Context) (_ context.Context, done func(), err error)
+}
+
+// Liveness takes heartbeats.
+type Liveness interface {
+	Heartbeat(ctx context.Context, hostID string) error
+	Record(hostID string)
+	CutOff() bool
+}
+
+// PoolInfo is what a server tells hosts of their pool.
+type PoolInfo interface {
+	// PoolInfo is nil in the first moment. Another value is another pointer.
+	PoolInfo() *spec.PoolInfo
+	PoolInfoChanged() <-chan struct{}
+}
+
+// Backend answers what agents ask of a server. Every server answers: reads from its own state, and it has the leader do
+// what only the leader can do. It is safe for concurrent use.
+type Backend struct {
+	server   Server
+	liveness Liveness
+	poolInfo PoolInfo
+	client   *rpc.Client
+
+	reports  rpc.Batcher[reportRequest, reportReply]
+	versions assignmentVersions
+	balancer sessionBalancer
+}
+
+// NewBackend returns the backend of a server; client is nil in a pool of one server.
+func NewBackend(server Server, liveness Liveness, poolInfo PoolInfo, client *rpc.Client) *Backend {
+	b := &Backend{server: server, liveness: liveness, poolInfo: poolInfo, client: client}
+	b.reports = rpc.Batcher[reportRequest, reportReply]{Handle: b.forwardReports, MaxBatch: maxReportBatch}
+	return b
+}
+
+// Join records the host as it describes itself and what it runs, and returns the ids of tasks that it should not run. A
+// cluster that nobody has created yet, or that was deleted, is created by the first host that names it. It returns when
+// this server's own state has the host.
+func (b *Backend) Join(ctx context.Context, host spec.Host, running []spec.TaskReport) ([]string, error) {
+	ctx, done, err := b.server.Begin(ctx)
+	if err != nil {
+		return nil, err
+	}
+	defer done()
+	r := Registration{host, running}
+	var reply RegistrationReply
+	err = b.server.CallLeader(ctx, func() (err error) {
+		reply, err = b.Register(ctx, r)
+		return err
+	}, func(ctx context.Context, address string) error {
+		return b.client.Call(ctx, address, PathRegister, r, &reply)
+	})
+	if err == nil {
+		err = b.waitForIndex(ctx, reply.Index)
+	}
+	return reply.Unknown, err
+}
+
+// Register is Join on the leader.
+func (b *Backend) Register(ctx context.Context, r Registration) (RegistrationReply, error) {
+	now, state := b.server.Now(), b.server.State()
+	if known := state.View().Cluster(r.Host.Cluster); known == nil || known.Status != spec.ClusterActive {
+		cluster := spec.Cluster{Name: r.Host.Cluster, Status: spec.ClusterActive, CreatedAt: now}
+		if _, err := b.server.Propose(ctx, raftfsm.CreateCluster{Cluster: cluster}); err != nil {
+			return RegistrationReply{}, err
+		}
+	}
+	if r.Host.RegisteredAt.IsZero() {
+		r.Host.RegisteredAt = now
+	}
+	if r.Host.HealthAt = now; state.View().MayWrite(raftfsm.PutHost{Host: r.Host}) != nil {
+		r.Host.HealthAt = time.Time{} // a server of the pool does not know it yet
+	}
+	if _, err := b.server.Propose(ctx, raftfsm.PutHost{Host: r.Host}); err != nil {
+		return RegistrationReply{}, err
+	}
+	unknown, err := b.report(ctx, r.Host.ID, r.Running)
+	if err != nil {
+		return RegistrationReply{}, err
+	}
+	b.liveness.Record(r.Host.ID)
+	return RegistrationReply{unknown, state.View().Index()}, nil
+}
+
+// Heartbeat takes the heartbeat of a host: see liveness.Monitor.
+func (b *Backend) Heartbeat(ctx context.Context, hostID string) error {
+	return b.liveness.Heartbeat(ctx, hostID)
+}
+
+// CutOff reports whether this server has reached no leader for too long: its hosts choose another.
+func (b *Backend) CutOff() bool { return b.liveness.CutOff() }
+
+// Assignments waits until what the host must run differs from what index after stands for, and returns all of it with
+// the index to ask from next time; 0 asks for an answer at once. No answer is older than minIndex, which the host has
+// seen: a server that lags behind waits until it has caught up. A host's own reports do not wake it.
+// spec.ErrNotFound when the pool does not know the host: it must join first.
+func (b *Backend) Assignments(ctx context.Context, hostID string, after, minIndex uint64) ([]spec.Assignment, uint64, error) {
+	ctx, done, err := b.server.Begin(ctx)
+	if err != nil {
+		return nil, 0, err
+	}
+	defer done()
+	if err := b.waitForIndex(ctx, minIndex); err != nil {
+		return nil, 0, err
+	}
+	for {
+		list, index, changed, err := b.versions.current(b.server.State(), hostID, minIndex)
+		if err != nil || index != after {
+			return list, index, err
+		}
+		select {
+		case <-changed:
+		case <-ctx.Done():
+			return nil, 0, context.Cause(ctx)
+		}
+	}
+}
+
+// catchUpTimeout is how long a server that lags behind is given.
+const catchUpTimeout = 5 * time.Second
+
+// waitForIndex waits until the state has the change at index, and everything before it.
+func (b *Backend) waitForIndex(ctx context.Context, index uint64) error {
+	ctx, cancel := context.WithTimeoutCause(ctx, catchUpTimeout, spec.ErrBehind)
+	defer cancel()
+	return b.server.State().WaitForIndex(ctx, index)
+}
+
+// Sessions is how many hosts have a session with this server.
+func (b *Backend) Sessions() int { return b.balancer.count() }
+
+// maxSessions is the sessionLimit of this server.
+func (b *Backend) maxSessions() int {
+	servers := 1
+	if info := b.poolInfo.PoolInfo(); info != nil {
+		servers = len(info.Servers)
+	}
+	return sessionLimit(len(b.server.State().View().Hosts("")), servers)
+}

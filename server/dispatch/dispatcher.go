@@ -1,0 +1,265 @@
+package dispatch
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net/http"
+	"sync"
+	"time"
+
+	"pinion/raftfsm/spec"
+	"pinion/server/rpc"
+)
+
+const (
+	handshakeTimeout = 5 * time.Second
+	// sendTimeout is how long a message may take until the other end has taken it.
+	sendTimeout = 5 * time.Second
+	// agentIdleTimeout is how long a server listens to a host that says nothing; it says something every second.
+	agentIdleTimeout = 5 * time.Second
+	// maxInFlight is how many messages of one session are handled at a time; the next one is answered spec.ErrBusy. An
+	// agent sends one at a time.
+	maxInFlight = 16
+)
+
+// Dispatcher is the server's side of the sessions with all its hosts. The server may be any of the pool: it answers from
+// its own state, and has the leader do what only the leader can do.
+type Dispatcher struct {
+	host Pool
+	log  *slog.Logger
+}
+
+// Pool is what a Dispatcher needs of its host.
+type Pool interface {
+	// Backend is that of the server here, nil while this host is an agent.
+	Backend() *Backend
+	// PoolInfo is what this host knows of its pool: an agent tells with it where servers are.
+	PoolInfo() spec.PoolInfo
+	// CheckIncarnation fails when a host knows of a recovery of the pool that this one does not know.
+	CheckIncarnation(incarnation int) error
+}
+
+// NewDispatcher returns the dispatcher of a host.
+func NewDispatcher(host Pool, log *slog.Logger) *Dispatcher { return &Dispatcher{host: host, log: log} }
+
+// ServeSession holds one session with the host from until one of the ends closes it.
+func (d *Dispatcher) ServeSession(w http.ResponseWriter, r *http.Request, from string) {
+	ctx, cancel := context.WithCancel(r.Context())
+	defer cancel()
+	s := &dispatchSession{
+		Dispatcher: d, hostID: from, in: newMessageReader(r.Body), out: json.NewEncoder(w), control: http.NewResponseController(w),
+		slots: make(chan struct{}, maxInFlight),
+	}
+	w.WriteHeader(http.StatusOK)
+	_ = s.control.Flush()
+	if err := s.serve(ctx, cancel); err != nil && ctx.Err() == nil {
+		d.log.Debug("a session ended", "host", from, "reason", err)
+		_ = s.send(serverMessage{Error: rpc.ToWire(err)})
+	}
+}
+
+// dispatchSession is the server's side of one session.
+type dispatchSession struct {
+	*Dispatcher
+	backend *Backend
+	hostID  string
+	in      *messageReader
+	control *http.ResponseController
+	slots   chan struct{} // one for each message that is being handled
+
+	mu   sync.Mutex // one message at a time
+	out  *json.Encoder
+	sent poolInfoSent
+}
+
+func (s *dispatchSession) serve(ctx context.Context, end context.CancelFunc) error {
+	first, err := s.receive(handshakeTimeout)
+	if err != nil {
+		return err
+	}
+	if s.backend = s.host.Backend(); s.backend == nil {
+		s.redirect()
+		return fmt.Errorf("%w: this host is no server", spec.ErrNotLeader)
+	}
+	if err := s.register(ctx, first); err != nil {
+		s.redirect()
+		return err
+	}
+	var handlers sync.WaitGroup
+	defer handlers.Wait()
+	defer end()
+	s.backend.balancer.add(1)
+	defer s.backend.balancer.add(-1)
+	handlers.Go(func() { s.streamAssignments(ctx, end, first.Handshake) })
+	handlers.Go(func() { s.streamPoolInfo(ctx) })
+	for {
+		message, err := s.receive(agentIdleTimeout)
+		if err != nil {
+			return err
+		}
+		if message.Seq == 0 {
+			err = s.heartbeat()
+		} else {
+			err = s.start(ctx, &handlers, message)
+		}
+		if err != nil {
+			return err
+		}
+	}
+}
+
+// start handles a message beside the others, or refuses it when maxInFlight are being handled: the messages behind it are
+// heartbeats, which may not wait.
+func (s *dispatchSession) start(ctx context.Context, handlers *sync.WaitGroup, message agentMessage) error {
+	select {
+	case s.slots <- struct{}{}:
+	default:
+		return s.send(serverMessage{Reply: &sessionReply{Seq: message.Seq, Error: rpc.ToWire(spec.ErrBusy)}})
+	}
+	handlers.Go(func() {
+		defer func() { <-s.slots }()
+		_ = s.handle(ctx, message)
+	})
+	return nil
+}
+
+// redirect tells a host where servers are, as far as this host knows.
+func (s *dispatchSession) redirect() {
+	_ = s.send(serverMessage{PoolInfo: &PoolInfoUpdate{PoolInfo: s.host.PoolInfo()}})
+}
+
+// register lets the host in: it must be the host of its certificate, of this incarnation of the pool, and have reported
+// what it runs.
+func (s *dispatchSession) register(ctx context.Context, message agentMessage) error {
+	h := message.Handshake
+	if h == nil || h.Host.ID != s.hostID {
+		return fmt.Errorf("host %s began its session without saying who it is", s.hostID)
+	}
+	if err := s.host.CheckIncarnation(h.Incarnation); err != nil {
+		return err
+	}
+	if err := s.backend.waitForIndex(ctx, h.After); err != nil {
+		return err
+	}
+	return s.handle(ctx, message)
+}
+
+// handle does what a message asks for and replies with the outcome. The error is that of the first handshake.
+func (s *dispatchSession) handle(ctx context.Context, message agentMessage) error {
+	reply := sessionReply{Seq: message.Seq}
+	var err error
+	switch h := message.Handshake; {
+	case h != nil && h.Host.ID == s.hostID:
+		reply.Unknown, err = s.backend.Join(ctx, h.Host, h.Running)
+	case h == nil:
+		reply.Unknown, err = s.backend.Report(ctx, s.hostID, message.Reports)
+	default:
+		err = fmt.Errorf("host %s calls itself %s", s.hostID, h.Host.ID)
+	}
+	reply.Error = rpc.ToWire(err)
+	return errors.Join(err, s.send(serverMessage{Reply: &reply}))
+}
+
+// heartbeat notes that the host lives and answers with the same, or ends the session: the host chooses another server.
+func (s *dispatchSession) heartbeat() error {
+	if err := s.backend.Heartbeat(context.Background(), s.hostID); err != nil {
+		return err
+	}
+	if s.backend.balancer.shouldMove(s.backend.server.Now(), s.backend.maxSessions) {
+		return errRebalance
+	}
+	return s.send(serverMessage{PoolInfo: s.nextPoolInfo()})
+}
+
+// streamAssignments tells the host what it must run: at first in any case, and then after each change.
+func (s *dispatchSession) streamAssignments(ctx context.Context, end context.CancelFunc, h *handshake) {
+	defer end() // a session without assignments is none
+	defer s.backend.versions.forget(s.hostID)
+	known, after, seen := h.Known, h.After, uint64(0)
+	for {
+		list, index, err := s.backend.Assignments(ctx, s.hostID, seen, after)
+		if err != nil {
+			_ = s.send(serverMessage{Error: rpc.ToWire(err)})
+			return
+		}
+		delta := known.diff(list, index)
+		if s.send(serverMessage{Assignments: &delta}) != nil {
+			return
+		}
+		if known != nil {
+			known = knownFrom(list)
+		}
+		after, seen = index, index
+	}
+}
+
+// streamPoolInfo tells the host of its pool after each change.
+func (s *dispatchSession) streamPoolInfo(ctx context.Context) {
+	for {
+		changed := s.backend.poolInfo.PoolInfoChanged()
+		if update := s.nextPoolInfo(); update != nil && s.send(serverMessage{PoolInfo: update}) != nil {
+			return
+		}
+		select {
+		case <-changed:
+		case <-ctx.Done():
+			return
+		}
+	}
+}
+
+// nextPoolInfo is the update that the host was not sent yet, nil when there is none.
+func (s *dispatchSession) nextPoolInfo() *PoolInfoUpdate {
+	info := s.backend.poolInfo.PoolInfo()
+	if info == nil {
+		return nil
+	}
+	host := s.backend.server.State().View().Host(s.hostID)
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.sent.next(info, host != nil && host.Server)
+}
+
+// poolInfoSent is the last update of a session. The zero value is ready.
+type poolInfoSent struct {
+	info   *spec.PoolInfo
+	server bool
+}
+
+// next is the update from what was sent to what there is, nil when nothing has changed. It compares a pointer on each
+// heartbeat, and sends the list of removed hosts, which is the long part, only when that has changed.
+func (p *poolInfoSent) next(info *spec.PoolInfo, server bool) *PoolInfoUpdate {
+	if p.info == info && p.server == server {
+		return nil
+	}
+	update := &PoolInfoUpdate{PoolInfo: *info, Server: server}
+	if p.info != nil && sameSlice(p.info.Removed, info.Removed) {
+		update.SameRemoved, update.PoolInfo.Removed = true, nil
+	}
+	p.info, p.server = info, server
+	return update
+}
+
+// sameSlice reports whether two slices are one.
+func sameSlice(a, b []string) bool {
+	return len(a) == len(b) && (len(a) == 0 || &a[0] == &b[0])
+}
+
+func (s *dispatchSession) send(message serverMessage) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	_ = s.control.SetWriteDeadline(time.Now().Add(sendTimeout))
+	if err := s.out.Encode(message); err != nil {
+		return err
+	}
+	return s.control.Flush()
+}
+
+func (s *dispatchSession) receive(timeout time.Duration) (message agentMessage, err error) {
+	_ = s.control.SetReadDeadline(time.Now().Add(timeout))
+	err = s.in.next(&message)
+	return message, err
+}

@@ -1,0 +1,117 @@
+package dispatch
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+
+	"pinion/raftfsm/spec"
+	"pinion/server/rpc"
+)
+
+// A session is two streams of JSON messages over one request, for as long as both ends live: what a host has to say, and
+// what a server answers and tells by itself. An empty message {} is a heartbeat, and its answer. Every message can be
+// repeated without harm.
+
+// Where hosts find a server's side.
+const (
+	PathSession  = "/peer/session"
+	PathRegister = "/peer/leader/enter"  // of a server that does not lead: a Registration
+	PathReports  = "/peer/leader/report" // of a server that does not lead: reports of its hosts
+)
+
+// maxMessage is the size of one message at most, of either end. A host with 10,000 tasks stays far below it.
+const maxMessage = 32 << 20
+
+// agentMessage is a message of the host.
+type agentMessage struct {
+	Seq       uint64            `json:"seq,omitempty"`     // of a handshake or reports: the reply carries it
+	Handshake *handshake        `json:"hello,omitempty"`   // the first message, and again when something about the host has changed
+	Reports   []spec.TaskReport `json:"reports,omitempty"` // to be recorded
+}
+
+// handshake is what a host is and runs. Nothing is assigned to it before this was recorded.
+type handshake struct {
+	Registration
+	After       uint64           `json:"after"`       // the newest index that the host has seen: a server that lags behind it waits
+	Known       knownAssignments `json:"holds"`       // the assignments that the host knows, of the first message only: only the difference is sent
+	Incarnation int              `json:"incarnation"` // of the pool, as the host knows it
+}
+
+// Registration is a host that wants to be known, and what it runs.
+type Registration struct {
+	Host    spec.Host         `json:"host"`
+	Running []spec.TaskReport `json:"running,omitempty"`
+}
+
+// RegistrationReply is the answer to a Registration: the tasks that the host should not run, and the index of the state
+// that knows the host.
+type RegistrationReply struct {
+	Unknown []string `json:"unknown,omitempty"`
+	Index   uint64   `json:"index"`
+}
+
+// serverMessage is a message of the server.
+type serverMessage struct {
+	Reply       *sessionReply    `json:"answer,omitempty"`
+	Assignments *assignmentDelta `json:"assignments,omitempty"`
+	PoolInfo    *PoolInfoUpdate  `json:"news,omitempty"`
+	Error       *rpc.WireError   `json:"fault,omitempty"` // the session is over
+}
+
+// sessionReply is to the message with the same Seq.
+type sessionReply struct {
+	Seq     uint64         `json:"seq"`
+	Unknown []string       `json:"unknown,omitempty"` // tasks that the host should not run
+	Error   *rpc.WireError `json:"fault,omitempty"`
+}
+
+// PoolInfoUpdate is sent at first and after each change.
+type PoolInfoUpdate struct {
+	PoolInfo    spec.PoolInfo `json:"outlook"`
+	SameRemoved bool          `json:"sameRemoved,omitempty"` // PoolInfo.Removed is left out: it is as in the update before
+	Server      bool          `json:"server"`                // the pool wants this host to be a server
+}
+
+// messageReader decodes the messages of a stream, each of maxMessage bytes at most.
+type messageReader struct {
+	decoder *json.Decoder
+	limit   limitedReader
+}
+
+func newMessageReader(r io.Reader) *messageReader {
+	m := &messageReader{limit: limitedReader{reader: r}}
+	m.decoder = json.NewDecoder(&m.limit)
+	return m
+}
+
+// next decodes one message. A stream that ends is errPeerClosed.
+func (m *messageReader) next(message any) error {
+	m.limit.left = maxMessage
+	err := m.decoder.Decode(message)
+	if errors.Is(err, io.EOF) {
+		return errPeerClosed
+	}
+	return err
+}
+
+// limitedReader fails when more is read than is left.
+type limitedReader struct {
+	reader io.Reader
+	left   int
+}
+
+func (l *limitedReader) Read(p []byte) (int, error) {
+	if l.left <= 0 {
+		return 0, errTooLong
+	}
+	n, err := l.reader.Read(p[:min(len(p), l.left)])
+	l.left -= n
+	return n, err
+}
+
+var (
+	errPeerClosed = fmt.Errorf("the other end has gone: %w", spec.ErrUnavailable)
+	errTooLong    = fmt.Errorf("a message of the session is longer than %d MiB", maxMessage>>20)
+)

@@ -1,0 +1,120 @@
+package dispatch
+
+import (
+	"cmp"
+	"context"
+	"slices"
+	"sync"
+
+	"pinion/raftfsm"
+	"pinion/raftfsm/spec"
+	"pinion/server/rpc"
+)
+
+// maxReportBatch is how many reports of hosts are recorded together at most.
+const maxReportBatch = 256
+
+// reportRequest is one call of Report, reportReply its answer.
+type reportRequest struct {
+	Host    string            `json:"host"`
+	Reports []spec.TaskReport `json:"reports"`
+}
+
+type reportReply struct {
+	Unknown []string       `json:"unknown,omitempty"`
+	Error   *rpc.WireError `json:"fault,omitempty"`
+}
+
+// Report records the latest report of each task and returns the ids of tasks that the host should not run. Reports that
+// arrive while others are being recorded go on together: one call to the leader, and there one entry for each host.
+func (b *Backend) Report(ctx context.Context, hostID string, reports []spec.TaskReport) ([]string, error) {
+	ctx, done, err := b.server.Begin(ctx)
+	if err != nil {
+		return nil, err
+	}
+	defer done()
+	return b.report(ctx, hostID, reports)
+}
+
+func (b *Backend) report(ctx context.Context, hostID string, reports []spec.TaskReport) ([]string, error) {
+	if len(reports) == 0 {
+		return nil, nil
+	}
+	reply, err := b.reports.Do(ctx, reportRequest{hostID, reports})
+	if err != nil {
+		return nil, err
+	}
+	return reply.Unknown, reply.Error.Err()
+}
+
+// forwardReports has the leader record a batch of reports.
+func (b *Backend) forwardReports(batch []reportRequest) []reportReply {
+	replies := make([]reportReply, len(batch))
+	err := b.server.CallLeader(context.Background(), func() error {
+		replies = b.applyReports(batch)
+		return nil
+	}, func(ctx context.Context, address string) error {
+		return b.client.Call(ctx, address, PathReports, batch, &replies)
+	})
+	if err != nil || len(replies) != len(batch) {
+		replies = make([]reportReply, len(batch))
+		for i := range replies {
+			replies[i].Error = rpc.ToWire(cmp.Or(err, spec.ErrOutcomeUnknown))
+		}
+	}
+	return replies
+}
+
+// ReportsHandler is the leader's side of reports that another server forwards. leader is this host's backend while its
+// server leads.
+func ReportsHandler(leader func() (*Backend, error)) rpc.HandlerFunc {
+	return rpc.JSON(func(_ context.Context, _ string, batch []reportRequest) ([]reportReply, error) {
+		b, err := leader()
+		if err != nil {
+			return nil, err
+		}
+		return b.applyReports(batch), nil
+	})
+}
+
+// applyReports records a batch of reports, one entry for each host, all of them at once.
+func (b *Backend) applyReports(batch []reportRequest) []reportReply {
+	byHost := make(map[string]*raftfsm.ReportTasks)
+	for _, r := range batch {
+		if byHost[r.Host] == nil {
+			byHost[r.Host] = &raftfsm.ReportTasks{HostID: r.Host}
+		}
+		byHost[r.Host].Reports = append(byHost[r.Host].Reports, r.Reports...)
+	}
+	var (
+		commits sync.WaitGroup
+		mu      sync.Mutex
+		replies = make(map[string]reportReply)
+	)
+	for host, entry := range byHost {
+		commits.Go(func() {
+			unknown, err := b.server.Propose(context.Background(), *entry)
+			ids, _ := unknown.([]string)
+			mu.Lock()
+			defer mu.Unlock()
+			replies[host] = reportReply{ids, rpc.ToWire(err)}
+		})
+	}
+	commits.Wait()
+	all := make([]reportReply, len(batch))
+	for i, r := range batch {
+		all[i] = reportReply{r.onlyOf(replies[r.Host].Unknown), replies[r.Host].Error}
+	}
+	return all
+}
+
+// onlyOf keeps the ids that this call reported.
+func (r reportRequest) onlyOf(ids []string) []string {
+	var mine []string
+	for _, id := range ids {
+		if slices.ContainsFunc(r.Reports, func(report spec.TaskReport) bool { return report.TaskID == id }) {
+			mine = append(mine, id)
+		}
+	}
+	return mine
+}

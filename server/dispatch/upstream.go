@@ -1,0 +1,293 @@
+package dispatch
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"math/rand/v2"
+	"net/http"
+	"slices"
+	"sync/atomic"
+
+	"pinion/raftfsm"
+	"pinion/raftfsm/spec"
+)
+
+// Host is what an Upstream needs of the host whose agent it serves.
+type Host interface {
+	// Backend is that of the server here, nil while this host is an agent.
+	Backend() *Backend
+	// PoolInfo is what this host knows of its pool: where to look for servers.
+	PoolInfo() spec.PoolInfo
+	// OnPoolInfo takes in what a session tells of the pool, one update at a time.
+	OnPoolInfo(PoolInfoUpdate)
+	// CheckRemoved fails with spec.ErrRemoved when the pool has removed this host, which no server says that refuses its
+	// connections.
+	CheckRemoved(ctx context.Context) error
+	// Fail ends the process: this host is not of the pool any more.
+	Fail(err error)
+}
+
+// Upstream is the agent's connection to the control plane: the local server, or a session with a remote one. The agent
+// joins again when it breaks, so it reports first whatever has happened. It is safe for concurrent use.
+type Upstream struct {
+	host    Host
+	address string // of this host
+	client  *http.Client
+	log     *slog.Logger
+
+	current  atomic.Pointer[connection] // nil while the agent has not joined
+	last     atomic.Pointer[Session]    // the latest session, also when it has ended: it knows what this host was told
+	minIndex atomic.Uint64              // newest index of assignments that the agent has seen
+}
+
+// NewUpstream returns the upstream of the agent on the host at this address.
+func NewUpstream(host Host, address string, client *http.Client, log *slog.Logger) *Upstream {
+	return &Upstream{host: host, address: address, client: client, log: log}
+}
+
+// endpoint is where a connection leads.
+type endpoint interface {
+	Assignments(ctx context.Context, hostID string, after, minIndex uint64) ([]spec.Assignment, uint64, error)
+	Report(ctx context.Context, hostID string, reports []spec.TaskReport) ([]string, error)
+	Heartbeat(ctx context.Context, hostID string) error
+}
+
+var (
+	_ endpoint = (*Backend)(nil)
+	_ endpoint = (*Session)(nil)
+)
+
+// connection is an endpoint in use; replaced is closed when another takes its place.
+type connection struct {
+	endpoint
+	replaced chan struct{}
+}
+
+// disconnectedError: this host has no connection to the pool. It wraps spec.ErrNotFound, so that the agent joins again.
+type disconnectedError struct {
+	text  string
+	cause error
+}
+
+func (e *disconnectedError) Error() string { return e.text }
+
+// Unwrap makes errors.Is see both that no server knows the host, and why.
+func (e *disconnectedError) Unwrap() []error { return []error{spec.ErrNotFound, e.cause} }
+
+var errDisconnected = &disconnectedError{"this host is not in touch with the pool", spec.ErrNotLeader}
+
+// Join makes this host known to the pool, through its own server or any other that answers.
+func (u *Upstream) Join(ctx context.Context, host spec.Host, running []spec.TaskReport) ([]string, error) {
+	host.FeatureLevel = raftfsm.FeatureLevel
+	r := Registration{host, running}
+	var failed []error
+	if local := u.host.Backend(); local != nil && !local.CutOff() {
+		unknown, err := local.Join(ctx, host, running)
+		if err == nil {
+			u.set(local)
+			return unknown, nil
+		}
+		if !errors.Is(err, spec.ErrUnavailable) {
+			return nil, u.failIfRemoved(err)
+		}
+		failed = append(failed, err)
+	}
+	if s := u.Session(); s != nil {
+		return s.call(ctx, u.handshake(r, nil))
+	}
+	for _, address := range u.addresses() {
+		unknown, err := u.openSession(ctx, address, r)
+		if err == nil || !errors.Is(err, spec.ErrUnavailable) && !errors.Is(err, spec.ErrNotFound) {
+			return unknown, u.failIfRemoved(err)
+		}
+		failed = append(failed, err)
+	}
+	if err := u.failIfRemoved(u.host.CheckRemoved(ctx)); err != nil {
+		return nil, err
+	}
+	return nil, fmt.Errorf("no server of the pool lets this host in: %w", errors.Join(failed...))
+}
+
+// addresses are where to look for a server, in an order that differs from host to host and from time to time, which
+// spreads the hosts over the servers. The server that this host was with comes last of them: it may be gone, and to find
+// that out takes longer than the others take to answer.
+func (u *Upstream) addresses() []string {
+	info := u.host.PoolInfo()
+	servers := u.shuffled(info.Servers)
+	if last := u.last.Load(); last != nil {
+		if i := slices.Index(servers, last.Address); i >= 0 {
+			servers = append(slices.Delete(servers, i, i+1), last.Address)
+		}
+	}
+	return append(servers, u.shuffled(info.Hosts)...)
+}
+
+// shuffled is the addresses in random order, without this host's own.
+func (u *Upstream) shuffled(addresses []string) []string {
+	others := slices.DeleteFunc(slices.Clone(addresses), func(address string) bool { return address == u.address })
+	rand.Shuffle(len(others), func(i, j int) { others[i], others[j] = others[j], others[i] })
+	return others
+}
+
+func (u *Upstream) handshake(r Registration, known knownAssignments) agentMessage {
+	return agentMessage{Handshake: &handshake{Registration: r, After: u.minIndex.Load(), Known: known, Incarnation: u.host.PoolInfo().Incarnation}}
+}
+
+// openSession opens a session with a server.
+func (u *Upstream) openSession(ctx context.Context, address string, r Registration) ([]string, error) {
+	var known []spec.Assignment
+	if last := u.last.Load(); last != nil {
+		known = last.lastAssignments()
+	}
+	s := dial(u.client, address, u.host.OnPoolInfo, known)
+	ctx, cancel := context.WithTimeout(ctx, sessionOpenTimeout)
+	defer cancel()
+	unknown, err := s.call(ctx, u.handshake(r, knownFrom(known)))
+	if err != nil {
+		s.close(err)
+		return nil, err
+	}
+	u.last.Store(s)
+	u.set(s)
+	return unknown, nil
+}
+
+// Session is the session in use; nil when there is none that is alive.
+func (u *Upstream) Session() *Session {
+	if c := u.current.Load(); c != nil {
+		if s, ok := c.endpoint.(*Session); ok && s.alive() {
+			return s
+		}
+	}
+	return nil
+}
+
+// Connected reports whether the agent has joined.
+func (u *Upstream) Connected() bool { return u.current.Load() != nil }
+
+// IsLocal reports whether the agent is connected to this backend.
+func (u *Upstream) IsLocal(b *Backend) bool {
+	c := u.current.Load()
+	return c != nil && c.endpoint == endpoint(b)
+}
+
+// ResetIndex forgets what the agent has seen: the pool was recovered, and its index is lower now.
+func (u *Upstream) ResetIndex() { u.minIndex.Store(0) }
+
+// Close closes the connection.
+func (u *Upstream) Close() { u.retire(u.current.Swap(nil)) }
+
+// set makes the endpoint the one in use; calls that wait at the one before go on with it.
+func (u *Upstream) set(e endpoint) {
+	if c := u.current.Load(); c != nil && c.endpoint == e {
+		return
+	}
+	u.retire(u.current.Swap(&connection{e, make(chan struct{})}))
+	if s, ok := e.(*Session); ok {
+		u.log.Info("this host is in touch with the pool", "server", s.Address)
+	}
+}
+
+// Drop gives the local server up, if it is still the endpoint in use.
+func (u *Upstream) Drop(b *Backend) { u.drop(b) }
+
+func (u *Upstream) drop(e endpoint) {
+	if c := u.current.Load(); c != nil && c.endpoint == e && u.current.CompareAndSwap(c, nil) {
+		u.retire(c)
+	}
+}
+
+func (u *Upstream) retire(c *connection) {
+	if c == nil {
+		return
+	}
+	close(c.replaced)
+	if s, ok := c.endpoint.(*Session); ok {
+		s.close(errors.New("this host is connected otherwise now"))
+	}
+}
+
+// failIfRemoved ends the process when the error says that this host was removed, and returns the error.
+func (u *Upstream) failIfRemoved(err error) error {
+	if errors.Is(err, spec.ErrRemoved) {
+		u.host.Fail(err)
+	}
+	return err
+}
+
+// Assignments is Backend.Assignments at the endpoint in use, whichever that is: no answer is older than one before.
+func (u *Upstream) Assignments(ctx context.Context, hostID string, after uint64) ([]spec.Assignment, uint64, error) {
+	for {
+		c := u.current.Load()
+		if c == nil {
+			return nil, 0, errDisconnected
+		}
+		list, index, replaced, err := u.assignmentsAt(ctx, c, hostID, after)
+		if replaced && ctx.Err() == nil {
+			continue
+		}
+		if err == nil {
+			u.advanceMinIndex(index)
+		} else if errors.Is(err, spec.ErrClosed) {
+			u.drop(c.endpoint)
+			err = errDisconnected
+		}
+		return list, index, u.failIfRemoved(err)
+	}
+}
+
+// assignmentsAt is Assignments at one endpoint; replaced when another has taken its place meanwhile.
+func (u *Upstream) assignmentsAt(ctx context.Context, c *connection, hostID string, after uint64) (list []spec.Assignment, index uint64, replaced bool, err error) {
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	go func() {
+		select {
+		case <-c.replaced:
+			cancel()
+		case <-ctx.Done():
+		}
+	}()
+	list, index, err = c.Assignments(ctx, hostID, after, max(after, u.minIndex.Load()))
+	select {
+	case <-c.replaced:
+		return nil, 0, true, err
+	default:
+		return list, index, false, err
+	}
+}
+
+// advanceMinIndex notes the newest index that the agent has seen.
+func (u *Upstream) advanceMinIndex(index uint64) {
+	for {
+		seen := u.minIndex.Load()
+		if index <= seen || u.minIndex.CompareAndSwap(seen, index) {
+			return
+		}
+	}
+}
+
+// Report is Backend.Report at the endpoint in use.
+func (u *Upstream) Report(ctx context.Context, hostID string, reports []spec.TaskReport) ([]string, error) {
+	c := u.current.Load()
+	if c == nil {
+		return nil, errDisconnected
+	}
+	unknown, err := c.Report(ctx, hostID, reports)
+	return unknown, u.failIfRemoved(err)
+}
+
+// Heartbeat is Backend.Heartbeat at the endpoint in use, which is given up when it reaches no leader for too long.
+func (u *Upstream) Heartbeat(ctx context.Context, hostID string) error {
+	c := u.current.Load()
+	if c == nil {
+		return errDisconnected
+	}
+	err := c.Heartbeat(ctx, hostID)
+	if errors.Is(err, spec.ErrUnavailable) || errors.Is(err, spec.ErrClosed) {
+		u.drop(c.endpoint)
+		return &disconnectedError{err.Error(), err}
+	}
+	return u.failIfRemoved(err)
+}
