@@ -52,8 +52,8 @@ inputs := 1000000
 fuzz := go test -run '^$$' -fuzztime $(inputs)x -fuzzminimizetime 20x -timeout 0
 
 fuzz: ## every fuzz target with a million inputs, and the properties of requests and task definitions; takes an hour
-	$(fuzz) -fuzz '^FuzzAWSDoor$$' ./api
-	$(fuzz) -fuzz '^FuzzLogsDoor$$' ./api
+	$(fuzz) -fuzz '^FuzzAWSJSON$$' ./api
+	$(fuzz) -fuzz '^FuzzCloudWatchLogs$$' ./api
 	$(fuzz) -fuzz '^FuzzDecode$$' ./api/wire
 	$(fuzz) -fuzz '^FuzzFilterPattern$$' ./api/cloudwatch
 	$(fuzz) -fuzz '^FuzzRequest$$' ./api/auth/sigv4

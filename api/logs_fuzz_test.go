@@ -21,9 +21,9 @@ var logBodies = map[string]string{
 	"PutLogEvents":        `{"logGroupName":"/pinion/f","logStreamName":"s","logEvents":[{"timestamp":1,"message":"m"}]}`,
 }
 
-// FuzzLogsDoor is FuzzAWSDoor for CloudWatch Logs: whatever body comes, the answer is sound. No operation of its changes
+// FuzzCloudWatchLogs is FuzzAWSJSON for CloudWatch Logs: whatever body comes, the answer is sound. No operation of its changes
 // anything.
-func FuzzLogsDoor(f *testing.F) {
+func FuzzCloudWatchLogs(f *testing.F) {
 	names := make([]string, 0, len(logBodies))
 	for name, body := range logBodies {
 		names = append(names, name)

@@ -21,6 +21,12 @@ import (
 // signed is an operation by AWS's JSON protocol, signed at that time as boto3 does.
 func signed(t testing.TB, operation, body string, at time.Time) *http.Request {
 	t.Helper()
+	return signedAs(t, keyID, operation, body, at)
+}
+
+// signedAs is signed with another key, whose secret is the same.
+func signedAs(t testing.TB, keyID, operation, body string, at time.Time) *http.Request {
+	t.Helper()
 	r := httptest.NewRequest("POST", "https://pinion.example:7400/", strings.NewReader(body))
 	r.Header.Set("Content-Type", httpx.AWSJSON)
 	r.Header.Set("X-Amz-Target", "AmazonEC2ContainerServiceV20141113."+operation)

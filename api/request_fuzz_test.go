@@ -52,9 +52,9 @@ func operationFor(name string) string {
 	return operations[int(sum.Sum32())%len(operations)]
 }
 
-// FuzzAWSDoor: whatever body comes to whatever operation, the answer is a JSON object without a null, a refusal has a type,
+// FuzzAWSJSON: whatever body comes to whatever operation, the answer is a JSON object without a null, a refusal has a type,
 // and nothing is a fault of ours: every panic would be a 500 here.
-func FuzzAWSDoor(f *testing.F) {
+func FuzzAWSJSON(f *testing.F) {
 	for _, name := range operations {
 		f.Add(name, `{}`)
 		f.Add(name, bodies[name])

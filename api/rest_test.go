@@ -2,8 +2,6 @@ package api
 
 import (
 	"bytes"
-	"context"
-	"errors"
 	"fmt"
 	"log/slog"
 	"net/http/httptest"
@@ -89,20 +87,6 @@ func TestWithoutALeaderTheAnswerIs500(t *testing.T) {
 	b.aws("RunTask", `{}`).wantError(t, 500, "ServerException", message)
 	if got := b.get("/healthz"); got.Code != 503 || strings.Contains(got.Body.String(), "does not lead") { // that is for the log
 		t.Errorf("healthz: %d %s", got.Code, got.Body)
-	}
-}
-
-func TestUnforeseenErrorsAreOurFault(t *testing.T) {
-	for err, want := range map[error]string{
-		errors.New("disk on fire"):                                "ServerException",
-		fmt.Errorf("task x: %w", spec.ErrNotFound):                "ClientException",
-		fmt.Errorf("f:1: %w", spec.ErrInactive):                   "InvalidParameterException",
-		fmt.Errorf("%w", &spec.ClientTokenConflict{TaskIDs: nil}): "ConflictException",
-		context.DeadlineExceeded:                                  "ServerException",
-	} {
-		if refusal, status := httpx.ToWireError(err); refusal.Type != want || (status == 500) != (want == "ServerException") {
-			t.Errorf("%v: %d %s", err, status, refusal.Type)
-		}
 	}
 }
 
