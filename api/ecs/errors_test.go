@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"pinion/api/auth"
+	"pinion/api/ecs/internal/model"
 	"pinion/api/ecs/types"
 	"pinion/api/wire"
 )
@@ -38,5 +39,20 @@ func TestRefusalsAreErrorsOfTheModel(t *testing.T) {
 	}
 	if refused < 500 {
 		t.Errorf("only %d refusals", refused)
+	}
+}
+
+// A call without the members that the model requires is refused.
+func TestARequiredMemberIsMissed(t *testing.T) {
+	m, err := model.Load()
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := newLabAndOther(t)
+	for name, operation := range Operations {
+		required := slices.ContainsFunc(m.Shapes[m.Operations[name].Input].Members, func(member model.Member) bool { return member.Required })
+		if _, err := s.call(t, operation, "", `{}`); required && err == nil {
+			t.Errorf("%s is carried out without the members that it requires", name)
+		}
 	}
 }
