@@ -42,6 +42,7 @@ func (n *Node) watchAssignments(ctx context.Context) {
 		n.applyAssignments(ctx, assigned)
 		if first {
 			n.sweepTaskDirs(ctx)
+			close(n.assigned)
 			first = false
 		}
 	}

@@ -21,6 +21,7 @@ type Node struct {
 	reporter *reporter
 	joined   chan struct{} // closed when the pool knows this host
 	rejoinCh chan struct{} // holds a value when the host has to join again
+	assigned chan struct{} // closed when the first assignments have their runners
 
 	mu           sync.Mutex // guards what follows
 	host         spec.Host
@@ -41,7 +42,8 @@ type runningTask struct {
 func New(c Config) *Node {
 	n := &Node{
 		config: c, host: c.Host, gpuLocks: gpulock.New(c.GPUs, c.Log), joined: make(chan struct{}), rejoinCh: make(chan struct{}, 1),
-		runners: map[string]*runningTask{}, existing: map[string][]runtime.ExistingContainer{},
+		assigned: make(chan struct{}),
+		runners:  map[string]*runningTask{}, existing: map[string][]runtime.ExistingContainer{},
 		runnersAdded: make(chan struct{}), reportedCh: make(chan struct{}),
 	}
 	n.reporter = newReporter(c.Log, n.sendReports)
@@ -64,7 +66,7 @@ func (n *Node) Run(ctx context.Context) error {
 	}
 	close(n.joined)
 	var loops sync.WaitGroup
-	for _, loop := range []func(context.Context){n.reporter.run, n.heartbeatLoop, n.watchGPUs, n.watchAssignments} {
+	for _, loop := range []func(context.Context){n.reporter.run, n.heartbeatLoop, n.watchGPUs, n.watchAssignments, n.pruneImages} {
 		loops.Go(func() { loop(ctx) })
 	}
 	loops.Wait()

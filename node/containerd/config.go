@@ -32,6 +32,9 @@ type Config struct {
 	BuiltinBinary  string // path of the pinion binary that the image pinion/self is made of; empty: no such image
 	// Snapshotter is containerd's snapshotter, the best one the daemon has when empty.
 	Snapshotter string
+	// DiskUsed is the share of the images' disk that is in use, 0 to 1; nil: it is measured. While the disk is nearly full,
+	// unused images are removed.
+	DiskUsed func() (float64, error)
 	// ConnectTimeout bounds reaching a registry, 10 s when 0; StallTimeout bounds waiting for its next byte, 60 s
 	// when 0.
 	ConnectTimeout, StallTimeout time.Duration

@@ -7,7 +7,6 @@ import (
 	"path/filepath"
 	"time"
 
-	introspection "github.com/containerd/containerd/api/services/introspection/v1"
 	containerd "github.com/containerd/containerd/v2/client"
 	"github.com/containerd/containerd/v2/core/snapshots"
 	"github.com/containerd/containerd/v2/pkg/namespaces"
@@ -27,15 +26,16 @@ var (
 
 // Runtime runs Pinion's containers on one containerd. It survives restarts of the daemon.
 type Runtime struct {
-	config  Config
-	client  *containerd.Client
-	cgroups cgroup.Manager
-	gpus    *deviceInjector
-	images  *images.Store
-	shims   shimPins
-	started startedFiles
-	starts  *startRegistry
-	profile securityProfile
+	config   Config
+	client   *containerd.Client
+	cgroups  cgroup.Manager
+	gpus     *deviceInjector
+	images   *images.Store
+	shims    shimPins
+	started  startedFiles
+	starts   *startRegistry
+	profile  securityProfile
+	imageDir string // the snapshotter's directory
 }
 
 // Open reaches the daemon at c.Address and makes ready to run containers there. It works with containerd 1.6 and later.
@@ -69,6 +69,7 @@ func Open(ctx context.Context, c Config) (*Runtime, error) {
 	r.images = images.New(images.Config{
 		Client: client, Snapshotter: r.config.Snapshotter, RegistryConfig: c.RegistryConfig, BuiltinBinary: c.BuiltinBinary,
 		ConnectTimeout: c.ConnectTimeout, StallTimeout: c.StallTimeout, Log: c.Log,
+		DiskUsed: r.diskUsed, InUse: r.imagesInUse,
 	})
 	if err := r.sweepOrphans(r.inNamespace(ctx)); err != nil {
 		client.Close()
@@ -82,44 +83,63 @@ func (r *Runtime) Pull(ctx context.Context, ref string, progress func(spec.Pull)
 	return r.images.Pull(r.inNamespace(ctx), ref, progress)
 }
 
+// Prune implements runtime.Images.
+func (r *Runtime) Prune(ctx context.Context, keep []string) error {
+	return r.images.Prune(r.inNamespace(ctx), keep)
+}
+
+// diskUsed is the share of the images' disk that is in use.
+func (r *Runtime) diskUsed() (float64, error) {
+	if r.config.DiskUsed != nil {
+		return r.config.DiskUsed()
+	}
+	return images.DiskUsed(r.imageDir)
+}
+
+// imagesInUse lists the digests of the containers' images.
+func (r *Runtime) imagesInUse(ctx context.Context) (map[string]bool, error) {
+	records, err := r.client.ContainerService().List(ctx, "labels."+quoted(labelTask))
+	inUse := map[string]bool{}
+	for _, record := range records {
+		inUse[record.Labels[labelDigest]] = true
+	}
+	return inUse, err
+}
+
 // Close lets go of the daemon; containers run on.
 func (r *Runtime) Close() error { return r.client.Close() }
 
-// waitDaemon waits for the daemon and chooses the snapshotter.
+// waitDaemon waits for the daemon and finds the snapshotter.
 func (r *Runtime) waitDaemon(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(r.inNamespace(ctx), 10*time.Second)
 	defer cancel()
 	if _, err := r.client.Version(ctx); err != nil {
 		return fmt.Errorf("containerd does not answer at %s: %w; is it running, and is this its socket?", r.config.Address, err)
 	}
-	return r.chooseSnapshotter(ctx)
+	return r.findSnapshotter(ctx)
 }
 
-// chooseSnapshotter chooses for a daemon of the host's own; Pinion's own daemon has chosen already.
-func (r *Runtime) chooseSnapshotter(ctx context.Context) error {
-	if r.config.Snapshotter != "" {
-		return nil
-	}
-	plugins, err := r.client.IntrospectionService().Plugins(ctx, "type==io.containerd.snapshotter.v1")
+// findSnapshotter finds the snapshotter's directory. It chooses the snapshotter for a daemon of the host's own; Pinion's own
+// daemon has chosen already.
+func (r *Runtime) findSnapshotter(ctx context.Context) error {
+	answer, err := r.client.IntrospectionService().Plugins(ctx, "type==io.containerd.snapshotter.v1")
 	if err != nil {
 		return fmt.Errorf("containerd at %s: list snapshotters: %w", r.config.Address, err)
 	}
-	for _, wanted := range []string{"overlayfs", "native"} {
-		if pluginWorks(plugins.Plugins, wanted) {
-			r.config.Snapshotter = wanted
-			return nil
+	choice := []string{"overlayfs", "native"}
+	if r.config.Snapshotter != "" {
+		choice = []string{r.config.Snapshotter}
+	}
+	for _, wanted := range choice {
+		for _, plugin := range answer.Plugins {
+			if plugin.ID == wanted && plugin.InitErr == nil {
+				r.config.Snapshotter = wanted
+				r.imageDir = plugin.Exports["root"]
+				return nil
+			}
 		}
 	}
-	return fmt.Errorf("containerd at %s has neither the overlayfs nor the native snapshotter; enable one of them in its configuration", r.config.Address)
-}
-
-func pluginWorks(plugins []*introspection.Plugin, id string) bool {
-	for _, p := range plugins {
-		if p.ID == id {
-			return p.InitErr == nil
-		}
-	}
-	return false
+	return fmt.Errorf("containerd at %s has none of the snapshotters %v; enable one of them in its configuration", r.config.Address, choice)
 }
 
 func (r *Runtime) inNamespace(ctx context.Context) context.Context {

@@ -30,6 +30,9 @@ type Images interface {
 	// An image that is there already by digest or is built in costs no network. Errors name the image, the registry
 	// and what to do; they become "CannotPullContainerError: ...".
 	Pull(ctx context.Context, ref string, progress func(spec.Pull)) (Image, error)
+	// Prune removes images while the disk that holds them is nearly full, the least recently used first. It keeps the
+	// images named in keep, those of containers, and those that were pulled or asked for within the last minutes.
+	Prune(ctx context.Context, keep []string) error
 }
 
 // Image is a pulled image.

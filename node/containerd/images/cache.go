@@ -21,7 +21,10 @@ type Unpacked struct {
 	ChainID string // the snapshot that containers' file systems start from
 }
 
-// cache remembers the images in use by digest, so that a start reads nothing of an image.
+// maxCached bounds the cache: far more images than a host runs at a time.
+const maxCached = 256
+
+// cache holds what containers need of images, by digest, so that a start reads nothing of an image.
 type cache struct {
 	client      *containerd.Client
 	snapshotter string
@@ -67,17 +70,27 @@ func (c *cache) add(ctx context.Context, stored images.Image) (*Unpacked, error)
 		return nil, err
 	}
 	added := &Unpacked{Config: spec.Config, ChainID: identity.ChainID(diffIDs).String()}
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	c.byDigest[stored.Target.Digest.String()] = added
+	c.put(stored.Target.Digest.String(), added)
 	return added, nil
 }
 
-// evict makes the next load look again.
-func (c *cache) evict(i runtime.Image) {
+func (c *cache) put(digest string, added *Unpacked) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	delete(c.byDigest, i.Digest)
+	if c.byDigest[digest] == nil && len(c.byDigest) >= maxCached {
+		for other := range c.byDigest { // any of them: it is read again when it is needed
+			delete(c.byDigest, other)
+			break
+		}
+	}
+	c.byDigest[digest] = added
+}
+
+// evict makes the next load look again.
+func (c *cache) evict(digest string) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	delete(c.byDigest, digest)
 }
 
 // lookup answers an image that is on this host under name, ready for use; nil when it is not.

@@ -27,9 +27,9 @@ func (s *Store) Pull(ctx context.Context, ref string, progress func(spec.Pull)) 
 	}
 	name := named.String()
 	if name == builtinName {
-		return s.ensureBuiltin(ctx)
+		return s.pullBuiltin(ctx)
 	}
-	local, err := s.cache.lookup(ctx, name)
+	local, err := s.lookup(ctx, name)
 	if err != nil {
 		return runtime.Image{}, fmt.Errorf("image %s: %w", name, err)
 	}
@@ -44,6 +44,27 @@ func (s *Store) Pull(ctx context.Context, ref string, progress func(spec.Pull)) 
 		return toImage(*local), nil
 	}
 	return pulled, err
+}
+
+func (s *Store) pullBuiltin(ctx context.Context) (runtime.Image, error) {
+	s.removal.RLock()
+	defer s.removal.RUnlock()
+	image, err := s.ensureBuiltin(ctx)
+	if err == nil {
+		s.uses.touch(image.Digest)
+	}
+	return image, err
+}
+
+// lookup finds an image that is here, and notes its use in the same step: an image that is found is not removed.
+func (s *Store) lookup(ctx context.Context, name string) (*images.Image, error) {
+	s.removal.RLock()
+	defer s.removal.RUnlock()
+	local, err := s.cache.lookup(ctx, name)
+	if local != nil {
+		s.uses.touch(local.Target.Digest.String())
+	}
+	return local, err
 }
 
 func toImage(i images.Image) runtime.Image {
@@ -76,6 +97,7 @@ func (s *Store) fetch(ctx context.Context, named reference.Named, f *sharedPull)
 	if err := s.cache.pinDigest(ctx, done, pulled.Target()); err != nil {
 		return runtime.Image{}, fmt.Errorf("image %s: %w", named, err)
 	}
+	s.uses.touch(done.Digest)
 	_, err = s.cache.add(ctx, pulled.Metadata())
 	return done, err
 }

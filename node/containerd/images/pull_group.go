@@ -2,6 +2,7 @@ package images
 
 import (
 	"context"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -28,7 +29,7 @@ type sharedPull struct {
 	name            string
 	received, total atomic.Int64 // bytes
 	cancel          context.CancelFunc
-	waiters         int // guarded by flights.mu
+	waiters         int // guarded by pullGroup.mu
 	finished        chan struct{}
 	image           runtime.Image
 	err             error
@@ -122,4 +123,11 @@ func (f *sharedPull) watchContent(store content.Store) func(images.Handler) imag
 			return children, err
 		})
 	}
+}
+
+// anyUnderWay reports that one of the names is being pulled.
+func (fs *pullGroup) anyUnderWay(names []string) bool {
+	fs.mu.Lock()
+	defer fs.mu.Unlock()
+	return slices.ContainsFunc(names, func(name string) bool { return fs.byName[name] != nil })
 }

@@ -5,6 +5,7 @@ package images
 import (
 	"context"
 	"log/slog"
+	"sync"
 	"time"
 
 	containerd "github.com/containerd/containerd/v2/client"
@@ -12,7 +13,7 @@ import (
 	"pinion/node/runtime"
 )
 
-// Config is what a Store works with. Client, Snapshotter, the timeouts and Log are required.
+// Config is what a Store works with. Everything but RegistryConfig and BuiltinBinary is required.
 type Config struct {
 	Client      *containerd.Client
 	Snapshotter string
@@ -22,7 +23,11 @@ type Config struct {
 	BuiltinBinary  string // path of the pinion binary that the image pinion/self is made of; empty: no such image
 	// ConnectTimeout bounds reaching a registry, StallTimeout bounds waiting for its next byte.
 	ConnectTimeout, StallTimeout time.Duration
-	Log                          *slog.Logger
+	// DiskUsed is the share of the images' disk that is in use, 0 to 1; see the function DiskUsed.
+	DiskUsed func() (float64, error)
+	// InUse lists the digests of the images that containers were made from.
+	InUse func(ctx context.Context) (map[string]bool, error)
+	Log   *slog.Logger
 }
 
 // Store is the images of one containerd namespace.
@@ -31,6 +36,8 @@ type Store struct {
 	cache   *cache
 	pulls   *pullGroup
 	builtin *builtinImage
+	uses    *uses
+	removal sync.RWMutex // held to read from finding an image to noting its use, to write while its names are removed
 }
 
 // New makes a store. It keeps nothing that a restart would lose, but a cache.
@@ -40,6 +47,7 @@ func New(c Config) *Store {
 		cache:   &cache{client: c.Client, snapshotter: c.Snapshotter, byDigest: map[string]*Unpacked{}},
 		pulls:   &pullGroup{byName: map[string]*sharedPull{}},
 		builtin: &builtinImage{path: c.BuiltinBinary},
+		uses:    newUses(),
 	}
 }
 
@@ -49,4 +57,4 @@ func (s *Store) Load(ctx context.Context, i runtime.Image) (*Unpacked, error) {
 }
 
 // Evict makes the next Load read the image again.
-func (s *Store) Evict(i runtime.Image) { s.cache.evict(i) }
+func (s *Store) Evict(i runtime.Image) { s.cache.evict(i.Digest) }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"sync"
 	"syscall"
 
@@ -30,6 +31,7 @@ type Runtime struct {
 	gates  map[string]chan struct{} // image ref or container id -> its pulls or start wait until closed
 	pulls  map[string]int
 	specs  map[string]runtime.ContainerSpec
+	kept   [][]string // what each Prune was to keep
 }
 
 // Open connects an agent to the machine. Every image can be pulled unless told otherwise.
@@ -104,6 +106,24 @@ func (r *Runtime) Pull(ctx context.Context, ref string, progress func(spec.Pull)
 		return runtime.Image{}, fmt.Errorf("pull %s: %w", ref, failure)
 	}
 	return runtime.Image{Ref: ref, Digest: "sha256:" + fmt.Sprintf("%064x", len(ref))}, nil
+}
+
+// Prune implements runtime.Images: there is always room.
+func (r *Runtime) Prune(_ context.Context, keep []string) error {
+	if err := r.checkUp(); err != nil {
+		return err
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.kept = append(r.kept, keep)
+	return nil
+}
+
+// Kept is what each Prune so far was to keep.
+func (r *Runtime) Kept() [][]string {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return slices.Clone(r.kept)
 }
 
 // Start implements runtime.Containers.

@@ -1,0 +1,139 @@
+package images
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/containerd/containerd/v2/core/images"
+	"github.com/containerd/containerd/v2/core/leases"
+	"github.com/containerd/errdefs"
+	"github.com/distribution/reference"
+	"golang.org/x/sys/unix"
+)
+
+const (
+	// highWater is the share of the disk in use at which Prune begins to remove images, lowWater the one at which it
+	// stops. They are the kubelet's.
+	highWater = 0.85
+	lowWater  = 0.80
+	// minUnused is how long an image stays after its last use at the least: a container may be about to start from it.
+	minUnused = 10 * time.Minute
+	// labelUsed is the time of an image's last use, so that a restart does not forget the order.
+	labelUsed = "pinion.used"
+)
+
+// Prune removes images while the disk is above its high-water mark, the least recently used first. It keeps the images
+// named in keep, those of containers, and those that were used within the last ten minutes or are being pulled.
+func (s *Store) Prune(ctx context.Context, keep []string) error {
+	stored, err := s.config.Client.ImageService().List(ctx)
+	if err != nil {
+		return fmt.Errorf("remove unused images: %w", err)
+	}
+	groups := groupByDigest(stored)
+	s.uses.retain(groups)
+	if err := s.recordUses(ctx, groups); err != nil {
+		return fmt.Errorf("remove unused images: %w", err)
+	}
+	used, err := s.config.DiskUsed()
+	if err != nil || used < highWater {
+		return err
+	}
+	inUse, err := s.config.InUse(ctx)
+	if err != nil {
+		return fmt.Errorf("remove unused images: %w", err)
+	}
+	for _, image := range candidates(groups, inUse, normalised(keep), s.uses.since(time.Now().Add(-minUnused))) {
+		if err := s.remove(ctx, image); err != nil {
+			return fmt.Errorf("remove unused image %s: %w", image.names[0], err)
+		}
+		if used, err = s.config.DiskUsed(); err != nil || used < lowWater {
+			return err
+		}
+	}
+	if used >= highWater {
+		s.config.Log.Warn("the disk of the images is nearly full, and every image is in use or was used just now", "used", fmt.Sprintf("%.0f%%", 100*used))
+	}
+	return nil
+}
+
+// recordUses writes the last uses since the last call into the images' labels: not at the use itself, which a start of a
+// container waits for.
+func (s *Store) recordUses(ctx context.Context, groups []*imageGroup) error {
+	unrecorded := s.uses.unrecorded()
+	for _, group := range groups {
+		at, ok := unrecorded[group.digest]
+		if !ok {
+			continue
+		}
+		group.used = at
+		update := images.Image{Name: group.names[0], Target: group.target, Labels: map[string]string{labelUsed: at.UTC().Format(time.RFC3339)}}
+		if _, err := s.config.Client.ImageService().Update(ctx, update, "labels."+labelUsed); err != nil && !errdefs.IsNotFound(err) {
+			return err
+		}
+	}
+	return nil
+}
+
+// remove removes all names of an image and waits until its content and snapshots are gone. An image that was used
+// meanwhile stays.
+func (s *Store) remove(ctx context.Context, group *imageGroup) error {
+	removed, err := s.removeNames(ctx, group)
+	if !removed || err != nil {
+		return err
+	}
+	s.config.Log.Info("an unused image is removed, the disk is nearly full", "image", group.names, "lastUsed", group.used)
+	return s.collectGarbage(ctx)
+}
+
+func (s *Store) removeNames(ctx context.Context, group *imageGroup) (removed bool, err error) {
+	s.removal.Lock() // a pull that finds an image here and the note of its use are one step
+	defer s.removal.Unlock()
+	if s.uses.usedSince(group.digest, time.Now().Add(-minUnused)) || s.pulls.anyUnderWay(group.names) {
+		return false, nil
+	}
+	for _, name := range group.names {
+		if err := s.config.Client.ImageService().Delete(ctx, name); err != nil && !errdefs.IsNotFound(err) {
+			return false, err
+		}
+	}
+	s.cache.evict(group.digest)
+	s.uses.forget(group.digest)
+	return true, nil
+}
+
+// collectGarbage has containerd collect its garbage now and waits for it: the deletion of a lease can be asked to.
+func (s *Store) collectGarbage(ctx context.Context) error {
+	manager := s.config.Client.LeasesService()
+	lease, err := manager.Create(ctx, leases.WithRandomID(), leases.WithExpiration(time.Hour))
+	if err != nil {
+		return err
+	}
+	return manager.Delete(ctx, lease, leases.SynchronousDelete)
+}
+
+// normalised turns image references into names as the image service has them.
+func normalised(refs []string) map[string]bool {
+	names := map[string]bool{}
+	for _, ref := range refs {
+		if named, err := reference.ParseDockerRef(ref); err == nil {
+			names[named.String()] = true
+		}
+	}
+	return names
+}
+
+// DiskUsed is the share of the disk at path that is in use, 0 to 1.
+func DiskUsed(path string) (float64, error) {
+	if path == "" {
+		return 0, nil // a daemon that does not say where it keeps them
+	}
+	var stat unix.Statfs_t
+	if err := unix.Statfs(path, &stat); err != nil {
+		return 0, fmt.Errorf("disk of the images, %s: %w", path, err)
+	}
+	if stat.Blocks == 0 {
+		return 0, nil
+	}
+	return 1 - float64(stat.Bavail)/float64(stat.Blocks), nil
+}
