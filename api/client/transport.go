@@ -60,9 +60,10 @@ func (t *transport) do(ctx context.Context, method, path string, header http.Hea
 	return response, nil
 }
 
+// socketTransport connects to a host on this machine, where compression costs more than it saves.
 func socketTransport(path string) *http.Transport {
 	dialer := net.Dialer{Timeout: connectTimeout}
-	return &http.Transport{DialContext: func(ctx context.Context, _, _ string) (net.Conn, error) {
+	return &http.Transport{DisableCompression: true, DialContext: func(ctx context.Context, _, _ string) (net.Conn, error) {
 		return dialer.DialContext(ctx, "unix", path)
 	}}
 }

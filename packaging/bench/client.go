@@ -1,100 +1,65 @@
 package main
 
 import (
-	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
-	"net"
 	"net/http"
+	"net/url"
 	"path/filepath"
 	"strings"
 	"time"
+
+	apiclient "pinion/api/client"
 )
 
 // callTimeout is how long one request may take, longer than any answer.
 const callTimeout = 15 * time.Second
 
-// client talks to the host whose data directory it is, through its unix socket. Like boto3 and the AWS CLI it takes answers
-// as they are, without gzip.
+// client talks to the host whose data directory it is, through its unix socket.
 type client struct {
-	dir  string
-	http *http.Client
+	dir string
+	api *apiclient.Client
 }
 
-func newClient(dir string) *client {
-	return &client{dir, &http.Client{Timeout: callTimeout, Transport: &http.Transport{DisableCompression: true, DialContext: func(ctx context.Context, _, _ string) (net.Conn, error) {
-		var d net.Dialer
-		return d.DialContext(ctx, "unix", filepath.Join(dir, "pinion.sock"))
-	}}}}
+func newClient(dir string) (*client, error) {
+	api, err := apiclient.New(apiclient.Config{Socket: filepath.Join(dir, "pinion.sock")})
+	return &client{dir, api}, err
 }
 
-// call makes one request at the plain door and decodes the answer into out.
+// call makes one request and decodes the answer into out.
 func (c *client) call(operation string, in, out any) error {
-	raw, _, err := c.ask(operation, in)
-	if err != nil {
-		return err
-	}
-	return json.Unmarshal(raw, out)
+	ctx, cancel := context.WithTimeout(context.Background(), callTimeout)
+	defer cancel()
+	return c.api.Call(ctx, operation, in, out)
 }
 
-// ask makes one request at the plain door, and tells how long it took until the answer was there whole, to be decoded.
-func (c *client) ask(operation string, in any) (raw []byte, took time.Duration, err error) {
+// timedCall makes one request, and tells how long it took until the answer was there whole, to be decoded.
+func (c *client) timedCall(operation string, in any) (raw []byte, took time.Duration, err error) {
 	body, err := json.Marshal(in)
 	if err != nil {
 		return nil, 0, err
 	}
+	ctx, cancel := context.WithTimeout(context.Background(), callTimeout)
+	defer cancel()
 	begin := time.Now()
-	response, err := c.http.Post("http://pinion/v1/"+operation, "application/json", bytes.NewReader(body))
-	if err != nil {
-		return nil, 0, err
-	}
-	raw, err = read(operation, response)
-	return raw, time.Since(begin), err
+	reply, err := c.api.Send(ctx, operation, "application/json", body)
+	return reply.Body, time.Since(begin), err
 }
 
-// get reads a document of the plain door.
-func (c *client) get(path string, out any) error {
-	response, err := c.http.Get("http://pinion/v1/" + path)
-	if err != nil {
-		return err
-	}
-	return decode(path, response, out)
+// hosts are those of a cluster.
+func (c *client) hosts(cluster string) (all []apiclient.Host, err error) {
+	ctx, cancel := context.WithTimeout(context.Background(), callTimeout)
+	defer cancel()
+	err = c.api.Get(ctx, "/v1/hosts", url.Values{"cluster": {cluster}}, &all)
+	return all, err
 }
 
-func decode(operation string, response *http.Response, out any) error {
-	raw, err := read(operation, response)
-	if err != nil {
-		return err
-	}
-	return json.Unmarshal(raw, out)
-}
-
-// read takes an answer in whole.
-func read(operation string, response *http.Response) ([]byte, error) {
-	defer response.Body.Close()
-	raw, err := io.ReadAll(response.Body)
-	if err == nil && response.StatusCode != http.StatusOK {
-		err = &refusal{operation, response.StatusCode, string(raw)}
-	}
-	return raw, err
-}
-
-// refusal is an answer that is not the one that was asked for.
-type refusal struct {
-	operation string
-	status    int
-	text      string
-}
-
-func (r *refusal) Error() string { return fmt.Sprintf("%s: %d %s", r.operation, r.status, r.text) }
-
-// final reports whether asking again is no use: the host has understood, and says no.
-func final(err error) bool {
-	var r *refusal
-	return errors.As(err, &r) && r.status < 500
+// isFinal reports whether asking again is no use: the host has understood, and refuses.
+func isFinal(err error) bool {
+	refused, ok := errors.AsType[*apiclient.APIError](err)
+	return ok && refused.Status < http.StatusInternalServerError
 }
 
 type object = map[string]any

@@ -6,7 +6,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net"
 	"net/http"
+	"path/filepath"
 	"strconv"
 	"strings"
 	"time"
@@ -77,8 +79,10 @@ func (h *host) makeChanges(ctx context.Context, count int) error {
 	group, ctx := errgroup.WithContext(ctx)
 	for range eventWriters {
 		group.Go(func() error {
-			c := newClient(h.dir) // with a connection of its own
-			defer c.http.CloseIdleConnections()
+			c, err := newClient(h.dir) // with a connection of its own
+			if err != nil {
+				return err
+			}
 			for n := range turns {
 				if err := h.change(c, n); err != nil {
 					return err
@@ -125,14 +129,17 @@ func (h *host) followEvents(ctx context.Context) (*eventFollower, error) {
 	if err != nil {
 		return nil, err
 	}
-	c := newClient(h.dir)
-	c.http.Timeout = 0
-	response, err := c.http.Do(request)
+	// Followers read bare lines: 200 that decode each event would measure themselves.
+	var dialer net.Dialer
+	transport := &http.Transport{DialContext: func(ctx context.Context, _, _ string) (net.Conn, error) {
+		return dialer.DialContext(ctx, "unix", filepath.Join(h.dir, "pinion.sock"))
+	}}
+	response, err := transport.RoundTrip(request)
 	if err != nil {
 		return nil, err
 	}
 	if response.StatusCode != http.StatusOK {
-		return nil, decode("events", response, nil)
+		return nil, errors.Join(fmt.Errorf("events: %s", response.Status), response.Body.Close())
 	}
 	return &eventFollower{response: response}, nil
 }

@@ -47,7 +47,7 @@ func (p *pool) runElsewhere(dead *testbed.Host, token string) (accepted task, er
 		err := p.client(others[n%len(others)]).call("RunTask", object{"taskDefinition": "kill", "clientToken": token}, &answer)
 		n++
 		switch {
-		case final(err):
+		case isFinal(err):
 			return permanent{err}
 		case err != nil:
 			return err

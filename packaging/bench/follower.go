@@ -44,7 +44,7 @@ func measureFollower(ctx context.Context, o options, r *results) (err error) {
 
 // describe asks about tasks, and answers how long it took until the answer was there.
 func (c *client) describe(ids []string) (time.Duration, error) {
-	raw, took, err := c.ask("DescribeTasks", object{"tasks": ids})
+	raw, took, err := c.timedCall("DescribeTasks", object{"tasks": ids})
 	if err != nil {
 		return 0, err
 	}

@@ -38,7 +38,11 @@ func startHost(binary string) (*host, error) {
 	if err != nil {
 		return nil, err
 	}
-	h := &host{client: newClient(dir), binary: binary}
+	c, err := newClient(dir)
+	if err != nil {
+		return nil, err
+	}
+	h := &host{client: c, binary: binary}
 	if err := h.start(); err != nil {
 		h.down()
 		return nil, err

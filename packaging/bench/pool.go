@@ -8,6 +8,7 @@ import (
 	"slices"
 	"time"
 
+	apiclient "pinion/api/client"
 	"pinion/packaging/testbed"
 	"pinion/raftfsm/spec"
 )
@@ -60,7 +61,9 @@ func startPool(ctx context.Context, binary string) (*pool, error) {
 	}
 	p := &pool{testbed: b, ctx: ctx, hosts: b.Hosts()[:poolHosts], spare: b.Hosts()[poolHosts], clients: map[*testbed.Host]*client{}}
 	for _, h := range p.hosts {
-		p.clients[h] = newClient(h.Dir)
+		if p.clients[h], err = newClient(h.Dir); err != nil {
+			return nil, errors.Join(err, p.down())
+		}
 	}
 	if err := p.start(); err != nil {
 		return nil, errors.Join(err, p.down())
@@ -93,14 +96,6 @@ func (p *pool) down() error { return p.testbed.Down(context.Background()) }
 // client is the one that talks to the host.
 func (p *pool) client(h *testbed.Host) *client { return p.clients[h] }
 
-// member is a host as GET /v1/hosts shows it.
-type member struct {
-	ID        string `json:"id"`
-	Name      string `json:"name"`
-	Connected bool   `json:"connected"`
-	Role      string `json:"role"`
-}
-
 // roles are the hosts of the pool by their role, and where each is known.
 type roles struct {
 	leader *testbed.Host
@@ -118,8 +113,8 @@ func (p *pool) waitReady() (roles, error) {
 	var now roles
 	for _, h := range p.hosts {
 		err := p.until("all hosts are connected, as "+h.Name+" sees it", func() error {
-			var all []member
-			if err := p.client(h).get("hosts?cluster="+spec.DefaultCluster, &all); err != nil {
+			all, err := p.client(h).hosts(spec.DefaultCluster)
+			if err != nil {
 				return err
 			}
 			var ready bool
@@ -136,7 +131,7 @@ func (p *pool) waitReady() (roles, error) {
 }
 
 // rolesOf says who is what, and whether the pool is as it was started.
-func (p *pool) rolesOf(all []member) (now roles, ready bool) {
+func (p *pool) rolesOf(all []apiclient.Host) (now roles, ready bool) {
 	now.ids = map[string]string{}
 	voters, connected := 0, 0
 	for _, m := range all {

@@ -104,8 +104,8 @@ func (p *pool) silenceWithLeader(f *fleet, gone map[string]bool) (took []time.Du
 
 // wronglyLost counts the hosts of the fleet that are shown as not connected and are not gone.
 func (p *pool) wronglyLost(at *testbed.Host, gone map[string]bool) (int, error) {
-	var all []member
-	if err := p.client(at).get("hosts?cluster="+fleetCluster, &all); err != nil {
+	all, err := p.client(at).hosts(fleetCluster)
+	if err != nil {
 		return 0, err
 	}
 	wrong := 0

@@ -6,16 +6,16 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
-	"io"
 	"net"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"strings"
-	"sync"
 	"syscall"
 	"testing"
 	"time"
+
+	"pinion/api/client"
 )
 
 // waitTimeout is how long a test waits for what must happen. It is generous: nothing here measures speed.
@@ -29,6 +29,7 @@ type host struct {
 	dir      string // data directory
 	listen   string // 127.0.0.1:port
 	flags    []string
+	api      *client.Client // to the unix socket of the pinion that was started last
 	cmd      *exec.Cmd
 	exited   chan error
 	output   *lockedBuffer
@@ -68,7 +69,10 @@ func (h *host) start(t testing.TB) {
 	}
 }
 
-func (h *host) tryStart() error {
+func (h *host) tryStart() (err error) {
+	if h.api, err = client.New(client.Config{Socket: filepath.Join(h.dir, "pinion.sock")}); err != nil { // without connections to the one before
+		return err
+	}
 	args := append([]string{"--data-dir", h.dir, "up", "--listen", h.listen, "--log-level", "debug"}, h.flags...)
 	if h.registry != "" {
 		args = append(args, "--registry-config", h.registry)
@@ -273,24 +277,4 @@ func freeAddress(t testing.TB) string {
 	}
 	defer l.Close()
 	return l.Addr().String()
-}
-
-// lockedBuffer collects the output of a process while tests read it.
-type lockedBuffer struct {
-	mu  sync.Mutex
-	buf bytes.Buffer
-}
-
-var _ io.Writer = (*lockedBuffer)(nil)
-
-func (b *lockedBuffer) Write(p []byte) (int, error) {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	return b.buf.Write(p)
-}
-
-func (b *lockedBuffer) String() string {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	return b.buf.String()
 }

@@ -3,16 +3,17 @@ package e2e
 import (
 	"context"
 	"encoding/json"
-	"io"
-	"net"
+	"errors"
 	"net/http"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"pinion/api/client"
 )
 
-// post sends an operation through the plain door of the unix socket.
+// post sends an operation through the unix socket.
 func (h *host) post(t testing.TB, operation, body string) (status int, a document) {
 	t.Helper()
 	status, raw, err := h.tryPost(operation, body)
@@ -24,19 +25,12 @@ func (h *host) post(t testing.TB, operation, body string) (status int, a documen
 
 // tryPost is post for hosts that may be gone.
 func (h *host) tryPost(operation, body string) (status int, raw string, err error) {
-	client := http.Client{Transport: &http.Transport{
-		DisableKeepAlives: true,
-		DialContext: func(ctx context.Context, _, _ string) (net.Conn, error) {
-			var d net.Dialer
-			return d.DialContext(ctx, "unix", filepath.Join(h.dir, "pinion.sock"))
-		}}}
-	response, err := client.Post("http://pinion/v1/"+operation, "application/json", strings.NewReader(body))
-	if err != nil {
-		return 0, "", err
+	reply, err := h.api.Send(context.Background(), operation, "application/json", []byte(body))
+	if refused, ok := errors.AsType[*client.APIError](err); ok {
+		document, err := json.Marshal(map[string]string{"__type": refused.Type, "message": refused.Message})
+		return refused.Status, string(document), err
 	}
-	defer response.Body.Close()
-	content, err := io.ReadAll(response.Body)
-	return response.StatusCode, string(content), err
+	return http.StatusOK, string(reply.Body), err
 }
 
 // mustCall is post for requests that have to succeed.

@@ -5,8 +5,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
-	"net"
 	"net/http"
 	"os/exec"
 	"path/filepath"
@@ -14,19 +12,26 @@ import (
 	"testing"
 	"time"
 
+	"pinion/api/client"
 	"pinion/packaging/testbed"
 )
 
 type object = map[string]any
 
+// callTimeout is how long one request may take.
+const callTimeout = 15 * time.Second
+
 // client talks to a host through its unix socket, which is reached from outside its network.
-func (p *pool) client(h *testbed.Host) *http.Client {
-	c, _ := p.clients.LoadOrStore(h.Name, &http.Client{Timeout: 15 * time.Second, Transport: &http.Transport{
-		DialContext: func(ctx context.Context, _, _ string) (net.Conn, error) {
-			var d net.Dialer
-			return d.DialContext(ctx, "unix", filepath.Join(h.Dir, "pinion.sock"))
-		}}})
-	return c.(*http.Client)
+func (p *pool) client(h *testbed.Host) (*client.Client, error) {
+	if c, ok := p.clients.Load(h.Name); ok {
+		return c.(*client.Client), nil
+	}
+	made, err := client.New(client.Config{Socket: filepath.Join(h.Dir, "pinion.sock")})
+	if err != nil {
+		return nil, err
+	}
+	c, _ := p.clients.LoadOrStore(h.Name, made)
+	return c.(*client.Client), nil
 }
 
 // call sends an operation to a host. An error means that there was no answer; a refusal has a status.
@@ -35,44 +40,54 @@ func (p *pool) call(h *testbed.Host, operation string, in, out any) (status int,
 	if err != nil {
 		return 0, err
 	}
-	return p.do(h, "POST", operation, string(body), out)
+	return p.answer(h, out, func(ctx context.Context, c *client.Client) ([]byte, error) {
+		reply, err := c.Send(ctx, operation, "application/json", body)
+		return reply.Body, err
+	})
 }
 
-// get reads a document of the plain door.
+// get reads a document of Pinion's own API.
 func (p *pool) get(h *testbed.Host, path string, out any) error {
-	status, err := p.do(h, "GET", path, "", out)
-	if err == nil && status != 200 {
+	status, err := p.getStatus(h, path, out)
+	if err == nil && status != http.StatusOK {
 		err = fmt.Errorf("GET %s on %s: %d", path, h.Name, status)
 	}
 	return err
 }
 
-func (p *pool) do(h *testbed.Host, method, path, body string, out any) (int, error) {
-	request, err := http.NewRequest(method, "http://pinion/v1/"+path, strings.NewReader(body))
+// getStatus is get for documents that not every host has.
+func (p *pool) getStatus(h *testbed.Host, path string, out any) (status int, err error) {
+	return p.answer(h, out, func(ctx context.Context, c *client.Client) ([]byte, error) {
+		var document json.RawMessage
+		err := c.Get(ctx, "/v1/"+path, nil, &document)
+		return document, err
+	})
+}
+
+// answer decodes what a request brings, or keeps it as it is in a rawBody.
+func (p *pool) answer(h *testbed.Host, out any, request func(context.Context, *client.Client) ([]byte, error)) (status int, err error) {
+	c, err := p.client(h)
 	if err != nil {
 		return 0, err
 	}
-	request.Header.Set("Content-Type", "application/json")
-	response, err := p.client(h).Do(request)
-	if err != nil {
-		return 0, err
-	}
-	defer response.Body.Close()
-	raw, err := io.ReadAll(response.Body)
-	if err != nil {
-		return 0, err
-	}
-	if response.StatusCode != 200 {
-		if refused, ok := out.(*rawBody); ok {
-			*refused = rawBody(raw)
+	ctx, cancel := context.WithTimeout(context.Background(), callTimeout)
+	defer cancel()
+	raw, err := request(ctx, c)
+	text, keeps := out.(*rawBody)
+	if refused, ok := errors.AsType[*client.APIError](err); ok {
+		if keeps {
+			*text = rawBody(refused.Error())
 		}
-		return response.StatusCode, nil
+		return refused.Status, nil
 	}
-	if text, ok := out.(*rawBody); ok {
+	switch {
+	case err != nil:
+		return 0, err
+	case keeps:
 		*text = rawBody(raw)
-		return 200, nil
+		return http.StatusOK, nil
 	}
-	return 200, json.Unmarshal(raw, out)
+	return http.StatusOK, json.Unmarshal(raw, out)
 }
 
 // rawBody takes an answer as it is, whatever the status.

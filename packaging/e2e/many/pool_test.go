@@ -29,7 +29,7 @@ const registryPort = 5000
 type pool struct {
 	*testbed.Testbed
 	witness   string   // a folder that containers share, whatever host they are on; see volume
-	clients   sync.Map // *http.Client to its unix socket, by host name
+	clients   sync.Map // *client.Client to its unix socket, by host name
 	agentLogs sync.Map // *account of its log, by host name
 }
 

@@ -32,7 +32,7 @@ func (p *pool) checkStatesEqual(t testing.TB) {
 		first := ""
 		for i, h := range p.Hosts() {
 			var raw rawBody
-			status, err := p.do(h, "GET", "gpus", "", &raw)
+			status, err := p.getStatus(h, "gpus", &raw)
 			if err != nil || status != 200 || i > 0 && string(raw) != first {
 				return false
 			}
@@ -51,7 +51,7 @@ func (p *pool) stateDifference() string {
 			Index  uint64 `json:"index"`
 			SHA256 string `json:"sha256"`
 		}
-		status, err := p.do(h, "GET", "admin/checksum", "", &digest)
+		status, err := p.getStatus(h, "admin/checksum", &digest)
 		switch {
 		case err != nil:
 			return fmt.Sprintf("%s: %v", h.Name, err)
