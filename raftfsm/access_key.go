@@ -7,6 +7,16 @@ import (
 	"pinion/raftfsm/spec"
 )
 
+var (
+	tableAccessKeys = register(noun[spec.AccessKey]{
+		table: "keys", indexes: []*index[spec.AccessKey]{accessKeysByID},
+		commands:  []kind{kindOf[CreateAccessKey](35, 1), kindOf[DeleteAccessKey](36, 1)},
+		noChanges: "only administrators may list them", noExpiry: "DeleteAccessKey deletes it",
+		noCluster: "a key for a cluster that is gone may do nothing",
+	})
+	accessKeysByID = indexBy(func(k *spec.AccessKey) string { return k.ID })
+)
+
 // CreateAccessKey stores an access key. Storing the same key again changes nothing; another secret under the same id is
 // ErrInUse. Answer: *AccessKey.
 type CreateAccessKey struct{ Key spec.AccessKey }

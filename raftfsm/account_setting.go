@@ -2,6 +2,15 @@ package raftfsm
 
 import "pinion/raftfsm/spec"
 
+var (
+	tableAccountSettings = register(noun[spec.AccountSetting]{
+		table: "accountSettings", indexes: []*index[spec.AccountSetting]{settingsByPrincipal},
+		commands:  []kind{kindOf[PutAccountSetting](33, 1), kindOf[DeleteAccountSetting](34, 1)},
+		noChanges: "ECS has no event of it", noExpiry: "DeleteAccountSetting deletes it",
+	})
+	settingsByPrincipal = indexBy(func(s *spec.AccountSetting) string { return s.Principal }).then(func(s *spec.AccountSetting) string { return s.Name })
+)
+
 // AccountSetting is what was chosen for the principal, for everybody when it is empty. Nil when nothing was.
 func (v *View) AccountSetting(principal, name string) *spec.AccountSetting {
 	return settingsByPrincipal.get(v, indexKey{first: principal, second: name})

@@ -7,6 +7,15 @@ import (
 	"pinion/raftfsm/spec"
 )
 
+var (
+	tableAdmissions = register(noun[spec.Admission]{
+		table: "admissions", indexes: []*index[spec.Admission]{admissionsByHost}, refersTo: []string{"joinTokens"},
+		commands:  []kind{kindOf[AdmitHost](6, 1)},
+		noChanges: "a host is told of when it has joined", noExpiry: "RemoveHost deletes it",
+	})
+	admissionsByHost = indexBy(func(a *spec.Admission) string { return a.HostID })
+)
+
 // Admission is nil when the host was not let in by a token: the pool's first host, or one that is not of the pool.
 func (v *View) Admission(hostID string) *spec.Admission {
 	return admissionsByHost.get(v, indexKey{first: hostID})

@@ -2,6 +2,15 @@ package raftfsm
 
 import "pinion/raftfsm/spec"
 
+var (
+	tableCA = register(noun[spec.CA]{
+		table: "authority", indexes: []*index[spec.CA]{caIndex},
+		commands:  []kind{kindOf[PutCA](3, 1)},
+		noChanges: "it never changes, and is nobody's business", noExpiry: "it is one record",
+	})
+	caIndex = indexBy(func(*spec.CA) string { return "" })
+)
+
 // PutCA records the pool's authority; a no-op when there is one already, because every certificate in the pool
 // hangs on it. Answer: *Authority, the one in force.
 type PutCA struct{ Authority spec.CA }

@@ -2,10 +2,36 @@ package raftfsm
 
 import (
 	"fmt"
+	"iter"
 	"slices"
 	"time"
 
 	"pinion/raftfsm/spec"
+)
+
+var (
+	tableCapacityProviders = register(noun[spec.CapacityProvider]{
+		table: "capacityProviders", indexes: []*index[spec.CapacityProvider]{providersByName},
+		commands: []kind{
+			kindOf[CreateCapacityProvider](18, 1), kindOf[UpdateCapacityProvider](19, 1), kindOf[DeleteCapacityProvider](20, 1),
+		},
+		noChanges: "ECS has no event of it",
+		expired: func(v *View, r Reap) iter.Seq[*spec.CapacityProvider] {
+			return providersByName.matching(v, func(p *spec.CapacityProvider) bool {
+				return p.Status == spec.CapacityProviderInactive && p.DeletedAt.Before(r.Before)
+			})
+		},
+		tags: &tagging[spec.CapacityProvider]{
+			kind: spec.ResourceCapacityProvider, find: (*View).CapacityProvider, tags: func(p *spec.CapacityProvider) *[]spec.Tag { return &p.Tags },
+			closed: func(p *spec.CapacityProvider) error {
+				if p.Name == spec.BuiltinCapacityProvider {
+					return errBuiltin
+				}
+				return inactiveIf(p.Status == spec.CapacityProviderInactive, spec.ResourceCapacityProvider, p.Name)
+			},
+		},
+	})
+	providersByName = indexBy(func(p *spec.CapacityProvider) string { return p.Name })
 )
 
 var errBuiltin = fmt.Errorf("capacity provider %s: %w: it is built in and stays as it is", spec.BuiltinCapacityProvider, spec.ErrInUse)
@@ -144,13 +170,4 @@ func (v *View) checkCapacityProviders(providers []string, strategy []spec.Capaci
 		}
 	}
 	return nil
-}
-
-// forgetProviders forgets those that were deleted before the moment.
-func (tx *tx) forgetProviders(before time.Time) {
-	for provider := range providersByName.all(&tx.View) {
-		if provider.Status == spec.CapacityProviderInactive && provider.DeletedAt.Before(before) {
-			tx.remove(tableCapacityProviders, provider)
-		}
-	}
 }

@@ -35,8 +35,8 @@ const (
 	GPUChange     ChangeKind = "gpu"
 )
 
-// ChangeKinds lists the kinds.
-var ChangeKinds = []ChangeKind{TaskChange, HostChange, ClusterChange, GPUChange}
+// ChangeKinds lists the kinds that the nouns have registered.
+var ChangeKinds []ChangeKind
 
 // Change is one object as an entry of the log left it. It is immutable.
 type Change struct {
@@ -82,26 +82,12 @@ type HostGPU struct {
 	Host      *spec.Host `json:"-"`
 }
 
-// changesOf are the changes that a command made, in its order. Tasks that are reaped and clusters that are forgotten were
-// over before: that is no change.
+// changesOf are the changes that a command made, in its order, as far as its nouns tell them.
 func changesOf(all []mutation) []*Change {
 	changes := make([]*Change, 0, len(all))
 	for _, m := range coalesce(all) {
-		switch m.table {
-		case tableTasks:
-			if task, ok := m.after.(*spec.Task); ok {
-				changes = append(changes, &Change{Kind: TaskChange, ClusterName: task.Cluster, Object: task})
-			}
-		case tableClusters:
-			if cluster, ok := m.after.(*spec.Cluster); ok {
-				changes = append(changes, &Change{Kind: ClusterChange, ClusterName: cluster.Name, Object: cluster})
-			}
-		case tableHosts:
-			before, _ := m.before.(*spec.Host)
-			after, _ := m.after.(*spec.Host)
-			if before != nil || after != nil {
-				changes = append(changes, hostChanges(before, after)...)
-			}
+		if m.table != nil {
+			changes = append(changes, m.table.changesOf(m.before, m.after)...)
 		}
 	}
 	return changes

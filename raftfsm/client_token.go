@@ -2,10 +2,27 @@ package raftfsm
 
 import (
 	"fmt"
+	"iter"
 	"time"
 
 	"pinion/raftfsm/spec"
 )
+
+var (
+	tableClientTokens = register(noun[clientToken]{
+		table: "tokens", indexes: []*index[clientToken]{clientTokensByID, clientTokensByAge}, refersTo: []string{"tasks"},
+		noChanges: "only a request that comes again asks for it",
+		noCluster: "without the cluster no request comes again",
+		expired: func(v *View, r Reap) iter.Seq[*clientToken] {
+			return clientTokensByAge.until(v, func(t *clientToken) bool { return !t.At.Before(r.TokensBefore) })
+		},
+	})
+	clientTokensByID  = indexBy((*clientToken).cluster).then((*clientToken).tokenText).hashPrefix()
+	clientTokensByAge = indexByNumber(func(t *clientToken) int64 { return timeKey(t.At) }).then((*clientToken).cluster).then((*clientToken).tokenText)
+)
+
+func (t *clientToken) cluster() string   { return t.Cluster }
+func (t *clientToken) tokenText() string { return t.Token }
 
 // clientToken remembers what a client token started, so that a request that comes again is answered with the first result
 // instead of being carried out twice. It counts as long as one of its tasks is known, and is forgotten by Reap. A

@@ -2,9 +2,38 @@ package raftfsm
 
 import (
 	"fmt"
+	"iter"
 	"time"
 
 	"pinion/raftfsm/spec"
+)
+
+var (
+	tableClusters = register(noun[spec.Cluster]{
+		table: "clusters", indexes: []*index[spec.Cluster]{clustersByName}, refersTo: []string{"capacityProviders"},
+		commands: []kind{
+			kindOf[CreateCluster](14, 1), kindOf[UpdateCluster](15, 1), kindOf[DeleteCluster](16, 1), kindOf[PutClusterCapacityProviders](17, 1),
+		},
+		changes: func(_, after *spec.Cluster) []*Change {
+			if after == nil {
+				return nil // it was INACTIVE before
+			}
+			return []*Change{{Kind: ClusterChange, ClusterName: after.Name, Object: after}}
+		},
+		told: []ChangeKind{ClusterChange},
+		expired: func(v *View, r Reap) iter.Seq[*spec.Cluster] {
+			return clustersByName.matching(v, func(c *spec.Cluster) bool {
+				return c.Status == spec.ClusterInactive && c.DeletedAt.Before(r.Before)
+			})
+		},
+		tags: &tagging[spec.Cluster]{
+			kind: spec.ResourceCluster, find: (*View).Cluster, tags: func(c *spec.Cluster) *[]spec.Tag { return &c.Tags },
+			closed: func(c *spec.Cluster) error {
+				return inactiveIf(c.Status == spec.ClusterInactive, spec.ResourceCluster, c.Name)
+			},
+		},
+	})
+	clustersByName = indexBy(func(c *spec.Cluster) string { return c.Name })
 )
 
 // CreatePool writes the identity of the Raft cluster and the default ECS cluster; a no-op when there is one already.

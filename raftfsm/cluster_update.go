@@ -81,24 +81,10 @@ func (v *View) CheckDeletable(cluster string) error {
 	if cluster == spec.DefaultCluster {
 		return spec.ErrDefaultCluster
 	}
-	if slices.ContainsFunc(v.Tasks(cluster), func(t *spec.Task) bool { return t.LastStatus != spec.Stopped }) {
-		return fmt.Errorf("cluster %s: %w", cluster, spec.ErrClusterHasTasks)
-	}
-	if len(v.Hosts(cluster)) > 0 {
-		return fmt.Errorf("cluster %s: %w", cluster, spec.ErrClusterHasHosts)
-	}
-	return nil
-}
-
-// expiredCluster says whether Reap forgets the cluster: it was deleted before the moment.
-func expiredCluster(c *spec.Cluster, before time.Time) bool {
-	return c.Status == spec.ClusterInactive && c.DeletedAt.Before(before)
-}
-
-func (tx *tx) forgetClusters(before time.Time) {
-	for cluster := range clustersByName.all(&tx.View) {
-		if expiredCluster(cluster, before) {
-			tx.remove(tableClusters, cluster)
+	for _, table := range slices.Backward(tables) {
+		if err := table.keeps(v, cluster); err != nil {
+			return fmt.Errorf("cluster %s: %w", cluster, err)
 		}
 	}
+	return nil
 }

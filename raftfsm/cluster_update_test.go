@@ -67,7 +67,7 @@ func TestADeletedClusterIsForgottenLater(t *testing.T) {
 	h := newHistory(t)
 	h.do(t, CreateCluster{spec.Cluster{Name: "lab"}})
 	h.do(t, DeleteCluster{Name: "lab", At: at(9)})
-	if h.View().HasExpired(at(9)) || !h.View().HasExpired(at(10)) {
+	if h.View().HasExpired(Reap{Before: at(9)}) || !h.View().HasExpired(Reap{Before: at(10)}) {
 		t.Error("it is time to forget it after minute 9")
 	}
 	h.do(t, Reap{Before: at(9)})

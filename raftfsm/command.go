@@ -20,46 +20,9 @@ type Command interface {
 	apply(tx *tx) (any, error)
 }
 
-// kinds is the table of commands. It is append-only: a kind byte is never used again for another command, and a
-// command that gets a new meaning gets a new kind, because logs written before are applied again. Beside the kind
-// stands the feature level that brought it.
-var kinds = []kind{
-	kindOf[CreatePool](1, 1),
-	kindOf[PutSettings](2, 1),
-	kindOf[PutCA](3, 1),
-	kindOf[CreateJoinToken](4, 1),
-	kindOf[RevokeJoinToken](5, 1),
-	kindOf[AdmitHost](6, 1),
-	compactKindOf[PutHost](7, 1),
-	kindOf[SetHostStatus](8, 1),
-	kindOf[SetServerRole](9, 1),
-	kindOf[MarkHostLost](10, 1),
-	kindOf[RemoveHost](11, 1),
-	kindOf[PutAttributes](12, 1),
-	kindOf[DeleteAttributes](13, 1),
-	kindOf[CreateCluster](14, 1),
-	kindOf[UpdateCluster](15, 1),
-	kindOf[DeleteCluster](16, 1),
-	kindOf[PutClusterCapacityProviders](17, 1),
-	kindOf[CreateCapacityProvider](18, 1),
-	kindOf[UpdateCapacityProvider](19, 1),
-	kindOf[DeleteCapacityProvider](20, 1),
-	kindOf[RegisterDefinition](21, 1),
-	kindOf[DeregisterDefinition](22, 1),
-	kindOf[DeleteDefinitions](23, 1),
-	compactKindOf[LaunchTasks](24, 1),
-	compactKindOf[PlaceTasks](25, 1),
-	compactKindOf[RetryTasks](26, 1),
-	compactKindOf[ReportTasks](27, 1),
-	kindOf[StopTask](28, 1),
-	kindOf[ResolveDependencies](29, 1),
+// commonKinds are the commands of all nouns; those of one noun stand with it.
+var commonKinds = []kind{
 	kindOf[SetTags](30, 1),
-	kindOf[PutTeam](31, 1),
-	kindOf[DeleteTeam](32, 1),
-	kindOf[PutAccountSetting](33, 1),
-	kindOf[DeleteAccountSetting](34, 1),
-	kindOf[CreateAccessKey](35, 1),
-	kindOf[DeleteAccessKey](36, 1),
 	kindOf[Reap](37, 1),
 }
 
@@ -180,8 +143,6 @@ func kindsOf(c Command) (known []kind) {
 	}
 	return kindsByType[of]
 }
-
-var kindsByType = byType(kinds)
 
 func byType(kinds []kind) map[reflect.Type][]kind {
 	byType := map[reflect.Type][]kind{}

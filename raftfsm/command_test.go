@@ -3,65 +3,49 @@ package raftfsm
 import (
 	"errors"
 	"fmt"
+	"os"
 	"reflect"
+	"slices"
 	"strings"
 	"testing"
 
 	"pinion/raftfsm/spec"
 )
 
-// The table as it has been released: number, command, and form where it is not JSON. A line is added for a new command; no line ever changes.
-const releasedKinds = `
-1 raftfsm.CreatePool
-2 raftfsm.PutSettings
-3 raftfsm.PutCA
-4 raftfsm.CreateJoinToken
-5 raftfsm.RevokeJoinToken
-6 raftfsm.AdmitHost
-7 raftfsm.PutHost, compact
-8 raftfsm.SetHostStatus
-9 raftfsm.SetServerRole
-10 raftfsm.MarkHostLost
-11 raftfsm.RemoveHost
-12 raftfsm.PutAttributes
-13 raftfsm.DeleteAttributes
-14 raftfsm.CreateCluster
-15 raftfsm.UpdateCluster
-16 raftfsm.DeleteCluster
-17 raftfsm.PutClusterCapacityProviders
-18 raftfsm.CreateCapacityProvider
-19 raftfsm.UpdateCapacityProvider
-20 raftfsm.DeleteCapacityProvider
-21 raftfsm.RegisterDefinition
-22 raftfsm.DeregisterDefinition
-23 raftfsm.DeleteDefinitions
-24 raftfsm.LaunchTasks, compact
-25 raftfsm.PlaceTasks, compact
-26 raftfsm.RetryTasks, compact
-27 raftfsm.ReportTasks, compact
-28 raftfsm.StopTask
-29 raftfsm.ResolveDependencies
-30 raftfsm.SetTags
-31 raftfsm.PutTeam
-32 raftfsm.DeleteTeam
-33 raftfsm.PutAccountSetting
-34 raftfsm.DeleteAccountSetting
-35 raftfsm.CreateAccessKey
-36 raftfsm.DeleteAccessKey
-37 raftfsm.Reap
-`
+// madeUpKinds are the codes of commands that tests make up.
+const madeUpKinds = 240
 
+// TestKindsAreAppendOnly holds the table of kinds against the one that was written down: number, command, form and level of each.
+// `go test ./raftfsm -run Kinds -rewrite` adds new ones.
 func TestKindsAreAppendOnly(t *testing.T) {
-	table := "\n"
-	for _, k := range kinds {
-		form := ""
-		if body, err := k.encode(nil, reflect.Zero(k.commandType).Interface().(Command)); err != nil || body[0] != '{' {
-			form = ", compact"
-		}
-		table += fmt.Sprintf("%d %v%s\n", k.code, k.commandType, form)
+	const path = "testdata/kinds"
+	written, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
 	}
-	if table != releasedKinds {
-		t.Errorf("the table of kinds is %swant %s", table, releasedKinds)
+	var now strings.Builder
+	for _, k := range kinds {
+		form := "JSON"
+		if body, err := k.encode(nil, reflect.Zero(k.commandType).Interface().(Command)); err != nil || body[0] != '{' {
+			form = "compact"
+		}
+		if k.code < madeUpKinds {
+			fmt.Fprintf(&now, "%d %v %s, level %d\n", k.code, k.commandType, form, k.level)
+		}
+	}
+	for line := range strings.Lines(string(written)) {
+		if !slices.Contains(slices.Collect(strings.Lines(now.String())), line) {
+			t.Fatalf("there was %sit may not change; the table is\n%s", line, &now)
+		}
+	}
+	switch {
+	case now.String() == string(written):
+	case *rewrite:
+		if err := os.WriteFile(path, []byte(now.String()), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	default:
+		t.Errorf("there are new kinds: go test ./raftfsm -run Kinds -rewrite writes them down; the table is\n%s", &now)
 	}
 }
 

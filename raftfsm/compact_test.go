@@ -10,6 +10,7 @@ import (
 	"pgregory.net/rapid"
 
 	"pinion/raftfsm/compact"
+	"pinion/raftfsm/spec"
 )
 
 // stored lists a value of everything that is written in the compact form: the objects of tables, and the commands of such kinds.
@@ -84,7 +85,7 @@ func draw(r *rapid.T, v reflect.Value, depth int) {
 	case reflect.Uint8:
 		v.SetUint(uint64(rapid.Byte().Draw(r, "byte")))
 	case reflect.String:
-		v.SetString(pick(r, "", "", "a", "größe", "f00f", "GPU-0b5e7a10-9c8d-4e6f-8a7b-001122334455", rapid.String().Draw(r, "text")))
+		v.SetString(pick(r, "", "", "a", "größe", "f00f", spec.DefaultCluster, "GPU-0b5e7a10-9c8d-4e6f-8a7b-001122334455", rapid.String().Draw(r, "text")))
 	case reflect.Pointer:
 		if v.Type().Elem().Kind() != reflect.Struct || depth < 6 {
 			if rapid.Bool().Draw(r, "there") {

@@ -2,10 +2,45 @@ package raftfsm
 
 import (
 	"fmt"
+	"iter"
+	"slices"
 	"time"
 
 	"pinion/raftfsm/spec"
 )
+
+var (
+	tableDefinitions = register(noun[spec.TaskDefinition]{
+		table: "definitions", indexes: []*index[spec.TaskDefinition]{definitionsByName, definitionsActive, definitionsDeleting}, refersTo: []string{"families"},
+		commands:  []kind{kindOf[RegisterDefinition](21, 1), kindOf[DeregisterDefinition](22, 1), kindOf[DeleteDefinitions](23, 1)},
+		noChanges: "ECS has no event of it",
+		expired:   func(v *View, _ Reap) iter.Seq[*spec.TaskDefinition] { return slices.Values(v.unusedDefinitions()) },
+		tags: &tagging[spec.TaskDefinition]{
+			kind: spec.ResourceDefinition, find: (*View).exactDefinition, tags: func(d *spec.TaskDefinition) *[]spec.Tag { return &d.Tags },
+		},
+	})
+	definitionsByName   = byRevision()
+	definitionsActive   = byRevision().where(func(d *spec.TaskDefinition) bool { return d.Status == spec.DefinitionActive })
+	definitionsDeleting = byRevision().where(func(d *spec.TaskDefinition) bool { return d.Status == spec.DefinitionDeleting })
+
+	tableFamilies = register(noun[family]{
+		table: "families", indexes: []*index[family]{familiesByName},
+		noChanges: "it is a counter", noExpiry: "a revision is never used twice, whatever became of its family",
+	})
+	familiesByName = indexBy(func(f *family) string { return f.Name })
+)
+
+func byRevision() *index[spec.TaskDefinition] {
+	return indexBy(func(d *spec.TaskDefinition) string { return d.Family }).thenNumber(func(d *spec.TaskDefinition) int64 { return int64(d.Revision) })
+}
+
+// exactDefinition finds family:revision and nothing else.
+func (v *View) exactDefinition(name string) *spec.TaskDefinition {
+	if known := v.Definition(name); known != nil && known.Name() == name {
+		return known
+	}
+	return nil
+}
 
 // family remembers the last revision that was given out, so that none is ever used twice.
 type family struct {

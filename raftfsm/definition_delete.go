@@ -52,19 +52,3 @@ func (v *View) unusedDefinitions() []*spec.TaskDefinition {
 	}
 	return unused
 }
-
-func (tx *tx) forgetDefinitions() {
-	for _, definition := range tx.unusedDefinitions() {
-		tx.remove(tableDefinitions, definition)
-	}
-}
-
-// HasExpired says whether Reap would forget a cluster or a task definition that was deleted.
-func (v *View) HasExpired(before time.Time) bool {
-	for cluster := range clustersByName.all(v) {
-		if expiredCluster(cluster, before) {
-			return true
-		}
-	}
-	return len(v.unusedDefinitions()) > 0
-}

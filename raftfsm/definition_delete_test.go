@@ -19,7 +19,7 @@ func TestADeletedDefinitionIsForgottenWithItsLastTask(t *testing.T) {
 		t.Errorf("deregistered again: %+v", again)
 	}
 	h.do(t, Reap{Before: at(100)})
-	if h.View().Definition("gpu:1") == nil || h.View().HasExpired(at(100)) {
+	if h.View().Definition("gpu:1") == nil || h.View().HasExpired(Reap{Before: at(100)}) {
 		t.Fatal("forgotten while a task runs it")
 	}
 	h.report(t, "h1", spec.TaskReport{TaskID: "t1", Status: spec.Stopped, Times: spec.TaskTimes{Stopped: at(5)}})
@@ -36,7 +36,7 @@ func TestADeletedDefinitionThatNobodyUsesIsForgottenAtOnce(t *testing.T) {
 	h := newHistory(t)
 	h.do(t, DeregisterDefinition{Name: "cpu:1", At: at(2)})
 	h.do(t, DeleteDefinitions{Names: []string{"cpu:1"}, At: at(3)})
-	if !h.View().HasExpired(at(0)) {
+	if !h.View().HasExpired(Reap{Before: at(0)}) {
 		t.Fatal("there is nothing to forget")
 	}
 	h.do(t, Reap{Before: at(0)})

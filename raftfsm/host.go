@@ -9,6 +9,33 @@ import (
 	"pinion/raftfsm/spec"
 )
 
+var (
+	tableHosts = register(noun[spec.Host]{
+		table: "hosts", indexes: []*index[spec.Host]{hostsByID, hostsByCluster, serversByID}, refersTo: []string{"clusters", "admissions"},
+		commands: []kind{
+			compactKindOf[PutHost](7, 1), kindOf[SetHostStatus](8, 1), kindOf[SetServerRole](9, 1), kindOf[MarkHostLost](10, 1), kindOf[RemoveHost](11, 1),
+			kindOf[PutAttributes](12, 1), kindOf[DeleteAttributes](13, 1),
+		},
+		changes: hostChanges, told: []ChangeKind{HostChange, GPUChange},
+		noExpiry: "RemoveHost deletes it",
+		keepsCluster: func(v *View, cluster string) error {
+			if len(v.Hosts(cluster)) > 0 {
+				return spec.ErrClusterHasHosts
+			}
+			return nil
+		},
+		tags: &tagging[spec.Host]{
+			kind: spec.ResourceHost, find: (*View).Host, tags: func(h *spec.Host) *[]spec.Tag { return &h.Tags },
+			change: func(h *spec.Host) { h.Revision++ },
+		},
+	})
+	hostsByID      = indexBy(hostID)
+	hostsByCluster = indexBy(func(h *spec.Host) string { return h.Cluster }).then(hostID).hashPrefix()
+	serversByID    = indexBy(hostID).where(func(h *spec.Host) bool { return h.Server }) // those that the pool wants to be servers
+)
+
+func hostID(h *spec.Host) string { return h.ID }
+
 // PutHost records a host as it describes itself. Status, Server, RegisteredAt, Custom and Tags of a host already known
 // are kept, and HealthAt unless the health of its GPUs is another one; Attributes and GPUs are replaced; a lost host is
 // taken back. Revision grows only when something changed. A GPU that

@@ -8,6 +8,14 @@ import (
 	"pinion/raftfsm/spec"
 )
 
+var (
+	tableRemoved = register(noun[spec.RemovedHost]{
+		table: "removed", indexes: []*index[spec.RemovedHost]{removedByID},
+		noChanges: "the change of the host says that it is gone", noExpiry: "a removed host never comes back",
+	})
+	removedByID = indexBy(func(h *spec.RemovedHost) string { return h.ID })
+)
+
 // Removed says whether the id belonged to a host that was removed.
 func (v *View) Removed(hostID string) bool {
 	return removedByID.get(v, indexKey{first: hostID}) != nil

@@ -221,3 +221,25 @@ func (o *index[T]) update(tree *tree[T], before, after *T) {
 func (o *index[T]) includes(object *T) bool {
 	return object != nil && (o.predicate == nil || o.predicate(object))
 }
+
+// matching visits the objects that fit.
+func (o *index[T]) matching(v *View, fits func(*T) bool) iter.Seq[*T] {
+	return func(yield func(*T) bool) {
+		for object := range o.all(v) {
+			if fits(object) && !yield(object) {
+				return
+			}
+		}
+	}
+}
+
+// until visits the objects before the first one that ends it.
+func (o *index[T]) until(v *View, ends func(*T) bool) iter.Seq[*T] {
+	return func(yield func(*T) bool) {
+		for object := range o.all(v) {
+			if ends(object) || !yield(object) {
+				return
+			}
+		}
+	}
+}

@@ -2,9 +2,22 @@ package raftfsm
 
 import (
 	"fmt"
+	"iter"
 	"time"
 
 	"pinion/raftfsm/spec"
+)
+
+var (
+	tableJoinTokens = register(noun[spec.JoinToken]{
+		table: "joinTokens", indexes: []*index[spec.JoinToken]{joinTokensByID},
+		commands:  []kind{kindOf[CreateJoinToken](4, 1), kindOf[RevokeJoinToken](5, 1)},
+		noChanges: "only administrators may list them",
+		expired: func(v *View, r Reap) iter.Seq[*spec.JoinToken] {
+			return joinTokensByID.matching(v, func(t *spec.JoinToken) bool { return t.End().Before(r.TokensBefore) })
+		},
+	})
+	joinTokensByID = indexBy(func(t *spec.JoinToken) string { return t.ID })
 )
 
 // JoinTokens lists the join tokens that were not revoked, those that expired or were used up within the last day too.
@@ -63,13 +76,4 @@ func (c RevokeJoinToken) apply(tx *tx) (any, error) {
 	token.Revoked, token.EndedAt = true, c.At
 	tx.put(tableJoinTokens, &token)
 	return &token, nil
-}
-
-// forgetTokens removes the join tokens that ended before the moment.
-func (tx *tx) forgetTokens(before time.Time) {
-	for token := range joinTokensByID.all(&tx.View) {
-		if token.End().Before(before) {
-			tx.remove(tableJoinTokens, token)
-		}
-	}
 }

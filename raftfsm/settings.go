@@ -7,6 +7,15 @@ import (
 	"pinion/raftfsm/spec"
 )
 
+var (
+	tablePool = register(noun[spec.Pool]{
+		table: "pool", indexes: []*index[spec.Pool]{poolIndex},
+		commands:  []kind{kindOf[CreatePool](1, 1), kindOf[PutSettings](2, 1)},
+		noChanges: "servers read the settings when they need them", noExpiry: "it is one record",
+	})
+	poolIndex = indexBy(func(*spec.Pool) string { return "" })
+)
+
 var defaultSettings = spec.Settings{Servers: 3, ReplaceAfter: 5 * time.Minute, TaskLostAfter: time.Minute, Incarnation: 1}
 
 // Settings are those in force, defaults filled in.

@@ -5,6 +5,19 @@ import (
 	"time"
 )
 
+var (
+	tableApplied = register(noun[lastApplied]{
+		table: "applied", indexes: []*index[lastApplied]{appliedIndex},
+		noChanges: "each change has its place in the log", noExpiry: "it is one record",
+	})
+	appliedIndex = indexBy(func(*lastApplied) string { return "" })
+)
+
+// lastApplied remembers the log index of the last change.
+type lastApplied struct {
+	Index uint64 `json:"index"`
+}
+
 // State is everything the cluster remembers. It works without Raft: whoever applies the same commands in the same
 // order gets the same state. Reads never wait for writes.
 type State struct {

@@ -5,12 +5,14 @@ import (
 	"slices"
 
 	"github.com/tidwall/btree"
+
+	"pinion/raftfsm/spec"
 )
 
-// table is one kind of object, in each of its orders. The first order has every object of the table, under a key of its own.
+// table holds the objects of a noun, in each of its indexes.
 type table[T any] struct {
-	info    tableInfo
-	indexes []*index[T]
+	noun[T]
+	info tableInfo
 }
 
 // tableInfo is what a table is called in a snapshot, and its place among tables.
@@ -33,14 +35,6 @@ type tree[T any] struct {
 // degree of the trees: a change copies a node of at most twice as many rows on each level.
 const degree = 16
 
-func newTable[T any](name string, orders ...*index[T]) *table[T] {
-	t := &table[T]{info: tableInfo{name: name}, indexes: orders}
-	for i, o := range orders {
-		o.table, o.position = t, i
-	}
-	return t
-}
-
 // anyTable is a table of whichever type.
 type anyTable interface {
 	tableInfo() *tableInfo
@@ -50,6 +44,17 @@ type anyTable interface {
 	remove(version, object any)
 	objects(v *View) iter.Seq[any] // by key
 	newObject() any                // an object to be read
+
+	references() []string
+	commandKinds() []kind
+	changeKinds() []ChangeKind
+	changesOf(before, after any) []*Change // of an object of the table; nil is none
+	hasExpired(v *View, r Reap) bool
+	reap(tx *tx, r Reap) (deleted int)
+	keeps(v *View, cluster string) error
+	resourceKind() spec.ResourceKind // "" without tags
+	tagsOf(v *View, id string) (tags []spec.Tag, found bool)
+	setTags(tx *tx, c SetTags) ([]spec.Tag, error)
 }
 
 func (t *table[T]) tableInfo() *tableInfo { return &t.info }

@@ -11,21 +11,23 @@ import (
 // TagsOf are the tags of a resource: clusters and capacity providers by their names, a task definition by family:revision,
 // tasks and hosts by id. ErrNotFound.
 func (v *View) TagsOf(kind spec.ResourceKind, id string) ([]spec.Tag, error) {
-	switch cluster, definition, task, host := v.Cluster(id), v.Definition(id), v.Task(id), v.Host(id); {
-	case kind == spec.ResourceCapacityProvider:
-		if provider := v.CapacityProvider(id); provider != nil {
-			return provider.Tags, nil
+	wanted := SetTags{Kind: kind, ID: id}
+	if table := taggedTable(kind); table != nil {
+		if tags, found := table.tagsOf(v, id); found {
+			return tags, nil
 		}
-	case kind == spec.ResourceCluster && cluster != nil:
-		return cluster.Tags, nil
-	case kind == spec.ResourceDefinition && definition != nil && definition.Name() == id:
-		return definition.Tags, nil
-	case kind == spec.ResourceTask && task != nil:
-		return task.Tags, nil
-	case kind == spec.ResourceHost && host != nil:
-		return host.Tags, nil
 	}
-	return nil, fmt.Errorf("%s %q: %w", strings.ReplaceAll(string(kind), "-", " "), id, spec.ErrNotFound)
+	return nil, wanted.notFound()
+}
+
+// taggedTable is nil when no noun is a resource of the kind.
+func taggedTable(kind spec.ResourceKind) anyTable {
+	for _, table := range tables {
+		if kind != "" && table.resourceKind() == kind {
+			return table
+		}
+	}
+	return nil
 }
 
 // SetTags removes tags of a resource and then puts others, each in place of the one with its key. ErrNotFound, ErrInactive
@@ -39,55 +41,23 @@ type SetTags struct {
 }
 
 func (c SetTags) apply(tx *tx) (any, error) {
-	before, err := tx.TagsOf(c.Kind, c.ID)
+	table := taggedTable(c.Kind)
+	if table == nil {
+		return nil, c.notFound()
+	}
+	tags, err := table.setTags(tx, c)
 	if err != nil {
 		return nil, err
-	}
-	if c.Kind == spec.ResourceCapacityProvider && c.ID == spec.BuiltinCapacityProvider {
-		return nil, errBuiltin
-	}
-	if c.over(&tx.View) {
-		return nil, fmt.Errorf("%s %s: %w", c.Kind, c.ID, spec.ErrInactive)
-	}
-	tags := c.change(before)
-	if own := slices.DeleteFunc(slices.Clone(tags), spec.Tag.Reserved); len(own) > spec.MaxTags {
-		return nil, fmt.Errorf("%s %s: %w", c.Kind, c.ID, spec.ErrTooManyTags)
-	}
-	if slices.Equal(tags, before) {
-		return before, nil
-	}
-	if c.Kind == spec.ResourceTask && isGang(tags) != isGang(before) {
-		return nil, fmt.Errorf("task %s: %w: the tag %s says how it was run and stays as it is", c.ID, spec.ErrInUse, spec.TagGang)
-	}
-	switch c.Kind {
-	case spec.ResourceCluster:
-		putUpdated(tx, tableClusters, tx.Cluster(c.ID), func(k *spec.Cluster) { k.Tags = tags })
-	case spec.ResourceDefinition:
-		putUpdated(tx, tableDefinitions, tx.Definition(c.ID), func(d *spec.TaskDefinition) { d.Tags = tags })
-	case spec.ResourceTask:
-		putUpdated(tx, tableTasks, tx.Task(c.ID), func(t *spec.Task) { t.Tags, t.Version = tags, t.Version+1 })
-	case spec.ResourceHost:
-		putUpdated(tx, tableHosts, tx.Host(c.ID), func(h *spec.Host) { h.Tags, h.Revision = tags, h.Revision+1 })
-	case spec.ResourceCapacityProvider:
-		putUpdated(tx, tableCapacityProviders, tx.CapacityProvider(c.ID), func(p *spec.CapacityProvider) { p.Tags = tags })
 	}
 	return tags, nil
 }
 
-// over says whether the resource has ended, so that nothing about it changes any more.
-func (c SetTags) over(v *View) bool {
-	switch c.Kind {
-	case spec.ResourceCluster:
-		return v.Cluster(c.ID).Status == spec.ClusterInactive
-	case spec.ResourceTask:
-		return v.Task(c.ID).LastStatus == spec.Stopped
-	case spec.ResourceCapacityProvider:
-		return v.CapacityProvider(c.ID).Status == spec.CapacityProviderInactive
-	}
-	return false
+func (c SetTags) notFound() error {
+	return fmt.Errorf("%s %q: %w", strings.ReplaceAll(string(c.Kind), "-", " "), c.ID, spec.ErrNotFound)
 }
 
-func (c SetTags) change(before []spec.Tag) []spec.Tag {
+// change makes the new tags of the old ones: nil when nothing changes.
+func (c SetTags) change(before []spec.Tag) ([]spec.Tag, error) {
 	tags := slices.DeleteFunc(slices.Clone(before), func(t spec.Tag) bool { return slices.Contains(c.Remove, t.Key) })
 	for _, tag := range c.Put {
 		at := slices.IndexFunc(tags, func(t spec.Tag) bool { return t.Key == tag.Key })
@@ -97,17 +67,32 @@ func (c SetTags) change(before []spec.Tag) []spec.Tag {
 		}
 		tags[at] = tag
 	}
-	return tags
+	if own := slices.DeleteFunc(slices.Clone(tags), spec.Tag.Reserved); len(own) > spec.MaxTags {
+		return nil, fmt.Errorf("%s %s: %w", c.Kind, c.ID, spec.ErrTooManyTags)
+	}
+	if slices.Equal(tags, before) {
+		return nil, nil
+	}
+	return tags, nil
+}
+
+// inactiveIf is ErrInactive of a resource that has ended.
+func inactiveIf(ended bool, kind spec.ResourceKind, id string) error {
+	if !ended {
+		return nil
+	}
+	return fmt.Errorf("%s %s: %w", kind, id, spec.ErrInactive)
+}
+
+// gangStays refuses tags that would make a task one of a gang, or no longer one.
+func gangStays(t *spec.Task, tags []spec.Tag) error {
+	if isGang(tags) == isGang(t.Tags) {
+		return nil
+	}
+	return fmt.Errorf("%w: the tag %s says how it was run and stays as it is", spec.ErrInUse, spec.TagGang)
 }
 
 func isGang(tags []spec.Tag) bool {
-	terms, _ := spec.ParseSchedulingOptions(tags)
-	return terms.Gang
-}
-
-// putUpdated puts a changed copy of an object.
-func putUpdated[T any](tx *tx, table anyTable, known *T, change func(*T)) {
-	changed := *known
-	change(&changed)
-	tx.put(table, &changed)
+	options, _ := spec.ParseSchedulingOptions(tags)
+	return options.Gang
 }

@@ -53,41 +53,9 @@ func markStopped(t *spec.Task) {
 	}
 }
 
-// Reap forgets tasks that stopped before Before, unless their gang goes on, clusters that were deleted before that, task
-// definitions that were deleted and have no task any more, and client tokens and join tokens that were used or ended before
-// TokensBefore. The GPU time of the tasks is remembered by team. Answer: int, the number of tasks forgotten.
-type Reap struct{ Before, TokensBefore time.Time }
-
 // retryInProgress says whether the work of a task that stopped goes on as another task: who waits for that work may know it by any
 // of the tasks that did it, and so may a client token.
 func (v *View) retryInProgress(t *spec.Task) bool {
 	last := tasksByAttempt.last(v, cmp.Or(t.RetryOf, t.ID))
 	return last != nil && last.LastStatus != spec.Stopped
-}
-
-func (c Reap) apply(tx *tx) (any, error) {
-	var forgotten []*spec.Task
-	gangs := map[string]bool{}
-	for task := range tasksStopped.all(&tx.View) {
-		if !task.Times.Stopped.Before(c.Before) {
-			break // in the order of the moments they stopped
-		}
-		if task.Gang != nil && tx.gangAlive(task.Gang.ID, gangs) || tx.retryInProgress(task) {
-			continue
-		}
-		tx.remove(tableTasks, task)
-		forgotten = append(forgotten, task)
-	}
-	tx.recordUsage(forgotten, c.Before)
-	for used := range clientTokensByAge.all(&tx.View) {
-		if !used.At.Before(c.TokensBefore) {
-			break
-		}
-		tx.remove(tableClientTokens, used)
-	}
-	tx.forgetTokens(c.TokensBefore)
-	tx.forgetClusters(c.Before)
-	tx.forgetProviders(c.Before)
-	tx.forgetDefinitions()
-	return len(forgotten), nil
 }

@@ -7,6 +7,15 @@ import (
 	"pinion/raftfsm/spec"
 )
 
+var (
+	tableTeams = register(noun[spec.Team]{
+		table: "teams", indexes: []*index[spec.Team]{teamsByName},
+		commands:  []kind{kindOf[PutTeam](31, 1), kindOf[DeleteTeam](32, 1)},
+		noChanges: "the queue controller reads the teams several times a second", noExpiry: "DeleteTeam deletes it",
+	})
+	teamsByName = indexBy(func(t *spec.Team) string { return t.Name })
+)
+
 // Team is what is on record of a team, or what counts for one that is not.
 func (v *View) Team(name string) *spec.Team {
 	if known := teamsByName.get(v, indexKey{first: name}); known != nil {

@@ -1,16 +1,32 @@
 package raftfsm
 
 import (
+	"iter"
 	"slices"
 	"time"
 
 	"pinion/raftfsm/spec"
 )
 
+var (
+	tableUsage = register(noun[spec.Usage]{
+		table: "usage", indexes: []*index[spec.Usage]{usageByTeam},
+		noChanges: "it follows from tasks, whose changes are told",
+		expired: func(v *View, r Reap) iter.Seq[*spec.Usage] {
+			oldest := oldestUsage(r.Before)
+			return usageByTeam.matching(v, func(u *spec.Usage) bool { return len(u.Hours) == 0 || u.Hours[len(u.Hours)-1].Hour < oldest })
+		},
+	})
+	usageByTeam = indexBy(func(u *spec.Usage) string { return u.Team })
+)
+
+// oldestUsage is the first hour whose usage counts.
+func oldestUsage(before time.Time) int64 { return before.Add(-spec.UsageRetention).Unix() / 3600 }
+
 // Usages lists what is remembered by team.
 func (v *View) Usages() []*spec.Usage { return slices.Collect(usageByTeam.all(v)) }
 
-// recordUsage adds the GPU time of tasks that are about to be forgotten, and drops what is too old.
+// recordUsage adds the GPU time of tasks that were reaped, and drops the hours that are too old.
 func (tx *tx) recordUsage(forgotten []*spec.Task, before time.Time) {
 	since := before.Add(-spec.UsageRetention)
 	had := map[string]map[int64]int64{}
@@ -24,12 +40,7 @@ func (tx *tx) recordUsage(forgotten []*spec.Task, before time.Time) {
 		}
 	}
 	for team, hours := range had {
-		tx.put(tableUsage, addUsage(tx.usage(team), hours, since.Unix()/3600))
-	}
-	for usage := range usageByTeam.all(&tx.View) {
-		if n := len(usage.Hours); n == 0 || usage.Hours[n-1].Hour < since.Unix()/3600 {
-			tx.remove(tableUsage, usage)
-		}
+		tx.put(tableUsage, addUsage(tx.usage(team), hours, oldestUsage(before)))
 	}
 }
 

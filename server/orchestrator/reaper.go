@@ -6,7 +6,6 @@ import (
 	"time"
 
 	"pinion/raftfsm"
-	"pinion/raftfsm/spec"
 )
 
 // How long the state remembers what has ended, and how often the reaper looks.
@@ -31,7 +30,7 @@ func (r *Reaper) Loop(ctx context.Context) {
 	reapedAt := r.proposer.Now()
 	for sleep(ctx, reapInterval) {
 		now := r.proposer.Now()
-		if now.Sub(reapedAt) < tokenReapInterval && !hasExpired(r.proposer.State().View(), now.Add(-stoppedRetention)) {
+		if now.Sub(reapedAt) < tokenReapInterval && !r.proposer.State().View().HasExpired(raftfsm.Reap{Before: now.Add(-stoppedRetention)}) {
 			continue
 		}
 		if err := r.Reap(ctx, now); err != nil {
@@ -50,14 +49,4 @@ func (r *Reaper) Reap(ctx context.Context, now time.Time) error {
 		r.log.Debug("forgot stopped tasks", "tasks", tasks)
 	}
 	return err
-}
-
-// hasExpired reports whether there is something to forget, so that an idle pool writes nothing.
-func hasExpired(v *raftfsm.View, before time.Time) bool {
-	for _, t := range v.Tasks("") {
-		if t.LastStatus == spec.Stopped && t.Times.Stopped.Before(before) {
-			return true
-		}
-	}
-	return v.HasExpired(before)
 }

@@ -39,14 +39,14 @@ func TestStoppedTasksAreForgottenAfterAnHour(t *testing.T) {
 		}
 	}
 	reaper := NewReaper(p, slog.New(slog.DiscardHandler))
-	if hasExpired(p.state.View(), now) {
+	if p.state.View().HasExpired(raftfsm.Reap{Before: now}) {
 		t.Error("the task has expired before its hour")
 	}
 	if err := reaper.Reap(t.Context(), now.Add(stoppedRetention)); err != nil || p.state.View().Task("t") == nil {
 		t.Errorf("forgotten within the hour (%v)", err)
 	}
 	later := now.Add(stoppedRetention + time.Second)
-	if !hasExpired(p.state.View(), later.Add(-stoppedRetention)) {
+	if !p.state.View().HasExpired(raftfsm.Reap{Before: later.Add(-stoppedRetention)}) {
 		t.Error("nothing has expired after an hour")
 	}
 	if err := reaper.Reap(t.Context(), later); err != nil || p.state.View().Task("t") != nil {

@@ -1,0 +1,112 @@
+package raftfsm
+
+import (
+	"cmp"
+	"fmt"
+	"iter"
+	"maps"
+	"reflect"
+	"slices"
+
+	"pinion/raftfsm/spec"
+)
+
+// noun describes a type of object that the state holds: where it is kept, which commands change it, and what everything else has to know of
+// it. It is registered once, in the file of its commands. Snapshots, the changelog, SetTags, Reap and DeleteCluster go through the registered
+// nouns and need no line of their own; docs/adding-a-noun.md shows one. What a noun does without is said in a sentence, so that a test
+// notices what was forgotten.
+type noun[T any] struct {
+	table    string      // its name in snapshots, which never changes
+	indexes  []*index[T] // the first one has every object, under a key of its own
+	refersTo []string    // tables of the objects that it names or adds to: before it in a snapshot, after it in Reap
+	commands []kind      // that make, change and delete its objects
+
+	// changes are what readers of the changelog are told when an object changes. before is nil for a new one, after for one that is gone.
+	changes   func(before, after *T) []*Change
+	told      []ChangeKind // the kinds of changes that it makes
+	noChanges string       // instead of both: why nobody is told
+
+	// expired visits the objects that Reap deletes; reaped is called once they are gone.
+	expired  func(v *View, r Reap) iter.Seq[*T]
+	reaped   func(tx *tx, gone []*T, r Reap)
+	noExpiry string // instead: what deletes them, or why they stay
+
+	// keepsCluster says why a cluster cannot be deleted while objects of this noun belong to it.
+	keepsCluster func(v *View, cluster string) error
+	noCluster    string // instead, for objects that name a cluster: why they do not keep it
+
+	tags *tagging[T] // of a resource that SetTags knows; nil: it has no tags
+}
+
+// tagging is how the tags of a noun are reached.
+type tagging[T any] struct {
+	kind   spec.ResourceKind
+	find   func(v *View, id string) *T // nil when there is none
+	tags   func(object *T) *[]spec.Tag
+	closed func(object *T) error                  // why its tags cannot change any more; nil: they always can
+	check  func(object *T, tags []spec.Tag) error // why it cannot have these; nil: it can have any
+	change func(object *T)                        // what else changes with the tags, such as a version; nil: nothing
+}
+
+// registered are the nouns in the order in which the compiler came upon them. tables and kinds are made of them.
+var registered []anyTable
+
+// register adds a noun, and returns its table.
+func register[T any](n noun[T]) *table[T] {
+	t := &table[T]{noun: n, info: tableInfo{name: n.table}}
+	for i, o := range n.indexes {
+		o.table, o.position = t, i
+	}
+	registered = append(registered, t)
+	return t
+}
+
+var (
+	// tables lists every table: what an object refers to comes before it.
+	tables []anyTable
+	// kinds is the table of commands, by code. A code is never used again for another command, and a command that gets a new meaning
+	// gets a new kind, because logs written before are applied again: testdata/kinds holds those that there are.
+	kinds       []kind
+	kindsByType map[reflect.Type][]kind
+)
+
+func init() {
+	tables = inOrder(registered)
+	kinds = slices.Clone(commonKinds)
+	for i, t := range tables {
+		t.tableInfo().position = i
+		kinds = append(kinds, t.commandKinds()...)
+		ChangeKinds = append(ChangeKinds, t.changeKinds()...)
+	}
+	slices.SortFunc(kinds, func(a, b kind) int { return cmp.Compare(a.code, b.code) })
+	for i := range kinds[1:] {
+		if kinds[i].code == kinds[i+1].code {
+			panic(fmt.Sprintf("kind %d is of two commands, %v and %v", kinds[i].code, kinds[i].commandType, kinds[i+1].commandType))
+		}
+	}
+	kindsByType = byType(kinds)
+}
+
+// inOrder sorts tables by their names, but each behind those that it refers to.
+func inOrder(all []anyTable) (sorted []anyTable) {
+	left := map[string]anyTable{}
+	for _, t := range all {
+		if name := t.tableInfo().name; left[name] == nil {
+			left[name] = t
+		} else {
+			panic(fmt.Sprintf("table %s is registered twice", name))
+		}
+	}
+	for len(left) > 0 {
+		next := slices.IndexFunc(slices.Sorted(maps.Keys(left)), func(name string) bool {
+			return !slices.ContainsFunc(left[name].references(), func(other string) bool { return left[other] != nil })
+		})
+		if next < 0 {
+			panic(fmt.Sprintf("tables refer to one another in a circle: %v", slices.Sorted(maps.Keys(left))))
+		}
+		name := slices.Sorted(maps.Keys(left))[next]
+		sorted = append(sorted, left[name])
+		delete(left, name)
+	}
+	return sorted
+}
