@@ -1,5 +1,5 @@
-// Package cli is the pinion command line: one file per command. It talks to a host through the plain HTTP door (see
-// the client package) and starts nothing itself; what only the program can do comes in as functions of Program.
+// Package cli is the pinion command line: one file per command. It talks to a host through api/client
+// and starts nothing itself; what only the program can do comes in as functions of Program.
 package cli
 
 import (
@@ -46,8 +46,7 @@ type Program struct {
 }
 
 // Main runs one command line (args[0] is the program's name), prints the error if there is one, and returns the exit
-// code: 0 well, 1 an error, 2 wrong usage, 125 a task that did not start, 130 left by Ctrl-C; `run` otherwise returns
-// the container's own.
+// code; see package exit. `run` also returns the code of the container.
 func Main(ctx context.Context, p Program, args []string) int {
 	app := New(p)
 	err := app.RunContext(ctx, args)

@@ -18,7 +18,7 @@ import (
 	"pinion/api/cli/exit"
 )
 
-// fakeHost is a host as the command line sees it: the plain door on the unix socket of a data directory. Operations and
+// fakeHost is a host as the command line sees it: the API on the unix socket of a data directory. Operations and
 // documents that a test does not give answer an error, so nothing is asked for unnoticed.
 type fakeHost struct {
 	dir        string
@@ -130,7 +130,7 @@ type result struct {
 	out, err string
 }
 
-// pinion runs one command line against the door; without one (nil) there is no host.
+// pinion runs one command line against the host; without one (nil) there is no host.
 func pinion(t *testing.T, h *fakeHost, arguments ...string) result {
 	t.Helper()
 	return pinionWith(t, Program{}, h, arguments...)

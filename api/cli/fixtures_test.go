@@ -36,7 +36,7 @@ const gpusDocument = `[
 	{"host":"gpu-1","hostId":"` + hostOne + `","simulated":true,"uuid":"GPU-2","index":1,"model":"NVIDIA H100 80GB HBM3","memoryMiB":81559,"numaNode":0,"health":"HEALTHY","task":"` + taskOne + `","container":"trainer"},
 	{"host":"gpu-1","hostId":"` + hostOne + `","simulated":true,"uuid":"GPU-3","index":2,"model":"NVIDIA GB10","numaNode":-1,"health":"HEALTHY"}]`
 
-// withTasks makes the door know tasks, which stay as they are.
+// withTasks makes the host answer with tasks, which never change.
 func (h *fakeHost) withTasks(documents ...string) *fakeHost {
 	h.operations["ListTasks"] = func(in map[string]any) any {
 		var arns []string

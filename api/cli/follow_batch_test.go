@@ -99,7 +99,7 @@ func TestATaskThatIsStoppedWhileItWaitsSaysWhy(t *testing.T) {
 	}
 }
 
-// newBatchHost is a door where RunTask starts tasks that go through documents, each of them through its own.
+// newBatchHost is a host where RunTask starts tasks that go through documents, each through its own.
 func newBatchHost(t *testing.T, documents ...[]string) *fakeHost {
 	h := newFakeHost(t).withTasks()
 	h.operations["RegisterTaskDefinition"] = always(`{"taskDefinition":{"family":"run-cuda","revision":4}}`)

@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-// newDuplicateNameHosts is a door of two hosts with the same name, as several on one machine have.
+// newDuplicateNameHosts is a pool of two hosts with the same name, as several on one machine have.
 func newDuplicateNameHosts(t *testing.T) *fakeHost {
 	h := newFakeHost(t).withTasks(runningTask)
 	other := strings.ReplaceAll(hostsDocument, hostOne, hostTwo)

@@ -18,7 +18,7 @@ import (
 	"pinion/raftfsm/spec"
 )
 
-// apiHost is a cluster of one host as the real door serves it: its state is real, only Raft and the agent are not there.
+// apiHost is a cluster of one host behind the real API: its state is real, only Raft and the agent are missing.
 // A task has run to its end as soon as it is placed.
 type apiHost struct {
 	state *raftfsm.State
@@ -89,7 +89,7 @@ func newAPIHost(t *testing.T) *fakeHost {
 	return h
 }
 
-func TestTheRealDoorUnderstandsEveryCommand(t *testing.T) {
+func TestTheAPIServesEveryCommand(t *testing.T) {
 	h := newAPIHost(t)
 	got := pinion(t, h, "run", "--gpus", "1", "--cpus", "2", "--shm-size", "1g", "--volume", "/data:/data:ro", "--env", "A=1", "--network", "host", "pinion/self", "--", "true")
 	if got.code != 7 || got.out != "hello from "+taskOne+"\n" {

@@ -18,15 +18,15 @@ import (
 
 const hostTwo = "bbbb0000000000000000000000000002"
 
-// newTwoHostPool is a door of gpu-1 in a pool with gpu-2, where so many tasks are left at each look; the last stays.
+// newTwoHostPool is host gpu-1 in a pool with gpu-2, with so many tasks left at each poll; the last number stays.
 func newTwoHostPool(t *testing.T, left ...int) *fakeHost {
 	h := newFakeHost(t)
-	looks := 0
+	polls := 0
 	h.documents["/v1/hosts"] = func(http.ResponseWriter) any {
 		tasks := 0
 		if len(left) > 0 {
-			tasks = left[min(looks, len(left)-1)]
-			looks++
+			tasks = left[min(polls, len(left)-1)]
+			polls++
 		}
 		return fmt.Sprintf(`[{"id":"%s","name":"gpu-1","cluster":"lab","connected":true,"status":"ACTIVE","role":"leader","tasks":%d},
 			{"id":"%s","name":"gpu-2","cluster":"lab","connected":false,"status":"DRAINING","tasks":0,"gpus":{"devices":[{"uuid":"GPU-9","index":0,"problem":"fell off the bus"}]}}]`, hostOne, tasks, hostTwo)

@@ -15,9 +15,9 @@ func TestSimulationAsksForEveryPolicyAndSeed(t *testing.T) {
 		asked = c
 		return []SimRun{{Trace: "small", Policy: "fgd", Seed: 7, Allocated90: 89.5, Allocated130: 95.25, Unallocated130: 4.75}}, nil
 	}}
-	var out, told strings.Builder
+	var out, progress strings.Builder
 	app := New(p)
-	app.Writer, app.ErrWriter = &out, &told
+	app.Writer, app.ErrWriter = &out, &progress
 	line := "pinion -o json sim --hosts h.csv --tasks t.csv --policy default,fgd --seeds 7..9 --inflate 1.5"
 	if err := app.Run(strings.Fields(line)); err != nil {
 		t.Fatal(err)

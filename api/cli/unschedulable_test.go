@@ -10,12 +10,12 @@ import (
 	"pinion/api/cli/invocation"
 )
 
-// newUnschedulableHost is a door on which a task of `pinion run` waits first, for which each host lacks something.
-func newUnschedulableHost(t *testing.T, lack string) *fakeHost {
+// newUnschedulableHost is a host on which a task of `pinion run` is pending, with a shortfall on each host.
+func newUnschedulableHost(t *testing.T, shortfall string) *fakeHost {
 	t.Helper()
 	waiting := taskDocument(taskOne, `run-cuda:4","lastStatus":"PROVISIONING","containers":[]`)
 	h := newRunHost(t, waiting, waiting, waiting, waiting, waiting, waiting, pending, exitedTask(0))
-	h.documents["/v1/tasks/"+taskOne+"/explain?brief=true"] = serveDocument(`{"taskId":"` + taskOne + `","status":"PROVISIONING","queue":{"taskId":"` + taskOne + `","impossible":` + lack + `}}`)
+	h.documents["/v1/tasks/"+taskOne+"/explain?brief=true"] = serveDocument(`{"taskId":"` + taskOne + `","status":"PROVISIONING","queue":{"taskId":"` + taskOne + `","impossible":` + shortfall + `}}`)
 	return h
 }
 
@@ -40,12 +40,12 @@ func TestADetachedRunSaysItBesideTheID(t *testing.T) {
 }
 
 func TestAGangThatIsTooLargeAndAClusterWithoutHostsAreSaidSo(t *testing.T) {
-	for lack, says := range map[string]string{
+	for shortfall, says := range map[string]string{
 		`{"reason":"RESOURCE:GPU","detail":"the 8 tasks of the gang start together, and the hosts together have room for 4 of them at most"}`: "could ever run task 3f2a00000000 (the 8 tasks of the gang start together",
 		`{"reason":"MISSING","detail":"the cluster has no host"}`:                                                                             "cluster lab has no host. It waits for one; `pinion stop 3f2a00000000` stops it. `sudo pinion up --cluster lab` starts a host\n",
 	} {
-		if got := pinion(t, newUnschedulableHost(t, lack), "run", "-d", "--cluster", "lab", "nvidia/cuda"); !strings.Contains(got.err, says) {
-			t.Errorf("%s: %q", lack, got.err)
+		if got := pinion(t, newUnschedulableHost(t, shortfall), "run", "-d", "--cluster", "lab", "nvidia/cuda"); !strings.Contains(got.err, says) {
+			t.Errorf("%s: %q", shortfall, got.err)
 		}
 	}
 }
@@ -57,7 +57,7 @@ func TestWithNoWaitNobodyAsksWhy(t *testing.T) {
 	}
 }
 
-// blockExplain makes the door never answer what makes the task impossible, and interrupt the run when that is asked.
+// blockExplain makes the host never answer the explanation, and interrupts the run when it is requested.
 func blockExplain(h *fakeHost, signals chan<- os.Signal, over <-chan struct{}) {
 	h.documents["/v1/tasks/"+taskOne+"/explain?brief=true"] = func(http.ResponseWriter) any {
 		signals <- syscall.SIGINT

@@ -7,7 +7,7 @@ import (
 	"pinion/gpu/inside"
 )
 
-// ContainerGPUs prints what the container that this process runs in sees of GPUs, as text or as JSON.
+// ContainerGPUs prints the GPUs that the container of this process sees, as text or as JSON.
 func ContainerGPUs(out io.Writer, asJSON bool) error {
 	view, err := inside.Probe()
 	if err != nil {

@@ -19,7 +19,7 @@ import (
 	"pinion/raftfsm/spec"
 )
 
-// openGPUs never chooses the simulator by itself, and says aloud when it was chosen.
+// openGPUs opens the source of GPUs. It never chooses the simulator unless the options do.
 func (h *host) openGPUs(context.Context) (err error) {
 	switch source, spec, _ := strings.Cut(h.config.GPUs, ":"); source {
 	case "sim":
@@ -76,7 +76,7 @@ func (h *host) runtimeConfig(address, snapshotter string) containerd.Config {
 	if h.config.Containerd == "" {
 		c.Shim, c.Runc = h.tools.Shim, h.tools.Runc
 	} else {
-		// The agent ends what it finds and does not know: two hosts on one daemon must not find each other's containers.
+		// The agent stops containers that it does not know: two hosts on one daemon need namespaces of their own.
 		c.Namespace = "pinion-" + h.dir.HostID
 	}
 	if h.gpus != nil {
@@ -85,7 +85,7 @@ func (h *host) runtimeConfig(address, snapshotter string) containerd.Config {
 	return c
 }
 
-// openAgent makes the part of the host that runs what the pool gives it.
+// openAgent creates the agent, which runs the assignments of this host.
 func (h *host) openAgent(context.Context) error {
 	size, err := machine.Measure()
 	if err != nil {

@@ -14,8 +14,8 @@ import (
 	"pinion/node/network"
 )
 
-// Down ends everything that lives from a data directory: the pinion that runs there, its tasks, its containerd and
-// its networks; with Purge the directory itself goes too.
+// Down stops everything that a data directory belongs to: its pinion, tasks, containerd and networks. With Purge it also
+// removes the directory.
 func Down(ctx context.Context, config cli.DownConfig) error {
 	h := &host{config: cli.UpConfig{DataDir: config.DataDir}, log: slog.New(slog.DiscardHandler)}
 	defer h.close()
@@ -34,8 +34,8 @@ func Down(ctx context.Context, config cli.DownConfig) error {
 	return nil
 }
 
-// removeContainers stops and removes every container of the directory, then its containerd and its networks. What it opened
-// for that is closed also when it fails.
+// removeContainers stops and removes every container of the directory, then its containerd and its networks. What it opens
+// is closed also when it fails.
 func (h *host) removeContainers(ctx context.Context) (err error) {
 	address, err := h.dir.Containerd()
 	if err != nil {

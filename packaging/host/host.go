@@ -1,5 +1,5 @@
-// Package host is where the rooms meet: a Pinion host, put together from all of them, and what is done with its data
-// directory while it does not run. A process can run several hosts, each in a data directory of its own.
+// Package host is the composition root: it wires api, server, node and gpu together to one Pinion host, and works on the
+// data directory of a host that is not running. A process can run several hosts, each in a data directory of its own.
 package host
 
 import (
@@ -31,7 +31,7 @@ type Build struct {
 	Version string // "0.1.0": what the host says of itself to clients and to its pool
 }
 
-// host is one Pinion host: every room, wired together.
+// host is one Pinion host with all its parts.
 type host struct {
 	Build
 	config   cli.UpConfig
@@ -53,12 +53,12 @@ type host struct {
 	fatal    chan error     // gets one error when this host cannot go on
 }
 
-// shutdownGrace is what a host that cannot go on is given to end in order. One whose disk hangs would never end, and while
-// it lives it keeps the others from going on without it.
+// shutdownGrace is the time for an orderly end after a fatal error. A host with a hung disk would never end, and while it
+// lives it keeps the other servers from electing another leader.
 const shutdownGrace = 500 * time.Millisecond
 
-// Up runs a host until ctx is cancelled. Tasks and the container runtime go on when it returns; Down ends them. When it
-// returns an error the process has to end: something that hangs may be left behind.
+// Up runs a host until ctx is cancelled. Tasks and the container runtime run on when it returns; Down stops them. After an
+// error the process has to end: hung calls may be left behind.
 func (b Build) Up(ctx context.Context, config cli.UpConfig) error {
 	log := slog.New(slog.NewTextHandler(os.Stderr, &slog.HandlerOptions{Level: config.LogLevel}))
 	h := &host{Build: b, config: config, log: log, fatal: make(chan error, 1)}
@@ -76,7 +76,7 @@ func (b Build) Up(ctx context.Context, config cli.UpConfig) error {
 	}
 }
 
-// run opens the rooms one after the other, serves, and closes them.
+// run opens the parts of the host one after the other, serves, and closes them in reverse order.
 func (h *host) run(ctx context.Context) error {
 	defer h.close()
 	for _, open := range []func(context.Context) error{h.openDirectory, h.listen, h.openGPUs, h.openRuntime, h.openMember, h.openAgent} {
@@ -97,7 +97,7 @@ func (h *host) close() {
 	}
 }
 
-// addressFile holds the address that the host was last reached by, for when it is worked on while it does not run.
+// addressFile holds the last advertised address of the host, for work on a host that is not running.
 const addressFile = "address"
 
 func (h *host) openDirectory(context.Context) (err error) {
@@ -112,7 +112,7 @@ func (h *host) openDirectory(context.Context) (err error) {
 	return err
 }
 
-// listen takes the port before anything is started, so that a port in use stops nothing half-way.
+// listen opens the port before anything is started: a port in use leaves nothing half started.
 func (h *host) listen(context.Context) (err error) {
 	if h.listener, err = net.Listen("tcp", h.config.Listen); err != nil {
 		return fmt.Errorf("%w; choose another address with --listen", err)

@@ -9,7 +9,7 @@ import (
 	"pinion/server"
 )
 
-// What the rooms ask of one another, and who answers.
+// The interfaces through which the packages meet, and the types that implement them.
 var (
 	_ api.Store         = (*server.Member)(nil)
 	_ leader.Leadership = (*server.Member)(nil)

@@ -17,7 +17,7 @@ import (
 	"pinion/server/pki"
 )
 
-// openMember gives the host its place in a pool of hosts: its own, the one it joins, or the one it is in already.
+// openMember makes the host a member of a pool: a new one, the one it joins, or the one it belongs to already.
 func (h *host) openMember(ctx context.Context) (err error) {
 	open := pki.Open
 	if h.config.Join != "" {
@@ -40,7 +40,7 @@ func (h *host) openMember(ctx context.Context) (err error) {
 	return nil
 }
 
-// hostname is the machine's name for people; a machine without one goes by its id alone.
+// hostname is the host name of the machine.
 func hostname() string {
 	name, err := os.Hostname()
 	if err != nil {
@@ -49,8 +49,8 @@ func hostname() string {
 	return name
 }
 
-// maintainClientFile writes what `pinion env` prints as soon as the pool can say it. A host that restarts while its pool cannot
-// be reached keeps the file that it has.
+// maintainClientFile writes the file for `pinion env` as soon as the pool has an access key for it. While the pool cannot be
+// reached, a file of an earlier start stays.
 func (h *host) maintainClientFile(ctx context.Context) error {
 	for {
 		key, _, err := h.member.BootstrapKey(ctx)
@@ -68,7 +68,7 @@ func (h *host) maintainClientFile(ctx context.Context) error {
 	}
 }
 
-// writeClientFile leaves what `pinion env` prints: how a client on this machine reaches the host, and with which key.
+// writeClientFile writes the endpoint, the access key and the CA for clients on this machine.
 func (h *host) writeClientFile(key spec.AccessKey) error {
 	content, err := json.MarshalIndent(env.Access{
 		Endpoint: "https://" + h.address.Local, KeyID: key.ID, Secret: key.Secret,

@@ -51,7 +51,8 @@ func (b Build) Restore(ctx context.Context, dataDir, file string) error {
 	return err
 }
 
-// offlineMember is the place in its pool of a host that does not run. One that never ran is given the address it would have.
+// offlineMember is the configuration of a member that is not running. A host that never ran gets the address that it would
+// have.
 func (h *host) offlineMember(ctx context.Context, dataDir string) (server.MemberConfig, error) {
 	h.config.DataDir = dataDir
 	if err := h.openDirectory(ctx); err != nil {
@@ -64,7 +65,7 @@ func (h *host) offlineMember(ctx context.Context, dataDir string) (server.Member
 	return server.MemberConfig{Dir: h.dir.Path, HostID: h.dir.HostID, Address: string(address), Name: hostname(), Version: h.Version, Log: h.log}, err
 }
 
-// InspectSnapshot checks a snapshot file and prints what is in it, in one line or as JSON.
+// InspectSnapshot checks a snapshot file and prints what it contains, in one line or as JSON.
 func InspectSnapshot(out io.Writer, file string, asJSON bool) error {
 	snapshot, err := os.Open(file)
 	if err != nil {

@@ -45,7 +45,7 @@ func (h *host) serve(ctx context.Context) error {
 	return nil
 }
 
-// apiConfig is what every door of this host has in common.
+// apiConfig is the configuration that all API endpoints of this host share.
 func (h *host) apiConfig() api.Config {
 	return api.Config{
 		Store: h.member, TaskHost: h.agent, HostID: h.dir.HostID, Log: h.log, Version: h.Version, Now: time.Now,
@@ -55,7 +55,7 @@ func (h *host) apiConfig() api.Config {
 	}
 }
 
-// watchFatal tells Up when the pool's part of this host cannot go on.
+// watchFatal passes a fatal error of the member on to Up.
 func (h *host) watchFatal(ctx context.Context) error {
 	select {
 	case err := <-h.member.Fatal():
@@ -66,7 +66,7 @@ func (h *host) watchFatal(ctx context.Context) error {
 	}
 }
 
-// printReady says on standard output that the host takes tasks, with what, and how to go on.
+// printReady prints that the host is ready, with its GPUs and a next command.
 func (h *host) printReady(ctx context.Context, out io.Writer) error {
 	select {
 	case <-h.agent.Joined():
@@ -82,7 +82,7 @@ func (h *host) printReady(ctx context.Context, out io.Writer) error {
 	return nil
 }
 
-// dataDirFlag is what commands need to find the host in dir, with a space before it; "" where they look by themselves.
+// dataDirFlag is the option with which commands find the host in dir, after a space; empty for the default directory.
 func dataDirFlag(dir string) string {
 	if dir == invocation.DefaultDataDir {
 		return ""

@@ -7,8 +7,7 @@ import (
 	"pinion/server/schedule/replay"
 )
 
-// Simulate replays a trace: every policy with every seed. After each run told hears how many are done, from one goroutine
-// at a time.
+// Simulate replays a trace: every policy with every seed. progress is called after each run, by one goroutine at a time.
 func Simulate(ctx context.Context, c cli.SimConfig, progress func(done, total int)) ([]cli.SimRun, error) {
 	study, err := replay.Open(c.Hosts, c.Tasks)
 	if err != nil {

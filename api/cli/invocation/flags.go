@@ -9,7 +9,7 @@ import (
 	"pinion/api/client"
 )
 
-// DefaultDataDir is where a host keeps everything unless it is told otherwise.
+// DefaultDataDir is the default data directory of a host.
 const DefaultDataDir = "/var/lib/pinion"
 
 // GlobalFlags say which host to talk to, and how to answer. They may stand before the command or after it.

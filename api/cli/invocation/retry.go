@@ -33,7 +33,7 @@ func (inv *Invocation) RetryUnavailable(ctx context.Context, step func() error) 
 	})
 }
 
-// PollTask reads a task until it is as wanted, and returns it. Each state that is read is passed to seen first.
+// PollTask reads a task until wanted is true of it, and returns it. Each read is passed to seen first.
 func (inv *Invocation) PollTask(ctx context.Context, cluster, id string, wanted func(client.Task) bool, seen func(client.Task)) (task client.Task, err error) {
 	poll := client.Backoff{Min: PollMin, Max: PollMax, Tries: -1, Sleep: inv.Sleep}
 	err = poll.Retry(ctx, func() (again bool, err error) {
