@@ -12,7 +12,7 @@ import (
 // inventoryTimeout is for a driver that hangs: the host then joins without GPUs and says why.
 const inventoryTimeout = 20 * time.Second
 
-// watchGPUs reads the inventory anew each time the source says that it may have changed.
+// watchGPUs reads the inventory again each time its source signals a change.
 func (n *Node) watchGPUs(ctx context.Context) {
 	for {
 		select {
@@ -33,8 +33,8 @@ func (n *Node) watchGPUs(ctx context.Context) {
 	}
 }
 
-// refreshInventory fills in the host's GPUs. A source that cannot tell is a state of the host, not an error: only the end of
-// ctx is one.
+// refreshInventory reads the host's GPUs. A source that fails is a state of the host, not an error; the only error is that of
+// ctx.
 func (n *Node) refreshInventory(ctx context.Context) error {
 	call, cancel := context.WithTimeout(ctx, inventoryTimeout)
 	defer cancel()
@@ -52,7 +52,8 @@ func (n *Node) refreshInventory(ctx context.Context) error {
 	return nil
 }
 
-// markUnhealthy is what is known of GPUs that cannot be read now: they are there, and given to nobody.
+// markUnhealthy returns the last inventory with every GPU unhealthy, for a source that cannot be read: the GPUs stay known,
+// and get no new work.
 func markUnhealthy(last gpu.Inventory, err error) gpu.Inventory {
 	last.Problem = err.Error()
 	last.Devices = slices.Clone(last.Devices)

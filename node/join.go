@@ -13,7 +13,7 @@ import (
 // heartbeatInterval is the time between two heartbeats.
 const heartbeatInterval = time.Second
 
-// join tells the cluster who this host is and what it runs.
+// join registers this host with the pool, with the reports of what it runs.
 func (n *Node) join(ctx context.Context) error {
 	return backoff.Retry(ctx, n.config.Log, "join the cluster", func(ctx context.Context) error {
 		call, cancel := context.WithTimeout(ctx, callTimeout)
@@ -28,7 +28,7 @@ func (n *Node) join(ctx context.Context) error {
 	})
 }
 
-// confirmJoin notes that the cluster has taken what runs here: now this host may be given work.
+// confirmJoin notes that the pool has recorded what runs here: from now on this host may be given work.
 func (n *Node) confirmJoin(tasks int) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
@@ -37,8 +37,7 @@ func (n *Node) confirmJoin(tasks int) {
 	n.reportedCh = make(chan struct{})
 }
 
-// rejoinAndWait has the host join again, after an answer that said that the cluster does not know it, and waits until that is
-// done.
+// rejoinAndWait joins again after the pool answered that it does not know this host, and waits until that is done.
 func (n *Node) rejoinAndWait(ctx context.Context, why error) {
 	n.mu.Lock()
 	n.config.Log.Debug("agent: what runs here is not reported", "err", why)
@@ -57,8 +56,8 @@ func (n *Node) currentHost() spec.Host {
 	return n.host
 }
 
-// heartbeatLoop sends a heartbeat every second, and joins again when the cluster does not know this host or something
-// about the host has changed.
+// heartbeatLoop sends a heartbeat every second, and joins again when the pool does not know this host or the host's
+// description has changed.
 func (n *Node) heartbeatLoop(ctx context.Context) {
 	ticker := time.NewTicker(heartbeatInterval)
 	defer ticker.Stop()
@@ -87,7 +86,7 @@ func (n *Node) sendHeartbeat(ctx context.Context) error {
 	return err
 }
 
-// rejoinIfNotFound asks for a new join when the cluster's answer was that it does not know this host.
+// rejoinIfNotFound requests a join when the pool answered that it does not know this host.
 func (n *Node) rejoinIfNotFound(err error) {
 	if errors.Is(err, spec.ErrNotFound) {
 		n.requestRejoin()
@@ -101,7 +100,7 @@ func (n *Node) requestRejoin() {
 	}
 }
 
-// sendReports is the reporter's call.
+// sendReports sends one batch of the reporter's.
 func (n *Node) sendReports(ctx context.Context, reports []spec.TaskReport) error {
 	unknown, err := n.config.Control.Report(ctx, n.config.Host.ID, reports)
 	n.rejoinIfNotFound(err)
@@ -111,8 +110,8 @@ func (n *Node) sendReports(ctx context.Context, reports []spec.TaskReport) error
 	return err
 }
 
-// reports is what this host runs, for a join: what its runners know, and for containers that have no runner yet what
-// can be told without their definition. Such a task is called PENDING, which takes nothing back.
+// reports lists what this host runs, for a join: the runners' reports, and for existing containers without a runner what is
+// known without their definition. Such a task is reported PENDING, which takes no status back.
 func (n *Node) reports() []spec.TaskReport {
 	n.mu.Lock()
 	defer n.mu.Unlock()

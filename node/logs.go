@@ -19,14 +19,14 @@ func (n *Node) Logs(ctx context.Context, q spec.LogQuery, emit func(spec.LogLine
 	return n.config.Logs.Read(ctx, q, func() bool { return n.mayWrite(q.Task) }, emit)
 }
 
-// mayWrite reports that the task has containers here, or to come, that may write.
+// mayWrite reports that the task has containers here, or to come, that may write to their logs.
 func (n *Node) mayWrite(taskID string) bool {
 	r := n.runner(taskID)
 	return r != nil && r.MayWrite()
 }
 
-// waitAssigned waits for the runner of a task that is assigned to this host and not taken up yet: whoever follows a task
-// right after starting it must not be told that there is nothing to follow.
+// waitAssigned waits for the runner of a task that is assigned to this host and has none yet: a client that follows a task
+// right after RunTask must not get the end of a log that has not begun.
 func (n *Node) waitAssigned(ctx context.Context, taskID string) error {
 	if n.runner(taskID) != nil {
 		return nil

@@ -14,15 +14,15 @@ import (
 const (
 	// reportBatch bounds one call, so that a host with many tasks stays far below the size of one log entry.
 	reportBatch = 200
-	// callTimeout is for calls to the cluster that should answer at once.
+	// callTimeout bounds calls to the pool that are answered at once.
 	callTimeout = 15 * time.Second
 )
 
-// reporter tells the cluster what the tasks of this host have come to: the latest of each task, not the history,
-// retried until heard. Runners put their reports in and never wait for it.
+// reporter sends task reports to the pool: the latest of each task, not the history, repeated until recorded. Runners
+// enqueue their reports and do not wait.
 //
-// A task keeps its place in the queue while newer reports replace what waits there, so tasks are heard in the order in
-// which they first had something to say.
+// A newer report replaces the queued one of its task and keeps its position, so tasks are reported in the order of their
+// oldest unsent change.
 type reporter struct {
 	log  *slog.Logger
 	send func(context.Context, []spec.TaskReport) error
@@ -33,7 +33,7 @@ type reporter struct {
 	wake    chan struct{}
 }
 
-// pendingReport is a report on its way, and those who want to know when it was heard.
+// pendingReport is a queued report and the channels to close when it is recorded.
 type pendingReport struct {
 	report spec.TaskReport
 	acked  []chan struct{}
@@ -44,7 +44,7 @@ func newReporter(log *slog.Logger, send func(context.Context, []spec.TaskReport)
 }
 
 // Enqueue queues the latest report of a task. The channel is closed when this report, or a later one of the task, has
-// been recorded by the cluster.
+// been recorded by the pool.
 func (r *reporter) Enqueue(report spec.TaskReport) <-chan struct{} {
 	acked := make(chan struct{})
 	r.mu.Lock()
@@ -64,7 +64,7 @@ func (r *reporter) Enqueue(report spec.TaskReport) <-chan struct{} {
 	return acked
 }
 
-// Discard forgets what waits of a task, when the cluster does not want to hear of it any more.
+// Discard drops the queued report of a task that the pool does not assign to this host any more.
 func (r *reporter) Discard(taskID string) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -73,7 +73,7 @@ func (r *reporter) Discard(taskID string) {
 	}
 }
 
-// run sends until ctx ends. While one batch is under way the next one gathers.
+// run sends until ctx ends. Reports that come in while one batch is sent form the next one.
 func (r *reporter) run(ctx context.Context) {
 	for {
 		batch := r.nextBatch()
@@ -113,7 +113,7 @@ func (r *reporter) nextBatch() []*pendingReport {
 	return batch
 }
 
-// mergeNewer is the batch with what has come in since: a call that is repeated says the latest.
+// mergeNewer replaces the batch's reports by newer queued ones: a repeated call sends the latest.
 func (r *reporter) mergeNewer(batch []*pendingReport) []spec.TaskReport {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -128,7 +128,7 @@ func (r *reporter) mergeNewer(batch []*pendingReport) []spec.TaskReport {
 	return reports
 }
 
-// dequeue takes what waits of a task out of the queue; nil when nothing does. Called with the lock held.
+// dequeue removes a task's report from the queue; nil when there is none. Called with the lock held.
 func (r *reporter) dequeue(taskID string) *pendingReport {
 	e, ok := r.pending[taskID]
 	if !ok {

@@ -143,7 +143,7 @@ func (s *Source) makeCDI(ctx context.Context) (*protocol.Spec, error) {
 	return answer.CDI, nil
 }
 
-// Processes lists the host process ids that compute on the device. An error means that nobody knows.
+// Processes lists the host process ids that compute on the device. After an error the device may be in use.
 func (s *Source) Processes(ctx context.Context, uuid string) ([]int, error) {
 	answer, err := s.callDevice(ctx, protocol.Request{Kind: protocol.Processes, UUID: uuid})
 	if err != nil {

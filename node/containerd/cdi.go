@@ -16,7 +16,7 @@ import (
 )
 
 // deviceInjector gives containers their GPUs. The CDI specification is applied here, on the client's side, from a
-// directory of our own, so that it works with every daemon and nobody else's specification takes part.
+// directory of our own, so that it works with every daemon and no other specification on the host takes part.
 type deviceInjector struct {
 	source func(ctx context.Context) (kind string, spec []byte, err error)
 	dir    string

@@ -16,7 +16,7 @@ import (
 	"pinion/node/runtime"
 )
 
-// unknownExitCode stands for an exit code that nobody knows any more.
+// unknownExitCode stands for an exit code that is lost.
 const unknownExitCode = -1
 
 // Wait answers how the container ended, as soon as its exit is recorded and its last process is gone. While the
@@ -41,7 +41,7 @@ func (r *Runtime) Wait(ctx context.Context, id string) (runtime.Exit, error) {
 }
 
 // waitExit waits for the end once. The exit is recorded before the task is deleted, because the task is the only other
-// place that knows it; a crash in between is found by the next settle, which then only clears.
+// place that knows it; after a crash in between the next call finds the label and only deletes.
 func (r *Runtime) waitExit(ctx context.Context, id string) (runtime.Exit, error) {
 	record, err := r.client.ContainerService().Get(ctx, id)
 	if errdefs.IsNotFound(err) {

@@ -106,7 +106,7 @@ func (r *Runtime) imagesInUse(ctx context.Context) (map[string]bool, error) {
 	return inUse, err
 }
 
-// Close lets go of the daemon; containers run on.
+// Close closes the connection to the daemon; containers run on.
 func (r *Runtime) Close() error { return r.client.Close() }
 
 // waitDaemon waits for the daemon and finds the snapshotter.

@@ -1,4 +1,5 @@
-// Package datadir is the one directory that a host keeps everything in: who it is, and that nobody else uses it.
+// Package datadir is the directory that holds everything a host keeps: it has the host's identity, and a lock against a
+// second process.
 package datadir
 
 import (
@@ -87,8 +88,8 @@ func (d *Dir) Purge() error {
 	return os.RemoveAll(d.Path)
 }
 
-// StopOwner asks the process that uses the directory to stop (SIGTERM) and waits until it has let go of it. Nil when
-// nobody uses it. It refuses what is not a data directory, because Purge may be next.
+// StopOwner sends SIGTERM to the process that uses the directory and waits until it has released the lock. Nil when no
+// process uses it. It refuses what is not a data directory, because Purge may be next.
 func StopOwner(ctx context.Context, path string) error {
 	if _, err := os.Stat(filepath.Join(path, identityFile)); errors.Is(err, fs.ErrNotExist) {
 		return fmt.Errorf("%s is not a data directory of pinion; name the one that `pinion up` used with --data-dir", path)

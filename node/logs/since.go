@@ -30,7 +30,7 @@ func sinceOffset(f io.ReaderAt, size int64, since time.Time) (int64, error) {
 	return low, nil
 }
 
-// lineAfter finds the first line with a time stamp that begins after a place and before end; it answers end when there is
+// lineAfter finds the first line with a time stamp that begins after an offset and before end; it returns end when there is
 // none.
 func lineAfter(f io.ReaderAt, offset, end int64) (begin int64, at time.Time, err error) {
 	in := bufio.NewReader(io.NewSectionReader(f, offset, end-offset))

@@ -1,6 +1,6 @@
-// Package network gives containers their place on the network in bridge mode: a network namespace of their own, an
-// address on a bridge of this host, and published ports. The work is done by the CNI plugins bridge, host-local and
-// portmap; what this package adds is that it survives restarts, cleans up behind itself, and is quick.
+// Package network is bridge mode: each container gets a network namespace of its own, an address on a bridge of this
+// host, and published ports. The CNI plugins bridge, host-local and portmap do the work; this package adds recovery after
+// restarts, clean-up, and speed.
 package network
 
 import (
@@ -31,8 +31,8 @@ type Bridge struct {
 	ports   map[string]io.Closer // see hold // host ports given out, by portKey
 }
 
-// Open takes up what stateDir holds: attachments of containers that still run are kept, leftovers of a crash or of a
-// reboot are taken down. cniDir holds the plugin binaries. No bridge is made before the first container needs it.
+// Open recovers the state in stateDir: it keeps the attachments of running containers and removes what a crash or a reboot
+// has left. cniDir holds the plugin binaries. No bridge is made before the first container needs it.
 func Open(cniDir, stateDir string) (*Bridge, error) {
 	stateDir, err := filepath.Abs(stateDir)
 	if err != nil {
@@ -55,8 +55,7 @@ func Open(cniDir, stateDir string) (*Bridge, error) {
 	return b, b.recover(context.Background())
 }
 
-// Problem says in words for people what this host cannot give its containers, and how to mend it; empty when all is
-// well.
+// Problem explains to users what this host cannot give its containers, and how to mend it; empty when all is well.
 func (b *Bridge) Problem() string {
 	if b.firewall == nil {
 		return errNoFirewall.Error() + "; until then containers in bridge mode reach this host and one another, nothing beyond, and ports cannot be published"
@@ -64,8 +63,8 @@ func (b *Bridge) Problem() string {
 	return ""
 }
 
-// Close gives up what is kept ready for the next container. What is attached stays attached; when nothing is, the
-// bridge and its rules go too, and this machine is as it was before.
+// Close removes the prewarmed attachments. Containers stay attached; without any, the bridge and its rules are removed too,
+// and the machine is as it was before.
 func (b *Bridge) Close() error {
 	if err := b.prewarmed.close(); err != nil {
 		return err
@@ -118,7 +117,7 @@ func (b *Bridge) attachment(r record) runtime.Attachment {
 
 func (b *Bridge) namespace(r record) string { return filepath.Join(b.namespaces(), r.Sandbox) }
 
-// attachWithoutPorts attaches the container without ports: with a namespace that was kept ready, or a new one.
+// attachWithoutPorts attaches the container without ports: with a prewarmed namespace, or a new one.
 func (b *Bridge) attachWithoutPorts(ctx context.Context, id string) (record, error) {
 	if spare, ok := b.prewarmed.acquire(); ok {
 		return b.records.rename(spare, id)
@@ -126,8 +125,8 @@ func (b *Bridge) attachWithoutPorts(ctx context.Context, id string) (record, err
 	return b.createAttachment(ctx, id)
 }
 
-// createAttachment makes a namespace and puts it on the bridge. The record is written first, so that whatever a crash
-// leaves behind is found again.
+// createAttachment makes a namespace and puts it on the bridge. The record is written first, so that the next
+// start finds what a crash has left.
 func (b *Bridge) createAttachment(ctx context.Context, id string) (record, error) {
 	r := record{ID: id, Sandbox: newSandbox()}
 	if err := b.records.write(r); err != nil {
@@ -143,18 +142,15 @@ func (b *Bridge) setUp(ctx context.Context, r *record) error {
 	if err := createNamespace(b.namespace(*r)); err != nil {
 		return err
 	}
-	result, err := b.plugins.add(ctx, b.bridgePluginConf(), r.Sandbox, b.namespace(*r))
+	result, address, err := b.plugins.add(ctx, b.bridgePluginConf(), r.Sandbox, b.namespace(*r))
 	if err != nil {
 		return err
 	}
-	if r.Address, err = addressIn(result); err != nil {
-		return err
-	}
-	r.Result, r.Complete = result, true
+	r.Result, r.Address, r.Complete = result, address, true
 	return b.records.write(*r)
 }
 
-// rollback takes down what an attachment that failed has left, and answers with why it failed.
+// rollback removes what a failed attachment has left, and returns the cause of the failure.
 func (b *Bridge) rollback(r record, why error) error {
 	if err := b.tearDown(context.Background(), r); err != nil {
 		return fmt.Errorf("%w (and cleaning up: %w)", why, err)

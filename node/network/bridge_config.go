@@ -14,7 +14,7 @@ import (
 	"pinion/packaging/atomicfile"
 )
 
-// bridgeConfig is where a data directory's containers live. It is chosen once, at the first attachment, and kept in a file.
+// bridgeConfig is the bridge and the subnet of a data directory. It is chosen once, at the first attachment, and kept in a file.
 type bridgeConfig struct {
 	Bridge string `json:"bridge"` // interface name
 	Subnet string `json:"subnet"` // /24, its first address is the bridge's own
@@ -41,7 +41,7 @@ func chooseBridgeConfig(dir string, taken []netip.Prefix) (bridgeConfig, error) 
 	return bridgeConfig{}, errors.New("no private /24 is free on this host for its containers; every one of 172.31.0.0/16, 172.30.0.0/16, 10.213.0.0/16 and 10.214.0.0/16 is in use")
 }
 
-// fallbackBridge is the name that only this data directory would choose.
+// fallbackBridge is a name for this data directory alone, derived from its path.
 func fallbackBridge(dir string) string {
 	sum := sha256.Sum256([]byte(dir))
 	return "pin" + hex.EncodeToString(sum[:5])

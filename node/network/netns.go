@@ -11,7 +11,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// newSandbox names a namespace. It has nothing of the container in it, because a spare one has no container yet.
+// newSandbox makes a random name for a namespace: a prewarmed one has no container yet.
 func newSandbox() string {
 	var b [8]byte
 	rand.Read(b[:])

@@ -1,15 +1,18 @@
 package network
 
 import (
-	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
-	"net"
+	"io"
 	"os/exec"
 	"path/filepath"
 	"time"
+
+	"github.com/containernetworking/cni/pkg/invoke"
+	"github.com/containernetworking/cni/pkg/types"
+	types100 "github.com/containernetworking/cni/pkg/types/100"
 
 	"pinion/raftfsm/spec"
 )
@@ -57,26 +60,8 @@ type portMap struct {
 	Protocol      string `json:"protocol"`
 }
 
-// result is a plugin's answer to ADD, kept as it came.
+// result is a plugin's answer to ADD, as JSON.
 type result = json.RawMessage
-
-// addressIn is the first IPv4 address of a result.
-func addressIn(r result) (string, error) {
-	var answer struct {
-		IPs []struct {
-			Address string `json:"address"`
-		} `json:"ips"`
-	}
-	if err := json.Unmarshal(r, &answer); err != nil {
-		return "", fmt.Errorf("bridge plugin's answer: %w", err)
-	}
-	for _, ip := range answer.IPs {
-		if parsed, _, err := net.ParseCIDR(ip.Address); err == nil && parsed.To4() != nil {
-			return parsed.String(), nil
-		}
-	}
-	return "", errors.New("bridge plugin's answer has no IPv4 address")
-}
 
 func (b *Bridge) bridgePluginConf() cniConf {
 	return cniConf{
@@ -97,8 +82,7 @@ func (b *Bridge) portmapPluginConf(prev result, bindings []spec.NetworkBinding) 
 	return c
 }
 
-// plugins runs the CNI plugins of one directory. Each run is a process of its own: the command goes in the
-// environment, the configuration to stdin, the answer comes on stdout.
+// plugins runs the CNI plugins of one directory, with the CNI project's own library. Each run is a process of its own.
 type plugins struct{ dir string }
 
 // check says at start, and not at the first container, which plugin is missing.
@@ -111,43 +95,66 @@ func (p plugins) check() error {
 	return nil
 }
 
-func (p plugins) add(ctx context.Context, c cniConf, id, namespace string) (result, error) {
-	return p.run(ctx, "ADD", c, id, namespace)
-}
-
-func (p plugins) del(ctx context.Context, c cniConf, id, namespace string) error {
-	_, err := p.run(ctx, "DEL", c, id, namespace)
-	return err
-}
-
-func (p plugins) run(ctx context.Context, command string, c cniConf, id, namespace string) (result, error) {
+// add returns the plugin's answer, and the container's IPv4 address in it.
+func (p plugins) add(ctx context.Context, c cniConf, id, namespace string) (answer result, address string, err error) {
 	ctx, cancel := context.WithTimeout(ctx, pluginTimeout)
 	defer cancel()
 	input, err := json.Marshal(c)
 	if err != nil {
-		return nil, fmt.Errorf("CNI plugin %s: %w", c.Type, err)
+		return nil, "", fmt.Errorf("CNI plugin %s: %w", c.Type, err)
 	}
-	cmd := exec.CommandContext(ctx, filepath.Join(p.dir, c.Type))
-	cmd.Env = []string{
+	added, err := invoke.ExecPluginWithResult(ctx, p.path(c), input, p.args("ADD", id, namespace), pluginExec)
+	if err != nil {
+		return nil, "", fmt.Errorf("CNI plugin %s ADD: %w", c.Type, err)
+	}
+	if address, err = addressOf(added); err != nil {
+		return nil, "", fmt.Errorf("CNI plugin %s ADD: %w", c.Type, err)
+	}
+	answer, err = json.Marshal(added)
+	return answer, address, err
+}
+
+func (p plugins) del(ctx context.Context, c cniConf, id, namespace string) error {
+	ctx, cancel := context.WithTimeout(ctx, pluginTimeout)
+	defer cancel()
+	input, err := json.Marshal(c)
+	if err == nil {
+		err = invoke.ExecPluginWithoutResult(ctx, p.path(c), input, p.args("DEL", id, namespace), pluginExec)
+	}
+	if err != nil {
+		return fmt.Errorf("CNI plugin %s DEL: %w", c.Type, err)
+	}
+	return nil
+}
+
+func (p plugins) path(c cniConf) string { return filepath.Join(p.dir, c.Type) }
+
+func (p plugins) args(command, id, namespace string) pluginEnv {
+	return pluginEnv{
 		"PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin",
 		"CNI_COMMAND=" + command, "CNI_CONTAINERID=" + id, "CNI_NETNS=" + namespace, "CNI_IFNAME=" + interfaceName, "CNI_PATH=" + p.dir,
 	}
-	var stdout, stderr bytes.Buffer
-	cmd.Stdin, cmd.Stdout, cmd.Stderr = bytes.NewReader(input), &stdout, &stderr
-	if err := cmd.Run(); err != nil {
-		return nil, fmt.Errorf("CNI plugin %s %s: %w: %s", c.Type, command, err, pluginError(stdout.Bytes(), stderr.Bytes()))
-	}
-	return stdout.Bytes(), nil
 }
 
-// pluginError is what a failed plugin said: an error object on stdout, or whatever it wrote to stderr.
-func pluginError(stdout, stderr []byte) string {
-	var said struct {
-		Msg     string `json:"msg"`
-		Details string `json:"details"`
+// pluginEnv is the whole environment of a plugin: the library's own arguments would add Pinion's.
+type pluginEnv []string
+
+// AsEnv implements invoke.CNIArgs.
+func (e pluginEnv) AsEnv() []string { return e }
+
+// pluginExec drops what a plugin that succeeds writes to stderr.
+var pluginExec = &invoke.DefaultExec{RawExec: &invoke.RawExec{Stderr: io.Discard}}
+
+// addressOf is the first IPv4 address of a result.
+func addressOf(added types.Result) (string, error) {
+	answer, err := types100.GetResult(added)
+	if err != nil {
+		return "", err
 	}
-	if json.Unmarshal(stdout, &said) == nil && said.Msg != "" {
-		return said.Msg + said.Details
+	for _, ip := range answer.IPs {
+		if ip.Address.IP.To4() != nil {
+			return ip.Address.IP.String(), nil
+		}
 	}
-	return string(bytes.TrimSpace(append(stdout, stderr...)))
+	return "", errors.New("its answer has no IPv4 address")
 }

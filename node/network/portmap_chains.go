@@ -6,10 +6,11 @@ import (
 	"strings"
 )
 
-// portmapChains are what the portmap plugin makes for all published ports of a machine, whoever publishes them.
+// portmapChains are the chains of the portmap plugin, shared by all published ports of a machine, also those of other
+// programs.
 var portmapChains = []string{"CNI-HOSTPORT-DNAT", "CNI-HOSTPORT-MASQ", "CNI-HOSTPORT-SETMARK"}
 
-// removePortmapChains removes the plugin's chains once nobody on this machine publishes a port through them any more.
+// removePortmapChains removes the plugin's chains when no program of this machine publishes a port through them.
 func (f *firewall) removePortmapChains() error {
 	rules, err := f.list()
 	if err != nil {
@@ -35,7 +36,7 @@ func (f *firewall) removePortmapChains() error {
 
 // list is the nat table as iptables -S prints it.
 func (f *firewall) list() (string, error) {
-	out, err := exec.Command(f.command, "-w", "10", "-t", "nat", "-S").Output()
+	out, err := exec.Command(f.path, "-w", "10", "-t", "nat", "-S").Output()
 	if err != nil {
 		return "", fmt.Errorf("listing the rules of the packet filter: %w", err)
 	}
@@ -44,7 +45,7 @@ func (f *firewall) list() (string, error) {
 
 // restore applies changes to the nat table in one step, all or none.
 func (f *firewall) restore(changes []string) error {
-	cmd := exec.Command(f.command+"-restore", "-w", "10", "--noflush")
+	cmd := exec.Command(f.path+"-restore", "-w", "10", "--noflush")
 	cmd.Stdin = strings.NewReader("*nat\n" + strings.Join(changes, "\n") + "\nCOMMIT\n")
 	if out, err := cmd.CombinedOutput(); err != nil {
 		return fmt.Errorf("removing the chains of published ports: %w: %s", err, strings.TrimSpace(string(out)))

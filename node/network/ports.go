@@ -23,7 +23,7 @@ func (b *Bridge) publish(ctx context.Context, r record, ports []spec.PortMapping
 	if err := b.records.write(r); err != nil {
 		return r, b.rollback(r, err)
 	}
-	if _, err := b.plugins.add(ctx, b.portmapPluginConf(r.Result, bindings), r.Sandbox, b.namespace(r)); err != nil {
+	if _, _, err := b.plugins.add(ctx, b.portmapPluginConf(r.Result, bindings), r.Sandbox, b.namespace(r)); err != nil {
 		return r, b.rollback(r, err)
 	}
 	r.Complete = true
@@ -49,9 +49,8 @@ func (b *Bridge) unpublish(ctx context.Context, r record) error {
 	return nil
 }
 
-// reservePorts settles the host port of each mapping and holds it. Packets to a forwarded port never reach a socket, but one
-// listens all the same as long as Pinion runs: so no other program of this host, another Pinion included, is given a
-// port whose packets would go elsewhere.
+// reservePorts chooses the host port of each mapping and listens on it while Pinion runs. Packets to a forwarded port never
+// reach that socket; it keeps the kernel from giving the port to another program of this host, another Pinion included.
 func (b *Bridge) reservePorts(ports []spec.PortMapping) ([]spec.NetworkBinding, error) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -82,7 +81,7 @@ func (b *Bridge) releasePorts(bindings []spec.NetworkBinding) {
 	}
 }
 
-// releaseAllPorts gives every port back; what is forwarded stays so.
+// releaseAllPorts gives every port back; the forwarding rules stay.
 func (b *Bridge) releaseAllPorts() {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -94,8 +93,8 @@ func (b *Bridge) releaseAllPorts() {
 	clear(b.ports)
 }
 
-// reserveRecorded takes the ports of attachments that were there before this start. A program that took one meanwhile keeps its
-// socket, and the container its packets.
+// reserveRecorded reserves the ports of attachments from before this start. When another program has taken one meanwhile, it
+// keeps its socket, and the container keeps its packets.
 func (b *Bridge) reserveRecorded(bindings []spec.NetworkBinding) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -108,10 +107,10 @@ func (b *Bridge) reserveRecorded(bindings []spec.NetworkBinding) {
 	}
 }
 
-// ephemeralPortTries is how often the kernel is asked for another ephemeral port when it names one that is given out.
+// ephemeralPortTries bounds how often the kernel is asked for another ephemeral port when it offers a published one.
 const ephemeralPortTries = 100
 
-// reservePort holds the wanted port, or for 0 any ephemeral one. Called with the lock held.
+// reservePort reserves the wanted port, or for 0 any ephemeral one. Called with the lock held.
 func (b *Bridge) reservePort(protocol string, wanted int) (int, error) {
 	if _, published := b.ports[portKey(protocol, wanted)]; published {
 		return 0, fmt.Errorf("host port %d/%s is published by another container of this host", wanted, protocol)
@@ -134,7 +133,7 @@ func (b *Bridge) reservePort(protocol string, wanted int) (int, error) {
 	return 0, fmt.Errorf("no host port is free for %s", protocol)
 }
 
-// listenPort takes a port of this host and tells which, 0 asks for any.
+// listenPort listens on a port of this host, for 0 on any, and returns which.
 func listenPort(protocol string, port int) (io.Closer, int, error) {
 	if protocol == "udp" {
 		conn, err := net.ListenUDP("udp4", &net.UDPAddr{Port: port})

@@ -7,15 +7,15 @@ import (
 )
 
 const (
-	// prewarmCount is how many attachments wait ready-made. An attachment costs about 10 ms and two processes, which a
-	// container start would otherwise wait for.
+	// prewarmCount is how many attachments are kept ready. Making one costs about 10 ms and two processes, which a
+	// container's start would otherwise wait for.
 	prewarmCount = 2
-	// refillDelay keeps the making of spares out of the way of the container that just took one.
+	// refillDelay keeps refilling out of the way of the container that just took an attachment.
 	refillDelay = 250 * time.Millisecond
 )
 
-// prewarmed keeps attachments ready for containers to come. None is made before the first is asked for, so that a host
-// that never uses bridge mode has none.
+// prewarmed is a pool of attachments for containers to come. It fills after the first acquire, so that a host that never
+// uses bridge mode has none.
 type prewarmed struct {
 	create  func(ctx context.Context, id string) (record, error)
 	destroy func(record) error
@@ -31,7 +31,7 @@ func newPrewarmed(make func(ctx context.Context, id string) (record, error), dro
 	return &prewarmed{create: make, destroy: drop}
 }
 
-// acquire hands out a spare if one is ready, and sees to it that there will be one next time.
+// acquire hands out an attachment if one is ready, and schedules a refill.
 func (s *prewarmed) acquire() (record, bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -53,8 +53,8 @@ func (s *prewarmed) schedule() {
 	s.timer = time.AfterFunc(refillDelay, s.refill)
 }
 
-// refill makes what is missing. When that fails it is left alone: the next container makes its own attachment, and
-// says what is wrong.
+// refill makes the missing attachments. It does not retry a failure: the next container makes its own attachment and reports
+// the error.
 func (s *prewarmed) refill() {
 	defer s.busy.Done()
 	for s.needsMore() {
@@ -77,7 +77,7 @@ func (s *prewarmed) needsMore() bool {
 	return !s.closed && len(s.ready) < prewarmCount
 }
 
-// close takes the spares down and makes no more.
+// close removes the attachments and makes no more.
 func (s *prewarmed) close() error {
 	s.mu.Lock()
 	s.closed = true

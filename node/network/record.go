@@ -13,8 +13,8 @@ import (
 	"pinion/raftfsm/spec"
 )
 
-// record is what is known of one attachment, one file each. It is written before anything is made (Complete false)
-// and again when all of it is there.
+// record is the state of one attachment, in a file of its own. It is written before anything is made (Complete false) and
+// again when the attachment is complete.
 type record struct {
 	ID       string                `json:"-"`       // container id, or a spare's: the file's name
 	Sandbox  string                `json:"sandbox"` // name of the namespace's file; also what the plugins know it by
@@ -29,7 +29,7 @@ const prewarmPrefix = "spare-"
 
 func (r record) isPrewarmed() bool { return strings.HasPrefix(r.ID, prewarmPrefix) }
 
-// recordStore is a directory of them. Nothing is synced: a namespace does not outlive the machine either.
+// recordStore is a directory of records. Nothing is synced: a namespace does not survive a crash of the machine either.
 type recordStore struct{ dir string }
 
 func (s recordStore) path(id string) string { return filepath.Join(s.dir, id+".json") }
@@ -46,8 +46,8 @@ func (s recordStore) write(r record) error {
 	return nil
 }
 
-// read answers false for a record that is not there. One that a crash of the machine has torn reads as empty, its
-// namespace went with the machine.
+// read returns false for a missing record. A record that a crash of the machine has torn reads as empty: its namespace is
+// gone too.
 func (s recordStore) read(id string) (record, bool) {
 	r := record{ID: id}
 	raw, err := os.ReadFile(s.path(id))

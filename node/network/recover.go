@@ -9,8 +9,8 @@ import (
 	"path/filepath"
 )
 
-// ensure makes the bridge and the rules of its subnet; the first attachment calls it. A bridge that somebody removed
-// meanwhile is made again by the plugin.
+// ensure makes the bridge and the rules of its subnet; the first attachment calls it. The plugin makes a bridge again that
+// was removed meanwhile.
 func (b *Bridge) ensure() error {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -33,7 +33,7 @@ func (b *Bridge) ensure() error {
 	return nil
 }
 
-// allocate chooses the place of this data directory, claims it and writes it down.
+// allocate chooses bridge and subnet of this data directory, claims the bridge's name and records both.
 func (b *Bridge) allocate() (bridgeConfig, error) {
 	taken, err := usedPrefixes()
 	if err != nil {
@@ -45,7 +45,7 @@ func (b *Bridge) allocate() (bridgeConfig, error) {
 	}
 	claimed, err := claimBridge(p.Bridge)
 	if err == nil && !claimed {
-		// Another data directory has the favourite. The other name is this directory's alone: if it exists, it is ours.
+		// Another data directory has the default name. The fallback name is this directory's alone: if it exists, it is ours.
 		p.Bridge = fallbackBridge(b.dir)
 		_, err = claimBridge(p.Bridge)
 	}
@@ -58,7 +58,7 @@ func (b *Bridge) allocate() (bridgeConfig, error) {
 	return p, nil
 }
 
-// deallocate undoes settle and the rules of ready.
+// deallocate undoes allocate and ensure.
 func (b *Bridge) deallocate() error {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -81,7 +81,7 @@ func (b *Bridge) deallocate() error {
 }
 
 // recover compares what is recorded with what is there. A reboot takes namespaces away, a crash leaves half-made
-// attachments, and spares are not worth keeping: the next attachment makes new ones.
+// attachments, and prewarmed ones are not kept: the next attachment makes new ones.
 func (b *Bridge) recover(ctx context.Context) error {
 	all, err := b.records.all()
 	if err != nil {

@@ -74,8 +74,8 @@ func (p *process) kill() {
 	}
 }
 
-// stop asks the process to end and kills it when patience or ctx runs out.
-func (p *process) stop(ctx context.Context, patience time.Duration) error {
+// stop asks the process to end and kills it after the timeout or when ctx ends.
+func (p *process) stop(ctx context.Context, timeout time.Duration) error {
 	if err := p.signal(syscall.SIGTERM); err != nil {
 		return err
 	}
@@ -83,7 +83,7 @@ func (p *process) stop(ctx context.Context, patience time.Duration) error {
 	case <-p.exited:
 		return nil
 	case <-ctx.Done():
-	case <-time.After(patience):
+	case <-time.After(timeout):
 	}
 	if err := p.signal(syscall.SIGKILL); err != nil {
 		return err

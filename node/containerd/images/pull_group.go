@@ -86,7 +86,7 @@ func (fs *pullGroup) finish(f *sharedPull) {
 	close(f.finished)
 }
 
-// release ends the pull when nobody waits for it any more.
+// release cancels the pull when its last waiter has left.
 func (fs *pullGroup) release(f *sharedPull) {
 	fs.mu.Lock()
 	defer fs.mu.Unlock()

@@ -127,7 +127,7 @@ func (l *logFile) ensureOpen(at time.Time, more int64) bool {
 	return l.f != nil
 }
 
-// open continues the file. The lock tells whoever cleans up that the log is in use.
+// open continues the file. The lock keeps Store.Prune from removing a log in use.
 func (l *logFile) open() {
 	l.triedAt = l.now()
 	err := os.MkdirAll(filepath.Dir(l.path), 0o700)

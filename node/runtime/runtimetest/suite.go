@@ -1,5 +1,4 @@
-// Package runtimetest is the conformance suite of runtime.Images and runtime.Containers: what the agent relies on, whoever
-// implements it. The fake and the real containerd pass the same suite.
+// Package runtimetest is the conformance suite of a container runtime driver: the properties that the agent relies on. The fake and the real containerd pass the same suite.
 package runtimetest
 
 import (
