@@ -20,12 +20,12 @@ type countTasksOutput struct {
 }
 
 func countTasks(_ context.Context, r *Request, in *countTasksInput) (*countTasksOutput, error) {
-	k, err := r.cluster(in.Cluster)
+	cluster, err := r.cluster(in.Cluster)
 	if err != nil {
 		return nil, err
 	}
 	out := &countTasksOutput{}
-	for _, task := range r.View.Tasks(k.Name) {
+	for _, task := range r.View.Tasks(cluster.Name) {
 		if task.LastStatus == spec.Running {
 			out.Running++
 		}

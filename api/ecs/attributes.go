@@ -71,8 +71,8 @@ func attributePath(at int, member string) string {
 }
 
 // attributeTargets finds the host of each attribute.
-func attributeTargets(r *Request, cluster string, attributes []types.TargetedAttribute) ([]*spec.Host, error) {
-	k, err := r.cluster(cluster)
+func attributeTargets(r *Request, named string, attributes []types.TargetedAttribute) ([]*spec.Host, error) {
+	cluster, err := r.cluster(named)
 	if err != nil {
 		return nil, err
 	}
@@ -87,12 +87,12 @@ func attributeTargets(r *Request, cluster string, attributes []types.TargetedAtt
 		if err := checkAttribute(i, a); err != nil {
 			return nil, err
 		}
-		id, err := parseInCluster(k.Name, arn.ContainerInstance, a.TargetID)
+		id, err := parseInCluster(cluster.Name, arn.ContainerInstance, a.TargetID)
 		if err != nil {
 			return nil, err
 		}
 		host := r.View.Host(id)
-		if host == nil || host.Cluster != k.Name {
+		if host == nil || host.Cluster != cluster.Name {
 			return nil, errNoTarget
 		}
 		hosts = append(hosts, host)
@@ -141,7 +141,7 @@ func targetedAttribute(r *Request, h *spec.Host, name, value string) types.Targe
 
 // listAttributes lists the attributes of every container instance of a cluster, custom and built-in.
 func listAttributes(_ context.Context, r *Request, in *types.ListAttributesInput) (*types.ListAttributesOutput, error) {
-	k, err := r.cluster(in.Cluster)
+	cluster, err := r.cluster(in.Cluster)
 	if err != nil {
 		return nil, err
 	}
@@ -152,7 +152,7 @@ func listAttributes(_ context.Context, r *Request, in *types.ListAttributesInput
 		return nil, field.Errorf("attributeName", "attributeValue needs an attributeName.")
 	}
 	var found []types.TargetedAttribute
-	for _, host := range r.View.Hosts(k.Name) {
+	for _, host := range r.View.Hosts(cluster.Name) {
 		all := host.AllAttributes()
 		for _, name := range slices.Sorted(maps.Keys(all)) {
 			if (in.AttributeName == "" || in.AttributeName == name) && (in.AttributeValue == "" || in.AttributeValue == all[name]) {

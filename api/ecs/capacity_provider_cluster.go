@@ -17,14 +17,14 @@ const maxClusterProviders = 20
 
 // putClusterCapacityProviders replaces both lists of a cluster.
 func putClusterCapacityProviders(ctx context.Context, r *Request, in *types.PutClusterCapacityProvidersInput) (*types.PutClusterCapacityProvidersOutput, error) {
-	k, err := r.cluster(in.Cluster)
+	cluster, err := r.cluster(in.Cluster)
 	if err != nil {
 		return nil, err
 	}
 	if in.CapacityProviders == nil || in.DefaultCapacityProviderStrategy == nil {
 		return nil, field.Errorf("capacityProviders", "capacityProviders and defaultCapacityProviderStrategy must both be given; [] is for none.")
 	}
-	change := raftfsm.PutClusterCapacityProviders{Cluster: k.Name}
+	change := raftfsm.PutClusterCapacityProviders{Cluster: cluster.Name}
 	if change.Providers, change.Strategy, err = parseClusterProviders(r, in.CapacityProviders, in.DefaultCapacityProviderStrategy); err != nil {
 		return nil, err
 	}

@@ -57,8 +57,8 @@ func parseStrategy(path string, given []types.StrategyItem, has func(string) boo
 // queueProvider is the capacity provider that the tasks of a call wait in: the first of the call's strategy, or of the cluster's,
 // that has a base or a weight. It is empty where tasks are placed at once or not at all: with a launch type, where there
 // is no strategy, and through a provider without managed scaling.
-func queueProvider(r *Request, k *spec.Cluster, in *types.RunTaskInput) (string, error) {
-	items := k.DefaultStrategy
+func queueProvider(r *Request, cluster *spec.Cluster, in *types.RunTaskInput) (string, error) {
+	items := cluster.DefaultStrategy
 	switch {
 	case in.LaunchType != "" && len(in.CapacityProviderStrategy) > 0:
 		return "", field.Errorf("launchType", "Specifying both a launch type and capacity provider strategy is not supported. Remove one and try again.")
@@ -66,7 +66,7 @@ func queueProvider(r *Request, k *spec.Cluster, in *types.RunTaskInput) (string,
 		return "", nil
 	case len(in.CapacityProviderStrategy) > 0:
 		var err error
-		if items, err = parseStrategy("capacityProviderStrategy", in.CapacityProviderStrategy, func(name string) bool { return usableIn(k, name) }); err != nil {
+		if items, err = parseStrategy("capacityProviderStrategy", in.CapacityProviderStrategy, func(name string) bool { return usableIn(cluster, name) }); err != nil {
 			return "", err
 		}
 	}

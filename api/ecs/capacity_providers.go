@@ -19,11 +19,11 @@ const maxProviderPage = 10
 func describeCapacityProviders(_ context.Context, r *Request, in *types.DescribeCapacityProvidersInput) (*types.DescribeCapacityProvidersOutput, error) {
 	usable := func(string) bool { return true }
 	if in.Cluster != "" {
-		k, err := r.cluster(in.Cluster)
+		cluster, err := r.cluster(in.Cluster)
 		if err != nil {
 			return nil, err
 		}
-		usable = func(name string) bool { return usableIn(k, name) }
+		usable = func(name string) bool { return usableIn(cluster, name) }
 	}
 	if err := field.AllOf("include", in.Include, types.CapacityProviderFields...); err != nil {
 		return nil, err
@@ -73,6 +73,6 @@ func findProviders(r *Request, names []string, usable func(string) bool, out *ty
 }
 
 // usableIn says whether tasks can be run through a provider in a cluster: it is among the cluster's own, or the built-in.
-func usableIn(k *spec.Cluster, name string) bool {
-	return name == spec.BuiltinCapacityProvider || slices.Contains(k.CapacityProviders, name)
+func usableIn(cluster *spec.Cluster, name string) bool {
+	return name == spec.BuiltinCapacityProvider || slices.Contains(cluster.CapacityProviders, name)
 }

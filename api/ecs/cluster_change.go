@@ -34,19 +34,19 @@ func createCluster(ctx context.Context, r *Request, in *types.CreateClusterInput
 	if err != nil {
 		return nil, err
 	}
-	k := spec.Cluster{
+	cluster := spec.Cluster{
 		Name: name, Status: spec.ClusterActive, Tags: in.Tags, Settings: in.Settings, Configuration: configuration, CreatedAt: r.Now(),
 	}
-	if len(k.Settings) == 0 {
-		k.Settings = defaultClusterSettings(r)
+	if len(cluster.Settings) == 0 {
+		cluster.Settings = defaultClusterSettings(r)
 	}
 	if in.ServiceConnectDefaults != nil {
-		k.Namespace = in.ServiceConnectDefaults.Namespace
+		cluster.Namespace = in.ServiceConnectDefaults.Namespace
 	}
-	if k.CapacityProviders, k.DefaultStrategy, err = parseClusterProviders(r, in.CapacityProviders, in.DefaultCapacityProviderStrategy); err != nil {
+	if cluster.CapacityProviders, cluster.DefaultStrategy, err = parseClusterProviders(r, in.CapacityProviders, in.DefaultCapacityProviderStrategy); err != nil {
 		return nil, err
 	}
-	created, err := apply[*spec.Cluster](ctx, r, raftfsm.CreateCluster{Cluster: k})
+	created, err := apply[*spec.Cluster](ctx, r, raftfsm.CreateCluster{Cluster: cluster})
 	if err != nil {
 		return nil, err
 	}
@@ -63,7 +63,7 @@ func defaultClusterSettings(r *Request) []spec.Setting {
 }
 
 func updateCluster(ctx context.Context, r *Request, in *types.UpdateClusterInput) (*types.UpdateClusterOutput, error) {
-	k, err := r.namedCluster(in.Cluster)
+	cluster, err := r.namedCluster(in.Cluster)
 	if err != nil {
 		return nil, err
 	}
@@ -74,16 +74,16 @@ func updateCluster(ctx context.Context, r *Request, in *types.UpdateClusterInput
 	if err != nil {
 		return nil, err
 	}
-	change := raftfsm.UpdateCluster{Name: k.Name, Settings: in.Settings, Configuration: configuration}
+	change := raftfsm.UpdateCluster{Name: cluster.Name, Settings: in.Settings, Configuration: configuration}
 	if in.ServiceConnectDefaults != nil {
 		change.Namespace = &in.ServiceConnectDefaults.Namespace
 	}
-	cluster, err := applyClusterUpdate(ctx, r, change)
-	return &types.UpdateClusterOutput{Cluster: cluster}, err
+	updated, err := applyClusterUpdate(ctx, r, change)
+	return &types.UpdateClusterOutput{Cluster: updated}, err
 }
 
 func updateClusterSettings(ctx context.Context, r *Request, in *types.UpdateClusterSettingsInput) (*types.UpdateClusterSettingsOutput, error) {
-	k, err := r.namedCluster(in.Cluster)
+	cluster, err := r.namedCluster(in.Cluster)
 	if err != nil {
 		return nil, err
 	}
@@ -93,19 +93,19 @@ func updateClusterSettings(ctx context.Context, r *Request, in *types.UpdateClus
 	if err := checkClusterSettings(in.Settings); err != nil {
 		return nil, err
 	}
-	cluster, err := applyClusterUpdate(ctx, r, raftfsm.UpdateCluster{Name: k.Name, Settings: in.Settings})
-	return &types.UpdateClusterSettingsOutput{Cluster: cluster}, err
+	updated, err := applyClusterUpdate(ctx, r, raftfsm.UpdateCluster{Name: cluster.Name, Settings: in.Settings})
+	return &types.UpdateClusterSettingsOutput{Cluster: updated}, err
 }
 
 func applyClusterUpdate(ctx context.Context, r *Request, change raftfsm.UpdateCluster) (types.Cluster, error) {
-	k, err := apply[*spec.Cluster](ctx, r, change)
+	cluster, err := apply[*spec.Cluster](ctx, r, change)
 	if errors.Is(err, spec.ErrNotFound) || errors.Is(err, spec.ErrInactive) {
 		return types.Cluster{}, errNoCluster
 	}
 	if err != nil {
 		return types.Cluster{}, err
 	}
-	return changedCluster(r, k), nil
+	return changedCluster(r, cluster), nil
 }
 
 // deleteClusterErrors are ECS's words for why a cluster is not deleted. Clients look for them: Terraform tries again.
@@ -128,7 +128,7 @@ func deleteCluster(ctx context.Context, r *Request, in *types.DeleteClusterInput
 	if err != nil {
 		return nil, err
 	}
-	k, err := apply[*spec.Cluster](ctx, r, raftfsm.DeleteCluster{Name: parsed.Name, At: r.Now()})
+	cluster, err := apply[*spec.Cluster](ctx, r, raftfsm.DeleteCluster{Name: parsed.Name, At: r.Now()})
 	for _, known := range deleteClusterErrors {
 		if errors.Is(err, known.err) {
 			return nil, known.refusal
@@ -137,12 +137,12 @@ func deleteCluster(ctx context.Context, r *Request, in *types.DeleteClusterInput
 	if err != nil {
 		return nil, err
 	}
-	return &types.DeleteClusterOutput{Cluster: changedCluster(r, k)}, nil
+	return &types.DeleteClusterOutput{Cluster: changedCluster(r, cluster)}, nil
 }
 
 // changedCluster is a cluster in the output of an operation that changed it: all members but the statistics.
-func changedCluster(r *Request, k *spec.Cluster) types.Cluster {
-	return r.render().Cluster(k, []string{"CONFIGURATIONS", "SETTINGS", "TAGS"})
+func changedCluster(r *Request, cluster *spec.Cluster) types.Cluster {
+	return r.render().Cluster(cluster, []string{"CONFIGURATIONS", "SETTINGS", "TAGS"})
 }
 
 // parseClusterConfiguration holds ECS's rules, and takes what is empty for not given: some clients send it.

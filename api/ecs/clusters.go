@@ -36,16 +36,16 @@ func describeClusters(_ context.Context, r *Request, in *types.DescribeClustersI
 }
 
 func listClusters(_ context.Context, r *Request, in *types.ListClustersInput) (*types.ListClustersOutput, error) {
-	active := slices.DeleteFunc(slices.Clone(r.View.Clusters()), func(k *spec.Cluster) bool {
-		return k.Status != spec.ClusterActive || !r.Scope.Covers(k.Name)
+	active := slices.DeleteFunc(slices.Clone(r.View.Clusters()), func(cluster *spec.Cluster) bool {
+		return cluster.Status != spec.ClusterActive || !r.Scope.Covers(cluster.Name)
 	})
-	page, next, err := paginate(in.Paging, active, false, func(k *spec.Cluster) string { return k.Name })
+	page, next, err := paginate(in.Paging, active, false, func(cluster *spec.Cluster) string { return cluster.Name })
 	if err != nil {
 		return nil, err
 	}
 	out := &types.ListClustersOutput{ClusterARNs: []string{}, NextToken: next}
-	for _, k := range page {
-		out.ClusterARNs = append(out.ClusterARNs, r.render().ClusterARN(k.Name))
+	for _, cluster := range page {
+		out.ClusterARNs = append(out.ClusterARNs, r.render().ClusterARN(cluster.Name))
 	}
 	return out, nil
 }

@@ -25,7 +25,7 @@ const maxUpdatedInstances = 10
 
 // updateContainerInstancesState drains hosts, or makes them active again. Tasks on a draining host are left alone.
 func updateContainerInstancesState(ctx context.Context, r *Request, in *types.UpdateContainerInstancesStateInput) (*types.UpdateContainerInstancesStateOutput, error) {
-	k, err := r.cluster(in.Cluster)
+	cluster, err := r.cluster(in.Cluster)
 	if err != nil {
 		return nil, err
 	}
@@ -40,14 +40,14 @@ func updateContainerInstancesState(ctx context.Context, r *Request, in *types.Up
 	}
 	out := &types.UpdateContainerInstancesStateOutput{ContainerInstances: []types.ContainerInstance{}, Failures: []types.Failure{}}
 	for _, given := range in.ContainerInstances {
-		id, err := parseInCluster(k.Name, arn.ContainerInstance, given)
+		id, err := parseInCluster(cluster.Name, arn.ContainerInstance, given)
 		if err != nil {
 			return nil, err
 		}
-		host, err := setHostStatus(ctx, r, k.Name, id, spec.HostStatus(in.Status))
+		host, err := setHostStatus(ctx, r, cluster.Name, id, spec.HostStatus(in.Status))
 		switch {
 		case errors.Is(err, spec.ErrNotFound):
-			out.Failures = append(out.Failures, types.Failure{ARN: r.render().InstanceARN(k.Name, id), Reason: spec.ReasonMissing})
+			out.Failures = append(out.Failures, types.Failure{ARN: r.render().InstanceARN(cluster.Name, id), Reason: spec.ReasonMissing})
 		case err != nil:
 			return nil, err
 		default:
@@ -66,11 +66,11 @@ func setHostStatus(ctx context.Context, r *Request, cluster, id string, status s
 
 // deregisterContainerInstance removes a host from the pool. With force its tasks count as STOPPED at once.
 func deregisterContainerInstance(ctx context.Context, r *Request, in *types.DeregisterContainerInstanceInput) (*types.DeregisterContainerInstanceOutput, error) {
-	k, err := r.cluster(in.Cluster)
+	cluster, err := r.cluster(in.Cluster)
 	if err != nil {
 		return nil, err
 	}
-	host, err := findInstance(r, k, in.ContainerInstance)
+	host, err := findInstance(r, cluster, in.ContainerInstance)
 	if err != nil {
 		return nil, err
 	}
@@ -93,20 +93,20 @@ func deregisterContainerInstance(ctx context.Context, r *Request, in *types.Dere
 // registerContainerInstance always refuses. On ECS it is the agent's own call, made by no client; here hosts join with
 // their certificates.
 func registerContainerInstance(_ context.Context, r *Request, in *types.RegisterContainerInstanceInput) (*types.RegisterContainerInstanceOutput, error) {
-	k, err := r.cluster(in.Cluster)
+	cluster, err := r.cluster(in.Cluster)
 	if err != nil {
 		return nil, err
 	}
-	return nil, wire.Errorf(wire.Client, "Container instances register themselves: run `pinion up --cluster %s` on the machine, with --join and a token of `pinion token` if it belongs to a pool already.", k.Name)
+	return nil, wire.Errorf(wire.Client, "Container instances register themselves: run `pinion up --cluster %s` on the machine, with --join and a token of `pinion token` if it belongs to a pool already.", cluster.Name)
 }
 
 // updateContainerAgent never finds a newer agent: the agent is a part of pinion, and the host's own packages update that.
 func updateContainerAgent(_ context.Context, r *Request, in *types.UpdateContainerAgentInput) (*types.UpdateContainerAgentOutput, error) {
-	k, err := r.cluster(in.Cluster)
+	cluster, err := r.cluster(in.Cluster)
 	if err != nil {
 		return nil, err
 	}
-	host, err := findInstance(r, k, in.ContainerInstance)
+	host, err := findInstance(r, cluster, in.ContainerInstance)
 	if err != nil {
 		return nil, err
 	}

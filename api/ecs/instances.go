@@ -13,7 +13,7 @@ import (
 )
 
 func describeContainerInstances(_ context.Context, r *Request, in *types.DescribeContainerInstancesInput) (*types.DescribeContainerInstancesOutput, error) {
-	k, err := r.cluster(in.Cluster)
+	cluster, err := r.cluster(in.Cluster)
 	if err != nil {
 		return nil, err
 	}
@@ -28,13 +28,13 @@ func describeContainerInstances(_ context.Context, r *Request, in *types.Describ
 	}
 	out := &types.DescribeContainerInstancesOutput{ContainerInstances: []types.ContainerInstance{}, Failures: []types.Failure{}}
 	for _, given := range in.ContainerInstances {
-		id, err := parseInCluster(k.Name, arn.ContainerInstance, given)
+		id, err := parseInCluster(cluster.Name, arn.ContainerInstance, given)
 		if err != nil {
 			return nil, err
 		}
 		host := r.View.Host(id)
-		if host == nil || host.Cluster != k.Name {
-			out.Failures = append(out.Failures, types.Failure{ARN: r.render().InstanceARN(k.Name, id), Reason: spec.ReasonMissing})
+		if host == nil || host.Cluster != cluster.Name {
+			out.Failures = append(out.Failures, types.Failure{ARN: r.render().InstanceARN(cluster.Name, id), Reason: spec.ReasonMissing})
 			continue
 		}
 		out.ContainerInstances = append(out.ContainerInstances, r.render().Instance(host, in.Include))
@@ -43,7 +43,7 @@ func describeContainerInstances(_ context.Context, r *Request, in *types.Describ
 }
 
 func listContainerInstances(_ context.Context, r *Request, in *types.ListContainerInstancesInput) (*types.ListContainerInstancesOutput, error) {
-	k, err := r.cluster(in.Cluster)
+	cluster, err := r.cluster(in.Cluster)
 	if err != nil {
 		return nil, err
 	}
@@ -54,7 +54,7 @@ func listContainerInstances(_ context.Context, r *Request, in *types.ListContain
 	if err != nil {
 		return nil, err
 	}
-	hosts := slices.DeleteFunc(slices.Clone(r.View.Hosts(k.Name)), func(h *spec.Host) bool {
+	hosts := slices.DeleteFunc(slices.Clone(r.View.Hosts(cluster.Name)), func(h *spec.Host) bool {
 		return in.Status != "" && in.Status != string(h.Status) || !selected(h)
 	})
 	page, next, err := paginate(in.Paging, hosts, false, func(h *spec.Host) string { return h.ID })
@@ -63,7 +63,7 @@ func listContainerInstances(_ context.Context, r *Request, in *types.ListContain
 	}
 	out := &types.ListContainerInstancesOutput{ContainerInstanceARNs: []string{}, NextToken: next}
 	for _, h := range page {
-		out.ContainerInstanceARNs = append(out.ContainerInstanceARNs, r.render().InstanceARN(k.Name, h.ID))
+		out.ContainerInstanceARNs = append(out.ContainerInstanceARNs, r.render().InstanceARN(cluster.Name, h.ID))
 	}
 	return out, nil
 }
@@ -90,13 +90,13 @@ func hostFilter(r *Request, filter string) (func(*spec.Host) bool, error) {
 var errNoInstance = field.Errorf("containerInstance", "The referenced container instance was not found.")
 
 // findInstance finds the one container instance of the cluster that a request is about.
-func findInstance(r *Request, k *spec.Cluster, given string) (*spec.Host, error) {
-	id, err := parseInCluster(k.Name, arn.ContainerInstance, given)
+func findInstance(r *Request, cluster *spec.Cluster, given string) (*spec.Host, error) {
+	id, err := parseInCluster(cluster.Name, arn.ContainerInstance, given)
 	if err != nil {
 		return nil, err
 	}
 	host := r.View.Host(id)
-	if host == nil || host.Cluster != k.Name {
+	if host == nil || host.Cluster != cluster.Name {
 		return nil, errNoInstance
 	}
 	return host, nil

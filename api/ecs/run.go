@@ -16,19 +16,19 @@ import (
 )
 
 func runTask(ctx context.Context, r *Request, in *types.RunTaskInput) (*types.RunTaskOutput, error) {
-	k, err := r.cluster(in.Cluster)
+	cluster, err := r.cluster(in.Cluster)
 	if err != nil {
 		return nil, err
 	}
-	hash := runTaskHash(k.Name, in)
+	hash := runTaskHash(cluster.Name, in)
 	if in.ClientToken != "" {
 		// A retry is answered with the first result, whatever became of the definition since.
-		first, err := r.View.ClientTokenResult(k.Name, in.ClientToken, hash)
+		first, err := r.View.ClientTokenResult(cluster.Name, in.ClientToken, hash)
 		if err != nil || first != nil {
-			return runTaskOutput(r, k.Name, first, err)
+			return runTaskOutput(r, cluster.Name, first, err)
 		}
 	}
-	request, definition, err := newRunRequest(r, k, launchOf(in))
+	request, definition, err := newRunRequest(r, cluster, launchOf(in))
 	if err != nil {
 		return nil, err
 	}
@@ -41,20 +41,20 @@ func runTask(ctx context.Context, r *Request, in *types.RunTaskInput) (*types.Ru
 	if request.LaunchType, err = resolveLaunchType(definition, in.LaunchType); err != nil {
 		return nil, err
 	}
-	if err := resolveQueue(r, k, in, &request); err != nil {
+	if err := resolveQueue(r, cluster, in, &request); err != nil {
 		return nil, err
 	}
 	request.Token, request.TokenHash = in.ClientToken, hash
 	result, err := r.Store.Run(ctx, request)
-	return runTaskOutput(r, k.Name, &result, err)
+	return runTaskOutput(r, cluster.Name, &result, err)
 }
 
 // resolveQueue fills in how many tasks there are to be, and the capacity provider that they wait in.
-func resolveQueue(r *Request, k *spec.Cluster, in *types.RunTaskInput, request *spec.RunRequest) (err error) {
+func resolveQueue(r *Request, cluster *spec.Cluster, in *types.RunTaskInput, request *spec.RunRequest) (err error) {
 	if request.Array, request.ArrayFrom, request.Count, err = taskTotal(in, r.MaxCount); err != nil {
 		return err
 	}
-	if request.CapacityProvider, err = queueProvider(r, k, in); err != nil {
+	if request.CapacityProvider, err = queueProvider(r, cluster, in); err != nil {
 		return err
 	}
 	if request.CapacityProvider == "" {
@@ -82,11 +82,11 @@ func checkRunTask(in *types.RunTaskInput) error {
 const maxInstances = 10
 
 func startTask(ctx context.Context, r *Request, in *types.StartTaskInput) (*types.StartTaskOutput, error) {
-	k, err := r.cluster(in.Cluster)
+	cluster, err := r.cluster(in.Cluster)
 	if err != nil {
 		return nil, err
 	}
-	request, definition, err := newRunRequest(r, k, launch(*in))
+	request, definition, err := newRunRequest(r, cluster, launch(*in))
 	if err != nil {
 		return nil, err
 	}
@@ -97,7 +97,7 @@ func startTask(ctx context.Context, r *Request, in *types.StartTaskInput) (*type
 		return nil, field.Errorf("containerInstances", "containerInstances can have at most %d items, not %d.", maxInstances, len(in.ContainerInstances))
 	}
 	for _, given := range in.ContainerInstances {
-		id, err := parseInCluster(k.Name, arn.ContainerInstance, given)
+		id, err := parseInCluster(cluster.Name, arn.ContainerInstance, given)
 		if err != nil {
 			return nil, err
 		}
@@ -110,7 +110,7 @@ func startTask(ctx context.Context, r *Request, in *types.StartTaskInput) (*type
 		return nil, err
 	}
 	result, err := r.Store.Run(ctx, request)
-	out, err := runTaskOutput(r, k.Name, &result, err)
+	out, err := runTaskOutput(r, cluster.Name, &result, err)
 	return (*types.StartTaskOutput)(out), err
 }
 
@@ -126,7 +126,7 @@ func launchOf(in *types.RunTaskInput) launch {
 }
 
 // newRunRequest checks what RunTask and StartTask share and makes the request that the store places.
-func newRunRequest(r *Request, k *spec.Cluster, in launch) (spec.RunRequest, *spec.TaskDefinition, error) {
+func newRunRequest(r *Request, cluster *spec.Cluster, in launch) (spec.RunRequest, *spec.TaskDefinition, error) {
 	definition, err := activeDefinition(r, in.TaskDefinition)
 	if err != nil {
 		return spec.RunRequest{}, nil, err
@@ -139,10 +139,10 @@ func newRunRequest(r *Request, k *spec.Cluster, in launch) (spec.RunRequest, *sp
 		return spec.RunRequest{}, nil, err
 	}
 	request := spec.RunRequest{
-		Cluster: k.Name, Definition: definition.Name(), Group: cmp.Or(in.Group, "family:"+definition.Family),
+		Cluster: cluster.Name, Definition: definition.Name(), Group: cmp.Or(in.Group, "family:"+definition.Family),
 		StartedBy: in.StartedBy, Overrides: overrides,
 	}
-	if request.Tags, err = in.taskTags(k, definition); err != nil {
+	if request.Tags, err = in.taskTags(cluster, definition); err != nil {
 		return spec.RunRequest{}, nil, err
 	}
 	return request, definition, tags.CheckScheduling(request.Tags)
@@ -187,7 +187,7 @@ func (in launch) check() error {
 
 // taskTags are the tags that the tasks of a call get: its own, those of the definition if it asks for them, ECS's own if it asks
 // for that.
-func (in launch) taskTags(k *spec.Cluster, definition *spec.TaskDefinition) ([]spec.Tag, error) {
+func (in launch) taskTags(cluster *spec.Cluster, definition *spec.TaskDefinition) ([]spec.Tag, error) {
 	all := in.Tags
 	if in.PropagateTags == "TASK_DEFINITION" {
 		all = tags.Merge(definition.Tags, in.Tags)
@@ -196,7 +196,7 @@ func (in launch) taskTags(k *spec.Cluster, definition *spec.TaskDefinition) ([]s
 		return nil, field.Errorf("tags", "tags of the call and of the task definition come to %d, a task can have %d", len(all), spec.MaxTags)
 	}
 	if in.EnableECSManagedTags {
-		all = append(all[:len(all):len(all)], spec.Tag{Key: tags.ManagedKey, Value: k.Name})
+		all = append(all[:len(all):len(all)], spec.Tag{Key: tags.ManagedKey, Value: cluster.Name})
 	}
 	return all, nil
 }

@@ -20,7 +20,7 @@ const (
 )
 
 func listServices(_ context.Context, r *Request, in *types.ListServicesInput) (*types.ListServicesOutput, error) {
-	k, err := r.cluster(in.Cluster)
+	cluster, err := r.cluster(in.Cluster)
 	if err != nil {
 		return nil, err
 	}
@@ -33,7 +33,7 @@ func listServices(_ context.Context, r *Request, in *types.ListServicesInput) (*
 	if err := field.OneOf("resourceManagementType", in.ResourceManagementType, types.ResourceManagementTypes...); err != nil {
 		return nil, err
 	}
-	return listServiceARNs(in.Paging, r.render().Services(k.Name), func(s *types.Service) bool {
+	return listServiceARNs(in.Paging, r.render().Services(cluster.Name), func(s *types.Service) bool {
 		return (in.LaunchType == "" || in.LaunchType == s.LaunchType) &&
 			(in.SchedulingStrategy == "" || in.SchedulingStrategy == s.SchedulingStrategy) &&
 			(in.ResourceManagementType == "" || in.ResourceManagementType == s.ResourceManagementType)
@@ -68,7 +68,7 @@ func listServicesByNamespace(_ context.Context, _ *Request, in *types.ListServic
 }
 
 func describeServices(_ context.Context, r *Request, in *types.DescribeServicesInput) (*types.DescribeServicesOutput, error) {
-	k, err := r.cluster(in.Cluster)
+	cluster, err := r.cluster(in.Cluster)
 	if err != nil {
 		return nil, err
 	}
@@ -83,21 +83,21 @@ func describeServices(_ context.Context, r *Request, in *types.DescribeServicesI
 	}
 	out := &types.DescribeServicesOutput{Services: []types.Service{}, Failures: []types.Failure{}}
 	for _, given := range in.Services {
-		name, err := parseInCluster(k.Name, arn.Service, given)
+		name, err := parseInCluster(cluster.Name, arn.Service, given)
 		if err != nil {
 			return nil, err
 		}
-		if service := r.render().Service(k.Name, name); service != nil {
+		if service := r.render().Service(cluster.Name, name); service != nil {
 			out.Services = append(out.Services, *service)
 			continue
 		}
-		out.Failures = append(out.Failures, types.Failure{ARN: r.render().ServiceARN(k.Name, name), Reason: spec.ReasonMissing})
+		out.Failures = append(out.Failures, types.Failure{ARN: r.render().ServiceARN(cluster.Name, name), Reason: spec.ReasonMissing})
 	}
 	return out, nil
 }
 
 func listServiceDeployments(_ context.Context, r *Request, in *types.ListServiceDeploymentsInput) (*types.ListServiceDeploymentsOutput, error) {
-	k, err := r.cluster(in.Cluster)
+	cluster, err := r.cluster(in.Cluster)
 	if err != nil {
 		return nil, err
 	}
@@ -105,16 +105,16 @@ func listServiceDeployments(_ context.Context, r *Request, in *types.ListService
 	if err != nil {
 		return nil, err
 	}
-	if err := checkService(r, k, in.Service); err != nil {
+	if err := checkService(r, cluster, in.Service); err != nil {
 		return nil, err
 	}
 	return &types.ListServiceDeploymentsOutput{ServiceDeployments: page, NextToken: next}, nil
 }
 
 // checkService refuses a service that the cluster does not have.
-func checkService(r *Request, k *spec.Cluster, given string) error {
+func checkService(r *Request, cluster *spec.Cluster, given string) error {
 	parsed, err := arn.Parse(arn.Service, given)
-	if err != nil || r.render().Service(k.Name, parsed.Name) == nil {
+	if err != nil || r.render().Service(cluster.Name, parsed.Name) == nil {
 		return wire.Errorf("ServiceNotFoundException", "Service not found.")
 	}
 	return nil

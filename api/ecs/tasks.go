@@ -17,7 +17,7 @@ import (
 )
 
 func describeTasks(_ context.Context, r *Request, in *types.DescribeTasksInput) (*types.DescribeTasksOutput, error) {
-	k, err := r.cluster(in.Cluster)
+	cluster, err := r.cluster(in.Cluster)
 	if err != nil {
 		return nil, err
 	}
@@ -32,11 +32,11 @@ func describeTasks(_ context.Context, r *Request, in *types.DescribeTasksInput) 
 	}
 	out := &types.DescribeTasksOutput{Tasks: make([]*types.RenderedTask, 0, len(in.Tasks)), Failures: []types.Failure{}}
 	for _, given := range in.Tasks {
-		id, err := parseInCluster(k.Name, arn.Task, given)
+		id, err := parseInCluster(cluster.Name, arn.Task, given)
 		if err != nil {
 			return nil, err
 		}
-		if t := r.View.Task(id); t != nil && t.Cluster == k.Name {
+		if t := r.View.Task(id); t != nil && t.Cluster == cluster.Name {
 			rendered, err := r.TaskCache.Task(r.render(), t, len(in.Include) > 0)
 			if err != nil {
 				return nil, err
@@ -44,7 +44,7 @@ func describeTasks(_ context.Context, r *Request, in *types.DescribeTasksInput) 
 			out.Tasks = append(out.Tasks, rendered)
 			continue
 		}
-		out.Failures = append(out.Failures, types.Failure{ARN: r.render().TaskARN(k.Name, id), Reason: spec.ReasonMissing})
+		out.Failures = append(out.Failures, types.Failure{ARN: r.render().TaskARN(cluster.Name, id), Reason: spec.ReasonMissing})
 	}
 	return out, nil
 }
@@ -53,18 +53,18 @@ func describeTasks(_ context.Context, r *Request, in *types.DescribeTasksInput) 
 const maxReason = 1024
 
 func stopTask(ctx context.Context, r *Request, in *types.StopTaskInput) (*types.StopTaskOutput, error) {
-	k, err := r.cluster(in.Cluster)
+	cluster, err := r.cluster(in.Cluster)
 	if err != nil {
 		return nil, err
 	}
-	id, err := parseInCluster(k.Name, arn.Task, in.Task)
+	id, err := parseInCluster(cluster.Name, arn.Task, in.Task)
 	if err != nil {
 		return nil, err
 	}
 	if len(in.Reason) > maxReason {
 		return nil, field.Errorf("reason", "reason must be at most %d characters long, not %d.", maxReason, len(in.Reason))
 	}
-	if t := r.View.Task(id); t == nil || t.Cluster != k.Name {
+	if t := r.View.Task(id); t == nil || t.Cluster != cluster.Name {
 		return nil, field.Errorf("task", "The referenced task was not found.")
 	}
 	stopped, err := apply[*spec.Task](ctx, r, raftfsm.StopTask{ID: id, Code: spec.StopUserInitiated, Reason: in.Reason, At: r.Now()})
@@ -75,14 +75,14 @@ func stopTask(ctx context.Context, r *Request, in *types.StopTaskInput) (*types.
 }
 
 func listTasks(_ context.Context, r *Request, in *types.ListTasksInput) (*types.ListTasksOutput, error) {
-	k, err := r.cluster(in.Cluster)
+	cluster, err := r.cluster(in.Cluster)
 	if err != nil {
 		return nil, err
 	}
-	if err := checkTaskFilters(r, k, in); err != nil {
+	if err := checkTaskFilters(r, cluster, in); err != nil {
 		return nil, err
 	}
-	tasks, err := tasksFrom(r, k, in.ContainerInstance)
+	tasks, err := tasksFrom(r, cluster, in.ContainerInstance)
 	if err != nil {
 		return nil, err
 	}
@@ -107,11 +107,11 @@ func listTasks(_ context.Context, r *Request, in *types.ListTasksInput) (*types.
 }
 
 // tasksFrom visits the tasks of a cluster, or of one of its hosts, after an id and in the order of their ids.
-func tasksFrom(r *Request, k *spec.Cluster, instance string) (func(last string) iter.Seq[*spec.Task], error) {
+func tasksFrom(r *Request, cluster *spec.Cluster, instance string) (func(last string) iter.Seq[*spec.Task], error) {
 	if instance == "" {
-		return func(last string) iter.Seq[*spec.Task] { return r.View.TasksAfter(k.Name, last) }, nil
+		return func(last string) iter.Seq[*spec.Task] { return r.View.TasksAfter(cluster.Name, last) }, nil
 	}
-	host, err := findInstance(r, k, instance)
+	host, err := findInstance(r, cluster, instance)
 	if err != nil {
 		return nil, err
 	}
@@ -121,7 +121,7 @@ func tasksFrom(r *Request, k *spec.Cluster, instance string) (func(last string) 
 	}, nil
 }
 
-func checkTaskFilters(r *Request, k *spec.Cluster, in *types.ListTasksInput) error {
+func checkTaskFilters(r *Request, cluster *spec.Cluster, in *types.ListTasksInput) error {
 	if err := field.OneOf("desiredStatus", in.DesiredStatus, types.DesiredStatuses...); err != nil {
 		return err
 	}
@@ -129,7 +129,7 @@ func checkTaskFilters(r *Request, k *spec.Cluster, in *types.ListTasksInput) err
 		return err
 	}
 	if in.ServiceName != "" {
-		if err := checkService(r, k, in.ServiceName); err != nil {
+		if err := checkService(r, cluster, in.ServiceName); err != nil {
 			return err
 		}
 	}

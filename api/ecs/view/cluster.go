@@ -8,39 +8,39 @@ import (
 )
 
 // Cluster renders a cluster, with counters that follow from its hosts and tasks.
-func (r *Renderer) Cluster(k *spec.Cluster, include []string) types.Cluster {
-	count, services := countTasks(r.View.Tasks(k.Name)), r.Services(k.Name)
+func (r *Renderer) Cluster(cluster *spec.Cluster, include []string) types.Cluster {
+	count, services := countTasks(r.View.Tasks(cluster.Name)), r.Services(cluster.Name)
 	out := types.Cluster{
-		ClusterARN: r.ClusterARN(k.Name), ClusterName: k.Name, Status: string(k.Status),
-		RegisteredContainerInstancesCount: len(r.View.Hosts(k.Name)),
+		ClusterARN: r.ClusterARN(cluster.Name), ClusterName: cluster.Name, Status: string(cluster.Status),
+		RegisteredContainerInstancesCount: len(r.View.Hosts(cluster.Name)),
 		RunningTasksCount:                 count.running(), PendingTasksCount: count.pending(),
 		ActiveServicesCount: int(countServices(services, serviceActive, "")),
 		Statistics:          []types.KeyValuePair{}, Tags: []spec.Tag{}, Settings: []spec.Setting{},
-		CapacityProviders: nonNil(k.CapacityProviders), DefaultCapacityProviderStrategy: strategy(k.DefaultStrategy),
+		CapacityProviders: nonNil(cluster.CapacityProviders), DefaultCapacityProviderStrategy: strategy(cluster.DefaultStrategy),
 	}
 	if slices.Contains(include, "STATISTICS") {
-		out.Statistics = slices.Concat(count.statistics(), serviceStatistics(services), r.capacityStatistics(k.Name))
+		out.Statistics = slices.Concat(count.statistics(), serviceStatistics(services), r.capacityStatistics(cluster.Name))
 	}
 	if slices.Contains(include, "TAGS") {
-		out.Tags = nonNil(k.Tags)
+		out.Tags = nonNil(cluster.Tags)
 	}
 	if slices.Contains(include, "SETTINGS") {
-		out.Settings = k.Settings
-		if len(k.Settings) == 0 {
+		out.Settings = cluster.Settings
+		if len(cluster.Settings) == 0 {
 			out.Settings = []spec.Setting{{Name: ContainerInsights, Value: ContainerInsightsDefault}}
 		}
 	}
 	if slices.Contains(include, "CONFIGURATIONS") {
-		out.Configuration = k.Configuration
+		out.Configuration = cluster.Configuration
 	}
 	if slices.Contains(include, "ATTACHMENTS") {
 		out.Attachments = []struct{}{}
-		if len(k.CapacityProviders) > 0 {
+		if len(cluster.CapacityProviders) > 0 {
 			out.AttachmentsStatus = "UPDATE_COMPLETE" // a change of them is complete as soon as it is on record
 		}
 	}
-	if k.Namespace != "" {
-		out.ServiceConnectDefaults = &types.ServiceConnectDefaults{Namespace: k.Namespace}
+	if cluster.Namespace != "" {
+		out.ServiceConnectDefaults = &types.ServiceConnectDefaults{Namespace: cluster.Namespace}
 	}
 	return out
 }

@@ -6,6 +6,7 @@ import (
 
 	"pinion/api/ecs/types"
 	"pinion/api/wire"
+	"pinion/gpu"
 	"pinion/raftfsm/spec"
 )
 
@@ -47,7 +48,7 @@ func gpuProblems(h *spec.Host) []string {
 		problems = append(problems, h.GPUs.Problem)
 	}
 	for _, device := range h.GPUs.Devices {
-		if device.Health != "HEALTHY" {
+		if device.Health != gpu.Healthy {
 			problems = append(problems, strings.TrimSpace(fmt.Sprintf("%s is %s %s", device.UUID, device.Health, device.Problem)))
 		}
 	}
