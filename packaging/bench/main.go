@@ -37,6 +37,7 @@ type options struct {
 	rounds  int
 	kills   int
 	hosts   int
+	count   int
 	only    string
 	table   bool
 	list    bool
@@ -117,6 +118,7 @@ func parseOptions(args []string) (o options, err error) {
 	flags.IntVar(&o.rounds, "n", 30, "rounds of each measurement on hosts")
 	flags.IntVar(&o.kills, "kills", 20, "leaders that are killed")
 	flags.IntVar(&o.hosts, "hosts", 1000, "simulated hosts")
+	flags.IntVar(&o.count, "count", 1, "measure everything so many times: benchstat tells a change from noise with 6 or more")
 	flags.StringVar(&o.only, "only", strings.Join(names, ","), "the `PARTS` to measure")
 	flags.BoolVar(&o.table, "table", false, "print a table for people instead of the Go benchmark format")
 	flags.BoolVar(&o.list, "list", false, "print the metrics with their targets and references, and measure nothing")
@@ -132,6 +134,9 @@ func parseOptions(args []string) (o options, err error) {
 	}
 	if min(o.rounds, o.kills) < minRounds {
 		return o, usageError{fmt.Errorf("-n %d -kills %d: a median of fewer than %d rounds says nothing", o.rounds, o.kills, minRounds)}
+	}
+	if o.count < 1 {
+		return o, usageError{fmt.Errorf("-count %d: nothing would be measured", o.count)}
 	}
 	if o.hosts < minRounds {
 		return o, usageError{fmt.Errorf("-hosts %d: a fleet has at least %d", o.hosts, minRounds)}
@@ -159,7 +164,9 @@ func run(ctx context.Context, o options, stdout, stderr io.Writer) (err error) {
 		text = io.MultiWriter(stdout, file)
 	}
 	r := newResults(text)
-	err = o.measure(ctx, r, stderr)
+	for n := 0; n < o.count && err == nil; n++ {
+		err = o.measure(ctx, r, stderr)
+	}
 	all, wrong := evaluate(r, metrics)
 	err = errors.Join(err, wrong)
 	if o.table {

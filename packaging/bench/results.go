@@ -40,18 +40,23 @@ func (r *results) write(one *benchfmt.Result) error {
 	return r.out.Write(one)
 }
 
-// value finds a measurement by the benchmark's name, without the number of processors, and by its unit.
+// value is the median of what was measured, by the benchmark's name without the number of processors, and by its unit.
 func (r *results) value(benchmark, unit string) (float64, bool) {
-	for _, one := range slices.Backward(r.all) {
+	var samples []float64
+	for _, one := range r.all {
 		name, processors := splitProcessors(one.Name.String())
 		if name != benchmark && (processors == "" || name+processors != benchmark) {
 			continue
 		}
 		if v, ok := one.Value(unit); ok {
-			return v, true
+			samples = append(samples, v)
 		}
 	}
-	return 0, false
+	if len(samples) == 0 {
+		return 0, false
+	}
+	slices.Sort(samples)
+	return samples[len(samples)/2], true
 }
 
 // splitProcessors cuts the "-8" that the testing package puts behind a benchmark's name.

@@ -60,6 +60,13 @@ func TestAValueIsFoundWhateverTheNumberOfProcessors(t *testing.T) {
 	}
 }
 
+func TestAValueIsTheMedianOfAllRuns(t *testing.T) {
+	r := measuredResults(t, "BenchmarkOne-2 1 9 x/op\nBenchmarkOne-2 1 1 x/op\nBenchmarkOne-2 1 4 x/op\n")
+	if got, ok := r.value("One", "x/op"); !ok || got != 4 {
+		t.Errorf("it is %v, %v", got, ok)
+	}
+}
+
 func TestTargetsAreMissedByLittleOrByMuch(t *testing.T) {
 	metrics := []metric{
 		{"A", "p50-sec", "at most one second", below(1), source{}},
@@ -165,7 +172,7 @@ func TestWhatWasMeasuredIsPrintedWhenAPartFails(t *testing.T) {
 	}
 	saved := filepath.Join(t.TempDir(), "new.txt")
 	var stdout, stderr bytes.Buffer
-	err := run(t.Context(), options{only: "one,two", save: saved}, &stdout, &stderr)
+	err := run(t.Context(), options{only: "one,two", save: saved, count: 2}, &stdout, &stderr)
 	if err == nil || !strings.Contains(err.Error(), "two: the disk is on fire") || !strings.Contains(err.Error(), "bin/pinion is 100 MB, the target is at most 75 MB") {
 		t.Errorf("the error is %v", err)
 	}
