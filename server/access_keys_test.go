@@ -18,17 +18,17 @@ func secretOf(t testing.TB, s *Server, id string) (string, error) {
 	if key == nil {
 		t.Fatalf("there is no key %s", id)
 	}
-	return s.KeySecret(key)
+	return s.accessKeys.KeySecret(key)
 }
 
 func TestASecretIsNeitherInTheLogNorInASnapshot(t *testing.T) {
 	dir := t.TempDir()
 	s := start(t, config(dir))
-	first, _, err := s.BootstrapKey(t.Context())
+	first, _, err := s.accessKeys.BootstrapKey(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}
-	second, err := s.CreateKey(t.Context(), spec.RoleSubmit, "team-a")
+	second, err := s.accessKeys.CreateKey(t.Context(), spec.RoleSubmit, "team-a")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -60,20 +60,20 @@ func TestASecretIsNeitherInTheLogNorInASnapshot(t *testing.T) {
 
 func TestARemovedKeyIsGoneAndThePoolMakesItselfAnother(t *testing.T) {
 	s := start(t, config(t.TempDir()))
-	first, _, err := s.BootstrapKey(t.Context())
+	first, _, err := s.accessKeys.BootstrapKey(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := s.CreateKey(t.Context(), spec.RoleAdmin, ""); err != nil { // of a person: never handed to hosts
+	if _, err := s.accessKeys.CreateKey(t.Context(), spec.RoleAdmin, ""); err != nil { // of a person: never handed to hosts
 		t.Fatal(err)
 	}
-	if err := s.RemoveKey(t.Context(), first.ID); err != nil || view(t, s).AccessKey(first.ID) != nil {
+	if err := s.accessKeys.RemoveKey(t.Context(), first.ID); err != nil || view(t, s).AccessKey(first.ID) != nil {
 		t.Errorf("%v", err)
 	}
-	if err := s.RemoveKey(t.Context(), first.ID); !errors.Is(err, spec.ErrNotFound) {
+	if err := s.accessKeys.RemoveKey(t.Context(), first.ID); !errors.Is(err, spec.ErrNotFound) {
 		t.Errorf("again: %v", err)
 	}
-	other, created, err := s.BootstrapKey(t.Context())
+	other, created, err := s.accessKeys.BootstrapKey(t.Context())
 	if err != nil || !created || other.ID == first.ID {
 		t.Errorf("%s, %t, %v", other.ID, created, err)
 	}
@@ -82,19 +82,19 @@ func TestARemovedKeyIsGoneAndThePoolMakesItselfAnother(t *testing.T) {
 // A snapshot that is restored where no sealing key is leaves keys that nobody can read.
 func TestWithoutTheSealingKeyASecretIsUnavailableAndThePoolMakesANewKey(t *testing.T) {
 	cfg := config(t.TempDir())
-	cfg.KeyringFile = filepath.Join(t.TempDir(), sealKeyFile)
+	cfg.KeyringFile = filepath.Join(t.TempDir(), keyringFile)
 	s := start(t, cfg)
-	key, _, err := s.BootstrapKey(t.Context())
+	key, _, err := s.accessKeys.BootstrapKey(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}
 	stop(t, s)
-	cfg.KeyringFile = filepath.Join(t.TempDir(), sealKeyFile)
+	cfg.KeyringFile = filepath.Join(t.TempDir(), keyringFile)
 	s = start(t, cfg)
 	if _, err := secretOf(t, s, key.ID); !errors.Is(err, spec.ErrUnavailable) || !strings.Contains(err.Error(), "seal.key") {
 		t.Errorf("%v", err)
 	}
-	if other, created, err := s.BootstrapKey(t.Context()); err != nil || !created || other.ID == key.ID {
+	if other, created, err := s.accessKeys.BootstrapKey(t.Context()); err != nil || !created || other.ID == key.ID {
 		t.Errorf("%s, %t, %v", other.ID, created, err)
 	}
 }
@@ -102,7 +102,7 @@ func TestWithoutTheSealingKeyASecretIsUnavailableAndThePoolMakesANewKey(t *testi
 func TestANewServerHasTheSealingKeyAndAnAgentHasNot(t *testing.T) {
 	p := newPool(t)
 	p.found(nil)
-	key, err := p.leader().member.CreateKey(t.Context(), spec.RoleSubmit, "")
+	key, err := p.leader().member.Keys().CreateKey(t.Context(), spec.RoleSubmit, "")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -111,7 +111,7 @@ func TestANewServerHasTheSealingKeyAndAnAgentHasNot(t *testing.T) {
 	for _, h := range p.hosts {
 		own := h.member.localServer()
 		if own == nil {
-			if _, err := os.Stat(filepath.Join(h.dir, sealKeyFile)); err == nil {
+			if _, err := os.Stat(filepath.Join(h.dir, keyringFile)); err == nil {
 				t.Errorf("host %d is an agent and has the sealing key", h.n)
 			}
 			continue
@@ -121,7 +121,7 @@ func TestANewServerHasTheSealingKeyAndAnAgentHasNot(t *testing.T) {
 			if known == nil {
 				return false
 			}
-			secret, err := own.KeySecret(known)
+			secret, err := own.accessKeys.KeySecret(known)
 			return err == nil && secret == key.Secret
 		})
 	}

@@ -21,6 +21,7 @@ import (
 	"time"
 
 	"pinion/raftfsm/spec"
+	"pinion/server/admission"
 	"pinion/server/dispatch"
 	"pinion/server/liveness"
 	"pinion/server/peer"
@@ -141,13 +142,13 @@ func (r *rightsTest) secrets() map[string]any {
 	return map[string]any{
 		dispatch.PathSession:     map[string]any{"seq": 1, "hello": dispatch.Registration{Host: victim}},
 		pathStats:                struct{}{},
-		pathSealKeys:             struct{}{},
+		admission.PathKeyring:    struct{}{},
 		dispatch.PathRegister:    dispatch.Registration{Host: victim},
 		dispatch.PathReports:     []map[string]any{{"host": victim.ID, "reports": []spec.TaskReport{{TaskID: "task", Status: spec.Stopped}}}},
 		liveness.PathHeartbeats:  liveness.Batch{Hosts: []string{victim.ID}},
 		pathRole:                 struct{}{},
 		pathRenew:                []byte("request"),
-		pathAdmit:                joinRequest{HostID: victim.ID, TokenID: "token", Secret: "secret"},
+		pathAdmit:                admission.JoinRequest{HostID: victim.ID, TokenID: "token", Secret: "secret"},
 		pathBootstrapKey:         struct{}{},
 		pathAPI + "v1/ListTasks": struct{}{},
 	}

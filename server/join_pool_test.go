@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"pinion/raftfsm/spec"
+	"pinion/server/admission"
 	"pinion/server/peer"
 	"pinion/server/pki"
 	"pinion/server/rpc"
@@ -15,7 +16,7 @@ import (
 // restartAsNew prepares a host that joins with a token that is good for one host.
 func restartAsNew(t *testing.T, p *pool) *testHost {
 	t.Helper()
-	token, err := p.leader().member.CreateToken(t.Context(), 0, 1, "")
+	token, err := p.leader().member.Tokens().CreateToken(t.Context(), 0, 1, "")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -33,9 +34,9 @@ func (h *testHost) identity(t *testing.T) *pki.Identity {
 }
 
 // requestJoin joins as the host's process would, and returns the answer that it would get.
-func (h *testHost) requestJoin(t *testing.T, id *pki.Identity) joinReply {
+func (h *testHost) requestJoin(t *testing.T, id *pki.Identity) admission.JoinReply {
 	t.Helper()
-	token, err := ParseToken(h.cfg.Token)
+	token, err := admission.ParseToken(h.cfg.Token)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -45,9 +46,9 @@ func (h *testHost) requestJoin(t *testing.T, id *pki.Identity) joinReply {
 	}
 	client := peer.JoinClient(token.Fingerprint, h.pool.now)
 	defer client.CloseIdleConnections()
-	var answer joinReply
-	ask := joinRequest{HostID: h.cfg.HostID, TokenID: token.ID, Secret: token.Secret, CSR: request, PreviousCert: id.PreviousCert()}
-	if err := (&rpc.Client{HTTP: client}).Call(t.Context(), h.cfg.Join, pathJoin, ask, &answer); err != nil {
+	var answer admission.JoinReply
+	ask := admission.JoinRequest{HostID: h.cfg.HostID, TokenID: token.ID, Secret: token.Secret, CSR: request, PreviousCert: id.PreviousCert()}
+	if err := (&rpc.Client{HTTP: client}).Call(t.Context(), h.cfg.Join, admission.PathJoin, ask, &answer); err != nil {
 		t.Fatal(err)
 	}
 	return answer
@@ -138,7 +139,7 @@ func TestAHostProvesByItsFormerCertificateWhoItIs(t *testing.T) {
 	eventually(t, "the host is known", func() bool { return p.view().Host(second.cfg.HostID) != nil })
 	server := first.member.localServer()
 	authority := *server.state.View().CA()
-	token, err := ParseToken(p.token())
+	token, err := admission.ParseToken(p.token())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -147,7 +148,7 @@ func TestAHostProvesByItsFormerCertificateWhoItIs(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		_, err = server.admitHost(t.Context(), joinRequest{HostID: host.cfg.HostID, TokenID: token.ID, Secret: token.Secret, CSR: request, PreviousCert: former})
+		_, err = server.authority.Admit(t.Context(), admission.JoinRequest{HostID: host.cfg.HostID, TokenID: token.ID, Secret: token.Secret, CSR: request, PreviousCert: former})
 		return err
 	}
 	changed := certifiedIdentity(t, authority, second.cfg.HostID)

@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"pinion/raftfsm/spec"
+	"pinion/server/admission"
 	"pinion/server/dispatch"
 	"pinion/server/peer"
 	"pinion/server/pki"
@@ -113,7 +114,7 @@ func newMember(cfg MemberConfig) (*Member, error) {
 	m.ctx, m.cancel = context.WithCancel(context.Background())
 	cfg.Port.SetAuthorizer(m.authorizePeer)
 	m.serveListener("other hosts", cfg.Port.Peer(), m.peerHandler())
-	m.serveListener("joining hosts", cfg.Port.Join(), m.joinHandler())
+	m.serveListener("joining hosts", cfg.Port.Join(), admission.JoinHandler(m.admitHost, func(hostID string) bool { return !m.isMemberHost(hostID) }))
 	return m, nil
 }
 

@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"pinion/raftfsm/spec"
+	"pinion/server/admission"
 	"pinion/server/peer"
 )
 
@@ -82,16 +83,16 @@ func TestTokensThatLetNobodyIn(t *testing.T) {
 	first := p.found(nil)
 	leader := first.member
 	good := p.token()
-	once, err := leader.CreateToken(t.Context(), 0, 1, "host")
+	once, err := leader.Tokens().CreateToken(t.Context(), 0, 1, "host")
 	if err != nil {
 		t.Fatal(err)
 	}
 	revoked := p.token()
-	parsed, err := ParseToken(revoked)
+	parsed, err := admission.ParseToken(revoked)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := leader.RevokeToken(t.Context(), parsed.ID); err != nil {
+	if err := leader.Tokens().RevokeToken(t.Context(), parsed.ID); err != nil {
 		t.Fatal(err)
 	}
 	other := newPool(t)
@@ -106,13 +107,13 @@ func TestTokensThatLetNobodyIn(t *testing.T) {
 		token string
 		want  error
 	}{
-		"no token at all":  {"", ErrTokenFormat},
+		"no token at all":  {"", admission.ErrTokenFormat},
 		"another's secret": {strings.Join([]string{parts[0], parts[1], parts[2], "aaaa"}, "."), spec.ErrJoinTokenWrong},
 		"nobody's token":   {strings.Join([]string{parts[0], parts[1], "beef", parts[3]}, "."), spec.ErrJoinTokenUnknown},
 		"used up":          {once, spec.ErrJoinTokenUsedUp},
 		"revoked":          {revoked, spec.ErrJoinTokenRevoked},
 		"of another pool":  {foreign, peer.ErrOtherPool},
-		"cut short":        {good[:len(good)-50], ErrTokenFormat},
+		"cut short":        {good[:len(good)-50], admission.ErrTokenFormat},
 	} {
 		t.Run(name, func(t *testing.T) {
 			h := p.host(func(c *MemberConfig) { c.Join = first.where })

@@ -10,6 +10,7 @@ import (
 	"github.com/hashicorp/raft"
 
 	"pinion/raftfsm"
+	"pinion/server/admission"
 	"pinion/server/dispatch"
 	"pinion/server/liveness"
 	"pinion/server/rpc"
@@ -50,7 +51,7 @@ func openServer(cfg Config) (*Server, error) {
 		return nil, err
 	}
 	cfg.PoolID = id.Pool
-	seals, err := seal.Open(cfg.KeyringFile)
+	keyring, err := seal.Open(cfg.KeyringFile)
 	if err != nil {
 		return nil, err
 	}
@@ -58,8 +59,7 @@ func openServer(cfg Config) (*Server, error) {
 	if err != nil {
 		return nil, err
 	}
-	s := newServer(cfg, log)
-	s.keyring = seals
+	s := newServer(cfg, log, keyring)
 	if err := s.startRaft(); err != nil {
 		log.Close()
 		return nil, err
@@ -67,7 +67,7 @@ func openServer(cfg Config) (*Server, error) {
 	return s, nil
 }
 
-func newServer(cfg Config, log *store.Store) *Server {
+func newServer(cfg Config, log *store.Store, keyring *seal.Keyring) *Server {
 	s := &Server{
 		cfg:          cfg,
 		log:          cfg.Log,
@@ -84,6 +84,11 @@ func newServer(cfg Config, log *store.Store) *Server {
 	s.liveness = liveness.New(core{s}, s.log, s.leader, cfg.peers, cfg.LostAfter)
 	s.agents = dispatch.NewBackend(core{s}, s.liveness, core{s}, cfg.peers)
 	s.leaderChecks = rpc.Batcher[struct{}, error]{Handle: s.verifyLeader, MaxBatch: 4096}
+	s.authority = &admission.Authority{Server: s, PoolInfo: s.buildPoolInfo, Log: s.log}
+	s.accessKeys = &admission.AccessKeys{Server: s, Keyring: keyring}
+	if cfg.peers != nil {
+		s.accessKeys.Fetch = &admission.KeyringFetcher{Client: cfg.peers, Others: s.otherServers, Log: s.log}
+	}
 	s.scheduler = scheduler.New(s, s.liveness.Schedulable, s.log)
 	return s
 }

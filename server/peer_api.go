@@ -8,6 +8,7 @@ import (
 	"net/http"
 
 	"pinion/raftfsm/spec"
+	"pinion/server/admission"
 	"pinion/server/dispatch"
 	"pinion/server/liveness"
 	"pinion/server/peer"
@@ -16,8 +17,7 @@ import (
 
 // What hosts ask each other, by path. Calls under leaderPaths are answered by the leader alone.
 const (
-	pathStats    = "/peer/stats"
-	pathSealKeys = "/peer/seals"
+	pathStats = "/peer/stats"
 
 	pathLeader       = "/peer/leader/"
 	pathRole         = pathLeader + "role"
@@ -25,8 +25,7 @@ const (
 	pathAdmit        = pathLeader + "admit"
 	pathBootstrapKey = pathLeader + "key"
 
-	pathJoin = "/join"
-	pathAPI  = "/api/"
+	pathAPI = "/api/"
 )
 
 // serveListener answers on one of the port's listeners until the member ends.
@@ -62,7 +61,7 @@ func (m *Member) routes() map[string]rpc.HandlerFunc {
 	return map[string]rpc.HandlerFunc{
 		dispatch.PathSession:    m.dispatcher.ServeSession,
 		pathStats:               rpc.JSON(m.handleStats),
-		pathSealKeys:            m.requireServer(rpc.JSON(m.handleSealKeys)),
+		admission.PathKeyring:   m.requireServer(rpc.JSON(m.handleKeyring)),
 		dispatch.PathRegister:   m.requireServer(rpc.JSON(m.handleRegister)),
 		dispatch.PathReports:    m.requireServer(dispatch.ReportsHandler(m.leadingBackend)),
 		liveness.PathHeartbeats: m.requireServer(rpc.JSON(m.handleHeartbeats)),

@@ -19,6 +19,7 @@ import (
 
 	"pinion/raftfsm"
 	"pinion/raftfsm/spec"
+	"pinion/server/admission"
 	"pinion/server/dispatch"
 	"pinion/server/id"
 	"pinion/server/liveness"
@@ -71,7 +72,7 @@ func TestWithoutACertificateOfThePoolThePortIsClosed(t *testing.T) {
 // The door for hosts that have no certificate yet has two calls, and opens with a token alone.
 func TestTheDoorForJoiningHostsKnowsOnlyTokens(t *testing.T) {
 	r := newRights(t)
-	good, err := ParseToken(r.token())
+	good, err := admission.ParseToken(r.token())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -90,16 +91,16 @@ func TestTheDoorForJoiningHostsKnowsOnlyTokens(t *testing.T) {
 	}
 	before := r.server.member.localServer().state.View()
 	for name, k := range map[string]struct {
-		ask  joinRequest
+		ask  admission.JoinRequest
 		want error
 	}{
-		"no token":          {joinRequest{HostID: id.New(), CSR: request(r.foreign)}, spec.ErrJoinTokenUnknown},
-		"a guessed secret":  {joinRequest{HostID: id.New(), TokenID: good.ID, Secret: "guess", CSR: request(r.foreign)}, spec.ErrJoinTokenWrong},
-		"another's name":    {joinRequest{HostID: r.b.cfg.HostID, TokenID: good.ID, Secret: good.Secret, CSR: request(r.foreign)}, spec.ErrInUse},
-		"a removed host":    {joinRequest{HostID: r.removed.cfg.HostID, TokenID: good.ID, Secret: good.Secret, CSR: request(r.removed)}, spec.ErrRemoved},
-		"the server's name": {joinRequest{HostID: r.server.cfg.HostID, TokenID: good.ID, Secret: good.Secret, CSR: request(r.foreign)}, spec.ErrInUse},
+		"no token":          {admission.JoinRequest{HostID: id.New(), CSR: request(r.foreign)}, spec.ErrJoinTokenUnknown},
+		"a guessed secret":  {admission.JoinRequest{HostID: id.New(), TokenID: good.ID, Secret: "guess", CSR: request(r.foreign)}, spec.ErrJoinTokenWrong},
+		"another's name":    {admission.JoinRequest{HostID: r.b.cfg.HostID, TokenID: good.ID, Secret: good.Secret, CSR: request(r.foreign)}, spec.ErrInUse},
+		"a removed host":    {admission.JoinRequest{HostID: r.removed.cfg.HostID, TokenID: good.ID, Secret: good.Secret, CSR: request(r.removed)}, spec.ErrRemoved},
+		"the server's name": {admission.JoinRequest{HostID: r.server.cfg.HostID, TokenID: good.ID, Secret: good.Secret, CSR: request(r.foreign)}, spec.ErrInUse},
 	} {
-		status, text := anybody.post(t, peer.Join, pathJoin, k.ask)
+		status, text := anybody.post(t, peer.Join, admission.PathJoin, k.ask)
 		var f rpc.WireError
 		if json.Unmarshal(text, &f) != nil || status == http.StatusOK || !errors.Is(f.Err(), k.want) {
 			t.Errorf("%s: %d %s", name, status, text)
@@ -108,7 +109,7 @@ func TestTheDoorForJoiningHostsKnowsOnlyTokens(t *testing.T) {
 	if after := r.server.member.localServer().state.View(); len(after.Hosts("")) != len(before.Hosts("")) || after.JoinToken(good.ID).Used != before.JoinToken(good.ID).Used {
 		t.Error("somebody was let in")
 	}
-	status, text := anybody.post(t, peer.Join, pathRemovalStatus, removalStatus{HostID: r.removed.cfg.HostID})
+	status, text := anybody.post(t, peer.Join, admission.PathRemovalStatus, admission.RemovalStatus{HostID: r.removed.cfg.HostID})
 	var about map[string]any
 	if err := json.Unmarshal(text, &about); err != nil || status != http.StatusOK || !slices.Equal(slices.Sorted(maps.Keys(about)), []string{"hostId", "removed"}) {
 		t.Errorf("of a removed host anybody learns %s", text)
@@ -124,7 +125,7 @@ func TestAnAgentSpeaksForItselfAlone(t *testing.T) {
 	eventually(t, "the task runs", func() bool { return r.view().Task(task.ID).LastStatus == spec.Running })
 	refused := map[string]string{ // call -> why
 		dispatch.PathSession:    "without saying who it is",
-		pathSealKeys:            "is no server",
+		admission.PathKeyring:   "is no server",
 		dispatch.PathRegister:   "is no server",
 		dispatch.PathReports:    "is no server",
 		liveness.PathHeartbeats: "is no server",
@@ -161,7 +162,7 @@ func TestAnAgentSpeaksForItselfAlone(t *testing.T) {
 		t.Fatal(err)
 	}
 	_, text := agent.post(t, peer.Peer, pathRenew, csr)
-	var given joinReply
+	var given admission.JoinReply
 	if err := json.Unmarshal(text, &given); err != nil {
 		t.Fatal(err)
 	}

@@ -56,7 +56,7 @@ func (m *Member) reconcileRole() {
 			m.log.Error("the pool's authority cannot be kept here", "error", err)
 		}
 	}
-	own.fetchSealKeys(m.ctx)
+	own.accessKeys.FetchKeyring(m.ctx)
 	if m.shouldConfirmRole(own, told) {
 		m.confirmRole(own)
 	}
@@ -146,7 +146,7 @@ func (m *Member) startServer(ctx context.Context, joins bool) error {
 	}
 	own, err := Open(ctx, Config{
 		Dir: m.raftDir(), HostID: m.cfg.HostID, Address: m.cfg.Address, PoolID: pool, Log: m.log, LostAfter: m.cfg.LostAfter,
-		KeyringFile: filepath.Join(m.cfg.Dir, sealKeyFile),
+		KeyringFile: filepath.Join(m.cfg.Dir, keyringFile),
 		Transport:   transport, Now: m.cfg.Now, MinFree: m.cfg.MinFree, Reserve: m.cfg.Reserve, SkipBootstrap: joins,
 		Settings: spec.Settings{Servers: m.cfg.Servers, ReplaceAfter: m.cfg.ReplaceAfter, TaskLostAfter: m.cfg.TaskLostAfter},
 		CA:       m.cfg.Identity.CA, peers: m.peers, onLeader: m.leader.Refresh,
@@ -195,7 +195,7 @@ func (m *Member) stopServer(own *Server, keep string) {
 	}
 	err := errors.Join(own.Close(), os.RemoveAll(to), os.Rename(m.raftDir(), to))
 	if err == nil && keep == "" {
-		err = errors.Join(os.RemoveAll(to), own.keyring.Drop())
+		err = errors.Join(os.RemoveAll(to), own.accessKeys.Keyring.Drop())
 	}
 	if err == nil {
 		err = m.cfg.Identity.DropCAKey()

@@ -17,13 +17,17 @@ import (
 
 	"pinion/raftfsm"
 	"pinion/raftfsm/spec"
+	"pinion/server/admission"
 	"pinion/server/dispatch"
 	"pinion/server/liveness"
 	"pinion/server/rpc"
 	"pinion/server/scheduler"
-	"pinion/server/seal"
 	"pinion/server/store"
 )
+
+// keyringFile holds the keys that secrets in the state are sealed with. A member has it in its data directory, beside the log,
+// so that it outlives a log that is put aside.
+const keyringFile = "seal.key"
 
 // Config of a server. Dir, HostID, Address and Log are required; the default of everything else is in brackets.
 type Config struct {
@@ -60,7 +64,7 @@ func (c Config) withDefaults() Config {
 		c.MinFree = 64 << 20
 	}
 	if c.KeyringFile == "" {
-		c.KeyringFile = filepath.Join(c.Dir, sealKeyFile)
+		c.KeyringFile = filepath.Join(c.Dir, keyringFile)
 	}
 	if c.Transport == nil {
 		address, transport := raft.NewInmemTransport(raft.ServerAddress(c.Address))
@@ -92,10 +96,9 @@ type Server struct {
 	liveness        *liveness.Monitor
 	poolInfo        atomic.Pointer[spec.PoolInfo] // what this server tells hosts of the pool; nil for the first moment
 	poolInfoChanged rpc.Broadcast                 // another outlook
-	bootstrapKeyMu  sync.Mutex
-	keyring         *seal.Keyring
-	sealKeyBackoff  fetchBackoff // of sealing keys
-	diskLow         atomic.Bool  // the last look found too little disk
+	authority       *admission.Authority
+	accessKeys      *admission.AccessKeys
+	diskLow         atomic.Bool // the last look found too little disk
 
 	drain     drain // calls that Close waits for
 	loops     sync.WaitGroup

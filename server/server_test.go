@@ -186,7 +186,7 @@ func TestAfterCloseEveryCallIsRefused(t *testing.T) {
 func TestFirstKeyIsMadeOnce(t *testing.T) {
 	dir := t.TempDir()
 	s := start(t, config(dir))
-	key, created, err := s.BootstrapKey(t.Context())
+	key, created, err := s.accessKeys.BootstrapKey(t.Context())
 	if err != nil || !created {
 		t.Fatal(created, err)
 	}
@@ -194,7 +194,7 @@ func TestFirstKeyIsMadeOnce(t *testing.T) {
 		t.Errorf("key %s has a secret of %d characters and role %s", key.ID, len(key.Secret), key.Role)
 	}
 	stop(t, s)
-	again, created, err := start(t, config(dir)).BootstrapKey(t.Context())
+	again, created, err := start(t, config(dir)).accessKeys.BootstrapKey(t.Context())
 	if err != nil || created || again.ID != key.ID || again.Secret != key.Secret {
 		t.Errorf("a restart answers key %s, created %t, %v; want %s", again.ID, created, err, key.ID)
 	}

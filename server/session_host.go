@@ -4,6 +4,7 @@ import (
 	"context"
 
 	"pinion/raftfsm/spec"
+	"pinion/server/admission"
 	"pinion/server/dispatch"
 )
 
@@ -29,7 +30,9 @@ func (h sessionHost) OnPoolInfo(u dispatch.PoolInfoUpdate) {
 }
 
 // CheckRemoved asks whether this host was removed.
-func (h sessionHost) CheckRemoved(ctx context.Context) error { return h.m.fetchRemovalStatus(ctx) }
+func (h sessionHost) CheckRemoved(ctx context.Context) error {
+	return admission.CheckRemoved(ctx, h.m.cfg.Identity, h.m.cfg.HostID, h.m.poolCache.peers(h.m.cfg.Address), h.m.cfg.Now)
+}
 
 // Fail ends the process.
 func (h sessionHost) Fail(err error) { h.m.fail(err) }

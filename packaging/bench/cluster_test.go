@@ -51,7 +51,7 @@ func newInprocCluster(b *testing.B, hosts int) *inprocCluster {
 		address, err := c.open(i, join, token)
 		if err == nil && i == 0 {
 			join = address
-			token, err = c.leader().CreateToken(b.Context(), 0, 0, "")
+			token, err = c.leader().Tokens().CreateToken(b.Context(), 0, 0, "")
 		}
 		if err != nil {
 			b.Fatal(err)
@@ -110,7 +110,7 @@ func (c *inprocCluster) open(i int, join, token string) (address string, err err
 	}
 	c.inBackground(func(ctx context.Context) { c.beat(ctx, member, func() []string { return []string{id} }) })
 	local := api.Config{Store: member, Log: log, Version: "bench", HostID: id, Leader: member, Forward: member.Forwarder(),
-		Local: member, Admin: rest.Admin{Keys: member}}
+		Local: member, Admin: rest.Admin{Keys: member.Keys()}}
 	fromPeers := local
 	fromPeers.FromPeer = true
 	member.HandleAPI(api.NewHandler(fromPeers))

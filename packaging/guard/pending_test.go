@@ -28,7 +28,6 @@ var (
 	pendingImports  = []string{}
 	pendingPackages = []string{
 		"raftfsm",
-		"server",
 	}
 	pendingFiles     = []string{}
 	pendingFunctions = []string{}

@@ -7,6 +7,7 @@ import (
 	"pinion/api/rest"
 	"pinion/node"
 	"pinion/server"
+	"pinion/server/admission"
 )
 
 // The interfaces through which the packages meet, and the types that implement them.
@@ -16,10 +17,10 @@ var (
 	_ leader.LocalState = (*server.Member)(nil)
 	_ events.History    = (*server.Member)(nil)
 	_ rest.Queue        = (*server.Member)(nil)
-	_ rest.TokenStore   = (*server.Member)(nil)
+	_ rest.TokenStore   = (*admission.JoinTokens)(nil)
 	_ rest.HostAdmin    = (*server.Member)(nil)
 	_ rest.Snapshotter  = (*server.Member)(nil)
-	_ rest.KeyStore     = (*server.Member)(nil)
+	_ rest.KeyStore     = server.Keys{}
 	_ rest.TaskHost     = (*node.Node)(nil)
 	_ node.Control      = (*server.Member)(nil)
 )

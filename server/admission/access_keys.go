@@ -1,0 +1,105 @@
+package admission
+
+import (
+	"context"
+	"encoding/base32"
+	"encoding/base64"
+	"errors"
+	"fmt"
+	"sync"
+
+	"pinion/raftfsm"
+	"pinion/raftfsm/spec"
+	"pinion/server/id"
+	"pinion/server/seal"
+)
+
+// AccessKeys creates, removes and opens the access keys of clients. The state holds their secrets sealed with the keyring,
+// which only servers have. Safe for concurrent use.
+type AccessKeys struct {
+	Server  Server
+	Keyring *seal.Keyring
+	Fetch   *KeyringFetcher // nil in a pool of one server
+
+	bootstrapMu sync.Mutex // one bootstrap key is made at a time
+}
+
+// BootstrapKey returns the pool's own admin key, which every host gives to its administrators, and makes one (created is
+// true then) when there is none whose secret can be read. Its holder may do everything.
+func (a *AccessKeys) BootstrapKey(ctx context.Context) (key spec.AccessKey, created bool, err error) {
+	a.bootstrapMu.Lock()
+	defer a.bootstrapMu.Unlock()
+	view, err := a.Server.View(ctx)
+	if err != nil {
+		return key, false, err
+	}
+	a.FetchKeyring(ctx)
+	if key, ok := a.newestBootstrapKey(view); ok {
+		return key, false, nil
+	}
+	key, err = a.record(ctx, spec.AccessKey{Role: spec.RoleAdmin, Hosts: true})
+	return key, true, err
+}
+
+// newestBootstrapKey is the newest of the pool's own keys whose secret can be read.
+func (a *AccessKeys) newestBootstrapKey(view *raftfsm.View) (found spec.AccessKey, ok bool) {
+	for _, key := range view.AccessKeys() {
+		if !key.Hosts || ok && key.CreatedAt.Before(found.CreatedAt) {
+			continue
+		}
+		if secret, err := a.KeySecret(key); err == nil {
+			found, ok = *key, true
+			found.Secret = secret
+		}
+	}
+	return found, ok
+}
+
+// CreateKey makes an access key with a role, for one cluster or, when cluster is empty, for all. Only its answer has the
+// secret in clear.
+func (a *AccessKeys) CreateKey(ctx context.Context, role spec.Role, cluster string) (spec.AccessKey, error) {
+	return a.record(ctx, spec.AccessKey{Role: role, Cluster: cluster})
+}
+
+// record completes a key, records it with its secret sealed, and returns it with the secret in clear.
+func (a *AccessKeys) record(ctx context.Context, key spec.AccessKey) (spec.AccessKey, error) {
+	secret := newKeySecret()
+	key.ID, key.CreatedAt = newKeyID(), a.Server.Now()
+	recorded := key
+	var err error
+	if recorded.Sealed, recorded.Seal, err = a.Keyring.Seal(key.ID, secret); err != nil {
+		return spec.AccessKey{}, err
+	}
+	if _, err := a.Server.Propose(ctx, raftfsm.CreateAccessKey{Key: recorded}); err != nil {
+		return spec.AccessKey{}, err
+	}
+	key.Secret = secret
+	return key, nil
+}
+
+// RemoveKey ends an access key: requests signed with it are refused from now on. spec.ErrNotFound.
+func (a *AccessKeys) RemoveKey(ctx context.Context, keyID string) error {
+	_, err := a.Server.Propose(ctx, raftfsm.DeleteAccessKey{ID: keyID})
+	return err
+}
+
+// KeySecret is the secret of a key in the state. spec.ErrUnavailable while this server does not have the key of the keyring
+// that it is sealed with.
+func (a *AccessKeys) KeySecret(key *spec.AccessKey) (string, error) {
+	secret, err := a.Keyring.Open(key.ID, key.Sealed, key.Seal)
+	if errors.Is(err, seal.ErrNoKey) {
+		return "", spec.Unavailable(fmt.Sprintf("the secret of access key %s cannot be read: %v; when no other server of the pool has it either, put seal.key into the data directory of one and restart it, or make another access key (`pinion keys create` on a host)", key.ID, err))
+	}
+	if err != nil {
+		return "", fmt.Errorf("access key %s: %w", key.ID, err)
+	}
+	return secret, nil
+}
+
+// newKeyID is "AKIA" and 16 upper-case letters and digits.
+func newKeyID() string {
+	return "AKIA" + base32.StdEncoding.EncodeToString(id.RandomBytes(10))
+}
+
+// newKeySecret is 40 characters that carry 240 random bits.
+func newKeySecret() string { return base64.StdEncoding.EncodeToString(id.RandomBytes(30)) }

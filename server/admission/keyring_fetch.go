@@ -1,0 +1,75 @@
+package admission
+
+import (
+	"context"
+	"log/slog"
+	"slices"
+	"sync"
+	"time"
+
+	"pinion/raftfsm/spec"
+	"pinion/server/rpc"
+)
+
+// PathKeyring is where a server gives its keyring to another server, and to nobody else.
+const PathKeyring = "/peer/seals"
+
+const (
+	keyringFetchTimeout = 2 * time.Second // of one round
+	// maxFetchBackoff is the longest pause between two rounds: a key that no server has is looked for seldom.
+	maxFetchBackoff = time.Minute
+)
+
+// KeyringFetcher asks the other servers for keys that the keyring lacks.
+type KeyringFetcher struct {
+	Client *rpc.Client
+	Others func() []string // addresses of the other servers
+	Log    *slog.Logger
+
+	mu    sync.Mutex
+	next  time.Time
+	pause time.Duration
+}
+
+// due reports whether it is time for a round. The pause after it is twice the one before, from a second on.
+func (f *KeyringFetcher) due(now time.Time) bool {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if now.Before(f.next) {
+		return false
+	}
+	f.pause = min(max(2*f.pause, time.Second), maxFetchBackoff)
+	f.next = now.Add(f.pause)
+	return true
+}
+
+// FetchKeyring asks the other servers for keys while the state has a secret that this one cannot read. A new server does it
+// once; the server that has the key need not lead.
+func (a *AccessKeys) FetchKeyring(ctx context.Context) {
+	f := a.Fetch
+	if f == nil || !a.lacksKey() || !f.due(a.Server.Now()) {
+		return
+	}
+	ctx, cancel := context.WithTimeout(ctx, keyringFetchTimeout)
+	defer cancel()
+	for _, address := range f.Others() {
+		var keys [][]byte
+		err := f.Client.Call(ctx, address, PathKeyring, struct{}{}, &keys)
+		if err == nil {
+			err = a.Keyring.Add(keys...)
+		}
+		if err != nil {
+			f.Log.Debug("a server did not give its keyring", "server", address, "error", err)
+		}
+		if !a.lacksKey() {
+			return
+		}
+	}
+}
+
+// lacksKey reports whether a secret in the state is sealed with a key that the keyring lacks.
+func (a *AccessKeys) lacksKey() bool {
+	return slices.ContainsFunc(a.Server.State().View().AccessKeys(), func(key *spec.AccessKey) bool {
+		return key.Seal != "" && !a.Keyring.Has(key.Seal)
+	})
+}
