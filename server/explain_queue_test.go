@@ -42,11 +42,11 @@ func TestTheQueueSaysWhatNoHostCouldEverRunUntilOneCan(t *testing.T) {
 	gang.Count = 4
 	member := run(t.Context(), t, s, gang).Tasks[0]
 
-	if q := waitingFor(t, s, small.ID); q.Infeasible != nil || q.WaitReason != "room on a host" {
+	if q := waitingFor(t, s, small.ID); q.Infeasible != nil || q.WaitReason != "free capacity on a host" {
 		t.Errorf("what only has to wait for others: %+v", q)
 	}
 	lack := spec.Failure{HostID: hostID, Reason: spec.ReasonGPU, Detail: "needs 3 GPUs, the host has 2"}
-	if q := waitingFor(t, s, large.ID); q.Infeasible == nil || *q.Infeasible != lack || q.WaitReason != "another host: none could ever run it (one is nearest: needs 3 GPUs, the host has 2)" {
+	if q := waitingFor(t, s, large.ID); q.Infeasible == nil || *q.Infeasible != lack || q.WaitReason != "another host: no host could ever run it (the nearest is one: needs 3 GPUs, the host has 2)" {
 		t.Errorf("what is too large: %+v, %+v", q, q.Infeasible)
 	}
 	if q := waitingFor(t, s, held.ID); q.Infeasible == nil || *q.Infeasible != lack || !strings.Contains(q.WaitReason, first.ID) {

@@ -49,13 +49,13 @@ func TestWhatWaitsIsExplained(t *testing.T) {
 	if e := explain(second.ID); e.Queue.Position != 2 || !strings.Contains(e.Estimate, "unless") {
 		t.Errorf("%+v", e)
 	}
-	if e := explain(never.ID); e.Earliest != nil || !strings.Contains(e.Summary, "in the queue of cluster default for another host: none could ever run it (one is nearest: needs 3 GPUs, the host has 2)") {
+	if e := explain(never.ID); e.Earliest != nil || !strings.Contains(e.Summary, "in the queue of cluster default for another host: no host could ever run it (the nearest is one: needs 3 GPUs, the host has 2)") {
 		t.Errorf("%+v", e)
 	}
 	if e := explain(after.ID); e.Queue.Position != 0 || !strings.Contains(e.Summary, endless.ID) {
 		t.Errorf("%+v", e)
 	}
-	if e := explain(limited.ID); e.Queue != nil || e.Summary != "It has a place on host one with 1 GPU." {
+	if e := explain(limited.ID); e.Queue != nil || e.Summary != "It is placed on host one with 1 GPU." {
 		t.Errorf("%+v", e)
 	}
 	if _, err := s.scheduler.Explain(t.Context(), "none"); !errors.Is(err, spec.ErrNotFound) {
@@ -78,7 +78,7 @@ func TestExplanationsTellHostsOfTheSameNameApart(t *testing.T) {
 		t.Fatal(err)
 	}
 	e, err := s.scheduler.ExplainBriefly(t.Context(), placed.ID)
-	if want := "It has a place on host one (" + hostID[:8] + ") with 1 GPU."; err != nil || e.Summary != want {
+	if want := "It is placed on host one (" + hostID[:8] + ") with 1 GPU."; err != nil || e.Summary != want {
 		t.Errorf("%v: %q, want %q", err, e.Summary, want)
 	}
 }
@@ -99,13 +99,13 @@ func TestABriefExplanationAsksNoHost(t *testing.T) {
 		}
 		return e
 	}
-	if e := explain(placed); e.Queue != nil || e.Summary != "It has a place on host one with 2 GPUs." {
+	if e := explain(placed); e.Queue != nil || e.Summary != "It is placed on host one with 2 GPUs." {
 		t.Errorf("%+v", e)
 	}
 	if e := explain(waits); e.QueueLength != 2 || e.Queue.Position != 1 || e.Queue.Infeasible != nil || !strings.Contains(e.Summary, "number 1 of 2") {
 		t.Errorf("%+v, %+v", e, e.Queue)
 	}
-	if e := explain(never); e.Queue.Position != 2 || e.Queue.Infeasible == nil || !strings.Contains(e.Summary, "none could ever run it") {
+	if e := explain(never); e.Queue.Position != 2 || e.Queue.Infeasible == nil || !strings.Contains(e.Summary, "no host could ever run it") {
 		t.Errorf("%+v, %+v", e, e.Queue)
 	}
 	if e := explain(after); e.Queue.Position != 0 || !strings.Contains(e.Summary, placed.ID) {

@@ -104,7 +104,7 @@ func (e *explanationBuilder) build() spec.Explanation {
 	case e.isQueued():
 		x.Summary = fmt.Sprintf("It is number %d of %d in the queue of cluster %s and waits for %s.", x.Queue.Position, x.QueueLength, x.Queue.Cluster, x.Queue.WaitReason)
 	case e.entry != nil:
-		x.Summary = "It is not in line yet: " + x.Queue.WaitReason + "."
+		x.Summary = "It is not in the queue yet: " + x.Queue.WaitReason + "."
 		if x.Queue.Infeasible != nil {
 			x.Summary += " Then it waits for " + waitsForHost(e.snapshot.view, *x.Queue.Infeasible) + "."
 		}
@@ -131,20 +131,20 @@ func (e *explanationBuilder) addHosts(hosts *schedule.HostSet) {
 	head := q.clusters[0].Head()
 	switch {
 	case e.Queue.Infeasible != nil:
-		e.Estimate = "there is none before a host comes that can run it, or one of the cluster's becomes one"
+		e.Estimate = "unknown: no host of the cluster is able to run it"
 	case !ok:
-		e.Queue.WaitReason, e.Estimate = "a host that could run it to be well and heard of", "there is none: what the hosts say tells what is in the way"
+		e.Queue.WaitReason, e.Estimate = "a host that could run it to be connected and healthy", "unknown: see why each host refuses it"
 	case head != nil && head != item && willing > 0:
-		e.Queue.WaitReason = fmt.Sprintf("task %s, which comes before it and for which what is free is kept", head.ID())
-		e.Estimate = "there is none before that task has started"
+		e.Queue.WaitReason = fmt.Sprintf("task %s, which is ahead of it and for which the free capacity is reserved", head.ID())
+		e.Estimate = "unknown: after that task has started"
 	case reservation.At.IsZero() && len(e.Blockers) > 0:
 		e.Queue.WaitReason = waitsFor(e.Blockers)
-		e.Estimate = "there is none: tasks that have to end first have no time limit (" + spec.TagTimeLimit + ")"
+		e.Estimate = "unknown: tasks that have to end first have no time limit (" + spec.TagTimeLimit + ")"
 	default:
 		e.estimate(reservation.At)
 	}
 	if q.quota.quota >= 0 && q.quota.borrows {
-		e.Estimate += fmt.Sprintf("; with it its team would have more than its quota (%d of %d GPUs now), so those who stay within theirs go first", q.quota.held, q.quota.quota)
+		e.Estimate += fmt.Sprintf("; its team would exceed its quota (%d of %d GPUs in use), so teams within their quotas go first", q.quota.held, q.quota.quota)
 	}
 }
 
@@ -154,9 +154,9 @@ func (e *explanationBuilder) estimate(at time.Time) {
 		at = e.snapshot.now
 	}
 	e.Earliest = &at
-	e.Queue.WaitReason, e.Estimate = waitsFor(e.Blockers), "by the time limits of the tasks that have what it needs"
+	e.Queue.WaitReason, e.Estimate = waitsFor(e.Blockers), "by the time limits of the tasks that hold what it needs"
 	if e.Queue.Position > 1 {
-		e.Estimate += ", unless one that comes before it takes the place"
+		e.Estimate += ", unless a task ahead of it is placed there first"
 	}
 }
 
@@ -199,13 +199,13 @@ func placementSummary(view *raftfsm.View, t *spec.Task) string {
 	host := hostName(view, t.HostID)
 	switch {
 	case t.LastStatus == spec.Stopped:
-		return "It is over." + asSentence(t.StoppedReason)
+		return "It has stopped." + asSentence(t.StoppedReason)
 	case t.DesiredStatus == spec.Stopped:
 		return fmt.Sprintf("It is being stopped on host %s.", host) + asSentence(t.StoppedReason)
 	case len(t.GPUs()) == 1:
-		return fmt.Sprintf("It has a place on host %s with 1 GPU.", host)
+		return fmt.Sprintf("It is placed on host %s with 1 GPU.", host)
 	case len(t.GPUs()) > 0:
-		return fmt.Sprintf("It has a place on host %s with %d GPUs.", host, len(t.GPUs()))
+		return fmt.Sprintf("It is placed on host %s with %d GPUs.", host, len(t.GPUs()))
 	}
-	return fmt.Sprintf("It has a place on host %s.", host)
+	return fmt.Sprintf("It is placed on host %s.", host)
 }

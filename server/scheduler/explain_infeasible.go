@@ -84,7 +84,7 @@ func waitsForHost(view *raftfsm.View, f spec.Failure) string {
 	case f.Reason == spec.ReasonMissing:
 		return "a host: the cluster has none"
 	case f.HostID == "":
-		return "another host: none could ever run it (" + f.Detail + ")"
+		return "another host: no host could ever run it (" + f.Detail + ")"
 	}
-	return fmt.Sprintf("another host: none could ever run it (%s is nearest: %s)", hostName(view, f.HostID), f.Detail)
+	return fmt.Sprintf("another host: no host could ever run it (the nearest is %s: %s)", hostName(view, f.HostID), f.Detail)
 }

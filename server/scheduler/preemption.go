@@ -56,7 +56,7 @@ func (w *queueController) victimsOf(planning planning, item *queue.Item, now tim
 		w.preemptor[item.ID()] = append(w.preemptor[item.ID()], task.ID)
 		w.placed.stopping(task.ID, now)
 		stops = append(stops, raftfsm.StopTask{ID: task.ID, Code: spec.StopPreempted, At: now,
-			Reason: fmt.Sprintf("It gave way to task %s of priority %d, and waits again as another task", item.ID(), item.Priority)})
+			Reason: fmt.Sprintf("Preempted by task %s of priority %d; its work is queued again as another task", item.ID(), item.Priority)})
 	}
 	return stops
 }

@@ -160,7 +160,7 @@ func (q *queueSnapshot) waitReason(t *spec.Task, item, head *queue.Item) string 
 	case item == nil:
 		return "the other tasks of its gang, which are not all in the queue"
 	case head == nil || head == item:
-		return "room on a host"
+		return "free capacity on a host"
 	}
 	return "its turn"
 }
