@@ -28,7 +28,7 @@ conformance: build packages ## the AWS CLI, boto3, the AWS SDK for Go and Terraf
 	go test -count=1 -timeout 15m -v ./packaging/conformance
 
 soak: build packages ## hours of faults on five hosts: leaders killed 200 times, links cut, disks hung and full; needs root
-	go test -count=1 -v -timeout 0 -parallel 1 -run 'TestFaults|TestDisks|TestRetries' ./packaging/e2e/many -reach \
+	go test -count=1 -v -timeout 0 -parallel 1 -run 'TestFaults|TestDisks|TestRetries' ./packaging/e2e/many -targets \
 		-kills 200 -clients 100 -rounds 20 -away 5m -hangs 20 -fills 20 -flickers 20 -history 100000 -retries 10000
 
 check: packages ## the guards of the house: format, vet, staticcheck, modules, races, imports

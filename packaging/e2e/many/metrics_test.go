@@ -23,7 +23,7 @@ var (
 	hangs          = flag.Int("hangs", 1, "how often the leader's disk hangs")
 	fills          = flag.Int("fills", 1, "how often disks fill up, first one, then two at a time")
 	flickers       = flag.Int("flickers", 1, "how often the store of a follower fails again and again")
-	enforceTargets = flag.Bool("reach", false, "fail when a figure misses its reach; the machine must have nothing else to do then")
+	enforceTargets = flag.Bool("targets", false, "fail when a metric misses its target; the machine must have nothing else to do then")
 )
 
 // metric is one line of the table that a run ends with.
@@ -46,7 +46,7 @@ func recordMetric(f metric) {
 	metrics = append(metrics, f)
 }
 
-// recordTimes writes down the median and the 99th percentile of what was measured, and the longest. A reach of 0 is none.
+// recordTimes writes down the median and the 99th percentile of what was measured, and the longest. A target of 0 is none.
 func recordTimes(t *testing.T, what string, times []time.Duration, p50, p99 time.Duration) {
 	t.Helper()
 	if len(times) == 0 {
@@ -55,17 +55,17 @@ func recordTimes(t *testing.T, what string, times []time.Duration, p50, p99 time
 	}
 	slices.Sort(times)
 	for _, part := range []struct {
-		name  string
-		value time.Duration
-		reach time.Duration
+		name   string
+		value  time.Duration
+		target time.Duration
 	}{{"p50", percentile(times, 50), p50}, {"p99", percentile(times, 99), p99}, {"longest", times[len(times)-1], 0}} {
 		f := metric{name: what + ", " + part.name, value: part.value.Round(time.Millisecond).String(), samples: len(times)}
-		if part.reach > 0 {
-			f.target, f.missed = part.reach.String(), part.value > part.reach
+		if part.target > 0 {
+			f.target, f.missed = part.target.String(), part.value > part.target
 		}
 		recordMetric(f)
 		if f.missed && *enforceTargets {
-			t.Errorf("%s: %s, reach %s", f.name, f.value, f.target)
+			t.Errorf("%s: %s, target %s", f.name, f.value, f.target)
 		}
 	}
 }
@@ -83,7 +83,7 @@ func printMetrics() {
 		return
 	}
 	table := tabwriter.NewWriter(os.Stdout, 0, 0, 3, ' ', 0)
-	fmt.Fprintln(table, "FIGURE\tVALUE\tREACH\tOF\t")
+	fmt.Fprintln(table, "METRIC\tVALUE\tTARGET\tSAMPLES\t")
 	for _, f := range metrics {
 		of, missed := "", ""
 		if f.samples > 0 {
