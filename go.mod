@@ -31,10 +31,10 @@ require (
 	github.com/opencontainers/go-digest v1.0.0
 	github.com/opencontainers/image-spec v1.1.1
 	github.com/opencontainers/runtime-spec v1.3.0
-	github.com/sirupsen/logrus v1.10.2
+	github.com/sirupsen/logrus v1.10.2 // the logger of nvcdi, in pinion-nvml only
 	github.com/tidwall/btree v1.8.2
 	github.com/urfave/cli/v2 v2.27.7
-	github.com/urfave/cli/v3 v3.11.0
+	github.com/urfave/cli/v3 v3.11.0 // what the hook commands of the NVIDIA toolkit are built on, in pinion-nvml only
 	go.etcd.io/bbolt v1.5.0
 	go.uber.org/goleak v1.3.0
 	golang.org/x/perf v0.0.0-20260908200009-22c9c6c9d4da

@@ -86,7 +86,7 @@ func TestWaitingInVainEndsTheTask(t *testing.T) {
 		happens         func(w *simHost, other string)
 	}{
 		"it ended badly":               {"SUCCESS", "ended with exit code 4", failing, func(w *simHost, other string) { w.machine.Exit(other, 4) }},
-		"nobody knows how it ended":    {"SUCCESS", "nobody knows", failing, func(w *simHost, other string) { w.machine.LoseExit(other) }},
+		"its exit code is unknown":     {"SUCCESS", "an unknown exit code", failing, func(w *simHost, other string) { w.machine.LoseExit(other) }},
 		"it ended before it was well":  {"HEALTHY", "ended before its health check passed", failing, func(w *simHost, other string) { w.machine.Exit(other, 0) }},
 		"it took longer than it may":   {"COMPLETE", "startTimeout of 90 seconds", startTimeout(failing, 90), func(w *simHost, _ string) { w.advance(90 * time.Second) }},
 		"it was not well soon enough":  {"HEALTHY", "startTimeout of 90 seconds", startTimeout(failing, 90), func(w *simHost, _ string) { w.advance(90 * time.Second) }},

@@ -147,7 +147,7 @@ func (s *Source) makeCDI(ctx context.Context) (*protocol.Spec, error) {
 func (s *Source) Processes(ctx context.Context, uuid string) ([]int, error) {
 	answer, err := s.callDevice(ctx, protocol.Request{Kind: protocol.Processes, UUID: uuid})
 	if err != nil {
-		return nil, fmt.Errorf("looking who uses GPU %s: %w", uuid, err)
+		return nil, fmt.Errorf("list the processes on GPU %s: %w", uuid, err)
 	}
 	return answer.Processes, nil
 }

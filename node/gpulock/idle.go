@@ -39,7 +39,7 @@ func (l *Locks) busyReason(ctx context.Context, uuids []string) string {
 	for _, uuid := range uuids {
 		pids, err := l.source.Processes(ctx, uuid)
 		if err != nil && !l.deviceGone(ctx, uuid) {
-			return fmt.Sprintf("who uses GPU %s cannot be told: %v", uuid, err)
+			return fmt.Sprintf("the processes on GPU %s cannot be listed: %v", uuid, err)
 		}
 		if len(pids) > 0 {
 			return fmt.Sprintf("GPU %s is still open in processes %v", uuid, pids)

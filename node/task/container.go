@@ -70,7 +70,7 @@ func (c *Container) start(ctx context.Context, s *Start) error {
 	defer cancel()
 	err := c.runner.config.Containers.Start(call, s.Spec)
 	if errors.Is(err, runtime.ErrExists) {
-		c.runner.log.Warn("container was there already, it is taken up", "container", c.Def.Name)
+		c.runner.log.Warn("the container exists already, going on with it", "container", c.Def.Name)
 		err = nil
 	}
 	if err != nil {

@@ -107,7 +107,7 @@ func (c *Container) conditionError(condition string) error {
 	}
 	code := c.report().ExitCode
 	if code == nil {
-		return fmt.Errorf("ended with an exit code that nobody knows")
+		return fmt.Errorf("ended with an unknown exit code")
 	}
 	if *code != 0 {
 		return fmt.Errorf("ended with exit code %d", *code)

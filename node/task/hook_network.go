@@ -48,7 +48,7 @@ func (h *networkHook) Reattach(ctx context.Context, c *Container) {
 	}
 	attachment, err := h.runner.config.Network.Attach(ctx, c.ID, c.Def.PortMappings)
 	if err != nil {
-		h.runner.log.Warn("published ports of a running container cannot be told", "container", c.Def.Name, "err", err)
+		h.runner.log.Warn("published ports of a running container are unknown", "container", c.Def.Name, "err", err)
 		return
 	}
 	c.updateReport(func(report *spec.ContainerReport) { report.Bindings = attachment.Bindings })

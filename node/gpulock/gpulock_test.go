@@ -1,0 +1,99 @@
+package gpulock_test
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"slices"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"pinion/gpu"
+	"pinion/node/gpulock"
+)
+
+// source has devices with processes on them.
+type source struct {
+	gpu.Source
+	processes map[string][]int
+	gone      map[string]bool
+}
+
+func (s *source) Processes(_ context.Context, uuid string) ([]int, error) {
+	if s.gone[uuid] {
+		return nil, errors.New("no such device")
+	}
+	return s.processes[uuid], nil
+}
+
+func (s *source) Inventory(context.Context) (gpu.Inventory, error) {
+	var inventory gpu.Inventory
+	for _, uuid := range []string{"GPU-a", "GPU-b"} {
+		if !s.gone[uuid] {
+			inventory.Devices = append(inventory.Devices, gpu.Device{UUID: uuid})
+		}
+	}
+	return inventory, nil
+}
+
+func newLocks() (*gpulock.Locks, *source) {
+	s := &source{processes: map[string][]int{}, gone: map[string]bool{}}
+	return gpulock.New(s, slog.New(slog.DiscardHandler)), s
+}
+
+func TestGPUsAreTakenTogetherOrNotAtAll(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		locks, _ := newLocks()
+		locks.Claim("t1", []string{"GPU-b"})
+		var unchecked []string
+		done := make(chan error, 1)
+		go func() {
+			var err error
+			unchecked, err = locks.Acquire(t.Context(), "t2", []string{"GPU-a", "GPU-b"})
+			done <- err
+		}()
+		synctest.Wait()
+		if held := locks.HeldBy("t2"); len(held) > 0 {
+			t.Errorf("while it waits the task holds %v", held)
+		}
+		locks.Release("t1")
+		if err := <-done; err != nil {
+			t.Fatal(err)
+		}
+		if held := locks.HeldBy("t2"); !slices.Equal(held, []string{"GPU-a", "GPU-b"}) {
+			t.Errorf("the task holds %v", held)
+		}
+		if !slices.Equal(unchecked, []string{"GPU-a"}) { // GPU-b was found idle before its release
+			t.Errorf("to be checked are %v, want GPU-a", unchecked)
+		}
+	})
+}
+
+func TestAcquireEndsWithItsContext(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		locks, _ := newLocks()
+		locks.Claim("t1", []string{"GPU-a"})
+		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+		defer cancel()
+		if _, err := locks.Acquire(ctx, "t2", []string{"GPU-a"}); !errors.Is(err, context.DeadlineExceeded) {
+			t.Errorf("Acquire returned %v", err)
+		}
+	})
+}
+
+func TestWaitIdleWaitsForProcessesAndNotForLostDevices(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		locks, s := newLocks()
+		s.processes["GPU-a"] = []int{7}
+		s.gone["GPU-b"] = true
+		time.AfterFunc(3*time.Second, func() { delete(s.processes, "GPU-a") })
+		begin, reasons := time.Now(), 0
+		if err := locks.WaitIdle(t.Context(), []string{"GPU-a", "GPU-b"}, func(string) { reasons++ }); err != nil {
+			t.Fatal(err)
+		}
+		if took := time.Since(begin); took < 3*time.Second || took > 5*time.Second || reasons != 1 {
+			t.Errorf("it took %v with %d reasons, want 3 to 5 s with one", took, reasons)
+		}
+	})
+}
