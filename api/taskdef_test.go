@@ -24,10 +24,6 @@ func two(first, second string) string {
 	return `{"family":"f","memory":"64","containerDefinitions":[{"name":"a","image":"i","essential":false,` + first + `},{"name":"b","image":"i",` + second + `}]}`
 }
 
-func gpuRequirement(fields string) string {
-	return container(`"resourceRequirements":[{"type":"GPU",` + fields + `}]`)
-}
-
 const (
 	clientError        = "ClientException"
 	serializationError = "SerializationException"
