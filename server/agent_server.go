@@ -4,6 +4,8 @@ import (
 	"context"
 	"time"
 
+	"github.com/hashicorp/raft"
+
 	"pinion/raftfsm"
 	"pinion/raftfsm/spec"
 )
@@ -44,11 +46,11 @@ func (c core) Begin(ctx context.Context) (_ context.Context, done func(), err er
 	}, nil
 }
 
-// PoolInfo is what this server tells hosts of the pool; nil in the first moment.
-func (c core) PoolInfo() *spec.PoolInfo { return c.s.poolInfo.Load() }
+// CheckLeader fails when this server may not answer as the leader.
+func (c core) CheckLeader(ctx context.Context) error { return c.s.CheckLeader(ctx) }
 
-// PoolInfoChanged is closed at the next change of PoolInfo.
-func (c core) PoolInfoChanged() <-chan struct{} { return c.s.poolInfoChanged.Wait() }
+// Raft is the Raft node.
+func (c core) Raft() *raft.Raft { return c.s.raft }
 
 // Join, Assignments, Report and Heartbeat are those of the server's dispatch.Backend.
 

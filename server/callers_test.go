@@ -24,6 +24,7 @@ import (
 	"pinion/server/admission"
 	"pinion/server/dispatch"
 	"pinion/server/liveness"
+	"pinion/server/membership"
 	"pinion/server/peer"
 	"pinion/server/pki"
 )
@@ -141,12 +142,12 @@ func (r *rightsTest) secrets() map[string]any {
 	victim := r.b.agent.host
 	return map[string]any{
 		dispatch.PathSession:     map[string]any{"seq": 1, "hello": dispatch.Registration{Host: victim}},
-		pathStats:                struct{}{},
+		membership.PathStats:     struct{}{},
 		admission.PathKeyring:    struct{}{},
 		dispatch.PathRegister:    dispatch.Registration{Host: victim},
 		dispatch.PathReports:     []map[string]any{{"host": victim.ID, "reports": []spec.TaskReport{{TaskID: "task", Status: spec.Stopped}}}},
 		liveness.PathHeartbeats:  liveness.Batch{Hosts: []string{victim.ID}},
-		pathRole:                 struct{}{},
+		membership.PathRole:      struct{}{},
 		pathRenew:                []byte("request"),
 		pathAdmit:                admission.JoinRequest{HostID: victim.ID, TokenID: "token", Secret: "secret"},
 		pathBootstrapKey:         struct{}{},

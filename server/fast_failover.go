@@ -130,7 +130,7 @@ func (s *Server) awaitSlot(lost leaderEpoch, rank int) bool {
 // voterRank is this server's place among the voters but for the leader, -1 when it has no vote.
 func (s *Server) voterRank(leader raft.ServerID) int {
 	var voters []raft.ServerID
-	for id, server := range s.raftServers() {
+	for id, server := range s.servers.Configured() {
 		if server.Suffrage == raft.Voter && id != leader {
 			voters = append(voters, id)
 		}

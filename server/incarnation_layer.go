@@ -58,7 +58,7 @@ func (l *incarnationLayer) exchange(c net.Conn) error {
 		return err
 	}
 	var mine, theirs [8]byte
-	binary.BigEndian.PutUint64(mine[:], uint64(l.member.poolCache.incarnation()))
+	binary.BigEndian.PutUint64(mine[:], uint64(l.member.poolCache.Incarnation()))
 	if _, err := c.Write(mine[:]); err != nil {
 		return err
 	}

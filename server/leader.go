@@ -72,7 +72,7 @@ func (s *Server) runLeader(ctx context.Context) {
 	loops.Go(func() { lifecycle.Loop(ctx) })
 	loops.Go(func() { s.liveness.GiveUpSilentHosts(ctx, s) })
 	if s.cfg.peers != nil {
-		loops.Go(func() { s.reconcileServersLoop(t) })
+		loops.Go(func() { s.servers.Reconcile(ctx) })
 	}
 	loops.Wait()
 }

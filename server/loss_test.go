@@ -188,7 +188,7 @@ func TestAPoolGoesOnFromOneSurvivor(t *testing.T) {
 	if p.view().Task(task.ID).LastStatus != spec.Running {
 		t.Error("the task is forgotten")
 	}
-	eventually(t, "the agent follows", func() bool { return agent.member.poolCache.incarnation() == 2 && agent.agent.runs(task.ID) })
+	eventually(t, "the agent follows", func() bool { return agent.member.poolCache.Incarnation() == 2 && agent.agent.runs(task.ID) })
 	for _, h := range others { // with their old logs
 		if err := h.start(); err != nil {
 			t.Fatal(err)
@@ -196,7 +196,7 @@ func TestAPoolGoesOnFromOneSurvivor(t *testing.T) {
 	}
 	eventually(t, "what was left of the old pool has joined the new one", func() bool {
 		for _, h := range others {
-			if h.member.poolCache.incarnation() != 2 {
+			if h.member.poolCache.Incarnation() != 2 {
 				return false
 			}
 		}
@@ -244,7 +244,7 @@ func TestASnapshotBeginsThePoolAnewOnAnotherMachine(t *testing.T) {
 	}
 	eventually(t, "the other host follows with what it runs", func() bool {
 		known := p.view().Task(task.ID)
-		return second.member.poolCache.incarnation() == 2 && known != nil && known.LastStatus == spec.Running && third.member.Connected(second.cfg.HostID)
+		return second.member.poolCache.Incarnation() == 2 && known != nil && known.LastStatus == spec.Running && third.member.Connected(second.cfg.HostID)
 	})
 	again := p.run(second)
 	eventually(t, "it takes work", func() bool { return second.agent.runs(again.ID) && second.agent.runs(task.ID) })

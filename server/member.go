@@ -16,6 +16,7 @@ import (
 	"pinion/raftfsm/spec"
 	"pinion/server/admission"
 	"pinion/server/dispatch"
+	"pinion/server/membership"
 	"pinion/server/peer"
 	"pinion/server/pki"
 	"pinion/server/rpc"
@@ -59,7 +60,7 @@ func (c MemberConfig) now() func() time.Time {
 type Member struct {
 	cfg        MemberConfig
 	log        *slog.Logger
-	poolCache  *poolCache
+	poolCache  *membership.PoolCache
 	client     *http.Client
 	peers      *rpc.Client
 	leader     *rpc.LeaderTracker
@@ -101,7 +102,7 @@ func OpenMember(ctx context.Context, cfg MemberConfig) (*Member, error) {
 
 func newMember(cfg MemberConfig) (*Member, error) {
 	cfg.Now = cfg.now()
-	b, err := openPoolCache(filepath.Join(cfg.Dir, "servers.json"))
+	b, err := membership.OpenPoolCache(filepath.Join(cfg.Dir, "servers.json"))
 	if err != nil {
 		return nil, err
 	}
@@ -124,14 +125,14 @@ func (m *Member) resume(ctx context.Context) error {
 	_, err := os.Stat(filepath.Join(m.raftDir(), "server.json"))
 	hasRaft := err == nil
 	switch {
-	case m.cfg.Join != "" && !hasRaft && (!m.poolCache.belongsToPool() || !m.cfg.Identity.Ready()):
+	case m.cfg.Join != "" && !hasRaft && (!m.poolCache.BelongsToPool() || !m.cfg.Identity.Ready()):
 		return m.join(ctx)
-	case m.poolCache.belongsToPool() && !hasRaft:
+	case m.poolCache.BelongsToPool() && !hasRaft:
 		if !m.cfg.Identity.Ready() {
 			return pki.ErrNoCertificate
 		}
 		return nil
-	case m.poolCache.belongsToPool():
+	case m.poolCache.BelongsToPool():
 		return m.startServer(ctx, true)
 	}
 	if _, held := m.cfg.Identity.CA(); !held {
@@ -169,7 +170,7 @@ func (m *Member) closeServer() error {
 	if own == nil {
 		return nil
 	}
-	own.transferOnShutdown()
+	own.servers.TransferOnShutdown()
 	return own.Close()
 }
 
@@ -198,21 +199,21 @@ func (m *Member) addressOf(hostID string) string {
 }
 
 // PoolID is the pool that this host belongs to.
-func (m *Member) PoolID() string { return m.poolCache.poolInfo().Pool }
+func (m *Member) PoolID() string { return m.poolCache.PoolInfo().Pool }
 
 // isMemberHost says which hosts are still of the pool.
 func (m *Member) isMemberHost(hostID string) bool {
 	if own := m.localServer(); own != nil && own.state.View().Removed(hostID) {
 		return false
 	}
-	return !m.poolCache.isRemoved(hostID)
+	return !m.poolCache.IsRemoved(hostID)
 }
 
 // updatePoolInfo takes in an outlook, of this host's own server or of another's. When the pool was recovered since, what this host
 // has seen of the old one does not count any more, and a server of the old one ends.
 func (m *Member) updatePoolInfo(o spec.PoolInfo, own *Server) {
-	removed := m.poolCache.poolInfo().Removed
-	accepted, newer, err := m.poolCache.update(o)
+	removed := m.poolCache.PoolInfo().Removed
+	accepted, newer, err := m.poolCache.Update(o)
 	if err != nil {
 		m.log.Warn("cannot write down where the pool's servers are", "error", err)
 	}
@@ -236,7 +237,7 @@ func (m *Member) updatePoolInfo(o spec.PoolInfo, own *Server) {
 // checkIncarnation compares incarnations with another host of the pool. A host that knows of a newer one is right: a server here is of
 // before the recovery then.
 func (m *Member) checkIncarnation(incarnation int) error {
-	mine := m.poolCache.incarnation()
+	mine := m.poolCache.Incarnation()
 	if incarnation <= mine {
 		return nil
 	}

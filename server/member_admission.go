@@ -26,7 +26,7 @@ func (m *Member) saveMembership(r admission.JoinReply) error {
 	if err := m.cfg.Identity.Install(r.Certificate, r.CA); err != nil {
 		return err
 	}
-	accepted, _, err := m.poolCache.update(r.PoolInfo)
+	accepted, _, err := m.poolCache.Update(r.PoolInfo)
 	if err == nil && !accepted {
 		err = fmt.Errorf("this host belongs to pool %s, not to %s: `pinion down --purge` makes it free for another pool", m.PoolID(), r.PoolInfo.Pool)
 	}
@@ -141,7 +141,7 @@ func (m *Member) handleKeyring(context.Context, string, struct{}) ([][]byte, err
 // otherServers are the addresses of the servers in Raft's configuration, but for this one.
 func (s *Server) otherServers() []string {
 	var addresses []string
-	for id, server := range s.raftServers() {
+	for id, server := range s.servers.Configured() {
 		if id != raft.ServerID(s.cfg.HostID) {
 			addresses = append(addresses, string(server.Address))
 		}

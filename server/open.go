@@ -10,9 +10,11 @@ import (
 	"github.com/hashicorp/raft"
 
 	"pinion/raftfsm"
+	"pinion/raftfsm/spec"
 	"pinion/server/admission"
 	"pinion/server/dispatch"
 	"pinion/server/liveness"
+	"pinion/server/membership"
 	"pinion/server/rpc"
 	"pinion/server/scheduler"
 	"pinion/server/seal"
@@ -82,9 +84,11 @@ func newServer(cfg Config, log *store.Store, keyring *seal.Keyring) *Server {
 	s.life, s.end = context.WithCancelCause(s.answering)
 	s.leader = rpc.NewLeaderTracker(s.Leader)
 	s.liveness = liveness.New(core{s}, s.log, s.leader, cfg.peers, cfg.LostAfter)
-	s.agents = dispatch.NewBackend(core{s}, s.liveness, core{s}, cfg.peers)
+	s.servers = membership.NewServers(core{s}, s.liveness, cfg.peers, cfg.HostID, s.log, raftLogger(s.log))
+	s.publisher = membership.NewPublisher(cfg.PoolID, s.servers, s.leader)
+	s.agents = dispatch.NewBackend(core{s}, s.liveness, s.publisher, cfg.peers)
 	s.leaderChecks = rpc.Batcher[struct{}, error]{Handle: s.verifyLeader, MaxBatch: 4096}
-	s.authority = &admission.Authority{Server: s, PoolInfo: s.buildPoolInfo, Log: s.log}
+	s.authority = &admission.Authority{Server: s, PoolInfo: func() spec.PoolInfo { return s.publisher.Build() }, Log: s.log}
 	s.accessKeys = &admission.AccessKeys{Server: s, Keyring: keyring}
 	if cfg.peers != nil {
 		s.accessKeys.Fetch = &admission.KeyringFetcher{Client: cfg.peers, Others: s.otherServers, Log: s.log}
@@ -122,7 +126,7 @@ func (s *Server) startRaft() error {
 	s.loops.Go(s.watchLeader)
 	s.loops.Go(s.fastFailoverLoop)
 	s.loops.Go(func() { s.liveness.Forward(s.life) })
-	s.loops.Go(s.watchPoolInfo)
+	s.loops.Go(func() { s.publisher.Run(s.life) })
 	s.loops.Go(s.watchDisk)
 	s.loops.Go(s.watchHeap)
 	return nil

@@ -61,7 +61,7 @@ func TestAHostIsNotTakenForAnotherThatHadItsAddress(t *testing.T) {
 	p.join(2)
 	p.waitForVoters(3)
 	gone := p.followers()[0]
-	if _, err := p.leader().member.localServer().fetchRaftStats(t.Context(), gone.cfg.HostID); err != nil {
+	if _, err := p.leader().member.localServer().servers.FetchStats(t.Context(), gone.cfg.HostID); err != nil {
 		t.Fatal(err)
 	}
 	gone.close()
@@ -71,7 +71,7 @@ func TestAHostIsNotTakenForAnotherThatHadItsAddress(t *testing.T) {
 	if err := other.start(); err != nil {
 		t.Fatal(err)
 	}
-	if stats, err := p.leader().member.localServer().fetchRaftStats(t.Context(), gone.cfg.HostID); err == nil {
+	if stats, err := p.leader().member.localServer().servers.FetchStats(t.Context(), gone.cfg.HostID); err == nil {
 		t.Errorf("host %s answers for host %s: %+v", other.cfg.HostID, gone.cfg.HostID, stats)
 	}
 }

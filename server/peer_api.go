@@ -11,16 +11,14 @@ import (
 	"pinion/server/admission"
 	"pinion/server/dispatch"
 	"pinion/server/liveness"
+	"pinion/server/membership"
 	"pinion/server/peer"
 	"pinion/server/rpc"
 )
 
 // What hosts ask each other, by path. Calls under leaderPaths are answered by the leader alone.
 const (
-	pathStats = "/peer/stats"
-
 	pathLeader       = "/peer/leader/"
-	pathRole         = pathLeader + "role"
 	pathRenew        = pathLeader + "renew"
 	pathAdmit        = pathLeader + "admit"
 	pathBootstrapKey = pathLeader + "key"
@@ -60,12 +58,12 @@ func (m *Member) peerHandler() http.Handler {
 func (m *Member) routes() map[string]rpc.HandlerFunc {
 	return map[string]rpc.HandlerFunc{
 		dispatch.PathSession:    m.dispatcher.ServeSession,
-		pathStats:               rpc.JSON(m.handleStats),
+		membership.PathStats:    rpc.JSON(m.handleStats),
 		admission.PathKeyring:   m.requireServer(rpc.JSON(m.handleKeyring)),
 		dispatch.PathRegister:   m.requireServer(rpc.JSON(m.handleRegister)),
 		dispatch.PathReports:    m.requireServer(dispatch.ReportsHandler(m.leadingBackend)),
 		liveness.PathHeartbeats: m.requireServer(rpc.JSON(m.handleHeartbeats)),
-		pathRole:                rpc.JSON(m.handleRole),
+		membership.PathRole:     rpc.JSON(m.handleRole),
 		pathRenew:               rpc.JSON(m.handleRenew),
 		pathAdmit:               rpc.JSON(m.handleAdmit),
 		pathBootstrapKey:        rpc.JSON(m.handleBootstrapKey),
@@ -100,7 +98,7 @@ func (m *Member) serveAPI(w http.ResponseWriter, r *http.Request) {
 // requireServer refuses calls of hosts that are no servers.
 func (m *Member) requireServer(handle rpc.HandlerFunc) rpc.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request, from string) {
-		if own := m.localServer(); own != nil && !own.isServer(from) {
+		if own := m.localServer(); own != nil && !own.servers.IsServer(from) {
 			writeError(w, r, from, fmt.Errorf("host %s is no server of the pool", from))
 			return
 		}
@@ -118,11 +116,11 @@ func (m *Member) leadingServer() (*Server, *leaderTerm, error) {
 	return own, t, err
 }
 
-func (m *Member) handleStats(context.Context, string, struct{}) (raftStats, error) {
+func (m *Member) handleStats(context.Context, string, struct{}) (membership.RaftStats, error) {
 	if own := m.localServer(); own != nil {
-		return own.localRaftStats(), nil
+		return own.servers.Stats(), nil
 	}
-	return raftStats{}, nil
+	return membership.RaftStats{}, nil
 }
 
 func (m *Member) handleRegister(ctx context.Context, _ string, r dispatch.Registration) (dispatch.RegistrationReply, error) {
@@ -149,12 +147,12 @@ func (m *Member) handleHeartbeats(_ context.Context, _ string, b liveness.Batch)
 	return own.liveness.Receive(b), nil
 }
 
-func (m *Member) handleRole(ctx context.Context, from string, _ struct{}) (roleReply, error) {
+func (m *Member) handleRole(ctx context.Context, from string, _ struct{}) (membership.RoleReply, error) {
 	own, _, err := m.leadingServer()
 	if err != nil {
-		return roleReply{}, err
+		return membership.RoleReply{}, err
 	}
-	return own.confirmedRole(ctx, from)
+	return own.servers.ConfirmRole(ctx, from)
 }
 
 // callLeader has the leader answer: local when this host leads, at path of another host otherwise. It must be harmless to
@@ -202,7 +200,7 @@ func (m *Member) knownLeader() (address string, self bool) {
 			return address, self
 		}
 	}
-	if address = m.poolCache.poolInfo().Leader; address == m.cfg.Address {
+	if address = m.poolCache.PoolInfo().Leader; address == m.cfg.Address {
 		return "", false // what was known before this server lost its leader
 	}
 	return address, false
@@ -210,15 +208,19 @@ func (m *Member) knownLeader() (address string, self bool) {
 
 // Forwarder reaches the API of other hosts (see HandleAPI) at https://host:port/api/... A request to the leader that has
 // no answer yet when another host leads is given up: the one that was asked may be cut off.
-func (m *Member) Forwarder() http.RoundTripper { return forwarder{m} }
+func (m *Member) Forwarder() http.RoundTripper { return &forwarder{m.leader, m.client.Transport} }
 
-type forwarder struct{ *Member }
+// forwarder sends requests to other hosts, and gives one up whose leader was replaced.
+type forwarder struct {
+	leader    *rpc.LeaderTracker
+	transport http.RoundTripper
+}
 
 // RoundTrip sends the request as it is.
-func (f forwarder) RoundTrip(r *http.Request) (*http.Response, error) {
+func (f *forwarder) RoundTrip(r *http.Request) (*http.Response, error) {
 	ctx, release := f.leader.While(r.Context(), r.URL.Host)
 	defer release()
-	answer, err := f.client.Transport.RoundTrip(r.WithContext(ctx))
+	answer, err := f.transport.RoundTrip(r.WithContext(ctx))
 	if err != nil && errors.Is(context.Cause(ctx), rpc.ErrLeaderChanged) {
 		err = rpc.ErrLeaderChanged
 	}

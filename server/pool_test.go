@@ -14,6 +14,7 @@ import (
 	"pinion/raftfsm"
 	"pinion/raftfsm/spec"
 	"pinion/server/id"
+	"pinion/server/membership"
 	"pinion/server/peer"
 	"pinion/server/pki"
 )
@@ -177,7 +178,7 @@ func (p *pool) voters() int {
 		return 0
 	}
 	for _, role := range roles {
-		if role == RoleLeader || role == RoleServer {
+		if role == string(membership.RoleLeader) || role == string(membership.RoleServer) {
 			voters++
 		}
 	}

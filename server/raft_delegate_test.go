@@ -8,6 +8,7 @@ import (
 	"github.com/hashicorp/raft"
 
 	"pinion/raftfsm/spec"
+	"pinion/server/membership"
 )
 
 func TestARemovedServerDoesNotComeBackByWhatAutopilotSawEarlier(t *testing.T) {
@@ -22,11 +23,11 @@ func TestARemovedServerDoesNotComeBackByWhatAutopilotSawEarlier(t *testing.T) {
 	}
 	gone.close()
 	own := leader.localServer()
-	late := guardedRaft{own.raft, own}.AddVoter(raft.ServerID(gone.cfg.HostID), raft.ServerAddress(gone.where), 0, 0)
+	late := membership.GuardedRaft{Raft: own.raft, Servers: own.servers}.AddVoter(raft.ServerID(gone.cfg.HostID), raft.ServerAddress(gone.where), 0, 0)
 	if err := late.Error(); err == nil || !strings.Contains(err.Error(), "is no server any more") || late.Index() != 0 {
 		t.Errorf("got %v", err)
 	}
-	if _, is := own.raftServers()[raft.ServerID(gone.cfg.HostID)]; is {
+	if _, is := own.servers.Configured()[raft.ServerID(gone.cfg.HostID)]; is {
 		t.Error("it has a vote again")
 	}
 }

@@ -13,6 +13,7 @@ import (
 
 	"pinion/raftfsm"
 	"pinion/raftfsm/spec"
+	"pinion/server/membership"
 	"pinion/server/pki"
 )
 
@@ -116,17 +117,17 @@ func bootstrapIncarnation(ctx context.Context, cfg MemberConfig, pool string) (i
 	if err != nil {
 		return 0, err
 	}
-	seen := own.buildPoolInfo()
+	seen := own.publisher.Build()
 	if err := own.Close(); err != nil {
 		return 0, err
 	}
-	b, err := openPoolCache(filepath.Join(cfg.Dir, "servers.json"))
+	b, err := membership.OpenPoolCache(filepath.Join(cfg.Dir, "servers.json"))
 	if err != nil {
 		return 0, err
 	}
-	believed, _, err := b.update(seen)
+	believed, _, err := b.Update(seen)
 	if err == nil && !believed {
-		err = fmt.Errorf("this host has seen incarnation %d of pool %s, what was recovered is %d of %s", b.incarnation(), b.poolInfo().Pool, seen.Incarnation, seen.Pool)
+		err = fmt.Errorf("this host has seen incarnation %d of pool %s, what was recovered is %d of %s", b.Incarnation(), b.PoolInfo().Pool, seen.Incarnation, seen.Pool)
 	}
 	return seen.Incarnation, err
 }

@@ -23,6 +23,7 @@ import (
 	"pinion/server/dispatch"
 	"pinion/server/id"
 	"pinion/server/liveness"
+	"pinion/server/membership"
 	"pinion/server/peer"
 	"pinion/server/pki"
 	"pinion/server/rpc"
@@ -132,7 +133,7 @@ func TestAnAgentSpeaksForItselfAlone(t *testing.T) {
 		pathRenew:               "request",
 		pathAdmit:               "PEM",
 	}
-	allowed := []string{pathStats, pathRole, pathBootstrapKey, pathAPI + "v1/ListTasks"}
+	allowed := []string{membership.PathStats, membership.PathRole, pathBootstrapKey, pathAPI + "v1/ListTasks"}
 	for path, in := range r.secrets() {
 		status, text := agent.post(t, peer.Peer, path, in)
 		switch why, is := refused[path]; {
@@ -188,7 +189,7 @@ func TestRaftIsForServersOnly(t *testing.T) {
 	if said := strings.Count(r.log.String(), "wants to speak Raft"); said != 1 {
 		t.Errorf("three tries were reported %d times", said)
 	}
-	if status, _ := agent.post(t, peer.Peer, pathStats, struct{}{}); status != http.StatusOK {
+	if status, _ := agent.post(t, peer.Peer, membership.PathStats, struct{}{}); status != http.StatusOK {
 		t.Errorf("as an agent it is answered %d", status)
 	}
 
@@ -198,7 +199,7 @@ func TestRaftIsForServersOnly(t *testing.T) {
 		t.Errorf("a host that is to become a server: %v", err)
 	}
 	apply(t, server, raftfsm.SetServerRole{ID: r.a.cfg.HostID})
-	eventually(t, "it is an agent again", func() bool { return !server.isServer(r.a.cfg.HostID) && r.a.member.localServer() == nil })
+	eventually(t, "it is an agent again", func() bool { return !server.servers.IsServer(r.a.cfg.HostID) && r.a.member.localServer() == nil })
 	if _, err := readRaftGreeting(t, agent); err == nil {
 		t.Error("a host that is no server any more is heard")
 	}
@@ -218,7 +219,7 @@ func TestAServerThatMissedTheOthersChangeHearsThem(t *testing.T) {
 	apply(t, p.leader().member.localServer(), raftfsm.SetServerRole{ID: other.cfg.HostID})
 	eventually(t, "the newcomer votes, and the other is no server", func() bool {
 		roles, err := p.leader().member.Roles(t.Context())
-		return err == nil && roles[newcomer.cfg.HostID] == RoleServer && other.member.localServer() == nil
+		return err == nil && roles[newcomer.cfg.HostID] == string(membership.RoleServer) && other.member.localServer() == nil
 	})
 	eventually(t, "the newcomer leads", func() bool {
 		if leader := p.leader(); leader != newcomer {

@@ -8,9 +8,8 @@ import (
 	"path/filepath"
 	"time"
 
-	"github.com/hashicorp/raft"
-
 	"pinion/raftfsm/spec"
+	"pinion/server/membership"
 	"pinion/server/peer"
 )
 
@@ -28,7 +27,7 @@ func (m *Member) followRole() {
 		m.reconcileRole()
 		var looked <-chan struct{}
 		if own := m.localServer(); own != nil {
-			looked = own.poolInfoChanged.Wait()
+			looked = own.publisher.PoolInfoChanged()
 		}
 		select {
 		case <-tick.C:
@@ -48,7 +47,7 @@ func (m *Member) reconcileRole() {
 		}
 		return
 	}
-	if seen := own.poolInfo.Load(); seen != nil {
+	if seen := own.publisher.PoolInfo(); seen != nil {
 		m.updatePoolInfo(*seen, own)
 	}
 	if a := own.state.View().CA(); a != nil {
@@ -80,19 +79,13 @@ func (m *Member) failIfRemoved(err error) error {
 	return err
 }
 
-// roleReply is what the leader says of a host.
-type roleReply struct {
-	Server      bool
-	Incarnation int `json:",omitempty"` // of the pool
-}
-
 // confirmRole asks every other server that this host knows of; the one that leads answers.
 func (m *Member) confirmRole(own *Server) {
 	ctx, cancel := context.WithTimeout(m.ctx, 2*roleInterval)
 	defer cancel()
-	for _, address := range m.poolCache.peers(m.cfg.Address) {
-		var answer roleReply
-		err := m.peers.Call(ctx, address, pathRole, struct{}{}, &answer)
+	for _, address := range m.poolCache.Peers(m.cfg.Address) {
+		var answer membership.RoleReply
+		err := m.peers.Call(ctx, address, membership.PathRole, struct{}{}, &answer)
 		if m.failIfRemoved(err) != nil || m.checkIncarnation(answer.Incarnation) != nil {
 			continue
 		}
@@ -102,24 +95,6 @@ func (m *Member) confirmRole(own *Server) {
 		}
 		return
 	}
-}
-
-// confirmedRole is the leader's word on a host: whether it is wanted as a server, or still in Raft's configuration.
-func (s *Server) confirmedRole(ctx context.Context, hostID string) (roleReply, error) {
-	if _, err := s.requireLeader(); err != nil {
-		return roleReply{}, err
-	}
-	configured := s.raftServers()
-	if err := s.barrier(ctx); err != nil { // what was read of the configuration is committed then
-		return roleReply{}, err
-	}
-	view := s.state.View()
-	if view.Removed(hostID) {
-		return roleReply{}, fmt.Errorf("host %s: %w", hostID, spec.ErrRemoved)
-	}
-	host := view.Host(hostID)
-	_, votes := configured[raft.ServerID(hostID)]
-	return roleReply{votes || host != nil && host.Server, view.Settings().Incarnation}, nil
 }
 
 func (m *Member) becomeServer() {
@@ -159,7 +134,7 @@ func (m *Member) startServer(ctx context.Context, joins bool) error {
 	m.leader.Refresh()
 	m.loops.Go(func() { m.watchFatal(own) })
 	if !joins {
-		m.updatePoolInfo(own.buildPoolInfo(), own)
+		m.updatePoolInfo(own.publisher.Build(), own)
 	}
 	return nil
 }
@@ -176,7 +151,7 @@ func (m *Member) watchFatal(own *Server) {
 
 // setServerAside ends a server of before a recovery of the pool. Its data is put aside, not wiped: a person may want to look.
 func (m *Member) setServerAside(own *Server) {
-	m.stopServer(own, fmt.Sprintf("%s.before-%d", m.raftDir(), m.poolCache.incarnation()))
+	m.stopServer(own, fmt.Sprintf("%s.before-%d", m.raftDir(), m.poolCache.Incarnation()))
 }
 
 // stopServer makes this host an agent. The log goes to keep, and away when that is empty.
@@ -193,7 +168,13 @@ func (m *Member) stopServer(own *Server, keep string) {
 	if keep == "" {
 		to = m.trashDir()
 	}
-	err := errors.Join(own.Close(), os.RemoveAll(to), os.Rename(m.raftDir(), to))
+	err := own.Close() // the log is moved only when nothing writes to it any more
+	if err == nil {
+		err = os.RemoveAll(to)
+	}
+	if err == nil {
+		err = os.Rename(m.raftDir(), to)
+	}
 	if err == nil && keep == "" {
 		err = errors.Join(os.RemoveAll(to), own.accessKeys.Keyring.Drop())
 	}

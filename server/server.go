@@ -20,6 +20,7 @@ import (
 	"pinion/server/admission"
 	"pinion/server/dispatch"
 	"pinion/server/liveness"
+	"pinion/server/membership"
 	"pinion/server/rpc"
 	"pinion/server/scheduler"
 	"pinion/server/store"
@@ -91,14 +92,14 @@ type Server struct {
 	stallDetector stallDetector
 	scheduler     *scheduler.Scheduler
 
-	agents          *dispatch.Backend
-	leader          *rpc.LeaderTracker
-	liveness        *liveness.Monitor
-	poolInfo        atomic.Pointer[spec.PoolInfo] // what this server tells hosts of the pool; nil for the first moment
-	poolInfoChanged rpc.Broadcast                 // another outlook
-	authority       *admission.Authority
-	accessKeys      *admission.AccessKeys
-	diskLow         atomic.Bool // the last look found too little disk
+	agents     *dispatch.Backend
+	leader     *rpc.LeaderTracker
+	liveness   *liveness.Monitor
+	servers    *membership.Servers
+	publisher  *membership.Publisher
+	authority  *admission.Authority
+	accessKeys *admission.AccessKeys
+	diskLow    atomic.Bool // the last look found too little disk
 
 	drain     drain // calls that Close waits for
 	loops     sync.WaitGroup

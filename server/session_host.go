@@ -20,7 +20,7 @@ func (h sessionHost) Backend() *dispatch.Backend {
 }
 
 // PoolInfo is what this host knows of its pool.
-func (h sessionHost) PoolInfo() spec.PoolInfo { return h.m.poolCache.poolInfo() }
+func (h sessionHost) PoolInfo() spec.PoolInfo { return h.m.poolCache.PoolInfo() }
 
 // OnPoolInfo takes in what a session tells of the pool.
 func (h sessionHost) OnPoolInfo(u dispatch.PoolInfoUpdate) {
@@ -31,7 +31,7 @@ func (h sessionHost) OnPoolInfo(u dispatch.PoolInfoUpdate) {
 
 // CheckRemoved asks whether this host was removed.
 func (h sessionHost) CheckRemoved(ctx context.Context) error {
-	return admission.CheckRemoved(ctx, h.m.cfg.Identity, h.m.cfg.HostID, h.m.poolCache.peers(h.m.cfg.Address), h.m.cfg.Now)
+	return admission.CheckRemoved(ctx, h.m.cfg.Identity, h.m.cfg.HostID, h.m.poolCache.Peers(h.m.cfg.Address), h.m.cfg.Now)
 }
 
 // Fail ends the process.

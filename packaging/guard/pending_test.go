@@ -36,8 +36,6 @@ var (
 		"raftfsm.tx",
 		"server.Member",
 		"server.Server",
-		"server.autopilotDelegate",
-		"server.forwarder",
 		"server/pki.Identity",
 	}
 	pendingWaits = []string{}

@@ -1,4 +1,4 @@
-package server
+package membership
 
 import (
 	"encoding/json"
@@ -15,18 +15,18 @@ import (
 	"pinion/raftfsm/spec"
 )
 
-// poolCache is what a host remembers of its pool across restarts (servers.json): which pool it is, and where its servers are.
+// PoolCache is what a host remembers of its pool across restarts (servers.json): which pool it is, and where its servers are.
 // An empty one is that of a host that belongs to no pool yet.
-type poolCache struct {
+type PoolCache struct {
 	path string
 
 	mu   sync.Mutex
 	info spec.PoolInfo
 }
 
-// openPoolCache reads servers.json.
-func openPoolCache(path string) (*poolCache, error) {
-	b := &poolCache{path: path}
+// OpenPoolCache reads servers.json.
+func OpenPoolCache(path string) (*PoolCache, error) {
+	b := &PoolCache{path: path}
 	text, err := os.ReadFile(path)
 	if errors.Is(err, fs.ErrNotExist) {
 		return b, nil
@@ -41,20 +41,22 @@ func openPoolCache(path string) (*poolCache, error) {
 	return b, nil
 }
 
-// belongsToPool reports whether this host belongs to a pool.
-func (b *poolCache) belongsToPool() bool { return b.poolInfo().Pool != "" }
+// BelongsToPool reports whether this host belongs to a pool.
+func (b *PoolCache) BelongsToPool() bool { return b.PoolInfo().Pool != "" }
 
-func (b *poolCache) poolInfo() spec.PoolInfo {
+// PoolInfo is what this host knows of its pool.
+func (b *PoolCache) PoolInfo() spec.PoolInfo {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	return b.info
 }
 
-func (b *poolCache) incarnation() int { return b.poolInfo().Incarnation }
+// Incarnation is the newest incarnation of the pool that this host has seen.
+func (b *PoolCache) Incarnation() int { return b.PoolInfo().Incarnation }
 
-// update takes in what a server says of the pool; false when it is of before a recovery that this host knows of. newer
+// Update takes in what a server says of the pool; false when it is of before a recovery that this host knows of. newer
 // says that the pool was recovered since.
-func (b *poolCache) update(o spec.PoolInfo) (accepted, newer bool, err error) {
+func (b *PoolCache) Update(o spec.PoolInfo) (accepted, newer bool, err error) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	if o.Pool != b.info.Pool && b.info.Pool != "" || o.Incarnation < b.info.Incarnation {
@@ -80,10 +82,10 @@ func (b *poolCache) update(o spec.PoolInfo) (accepted, newer bool, err error) {
 	return true, newer, nil
 }
 
-// peers are the addresses to look for the pool at, but for this host's own: its servers in an order that differs from host
+// Peers are the addresses to look for the pool at, but for this host's own: its servers in an order that differs from host
 // to host and from time to time, which spreads the hosts over them, and then hosts that can guide this one.
-func (b *poolCache) peers(own string) []string {
-	known := b.poolInfo()
+func (b *PoolCache) Peers(own string) []string {
+	known := b.PoolInfo()
 	return append(shuffledWithout(known.Servers, own), shuffledWithout(known.Hosts, own)...)
 }
 
@@ -93,8 +95,8 @@ func shuffledWithout(addresses []string, without string) []string {
 	return all
 }
 
-// isRemoved reports whether the host was removed from the pool.
-func (b *poolCache) isRemoved(hostID string) bool {
+// IsRemoved reports whether the host was removed from the pool.
+func (b *PoolCache) IsRemoved(hostID string) bool {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	return slices.Contains(b.info.Removed, hostID)

@@ -1,4 +1,4 @@
-package server
+package membership
 
 import (
 	"context"
@@ -10,18 +10,18 @@ import (
 	"pinion/raftfsm/spec"
 )
 
-// guardedRaft is Raft as autopilot sees it. Autopilot decides on what it saw up to some seconds ago; a server that was taken
+// GuardedRaft is Raft as autopilot sees it. Autopilot decides on what it saw up to some seconds ago; a server that was taken
 // out since must not come back by that, or the pool would count on the vote of a host that is gone for ever.
-type guardedRaft struct {
+type GuardedRaft struct {
 	*raft.Raft
-	server *Server
+	Servers *Servers
 }
 
 // AddVoter gives a vote to a host that stands in Raft's configuration and is wanted as a server. The configuration that
 // this was read from must still be the latest when the change is made.
-func (b guardedRaft) AddVoter(id raft.ServerID, address raft.ServerAddress, _ uint64, timeout time.Duration) raft.IndexFuture {
+func (b GuardedRaft) AddVoter(id raft.ServerID, address raft.ServerAddress, _ uint64, timeout time.Duration) raft.IndexFuture {
 	now := b.GetConfiguration()
-	host := b.server.state.View().Host(string(id))
+	host := b.Servers.view().Host(string(id))
 	for _, server := range now.Configuration().Servers {
 		if server.ID == id && host != nil && host.Server {
 			return b.Raft.AddVoter(id, address, now.Index(), timeout)
@@ -42,12 +42,12 @@ func (r voteRefused) Error() error {
 func (r voteRefused) Index() uint64 { return 0 }
 
 // checkQuorumWithout checks that the pool can go on without a voter: a majority of the others answers. raftfsm.ErrUnavailable.
-func (s *Server) checkQuorumWithout(ctx context.Context, without string) error {
+func (s *Servers) checkQuorumWithout(ctx context.Context, without string) error {
 	if !s.isVoter(without) {
 		return nil
 	}
-	view, others, answering := s.state.View(), 0, 0
-	for id, server := range s.raftServers() {
+	view, others, answering := s.view(), 0, 0
+	for id, server := range s.Configured() {
 		if string(id) == without || server.Suffrage != raft.Voter {
 			continue
 		}

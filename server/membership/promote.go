@@ -1,4 +1,4 @@
-package server
+package membership
 
 import (
 	"context"
@@ -10,25 +10,21 @@ import (
 
 // Promote makes a host a server, in the place of the youngest other one when the pool has all it wants. It returns when
 // that is recorded; the rest follows by itself. ErrNotFound, ErrInUse when the pool is too small for another server.
-func (m *Member) Promote(ctx context.Context, id string) error {
-	return m.swapRole(ctx, id, true)
+func (s *Servers) Promote(ctx context.Context, id string) error {
+	return s.swapRole(ctx, id, true)
 }
 
 // Demote makes a server an agent, and another host a server in its place. ErrInUse when there is none that could be.
-func (m *Member) Demote(ctx context.Context, id string) error {
-	return m.swapRole(ctx, id, false)
+func (s *Servers) Demote(ctx context.Context, id string) error {
+	return s.swapRole(ctx, id, false)
 }
 
-func (m *Member) swapRole(ctx context.Context, id string, promote bool) error {
-	own, t, err := m.leadingServer()
-	if err != nil {
+func (s *Servers) swapRole(ctx context.Context, id string, promote bool) error {
+	if err := s.consensus.CheckLeader(ctx); err != nil {
 		return err
 	}
-	if err := own.CheckLeader(ctx); err != nil {
-		return err
-	}
-	view := own.state.View()
-	all := own.candidates(t, view, view.Hosts(""))
+	view := s.view()
+	all := s.candidates(view, view.Hosts(""))
 	host := findCandidate(all, func(c candidate) bool { return c.host.ID == id })
 	if host == nil {
 		return fmt.Errorf("host %q: %w", id, spec.ErrNotFound)
@@ -36,15 +32,15 @@ func (m *Member) swapRole(ctx context.Context, id string, promote bool) error {
 	if host.host.Server == promote {
 		return nil
 	}
-	if promote && (!host.alive || !own.hasNoRaftState(ctx, host.host)) {
+	if promote && (!host.alive || !s.hasNoRaftState(ctx, host.host)) {
 		return fmt.Errorf("host %s: %w: it cannot be reached, or has not wiped the log of an earlier time yet; try again", host.host.Name, spec.ErrUnavailable)
 	}
-	other := own.swapCandidate(ctx, all, promote)
+	other := s.swapCandidate(ctx, all, promote)
 	if other == nil {
 		return errNoSwapCandidate(host.host.Name, promote)
 	}
 	for _, change := range []*spec.Host{host.host, other.host} {
-		if _, err := own.propose(ctx, raftfsm.SetServerRole{ID: change.ID, Server: !change.Server}); err != nil {
+		if _, err := s.consensus.Propose(ctx, raftfsm.SetServerRole{ID: change.ID, Server: !change.Server}); err != nil {
 			return err
 		}
 	}
@@ -53,7 +49,7 @@ func (m *Member) swapRole(ctx context.Context, id string, promote bool) error {
 
 // swapCandidate is the host that changes sides the other way: for a new server the youngest one that does not lead, for one
 // that goes the oldest host that can take its place.
-func (s *Server) swapCandidate(ctx context.Context, all []candidate, promote bool) *candidate {
+func (s *Servers) swapCandidate(ctx context.Context, all []candidate, promote bool) *candidate {
 	var best *candidate
 	for i := range all {
 		c := &all[i]

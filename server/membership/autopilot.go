@@ -1,4 +1,4 @@
-package server
+package membership
 
 import (
 	"cmp"
@@ -24,37 +24,20 @@ const (
 )
 
 // startAutopilot starts autopilot for one term; the caller stops it.
-func (s *Server) startAutopilot(t *leaderTerm) *autopilot.Autopilot {
-	p := autopilot.New(guardedRaft{s.raft, s}, &autopilotDelegate{s, t},
+func (s *Servers) startAutopilot(ctx context.Context) *autopilot.Autopilot {
+	p := autopilot.New(GuardedRaft{s.consensus.Raft(), s}, &autopilotDelegate{s},
 		autopilot.WithPromoter(&cappedPromoter{}),
-		autopilot.WithLogger(raftLogger(s.log)),
+		autopilot.WithLogger(s.raftLog),
 		autopilot.WithUpdateInterval(healthInterval),
 		autopilot.WithReconcileInterval(promotionInterval),
 	)
-	p.Start(t.ctx)
+	p.Start(ctx)
 	return p
-}
-
-// raftStats is how far the Raft of a host is. Running is false on a host that is no server.
-type raftStats struct {
-	Running     bool
-	LastContact time.Duration
-	LastTerm    uint64
-	LastIndex   uint64
-}
-
-func (s *Server) localRaftStats() raftStats {
-	stats := raftStats{Running: true, LastIndex: s.raft.LastIndex(), LastTerm: s.raft.CurrentTerm()}
-	if s.raft.State() != raft.Leader {
-		stats.LastContact = time.Since(s.raft.LastContact())
-	}
-	return stats
 }
 
 // autopilotDelegate tells autopilot what this pool knows of its servers.
 type autopilotDelegate struct {
-	*Server
-	term *leaderTerm
+	servers *Servers
 }
 
 // AutopilotConfig is autopilot's question for its settings. Dead servers are ours to remove.
@@ -70,9 +53,9 @@ func (h *autopilotDelegate) RemoveFailedServer(*autopilot.Server) {}
 
 // KnownServers are those of Raft's configuration and those that ought to be.
 func (h *autopilotDelegate) KnownServers() map[raft.ServerID]*autopilot.Server {
-	known, view := make(map[raft.ServerID]*autopilot.Server), h.state.View()
+	known, view := make(map[raft.ServerID]*autopilot.Server), h.servers.view()
 	hosts := view.Servers()
-	for id := range h.raftServers() {
+	for id := range h.servers.Configured() {
 		if host := view.Host(string(id)); host != nil && !host.Server {
 			hosts = append(hosts, host)
 		}
@@ -80,9 +63,9 @@ func (h *autopilotDelegate) KnownServers() map[raft.ServerID]*autopilot.Server {
 	for _, host := range hosts {
 		server := &autopilot.Server{
 			ID: raft.ServerID(host.ID), Name: host.Name, Address: raft.ServerAddress(host.Address), Version: host.Version,
-			NodeStatus: autopilot.NodeAlive, IsLeader: host.ID == h.cfg.HostID, Ext: promotionHint{host.Server, host.RegisteredAt},
+			NodeStatus: autopilot.NodeAlive, IsLeader: host.ID == h.servers.hostID, Ext: promotionHint{host.Server, host.RegisteredAt},
 		}
-		if !h.liveness.Heard(host.ID) {
+		if !h.servers.liveness.Heard(host.ID) {
 			server.NodeStatus = autopilot.NodeFailed
 		}
 		known[server.ID] = server
@@ -97,12 +80,12 @@ func (h *autopilotDelegate) FetchServerStats(ctx context.Context, servers map[ra
 		asked sync.WaitGroup
 		all   = make(map[raft.ServerID]*autopilot.ServerStats)
 	)
-	for id := range h.raftServers() {
+	for id := range h.servers.Configured() {
 		if servers[id] == nil {
 			continue
 		}
 		asked.Go(func() {
-			stats, err := h.fetchRaftStats(ctx, string(id))
+			stats, err := h.servers.FetchStats(ctx, string(id))
 			if err != nil || !stats.Running {
 				return
 			}
@@ -112,24 +95,6 @@ func (h *autopilotDelegate) FetchServerStats(ctx context.Context, servers map[ra
 		})
 	}
 	asked.Wait()
-	return all
-}
-
-// fetchRaftStats asks a host by its id: the answer of another host at its address says nothing about this one.
-func (s *Server) fetchRaftStats(ctx context.Context, id string) (stats raftStats, err error) {
-	if id == s.cfg.HostID {
-		return s.localRaftStats(), nil
-	}
-	err = s.cfg.peers.Call(ctx, id, pathStats, struct{}{}, &stats)
-	return stats, err
-}
-
-// raftServers is Raft's configuration by server.
-func (s *Server) raftServers() map[raft.ServerID]raft.Server {
-	all := make(map[raft.ServerID]raft.Server)
-	for _, server := range s.raft.GetConfiguration().Configuration().Servers {
-		all[server.ID] = server
-	}
 	return all
 }
 

@@ -1,0 +1,117 @@
+package membership
+
+import (
+	"context"
+	"reflect"
+	"slices"
+	"sync/atomic"
+	"time"
+
+	"github.com/hashicorp/raft"
+
+	"pinion/raftfsm"
+	"pinion/raftfsm/spec"
+	"pinion/server/rpc"
+)
+
+// poolInfoInterval is how often a server looks whether the pool info has changed; another leader is seen at once.
+const poolInfoInterval = 500 * time.Millisecond
+
+// removedRetention is how long hosts remember which hosts were removed: longer than any certificate lives.
+const removedRetention = 40 * 24 * time.Hour
+
+// Publisher holds what a server tells hosts of their pool. It is safe for concurrent use.
+type Publisher struct {
+	pool    string
+	servers *Servers
+	leader  *rpc.LeaderTracker
+	info    atomic.Pointer[spec.PoolInfo]
+	changed rpc.Broadcast
+}
+
+// NewPublisher returns the publisher of a server of the pool; Run keeps it up to date.
+func NewPublisher(pool string, servers *Servers, leader *rpc.LeaderTracker) *Publisher {
+	return &Publisher{pool: pool, servers: servers, leader: leader}
+}
+
+// PoolInfo is what hosts are told now; nil in the first moment. Another value is another pointer.
+func (p *Publisher) PoolInfo() *spec.PoolInfo { return p.info.Load() }
+
+// PoolInfoChanged returns a channel that is closed when PoolInfo changes.
+func (p *Publisher) PoolInfoChanged() <-chan struct{} { return p.changed.Wait() }
+
+// Run follows the state, Raft's configuration and the leader until ctx ends.
+func (p *Publisher) Run(ctx context.Context) {
+	tick := time.NewTicker(poolInfoInterval)
+	defer tick.Stop()
+	for {
+		leaderChanged := p.leader.Changed()
+		now := p.Build()
+		before := p.info.Load()
+		if before != nil && slices.Equal(before.Removed, now.Removed) {
+			now.Removed = before.Removed // one slice: sessions see without a comparison that it has not changed
+		}
+		if before == nil || !reflect.DeepEqual(*before, now) {
+			p.info.Store(&now)
+			p.changed.Notify()
+		}
+		select {
+		case <-tick.C:
+		case <-leaderChanged:
+		case <-ctx.Done():
+			return
+		}
+	}
+}
+
+// Build is the pool info as it is in this moment.
+func (p *Publisher) Build() spec.PoolInfo {
+	view := p.servers.view()
+	o := spec.PoolInfo{Pool: p.pool, Incarnation: view.Settings().Incarnation}
+	o.Leader, _ = p.leader.Leader()
+	for id, server := range p.servers.Configured() { // one that has no vote yet may lag far behind
+		if server.Suffrage != raft.Voter {
+			continue
+		}
+		address := string(server.Address)
+		if host := view.Host(string(id)); host != nil {
+			address = host.Address
+		}
+		o.Servers = append(o.Servers, address)
+	}
+	if o.Leader != "" && !slices.Contains(o.Servers, o.Leader) {
+		o.Servers = append(o.Servers, o.Leader)
+	}
+	slices.Sort(o.Servers)
+	o.Hosts = bootstrapPeers(view, o.Servers)
+	o.Removed = recentlyRemoved(view, p.servers.consensus.Now())
+	return o
+}
+
+// maxBootstrapPeers is how many other hosts each host knows to ask where the servers are.
+const maxBootstrapPeers = 8
+
+// bootstrapPeers are some hosts that are not among the servers, those first that are to become servers.
+func bootstrapPeers(view *raftfsm.View, servers []string) []string {
+	var coming, others []string
+	for _, host := range view.Hosts("") {
+		switch {
+		case host.Lost() || slices.Contains(servers, host.Address):
+		case host.Server:
+			coming = append(coming, host.Address)
+		case len(others) < maxBootstrapPeers:
+			others = append(others, host.Address)
+		}
+	}
+	return append(coming, others...)
+}
+
+func recentlyRemoved(view *raftfsm.View, now time.Time) []string {
+	var ids []string
+	for _, host := range view.RemovedHosts() {
+		if now.Sub(host.At) < removedRetention {
+			ids = append(ids, host.ID)
+		}
+	}
+	return ids
+}

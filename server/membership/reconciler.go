@@ -1,0 +1,129 @@
+package membership
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"time"
+
+	"github.com/hashicorp/raft"
+
+	"pinion/raftfsm"
+	"pinion/raftfsm/spec"
+)
+
+// reconcileInterval is how often the leader looks whether the pool has the servers that it ought to have.
+const reconcileInterval = 500 * time.Millisecond
+
+// Reconcile makes the pool have the servers that it ought to have, while this server leads, until ctx ends. Three
+// reconcilers each do their part until it holds, and every step is safe to repeat (see RoleState): chooseServers records
+// which hosts ought to be servers (Host.Server), reconcileRaftConfig adds them to Raft's configuration without a vote and
+// removes the others, and autopilot gives and takes the votes in between. The hosts themselves start Raft when they are
+// wanted, and wipe it when they are neither wanted nor configured.
+func (s *Servers) Reconcile(ctx context.Context) {
+	p := s.startAutopilot(ctx)
+	defer func() { <-p.Stop() }()
+	tick := time.NewTicker(reconcileInterval)
+	defer tick.Stop()
+	for {
+		select {
+		case <-tick.C:
+		case <-ctx.Done():
+			return
+		}
+		if err := errors.Join(s.chooseServers(ctx), s.reconcileRaftConfig(ctx)); err != nil && ctx.Err() == nil {
+			s.log.Warn("the pool's servers are not as they ought to be, will try again", "error", err)
+		}
+	}
+}
+
+// candidate is a host as the choice of servers sees it.
+type candidate struct {
+	host   *spec.Host
+	voter  bool
+	self   bool
+	alive  bool
+	silent bool // silent for the pool's ReplaceAfter
+}
+
+// isDead reports whether the host is gone; whoever asks is not, whatever it has heard of itself.
+func (c candidate) isDead() bool { return c.silent && !c.self }
+
+// candidates are hosts of the view.
+func (s *Servers) candidates(view *raftfsm.View, hosts []*spec.Host) []candidate {
+	configured := s.Configured()
+	replaceAfter, level := view.Settings().ReplaceAfter, view.MinFeatureLevel()
+	all := make([]candidate, 0, len(hosts))
+	for _, host := range hosts {
+		server, is := configured[raft.ServerID(host.ID)]
+		all = append(all, candidate{
+			host: host, self: host.ID == s.hostID, voter: is && server.Suffrage == raft.Voter,
+			alive:  s.liveness.Heard(host.ID) && !host.Lost() && host.FeatureLevel >= level,
+			silent: s.liveness.Silence(host.ID) >= replaceAfter,
+		})
+	}
+	return all
+}
+
+// chooseServers records which hosts ought to be servers when that has changed.
+func (s *Servers) chooseServers(ctx context.Context) error {
+	view := s.view()
+	seats, limit := s.candidates(view, view.Servers()), view.Settings().Servers
+	if len(seats) == limit && !slices.ContainsFunc(seats, candidate.isDead) {
+		return nil // nobody else is needed, and there may be many of them
+	}
+	want, drop := selectServers(s.candidates(view, view.Hosts("")), limit)
+	for _, c := range want {
+		if !c.voter && !s.hasNoRaftState(ctx, c.host) {
+			return nil // it still has a log of an earlier time: it wipes that first
+		}
+	}
+	for _, c := range slices.Concat(drop, want) {
+		wanted := !c.host.Server
+		if _, err := s.consensus.Propose(ctx, raftfsm.SetServerRole{ID: c.host.ID, Server: wanted}); err != nil {
+			return err
+		}
+		s.log.Info("the pool's servers change", "host", c.host.Name, "id", c.host.ID, "server", wanted)
+	}
+	return nil
+}
+
+// reconcileRaftConfig brings Raft's configuration closer to what is recorded: wanted hosts on which Raft runs are added
+// without a vote, hosts without a vote that are not wanted are removed, and servers that have moved get their new address.
+func (s *Servers) reconcileRaftConfig(ctx context.Context) error {
+	view, configured := s.view(), s.Configured()
+	for id, server := range configured {
+		host := view.Host(string(id))
+		switch {
+		case s.stateOf(string(id), configured).Next() == StepRemove:
+			if err := s.consensus.Raft().RemoveServer(id, 0, 0).Error(); err != nil {
+				return err
+			}
+		case host != nil && host.Address != string(server.Address):
+			if err := s.updateAddress(server, host.Address); err != nil {
+				return err
+			}
+		}
+	}
+	for _, host := range view.Servers() {
+		state := s.stateOf(host.ID, configured)
+		if state.Configured {
+			continue
+		}
+		if state.Running = s.isRaftRunning(ctx, host); state.Next() != StepAdd {
+			continue
+		}
+		if err := s.consensus.Raft().AddNonvoter(raft.ServerID(host.ID), raft.ServerAddress(host.Address), 0, 0).Error(); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (s *Servers) updateAddress(server raft.Server, address string) error {
+	s.log.Info("a server has moved", "id", server.ID, "from", server.Address, "to", address)
+	if server.Suffrage == raft.Voter {
+		return s.consensus.Raft().AddVoter(server.ID, raft.ServerAddress(address), 0, 0).Error()
+	}
+	return s.consensus.Raft().AddNonvoter(server.ID, raft.ServerAddress(address), 0, 0).Error()
+}

@@ -1,0 +1,44 @@
+package membership
+
+import (
+	"context"
+	"fmt"
+
+	"pinion/raftfsm/spec"
+)
+
+// PathRole is where the leader tells a host its role.
+const PathRole = "/peer/leader/role"
+
+// RoleReply is what the leader says of a host: whether it is wanted as a server, or still in Raft's configuration.
+type RoleReply struct {
+	Server      bool
+	Incarnation int `json:",omitempty"` // of the pool
+}
+
+// ConfirmRole is the leader's answer to a host that asks for its role. It stands behind a barrier: a host wipes its log by
+// it.
+func (s *Servers) ConfirmRole(ctx context.Context, hostID string) (RoleReply, error) {
+	configured := s.Configured()
+	if err := s.barrier(ctx); err != nil { // the configuration that was read is committed then
+		return RoleReply{}, err
+	}
+	view := s.view()
+	if view.Removed(hostID) {
+		return RoleReply{}, fmt.Errorf("host %s: %w", hostID, spec.ErrRemoved)
+	}
+	state := s.stateOf(hostID, configured)
+	return RoleReply{state.Configured || state.Wanted, view.Settings().Incarnation}, nil
+}
+
+// barrier returns when every entry before the call is committed and in the state.
+func (s *Servers) barrier(ctx context.Context) error {
+	reached := make(chan error, 1)
+	go func() { reached <- s.consensus.Raft().Barrier(0).Error() }()
+	select {
+	case err := <-reached:
+		return err
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	}
+}
