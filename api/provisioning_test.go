@@ -72,7 +72,7 @@ func TestWhereTasksWait(t *testing.T) {
 func TestAFullQueueSaysSo(t *testing.T) {
 	b := ready(t)
 	b.queueFull = true
-	b.aws("RunTask", `{"taskDefinition":"tensorflow-1-gpu",`+through+`}`).wantError(t, 400, client,
+	b.aws("RunTask", `{"taskDefinition":"tensorflow-1-gpu",`+through+`}`).wantError(t, 400, clientError,
 		"provisioning capacity limit exceeded: at most 200000 tasks can wait in a cluster, try again when some have started")
 }
 
@@ -86,4 +86,11 @@ func TestAnArrayIsARunWithNumbers(t *testing.T) {
 		t.Errorf("%d tasks", len(tasks))
 	}
 	b.rest("RunTask", `{"taskDefinition":"tensorflow-1-gpu","array":"0-1000",`+through+`}`).wantError(t, 400, invalid, "count must be between 1 and 1000, not 1001.")
+}
+
+const notOfCluster = "The specified capacity provider strategy cannot contain a capacity provider that is not associated with the cluster. Associate the capacity provider with the cluster or specify a valid capacity provider and try again."
+
+// puts is the body of a PutClusterCapacityProviders.
+func puts(names, strategy string) string {
+	return `{"cluster":"default","capacityProviders":[` + names + `],"defaultCapacityProviderStrategy":[` + strategy + `]}`
 }

@@ -59,7 +59,7 @@ func TestWhatCannotBeTagged(t *testing.T) {
 	b.reportExited(t, firstTask, 0)
 	const missing = "ResourceNotFoundException"
 	for resource, want := range map[string][2]string{
-		"cluster/nope":                     {noCluster, "Cluster not found."},
+		"cluster/nope":                     {"ClusterNotFoundException", "Cluster not found."},
 		"cluster/gone":                     {invalid, "The specified cluster is inactive. Specify an active cluster and try again."},
 		"task/nope/" + firstTask:           {missing, "The specified task was not found."},
 		"task/default/" + firstTask:        {invalid, "The specified task is stopped. Specify a running task and try again."},

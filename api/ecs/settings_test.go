@@ -1,4 +1,4 @@
-package api
+package ecs
 
 import (
 	"strings"
@@ -37,7 +37,7 @@ func TestAccountSettingsArePagedByTen(t *testing.T) {
 	if !strings.Contains(rest, "taskLongArnFormat") || strings.Contains(rest, "nextToken") {
 		t.Errorf("%s", rest)
 	}
-	b.aws("ListAccountSettings", `{"maxResults":11}`).wantError(t, 400, invalid, "maxResults must be between 1 and 10, not 11")
+	b.call("ListAccountSettings", `{"maxResults":11}`).wantError(t, invalid, "maxResults must be between 1 and 10, not 11")
 }
 
 func TestNewClustersStartWithTheAccountsInsights(t *testing.T) {
@@ -57,10 +57,10 @@ func TestWhatCannotBeSetForAnAccount(t *testing.T) {
 		`{"name":"color","value":"red"}`: "name must be one of awsvpcTrunking, containerInsights, containerInstanceLongArnFormat, defaultLogDriverMode, fargateEventWindows, " +
 			"fargateFIPSMode, fargateTaskRetirementWaitPeriod, guardDutyActivate, serviceLongArnFormat, tagResourceAuthorization, taskLongArnFormat, not \"color\"",
 	} {
-		b.aws("PutAccountSetting", body).wantError(t, 400, invalid, message)
-		b.aws("PutAccountSettingDefault", body).wantError(t, 400, invalid, message)
+		b.call("PutAccountSetting", body).wantError(t, invalid, message)
+		b.call("PutAccountSettingDefault", body).wantError(t, invalid, message)
 	}
-	b.aws("PutAccountSetting", `{"name":"awsvpcTrunking","value":"enabled","principalArn":"me"}`).wantError(t, 400, invalid,
+	b.call("PutAccountSetting", `{"name":"awsvpcTrunking","value":"enabled","principalArn":"me"}`).wantError(t, invalid,
 		"principalArn me is not the ARN of an access key of this account, arn:aws:iam::123456789012:user/KEYID, nor that of the account, arn:aws:iam::123456789012:root.")
 	b.must(t, "PutAccountSetting", `{"name":"taskLongArnFormat","value":"enabled"}`)
 }

@@ -1,4 +1,4 @@
-package api
+package ecs
 
 import (
 	"fmt"
@@ -10,7 +10,7 @@ import (
 
 func TestCustomAttributesOfAHost(t *testing.T) {
 	b := newFixture(t)
-	arn := arns + "container-instance/default/" + hostID
+	arn := arnPrefix + "container-instance/default/" + hostID
 	b.must(t, "PutAttributes", `{"attributes":[{"name":"stack","value":"production","targetId":"`+arn+`"},{"name":"spot","targetType":"container-instance","targetId":"`+hostID+`"}]}`).golden(t, "put-attributes")
 	b.must(t, "ListAttributes", `{"targetType":"container-instance"}`).golden(t, "list-attributes")
 	if got := b.must(t, "ListContainerInstances", `{"filter":"attribute:stack == production and attribute:spot exists"}`).Body.String(); !strings.Contains(got, hostID) {
@@ -70,11 +70,11 @@ func TestWhatCannotBePutOnAHost(t *testing.T) {
 		{one("pinion.gpu.count", "8", hostID), invalid, "attribute pinion.gpu.count follows from what the host is and cannot be changed."},
 		{`{"name":"a","targetType":"task","targetId":"x"}`, invalid, `targetType must be one of container-instance, not "task"`},
 	} {
-		b.aws("PutAttributes", `{"attributes":[`+c.attributes+`]}`).wantError(t, 400, c.kind, c.message)
+		b.call("PutAttributes", `{"attributes":[`+c.attributes+`]}`).wantError(t, c.kind, c.message)
 	}
-	b.aws("PutAttributes", `{"cluster":"nope"}`).wantError(t, 400, noCluster, "Cluster not found.")
-	b.aws("ListAttributes", `{}`).wantError(t, 400, invalid, `targetType must hold only container-instance, not ""`)
-	b.aws("ListAttributes", `{"targetType":"container-instance","attributeValue":"x"}`).wantError(t, 400, invalid, "attributeValue needs an attributeName.")
+	b.call("PutAttributes", `{"cluster":"nope"}`).wantError(t, noCluster, "Cluster not found.")
+	b.call("ListAttributes", `{}`).wantError(t, invalid, `targetType must hold only container-instance, not ""`)
+	b.call("ListAttributes", `{"targetType":"container-instance","attributeValue":"x"}`).wantError(t, invalid, "attributeValue needs an attributeName.")
 }
 
 func TestAHostCarriesTenCustomAttributes(t *testing.T) {
@@ -82,7 +82,7 @@ func TestAHostCarriesTenCustomAttributes(t *testing.T) {
 	for i := range 10 {
 		b.must(t, "PutAttributes", fmt.Sprintf(`{"attributes":[{"name":"a%d","value":"x","targetId":%q}]}`, i, hostID))
 	}
-	b.aws("PutAttributes", `{"attributes":[{"name":"more","targetId":"`+hostID+`"}]}`).wantError(t, 400, "AttributeLimitExceededException", "A container instance can have 10 custom attributes: delete some first.")
+	b.call("PutAttributes", `{"attributes":[{"name":"more","targetId":"`+hostID+`"}]}`).wantError(t, "AttributeLimitExceededException", "A container instance can have 10 custom attributes: delete some first.")
 }
 
 func TestWhatAHostSaysOfItselfIsNotDeleted(t *testing.T) {
@@ -91,9 +91,9 @@ func TestWhatAHostSaysOfItselfIsNotDeleted(t *testing.T) {
 	own.Attributes["rack"] = "7"
 	b.mustApply(t, raftfsm.PutHost{Host: own})
 	body := `{"attributes":[{"name":"rack","value":"8","targetId":"` + hostID + `"}]}`
-	b.aws("DeleteAttributes", body).wantError(t, 400, invalid, "attribute rack of gpu-1 is what the host says of itself: start it without that --attribute.")
+	b.call("DeleteAttributes", body).wantError(t, invalid, "attribute rack of gpu-1 is what the host says of itself: start it without that --attribute.")
 	b.must(t, "PutAttributes", body)
-	b.aws("DeleteAttributes", strings.Replace(body, "8", "9", 1)).wantError(t, 400, invalid, `attribute rack of gpu-1 is "8", not "9": leave the value out to delete it whatever it is.`)
+	b.call("DeleteAttributes", strings.Replace(body, "8", "9", 1)).wantError(t, invalid, `attribute rack of gpu-1 is "8", not "9": leave the value out to delete it whatever it is.`)
 	b.must(t, "DeleteAttributes", body)
 	if got := b.must(t, "ListAttributes", `{"targetType":"container-instance","attributeName":"rack"}`).Body.String(); !strings.Contains(got, `"value":"7"`) {
 		t.Errorf("%s", got)

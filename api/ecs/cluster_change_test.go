@@ -1,4 +1,4 @@
-package api
+package ecs
 
 import (
 	"strings"
@@ -6,8 +6,6 @@ import (
 
 	"pinion/raftfsm"
 )
-
-const noCluster = "ClusterNotFoundException"
 
 // The life of a cluster, each answer with every byte of it.
 func TestTheLifeOfACluster(t *testing.T) {
@@ -30,7 +28,7 @@ func TestTheLifeOfACluster(t *testing.T) {
 	}
 	b.must(t, "DeleteCluster", `{"cluster":"lab"}`) // the retry of a client that did not hear the answer
 	for _, operation := range []string{"UpdateCluster", "UpdateClusterSettings"} {
-		b.aws(operation, `{"cluster":"lab","settings":[{"name":"containerInsights","value":"enabled"}]}`).wantError(t, 400, noCluster, "Cluster not found.")
+		b.call(operation, `{"cluster":"lab","settings":[{"name":"containerInsights","value":"enabled"}]}`).wantError(t, noCluster, "Cluster not found.")
 	}
 	if again := b.must(t, "CreateCluster", `{"clusterName":"lab"}`).Body.String(); !strings.Contains(again, `"status":"ACTIVE"`) || strings.Contains(again, "vision") {
 		t.Errorf("brought back: %s", again)
@@ -45,14 +43,14 @@ func TestAClusterThatIsUsedIsNotDeleted(t *testing.T) {
 	host.Cluster = "lab"
 	b.mustApply(t, raftfsm.PutHost{Host: host})
 	b.run(t, `{"cluster":"lab","taskDefinition":"tensorflow-1-gpu"}`)
-	b.aws("DeleteCluster", `{"cluster":"lab"}`).wantError(t, 400, kind+"TasksException", "The Cluster cannot be deleted while Tasks are active.")
+	b.call("DeleteCluster", `{"cluster":"lab"}`).wantError(t, kind+"TasksException", "The Cluster cannot be deleted while Tasks are active.")
 	b.reportExited(t, firstTask, 0)
-	b.aws("DeleteCluster", `{"cluster":"lab"}`).wantError(t, 400, kind+"ContainerInstancesException", "The Cluster cannot be deleted while Container Instances are active or draining.")
+	b.call("DeleteCluster", `{"cluster":"lab"}`).wantError(t, kind+"ContainerInstancesException", "The Cluster cannot be deleted while Container Instances are active or draining.")
 	b.mustApply(t, raftfsm.RemoveHost{ID: host.ID})
 	b.must(t, "DeleteCluster", `{"cluster":"lab"}`)
-	b.aws("DeleteCluster", `{"cluster":"nope"}`).wantError(t, 400, noCluster, "Cluster not found.")
-	b.aws("DeleteCluster", `{}`).wantError(t, 400, invalid, "Cluster can not be blank.")
-	b.aws("DeleteCluster", `{"cluster":"default"}`).wantError(t, 400, "ClientException", "The cluster default cannot be deleted: requests and hosts that name no cluster mean it.")
+	b.call("DeleteCluster", `{"cluster":"nope"}`).wantError(t, noCluster, "Cluster not found.")
+	b.call("DeleteCluster", `{}`).wantError(t, invalid, "Cluster can not be blank.")
+	b.call("DeleteCluster", `{"cluster":"default"}`).wantError(t, "ClientException", "The cluster default cannot be deleted: requests and hosts that name no cluster mean it.")
 }
 
 func TestWhatAClusterCannotBeSetTo(t *testing.T) {
@@ -65,8 +63,8 @@ func TestWhatAClusterCannotBeSetTo(t *testing.T) {
 		`{"configuration":{"executeCommandConfiguration":{"logging":"OVERRIDE"}}}`:                    "configuration.executeCommandConfiguration.logConfiguration goes with logging OVERRIDE: give both or neither.",
 		`{"configuration":{"executeCommandConfiguration":{"logConfiguration":{"s3BucketName":"b"}}}}`: "configuration.executeCommandConfiguration.logConfiguration goes with logging OVERRIDE: give both or neither.",
 	} {
-		b.aws("CreateCluster", body).wantError(t, 400, invalid, message)
-		b.aws("UpdateCluster", `{"cluster":"default",`+body[1:]).wantError(t, 400, invalid, message)
+		b.call("CreateCluster", body).wantError(t, invalid, message)
+		b.call("UpdateCluster", `{"cluster":"default",`+body[1:]).wantError(t, invalid, message)
 	}
-	b.aws("UpdateClusterSettings", `{"cluster":"default"}`).wantError(t, 400, invalid, "settings cannot be empty.")
+	b.call("UpdateClusterSettings", `{"cluster":"default"}`).wantError(t, invalid, "settings cannot be empty.")
 }
