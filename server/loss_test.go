@@ -10,6 +10,7 @@ import (
 
 	"pinion/raftfsm"
 	"pinion/raftfsm/spec"
+	"pinion/server/backup"
 	"pinion/server/pki"
 )
 
@@ -220,12 +221,12 @@ func TestASnapshotBeginsThePoolAnewOnAnotherMachine(t *testing.T) {
 	}
 	first.close()
 
-	info, err := InspectSnapshot(bytes.NewReader(file.Bytes()))
+	info, err := backup.Inspect(bytes.NewReader(file.Bytes()))
 	if err != nil || info.Pool != first.cfg.PoolID || info.Hosts != 2 || info.Tasks != 1 {
 		t.Fatalf("%+v, %v", info, err)
 	}
 	damaged := bytes.Replace(file.Bytes(), []byte("host-1"), []byte("host-7"), 1)
-	if _, err := InspectSnapshot(bytes.NewReader(damaged)); !errors.Is(err, raftfsm.ErrDamaged) {
+	if _, err := backup.Inspect(bytes.NewReader(damaged)); !errors.Is(err, raftfsm.ErrDamaged) {
 		t.Errorf("a damaged one: %v", err)
 	}
 

@@ -15,6 +15,7 @@ import (
 
 	"pinion/raftfsm/spec"
 	"pinion/server/admission"
+	"pinion/server/backup"
 	"pinion/server/dispatch"
 	"pinion/server/membership"
 	"pinion/server/peer"
@@ -95,7 +96,8 @@ func OpenMember(ctx context.Context, cfg MemberConfig) (*Member, error) {
 		return nil, errors.Join(err, m.Close())
 	}
 	m.loops.Go(m.followRole)
-	m.loops.Go(m.backupLoop)
+	daily := backup.Daily{Dir: filepath.Join(cfg.Dir, "snapshots"), View: m.serverView, Now: m.cfg.Now, Log: m.log}
+	m.loops.Go(func() { daily.Run(m.ctx) })
 	m.loops.Go(func() { m.cfg.Identity.KeepRenewed(m.ctx, m.renewCert) })
 	return m, nil
 }

@@ -3,6 +3,7 @@ package server
 import (
 	"context"
 	"fmt"
+	"io"
 
 	"pinion/raftfsm"
 	"pinion/raftfsm/spec"
@@ -80,3 +81,20 @@ func (m *Member) StaleView() (*raftfsm.View, error) {
 }
 
 var errNotServer = fmt.Errorf("%w; this host is an agent and holds no state", ErrNotLeader)
+
+// SaveSnapshot writes the state, with a checksum at its end.
+func (m *Member) SaveSnapshot(ctx context.Context, w io.Writer) error {
+	view, err := m.View(ctx)
+	if err != nil {
+		return err
+	}
+	return view.WriteSnapshot(w)
+}
+
+// serverView is the state as the server here has it, nil while this host is an agent.
+func (m *Member) serverView() *raftfsm.View {
+	if own := m.localServer(); own != nil {
+		return own.state.View()
+	}
+	return nil
+}

@@ -15,6 +15,7 @@ import (
 	"pinion/api/cli"
 	"pinion/node/machine"
 	"pinion/server"
+	"pinion/server/backup"
 	"pinion/server/pki"
 )
 
@@ -72,7 +73,7 @@ func InspectSnapshot(out io.Writer, file string, asJSON bool) error {
 		return err
 	}
 	defer snapshot.Close()
-	info, err := server.InspectSnapshot(snapshot)
+	info, err := backup.Inspect(snapshot)
 	if err != nil {
 		return err
 	}
