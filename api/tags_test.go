@@ -104,7 +104,7 @@ func TestTagsThatTasksCannotHaveAreRefusedOfDefinitionsToo(t *testing.T) {
 		`{"key":"pinion.lost-after","value":"soon"}`: `the tag pinion.lost-after is "soon": write a span of time of 5s or more, such as "10m" or "1h30m", or "never".`,
 		`{"key":"pinion.priority","value":"high"}`:   `the tag pinion.priority is "high": write a whole number from 0 to 100.`,
 		`{"key":"pinion.owner","value":"me"}`: "The tag pinion.owner is not known; of those that begin with pinion. there are " +
-			strings.Join(spec.OwnTags(), ", ") + ".",
+			strings.Join(spec.ReservedTagKeys(), ", ") + ".",
 	} {
 		b.aws("RegisterTaskDefinition", define(tag)).wantError(t, 400, "ClientException", message)
 		b.aws("TagResource", `{"resourceArn":"`+arns+`task-definition/f:1","tags":[`+tag+`]}`).wantError(t, 400, invalid, message)

@@ -99,3 +99,69 @@ func (v *View) checkHostMove(cluster, hostID string) error {
 	}
 	return nil
 }
+
+// SetHostStatus drains a host (HostDraining: nothing new is placed there, its tasks go on) or takes it back
+// (HostActive). Setting what it is already changes nothing. ErrNotFound. Answer: *Host.
+type SetHostStatus struct {
+	ID     string
+	Status spec.HostStatus
+}
+
+func (c SetHostStatus) apply(tx *tx) (any, error) {
+	if c.Status != spec.HostActive && c.Status != spec.HostDraining {
+		return nil, fmt.Errorf("host %s: the status can be set to %s or %s, not %q", c.ID, spec.HostActive, spec.HostDraining, c.Status)
+	}
+	known := tx.Host(c.ID)
+	if known == nil {
+		return nil, fmt.Errorf("host %q: %w", c.ID, spec.ErrNotFound)
+	}
+	if known.Status == c.Status {
+		return known, nil
+	}
+	host := *known
+	host.Status = c.Status
+	return tx.updateHost(&host), nil
+}
+
+// SetServerRole says whether the pool wants the host to be a server. Raft's own configuration follows later: it is what
+// is, this is what ought to be. Setting what it is already changes nothing. ErrNotFound. Answer: *Host.
+type SetServerRole struct {
+	ID     string
+	Server bool
+}
+
+func (c SetServerRole) apply(tx *tx) (any, error) {
+	known := tx.Host(c.ID)
+	if known == nil {
+		return nil, fmt.Errorf("host %q: %w", c.ID, spec.ErrNotFound)
+	}
+	if known.Server == c.Server {
+		return known, nil
+	}
+	host := *known
+	host.Server = c.Server
+	return tx.updateHost(&host), nil
+}
+
+// keepMissingGPUs is a host's new inventory with the devices that are not in it any more although a task holds them: they stay
+// on record, unhealthy and with the reason, until nobody holds them. Without that a GPU would vanish under its task and
+// nobody could see why.
+func (tx *tx) keepMissingGPUs(now, before gpu.Inventory, hostID string) gpu.Inventory {
+	owners := map[string]string{}
+	for _, t := range tx.liveTasksOn(hostID) {
+		for _, uuid := range t.GPUs() {
+			owners[uuid] = t.ID
+		}
+	}
+	devices := slices.Clone(now.Devices)
+	for _, d := range before.Devices {
+		owner := owners[d.UUID]
+		if _, there := now.Device(d.UUID); there || owner == "" {
+			continue
+		}
+		d.Health, d.Problem = gpu.Unhealthy, fmt.Sprintf("the host does not have it any more, task %s holds it", owner)
+		devices = append(devices, d)
+	}
+	now.Devices = devices
+	return now
+}

@@ -40,22 +40,7 @@ func (c MarkHostLost) apply(tx *tx) (any, error) {
 func (tx *tx) stopTasks(hostID string, keep []string, at time.Time, reason string) {
 	for _, live := range tx.liveTasksOn(hostID) {
 		if !slices.Contains(keep, live.ID) {
-			tx.put(tableTasks, declareStopped(live, at, reason))
+			tx.put(tableTasks, live.DeclaredStopped(at, reason))
 		}
 	}
-}
-
-// declareStopped is the task declared STOPPED without a report of its host. Exit codes are not known. Whoever stopped it before has
-// said why already.
-func declareStopped(t *spec.Task, at time.Time, reason string) *spec.Task {
-	task := *t
-	task.Times.Stopping = cmp.Or(task.Times.Stopping, at)
-	task.Times.Stopped = at
-	if task.StopCode == "" {
-		task.StoppedReason = cmp.Or(task.StoppedReason, reason)
-	}
-	markStopped(&task)
-	setStopCode(&task)
-	task.Version++
-	return &task
 }

@@ -3,6 +3,7 @@ package raftfsm
 import (
 	"fmt"
 	"iter"
+	"slices"
 
 	"pinion/raftfsm/spec"
 )
@@ -52,7 +53,7 @@ func (tx *tx) placeGroup(group []spec.Placement, left *ledger) (tasks []*spec.Ta
 		if known == nil || known.LastStatus != spec.Provisioning {
 			return tasks, fmt.Sprintf("task %s does not wait any more", placement.TaskID)
 		}
-		task := withPlacement(known, placement)
+		task := known.WithPlacement(placement)
 		if task == nil {
 			return tasks, fmt.Sprintf("task %s has other containers", known.ID)
 		}
@@ -62,30 +63,6 @@ func (tx *tx) placeGroup(group []spec.Placement, left *ledger) (tasks []*spec.Ta
 		tasks = append(tasks, task)
 	}
 	return tasks, ""
-}
-
-// withPlacement is the task at its place; nil when the placement is not about its containers.
-func withPlacement(t *spec.Task, p spec.Placement) *spec.Task {
-	if len(p.GPUs) > len(t.Containers) {
-		return nil
-	}
-	task := *t
-	task.HostID, task.LastStatus = p.HostID, spec.Pending
-	task.Ports = append(task.Ports[:len(task.Ports):len(task.Ports)], p.Ports...)
-	task.Containers = append([]spec.Container(nil), t.Containers...)
-	for i := range task.Containers {
-		task.Containers[i].LastStatus = spec.Pending
-		if i < len(p.GPUs) {
-			task.Containers[i].GPUs = p.GPUs[i]
-		}
-	}
-	if t.Gang != nil {
-		seat := *t.Gang
-		seat.Port = p.GangPort
-		task.Gang = &seat
-	}
-	task.Version++
-	return &task
 }
 
 // RetryTasks records tasks that do again what one before them did: each is PROVISIONING, names the first in RetryOf and
@@ -116,4 +93,33 @@ func (v *View) nextAttempt(first string) int {
 		return 1
 	}
 	return attempts[len(attempts)-1].Attempt + 1
+}
+
+// ResolveDependencies strikes out what tasks wait for, because it came true. A task that does not wait for it, or not any more,
+// stays as it is. Answer: nil.
+type ResolveDependencies struct{ Releases []Resolution }
+
+// Resolution is what came true for one task.
+type Resolution struct {
+	TaskID string   `json:"taskId"`
+	After  []string `json:"after"` // words of its Wait.After
+}
+
+func (c ResolveDependencies) apply(tx *tx) (any, error) {
+	for _, release := range c.Releases {
+		known := tx.Task(release.TaskID)
+		if known == nil || !known.Blocked() {
+			continue
+		}
+		wait := *known.Queue
+		wait.UnmetDependencies = slices.DeleteFunc(slices.Clone(wait.UnmetDependencies), func(word string) bool { return slices.Contains(release.After, word) })
+		if len(wait.UnmetDependencies) == len(known.Queue.UnmetDependencies) {
+			continue
+		}
+		task := *known
+		task.Queue = &wait
+		task.Version++
+		tx.put(tableTasks, &task)
+	}
+	return nil, nil
 }

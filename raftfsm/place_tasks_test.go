@@ -12,7 +12,7 @@ import (
 // waiting is a task of the queue that asks for so many GPUs.
 func waiting(id string, gpus int) *spec.Task {
 	t := task(id, "")
-	t.LastStatus, t.CapacityProvider, t.Queue = spec.Provisioning, spec.BuiltinCapacityProvider, &spec.Wait{}
+	t.LastStatus, t.CapacityProvider, t.Queue = spec.Provisioning, spec.BuiltinCapacityProvider, &spec.QueueSpec{}
 	t.Containers[0].LastStatus = spec.Provisioning
 	return t
 }

@@ -10,7 +10,7 @@ import (
 func TestATaskIsHeldUntilAllThatItWaitsForIsStruckOut(t *testing.T) {
 	h := newHistory(t)
 	held := waiting("a", 1)
-	held.Queue = &spec.Wait{UnmetDependencies: []string{"b", "any:group:g"}}
+	held.Queue = &spec.QueueSpec{UnmetDependencies: []string{"b", "any:group:g"}}
 	h.launch(t, Launch{Tasks: []*spec.Task{held}})
 	release := func(words ...string) *spec.Task {
 		h.do(t, ResolveDependencies{[]Resolution{{"a", words}, {"unknown", words}}})

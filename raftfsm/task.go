@@ -3,11 +3,87 @@ package raftfsm
 import (
 	"cmp"
 	"fmt"
+	"iter"
 	"slices"
 	"time"
 
 	"pinion/raftfsm/spec"
 )
+
+var (
+	tableTasks = register(noun[spec.Task]{
+		table:    "tasks",
+		indexes:  []*index[spec.Task]{tasksByID, tasksByCluster, tasksByHost, tasksStopped, tasksQueued, tasksByGang, tasksByAttempt},
+		refersTo: []string{"clusters", "hosts", "definitions", "usage"},
+		commands: []kind{
+			compactKindOf[LaunchTasks](24, 1), compactKindOf[PlaceTasks](25, 1), compactKindOf[RetryTasks](26, 1), compactKindOf[ReportTasks](27, 1),
+			kindOf[StopTask](28, 1), kindOf[ResolveDependencies](29, 1),
+		},
+		changes: func(_, after *spec.Task) []*Change {
+			if after == nil {
+				return nil // it was STOPPED before
+			}
+			return []*Change{{Kind: TaskChange, ClusterName: after.Cluster, Object: after}}
+		},
+		told:    []ChangeKind{TaskChange},
+		expired: expiredTasks,
+		reaped:  func(tx *tx, gone []*spec.Task, r Reap) { tx.recordUsage(gone, r.Before) },
+		keepsCluster: func(v *View, cluster string) error {
+			if slices.ContainsFunc(v.Tasks(cluster), func(t *spec.Task) bool { return t.LastStatus != spec.Stopped }) {
+				return spec.ErrClusterHasTasks
+			}
+			return nil
+		},
+		tags: &tagging[spec.Task]{
+			kind: spec.ResourceTask, find: (*View).Task, tags: func(t *spec.Task) *[]spec.Tag { return &t.Tags },
+			closed: func(t *spec.Task) error { return inactiveIf(t.LastStatus == spec.Stopped, spec.ResourceTask, t.ID) },
+			check:  gangStays,
+			change: func(t *spec.Task) { t.Version++ },
+		},
+	})
+	tasksByID      = indexBy(taskID)
+	tasksByCluster = indexBy(taskCluster).then(taskID).hashPrefix()
+	tasksQueued    = indexBy(taskCluster).then(taskID).hashPrefix().where(func(t *spec.Task) bool { return t.LastStatus == spec.Provisioning })
+	tasksStopped   = indexByNumber(stoppedAt).then(taskID).where(func(t *spec.Task) bool { return t.LastStatus == spec.Stopped })
+	// The tasks of a host, and first those that hold something of it.
+	tasksByHost = indexBy(func(t *spec.Task) string { return t.HostID }).thenNumber(stoppedRank).then(taskID).
+			where(func(t *spec.Task) bool { return t.HostID != "" })
+	tasksByGang = indexBy(func(t *spec.Task) string { return t.Gang.ID }).thenNumber(func(t *spec.Task) int64 { return int64(t.Gang.Rank) }).then(taskID).
+			where(func(t *spec.Task) bool { return t.Gang != nil })
+	// The tasks that do again what another one did, by that one and the attempt.
+	tasksByAttempt = indexBy(func(t *spec.Task) string { return t.RetryOf }).thenNumber(func(t *spec.Task) int64 { return int64(t.Attempt) }).then(taskID).
+			where(func(t *spec.Task) bool { return t.RetryOf != "" })
+)
+
+func taskID(t *spec.Task) string      { return t.ID }
+func taskCluster(t *spec.Task) string { return t.Cluster }
+func stoppedAt(t *spec.Task) int64    { return timeKey(t.Times.Stopped) }
+
+// stoppedRank is 1 for a task that holds nothing any more.
+func stoppedRank(t *spec.Task) int64 {
+	if t.LastStatus == spec.Stopped {
+		return 1
+	}
+	return 0
+}
+
+// expiredTasks visits the tasks that stopped before Before, but for those whose gang or whose work goes on.
+func expiredTasks(v *View, r Reap) iter.Seq[*spec.Task] {
+	return func(yield func(*spec.Task) bool) {
+		gangs := map[string]bool{}
+		for task := range tasksStopped.all(v) {
+			if !task.Times.Stopped.Before(r.Before) {
+				return // the rest stopped later
+			}
+			if task.Gang != nil && v.gangAlive(task.Gang.ID, gangs) || v.retryInProgress(task) {
+				continue
+			}
+			if !yield(task) {
+				return
+			}
+		}
+	}
+}
 
 // StopTask sets the desired status to STOPPED. A task that has no host yet is STOPPED at once. Stopping a task again changes
 // nothing, but that a user's stop takes the place of the pool's while the task is not STOPPED: what a user has stopped is
@@ -32,7 +108,7 @@ func (c StopTask) apply(tx *tx) (any, error) {
 	task.Times.Stopping = cmp.Or(known.Times.Stopping, c.At)
 	if task.HostID == "" {
 		task.Times.Stopped = c.At
-		markStopped(&task)
+		task.MarkStopped()
 	}
 	task.Version++
 	tx.put(tableTasks, &task)
@@ -42,15 +118,6 @@ func (c StopTask) apply(tx *tx) (any, error) {
 // stoppedByPool reports whether the pool is stopping the task, which may mean to do its work again.
 func stoppedByPool(t *spec.Task) bool {
 	return t.LastStatus != spec.Stopped && (t.StopCode == spec.StopScheduler || t.StopCode == spec.StopPreempted)
-}
-
-// markStopped makes the task STOPPED: its containers are gone, and what it held is free from now on.
-func markStopped(t *spec.Task) {
-	t.LastStatus, t.DesiredStatus = spec.Stopped, spec.Stopped
-	t.Containers = slices.Clone(t.Containers)
-	for i := range t.Containers {
-		t.Containers[i].LastStatus = spec.Stopped
-	}
 }
 
 // retryInProgress says whether the work of a task that stopped goes on as another task: who waits for that work may know it by any

@@ -1,6 +1,12 @@
 package raftfsm
 
-import "slices"
+import (
+	"bytes"
+	"reflect"
+	"slices"
+
+	"pinion/raftfsm/compact"
+)
 
 // tx is one command at work: the view it reads, its own changes included, and the changes it makes. Nobody sees them before
 // commit; to leave it is to undo them.
@@ -44,4 +50,10 @@ func (tx *tx) writable(table anyTable) any {
 		tx.versions[i], tx.written[i] = table.writable(tx.versions[i]), true
 	}
 	return tx.versions[i]
+}
+
+// equal says whether two objects, given by pointers, are the same to a snapshot. Commands ask it what has changed: servers that
+// restored an object and servers that applied the log may have its moments in different zones, and have to answer alike.
+func equal(a, b any) bool {
+	return reflect.DeepEqual(a, b) || bytes.Equal(new(compact.Writer).Append(nil, a), new(compact.Writer).Append(nil, b))
 }

@@ -40,7 +40,7 @@ func (tx *tx) recordUsage(forgotten []*spec.Task, before time.Time) {
 		}
 	}
 	for team, hours := range had {
-		tx.put(tableUsage, addUsage(tx.usage(team), hours, oldestUsage(before)))
+		tx.put(tableUsage, tx.usage(team).Plus(hours, oldestUsage(before)))
 	}
 }
 
@@ -59,19 +59,4 @@ func (v *View) usage(team string) *spec.Usage {
 		return known
 	}
 	return &spec.Usage{Team: team}
-}
-
-// addUsage is the usage with more hours, and without those before the oldest that counts.
-func addUsage(u *spec.Usage, more map[int64]int64, oldest int64) *spec.Usage {
-	for _, hour := range u.Hours {
-		more[hour.Hour] += hour.GPUSeconds
-	}
-	sum := &spec.Usage{Team: u.Team}
-	for hour, seconds := range more {
-		if hour >= oldest {
-			sum.Hours = append(sum.Hours, spec.UsageHour{Hour: hour, GPUSeconds: seconds})
-		}
-	}
-	slices.SortFunc(sum.Hours, func(a, b spec.UsageHour) int { return int(a.Hour - b.Hour) })
-	return sum
 }

@@ -7,11 +7,11 @@ import (
 
 // TagLostAfter is the tag by which a task says for how long its host may be silent before the task counts as STOPPED, in
 // place of the pool's time (Settings.TaskLostAfter): a span of time as in "10m" or "1h30m", or "never". It is no less
-// than LeastLostAfter.
+// than MinLostAfter.
 const TagLostAfter = "pinion.lost-after"
 
-// LeastLostAfter is the shortest time of TagLostAfter: a host that is heard of again before was never away.
-const LeastLostAfter = 5 * time.Second
+// MinLostAfter is the shortest time of TagLostAfter: a host that is heard of again before was never away.
+const MinLostAfter = 5 * time.Second
 
 // neverLost is the value of TagLostAfter for a task that only its host, or a person, may end.
 const neverLost = "never"
@@ -41,8 +41,8 @@ func lostAfter(tags []Tag, pool time.Duration) (after time.Duration, ever bool, 
 			return 0, false, nil
 		}
 		after, err := time.ParseDuration(tag.Value)
-		if err != nil || after < LeastLostAfter {
-			return 0, false, fmt.Errorf(`the tag %s is %q: write a span of time of %s or more, such as "10m" or "1h30m", or "never"`, TagLostAfter, tag.Value, LeastLostAfter)
+		if err != nil || after < MinLostAfter {
+			return 0, false, fmt.Errorf(`the tag %s is %q: write a span of time of %s or more, such as "10m" or "1h30m", or "never"`, TagLostAfter, tag.Value, MinLostAfter)
 		}
 		return after, true, nil
 	}

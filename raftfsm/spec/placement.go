@@ -22,8 +22,8 @@ type PlacementStrategy struct {
 	Field string `json:"field,omitempty"`
 }
 
-// Wait is what a place for a task in the queue has to meet, beside what its definition says.
-type Wait struct {
+// QueueSpec is what a place for a task in the queue has to meet, beside what its definition says.
+type QueueSpec struct {
 	Constraints       []PlacementConstraint `json:"constraints,omitempty"`
 	Strategy          []PlacementStrategy   `json:"strategy,omitempty"`
 	NotBefore         time.Time             `json:"notBefore,omitzero"` // a task that is tried again waits that long

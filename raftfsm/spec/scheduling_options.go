@@ -69,8 +69,8 @@ func (t *Task) SchedulingOptions() SchedulingOptions {
 	return terms
 }
 
-// OwnTags lists the keys of the tags of tasks that mean something to Pinion, sorted.
-func OwnTags() []string {
+// ReservedTagKeys lists the keys of the tags of tasks that mean something to Pinion, sorted.
+func ReservedTagKeys() []string {
 	keys := append(slices.Collect(maps.Keys(schedulingTags)), TagLostAfter)
 	slices.Sort(keys)
 	return keys
@@ -90,7 +90,7 @@ var schedulingTags = map[string]func(*SchedulingOptions, string) error{
 		t.TimeLimit = limit
 		return nil
 	},
-	TagPreemptible: func(t *SchedulingOptions, s string) (err error) { t.Preemptible, err = truth(s); return err },
+	TagPreemptible: func(t *SchedulingOptions, s string) (err error) { t.Preemptible, err = parseBool(s); return err },
 	TagRetries: func(t *SchedulingOptions, s string) (err error) {
 		t.Retries, err = parseIntUpTo(s, MaxRetries)
 		return err
@@ -111,7 +111,7 @@ var schedulingTags = map[string]func(*SchedulingOptions, string) error{
 		t.Dependencies, err = parseDependencies(s)
 		return err
 	},
-	TagGang: func(t *SchedulingOptions, s string) (err error) { t.Gang, err = truth(s); return err },
+	TagGang: func(t *SchedulingOptions, s string) (err error) { t.Gang, err = parseBool(s); return err },
 }
 
 func parseIntUpTo(s string, most int) (int, error) {
@@ -122,7 +122,7 @@ func parseIntUpTo(s string, most int) (int, error) {
 	return n, nil
 }
 
-func truth(s string) (bool, error) {
+func parseBool(s string) (bool, error) {
 	if s != "true" && s != "false" {
 		return false, fmt.Errorf(`write "true" or "false"`)
 	}

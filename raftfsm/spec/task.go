@@ -69,7 +69,7 @@ type Task struct {
 	Times         TaskTimes    `json:"times"`
 
 	CapacityProvider string      `json:"capacityProvider,omitempty"` // the queue that it was run through
-	Queue            *Wait       `json:"wait,omitempty"`             // what its place has to meet; of tasks run through a queue
+	Queue            *QueueSpec  `json:"wait,omitempty"`             // what its place has to meet; of tasks run through a queue
 	Gang             *GangMember `json:"gang,omitempty"`             // its seat in a gang
 	ArrayIndex       *int        `json:"arrayIndex,omitempty"`       // its number in an array, from 0
 	RetryOf          string      `json:"retryOf,omitempty"`          // the first task whose work this one does again

@@ -1,6 +1,9 @@
 package spec
 
-import "time"
+import (
+	"slices"
+	"time"
+)
 
 // UsageRetention is how far back it is remembered what teams have used: much longer than it counts for.
 const UsageRetention = 8 * 24 * time.Hour
@@ -19,3 +22,18 @@ type UsageHour struct {
 
 // Start is when the hour begins.
 func (h UsageHour) Start() time.Time { return time.Unix(h.Hour*3600, 0) }
+
+// Plus is the usage with more GPU-seconds by hour, and without those before the oldest that counts.
+func (u *Usage) Plus(more map[int64]int64, oldest int64) *Usage {
+	for _, hour := range u.Hours {
+		more[hour.Hour] += hour.GPUSeconds
+	}
+	sum := &Usage{Team: u.Team}
+	for hour, seconds := range more {
+		if hour >= oldest {
+			sum.Hours = append(sum.Hours, UsageHour{Hour: hour, GPUSeconds: seconds})
+		}
+	}
+	slices.SortFunc(sum.Hours, func(a, b UsageHour) int { return int(a.Hour - b.Hour) })
+	return sum
+}

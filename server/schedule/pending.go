@@ -11,7 +11,7 @@ import (
 // GPUs. Constraints and strategy of the call go with them; those of the definition are found there again.
 func NewPendingTasks(r Request) []*spec.Task {
 	a := newEvaluation(r)
-	wait := &spec.Wait{Constraints: r.Run.Constraints, Strategy: r.Run.Strategy, UnmetDependencies: a.dependencies()}
+	wait := &spec.QueueSpec{Constraints: r.Run.Constraints, Strategy: r.Run.Strategy, UnmetDependencies: a.dependencies()}
 	none := make([][]string, len(r.Definition.Containers))
 	gang := ""
 	if terms, _ := spec.ParseSchedulingOptions(r.Run.Tags); terms.Gang {

@@ -12,7 +12,7 @@ import (
 // none. It has nothing of t's place and life. ids gives 32 hex digits at each call. A gang is done again as a whole: the
 // others of the gang are given the same gang id; "" for a task that is in none.
 func RetryTask(t *spec.Task, ids func() string, gang string, at, notBefore time.Time) *spec.Task {
-	wait := spec.Wait{}
+	wait := spec.QueueSpec{}
 	if t.Queue != nil {
 		wait = *t.Queue
 	}
@@ -55,12 +55,12 @@ func RetryTask(t *spec.Task, ids func() string, gang string, at, notBefore time.
 }
 
 // pendingSpec is what the call says of places, for a task that may have to wait for another one later.
-func (a *evaluation) pendingSpec() *spec.Wait {
+func (a *evaluation) pendingSpec() *spec.QueueSpec {
 	mayWait := a.terms.Retries > 0 || a.terms.Preemptible
 	if !mayWait || len(a.Run.Constraints)+len(a.Run.Strategy) == 0 {
 		return nil
 	}
-	return &spec.Wait{Constraints: a.Run.Constraints, Strategy: a.Run.Strategy}
+	return &spec.QueueSpec{Constraints: a.Run.Constraints, Strategy: a.Run.Strategy}
 }
 
 // dependencies is what has to end before the tasks may have places.

@@ -80,8 +80,8 @@ func CheckScheduling(all []spec.Tag) error {
 		return field.Errorf("tags", "%v.", err)
 	}
 	for i, tag := range all {
-		if strings.HasPrefix(tag.Key, ownPrefix) && !slices.Contains(spec.OwnTags(), tag.Key) {
-			return field.Errorf(field.Join(field.Index("tags", i), "key"), "The tag %s is not known; of those that begin with %s there are %s.", tag.Key, ownPrefix, strings.Join(spec.OwnTags(), ", "))
+		if strings.HasPrefix(tag.Key, ownPrefix) && !slices.Contains(spec.ReservedTagKeys(), tag.Key) {
+			return field.Errorf(field.Join(field.Index("tags", i), "key"), "The tag %s is not known; of those that begin with %s there are %s.", tag.Key, ownPrefix, strings.Join(spec.ReservedTagKeys(), ", "))
 		}
 	}
 	return nil

@@ -57,7 +57,7 @@ func TestSchedulingTagsHaveKnownKeysAndValues(t *testing.T) {
 	for tag, c := range map[spec.Tag]struct{ path, says string }{
 		{Key: "pinion.lost-after", Value: "soon"}: {"tags", "pinion.lost-after"},
 		{Key: "pinion.priority", Value: "high"}:   {"tags", "pinion.priority"},
-		{Key: "pinion.owner", Value: "me"}:        {"tags[0].key", strings.Join(spec.OwnTags(), ", ")},
+		{Key: "pinion.owner", Value: "me"}:        {"tags[0].key", strings.Join(spec.ReservedTagKeys(), ", ")},
 	} {
 		wantError(t, CheckScheduling([]spec.Tag{tag}), c.path, c.says)
 	}

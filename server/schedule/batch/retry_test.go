@@ -51,7 +51,7 @@ func TestASuccessorIsTheTaskWithoutItsPlaceAndItsLife(t *testing.T) {
 	h := newHistory(t)
 	first, index := newTask("a", tag("retries", "2"), tag("team", "vision")), 4
 	first.ArrayIndex, first.Ports, first.StartedBy = &index, []int{80}, "me"
-	first.Queue = &spec.Wait{Strategy: []spec.PlacementStrategy{{Type: "random"}}}
+	first.Queue = &spec.QueueSpec{Strategy: []spec.PlacementStrategy{{Type: "random"}}}
 	first.Containers[0].GPUs = []string{"gpu3"}
 	h.launch(first)
 	h.exits("a", 1, 10)
