@@ -17,17 +17,17 @@ import (
 )
 
 const (
-	// eventFollowers hear of eventRate changes a second, for as long as eventTime.
+	// eventFollowers receive eventRate changes a second, for eventTime.
 	eventFollowers = 200
 	eventRate      = 1000
 	eventTime      = 10 * time.Second
 	// eventWriters make them. Each waits for its answer, so together they share the commits of the log.
 	eventWriters = 64
-	// eventCluster is what they change: a tag tells which change it is, and when it was asked for.
+	// eventCluster is what they change: a tag holds the number of the change and its time.
 	eventCluster = "bench"
 )
 
-// measureEvents measures what followers of events hear of many changes, through the local socket of a host that is alone. The
+// measureEvents measures what followers of events receive of many changes, through the local socket of a host that is alone. The
 // time is from before a change is asked for until a follower has read it, so the turn of the disk is in it.
 func measureEvents(ctx context.Context, o options, r *results) error {
 	h, err := startHost(o.binary)
@@ -110,13 +110,13 @@ func (h *host) makeChanges(ctx context.Context, count int) error {
 // lastChange is the number of the one after which nothing comes.
 const lastChange = -1
 
-// change makes one change, which tells its number and when it was asked for.
+// change makes one change, with its number and its time in a tag.
 func (h *host) change(c *client, n int) error {
 	tag := []object{{"key": "change", "value": fmt.Sprintf("%d %d", n, time.Now().UnixNano())}}
 	return c.call("TagResource", object{"resourceArn": "arn:aws:ecs:us-east-1:123456789012:cluster/" + eventCluster, "tags": tag}, &struct{}{})
 }
 
-// eventFollower is one follower and what it has heard.
+// eventFollower is one follower and what it has received.
 type eventFollower struct {
 	response *http.Response
 	bytes    int64
@@ -144,7 +144,7 @@ func (h *host) followEvents(ctx context.Context) (*eventFollower, error) {
 	return &eventFollower{response: response}, nil
 }
 
-// read hears changes up to the last one. What comes twice does not count.
+// read receives changes up to the last one. Duplicates do not count.
 func (f *eventFollower) read(wanted int) error {
 	defer f.response.Body.Close()
 	heard := make([]bool, wanted)
@@ -167,7 +167,7 @@ func (f *eventFollower) read(wanted int) error {
 	}
 }
 
-// changeIn finds which change an event tells of, and when it was asked for.
+// changeIn returns the number and the time of the change in an event.
 func changeIn(line []byte) (n int, asked int64, ok bool) {
 	_, rest, found := bytes.Cut(line, []byte(`"change","value":"`))
 	value, _, closed := bytes.Cut(rest, []byte(`"`))

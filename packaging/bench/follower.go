@@ -11,7 +11,7 @@ import (
 // described is how many tasks one question is about: ECS's most.
 const described = 100
 
-// measureFollower asks a server that does not lead, which answers from its own state once the leader said that it may.
+// measureFollower reads from a follower, which answers from its own state after a read index from the leader.
 func measureFollower(ctx context.Context, o options, r *results) (err error) {
 	p, err := startPool(ctx, o.binary)
 	if err != nil {
@@ -42,7 +42,7 @@ func measureFollower(ctx context.Context, o options, r *results) (err error) {
 	return r.add("DescribeTasks/follower", len(through), append(percentiles("", through), percentiles("leader-", direct)...)...)
 }
 
-// describe asks about tasks, and answers how long it took until the answer was there.
+// describe describes tasks, and returns how long that took.
 func (c *client) describe(ids []string) (time.Duration, error) {
 	raw, took, err := c.timedCall("DescribeTasks", object{"tasks": ids})
 	if err != nil {

@@ -59,7 +59,7 @@ func (k credentials) loadClient(ctx context.Context, operation string, body []by
 	}, nil
 }
 
-// send answers how long it took from the first byte that was sent to the last one that came.
+// send returns the time from the first byte sent to the last byte received.
 func (c *loadClient) send() (time.Duration, error) {
 	if err := c.signer.SignHTTP(c.request.Context(), c.key.aws(), c.request, c.hash, "ecs", "us-east-1", time.Now()); err != nil {
 		return 0, err
@@ -86,7 +86,7 @@ func (c *loadClient) send() (time.Duration, error) {
 	return took, err
 }
 
-// read takes one answer in.
+// read reads one answer.
 func (c *loadClient) read() (status []byte, err error) {
 	line, err := c.in.ReadSlice('\n')
 	if err != nil {
@@ -117,7 +117,7 @@ func (c *loadClient) read() (status []byte, err error) {
 
 func (c *loadClient) close() { c.conn.Close() }
 
-// sendFor sends again and again for so long, and answers how long each took.
+// sendFor repeats the request for the span, and returns the time of each.
 func (c *loadClient) sendFor(span time.Duration) (samples []time.Duration, err error) {
 	for end := time.Now().Add(span); time.Now().Before(end); {
 		took, err := c.send()

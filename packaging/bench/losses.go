@@ -24,7 +24,7 @@ func measureLosses(p *pool, _ options, r *results) error {
 	return nil
 }
 
-// loseHost cuts the agent off so often, and answers how long it took until it was lost on the API.
+// loseHost cuts the agent off, and returns the times until the API shows it as lost.
 func (p *pool) loseHost(rounds int, withLeader bool) (took []time.Duration, err error) {
 	for range rounds {
 		now, err := p.waitReady()
@@ -64,10 +64,10 @@ func (p *pool) isolate(h *testbed.Host) error {
 	return nil
 }
 
-// errConnected says that a host is not lost.
+// errConnected is returned for a host that is not lost.
 var errConnected = errors.New("it is shown as connected")
 
-// lost answers nil when one host shows another as not connected.
+// lost returns nil when one host shows another as not connected.
 func (p *pool) lost(at *testbed.Host, id string) error {
 	connected, err := p.connected(at, spec.DefaultCluster, []string{id})
 	if err == nil && connected[id] {
@@ -76,7 +76,7 @@ func (p *pool) lost(at *testbed.Host, id string) error {
 	return err
 }
 
-// connected is what a host says of others in a cluster, by their ids, a hundred of them at most.
+// connected returns what one host shows of others in a cluster, by their ids, a hundred at most.
 func (p *pool) connected(at *testbed.Host, cluster string, ids []string) (map[string]bool, error) {
 	var answer struct {
 		Instances []struct {

@@ -56,7 +56,7 @@ func perAnswer(what string, used time.Duration, answers int) benchfmt.Value {
 	return measured(used.Seconds()/float64(answers), what+"-sec/answer")
 }
 
-// ended starts tasks whose image nobody has, and waits until all are STOPPED: for questions they are as good as any.
+// ended starts tasks whose image does not exist, and waits until all are STOPPED: for reads they are as good as any.
 func (c *client) ended(ctx context.Context, count int) (ids []string, err error) {
 	definition := object{"family": "ended", "networkMode": "none", "containerDefinitions": []object{{"name": "c", "image": "127.0.0.1:1/none", "memory": 64}}}
 	if err := c.call("RegisterTaskDefinition", definition, &struct{}{}); err != nil {
@@ -81,7 +81,7 @@ func (c *client) ended(ctx context.Context, count int) (ids []string, err error)
 	return ids, nil
 }
 
-// sendTogether is how many answers several clients get in loadTime, each on a connection of its own.
+// sendTogether returns the number of answers that several clients get in loadTime, each on a connection of its own.
 func (k credentials) sendTogether(ctx context.Context, question []byte) (all int, err error) {
 	group, ctx := errgroup.WithContext(ctx)
 	answers := make(chan int, loadClients)

@@ -96,7 +96,7 @@ func newTaskRunner(key credentials) (*taskRunner, error) {
 
 func (r *taskRunner) close() { r.http.CloseIdleConnections() }
 
-// run is one RunTask with a client token, as those of AWS's clients are, asked again like theirs while the pool cannot do it.
+// run is one RunTask with a client token, retried as AWS's clients do.
 // All its tasks have to find a place.
 func (r *taskRunner) run(ctx context.Context) (err error) {
 	body := fmt.Appendf(nil, `{"cluster":%q,"taskDefinition":"bench","count":%d,"clientToken":"run-%d"}`, benchCluster, runCount, r.runs.Add(1))
@@ -112,7 +112,7 @@ func (r *taskRunner) run(ctx context.Context) (err error) {
 	return err
 }
 
-// send is one attempt; retry says that another may do better.
+// send is one attempt; retry reports whether another may succeed.
 func (r *taskRunner) send(ctx context.Context, body []byte) (retry bool, err error) {
 	request, err := r.key.sign(ctx, "RunTask", body)
 	if err != nil {

@@ -17,7 +17,7 @@ const (
 	// poolHosts run pinion: three servers, and an agent that is nothing else. One place more in the testbed is the fleet's.
 	poolHosts = 4
 	servers   = 3
-	// waitTimeout is how long the bench waits for what must happen. It is no target.
+	// waitTimeout bounds every wait. It is no target.
 	waitTimeout = 90 * time.Second
 )
 
@@ -130,7 +130,7 @@ func (p *pool) waitReady() (roles, error) {
 	return now, nil
 }
 
-// rolesOf says who is what, and whether the pool is as it was started.
+// rolesOf returns the hosts by role, and whether the pool is complete.
 func (p *pool) rolesOf(all []apiclient.Host) (now roles, ready bool) {
 	now.ids = map[string]string{}
 	voters, connected := 0, 0

@@ -48,7 +48,7 @@ func BenchmarkQueue(b *testing.B) {
 	})
 }
 
-// once refuses to do again what cannot be: all GPUs are taken afterwards.
+// once fails a benchmark that cannot be repeated in a process: all GPUs are taken afterwards.
 func once(b *testing.B) {
 	b.Helper()
 	b.ReportMetric(0, "ns/op")
@@ -70,7 +70,7 @@ func reportPercentiles(b *testing.B, prefix string, times []time.Duration) {
 	b.ReportMetric(float64(percentile(times, 0.99).Nanoseconds()), prefix+"p99-ns")
 }
 
-// queueWatcher has tasks of one GPU go through the queue of a pool, and sees what becomes of them.
+// queueWatcher sends tasks of one GPU through the queue of a pool, and follows the changes.
 type queueWatcher struct {
 	leader  *server.Member
 	seen    raftfsm.Position // of the changes that were seen
@@ -101,7 +101,7 @@ func (w *queueWatcher) follow() error {
 	return nil
 }
 
-// drain sees all that wait get their places, and says how many did in a second from the first one on.
+// drain waits until all queued tasks are placed, and returns the rate from the first placement on.
 func (w *queueWatcher) drain(ctx context.Context) (rate float64, err error) {
 	var begin time.Time
 	tasks := w.waiting
@@ -143,7 +143,7 @@ func (w *queueWatcher) next(ctx context.Context) (placed int, err error) {
 	}
 }
 
-// free ends tasks one by one, and says how long it took until another one had the GPU.
+// free ends tasks one by one, and returns the times until another task has the GPU.
 func (w *queueWatcher) free(ctx context.Context, tasks int) (times []time.Duration, err error) {
 	for _, task := range w.placed[:tasks] {
 		begin := time.Now()

@@ -8,8 +8,8 @@ import (
 // restartTasks is how many tasks run while pinion is killed.
 const restartTasks = 8
 
-// measureRestarts kills pinion under running tasks and starts it again: how long until it says that it is ready, which
-// is after it has told the cluster what runs here, and until a task has been stopped through its new parent.
+// measureRestarts kills pinion under running tasks and starts it again: the time until its ready line, which comes after the
+// report of its tasks, and until a task has been stopped by the new process.
 func measureRestarts(h *host, _ int, r *results) error {
 	if err := h.define("restart"); err != nil {
 		return err

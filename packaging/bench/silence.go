@@ -9,7 +9,7 @@ import (
 	"pinion/packaging/testbed"
 )
 
-// apart is the time between two hosts of the fleet that fall silent: they come at any moment of their heartbeats.
+// apart is the time between two hosts that fall silent, so that each does at another moment of its heartbeat interval.
 const apart = 130 * time.Millisecond
 
 // measureFleetLosses makes hosts of the fleet fall silent: how long until the API shows them as not connected, and

@@ -18,7 +18,7 @@ import (
 // testbedPrefix begins the names of the directories of pools. It is short because the paths of unix sockets are.
 const testbedPrefix = "pinion-conform-"
 
-// clients are those that count. What ran is said in the last line.
+// clients are those that the last line counts.
 var clients = []string{"AWS CLI", "boto3", "AWS SDK for Go v2", "Terraform"}
 
 var passedClients struct {
@@ -39,7 +39,7 @@ func recordPassed(t *testing.T, client, version string) {
 	passedClients.versions[client] = append(passedClients.versions[client], version)
 }
 
-// TestMain first takes away what a run before left that was killed, and ends with who passed.
+// TestMain removes the testbeds of killed runs first, and ends with the clients that passed.
 func TestMain(m *testing.M) {
 	flag.Parse()
 	left, _ := filepath.Glob(filepath.Join(os.TempDir(), testbedPrefix+"*"))

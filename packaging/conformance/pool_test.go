@@ -18,7 +18,7 @@ import (
 	"pinion/packaging/testbed"
 )
 
-// waitTimeout is how long a test waits for what must happen. It is generous: nothing here measures speed.
+// waitTimeout bounds every wait. It is generous: nothing here measures speed.
 const waitTimeout = 60 * time.Second
 
 // testPool is a pool whose first host has GPUs and answers all clients. The others are spare: see spare.
@@ -81,7 +81,7 @@ func (s *testPool) down(t *testing.T) {
 	}
 }
 
-// envOf is what `pinion env` sets. What it unsets is left out.
+// envOf returns the variables that `pinion env` sets.
 func envOf(t *testing.T, h *testbed.Host) map[string]string {
 	t.Helper()
 	text, err := h.Pinion("env", "-o", "json")
@@ -115,7 +115,7 @@ func (s *testPool) command(program ...string) *exec.Cmd {
 	return exec.Command("sh", append([]string{"-c", `eval "$(pinion --data-dir "$0" env)"; exec "$@"`, s.host.Dir}, program...)...)
 }
 
-// run answers what the command printed. An error carries what it wrote to standard error.
+// run returns the standard output of the command; the error carries standard error.
 func (s *testPool) run(cmd *exec.Cmd) ([]byte, error) {
 	var out, problem bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &out, &problem
@@ -125,7 +125,7 @@ func (s *testPool) run(cmd *exec.Cmd) ([]byte, error) {
 	return out.Bytes(), nil
 }
 
-// eventually asks again and again until ok says yes; for what happens in another process and cannot be waited on.
+// eventually polls ok until it is true; for events in another process.
 func eventually(t *testing.T, what string, ok func() bool) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), waitTimeout)

@@ -18,7 +18,7 @@ import (
 	"pinion/api/ecs"
 )
 
-// rawClient speaks bare HTTP and holds every answer against the service's model.
+// rawClient sends bare HTTP and compares every answer with the service's model.
 type rawClient struct {
 	t     *testing.T
 	pool  *testPool
@@ -49,7 +49,7 @@ func (r rawClient) call(operation, body string) (answer []byte, refusal string, 
 	return answer, r.checkResponse(operation, response, answer), nil
 }
 
-// checkResponse reports what is not as the model has it, and answers the type of a refusal.
+// checkResponse reports differences from the model, and returns the type of an error.
 func (r rawClient) checkResponse(operation string, response *http.Response, body []byte) (errorType string) {
 	r.t.Helper()
 	var problems []string
@@ -79,7 +79,7 @@ func (r rawClient) checkResponse(operation string, response *http.Response, body
 	return errorType
 }
 
-// testOtherOperations asks each operation beyond tierOne with nothing said: whatever it answers is in its model.
+// testOtherOperations calls each operation beyond coreOperations with an empty body: the answer must fit the model.
 func (r rawClient) testOtherOperations(t *testing.T) {
 	r.t = t
 	for name := range r.model.Operations {

@@ -18,7 +18,7 @@ type caller interface {
 	call(operation, body string) (answer []byte, refusal string, err error)
 }
 
-// errClientTooOld says that a client is older than an operation, and has asked nobody.
+// errClientTooOld is returned by a client that does not know the operation; no request was sent.
 var errClientTooOld = errors.New("this client is older than the operation")
 
 // runScenario goes through steps of the scenario with a client.
@@ -46,7 +46,7 @@ func (on *testPool) runScenario(t *testing.T, c caller, me string, steps []step)
 	}
 }
 
-// runStep makes the call of a step and answers with the decoded answer, nil for a refusal that was expected and where the
+// runStep makes the call of a step and returns the decoded answer, nil for an expected error and where the
 // client is too old.
 func runStep(t *testing.T, c caller, s step, body string) any {
 	t.Helper()

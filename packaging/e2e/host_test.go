@@ -18,7 +18,7 @@ import (
 	"pinion/api/client"
 )
 
-// waitTimeout is how long a test waits for what must happen. It is generous: nothing here measures speed.
+// waitTimeout bounds every wait. It is generous: nothing here measures speed.
 const waitTimeout = 60 * time.Second
 
 // binary is the program under test.
@@ -52,7 +52,7 @@ func newHost(t testing.TB, flags ...string) *host {
 	return &host{dir: dir, listen: freeAddress(t), flags: flags, output: &lockedBuffer{}}
 }
 
-// up starts a host and waits until it says that it is ready; the test's end takes it down with all it made.
+// up starts a host and waits for its ready line; the test's end removes it with everything it made.
 func up(t testing.TB, flags ...string) *host {
 	t.Helper()
 	h := newHost(t, flags...)
@@ -152,7 +152,7 @@ func (h *host) pinion(t testing.TB, args ...string) string {
 	return out
 }
 
-// pinionDown ends what lives from the directory and keeps its files.
+// pinionDown ends the processes of a data directory and keeps its files.
 func pinionDown(dir string) *exec.Cmd { return exec.Command(binary, "--data-dir", dir, "down") }
 
 // tryPinion is pinion for commands that may fail; the error carries standard error.
@@ -201,7 +201,7 @@ func decode(t testing.TB, text string) document {
 	return a
 }
 
-// at walks into a document: names for objects, numbers for lists. What is not there is nil.
+// at returns the value at a path of names (objects) and numbers (lists), nil when there is none.
 func (a document) at(path ...any) any {
 	var v any = map[string]any(a)
 	for _, step := range path {
@@ -253,7 +253,7 @@ func (e *commandError) Error() string {
 }
 func (e *commandError) Unwrap() error { return e.err }
 
-// eventually asks again and again until ok says yes; for what happens in another process and cannot be waited on.
+// eventually polls ok until it is true; for events in another process.
 func eventually(t testing.TB, what string, ok func() bool) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), waitTimeout)

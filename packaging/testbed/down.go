@@ -18,8 +18,8 @@ import (
 // downTimeout is how long one host may take to go down by itself.
 const downTimeout = time.Minute
 
-// Down takes everything away that the testbed made: tasks, containerds, pinions, mounts, files and namespaces, and closes
-// it. What a host cannot take away itself is taken from it, and the error says so. It may be repeated.
+// Down removes everything that the testbed made (tasks, containerds, pinions, mounts, files, namespaces) and closes it. The
+// error names what a host could not remove by itself, and what was then removed for it. Down may be repeated.
 func (b *Testbed) Down(ctx context.Context) error {
 	problems := make([]error, len(b.hosts))
 	var group sync.WaitGroup
@@ -34,7 +34,7 @@ func (b *Testbed) Down(ctx context.Context) error {
 	return errors.Join(err, os.RemoveAll(b.Dir), b.Close())
 }
 
-// hasLeftovers tells whether a host's directory or a namespace is still there: then the testbed's own file must stay.
+// hasLeftovers reports whether a host's directory or a namespace is still there. Then testbed.json must stay.
 func (b *Testbed) hasLeftovers() bool {
 	var paths []string
 	for _, h := range b.hosts {
@@ -46,7 +46,7 @@ func (b *Testbed) hasLeftovers() bool {
 	return slices.ContainsFunc(paths, func(path string) bool { _, err := os.Lstat(path); return err == nil })
 }
 
-// down first lets pinion clean up, which is what it promises to do, and then looks after it.
+// down lets pinion clean up, as it promises to do, and then removes what is left.
 func (h *Host) down(ctx context.Context) error {
 	if err := h.undoFaults(); err != nil {
 		return err

@@ -20,9 +20,8 @@ func Rest(ctx context.Context, d time.Duration) {
 	}
 }
 
-// FailWrites makes every write of the host's pinion to a file fail for a while, with the error "file too large", and that so
-// many times, with as long between them. What pinion starts meanwhile fails like it, for ever; what it has started before is
-// spared.
+// FailWrites makes every write of the host's pinion to a file fail for the duration d, with the error "file too large", and
+// repeats this with pauses of d. A process that pinion starts meanwhile fails like it, for ever; earlier ones do not.
 func (h *Host) FailWrites(ctx context.Context, d time.Duration, times int) error {
 	p, ok := h.process()
 	if !ok {
@@ -47,7 +46,7 @@ func (h *Host) FailWrites(ctx context.Context, d time.Duration, times int) error
 	return context.Cause(ctx)
 }
 
-// undoFaults takes back what was done to the host, so that its pinion can act.
+// undoFaults ends all faults of the host, so that its pinion can clean up.
 func (h *Host) undoFaults() error {
 	err := h.Disk.repair()
 	if p, ok := h.process(); ok {

@@ -43,12 +43,12 @@ func (h *Host) Address() string { return netip.AddrPortFrom(h.IP, port).String()
 // Binary is the absolute path of the pinion program.
 func (h *Host) Binary() string { return h.testbed.state.Binary }
 
-// LogFile is what its pinion has written, over all starts.
+// LogFile is the path of the output of its pinion, over all starts.
 func (h *Host) LogFile() string { return h.base + ".log" }
 
 func (h *Host) pidFile() string { return h.base + ".pid" }
 
-// JoinFlags makes a join token on this host for so many others, and answers the flags of `pinion up` that use it.
+// JoinFlags creates a join token for so many uses on this host, and returns the flags of `pinion up` with it.
 func (h *Host) JoinFlags(uses int) ([]string, error) {
 	token, err := h.Pinion("token", "--uses", fmt.Sprint(uses))
 	if err != nil {
@@ -89,7 +89,7 @@ func (h *Host) Launch(more ...string) error {
 	return inNamespace(h.namespace, h.Name, func() error { return h.startProcess(cmd) })
 }
 
-// startProcess notes the process down, and ends it when it cannot.
+// startProcess starts pinion and records its process id; it kills the process when the record fails.
 func (h *Host) startProcess(cmd *exec.Cmd) error {
 	if err := cmd.Start(); err != nil {
 		return err
@@ -103,7 +103,7 @@ func (h *Host) startProcess(cmd *exec.Cmd) error {
 	return err
 }
 
-// Ready waits until the pinion that was launched last says that it takes tasks.
+// Ready waits for the ready line of the pinion that was launched last.
 func (h *Host) Ready(ctx context.Context) error {
 	return poll(ctx, h.Name+" is not ready", func() (bool, error) {
 		text := h.Output()
@@ -119,7 +119,7 @@ func (h *Host) Ready(ctx context.Context) error {
 
 const readyLine = "Pinion is ready at "
 
-// Output is what pinion has written since it was launched last.
+// Output is the output of pinion since its last launch.
 func (h *Host) Output() string {
 	h.mu.Lock()
 	from := h.logOffset
@@ -133,7 +133,7 @@ func (h *Host) Output() string {
 	return string(raw)
 }
 
-// process is the pinion that runs; false when none does.
+// process returns the running pinion, or false.
 func (h *Host) process() (process, bool) {
 	raw, err := os.ReadFile(h.pidFile())
 	if err != nil {
@@ -143,7 +143,7 @@ func (h *Host) process() (process, bool) {
 	return p, err == nil && p.alive()
 }
 
-// Status is "running", "stopped" (by Stop) or "down".
+// Status is "running", "stopped" (by Pause) or "down".
 func (h *Host) Status() string {
 	p, ok := h.process()
 	if !ok {
@@ -155,7 +155,7 @@ func (h *Host) Status() string {
 	return "running"
 }
 
-// PID is the process id of the pinion that runs; 0 when none does.
+// PID is the process id of the running pinion; 0 without one.
 func (h *Host) PID() int {
 	if p, ok := h.process(); ok {
 		return p.pid
@@ -166,7 +166,7 @@ func (h *Host) PID() int {
 // Kill ends pinion with SIGKILL and waits until it is gone. Its tasks and its containerd run on.
 func (h *Host) Kill(ctx context.Context) error { return h.signalAndWait(ctx, unix.SIGKILL) }
 
-// Terminate ends pinion the kind way, as a person would.
+// Terminate ends pinion with SIGTERM and waits until it is gone.
 func (h *Host) Terminate(ctx context.Context) error { return h.signalAndWait(ctx, unix.SIGTERM) }
 
 func (h *Host) signalAndWait(ctx context.Context, sig unix.Signal) error {
@@ -183,7 +183,7 @@ func (h *Host) signalAndWait(ctx context.Context, sig unix.Signal) error {
 // Pause halts pinion with SIGSTOP: its connections stay, and nothing answers on them.
 func (h *Host) Pause() error { return h.sendSignal(unix.SIGSTOP) }
 
-// Resume lets a stopped pinion go on.
+// Resume ends Pause.
 func (h *Host) Resume() error { return h.sendSignal(unix.SIGCONT) }
 
 func (h *Host) sendSignal(sig unix.Signal) error {
@@ -206,7 +206,7 @@ func (h *Host) Run(cmd *exec.Cmd) error {
 	return cmd.Wait()
 }
 
-// Pinion runs the CLI on the host and answers what it printed; an error carries standard error.
+// Pinion runs the CLI on the host and returns its standard output; the error carries standard error.
 func (h *Host) Pinion(args ...string) (string, error) {
 	cmd := exec.Command(h.Binary(), append([]string{"--data-dir", h.Dir}, args...)...)
 	var out, problem bytes.Buffer

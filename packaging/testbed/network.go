@@ -29,8 +29,8 @@ func newID() string {
 	return hex.EncodeToString(b[:])
 }
 
-// freeSubnet is a private /24 that this machine has no address in: what the hosts say of themselves cannot be taken
-// for one of the machine's neighbours.
+// freeSubnet returns a private /24 in which this machine has no address, so that hosts cannot be confused with the machine's
+// neighbours.
 func freeSubnet() (netip.Prefix, error) {
 	addresses, err := net.InterfaceAddrs()
 	if err != nil {
@@ -98,7 +98,7 @@ func (b *Testbed) createNetwork() error {
 	return nil
 }
 
-// deleteNetwork removes the namespaces, and with them all that is in them. It may be repeated.
+// deleteNetwork removes the namespaces with everything in them. It may be repeated.
 func (b *Testbed) deleteNetwork() error {
 	var all error
 	for _, name := range b.namespaces() {
@@ -117,17 +117,17 @@ func (b *Testbed) namespaces() []string {
 	return names
 }
 
-// Cut drops every packet that from sends to to. The other direction stays.
+// Cut drops the packets from one host to another, in this direction only.
 func (b *Testbed) Cut(from, to *Host) error {
 	return to.iptables("-A", cutChain, "-s", from.IP.String(), "-j", "DROP")
 }
 
-// CutBoth drops the packets of both directions.
+// CutBoth drops the packets between two hosts.
 func (b *Testbed) CutBoth(one, other *Host) error {
 	return errors.Join(b.Cut(one, other), b.Cut(other, one))
 }
 
-// Heal makes every link whole again.
+// Heal ends all cuts.
 func (b *Testbed) Heal() error {
 	var all error
 	for _, h := range b.hosts {
@@ -136,12 +136,12 @@ func (b *Testbed) Heal() error {
 	return all
 }
 
-// SwitchIP is the address of the switch, which every host reaches whatever links between hosts are cut.
+// SwitchIP is the address of the switch. Cuts between hosts do not concern it.
 func (b *Testbed) SwitchIP() netip.Addr {
 	return addressOf(netip.MustParsePrefix(b.state.Subnet), switchHostNumber)
 }
 
-// Listen opens a port on the switch, for what stands in for the world outside.
+// Listen opens a port on the switch, for services outside of the pool such as a registry.
 func (b *Testbed) Listen(port int) (listener net.Listener, err error) {
 	err = inNamespace(b.switchNamespace(), "", func() error {
 		listener, err = net.Listen("tcp", netip.AddrPortFrom(b.SwitchIP(), uint16(port)).String())

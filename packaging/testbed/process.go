@@ -13,13 +13,13 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// process is a process that is told from a later one with the same number by when it started.
+// process identifies a process by its id and its start time, because ids are used again.
 type process struct {
 	pid     int
 	started string // clock ticks since boot
 }
 
-// findProcess reads what runs under the number; false when it is gone or a zombie.
+// findProcess returns the process with the id; false when it is gone or a zombie.
 func findProcess(pid int) (process, bool) {
 	stat, ok := readStat(pid)
 	return process{pid: pid, started: stat.started}, ok && stat.state != "Z" && stat.state != "X"
@@ -42,7 +42,7 @@ func (p process) waitExit(ctx context.Context) error {
 	return poll(ctx, fmt.Sprintf("process %d has not ended", p.pid), func() (bool, error) { return !p.alive(), nil })
 }
 
-// poll asks until ok says yes or fails, or the time is up. It is for what happens in other processes.
+// poll calls ok until it returns true or an error, or the context ends. It waits for events in other processes.
 func poll(ctx context.Context, complaint string, ok func() (bool, error)) error {
 	tick := time.NewTicker(10 * time.Millisecond)
 	defer tick.Stop()
@@ -84,8 +84,8 @@ func readStat(pid int) (procStat, bool) {
 	return procStat{state: fields[0], parent: parent, started: fields[19]}, true
 }
 
-// processTree are the processes in the network namespace and all that come from them: a container has a namespace of its
-// own, and its shim is its parent.
+// processTree returns the processes in the network namespace with all their descendants: a container is in a namespace of
+// its own, but its shim is its parent.
 func processTree(namespace string) []process {
 	var home unix.Stat_t
 	if unix.Stat(namespacePath(namespace), &home) != nil {

@@ -2,7 +2,7 @@
 // name of its own, one link into a switch they share, a data directory and a containerd of its own. Links can be cut,
 // hosts killed, stopped and started again. Nothing is added to the machine's own network.
 //
-// A testbed lives in a directory and outlives the process that made it; the directory says all that Down needs.
+// A testbed lives in a directory and outlives the process that made it; the directory holds everything that Down needs.
 package testbed
 
 import (
@@ -18,13 +18,13 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// ErrBusy says that another process works with the testbed.
+// ErrBusy is returned when another process uses the testbed.
 var ErrBusy = errors.New("another process works with this cluster")
 
-// ErrNone says that there is no testbed in the directory.
+// ErrNone is returned when the directory holds no testbed.
 var ErrNone = errors.New("there is no cluster here; `cluster up` makes one")
 
-// Config is what a testbed is made of.
+// Config describes a testbed.
 type Config struct {
 	Dir    string     // made when missing; short, because the paths of unix sockets are (at most about 60 bytes)
 	Binary string     // the pinion program
@@ -54,7 +54,7 @@ type hostState struct {
 	Flags []string `json:"flags"`
 }
 
-// New makes the directory, the network and the disks of a testbed. No host is started. What was made is taken away when it fails.
+// New makes the directory, the network and the disks of a testbed, and starts no host. When it fails, it removes what it made.
 func New(config Config) (*Testbed, error) {
 	if n := len(config.Hosts); n < 1 || n > maxHosts {
 		return nil, fmt.Errorf("a cluster of %d hosts; give it 1 to %d", n, maxHosts)
@@ -105,7 +105,7 @@ func newState(config Config) (state, error) {
 	return s, nil
 }
 
-// Open takes up a testbed that another process made. ErrNone when the directory holds none, ErrBusy when it is in use.
+// Open opens a testbed that another process made. The error is ErrNone when the directory holds none, ErrBusy when it is in use.
 func Open(dir string) (*Testbed, error) {
 	if _, err := os.Stat(filepath.Join(dir, "testbed.json")); errors.Is(err, os.ErrNotExist) {
 		return nil, fmt.Errorf("%s: %w", dir, ErrNone)
@@ -142,7 +142,7 @@ func openLocked(dir string) (*Testbed, error) {
 	return &Testbed{Dir: dir, lock: lock}, nil
 }
 
-// initHosts gives every host its place.
+// initHosts makes the hosts from the state.
 func (b *Testbed) initHosts() {
 	subnet := netip.MustParsePrefix(b.state.Subnet)
 	for i, h := range b.state.Hosts {
@@ -174,7 +174,7 @@ func writeFile(path string, content []byte) error {
 	return os.Rename(path+".new", path)
 }
 
-// Close lets other processes open the testbed. The hosts run on.
+// Close releases the testbed for other processes. The hosts run on.
 func (b *Testbed) Close() error { return b.lock.Close() }
 
 // Hosts are all hosts, in the order of their numbers.
@@ -190,7 +190,7 @@ func (b *Testbed) Host(name string) (*Host, error) {
 	return nil, fmt.Errorf("there is no %q; there are host1 to host%d", name, len(b.hosts))
 }
 
-// Up starts the first host, and then the others, which join it. It answers when all are ready.
+// Up starts the first host, then the others, which join it. It returns when all are ready.
 func (b *Testbed) Up(ctx context.Context) error {
 	first := b.hosts[0]
 	if err := first.Start(ctx); err != nil || len(b.hosts) == 1 {

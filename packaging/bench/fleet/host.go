@@ -23,8 +23,8 @@ import (
 	"pinion/server/pki"
 )
 
-// host is one of the fleet: its identity, its port, its sessions and its agent are a real host's; its GPUs and
-// containers are only remembered. It keeps everything under a directory of its own.
+// host is a host of the fleet: identity, port, sessions and agent are real; GPUs and containers are simulated. It has a data
+// directory of its own.
 type host struct {
 	id      string
 	log     *slog.Logger
@@ -35,7 +35,7 @@ type host struct {
 	agent       sync.WaitGroup
 }
 
-// joinConfig is how every host of a fleet gets into the pool.
+// joinConfig describes how the hosts of a fleet join the pool.
 type joinConfig struct {
 	dir     string // the fleet's; each host has a directory in it
 	ip      string // where the hosts listen, each on a port of its own
@@ -46,7 +46,7 @@ type joinConfig struct {
 	log     *slog.Logger
 }
 
-// joinPool makes a new host and waits until the pool knows it.
+// joinPool makes a new host and waits until it has joined.
 func joinPool(ctx context.Context, in joinConfig, name string) (*host, error) {
 	var random [16]byte
 	rand.Read(random[:])
@@ -65,7 +65,7 @@ func joinPool(ctx context.Context, in joinConfig, name string) (*host, error) {
 	return h, nil
 }
 
-// open takes a port and gets the host into the pool.
+// open opens a port and joins the pool.
 func (h *host) open(ctx context.Context, in joinConfig, dir, name string) (address string, err error) {
 	listener, err := net.Listen("tcp", net.JoinHostPort(in.ip, "0"))
 	if err != nil {
@@ -88,7 +88,7 @@ func (h *host) open(ctx context.Context, in joinConfig, dir, name string) (addre
 	return address, err
 }
 
-// start runs the agent and waits until the pool has heard what it runs, which is nothing.
+// start runs the agent and waits for its first report, which is empty.
 func (h *host) start(ctx context.Context, in joinConfig, dir string, self spec.Host) error {
 	gpus, err := inventory(ctx, in.gpus, dir)
 	if err != nil {
@@ -113,13 +113,13 @@ func (h *host) start(ctx context.Context, in joinConfig, dir string, self spec.H
 	}
 }
 
-// stopAgent ends the agent and leaves its connections as they are, as they are after a power cut.
+// stopAgent ends the agent and leaves its connections open, as a power cut does.
 func (h *host) stopAgent() {
 	h.cancelAgent()
 	h.agent.Wait()
 }
 
-// close ends whatever of the host was opened.
+// close closes what was opened.
 func (h *host) close() error {
 	if h.cancelAgent != nil {
 		h.stopAgent()
@@ -132,19 +132,19 @@ func (h *host) close() error {
 	return err
 }
 
-// staticGPUs are GPUs that never change, and that nobody has a device node of.
+// staticGPUs is an inventory that never changes, of GPUs without device nodes.
 type staticGPUs struct {
 	gpu.Source
 	inventory gpu.Inventory
 }
 
-// Inventory is the one that was made.
+// Inventory returns the fixed inventory.
 func (s staticGPUs) Inventory(context.Context) (gpu.Inventory, error) { return s.inventory, nil }
 
-// Processes finds nobody: containers of the fleet have no processes.
+// Processes is empty: containers of the fleet have no processes.
 func (s staticGPUs) Processes(context.Context, string) ([]int, error) { return nil, nil }
 
-// inventory makes a simulated machine's GPUs, with names and wiring of their own, and keeps what is known of them.
+// inventory returns the GPUs of a new simulated machine, with UUIDs and links of their own.
 func inventory(ctx context.Context, spec, dir string) (gpu.Source, error) {
 	machine, err := sim.Open(spec, filepath.Join(dir, "sim"), "")
 	if err != nil {

@@ -1,12 +1,11 @@
-// Command fleet is many hosts in one process, to see what a pool of Pinion hosts does with them. Each of them joins by a
-// token and holds a session of its own over TLS, with a certificate of its own, and beats, reports and takes tasks as
-// every host does: the code is the same. Only their GPUs and containers are made up. It needs root.
+// Command fleet runs many hosts in one process, as a load for a pool. Each joins with a token, holds a TLS session with a
+// certificate of its own, sends heartbeats and reports, and takes tasks, with the code of every host. GPUs and containers are
+// simulated. It needs root.
 //
 //	fleet -n 1000 -dir DIR -ip IP -join ADDR -token T
 //
-// It says "ready PID" on standard output when all hosts are in. Each line "silence" on standard input makes the next host
-// fall silent, as by a power cut, and is answered by "silent ID" at that moment. The end of standard input, or an
-// interrupt, ends the fleet.
+// It prints "ready PID" when all hosts have joined. Each line "silence" on standard input makes the next host fall silent, as by
+// a power cut, and prints "silent ID" at that moment. The end of standard input, or an interrupt, ends the fleet.
 package main
 
 import (
@@ -23,8 +22,7 @@ import (
 	"golang.org/x/sync/errgroup"
 )
 
-// joinConcurrency is how many hosts are on their way into the pool at the same time: two are enough to keep a leader busy, more
-// hide how long the round trips take.
+// joinConcurrency is how many hosts join at the same time: two keep a leader busy, more hide the round trips.
 const joinConcurrency = 8
 
 func main() {
@@ -82,7 +80,7 @@ func run(ctx context.Context, in joinConfig, n int) (err error) {
 	}
 }
 
-// joinAll lets hosts into the pool and returns those that are in, all of them unless there is an error.
+// joinAll joins n hosts and returns those that have joined, which are all unless there is an error.
 func joinAll(ctx context.Context, in joinConfig, n int) ([]*host, error) {
 	var (
 		mu    sync.Mutex

@@ -64,7 +64,7 @@ func (p *pool) getStatus(h *testbed.Host, path string, out any) (status int, err
 	})
 }
 
-// answer decodes what a request brings, or keeps it as it is in a rawBody.
+// answer decodes the answer of a request into out; a rawBody takes it undecoded.
 func (p *pool) answer(h *testbed.Host, out any, request func(context.Context, *client.Client) ([]byte, error)) (status int, err error) {
 	c, err := p.client(h)
 	if err != nil {
@@ -110,7 +110,7 @@ func (p *pool) mustCall(t testing.TB, h *testbed.Host, operation string, in, out
 	})
 }
 
-// task is what the tests look at of a task.
+// task holds the members of a task that tests read.
 type task struct {
 	ARN        string `json:"taskArn"`
 	Instance   string `json:"containerInstanceArn"`
@@ -193,7 +193,7 @@ func (p *pool) wantServers() int {
 	return 3
 }
 
-// waitConverged waits until every host answers that all are connected and that the servers are there.
+// waitConverged waits until every host shows all hosts as connected, and the wanted number of servers.
 func (p *pool) waitConverged(t testing.TB) {
 	t.Helper()
 	servers := p.wantServers()

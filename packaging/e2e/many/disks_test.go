@@ -27,7 +27,7 @@ func TestDisks(t *testing.T) {
 	}
 }
 
-// stopAndCheck ends the writers and checks what they were told.
+// stopAndCheck stops the writers and checks that every acknowledged change is there.
 func (p *pool) stopAndCheck(t *testing.T, w *writers) int {
 	t.Helper()
 	w.stop()
@@ -105,7 +105,7 @@ const (
 	writeFailuresEach = 20
 )
 
-// rejectedEntries is what a leader says when a follower could not take what it was sent.
+// rejectedEntries is the log message of a leader whose follower could not store entries.
 const rejectedEntries = "appendEntries rejected"
 
 // testFlicker makes the store of a follower fail again and again: it never stays behind for good.

@@ -42,8 +42,8 @@ func (h *history) runClient(ctx context.Context, number int) {
 	}
 }
 
-// request sends one request, once, and keeps what came of it, unless a host says that it was not done: if it was all the
-// same, others will see what nobody did. It answers whether there was an answer.
+// request sends one request, once, and records its outcome, unless the answer says that it was not applied: if it was applied
+// all the same, other clients see a change that no recorded request explains. It returns whether there was an answer.
 func (h *history) request(ctx context.Context, client int, family string, in familyRequest) (out familyResponse, answered bool) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), historyTimeout)
 	defer cancel()
@@ -101,8 +101,7 @@ func send(ctx context.Context, client *ecs.Client, family string, in familyReque
 	return out.TaskDefinition, nil
 }
 
-// notApplied reports whether an error says for certain that the request had no effect: no host has heard of it, or the
-// one that has says so.
+// notApplied reports whether the error proves that the request had no effect: no host received it, or the host says so.
 func notApplied(err error) bool {
 	problem, ok := errors.AsType[*net.OpError](err)
 	if ok && (problem.Op == "dial" || problem.Op == "remote error") { // the latter ends a TLS handshake

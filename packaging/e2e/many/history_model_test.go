@@ -8,7 +8,7 @@ import (
 	"github.com/anishathalye/porcupine"
 )
 
-// What clients of a history ask for. All of it is about one family of task definitions.
+// familyRequest is a request of a history, about one family of task definitions.
 type familyRequest struct {
 	kind     requestKind
 	mark     string // of a registration, never used twice
@@ -24,8 +24,8 @@ const (
 	exact                  // describe one revision
 )
 
-// familyResponse is what a client was told. An unknown one is that of a request without an answer: it may have been done, now
-// or at any time since.
+// familyResponse is the answer to a client. It is unknown for a request without an answer, which may take effect at any time
+// since.
 type familyResponse struct {
 	unknown  bool
 	found    bool
@@ -51,7 +51,7 @@ var familyModel = porcupine.Model{
 	},
 }
 
-// applyRequest is what a request does and answers.
+// applyRequest returns the revisions after a request, and its answer.
 func applyRequest(revisions []revision, a familyRequest) ([]revision, familyResponse) {
 	n := a.revision
 	switch a.kind {
@@ -74,7 +74,7 @@ func applyRequest(revisions []revision, a familyRequest) ([]revision, familyResp
 	return revisions, familyResponse{found: true, revision: n, mark: revisions[n-1].mark, active: revisions[n-1].active}
 }
 
-// neverReturned is the end of what has no answer: it can take effect until then.
+// neverReturned is the end of a request without an answer: it can take effect until then.
 const neverReturned = time.Duration(1<<63 - 1)
 
 func operation(client int, began, ended time.Duration, in familyRequest, out familyResponse) porcupine.Operation {

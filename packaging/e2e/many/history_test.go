@@ -30,7 +30,7 @@ const (
 	checkTimeout = time.Minute
 )
 
-// history is what clients were told while faults came and went.
+// history holds the requests and answers of clients during faults.
 type history struct {
 	pool  *pool
 	t     *testing.T
@@ -116,7 +116,7 @@ func (h *history) count() int {
 	return h.size
 }
 
-// add puts a request and its answer into the history.
+// add records a request and its answer.
 func (h *history) add(family string, o porcupine.Operation) {
 	h.mu.Lock()
 	defer h.mu.Unlock()

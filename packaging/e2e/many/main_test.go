@@ -15,7 +15,7 @@ import (
 // testbedPrefix begins the names of the directories of testbeds. It is short because the paths of unix sockets are.
 const testbedPrefix = "pinion-many-"
 
-// TestMain first takes away what a run before left that was killed, and ends with the table of figures.
+// TestMain removes the testbeds of killed runs first, and ends with the table of metrics.
 func TestMain(m *testing.M) {
 	flag.Parse()
 	left, _ := filepath.Glob(filepath.Join(os.TempDir(), testbedPrefix+"*"))

@@ -19,7 +19,7 @@ import (
 	"pinion/packaging/testbed"
 )
 
-// waitTimeout is how long a test waits for what must happen. It is generous: nothing here asserts speed.
+// waitTimeout bounds every wait. It is generous: nothing here asserts speed.
 const waitTimeout = 60 * time.Second
 
 // registryPort is where the switch serves images.
@@ -197,7 +197,7 @@ func proxyConn(conn net.Conn, address string) {
 	io.Copy(conn, upstream)
 }
 
-// eventually asks again and again until ok says yes; for what happens in another process and cannot be waited on.
+// eventually polls ok until it is true; for events in another process.
 func eventually(t testing.TB, what string, ok func() bool) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), waitTimeout)
