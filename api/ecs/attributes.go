@@ -53,7 +53,7 @@ func deleteAttributes(ctx context.Context, r *Request, in *types.DeleteAttribute
 	for i, a := range in.Attributes {
 		custom, is := hosts[i].CustomAttributes[a.Name]
 		if _, own := hosts[i].Attributes[a.Name]; own && !is {
-			return nil, field.Errorf(attributePath(i, "name"), "attribute %s of %s is what the host says of itself: start it without that --attribute.", a.Name, hosts[i].Name)
+			return nil, field.Errorf(attributePath(i, "name"), "attribute %s of %s is set by the host itself: start it without that --attribute.", a.Name, hosts[i].Name)
 		}
 		if is && a.Value != "" && a.Value != custom {
 			return nil, field.Errorf(attributePath(i, "value"), "attribute %s of %s is %q, not %q: leave the value out to delete it whatever it is.", a.Name, hosts[i].Name, custom, a.Value)

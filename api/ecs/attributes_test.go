@@ -91,7 +91,7 @@ func TestWhatAHostSaysOfItselfIsNotDeleted(t *testing.T) {
 	own.Attributes["rack"] = "7"
 	b.mustApply(t, raftfsm.PutHost{Host: own})
 	body := `{"attributes":[{"name":"rack","value":"8","targetId":"` + hostID + `"}]}`
-	b.call("DeleteAttributes", body).wantError(t, invalid, "attribute rack of gpu-1 is what the host says of itself: start it without that --attribute.")
+	b.call("DeleteAttributes", body).wantError(t, invalid, "attribute rack of gpu-1 is set by the host itself: start it without that --attribute.")
 	b.must(t, "PutAttributes", body)
 	b.call("DeleteAttributes", strings.Replace(body, "8", "9", 1)).wantError(t, invalid, `attribute rack of gpu-1 is "8", not "9": leave the value out to delete it whatever it is.`)
 	b.must(t, "DeleteAttributes", body)

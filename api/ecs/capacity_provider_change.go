@@ -21,14 +21,14 @@ const maxProviders = 100
 // reservedProviderName matches the names that ECS keeps for itself.
 var reservedProviderName = regexp.MustCompile(`(?i)^(aws|ecs|fargate)`)
 
-// ECS's words for what is wrong with a capacity provider. Clients look for them.
+// Errors in ECS's words, which clients match.
 var (
 	errNoProvider      = wire.Errorf(wire.Client, "The specified capacity provider does not exist. Specify a valid name or ARN and try again.")
 	errProviderExists  = wire.Errorf(wire.Client, "The specified capacity provider already exists. To change the configuration of an existing capacity provider, update the capacity provider.")
 	errProviderBuiltIn = wire.Errorf(wire.Client, "The capacity provider %s is built in: it can be neither changed nor deleted.", spec.BuiltinCapacityProvider)
 )
 
-// createCapacityProvider makes a queue. Without a scaling group it is nothing else.
+// createCapacityProvider records a capacity provider, which is a queue. The scaling group is optional.
 func createCapacityProvider(ctx context.Context, r *Request, in *types.CreateCapacityProviderInput) (*types.CreateCapacityProviderOutput, error) {
 	if !resourceName.MatchString(in.Name) || reservedProviderName.MatchString(in.Name) {
 		return nil, field.Errorf("name", "name must be 1 to 255 letters, digits, hyphens and underscores that do not begin with aws, ecs or fargate, not %q.", in.Name)
@@ -59,7 +59,7 @@ func createCapacityProvider(ctx context.Context, r *Request, in *types.CreateCap
 	return &types.CreateCapacityProviderOutput{CapacityProvider: r.render().CapacityProvider(created, true)}, nil
 }
 
-// countProviders is how many are on record and can be used.
+// countProviders counts the active capacity providers on record.
 func countProviders(r *Request) int {
 	n := 0
 	for _, p := range r.View.CapacityProviders() {
@@ -70,7 +70,7 @@ func countProviders(r *Request) int {
 	return n - 1 // the built-in one is no record
 }
 
-// updateCapacityProvider changes what is given and leaves the rest.
+// updateCapacityProvider changes the given members and leaves the others.
 func updateCapacityProvider(ctx context.Context, r *Request, in *types.UpdateCapacityProviderInput) (*types.UpdateCapacityProviderOutput, error) {
 	known, err := mutableProvider(r, in.Name)
 	if err != nil {
@@ -96,8 +96,8 @@ func updateCapacityProvider(ctx context.Context, r *Request, in *types.UpdateCap
 	return &types.UpdateCapacityProviderOutput{CapacityProvider: r.render().CapacityProvider(p, true)}, nil
 }
 
-// deleteCapacityProvider may come twice: one that was deleted is answered as it is. ECS answers with updateStatus
-// DELETE_FAILED where a cluster still names it; here the call is refused, so that nobody waits for it.
+// deleteCapacityProvider is idempotent: a deleted provider is answered as it is. ECS answers with updateStatus
+// DELETE_FAILED while a cluster still names the provider; here the call is refused, so that no client waits for the deletion.
 func deleteCapacityProvider(ctx context.Context, r *Request, in *types.DeleteCapacityProviderInput) (*types.DeleteCapacityProviderOutput, error) {
 	p, err := mutableProvider(r, in.CapacityProvider)
 	if err != nil {

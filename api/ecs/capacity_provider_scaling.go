@@ -19,8 +19,8 @@ func scalingUpdate(in *types.AutoScalingGroupProviderInput) *types.AutoScalingGr
 	}
 }
 
-// parseScaling lays what is given over what was recorded, and ECS's defaults under both. Pinion starts no machines: a scaling
-// group is checked and shown, and managed scaling decides whether tasks wait.
+// parseScaling merges a scaling group: the input over the record, and both over ECS's defaults. Pinion starts no machines: a
+// scaling group is checked and shown, and managed scaling decides whether tasks wait.
 func parseScaling(recorded spec.AutoScalingProvider, in *types.AutoScalingGroupProviderUpdateInput) (*spec.AutoScalingProvider, error) {
 	if err := checkScalingInput(in); err != nil {
 		return nil, err

@@ -20,7 +20,7 @@ var (
 	errNoWeight      = field.Errorf("capacityProviderStrategy", "There are no capacity providers with a weight value greater than zero in the capacity provider strategy. At least one capacity provider must have a weight value greater than zero: specify one and try again.")
 )
 
-// parseStrategy holds ECS's rules for the strategy in a member. Each provider has to be one of those that the cluster has.
+// parseStrategy checks a capacity provider strategy by ECS's rules. The cluster must have each provider.
 func parseStrategy(path string, given []types.StrategyItem, has func(string) bool) ([]spec.CapacityProviderStrategyItem, error) {
 	if len(given) > maxClusterProviders {
 		return nil, field.Errorf(path, "%s can have at most %d items, not %d.", path, maxClusterProviders, len(given))

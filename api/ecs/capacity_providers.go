@@ -14,8 +14,8 @@ import (
 // maxProviderPage is ECS's limit of capacity providers in one answer, and the default.
 const maxProviderPage = 10
 
-// describeCapacityProviders shows those that are named, deleted ones too, or all that can be used. With a cluster it shows
-// only those that tasks can be run through there.
+// describeCapacityProviders shows the named providers, deleted ones too, or all active ones. With a cluster it shows only the
+// providers that tasks of that cluster can use.
 func describeCapacityProviders(_ context.Context, r *Request, in *types.DescribeCapacityProvidersInput) (*types.DescribeCapacityProvidersOutput, error) {
 	usable := func(string) bool { return true }
 	if in.Cluster != "" {

@@ -18,7 +18,7 @@ import (
 
 var resourceName = regexp.MustCompile(`^[A-Za-z0-9_-]{1,255}$`)
 
-// createCluster answers with the cluster of that name as it is when there is one already, as ECS does.
+// createCluster is idempotent, as on ECS: an existing cluster is answered as it is.
 func createCluster(ctx context.Context, r *Request, in *types.CreateClusterInput) (*types.CreateClusterOutput, error) {
 	name := cmp.Or(in.ClusterName, spec.DefaultCluster)
 	if !resourceName.MatchString(name) {
@@ -108,7 +108,7 @@ func applyClusterUpdate(ctx context.Context, r *Request, change raftfsm.UpdateCl
 	return changedCluster(r, cluster), nil
 }
 
-// deleteClusterErrors are ECS's words for why a cluster is not deleted. Clients look for them: Terraform tries again.
+// deleteClusterErrors are the errors of DeleteCluster in ECS's words. Terraform matches them and tries again.
 var deleteClusterErrors = []struct {
 	err     error
 	refusal *wire.Error
@@ -119,7 +119,7 @@ var deleteClusterErrors = []struct {
 	{spec.ErrDefaultCluster, wire.Errorf(wire.Client, "The cluster default cannot be deleted: requests and hosts that name no cluster mean it.")},
 }
 
-// deleteCluster may come twice: a cluster that was deleted is answered as it is.
+// deleteCluster is idempotent: a deleted cluster is answered as it is.
 func deleteCluster(ctx context.Context, r *Request, in *types.DeleteClusterInput) (*types.DeleteClusterOutput, error) {
 	if in.Cluster == "" {
 		return nil, errBlankCluster
@@ -145,7 +145,7 @@ func changedCluster(r *Request, cluster *spec.Cluster) types.Cluster {
 	return r.render().Cluster(cluster, []string{"CONFIGURATIONS", "SETTINGS", "TAGS"})
 }
 
-// parseClusterConfiguration holds ECS's rules, and takes what is empty for not given: some clients send it.
+// parseClusterConfiguration checks a configuration by ECS's rules. Empty members count as absent: some clients send them.
 func parseClusterConfiguration(in *spec.ClusterConfiguration) (*spec.ClusterConfiguration, error) {
 	if in == nil {
 		return nil, nil

@@ -13,8 +13,8 @@ import (
 // Target is the prefix of X-Amz-Target, before the dot and the operation's name.
 const Target = "AmazonEC2ContainerServiceV20141113"
 
-// Operation is one line of the table that everything about operations is made from: routes, the check of roles and scopes, the
-// description of the API and its page in docs/.
+// Operation is one line of the table. Routes, the checks of roles and scopes, the OpenAPI description and the page in docs/ follow
+// from it.
 type Operation struct {
 	Name   string
 	Role   spec.Role // least role of the access keys that may call it
@@ -34,9 +34,9 @@ type BoundCall struct {
 	Run         func(context.Context) (output any, err error)
 }
 
-// Operations are all operations that do something, by name. To add one, write its handler and add a line here. A line says who
-// may call the operation: read looks, submit runs tasks and changes what they are made of, admin changes clusters and hosts. Then
-// it says which clusters a call is about, for keys that are for one cluster alone (see scope).
+// Operations is the table of the operations that Pinion has, by name. To add one, write its handler and add a line here. A line
+// names the least role of the caller: read looks, submit changes tasks and task definitions, admin changes clusters and hosts. Then
+// it names the clusters of a call, for keys that are for one cluster alone (see scope).
 var Operations = operationTable(
 	admin("CreateCluster", inCluster("clusterName"), createCluster),
 	read("DescribeClusters", inCluster("clusters"), describeClusters),
@@ -91,8 +91,8 @@ var Operations = operationTable(
 	read("DescribeServiceDeployments", inCluster("serviceDeploymentArns"), describeServiceDeployments),
 )
 
-// Find is the operation of that name. When Pinion does not do it, the error says so in the way that the operation's model
-// allows: one of ECS's that is not built, or none of ECS's at all.
+// Find returns the operation of that name. For an operation of ECS that Pinion refuses, the error is one of that operation's model;
+// any other name is unknown.
 func Find(name string) (Operation, error) {
 	if operation, ok := Operations[name]; ok {
 		return operation, nil

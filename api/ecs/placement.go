@@ -12,7 +12,7 @@ import (
 // maxStrategies is ECS's limit for the placement strategies of a call.
 const maxStrategies = 5
 
-// addPlacement adds to the request where its tasks may go and what is best.
+// addPlacement adds the placement constraints and strategies of the input to the request.
 func addPlacement(request *spec.RunRequest, in *types.RunTaskInput, d *spec.TaskDefinition) (err error) {
 	if err := taskdef.CheckConstraints(in.PlacementConstraints, len(d.PlacementConstraints)); err != nil {
 		return err

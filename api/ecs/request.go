@@ -15,7 +15,7 @@ import (
 	"pinion/raftfsm/spec"
 )
 
-// Store is what operations need of the replicated state, beside the view that comes with each request.
+// Store is the replicated state as operations change it; they read the view of their request.
 type Store interface {
 	// Propose records a command and returns its answer; refusals are raftfsm's errors, wrapped.
 	Propose(ctx context.Context, c raftfsm.Command) (any, error)
@@ -35,7 +35,7 @@ type Request struct {
 	View       *raftfsm.View     // linearizable: holds everything acknowledged before the request
 	Store      Store             // for changes
 	Hosts      HostRemover       // for DeregisterContainerInstance; nil where no host can be removed
-	Now        func() time.Time  // time stamps of what is recorded
+	Now        func() time.Time  // time stamps of records
 	TaskCache  *TaskCache        // of all requests of this process; nil: nothing is cached
 	Warnings   []string          // what was accepted but ignored or rewritten, for people
 
@@ -53,7 +53,7 @@ func (r *Request) render() *view.Renderer {
 	return r.renderer
 }
 
-// warn tells the caller about something that was accepted but does not do what it may seem to do.
+// warn adds a warning for the caller: an input that was accepted but has not the effect that it seems to have.
 func (r *Request) warn(format string, args ...any) {
 	r.Warnings = append(r.Warnings, fmt.Sprintf(format, args...))
 }

@@ -37,7 +37,8 @@ var accountSettings = []accountSetting{
 	{name: "taskLongArnFormat", values: []string{"enabled"}},
 }
 
-// parsePrincipal is what the state calls a principal: empty for the account itself, which stands for everybody.
+// parsePrincipal returns the principal as the state records it: empty for the account itself, whose settings are the defaults of
+// all principals.
 func parsePrincipal(r *Request, given string) (string, error) {
 	principal := cmp.Or(given, r.Principal)
 	if principal == rootARN {
@@ -49,7 +50,7 @@ func parsePrincipal(r *Request, given string) (string, error) {
 	return principal, nil
 }
 
-// rootARN is the account itself. Its settings are those of everybody who chose nothing.
+// rootARN is the account itself. Its settings count for every principal without a setting of its own.
 const rootARN = "arn:aws:iam::" + spec.AccountID + ":root"
 
 func findSetting(name string) (accountSetting, error) {

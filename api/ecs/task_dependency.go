@@ -6,8 +6,7 @@ import (
 	"pinion/raftfsm/spec"
 )
 
-// checkTaskDependencies refuses tasks that depend on others that are not there: a dependency that is not known could never come
-// true, or would have come true already.
+// checkTaskDependencies refuses a dependency on an unknown task or group: it could never be met, or would be met already.
 func checkTaskDependencies(r *Request, request *spec.RunRequest) error {
 	options, _ := spec.ParseSchedulingOptions(request.Tags)
 	for _, after := range options.Dependencies {
@@ -32,7 +31,7 @@ func hasGroup(r *Request, cluster, group string) bool {
 	return false
 }
 
-// checkUnqueued refuses what only queued tasks can have, of tasks that are placed at once or not at all.
+// checkUnqueued refuses the options of queued tasks for tasks that are placed at once or not at all.
 func checkUnqueued(request *spec.RunRequest) error {
 	const how = "that takes a queue: give capacityProviderStrategy, such as [{capacityProvider: " + spec.BuiltinCapacityProvider + "}]"
 	options, err := spec.ParseSchedulingOptions(request.Tags)
@@ -47,7 +46,7 @@ func checkUnqueued(request *spec.RunRequest) error {
 	return nil
 }
 
-// CheckTeam says whether a team can have that name, which is the value of a tag.
+// CheckTeam checks the name of a team, which must be a valid value of a tag.
 func CheckTeam(name string) error {
 	return withType("InvalidParameterException", tags.CheckTeam(name))
 }

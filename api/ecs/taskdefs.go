@@ -56,7 +56,7 @@ func deregisterTaskDefinition(ctx context.Context, r *Request, in *types.Deregis
 	return &types.DeregisterTaskDefinitionOutput{TaskDefinition: r.render().Definition(stored)}, nil
 }
 
-// errNoDefinition is what clients look for: the operations on one task definition have no NotFound type.
+// errNoDefinition is the text that clients match: the operations on one task definition have no NotFound type.
 var errNoDefinition = wire.Errorf(wire.Client, "Unable to describe task definition.")
 
 func describeTaskDefinition(_ context.Context, r *Request, in *types.DescribeTaskDefinitionInput) (*types.DescribeTaskDefinitionOutput, error) {

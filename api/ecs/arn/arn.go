@@ -1,5 +1,5 @@
-// Package arn makes and reads the ARNs of Amazon ECS. There is one parser, so that what a request is authorized for is what
-// it has an effect on.
+// Package arn makes and reads the ARNs of Amazon ECS. There is one parser, so that authorization and effect always
+// mean the same resource.
 package arn
 
 import (
@@ -20,7 +20,7 @@ const (
 	ServiceDeployment = "service-deployment"
 )
 
-// Resource is what a client named: by its name or id, or by an ARN.
+// Resource is a parsed reference to a resource: a name, an id or an ARN.
 type Resource struct {
 	Kind    string
 	Cluster string // that the resource belongs to, or that it is; empty when it belongs to none, or the name does not say
@@ -32,7 +32,7 @@ func Make(region, resource string) string {
 	return "arn:aws:ecs:" + region + ":" + spec.AccountID + ":" + resource
 }
 
-// Is says whether a client wrote an ARN, and not a name or an id.
+// Is reports whether a reference is an ARN, and not a name or an id.
 func Is(given string) bool { return strings.HasPrefix(given, "arn:") }
 
 // Parse reads a name, an id or an ARN of the kind. An ARN may be in the long form, with the cluster, or in the one from before
@@ -52,7 +52,7 @@ func Parse(kind, given string) (Resource, error) {
 	return r, err
 }
 
-// parts are how many names stand behind the kind in an ARN: at least, which is the form without the cluster, and at most.
+// parts are the numbers of names behind the kind in an ARN: the least is the form without the cluster.
 var parts = map[string]struct{ least, most int }{
 	Cluster:            {1, 1},
 	TaskDefinition:     {1, 1},

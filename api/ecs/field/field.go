@@ -7,11 +7,11 @@ import (
 	"strings"
 )
 
-// Error is what is wrong with one member of an input. It has no type of AWS: the operation that reads the input knows
-// which one clients expect.
+// Error is a validation error of one member of an input. It has no type of AWS: the operation that reads the input knows
+// the type that its clients expect.
 type Error struct {
 	Path    string // where the member stands: "containerDefinitions[0].healthCheck.interval"
-	Message string // for people: what is wrong with what, and what to do
+	Message string // for people: the member, the fault, and the remedy
 }
 
 func (e *Error) Error() string { return e.Message }

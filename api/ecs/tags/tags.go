@@ -12,13 +12,13 @@ import (
 	"pinion/raftfsm/spec"
 )
 
-// text is what keys and values consist of: letters, blanks and numbers of any script, and these signs.
+// text matches keys and values: letters, blanks and numbers of any script, and these signs.
 var text = regexp.MustCompile(`^[\p{L}\p{Z}\p{N}_.:/=+\-@]*$`)
 
 // ManagedKey is the key of the tag that enableECSManagedTags puts on tasks.
 const ManagedKey = spec.ReservedTag + "ecs:clusterName"
 
-// Check holds ECS's rules for tags. A list that is there but empty is refused, as ECS refuses it.
+// Check checks tags by ECS's rules. An empty list is refused, as on ECS; an absent one passes.
 func Check(all []spec.Tag) error {
 	if all != nil && len(all) == 0 {
 		return field.Errorf("tags", "Tags can not be empty.")
@@ -45,7 +45,7 @@ func Check(all []spec.Tag) error {
 	return nil
 }
 
-// CheckKeys holds ECS's rules for keys alone.
+// CheckKeys checks tag keys by ECS's rules.
 func CheckKeys(keys []string) error {
 	for i, key := range keys {
 		if err := checkKey(field.Index("tagKeys", i), key); err != nil {
@@ -67,11 +67,11 @@ func checkKey(path, key string) error {
 	return nil
 }
 
-// ownPrefix begins the keys that mean something to Pinion: one with a slip of the pen would be lost without a word.
+// ownPrefix begins the keys of scheduling options. A mistyped one is refused, because it would be ignored in silence.
 const ownPrefix = "pinion."
 
-// CheckScheduling checks the tags that say how a task waits, how long it may run and what happens when it ends. Those of a
-// definition may become a task's.
+// CheckScheduling checks the tags that are scheduling options of a task. A definition is checked too: its tags may be propagated to
+// its tasks.
 func CheckScheduling(all []spec.Tag) error {
 	if err := spec.CheckLostAfter(all); err != nil {
 		return field.Errorf("tags", "%v.", err)
@@ -102,7 +102,7 @@ func Merge(base, over []spec.Tag) []spec.Tag {
 	return merged
 }
 
-// CheckTeam says whether a team can have that name, which is the value of a tag.
+// CheckTeam checks the name of a team, which must be a valid value of a tag.
 func CheckTeam(name string) error {
 	return Check([]spec.Tag{{Key: spec.TagTeam, Value: name}})
 }

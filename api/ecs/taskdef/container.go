@@ -27,8 +27,8 @@ func containersOf(d *spec.TaskDefinition) []container {
 	return all
 }
 
-// errorf is what is wrong with a member of the container. The message names the container, since people know that better
-// than its place in the list.
+// errorf is a field error of a member of the container. The message names the container, which people know better than its
+// index.
 func (c container) errorf(member, format string, args ...any) error {
 	return field.Errorf(field.Join(c.path, member), "Container '%s': %s", c.Name, fmt.Sprintf(format, args...))
 }

@@ -22,7 +22,7 @@ const (
 
 var knownCapabilities = []string{"all", "compute", "compat32", "display", "graphics", "ngx", "utility", "video"}
 
-// gpuRequest is what a container asks for, in ECS's own form.
+// gpuRequest holds the GPU requirements of a container in ECS's own form.
 type gpuRequest struct {
 	requirements []spec.ResourceRequirement // nil when it asks for none
 	capabilities []string                   // for NVIDIA_DRIVER_CAPABILITIES, unless the container sets it itself
@@ -155,7 +155,7 @@ func parseGPUNumber(c container, path string, v any) (int, error) {
 	return 0, c.gpuError(path, "not "+formatValue(v), "a whole number from 1")
 }
 
-// expectedValue is what ECS's own form of the amount looks like.
+// expectedValue describes ECS's own form of the amount.
 const expectedValue = `"ALL", or a string that holds a whole number from 1, such as "1"`
 
 var positiveNumber = regexp.MustCompile(`^[1-9][0-9]{0,8}$`)

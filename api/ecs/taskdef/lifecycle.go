@@ -53,7 +53,7 @@ func checkHealthCommand(c container, command []string) error {
 		return c.errorf(member, `healthCheck.command must begin with CMD or CMD-SHELL, such as ["CMD-SHELL", "curl -f http://localhost/ || exit 1"].`)
 	}
 	if len(command) < 2 || command[1] == "" {
-		return c.errorf(member, "healthCheck.command says %s and no command.", command[0])
+		return c.errorf(member, "healthCheck.command has %s and no command after it.", command[0])
 	}
 	if command[0] == "CMD-SHELL" && len(command) > 2 {
 		return c.errorf(member, "healthCheck.command must have one line after CMD-SHELL, not %d. Use CMD for the words of a command.", len(command)-1)
@@ -141,7 +141,7 @@ func checkDependencyCycles(d *spec.TaskDefinition, byName map[string]*spec.Conta
 	}
 	for _, c := range containersOf(d) {
 		if !started[c.Name] {
-			return c.errorf("dependsOn", "dependsOn goes round in a circle, so none of the containers in it could ever start.")
+			return c.errorf("dependsOn", "dependsOn has a cycle: none of the containers in it could ever start.")
 		}
 	}
 	return nil

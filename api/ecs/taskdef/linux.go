@@ -8,7 +8,7 @@ import (
 	"pinion/api/ecs/field"
 )
 
-// mountOption is one of those that ECS takes for a memory file system.
+// mountOption matches the mount options that ECS takes for a tmpfs.
 var mountOption = regexp.MustCompile(`^(defaults|ro|rw|suid|nosuid|dev|nodev|exec|noexec|sync|async|dirsync|remount|mand|nomand|atime|noatime|diratime|nodiratime|` +
 	`bind|rbind|unbindable|runbindable|private|rprivate|shared|rshared|slave|rslave|relatime|norelatime|strictatime|nostrictatime|` +
 	`(mode|uid|gid|nr_inodes|nr_blocks)=[0-9]+|mpol=[a-z0-9:,=-]+)$`)

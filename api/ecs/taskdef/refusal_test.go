@@ -107,7 +107,7 @@ var refusals = []struct{ name, body, path, says string }{
 	{"waiting twice", two(`"cpu":1`, `"dependsOn":[{"containerName":"a","condition":"START"},{"containerName":"a","condition":"COMPLETE"}]`), "containerDefinitions[1].dependsOn[1].containerName", "twice"},
 	{"waiting for health that nobody checks", two(`"cpu":1`, `"dependsOn":[{"containerName":"a","condition":"HEALTHY"}]`), "containerDefinitions[1].dependsOn[0].condition", "healthCheck"},
 	{"waiting for the end of the task", two(`"dependsOn":[{"containerName":"b","condition":"SUCCESS"}]`, `"cpu":1`), "containerDefinitions[0].dependsOn[0].condition", "essential"},
-	{"waiting for one another", two(`"dependsOn":[{"containerName":"b","condition":"START"}]`, after), "containerDefinitions[0].dependsOn", "circle"},
+	{"waiting for one another", two(`"dependsOn":[{"containerName":"b","condition":"START"}]`, after), "containerDefinitions[0].dependsOn", "cycle"},
 	{"volumes of nobody", two(`"cpu":1`, `"volumesFrom":[{"sourceContainer":"x"}]`), "containerDefinitions[1].volumesFrom[0].sourceContainer", `'x'`},
 	{"two things in one place", inMode(`"volumes":[{"name":"v"},{"name":"w"}]`, oneContainer(`"mountPoints":[{"sourceVolume":"v","containerPath":"/d"},{"sourceVolume":"w","containerPath":"/d/"}]`)), "containerDefinitions[0].mountPoints[1].containerPath", "/d/"},
 

@@ -6,7 +6,7 @@ import (
 )
 
 // The inputs below embed the nouns that the state records, whose JSON names are ECS's, and hide the fields that differ in
-// an input: those that Pinion rewrites, and those that it refuses by name.
+// an input: fields that Pinion rewrites, and fields that it refuses by name.
 
 // ContainerDefinitionInput is ECS's ContainerDefinition in an input.
 type ContainerDefinitionInput struct {

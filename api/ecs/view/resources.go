@@ -18,7 +18,7 @@ func stringSetResource(name string, values []string) types.Resource {
 	return types.Resource{Name: name, Type: "STRINGSET", StringSetValue: nonNil(values)}
 }
 
-// registeredResources are all that a host has. A host without GPUs has no GPU resource at all.
+// registeredResources are the total resources of a host. A host without GPUs has no GPU resource.
 func registeredResources(h *spec.Host) []types.Resource {
 	resources := []types.Resource{
 		integerResource("CPU", h.CPU), integerResource("MEMORY", h.MemoryMiB),
@@ -30,7 +30,7 @@ func registeredResources(h *spec.Host) []types.Resource {
 	return resources
 }
 
-// remainingResources are what is free of CPU, memory and GPUs; of ports, as ECS has it, what is taken.
+// remainingResources are the free CPU, memory and GPUs, and as ECS has it the ports that are in use.
 func remainingResources(h *spec.Host, free spec.Free) []types.Resource {
 	resources := []types.Resource{
 		integerResource("CPU", free.CPU), integerResource("MEMORY", free.MemoryMiB),

@@ -1,10 +1,10 @@
 package main
 
-// The overlay is what a person has decided about the model: which members Pinion refuses and why, which ones it never
-// answers and why, which ones are its own, and which Go types stand for shapes. A member of the model that nothing here
+// The overlay holds the decisions about the model: the members that Pinion refuses and why, the members that it never
+// answers and why, the members of its own, and the Go types of shapes. A member of the model that nothing here
 // speaks about is read, or answered, as the model has it.
 
-// overlay is what was decided about one structure, on its way in or out.
+// overlay holds the decisions about one structure, in an input or in an output.
 type overlay struct {
 	Go       string            // the Go type that holds it, which is written by hand; the other fields are for generated ones
 	Name     string            // of the generated struct, where it is not the shape's
