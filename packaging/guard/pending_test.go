@@ -34,7 +34,6 @@ var (
 		"raftfsm.tx",
 		"server.Member",
 		"server.Server",
-		"server/pki.Identity",
 	}
 	pendingWaits = []string{}
 )

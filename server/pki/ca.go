@@ -100,16 +100,6 @@ func fingerprint(cert *x509.Certificate) string {
 	return hex.EncodeToString(sum[:])
 }
 
-// CAPEM is the authority's certificate (PEM), which goes to a joining host with its own. Nil before this host joined.
-func (id *Identity) CAPEM() []byte {
-	id.mu.Lock()
-	defer id.mu.Unlock()
-	if id.ca.cert == nil {
-		return nil
-	}
-	return certPEM(id.ca.cert)
-}
-
 // CA is the authority with its key, when this host holds it: the host that began the pool, and every one that
 // was given it by HoldAuthority.
 func (id *Identity) CA() (a spec.CA, held bool) {

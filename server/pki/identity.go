@@ -91,7 +91,7 @@ func (id *Identity) openHostCert() (err error) {
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return fmt.Errorf("%w; delete %s, it is made again at the next start, on a host that joined with a new token", err, path)
 	}
-	if id.hostCert.cert != nil && (!id.isForThisHost(id.hostCert.cert) || id.hostCert.cert.CheckSignatureFrom(id.ca.cert) != nil) {
+	if id.hostCert.cert != nil && (!isFor(id.hostCert.cert, id.host) || id.hostCert.cert.CheckSignatureFrom(id.ca.cert) != nil) {
 		id.hostCert = certKeyPair{}
 	}
 	if id.hostCert.key != nil {

@@ -29,6 +29,9 @@ func openJoining(t *testing.T, dir, hostID string, c *clock, names ...string) *I
 	return id
 }
 
+// caPEM is the certificate of the authority that a host trusts (PEM).
+func caPEM(id *Identity) []byte { return certPEM(id.ca.cert) }
+
 func authorityOf(t *testing.T, id *Identity) spec.CA {
 	t.Helper()
 	a, held := id.CA()
@@ -63,7 +66,7 @@ func TestAHostJoinsAndKeepsItsCertificate(t *testing.T) {
 	if _, err := id.Certificate(); !errors.Is(err, ErrNoCertificate) {
 		t.Errorf("got %v", err)
 	}
-	if err := id.Install(signRequest(t, id, authorityOf(t, first), "host-2", c.now), first.CAPEM()); err != nil {
+	if err := id.Install(signRequest(t, id, authorityOf(t, first), "host-2", c.now), caPEM(first)); err != nil {
 		t.Fatal(err)
 	}
 	if id.Fingerprint() != first.Fingerprint() {
@@ -104,14 +107,14 @@ func TestInstallTakesOnlyWhatWasAskedFor(t *testing.T) {
 		ca   []byte
 		says string
 	}{
-		{"another host's id", func(id *Identity) []byte { return signRequest(t, id, a, "host-3", c.now) }, first.CAPEM(), "is for host \"host-3\""},
+		{"another host's id", func(id *Identity) []byte { return signRequest(t, id, a, "host-3", c.now) }, caPEM(first), "is for host \"host-3\""},
 		{"another key", func(*Identity) []byte {
 			return signRequest(t, openJoining(t, t.TempDir(), "host-2", c), a, "host-2", c.now)
-		}, first.CAPEM(), "not for the key"},
-		{"another authority behind it", func(id *Identity) []byte { return signRequest(t, id, a, "host-2", c.now) }, other.CAPEM(), "unknown authority"},
+		}, caPEM(first), "not for the key"},
+		{"another authority behind it", func(id *Identity) []byte { return signRequest(t, id, a, "host-2", c.now) }, caPEM(other), "unknown authority"},
 		{"no authority", func(id *Identity) []byte { return signRequest(t, id, a, "host-2", c.now) }, nil, "without the authority's"},
-		{"an expired one", func(id *Identity) []byte { return signRequest(t, id, a, "host-2", c.now.AddDate(0, -2, 0)) }, first.CAPEM(), "expired"},
-		{"no certificate", func(*Identity) []byte { return []byte("hello") }, first.CAPEM(), "does not hold a certificate"},
+		{"an expired one", func(id *Identity) []byte { return signRequest(t, id, a, "host-2", c.now.AddDate(0, -2, 0)) }, caPEM(first), "expired"},
+		{"no certificate", func(*Identity) []byte { return []byte("hello") }, caPEM(first), "does not hold a certificate"},
 	}
 	for _, k := range cases {
 		t.Run(k.name, func(t *testing.T) {
@@ -129,10 +132,10 @@ func TestInstallTakesOnlyWhatWasAskedFor(t *testing.T) {
 		})
 	}
 	id := openJoining(t, t.TempDir(), "host-2", c)
-	if err := id.Install(signRequest(t, id, a, "host-2", c.now), first.CAPEM()); err != nil {
+	if err := id.Install(signRequest(t, id, a, "host-2", c.now), caPEM(first)); err != nil {
 		t.Fatal(err)
 	}
-	if err := id.Install(signRequest(t, id, authorityOf(t, other), "host-2", c.now), other.CAPEM()); err == nil {
+	if err := id.Install(signRequest(t, id, authorityOf(t, other), "host-2", c.now), caPEM(other)); err == nil {
 		t.Error("the host changed the authority that it trusts")
 	}
 }
@@ -200,7 +203,7 @@ func TestServersHoldTheAuthorityAndAgentsDoNot(t *testing.T) {
 	first := open(t, firstDir, c)
 	a := authorityOf(t, first)
 	id := openJoining(t, dir, "host-2", c)
-	if err := id.Install(signRequest(t, id, a, "host-2", c.now), first.CAPEM()); err != nil {
+	if err := id.Install(signRequest(t, id, a, "host-2", c.now), caPEM(first)); err != nil {
 		t.Fatal(err)
 	}
 	if err := id.StoreCAKey(authorityOf(t, open(t, t.TempDir(), c))); err == nil {
@@ -240,7 +243,7 @@ func TestAHostThatHoldsNoAuthorityRenewsThroughAServer(t *testing.T) {
 			t.Fatal(err)
 		}
 		a := authorityOf(t, first)
-		if err := id.Install(signRequest(t, id, a, "host-2", time.Now()), first.CAPEM()); err != nil {
+		if err := id.Install(signRequest(t, id, a, "host-2", time.Now()), caPEM(first)); err != nil {
 			t.Fatal(err)
 		}
 		before, fails := shownCert(t, id), 3

@@ -42,7 +42,7 @@ func TestAHostAsksWithOneKeyForAllItsLife(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := id.Install(cert, first.CAPEM()); err != nil {
+	if err := id.Install(cert, caPEM(first)); err != nil {
 		t.Fatal(err)
 	}
 	if _, err := os.Stat(file); !errors.Is(err, fs.ErrNotExist) {
@@ -57,7 +57,7 @@ func TestAHostAsksWithOneKeyForAllItsLife(t *testing.T) {
 	if expired, _ := newRequest(t, late); !expired.Equal(key) || late.Ready() {
 		t.Error("after two months it asks with another key, or believes its certificate")
 	}
-	if err := late.Install(signRequest(t, late, authorityOf(t, first), "host-2", c.now), first.CAPEM()); err != nil || !late.Ready() {
+	if err := late.Install(signRequest(t, late, authorityOf(t, first), "host-2", c.now), caPEM(first)); err != nil || !late.Ready() {
 		t.Errorf("it does not come back: %v", err)
 	}
 }
@@ -82,7 +82,7 @@ func TestAnInstallThatWasCutShortLeavesNoSecondKey(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := id.Install(cert, first.CAPEM()); err != nil {
+	if err := id.Install(cert, caPEM(first)); err != nil {
 		t.Fatal(err)
 	}
 	if err := os.WriteFile(file, key, 0o600); err != nil {
@@ -121,7 +121,7 @@ func TestTheAuthorityVouchesForTheKeyThatItSignedOnly(t *testing.T) {
 		t.Error("a host that never had a certificate shows one")
 	}
 	_, csr := newRequest(t, id)
-	if err := id.Install(signRequest(t, id, a, "host-2", c.now.AddDate(0, 0, -20)), first.CAPEM()); err != nil {
+	if err := id.Install(signRequest(t, id, a, "host-2", c.now.AddDate(0, 0, -20)), caPEM(first)); err != nil {
 		t.Fatal(err)
 	}
 	c.now = day0.AddDate(0, 2, 0) // expired, which does not matter
@@ -136,7 +136,7 @@ func TestTheAuthorityVouchesForTheKeyThatItSignedOnly(t *testing.T) {
 		"another host's name":      {id.PreviousCert(), csr, "host-3", false},
 		"another key":              {id.PreviousCert(), foreignRequest, "host-2", false},
 		"another authority's":      {signRequest(t, foreign, authorityOf(t, other), "host-2", c.now), foreignRequest, "host-2", false},
-		"the authority's own":      {first.CAPEM(), csr, "host-2", false},
+		"the authority's own":      {caPEM(first), csr, "host-2", false},
 		"no certificate":           {nil, csr, "host-2", false},
 		"no request":               {id.PreviousCert(), nil, "host-2", false},
 		"the request in its place": {csr, csr, "host-2", false},

@@ -33,7 +33,7 @@ func (id *Identity) NewRequest() (csr []byte, err error) {
 func (id *Identity) Install(cert, ca []byte) error {
 	id.mu.Lock()
 	defer id.mu.Unlock()
-	trusted, err := id.trustedCA(ca)
+	trusted, err := trustedCA(id.ca.cert, ca)
 	if err != nil {
 		return err
 	}
@@ -52,19 +52,21 @@ func (id *Identity) Install(cert, ca []byte) error {
 	return removeFile(id.pendingKeyFile()) // host.pem has the key too
 }
 
-func (id *Identity) trustedCA(ca []byte) (*x509.Certificate, error) {
-	if ca == nil && id.ca.cert == nil {
+// trustedCA is the authority that a host trusts from now on: the one that it knows, or the one it is given (PEM) when it knows
+// none.
+func trustedCA(known *x509.Certificate, ca []byte) (*x509.Certificate, error) {
+	if ca == nil && known == nil {
 		return nil, errors.New("a first certificate cannot be installed without the authority's")
 	}
 	if ca == nil {
-		return id.ca.cert, nil
+		return known, nil
 	}
 	given, err := parseCert(ca)
 	if err != nil {
 		return nil, fmt.Errorf("the authority's certificate: %w", err)
 	}
-	if id.ca.cert != nil && !id.ca.cert.Equal(given) {
-		return nil, fmt.Errorf("this host belongs to the pool with the authority %s, the certificate is of %s: `pinion down --purge` makes it free for another pool", fingerprint(id.ca.cert), fingerprint(given))
+	if known != nil && !known.Equal(given) {
+		return nil, fmt.Errorf("this host belongs to the pool with the authority %s, the certificate is of %s: `pinion down --purge` makes it free for another pool", fingerprint(known), fingerprint(given))
 	}
 	return given, nil
 }
@@ -82,7 +84,7 @@ func (id *Identity) parseIssued(text []byte, ca *x509.Certificate) (certKeyPair,
 	if !key.PublicKey.Equal(cert.PublicKey) {
 		return certKeyPair{}, errors.New("the certificate is not for the key that this host asked for")
 	}
-	if !id.isForThisHost(cert) {
+	if !isFor(cert, id.host) {
 		return certKeyPair{}, fmt.Errorf("the certificate is for host %q, this is %s", cert.Subject.CommonName, id.host)
 	}
 	if err := verifyCert(cert, ca, x509.ExtKeyUsageServerAuth, id.now()); err != nil {
@@ -91,7 +93,8 @@ func (id *Identity) parseIssued(text []byte, ca *x509.Certificate) (certKeyPair,
 	return certKeyPair{cert: cert, key: key}, nil
 }
 
-func (id *Identity) isForThisHost(cert *x509.Certificate) bool {
+// isFor reports whether a certificate is for this host.
+func isFor(cert *x509.Certificate, host string) bool {
 	hostID, err := HostOf(cert)
-	return err == nil && hostID == id.host
+	return err == nil && hostID == host
 }
