@@ -31,7 +31,7 @@ soak: build packages ## hours of faults on five hosts: leaders killed 200 times,
 	go test -count=1 -v -timeout 0 -parallel 1 -run 'TestFaults|TestDisks|TestRetries' ./packaging/e2e/many -targets \
 		-kills 200 -clients 100 -rounds 20 -away 5m -hangs 20 -fills 20 -flickers 20 -history 100000 -retries 10000
 
-check: packages ## the guards of the house: format, vet, staticcheck, modules, races, imports
+check: packages ## format, vet, staticcheck, modules, races, and the guard tests (imports, sizes, names, documentation)
 	@unformatted=$$(gofmt -l $$(go list -f '{{.Dir}}' ./...)); if [ -n "$$unformatted" ]; then echo "run gofmt -w on: $$unformatted"; exit 1; fi
 	go vet ./...
 	CGO_ENABLED=0 go vet ./...

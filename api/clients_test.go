@@ -122,9 +122,9 @@ func theSDKForGoKnowsTheErrors(t *testing.T, _ *fixture, server *httptest.Server
 	if _, ok := errors.AsType[*types.UnsupportedFeatureException](err); !ok {
 		t.Errorf("service: %v", err)
 	}
-	stranger := ecs.New(ecs.Options{BaseEndpoint: aws.String(server.URL), Region: "us-east-2", RetryMaxAttempts: 1,
+	wrongSecret := ecs.New(ecs.Options{BaseEndpoint: aws.String(server.URL), Region: "us-east-2", RetryMaxAttempts: 1,
 		Credentials: credentials.NewStaticCredentialsProvider(keyID, "wrong", "")})
-	if _, err = stranger.ListClusters(ctx, nil); err == nil || !strings.Contains(err.Error(), "InvalidSignatureException") {
+	if _, err = wrongSecret.ListClusters(ctx, nil); err == nil || !strings.Contains(err.Error(), "InvalidSignatureException") {
 		t.Errorf("wrong secret: %v", err)
 	}
 }

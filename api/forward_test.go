@@ -171,7 +171,7 @@ func peerHandler(b *fixture, leader fakeLeadership) http.Handler {
 	return NewHandler(c)
 }
 
-func TestWithoutALeaderEveryDoorAnswers500(t *testing.T) {
+func TestWithoutALeaderEveryEndpointAnswers500(t *testing.T) {
 	b := newFollowerFixture(t, &fakeTransport{}, noLeaderNow)
 	b.aws("RunTask", `{"taskDefinition":"nope"}`).wantError(t, 500, "ServerException", errElection.Error())
 	b.rest("ListClusters", `{"unknown":1}`).wantError(t, 500, "ServerException", noLeader)

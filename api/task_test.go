@@ -158,7 +158,7 @@ func TestRunTaskTakesTagsFromTheDefinitionWhenAsked(t *testing.T) {
 	}
 }
 
-func TestThePlainDoorRunsMoreThanTenAtOnce(t *testing.T) {
+func TestTheRESTFormRunsMoreThanTenAtOnce(t *testing.T) {
 	b := newFixture(t)
 	b.must(t, "RegisterTaskDefinition", taskWith(`"cpu":"1"`))
 	var answer launched

@@ -142,7 +142,7 @@ func TestYAMLIsAsStrictAsJSON(t *testing.T) {
 	}
 }
 
-func TestThePlainDoorSuggestsTheNearestField(t *testing.T) {
+func TestTheRESTFormSuggestsTheNearestField(t *testing.T) {
 	b := newFixture(t)
 	b.rest("RunTask", `{"taskDefiniton":"x"}`).wantError(t, 400, "ClientException", `unknown field taskDefiniton: did you mean "taskDefinition"?`)
 	b.rest("RunTask", `{"TaskDefinition":"x"}`).wantError(t, 400, "ClientException", `unknown field TaskDefinition: did you mean "taskDefinition"?`)

@@ -73,8 +73,8 @@ func TestExplanationsTellHostsOfTheSameNameApart(t *testing.T) {
 	s := start(t, config(t.TempDir()))
 	joinWith(t, s, 1)
 	placed := run(t.Context(), t, s, runOf(define(t, s, 1))).Tasks[0]
-	twin := spec.Host{ID: "ffff0000000000000000000000000002", Name: "one", Cluster: spec.DefaultCluster, Address: "127.0.0.1:7401", CPU: 1, MemoryMiB: 1}
-	if _, err := s.Join(t.Context(), twin, nil); err != nil {
+	sameName := spec.Host{ID: "ffff0000000000000000000000000002", Name: "one", Cluster: spec.DefaultCluster, Address: "127.0.0.1:7401", CPU: 1, MemoryMiB: 1}
+	if _, err := s.Join(t.Context(), sameName, nil); err != nil {
 		t.Fatal(err)
 	}
 	e, err := s.scheduler.ExplainBriefly(t.Context(), placed.ID)

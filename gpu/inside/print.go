@@ -6,7 +6,7 @@ import (
 	"io"
 )
 
-// Print writes the sight for people, one fact to a line: "device /dev/nvidia3", "NVIDIA_VISIBLE_DEVICES=...", and the
+// Print writes the report for people, one fact to a line: "device /dev/nvidia3", "NVIDIA_VISIBLE_DEVICES=...", and the
 // lines of nvidia-smi. What cannot be opened says why after the path.
 func (s Report) Print(out io.Writer) error {
 	var lines []string
@@ -33,7 +33,7 @@ func (s Report) Print(out io.Writer) error {
 	return nil
 }
 
-// PrintJSON writes the sight for programs.
+// PrintJSON writes the report for programs.
 func (s Report) PrintJSON(out io.Writer) error {
 	encoder := json.NewEncoder(out)
 	encoder.SetIndent("", "  ")

@@ -51,7 +51,7 @@ type Tool struct {
 // toolTimeout is how long nvidia-smi may take; it is slow where the driver has to wake the cards.
 const toolTimeout = 30 * time.Second
 
-// Probe looks from where this process is. It fails only when /dev cannot be read; everything else is part of the sight.
+// Probe looks from where this process is. It fails only when /dev cannot be read; everything else is part of the report.
 func Probe() (Report, error) {
 	devices, err := nodes("/dev")
 	if err != nil {

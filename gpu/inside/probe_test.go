@@ -14,8 +14,8 @@ import (
 
 func TestWhatAContainerSeesIsPrintedLineByLine(t *testing.T) {
 	for intention, c := range map[string]struct {
-		sight Report
-		want  string
+		report Report
+		want   string
 	}{
 		"two simulated GPUs": {
 			Report{
@@ -47,7 +47,7 @@ nvidia-smi failed: Driver/library version mismatch (exit status 18)
 	} {
 		t.Run(intention, func(t *testing.T) {
 			var out strings.Builder
-			if err := c.sight.Print(&out); err != nil || out.String() != c.want {
+			if err := c.report.Print(&out); err != nil || out.String() != c.want {
 				t.Errorf("got %v\n%s\nwant\n%s", err, out.String(), c.want)
 			}
 		})
@@ -115,10 +115,10 @@ func TestTheToolIsAskedAndItsFailureTold(t *testing.T) {
 }
 
 func TestLookingHereIsNoErrorAndReadsAsJSON(t *testing.T) {
-	sight, err := Probe()
+	report, err := Probe()
 	must(t, err)
 	var out bytes.Buffer
-	must(t, sight.PrintJSON(&out))
+	must(t, report.PrintJSON(&out))
 	var read map[string]any
 	must(t, json.Unmarshal(out.Bytes(), &read))
 	for _, list := range []string{"devices", "env"} {

@@ -48,7 +48,7 @@ func TestAClientThatTrustsTheCAFileTalksToTheHost(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer listener.Close()
-	go greet(listener)
+	go completeHandshakes(listener)
 
 	text, err := os.ReadFile(id.CAFile())
 	if err != nil {
@@ -74,8 +74,8 @@ func TestAClientThatTrustsTheCAFileTalksToTheHost(t *testing.T) {
 	}
 }
 
-// greet completes the handshake of everyone who calls, until the listener is closed.
-func greet(listener net.Listener) {
+// completeHandshakes completes the handshake of everyone who calls, until the listener is closed.
+func completeHandshakes(listener net.Listener) {
 	for {
 		conn, err := listener.Accept()
 		if err != nil {

@@ -112,7 +112,7 @@ func TestADamagedKeyIsRefusedAndKept(t *testing.T) {
 	}
 }
 
-func TestTheAuthorityVouchesForTheKeyThatItSignedOnly(t *testing.T) {
+func TestTheAuthorityProvesOnlyTheKeyThatItSigned(t *testing.T) {
 	c := &clock{day0}
 	first, other := open(t, t.TempDir(), c), open(t, t.TempDir(), c)
 	a := authorityOf(t, first)

@@ -35,7 +35,7 @@ func history(hosts []Host, tasks, gpus int) []Host {
 	return hosts
 }
 
-func TestHostsAreKeptWholeForWhatIsPopular(t *testing.T) {
+func TestHostsAreKeptWholeForTheUsualTasks(t *testing.T) {
 	four, six := used(host("a", 8), 4, 0), used(host("b", 8), 2, 0)
 	// Nobody knows anything: the host with the least GPUs left.
 	wantPlaces(t, plan([]Host{four, six}, request(1, 2)), "a")

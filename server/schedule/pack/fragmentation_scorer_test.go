@@ -6,8 +6,8 @@ import (
 	"pgregory.net/rapid"
 )
 
-// TestAnOutlookIsTheDefaultPolicyOnWholeGPUs: what the planner asks for hosts in use is what replays of traces measure.
-func TestAnOutlookIsTheDefaultPolicyOnWholeGPUs(t *testing.T) {
+// TestTheScorerIsTheDefaultPolicyOnWholeGPUs: what the planner asks for hosts in use is what replays of traces measure.
+func TestTheScorerIsTheDefaultPolicyOnWholeGPUs(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		shape := rapid.Custom(func(t *rapid.T) Shape {
 			return Shape{CPU: 1000 * rapid.Int64Range(0, 32).Draw(t, "cpu"), GPUs: rapid.IntRange(1, 8).Draw(t, "gpus"), Milli: Whole}
