@@ -108,3 +108,6 @@ func (r reply) wantError(t testing.TB, status int, kind, message string) {
 		t.Errorf("got  %s %q\nwant %s %q", got.Type, got.Message, kind, message)
 	}
 }
+
+// arns begins the ARNs of the region that tests call from.
+const arns = "arn:aws:ecs:us-east-1:123456789012:"

@@ -38,13 +38,15 @@ const (
 
 // fixture carries out operations on a state without Raft and without HTTP. The state has one host with four GPUs.
 type fixture struct {
-	state  *raftfsm.State
-	index  uint64
-	placed int
+	state        *raftfsm.State
+	index        uint64
+	placed       int
+	disconnected map[string]bool
+	removals     []string // calls of RemoveHost
 }
 
 func newFixture(t testing.TB) *fixture {
-	f := &fixture{state: raftfsm.NewState()}
+	f := &fixture{state: raftfsm.NewState(), disconnected: map[string]bool{}}
 	f.mustApply(t, raftfsm.CreatePool{Pool: spec.Pool{ID: strings.Repeat("f", 32), CreatedAt: epoch}})
 	f.mustApply(t, raftfsm.PutHost{Host: newHost(hostID, "gpu-1", 4)})
 	return f
@@ -107,8 +109,15 @@ func (f *fixture) Run(_ context.Context, r spec.RunRequest) (spec.RunResult, err
 	return result.Result, result.Err
 }
 
-// Connected is true of every host.
-func (f *fixture) Connected(string) bool { return true }
+// Connected is true of every host that a test has not disconnected.
+func (f *fixture) Connected(id string) bool { return !f.disconnected[id] }
+
+// RemoveHost is HostRemover.
+func (f *fixture) RemoveHost(ctx context.Context, id string, force bool) error {
+	f.removals = append(f.removals, fmt.Sprintf("remove %s %t", id, force))
+	_, err := f.Propose(ctx, raftfsm.RemoveHost{ID: id, Force: force})
+	return err
+}
 
 func (f *fixture) mustApply(t testing.TB, command raftfsm.Command) {
 	t.Helper()
@@ -126,7 +135,7 @@ type reply struct {
 // call carries out an operation for the account itself, as an AWS client does.
 func (f *fixture) call(operation, body string) reply {
 	r := &Request{
-		Region: "us-east-1", Principal: rootARN, MaxCount: 10, View: f.state.View(), Store: f,
+		Region: "us-east-1", Principal: rootARN, MaxCount: 10, View: f.state.View(), Store: f, Hosts: f,
 		Now: func() time.Time { return epoch },
 	}
 	bound, err := Operations[operation].Prepare(r, []byte(body), wire.DecodeJSON)
@@ -151,7 +160,27 @@ func (f *fixture) must(t testing.TB, operation, body string) reply {
 	return got
 }
 
-func (f *fixture) run(t testing.TB, body string) { t.Helper(); f.must(t, "RunTask", body) }
+// launched is the part of the output of RunTask that tests look at.
+type launched struct {
+	Tasks []struct {
+		Tags []spec.Tag `json:"tags"`
+	} `json:"tasks"`
+}
+
+func (f *fixture) run(t testing.TB, body string) (output launched) {
+	t.Helper()
+	f.must(t, "RunTask", body).decode(t, &output)
+	return output
+}
+
+// reportRunning has the host of the task report it RUNNING.
+func (f *fixture) reportRunning(t testing.TB, taskID string) {
+	t.Helper()
+	task := f.state.View().Task(taskID)
+	f.mustApply(t, raftfsm.ReportTasks{HostID: task.HostID, Reports: []spec.TaskReport{{
+		TaskID: taskID, Status: spec.Running, Containers: []spec.ContainerReport{{Name: task.Containers[0].Name, Status: spec.Running}},
+	}}})
+}
 
 // reportExited has the host of the task report that its container exited by itself.
 func (f *fixture) reportExited(t testing.TB, taskID string, code int) {

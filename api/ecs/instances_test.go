@@ -1,6 +1,7 @@
-package api
+package ecs
 
 import (
+	"slices"
 	"strings"
 	"testing"
 
@@ -36,17 +37,16 @@ func TestWhatCannotBeDrained(t *testing.T) {
 		`{"containerInstances":[],"status":"DRAINING"}`:                 "Container instances cannot be empty.",
 		`{"containerInstances":` + eleven + `,"status":"DRAINING"}`:     "instanceIds can have at most 10 items.",
 	} {
-		b.aws("UpdateContainerInstancesState", body).wantError(t, 400, invalid, message)
+		b.call("UpdateContainerInstancesState", body).wantError(t, invalid, message)
 	}
-	b.aws("UpdateContainerInstancesState", `{"cluster":"x","containerInstances":["a"],"status":"DRAINING"}`).wantError(t, 400, "ClusterNotFoundException", "Cluster not found.")
+	b.call("UpdateContainerInstancesState", `{"cluster":"x","containerInstances":["a"],"status":"DRAINING"}`).wantError(t, "ClusterNotFoundException", "Cluster not found.")
 }
 
 func TestAHostIsDeregisteredWhenItsTasksAreOverOrByForce(t *testing.T) {
 	b := ready(t)
-	k := b.config.Admin.Hosts.(*fakeAdmin)
 	b.run(t, `{"taskDefinition":"tensorflow-1-gpu"}`)
-	b.aws("DeregisterContainerInstance", `{"containerInstance":"`+hostID+`"}`).wantError(t, 400, invalid, "Found running tasks on the instance.")
-	b.aws("DeregisterContainerInstance", `{"containerInstance":"nope"}`).wantError(t, 400, invalid, "The referenced container instance was not found.")
+	b.call("DeregisterContainerInstance", `{"containerInstance":"`+hostID+`"}`).wantError(t, invalid, "Found running tasks on the instance.")
+	b.call("DeregisterContainerInstance", `{"containerInstance":"nope"}`).wantError(t, invalid, "The referenced container instance was not found.")
 	var answer struct {
 		Instance struct {
 			ARN            string `json:"containerInstanceArn"`
@@ -58,8 +58,8 @@ func TestAHostIsDeregisteredWhenItsTasksAreOverOrByForce(t *testing.T) {
 	if answer.Instance.Status != "INACTIVE" || answer.Instance.AgentConnected || !strings.HasSuffix(answer.Instance.ARN, hostID) {
 		t.Errorf("%+v", answer)
 	}
-	if last := k.calls[len(k.calls)-1]; last != "remove "+hostID+" true" {
-		t.Errorf("%q", k.calls)
+	if want := []string{"remove " + hostID + " false", "remove " + hostID + " true"}; !slices.Equal(b.removals, want) {
+		t.Errorf("%q", b.removals)
 	}
 }
 

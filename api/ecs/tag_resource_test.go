@@ -1,4 +1,4 @@
-package api
+package ecs
 
 import (
 	"fmt"
@@ -8,8 +8,6 @@ import (
 
 	"pinion/raftfsm/spec"
 )
-
-const arns = "arn:aws:ecs:us-east-1:123456789012:"
 
 func (b *fixture) tags(t *testing.T, arn string) []spec.Tag {
 	t.Helper()
@@ -25,7 +23,7 @@ func TestResourcesAreTaggedByAnyFormOfTheirARN(t *testing.T) {
 		"cluster/default", "task-definition/tensorflow-1-gpu:1",
 		"task/default/" + firstTask, "task/" + firstTask, "container-instance/default/" + hostID, "container-instance/" + hostID,
 	} {
-		arn := arns + resource
+		arn := arnPrefix + resource
 		if got := b.must(t, "TagResource", `{"resourceArn":"`+arn+`","tags":[{"key":"a","value":"1"},{"key":"b","value":""}]}`).Body.String(); got != "{}" {
 			t.Errorf("%s: %s", resource, got)
 		}
@@ -42,7 +40,7 @@ func TestResourcesAreTaggedByAnyFormOfTheirARN(t *testing.T) {
 
 func TestTagsAreShownWhereTheyAreAskedFor(t *testing.T) {
 	b := newFixture(t)
-	b.must(t, "TagResource", `{"resourceArn":"`+arns+`container-instance/default/`+hostID+`","tags":[{"key":"rack","value":"7"}]}`)
+	b.must(t, "TagResource", `{"resourceArn":"`+arnPrefix+`container-instance/default/`+hostID+`","tags":[{"key":"rack","value":"7"}]}`)
 	for include, shown := range map[string]bool{`[]`: false, `["TAGS"]`: true} {
 		got := b.must(t, "DescribeContainerInstances", `{"containerInstances":["`+hostID+`"],"include":`+include+`}`).Body.String()
 		if strings.Contains(got, `"tags":[{"key":"rack","value":"7"}]`) != shown || !shown && !strings.Contains(got, `"tags":[]`) {
@@ -70,27 +68,27 @@ func TestWhatCannotBeTagged(t *testing.T) {
 		"service/default/web":              {missing, "The specified service was not found."},
 		"capacity-provider/night":          {missing, "The specified capacity provider was not found."},
 		"capacity-provider/PINION":         {"ClientException", "The capacity provider PINION is built in: it can be neither changed nor deleted."},
-		"volume/x":                         {invalid, "resourceArn " + arns + "volume/x is not the ARN of a cluster, a task definition, a task, a container instance or a capacity provider."},
+		"volume/x":                         {invalid, "resourceArn " + arnPrefix + "volume/x is not the ARN of a cluster, a task definition, a task, a container instance or a capacity provider."},
 	} {
-		b.aws("TagResource", `{"resourceArn":"`+arns+resource+`","tags":[{"key":"a","value":"1"}]}`).wantError(t, 400, want[0], want[1])
+		b.call("TagResource", `{"resourceArn":"`+arnPrefix+resource+`","tags":[{"key":"a","value":"1"}]}`).wantError(t, want[0], want[1])
 	}
-	b.aws("TagResource", `{"resourceArn":"default","tags":[{"key":"a","value":"1"}]}`).wantError(t, 400, invalid, `resourceArn must be the ARN of a resource, not "default"`)
-	b.aws("ListTagsForResource", `{"resourceArn":"`+arns+`service/default/web"}`).wantError(t, 400, invalid, "The specified service was not found.")
-	b.aws("ListTagsForResource", `{"resourceArn":"`+arns+`task/default/x"}`).wantError(t, 400, invalid, "The specified task was not found.")
+	b.call("TagResource", `{"resourceArn":"default","tags":[{"key":"a","value":"1"}]}`).wantError(t, invalid, `resourceArn must be the ARN of a resource, not "default"`)
+	b.call("ListTagsForResource", `{"resourceArn":"`+arnPrefix+`service/default/web"}`).wantError(t, invalid, "The specified service was not found.")
+	b.call("ListTagsForResource", `{"resourceArn":"`+arnPrefix+`task/default/x"}`).wantError(t, invalid, "The specified task was not found.")
 }
 
 func TestTagsHaveECSsRules(t *testing.T) {
 	b := newFixture(t)
-	cluster := `{"resourceArn":"` + arns + `cluster/default",`
+	cluster := `{"resourceArn":"` + arnPrefix + `cluster/default",`
 	var many []string
 	for i := range 50 {
 		many = append(many, fmt.Sprintf(`{"key":"k%d","value":""}`, i))
 	}
-	b.aws("TagResource", cluster+`"tags":[]}`).wantError(t, 400, invalid, "Tags can not be empty.")
+	b.call("TagResource", cluster+`"tags":[]}`).wantError(t, invalid, "Tags can not be empty.")
 	b.must(t, "TagResource", cluster+`"tags":[`+strings.Join(many, ",")+`]}`)
-	b.aws("TagResource", cluster+`"tags":[{"key":"ärger über","value":"ß @1"}]}`).wantError(t, 400, "LimitExceededException", "A cluster can have 50 tags: remove some first.")
-	b.aws("UntagResource", cluster+`"tagKeys":[]}`).wantError(t, 400, invalid, "TagKeys can not be empty.")
-	b.aws("UntagResource", cluster+`"tagKeys":["aws:ecs:clusterName"]}`).wantError(t, 400, invalid, `tag "aws:ecs:clusterName": keys that begin with aws: are reserved`)
+	b.call("TagResource", cluster+`"tags":[{"key":"ärger über","value":"ß @1"}]}`).wantError(t, "LimitExceededException", "A cluster can have 50 tags: remove some first.")
+	b.call("UntagResource", cluster+`"tagKeys":[]}`).wantError(t, invalid, "TagKeys can not be empty.")
+	b.call("UntagResource", cluster+`"tagKeys":["aws:ecs:clusterName"]}`).wantError(t, invalid, `tag "aws:ecs:clusterName": keys that begin with aws: are reserved`)
 }
 
 // What a definition's tags say may become a task's, so it is refused where it is said and not where it is run.
@@ -106,10 +104,10 @@ func TestTagsThatTasksCannotHaveAreRefusedOfDefinitionsToo(t *testing.T) {
 		`{"key":"pinion.owner","value":"me"}`: "The tag pinion.owner is not known; of those that begin with pinion. there are " +
 			strings.Join(spec.ReservedTagKeys(), ", ") + ".",
 	} {
-		b.aws("RegisterTaskDefinition", define(tag)).wantError(t, 400, "ClientException", message)
-		b.aws("TagResource", `{"resourceArn":"`+arns+`task-definition/f:1","tags":[`+tag+`]}`).wantError(t, 400, invalid, message)
+		b.call("RegisterTaskDefinition", define(tag)).wantError(t, "ClientException", message)
+		b.call("TagResource", `{"resourceArn":"`+arnPrefix+`task-definition/f:1","tags":[`+tag+`]}`).wantError(t, invalid, message)
 	}
-	b.must(t, "TagResource", `{"resourceArn":"`+arns+`cluster/default","tags":[{"key":"pinion.owner","value":"me"}]}`)
+	b.must(t, "TagResource", `{"resourceArn":"`+arnPrefix+`cluster/default","tags":[{"key":"pinion.owner","value":"me"}]}`)
 }
 
 func TestTasksGetTheTagsThatTheCallAsksFor(t *testing.T) {
