@@ -16,17 +16,15 @@ var (
 	admissionsByHost = indexBy(func(a *spec.Admission) string { return a.HostID })
 )
 
-// Admission is nil when the host was not let in by a token: the pool's first host, or one that is not of the pool.
+// Admission is nil when the host was not admitted with a join token: it is the first host of the pool, or unknown.
 func (v *View) Admission(hostID string) *spec.Admission {
 	return admissionsByHost.get(v, indexKey{first: hostID})
 }
 
-// AdmitHost checks the token and uses it once, in one step. Whoever records it may then sign a certificate for this
-// host and this key. A host that asks again with the token and the key that let it in (its first answer was lost) is
-// let in again and counts once; the same host may come back with another token, but with no other key unless it is
-// Vouched for: from then on that is its key. Refusals:
-// ErrRemoved, ErrTokenUnknown, ErrTokenWrong, ErrTokenRevoked, ErrTokenExpired, ErrTokenUsedUp, and ErrInUse when the id
-// belongs to a host with another key. Answer: *Admission.
+// AdmitHost checks the join token and counts its use in one step. The caller may then sign a certificate for this host and key. A
+// host that asks again with the same token and key, because the first answer was lost, is admitted again and counts once; it may
+// come back with another token, but with another key only when that is Vouched for: that is its key from then on. Refusals:
+// ErrRemoved, the errors of join tokens, and ErrInUse when the id belongs to a host with another key. Answer: *Admission.
 type AdmitHost struct {
 	HostID     string
 	Key        string // as in Admission
@@ -68,7 +66,7 @@ func (c AdmitHost) apply(tx *tx) (any, error) {
 	return admission, nil
 }
 
-// checkIdentity says why the holder of the key cannot be the host.
+// checkIdentity says why the owner of the key is not the host.
 func (v *View) checkIdentity(hostID, key string, vouched bool) error {
 	if v.Removed(hostID) {
 		return fmt.Errorf("host %s: %w", hostID, spec.ErrRemoved)

@@ -10,21 +10,21 @@ import (
 	"pinion/raftfsm/spec"
 )
 
-// Position is a place in the log of the pool: the same on every server that has got so far.
+// Position is a place in the log, the same on every server.
 type Position struct {
 	Index  uint64 // of an entry
 	Offset int    // of a change among those that the entry made, from 0
 }
 
-// PositionAfter is the mark behind everything that an entry changed.
+// PositionAfter is the position behind all changes of an entry.
 func PositionAfter(index uint64) Position { return Position{index, math.MaxInt32} }
 
-// Compare orders marks as the changes came.
+// Compare sorts positions as the changes were made.
 func (m Position) Compare(other Position) int {
 	return cmp.Or(cmp.Compare(m.Index, other.Index), cmp.Compare(m.Offset, other.Offset))
 }
 
-// ChangeKind is what was changed.
+// ChangeKind is the kind of object that was changed.
 type ChangeKind string
 
 // The kinds of changes.
@@ -82,7 +82,7 @@ type HostGPU struct {
 	Host      *spec.Host `json:"-"`
 }
 
-// changesOf are the changes that a command made, in its order, as far as its nouns tell them.
+// changesOf lists the changes of a command in its order, as the descriptors of the nouns make them.
 func changesOf(all []mutation) []*Change {
 	changes := make([]*Change, 0, len(all))
 	for _, m := range coalesce(all) {
@@ -93,8 +93,7 @@ func changesOf(all []mutation) []*Change {
 	return changes
 }
 
-// coalesce takes together, where it changed last, what a command changed more than once: from what it was at first to what it
-// is at last.
+// coalesce merges several changes of one object by a command into the last of them: from its first version to its last.
 func coalesce(all []mutation) []mutation {
 	at := make(map[any]int, len(all)) // where an object came to be
 	for i, m := range all {
@@ -109,8 +108,8 @@ func coalesce(all []mutation) []mutation {
 	return all
 }
 
-// hostChanges are those of a host and then of its GPUs. One that moves to another cluster is over in the one and new in the
-// other, because who looks at one of them sees nothing else. Nil is a host that was not there, or is not any more.
+// hostChanges lists the change of a host and then those of its GPUs. A host that moves to another cluster is deleted in the one and
+// new in the other, because a reader may follow one cluster only. Nil is a host that does not exist.
 func hostChanges(before, after *spec.Host) []*Change {
 	if before != nil && after != nil && before.Cluster != after.Cluster {
 		return append(hostChanges(before, nil), hostChanges(nil, after)...)

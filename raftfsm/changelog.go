@@ -7,30 +7,29 @@ import (
 	"time"
 )
 
-// maxChanges is how many changes a state remembers at least, and a quarter more at most: 30 to 40 MB when all are of tasks that the
-// state has otherwise by now. It is minutes of a busy pool, and most of a second at the rate at which a queue is filled or drains:
-// who rebuilds what it knows meanwhile goes on from there.
+// maxChanges is how many changes a state remembers at least, and a quarter more at most: 30 to 40 MB when the state has none of
+// their objects any more. That is minutes of a busy pool, and most of a second while a queue is filled or drained at full rate: long
+// enough for a follower to rebuild and go on from there.
 const maxChanges = 20_000
 
-// CompactedError is why Changes cannot go on after a mark: what came next is not remembered any more, or was never seen here
-// because this server got it as a part of a snapshot.
+// CompactedError is the answer of Changes when changes after the position are no longer remembered, or were never seen here because
+// this server restored a snapshot.
 type CompactedError struct {
 	Oldest Position // everything that was changed after this one is known
 }
 
-// Error says what to do.
+// Error tells the reader what to do.
 func (f *CompactedError) Error() string {
 	return fmt.Sprintf("what was changed then is not remembered any more, only what came after %d: list what there is again, and go on from now", f.Oldest.Index)
 }
 
-// Changes are those after a mark, the oldest first, at most so many. When there are none, more is closed at the next
-// one. The error is a *Forgotten.
+// Changes lists what came after a position, the oldest first, at most limit of them. When there are none, more is closed at the next
+// change. The error is a *CompactedError.
 func (s *State) Changes(after Position, limit int) (changes []*Change, more <-chan struct{}, err error) {
 	return s.changes.after(after, limit)
 }
 
-// changelog remembers the newest changes. Readers get parts of the list itself: it is only ever appended to, and a new list
-// takes its place when there is too much in it.
+// changelog remembers the newest changes. Readers share the list: it is only appended to, and replaced when it has grown too long.
 type changelog struct {
 	mu          sync.Mutex
 	list        []*Change
@@ -38,7 +37,7 @@ type changelog struct {
 	changed     chan struct{} // closed at the next change; nil while nobody waits
 }
 
-// append takes in what an entry changed.
+// append adds the changes of an entry.
 func (c *changelog) append(index uint64, at time.Time, changes []*Change) {
 	for i, change := range changes {
 		change.Position, change.At = Position{index, i}, at
@@ -56,7 +55,7 @@ func (c *changelog) append(index uint64, at time.Time, changes []*Change) {
 	c.notify()
 }
 
-// reset forgets everything: the state is another one now, as an entry left it.
+// reset drops all changes, because the state was replaced by a snapshot of that index.
 func (c *changelog) reset(index uint64) {
 	c.mu.Lock()
 	defer c.mu.Unlock()

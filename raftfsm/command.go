@@ -11,30 +11,29 @@ import (
 	"pinion/raftfsm/compact"
 )
 
-// Command changes the state. A command is one type with its apply beside it, in the file of its noun, and one line in
-// the table of kinds. apply is pure: the same state and command give the same new state and answer everywhere. A
-// refusal is a returned error and changes nothing.
+// Command changes the state. A command is one type with its apply beside it, in the file of its noun, and one line in the descriptor
+// of that noun. apply is pure: the same state and command give the same new state and answer on every server. A refusal is an error
+// and changes nothing.
 //
-// A command belongs to the state once it is applied: its maker does not touch it, or what it points to, any more.
+// A command belongs to the state once it is applied: the caller must not change it, or what it points to, afterwards.
 type Command interface {
 	apply(tx *tx) (any, error)
 }
 
-// commonKinds are the commands of all nouns; those of one noun stand with it.
+// commonKinds are the commands that serve all nouns; the descriptor of a noun lists its own.
 var commonKinds = []kind{
 	kindOf[SetTags](30, 1),
 	kindOf[Reap](37, 1),
 }
 
-// ErrNewer is what Decode and Restore answer to data that this version cannot read: a newer one wrote it.
+// ErrNewer is the answer of Decode and Restore to data that this version cannot read: a newer version wrote it.
 var ErrNewer = errors.New("written by a newer version of Pinion, or damaged: start this host with that version")
 
-// Encode turns a command into a log entry for servers of this version: one kind byte and the command in the form of that kind,
-// JSON or compact.
+// Encode makes the log entry of a command for servers of this version: one byte, the kind, and the command as JSON or compact.
 func Encode(c Command) ([]byte, error) { return encode(c, ownLevel) }
 
-// Encode turns a command into a log entry that every server of the pool understands: ErrTooNew when there is none. Whoever puts
-// a command into the log does it so; apply cannot refuse, because what is in the log has to be applied.
+// Encode makes the log entry of a command that every server of the pool understands, or answers ErrTooNew. Every proposal goes
+// through it: apply cannot refuse, because what is in the log has to be applied.
 func (v *View) Encode(c Command) ([]byte, error) {
 	level := v.MinFeatureLevel()
 	if err := mayWrite(c, level); err != nil {
@@ -43,7 +42,7 @@ func (v *View) Encode(c Command) ([]byte, error) {
 	return encode(c, level)
 }
 
-// encode takes the newest kind for the command that servers of that level know, or the oldest one there is.
+// encode uses the newest kind of the command that servers of the level know, or the oldest one.
 func encode(c Command, level int) ([]byte, error) {
 	known := kindsOf(c)
 	if len(known) == 0 {
@@ -62,8 +61,8 @@ func encode(c Command, level int) ([]byte, error) {
 	return entry, nil
 }
 
-// Decode reads a log entry back. An unknown kind and a field that this version does not know are ErrNewer: a server
-// that left something out would hold another state than its peers from then on.
+// Decode reads a log entry. An unknown kind or field is ErrNewer: a server that left something out would hold another state than its
+// peers from then on.
 func Decode(entry []byte) (Command, error) {
 	if len(entry) == 0 {
 		return nil, fmt.Errorf("decode command: the entry is empty: %w", ErrNewer)
@@ -76,7 +75,7 @@ func Decode(entry []byte) (Command, error) {
 	return nil, fmt.Errorf("decode command: kind %d is not known: %w", entry[0], ErrNewer)
 }
 
-// kind is one line of the table.
+// kind is one line of the table of kinds: a code, its command, and how that is encoded.
 type kind struct {
 	code        byte
 	level       int // the first FeatureLevel that knows it
@@ -86,16 +85,16 @@ type kind struct {
 	decode      func([]byte) (Command, error)
 }
 
-// kindOf is a kind whose form is JSON, which can be read in a broken log.
+// kindOf is a kind in JSON, which people can read in a damaged log.
 func kindOf[C Command](code byte, level int) kind { return newKind[C](jsonCodec, code, level) }
 
-// compactKindOf is a kind for commands of which there are thousands a second, because JSON would cost each server more than all the
-// rest of applying them, and for those that say one text over and over, which is one string after it was read.
+// compactKindOf is a kind in the compact encoding, for frequent commands, because decoding JSON would cost each server more than
+// applying them, and for commands that repeat the same texts, because the reader shares them.
 func compactKindOf[C Command](code byte, level int) kind {
 	return newKind[C](compactCodec, code, level)
 }
 
-// codec is how the commands of a kind are written: write appends what value points to, read reads it.
+// codec is an encoding: write appends what value points to, read fills it.
 type codec struct {
 	write func(entry []byte, value any) ([]byte, error)
 	read  func(body []byte, into any) error
@@ -115,7 +114,7 @@ var (
 	}
 )
 
-// newKind is a kind of one form. Commands are values or point to one, and come back as values.
+// newKind makes a kind with that codec. Commands are given as values or pointers, and decoded as values.
 func newKind[C Command](f codec, code byte, level int) kind {
 	encode := func(entry []byte, c Command) ([]byte, error) {
 		value, ok := c.(C)
@@ -135,7 +134,7 @@ func newKind[C Command](f codec, code byte, level int) kind {
 	return kind{code: code, level: level, commandType: of, fields: fieldLevelsOf(of), encode: encode, decode: decode}
 }
 
-// kindsOf are the kinds for a command, the oldest first.
+// kindsOf lists the kinds of a command, the oldest first.
 func kindsOf(c Command) (known []kind) {
 	of := reflect.TypeOf(c)
 	if of.Kind() == reflect.Pointer {

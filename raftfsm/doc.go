@@ -4,5 +4,5 @@
 // Nothing in here reads a clock, draws a random number, starts a goroutine, talks to a network or logs: ids and times
 // arrive inside the commands, so every server computes the same state from the same log.
 //
-// Objects that a View returns are shared and immutable. Whoever wants to change one copies it first.
+// Objects that a View returns are shared and immutable. To change one, copy it first.
 package raftfsm

@@ -8,8 +8,8 @@ import (
 	"pinion/raftfsm/spec"
 )
 
-// withTaskEnv is the effective definition with what the task is told of its gang, its array and its attempts. It is said last,
-// so that neither an image nor a definition can say otherwise. Members of gangs are looked up in gangs, which it fills in.
+// withTaskEnv is the effective definition with the environment of the task: its gang, its array index, its attempt. It is merged
+// last, so that neither an image nor a definition can override it. Addresses of gangs are cached in gangs.
 func (v *View) withTaskEnv(d *spec.TaskDefinition, t *spec.Task, gangs map[string]*gangAddresses) *spec.TaskDefinition {
 	told := taskEnv(t)
 	if t.Gang != nil {
@@ -33,7 +33,7 @@ func (v *View) withTaskEnv(d *spec.TaskDefinition, t *spec.Task, gangs map[strin
 	return d
 }
 
-// taskEnv is the environment that a task gets by itself, whatever gang it is in.
+// taskEnv is the environment of the task alone, without its gang.
 func taskEnv(t *spec.Task) (told []spec.KeyValue) {
 	if t.ArrayIndex != nil {
 		told = append(told, spec.KeyValue{Name: spec.EnvArrayIndex, Value: strconv.Itoa(*t.ArrayIndex)})
@@ -44,7 +44,7 @@ func taskEnv(t *spec.Task) (told []spec.KeyValue) {
 	return told
 }
 
-// gangAddresses is where the tasks of a gang are.
+// gangAddresses is where the tasks of a gang run.
 type gangAddresses struct {
 	master string // address of the host of rank 0, without its port
 	hosts  string // addresses of the hosts of all ranks in their order, with commas between
@@ -68,7 +68,7 @@ func (v *View) gangAddressesOf(seat *spec.GangMember) *gangAddresses {
 	return &gangAddresses{master: addresses[0], hosts: strings.Join(addresses, ",")}
 }
 
-// addressOf is where other hosts reach a host, without the port; empty when nobody knows.
+// addressOf is the address of a host for other hosts, without the port; empty when the host is unknown.
 func (v *View) addressOf(hostID string) string {
 	host := v.Host(hostID)
 	if host == nil {
@@ -92,8 +92,8 @@ func (g *gangAddresses) env(seat *spec.GangMember) []spec.KeyValue {
 	}
 }
 
-// exposePort forwards a port of the host to the same one of the first essential container, where containers do not share the
-// network of their host.
+// exposePort maps a port of the host to the same port of the first essential container, unless containers share the network of their
+// host.
 func exposePort(d *spec.TaskDefinition, port int) {
 	if port == 0 || d.NetworkMode == "host" || d.NetworkMode == "none" {
 		return
@@ -104,7 +104,7 @@ func exposePort(d *spec.TaskDefinition, port int) {
 	container.PortMappings = append(slices.Clip(container.PortMappings), mapping)
 }
 
-// gangAlive says whether a task of the gang is not STOPPED: all of it may have to be done again. known remembers answers.
+// gangAlive says whether a task of the gang is not STOPPED: the whole gang may have to be retried. known caches answers.
 func (v *View) gangAlive(gang string, known map[string]bool) bool {
 	goes, seen := known[gang]
 	if !seen {

@@ -36,12 +36,11 @@ var (
 
 func hostID(h *spec.Host) string { return h.ID }
 
-// PutHost records a host as it describes itself. Status, Server, RegisteredAt, Custom and Tags of a host already known
-// are kept, and HealthAt unless the health of its GPUs is another one; Attributes and GPUs are replaced; a lost host is
-// taken back. Revision grows only when something changed. A GPU that
-// has gone while a task holds it stays with that task; it is not offered to others. ErrRemoved when it was removed from
-// the pool, ErrNotFound and ErrInactive for the cluster, ErrInUse when the host would leave its cluster with tasks that
-// are not STOPPED. Answer: *Host.
+// PutHost records a host from its own description. Status, Server, RegisteredAt, Custom and Tags of a known host are kept, and
+// HealthAt unless the health of its GPUs has changed; Attributes and GPUs are replaced; a lost host is no longer lost. Revision
+// grows only when something changed. A GPU that is missing while a task holds it stays with that task and is offered to no other.
+// ErrRemoved when the host was removed from the pool, ErrNotFound and ErrInactive of its cluster, ErrInUse when it would leave its
+// cluster with tasks that are not STOPPED. Answer: *Host.
 type PutHost struct{ Host spec.Host }
 
 func (c PutHost) apply(tx *tx) (any, error) {
@@ -82,14 +81,14 @@ func equalHealth(a, b gpu.Inventory) bool {
 	return a.Problem == b.Problem && slices.EqualFunc(a.Devices, b.Devices, same)
 }
 
-// updateHost puts a changed copy of a known host.
+// updateHost puts a changed copy of a host under its next revision.
 func (tx *tx) updateHost(host *spec.Host) *spec.Host {
 	host.Revision++
 	tx.put(tableHosts, host)
 	return host
 }
 
-// checkHostMove says why a host cannot become one of the cluster's.
+// checkHostMove says why the host cannot join the cluster.
 func (v *View) checkHostMove(cluster, hostID string) error {
 	if err := v.checkActive(cluster); err != nil {
 		return err
@@ -123,8 +122,8 @@ func (c SetHostStatus) apply(tx *tx) (any, error) {
 	return tx.updateHost(&host), nil
 }
 
-// SetServerRole says whether the pool wants the host to be a server. Raft's own configuration follows later: it is what
-// is, this is what ought to be. Setting what it is already changes nothing. ErrNotFound. Answer: *Host.
+// SetServerRole sets whether the host is to be a server: desired state, which the configuration of Raft follows. Setting what it is
+// already changes nothing. ErrNotFound. Answer: *Host.
 type SetServerRole struct {
 	ID     string
 	Server bool
@@ -143,9 +142,8 @@ func (c SetServerRole) apply(tx *tx) (any, error) {
 	return tx.updateHost(&host), nil
 }
 
-// keepMissingGPUs is a host's new inventory with the devices that are not in it any more although a task holds them: they stay
-// on record, unhealthy and with the reason, until nobody holds them. Without that a GPU would vanish under its task and
-// nobody could see why.
+// keepMissingGPUs is the new inventory of a host with the devices that are missing in it while a task holds them: they stay on
+// record, unhealthy and with the reason, until no task holds them. Otherwise a GPU would vanish under its task without a trace.
 func (tx *tx) keepMissingGPUs(now, before gpu.Inventory, hostID string) gpu.Inventory {
 	owners := map[string]string{}
 	for _, t := range tx.liveTasksOn(hostID) {

@@ -9,12 +9,11 @@ import (
 	"pinion/raftfsm/spec"
 )
 
-// MarkHostLost gives a host up that was silent for too long. From now on it offers nothing, and its tasks become STOPPED,
-// except those in Keep, which are given more time; losing a lost host again ends those that are not kept any more. When
-// the host reports a task that was ended here it is told to stop it. ErrNotFound. Answer: *Host.
+// MarkHostLost declares a host lost that was silent for too long. It offers nothing from then on, and its tasks become STOPPED,
+// except those in Keep, which were promised more time; repeating it ends the tasks that are no longer kept. A host that reports a
+// task which was ended here is told to stop it. ErrNotFound. Answer: *Host.
 //
-// The leader answers heartbeats of a lost host with ErrNotFound, so that one which was given up in the moment of its
-// return joins again and is taken back.
+// The leader answers heartbeats of a lost host with ErrNotFound, so that a host that returns at that very moment joins again.
 type MarkHostLost struct {
 	ID     string
 	At     time.Time
@@ -36,7 +35,7 @@ func (c MarkHostLost) apply(tx *tx) (any, error) {
 	return tx.updateHost(&host), nil
 }
 
-// stopTasks declares the host's tasks STOPPED, but for those to keep.
+// stopTasks declares the tasks of the host STOPPED, except those in keep.
 func (tx *tx) stopTasks(hostID string, keep []string, at time.Time, reason string) {
 	for _, live := range tx.liveTasksOn(hostID) {
 		if !slices.Contains(keep, live.ID) {

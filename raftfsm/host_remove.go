@@ -24,9 +24,8 @@ func (v *View) Removed(hostID string) bool {
 // RemovedHosts lists every host that was removed.
 func (v *View) RemovedHosts() []*spec.RemovedHost { return slices.Collect(removedByID.all(v)) }
 
-// RemoveHost ends a host's membership for ever, also that of a host that was admitted and never came. Its tasks become
-// STOPPED with Force; without, one that is not STOPPED is ErrInUse. Removing it again changes nothing. ErrNotFound.
-// Answer: *RemovedHost.
+// RemoveHost ends the membership of a host for ever, also of one that was admitted and never joined. Its tasks become STOPPED with
+// Force; without, a task that is not STOPPED is ErrInUse. Removing it again changes nothing. ErrNotFound. Answer: *RemovedHost.
 type RemoveHost struct {
 	ID    string
 	Force bool

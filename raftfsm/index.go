@@ -10,7 +10,7 @@ import (
 	"strings"
 )
 
-// index is the objects of a table, or some of them, sorted by a key that no two of them share.
+// index keeps the objects of a table, or a part of them, sorted by a unique key.
 type index[T any] struct {
 	table    *table[T]
 	position int // among the orders of the table
@@ -25,7 +25,7 @@ type index[T any] struct {
 	hashedPrefix bool // the first part has few values: see digest
 }
 
-// indexKey is what a lookup is for.
+// indexKey is the key of a lookup.
 type indexKey struct {
 	first  string
 	number int64
@@ -33,12 +33,12 @@ type indexKey struct {
 	third  string
 }
 
-// firstKey is the least key that begins with first.
+// firstKey is the least key whose first part is first.
 func firstKey(first string) indexKey { return indexKey{first: first, number: math.MinInt64} }
 
-// item is what stands in an order: an object, whose key follows from it, or the key that a lookup is for. The key is not kept
-// beside the object because there are millions of rows; its digest is, because looking at the objects themselves would cost a
-// row of misses in the processor's caches.
+// item is an entry of an index: an object, whose key is derived from it, or the key of a lookup. The prefix of the key is stored
+// beside the object and the key is not: there are millions of items, and comparing prefixes spares the cache misses of looking at
+// the objects.
 type item[T any] struct {
 	prefix uint64
 	object *T
@@ -58,9 +58,9 @@ func (o *index[T]) item(object *T) item[T] {
 
 func (o *index[T]) probe(k indexKey) item[T] { return item[T]{prefix: o.keyPrefix(&k), probe: &k} }
 
-// keyPrefix is what rows are compared by first. It comes from the first part of the key, or from the number where that is the first
-// one, and orders as they do. Where the first part has few values, it is a sum of that and the beginning of the second: groups
-// come in any order then, and two of them that have the same sum come mixed.
+// keyPrefix is compared before the key itself. It is derived from the first part of the key, or from the number where that comes
+// first, and sorts as they do. With hashPrefix it is a checksum of the first part and the beginning of the second: groups then stand
+// in any order, and two groups with the same checksum are interleaved.
 func (o *index[T]) keyPrefix(k *indexKey) uint64 {
 	switch {
 	case o.hashedPrefix:
@@ -71,7 +71,7 @@ func (o *index[T]) keyPrefix(k *indexKey) uint64 {
 	return prefixOf(k.first)
 }
 
-// prefixOf is the first eight bytes of a text, as a number.
+// prefixOf is the first eight bytes of a text as a number.
 func prefixOf(s string) uint64 {
 	var bytes [8]byte
 	copy(bytes[:], s)
@@ -92,7 +92,7 @@ func (o *index[T]) compare(a, b item[T]) int {
 	return o.compareKeys(a, b)
 }
 
-// compareKeys looks at no more parts than it needs.
+// compareKeys compares the parts of two keys until one differs.
 func (o *index[T]) compareKeys(a, b item[T]) int {
 	if c := strings.Compare(o.firstOf(a), o.firstOf(b)); c != 0 {
 		return c
@@ -145,7 +145,7 @@ func (o *index[T]) get(v *View, k indexKey) *T {
 	return found.object
 }
 
-// last is the object with the greatest key that begins with first, nil when there is none. The order is one with numbers.
+// last is the object with the greatest key whose first part is first, nil when there is none. The index has a number in its key.
 func (o *index[T]) last(v *View, first string) (found *T) {
 	o.tree(v).Descend(o.probe(indexKey{first: first, number: math.MaxInt64}), func(r item[T]) bool {
 		if o.first(r.object) == first {
@@ -156,7 +156,7 @@ func (o *index[T]) last(v *View, first string) (found *T) {
 	return found
 }
 
-// all visits every object. A command may change the table meanwhile: it sees those that were there before.
+// all visits every object. A command may change the table meanwhile: it sees the objects from before.
 func (o *index[T]) all(v *View) iter.Seq[*T] {
 	tree := o.tree(v).BTreeG
 	if v.inTx {
@@ -167,7 +167,7 @@ func (o *index[T]) all(v *View) iter.Seq[*T] {
 	}
 }
 
-// scan visits the objects whose keys begin with first, like all.
+// scan visits the objects whose first part is first, like all.
 func (o *index[T]) scan(v *View, first string) iter.Seq[*T] {
 	if v.inTx { // a copy of the tree, as of all, would make the changes after it cost more
 		return slices.Values(o.list(v, first))
@@ -175,7 +175,7 @@ func (o *index[T]) scan(v *View, first string) iter.Seq[*T] {
 	return o.seek(v, firstKey(first))
 }
 
-// list is what of visits.
+// list is scan as a slice.
 func (o *index[T]) list(v *View, first string) (found []*T) {
 	for object := range o.seek(v, firstKey(first)) {
 		found = append(found, object)
@@ -183,7 +183,7 @@ func (o *index[T]) list(v *View, first string) (found []*T) {
 	return found
 }
 
-// seek visits the objects from a key on that have its first part. Nobody may change the table meanwhile.
+// seek visits the objects from a key on that share its first part. The table must not change meanwhile.
 func (o *index[T]) seek(v *View, k indexKey) iter.Seq[*T] {
 	from := o.probe(k)
 	return func(yield func(*T) bool) {
@@ -200,7 +200,7 @@ func (o *index[T]) tree(v *View) *tree[T] {
 	return v.versions[o.table.info.position].(trees[T])[o.position]
 }
 
-// update puts an object in the place of what it was before; either may be nil.
+// update replaces an object by its next version; either may be nil.
 func (o *index[T]) update(tree *tree[T], before, after *T) {
 	had, has := o.includes(before), o.includes(after)
 	var was, is item[T]
@@ -233,7 +233,7 @@ func (o *index[T]) matching(v *View, fits func(*T) bool) iter.Seq[*T] {
 	}
 }
 
-// until visits the objects before the first one that ends it.
+// until visits the objects before the first one for which ends is true.
 func (o *index[T]) until(v *View, ends func(*T) bool) iter.Seq[*T] {
 	return func(yield func(*T) bool) {
 		for object := range o.all(v) {

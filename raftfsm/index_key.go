@@ -5,13 +5,13 @@ import (
 	"time"
 )
 
-// The first and the last moment that have a number of their own: the years 1677 and 2262.
+// minTime and maxTime are the first and the last moment with a number of their own: in the years 1677 and 2262.
 var (
 	minTime = time.Unix(0, math.MinInt64)
 	maxTime = time.Unix(0, math.MaxInt64)
 )
 
-// timeKey is a moment as a number. Moments that are not known come first.
+// timeKey is a moment as a sortable number. The zero time comes first.
 func timeKey(t time.Time) int64 {
 	switch {
 	case t.Before(minTime):
@@ -22,15 +22,15 @@ func timeKey(t time.Time) int64 {
 	return t.UnixNano()
 }
 
-// indexBy is the order by a text.
+// indexBy makes an index whose key begins with a text.
 func indexBy[T any](first func(*T) string) *index[T] { return &index[T]{first: first} }
 
-// indexByNumber is the order by a number.
+// indexByNumber makes an index whose key begins with a number.
 func indexByNumber[T any](number func(*T) int64) *index[T] {
 	return indexBy(func(*T) string { return "" }).thenNumber(number)
 }
 
-// then orders further what is equal so far.
+// then appends a text to the key.
 func (o *index[T]) then(part func(*T) string) *index[T] {
 	if o.second == nil {
 		o.second = part
@@ -45,13 +45,13 @@ func (o *index[T]) thenNumber(part func(*T) int64) *index[T] {
 	return o
 }
 
-// hashPrefix is for an order whose first part has few values.
+// hashPrefix is for an index whose first part has few distinct values; see keyPrefix.
 func (o *index[T]) hashPrefix() *index[T] {
 	o.hashedPrefix = true
 	return o
 }
 
-// where leaves out the other objects.
+// where makes the index partial: objects for which has is false are left out.
 func (o *index[T]) where(has func(*T) bool) *index[T] {
 	o.predicate = has
 	return o

@@ -63,7 +63,7 @@ func (l *Launch) apply(tx *tx, left *ledger) LaunchResult {
 	return LaunchResult{Result: spec.RunResult{Tasks: l.Tasks, Failures: l.Failures}}
 }
 
-// check finds what no other place could cure.
+// check finds what no other placement could mend.
 func (l *Launch) check(v *View) error {
 	if err := v.checkActive(l.Cluster); err != nil {
 		return err
@@ -83,7 +83,7 @@ func (l *Launch) check(v *View) error {
 	return nil
 }
 
-// conflict says what a task of the run ran into, "" when all of them have their places, or wait for one.
+// conflict says what a task of the run conflicts with, "" when every task is placed or waits.
 func (l *Launch) conflict(left *ledger) string {
 	for _, task := range l.Tasks {
 		switch {

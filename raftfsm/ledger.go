@@ -6,14 +6,14 @@ import (
 	"pinion/raftfsm/spec"
 )
 
-// ledger is what hosts have left while a command gives places away: each host is derived once, when it is asked for, and
-// loses from then on what is taken of it. It lives as long as the command, which changes no host itself.
+// ledger is the free capacity of hosts while one command hands out placements: each host is derived once, on demand, and reduced by
+// what is reserved from then on. It lives as long as the command, which changes no host.
 type ledger struct {
 	view  *View // of the command: what it has recorded counts
 	hosts map[string]*hostCapacity
 }
 
-// hostCapacity is a host and what it has left.
+// hostCapacity is a host and its free resources.
 type hostCapacity struct {
 	*spec.Host
 	free spec.Free
@@ -21,7 +21,8 @@ type hostCapacity struct {
 
 func newLedger(v *View) *ledger { return &ledger{view: v, hosts: map[string]*hostCapacity{}} }
 
-// reserve gives a task its place, or says what it ran into. Until the task is recorded, forget takes it back.
+// reserve takes the resources of a placed task, or says what they conflict with. Until the task is recorded, rollback gives them
+// back.
 func (l *ledger) reserve(task *spec.Task) (why string) {
 	r := l.capacity(task.HostID)
 	switch {
@@ -39,7 +40,7 @@ func (l *ledger) reserve(task *spec.Task) (why string) {
 	return ""
 }
 
-// capacity is nil when the host is not known.
+// capacity is nil when the host is unknown.
 func (l *ledger) capacity(hostID string) *hostCapacity {
 	r := l.hosts[hostID]
 	if r == nil {
@@ -53,7 +54,7 @@ func (l *ledger) capacity(hostID string) *hostCapacity {
 	return r
 }
 
-// rollback derives the hosts of the tasks anew: what was taken for those that are not recorded is nobody's.
+// rollback derives the hosts of the tasks again, without what was reserved for tasks that are not recorded.
 func (l *ledger) rollback(tasks []*spec.Task) {
 	for _, task := range tasks {
 		delete(l.hosts, task.HostID)

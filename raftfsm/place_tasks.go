@@ -20,14 +20,14 @@ func (v *View) QueuedTasks(cluster string) iter.Seq[*spec.Task] {
 // Gang lists the tasks of a gang by rank.
 func (v *View) Gang(id string) []*spec.Task { return tasksByGang.list(v, id) }
 
-// Attempts lists the tasks that do again what a first one did, by attempt.
+// Attempts lists the retries of a first task, by attempt.
 func (v *View) Attempts(first string) []*spec.Task {
 	return tasksByAttempt.list(v, first)
 }
 
-// PlaceTasks gives tasks of the queue their places. Each group is placed whole or not at all: a gang is one group. A group
-// is refused when one of its tasks does not wait any more, or when its place is not free, as of LaunchTasks.
-// Answer: []string, one for each group: "" when it was placed, else why not, for the log.
+// PlaceTasks places tasks of the queue. Each group is placed whole or not at all: a gang is one group. A group is refused when one
+// of its tasks no longer waits, or when its placement does not fit, as in LaunchTasks. Answer: []string, one for each group: "" when
+// it was placed, else the conflict, for the log.
 type PlaceTasks struct{ Groups [][]spec.Placement }
 
 func (c PlaceTasks) apply(tx *tx) (any, error) {
@@ -45,7 +45,7 @@ func (c PlaceTasks) apply(tx *tx) (any, error) {
 	return answers, nil
 }
 
-// placeGroup is the tasks of a group at their places, and why one of them cannot have its own: then they are those before it.
+// placeGroup is the placed tasks of a group, or those before the first conflict, and the conflict.
 func (tx *tx) placeGroup(group []spec.Placement, left *ledger) (tasks []*spec.Task, why string) {
 	tasks = make([]*spec.Task, 0, len(group))
 	for _, placement := range group {
@@ -65,9 +65,8 @@ func (tx *tx) placeGroup(group []spec.Placement, left *ledger) (tasks []*spec.Ta
 	return tasks, ""
 }
 
-// RetryTasks records tasks that do again what one before them did: each is PROVISIONING, names the first in RetryOf and
-// counts on from the last attempt at it. One whose attempt is on record already changes nothing, so it happens once.
-// Answer: []string, the ids of those that were recorded.
+// RetryTasks records retries: each is PROVISIONING, names the first task in RetryOf and has the next attempt number. An attempt that
+// is on record already changes nothing, so each is recorded once. Answer: []string, the ids of the tasks recorded.
 type RetryTasks struct{ Tasks []*spec.Task }
 
 func (c RetryTasks) apply(tx *tx) (any, error) {
@@ -85,8 +84,7 @@ func (c RetryTasks) apply(tx *tx) (any, error) {
 	return recorded, nil
 }
 
-// nextAttempt is the number of the attempt that comes after those on record. Old ones may have been forgotten, the last
-// one is not.
+// nextAttempt is the number after the last attempt on record. Old attempts may have been reaped, the last one has not.
 func (v *View) nextAttempt(first string) int {
 	attempts := v.Attempts(first)
 	if len(attempts) == 0 {
@@ -95,11 +93,11 @@ func (v *View) nextAttempt(first string) int {
 	return attempts[len(attempts)-1].Attempt + 1
 }
 
-// ResolveDependencies strikes out what tasks wait for, because it came true. A task that does not wait for it, or not any more,
-// stays as it is. Answer: nil.
+// ResolveDependencies strikes out dependencies of tasks that are met. A task that does not wait for them, or no longer, stays as it
+// is. Answer: nil.
 type ResolveDependencies struct{ Releases []Resolution }
 
-// Resolution is what came true for one task.
+// Resolution is the dependencies of one task that are met.
 type Resolution struct {
 	TaskID string   `json:"taskId"`
 	After  []string `json:"after"` // words of its Wait.After

@@ -18,8 +18,8 @@ type lastApplied struct {
 	Index uint64 `json:"index"`
 }
 
-// State is everything the cluster remembers. It works without Raft: whoever applies the same commands in the same
-// order gets the same state. Reads never wait for writes.
+// State is the replicated state of the pool. It works without Raft: the same commands in the same order give the same state. Reads
+// never wait for writes.
 type State struct {
 	versions    atomic.Pointer[tableVersions]
 	changes     changelog
@@ -34,7 +34,7 @@ func NewState() *State {
 	return s
 }
 
-// tableVersions is a version of each table, in the order of tables.
+// tableVersions is one version of each table, by position.
 type tableVersions []any
 
 func emptyTables() *tableVersions {
@@ -48,12 +48,11 @@ func emptyTables() *tableVersions {
 // View returns the state as it is now.
 func (s *State) View() *View { return &View{versions: *s.versions.Load(), state: s} }
 
-// Apply is ApplyAt for whom it does not matter when that was.
+// Apply is ApplyAt without a time.
 func (s *State) Apply(index uint64, c Command) (any, error) { return s.ApplyAt(index, time.Time{}, c) }
 
-// ApplyAt carries out one command at its place in the log, which got there at a moment that only Changes tell. Either all
-// of it happens or, when an error is returned, nothing. The answer is shared and must not be changed. One command is applied
-// at a time.
+// ApplyAt applies the command at an index of the log. at is when the leader appended the entry, and appears in Changes only. A
+// command that returns an error changes nothing. The answer is shared and must not be changed. Calls do not overlap.
 func (s *State) ApplyAt(index uint64, at time.Time, c Command) (any, error) {
 	tx := s.begin()
 	answer, err := c.apply(tx)

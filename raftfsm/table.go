@@ -15,27 +15,27 @@ type table[T any] struct {
 	info tableInfo
 }
 
-// tableInfo is what a table is called in a snapshot, and its place among tables.
+// tableInfo is the name of a table in snapshots, and its position among tables.
 type tableInfo struct {
 	name     string
 	position int
 }
 
-// trees are one version of a table: a tree for each order. Trees share what they have in common with those that they were
-// copied from, so a version costs what is changed in it.
+// trees are one version of a table: a tree for each index. Versions share their unchanged nodes, so a version costs what differs in
+// it.
 type trees[T any] []*tree[T]
 
-// tree is one version of an order. Only the command that makes the version changes it, often at one place and then at the next
-// one: it begins to look where it changed it last.
+// tree is one version of an index. Only the command that makes the version changes it, often near its last change: the path hint
+// starts the search there.
 type tree[T any] struct {
 	*btree.BTreeG[item[T]]
 	last btree.PathHint
 }
 
-// degree of the trees: a change copies a node of at most twice as many rows on each level.
+// degree of the trees: a change copies a node of at most twice as many items on each level.
 const degree = 16
 
-// anyTable is a table of whichever type.
+// anyTable is a table of any type.
 type anyTable interface {
 	tableInfo() *tableInfo
 	writable(of any) any         // one that can be changed: what of is, or empty when that is nil
@@ -84,7 +84,7 @@ func (t *table[T]) put(version, object any) (before any) {
 	return was.object
 }
 
-// bulkLoad puts many objects at once into an empty version: sorting them is faster than to look for the place of each.
+// bulkLoad fills an empty version: sorting all objects once is faster than inserting each.
 func (t *table[T]) bulkLoad(version any, objects []any) {
 	rows := make([]item[T], 0, len(objects))
 	for i, o := range t.indexes {

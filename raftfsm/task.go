@@ -120,8 +120,7 @@ func stoppedByPool(t *spec.Task) bool {
 	return t.LastStatus != spec.Stopped && (t.StopCode == spec.StopScheduler || t.StopCode == spec.StopPreempted)
 }
 
-// retryInProgress says whether the work of a task that stopped goes on as another task: who waits for that work may know it by any
-// of the tasks that did it, and so may a client token.
+// retryInProgress says whether a stopped task is being retried: dependencies and client tokens may name any of the attempts.
 func (v *View) retryInProgress(t *spec.Task) bool {
 	last := tasksByAttempt.last(v, cmp.Or(t.RetryOf, t.ID))
 	return last != nil && last.LastStatus != spec.Stopped

@@ -8,15 +8,15 @@ import (
 	"pinion/raftfsm/compact"
 )
 
-// tx is one command at work: the view it reads, its own changes included, and the changes it makes. Nobody sees them before
-// commit; to leave it is to undo them.
+// tx is the transaction of one command: a view that includes its own changes, and the changes. They become visible at commit; a
+// transaction that is dropped changes nothing.
 type tx struct {
 	View
 	written   []bool // tables of which it has a version to change
 	mutations []mutation
 }
 
-// mutation is one change of an object: what it was and what it is; nil is none.
+// mutation is one change of an object, from before to after; nil is no object.
 type mutation struct {
 	table         anyTable
 	before, after any
@@ -37,13 +37,13 @@ func (tx *tx) put(table anyTable, object any) {
 	tx.mutations = append(tx.mutations, mutation{table, before, object})
 }
 
-// remove takes an object away that is there.
+// remove deletes an object of the table.
 func (tx *tx) remove(table anyTable, object any) {
 	table.remove(tx.writable(table), object)
 	tx.mutations = append(tx.mutations, mutation{table, object, nil})
 }
 
-// writable is the table's version that the command may change.
+// writable is the version of the table that this transaction may change.
 func (tx *tx) writable(table anyTable) any {
 	i := table.tableInfo().position
 	if !tx.written[i] {
@@ -52,8 +52,9 @@ func (tx *tx) writable(table anyTable) any {
 	return tx.versions[i]
 }
 
-// equal says whether two objects, given by pointers, are the same to a snapshot. Commands ask it what has changed: servers that
-// restored an object and servers that applied the log may have its moments in different zones, and have to answer alike.
+// equal says whether two objects, given by pointers, are the same in a snapshot. Commands use it to find out whether anything
+// changed: a server that restored an object and one that applied the log may hold its moments in different zones, and have to decide
+// alike.
 func equal(a, b any) bool {
 	return reflect.DeepEqual(a, b) || bytes.Equal(new(compact.Writer).Append(nil, a), new(compact.Writer).Append(nil, b))
 }

@@ -9,9 +9,8 @@ import (
 	"pinion/raftfsm/spec"
 )
 
-// View is one consistent moment of the state. It costs nothing to take and is safe for concurrent use; what it
-// returns is shared and must not be changed. Lists are ordered by key (name, id, family then revision),
-// those of all clusters too.
+// View is a consistent, immutable read of the state. It costs nothing to take and is safe for concurrent use; the objects that it
+// returns are shared and must not be changed. Lists are sorted by key (name, id, family then revision).
 type View struct {
 	versions tableVersions
 	state    *State // that it was taken of
@@ -45,7 +44,7 @@ func (v *View) Hosts(cluster string) []*spec.Host {
 	return listByCluster(v, cluster, hostsByID, hostsByCluster)
 }
 
-// Servers lists the hosts that the pool wants to be servers, of all clusters.
+// Servers lists the hosts that are to be servers, of all clusters.
 func (v *View) Servers() []*spec.Host { return slices.Collect(serversByID.all(v)) }
 
 // Definition finds "family:revision", or the latest ACTIVE revision of "family". Nil when there is none.
@@ -77,8 +76,8 @@ func (v *View) Tasks(cluster string) []*spec.Task {
 	return listByCluster(v, cluster, tasksByID, tasksByCluster)
 }
 
-// TasksAfter visits the tasks of a cluster whose ids come after id, STOPPED ones too until they are reaped. It costs what
-// is visited.
+// TasksAfter visits the tasks of a cluster whose ids come after id, STOPPED ones too until they are reaped. The cost is that of the
+// tasks visited.
 func (v *View) TasksAfter(cluster, id string) iter.Seq[*spec.Task] {
 	return func(yield func(*spec.Task) bool) {
 		for t := range tasksByCluster.seek(v, indexKey{first: cluster, second: id}) {
@@ -89,7 +88,7 @@ func (v *View) TasksAfter(cluster, id string) iter.Seq[*spec.Task] {
 	}
 }
 
-// TasksOn lists the tasks of a host, at the end those that are STOPPED, until they are reaped.
+// TasksOn lists the tasks of a host, the STOPPED ones last, until they are reaped.
 func (v *View) TasksOn(hostID string) []*spec.Task { return tasksByHost.list(v, hostID) }
 
 // Free is what the host has left, derived from the host and its tasks. A host that is not known has nothing.

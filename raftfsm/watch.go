@@ -8,13 +8,13 @@ import (
 	"pinion/raftfsm/spec"
 )
 
-// hostWatches wake those who wait for the tasks of a host.
+// hostWatches notifies readers of the tasks of a host.
 type hostWatches struct {
 	mu     sync.Mutex
 	byHost map[string]chan struct{}
 }
 
-// watch is closed when what live lists, the tasks of the host in view, may have changed since.
+// watch returns a channel that is closed when the live tasks of the host, as they are in view, may have changed.
 func (w *hostWatches) watch(hostID string, live []*spec.Task, view *View) <-chan struct{} {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -33,7 +33,7 @@ func (w *hostWatches) watch(hostID string, live []*spec.Task, view *View) <-chan
 	return w.byHost[hostID]
 }
 
-// notify wakes who waits for a host of the changed tasks. What changed is in the state already.
+// notify closes the channels of the hosts whose tasks were changed. The state has the changes already.
 func (w *hostWatches) notify(made []mutation) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -46,7 +46,7 @@ func (w *hostWatches) notify(made []mutation) {
 	}
 }
 
-// notifyAll wakes everybody.
+// notifyAll closes all channels.
 func (w *hostWatches) notifyAll() {
 	w.mu.Lock()
 	defer w.mu.Unlock()

@@ -9,7 +9,7 @@ import (
 	"time"
 )
 
-// codec is how values of a type are written and read.
+// codec writes and reads values of one type.
 type codec struct {
 	goType   reflect.Type
 	wireType string // in a word: two plans that read the same bytes have the same
@@ -17,7 +17,7 @@ type codec struct {
 	write    func(w *Writer, v reflect.Value)
 	read     func(r *Reader, v reflect.Value) // into a zero value
 
-	// writeField and readField are the same for a field that is not zero.
+	// writeField and readField are write and read of a field that is known not to be zero.
 	writeField func(w *Writer, v reflect.Value)
 	readField  func(r *Reader, v reflect.Value)
 
@@ -39,14 +39,14 @@ var (
 	timeType = reflect.TypeFor[time.Time]()
 )
 
-// codecKey tells the plan of strings that are never known from that of others.
+// codecKey separates the codec of strings that are not interned from that of others.
 type codecKey struct {
 	goType   reflect.Type
 	noIntern bool
 }
 
-// Fields tells for each type of struct that is a part of a value's type what its fields are, in their order, as
-// NAME:FORM. Whoever changes one compares it with what was released.
+// Fields lists the fields of each struct in the type of a value, in their order, as NAME:TYPE. Tests compare them with the released
+// ones.
 func Fields(value any) map[string][]string {
 	all := map[string][]string{}
 	codecOf(reflect.TypeOf(value)).describe(all)
@@ -68,7 +68,7 @@ func (p *codec) describe(all map[string][]string) {
 	}
 }
 
-// codecOf panics for types that have no form here: functions, channels, interfaces, floats, arrays, structs with private fields.
+// codecOf panics for types without an encoding: functions, channels, interfaces, floats, arrays, structs with private fields.
 func codecOf(of reflect.Type) *codec {
 	codecsMu.Lock()
 	defer codecsMu.Unlock()
@@ -185,8 +185,8 @@ func (p *codec) initStruct() {
 	p.read = func(r *Reader, v reflect.Value) { readStruct(r, v, p) }
 }
 
-// internedCodec is the plan of a field that has the same value in many structs: it is written as a text, which is known from then on, and
-// all that have it share what was read.
+// internedCodec is for a field that has the same value in many structs: the value is written as a text, which is interned, and all
+// structs share what was read.
 func (p *codec) internedCodec() *codec {
 	write := func(w *Writer, v reflect.Value) { w.internedValue(p, v) }
 	read := func(r *Reader, v reflect.Value) { r.internedValue(p, v) }
@@ -195,7 +195,7 @@ func (p *codec) internedCodec() *codec {
 
 func isEmpty(v reflect.Value) bool { return v.Len() == 0 }
 
-// isZeroByField goes by what is written: a list of no length may be zero, and so is a moment in any zone.
+// isZeroByField compares what is written: an empty list may be zero, and so is the zero time in any zone.
 func isZeroByField(v reflect.Value, p *codec) bool {
 	for i := range p.fields {
 		if !p.fields[i].isZero(v.Field(p.fields[i].index)) {

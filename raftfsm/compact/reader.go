@@ -16,8 +16,8 @@ var (
 	ErrDamaged = errors.New("the bytes are damaged or cut short")
 )
 
-// Reader reads the values of one stream in the order in which they were written. The zero value begins a stream. After an error
-// it is not to be used any more.
+// Reader reads the values of one stream in the order in which they were written. The zero value begins a stream. It must not be used
+// after an error.
 type Reader struct {
 	in          []byte
 	dictionary  []string
@@ -26,20 +26,20 @@ type Reader struct {
 	err         error
 }
 
-// internedKey is a value that many structs have.
+// internedKey is the encoded value of a field that is interned.
 type internedKey struct {
 	codec *codec
 	text  string
 }
 
-// Read reads the bytes of one value into what into points to, which has to be zero. Errors wrap ErrUnknown or ErrDamaged.
+// Read reads one value into the zero value that into points to. Errors wrap ErrUnknown or ErrDamaged.
 func (r *Reader) Read(value []byte, into any) error {
 	v := reflect.ValueOf(into).Elem()
 	r.in = value
 	return r.readAll(codecOf(v.Type()), v)
 }
 
-// readAll reads a value that nothing follows.
+// readAll reads a value and expects nothing behind it.
 func (r *Reader) readAll(p *codec, v reflect.Value) error {
 	p.read(r, v)
 	if r.err == nil && len(r.in) > 0 {
@@ -48,7 +48,7 @@ func (r *Reader) readAll(p *codec, v reflect.Value) error {
 	return r.err
 }
 
-// fail remembers the first error; what is read after it is zero.
+// fail keeps the first error; everything read after it is zero.
 func (r *Reader) fail(err error) {
 	if r.err == nil {
 		r.err = err
@@ -68,7 +68,7 @@ func (r *Reader) varint() int64 {
 	return n
 }
 
-// advance goes on after a number of that size: 0 or less when there was none.
+// advance skips a number of that size; 0 or less is an error.
 func (r *Reader) advance(size int) {
 	if size <= 0 {
 		r.fail(ErrDamaged)
@@ -77,7 +77,7 @@ func (r *Reader) advance(size int) {
 	r.in = r.in[size:]
 }
 
-// bytes are the next n; they are the stream's own.
+// bytes are the next n, shared with the stream.
 func (r *Reader) bytes(n uint64) []byte {
 	if n > uint64(len(r.in)) {
 		r.fail(ErrDamaged)
@@ -150,7 +150,7 @@ func (r *Reader) text() string {
 	return s
 }
 
-// internedValue reads a value that stands aside, or shares it when it was read before.
+// internedValue reads a value by its text, or shares it when the text was read before.
 func (r *Reader) internedValue(p *codec, v reflect.Value) {
 	s := r.internedText()
 	if r.err != nil {
@@ -186,7 +186,7 @@ func readTime(r *Reader, v reflect.Value) {
 	}
 }
 
-// maxPrealloc is how many elements are made room for before one of them was read: a length that is made up costs little.
+// maxPrealloc bounds the elements allocated before one was read: a forged length costs little.
 const maxPrealloc = 1024
 
 // length is that of a slice or a map; false for nil.

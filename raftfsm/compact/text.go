@@ -6,7 +6,7 @@ import (
 	"strings"
 )
 
-// Forms of a text. All but the first are of lower-case hexadecimal digits, so that reading gives what was written.
+// Encodings of a text. All but the first are of lower-case hexadecimal digits, so that reading gives what was written.
 const (
 	plain     = iota
 	hexDigits // an even number of them
@@ -94,7 +94,7 @@ func unpack(form uint64, packed []byte) (s string, ok bool) {
 	return uuidText(gpuPrefix, packed)
 }
 
-// hexText spares an allocation for what is not too long.
+// hexText decodes short texts without a second allocation.
 func hexText(packed []byte) string {
 	var short [64]byte
 	return string(hex.AppendEncode(short[:0], packed))

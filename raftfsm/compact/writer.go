@@ -8,11 +8,11 @@ import (
 	"time"
 )
 
-// maxDictionary is how many texts a stream knows at most; later ones are written in full.
+// maxDictionary bounds the texts of a stream that are interned; later ones are written in full.
 const maxDictionary = 1 << 21
 
-// Writer writes the values of one stream. A text that it has written once it writes as a number from then
-// on: a Reader has to read the values in the same order. The zero value begins a stream.
+// Writer writes the values of one stream. Texts are interned: a text that was written once is a number from then on, so a Reader has
+// to read the values in the same order. The zero value begins a stream.
 type Writer struct {
 	out         []byte
 	dictionary  map[string]uint64
@@ -20,7 +20,7 @@ type Writer struct {
 	scratch     *Writer // for aside
 }
 
-// Append appends a value to out: that which value points to. It panics for types that have no form.
+// Append appends the value that value points to. It panics for types without an encoding.
 func (w *Writer) Append(out []byte, value any) []byte {
 	v := reflect.ValueOf(value).Elem()
 	w.out = out
@@ -56,7 +56,7 @@ func (w *Writer) internedText(s string) {
 	}
 }
 
-// internedValue writes a value as a text: what it is as the first of a stream of its own.
+// internedValue writes a value as an interned text: its bytes as the first value of a stream of its own.
 func (w *Writer) internedValue(p *codec, v reflect.Value) {
 	if w.scratch == nil {
 		w.scratch = new(Writer)
