@@ -89,6 +89,11 @@ func (e *execution) connect(ctx context.Context, c runtime.ExecRequest) (cio.IO,
 			e.runtime.client.TaskService().CloseIO(ctx, &tasks.CloseIORequest{ContainerID: e.container, ExecID: e.id, Stdin: true})
 		}}
 	}
+	for _, output := range []*io.Writer{&stdio.Stdout, &stdio.Stderr} {
+		if *output == nil {
+			*output = io.Discard // the shim wants both outputs or none
+		}
+	}
 	options := []cio.Opt{cio.WithStreams(stdio.Stdin, stdio.Stdout, stdio.Stderr), cio.WithFIFODir(filepath.Join(e.runtime.config.Dir, "exec"))}
 	if c.TTY {
 		options = []cio.Opt{cio.WithStreams(stdio.Stdin, stdio.Stdout, nil), cio.WithFIFODir(filepath.Join(e.runtime.config.Dir, "exec")), cio.WithTerminal}
