@@ -71,7 +71,7 @@ func (a *testAgent) stayKnown(ctx context.Context, m *Member) {
 	for {
 		if !joined {
 			joined = a.join(ctx, m) == nil
-		} else if err := m.Heartbeat(ctx, a.host.ID); errors.Is(err, spec.ErrNotFound) {
+		} else if err := m.Agent().Heartbeat(ctx, a.host.ID); errors.Is(err, spec.ErrNotFound) {
 			a.record("lost")
 			joined = a.join(ctx, m) == nil
 		}
@@ -90,7 +90,7 @@ func (a *testAgent) join(ctx context.Context, m *Member) error {
 		reports = append(reports, spec.TaskReport{TaskID: id, Status: status})
 	}
 	a.mu.Unlock()
-	unknown, err := m.Join(ctx, a.host, reports)
+	unknown, err := m.Agent().Join(ctx, a.host, reports)
 	if err != nil {
 		return err
 	}
@@ -111,7 +111,7 @@ func (a *testAgent) listen(ctx context.Context, m *Member) {
 	tick := time.NewTicker(20 * time.Millisecond)
 	defer tick.Stop()
 	for ctx.Err() == nil {
-		list, index, err := m.Assignments(ctx, a.host.ID, after)
+		list, index, err := m.Agent().Assignments(ctx, a.host.ID, after)
 		if errors.Is(err, spec.ErrNotFound) {
 			after = 0
 		}
@@ -152,7 +152,7 @@ func (a *testAgent) apply(ctx context.Context, m *Member, list []spec.Assignment
 	}
 	a.mu.Unlock()
 	for len(reports) > 0 && ctx.Err() == nil {
-		if _, err := m.Report(ctx, a.host.ID, reports); err == nil {
+		if _, err := m.Agent().Report(ctx, a.host.ID, reports); err == nil {
 			return
 		}
 	}

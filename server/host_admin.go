@@ -8,9 +8,16 @@ import (
 // disconnectGrace is how long a removed host keeps the connections it has.
 const disconnectGrace = time.Second
 
+// Hosts is what people change of hosts, where this host leads.
+func (m *Member) Hosts() HostAdmin { return HostAdmin{m} }
+
+// HostAdmin changes which hosts are servers, and removes hosts. Where this host does not lead its methods fail with
+// spec.ErrNotLeader.
+type HostAdmin struct{ m *Member }
+
 // Roles is the role of each host, by id.
-func (m *Member) Roles(ctx context.Context) (map[string]string, error) {
-	own, _, err := m.leadingServer()
+func (h HostAdmin) Roles(ctx context.Context) (map[string]string, error) {
+	own, _, err := h.m.leadingServer()
 	if err != nil {
 		return nil, err
 	}
@@ -18,8 +25,8 @@ func (m *Member) Roles(ctx context.Context) (map[string]string, error) {
 }
 
 // Promote makes a host a server: see membership.Servers.
-func (m *Member) Promote(ctx context.Context, id string) error {
-	own, _, err := m.leadingServer()
+func (h HostAdmin) Promote(ctx context.Context, id string) error {
+	own, _, err := h.m.leadingServer()
 	if err != nil {
 		return err
 	}
@@ -27,8 +34,8 @@ func (m *Member) Promote(ctx context.Context, id string) error {
 }
 
 // Demote makes a server an agent: see membership.Servers.
-func (m *Member) Demote(ctx context.Context, id string) error {
-	own, _, err := m.leadingServer()
+func (h HostAdmin) Demote(ctx context.Context, id string) error {
+	own, _, err := h.m.leadingServer()
 	if err != nil {
 		return err
 	}
@@ -36,8 +43,8 @@ func (m *Member) Demote(ctx context.Context, id string) error {
 }
 
 // RemoveHost ends a host's membership for ever: see membership.Servers.
-func (m *Member) RemoveHost(ctx context.Context, id string, force bool) error {
-	own, _, err := m.leadingServer()
+func (h HostAdmin) RemoveHost(ctx context.Context, id string, force bool) error {
+	own, _, err := h.m.leadingServer()
 	if err != nil {
 		return err
 	}
@@ -46,6 +53,6 @@ func (m *Member) RemoveHost(ctx context.Context, id string, force bool) error {
 	}
 	// New connections of the host are refused from now on. Those that it has may carry this very answer: it is given a
 	// moment.
-	time.AfterFunc(disconnectGrace, func() { m.cfg.Port.CloseHost(id) })
+	time.AfterFunc(disconnectGrace, func() { h.m.cfg.Port.CloseHost(id) })
 	return nil
 }

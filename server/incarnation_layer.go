@@ -65,7 +65,7 @@ func (l *incarnationLayer) exchange(c net.Conn) error {
 	if _, err := io.ReadFull(c, theirs[:]); err != nil {
 		return err
 	}
-	if err := l.member.checkIncarnation(int(binary.BigEndian.Uint64(theirs[:]))); err != nil {
+	if err := (sessionHost{l.member}).checkIncarnation(int(binary.BigEndian.Uint64(theirs[:]))); err != nil {
 		return err
 	}
 	if mine != theirs {

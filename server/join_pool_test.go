@@ -174,7 +174,7 @@ func TestAHostProvesByItsFormerCertificateWhoItIs(t *testing.T) {
 		}
 	}
 	second.close()
-	if err := first.member.RemoveHost(t.Context(), second.cfg.HostID, true); err != nil {
+	if err := first.member.Hosts().RemoveHost(t.Context(), second.cfg.HostID, true); err != nil {
 		t.Fatal(err)
 	}
 	if err := ask(second, changed, changed.PreviousCert()); !errors.Is(err, spec.ErrRemoved) {

@@ -95,10 +95,10 @@ func OpenMember(ctx context.Context, cfg MemberConfig) (*Member, error) {
 	if err := m.resume(ctx); err != nil {
 		return nil, errors.Join(err, m.Close())
 	}
-	m.loops.Go(m.followRole)
+	m.loops.Go(roleFollower{m}.followRole)
 	daily := backup.Daily{Dir: filepath.Join(cfg.Dir, "snapshots"), View: m.serverView, Now: m.cfg.Now, Log: m.log}
 	m.loops.Go(func() { daily.Run(m.ctx) })
-	m.loops.Go(func() { m.cfg.Identity.KeepRenewed(m.ctx, m.renewCert) })
+	m.loops.Go(func() { m.cfg.Identity.KeepRenewed(m.ctx, hostAdmission{m}.renewCert) })
 	return m, nil
 }
 
@@ -109,15 +109,15 @@ func newMember(cfg MemberConfig) (*Member, error) {
 		return nil, err
 	}
 	m := &Member{cfg: cfg, log: cfg.Log, poolCache: b, fatal: make(chan error, 1)}
-	m.client = (&peer.Dialer{Identity: cfg.Identity, Address: m.addressOf}).HTTPClient()
+	m.client = (&peer.Dialer{Identity: cfg.Identity, Address: sessionHost{m}.addressOf}).HTTPClient()
 	m.peers = &rpc.Client{HTTP: m.client}
-	m.leader = rpc.NewLeaderTracker(m.knownLeader)
+	m.leader = rpc.NewLeaderTracker(Leadership{m}.knownLeader)
 	m.upstream = dispatch.NewUpstream(sessionHost{m}, cfg.Address, m.client, m.log)
 	m.dispatcher = dispatch.NewDispatcher(sessionHost{m}, m.log)
 	m.ctx, m.cancel = context.WithCancel(context.Background())
-	cfg.Port.SetAuthorizer(m.authorizePeer)
-	m.serveListener("other hosts", cfg.Port.Peer(), m.peerHandler())
-	m.serveListener("joining hosts", cfg.Port.Join(), admission.JoinHandler(m.admitHost, func(hostID string) bool { return !m.isMemberHost(hostID) }))
+	cfg.Port.SetAuthorizer(peerAPI{m}.authorizePeer)
+	peerAPI{m}.serveListener("other hosts", cfg.Port.Peer(), peerAPI{m}.peerHandler())
+	peerAPI{m}.serveListener("joining hosts", cfg.Port.Join(), admission.JoinHandler(peerAPI{m}.admitHost, func(hostID string) bool { return !peerAPI{m}.isMemberHost(hostID) }))
 	return m, nil
 }
 
@@ -128,7 +128,7 @@ func (m *Member) resume(ctx context.Context) error {
 	hasRaft := err == nil
 	switch {
 	case m.cfg.Join != "" && !hasRaft && (!m.poolCache.BelongsToPool() || !m.cfg.Identity.Ready()):
-		return m.join(ctx)
+		return hostAdmission{m}.join(ctx)
 	case m.poolCache.BelongsToPool() && !hasRaft:
 		if !m.cfg.Identity.Ready() {
 			return pki.ErrNoCertificate
@@ -191,8 +191,8 @@ func (m *Member) fail(err error) {
 func (m *Member) localServer() *Server { return m.server.Load() }
 
 // addressOf is the address of a host as the server here has it; empty when it has none.
-func (m *Member) addressOf(hostID string) string {
-	if own := m.localServer(); own != nil {
+func (h sessionHost) addressOf(hostID string) string {
+	if own := h.m.localServer(); own != nil {
 		if host := own.state.View().Host(hostID); host != nil {
 			return host.Address
 		}
@@ -204,47 +204,47 @@ func (m *Member) addressOf(hostID string) string {
 func (m *Member) PoolID() string { return m.poolCache.PoolInfo().Pool }
 
 // isMemberHost says which hosts are still of the pool.
-func (m *Member) isMemberHost(hostID string) bool {
-	if own := m.localServer(); own != nil && own.state.View().Removed(hostID) {
+func (a peerAPI) isMemberHost(hostID string) bool {
+	if own := a.m.localServer(); own != nil && own.state.View().Removed(hostID) {
 		return false
 	}
-	return !m.poolCache.IsRemoved(hostID)
+	return !a.m.poolCache.IsRemoved(hostID)
 }
 
 // updatePoolInfo takes in an outlook, of this host's own server or of another's. When the pool was recovered since, what this host
 // has seen of the old one does not count any more, and a server of the old one ends.
-func (m *Member) updatePoolInfo(o spec.PoolInfo, own *Server) {
-	removed := m.poolCache.PoolInfo().Removed
-	accepted, newer, err := m.poolCache.Update(o)
+func (h sessionHost) updatePoolInfo(o spec.PoolInfo, own *Server) {
+	removed := h.m.poolCache.PoolInfo().Removed
+	accepted, newer, err := h.m.poolCache.Update(o)
 	if err != nil {
-		m.log.Warn("cannot write down where the pool's servers are", "error", err)
+		h.m.log.Warn("cannot write down where the pool's servers are", "error", err)
 	}
 	if !accepted {
 		return
 	}
 	if newer {
-		m.upstream.ResetIndex()
-		if outdated := m.localServer(); outdated != nil && own == nil {
-			m.loops.Go(func() { m.setServerAside(outdated) })
+		h.m.upstream.ResetIndex()
+		if outdated := h.m.localServer(); outdated != nil && own == nil {
+			h.m.loops.Go(func() { roleFollower{h.m}.setServerAside(outdated) })
 		}
 	}
-	m.leader.Refresh()
+	h.m.leader.Refresh()
 	for _, id := range o.Removed {
 		if !slices.Contains(removed, id) {
-			m.cfg.Port.CloseHost(id)
+			h.m.cfg.Port.CloseHost(id)
 		}
 	}
 }
 
 // checkIncarnation compares incarnations with another host of the pool. A host that knows of a newer one is right: a server here is of
 // before the recovery then.
-func (m *Member) checkIncarnation(incarnation int) error {
-	mine := m.poolCache.Incarnation()
+func (h sessionHost) checkIncarnation(incarnation int) error {
+	mine := h.m.poolCache.Incarnation()
 	if incarnation <= mine {
 		return nil
 	}
-	if own := m.localServer(); own != nil {
-		m.loops.Go(func() { m.setServerAside(own) })
+	if own := h.m.localServer(); own != nil {
+		h.m.loops.Go(func() { roleFollower{h.m}.setServerAside(own) })
 	}
 	return fmt.Errorf("%w: incarnation %d is here, %d there", ErrOutdated, mine, incarnation)
 }

@@ -10,43 +10,46 @@ import (
 	"pinion/server/admission"
 )
 
+// hostAdmission admits this host to its pool, and keeps its certificate valid.
+type hostAdmission struct{ m *Member }
+
 // join has the pool at Join admit this host.
-func (m *Member) join(ctx context.Context) error {
+func (j hostAdmission) join(ctx context.Context) error {
 	reply, err := admission.Join{
-		Address: m.cfg.Join, Token: m.cfg.Token, HostID: m.cfg.HostID, Identity: m.cfg.Identity, Now: m.cfg.Now, Log: m.log,
+		Address: j.m.cfg.Join, Token: j.m.cfg.Token, HostID: j.m.cfg.HostID, Identity: j.m.cfg.Identity, Now: j.m.cfg.Now, Log: j.m.log,
 	}.Do(ctx)
 	if err != nil {
 		return err
 	}
-	return m.saveMembership(reply)
+	return j.saveMembership(reply)
 }
 
 // saveMembership writes down what the pool gave. The certificate comes first: without servers.json this host joins again.
-func (m *Member) saveMembership(r admission.JoinReply) error {
-	if err := m.cfg.Identity.Install(r.Certificate, r.CA); err != nil {
+func (j hostAdmission) saveMembership(r admission.JoinReply) error {
+	if err := j.m.cfg.Identity.Install(r.Certificate, r.CA); err != nil {
 		return err
 	}
-	accepted, _, err := m.poolCache.Update(r.PoolInfo)
+	accepted, _, err := j.m.poolCache.Update(r.PoolInfo)
 	if err == nil && !accepted {
-		err = fmt.Errorf("this host belongs to pool %s, not to %s: `pinion down --purge` makes it free for another pool", m.PoolID(), r.PoolInfo.Pool)
+		err = fmt.Errorf("this host belongs to pool %s, not to %s: `pinion down --purge` makes it free for another pool", j.m.PoolID(), r.PoolInfo.Pool)
 	}
 	if err == nil {
-		m.log.Info("this host belongs to the pool now", "pool", r.PoolInfo.Pool, "servers", r.PoolInfo.Servers)
+		j.m.log.Info("this host belongs to the pool now", "pool", r.PoolInfo.Pool, "servers", r.PoolInfo.Servers)
 	}
 	return err
 }
 
 // admitHost has the leader decide on a host that wants to join. Any host of the pool can be asked.
-func (m *Member) admitHost(ctx context.Context, r admission.JoinRequest) (reply admission.JoinReply, err error) {
-	err = m.callLeader(ctx, pathAdmit, r, &reply, func(s *Server) (err error) {
+func (a peerAPI) admitHost(ctx context.Context, r admission.JoinRequest) (reply admission.JoinReply, err error) {
+	err = Leadership{a.m}.callLeader(ctx, pathAdmit, r, &reply, func(s *Server) (err error) {
 		reply, err = s.authority.Admit(ctx, r)
 		return err
 	})
 	return reply, err
 }
 
-func (m *Member) handleAdmit(ctx context.Context, _ string, r admission.JoinRequest) (admission.JoinReply, error) {
-	own, _, err := m.leadingServer()
+func (a peerAPI) handleAdmit(ctx context.Context, _ string, r admission.JoinRequest) (admission.JoinReply, error) {
+	own, _, err := a.m.leadingServer()
 	if err != nil {
 		return admission.JoinReply{}, err
 	}
@@ -54,17 +57,17 @@ func (m *Member) handleAdmit(ctx context.Context, _ string, r admission.JoinRequ
 }
 
 // renewCert has the leader sign a new certificate for this host.
-func (m *Member) renewCert(ctx context.Context, csr []byte) ([]byte, error) {
+func (j hostAdmission) renewCert(ctx context.Context, csr []byte) ([]byte, error) {
 	var reply admission.JoinReply
-	err := m.callLeader(ctx, pathRenew, csr, &reply, func(s *Server) (err error) {
-		reply, err = s.authority.Renew(ctx, m.cfg.HostID, csr)
+	err := Leadership{j.m}.callLeader(ctx, pathRenew, csr, &reply, func(s *Server) (err error) {
+		reply, err = s.authority.Renew(ctx, j.m.cfg.HostID, csr)
 		return err
 	})
 	return reply.Certificate, err
 }
 
-func (m *Member) handleRenew(ctx context.Context, from string, csr []byte) (admission.JoinReply, error) {
-	own, _, err := m.leadingServer()
+func (a peerAPI) handleRenew(ctx context.Context, from string, csr []byte) (admission.JoinReply, error) {
+	own, _, err := a.m.leadingServer()
 	if err != nil {
 		return admission.JoinReply{}, err
 	}
@@ -112,7 +115,7 @@ func (k Keys) KeySecret(key *spec.AccessKey) (string, error) {
 
 // BootstrapKey is admission.AccessKeys.BootstrapKey of the leader, whichever host that is.
 func (m *Member) BootstrapKey(ctx context.Context) (key spec.AccessKey, created bool, err error) {
-	err = m.callLeader(ctx, pathBootstrapKey, struct{}{}, &key, func(s *Server) (err error) {
+	err = Leadership{m}.callLeader(ctx, pathBootstrapKey, struct{}{}, &key, func(s *Server) (err error) {
 		key, created, err = s.accessKeys.BootstrapKey(ctx)
 		return err
 	})
@@ -120,8 +123,8 @@ func (m *Member) BootstrapKey(ctx context.Context) (key spec.AccessKey, created 
 }
 
 // handleBootstrapKey gives the admin key to a host of the pool: its root may do everything through its socket anyway.
-func (m *Member) handleBootstrapKey(ctx context.Context, _ string, _ struct{}) (spec.AccessKey, error) {
-	own, _, err := m.leadingServer()
+func (a peerAPI) handleBootstrapKey(ctx context.Context, _ string, _ struct{}) (spec.AccessKey, error) {
+	own, _, err := a.m.leadingServer()
 	if err != nil {
 		return spec.AccessKey{}, err
 	}
@@ -130,8 +133,8 @@ func (m *Member) handleBootstrapKey(ctx context.Context, _ string, _ struct{}) (
 }
 
 // handleKeyring gives this server's keyring to another server.
-func (m *Member) handleKeyring(context.Context, string, struct{}) ([][]byte, error) {
-	own := m.localServer()
+func (a peerAPI) handleKeyring(context.Context, string, struct{}) ([][]byte, error) {
+	own := a.m.localServer()
 	if own == nil {
 		return nil, errNotServer
 	}

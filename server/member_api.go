@@ -44,9 +44,15 @@ func (m *Member) Connected(hostID string) bool {
 	return own != nil && own.Connected(hostID)
 }
 
+// Queue is what waits for a place, and why.
+func (m *Member) Queue() Queue { return Queue{m} }
+
+// Queue explains what waits, where this host leads; elsewhere its methods fail with spec.ErrNotLeader.
+type Queue struct{ m *Member }
+
 // Queue is Server.Queue.
-func (m *Member) Queue(ctx context.Context, cluster string) ([]spec.QueueItem, error) {
-	own := m.localServer()
+func (q Queue) Queue(ctx context.Context, cluster string) ([]spec.QueueItem, error) {
+	own := q.m.localServer()
 	if own == nil {
 		return nil, errNotServer
 	}
@@ -54,8 +60,8 @@ func (m *Member) Queue(ctx context.Context, cluster string) ([]spec.QueueItem, e
 }
 
 // Explain is Server.Explain.
-func (m *Member) Explain(ctx context.Context, task string) (spec.Explanation, error) {
-	own := m.localServer()
+func (q Queue) Explain(ctx context.Context, task string) (spec.Explanation, error) {
+	own := q.m.localServer()
 	if own == nil {
 		return spec.Explanation{}, errNotServer
 	}
@@ -63,8 +69,8 @@ func (m *Member) Explain(ctx context.Context, task string) (spec.Explanation, er
 }
 
 // ExplainBriefly is Server.ExplainBriefly.
-func (m *Member) ExplainBriefly(ctx context.Context, task string) (spec.Explanation, error) {
-	own := m.localServer()
+func (q Queue) ExplainBriefly(ctx context.Context, task string) (spec.Explanation, error) {
+	own := q.m.localServer()
 	if own == nil {
 		return spec.Explanation{}, errNotServer
 	}

@@ -26,11 +26,14 @@ const (
 	pathAPI = "/api/"
 )
 
+// peerAPI answers the calls of other hosts.
+type peerAPI struct{ m *Member }
+
 // serveListener answers on one of the port's listeners until the member ends.
-func (m *Member) serveListener(clients string, l net.Listener, h http.Handler) {
-	m.loops.Go(func() {
-		if err := peer.Serve(m.ctx, l, h, m.log); err != nil && m.ctx.Err() == nil {
-			m.fail(fmt.Errorf("serving %s: %w", clients, err))
+func (a peerAPI) serveListener(clients string, l net.Listener, h http.Handler) {
+	a.m.loops.Go(func() {
+		if err := peer.Serve(a.m.ctx, l, h, a.m.log); err != nil && a.m.ctx.Err() == nil {
+			a.m.fail(fmt.Errorf("serving %s: %w", clients, err))
 		}
 		l.Close()
 	})
@@ -41,12 +44,12 @@ func (m *Member) HandleAPI(h http.Handler) { m.apiHandler.Store(&h) }
 
 // peerHandler answers hosts of the pool. Each of them may hold a session and ask for itself; what concerns other hosts
 // only servers may say.
-func (m *Member) peerHandler() http.Handler {
+func (a peerAPI) peerHandler() http.Handler {
 	all := http.NewServeMux()
-	all.HandleFunc(pathAPI, m.serveAPI)
-	for path, handle := range m.routes() {
+	all.HandleFunc(pathAPI, a.serveAPI)
+	for path, handle := range a.routes() {
 		all.HandleFunc("POST "+path, func(w http.ResponseWriter, r *http.Request) {
-			if from, ok := m.authenticated(w, r); ok {
+			if from, ok := a.authenticated(w, r); ok {
 				handle(w, r, from)
 			}
 		})
@@ -55,25 +58,25 @@ func (m *Member) peerHandler() http.Handler {
 }
 
 // routes is the table of what hosts may ask, but for the API.
-func (m *Member) routes() map[string]rpc.HandlerFunc {
+func (a peerAPI) routes() map[string]rpc.HandlerFunc {
 	return map[string]rpc.HandlerFunc{
-		dispatch.PathSession:    m.dispatcher.ServeSession,
-		membership.PathStats:    rpc.JSON(m.handleStats),
-		admission.PathKeyring:   m.requireServer(rpc.JSON(m.handleKeyring)),
-		dispatch.PathRegister:   m.requireServer(rpc.JSON(m.handleRegister)),
-		dispatch.PathReports:    m.requireServer(dispatch.ReportsHandler(m.leadingBackend)),
-		liveness.PathHeartbeats: m.requireServer(rpc.JSON(m.handleHeartbeats)),
-		membership.PathRole:     rpc.JSON(m.handleRole),
-		pathRenew:               rpc.JSON(m.handleRenew),
-		pathAdmit:               rpc.JSON(m.handleAdmit),
-		pathBootstrapKey:        rpc.JSON(m.handleBootstrapKey),
+		dispatch.PathSession:    a.m.dispatcher.ServeSession,
+		membership.PathStats:    rpc.JSON(a.handleStats),
+		admission.PathKeyring:   a.requireServer(rpc.JSON(a.handleKeyring)),
+		dispatch.PathRegister:   a.requireServer(rpc.JSON(a.handleRegister)),
+		dispatch.PathReports:    a.requireServer(dispatch.ReportsHandler(a.leadingBackend)),
+		liveness.PathHeartbeats: a.requireServer(rpc.JSON(a.handleHeartbeats)),
+		membership.PathRole:     rpc.JSON(a.handleRole),
+		pathRenew:               rpc.JSON(a.handleRenew),
+		pathAdmit:               rpc.JSON(a.handleAdmit),
+		pathBootstrapKey:        rpc.JSON(a.handleBootstrapKey),
 	}
 }
 
 // authenticated is the host that calls; one that was removed after it connected is refused here.
-func (m *Member) authenticated(w http.ResponseWriter, r *http.Request) (hostID string, ok bool) {
+func (a peerAPI) authenticated(w http.ResponseWriter, r *http.Request) (hostID string, ok bool) {
 	from := peer.HostID(r.Context())
-	if from == "" || !m.isMemberHost(from) {
+	if from == "" || !a.isMemberHost(from) {
 		writeError(w, r, from, fmt.Errorf("host %s: %w", from, spec.ErrRemoved))
 		return "", false
 	}
@@ -84,11 +87,11 @@ func writeError(w http.ResponseWriter, r *http.Request, from string, err error) 
 	rpc.WriteError(w, err)
 }
 
-func (m *Member) serveAPI(w http.ResponseWriter, r *http.Request) {
-	if _, ok := m.authenticated(w, r); !ok {
+func (a peerAPI) serveAPI(w http.ResponseWriter, r *http.Request) {
+	if _, ok := a.authenticated(w, r); !ok {
 		return
 	}
-	if api := m.apiHandler.Load(); api != nil {
+	if api := a.m.apiHandler.Load(); api != nil {
 		(*api).ServeHTTP(w, r)
 		return
 	}
@@ -96,9 +99,9 @@ func (m *Member) serveAPI(w http.ResponseWriter, r *http.Request) {
 }
 
 // requireServer refuses calls of hosts that are no servers.
-func (m *Member) requireServer(handle rpc.HandlerFunc) rpc.HandlerFunc {
+func (a peerAPI) requireServer(handle rpc.HandlerFunc) rpc.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request, from string) {
-		if own := m.localServer(); own != nil && !own.servers.IsServer(from) {
+		if own := a.m.localServer(); own != nil && !own.servers.IsServer(from) {
 			writeError(w, r, from, fmt.Errorf("host %s is no server of the pool", from))
 			return
 		}
@@ -116,53 +119,59 @@ func (m *Member) leadingServer() (*Server, *leaderTerm, error) {
 	return own, t, err
 }
 
-func (m *Member) handleStats(context.Context, string, struct{}) (membership.RaftStats, error) {
-	if own := m.localServer(); own != nil {
+func (a peerAPI) handleStats(context.Context, string, struct{}) (membership.RaftStats, error) {
+	if own := a.m.localServer(); own != nil {
 		return own.servers.Stats(), nil
 	}
 	return membership.RaftStats{}, nil
 }
 
-func (m *Member) handleRegister(ctx context.Context, _ string, r dispatch.Registration) (dispatch.RegistrationReply, error) {
-	backend, err := m.leadingBackend()
+func (a peerAPI) handleRegister(ctx context.Context, _ string, r dispatch.Registration) (dispatch.RegistrationReply, error) {
+	backend, err := a.leadingBackend()
 	if err != nil {
 		return dispatch.RegistrationReply{}, err
 	}
 	return backend.Register(ctx, r)
 }
 
-func (m *Member) leadingBackend() (*dispatch.Backend, error) {
-	own, _, err := m.leadingServer()
+func (a peerAPI) leadingBackend() (*dispatch.Backend, error) {
+	own, _, err := a.m.leadingServer()
 	if err != nil {
 		return nil, err
 	}
 	return own.agents, nil
 }
 
-func (m *Member) handleHeartbeats(_ context.Context, _ string, b liveness.Batch) (liveness.Reply, error) {
-	own, _, err := m.leadingServer()
+func (a peerAPI) handleHeartbeats(_ context.Context, _ string, b liveness.Batch) (liveness.Reply, error) {
+	own, _, err := a.m.leadingServer()
 	if err != nil {
 		return liveness.Reply{}, err
 	}
 	return own.liveness.Receive(b), nil
 }
 
-func (m *Member) handleRole(ctx context.Context, from string, _ struct{}) (membership.RoleReply, error) {
-	own, _, err := m.leadingServer()
+func (a peerAPI) handleRole(ctx context.Context, from string, _ struct{}) (membership.RoleReply, error) {
+	own, _, err := a.m.leadingServer()
 	if err != nil {
 		return membership.RoleReply{}, err
 	}
 	return own.servers.ConfirmRole(ctx, from)
 }
 
+// Leadership is the way to the pool's leader.
+func (m *Member) Leadership() Leadership { return Leadership{m} }
+
+// Leadership knows who leads the pool, and has the leader do things.
+type Leadership struct{ m *Member }
+
 // callLeader has the leader answer: local when this host leads, at path of another host otherwise. It must be harmless to
 // repeat.
-func (m *Member) callLeader(ctx context.Context, path string, in, out any, local func(*Server) error) error {
-	return m.CallLeader(ctx, func(ctx context.Context, address string, self bool) (again bool, err error) {
-		if own := m.localServer(); self && own != nil {
+func (l Leadership) callLeader(ctx context.Context, path string, in, out any, local func(*Server) error) error {
+	return l.CallLeader(ctx, func(ctx context.Context, address string, self bool) (again bool, err error) {
+		if own := l.m.localServer(); self && own != nil {
 			err = local(own)
 		} else {
-			err = m.peers.Call(ctx, address, path, in, out)
+			err = l.m.peers.Call(ctx, address, path, in, out)
 		}
 		return rpc.Repeatable(err), err
 	})
@@ -170,23 +179,23 @@ func (m *Member) callLeader(ctx context.Context, path string, in, out any, local
 
 // Leader is the address of the pool's leader, and whether that is this host. During an election it waits for the outcome,
 // at most 5 s or as long as ctx lasts; then the error wraps spec.ErrUnavailable.
-func (m *Member) Leader(ctx context.Context) (address string, self bool, err error) {
-	ctx, cancel := m.whileOpen(ctx)
+func (l Leadership) Leader(ctx context.Context) (address string, self bool, err error) {
+	ctx, cancel := l.whileOpen(ctx)
 	defer cancel()
-	return m.leader.Await(ctx)
+	return l.m.leader.Await(ctx)
 }
 
 // CallLeader has the leader do something: see rpc.LeaderTracker.Call. It is the one retry policy for calls to the leader.
-func (m *Member) CallLeader(ctx context.Context, try func(ctx context.Context, address string, self bool) (again bool, err error)) error {
-	ctx, cancel := m.whileOpen(ctx)
+func (l Leadership) CallLeader(ctx context.Context, try func(ctx context.Context, address string, self bool) (again bool, err error)) error {
+	ctx, cancel := l.whileOpen(ctx)
 	defer cancel()
-	return m.leader.Call(ctx, try)
+	return l.m.leader.Call(ctx, try)
 }
 
 // whileOpen is ctx until Close, which ends it with spec.ErrClosed.
-func (m *Member) whileOpen(ctx context.Context) (_ context.Context, cancel func()) {
+func (l Leadership) whileOpen(ctx context.Context) (_ context.Context, cancel func()) {
 	ctx, end := context.WithCancelCause(ctx)
-	stop := context.AfterFunc(m.ctx, func() { end(errClosed) })
+	stop := context.AfterFunc(l.m.ctx, func() { end(errClosed) })
 	return ctx, func() {
 		stop()
 		end(nil)
@@ -194,13 +203,13 @@ func (m *Member) whileOpen(ctx context.Context) (_ context.Context, cancel func(
 }
 
 // knownLeader is the leader as this host knows it: from its own server, or from the server that it has a session with.
-func (m *Member) knownLeader() (address string, self bool) {
-	if own := m.localServer(); own != nil {
+func (l Leadership) knownLeader() (address string, self bool) {
+	if own := l.m.localServer(); own != nil {
 		if address, self = own.Leader(); address != "" {
 			return address, self
 		}
 	}
-	if address = m.poolCache.PoolInfo().Leader; address == m.cfg.Address {
+	if address = l.m.poolCache.PoolInfo().Leader; address == l.m.cfg.Address {
 		return "", false // what was known before this server lost its leader
 	}
 	return address, false

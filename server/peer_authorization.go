@@ -10,16 +10,16 @@ import (
 
 // authorizePeer says why a host that has a valid certificate may not connect to this one, nil when it may. Removed hosts may
 // do nothing any more. Raft is for servers: an agent that speaks it wants to change what the pool has decided.
-func (m *Member) authorizePeer(hostID, protocol string) error {
-	if !m.isMemberHost(hostID) {
+func (a peerAPI) authorizePeer(hostID, protocol string) error {
+	if !a.isMemberHost(hostID) {
 		return fmt.Errorf("host %s: %w", hostID, spec.ErrRemoved)
 	}
-	own := m.localServer()
+	own := a.m.localServer()
 	if protocol != peer.Raft || own == nil || own.allowsRaftFrom(hostID) {
 		return nil
 	}
-	if _, known := m.warnedPeers.LoadOrStore(hostID, true); !known {
-		m.log.Warn("a host that is no server wants to speak Raft with this one, and is turned away each time", "id", hostID)
+	if _, known := a.m.warnedPeers.LoadOrStore(hostID, true); !known {
+		a.m.log.Warn("a host that is no server wants to speak Raft with this one, and is turned away each time", "id", hostID)
 	}
 	return fmt.Errorf("host %s is no server of the pool", hostID)
 }

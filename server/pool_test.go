@@ -173,7 +173,7 @@ func (p *pool) followers() []*testHost {
 // voters are the servers that vote, as the leader has it.
 func (p *pool) voters() int {
 	voters := 0
-	roles, err := p.leader().member.Roles(p.t.Context())
+	roles, err := p.leader().member.Hosts().Roles(p.t.Context())
 	if err != nil {
 		return 0
 	}

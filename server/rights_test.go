@@ -45,7 +45,7 @@ func TestWithoutACertificateOfThePoolThePortIsClosed(t *testing.T) {
 		"one that nobody signed for this pool":       signedFor(t, r.server.cfg.HostID, nil, time.Now()),
 	}
 	calls := r.secrets()
-	for path := range r.server.member.routes() {
+	for path := range (peerAPI{r.server.member}).routes() {
 		if _, listed := calls[path]; !listed {
 			t.Errorf("the call %s has no line in this test", path)
 		}
@@ -146,7 +146,7 @@ func TestAnAgentSpeaksForItselfAlone(t *testing.T) {
 
 	// A session of its own does not let it speak of another's tasks, or under another's name.
 	mine := []spec.TaskReport{{TaskID: task.ID, Status: spec.Stopped}}
-	unknown, err := r.a.member.Report(t.Context(), r.b.cfg.HostID, mine)
+	unknown, err := r.a.member.Agent().Report(t.Context(), r.b.cfg.HostID, mine)
 	if err != nil || !slices.Equal(unknown, []string{task.ID}) || server.state.View().Task(task.ID).LastStatus != spec.Running {
 		t.Errorf("a report of another host's task: %v %v", unknown, err)
 	}
@@ -218,7 +218,7 @@ func TestAServerThatMissedTheOthersChangeHearsThem(t *testing.T) {
 	apply(t, p.leader().member.localServer(), raftfsm.SetServerRole{ID: newcomer.cfg.HostID, Server: true})
 	apply(t, p.leader().member.localServer(), raftfsm.SetServerRole{ID: other.cfg.HostID})
 	eventually(t, "the newcomer votes, and the other is no server", func() bool {
-		roles, err := p.leader().member.Roles(t.Context())
+		roles, err := p.leader().member.Hosts().Roles(t.Context())
 		return err == nil && roles[newcomer.cfg.HostID] == string(membership.RoleServer) && other.member.localServer() == nil
 	})
 	eventually(t, "the newcomer leads", func() bool {

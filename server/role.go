@@ -16,98 +16,101 @@ import (
 // roleInterval is how often a host looks whether it is what the pool wants it to be.
 const roleInterval = time.Second
 
+// roleFollower makes this host the server or the agent that the pool wants.
+type roleFollower struct{ m *Member }
+
 // followRole makes this host what the pool wants. It becomes a server as soon as a session says so: an empty Raft that
 // nobody lets in does no harm. It stops being one, and forgets its log, only when the leader itself has said that it is
 // neither wanted nor in Raft's configuration: a vote that was given is never forgotten while it counts.
-func (m *Member) followRole() {
+func (f roleFollower) followRole() {
 	tick := time.NewTicker(roleInterval)
 	defer tick.Stop()
 	for {
-		wake := m.roleChanged.Wait()
-		m.reconcileRole()
+		wake := f.m.roleChanged.Wait()
+		f.reconcileRole()
 		var looked <-chan struct{}
-		if own := m.localServer(); own != nil {
+		if own := f.m.localServer(); own != nil {
 			looked = own.publisher.PoolInfoChanged()
 		}
 		select {
 		case <-tick.C:
 		case <-wake:
 		case <-looked:
-		case <-m.ctx.Done():
+		case <-f.m.ctx.Done():
 			return
 		}
 	}
 }
 
-func (m *Member) reconcileRole() {
-	own, told := m.localServer(), m.desiredRole.Load()
+func (f roleFollower) reconcileRole() {
+	own, told := f.m.localServer(), f.m.desiredRole.Load()
 	if own == nil {
-		if told != nil && *told && m.ctx.Err() == nil {
-			m.becomeServer()
+		if told != nil && *told && f.m.ctx.Err() == nil {
+			f.becomeServer()
 		}
 		return
 	}
 	if seen := own.publisher.PoolInfo(); seen != nil {
-		m.updatePoolInfo(*seen, own)
+		sessionHost{f.m}.updatePoolInfo(*seen, own)
 	}
 	if a := own.state.View().CA(); a != nil {
-		if err := m.cfg.Identity.StoreCAKey(*a); err != nil {
-			m.log.Error("the pool's authority cannot be kept here", "error", err)
+		if err := f.m.cfg.Identity.StoreCAKey(*a); err != nil {
+			f.m.log.Error("the pool's authority cannot be kept here", "error", err)
 		}
 	}
-	own.accessKeys.FetchKeyring(m.ctx)
-	if m.shouldConfirmRole(own, told) {
-		m.confirmRole(own)
+	own.accessKeys.FetchKeyring(f.m.ctx)
+	if f.shouldConfirmRole(own, told) {
+		f.confirmRole(own)
 	}
 }
 
 // shouldConfirmRole reports whether there is a reason to ask the leader if this host is still a server.
-func (m *Member) shouldConfirmRole(own *Server, told *bool) bool {
+func (f roleFollower) shouldConfirmRole(own *Server, told *bool) bool {
 	if own.Leads() || own.isSoleVoter() {
 		return false
 	}
-	self := own.state.View().Host(m.cfg.HostID)
+	self := own.state.View().Host(f.m.cfg.HostID)
 	address, _ := own.Leader()
-	return address == "" || self != nil && !self.Server || told != nil && !*told && !m.upstream.IsLocal(own.agents)
+	return address == "" || self != nil && !self.Server || told != nil && !*told && !f.m.upstream.IsLocal(own.agents)
 }
 
 // failIfRemoved ends the process when the error says that this host was removed, and returns the error.
-func (m *Member) failIfRemoved(err error) error {
+func (f roleFollower) failIfRemoved(err error) error {
 	if errors.Is(err, spec.ErrRemoved) {
-		m.fail(err)
+		f.m.fail(err)
 	}
 	return err
 }
 
 // confirmRole asks every other server that this host knows of; the one that leads answers.
-func (m *Member) confirmRole(own *Server) {
-	ctx, cancel := context.WithTimeout(m.ctx, 2*roleInterval)
+func (f roleFollower) confirmRole(own *Server) {
+	ctx, cancel := context.WithTimeout(f.m.ctx, 2*roleInterval)
 	defer cancel()
-	for _, address := range m.poolCache.Peers(m.cfg.Address) {
+	for _, address := range f.m.poolCache.Peers(f.m.cfg.Address) {
 		var answer membership.RoleReply
-		err := m.peers.Call(ctx, address, membership.PathRole, struct{}{}, &answer)
-		if m.failIfRemoved(err) != nil || m.checkIncarnation(answer.Incarnation) != nil {
+		err := f.m.peers.Call(ctx, address, membership.PathRole, struct{}{}, &answer)
+		if f.failIfRemoved(err) != nil || (sessionHost{f.m}).checkIncarnation(answer.Incarnation) != nil {
 			continue
 		}
 		if !answer.Server {
-			m.log.Info("the pool does not want this host as a server any more")
-			m.stopServer(own, "")
+			f.m.log.Info("the pool does not want this host as a server any more")
+			f.stopServer(own, "")
 		}
 		return
 	}
 }
 
-func (m *Member) becomeServer() {
-	m.roleMu.Lock()
-	defer m.roleMu.Unlock()
-	if m.localServer() != nil || m.ctx.Err() != nil {
+func (f roleFollower) becomeServer() {
+	f.m.roleMu.Lock()
+	defer f.m.roleMu.Unlock()
+	if f.m.localServer() != nil || f.m.ctx.Err() != nil {
 		return
 	}
-	if err := m.startServer(m.ctx, true); err != nil {
-		m.log.Error("this host cannot become a server of the pool, will try again", "error", err)
+	if err := f.m.startServer(f.m.ctx, true); err != nil {
+		f.m.log.Error("this host cannot become a server of the pool, will try again", "error", err)
 		return
 	}
-	m.log.Info("this host becomes a server of the pool")
+	f.m.log.Info("this host becomes a server of the pool")
 }
 
 // startServer opens Raft. joins is for a server of a pool that exists: without a log it waits to be let in.
@@ -134,7 +137,7 @@ func (m *Member) startServer(ctx context.Context, joins bool) error {
 	m.leader.Refresh()
 	m.loops.Go(func() { m.watchFatal(own) })
 	if !joins {
-		m.updatePoolInfo(own.publisher.Build(), own)
+		sessionHost{m}.updatePoolInfo(own.publisher.Build(), own)
 	}
 	return nil
 }
@@ -150,40 +153,40 @@ func (m *Member) watchFatal(own *Server) {
 }
 
 // setServerAside ends a server of before a recovery of the pool. Its data is put aside, not wiped: a person may want to look.
-func (m *Member) setServerAside(own *Server) {
-	m.stopServer(own, fmt.Sprintf("%s.before-%d", m.raftDir(), m.poolCache.Incarnation()))
+func (f roleFollower) setServerAside(own *Server) {
+	f.stopServer(own, fmt.Sprintf("%s.before-%d", f.m.raftDir(), f.m.poolCache.Incarnation()))
 }
 
 // stopServer makes this host an agent. The log goes to keep, and away when that is empty.
-func (m *Member) stopServer(own *Server, keep string) {
-	m.roleMu.Lock()
-	defer m.roleMu.Unlock()
-	if !m.server.CompareAndSwap(own, nil) {
+func (f roleFollower) stopServer(own *Server, keep string) {
+	f.m.roleMu.Lock()
+	defer f.m.roleMu.Unlock()
+	if !f.m.server.CompareAndSwap(own, nil) {
 		return
 	}
-	m.leader.Refresh()
-	m.desiredRole.Store(nil)
-	m.upstream.Drop(own.agents)
+	f.m.leader.Refresh()
+	f.m.desiredRole.Store(nil)
+	f.m.upstream.Drop(own.agents)
 	to := keep
 	if keep == "" {
-		to = m.trashDir()
+		to = f.m.trashDir()
 	}
 	err := own.Close() // the log is moved only when nothing writes to it any more
 	if err == nil {
 		err = os.RemoveAll(to)
 	}
 	if err == nil {
-		err = os.Rename(m.raftDir(), to)
+		err = os.Rename(f.m.raftDir(), to)
 	}
 	if err == nil && keep == "" {
 		err = errors.Join(os.RemoveAll(to), own.accessKeys.Keyring.Drop())
 	}
 	if err == nil {
-		err = m.cfg.Identity.DropCAKey()
+		err = f.m.cfg.Identity.DropCAKey()
 	}
 	if err != nil {
-		m.fail(fmt.Errorf("this host stopped being a server and cannot clear away its log: %w", err))
+		f.m.fail(fmt.Errorf("this host stopped being a server and cannot clear away its log: %w", err))
 		return
 	}
-	m.log.Info("this host is an agent now", "log kept", keep)
+	f.m.log.Info("this host is an agent now", "log kept", keep)
 }

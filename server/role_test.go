@@ -15,7 +15,7 @@ func TestALogIsNotMovedBeforeItsServerHasEnded(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	member.stopServer(own, "")
+	roleFollower{member}.stopServer(own, "")
 	if err := <-member.Fatal(); !strings.Contains(err.Error(), "did not end") {
 		t.Errorf("the process ends saying %v", err)
 	}

@@ -86,7 +86,7 @@ func (g *benchSession) join(t *testing.T) (tasks int) {
 // next waits for the next list of what the guest must run.
 func (g *benchSession) next(t *testing.T) []spec.Assignment {
 	t.Helper()
-	list, index, err := g.member.Assignments(t.Context(), g.cfg.HostID, g.after)
+	list, index, err := g.member.Agent().Assignments(t.Context(), g.cfg.HostID, g.after)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -126,7 +126,7 @@ func TestOneChangeOnAHostWith200TasksMovesLessThan2kB(t *testing.T) {
 	}
 	moved("it is stopped")
 
-	if _, err := g.member.Report(t.Context(), g.cfg.HostID, []spec.TaskReport{{TaskID: task.ID, Status: spec.Stopped}}); err != nil {
+	if _, err := g.member.Agent().Report(t.Context(), g.cfg.HostID, []spec.TaskReport{{TaskID: task.ID, Status: spec.Stopped}}); err != nil {
 		t.Fatal(err)
 	}
 	if list := g.next(t); len(list) != 200 {

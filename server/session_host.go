@@ -24,7 +24,7 @@ func (h sessionHost) PoolInfo() spec.PoolInfo { return h.m.poolCache.PoolInfo() 
 
 // OnPoolInfo takes in what a session tells of the pool.
 func (h sessionHost) OnPoolInfo(u dispatch.PoolInfoUpdate) {
-	h.m.updatePoolInfo(u.PoolInfo, nil)
+	h.updatePoolInfo(u.PoolInfo, nil)
 	h.m.desiredRole.Store(&u.Server)
 	h.m.roleChanged.Notify()
 }
@@ -39,25 +39,8 @@ func (h sessionHost) Fail(err error) { h.m.fail(err) }
 
 // CheckIncarnation fails when the other host knows of a recovery that this one does not know.
 func (h sessionHost) CheckIncarnation(incarnation int) error {
-	return h.m.checkIncarnation(incarnation)
+	return h.checkIncarnation(incarnation)
 }
 
-// Join makes this host known to the pool; with Assignments, Report and Heartbeat it is what the agent needs.
-func (m *Member) Join(ctx context.Context, host spec.Host, running []spec.TaskReport) ([]string, error) {
-	return m.upstream.Join(ctx, host, running)
-}
-
-// Assignments waits for another list of what this host must run.
-func (m *Member) Assignments(ctx context.Context, hostID string, after uint64) ([]spec.Assignment, uint64, error) {
-	return m.upstream.Assignments(ctx, hostID, after)
-}
-
-// Report records reports of tasks.
-func (m *Member) Report(ctx context.Context, hostID string, reports []spec.TaskReport) ([]string, error) {
-	return m.upstream.Report(ctx, hostID, reports)
-}
-
-// Heartbeat says that this host lives.
-func (m *Member) Heartbeat(ctx context.Context, hostID string) error {
-	return m.upstream.Heartbeat(ctx, hostID)
-}
+// Agent is what the agent of this host needs of the pool.
+func (m *Member) Agent() *dispatch.Upstream { return m.upstream }

@@ -105,11 +105,11 @@ func (c *inprocCluster) open(i int, join, token string) (address string, err err
 	}
 	c.members = append(c.members, member)
 	c.atEnd(member.Close)
-	if _, err := member.Join(ctx, spec.Host{ID: id, Name: name, Cluster: spec.DefaultCluster, Address: address}, nil); err != nil {
+	if _, err := member.Agent().Join(ctx, spec.Host{ID: id, Name: name, Cluster: spec.DefaultCluster, Address: address}, nil); err != nil {
 		return "", err
 	}
 	c.inBackground(func(ctx context.Context) { c.beat(ctx, member, func() []string { return []string{id} }) })
-	local := api.Config{Store: member, Log: log, Version: "bench", HostID: id, Leader: member, Forward: member.Forwarder(),
+	local := api.Config{Store: member, Log: log, Version: "bench", HostID: id, Leader: member.Leadership(), Forward: member.Forwarder(),
 		Local: member, Admin: rest.Admin{Keys: member.Keys()}}
 	fromPeers := local
 	fromPeers.FromPeer = true
@@ -129,7 +129,7 @@ func (c *inprocCluster) beat(ctx context.Context, through *server.Member, hosts 
 	defer tick.Stop()
 	for {
 		for _, id := range hosts() {
-			_ = through.Heartbeat(ctx, id) // what is not heard now is heard in a second
+			_ = through.Agent().Heartbeat(ctx, id) // what is not heard now is heard in a second
 		}
 		select {
 		case <-tick.C:
@@ -142,7 +142,7 @@ func (c *inprocCluster) beat(ctx context.Context, through *server.Member, hosts 
 // waitReady waits until all of them are servers.
 func (c *inprocCluster) waitReady() error {
 	for end := time.Now().Add(waitTimeout); time.Now().Before(end); pause() {
-		roles, err := c.leader().Roles(c.Context())
+		roles, err := c.leader().Hosts().Roles(c.Context())
 		if err != nil {
 			return err
 		}

@@ -148,7 +148,7 @@ func (w *queueWatcher) free(ctx context.Context, tasks int) (times []time.Durati
 	for _, task := range w.placed[:tasks] {
 		begin := time.Now()
 		report := spec.TaskReport{TaskID: task.ID, Status: spec.Stopped, Times: spec.TaskTimes{Stopped: begin}}
-		if _, err := w.leader.Report(ctx, task.HostID, []spec.TaskReport{report}); err != nil {
+		if _, err := w.leader.Agent().Report(ctx, task.HostID, []spec.TaskReport{report}); err != nil {
 			return nil, err
 		}
 		for placed := 0; placed == 0; {

@@ -32,7 +32,6 @@ var (
 	pendingTypes     = []string{
 		"raftfsm.View",
 		"raftfsm.tx",
-		"server.Member",
 		"server.Server",
 	}
 	pendingWaits = []string{}

@@ -99,7 +99,7 @@ func (h *host) openAgent(context.Context) error {
 			FeatureLevel: raftfsm.FeatureLevel,
 			Attributes:   attributes, CPU: size.CPU, MemoryMiB: size.MemoryMiB, Ports: []int{22, h.address.Port},
 		},
-		Control: h.member, Images: h.runtime, Containers: h.runtime, Execer: h.runtime, Network: h.network, GPUs: h.gpus, Logs: h.logs,
+		Control: h.member.Agent(), Images: h.runtime, Containers: h.runtime, Execer: h.runtime, Network: h.network, GPUs: h.gpus, Logs: h.logs,
 		Dir: h.dir.Path, Log: h.log,
 	})
 	return nil

@@ -8,19 +8,20 @@ import (
 	"pinion/node"
 	"pinion/server"
 	"pinion/server/admission"
+	"pinion/server/dispatch"
 )
 
 // The interfaces through which the packages meet, and the types that implement them.
 var (
 	_ api.Store         = (*server.Member)(nil)
-	_ leader.Leadership = (*server.Member)(nil)
+	_ leader.Leadership = server.Leadership{}
 	_ leader.LocalState = (*server.Member)(nil)
 	_ events.History    = (*server.Member)(nil)
-	_ rest.Queue        = (*server.Member)(nil)
+	_ rest.Queue        = server.Queue{}
 	_ rest.TokenStore   = (*admission.JoinTokens)(nil)
-	_ rest.HostAdmin    = (*server.Member)(nil)
+	_ rest.HostAdmin    = server.HostAdmin{}
 	_ rest.Snapshotter  = (*server.Member)(nil)
 	_ rest.KeyStore     = server.Keys{}
 	_ rest.TaskHost     = (*node.Node)(nil)
-	_ node.Control      = (*server.Member)(nil)
+	_ node.Control      = (*dispatch.Upstream)(nil)
 )

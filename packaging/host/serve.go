@@ -49,8 +49,8 @@ func (h *host) serve(ctx context.Context) error {
 func (h *host) apiConfig() api.Config {
 	return api.Config{
 		Store: h.member, TaskHost: h.agent, HostID: h.dir.HostID, Log: h.log, Version: h.Version, Now: time.Now,
-		Leader: h.member, Forward: h.member.Forwarder(), Local: h.member, History: h.member, Queue: h.member,
-		Admin:  rest.Admin{Tokens: h.member.Tokens(), Keys: h.member.Keys(), Hosts: h.member, Snapshots: h.member},
+		Leader: h.member.Leadership(), Forward: h.member.Forwarder(), Local: h.member, History: h.member, Queue: h.member.Queue(),
+		Admin:  rest.Admin{Tokens: h.member.Tokens(), Keys: h.member.Keys(), Hosts: h.member.Hosts(), Snapshots: h.member},
 		Shared: api.NewShared(),
 	}
 }

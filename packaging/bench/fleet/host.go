@@ -96,7 +96,7 @@ func (h *host) start(ctx context.Context, in joinConfig, dir string, self spec.H
 	}
 	runtime := fake.New().Open()
 	agent := node.New(node.Config{
-		Host: self, Control: h.member, Images: runtime, Containers: runtime, Execer: runtime, Network: fake.NewNetwork(),
+		Host: self, Control: h.member.Agent(), Images: runtime, Containers: runtime, Execer: runtime, Network: fake.NewNetwork(),
 		GPUs: gpus, Logs: logs.NewStore(filepath.Join(dir, "logs")), Dir: dir, Log: h.log,
 	})
 	running, cancelAgent := context.WithCancel(context.Background())
