@@ -44,7 +44,7 @@ func (c RemoveHost) apply(tx *tx) (any, error) {
 	if host != nil {
 		removed.Name = host.Name
 		if left := len(tx.liveTasksOn(c.ID)); left > 0 && !c.Force {
-			return nil, fmt.Errorf("host %s (%s): %w: it has %d tasks: drain it and stop them first, or use force", c.ID, host.Name, spec.ErrInUse, left)
+			return nil, fmt.Errorf("host %s (%s): %w: it still has tasks (%d): drain it first, or use force", c.ID, host.Name, spec.ErrInUse, left)
 		}
 		tx.stopTasks(c.ID, nil, c.At, fmt.Sprintf("host %s was removed", host.Name))
 		tx.remove(tableHosts, host)

@@ -13,7 +13,7 @@ import (
 func TestAHostWithTasksIsRemovedOnlyByForce(t *testing.T) {
 	h := newHistory(t)
 	h.running(t, task("t1", "h1", "h1-gpu0"))
-	if _, err := h.try(t, RemoveHost{ID: "h1", At: at(2)}); !errors.Is(err, spec.ErrInUse) || !strings.Contains(err.Error(), "1 tasks") {
+	if _, err := h.try(t, RemoveHost{ID: "h1", At: at(2)}); !errors.Is(err, spec.ErrInUse) || !strings.Contains(err.Error(), "tasks (1)") {
 		t.Errorf("without force: %v", err)
 	}
 	removed := h.do(t, RemoveHost{ID: "h1", Force: true, At: at(3)}).(*spec.RemovedHost)

@@ -70,12 +70,12 @@ func (m *Monitor) giveUpOnce(ctx context.Context, p Proposer) time.Duration {
 		}
 		l := evaluateLoss(host, view.TasksOn(host.ID), silence, after)
 		if l.due {
-			lose := raftfsm.MarkHostLost{ID: host.ID, At: now, Keep: l.keep, Reason: fmt.Sprintf("Host %s was lost: nothing was heard of it for %s", host.Name, silence.Round(time.Second))}
+			lose := raftfsm.MarkHostLost{ID: host.ID, At: now, Keep: l.keep, Reason: fmt.Sprintf("Host %s was lost: no heartbeat for %s", host.Name, silence.Round(time.Second))}
 			if _, err := p.Propose(ctx, lose); err != nil {
-				m.log.Warn("cannot give up a silent host, will try again", "host", host.Name, "error", err)
+				m.log.Warn("cannot record the loss of a host; retrying", "host", host.Name, "error", err)
 				return lossCheckInterval
 			}
-			m.log.Warn("a silent host is given up, its tasks count as stopped", "host", host.Name, "id", host.ID, "silence", silence, "tasks kept", len(l.keep))
+			m.log.Warn("host lost: no heartbeats; its tasks are marked STOPPED", "host", host.Name, "id", host.ID, "silence", silence, "tasks kept", len(l.keep))
 		}
 		next = min(next, l.next)
 	}

@@ -69,7 +69,7 @@ func (m *Monitor) checkKnown(hostID string) error {
 	case host == nil:
 		return fmt.Errorf("host %s: %w", hostID, spec.ErrNotFound)
 	case host.Lost():
-		return fmt.Errorf("host %s was given up at %s and has to join again: %w", hostID, host.LostAt.Format(time.RFC3339), spec.ErrNotFound)
+		return fmt.Errorf("host %s was marked lost at %s and has to join again: %w", hostID, host.LostAt.Format(time.RFC3339), spec.ErrNotFound)
 	}
 	return nil
 }

@@ -40,7 +40,7 @@ func (s *Servers) RemoveHost(ctx context.Context, id string, force bool) error {
 		return err
 	}
 	if live := liveTasksOn(s.view(), id); live > 0 && !force {
-		return fmt.Errorf("host %s: %w: it has %d tasks: drain it and stop them first, or use force", id, spec.ErrInUse, live)
+		return fmt.Errorf("host %s: %w: it still has tasks (%d): drain it first, or use force", id, spec.ErrInUse, live)
 	}
 	ctx, cancel := context.WithTimeout(ctx, raftRemoveTimeout)
 	defer cancel()

@@ -27,7 +27,7 @@ func connected(_ *evaluation, h *Host) (reason, detail string) {
 	if h.Connected {
 		return "", ""
 	}
-	return spec.ReasonAgent, "the host has not been heard of lately"
+	return spec.ReasonAgent, "the host is not connected: its heartbeats are missing"
 }
 
 func attributes(a *evaluation, h *Host) (reason, detail string) {

@@ -16,7 +16,7 @@ func TestEveryRefusalExplainsItself(t *testing.T) {
 		reason, detail string
 	}{
 		{"draining", func(h *Host) { h.Host.Status = spec.HostDraining }, nil, "INACTIVE", "the host is DRAINING"},
-		{"not heard of", func(h *Host) { h.Connected = false }, nil, "AGENT", "has not been heard of"},
+		{"not heard of", func(h *Host) { h.Connected = false }, nil, "AGENT", "heartbeats are missing"},
 		{"an attribute missing", nil, requires("ecs.capability.gds", ""), "ATTRIBUTE", "does not have the attribute ecs.capability.gds"},
 		{"an attribute with another value", nil, requires("ecs.cpu-architecture", "arm64"), "ATTRIBUTE", `ecs.cpu-architecture is "x86_64", needs "arm64"`},
 		{"another CPU", nil, func(r *Request) {

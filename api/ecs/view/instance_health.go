@@ -24,7 +24,7 @@ func (r *Renderer) instanceHealth(h *spec.Host, connected bool) *types.Container
 	runtime := types.InstanceHealthCheckResult{Type: "CONTAINER_RUNTIME", Status: checkOK, LastUpdated: wire.NewTime(r.Now())}
 	if !connected {
 		runtime = types.InstanceHealthCheckResult{
-			Type: runtime.Type, Status: checkUnknown, StatusReason: "the host has not been heard of lately", LastStatusChange: wire.NewTime(h.LostAt),
+			Type: runtime.Type, Status: checkUnknown, StatusReason: "the host is not connected: its heartbeats are missing", LastStatusChange: wire.NewTime(h.LostAt),
 		}
 	}
 	health := &types.ContainerInstanceHealthStatus{OverallStatus: runtime.Status, Details: []types.InstanceHealthCheckResult{runtime}}

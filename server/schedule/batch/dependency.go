@@ -68,7 +68,7 @@ func Satisfies(v *raftfsm.View, a spec.TaskDependency, t *spec.Task) (met bool, 
 		return true, ""
 	}
 	last := LatestAttempt(v, t)
-	return false, fmt.Sprintf("task %s ended otherwise: %s", last.ID, EndReason(v, last))
+	return false, fmt.Sprintf("task %s failed: %s", last.ID, EndReason(v, last))
 }
 
 func unknown(a spec.TaskDependency) (never string) {

@@ -35,12 +35,12 @@ func TestATaskWaitsForAnotherToEnd(t *testing.T) {
 	}{
 		{"it runs", nil, func(h *history) { h.runs("a") }, "open", "open"},
 		{"it succeeded", nil, func(h *history) { h.exits("a", 0, 10) }, "met", "met"},
-		{"it failed", nil, func(h *history) { h.exits("a", 3, 10) }, "never: task a ended otherwise: Essential container in task exited (exit code 3)", "met"},
+		{"it failed", nil, func(h *history) { h.exits("a", 3, 10) }, "never: task a failed: Essential container in task exited (exit code 3)", "met"},
 		{"it failed and will be tried again", []spec.Tag{tag("retries", "1")}, func(h *history) { h.exits("a", 3, 10) }, "open", "open"},
 		{"it is tried again", []spec.Tag{tag("retries", "1")}, func(h *history) { h.exits("a", 3, 10); h.again("a") }, "open", "open"},
 		{"it succeeded the second time", []spec.Tag{tag("retries", "1")}, func(h *history) { h.exits("a", 3, 10); h.place(h.again("a")); h.exits("n1", 0, 20) }, "met", "met"},
-		{"it failed the second time", []spec.Tag{tag("retries", "1")}, func(h *history) { h.exits("a", 3, 10); h.place(h.again("a")); h.exits("n1", 4, 20) }, "never: task n1 ended otherwise", "met"},
-		{"a user stopped it", nil, func(h *history) { h.stop(spec.StopUserInitiated, "a"); h.exits("a", 143, 60) }, "never: task a ended otherwise: because (exit code 143)", "met"},
+		{"it failed the second time", []spec.Tag{tag("retries", "1")}, func(h *history) { h.exits("a", 3, 10); h.place(h.again("a")); h.exits("n1", 4, 20) }, "never: task n1 failed", "met"},
+		{"a user stopped it", nil, func(h *history) { h.stop(spec.StopUserInitiated, "a"); h.exits("a", 143, 60) }, "never: task a failed: because (exit code 143)", "met"},
 	}
 	for _, c := range cases {
 		t.Run(c.name, func(t *testing.T) {
