@@ -11,9 +11,9 @@ import (
 	autopilot "github.com/hashicorp/raft-autopilot"
 )
 
-// Autopilot watches the health of Raft's servers and gives and takes votes. Which hosts ought to vote is decided in
-// steer.go and stands in the state (Host.Server); the promoter below only turns that into votes, never more of them than
-// wanted and never to an even number.
+// Autopilot watches the health of Raft's servers, and gives and takes votes. Which hosts ought to vote is recorded by
+// chooseServers (Host.Server); the promoter below only turns that into votes: never more of them than wanted, and never an
+// even number.
 
 const (
 	healthInterval       = time.Second
@@ -35,7 +35,7 @@ func (s *Servers) startAutopilot(ctx context.Context) *autopilot.Autopilot {
 	return p
 }
 
-// autopilotDelegate tells autopilot what this pool knows of its servers.
+// autopilotDelegate answers autopilot's questions about the pool's servers.
 type autopilotDelegate struct {
 	servers *Servers
 }
@@ -45,7 +45,7 @@ func (h *autopilotDelegate) AutopilotConfig() *autopilot.Config {
 	return &autopilot.Config{LastContactThreshold: lastContactThreshold, MaxTrailingLogs: maxTrailingLogs, ServerStabilizationTime: stabilizationTime}
 }
 
-// NotifyState is told what autopilot thinks.
+// NotifyState ignores autopilot's view of the servers.
 func (h *autopilotDelegate) NotifyState(*autopilot.State) {}
 
 // RemoveFailedServer is never called: CleanupDeadServers is off.
@@ -98,7 +98,7 @@ func (h *autopilotDelegate) FetchServerStats(ctx context.Context, servers map[ra
 	return all
 }
 
-// promotionHint is what the promoter has to know of a server: whether it ought to vote, and for how long it has been a host.
+// promotionHint is attached to each server for the promoter: whether it ought to vote, and since when it is a host.
 type promotionHint struct {
 	wanted bool
 	since  time.Time
@@ -125,7 +125,7 @@ func (*cappedPromoter) CalculatePromotionsAndDemotions(c *autopilot.Config, stat
 	slices.SortFunc(ready, byAge)
 	if (len(kept)+len(ready))%2 == 0 {
 		if len(ready) == 0 {
-			return autopilot.RaftChanges{} // an even number without those that are to go: wait for another to come
+			return autopilot.RaftChanges{} // without the servers that leave the number is even: wait for another server
 		}
 		ready = ready[:len(ready)-1]
 	}
@@ -163,7 +163,7 @@ func nextLeader(voters []*autopilot.ServerState) raft.ServerID {
 	return ""
 }
 
-// GetServerExt keeps what KnownServers gave; a server that no host is any more has no seat.
+// GetServerExt keeps what KnownServers gave; a server whose host was removed gets no hint.
 func (*cappedPromoter) GetServerExt(_ *autopilot.Config, server *autopilot.ServerState) any {
 	if own, ok := server.Server.Ext.(promotionHint); ok && server.Server.NodeStatus != autopilot.NodeLeft {
 		return own

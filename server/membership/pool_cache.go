@@ -54,8 +54,8 @@ func (b *PoolCache) PoolInfo() spec.PoolInfo {
 // Incarnation is the newest incarnation of the pool that this host has seen.
 func (b *PoolCache) Incarnation() int { return b.PoolInfo().Incarnation }
 
-// Update takes in what a server says of the pool; false when it is of before a recovery that this host knows of. newer
-// says that the pool was recovered since.
+// Update stores what a server tells of the pool. It is not accepted when it is of another pool, or older than a recovery
+// that this host knows of; newer means that the pool was recovered since.
 func (b *PoolCache) Update(o spec.PoolInfo) (accepted, newer bool, err error) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -68,7 +68,7 @@ func (b *PoolCache) Update(o spec.PoolInfo) (accepted, newer bool, err error) {
 	}
 	before := b.info
 	b.info = o
-	before.Leader, o.Leader = "", "" // who leads is not worth a write
+	before.Leader, o.Leader = "", "" // another leader is not worth a write
 	if reflect.DeepEqual(before, o) {
 		return true, newer, nil
 	}
@@ -82,8 +82,8 @@ func (b *PoolCache) Update(o spec.PoolInfo) (accepted, newer bool, err error) {
 	return true, newer, nil
 }
 
-// Peers are the addresses to look for the pool at, but for this host's own: its servers in an order that differs from host
-// to host and from time to time, which spreads the hosts over them, and then hosts that can guide this one.
+// Peers are the addresses where this host looks for its pool, without its own: the servers in random order, which spreads the
+// hosts over them, and then other hosts that know where servers are.
 func (b *PoolCache) Peers(own string) []string {
 	known := b.PoolInfo()
 	return append(shuffledWithout(known.Servers, own), shuffledWithout(known.Hosts, own)...)

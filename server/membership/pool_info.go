@@ -91,7 +91,7 @@ func (p *Publisher) Build() spec.PoolInfo {
 // maxBootstrapPeers is how many other hosts each host knows to ask where the servers are.
 const maxBootstrapPeers = 8
 
-// bootstrapPeers are some hosts that are not among the servers, those first that are to become servers.
+// bootstrapPeers are the addresses of some hosts that are no servers; hosts that become servers come first.
 func bootstrapPeers(view *raftfsm.View, servers []string) []string {
 	var coming, others []string
 	for _, host := range view.Hosts("") {

@@ -9,12 +9,13 @@ import (
 )
 
 // Promote makes a host a server, in the place of the youngest other one when the pool has all it wants. It returns when
-// that is recorded; the rest follows by itself. ErrNotFound, ErrInUse when the pool is too small for another server.
+// that is recorded; the rest follows by itself. spec.ErrNotFound; spec.ErrInUse when the pool is too
+// small for another server.
 func (s *Servers) Promote(ctx context.Context, id string) error {
 	return s.swapRole(ctx, id, true)
 }
 
-// Demote makes a server an agent, and another host a server in its place. ErrInUse when there is none that could be.
+// Demote makes a server an agent, and another host a server in its place. spec.ErrInUse when no host could be.
 func (s *Servers) Demote(ctx context.Context, id string) error {
 	return s.swapRole(ctx, id, false)
 }
@@ -47,8 +48,8 @@ func (s *Servers) swapRole(ctx context.Context, id string, promote bool) error {
 	return nil
 }
 
-// swapCandidate is the host that changes sides the other way: for a new server the youngest one that does not lead, for one
-// that goes the oldest host that can take its place.
+// swapCandidate is the host that changes its role in exchange: for a promotion the youngest server that does not lead, for
+// a demotion the oldest host that can become a server.
 func (s *Servers) swapCandidate(ctx context.Context, all []candidate, promote bool) *candidate {
 	var best *candidate
 	for i := range all {

@@ -10,8 +10,8 @@ import (
 	"pinion/raftfsm/spec"
 )
 
-// GuardedRaft is Raft as autopilot sees it. Autopilot decides on what it saw up to some seconds ago; a server that was taken
-// out since must not come back by that, or the pool would count on the vote of a host that is gone for ever.
+// GuardedRaft is Raft as autopilot sees it. Autopilot decides by what it saw up to some seconds ago; a server that was
+// removed since must not come back by that, or the pool would count on the vote of a host that is gone for ever.
 type GuardedRaft struct {
 	*raft.Raft
 	Servers *Servers
@@ -33,7 +33,7 @@ func (b GuardedRaft) AddVoter(id raft.ServerID, address raft.ServerAddress, _ ui
 // voteRefused is the outcome of a change that was not made.
 type voteRefused struct{ id raft.ServerID }
 
-// Error says which host it is about.
+// Error names the host.
 func (r voteRefused) Error() error {
 	return fmt.Errorf("host %s is no server any more: it gets no vote", r.id)
 }
@@ -41,7 +41,7 @@ func (r voteRefused) Error() error {
 // Index is 0: nothing was recorded.
 func (r voteRefused) Index() uint64 { return 0 }
 
-// checkQuorumWithout checks that the pool can go on without a voter: a majority of the others answers. raftfsm.ErrUnavailable.
+// checkQuorumWithout checks that the pool can go on without a voter: a majority of the others answers. spec.ErrUnavailable.
 func (s *Servers) checkQuorumWithout(ctx context.Context, without string) error {
 	if !s.isVoter(without) {
 		return nil

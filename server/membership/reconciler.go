@@ -37,7 +37,7 @@ func (s *Servers) Reconcile(ctx context.Context) {
 	}
 }
 
-// candidate is a host as the choice of servers sees it.
+// candidate is a host with what selectServers needs to know of it.
 type candidate struct {
 	host   *spec.Host
 	voter  bool
@@ -46,7 +46,7 @@ type candidate struct {
 	silent bool // silent for the pool's ReplaceAfter
 }
 
-// isDead reports whether the host is gone; whoever asks is not, whatever it has heard of itself.
+// isDead reports whether the host is gone for good. This host is not, whatever it has heard of itself.
 func (c candidate) isDead() bool { return c.silent && !c.self }
 
 // candidates are hosts of the view.
@@ -70,12 +70,12 @@ func (s *Servers) chooseServers(ctx context.Context) error {
 	view := s.view()
 	seats, limit := s.candidates(view, view.Servers()), view.Settings().Servers
 	if len(seats) == limit && !slices.ContainsFunc(seats, candidate.isDead) {
-		return nil // nobody else is needed, and there may be many of them
+		return nil // no other host is needed, and there may be many
 	}
 	want, drop := selectServers(s.candidates(view, view.Hosts("")), limit)
 	for _, c := range want {
 		if !c.voter && !s.hasNoRaftState(ctx, c.host) {
-			return nil // it still has a log of an earlier time: it wipes that first
+			return nil // it still has a log of an earlier role: it wipes that first
 		}
 	}
 	for _, c := range slices.Concat(drop, want) {

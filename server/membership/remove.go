@@ -31,10 +31,10 @@ func (s *Servers) Roles(ctx context.Context) (map[string]string, error) {
 // raftRemoveTimeout is how long a host that is removed may take to leave Raft.
 const raftRemoveTimeout = 10 * time.Second
 
-// RemoveHost ends a host's membership for ever. A server leaves Raft's configuration first. raftfsm.ErrInUse while it has
-// tasks, unless force, and for the only host; raftfsm.ErrNotFound; raftfsm.ErrUnavailable while the servers that would be
-// left cannot do without it. To remove the leader, its leadership goes to another
-// server first: that is raftfsm.ErrUnavailable, and the same call succeeds a moment later.
+// RemoveHost ends a host's membership for ever. A server leaves Raft's configuration first. spec.ErrInUse while it has
+// tasks, unless force, and for the only host; spec.ErrNotFound; spec.ErrUnavailable while the remaining servers have no
+// majority without it. The leader first transfers its leadership, which is spec.ErrUnavailable: the same call succeeds a
+// moment later.
 func (s *Servers) RemoveHost(ctx context.Context, id string, force bool) error {
 	if err := s.consensus.CheckLeader(ctx); err != nil {
 		return err
@@ -83,8 +83,8 @@ func (s *Servers) removeRaftServer(ctx context.Context, id string) error {
 	return nil
 }
 
-// demoteSelf makes another host a wanted server in this one's place and gives it the leadership. Without the first, a pool
-// that wants one server less would give the leadership straight back. A host that has no vote yet gets one first.
+// demoteSelf records another host as a server in this one's place and transfers the leadership to it. Without the record, a
+// pool that wants one server less would transfer the leadership straight back. A host without a vote gets one first.
 func (s *Servers) demoteSelf(ctx context.Context) error {
 	next := s.replacement()
 	if next == nil {
@@ -104,8 +104,8 @@ func (s *Servers) demoteSelf(ctx context.Context) error {
 	return s.transferLeadership("it is removed")
 }
 
-// replacement is the host that takes this server's place: one that votes, or else the oldest that is alive and stays; nil when
-// there is none.
+// replacement is the host that takes this server's place: a voter, or else the oldest connected host that is not drained;
+// nil when there is none.
 func (s *Servers) replacement() *spec.Host {
 	var agent *spec.Host
 	for _, host := range s.view().Hosts("") {
@@ -120,7 +120,7 @@ func (s *Servers) replacement() *spec.Host {
 	return agent
 }
 
-// transferLeadership gives the leadership to another server. Its answer is always an error: what was asked for is for that server.
+// transferLeadership transfers the leadership to another server. The result is always an error: the call is for that server.
 func (s *Servers) transferLeadership(why string) error {
 	if s.isSoleVoter() {
 		return fmt.Errorf("host %s: %w: it is the pool's only server, and the pool's state is on no other host", s.hostID, spec.ErrInUse)
@@ -131,8 +131,8 @@ func (s *Servers) transferLeadership(why string) error {
 	return fmt.Errorf("%w (the leadership went to another server, because %s)", spec.ErrNotLeader, why)
 }
 
-// TransferOnShutdown gives the leadership to another server before this one ends, so that the pool need not notice first. It takes
-// a second at most, and whether it works out does not matter.
+// TransferOnShutdown transfers the leadership before this server ends, so that the pool needs no election timeout. It takes a
+// second at most; a failure is only logged.
 func (s *Servers) TransferOnShutdown() {
 	if s.consensus.Raft().State() != raft.Leader || s.isSoleVoter() {
 		return

@@ -6,10 +6,9 @@ import (
 	"pinion/raftfsm/spec"
 )
 
-// selectServers says which hosts become servers and which stop being so, such that the number of servers is odd and at most
-// limit. Hosts that are servers stay so while they are not gone for good; the oldest of the others come first. A server
-// that is gone stays too as long as nobody can take its place: its vote may come back, and two copies are better than
-// one.
+// selectServers returns the hosts that become servers and the servers that become agents, so that the number of servers is
+// odd and at most limit. A server stays one unless it is gone for good; of the other hosts the oldest come first. A server
+// that is gone stays too while there is no spare host: its vote may come back, and two copies are better than one.
 func selectServers(all []candidate, limit int) (want, drop []candidate) {
 	var servers, dead, spares []candidate
 	for _, c := range all {
@@ -32,7 +31,7 @@ func selectServers(all []candidate, limit int) (want, drop []candidate) {
 	}
 	have := len(servers) + len(dead)
 	target := largestOdd(min(limit, have+len(spares)))
-	for ; have < target && len(spares) > 0; have++ { // nobody has a seat yet, and nobody is heard of either
+	for ; have < target && len(spares) > 0; have++ { // in a new pool there is no server yet, and no spare host
 		want, spares = append(want, spares[0]), spares[1:]
 	}
 	slices.SortStableFunc(servers, bySeniority)

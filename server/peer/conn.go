@@ -28,7 +28,7 @@ func (p *Port) track(raw net.Conn) *conn {
 	return c
 }
 
-// setHost makes a connection known to Expel.
+// setHost makes a connection known to CloseHost.
 func (p *Port) setHost(c *conn, hostID string) {
 	p.mu.Lock()
 	defer p.mu.Unlock()

@@ -15,7 +15,7 @@ import (
 // joinConnLifetime is how long a connection of a host without a certificate may live.
 const joinConnLifetime = 30 * time.Second
 
-// serveConn finds out who calls and for what, and hands the connection to that door.
+// serveConn does the handshake of a connection and delivers it to the listener of its protocol.
 func (p *Port) serveConn(raw net.Conn) {
 	c := p.track(raw)
 	if c == nil {
@@ -54,7 +54,7 @@ func (p *Port) handshake(ctx context.Context, c *conn) error {
 	return nil
 }
 
-// authorize asks once more whether the host may come in: it may have been removed after it was let in and before Expel
+// authorize asks once more whether the host may connect: it may have been removed during the handshake, before CloseHost
 // could know of this connection.
 func (p *Port) authorize(c *conn, protocol string, state tls.ConnectionState) (hostID string, err error) {
 	if hostID, err = pki.HostOf(state.PeerCertificates[0]); err != nil {

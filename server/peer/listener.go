@@ -6,7 +6,7 @@ import (
 	"sync"
 )
 
-// protocolListener is the listener for one of the things spoken on the port.
+// protocolListener is the port's listener for one protocol.
 type protocolListener struct {
 	port     *Port
 	protocol string
@@ -16,7 +16,7 @@ type protocolListener struct {
 	reason   error // what Accept answers once it is closed
 }
 
-// listen makes the door, in place of the one that was there before.
+// listen opens the listener of a protocol and closes the one before.
 func (p *Port) listen(protocol string) *protocolListener {
 	d := &protocolListener{port: p, protocol: protocol, conns: make(chan net.Conn), closed: make(chan struct{})}
 	p.mu.Lock()
@@ -32,14 +32,14 @@ func (p *Port) listen(protocol string) *protocolListener {
 	return d
 }
 
-// listenerFor is the open door, nil when there is none.
+// listenerFor is the open listener of a protocol, nil when there is none.
 func (p *Port) listenerFor(protocol string) *protocolListener {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	return p.listeners[protocol]
 }
 
-// closeListeners closes every door for this reason.
+// closeListeners closes every listener; their Accept returns the reason.
 func (p *Port) closeListeners(reason error) {
 	p.mu.Lock()
 	var open []*protocolListener
@@ -83,7 +83,7 @@ func (d *protocolListener) close(reason error) {
 	})
 }
 
-// deliver passes a connection on to who accepts here, and reports whether somebody took it before ctx ended.
+// deliver hands a connection to Accept, and reports whether it was taken before ctx ended.
 func (d *protocolListener) deliver(ctx context.Context, c net.Conn) bool {
 	select {
 	case d.conns <- c:

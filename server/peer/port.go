@@ -62,9 +62,9 @@ func (p *Port) Raft() net.Listener { return p.listen(Raft) }
 // its connections lives for 30 seconds at most.
 func (p *Port) Join() net.Listener { return p.listen(Join) }
 
-// SetAuthorizer sets who is let in of the hosts that have a valid certificate: at every handshake for Peer and Raft the function
-// is asked, with which of the two it is, and must answer without waiting. Its error is why the host is turned away, nil
-// lets it in; it may be asked more than once about one connection. Before the first call all are let in.
+// SetAuthorizer sets the function that authorizes hosts with a valid certificate. It is called at every handshake for Peer
+// and Raft, with the protocol, and must not wait. Its error is why the host is refused; it may be called more than once for
+// one connection. Before the first call every such host is authorized.
 func (p *Port) SetAuthorizer(admits func(hostID, speaks string) error) { p.authorizer.Store(&admits) }
 
 func (p *Port) checkAdmitted(hostID, protocol string) error {
@@ -74,7 +74,7 @@ func (p *Port) checkAdmitted(hostID, protocol string) error {
 	return nil
 }
 
-// CloseHost closes every connection that the host made to this port. It comes after the change by which Admit's function
+// CloseHost closes every connection that the host made to this port. It comes after the change by which the authorizer
 // refuses the host: then none is left and none comes back.
 func (p *Port) CloseHost(hostID string) {
 	for _, c := range p.connsOf(func(of string) bool { return of == hostID && of != "" }) {
@@ -119,7 +119,7 @@ func (p *Port) accept() {
 	}
 }
 
-// isTemporary reports whether accepting is worth another try: a caller that gave up, or too little of something.
+// isTemporary reports whether accepting is worth another try: a caller that gave up, or a lack of files or memory.
 func isTemporary(err error) bool {
 	for _, errno := range []syscall.Errno{syscall.ECONNABORTED, syscall.EMFILE, syscall.ENFILE, syscall.ENOBUFS, syscall.ENOMEM} {
 		if errors.Is(err, errno) {
