@@ -23,7 +23,7 @@ import (
 // keySize is AES-256's, in bytes.
 const keySize = 32
 
-// ErrNoKey is what Open fails with when the secret was sealed with a key that is not on the ring.
+// ErrNoKey is what Open fails with when the secret was sealed with a key that is not on the keyring.
 var ErrNoKey = errors.New("it is sealed with a key that this server does not have")
 
 // Keyring is the sealing keys of one server, in a file of mode 0600 that is written as soon as there is a key: one on each
@@ -41,7 +41,7 @@ type key struct {
 	cipher cipher.AEAD
 }
 
-// Open reads the ring at path; without a file it is empty. A file that holds anything else is refused.
+// Open reads the keyring at path; without a file it is empty. A file that holds anything else is refused.
 func Open(path string) (*Keyring, error) {
 	r := &Keyring{path: path}
 	text, err := os.ReadFile(path)
@@ -78,7 +78,7 @@ func must(err error) {
 	}
 }
 
-// Has reports whether the key with this name is on the ring.
+// Has reports whether the key with this name is on the keyring.
 func (r *Keyring) Has(name string) bool {
 	r.mu.RLock()
 	defer r.mu.RUnlock()
@@ -105,7 +105,7 @@ func (r *Keyring) Keys() [][]byte {
 	return raw
 }
 
-// Add puts another server's keys on the ring, before its own; those that are there already stay where they are.
+// Add puts another server's keys on the keyring, before its own; those that are there already stay where they are.
 func (r *Keyring) Add(raw ...[]byte) error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -124,7 +124,7 @@ func (r *Keyring) Add(raw ...[]byte) error {
 	return r.write(append(fresh, r.keys...))
 }
 
-// Drop empties the ring and removes its file, as when this host stops being a server.
+// Drop empties the keyring and removes its file, as when this host stops being a server.
 func (r *Keyring) Drop() error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -166,7 +166,7 @@ func (r *Keyring) Open(id string, sealed []byte, name string) (secret string, er
 	return string(text), nil
 }
 
-// write makes keys the ring, on disk first.
+// write makes these keys the keyring, on disk first.
 func (r *Keyring) write(keys []key) error {
 	var text []byte
 	for _, k := range keys {
