@@ -20,7 +20,7 @@ var (
 	joinTokensByID = indexBy(func(t *spec.JoinToken) string { return t.ID })
 )
 
-// JoinTokens lists the join tokens that were not revoked, those that expired or were used up within the last day too.
+// JoinTokens lists the join tokens that were not revoked, also those that expired or were used up within the last day.
 func (v *View) JoinTokens() []*spec.JoinToken {
 	var tokens []*spec.JoinToken
 	for token := range joinTokensByID.all(v) {

@@ -65,7 +65,7 @@ var (
 	// tables lists every table: what an object refers to comes before it.
 	tables []anyTable
 	// kinds is the table of commands, by code. A code is never used again for another command, and a command that gets a new meaning
-	// gets a new kind, because logs written before are applied again: testdata/kinds holds those that there are.
+	// gets a new kind, because logs written before are applied again: testdata/kinds lists them.
 	kinds       []kind
 	kindsByType map[reflect.Type][]kind
 )
@@ -87,7 +87,7 @@ func init() {
 	kindsByType = byType(kinds)
 }
 
-// inOrder sorts tables by their names, but each behind those that it refers to.
+// inOrder sorts tables by name, each behind the tables that it refers to.
 func inOrder(all []anyTable) (sorted []anyTable) {
 	left := map[string]anyTable{}
 	for _, t := range all {

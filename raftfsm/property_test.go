@@ -19,12 +19,12 @@ import (
 func TestAnyHistoryKeepsTheRules(t *testing.T) {
 	drawn := map[reflect.Type]bool{}
 	rapid.Check(t, func(r *rapid.T) {
-		world := &model{T: r, history: newHistory(t), drawn: drawn}
+		m := &model{T: r, history: newHistory(t), drawn: drawn}
 		for range rapid.IntRange(1, 80).Draw(r, "commands") {
-			world.step()
+			m.step()
 		}
-		world.checkReplay()
-		world.checkRestore()
+		m.checkReplay()
+		m.checkRestore()
 	})
 	for _, k := range kinds {
 		if !drawn[k.commandType] {

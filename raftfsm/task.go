@@ -45,7 +45,7 @@ var (
 	tasksByCluster = indexBy(taskCluster).then(taskID).hashPrefix()
 	tasksQueued    = indexBy(taskCluster).then(taskID).hashPrefix().where(func(t *spec.Task) bool { return t.LastStatus == spec.Provisioning })
 	tasksStopped   = indexByNumber(stoppedAt).then(taskID).where(func(t *spec.Task) bool { return t.LastStatus == spec.Stopped })
-	// The tasks of a host, and first those that hold something of it.
+	// The tasks of a host, the running ones first.
 	tasksByHost = indexBy(func(t *spec.Task) string { return t.HostID }).thenNumber(stoppedRank).then(taskID).
 			where(func(t *spec.Task) bool { return t.HostID != "" })
 	tasksByGang = indexBy(func(t *spec.Task) string { return t.Gang.ID }).thenNumber(func(t *spec.Task) int64 { return int64(t.Gang.Rank) }).then(taskID).

@@ -14,7 +14,7 @@ type HostFacts struct {
 // ReadsTasks says whether the expression depends on Facts.Tasks.
 func (e *Expr) ReadsTasks() bool { return e.tasks }
 
-// Match says whether the host is one of those that the expression selects.
+// Match says whether the expression selects the host.
 func (e *Expr) Match(f HostFacts) bool { return e.root.match(f) }
 
 // Why says, for people, which part of the expression does not select the host, and what the host has instead. It is ""

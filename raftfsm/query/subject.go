@@ -34,7 +34,7 @@ var attribute = subject{
 	},
 }
 
-// subjects are all but attribute, by name. Their operators are those that ECS documents for them.
+// subjects are all but attribute, by name, each with the operators that ECS documents for it.
 var subjects = map[string]subject{
 	"task:group": {
 		operators: slices.Concat(textual, presence), tasks: true, compile: compileGroup,

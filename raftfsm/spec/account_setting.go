@@ -1,7 +1,6 @@
 package spec
 
-// AccountSetting is one of ECS's account settings, as somebody chose it. Those that nobody chose have defaults, which are
-// not stored.
+// AccountSetting is an account setting of ECS that was set. Settings that were never set have defaults, which are not stored.
 type AccountSetting struct {
 	Name      string `json:"name"`
 	Value     string `json:"value"`

@@ -75,8 +75,8 @@ func (h *Host) Attribute(name string) (value string, carried bool) {
 	return value, value != ""
 }
 
-// AllAttributes are the host's attributes by name, those of PutAttributes, those that follow from its GPUs and its
-// capabilities included. The map is the caller's.
+// AllAttributes are the attributes of the host by name: its own, those of PutAttributes, those derived from its GPUs, and its
+// capabilities. The map belongs to the caller.
 func (h *Host) AllAttributes() map[string]string {
 	attributes := maps.Clone(h.Attributes)
 	if attributes == nil {

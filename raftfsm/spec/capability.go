@@ -75,7 +75,8 @@ func (h *Host) capability(name string) (value string, carried, known bool) {
 	return "", false, false
 }
 
-// RequiredAttributes are the attributes that a host has to carry to run the definition: those that follow from its fields.
+// RequiredAttributes are the attributes that a host needs to run the definition: its requiresAttributes, and the capabilities that
+// its fields require.
 func (d *TaskDefinition) RequiredAttributes() []Attribute {
 	needs := map[string]bool{
 		CapabilityTaskLimits: d.CPU != "" || d.Memory != "",

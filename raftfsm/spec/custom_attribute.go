@@ -2,7 +2,7 @@ package spec
 
 import "fmt"
 
-// MaxCustomAttributes is how many custom attributes one host can have beside those that it brings itself.
+// MaxCustomAttributes bounds the custom attributes of a host, beside its own.
 const MaxCustomAttributes = 10
 
 // ErrTooManyAttributes refuses custom attributes beyond MaxCustom.

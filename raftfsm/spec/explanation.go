@@ -32,7 +32,7 @@ type Explanation struct {
 	Queue       *QueueItem `json:"queue,omitempty"`   // the rest is there while it waits
 	QueueLength int        `json:"waiting,omitempty"`
 
-	// Hosts are those that cannot take the task now, with the first filter that refused it: all hosts of the cluster.
+	// Hosts are all hosts of the cluster that cannot take the task now, each with the first filter that refused it.
 	Hosts []Failure `json:"hosts,omitempty"`
 	// Blockers have what the task will get first, the one that ends last at the end.
 	Blockers []Blocker `json:"holders,omitempty"`

@@ -180,7 +180,7 @@ func (c *ContainerDefinition) reservedMiB() int64 {
 	return c.Memory
 }
 
-// gpus is how many GPUs the container wants to itself. Whoever wants a part of one wants none of them.
+// gpus is the number of whole GPUs of the container. A part of a GPU counts as none.
 func (c *ContainerDefinition) gpus() int {
 	if c.wantsAllGPUs() {
 		return allGPUs

@@ -11,7 +11,7 @@ type Tag struct {
 	Value string `json:"value"`
 }
 
-// MaxTags is how many tags of its own one resource can have; those that begin with ReservedTag do not count.
+// MaxTags bounds the tags of a resource, beside those that begin with ReservedTag.
 const MaxTags = 50
 
 // ReservedTag is how the keys of tags begin that ECS sets itself.

@@ -75,8 +75,8 @@ func laterStatus(known, reported Status) Status {
 	return known
 }
 
-// DeclaredStopped is the task declared STOPPED without a report of its host. Exit codes are not known. Whoever stopped it before has
-// said why already.
+// DeclaredStopped is the task declared STOPPED without a report of its host, so without exit codes. An earlier stop code and reason
+// stay.
 func (t *Task) DeclaredStopped(at time.Time, reason string) *Task {
 	task := *t
 	task.Times.Stopping = cmp.Or(task.Times.Stopping, at)
