@@ -120,7 +120,7 @@ func TestReportsThatArriveTogetherShareEntriesAndKeepTheirAnswers(t *testing.T) 
 	for i := range ids {
 		ids[i] = run(t.Context(), t, s, runOf(definition)).Tasks[0].ID
 	}
-	before := s.raft.LastIndex()
+	before := s.node.Raft().LastIndex()
 	atOnce(100, func(i int) {
 		if i%2 == 0 {
 			if unknown := report(t, s, spec.TaskReport{TaskID: ids[i/2], Status: spec.Running}); len(unknown) != 0 {
@@ -138,7 +138,7 @@ func TestReportsThatArriveTogetherShareEntriesAndKeepTheirAnswers(t *testing.T) 
 			t.Errorf("the report of %s is lost", id)
 		}
 	}
-	if entries := s.raft.LastIndex() - before; entries > 50 {
+	if entries := s.node.Raft().LastIndex() - before; entries > 50 {
 		t.Errorf("%d log entries for 100 reports", entries)
 	}
 }

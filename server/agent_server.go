@@ -17,40 +17,41 @@ type core struct{ s *Server }
 func (c core) State() *raftfsm.State { return c.s.state }
 
 // Now is the server's clock.
-func (c core) Now() time.Time { return c.s.cfg.Now() }
+func (c core) Now() time.Time { return c.s.node.Now() }
 
 // Leads reports whether this server leads and may answer.
 func (c core) Leads() bool { return c.s.Leads() }
 
 // Propose is Server.Propose without the check that this server may answer: the caller has it, or ends with the term.
 func (c core) Propose(ctx context.Context, command raftfsm.Command) (any, error) {
-	return c.s.propose(ctx, command)
+	return c.s.node.Propose(ctx, command)
 }
 
 // CallLeader does something on the leader: local when this server leads, remote when another one does.
 func (c core) CallLeader(ctx context.Context, local func() error, remote func(ctx context.Context, address string) error) error {
-	return c.s.callLeader(ctx, func(*leaderTerm) error { return local() }, remote)
+	return c.s.callLeader(ctx, local, remote)
 }
 
 // Begin admits a call until done. The context that it returns ends with the server, which is its cause then.
 func (c core) Begin(ctx context.Context) (_ context.Context, done func(), err error) {
-	if err := c.s.acquire(); err != nil {
+	release, err := c.s.node.Acquire()
+	if err != nil {
 		return nil, nil, err
 	}
 	ctx, cancel := context.WithCancelCause(ctx)
-	stop := context.AfterFunc(c.s.life, func() { cancel(c.s.ended()) })
+	stop := context.AfterFunc(c.s.node.Life(), func() { cancel(context.Cause(c.s.node.Life())) })
 	return ctx, func() {
 		stop()
 		cancel(nil)
-		c.s.drain.release()
+		release()
 	}, nil
 }
 
 // CheckLeader fails when this server may not answer as the leader.
-func (c core) CheckLeader(ctx context.Context) error { return c.s.CheckLeader(ctx) }
+func (c core) CheckLeader(ctx context.Context) error { return c.s.node.CheckLeader(ctx) }
 
 // Raft is the Raft node.
-func (c core) Raft() *raft.Raft { return c.s.raft }
+func (c core) Raft() *raft.Raft { return c.s.node.Raft() }
 
 // Join, Assignments, Report and Heartbeat are those of the server's dispatch.Backend.
 

@@ -63,7 +63,7 @@ func BenchmarkRunParallel(b *testing.B) {
 			run(b.Context(), b, s, request)
 		}
 	})
-	b.ReportMetric(float64(s.raft.LastIndex())/float64(b.N), "entries/op")
+	b.ReportMetric(float64(s.node.Raft().LastIndex())/float64(b.N), "entries/op")
 }
 
 func BenchmarkView(b *testing.B) {

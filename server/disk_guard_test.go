@@ -89,11 +89,11 @@ func TestAFullDiskMakesTheServerReadOnlyUntilThereIsRoom(t *testing.T) {
 
 	empty := fill(t, disk)
 	err := create(s, "refused")
-	if !errors.Is(err, ErrReadOnly) || !errors.Is(err, spec.ErrUnavailable) || !strings.Contains(err.Error(), cfg.Dir) {
+	if !errors.Is(err, spec.ErrReadOnly) || !errors.Is(err, spec.ErrUnavailable) || !strings.Contains(err.Error(), cfg.Dir) {
 		t.Errorf("a change on a full disk: %v", err)
 	}
 	t.Log(err)
-	if _, err := s.scheduler.Run(t.Context(), runOf(definition)); !errors.Is(err, ErrReadOnly) {
+	if _, err := s.scheduler.Run(t.Context(), runOf(definition)); !errors.Is(err, spec.ErrReadOnly) {
 		t.Errorf("a run on a full disk: %v", err)
 	}
 	if view(t, s).Task(task.ID) == nil {
@@ -118,21 +118,21 @@ func TestARecordThatDoesNotFitCostsTheLeadershipForAMoment(t *testing.T) {
 	cfg.Reserve = 1 // nothing set aside
 	s := start(t, cfg)
 	joinWith(t, s, 1)
-	first := s.leaderTerm.Load()
+	first := s.node.Raft().CurrentTerm()
 
 	empty := fill(t, disk)
 	huge := []spec.TaskReport{{TaskID: "x", StoppedReason: strings.Repeat("x", 1<<20)}}
-	if _, err := s.Report(t.Context(), hostID, huge); !errors.Is(err, ErrReadOnly) {
+	if _, err := s.Report(t.Context(), hostID, huge); !errors.Is(err, spec.ErrReadOnly) {
 		t.Errorf("a record that does not fit: %v", err)
 	}
 	if view(t, s).Host(hostID) == nil {
 		t.Error("reads do not go on")
 	}
-	if err := create(s, "refused"); !errors.Is(err, ErrReadOnly) {
+	if err := create(s, "refused"); !errors.Is(err, spec.ErrReadOnly) {
 		t.Errorf("a change on a full disk: %v", err)
 	}
 	empty()
-	eventually(t, "the server leads a new term", func() bool { now := s.leaderTerm.Load(); return now != nil && now != first })
+	eventually(t, "the server leads a new term", func() bool { return s.Leads() && s.node.Raft().CurrentTerm() != first })
 	if err := create(s, "accepted"); err != nil {
 		t.Error(err)
 	}
@@ -155,7 +155,7 @@ func TestAServerStartsAndStopsOnAFullDisk(t *testing.T) {
 	if view(t, again).Host(hostID) == nil {
 		t.Error("the host is gone")
 	}
-	if err := create(again, "refused"); !errors.Is(err, ErrReadOnly) {
+	if err := create(again, "refused"); !errors.Is(err, spec.ErrReadOnly) {
 		t.Errorf("got %v", err)
 	}
 	joinWith(t, again, 2) // or the host would never hear which tasks to stop
@@ -167,7 +167,7 @@ func TestANewPoolIsNotMadeOnAFullDisk(t *testing.T) {
 	disk := smallDisk(t)
 	cfg := config(filepath.Join(disk, "raft"))
 	cfg.MinFree = 1 << 30
-	if _, err := Open(t.Context(), cfg); !errors.Is(err, ErrReadOnly) {
+	if _, err := Open(t.Context(), cfg); !errors.Is(err, spec.ErrReadOnly) {
 		t.Errorf("got %v", err)
 	}
 	cfg.MinFree = 1

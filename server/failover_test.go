@@ -22,9 +22,9 @@ func TestHowLongAPoolIsWithoutALeader(t *testing.T) {
 		gone func(*testHost) error
 	}{
 		{"killed", func(h *testHost) error {
-			return errors.Join(h.port.Close(), h.member.localServer().raft.Shutdown().Error())
+			return errors.Join(h.port.Close(), h.member.localServer().node.Raft().Shutdown().Error())
 		}},
-		{"silent", func(h *testHost) error { return h.member.localServer().raft.Shutdown().Error() }},
+		{"silent", func(h *testHost) error { return h.member.localServer().node.Raft().Shutdown().Error() }},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			p := newPool(t)

@@ -1,6 +1,7 @@
 package server
 
 import (
+	"context"
 	"os"
 	"runtime/debug"
 	"runtime/metrics"
@@ -25,7 +26,7 @@ const (
 var heapRoom atomic.Int64
 
 // watchHeap tells the collector how much room the heap has, unless the environment does.
-func (s *Server) watchHeap() {
+func (s *Server) watchHeap(ctx context.Context) {
 	memory := totalMemory()
 	if os.Getenv("GOGC") != "" || memory == 0 {
 		return
@@ -38,7 +39,7 @@ func (s *Server) watchHeap() {
 		}
 		select {
 		case <-tick.C:
-		case <-s.life.Done():
+		case <-ctx.Done():
 			return
 		}
 	}

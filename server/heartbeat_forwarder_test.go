@@ -40,13 +40,13 @@ func TestAFollowerPassesOnWhatItsHostsSay(t *testing.T) {
 			ids = append(ids, task.ID)
 		}
 	}
-	before := leader.raft.LastIndex()
+	before := leader.node.Raft().LastIndex()
 	atOnce(len(ids), func(i int) {
 		if unknown, err := follower.Report(t.Context(), guest.ID, []spec.TaskReport{{TaskID: ids[i], Status: spec.Running}}); err != nil || len(unknown) > 0 {
 			t.Error(unknown, err)
 		}
 	})
-	if entries := leader.raft.LastIndex() - before; entries > 25 {
+	if entries := leader.node.Raft().LastIndex() - before; entries > 25 {
 		t.Errorf("%d entries for 50 reports that came together", entries)
 	}
 	for _, id := range ids {

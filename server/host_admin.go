@@ -17,7 +17,7 @@ type HostAdmin struct{ m *Member }
 
 // Roles is the role of each host, by id.
 func (h HostAdmin) Roles(ctx context.Context) (map[string]string, error) {
-	own, _, err := h.m.leadingServer()
+	own, err := h.m.leadingServer()
 	if err != nil {
 		return nil, err
 	}
@@ -26,7 +26,7 @@ func (h HostAdmin) Roles(ctx context.Context) (map[string]string, error) {
 
 // Promote makes a host a server: see membership.Servers.
 func (h HostAdmin) Promote(ctx context.Context, id string) error {
-	own, _, err := h.m.leadingServer()
+	own, err := h.m.leadingServer()
 	if err != nil {
 		return err
 	}
@@ -35,7 +35,7 @@ func (h HostAdmin) Promote(ctx context.Context, id string) error {
 
 // Demote makes a server an agent: see membership.Servers.
 func (h HostAdmin) Demote(ctx context.Context, id string) error {
-	own, _, err := h.m.leadingServer()
+	own, err := h.m.leadingServer()
 	if err != nil {
 		return err
 	}
@@ -44,7 +44,7 @@ func (h HostAdmin) Demote(ctx context.Context, id string) error {
 
 // RemoveHost ends a host's membership for ever: see membership.Servers.
 func (h HostAdmin) RemoveHost(ctx context.Context, id string, force bool) error {
-	own, _, err := h.m.leadingServer()
+	own, err := h.m.leadingServer()
 	if err != nil {
 		return err
 	}

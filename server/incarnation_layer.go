@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"io"
 	"net"
+	"pinion/raftfsm/spec"
+	"pinion/server/consensus"
 	"sync"
 	"time"
 
@@ -28,7 +30,7 @@ func (l *incarnationLayer) Dial(address raft.ServerAddress, timeout time.Duratio
 	if err != nil {
 		return nil, err
 	}
-	return &redialConn{Conn: c, dial: func() (net.Conn, error) { return l.dial(address, timeout) }}, nil
+	return consensus.NewRedialConn(c, func() (net.Conn, error) { return l.dial(address, timeout) }), nil
 }
 
 func (l *incarnationLayer) dial(address raft.ServerAddress, timeout time.Duration) (net.Conn, error) {
@@ -69,7 +71,7 @@ func (l *incarnationLayer) exchange(c net.Conn) error {
 		return err
 	}
 	if mine != theirs {
-		return fmt.Errorf("%w (a server of incarnation %d)", ErrOutdated, binary.BigEndian.Uint64(theirs[:]))
+		return fmt.Errorf("%w (a server of incarnation %d)", spec.ErrOutdated, binary.BigEndian.Uint64(theirs[:]))
 	}
 	return c.SetDeadline(time.Time{})
 }
@@ -89,7 +91,9 @@ func (g *incarnationConn) Read(b []byte) (int, error) {
 	}
 	n, err := g.Conn.Read(b)
 	if err != nil {
-		g.layer.member.raftConnClosed()
+		if own := g.layer.member.localServer(); own != nil {
+			own.node.RaftConnClosed()
+		}
 	}
 	return n, err
 }

@@ -246,5 +246,5 @@ func (h sessionHost) checkIncarnation(incarnation int) error {
 	if own := h.m.localServer(); own != nil {
 		h.m.loops.Go(func() { roleFollower{h.m}.setServerAside(own) })
 	}
-	return fmt.Errorf("%w: incarnation %d is here, %d there", ErrOutdated, mine, incarnation)
+	return fmt.Errorf("%w: incarnation %d is here, %d there", spec.ErrOutdated, mine, incarnation)
 }

@@ -49,7 +49,7 @@ func (a peerAPI) admitHost(ctx context.Context, r admission.JoinRequest) (reply 
 }
 
 func (a peerAPI) handleAdmit(ctx context.Context, _ string, r admission.JoinRequest) (admission.JoinReply, error) {
-	own, _, err := a.m.leadingServer()
+	own, err := a.m.leadingServer()
 	if err != nil {
 		return admission.JoinReply{}, err
 	}
@@ -67,7 +67,7 @@ func (j hostAdmission) renewCert(ctx context.Context, csr []byte) ([]byte, error
 }
 
 func (a peerAPI) handleRenew(ctx context.Context, from string, csr []byte) (admission.JoinReply, error) {
-	own, _, err := a.m.leadingServer()
+	own, err := a.m.leadingServer()
 	if err != nil {
 		return admission.JoinReply{}, err
 	}
@@ -83,7 +83,7 @@ func (m *Member) Tokens() *admission.JoinTokens {
 func (m *Member) Keys() Keys { return Keys{m} }
 
 // Keys creates and removes access keys where this host leads, and opens their secrets where it is a server; elsewhere its
-// methods fail with ErrNotLeader.
+// methods fail with spec.ErrNotLeader.
 type Keys struct{ member *Member }
 
 // CreateKey is admission.AccessKeys.CreateKey.
@@ -124,7 +124,7 @@ func (m *Member) BootstrapKey(ctx context.Context) (key spec.AccessKey, created 
 
 // handleBootstrapKey gives the admin key to a host of the pool: its root may do everything through its socket anyway.
 func (a peerAPI) handleBootstrapKey(ctx context.Context, _ string, _ struct{}) (spec.AccessKey, error) {
-	own, _, err := a.m.leadingServer()
+	own, err := a.m.leadingServer()
 	if err != nil {
 		return spec.AccessKey{}, err
 	}

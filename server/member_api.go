@@ -86,7 +86,7 @@ func (m *Member) StaleView() (*raftfsm.View, error) {
 	return own.state.View(), nil
 }
 
-var errNotServer = fmt.Errorf("%w; this host is an agent and holds no state", ErrNotLeader)
+var errNotServer = fmt.Errorf("%w; this host is an agent and holds no state", spec.ErrNotLeader)
 
 // SaveSnapshot writes the state, with a checksum at its end.
 func (m *Member) SaveSnapshot(ctx context.Context, w io.Writer) error {

@@ -42,7 +42,7 @@ func TestAServerUnderADeadPeersAddressDoesNotGetItsOwnVoteTwice(t *testing.T) {
 	if err := survivor.start(); err != nil {
 		t.Fatal(err)
 	}
-	r := survivor.member.localServer().raft
+	r := survivor.member.localServer().node.Raft()
 	term := r.CurrentTerm()
 	eventually(t, "the server has tried to be elected", func() bool { return counter.accepted.Load() >= 3 || r.CurrentTerm() != term })
 	if now := r.CurrentTerm(); now != term {

@@ -110,13 +110,13 @@ func (a peerAPI) requireServer(handle rpc.HandlerFunc) rpc.HandlerFunc {
 }
 
 // leadingServer is this host's server while it leads.
-func (m *Member) leadingServer() (*Server, *leaderTerm, error) {
+func (m *Member) leadingServer() (*Server, error) {
 	own := m.localServer()
 	if own == nil {
-		return nil, nil, fmt.Errorf("%w; this host is an agent", ErrNotLeader)
+		return nil, fmt.Errorf("%w; this host is an agent", spec.ErrNotLeader)
 	}
-	t, err := own.requireLeader()
-	return own, t, err
+	_, err := own.node.RequireLeader()
+	return own, err
 }
 
 func (a peerAPI) handleStats(context.Context, string, struct{}) (membership.RaftStats, error) {
@@ -135,7 +135,7 @@ func (a peerAPI) handleRegister(ctx context.Context, _ string, r dispatch.Regist
 }
 
 func (a peerAPI) leadingBackend() (*dispatch.Backend, error) {
-	own, _, err := a.m.leadingServer()
+	own, err := a.m.leadingServer()
 	if err != nil {
 		return nil, err
 	}
@@ -143,7 +143,7 @@ func (a peerAPI) leadingBackend() (*dispatch.Backend, error) {
 }
 
 func (a peerAPI) handleHeartbeats(_ context.Context, _ string, b liveness.Batch) (liveness.Reply, error) {
-	own, _, err := a.m.leadingServer()
+	own, err := a.m.leadingServer()
 	if err != nil {
 		return liveness.Reply{}, err
 	}
@@ -151,7 +151,7 @@ func (a peerAPI) handleHeartbeats(_ context.Context, _ string, b liveness.Batch)
 }
 
 func (a peerAPI) handleRole(ctx context.Context, from string, _ struct{}) (membership.RoleReply, error) {
-	own, _, err := a.m.leadingServer()
+	own, err := a.m.leadingServer()
 	if err != nil {
 		return membership.RoleReply{}, err
 	}
@@ -195,7 +195,7 @@ func (l Leadership) CallLeader(ctx context.Context, try func(ctx context.Context
 // whileOpen is ctx until Close, which ends it with spec.ErrClosed.
 func (l Leadership) whileOpen(ctx context.Context) (_ context.Context, cancel func()) {
 	ctx, end := context.WithCancelCause(ctx)
-	stop := context.AfterFunc(l.m.ctx, func() { end(errClosed) })
+	stop := context.AfterFunc(l.m.ctx, func() { end(spec.ErrClosed) })
 	return ctx, func() {
 		stop()
 		end(nil)

@@ -32,5 +32,5 @@ const configStaleAfter = 3 * time.Second
 // in Raft's configuration, may. A server that has been without a leader for a while may have missed who the others are,
 // even all of them: then it hears every host of the pool, or it would never catch up.
 func (s *Server) allowsRaftFrom(hostID string) bool {
-	return s.servers.IsServer(hostID) || !s.Leads() && time.Since(s.raft.LastContact()) > configStaleAfter
+	return s.servers.IsServer(hostID) || !s.Leads() && time.Since(s.node.Raft().LastContact()) > configStaleAfter
 }

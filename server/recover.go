@@ -7,9 +7,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
-
-	"github.com/hashicorp/go-hclog"
-	"github.com/hashicorp/raft"
+	"pinion/server/consensus"
 
 	"pinion/raftfsm"
 	"pinion/raftfsm/spec"
@@ -49,7 +47,7 @@ func Restore(ctx context.Context, cfg MemberConfig, snapshot io.Reader) (incarna
 	if err := os.Rename(dir, backupName(dir)); err != nil && !errors.Is(err, os.ErrNotExist) {
 		return 0, fmt.Errorf("put the present log aside: %w", err)
 	}
-	if err := seedSnapshot(cfg, dir, view); err != nil {
+	if err := consensus.SeedSnapshot(consensus.Config{Dir: dir, HostID: cfg.HostID, Address: cfg.Address, Log: cfg.Log}, view); err != nil {
 		return 0, fmt.Errorf("write the snapshot under %s: %w", dir, err)
 	}
 	return bootstrapIncarnation(ctx, cfg, view.Pool().ID)
@@ -83,37 +81,13 @@ func issueOwnCertificate(cfg MemberConfig, authority spec.CA) error {
 	return cfg.Identity.StoreCAKey(authority)
 }
 
-// seedSnapshot makes a raft directory that holds nothing but a snapshot.
-func seedSnapshot(cfg MemberConfig, dir string, view *raftfsm.View) error {
-	if err := os.MkdirAll(dir, 0o700); err != nil {
-		return err
-	}
-	if _, err := checkIdentity(Config{Dir: dir, HostID: cfg.HostID, PoolID: view.Pool().ID}); err != nil {
-		return err
-	}
-	snapshots, err := raft.NewFileSnapshotStoreWithLogger(dir, retainSnapshots, raftLogger(cfg.Log))
-	if err != nil {
-		return err
-	}
-	address, transport := raft.NewInmemTransport(raft.ServerAddress(cfg.Address))
-	self := raft.Configuration{Servers: []raft.Server{{Suffrage: raft.Voter, ID: raft.ServerID(cfg.HostID), Address: address}}}
-	sink, err := snapshots.Create(raft.SnapshotVersionMax, max(1, view.Index()), 1, self, 1, transport)
-	if err != nil {
-		return err
-	}
-	if err := view.WriteSnapshot(sink); err != nil {
-		return errors.Join(err, sink.Cancel())
-	}
-	return sink.Close()
-}
-
 // bootstrapIncarnation starts the server of the data directory alone, out of reach of everybody, makes a new incarnation of its pool
 // and writes down that this host is of it.
 func bootstrapIncarnation(ctx context.Context, cfg MemberConfig, pool string) (incarnation int, err error) {
-	own, err := Open(ctx, Config{
+	own, err := Open(ctx, Config{Config: consensus.Config{
 		Dir: filepath.Join(cfg.Dir, "raft"), HostID: cfg.HostID, PoolID: pool, Address: cfg.Address, Log: cfg.Log,
-		Now: cfg.Now, MinFree: cfg.MinFree, Reserve: cfg.Reserve, recovering: true,
-	})
+		Now: cfg.Now, MinFree: cfg.MinFree, Reserve: cfg.Reserve, Recover: true,
+	}})
 	if err != nil {
 		return 0, err
 	}
@@ -130,33 +104,4 @@ func bootstrapIncarnation(ctx context.Context, cfg MemberConfig, pool string) (i
 		err = fmt.Errorf("this host has seen incarnation %d of pool %s, what was recovered is %d of %s", b.Incarnation(), b.PoolInfo().Pool, seen.Incarnation, seen.Pool)
 	}
 	return seen.Incarnation, err
-}
-
-// recoverRaftConfig rewrites Raft's configuration to this server alone. It needs a state to go on from.
-func (s *Server) recoverRaftConfig(conf *raft.Config, snapshots raft.SnapshotStore, logger hclog.Logger) error {
-	alone := raft.Configuration{Servers: []raft.Server{{Suffrage: raft.Voter, ID: conf.LocalID, Address: s.cfg.Transport.LocalAddr()}}}
-	err := raft.RecoverCluster(conf, raftfsm.NewFSM(raftfsm.NewState()), s.store, s.store, snapshots, s.cfg.Transport, alone)
-	if err != nil {
-		return fmt.Errorf("recover the pool from what is under %s: %w", s.cfg.Dir, err)
-	}
-	logger.Warn("the pool goes on from this server alone")
-	return nil
-}
-
-// bumpIncarnation makes the pool that was recovered here a new incarnation, of which this host is the only server.
-func (s *Server) bumpIncarnation(ctx context.Context) error {
-	view := s.state.View()
-	next := view.Settings().Incarnation + 1
-	if _, err := s.propose(ctx, raftfsm.PutSettings{Settings: spec.Settings{Incarnation: next}}); err != nil {
-		return err
-	}
-	var failed []error
-	for _, host := range view.Hosts("") {
-		if host.Server && host.ID != s.cfg.HostID {
-			_, err := s.propose(ctx, raftfsm.SetServerRole{ID: host.ID})
-			failed = append(failed, err)
-		}
-	}
-	s.log.Warn("the pool was recovered: this host is its only server, others follow by themselves", "incarnation", next)
-	return errors.Join(failed...)
 }

@@ -223,7 +223,7 @@ func TestAServerThatMissedTheOthersChangeHearsThem(t *testing.T) {
 	})
 	eventually(t, "the newcomer leads", func() bool {
 		if leader := p.leader(); leader != newcomer {
-			_ = leader.member.localServer().raft.LeadershipTransferToServer(raft.ServerID(newcomer.cfg.HostID), raft.ServerAddress(newcomer.where)).Error()
+			_ = leader.member.localServer().node.Raft().LeadershipTransferToServer(raft.ServerID(newcomer.cfg.HostID), raft.ServerAddress(newcomer.where)).Error()
 		}
 		return p.leader() == newcomer
 	})

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"pinion/server/consensus"
 	"time"
 
 	"pinion/raftfsm/spec"
@@ -66,7 +67,7 @@ func (f roleFollower) reconcileRole() {
 
 // shouldConfirmRole reports whether there is a reason to ask the leader if this host is still a server.
 func (f roleFollower) shouldConfirmRole(own *Server, told *bool) bool {
-	if own.Leads() || own.isSoleVoter() {
+	if own.Leads() || own.node.IsSoleVoter() {
 		return false
 	}
 	self := own.state.View().Host(f.m.cfg.HostID)
@@ -117,17 +118,19 @@ func (f roleFollower) becomeServer() {
 func (m *Member) startServer(ctx context.Context, joins bool) error {
 	dialer := &peer.Dialer{Identity: m.cfg.Identity}
 	layer := peer.RaftLayer(m.cfg.Port, dialer, peer.Address(m.cfg.Address))
-	transport := peer.BindRaft(NewTransport(&incarnationLayer{layer, m}, m.log))
+	transport := peer.BindRaft(consensus.NewTransport(&incarnationLayer{layer, m}, m.log))
 	pool := m.cfg.PoolID
 	if joins {
 		pool = m.PoolID()
 	}
 	own, err := Open(ctx, Config{
-		Dir: m.raftDir(), HostID: m.cfg.HostID, Address: m.cfg.Address, PoolID: pool, Log: m.log, LostAfter: m.cfg.LostAfter,
-		KeyringFile: filepath.Join(m.cfg.Dir, keyringFile),
-		Transport:   transport, Now: m.cfg.Now, MinFree: m.cfg.MinFree, Reserve: m.cfg.Reserve, SkipBootstrap: joins,
-		Settings: spec.Settings{Servers: m.cfg.Servers, ReplaceAfter: m.cfg.ReplaceAfter, TaskLostAfter: m.cfg.TaskLostAfter},
-		CA:       m.cfg.Identity.CA, peers: m.peers, onLeader: m.leader.Refresh,
+		Config: consensus.Config{
+			Dir: m.raftDir(), HostID: m.cfg.HostID, Address: m.cfg.Address, PoolID: pool, Log: m.log,
+			Transport: transport, Now: m.cfg.Now, MinFree: m.cfg.MinFree, Reserve: m.cfg.Reserve, SkipBootstrap: joins,
+			Settings: spec.Settings{Servers: m.cfg.Servers, ReplaceAfter: m.cfg.ReplaceAfter, TaskLostAfter: m.cfg.TaskLostAfter},
+			CA:       m.cfg.Identity.CA,
+		},
+		LostAfter: m.cfg.LostAfter, KeyringFile: filepath.Join(m.cfg.Dir, keyringFile), peers: m.peers, onLeader: m.leader.Refresh,
 	})
 	if err != nil {
 		layer.Close()
@@ -144,7 +147,7 @@ func (m *Member) startServer(ctx context.Context, joins bool) error {
 
 // watchFatal passes on why a server cannot go on.
 func (m *Member) watchFatal(own *Server) {
-	<-own.life.Done()
+	<-own.node.Life().Done()
 	select {
 	case err := <-own.Fatal(): // it is there before the life ends
 		m.fail(err)

@@ -23,8 +23,5 @@ func TestALogIsNotMovedBeforeItsServerHasEnded(t *testing.T) {
 		t.Errorf("its log was moved: %v", err)
 	}
 	done()
-	own.loops.Wait()
-	if err := own.store.Close(); err != nil {
-		t.Error(err)
-	}
+	<-own.node.Done()
 }

@@ -28,7 +28,7 @@ func TestAHundredRunsOnEightGPUsPlaceExactlyEight(t *testing.T) {
 	s := start(t, config(t.TempDir()))
 	joinWith(t, s, 8)
 	definition := define(t, s, 1)
-	before := s.raft.LastIndex()
+	before := s.node.Raft().LastIndex()
 
 	results := make([]spec.RunResult, 100)
 	atOnce(len(results), func(i int) { results[i] = run(t.Context(), t, s, runOf(definition)) })
@@ -55,7 +55,7 @@ func TestAHundredRunsOnEightGPUsPlaceExactlyEight(t *testing.T) {
 	if len(owner) != 8 {
 		t.Errorf("%d GPUs were given away, want 8", len(owner))
 	}
-	if entries := s.raft.LastIndex() - before; entries > 8 {
+	if entries := s.node.Raft().LastIndex() - before; entries > 8 {
 		t.Errorf("%d log entries for 100 runs", entries)
 	}
 }
@@ -64,7 +64,7 @@ func TestRunsThatArriveTogetherShareEntries(t *testing.T) {
 	s := start(t, config(t.TempDir()))
 	joinWith(t, s, 0)
 	definition := define(t, s, 0)
-	before := s.raft.LastIndex()
+	before := s.node.Raft().LastIndex()
 	atOnce(100, func(int) {
 		if r := run(t.Context(), t, s, runOf(definition)); len(r.Tasks) != 1 {
 			t.Errorf("got %+v", r)
@@ -73,7 +73,7 @@ func TestRunsThatArriveTogetherShareEntries(t *testing.T) {
 	if tasks := len(view(t, s).Tasks("")); tasks != 100 {
 		t.Errorf("%d tasks are recorded, want 100", tasks)
 	}
-	if entries := s.raft.LastIndex() - before; entries > 50 {
+	if entries := s.node.Raft().LastIndex() - before; entries > 50 {
 		t.Errorf("%d log entries for 100 runs", entries)
 	}
 }

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
+	"pinion/server/consensus"
 	"strings"
 	"testing"
 
@@ -37,7 +38,7 @@ func TestARestartGoesOnFromASnapshot(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "raft")
 	s := start(t, config(dir))
 	apply(t, s, raftfsm.CreateCluster{Cluster: spec.Cluster{Name: "before"}})
-	if err := s.raft.Snapshot().Error(); err != nil {
+	if err := s.node.Raft().Snapshot().Error(); err != nil {
 		t.Fatal(err)
 	}
 	apply(t, s, raftfsm.CreateCluster{Cluster: spec.Cluster{Name: "after"}})
@@ -81,25 +82,25 @@ func TestOpenRefusesADirectoryThatIsNotItsOwn(t *testing.T) {
 	s := start(t, cfg)
 
 	_, err := Open(t.Context(), cfg)
-	if !errors.Is(err, ErrInUse) || !strings.Contains(err.Error(), dir) {
+	if !errors.Is(err, consensus.ErrInUse) || !strings.Contains(err.Error(), dir) {
 		t.Errorf("a directory in use: %v", err)
 	}
 	stop(t, s)
 
 	other := cfg
 	other.PoolID = "bbbb"
-	if _, err := Open(t.Context(), other); !errors.Is(err, ErrOtherPool) {
+	if _, err := Open(t.Context(), other); !errors.Is(err, consensus.ErrOtherPool) {
 		t.Errorf("another pool's directory: %v", err)
 	}
 	other = cfg
 	other.HostID = "ffff"
-	if _, err := Open(t.Context(), other); !errors.Is(err, ErrOtherHost) {
+	if _, err := Open(t.Context(), other); !errors.Is(err, consensus.ErrOtherHost) {
 		t.Errorf("another host's directory: %v", err)
 	}
 	if err := os.WriteFile(filepath.Join(dir, "server.json"), []byte(`{"format":99}`), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := Open(t.Context(), cfg); !errors.Is(err, ErrNewer) {
+	if _, err := Open(t.Context(), cfg); !errors.Is(err, consensus.ErrNewer) {
 		t.Errorf("a newer directory: %v", err)
 	}
 }
@@ -109,7 +110,7 @@ func TestOpenRefusesADamagedSnapshot(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			dir := filepath.Join(t.TempDir(), "raft")
 			s := start(t, config(dir))
-			if err := s.raft.Snapshot().Error(); err != nil {
+			if err := s.node.Raft().Snapshot().Error(); err != nil {
 				t.Fatal(err)
 			}
 			stop(t, s)
@@ -164,7 +165,7 @@ func TestAnEndedContextSaysWhetherTheChangeMayStand(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
 	_, err := s.Propose(ctx, raftfsm.CreateCluster{Cluster: spec.Cluster{Name: "c"}})
-	if err != nil && (!errors.Is(err, ErrOutcomeUnknown) || !errors.Is(err, spec.ErrUnavailable) || !errors.Is(err, context.Canceled)) {
+	if err != nil && (!errors.Is(err, spec.ErrOutcomeUnknown) || !errors.Is(err, spec.ErrUnavailable) || !errors.Is(err, context.Canceled)) {
 		t.Errorf("got %v", err)
 	}
 }
@@ -197,24 +198,5 @@ func TestFirstKeyIsMadeOnce(t *testing.T) {
 	again, created, err := start(t, config(dir)).accessKeys.BootstrapKey(t.Context())
 	if err != nil || created || again.ID != key.ID || again.Secret != key.Secret {
 		t.Errorf("a restart answers key %s, created %t, %v; want %s", again.ID, created, err, key.ID)
-	}
-}
-
-func TestAServerThatCannotGoOnSaysSoAndRefusesEverything(t *testing.T) {
-	s := start(t, config(t.TempDir()))
-	reason := errors.New("the disk hangs")
-	s.fail(reason)
-	s.fail(errors.New("a later reason"))
-	if err := <-s.Fatal(); err != reason {
-		t.Errorf("the reason is %v", err)
-	}
-	if _, err := s.View(t.Context()); !errors.Is(err, reason) || !errors.Is(err, spec.ErrUnavailable) {
-		t.Errorf("a read: %v", err)
-	}
-	if _, err := s.Propose(t.Context(), raftfsm.Reap{}); !errors.Is(err, reason) {
-		t.Errorf("a change: %v", err)
-	}
-	if s.Leads() || s.Connected(hostID) {
-		t.Error("it still leads")
 	}
 }

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"net"
+	"pinion/server/consensus"
 	"testing"
 	"time"
 
@@ -23,7 +24,7 @@ func newVoter(t *testing.T, id raft.ServerID, trans raft.Transport) voter {
 	t.Helper()
 	conf := raft.DefaultConfig()
 	conf.LocalID = id
-	conf.Logger = raftLogger(quiet())
+	conf.Logger = consensus.Logger(quiet())
 	state, disk := raftfsm.NewState(), raft.NewInmemStore()
 	r, err := raft.NewRaft(conf, raftfsm.NewFSM(state), disk, disk, raft.NewInmemSnapshotStore(), trans)
 	if err != nil {
@@ -46,7 +47,7 @@ func grow(t *testing.T, s *Server, own *raft.InmemTransport, n int) []*raft.Inme
 			trans.Connect(other.LocalAddr(), other)
 		}
 		transports = append(transports, trans)
-		if err := s.raft.AddVoter(id, address, 0, 0).Error(); err != nil {
+		if err := s.node.Raft().AddVoter(id, address, 0, 0).Error(); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -61,7 +62,7 @@ func TestAServerOfSeveralAnswersOnlyWhileTheOthersFollowIt(t *testing.T) {
 	s := start(t, cfg)
 	voters := grow(t, s, own, 2)
 
-	if s.isSoleVoter() {
+	if s.node.IsSoleVoter() {
 		t.Fatal("three voters count as one")
 	}
 	if err := create(s, "together"); err != nil {
@@ -78,17 +79,17 @@ func TestAServerOfSeveralAnswersOnlyWhileTheOthersFollowIt(t *testing.T) {
 	for _, v := range voters {
 		v.Disconnect(address)
 	}
-	if err := create(s, "apart"); !errors.Is(err, ErrOutcomeUnknown) && !errors.Is(err, ErrNotLeader) {
+	if err := create(s, "apart"); !errors.Is(err, spec.ErrOutcomeUnknown) && !errors.Is(err, spec.ErrNotLeader) {
 		t.Errorf("a change that nobody else took: %v", err)
 	}
-	if _, err := s.View(t.Context()); !errors.Is(err, ErrNotLeader) {
+	if _, err := s.View(t.Context()); !errors.Is(err, spec.ErrNotLeader) {
 		t.Errorf("a read of a server that was left behind: %v", err)
 	}
 	eventually(t, "the term ends", func() bool { return !s.Leads() })
-	if err := s.Heartbeat(t.Context(), hostID); !errors.Is(err, ErrNotLeader) {
+	if err := s.Heartbeat(t.Context(), hostID); !errors.Is(err, spec.ErrNotLeader) {
 		t.Errorf("a heartbeat: %v", err)
 	}
-	if _, err := s.scheduler.Run(t.Context(), spec.RunRequest{Cluster: spec.DefaultCluster}); !errors.Is(err, ErrNotLeader) {
+	if _, err := s.scheduler.Run(t.Context(), spec.RunRequest{Cluster: spec.DefaultCluster}); !errors.Is(err, spec.ErrNotLeader) {
 		t.Errorf("a run: %v", err)
 	}
 	if s.Connected(hostID) {
@@ -116,7 +117,7 @@ func listen(t *testing.T) raft.Transport {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return NewTransport(stream{listener, t}, quiet())
+	return consensus.NewTransport(stream{listener, t}, quiet())
 }
 
 func TestServersTalkOverAStream(t *testing.T) {
@@ -125,7 +126,7 @@ func TestServersTalkOverAStream(t *testing.T) {
 	cfg.Address = string(cfg.Transport.LocalAddr())
 	s := start(t, cfg)
 	follower := newVoter(t, "voter", listen(t))
-	if err := s.raft.AddVoter("voter", follower.trans.LocalAddr(), 0, 0).Error(); err != nil {
+	if err := s.node.Raft().AddVoter("voter", follower.trans.LocalAddr(), 0, 0).Error(); err != nil {
 		t.Fatal(err)
 	}
 	if err := create(s, "shared"); err != nil {

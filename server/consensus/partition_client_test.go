@@ -1,4 +1,4 @@
-package server
+package consensus
 
 import (
 	"context"
@@ -74,7 +74,7 @@ func (c *client) write(ctx context.Context) writeOutcome {
 	switch {
 	case err == nil:
 		a.value = answer.(*spec.TaskDefinition).Revision
-	case errors.Is(err, ErrOutcomeUnknown):
+	case errors.Is(err, spec.ErrOutcomeUnknown):
 		a.told = unknown
 	case errors.Is(err, spec.ErrUnavailable):
 		a.told = refused

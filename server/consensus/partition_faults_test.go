@@ -1,4 +1,4 @@
-package server
+package consensus
 
 import (
 	"context"
@@ -23,7 +23,7 @@ func (p *simulation) injectFaults(ctx context.Context) {
 		p.mesh.set(p.randomPartition(random))
 		p.cuts++
 		if random.IntN(8) == 0 { // as if a server took its leader for ended that is not
-			p.servers[random.IntN(len(p.servers))].campaignNow()
+			p.servers[random.IntN(len(p.servers))].failover.campaignNow()
 		}
 		hold(ctx, random)
 		if random.IntN(2) == 0 {

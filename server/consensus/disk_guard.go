@@ -1,10 +1,14 @@
-package server
+package consensus
 
 import (
+	"context"
 	"fmt"
+	"log/slog"
+	"sync/atomic"
 	"time"
 
 	"pinion/raftfsm"
+	"pinion/raftfsm/spec"
 	"pinion/server/store"
 )
 
@@ -13,12 +17,21 @@ import (
 // finds room in the blocks that the store has set aside. Nothing is remembered, so there is nothing to reset when
 // space comes back.
 
-// checkDisk says whether there is disk left to record the command.
-func (s *Server) checkDisk(c raftfsm.Command) error {
+// diskGuard refuses changes while the disk is full.
+type diskGuard struct {
+	dir     string
+	minFree uint64 // bytes
+	store   *store.Store
+	log     *slog.Logger
+	low     atomic.Bool // the last poll found too little disk
+}
+
+// check is CheckWritable for a command.
+func (g *diskGuard) check(c raftfsm.Command) error {
 	if allowedWhenFull(c) {
 		return nil
 	}
-	return s.CheckWritable()
+	return g.writable()
 }
 
 // allowedWhenFull reports whether the command leads to free space (stopping tasks, hearing that they stopped, forgetting them) or
@@ -33,22 +46,25 @@ func allowedWhenFull(c raftfsm.Command) bool {
 	return false
 }
 
-// CheckWritable is ErrReadOnly with what to do while there is too little disk, nil otherwise.
-func (s *Server) CheckWritable() error {
-	free, err := store.FreeSpace(s.cfg.Dir)
+// writable is spec.ErrReadOnly, with what to do, while there is too little disk.
+func (g *diskGuard) writable() error {
+	free, err := store.FreeSpace(g.dir)
 	if err != nil {
-		return fmt.Errorf("%w (%w)", ErrReadOnly, err)
+		return fmt.Errorf("%w (%w)", spec.ErrReadOnly, err)
 	}
-	if free >= s.cfg.MinFree {
+	if free >= g.minFree {
 		return nil
 	}
 	return fmt.Errorf("%w: of the disk under %s %d MiB are free and it needs %d; stop tasks or delete files (see du -xh %[2]s/..), it goes on by itself",
-		ErrReadOnly, s.cfg.Dir, free>>20, s.cfg.MinFree>>20)
+		spec.ErrReadOnly, g.dir, free>>20, g.minFree>>20)
 }
 
-// preferDiskFull prefers a full disk as the reason why nothing was recorded.
-func (s *Server) preferDiskFull(err error) error {
-	if full := s.CheckWritable(); full != nil {
+// CheckWritable returns spec.ErrReadOnly, with what to do, while there is too little disk.
+func (n *Node) CheckWritable() error { return n.disk.writable() }
+
+// PreferDiskFull is err with a full disk as its reason when the disk is full.
+func (n *Node) PreferDiskFull(err error) error {
+	if full := n.disk.writable(); full != nil {
 		return fmt.Errorf("%w (%w)", full, err)
 	}
 	return err
@@ -57,34 +73,34 @@ func (s *Server) preferDiskFull(err error) error {
 // diskPollInterval is how often the disk is looked at when nobody writes.
 const diskPollInterval = time.Second
 
-// watchDisk says when the disk gets full and when there is room again, and keeps the log's blocks allocated.
-func (s *Server) watchDisk() {
+// watch logs when the disk becomes full and when there is space again, and keeps the log's blocks allocated, until ctx ends.
+func (g *diskGuard) watch(ctx context.Context) {
 	tick := time.NewTicker(diskPollInterval)
 	defer tick.Stop()
 	for {
-		s.pollDisk()
+		g.poll()
 		select {
 		case <-tick.C:
-		case <-s.life.Done():
+		case <-ctx.Done():
 			return
 		}
 	}
 }
 
-func (s *Server) pollDisk() {
-	err := s.CheckWritable()
+func (g *diskGuard) poll() {
+	err := g.writable()
 	low := err != nil
-	if low != s.diskLow.Swap(low) {
+	if low != g.low.Swap(low) {
 		if low {
-			s.log.Error("nothing new is recorded until there is room on the disk; running tasks run on and reads are answered", "error", err)
+			g.log.Error("nothing new is recorded until there is room on the disk; running tasks run on and reads are answered", "error", err)
 		} else {
-			s.log.Info("there is room on the disk again, changes are recorded")
+			g.log.Info("there is room on the disk again, changes are recorded")
 		}
 	}
 	if low {
 		return
 	}
-	if err := s.store.Preallocate(); err != nil {
-		s.log.Debug("cannot set disk space aside for the log", "error", err)
+	if err := g.store.Preallocate(); err != nil {
+		g.log.Debug("cannot set disk space aside for the log", "error", err)
 	}
 }

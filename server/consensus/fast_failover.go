@@ -1,14 +1,17 @@
-package server
+package consensus
 
 import (
 	"context"
 	"errors"
+	"log/slog"
 	"net"
 	"slices"
 	"syscall"
 	"time"
 
 	"github.com/hashicorp/raft"
+
+	"pinion/server/rpc"
 )
 
 // Raft knows a leader that is gone by its silence, which takes it a second. When only the leader's process has ended,
@@ -31,47 +34,50 @@ type leaderEpoch struct {
 	term    uint64
 }
 
-// raftConnClosed is told that a Raft connection which another server had opened is over. It never waits.
-func (s *Server) raftConnClosed() {
+// fastFailover starts an election when the leader's process has ended.
+type fastFailover struct {
+	raft       *raft.Raft
+	self       raft.ServerID
+	transport  raft.Transport
+	leader     *rpc.LeaderTracker
+	log        *slog.Logger
+	connClosed chan struct{} // a Raft connection from another server has ended
+}
+
+// RaftConnClosed tells that a Raft connection which another server had opened has ended. It never waits.
+func (n *Node) RaftConnClosed() {
 	select {
-	case s.connClosedCh <- struct{}{}:
+	case n.failover.connClosed <- struct{}{}:
 	default:
 	}
 }
 
-// raftConnClosed is Server.linkEnded.
-func (m *Member) raftConnClosed() {
-	if own := m.localServer(); own != nil {
-		own.raftConnClosed()
-	}
-}
-
-// fastFailoverLoop calls an election when the leader's process has ended: once for each reign, so that one who is refused for
-// another reason, such as a firewall that answers for the leader, disturbs a pool that is well once and never again.
-func (s *Server) fastFailoverLoop() {
+// loop campaigns when the leader's process has ended, once for each leader epoch: a port that is refused for another reason,
+// such as a firewall that answers for the leader, disturbs a healthy pool once and never again. It ends with ctx.
+func (f *fastFailover) loop(ctx context.Context) {
 	var handled leaderEpoch
 	for {
 		select {
-		case <-s.connClosedCh:
-		case <-s.life.Done():
+		case <-f.connClosed:
+		case <-ctx.Done():
 			return
 		}
-		if now, ok := s.currentLeader(); ok && now != handled && s.portRefused(now.address) {
+		if now, ok := f.currentLeader(); ok && now != handled && f.portRefused(ctx, now.address) {
 			handled = now
-			s.campaign(now)
+			f.campaign(ctx, now)
 		}
 	}
 }
 
-// currentLeader is the reign that this server believes in, if that is another's.
-func (s *Server) currentLeader() (leaderEpoch, bool) {
-	address, id := s.raft.LeaderWithID()
-	return leaderEpoch{id, address, s.raft.CurrentTerm()}, id != "" && id != raft.ServerID(s.cfg.HostID)
+// currentLeader is the leader epoch that this server knows of; false when it leads itself or knows of none.
+func (f *fastFailover) currentLeader() (leaderEpoch, bool) {
+	address, id := f.raft.LeaderWithID()
+	return leaderEpoch{id, address, f.raft.CurrentTerm()}, id != "" && id != f.self
 }
 
-// portRefused reports whether nobody listens at the address, by the word of the machine there.
-func (s *Server) portRefused(address raft.ServerAddress) bool {
-	ctx, cancel := context.WithTimeout(s.life, portProbeTimeout)
+// portRefused reports whether the machine at the address says that nothing listens there.
+func (f *fastFailover) portRefused(ctx context.Context, address raft.ServerAddress) bool {
+	ctx, cancel := context.WithTimeout(ctx, portProbeTimeout)
 	defer cancel()
 	for probe := 1; ; probe++ {
 		c, err := new(net.Dialer).DialContext(ctx, "tcp", string(address))
@@ -92,23 +98,23 @@ func (s *Server) portRefused(address raft.ServerAddress) bool {
 
 // campaign calls an election when it is this server's turn. A voter whose log is behind cannot win its turn; the next one
 // can.
-func (s *Server) campaign(lost leaderEpoch) {
-	rank := s.voterRank(lost.leader)
-	if rank < 0 || !s.awaitSlot(lost, rank) {
+func (f *fastFailover) campaign(ctx context.Context, lost leaderEpoch) {
+	rank := f.voterRank(lost.leader)
+	if rank < 0 || !f.awaitSlot(ctx, lost, rank) {
 		return
 	}
-	s.log.Info("the leader's process has ended, this server calls an election", "leader", lost.leader, "term", lost.term)
-	s.campaignNow()
+	f.log.Info("the leader's process has ended, this server calls an election", "leader", lost.leader, "term", lost.term)
+	f.campaignNow()
 }
 
 // awaitSlot returns when it is the turn of this rank, false when somebody leads or more elections were called by then
 // than there were turns before. An election that is under way gets the whole of its time, which it needs on a slow disk.
-func (s *Server) awaitSlot(lost leaderEpoch, rank int) bool {
+func (f *fastFailover) awaitSlot(ctx context.Context, lost leaderEpoch, rank int) bool {
 	slot, due, term := time.After(time.Duration(rank)*campaignStagger), false, lost.term
 	for {
-		moved := s.leader.Changed()
-		address, id := s.raft.LeaderWithID()
-		now := leaderEpoch{id, address, s.raft.CurrentTerm()}
+		moved := f.leader.Changed()
+		address, id := f.raft.LeaderWithID()
+		now := leaderEpoch{id, address, f.raft.CurrentTerm()}
 		switch {
 		case id != "" && now != lost, now.term > lost.term+uint64(rank):
 			return false
@@ -121,34 +127,34 @@ func (s *Server) awaitSlot(lost leaderEpoch, rank int) bool {
 		case <-slot:
 			due = true
 		case <-moved:
-		case <-s.life.Done():
+		case <-ctx.Done():
 			return false
 		}
 	}
 }
 
 // voterRank is this server's place among the voters but for the leader, -1 when it has no vote.
-func (s *Server) voterRank(leader raft.ServerID) int {
+func (f *fastFailover) voterRank(leader raft.ServerID) int {
 	var voters []raft.ServerID
-	for id, server := range s.servers.Configured() {
+	for id, server := range servers(f.raft) {
 		if server.Suffrage == raft.Voter && id != leader {
 			voters = append(voters, id)
 		}
 	}
 	slices.Sort(voters)
-	return slices.Index(voters, raft.ServerID(s.cfg.HostID))
+	return slices.Index(voters, f.self)
 }
 
 // campaignNow makes this server a candidate at once, as if the leader had handed over to it. It comes by itself, only
 // later, when that fails.
-func (s *Server) campaignNow() {
-	id, address := raft.ServerID(s.cfg.HostID), s.cfg.Transport.LocalAddr()
+func (f *fastFailover) campaignNow() {
+	id, address := f.self, f.transport.LocalAddr()
 	now := raft.TimeoutNowRequest{RPCHeader: raft.RPCHeader{
 		ProtocolVersion: raft.ProtocolVersionMax,
 		ID:              []byte(id),
-		Addr:            s.cfg.Transport.EncodePeer(id, address),
+		Addr:            f.transport.EncodePeer(id, address),
 	}}
-	if err := s.cfg.Transport.TimeoutNow(id, address, &now, &raft.TimeoutNowResponse{}); err != nil {
-		s.log.Debug("cannot hurry the election, it comes by itself", "error", err)
+	if err := f.transport.TimeoutNow(id, address, &now, &raft.TimeoutNowResponse{}); err != nil {
+		f.log.Debug("cannot hurry the election, it comes by itself", "error", err)
 	}
 }

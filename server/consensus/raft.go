@@ -1,4 +1,4 @@
-package server
+package consensus
 
 import (
 	"context"
@@ -32,20 +32,6 @@ const (
 	leaderLease     = 400 * time.Millisecond
 )
 
-func (s *Server) raftConfig(logger hclog.Logger) *raft.Config {
-	conf := raft.DefaultConfig()
-	conf.LocalID = raft.ServerID(s.cfg.HostID)
-	conf.HeartbeatTimeout, conf.ElectionTimeout, conf.LeaderLeaseTimeout = electionTimeout, electionTimeout, leaderLease
-	conf.MaxAppendEntries = maxAppendEntries
-	conf.SnapshotThreshold = snapshotThreshold
-	conf.TrailingLogs = trailingLogs
-	conf.ShutdownOnRemove = false
-	conf.NotifyCh = s.leaderCh
-	conf.Logger = logger
-	conf.NoLegacyTelemetry = true
-	return conf
-}
-
 // rpcTimeout is how long one request between servers may take. A link that swallows what it is given costs its follower
 // this much, so it is short; the other end's disk is given as long as the store's own watchdog nearly gives it.
 const rpcTimeout = 4 * time.Second
@@ -58,13 +44,13 @@ func NewTransport(stream raft.StreamLayer, log *slog.Logger) *raft.NetworkTransp
 		MaxPool:                 3,
 		MaxRPCsInFlight:         1,
 		Timeout:                 rpcTimeout,
-		Logger:                  raftLogger(log),
+		Logger:                  Logger(log),
 		MsgpackUseNewTimeFormat: true,
 	})
 }
 
-// raftLogger passes what Raft says on to our log: its everyday talk as debug, its warnings and errors as such.
-func raftLogger(log *slog.Logger) hclog.Logger {
+// Logger passes what Raft says on to our log: its everyday talk as debug, its warnings and errors as such.
+func Logger(log *slog.Logger) hclog.Logger {
 	logger := hclog.NewInterceptLogger(&hclog.LoggerOptions{Output: io.Discard, Level: hclog.Info})
 	logger.RegisterSink(slogSink{log})
 	return logger

@@ -1,4 +1,4 @@
-package server
+package consensus
 
 import (
 	"net"
@@ -15,6 +15,11 @@ type redialConn struct {
 	dial        func() (net.Conn, error)
 	requestOpen bool // something was written since the last read
 	deadline    time.Time
+}
+
+// NewRedialConn keeps a connection that dial has made.
+func NewRedialConn(c net.Conn, dial func() (net.Conn, error)) net.Conn {
+	return &redialConn{Conn: c, dial: dial}
 }
 
 // Write begins a request, or goes on with it.

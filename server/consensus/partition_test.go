@@ -1,4 +1,4 @@
-package server
+package consensus
 
 import (
 	"bytes"
@@ -44,7 +44,7 @@ func TestTenHoursOfPartitions(t *testing.T) {
 			t.Parallel()
 			dir := memoryDir(t)
 			synctest.Test(t, func(t *testing.T) {
-				p := newSimulation(t, dir, seed+uint64(n), (*Server).View)
+				p := newSimulation(t, dir, seed+uint64(n), (*Node).View)
 				p.behind = n == 0
 				p.run(simulatedTime)
 				p.report()
@@ -61,7 +61,7 @@ func TestTenHoursOfPartitions(t *testing.T) {
 func TestPartitionsShowStaleReads(t *testing.T) {
 	seed, dir := seed(t), memoryDir(t)
 	synctest.Test(t, func(t *testing.T) {
-		p := newSimulation(t, dir, seed, func(s *Server, _ context.Context) (*raftfsm.View, error) { return s.state.View(), nil })
+		p := newSimulation(t, dir, seed, func(s *Node, _ context.Context) (*raftfsm.View, error) { return s.state.View(), nil })
 		p.clients = 30
 		p.run(5 * time.Minute)
 		wrong := p.verdict()
@@ -99,8 +99,8 @@ type simulation struct {
 	t       *testing.T
 	seed    uint64
 	mesh    *memNetwork
-	servers []*Server
-	reads   func(*Server, context.Context) (*raftfsm.View, error)
+	servers []*Node
+	reads   func(*Node, context.Context) (*raftfsm.View, error)
 	clients int           // at any time
 	behind  bool          // begin with leaveBehind
 	strike  rpc.Broadcast // something is about to break
@@ -110,7 +110,7 @@ type simulation struct {
 	cuts     int
 }
 
-func newSimulation(t *testing.T, dir string, seed uint64, reads func(*Server, context.Context) (*raftfsm.View, error)) *simulation {
+func newSimulation(t *testing.T, dir string, seed uint64, reads func(*Node, context.Context) (*raftfsm.View, error)) *simulation {
 	p := &simulation{t: t, seed: seed, mesh: newMemNetwork(), reads: reads, clients: 3}
 	for n := range simulatedServers {
 		address := fmt.Sprint("server-", n)

@@ -1,21 +1,24 @@
-package server
+package consensus
 
 import (
 	"context"
 	"errors"
 	"testing"
+
+	"pinion/raftfsm/spec"
 )
 
 func TestACallIsRefusedAndNotKeptWaitingWhileCloseWaitsForAnother(t *testing.T) {
-	s := start(t, config(t.TempDir()))
-	if err := s.acquire(); err != nil {
+	n := start(t, config(t.TempDir()))
+	release, err := n.Acquire()
+	if err != nil {
 		t.Fatal(err)
 	}
 	closed := make(chan error)
-	go func() { closed <- s.Close() }()
-	<-s.life.Done()
+	go func() { closed <- n.Close() }()
+	<-n.life.Done()
 	for range 2 { // a call, and one that it makes in turn
-		if _, err := s.View(t.Context()); !errors.Is(err, errClosed) {
+		if _, err := n.View(t.Context()); !errors.Is(err, spec.ErrClosed) {
 			t.Errorf("a read while the server shuts down: %v", err)
 		}
 	}
@@ -24,11 +27,11 @@ func TestACallIsRefusedAndNotKeptWaitingWhileCloseWaitsForAnother(t *testing.T) 
 		t.Errorf("Close did not wait for the call in progress: %v", err)
 	default:
 	}
-	s.drain.release()
+	release()
 	if err := <-closed; err != nil {
 		t.Error(err)
 	}
-	if !errors.Is(context.Cause(s.life), errClosed) {
-		t.Errorf("the server's life ended with %v", context.Cause(s.life))
+	if !errors.Is(context.Cause(n.life), spec.ErrClosed) {
+		t.Errorf("the server's life ended with %v", context.Cause(n.life))
 	}
 }

@@ -1,4 +1,4 @@
-package server
+package consensus
 
 import (
 	"context"
@@ -25,13 +25,13 @@ type stallDetector struct {
 }
 
 // watch beats until ctx ends.
-func (p *stallDetector) watch(ctx context.Context) {
+func (p *stallDetector) watch(ctx context.Context, now func() time.Time) {
 	tick := time.NewTicker(maxStall / 4)
 	defer tick.Stop()
 	for {
 		select {
 		case <-tick.C:
-			p.observe(time.Now())
+			p.observe(now())
 		case <-ctx.Done():
 			return
 		}

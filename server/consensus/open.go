@@ -1,0 +1,110 @@
+package consensus
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+
+	"github.com/hashicorp/raft"
+
+	"pinion/raftfsm"
+	"pinion/server/rpc"
+	"pinion/server/store"
+)
+
+// Open is New and Start.
+func Open(ctx context.Context, cfg Config, hooks Hooks) (*Node, error) {
+	n, err := New(cfg)
+	if err != nil {
+		return nil, err
+	}
+	return n, n.Start(ctx, hooks)
+}
+
+// New takes the directory for a node and makes it when there is none; Start or Discard follows. Nothing runs yet.
+//
+// It refuses, and changes nothing: a directory that another process uses (ErrInUse), of a newer pinion (ErrNewer), of
+// another pool or host (ErrOtherPool, ErrOtherHost), and one whose log is damaged (*store.Damage).
+func New(cfg Config) (*Node, error) {
+	cfg = cfg.WithDefaults()
+	if err := os.MkdirAll(cfg.Dir, 0o700); err != nil {
+		return nil, fmt.Errorf("make the raft directory: %w", err)
+	}
+	dirLock, err := lockDir(cfg.Dir)
+	if err != nil {
+		return nil, err
+	}
+	n, err := newNode(cfg)
+	if err != nil {
+		dirLock.Close()
+		return nil, err
+	}
+	n.dirLock = dirLock
+	return n, nil
+}
+
+func newNode(cfg Config) (*Node, error) {
+	known, err := checkIdentity(cfg)
+	if err != nil {
+		return nil, err
+	}
+	cfg.PoolID = known.Pool
+	log, err := store.Open(store.Options{Path: filepath.Join(cfg.Dir, "raft.db"), Log: cfg.Log, Reserve: cfg.Reserve})
+	if err != nil {
+		return nil, err
+	}
+	n := &Node{
+		cfg:       cfg,
+		log:       cfg.Log,
+		state:     raftfsm.NewState(),
+		store:     log,
+		disk:      &diskGuard{dir: cfg.Dir, minFree: cfg.MinFree, store: log, log: cfg.Log},
+		lifecycle: newLifecycle(),
+	}
+	n.leader = rpc.NewLeaderTracker(n.Leader)
+	n.terms = &termRunner{node: n, leaderCh: make(chan bool, 1), ready: make(chan struct{})}
+	n.leaderChecks = rpc.Batcher[struct{}, error]{Handle: n.terms.verify, MaxBatch: 4096}
+	n.failover = &fastFailover{self: raft.ServerID(cfg.HostID), transport: cfg.Transport, leader: n.leader, log: cfg.Log, connClosed: make(chan struct{}, 1)}
+	return n, nil
+}
+
+// Discard gives up a node that was not started.
+func (n *Node) Discard() {
+	n.store.Close()
+	n.dirLock.Close()
+}
+
+// Start starts Raft, and with it a new pool of one server when the directory is new. A node that is the only voter leads
+// when Start returns; one of several may still be a follower. A damaged snapshot is refused (*store.Damage). After an
+// error the node is closed.
+func (n *Node) Start(ctx context.Context, hooks Hooks) error {
+	n.hooks = hooks
+	if err := n.startRaft(); err != nil {
+		n.Discard()
+		return err
+	}
+	if !n.IsSoleVoter() {
+		return nil
+	}
+	n.failover.campaignNow() // no other server could be heard from first
+	if err := waitFor(ctx, n.life, n.terms.ready); err != nil {
+		return errors.Join(fmt.Errorf("start the server under %s: %w", n.cfg.Dir, err), n.Close())
+	}
+	return nil
+}
+
+// startRaft starts Raft and the loops of the node.
+func (n *Node) startRaft() error {
+	raft, err := (&starter{n.cfg, n.store, n.disk, n.terms.leaderCh}).start(raftfsm.NewFSM(n.state))
+	if err != nil {
+		return err
+	}
+	n.raft, n.failover.raft = raft, raft
+	n.store.OnFatal(n.fail)
+	for _, loop := range append(n.hooks.Loops, n.terms.watch, n.terms.watchLeader, n.failover.loop, n.disk.watch) {
+		n.loops.Go(func() { loop(n.life) })
+	}
+	return nil
+}

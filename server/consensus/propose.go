@@ -1,0 +1,60 @@
+package consensus
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/hashicorp/raft"
+
+	"pinion/raftfsm"
+	"pinion/raftfsm/spec"
+)
+
+// enqueueTimeout is how long Raft may be busy before a change is turned away.
+const enqueueTimeout = 5 * time.Second
+
+// Propose records a command and returns its answer. A refusal by the state is returned as it is; any other error wraps
+// spec.ErrUnavailable and says whether the change may have been recorded.
+func (n *Node) Propose(ctx context.Context, c raftfsm.Command) (any, error) {
+	release, err := n.Acquire()
+	if err != nil {
+		return nil, err
+	}
+	defer release()
+	if _, err := n.RequireLeader(); err != nil {
+		return nil, n.PreferDiskFull(err)
+	}
+	return n.propose(ctx, c)
+}
+
+// propose is Propose without asking whether this server may answer: the first command of a term goes through here.
+// Many records that arrive together share one write to the disk, which is Raft's own doing.
+func (n *Node) propose(ctx context.Context, c raftfsm.Command) (any, error) {
+	if err := n.disk.check(c); err != nil {
+		return nil, err
+	}
+	entry, err := n.state.View().Encode(c)
+	if err != nil {
+		return nil, err
+	}
+	answered := make(chan struct{})
+	var future raft.ApplyFuture
+	go func() {
+		defer close(answered)
+		future = n.raft.Apply(entry, enqueueTimeout)
+		future.Error()
+	}()
+	select {
+	case <-answered:
+	case <-n.answering.Done():
+		return nil, fmt.Errorf("%w (%w)", spec.ErrOutcomeUnknown, context.Cause(n.answering))
+	case <-ctx.Done():
+		return nil, fmt.Errorf("%w (%w)", spec.ErrOutcomeUnknown, context.Cause(ctx))
+	}
+	if err := future.Error(); err != nil {
+		return nil, n.MapRaftError(err)
+	}
+	outcome := future.Response().(raftfsm.Outcome)
+	return outcome.Value, outcome.Err
+}

@@ -1,0 +1,117 @@
+package consensus
+
+import (
+	"errors"
+	"fmt"
+	"path/filepath"
+
+	"github.com/hashicorp/go-hclog"
+	"github.com/hashicorp/raft"
+
+	"pinion/raftfsm"
+	"pinion/server/store"
+)
+
+// starter starts Raft on a directory.
+type starter struct {
+	cfg      Config
+	store    *store.Store
+	disk     *diskGuard
+	leaderCh chan bool // gets leadership that comes or goes
+}
+
+// start starts Raft on the store. It begins a pool when nothing was ever recorded.
+func (s *starter) start(fsm raft.FSM) (*raft.Raft, error) {
+	logger := Logger(s.cfg.Log)
+	snapshots, err := raft.NewFileSnapshotStoreWithLogger(s.cfg.Dir, retainSnapshots, logger)
+	if err != nil {
+		return nil, fmt.Errorf("open the snapshots under %s: %w", s.cfg.Dir, err)
+	}
+	conf := s.config(logger)
+	if !s.cfg.SkipBootstrap {
+		if err := s.bootstrap(conf, snapshots); err != nil {
+			return nil, err
+		}
+	}
+	if s.cfg.Recover {
+		if err := s.recover(conf, snapshots, logger); err != nil {
+			return nil, err
+		}
+	}
+	if err := verifySnapshots(filepath.Join(s.cfg.Dir, "snapshots"), snapshots, s.store); err != nil {
+		return nil, err
+	}
+	r, err := newRaft(conf, fsm, s.store, snapshots, s.cfg.Transport)
+	if err != nil {
+		return nil, fmt.Errorf("start raft under %s: %w", s.cfg.Dir, err)
+	}
+	return r, nil
+}
+
+// config is the configuration of Raft.
+func (s *starter) config(logger hclog.Logger) *raft.Config {
+	conf := raft.DefaultConfig()
+	conf.LocalID = raft.ServerID(s.cfg.HostID)
+	conf.HeartbeatTimeout, conf.ElectionTimeout, conf.LeaderLeaseTimeout = electionTimeout, electionTimeout, leaderLease
+	conf.MaxAppendEntries = maxAppendEntries
+	conf.SnapshotThreshold = snapshotThreshold
+	conf.TrailingLogs = trailingLogs
+	conf.ShutdownOnRemove = false
+	conf.NotifyCh = s.leaderCh
+	conf.Logger = logger
+	conf.NoLegacyTelemetry = true
+	return conf
+}
+
+// bootstrap writes the first configuration, this server alone, into a log in which nothing was ever recorded. A crash
+// in the middle of it leaves a term without a configuration; doing it again completes it.
+func (s *starter) bootstrap(conf *raft.Config, snapshots raft.SnapshotStore) error {
+	last, err := s.store.LastIndex()
+	if err != nil {
+		return err
+	}
+	known, err := snapshots.List()
+	if err != nil {
+		return fmt.Errorf("list the snapshots under %s: %w", s.cfg.Dir, err)
+	}
+	if last > 0 || len(known) > 0 {
+		return nil
+	}
+	if err := s.disk.writable(); err != nil {
+		return fmt.Errorf("make a new pool: %w", err)
+	}
+	first := raft.Configuration{Servers: []raft.Server{{
+		Suffrage: raft.Voter,
+		ID:       conf.LocalID,
+		Address:  s.cfg.Transport.LocalAddr(),
+	}}}
+	err = raft.BootstrapCluster(conf, s.store, s.store, snapshots, s.cfg.Transport, first)
+	if errors.Is(err, raft.ErrCantBootstrap) {
+		err = s.store.StoreLog(&raft.Log{Index: 1, Term: 1, Type: raft.LogConfiguration, Data: raft.EncodeConfiguration(first)})
+	}
+	if err != nil {
+		return fmt.Errorf("make a new pool under %s: %w", s.cfg.Dir, err)
+	}
+	return nil
+}
+
+// recover rewrites Raft's configuration to this server alone. It needs a state to go on from.
+func (s *starter) recover(conf *raft.Config, snapshots raft.SnapshotStore, logger hclog.Logger) error {
+	alone := raft.Configuration{Servers: []raft.Server{{Suffrage: raft.Voter, ID: conf.LocalID, Address: s.cfg.Transport.LocalAddr()}}}
+	err := raft.RecoverCluster(conf, raftfsm.NewFSM(raftfsm.NewState()), s.store, s.store, snapshots, s.cfg.Transport, alone)
+	if err != nil {
+		return fmt.Errorf("recover the pool from what is under %s: %w", s.cfg.Dir, err)
+	}
+	logger.Warn("the pool goes on from this server alone")
+	return nil
+}
+
+// newRaft is raft.NewRaft, which panics on a log with a gap.
+func newRaft(conf *raft.Config, fsm raft.FSM, log *store.Store, snapshots raft.SnapshotStore, transport raft.Transport) (r *raft.Raft, err error) {
+	defer func() {
+		if p := recover(); p != nil {
+			err = fmt.Errorf("the log and the snapshots do not fit together: %v", p)
+		}
+	}()
+	return raft.NewRaft(conf, fsm, log, log, snapshots, transport)
+}
