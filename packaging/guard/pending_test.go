@@ -32,7 +32,6 @@ var (
 	pendingTypes     = []string{
 		"raftfsm.View",
 		"raftfsm.tx",
-		"server.Server",
 	}
 	pendingWaits = []string{}
 )
