@@ -41,7 +41,7 @@ func (j hostAdmission) saveMembership(r admission.JoinReply) error {
 
 // admitHost has the leader decide on a host that wants to join. Any host of the pool can be asked.
 func (a peerAPI) admitHost(ctx context.Context, r admission.JoinRequest) (reply admission.JoinReply, err error) {
-	err = Leadership{a.m}.callLeader(ctx, pathAdmit, r, &reply, func(s *Server) (err error) {
+	err = Leadership(a).callLeader(ctx, pathAdmit, r, &reply, func(s *Server) (err error) {
 		reply, err = s.authority.Admit(ctx, r)
 		return err
 	})
@@ -59,7 +59,7 @@ func (a peerAPI) handleAdmit(ctx context.Context, _ string, r admission.JoinRequ
 // renewCert has the leader sign a new certificate for this host.
 func (j hostAdmission) renewCert(ctx context.Context, csr []byte) ([]byte, error) {
 	var reply admission.JoinReply
-	err := Leadership{j.m}.callLeader(ctx, pathRenew, csr, &reply, func(s *Server) (err error) {
+	err := Leadership(j).callLeader(ctx, pathRenew, csr, &reply, func(s *Server) (err error) {
 		reply, err = s.authority.Renew(ctx, j.m.cfg.HostID, csr)
 		return err
 	})

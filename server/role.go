@@ -52,7 +52,7 @@ func (f roleFollower) reconcileRole() {
 		return
 	}
 	if seen := own.publisher.PoolInfo(); seen != nil {
-		sessionHost{f.m}.updatePoolInfo(*seen, own)
+		sessionHost(f).updatePoolInfo(*seen, own)
 	}
 	if a := own.state.View().CA(); a != nil {
 		if err := f.m.cfg.Identity.StoreCAKey(*a); err != nil {
@@ -90,7 +90,7 @@ func (f roleFollower) confirmRole(own *Server) {
 	for _, address := range f.m.poolCache.Peers(f.m.cfg.Address) {
 		var answer membership.RoleReply
 		err := f.m.peers.Call(ctx, address, membership.PathRole, struct{}{}, &answer)
-		if f.failIfRemoved(err) != nil || (sessionHost{f.m}).checkIncarnation(answer.Incarnation) != nil {
+		if f.failIfRemoved(err) != nil || sessionHost(f).checkIncarnation(answer.Incarnation) != nil {
 			continue
 		}
 		if !answer.Server {

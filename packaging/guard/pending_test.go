@@ -29,9 +29,6 @@ var (
 	pendingPackages  = []string{}
 	pendingFiles     = []string{}
 	pendingFunctions = []string{}
-	pendingTypes     = []string{
-		"raftfsm.View",
-		"raftfsm.tx",
-	}
-	pendingWaits = []string{}
+	pendingTypes     = []string{}
+	pendingWaits     = []string{}
 )

@@ -15,7 +15,10 @@ const (
 )
 
 // largeTypes are allowed more, each for a reason; five at most.
-var largeTypes = map[string]string{}
+var largeTypes = map[string]string{
+	"raftfsm.View": "the one way to read the state: two or three readers for each noun, and no fields beside the tables",
+	"raftfsm.tx":   "a View that commands write to: the readers of View count as its own",
+}
 
 // TestTypesAreSmall counts the methods and fields of each type. Methods that come with an embedded type of ours count: a type
 // does not become smaller by being cut into parts that are one again. The fields of a document, each of which has a JSON name,
