@@ -225,7 +225,7 @@ func (h sessionHost) updatePoolInfo(o spec.PoolInfo, own *Server) {
 	if newer {
 		h.m.upstream.ResetIndex()
 		if outdated := h.m.localServer(); outdated != nil && own == nil {
-			h.m.loops.Go(func() { roleFollower{h.m}.setServerAside(outdated) })
+			h.m.loops.Go(func() { roleFollower(h).setServerAside(outdated) })
 		}
 	}
 	h.m.leader.Refresh()
@@ -244,7 +244,7 @@ func (h sessionHost) checkIncarnation(incarnation int) error {
 		return nil
 	}
 	if own := h.m.localServer(); own != nil {
-		h.m.loops.Go(func() { roleFollower{h.m}.setServerAside(own) })
+		h.m.loops.Go(func() { roleFollower(h).setServerAside(own) })
 	}
 	return fmt.Errorf("%w: incarnation %d is here, %d there", spec.ErrOutdated, mine, incarnation)
 }
