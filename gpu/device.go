@@ -1,18 +1,18 @@
-// Package gpu describes the GPUs of one host: what they are, how they are wired, whether they are well, and how a
-// container is given exactly some of them.
+// Package gpu describes the GPUs of one host (models, links, health) and gives a container access to exactly the GPUs that
+// were assigned to it.
 package gpu
 
-// Health says whether new work may be given to a GPU.
+// Health says whether a GPU may get new work.
 type Health string
 
-// There is nothing between: a device that cannot be judged is unhealthy.
+// There are only two states: a device whose state cannot be determined is unhealthy.
 const (
 	Healthy   Health = "HEALTHY"
 	Unhealthy Health = "UNHEALTHY"
 )
 
-// Device is one physical GPU as its host sees it. A device is known by UUID alone: index and minor may change when
-// the driver is reloaded. Only the host that owns the device writes these fields.
+// Device is one physical GPU as its host sees it. The UUID alone identifies it: index and minor may change when the driver
+// is reloaded. Only the host that owns the device writes these fields.
 type Device struct {
 	UUID      string `json:"uuid"`                // "GPU-xxxxxxxx-xxxx-xxxx-xxxx-xxxxxxxxxxxx", stable for the life of the card
 	Index     int    `json:"index"`               // NVML enumeration order, from 0
@@ -34,7 +34,7 @@ type MIG struct {
 	MemoryMiB int64  `json:"memoryMiB"`
 }
 
-// Link tells how a device reaches a peer of the same host.
+// Link is the connection of a device to a peer on the same host.
 type Link struct {
 	Peer string   `json:"peer"` // UUID of the other device
 	Kind LinkKind `json:"kind"`
@@ -42,7 +42,7 @@ type Link struct {
 	Lanes int `json:"lanes,omitempty"`
 }
 
-// LinkKind orders the ways two devices can be wired, from the farthest to the nearest.
+// LinkKind is the kind of connection between two devices. The constants are ordered from the farthest to the nearest.
 type LinkKind string
 
 // The kinds of links.
@@ -50,18 +50,18 @@ const (
 	LinkSystem   LinkKind = "SYS"    // across CPU sockets
 	LinkNode     LinkKind = "NODE"   // one NUMA node, different host bridges
 	LinkHost     LinkKind = "PHB"    // one PCIe host bridge
-	LinkSwitches LinkKind = "PXB"    // several PCIe switches, no host bridge; inventories of before this kind say PIX
-	LinkSwitch   LinkKind = "PIX"    // one PCIe switch at most, also one on the board that both are on
+	LinkSwitches LinkKind = "PXB"    // several PCIe switches, no host bridge; versions before this constant report PIX
+	LinkSwitch   LinkKind = "PIX"    // at most one PCIe switch, including one on a board that carries both devices
 	LinkNVLink   LinkKind = "NVLINK" // direct NVLink or through NVSwitch
 )
 
-// Inventory is everything a host knows about its GPUs at one moment.
+// Inventory is the state of a host's GPUs at one moment.
 type Inventory struct {
 	Devices   []Device `json:"devices"`
 	Driver    string   `json:"driver,omitempty"` // kernel driver version, "580.159.03"
 	CUDA      string   `json:"cuda,omitempty"`   // highest CUDA version the driver serves, "13.0"
 	Simulated bool     `json:"simulated,omitempty"`
-	// Problem says why GPUs cannot be seen at all (driver missing, library missing, helper crashed); empty when all
-	// is well, also on a host that simply has no NVIDIA hardware.
+	// Problem says why the host cannot read its GPUs at all (driver missing, library missing, helper crashed). It is empty
+	// when there is no problem, also on a host without NVIDIA hardware.
 	Problem string `json:"problem,omitempty"`
 }

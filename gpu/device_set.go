@@ -5,16 +5,16 @@ import (
 	"math/bits"
 )
 
-// DeviceSet is some devices of one host: bit i is the device with the i-th lowest index.
+// DeviceSet is a bit mask of devices of one host: bit i is the device with the i-th lowest index.
 type DeviceSet uint32
 
-// maxDevices is how many GPUs one machine can have: NV_MAX_DEVICES of the driver's nvlimits.h.
+// maxDevices is the largest number of GPUs in one machine: NV_MAX_DEVICES of the driver's nvlimits.h.
 const maxDevices = 32
 
 // Len is the number of devices in the set.
 func (s DeviceSet) Len() int { return bits.OnesCount32(uint32(s)) }
 
-// positions are the bits of the set from the lowest up.
+// positions iterates over the set bits in ascending order.
 func (s DeviceSet) positions() iter.Seq[int] {
 	return func(yield func(int) bool) {
 		for ; s != 0; s &= s - 1 {

@@ -49,7 +49,8 @@ const bridged = `
 	PIX  PIX  X    NODE  0
 	PIX  PIX  NODE X     0`
 
-// k80s is one socket of a PCIe server: two GPUs to a board with a switch of its own, two boards to a switch of the server.
+// k80s is one socket of a PCIe server: boards of two GPUs with a PCIe switch each, and a switch of the server for each two
+// boards.
 const k80s = `
 	X   PIX PXB PXB PHB PHB PHB PHB  0
 	PIX X   PXB PXB PHB PHB PHB PHB  0

@@ -6,7 +6,7 @@ import (
 	"slices"
 )
 
-// Device finds the device with the UUID.
+// Device returns the device with the UUID.
 func (i Inventory) Device(uuid string) (Device, bool) {
 	at := slices.IndexFunc(i.Devices, func(d Device) bool { return d.UUID == uuid })
 	if at < 0 {
@@ -15,12 +15,13 @@ func (i Inventory) Device(uuid string) (Device, bool) {
 	return i.Devices[at], true
 }
 
-// Healthy returns the UUIDs of the devices that new work may be given to, ordered by index.
+// Healthy returns the UUIDs of the healthy devices, ordered by index.
 func (i Inventory) Healthy() []string {
 	return uuids(slices.DeleteFunc(ordered(i.Devices, len(i.Devices)), func(d *Device) bool { return d.Health != Healthy }))
 }
 
-// LinkTo tells how the device reaches a peer. ok is false for itself and for a device it has no link to.
+// LinkTo returns the kind of link from the device to a peer. ok is false for the device itself and for a peer without a
+// recorded link.
 func (d Device) LinkTo(peer string) (link Link, ok bool) {
 	at := slices.IndexFunc(d.Links, func(l Link) bool { return l.Peer == peer })
 	if at < 0 {
@@ -29,7 +30,7 @@ func (d Device) LinkTo(peer string) (link Link, ok bool) {
 	return d.Links[at], true
 }
 
-// ordered returns the devices with the lowest indices, in their order.
+// ordered returns the devices with the lowest indices, sorted by index.
 func ordered(devices []Device, limit int) []*Device {
 	all := make([]*Device, len(devices))
 	for i := range devices {
@@ -49,7 +50,7 @@ func uuids(devices []*Device) []string {
 	return names
 }
 
-// String is the inventory in one line, for people.
+// String returns a one-line summary for people.
 func (i Inventory) String() string {
 	switch {
 	case i.Problem != "":

@@ -5,24 +5,24 @@ import (
 	"slices"
 )
 
-// How much one pair of devices is worth to a container that holds both. The ladder follows the bandwidth of the links, in
-// the proportions of NVIDIA's go-gpuallocator, so a set that is best by it is best by theirs: one NVLink lane is worth
-// more than the nearest PCIe neighbour, and the path beside NVLink still counts, because NVSwitch hides where the CPUs,
-// the memory and the network cards are.
+// The scores of the links between two devices of one container. They follow the bandwidth of the links in the proportions
+// of NVIDIA's go-gpuallocator, so a set with the best score here has the best score there. One NVLink lane scores more than
+// the nearest PCIe link. The PCIe path between two devices with NVLink is counted too, because NVSwitch does not show where
+// the CPUs, the memory and the network cards are.
 const (
 	scoreSystem   = 1
 	scoreNode     = 2
 	scoreHost     = 3
 	scoreSwitches = 4
 	scoreSwitch   = 5
-	scoreLane     = 10 // for each NVLink lane, beside the path
+	scoreLane     = 10 // for each NVLink lane, added to the score of the PCIe path
 )
 
-// linkScores holds what each pair of some devices is worth, by position. It is symmetric and its diagonal is zero.
+// linkScores is the matrix of link scores of a set of devices, by position. It is symmetric and its diagonal is zero.
 type linkScores struct {
 	size   int
 	scores []int32 // size x size
-	totals []int32 // what each device is worth to all the others together
+	totals []int32 // sum of each device's row
 }
 
 func newLinkScores(size int) linkScores {
@@ -37,7 +37,7 @@ func scoreLinks(devices []*Device) linkScores {
 	}
 	for i, d := range devices {
 		for _, link := range d.Links {
-			// A source may report a link on one side only; it holds for both.
+			// A source may report a link in one direction only; the score applies to both.
 			if j, ok := position[link.Peer]; ok && i != j {
 				value := max(pairScore(d, devices[j], link), w.row(i)[j])
 				w.row(i)[j], w.row(j)[i] = value, value
@@ -59,7 +59,7 @@ func (w linkScores) addTotals() {
 func pairScore(a, b *Device, link Link) int32 {
 	switch link.Kind {
 	case LinkNVLink:
-		path := int32(scoreSystem) // which one it is nobody told; at the least it is this
+		path := int32(scoreSystem) // the path is unknown; SYS is the lower bound
 		if a.NUMANode == b.NUMANode && a.NUMANode >= 0 {
 			path = scoreNode
 		}
@@ -78,10 +78,10 @@ func pairScore(a, b *Device, link Link) int32 {
 	return 0
 }
 
-// row is what device i is worth to each of the others.
+// row returns the scores of device i with each device.
 func (w linkScores) row(i int) []int32 { return w.scores[i*w.size : (i+1)*w.size] }
 
-// subset is the link scores among the devices of a set, and the index of each of them in the whole.
+// subset returns the link scores among the devices of a set, and the index of each of them in the whole.
 func (w linkScores) subset(set DeviceSet) (linkScores, []int) {
 	at := slices.Collect(set.positions())
 	part := newLinkScores(len(at))
@@ -94,7 +94,7 @@ func (w linkScores) subset(set DeviceSet) (linkScores, []int) {
 	return part, at
 }
 
-// key is equal for equal tables only.
+// key returns a string that is equal only for equal matrices.
 func (w linkScores) key() string {
 	key := binary.AppendUvarint(nil, uint64(w.size))
 	for i := range w.size {

@@ -5,7 +5,7 @@ import (
 	"fmt"
 )
 
-// None is the source of a host that offers no GPUs whatever it has (`--gpus none`). Nothing about it ever changes.
+// None is the source of a host that offers no GPUs, whatever hardware it has (`--gpus none`). Its inventory never changes.
 func None() Source { return none{} }
 
 type none struct{}

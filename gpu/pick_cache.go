@@ -2,21 +2,22 @@ package gpu
 
 import "sync/atomic"
 
-// pickResult is what was chosen from a free set, and the sum over its pairs.
+// pickResult is the set chosen from a free set, and the sum of its link scores.
 type pickResult struct {
 	set   DeviceSet
 	score int
 }
 
-// pickCache caches, for one table of link scores, the best n devices of a free set. Answers depend on nothing else, so any
-// caller may write one, and readers need no lock. A table above exactLimit, of which there are too many free sets, is
-// searched each time.
+// pickCache caches, for one matrix of link scores, the best n devices of each free set. A result depends on nothing else,
+// so any caller may write it and readers need no lock. Matrices above exactLimit have too many free sets: they are searched
+// each time.
 type pickCache struct {
 	scores linkScores
 	pages  []atomic.Pointer[page] // by the upper bits of the free set, then by n
 }
 
-// page has the answers for the free sets that differ in their lowest eight bits alone: worth and set, 0 when never asked.
+// page caches the results of the free sets that differ only in their lowest eight bits: score and set, 0 when not computed
+// yet.
 type page [256]atomic.Uint64
 
 func newPickCache(w linkScores) *pickCache {
@@ -27,7 +28,7 @@ func newPickCache(w linkScores) *pickCache {
 	return c
 }
 
-// lookup answers for 1 <= n <= free.Len().
+// lookup returns the best set for 1 <= n <= free.Len().
 func (c *pickCache) lookup(free DeviceSet, n int) pickResult {
 	if c.scores.size > exactLimit {
 		return c.search(free, n)
@@ -41,7 +42,7 @@ func (c *pickCache) lookup(free DeviceSet, n int) pickResult {
 	return found
 }
 
-// page is made when it is first asked for. Two that make it at once agree on one of theirs.
+// page returns the page, and allocates it at first use. Concurrent callers agree on one page.
 func (c *pickCache) page(free DeviceSet, n int) *page {
 	at := &c.pages[int(free/256)*c.scores.size+n-1]
 	if at.Load() == nil {
@@ -50,7 +51,8 @@ func (c *pickCache) page(free DeviceSet, n int) *page {
 	return at.Load()
 }
 
-// search weighs the sets of the free devices as if there were no others: only what is free can stay well connected.
+// search considers the free devices only: links to devices in use do not count, because only free devices can be chosen
+// later.
 func (c *pickCache) search(free DeviceSet, n int) pickResult {
 	part, at := c.scores.subset(free)
 	chosen := bestSet(part, n)

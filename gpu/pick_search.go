@@ -2,10 +2,10 @@ package gpu
 
 import "slices"
 
-// exactLimit is the number of candidates up to which every set is weighed; C(16,8) is 12,870 sets.
+// exactLimit is the largest number of candidates that is searched exhaustively; C(16,8) is 12,870 sets.
 const exactLimit = 16
 
-// bestSet is the best set of n of the devices, of which there are at least n and n is positive.
+// bestSet returns the best n devices; n is positive and at most the number of devices.
 func bestSet(w linkScores, n int) DeviceSet {
 	switch {
 	case n == w.size:
@@ -16,8 +16,8 @@ func bestSet(w linkScores, n int) DeviceSet {
 	return greedy(w, n)
 }
 
-// setScore weighs a set. Taking a set away costs the rest all its degrees less its inside, which counts pairs twice: of
-// sets with the same inside, the one with the least degrees leaves the rest wired best.
+// setScore scores a set. Removing a set costs the rest the sum of the set's degrees minus its inner sum, which counts each
+// pair twice: of sets with the same inner sum, the one with the smallest degrees leaves the highest sum to the rest.
 type setScore struct{ inside, totals int32 }
 
 func (v setScore) better(than setScore) bool {
@@ -27,7 +27,7 @@ func (v setScore) better(than setScore) bool {
 	return v.totals < than.totals
 }
 
-// search walks the sets of n positions in the order of their indices, so that the first best set is the lowest.
+// search enumerates the sets of n positions in ascending order, so the first best set has the lowest indices.
 type search struct {
 	w     linkScores
 	best  DeviceSet
@@ -40,8 +40,8 @@ func exact(w linkScores, n int) DeviceSet {
 	return s.best
 }
 
-// extend tries every way to add `missing` positions, from `from` up, to the set. gain is what each position is worth to
-// that set.
+// extend tries every way to add `missing` positions, starting at `from`, to the set. gain is the score that each position
+// would add.
 func (s *search) extend(from, missing int, set DeviceSet, v setScore, gain [exactLimit]int32) {
 	for i := from; i <= s.w.size-missing; i++ {
 		next := setScore{v.inside + gain[i], v.totals + s.w.totals[i]}
@@ -71,8 +71,8 @@ func greedy(w linkScores, n int) DeviceSet {
 	return best
 }
 
-// grow adds to the seed, one by one, the position that is worth most to the set; among equals the one that the rest
-// misses least, then the lowest.
+// grow adds to the seed, one by one, the position with the highest gain. Ties go to the position with the smallest degree,
+// then to the lowest.
 func grow(w linkScores, seed, n int) DeviceSet {
 	gain := slices.Clone(w.row(seed))
 	set := DeviceSet(1 << seed)
@@ -97,7 +97,7 @@ func scoreSet(w linkScores, set DeviceSet) setScore {
 	for i := range set.positions() {
 		v.totals += w.totals[i]
 		for j := range (set >> i).positions() {
-			v.inside += w.row(i)[i+j] // a device is worth nothing to itself
+			v.inside += w.row(i)[i+j] // the diagonal is zero
 		}
 	}
 	return v

@@ -99,8 +99,8 @@ func TestPickKeepsItsPromisesOnAnyMachine(t *testing.T) {
 	})
 }
 
-// TestPickIsExactUpToSixteen weighs every set in the plainest way, what it leaves included. The oracle is slow, so it
-// stops at 10 devices; the search is the same up to 16.
+// TestPickIsExactUpToSixteen compares Pick with exhaustive search over all sets, including the score of the rest. The
+// oracle is slow, so it stops at 10 devices; the search code is the same up to 16.
 func TestPickIsExactUpToSixteen(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		devices := anyMachine(t)
@@ -121,7 +121,7 @@ func TestPickIsExactUpToSixteen(t *testing.T) {
 	})
 }
 
-// preferred says by the promise of Pick whether a comes before b.
+// preferred reports whether the contract of Pick orders a before b.
 func preferred(w linkScores, all, a, b DeviceSet) bool {
 	return cmp.Or(
 		cmp.Compare(pairs(w, b), pairs(w, a)),
@@ -130,7 +130,7 @@ func preferred(w linkScores, all, a, b DeviceSet) bool {
 	) < 0
 }
 
-// pairs is what the pairs of a set are worth together.
+// pairs is the sum of link scores of a set.
 func pairs(w linkScores, set DeviceSet) (sum int32) {
 	for i := range set.positions() {
 		for j := range set.positions() {
@@ -148,7 +148,7 @@ func candidates(devices []Device, free []string) []*Device {
 	})
 }
 
-// anyMachine draws up to 20 devices with any links, some of them sick, some links known on one side only.
+// anyMachine draws up to 20 devices with random links, some devices unhealthy, some links recorded on one side only.
 func anyMachine(t *rapid.T) []Device {
 	cells := []string{"", "SYS", "NODE", "PHB", "PXB", "PIX", "NV1", "NV2", "NV4", "NV18"}
 	size := rapid.IntRange(1, 20).Draw(t, "size")

@@ -5,25 +5,25 @@ import (
 	"sync"
 )
 
-// Topology is the GPUs of one host, prepared for picking: sets of devices are bit masks, and answers are cached for all hosts
-// with the same link scores. It is immutable and safe for concurrent use; a changed inventory needs a new Topology. The zero
-// value is the topology of a host without GPUs.
+// Topology is the GPUs of one host, prepared for Pick: sets of devices are bit masks, and results are cached for all hosts
+// with the same link scores. It is immutable and safe for concurrent use; a changed inventory needs a new Topology. The
+// zero value is the topology of a host without GPUs.
 type Topology struct {
-	uuids   []string // by position, which is the order of device indices
+	uuids   []string // by position, in the order of device indices
 	healthy DeviceSet
 	picks   *pickCache // nil without devices
 }
 
-// TopologyCache makes topologies; those with equal link scores share their answers. The zero value is ready to use and safe
-// for concurrent use. Answers stay for the life of the cache: of 8 devices 2 kB for each n that was asked for; of 16 devices
-// 32 kB, and 2 kB for each n and each state of the upper 8.
+// TopologyCache makes topologies; those with equal link scores share their cached results. The zero value is ready to use
+// and safe for concurrent use. Results are never evicted: for 8 devices they take 2 kB for each n; for 16 devices 32 kB,
+// and 2 kB for each n and each state of the upper 8 devices.
 type TopologyCache struct {
 	mu       sync.Mutex
 	byScores map[string]*pickCache
 }
 
-// Topology makes the topology of a host with these devices, in whatever order they come. Of more than 32 devices, which no driver
-// serves, it has the 32 with the lowest indices.
+// Topology returns the topology of a host with these devices, in any order. Above 32 devices, the driver's maximum, it has
+// the 32 with the lowest indices.
 func (b *TopologyCache) Topology(devices []Device) Topology {
 	all := ordered(devices, maxDevices)
 	if len(all) == 0 {
@@ -53,7 +53,7 @@ func (b *TopologyCache) pickCacheOf(w linkScores) *pickCache {
 	return c
 }
 
-// HealthySet is the healthy devices among the named ones. Names of other hosts' devices do not count.
+// HealthySet returns the healthy devices among the named ones. Unknown names are ignored.
 func (b Topology) HealthySet(names []string) DeviceSet {
 	var set DeviceSet
 	for _, uuid := range names {
@@ -64,7 +64,7 @@ func (b Topology) HealthySet(names []string) DeviceSet {
 	return set & b.healthy
 }
 
-// UUIDs names the devices of a set, ordered by index.
+// UUIDs returns the UUIDs of a set, ordered by index.
 func (b Topology) UUIDs(set DeviceSet) []string {
 	names := make([]string, 0, set.Len())
 	for i := range set.positions() {
@@ -73,13 +73,13 @@ func (b Topology) UUIDs(set DeviceSet) []string {
 	return names
 }
 
-// Pick chooses n of the free devices as the function Pick does. It is empty when n is not positive or when fewer than n
-// healthy devices are free.
+// Pick is the function Pick for a free set. It returns the empty set when n is not positive or when fewer than n healthy
+// devices are free.
 func (b Topology) Pick(free DeviceSet, n int) DeviceSet { return b.pick(free, n).set }
 
-// Score tells how well the devices that Pick would choose are wired: the sum over their pairs, in units of the farthest
-// pair (SYS 1, NODE 2, PHB 3, PXB 4, PIX 5, NVLink 10 a lane and the path beside it). It compares hosts for the same n:
-// more is better. It is 0 for a single device, and when Pick is empty.
+// Score returns the sum of link scores of the set that Pick would choose, in units of SYS (SYS 1, NODE 2, PHB 3, PXB 4, PIX
+// 5, NVLink 10 a lane plus the PCIe path). It compares hosts for the same n: higher is better. It is 0 for a single device,
+// and when Pick returns the empty set.
 func (b Topology) Score(free DeviceSet, n int) int { return b.pick(free, n).score }
 
 func (b Topology) pick(free DeviceSet, n int) pickResult {

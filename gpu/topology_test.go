@@ -10,7 +10,7 @@ import (
 )
 
 func TestABoardPicksAsPickDoes(t *testing.T) {
-	var cache TopologyCache // one for all machines: what is remembered of one must not answer for another
+	var cache TopologyCache // one cache for all machines: results of one machine must not be returned for another
 	rapid.Check(t, func(t *rapid.T) {
 		devices := anyMachine(t)
 		topology := cache.Topology(rapid.Permutation(devices).Draw(t, "devices"))
@@ -99,7 +99,7 @@ func TestAHostHasTheDevicesThatADriverServes(t *testing.T) {
 	}
 }
 
-// TestManyAskOneBoard is for the race detector, and holds that all hear the same.
+// TestManyAskOneBoard runs concurrent callers for the race detector, and checks that all get the same result.
 func TestManyAskOneBoard(t *testing.T) {
 	devices := cubes(12)
 	var cache TopologyCache

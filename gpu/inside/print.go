@@ -6,8 +6,8 @@ import (
 	"io"
 )
 
-// Print writes the report for people, one fact to a line: "device /dev/nvidia3", "NVIDIA_VISIBLE_DEVICES=...", and the
-// lines of nvidia-smi. What cannot be opened says why after the path.
+// Print writes the report for people, one fact a line: "device /dev/nvidia3", "NVIDIA_VISIBLE_DEVICES=...", and the lines
+// of nvidia-smi. The error follows the path of a device that cannot be opened.
 func (s Report) Print(out io.Writer) error {
 	var lines []string
 	for _, node := range s.Devices {

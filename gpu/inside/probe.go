@@ -1,5 +1,5 @@
-// Package inside reports what the container that it runs in really sees of the GPUs: its device nodes and whether the kernel
-// lets it open them, its environment, and the output of nvidia-smi. It knows nothing of what the container should see.
+// Package inside reports which GPUs the current container can use: its device nodes and whether the kernel lets it open
+// them, its environment, and the output of nvidia-smi. It does not know which GPUs were assigned to the container.
 package inside
 
 import (
@@ -15,22 +15,22 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Report is what a container sees of the GPUs.
+// Report lists the GPUs that a container sees.
 type Report struct {
-	Devices []Node   `json:"devices"`        // by number, those of all GPUs after those of single ones
+	Devices []Node   `json:"devices"`        // by number; nodes shared by all GPUs come last
 	Env     []string `json:"env"`            // NVIDIA_* and CUDA_* variables as "NAME=value", sorted
 	Tool    *Tool    `json:"tool,omitempty"` // nil when the container has no nvidia-smi
 }
 
-// Access says what the kernel answers to opening a device node.
+// Access is the kernel's result of opening a device node.
 type Access string
 
-// The usual answers.
+// The common results.
 const (
 	Opens    Access = "OK"
 	NoDriver Access = "ENXIO"  // no driver behind the node: a simulated GPU, or a driver that is gone
-	Refused  Access = "EPERM"  // the devices cgroup keeps the container away
-	Denied   Access = "EACCES" // the file mode does
+	Refused  Access = "EPERM"  // the devices cgroup denies access
+	Denied   Access = "EACCES" // the file mode denies access
 )
 
 // Node is one device node.
@@ -38,20 +38,21 @@ type Node struct {
 	Path   string `json:"path"` // "/dev/nvidia3"
 	Major  uint32 `json:"major"`
 	Minor  uint32 `json:"minor"`
-	Access Access `json:"access"` // one of the above, or another error in words
+	Access Access `json:"access"` // one of the above, or the text of another error
 }
 
-// Tool is what nvidia-smi -L says.
+// Tool is the output of nvidia-smi -L.
 type Tool struct {
 	Path  string   `json:"path"`
 	Lines []string `json:"lines"`
 	Error string   `json:"error,omitempty"` // why there are no lines
 }
 
-// toolTimeout is how long nvidia-smi may take; it is slow where the driver has to wake the cards.
+// toolTimeout bounds one run of nvidia-smi, which is slow when the driver has to wake the GPUs.
 const toolTimeout = 30 * time.Second
 
-// Probe looks from where this process is. It fails only when /dev cannot be read; everything else is part of the report.
+// Probe collects the report for the current process. It fails only when /dev cannot be read; every other error is part of
+// the report.
 func Probe() (Report, error) {
 	devices, err := nodes("/dev")
 	if err != nil {
@@ -60,7 +61,7 @@ func Probe() (Report, error) {
 	return Report{Devices: devices, Env: gpuEnvironment(os.Environ()), Tool: runTool(findTool())}, nil
 }
 
-// nodes lists the character devices dev/nvidia* and those one directory further down (nvidia-caps).
+// nodes lists the character devices dev/nvidia* and those in their subdirectories (nvidia-caps).
 func nodes(dev string) ([]Node, error) {
 	entries, err := os.ReadDir(dev)
 	if err != nil {
@@ -87,7 +88,7 @@ func nodes(dev string) ([]Node, error) {
 	return found, nil
 }
 
-// probeNode reports false for what is no character device.
+// probeNode returns false for a file that is not a character device.
 func probeNode(path string) (Node, bool) {
 	var stat unix.Stat_t
 	if err := unix.Stat(path, &stat); err != nil || stat.Mode&unix.S_IFMT != unix.S_IFCHR {
@@ -122,7 +123,7 @@ func byNumber(a, b Node) int {
 	return strings.Compare(a.Path, b.Path)
 }
 
-// gpuNumber is N of nvidiaN; nodes that are not of one GPU come last.
+// gpuNumber returns N of nvidiaN. Nodes that do not belong to a single GPU sort last.
 func gpuNumber(path string) int {
 	n, err := strconv.Atoi(strings.TrimPrefix(filepath.Base(path), "nvidia"))
 	if err != nil {

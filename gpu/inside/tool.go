@@ -7,7 +7,8 @@ import (
 	"strings"
 )
 
-// findTool returns "" where there is no nvidia-smi. An image may have no PATH, so the usual place counts too.
+// findTool returns the path of nvidia-smi, "" when there is none. An image may have no PATH, so the usual path is tried
+// too.
 func findTool() string {
 	for _, name := range []string{"nvidia-smi", "/usr/bin/nvidia-smi"} {
 		if path, err := exec.LookPath(name); err == nil {
@@ -34,7 +35,7 @@ func runTool(path string) *Tool {
 	case ctx.Err() != nil:
 		tool.Error = "no answer within " + toolTimeout.String()
 	case err != nil:
-		// The tool says what is wrong on either stream.
+		// nvidia-smi reports errors on stdout or on stderr.
 		tool.Error = strings.Join(strings.Fields(said+" "+errOut.String()+" ("+err.Error()+")"), " ")
 	case said != "":
 		tool.Lines = strings.Split(said, "\n")

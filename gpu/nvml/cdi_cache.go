@@ -6,22 +6,22 @@ import (
 	"pinion/gpu/nvml/protocol"
 )
 
-// cdiCache holds the CDI specification until something changes: a driver event, the end of the helper, another
+// cdiCache holds the CDI specification until a change invalidates it: a driver event, the exit of the helper, or another
 // inventory. The zero value is ready to use.
 type cdiCache struct {
 	mu         sync.Mutex
-	spec       *protocol.Spec // nil: none
-	generation uint64         // counts the changes
+	spec       *protocol.Spec // nil: not cached
+	generation uint64         // number of invalidations so far
 }
 
-// get returns the specification, or nil and the generation that put takes.
+// get returns the cached specification, or nil and the generation to pass to put.
 func (c *cdiCache) get() (spec *protocol.Spec, generation uint64) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return c.spec, c.generation
 }
 
-// put keeps a specification that was made for a generation, unless something has changed since.
+// put caches a specification that was generated at a generation, unless it was invalidated since.
 func (c *cdiCache) put(spec *protocol.Spec, generation uint64) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -30,7 +30,7 @@ func (c *cdiCache) put(spec *protocol.Spec, generation uint64) {
 	}
 }
 
-// drop makes the next start ask for a new specification.
+// drop invalidates the cache: the next start requests a new specification.
 func (c *cdiCache) drop() {
 	c.mu.Lock()
 	defer c.mu.Unlock()

@@ -6,8 +6,8 @@ import (
 	"strings"
 )
 
-// driverFiles are what an NVIDIA driver leaves: its files in /proc and /dev, the one of Jetson boards, and the library that
-// Windows lends to its Linux subsystem.
+// driverFiles are paths that exist when an NVIDIA driver is installed: its files in /proc and /dev, the file of Jetson
+// boards, and the library that Windows shares with WSL.
 var driverFiles = []string{
 	"proc/driver/nvidia/version",
 	"dev/nvidiactl",
@@ -15,8 +15,8 @@ var driverFiles = []string{
 	"usr/lib/wsl/lib/libnvidia-ml.so.1",
 }
 
-// hasHardware says that the host has an NVIDIA GPU, or had one when its driver was loaded. Without either, a missing driver
-// is no problem and there is nobody to ask.
+// hasHardware reports whether the host has an NVIDIA GPU, or had one when its driver was loaded. A host without either
+// needs no driver, so no helper is started and a missing driver is not a problem.
 func hasHardware(root string) bool {
 	for _, trace := range driverFiles {
 		if _, err := os.Stat(filepath.Join(root, trace)); err == nil {
@@ -25,7 +25,7 @@ func hasHardware(root string) bool {
 	}
 	devices, _ := filepath.Glob(filepath.Join(root, "sys/bus/pci/devices/*"))
 	for _, device := range devices {
-		// Class 0x03 is displays, which includes the 3D controllers of data centres.
+		// PCI class 0x03 is displays; it includes the 3D controllers of data centres.
 		if hasPrefix(device, "vendor", "0x10de") && hasPrefix(device, "class", "0x03") {
 			return true
 		}

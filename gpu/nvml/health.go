@@ -8,8 +8,8 @@ import (
 	"pinion/gpu/nvml/protocol"
 )
 
-// harmlessXids are the Xid errors that a program in a container causes by itself, or that the device gets over; they are
-// those that NVIDIA's own device plugin passes over. Every other one makes the device unfit for new work.
+// harmlessXids are the Xid errors that an application causes by itself or that the device recovers from: the list that
+// NVIDIA's own device plugin ignores. Every other Xid makes the device unhealthy.
 var harmlessXids = []uint64{
 	13,  // graphics engine exception
 	31,  // GPU memory page fault
@@ -19,8 +19,8 @@ var harmlessXids = []uint64{
 	109, // context switch timeout
 }
 
-// classifyXid says what an event means and whether its device may get new work. An event without a number asks for another
-// look at the inventory, which knows more.
+// classifyXid returns what an event means and whether its device may get new work. An event without an Xid asks for a new
+// inventory, which has more information.
 func classifyXid(e protocol.Event) (why string, fatal bool) {
 	if e.Xid == 0 {
 		return e.Text, false
@@ -31,7 +31,7 @@ func classifyXid(e protocol.Event) (why string, fatal bool) {
 	return fmt.Sprintf("Xid %d: look it up in NVIDIA's list of Xid errors, reset or exchange the GPU, then restart pinion", e.Xid), true
 }
 
-// appendMissing appends the known devices that are not among the seen ones, as unhealthy.
+// appendMissing appends the known devices that the driver no longer lists, as unhealthy.
 func appendMissing(seen, known []gpu.Device, problem string) []gpu.Device {
 	if problem == "" {
 		problem = "the driver does not see this GPU any more: look into dmesg for what it says of it"
@@ -46,7 +46,7 @@ func appendMissing(seen, known []gpu.Device, problem string) []gpu.Device {
 	return seen
 }
 
-// onEvent takes in what the driver reported by itself.
+// onEvent handles an event that the driver reported.
 func (s *Source) onEvent(e protocol.Event) {
 	why, fatal := classifyXid(e)
 	s.log.Warn("the NVIDIA driver reported an error", "gpu", e.UUID, "error", why, "fatal", fatal)
@@ -60,7 +60,7 @@ func (s *Source) onEvent(e protocol.Event) {
 	s.notifyChanged()
 }
 
-// affected are the devices an event speaks of: when the driver cannot say which, all of them.
+// affected returns the devices that an event is about: all of them when the driver cannot say which.
 func (s *Source) affected(e protocol.Event) []string {
 	if e.UUID != "" {
 		return []string{e.UUID}

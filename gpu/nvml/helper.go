@@ -13,34 +13,34 @@ import (
 )
 
 const (
-	// callTimeout is how long one answer may take. Waking eight sleeping GPUs takes the driver 20 seconds.
+	// callTimeout bounds one call. The driver takes 20 seconds to wake eight sleeping GPUs.
 	callTimeout = 60 * time.Second
-	// backoffMin and backoffMax bound the pause before a helper that died is started again; it doubles each time.
+	// backoffMin and backoffMax bound the delay before a crashed helper is restarted; the delay doubles each time.
 	backoffMin = time.Second
 	backoffMax = time.Minute
 )
 
-// helper supervises at most one helper process. The first call starts it; it is ended when it sends what is no message or does
-// not answer. After its end a call fails with the cause until the back-off is over.
+// helper supervises at most one helper process. The first call starts it. It is killed when it sends an invalid message or
+// does not answer in time. After it exited, calls fail with the cause until the back-off is over.
 type helper struct {
 	run         startFunc
 	log         *slog.Logger
-	callTimeout time.Duration        // how long one answer may take
-	onEvent     func(protocol.Event) // takes the driver's events
-	onDown      func()               // is called when the helper died, and again when the back-off is over
+	callTimeout time.Duration        // bounds one call
+	onEvent     func(protocol.Event) // receives the driver's events
+	onDown      func()               // called when the helper exited, and again when the back-off is over
 
 	mu      sync.Mutex
 	client  *rpcClient // nil when no helper runs
 	lastID  uint64
-	backoff time.Duration // before the next start
-	retryAt time.Time     // until when
-	err     error         // of the last death
+	backoff time.Duration // delay before the next start
+	retryAt time.Time     // end of the current back-off
+	err     error         // cause of the last exit
 	closed  bool
 }
 
 var errClosed = errors.New("the source of GPUs is closed")
 
-// call sends one request and waits for its answer.
+// call sends one request and waits for its response.
 func (h *helper) call(ctx context.Context, request protocol.Request) (protocol.Message, error) {
 	client, answer, err := h.send(request)
 	if err != nil {
@@ -56,7 +56,7 @@ func (h *helper) call(ctx context.Context, request protocol.Request) (protocol.M
 	}
 }
 
-// send writes the request to the helper, which it starts when there is none.
+// send writes the request to the helper, and starts the helper if none runs.
 func (h *helper) send(request protocol.Request) (*rpcClient, <-chan protocol.Message, error) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -70,19 +70,19 @@ func (h *helper) send(request protocol.Request) (*rpcClient, <-chan protocol.Mes
 		return nil, nil, err
 	}
 	answer := h.client.register(request, h.callTimeout)
-	// A helper that died meanwhile says so better than the failed write.
+	// If the helper exited meanwhile, its exit error explains more than the failed write.
 	h.client.process.requests.Write(append(line, '\n'))
 	return h.client, answer, nil
 }
 
-// ensureRunning makes sure that a helper runs.
+// ensureRunning starts the helper if none runs.
 func (h *helper) ensureRunning() error {
 	if h.closed {
 		return errClosed
 	}
 	if h.client != nil {
 		select {
-		case <-h.client.done: // given up, but stuck in the driver where even a kill does not reach it
+		case <-h.client.done: // failed, but its process hangs in the driver, where SIGKILL has no effect
 			return h.client.err
 		default:
 			return nil
@@ -100,7 +100,7 @@ func (h *helper) ensureRunning() error {
 	return nil
 }
 
-// supervise listens to one helper until its process is gone.
+// supervise reads messages from one helper until its process has exited.
 func (h *helper) supervise(client *rpcClient, startedAt time.Time) {
 	err := client.readUntilExit(h.onEvent, h.log)
 	h.mu.Lock()
@@ -114,7 +114,7 @@ func (h *helper) supervise(client *rpcClient, startedAt time.Time) {
 	}
 }
 
-// onExit remembers why the helper is gone and when it may be started again.
+// onExit records the cause of the exit and when the helper may be restarted.
 func (h *helper) onExit(why error) error {
 	h.backoff = min(max(2*h.backoff, backoffMin), backoffMax)
 	h.retryAt = time.Now().Add(h.backoff)
@@ -124,7 +124,7 @@ func (h *helper) onExit(why error) error {
 	return why
 }
 
-// close ends the helper. It does not wait for a process that is stuck in the driver.
+// close ends the helper. It does not wait for a process that hangs in the driver.
 func (h *helper) close() {
 	h.mu.Lock()
 	defer h.mu.Unlock()

@@ -13,7 +13,7 @@ type process struct {
 	messages io.Reader
 	stderr   io.Reader
 	kill     func()
-	wait     func() error // after messages and stderr have ended; says how the helper did
+	wait     func() error // call after messages and stderr have ended; returns the exit error of the helper
 }
 
 // startFunc starts a helper.
@@ -34,7 +34,7 @@ func execHelper(path string, args ...string) startFunc {
 			return nil, err
 		}
 		kill := func() {
-			requests.Close() // frees whoever writes to a helper that is stuck in the driver, where no kill reaches it
+			requests.Close() // unblocks writers to a helper that hangs in the driver, where SIGKILL has no effect
 			cmd.Process.Kill()
 		}
 		return &process{requests, messages, stderr, kill, cmd.Wait}, nil

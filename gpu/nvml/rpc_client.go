@@ -17,14 +17,14 @@ import (
 const (
 	// maxMessage bounds one message; a specification for sixteen GPUs takes a twentieth of it.
 	maxMessage = 4 << 20
-	// stderrLinesKept is how many lines of its standard error are kept to explain a helper's death.
+	// stderrLinesKept is the number of last lines of standard error that explain the exit of a helper.
 	stderrLinesKept = 5
 )
 
-// rpcClient makes calls to one helper process. It ends with the process, or when an answer does not come in time.
+// rpcClient sends requests to one helper process. It fails when the process exits, or when a response is late.
 type rpcClient struct {
 	process *process
-	done    chan struct{} // closed when no answer will come any more
+	done    chan struct{} // closed when no more responses come
 	err     error         // set before done is closed
 
 	mu      sync.Mutex
@@ -33,16 +33,16 @@ type rpcClient struct {
 
 type pendingCall struct {
 	kind    protocol.Kind
-	answer  chan protocol.Message // has room for the answer
-	timeout *time.Timer           // gives up on the helper
+	answer  chan protocol.Message // has capacity for the response
+	timeout *time.Timer           // fails the client
 }
 
 func newRPCClient(p *process) *rpcClient {
 	return &rpcClient{process: p, done: make(chan struct{}), pending: map[uint64]pendingCall{}}
 }
 
-// register registers a request before it is sent. Without an answer in time the helper is ended, whether the caller still
-// waits or not: a driver that hangs would otherwise go unnoticed when every caller has a shorter deadline.
+// register registers a request before it is sent. A late response ends the helper, whether or not the caller still waits:
+// otherwise a hang of the driver would go unnoticed when every caller has a shorter deadline.
 func (c *rpcClient) register(request protocol.Request, patience time.Duration) <-chan protocol.Message {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -71,7 +71,7 @@ func (c *rpcClient) fail(why error) {
 	c.process.kill()
 }
 
-// readUntilExit passes on what the helper says until its process is gone, and returns why that is.
+// readUntilExit dispatches the helper's messages until its process has exited, and returns the cause.
 func (c *rpcClient) readUntilExit(event func(protocol.Event), log *slog.Logger) error {
 	heard := make(chan []string, 1)
 	go func() { heard <- drainStderr(c.process.stderr, log) }()
@@ -84,7 +84,7 @@ func (c *rpcClient) readUntilExit(event func(protocol.Event), log *slog.Logger) 
 	return c.err
 }
 
-// read takes messages until there are no more. It fails on the first line that is no message.
+// read dispatches messages until the stream ends. It fails on the first invalid line.
 func (c *rpcClient) read(event func(protocol.Event)) error {
 	lines := bufio.NewScanner(c.process.messages)
 	lines.Buffer(nil, maxMessage)
@@ -112,7 +112,7 @@ func (c *rpcClient) complete(m protocol.Message) {
 	}
 }
 
-// exitError says how the helper died: at which request, how its process ended, and what it said last.
+// exitError describes the exit of the helper: the pending request, the exit status, and the last lines of standard error.
 func (c *rpcClient) exitError(exit error, words []string) error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -136,7 +136,7 @@ func (c *rpcClient) exitError(exit error, words []string) error {
 	return fmt.Errorf("%s", text)
 }
 
-// drainStderr logs what the helper and the driver's library print, and returns the last lines.
+// drainStderr logs the output of the helper and the driver's library, and returns the last lines.
 func drainStderr(stderr io.Reader, log *slog.Logger) []string {
 	var last []string
 	lines := bufio.NewScanner(stderr)

@@ -1,6 +1,6 @@
-// Package nvml is the agent's side of the NVIDIA driver. The driver itself is spoken to by pinion-nvml, a process of its
-// own that this package starts, asks and watches over, so that an abort, a hang or a missing library of the driver is
-// a state of the host and never of the agent.
+// Package nvml is the agent's client of the NVIDIA driver. Only pinion-nvml, a separate process that this package starts
+// and supervises, calls the driver's library: a crash, a hang or a missing library is then a state of the host and never of
+// the agent.
 package nvml
 
 import (
@@ -18,30 +18,29 @@ import (
 	"pinion/gpu/nvml/protocol"
 )
 
-// retryInterval is when an inventory with a problem is worth reading again: an administrator may have installed or loaded
-// the driver meanwhile.
+// retryInterval is the delay before an inventory with a problem is read again: an administrator may have installed or
+// loaded the driver meanwhile.
 const retryInterval = 30 * time.Second
 
 // Source is the GPUs that the NVIDIA driver sees. It is safe for concurrent use.
 type Source struct {
 	helper  *helper
-	root    string // of the file system, "/" but in tests
+	root    string // file system root, "/" except in tests
 	log     *slog.Logger
 	changed chan struct{}
 	cdi     cdiCache
 
 	mu          sync.Mutex
-	lastDevices []gpu.Device      // of the last inventory that was read in full
+	lastDevices []gpu.Device      // of the last complete inventory
 	lastDriver  string            // its driver version
-	unhealthy   map[string]string // why a device must not be used, by UUID, from its fatal events; for the life of the source
-	retryTimer  *time.Timer       // reminds of an inventory with a problem
+	unhealthy   map[string]string // reason by UUID, from fatal events; kept until the source is closed
+	retryTimer  *time.Timer       // signals Changed while the inventory has a problem
 }
 
 var _ gpu.Source = (*Source)(nil)
 
-// Open prepares to ask the driver through the helper program at the path. It does not fail: a host without a driver, or
-// without GPUs, says so in its inventory. The helper is started when it is first needed, which on hosts without
-// NVIDIA hardware is never.
+// Open creates the source; path is the helper program. It does not fail: a host without a driver, or without GPUs, reports
+// that in its inventory. The helper is started at first use, which on hosts without NVIDIA hardware is never.
 func Open(helperPath string, log *slog.Logger) gpu.Source {
 	return open(execHelper(helperPath), "/", log)
 }
@@ -52,21 +51,21 @@ func open(run startFunc, root string, log *slog.Logger) *Source {
 	return s
 }
 
-// Changed receives a value when the inventory is worth reading again.
+// Changed receives a value when the inventory may have changed.
 func (s *Source) Changed() <-chan struct{} { return s.changed }
 
-// notifyChanged says that the inventory may have changed, and the CDI specification with it.
+// notifyChanged signals that the inventory, and with it the CDI specification, may have changed.
 func (s *Source) notifyChanged() {
 	s.cdi.drop()
 	select {
 	case s.changed <- struct{}{}:
-	default: // one is waiting already
+	default: // a signal is pending already
 	}
 }
 
-// Inventory reads the devices now. Devices that were seen before and are not any more stay in it as unhealthy, also
-// while the helper is down. The error is nil unless ctx ended first; Changed asks for another look then, because a
-// driver that wakes many GPUs answers in the end.
+// Inventory reads the devices. Devices that were seen before and are missing now stay in it as unhealthy, also while the
+// helper is down. The error is nil unless ctx ended first; Changed then fires later, because a driver that wakes many GPUs
+// needs longer than that.
 func (s *Source) Inventory(ctx context.Context) (gpu.Inventory, error) {
 	if !hasHardware(s.root) {
 		return gpu.Inventory{}, nil
@@ -90,7 +89,7 @@ func (s *Source) Inventory(ctx context.Context) (gpu.Inventory, error) {
 	return s.mergeKnown(seen), nil
 }
 
-// mergeKnown adds what the source knows and the driver does not say.
+// mergeKnown adds the health and the missing devices that the source remembers.
 func (s *Source) mergeKnown(seen gpu.Inventory) gpu.Inventory {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -109,7 +108,7 @@ func (s *Source) mergeKnown(seen gpu.Inventory) gpu.Inventory {
 	return seen
 }
 
-// scheduleRetry asks for another look later, or for none.
+// scheduleRetry schedules another read of the inventory, or cancels it.
 func (s *Source) scheduleRetry(later bool) {
 	if s.retryTimer != nil {
 		s.retryTimer.Stop()
@@ -119,8 +118,8 @@ func (s *Source) scheduleRetry(later bool) {
 	}
 }
 
-// CDI returns the specification by which containers get the devices. It is made once and again after each change, because
-// making it takes the driver far longer than starting a container.
+// CDI returns the specification that gives containers the devices. It is cached until something changes, because generating
+// it takes the driver far longer than starting a container.
 func (s *Source) CDI(ctx context.Context) (kind string, spec []byte, err error) {
 	cached, generation := s.cdi.get()
 	if cached == nil {
@@ -143,7 +142,7 @@ func (s *Source) makeCDI(ctx context.Context) (*protocol.Spec, error) {
 	return answer.CDI, nil
 }
 
-// Processes lists the host process ids that compute on the device. After an error the device may be in use.
+// Processes lists the host process ids that compute on the device. After an error the device must be assumed to be in use.
 func (s *Source) Processes(ctx context.Context, uuid string) ([]int, error) {
 	answer, err := s.callDevice(ctx, protocol.Request{Kind: protocol.Processes, UUID: uuid})
 	if err != nil {
@@ -152,7 +151,7 @@ func (s *Source) Processes(ctx context.Context, uuid string) ([]int, error) {
 	return answer.Processes, nil
 }
 
-// callDevice is for what makes sense only where there are GPUs.
+// callDevice is call for requests that need NVIDIA hardware.
 func (s *Source) callDevice(ctx context.Context, request protocol.Request) (protocol.Message, error) {
 	if !hasHardware(s.root) {
 		return protocol.Message{}, fmt.Errorf("this host has no NVIDIA GPU")

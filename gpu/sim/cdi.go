@@ -10,16 +10,16 @@ import (
 	"pinion/gpu"
 )
 
-// Kind names the simulated devices in CDI; it is not NVIDIA's, so that nothing takes them for real ones.
+// Kind is the CDI kind of simulated devices. It differs from NVIDIA's, so that no other program takes them for real ones.
 const Kind = "sim.pinion.dev/gpu"
 
-// cdiVersion is the oldest version of the specification with everything that is used here.
+// cdiVersion is the oldest version of the specification with every feature that is used here.
 const cdiVersion = "0.6.0"
 
-// smiPath is where containers find the simulated nvidia-smi: the pinion binary under another name.
+// smiPath is the path of the simulated nvidia-smi in containers: the pinion binary under another name.
 const smiPath = "/usr/bin/nvidia-smi"
 
-// newCDISpec writes the CDI specification. There are no hooks: nothing of it runs on the host.
+// newCDISpec builds the CDI specification. It has no hooks: nothing runs on the host.
 func newCDISpec(m model, devices []gpu.Device, nodes []node, self string) ([]byte, error) {
 	spec := cdi.Spec{Version: cdiVersion, Kind: Kind}
 	for i, d := range devices {

@@ -9,16 +9,16 @@ import (
 	"pinion/gpu"
 )
 
-// A container learns about its simulated GPUs from its environment: one variable for each, named by minor so that the
-// variables of several devices merge, and two for the driver. Only the simulated nvidia-smi reads them, and it
-// believes them only where the device node is there too.
+// Environment variables that describe the simulated GPUs to a container: one for each device, named by minor so that the
+// variables of several devices merge, and two for the driver. Only the simulated nvidia-smi reads them, and it ignores a
+// variable whose device node is missing.
 const (
 	envDevice = "PINION_SIM_GPU_"   // + minor = UUID,memory in MiB,model
 	envDriver = "PINION_SIM_DRIVER" // version
 	envCUDA   = "PINION_SIM_CUDA"   // version
 )
 
-// toolDevice is a simulated GPU as its container sees it.
+// toolDevice is a simulated GPU as seen from its container.
 type toolDevice struct {
 	minor     int
 	uuid      string
@@ -34,7 +34,7 @@ func driverEnv(m model) []string {
 	return []string{envDriver + "=" + m.driver, envCUDA + "=" + m.cuda}
 }
 
-// readDevices returns the devices that the environment tells of and that are present, by minor.
+// readDevices returns the devices that are in the environment and have a device node, by minor.
 func readDevices(environ []string, present func(minor int) bool) []toolDevice {
 	var devices []toolDevice
 	for _, variable := range environ {
@@ -64,7 +64,7 @@ func readDevice(variable string) (toolDevice, bool) {
 	return toolDevice{minor: minor, uuid: fields[0], memoryMiB: memory, model: fields[2]}, true
 }
 
-// lookup finds the value of a variable; "" when it is not set.
+// lookup returns the value of a variable, "" when it is not set.
 func lookup(environ []string, name string) string {
 	for _, variable := range environ {
 		if value, ok := strings.CutPrefix(variable, name+"="); ok {

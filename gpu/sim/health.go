@@ -12,11 +12,11 @@ import (
 	"pinion/gpu"
 )
 
-// maxReason is how much of a reason is read, in bytes.
+// maxReason bounds the bytes read of a reason.
 const maxReason = 300
 
-// readBroken returns, by device index, why the device is broken. A GPU breaks when somebody writes a file named by its
-// index into dir ("Xid 79, GPU has fallen off the bus"), and mends when the file is removed.
+// readBroken returns, by device index, why the device is broken. A GPU breaks when a file named by its index is written
+// into dir ("Xid 79, GPU has fallen off the bus"), and recovers when the file is removed.
 func readBroken(dir string, count int) (map[int]string, error) {
 	entries, err := os.ReadDir(dir)
 	if err != nil {
@@ -26,11 +26,11 @@ func readBroken(dir string, count int) (map[int]string, error) {
 	for _, entry := range entries {
 		index, err := strconv.Atoi(entry.Name())
 		if err != nil || index < 0 || index >= count {
-			continue // somebody's editor file, or a GPU of an earlier, larger machine
+			continue // an editor's file, or a GPU of an earlier, larger machine
 		}
 		content, err := os.ReadFile(filepath.Join(dir, entry.Name()))
 		if errors.Is(err, fs.ErrNotExist) {
-			continue // mended this moment
+			continue // removed since the directory was read
 		}
 		if err != nil {
 			return nil, fmt.Errorf("health of the simulated GPUs: %w", err)
@@ -47,7 +47,7 @@ func reason(content string) string {
 	return "broken by hand in the simulator"
 }
 
-// withHealth returns the devices with what is broken marked; the devices given stay as they are.
+// withHealth returns a copy of the devices with the broken ones marked unhealthy.
 func withHealth(devices []gpu.Device, broken map[int]string) []gpu.Device {
 	marked := make([]gpu.Device, len(devices))
 	for i, d := range devices {

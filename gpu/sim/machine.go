@@ -7,7 +7,7 @@ import (
 	"pinion/gpu"
 )
 
-// newDevices makes the devices of the machine, all of them well.
+// newDevices makes the devices of the machine, all of them healthy.
 func newDevices(m model, count int, seed string) []gpu.Device {
 	devices := make([]gpu.Device, count)
 	for i := range devices {
@@ -49,7 +49,7 @@ func link(m model, from, to int, peer string) gpu.Link {
 	return gpu.Link{Peer: peer, Kind: gpu.LinkSystem}
 }
 
-// uuid is in NVML's form. The seed makes it differ between hosts and stay the same over restarts.
+// uuid has NVML's format. The seed makes it unique to the host and stable over restarts.
 func uuid(seed, model string, index int) string {
 	sum := sha256.Sum256(fmt.Appendf(nil, "%s/%s/%d", seed, model, index))
 	return fmt.Sprintf("GPU-%x-%x-%x-%x-%x", sum[0:4], sum[4:6], sum[6:8], sum[8:10], sum[10:16])

@@ -1,18 +1,18 @@
 package sim
 
-// model is a GPU as one can buy it, in the machine it usually sits in.
+// model is a GPU model and the machine that usually carries it.
 type model struct {
 	key       string // as in "8xh100"
 	name      string // marketing name, as NVML reports it
-	memoryMiB int64  // 0: unified memory, which NVML cannot report
-	lanes     int    // NVLink lanes from each GPU to each other one; 0 without NVLink
+	memoryMiB int64  // 0: unified memory, which NVML does not report
+	lanes     int    // NVLink lanes between each pair of GPUs; 0 without NVLink
 	driver    string
 	cuda      string
-	slots     []slot // the places of the machine in the order NVML enumerates them
+	slots     []slot // GPU slots of the machine in NVML's enumeration order
 }
 
-// slot is a place for a GPU. Slots with the same number share the host bridge, the PCIe switch below it, or the last switch
-// before the GPU, which is the same one where there is only one.
+// slot is the position of a GPU. Slots with equal numbers share the host bridge, the PCIe switch below it, or the last
+// switch before the GPU; the two switches are the same where there is only one.
 type slot struct {
 	pci    string
 	numa   int
@@ -24,11 +24,11 @@ type slot struct {
 const (
 	driver580 = "580.159.03"
 	cuda130   = "13.0"
-	driver470 = "470.256.02" // the last branch that drives Kepler
+	driver470 = "470.256.02" // the last driver branch that supports Kepler
 	cuda114   = "11.4"
 )
 
-// models is the list that `--gpus sim:` chooses from.
+// models lists the models that `--gpus sim:` accepts.
 var models = []model{
 	{"a100", "NVIDIA A100-SXM4-80GB", 81920, 12, driver580, cuda130, dgxA100},
 	{"h100", "NVIDIA H100 80GB HBM3", 81559, 18, driver580, cuda130, hgx},
@@ -40,7 +40,7 @@ var models = []model{
 	{"gb10", "NVIDIA GB10", 0, 0, driver580, cuda130, spark},
 }
 
-// hgx is a baseboard with eight SXM modules behind NVSwitch, four to a socket, each with a PCIe switch of its own.
+// hgx is a baseboard with eight SXM modules behind NVSwitch, four to a socket, each with its own PCIe switch.
 var hgx = []slot{
 	{"00000000:1B:00.0", 0, 0, 0, 0},
 	{"00000000:43:00.0", 0, 1, 1, 1},
@@ -88,8 +88,8 @@ var twoSockets = []slot{
 	{"00000000:E1:00.0", 1, 7, 7, 7},
 }
 
-// dualBoards is a server with eight boards of two GPUs: a PCIe switch on each board, one of the server above two boards, and
-// two of those to a socket.
+// dualBoards is a server with eight boards of two GPUs: a PCIe switch on each board, a switch of the server above each two
+// boards, and two of the server's switches to a socket.
 var dualBoards = []slot{
 	{"00000000:05:00.0", 0, 0, 0, 0},
 	{"00000000:06:00.0", 0, 0, 0, 0},

@@ -14,14 +14,14 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// The kernel leaves these character majors to local and experimental use. No driver answers there, so that opening a
-// simulated device says ENXIO, while the devices cgroup tells the devices apart as it does with real ones.
+// The kernel reserves these character majors for local and experimental use. No driver is registered there, so opening a
+// simulated device returns ENXIO, while the devices cgroup tells the devices apart as it does with real ones.
 const (
 	firstMajor = 240
 	lastMajor  = 254
 )
 
-// Minors of the nodes that all GPUs share, out of the way of those of the GPUs.
+// Minors of the nodes that all GPUs share, above the minors of the GPUs.
 const (
 	minorUVM = 253
 	minorCtl = 255
@@ -35,7 +35,7 @@ type node struct {
 	minor int
 }
 
-// deviceNodes lists the nodes for count GPUs, those of the GPUs first, by minor.
+// deviceNodes lists the nodes for count GPUs: first the nodes of the GPUs, then the shared ones, by minor.
 func deviceNodes(dir string, major, count int) []node {
 	var nodes []node
 	add := func(name string, minor int) {
@@ -49,7 +49,7 @@ func deviceNodes(dir string, major, count int) []node {
 	return nodes
 }
 
-// makeNodes brings dir to hold exactly the nodes: it keeps those that are right, so that it can run again at any time.
+// makeNodes makes dir hold exactly these nodes. It keeps correct nodes, so it is safe to repeat at any time.
 func makeNodes(dir string, nodes []node) error {
 	if err := os.MkdirAll(dir, 0o755); err != nil {
 		return fmt.Errorf("device nodes of the simulated GPUs: %w", err)
@@ -87,12 +87,12 @@ func (n node) make() error {
 	if err != nil {
 		return fmt.Errorf("device node %s of a simulated GPU: %w", n.path, err)
 	}
-	return os.Chmod(n.path, 0o666) // past the umask
+	return os.Chmod(n.path, 0o666) // regardless of the umask
 }
 
 func (n node) number() uint64 { return unix.Mkdev(uint32(n.major), uint32(n.minor)) }
 
-// deviceNumber returns which character device a path leads to.
+// deviceNumber returns the character device number of a path.
 func deviceNumber(path string) (uint64, error) {
 	var stat unix.Stat_t
 	if err := unix.Stat(path, &stat); err != nil {
@@ -104,8 +104,8 @@ func deviceNumber(path string) (uint64, error) {
 	return uint64(stat.Rdev), nil
 }
 
-// freeMajor returns the major of an earlier start when the nodes are there and it is still free, else the first that
-// no driver of this kernel has taken. claimed is the content of /proc/devices.
+// freeMajor returns the major of the existing nodes if it is still free, otherwise the first one that no driver of this
+// kernel has registered. claimed is the content of /proc/devices.
 func freeMajor(dir, claimed string) (int, error) {
 	taken := characterMajors(claimed)
 	if rdev, err := deviceNumber(filepath.Join(dir, "nvidiactl")); err == nil {

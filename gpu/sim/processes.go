@@ -12,8 +12,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// openers lists the processes that have the device open, in whatever mount namespace and under whatever name: the
-// device number is what counts. It fails rather than leave out a process that it may not look at.
+// openers lists the processes that have the device open. It compares device numbers, so the mount namespace and the path do
+// not matter. A process that it may not inspect is an error, because the device may be in use.
 func openers(ctx context.Context, proc string, device uint64) ([]int, error) {
 	entries, err := os.ReadDir(proc)
 	if err != nil {
@@ -48,7 +48,7 @@ func holdsOpen(dir string, device uint64) (bool, error) {
 		return false, err
 	}
 	for _, file := range files {
-		// An error here is a file that was closed meanwhile, or one that leads to nothing: not the device.
+		// An error means that the file was closed meanwhile or has no target; either way it is not the device.
 		if number, err := deviceNumber(filepath.Join(dir, file.Name())); err == nil && number == device {
 			return true, nil
 		}
@@ -56,7 +56,7 @@ func holdsOpen(dir string, device uint64) (bool, error) {
 	return false, nil
 }
 
-// processGone says that the process has ended since it was listed.
+// processGone reports whether the process has exited since it was listed.
 func processGone(err error) bool {
 	return errors.Is(err, fs.ErrNotExist) || errors.Is(err, unix.ESRCH)
 }

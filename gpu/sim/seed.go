@@ -13,7 +13,7 @@ import (
 
 const seedDigits = 32
 
-// readSeed returns the host's seed, made at first use and kept in dir.
+// readSeed returns the host's seed, which is created at first use and kept in dir.
 func readSeed(dir string) (string, error) {
 	path := filepath.Join(dir, "seed")
 	content, err := os.ReadFile(path)
@@ -30,7 +30,7 @@ func readSeed(dir string) (string, error) {
 	return seed, nil
 }
 
-// makeSeed writes beside the place and renames, so that a crash leaves no half of a seed.
+// makeSeed writes a temporary file and renames it, so that a crash leaves no partial seed.
 func makeSeed(path string) (string, error) {
 	var random [seedDigits / 2]byte
 	rand.Read(random[:])

@@ -1,6 +1,6 @@
-// Package sim is a machine with GPUs that are not there: real names, sizes and wiring, real device nodes that the
-// kernel refuses to open, a CDI specification, and an nvidia-smi that says SIMULATED. It is chosen by hand alone
-// (`pinion up --gpus sim:8xh100`), and its inventory always says Simulated.
+// Package sim simulates a machine with GPUs: real names, sizes and links, device nodes that the kernel refuses to open, a
+// CDI specification, and an nvidia-smi that prints SIMULATED. Only the option `pinion up --gpus sim:8xh100` selects it, and
+// its inventory always has Simulated set.
 package sim
 
 import (
@@ -13,14 +13,14 @@ import (
 	"pinion/gpu"
 )
 
-// healthInterval is how often the files that break GPUs are looked at.
+// healthInterval is the interval at which the files that break GPUs are polled.
 const healthInterval = time.Second
 
-// source is the simulated machine. Everything but health is fixed when it opens.
+// source is the simulated machine. Everything except health is fixed by Open.
 type source struct {
 	model   model
-	devices []gpu.Device // all of them well
-	nodes   []node       // of the devices in their order, then the shared ones
+	devices []gpu.Device // all of them healthy
+	nodes   []node       // of the devices in order, then the shared ones
 	broken  string       // directory of health, see readBroken
 	spec    []byte
 	changed chan struct{}
@@ -30,10 +30,10 @@ type source struct {
 
 var _ gpu.Source = (*source)(nil)
 
-// Open simulates the machine that spec asks for, "8xh100". It keeps its seed, its device nodes (dir/dev) and its
-// health (dir/broken/INDEX holds why that GPU is broken) under dir, so that a restart finds the same GPUs and two
-// hosts have different ones. self is the absolute path of the pinion binary, which containers get as nvidia-smi; when
-// it is empty they get none. It takes root. The device nodes outlive Close, as containers do.
+// Open simulates the machine that spec describes, "8xh100". It keeps its seed, its device nodes (dir/dev) and its health
+// (dir/broken/INDEX holds why that GPU is broken) under dir, so a restart finds the same GPUs and two hosts have different
+// ones. self is the absolute path of the pinion binary, which containers get as nvidia-smi; with an empty self they get
+// none. Open requires root. The device nodes outlive Close, because containers do.
 func Open(spec, dir string, self string) (gpu.Source, error) {
 	m, count, err := parse(spec)
 	if err != nil {
@@ -51,7 +51,7 @@ func Open(spec, dir string, self string) (gpu.Source, error) {
 	}
 	ctx, stop := context.WithCancel(context.Background())
 	s.stop = stop
-	go s.watchHealth(ctx, s.health()) // as of now: a change after Open is never missed
+	go s.watchHealth(ctx, s.health()) // starts from the present health, so a change after Open is not missed
 	return s, nil
 }
 
@@ -68,7 +68,7 @@ func checkSelf(self string) error {
 	return nil
 }
 
-// createFiles makes what the machine has on disk.
+// createFiles creates the machine's files on disk.
 func (s *source) createFiles(dir string, count int, self string) error {
 	if err := os.MkdirAll(s.broken, 0o755); err != nil {
 		return fmt.Errorf("simulated GPUs: %w", err)
@@ -94,7 +94,7 @@ func (s *source) createFiles(dir string, count int, self string) error {
 	return err
 }
 
-// Inventory returns the machine with its health of now.
+// Inventory returns the machine with its present health.
 func (s *source) Inventory(context.Context) (gpu.Inventory, error) {
 	broken, err := readBroken(s.broken, len(s.devices))
 	if err != nil {
@@ -112,8 +112,8 @@ func (s *source) Changed() <-chan struct{} { return s.changed }
 
 func (s *source) CDI(context.Context) (string, []byte, error) { return Kind, s.spec, nil }
 
-// Processes finds whoever holds the device node open. No driver answers there, so that nobody can but with O_PATH,
-// which is how tests occupy a GPU.
+// Processes lists the processes that have the device node open. No driver is behind it, so only O_PATH can open it; tests
+// occupy a GPU that way.
 func (s *source) Processes(ctx context.Context, uuid string) ([]int, error) {
 	for i, d := range s.devices {
 		if d.UUID == uuid {
@@ -129,7 +129,8 @@ func (s *source) Close() error {
 	return nil
 }
 
-// watchHealth says so on changed when a GPU broke or mended since last, or when its health cannot be read any more.
+// watchHealth signals changed when a GPU broke or recovered since the last poll, or when its health cannot be read any
+// more.
 func (s *source) watchHealth(ctx context.Context, last string) {
 	defer close(s.done)
 	ticker := time.NewTicker(healthInterval)
@@ -144,13 +145,13 @@ func (s *source) watchHealth(ctx context.Context, last string) {
 			last = now
 			select {
 			case s.changed <- struct{}{}:
-			default: // the receiver has yet to look; it will see this too
+			default: // a signal is pending; its receiver will see this change too
 			}
 		}
 	}
 }
 
-// health is the state of all devices in a form that can be compared.
+// health returns the health of all devices in a comparable form.
 func (s *source) health() string {
 	broken, err := readBroken(s.broken, len(s.devices))
 	return fmt.Sprint(broken, err)

@@ -24,8 +24,8 @@ const smiHelp = `SIMULATED nvidia-smi of Pinion: it knows
                                                        fields index uuid name memory.total driver_version
 `
 
-// SMI is the simulated nvidia-smi: it tells of the simulated GPUs whose device nodes are in this container, numbered
-// from 0 as NVML does. It writes to out and returns the exit code.
+// SMI is the simulated nvidia-smi: it lists the simulated GPUs whose device nodes are in this container, numbered from 0 as
+// NVML does. It writes to out and returns the exit code.
 func SMI(args []string, out io.Writer) int {
 	return smi{environ: os.Environ(), present: nodePresent}.run(args, out)
 }
@@ -35,7 +35,7 @@ func nodePresent(minor int) bool {
 	return err == nil
 }
 
-// smi is what the tool sees of its container.
+// smi is the input of the tool in its container.
 type smi struct {
 	environ []string
 	present func(minor int) bool
@@ -120,7 +120,7 @@ func (s smi) field(name string, index int, d toolDevice, unit string) string {
 	return lookup(s.environ, envDriver)
 }
 
-// memory is what NVML says of unified memory: that it cannot say.
+// memory formats an amount of memory; it is "[N/A]" for unified memory, as in the real tool.
 func memory(d toolDevice, unit string) string {
 	if d.memoryMiB == 0 {
 		return "[N/A]"

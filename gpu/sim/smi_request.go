@@ -9,7 +9,7 @@ import (
 
 var smiFields = []string{"index", "uuid", "name", "memory.total", "driver_version"}
 
-// smiRequest is what the arguments ask for; none of it set: the table.
+// smiRequest is the parsed command line; the zero value asks for the table.
 type smiRequest struct {
 	help, list        bool
 	fields            []string

@@ -7,7 +7,7 @@ import (
 	"strings"
 )
 
-// parse reads "8xh100": how many of which model.
+// parse reads "8xh100": the number of GPUs and their model.
 func parse(spec string) (model, int, error) {
 	number, key, ok := strings.Cut(spec, "x")
 	if !ok {

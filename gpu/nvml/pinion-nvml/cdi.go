@@ -13,12 +13,12 @@ import (
 	"pinion/gpu/nvml/protocol"
 )
 
-// memoryLimitsHook is not used: it takes what it sets on the host from the container's environment, where an image may
-// have put it.
+// memoryLimitsHook is disabled: it changes settings of the host according to the container's environment, which an image
+// can set.
 const memoryLimitsHook = "apply-cuda-memory-limits"
 
-// cdi writes the specification by which containers get the devices: their nodes, the driver's libraries and tools, and
-// the hooks that make those libraries found.
+// cdi generates the specification that gives containers the devices: device nodes, the driver's libraries and tools, and
+// the hooks that make the container's linker find those libraries.
 func (d *driver) cdi() (*protocol.Spec, error) {
 	inventory := d.inventory()
 	var names []string
@@ -63,8 +63,8 @@ func (d *driver) cdi() (*protocol.Spec, error) {
 	return &protocol.Spec{Kind: spec.Kind, JSON: text}, err
 }
 
-// ldconfig is the host's program that a hook runs on the container's libraries. On Ubuntu the plain name is a script,
-// which would not find its own parts inside the container.
+// ldconfig is the host's binary that a hook runs on the container's libraries. On Ubuntu the plain name is a shell script,
+// which would not find its files inside the container.
 func ldconfig() string {
 	const real = "/sbin/ldconfig.real"
 	if _, err := os.Stat(real); err == nil {
@@ -73,7 +73,7 @@ func ldconfig() string {
 	return "/sbin/ldconfig"
 }
 
-// logger speaks to standard error, which the agent keeps.
+// logger writes to standard error, which the agent logs.
 func logger() *logrus.Logger {
 	log := logrus.New()
 	log.SetFormatter(&logrus.TextFormatter{DisableColors: true, DisableTimestamp: true})

@@ -14,7 +14,7 @@ import (
 	"pinion/gpu"
 )
 
-// device reads one device, without its links. It fails only when the device cannot say who it is.
+// device reads one device, without its links. It fails only when the device has no readable UUID.
 func (d *driver) device(index int, handle nvml.Device) (gpu.Device, error) {
 	uuid, ret := handle.GetUUID()
 	if ret != nvml.SUCCESS {
@@ -41,7 +41,7 @@ func (d *driver) device(index int, handle nvml.Device) (gpu.Device, error) {
 	return device, nil
 }
 
-// problem is the first thing that is wrong with a device; empty when all is well.
+// problem is the first error of a device; empty when there is none.
 type problem string
 
 func (t *problem) add(format string, args ...any) {
@@ -50,7 +50,8 @@ func (t *problem) add(format string, args ...any) {
 	}
 }
 
-// read asks the driver for one thing. ok is false when there is no such thing, or when asking failed, which is noted.
+// read queries one property from the driver. ok is false when the property does not exist or the query failed; a failure is
+// recorded as the problem.
 func read[T any](failed *problem, what string, ask func() (T, nvml.Return)) (value T, ok bool) {
 	value, ret := ask()
 	if ret != nvml.SUCCESS && !notSupported(ret) {
@@ -59,7 +60,7 @@ func read[T any](failed *problem, what string, ask func() (T, nvml.Return)) (val
 	return value, ret == nvml.SUCCESS
 }
 
-// busID is the address as the driver writes it, "00000000:1B:00.0".
+// busID returns the PCI address in the driver's format, "00000000:1B:00.0".
 func busID(pci nvml.PciInfo) string {
 	var id strings.Builder
 	for _, c := range pci.BusId {
@@ -71,8 +72,8 @@ func busID(pci nvml.PciInfo) string {
 	return strings.ToUpper(id.String())
 }
 
-// numaNode is the node of the CPUs that the device is attached to, -1 when the machine has no such thing. The driver's
-// own GetNumaNodeId is about the device's memory instead.
+// numaNode returns the NUMA node of the CPUs that the device is attached to, -1 when the machine has no NUMA. The driver's
+// GetNumaNodeId is no substitute: it is about the device's memory.
 func (d *driver) numaNode(pci string) int {
 	// The kernel writes the domain with four digits, the driver with eight.
 	domain, rest, _ := strings.Cut(strings.ToLower(pci), ":")
@@ -90,8 +91,8 @@ func (d *driver) numaNode(pci string) int {
 	return node
 }
 
-// migSlices reads the MIG slices of a partitioned device. Such a device cannot be given whole: CDI knows its slices only,
-// and nothing hands those out yet.
+// migSlices reads the MIG slices of a partitioned device. The device cannot be assigned as a whole, because CDI lists only
+// its slices, and Pinion does not assign slices yet.
 func (d *driver) migSlices(failed *problem, handle nvml.Device) []gpu.MIG {
 	if !d.hasFunction("nvmlDeviceGetMigMode") {
 		return nil
@@ -106,7 +107,7 @@ func (d *driver) migSlices(failed *problem, handle nvml.Device) []gpu.MIG {
 	for i := range count {
 		child, ret := handle.GetMigDeviceHandleByIndex(i)
 		if ret != nvml.SUCCESS {
-			continue // places for slices that nobody has made
+			continue // an unused slot for a slice
 		}
 		slice := gpu.MIG{}
 		slice.UUID, _ = read(failed, "MIG slice", child.GetUUID)

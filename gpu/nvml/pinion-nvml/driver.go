@@ -11,17 +11,17 @@ import (
 	"pinion/gpu/nvml/protocol"
 )
 
-// driver is the NVIDIA driver of this machine. Requests use it one at a time; the watcher of events beside them.
+// driver is the NVIDIA driver of this machine. Requests use it one at a time; the event watcher runs concurrently.
 type driver struct {
 	lib   nvml.Interface
-	root  string               // of the file system, "/" but in tests
+	root  string               // file system root, "/" except in tests
 	self  string               // path of this program, for hooks
-	event func(protocol.Event) // says what the driver reports by itself
+	event func(protocol.Event) // called for each event of the driver
 
-	ready bool // the library is loaded and talks to the kernel's part
+	ready bool // the library is loaded and connected to the kernel module
 }
 
-// open loads the library and starts watching for events, once. It may be tried again after a failure: the driver may
+// open loads the library and starts watching for events, once. It may be retried after a failure, because the driver may
 // have been installed or loaded meanwhile.
 func (d *driver) open() error {
 	if d.ready {
@@ -35,7 +35,7 @@ func (d *driver) open() error {
 	return nil
 }
 
-// driverError says in words why the driver cannot be talked to at all.
+// driverError explains why the driver cannot be used at all.
 func driverError(ret nvml.Return) error {
 	switch ret {
 	case nvml.ERROR_LIBRARY_NOT_FOUND:
@@ -50,17 +50,18 @@ func driverError(ret nvml.Return) error {
 	return fmt.Errorf("the NVIDIA driver cannot be talked to: %w", ret)
 }
 
-// notSupported says that an answer is "this device or driver has no such thing", which is data and not an error.
+// notSupported reports whether the result means that this device or driver lacks the feature; that is data and not an
+// error.
 func notSupported(ret nvml.Return) bool {
 	return ret == nvml.ERROR_NOT_SUPPORTED || ret == nvml.ERROR_FUNCTION_NOT_FOUND || ret == nvml.ERROR_NO_DATA || ret == nvml.ERROR_NOT_FOUND
 }
 
-// hasFunction says whether the loaded library has a function. Calling one that it lacks would end the process.
+// hasFunction reports whether the loaded library exports a function. Calling a missing one would abort the process.
 func (d *driver) hasFunction(function string) bool {
 	return d.lib.Extensions().LookupSymbol(function) == nil
 }
 
-// inventory reads everything about every device. One device that cannot be read never hides the others.
+// inventory reads all properties of all devices. A device that cannot be read does not hide the others.
 func (d *driver) inventory() gpu.Inventory {
 	if err := d.open(); err != nil {
 		return gpu.Inventory{Problem: err.Error()}
@@ -93,8 +94,8 @@ func (d *driver) inventory() gpu.Inventory {
 	return inventory
 }
 
-// processes lists the host's processes that compute on a device, those on its MIG slices included. Processes that only
-// draw, such as a display server, do not count: they do not keep a task from using the device.
+// processes lists the host processes that compute on a device or on its MIG slices. Graphics processes, such as a display
+// server, are left out: they do not prevent a task from using the device.
 func (d *driver) processes(uuid string) ([]int, error) {
 	if err := d.open(); err != nil {
 		return nil, err

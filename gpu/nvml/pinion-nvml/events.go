@@ -12,11 +12,11 @@ import (
 	"pinion/gpu/nvml/protocol"
 )
 
-// eventPollInterval is how long the watcher waits before it asks again after an error.
+// eventPollInterval is the delay of the event watcher after an error.
 const eventPollInterval = 5 * time.Second
 
-// watchEvents reports what the driver says of its own accord, for as long as this process lives. Devices too old for events
-// are left out: their health is known from the inventory alone.
+// watchEvents reports the driver's events until the process exits. Devices too old for events are left out: their health
+// comes from the inventory alone.
 func (d *driver) watchEvents() {
 	set, ret := d.lib.EventSetCreate()
 	if ret != nvml.SUCCESS {
@@ -48,8 +48,8 @@ func (d *driver) registerEvents(set nvml.EventSet, index int) error {
 	return nil
 }
 
-// pollEvents passes events on. An error of the driver is itself an event, said once until it changes: the inventory then
-// tells which device is in trouble.
+// pollEvents reports events. An error of the driver is itself reported as an event, once until it changes: the inventory
+// then shows which device failed.
 func (d *driver) pollEvents(set nvml.EventSet) {
 	last := nvml.SUCCESS
 	for {

@@ -8,7 +8,7 @@ import (
 	"github.com/NVIDIA/go-nvml/pkg/nvml"
 )
 
-// recoveryActions are the driver's words for what a device needs before it may be used again.
+// recoveryActions are descriptions of the recovery that the driver requires before a device may be used again.
 var recoveryActions = map[nvml.DeviceGpuRecoveryAction]string{
 	nvml.GPU_RECOVERY_ACTION_GPU_RESET:           "a reset (`nvidia-smi --gpu-reset`)",
 	nvml.GPU_RECOVERY_ACTION_NODE_REBOOT:         "a reboot of the host",
@@ -19,8 +19,8 @@ var recoveryActions = map[nvml.DeviceGpuRecoveryAction]string{
 	nvml.GPU_RECOVERY_ACTION_SYSTEM_REBOOT:       "a reboot of the host",
 }
 
-// checkHealth notes what the driver itself holds against the device. Both of its memories outlive the process that caused
-// the error, unlike Xid events.
+// checkHealth records the errors that the driver keeps for the device. Both sources, unlike Xid events, survive the process
+// that caused the error.
 func (d *driver) checkHealth(failed *problem, handle nvml.Device) {
 	fields := []nvml.FieldValue{{FieldId: nvml.FI_DEV_GET_GPU_RECOVERY_ACTION}}
 	if ret := handle.GetFieldValues(fields); ret == nvml.SUCCESS && nvml.Return(fields[0].NvmlReturn) == nvml.SUCCESS {

@@ -14,13 +14,13 @@ import (
 	"tags.cncf.io/container-device-interface/specs-go"
 )
 
-// hookCommand is the first argument by which this program becomes a hook.
+// hookCommand is the first argument that makes this program run as a CDI hook.
 const hookCommand = "cdi-hook"
 
-// hookPath is the search path of every hook.
+// hookPath is the PATH of every hook.
 const hookPath = "PATH=/usr/sbin:/usr/bin:/sbin:/bin"
 
-// visibleDevices is Pinion's own to set, from the task's assignment.
+// visibleDevices is removed from the specification: Pinion sets it from the task's assignment.
 const visibleDevices = "NVIDIA_VISIBLE_DEVICES="
 
 // runHook runs one of NVIDIA's hooks; args[0] is hookCommand.
@@ -29,9 +29,9 @@ func runHook(args []string) error {
 	return hooks.Run(context.Background(), args)
 }
 
-// harden makes a generated specification safe to apply. Hooks run as root of the host, and a hook without an
-// environment of its own gets the image's (LD_PRELOAD included) from runc before 1.3; so each hook gets one, and none
-// but this program may be a hook. The hook's arguments are led to hookCommand.
+// harden makes a generated specification safe to apply. Hooks run as root of the host, and runc before 1.3 runs a hook
+// without an environment of its own with the image's (LD_PRELOAD included). So each hook gets an environment, its arguments
+// start with hookCommand, and no other program is accepted as a hook.
 func harden(spec *specs.Spec, self string) error {
 	edits := []*specs.ContainerEdits{&spec.ContainerEdits}
 	for i := range spec.Devices {

@@ -10,11 +10,11 @@ import (
 
 // lanes counts the NVLink lanes of one device.
 type lanes struct {
-	direct map[string]int // to a peer, by its PCI address
-	fabric int            // into NVSwitch, from where every other device in there is reached
+	direct map[string]int // by the peer's PCI address
+	fabric int            // to NVSwitch, which reaches every other device
 }
 
-// link fills in how the devices reach one another. handles[i] belongs to devices[i].
+// link fills in the links between the devices. handles[i] belongs to devices[i].
 func (d *driver) link(devices []gpu.Device, handles []nvml.Device) {
 	if len(devices) < 2 {
 		return
@@ -44,7 +44,7 @@ func (d *driver) countLanes(handle nvml.Device) lanes {
 	for lane := range nvml.NVLINK_MAX_LINKS {
 		state, ret := handle.GetNvLinkState(lane)
 		if ret == nvml.ERROR_INVALID_ARGUMENT {
-			break // the device has no more
+			break // the device has no more links
 		}
 		if ret != nvml.SUCCESS || state != nvml.FEATURE_ENABLED {
 			continue
@@ -62,7 +62,7 @@ func (d *driver) countLanes(handle nvml.Device) lanes {
 	return count
 }
 
-// nvlinkLanes counts the lanes from one device to another: direct ones, or as many as both have into the fabric.
+// nvlinkLanes returns the lanes between two devices: the direct ones, or the smaller of their lane counts to NVSwitch.
 func nvlinkLanes(from, to lanes, peer string) (gpu.LinkKind, int) {
 	if n := from.direct[peer]; n > 0 {
 		return gpu.LinkNVLink, n
@@ -70,7 +70,7 @@ func nvlinkLanes(from, to lanes, peer string) (gpu.LinkKind, int) {
 	return gpu.LinkNVLink, min(from.fabric, to.fabric)
 }
 
-// pciePath is how far apart two devices are without NVLink.
+// pciePath returns the kind of link between two devices without NVLink.
 func pciePath(a, b nvml.Device) (gpu.LinkKind, bool) {
 	level, ret := a.GetTopologyCommonAncestor(b)
 	if ret != nvml.SUCCESS {

@@ -12,7 +12,7 @@ import (
 	"pinion/gpu/nvml/protocol"
 )
 
-// serve answers requests until there are no more.
+// serve answers requests until the input ends.
 func serve(requests io.Reader, messages io.Writer, d *driver) error {
 	out := &encoder{to: json.NewEncoder(messages)}
 	d.event = func(e protocol.Event) { out.send(protocol.Message{Event: &e}) }
@@ -49,7 +49,7 @@ func (d *driver) answer(request protocol.Request) protocol.Message {
 	return answer
 }
 
-// encoder keeps answers and events from mixing within a line.
+// encoder writes one message a line; responses and events never interleave.
 type encoder struct {
 	mu sync.Mutex
 	to *json.Encoder

@@ -1,6 +1,6 @@
 // Package protocol is the protocol between the agent and the pinion-nvml helper: one JSON object a line, requests on the
-// helper's standard input, messages on its standard output. The helper answers requests one after another, in order,
-// and says on its own account when the driver reports an event. It ends when its standard input does.
+// helper's standard input, messages on its standard output. The helper answers requests in order and sends an event
+// whenever the driver reports one. It exits when its standard input is closed.
 package protocol
 
 import (
@@ -9,7 +9,7 @@ import (
 	"pinion/gpu"
 )
 
-// Kind says what a request asks for.
+// Kind is the kind of a request.
 type Kind string
 
 const (
@@ -20,7 +20,7 @@ const (
 
 // Request is a line to the helper.
 type Request struct {
-	ID   uint64 `json:"id"` // chosen by the asker, at least 1
+	ID   uint64 `json:"id"` // chosen by the client, at least 1
 	Kind Kind   `json:"kind"`
 	UUID string `json:"uuid,omitempty"` // of the device, for Processes
 }
@@ -28,7 +28,7 @@ type Request struct {
 // Message is a line from the helper: the answer to the request with the same ID, or an event with ID 0.
 type Message struct {
 	ID        uint64         `json:"id,omitempty"`
-	Error     string         `json:"error,omitempty"` // why the request could not be answered
+	Error     string         `json:"error,omitempty"` // why the request failed
 	Inventory *gpu.Inventory `json:"inventory,omitempty"`
 	CDI       *Spec          `json:"cdi,omitempty"`
 	Processes []int          `json:"processes,omitempty"`
@@ -41,9 +41,9 @@ type Spec struct {
 	JSON json.RawMessage `json:"json"`
 }
 
-// Event is something that the driver reported by itself.
+// Event is an event that the driver reported.
 type Event struct {
-	UUID string `json:"uuid,omitempty"` // of the device; empty when the driver cannot say which
-	Xid  uint64 `json:"xid,omitempty"`  // NVIDIA's number of the error; 0 when the event is not one
-	Text string `json:"text,omitempty"` // what happened, when it has no number
+	UUID string `json:"uuid,omitempty"` // of the device; empty when the driver does not name one
+	Xid  uint64 `json:"xid,omitempty"`  // NVIDIA's error number; 0 when the event is not an Xid
+	Text string `json:"text,omitempty"` // description of an event without a number
 }
