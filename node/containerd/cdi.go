@@ -15,8 +15,8 @@ import (
 	"pinion/packaging/atomicfile"
 )
 
-// deviceInjector gives containers their GPUs. The CDI specification is applied here, on the client's side, from a
-// directory of our own, so that it works with every daemon and no other specification on the host takes part.
+// deviceInjector gives containers their GPUs. It applies the CDI specification on the client's side, from a directory of
+// its own, so that it works with every daemon and no other specification on the host takes part.
 type deviceInjector struct {
 	source func(ctx context.Context) (kind string, spec []byte, err error)
 	dir    string
@@ -52,7 +52,7 @@ func (d *deviceInjector) inject(ctx context.Context, spec *specs.Spec, uuids []s
 	return nil
 }
 
-// hasDevices says whether the host has GPUs.
+// hasDevices reports whether the host has GPUs.
 func (d *deviceInjector) hasDevices(ctx context.Context) (bool, error) {
 	if d.source == nil {
 		return false, nil
@@ -68,7 +68,7 @@ func (d *deviceInjector) hasDevices(ctx context.Context) (bool, error) {
 	return len(spec.Devices) > 0, nil
 }
 
-// loadSpec writes the specification when it is another one than before, and reads it into a cache.
+// loadSpec writes the specification if it has changed, and reads it into a cache.
 func (d *deviceInjector) loadSpec(raw []byte) (*cdi.Cache, error) {
 	d.mu.Lock()
 	defer d.mu.Unlock()

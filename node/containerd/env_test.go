@@ -36,7 +36,7 @@ type host struct {
 	log     *syncBuffer
 }
 
-// patience bounds every wait of these tests; it is met only when something is broken.
+// patience bounds every wait of these tests; it is reached only on a failure.
 const patience = time.Minute
 
 func newHost(t testing.TB, change ...func(*containerd.Config)) *host {
@@ -88,8 +88,8 @@ func (h *host) startDaemon() {
 	}
 }
 
-// startHostDaemon stands for a daemon of the host's own: it has its own shim and configuration, and is no business of
-// ours beyond its socket. PINION_TEST_CONTAINERD=/usr/bin/containerd runs the tests on such a one.
+// startHostDaemon is a daemon of the host's own: it has its own shim and configuration, and the runtime uses only its
+// socket. PINION_TEST_CONTAINERD=/usr/bin/containerd runs the tests on such a daemon.
 func (h *host) startHostDaemon(binary string) {
 	h.t.Helper()
 	config := filepath.Join(h.dir, "host.toml")

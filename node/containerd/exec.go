@@ -24,11 +24,11 @@ import (
 
 var _ runtime.Execer = (*Runtime)(nil)
 
-// exitCommandNotFound is the exit code of a command that the container does not have, as shells have it.
+// exitCommandNotFound is the exit code of a command that is missing in the container, the same as in shells.
 const exitCommandNotFound = 127
 
-// Exec runs a command in the container beside its own process, with everything but arguments and terminal as that has
-// it.
+// Exec runs a further command in a running container, with every setting of the container's process except arguments and
+// terminal.
 func (r *Runtime) Exec(ctx context.Context, id string, c runtime.ExecRequest) (int, error) {
 	e := &execution{runtime: r, container: id, id: "exec-" + strconv.FormatInt(time.Now().UnixNano(), 36)}
 	code, err := e.run(r.inNamespace(ctx), c)
@@ -59,7 +59,7 @@ func (e *execution) run(ctx context.Context, c runtime.ExecRequest) (int, error)
 	if err != nil {
 		return 0, err
 	}
-	defer context.AfterFunc(ctx, streams.Cancel)() // a child of the command may hold its streams
+	defer context.AfterFunc(ctx, streams.Cancel)() // a child of the command may keep its streams open
 	config := streams.Config()
 	_, err = e.runtime.client.TaskService().Exec(ctx, &tasks.ExecProcessRequest{
 		ContainerID: e.container, ExecID: e.id, Spec: spec,
@@ -71,14 +71,14 @@ func (e *execution) run(ctx context.Context, c runtime.ExecRequest) (int, error)
 	}
 	code, started, err := e.startAndWait(ctx)
 	if !started {
-		streams.Cancel() // nobody will close the other ends
+		streams.Cancel() // otherwise the other ends would never be closed
 	}
 	e.delete(ctx)
 	streams.Wait()
 	return code, errors.Join(err, streams.Close())
 }
 
-// connect makes named pipes for the streams that the request connects; none for a request without.
+// connect creates named pipes for the streams of the request; nil when the request connects none.
 func (e *execution) connect(ctx context.Context, c runtime.ExecRequest) (cio.IO, error) {
 	if c.Stdio == (runtime.Stdio{}) {
 		return cio.NullIO(e.id)
@@ -91,7 +91,7 @@ func (e *execution) connect(ctx context.Context, c runtime.ExecRequest) (cio.IO,
 	}
 	for _, output := range []*io.Writer{&stdio.Stdout, &stdio.Stderr} {
 		if *output == nil {
-			*output = io.Discard // the shim wants both outputs or none
+			*output = io.Discard // the shim accepts both outputs or none
 		}
 	}
 	options := []cio.Opt{cio.WithStreams(stdio.Stdin, stdio.Stdout, stdio.Stderr), cio.WithFIFODir(filepath.Join(e.runtime.config.Dir, "exec"))}
@@ -101,7 +101,7 @@ func (e *execution) connect(ctx context.Context, c runtime.ExecRequest) (cio.IO,
 	return cio.NewCreator(options...)(e.id)
 }
 
-// startAndWait starts the command and waits for its end.
+// startAndWait starts the command and waits until it has exited.
 func (e *execution) startAndWait(ctx context.Context) (code int, started bool, err error) {
 	service := e.runtime.client.TaskService()
 	_, err = service.Start(ctx, &tasks.StartRequest{ContainerID: e.container, ExecID: e.id})
@@ -118,7 +118,7 @@ func (e *execution) startAndWait(ctx context.Context) (code int, started bool, e
 	return int(ended.ExitStatus), true, nil
 }
 
-// delete removes the execution; a command that still runs is killed. What is left goes with the container.
+// delete removes the execution and kills a command that still runs. Anything that remains is removed with the container.
 func (e *execution) delete(ctx context.Context) {
 	expired := ctx.Err() != nil
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), killTimeout)
@@ -131,7 +131,7 @@ func (e *execution) delete(ctx context.Context) {
 	service.DeleteProcess(ctx, &tasks.DeleteProcessRequest{ContainerID: e.container, ExecID: e.id})
 }
 
-// processOf is the container's own process as its spec has it.
+// processOf returns the process of the container's spec.
 func (r *Runtime) processOf(ctx context.Context, id string) (*specs.Process, error) {
 	record, err := r.client.ContainerService().Get(ctx, id)
 	if errdefs.IsNotFound(err) {
@@ -150,7 +150,7 @@ func (r *Runtime) processOf(ctx context.Context, id string) (*specs.Process, err
 	return spec.Process, nil
 }
 
-// closingReader calls close once, when its input ends: containerd then lets the command see the end.
+// closingReader calls close once, at the end of its input; containerd then closes the command's stdin.
 type closingReader struct {
 	next  io.Reader
 	close func()

@@ -16,11 +16,11 @@ import (
 	"pinion/node/runtime"
 )
 
-// unknownExitCode stands for an exit code that is lost.
+// unknownExitCode replaces an exit code that is lost.
 const unknownExitCode = -1
 
-// Wait answers how the container ended, as soon as its exit is recorded and its last process is gone. While the
-// daemon is away it waits for it to come back: the shim keeps the exit code.
+// Wait returns the container's exit as soon as it is recorded and its last process is gone. It waits for a daemon that is
+// down: the shim keeps the exit code.
 func (r *Runtime) Wait(ctx context.Context, id string) (runtime.Exit, error) {
 	ctx = r.inNamespace(ctx)
 	for poll := (backoff.Poll{}); ; {
@@ -40,8 +40,8 @@ func (r *Runtime) Wait(ctx context.Context, id string) (runtime.Exit, error) {
 	}
 }
 
-// waitExit waits for the end once. The exit is recorded before the task is deleted, because the task is the only other
-// place that knows it; after a crash in between the next call finds the label and only deletes.
+// waitExit waits for the exit once. The exit is recorded before the task is deleted, because the task is the only other
+// holder of the exit code; after a crash in between, the next call finds the label and only deletes.
 func (r *Runtime) waitExit(ctx context.Context, id string) (runtime.Exit, error) {
 	record, err := r.client.ContainerService().Get(ctx, id)
 	if errdefs.IsNotFound(err) {
@@ -64,7 +64,7 @@ func (r *Runtime) waitExit(ctx context.Context, id string) (runtime.Exit, error)
 	return exit, r.deleteTask(ctx, id, record.Labels[labelCgroup])
 }
 
-// waitTask blocks until the container's process has ended, or is known to be lost.
+// waitTask blocks until the container's process has exited, or is known to be lost.
 func (r *Runtime) waitTask(ctx context.Context, record containers.Container) (runtime.Exit, error) {
 	ended, err := r.client.TaskService().Wait(ctx, &tasks.WaitRequest{ContainerID: record.ID})
 	if err == nil {
@@ -85,7 +85,7 @@ func (r *Runtime) waitTask(ctx context.Context, record containers.Container) (ru
 	return runtime.Exit{Code: unknownExitCode, At: time.Now(), Lost: lost}, nil
 }
 
-// deleteTask deletes the task with its shim, which drains the log, and makes sure that no process is left.
+// deleteTask deletes the task with its shim, which drains the log, and ensures that no process is left.
 func (r *Runtime) deleteTask(ctx context.Context, id, group string) error {
 	_, err := r.client.TaskService().Delete(ctx, &tasks.DeleteTaskRequest{ContainerID: id})
 	if err = errgrpc.ToNative(err); err != nil && !errdefs.IsNotFound(err) {

@@ -7,8 +7,7 @@ import (
 	"github.com/containerd/errdefs"
 )
 
-// sweepOrphans removes what a crash in the middle of Start or Remove has left without its container: snapshots, and the
-// notes about when it was started.
+// sweepOrphans removes objects that a crash during Start or Remove left without a container: snapshots and started files.
 func (r *Runtime) sweepOrphans(ctx context.Context) error {
 	records, err := r.client.ContainerService().List(ctx)
 	if err != nil {

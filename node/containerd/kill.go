@@ -18,11 +18,11 @@ import (
 	"pinion/node/containerd/cgroup"
 )
 
-// killTimeout is how long a signal is tried again. A shim that is just going away, or a daemon that is just being
-// started again, refuses it for a moment.
+// killTimeout bounds how long a refused signal is retried. A shim that is exiting, or a daemon that is restarting, refuses
+// it for a moment.
 const killTimeout = 10 * time.Second
 
-// Kill sends a signal to the container's first process, or to all of them when it is SIGKILL.
+// Kill sends a signal to the container's first process; SIGKILL goes to all its processes.
 func (r *Runtime) Kill(ctx context.Context, id string, sig syscall.Signal) error {
 	ctx, cancel := context.WithTimeout(r.inNamespace(ctx), killTimeout)
 	defer cancel()
@@ -44,8 +44,8 @@ func (r *Runtime) Kill(ctx context.Context, id string, sig syscall.Signal) error
 	}
 }
 
-// awaitProgram waits until the container's first process runs the container's own program. For a moment after the
-// start it still is runc, which ends with a code of its own when a signal reaches it then.
+// awaitProgram waits until the container's first process executes the container's own program. Just after the start it is
+// still runc, which exits with a code of its own when it gets a signal.
 func (r *Runtime) awaitProgram(ctx context.Context, id string) {
 	got, err := r.client.TaskService().Get(ctx, &tasks.GetRequest{ContainerID: id})
 	if err != nil || got.Process.Pid == 0 {
@@ -60,7 +60,7 @@ func (r *Runtime) awaitProgram(ctx context.Context, id string) {
 	}
 }
 
-// taskStopped says whether the container has no running process as far as containerd knows.
+// taskStopped reports whether containerd knows no running process of the container.
 func (r *Runtime) taskStopped(ctx context.Context, id string) (bool, error) {
 	got, err := r.client.TaskService().Get(ctx, &tasks.GetRequest{ContainerID: id})
 	if err = errgrpc.ToNative(err); err != nil {
@@ -69,7 +69,7 @@ func (r *Runtime) taskStopped(ctx context.Context, id string) (bool, error) {
 	return processStopped(got.Process), nil
 }
 
-// Remove forgets the container; what runs of it is killed.
+// Remove removes the container and kills its processes.
 func (r *Runtime) Remove(ctx context.Context, id string) error {
 	ctx = r.inNamespace(ctx)
 	record, err := r.client.ContainerService().Get(ctx, id)
@@ -85,8 +85,8 @@ func (r *Runtime) Remove(ctx context.Context, id string) error {
 	return r.removeTaskGroup(record.Labels[labelTask], 0)
 }
 
-// purge removes everything there is of a container, in any state. The snapshot goes last: as long as it is there
-// the id is taken.
+// purge removes everything that belongs to a container, in any state. The snapshot is removed last, because it reserves the
+// id.
 func (r *Runtime) purge(ctx context.Context, id, group string) error {
 	if err := r.killAndWait(ctx, id); err != nil {
 		return err
@@ -107,7 +107,7 @@ func (r *Runtime) purge(ctx context.Context, id, group string) error {
 	return nil
 }
 
-// killAndWait kills the task, if there is one, and waits until it has ended.
+// killAndWait kills the task, if there is one, and waits until it has exited.
 func (r *Runtime) killAndWait(ctx context.Context, id string) error {
 	for poll := (backoff.Poll{}); ; {
 		if err := r.Kill(ctx, id, syscall.SIGKILL); err != nil {
@@ -123,8 +123,7 @@ func (r *Runtime) killAndWait(ctx context.Context, id string) error {
 	}
 }
 
-// removeTaskGroup removes the task's cgroup once it holds no container and none is being started, apart from the
-// caller's own starts.
+// removeTaskGroup removes the task's cgroup when it holds no container and no other start of the task is in progress.
 func (r *Runtime) removeTaskGroup(taskID string, own int) error {
 	if taskID == "" {
 		return nil

@@ -8,7 +8,7 @@ import (
 	"pinion/node/runtime"
 )
 
-// Labels of a container. Nothing of an image's own labels is ever copied here: labels steer the runtime.
+// Labels of a container. An image's labels are never copied here, because labels control the runtime.
 const (
 	labelTask      = "pinion.task"
 	labelContainer = "pinion.container"
@@ -16,8 +16,8 @@ const (
 	labelDigest    = "pinion.digest"
 	labelGPUs      = "pinion.gpus"
 	labelCgroup    = "pinion.cgroup"
-	labelExit      = "pinion.exit" // written once, when the container has ended
-	labelPin       = "pinion.keep" // on the record that keeps a shim, see keepShim
+	labelExit      = "pinion.exit" // written once, when the container has exited
+	labelPin       = "pinion.keep" // on the record that keeps a shim, see shimPins
 )
 
 func containerLabels(c runtime.ContainerSpec, group string) map[string]string {

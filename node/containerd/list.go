@@ -12,8 +12,8 @@ import (
 	"pinion/node/runtime"
 )
 
-// List returns every container of Pinion's, running or ended. Exit is set once Wait has recorded it; a container
-// whose process ended since has neither Exit nor PID, and Wait answers at once.
+// List returns every container of Pinion's, running or exited. Exit is set once Wait has recorded it; a container whose
+// process exited since has neither Exit nor PID, and Wait returns at once.
 func (r *Runtime) List(ctx context.Context) ([]runtime.ExistingContainer, error) {
 	ctx = r.inNamespace(ctx)
 	records, err := r.client.ContainerService().List(ctx, "labels."+quoted(labelTask))
@@ -35,7 +35,7 @@ func (r *Runtime) List(ctx context.Context) ([]runtime.ExistingContainer, error)
 	for _, record := range records {
 		started := r.started.startedAt(record.ID)
 		if started.IsZero() && begun[record.ID] {
-			// Pinion died between the start and its note of it. Whoever took this for never started would start it twice.
+			// Pinion died between the start and its note of it. Reported as never started, it would be started twice.
 			started = record.CreatedAt
 		}
 		found = append(found, runtime.ExistingContainer{
@@ -57,7 +57,7 @@ func processStopped(p *task.Process) bool {
 	return p.Status == task.Status_STOPPED || p.Status == task.Status_UNKNOWN
 }
 
-// quoted makes a label's name with dots usable in a filter.
+// quoted quotes a label's name with dots for use in a filter.
 func quoted(name string) string { return `"` + name + `"` }
 
 func splitList(s string) []string {

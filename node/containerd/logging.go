@@ -7,7 +7,7 @@ import (
 	"pinion/node/runtime"
 )
 
-// logURI is how the shim starts the container's logger, with the log driver and the bounds of its files.
+// logURI is the URI by which the shim starts the container's logger, with the log driver and the limits of its files.
 func (r *Runtime) logURI(c runtime.ContainerSpec) (string, error) {
 	args := url.Values{"-file": {r.config.Logs(c.Task.ID, c.Def.Name)}}
 	maxSize, maxFiles, err := c.Def.LogConfiguration.Rotation()

@@ -38,10 +38,10 @@ type Runtime struct {
 	imageDir string // the snapshotter's directory
 }
 
-// Open reaches the daemon at c.Address and makes ready to run containers there. It works with containerd 1.6 and later.
+// Open connects to the daemon at c.Address and prepares it for containers. It works with containerd 1.6 and later.
 func Open(ctx context.Context, c Config) (*Runtime, error) {
 	c = c.withDefaults()
-	log.SetLevel("error") // of containerd's client library: what matters comes back as errors
+	log.SetLevel("error") // of containerd's client library, which returns its failures as errors too
 	started := startedFiles{dir: filepath.Join(c.Dir, "started")}
 	if err := os.MkdirAll(started.dir, 0o700); err != nil {
 		return nil, fmt.Errorf("containerd: %w", err)
@@ -88,7 +88,7 @@ func (r *Runtime) Prune(ctx context.Context, keep []string) error {
 	return r.images.Prune(r.inNamespace(ctx), keep)
 }
 
-// diskUsed is the share of the images' disk that is in use.
+// diskUsed returns the share of the images' disk that is in use.
 func (r *Runtime) diskUsed() (float64, error) {
 	if r.config.DiskUsed != nil {
 		return r.config.DiskUsed()
@@ -119,8 +119,8 @@ func (r *Runtime) waitDaemon(ctx context.Context) error {
 	return r.findSnapshotter(ctx)
 }
 
-// findSnapshotter finds the snapshotter's directory. It chooses the snapshotter for a daemon of the host's own; Pinion's own
-// daemon has chosen already.
+// findSnapshotter finds the snapshotter's directory. For a host's daemon it also chooses the snapshotter; Pinion's own
+// daemon has one in its configuration.
 func (r *Runtime) findSnapshotter(ctx context.Context) error {
 	answer, err := r.client.IntrospectionService().Plugins(ctx, "type==io.containerd.snapshotter.v1")
 	if err != nil {

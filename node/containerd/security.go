@@ -12,13 +12,14 @@ import (
 	"github.com/containerd/containerd/v2/pkg/seccomp"
 )
 
-// apparmorProfile is the name under which the default profile is loaded into the kernel.
+// apparmorProfile is the name of the default profile in the kernel.
 const apparmorProfile = "pinion-default"
 
-// securityProfile is what this kernel offers to confine containers.
+// securityProfile is the kernel's support for confining containers.
 type securityProfile struct{ seccomp, apparmor bool }
 
-// detectSecurityProfile looks once. What is missing is said, because containers are less confined without it.
+// detectSecurityProfile detects the support once, and logs what is missing, because containers are less confined without
+// it.
 func detectSecurityProfile(log *slog.Logger) securityProfile {
 	p := securityProfile{seccomp: seccomp.IsEnabled()}
 	if !p.seccomp {

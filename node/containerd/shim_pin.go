@@ -12,9 +12,9 @@ import (
 // shimPins are records in containerd that keep shims alive.
 type shimPins struct{ client *containerd.Client }
 
-// pin makes containerd keep the container's shim, and with it the exit code, when it finds at its own start that
-// the container has ended meanwhile. It would reap such a shim as a leak; a record of a sandbox of the same id stops
-// it. Containerd 1.6 has no such records: there, what ends while the daemon is away loses its exit code.
+// pin makes containerd keep the shim, and with it the exit code, of a container that exits while containerd is down. At its
+// start containerd reaps such a shim as a leak, unless a sandbox record has the same id. Containerd 1.6 has no sandbox
+// records, so there the exit code is lost.
 func (p shimPins) pin(ctx context.Context, id string) error {
 	_, err := p.client.SandboxStore().Create(ctx, sandbox.Sandbox{
 		ID: id, Runtime: sandbox.RuntimeOpts{Name: runtimeName}, Labels: map[string]string{labelPin: "true"},
@@ -25,7 +25,7 @@ func (p shimPins) pin(ctx context.Context, id string) error {
 	return fmt.Errorf("record that the shim is to be kept: %w", err)
 }
 
-// unpinShim undoes keepShim.
+// unpinShim undoes pin.
 func (p shimPins) unpin(ctx context.Context, id string) error {
 	err := p.client.SandboxStore().Delete(ctx, id)
 	if err == nil || errdefs.IsNotFound(err) || errdefs.IsNotImplemented(err) {
@@ -34,7 +34,7 @@ func (p shimPins) unpin(ctx context.Context, id string) error {
 	return fmt.Errorf("release the shim: %w", err)
 }
 
-// unpinStale releases the shims of containers that are not known any more.
+// unpinStale releases the shims of containers that no longer exist.
 func (p shimPins) unpinStale(ctx context.Context, known map[string]bool) error {
 	kept, err := p.client.SandboxStore().List(ctx, "labels."+quoted(labelPin))
 	if errdefs.IsNotImplemented(err) {

@@ -17,8 +17,8 @@ import (
 	"pinion/node/runtime"
 )
 
-// buildSpec makes the container's OCI spec. What the image says goes into process and environment only: nothing of an
-// image decides on privileges, hooks, mounts or labels.
+// buildSpec builds the container's OCI spec. The image contributes to process and environment only: never to privileges,
+// hooks, mounts or labels.
 func (s *startOperation) buildSpec(ctx context.Context, img *images.Unpacked) (*specs.Spec, error) {
 	r := s.runtime
 	b := &specBuilder{spec: s.spec, img: img, gpus: r.gpus, cgroups: r.cgroups, profile: r.profile}
@@ -42,7 +42,7 @@ func (s *startOperation) buildSpec(ctx context.Context, img *images.Unpacked) (*
 	return spec, checkHooks(spec.Hooks)
 }
 
-// specBuilder holds what the parts of a spec are made from. Its methods are the parts, in order.
+// specBuilder holds the inputs of a spec. Its methods build the parts, in order.
 type specBuilder struct {
 	spec    runtime.ContainerSpec
 	img     *images.Unpacked
@@ -51,7 +51,7 @@ type specBuilder struct {
 	profile securityProfile
 }
 
-// checkUnsupported says no to what cannot be had.
+// checkUnsupported refuses settings that this runtime does not support.
 func (b *specBuilder) checkUnsupported(ctx context.Context, _ oci.Client, _ *containers.Container, _ *oci.Spec) error {
 	if p := b.spec.Def.LinuxParameters; p != nil && isTrue(p.InitProcessEnabled) {
 		return errors.New("initProcessEnabled is not supported; use an image whose first process reaps its children, such as one with tini")
@@ -72,7 +72,7 @@ func (b *specBuilder) checkUnsupported(ctx context.Context, _ oci.Client, _ *con
 	return nil
 }
 
-// process sets what runs: entry point and command as docker combines them, directory, environment, terminal.
+// process sets the command line (entry point and command combined as docker does), directory, environment and terminal.
 func (b *specBuilder) process(_ context.Context, _ oci.Client, _ *containers.Container, s *oci.Spec) error {
 	def, config := b.spec.Def, b.img.Config
 	args := slices.Concat(config.Entrypoint, config.Cmd)
@@ -89,7 +89,7 @@ func (b *specBuilder) process(_ context.Context, _ oci.Client, _ *containers.Con
 	s.Process.Cwd = firstOf(def.WorkingDirectory, config.WorkingDir, "/")
 	s.Process.NoNewPrivileges = false
 	s.Process.Terminal = isTrue(def.PseudoTerminal)
-	// Without a value of its own the process would inherit the shim's, which the kernel spares.
+	// Without an explicit value the process would inherit the shim's, which the OOM killer spares.
 	s.Process.OOMScoreAdj = new(int)
 	s.Process.Rlimits = rlimits(def.Ulimits)
 	s.Hostname = def.Hostname
@@ -103,7 +103,7 @@ func (b *specBuilder) process(_ context.Context, _ oci.Client, _ *containers.Con
 	return nil
 }
 
-// environment lays the variables over one another: the image's, the devices', the definition's, the agent's.
+// environment merges the variables; later sources win: the image, the devices, the definition, the agent.
 func (b *specBuilder) environment(s *oci.Spec) []string {
 	env := newEnvList("PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin", "HOSTNAME="+s.Hostname)
 	if s.Process.Terminal {
@@ -118,7 +118,7 @@ func (b *specBuilder) environment(s *oci.Spec) []string {
 	return env.entries
 }
 
-// user resolves names in the image's own /etc/passwd and /etc/group. Root needs no look-up.
+// user resolves names in the image's own /etc/passwd and /etc/group. Root needs no lookup.
 func (b *specBuilder) user(ctx context.Context, client oci.Client, c *containers.Container, s *oci.Spec) error {
 	user := firstOf(b.spec.Def.User, b.img.Config.User)
 	name, group, _ := strings.Cut(user, ":")
@@ -134,8 +134,8 @@ func (b *specBuilder) user(ctx context.Context, client oci.Client, c *containers
 	return oci.WithAdditionalGIDs(name)(ctx, client, c, s)
 }
 
-// devices opens exactly the container's GPUs, and composes the environment, which the devices have a say in. A
-// privileged container, which there is only on hosts without GPUs, gets every device.
+// devices gives access to exactly the container's GPUs, and merges the environment, to which CDI devices contribute. A
+// privileged container, which only hosts without GPUs accept, gets every device.
 func (b *specBuilder) devices(ctx context.Context, client oci.Client, c *containers.Container, s *oci.Spec) error {
 	if isTrue(b.spec.Def.Privileged) {
 		if err := oci.ApplyOpts(ctx, client, c, s, oci.WithAllDevicesAllowed, oci.WithHostDevices); err != nil {
@@ -161,7 +161,7 @@ func firstOf(values ...string) string {
 	return ""
 }
 
-// envList is an environment in which the last value of a name wins and keeps the first one's place.
+// envList is an environment in which the last value of a name wins, at the position of its first one.
 type envList struct {
 	entries []string
 	index   map[string]int

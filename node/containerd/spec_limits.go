@@ -17,11 +17,11 @@ import (
 )
 
 const (
-	openFiles = 65536 // limit of a container that sets none, where this host's own limit allows that many
+	openFiles = 65536 // default limit of open files, if the host's own limit allows as many
 	unlimited = math.MaxUint64
 )
 
-// resources limits memory and weighs CPU within the task; the task's own limits are its cgroup's.
+// resources sets the memory limit, and the CPU weight within the task; the task's own limits are set on its cgroup.
 func (b *specBuilder) resources(_ context.Context, _ oci.Client, _ *containers.Container, s *oci.Spec) error {
 	def, r := b.spec.Def, s.Linux.Resources
 	shares := uint64(max(def.CPU, cgroup.MinShares))
@@ -31,7 +31,7 @@ func (b *specBuilder) resources(_ context.Context, _ oci.Client, _ *containers.C
 		limit := def.Memory << 20
 		r.Memory.Limit = &limit
 		if b.cgroups.CanLimitSwap() {
-			withSwap := 2 * limit // memory and swap together, as ECS has it
+			withSwap := 2 * limit // memory and swap together, as on ECS
 			r.Memory.Swap = &withSwap
 		}
 	}
@@ -42,7 +42,7 @@ func (b *specBuilder) resources(_ context.Context, _ oci.Client, _ *containers.C
 	return nil
 }
 
-// rlimits are the definition's ulimits; -1 is unlimited.
+// rlimits returns the definition's ulimits; -1 is unlimited.
 func rlimits(ulimits []spec.Ulimit) []specs.POSIXRlimit {
 	files := uint64(openFiles)
 	var own unix.Rlimit
@@ -65,7 +65,7 @@ func rlimit(value int64) uint64 {
 	return uint64(value)
 }
 
-// capabilities takes from and adds to the default set.
+// capabilities adds to and removes from the default set.
 func (b *specBuilder) capabilities(ctx context.Context, client oci.Client, c *containers.Container, s *oci.Spec) error {
 	if isTrue(b.spec.Def.Privileged) {
 		return oci.WithPrivileged(ctx, client, c, s)
@@ -92,7 +92,7 @@ func (b *specBuilder) capabilities(ctx context.Context, client oci.Client, c *co
 
 func isAll(name string) bool { return strings.EqualFold(name, "ALL") }
 
-// capabilityNames gives names the form of the OCI spec, "CAP_SYS_ADMIN"; ALL is dealt with elsewhere.
+// capabilityNames returns names in the form of the OCI spec, "CAP_SYS_ADMIN"; the caller handles ALL.
 func capabilityNames(names []string) []string {
 	var full []string
 	for _, name := range names {

@@ -16,8 +16,8 @@ const (
 	noNetwork   = "none"
 )
 
-// namespaces chooses what the container shares with the host. Outside of the host's network it may use low ports and
-// ping without privileges, as docker has it, unless its system controls say otherwise.
+// namespaces sets which namespaces the container shares with the host. With a network namespace of its own it may use low
+// ports and ping without privileges, as in docker, unless its system controls say otherwise.
 func (b *specBuilder) namespaces(ctx context.Context, client oci.Client, c *containers.Container, s *oci.Spec) error {
 	var options []oci.SpecOpts
 	switch b.spec.Network {
@@ -48,7 +48,7 @@ func (b *specBuilder) namespaces(ctx context.Context, client oci.Client, c *cont
 	return oci.ApplyOpts(ctx, client, c, s, options...)
 }
 
-// mounts adds to the usual ones the cgroups (to be read), the task's volumes, host names, and memory file systems.
+// mounts adds to the default mounts: cgroups (read-only), the task's volumes, host names, and tmpfs.
 func (b *specBuilder) mounts(_ context.Context, _ oci.Client, _ *containers.Container, s *oci.Spec) error {
 	access := "ro"
 	if isTrue(b.spec.Def.Privileged) {
@@ -78,7 +78,7 @@ func (b *specBuilder) mounts(_ context.Context, _ oci.Client, _ *containers.Cont
 	return nil
 }
 
-// mount adds a mount, in place of one that is there at the same path.
+// mount adds a mount, and replaces an earlier one at the same path.
 func (b *specBuilder) mount(s *oci.Spec, m specs.Mount) {
 	m.Destination = filepath.Clean(m.Destination)
 	s.Mounts = slices.DeleteFunc(s.Mounts, func(other specs.Mount) bool { return other.Destination == m.Destination })

@@ -25,17 +25,17 @@ import (
 
 const (
 	runtimeName = "io.containerd.runc.v2"
-	// labelRoot keeps a snapshot from containerd's garbage collector. With it no lease is needed, which would cost
-	// two writes to disk for each start.
+	// labelRoot protects a snapshot from containerd's garbage collector. It replaces a lease, which would cost two writes
+	// to disk for each start.
 	labelRoot = "containerd.io/gc.root"
-	// cleanUpTimeout bounds undoing a start that failed, also when the caller has gone.
+	// cleanUpTimeout bounds the rollback of a failed start, which runs also after the caller has left.
 	cleanUpTimeout = time.Minute
-	// startAttempts is how many daemons may die under one start.
+	// startAttempts bounds the attempts of a start that loses its daemon.
 	startAttempts = 5
 )
 
-// Start creates and starts the container: snapshot, record, task, process. What it has made is undone when a step
-// fails, so that nothing of the container is left.
+// Start creates and starts the container: snapshot, record, task, process. A step that fails rolls the earlier ones back,
+// so that nothing of the container is left.
 func (r *Runtime) Start(ctx context.Context, c runtime.ContainerSpec) error {
 	ctx = r.inNamespace(ctx)
 	if !r.starts.begin(c.ID, c.Task.ID) {
@@ -47,7 +47,7 @@ func (r *Runtime) Start(ctx context.Context, c runtime.ContainerSpec) error {
 		if !errdefs.IsUnavailable(err) || attempt == startAttempts || ctx.Err() != nil {
 			return err
 		}
-		// The daemon died under it. Nothing is left, so it may be tried again on the next one.
+		// The daemon died during the start. The rollback left nothing, so the start is repeated on the next daemon.
 		r.config.Log.Warn("containerd went away during a start; trying again", "container", c.ID, "error", err)
 	}
 }
@@ -63,7 +63,7 @@ func (r *Runtime) tryStart(ctx context.Context, c runtime.ContainerSpec) error {
 	return err
 }
 
-// startOperation is one Start under way.
+// startOperation is one Start in progress.
 type startOperation struct {
 	runtime *Runtime
 	spec    runtime.ContainerSpec
@@ -94,7 +94,7 @@ func (s *startOperation) run(ctx context.Context) error {
 	return nil
 }
 
-// createContainer makes everything that comes before the process.
+// createContainer runs all steps before the process.
 func (s *startOperation) createContainer(ctx context.Context) error {
 	img, err := s.runtime.images.Load(ctx, s.spec.Image)
 	if err != nil {
@@ -128,8 +128,8 @@ func (s *startOperation) createContainer(ctx context.Context) error {
 	return err
 }
 
-// rootFileSystem makes the container's writable layer on the image. A snapshot that is there without its container
-// was left by a crash in the middle of Start or Remove.
+// rootFileSystem creates the container's writable layer on the image. An existing snapshot without its container is the
+// remains of a crash during Start or Remove.
 func (s *startOperation) rootFileSystem(ctx context.Context, img *images.Unpacked) ([]mount.Mount, error) {
 	labels := snapshots.WithLabels(map[string]string{labelRoot: time.Now().UTC().Format(time.RFC3339), labelTask: s.spec.Task.ID})
 	mounts, err := s.runtime.snapshots().Prepare(ctx, s.spec.ID, img.ChainID, labels)
@@ -168,7 +168,7 @@ func (s *startOperation) taskRequest() (*tasks.CreateTaskRequest, error) {
 	return request, nil
 }
 
-// createTask starts the shim, which makes the container up to its first process. Meanwhile the shim's record is made.
+// createTask starts the shim, which creates the container up to its first process. The shim's pin is written concurrently.
 func (s *startOperation) createTask(ctx context.Context, request *tasks.CreateTaskRequest) error {
 	kept := make(chan error, 1)
 	go func() { kept <- s.runtime.shims.pin(ctx, s.spec.ID) }()
@@ -180,8 +180,8 @@ func (s *startOperation) createTask(ctx context.Context, request *tasks.CreateTa
 	return keepErr
 }
 
-// rollback takes back what there is of the container, in whatever state the failure left it. It tries again for as long as
-// ctx allows, because the failure may be the daemon's.
+// rollback removes every part of the container, in any state. It retries until ctx ends, because the daemon may be the
+// cause of the failure.
 func (s *startOperation) rollback(ctx context.Context) {
 	for poll := (backoff.Poll{}); ; {
 		err := s.runtime.purge(ctx, s.spec.ID, s.group)
@@ -198,7 +198,7 @@ func (s *startOperation) rollback(ctx context.Context) {
 	}
 }
 
-// shortenError keeps of the runtime's long chain of words the part that tells people something.
+// shortenError keeps the part of the runtime's long error chain that helps people.
 func shortenError(err error) error {
 	err = errgrpc.ToNative(err)
 	text := err.Error()
@@ -213,7 +213,7 @@ func shortenError(err error) error {
 	return &runtimeError{text: strings.TrimSpace(text), cause: err}
 }
 
-// runtimeError is a short text for a long error.
+// runtimeError is an error with a short text in place of a long one.
 type runtimeError struct {
 	text  string
 	cause error

@@ -2,8 +2,8 @@ package containerd
 
 import "sync"
 
-// startRegistry knows the starts under way: one at a time for each container id, counted for each task, so that a task's
-// cgroup is not removed under a start.
+// startRegistry tracks the starts in progress: at most one for each container id, and a count for each task, so that a
+// task's cgroup is not removed during a start.
 type startRegistry struct {
 	mu    sync.Mutex
 	ids   map[string]bool
@@ -14,7 +14,7 @@ func newStartRegistry() *startRegistry {
 	return &startRegistry{ids: map[string]bool{}, tasks: map[string]int{}}
 }
 
-// begin notes a start; false when one of the id is under way.
+// begin registers a start; false when one of the same id is in progress.
 func (r *startRegistry) begin(id, taskID string) bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -35,7 +35,7 @@ func (r *startRegistry) end(id, taskID string) {
 	}
 }
 
-// ifIdle calls f when no start of the task is under way apart from the caller's own; none begins meanwhile.
+// ifIdle calls f if the task has no other start in progress than the caller's own; none can begin during f.
 func (r *startRegistry) ifIdle(taskID string, own int, f func() error) error {
 	r.mu.Lock()
 	defer r.mu.Unlock()

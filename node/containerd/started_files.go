@@ -7,15 +7,16 @@ import (
 	"time"
 )
 
-// startedFiles is a directory with one file for each container that was started. It tells a container whose shim died
-// from one that never ran, and holds the time of the start, at the price of no disk write that is waited for.
+// startedFiles is a directory with one file for each container that was started. It distinguishes a container whose shim
+// died from one that never ran, and holds the time of the start. The files are not synced, so a start does not wait for the
+// disk.
 type startedFiles struct{ dir string }
 
 func (f startedFiles) record(id string, at time.Time) error {
 	return os.WriteFile(f.path(id), at.UTC().AppendFormat(nil, time.RFC3339Nano), 0o600)
 }
 
-// startedAt is zero for a container that never ran.
+// startedAt returns the time of the start, zero for a container that never ran.
 func (f startedFiles) startedAt(id string) time.Time {
 	raw, err := os.ReadFile(f.path(id))
 	if err != nil {
@@ -27,7 +28,7 @@ func (f startedFiles) startedAt(id string) time.Time {
 
 func (f startedFiles) remove(id string) { os.Remove(f.path(id)) }
 
-// removeStale removes the files of containers that are not known any more.
+// removeStale removes the files of containers that no longer exist.
 func (f startedFiles) removeStale(known map[string]bool) error {
 	files, err := os.ReadDir(f.dir)
 	for _, file := range files {

@@ -10,18 +10,18 @@ import (
 	"pinion/raftfsm/spec"
 )
 
-// cursor reads one container's log from somewhere on, across rotations, as far as it is written.
+// cursor reads one container's log forward from a position, across rotations, up to the last complete line.
 type cursor struct {
 	task      *os.Root
 	container string
 	since     time.Time
 	f         *os.File
 	in        *bufio.Reader
-	partial   []byte        // a last line that is not complete yet
-	next      *spec.LogLine // read, not yet taken
+	partial   []byte        // the beginning of an incomplete last line
+	next      *spec.LogLine // read by peek, not yet taken
 }
 
-// newCursor starts where the last tail lines begin; 0 starts at the beginning.
+// newCursor starts at the last tail lines; 0 starts at the beginning.
 func newCursor(task *os.Root, container string, tail int, since time.Time) (*cursor, error) {
 	c := &cursor{task: task, container: container, since: since}
 	if tail == 0 {
@@ -55,7 +55,7 @@ func (c *cursor) close() {
 	}
 }
 
-// peek answers the next line, or nil when there is none for now.
+// peek returns the next line, or nil when there is none yet.
 func (c *cursor) peek() (*spec.LogLine, error) {
 	for c.next == nil {
 		raw, err := c.readLine()
@@ -67,14 +67,14 @@ func (c *cursor) peek() (*spec.LogLine, error) {
 			Stream, Log string
 		}
 		if json.Unmarshal(raw, &r) != nil || r.Time.Before(c.since) {
-			continue // torn by a crash, or not asked for
+			continue // torn by a crash, or filtered out
 		}
 		c.next = &spec.LogLine{Time: r.Time, Container: c.container, Stream: r.Stream, Text: r.Log}
 	}
 	return c.next, nil
 }
 
-// readLine answers the next complete line, nil when there is none for now.
+// readLine returns the next complete line, nil when there is none yet.
 func (c *cursor) readLine() ([]byte, error) {
 	for {
 		if c.f != nil {

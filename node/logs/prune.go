@@ -6,10 +6,10 @@ import (
 	"time"
 )
 
-// Retention is how long the logs of a task stay after it wrote its last line.
+// Retention is the time that a task's logs are kept after its last line.
 const Retention = 7 * 24 * time.Hour
 
-// PruneHourly forgets logs that are older than Kept, now and once an hour, until ctx ends.
+// PruneHourly removes logs that are older than Retention, now and once an hour, until ctx ends.
 func (s *Store) PruneHourly(ctx context.Context, log *slog.Logger) {
 	hourly := time.NewTicker(time.Hour)
 	defer hourly.Stop()

@@ -11,10 +11,10 @@ import (
 	"pinion/raftfsm/spec"
 )
 
-// Read emits the lines that the query asks for, oldest first, the containers of a task merged by time. Without Follow
-// it returns when it has emitted what is there. With Follow it goes on until live answers false and what was written
-// by then has been emitted. A task without logs has no lines; that is no error. An error of emit ends it and is
-// returned, as is the context's.
+// Read emits the lines that match the query, oldest first, and merges the containers of a task by time. Without Follow it
+// returns after the lines that exist now. With Follow it continues until live returns false and the lines written by then
+// are emitted. A task without logs has no lines, which is not an error. It returns the first error of emit, or the
+// context's.
 func (s *Store) Read(ctx context.Context, q spec.LogQuery, live func() bool, emit func(spec.LogLine) error) error {
 	r := &query{store: s, spec: q, emit: emit, cursors: map[string]*cursor{}}
 	defer r.close()
@@ -36,13 +36,13 @@ func (s *Store) Read(ctx context.Context, q spec.LogQuery, live func() bool, emi
 	}
 }
 
-// query is one query under way.
+// query is one Read in progress.
 type query struct {
 	store   *Store
 	spec    spec.LogQuery
 	emit    func(spec.LogLine) error
 	task    *os.Root // nil while the task has no logs
-	started bool     // the tail has been dealt with
+	started bool     // the tail was skipped to
 	cursors map[string]*cursor
 }
 
@@ -55,7 +55,7 @@ func (r *query) close() {
 	}
 }
 
-// drain emits everything that is there now.
+// drain emits every line that exists now.
 func (r *query) drain(ctx context.Context) error {
 	if err := r.openNew(); err != nil {
 		return fmt.Errorf("logs of task %s: %w", r.spec.Task, err)
@@ -80,9 +80,9 @@ func (r *query) drain(ctx context.Context) error {
 	return nil
 }
 
-// beforeTail counts the lines that are read before the tail begins. Each cursor starts at the last lines of its own container,
-// so those of several containers are more than the tail. They are read twice instead of being kept: memory must not grow with
-// a number that a client chooses. Lines that are written between the two make the tail longer by themselves.
+// beforeTail counts the lines that precede the tail. Each cursor starts at the last lines of its own container, so those of
+// several containers together are more than the tail. They are read twice instead of being kept, because memory must not
+// grow with a number that a client chooses. Lines that are written in between make the tail longer.
 func (r *query) beforeTail(ctx context.Context) (skip int, err error) {
 	if r.started || r.spec.Tail == 0 || len(r.cursors) < 2 {
 		return 0, nil
@@ -97,7 +97,7 @@ func (r *query) beforeTail(ctx context.Context) (skip int, err error) {
 	return max(0, lines-r.spec.Tail), err
 }
 
-// openNew opens the containers' logs that have appeared since last time.
+// openNew opens logs of containers that appeared since the last call.
 func (r *query) openNew() error {
 	if r.task == nil {
 		task, err := openTask(r.store.dir, r.spec.Task)
@@ -130,7 +130,7 @@ func (r *query) openNew() error {
 	return nil
 }
 
-// openTask opens a task's directory inside the store; nil when there is none.
+// openTask opens a task's directory in the store; nil when there is none.
 func openTask(dir, task string) (*os.Root, error) {
 	root, err := os.OpenRoot(dir)
 	if err == nil {
@@ -146,7 +146,7 @@ func openTask(dir, task string) (*os.Root, error) {
 	return nil, err
 }
 
-// merge emits line by line the oldest that any cursor has, until none has one.
+// merge repeatedly emits the oldest line of all cursors, until none has a line.
 func (r *query) merge(ctx context.Context, emit func(spec.LogLine) error) error {
 	for ctx.Err() == nil {
 		var oldest *cursor

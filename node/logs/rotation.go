@@ -7,7 +7,7 @@ import (
 	"strconv"
 )
 
-// name is the file of a rotation, 0 the one being written.
+// name is the file name of a rotation; 0 is the current file.
 func (c *cursor) name(index int) string {
 	if index == 0 {
 		return c.container + ".log"
@@ -15,8 +15,8 @@ func (c *cursor) name(index int) string {
 	return c.container + ".log." + strconv.Itoa(index)
 }
 
-// eachRotation visits the files there are, youngest first, until visit says stop. In the middle of a rotation one
-// number is missing for a moment.
+// eachRotation visits the existing files, youngest first, until visit stops it. During a rotation one number is missing for
+// a moment.
 func (c *cursor) eachRotation(visit func(index int, info os.FileInfo) (stop bool)) {
 	for index, missing := 0, 0; missing < 2; index++ {
 		info, err := c.task.Stat(c.name(index))
@@ -28,15 +28,15 @@ func (c *cursor) eachRotation(visit func(index int, info os.FileInfo) (stop bool
 	}
 }
 
-// oldest is the index of the oldest rotation there is, -1 when there is none.
+// oldest is the index of the oldest rotation, -1 when there is none.
 func (c *cursor) oldest() int {
 	oldest := -1
 	c.eachRotation(func(index int, _ os.FileInfo) bool { oldest = index; return false })
 	return oldest
 }
 
-// nextIndex is the index of the file that comes after the one at hand: the next younger, or the oldest that is left
-// when the one at hand is gone or there is none. It is -1 when the one at hand is the youngest.
+// nextIndex is the index of the next younger file than the current one, or of the oldest file when the current one was
+// removed or there is none yet. It is -1 when the current file is the youngest.
 func (c *cursor) nextIndex(mine os.FileInfo) int {
 	next, found := -1, false
 	if mine != nil {
@@ -53,8 +53,8 @@ func (c *cursor) nextIndex(mine os.FileInfo) int {
 	return next
 }
 
-// advance goes on to the next younger file once the one at hand is read to its end. It answers false when there is
-// nothing more for now.
+// advance moves to the next younger file once the current one is read to its end. It returns false when there is nothing to
+// read yet.
 func (c *cursor) advance() (bool, error) {
 	var mine os.FileInfo
 	if c.f != nil {
@@ -73,14 +73,14 @@ func (c *cursor) advance() (bool, error) {
 	}
 	if c.nextIndex(mine) != index || c.hasGrown(mine) {
 		f.Close()
-		return true, nil // files moved meanwhile, or the one at hand got its last lines: look again
+		return true, nil // a rotation or a last write happened meanwhile: look again
 	}
 	c.close()
 	c.setFile(f)
 	return true, c.skipBeforeSince()
 }
 
-// hasGrown says whether the file at hand has more than was read.
+// hasGrown reports whether the current file has unread data.
 func (c *cursor) hasGrown(mine os.FileInfo) bool {
 	if mine == nil {
 		return false
@@ -94,8 +94,8 @@ func (c *cursor) setFile(f *os.File) {
 	c.f, c.in, c.partial = f, bufio.NewReaderSize(f, 32<<10), nil
 }
 
-// skipBeforeSince passes over what was written before the lines that are asked for: over a whole file that was last written then,
-// or most of one.
+// skipBeforeSince skips lines older than the query's since: a whole file when its last write is older, otherwise most of
+// its older lines.
 func (c *cursor) skipBeforeSince() error {
 	if c.since.IsZero() {
 		return nil

@@ -8,11 +8,11 @@ import (
 	"time"
 )
 
-// linearScanMax is how close to the wanted line a search ends; from there on lines are simply read.
+// linearScanMax is the range at which the binary search stops; the rest is read line by line.
 const linearScanMax = 64 << 10
 
-// sinceOffset finds where a line begins, at most so far before the first one that was written at since or later: what stands
-// before it is older. Lines are in the order of time, as one logger writes them.
+// sinceOffset returns the offset of a line shortly before the first line at since or later; every line before the offset is
+// older. It is a binary search: the lines of one logger are ordered by time.
 func sinceOffset(f io.ReaderAt, size int64, since time.Time) (int64, error) {
 	low, high := int64(0), size
 	for high-low > linearScanMax {
@@ -30,7 +30,7 @@ func sinceOffset(f io.ReaderAt, size int64, since time.Time) (int64, error) {
 	return low, nil
 }
 
-// lineAfter finds the first line with a time stamp that begins after an offset and before end; it returns end when there is
+// lineAfter finds the first line with a timestamp that begins after an offset and before end; it returns end when there is
 // none.
 func lineAfter(f io.ReaderAt, offset, end int64) (begin int64, at time.Time, err error) {
 	in := bufio.NewReader(io.NewSectionReader(f, offset, end-offset))
@@ -43,7 +43,7 @@ func lineAfter(f io.ReaderAt, offset, end int64) (begin int64, at time.Time, err
 		if err != nil {
 			return end, at, err
 		}
-		if !first { // that one began before
+		if !first { // the first line began before the offset
 			if at, err = timestampOf(line); err == nil {
 				return begin, at, nil
 			}
@@ -54,7 +54,7 @@ func lineAfter(f io.ReaderAt, offset, end int64) (begin int64, at time.Time, err
 
 var errNoTimestamp = errors.New("no record")
 
-// timestampOf reads the time of a record without the rest of it.
+// timestampOf decodes only the time of a record.
 func timestampOf(line []byte) (time.Time, error) {
 	rest, found := bytes.CutPrefix(line, []byte(`{"time":"`))
 	text, _, closed := bytes.Cut(rest, []byte(`"`))

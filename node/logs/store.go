@@ -1,5 +1,5 @@
-// Package logs keeps what containers write. Each container's output goes through a logger process of its own
-// (pinion-logger) into files that rotate; a Store reads them back, follows them, and forgets old ones.
+// Package logs keeps the output of containers. A logger process per container (pinion-logger) writes it into rotating
+// files; a Store reads, follows and removes them.
 package logs
 
 import (
@@ -22,18 +22,18 @@ import (
 // Store is the directory that holds all logs of this host: <dir>/<task>/<container>.log and, rotated, .log.1, .log.2.
 type Store struct {
 	dir  string
-	poll time.Duration // how often a follower looks for more
+	poll time.Duration // interval at which a follower polls
 }
 
-// NewStore is the store in dir, which may be missing as long as there are no logs.
+// NewStore returns the store in dir, which need not exist until there are logs.
 func NewStore(dir string) *Store { return &Store{dir: dir, poll: 100 * time.Millisecond} }
 
-// Path is the file that the output of a task's container goes to. It lies in the store whatever the names are.
+// Path returns the log file of a task's container. It is inside the store for any names.
 func (s *Store) Path(task, container string) string {
 	return filepath.Join(s.dir, fileName(task), fileName(container)+".log")
 }
 
-// Prune forgets the logs of tasks that have written nothing since before and that no logger holds open.
+// Prune removes the logs of tasks whose last line is older than before and that no logger holds open.
 func (s *Store) Prune(before time.Time) error {
 	root, err := os.OpenRoot(s.dir)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -56,7 +56,7 @@ func (s *Store) Prune(before time.Time) error {
 	return errors.Join(failed...)
 }
 
-// inUse says whether a task's logs are young, or held by a logger.
+// inUse reports whether a task's logs are younger than that, or locked by a logger.
 func inUse(root *os.Root, task string, before time.Time) bool {
 	entries, err := fs.ReadDir(root.FS(), task)
 	if err != nil {
@@ -79,7 +79,7 @@ func locked(root *os.Root, name string) bool {
 
 var plainName = regexp.MustCompile(`^[A-Za-z0-9_-][A-Za-z0-9._-]{0,199}$`)
 
-// fileName is a name as a file or directory: itself when that is harmless, else a digest of it.
+// fileName returns a file name for a name: the name itself when it is safe, otherwise its digest.
 func fileName(name string) string {
 	if plainName.MatchString(name) {
 		return name
@@ -88,7 +88,7 @@ func fileName(name string) string {
 	return "x-" + hex.EncodeToString(sum[:12])
 }
 
-// containers lists the containers of a task that have logs, by name.
+// containers lists the containers of a task with logs, by name.
 func containers(task *os.Root) ([]string, error) {
 	entries, err := fs.ReadDir(task.FS(), ".")
 	if err != nil {

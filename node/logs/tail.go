@@ -6,8 +6,8 @@ import (
 	"os"
 )
 
-// tailOffset finds where the last n lines of a file begin, reading it backwards. It answers how many lines are missing
-// when the file has fewer; the offset is then 0.
+// tailOffset returns the offset of the last n lines of a file; it reads backwards. missing is the number of lines that the
+// file has too few; the offset is then 0.
 func tailOffset(task *os.Root, name string, n int) (offset int64, missing int, err error) {
 	f, err := task.Open(name)
 	if err != nil {
@@ -18,7 +18,7 @@ func tailOffset(task *os.Root, name string, n int) (offset int64, missing int, e
 	if err != nil {
 		return 0, n, err
 	}
-	missing = n + 1 // the line end that closes the file begins no line
+	missing = n + 1 // the line end at the end of the file starts no line
 	block := make([]byte, 64<<10)
 	for end > 0 {
 		size := min(end, int64(len(block)))

@@ -1,6 +1,6 @@
-// Package network is bridge mode: each container gets a network namespace of its own, an address on a bridge of this
-// host, and published ports. The CNI plugins bridge, host-local and portmap do the work; this package adds recovery after
-// restarts, clean-up, and speed.
+// Package network implements bridge mode: each container gets its own network namespace, an address on a bridge of this
+// host, and published ports. The CNI plugins bridge, host-local and portmap configure them; this package adds recovery
+// after restarts, clean-up, and prewarmed attachments.
 package network
 
 import (
@@ -17,7 +17,7 @@ import (
 
 var _ runtime.Network = (*Bridge)(nil)
 
-// Bridge is the bridge of one data directory with everything attached to it.
+// Bridge is the bridge of one data directory with all its attachments.
 type Bridge struct {
 	plugins   plugins
 	dir       string
@@ -26,13 +26,13 @@ type Bridge struct {
 	prewarmed *prewarmed
 
 	mu      sync.Mutex
-	config  *bridgeConfig        // nil until the first attachment of this data directory's life
-	ensured bool                 // the bridge and its rules are there
-	ports   map[string]io.Closer // see hold // host ports given out, by portKey
+	config  *bridgeConfig        // nil until the first attachment
+	ensured bool                 // the bridge and its rules exist
+	ports   map[string]io.Closer // sockets of reserved host ports, by portKey; see reservePorts
 }
 
-// Open recovers the state in stateDir: it keeps the attachments of running containers and removes what a crash or a reboot
-// has left. cniDir holds the plugin binaries. No bridge is made before the first container needs it.
+// Open recovers the state in stateDir: it keeps the attachments of running containers and removes the remains of a crash or
+// a reboot. cniDir holds the plugin binaries. The bridge is created for the first container.
 func Open(cniDir, stateDir string) (*Bridge, error) {
 	stateDir, err := filepath.Abs(stateDir)
 	if err != nil {
@@ -55,7 +55,7 @@ func Open(cniDir, stateDir string) (*Bridge, error) {
 	return b, b.recover(context.Background())
 }
 
-// Problem explains to users what this host cannot give its containers, and how to mend it; empty when all is well.
+// Problem explains which network features this host lacks, and the remedy; empty when there is no problem.
 func (b *Bridge) Problem() string {
 	if b.firewall == nil {
 		return errNoFirewall.Error() + "; until then containers in bridge mode reach this host and one another, nothing beyond, and ports cannot be published"
@@ -63,8 +63,8 @@ func (b *Bridge) Problem() string {
 	return ""
 }
 
-// Close removes the prewarmed attachments. Containers stay attached; without any, the bridge and its rules are removed too,
-// and the machine is as it was before.
+// Close removes the prewarmed attachments; containers stay attached. When there are none, the bridge and its rules are
+// removed too, so nothing of Pinion's remains in the machine's network.
 func (b *Bridge) Close() error {
 	if err := b.prewarmed.close(); err != nil {
 		return err
@@ -117,7 +117,7 @@ func (b *Bridge) attachment(r record) runtime.Attachment {
 
 func (b *Bridge) namespace(r record) string { return filepath.Join(b.namespaces(), r.Sandbox) }
 
-// attachWithoutPorts attaches the container without ports: with a prewarmed namespace, or a new one.
+// attachWithoutPorts attaches the container without ports, to a prewarmed namespace or to a new one.
 func (b *Bridge) attachWithoutPorts(ctx context.Context, id string) (record, error) {
 	if spare, ok := b.prewarmed.acquire(); ok {
 		return b.records.rename(spare, id)
@@ -125,8 +125,8 @@ func (b *Bridge) attachWithoutPorts(ctx context.Context, id string) (record, err
 	return b.createAttachment(ctx, id)
 }
 
-// createAttachment makes a namespace and puts it on the bridge. The record is written first, so that the next
-// start finds what a crash has left.
+// createAttachment creates a namespace and connects it to the bridge. The record is written first, so that the next start
+// finds the remains of a crash.
 func (b *Bridge) createAttachment(ctx context.Context, id string) (record, error) {
 	r := record{ID: id, Sandbox: newSandbox()}
 	if err := b.records.write(r); err != nil {
@@ -150,7 +150,7 @@ func (b *Bridge) setUp(ctx context.Context, r *record) error {
 	return b.records.write(*r)
 }
 
-// rollback removes what a failed attachment has left, and returns the cause of the failure.
+// rollback removes the remains of a failed attachment, and returns the cause of the failure.
 func (b *Bridge) rollback(r record, why error) error {
 	if err := b.tearDown(context.Background(), r); err != nil {
 		return fmt.Errorf("%w (and cleaning up: %w)", why, err)
@@ -158,14 +158,14 @@ func (b *Bridge) rollback(r record, why error) error {
 	return why
 }
 
-// tearDown undoes an attachment from whatever point it had reached. It may be repeated.
+// tearDown undoes an attachment in any state of completion. It is idempotent.
 func (b *Bridge) tearDown(ctx context.Context, r record) error {
 	if err := b.unpublish(ctx, r); err != nil {
 		return err
 	}
 	namespace := b.namespace(r)
 	if !isNamespace(namespace) {
-		namespace = "" // after a reboot only the address is left to give back
+		namespace = "" // after a reboot only the address has to be released
 	}
 	if b.config != nil {
 		if err := b.plugins.del(ctx, b.bridgePluginConf(), r.Sandbox, namespace); err != nil {

@@ -14,20 +14,20 @@ import (
 	"pinion/packaging/atomicfile"
 )
 
-// bridgeConfig is the bridge and the subnet of a data directory. It is chosen once, at the first attachment, and kept in a file.
+// bridgeConfig is the bridge and the subnet of a data directory. It is chosen at the first attachment and kept in a file.
 type bridgeConfig struct {
 	Bridge string `json:"bridge"` // interface name
 	Subnet string `json:"subnet"` // /24, its first address is the bridge's own
 }
 
-// defaultBridge is the bridge's name on a machine with one data directory, which is nearly every machine.
+// defaultBridge is the bridge's name on a machine with one data directory, the usual case.
 const defaultBridge = "pinion0"
 
-// subnetRanges are the private networks that subnets are looked for in, by their first two bytes.
+// subnetRanges are the private networks from which subnets are chosen, by their first two bytes.
 var subnetRanges = [][2]byte{{172, 31}, {172, 30}, {10, 213}, {10, 214}}
 
-// chooseBridgeConfig picks a subnet for the data directory at dir that nothing on this machine uses. Directories start their
-// search at different points, so that several hosts of one machine seldom meet.
+// chooseBridgeConfig picks a subnet for the data directory at dir that nothing on this machine uses. The path determines
+// where the search starts, so several hosts on one machine seldom collide.
 func chooseBridgeConfig(dir string, taken []netip.Prefix) (bridgeConfig, error) {
 	start := sha256.Sum256([]byte(dir))[0]
 	for _, r := range subnetRanges {
@@ -41,7 +41,7 @@ func chooseBridgeConfig(dir string, taken []netip.Prefix) (bridgeConfig, error) 
 	return bridgeConfig{}, errors.New("no private /24 is free on this host for its containers; every one of 172.31.0.0/16, 172.30.0.0/16, 10.213.0.0/16 and 10.214.0.0/16 is in use")
 }
 
-// fallbackBridge is a name for this data directory alone, derived from its path.
+// fallbackBridge is a name unique to this data directory, derived from its path.
 func fallbackBridge(dir string) string {
 	sum := sha256.Sum256([]byte(dir))
 	return "pin" + hex.EncodeToString(sum[:5])
@@ -56,7 +56,7 @@ func overlapsAny(p netip.Prefix, taken []netip.Prefix) bool {
 	return false
 }
 
-// usedPrefixes are the networks that this machine has an address in or a route to.
+// usedPrefixes lists the networks of this machine's addresses and routes.
 func usedPrefixes() ([]netip.Prefix, error) {
 	addresses, err := net.InterfaceAddrs()
 	if err != nil {

@@ -5,8 +5,8 @@ import (
 	"os"
 )
 
-// Destroy takes down everything that Open and Attach have made for a data directory: namespaces, published ports,
-// packet filter rules, the bridge, and the state. No container may use it any more. It may be repeated.
+// Destroy removes everything that Open and Attach made for a data directory: namespaces, published ports, packet filter
+// rules, the bridge, and the state. No container may use it any more. It is idempotent.
 func Destroy(ctx context.Context, cniDir, stateDir string) error {
 	b, err := Open(cniDir, stateDir)
 	if err != nil {
@@ -21,7 +21,7 @@ func Destroy(ctx context.Context, cniDir, stateDir string) error {
 			return err
 		}
 	}
-	if err := b.Close(); err != nil { // nothing is attached: the bridge and its rules go
+	if err := b.Close(); err != nil { // nothing is attached, so the bridge and its rules are removed
 		return err
 	}
 	if b.firewall != nil {

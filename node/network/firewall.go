@@ -10,14 +10,14 @@ import (
 
 var errNoFirewall = errors.New("iptables is missing on this host; install the iptables package and start pinion again")
 
-// lockTimeout is how many seconds a command waits for other programs that change the packet filter.
+// lockTimeout bounds how many seconds a command waits for the iptables lock.
 const lockTimeout = 10
 
-// firewall is the host's packet filter, driven by the iptables command. Rules that containers share are set once for
-// the whole subnet; the portmap plugin adds the rules of published ports.
+// firewall is the host's packet filter, driven by the iptables command. Rules that containers share are set once for the
+// whole subnet; the portmap plugin adds the rules of published ports.
 type firewall struct {
 	tables *iptables.IPTables
-	path   string // of iptables; iptables-restore lies beside it
+	path   string // of iptables; iptables-restore is in the same directory
 }
 
 // findFirewall returns nil when there is no iptables on this host.
@@ -40,8 +40,8 @@ type rule struct {
 	spec         []string
 }
 
-// bridgeRules are the rules that the subnet needs: its packets leave under the host's address, they are forwarded even
-// where the host's policy is to drop, and what comes in is an answer, for a published port, or from a neighbour.
+// bridgeRules are the rules of the subnet: outgoing packets are masqueraded, forwarding is allowed even where the host's
+// policy is to drop, and incoming packets are accepted if they are answers, for a published port, or from the same subnet.
 func bridgeRules(c bridgeConfig) []rule {
 	return []rule{
 		{"nat", "POSTROUTING", []string{"-s", c.Subnet, "!", "-d", c.Subnet, "-j", "MASQUERADE"}},
@@ -50,7 +50,7 @@ func bridgeRules(c bridgeConfig) []rule {
 	}
 }
 
-// ensureRules sets the rules that are not there yet, before all others of their chains.
+// ensureRules inserts missing rules at the beginning of their chains.
 func (f *firewall) ensureRules(c bridgeConfig) error {
 	for _, r := range bridgeRules(c) {
 		if err := f.tables.InsertUnique(r.table, r.chain, 1, r.spec...); err != nil {
@@ -60,7 +60,7 @@ func (f *firewall) ensureRules(c bridgeConfig) error {
 	return nil
 }
 
-// removeRules removes the rules that are there.
+// removeRules removes existing rules.
 func (f *firewall) removeRules(c bridgeConfig) error {
 	for _, r := range bridgeRules(c) {
 		if err := f.tables.DeleteIfExists(r.table, r.chain, r.spec...); err != nil {

@@ -15,8 +15,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// claimBridge makes the bridge interface. The kernel gives a name to one caller only, so two data directories never
-// get the same bridge. Nil when it was made; false when the name is taken.
+// claimBridge creates the bridge interface. The kernel gives a name to one caller only, so two data directories never get
+// the same bridge. It returns false when the name is taken.
 func claimBridge(name string) (bool, error) {
 	err := bridgeIoctl(unix.SIOCBRADDBR, name)
 	if errors.Is(err, unix.EEXIST) {
@@ -28,7 +28,7 @@ func claimBridge(name string) (bool, error) {
 	return true, nil
 }
 
-// removeBridge may be repeated.
+// removeBridge removes the bridge. It is idempotent.
 func removeBridge(name string) error {
 	err := setFlags(name, 0) // the kernel removes a bridge only when it is down
 	if err == nil {
@@ -40,7 +40,7 @@ func removeBridge(name string) error {
 	return nil
 }
 
-// setFlags sets the flags of an interface in the namespace of the calling thread.
+// setFlags sets the flags of an interface in the network namespace of the calling thread.
 func setFlags(name string, flags uint16) error {
 	socket, err := unix.Socket(unix.AF_INET, unix.SOCK_DGRAM|unix.SOCK_CLOEXEC, 0)
 	if err != nil {
@@ -71,8 +71,8 @@ func bridgeIoctl(request uintptr, name string) error {
 	return nil
 }
 
-// routedPrefixes reads the IPv4 routes of this machine, the default route left out. What cannot be read is not taken:
-// the addresses of the interfaces still are.
+// routedPrefixes reads the IPv4 routes of this machine except the default route. When they cannot be read, it returns none,
+// and the addresses of the interfaces have to do.
 func routedPrefixes() []netip.Prefix {
 	file, err := os.Open("/proc/net/route")
 	if err != nil {

@@ -11,14 +11,14 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// newSandbox makes a random name for a namespace: a prewarmed one has no container yet.
+// newSandbox returns a random name for a namespace, because a prewarmed one has no container yet.
 func newSandbox() string {
 	var b [8]byte
 	rand.Read(b[:])
 	return "ns-" + hex.EncodeToString(b[:])
 }
 
-// createNamespace makes a network namespace with its loopback up, kept alive by a mount at path.
+// createNamespace creates a network namespace with its loopback up; a bind mount at path keeps it alive.
 func createNamespace(path string) error {
 	file, err := os.OpenFile(path, os.O_CREATE|os.O_EXCL, 0o600)
 	if err != nil {
@@ -27,7 +27,7 @@ func createNamespace(path string) error {
 	file.Close()
 	made := make(chan error, 1)
 	go func() {
-		// The thread is never unlocked, so the runtime ends it instead of running other goroutines in here.
+		// The thread is never unlocked, so the Go runtime ends it instead of running other goroutines in this namespace.
 		runtime.LockOSThread()
 		made <- unshareOnto(path)
 	}()
@@ -50,13 +50,13 @@ func unshareOnto(path string) error {
 // nsfsMagic is the file system type of namespace files, see statfs(2).
 const nsfsMagic = 0x6e736673
 
-// isNamespace tells a mounted namespace from the plain file that is left after a reboot.
+// isNamespace distinguishes a mounted namespace from the plain file that remains after a reboot.
 func isNamespace(path string) bool {
 	var s unix.Statfs_t
 	return unix.Statfs(path, &s) == nil && s.Type == nsfsMagic
 }
 
-// removeNamespace may be repeated.
+// removeNamespace unmounts and removes a namespace. It is idempotent.
 func removeNamespace(path string) error {
 	if err := unix.Unmount(path, unix.MNT_DETACH); err != nil && !errors.Is(err, unix.EINVAL) && !errors.Is(err, unix.ENOENT) {
 		return fmt.Errorf("network namespace: unmount %s: %w", path, err)

@@ -20,21 +20,21 @@ import (
 const (
 	cniVersion    = "1.0.0"
 	interfaceName = "eth0"
-	// pluginTimeout is far beyond what a plugin takes (10 ms), so that a plugin that hangs cannot hold a task for ever.
+	// pluginTimeout is far above a plugin's usual time (10 ms); it bounds how long a hung plugin can delay a task.
 	pluginTimeout = time.Minute
 )
 
-// cniConf is a plugin's network configuration, the parts that Pinion uses.
+// cniConf is a plugin's network configuration, with the fields that Pinion uses.
 type cniConf struct {
 	CNIVersion string         `json:"cniVersion"`
 	Name       string         `json:"name"`
-	Type       string         `json:"type"` // the plugin
+	Type       string         `json:"type"` // name of the plugin
 	Bridge     string         `json:"bridge,omitempty"`
 	IsGateway  bool           `json:"isGateway,omitempty"`
 	Hairpin    bool           `json:"hairpinMode,omitempty"` // a container reaches its own published port
 	IPAM       *ipam          `json:"ipam,omitempty"`
 	Backend    string         `json:"backend,omitempty"`
-	SNAT       bool           `json:"snat,omitempty"` // published ports answer on 127.0.0.1 too
+	SNAT       bool           `json:"snat,omitempty"` // published ports are reachable at 127.0.0.1 too
 	Runtime    *runtimeConfig `json:"runtimeConfig,omitempty"`
 	PrevResult result         `json:"prevResult,omitempty"`
 }
@@ -60,7 +60,7 @@ type portMap struct {
 	Protocol      string `json:"protocol"`
 }
 
-// result is a plugin's answer to ADD, as JSON.
+// result is a plugin's result of ADD, as JSON.
 type result = json.RawMessage
 
 func (b *Bridge) bridgePluginConf() cniConf {
@@ -82,10 +82,10 @@ func (b *Bridge) portmapPluginConf(prev result, bindings []spec.NetworkBinding) 
 	return c
 }
 
-// plugins runs the CNI plugins of one directory, with the CNI project's own library. Each run is a process of its own.
+// plugins runs the CNI plugins of one directory with the CNI project's own library. Each run is a separate process.
 type plugins struct{ dir string }
 
-// check says at start, and not at the first container, which plugin is missing.
+// check reports a missing plugin at start, before the first container needs it.
 func (p plugins) check() error {
 	for _, name := range []string{"bridge", "host-local", "portmap"} {
 		if _, err := exec.LookPath(filepath.Join(p.dir, name)); err != nil {
@@ -95,7 +95,7 @@ func (p plugins) check() error {
 	return nil
 }
 
-// add returns the plugin's answer, and the container's IPv4 address in it.
+// add returns the plugin's result, and the container's IPv4 address in it.
 func (p plugins) add(ctx context.Context, c cniConf, id, namespace string) (answer result, address string, err error) {
 	ctx, cancel := context.WithTimeout(ctx, pluginTimeout)
 	defer cancel()
@@ -136,16 +136,16 @@ func (p plugins) args(command, id, namespace string) pluginEnv {
 	}
 }
 
-// pluginEnv is the whole environment of a plugin: the library's own arguments would add Pinion's.
+// pluginEnv is the complete environment of a plugin: the library's own arguments would add Pinion's environment.
 type pluginEnv []string
 
 // AsEnv implements invoke.CNIArgs.
 func (e pluginEnv) AsEnv() []string { return e }
 
-// pluginExec drops what a plugin that succeeds writes to stderr.
+// pluginExec discards the stderr of a plugin that succeeds.
 var pluginExec = &invoke.DefaultExec{RawExec: &invoke.RawExec{Stderr: io.Discard}}
 
-// addressOf is the first IPv4 address of a result.
+// addressOf returns the first IPv4 address of a result.
 func addressOf(added types.Result) (string, error) {
 	answer, err := types100.GetResult(added)
 	if err != nil {

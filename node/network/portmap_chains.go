@@ -6,18 +6,18 @@ import (
 	"strings"
 )
 
-// portmapChains are the chains of the portmap plugin, shared by all published ports of a machine, also those of other
+// portmapChains are the chains of the portmap plugin. All published ports of a machine share them, also those of other
 // programs.
 var portmapChains = []string{"CNI-HOSTPORT-DNAT", "CNI-HOSTPORT-MASQ", "CNI-HOSTPORT-SETMARK"}
 
-// removePortmapChains removes the plugin's chains when no program of this machine publishes a port through them.
+// removePortmapChains removes the plugin's chains if no program on this machine publishes a port through them.
 func (f *firewall) removePortmapChains() error {
 	rules, err := f.list()
 	if err != nil {
 		return err
 	}
 	if !strings.Contains(rules, "-N "+portmapChains[0]+"\n") || strings.Contains(rules, "-A "+portmapChains[0]+" ") {
-		return nil // there are none, or a port is published
+		return nil // no chains, or a port is published
 	}
 	var jumps []string
 	for line := range strings.Lines(rules) {
@@ -34,7 +34,7 @@ func (f *firewall) removePortmapChains() error {
 	return f.restore(jumps)
 }
 
-// list is the nat table as iptables -S prints it.
+// list returns the nat table in the format of iptables -S.
 func (f *firewall) list() (string, error) {
 	out, err := exec.Command(f.path, "-w", "10", "-t", "nat", "-S").Output()
 	if err != nil {
@@ -43,7 +43,7 @@ func (f *firewall) list() (string, error) {
 	return string(out), nil
 }
 
-// restore applies changes to the nat table in one step, all or none.
+// restore applies changes to the nat table atomically.
 func (f *firewall) restore(changes []string) error {
 	cmd := exec.Command(f.path+"-restore", "-w", "10", "--noflush")
 	cmd.Stdin = strings.NewReader("*nat\n" + strings.Join(changes, "\n") + "\nCOMMIT\n")

@@ -18,7 +18,7 @@ func (b *Bridge) publish(ctx context.Context, r record, ports []spec.PortMapping
 	if err != nil {
 		return r, b.rollback(r, err)
 	}
-	// Recorded as incomplete before the rules are set, so that a crash in between leaves rules that can be found.
+	// The record is written as incomplete before the rules are set, so that rules can be found after a crash in between.
 	r.Bindings, r.Complete = bindings, false
 	if err := b.records.write(r); err != nil {
 		return r, b.rollback(r, err)
@@ -33,7 +33,7 @@ func (b *Bridge) publish(ctx context.Context, r record, ports []spec.PortMapping
 	return r, nil
 }
 
-// unpublish takes the forwarding rules away and gives the ports back.
+// unpublish removes the forwarding rules and releases the ports.
 func (b *Bridge) unpublish(ctx context.Context, r record) error {
 	if len(r.Bindings) == 0 {
 		return nil
@@ -70,7 +70,7 @@ func (b *Bridge) reservePorts(ports []spec.PortMapping) ([]spec.NetworkBinding, 
 	return bindings, nil
 }
 
-// releasePorts gives ports back. Called with the lock held.
+// releasePorts releases ports. The caller holds the lock.
 func (b *Bridge) releasePorts(bindings []spec.NetworkBinding) {
 	for _, p := range bindings {
 		key := portKey(p.Protocol, p.HostPort)
@@ -81,7 +81,7 @@ func (b *Bridge) releasePorts(bindings []spec.NetworkBinding) {
 	}
 }
 
-// releaseAllPorts gives every port back; the forwarding rules stay.
+// releaseAllPorts releases every port; the forwarding rules stay.
 func (b *Bridge) releaseAllPorts() {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -93,8 +93,8 @@ func (b *Bridge) releaseAllPorts() {
 	clear(b.ports)
 }
 
-// reserveRecorded reserves the ports of attachments from before this start. When another program has taken one meanwhile, it
-// keeps its socket, and the container keeps its packets.
+// reserveRecorded reserves the ports of attachments from an earlier start. If another program has bound one meanwhile, the
+// program keeps its socket and the container keeps its packets.
 func (b *Bridge) reserveRecorded(bindings []spec.NetworkBinding) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -107,10 +107,10 @@ func (b *Bridge) reserveRecorded(bindings []spec.NetworkBinding) {
 	}
 }
 
-// ephemeralPortTries bounds how often the kernel is asked for another ephemeral port when it offers a published one.
+// ephemeralPortTries bounds the retries when the kernel offers an ephemeral port that is already published.
 const ephemeralPortTries = 100
 
-// reservePort reserves the wanted port, or for 0 any ephemeral one. Called with the lock held.
+// reservePort reserves the wanted port, or for 0 any ephemeral one. The caller holds the lock.
 func (b *Bridge) reservePort(protocol string, wanted int) (int, error) {
 	if _, published := b.ports[portKey(protocol, wanted)]; published {
 		return 0, fmt.Errorf("host port %d/%s is published by another container of this host", wanted, protocol)
@@ -133,7 +133,7 @@ func (b *Bridge) reservePort(protocol string, wanted int) (int, error) {
 	return 0, fmt.Errorf("no host port is free for %s", protocol)
 }
 
-// listenPort listens on a port of this host, for 0 on any, and returns which.
+// listenPort listens on a port of this host, for 0 on any free one, and returns its number.
 func listenPort(protocol string, port int) (io.Closer, int, error) {
 	if protocol == "udp" {
 		conn, err := net.ListenUDP("udp4", &net.UDPAddr{Port: port})

@@ -7,22 +7,22 @@ import (
 )
 
 const (
-	// prewarmCount is how many attachments are kept ready. Making one costs about 10 ms and two processes, which a
-	// container's start would otherwise wait for.
+	// prewarmCount is the number of attachments that are kept ready. Creating one takes about 10 ms and two processes, for
+	// which a container's start would have to wait.
 	prewarmCount = 2
-	// refillDelay keeps refilling out of the way of the container that just took an attachment.
+	// refillDelay delays a refill, so that it does not compete with the container that just took an attachment.
 	refillDelay = 250 * time.Millisecond
 )
 
-// prewarmed is a pool of attachments for containers to come. It fills after the first acquire, so that a host that never
-// uses bridge mode has none.
+// prewarmed is a pool of ready attachments. It is filled after the first acquire, so a host that never uses bridge mode has
+// none.
 type prewarmed struct {
 	create  func(ctx context.Context, id string) (record, error)
 	destroy func(record) error
 
 	mu     sync.Mutex
 	ready  []record
-	timer  *time.Timer // nil: no refill is due or under way
+	timer  *time.Timer // nil: no refill is scheduled or running
 	closed bool
 	busy   sync.WaitGroup
 }
@@ -31,7 +31,7 @@ func newPrewarmed(make func(ctx context.Context, id string) (record, error), dro
 	return &prewarmed{create: make, destroy: drop}
 }
 
-// acquire hands out an attachment if one is ready, and schedules a refill.
+// acquire returns a ready attachment, if there is one, and schedules a refill.
 func (s *prewarmed) acquire() (record, bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -44,7 +44,7 @@ func (s *prewarmed) acquire() (record, bool) {
 	return r, true
 }
 
-// schedule is called with the lock held.
+// schedule schedules a refill. The caller holds the lock.
 func (s *prewarmed) schedule() {
 	if s.timer != nil || s.closed {
 		return
@@ -53,8 +53,8 @@ func (s *prewarmed) schedule() {
 	s.timer = time.AfterFunc(refillDelay, s.refill)
 }
 
-// refill makes the missing attachments. It does not retry a failure: the next container makes its own attachment and reports
-// the error.
+// refill creates the missing attachments. It does not retry a failure: the next container creates its own attachment and
+// reports the error.
 func (s *prewarmed) refill() {
 	defer s.busy.Done()
 	for s.needsMore() {
@@ -77,7 +77,7 @@ func (s *prewarmed) needsMore() bool {
 	return !s.closed && len(s.ready) < prewarmCount
 }
 
-// close removes the attachments and makes no more.
+// close removes the attachments and stops refills.
 func (s *prewarmed) close() error {
 	s.mu.Lock()
 	s.closed = true

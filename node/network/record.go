@@ -13,28 +13,29 @@ import (
 	"pinion/raftfsm/spec"
 )
 
-// record is the state of one attachment, in a file of its own. It is written before anything is made (Complete false) and
-// again when the attachment is complete.
+// record is the state of one attachment, in its own file. It is written before the attachment is made (Complete false) and
+// again when it is complete.
 type record struct {
-	ID       string                `json:"-"`       // container id, or a spare's: the file's name
-	Sandbox  string                `json:"sandbox"` // name of the namespace's file; also what the plugins know it by
+	ID       string                `json:"-"`       // container id, or the id of a prewarmed attachment; the file's name
+	Sandbox  string                `json:"sandbox"` // file name of the namespace; the plugins use it as the container id
 	Address  string                `json:"address,omitempty"`
 	Bindings []spec.NetworkBinding `json:"bindings,omitempty"`
-	Result   result                `json:"result,omitempty"` // the bridge plugin's answer, which portmap is given
+	Result   result                `json:"result,omitempty"` // the bridge plugin's result, an input of portmap
 	Complete bool                  `json:"complete"`
 }
 
-// prewarmPrefix marks attachments that wait for a container. Container ids begin with a task id.
+// prewarmPrefix marks prewarmed attachments; it is never the beginning of a container id, which begins with a task id.
 const prewarmPrefix = "spare-"
 
 func (r record) isPrewarmed() bool { return strings.HasPrefix(r.ID, prewarmPrefix) }
 
-// recordStore is a directory of records. Nothing is synced: a namespace does not survive a crash of the machine either.
+// recordStore is a directory of records. Files are not synced, because a namespace does not survive a crash of the machine
+// either.
 type recordStore struct{ dir string }
 
 func (s recordStore) path(id string) string { return filepath.Join(s.dir, id+".json") }
 
-// write replaces the record in one step.
+// write replaces the record atomically.
 func (s recordStore) write(r record) error {
 	raw, err := json.Marshal(r)
 	if err != nil {
@@ -46,8 +47,8 @@ func (s recordStore) write(r record) error {
 	return nil
 }
 
-// read returns false for a missing record. A record that a crash of the machine has torn reads as empty: its namespace is
-// gone too.
+// read returns false for a missing record. A record torn by a crash of the machine reads as empty: its namespace is gone
+// too.
 func (s recordStore) read(id string) (record, bool) {
 	r := record{ID: id}
 	raw, err := os.ReadFile(s.path(id))
@@ -60,7 +61,7 @@ func (s recordStore) read(id string) (record, bool) {
 	return r, true
 }
 
-// rename gives an attachment to another id, in one step.
+// rename moves an attachment to another id atomically.
 func (s recordStore) rename(r record, id string) (record, error) {
 	if err := os.Rename(s.path(r.ID), s.path(id)); err != nil {
 		return r, fmt.Errorf("network record: %w", err)

@@ -9,8 +9,8 @@ import (
 	"path/filepath"
 )
 
-// ensure makes the bridge and the rules of its subnet; the first attachment calls it. The plugin makes a bridge again that
-// was removed meanwhile.
+// ensure creates the bridge and the rules of its subnet; the first attachment calls it. If the bridge is removed later, the
+// bridge plugin creates it again.
 func (b *Bridge) ensure() error {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -45,7 +45,8 @@ func (b *Bridge) allocate() (bridgeConfig, error) {
 	}
 	claimed, err := claimBridge(p.Bridge)
 	if err == nil && !claimed {
-		// Another data directory has the default name. The fallback name is this directory's alone: if it exists, it is ours.
+		// Another data directory has the default name. The fallback name is unique to this directory: if it exists, it is
+		// ours.
 		p.Bridge = fallbackBridge(b.dir)
 		_, err = claimBridge(p.Bridge)
 	}
@@ -80,8 +81,8 @@ func (b *Bridge) deallocate() error {
 	return nil
 }
 
-// recover compares what is recorded with what is there. A reboot takes namespaces away, a crash leaves half-made
-// attachments, and prewarmed ones are not kept: the next attachment makes new ones.
+// recover compares the records with the machine. A reboot removes namespaces, a crash leaves incomplete attachments, and
+// prewarmed attachments are not kept: the next attachment creates new ones.
 func (b *Bridge) recover(ctx context.Context) error {
 	all, err := b.records.all()
 	if err != nil {
@@ -99,7 +100,7 @@ func (b *Bridge) recover(ctx context.Context) error {
 		}
 	}
 	if len(kept) == 0 {
-		// Nothing is attached, so no address is given out, whatever the leases of a crashed machine say.
+		// Nothing is attached, so no address is in use, whatever the leases of a crashed machine say.
 		if err := os.RemoveAll(b.leases()); err != nil {
 			return fmt.Errorf("network state: %w", err)
 		}
@@ -107,7 +108,7 @@ func (b *Bridge) recover(ctx context.Context) error {
 	return b.sweepNamespaces(kept)
 }
 
-// sweepNamespaces removes namespaces that no record names.
+// sweepNamespaces removes namespaces without a record.
 func (b *Bridge) sweepNamespaces(kept map[string]bool) error {
 	files, err := os.ReadDir(b.namespaces())
 	if err != nil {

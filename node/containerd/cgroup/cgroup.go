@@ -13,34 +13,35 @@ import (
 	"pinion/node/runtime"
 )
 
-// root is the parent of all cgroups of Pinion's.
+// root is the parent of all of Pinion's cgroups.
 const root = "/pinion"
 
 // TaskPath is the cgroup of a task.
 func TaskPath(taskID string) string { return filepath.Join(root, taskID) }
 
-// ContainerPath is the cgroup of a container: /pinion/<task>/<container>. The last part comes from the container's id, which is safe as a name.
+// ContainerPath is the cgroup of a container: /pinion/<task>/<container>. The last part comes from the container's id,
+// which is a safe file name.
 func ContainerPath(c runtime.ContainerSpec) string {
 	return filepath.Join(TaskPath(c.Task.ID), strings.TrimPrefix(c.ID, c.Task.ID+"."))
 }
 
-// Manager is the control groups of this machine. Groups are named by their path below the mount point.
+// Manager manages the cgroups of this machine. Groups are named by their path below the mount point.
 type Manager interface {
-	// CreateTask makes the group of a task, or finds it, and sets its limits.
+	// CreateTask creates the group of a task if it is missing, and sets its limits.
 	CreateTask(group string, l Limits) error
 	// OOMKills counts the processes of the group that the kernel killed for memory.
 	OOMKills(group string) int
-	// Processes lists the processes in the group and below; none when there is no such group.
+	// Processes lists the processes in the group and its subgroups; none when the group does not exist.
 	Processes(group string) ([]int, error)
-	// Remove removes an empty group; nil when it is not there. A group that is not empty stays, and is no error.
+	// Remove removes an empty group. A missing group, or one that is not empty and stays, is not an error.
 	Remove(group string) error
-	// Unified reports version 2: one tree, in which a container may have a namespace of its own.
+	// Unified reports cgroup version 2: one tree, in which a container may have a cgroup namespace of its own.
 	Unified() bool
-	// CanLimitSwap says whether the kernel can limit swap.
+	// CanLimitSwap reports whether the kernel can limit swap.
 	CanLimitSwap() bool
 }
 
-// Detect finds the version that is mounted.
+// Detect returns the manager for the mounted cgroup version.
 func Detect() (Manager, error) {
 	const mountPoint = "/sys/fs/cgroup"
 	var stat unix.Statfs_t

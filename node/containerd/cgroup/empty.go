@@ -8,8 +8,8 @@ import (
 	"pinion/node/backoff"
 )
 
-// Empty kills what runs in a container's cgroup, waits until it is gone, and removes the group. A process that hangs in
-// the kernel keeps it waiting: whatever the process holds is not free before.
+// Empty kills all processes in a container's cgroup, waits until they have exited, and removes the group. It keeps waiting
+// for a process that hangs in the kernel, because the process still holds its resources, GPUs included.
 func Empty(ctx context.Context, m Manager, group string) error {
 	if group == "" {
 		return nil

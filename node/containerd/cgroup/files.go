@@ -12,7 +12,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// listProcesses reads cgroup.procs of a group's directory and of those below it.
+// listProcesses reads cgroup.procs in a group's directory and its subdirectories.
 func listProcesses(dir string) ([]int, error) {
 	var pids []int
 	err := filepath.WalkDir(dir, func(path string, entry fs.DirEntry, err error) error {
@@ -33,7 +33,7 @@ func listProcesses(dir string) ([]int, error) {
 	return pids, err
 }
 
-// removeGroup removes a group's directory with those below it; one that is in use stays.
+// removeGroup removes a group's directory with its subdirectories; a group in use stays.
 func removeGroup(dir string) error {
 	entries, err := os.ReadDir(dir)
 	if err != nil {
@@ -66,7 +66,7 @@ func writeGroupFile(dir, name, value string) error {
 	return nil
 }
 
-// readCounter finds "name N" in a file of counters; 0 when it is not there.
+// readCounter returns N of the line "name N" in a file of counters; 0 when the line is missing.
 func readCounter(path, name string) int {
 	raw, err := os.ReadFile(path)
 	if err != nil {

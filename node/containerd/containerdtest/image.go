@@ -18,8 +18,8 @@ import (
 
 const busyboxPath = "/bin/busybox"
 
-// Busybox is a small image made of this machine's busybox: a shell and the usual tools, root and a user "nobody" (65534)
-// who is also in the group "games" (60).
+// Busybox is a small image made of this machine's busybox: a shell and the usual tools, root, and a user "nobody" (65534)
+// that is also in the group "games" (60).
 func Busybox(t testing.TB) v1.Image {
 	t.Helper()
 	path, err := exec.LookPath("busybox")

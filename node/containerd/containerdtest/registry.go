@@ -17,13 +17,13 @@ import (
 
 const goarch = runtime.GOARCH
 
-// Registry serves images by name ("team/app:1") on 127.0.0.1 until the test ends, and answers its host:port.
+// Registry serves images by name ("team/app:1") on 127.0.0.1 until the test ends, and returns its host:port.
 func Registry(t testing.TB, images map[string]v1.Image) (addr string) {
 	t.Helper()
 	return Serve(t, nil, images)
 }
 
-// Serve is Registry with a say in every request after the images are in place: guard wraps the registry's handler.
+// Serve is Registry with guard around its handler: after the images are in place, guard sees every request.
 func Serve(t testing.TB, guard func(http.Handler) http.Handler, images map[string]v1.Image) (addr string) {
 	t.Helper()
 	var handler http.Handler = registry.New(registry.Logger(log.New(io.Discard, "", 0)))

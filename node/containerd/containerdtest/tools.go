@@ -13,7 +13,7 @@ import (
 // Tools are the binaries that a runtime needs; absolute paths.
 type Tools struct{ Containerd, Shim, Runc, Logger string }
 
-// recipes say how each tool is built when the build has not made it yet.
+// recipes are the build commands of tools that `make` has not built yet.
 var recipes = []struct {
 	name, pkg, cgo, tags string
 }{
@@ -22,8 +22,8 @@ var recipes = []struct {
 	{"runc", "github.com/opencontainers/runc", "1", "seccomp"},
 }
 
-// FindTools answers the tools that `make` has built, and builds what is missing. The logger is always built: it is
-// part of what is tested.
+// FindTools returns the tools that `make` has built, and builds missing ones. The logger is always built, because it is
+// under test.
 func FindTools(t testing.TB) Tools {
 	t.Helper()
 	if os.Geteuid() != 0 {

@@ -12,7 +12,8 @@ import (
 	"pinion/packaging/atomicfile"
 )
 
-// disabledPlugins are containerd's plugins that Pinion has no use for. They cost memory, open sockets, or act on their own.
+// disabledPlugins are containerd's plugins that Pinion does not use. They cost memory, open sockets, or run background
+// work.
 var disabledPlugins = []string{
 	"io.containerd.cri.v1.images",
 	"io.containerd.cri.v1.runtime",
@@ -40,7 +41,7 @@ var disabledPlugins = []string{
 	"io.containerd.transfer.v1.local",
 }
 
-// writeConfig writes config.toml and says whether it is another one than before.
+// writeConfig writes config.toml and reports whether it has changed.
 func writeConfig(c Config, snapshotter string) (changed bool, err error) {
 	disabled := disabledPlugins
 	if snapshotter == "native" {
@@ -61,7 +62,8 @@ func writeConfig(c Config, snapshotter string) (changed bool, err error) {
 	return true, atomicfile.Write(path, text, 0o600)
 }
 
-// The time to load a shim is long because containerd gives up on a task whose shim is slow to answer after a restart.
+// The timeout for loading a shim is long, because containerd gives up on a task whose shim is slow to answer after a
+// restart.
 const configTemplate = `# Written by Pinion at each start; changes here are lost.
 version = 4
 root = %q
@@ -85,8 +87,8 @@ disabled_plugins = [
   address = %q
 `
 
-// chooseSnapshotter tries whether overlayfs works in dir. Where it does not, the native snapshotter copies every image
-// for every container, and the note says so.
+// chooseSnapshotter tests whether overlayfs works in dir. Otherwise it returns the native snapshotter, which copies every
+// image for every container, and a note that says so.
 func chooseSnapshotter(dir string) (name, note string) {
 	if err := tryOverlay(dir); err != nil {
 		return "native", fmt.Sprintf("overlayfs does not work in %s (%v): images are copied for each container, which is slow and takes space; use a data directory on ext4 or xfs", dir, err)

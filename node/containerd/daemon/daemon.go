@@ -11,18 +11,18 @@ import (
 	"time"
 )
 
-// Config says which containerd to run and where it keeps its things. Everything is required.
+// Config names the binaries and the directory of a containerd. All fields are required.
 type Config struct {
 	Containerd, Shim, Runc string // paths of the binaries
-	Dir                    string // root, state, socket, config and log go here; made when missing
+	Dir                    string // holds root, state, socket, configuration and log; created if it is missing
 	Log                    *slog.Logger
 }
 
 const (
-	startTimeout      = 30 * time.Second       // from starting containerd to its first answer
+	startTimeout      = 30 * time.Second       // from the start of containerd to its first answer
 	stopTimeout       = 10 * time.Second       // from SIGTERM to SIGKILL
-	respawnResetAfter = 30 * time.Second       // a daemon that lived this long is restarted without delay
-	respawnMin        = 100 * time.Millisecond // after a daemon that did not
+	respawnResetAfter = 30 * time.Second       // a daemon with a longer life is restarted without delay
+	respawnMin        = 100 * time.Millisecond // first delay after a daemon with a shorter life
 	respawnMax        = 5 * time.Second
 	socketName        = "containerd.sock"
 	configName        = "config.toml"
@@ -30,8 +30,8 @@ const (
 	logName           = "containerd.log"
 )
 
-// Daemon is a supervised containerd: when it dies it is started again. The process and the tasks on it survive the end of
-// Pinion, however it ends; the next Start with the same directory takes the running daemon over.
+// Daemon is a supervised containerd: it is restarted when it dies. The process and its tasks survive the end of Pinion,
+// however it ends; the next Start with the same directory takes over the running daemon.
 type Daemon struct {
 	config      Config
 	snapshotter string
@@ -42,8 +42,8 @@ type Daemon struct {
 	current *process
 }
 
-// Start takes over the daemon that runs in c.Dir, or starts one, and returns when it answers. A running daemon
-// of another version or with another configuration is replaced; tasks do not notice.
+// Start takes over the daemon that runs in c.Dir, or starts one, and returns when it answers. A running daemon of another
+// version or with another configuration is replaced; tasks run on undisturbed.
 func Start(ctx context.Context, c Config) (*Daemon, error) {
 	dir, err := filepath.Abs(c.Dir)
 	if err != nil {
@@ -79,7 +79,7 @@ func Start(ctx context.Context, c Config) (*Daemon, error) {
 // Address is the path of the daemon's socket.
 func (d *Daemon) Address() string { return filepath.Join(d.config.Dir, socketName) }
 
-// Snapshotter is the snapshotter that the daemon was configured with: overlayfs, or native where that does not work.
+// Snapshotter is the snapshotter in the daemon's configuration: overlayfs, or native where overlayfs does not work.
 func (d *Daemon) Snapshotter() string { return d.snapshotter }
 
 // Close ends the supervision: the daemon and its tasks run on.
@@ -96,11 +96,11 @@ func (d *Daemon) Stop(ctx context.Context) error {
 	if err := d.current.stop(ctx, stopTimeout); err != nil {
 		return fmt.Errorf("stop containerd (pid %d): %w", d.current.pid, err)
 	}
-	os.Remove(filepath.Join(d.config.Dir, pidName)) // without it the socket tells
+	os.Remove(filepath.Join(d.config.Dir, pidName)) // without the pid file, a running daemon is found by its socket
 	return nil
 }
 
-// supervise starts the daemon again whenever it dies: at once after a long life, else after a pause that doubles.
+// supervise restarts the daemon whenever it dies: at once after a long life, otherwise after a delay that doubles.
 func (d *Daemon) supervise(ctx context.Context) {
 	pause := time.Duration(0)
 	for {

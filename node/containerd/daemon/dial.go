@@ -10,12 +10,12 @@ import (
 	"google.golang.org/grpc/connectivity"
 )
 
-// reconnectTimeout is how long a call waits for a daemon that is being restarted, before it fails.
+// reconnectTimeout bounds how long a call waits for a daemon that is being restarted.
 const reconnectTimeout = 10 * time.Second
 
-// DialOptions make the client find a daemon that was restarted within a fraction of a second, and make calls wait for
-// it: a restart of the daemon is no reason to fail a task. A call that was under way when the daemon died fails all
-// the same, because what it has done is not known.
+// DialOptions make the client reconnect to a restarted daemon within a fraction of a second, and make calls wait for it: a
+// restart of the daemon must not fail a task. A call in flight when the daemon died still fails, because its effect is
+// unknown.
 func DialOptions() containerd.Opt {
 	return containerd.WithExtraDialOpts([]grpc.DialOption{
 		grpc.WithConnectParams(grpc.ConnectParams{

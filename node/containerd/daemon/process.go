@@ -14,11 +14,11 @@ import (
 // process is a daemon process, our child or one that an earlier Pinion started.
 type process struct {
 	pid    int
-	handle *os.File      // pidfd: signals reach this process only, never a later one of the same number
-	exited chan struct{} // closed when it has ended
+	handle *os.File      // pidfd: signals reach this process only, never a later process with the same pid
+	exited chan struct{} // closed when the process has exited
 }
 
-// watchChild watches over a command that was started.
+// watchChild watches a command that was started here.
 func watchChild(cmd *exec.Cmd) *process {
 	p := &process{pid: cmd.Process.Pid, exited: make(chan struct{})}
 	if fd, err := unix.PidfdOpen(p.pid, unix.PIDFD_NONBLOCK); err == nil {
@@ -31,7 +31,7 @@ func watchChild(cmd *exec.Cmd) *process {
 	return p
 }
 
-// watchPID watches over a process that is not our child.
+// watchPID watches a process that is not a child of this one.
 func watchPID(pid int) (*process, error) {
 	fd, err := unix.PidfdOpen(pid, unix.PIDFD_NONBLOCK)
 	if err != nil {
@@ -67,14 +67,14 @@ func (p *process) signal(sig syscall.Signal) error {
 	return sent
 }
 
-// kill ends the process now and waits for its end.
+// kill sends SIGKILL and waits until the process has exited.
 func (p *process) kill() {
 	if p.signal(syscall.SIGKILL) == nil {
 		<-p.exited
 	}
 }
 
-// stop asks the process to end and kills it after the timeout or when ctx ends.
+// stop sends SIGTERM, and SIGKILL after the timeout or when ctx ends.
 func (p *process) stop(ctx context.Context, timeout time.Duration) error {
 	if err := p.signal(syscall.SIGTERM); err != nil {
 		return err
@@ -92,7 +92,7 @@ func (p *process) stop(ctx context.Context, timeout time.Duration) error {
 	return nil
 }
 
-// socketOwner is the pid of the process that listens on a unix socket, 0 when none does.
+// socketOwner returns the pid of the process that listens on a unix socket, 0 when there is none.
 func socketOwner(path string) int {
 	conn, err := net.DialTimeout("unix", path, time.Second)
 	if err != nil {

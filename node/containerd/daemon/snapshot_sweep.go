@@ -13,9 +13,9 @@ import (
 	"github.com/containerd/errdefs"
 )
 
-// sweepSnapshots removes snapshot directories that the snapshotter's own records do not name, with the daemon down. A
-// daemon that dies between making such a directory and committing its record leaves one behind; the next daemon gives
-// the same number out again, finds the name taken, and can start no container any more.
+// sweepSnapshots removes snapshot directories without a record in the snapshotter's database; the daemon must not run. A
+// daemon that dies between creating such a directory and committing its record leaves one behind. The next daemon assigns
+// the same number again, finds the name taken, and can start no more containers.
 func sweepSnapshots(ctx context.Context, root, snapshotter string) error {
 	home := filepath.Join(root, "io.containerd.snapshotter.v1."+snapshotter)
 	entries, err := os.ReadDir(filepath.Join(home, "snapshots"))
@@ -31,7 +31,7 @@ func sweepSnapshots(ctx context.Context, root, snapshotter string) error {
 	}
 	for _, e := range entries {
 		if _, ok := known[e.Name()]; ok || strings.HasPrefix(e.Name(), "rm-") {
-			continue // what is being removed, the snapshotter finishes itself
+			continue // the snapshotter completes its own removals
 		}
 		if err := os.RemoveAll(filepath.Join(home, "snapshots", e.Name())); err != nil {
 			return fmt.Errorf("snapshots: removing what no record names: %w", err)
@@ -40,7 +40,7 @@ func sweepSnapshots(ctx context.Context, root, snapshotter string) error {
 	return nil
 }
 
-// recordedSnapshots are the directory names that the snapshotter has committed.
+// recordedSnapshots returns the directory names of the snapshotter's committed records.
 func recordedSnapshots(ctx context.Context, path string) (map[string]string, error) {
 	if _, err := os.Stat(path); errors.Is(err, fs.ErrNotExist) {
 		return nil, nil

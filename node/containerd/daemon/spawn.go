@@ -15,7 +15,7 @@ import (
 	containerd "github.com/containerd/containerd/v2/client"
 )
 
-// maxLog is the size at which the daemon's own log is put aside when the daemon starts.
+// maxLog is the size above which the daemon's log is rotated at a start of the daemon.
 const maxLog = 16 << 20
 
 // spawn starts containerd in a session of its own and waits until it answers.
@@ -49,7 +49,7 @@ func (d *Daemon) spawn(ctx context.Context) (*process, error) {
 	return p, nil
 }
 
-// environment keeps the daemon small; its shims inherit it. Nothing of Pinion's own environment goes there.
+// environment keeps the daemon small; its shims inherit it. Pinion's own environment is not passed on.
 func environment(c Config) []string {
 	path := []string{filepath.Dir(c.Shim), filepath.Dir(c.Runc), "/usr/local/sbin", "/usr/local/bin", "/usr/sbin", "/usr/bin", "/sbin", "/bin"}
 	env := []string{"PATH=" + strings.Join(path, ":"), "GOGC=50", "GOMEMLIMIT=48MiB"}
@@ -61,7 +61,7 @@ func environment(c Config) []string {
 	return env
 }
 
-// waitServing waits until the socket answers, the process is gone, or it takes too long.
+// waitServing waits until the socket answers, the process exits, or the timeout is over.
 func (d *Daemon) waitServing(ctx context.Context, p *process) error {
 	ctx, cancel := context.WithTimeout(ctx, startTimeout)
 	defer cancel()
@@ -95,7 +95,7 @@ func openLog(path string) (*os.File, error) {
 	return os.OpenFile(path, os.O_RDWR|os.O_CREATE|os.O_APPEND, 0o600)
 }
 
-// logTail quotes the end of what was logged since start, for an error message.
+// logTail returns the end of the log since the start, for an error message.
 func logTail(path string, start int64) string {
 	f, err := os.Open(path)
 	if err != nil {
@@ -116,8 +116,8 @@ func logTail(path string, start int64) string {
 	return "; it logged: " + string(text)
 }
 
-// takeOver takes over the daemon that runs already; nil when there is none. One that is not as it should be, because its
-// configuration changed or it is another binary, is ended first.
+// takeOver takes over a running daemon; nil when there is none. A daemon with another configuration or binary is stopped
+// first.
 func (d *Daemon) takeOver(ctx context.Context, changed bool) (*process, error) {
 	pid := d.findRunning()
 	if pid == 0 {
@@ -150,8 +150,8 @@ func sameFile(a, b string) bool {
 	return err == nil && os.SameFile(one, other)
 }
 
-// findRunning answers the pid of the daemon of this directory: the process behind the socket, or, while that does not
-// answer, the one in the pid file. Either must be a containerd that was started with our configuration file.
+// findRunning returns the pid of this directory's daemon: the owner of the socket, or, while the socket does not answer,
+// the pid in the pid file. The process must be a containerd that was started with our configuration file.
 func (d *Daemon) findRunning() int {
 	candidates := []int{socketOwner(d.Address())}
 	if raw, err := os.ReadFile(filepath.Join(d.config.Dir, pidName)); err == nil {

@@ -18,13 +18,13 @@ import (
 )
 
 const (
-	// builtinName is the image made of the running binary, so that a first task needs no registry.
+	// builtinName is the name of an image made of the running binary. With it a first task needs no registry.
 	builtinName = "docker.io/pinion/self:latest"
-	// labelBinary says which binary the image was made of.
+	// labelBinary identifies the binary in the image.
 	labelBinary = "pinion.binary"
 )
 
-// builtinImage makes the built-in image at its first use. Callers wait for one another, so that it is made once.
+// builtinImage creates the built-in image at its first use. Callers wait for each other, so it is created once.
 type builtinImage struct {
 	path string
 
@@ -32,7 +32,7 @@ type builtinImage struct {
 	created *runtime.Image // by this process
 }
 
-// ensureBuiltin answers the built-in image; it is made anew when the binary is another one.
+// ensureBuiltin returns the built-in image, and creates it again when the binary has changed.
 func (s *Store) ensureBuiltin(ctx context.Context) (runtime.Image, error) {
 	s.builtin.mu.Lock()
 	defer s.builtin.mu.Unlock()

@@ -57,18 +57,18 @@ func writeDocument(ctx context.Context, store content.Store, mediaType string, l
 	return d, content.WriteBlob(ctx, store, "pinion-self-"+d.Digest.String(), bytes.NewReader(raw), d, content.WithLabels(labels))
 }
 
-// writeLayer streams the file system as an uncompressed archive: it is used on this host only.
+// writeLayer streams the file system as an uncompressed archive, because only this host reads it.
 func writeLayer(ctx context.Context, store content.Store, binary string) (ocispec.Descriptor, error) {
 	writer, err := content.OpenWriter(ctx, store, content.WithRef("pinion-self-layer"))
 	if err != nil {
 		return ocispec.Descriptor{}, err
 	}
 	defer writer.Close()
-	if err := writer.Truncate(0); err != nil { // what an interrupted attempt has left
+	if err := writer.Truncate(0); err != nil { // discards the data of an interrupted attempt
 		return ocispec.Descriptor{}, err
 	}
 	counted := &countingWriter{next: writer, hash: digest.Canonical.Digester()}
-	buffered := bufio.NewWriterSize(counted, 1<<20) // one message to the daemon each
+	buffered := bufio.NewWriterSize(counted, 1<<20) // one message to the daemon for each buffer
 	if err := archiveBuiltin(buffered, binary); err != nil {
 		return ocispec.Descriptor{}, err
 	}
@@ -98,7 +98,7 @@ func (w *countingWriter) Write(p []byte) (int, error) {
 	return n, err
 }
 
-// archiveBuiltin writes the files of the image. Their times are fixed, so that the same binary makes the same image.
+// archiveBuiltin writes the files of the image. Their times are fixed, so the same binary gives the same image.
 func archiveBuiltin(out io.Writer, binary string) error {
 	archive := tar.NewWriter(out)
 	for _, dir := range []struct {

@@ -15,16 +15,16 @@ import (
 	"pinion/node/runtime"
 )
 
-// Unpacked is what containers need of an image that is present and unpacked.
+// Unpacked is the data of an unpacked image that a container start needs.
 type Unpacked struct {
 	Config  ocispec.ImageConfig
-	ChainID string // the snapshot that containers' file systems start from
+	ChainID string // the parent snapshot of containers' file systems
 }
 
-// maxCached bounds the cache: far more images than a host runs at a time.
+// maxCached bounds the cache; it is far above the number of images that a host runs at a time.
 const maxCached = 256
 
-// cache holds what containers need of images, by digest, so that a start reads nothing of an image.
+// cache holds Unpacked values by digest, so that a start reads nothing of the image.
 type cache struct {
 	client      *containerd.Client
 	snapshotter string
@@ -33,7 +33,7 @@ type cache struct {
 	byDigest map[string]*Unpacked
 }
 
-// load answers a pulled image.
+// load returns a pulled image.
 func (c *cache) load(ctx context.Context, i runtime.Image) (*Unpacked, error) {
 	if known := c.get(i.Digest); known != nil {
 		return known, nil
@@ -58,7 +58,7 @@ func (c *cache) get(digest string) *Unpacked {
 	return c.byDigest[digest]
 }
 
-// add reads what containers need of an image.
+// add reads an image and caches it.
 func (c *cache) add(ctx context.Context, stored images.Image) (*Unpacked, error) {
 	full := containerd.NewImage(c.client, stored)
 	diffIDs, err := full.RootFS(ctx)
@@ -78,7 +78,7 @@ func (c *cache) put(digest string, added *Unpacked) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.byDigest[digest] == nil && len(c.byDigest) >= maxCached {
-		for other := range c.byDigest { // any of them: it is read again when it is needed
+		for other := range c.byDigest { // evict any one: it is read again when it is needed
 			delete(c.byDigest, other)
 			break
 		}
@@ -86,14 +86,14 @@ func (c *cache) put(digest string, added *Unpacked) {
 	c.byDigest[digest] = added
 }
 
-// evict makes the next load look again.
+// evict removes an image from the cache.
 func (c *cache) evict(digest string) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	delete(c.byDigest, digest)
 }
 
-// lookup answers an image that is on this host under name, ready for use; nil when it is not.
+// lookup returns the image of that name if it is on this host and ready for use; nil otherwise.
 func (c *cache) lookup(ctx context.Context, name string) (*images.Image, error) {
 	stored, err := c.client.ImageService().Get(ctx, name)
 	if errdefs.IsNotFound(err) {
@@ -108,7 +108,7 @@ func (c *cache) lookup(ctx context.Context, name string) (*images.Image, error) 
 	full := containerd.NewImage(c.client, stored)
 	unpacked, err := full.IsUnpacked(ctx, c.snapshotter)
 	if errdefs.IsNotFound(err) {
-		return nil, nil // some of its content is gone, or it is for another platform: pull it again
+		return nil, nil // content is missing, or the image is for another platform: pull it again
 	}
 	if err != nil {
 		return nil, err
@@ -122,8 +122,8 @@ func (c *cache) lookup(ctx context.Context, name string) (*images.Image, error) 
 	return &stored, err
 }
 
-// pinDigest gives an image a second name by its digest, which stays when a tag moves on, so that containers that are about
-// to start from it still can.
+// pinDigest gives an image a second name by its digest. That name stays when a tag moves, so containers that are about to
+// start from the image still can.
 func (c *cache) pinDigest(ctx context.Context, i runtime.Image, target ocispec.Descriptor) error {
 	name, err := pinnedName(i)
 	if err != nil {

@@ -16,13 +16,13 @@ const helperTimeout = 30 * time.Second
 // logins are the registry logins of docker's config.json: stored ones (auths), and credential helpers (credHelpers,
 // credsStore) such as docker-credential-ecr-login, which are found in Pinion's PATH.
 //
-// go-containerregistry's keychain reads the same file with the same library, but only where docker's environment
-// variables say; ours is in a directory that the operator names.
+// go-containerregistry's keychain reads the same file with the same library, but finds it through docker's environment
+// variables only; here the operator names the directory.
 type logins struct {
-	file *configfile.ConfigFile // nil: none
+	file *configfile.ConfigFile // nil: no logins
 }
 
-// readLogins reads config.json in a directory; a missing one has no logins.
+// readLogins reads config.json in a directory; a missing file means no logins.
 func readLogins(dir string) (*logins, error) {
 	if dir == "" {
 		return &logins{}, nil
@@ -34,7 +34,7 @@ func readLogins(dir string) (*logins, error) {
 	return &logins{file: file}, nil
 }
 
-// dockerHubKeys are the names under which logins of Docker Hub are filed; docker login writes the first.
+// dockerHubKeys are the names for logins of Docker Hub in the file; docker login writes the first.
 var dockerHubKeys = []string{"https://index.docker.io/v1/", "docker.io", "index.docker.io", "registry-1.docker.io"}
 
 // forHost returns user and password for a registry; both are empty for an anonymous request. An identity token has no user.
@@ -49,7 +49,7 @@ func (l *logins) forHost(host string) (user, password string, err error) {
 	for _, key := range keys {
 		login, err := l.get(key)
 		if login == (types.AuthConfig{ServerAddress: login.ServerAddress}) && err == nil {
-			login = l.file.AuthConfigs[key] // docker itself looks for one name of Docker Hub only
+			login = l.file.AuthConfigs[key] // docker itself looks up only one name of Docker Hub
 		}
 		switch {
 		case err != nil:
@@ -63,7 +63,7 @@ func (l *logins) forHost(host string) (user, password string, err error) {
 	return "", "", nil
 }
 
-// get asks the file or the helper for one login.
+// get reads one login from the file or from the helper.
 func (l *logins) get(key string) (types.AuthConfig, error) {
 	type answer struct {
 		login types.AuthConfig

@@ -11,7 +11,7 @@ import (
 	ocispec "github.com/opencontainers/image-spec/specs-go/v1"
 )
 
-// platformsOfIndex lists what an image index offers.
+// platformsOfIndex lists the platforms of an image index.
 func platformsOfIndex(raw []byte) []ocispec.Platform {
 	var index ocispec.Index
 	if json.Unmarshal(raw, &index) != nil {
@@ -26,7 +26,7 @@ func platformsOfIndex(raw []byte) []ocispec.Platform {
 	return found
 }
 
-// platformOfConfig is the one platform that an image without index is for.
+// platformOfConfig returns the platform of an image without an index.
 func platformOfConfig(raw []byte) []ocispec.Platform {
 	var config ocispec.Image
 	if json.Unmarshal(raw, &config) != nil || config.Architecture == "" {
@@ -35,7 +35,7 @@ func platformOfConfig(raw []byte) []ocispec.Platform {
 	return []ocispec.Platform{config.Platform}
 }
 
-// platformMismatchError is the error of an image for another kind of machine.
+// platformMismatchError is the error for an image of another platform.
 type platformMismatchError struct{ platforms []ocispec.Platform }
 
 func (e *platformMismatchError) Error() string {
@@ -46,7 +46,7 @@ func (e *platformMismatchError) Error() string {
 	return fmt.Sprintf("the image is for %s, this host is %s", strings.Join(names, ", "), platforms.DefaultString())
 }
 
-// checkPlatform looks at an image's configuration in the content store.
+// checkPlatform checks an image's configuration in the content store.
 func checkPlatform(ctx context.Context, store content.Provider, config ocispec.Descriptor) error {
 	raw, err := content.ReadBlob(ctx, store, config)
 	if err != nil {

@@ -13,18 +13,18 @@ import (
 )
 
 const (
-	// highWater is the share of the disk in use at which Prune begins to remove images, lowWater the one at which it
-	// stops. They are the kubelet's.
+	// highWater is the share of the disk in use above which Prune removes images, lowWater the share at which it stops.
+	// Both are the kubelet's.
 	highWater = 0.85
 	lowWater  = 0.80
-	// minUnused is how long an image stays after its last use at the least: a container may be about to start from it.
+	// minUnused is the time that an image stays after its last use: a container may be about to start from it.
 	minUnused = 10 * time.Minute
-	// labelUsed is the time of an image's last use, so that a restart does not forget the order.
+	// labelUsed is the time of an image's last use; it keeps the order over restarts.
 	labelUsed = "pinion.used"
 )
 
 // Prune removes images while the disk is above its high-water mark, the least recently used first. It keeps the images
-// named in keep, those of containers, and those that were used within the last ten minutes or are being pulled.
+// named in keep, images of containers, images used within the last ten minutes, and images being pulled.
 func (s *Store) Prune(ctx context.Context, keep []string) error {
 	stored, err := s.config.Client.ImageService().List(ctx)
 	if err != nil {
@@ -57,8 +57,8 @@ func (s *Store) Prune(ctx context.Context, keep []string) error {
 	return nil
 }
 
-// recordUses writes the last uses since the last call into the images' labels: not at the use itself, which a start of a
-// container waits for.
+// recordUses writes the last uses into the images' labels. This happens here and not at the use itself, because a container
+// start waits for the use.
 func (s *Store) recordUses(ctx context.Context, groups []*imageGroup) error {
 	unrecorded := s.uses.unrecorded()
 	for _, group := range groups {
@@ -75,7 +75,7 @@ func (s *Store) recordUses(ctx context.Context, groups []*imageGroup) error {
 	return nil
 }
 
-// remove removes all names of an image and waits until its content and snapshots are gone. An image that was used
+// remove removes all names of an image and waits until its content and snapshots are deleted. An image that was used
 // meanwhile stays.
 func (s *Store) remove(ctx context.Context, group *imageGroup) error {
 	removed, err := s.removeNames(ctx, group)
@@ -87,7 +87,7 @@ func (s *Store) remove(ctx context.Context, group *imageGroup) error {
 }
 
 func (s *Store) removeNames(ctx context.Context, group *imageGroup) (removed bool, err error) {
-	s.removal.Lock() // a pull that finds an image here and the note of its use are one step
+	s.removal.Lock() // a pull holds this lock from finding an image to recording its use
 	defer s.removal.Unlock()
 	if s.uses.usedSince(group.digest, time.Now().Add(-minUnused)) || s.pulls.anyUnderWay(group.names) {
 		return false, nil
@@ -102,7 +102,7 @@ func (s *Store) removeNames(ctx context.Context, group *imageGroup) (removed boo
 	return true, nil
 }
 
-// collectGarbage has containerd collect its garbage now and waits for it: the deletion of a lease can be asked to.
+// collectGarbage runs containerd's garbage collection synchronously: a lease is created and deleted with that option.
 func (s *Store) collectGarbage(ctx context.Context) error {
 	manager := s.config.Client.LeasesService()
 	lease, err := manager.Create(ctx, leases.WithRandomID(), leases.WithExpiration(time.Hour))
@@ -112,7 +112,7 @@ func (s *Store) collectGarbage(ctx context.Context) error {
 	return manager.Delete(ctx, lease, leases.SynchronousDelete)
 }
 
-// normalised turns image references into names as the image service has them.
+// normalised returns image references in the form of the image service's names.
 func normalised(refs []string) map[string]bool {
 	names := map[string]bool{}
 	for _, ref := range refs {
@@ -123,10 +123,10 @@ func normalised(refs []string) map[string]bool {
 	return names
 }
 
-// DiskUsed is the share of the disk at path that is in use, 0 to 1.
+// DiskUsed returns the share of the disk at path that is in use, 0 to 1.
 func DiskUsed(path string) (float64, error) {
 	if path == "" {
-		return 0, nil // a daemon that does not say where it keeps them
+		return 0, nil // the daemon did not report its directory
 	}
 	var stat unix.Statfs_t
 	if err := unix.Statfs(path, &stat); err != nil {

@@ -14,10 +14,10 @@ type imageGroup struct {
 	digest string
 	target ocispec.Descriptor
 	names  []string
-	used   time.Time // its last use, or when it was pulled
+	used   time.Time // last use, or the time of the pull
 }
 
-// groupByDigest joins the names of the same image.
+// groupByDigest groups names by image digest.
 func groupByDigest(stored []images.Image) []*imageGroup {
 	byDigest := map[string]*imageGroup{}
 	var groups []*imageGroup
@@ -44,7 +44,7 @@ func lastUse(i images.Image) time.Time {
 	return i.CreatedAt
 }
 
-// candidates are the images that may be removed, the least recently used first.
+// candidates returns the images that may be removed, the least recently used first.
 func candidates(groups []*imageGroup, inUse, keep map[string]bool, recent map[string]bool) []*imageGroup {
 	var unused []*imageGroup
 	for _, group := range groups {

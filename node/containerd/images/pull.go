@@ -14,12 +14,12 @@ import (
 	"pinion/raftfsm/spec"
 )
 
-// parallelDownloads is how many layers of one image are fetched at once.
+// parallelDownloads bounds the concurrent layer downloads of one image.
 const parallelDownloads = 4
 
-// Pull makes an image present and unpacked. What is here is used when it cannot have changed: a digest, or a tag other
-// than latest. For latest the registry is asked; when it cannot be reached, the one that is here is used and the log
-// says so. Pulls of the same image at the same time are one pull.
+// Pull makes an image present and unpacked. A local image is used when it cannot have changed: by digest, or by a tag other
+// than latest. For latest the registry is asked; when it cannot be reached, the local image is used and a warning is
+// logged. Concurrent pulls of one image are one pull.
 func (s *Store) Pull(ctx context.Context, ref string, progress func(spec.Pull)) (runtime.Image, error) {
 	named, err := reference.ParseDockerRef(ref)
 	if err != nil {
@@ -56,7 +56,7 @@ func (s *Store) pullBuiltin(ctx context.Context) (runtime.Image, error) {
 	return image, err
 }
 
-// lookup finds an image that is here, and notes its use in the same step: an image that is found is not removed.
+// lookup returns a local image and records its use in the same step, so that Prune does not remove it in between.
 func (s *Store) lookup(ctx context.Context, name string) (*images.Image, error) {
 	s.removal.RLock()
 	defer s.removal.RUnlock()
@@ -71,7 +71,7 @@ func toImage(i images.Image) runtime.Image {
 	return runtime.Image{Ref: i.Name, Digest: i.Target.Digest.String()}
 }
 
-// isMutableTag says whether the name may mean another image tomorrow: latest does by habit.
+// isMutableTag reports whether the tag is expected to move: by convention, latest.
 func isMutableTag(named reference.Named) bool {
 	return strings.HasSuffix(named.String(), ":latest")
 }

@@ -22,7 +22,7 @@ import (
 	ocispec "github.com/opencontainers/image-spec/specs-go/v1"
 )
 
-// pullError says what went wrong with which image at which registry, and what to do.
+// pullError names the image, the registry and the cause of a failed pull, and the remedy.
 type pullError struct {
 	image, registry string
 	problem, advice string
@@ -45,7 +45,7 @@ func isUnreachable(err error) bool {
 	return errors.As(err, &pull) && pull.unreachable
 }
 
-// explainPull turns the many ways in which a pull fails into words.
+// explainPull converts the causes of a failed pull to text for people.
 func (s *Store) explainPull(ctx context.Context, named reference.Named, resolver remotes.Resolver, err error) error {
 	if ctx.Err() != nil {
 		return ctx.Err()
@@ -82,7 +82,7 @@ func (s *Store) explainPull(ctx context.Context, named reference.Named, resolver
 	return e
 }
 
-// explainMissing tells an image that is not there from one that has nothing for this kind of machine.
+// explainMissing tells a missing image from an image without this host's platform.
 func (s *Store) explainMissing(ctx context.Context, e *pullError, named reference.Named, resolver remotes.Resolver) {
 	found := offeredPlatforms(ctx, named.String(), resolver)
 	if len(found) == 0 {
@@ -94,7 +94,7 @@ func (s *Store) explainMissing(ctx context.Context, e *pullError, named referenc
 
 const platformAdvice = "use an image for this host's platform, or a host of the image's"
 
-// offeredPlatforms asks the registry what an image index offers; none when there is none.
+// offeredPlatforms reads the platforms of an image index from the registry; none when there is no index.
 func offeredPlatforms(ctx context.Context, name string, resolver remotes.Resolver) []ocispec.Platform {
 	name, target, err := resolver.Resolve(ctx, name)
 	if err != nil || !images.IsIndexType(target.MediaType) {
@@ -123,7 +123,7 @@ func readBlob(ctx context.Context, fetcher remotes.Fetcher, d ocispec.Descriptor
 	return io.ReadAll(io.LimitReader(blob, maxDocument))
 }
 
-// isNetworkError says whether the registry could not be talked to at all.
+// isNetworkError reports whether the registry could not be reached at all.
 func isNetworkError(err error) bool {
 	var operation *net.OpError
 	var lookup *net.DNSError
@@ -132,7 +132,7 @@ func isNetworkError(err error) bool {
 		errors.As(err, &request) && request.Timeout() || errors.Is(err, io.ErrUnexpectedEOF)
 }
 
-// innermostError is the innermost text of a network error, without the chain of who called whom.
+// innermostError returns the innermost text of a network error, without the wrapping prefixes.
 func innermostError(err error) string {
 	var request *url.Error
 	if errors.As(err, &request) {

@@ -15,16 +15,16 @@ import (
 	"pinion/raftfsm/spec"
 )
 
-// progressInterval is how often a pull tells how far it is.
+// progressInterval is the interval between two reports of a pull's progress.
 const progressInterval = 200 * time.Millisecond
 
-// pullGroup are the pulls under way, by image name.
+// pullGroup holds the pulls in flight, by image name.
 type pullGroup struct {
 	mu     sync.Mutex
 	byName map[string]*sharedPull
 }
 
-// sharedPull is one pull that any number of callers wait for. It goes on while one of them is there.
+// sharedPull is one pull with any number of waiting callers. It is cancelled when the last one leaves.
 type sharedPull struct {
 	name            string
 	received, total atomic.Int64 // bytes
@@ -35,8 +35,7 @@ type sharedPull struct {
 	err             error
 }
 
-// join waits for the pull of name, and starts it when none is under way. It calls progress from the caller's own
-// goroutine.
+// join waits for the pull of name, and starts it if none is in flight. progress is called on the caller's own goroutine.
 func (fs *pullGroup) join(ctx context.Context, name string, progress func(spec.Pull), pull func(context.Context, *sharedPull) (runtime.Image, error)) (runtime.Image, error) {
 	f := fs.acquire(ctx, name, pull)
 	defer fs.release(f)
@@ -98,8 +97,8 @@ func (fs *pullGroup) release(f *sharedPull) {
 	}
 }
 
-// watchContent adds up what belongs to the image, and what of it is here already; the bytes that arrive are counted by
-// the transport. As soon as the image's configuration is here, an image for another kind of machine is refused.
+// watchContent adds up the size of the image's content and the part that is local already; the transport counts the bytes
+// that arrive. An image for another platform is refused as soon as its configuration is local.
 func (f *sharedPull) watchContent(store content.Store) func(images.Handler) images.Handler {
 	var counted sync.Map
 	return func(next images.Handler) images.Handler {
@@ -125,7 +124,7 @@ func (f *sharedPull) watchContent(store content.Store) func(images.Handler) imag
 	}
 }
 
-// anyUnderWay reports that one of the names is being pulled.
+// anyUnderWay reports whether one of the names is being pulled.
 func (fs *pullGroup) anyUnderWay(names []string) bool {
 	fs.mu.Lock()
 	defer fs.mu.Unlock()

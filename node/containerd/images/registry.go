@@ -11,10 +11,10 @@ import (
 	"github.com/containerd/containerd/v2/core/remotes/docker/config"
 )
 
-// registry is how one pull reaches registries: credentials, mirrors, certificates and timeouts.
+// registry is the configuration of one pull: credentials, mirrors, certificates and timeouts.
 type registry struct{ hosts docker.RegistryHosts }
 
-// registryFor reads the configuration anew, so that a change counts for the next pull.
+// registryFor reads the configuration anew, so that a change takes effect at the next pull.
 func (s *Store) registryFor(ctx context.Context, f *sharedPull) (*registry, error) {
 	logins, err := readLogins(s.config.RegistryConfig)
 	if err != nil {
@@ -33,7 +33,7 @@ func (s *Store) registryFor(ctx context.Context, f *sharedPull) (*registry, erro
 	return &registry{hosts: config.ConfigureHosts(ctx, options)}, nil
 }
 
-// withStallTimeout makes a transport give up on a registry that does not answer, and count what it sends.
+// withStallTimeout wraps a transport: requests to a registry that does not answer time out, and received bytes are counted.
 func (s *Store) withStallTimeout(transport http.RoundTripper, f *sharedPull) http.RoundTripper {
 	plain, ok := transport.(*http.Transport)
 	if !ok {

@@ -10,10 +10,10 @@ import (
 	"time"
 )
 
-// errStalled says that a registry stopped sending.
+// errStalled is the error for a registry that stopped sending.
 var errStalled = errors.New("the registry stopped sending")
 
-// stallTimeoutTransport waits for the next byte as long as stall, no longer, and counts the bytes of layers.
+// stallTimeoutTransport waits at most stall for the next byte, and counts the bytes of layers.
 type stallTimeoutTransport struct {
 	next     http.RoundTripper
 	stall    time.Duration
@@ -35,7 +35,8 @@ func (t *stallTimeoutTransport) RoundTrip(request *http.Request) (*http.Response
 	return response, nil
 }
 
-// stallTimeoutBody is a response whose reads time out. Only the waiting counts: a reader that takes its time does not.
+// stallTimeoutBody is a response body whose reads time out. Only the wait inside a read counts, so a slow reader does not
+// time out.
 type stallTimeoutBody struct {
 	io.ReadCloser
 	ctx      context.Context

@@ -1,5 +1,5 @@
-// Package images holds the images of one host in containerd: pulls, the built-in image, and what containers need of an
-// image that is here.
+// Package images manages the images of one host in containerd: pulls, the built-in image, garbage collection, and the data
+// of a local image that containers need.
 package images
 
 import (
@@ -13,7 +13,7 @@ import (
 	"pinion/node/runtime"
 )
 
-// Config is what a Store works with. Everything but RegistryConfig and BuiltinBinary is required.
+// Config is the configuration of a Store. All fields except RegistryConfig and BuiltinBinary are required.
 type Config struct {
 	Client      *containerd.Client
 	Snapshotter string
@@ -21,7 +21,7 @@ type Config struct {
 	// certs.d/<registry>/hosts.toml holds mirrors and certificates as containerd documents them. Both are optional.
 	RegistryConfig string
 	BuiltinBinary  string // path of the pinion binary that the image pinion/self is made of; empty: no such image
-	// ConnectTimeout bounds reaching a registry, StallTimeout bounds waiting for its next byte.
+	// ConnectTimeout bounds connecting to a registry, StallTimeout bounds the wait for its next byte.
 	ConnectTimeout, StallTimeout time.Duration
 	// DiskUsed is the share of the images' disk that is in use, 0 to 1; see the function DiskUsed.
 	DiskUsed func() (float64, error)
@@ -37,10 +37,10 @@ type Store struct {
 	pulls   *pullGroup
 	builtin *builtinImage
 	uses    *uses
-	removal sync.RWMutex // held to read from finding an image to noting its use, to write while its names are removed
+	removal sync.RWMutex // read lock: from finding an image to recording its use; write lock: while its names are removed
 }
 
-// New makes a store. It keeps nothing that a restart would lose, but a cache.
+// New returns a store. It keeps only a cache in memory, so a restart loses nothing else.
 func New(c Config) *Store {
 	return &Store{
 		config:  c,
@@ -51,7 +51,7 @@ func New(c Config) *Store {
 	}
 }
 
-// Load returns what a container needs of a pulled image. An image in use is answered from memory.
+// Load returns the data of a pulled image that a container needs. It is cached for images in use.
 func (s *Store) Load(ctx context.Context, i runtime.Image) (*Unpacked, error) {
 	return s.cache.load(ctx, i)
 }

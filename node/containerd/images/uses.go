@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-// uses holds the last use of images by digest. Prune bounds it to the images that are here.
+// uses holds the last use of images by digest. Prune limits it to local images.
 type uses struct {
 	mu    sync.Mutex
 	last  map[string]time.Time
@@ -15,7 +15,7 @@ type uses struct {
 
 func newUses() *uses { return &uses{last: map[string]time.Time{}, dirty: map[string]bool{}} }
 
-// touch notes a use now.
+// touch records a use at the present time.
 func (u *uses) touch(digest string) {
 	u.mu.Lock()
 	defer u.mu.Unlock()
@@ -29,7 +29,7 @@ func (u *uses) usedSince(digest string, since time.Time) bool {
 	return u.last[digest].After(since)
 }
 
-// since is the digests of the images that were used after a moment.
+// since returns the digests of the images that were used after a time.
 func (u *uses) since(moment time.Time) map[string]bool {
 	u.mu.Lock()
 	defer u.mu.Unlock()
@@ -54,7 +54,7 @@ func (u *uses) unrecorded() map[string]time.Time {
 	return all
 }
 
-// retain drops what is known of other images.
+// retain deletes the uses of all other images.
 func (u *uses) retain(groups []*imageGroup) {
 	here := map[string]bool{}
 	for _, group := range groups {
@@ -62,7 +62,7 @@ func (u *uses) retain(groups []*imageGroup) {
 	}
 	u.mu.Lock()
 	defer u.mu.Unlock()
-	cutoff := time.Now().Add(-minUnused) // an image that is just being pulled is not in the list yet
+	cutoff := time.Now().Add(-minUnused) // the list does not have an image that is just being pulled
 	maps.DeleteFunc(u.last, func(digest string, at time.Time) bool { return !here[digest] && at.Before(cutoff) })
 	maps.DeleteFunc(u.dirty, func(digest string, _ bool) bool { return u.last[digest].IsZero() })
 }

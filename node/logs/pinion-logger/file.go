@@ -14,11 +14,11 @@ import (
 	"pinion/node/logs/record"
 )
 
-// reopenDelay is how long a log that cannot be opened is left alone before it is tried again.
+// reopenDelay is the delay before a log file that could not be opened is tried again.
 const reopenDelay = time.Second
 
-// logFile is the file being written and its rotated predecessors, path.1 the youngest. Writing never fails for the
-// caller: lines that cannot be written are counted, and the log says how many are missing as soon as it can.
+// logFile is the current log file and its rotated predecessors, path.1 the youngest. Writing never fails for the caller:
+// lines that cannot be written are counted, and the log states how many are missing as soon as it is writable again.
 type logFile struct {
 	path     string
 	maxSize  int64
@@ -27,7 +27,7 @@ type logFile struct {
 
 	mu           sync.Mutex
 	f            *os.File // nil while the file cannot be opened
-	size         int64    // bytes of whole records in f
+	size         int64    // bytes of complete records in f
 	triedAt      time.Time
 	droppedLines int
 	cause        error
@@ -40,8 +40,8 @@ func newFile(path string, maxSize int64, maxFiles int, now func() time.Time) *lo
 	return l
 }
 
-// writeLines writes the whole lines at the beginning of raw as one piece, the rest too when it is the last of its
-// stream or too long to wait for its end, and returns how many bytes of raw that was.
+// writeLines writes the complete lines at the beginning of raw in one write, and the incomplete rest too when it is the
+// last of its stream or too long to be kept. It returns the number of bytes of raw that it consumed.
 func (l *logFile) writeLines(stream string, raw []byte, last bool) int {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -64,8 +64,8 @@ func (l *logFile) writeLines(stream string, raw []byte, last bool) int {
 	return done
 }
 
-// nextLine answers the first line of raw, how many bytes it takes of raw (0: it is not complete), and whether more of
-// the same line follows.
+// nextLine returns the first line of raw, the bytes of raw that it takes (0: incomplete), and whether more of the same line
+// follows.
 func nextLine(raw []byte, last bool) (text []byte, end int, partial bool) {
 	newline := bytes.IndexByte(raw[:min(len(raw), record.MaxText+1)], '\n')
 	switch {
@@ -83,7 +83,7 @@ func nextLine(raw []byte, last bool) (text []byte, end int, partial bool) {
 	return nil, 0, false
 }
 
-// flush writes what has been encoded. A write that fails half-way is taken back, so that the file holds whole records.
+// flush writes the encoded records. A partial write is truncated away, so that the file holds complete records only.
 func (l *logFile) flush(lines int, at time.Time) {
 	defer func() { l.encoded = l.encoded[:0] }()
 	if lines == 0 || !l.ensureOpen(at, int64(len(l.encoded))) {
@@ -116,7 +116,7 @@ func (l *logFile) append(b []byte) bool {
 	return false
 }
 
-// ensureOpen makes sure that there is an open file with room for more bytes.
+// ensureOpen ensures an open file with room for more bytes.
 func (l *logFile) ensureOpen(at time.Time, more int64) bool {
 	if l.f != nil && l.size > 0 && l.size+more > l.maxSize {
 		l.rotate()
@@ -127,7 +127,7 @@ func (l *logFile) ensureOpen(at time.Time, more int64) bool {
 	return l.f != nil
 }
 
-// open continues the file. The lock keeps Store.Prune from removing a log in use.
+// open opens the file for appending. Its lock keeps Store.Prune from removing a log in use.
 func (l *logFile) open() {
 	l.triedAt = l.now()
 	err := os.MkdirAll(filepath.Dir(l.path), 0o700)
@@ -142,7 +142,7 @@ func (l *logFile) open() {
 	l.size, _ = l.f.Seek(0, 2)
 }
 
-// rotate shifts the files by one and starts a new one; the oldest goes.
+// rotate renames the files by one and starts a new one; the oldest is removed.
 func (l *logFile) rotate() {
 	l.close()
 	if l.maxFiles == 1 {

@@ -1,7 +1,7 @@
-// Command pinion-logger keeps the output of one container. The runtime's shim starts it for each container with the
-// container's stdout on descriptor 3 and stderr on 4, and starts the container when it has heard on descriptor 5. It is
-// a process of its own so that output survives the end of Pinion and of containerd, and it drains whatever happens: a
-// disk that is full costs lines, never the container.
+// Command pinion-logger writes the output of one container to a file. The runtime's shim starts it for each container, with
+// the container's stdout on descriptor 3 and stderr on 4, and starts the container after a byte on descriptor 5. It is a
+// separate process, so output survives the end of Pinion and of containerd. It never stops draining: a full disk loses lines
+// but does not block the container.
 //
 //	pinion-logger -file PATH [-driver NAME] [-max-size BYTES] [-max-file COUNT]
 package main
@@ -16,7 +16,7 @@ import (
 	"pinion/node/logs/record"
 )
 
-// drainTimeout is how long output may still trickle in after the shim has said that the container is gone.
+// drainTimeout bounds how long output is read after the shim reported the container's exit.
 const drainTimeout = 500 * time.Millisecond
 
 func main() {
@@ -38,21 +38,21 @@ func main() {
 	file.close()
 }
 
-// inherited makes a file of a descriptor that can be given a deadline.
+// inherited opens an inherited descriptor as a file that supports deadlines.
 func inherited(fd int) *os.File {
 	syscall.SetNonblock(fd, true)
 	return os.NewFile(uintptr(fd), "")
 }
 
-// signalReady tells the shim that the container may start: one byte, then the end of the pipe.
+// signalReady tells the shim that the container may start: it writes one byte and closes the pipe.
 func signalReady() {
 	wait := os.NewFile(5, "")
 	wait.Write([]byte{0})
 	wait.Close()
 }
 
-// endOnSignal lets the streams end soon after SIGTERM even if some process still holds them open. Other signals that
-// a terminal or a session sends are none of the logger's business.
+// endOnSignal ends the streams soon after SIGTERM, even if a process still holds them open. Other signals of a terminal or
+// a session are ignored.
 func endOnSignal(streams map[string]*os.File) {
 	signal.Ignore(syscall.SIGHUP, syscall.SIGINT, syscall.SIGPIPE)
 	asked := make(chan os.Signal, 1)
@@ -65,9 +65,9 @@ func endOnSignal(streams map[string]*os.File) {
 	}()
 }
 
-// drain cuts a stream into lines until it ends. What one read returns is written at once.
+// drain cuts a stream into lines until it ends. The data of each read is written at once.
 func drain(stream *os.File, name string, file *logFile) {
-	pending := make([]byte, 0, 32<<10) // the beginning of a line whose end has not come yet
+	pending := make([]byte, 0, 32<<10) // the beginning of an incomplete line
 	for {
 		if len(pending) == cap(pending) {
 			grown := make([]byte, len(pending), min(2*cap(pending), 2*record.MaxText))

@@ -7,12 +7,12 @@ import (
 
 type options struct {
 	path     string
-	driver   string // ECS's name of the log driver; the output of each is kept in the file
+	driver   string // ECS's name of the log driver; the file keeps the output of every driver
 	maxSize  int64  // bytes of one file
-	maxFiles int    // files kept, the one being written included
+	maxFiles int    // number of files, the current one included
 }
 
-// parse reads pairs of option and value in any order, as they come out of the shim's URI.
+// parse reads pairs of option and value in any order, because the shim's URI does not keep an order.
 func parse(args []string) (options, error) {
 	o := options{driver: "json-file", maxSize: 64 << 20, maxFiles: 4}
 	if len(args)%2 != 0 {

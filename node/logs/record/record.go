@@ -1,6 +1,6 @@
-// Package record writes the lines of a container's log file: one JSON object a line, {"time":RFC 3339 with nanoseconds,
-// "stream":"stdout","log":"text without the line end"}, and "partial":true when the next record goes on with the same
-// line. It uses no reflection, so that the logger stays small.
+// Package record encodes the lines of a container's log file: one JSON object a line, {"time":RFC 3339 with nanoseconds,
+// "stream":"stdout","log":"text without the line end"}, and "partial":true when the next record continues the same line. It
+// uses no reflection, so that the logger stays small.
 package record
 
 import (
@@ -8,10 +8,10 @@ import (
 	"unicode/utf8"
 )
 
-// MaxText is the longest text of one record in bytes; a longer line becomes several records.
+// MaxText bounds the text of one record, in bytes; a longer line becomes several records.
 const MaxText = 256 << 10
 
-// Append adds one encoded record with its line end to b. Bytes of text that are not UTF-8 become U+FFFD.
+// Append appends one encoded record with its line end to b. Invalid UTF-8 becomes U+FFFD.
 func Append(b []byte, at time.Time, stream string, text []byte, partial bool) []byte {
 	b = append(b, `{"time":"`...)
 	b = at.UTC().AppendFormat(b, time.RFC3339Nano)
