@@ -33,7 +33,7 @@ func (c CreateAccessKey) apply(tx *tx) (any, error) {
 	return known, nil
 }
 
-// DeleteAccessKey ends an access key at once. ErrNotFound. Answer: nil.
+// DeleteAccessKey revokes an access key at once. ErrNotFound. Answer: nil.
 type DeleteAccessKey struct{ ID string }
 
 func (c DeleteAccessKey) apply(tx *tx) (any, error) {

@@ -11,17 +11,17 @@ var (
 	settingsByPrincipal = indexBy(func(s *spec.AccountSetting) string { return s.Principal }).then(func(s *spec.AccountSetting) string { return s.Name })
 )
 
-// AccountSetting is what was chosen for the principal, for everybody when it is empty. Nil when nothing was.
+// AccountSetting returns a setting of the principal; the empty principal stands for everybody. Nil when it was not set.
 func (v *View) AccountSetting(principal, name string) *spec.AccountSetting {
 	return settingsByPrincipal.get(v, indexKey{first: principal, second: name})
 }
 
-// AccountSettings lists what was chosen for the principal, for everybody when it is empty.
+// AccountSettings lists the settings of the principal; the empty principal stands for everybody.
 func (v *View) AccountSettings(principal string) []*spec.AccountSetting {
 	return settingsByPrincipal.list(v, principal)
 }
 
-// PutAccountSetting records a choice in place of the one before. Answer: *AccountSetting.
+// PutAccountSetting records a setting and replaces the earlier value. Answer: *AccountSetting.
 type PutAccountSetting struct{ Setting spec.AccountSetting }
 
 func (c PutAccountSetting) apply(tx *tx) (any, error) {
@@ -33,7 +33,7 @@ func (c PutAccountSetting) apply(tx *tx) (any, error) {
 	return &c.Setting, nil
 }
 
-// DeleteAccountSetting takes a choice back; one that was never made is no error. Answer: nil.
+// DeleteAccountSetting deletes a setting; a missing one is no error. Answer: nil.
 type DeleteAccountSetting struct{ Principal, Name string }
 
 func (c DeleteAccountSetting) apply(tx *tx) (any, error) {

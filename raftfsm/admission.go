@@ -21,17 +21,18 @@ func (v *View) Admission(hostID string) *spec.Admission {
 	return admissionsByHost.get(v, indexKey{first: hostID})
 }
 
-// AdmitHost checks the join token and counts its use in one step. The caller may then sign a certificate for this host and key. A
-// host that asks again with the same token and key, because the first answer was lost, is admitted again and counts once; it may
-// come back with another token, but with another key only when that is Vouched for: that is its key from then on. Refusals:
-// ErrRemoved, the errors of join tokens, and ErrInUse when the id belongs to a host with another key. Answer: *Admission.
+// AdmitHost checks the join token and counts its use in one step. The caller may then sign a certificate for this host and
+// key. A host that asks again with the same token and key, because the first answer was lost, is admitted again and counts
+// once. It may use another token; another key is accepted only when Vouched is set, and is the host's key from then on.
+// Refusals: ErrRemoved, the errors of join tokens, and ErrInUse when the id belongs to a host with another key. Answer:
+// *Admission.
 type AdmitHost struct {
 	HostID     string
 	Key        string // as in Admission
 	TokenID    string
 	SecretHash string // hex SHA-256 of the secret that the host sent
 	At         time.Time
-	Vouched    bool `json:",omitempty"` // the pool's authority has given this host a certificate for this key before
+	Vouched    bool `json:",omitempty"` // the host already has a certificate of the pool's CA for this key
 }
 
 func (c AdmitHost) apply(tx *tx) (any, error) {
@@ -66,7 +67,7 @@ func (c AdmitHost) apply(tx *tx) (any, error) {
 	return admission, nil
 }
 
-// checkIdentity says why the owner of the key is not the host.
+// checkIdentity returns an error when the key does not belong to the host.
 func (v *View) checkIdentity(hostID, key string, vouched bool) error {
 	if v.Removed(hostID) {
 		return fmt.Errorf("host %s: %w", hostID, spec.ErrRemoved)
@@ -80,7 +81,7 @@ func (v *View) checkIdentity(hostID, key string, vouched bool) error {
 	return nil
 }
 
-// countUse is the token after one more use.
+// countUse returns the token with one more use.
 func countUse(t *spec.JoinToken, at time.Time) *spec.JoinToken {
 	token := *t
 	token.Used++

@@ -36,7 +36,7 @@ var (
 
 var errBuiltin = fmt.Errorf("capacity provider %s: %w: it is built in and stays as it is", spec.BuiltinCapacityProvider, spec.ErrInUse)
 
-// CapacityProvider is nil when the name is unknown. The built-in one is always there.
+// CapacityProvider returns nil when the name is unknown. The built-in one always exists.
 func (v *View) CapacityProvider(name string) *spec.CapacityProvider {
 	if name == spec.BuiltinCapacityProvider {
 		provider := &spec.CapacityProvider{Name: name, Status: spec.CapacityProviderActive}
@@ -48,13 +48,13 @@ func (v *View) CapacityProvider(name string) *spec.CapacityProvider {
 	return providersByName.get(v, indexKey{first: name})
 }
 
-// CapacityProviders lists every one, the built-in first, INACTIVE ones too.
+// CapacityProviders lists all providers, INACTIVE ones included, the built-in one first.
 func (v *View) CapacityProviders() []*spec.CapacityProvider {
 	recorded := slices.Collect(providersByName.all(v))
 	return append([]*spec.CapacityProvider{v.CapacityProvider(spec.BuiltinCapacityProvider)}, recorded...)
 }
 
-// CreateCapacityProvider records one. ErrInUse when there is an ACTIVE one of the name. Answer: *CapacityProvider.
+// CreateCapacityProvider records a provider. ErrInUse when an ACTIVE one has the name. Answer: *CapacityProvider.
 type CreateCapacityProvider struct{ Provider spec.CapacityProvider }
 
 func (c CreateCapacityProvider) apply(tx *tx) (any, error) {
@@ -66,7 +66,7 @@ func (c CreateCapacityProvider) apply(tx *tx) (any, error) {
 	return &c.Provider, nil
 }
 
-// UpdateCapacityProvider replaces what it says of its scaling group. ErrNotFound. Answer: *CapacityProvider.
+// UpdateCapacityProvider replaces the settings of a provider's scaling group. ErrNotFound. Answer: *CapacityProvider.
 type UpdateCapacityProvider struct {
 	Name        string
 	AutoScaling *spec.AutoScalingProvider
@@ -84,8 +84,8 @@ func (c UpdateCapacityProvider) apply(tx *tx) (any, error) {
 	return &changed, nil
 }
 
-// DeleteCapacityProvider makes one INACTIVE. ErrNotFound; ErrInUse while an ACTIVE cluster names it.
-// Answer: *CapacityProvider.
+// DeleteCapacityProvider makes a provider INACTIVE. ErrNotFound; ErrInUse while an ACTIVE cluster names it. Answer:
+// *CapacityProvider.
 type DeleteCapacityProvider struct {
 	Name string
 	At   time.Time
@@ -107,7 +107,7 @@ func (c DeleteCapacityProvider) apply(tx *tx) (any, error) {
 	return &inactive, nil
 }
 
-// mutableCapacityProvider is an ACTIVE one that can be changed.
+// mutableCapacityProvider returns an ACTIVE provider that can be changed.
 func (v *View) mutableCapacityProvider(name string) (*spec.CapacityProvider, error) {
 	if name == spec.BuiltinCapacityProvider {
 		return nil, errBuiltin
@@ -119,9 +119,9 @@ func (v *View) mutableCapacityProvider(name string) (*spec.CapacityProvider, err
 	return known, nil
 }
 
-// PutClusterCapacityProviders replaces the providers of an ACTIVE cluster and its default strategy. Every provider has to
-// be known and ACTIVE, and the strategy may name only those. ErrNotFound, ErrInactive; ErrInUse when tasks wait in one that
-// would be taken away. Answer: *Cluster.
+// PutClusterCapacityProviders replaces the providers of an ACTIVE cluster and its default strategy. Every provider must be
+// known and ACTIVE, and the strategy may name only these. ErrNotFound, ErrInactive; ErrInUse when tasks wait in a provider
+// that would be removed. Answer: *Cluster.
 type PutClusterCapacityProviders struct {
 	Cluster   string
 	Providers []string
@@ -157,7 +157,7 @@ func (c PutClusterCapacityProviders) check(tx *tx) error {
 	return nil
 }
 
-// checkCapacityProviders says whether a cluster may have these providers and this default strategy: ErrNotFound.
+// checkCapacityProviders checks that a cluster may have these providers and this default strategy. ErrNotFound.
 func (v *View) checkCapacityProviders(providers []string, strategy []spec.CapacityProviderStrategyItem) error {
 	for _, name := range providers {
 		if provider := v.CapacityProvider(name); provider == nil || provider.Status != spec.CapacityProviderActive {

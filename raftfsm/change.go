@@ -12,19 +12,19 @@ import (
 
 // Position is a place in the log, the same on every server.
 type Position struct {
-	Index  uint64 // of an entry
-	Offset int    // of a change among those that the entry made, from 0
+	Index  uint64 // of the log entry
+	Offset int    // index among the changes of the entry, from 0
 }
 
-// PositionAfter is the position behind all changes of an entry.
+// PositionAfter is the position after all changes of an entry.
 func PositionAfter(index uint64) Position { return Position{index, math.MaxInt32} }
 
-// Compare sorts positions as the changes were made.
+// Compare orders positions in the order of the changes.
 func (m Position) Compare(other Position) int {
 	return cmp.Or(cmp.Compare(m.Index, other.Index), cmp.Compare(m.Offset, other.Offset))
 }
 
-// ChangeKind is the kind of object that was changed.
+// ChangeKind is the kind of object in a change.
 type ChangeKind string
 
 // The kinds of changes.
@@ -38,29 +38,29 @@ const (
 // ChangeKinds lists the kinds that the nouns have registered.
 var ChangeKinds []ChangeKind
 
-// Change is one object as an entry of the log left it. It is immutable.
+// Change is the version of one object after a log entry. It is immutable.
 type Change struct {
 	Position    Position
 	At          time.Time // when the leader appended the entry to its log; zero without Raft
 	Kind        ChangeKind
-	ClusterName string // of the cluster that the object belongs to
-	Deleted     bool   // the object is gone, and Object is its last version
+	ClusterName string // cluster of the object
+	Deleted     bool   // the object was deleted, and Object is its last version
 	Object      any    // of the type that belongs to Kind: *spec.Task, *spec.Host, *spec.Cluster, *HostGPU
 }
 
-// Task is the task of a TaskChange, nil of another change.
+// Task returns the task of a TaskChange, nil for another kind.
 func (c *Change) Task() *spec.Task {
 	task, _ := c.Object.(*spec.Task)
 	return task
 }
 
-// Cluster is the cluster of a ClusterChange, nil of another change.
+// Cluster returns the cluster of a ClusterChange, nil for another kind.
 func (c *Change) Cluster() *spec.Cluster {
 	cluster, _ := c.Object.(*spec.Cluster)
 	return cluster
 }
 
-// Host is the host of a HostChange and, of a GPUChange, the host that has the GPU; nil of another change.
+// Host returns the host of a HostChange or the host that has the GPU of a GPUChange, nil for another kind.
 func (c *Change) Host() *spec.Host {
 	if gpu := c.GPU(); gpu != nil {
 		return gpu.Host
@@ -69,13 +69,13 @@ func (c *Change) Host() *spec.Host {
 	return host
 }
 
-// GPU is the GPU of a GPUChange, nil of another change.
+// GPU returns the GPU of a GPUChange, nil for another kind.
 func (c *Change) GPU() *HostGPU {
 	gpu, _ := c.Object.(*HostGPU)
 	return gpu
 }
 
-// HostGPU is a GPU and the host that has it.
+// HostGPU is a GPU and its host.
 type HostGPU struct {
 	gpu.Device
 	Simulated bool       `json:"simulated"`
@@ -93,9 +93,9 @@ func changesOf(all []mutation) []*Change {
 	return changes
 }
 
-// coalesce merges several changes of one object by a command into the last of them: from its first version to its last.
+// coalesce merges several changes of one object by a command: the result goes from its first version to its last.
 func coalesce(all []mutation) []mutation {
-	at := make(map[any]int, len(all)) // where an object came to be
+	at := make(map[any]int, len(all)) // index in the result of an object's change
 	for i, m := range all {
 		if earlier, again := at[m.before]; again {
 			all[i].before = all[earlier].before
@@ -108,8 +108,8 @@ func coalesce(all []mutation) []mutation {
 	return all
 }
 
-// hostChanges lists the change of a host and then those of its GPUs. A host that moves to another cluster is deleted in the one and
-// new in the other, because a reader may follow one cluster only. Nil is a host that does not exist.
+// hostChanges lists the change of a host and then the changes of its GPUs. A host that moves to another cluster is deleted
+// in the old cluster and new in the other, because a reader may follow one cluster only. Nil is a host that does not exist.
 func hostChanges(before, after *spec.Host) []*Change {
 	if before != nil && after != nil && before.Cluster != after.Cluster {
 		return append(hostChanges(before, nil), hostChanges(nil, after)...)

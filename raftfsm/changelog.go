@@ -7,33 +7,33 @@ import (
 	"time"
 )
 
-// maxChanges is how many changes a state remembers at least, and a quarter more at most: 30 to 40 MB when the state has none of
-// their objects any more. That is minutes of a busy pool, and most of a second while a queue is filled or drained at full rate: long
-// enough for a follower to rebuild and go on from there.
+// maxChanges is the least number of changes that a state keeps; it keeps a quarter more at most. They take 30 to 40 MB when
+// the state has none of their objects any more. They span minutes of a busy pool, and most of a second while a queue is
+// filled or drained at full rate: long enough for a follower to rebuild and continue from there.
 const maxChanges = 20_000
 
-// CompactedError is the answer of Changes when changes after the position are no longer remembered, or were never seen here because
-// this server restored a snapshot.
+// CompactedError is the error of Changes when changes after the position were compacted, or were never on this server
+// because it restored a snapshot.
 type CompactedError struct {
-	Oldest Position // everything that was changed after this one is known
+	Oldest Position // the changelog has every change after this position
 }
 
-// Error tells the reader what to do.
+// Error tells the reader to rebuild.
 func (f *CompactedError) Error() string {
 	return fmt.Sprintf("what was changed then is not remembered any more, only what came after %d: list what there is again, and go on from now", f.Oldest.Index)
 }
 
-// Changes lists what came after a position, the oldest first, at most limit of them. When there are none, more is closed at the next
+// Changes lists at most limit changes after a position, oldest first. When there are none, more is closed at the next
 // change. The error is a *CompactedError.
 func (s *State) Changes(after Position, limit int) (changes []*Change, more <-chan struct{}, err error) {
 	return s.changes.after(after, limit)
 }
 
-// changelog remembers the newest changes. Readers share the list: it is only appended to, and replaced when it has grown too long.
+// changelog keeps the newest changes. Readers share the list: it is append-only, and copied when it has grown too long.
 type changelog struct {
 	mu          sync.Mutex
 	list        []*Change
-	compactedTo Position      // everything after it is in the list
+	compactedTo Position      // the list has every change after it
 	changed     chan struct{} // closed at the next change; nil while nobody waits
 }
 
@@ -48,14 +48,14 @@ func (c *changelog) append(index uint64, at time.Time, changes []*Change) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.list = append(c.list, changes...)
-	if extra := len(c.list) - maxChanges; extra > maxChanges/4 { // not each time: it moves them all
+	if extra := len(c.list) - maxChanges; extra > maxChanges/4 { // not at each append: compaction copies the list
 		c.compactedTo = c.list[extra-1].Position
 		c.list = slices.Clone(c.list[extra:])
 	}
 	c.notify()
 }
 
-// reset drops all changes, because the state was replaced by a snapshot of that index.
+// reset drops all changes, because a snapshot of that index replaced the state.
 func (c *changelog) reset(index uint64) {
 	c.mu.Lock()
 	defer c.mu.Unlock()

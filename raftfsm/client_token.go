@@ -24,9 +24,9 @@ var (
 func (t *clientToken) cluster() string   { return t.Cluster }
 func (t *clientToken) tokenText() string { return t.Token }
 
-// clientToken remembers what a client token started, so that a request that comes again is answered with the first result
-// instead of being carried out twice. It counts as long as one of its tasks is known, and is forgotten by Reap. A
-// request that started nothing is not remembered: trying it again starts nothing twice.
+// clientToken records the result of a client token, so that a repeated request gets the first result instead of being
+// executed twice. It is valid while one of its tasks exists, and Reap deletes it. A request that started nothing is not
+// recorded: repeating it starts nothing twice.
 type clientToken struct {
 	Cluster  string         `json:"cluster"`
 	Token    string         `json:"token" compact:"own"`
@@ -36,8 +36,8 @@ type clientToken struct {
 	At       time.Time      `json:"at"`
 }
 
-// ClientTokenResult answers for a client token that was used before: the first result, its tasks as they are now. Nil and nil
-// when the token is empty, was not used or is forgotten; a *TokenConflict when its request had another hash.
+// ClientTokenResult returns the result of a used client token, with its tasks in their present state. Nil and nil when the
+// token is empty, unused or reaped; a *TokenConflict when its request had another hash.
 func (v *View) ClientTokenResult(cluster, clientToken, hash string) (*spec.RunResult, error) {
 	if clientToken == "" {
 		return nil, nil

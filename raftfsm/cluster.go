@@ -37,8 +37,8 @@ var (
 	clustersByName = indexBy(func(c *spec.Cluster) string { return c.Name })
 )
 
-// CreatePool writes the identity of the Raft cluster and the default ECS cluster; a no-op when there is one already.
-// Answer: *Pool, the one in force.
+// CreatePool records the identity of the Raft cluster and the default ECS cluster; a no-op when the pool exists. Answer:
+// the *Pool in force.
 type CreatePool struct{ Pool spec.Pool }
 
 func (c CreatePool) apply(tx *tx) (any, error) {
@@ -50,7 +50,7 @@ func (c CreatePool) apply(tx *tx) (any, error) {
 	return &c.Pool, nil
 }
 
-// CreateCluster is idempotent by name and brings an INACTIVE cluster back. ErrNotFound of its capacity providers.
+// CreateCluster is idempotent by name and makes an INACTIVE cluster ACTIVE again. ErrNotFound for its capacity providers.
 // Answer: *Cluster.
 type CreateCluster struct{ Cluster spec.Cluster }
 
@@ -67,7 +67,7 @@ func (c CreateCluster) apply(tx *tx) (any, error) {
 	return &c.Cluster, nil
 }
 
-// checkActive finds a cluster that tasks and hosts may be added to: ErrNotFound, ErrInactive.
+// checkActive returns an error unless tasks and hosts can be added to the cluster: ErrNotFound, ErrInactive.
 func (v *View) checkActive(cluster string) error {
 	known := v.Cluster(cluster)
 	if known == nil {
@@ -79,8 +79,8 @@ func (v *View) checkActive(cluster string) error {
 	return nil
 }
 
-// UpdateCluster changes what an ACTIVE cluster shows. A setting replaces the one of its name; Configuration and
-// Namespace replace what was there, nil keeps it. ErrNotFound, ErrInactive. Answer: *Cluster.
+// UpdateCluster changes the settings of an ACTIVE cluster. A setting replaces the one with its name; Configuration and
+// Namespace are replaced, nil keeps them. ErrNotFound, ErrInactive. Answer: *Cluster.
 type UpdateCluster struct {
 	Name          string
 	Settings      []spec.Setting
@@ -121,8 +121,8 @@ func mergeSettings(known, given []spec.Setting) []spec.Setting {
 	return merged
 }
 
-// DeleteCluster makes a cluster INACTIVE: it can be described until Reap forgets it, and CreateCluster brings it back.
-// One that is INACTIVE already stays as it is. ErrNotFound, ErrDefaultCluster, ErrClusterHasTasks, ErrClusterHasHosts.
+// DeleteCluster makes a cluster INACTIVE: it can be described until Reap deletes it, and CreateCluster makes it ACTIVE
+// again. An INACTIVE cluster is not changed. ErrNotFound, ErrDefaultCluster, ErrClusterHasTasks, ErrClusterHasHosts.
 // Answer: *Cluster.
 type DeleteCluster struct {
 	Name string

@@ -20,20 +20,20 @@ type Command interface {
 	apply(tx *tx) (any, error)
 }
 
-// commonKinds are the commands that serve all nouns; the descriptor of a noun lists its own.
+// commonKinds are the commands for all nouns; the descriptor of a noun lists its own.
 var commonKinds = []kind{
 	kindOf[SetTags](30, 1),
 	kindOf[Reap](37, 1),
 }
 
-// ErrNewer is the answer of Decode and Restore to data that this version cannot read: a newer version wrote it.
+// ErrNewer is the error of Decode and Restore for data of a newer version, which this version cannot read.
 var ErrNewer = errors.New("written by a newer version of Pinion, or damaged: start this host with that version")
 
 // Encode makes the log entry of a command for servers of this version: one byte, the kind, and the command as JSON or compact.
 func Encode(c Command) ([]byte, error) { return encode(c, ownLevel) }
 
-// Encode makes the log entry of a command that every server of the pool understands, or answers ErrTooNew. Every proposal goes
-// through it: apply cannot refuse, because what is in the log has to be applied.
+// Encode makes the log entry of a command that every server of the pool understands, or returns ErrTooNew. Every proposal
+// uses it: a committed entry has to be applied, so apply cannot refuse it.
 func (v *View) Encode(c Command) ([]byte, error) {
 	level := v.MinFeatureLevel()
 	if err := mayWrite(c, level); err != nil {
@@ -42,7 +42,7 @@ func (v *View) Encode(c Command) ([]byte, error) {
 	return encode(c, level)
 }
 
-// encode uses the newest kind of the command that servers of the level know, or the oldest one.
+// encode uses the newest kind of the command that servers of the level understand.
 func encode(c Command, level int) ([]byte, error) {
 	known := kindsOf(c)
 	if len(known) == 0 {
@@ -61,8 +61,7 @@ func encode(c Command, level int) ([]byte, error) {
 	return entry, nil
 }
 
-// Decode reads a log entry. An unknown kind or field is ErrNewer: a server that left something out would hold another state than its
-// peers from then on.
+// Decode reads a log entry. An unknown kind or field is ErrNewer: a server that skipped it would diverge from its peers.
 func Decode(entry []byte) (Command, error) {
 	if len(entry) == 0 {
 		return nil, fmt.Errorf("decode command: the entry is empty: %w", ErrNewer)
@@ -75,26 +74,26 @@ func Decode(entry []byte) (Command, error) {
 	return nil, fmt.Errorf("decode command: kind %d is not known: %w", entry[0], ErrNewer)
 }
 
-// kind is one line of the table of kinds: a code, its command, and how that is encoded.
+// kind is one line of the table of kinds: a code, its command, and the command's encoding.
 type kind struct {
 	code        byte
-	level       int // the first FeatureLevel that knows it
+	level       int // the lowest FeatureLevel that understands it
 	commandType reflect.Type
-	fields      *fieldLevels                                  // of what the command can hold
+	fields      *fieldLevels                                  // of the command's type
 	encode      func(entry []byte, c Command) ([]byte, error) // appends to entry
 	decode      func([]byte) (Command, error)
 }
 
-// kindOf is a kind in JSON, which people can read in a damaged log.
+// kindOf returns a kind with JSON encoding, which people can read in a damaged log.
 func kindOf[C Command](code byte, level int) kind { return newKind[C](jsonCodec, code, level) }
 
-// compactKindOf is a kind in the compact encoding, for frequent commands, because decoding JSON would cost each server more than
-// applying them, and for commands that repeat the same texts, because the reader shares them.
+// compactKindOf returns a kind with the compact encoding. It is for frequent commands, because decoding JSON would cost
+// each server more than applying them, and for commands with repeated strings, because the reader interns them.
 func compactKindOf[C Command](code byte, level int) kind {
 	return newKind[C](compactCodec, code, level)
 }
 
-// codec is an encoding: write appends what value points to, read fills it.
+// codec is an encoding: write appends the value that its argument points to, read fills it.
 type codec struct {
 	write func(entry []byte, value any) ([]byte, error)
 	read  func(body []byte, into any) error
@@ -114,7 +113,7 @@ var (
 	}
 )
 
-// newKind makes a kind with that codec. Commands are given as values or pointers, and decoded as values.
+// newKind returns a kind with that codec. Commands are given as values or pointers, and decoded as values.
 func newKind[C Command](f codec, code byte, level int) kind {
 	encode := func(entry []byte, c Command) ([]byte, error) {
 		value, ok := c.(C)
@@ -151,7 +150,7 @@ func byType(kinds []kind) map[reflect.Type][]kind {
 	return byType
 }
 
-// decodeStrictly reads exactly one JSON value and refuses fields that into does not have.
+// decodeStrictly decodes exactly one JSON value and refuses unknown fields.
 func decodeStrictly(data []byte, into any) error {
 	d := json.NewDecoder(bytes.NewReader(data))
 	d.DisallowUnknownFields()

@@ -7,8 +7,8 @@ import (
 	"pinion/raftfsm/spec"
 )
 
-// PutAttributes gives hosts custom attributes, each in place of the one of its name. They hide what the host itself says
-// under that name, and outlive its return. ErrNotFound, ErrTooManyAttributes. Answer: nil.
+// PutAttributes adds custom attributes to hosts and replaces those of the same name. They override the attributes that the
+// host reports, and are kept when the host joins again. ErrNotFound, ErrTooManyAttributes. Answer: nil.
 type PutAttributes struct{ Attributes []spec.HostAttribute }
 
 func (c PutAttributes) apply(tx *tx) (any, error) {
@@ -21,7 +21,7 @@ func (c PutAttributes) apply(tx *tx) (any, error) {
 	return nil, nil
 }
 
-// DeleteAttributes takes custom attributes from hosts; one that is not there is no error. Values are not looked at.
+// DeleteAttributes removes custom attributes from hosts by name; values are ignored, and a missing one is no error.
 // ErrNotFound. Answer: nil.
 type DeleteAttributes struct{ Attributes []spec.HostAttribute }
 

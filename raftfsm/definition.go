@@ -34,7 +34,7 @@ func byRevision() *index[spec.TaskDefinition] {
 	return indexBy(func(d *spec.TaskDefinition) string { return d.Family }).thenNumber(func(d *spec.TaskDefinition) int64 { return int64(d.Revision) })
 }
 
-// exactDefinition finds family:revision and nothing else.
+// exactDefinition finds a definition by family:revision only.
 func (v *View) exactDefinition(name string) *spec.TaskDefinition {
 	if known := v.Definition(name); known != nil && known.Name() == name {
 		return known
@@ -42,7 +42,7 @@ func (v *View) exactDefinition(name string) *spec.TaskDefinition {
 	return nil
 }
 
-// family remembers the last revision that was given out, so that none is ever used twice.
+// family records the last revision of a family, so that no number is used twice.
 type family struct {
 	Name         string `json:"name"`
 	LastRevision int    `json:"lastRevision"`
@@ -62,8 +62,7 @@ func (c RegisterDefinition) apply(tx *tx) (any, error) {
 	return &c.Definition, nil
 }
 
-// DeregisterDefinition makes a revision INACTIVE; one that is not ACTIVE stays as it is. ErrNotFound.
-// Answer: *TaskDefinition.
+// DeregisterDefinition makes an ACTIVE revision INACTIVE; another one is not changed. ErrNotFound. Answer: *TaskDefinition.
 type DeregisterDefinition struct {
 	Name string // family:revision
 	At   time.Time
@@ -83,8 +82,8 @@ func (c DeregisterDefinition) apply(tx *tx) (any, error) {
 	return &inactive, nil
 }
 
-// DeleteDefinitions makes INACTIVE revisions DELETE_IN_PROGRESS; Reap forgets them when no task refers to them any more.
-// Their numbers are not used again. What is unknown or ACTIVE is left alone and out of the answer. Answer:
+// DeleteDefinitions makes INACTIVE revisions DELETE_IN_PROGRESS; Reap deletes them when no task refers to them any more.
+// Their numbers are not used again. Unknown and ACTIVE revisions are skipped and missing in the answer. Answer:
 // []*TaskDefinition, in the order of Names.
 type DeleteDefinitions struct {
 	Names []string // family:revision
@@ -109,7 +108,7 @@ func (c DeleteDefinitions) apply(tx *tx) (any, error) {
 	return deleted, nil
 }
 
-// unusedDefinitions lists the deleted definitions that no task on record refers to.
+// unusedDefinitions lists the deleted definitions that no recorded task refers to.
 func (v *View) unusedDefinitions() []*spec.TaskDefinition {
 	deleting := map[string]*spec.TaskDefinition{}
 	for definition := range definitionsDeleting.all(v) {

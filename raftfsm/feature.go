@@ -6,18 +6,19 @@ import (
 	"strconv"
 )
 
-// FeatureLevel grows by one with each release that brings a command, or a field of a command or an object, that servers of the release
-// before would not understand. A new command says its level in the table of kinds, a new field in its tag (see fieldLevels).
+// FeatureLevel is incremented by each release that adds a command, or a field of a command or an object, that servers of
+// the previous release do not understand. A new command has its level in the table of kinds, a new field in its tag (see
+// fieldLevels).
 const FeatureLevel = 1
 
-// ownLevel is FeatureLevel; tests of what comes after it raise it.
+// ownLevel is FeatureLevel; tests of later levels raise it.
 var ownLevel = FeatureLevel
 
-// ErrTooNew refuses a command that a server of the pool would not understand.
+// ErrTooNew refuses a command that a server of the pool does not understand.
 var ErrTooNew = fmt.Errorf("a server of the pool runs an older version of Pinion that cannot do this: upgrade it first (see `pinion hosts`)")
 
-// MinFeatureLevel is the level that every server of the pool understands. Without a server on record the pool is one host,
-// and that host is the reader.
+// MinFeatureLevel is the level that every server of the pool understands. A pool without a recorded server has one host,
+// the caller.
 func (v *View) MinFeatureLevel() int {
 	lowest := ownLevel
 	for _, host := range v.Servers() {
@@ -26,10 +27,10 @@ func (v *View) MinFeatureLevel() int {
 	return lowest
 }
 
-// MayWrite says whether every server of the pool understands the command: ErrTooNew when one does not.
+// MayWrite returns ErrTooNew unless every server of the pool understands the command.
 func (v *View) MayWrite(c Command) error { return mayWrite(c, v.MinFeatureLevel()) }
 
-// mayWrite says whether servers of that level understand the command.
+// mayWrite returns ErrTooNew unless servers of that level understand the command.
 func mayWrite(c Command, understood int) error {
 	known := kindsOf(c)
 	if len(known) == 0 {
@@ -42,8 +43,8 @@ func mayWrite(c Command, understood int) error {
 	return fmt.Errorf("%v: %w", known[0].commandType, ErrTooNew)
 }
 
-// fieldLevels finds the fields of a command, and of everything in it, that came after feature level 1. Such a field has the level that
-// brought it in a tag, `level:"2"`: a command that holds something there is not for servers of an older level.
+// fieldLevels holds the fields of a type, nested ones included, that were added after feature level 1. Such a field has its
+// level in a tag, `level:"2"`: servers of an older level do not get a command in which it is set.
 type fieldLevels struct {
 	fields []leveledField // of a struct
 	elem   *fieldLevels   // of what a slice, a map or a pointer has
@@ -55,7 +56,7 @@ type leveledField struct {
 	inner *fieldLevels
 }
 
-// fieldLevelsOf is nil when no field came later.
+// fieldLevelsOf returns nil when no field was added later.
 func fieldLevelsOf(t reflect.Type) *fieldLevels {
 	switch t.Kind() {
 	case reflect.Slice, reflect.Map, reflect.Pointer:
@@ -77,7 +78,7 @@ func fieldLevelsOf(t reflect.Type) *fieldLevels {
 	return nil
 }
 
-// fieldLevel is the level that brought a field: that of its tag, 1 without one.
+// fieldLevel returns the level in a field's tag, 1 without one.
 func fieldLevel(f reflect.StructField) int {
 	tag, tagged := f.Tag.Lookup("level")
 	if !tagged {
@@ -90,7 +91,7 @@ func fieldLevel(f reflect.StructField) int {
 	return level
 }
 
-// needed is the level of the newest field that holds something in the value.
+// needed returns the highest level of the fields that are set in the value.
 func (l *fieldLevels) needed(v reflect.Value) int {
 	needed := 1
 	if l == nil || v.IsZero() {

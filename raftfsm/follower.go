@@ -2,21 +2,21 @@ package raftfsm
 
 import "errors"
 
-// Follower keeps an index or cache that is derived from the state up to date: Rebuild derives it from a view, Apply takes in the changes
-// that came after that. When changes are compacted before they were taken in (see CompactedError), it rebuilds: no change is missed. A
-// Follower has one user at a time.
+// Follower keeps an index or cache that is derived from the state up to date: Rebuild derives it from a view, Apply updates
+// it by the changes since then. When changes were compacted before it read them (see CompactedError), it rebuilds, so no
+// change is missed. It is not safe for concurrent use.
 type Follower struct {
 	State   *State
-	Rebuild func(v *View)                    // derives everything anew
-	Apply   func(v *View, changes []*Change) // takes in changes, the oldest first; v has them all, and maybe later ones
+	Rebuild func(v *View)                    // derives everything from v
+	Apply   func(v *View, changes []*Change) // applies changes, oldest first; v includes all of them, and maybe later ones
 	Limit   int                              // changes of one Apply at most; 0: no limit
 
 	position Position
 	built    bool
 }
 
-// Step rebuilds at first, and takes in what has changed since the last step afterwards. progress is false when there was nothing;
-// changed is closed at the next change then.
+// Step rebuilds at its first call, and applies the changes since the last step afterwards. progress is false when there
+// were none; changed is then closed at the next change.
 func (f *Follower) Step() (progress bool, changed <-chan struct{}) {
 	if !f.built {
 		f.rebuild()
@@ -39,8 +39,8 @@ func (f *Follower) Step() (progress bool, changed <-chan struct{}) {
 	return true, nil
 }
 
-// CatchUp steps until nothing is left. It returns a view of that moment or of a later one, and a channel that is closed at the next
-// change.
+// CatchUp steps until no change is left. It returns a view of that moment or later, and a channel that is closed at the
+// next change.
 func (f *Follower) CatchUp() (v *View, changed <-chan struct{}) {
 	for {
 		progress, changed := f.Step()

@@ -7,19 +7,19 @@ import (
 	"github.com/hashicorp/raft"
 )
 
-// Outcome is what Raft's future answers for an applied command: the command's answer, or why it was refused.
+// Outcome is the result of an applied command in Raft's future: the command's answer, or the error that refused it.
 type Outcome struct {
 	Value any
 	Err   error
 }
 
-// NewFSM lets Raft drive the state. Nothing is decided here.
+// NewFSM adapts the state to Raft. It has no logic of its own.
 func NewFSM(s *State) raft.FSM { return &fsm{s} }
 
 type fsm struct{ state *State }
 
-// Apply answers an Outcome. An entry that cannot be decoded stops the process: going on without it would leave this
-// server with another state than its peers.
+// Apply returns an Outcome. An entry that cannot be decoded stops the process: continuing would make this server's state
+// diverge from its peers.
 func (f *fsm) Apply(entry *raft.Log) any {
 	command, err := Decode(entry.Data)
 	if err != nil {
@@ -29,10 +29,10 @@ func (f *fsm) Apply(entry *raft.Log) any {
 	return Outcome{Value: value, Err: err}
 }
 
-// Snapshot only takes a view, so commands go on while it is written.
+// Snapshot only takes a view, so commands are applied while it is written.
 func (f *fsm) Snapshot() (raft.FSMSnapshot, error) { return fsmSnapshot{f.state.View()}, nil }
 
-// Restore replaces the state; it stays as it was when the snapshot is refused.
+// Restore replaces the state; a refused snapshot leaves it unchanged.
 func (f *fsm) Restore(snapshot io.ReadCloser) error {
 	defer snapshot.Close()
 	return f.state.Restore(snapshot)
@@ -40,7 +40,7 @@ func (f *fsm) Restore(snapshot io.ReadCloser) error {
 
 type fsmSnapshot struct{ view *View }
 
-// Persist writes the view, or nothing that anyone would take for a snapshot.
+// Persist writes the view completely, or cancels the sink.
 func (s fsmSnapshot) Persist(sink raft.SnapshotSink) error {
 	if err := s.view.WriteSnapshot(sink); err != nil {
 		sink.Cancel()
@@ -49,5 +49,5 @@ func (s fsmSnapshot) Persist(sink raft.SnapshotSink) error {
 	return sink.Close()
 }
 
-// Release has nothing to give back: a view is only memory.
+// Release does nothing: a view holds only memory.
 func (s fsmSnapshot) Release() {}

@@ -8,8 +8,8 @@ import (
 	"pinion/raftfsm/spec"
 )
 
-// withTaskEnv is the effective definition with the environment of the task: its gang, its array index, its attempt. It is merged
-// last, so that neither an image nor a definition can override it. Addresses of gangs are cached in gangs.
+// withTaskEnv returns the effective definition with the environment of the task: gang, array index, attempt. It is merged
+// last, so that neither an image nor a definition can override it. gangs caches the addresses of gangs.
 func (v *View) withTaskEnv(d *spec.TaskDefinition, t *spec.Task, gangs map[string]*gangAddresses) *spec.TaskDefinition {
 	told := taskEnv(t)
 	if t.Gang != nil {
@@ -33,7 +33,7 @@ func (v *View) withTaskEnv(d *spec.TaskDefinition, t *spec.Task, gangs map[strin
 	return d
 }
 
-// taskEnv is the environment of the task alone, without its gang.
+// taskEnv returns the environment of the task alone, without its gang.
 func taskEnv(t *spec.Task) (told []spec.KeyValue) {
 	if t.ArrayIndex != nil {
 		told = append(told, spec.KeyValue{Name: spec.EnvArrayIndex, Value: strconv.Itoa(*t.ArrayIndex)})
@@ -44,10 +44,10 @@ func taskEnv(t *spec.Task) (told []spec.KeyValue) {
 	return told
 }
 
-// gangAddresses is where the tasks of a gang run.
+// gangAddresses holds the addresses of a gang's hosts.
 type gangAddresses struct {
 	master string // address of the host of rank 0, without its port
-	hosts  string // addresses of the hosts of all ranks in their order, with commas between
+	hosts  string // addresses of the hosts of all ranks in order, comma-separated
 }
 
 func (v *View) gangAddressesOf(seat *spec.GangMember) *gangAddresses {
@@ -104,7 +104,8 @@ func exposePort(d *spec.TaskDefinition, port int) {
 	container.PortMappings = append(slices.Clip(container.PortMappings), mapping)
 }
 
-// gangAlive says whether a task of the gang is not STOPPED: the whole gang may have to be retried. known caches answers.
+// gangAlive reports whether any task of the gang is not STOPPED: the whole gang may have to be retried. known caches
+// results.
 func (v *View) gangAlive(gang string, known map[string]bool) bool {
 	goes, seen := known[gang]
 	if !seen {

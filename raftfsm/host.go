@@ -31,16 +31,16 @@ var (
 	})
 	hostsByID      = indexBy(hostID)
 	hostsByCluster = indexBy(func(h *spec.Host) string { return h.Cluster }).then(hostID).hashPrefix()
-	serversByID    = indexBy(hostID).where(func(h *spec.Host) bool { return h.Server }) // those that the pool wants to be servers
+	serversByID    = indexBy(hostID).where(func(h *spec.Host) bool { return h.Server }) // desired servers
 )
 
 func hostID(h *spec.Host) string { return h.ID }
 
-// PutHost records a host from its own description. Status, Server, RegisteredAt, Custom and Tags of a known host are kept, and
-// HealthAt unless the health of its GPUs has changed; Attributes and GPUs are replaced; a lost host is no longer lost. Revision
-// grows only when something changed. A GPU that is missing while a task holds it stays with that task and is offered to no other.
-// ErrRemoved when the host was removed from the pool, ErrNotFound and ErrInactive of its cluster, ErrInUse when it would leave its
-// cluster with tasks that are not STOPPED. Answer: *Host.
+// PutHost records a host from its own description. Status, Server, RegisteredAt, Custom and Tags of a known host are kept,
+// and HealthAt unless the health of its GPUs has changed; Attributes and GPUs are replaced; a lost host becomes connected
+// again. Revision grows only when something changed. A GPU that is missing while a task holds it stays with that task and
+// is not assigned to another. ErrRemoved for a host that was removed from the pool, ErrNotFound and ErrInactive for its
+// cluster, ErrInUse when it would leave its cluster with tasks that are not STOPPED. Answer: *Host.
 type PutHost struct{ Host spec.Host }
 
 func (c PutHost) apply(tx *tx) (any, error) {
@@ -75,20 +75,20 @@ func (c PutHost) apply(tx *tx) (any, error) {
 	return tx.updateHost(&host), nil
 }
 
-// equalHealth says whether two inventories have the same devices in the same health.
+// equalHealth reports whether two inventories have the same devices with the same health.
 func equalHealth(a, b gpu.Inventory) bool {
 	same := func(x, y gpu.Device) bool { return x.UUID == y.UUID && x.Health == y.Health && x.Problem == y.Problem }
 	return a.Problem == b.Problem && slices.EqualFunc(a.Devices, b.Devices, same)
 }
 
-// updateHost puts a changed copy of a host under its next revision.
+// updateHost records a changed copy of a host under its next revision.
 func (tx *tx) updateHost(host *spec.Host) *spec.Host {
 	host.Revision++
 	tx.put(tableHosts, host)
 	return host
 }
 
-// checkHostMove says why the host cannot join the cluster.
+// checkHostMove returns an error when the host cannot join the cluster.
 func (v *View) checkHostMove(cluster, hostID string) error {
 	if err := v.checkActive(cluster); err != nil {
 		return err
@@ -99,8 +99,8 @@ func (v *View) checkHostMove(cluster, hostID string) error {
 	return nil
 }
 
-// SetHostStatus drains a host (HostDraining: nothing new is placed there, its tasks go on) or takes it back
-// (HostActive). Setting what it is already changes nothing. ErrNotFound. Answer: *Host.
+// SetHostStatus drains a host (HostDraining: no new tasks are placed there, running tasks continue) or reactivates it
+// (HostActive). An unchanged status is a no-op. ErrNotFound. Answer: *Host.
 type SetHostStatus struct {
 	ID     string
 	Status spec.HostStatus
@@ -122,8 +122,8 @@ func (c SetHostStatus) apply(tx *tx) (any, error) {
 	return tx.updateHost(&host), nil
 }
 
-// SetServerRole sets whether the host is to be a server: desired state, which the configuration of Raft follows. Setting what it is
-// already changes nothing. ErrNotFound. Answer: *Host.
+// SetServerRole sets whether the host should be a server. This is desired state; a reconciler changes Raft's configuration
+// to match. An unchanged role is a no-op. ErrNotFound. Answer: *Host.
 type SetServerRole struct {
 	ID     string
 	Server bool
@@ -142,8 +142,8 @@ func (c SetServerRole) apply(tx *tx) (any, error) {
 	return tx.updateHost(&host), nil
 }
 
-// keepMissingGPUs is the new inventory of a host with the devices that are missing in it while a task holds them: they stay on
-// record, unhealthy and with the reason, until no task holds them. Otherwise a GPU would vanish under its task without a trace.
+// keepMissingGPUs returns the new inventory of a host with the missing devices that a task still holds: they stay recorded,
+// unhealthy and with the reason, until no task holds them. Otherwise a GPU would disappear from its task without a trace.
 func (tx *tx) keepMissingGPUs(now, before gpu.Inventory, hostID string) gpu.Inventory {
 	owners := map[string]string{}
 	for _, t := range tx.liveTasksOn(hostID) {

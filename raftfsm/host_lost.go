@@ -9,16 +9,16 @@ import (
 	"pinion/raftfsm/spec"
 )
 
-// MarkHostLost declares a host lost that was silent for too long. It offers nothing from then on, and its tasks become STOPPED,
-// except those in Keep, which were promised more time; repeating it ends the tasks that are no longer kept. A host that reports a
-// task which was ended here is told to stop it. ErrNotFound. Answer: *Host.
+// MarkHostLost declares a host lost after too long without a heartbeat. Its capacity is not used from then on, and its
+// tasks become STOPPED, except those in Keep, which were promised more time; a repeated call stops the tasks that are no
+// longer in Keep. A host that reports a task which was stopped here is told to stop it. ErrNotFound. Answer: *Host.
 //
-// The leader answers heartbeats of a lost host with ErrNotFound, so that a host that returns at that very moment joins again.
+// The leader answers heartbeats of a lost host with ErrNotFound, so that a host that reconnects at that moment joins again.
 type MarkHostLost struct {
 	ID     string
 	At     time.Time
 	Reason string   // StoppedReason of its tasks; empty: "host NAME was lost"
-	Keep   []string // ids of tasks that outlast this, because they were promised more time
+	Keep   []string // ids of tasks that are not stopped yet, because they were promised more time
 }
 
 func (c MarkHostLost) apply(tx *tx) (any, error) {
@@ -35,7 +35,7 @@ func (c MarkHostLost) apply(tx *tx) (any, error) {
 	return tx.updateHost(&host), nil
 }
 
-// stopTasks declares the tasks of the host STOPPED, except those in keep.
+// stopTasks marks the tasks of the host STOPPED, except those in keep.
 func (tx *tx) stopTasks(hostID string, keep []string, at time.Time, reason string) {
 	for _, live := range tx.liveTasksOn(hostID) {
 		if !slices.Contains(keep, live.ID) {

@@ -16,7 +16,7 @@ var (
 	removedByID = indexBy(func(h *spec.RemovedHost) string { return h.ID })
 )
 
-// Removed says whether the id belonged to a host that was removed.
+// Removed reports whether the host with the id was removed.
 func (v *View) Removed(hostID string) bool {
 	return removedByID.get(v, indexKey{first: hostID}) != nil
 }
@@ -24,8 +24,9 @@ func (v *View) Removed(hostID string) bool {
 // RemovedHosts lists every host that was removed.
 func (v *View) RemovedHosts() []*spec.RemovedHost { return slices.Collect(removedByID.all(v)) }
 
-// RemoveHost ends the membership of a host for ever, also of one that was admitted and never joined. Its tasks become STOPPED with
-// Force; without, a task that is not STOPPED is ErrInUse. Removing it again changes nothing. ErrNotFound. Answer: *RemovedHost.
+// RemoveHost ends the membership of a host permanently, also of one that was admitted and never joined. With Force its
+// tasks become STOPPED; without, a task that is not STOPPED is ErrInUse. A repeated removal is a no-op. ErrNotFound.
+// Answer: *RemovedHost.
 type RemoveHost struct {
 	ID    string
 	Force bool

@@ -10,19 +10,19 @@ import (
 	"strings"
 )
 
-// index keeps the objects of a table, or a part of them, sorted by a unique key.
+// index keeps all objects of a table, or the subset of a predicate, sorted by a unique key.
 type index[T any] struct {
 	table    *table[T]
 	position int // among the orders of the table
 
-	// The parts of the key, compared one after the other; nil where there is none.
+	// Parts of the key, compared in order; nil for an unused part.
 	first     func(*T) string
 	number    func(*T) int64
 	second    func(*T) string
 	third     func(*T) string
-	predicate func(*T) bool // nil: the order has every object
+	predicate func(*T) bool // nil: the index has every object
 
-	hashedPrefix bool // the first part has few values: see digest
+	hashedPrefix bool // the first part has few distinct values: see keyPrefix
 }
 
 // indexKey is the key of a lookup.
@@ -33,12 +33,12 @@ type indexKey struct {
 	third  string
 }
 
-// firstKey is the least key whose first part is first.
+// firstKey is the lowest key with that first part.
 func firstKey(first string) indexKey { return indexKey{first: first, number: math.MinInt64} }
 
-// item is an entry of an index: an object, whose key is derived from it, or the key of a lookup. The prefix of the key is stored
-// beside the object and the key is not: there are millions of items, and comparing prefixes spares the cache misses of looking at
-// the objects.
+// item is an entry of an index: an object, from which its key is derived, or the key of a lookup. Only the prefix of the
+// key is stored beside the object, because there are millions of items; comparing prefixes avoids the cache misses of
+// reading the objects.
 type item[T any] struct {
 	prefix uint64
 	object *T
@@ -58,9 +58,9 @@ func (o *index[T]) item(object *T) item[T] {
 
 func (o *index[T]) probe(k indexKey) item[T] { return item[T]{prefix: o.keyPrefix(&k), probe: &k} }
 
-// keyPrefix is compared before the key itself. It is derived from the first part of the key, or from the number where that comes
-// first, and sorts as they do. With hashPrefix it is a checksum of the first part and the beginning of the second: groups then stand
-// in any order, and two groups with the same checksum are interleaved.
+// keyPrefix is compared before the key itself. It is derived from the first part of the key, or from the number if the key
+// begins with it, and has the same order. With hashPrefix it is a checksum of the first part and the beginning of the
+// second: groups are then in arbitrary order, and two groups with the same checksum are interleaved.
 func (o *index[T]) keyPrefix(k *indexKey) uint64 {
 	switch {
 	case o.hashedPrefix:
@@ -139,13 +139,13 @@ func (o *index[T]) thirdOf(r item[T]) string {
 	return o.third(r.object)
 }
 
-// get is the object with that key, nil when there is none.
+// get returns the object with that key, nil when there is none.
 func (o *index[T]) get(v *View, k indexKey) *T {
 	found, _ := o.tree(v).Get(o.probe(k))
 	return found.object
 }
 
-// last is the object with the greatest key whose first part is first, nil when there is none. The index has a number in its key.
+// last returns the object with the highest key of that first part, nil when there is none. It needs a key with a number.
 func (o *index[T]) last(v *View, first string) (found *T) {
 	o.tree(v).Descend(o.probe(indexKey{first: first, number: math.MaxInt64}), func(r item[T]) bool {
 		if o.first(r.object) == first {
@@ -156,7 +156,7 @@ func (o *index[T]) last(v *View, first string) (found *T) {
 	return found
 }
 
-// all visits every object. A command may change the table meanwhile: it sees the objects from before.
+// all visits every object. A command may change the table during the visit, which sees the objects from before.
 func (o *index[T]) all(v *View) iter.Seq[*T] {
 	tree := o.tree(v).BTreeG
 	if v.inTx {
@@ -167,15 +167,15 @@ func (o *index[T]) all(v *View) iter.Seq[*T] {
 	}
 }
 
-// scan visits the objects whose first part is first, like all.
+// scan visits the objects of that first part. A command may change the table during the visit, as with all.
 func (o *index[T]) scan(v *View, first string) iter.Seq[*T] {
-	if v.inTx { // a copy of the tree, as of all, would make the changes after it cost more
+	if v.inTx { // copying the tree, as all does, would make the following changes more expensive
 		return slices.Values(o.list(v, first))
 	}
 	return o.seek(v, firstKey(first))
 }
 
-// list is scan as a slice.
+// list returns the objects of scan as a slice.
 func (o *index[T]) list(v *View, first string) (found []*T) {
 	for object := range o.seek(v, firstKey(first)) {
 		found = append(found, object)
@@ -183,7 +183,7 @@ func (o *index[T]) list(v *View, first string) (found []*T) {
 	return found
 }
 
-// seek visits the objects from a key on that share its first part. The table must not change meanwhile.
+// seek visits the objects of the key's first part, starting at the key. The table must not change during the visit.
 func (o *index[T]) seek(v *View, k indexKey) iter.Seq[*T] {
 	from := o.probe(k)
 	return func(yield func(*T) bool) {
@@ -191,7 +191,7 @@ func (o *index[T]) seek(v *View, k indexKey) iter.Seq[*T] {
 			if o.first(r.object) == k.first {
 				return yield(r.object)
 			}
-			return o.hashedPrefix && r.prefix>>56 == from.prefix>>56 // others may stand between
+			return o.hashedPrefix && r.prefix>>56 == from.prefix>>56 // interleaved groups
 		})
 	}
 }
@@ -222,7 +222,7 @@ func (o *index[T]) includes(object *T) bool {
 	return object != nil && (o.predicate == nil || o.predicate(object))
 }
 
-// matching visits the objects that fit.
+// matching visits the objects that satisfy the predicate.
 func (o *index[T]) matching(v *View, fits func(*T) bool) iter.Seq[*T] {
 	return func(yield func(*T) bool) {
 		for object := range o.all(v) {
@@ -233,7 +233,7 @@ func (o *index[T]) matching(v *View, fits func(*T) bool) iter.Seq[*T] {
 	}
 }
 
-// until visits the objects before the first one for which ends is true.
+// until visits the objects before the first one for which ends returns true.
 func (o *index[T]) until(v *View, ends func(*T) bool) iter.Seq[*T] {
 	return func(yield func(*T) bool) {
 		for object := range o.all(v) {

@@ -5,13 +5,13 @@ import (
 	"time"
 )
 
-// minTime and maxTime are the first and the last moment with a number of their own: in the years 1677 and 2262.
+// minTime and maxTime are the range of moments with distinct numbers: the years 1677 to 2262.
 var (
 	minTime = time.Unix(0, math.MinInt64)
 	maxTime = time.Unix(0, math.MaxInt64)
 )
 
-// timeKey is a moment as a sortable number. The zero time comes first.
+// timeKey converts a time to a sortable number. The zero time sorts first.
 func timeKey(t time.Time) int64 {
 	switch {
 	case t.Before(minTime):
@@ -45,13 +45,13 @@ func (o *index[T]) thenNumber(part func(*T) int64) *index[T] {
 	return o
 }
 
-// hashPrefix is for an index whose first part has few distinct values; see keyPrefix.
+// hashPrefix marks an index whose first part has few distinct values; see keyPrefix.
 func (o *index[T]) hashPrefix() *index[T] {
 	o.hashedPrefix = true
 	return o
 }
 
-// where makes the index partial: objects for which has is false are left out.
+// where makes the index partial: it leaves out objects for which has returns false.
 func (o *index[T]) where(has func(*T) bool) *index[T] {
 	o.predicate = has
 	return o

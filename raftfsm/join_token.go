@@ -20,7 +20,8 @@ var (
 	joinTokensByID = indexBy(func(t *spec.JoinToken) string { return t.ID })
 )
 
-// JoinTokens lists the join tokens that were not revoked, also those that expired or were used up within the last day.
+// JoinTokens lists the join tokens that were not revoked, including tokens that expired or were used up within the last
+// day.
 func (v *View) JoinTokens() []*spec.JoinToken {
 	var tokens []*spec.JoinToken
 	for token := range joinTokensByID.all(v) {
@@ -31,13 +32,13 @@ func (v *View) JoinTokens() []*spec.JoinToken {
 	return tokens
 }
 
-// JoinToken finds a join token, a revoked one too. Nil when the id is unknown or forgotten.
+// JoinToken returns a join token, also a revoked one. Nil when the id is unknown or was reaped.
 func (v *View) JoinToken(id string) *spec.JoinToken {
 	return joinTokensByID.get(v, indexKey{first: id})
 }
 
-// CreateJoinToken records a join token. Storing the same again changes nothing; another one under the same id is ErrInUse.
-// Answer: *JoinToken.
+// CreateJoinToken records a join token. Recording the same token again is a no-op; another token with the same id is
+// ErrInUse. Answer: *JoinToken.
 type CreateJoinToken struct{ Token spec.JoinToken }
 
 func (c CreateJoinToken) apply(tx *tx) (any, error) {
@@ -57,7 +58,7 @@ func (c CreateJoinToken) apply(tx *tx) (any, error) {
 	return known, nil
 }
 
-// RevokeJoinToken ends a join token for ever. Hosts that it has let in stay. Revoking it again changes nothing. ErrNotFound.
+// RevokeJoinToken revokes a join token permanently. Hosts that it admitted stay. A repeated call is a no-op. ErrNotFound.
 // Answer: *JoinToken.
 type RevokeJoinToken struct {
 	ID string

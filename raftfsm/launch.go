@@ -7,30 +7,30 @@ import (
 	"pinion/raftfsm/spec"
 )
 
-// LaunchTasks records placed tasks, many runs in one entry. A run is recorded as a whole or not at all: every task is
-// checked again with Fits against the state as it is, the runs before it included, and if a host is gone, lost or not
-// ACTIVE, a GPU is held by another task or a resource is used up, all the run's tasks come back in Refused, to be
-// planned again (with the same token: it is not used up). A run whose token is known answers with the first result
-// (or TokenConflict). A task without a host is PROVISIONING: it waits for PlaceTasks. Answer: []LaunchResult, in the order
-// of Runs.
+// LaunchTasks records placed tasks of many runs in one entry. A run is recorded as a whole or not at all. Each task is
+// checked again with Fits against the present state, including the runs before it in the entry. When a host is gone, lost
+// or not ACTIVE, a GPU is held by another task or a resource is exhausted, all tasks of the run come back in Refused, to be
+// planned again (with the same token, which stays unused). A run with a known token gets the first result (or
+// TokenConflict). A task without a host is PROVISIONING: it waits for PlaceTasks. Answer: []LaunchResult, in the order of
+// Runs.
 type LaunchTasks struct{ Runs []Launch }
 
-// Launch is one run's placed tasks and the failures to remember with its token.
+// Launch is the placed tasks of one run, and the failures to record with its token.
 type Launch struct {
 	Cluster   string
-	Token     string // empty: none to remember
+	Token     string // empty: no token to record
 	TokenHash string
 	Tasks     []*spec.Task
 	Failures  []spec.Failure
 	At        time.Time
 }
 
-// LaunchResult is the answer to one Launch: what stands in the state now, or why it was refused as a whole (Err).
+// LaunchResult is the result of one Launch: the recorded tasks, or the error that refused the whole run (Err).
 type LaunchResult struct {
 	Result   spec.RunResult
-	Refused  []*spec.Task // the run lost the race for a place; nothing of it is in the state
-	Conflict string       // what Refused ran into, for the log
-	Err      error        // it can never succeed as it is: TokenConflict, ErrNotFound or ErrInactive of cluster and definition
+	Refused  []*spec.Task // the placement conflicts with the state; nothing was recorded
+	Conflict string       // cause of the conflict, for the log
+	Err      error        // permanent: TokenConflict, ErrNotFound or ErrInactive of cluster and definition
 }
 
 func (c LaunchTasks) apply(tx *tx) (any, error) {
@@ -63,14 +63,14 @@ func (l *Launch) apply(tx *tx, left *ledger) LaunchResult {
 	return LaunchResult{Result: spec.RunResult{Tasks: l.Tasks, Failures: l.Failures}}
 }
 
-// check finds what no other placement could mend.
+// check returns the errors that no other placement could avoid.
 func (l *Launch) check(v *View) error {
 	if err := v.checkActive(l.Cluster); err != nil {
 		return err
 	}
 	for i, task := range l.Tasks {
 		if i > 0 && task.Definition == l.Tasks[i-1].Definition {
-			continue // the tasks of a run are of one definition
+			continue // all tasks of a run have one definition
 		}
 		definition := v.Definition(task.Definition)
 		if definition == nil {
@@ -83,7 +83,7 @@ func (l *Launch) check(v *View) error {
 	return nil
 }
 
-// conflict says what a task of the run conflicts with, "" when every task is placed or waits.
+// conflict returns the conflict of a task of the run, "" when every task is placed or waits.
 func (l *Launch) conflict(left *ledger) string {
 	for _, task := range l.Tasks {
 		switch {

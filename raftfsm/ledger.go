@@ -6,10 +6,10 @@ import (
 	"pinion/raftfsm/spec"
 )
 
-// ledger is the free capacity of hosts while one command hands out placements: each host is derived once, on demand, and reduced by
-// what is reserved from then on. It lives as long as the command, which changes no host.
+// ledger is the free capacity of hosts while one command makes placements: a host's capacity is derived at first use, and
+// reduced by each reservation. It lives as long as the command, which changes no host.
 type ledger struct {
-	view  *View // of the command: what it has recorded counts
+	view  *View // of the command; includes what the command has recorded
 	hosts map[string]*hostCapacity
 }
 
@@ -21,8 +21,8 @@ type hostCapacity struct {
 
 func newLedger(v *View) *ledger { return &ledger{view: v, hosts: map[string]*hostCapacity{}} }
 
-// reserve takes the resources of a placed task, or says what they conflict with. Until the task is recorded, rollback gives them
-// back.
+// reserve takes the resources of a placed task, or returns the conflict. Until the task is recorded, rollback releases
+// them.
 func (l *ledger) reserve(task *spec.Task) (why string) {
 	r := l.capacity(task.HostID)
 	switch {
@@ -40,7 +40,7 @@ func (l *ledger) reserve(task *spec.Task) (why string) {
 	return ""
 }
 
-// capacity is nil when the host is unknown.
+// capacity returns nil when the host is unknown.
 func (l *ledger) capacity(hostID string) *hostCapacity {
 	r := l.hosts[hostID]
 	if r == nil {
@@ -54,7 +54,7 @@ func (l *ledger) capacity(hostID string) *hostCapacity {
 	return r
 }
 
-// rollback derives the hosts of the tasks again, without what was reserved for tasks that are not recorded.
+// rollback derives the hosts of the tasks again; reservations of unrecorded tasks are lost.
 func (l *ledger) rollback(tasks []*spec.Task) {
 	for _, task := range tasks {
 		delete(l.hosts, task.HostID)

@@ -11,44 +11,45 @@ import (
 	"pinion/raftfsm/spec"
 )
 
-// noun describes a type of object that the state holds: where it is kept, which commands change it, and what everything else has to know of
-// it. It is registered once, in the file of its commands. Snapshots, the changelog, SetTags, Reap and DeleteCluster go through the registered
-// nouns and need no line of their own; docs/adding-a-noun.md shows one. What a noun does without is said in a sentence, so that a test
-// notices what was forgotten.
+// noun describes a type of object in the state: its table, its commands, and its relation to the generic parts. It is
+// registered once, in the file of its commands. Snapshots, the changelog, SetTags, Reap and DeleteCluster use the
+// registered nouns and need no line of their own; docs/adding-a-noun.md shows one. A noun states the reason for each part
+// that it leaves out, so that a test notices a forgotten one.
 type noun[T any] struct {
 	table    string      // its name in snapshots, which never changes
-	indexes  []*index[T] // the first one has every object, under a key of its own
+	indexes  []*index[T] // the first one has every object, under a unique key
 	refersTo []string    // tables of the objects that it names or adds to: before it in a snapshot, after it in Reap
 	commands []kind      // that make, change and delete its objects
 
-	// changes are what readers of the changelog are told when an object changes. before is nil for a new one, after for one that is gone.
+	// changes returns the changelog's entries for a change of an object. before is nil for a new object, after for a
+	// deleted one.
 	changes   func(before, after *T) []*Change
-	told      []ChangeKind // the kinds of changes that it makes
-	noChanges string       // instead of both: why nobody is told
+	told      []ChangeKind // the kinds of changes that changes returns
+	noChanges string       // replaces both: why the changelog leaves the noun out
 
 	// expired visits the objects that Reap deletes; reaped is called once they are gone.
 	expired  func(v *View, r Reap) iter.Seq[*T]
 	reaped   func(tx *tx, gone []*T, r Reap)
-	noExpiry string // instead: what deletes them, or why they stay
+	noExpiry string // replaces expired: what deletes the objects, or why they stay
 
-	// keepsCluster says why a cluster cannot be deleted while objects of this noun belong to it.
+	// keepsCluster returns why a cluster cannot be deleted while objects of this noun belong to it.
 	keepsCluster func(v *View, cluster string) error
-	noCluster    string // instead, for objects that name a cluster: why they do not keep it
+	noCluster    string // replaces keepsCluster, for objects that name a cluster: why they do not keep it
 
-	tags *tagging[T] // of a resource that SetTags knows; nil: it has no tags
+	tags *tagging[T] // for resources of SetTags; nil: no tags
 }
 
-// tagging is how the tags of a noun are reached.
+// tagging gives access to the tags of a noun.
 type tagging[T any] struct {
 	kind   spec.ResourceKind
 	find   func(v *View, id string) *T // nil when there is none
 	tags   func(object *T) *[]spec.Tag
-	closed func(object *T) error                  // why its tags cannot change any more; nil: they always can
-	check  func(object *T, tags []spec.Tag) error // why it cannot have these; nil: it can have any
-	change func(object *T)                        // what else changes with the tags, such as a version; nil: nothing
+	closed func(object *T) error                  // refusal of any change of tags; nil: never
+	check  func(object *T, tags []spec.Tag) error // refusal of these tags; nil: never
+	change func(object *T)                        // further changes with the tags, such as a version; nil: none
 }
 
-// registered are the nouns in the order in which the compiler came upon them. tables and kinds are made of them.
+// registered are the nouns in the compiler's order of initialization. tables and kinds are derived from them.
 var registered []anyTable
 
 // register adds a noun, and returns its table.
@@ -64,8 +65,8 @@ func register[T any](n noun[T]) *table[T] {
 var (
 	// tables lists every table: what an object refers to comes before it.
 	tables []anyTable
-	// kinds is the table of commands, by code. A code is never used again for another command, and a command that gets a new meaning
-	// gets a new kind, because logs written before are applied again: testdata/kinds lists them.
+	// kinds is the table of commands, by code. A code is never reused for another command, and a command with a new
+	// meaning gets a new kind, because old log entries are applied again: testdata/kinds lists them.
 	kinds       []kind
 	kindsByType map[reflect.Type][]kind
 )
@@ -87,7 +88,7 @@ func init() {
 	kindsByType = byType(kinds)
 }
 
-// inOrder sorts tables by name, each behind the tables that it refers to.
+// inOrder sorts tables by name, each after the tables that it refers to.
 func inOrder(all []anyTable) (sorted []anyTable) {
 	left := map[string]anyTable{}
 	for _, t := range all {

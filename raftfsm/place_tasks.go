@@ -25,9 +25,9 @@ func (v *View) Attempts(first string) []*spec.Task {
 	return tasksByAttempt.list(v, first)
 }
 
-// PlaceTasks places tasks of the queue. Each group is placed whole or not at all: a gang is one group. A group is refused when one
-// of its tasks no longer waits, or when its placement does not fit, as in LaunchTasks. Answer: []string, one for each group: "" when
-// it was placed, else the conflict, for the log.
+// PlaceTasks places tasks of the queue. Each group is placed as a whole or not at all: a gang is one group. A group is
+// refused when one of its tasks no longer waits, or when its placement does not fit, as in LaunchTasks. Answer: []string,
+// one for each group: "" when it was placed, otherwise the conflict, for the log.
 type PlaceTasks struct{ Groups [][]spec.Placement }
 
 func (c PlaceTasks) apply(tx *tx) (any, error) {
@@ -45,7 +45,7 @@ func (c PlaceTasks) apply(tx *tx) (any, error) {
 	return answers, nil
 }
 
-// placeGroup is the placed tasks of a group, or those before the first conflict, and the conflict.
+// placeGroup returns the placed tasks of a group, or the tasks before the first conflict, and the conflict.
 func (tx *tx) placeGroup(group []spec.Placement, left *ledger) (tasks []*spec.Task, why string) {
 	tasks = make([]*spec.Task, 0, len(group))
 	for _, placement := range group {
@@ -65,8 +65,8 @@ func (tx *tx) placeGroup(group []spec.Placement, left *ledger) (tasks []*spec.Ta
 	return tasks, ""
 }
 
-// RetryTasks records retries: each is PROVISIONING, names the first task in RetryOf and has the next attempt number. An attempt that
-// is on record already changes nothing, so each is recorded once. Answer: []string, the ids of the tasks recorded.
+// RetryTasks records retries: each is PROVISIONING, names the first task in RetryOf and has the next attempt number. A
+// recorded attempt is skipped, so each is recorded once. Answer: []string, the ids of the new tasks.
 type RetryTasks struct{ Tasks []*spec.Task }
 
 func (c RetryTasks) apply(tx *tx) (any, error) {
@@ -84,7 +84,8 @@ func (c RetryTasks) apply(tx *tx) (any, error) {
 	return recorded, nil
 }
 
-// nextAttempt is the number after the last attempt on record. Old attempts may have been reaped, the last one has not.
+// nextAttempt returns the number after the last recorded attempt. Old attempts may have been reaped, but never the last
+// one.
 func (v *View) nextAttempt(first string) int {
 	attempts := v.Attempts(first)
 	if len(attempts) == 0 {
@@ -93,8 +94,8 @@ func (v *View) nextAttempt(first string) int {
 	return attempts[len(attempts)-1].Attempt + 1
 }
 
-// ResolveDependencies strikes out dependencies of tasks that are met. A task that does not wait for them, or no longer, stays as it
-// is. Answer: nil.
+// ResolveDependencies removes dependencies of tasks that are met. A task that does not wait for them is not changed.
+// Answer: nil.
 type ResolveDependencies struct{ Releases []Resolution }
 
 // Resolution is the dependencies of one task that are met.

@@ -7,9 +7,10 @@ import (
 	"pinion/raftfsm/spec"
 )
 
-// Reap deletes what is over: tasks that stopped before Before, unless their gang or their work goes on, clusters and capacity providers that
-// were deleted before that, task definitions that were deleted and have no task any more, and client tokens and join tokens that were used
-// or ended before TokensBefore. The GPU time of the tasks is remembered by team. Answer: int, the number of tasks deleted.
+// Reap deletes expired objects: tasks that stopped before Before, unless their gang or their retries are still active;
+// clusters and capacity providers that were deleted before Before; deleted task definitions without tasks; and client
+// tokens and join tokens that were used or ended before TokensBefore. The GPU time of the tasks is added to their team's
+// usage. Answer: int, the number of tasks deleted.
 type Reap struct{ Before, TokensBefore time.Time }
 
 // apply goes through what refers to others before them.
@@ -24,7 +25,7 @@ func (c Reap) apply(tx *tx) (any, error) {
 	return tasks, nil
 }
 
-// HasExpired says whether Reap would delete something. It costs no more than that.
+// HasExpired reports whether Reap would delete something. It stops at the first expired object.
 func (v *View) HasExpired(r Reap) bool {
 	return slices.ContainsFunc(tables, func(table anyTable) bool { return table.hasExpired(v, r) })
 }

@@ -2,9 +2,9 @@ package raftfsm
 
 import "pinion/raftfsm/spec"
 
-// ReportTasks takes a host's reports. A report of a task that is unknown, of another host, or STOPPED already while
-// the host still has it, changes nothing; the task is named in the answer, so the host can stop it. Status only grows.
-// Answer: []string, the ids of those tasks.
+// ReportTasks records a host's reports. A report is ignored when its task is unknown, belongs to another host, or is
+// STOPPED while the host still runs it; the answer names the task, so the host can stop it. Status only advances. Answer:
+// []string, the ids of those tasks.
 type ReportTasks struct {
 	HostID  string
 	Reports []spec.TaskReport
@@ -24,7 +24,7 @@ func (c ReportTasks) apply(tx *tx) (any, error) {
 			}
 			continue
 		}
-		if task := known.WithReport(report); task.LastStatus != known.LastStatus || !equal(task, known) { // most are of a new status
+		if task := known.WithReport(report); task.LastStatus != known.LastStatus || !equal(task, known) { // most reports change the status
 			task.Version++
 			tx.put(tableTasks, task)
 		}

@@ -25,7 +25,7 @@ type snapshotTrailer struct {
 	SHA256  string `json:"sha256"`
 }
 
-// ErrDamaged is what Restore answers to a snapshot that is not as it was written.
+// ErrDamaged is the error of Restore for a snapshot that was damaged after it was written.
 var ErrDamaged = errors.New("the snapshot is damaged or cut short: restore another one")
 
 // WriteSnapshot writes the whole view. Equal states write equal bytes. The header claims the level that every server of the pool
@@ -116,7 +116,7 @@ func (r *snapshotReader) header() error {
 	return nil
 }
 
-// finish compares the trailer with the one that belongs to what was read, and checks that nothing follows it.
+// finish checks the trailer against the content that was read, and that nothing follows it.
 func (r *snapshotReader) finish(found, expected []byte) error {
 	if string(found) != string(expected) {
 		return fmt.Errorf("read %s, but it ends with %s: %w", expected, found, ErrDamaged)
@@ -127,12 +127,12 @@ func (r *snapshotReader) finish(found, expected []byte) error {
 	return nil
 }
 
-// trailer belongs to so many records, which were read.
+// trailer returns the expected trailer after that many records.
 func (r *snapshotReader) trailer(records int) snapshotTrailer {
 	return snapshotTrailer{Records: records, SHA256: hex.EncodeToString(r.sum.Sum(nil))}
 }
 
-// truncated turns the end of the file into ErrDamaged.
+// truncated converts the end of the file to ErrDamaged.
 func truncated(err error) error {
 	if errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) {
 		return fmt.Errorf("the end is missing: %w", ErrDamaged)
@@ -140,7 +140,7 @@ func truncated(err error) error {
 	return err
 }
 
-// tableNamed is nil when no table has the name.
+// tableNamed returns nil when no table has the name.
 func tableNamed(name string) anyTable {
 	for _, table := range tables {
 		if table.tableInfo().name == name {

@@ -10,7 +10,7 @@ import (
 	"pinion/raftfsm/compact"
 )
 
-// maxField is the most bytes of one field: more than any object takes, whatever a damaged length says.
+// maxField bounds the bytes of one field. It is above the size of any object; a damaged length may be larger.
 const maxField = 64 << 20
 
 // recordWriter writes the records of a snapshot. A record is two fields, the name of a table and the object, both in one compact stream and
@@ -37,7 +37,7 @@ func (w *recordWriter) end(e snapshotTrailer) error {
 	return errors.Join(w.field(nil), w.field(text))
 }
 
-// field writes data, which may lie in the buffer, and keeps its memory as the buffer of the next field.
+// field writes data, which may be in the buffer, and keeps its memory as the buffer of the next field.
 func (w *recordWriter) field(data []byte) error {
 	if len(data) > maxField {
 		return fmt.Errorf("a record of %d bytes could not be read again: at most %d", len(data), maxField)
@@ -56,14 +56,14 @@ func writeField(w io.Writer, data []byte) error {
 	return err
 }
 
-// recordReader reads what a recordWriter has written.
+// recordReader reads the records of a recordWriter.
 type recordReader struct {
 	*snapshotReader
 	stream compact.Reader
 	buffer []byte
 }
 
-// next is the object of the next record. At the trailer the table is nil, and the trailer was checked.
+// next returns the object of the next record. At the trailer, which it verifies, the table is nil.
 func (r *recordReader) next(read int) (anyTable, any, error) {
 	named, err := r.field()
 	if err != nil {
@@ -72,7 +72,7 @@ func (r *recordReader) next(read int) (anyTable, any, error) {
 	if len(named) == 0 {
 		return nil, nil, r.readTrailer(r.trailer(read))
 	}
-	writeField(r.sum, named) // a sum takes everything
+	writeField(r.sum, named) // writing to a hash never fails
 	var name string
 	if err := r.stream.Read(named, &name); err != nil {
 		return nil, nil, fmt.Errorf("%w: %w", err, ErrDamaged)
@@ -96,7 +96,7 @@ func (r *recordReader) next(read int) (anyTable, any, error) {
 	return table, object, nil
 }
 
-// readTrailer reads the trailer, which has to be this one.
+// readTrailer verifies the trailer.
 func (r *recordReader) readTrailer(end snapshotTrailer) error {
 	expected, err := json.Marshal(end)
 	if err != nil {
@@ -109,7 +109,7 @@ func (r *recordReader) readTrailer(end snapshotTrailer) error {
 	return r.finish(found, expected)
 }
 
-// field is valid until the next one is read.
+// field returns data that is valid until the next call.
 func (r *recordReader) field() ([]byte, error) {
 	length, err := r.length()
 	if err != nil {

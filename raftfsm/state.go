@@ -63,7 +63,7 @@ func (s *State) ApplyAt(index uint64, at time.Time, c Command) (any, error) {
 		changes := changesOf(tx.mutations)
 		tx.put(tableApplied, &lastApplied{Index: index})
 		tx.commit()
-		s.changes.append(index, at, changes) // now: who hears of a change finds it in the state
+		s.changes.append(index, at, changes) // after the state: a reader that sees a change finds it in the state
 		s.hostWatches.notify(tx.mutations)
 		s.applied.notify()
 	}

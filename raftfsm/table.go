@@ -9,7 +9,7 @@ import (
 	"pinion/raftfsm/spec"
 )
 
-// table holds the objects of a noun, in each of its indexes.
+// table holds the objects of a noun in all of its indexes.
 type table[T any] struct {
 	noun[T]
 	info tableInfo
@@ -21,12 +21,12 @@ type tableInfo struct {
 	position int
 }
 
-// trees are one version of a table: a tree for each index. Versions share their unchanged nodes, so a version costs what differs in
-// it.
+// trees are one version of a table: a tree for each index. Versions share their unchanged nodes, so a version costs only
+// its difference.
 type trees[T any] []*tree[T]
 
-// tree is one version of an index. Only the command that makes the version changes it, often near its last change: the path hint
-// starts the search there.
+// tree is one version of an index. Only the command that makes the version changes it, often near its last change: the path
+// hint starts the search there.
 type tree[T any] struct {
 	*btree.BTreeG[item[T]]
 	last btree.PathHint
@@ -38,17 +38,17 @@ const degree = 16
 // anyTable is a table of any type.
 type anyTable interface {
 	tableInfo() *tableInfo
-	writable(of any) any         // one that can be changed: what of is, or empty when that is nil
-	put(version, object any) any // what it was before; nil: nothing
+	writable(of any) any         // a mutable copy of the object; an empty one for nil
+	put(version, object any) any // the version before; nil: none
 	bulkLoad(version any, objects []any)
 	remove(version, object any)
 	objects(v *View) iter.Seq[any] // by key
-	newObject() any                // an object to be read
+	newObject() any                // an empty object to decode into
 
 	references() []string
 	commandKinds() []kind
 	changeKinds() []ChangeKind
-	changesOf(before, after any) []*Change // of an object of the table; nil is none
+	changesOf(before, after any) []*Change // of an object of the table; nil: no object
 	hasExpired(v *View, r Reap) bool
 	reap(tx *tx, r Reap) (deleted int)
 	keeps(v *View, cluster string) error

@@ -8,7 +8,7 @@ import (
 	"pinion/raftfsm/spec"
 )
 
-// TagsOf are the tags of a resource: clusters and capacity providers by their names, a task definition by family:revision,
+// TagsOf returns the tags of a resource: clusters and capacity providers by name, a task definition by family:revision,
 // tasks and hosts by id. ErrNotFound.
 func (v *View) TagsOf(kind spec.ResourceKind, id string) ([]spec.Tag, error) {
 	wanted := SetTags{Kind: kind, ID: id}
@@ -20,7 +20,7 @@ func (v *View) TagsOf(kind spec.ResourceKind, id string) ([]spec.Tag, error) {
 	return nil, wanted.notFound()
 }
 
-// taggedTable is nil when no noun is a resource of the kind.
+// taggedTable returns nil when no noun has resources of the kind.
 func taggedTable(kind spec.ResourceKind) anyTable {
 	for _, table := range tables {
 		if kind != "" && table.resourceKind() == kind {
@@ -30,9 +30,9 @@ func taggedTable(kind spec.ResourceKind) anyTable {
 	return nil
 }
 
-// SetTags removes tags of a resource and then puts others, each in place of the one with its key. ErrNotFound, ErrInactive
-// for a cluster or capacity provider that was deleted and a task that is STOPPED, ErrInUse for the built-in capacity
-// provider, ErrTooManyTags. Answer: []Tag, all that the resource has now.
+// SetTags removes tags of a resource and then adds others; an added tag replaces the one with its key. ErrNotFound;
+// ErrInactive for a deleted cluster or capacity provider and for a STOPPED task; ErrInUse for the built-in capacity
+// provider; ErrTooManyTags. Answer: []Tag, all tags of the resource.
 type SetTags struct {
 	Kind   spec.ResourceKind
 	ID     string // as in TagsOf
@@ -56,7 +56,7 @@ func (c SetTags) notFound() error {
 	return fmt.Errorf("%s %q: %w", strings.ReplaceAll(string(c.Kind), "-", " "), c.ID, spec.ErrNotFound)
 }
 
-// change makes the new tags of the old ones: nil when nothing changes.
+// change returns the new tags; nil when nothing changes.
 func (c SetTags) change(before []spec.Tag) ([]spec.Tag, error) {
 	tags := slices.DeleteFunc(slices.Clone(before), func(t spec.Tag) bool { return slices.Contains(c.Remove, t.Key) })
 	for _, tag := range c.Put {
@@ -76,7 +76,7 @@ func (c SetTags) change(before []spec.Tag) ([]spec.Tag, error) {
 	return tags, nil
 }
 
-// inactiveIf is ErrInactive of a resource that has ended.
+// inactiveIf returns ErrInactive for a resource that has ended.
 func inactiveIf(ended bool, kind spec.ResourceKind, id string) error {
 	if !ended {
 		return nil
@@ -84,7 +84,7 @@ func inactiveIf(ended bool, kind spec.ResourceKind, id string) error {
 	return fmt.Errorf("%s %s: %w", kind, id, spec.ErrInactive)
 }
 
-// gangStays refuses tags that would make a task one of a gang, or no longer one.
+// gangStays refuses tags that would add a task to a gang, or remove it from one.
 func gangStays(t *spec.Task, tags []spec.Tag) error {
 	if isGang(tags) == isGang(t.Tags) {
 		return nil

@@ -50,7 +50,7 @@ var (
 			where(func(t *spec.Task) bool { return t.HostID != "" })
 	tasksByGang = indexBy(func(t *spec.Task) string { return t.Gang.ID }).thenNumber(func(t *spec.Task) int64 { return int64(t.Gang.Rank) }).then(taskID).
 			where(func(t *spec.Task) bool { return t.Gang != nil })
-	// The tasks that do again what another one did, by that one and the attempt.
+	// The attempts after a first task, by that task and the attempt number.
 	tasksByAttempt = indexBy(func(t *spec.Task) string { return t.RetryOf }).thenNumber(func(t *spec.Task) int64 { return int64(t.Attempt) }).then(taskID).
 			where(func(t *spec.Task) bool { return t.RetryOf != "" })
 )
@@ -59,7 +59,7 @@ func taskID(t *spec.Task) string      { return t.ID }
 func taskCluster(t *spec.Task) string { return t.Cluster }
 func stoppedAt(t *spec.Task) int64    { return timeKey(t.Times.Stopped) }
 
-// stoppedRank is 1 for a task that holds nothing any more.
+// stoppedRank is 1 for a task that holds no resources any more.
 func stoppedRank(t *spec.Task) int64 {
 	if t.LastStatus == spec.Stopped {
 		return 1
@@ -67,13 +67,13 @@ func stoppedRank(t *spec.Task) int64 {
 	return 0
 }
 
-// expiredTasks visits the tasks that stopped before Before, but for those whose gang or whose work goes on.
+// expiredTasks visits the tasks that stopped before Before, except tasks whose gang or retries are still active.
 func expiredTasks(v *View, r Reap) iter.Seq[*spec.Task] {
 	return func(yield func(*spec.Task) bool) {
 		gangs := map[string]bool{}
 		for task := range tasksStopped.all(v) {
 			if !task.Times.Stopped.Before(r.Before) {
-				return // the rest stopped later
+				return // the remaining tasks stopped later
 			}
 			if task.Gang != nil && v.gangAlive(task.Gang.ID, gangs) || v.retryInProgress(task) {
 				continue
@@ -85,9 +85,9 @@ func expiredTasks(v *View, r Reap) iter.Seq[*spec.Task] {
 	}
 }
 
-// StopTask sets the desired status to STOPPED. A task that has no host yet is STOPPED at once. Stopping a task again changes
-// nothing, but that a user's stop takes the place of the pool's while the task is not STOPPED: what a user has stopped is
-// not done again. ErrNotFound. Answer: *Task.
+// StopTask sets the desired status to STOPPED. A task without a host is STOPPED at once. Stopping a task again is a no-op,
+// except that a user's stop replaces the pool's while the task is not STOPPED: a task that a user stopped is not retried.
+// ErrNotFound. Answer: *Task.
 type StopTask struct {
 	ID     string
 	Code   spec.StopCode
@@ -115,12 +115,13 @@ func (c StopTask) apply(tx *tx) (any, error) {
 	return &task, nil
 }
 
-// stoppedByPool reports whether the pool is stopping the task, which may mean to do its work again.
+// stoppedByPool reports whether the pool is stopping the task, possibly to retry it.
 func stoppedByPool(t *spec.Task) bool {
 	return t.LastStatus != spec.Stopped && (t.StopCode == spec.StopScheduler || t.StopCode == spec.StopPreempted)
 }
 
-// retryInProgress says whether a stopped task is being retried: dependencies and client tokens may name any of the attempts.
+// retryInProgress reports whether a stopped task is being retried: dependencies and client tokens may name any of the
+// attempts.
 func (v *View) retryInProgress(t *spec.Task) bool {
 	last := tasksByAttempt.last(v, cmp.Or(t.RetryOf, t.ID))
 	return last != nil && last.LastStatus != spec.Stopped

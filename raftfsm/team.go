@@ -16,7 +16,7 @@ var (
 	teamsByName = indexBy(func(t *spec.Team) string { return t.Name })
 )
 
-// Team is what is on record of a team, or what counts for one that is not.
+// Team returns the recorded settings of a team, or the defaults.
 func (v *View) Team(name string) *spec.Team {
 	if known := teamsByName.get(v, indexKey{first: name}); known != nil {
 		return known
@@ -24,7 +24,7 @@ func (v *View) Team(name string) *spec.Team {
 	return &spec.Team{Name: name, Weight: 1}
 }
 
-// Teams lists those on record by name.
+// Teams lists the recorded teams by name.
 func (v *View) Teams() []*spec.Team { return slices.Collect(teamsByName.all(v)) }
 
 // PutTeam records a team's quota and weight. Answer: *Team.
@@ -41,7 +41,7 @@ func (c PutTeam) apply(tx *tx) (any, error) {
 	return &c.Team, nil
 }
 
-// DeleteTeam forgets what is on record of a team. ErrNotFound. Answer: nil.
+// DeleteTeam deletes the record of a team. ErrNotFound. Answer: nil.
 type DeleteTeam struct{ Name string }
 
 func (c DeleteTeam) apply(tx *tx) (any, error) {

@@ -12,7 +12,7 @@ import (
 // transaction that is dropped changes nothing.
 type tx struct {
 	View
-	written   []bool // tables of which it has a version to change
+	written   []bool // tables of which it has a mutable version
 	mutations []mutation
 }
 
@@ -31,7 +31,7 @@ func (s *State) begin() *tx {
 
 func (tx *tx) commit() { tx.state.versions.Store(&tx.versions) }
 
-// put inserts the object or replaces the one with the same key. The object is immutable from then on.
+// put inserts the object or replaces the one with the same key. The object is immutable afterwards.
 func (tx *tx) put(table anyTable, object any) {
 	before := table.put(tx.writable(table), object)
 	tx.mutations = append(tx.mutations, mutation{table, before, object})
@@ -43,7 +43,7 @@ func (tx *tx) remove(table anyTable, object any) {
 	tx.mutations = append(tx.mutations, mutation{table, object, nil})
 }
 
-// writable is the version of the table that this transaction may change.
+// writable returns the version of the table that this transaction may change.
 func (tx *tx) writable(table anyTable) any {
 	i := table.tableInfo().position
 	if !tx.written[i] {
@@ -52,9 +52,8 @@ func (tx *tx) writable(table anyTable) any {
 	return tx.versions[i]
 }
 
-// equal says whether two objects, given by pointers, are the same in a snapshot. Commands use it to find out whether anything
-// changed: a server that restored an object and one that applied the log may hold its moments in different zones, and have to decide
-// alike.
+// equal reports whether two objects, given by pointers, are the same in a snapshot. Commands use it to detect changes: a
+// server that restored an object and one that applied the log may hold its times in different zones, and must decide alike.
 func equal(a, b any) bool {
 	return reflect.DeepEqual(a, b) || bytes.Equal(new(compact.Writer).Append(nil, a), new(compact.Writer).Append(nil, b))
 }

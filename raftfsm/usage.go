@@ -23,10 +23,10 @@ var (
 // oldestUsage is the first hour whose usage counts.
 func oldestUsage(before time.Time) int64 { return before.Add(-spec.UsageRetention).Unix() / 3600 }
 
-// Usages lists what is remembered by team.
+// Usages lists the recorded usage by team.
 func (v *View) Usages() []*spec.Usage { return slices.Collect(usageByTeam.all(v)) }
 
-// recordUsage adds the GPU time of tasks that were reaped, and drops the hours that are too old.
+// recordUsage adds the GPU time of reaped tasks, and drops hours that are too old.
 func (tx *tx) recordUsage(forgotten []*spec.Task, before time.Time) {
 	since := before.Add(-spec.UsageRetention)
 	had := map[string]map[int64]int64{}

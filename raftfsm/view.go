@@ -13,8 +13,8 @@ import (
 // returns are shared and must not be changed. Lists are sorted by key (name, id, family then revision).
 type View struct {
 	versions tableVersions
-	state    *State // that it was taken of
-	inTx     bool   // it is that of a command, which changes it
+	state    *State // the state of this view
+	inTx     bool   // the view of a command that is changing the state
 }
 
 // Index is the log index of the last change, 0 when there was none.
@@ -28,23 +28,23 @@ func (v *View) Index() uint64 {
 // Pool is the identity of the Raft cluster, nil before the first start.
 func (v *View) Pool() *spec.Pool { return poolIndex.get(v, indexKey{}) }
 
-// Cluster is nil when the name is unknown.
+// Cluster returns nil when the name is unknown.
 func (v *View) Cluster(name string) *spec.Cluster {
 	return clustersByName.get(v, indexKey{first: name})
 }
 
-// Clusters lists every cluster, INACTIVE ones too.
+// Clusters lists every cluster, INACTIVE ones included.
 func (v *View) Clusters() []*spec.Cluster { return slices.Collect(clustersByName.all(v)) }
 
-// Host is nil when the id is unknown.
+// Host returns nil when the id is unknown.
 func (v *View) Host(id string) *spec.Host { return hostsByID.get(v, indexKey{first: id}) }
 
-// Hosts lists the hosts of a cluster, of all clusters when it is empty.
+// Hosts lists the hosts of a cluster; of all clusters when it is empty.
 func (v *View) Hosts(cluster string) []*spec.Host {
 	return listByCluster(v, cluster, hostsByID, hostsByCluster)
 }
 
-// Servers lists the hosts that are to be servers, of all clusters.
+// Servers lists the hosts of all clusters that should be servers.
 func (v *View) Servers() []*spec.Host { return slices.Collect(serversByID.all(v)) }
 
 // Definition finds "family:revision", or the latest ACTIVE revision of "family". Nil when there is none.
@@ -60,7 +60,7 @@ func (v *View) Definition(name string) *spec.TaskDefinition {
 	return definitionsByName.get(v, indexKey{first: family, number: int64(revision)})
 }
 
-// Definitions lists every revision of a family, of all families when it is empty, INACTIVE ones too.
+// Definitions lists every revision of a family, INACTIVE ones included; of all families when it is empty.
 func (v *View) Definitions(family string) []*spec.TaskDefinition {
 	if family == "" {
 		return slices.Collect(definitionsByName.all(v))
@@ -68,16 +68,16 @@ func (v *View) Definitions(family string) []*spec.TaskDefinition {
 	return definitionsByName.list(v, family)
 }
 
-// Task is nil when the id is unknown, or forgotten since.
+// Task returns nil when the id is unknown or the task was reaped.
 func (v *View) Task(id string) *spec.Task { return tasksByID.get(v, indexKey{first: id}) }
 
-// Tasks lists the tasks of a cluster, of all clusters when it is empty, STOPPED ones too until they are reaped.
+// Tasks lists the tasks of a cluster, STOPPED ones included until they are reaped; of all clusters when it is empty.
 func (v *View) Tasks(cluster string) []*spec.Task {
 	return listByCluster(v, cluster, tasksByID, tasksByCluster)
 }
 
-// TasksAfter visits the tasks of a cluster whose ids come after id, STOPPED ones too until they are reaped. The cost is that of the
-// tasks visited.
+// TasksAfter visits the tasks of a cluster whose ids come after id, STOPPED ones included until they are reaped. Its cost
+// depends only on the tasks visited.
 func (v *View) TasksAfter(cluster, id string) iter.Seq[*spec.Task] {
 	return func(yield func(*spec.Task) bool) {
 		for t := range tasksByCluster.seek(v, indexKey{first: cluster, second: id}) {
@@ -88,10 +88,10 @@ func (v *View) TasksAfter(cluster, id string) iter.Seq[*spec.Task] {
 	}
 }
 
-// TasksOn lists the tasks of a host, the STOPPED ones last, until they are reaped.
+// TasksOn lists the tasks of a host, STOPPED ones last, until they are reaped.
 func (v *View) TasksOn(hostID string) []*spec.Task { return tasksByHost.list(v, hostID) }
 
-// Free is what the host has left, derived from the host and its tasks. A host that is not known has nothing.
+// Free is the host's free capacity, derived from the host and its tasks. An unknown host has none.
 func (v *View) Free(hostID string) spec.Free {
 	host := v.Host(hostID)
 	if host == nil {
@@ -100,7 +100,7 @@ func (v *View) Free(hostID string) spec.Free {
 	return spec.NewFree(host, v.liveTasksOn(hostID))
 }
 
-// AccessKey is nil when the id is unknown.
+// AccessKey returns nil when the id is unknown.
 func (v *View) AccessKey(id string) *spec.AccessKey {
 	return accessKeysByID.get(v, indexKey{first: id})
 }
@@ -123,9 +123,9 @@ func (v *View) Assignments(hostID string) ([]spec.Assignment, <-chan struct{}) {
 
 // liveTasksOn lists the tasks of a host that are not STOPPED.
 func (v *View) liveTasksOn(hostID string) (live []*spec.Task) {
-	for task := range tasksByHost.seek(v, firstKey(hostID)) { // nobody changes them meanwhile, and there may be many that are over
+	for task := range tasksByHost.seek(v, firstKey(hostID)) { // no command changes them here, and many may be STOPPED
 		if task.LastStatus == spec.Stopped {
-			break // the rest is
+			break // the rest are STOPPED
 		}
 		live = append(live, task)
 	}

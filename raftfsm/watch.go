@@ -33,7 +33,7 @@ func (w *hostWatches) watch(hostID string, live []*spec.Task, view *View) <-chan
 	return w.byHost[hostID]
 }
 
-// notify closes the channels of the hosts whose tasks were changed. The state has the changes already.
+// notify closes the channels of the hosts whose tasks changed. The caller has committed the changes already.
 func (w *hostWatches) notify(made []mutation) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -86,8 +86,8 @@ func (a *appliedSignal) notify() {
 	}
 }
 
-// WaitForIndex waits until the state has the change at index, and everything before it. The error is the cause of the
-// context's end.
+// WaitForIndex waits until the state has the change at index and all before it. The error is the cause of the context's
+// end.
 func (s *State) WaitForIndex(ctx context.Context, index uint64) error {
 	for {
 		applied := s.applied.wait()

@@ -2,9 +2,9 @@ package query
 
 import "fmt"
 
-// Error says what is wrong with an expression, and where.
+// Error describes an error in an expression and its position.
 type Error struct {
-	Column  int    // of the character that is wrong, from 1; one past the last when something is missing at the end
+	Column  int    // of the wrong character, from 1; one past the last when something is missing at the end
 	Message string // without the column
 }
 

@@ -4,21 +4,21 @@ import (
 	"pinion/raftfsm/spec"
 )
 
-// HostFacts are all that an expression can ask of a host.
+// HostFacts holds the properties of a host that an expression can refer to.
 type HostFacts struct {
 	Host      *spec.Host
-	Connected bool         // heard of lately
-	Tasks     []*spec.Task // of the host; needed only where ReadsTasks says so
+	Connected bool         // has a recent heartbeat
+	Tasks     []*spec.Task // of the host; needed only when ReadsTasks returns true
 }
 
-// ReadsTasks says whether the expression depends on Facts.Tasks.
+// ReadsTasks reports whether the expression depends on HostFacts.Tasks.
 func (e *Expr) ReadsTasks() bool { return e.tasks }
 
-// Match says whether the expression selects the host.
+// Match reports whether the expression selects the host.
 func (e *Expr) Match(f HostFacts) bool { return e.root.match(f) }
 
-// Why says, for people, which part of the expression does not select the host, and what the host has instead. It is ""
-// for a host that Match accepts.
+// Why explains to people which part of the expression does not select the host, and the host's actual value. It is "" for a
+// host that Match accepts.
 func (e *Expr) Why(f HostFacts) string {
 	if e.root.match(f) {
 		return ""
@@ -26,11 +26,11 @@ func (e *Expr) Why(f HostFacts) string {
 	return e.root.why(f)
 }
 
-// String is the expression in its plainest form. Parsed again it is the same expression.
+// String returns the expression in canonical form. Parsing it gives the same expression.
 func (e *Expr) String() string { return e.root.text() }
 
-// Count is the number of the host's tasks of the group that are meant to run. A task that was asked to stop does not
-// count any more, as on ECS.
+// Count is the number of the host's tasks of the group whose desired status is RUNNING. A task that was asked to stop does
+// not count any more, as on ECS.
 func (f HostFacts) Count(group string) int {
 	n := 0
 	for _, task := range f.Tasks {
@@ -45,7 +45,7 @@ func isActive(t *spec.Task) bool {
 	return t.DesiredStatus == spec.Running && t.LastStatus != spec.Stopped
 }
 
-// groups of the tasks that are meant to run, each once, in the order of the tasks.
+// groups lists the groups of tasks whose desired status is RUNNING, each once, in the order of the tasks.
 func (f HostFacts) groups() []string {
 	var groups []string
 	seen := map[string]bool{}

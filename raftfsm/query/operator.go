@@ -5,7 +5,7 @@ import (
 	"strings"
 )
 
-// operator is one of ECS's twelve; a negated one follows the one that it negates.
+// operator is one of ECS's twelve operators; a negated one follows its positive one.
 type operator int
 
 const (
@@ -23,7 +23,7 @@ const (
 	notMatches
 )
 
-// spellings are the sign and the word of each operator. The first is what is printed.
+// spellings are the symbol and the word of each operator. The first one is printed.
 var spellings = [...][2]string{
 	equals: {"==", "equals"}, notEquals: {"!=", "not_equals"},
 	greater: {">", "greater_than"}, greaterEqual: {">=", "greater_than_equal"},
@@ -51,7 +51,7 @@ func operatorOf(text string) (operator, bool) {
 	return 0, false
 }
 
-// negates reports whether the operator says the opposite of another one, and which.
+// negates reports whether the operator is the negation of another one, and which.
 func (o operator) negates() (opposite operator, yes bool) {
 	switch o {
 	case notEquals, notExists, notIn, notMatches:
@@ -60,7 +60,7 @@ func (o operator) negates() (opposite operator, yes bool) {
 	return o, false
 }
 
-// accepts says whether a value that compares to the argument by sign (-1, 0, 1) meets the operator.
+// accepts reports whether the operator holds for a value that compares to the argument as sign (-1, 0, 1).
 func (o operator) accepts(sign int) bool {
 	switch o {
 	case equals:

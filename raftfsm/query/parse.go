@@ -5,16 +5,16 @@ import (
 	"unicode/utf8"
 )
 
-// MaxLength is the most characters that an expression may have.
+// MaxLength bounds the characters of an expression.
 const MaxLength = 2000
 
-// Expr is an expression that was understood. It never changes and is safe for concurrent use.
+// Expr is a parsed expression. It is immutable and safe for concurrent use.
 type Expr struct {
 	root  node
 	tasks bool
 }
 
-// Parse reads an expression. The error is an *Error with the column.
+// Parse parses an expression. The error is an *Error with the column.
 func Parse(expression string) (*Expr, error) {
 	if n := utf8.RuneCountInString(expression); n > MaxLength {
 		return nil, errorAt(MaxLength+1, "the expression has %d characters, at most %d are allowed", n, MaxLength)
@@ -27,7 +27,8 @@ func Parse(expression string) (*Expr, error) {
 	return &Expr{root: root, tasks: p.tasks}, nil
 }
 
-// parser is a recursive descent: a method for each rule of the grammar, which leaves the token after it in p.token.
+// parser is a recursive descent parser: a method for each rule of the grammar, which leaves the token after the rule in
+// p.token.
 type parser struct {
 	scanner
 	token token
@@ -72,7 +73,7 @@ func (p *parser) and() (node, *Error) {
 	return nodes[0], nil
 }
 
-// chain reads operands with one of the links between them.
+// chain parses operands that are joined by one of the links.
 func (p *parser) chain(operand func() (node, *Error), links ...string) ([]node, *Error) {
 	var nodes []node
 	for {
@@ -172,8 +173,8 @@ func invalidInName(c rune) bool {
 	return !('a' <= c && c <= 'z' || 'A' <= c && c <= 'Z' || '0' <= c && c <= '9' || strings.ContainsRune(`_./\-`, c))
 }
 
-// operator reads one; "!in" and "!exists" are two tokens. Patterns are scanned by rules of their own, so what follows
-// is not looked at yet.
+// operator parses one operator; "!in" and "!exists" are two tokens. It does not scan the following token yet, because
+// patterns have rules of their own.
 func (p *parser) operator() (operator, *Error) {
 	t := p.token
 	text := t.text
@@ -192,7 +193,7 @@ func (p *parser) operator() (operator, *Error) {
 	return o, nil
 }
 
-// arguments reads what the operator needs, and on to the token after it.
+// arguments parses the operator's arguments, and scans the token after them.
 func (p *parser) arguments(o operator) ([]token, *Error) {
 	switch o {
 	case exists, notExists:

@@ -10,12 +10,12 @@ import (
 
 const isRE2 = "Pinion's patterns are RE2, which keeps matching fast whatever the pattern"
 
-// compilePattern makes a pattern that matches whole values only.
+// compilePattern compiles a pattern that matches whole values only.
 func compilePattern(t token) (*regexp.Regexp, *Error) {
-	if at := strings.Index(t.text, "&&"); at >= 0 { // RE2 would take it for two characters
+	if at := strings.Index(t.text, "&&"); at >= 0 { // Java's intersection; RE2 would take it for two characters
 		return nil, errorAt(columnIn(t, at), "the pattern has &&, the intersection of character classes, which is not there: "+isRE2)
 	}
-	if _, err := syntax.Parse(t.text, syntax.Perl); err != nil { // on its own: a)(b must not close our group
+	if _, err := syntax.Parse(t.text, syntax.Perl); err != nil { // alone, because a)(b must not close our group
 		return nil, refusePattern(t, err)
 	}
 	pattern, err := regexp.Compile(`\A(?:` + t.text + `)\z`)
@@ -25,7 +25,7 @@ func compilePattern(t token) (*regexp.Regexp, *Error) {
 	return pattern, nil
 }
 
-// refusePattern points at the part that RE2 refuses, and says which of Java's patterns cannot be.
+// refusePattern reports the part that RE2 refuses, and the features of Java's patterns that are not supported.
 func refusePattern(t token, err error) *Error {
 	var refused *syntax.Error
 	if !errors.As(err, &refused) {
@@ -49,8 +49,7 @@ func refusePattern(t token, err error) *Error {
 	return errorAt(columnIn(t, at), "the pattern cannot be used: %s: %s (%s)", refused.Code, part, isRE2)
 }
 
-// columnIn is where a byte of a token's text stands in the expression. Quotes that are written twice before it are
-// not counted.
+// columnIn converts an offset in a token's text to a column of the expression. Doubled quotes before it are not counted.
 func columnIn(t token, at int) int {
 	column := t.column + utf8.RuneCountInString(t.text[:at])
 	if t.kind == quoted {

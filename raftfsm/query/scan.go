@@ -15,7 +15,7 @@ const (
 	symbol        // an operator, a bracket, a comma
 )
 
-// token is one piece of an expression. text of a quoted token is what the quotes hold.
+// token is one lexical element of an expression. The text of a quoted token is without its quotes.
 type token struct {
 	kind   kind
 	text   string
@@ -40,16 +40,16 @@ func (t token) String() string {
 	return fmt.Sprintf("%q", t.text)
 }
 
-// symbols are tried in this order, so that the longer one wins.
+// symbols are tried in this order, so that the longest one wins.
 var symbols = []string{"==", "!=", ">=", "<=", "=~", "!~", "&&", "||", ">", "<", "!", "(", ")", "[", "]", ","}
 
 // special characters end a bare word.
 const special = `()[],=!<>~&|'"`
 
-// patternSpecial is special for bare patterns, where brackets are character classes.
+// patternSpecial characters end a bare pattern, in which brackets are character classes.
 const patternSpecial = `(),=!<>~&|'"`
 
-// scanner cuts an expression into tokens. Columns count characters.
+// scanner splits an expression into tokens. Columns count characters.
 type scanner struct {
 	text []rune
 	at   int
@@ -82,7 +82,7 @@ func isBare(c rune, special string) bool {
 	return unicode.IsGraphic(c) && !unicode.IsSpace(c) && !strings.ContainsRune(special, c)
 }
 
-// quotation reads to the closing quote. Nothing is special in between but the quote, which is written twice.
+// quotation scans up to the closing quote. Only the quote is special inside, and is written twice.
 func (s *scanner) quotation(quote rune) (token, *Error) {
 	start := s.at
 	var text strings.Builder

@@ -9,11 +9,11 @@ import (
 	"time"
 )
 
-// subject is what a comparison is about.
+// subject is the left side of a comparison.
 type subject struct {
 	operators []operator
-	tasks     bool // it is derived from the host's tasks
-	// compile makes the test of a comparison. Name is the attribute's; the operator is one of operators.
+	tasks     bool // needs the host's tasks
+	// compile returns the test of a comparison. name is the attribute's; the operator is one of operators.
 	compile func(name string, o operator, arguments []token) (func(HostFacts) bool, *Error)
 	actual  func(f HostFacts, name string) string
 }
@@ -34,7 +34,7 @@ var attribute = subject{
 	},
 }
 
-// subjects are all but attribute, by name, each with the operators that ECS documents for it.
+// subjects are all subjects except attribute, by name, each with the operators that ECS documents for it.
 var subjects = map[string]subject{
 	"task:group": {
 		operators: slices.Concat(textual, presence), tasks: true, compile: compileGroup,
@@ -83,7 +83,7 @@ func compileAttribute(name string, o operator, arguments []token) (func(HostFact
 	}, err
 }
 
-// compileGroup takes a negated operator as "no task of such a group", which is what keeps tasks apart.
+// compileGroup evaluates a negated operator as "no task of the group", which is the meaning that keeps tasks apart.
 func compileGroup(_ string, o operator, arguments []token) (func(HostFacts) bool, *Error) {
 	positive, negated := o.negates()
 	if positive == exists {
@@ -118,7 +118,7 @@ func compileConnected(_ string, o operator, arguments []token) (func(HostFacts) 
 	return func(f HostFacts) bool { return test(strconv.FormatBool(f.Connected)) }, err
 }
 
-// compileID: a host's name stands where ECS has the id of an EC2 instance.
+// compileID compares the host's name, which replaces ECS's id of an EC2 instance.
 func compileID(_ string, o operator, arguments []token) (func(HostFacts) bool, *Error) {
 	test, err := testOf(o, arguments)
 	return func(f HostFacts) bool { return test(f.Host.Name) }, err

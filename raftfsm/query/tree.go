@@ -8,7 +8,7 @@ import (
 // node is a part of an expression.
 type node interface {
 	match(f HostFacts) bool
-	why(f HostFacts) string // why it does not match
+	why(f HostFacts) string // empty when it matches
 	text() string
 }
 
@@ -16,7 +16,7 @@ type (
 	allOf []node // two or more
 	anyOf []node // two or more
 	not   struct{ node }
-	// comparison is a leaf. Holds and found are made from the rest when it is parsed.
+	// comparison is a leaf. test and actual are derived from the other fields by the parser.
 	comparison struct {
 		subject   string
 		operator  operator
@@ -37,7 +37,7 @@ func (n anyOf) match(f HostFacts) bool {
 func (n not) match(f HostFacts) bool         { return !n.node.match(f) }
 func (n *comparison) match(f HostFacts) bool { return n.test(f) }
 
-// why of allOf is that of its first part that does not match.
+// why of allOf is the why of its first part that does not match.
 func (n allOf) why(f HostFacts) string {
 	for _, part := range n {
 		if !part.match(f) {
@@ -97,7 +97,7 @@ func (n *comparison) text() string {
 	return text + " " + quote(n.arguments[0], special)
 }
 
-// quote writes a value bare where that is possible.
+// quote returns a value bare if possible, otherwise quoted.
 func quote(value, special string) string {
 	if value != "" && !strings.ContainsFunc(value, func(c rune) bool { return !isBare(c, special) }) {
 		return value

@@ -8,7 +8,7 @@ import (
 	"time"
 )
 
-// testOf makes the test of one value by its text.
+// testOf returns the test of one value as text.
 func testOf(o operator, arguments []token) (func(value string) bool, *Error) {
 	positive, negated := o.negates()
 	switch positive {
@@ -25,7 +25,7 @@ func testOf(o operator, arguments []token) (func(value string) bool, *Error) {
 	return func(value string) bool { return o.accepts(compareTexts(value, arguments[0].text)) }, nil
 }
 
-// compareTexts compares numbers with dots as such, everything else as text.
+// compareTexts compares dotted numbers part by part, everything else as text.
 func compareTexts(a, b string) int {
 	x, isNumber := parseVersion(a)
 	y, both := parseVersion(b)
@@ -35,13 +35,13 @@ func compareTexts(a, b string) int {
 	return strings.Compare(a, b)
 }
 
-// version is 1.2.3-rc1 in its parts: as many numbers as there are, and what follows the hyphen.
+// version is a parsed 1.2.3-rc1: any number of numbers, and the text after the hyphen.
 type version struct {
 	numbers    []uint64
-	prerelease string // of a version before the one that the numbers name; empty: the version itself
+	prerelease string // sorts before the version without one; empty: none
 }
 
-// parseVersion also takes a v in front, and leaves out what follows a plus.
+// parseVersion accepts a leading v, and ignores the text after a plus.
 func parseVersion(text string) (v version, ok bool) {
 	text, _, _ = strings.Cut(strings.TrimPrefix(text, "v"), "+")
 	text, v.prerelease, _ = strings.Cut(text, "-")
@@ -74,8 +74,8 @@ func (v version) number(i int) uint64 {
 	return 0
 }
 
-// parseTime reads a date, which is as precise as a day, or a time, which is as precise as a second. Both are in UTC
-// unless the time says otherwise.
+// parseTime parses a date, with a precision of a day, or a time, with a precision of a second. Both are in UTC unless the
+// time has a zone.
 func parseTime(text string) (at time.Time, precision time.Duration, ok bool) {
 	if at, err := time.Parse(time.DateOnly, text); err == nil {
 		return at, 24 * time.Hour, true
