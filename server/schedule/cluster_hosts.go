@@ -9,20 +9,20 @@ import (
 	"pinion/server/schedule/pack"
 )
 
-// clusterHosts is the hosts of one cluster, and what is remembered so that a decision need not look at all of them: a board for
-// each class of requests that came lately.
+// clusterHosts indexes the hosts of one cluster and caches a ranking for each recent equivalence class of requests, so that a
+// decision does not scan all hosts.
 type clusterHosts struct {
 	hosts     []*Host // by id
-	changed   []int32 // hosts that are not what boards have of them, in the order of the changes
-	trimmed   int     // changes that came before these
+	changed   []int32 // indexes of changed hosts, in the order of the changes; rankings apply them lazily
+	trimmed   int     // number of changes dropped from the front of changed
 	rankings  map[equivalenceClass]*rankingCache
 	decisions uint64
 	profile   workloadProfile
-	pending   map[string]pack.Shape // of the tasks that wait for a place, by id
+	pending   map[string]pack.Shape // shapes of the pending tasks, by task id
 	gpuBoards *gpu.TopologyCache
 }
 
-// maxRankedHosts is how many hosts of boards are remembered, of about 100 bytes each; but for fewestBoards one always has room.
+// maxRankedHosts bounds the cached entries over all rankings, about 100 bytes each; minRankings rankings are always kept.
 const (
 	maxRankedHosts = 1_000_000
 	minRankings    = 32
@@ -36,7 +36,7 @@ func (c *clusterHosts) find(hostID string) (at int, known bool) {
 	return slices.BinarySearchFunc(c.hosts, hostID, func(h *Host, id string) int { return cmp.Compare(h.Host.ID, id) })
 }
 
-// add adds a host; its Free is what its tasks leave.
+// add adds a host. Its Free must match its tasks.
 func (c *clusterHosts) add(h *Host) {
 	h.readInventory(c.gpuBoards)
 	at, _ := c.find(h.Host.ID)
@@ -55,7 +55,7 @@ func (c *clusterHosts) remove(h *Host) {
 	}
 }
 
-// renumber follows a change in the list of hosts, from a place on. Boards go by place, so none is true any more.
+// renumber updates the host indexes from an index on and drops all rankings, because they refer to hosts by index.
 func (c *clusterHosts) renumber(from int) {
 	for at := from; at < len(c.hosts); at++ {
 		c.hosts[at].at = at
@@ -76,7 +76,7 @@ func (c *clusterHosts) releaseAt(h *Host, at int) {
 	c.markChanged(h)
 }
 
-// markChanged notes that the host is not what it was.
+// markChanged records that rankings must evaluate the host again.
 func (c *clusterHosts) markChanged(h *Host) {
 	if len(c.rankings) == 0 {
 		return
@@ -88,7 +88,7 @@ func (c *clusterHosts) markChanged(h *Host) {
 	c.changed = append(c.changed, int32(h.at))
 }
 
-// trimChanges drops the oldest changes, and the boards that have not seen them.
+// trimChanges drops the oldest changes, and the rankings that have not applied them.
 func (c *clusterHosts) trimChanges(oldest int) {
 	for of, b := range c.rankings {
 		if b.applied < oldest {
@@ -101,7 +101,7 @@ func (c *clusterHosts) trimChanges(oldest int) {
 	c.trimmed += oldest
 }
 
-// ranking is the one for the request, as the hosts are now.
+// ranking returns the up-to-date ranking for the request's equivalence class, making it if needed.
 func (c *clusterHosts) ranking(a *evaluation) *rankingCache {
 	of := a.class()
 	b := c.rankings[of]
@@ -117,17 +117,17 @@ func (c *clusterHosts) ranking(a *evaluation) *rankingCache {
 	return b
 }
 
-// refresh considers again what has changed since the board was asked last.
+// refresh evaluates again the hosts that changed since the ranking was last used.
 func (c *clusterHosts) refresh(b *rankingCache, a *evaluation) {
 	for ; b.applied < len(c.changed); b.applied++ {
 		h := c.hosts[c.changed[b.applied]]
-		if h.lastChange == c.trimmed+b.applied { // else it has changed again after this
+		if h.lastChange == c.trimmed+b.applied { // else a later entry covers it
 			b.set(h.at, a.rank(h, runFilters))
 		}
 	}
 }
 
-// evictRanking drops the board that was not asked for longest.
+// evictRanking drops the least recently used ranking when the cache is full.
 func (c *clusterHosts) evictRanking() {
 	if len(c.rankings) < minRankings || (len(c.rankings)+1)*len(c.hosts) <= maxRankedHosts {
 		return

@@ -8,8 +8,8 @@ import (
 	"pinion/raftfsm/spec"
 )
 
-// parse understands the constraints, those of the definition and those of the call, and the strategy. The api has
-// checked both, so an error means that the definition was registered by another version.
+// parse parses the constraints of the definition and of the call, and the strategy. The api has validated them, so an error
+// means that another version of Pinion registered the definition.
 func (a *evaluation) parse(hosts []*Host) error {
 	for _, c := range slices.Concat(a.Definition.PlacementConstraints, a.Run.Constraints) {
 		switch c.Type {
@@ -35,7 +35,7 @@ func (a *evaluation) parse(hosts []*Host) error {
 	return nil
 }
 
-// distinctInstance keeps the tasks of a group on hosts of their own: those that run and those that this plan has placed.
+// distinctInstance allows one task of the group on a host; running tasks and tasks of the current plan both count.
 func distinctInstance(a *evaluation, h *Host) (reason, detail string) {
 	if a.distinct && h.count(a.group) > 0 {
 		return spec.ReasonDistinct, "the host has a task of group " + a.group
@@ -56,5 +56,5 @@ func memberOf(a *evaluation, h *Host) (reason, detail string) {
 	return "", ""
 }
 
-// count is the number of the host's tasks of the group.
+// count returns the number of the host's tasks in the group.
 func (h *Host) count(group string) int { return query.HostFacts{Tasks: h.tasks}.Count(group) }

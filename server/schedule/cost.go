@@ -6,20 +6,21 @@ import (
 	"slices"
 )
 
-// cost orders the hosts that could run a task, the lowest is the best.
+// cost ranks the hosts that can run a task; the lowest is the best.
 type cost struct {
-	// waste is, for GPU tasks, how much of the GPUs that are of use to popular tasks is lost, in thousandths of one
-	// (pack.Outlook), less what good links are worth; for others the GPUs that stay free there, which big tasks will miss.
+	// waste is, for a GPU task, the GPU capacity that common tasks can no longer use (pack.FragmentationScorer), in
+	// thousandths of a GPU, minus linkScore. For a task without GPUs it is the number of free GPUs on the host, which
+	// large tasks would miss.
 	waste    float64
-	gpus     int   // GPUs of the host, for tasks that want none: better a host that never has any
-	headroom int64 // CPU and memory left, in thousandths of the host's
+	gpus     int   // GPUs of the host, for tasks without GPUs: they prefer a host that has none
+	headroom int64 // free CPU plus free memory, each in thousandths of the host's total
 }
 
 func (c cost) compare(other cost) int {
 	return cmp.Or(cmp.Compare(c.waste, other.waste), cmp.Compare(c.gpus, other.gpus), cmp.Compare(c.headroom, other.headroom))
 }
 
-// costOn is for a host that the task fits on.
+// costOn returns the cost of one task on a host. The task must fit there.
 func (a *evaluation) costOn(h *Host) cost {
 	c := cost{headroom: share(h.Free.CPU-a.demand.CPU, h.Host.CPU) + share(h.Free.MemoryMiB-a.demand.MemoryMiB, h.Host.MemoryMiB)}
 	demand := a.demandOn(h)
@@ -32,11 +33,11 @@ func (a *evaluation) costOn(h *Host) cost {
 	return c
 }
 
-// linkWeight is what links between GPUs that are twice as good are worth, in thousandths of a GPU. All of it together is less than
-// a twentieth of a GPU, so a task does not break up what popular tasks will need only to be wired better.
+// linkWeight is the bonus for each doubling of the mean link score, in thousandths of a GPU. All doublings together stay
+// below a twentieth of a GPU, so a task never fragments a host that common tasks need only to get better links.
 const linkWeight = 6
 
-// linkScore is what the links are worth between the GPUs that a container would get which wants so many.
+// linkScore is the bonus for the links between the GPUs that a container asking for `gpus` GPUs would get on the host.
 func linkScore(h *Host, gpus int) float64 {
 	if gpus < 2 {
 		return 0
@@ -45,7 +46,7 @@ func linkScore(h *Host, gpus int) float64 {
 	return float64(linkWeight * bits.Len(uint(mean)))
 }
 
-// share is a part in thousandths of the whole.
+// share returns part/whole in thousandths.
 func share(part, whole int64) int64 {
 	if whole <= 0 {
 		return 0

@@ -8,14 +8,14 @@ import (
 	"pinion/server/schedule/pack"
 )
 
-// equivalenceClass is what requests have in common for which every host is the same.
+// equivalenceClass identifies requests that every host evaluates to the same result.
 type equivalenceClass struct {
 	fingerprint   string
 	fragmentation *pack.FragmentationScorer // nil for tasks without GPUs
 }
 
-// isCacheable reports whether every host is to the request what it is to all of its class, whatever tasks are there beside what
-// they hold.
+// isCacheable reports whether a host's evaluation depends only on the equivalence class and the free resources, not on which
+// tasks run there.
 func (a *evaluation) isCacheable() bool {
 	return !a.distinct && len(a.strategy) == 0 && !slices.ContainsFunc(a.constraints, (*query.Expr).ReadsTasks)
 }
@@ -28,7 +28,7 @@ func (a *evaluation) class() equivalenceClass {
 	return c
 }
 
-// fingerprint is all of a plain request that the filters and the cost look at, in a form that differs when it does.
+// fingerprint encodes everything about a cacheable request that the filters and the cost read.
 func (a *evaluation) fingerprint() string {
 	if a.fingerprintText == "" {
 		a.fingerprintText = a.encodeFingerprint()
@@ -52,7 +52,7 @@ func (a *evaluation) encodeFingerprint() string {
 		add(required.Name)
 		add(required.Value)
 	}
-	add("") // no attribute is called so
+	add("") // end of the attributes: no attribute has an empty name
 	for _, expression := range a.constraints {
 		add(expression.String())
 	}

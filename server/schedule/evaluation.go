@@ -9,21 +9,21 @@ import (
 	"pinion/server/schedule/pack"
 )
 
-// evaluation is a request with what can be said of it once for all hosts.
+// evaluation is a request with everything about it that is computed once for all hosts.
 type evaluation struct {
 	Request
-	demand          spec.Demand      // see on
-	attributes      []spec.Attribute // that a host has to carry
-	isolation       string           // by what the task could reach GPUs of others; empty: by nothing
-	group           string           // of the tasks
+	demand          spec.Demand      // see demandOn
+	attributes      []spec.Attribute // required of a host
+	isolation       string           // the setting with which the task could open GPUs of other tasks; empty: none
+	group           string           // task group
 	wantsGPUs       bool
-	fragmentation   *pack.FragmentationScorer // on the GPUs of the cluster
+	fragmentation   *pack.FragmentationScorer // from the cluster's workload profile
 	terms           spec.SchedulingOptions
-	placed          int        // tasks so far
-	common          *spec.Task // see record; nil before the first one
-	fingerprintText string     // see needs; empty before it is asked for
+	placed          int        // number of tasks so far
+	common          *spec.Task // see newCommon; nil before the first task
+	fingerprintText string     // see fingerprint; empty before its first use
 
-	// What read makes of the constraints and the strategy; StartTask has neither.
+	// Set by parse from the constraints and the strategy; StartTask has neither.
 	constraints []*query.Expr
 	distinct    bool
 	strategy    []scorer
@@ -35,15 +35,15 @@ func newEvaluation(r Request) *evaluation {
 	a.group = cmp.Or(r.Run.Group, "family:"+r.Definition.Family)
 	a.attributes = slices.Concat(r.Definition.RequiredAttributes(), platform(r.Definition))
 	a.isolation = r.Definition.IsolationViolation()
-	a.terms, _ = spec.ParseSchedulingOptions(r.Run.Tags) // the api has checked them
+	a.terms, _ = spec.ParseSchedulingOptions(r.Run.Tags) // validated by the api
 	return a
 }
 
-// demandOn is what the task takes of this host.
+// demandOn returns the demand of one task on this host.
 func (a *evaluation) demandOn(h *Host) spec.Demand { return a.demand.ForHost(h.Host) }
 
-// place makes a task for a host that fits, with GPUs chosen container by container. It is nil when the host's GPUs cannot
-// be given together although there are enough of them.
+// place returns a task for a host that fits, with GPUs chosen container by container. It returns nil when the host has
+// enough free GPUs but not in a combination that the containers can get.
 func (a *evaluation) place(h *Host) *spec.Task {
 	free := h.idle
 	gpus := make([][]string, len(a.demand.GPUs))
@@ -65,13 +65,13 @@ func (a *evaluation) place(h *Host) *spec.Task {
 	return a.task(h.Host.ID, gpus)
 }
 
-// refuseSplitGPUs is the refusal where place makes no task.
+// refuseSplitGPUs is the refusal of a host for which place returned nil.
 func refuseSplitGPUs(h *Host) spec.Failure {
 	return spec.Failure{HostID: h.Host.ID, Reason: spec.ReasonGPU,
 		Detail: "enough GPUs are free, but not ones that one container can have together"}
 }
 
-// task is the finished record: everything a task ever says about its place is written here.
+// task returns the complete task record. It is the only function that writes a task's placement.
 func (a *evaluation) task(hostID string, gpus [][]string) *spec.Task {
 	if a.common == nil {
 		a.common = a.newCommon()
@@ -93,7 +93,7 @@ func (a *evaluation) task(hostID string, gpus [][]string) *spec.Task {
 	return &task
 }
 
-// newCommon is what the tasks of the request have in common.
+// newCommon returns the fields that all tasks of the request share.
 func (a *evaluation) newCommon() *spec.Task {
 	return &spec.Task{
 		Cluster:       a.Run.Cluster,
@@ -115,7 +115,7 @@ func (a *evaluation) newCommon() *spec.Task {
 	}
 }
 
-// overrides names every container, as ECS does, also those that nothing changes.
+// overrides returns the overrides with an entry for every container, also for unchanged ones, as ECS does.
 func (a *evaluation) overrides() spec.TaskOverride {
 	asked := a.Run.Overrides
 	all := asked
@@ -131,7 +131,7 @@ func (a *evaluation) overrides() spec.TaskOverride {
 	return all
 }
 
-// uuid writes 32 hex digits with the hyphens of a UUID.
+// uuid formats 32 hex digits as a UUID.
 func uuid(id string) string {
 	if len(id) != 32 {
 		return id

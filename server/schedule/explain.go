@@ -4,8 +4,7 @@ import (
 	"pinion/raftfsm/spec"
 )
 
-// Refusals are what the hosts say to one task of the request that cannot be placed there now, by host id; willing counts the
-// others.
+// Refusals lists, in host id order, why each host cannot run one task of the request now. willing counts the hosts that can.
 func (f *HostSet) Refusals(r Request) (refusals []spec.Failure, willing int) {
 	c, a := f.cluster(r.Run.Cluster), newEvaluation(r)
 	if a.parse(c.hosts) != nil {
@@ -21,7 +20,7 @@ func (f *HostSet) Refusals(r Request) (refusals []spec.Failure, willing int) {
 	return refusals, willing
 }
 
-// Blockers are the tasks that have to end for an opening of the request, in the order in which they do.
+// Blockers lists the tasks that have to end before a reservation of the request can start, in the order of their ends.
 func (f *HostSet) Blockers(r Request, o Reservation, ends EndTime) (holders []*spec.Task) {
 	a := newEvaluation(r)
 	if a.parse(nil) != nil {

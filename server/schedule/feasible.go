@@ -1,6 +1,6 @@
 package schedule
 
-// AnyFeasible reports whether one of the hosts would take a task of the request now.
+// AnyFeasible reports whether at least one of the hosts can run a task of the request now.
 func (f *HostSet) AnyFeasible(r Request, hostIDs []string) bool {
 	a := newEvaluation(r)
 	if a.parse(f.cluster(r.Run.Cluster).hosts) != nil {

@@ -7,10 +7,10 @@ import (
 	"pinion/raftfsm/spec"
 )
 
-// filter says why a host cannot run a task of the request: ECS's reason and a detail for people. "" when it can.
+// filter returns why a host cannot run a task of the request: ECS's reason and a detail for people; both are "" when it can.
 type filter func(a *evaluation, h *Host) (reason, detail string)
 
-// The filters are asked in this order, and the first refusal is the one that is shown.
+// Filters run in this order; the first refusal is reported.
 var (
 	startFilters = []filter{active, connected, isolation, attributes, resources}
 	runFilters   = append(startFilters[:len(startFilters):len(startFilters)], distinctInstance, memberOf)
@@ -43,8 +43,8 @@ func attributes(a *evaluation, h *Host) (reason, detail string) {
 	return "", ""
 }
 
-// isolation keeps tasks that could reach every device, whoever owns it, off hosts with GPUs. A host whose GPUs cannot be
-// seen at the moment counts as one that has some.
+// isolation keeps tasks that could open GPUs of other tasks off hosts with GPUs. A host whose GPUs cannot be detected at the
+// moment counts as a GPU host.
 func isolation(a *evaluation, h *Host) (reason, detail string) {
 	gpus := &h.Host.GPUs
 	if a.isolation == "" || (len(gpus.Devices) == 0 && gpus.Problem == "") {
@@ -61,7 +61,7 @@ func resources(a *evaluation, h *Host) (reason, detail string) {
 	return reason, detail
 }
 
-// platform turns the CPU that a definition names into the attribute that hosts carry for it.
+// platform converts the CPU architecture of a definition into the host attribute that it requires.
 func platform(d *spec.TaskDefinition) []spec.Attribute {
 	if d.RuntimePlatform == nil || d.RuntimePlatform.CPUArchitecture == "" {
 		return nil

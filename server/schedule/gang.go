@@ -6,13 +6,13 @@ import (
 	"pinion/raftfsm/spec"
 )
 
-// Ports of gangs: 29500 is where PyTorch's launchers begin, and below the range from which Linux takes ports by itself.
+// The port range of gangs starts at 29500, the default of PyTorch's launchers. It lies below Linux's ephemeral ports.
 const (
 	firstGangPort = 29500
 	gangPorts     = 1000
 )
 
-// runGang places the tasks of a gang near one another: see nearest.
+// runGang places the tasks of a gang near one another: see packByTopology.
 func (c *clusterHosts) runGang(a *evaluation) Decision {
 	var decision Decision
 	if a.Quiet && c.totalSlots(a) < a.Run.Count {
@@ -34,7 +34,7 @@ func (c *clusterHosts) runGang(a *evaluation) Decision {
 	return decision
 }
 
-// candidates lists the hosts that have room for a task of the gang, and for how many at most.
+// candidates lists the hosts that can run a task of the gang, each with its number of slots.
 func (c *clusterHosts) candidates(a *evaluation, spent map[*Host]bool) []hostSlots {
 	var rooms []hostSlots
 	for _, h := range c.hosts {
@@ -49,7 +49,7 @@ func (c *clusterHosts) candidates(a *evaluation, spent map[*Host]bool) []hostSlo
 	return rooms
 }
 
-// totalSlots is how many tasks of the request the hosts have room for at most.
+// totalSlots returns an upper bound for how many tasks of the request fit on all hosts.
 func (c *clusterHosts) totalSlots(a *evaluation) (tasks int) {
 	for _, h := range c.hosts {
 		tasks += a.slotsOn(h)
@@ -57,7 +57,7 @@ func (c *clusterHosts) totalSlots(a *evaluation) (tasks int) {
 	return tasks
 }
 
-// slotsOn is how many tasks of the request a host has room for, as far as amounts go.
+// slotsOn returns how many tasks of the request fit on a host by amounts alone, without constraints.
 func (a *evaluation) slotsOn(h *Host) int {
 	d := a.demandOn(h)
 	most := int64(a.Run.Count)
@@ -76,7 +76,7 @@ func (a *evaluation) slotsOn(h *Host) int {
 	return int(max(0, most))
 }
 
-// fill places as many tasks on a host as its part says, or fewer when a constraint or its wiring has no more of them there.
+// fill places part.tasks tasks on a host, or fewer when a constraint or the GPU topology refuses more.
 func (c *clusterHosts) fill(a *evaluation, part hostSlots, spent map[*Host]bool) (tasks []*spec.Task) {
 	for len(tasks) < part.tasks {
 		if _, refused := a.refusal(part.host, runFilters); refused {
@@ -93,7 +93,7 @@ func (c *clusterHosts) fill(a *evaluation, part hostSlots, spent map[*Host]bool)
 	return tasks
 }
 
-// refusals is what every host says to one more task.
+// refusals evaluates every host for one more task.
 func (c *clusterHosts) refusals(a *evaluation, spent map[*Host]bool) []rankedHost {
 	options := a.rankAll(c.hosts, runFilters)
 	for i := range options {
@@ -104,7 +104,7 @@ func (c *clusterHosts) refusals(a *evaluation, spent map[*Host]bool) []rankedHos
 	return options
 }
 
-// allOrNothing makes a gang of the tasks, and of a gang that has not all its places nothing. Other requests stay as they are.
+// allOrNothing assigns ranks to a complete gang and releases the tasks of an incomplete one. Other requests pass unchanged.
 func (c *clusterHosts) allOrNothing(a *evaluation, d Decision) Decision {
 	if !a.terms.Gang || len(d.Tasks) == 0 {
 		return d
@@ -129,7 +129,7 @@ func (c *clusterHosts) allOrNothing(a *evaluation, d Decision) Decision {
 	return Decision{Failures: d.Failures}
 }
 
-// release takes back what a task was given.
+// release releases the resources of a planned task.
 func (c *clusterHosts) release(task *spec.Task) {
 	if at, known := c.find(task.HostID); known {
 		if its, has := c.hosts[at].find(task.ID); has {
@@ -138,7 +138,7 @@ func (c *clusterHosts) release(task *spec.Task) {
 	}
 }
 
-// assignRanks gives the tasks of a gang their ranks, in their order, and a port that the first one holds on its host.
+// assignRanks gives the tasks of a gang their ranks in order, and a port that rank 0 holds on its host.
 func (c *clusterHosts) assignRanks(a *evaluation, tasks []*spec.Task) (refusal spec.Failure, refused bool) {
 	first := tasks[0]
 	at, _ := c.find(first.HostID)
@@ -157,7 +157,7 @@ func (c *clusterHosts) assignRanks(a *evaluation, tasks []*spec.Task) (refusal s
 	return spec.Failure{}, false
 }
 
-// gangID is a new one, or that of the tasks that wait.
+// gangID returns the gang id of the pending tasks, or a new one when there are none.
 func (a *evaluation) gangID() string {
 	if len(a.Waiting) == 0 {
 		return a.IDs()
@@ -168,8 +168,8 @@ func (a *evaluation) gangID() string {
 	return ""
 }
 
-// gangPort is a free one of the host, 0 when there is none. Where it begins to look follows from the request's seed: a
-// program that the pool knows nothing of can listen on a port, and a gang that is tried again then finds another.
+// gangPort returns a free gang port of the host, 0 when there is none. The search starts at a port drawn from the request's
+// seed, because a program outside the pool may listen on a port: a retried gang then gets another one.
 func (a *evaluation) gangPort(h *Host) int {
 	from := int(a.Seed % gangPorts)
 	for i := range gangPorts {

@@ -6,9 +6,9 @@ import (
 	"pinion/raftfsm/spec"
 )
 
-// Hold holds, of what is free on the hosts of an opening, what the request will need there and what no task that ends by
-// then gives back. Other requests find less as long as it is held: DropTask ends that. valid is false when the hosts
-// changed and the request would not have its places there by then; nothing is held then.
+// Hold enforces a reservation: on each of its hosts it takes the free resources that the request needs at o.At and that no
+// task ending by then will release. They are held by placeholder tasks, which DropTask releases. valid is false, and nothing
+// is held, when the hosts have changed so that the request would not fit there at o.At.
 func (f *HostSet) Hold(r Request, o Reservation, ends EndTime) (held []*spec.Task, valid bool) {
 	a := newEvaluation(r)
 	if a.parse(nil) != nil {
@@ -39,8 +39,8 @@ func (f *HostSet) Hold(r Request, o Reservation, ends EndTime) (held []*spec.Tas
 	return held, true
 }
 
-// holdOn is a task that holds what has to stay free for so many tasks of the request. Where nobody knows when they start
-// that is all that they can use.
+// holdOn returns a placeholder task with the resources that have to stay free for `tasks` tasks of the request. When their
+// start is unknown, these are all free resources that the tasks can use.
 func (a *evaluation) holdOn(h *Host, tasks int, o Reservation, ends EndTime) (kept *spec.Task, enough bool) {
 	d, n := a.demandOn(h), int64(tasks)
 	free := a.capacityOn(h)

@@ -11,33 +11,33 @@ import (
 // Host is a host as the planner sees it.
 type Host struct {
 	Host      *spec.Host
-	Free      spec.Free // what its tasks leave
-	Connected bool      // heard of lately
-	// Tasks are the host's, STOPPED ones or not. It is asked once. Nil: there are none.
+	Free      spec.Free // resources that its tasks leave free
+	Connected bool      // has a recent heartbeat
+	// Tasks returns the host's tasks, with or without STOPPED ones. It is called once. Nil: no tasks.
 	Tasks func() []*spec.Task
 
-	tasks    []*spec.Task // those that are not STOPPED, by id; those that were planned here included
+	tasks    []*spec.Task // not STOPPED, by id, including planned ones
 	board    gpu.Topology
-	idle     gpu.DeviceSet // Free.GPUs
+	idle     gpu.DeviceSet // Free.GPUs as a set
 	topology topology
-	// Kept by its crew: its place there, and the number of its last change.
+	// Written by clusterHosts: the index in its list, and the number of the last change.
 	at, lastChange int
 }
 
-// readInventory takes in what the host says of itself and of its GPUs.
+// readInventory derives GPU topology, idle GPUs and location from the host's record.
 func (h *Host) readInventory(boards *gpu.TopologyCache) {
 	h.board = boards.Topology(h.Host.GPUs.Devices)
 	h.idle = h.board.HealthySet(h.Free.GPUs)
 	h.topology = topologyOf(h.Host)
 }
 
-// derive finds anew what the tasks leave.
+// derive recomputes the free resources from the tasks.
 func (h *Host) derive() {
 	h.Free = spec.NewFree(h.Host, h.tasks)
 	h.idle = h.board.HealthySet(h.Free.GPUs)
 }
 
-// assume gives the task what it takes; it fits.
+// assume takes the resources of a task, which must fit.
 func (h *Host) assume(t *spec.Task) {
 	at, _ := h.find(t.ID)
 	h.tasks = slices.Insert(h.tasks, at, t)
@@ -47,7 +47,8 @@ func (h *Host) assume(t *spec.Task) {
 	}
 }
 
-// release takes back what the task has. Ports are the host's too, so what is left of them has to be found anew.
+// release releases the resources of the task at index `at`. A port may also be used by the host itself, so a task with ports
+// makes derive recompute everything.
 func (h *Host) release(at int) {
 	t := h.tasks[at]
 	h.tasks = slices.Delete(h.tasks, at, at+1)
@@ -63,7 +64,8 @@ func (h *Host) release(at int) {
 	}
 }
 
-// assumedGPUs are the GPUs that tasks have. What was planned can have lost its GPUs to a task that came between.
+// assumedGPUs returns the GPUs that the tasks hold. A planned task may share GPUs with a task that was recorded after the
+// plan and won the conflict.
 func (h *Host) assumedGPUs() (all gpu.DeviceSet) {
 	for _, task := range h.tasks {
 		for i := range task.Containers {

@@ -8,24 +8,24 @@ import (
 	"pinion/raftfsm/spec"
 )
 
-// HostSet is all hosts as the planner sees them, kept up to date change by change: what it says follows from the hosts and
-// tasks it was told of, however it got there. It is for one goroutine at a time.
+// HostSet mirrors all hosts and their tasks for the planner and is updated change by change. Its answers depend only on the
+// current hosts and tasks, not on the order of the updates. It is not safe for concurrent use.
 type HostSet struct {
 	clusters     map[string]*clusterHosts // by cluster
 	hosts        map[string]*Host
-	disconnected map[string]*Host // those that are not connected
+	disconnected map[string]*Host // hosts without a recent heartbeat
 	gpuBoards    gpu.TopologyCache
 
-	reconnected map[string]string // see Returned
+	reconnected map[string]string // see Reconnected
 }
 
-// NewHostSet is one without hosts.
+// NewHostSet returns an empty host set.
 func NewHostSet() *HostSet {
 	return &HostSet{clusters: map[string]*clusterHosts{}, hosts: map[string]*Host{}, disconnected: map[string]*Host{}, reconnected: map[string]string{}}
 }
 
-// Plan decides the requests in their order. What a task takes is taken from then on, for the requests that follow and for
-// later plans: PutTask says again what is known of it, and DropTask that it came to nothing.
+// Plan decides the requests in order. A planned task holds its resources for the following requests and for later plans,
+// until PutTask updates the task or DropTask discards it.
 func (f *HostSet) Plan(requests []Request) []Decision {
 	decisions := make([]Decision, 0, len(requests))
 	for _, request := range requests {
@@ -34,7 +34,7 @@ func (f *HostSet) Plan(requests []Request) []Decision {
 	return decisions
 }
 
-// PutHost tells of a host as it is now. connected: it was heard of lately.
+// PutHost adds or updates a host. connected means that the pool has a recent heartbeat of it.
 func (f *HostSet) PutHost(host *spec.Host, connected bool) {
 	known := f.hosts[host.ID]
 	if known != nil && known.Host.Cluster != host.Cluster {
@@ -53,7 +53,7 @@ func (f *HostSet) PutHost(host *spec.Host, connected bool) {
 	c.markChanged(known)
 }
 
-// RemoveHost forgets a host and its tasks.
+// RemoveHost removes a host and its tasks.
 func (f *HostSet) RemoveHost(id string) {
 	if h := f.hosts[id]; h != nil {
 		f.cluster(h.Host.Cluster).remove(h)
@@ -62,7 +62,7 @@ func (f *HostSet) RemoveHost(id string) {
 	}
 }
 
-// SetConnected says whether the host was heard of lately.
+// SetConnected records whether the pool has a recent heartbeat of the host. Unknown hosts are ignored.
 func (f *HostSet) SetConnected(id string, connected bool) {
 	if h := f.hosts[id]; h != nil {
 		f.setConnected(h, connected)
@@ -84,15 +84,15 @@ func (f *HostSet) setConnected(h *Host, connected bool) {
 	f.cluster(h.Host.Cluster).markChanged(h)
 }
 
-// Reconnected tells which hosts were not connected and are now, since it was asked last: their clusters by host id.
+// Reconnected returns the hosts that became connected since the last call: cluster by host id.
 func (f *HostSet) Reconnected() map[string]string {
 	returned := f.reconnected
 	f.reconnected = map[string]string{}
 	return returned
 }
 
-// PutTask tells of a task as it is now: while it has a place and is not STOPPED it holds what it takes there. Tasks of
-// hosts that are not known do not count.
+// PutTask adds or updates a task. A task with a host holds its resources there until it is STOPPED; tasks of unknown hosts
+// are ignored.
 func (f *HostSet) PutTask(t *spec.Task) {
 	c := f.cluster(t.Cluster)
 	c.removePending(t.ID)
@@ -116,7 +116,7 @@ func (f *HostSet) PutTask(t *spec.Task) {
 	}
 }
 
-// DropTask forgets a task that was planned and will not be.
+// DropTask releases the resources of a planned task that will not be recorded.
 func (f *HostSet) DropTask(t *spec.Task) {
 	if h := f.hosts[t.HostID]; h != nil {
 		if at, known := h.find(t.ID); known {
@@ -125,7 +125,7 @@ func (f *HostSet) DropTask(t *spec.Task) {
 	}
 }
 
-// AddPending tells of a task that waits for a place and will take so much: what is popular follows from these tasks too.
+// AddPending counts a pending task with its demand in the workload profile, beside the placed tasks.
 func (f *HostSet) AddPending(t *spec.Task, d spec.Demand) {
 	c := f.cluster(t.Cluster)
 	c.removePending(t.ID)
@@ -140,14 +140,14 @@ func (c *clusterHosts) removePending(taskID string) {
 	}
 }
 
-// sameDemand says whether two moments of one task take the same of its host, which only the planner's own and the state's
-// may not.
+// sameDemand reports whether two versions of one task hold the same resources of its host. They differ only when the
+// planner's version and the recorded one do.
 func sameDemand(a, b *spec.Task) bool {
 	return a == b || a.CPU == b.CPU && a.MemoryMiB == b.MemoryMiB && slices.Equal(a.Ports, b.Ports) && slices.Equal(a.UDPPorts, b.UDPPorts) &&
 		slices.EqualFunc(a.Containers, b.Containers, func(a, b spec.Container) bool { return slices.Equal(a.GPUs, b.GPUs) })
 }
 
-// add takes in a host that is not known.
+// add adds a host that is not in the set yet.
 func (f *HostSet) add(host Host) {
 	if host.Tasks != nil {
 		host.tasks = slices.DeleteFunc(slices.Clone(host.Tasks()), func(t *spec.Task) bool { return t.LastStatus == spec.Stopped })

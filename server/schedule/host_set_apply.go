@@ -5,8 +5,8 @@ import (
 	"pinion/raftfsm/spec"
 )
 
-// HostSetOf makes the host set of everything in the view. connected reports which hosts were heard of lately; a lost host
-// counts as disconnected.
+// HostSetOf builds the host set of a view, pending tasks included. connected reports which hosts have a recent heartbeat; a
+// lost host counts as disconnected.
 func HostSetOf(view *raftfsm.View, connected func(hostID string) bool) *HostSet {
 	f := HostsOf(view, "", connected)
 	for task := range view.QueuedTasks("") {
@@ -15,7 +15,7 @@ func HostSetOf(view *raftfsm.View, connected func(hostID string) bool) *HostSet 
 	return f
 }
 
-// HostsOf is HostSetOf for questions: it has the hosts of one cluster, of all when it is empty, and no pending tasks.
+// HostsOf builds a host set for queries: the hosts of one cluster, or all hosts when cluster is empty, without pending tasks.
 func HostsOf(view *raftfsm.View, cluster string, connected func(hostID string) bool) *HostSet {
 	f := NewHostSet()
 	for _, host := range view.Hosts(cluster) {
@@ -25,7 +25,7 @@ func HostsOf(view *raftfsm.View, cluster string, connected func(hostID string) b
 	return f
 }
 
-// Apply takes in what changed. The view is of the changes or later.
+// Apply applies changes of the state. The view must be as new as the changes, or newer.
 func (f *HostSet) Apply(view *raftfsm.View, changes []*raftfsm.Change, connected func(hostID string) bool) {
 	for _, change := range changes {
 		switch {
@@ -41,7 +41,7 @@ func (f *HostSet) Apply(view *raftfsm.View, changes []*raftfsm.Change, connected
 	}
 }
 
-// RefreshLiveness asks again about the hosts that were not connected when they were asked about last, and with all about every host.
+// RefreshLiveness checks again the hosts that were disconnected at the last check, or every host when all is set.
 func (f *HostSet) RefreshLiveness(connected func(hostID string) bool, all bool) {
 	among := f.disconnected
 	if all {
@@ -52,7 +52,7 @@ func (f *HostSet) RefreshLiveness(connected func(hostID string) bool, all bool) 
 	}
 }
 
-// demandOf is what a task that waits will take. A definition is there as long as a task of it is.
+// demandOf returns the demand of a pending task. Its definition exists: a definition is kept while a task refers to it.
 func demandOf(view *raftfsm.View, t *spec.Task) spec.Demand {
 	definition := view.Definition(t.Definition)
 	if definition == nil {

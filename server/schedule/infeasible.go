@@ -10,10 +10,10 @@ import (
 	"pinion/raftfsm/spec"
 )
 
-// Infeasible says whether the hosts could never run the tasks of the request as they are now, even with nothing else on them,
-// and what they lack: the nearest of them, or without a HostID all of them together, when a gang is too large. They are those
-// of the request's cluster. What may pass by itself does not count: a host that drains or is not heard of, a GPU that is
-// sick, a constraint about the tasks of a host.
+// Infeasible reports whether the hosts could not run the tasks of the request even when empty. lack is the shortfall of the
+// nearest host; it has no HostID when only all hosts together are too small for a gang. hosts must be those of the request's
+// cluster. Temporary conditions do not count: a draining or disconnected host, an unhealthy GPU, a constraint on the tasks
+// of a host.
 func Infeasible(hosts []*spec.Host, r Request) (lack spec.Failure, impossible bool) {
 	a := newEvaluation(r)
 	if a.parse(nil) != nil {
@@ -45,17 +45,17 @@ func Infeasible(hosts []*spec.Host, r Request) (lack spec.Failure, impossible bo
 	return lack, true
 }
 
-// shortfall is one thing that a host lacks.
+// shortfall is one resource or property that a host lacks for a task.
 type shortfall struct {
 	reason, detail string
-	ratio          float64 // what is needed of it, in what the host has of it; infinite where the host has none, or no amount says it
+	ratio          float64 // demand divided by the host's total; infinite when the host has none, or the shortfall is not an amount
 }
 
-// shortfalls are all that a host lacks, in the order in which its refusals come.
+// shortfalls lists everything that a host lacks for a task, in filter order.
 type shortfalls []shortfall
 
-// nearer says whether a host that lacks s is nearer to the request than one that lacks other: it lacks fewer things, or the
-// worst of them less.
+// nearer reports whether a host with shortfalls s is nearer to the request than a host with shortfalls other: it has fewer,
+// or as many and a smaller worst one.
 func (s shortfalls) nearer(other shortfalls) bool {
 	if len(s) != len(other) {
 		return len(s) < len(other)
@@ -78,7 +78,7 @@ func (s shortfalls) String() string {
 	return strings.Join(details, "; ")
 }
 
-// shortfallsOn is what the host lacks for one task of the request.
+// shortfallsOn returns what the empty host lacks for one task of the request.
 func (a *evaluation) shortfallsOn(h *Host) (missing shortfalls) {
 	for _, refuses := range []filter{attributes, isolation} {
 		if reason, detail := refuses(a, h); reason != "" {
@@ -94,7 +94,7 @@ func (a *evaluation) shortfallsOn(h *Host) (missing shortfalls) {
 	return missing
 }
 
-// resourceShortfalls is what the host lacks in amounts for one task of the request beside so many others of it.
+// resourceShortfalls returns which amounts the empty host lacks for one task of the request beside `others` tasks of it.
 func (a *evaluation) resourceShortfalls(h *Host, others int) (missing shortfalls) {
 	d, n := a.demandOn(h), int64(others)
 	add := func(reason string, needs, has int64, of, remark string) {
@@ -124,7 +124,7 @@ func (a *evaluation) resourceShortfalls(h *Host, others int) (missing shortfalls
 	return missing
 }
 
-// emptySlots is how many tasks of the request the host has room for with nothing else on it.
+// emptySlots returns how many tasks of the request fit on the host when it is empty.
 func (a *evaluation) emptySlots(h *Host) int {
 	m := capacity{cpu: h.Host.CPU, memory: h.Host.MemoryMiB, gpus: len(h.Host.GPUs.Devices), ports: takenPorts(h.Host), groupTasks: -1}
 	if a.distinct {

@@ -7,8 +7,8 @@ import (
 	"pinion/raftfsm/spec"
 )
 
-// NewPendingTasks writes the tasks of a request that will wait for their places: PROVISIONING, and complete but for host and
-// GPUs. Constraints and strategy of the call go with them; those of the definition are found there again.
+// NewPendingTasks returns the pending tasks of a request: PROVISIONING, and complete except for host and GPUs. They carry the
+// constraints and the strategy of the call; those of the definition are read from the definition at placement.
 func NewPendingTasks(r Request) []*spec.Task {
 	a := newEvaluation(r)
 	wait := &spec.QueueSpec{Constraints: r.Run.Constraints, Strategy: r.Run.Strategy, UnmetDependencies: a.dependencies()}
@@ -35,7 +35,8 @@ func NewPendingTasks(r Request) []*spec.Task {
 	return tasks
 }
 
-// ClassKey is all that a place has to meet: requests of one shape have a place together, or none of them has one.
+// ClassKey encodes everything that decides whether a task of the request can be placed: when one request of a key finds no
+// host, no other request of that key does.
 func ClassKey(r Request) string {
 	a := newEvaluation(r)
 	constraints := slices.Concat(r.Definition.PlacementConstraints, r.Run.Constraints)

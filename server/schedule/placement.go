@@ -6,7 +6,7 @@ import (
 	"pinion/raftfsm/spec"
 )
 
-// withPlacement is a task that waits at the place that is planned for it; the GPUs go by container.
+// withPlacement returns a copy of a pending task with its planned host and with the GPUs of each container.
 func withPlacement(waiting *spec.Task, hostID string, gpus [][]string) *spec.Task {
 	task := *waiting
 	task.HostID, task.LastStatus = hostID, spec.Pending
@@ -17,8 +17,8 @@ func withPlacement(waiting *spec.Task, hostID string, gpus [][]string) *spec.Tas
 	return &task
 }
 
-// PlacementOf gives a task that waits the place of one that was planned for it: the two are of one definition with one set
-// of overrides, and of one rank when they are of gangs.
+// PlacementOf copies the placement of a planned task to the pending task that it was planned for. Both must have the same
+// definition and overrides, and the same rank when they are gang members.
 func PlacementOf(waiting, planned *spec.Task) spec.Placement {
 	p := spec.Placement{TaskID: waiting.ID, HostID: planned.HostID}
 	for i := range planned.Containers {

@@ -8,15 +8,15 @@ import (
 	"pinion/raftfsm/spec"
 )
 
-// Request is one RunTask or StartTask to find places for.
+// Request is one RunTask or StartTask to be placed.
 type Request struct {
 	Run        spec.RunRequest
 	Definition *spec.TaskDefinition // effective: Run.Overrides are merged
-	IDs        func() string        // a new id of 32 hex digits with each call; asked only for tasks that are placed
+	IDs        func() string        // returns a new id of 32 hex digits; called only for placed tasks
 	At         time.Time            // CreatedAt of the tasks
-	Seed       uint64               // what strategy random draws from
-	Quiet      bool                 // Failures are not wanted where they would take longer than the decision
-	Waiting    []*spec.Task         // the Run.Count tasks that are to have the places, by rank; empty: new ones are made
+	Seed       uint64               // seed of the strategy random and of gang ports
+	Quiet      bool                 // leave out Failures that cost more than the decision
+	Waiting    []*spec.Task         // the Run.Count pending tasks to place, by rank; empty: make new tasks
 }
 
 // Decision is the outcome of one request. Partial success is normal: Tasks are placed and complete, ready to be
@@ -24,14 +24,14 @@ type Request struct {
 type Decision struct {
 	Tasks    []*spec.Task
 	Failures []spec.Failure
-	Err      error // raftfsm.ErrNoHosts, or what of the request nobody can read; nothing was considered then
+	Err      error // spec.ErrNoHosts, or a part of the request that cannot be parsed; no host was evaluated then
 }
 
-// maxFailures is where a request stops repeating the failures of its first unplaced task for the others.
+// maxFailures bounds the failures of a request: those of the first unplaced task are repeated for the others up to it.
 const maxFailures = 100
 
-// Plan decides the requests in their order; each sees what the ones before it take. Hosts of all clusters may be
-// given; a request considers those of its own. The arguments are not changed.
+// Plan decides the requests in order; each sees the resources that earlier ones took. hosts may be of several clusters: a
+// request considers those of its own cluster. The arguments are not modified.
 func Plan(hosts []Host, requests []Request) []Decision {
 	f := NewHostSet()
 	for _, host := range hosts {
@@ -61,7 +61,7 @@ func (c *clusterHosts) decide(r Request) Decision {
 	return c.allOrNothing(a, c.runFullScan(a))
 }
 
-// runRanked places the tasks one by one, each on the best host that is left for it.
+// runRanked places the tasks one by one, each on the best host of the cached ranking.
 func (c *clusterHosts) runRanked(a *evaluation) Decision {
 	var decision Decision
 	b := c.ranking(a)
@@ -76,7 +76,7 @@ func (c *clusterHosts) runRanked(a *evaluation) Decision {
 		if task := a.place(best.host); task != nil {
 			decision.Tasks = append(decision.Tasks, task)
 			c.assume(best.host, task)
-			c.refresh(b, a) // the next task finds less there
+			c.refresh(b, a) // the host now has less room for the next task
 		} else {
 			b.set(best.host.at, rankedHost{host: best.host, refusal: refuseSplitGPUs(best.host)})
 		}
@@ -84,7 +84,8 @@ func (c *clusterHosts) runRanked(a *evaluation) Decision {
 	return decision
 }
 
-// runFullScan is run where each host may be something else to each request, and after each task: it looks at all of them.
+// runFullScan places tasks of a request that is not cacheable: it evaluates every host, because each placed task may change
+// the score of every host.
 func (c *clusterHosts) runFullScan(a *evaluation) Decision {
 	var decision Decision
 	options := a.rankAll(c.hosts, runFilters)
@@ -109,7 +110,7 @@ func (c *clusterHosts) runFullScan(a *evaluation) Decision {
 	return decision
 }
 
-// failures explains the tasks without a place: one entry for each host considered, repeated for each task.
+// failures explains the unplaced tasks: one entry for each evaluated host, repeated for each task up to maxFailures.
 func failures(options []rankedHost, unplaced int) []spec.Failure {
 	var all []spec.Failure
 	for task := range unplaced {
@@ -124,7 +125,7 @@ func failures(options []rankedHost, unplaced int) []spec.Failure {
 	return all
 }
 
-// runOnHosts places one task on each named host, which is the caller's choice: constraints do not count, resources do.
+// runOnHosts places one task on each named host (StartTask): constraints are skipped, resources are checked.
 func (c *clusterHosts) runOnHosts(a *evaluation) Decision {
 	var decision Decision
 	for _, id := range a.Run.Hosts {

@@ -8,9 +8,10 @@ import (
 	"pinion/raftfsm/spec"
 )
 
-// EvictionCost is what it costs to stop a task: who borrows GPUs goes first, then low priority, then who has run for least time.
+// EvictionCost orders the tasks that may be preempted: tasks on borrowed GPUs are cheapest, then low priority, then the
+// shortest run time.
 type EvictionCost struct {
-	Owned    bool // its team has a right to the GPUs
+	Owned    bool // the GPUs are within the quota of its team
 	Priority int
 	Since    time.Time
 }
@@ -25,12 +26,12 @@ func (p EvictionCost) compare(other EvictionCost) int {
 	return cmp.Or(cmp.Compare(p.Priority, other.Priority), other.Since.Compare(p.Since))
 }
 
-// evictionPlan is what one task more of a request costs on a host.
+// evictionPlan holds the victims that would make room for one more task of a request on a host.
 type evictionPlan struct {
 	host     *Host
-	capacity capacity // of the host, without the victims of tasks before
+	capacity capacity // of the host, with the victims chosen so far already gone
 	gone     map[string]bool
-	victims  []victim // cheapest first; nil: no number of them would do
+	victims  []victim // cheapest first; nil: no set of victims makes room
 }
 
 type victim struct {
@@ -38,14 +39,14 @@ type victim struct {
 	cost EvictionCost
 }
 
-// compare orders by the dearest victim, then by how many there are.
+// compare orders plans by their most expensive victim, then by the number of victims.
 func (r *evictionPlan) compare(other *evictionPlan) int {
 	return cmp.Or(r.victims[len(r.victims)-1].cost.compare(other.victims[len(other.victims)-1].cost),
 		cmp.Compare(len(r.victims), len(other.victims)), cmp.Compare(r.host.at, other.host.at))
 }
 
-// Victims are the tasks to stop so that all tasks of the request have places: the cheapest of those that may be stopped. Nil
-// when that cannot be had.
+// Victims returns the cheapest tasks to stop so that all tasks of the request can be placed. price returns a task's cost and
+// whether it may be stopped. Victims returns nil when no set of them makes room.
 func (f *HostSet) Victims(r Request, price func(*spec.Task) (p EvictionCost, may bool)) []*spec.Task {
 	c, a := f.cluster(r.Run.Cluster), newEvaluation(r)
 	if a.parse(c.hosts) != nil {
@@ -59,7 +60,7 @@ func (f *HostSet) Victims(r Request, price func(*spec.Task) (p EvictionCost, may
 		}
 		offer := &evictionPlan{host: h, capacity: a.capacityOn(h), gone: map[string]bool{}}
 		for _, task := range h.tasks {
-			if task.DesiredStatus == spec.Stopped { // it makes room by itself
+			if task.DesiredStatus == spec.Stopped { // already stopping: it releases its resources anyway
 				a.addBack(&offer.capacity, h, task)
 				offer.gone[task.ID] = true
 			}
@@ -87,8 +88,8 @@ func (f *HostSet) Victims(r Request, price func(*spec.Task) (p EvictionCost, may
 	return all
 }
 
-// planEviction finds the victims for one task more: the cheapest until there is room, without those that turn out not to be
-// needed.
+// planEviction finds the victims for one more task: it adds the cheapest until the task fits, then drops those that are not
+// needed, the most expensive first.
 func (a *evaluation) planEviction(r *evictionPlan, price func(*spec.Task) (EvictionCost, bool)) {
 	d := a.demandOn(r.host)
 	var may []victim
@@ -112,7 +113,7 @@ func (a *evaluation) planEviction(r *evictionPlan, price func(*spec.Task) (Evict
 			continue
 		}
 		r.victims = slices.Clone(may[:n])
-		for i := n - 2; i >= 0; i-- { // the dearest of the others first
+		for i := n - 2; i >= 0; i-- { // the most expensive of the others first
 			if rest := slices.Delete(slices.Clone(r.victims), i, i+1); enough(rest) {
 				r.victims = rest
 			}

@@ -6,14 +6,14 @@ import (
 	"pinion/raftfsm/spec"
 )
 
-// rankedHost is one host for a task: how good it is, or why it is none.
+// rankedHost is one host evaluated for a task: its cost when it is a candidate, its refusal otherwise.
 type rankedHost struct {
 	host    *Host
-	refusal spec.Failure // Reason is empty while the host is a choice
+	refusal spec.Failure // Reason is empty when the host is a candidate
 	cost    cost
 }
 
-// better is for choices and refusals; of equals none is.
+// better reports whether o ranks above than: candidates come before refusals, and of two equals neither is better.
 func (o *rankedHost) better(than *rankedHost) bool {
 	if o.refusal.Reason != "" || than.refusal.Reason != "" {
 		return o.refusal.Reason == "" && than.refusal.Reason != ""
@@ -21,8 +21,7 @@ func (o *rankedHost) better(than *rankedHost) bool {
 	return o.cost.compare(than.cost) < 0
 }
 
-// best is the host for the next task; nil when no host is a choice. The strategy decides, then the cost, then the
-// host id.
+// best returns the host for the next task by strategy, then cost, then host id; nil when no host is a candidate.
 func (a *evaluation) best(options []rankedHost) *rankedHost {
 	choices := make([]*rankedHost, 0, len(options))
 	for i := range options {
@@ -39,7 +38,7 @@ func (a *evaluation) best(options []rankedHost) *rankedHost {
 	return slices.MinFunc(choices, func(a, b *rankedHost) int { return a.cost.compare(b.cost) })
 }
 
-// refusal asks the filters about the host as it is now.
+// refusal runs the filters on the host's current state.
 func (a *evaluation) refusal(h *Host, filters []filter) (refusal spec.Failure, refused bool) {
 	for _, refuses := range filters {
 		if reason, detail := refuses(a, h); reason != "" {
@@ -49,7 +48,7 @@ func (a *evaluation) refusal(h *Host, filters []filter) (refusal spec.Failure, r
 	return spec.Failure{}, false
 }
 
-// rank makes of the host what it is to the request now.
+// rank evaluates the host for the request in its current state.
 func (a *evaluation) rank(h *Host, filters []filter) rankedHost {
 	if refusal, refused := a.refusal(h, filters); refused {
 		return rankedHost{host: h, refusal: refusal}

@@ -9,31 +9,31 @@ import (
 	"pinion/raftfsm/spec"
 )
 
-// Reservation is the earliest place of a request that has none now, if nothing else comes: when, and on which hosts.
+// Reservation is the earliest start of a request that does not fit now, and its hosts, assuming that no other task starts.
 type Reservation struct {
-	At    time.Time // zero: nobody knows, because tasks would have to stop that do not end by themselves
+	At    time.Time // shadow time; zero: unknown, because tasks without a time limit would have to end first
 	Hosts []Allotment
 }
 
-// Allotment is how many tasks of the request go to a host.
+// Allotment is the number of tasks of the request on one host.
 type Allotment struct {
 	HostID string
 	Tasks  int
 }
 
-// EndTime tells when a task is over at the latest; zero: it does not end by itself.
+// EndTime returns the latest end of a task; zero: the task has no time limit.
 type EndTime func(*spec.Task) time.Time
 
-// neverEnds is when a task ends that does not.
+// neverEnds stands for the end of a task without a time limit; it sorts after every real end.
 var neverEnds = time.Unix(1<<60, 0)
 
-// staticFilters are those whose refusal does not pass when tasks end.
+// staticFilters are the filters whose refusal stays when tasks end.
 var staticFilters = []filter{active, connected, isolation, attributes, memberOf}
 
-// availability is a moment from which a host has room for more tasks of a request.
+// availability is a moment from which a host has slots for more tasks of a request.
 type availability struct {
 	at            time.Time
-	unboundedGPUs int // GPUs of tasks that would have to stop, when that is never
+	unboundedGPUs int // when at is neverEnds: GPUs of the tasks that would have to stop
 	host          *Host
 	more          int
 }
@@ -42,7 +42,7 @@ func (s availability) compare(other availability) int {
 	return cmp.Or(s.at.Compare(other.at), cmp.Compare(s.unboundedGPUs, other.unboundedGPUs), cmp.Compare(s.host.at, other.host.at))
 }
 
-// FindReservation finds the earliest place; ok is false when no hosts, however empty, have room for all tasks of the request.
+// FindReservation finds the earliest start of a request; ok is false when all its tasks would not fit on empty hosts either.
 func (f *HostSet) FindReservation(r Request, ends EndTime) (o Reservation, ok bool) {
 	c, a := f.cluster(r.Run.Cluster), newEvaluation(r)
 	if a.parse(c.hosts) != nil {
@@ -79,7 +79,7 @@ func (o *Reservation) add(hostID string, tasks int) {
 	o.Hosts[at].Tasks += tasks
 }
 
-// taskEnd is a task of a host and when it is over.
+// taskEnd is a task of a host with its latest end.
 type taskEnd struct {
 	task *spec.Task
 	at   time.Time
@@ -98,7 +98,7 @@ func (h *Host) taskEnds(ends EndTime) []taskEnd {
 	return all
 }
 
-// availabilityOn are the moments from which the host has room for one task more, as its tasks end one after the other.
+// availabilityOn lists the moments at which the host gains slots for the request, as its tasks end one after the other.
 func (a *evaluation) availabilityOn(h *Host, ends EndTime) []availability {
 	d := a.demandOn(h)
 	left := a.capacityOn(h)
@@ -126,13 +126,13 @@ func (a *evaluation) availabilityOn(h *Host, ends EndTime) []availability {
 	return steps
 }
 
-// capacity are what a host has left at some moment.
+// capacity holds the free resources of a host at some moment.
 type capacity struct {
 	cpu, memory int64
 	gpus        int
-	ports       map[int]bool // that are taken, TCP
+	ports       map[int]bool // TCP ports in use
 	udpPorts    map[int]bool
-	groupTasks  int // tasks that those of the request may not be together with; -1: the request does not mind
+	groupTasks  int // tasks of the request's group (distinctInstance); -1: not constrained
 }
 
 func (a *evaluation) capacityOn(h *Host) capacity {
@@ -143,7 +143,7 @@ func (a *evaluation) capacityOn(h *Host) capacity {
 	return m
 }
 
-// addBack adds what the task held. GPUs that are not healthy are offered to nobody.
+// addBack adds the resources that a task held. Unhealthy GPUs stay unavailable.
 func (a *evaluation) addBack(m *capacity, h *Host, t *spec.Task) {
 	m.cpu += t.CPU
 	m.memory += t.MemoryMiB
@@ -171,7 +171,7 @@ func withoutPorts(taken map[int]bool, ports []int) map[int]bool {
 	return left
 }
 
-// slots is how many tasks that take so much there is room for, at most so many.
+// slots returns how many tasks of demand d fit, at most `most`.
 func (m *capacity) slots(d spec.Demand, most int) int {
 	room := int64(most)
 	if d.CPU > 0 {

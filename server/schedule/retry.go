@@ -8,9 +8,9 @@ import (
 	"pinion/raftfsm/spec"
 )
 
-// RetryTask is a task that does anew what t did: PROVISIONING, in the same queue, or in the built-in one when t was run through
-// none. It has nothing of t's place and life. ids gives 32 hex digits at each call. A gang is done again as a whole: the
-// others of the gang are given the same gang id; "" for a task that is in none.
+// RetryTask returns the next attempt of t: a PROVISIONING task in the same queue, or in the built-in one when t had none,
+// without t's placement and history. ids returns 32 new hex digits at each call. gang is the new gang id, the same for all
+// members because a gang is retried as a whole; "" for a task outside a gang.
 func RetryTask(t *spec.Task, ids func() string, gang string, at, notBefore time.Time) *spec.Task {
 	wait := spec.QueueSpec{}
 	if t.Queue != nil {
@@ -54,7 +54,7 @@ func RetryTask(t *spec.Task, ids func() string, gang string, at, notBefore time.
 	return again
 }
 
-// pendingSpec is what the call says of places, for a task that may have to wait for another one later.
+// pendingSpec keeps the placement rules of the call for a task that may return to the queue, by a retry or by preemption.
 func (a *evaluation) pendingSpec() *spec.QueueSpec {
 	mayWait := a.terms.Retries > 0 || a.terms.Preemptible
 	if !mayWait || len(a.Run.Constraints)+len(a.Run.Strategy) == 0 {
@@ -63,7 +63,7 @@ func (a *evaluation) pendingSpec() *spec.QueueSpec {
 	return &spec.QueueSpec{Constraints: a.Run.Constraints, Strategy: a.Run.Strategy}
 }
 
-// dependencies is what has to end before the tasks may have places.
+// dependencies lists the tasks and groups that must end before the tasks may be placed.
 func (a *evaluation) dependencies() (words []string) {
 	for _, after := range a.terms.Dependencies {
 		words = append(words, after.String())
@@ -71,7 +71,7 @@ func (a *evaluation) dependencies() (words []string) {
 	return words
 }
 
-// arrayIndex is the number of the next task, in an array.
+// arrayIndex returns the array index of the next task; nil outside an array.
 func (a *evaluation) arrayIndex() *int {
 	if !a.Run.Array {
 		return nil

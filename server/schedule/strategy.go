@@ -13,7 +13,7 @@ type scorer interface {
 	took(h *Host) // a task was placed there
 }
 
-// lowest keeps the choices that a strategy likes best.
+// lowest keeps the candidates with the lowest score.
 func lowest(choices []*rankedHost, s scorer) []*rankedHost {
 	var kept []*rankedHost
 	best := int64(math.MaxInt64)
@@ -29,7 +29,7 @@ func lowest(choices []*rankedHost, s scorer) []*rankedHost {
 	return kept
 }
 
-// scorer makes the one that a strategy stands for; nil when there is none.
+// scorer returns the scorer of a placement strategy; nil for an unknown strategy.
 func (a *evaluation) scorer(s spec.PlacementStrategy, hosts []*Host) scorer {
 	switch s.Type {
 	case "random":
@@ -42,7 +42,7 @@ func (a *evaluation) scorer(s spec.PlacementStrategy, hosts []*Host) scorer {
 		name, isAttribute := strings.CutPrefix(s.Field, "attribute:")
 		if isAttribute {
 			return newSpread(hosts, a.group, func(h *Host) string {
-				value, _ := h.Host.Attribute(name) // hosts without the attribute are one more place
+				value, _ := h.Host.Attribute(name) // hosts without the attribute form one more domain
 				return value
 			})
 		}
@@ -53,23 +53,23 @@ func (a *evaluation) scorer(s spec.PlacementStrategy, hosts []*Host) scorer {
 	return nil
 }
 
-// freeOf is what a host has left of a resource.
+// freeOf returns a host's free amount of a resource.
 var freeOf = map[string]func(*Host) int64{
 	"cpu":    func(h *Host) int64 { return h.Free.CPU },
 	"memory": func(h *Host) int64 { return h.Free.MemoryMiB },
 	"gpu":    func(h *Host) int64 { return int64(len(h.Free.GPUs)) },
 }
 
-// binpack fills up the host that has least left.
+// binpack prefers the host with the least free amount of its resource.
 type binpack struct{ free func(*Host) int64 }
 
 func (b binpack) score(h *Host) int64 { return b.free(h) }
 func (binpack) took(*Host)            {}
 
-// spread evens out the tasks of a group over places.
+// spread balances the tasks of a group over domains: hosts, or values of an attribute.
 type spread struct {
 	domain func(*Host) string
-	tasks  map[string]int64 // of the group, by place
+	tasks  map[string]int64 // of the group, by domain
 }
 
 func newSpread(hosts []*Host, group string, place func(*Host) string) *spread {
@@ -83,7 +83,7 @@ func newSpread(hosts []*Host, group string, place func(*Host) string) *spread {
 func (s *spread) score(h *Host) int64 { return s.tasks[s.domain(h)] }
 func (s *spread) took(h *Host)        { s.tasks[s.domain(h)]++ }
 
-// random gives each host a number for each task. The same seed gives the same numbers.
+// random scores each host with a pseudo-random number for each task. The same seed gives the same numbers.
 type random struct{ seed, tasks uint64 }
 
 func (r *random) score(h *Host) int64 {
@@ -96,7 +96,7 @@ func (r *random) score(h *Host) int64 {
 
 func (r *random) took(*Host) { r.tasks++ }
 
-// splitmix64 is a step of splitmix64: each bit of x changes half of the bits that come out.
+// splitmix64 is one step of the splitmix64 generator: each bit of x changes half of the output bits on average.
 func splitmix64(x uint64) uint64 {
 	x += 0x9e3779b97f4a7c15
 	x = (x ^ x>>30) * 0xbf58476d1ce4e5b9

@@ -4,14 +4,14 @@ import (
 	"pinion/raftfsm/spec"
 )
 
-// Template is what tasks that wait ask for alike, read once for all of them. Those of one cluster and of one Shape are of one
-// kind. It is for one goroutine at a time.
+// Template is the parsed request that interchangeable pending tasks share: tasks of one cluster with one ClassKey. It is not
+// safe for concurrent use.
 type Template struct {
 	request Request
-	eval    *evaluation // nil where each request has to be read anew: what it finds depends on other tasks, or on its seed
+	eval    *evaluation // nil when each request must be parsed again, because its placement depends on other tasks or on its seed
 }
 
-// TemplateOf is the kind of a request for one of its tasks. Run.Count, Seed and Waiting of the request do not matter.
+// TemplateOf returns the template of a request for one of its tasks. It ignores Run.Count, Seed and Waiting.
 func TemplateOf(r Request) *Template {
 	a := newEvaluation(r)
 	if a.terms.Gang || len(r.Run.Strategy) > 0 || a.parse(nil) != nil || !a.isCacheable() {
@@ -20,8 +20,8 @@ func TemplateOf(r Request) *Template {
 	return &Template{r, a}
 }
 
-// PlanFor is Plan for tasks of a kind that wait: one, or a gang by rank. The decision has them as they are on record, with
-// their places; seed is what Request.Seed is.
+// PlanFor plans pending tasks of one template: a single task, or a gang in rank order. The decision holds the recorded tasks
+// with their placements added. seed is used as Request.Seed.
 func (f *HostSet) PlanFor(k *Template, tasks []*spec.Task, seed uint64) Decision {
 	c := f.cluster(k.request.Run.Cluster)
 	if k.eval == nil {

@@ -7,7 +7,7 @@ import (
 	"pinion/raftfsm/spec"
 )
 
-// topology is where a host is; empty what nobody said.
+// topology is a host's link domain and rack; empty when not set.
 type topology struct{ fabric, rack string }
 
 func topologyOf(h *spec.Host) (n topology) {
@@ -16,23 +16,24 @@ func topologyOf(h *spec.Host) (n topology) {
 	return n
 }
 
-// topologyLevels is what the hosts of a gang should have in common, the most important first.
+// topologyLevels are the properties that the hosts of a gang should share, the most important first.
 var topologyLevels = []func(*Host) string{
 	func(h *Host) string { return h.topology.fabric },
 	func(h *Host) string { return h.topology.rack },
 	func(h *Host) string { return h.Host.ID },
 }
 
-// hostSlots is a host and how many tasks of a gang it has room for.
+// hostSlots is a host with the number of gang tasks that fit on it.
 type hostSlots struct {
 	host  *Host
 	tasks int
 	cost  cost // decides between equals
 }
 
-// packByTopology chooses rooms for so many tasks, or all rooms when they are too few: in as few link domains as possible, in these
-// in as few racks, in these on as few hosts. Where one of several does, it is the one with the least room to spare, so that
-// bigger gangs find the others whole. Each answer has the number of tasks that it is to take, and neighbours come together.
+// packByTopology chooses hosts for a number of tasks in as few link domains as possible, within these in as few racks, and
+// within these on as few hosts; it returns all hosts when they have too few slots. When several domains suffice it takes the
+// one with the fewest spare slots, so that larger gangs find the others whole. Each returned entry has the number of tasks
+// to place there, and hosts of one domain are adjacent.
 func packByTopology(hosts []hostSlots, tasks int, levels []func(*Host) string) []hostSlots {
 	if len(levels) == 0 {
 		only := hosts[0]
@@ -51,14 +52,14 @@ func packByTopology(hosts []hostSlots, tasks int, levels []func(*Host) string) [
 	return chosen
 }
 
-// domain is the rooms that have something in common.
+// domain is a group of hosts with the same value at one topology level.
 type domain struct {
-	name  string // empty: nobody said what they have in common, so nothing
+	name  string // empty: the hosts have no value at this level, so they share nothing
 	hosts []hostSlots
 	tasks int
 }
 
-// domainsOf sorts rooms by what they have in common: the domain with most room first, the one without a name last.
+// domainsOf groups hosts by their value at one level: the domain with the most slots first, the unnamed one last.
 func domainsOf(hosts []hostSlots, common func(*Host) string) []domain {
 	var domains []domain
 	places, of, sizes := map[string]int{}, make([]int, len(hosts)), []int{}
@@ -89,8 +90,7 @@ func domainsOf(hosts []hostSlots, common func(*Host) string) []domain {
 	return domains
 }
 
-// bestDomain is the place of the domain to take next: the one with the least room that has enough for all tasks, else the one
-// with the most.
+// bestDomain returns the index of the domain to use next: the smallest one with enough slots for all tasks, else the largest.
 func bestDomain(domains []domain, tasks int) int {
 	best := 0
 	for at, d := range domains {
@@ -98,7 +98,7 @@ func bestDomain(domains []domain, tasks int) int {
 			continue
 		}
 		if d.name == "" && at > 0 && domains[best].tasks >= tasks {
-			break // those with a name do
+			break // a named domain suffices
 		}
 		if d.tasks < domains[best].tasks || domains[best].tasks < tasks {
 			best = at

@@ -10,32 +10,32 @@ import (
 	"pinion/server/schedule/pack"
 )
 
-// workloadProfile is which shapes of GPU tasks a cluster has: those that have a place, and those that wait for one. It follows
-// from the tasks alone, so whoever sees the same tasks learns the same.
+// workloadProfile counts the GPU tasks of a cluster by shape, placed and pending. It is derived from the tasks alone, so a
+// new leader computes the same profile as the previous one.
 type workloadProfile struct {
 	shapes  []shapeCount // by shape
 	tasks   int
-	changed bool // since outlook was made
+	changed bool // since current was made
 	current *pack.FragmentationScorer
-	buckets []byte // that it was made of
+	buckets []byte // that current was made of
 	buffer  []byte
-	scorers map[string]*pack.FragmentationScorer // by weights
+	scorers map[string]*pack.FragmentationScorer // by buckets
 }
 
-// shapeCount is a shape and how many tasks have it.
+// shapeCount is a shape and the number of tasks that have it.
 type shapeCount struct {
 	pack.Shape
 	tasks int
 }
 
-// profileBuckets is the number of parts in which all tasks together are counted. A coarse count changes rarely, and with it what
-// every host is worth.
+// profileBuckets is the resolution of the profile: a shape counts in 1/32ths of all tasks. A coarse profile changes rarely,
+// and every change of it invalidates all rankings.
 const profileBuckets = 32
 
-// maxScorers is how many are remembered: counts that go to and fro come to the same few again and again.
+// maxScorers bounds the cached scorers. An oscillating workload returns to the same few profiles.
 const maxScorers = 16
 
-// shapeOf is the shape of a task that takes so much of a host.
+// shapeOf returns the shape of a demand.
 func shapeOf(d spec.Demand) pack.Shape {
 	s := pack.Shape{CPU: d.CPU, GPUs: d.TotalGPUs()}
 	if s.GPUs > 0 {
@@ -44,7 +44,7 @@ func shapeOf(d spec.Demand) pack.Shape {
 	return s
 }
 
-// shapeOfTask is the shape of a task that has a place.
+// shapeOfTask returns the shape of a placed task.
 func shapeOfTask(t *spec.Task) pack.Shape {
 	s := pack.Shape{CPU: t.CPU}
 	for i := range t.Containers {
@@ -56,7 +56,7 @@ func shapeOfTask(t *spec.Task) pack.Shape {
 	return s
 }
 
-// add counts so many tasks more, or less, of a shape.
+// add changes the number of tasks of a shape; tasks may be negative. Shapes without GPUs are not counted.
 func (p *workloadProfile) add(s pack.Shape, tasks int) {
 	if s.GPUs == 0 {
 		return
@@ -75,7 +75,7 @@ func (p *workloadProfile) add(s pack.Shape, tasks int) {
 	p.changed = true
 }
 
-// scorer is the outlook from the tasks there are. As long as their coarse counts are the same it is the same one.
+// scorer returns the fragmentation scorer for the current profile. It is the same object while the buckets stay the same.
 func (p *workloadProfile) scorer() *pack.FragmentationScorer {
 	if p.current != nil && !p.changed {
 		return p.current
@@ -97,12 +97,12 @@ func (p *workloadProfile) scorer() *pack.FragmentationScorer {
 	return p.current
 }
 
-// bucketsOf is how many of the finest parts of all tasks the shape stands for.
+// bucketsOf returns the share of a shape in profileBuckets-ths of all tasks, rounded.
 func (p *workloadProfile) bucketsOf(c shapeCount) int {
 	return (c.tasks*profileBuckets + p.tasks/2) / p.tasks
 }
 
-// quantized are the shapes that stand for a part at least.
+// quantized returns the shapes with at least one bucket, and their buckets.
 func (p *workloadProfile) quantized() map[pack.Shape]int {
 	parts := map[pack.Shape]int{}
 	for _, c := range p.shapes {
@@ -113,7 +113,7 @@ func (p *workloadProfile) quantized() map[pack.Shape]int {
 	return parts
 }
 
-// appendBuckets appends the coarse count, in a form that differs when the count does.
+// appendBuckets appends an encoding of the buckets that differs when the buckets do.
 func (p *workloadProfile) appendBuckets(to []byte) []byte {
 	for _, c := range p.shapes {
 		if part := p.bucketsOf(c); part > 0 {

@@ -8,17 +8,17 @@ import (
 	"pinion/raftfsm/spec"
 )
 
-// Outcome is how work ended, to those who wait for it.
+// Outcome is the result of a task, or of a gang, as its dependents see it: the result of the last attempt.
 type Outcome int
 
 // Outcomes.
 const (
-	Open    Outcome = iota // it goes on, waits, or will be done again
-	Success                // every essential container has exited with 0
-	Failure                // it is over, and not like that
+	Open    Outcome = iota // running, pending, or to be retried
+	Success                // every essential container exited with 0
+	Failure                // ended without success
 )
 
-// OutcomeOf is that of a task's work, which is what the last attempt at it comes to. A gang is one piece of work.
+// OutcomeOf returns the outcome of a task's last attempt; a gang has one outcome.
 func OutcomeOf(v *raftfsm.View, t *spec.Task) Outcome {
 	tasks := gangOrTask(v, LatestAttempt(v, t))
 	if !allStopped(tasks) {
@@ -33,8 +33,8 @@ func OutcomeOf(v *raftfsm.View, t *spec.Task) Outcome {
 	return Success
 }
 
-// DependencyState says whether one thing that a task waits for has come true, or why it never can. Where that is a group, it costs
-// a look at every task of the cluster. A task that is not known ended too long ago: nobody knows how.
+// DependencyState reports whether a dependency of a pending task is met, or why it never can be. A dependency on a group scans
+// every task of the cluster. A task that is not in the state any more ended too long ago to know its outcome.
 func DependencyState(v *raftfsm.View, waiting *spec.Task, a spec.TaskDependency) (met bool, never string) {
 	switch {
 	case a.Group == "":
@@ -59,7 +59,7 @@ func DependencyState(v *raftfsm.View, waiting *spec.Task, a spec.TaskDependency)
 	return met, ""
 }
 
-// Satisfies is Verdict on one of the tasks that a names.
+// Satisfies is DependencyState for one of the tasks that the dependency names.
 func Satisfies(v *raftfsm.View, a spec.TaskDependency, t *spec.Task) (met bool, never string) {
 	switch o := OutcomeOf(v, t); {
 	case o == Open:
@@ -78,8 +78,8 @@ func unknown(a spec.TaskDependency) (never string) {
 	return "the pool does not know a task " + a.Task + " any more"
 }
 
-// WorkID names the work of a task: the first task that did it, which is of rank 0 when it is a gang's. Every attempt at it,
-// and every task of the gang, has the same.
+// WorkID identifies a task across its attempts: the id of the first attempt, of rank 0 in a gang. All attempts and all members
+// of the gang have the same one.
 func WorkID(v *raftfsm.View, t *spec.Task) string {
 	first := gangOrTask(v, t)[0]
 	if first.RetryOf != "" {

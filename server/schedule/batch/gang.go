@@ -23,7 +23,7 @@ func GangStops(v *raftfsm.View, gang string) (tasks []*spec.Task, reason string)
 	return tasks, fmt.Sprintf("Rank %d of the gang (task %s) ended, and all end with it: %s", first.Gang.Rank, first.ID, EndReason(v, first))
 }
 
-// EndReason is how a task ended that did not succeed, in words.
+// EndReason describes in words how an unsuccessful task ended.
 func EndReason(v *raftfsm.View, t *spec.Task) string {
 	why := t.StoppedReason
 	if why == "" {

@@ -1,5 +1,5 @@
-// Package batch says what follows from the end of a task: whether its gang ends with it, whether it is done again and
-// when, and what that means to tasks that waited for it. It is pure: everything is derived from a view of the state.
+// Package batch decides the consequences of the end of a task: whether its gang stops, whether and when it is retried, and
+// whether its dependents may start. It is pure: everything is derived from a view of the state.
 package batch
 
 import (
@@ -11,8 +11,8 @@ import (
 	"pinion/raftfsm/spec"
 )
 
-// Succeeded reports whether the task ended as it should: by itself, every essential container with exit code 0. Who is
-// asked to stop and then exits with 0 has only done as it was told.
+// Succeeded reports whether the task ended by itself with exit code 0 in every essential container. A task that was asked to
+// stop has not succeeded, even with exit code 0.
 func Succeeded(v *raftfsm.View, t *spec.Task) bool {
 	if t.LastStatus != spec.Stopped || wasStopped(t) {
 		return false
@@ -21,14 +21,14 @@ func Succeeded(v *raftfsm.View, t *spec.Task) bool {
 	return !unknown && !slices.ContainsFunc(codes, isFailure)
 }
 
-// wasStopped reports whether somebody had the task stopped.
+// wasStopped reports whether a user, the scheduler or a preemption stopped the task.
 func wasStopped(t *spec.Task) bool {
 	return t.StopCode == spec.StopUserInitiated || t.StopCode == spec.StopScheduler || t.StopCode == spec.StopPreempted
 }
 
 func isFailure(code int) bool { return code != 0 }
 
-// exitCodes are the exit codes of the task's essential containers; unknown: one of them has none.
+// exitCodes returns the exit codes of the task's essential containers; unknown: at least one of them has none.
 func exitCodes(v *raftfsm.View, t *spec.Task) (codes []int, unknown bool) {
 	d := v.Definition(t.Definition)
 	for i := range t.Containers {
@@ -49,7 +49,7 @@ func isNonEssential(d *spec.TaskDefinition, container string) bool {
 	})
 }
 
-// hasFailed reports whether the task has failed or will have, as soon as that is certain.
+// hasFailed reports whether the task has failed, or is stopping and certain to fail.
 func hasFailed(v *raftfsm.View, t *spec.Task) bool {
 	switch {
 	case t.DesiredStatus != spec.Stopped:
@@ -57,13 +57,14 @@ func hasFailed(v *raftfsm.View, t *spec.Task) bool {
 	case t.LastStatus == spec.Stopped:
 		return !Succeeded(v, t)
 	case t.StopCode != spec.StopEssentialExited && t.StopCode != "":
-		return true // it was stopped, or did not come to start
+		return true // it was stopped, or failed to start
 	}
 	codes, _ := exitCodes(v, t)
 	return slices.ContainsFunc(codes, isFailure)
 }
 
-// firstFailure is the task that failed first and by itself, or was stopped; nil while none has. Tasks are a gang, or one alone.
+// firstFailure returns the first task of a gang, or of a single task, that failed or was stopped, leaving out tasks that the
+// scheduler stopped; nil when there is none.
 func firstFailure(v *raftfsm.View, tasks []*spec.Task) *spec.Task {
 	var failed *spec.Task
 	for _, t := range tasks {
@@ -81,7 +82,7 @@ func endTime(t *spec.Task) time.Time {
 	return cmp.Or(t.Times.ExecutionStopped, t.Times.Stopping, t.Times.Stopped)
 }
 
-// gangOrTask is what is done, and done again, as one: a gang, or a task alone.
+// gangOrTask returns the unit of a retry: all tasks of the gang, or the task alone.
 func gangOrTask(v *raftfsm.View, t *spec.Task) []*spec.Task {
 	if t.Gang == nil {
 		return []*spec.Task{t}

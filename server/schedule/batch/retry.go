@@ -9,18 +9,17 @@ import (
 	"pinion/server/schedule"
 )
 
-// Pauses before a task that failed is tried again: the first, twice as long each time, up to the longest.
+// Backoff before a failed task is retried: it starts at MinBackoff and doubles with each failure up to MaxBackoff.
 const (
 	MinBackoff = time.Second
 	MaxBackoff = 5 * time.Minute
 )
 
-// Retry is what has to be recorded so that the work of a task that is over is done again, its whole gang's if it is of one:
-// successors that wait in its queue. Nil when it is not to be done again, not yet, or when it is recorded already. ids
-// gives 32 hex digits at each call.
+// Retry returns the pending tasks that have to be recorded to retry an ended task, or its whole gang. Nil: there is no retry,
+// the gang has not ended yet, or the retry is already recorded. ids returns 32 new hex digits at each call.
 func Retry(v *raftfsm.View, t *spec.Task, now time.Time, ids func() string) []*spec.Task {
 	if t.Gang == nil && t.StopCode != spec.StopPreempted && t.SchedulingOptions().Retries <= t.Failed {
-		return nil // most tasks, at little cost
+		return nil // fast path: most tasks
 	}
 	tasks := gangOrTask(v, t)
 	again, failed := shouldRetry(v, tasks)
@@ -45,7 +44,7 @@ func Retry(v *raftfsm.View, t *spec.Task, now time.Time, ids func() string) []*s
 	return successors
 }
 
-// backoff is how long a task waits that failed so often before.
+// backoff returns the pause before the retry of a task with `failed` earlier failures.
 func backoff(failed int) time.Duration {
 	if failed > 8 {
 		return MaxBackoff
@@ -53,8 +52,7 @@ func backoff(failed int) time.Duration {
 	return min(MinBackoff<<failed, MaxBackoff)
 }
 
-// shouldRetry says whether the work of these tasks, which are a unit, is done again, and whether it had failed: who only gave
-// way has not.
+// shouldRetry reports whether a task or gang is retried, and whether it failed; preemption is not a failure.
 func shouldRetry(v *raftfsm.View, tasks []*spec.Task) (again, failed bool) {
 	first := firstFailure(v, tasks)
 	if first == nil || !allStopped(tasks) || first.Gang != nil && len(tasks) != first.Gang.Size {
@@ -72,8 +70,8 @@ func shouldRetry(v *raftfsm.View, tasks []*spec.Task) (again, failed bool) {
 	return first.Failed < terms.Retries && isRetryable(v, first, terms), true
 }
 
-// isRetryable says whether trying again could help a task that failed. A task that ran and left no exit code lost its host,
-// which says nothing against it.
+// isRetryable reports whether the retry rules allow another attempt of a failed task. A task that ran and left no exit code
+// lost its host, which is not the task's fault.
 func isRetryable(v *raftfsm.View, t *spec.Task, terms spec.SchedulingOptions) bool {
 	codes, _ := exitCodes(v, t)
 	if len(terms.RetryOn) == 0 || len(codes) == 0 && !t.Times.Started.IsZero() {
@@ -82,10 +80,10 @@ func isRetryable(v *raftfsm.View, t *spec.Task, terms spec.SchedulingOptions) bo
 	return slices.ContainsFunc(codes, func(code int) bool { return slices.Contains(terms.RetryOn, code) })
 }
 
-// isSuperseded reports whether a later attempt at the task's work is on record.
+// isSuperseded reports whether a later attempt of the task is recorded.
 func isSuperseded(v *raftfsm.View, t *spec.Task) bool { return LatestAttempt(v, t).Attempt > t.Attempt }
 
-// LatestAttempt is the last attempt on record at the work of a task, the task itself when there is none.
+// LatestAttempt returns the last recorded attempt of a task; the task itself when there is no other.
 func LatestAttempt(v *raftfsm.View, t *spec.Task) *spec.Task {
 	first := t.ID
 	if t.RetryOf != "" {

@@ -1,7 +1,7 @@
 package pack
 
-// demandParts are the popular shapes, made ready to be held against hosts of one GPU model. Many shapes ask for the same part
-// of a GPU; what a host has for a part is counted once.
+// demandParts prepares the common shapes for hosts of one GPU model. Many shapes ask for the same part of a GPU, so a host's
+// capacity is counted once per distinct part.
 type demandParts struct {
 	shapes     []commonShape
 	never      []bool         // shapes that cannot run on the model
@@ -10,11 +10,11 @@ type demandParts struct {
 	capacities []partCapacity // by part: what count found last
 }
 
-// partCapacity is what a host has for a part.
+// partCapacity is a host's capacity for one part.
 type partCapacity struct {
-	gpus    int // GPUs with so much left
-	tasks   int // such parts that these GPUs have together
-	useless int // what is free of the other GPUs together
+	gpus    int // GPUs with at least this part free
+	tasks   int // number of parts that fit on these GPUs
+	useless int // free capacity of the other GPUs together
 }
 
 func newDemandParts(shapes []commonShape, model string) demandParts {
@@ -32,7 +32,7 @@ func newDemandParts(shapes []commonShape, model string) demandParts {
 	return p
 }
 
-// count finds what these GPUs have for each part, and what they have in all.
+// count computes the capacity for each part, and returns the idle capacity of all GPUs.
 func (p *demandParts) count(free []int) (idle int) {
 	for at, milli := range p.millis {
 		r := partCapacity{}

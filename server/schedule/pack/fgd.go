@@ -2,8 +2,8 @@ package pack
 
 import "math"
 
-// fgd is fragmentation gradient descent ("Beware of Fragmentation", USENIX ATC '23): a task goes where the GPUs that
-// are of no use to the popular shapes grow least.
+// fgd is fragmentation gradient descent ("Beware of Fragmentation", USENIX ATC '23): a task goes where it adds least GPU
+// capacity that the common shapes cannot use.
 type fgd struct {
 	shapes  []commonShape
 	byModel map[string]*fragmentation
@@ -42,8 +42,8 @@ func (f *fgd) best(h *Host, s *Shape) (score float64, gpu int) {
 	})
 }
 
-// gradient makes of a shrinking of the fragments a score from 0 to 100, cut off after the decimal point. The cut is a
-// part of the policy: most hosts become equal, so hosts in front fill up first.
+// gradient maps a decrease of fragmentation to a score from 0 to 100, truncated to an integer. Truncation is part of the
+// policy: it makes most hosts equal, so hosts in front fill up first.
 func gradient(shrinks float64) float64 {
 	return float64(int64(1 / (1 + math.Exp(-shrinks/Whole)) * maxScore))
 }

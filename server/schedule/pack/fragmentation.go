@@ -1,12 +1,12 @@
 package pack
 
-// fragmentation measures GPUs that are idle and of no use to a shape, expected over the popular shapes.
+// fragmentation measures the idle GPU capacity that a shape cannot use, expected over the common shapes.
 type fragmentation struct {
 	demandParts
 	memo memo
 }
 
-// of is the expected fragments in thousandths of a GPU on a host that has so much free.
+// of returns the expected fragmentation of a host with this free capacity, in thousandths of a GPU.
 func (f *fragmentation) of(cpu int64, free []int) float64 { return f.memo.of(cpu, free, f.measure) }
 
 // measure adds up by cause before it adds the causes, as the artifact does: the last bit can decide.

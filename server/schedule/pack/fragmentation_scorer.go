@@ -1,11 +1,11 @@
 package pack
 
-// FragmentationScorer is the default policy for hosts whose GPUs are given out whole: what foresight says of them, without the states
-// that it has to remember for parts of GPUs. It never changes.
+// FragmentationScorer is the default policy for hosts that allocate whole GPUs: it scores as lookahead does, without the
+// cached states that lookahead needs for parts of GPUs. It is immutable.
 type FragmentationScorer struct{ shapes []commonShape }
 
-// NewFragmentationScorer takes what is popular from how often each shape is asked for. Shapes without GPUs and those that ask for
-// parts of one do not count, nor does memory.
+// NewFragmentationScorer derives the common shapes from the number of tasks of each shape. It ignores shapes without GPUs,
+// shapes with a part of a GPU, and memory.
 func NewFragmentationScorer(counts map[Shape]int) *FragmentationScorer {
 	var p shapeStats
 	for s, n := range counts {
@@ -16,14 +16,14 @@ func NewFragmentationScorer(counts map[Shape]int) *FragmentationScorer {
 	return &FragmentationScorer{p.shapes()}
 }
 
-// Score values a host that has so much CPU and so many whole GPUs free, and on which the shape fits: the highest is the
-// best. The unit is a thousandth of a GPU.
+// Score scores a host with this free CPU and this number of free GPUs, on which the shape must fit, in thousandths of a GPU.
+// The highest score is the best.
 func (o *FragmentationScorer) Score(cpu int64, gpus int, s Shape) float64 {
 	left := gpus - s.GPUs
 	return o.useless(cpu, gpus) - o.useless(cpu-s.CPU, left) - idlePenalty*float64(left)
 }
 
-// useless is prospects.measure where each GPU is free or is not.
+// useless is usability.measure for GPUs that are either free or in use.
 func (o *FragmentationScorer) useless(cpu int64, gpus int) float64 {
 	if gpus == 0 {
 		return 0

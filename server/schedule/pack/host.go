@@ -5,7 +5,7 @@ import "strings"
 // Whole is a whole GPU in thousandths.
 const Whole = 1000
 
-// Shape is what a task asks for. Two tasks of the same shape are the same to every policy.
+// Shape is the demand of a task. Policies treat two tasks of the same shape alike.
 type Shape struct {
 	CPU       int64 // thousandths of a core
 	MemoryMiB int64
@@ -14,7 +14,7 @@ type Shape struct {
 	Models    string // the GPU models that will do, "A|B"; empty: any
 }
 
-// GPUMilli is what the task takes of all GPUs together, in thousandths.
+// GPUMilli is the task's demand over all its GPUs, in thousandths of a GPU.
 func (s Shape) GPUMilli() int { return s.GPUs * s.Milli }
 
 // Shares reports whether the task takes a part of one GPU.
@@ -34,7 +34,7 @@ func (s Shape) Accepts(model string) bool {
 	return false
 }
 
-// Host is a host and what is free on it. A Packer that it was given to is the only one to change it.
+// Host is a host with its free resources. After NewPacker only the Packer changes it.
 type Host struct {
 	CPU       int64 // free, thousandths of a core
 	MemoryMiB int64 // free
@@ -44,11 +44,11 @@ type Host struct {
 	tasks [kinds]int // that run here, by kind
 }
 
-// kinds are the kinds of GPU tasks that clustering keeps apart: a share, or so many whole GPUs; the last one is also
-// for all that want more.
+// kinds is the number of GPU task kinds that clustering distinguishes: a share, or a number of whole GPUs; the last kind
+// includes all larger numbers.
 const kinds = 17
 
-// kind of the shape, which asks for GPUs.
+// kind returns the kind of a shape with GPUs.
 func kind(s *Shape) int {
 	if s.Shares() {
 		return 0
@@ -72,7 +72,7 @@ func (h *Host) with(milli int) int {
 	return n
 }
 
-// Idle is what is free of all GPUs together, in thousandths.
+// Idle returns the free capacity of all GPUs together, in thousandths of a GPU.
 func (h *Host) Idle() int {
 	sum := 0
 	for _, free := range h.Free {
@@ -81,7 +81,7 @@ func (h *Host) Idle() int {
 	return sum
 }
 
-// take gives the task what it asks for: its share of one GPU, or the first GPUs that are whole.
+// take allocates the task's demand: its share of one GPU, or the first whole GPUs.
 func (h *Host) take(s *Shape, gpu int) []int {
 	h.CPU -= s.CPU
 	h.MemoryMiB -= s.MemoryMiB
@@ -103,7 +103,7 @@ func (h *Host) take(s *Shape, gpu int) []int {
 	return given
 }
 
-// release takes back what take gave.
+// release releases what take allocated.
 func (h *Host) release(s *Shape, gpus []int) {
 	h.CPU += s.CPU
 	h.MemoryMiB += s.MemoryMiB

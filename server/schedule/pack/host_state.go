@@ -1,15 +1,15 @@
 package pack
 
-// MostGPUs is how many GPUs a host can have.
+// MostGPUs is the largest number of GPUs of a host.
 const MostGPUs = 16
 
-// hostState is what a host has free.
+// hostState is the free CPU and GPU capacity of a host.
 type hostState struct {
 	cpu  int64
 	free [MostGPUs]int16
 }
 
-// hostStateOf orders the GPUs, as which one has what makes no difference.
+// hostStateOf sorts the GPUs, because their order makes no difference.
 func hostStateOf(cpu int64, free []int) hostState {
 	s := hostState{cpu: cpu}
 	for n, milli := range free {
@@ -22,7 +22,7 @@ func hostStateOf(cpu int64, free []int) hostState {
 	return s
 }
 
-// memo remembers what a measure said of a state: hosts of a kind come to the same ones again and again.
+// memo caches a measure by host state: similar hosts return to the same states often.
 type memo map[hostState]float64
 
 func (m memo) of(cpu int64, free []int, measure func(cpu int64, free []int) float64) float64 {

@@ -1,21 +1,20 @@
 package pack
 
-// lookahead is Pinion's own policy. Like fgd it puts a task where the GPUs that are of no use grow least; it differs in
-// what it counts and in what it knows.
+// lookahead is Pinion's own policy. Like fgd it puts a task where it adds least unusable GPU capacity, with three differences:
 //
-//   - A GPU is of use to a popular shape now, when one such task fits, and later, as long as the CPU beside it lasts: see
-//     prospects. The second is what keeps CPU and GPUs of a host in step; fgd sees that a host runs out of CPU only when it
-//     has happened.
-//   - Nothing is cut off. Among hosts that are nearly equal the one with the least GPU left wins instead, so that whole
-//     hosts stay free for the tasks that need them.
-//   - What is popular is learnt from the tasks that have arrived, and small shapes count for more: see popularity.
+//   - A GPU is usable by a common shape now, when one task of it fits, and later, while the host has CPU for more: see
+//     usability. The second part keeps CPU and GPUs of a host in proportion; fgd notices a lack of CPU only when it has
+//     happened.
+//   - Scores are not truncated. Instead, among nearly equal hosts the one with the least free GPU capacity wins, so that
+//     whole hosts stay free for the tasks that need them.
+//   - The common shapes are learnt from the tasks that have arrived, and small shapes have more weight: see shapeStats.
 type lookahead struct {
 	shapeStats
-	common  []commonShape // as they were last counted
+	common  []commonShape // from the last count
 	byModel map[string]*usability
 }
 
-// idlePenalty is what a GPU that stays free on the host costs, in thousandths of a GPU.
+// idlePenalty is the cost of each GPU that stays free on the host, in thousandths of a GPU.
 const idlePenalty = 5
 
 func newLookahead() *lookahead { return &lookahead{byModel: map[string]*usability{}} }

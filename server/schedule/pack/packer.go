@@ -1,26 +1,26 @@
 package pack
 
-// Policy values hosts. A policy serves one Packer.
+// Policy scores hosts. A policy serves one Packer.
 type Policy interface {
-	// Score values a host that the shape fits on: the highest is chosen, of equals the first.
+	// Score scores a host on which the shape fits: the highest score wins, the first among equals.
 	Score(h *Host, s *Shape) float64
 
-	// GPU is the index of the GPU of which the shape, which takes a share, gets its part.
+	// GPU returns the index of the GPU on which a shape with a share of a GPU is placed.
 	GPU(h *Host, s *Shape) int
 }
 
-// chooser is a policy that draws among the hosts that fit instead of valuing them.
+// chooser is a policy that draws among the hosts that fit instead of scoring them.
 type chooser interface {
 	choose(fitting int) int
 }
 
-// learner is a policy whose scores follow the tasks that arrive.
+// learner is a policy whose scores depend on the tasks that have arrived.
 type learner interface {
-	// observe tells of a task before it is placed; true: the scores given so far are no longer true.
+	// observe records a task before it is placed; true: earlier scores are no longer valid.
 	observe(s *Shape) bool
 }
 
-// Packer places tasks one by one, each on the host that its policy values most.
+// Packer places tasks one by one, each on the host with the highest score of its policy.
 type Packer struct {
 	hosts    []Host
 	policy   Policy
@@ -28,15 +28,15 @@ type Packer struct {
 	changed  []int32 // the hosts that were changed, in order
 }
 
-// NewPacker places on these hosts, which are the packer's from now on. Their order decides among equals.
+// NewPacker returns a packer for these hosts and takes ownership of them. Their order decides among equals.
 func NewPacker(hosts []Host, policy Policy) *Packer {
 	return &Packer{hosts: hosts, policy: policy, rankings: map[Shape]*ranking{}}
 }
 
-// Hosts are the hosts as they are now; only the packer changes them.
+// Hosts returns the current hosts; only the packer may change them.
 func (p *Packer) Hosts() []Host { return p.hosts }
 
-// Place puts a task on a host, and returns the host's index and those of its GPUs, or false when it fits nowhere.
+// Place places a task and returns the indexes of its host and of its GPUs; false when it fits on no host.
 func (p *Packer) Place(s Shape) (host int, gpus []int, ok bool) {
 	if l, learns := p.policy.(learner); learns && l.observe(&s) {
 		clear(p.rankings)
@@ -61,13 +61,13 @@ func (p *Packer) Place(s Shape) (host int, gpus []int, ok bool) {
 	return host, gpus, true
 }
 
-// Remove takes back what Place gave a task.
+// Remove releases what Place allocated to a task.
 func (p *Packer) Remove(s Shape, host int, gpus []int) {
 	p.hosts[host].release(&s, gpus)
 	p.changed = append(p.changed, int32(host))
 }
 
-// ranking brings the scores for a shape up to date: only hosts that were changed since are asked about again.
+// ranking returns the up-to-date scores for a shape: only hosts that changed since its last use are scored again.
 func (p *Packer) ranking(s *Shape) *ranking {
 	b := p.rankings[*s]
 	if b == nil {

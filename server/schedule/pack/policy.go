@@ -8,8 +8,8 @@ import (
 // Names are the policies that New knows: Pinion's own, and those of the paper.
 var Names = []string{"default", "random", "dotprod", "clustering", "packing", "bestfit", "fgd"}
 
-// New makes a policy by its name. The tasks are the workload that fgd takes its popular shapes from (it knows the
-// whole workload before the first task arrives); draw(n) is a number below n by chance, for random. The others need neither.
+// New makes a policy by its name. tasks is the workload from which fgd derives its common shapes (it knows the whole
+// workload in advance); draw(n) returns a random number below n, for random. The other policies need neither.
 func New(name string, tasks []Shape, draw func(n int) int) (Policy, error) {
 	switch name {
 	case "random":

@@ -1,7 +1,7 @@
 package pack
 
-// The policies that the paper compares with, as its artifact has them: scores are whole numbers from 0 to 100, cut off
-// after the decimal point, so that many hosts are equal and the first of them wins.
+// The baseline policies of the paper, as in its artifact: scores are truncated to integers from 0 to 100, so many hosts are
+// equal and the first of them wins.
 
 const (
 	maxScore = 100 // the highest score
@@ -11,7 +11,7 @@ const (
 	largestGPU = 8 * Whole
 )
 
-// tightest is the GPU with the least free of those that the shape fits on.
+// tightest chooses the GPU with the least free capacity among those on which the shape fits.
 type tightest struct{}
 
 // GPU implements Policy.
@@ -46,8 +46,8 @@ func (r random) GPU(h *Host, s *Shape) int {
 
 func (r random) choose(fitting int) int { return r.draw(fitting) }
 
-// dotprod likes hosts whose free resources point least in the direction of what the task asks for (after Tetris,
-// SIGCOMM '14, with the sign that the artifact gives it).
+// dotprod prefers the host with the smallest dot product of free resources and demand (after Tetris, SIGCOMM '14, with the
+// artifact's sign).
 type dotprod struct{ tightest }
 
 // Score implements Policy.
@@ -57,7 +57,7 @@ func (dotprod) Score(h *Host, s *Shape) float64 {
 	return float64(int64(maxScore * (1 - (cpu+gpu)/2)))
 }
 
-// clustering puts tasks of a kind together (after Gandiva, OSDI '18): a share, one GPU, two GPUs.
+// clustering groups tasks of one kind on a host (after Gandiva, OSDI '18): a share, one GPU, two GPUs.
 type clustering struct{ tightest }
 
 // Score implements Policy.
@@ -103,7 +103,7 @@ func (packing) Score(h *Host, s *Shape) float64 {
 	return float64(max(maxScore/2-s.GPUs, maxScore/3))
 }
 
-// bestfit leaves as little as possible.
+// bestfit prefers the host with the least free resources after placement.
 type bestfit struct{ tightest }
 
 // Score implements Policy.

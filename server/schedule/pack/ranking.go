@@ -6,20 +6,20 @@ import (
 	"pinion/server/schedule/tournament"
 )
 
-// ranking is what the hosts were worth to one shape when it was last asked for, and which of them is worth most.
+// ranking caches the hosts' scores for one shape at its last use, with a tournament tree over them.
 type ranking struct {
 	*tournament.Tournament
 	scores  []float64 // by host; refused where the shape does not fit
 	applied int       // entries of Packer.changed that are in the scores
 }
 
-// refused is the score of a host that the shape does not fit on.
+// refused is the score of a host on which the shape does not fit.
 var refused = math.Inf(-1)
 
-// noHost is the host when all refuse.
+// noHost is returned when the shape fits on no host.
 const noHost = tournament.None
 
-// newRanking is the board of these scores.
+// newRanking returns a ranking of these scores.
 func newRanking(scores []float64) *ranking {
 	return &ranking{
 		Tournament: tournament.New(len(scores), func(host, other int) bool { return scores[host] > scores[other] }),
@@ -36,7 +36,7 @@ func (b *ranking) set(host int, score float64) {
 	b.Changed(host)
 }
 
-// best is the first host with the highest score, nobody when all refuse.
+// best returns the first host with the highest score; noHost when the shape fits nowhere.
 func (b *ranking) best() int {
 	if best := b.Best(); best != noHost && b.scores[best] != refused {
 		return best
@@ -44,7 +44,7 @@ func (b *ranking) best() int {
 	return noHost
 }
 
-// draw is one of the hosts that fit, nobody when all refuse.
+// draw returns a host drawn from those that fit; noHost when the shape fits nowhere.
 func (b *ranking) draw(c chooser) int {
 	var fitting []int
 	for i, score := range b.scores {

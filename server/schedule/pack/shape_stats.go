@@ -2,18 +2,18 @@ package pack
 
 import "slices"
 
-// shapeStats is learnt from the tasks that arrive, one after the other: nobody knows the workload in advance.
+// shapeStats counts the shapes of the tasks that have arrived, because the workload is not known in advance.
 type shapeStats struct {
 	counts map[Shape]int
-	tasks  int // with GPUs, that have arrived
-	next   int // arrivals at which the shapes are counted anew
+	tasks  int // number of GPU tasks that have arrived
+	next   int // number of arrivals at the next recount
 }
 
-// firstRecount is after how many tasks there is a first idea of what is popular.
+// firstRecount is the number of tasks after which the common shapes are counted for the first time.
 const firstRecount = 8
 
-// observe notes a task. It reports true when enough have come since the shapes were last counted to count them anew:
-// half as many again, so that counting costs next to nothing in the long run.
+// observe counts a task. It returns true when the common shapes are due for a recount: after half as many tasks again as at
+// the last one, so that the amortized cost is negligible.
 func (p *shapeStats) observe(s Shape) bool {
 	if s.GPUs == 0 {
 		return false
@@ -29,7 +29,7 @@ func (p *shapeStats) observe(s Shape) bool {
 	return true
 }
 
-// add counts so many tasks of a shape.
+// add adds to the number of tasks of a shape.
 func (p *shapeStats) add(s Shape, tasks int) {
 	if p.counts == nil {
 		p.counts = map[Shape]int{}
@@ -39,8 +39,8 @@ func (p *shapeStats) add(s Shape, tasks int) {
 	p.tasks += tasks
 }
 
-// shapes are the popular shapes so far. A shape counts for more the smaller it is, by how many of it a GPU can hold: as a
-// pool fills up the large tasks are the first that find no place, and the small ones fill what is left.
+// shapes returns the common shapes so far. A small shape has more weight, by the number of its tasks that fit on one GPU: as
+// a pool fills up, large tasks are the first that do not fit, and small ones fill the rest.
 func (p *shapeStats) shapes() []commonShape {
 	all := make([]commonShape, 0, len(p.counts))
 	for s, n := range p.counts {
@@ -48,7 +48,7 @@ func (p *shapeStats) shapes() []commonShape {
 	}
 	slices.SortFunc(all, byCount)
 	weight := 0.0
-	for _, s := range all { // sorted: the sum of the same numbers in another order can be another
+	for _, s := range all { // sorted: a floating-point sum depends on the order
 		weight += s.share
 	}
 	return normalizeMostCommon(all, weight)

@@ -1,17 +1,18 @@
 package pack
 
-// usability measures the idle GPUs that are of no use to the popular shapes: what fgd's fragments do, with an eye on what
-// comes after the next task.
+// usability measures the idle GPU capacity that the common shapes cannot use, like fgd's fragmentation, but also for the
+// tasks after the next one.
 type usability struct {
 	demandParts
 	memo memo
 }
 
-// nowWeight is how much of the measure is about the next task, to which a GPU is of use wholly if it is of use at all. The
-// rest is about a host that is filled with tasks of the shape until its GPUs or its CPU run out.
+// nowWeight is the weight of the next task in the measure, for which a GPU is fully usable or not at all. The rest is the
+// weight of a host filled with tasks of the shape until its GPUs or its CPU run out.
 const nowWeight = 0.8
 
-// useless is what is of no use on a host that has so much free, in thousandths of a GPU, expected over the shapes.
+// useless returns the unusable idle capacity of a host with this free CPU and GPU capacity, in thousandths of a GPU, expected
+// over the common shapes.
 func (p *usability) useless(cpu int64, free []int) float64 { return p.memo.of(cpu, free, p.measure) }
 
 func (p *usability) measure(cpu int64, free []int) float64 {

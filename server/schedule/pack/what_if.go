@@ -5,8 +5,8 @@ import (
 	"slices"
 )
 
-// bestWhatIf tries the shape on each GPU of a host that it fits on, and returns the highest value of what would then be
-// free, and for a share the first GPU that has it. Whole GPUs are all the same.
+// bestWhatIf tries the shape on each GPU of a host on which it fits, and returns the highest value of the resulting free
+// capacity and, for a share, the first GPU with that value. Whole GPUs are interchangeable.
 func bestWhatIf(h *Host, s *Shape, value func(free []int) float64) (score float64, gpu int) {
 	var after [MostGPUs]int
 	free := after[:copy(after[:], h.Free)]
@@ -17,7 +17,7 @@ func bestWhatIf(h *Host, s *Shape, value func(free []int) float64) (score float6
 	score, gpu = math.Inf(-1), -1
 	for i := range free {
 		if free[i] < s.Milli || slices.Contains(h.Free[:i], free[i]) {
-			continue // too small, or just as good as one before
+			continue // too small, or equal to an earlier one
 		}
 		free[i] -= s.Milli
 		if v := value(free); v > score {

@@ -10,8 +10,8 @@ import (
 type clusterQueue struct {
 	name    string
 	fifos   map[fifoKey]*fifo
-	head    *Item            // first item without a place, which has the reservation of the cluster; nil: none
-	refused map[string]*Item // by equivalence class: an item that was refused although no reservation was in its way
+	head    *Item            // first refused item, which has the cluster's reservation; nil: none
+	refused map[string]*Item // by equivalence class: an item that was refused without a reservation in its way
 }
 
 func newClusterQueue(name string) *clusterQueue {
@@ -36,10 +36,10 @@ func (q *Queue) lookup(name string) *clusterQueue {
 	return newClusterQueue(name)
 }
 
-// Head is the first item of a cluster without a place, which has the reservation there; nil: there is none.
+// Head returns the first refused item of a cluster, which has the reservation there; nil when there is none.
 func (q *Queue) Head(cluster string) *Item { return q.lookup(cluster).head }
 
-// MarkPlaced removes an item that has a place, and starts its usage.
+// MarkPlaced removes a placed item and starts its usage.
 func (q *Queue) MarkPlaced(item *Item, now time.Time) {
 	q.Remove(item.ID())
 	for _, id := range item.Tasks {
@@ -47,17 +47,18 @@ func (q *Queue) MarkPlaced(item *Item, now time.Time) {
 	}
 }
 
-// Unplace ends the usage of an item whose place was not recorded.
+// Unplace ends the usage of an item whose placement was not recorded.
 func (q *Queue) Unplace(item *Item, now time.Time) {
 	for _, id := range item.Tasks {
 		q.Teams.EndUsage(id, now, now)
 	}
 }
 
-// Idle reports whether Round would place nothing before a call of RetryRefused, or a change of shares.
+// Idle reports whether every item is blocked: Round places nothing until RetryRefused or a change of shares unblocks one.
 func (q *Queue) Idle() bool { return len(q.offered) == 0 }
 
-// RetryRefused unblocks the items of a cluster that a change of its hosts could help; helps is asked once for each class.
+// RetryRefused unblocks the items of a cluster that a change of its hosts could help. helps is called once for each refused
+// class, and for each fifo that only backfill blocks.
 func (q *Queue) RetryRefused(cluster string, helps func(*Item) bool) {
 	c := q.lookup(cluster)
 	for class, item := range c.refused {
@@ -87,8 +88,8 @@ func (q *Queue) unblock(f *fifo) {
 	q.fixHeap(f)
 }
 
-// Refused lists the first items of each cluster that found no room, in queue order, at most so many of each cluster. Of
-// interchangeable items it lists one.
+// Refused lists items that no host could take, in queue order, at most `most` of each cluster. Interchangeable items are
+// listed once, by their first.
 func (q *Queue) Refused(now time.Time, most int) []*Item {
 	var all []*Item
 	for _, cluster := range slices.Sorted(maps.Keys(q.clusters)) {

@@ -28,8 +28,8 @@ func (i *Item) ID() string { return i.Tasks[0] }
 // totalGPUs is the demand of all tasks of the item.
 func (i *Item) totalGPUs() int { return i.GPUs * len(i.Tasks) }
 
-// fifo holds the items that are interchangeable to the scheduler, oldest first. Only its first item is ever tried: when
-// that one finds no place, none of them does.
+// fifo holds interchangeable items, oldest first. Only the first item is tried: when it finds no host, no other item of the
+// fifo does.
 type fifo struct {
 	fifoKey
 	items           *btree.BTreeG[*Item] // by age; never empty while the fifo is in its cluster
@@ -38,10 +38,10 @@ type fifo struct {
 	blocked         bool // the first item was refused, and no change since could help it
 	backfillBlocked bool // it was refused only because of the reservation of the head
 	infeasible      bool // no host has room for the first item, however empty
-	heapIndex       int  // in the heap of its bucket; -1: not offered
+	heapIndex       int  // index in the heap of its bucket; -1: blocked or empty
 }
 
-// oldest is the first item.
+// oldest returns the first item.
 func (f *fifo) oldest() *Item {
 	item, _ := f.items.Min()
 	return item
@@ -75,8 +75,8 @@ type bucketKey struct {
 	totalGPUs int
 }
 
-// Queue holds all pending items, and what teams use. It keeps nothing of a team or a cluster without items and
-// usage. One goroutine uses it at a time; others read a Snapshot.
+// Queue holds all pending items and the usage of teams. It stores nothing of a team or a cluster without items and usage. It is
+// not safe for concurrent use; other goroutines read a Snapshot.
 type Queue struct {
 	Teams    *Teams
 	entries  map[string]*queuedItem // by task id
@@ -135,8 +135,8 @@ func (q *Queue) Remove(task string) {
 	q.clearRefusal(e)
 }
 
-// clearRefusal unblocks what a removed item has blocked. The item may have been refused, even as infeasible, only because
-// its task had ended before the queue was told.
+// clearRefusal unblocks the items that a removed item's refusal blocked. The item may have been refused, even as infeasible,
+// only because its task had already ended and the queue did not know yet.
 func (q *Queue) clearRefusal(e *queuedItem) {
 	e.fifo.infeasible = false
 	if e.fifo.blocked {
@@ -210,7 +210,7 @@ func (q *Queue) bucket(f fifoKey) *bucket {
 	return b
 }
 
-// offer adds the bucket to the offered ones, or removes it, as its heap says.
+// offer keeps Queue.offered in step: a bucket is in it exactly while its heap is not empty.
 func (q *Queue) offer(b *bucket) {
 	switch last := len(q.offered) - 1; {
 	case len(b.fifos) > 0 && b.offered < 0:

@@ -2,22 +2,22 @@ package queue
 
 import "time"
 
-// Placer gives items their places.
+// Placer places items on hosts and makes reservations.
 type Placer interface {
-	// Place gives every task of the item a place, or none of them. With backfill it leaves the reservation of the item's
-	// cluster alone.
+	// Place places every task of the item, or none of them. With backfill it must not use reserved capacity of the item's
+	// cluster.
 	Place(item *Item, backfill bool) (placed bool)
-	// Reserve makes the reservation of the item's cluster: what the item needs to start as early as possible. It replaces
-	// the one before. It is called once in each round in which the reservation matters. at is the shadow time, zero when it
-	// is not known; ok is false when the item can never have a place, and then nothing is reserved.
+	// Reserve replaces the reservation of the item's cluster by the capacity with which the item starts as early as possible.
+	// It is called at most once in a round for the same head, and only when a later item needs it. at is the shadow time,
+	// zero when unknown; ok is false, and nothing is reserved, when the item is infeasible.
 	Reserve(item *Item) (at time.Time, ok bool)
 }
 
-// Round places the next items, of at most so many tasks, and returns them in their order. An item without a place is blocked
-// until RetryRefused says that a change could help it. The items count as placed until Unplace.
+// Round places the next items in queue order until they have `most` tasks, and returns them. A refused item is blocked until
+// RetryRefused reports a change that could help it. Returned items count as placed until Unplace.
 //
-// The first item of a cluster without a place is its head and has a reservation. A later item is placed as backfill:
-// only where it does not delay the head, because it ends before the shadow time or leaves the reservation alone.
+// The first refused item of a cluster is its head and has a reservation. A later item is placed by backfill: only where it
+// cannot delay the head, because it ends before the shadow time or uses no reserved capacity.
 func (q *Queue) Round(now time.Time, most int, placer Placer) []*Item {
 	r := &round{queue: q, now: now, placer: placer, reserved: map[string]reservation{}, delayed: map[*clusterQueue]bool{}}
 	r.chooseHeads()
@@ -49,17 +49,17 @@ type round struct {
 	queue    *Queue
 	now      time.Time
 	placer   Placer
-	reserved map[string]reservation // by cluster; made when it matters first
+	reserved map[string]reservation // by cluster; made when first needed
 	delayed  map[*clusterQueue]bool // clusters whose head may have been delayed by an item before it
 }
 
-// reservation is what Placer.Reserve has answered.
+// reservation is the result of Placer.Reserve.
 type reservation struct {
 	at time.Time // shadow time; zero: not known
 	ok bool
 }
 
-// try places the first item of a fifo.
+// try places the first item of a fifo, or records its refusal.
 func (r *round) try(f *fifo, item *Item) (placed bool) {
 	c, backfill := f.clusterQueue, false
 	if c.refused[f.class] == nil {
@@ -79,8 +79,8 @@ func (r *round) try(f *fifo, item *Item) (placed bool) {
 	return false
 }
 
-// mustBackfill reports whether the item must leave the reservation alone: it comes after the head and may end after the
-// shadow time. An infeasible head gives way to the next one.
+// mustBackfill reports whether the item must not use reserved capacity: it comes after the head and may end after the shadow
+// time. An infeasible head is replaced by the next one.
 func (r *round) mustBackfill(c *clusterQueue, item *Item) bool {
 	for c.head != nil && c.head != item && !r.isBeforeHead(c, item) {
 		shadow := r.reserve(c)
@@ -98,7 +98,7 @@ func (r *round) isBeforeHead(c *clusterQueue, item *Item) bool {
 	return c.head != nil && c.head != item && r.queue.sortKeyOf(item, r.now).compare(r.queue.sortKeyOf(c.head, r.now)) < 0
 }
 
-// reserve is the reservation of the head.
+// reserve returns the reservation of the head, making it once.
 func (r *round) reserve(c *clusterQueue) reservation {
 	known, made := r.reserved[c.name]
 	if !made {
@@ -135,7 +135,7 @@ func (r *round) offerHead(c *clusterQueue, item *Item) {
 	}
 }
 
-// setHead changes the head, which ends the reservation: items that were blocked by it are unblocked.
+// setHead changes the head and drops the reservation: items that only the reservation blocked are unblocked.
 func (r *round) setHead(c *clusterQueue, head *Item) {
 	c.head = head
 	delete(r.reserved, c.name)
@@ -155,7 +155,7 @@ func (r *round) chooseHeads() {
 	}
 }
 
-// firstBlocked is the first item of a cluster that was refused and is feasible; nil: there is none.
+// firstBlocked returns the first refused item of a cluster that is not infeasible; nil when there is none.
 func (r *round) firstBlocked(c *clusterQueue) *Item {
 	var (
 		head *Item

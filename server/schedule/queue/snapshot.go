@@ -7,16 +7,15 @@ import (
 	"github.com/tidwall/btree"
 )
 
-// Snapshot is the pending items of one cluster at one moment, in their order at that moment: each start changes the fair
-// shares, and with them the order. It is immutable, and any goroutine may read it. Taking it costs a step for each
-// fifo and not for each item; sorting is left to the reader.
+// Snapshot holds the pending items of one cluster in their order at one moment; each start changes the fair shares, and so the
+// order. It is immutable and safe for concurrent use. Taking it costs one step per fifo, not per item: the reader sorts.
 type Snapshot struct {
 	head  *Item
 	fifos []fifoSnapshot
 }
 
 type fifoSnapshot struct {
-	key   sortKey // of every item but for age and id
+	key   sortKey // the same for every item except for age and id
 	items *btree.BTreeG[*Item]
 }
 
@@ -36,7 +35,7 @@ func (q *Queue) Snapshot(cluster string, now time.Time) *Snapshot {
 	return s
 }
 
-// Head is the item that has the reservation of the cluster; nil: there is none.
+// Head returns the item that has the cluster's reservation; nil when there is none.
 func (s *Snapshot) Head() *Item { return s.head }
 
 // List returns all items in queue order.
@@ -61,8 +60,8 @@ func (s *Snapshot) List() []*Item {
 	return items
 }
 
-// Position returns the place of an item of the snapshot, from 1, and the number of items; both are 0 for nil and for an
-// item that is not in it.
+// Position returns the position of an item in queue order, from 1, and the number of items; both are 0 for nil and for an
+// item outside the snapshot.
 func (s *Snapshot) Position(item *Item) (position, of int) {
 	if item == nil {
 		return 0, 0
@@ -82,7 +81,7 @@ func (s *Snapshot) Position(item *Item) (position, of int) {
 	position = 1
 	for i := range s.fifos {
 		f := &s.fifos[i]
-		f.items.Scan(func(other *Item) bool { // in their order
+		f.items.Scan(func(other *Item) bool { // in queue order
 			before := f.keyOf(other).compare(mine) < 0
 			if before {
 				position++

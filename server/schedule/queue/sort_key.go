@@ -32,7 +32,7 @@ func (q *Queue) sortKeyOf(item *Item, now time.Time) sortKey {
 	return sortKey{team.borrows(item.totalGPUs()), item.Priority, team.fairShare(now), item.Since, item.ID()}
 }
 
-// next is the fifo of the next item; nil when none is offered.
+// next returns the fifo whose first item comes next in queue order; nil when every fifo is blocked.
 func (q *Queue) next(now time.Time) *fifo {
 	var (
 		best *fifo

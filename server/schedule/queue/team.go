@@ -8,11 +8,12 @@ import (
 const (
 	// HalfLife is the decay of usage: a GPU-hour of one half-life ago counts for half.
 	HalfLife = 24 * time.Hour
-	// heldHorizon is the time for which GPUs in use are counted ahead, so that what is given out at one moment is shared, too.
+	// heldHorizon is the future time for which GPUs in use are charged in advance, so that capacity that becomes free at one
+	// moment is shared as well.
 	heldHorizon = time.Hour
-	// forgottenUsage is the usage, in GPU-seconds, below which an idle team counts as new.
+	// forgottenUsage is the decayed usage, in GPU-seconds, below which an idle team is treated as a new one.
 	forgottenUsage = 1
-	// minTeamSweep is the number of teams up to which idle ones are not looked for.
+	// minTeamSweep is the number of teams below which idle teams are not removed.
 	minTeamSweep = 64
 )
 
@@ -22,16 +23,16 @@ type team struct {
 	weight float64
 	refs   int // buckets and usages that refer to it
 
-	held       int       // GPUs of its tasks that have a place
-	running    int       // GPUs of its tasks that have started
+	held       int       // GPUs of its placed tasks
+	running    int       // GPUs of its started tasks
 	consumed   float64   // decayed GPU-seconds up to consumedAt
 	consumedAt time.Time // zero: nothing yet
 }
 
 func newTeam() *team { return &team{quota: -1, weight: 1} }
 
-// Teams holds the fair share, the quota and the GPU usage of each team. It keeps nothing of a team that differs in nothing
-// from a new one. It is for one goroutine at a time.
+// Teams holds the fair share, the quota and the GPU usage of each team. It stores no team that equals a new one. It is not
+// safe for concurrent use.
 type Teams struct {
 	byName  map[string]*team
 	usage   map[string]*gpuUsage // by task id
@@ -42,14 +43,14 @@ func newTeams() *Teams {
 	return &Teams{byName: map[string]*team{}, usage: map[string]*gpuUsage{}, sweepAt: minTeamSweep}
 }
 
-// gpuUsage is the GPUs that one task holds.
+// gpuUsage records the GPUs that one task holds.
 type gpuUsage struct {
 	team    *team
 	gpus    int
 	started time.Time // zero: the task has not started
 }
 
-// add is the team of that name; a new one is added.
+// add returns the team of that name, adding it if needed.
 func (ts *Teams) add(name string) *team {
 	t := ts.byName[name]
 	if t == nil {
@@ -59,7 +60,7 @@ func (ts *Teams) add(name string) *team {
 	return t
 }
 
-// lookup is the team of that name for reading: a new one when nothing is known of it.
+// lookup returns the team of that name for reading; an unknown team equals a new one.
 func (ts *Teams) lookup(name string) *team {
 	if t := ts.byName[name]; t != nil {
 		return t
@@ -67,8 +68,8 @@ func (ts *Teams) lookup(name string) *team {
 	return newTeam()
 }
 
-// sweep removes teams that differ in nothing from new ones, whenever the number of teams has doubled: any tag value
-// is a team, and most of them come and go.
+// sweep removes teams that equal a new one each time the number of teams has doubled: any tag value is a team, and most teams
+// are short-lived.
 func (ts *Teams) sweep(now time.Time) {
 	if len(ts.byName) < ts.sweepAt {
 		return
@@ -95,13 +96,13 @@ func (ts *Teams) Set(name string, quota, weight int) {
 	t.quota, t.weight = quota, float64(max(1, weight))
 }
 
-// Usage is the number of GPUs that a team holds, and its quota; negative: none.
+// Usage returns the number of GPUs that a team holds, and its quota; negative: no quota.
 func (ts *Teams) Usage(team string) (held, quota int) {
 	t := ts.lookup(team)
 	return t.held, t.quota
 }
 
-// StartUsage records that a task holds GPUs at its place, and when it started, if it has.
+// StartUsage records that a placed task holds GPUs, and when it started; zero when it has not.
 func (ts *Teams) StartUsage(task, teamName string, gpus int, started, now time.Time) {
 	u := ts.usage[task]
 	if u == nil {
@@ -111,7 +112,7 @@ func (ts *Teams) StartUsage(task, teamName string, gpus int, started, now time.T
 		ts.usage[task] = u
 		u.team.held += gpus
 	}
-	if gpus != u.gpus { // it wanted every GPU of its host, whichever host that would be
+	if gpus != u.gpus { // its demand was every GPU of a host, known only after placement
 		u.team.held += gpus - u.gpus
 		if !u.started.IsZero() {
 			u.team.advance(now)
@@ -159,13 +160,13 @@ func (t *team) consume(gpus int, from, to, now time.Time) {
 	}
 }
 
-// decayIntegral is the decayed usage, in GPU-seconds, of a GPU that was always held.
+// decayIntegral is the decayed usage, in GPU-seconds, of one GPU held for ever.
 var decayIntegral = HalfLife.Seconds() / math.Ln2
 
-// decay is the weight of a second so long ago.
+// decay returns the weight of a second at that age.
 func decay(ago time.Duration) float64 { return math.Exp2(-ago.Seconds() / HalfLife.Seconds()) }
 
-// advance decays the usage up to now. It never goes back: the clock of another leader may be behind.
+// advance decays the usage up to now. It never moves back in time: the clock of a new leader may be behind.
 func (t *team) advance(now time.Time) {
 	if t.consumedAt.IsZero() {
 		t.consumedAt = now
@@ -177,13 +178,13 @@ func (t *team) advance(now time.Time) {
 	}
 }
 
-// fairShare is the usage of the team over its weight: the team with the least is next.
+// fairShare returns the team's usage divided by its weight: the team with the lowest is next.
 func (t *team) fairShare(now time.Time) float64 {
 	t.advance(now)
 	return (t.consumed + float64(t.held)*heldHorizon.Seconds()) / t.weight
 }
 
-// borrows reports whether so many more GPUs would take the team beyond its quota. Tasks without GPUs never borrow.
+// borrows reports whether `gpus` more GPUs would exceed the team's quota. Tasks without GPUs never borrow.
 func (t *team) borrows(gpus int) bool { return gpus > 0 && t.held+gpus > t.quota }
 
 // Borrows reports whether the item would take its team beyond its quota.

@@ -9,7 +9,7 @@ import (
 	"pinion/server/schedule/pack"
 )
 
-// Workload is what one seed makes of a trace.
+// Workload is the workload drawn from a trace with one seed.
 type Workload struct {
 	Hosts    []pack.Host  // in the order that decides among equals
 	Tasks    []pack.Shape // in the order in which they arrive
@@ -18,8 +18,8 @@ type Workload struct {
 	Draw     func(int) int
 }
 
-// Draw orders hosts and tasks by chance and adds tasks of the trace, drawn by chance, until `inflate` times the capacity
-// of all GPUs is asked for; of a trace that asks for more, tasks are left out by chance. The same seed draws the same.
+// Draw shuffles hosts and tasks and adds randomly drawn tasks of the trace until the demand is `inflate` times the capacity of
+// all GPUs; from a trace with a higher demand it removes random tasks. The same seed gives the same workload.
 func Draw(hosts []Host, tasks []Task, seed int64, inflate float64) (Workload, error) {
 	w := Workload{}
 	for _, h := range hosts {
@@ -51,7 +51,7 @@ func Draw(hosts []Host, tasks []Task, seed int64, inflate float64) (Workload, er
 	return w, nil
 }
 
-// tune adds tasks, or leaves some out, until they ask for as many thousandths of GPUs as wanted.
+// tune adds or removes tasks until their demand is `wanted` thousandths of a GPU.
 func (w *Workload) tune(rng *rand.Rand, asked int, wanted float64) {
 	if float64(asked) < wanted {
 		w.add(rng, asked, wanted)
@@ -64,8 +64,8 @@ func (w *Workload) tune(rng *rand.Rand, asked int, wanted float64) {
 	}
 }
 
-// add goes on after the wanted sum is met, until a task with a GPU would exceed it. What counts against the sum is the
-// part of one GPU, also for a task with many: so did the published runs.
+// add goes on after the wanted sum is reached, until a task with a GPU would exceed it. A task counts with its part of one
+// GPU, even when it has several GPUs, as in the published runs.
 func (w *Workload) add(rng *rand.Rand, asked int, wanted float64) {
 	for {
 		s := w.Recorded[rng.Intn(len(w.Recorded))]
@@ -77,7 +77,7 @@ func (w *Workload) add(rng *rand.Rand, asked int, wanted float64) {
 	}
 }
 
-// order gives each host, by name, a number that is put before its name, and sorts them anew.
+// order sorts the hosts by their names after it has put a random number before each name.
 func (w *Workload) order(rng *rand.Rand, hosts []Host) {
 	sorted := slices.Clone(hosts)
 	slices.SortStableFunc(sorted, func(a, b Host) int { return cmp.Compare(a.Name, b.Name) })

@@ -6,7 +6,7 @@ import (
 	"pinion/server/schedule/pack"
 )
 
-// Run is how much of the GPUs one policy has given away when so much was asked for, in per cent of all of them.
+// Run is the allocated GPU capacity of one policy by the arrived demand, both in per cent of the total capacity.
 type Run struct {
 	Trace          string
 	Policy         string
@@ -18,8 +18,8 @@ type Run struct {
 	Unallocated130 float64
 }
 
-// Replay places the tasks of a workload strictly in order; one that does not fit is dropped and has arrived all the
-// same. The hosts of the workload are used up by it.
+// Replay places the tasks of a workload strictly in order; a task that does not fit is dropped but counts as arrived. It
+// modifies the hosts of the workload.
 func Replay(w Workload, policy pack.Policy) Run {
 	packer := pack.NewPacker(w.Hosts, policy)
 	var marks samples
@@ -42,7 +42,7 @@ func percent(part, whole int) float64 { return 100 * float64(part) / float64(who
 // round to two decimals.
 func round(x float64) float64 { return math.RoundToEven(x*100) / 100 }
 
-// samples collect what was allocated, by the rounded per cent of what had been asked for.
+// samples collects the allocated capacity by the arrived demand, rounded to per cent.
 type samples struct {
 	sum [201]float64
 	n   [201]int
@@ -56,7 +56,7 @@ func (m *samples) add(arrived, allocated float64) {
 	}
 }
 
-// at is the mean at so many per cent. Where no task arrived just then, it is what the last one before has left.
+// at returns the mean at k per cent, or the last value before it when no task arrived at k per cent.
 func (m *samples) at(k int) float64 {
 	for k > 0 && m.n[k] == 0 {
 		k--

@@ -16,7 +16,7 @@ import (
 	"pinion/server/schedule/pack"
 )
 
-// Study is a trace, and what to replay of it.
+// Study is a trace with the policies and seeds to replay.
 type Study struct {
 	Trace    string // its name in the runs
 	Hosts    []Host
@@ -26,8 +26,8 @@ type Study struct {
 	Inflate  float64  // see Draw
 }
 
-// Open reads the two files of a study, CSV or CSV in gzip (.gz). The trace is named after the file of the tasks, without
-// what all such files have in common.
+// Open reads the two files of a study, CSV or gzipped CSV (.gz). The trace is named after the task file, without the prefix
+// and suffix that all task files share.
 func Open(hosts, tasks string) (Study, error) {
 	name := strings.TrimSuffix(strings.TrimSuffix(filepath.Base(tasks), gzipSuffix), ".csv")
 	s := Study{Trace: strings.TrimPrefix(name, "openb_pod_list_")}
@@ -39,7 +39,7 @@ func Open(hosts, tasks string) (Study, error) {
 	return s, err
 }
 
-// gzipSuffix is how the name of a file in gzip ends.
+// gzipSuffix is the suffix of a gzipped file.
 const gzipSuffix = ".gz"
 
 func readFile[T any](name string, read func(io.Reader) ([]T, error)) ([]T, error) {
@@ -61,8 +61,8 @@ func readFile[T any](name string, read func(io.Reader) ([]T, error)) ([]T, error
 	return rows, nil
 }
 
-// Run replays every policy with every seed, on all cores. The runs come back by policy, then by seed. After each one
-// told hears how many are done, from one goroutine at a time.
+// Run replays every policy with every seed, on all cores, and returns the runs by policy, then by seed. It calls onProgress
+// after each run, from one goroutine at a time.
 func (s Study) Run(ctx context.Context, onProgress func(done, total int)) ([]Run, error) {
 	seeds := int(s.To - s.From + 1)
 	runs := make([]Run, len(s.Policies)*seeds)

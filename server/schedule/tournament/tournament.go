@@ -1,20 +1,20 @@
-// Package tournament knows the best of many players, of which one changes at a time: a knock-out in which whoever changed
-// plays its few matches again.
+// Package tournament is a tournament tree: it keeps the best of n players in O(log n) per change, by replaying only the
+// matches of the changed player.
 package tournament
 
 import "math/bits"
 
-// None is the best of no players.
+// None is the best player of an empty tournament.
 const None = -1
 
-// Tournament is one of players that are known by their numbers, from 0. It is for one goroutine at a time.
+// Tournament is a tournament tree over players numbered from 0. It is not safe for concurrent use.
 type Tournament struct {
 	beats   func(player, other int) bool
 	winners []int32 // winners[1] of all; winners[k] of 2k and 2k+1; the second half are the players themselves
 }
 
-// New plays a tournament of so many players. beats says whether a player is better than one with a lower number, which wins
-// among equals.
+// New plays a tournament. beats reports whether a player is better than another one with a lower number; the lower number
+// wins among equals.
 func New(players int, beats func(player, other int) bool) *Tournament {
 	half := 1 << bits.Len(uint(max(players-1, 0)))
 	t := &Tournament{beats: beats, winners: make([]int32, 2*half)}
@@ -46,5 +46,5 @@ func (t *Tournament) Changed(player int) {
 	}
 }
 
-// Best is the player that beats all others, Nobody without players.
+// Best returns the player that beats all others; None without players.
 func (t *Tournament) Best() int { return int(t.winners[1]) }
