@@ -1,7 +1,10 @@
 package guard
 
 import (
+	"errors"
 	"go/ast"
+	"io/fs"
+	"maps"
 	"os"
 	"regexp"
 	"slices"
@@ -16,7 +19,7 @@ var reference = regexp.MustCompile("`((?:api|gpu|node|packaging|raftfsm|server)(
 // TestDocumentationNamesWhatExists looks up every package, file, type and function that the pages for developers name.
 func TestDocumentationNamesWhatExists(t *testing.T) {
 	index := newDeclarationIndex(t)
-	for _, page := range []string{"glossary.md", "life-of-a-task.md", "where-to-change.md"} {
+	for _, page := range []string{"adding-a-noun.md", "adding-an-operation.md", "glossary.md", "life-of-a-task.md", "where-to-change.md"} {
 		found := reference.FindAllStringSubmatch(readPage(t, page), -1)
 		if len(found) == 0 {
 			t.Errorf("docs/%s names nothing of the project", page)
@@ -27,6 +30,99 @@ func TestDocumentationNamesWhatExists(t *testing.T) {
 			}
 		}
 	}
+}
+
+// The names in backticks that a DESIGN.md is held to: a Go file, a folder from the root, a declaration with its package, a
+// member with its type.
+var (
+	designFile        = regexp.MustCompile("`((?:[a-z0-9_-]+/)*[a-z0-9_]+\\.go)`")
+	designFolder      = regexp.MustCompile("`((?:api|gpu|node|packaging|raftfsm|server)(?:/[a-z0-9_-]+)+)/?`")
+	designDeclaration = regexp.MustCompile("`((?:[a-z][a-z0-9]*/)*[a-z][a-z0-9]*)((?:\\.[A-Z]\\w*){1,2})(?:\\(\\))?`")
+	designMember      = regexp.MustCompile("`([A-Z]\\w*\\.[A-Z]\\w*)(?:\\(\\))?`")
+)
+
+// foreignFiles are files of containerd and runc that node/containerd/DESIGN.md names.
+var foreignFiles = []string{"core/snapshots/storage/bolt.go", "core/runtime/v2/shim_load.go", "core/metadata/gc.go",
+	"process/io.go", "process/exec.go", "init_linux.go"}
+
+// TestDesignPagesNameWhatExists looks up the files, folders and declarations that each DESIGN.md names. A file is below
+// the page's folder or named from the root; a package is named by the end of its path. A package that is not of the project
+// is passed over.
+func TestDesignPagesNameWhatExists(t *testing.T) {
+	index, pages := newDeclarationIndex(t), 0
+	for _, folder := range slices.Sorted(maps.Keys(index.folders)) {
+		raw, err := os.ReadFile("../../" + folder + "/DESIGN.md")
+		if errors.Is(err, fs.ErrNotExist) {
+			continue
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		pages++
+		for _, name := range index.missingIn(folder, string(raw)) {
+			t.Errorf("%s/DESIGN.md names `%s`, which does not exist", folder, name)
+		}
+	}
+	if pages < 25 {
+		t.Errorf("%d DESIGN.md were read", pages)
+	}
+}
+
+// missingIn are the names of a folder's page that nothing in the project has.
+func (i *declarationIndex) missingIn(folder, page string) (missing []string) {
+	for _, found := range designFile.FindAllStringSubmatch(page, -1) {
+		name := found[1]
+		if !i.names[name] && !i.hasBelow(folder, name) && !slices.Contains(foreignFiles, name) {
+			missing = append(missing, name)
+		}
+	}
+	for _, found := range designFolder.FindAllStringSubmatch(page, -1) {
+		if !i.folders[found[1]] {
+			missing = append(missing, found[1])
+		}
+	}
+	for _, found := range designDeclaration.FindAllStringSubmatch(page, -1) {
+		if packages := i.packagesNamed(found[1]); len(packages) > 0 &&
+			!slices.ContainsFunc(packages, func(pkg string) bool { return i.names[pkg+found[2]] }) {
+			missing = append(missing, found[1]+found[2])
+		}
+	}
+	for _, found := range designMember.FindAllStringSubmatch(page, -1) {
+		if !i.hasMember(found[1]) {
+			missing = append(missing, found[1])
+		}
+	}
+	return missing
+}
+
+// hasBelow reports whether a path below the folder ends with the name.
+func (i *declarationIndex) hasBelow(folder, name string) bool {
+	for path := range i.names {
+		if strings.HasPrefix(path, folder+"/") && strings.HasSuffix(path, "/"+name) {
+			return true
+		}
+	}
+	return false
+}
+
+// packagesNamed are the folders whose path ends with the name.
+func (i *declarationIndex) packagesNamed(name string) (folders []string) {
+	for folder := range i.folders {
+		if folder == name || strings.HasSuffix(folder, "/"+name) {
+			folders = append(folders, folder)
+		}
+	}
+	return folders
+}
+
+// hasMember reports whether some package declares the member of a type.
+func (i *declarationIndex) hasMember(name string) bool {
+	for declared := range i.names {
+		if strings.HasSuffix(declared, "."+name) {
+			return true
+		}
+	}
+	return false
 }
 
 // callChain is two references with an arrow between them.
@@ -123,12 +219,20 @@ func (i *declarationIndex) addSpec(pkg string, spec ast.Spec) {
 		}
 	case *ast.TypeSpec:
 		i.names[pkg+"."+spec.Name.Name] = true
-		if contract, ok := spec.Type.(*ast.InterfaceType); ok {
-			for _, method := range contract.Methods.List {
-				for _, name := range method.Names {
-					i.names[pkg+"."+spec.Name.Name+"."+name.Name] = true
-				}
-			}
+		switch members := spec.Type.(type) {
+		case *ast.InterfaceType:
+			i.addMembers(pkg+"."+spec.Name.Name, members.Methods)
+		case *ast.StructType:
+			i.addMembers(pkg+"."+spec.Name.Name, members.Fields)
+		}
+	}
+}
+
+// addMembers adds the methods of an interface or the fields of a struct.
+func (i *declarationIndex) addMembers(of string, members *ast.FieldList) {
+	for _, member := range members.List {
+		for _, name := range member.Names {
+			i.names[of+"."+name.Name] = true
 		}
 	}
 }
