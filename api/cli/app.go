@@ -53,7 +53,7 @@ func Main(ctx context.Context, p Program, args []string) int {
 	return exit.Report(app.ErrWriter, err)
 }
 
-// New builds the command line. Errors come back from RunContext; they are printed by nobody but Main.
+// New builds the command line. RunContext returns errors; only Main prints them.
 func New(p Program) *cli.App {
 	app := &cli.App{
 		Name:                      "pinion",
@@ -129,7 +129,7 @@ func commands(p Program) []*cli.Command {
 	return all
 }
 
-// setupCommand gives a command what all commands have in common.
+// setupCommand sets the parts that all commands share.
 func setupCommand(command *cli.Command) {
 	command.HideHelpCommand = true // an image or a task may be called "help"
 	command.OnUsageError = wrapUsageError

@@ -9,8 +9,8 @@ import (
 	"pinion/api/cli/invocation"
 )
 
-// checkArguments runs before every command: one whose help names no argument takes none, every other needs at least
-// one unless they are in brackets, and a flag behind an argument is caught instead of being taken for an argument.
+// checkArguments runs before every command. A command without arguments in its help takes none; any other needs at least
+// one unless they are in brackets. A flag after an argument is an error instead of becoming an argument.
 func checkArguments(c *cli.Context) error {
 	name, first := c.Command.HelpName, c.Args().First()
 	switch {

@@ -65,7 +65,7 @@ Examples:
 	}
 }
 
-// drain returns when the host has no task left; timeout 0 is no limit.
+// drain waits until the host has no task left; timeout 0 is no limit.
 func drain(ctx context.Context, inv *invocation.Invocation, host client.Host, timeout time.Duration) error {
 	if err := inv.Client.SetHostStatus(ctx, host.Cluster, host.ID, "DRAINING"); err != nil {
 		return err

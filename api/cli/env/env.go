@@ -64,7 +64,7 @@ type Access struct {
 	CAFile   string `json:"caFile"` // absolute path
 }
 
-// accessOf is what --host and its flags say, or else what the host of the data directory wrote down.
+// accessOf returns the access from --host and its flags, or otherwise from the data directory's client.json.
 func accessOf(c *cli.Context) (Access, error) {
 	config := invocation.Connection(c)
 	if config.Host == "" {
@@ -110,8 +110,8 @@ type Variable struct {
 	Unset bool
 }
 
-// clientEnvironment is everything that a client must have, and must not have, in its environment. Of several ways to say
-// the same, clients take an environment variable before a configuration file, so what files may say is answered here.
+// clientEnvironment is every variable that a client must have set or unset. Environment variables take precedence over
+// configuration files in clients, so it sets every value that a file could set.
 func variablesOf(a Access, getenv func(string) string) []Variable {
 	variables := []Variable{
 		{Name: "AWS_ENDPOINT_URL_ECS", Value: a.Endpoint},

@@ -25,8 +25,8 @@ func GlobalFlags() []cli.Flag {
 	}
 }
 
-// CommandFlags are the global flags for the place after the command: without defaults, so that it shows whether they
-// were given there.
+// CommandFlags are the global flags after the command: without defaults, so that one can tell whether they were given
+// there.
 func CommandFlags() []cli.Flag {
 	var flags []cli.Flag
 	for _, flag := range GlobalFlags() {
@@ -37,7 +37,7 @@ func CommandFlags() []cli.Flag {
 	return flags
 }
 
-// GlobalFlag is the value of a global flag; after the command wins over before it, and both over the environment.
+// GlobalFlag returns the value of a global flag: after the command overrides before it, and both override the environment.
 func GlobalFlag(c *cli.Context, name string) string {
 	lineage := c.Lineage()
 	for _, level := range lineage {
