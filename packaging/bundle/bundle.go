@@ -21,7 +21,7 @@ import (
 //go:embed tools*
 var embedded embed.FS
 
-// ErrNotBuilt says that this binary was compiled without the tools.
+// ErrNotBuilt is the error of a binary that was compiled without the tools.
 var ErrNotBuilt = errors.New("this pinion was built without its container runtime: build it with `make build`")
 
 // Tools are the absolute paths of the unpacked programs.
@@ -30,15 +30,14 @@ type Tools struct {
 	Shim       string // containerd-shim-runc-v2
 	Runc       string
 	CNI        string // directory with the network plugins bridge, host-local, loopback and portmap
-	Logger     string // writes the output of one container to its log file
-	NVML       string // talks to the NVIDIA driver
+	Logger     string // path of pinion-logger, which writes the output of one container to its log file
+	NVML       string // path of pinion-nvml, which calls the NVIDIA driver
 }
 
-// Unpack makes sure that the tools of this binary are complete and undamaged in dir/<digest> and returns where they
-// are. Every file is checked on every call; one that lacks or differs is written anew beside the old one and put in its
-// place at once, so processes that run from the old file are not disturbed, and an interrupted call is completed by the
-// next. Calls from several processes wait for one another. Other versions in dir stay while a process runs from them,
-// and the latest of them stays in any case.
+// Unpack ensures that the tools of this binary are complete and undamaged in dir/<digest>, and returns their paths. Every
+// call checks every file. A missing or different file is written beside the old one and renamed over it, so processes that
+// run from the old file are not disturbed, and the next call completes an interrupted one. Calls from several processes
+// wait for each other. Other versions in dir are kept while a process runs from them; the latest of them is always kept.
 //
 // It fails with ErrNotBuilt when the binary carries no tools.
 func Unpack(dir string) (Tools, error) {
@@ -77,9 +76,9 @@ func unpack(source fs.FS, dir string) (Tools, error) {
 	return toolsIn(versionDir), removeOldVersions(dir, versionDir)
 }
 
-// ensureTools brings every tool in home into the state that its sum says.
+// ensureTools makes every tool in home match its digest.
 func ensureTools(source fs.FS, versionDir string, sums []archive.Sum) error {
-	// The time of a directory says when its version was last used; prune goes by it.
+	// The modification time of a directory is the last use of its version; removeOldVersions reads it.
 	if err := os.Chtimes(versionDir, time.Now(), time.Now()); err != nil {
 		return err
 	}

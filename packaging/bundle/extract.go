@@ -13,8 +13,8 @@ import (
 	"pinion/packaging/bundle/archive"
 )
 
-// intact says that a tool is there, may be executed, and holds what its sum says. Reading all of them takes a tenth of
-// a second and warms what is started next.
+// intact reports whether a tool exists, is executable, and matches its digest. Reading all tools takes a tenth of a second
+// and warms the page cache for their start.
 func intact(versionDir string, sum archive.Sum) bool {
 	file, err := os.Open(filepath.Join(versionDir, sum.Name))
 	if err != nil {
@@ -52,7 +52,7 @@ func extract(source fs.FS, versionDir string, wanted map[string]string) error {
 	return err
 }
 
-// writeTool writes one tool beside its final path, checks it, and moves it there once it is safely on disk.
+// writeTool writes one tool beside its final path, verifies and syncs it, and renames it into place.
 func writeTool(path, digest string, content io.Reader) error {
 	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
 		return err
@@ -69,7 +69,7 @@ func writeTool(path, digest string, content io.Reader) error {
 	if got := hex.EncodeToString(hash.Sum(nil)); got != digest {
 		return fmt.Errorf("%s in this binary is damaged: its digest is %s, not %s; install pinion again", filepath.Base(path), got, digest)
 	}
-	// The mode of a new file is cut by the umask.
+	// The umask reduces the mode of a new file.
 	if err := file.Chmod(0o755); err != nil {
 		return err
 	}

@@ -7,7 +7,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// lock waits until no other process unpacks into the same directory. The kernel lets go of it when a process dies.
+// lock waits until no other process unpacks into the same directory. The kernel releases the lock when a process dies.
 func lock(path string) (unlock func(), err error) {
 	file, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE, 0o600)
 	if err != nil {

@@ -10,9 +10,9 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// releaseMemory gives back the memory that unpacking took: the decompressor's buffers, and the pages of this binary in which
-// the archive lies. Those would be counted as ours for as long as nobody else wants memory. The kernel reads a page
-// again should it be needed, so this is safe at any time.
+// releaseMemory returns the memory of unpacking to the kernel: the decompressor's buffers, and the pages of this binary
+// that hold the archive. Otherwise they count as Pinion's until another program needs memory. The kernel reads a page again
+// when it is accessed, so this is safe at any time.
 func releaseMemory() {
 	debug.FreeOSMemory()
 	self, err := os.Readlink("/proc/self/exe")

@@ -8,9 +8,9 @@ import (
 	"time"
 )
 
-// removeOldVersions removes versions other than home that nothing needs: no process runs from them, and they are not the one that
-// was used before this. That one stays because containerd remembers, for each container, the path of the shim it was
-// made with.
+// removeOldVersions removes versions other than home that are not in use: no process runs from them, and they are not the
+// previous version. The previous version stays because containerd records, for each container, the path of the shim that
+// created it.
 func removeOldVersions(dir, current string) error {
 	entries, err := os.ReadDir(dir)
 	if err != nil {
@@ -48,7 +48,7 @@ func removeOldVersions(dir, current string) error {
 	return nil
 }
 
-// runningExecutables are the paths of the programs that run on this host.
+// runningExecutables returns the paths of the programs that run on this host.
 func runningExecutables() ([]string, error) {
 	links, err := filepath.Glob("/proc/[0-9]*/exe")
 	if err != nil {
@@ -56,7 +56,7 @@ func runningExecutables() ([]string, error) {
 	}
 	var paths []string
 	for _, link := range links {
-		// A kernel thread has none, and a process may end while we look.
+		// A kernel thread has no executable, and a process may exit during the scan.
 		if path, err := os.Readlink(link); err == nil {
 			paths = append(paths, path)
 		}

@@ -19,7 +19,7 @@ import (
 	"pinion/raftfsm/spec"
 )
 
-// openGPUs opens the source of GPUs. It never chooses the simulator unless the options do.
+// openGPUs opens the source of GPUs. It never chooses the simulator unless the options name it.
 func (h *host) openGPUs(context.Context) (err error) {
 	switch source, spec, _ := strings.Cut(h.config.GPUs, ":"); source {
 	case "sim":
@@ -37,7 +37,7 @@ func (h *host) openGPUs(context.Context) (err error) {
 }
 
 func (h *host) openRuntime(ctx context.Context) (err error) {
-	address, snapshotter := h.config.Containerd, "" // a host's daemon is asked for its best
+	address, snapshotter := h.config.Containerd, "" // a host's daemon is asked for its snapshotter
 	if err := h.dir.SetContainerd(address); err != nil {
 		return err
 	}
@@ -76,7 +76,7 @@ func (h *host) runtimeConfig(address, snapshotter string) containerd.Config {
 	if h.config.Containerd == "" {
 		c.Shim, c.Runc = h.tools.Shim, h.tools.Runc
 	} else {
-		// The agent stops containers that it does not know: two hosts on one daemon need namespaces of their own.
+		// The agent stops containers that it does not know, so two hosts on one daemon need separate namespaces.
 		c.Namespace = "pinion-" + h.dir.HostID
 	}
 	if h.gpus != nil {

@@ -14,8 +14,8 @@ import (
 	"pinion/node/network"
 )
 
-// Down stops everything that a data directory belongs to: its pinion, tasks, containerd and networks. With Purge it also
-// removes the directory.
+// Down stops everything that belongs to a data directory: its pinion process, tasks, containerd and networks. With Purge it
+// also removes the directory.
 func Down(ctx context.Context, config cli.DownConfig) error {
 	h := &host{config: cli.UpConfig{DataDir: config.DataDir}, log: slog.New(slog.DiscardHandler)}
 	defer h.close()
@@ -34,8 +34,8 @@ func Down(ctx context.Context, config cli.DownConfig) error {
 	return nil
 }
 
-// removeContainers stops and removes every container of the directory, then its containerd and its networks. What it opens
-// is closed also when it fails.
+// removeContainers stops and removes every container of the directory, then its containerd and its networks. Everything it
+// opens is closed, also after a failure.
 func (h *host) removeContainers(ctx context.Context) (err error) {
 	address, err := h.dir.Containerd()
 	if err != nil {

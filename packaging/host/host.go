@@ -26,9 +26,9 @@ import (
 	"pinion/server/pki"
 )
 
-// Build is the binary that a host is made of.
+// Build describes the binary of a host.
 type Build struct {
-	Version string // "0.1.0": what the host says of itself to clients and to its pool
+	Version string // "0.1.0": the version that the host reports to clients and to its pool
 }
 
 // host is one Pinion host with all its parts.
@@ -50,15 +50,15 @@ type host struct {
 	member   *server.Member
 	agent    *node.Node
 	closers  []func() error // in the order of opening
-	fatal    chan error     // gets one error when this host cannot go on
+	fatal    chan error     // receives one error when this host cannot continue
 }
 
-// shutdownGrace is the time for an orderly end after a fatal error. A host with a hung disk would never end, and while it
-// lives it keeps the other servers from electing another leader.
+// shutdownGrace bounds an orderly shutdown after a fatal error. A host with a hung disk would never exit, and while it
+// lives it prevents the other servers from electing another leader.
 const shutdownGrace = 500 * time.Millisecond
 
 // Up runs a host until ctx is cancelled. Tasks and the container runtime run on when it returns; Down stops them. After an
-// error the process has to end: hung calls may be left behind.
+// error the process must exit: hung calls may be left behind.
 func (b Build) Up(ctx context.Context, config cli.UpConfig) error {
 	log := slog.New(slog.NewTextHandler(os.Stderr, &slog.HandlerOptions{Level: config.LogLevel}))
 	h := &host{Build: b, config: config, log: log, fatal: make(chan error, 1)}
@@ -112,7 +112,7 @@ func (h *host) openDirectory(context.Context) (err error) {
 	return err
 }
 
-// listen opens the port before anything is started: a port in use leaves nothing half started.
+// listen opens the port before anything else is started, so a port in use leaves nothing half started.
 func (h *host) listen(context.Context) (err error) {
 	if h.listener, err = net.Listen("tcp", h.config.Listen); err != nil {
 		return fmt.Errorf("%w; choose another address with --listen", err)

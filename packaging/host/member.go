@@ -17,7 +17,7 @@ import (
 	"pinion/server/pki"
 )
 
-// openMember makes the host a member of a pool: a new one, the one it joins, or the one it belongs to already.
+// openMember makes the host a member of a pool: of a new one, of the one to join, or of its existing one.
 func (h *host) openMember(ctx context.Context) (err error) {
 	open := pki.Open
 	if h.config.Join != "" {

@@ -52,8 +52,8 @@ func (b Build) Restore(ctx context.Context, dataDir, file string) error {
 	return err
 }
 
-// offlineMember is the configuration of a member that is not running. A host that never ran gets the address that it would
-// have.
+// offlineMember returns the configuration of a member that is not running. A host that never ran gets the address of its
+// first start.
 func (h *host) offlineMember(ctx context.Context, dataDir string) (server.MemberConfig, error) {
 	h.config.DataDir = dataDir
 	if err := h.openDirectory(ctx); err != nil {

@@ -16,7 +16,7 @@ import (
 	"pinion/api/rest"
 )
 
-// serve answers requests until ctx is cancelled or the host cannot go on.
+// serve answers requests until ctx is cancelled or the host cannot continue.
 func (h *host) serve(ctx context.Context) error {
 	socket, err := api.ListenLocal(h.dir.Join("pinion.sock"))
 	if err != nil {
@@ -24,8 +24,8 @@ func (h *host) serve(ctx context.Context) error {
 	}
 	config := h.apiConfig()
 	local, peers := config, config
-	local.Trusted = true  // who can reach the socket is root
-	peers.FromPeer = true // who can reach this one is a host of the pool
+	local.Trusted = true  // only root can open the socket
+	peers.FromPeer = true // only hosts of the pool can connect here
 	h.member.HandleAPI(api.NewHandler(peers))
 	group, ctx := errgroup.WithContext(ctx)
 	group.Go(func() error { return h.agent.Run(ctx) })
@@ -82,7 +82,7 @@ func (h *host) printReady(ctx context.Context, out io.Writer) error {
 	return nil
 }
 
-// dataDirFlag is the option with which commands find the host in dir, after a space; empty for the default directory.
+// dataDirFlag returns the option that selects the host in dir, after a space; empty for the default directory.
 func dataDirFlag(dir string) string {
 	if dir == invocation.DefaultDataDir {
 		return ""

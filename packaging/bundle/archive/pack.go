@@ -12,12 +12,12 @@ import (
 	"github.com/klauspost/compress/zstd"
 )
 
-// windowSize is how far back the compressor looks. All tools are Go programs and share most of their runtime, so a window
-// wider than one tool makes the archive smaller; unpacking needs this much memory for a moment.
+// windowSize is the compressor's window. All tools are Go programs and share most of their runtime, so a window wider than
+// one tool makes the archive smaller; unpacking needs this much memory for a moment.
 const windowSize = 16 << 20
 
-// Pack writes the named files below dir to w, and returns the digests of what it wrote. The same files give the same
-// bytes: no times, owners or modes go in.
+// Pack writes the named files below dir to w, and returns their digests. The output is deterministic: it has no times,
+// owners or modes.
 func Pack(w io.Writer, dir string, names []string) ([]Sum, error) {
 	compressor, err := zstd.NewWriter(w, zstd.WithEncoderLevel(zstd.SpeedBestCompression), zstd.WithWindowSize(windowSize))
 	if err != nil {

@@ -9,8 +9,8 @@ import (
 	"github.com/klauspost/compress/zstd"
 )
 
-// Read streams an archive that Pack wrote and hands each file to take, in the order of packing. A take that does not
-// read its content skips the file. Memory stays near the compressor's window, whatever the archive's size.
+// Read streams an archive that Pack wrote and passes each file to take, in the order of packing. A take that does not read
+// its content skips the file. Memory use stays near the compressor's window, whatever the archive's size.
 func Read(r io.Reader, visit func(name string, content io.Reader) error) error {
 	expander, err := zstd.NewReader(r, zstd.WithDecoderConcurrency(1), zstd.WithDecoderLowmem(true), zstd.WithDecoderMaxWindow(windowSize))
 	if err != nil {

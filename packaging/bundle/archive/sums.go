@@ -9,13 +9,13 @@ import (
 	"strings"
 )
 
-// Sum is one line of the digests: what a file must contain.
+// Sum is one line of the digests: the expected content of a file.
 type Sum struct {
 	Digest string // sha256, 64 hexadecimal digits
 	Name   string // slash-separated path below the directory of the tools, "cni/bridge"
 }
 
-// String is the line as sha256sum writes it, without the line's end.
+// String returns the line as sha256sum writes it, without the line's end.
 func (s Sum) String() string { return s.Digest + "  " + s.Name }
 
 // ParseSums reads the text that sha256sum writes. A name that leaves its directory is an error.
