@@ -8,21 +8,21 @@ import (
 	"github.com/hashicorp/raft"
 )
 
-// castagnoli is CRC32C, which the processor computes.
+// castagnoli is the CRC32C table; the processor has an instruction for it.
 var castagnoli = crc32.MakeTable(crc32.Castagnoli)
 
-// checksumSize is the length of a seal: the letter 'C' and the checksum.
+// checksumSize is the length of an appended checksum: the letter 'C' and the CRC32C.
 const checksumSize = 5
 
-// addChecksum returns a copy of the record whose extensions end with the seal over everything Raft relies on. The
-// caller's record is not touched, because Raft sends it to other servers, who seal it themselves.
+// addChecksum returns a copy of the record whose extensions end with a checksum over every field that Raft relies on. It does
+// not modify the caller's record, because Raft sends that to other servers, which add their own checksum.
 func addChecksum(l *raft.Log) *raft.Log {
 	sealed := *l
 	sealed.Extensions = appendChecksum(bytes.Clone(l.Extensions), logSum(l, l.Extensions))
 	return &sealed
 }
 
-// verifyChecksum checks the record that was read at index and takes the seal off; false when it is not what was written.
+// verifyChecksum verifies the record read at index and removes the checksum; false when the record is not what was written.
 func verifyChecksum(l *raft.Log, index uint64) bool {
 	plain, sum, ok := cutChecksum(l.Extensions)
 	if !ok || l.Index != index || sum != logSum(l, plain) {
@@ -43,7 +43,7 @@ func logSum(l *raft.Log, extensions []byte) uint32 {
 	return crc32.Update(sum, castagnoli, extensions)
 }
 
-// addValueChecksum returns the value with a seal over key and value, so that a value cannot stand under another key.
+// addValueChecksum returns the value with a checksum over key and value, so that a value under a wrong key is detected.
 func addValueChecksum(key, value []byte) []byte {
 	return appendChecksum(bytes.Clone(value), valueSum(key, value))
 }

@@ -11,7 +11,7 @@ import (
 // last records of the log vanish without a trace, so the shape of every page in use is checked here: its elements
 // must lie exactly as bolt writes them, one behind the other without a gap.
 
-// What bolt's file format says; all numbers are in the byte order of the machine.
+// Constants of bolt's file format; all numbers are in the byte order of the machine.
 const (
 	headerSize  = 16 // id 8, flags 2, count 2, overflow 4
 	elementSize = 16 // branch: position 4, key size 4, page 8; leaf: flags 4, position 4, key size 4, value size 4
@@ -24,14 +24,14 @@ const (
 
 var byteOrder = binary.NativeEndian
 
-// meta is what one meta page says.
+// meta is the content of one meta page.
 type meta struct {
 	pageSize          int64
 	root, pages, txid uint64
 }
 
-// verifyPages reads every page in use. Both meta pages must be whole: bolt is content with one, which may be the state
-// of one commit ago. What a commit changes of them lies within one disk sector, so a crash does not tear it.
+// verifyPages reads every page in use. Both meta pages must be valid: bolt accepts one, which may be the state before the last
+// commit. A commit changes a meta page within one disk sector, so a crash cannot leave a torn one.
 func verifyPages(path string) error {
 	file, err := os.Open(path)
 	if err != nil {
@@ -154,7 +154,7 @@ func (e element) size() int {
 	return int(byteOrder.Uint32(e.head[4:]))
 }
 
-// descend goes down: a branch leads to a page, a bucket to its root page or to the page that lies in its value.
+// descend checks the page below an element: the child of a branch, or the root page of a bucket, which may be inline.
 func (w *pageWalk) descend(e element, content []byte) error {
 	if !e.leaf {
 		return w.page(byteOrder.Uint64(e.head[8:]))

@@ -1,6 +1,6 @@
-// Package store keeps a server's Raft log and its few stable values in one bolt file, and answers only what it can
-// vouch for: every record carries a checksum, every call is timed, and a full disk is waited out instead of losing
-// the process.
+// Package store keeps a server's Raft log and its few stable values in one bolt file and returns only verified data: every
+// record has a checksum, every call has a watchdog, and a write of a stable value waits while the disk is full instead of
+// ending the process.
 package store
 
 import (
@@ -33,7 +33,7 @@ type Options struct {
 	RetryInterval time.Duration // pause between attempts to write a stable value to a full disk [250 ms]
 }
 
-// backend is what a Store stands on: raft-boltdb, or a stand-in in tests.
+// backend stores the records: raft-boltdb, or a fake in tests.
 type backend interface {
 	raft.LogStore
 	raft.StableStore
@@ -42,22 +42,22 @@ type backend interface {
 
 // Store is a raft.LogStore and a raft.StableStore.
 //
-// Raft turns an error of some of these calls into a panic, so once Guard has been called the store never answers
-// with damage or with a full stable store: it reports damage to Guard's function and ends the calling goroutine,
-// and it waits for space. Until then, while the server starts, errors are plainly returned.
+// Raft panics on an error of some of these calls. So after OnFatal the store never returns damage or a full disk for a stable
+// value: it reports damage to OnFatal's function and ends the calling goroutine, and it waits for space. Before OnFatal,
+// while the server starts, it returns errors.
 type Store struct {
 	inner backend
 	opts  Options
 
 	mu      sync.Mutex
-	onFatal func(error) // nil until Guard
+	onFatal func(error) // nil until OnFatal
 
 	stop    sync.Once
 	stopped chan struct{}
 }
 
-// Open verifies every record of the file and opens it, making it when it does not exist; the caller has locked the
-// directory. ErrLocked when another process uses the file all the same; *Damage when a record is not what was written.
+// Open verifies every record of the file and opens it; a missing file is created. The caller holds the lock of the directory.
+// It returns ErrLocked when another process has the file open, *Damage when a record is not what was written.
 func Open(o Options) (*Store, error) {
 	if o.Reserve == 0 {
 		o.Reserve = 32 << 20
@@ -89,7 +89,7 @@ func newStore(inner backend, o Options) *Store {
 	return &Store{inner: inner, opts: o, stopped: make(chan struct{})}
 }
 
-// create makes the file when there is none, whole or not at all.
+// create creates a missing file atomically.
 func create(path string) error {
 	if _, err := os.Stat(path); !errors.Is(err, fs.ErrNotExist) {
 		return err
@@ -108,7 +108,7 @@ func create(path string) error {
 	return atomicfile.Rename(fresh, path)
 }
 
-// lockTimeout is how long an earlier process may take to let go of the file.
+// lockTimeout bounds the wait for an earlier process to release the file.
 const lockTimeout = time.Second
 
 // openBolt opens the file for writing. The free list is derived at open instead of stored: a commit writes less, and
@@ -139,8 +139,8 @@ func openBolt(path string) (inner backend, err error) {
 	return bolt, nil
 }
 
-// OnFatal says what to do when the store cannot be trusted any more: fail is called with the reason, at least once and
-// from any goroutine. From then on damage ends the goroutine that met it instead of being returned.
+// OnFatal sets the handler for an untrustworthy store: fail is called with the reason, at least once and from any goroutine.
+// From then on damage ends the goroutine that found it instead of being returned.
 func (s *Store) OnFatal(fail func(error)) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -153,7 +153,8 @@ func (s *Store) fatalHandler() func(error) {
 	return s.onFatal
 }
 
-// fatal handles an error that must not reach Raft: returned while the server starts, reported and final afterwards.
+// fatal handles an error that must not reach Raft: it returns the error before OnFatal; afterwards it reports the error and
+// ends the goroutine.
 func (s *Store) fatal(err error) error {
 	fail := s.fatalHandler()
 	if fail == nil {
@@ -164,7 +165,7 @@ func (s *Store) fatal(err error) error {
 	return nil
 }
 
-// Stop frees calls that wait for disk space: they end their goroutine. It comes before Raft is shut down.
+// Stop releases calls that wait for disk space: their goroutines end. Call it before Raft's shutdown.
 func (s *Store) Stop() { s.stop.Do(func() { close(s.stopped) }) }
 
 // Close ends the store; nothing may use it any more.

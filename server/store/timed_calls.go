@@ -8,8 +8,8 @@ import (
 	"github.com/hashicorp/raft"
 )
 
-// Every call below is timed: a disk that hangs would otherwise stall all servers for ever, because a leader's
-// heartbeats do not touch its disk.
+// Every call below has a watchdog: a leader's heartbeats do not touch its disk, so without one a leader with a hung disk would
+// keep the leadership and stall the pool for ever.
 
 // FirstIndex is the lowest index in the log, 0 when it is empty.
 func (s *Store) FirstIndex() (uint64, error) {
@@ -41,8 +41,7 @@ func (s *Store) GetLog(index uint64, l *raft.Log) error {
 // StoreLog writes one record.
 func (s *Store) StoreLog(l *raft.Log) error { return s.StoreLogs([]*raft.Log{l}) }
 
-// StoreLogs writes records in one commit. After an error nothing of them is in the log; a leader that gets one steps
-// down.
+// StoreLogs writes records in one commit. After an error none of them is in the log, and a leader steps down.
 func (s *Store) StoreLogs(logs []*raft.Log) error {
 	defer s.startWatchdog("StoreLogs")()
 	sealed := make([]*raft.Log, len(logs))
@@ -61,7 +60,7 @@ func (s *Store) DeleteRange(min, max uint64) error {
 	return s.inner.DeleteRange(min, max)
 }
 
-// errNotFound has the text by which Raft knows a value that was never set.
+// errNotFound has the text by which Raft recognizes a value that was never set.
 var errNotFound = errors.New("not found")
 
 // Get reads a stable value; an error with the text "not found" when it was never set.

@@ -15,8 +15,8 @@ import (
 	bolterrors "go.etcd.io/bbolt/errors"
 )
 
-// Damage says that the file does not hold what was written to it. Nothing of it may be used, because an entry that
-// was acknowledged may be wrong or gone.
+// Damage is the error for a file that does not hold what was written to it. Nothing of the file may be used, because an
+// acknowledged entry may be wrong or missing.
 type Damage struct {
 	Path  string
 	Index uint64 // log index of the record, 0 when it is not a log record
@@ -77,7 +77,7 @@ func readOnly(path string, read func(*bbolt.Options) error) (err error) {
 	return &Damage{Path: path, What: err.Error()}
 }
 
-// verifyTree walks both buckets: stable values must carry their seal, log keys must follow each other.
+// verifyTree walks both buckets: stable values must have a valid checksum, log keys must be consecutive.
 func verifyTree(path string, o *bbolt.Options) error {
 	db, err := bbolt.Open(path, 0, o)
 	if err != nil {

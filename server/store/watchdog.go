@@ -6,8 +6,8 @@ import (
 	"time"
 )
 
-// timeoutTicks is how many times a call is found unfinished before the disk counts as hung. A machine or process that was
-// paused in the middle of a call loses one tick, however long the pause was.
+// timeoutTicks is the number of ticks without a result after which the disk counts as hung. A pause of the machine or of the
+// process costs one tick, however long it lasts.
 const timeoutTicks = 5
 
 // watchdog follows one call until it stops.
@@ -16,12 +16,12 @@ type watchdog struct {
 	store *Store
 
 	mu    sync.Mutex
-	left  int // ticks; 0 when the call has returned
+	left  int // ticks left; 0 when the call has returned
 	timer *time.Timer
 }
 
-// startWatchdog starts the clock on a call and returns what stops it. A call that takes longer than Options.Patience is
-// reported as fatal: the disk hangs, and only leaving the process frees the other servers from this one.
+// startWatchdog starts the watchdog of a call and returns the function that stops it. A call that exceeds Options.CallTimeout
+// is reported as fatal: the disk hangs, and only the end of the process lets the other servers replace this one.
 func (s *Store) startWatchdog(call string) (stop func()) {
 	w := &watchdog{call: call, store: s, left: timeoutTicks}
 	w.mu.Lock()
