@@ -12,10 +12,9 @@ import (
 	"pinion/server/store"
 )
 
-// Raft gives up the leadership when it cannot write, and panics when it cannot write a term. So a disk that fills up
-// is met before Raft notices: below MinFree only what frees space is recorded, and that, like Raft's own records,
-// finds room in the blocks that the store has set aside. Nothing is remembered, so there is nothing to reset when
-// space comes back.
+// Raft steps down when it cannot write an entry, and panics when it cannot write a term. So the guard acts before Raft notices
+// a full disk: below MinFree only commands that free space are recorded. They and Raft's own records fit into the blocks that
+// the store has preallocated. The guard keeps no state, so nothing needs a reset when space is free again.
 
 // diskGuard refuses changes while the disk is full.
 type diskGuard struct {
@@ -34,10 +33,10 @@ func (g *diskGuard) check(c raftfsm.Command) error {
 	return g.writable()
 }
 
-// allowedWhenFull reports whether the command leads to free space (stopping tasks, hearing that they stopped, forgetting them) or
-// is one without which nothing does: the pool begins with CreatePool, and a host that comes back hears what to stop,
-// and is heard, only after PutHost. What follows from the end of a task has to be recorded before the task is forgotten, and
-// is no more than has ended.
+// allowedWhenFull reports whether the command frees space (stopping tasks, recording that they stopped, removing them) or is a
+// precondition of such commands: a pool begins with CreatePool, and a returning host exchanges assignments and reports only
+// after PutHost. The consequences of a task's end must be recorded before the task is removed, and are bounded by the number
+// of ended tasks.
 func allowedWhenFull(c raftfsm.Command) bool {
 	switch c.(type) {
 	case raftfsm.StopTask, raftfsm.ReportTasks, raftfsm.Reap, raftfsm.CreatePool, raftfsm.PutHost, raftfsm.RetryTasks, raftfsm.ResolveDependencies:
@@ -46,7 +45,7 @@ func allowedWhenFull(c raftfsm.Command) bool {
 	return false
 }
 
-// writable is spec.ErrReadOnly, with what to do, while there is too little disk.
+// writable returns spec.ErrReadOnly with advice for the operator while the disk is below MinFree.
 func (g *diskGuard) writable() error {
 	free, err := store.FreeSpace(g.dir)
 	if err != nil {
@@ -59,10 +58,10 @@ func (g *diskGuard) writable() error {
 		spec.ErrReadOnly, g.dir, free>>20, g.minFree>>20)
 }
 
-// CheckWritable returns spec.ErrReadOnly, with what to do, while there is too little disk.
+// CheckWritable returns spec.ErrReadOnly with advice for the operator while the disk is below MinFree.
 func (n *Node) CheckWritable() error { return n.disk.writable() }
 
-// PreferDiskFull is err with a full disk as its reason when the disk is full.
+// PreferDiskFull returns err, wrapped in the full-disk error while the disk is below MinFree.
 func (n *Node) PreferDiskFull(err error) error {
 	if full := n.disk.writable(); full != nil {
 		return fmt.Errorf("%w (%w)", full, err)
@@ -70,7 +69,7 @@ func (n *Node) PreferDiskFull(err error) error {
 	return err
 }
 
-// diskPollInterval is how often the disk is looked at when nobody writes.
+// diskPollInterval is the interval of disk checks without writes.
 const diskPollInterval = time.Second
 
 // watch logs when the disk becomes full and when there is space again, and keeps the log's blocks allocated, until ctx ends.

@@ -10,7 +10,7 @@ import (
 	"pinion/server/store"
 )
 
-// Why Open refuses a directory.
+// Errors of New and Open for a directory that is refused.
 var (
 	ErrInUse     = errors.New("another pinion uses this directory")
 	ErrNewer     = errors.New("the directory was written by a newer pinion")
@@ -18,14 +18,14 @@ var (
 	ErrOtherHost = errors.New("the directory belongs to another host")
 )
 
-// MapRaftError tells what an error of Raft means for the change that failed with it.
+// MapRaftError maps an error of Raft to the error for the change that failed with it.
 func (n *Node) MapRaftError(err error) error {
 	switch {
 	case errors.Is(err, raft.ErrNotLeader), errors.Is(err, raft.ErrLeadershipTransferInProgress):
 		return n.PreferDiskFull(fmt.Errorf("%w (%w)", spec.ErrNotLeader, err))
 	case errors.Is(err, raft.ErrEnqueueTimeout):
 		return n.PreferDiskFull(fmt.Errorf("%w (%w)", spec.ErrBusy, err))
-	case store.IsDiskFull(err): // the file system can still count some space as free
+	case store.IsDiskFull(err): // the file system may still report some free space
 		return fmt.Errorf("%w (%w)", spec.ErrReadOnly, err)
 	}
 	return fmt.Errorf("%w (%w)", spec.ErrOutcomeUnknown, err)

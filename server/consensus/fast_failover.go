@@ -14,16 +14,16 @@ import (
 	"pinion/server/rpc"
 )
 
-// Raft knows a leader that is gone by its silence, which takes it a second. When only the leader's process has ended,
-// the kernel under it says so at once: its connections break, and its port refuses new ones. A refusal proves that
-// nobody leads there; anything else proves nothing and is left to Raft's silence.
+// Raft detects a dead leader by missing heartbeats, which takes a second. When only the leader's process has ended, its kernel
+// reports it at once: connections break, and the port refuses new ones. A refused connection proves that no leader runs
+// there; any other result proves nothing and is left to Raft's election timeout.
 
 const (
-	// A process that ends closes its connections and its port one after the other, so the port is looked at again.
+	// A process closes its connections and its port one after the other as it ends, so the port is probed again.
 	portProbes        = 3
 	portProbeInterval = 25 * time.Millisecond
 	portProbeTimeout  = time.Second
-	// campaignStagger is how long the election of one voter may take before the next voter calls one.
+	// campaignStagger is the time for one voter's election before the next voter campaigns.
 	campaignStagger = 150 * time.Millisecond
 )
 
@@ -44,7 +44,7 @@ type fastFailover struct {
 	connClosed chan struct{} // a Raft connection from another server has ended
 }
 
-// RaftConnClosed tells that a Raft connection which another server had opened has ended. It never waits.
+// RaftConnClosed reports that a Raft connection from another server has ended. It never blocks.
 func (n *Node) RaftConnClosed() {
 	select {
 	case n.failover.connClosed <- struct{}{}:
@@ -52,8 +52,8 @@ func (n *Node) RaftConnClosed() {
 	}
 }
 
-// loop campaigns when the leader's process has ended, once for each leader epoch: a port that is refused for another reason,
-// such as a firewall that answers for the leader, disturbs a healthy pool once and never again. It ends with ctx.
+// loop campaigns when the leader's process has ended, at most once per leader epoch: a connection refused for another reason,
+// such as by a firewall, disturbs a healthy pool only once. It ends with ctx.
 func (f *fastFailover) loop(ctx context.Context) {
 	var handled leaderEpoch
 	for {
@@ -69,13 +69,13 @@ func (f *fastFailover) loop(ctx context.Context) {
 	}
 }
 
-// currentLeader is the leader epoch that this server knows of; false when it leads itself or knows of none.
+// currentLeader returns the leader epoch as this server knows it; false when it leads itself or knows no leader.
 func (f *fastFailover) currentLeader() (leaderEpoch, bool) {
 	address, id := f.raft.LeaderWithID()
 	return leaderEpoch{id, address, f.raft.CurrentTerm()}, id != "" && id != f.self
 }
 
-// portRefused reports whether the machine at the address says that nothing listens there.
+// portRefused reports whether the machine at the address refuses the connection because nothing listens there.
 func (f *fastFailover) portRefused(ctx context.Context, address raft.ServerAddress) bool {
 	ctx, cancel := context.WithTimeout(ctx, portProbeTimeout)
 	defer cancel()
@@ -96,8 +96,7 @@ func (f *fastFailover) portRefused(ctx context.Context, address raft.ServerAddre
 	}
 }
 
-// campaign calls an election when it is this server's turn. A voter whose log is behind cannot win its turn; the next one
-// can.
+// campaign starts an election when it is this server's turn. A voter whose log is behind cannot win; the next one can.
 func (f *fastFailover) campaign(ctx context.Context, lost leaderEpoch) {
 	rank := f.voterRank(lost.leader)
 	if rank < 0 || !f.awaitSlot(ctx, lost, rank) {
@@ -107,8 +106,8 @@ func (f *fastFailover) campaign(ctx context.Context, lost leaderEpoch) {
 	f.campaignNow()
 }
 
-// awaitSlot returns when it is the turn of this rank, false when somebody leads or more elections were called by then
-// than there were turns before. An election that is under way gets the whole of its time, which it needs on a slow disk.
+// awaitSlot waits for the turn of this rank. It returns false when a leader exists, or when more elections were started than
+// there were earlier turns. A running election gets its full time, which it needs on a slow disk.
 func (f *fastFailover) awaitSlot(ctx context.Context, lost leaderEpoch, rank int) bool {
 	slot, due, term := time.After(time.Duration(rank)*campaignStagger), false, lost.term
 	for {
@@ -133,7 +132,7 @@ func (f *fastFailover) awaitSlot(ctx context.Context, lost leaderEpoch, rank int
 	}
 }
 
-// voterRank is this server's place among the voters but for the leader, -1 when it has no vote.
+// voterRank returns this server's rank among the voters without the leader; -1 when it has no vote.
 func (f *fastFailover) voterRank(leader raft.ServerID) int {
 	var voters []raft.ServerID
 	for id, server := range servers(f.raft) {
@@ -145,8 +144,8 @@ func (f *fastFailover) voterRank(leader raft.ServerID) int {
 	return slices.Index(voters, f.self)
 }
 
-// campaignNow makes this server a candidate at once, as if the leader had handed over to it. It comes by itself, only
-// later, when that fails.
+// campaignNow makes this server a candidate at once, as a leadership transfer does. When that fails, Raft's election timeout
+// does the same later.
 func (f *fastFailover) campaignNow() {
 	id, address := f.self, f.transport.LocalAddr()
 	now := raft.TimeoutNowRequest{RPCHeader: raft.RPCHeader{

@@ -5,7 +5,7 @@ import (
 	"sync"
 )
 
-// lifecycle is how long a node lives, and who it waits for when it ends.
+// lifecycle holds the contexts of a node, and the calls and loops that Close waits for.
 type lifecycle struct {
 	life      context.Context // ends with Close (cause spec.ErrClosed) or a failure (its error): no call is admitted then
 	end       context.CancelCauseFunc
@@ -41,7 +41,7 @@ func (l *lifecycle) Acquire() (release func(), err error) {
 	return nil, context.Cause(l.life)
 }
 
-// waitFor returns when c is closed or has something, or with the reason why that is not waited for any more.
+// waitFor returns nil when c is closed or receives a value, or the cause when ctx or life ends first.
 func waitFor[T any](ctx, life context.Context, c <-chan T) error {
 	select {
 	case <-c:

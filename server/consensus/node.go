@@ -37,14 +37,14 @@ type Config struct {
 	CA func() (ca spec.CA, held bool)
 }
 
-// Hooks are what else a server runs; each may be nil.
+// Hooks are the server's callbacks and loops beside the node; each may be nil.
 type Hooks struct {
 	// StartTerm is called when the node begins to lead, with the state caught up and before it answers as the leader. It
 	// returns the loops of the term, each of which ends with ctx.
 	StartTerm func(ctx context.Context) (loops []func())
 	// Loops run while the node lives; each ends with ctx, and Close waits for it.
 	Loops []func(ctx context.Context)
-	// LeaderChanged is called after each change of what Leader tells.
+	// LeaderChanged is called after each change of Leader's result.
 	LeaderChanged func()
 }
 
@@ -83,7 +83,7 @@ type Node struct {
 	*lifecycle
 }
 
-// State is the state as this node has it; it may lag behind the leader's.
+// State returns this node's copy of the state, which may lag behind the leader's.
 func (n *Node) State() *raftfsm.State { return n.state }
 
 // Now is the time by the node's clock.
@@ -111,10 +111,10 @@ func (n *Node) fail(err error) {
 // closeTimeout is how long Close waits for calls in progress and for Raft.
 const closeTimeout = 2 * time.Second
 
-// Done is closed when nothing of the node runs any more, which can be after a Close that did not wait so long.
+// Done is closed when every goroutine of the node has ended, which may be later than Close's return.
 func (n *Node) Done() <-chan struct{} { return n.ended }
 
-// Close ends the node in order; what was acknowledged is on disk. An error tells what did not end.
+// Close shuts the node down in order; every acknowledged change is on disk. The error names what did not end in time.
 func (n *Node) Close() error {
 	var err error
 	n.closeOnce.Do(func() { err = n.shutdown() })

@@ -23,7 +23,7 @@ func Open(ctx context.Context, cfg Config, hooks Hooks) (*Node, error) {
 	return n, n.Start(ctx, hooks)
 }
 
-// New takes the directory for a node and makes it when there is none; Start or Discard follows. Nothing runs yet.
+// New locks the directory for a node, creating it if needed; Start or Discard follows. Nothing runs yet.
 //
 // It refuses, and changes nothing: a directory that another process uses (ErrInUse), of a newer pinion (ErrNewer), of
 // another pool or host (ErrOtherPool, ErrOtherHost), and one whose log is damaged (*store.Damage).
@@ -88,7 +88,7 @@ func (n *Node) Start(ctx context.Context, hooks Hooks) error {
 	if !n.IsSoleVoter() {
 		return nil
 	}
-	n.failover.campaignNow() // no other server could be heard from first
+	n.failover.campaignNow() // a sole voter need not wait for other servers
 	if err := waitFor(ctx, n.life, n.terms.ready); err != nil {
 		return errors.Join(fmt.Errorf("start the server under %s: %w", n.cfg.Dir, err), n.Close())
 	}

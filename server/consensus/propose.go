@@ -11,7 +11,7 @@ import (
 	"pinion/raftfsm/spec"
 )
 
-// enqueueTimeout is how long Raft may be busy before a change is turned away.
+// enqueueTimeout bounds the wait for a busy Raft before a change is refused.
 const enqueueTimeout = 5 * time.Second
 
 // Propose records a command and returns its answer. A refusal by the state is returned as it is; any other error wraps

@@ -32,12 +32,12 @@ const (
 	leaderLease     = 400 * time.Millisecond
 )
 
-// rpcTimeout is how long one request between servers may take. A link that swallows what it is given costs its follower
-// this much, so it is short; the other end's disk is given as long as the store's own watchdog nearly gives it.
+// rpcTimeout bounds one request between servers. A link that drops packets delays its follower by this time, so it is short;
+// it is just below the store's own watchdog, so that a slow disk at the other end has time to answer.
 const rpcTimeout = 4 * time.Second
 
-// NewTransport makes what Config.Transport takes of a stream layer such as TLS. Requests to a server are never pipelined:
-// a follower whose store fails for a moment in the middle of a pipeline can stay behind for good.
+// NewTransport makes a Config.Transport from a stream layer such as TLS. Requests to a server are never pipelined, because a
+// follower whose store fails briefly in the middle of a pipeline can lag for ever.
 func NewTransport(stream raft.StreamLayer, log *slog.Logger) *raft.NetworkTransport {
 	return raft.NewNetworkTransportWithConfig(&raft.NetworkTransportConfig{
 		Stream:                  stream,
@@ -49,7 +49,7 @@ func NewTransport(stream raft.StreamLayer, log *slog.Logger) *raft.NetworkTransp
 	})
 }
 
-// Logger passes what Raft says on to our log: its everyday talk as debug, its warnings and errors as such.
+// Logger forwards Raft's log lines to our log: informational ones as debug, warnings and errors unchanged.
 func Logger(log *slog.Logger) hclog.Logger {
 	logger := hclog.NewInterceptLogger(&hclog.LoggerOptions{Output: io.Discard, Level: hclog.Info})
 	logger.RegisterSink(slogSink{log})
@@ -71,8 +71,8 @@ func (s slogSink) Accept(_ string, level hclog.Level, message string, args ...an
 	s.log.Log(context.Background(), to, "raft: "+message, args...)
 }
 
-// isConnClosed reports whether a line only says that a connection which another server had opened is over. Raft calls that an
-// error when it was not at the end of a request, as with a server that ends in the middle of one.
+// isConnClosed reports whether a log line only says that a connection from another server has ended. Raft logs an error for it
+// when the connection ends in the middle of a request, as when that server's process ends.
 func isConnClosed(message string, args []any) bool {
 	if message != "failed to decode incoming command" && message != "failed to flush response" {
 		return false

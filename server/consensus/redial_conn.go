@@ -5,9 +5,8 @@ import (
 	"time"
 )
 
-// redialConn is a connection to another server that Raft keeps for its next request. When the other end has gone meanwhile,
-// because it was started again, the request goes over a new connection: Raft does not repeat one that fails, and the
-// vote that it asked for would be missed.
+// redialConn is a pooled Raft connection to another server. When the other end has restarted since the last request, the next
+// request uses a new connection, because Raft does not repeat a failed request and would miss a vote.
 //
 // Like every connection of Raft's it is used by one request at a time: all of it is written before the answer is read.
 type redialConn struct {

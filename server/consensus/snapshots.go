@@ -13,8 +13,8 @@ import (
 	"pinion/server/store"
 )
 
-// verifySnapshots wants every snapshot on disk whole and the log to go on where the newest ends. Raft by itself passes
-// over a snapshot that it cannot read and starts from an older one, or from nothing.
+// verifySnapshots checks that every snapshot on disk is intact and that the log continues where the newest ends. Raft itself
+// skips an unreadable snapshot and starts from an older one, or from nothing.
 func verifySnapshots(dir string, snapshots raft.SnapshotStore, log *store.Store) error {
 	known, err := snapshots.List()
 	if err != nil {

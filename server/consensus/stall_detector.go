@@ -7,21 +7,21 @@ import (
 )
 
 const (
-	// maxStall is for how long this process may not have run without it meaning anything: no other server can have become the
-	// leader meanwhile, as that takes a silence.
+	// maxStall is the longest harmless pause of this process: it is shorter than the election timeout, so no other server
+	// can have become the leader meanwhile.
 	maxStall = leaderLease / 2
-	// quarantine is how long a leader that has stalled answers no reads. By then it has either heard anew from a majority or
-	// stepped down.
+	// quarantine is the time for which a leader answers no reads after a stall. Afterwards it has either heard from a
+	// majority again or stepped down.
 	quarantine = 2 * leaderLease
 )
 
-// stallDetector notices that this process did not run for a while: it was stopped, or its machine slept. A leader that wakes finds
-// answers of before in its connections, and Raft counts them for the question whether it still leads, although another
-// server may have led, and recorded changes, in between. The zero value is ready.
+// stallDetector detects that this process did not run for a while: it was stopped, or its machine slept. A resumed leader finds
+// old answers in its connections, and Raft counts them as proof that it still leads, although another server may have led and
+// recorded changes meanwhile. The zero value is ready.
 type stallDetector struct {
 	mu               sync.Mutex
-	lastRun          time.Time // when it ran
-	quarantinedUntil time.Time // it is not sure before
+	lastRun          time.Time // last time the process was seen running
+	quarantinedUntil time.Time // no reads are answered before
 }
 
 // watch beats until ctx ends.

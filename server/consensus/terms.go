@@ -146,8 +146,8 @@ func (t *termRunner) hasLed() bool {
 	}
 }
 
-// verify asks the other voters once, for every read of the batch. Whoever lost the leadership and won it back between
-// asking and answering has a new term with its own barrier, so the answer still holds.
+// verify asks the other voters once for all reads of the batch. A server that loses and regains the leadership in between has
+// a new term with its own barrier, so the result is still valid.
 func (t *termRunner) verify(reads []struct{}) []error {
 	verdicts := make([]error, len(reads))
 	_, err := t.node.RequireLeader()
@@ -165,7 +165,7 @@ func (t *termRunner) verify(reads []struct{}) []error {
 	return verdicts
 }
 
-// leaderChanged is called after each change of what Leader tells.
+// leaderChanged is called after each change of Leader's result.
 func (t *termRunner) leaderChanged() {
 	t.node.leader.Refresh()
 	if t.node.hooks.LeaderChanged != nil {

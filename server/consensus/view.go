@@ -12,9 +12,8 @@ import (
 
 // View is linearizable: it holds every change that was acknowledged before the call.
 //
-// A change is acknowledged only after it is in this server's state, so all a view needs is that nobody else leads.
-// A server that is the only voter knows that without asking, even while it cannot write; several voters are asked
-// once for all the reads that wait.
+// The leader acknowledges a change only after it is in its state, so a view only needs proof that no other server leads.
+// A sole voter needs no messages for it, even while it cannot write; several voters are asked once for all waiting reads.
 func (n *Node) View(ctx context.Context) (*raftfsm.View, error) {
 	release, err := n.Acquire()
 	if err != nil {
