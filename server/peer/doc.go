@@ -15,6 +15,6 @@ const (
 // api is the name in here of what clients speak.
 const api = ""
 
-// ErrOtherPool is what joining fails with when the server's certificates do not prove that it is of the token's pool.
-// Nothing was sent to it.
+// ErrOtherPool is the error of a join when the server's certificates do not prove that it belongs to the token's pool. Nothing
+// was sent to that server.
 var ErrOtherPool = pki.ErrOtherPool

@@ -12,7 +12,7 @@ import (
 	"pinion/server/pki"
 )
 
-// joinConnLifetime is how long a connection of a host without a certificate may live.
+// joinConnLifetime bounds a connection of a host without a certificate.
 const joinConnLifetime = 30 * time.Second
 
 // serveConn does the handshake of a connection and delivers it to the listener of its protocol.
@@ -64,7 +64,8 @@ func (p *Port) authorize(c *conn, protocol string, state tls.ConnectionState) (h
 	return hostID, p.checkAdmitted(hostID, protocol)
 }
 
-// config is for clients, unless the caller offers something that hosts speak: then it gets exactly that, with its rules.
+// config returns the TLS configuration for clients. A caller that offers a protocol of hosts gets only that protocol, with its
+// rules.
 func (p *Port) config() *tls.Config {
 	config := p.identity.ServerTLS()
 	config.GetConfigForClient = func(hello *tls.ClientHelloInfo) (*tls.Config, error) {

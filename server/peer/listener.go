@@ -13,7 +13,7 @@ type protocolListener struct {
 	conns    chan net.Conn
 	closed   chan struct{}
 	once     sync.Once
-	reason   error // what Accept answers once it is closed
+	reason   error // error of Accept after Close
 }
 
 // listen opens the listener of a protocol and closes the one before.
@@ -62,7 +62,7 @@ func (d *protocolListener) Accept() (net.Conn, error) {
 	}
 }
 
-// Close turns callers away from now on; connections that were accepted go on.
+// Close refuses new callers; accepted connections stay open.
 func (d *protocolListener) Close() error {
 	d.close(net.ErrClosed)
 	return nil

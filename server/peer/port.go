@@ -13,8 +13,7 @@ import (
 	"pinion/server/pki"
 )
 
-// handshakeTimeout is how long a caller may take from its first packet until its connection is accepted by whoever
-// serves it.
+// handshakeTimeout bounds the time from a caller's first packet until the protocol's server accepts the connection.
 const handshakeTimeout = 5 * time.Second
 
 // Port is this host's one TLS port. It is safe for concurrent use.
@@ -58,8 +57,8 @@ func (p *Port) Peer() net.Listener { return p.listen(Peer) }
 // Raft opens the listener for Raft's connections; see RaftLayer.
 func (p *Port) Raft() net.Listener { return p.listen(Raft) }
 
-// Join opens the listener for hosts without a certificate, which Serve takes. Who connects has proved nothing; each of
-// its connections lives for 30 seconds at most.
+// Join opens the listener for hosts without a certificate, for Serve. Its callers are not authenticated; each connection
+// lives for at most 30 seconds.
 func (p *Port) Join() net.Listener { return p.listen(Join) }
 
 // SetAuthorizer sets the function that authorizes hosts with a valid certificate. It is called at every handshake for Peer
@@ -74,8 +73,8 @@ func (p *Port) checkAdmitted(hostID, protocol string) error {
 	return nil
 }
 
-// CloseHost closes every connection that the host made to this port. It comes after the change by which the authorizer
-// refuses the host: then none is left and none comes back.
+// CloseHost closes every connection of the host to this port. Call it after the authorizer has begun to refuse the host: then
+// no connection is left and no new one is accepted.
 func (p *Port) CloseHost(hostID string) {
 	for _, c := range p.connsOf(func(of string) bool { return of == hostID && of != "" }) {
 		c.Close()

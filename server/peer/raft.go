@@ -87,7 +87,7 @@ type raftConn struct {
 	layer *raftLayer
 }
 
-// Gone reports whether the other end has closed this connection while nobody was reading from it.
+// Gone reports whether the other end has closed this idle connection.
 func (c *raftConn) Gone() bool {
 	secured, ok := c.Conn.(*tls.Conn)
 	if !ok {
@@ -103,7 +103,7 @@ func (c *raftConn) Gone() bool {
 	}
 	gone := true
 	err = raw.Read(func(fd uintptr) bool {
-		// Anything that waits here is the other end's farewell: between two requests it has nothing else to say.
+		// Unread data here is the end of the stream: between two requests the other end sends nothing else.
 		_, _, err := unix.Recvfrom(int(fd), make([]byte, 1), unix.MSG_PEEK|unix.MSG_DONTWAIT)
 		gone = !errors.Is(err, unix.EAGAIN)
 		return true

@@ -1,5 +1,5 @@
-// Package pki is how hosts and clients of one pool know each other: a certificate authority made at the first start of
-// the first host, and a short-lived certificate for each host, bound to its id, that is renewed by itself.
+// Package pki authenticates the hosts of a pool: a certificate authority made at the first start of the first host, and a
+// short-lived certificate for each host, bound to its id and renewed automatically.
 package pki
 
 import (
@@ -23,7 +23,7 @@ type Options struct {
 	Joining bool             // another host's pool is joined: no authority is made here [false]
 }
 
-// Identity is what this host proves itself with, and how it knows other hosts of its pool. It is safe for concurrent use.
+// Identity holds this host's certificate and key, and verifies other hosts of its pool. It is safe for concurrent use.
 type Identity struct {
 	dir  string
 	host string

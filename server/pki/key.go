@@ -12,8 +12,8 @@ import (
 	"pinion/packaging/atomicfile"
 )
 
-// A host has one key for as long as its data directory lives. The pool binds the host's id to it, so a host whose key
-// changed would be taken for somebody else who uses its name. The certificates for it change every few weeks.
+// A host has one key for the lifetime of its data directory. The pool binds the host's id to the key, so it would reject a
+// changed key as an impersonation. The certificates for the key change every few weeks.
 
 // hostKey is this host's key: that of its certificate, also of one that has expired, or the one that it made to ask for
 // its first, which is on disk before anybody sees it.

@@ -12,18 +12,17 @@ import (
 	"pinion/raftfsm/spec"
 )
 
-// ErrNoCertificate is what a host gets that has no certificate of its pool, or only an expired one: it has to join
-// (again) with a token.
+// ErrNoCertificate is the error of a host without a valid certificate of its pool: it has to join, or join again, with a token.
 var ErrNoCertificate = errors.New("this host has no valid certificate of a pool: join one with `pinion up --join ADDR --token T`")
 
-// ErrOtherPool is what a server is refused with whose certificates do not prove that it is of the token's pool.
+// ErrOtherPool refuses a server whose certificates do not prove that it belongs to the token's pool.
 var ErrOtherPool = errors.New("the server did not prove to be of the pool that the token is for, nothing was sent to it")
 
 // minFingerprintSize is how many bytes of an authority's fingerprint nobody can find a second certificate for.
 const minFingerprintSize = 16
 
-// Verify says which host of this pool showed the certificate. usage is what it is used for: ServerAuth of the side that
-// was called, ClientAuth of the side that called.
+// Verify verifies a peer's certificate and returns its host id. usage is ServerAuth for the called side, ClientAuth for the
+// calling side.
 func (id *Identity) Verify(shown *x509.Certificate, usage x509.ExtKeyUsage) (hostID string, err error) {
 	id.mu.Lock()
 	ca := id.ca.cert
@@ -44,8 +43,8 @@ func verifyCert(cert, ca *x509.Certificate, usage x509.ExtKeyUsage, now time.Tim
 	return err
 }
 
-// VerifyPossession says whether the authority once gave a certificate (PEM) to this host for the key of a request (PEM), which
-// proves that its sender still has that key. A certificate whose life is over proves this as well as any; nil means yes.
+// VerifyPossession returns nil when the authority once issued the certificate (PEM) to this host for the key of the request
+// (PEM). The request proves that its sender still has that key. An expired certificate proves this as well.
 func VerifyPossession(authority spec.CA, cert, csr []byte, hostID string) error {
 	ca, err := parseCert(authority.Certificate)
 	if err != nil {
