@@ -11,9 +11,9 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// A leader that records thousands of tasks a second makes garbage as fast. Each time the heap has doubled the collector looks at
-// all of the state anew, which lives on, and for that long the leader does a third of its work. So a large heap is given room: it
-// grows to three times what lives in it, and not to twice. A small one stays small.
+// A leader that records thousands of tasks a second produces much garbage. Each time the heap has doubled, the collector marks
+// the whole live state, and meanwhile the leader has a third of its throughput. So a large heap may grow to three times its
+// live bytes instead of twice; a small heap keeps Go's default.
 const (
 	heapPeriod = 5 * time.Second
 	largeHeap  = 256 << 20 // bytes that live
@@ -22,10 +22,10 @@ const (
 	heapShare  = 4 // a large heap with its room takes at most a quarter of the machine's memory: that is for tasks
 )
 
-// heapRoom is what the collector was told last. It is one for the process, whatever runs in it.
+// heapRoom is the last value given to the collector, which is global to the process.
 var heapRoom atomic.Int64
 
-// watchHeap tells the collector how much room the heap has, unless the environment does.
+// watchHeap adjusts the collector's target to the heap, unless the environment sets it.
 func (s *Server) watchHeap(ctx context.Context) {
 	memory := totalMemory()
 	if os.Getenv("GOGC") != "" || memory == 0 {
@@ -53,14 +53,14 @@ func roomFor(live, memory uint64) int64 {
 	return usualRoom
 }
 
-// liveHeap is what the last collection found alive.
+// liveHeap returns the live bytes found by the last collection.
 func liveHeap() uint64 {
 	live := []metrics.Sample{{Name: "/gc/heap/live:bytes"}}
 	metrics.Read(live)
 	return live[0].Value.Uint64()
 }
 
-// totalMemory is 0 when the kernel does not say.
+// totalMemory returns the machine's memory in bytes; 0 when the kernel does not report it.
 func totalMemory() uint64 {
 	var info unix.Sysinfo_t
 	if err := unix.Sysinfo(&info); err != nil {

@@ -13,9 +13,9 @@ import (
 	"github.com/hashicorp/raft"
 )
 
-// incarnationLayer is a stream layer on which both ends first say which incarnation of the pool they know. Servers of different
-// ones do not talk: the one that is behind learns it here, and ends. So a recovered pool and what was left of the old one
-// can never become one, or two, again.
+// incarnationLayer is a Raft stream layer whose handshake exchanges the pool's incarnation. Servers of different incarnations
+// do not communicate: the older one learns of the newer one here, and ends. So a recovered pool and servers of the old one
+// never mix.
 type incarnationLayer struct {
 	raft.StreamLayer
 	member *Member
@@ -24,7 +24,7 @@ type incarnationLayer struct {
 // incarnationTimeout is how long the other end may take to say its incarnation.
 const incarnationTimeout = 3 * time.Second
 
-// Dial connects, and greets at once. The connection lasts: see lasting.
+// Dial connects and does the incarnation handshake at once. It returns a connection that redials: see consensus.NewRedialConn.
 func (l *incarnationLayer) Dial(address raft.ServerAddress, timeout time.Duration) (net.Conn, error) {
 	c, err := l.dial(address, timeout)
 	if err != nil {
@@ -45,7 +45,7 @@ func (l *incarnationLayer) dial(address raft.ServerAddress, timeout time.Duratio
 	return c, nil
 }
 
-// Accept leaves the greeting to the first read, so that nobody has to wait for a slow caller.
+// Accept defers the handshake to the first read, so that a slow caller does not block others.
 func (l *incarnationLayer) Accept() (net.Conn, error) {
 	c, err := l.StreamLayer.Accept()
 	if err != nil {
@@ -54,7 +54,7 @@ func (l *incarnationLayer) Accept() (net.Conn, error) {
 	return &incarnationConn{Conn: c, layer: l}, nil
 }
 
-// exchange says the incarnation here and hears the one there.
+// exchange sends this host's incarnation and checks the one of the other end.
 func (l *incarnationLayer) exchange(c net.Conn) error {
 	if err := c.SetDeadline(time.Now().Add(incarnationTimeout)); err != nil {
 		return err
@@ -76,7 +76,7 @@ func (l *incarnationLayer) exchange(c net.Conn) error {
 	return c.SetDeadline(time.Time{})
 }
 
-// incarnationConn is an accepted connection.
+// incarnationConn is an accepted connection that does the handshake at its first read.
 type incarnationConn struct {
 	net.Conn
 	layer *incarnationLayer

@@ -56,8 +56,8 @@ func (c MemberConfig) now() func() time.Time {
 	return c.Now
 }
 
-// Member is a host's place in its pool: a server or an agent, as the pool decides, and it may change while it runs. It is
-// what the doors (api.Cluster and more) and the agent (node.Control) of this host hold on to. Safe for concurrent use.
+// Member is a host's membership in its pool: a server or an agent, as the pool decides; the role may change while it runs. The
+// API and the agent of this host use the pool through it. It is safe for concurrent use.
 type Member struct {
 	cfg        MemberConfig
 	log        *slog.Logger
@@ -72,8 +72,8 @@ type Member struct {
 	desiredRole atomic.Pointer[bool]   // whether the pool wants a server here, as a session last said
 	apiHandler  atomic.Pointer[http.Handler]
 	roleMu      sync.Mutex    // held while the role changes
-	warnedPeers sync.Map      // ids of hosts that wanted to speak Raft and may not: each is reported once
-	roleChanged rpc.Broadcast // there is something to look at for the role
+	warnedPeers sync.Map      // ids of hosts refused for Raft: each is logged once
+	roleChanged rpc.Broadcast // wakes followRole
 
 	loops  sync.WaitGroup
 	ctx    context.Context
@@ -82,8 +82,8 @@ type Member struct {
 	fatal  chan error
 }
 
-// OpenMember gives this host its place: it goes on where it was, joins the pool at Join, or begins a pool. When it returns,
-// a host that is the only server leads; one that joins is an agent that is let in; others look for their pool.
+// OpenMember opens this host's membership: it resumes the recorded one, joins the pool at Join, or creates a pool. When it
+// returns, a sole server leads, a joining host is an admitted agent, and any other host is looking for its pool.
 //
 // It refuses what Open refuses, a token that the pool refuses (raftfsm.ErrToken..., ErrRemoved), and a server that is not
 // of the token's pool (pki.ErrOtherPool).
@@ -121,7 +121,7 @@ func newMember(cfg MemberConfig) (*Member, error) {
 	return m, nil
 }
 
-// resume finds out what this host is.
+// resume determines this host's role from its data directory.
 func (m *Member) resume(ctx context.Context) error {
 	os.RemoveAll(m.trashDir()) // what an earlier wipe could not finish
 	_, err := os.Stat(filepath.Join(m.raftDir(), "server.json"))
@@ -143,16 +143,16 @@ func (m *Member) resume(ctx context.Context) error {
 	return m.startServer(ctx, false)
 }
 
-// errJoinIncomplete is of a host that has the certificate of a pool and has not written down where that pool is.
+// errJoinIncomplete is the error of a host that has a pool's certificate but no record of the pool's servers.
 var errJoinIncomplete = errors.New("this host was let into a pool and ended before it could write down where the pool's servers are: " +
 	"start it once more with `pinion up --join ADDR --token T`, it will be known again")
 
 func (m *Member) raftDir() string { return filepath.Join(m.cfg.Dir, "raft") }
 
-// trashDir is where a raft directory goes on its way to nothing.
+// trashDir is the name that a raft directory gets before its removal.
 func (m *Member) trashDir() string { return filepath.Join(m.cfg.Dir, "raft.wiped") }
 
-// Close ends this host's part in the pool; the agent must have come to rest.
+// Close closes the membership; the agent must have stopped.
 func (m *Member) Close() error {
 	var err error
 	m.once.Do(func() {
@@ -190,7 +190,7 @@ func (m *Member) fail(err error) {
 // localServer is this host's server, nil while it is an agent.
 func (m *Member) localServer() *Server { return m.server.Load() }
 
-// addressOf is the address of a host as the server here has it; empty when it has none.
+// addressOf returns the address of a host from the local server's state; empty when unknown.
 func (h sessionHost) addressOf(hostID string) string {
 	if own := h.m.localServer(); own != nil {
 		if host := own.state.View().Host(hostID); host != nil {
@@ -203,7 +203,7 @@ func (h sessionHost) addressOf(hostID string) string {
 // PoolID is the pool that this host belongs to.
 func (m *Member) PoolID() string { return m.poolCache.PoolInfo().Pool }
 
-// isMemberHost says which hosts are still of the pool.
+// isMemberHost reports whether the host still belongs to the pool.
 func (a peerAPI) isMemberHost(hostID string) bool {
 	if own := a.m.localServer(); own != nil && own.state.View().Removed(hostID) {
 		return false
@@ -211,8 +211,8 @@ func (a peerAPI) isMemberHost(hostID string) bool {
 	return !a.m.poolCache.IsRemoved(hostID)
 }
 
-// updatePoolInfo takes in an outlook, of this host's own server or of another's. When the pool was recovered since, what this host
-// has seen of the old one does not count any more, and a server of the old one ends.
+// updatePoolInfo stores a pool info from this host's own server or from another one. When it has a newer incarnation, this
+// host's positions in the old one are reset, and a server of the old one ends.
 func (h sessionHost) updatePoolInfo(o spec.PoolInfo, own *Server) {
 	removed := h.m.poolCache.PoolInfo().Removed
 	accepted, newer, err := h.m.poolCache.Update(o)
@@ -236,8 +236,8 @@ func (h sessionHost) updatePoolInfo(o spec.PoolInfo, own *Server) {
 	}
 }
 
-// checkIncarnation compares incarnations with another host of the pool. A host that knows of a newer one is right: a server here is of
-// before the recovery then.
+// checkIncarnation compares incarnations with another host of the pool. The newer one wins: a server here is then from before
+// the recovery.
 func (h sessionHost) checkIncarnation(incarnation int) error {
 	mine := h.m.poolCache.Incarnation()
 	if incarnation <= mine {

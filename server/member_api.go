@@ -9,7 +9,7 @@ import (
 	"pinion/raftfsm/spec"
 )
 
-// What the doors ask of this host is answered while it leads; api has the leader asked otherwise. See Leader.
+// The methods below answer API requests while this host leads; otherwise api forwards them to the leader. See Leadership.
 
 // View is Server.View.
 func (m *Member) View(ctx context.Context) (*raftfsm.View, error) {
@@ -20,7 +20,7 @@ func (m *Member) View(ctx context.Context) (*raftfsm.View, error) {
 	return own.View(ctx)
 }
 
-// Propose is Server.Apply.
+// Propose is Server.Propose.
 func (m *Member) Propose(ctx context.Context, c raftfsm.Command) (any, error) {
 	own := m.localServer()
 	if own == nil {
@@ -44,10 +44,10 @@ func (m *Member) Connected(hostID string) bool {
 	return own != nil && own.Connected(hostID)
 }
 
-// Queue is what waits for a place, and why.
+// Queue returns the queue of pending tasks.
 func (m *Member) Queue() Queue { return Queue{m} }
 
-// Queue explains what waits, where this host leads; elsewhere its methods fail with spec.ErrNotLeader.
+// Queue lists and explains pending tasks. Its methods fail with spec.ErrNotLeader where this host does not lead.
 type Queue struct{ m *Member }
 
 // Queue is Server.Queue.
@@ -77,7 +77,7 @@ func (q Queue) ExplainBriefly(ctx context.Context, task string) (spec.Explanatio
 	return own.scheduler.ExplainBriefly(ctx, task)
 }
 
-// StaleView is the state as this host has it, which may lag behind. An agent has none: raftfsm.ErrUnavailable.
+// StaleView returns this host's copy of the state, which may lag behind. An agent has none: spec.ErrUnavailable.
 func (m *Member) StaleView() (*raftfsm.View, error) {
 	own := m.localServer()
 	if own == nil {

@@ -16,7 +16,7 @@ import (
 	"pinion/server/rpc"
 )
 
-// What hosts ask each other, by path. Calls under leaderPaths are answered by the leader alone.
+// Paths of the calls between hosts. Only the leader answers the calls under leaderPaths.
 const (
 	pathLeader       = "/peer/leader/"
 	pathRenew        = pathLeader + "renew"
@@ -39,11 +39,11 @@ func (a peerAPI) serveListener(clients string, l net.Listener, h http.Handler) {
 	})
 }
 
-// HandleAPI sets who answers what other hosts pass on of the API; its paths begin with /api/.
+// HandleAPI sets the handler for API requests that other hosts forward; their paths begin with /api/.
 func (m *Member) HandleAPI(h http.Handler) { m.apiHandler.Store(&h) }
 
-// peerHandler answers hosts of the pool. Each of them may hold a session and ask for itself; what concerns other hosts
-// only servers may say.
+// peerHandler serves the hosts of the pool. Any host may hold a session and call on its own behalf; only servers may call on
+// behalf of other hosts.
 func (a peerAPI) peerHandler() http.Handler {
 	all := http.NewServeMux()
 	all.HandleFunc(pathAPI, a.serveAPI)
@@ -57,7 +57,7 @@ func (a peerAPI) peerHandler() http.Handler {
 	return all
 }
 
-// routes is the table of what hosts may ask, but for the API.
+// routes is the table of the calls between hosts, without the API.
 func (a peerAPI) routes() map[string]rpc.HandlerFunc {
 	return map[string]rpc.HandlerFunc{
 		dispatch.PathSession:    a.m.dispatcher.ServeSession,
@@ -73,7 +73,7 @@ func (a peerAPI) routes() map[string]rpc.HandlerFunc {
 	}
 }
 
-// authenticated is the host that calls; one that was removed after it connected is refused here.
+// authenticated returns the id of the calling host; it refuses a host that was removed after it connected.
 func (a peerAPI) authenticated(w http.ResponseWriter, r *http.Request) (hostID string, ok bool) {
 	from := peer.HostID(r.Context())
 	if from == "" || !a.isMemberHost(from) {
@@ -98,7 +98,7 @@ func (a peerAPI) serveAPI(w http.ResponseWriter, r *http.Request) {
 	http.Error(w, "this host is starting", http.StatusServiceUnavailable)
 }
 
-// requireServer refuses calls of hosts that are no servers.
+// requireServer refuses calls from hosts that are not servers.
 func (a peerAPI) requireServer(handle rpc.HandlerFunc) rpc.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request, from string) {
 		if own := a.m.localServer(); own != nil && !own.servers.IsServer(from) {
@@ -158,14 +158,13 @@ func (a peerAPI) handleRole(ctx context.Context, from string, _ struct{}) (membe
 	return own.servers.ConfirmRole(ctx, from)
 }
 
-// Leadership is the way to the pool's leader.
+// Leadership returns the access to the pool's leader.
 func (m *Member) Leadership() Leadership { return Leadership{m} }
 
-// Leadership knows who leads the pool, and has the leader do things.
+// Leadership finds the pool's leader and calls it.
 type Leadership struct{ m *Member }
 
-// callLeader has the leader answer: local when this host leads, at path of another host otherwise. It must be harmless to
-// repeat.
+// callLeader calls the leader: local when this host leads, the path of the leader otherwise. The call must be safe to repeat.
 func (l Leadership) callLeader(ctx context.Context, path string, in, out any, local func(*Server) error) error {
 	return l.CallLeader(ctx, func(ctx context.Context, address string, self bool) (again bool, err error) {
 		if own := l.m.localServer(); self && own != nil {
@@ -210,16 +209,16 @@ func (l Leadership) knownLeader() (address string, self bool) {
 		}
 	}
 	if address = l.m.poolCache.PoolInfo().Leader; address == l.m.cfg.Address {
-		return "", false // what was known before this server lost its leader
+		return "", false // the session may still name the leader that this server has lost
 	}
 	return address, false
 }
 
-// Forwarder reaches the API of other hosts (see HandleAPI) at https://host:port/api/... A request to the leader that has
-// no answer yet when another host leads is given up: the one that was asked may be cut off.
+// Forwarder reaches the API of other hosts (see HandleAPI) at https://host:port/api/... It cancels an unanswered request to
+// the leader when the leader changes, because the old leader may be partitioned.
 func (m *Member) Forwarder() http.RoundTripper { return &forwarder{m.leader, m.client.Transport} }
 
-// forwarder sends requests to other hosts, and gives one up whose leader was replaced.
+// forwarder sends requests to other hosts, and cancels those whose leader was replaced.
 type forwarder struct {
 	leader    *rpc.LeaderTracker
 	transport http.RoundTripper

@@ -8,8 +8,8 @@ import (
 	"pinion/server/peer"
 )
 
-// authorizePeer says why a host that has a valid certificate may not connect to this one, nil when it may. Removed hosts may
-// do nothing any more. Raft is for servers: an agent that speaks it wants to change what the pool has decided.
+// authorizePeer returns why a host with a valid certificate may not connect to this one; nil when it may. Removed hosts are
+// refused. Raft is for servers: an agent that speaks it could alter the pool's decisions.
 func (a peerAPI) authorizePeer(hostID, protocol string) error {
 	if !a.isMemberHost(hostID) {
 		return fmt.Errorf("host %s: %w", hostID, spec.ErrRemoved)
@@ -24,13 +24,13 @@ func (a peerAPI) authorizePeer(hostID, protocol string) error {
 	return fmt.Errorf("host %s is no server of the pool", hostID)
 }
 
-// configStaleAfter is how long after it last heard of a leader a server takes what it knows of the other servers for certain.
-// It outlasts an election.
+// configStaleAfter is the time without a leader after which a server treats its knowledge of the other servers as stale. It is
+// longer than an election.
 const configStaleAfter = 3 * time.Second
 
-// allowsRaftFrom reports whether the host may speak Raft with this server: those that the pool wants as servers, and those
-// in Raft's configuration, may. A server that has been without a leader for a while may have missed who the others are,
-// even all of them: then it hears every host of the pool, or it would never catch up.
+// allowsRaftFrom reports whether the host may speak Raft with this server: the pool's desired servers and those in Raft's
+// configuration may. A server without a leader for configStaleAfter may have missed that all other servers were replaced, so
+// it accepts every host of the pool; otherwise it could never catch up.
 func (s *Server) allowsRaftFrom(hostID string) bool {
 	return s.servers.IsServer(hostID) || !s.Leads() && time.Since(s.node.Raft().LastContact()) > configStaleAfter
 }

@@ -53,7 +53,7 @@ func Restore(ctx context.Context, cfg MemberConfig, snapshot io.Reader) (incarna
 	return bootstrapIncarnation(ctx, cfg, view.Pool().ID)
 }
 
-// backupName is a name for a directory that is not needed any more.
+// backupName returns an unused name for a directory that is set aside.
 func backupName(dir string) string {
 	for n := 1; ; n++ {
 		name := fmt.Sprintf("%s.before-restore-%d", dir, n)

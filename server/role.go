@@ -14,15 +14,15 @@ import (
 	"pinion/server/peer"
 )
 
-// roleInterval is how often a host looks whether it is what the pool wants it to be.
+// roleInterval is the interval at which a host compares its role with the desired one.
 const roleInterval = time.Second
 
-// roleFollower makes this host the server or the agent that the pool wants.
+// roleFollower reconciles this host's role, server or agent, with the one that the pool desires.
 type roleFollower struct{ m *Member }
 
-// followRole makes this host what the pool wants. It becomes a server as soon as a session says so: an empty Raft that
-// nobody lets in does no harm. It stops being one, and forgets its log, only when the leader itself has said that it is
-// neither wanted nor in Raft's configuration: a vote that was given is never forgotten while it counts.
+// followRole reconciles this host's role until the member ends. The host becomes a server as soon as a session says so, because an empty Raft
+// node outside the configuration is harmless. It becomes an agent, and deletes its log, only when the leader itself confirms
+// that it is neither desired nor in Raft's configuration, so a vote that still counts is never lost.
 func (f roleFollower) followRole() {
 	tick := time.NewTicker(roleInterval)
 	defer tick.Stop()
@@ -65,7 +65,7 @@ func (f roleFollower) reconcileRole() {
 	}
 }
 
-// shouldConfirmRole reports whether there is a reason to ask the leader if this host is still a server.
+// shouldConfirmRole reports whether this host should ask the leader if it is still a server.
 func (f roleFollower) shouldConfirmRole(own *Server, told *bool) bool {
 	if own.Leads() || own.node.IsSoleVoter() {
 		return false
@@ -114,7 +114,7 @@ func (f roleFollower) becomeServer() {
 	f.m.log.Info("this host becomes a server of the pool")
 }
 
-// startServer opens Raft. joins is for a server of a pool that exists: without a log it waits to be let in.
+// startServer opens the local server. joins means that the pool exists: a server without a log waits until it is added.
 func (m *Member) startServer(ctx context.Context, joins bool) error {
 	dialer := &peer.Dialer{Identity: m.cfg.Identity}
 	layer := peer.RaftLayer(m.cfg.Port, dialer, peer.Address(m.cfg.Address))
@@ -145,7 +145,7 @@ func (m *Member) startServer(ctx context.Context, joins bool) error {
 	return nil
 }
 
-// watchFatal passes on why a server cannot go on.
+// watchFatal forwards the server's fatal error.
 func (m *Member) watchFatal(own *Server) {
 	<-own.node.Life().Done()
 	select {
@@ -155,7 +155,7 @@ func (m *Member) watchFatal(own *Server) {
 	}
 }
 
-// setServerAside ends a server of before a recovery of the pool. Its data is put aside, not wiped: a person may want to look.
+// setServerAside ends a server from before a recovery of the pool. Its data is kept under another name for inspection.
 func (f roleFollower) setServerAside(own *Server) {
 	f.stopServer(own, fmt.Sprintf("%s.before-%d", f.m.raftDir(), f.m.poolCache.Incarnation()))
 }
