@@ -39,10 +39,10 @@ type MemberConfig struct {
 	Join  string // address of a host of the pool to join; without effect on a host that belongs to a pool [begin one]
 	Token string // what `pinion token` printed; needed with Join
 
-	Servers       int           // of a pool that begins here: servers wanted, 1, 3 or 5 [3]
-	ReplaceAfter  time.Duration // of a pool that begins here: a server gone for so long is replaced [5 min]
-	TaskLostAfter time.Duration // of a pool that begins here: a host silent for so long loses its tasks [60 s]
-	LostAfter     time.Duration // silence after which a host counts as disconnected [4 s]
+	Servers           int           // of a pool that begins here: servers wanted, 1, 3 or 5 [3]
+	ReplaceAfter      time.Duration // of a pool that begins here: a server gone for so long is replaced [5 min]
+	TaskLostAfter     time.Duration // of a pool that begins here: a host silent for so long loses its tasks [60 s]
+	DisconnectedAfter time.Duration // silence after which a host counts as disconnected [4 s]
 
 	Now     func() time.Time // the clock that stamps records and judges liveness [time.Now]
 	MinFree uint64           // see Config

@@ -76,7 +76,7 @@ func (a peerAPI) handleRenew(ctx context.Context, from string, csr []byte) (admi
 
 // Tokens are the pool's join tokens. They can be created, revoked and listed where this host leads.
 func (m *Member) Tokens() *admission.JoinTokens {
-	return &admission.JoinTokens{Pool: m, Fingerprint: m.cfg.Identity.Fingerprint, Now: m.cfg.Now}
+	return &admission.JoinTokens{Store: m, Fingerprint: m.cfg.Identity.Fingerprint, Now: m.cfg.Now}
 }
 
 // Keys are the access keys of the pool's clients.

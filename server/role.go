@@ -130,7 +130,7 @@ func (m *Member) startServer(ctx context.Context, joins bool) error {
 			Settings: spec.Settings{Servers: m.cfg.Servers, ReplaceAfter: m.cfg.ReplaceAfter, TaskLostAfter: m.cfg.TaskLostAfter},
 			CA:       m.cfg.Identity.CA,
 		},
-		LostAfter: m.cfg.LostAfter, KeyringFile: filepath.Join(m.cfg.Dir, keyringFile), peers: m.peers, onLeader: m.leader.Refresh,
+		DisconnectedAfter: m.cfg.DisconnectedAfter, KeyringFile: filepath.Join(m.cfg.Dir, keyringFile), peers: m.peers, onLeader: m.leader.Refresh,
 	})
 	if err != nil {
 		layer.Close()

@@ -26,8 +26,8 @@ const keyringFile = "seal.key"
 // Config of a server: that of its node, and what follows. The default is in brackets.
 type Config struct {
 	consensus.Config
-	LostAfter   time.Duration // silence after which a host counts as disconnected [4 s]
-	KeyringFile string        // file of the keys that secrets in the state are sealed with [seal.key in Dir]
+	DisconnectedAfter time.Duration // silence after which a host counts as disconnected [4 s]
+	KeyringFile       string        // file of the keys that secrets in the state are sealed with [seal.key in Dir]
 
 	peers    *rpc.Client // how the leader is reached while it is another host [not at all]
 	onLeader func()      // called after each change of Leader; may be nil
@@ -35,8 +35,8 @@ type Config struct {
 
 func (c Config) withDefaults() Config {
 	c.Config = c.Config.WithDefaults()
-	if c.LostAfter == 0 {
-		c.LostAfter = 4 * time.Second
+	if c.DisconnectedAfter == 0 {
+		c.DisconnectedAfter = 4 * time.Second
 	}
 	if c.KeyringFile == "" {
 		c.KeyringFile = filepath.Join(c.Dir, keyringFile)
@@ -87,7 +87,7 @@ func Open(ctx context.Context, cfg Config) (*Server, error) {
 
 func newServer(cfg Config, node *consensus.Node, keyring *seal.Keyring) *Server {
 	s := &Server{cfg: cfg, log: cfg.Log, node: node, state: node.State(), leader: node.Tracker()}
-	s.liveness = liveness.New(core{s}, s.log, s.leader, cfg.peers, cfg.LostAfter)
+	s.liveness = liveness.New(core{s}, s.log, s.leader, cfg.peers, cfg.DisconnectedAfter)
 	s.servers = membership.NewServers(node, s.liveness, cfg.peers, cfg.HostID, s.log, consensus.Logger(s.log))
 	s.publisher = membership.NewPublisher(cfg.PoolID, s.servers, s.leader)
 	s.agents = dispatch.NewBackend(core{s}, s.liveness, s.publisher, cfg.peers)

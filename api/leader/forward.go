@@ -11,18 +11,18 @@ import (
 )
 
 // forward has the leader answer the request.
-func (r *Router) forward(x *httpx.Exchange, address string, writes bool) attempt {
+func (r *Router) forward(x *httpx.Exchange, address string, writes bool) outcome {
 	response, end, again, err := r.ask(x, address, "", writes)
 	if err != nil {
 		end()
-		return attempt{err: err, again: again}
+		return outcome{err: err, again: again}
 	}
 	return r.pass(x, response, end)
 }
 
 // pass hands the leader's response on to the client.
-func (r *Router) pass(x *httpx.Exchange, response *http.Response, end context.CancelFunc) attempt {
-	return attempt{reply: func() {
+func (r *Router) pass(x *httpx.Exchange, response *http.Response, end context.CancelFunc) outcome {
+	return outcome{reply: func() {
 		defer end()
 		r.Peers.Copy(x, response, end)
 	}}

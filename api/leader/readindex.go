@@ -31,7 +31,7 @@ func StateVersion(view *raftfsm.View) string {
 // followerRead resolves a read on this host when the leader confirms that both have the same state; a leader that is asked
 // by such a host confirms it.
 func (r *Router) followerRead(x *httpx.Exchange) (Resolution, bool, error) {
-	res, answered, err := r.onLeader(x, false, func(address string) attempt { return r.askReadIndex(x, address) })
+	res, answered, err := r.onLeader(x, false, func(address string) outcome { return r.askReadIndex(x, address) })
 	if err != nil || answered || res.Unreachable != nil || x.Request.Header.Get(httpx.HeaderStateVersion) != StateVersion(res.View) {
 		return res, answered, err
 	}
@@ -43,7 +43,7 @@ func (r *Router) followerRead(x *httpx.Exchange) (Resolution, bool, error) {
 
 // askReadIndex asks the leader whether this host's state is the leader's. A caller whom this host does not know is the
 // leader's to judge, because this host may lag behind.
-func (r *Router) askReadIndex(x *httpx.Exchange, address string) attempt {
+func (r *Router) askReadIndex(x *httpx.Exchange, address string) outcome {
 	res, err := r.local(x)
 	if err != nil {
 		return r.forward(x, address, false)
@@ -54,12 +54,12 @@ func (r *Router) askReadIndex(x *httpx.Exchange, address string) attempt {
 	}
 	defer end()
 	if err != nil {
-		return attempt{err: err, again: again}
+		return outcome{err: err, again: again}
 	}
 	if res.Unreachable, err = readUnreachable(response, end); err != nil {
-		return attempt{err: wire.Errorf(wire.Server, "The answer of the pool's leader broke off: %v. Nothing was done; try again.", err), again: true}
+		return outcome{err: wire.Errorf(wire.Server, "The answer of the pool's leader broke off: %v. Nothing was done; try again.", err), again: true}
 	}
-	return attempt{res: res}
+	return outcome{res: res}
 }
 
 // readIndexReply is what the leader answers a follower that has the same state: all that a read needs beside the state.

@@ -10,8 +10,8 @@ import (
 	"pinion/raftfsm/spec"
 )
 
-// attempt is what came of one try to resolve a request on the leader.
-type attempt struct {
+// outcome is what came of one try to resolve a request on the leader.
+type outcome struct {
 	res   Resolution
 	reply func() // copies the leader's response to the client; nil when the request is resolved
 	err   error  // why there is neither
@@ -21,7 +21,7 @@ type attempt struct {
 // onLeader resolves a request on this host when it leads the pool, and with ask, which is given the leader's address,
 // otherwise. While the pool has no leader, or one that has just gone, Leadership tries again: the client need not know as long
 // as nothing was done.
-func (r *Router) onLeader(x *httpx.Exchange, writes bool, ask func(address string) attempt) (Resolution, bool, error) {
+func (r *Router) onLeader(x *httpx.Exchange, writes bool, ask func(address string) outcome) (Resolution, bool, error) {
 	if r.Leader == nil {
 		view, err := r.Store.View(x.Context())
 		if err != nil {
@@ -30,13 +30,13 @@ func (r *Router) onLeader(x *httpx.Exchange, writes bool, ask func(address strin
 		res, err := r.authenticate(x, view)
 		return res, false, err
 	}
-	var last attempt
+	var last outcome
 	err := r.Leader.CallLeader(x.Context(), func(ctx context.Context, address string, self bool) (again bool, err error) {
 		switch {
 		case self:
 			last = r.asLeader(ctx, x, writes)
 		case forwarded(x):
-			last = attempt{err: errSecondHop(x)}
+			last = outcome{err: errSecondHop(x)}
 		default:
 			last = ask(address)
 		}
@@ -57,25 +57,25 @@ func (r *Router) onLeader(x *httpx.Exchange, writes bool, ask func(address strin
 }
 
 // asLeader resolves a request on this host, which leads the pool as far as it knows.
-func (r *Router) asLeader(ctx context.Context, x *httpx.Exchange, writes bool) attempt {
+func (r *Router) asLeader(ctx context.Context, x *httpx.Exchange, writes bool) outcome {
 	credential, proved, err := r.preauthenticate(x)
 	if err != nil {
-		return attempt{err: err}
+		return outcome{err: err}
 	}
 	view, err := r.Store.View(ctx)
 	switch {
 	case err == nil && proved:
 		principal, err := credential.Principal(view)
-		return attempt{res: Resolution{Principal: principal, View: view}, err: err}
+		return outcome{res: Resolution{Principal: principal, View: view}, err: err}
 	case err == nil:
 		res, err := r.authenticate(x, view)
-		return attempt{res: res, err: err}
+		return outcome{res: res, err: err}
 	case !errors.Is(err, spec.ErrUnavailable):
-		return attempt{err: err}
+		return outcome{err: err}
 	case forwarded(x):
-		return attempt{err: errSecondHop(x)}
+		return outcome{err: errSecondHop(x)}
 	}
-	return attempt{err: errNoLeader(writes, err), again: true} // it led a moment ago
+	return outcome{err: errNoLeader(writes, err), again: true} // it led a moment ago
 }
 
 // preauthenticate checks the credentials with the leader's own copy of the state, which holds every key that was

@@ -96,7 +96,7 @@ func (r *Router) Resolve(x *httpx.Exchange, mode Mode, writes bool) (res Resolut
 			}
 		}
 	}
-	return r.onLeader(x, writes, func(address string) attempt { return r.forward(x, address, writes) })
+	return r.onLeader(x, writes, func(address string) outcome { return r.forward(x, address, writes) })
 }
 
 // StaleRequested reports whether a request asks for ?stale=true.

@@ -18,10 +18,10 @@ const neverLost = "never"
 
 // LostAfter is for how long the task's host may be silent before the task counts as STOPPED; pool is the time of tasks
 // that do not say. ever is false for a task that is never given up, with the host's removal as the only way.
-func (t *Task) LostAfter(pool time.Duration) (after time.Duration, ever bool) {
-	after, ever, err := lostAfter(t.Tags, pool)
+func (t *Task) LostAfter(poolDefault time.Duration) (after time.Duration, ever bool) {
+	after, ever, err := lostAfter(t.Tags, poolDefault)
 	if err != nil { // it was recorded before anybody checked
-		return pool, true
+		return poolDefault, true
 	}
 	return after, ever
 }

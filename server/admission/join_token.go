@@ -63,15 +63,15 @@ func newToken(fingerprint string) (JoinToken, error) {
 	return JoinToken{Fingerprint: raw[:tokenFingerprintSize], ID: hex.EncodeToString(id.RandomBytes(4)), Secret: secret}, nil
 }
 
-// Pool is what JoinTokens need of the host that they are created on. Both fail where it does not lead.
-type Pool interface {
+// Store is what JoinTokens need of the host that they are created on. Both fail where it does not lead.
+type Store interface {
 	Proposer
 	View(ctx context.Context) (*raftfsm.View, error)
 }
 
 // JoinTokens creates, revokes and lists join tokens. The state holds only the hash of a token's secret.
 type JoinTokens struct {
-	Pool        Pool
+	Store       Store
 	Fingerprint func() string // of the pool's CA, in hex
 	Now         func() time.Time
 }
@@ -89,7 +89,7 @@ func (j *JoinTokens) CreateToken(ctx context.Context, ttl time.Duration, uses in
 		return "", err
 	}
 	now := j.Now()
-	_, err = j.Pool.Propose(ctx, raftfsm.CreateJoinToken{Token: spec.JoinToken{
+	_, err = j.Store.Propose(ctx, raftfsm.CreateJoinToken{Token: spec.JoinToken{
 		ID: token.ID, SecretHash: sha256Hex([]byte(token.Secret)), Role: role,
 		Uses: cmp.Or(uses, defaultUses), CreatedAt: now, Expires: now.Add(cmp.Or(ttl, defaultTTL)),
 	}})
@@ -98,13 +98,13 @@ func (j *JoinTokens) CreateToken(ctx context.Context, ttl time.Duration, uses in
 
 // RevokeToken ends a token. spec.ErrNotFound.
 func (j *JoinTokens) RevokeToken(ctx context.Context, tokenID string) error {
-	_, err := j.Pool.Propose(ctx, raftfsm.RevokeJoinToken{ID: tokenID, At: j.Now()})
+	_, err := j.Store.Propose(ctx, raftfsm.RevokeJoinToken{ID: tokenID, At: j.Now()})
 	return err
 }
 
 // Tokens lists the pool's join tokens.
 func (j *JoinTokens) Tokens(ctx context.Context) ([]*spec.JoinToken, error) {
-	view, err := j.Pool.View(ctx)
+	view, err := j.Store.View(ctx)
 	if err != nil {
 		return nil, err
 	}

@@ -28,12 +28,12 @@ const (
 // Dispatcher is the server's side of the sessions with all its hosts. The server may be any of the pool: it answers from
 // its own state, and has the leader do what only the leader can do.
 type Dispatcher struct {
-	host Pool
+	host LocalHost
 	log  *slog.Logger
 }
 
-// Pool is what a Dispatcher needs of its host.
-type Pool interface {
+// LocalHost is what a Dispatcher needs of its host.
+type LocalHost interface {
 	// Backend is that of the server here, nil while this host is an agent.
 	Backend() *Backend
 	// PoolInfo is what this host knows of its pool: an agent tells with it where servers are.
@@ -43,7 +43,9 @@ type Pool interface {
 }
 
 // NewDispatcher returns the dispatcher of a host.
-func NewDispatcher(host Pool, log *slog.Logger) *Dispatcher { return &Dispatcher{host: host, log: log} }
+func NewDispatcher(host LocalHost, log *slog.Logger) *Dispatcher {
+	return &Dispatcher{host: host, log: log}
+}
 
 // ServeSession holds one session with the host from until one of the ends closes it.
 func (d *Dispatcher) ServeSession(w http.ResponseWriter, r *http.Request, from string) {

@@ -47,21 +47,21 @@ func NewUpstream(host Host, address string, client *http.Client, log *slog.Logge
 	return &Upstream{host: host, address: address, client: client, log: log}
 }
 
-// endpoint is where a connection leads.
-type endpoint interface {
+// assignmentSource is where a connection leads.
+type assignmentSource interface {
 	Assignments(ctx context.Context, hostID string, after, minIndex uint64) ([]spec.Assignment, uint64, error)
 	Report(ctx context.Context, hostID string, reports []spec.TaskReport) ([]string, error)
 	Heartbeat(ctx context.Context, hostID string) error
 }
 
 var (
-	_ endpoint = (*Backend)(nil)
-	_ endpoint = (*Session)(nil)
+	_ assignmentSource = (*Backend)(nil)
+	_ assignmentSource = (*Session)(nil)
 )
 
 // connection is an endpoint in use; replaced is closed when another takes its place.
 type connection struct {
-	endpoint
+	assignmentSource
 	replaced chan struct{}
 }
 
@@ -157,7 +157,7 @@ func (u *Upstream) openSession(ctx context.Context, address string, r Registrati
 // Session is the session in use; nil when there is none that is alive.
 func (u *Upstream) Session() *Session {
 	if c := u.current.Load(); c != nil {
-		if s, ok := c.endpoint.(*Session); ok && s.alive() {
+		if s, ok := c.assignmentSource.(*Session); ok && s.alive() {
 			return s
 		}
 	}
@@ -170,7 +170,7 @@ func (u *Upstream) Connected() bool { return u.current.Load() != nil }
 // IsLocal reports whether the agent is connected to this backend.
 func (u *Upstream) IsLocal(b *Backend) bool {
 	c := u.current.Load()
-	return c != nil && c.endpoint == endpoint(b)
+	return c != nil && c.assignmentSource == assignmentSource(b)
 }
 
 // ResetIndex forgets what the agent has seen: the pool was recovered, and its index is lower now.
@@ -180,8 +180,8 @@ func (u *Upstream) ResetIndex() { u.minIndex.Store(0) }
 func (u *Upstream) Close() { u.retire(u.current.Swap(nil)) }
 
 // set makes the endpoint the one in use; calls that wait at the one before go on with it.
-func (u *Upstream) set(e endpoint) {
-	if c := u.current.Load(); c != nil && c.endpoint == e {
+func (u *Upstream) set(e assignmentSource) {
+	if c := u.current.Load(); c != nil && c.assignmentSource == e {
 		return
 	}
 	u.retire(u.current.Swap(&connection{e, make(chan struct{})}))
@@ -193,8 +193,8 @@ func (u *Upstream) set(e endpoint) {
 // Drop gives the local server up, if it is still the endpoint in use.
 func (u *Upstream) Drop(b *Backend) { u.drop(b) }
 
-func (u *Upstream) drop(e endpoint) {
-	if c := u.current.Load(); c != nil && c.endpoint == e && u.current.CompareAndSwap(c, nil) {
+func (u *Upstream) drop(e assignmentSource) {
+	if c := u.current.Load(); c != nil && c.assignmentSource == e && u.current.CompareAndSwap(c, nil) {
 		u.retire(c)
 	}
 }
@@ -204,7 +204,7 @@ func (u *Upstream) retire(c *connection) {
 		return
 	}
 	close(c.replaced)
-	if s, ok := c.endpoint.(*Session); ok {
+	if s, ok := c.assignmentSource.(*Session); ok {
 		s.close(errors.New("this host is connected otherwise now"))
 	}
 }
@@ -231,7 +231,7 @@ func (u *Upstream) Assignments(ctx context.Context, hostID string, after uint64)
 		if err == nil {
 			u.advanceMinIndex(index)
 		} else if errors.Is(err, spec.ErrClosed) {
-			u.drop(c.endpoint)
+			u.drop(c.assignmentSource)
 			err = errDisconnected
 		}
 		return list, index, u.failIfRemoved(err)
@@ -286,7 +286,7 @@ func (u *Upstream) Heartbeat(ctx context.Context, hostID string) error {
 	}
 	err := c.Heartbeat(ctx, hostID)
 	if errors.Is(err, spec.ErrUnavailable) || errors.Is(err, spec.ErrClosed) {
-		u.drop(c.endpoint)
+		u.drop(c.assignmentSource)
 		return &disconnectedError{err.Error(), err}
 	}
 	return u.failIfRemoved(err)

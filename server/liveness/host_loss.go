@@ -64,8 +64,8 @@ func (m *Monitor) giveUpOnce(ctx context.Context, p Proposer) time.Duration {
 		if host.Lost() {
 			silence = max(silence, now.Sub(host.LostAt)) // an earlier leader knew more
 		}
-		if silence < m.lostAfter {
-			next = min(next, m.lostAfter-silence)
+		if silence < m.disconnectedAfter {
+			next = min(next, m.disconnectedAfter-silence)
 			continue
 		}
 		l := evaluateLoss(host, view.TasksOn(host.ID), silence, after)
@@ -90,7 +90,7 @@ type loss struct {
 }
 
 // evaluateLoss judges a host that is not connected; pool is the time of hosts, and of tasks that have none of their own.
-func evaluateLoss(host *spec.Host, tasks []*spec.Task, silence, pool time.Duration) loss {
+func evaluateLoss(host *spec.Host, tasks []*spec.Task, silence, poolLostAfter time.Duration) loss {
 	l := loss{next: lossCheckInterval}
 	isDue := func(after time.Duration) bool {
 		if silence >= after {
@@ -101,13 +101,13 @@ func evaluateLoss(host *spec.Host, tasks []*spec.Task, silence, pool time.Durati
 		return false
 	}
 	if !host.Lost() {
-		isDue(pool)
+		isDue(poolLostAfter)
 	}
 	for _, task := range tasks {
 		if task.LastStatus == spec.Stopped {
 			continue
 		}
-		if after, ever := task.LostAfter(pool); !ever || !isDue(after) {
+		if after, ever := task.LostAfter(poolLostAfter); !ever || !isDue(after) {
 			l.keep = append(l.keep, task.ID)
 		}
 	}

@@ -23,11 +23,11 @@ type Server interface {
 // Monitor holds the heartbeats that a server has heard of. Whether a host is connected is the leader's to say: it hears
 // of all of them. It is safe for concurrent use.
 type Monitor struct {
-	server    Server
-	log       *slog.Logger
-	leader    *rpc.LeaderTracker
-	client    *rpc.Client
-	lostAfter time.Duration
+	server            Server
+	log               *slog.Logger
+	leader            *rpc.LeaderTracker
+	client            *rpc.Client
+	disconnectedAfter time.Duration
 
 	table      table
 	forwarding forwarding
@@ -35,9 +35,9 @@ type Monitor struct {
 
 // New returns the monitor of a server. lostAfter is the silence after which a host counts as disconnected; client is nil
 // in a pool of one server, which has no leader to forward to.
-func New(server Server, log *slog.Logger, leader *rpc.LeaderTracker, client *rpc.Client, lostAfter time.Duration) *Monitor {
+func New(server Server, log *slog.Logger, leader *rpc.LeaderTracker, client *rpc.Client, disconnectedAfter time.Duration) *Monitor {
 	return &Monitor{
-		server: server, log: log, leader: leader, client: client, lostAfter: lostAfter,
+		server: server, log: log, leader: leader, client: client, disconnectedAfter: disconnectedAfter,
 		forwarding: forwarding{now: server.Now},
 	}
 }
@@ -93,7 +93,7 @@ func (m *Monitor) LeaderAnswered() { m.forwarding.leaderAnswered() }
 func (m *Monitor) CutOff() bool { return m.forwarding.isCutOff() }
 
 // missedAfter is the silence after which a host gets no new tasks: two heartbeats are missing then.
-func (m *Monitor) missedAfter() time.Duration { return m.lostAfter * 11 / 20 }
+func (m *Monitor) missedAfter() time.Duration { return m.disconnectedAfter * 11 / 20 }
 
 // Connected reports whether the pool has the host, has not given it up, and heard of it lately. Only the leader knows.
 func (m *Monitor) Connected(hostID string) bool {
@@ -102,7 +102,7 @@ func (m *Monitor) Connected(hostID string) bool {
 }
 
 // Heard reports whether the leader has heard of the host lately.
-func (m *Monitor) Heard(hostID string) bool { return m.Silence(hostID) < m.lostAfter }
+func (m *Monitor) Heard(hostID string) bool { return m.Silence(hostID) < m.disconnectedAfter }
 
 // Silence is for how long nothing was heard of the host, at most since this server leads.
 func (m *Monitor) Silence(hostID string) time.Duration {
@@ -113,5 +113,5 @@ func (m *Monitor) Silence(hostID string) time.Duration {
 // host that only an earlier leader has heard of has missed none.
 func (m *Monitor) Schedulable(hostID string) bool {
 	silence, missed := m.table.silenceAndMissed(hostID, m.server.Now())
-	return silence < m.lostAfter && missed < m.missedAfter()
+	return silence < m.disconnectedAfter && missed < m.missedAfter()
 }

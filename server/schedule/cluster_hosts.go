@@ -12,14 +12,14 @@ import (
 // clusterHosts indexes the hosts of one cluster and caches a ranking for each recent equivalence class of requests, so that a
 // decision does not scan all hosts.
 type clusterHosts struct {
-	hosts     []*Host // by id
-	changed   []int32 // indexes of changed hosts, in the order of the changes; rankings apply them lazily
-	trimmed   int     // number of changes dropped from the front of changed
-	rankings  map[equivalenceClass]*rankingCache
-	decisions uint64
-	profile   workloadProfile
-	pending   map[string]pack.Shape // shapes of the pending tasks, by task id
-	gpuBoards *gpu.TopologyCache
+	hosts         []*Host // by id
+	changed       []int32 // indexes of changed hosts, in the order of the changes; rankings apply them lazily
+	trimmed       int     // number of changes dropped from the front of changed
+	rankings      map[equivalenceClass]*rankingCache
+	decisions     uint64
+	profile       workloadProfile
+	pending       map[string]pack.Shape // shapes of the pending tasks, by task id
+	gpuTopologies *gpu.TopologyCache
 }
 
 // maxRankedHosts bounds the cached entries over all rankings, about 100 bytes each; minRankings rankings are always kept.
@@ -29,7 +29,7 @@ const (
 )
 
 func newClusterHosts(wirings *gpu.TopologyCache) *clusterHosts {
-	return &clusterHosts{rankings: map[equivalenceClass]*rankingCache{}, pending: map[string]pack.Shape{}, gpuBoards: wirings}
+	return &clusterHosts{rankings: map[equivalenceClass]*rankingCache{}, pending: map[string]pack.Shape{}, gpuTopologies: wirings}
 }
 
 func (c *clusterHosts) find(hostID string) (at int, known bool) {
@@ -38,7 +38,7 @@ func (c *clusterHosts) find(hostID string) (at int, known bool) {
 
 // add adds a host. Its Free must match its tasks.
 func (c *clusterHosts) add(h *Host) {
-	h.readInventory(c.gpuBoards)
+	h.readInventory(c.gpuTopologies)
 	at, _ := c.find(h.Host.ID)
 	c.hosts = slices.Insert(c.hosts, at, h)
 	c.renumber(at)

@@ -42,7 +42,7 @@ func linkScore(h *Host, gpus int) float64 {
 	if gpus < 2 {
 		return 0
 	}
-	mean := h.board.Score(h.idle, gpus) * 2 / (gpus * (gpus - 1))
+	mean := h.gpus.Score(h.idle, gpus) * 2 / (gpus * (gpus - 1))
 	return float64(linkWeight * bits.Len(uint(mean)))
 }
 

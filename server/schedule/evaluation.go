@@ -51,12 +51,12 @@ func (a *evaluation) place(h *Host) *spec.Task {
 		if wanted == 0 {
 			continue
 		}
-		picked := h.board.Pick(free, wanted)
+		picked := h.gpus.Pick(free, wanted)
 		if picked.Len() != wanted {
 			return nil
 		}
 		free &^= picked
-		gpus[i] = h.board.UUIDs(picked)
+		gpus[i] = h.gpus.UUIDs(picked)
 	}
 	if len(a.Waiting) > 0 {
 		a.placed++

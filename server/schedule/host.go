@@ -17,24 +17,24 @@ type Host struct {
 	Tasks func() []*spec.Task
 
 	tasks    []*spec.Task // not STOPPED, by id, including planned ones
-	board    gpu.Topology
+	gpus     gpu.Topology
 	idle     gpu.DeviceSet // Free.GPUs as a set
-	topology topology
+	location topology
 	// Written by clusterHosts: the index in its list, and the number of the last change.
 	at, lastChange int
 }
 
 // readInventory derives GPU topology, idle GPUs and location from the host's record.
 func (h *Host) readInventory(boards *gpu.TopologyCache) {
-	h.board = boards.Topology(h.Host.GPUs.Devices)
-	h.idle = h.board.HealthySet(h.Free.GPUs)
-	h.topology = topologyOf(h.Host)
+	h.gpus = boards.Topology(h.Host.GPUs.Devices)
+	h.idle = h.gpus.HealthySet(h.Free.GPUs)
+	h.location = topologyOf(h.Host)
 }
 
 // derive recomputes the free resources from the tasks.
 func (h *Host) derive() {
 	h.Free = spec.NewFree(h.Host, h.tasks)
-	h.idle = h.board.HealthySet(h.Free.GPUs)
+	h.idle = h.gpus.HealthySet(h.Free.GPUs)
 }
 
 // assume takes the resources of a task, which must fit.
@@ -43,7 +43,7 @@ func (h *Host) assume(t *spec.Task) {
 	h.tasks = slices.Insert(h.tasks, at, t)
 	h.Free.Take(t)
 	for i := range t.Containers {
-		h.idle &^= h.board.HealthySet(t.Containers[i].GPUs)
+		h.idle &^= h.gpus.HealthySet(t.Containers[i].GPUs)
 	}
 }
 
@@ -58,9 +58,9 @@ func (h *Host) release(at int) {
 	}
 	h.Free.CPU += t.CPU
 	h.Free.MemoryMiB += t.MemoryMiB
-	if given := h.board.HealthySet(t.GPUs()); given != 0 {
+	if given := h.gpus.HealthySet(t.GPUs()); given != 0 {
 		h.idle |= given &^ h.assumedGPUs()
-		h.Free.GPUs = h.board.UUIDs(h.idle)
+		h.Free.GPUs = h.gpus.UUIDs(h.idle)
 	}
 }
 
@@ -69,7 +69,7 @@ func (h *Host) release(at int) {
 func (h *Host) assumedGPUs() (all gpu.DeviceSet) {
 	for _, task := range h.tasks {
 		for i := range task.Containers {
-			all |= h.board.HealthySet(task.Containers[i].GPUs)
+			all |= h.gpus.HealthySet(task.Containers[i].GPUs)
 		}
 	}
 	return all

@@ -211,7 +211,7 @@ func (p *stateHistory) compareClusters(followed, rebuilt *clusterHosts) {
 	for i, got := range followed.hosts {
 		want := rebuilt.hosts[i]
 		if got.Host != want.Host || got.Connected != want.Connected || got.idle != want.idle || got.at != i ||
-			!slices.Equal(got.tasks, want.tasks) || !reflect.DeepEqual(got.Free, want.Free) || !slices.Equal(got.board.UUIDs(got.idle), want.board.UUIDs(want.idle)) {
+			!slices.Equal(got.tasks, want.tasks) || !reflect.DeepEqual(got.Free, want.Free) || !slices.Equal(got.gpus.UUIDs(got.idle), want.gpus.UUIDs(want.idle)) {
 			p.Fatalf("host %s is %+v, want %+v", want.Host.ID, got, want)
 		}
 	}

@@ -18,8 +18,8 @@ func topologyOf(h *spec.Host) (n topology) {
 
 // topologyLevels are the properties that the hosts of a gang should share, the most important first.
 var topologyLevels = []func(*Host) string{
-	func(h *Host) string { return h.topology.fabric },
-	func(h *Host) string { return h.topology.rack },
+	func(h *Host) string { return h.location.fabric },
+	func(h *Host) string { return h.location.rack },
 	func(h *Host) string { return h.Host.ID },
 }
 

@@ -44,11 +44,11 @@ func TestARunThatLostItsPlacesIsPlannedAgain(t *testing.T) {
 	late := *taken
 	late.ID = id.New()
 	l := &launch{request: request}
-	stale := &attempt{node: s.node, term: s.term.Load(), log: s.log, at: epoch, planned: []plannedLaunch{{launch: l, tasks: []*spec.Task{&late}}}}
+	stale := &planPass{node: s.node, term: s.term.Load(), log: s.log, at: epoch, planned: []plannedLaunch{{launch: l, tasks: []*spec.Task{&late}}}}
 	if again, _ := stale.propose(); len(again) != 1 {
 		t.Fatalf("a lost race left %d open: %+v", len(again), l.reply)
 	}
-	if open := s.attempt([]*launch{l}); len(open) != 0 || len(l.reply.result.Tasks) != 1 || l.reply.result.Tasks[0].GPUs()[0] == taken.GPUs()[0] {
+	if open := s.planPass([]*launch{l}); len(open) != 0 || len(l.reply.result.Tasks) != 1 || l.reply.result.Tasks[0].GPUs()[0] == taken.GPUs()[0] {
 		t.Errorf("planned again: %d open, reply %+v", len(open), l.reply)
 	}
 

@@ -111,6 +111,6 @@ func (s *testScheduler) run(r spec.RunRequest) spec.RunResult {
 func (s *testScheduler) planner() *planner { return s.term.Load().planner }
 
 // planOne plans a request, and records nothing of it.
-func (s *testScheduler) planOne(r spec.RunRequest) *attempt {
+func (s *testScheduler) planOne(r spec.RunRequest) *planPass {
 	return s.plan(s.term.Load(), []*launch{{request: r}})
 }

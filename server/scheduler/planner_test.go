@@ -25,7 +25,7 @@ func TestPlansInFlightHoldTheirPlaces(t *testing.T) {
 	s.planner().mu.Unlock()
 	refused("planned on hosts that were rebuilt")
 
-	for _, plan := range []*attempt{first, second} {
+	for _, plan := range []*planPass{first, second} {
 		plan.plan.resolve(plan.tasks()) // nothing of it is in the state
 		if result := s.run(request); len(result.Tasks) != 1 {
 			t.Errorf("a plan that was rejected still holds its GPU: %+v", result)
@@ -53,7 +53,7 @@ func TestARunIsNotRefusedForAPlanThatFails(t *testing.T) {
 	if again := <-open; len(again) != 1 {
 		t.Errorf("it is refused for a task that never was: %+v", l.reply)
 	}
-	if left := s.attempt([]*launch{l}); len(left) != 0 || len(l.reply.result.Tasks) != 1 {
+	if left := s.planPass([]*launch{l}); len(left) != 0 || len(l.reply.result.Tasks) != 1 {
 		t.Errorf("planned again: %d open, reply %+v", len(left), l.reply)
 	}
 }

@@ -20,8 +20,8 @@ import (
 // maxPreemptors is the number of items in each cluster for which tasks are stopped at a time.
 const maxPreemptors = 8
 
-// preemptor is the victims of each item: tasks that were stopped to make room for it, by its id.
-type preemptor map[string][]string
+// victimsByItem is the victims of each item: tasks that were stopped to make room for it, by its id.
+type victimsByItem map[string][]string
 
 // preempt chooses tasks to stop for the first items without a place that come before them.
 func (w *queueController) preempt(now time.Time) (stops []raftfsm.StopTask) {
@@ -40,7 +40,7 @@ func (w *queueController) preempt(now time.Time) (stops []raftfsm.StopTask) {
 
 // victimsRemain reports whether tasks that were stopped for the item are still there.
 func (w *queueController) victimsRemain(item *queue.Item) bool {
-	return slices.ContainsFunc(w.preemptor[item.ID()], func(task string) bool { return w.placed[task] != nil })
+	return slices.ContainsFunc(w.victimsByItem[item.ID()], func(task string) bool { return w.placed[task] != nil })
 }
 
 // victimsOf chooses the tasks to stop so that the item has its place. Tasks that are stopping already make room by themselves.
@@ -49,11 +49,11 @@ func (w *queueController) victimsOf(planning planning, item *queue.Item, now tim
 	if request == nil {
 		return nil
 	}
-	delete(w.preemptor, item.ID())
+	delete(w.victimsByItem, item.ID())
 	borrowed := w.placed.borrowed(w.queue.Teams)
 	cost := func(t *spec.Task) (schedule.EvictionCost, bool) { return w.evictionCost(t, item, borrowed[t.ID]) }
 	for _, task := range planning.hosts.Victims(*request, cost) {
-		w.preemptor[item.ID()] = append(w.preemptor[item.ID()], task.ID)
+		w.victimsByItem[item.ID()] = append(w.victimsByItem[item.ID()], task.ID)
 		w.placed.stopping(task.ID, now)
 		stops = append(stops, raftfsm.StopTask{ID: task.ID, Code: spec.StopPreempted, At: now,
 			Reason: fmt.Sprintf("Preempted by task %s of priority %d; its work is queued again as another task", item.ID(), item.Priority)})
@@ -81,7 +81,7 @@ func (w *queueController) stopsDone(failed []string) {
 	w.stops.busy = false
 	for _, id := range failed {
 		w.placed.stopping(id, time.Time{})
-		maps.DeleteFunc(w.preemptor, func(_ string, victims []string) bool { return slices.Contains(victims, id) })
+		maps.DeleteFunc(w.victimsByItem, func(_ string, victims []string) bool { return slices.Contains(victims, id) })
 	}
 }
 

@@ -46,12 +46,12 @@ type queueController struct {
 	reservations  map[string]*reservation
 	infeasible    *infeasibilityCache // of the hosts as they are
 
-	committing   map[*queueRound]bool // rounds in flight
-	committed    chan *queueRound     // rounds whose outcome is known
-	backoffUntil time.Time            // nothing is planned before
-	preemptor    preemptor
-	stops        stopper
-	queries      chan snapshotQuery
+	committing    map[*queueRound]bool // rounds in flight
+	committed     chan *queueRound     // rounds whose outcome is known
+	backoffUntil  time.Time            // nothing is planned before
+	victimsByItem victimsByItem
+	stops         stopper
+	queries       chan snapshotQuery
 }
 
 // freedHosts are hosts with more free capacity than before, by cluster.
@@ -109,7 +109,7 @@ func (w *queueController) loop() {
 func (w *queueController) rebuild(view *raftfsm.View) {
 	now := w.node.Now()
 	w.queue = queue.New()
-	w.notBefore, w.placed, w.reservations, w.preemptor = map[string]time.Time{}, placedTasks{}, map[string]*reservation{}, preemptor{}
+	w.notBefore, w.placed, w.reservations, w.victimsByItem = map[string]time.Time{}, placedTasks{}, map[string]*reservation{}, victimsByItem{}
 	w.freed, w.infeasible = freedHosts{}, &infeasibilityCache{}
 	w.setTeams(view)
 	w.loadUsage(view, now)

@@ -33,7 +33,7 @@ func (w *queueController) reconcileTask(view *raftfsm.View, t *spec.Task, now ti
 func (w *queueController) dequeue(task string) {
 	w.queue.Remove(task)
 	delete(w.notBefore, task)
-	delete(w.preemptor, task)
+	delete(w.victimsByItem, task)
 }
 
 // enqueueTask adds a pending task to the queue when nothing holds it back; a gang when that is so of all its tasks.

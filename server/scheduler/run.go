@@ -56,7 +56,7 @@ func (s *Scheduler) launch(requests []spec.RunRequest) []runReply {
 	}
 	all := open
 	for len(open) > 0 {
-		open = s.attempt(open)
+		open = s.planPass(open)
 	}
 	replies := make([]runReply, len(all))
 	for i, l := range all {
@@ -65,8 +65,8 @@ func (s *Scheduler) launch(requests []spec.RunRequest) []runReply {
 	return replies
 }
 
-// attempt answers what it can, and returns the launches that are still open.
-func (s *Scheduler) attempt(open []*launch) (again []*launch) {
+// planPass answers what it can, and returns the launches that are still open.
+func (s *Scheduler) planPass(open []*launch) (again []*launch) {
 	t, err := s.writableTerm(context.Background())
 	if err != nil {
 		failAll(open, err)
@@ -76,9 +76,9 @@ func (s *Scheduler) attempt(open []*launch) (again []*launch) {
 }
 
 // plan chooses places for the open launches.
-func (s *Scheduler) plan(t *term, open []*launch) *attempt {
+func (s *Scheduler) plan(t *term, open []*launch) *planPass {
 	planning := t.planner.begin()
-	a := &attempt{node: s.node, term: t, log: s.log, at: s.node.Now(), concurrent: planning.concurrent(), failuresBefore: planning.failed}
+	a := &planPass{node: s.node, term: t, log: s.log, at: s.node.Now(), concurrent: planning.concurrent(), failuresBefore: planning.failed}
 	requests := a.prepare(planning.view, open)
 	a.decide(planning.hosts.Plan(requests))
 	a.plan = planning.commit(a.tasks(), a.tokens())

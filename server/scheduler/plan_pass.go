@@ -12,8 +12,8 @@ import (
 	"pinion/server/schedule"
 )
 
-// attempt is one pass over the open launches of a batch.
-type attempt struct {
+// planPass is one pass over the open launches of a batch: prepare, decide, commit, record, resolve.
+type planPass struct {
 	node Node
 	term *term
 	log  *slog.Logger
@@ -39,7 +39,7 @@ type plannedLaunch struct {
 
 // prepare turns the open launches into requests for places. A launch that is known by its client token, or that cannot
 // run at all, is answered here. One planned entry is returned for each request, in order.
-func (a *attempt) prepare(view *raftfsm.View, open []*launch) (requests []schedule.Request) {
+func (a *planPass) prepare(view *raftfsm.View, open []*launch) (requests []schedule.Request) {
 	tokens, tasks := map[clientToken]bool{}, 0
 	for _, l := range open {
 		r := l.request
@@ -69,7 +69,7 @@ func (a *attempt) prepare(view *raftfsm.View, open []*launch) (requests []schedu
 
 // mustWait reports whether an earlier request with the client token is not answered yet: one of this batch, or of a plan in
 // flight.
-func (a *attempt) mustWait(token clientToken, inBatch map[clientToken]bool) bool {
+func (a *planPass) mustWait(token clientToken, inBatch map[clientToken]bool) bool {
 	if token.token == "" {
 		return false
 	}
@@ -105,7 +105,7 @@ func resolve(view *raftfsm.View, r spec.RunRequest) (*spec.TaskDefinition, *spec
 }
 
 // decide takes in the decisions on the requests of prepare. Launches without a place are set aside.
-func (a *attempt) decide(decisions []schedule.Decision) {
+func (a *planPass) decide(decisions []schedule.Decision) {
 	requested := a.planned
 	a.planned = nil
 	for i, d := range decisions {
@@ -123,14 +123,14 @@ func (a *attempt) decide(decisions []schedule.Decision) {
 	}
 }
 
-func (a *attempt) tasks() (tasks []*spec.Task) {
+func (a *planPass) tasks() (tasks []*spec.Task) {
 	for _, p := range a.planned {
 		tasks = append(tasks, p.tasks...)
 	}
 	return tasks
 }
 
-func (a *attempt) tokens() (tokens []clientToken) {
+func (a *planPass) tokens() (tokens []clientToken) {
 	for _, p := range a.planned {
 		if r := &p.request; r.Token != "" {
 			tokens = append(tokens, clientToken{r.Cluster, r.Token})
@@ -140,7 +140,7 @@ func (a *attempt) tokens() (tokens []clientToken) {
 }
 
 // record proposes the plan, answers the launches, and returns those that are still open.
-func (a *attempt) record() (again []*launch) {
+func (a *planPass) record() (again []*launch) {
 	again, uncertain := a.propose()
 	a.plan.resolve(uncertain)
 	again = append(again, a.answerUnrecorded()...)
@@ -150,7 +150,7 @@ func (a *attempt) record() (again []*launch) {
 
 // propose records the planned launches in one entry and answers them. It returns the launches that lost their places and
 // may try again, and the tasks that are perhaps not recorded.
-func (a *attempt) propose() (again []*launch, uncertain []*spec.Task) {
+func (a *planPass) propose() (again []*launch, uncertain []*spec.Task) {
 	if len(a.planned) == 0 {
 		return nil, nil
 	}
@@ -182,7 +182,7 @@ func (a *attempt) propose() (again []*launch, uncertain []*spec.Task) {
 
 // answerUnrecorded answers the launches of which nothing is recorded. A refused launch is open again when a plan that was in
 // flight before it failed: it may find a place now. The other answers hold only if this node still leads, or the view was not the latest.
-func (a *attempt) answerUnrecorded() (again []*launch) {
+func (a *planPass) answerUnrecorded() (again []*launch) {
 	final := a.answered
 	if len(a.refused) > 0 {
 		wait(a.term.ctx, a.concurrent)
