@@ -77,14 +77,10 @@ func (a peerAPI) routes() map[string]rpc.HandlerFunc {
 func (a peerAPI) authenticated(w http.ResponseWriter, r *http.Request) (hostID string, ok bool) {
 	from := peer.HostID(r.Context())
 	if from == "" || !a.isMemberHost(from) {
-		writeError(w, r, from, fmt.Errorf("host %s: %w", from, spec.ErrRemoved))
+		rpc.WriteError(w, fmt.Errorf("host %s: %w", from, spec.ErrRemoved))
 		return "", false
 	}
 	return from, true
-}
-
-func writeError(w http.ResponseWriter, r *http.Request, from string, err error) {
-	rpc.WriteError(w, err)
 }
 
 func (a peerAPI) serveAPI(w http.ResponseWriter, r *http.Request) {
@@ -102,7 +98,7 @@ func (a peerAPI) serveAPI(w http.ResponseWriter, r *http.Request) {
 func (a peerAPI) requireServer(handle rpc.HandlerFunc) rpc.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request, from string) {
 		if own := a.m.localServer(); own != nil && !own.servers.IsServer(from) {
-			writeError(w, r, from, fmt.Errorf("host %s is no server of the pool", from))
+			rpc.WriteError(w, fmt.Errorf("host %s is no server of the pool", from))
 			return
 		}
 		handle(w, r, from)
