@@ -9,23 +9,36 @@ import (
 
 var (
 	tableAccessKeys = register(noun[spec.AccessKey]{
-		table: "keys", indexes: []*index[spec.AccessKey]{accessKeysByID},
+		table: "keys", indexes: []*index[spec.AccessKey]{accessKeysByID, accessKeysByHost},
 		commands:  []kind{kindOf[CreateAccessKey](35, 1), kindOf[DeleteAccessKey](36, 1)},
-		noChanges: "only administrators may list them", noExpiry: "DeleteAccessKey deletes it",
+		noChanges: "only administrators may list them", noExpiry: "DeleteAccessKey and RemoveHost delete it",
 		noCluster: "a key for a cluster that is gone may do nothing",
 	})
-	accessKeysByID = indexBy(func(k *spec.AccessKey) string { return k.ID })
+	accessKeysByID   = indexBy(func(k *spec.AccessKey) string { return k.ID })
+	accessKeysByHost = indexBy(func(k *spec.AccessKey) string { return k.HostID }).where(func(k *spec.AccessKey) bool { return k.HostID != "" })
 )
 
+// HostKey is the access key of a host, nil when it has none.
+func (v *View) HostKey(hostID string) *spec.AccessKey {
+	return accessKeysByHost.get(v, indexKey{first: hostID})
+}
+
 // CreateAccessKey stores an access key. Storing the same key again changes nothing; another secret under the same id is
-// ErrInUse. Answer: *AccessKey.
+// ErrInUse. A host has one key: another one ends the one before, and ErrRemoved refuses that of a host that was removed.
+// Answer: *AccessKey.
 type CreateAccessKey struct{ Key spec.AccessKey }
 
 func (c CreateAccessKey) apply(tx *tx) (any, error) {
 	known := tx.AccessKey(c.Key.ID)
 	if known == nil {
-		tx.put(tableAccessKeys, &c.Key)
-		return &c.Key, nil
+		key := c.Key
+		if key.HostID != "" {
+			if err := tx.prepareHostKey(&key); err != nil {
+				return nil, err
+			}
+		}
+		tx.put(tableAccessKeys, &key)
+		return &key, nil
 	}
 	if known.Secret != c.Key.Secret || !bytes.Equal(known.Sealed, c.Key.Sealed) {
 		return nil, fmt.Errorf("access key %s: %w: make one with another id", c.Key.ID, spec.ErrInUse)
@@ -43,4 +56,36 @@ func (c DeleteAccessKey) apply(tx *tx) (any, error) {
 	}
 	tx.remove(tableAccessKeys, known)
 	return nil, nil
+}
+
+// prepareHostKey ends the key that a host had and gives the new one the rights that it has now. The first host of a pool has the
+// rights that its server gave the key, until the pool has recorded that it is a server.
+func (tx *tx) prepareHostKey(key *spec.AccessKey) error {
+	if tx.Removed(key.HostID) {
+		return fmt.Errorf("an access key for host %s: %w", key.HostID, spec.ErrRemoved)
+	}
+	if host := tx.Host(key.HostID); host != nil && len(tx.Servers()) > 0 {
+		key.Role, key.Cluster = spec.HostRights(host.Server, host.Cluster)
+	}
+	tx.removeHostKey(key.HostID)
+	return nil
+}
+
+// removeHostKey ends the access key of a host.
+func (tx *tx) removeHostKey(hostID string) {
+	if key := tx.HostKey(hostID); key != nil {
+		tx.remove(tableAccessKeys, key)
+	}
+}
+
+// updateHostKey gives the access key of a host the rights that follow from its role and cluster.
+func (tx *tx) updateHostKey(host *spec.Host) {
+	known := tx.HostKey(host.ID)
+	if known == nil {
+		return
+	}
+	key := *known
+	if key.Role, key.Cluster = spec.HostRights(host.Server, host.Cluster); !equal(&key, known) {
+		tx.put(tableAccessKeys, &key)
+	}
 }

@@ -11,7 +11,7 @@ var (
 	tableAdmissions = register(noun[spec.Admission]{
 		table: "admissions", indexes: []*index[spec.Admission]{admissionsByHost}, refersTo: []string{"joinTokens"},
 		commands:  []kind{kindOf[AdmitHost](6, 1)},
-		noChanges: "a host is told of when it has joined", noExpiry: "RemoveHost deletes it",
+		noChanges: "a host is told of when it has joined", noExpiry: "RemoveHost deletes it", noCluster: "its host keeps it, or creates it again",
 	})
 	admissionsByHost = indexBy(func(a *spec.Admission) string { return a.HostID })
 )
@@ -23,7 +23,7 @@ func (v *View) Admission(hostID string) *spec.Admission {
 
 // AdmitHost checks the join token and counts its use in one step. The caller may then sign a certificate for this host and
 // key. A host that asks again with the same token and key, because the first answer was lost, is admitted again and counts
-// once. It may use another token; another key is accepted only when Vouched is set, and is the host's key from then on.
+// once. Its cluster is the token's, and its names are those of the last time. It may use another token; another key is accepted only when Vouched is set, and is the host's key from then on.
 // Refusals: ErrRemoved, the errors of join tokens, and ErrInUse when the id belongs to a host with another key. Answer:
 // *Admission.
 type AdmitHost struct {
@@ -32,7 +32,9 @@ type AdmitHost struct {
 	TokenID    string
 	SecretHash string // hex SHA-256 of the secret that the host sent
 	At         time.Time
-	Vouched    bool `json:",omitempty"` // the host already has a certificate of the pool's CA for this key
+	Vouched    bool     `json:",omitempty"` // the host already has a certificate of the pool's CA for this key
+	Cluster    string   `json:",omitempty"` // that the host was told to serve; empty is the token's
+	Names      []string `json:",omitempty"` // that its certificates may have
 }
 
 func (c AdmitHost) apply(tx *tx) (any, error) {
@@ -58,11 +60,17 @@ func (c AdmitHost) apply(tx *tx) (any, error) {
 	if err := tx.checkIdentity(c.HostID, c.Key, c.Vouched); err != nil {
 		return nil, err
 	}
-	if again {
-		return known, nil
+	if err := token.CheckCluster(c.Cluster); err != nil {
+		return nil, err
 	}
-	tx.put(tableJoinTokens, countUse(token, c.At))
-	admission := &spec.Admission{HostID: c.HostID, PublicKeyHash: c.Key, TokenID: c.TokenID, At: c.At}
+	admission := &spec.Admission{HostID: c.HostID, PublicKeyHash: c.Key, TokenID: c.TokenID, At: c.At, Cluster: token.Cluster, Names: c.Names}
+	if again {
+		if admission.At = known.At; equal(admission, known) {
+			return known, nil
+		}
+	} else {
+		tx.put(tableJoinTokens, token.Count(c.At))
+	}
 	tx.put(tableAdmissions, admission)
 	return admission, nil
 }
@@ -79,14 +87,4 @@ func (v *View) checkIdentity(hostID, key string, vouched bool) error {
 			"start with a new data directory, or remove that host first (`pinion hosts rm`)", hostID, spec.ErrInUse)
 	}
 	return nil
-}
-
-// countUse returns the token with one more use.
-func countUse(t *spec.JoinToken, at time.Time) *spec.JoinToken {
-	token := *t
-	token.Used++
-	if token.Used == token.Uses {
-		token.EndedAt = at
-	}
-	return &token
 }

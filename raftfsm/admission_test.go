@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
+	"reflect"
 	"strings"
 	"testing"
 
@@ -21,7 +22,7 @@ func TestATokenLetsAsManyHostsInAsItSays(t *testing.T) {
 	for i := range 2 {
 		id := fmt.Sprint("new", i)
 		admitted := h.do(t, admit(id, "key", "a", i)).(*spec.Admission)
-		if want := (spec.Admission{HostID: id, PublicKeyHash: "key", TokenID: "a", At: at(i)}); *admitted != want || *h.View().Admission(id) != want {
+		if want := (spec.Admission{HostID: id, PublicKeyHash: "key", TokenID: "a", At: at(i)}); !reflect.DeepEqual(*admitted, want) || !reflect.DeepEqual(*h.View().Admission(id), want) {
 			t.Errorf("%+v", admitted)
 		}
 	}

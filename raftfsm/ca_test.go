@@ -11,9 +11,19 @@ func TestTheFirstAuthorityStays(t *testing.T) {
 	if h.View().CA() != nil {
 		t.Fatal("there is one already")
 	}
-	h.do(t, PutCA{spec.CA{Certificate: []byte("first"), Key: []byte("k")}})
-	second := h.do(t, PutCA{spec.CA{Certificate: []byte("second")}}).(*spec.CA)
-	if string(second.Certificate) != "first" || string(h.View().CA().Key) != "k" {
+	h.do(t, PutCA{spec.CA{Certificate: []byte("first"), SealedKey: []byte("k"), Seal: "one"}})
+	second := h.do(t, PutCA{spec.CA{Certificate: []byte("second"), Seal: "two"}}).(*spec.CA)
+	if string(second.Certificate) != "first" || string(h.View().CA().SealedKey) != "k" {
 		t.Errorf("in force: %+v", second)
+	}
+}
+
+func TestTheKeyOfTheAuthorityIsSealedAnew(t *testing.T) {
+	h := newHistory(t)
+	h.do(t, PutCA{spec.CA{Certificate: []byte("first"), SealedKey: []byte("k"), Seal: "one"}})
+	h.do(t, PutCA{spec.CA{Certificate: []byte("first"), SealedKey: []byte("K"), Seal: "two"}})
+	h.do(t, PutCA{spec.CA{Certificate: []byte("first"), SealedKey: []byte("later"), Seal: "two"}})
+	if ca := h.View().CA(); string(ca.SealedKey) != "K" || ca.Seal != "two" {
+		t.Errorf("in force: %+v", ca)
 	}
 }

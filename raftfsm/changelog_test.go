@@ -42,7 +42,7 @@ func TestEachChangeIsToldInTheOrderOfTheLog(t *testing.T) {
 	h.do(t, CreatePool{spec.Pool{ID: "pool", CreatedAt: epoch}})
 	h.do(t, CreateCluster{spec.Cluster{Name: "lab"}})
 	h.do(t, PutHost{hostWith("h1", 2)})
-	h.do(t, RegisterDefinition{definition("gpu", "1")}) // nobody's task, host, cluster or GPU
+	h.do(t, RegisterDefinition{Definition: definition("gpu", "1")}) // nobody's task, host, cluster or GPU
 	h.launch(t, Launch{Tasks: []*spec.Task{task("a", "h1", "h1-gpu0"), task("b", "h1", "h1-gpu1")}})
 	h.report(t, "h1", spec.TaskReport{TaskID: "a", Status: spec.Running}, spec.TaskReport{TaskID: "b", Status: spec.Pending}) // b is that already
 	sick := hostWith("h1", 2)
@@ -137,7 +137,7 @@ func TestWhoWaitsIsWokenByTheNextChange(t *testing.T) {
 	if err != nil || len(none) != 0 {
 		t.Fatal(none, err)
 	}
-	h.do(t, RegisterDefinition{definition("gpu", "1")})
+	h.do(t, RegisterDefinition{Definition: definition("gpu", "1")})
 	select {
 	case <-more:
 		t.Error("a definition is no change")

@@ -79,7 +79,7 @@ type kind struct {
 	code        byte
 	level       int // the lowest FeatureLevel that understands it
 	commandType reflect.Type
-	fields      *fieldLevels                                  // of the command's type
+	fields      *compact.Levels                               // of the command's type
 	encode      func(entry []byte, c Command) ([]byte, error) // appends to entry
 	decode      func([]byte) (Command, error)
 }
@@ -130,7 +130,7 @@ func newKind[C Command](f codec, code byte, level int) kind {
 		return c, nil
 	}
 	of := reflect.TypeFor[C]()
-	return kind{code: code, level: level, commandType: of, fields: fieldLevelsOf(of), encode: encode, decode: decode}
+	return kind{code: code, level: level, commandType: of, fields: compact.LevelsOf(of), encode: encode, decode: decode}
 }
 
 // kindsOf lists the kinds of a command, the oldest first.

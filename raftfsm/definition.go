@@ -1,8 +1,10 @@
 package raftfsm
 
 import (
+	"cmp"
 	"fmt"
 	"iter"
+	"maps"
 	"slices"
 	"time"
 
@@ -11,16 +13,17 @@ import (
 
 var (
 	tableDefinitions = register(noun[spec.TaskDefinition]{
-		table: "definitions", indexes: []*index[spec.TaskDefinition]{definitionsByName, definitionsActive, definitionsDeleting}, refersTo: []string{"families"},
+		table: "definitions", indexes: []*index[spec.TaskDefinition]{definitionsByName, definitionsActive, definitionsInactive, definitionsDeleting}, refersTo: []string{"families"},
 		commands:  []kind{kindOf[RegisterDefinition](21, 1), kindOf[DeregisterDefinition](22, 1), kindOf[DeleteDefinitions](23, 1)},
 		noChanges: "ECS has no event of it",
-		expired:   func(v *View, _ Reap) iter.Seq[*spec.TaskDefinition] { return slices.Values(v.unusedDefinitions()) },
+		expired:   func(v *View, r Reap) iter.Seq[*spec.TaskDefinition] { return slices.Values(v.unusedDefinitions(r)) },
 		tags: &tagging[spec.TaskDefinition]{
 			kind: spec.ResourceDefinition, find: (*View).exactDefinition, tags: func(d *spec.TaskDefinition) *[]spec.Tag { return &d.Tags },
 		},
 	})
 	definitionsByName   = byRevision()
 	definitionsActive   = byRevision().where(func(d *spec.TaskDefinition) bool { return d.Status == spec.DefinitionActive })
+	definitionsInactive = byRevision().where(func(d *spec.TaskDefinition) bool { return d.Status == spec.DefinitionInactive })
 	definitionsDeleting = byRevision().where(func(d *spec.TaskDefinition) bool { return d.Status == spec.DefinitionDeleting })
 
 	tableFamilies = register(noun[family]{
@@ -42,19 +45,40 @@ func (v *View) exactDefinition(name string) *spec.TaskDefinition {
 	return nil
 }
 
-// family records the last revision of a family, so that no number is used twice.
+// family records the last revision of a family, so that no number is used twice, and whose the family is, which never changes.
 type family struct {
-	Name         string `json:"name"`
-	LastRevision int    `json:"lastRevision"`
+	Name         string          `json:"name"`
+	LastRevision int             `json:"lastRevision"`
+	Clusters     spec.ClusterSet `json:"clusters,omitempty" level:"1"` // of the key that made it; empty: the whole pool
 }
 
-// RegisterDefinition stores the definition under the next revision of its family. Answer: *TaskDefinition.
-type RegisterDefinition struct{ Definition spec.TaskDefinition }
+// FamilyClusters returns the clusters that a family belongs to, empty for the whole pool; known is false when there never was such a
+// family.
+func (v *View) FamilyClusters(name string) (clusters spec.ClusterSet, known bool) {
+	if found := familiesByName.get(v, indexKey{first: name}); found != nil {
+		return found.Clusters, true
+	}
+	return "", false
+}
+
+// RegisterDefinition stores the definition under the next revision of its family. A new family belongs to Clusters; a family that
+// does not belong to those of Clusters alone is ErrForeign, unless Clusters is empty. ErrLimit. Answer: *TaskDefinition.
+type RegisterDefinition struct {
+	Definition spec.TaskDefinition
+	Clusters   spec.ClusterSet `json:",omitempty" level:"1"` // of the caller's key; empty: all
+}
 
 func (c RegisterDefinition) apply(tx *tx) (any, error) {
-	next := family{Name: c.Definition.Family, LastRevision: 1}
+	next := family{Name: c.Definition.Family, LastRevision: 1, Clusters: c.Clusters}
 	if known := familiesByName.get(&tx.View, indexKey{first: next.Name}); known != nil {
-		next.LastRevision = known.LastRevision + 1
+		next = *known
+		next.LastRevision++
+	}
+	if !c.Clusters.Owns(next.Clusters) {
+		return nil, fmt.Errorf("the family %s %w", next.Name, spec.ErrForeign)
+	}
+	if err := tx.checkRevision(&c.Definition); err != nil {
+		return nil, err
 	}
 	c.Definition.Revision, c.Definition.Status = next.LastRevision, spec.DefinitionActive
 	tx.put(tableFamilies, &next)
@@ -108,23 +132,25 @@ func (c DeleteDefinitions) apply(tx *tx) (any, error) {
 	return deleted, nil
 }
 
-// unusedDefinitions lists the deleted definitions that no recorded task refers to.
-func (v *View) unusedDefinitions() []*spec.TaskDefinition {
-	deleting := map[string]*spec.TaskDefinition{}
+// unusedDefinitions lists the revisions that expire, without those that a task runs: deleted ones, and those that were INACTIVE for
+// long.
+func (v *View) unusedDefinitions(r Reap) []*spec.TaskDefinition {
+	expired := map[string]*spec.TaskDefinition{}
 	for definition := range definitionsDeleting.all(v) {
-		deleting[definition.Name()] = definition
+		expired[definition.Name()] = definition
 	}
-	if len(deleting) == 0 {
+	for definition := range definitionsInactive.all(v) {
+		if definition.DeregisteredAt.Before(r.InactiveBefore) {
+			expired[definition.Name()] = definition
+		}
+	}
+	if len(expired) == 0 {
 		return nil
 	}
 	for task := range tasksByID.all(v) {
-		delete(deleting, task.Definition)
+		delete(expired, task.Definition)
 	}
-	var unused []*spec.TaskDefinition
-	for definition := range definitionsDeleting.all(v) {
-		if deleting[definition.Name()] != nil {
-			unused = append(unused, definition)
-		}
-	}
-	return unused
+	return slices.SortedFunc(maps.Values(expired), func(a, b *spec.TaskDefinition) int {
+		return cmp.Or(cmp.Compare(a.Family, b.Family), cmp.Compare(a.Revision, b.Revision))
+	})
 }

@@ -27,7 +27,7 @@ func TestADeletedDefinitionIsForgottenWithItsLastTask(t *testing.T) {
 	if left := h.View().Definitions(""); len(left) != 1 || left[0].Name() != "cpu:1" {
 		t.Errorf("left: %v", left)
 	}
-	if next := h.do(t, RegisterDefinition{definition("gpu", "1")}).(*spec.TaskDefinition); next.Revision != 2 {
+	if next := h.do(t, RegisterDefinition{Definition: definition("gpu", "1")}).(*spec.TaskDefinition); next.Revision != 2 {
 		t.Errorf("revision %d was used before", next.Revision)
 	}
 }
@@ -46,5 +46,27 @@ func TestADeletedDefinitionThatNobodyUsesIsForgottenAtOnce(t *testing.T) {
 	}
 	if !slices.Equal(names, []string{"gpu:1"}) {
 		t.Errorf("left: %v", names)
+	}
+}
+
+func TestAnInactiveRevisionThatNoTaskRunsIsForgottenInTheEnd(t *testing.T) {
+	h := newHistory(t)
+	h.running(t, task("t1", "h1", "h1-gpu0"))
+	h.do(t, DeregisterDefinition{Name: "gpu:1", At: at(2)})
+	h.do(t, DeregisterDefinition{Name: "cpu:1", At: at(3)})
+	if h.View().HasExpired(Reap{InactiveBefore: at(3)}) {
+		t.Error("it is too early")
+	}
+	h.do(t, Reap{InactiveBefore: at(4)})
+	if left := h.View().Definitions(""); len(left) != 1 || left[0].Name() != "gpu:1" {
+		t.Fatalf("left: %v", left)
+	}
+	h.report(t, "h1", spec.TaskReport{TaskID: "t1", Status: spec.Stopped, Times: spec.TaskTimes{Stopped: at(5)}})
+	h.do(t, Reap{Before: at(6), InactiveBefore: at(4)})
+	if left := h.View().Definitions(""); len(left) != 0 {
+		t.Errorf("left: %v", left)
+	}
+	if next := h.do(t, RegisterDefinition{Definition: definition("gpu", "1")}).(*spec.TaskDefinition); next.Revision != 2 {
+		t.Errorf("revision %d was used before", next.Revision)
 	}
 }

@@ -9,8 +9,8 @@ import (
 
 func TestRevisionsCountUpWithinAFamily(t *testing.T) {
 	h := newHistory(t)
-	second := h.do(t, RegisterDefinition{definition("gpu", "2")}).(*spec.TaskDefinition)
-	other := h.do(t, RegisterDefinition{definition("gpu-big", "8")}).(*spec.TaskDefinition)
+	second := h.do(t, RegisterDefinition{Definition: definition("gpu", "2")}).(*spec.TaskDefinition)
+	other := h.do(t, RegisterDefinition{Definition: definition("gpu-big", "8")}).(*spec.TaskDefinition)
 	if second.Name() != "gpu:2" || other.Name() != "gpu-big:1" || second.Status != spec.DefinitionActive {
 		t.Errorf("registered %s (%s) and %s", second.Name(), second.Status, other.Name())
 	}
@@ -21,7 +21,7 @@ func TestARevisionIsNeverUsedAgain(t *testing.T) {
 	tx := h.begin()
 	tx.remove(tableDefinitions, tx.Definition("gpu:1")) // what a later DeleteTaskDefinitions will do
 	tx.commit()
-	if again := h.do(t, RegisterDefinition{definition("gpu", "1")}).(*spec.TaskDefinition); again.Revision != 2 {
+	if again := h.do(t, RegisterDefinition{Definition: definition("gpu", "1")}).(*spec.TaskDefinition); again.Revision != 2 {
 		t.Errorf("revision %d after 1 was deleted", again.Revision)
 	}
 }
@@ -29,7 +29,7 @@ func TestARevisionIsNeverUsedAgain(t *testing.T) {
 func TestTheFamilyNameMeansTheLatestActiveRevision(t *testing.T) {
 	h := newHistory(t)
 	for range 11 {
-		h.do(t, RegisterDefinition{definition("gpu", "1")})
+		h.do(t, RegisterDefinition{Definition: definition("gpu", "1")})
 	}
 	latest := func() string { return h.View().Definition("gpu").Name() }
 	if latest() != "gpu:12" {
@@ -70,9 +70,9 @@ func TestDeregisterNeedsAnExactName(t *testing.T) {
 func TestDefinitionsAreListedByFamilyThenRevision(t *testing.T) {
 	h := newHistory(t)
 	for range 10 {
-		h.do(t, RegisterDefinition{definition("gpu", "1")})
+		h.do(t, RegisterDefinition{Definition: definition("gpu", "1")})
 	}
-	h.do(t, RegisterDefinition{definition("gpu-a", "1")})
+	h.do(t, RegisterDefinition{Definition: definition("gpu-a", "1")})
 	var names []string
 	for _, d := range h.View().Definitions("") {
 		names = append(names, d.Name())

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"pinion/raftfsm/compact"
 	"pinion/raftfsm/spec"
 )
 
@@ -130,7 +131,7 @@ func TestAFieldThatSaysNoLevelIsNoField(t *testing.T) {
 			t.Error("the tag was taken for a level")
 		}
 	}()
-	fieldLevelsOf(reflect.TypeFor[struct {
+	compact.LevelsOf(reflect.TypeFor[struct {
 		Grace int `level:"later"`
 	}]())
 }

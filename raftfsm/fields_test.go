@@ -29,7 +29,7 @@ func listFields(types ...reflect.Type) map[string][]string {
 		for name, s := range structsIn(t) {
 			all[name] = nil
 			for i, f := range storedFields(s) {
-				all[name] = append(all[name], fmt.Sprintf("%s@%d", forms[name][i], fieldLevel(f)))
+				all[name] = append(all[name], fmt.Sprintf("%s@%d", forms[name][i], compact.FieldLevel(f)))
 			}
 		}
 	}
@@ -87,7 +87,7 @@ func checkFields(known map[string][]string, types ...reflect.Type) error {
 }
 
 func checkNewField(f reflect.StructField) error {
-	level, json := fieldLevel(f), f.Tag.Get("json")
+	level, json := compact.FieldLevel(f), f.Tag.Get("json")
 	switch _, tagged := f.Tag.Lookup("level"); {
 	case !tagged:
 		return fmt.Errorf("its tag has to say which feature level brings it, such as `level:\"%d\"`, or a server of the release before stops at it", releasedLevel+1)

@@ -26,8 +26,8 @@ func newHistory(t tester) *history {
 	h := &history{State: NewState()}
 	h.do(t, CreatePool{spec.Pool{ID: "pool", CreatedAt: epoch}})
 	h.do(t, PutHost{hostWith("h1", 4)})
-	h.do(t, RegisterDefinition{definition("gpu", "1")})
-	h.do(t, RegisterDefinition{definition("cpu", "")})
+	h.do(t, RegisterDefinition{Definition: definition("gpu", "1")})
+	h.do(t, RegisterDefinition{Definition: definition("cpu", "")})
 	return h
 }
 

@@ -2,7 +2,6 @@ package raftfsm
 
 import (
 	"slices"
-	"strconv"
 	"strings"
 
 	"pinion/raftfsm/spec"
@@ -11,12 +10,12 @@ import (
 // withTaskEnv returns the effective definition with the environment of the task: gang, array index, attempt. It is merged
 // last, so that neither an image nor a definition can override it. gangs caches the addresses of gangs.
 func (v *View) withTaskEnv(d *spec.TaskDefinition, t *spec.Task, gangs map[string]*gangAddresses) *spec.TaskDefinition {
-	told := taskEnv(t)
+	told := t.Environment()
 	if t.Gang != nil {
 		if gangs[t.Gang.ID] == nil {
 			gangs[t.Gang.ID] = v.gangAddressesOf(t.Gang)
 		}
-		told = append(told, gangs[t.Gang.ID].env(t.Gang)...)
+		told = append(told, t.Gang.Environment(gangs[t.Gang.ID].master, gangs[t.Gang.ID].hosts)...)
 	}
 	if len(told) == 0 {
 		return d
@@ -28,20 +27,9 @@ func (v *View) withTaskEnv(d *spec.TaskDefinition, t *spec.Task, gangs map[strin
 		d.Containers[i].Environment = spec.MergeEnvironment(d.Containers[i].Environment, told)
 	}
 	if t.Gang != nil && t.Gang.Rank == 0 {
-		exposePort(d, t.Gang.Port)
+		d.ExposePort(t.Gang.Port)
 	}
 	return d
-}
-
-// taskEnv returns the environment of the task alone, without its gang.
-func taskEnv(t *spec.Task) (told []spec.KeyValue) {
-	if t.ArrayIndex != nil {
-		told = append(told, spec.KeyValue{Name: spec.EnvArrayIndex, Value: strconv.Itoa(*t.ArrayIndex)})
-	}
-	if t.Attempt > 0 || t.SchedulingOptions().Retries > 0 {
-		told = append(told, spec.KeyValue{Name: spec.EnvAttempt, Value: strconv.Itoa(t.Attempt)})
-	}
-	return told
 }
 
 // gangAddresses holds the addresses of a gang's hosts.
@@ -70,38 +58,10 @@ func (v *View) gangAddressesOf(seat *spec.GangMember) *gangAddresses {
 
 // addressOf is the address of a host for other hosts, without the port; empty when the host is unknown.
 func (v *View) addressOf(hostID string) string {
-	host := v.Host(hostID)
-	if host == nil {
-		return ""
+	if host := v.Host(hostID); host != nil {
+		return spec.WithoutPort(host.Address)
 	}
-	address := host.Address
-	if port := strings.LastIndexByte(address, ':'); port >= 0 {
-		address = address[:port]
-	}
-	return strings.Trim(address, "[]") // of an IPv6 address
-}
-
-func (g *gangAddresses) env(seat *spec.GangMember) []spec.KeyValue {
-	return []spec.KeyValue{
-		{Name: spec.EnvMasterAddr, Value: g.master},
-		{Name: spec.EnvMasterPort, Value: strconv.Itoa(seat.Port)},
-		{Name: spec.EnvRank, Value: strconv.Itoa(seat.Rank)},
-		{Name: spec.EnvWorldSize, Value: strconv.Itoa(seat.Size)},
-		{Name: spec.EnvLocalRank, Value: "0"},
-		{Name: spec.EnvGangHosts, Value: g.hosts},
-	}
-}
-
-// exposePort maps a port of the host to the same port of the first essential container, unless containers share the network of their
-// host.
-func exposePort(d *spec.TaskDefinition, port int) {
-	if port == 0 || d.NetworkMode == "host" || d.NetworkMode == "none" {
-		return
-	}
-	main := max(0, slices.IndexFunc(d.Containers, func(c spec.ContainerDefinition) bool { return c.IsEssential() }))
-	container := &d.Containers[main]
-	mapping := spec.PortMapping{ContainerPort: port, HostPort: port, Protocol: "tcp"}
-	container.PortMappings = append(slices.Clip(container.PortMappings), mapping)
+	return ""
 }
 
 // gangAlive reports whether any task of the gang is not STOPPED: the whole gang may have to be retried. known caches

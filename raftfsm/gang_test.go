@@ -65,7 +65,7 @@ func TestAGangInTheNetworksOfItsHostsPublishesNothing(t *testing.T) {
 		h := newHistory(t)
 		d := definition("gpu", "1")
 		d.NetworkMode = mode
-		h.do(t, RegisterDefinition{d})
+		h.do(t, RegisterDefinition{Definition: d})
 		member := task("a", "h1", "h1-gpu0")
 		member.Definition, member.Gang = "gpu:2", &spec.GangMember{ID: "gang", Size: 1, Port: 29500}
 		h.launch(t, Launch{Tasks: []*spec.Task{member}})

@@ -1,6 +1,7 @@
 package raftfsm
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"time"
@@ -38,7 +39,7 @@ func hostID(h *spec.Host) string { return h.ID }
 
 // PutHost records a host from its own description. Status, Server, RegisteredAt, Custom and Tags of a known host are kept,
 // and HealthAt unless the health of its GPUs has changed; Attributes and GPUs are replaced; a lost host becomes connected
-// again. Revision grows only when something changed. A GPU that is missing while a task holds it stays with that task and
+// again. Its cluster is that of HostCluster. Revision grows only when something changed. A GPU that is missing while a task holds it stays with that task and
 // is not assigned to another. ErrRemoved for a host that was removed from the pool, ErrNotFound and ErrInactive for its
 // cluster, ErrInUse when it would leave its cluster with tasks that are not STOPPED. Answer: *Host.
 type PutHost struct{ Host spec.Host }
@@ -52,11 +53,17 @@ func (c PutHost) apply(tx *tx) (any, error) {
 		return nil, fmt.Errorf("host %s (%s): %w", host.ID, host.Name, spec.ErrRemoved)
 	}
 	host.LostAt, host.CustomAttributes, host.Tags = time.Time{}, nil, nil
+	cluster, err := tx.HostCluster(&host)
+	if err != nil {
+		return nil, err
+	}
+	host.Cluster = cluster
 	known := tx.Host(host.ID)
 	if known == nil || known.Cluster != host.Cluster {
 		if err := tx.checkHostMove(host.Cluster, host.ID); err != nil {
 			return nil, fmt.Errorf("host %s (%s): %w", host.ID, host.Name, err)
 		}
+		tx.moveHost(&host, known)
 	}
 	if known == nil {
 		host.Status, host.Server, host.Revision = spec.HostActive, false, 1
@@ -99,6 +106,39 @@ func (v *View) checkHostMove(cluster, hostID string) error {
 	return nil
 }
 
+// HostCluster is the cluster whose tasks a host runs, given the host as it describes itself. It is that of the host's join token; the
+// first host of a pool, and a server, which holds the state of all clusters, name it themselves. ErrInUse for another one.
+func (v *View) HostCluster(host *spec.Host) (string, error) {
+	admission, known := v.Admission(host.ID), v.Host(host.ID)
+	named := host.Cluster
+	if named == "" && known != nil {
+		named = known.Cluster
+	}
+	if admission == nil || known != nil && known.Server {
+		return cmp.Or(named, spec.DefaultCluster), nil
+	}
+	if cluster := admission.ClusterName(); host.Cluster == "" || host.Cluster == cluster {
+		return cluster, nil
+	}
+	return "", fmt.Errorf("host %s (%s): %w: its join token was for the cluster %s, not for %s: start it with --cluster %s, or have it leave the pool and "+
+		"join again with a token of `pinion token --cluster %s`", host.ID, host.Name, spec.ErrInUse, admission.ClusterName(), host.Cluster, admission.ClusterName(), host.Cluster)
+}
+
+// moveHost takes what belongs to a host into the cluster that it comes to.
+func (tx *tx) moveHost(host, known *spec.Host) {
+	if known == nil {
+		return
+	}
+	moved := *host
+	moved.Server = known.Server
+	tx.updateHostKey(&moved)
+	if admission := tx.Admission(host.ID); admission != nil {
+		changed := *admission
+		changed.Cluster = host.Cluster
+		tx.put(tableAdmissions, &changed)
+	}
+}
+
 // SetHostStatus drains a host (HostDraining: no new tasks are placed there, running tasks continue) or reactivates it
 // (HostActive). An unchanged status is a no-op. ErrNotFound. Answer: *Host.
 type SetHostStatus struct {
@@ -139,6 +179,7 @@ func (c SetServerRole) apply(tx *tx) (any, error) {
 	}
 	host := *known
 	host.Server = c.Server
+	tx.updateHostKey(&host)
 	return tx.updateHost(&host), nil
 }
 

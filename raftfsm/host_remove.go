@@ -24,7 +24,7 @@ func (v *View) Removed(hostID string) bool {
 // RemovedHosts lists every host that was removed.
 func (v *View) RemovedHosts() []*spec.RemovedHost { return slices.Collect(removedByID.all(v)) }
 
-// RemoveHost ends the membership of a host permanently, also of one that was admitted and never joined. With Force its
+// RemoveHost ends the membership of a host permanently and with it the host's access key, also of one that was admitted and never joined. With Force its
 // tasks become STOPPED; without, a task that is not STOPPED is ErrInUse. A repeated removal is a no-op. ErrNotFound.
 // Answer: *RemovedHost.
 type RemoveHost struct {
@@ -53,6 +53,7 @@ func (c RemoveHost) apply(tx *tx) (any, error) {
 	if admission != nil {
 		tx.remove(tableAdmissions, admission)
 	}
+	tx.removeHostKey(c.ID)
 	tx.put(tableRemoved, removed)
 	return removed, nil
 }

@@ -12,7 +12,7 @@ var (
 	tableJoinTokens = register(noun[spec.JoinToken]{
 		table: "joinTokens", indexes: []*index[spec.JoinToken]{joinTokensByID},
 		commands:  []kind{kindOf[CreateJoinToken](4, 1), kindOf[RevokeJoinToken](5, 1)},
-		noChanges: "only administrators may list them",
+		noChanges: "only administrators may list them", noCluster: "the first host of a cluster creates it",
 		expired: func(v *View, r Reap) iter.Seq[*spec.JoinToken] {
 			return joinTokensByID.matching(v, func(t *spec.JoinToken) bool { return t.End().Before(r.TokensBefore) })
 		},

@@ -30,18 +30,18 @@ type LaunchResult struct {
 	Result   spec.RunResult
 	Refused  []*spec.Task // the placement conflicts with the state; nothing was recorded
 	Conflict string       // cause of the conflict, for the log
-	Err      error        // permanent: TokenConflict, ErrNotFound or ErrInactive of cluster and definition
+	Err      error        // permanent: TokenConflict, ErrLimit, ErrKeyRemoved, ErrNotFound or ErrInactive of cluster and definition
 }
 
 func (c LaunchTasks) apply(tx *tx) (any, error) {
-	results, left := make([]LaunchResult, 0, len(c.Runs)), newLedger(&tx.View)
+	results, left := make([]LaunchResult, 0, len(c.Runs)), spec.NewLedger(&tx.View)
 	for i := range c.Runs {
 		results = append(results, c.Runs[i].apply(tx, left))
 	}
 	return results, nil
 }
 
-func (l *Launch) apply(tx *tx, left *ledger) LaunchResult {
+func (l *Launch) apply(tx *tx, left *spec.Ledger) LaunchResult {
 	before, err := tx.ClientTokenResult(l.Cluster, l.Token, l.TokenHash)
 	if err != nil {
 		return LaunchResult{Err: err}
@@ -52,8 +52,11 @@ func (l *Launch) apply(tx *tx, left *ledger) LaunchResult {
 	if err := l.check(&tx.View); err != nil {
 		return LaunchResult{Err: err}
 	}
-	if why := l.conflict(left); why != "" {
-		left.rollback(l.Tasks)
+	if err := l.checkLimits(&tx.View); err != nil {
+		return LaunchResult{Err: err}
+	}
+	if why := l.conflict(&tx.View, left); why != "" {
+		left.Rollback(l.Tasks)
 		return LaunchResult{Refused: l.Tasks, Conflict: why}
 	}
 	for _, task := range l.Tasks {
@@ -83,18 +86,24 @@ func (l *Launch) check(v *View) error {
 	return nil
 }
 
+// checkLimits refuses tasks beyond the limits of their key and of the pool.
+func (l *Launch) checkLimits(v *View) error {
+	more, keyID := spec.TallyOf(l.Tasks)
+	return v.CheckTasks(keyID, more)
+}
+
 // conflict returns the conflict of a task of the run, "" when every task is placed or waits.
-func (l *Launch) conflict(left *ledger) string {
+func (l *Launch) conflict(v *View, left *spec.Ledger) string {
 	for _, task := range l.Tasks {
 		switch {
-		case left.view.Task(task.ID) != nil:
+		case v.Task(task.ID) != nil:
 			return fmt.Sprintf("task id %s is used already", task.ID)
 		case task.Cluster != l.Cluster:
 			return fmt.Sprintf("task %s is not in cluster %s", task.ID, l.Cluster)
 		case task.HostID == "" && task.LastStatus == spec.Provisioning:
 			continue
 		}
-		if why := left.reserve(task); why != "" {
+		if why := left.Reserve(task); why != "" {
 			return why
 		}
 	}

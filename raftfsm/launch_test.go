@@ -114,7 +114,7 @@ func TestARunThatCanNeverSucceedIsAnError(t *testing.T) {
 
 func TestATokenIsAnsweredWithTheFirstResult(t *testing.T) {
 	h := newHistory(t)
-	failures := []spec.Failure{{HostID: "h1", Reason: spec.ReasonGPU, Detail: "needs 1 GPUs, 0 free"}}
+	failures := []spec.Failure{{HostID: "h1", Reason: spec.ReasonGPU, Detail: "needs 1 GPU, 0 free"}}
 	h.launch(t, Launch{Token: "once", TokenHash: "a", Tasks: []*spec.Task{task("t1", "h1")}, Failures: failures, At: at(1)})
 	retry := h.launch(t, Launch{Token: "once", TokenHash: "a", Tasks: []*spec.Task{task("t2", "h1")}, At: at(2)})
 	if !slices.Equal(ids(retry.Result.Tasks), []string{"t1"}) || !slices.Equal(retry.Result.Failures, failures) {

@@ -183,9 +183,12 @@ func (t *table[T]) setTags(tx *tx, c SetTags) ([]spec.Tag, error) {
 		}
 	}
 	before := *t.tags.tags(object)
-	tags, err := c.change(before)
-	if err != nil || tags == nil {
-		return before, err
+	tags, err := spec.ChangeTags(before, c.Put, c.Remove)
+	if err != nil {
+		return before, fmt.Errorf("%s %s: %w", c.Kind, c.ID, err)
+	}
+	if tags == nil {
+		return before, nil
 	}
 	if t.tags.check != nil {
 		if err := t.tags.check(object, tags); err != nil {

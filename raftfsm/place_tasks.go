@@ -31,11 +31,11 @@ func (v *View) Attempts(first string) []*spec.Task {
 type PlaceTasks struct{ Groups [][]spec.Placement }
 
 func (c PlaceTasks) apply(tx *tx) (any, error) {
-	answers, left := make([]string, len(c.Groups)), newLedger(&tx.View)
+	answers, left := make([]string, len(c.Groups)), spec.NewLedger(&tx.View)
 	for i, group := range c.Groups {
 		tasks, why := tx.placeGroup(group, left)
 		if answers[i] = why; why != "" {
-			left.rollback(tasks)
+			left.Rollback(tasks)
 			continue
 		}
 		for _, task := range tasks {
@@ -46,7 +46,7 @@ func (c PlaceTasks) apply(tx *tx) (any, error) {
 }
 
 // placeGroup returns the placed tasks of a group, or the tasks before the first conflict, and the conflict.
-func (tx *tx) placeGroup(group []spec.Placement, left *ledger) (tasks []*spec.Task, why string) {
+func (tx *tx) placeGroup(group []spec.Placement, left *spec.Ledger) (tasks []*spec.Task, why string) {
 	tasks = make([]*spec.Task, 0, len(group))
 	for _, placement := range group {
 		known := tx.Task(placement.TaskID)
@@ -57,7 +57,7 @@ func (tx *tx) placeGroup(group []spec.Placement, left *ledger) (tasks []*spec.Ta
 		if task == nil {
 			return tasks, fmt.Sprintf("task %s has other containers", known.ID)
 		}
-		if why := left.reserve(task); why != "" {
+		if why := left.Reserve(task); why != "" {
 			return tasks, why
 		}
 		tasks = append(tasks, task)

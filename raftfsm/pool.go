@@ -1,6 +1,7 @@
 package raftfsm
 
 import (
+	"bytes"
 	"fmt"
 	"time"
 
@@ -16,7 +17,7 @@ var (
 	poolIndex = indexBy(func(*spec.Pool) string { return "" })
 )
 
-var defaultSettings = spec.Settings{Servers: 3, ReplaceAfter: 5 * time.Minute, TaskLostAfter: time.Minute, Incarnation: 1}
+var defaultSettings = spec.Settings{Servers: 3, ReplaceAfter: 5 * time.Minute, TaskLostAfter: time.Minute, Incarnation: 1, Limits: spec.DefaultPoolLimits}
 
 // Settings are those in force, defaults filled in.
 func (v *View) Settings() spec.Settings {
@@ -35,7 +36,7 @@ func (c PutSettings) apply(tx *tx) (any, error) {
 	if known == nil {
 		return nil, fmt.Errorf("pool: %w: it has not been created yet", spec.ErrNotFound)
 	}
-	if err := checkSettings(c.Settings, tx.Settings().Incarnation); err != nil {
+	if err := c.Settings.Check(tx.Settings().Incarnation); err != nil {
 		return nil, err
 	}
 	pool := *known
@@ -44,18 +45,6 @@ func (c PutSettings) apply(tx *tx) (any, error) {
 		tx.put(tablePool, &pool)
 	}
 	return tx.Settings(), nil
-}
-
-func checkSettings(s spec.Settings, incarnation int) error {
-	switch {
-	case s.Servers != 0 && s.Servers != 1 && s.Servers != 3 && s.Servers != 5:
-		return fmt.Errorf("the number of servers is 1, 3 or 5, not %d", s.Servers)
-	case s.ReplaceAfter < 0 || s.TaskLostAfter < 0:
-		return fmt.Errorf("a time of the settings is negative: %v, %v", s.ReplaceAfter, s.TaskLostAfter)
-	case s.Incarnation != 0 && s.Incarnation < incarnation:
-		return fmt.Errorf("incarnation %d is over, the pool is at %d: this server's data is from before a recovery", s.Incarnation, incarnation)
-	}
-	return nil
 }
 
 var (
@@ -67,13 +56,13 @@ var (
 	caIndex = indexBy(func(*spec.CA) string { return "" })
 )
 
-// PutCA records the pool's authority; a no-op when there is one already, because every certificate in the pool
-// hangs on it. Answer: *Authority, the one in force.
+// PutCA records the pool's authority. When there is one already it stays, because every certificate in the pool hangs on it;
+// the key of the very same one may be sealed anew. Answer: *CA, the one in force.
 type PutCA struct{ Authority spec.CA }
 
 func (c PutCA) apply(tx *tx) (any, error) {
-	if authority := tx.CA(); authority != nil {
-		return authority, nil
+	if known := tx.CA(); known != nil && (known.Seal == c.Authority.Seal || !bytes.Equal(known.Certificate, c.Authority.Certificate)) {
+		return known, nil
 	}
 	tx.put(tableCA, &c.Authority)
 	return &c.Authority, nil

@@ -10,7 +10,7 @@ import (
 )
 
 func TestSettingsHaveDefaults(t *testing.T) {
-	want := spec.Settings{Servers: 3, ReplaceAfter: 5 * time.Minute, TaskLostAfter: time.Minute, Incarnation: 1}
+	want := spec.Settings{Servers: 3, ReplaceAfter: 5 * time.Minute, TaskLostAfter: time.Minute, Incarnation: 1, Limits: spec.DefaultPoolLimits}
 	if got := NewState().View().Settings(); got != want {
 		t.Errorf("before the pool: %+v", got)
 	}
@@ -23,7 +23,7 @@ func TestAZeroKeepsTheSetting(t *testing.T) {
 	h := newHistory(t)
 	h.do(t, PutSettings{spec.Settings{Servers: 5, TaskLostAfter: time.Hour}})
 	got := h.do(t, PutSettings{spec.Settings{Servers: 1, Incarnation: 2}}).(spec.Settings)
-	want := spec.Settings{Servers: 1, ReplaceAfter: 5 * time.Minute, TaskLostAfter: time.Hour, Incarnation: 2}
+	want := spec.Settings{Servers: 1, ReplaceAfter: 5 * time.Minute, TaskLostAfter: time.Hour, Incarnation: 2, Limits: spec.DefaultPoolLimits}
 	if got != want || h.View().Settings() != want {
 		t.Errorf("%+v", got)
 	}

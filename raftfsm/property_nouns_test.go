@@ -22,6 +22,9 @@ func (w *model) ofNouns(r *rapid.T) Command {
 		DeleteAttributes{attribute},
 		PutAccountSetting{spec.AccountSetting{Name: "containerInsights", Value: pick(r, "enabled", "disabled"), Principal: pick(r, "", "me")}},
 		DeleteAccountSetting{Name: "containerInsights", Principal: pick(r, "", "me")},
+		CreateLogGroup{spec.LogGroup{Name: pick(r, "g", "h"), CreatedAt: w.moment(r)}},
+		SetLogRetention{Name: pick(r, "g", "h"), Days: pick(r, 0, 3, 7)},
+		DeleteLogGroup{Name: pick(r, "g", "h")},
 	)
 }
 

@@ -58,6 +58,7 @@ func (w *model) step() {
 	w.checkLives(before, after)
 	w.checkPool(before, after)
 	w.checkNouns(after)
+	w.checkTallies(after)
 	w.checkQueue(after)
 }
 
@@ -85,6 +86,7 @@ func (w *model) launchTasks(r *rapid.T) Command {
 	for range rapid.IntRange(1, 3).Draw(r, "runs") {
 		run := Launch{Cluster: spec.DefaultCluster, At: w.moment(r),
 			Token: pick(r, "", "", "a", "b"), TokenHash: pick(r, "x", "x", "y")}
+		key := pick(r, "", "", "k1", "k2")
 		for range rapid.IntRange(1, 3).Draw(r, "tasks") {
 			w.launched++
 			host := w.host(r)
@@ -95,6 +97,9 @@ func (w *model) launchTasks(r *rapid.T) Command {
 			placed.CPU = rapid.Int64Range(0, 3000).Draw(r, "cpu")
 			if pick(r, false, false, true) {
 				placed = waiting(placed.ID, len(gpus))
+			}
+			if key != "" {
+				placed.Owner = &spec.TaskOwner{Key: key, GPUs: len(gpus)}
 			}
 			run.Tasks = append(run.Tasks, placed)
 		}
@@ -130,12 +135,12 @@ func (w *model) putHost(r *rapid.T) Command {
 func (w *model) rare(r *rapid.T) Command {
 	return pick[Command](r,
 		StopTask{ID: w.task(r), Code: spec.StopUserInitiated, At: w.moment(r)},
-		StopTask{ID: w.task(r), Code: spec.StopUserInitiated, At: w.moment(r)},
+		StopTask{ID: w.task(r), Code: spec.StopUserInitiated, At: w.moment(r), Force: true},
 		Reap{Before: w.moment(r), TokensBefore: w.moment(r)},
 		CreateCluster{spec.Cluster{Name: "lab", CreatedAt: w.moment(r)}},
-		RegisterDefinition{definition("gpu", "1")},
+		RegisterDefinition{Definition: definition("gpu", "1")},
 		DeregisterDefinition{Name: pick(r, "gpu:2", "gpu:3", "cpu:1"), At: w.moment(r)},
-		CreateAccessKey{spec.AccessKey{ID: pick(r, "k1", "k2"), Secret: pick(r, "s1", "s2")}},
+		CreateAccessKey{spec.AccessKey{ID: pick(r, "k1", "k2"), Secret: pick(r, "s1", "s2"), Grant: spec.KeyGrant{MaxTasks: rapid.IntRange(0, 4).Draw(r, "limit")}}},
 		DeleteAccessKey{pick(r, "k1", "k2")},
 		CreatePool{spec.Pool{ID: "other"}},
 	)

@@ -8,10 +8,13 @@ import (
 )
 
 // Reap deletes expired objects: tasks that stopped before Before, unless their gang or their retries are still active;
-// clusters and capacity providers that were deleted before Before; deleted task definitions without tasks; and client
-// tokens and join tokens that were used or ended before TokensBefore. The GPU time of the tasks is added to their team's
+// clusters and capacity providers that were deleted before Before; task definitions without tasks that are deleted or have been
+// INACTIVE since before InactiveBefore; and client tokens and join tokens that were used or ended before TokensBefore. The GPU time of the tasks is added to their team's
 // usage. Answer: int, the number of tasks deleted.
-type Reap struct{ Before, TokensBefore time.Time }
+type Reap struct {
+	Before, TokensBefore time.Time
+	InactiveBefore       time.Time `json:",omitzero" level:"1"`
+}
 
 // apply goes through what refers to others before them.
 func (c Reap) apply(tx *tx) (any, error) {

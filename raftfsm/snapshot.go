@@ -9,6 +9,8 @@ import (
 	"fmt"
 	"hash"
 	"io"
+
+	"pinion/raftfsm/tally"
 )
 
 // snapshotFormat is the format of a snapshot: a line of JSON, the header, then a record for each object (see recordWriter), and a trailer
@@ -90,6 +92,7 @@ func (versions tableVersions) read(r *recordReader) error {
 	for i, table := range tables {
 		table.bulkLoad(versions[i], objects[i])
 	}
+	versions[talliesAt()] = tally.Count(objects)
 	return nil
 }
 

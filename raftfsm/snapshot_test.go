@@ -25,7 +25,7 @@ func everything(t tester) *history {
 	h.do(t, CreateAccessKey{spec.AccessKey{ID: "AKIA1", Secret: "s", CreatedAt: epoch}})
 	h.launch(t, Launch{Token: "once", TokenHash: "a", Tasks: []*spec.Task{task("t1", "h1", "h1-gpu0")}, At: at(1)})
 	h.running(t, task("t2", "h1", "h1-gpu1"))
-	h.do(t, PutCA{spec.CA{Certificate: []byte("c"), Key: []byte("k")}})
+	h.do(t, PutCA{spec.CA{Certificate: []byte("c"), SealedKey: []byte("k"), Seal: "s"}})
 	h.do(t, PutSettings{spec.Settings{Servers: 5}})
 	h.do(t, CreateJoinToken{joinToken("a", 3)})
 	h.do(t, admit("h2", "key", "a", 1))

@@ -1,8 +1,17 @@
+// Package raftfsm is the replicated state machine of a pool: the commands, the state that they change, and the thin adapter
+// through which Raft applies them. The types of the recorded objects are in raftfsm/spec.
+//
+// This package never reads a clock, draws a random number, starts a goroutine, uses a network or logs: ids and times arrive
+// inside the commands, so every server computes the same state from the same log.
+//
+// Objects that a View returns are shared and immutable. To change one, copy it first.
 package raftfsm
 
 import (
 	"sync/atomic"
 	"time"
+
+	"pinion/raftfsm/tally"
 )
 
 var (
@@ -34,14 +43,15 @@ func NewState() *State {
 	return s
 }
 
-// tableVersions is one version of each table, by position.
+// tableVersions is one version of each table, by position, and then of the tallies.
 type tableVersions []any
 
 func emptyTables() *tableVersions {
-	empty := make(tableVersions, len(tables))
+	empty := make(tableVersions, len(tables)+1)
 	for i, table := range tables {
 		empty[i] = table.writable(nil)
 	}
+	empty[talliesAt()] = new(tally.Tallies)
 	return &empty
 }
 

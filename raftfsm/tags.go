@@ -2,7 +2,6 @@ package raftfsm
 
 import (
 	"fmt"
-	"slices"
 	"strings"
 
 	"pinion/raftfsm/spec"
@@ -56,43 +55,10 @@ func (c SetTags) notFound() error {
 	return fmt.Errorf("%s %q: %w", strings.ReplaceAll(string(c.Kind), "-", " "), c.ID, spec.ErrNotFound)
 }
 
-// change returns the new tags; nil when nothing changes.
-func (c SetTags) change(before []spec.Tag) ([]spec.Tag, error) {
-	tags := slices.DeleteFunc(slices.Clone(before), func(t spec.Tag) bool { return slices.Contains(c.Remove, t.Key) })
-	for _, tag := range c.Put {
-		at := slices.IndexFunc(tags, func(t spec.Tag) bool { return t.Key == tag.Key })
-		if at < 0 {
-			tags = append(tags, tag)
-			continue
-		}
-		tags[at] = tag
-	}
-	if own := slices.DeleteFunc(slices.Clone(tags), spec.Tag.Reserved); len(own) > spec.MaxTags {
-		return nil, fmt.Errorf("%s %s: %w", c.Kind, c.ID, spec.ErrTooManyTags)
-	}
-	if slices.Equal(tags, before) {
-		return nil, nil
-	}
-	return tags, nil
-}
-
 // inactiveIf returns ErrInactive for a resource that has ended.
 func inactiveIf(ended bool, kind spec.ResourceKind, id string) error {
 	if !ended {
 		return nil
 	}
 	return fmt.Errorf("%s %s: %w", kind, id, spec.ErrInactive)
-}
-
-// gangStays refuses tags that would add a task to a gang, or remove it from one.
-func gangStays(t *spec.Task, tags []spec.Tag) error {
-	if isGang(tags) == isGang(t.Tags) {
-		return nil
-	}
-	return fmt.Errorf("%w: the tag %s says how it was run and stays as it is", spec.ErrInUse, spec.TagGang)
-}
-
-func isGang(tags []spec.Tag) bool {
-	options, _ := spec.ParseSchedulingOptions(tags)
-	return options.Gang
 }

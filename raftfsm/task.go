@@ -37,7 +37,7 @@ var (
 		tags: &tagging[spec.Task]{
 			kind: spec.ResourceTask, find: (*View).Task, tags: func(t *spec.Task) *[]spec.Tag { return &t.Tags },
 			closed: func(t *spec.Task) error { return inactiveIf(t.LastStatus == spec.Stopped, spec.ResourceTask, t.ID) },
-			check:  gangStays,
+			check:  spec.GangStays,
 			change: func(t *spec.Task) { t.Version++ },
 		},
 	})
@@ -85,14 +85,45 @@ func expiredTasks(v *View, r Reap) iter.Seq[*spec.Task] {
 	}
 }
 
+// ReportTasks records a host's reports. A report is ignored when its task is unknown, belongs to another host, or is
+// STOPPED while the host still runs it; the answer names the task, so the host can stop it. Status only advances. Answer:
+// []string, the ids of those tasks.
+type ReportTasks struct {
+	HostID  string
+	Reports []spec.TaskReport
+}
+
+func (c ReportTasks) apply(tx *tx) (any, error) {
+	unknown := []string{}
+	for _, report := range c.Reports {
+		known := tx.Task(report.TaskID)
+		if known == nil || known.HostID != c.HostID {
+			unknown = append(unknown, report.TaskID)
+			continue
+		}
+		if known.LastStatus == spec.Stopped {
+			if report.Status != spec.Stopped {
+				unknown = append(unknown, report.TaskID)
+			}
+			continue
+		}
+		if task := known.WithReport(report); task.LastStatus != known.LastStatus || !equal(task, known) { // most reports change the status
+			task.Version++
+			tx.put(tableTasks, task)
+		}
+	}
+	return unknown, nil
+}
+
 // StopTask sets the desired status to STOPPED. A task without a host is STOPPED at once. Stopping a task again is a no-op,
-// except that a user's stop replaces the pool's while the task is not STOPPED: a task that a user stopped is not retried.
-// ErrNotFound. Answer: *Task.
+// except that a user's stop replaces the pool's while the task is not STOPPED: a task that a user stopped is not retried. Force,
+// also of a later stop, has the host kill the containers without waiting for their stop timeouts. ErrNotFound. Answer: *Task.
 type StopTask struct {
 	ID     string
 	Code   spec.StopCode
 	Reason string
 	At     time.Time
+	Force  bool `level:"1"`
 }
 
 func (c StopTask) apply(tx *tx) (any, error) {
@@ -100,12 +131,17 @@ func (c StopTask) apply(tx *tx) (any, error) {
 	if known == nil {
 		return nil, fmt.Errorf("task %q: %w", c.ID, spec.ErrNotFound)
 	}
-	if known.DesiredStatus == spec.Stopped && !(c.Code == spec.StopUserInitiated && stoppedByPool(known)) {
+	forced := c.Force && !known.ForceStop && known.LastStatus != spec.Stopped
+	stopped := known.DesiredStatus == spec.Stopped && !(c.Code == spec.StopUserInitiated && stoppedByPool(known))
+	if stopped && !forced {
 		return known, nil
 	}
 	task := *known
-	task.DesiredStatus, task.StopCode, task.StoppedReason = spec.Stopped, c.Code, c.Reason
-	task.Times.Stopping = cmp.Or(known.Times.Stopping, c.At)
+	task.ForceStop = known.ForceStop || forced
+	if !stopped {
+		task.DesiredStatus, task.StopCode, task.StoppedReason = spec.Stopped, c.Code, c.Reason
+		task.Times.Stopping = cmp.Or(known.Times.Stopping, c.At)
+	}
 	if task.HostID == "" {
 		task.Times.Stopped = c.At
 		task.MarkStopped()

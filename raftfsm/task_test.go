@@ -67,6 +67,34 @@ func TestAUserStopsWhatThePoolIsStopping(t *testing.T) {
 	}
 }
 
+func TestAStopCanBeForcedLater(t *testing.T) {
+	h := newHistory(t)
+	h.running(t, task("t1", "h1"))
+	h.running(t, task("t2", "h1"))
+	stop := func(id string, minute int, force bool) *spec.Task {
+		return h.do(t, StopTask{ID: id, Code: spec.StopUserInitiated, Reason: "enough", At: at(minute), Force: force}).(*spec.Task)
+	}
+	if first := stop("t1", 1, false); first.ForceStop {
+		t.Errorf("nobody forced it: %+v", first)
+	}
+	forced := stop("t1", 2, true)
+	if !forced.ForceStop || !forced.Times.Stopping.Equal(at(1)) || forced.Version != 4 {
+		t.Errorf("%+v", forced)
+	}
+	for _, force := range []bool{true, false} {
+		if again := stop("t1", 3, force); again != h.View().Task("t1") || !again.ForceStop {
+			t.Errorf("a later stop changes it: %+v", again)
+		}
+	}
+	if at1 := stop("t2", 1, true); !at1.ForceStop || at1.DesiredStatus != spec.Stopped || at1.StoppedReason != "enough" {
+		t.Errorf("forced at first: %+v", at1)
+	}
+	h.report(t, "h1", spec.TaskReport{TaskID: "t1", Status: spec.Stopped})
+	if over := stop("t1", 5, true); over.Version != h.View().Task("t1").Version {
+		t.Errorf("it was over: %+v", over)
+	}
+}
+
 func TestATaskWithoutAHostStopsAtOnce(t *testing.T) {
 	h := newHistory(t)
 	tx := h.begin()

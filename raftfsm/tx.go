@@ -12,7 +12,7 @@ import (
 // transaction that is dropped changes nothing.
 type tx struct {
 	View
-	written   []bool // tables of which it has a mutable version
+	written   []bool // tables of which it has a mutable version, then the tallies
 	mutations []mutation
 }
 
@@ -25,7 +25,7 @@ type mutation struct {
 func (s *State) begin() *tx {
 	return &tx{
 		View:    View{versions: slices.Clone(*s.versions.Load()), state: s, inTx: true},
-		written: make([]bool, len(tables)),
+		written: make([]bool, len(tables)+1),
 	}
 }
 
@@ -35,12 +35,14 @@ func (tx *tx) commit() { tx.state.versions.Store(&tx.versions) }
 func (tx *tx) put(table anyTable, object any) {
 	before := table.put(tx.writable(table), object)
 	tx.mutations = append(tx.mutations, mutation{table, before, object})
+	tx.recount(before, object)
 }
 
 // remove deletes an object of the table.
 func (tx *tx) remove(table anyTable, object any) {
 	table.remove(tx.writable(table), object)
 	tx.mutations = append(tx.mutations, mutation{table, object, nil})
+	tx.recount(object, nil)
 }
 
 // writable returns the version of the table that this transaction may change.

@@ -36,21 +36,11 @@ func (tx *tx) recordUsage(forgotten []*spec.Task, before time.Time) {
 			if had[team] == nil {
 				had[team] = map[int64]int64{}
 			}
-			spreadOverHours(had[team], gpus, max(task.Times.Started.Unix(), since.Unix()), task.Times.Stopped.Unix())
+			spec.SpreadOverHours(had[team], gpus, max(task.Times.Started.Unix(), since.Unix()), task.Times.Stopped.Unix())
 		}
 	}
 	for team, hours := range had {
 		tx.put(tableUsage, tx.usage(team).Plus(hours, oldestUsage(before)))
-	}
-}
-
-// spreadOverHours divides a span of time among its hours.
-func spreadOverHours(hours map[int64]int64, gpus, from, to int64) {
-	for from < to {
-		hour := from / 3600
-		next := min(to, (hour+1)*3600)
-		hours[hour] += gpus * (next - from)
-		from = next
 	}
 }
 

@@ -1,7 +1,9 @@
 package spec
 
 import (
+	"fmt"
 	"slices"
+	"strings"
 	"time"
 )
 
@@ -31,7 +33,65 @@ type AccessKey struct {
 	Sealed    []byte    `json:"sealed,omitempty"` // the secret, as whoever holds the sealing key can read it
 	Seal      string    `json:"seal,omitempty"`   // which sealing key that is
 	Role      Role      `json:"role"`
-	Cluster   string    `json:"cluster,omitempty"` // the only one that it is for; all when empty
-	Hosts     bool      `json:"hosts,omitempty"`   // the pool's own: what every host gives its administrators
+	Cluster   string    `json:"cluster,omitempty"` // the only ones that it is for, as a ClusterSet; all when empty
+	HostID    string    `json:"hostId,omitempty"`  // of a host's own key, which ends with the host; its rights follow HostRights
 	CreatedAt time.Time `json:"createdAt"`
+	Grant     KeyGrant  `json:"grant,omitzero" level:"1"`
+}
+
+// KeyGrant bounds what an access key may do within its role and its clusters. What is zero or nil is not bounded.
+type KeyGrant struct {
+	Teams             []string `json:"teams,omitempty"`             // whose tasks it runs, stops and tags, and no others
+	MaxPriority       *int     `json:"maxPriority,omitempty"`       // of the tasks that it runs
+	MaxTasks          int      `json:"maxTasks,omitempty"`          // tasks that are not STOPPED, waiting ones included
+	MaxWaiting        int      `json:"maxWaiting,omitempty"`        // tasks that wait for a place
+	MaxGPUs           *int     `json:"maxGpus,omitempty"`           // GPUs that its tasks hold, or wait for
+	MaxRevisions      int      `json:"maxRevisions,omitempty"`      // of task definitions, until they are deleted
+	RequestsPerSecond int      `json:"requestsPerSecond,omitempty"` // at each server; twice as many may come at once
+}
+
+// CheckTeam returns the team that a task of this key counts for when it names this one: none stands for the key's only team. The error says
+// what may be named.
+func (g KeyGrant) CheckTeam(named string) (string, error) {
+	switch {
+	case len(g.Teams) == 0 || slices.Contains(g.Teams, named):
+		return named, nil
+	case named == "" && len(g.Teams) == 1:
+		return g.Teams[0], nil
+	case named == "":
+		return "", fmt.Errorf("its key is for the teams %s: name one with the tag %s", strings.Join(g.Teams, ", "), TagTeam)
+	}
+	return "", fmt.Errorf("its key is for the team %s, not for %s", strings.Join(g.Teams, ", "), named)
+}
+
+// CheckPriority refuses a priority above the highest that the key may use.
+func (g KeyGrant) CheckPriority(priority int) error {
+	if g.MaxPriority == nil || priority <= *g.MaxPriority {
+		return nil
+	}
+	return fmt.Errorf("its key allows a priority of %d at most, and %s is %d", *g.MaxPriority, TagPriority, priority)
+}
+
+// keyUser begins the ARN of a principal with an access key.
+const keyUser = "arn:aws:iam::" + AccountID + ":user/"
+
+// KeyARN is the ARN of the principal with an access key.
+func KeyARN(id string) string { return keyUser + id }
+
+// KeyOfARN is the access key of a principal; empty for root.
+func KeyOfARN(arn string) string {
+	id, isKey := strings.CutPrefix(arn, keyUser)
+	if !isKey {
+		return ""
+	}
+	return id
+}
+
+// HostRights are the rights of a host's own access key. A server holds every secret of the pool, so its root may do everything; root of an
+// agent may look at the cluster whose tasks it runs.
+func HostRights(server bool, cluster string) (role Role, boundTo string) {
+	if server {
+		return RoleAdmin, ""
+	}
+	return RoleRead, cluster
 }

@@ -1,12 +1,20 @@
 package spec
 
-import "time"
+import (
+	"cmp"
+	"time"
+)
 
 // Admission remembers by which token and with which key a host was let into the pool. It lasts as long as the host
-// belongs to the pool, and binds the id to the key: a token lets new hosts in, it never lends the name of another.
+// belongs to the pool, and binds the id to the key, the cluster and the names: a token lets new hosts in, it never lends the name of another.
 type Admission struct {
 	HostID        string    `json:"hostId"`
 	PublicKeyHash string    `json:"key"` // hex SHA-256 of the host's public key (SubjectPublicKeyInfo, DER)
 	TokenID       string    `json:"tokenId"`
 	At            time.Time `json:"at"`
+	Cluster       string    `json:"cluster,omitempty"` // of the token; empty is the default one
+	Names         []string  `json:"names,omitempty"`   // DNS names and IP addresses that the host's certificates may have
 }
+
+// ClusterName is the cluster whose tasks the host runs.
+func (a *Admission) ClusterName() string { return cmp.Or(a.Cluster, DefaultCluster) }

@@ -29,7 +29,16 @@ const (
 	AttributeRack   = "pinion.rack"
 )
 
-var gpuAttributes = []string{AttributeGPUModel, AttributeGPUCount, AttributeGPUMemory, AttributeDriver, AttributeCUDA}
+// Attributes that say what `pinion up --volume` and `--allow` give to tasks, with commas between.
+const (
+	AttributeVolumes = "pinion.volumes"
+	AttributeAllow   = "pinion.allow"
+)
+
+// derivedAttributes follow from other fields of a host, so its own word for them does not count.
+var derivedAttributes = []string{
+	AttributeGPUModel, AttributeGPUCount, AttributeGPUMemory, AttributeDriver, AttributeCUDA, AttributeVolumes, AttributeAllow,
+}
 
 // ReservedAttribute says whether the name is one that Pinion decides itself: what follows from a host's GPUs or from the
 // version that runs there, and room for more of it.
@@ -51,14 +60,34 @@ func (h *Host) Attribute(name string) (value string, carried bool) {
 	if value, carried, known := h.capability(name); known {
 		return value, carried
 	}
-	if !slices.Contains(gpuAttributes, name) {
+	if !slices.Contains(derivedAttributes, name) {
 		if value, carried = h.CustomAttributes[name]; !carried {
 			value, carried = h.Attributes[name]
 		}
 		return value, carried
 	}
+	switch name {
+	case AttributeVolumes:
+		value = joinText(h.Volumes)
+	case AttributeAllow:
+		value = strings.Join(h.Allow, ",")
+	default:
+		value = h.gpuAttribute(name)
+	}
+	return value, value != ""
+}
+
+func joinText(roots []VolumeRoot) string {
+	all := make([]string, len(roots))
+	for i, root := range roots {
+		all[i] = root.String()
+	}
+	return strings.Join(all, ",")
+}
+
+func (h *Host) gpuAttribute(name string) (value string) {
 	if len(h.GPUs.Devices) == 0 {
-		return "", false
+		return ""
 	}
 	switch name {
 	case AttributeGPUModel:
@@ -72,7 +101,7 @@ func (h *Host) Attribute(name string) (value string, carried bool) {
 	case AttributeCUDA:
 		value = h.GPUs.CUDA
 	}
-	return value, value != ""
+	return value
 }
 
 // AllAttributes are the attributes of the host by name: its own, those of PutAttributes, those derived from its GPUs, and its
@@ -83,7 +112,7 @@ func (h *Host) AllAttributes() map[string]string {
 		attributes = map[string]string{}
 	}
 	maps.Copy(attributes, h.CustomAttributes)
-	for _, name := range gpuAttributes {
+	for _, name := range derivedAttributes {
 		delete(attributes, name)
 		if value, carried := h.Attribute(name); carried {
 			attributes[name] = value

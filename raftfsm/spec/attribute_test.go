@@ -2,6 +2,7 @@ package spec
 
 import (
 	"maps"
+	"slices"
 	"testing"
 
 	"pinion/gpu"
@@ -32,7 +33,7 @@ func TestAttributesThatFollowFromGPUs(t *testing.T) {
 			if !maps.Equal(got, c.want) {
 				t.Errorf("%v", got)
 			}
-			for _, name := range append(gpuAttributes, "rack", "none") {
+			for _, name := range append(slices.Clone(derivedAttributes), "rack", "none") {
 				value, carried := h.Attribute(name)
 				if want, shown := c.want[name]; value != want || carried != shown {
 					t.Errorf("%s: %q, %t", name, value, carried)

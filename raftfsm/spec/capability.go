@@ -1,6 +1,9 @@
 package spec
 
-import "strings"
+import (
+	"slices"
+	"strings"
+)
 
 // Names of ECS's capability attributes: what a host can do beside running plain containers. The names are those of the
 // Amazon ECS agent; a definition requires them by the fields it uses.
@@ -60,8 +63,8 @@ func (h *Host) Capabilities() []Attribute {
 // capability says whether the host carries the capability; known is false for attributes that are none.
 func (h *Host) capability(name string) (value string, carried, known bool) {
 	switch name {
-	case CapabilityPrivileged: // where there are GPUs it could reach every one; see Escapes
-		return "", len(h.GPUs.Devices) == 0 && h.GPUs.Problem == "", true
+	case CapabilityPrivileged: // where there are GPUs it could reach every one; see Isolation
+		return "", slices.Contains(h.Allow, AllowPrivileged) && !h.mayHaveGPUs(), true
 	case CapabilityGPUDriver:
 		return h.GPUs.Driver, len(h.GPUs.Devices) > 0 && h.GPUs.Driver != "", true
 	case CapabilityGPUSharing:

@@ -23,8 +23,9 @@ func TestCapabilitiesFollowFromTheVersionAndTheGPUs(t *testing.T) {
 		has, not []string
 	}{
 		{"any version", Host{}, []string{CapabilityAwslogs, CapabilityJSONFile, CapabilityTaskLimits, CapabilityOrdering, CapabilityHealthCheck, CapabilityRestarts, CapabilityOptions}, []string{CapabilityGPUSharing}},
-		{"no GPUs", Host{}, []string{CapabilityPrivileged}, []string{CapabilityGPUDriver}},
-		{"GPUs", Host{GPUs: withGPU}, []string{CapabilityGPUDriver}, []string{CapabilityPrivileged}},
+		{"no GPUs", Host{}, nil, []string{CapabilityPrivileged, CapabilityGPUDriver}},
+		{"no GPUs, and privileged is allowed", Host{Allow: []string{AllowPrivileged}}, []string{CapabilityPrivileged}, []string{CapabilityGPUDriver}},
+		{"GPUs", Host{GPUs: withGPU, Allow: []string{AllowPrivileged}}, []string{CapabilityGPUDriver}, []string{CapabilityPrivileged}},
 		{"GPUs that cannot be seen", Host{GPUs: gpu.Inventory{Problem: "no driver"}}, nil, []string{CapabilityPrivileged, CapabilityGPUDriver}},
 		{"what a host says of itself", Host{Attributes: map[string]string{CapabilityGPUSharing: "yes"}}, nil, []string{CapabilityGPUSharing}},
 	}
@@ -91,8 +92,8 @@ func TestEveryGPUOfAHost(t *testing.T) {
 	if got := demand.ForHost(&Host{}); got.TotalGPUs() != 1 {
 		t.Errorf("a host without GPUs is asked for %v", got.GPUs)
 	}
-	if reason, _ := Fits(Free{GPUs: []string{"a", "b"}}, demand); reason != ReasonGPU {
-		t.Errorf("a demand that nobody has resolved fits: %q", reason)
+	if lack, _ := Fits(&Free{GPUs: []string{"a", "b"}}, &demand); lack.Reason != ReasonGPU {
+		t.Errorf("a demand that nobody has resolved fits: %+v", lack)
 	}
 	whole := Demand{GPUs: []int{2}}
 	if got := whole.ForHost(four); !slices.Equal(got.GPUs, []int{2}) {

@@ -1,7 +1,11 @@
 package spec
 
 import (
+	"errors"
 	"fmt"
+	"iter"
+	"slices"
+	"strings"
 	"time"
 )
 
@@ -76,3 +80,91 @@ var (
 	ErrClusterHasHosts = fmt.Errorf("%w: hosts belong to it: remove them, or start them with another --cluster", ErrInUse)
 	ErrDefaultCluster  = fmt.Errorf("the cluster %s cannot be deleted: requests and hosts that name no cluster mean it", DefaultCluster)
 )
+
+// ClusterSet is the names of clusters with commas between, sorted; empty for all clusters, also those to come.
+type ClusterSet string
+
+// NewClusterSet is the set of these clusters: of all, when there are none.
+func NewClusterSet(names []string) ClusterSet {
+	sorted := slices.Compact(slices.Sorted(slices.Values(names)))
+	return ClusterSet(strings.Join(sorted, ","))
+}
+
+// Names visits the clusters of a set that is not of all.
+func (s ClusterSet) Names() iter.Seq[string] {
+	if s == "" {
+		return func(func(string) bool) {}
+	}
+	return strings.SplitSeq(string(s), ",")
+}
+
+// One reports whether it is one cluster.
+func (s ClusterSet) One() bool { return s != "" && !strings.Contains(string(s), ",") }
+
+// Has reports whether a cluster is in the set.
+func (s ClusterSet) Has(cluster string) bool {
+	if s == "" {
+		return true
+	}
+	for name := range s.Names() {
+		if name == cluster {
+			return true
+		}
+	}
+	return false
+}
+
+// Owns reports whether what belongs to the owners belongs to clusters of this set alone, so that whoever is responsible for the set may
+// change it. What belongs to the whole pool is owned by the set of all clusters only.
+func (s ClusterSet) Owns(owners ClusterSet) bool {
+	if s == "" {
+		return true
+	}
+	for name := range owners.Names() {
+		if !s.Has(name) {
+			return false
+		}
+	}
+	return owners != ""
+}
+
+// Meets reports whether what belongs to the owners belongs to one cluster of this set at least.
+func (s ClusterSet) Meets(owners ClusterSet) bool {
+	if s == "" {
+		return true
+	}
+	for name := range owners.Names() {
+		if s.Has(name) {
+			return true
+		}
+	}
+	return false
+}
+
+// String names the clusters for people.
+func (s ClusterSet) String() string {
+	switch {
+	case s == "":
+		return "all clusters"
+	case s.One():
+		return "the cluster " + string(s)
+	}
+	return "the clusters " + strings.ReplaceAll(string(s), ",", ", ")
+}
+
+// TagShare is the tag of a task definition that names clusters, with blanks between, whose keys may see and run it although its family
+// belongs to others.
+const TagShare = "pinion.share"
+
+// SharedWith are the clusters whose keys may see and run the definition although its family belongs to others.
+func (d *TaskDefinition) SharedWith() ClusterSet {
+	for _, tag := range d.Tags {
+		if tag.Key == TagShare {
+			return NewClusterSet(strings.Fields(tag.Value))
+		}
+	}
+	return ""
+}
+
+// ErrForeign refuses a change of what belongs to clusters that the caller's key is not for.
+var ErrForeign = errors.New("belongs to clusters that this key is not for")

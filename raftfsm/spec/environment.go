@@ -1,5 +1,11 @@
 package spec
 
+import (
+	"slices"
+	"strconv"
+	"strings"
+)
+
 // Environment variables by which the containers of a task learn what the pool knows of it. The first five are those that
 // PyTorch's env:// and torchrun read.
 const (
@@ -12,3 +18,47 @@ const (
 	EnvArrayIndex = "PINION_ARRAY_INDEX"
 	EnvAttempt    = "PINION_ATTEMPT" // 0 the first time; only in tasks that may be tried again
 )
+
+// Environment is what the containers of a task are told of it alone, without its gang.
+func (t *Task) Environment() (told []KeyValue) {
+	if t.ArrayIndex != nil {
+		told = append(told, KeyValue{Name: EnvArrayIndex, Value: strconv.Itoa(*t.ArrayIndex)})
+	}
+	if t.Attempt > 0 || t.SchedulingOptions().Retries > 0 {
+		told = append(told, KeyValue{Name: EnvAttempt, Value: strconv.Itoa(t.Attempt)})
+	}
+	return told
+}
+
+// Environment is what the containers of a task are told of its gang: master is the address of the host of rank 0, without a port,
+// and hosts the addresses of the hosts of all ranks in order, comma-separated.
+func (g *GangMember) Environment(master, hosts string) []KeyValue {
+	return []KeyValue{
+		{Name: EnvMasterAddr, Value: master},
+		{Name: EnvMasterPort, Value: strconv.Itoa(g.Port)},
+		{Name: EnvRank, Value: strconv.Itoa(g.Rank)},
+		{Name: EnvWorldSize, Value: strconv.Itoa(g.Size)},
+		{Name: EnvLocalRank, Value: "0"},
+		{Name: EnvGangHosts, Value: hosts},
+	}
+}
+
+// ExposePort maps a port of the host to the same port of the first essential container, unless containers share the network of their
+// host. It changes the definition.
+func (d *TaskDefinition) ExposePort(port int) {
+	if port == 0 || d.NetworkMode == "host" || d.NetworkMode == "none" {
+		return
+	}
+	main := max(0, slices.IndexFunc(d.Containers, func(c ContainerDefinition) bool { return c.IsEssential() }))
+	container := &d.Containers[main]
+	mapping := PortMapping{ContainerPort: port, HostPort: port, Protocol: "tcp"}
+	container.PortMappings = append(slices.Clip(container.PortMappings), mapping)
+}
+
+// WithoutPort is the host of a host:port.
+func WithoutPort(address string) string {
+	if port := strings.LastIndexByte(address, ':'); port >= 0 {
+		address = address[:port]
+	}
+	return strings.Trim(address, "[]") // of an IPv6 address
+}

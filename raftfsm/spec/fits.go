@@ -1,7 +1,6 @@
 package spec
 
 import (
-	"fmt"
 	"maps"
 	"math"
 	"slices"
@@ -50,7 +49,7 @@ func healthyGPUs(devices []gpu.Device) []string {
 	return uuids
 }
 
-// Take gives what the task holds to it. Ask FitsPlaced first.
+// Take gives what the task holds to it. Ask FitsTask first.
 func (f *Free) Take(t *Task) {
 	if len(t.Ports) > 0 {
 		f.Ports = maps.Clone(f.Ports)
@@ -220,52 +219,24 @@ func DemandOfTask(t *Task) Demand {
 	return held
 }
 
-// Fits is the one answer to "does it fit": the planner and apply both ask it. Both results are "" when it fits, else
-// the first ECS reason in ECS's order (CPU, memory, ports, GPU) and what is missing in words.
-func Fits(f Free, d Demand) (reason, detail string) {
-	if d.CPU < 0 || d.CPU > f.CPU {
-		return ReasonCPU, short(d.CPU, f.CPU, "CPU units")
-	}
-	if d.MemoryMiB < 0 || d.MemoryMiB > f.MemoryMiB {
-		return ReasonMemory, short(d.MemoryMiB, f.MemoryMiB, "MiB of memory")
-	}
-	if port, taken := portConflict(f.Ports, d.Ports); taken {
-		return ReasonPorts, "host port " + strconv.Itoa(port) + " is taken"
-	}
-	if port, taken := portConflict(f.UDPPorts, d.UDPPorts); taken {
-		return ReasonPorts, "UDP host port " + strconv.Itoa(port) + " is taken"
-	}
-	if wanted := d.TotalGPUs(); wanted > len(f.GPUs) {
-		return ReasonGPU, short(int64(wanted), int64(len(f.GPUs)), "GPUs")
-	}
-	return "", ""
+// Fits is the one answer to "does it fit": the planner and apply both ask it. It returns the first shortfall when it does not.
+func Fits(f *Free, d *Demand) (lack Shortfall, fits bool) {
+	free := f.Capacity()
+	return free.Fits(d)
 }
 
-// portConflict finds a wanted port that is taken, or wanted twice.
-func portConflict(taken map[int]bool, wanted []int) (port int, collides bool) {
-	for i, port := range wanted {
-		if taken[port] || slices.Contains(wanted[:i], port) {
-			return port, true
-		}
-	}
-	return 0, false
-}
-
-func short(wanted, free int64, of string) string {
-	return "needs " + strconv.FormatInt(wanted, 10) + " " + of + ", " + strconv.FormatInt(free, 10) + " free"
-}
-
-// FitsTask asks Fits for a task that names its GPUs already: each of them has to be free, and to be named once.
-func FitsTask(f Free, t *Task) (reason, detail string) {
+// FitsTask asks Fits for a task that names its GPUs already: each of them has to be free, and to be named once. The detail
+// says for people what is missing.
+func FitsTask(f *Free, t *Task) (detail string, fits bool) {
 	named := t.GPUs()
 	held := Demand{CPU: t.CPU, MemoryMiB: t.MemoryMiB, Ports: t.Ports, UDPPorts: t.UDPPorts, GPUs: []int{len(named)}}
-	if reason, detail = Fits(f, held); reason != "" {
-		return reason, detail
+	if lack, fits := Fits(f, &held); !fits {
+		return lack.Detail(), false
 	}
 	for i, uuid := range named {
 		if !slices.Contains(f.GPUs, uuid) || slices.Contains(named[:i], uuid) {
-			return ReasonGPU, fmt.Sprintf("%s is not free", uuid)
+			return uuid + " is not free", false
 		}
 	}
-	return "", ""
+	return "", true
 }

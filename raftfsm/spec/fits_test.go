@@ -72,8 +72,9 @@ func TestFits(t *testing.T) {
 	}
 	for _, c := range cases {
 		t.Run(c.name, func(t *testing.T) {
-			if reason, detail := Fits(free, c.demand); reason != c.reason || detail != c.detail {
-				t.Errorf("%q, %q", reason, detail)
+			lack, fits := Fits(&free, &c.demand)
+			if fits != (c.reason == "") || !fits && (lack.Reason != c.reason || lack.Detail() != c.detail) {
+				t.Errorf("fits %v, %q", fits, lack.Detail())
 			}
 		})
 	}
@@ -82,8 +83,8 @@ func TestFits(t *testing.T) {
 func TestAmountsThatRunOverNeverFit(t *testing.T) {
 	huge := ContainerDefinition{CPU: 1 << 62, Memory: 1 << 62}
 	demand := DemandOf(&TaskDefinition{Containers: []ContainerDefinition{huge, huge, huge, huge}})
-	if reason, _ := Fits(Free{CPU: 100, MemoryMiB: 200}, demand); reason != ReasonCPU || demand.MemoryMiB < 1<<62 {
-		t.Errorf("%q for %+v", reason, demand)
+	if lack, _ := Fits(&Free{CPU: 100, MemoryMiB: 200}, &demand); lack.Reason != ReasonCPU || demand.MemoryMiB < 1<<62 {
+		t.Errorf("%+v for %+v", lack, demand)
 	}
 }
 

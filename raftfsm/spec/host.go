@@ -37,7 +37,25 @@ type Host struct {
 	LostAt           time.Time         `json:"lostAt,omitzero"`        // when it was given up, zero while it is not; see LoseHost
 	CustomAttributes map[string]string `json:"custom,omitempty"`       // attributes of PutAttributes, never the host's own word
 	Tags             []Tag             `json:"tags,omitempty"`
-	HealthAt         time.Time         `json:"healthAt,omitzero"` // when the health of its GPUs changed last; zero: before anybody noted it
+	HealthAt         time.Time         `json:"healthAt,omitzero"`           // when the health of its GPUs changed last; zero: before anybody noted it
+	Volumes          []VolumeRoot      `json:"volumes,omitempty" level:"1"` // directories that tasks may mount
+	Allow            []string          `json:"allow,omitempty" level:"1"`   // powers that containers may have: AllowPrivileged and the like, capabilities
+	Place            string            `json:"place,omitempty" level:"1"`   // its data directory on its machine since the boot: which process speaks for it; empty: it does not say
+	Starts           int64             `json:"starts,omitempty" level:"1"`  // how often it was started: who counts less has an older copy of its identity
+	Build            string            `json:"build,omitempty" level:"1"`   // 8 hex digits of what the pinion there is built of
+	Runtime          string            `json:"runtime,omitempty" level:"1"` // name and version of its container runtime: "containerd 2.4.2"
+}
+
+// CheckProcess fails when the process that calls itself this host cannot be it (ErrHostElsewhere): it counts fewer starts than
+// the host, so that its data directory is an older copy, or it is at another place while the host is alive.
+func (h *Host) CheckProcess(place string, starts int64, alive bool) error {
+	switch {
+	case starts != 0 && starts < h.Starts:
+		return fmt.Errorf("host %s (%s): %w: the host at %s was started %d times and this one says %d: its data directory is an older copy", h.ID, h.Name, ErrHostElsewhere, h.Address, h.Starts, starts)
+	case alive && place != "" && h.Place != "" && place != h.Place:
+		return fmt.Errorf("host %s (%s): %w: the host runs at %s, and this is another process with a copy of its data directory", h.ID, h.Name, ErrHostElsewhere, h.Address)
+	}
+	return nil
 }
 
 // Lost says whether the pool has given the host up: it offers nothing, and tasks of it were declared STOPPED. A host
@@ -51,6 +69,10 @@ type RemovedHost struct {
 	Name string    `json:"name"`
 	At   time.Time `json:"at"`
 }
+
+// ErrHostElsewhere refuses a process with the identity of a host that another process has.
+var ErrHostElsewhere = fmt.Errorf("another process is this host: to add this machine to the pool, stop pinion here and start it with an empty --data-dir and a join token; " +
+	"if this is the right one, stop the other, remove the host with `pinion hosts rm --force`, and join anew likewise")
 
 // ErrRemoved refuses a host that was removed from the pool.
 var ErrRemoved = fmt.Errorf("the host was removed from the pool: to add this machine again, delete its data directory and join with a new token")

@@ -2,62 +2,132 @@ package spec
 
 import (
 	"fmt"
-	"path"
 	"slices"
+	"strconv"
 	"strings"
 )
 
-// privilegedCapabilities are the capabilities with which a process gets at devices that its control group keeps from it.
-var privilegedCapabilities = []string{"ALL", "SYS_ADMIN", "SYS_MODULE", "SYS_RAWIO", "BPF", "DAC_READ_SEARCH"}
+// Words of `pinion up --allow` beside the names of capabilities: what reaches past a container.
+const (
+	AllowPrivileged = "privileged"
+	AllowHostPID    = "host-pid"
+	AllowHostIPC    = "host-ipc"
+)
 
-// kernelPaths are the directories through which a process that may write changes what its host allows it. /dev is none
-// of them: its nodes open only what the container's control group allows.
-var kernelPaths = []string{"/sys", "/proc"}
-
-// IsolationViolation says by what a task could reach GPUs that it does not own, in words that name the container and the field;
-// empty when there is nothing. Such a task does not run on a host with GPUs.
-func (d *TaskDefinition) IsolationViolation() string {
-	for i := range d.Containers {
-		c := &d.Containers[i]
-		if c.Privileged != nil && *c.Privileged {
-			return fmt.Sprintf("container %s is privileged", c.Name)
-		}
-		if power := c.privilegedCapability(); power != "" {
-			return fmt.Sprintf("container %s has the capability %s", c.Name, power)
-		}
-		for _, m := range c.MountPoints {
-			if source := d.hostPath(m.SourceVolume); !m.ReadOnly && isKernelPath(source) {
-				return fmt.Sprintf("container %s may write to the host's %s", c.Name, source)
-			}
-		}
-	}
-	return ""
+// LinuxCapabilities are the kernel's capabilities, as ECS writes them.
+var LinuxCapabilities = []string{
+	"ALL", "AUDIT_CONTROL", "AUDIT_READ", "AUDIT_WRITE", "BLOCK_SUSPEND", "BPF", "CHECKPOINT_RESTORE", "CHOWN", "DAC_OVERRIDE",
+	"DAC_READ_SEARCH", "FOWNER", "FSETID", "IPC_LOCK", "IPC_OWNER", "KILL", "LEASE", "LINUX_IMMUTABLE", "MAC_ADMIN",
+	"MAC_OVERRIDE", "MKNOD", "NET_ADMIN", "NET_BIND_SERVICE", "NET_BROADCAST", "NET_RAW", "PERFMON", "SETFCAP", "SETGID",
+	"SETPCAP", "SETUID", "SYS_ADMIN", "SYS_BOOT", "SYS_CHROOT", "SYS_MODULE", "SYS_NICE", "SYS_PACCT", "SYS_PTRACE",
+	"SYS_RAWIO", "SYS_RESOURCE", "SYS_TIME", "SYS_TTY_CONFIG", "SYSLOG", "WAKE_ALARM",
 }
 
-func (c *ContainerDefinition) privilegedCapability() string {
+// containedCapabilities are those that every host gives: docker's defaults, and those whose effect ends at the container's own
+// namespaces and control group. A capability that is not here is not given unless the host allows it.
+var containedCapabilities = []string{
+	"AUDIT_WRITE", "CHOWN", "DAC_OVERRIDE", "FOWNER", "FSETID", "KILL", "MKNOD", "NET_BIND_SERVICE", "NET_RAW", "SETFCAP", "SETGID",
+	"SETPCAP", "SETUID", "SYS_CHROOT",
+	"IPC_LOCK", "IPC_OWNER", "LEASE", "NET_BROADCAST", "SYS_NICE", "SYS_PTRACE",
+}
+
+// deviceCapabilities are the capabilities with which a process gets at devices that its control group keeps from it.
+var deviceCapabilities = []string{"ALL", "SYS_ADMIN", "SYS_MODULE", "SYS_RAWIO", "BPF", "DAC_READ_SEARCH"}
+
+// Allowable reports whether the word means something in `pinion up --allow`: a capability that hosts do not give by themselves, or
+// one of the words above.
+func Allowable(word string) bool {
+	switch word {
+	case AllowPrivileged, AllowHostPID, AllowHostIPC:
+		return true
+	}
+	return slices.Contains(LinuxCapabilities, word) && !slices.Contains(containedCapabilities, word)
+}
+
+// Isolation is what a task definition asks of its host that reaches past its containers: powers, and directories of the host.
+// The scheduler asks it before it places a task, and the host again before it starts one.
+type Isolation struct {
+	powers  []power
+	volumes []volumeUse
+}
+
+// power is one thing that a definition asks for and that a host has to allow.
+type power struct {
+	allow   string // the word of `pinion up --allow`
+	asks    string // who asks for what, in words
+	devices bool   // a process that has it can open the GPUs of other tasks
+}
+
+// Isolation is what the definition, with its overrides merged, asks for.
+func (d *TaskDefinition) Isolation() Isolation {
+	var i Isolation
+	if d.PIDMode == "host" {
+		i.powers = append(i.powers, power{AllowHostPID, "the task has pidMode host", false})
+	}
+	if d.IPCMode == "host" {
+		i.powers = append(i.powers, power{AllowHostIPC, "the task has ipcMode host", false})
+	}
+	for n := range d.Containers {
+		i.powers = append(i.powers, d.Containers[n].powers()...)
+	}
+	i.volumes = d.hostVolumes()
+	return i
+}
+
+func (c *ContainerDefinition) powers() (all []power) {
+	if c.Privileged != nil && *c.Privileged {
+		all = append(all, power{AllowPrivileged, fmt.Sprintf("container %s is privileged", c.Name), true})
+	}
 	if c.LinuxParameters == nil || c.LinuxParameters.Capabilities == nil {
-		return ""
+		return all
 	}
 	for _, added := range c.LinuxParameters.Capabilities.Add {
-		if slices.Contains(privilegedCapabilities, strings.TrimPrefix(strings.ToUpper(added), "CAP_")) {
-			return added
+		if name := strings.TrimPrefix(strings.ToUpper(added), "CAP_"); !slices.Contains(containedCapabilities, name) {
+			asks := fmt.Sprintf("container %s has the capability %s", c.Name, added)
+			all = append(all, power{name, asks, slices.Contains(deviceCapabilities, name)})
+		}
+	}
+	return all
+}
+
+// Key is the same for questions that RefusedBy answers alike on every host.
+func (i Isolation) Key(byAdmin bool) string {
+	if len(i.powers) == 0 && len(i.volumes) == 0 {
+		return ""
+	}
+	key := strconv.AppendBool(nil, byAdmin)
+	for _, p := range i.powers {
+		key = fmt.Appendf(key, " power %q", p.asks)
+	}
+	for _, v := range i.volumes {
+		key = fmt.Appendf(key, " volume %q %q %q", v.volume, v.sourcePath, v.writer)
+	}
+	return string(key)
+}
+
+// RefusedBy is why the host does not run such a task, with what would have to change; empty when it does. byAdmin says that an
+// access key of the role admin asked for the task.
+//
+// GPUs belong to one task each, so no host with GPUs gives the power to open the others, whoever asks. The other powers reach the
+// processes of the host, which may hold every GPU, so there they are an admin's.
+func (i Isolation) RefusedBy(h *Host, byAdmin bool) string {
+	for _, p := range i.powers {
+		switch {
+		case p.devices && h.mayHaveGPUs():
+			return p.asks + " and could reach every GPU of this host: remove that, or run it on a host without GPUs"
+		case !slices.Contains(h.Allow, p.allow):
+			return fmt.Sprintf("%s, which this host does not allow: start the host with pinion up --allow %s, or remove that", p.asks, p.allow)
+		case !byAdmin && h.mayHaveGPUs():
+			return p.asks + ", which on a host with GPUs needs an access key of the role admin: use one, remove that, or run it on a host without GPUs"
+		}
+	}
+	for _, v := range i.volumes {
+		if refusal := v.refusedBy(h); refusal != "" {
+			return refusal
 		}
 	}
 	return ""
 }
 
-// hostPath is the directory of the host behind a volume; empty for scratch space.
-func (d *TaskDefinition) hostPath(volume string) string {
-	for _, v := range d.Volumes {
-		if v.Name == volume && v.Host != nil && v.Host.SourcePath != "" {
-			return path.Clean(v.Host.SourcePath)
-		}
-	}
-	return ""
-}
-
-func isKernelPath(source string) bool {
-	return source == "/" || slices.ContainsFunc(kernelPaths, func(tree string) bool {
-		return source == tree || strings.HasPrefix(source, tree+"/")
-	})
-}
+// mayHaveGPUs also counts a host whose GPUs cannot be detected at the moment.
+func (h *Host) mayHaveGPUs() bool { return len(h.GPUs.Devices) > 0 || h.GPUs.Problem != "" }

@@ -1,37 +1,160 @@
 package spec
 
-import "testing"
+import (
+	"path"
+	"strings"
+	"testing"
 
-func TestEscapes(t *testing.T) {
-	yes := true
-	mount := func(source string, readOnly bool) TaskDefinition {
-		return TaskDefinition{
-			Volumes:    []Volume{{Name: "v", Host: &HostVolume{SourcePath: source}}},
+	"pgregory.net/rapid"
+
+	"pinion/gpu"
+)
+
+// asks are definitions that ask for one thing each.
+var asks = struct {
+	nothing, privileged, hostPID, hostIPC *TaskDefinition
+	capability                            func(string) *TaskDefinition
+	mount                                 func(source string, readOnly bool) *TaskDefinition
+}{
+	nothing:    &TaskDefinition{Containers: []ContainerDefinition{{Name: "c"}}, IPCMode: "none"},
+	privileged: &TaskDefinition{Containers: []ContainerDefinition{{Name: "c", Privileged: new(true)}}},
+	hostPID:    &TaskDefinition{PIDMode: "host"},
+	hostIPC:    &TaskDefinition{IPCMode: "host"},
+	capability: func(name string) *TaskDefinition {
+		return &TaskDefinition{Containers: []ContainerDefinition{{Name: "c", LinuxParameters: &LinuxParameters{Capabilities: &Capabilities{Add: []string{name}}}}}}
+	},
+	mount: func(source string, readOnly bool) *TaskDefinition {
+		return &TaskDefinition{
+			Volumes:    []Volume{{Name: "v", Host: &HostVolume{SourcePath: source}}, {Name: "scratch"}},
 			Containers: []ContainerDefinition{{Name: "c", MountPoints: []MountPoint{{SourceVolume: "v", ContainerPath: "/v", ReadOnly: readOnly}}}},
 		}
-	}
-	power := func(name string) TaskDefinition {
-		return TaskDefinition{Containers: []ContainerDefinition{{Name: "c", LinuxParameters: &LinuxParameters{Capabilities: &Capabilities{Add: []string{name}}}}}}
-	}
+	},
+}
+
+var (
+	withGPUs    = gpu.Inventory{Devices: []gpu.Device{{UUID: "GPU-0"}}}
+	everyPower  = append([]string{AllowPrivileged, AllowHostPID, AllowHostIPC}, LinuxCapabilities...)
+	volumeRoots = []VolumeRoot{{Path: "/data"}, {Name: "models", Path: "/mnt/models", ReadOnly: true}, {Name: LocalVolumes}}
+)
+
+func TestWhatAHostGivesIsTheWordOfItsOperator(t *testing.T) {
+	plain, generous := Host{}, Host{Allow: everyPower, Volumes: volumeRoots}
+	gpus, generousGPUs := Host{GPUs: withGPUs}, Host{GPUs: withGPUs, Allow: everyPower, Volumes: volumeRoots}
+	blind := Host{GPUs: gpu.Inventory{Problem: "no driver"}, Allow: everyPower}
+	const allowed = ""
 	for name, c := range map[string]struct {
-		definition TaskDefinition
-		want       string
+		definition *TaskDefinition
+		host       Host
+		byAdmin    bool
+		want       string // what the refusal has in it
 	}{
-		"nothing":                  {TaskDefinition{Containers: []ContainerDefinition{{Name: "c"}}}, ""},
-		"privileged":               {TaskDefinition{Containers: []ContainerDefinition{{Name: "c", Privileged: &yes}}}, "container c is privileged"},
-		"a harmless capability":    {power("NET_ADMIN"), ""},
-		"the system administrator": {power("SYS_ADMIN"), "container c has the capability SYS_ADMIN"},
-		"with prefix, lower case":  {power("cap_sys_rawio"), "container c has the capability cap_sys_rawio"},
-		"data":                     {mount("/data", false), ""},
-		"a name that only begins":  {mount("/system", false), ""},
-		"control groups":           {mount("/sys/fs/cgroup", false), "container c may write to the host's /sys/fs/cgroup"},
-		"read only":                {mount("/sys/fs/cgroup", true), ""},
-		"everything":               {mount("/data/..", false), "container c may write to the host's /"},
+		"nothing":                                   {asks.nothing, plain, false, allowed},
+		"privileged":                                {asks.privileged, plain, true, "container c is privileged, which this host does not allow: start the host with pinion up --allow privileged"},
+		"privileged where it is allowed":            {asks.privileged, generous, false, allowed},
+		"privileged beside GPUs, whoever asks":      {asks.privileged, generousGPUs, true, "could reach every GPU of this host"},
+		"privileged beside GPUs that nobody sees":   {asks.privileged, blind, true, "could reach every GPU of this host"},
+		"the host's processes":                      {asks.hostPID, gpus, true, "--allow host-pid"},
+		"the host's processes where it is allowed":  {asks.hostPID, generous, false, allowed},
+		"an admin's, beside GPUs":                   {asks.hostPID, generousGPUs, true, allowed},
+		"a submit key's, beside GPUs":               {asks.hostPID, generousGPUs, false, "needs an access key of the role admin"},
+		"the host's messages":                       {asks.hostIPC, plain, true, "--allow host-ipc"},
+		"docker's capabilities":                     {asks.capability("NET_RAW"), gpus, false, allowed},
+		"one that stays in the container":           {asks.capability("SYS_PTRACE"), gpus, false, allowed},
+		"with the prefix, in lower case":            {asks.capability("cap_ipc_lock"), gpus, false, allowed},
+		"the network's administrator":               {asks.capability("NET_ADMIN"), gpus, true, "container c has the capability NET_ADMIN, which this host does not allow: start the host with pinion up --allow NET_ADMIN"},
+		"the network's administrator of a submit":   {asks.capability("NET_ADMIN"), generousGPUs, false, "needs an access key of the role admin"},
+		"the clock":                                 {asks.capability("SYS_TIME"), plain, true, "--allow SYS_TIME"},
+		"the system's administrator beside GPUs":    {asks.capability("SYS_ADMIN"), generousGPUs, true, "could reach every GPU"},
+		"raw devices in lower case":                 {asks.capability("cap_sys_rawio"), generousGPUs, true, "could reach every GPU"},
+		"everything":                                {asks.capability("ALL"), plain, true, "--allow ALL"},
+		"one that nobody knows":                     {asks.capability("SYS_MAGIC"), generous, true, "--allow SYS_MAGIC"},
+		"a directory that is given":                 {asks.mount("/data", false), generous, false, allowed},
+		"one below it":                              {asks.mount("/data/a/../b", false), generous, false, allowed},
+		"one beside it":                             {asks.mount("/database", false), generous, true, "volume v: /database is in no directory that this host gives to tasks: start the host with pinion up --volume /database"},
+		"one above it":                              {asks.mount("/", true), generous, true, "--volume /"},
+		"a way out of it":                           {asks.mount("/data/../etc", true), generous, true, "--volume /etc"},
+		"a directory of a host that gives none":     {asks.mount("/data", true), plain, true, "--volume /data"},
+		"by name":                                   {asks.mount("models/llama", true), generous, false, allowed},
+		"by the path of a name":                     {asks.mount("/mnt/models/llama", true), generous, false, allowed},
+		"by an unknown name":                        {asks.mount("scratch/x", true), generous, true, "this host has no directory by the name scratch: start the host with pinion up --volume scratch=DIR"},
+		"a way out of a name":                       {asks.mount("local/../models", false), generous, true, "be read only"},
+		"to write where it is given to read":        {asks.mount("models", false), generous, true, "this host gives models=/mnt/models:ro to be read only, and container c writes to it: set readOnly"},
+		"the one that every host has":               {asks.mount("local/cache", false), generous, false, allowed},
+		"the data directory by the name's own path": {asks.mount("/var/lib/pinion/volumes", false), generous, true, "--volume"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			if got := c.definition.IsolationViolation(); got != c.want {
+			got := c.definition.Isolation().RefusedBy(&c.host, c.byAdmin)
+			if (got == "") != (c.want == "") || !strings.Contains(got, c.want) {
 				t.Errorf("got %q, want %q", got, c.want)
 			}
 		})
 	}
+}
+
+// What nobody thought of is not given: the list says what is, not what is not.
+func TestACapabilityIsGivenByNameOnly(t *testing.T) {
+	given := 0
+	for _, name := range LinuxCapabilities {
+		refused := asks.capability(name).Isolation().RefusedBy(&Host{}, true) != ""
+		if refused == Allowable(name) {
+			given++
+			continue
+		}
+		t.Errorf("%s: refused %t, can be allowed %t", name, refused, Allowable(name))
+	}
+	if given != len(LinuxCapabilities) || Allowable("KILL") || Allowable("root") {
+		t.Errorf("%d of %d", given, len(LinuxCapabilities))
+	}
+}
+
+func TestQuestionsOfOneKeyHaveOneAnswer(t *testing.T) {
+	keys := map[string]string{}
+	for name, d := range map[string]*TaskDefinition{
+		"privileged": asks.privileged, "pid": asks.hostPID, "net": asks.capability("NET_ADMIN"), "data": asks.mount("/data", false), "data ro": asks.mount("/data", true),
+	} {
+		for _, byAdmin := range []bool{true, false} {
+			key := d.Isolation().Key(byAdmin)
+			if other, twice := keys[key]; twice || key == "" {
+				t.Errorf("%s, by an admin %t, has the key of %q", name, byAdmin, other)
+			}
+			keys[key] = name
+		}
+	}
+	if key := asks.nothing.Isolation().Key(true); key != "" {
+		t.Errorf("a plain task has the key %q", key)
+	}
+}
+
+func TestAHostShowsWhatItGives(t *testing.T) {
+	h := Host{Volumes: volumeRoots, Allow: []string{AllowHostPID, "NET_ADMIN"}, Attributes: map[string]string{AttributeAllow: "everything"}}
+	for name, want := range map[string]string{AttributeVolumes: "/data,models=/mnt/models:ro,local", AttributeAllow: "host-pid,NET_ADMIN"} {
+		if got, _ := h.Attribute(name); got != want || h.AllAttributes()[name] != want {
+			t.Errorf("%s is %q, want %q", name, got, want)
+		}
+	}
+	if _, carried := (&Host{Attributes: map[string]string{AttributeAllow: "everything"}}).Attribute(AttributeAllow); carried {
+		t.Error("a host's own word for it counts")
+	}
+}
+
+// Whatever a definition names: what is found is the path that it names, in the root that it is in, and never above it.
+func TestAVolumeIsFoundInItsRootOrNotAtAll(t *testing.T) {
+	rapid.Check(t, func(r *rapid.T) {
+		parts := rapid.SliceOfN(rapid.SampledFrom([]string{"data", "models", "local", "mnt", "..", ".", "", "x", "databank"}), 0, 6).Draw(r, "path")
+		source := strings.Join(parts, "/")
+		root, below, found := FindVolumeRoot(volumeRoots, source)
+		if !found {
+			return
+		}
+		if below != path.Clean(below) || path.IsAbs(below) || below == ".." || strings.HasPrefix(below, "../") {
+			r.Fatalf("%q is %q below %s", source, below, root)
+		}
+		names := path.Join(root.Name, below)
+		if path.IsAbs(source) {
+			names = path.Join(root.Path, below)
+		}
+		if names != path.Clean(source) {
+			r.Fatalf("%q is %q below %s, which is %q", source, below, root, names)
+		}
+	})
 }

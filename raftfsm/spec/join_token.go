@@ -1,6 +1,7 @@
 package spec
 
 import (
+	"cmp"
 	"crypto/subtle"
 	"fmt"
 	"time"
@@ -16,7 +17,8 @@ type JoinToken struct {
 	Expires    time.Time `json:"expires"`
 	CreatedAt  time.Time `json:"createdAt"`
 	Revoked    bool      `json:"revoked,omitempty"`
-	EndedAt    time.Time `json:"endedAt,omitzero"` // when it was revoked or used up
+	EndedAt    time.Time `json:"endedAt,omitzero"`  // when it was revoked or used up
+	Cluster    string    `json:"cluster,omitempty"` // whose tasks the hosts run that it lets in; empty is the default one
 }
 
 // Why a join token is refused. A host without the token's secret learns only the first two.
@@ -52,6 +54,27 @@ func (t *JoinToken) Ended(at time.Time) error {
 }
 
 func formatTime(t time.Time) string { return t.UTC().Format(time.RFC3339) }
+
+// ClusterName is the cluster whose tasks the hosts run that it lets in.
+func (t *JoinToken) ClusterName() string { return cmp.Or(t.Cluster, DefaultCluster) }
+
+// CheckCluster refuses a host that was told to serve another cluster; it need not be told any.
+func (t *JoinToken) CheckCluster(cluster string) error {
+	if cluster == "" || cluster == t.ClusterName() {
+		return nil
+	}
+	return fmt.Errorf("join token %s is for the cluster %s, not for %s: make one with `pinion token --cluster %s`, or leave --cluster out", t.ID, t.ClusterName(), cluster, cluster)
+}
+
+// Count returns the token with one more use.
+func (t *JoinToken) Count(at time.Time) *JoinToken {
+	token := *t
+	token.Used++
+	if token.Used == token.Uses {
+		token.EndedAt = at
+	}
+	return &token
+}
 
 // Matches compares the hash of a secret with the token's, in a time that tells nothing.
 func (t *JoinToken) Matches(secretHash string) bool {

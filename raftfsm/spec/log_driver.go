@@ -2,10 +2,8 @@ package spec
 
 import (
 	"fmt"
-	"regexp"
 	"slices"
 	"strconv"
-	"strings"
 )
 
 // Names of the log drivers that hosts run.
@@ -18,7 +16,7 @@ const (
 type LogDriver struct {
 	Name       string
 	Capability string      // that a host must have
-	Options    []LogOption // those with an effect; others are recorded and shown
+	Options    []LogOption // all that it has
 }
 
 // LogOption is an option of a log driver.
@@ -33,19 +31,55 @@ const (
 	optionMaxFile      = "max-file"
 	optionGroup        = "awslogs-group"
 	optionStreamPrefix = "awslogs-stream-prefix"
+	optionRegion       = "awslogs-region"       // one pool serves all of them
+	optionCreateGroup  = "awslogs-create-group" // a group is there as soon as a definition names it
+	optionMode         = "mode"
+	optionBufferSize   = "max-buffer-size"
 )
 
 // rotation are the options by which the logger bounds the files of a container, whatever its driver.
 var rotation = []LogOption{
-	{optionMaxSize, "a size such as 500k, 10m or 1g", func(text string) bool { _, err := parseLogSize(text); return err == nil }},
-	{optionMaxFile, "a number of files from 1", positiveNumber.MatchString},
+	{optionMaxSize, fmt.Sprintf("a size such as 500k, 10m or 1g, at most %dg", MaxLogBytes>>30), func(text string) bool { _, err := parseLogSize(text); return err == nil }},
+	{optionMaxFile, fmt.Sprintf("a number of files from 1 to %d", MaxLogFiles), isLogFiles},
 }
+
+func isLogFiles(text string) bool {
+	n, err := strconv.Atoi(text)
+	return err == nil && n >= 1 && n <= MaxLogFiles
+}
+
+// delivery are the options that say what becomes of a container whose log cannot be written. Here it never waits: its lines go to the
+// disk at once, and those that do not fit are dropped and counted. So no buffer is larger than it may be.
+var delivery = []LogOption{
+	{optionMode, "non-blocking: a container never waits for its log here", func(text string) bool { return text == "non-blocking" }},
+	{optionBufferSize, "a size such as 25m", func(text string) bool { _, err := parseLogSize(text); return err == nil }},
+}
+
+// refusedLogOptions are options of ECS's log drivers that would have no effect, with the reason.
+var refusedLogOptions = map[string]string{
+	"awslogs-datetime-format":      "each line is an event of its own",
+	"awslogs-multiline-pattern":    "each line is an event of its own",
+	"awslogs-endpoint":             "logs are kept by the host",
+	"awslogs-credentials-endpoint": "logs are kept by the host",
+	"awslogs-format":               "lines are kept as they are",
+	"awslogs-stream":               "a stream is named after its task; awslogs-stream-prefix goes before that",
+	"tag":                          "a stream is named after its task",
+	"labels":                       "lines are kept as they are",
+	"env":                          "lines are kept as they are",
+	"compress":                     "old files are kept as they are",
+}
+
+// RefusedLogOption is why an option of ECS's log drivers is not supported; empty for any other name.
+func RefusedLogOption(name string) string { return refusedLogOptions[name] }
 
 // logDrivers is the one table of log drivers. A driver that is added here is accepted in task definitions, required of hosts by
 // its capability and passed to the logger, which must know it.
 var logDrivers = []LogDriver{
-	{LogDriverAwslogs, CapabilityAwslogs, slices.Concat(rotation, []LogOption{{Name: optionGroup}, {Name: optionStreamPrefix}})},
-	{LogDriverJSONFile, CapabilityJSONFile, rotation},
+	{LogDriverAwslogs, CapabilityAwslogs, slices.Concat(rotation, delivery, []LogOption{
+		{Name: optionGroup}, {Name: optionStreamPrefix}, {Name: optionRegion},
+		{optionCreateGroup, "true or false", func(text string) bool { return text == "true" || text == "false" }},
+	})},
+	{LogDriverJSONFile, CapabilityJSONFile, slices.Concat(rotation, delivery)},
 }
 
 // LogDrivers are the log drivers that hosts run. The list must not be changed.
@@ -60,43 +94,10 @@ func FindLogDriver(name string) (driver LogDriver, known bool) {
 	return logDrivers[at], true
 }
 
-// Rotation are the bounds of a container's log: bytes of one file, and files kept. 0 is the logger's default.
-func (l *LogConfiguration) Rotation() (maxSize int64, maxFiles int, err error) {
-	if l == nil {
-		return 0, 0, nil
-	}
-	if text := l.Options[optionMaxSize]; text != "" {
-		if maxSize, err = parseLogSize(text); err != nil {
-			return 0, 0, fmt.Errorf("log option %s: %w", optionMaxSize, err)
-		}
-	}
-	if text := l.Options[optionMaxFile]; text != "" {
-		if maxFiles, err = strconv.Atoi(text); err != nil || maxFiles < 1 {
-			return 0, 0, fmt.Errorf("log option %s: %q is not a number of files, at least 1", optionMaxFile, text)
-		}
-	}
-	return maxSize, maxFiles, nil
-}
-
 // Awslogs are the log group and the stream prefix of a container with the driver awslogs; empty where it names none.
 func (l *LogConfiguration) Awslogs() (group, streamPrefix string) {
 	if l == nil || l.LogDriver != LogDriverAwslogs {
 		return "", ""
 	}
 	return l.Options[optionGroup], l.Options[optionStreamPrefix]
-}
-
-var (
-	positiveNumber = regexp.MustCompile(`^[1-9][0-9]{0,8}$`)
-	logSize        = regexp.MustCompile(`^([1-9][0-9]{0,8})([kmg]?)b?$`)
-)
-
-// parseLogSize reads a size as docker writes it: "10m", "1g", "500k", or bytes.
-func parseLogSize(text string) (int64, error) {
-	parts := logSize.FindStringSubmatch(strings.ToLower(text))
-	if parts == nil {
-		return 0, fmt.Errorf("%q is not a size such as 10m or 1g", text)
-	}
-	n, err := strconv.ParseInt(parts[1], 10, 64)
-	return n << map[string]int{"k": 10, "m": 20, "g": 30}[parts[2]], err
 }

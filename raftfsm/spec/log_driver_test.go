@@ -28,9 +28,12 @@ func TestLogDriverTable(t *testing.T) {
 		if found, known := FindLogDriver(driver.Name); !known || found.Name != driver.Name {
 			t.Errorf("%s is not found", driver.Name)
 		}
-		for _, option := range driver.Options {
+		for _, option := range rotation {
+			if !slices.ContainsFunc(driver.Options, func(o LogOption) bool { return o.Name == option.Name }) {
+				t.Errorf("%s has no %s", driver.Name, option.Name)
+			}
 			for _, value := range []string{"1", "10m", "512KB", "999999999", "0", "big", "-1", "1.5g"} {
-				_, _, err := (&LogConfiguration{LogDriver: driver.Name, Options: map[string]string{option.Name: value}}).Rotation()
+				_, err := (&LogConfiguration{LogDriver: driver.Name, Options: map[string]string{option.Name: value}}).Rotation()
 				if option.Valid != nil && option.Valid(value) != (err == nil) {
 					t.Errorf("%s %s=%s: valid %t, %v", driver.Name, option.Name, value, option.Valid(value), err)
 				}

@@ -2,6 +2,7 @@ package spec
 
 import (
 	"cmp"
+	"fmt"
 	"time"
 )
 
@@ -21,6 +22,8 @@ type Settings struct {
 	// Incarnation is 1 at first and grows by one with each `pinion recover`. It never falls: hosts that have seen a
 	// higher one have nothing to do with servers of a lower one.
 	Incarnation int `json:"incarnation,omitempty"`
+
+	Limits PoolLimits `json:"limits,omitzero" level:"1"`
 }
 
 // Or is the settings with each zero field taken from other.
@@ -30,5 +33,39 @@ func (s Settings) Or(other Settings) Settings {
 		ReplaceAfter:  cmp.Or(s.ReplaceAfter, other.ReplaceAfter),
 		TaskLostAfter: cmp.Or(s.TaskLostAfter, other.TaskLostAfter),
 		Incarnation:   cmp.Or(s.Incarnation, other.Incarnation),
+		Limits:        s.Limits.Or(other.Limits),
 	}
+}
+
+// Or is the limits with each zero field taken from other.
+func (l PoolLimits) Or(other PoolLimits) PoolLimits {
+	return PoolLimits{
+		Tasks:             cmp.Or(l.Tasks, other.Tasks),
+		Waiting:           cmp.Or(l.Waiting, other.Waiting),
+		Revisions:         cmp.Or(l.Revisions, other.Revisions),
+		RevisionsOfFamily: cmp.Or(l.RevisionsOfFamily, other.RevisionsOfFamily),
+	}
+}
+
+// Check refuses settings out of range, and an incarnation lower than the one in force.
+func (s Settings) Check(incarnation int) error {
+	switch {
+	case s.Servers != 0 && s.Servers != 1 && s.Servers != 3 && s.Servers != 5:
+		return fmt.Errorf("the number of servers is 1, 3 or 5, not %d", s.Servers)
+	case s.ReplaceAfter < 0 || s.TaskLostAfter < 0:
+		return fmt.Errorf("a time of the settings is negative: %v, %v", s.ReplaceAfter, s.TaskLostAfter)
+	case min(s.Limits.Tasks, s.Limits.Waiting, s.Limits.Revisions, s.Limits.RevisionsOfFamily) < 0:
+		return fmt.Errorf("a limit of the pool is negative: %+v", s.Limits)
+	case s.Incarnation != 0 && s.Incarnation < incarnation:
+		return fmt.Errorf("incarnation %d is over, the pool is at %d: this server's data is from before a recovery", s.Incarnation, incarnation)
+	}
+	return nil
+}
+
+// CA is the certificate authority of the pool. It is part of the state so that every server can sign. Its key is sealed like the secrets
+// of access keys: neither the log nor a snapshot tells it.
+type CA struct {
+	Certificate []byte `json:"certificate"` // PEM, one certificate
+	SealedKey   []byte `json:"sealedKey"`   // its key, as whoever holds the sealing key can read it
+	Seal        string `json:"seal"`        // which sealing key that is
 }

@@ -1,11 +1,15 @@
 package spec
 
-import "errors"
+import (
+	"context"
+	"errors"
+)
 
 // RunRequest asks for Count tasks of one definition in one cluster: ECS's RunTask, and StartTask when Hosts is set.
 // The caller has validated it; Overrides name only containers that exist.
 type RunRequest struct {
 	Cluster    string
+	Key        string   // access key of the caller, whose limits count; empty: root
 	Definition string   // family:revision, ACTIVE
 	Count      int      // tasks wanted; ignored when Hosts is set
 	Hosts      []string // StartTask: one task on each of these hosts, no choice
@@ -16,6 +20,9 @@ type RunRequest struct {
 	Tags       []Tag
 	Token      string // client token, empty when the client sent none
 	TokenHash  string // digest of the request's parameters, to tell a retry from a different request
+	ByAdmin    bool   // the caller's role is admin; see Isolation
+
+	Signatures []Signature // of the signed request without a client token; recorded beside the tasks
 
 	Constraints []PlacementConstraint // beside those of the definition; all have to be met. StartTask has none
 	Strategy    []PlacementStrategy   // the first decides, the next among its equals; empty: Pinion's own order of hosts
@@ -61,6 +68,8 @@ var (
 	ErrInactive            = errors.New("inactive")
 	ErrClientTokenConflict = errors.New("client token was used with other parameters")
 	ErrInUse               = errors.New("in use")
+	// ErrKeyRemoved: the access key of the request was removed while it was under way.
+	ErrKeyRemoved = errors.New("was removed")
 	// ErrUnavailable: nothing is wrong with the request, the pool cannot serve it now (no leader, disk full); try again.
 	ErrUnavailable = errors.New("unavailable, try again")
 )
@@ -72,3 +81,22 @@ func (e *ClientTokenConflict) Error() string { return ErrClientTokenConflict.Err
 
 // Unwrap makes errors.Is(err, ErrTokenConflict) true.
 func (e *ClientTokenConflict) Unwrap() error { return ErrClientTokenConflict }
+
+// Signature is that of one signed request; no other request has it.
+type Signature [32]byte
+
+type signaturesKey struct{}
+
+// WithSignatures returns a context whose changes are recorded together with the signatures of the requests that ask for them.
+func WithSignatures(ctx context.Context, signatures ...Signature) context.Context {
+	if len(signatures) == 0 {
+		return ctx
+	}
+	return context.WithValue(ctx, signaturesKey{}, signatures)
+}
+
+// SignaturesOf returns the signatures of WithSignatures.
+func SignaturesOf(ctx context.Context) []Signature {
+	signatures, _ := ctx.Value(signaturesKey{}).([]Signature)
+	return signatures
+}

@@ -1,6 +1,7 @@
 package spec
 
 import (
+	"errors"
 	"fmt"
 	"maps"
 	"slices"
@@ -28,6 +29,7 @@ const (
 	MaxRetries      = 100
 	MaxDependencies = 32
 	MinTimeLimit    = time.Second
+	MaxTimeLimit    = 10 * 365 * 24 * time.Hour
 )
 
 // SchedulingOptions are what the tags of a task say.
@@ -63,6 +65,11 @@ func ParseSchedulingOptions(tags []Tag) (SchedulingOptions, error) {
 	return t, wrong
 }
 
+// TimeLimitReason is the stopped reason of a task that has reached its time limit.
+func TimeLimitReason(limit time.Duration) string {
+	return fmt.Sprintf("The task reached its time limit of %s (%s)", limit, TagTimeLimit)
+}
+
 // SchedulingOptions are the task's. What cannot be read was recorded before anybody checked, and counts as not said.
 func (t *Task) SchedulingOptions() SchedulingOptions {
 	terms, _ := ParseSchedulingOptions(t.Tags)
@@ -71,7 +78,7 @@ func (t *Task) SchedulingOptions() SchedulingOptions {
 
 // ReservedTagKeys lists the keys of the tags of tasks that mean something to Pinion, sorted.
 func ReservedTagKeys() []string {
-	keys := append(slices.Collect(maps.Keys(schedulingTags)), TagLostAfter)
+	keys := append(slices.Collect(maps.Keys(schedulingTags)), TagLostAfter, TagShare)
 	slices.Sort(keys)
 	return keys
 }
@@ -81,11 +88,16 @@ var schedulingTags = map[string]func(*SchedulingOptions, string) error{
 		t.Priority, err = parseIntUpTo(s, MaxPriority)
 		return err
 	},
-	TagTeam: func(t *SchedulingOptions, s string) error { t.Team = s; return nil },
+	TagTeam: func(t *SchedulingOptions, s string) error {
+		if t.Team = s; s == "" {
+			return errors.New("write the name of a team, or leave the tag out")
+		}
+		return nil
+	},
 	TagTimeLimit: func(t *SchedulingOptions, s string) error {
 		limit, err := time.ParseDuration(s)
-		if err != nil || limit < MinTimeLimit {
-			return fmt.Errorf(`write a span of time of %v or more, such as "30m" or "12h"`, MinTimeLimit)
+		if err != nil || limit < MinTimeLimit || limit > MaxTimeLimit {
+			return fmt.Errorf(`write a span of time from %v to %.0fh, such as "30m" or "12h"`, MinTimeLimit, MaxTimeLimit.Hours())
 		}
 		t.TimeLimit = limit
 		return nil

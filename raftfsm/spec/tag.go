@@ -2,6 +2,7 @@ package spec
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 )
 
@@ -30,7 +31,55 @@ const (
 	ResourceTask             ResourceKind = "task"
 	ResourceHost             ResourceKind = "container-instance"
 	ResourceCapacityProvider ResourceKind = "capacity-provider"
+	ResourceLogGroup         ResourceKind = "log-group"
 )
 
 // Reserved says whether the tag is one that ECS sets itself; see ReservedTag.
 func (t Tag) Reserved() bool { return strings.HasPrefix(strings.ToLower(t.Key), ReservedTag) }
+
+// reservedLabels begin the names of labels by which containerd and what is built on it are controlled, and Pinion's own.
+var reservedLabels = []string{"containerd.io/", "io.containerd", "io.cri-containerd", "nerdctl/", "io.kubernetes.", "pinion."}
+
+// ReservedLabel reports whether a label of a container means something to the runtime or to Pinion, so that no task definition may set
+// it.
+func ReservedLabel(name string) bool {
+	for _, prefix := range reservedLabels {
+		if strings.HasPrefix(strings.ToLower(name), prefix) {
+			return true
+		}
+	}
+	return false
+}
+
+// ChangeTags removes tags and then adds others; an added tag replaces the one with its key. Nil when nothing changes. ErrTooManyTags.
+func ChangeTags(before, put []Tag, remove []string) ([]Tag, error) {
+	tags := slices.DeleteFunc(slices.Clone(before), func(t Tag) bool { return slices.Contains(remove, t.Key) })
+	for _, tag := range put {
+		at := slices.IndexFunc(tags, func(t Tag) bool { return t.Key == tag.Key })
+		if at < 0 {
+			tags = append(tags, tag)
+			continue
+		}
+		tags[at] = tag
+	}
+	if own := slices.DeleteFunc(slices.Clone(tags), Tag.Reserved); len(own) > MaxTags {
+		return nil, ErrTooManyTags
+	}
+	if slices.Equal(tags, before) {
+		return nil, nil
+	}
+	return tags, nil
+}
+
+// GangStays refuses tags that would add a task to a gang, or remove it from one.
+func GangStays(t *Task, tags []Tag) error {
+	if isGang(tags) == isGang(t.Tags) {
+		return nil
+	}
+	return fmt.Errorf("%w: the tag %s says how it was run and stays as it is", ErrInUse, TagGang)
+}
+
+func isGang(tags []Tag) bool {
+	options, _ := ParseSchedulingOptions(tags)
+	return options.Gang
+}

@@ -68,13 +68,45 @@ type Task struct {
 	CreatedAt     time.Time    `json:"createdAt"`
 	Times         TaskTimes    `json:"times"`
 
-	CapacityProvider string      `json:"capacityProvider,omitempty"` // the queue that it was run through
-	Queue            *QueueSpec  `json:"wait,omitempty"`             // what its place has to meet; of tasks run through a queue
-	Gang             *GangMember `json:"gang,omitempty"`             // its seat in a gang
-	ArrayIndex       *int        `json:"arrayIndex,omitempty"`       // its number in an array, from 0
-	RetryOf          string      `json:"retryOf,omitempty"`          // the first task whose work this one does again
-	Attempt          int         `json:"attempt,omitempty"`          // how often it was tried before; 0 for the first
-	Failed           int         `json:"failed,omitempty"`           // how many of those attempts failed; the others gave way
+	CapacityProvider string      `json:"capacityProvider,omitempty"`    // the queue that it was run through
+	Queue            *QueueSpec  `json:"wait,omitempty"`                // what its place has to meet; of tasks run through a queue
+	Gang             *GangMember `json:"gang,omitempty"`                // its seat in a gang
+	ArrayIndex       *int        `json:"arrayIndex,omitempty"`          // its number in an array, from 0
+	RetryOf          string      `json:"retryOf,omitempty"`             // the first task whose work this one does again
+	Attempt          int         `json:"attempt,omitempty"`             // how often it was tried before; 0 for the first
+	Failed           int         `json:"failed,omitempty"`              // how many of those attempts failed; the others gave way
+	ByAdmin          bool        `json:"byAdmin,omitempty" level:"1"`   // an access key of the role admin asked for it; see Isolation
+	ForceStop        bool        `json:"forceStop,omitempty" level:"1"` // its containers are killed, without waiting for their stop timeouts
+
+	Owner *TaskOwner `json:"owner,omitempty" compact:"same" level:"1"` // whose limits it counts for; nil: root's, through the socket
+}
+
+// TaskOwner is the access key that ran a task.
+type TaskOwner struct {
+	Key  string `json:"key"`
+	GPUs int    `json:"gpus,omitempty"` // that it asks for while it waits; AllHostGPUs: all of its host
+}
+
+// AllHostGPUs as TaskOwner.GPUs is every GPU of a host that is not known yet.
+const AllHostGPUs = -1
+
+// KeyID is the access key that ran the task; empty for root.
+func (t *Task) KeyID() string {
+	if t.Owner == nil {
+		return ""
+	}
+	return t.Owner.Key
+}
+
+// CountedGPUs is what the task counts for in a limit of GPUs: what it holds, or what it asks for while it waits.
+func (t *Task) CountedGPUs() (gpus int) {
+	if t.HostID == "" && t.Owner != nil {
+		return max(0, t.Owner.GPUs)
+	}
+	for i := range t.Containers {
+		gpus += len(t.Containers[i].GPUs)
+	}
+	return gpus
 }
 
 // TaskTimes are the moments of a task's life as ECS names them; zero while they have not happened.

@@ -37,3 +37,13 @@ func (u *Usage) Plus(more map[int64]int64, oldest int64) *Usage {
 	slices.SortFunc(sum.Hours, func(a, b UsageHour) int { return int(a.Hour - b.Hour) })
 	return sum
 }
+
+// SpreadOverHours adds the GPU-seconds of a span of time, in seconds since 1970, to each of its hours.
+func SpreadOverHours(hours map[int64]int64, gpus, from, to int64) {
+	for from < to {
+		hour := from / 3600
+		next := min(to, (hour+1)*3600)
+		hours[hour] += gpus * (next - from)
+		from = next
+	}
+}

@@ -1,0 +1,45 @@
+package raftfsm
+
+import (
+	"errors"
+	"fmt"
+	"testing"
+
+	"pinion/raftfsm/spec"
+)
+
+func TestLogGroupsAreCreatedOnceAndDeletedWithTheirRetention(t *testing.T) {
+	h := newHistory(t)
+	h.do(t, CreateLogGroup{spec.LogGroup{Name: "research", CreatedAt: epoch}})
+	refuse(t, h, CreateLogGroup{spec.LogGroup{Name: "research"}}, spec.ErrInUse)
+	refuse(t, h, SetLogRetention{Name: "other", Days: 1}, spec.ErrNotFound)
+	refuse(t, h, DeleteLogGroup{Name: "other"}, spec.ErrNotFound)
+	h.do(t, SetLogRetention{Name: "research", Days: 3})
+	h.do(t, SetTags{Kind: spec.ResourceLogGroup, ID: "research", Put: []spec.Tag{{Key: "k", Value: "v"}}})
+	if got := h.View().LogGroup("research"); got.RetentionDays != 3 || len(got.Tags) != 1 || !got.CreatedAt.Equal(epoch) {
+		t.Errorf("%+v", got)
+	}
+	h.do(t, SetLogRetention{Name: "research"})
+	if got := h.View().LogGroup("research"); got.RetentionDays != 0 || len(got.Tags) != 1 {
+		t.Errorf("%+v", got)
+	}
+	h.do(t, DeleteLogGroup{Name: "research"})
+	if got := h.View().LogGroups(); len(got) != 0 {
+		t.Errorf("%v", got)
+	}
+}
+
+func TestLogGroupsAreBounded(t *testing.T) {
+	h := newHistory(t)
+	for i := range spec.MaxLogGroups {
+		h.do(t, CreateLogGroup{spec.LogGroup{Name: fmt.Sprint(i)}})
+	}
+	refuse(t, h, CreateLogGroup{spec.LogGroup{Name: "one more"}}, spec.ErrTooManyLogGroups)
+}
+
+func refuse(t *testing.T, h *history, c Command, want error) {
+	t.Helper()
+	if _, err := h.try(t, c); !errors.Is(err, want) {
+		t.Errorf("%#v: %v, want %v", c, err, want)
+	}
+}

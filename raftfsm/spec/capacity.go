@@ -1,0 +1,204 @@
+package spec
+
+import (
+	"iter"
+	"maps"
+	"slices"
+	"strconv"
+	"strings"
+
+	"pinion/gpu"
+)
+
+// Capacity is an amount of a host's resources: all that the host has, or what is free now or when some tasks have ended. It
+// is the one place that computes with amounts: whether a demand fits, how often, and what is missing when it does not. It
+// counts GPUs; Free names them. A copy is independent of its original.
+type Capacity struct {
+	CPU       int64 // units
+	MemoryMiB int64
+	GPUs      int
+	Ports     map[int]bool // TCP host ports that are taken; shared between copies, so no method writes to it
+	UDPPorts  map[int]bool
+}
+
+// CapacityOf is what the host has when no task runs on it. GPUs that are unhealthy at the moment count.
+func CapacityOf(h *Host) Capacity {
+	c := Capacity{CPU: h.CPU, MemoryMiB: h.MemoryMiB, GPUs: len(h.GPUs.Devices)}
+	markPorts(&c.Ports, h.Ports)
+	return c
+}
+
+// Capacity is the amounts of what is free.
+func (f *Free) Capacity() Capacity {
+	return Capacity{f.CPU, f.MemoryMiB, len(f.GPUs), f.Ports, f.UDPPorts}
+}
+
+// Slots returns how many times the demand fits, at most limit. A demand with host ports fits once at most.
+func (c *Capacity) Slots(d *Demand, limit int) int {
+	if len(d.Ports)+len(d.UDPPorts) > 0 {
+		if _, taken := portConflict(c.Ports, d.Ports); taken {
+			return 0
+		}
+		if _, taken := portConflict(c.UDPPorts, d.UDPPorts); taken {
+			return 0
+		}
+		limit = min(limit, 1)
+	}
+	slots := quotient(c.CPU, d.CPU, int64(limit))
+	slots = quotient(c.MemoryMiB, d.MemoryMiB, slots)
+	return int(quotient(int64(c.GPUs), int64(d.TotalGPUs()), slots))
+}
+
+// quotient returns how many times a part is in an amount, at most limit. A part below zero is in none, zero is in any amount.
+func quotient(amount, part, limit int64) int64 {
+	switch {
+	case part < 0 || part > amount || limit <= 0:
+		return 0
+	case part == 0 || limit == 1:
+		return limit
+	}
+	return min(limit, amount/part)
+}
+
+// Fits says whether the demand fits once, and if not the first shortfall.
+func (c *Capacity) Fits(d *Demand) (lack Shortfall, fits bool) {
+	if c.Slots(d, 1) == 1 {
+		return Shortfall{}, true
+	}
+	for lack = range c.Shortfalls(d) {
+		break
+	}
+	return lack, false
+}
+
+// Shortfalls yields everything that is missing for the demand in ECS's order: CPU, memory, ports, GPUs. It yields nothing
+// when the demand fits.
+func (c *Capacity) Shortfalls(d *Demand) iter.Seq[Shortfall] {
+	return func(yield func(Shortfall) bool) {
+		gpus := int64(d.TotalGPUs())
+		amounts := [...]Shortfall{
+			{Reason: ReasonCPU, Needs: d.CPU, Has: c.CPU, unit: "CPU units"},
+			{Reason: ReasonMemory, Needs: d.MemoryMiB, Has: c.MemoryMiB, unit: "MiB of memory"},
+			{Reason: ReasonGPU, Needs: gpus, Has: int64(c.GPUs), unit: "GPUs"},
+		}
+		for i, lack := range amounts {
+			if lack.Reason == ReasonGPU && !c.yieldPorts(d, yield) {
+				return
+			}
+			if quotient(lack.Has, lack.Needs, 1) == 0 && !yield(amounts[i]) {
+				return
+			}
+		}
+	}
+}
+
+func (c *Capacity) yieldPorts(d *Demand, yield func(Shortfall) bool) (more bool) {
+	if port, taken := portConflict(c.Ports, d.Ports); taken && !yield(Shortfall{Reason: ReasonPorts, Needs: 1, port: port}) {
+		return false
+	}
+	port, taken := portConflict(c.UDPPorts, d.UDPPorts)
+	return !taken || yield(Shortfall{Reason: ReasonPorts, Needs: 1, port: port, unit: udp})
+}
+
+// Subtract returns what is left when n tasks of the demand run, which must fit.
+func (c Capacity) Subtract(d *Demand, n int) Capacity {
+	if n == 0 {
+		return c
+	}
+	c.CPU -= int64(n) * d.CPU
+	c.MemoryMiB -= int64(n) * d.MemoryMiB
+	c.GPUs -= n * d.TotalGPUs()
+	c.Ports, c.UDPPorts = withPorts(c.Ports, d.Ports), withPorts(c.UDPPorts, d.UDPPorts)
+	return c
+}
+
+// Add returns what is there when a task of the host has ended. Its unhealthy GPUs stay unavailable.
+func (c Capacity) Add(h *Host, t *Task) Capacity {
+	c.CPU += t.CPU
+	c.MemoryMiB += t.MemoryMiB
+	for i := range t.Containers {
+		for _, uuid := range t.Containers[i].GPUs {
+			if device, known := h.GPUs.Device(uuid); known && device.Health == gpu.Healthy {
+				c.GPUs++
+			}
+		}
+	}
+	c.Ports, c.UDPPorts = withoutPorts(c.Ports, t.Ports), withoutPorts(c.UDPPorts, t.UDPPorts)
+	return c
+}
+
+// Hold returns which part of c has to stay free now so that n tasks of the demand fit when the capacity is later, which is c
+// and what tasks that end until then release.
+func (c *Capacity) Hold(d *Demand, n int, later *Capacity) Demand {
+	part := func(free, each, then int64) int64 { return min(max(0, free), max(0, int64(n)*each-(then-free))) }
+	return Demand{
+		CPU:       part(c.CPU, d.CPU, later.CPU),
+		MemoryMiB: part(c.MemoryMiB, d.MemoryMiB, later.MemoryMiB),
+		Ports:     freePorts(c.Ports, d.Ports),
+		UDPPorts:  freePorts(c.UDPPorts, d.UDPPorts),
+		GPUs:      []int{int(part(int64(c.GPUs), int64(d.TotalGPUs()), int64(later.GPUs)))},
+	}
+}
+
+// Shortfall is a resource of which a host has less than a demand needs.
+type Shortfall struct {
+	Reason     string // ECS's, such as RESOURCE:GPU
+	Needs, Has int64  // amounts; 1 and 0 for a port
+	port       int    // that is taken, or wanted twice
+	unit       string // of the amounts, in the plural; of a port: udp, or nothing
+}
+
+// udp is the unit of a shortfall that is a UDP port.
+const udp = "UDP"
+
+// Detail says for people what is missing, in the words of ECS's failures.
+func (s Shortfall) Detail() string {
+	if s.Reason != ReasonPorts {
+		return s.Need() + ", " + strconv.FormatInt(s.Has, 10) + " free"
+	}
+	return strings.TrimSpace(s.unit+" host port") + " " + strconv.Itoa(s.port) + " is taken"
+}
+
+// Need says for people what is needed, without what there is.
+func (s Shortfall) Need() string {
+	unit := s.unit
+	if s.Needs == 1 {
+		unit = strings.TrimSuffix(unit, "s")
+	}
+	return "needs " + strconv.FormatInt(s.Needs, 10) + " " + unit
+}
+
+// portConflict finds a wanted port that is taken, or wanted twice.
+func portConflict(taken map[int]bool, wanted []int) (port int, conflict bool) {
+	for i, port := range wanted {
+		if taken[port] || slices.Contains(wanted[:i], port) {
+			return port, true
+		}
+	}
+	return 0, false
+}
+
+func withPorts(taken map[int]bool, ports []int) map[int]bool {
+	if len(ports) > 0 {
+		taken = maps.Clone(taken)
+		markPorts(&taken, ports)
+	}
+	return taken
+}
+
+func withoutPorts(taken map[int]bool, ports []int) map[int]bool {
+	if len(ports) > 0 {
+		taken = maps.Clone(taken)
+		maps.DeleteFunc(taken, func(port int, _ bool) bool { return slices.Contains(ports, port) })
+	}
+	return taken
+}
+
+func freePorts(taken map[int]bool, ports []int) (free []int) {
+	for _, port := range ports {
+		if !taken[port] {
+			free = append(free, port)
+		}
+	}
+	return free
+}

@@ -1,0 +1,65 @@
+package spec
+
+import "fmt"
+
+// Ledger is the free capacity of hosts while one command makes placements: a host's capacity is derived at first use, and
+// reduced by each reservation. It lives as long as the command, which changes no host.
+type Ledger struct {
+	view  hostView // of the command; includes what the command has recorded
+	hosts map[string]*hostCapacity
+}
+
+// hostView is what a Ledger reads of the state.
+type hostView interface {
+	Host(hostID string) *Host
+	Free(hostID string) Free
+}
+
+// hostCapacity is a host and its free resources.
+type hostCapacity struct {
+	*Host
+	free Free
+}
+
+// NewLedger returns the ledger of a command.
+func NewLedger(view hostView) *Ledger { return &Ledger{view: view, hosts: map[string]*hostCapacity{}} }
+
+// Reserve takes the resources of a placed task, or returns the conflict. Until the task is recorded, Rollback releases
+// them.
+func (l *Ledger) Reserve(task *Task) (why string) {
+	r := l.capacity(task.HostID)
+	switch {
+	case r == nil || r.Cluster != task.Cluster:
+		return fmt.Sprintf("host %q is not in cluster %s", task.HostID, task.Cluster)
+	case r.Status != HostActive:
+		return fmt.Sprintf("host %s is %s", r.ID, r.Status)
+	case r.Lost():
+		return fmt.Sprintf("host %s is lost", r.ID)
+	}
+	if detail, fits := FitsTask(&r.free, task); !fits {
+		return fmt.Sprintf("host %s: %s", r.ID, detail)
+	}
+	r.free.Subtract(task)
+	return ""
+}
+
+// capacity returns nil when the host is unknown.
+func (l *Ledger) capacity(hostID string) *hostCapacity {
+	r := l.hosts[hostID]
+	if r == nil {
+		host := l.view.Host(hostID)
+		if host == nil {
+			return nil
+		}
+		r = &hostCapacity{host, l.view.Free(hostID)}
+		l.hosts[hostID] = r
+	}
+	return r
+}
+
+// Rollback derives the hosts of the tasks again; reservations of unrecorded tasks are lost.
+func (l *Ledger) Rollback(tasks []*Task) {
+	for _, task := range tasks {
+		delete(l.hosts, task.HostID)
+	}
+}

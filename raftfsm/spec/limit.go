@@ -1,0 +1,150 @@
+package spec
+
+import (
+	"errors"
+	"fmt"
+)
+
+// PoolLimits bound what the state of the whole pool holds, whoever made it. A zero field stands for its default.
+type PoolLimits struct {
+	Tasks             int `json:"tasks,omitempty"`             // that are not STOPPED; default 1,000,000
+	Waiting           int `json:"waiting,omitempty"`           // that wait for a place, in all clusters; default 500,000
+	Revisions         int `json:"revisions,omitempty"`         // of all task definitions; default 100,000
+	RevisionsOfFamily int `json:"revisionsOfFamily,omitempty"` // default 10,000
+}
+
+// DefaultPoolLimits are those of a pool for which nothing else was said.
+var DefaultPoolLimits = PoolLimits{Tasks: 1_000_000, Waiting: 500_000, Revisions: 100_000, RevisionsOfFamily: 10_000}
+
+// Tally counts what an access key, a family or the pool has in the state. Tallies are derived from the objects: they are in no log entry
+// and no snapshot, and cost a lookup.
+type Tally struct {
+	Tasks     int // that are not STOPPED
+	Waiting   int // of those, that are PROVISIONING
+	GPUs      int // that those hold or wait for; in a request AllHostGPUs: all of a host that is not known yet
+	Revisions int // of task definitions
+}
+
+// Plus is the sum of two tallies; with the sign -1 the difference.
+func (t Tally) Plus(other Tally, sign int) Tally {
+	return Tally{t.Tasks + sign*other.Tasks, t.Waiting + sign*other.Waiting, t.GPUs + sign*other.GPUs, t.Revisions + sign*other.Revisions}
+}
+
+// Tally is what the task counts for in limits: nothing when it is STOPPED.
+func (t *Task) Tally() Tally {
+	switch t.LastStatus {
+	case Stopped:
+		return Tally{}
+	case Provisioning:
+		return Tally{Tasks: 1, Waiting: 1, GPUs: t.CountedGPUs()}
+	}
+	return Tally{Tasks: 1, GPUs: t.CountedGPUs()}
+}
+
+// TallyOf is what the tasks of a run come to, and their access key: all of them have the same. GPUs are AllHostGPUs when tasks wait for all of
+// their hosts.
+func TallyOf(tasks []*Task) (sum Tally, keyID string) {
+	for _, task := range tasks {
+		sum, keyID = sum.Plus(task.Tally(), 1), task.KeyID()
+	}
+	if sum.Waiting > 0 && tasks[0].Owner != nil && tasks[0].Owner.GPUs == AllHostGPUs {
+		sum.GPUs = AllHostGPUs
+	}
+	return sum, keyID
+}
+
+// ErrLimit refuses what would go beyond a limit; a LimitError says which.
+var ErrLimit = errors.New("limit exceeded")
+
+// LimitError says which limit of what a request would exceed, and how it can be raised.
+type LimitError struct {
+	Of    string // "access key AKIA...", "the pool"
+	What  string // "waiting tasks"
+	Limit int
+	Used  int    // before the request
+	More  int    // asked for by the request
+	Raise string // what a person can do
+}
+
+func (e *LimitError) Error() string {
+	return fmt.Sprintf("%s may have %d %s and has %d: %d more are too many. %s.", e.Of, e.Limit, e.What, e.Used, e.More, e.Raise)
+}
+
+// Unwrap makes errors.Is(err, ErrLimit) true.
+func (e *LimitError) Unwrap() error { return ErrLimit }
+
+// firstExceeded returns the first of the limits that its request would exceed. A request for nothing more passes, also above the limit.
+func firstExceeded(limits ...LimitError) error {
+	for _, l := range limits {
+		if l.More > 0 && l.Limit != noLimit && l.Used+l.More > l.Limit {
+			return &l
+		}
+	}
+	return nil
+}
+
+// CheckTasks refuses tasks beyond the limits of a pool that has so much. The error is a *LimitError.
+func (l PoolLimits) CheckTasks(has, more Tally) error {
+	return firstExceeded(
+		LimitError{Of: "the pool", What: "tasks that are not STOPPED", Limit: l.Tasks, Used: has.Tasks, More: more.Tasks, Raise: raisePool("--tasks")},
+		LimitError{Of: "the pool", What: "waiting tasks", Limit: l.Waiting, Used: has.Waiting, More: more.Waiting, Raise: raisePool("--waiting")},
+	)
+}
+
+// CheckRevision refuses one more revision of a family in a pool that has so much. The error is a *LimitError.
+func (l PoolLimits) CheckRevision(has Tally, family string, of Tally) error {
+	return firstExceeded(
+		LimitError{Of: "the pool", What: "revisions of task definitions", Limit: l.Revisions, Used: has.Revisions, More: 1, Raise: deleteRevisions + raisePool("--revisions")},
+		LimitError{Of: "the family " + family, What: "revisions", Limit: l.RevisionsOfFamily, Used: of.Revisions, More: 1, Raise: deleteRevisions + raisePool("--revisions-of-family")},
+	)
+}
+
+// CheckTasks refuses tasks beyond the limits of a key that has so much. The error wraps ErrLimit.
+func (k *AccessKey) CheckTasks(has, more Tally) error {
+	of, gpus := "access key "+k.ID, noLimit
+	if k.Grant.MaxGPUs != nil {
+		gpus = *k.Grant.MaxGPUs
+	}
+	if gpus != noLimit && more.GPUs == AllHostGPUs {
+		return fmt.Errorf("%w: %s may have %d GPUs, and a task that waits for every GPU of its host cannot be held to that: ask for a number of GPUs", ErrLimit, of, gpus)
+	}
+	return firstExceeded(
+		LimitError{Of: of, What: "tasks that are not STOPPED", Limit: unlessZero(k.Grant.MaxTasks), Used: has.Tasks, More: more.Tasks, Raise: raiseKey("--max-tasks")},
+		LimitError{Of: of, What: "waiting tasks", Limit: unlessZero(k.Grant.MaxWaiting), Used: has.Waiting, More: more.Waiting, Raise: raiseKey("--max-waiting")},
+		LimitError{Of: of, What: "GPUs", Limit: gpus, Used: has.GPUs, More: more.GPUs, Raise: raiseKey("--max-gpus")},
+	)
+}
+
+// CheckRevision refuses one more revision by a key that has so much. The error is a *LimitError.
+func (k *AccessKey) CheckRevision(has Tally) error {
+	return firstExceeded(LimitError{Of: "access key " + k.ID, What: "revisions of task definitions", Limit: unlessZero(k.Grant.MaxRevisions),
+		Used: has.Revisions, More: 1, Raise: deleteRevisions + raiseKey("--max-revisions")})
+}
+
+// noLimit as LimitError.Limit is none.
+const noLimit = -1
+
+// unlessZero is a limit of which zero means none.
+func unlessZero(limit int) int {
+	if limit == 0 {
+		return noLimit
+	}
+	return limit
+}
+
+// raisePool and raiseKey say how people raise a limit.
+func raisePool(flag string) string {
+	return "An administrator raises the limit with `pinion limits " + flag + "`"
+}
+
+func raiseKey(flag string) string {
+	return "Wait until some have ended, or have an administrator make a key with more (`pinion keys create " + flag + "`)"
+}
+
+const deleteRevisions = "Deregister and delete old ones. "
+
+// MaxQueued is how many tasks may wait in one cluster. Tasks that are tried again come on top of it.
+const MaxQueued = 200_000
+
+// ErrQueueFull refuses tasks beyond MaxQueued, in the words that ECS clients match.
+var ErrQueueFull = fmt.Errorf("provisioning capacity limit exceeded: at most %d tasks can wait in a cluster, try again when some have started", MaxQueued)

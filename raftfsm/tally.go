@@ -1,0 +1,51 @@
+package raftfsm
+
+import (
+	"fmt"
+
+	"pinion/raftfsm/spec"
+	"pinion/raftfsm/tally"
+)
+
+// talliesAt is the position of the tallies among the versions of the tables: behind the last table.
+func talliesAt() int { return len(tables) }
+
+func (v *View) tallies() *tally.Tallies { return v.versions[talliesAt()].(*tally.Tallies) }
+
+// KeyTally is what an access key has in the state.
+func (v *View) KeyTally(id string) spec.Tally { return v.tallies().Of(tally.Key + id) }
+
+// PoolTally is what the whole pool has.
+func (v *View) PoolTally() spec.Tally { return v.tallies().Of(tally.Pool) }
+
+// recount replaces what an object counted for before by what it counts for now; nil is no object.
+func (tx *tx) recount(before, after any) {
+	known, at := tx.tallies(), talliesAt()
+	if changed := known.Replaced(before, after, tx.written[at]); changed != known {
+		tx.versions[at], tx.written[at] = changed, true
+	}
+}
+
+// CheckTasks refuses tasks beyond the limits of their key and of the pool. A key that was removed may run nothing. The error is a
+// *spec.LimitError or ErrKeyRemoved.
+func (v *View) CheckTasks(keyID string, more spec.Tally) error {
+	if err := v.Settings().Limits.CheckTasks(v.PoolTally(), more); err != nil || keyID == "" {
+		return err
+	}
+	key := v.AccessKey(keyID)
+	if key == nil {
+		return fmt.Errorf("access key %s: %w", keyID, spec.ErrKeyRemoved)
+	}
+	return key.CheckTasks(v.KeyTally(keyID), more)
+}
+
+// checkRevision refuses one more revision of a family.
+func (v *View) checkRevision(d *spec.TaskDefinition) error {
+	if err := v.Settings().Limits.CheckRevision(v.PoolTally(), d.Family, v.tallies().Of(tally.Family+d.Family)); err != nil {
+		return err
+	}
+	if key := v.AccessKey(spec.KeyOfARN(d.RegisteredBy)); key != nil {
+		return key.CheckRevision(v.KeyTally(key.ID))
+	}
+	return nil
+}

@@ -1,0 +1,96 @@
+// Package tally counts what access keys, families of task definitions and the pool have in the state. Tallies are derived from the objects as
+// they change: they are in no log entry and no snapshot, and cost a lookup.
+package tally
+
+import (
+	"github.com/tidwall/btree"
+
+	"pinion/raftfsm/spec"
+)
+
+// Tallies is one version of all tallies, by their holder. Versions share what has not changed. The zero value is empty.
+type Tallies struct {
+	byHolder btree.Map[string, spec.Tally]
+}
+
+// Pool is the holder that has everything; Key and Family begin the holders of what an access key and a family have.
+const (
+	Pool   = "pool"
+	Key    = "key/"
+	Family = "family/"
+)
+
+// Of is the tally of a holder.
+func (t *Tallies) Of(holder string) spec.Tally {
+	known, _ := t.byHolder.Get(holder)
+	return known
+}
+
+// Len is the number of holders that have anything.
+func (t *Tallies) Len() int { return t.byHolder.Len() }
+
+// Scan visits the holders that have anything, until visit returns false.
+func (t *Tallies) Scan(visit func(holder string, has spec.Tally) bool) { t.byHolder.Scan(visit) }
+
+// Replaced is a version in which an object counts for what it is now instead of what it was before; nil is no object. It is t itself when
+// nothing changes, and t is changed in place when it is the caller's own already.
+func (t *Tallies) Replaced(before, after any, own bool) *Tallies {
+	was, had := of(before)
+	is, has := of(after)
+	if was == is && had == has {
+		return t // as most changes of a task
+	}
+	if !own {
+		t = &Tallies{byHolder: *t.byHolder.Copy()}
+	}
+	t.add(had, was, -1)
+	t.add(has, is, 1)
+	return t
+}
+
+// Count counts the objects of tables.
+func Count(objects [][]any) *Tallies {
+	all := new(Tallies)
+	for _, ofTable := range objects {
+		for _, object := range ofTable {
+			counts, holders := of(object)
+			all.add(holders, counts, 1)
+		}
+	}
+	return all
+}
+
+// of returns what an object counts for, and its holders; the holders of nothing are none.
+func of(object any) (counts spec.Tally, holders [3]string) {
+	switch o := object.(type) {
+	case *spec.Task:
+		if counts = o.Tally(); counts.Tasks == 0 {
+			return counts, holders
+		}
+		holders[0] = Pool
+		if id := o.KeyID(); id != "" {
+			holders[1] = Key + id
+		}
+	case *spec.TaskDefinition:
+		counts.Revisions = 1
+		holders = [3]string{Pool, Family + o.Family}
+		if id := spec.KeyOfARN(o.RegisteredBy); id != "" {
+			holders[2] = Key + id
+		}
+	}
+	return counts, holders
+}
+
+// add adds counts to the holders, or takes them away with the sign -1. A holder of nothing is forgotten.
+func (t *Tallies) add(holders [3]string, counts spec.Tally, sign int) {
+	for _, holder := range holders {
+		if holder == "" {
+			continue
+		}
+		if sum := t.Of(holder).Plus(counts, sign); sum == (spec.Tally{}) {
+			t.byHolder.Delete(holder)
+		} else {
+			t.byHolder.Set(holder, sum)
+		}
+	}
+}

@@ -1,0 +1,165 @@
+package raftfsm
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"strings"
+	"testing"
+
+	"pinion/raftfsm/spec"
+	"pinion/raftfsm/tally"
+)
+
+// checkTallies compares the tallies with what the objects come to when each is counted.
+func (w *model) checkTallies(v *View) {
+	var objects [][]any
+	for _, table := range tables {
+		var of []any
+		for object := range table.objects(v) {
+			of = append(of, object)
+		}
+		objects = append(objects, of)
+	}
+	counted, kept := tally.Count(objects), v.tallies()
+	kept.Scan(func(holder string, has spec.Tally) bool {
+		if is := counted.Of(holder); is != has {
+			w.Fatalf("%s has %+v by its tally, and %+v when they are counted", holder, has, is)
+		}
+		return true
+	})
+	if kept.Len() != counted.Len() {
+		w.Fatalf("there are %d tallies for %d holders", kept.Len(), counted.Len())
+	}
+}
+
+// ownedBy is a waiting task of a key that asks for so many GPUs.
+func ownedBy(key, id string, gpus int) *spec.Task {
+	task := waiting(id, gpus)
+	task.Owner = &spec.TaskOwner{Key: key, GPUs: gpus}
+	return task
+}
+
+func newKey(id string, grant spec.KeyGrant) CreateAccessKey {
+	return CreateAccessKey{spec.AccessKey{ID: id, Secret: "s", Role: spec.RoleSubmit, Grant: grant}}
+}
+
+// wantLimit checks that an error says which limit of what would be exceeded.
+func wantLimit(t *testing.T, err error, says ...string) {
+	t.Helper()
+	if !errors.Is(err, spec.ErrLimit) {
+		t.Errorf("got %v, want a limit", err)
+		return
+	}
+	for _, text := range says {
+		if !strings.Contains(err.Error(), text) {
+			t.Errorf("%q does not say %q", err, text)
+		}
+	}
+}
+
+func TestAKeyIsHeldToItsLimitsOfTasks(t *testing.T) {
+	two := 2
+	for name, c := range map[string]struct {
+		grant spec.KeyGrant
+		says  string
+	}{
+		"tasks":   {spec.KeyGrant{MaxTasks: 2}, "may have 2 tasks that are not STOPPED and has 2: 1 more are too many"},
+		"waiting": {spec.KeyGrant{MaxWaiting: 2}, "may have 2 waiting tasks and has 2: 1 more are too many"},
+		"GPUs":    {spec.KeyGrant{MaxGPUs: &two}, "may have 2 GPUs and has 2: 1 more are too many"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			h := newHistory(t)
+			h.do(t, newKey("k", c.grant))
+			h.do(t, newKey("other", spec.KeyGrant{}))
+			// In one entry, as requests that come together are: the third finds what the first two have recorded.
+			results := h.do(t, LaunchTasks{[]Launch{
+				{Cluster: spec.DefaultCluster, Tasks: []*spec.Task{ownedBy("k", "a", 1)}}, {Cluster: spec.DefaultCluster, Tasks: []*spec.Task{ownedBy("k", "b", 1)}},
+				{Cluster: spec.DefaultCluster, Tasks: []*spec.Task{ownedBy("k", "c", 1)}}, {Cluster: spec.DefaultCluster, Tasks: []*spec.Task{ownedBy("other", "d", 1)}},
+			}}).([]LaunchResult)
+			for i, wanted := range []bool{true, true, false, true} {
+				if (results[i].Err == nil) != wanted {
+					t.Errorf("run %d: %v", i, results[i].Err)
+				}
+			}
+			wantLimit(t, results[2].Err, "access key k", c.says, "pinion keys create --max-")
+			h.do(t, StopTask{ID: "a", At: at(1)}) // nothing waits for a host: it is STOPPED at once
+			if result := h.launch(t, Launch{Tasks: []*spec.Task{ownedBy("k", "e", 1)}}); result.Err != nil {
+				t.Errorf("when one has ended: %v", result.Err)
+			}
+		})
+	}
+}
+
+func TestAKeyForNoGPUsGetsNone(t *testing.T) {
+	none := 0
+	h := newHistory(t)
+	h.do(t, newKey("k", spec.KeyGrant{MaxGPUs: &none}))
+	wantLimit(t, h.launch(t, Launch{Tasks: []*spec.Task{ownedBy("k", "a", 1)}}).Err, "may have 0 GPUs")
+	every := ownedBy("k", "b", 0)
+	every.Owner.GPUs = spec.AllHostGPUs
+	wantLimit(t, h.launch(t, Launch{Tasks: []*spec.Task{every}}).Err, "every GPU of its host")
+	if result := h.launch(t, Launch{Tasks: []*spec.Task{ownedBy("k", "c", 0)}}); result.Err != nil {
+		t.Error(result.Err)
+	}
+}
+
+func TestAKeyThatWasRemovedRunsNothing(t *testing.T) {
+	h := newHistory(t)
+	if result := h.launch(t, Launch{Tasks: []*spec.Task{ownedBy("gone", "a", 0)}}); !errors.Is(result.Err, spec.ErrKeyRemoved) {
+		t.Errorf("%v", result.Err)
+	}
+}
+
+func TestThePoolIsHeldToItsLimits(t *testing.T) {
+	h := newHistory(t)
+	h.do(t, PutSettings{spec.Settings{Limits: spec.PoolLimits{Waiting: 2}}})
+	wantLimit(t, h.launch(t, Launch{Tasks: []*spec.Task{waiting("a", 0), waiting("b", 0), waiting("c", 0)}}).Err, "the pool may have 2 waiting tasks and has 0", "pinion limits --waiting")
+	h.do(t, PutSettings{spec.Settings{Limits: spec.PoolLimits{Tasks: 1}}})
+	wantLimit(t, h.launch(t, Launch{Tasks: []*spec.Task{waiting("a", 0), waiting("b", 0)}}).Err, "1 tasks that are not STOPPED", "pinion limits --tasks")
+	if limits := h.View().Settings().Limits; limits.Waiting != 2 || limits.Revisions != spec.DefaultPoolLimits.Revisions {
+		t.Errorf("what is not given stays: %+v", limits)
+	}
+}
+
+func TestRevisionsAreLimited(t *testing.T) {
+	h := newHistory(t) // has gpu:1 and cpu:1
+	h.do(t, newKey("k", spec.KeyGrant{MaxRevisions: 2}))
+	own := func(family string) RegisterDefinition {
+		d := definition(family, "")
+		d.RegisteredBy = spec.KeyARN("k")
+		return RegisterDefinition{Definition: d}
+	}
+	h.do(t, own("a"))
+	h.do(t, own("b"))
+	_, err := h.try(t, own("c"))
+	wantLimit(t, err, "access key k may have 2 revisions of task definitions and has 2", "--max-revisions")
+	h.do(t, DeregisterDefinition{Name: "a:1", At: at(1)})
+	h.do(t, DeleteDefinitions{Names: []string{"a:1"}, At: at(2)})
+	h.do(t, Reap{Before: at(3)})
+	h.do(t, own("c"))
+
+	h.do(t, PutSettings{spec.Settings{Limits: spec.PoolLimits{RevisionsOfFamily: 2}}})
+	h.do(t, RegisterDefinition{Definition: definition("gpu", "1")})
+	_, err = h.try(t, RegisterDefinition{Definition: definition("gpu", "1")})
+	wantLimit(t, err, "the family gpu may have 2 revisions and has 2", "pinion limits --revisions-of-family")
+	h.do(t, PutSettings{spec.Settings{Limits: spec.PoolLimits{Revisions: 5}}})
+	_, err = h.try(t, RegisterDefinition{Definition: definition("new", "")})
+	wantLimit(t, err, "the pool may have 5 revisions of task definitions and has 5", "pinion limits --revisions")
+}
+
+// Tallies are not in snapshots: who restores one counts.
+func TestARestoredStateHasTheSameTallies(t *testing.T) {
+	h := newHistory(t)
+	h.do(t, newKey("k", spec.KeyGrant{}))
+	for i := range 5 {
+		h.launch(t, Launch{Tasks: []*spec.Task{ownedBy("k", fmt.Sprint("t", i), i)}})
+	}
+	restored := NewState()
+	if err := restored.Restore(bytes.NewReader(h.snapshot(t))); err != nil {
+		t.Fatal(err)
+	}
+	if before, after := h.View().KeyTally("k"), restored.View().KeyTally("k"); before != after || before.Tasks != 5 || before.GPUs != 10 {
+		t.Errorf("%+v and %+v", before, after)
+	}
+}
