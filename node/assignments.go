@@ -48,8 +48,8 @@ func (n *Node) watchAssignments(ctx context.Context) {
 	}
 }
 
-// applyAssignments starts a runner for each new task, passes on requests to stop, and abandons the tasks that are not
-// assigned any more.
+// applyAssignments starts a runner for each new task, passes on requests to stop and time limits, and abandons the tasks that
+// are not assigned any more.
 func (n *Node) applyAssignments(ctx context.Context, assigned []spec.Assignment) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
@@ -63,6 +63,8 @@ func (n *Node) applyAssignments(ctx context.Context, assigned []spec.Assignment)
 			delete(n.existing, a.Task.ID)
 		} else if a.Task.DesiredStatus == spec.Stopped {
 			r.RequestStop(a.Task)
+		} else {
+			r.SetTimeLimit(a.Task.SchedulingOptions().TimeLimit)
 		}
 	}
 	for id, r := range n.runners {

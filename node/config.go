@@ -3,14 +3,17 @@ package node
 import (
 	"context"
 	"log/slog"
+	"time"
 
 	"pinion/gpu"
+	"pinion/node/machine"
 	"pinion/node/runtime"
 	"pinion/node/task"
+	"pinion/node/volume"
 	"pinion/raftfsm/spec"
 )
 
-// Config is what an agent is made of. Everything but Hooks is required.
+// Config is what an agent is made of. Everything but Volumes, MaxStopTimeout, Hooks and Boot is required.
 type Config struct {
 	// Host is the host as it describes itself: id, name, cluster, address, version, attributes, CPU and memory. The
 	// agent fills in GPUs; Status, RegisteredAt and Revision belong to the pool.
@@ -22,12 +25,18 @@ type Config struct {
 	Network    runtime.Network
 	GPUs       gpu.Source
 	Logs       LogReader
+	// Volumes are the directories of the host that tasks may mount, those of Host.Volumes; nil: none.
+	Volumes *volume.Roots
+	// MaxStopTimeout bounds the stop timeout of containers; 0: only their definitions do.
+	MaxStopTimeout time.Duration
 	// Hooks makes a task's hooks beside the built-in ones; nil: none.
 	Hooks func(spec.Assignment) []task.Hook
 	// Dir is where the agent keeps what belongs to a task and goes with it, under tasks/<task id>: scratch volumes,
 	// /etc/hosts and /etc/resolv.conf of its containers.
 	Dir string
 	Log *slog.Logger
+	// Boot counts the time limits of tasks; zero: this machine's.
+	Boot machine.BootClock
 }
 
 // LogReader reads the kept output of containers.

@@ -138,8 +138,11 @@ func (c *fakeControl) run(id string, containers ...spec.ContainerDefinition) str
 }
 
 // assign is run with a whole definition. A container's GPUs are given as "gpus" in its DockerLabels.
-func (c *fakeControl) assign(id string, definition spec.TaskDefinition) string {
+func (c *fakeControl) assign(id string, definition spec.TaskDefinition, change ...func(*spec.Task)) string {
 	task := &spec.Task{ID: id, HostID: hostID, LastStatus: spec.Pending, DesiredStatus: spec.Running}
+	for _, f := range change {
+		f(task)
+	}
 	for _, d := range definition.Containers {
 		var uuids []string
 		if list := d.DockerLabels["gpus"]; list != "" {
@@ -155,12 +158,17 @@ func (c *fakeControl) assign(id string, definition spec.TaskDefinition) string {
 }
 
 // stop is a user's wish.
-func (c *fakeControl) stop(id, reason string) {
+func (c *fakeControl) stop(id, reason string) { c.stopWith(id, reason, false) }
+
+// forceStop is a user's wish that does not wait for stop timeouts.
+func (c *fakeControl) forceStop(id string) { c.stopWith(id, "at once", true) }
+
+func (c *fakeControl) stopWith(id, reason string, force bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	a := c.tasks[id]
 	task := *a.Task
-	task.DesiredStatus, task.StopCode, task.StoppedReason = spec.Stopped, spec.StopUserInitiated, reason
+	task.DesiredStatus, task.StopCode, task.StoppedReason, task.ForceStop = spec.Stopped, spec.StopUserInitiated, reason, force
 	a.Task = &task
 	c.tasks[id] = a
 	c.change()

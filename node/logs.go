@@ -2,6 +2,7 @@ package node
 
 import (
 	"context"
+	"fmt"
 	"slices"
 
 	"pinion/raftfsm/spec"
@@ -11,6 +12,9 @@ import (
 // following, when the task's containers are gone and their logs are drained. An error of emit ends it and is
 // returned.
 func (n *Node) Logs(ctx context.Context, q spec.LogQuery, emit func(spec.LogLine) error) error {
+	if q.Tail < 0 || q.Tail > spec.MaxLogTail {
+		return fmt.Errorf("the tail of a log may be %d lines, not %d", spec.MaxLogTail, q.Tail)
+	}
 	if q.Follow {
 		if err := n.waitAssigned(ctx, q.Task); err != nil {
 			return err

@@ -8,6 +8,7 @@ import (
 
 	"pinion/node/backoff"
 	"pinion/node/gpulock"
+	"pinion/node/machine"
 	"pinion/node/runtime"
 	"pinion/node/task"
 	"pinion/raftfsm/spec"
@@ -40,6 +41,9 @@ type runningTask struct {
 
 // New makes an agent; Run starts it.
 func New(c Config) *Node {
+	if c.Boot.Since == nil {
+		c.Boot = machine.Boot()
+	}
 	n := &Node{
 		config: c, host: c.Host, gpuLocks: gpulock.New(c.GPUs, c.Log), joined: make(chan struct{}), rejoinCh: make(chan struct{}, 1),
 		assigned: make(chan struct{}),
@@ -49,7 +53,7 @@ func New(c Config) *Node {
 	n.reporter = newReporter(c.Log, n.sendReports)
 	n.tasks = task.Config{
 		Images: c.Images, Containers: c.Containers, Execer: c.Execer, Network: c.Network, GPULocks: n.gpuLocks,
-		Reporter: n.reporter, Dir: c.Dir, Log: c.Log, Hooks: c.Hooks,
+		Reporter: n.reporter, Host: n.currentHost, Volumes: c.Volumes, MaxStopTimeout: c.MaxStopTimeout, Dir: c.Dir, Log: c.Log, Boot: c.Boot, Hooks: c.Hooks,
 	}
 	return n
 }

@@ -7,7 +7,7 @@ import (
 )
 
 // pruneInterval is the time between two checks of the images' disk.
-const pruneInterval = 5 * time.Minute
+const pruneInterval = time.Minute
 
 // pruneImages has the runtime remove unused images while their disk is nearly full. It begins after the first answer to
 // watchAssignments: before, the agent does not know which images its tasks need.

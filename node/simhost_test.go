@@ -13,6 +13,7 @@ import (
 
 	"pinion/gpu"
 	"pinion/node"
+	"pinion/node/machine"
 	"pinion/node/runtime/fake"
 	"pinion/node/task"
 	"pinion/raftfsm/spec"
@@ -31,6 +32,11 @@ type simHost struct {
 	control *fakeControl
 	dir     string
 	hooks   func(spec.Assignment) []task.Hook
+	allow   []string // what the operator allows containers
+
+	maxStopTimeout time.Duration
+	bootID         string
+	booted         time.Time
 
 	node    *node.Node
 	runtime *fake.Runtime
@@ -41,7 +47,7 @@ type simHost struct {
 func simulate(t *testing.T, scenario func(w *simHost)) {
 	dir := t.TempDir()
 	synctest.Test(t, func(t *testing.T) {
-		w := &simHost{T: t, machine: fake.New(), network: fake.NewNetwork(), gpus: newFakeGPUs("GPU-0", "GPU-1"), control: newFakeControl(), dir: dir, crash: func() {}}
+		w := &simHost{T: t, machine: fake.New(), network: fake.NewNetwork(), gpus: newFakeGPUs("GPU-0", "GPU-1"), control: newFakeControl(), dir: dir, booted: time.Now(), crash: func() {}}
 		defer func() { w.crash() }()
 		scenario(w)
 	})
@@ -51,8 +57,9 @@ func simulate(t *testing.T, scenario func(w *simHost)) {
 func (w *simHost) boot() {
 	w.runtime = w.machine.Open()
 	w.node = node.New(node.Config{
-		Host: spec.Host{ID: hostID, Name: "host", Cluster: spec.DefaultCluster}, Control: w.control, Images: w.runtime,
-		Containers: w.runtime, Execer: w.runtime, Network: w.network, GPUs: w.gpus, Logs: emptyLogs{}, Hooks: w.hooks, Dir: w.dir, Log: slog.New(slog.DiscardHandler),
+		Host: spec.Host{ID: hostID, Name: "host", Cluster: spec.DefaultCluster, Allow: w.allow}, Control: w.control, Images: w.runtime,
+		Containers: w.runtime, Execer: w.runtime, Network: w.network, GPUs: w.gpus, Logs: emptyLogs{}, Hooks: w.hooks, Dir: w.dir, MaxStopTimeout: w.maxStopTimeout, Log: slog.New(slog.DiscardHandler),
+		Boot: machine.BootClock{ID: "boot" + w.bootID, Since: func() time.Duration { return time.Since(w.booted) }},
 	})
 	ctx, cancel := context.WithCancel(w.Context())
 	done := make(chan struct{})

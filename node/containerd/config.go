@@ -6,6 +6,8 @@ import (
 	"context"
 	"log/slog"
 	"time"
+
+	"pinion/node/containerd/images"
 )
 
 // Config holds the connection to containerd and the settings for containers. Address, Logger, Logs, Dir and Log are
@@ -35,11 +37,25 @@ type Config struct {
 	// DiskUsed returns the share of the images' disk that is in use, 0 to 1; nil: it is measured. While the disk is nearly
 	// full, unused images are removed.
 	DiskUsed func() (float64, error)
+	// DiskFree returns what is free of that disk, in bytes; nil: it is measured.
+	DiskFree  func() (int64, error)
+	Images    images.Limits
+	LogLimits LogLimits
 	// ConnectTimeout bounds connecting to a registry, 10 s when 0; StallTimeout bounds the wait for its next byte, 60 s
 	// when 0.
 	ConnectTimeout, StallTimeout time.Duration
+	Limits                       Limits
 	Log                          *slog.Logger
 }
+
+// Limits are what this host sets for every container, whatever its definition says.
+type Limits struct {
+	Processes       int64 // processes and threads of a container with at most one GPU, as many again for each further GPU; 0: no limit
+	NoNewPrivileges bool  // no process gains privileges by running a setuid program
+}
+
+// processes is the limit for a container with so many GPUs.
+func (l Limits) processes(gpus int) int64 { return l.Processes * int64(max(1, gpus)) }
 
 // withDefaults returns the configuration with zero fields set to their defaults.
 func (c Config) withDefaults() Config {

@@ -2,13 +2,15 @@ package containerd
 
 import (
 	"encoding/json"
+	"maps"
 	"strings"
 	"time"
 
 	"pinion/node/runtime"
+	"pinion/raftfsm/spec"
 )
 
-// Labels of a container. An image's labels are never copied here, because labels control the runtime.
+// Pinion's labels of a container. An image's labels are never copied here, because labels control the runtime.
 const (
 	labelTask      = "pinion.task"
 	labelContainer = "pinion.container"
@@ -20,15 +22,23 @@ const (
 	labelPin       = "pinion.keep" // on the record that keeps a shim, see shimPins
 )
 
+// containerLabels are Pinion's own labels and those of the definition.
 func containerLabels(c runtime.ContainerSpec, group string) map[string]string {
-	return map[string]string{
+	labels := map[string]string{}
+	for name, value := range c.Def.DockerLabels {
+		if !spec.ReservedLabel(name) { // the API refuses them; a host trusts no definition
+			labels[name] = value
+		}
+	}
+	maps.Copy(labels, map[string]string{
 		labelTask:      c.Task.ID,
 		labelContainer: c.Def.Name,
 		labelImage:     c.Image.Ref,
 		labelDigest:    c.Image.Digest,
 		labelGPUs:      strings.Join(c.GPUs, ","),
 		labelCgroup:    group,
-	}
+	})
+	return labels
 }
 
 // exitRecord is the value of labelExit.

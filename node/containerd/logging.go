@@ -5,24 +5,55 @@ import (
 	"strconv"
 
 	"pinion/node/runtime"
+	"pinion/raftfsm/spec"
 )
+
+// LogLimits are what this host gives to logs, whatever the definitions ask for. 0 is no limit.
+type LogLimits struct {
+	Container int64 // bytes of one container's log, all its files together
+	Task      int64 // bytes of the logs of one task's containers together
+	Floor     int64 // bytes of the disk that logs leave free
+}
 
 // logURI is the URI by which the shim starts the container's logger, with the log driver and the limits of its files.
 func (r *Runtime) logURI(c runtime.ContainerSpec) (string, error) {
-	args := url.Values{"-file": {r.config.Logs(c.Task.ID, c.Def.Name)}}
-	maxSize, maxFiles, err := c.Def.LogConfiguration.Rotation()
+	rotation, err := r.logRotation(c)
 	if err != nil {
 		return "", err
 	}
-	if maxSize > 0 {
-		args.Set("-max-size", strconv.FormatInt(maxSize, 10))
-	}
-	if maxFiles > 0 {
-		args.Set("-max-file", strconv.Itoa(maxFiles))
+	args := url.Values{
+		"-file":     {r.config.Logs(c.Task.ID, c.Def.Name)},
+		"-max-size": {strconv.FormatInt(rotation.MaxSize, 10)},
+		"-max-file": {strconv.Itoa(rotation.MaxFiles)},
+		"-floor":    {strconv.FormatInt(r.config.LogLimits.Floor, 10)},
 	}
 	if log := c.Def.LogConfiguration; log != nil && log.LogDriver != "" {
 		args.Set("-driver", log.LogDriver)
 	}
+	if c.TaskDef != nil {
+		args.Set("-group", c.TaskDef.LogGroup(c.Def))
+	}
 	logger := url.URL{Scheme: "binary", Path: r.config.Logger, RawQuery: args.Encode()}
 	return logger.String(), nil
+}
+
+// logRotation is what the definition asks for within the limits of this host. The containers of a task have equal shares of its
+// limit.
+func (r *Runtime) logRotation(c runtime.ContainerSpec) (spec.LogRotation, error) {
+	asked, err := c.Def.LogConfiguration.Rotation()
+	if err != nil {
+		return asked, err
+	}
+	given := asked
+	if most := r.config.LogLimits.Container; most > 0 {
+		given = given.Within(most)
+	}
+	if most := r.config.LogLimits.Task; most > 0 {
+		given = given.Within(most / int64(max(1, len(c.TaskDef.Containers))))
+	}
+	if given != asked {
+		r.config.Log.Info("this host keeps less of a container's log than was asked for; --max-container-logs and --max-task-logs of `pinion up` say how much",
+			"task", c.Task.ID, "container", c.Def.Name, "asked", asked.Bytes(), "kept", given.Bytes())
+	}
+	return given, nil
 }

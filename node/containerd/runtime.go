@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"strings"
 	"time"
 
 	containerd "github.com/containerd/containerd/v2/client"
@@ -35,7 +36,9 @@ type Runtime struct {
 	started  startedFiles
 	starts   *startRegistry
 	profile  securityProfile
+	volumes  volumeStaging
 	imageDir string // the snapshotter's directory
+	version  string // of the daemon when it was opened
 }
 
 // Open connects to the daemon at c.Address and prepares it for containers. It works with containerd 1.6 and later.
@@ -61,7 +64,13 @@ func Open(ctx context.Context, c Config) (*Runtime, error) {
 		started: started,
 		starts:  newStartRegistry(),
 		profile: detectSecurityProfile(c.Log),
+		volumes: volumeStaging{dir: filepath.Join(c.Dir, "volumes"), daemon: c.Address},
 	}
+	if err := r.volumes.sweep(); err != nil {
+		client.Close()
+		return nil, fmt.Errorf("containerd: clear up after a crash: %w", err)
+	}
+	warnOfRlimits(c.Log)
 	if err := r.waitDaemon(ctx); err != nil {
 		client.Close()
 		return nil, err
@@ -69,7 +78,7 @@ func Open(ctx context.Context, c Config) (*Runtime, error) {
 	r.images = images.New(images.Config{
 		Client: client, Snapshotter: r.config.Snapshotter, RegistryConfig: c.RegistryConfig, BuiltinBinary: c.BuiltinBinary,
 		ConnectTimeout: c.ConnectTimeout, StallTimeout: c.StallTimeout, Log: c.Log,
-		DiskUsed: r.diskUsed, InUse: r.imagesInUse,
+		DiskUsed: r.diskUsed, DiskFree: r.diskFree, Limits: c.Images, InUse: r.imagesInUse,
 	})
 	if err := r.sweepOrphans(r.inNamespace(ctx)); err != nil {
 		client.Close()
@@ -96,6 +105,14 @@ func (r *Runtime) diskUsed() (float64, error) {
 	return images.DiskUsed(r.imageDir)
 }
 
+// diskFree returns what is free of the images' disk.
+func (r *Runtime) diskFree() (int64, error) {
+	if r.config.DiskFree != nil {
+		return r.config.DiskFree()
+	}
+	return images.DiskFree(r.imageDir)
+}
+
 // imagesInUse lists the digests of the containers' images.
 func (r *Runtime) imagesInUse(ctx context.Context) (map[string]bool, error) {
 	records, err := r.client.ContainerService().List(ctx, "labels."+quoted(labelTask))
@@ -106,6 +123,9 @@ func (r *Runtime) imagesInUse(ctx context.Context) (map[string]bool, error) {
 	return inUse, err
 }
 
+// Version is the name and the version of the runtime.
+func (r *Runtime) Version() string { return "containerd " + r.version }
+
 // Close closes the connection to the daemon; containers run on.
 func (r *Runtime) Close() error { return r.client.Close() }
 
@@ -113,9 +133,11 @@ func (r *Runtime) Close() error { return r.client.Close() }
 func (r *Runtime) waitDaemon(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(r.inNamespace(ctx), 10*time.Second)
 	defer cancel()
-	if _, err := r.client.Version(ctx); err != nil {
+	version, err := r.client.Version(ctx)
+	if err != nil {
 		return fmt.Errorf("containerd does not answer at %s: %w; is it running, and is this its socket?", r.config.Address, err)
 	}
+	r.version = strings.TrimPrefix(version.Version, "v")
 	return r.findSnapshotter(ctx)
 }
 

@@ -21,7 +21,7 @@ import (
 // hooks, mounts or labels.
 func (s *startOperation) buildSpec(ctx context.Context, img *images.Unpacked) (*specs.Spec, error) {
 	r := s.runtime
-	b := &specBuilder{spec: s.spec, img: img, gpus: r.gpus, cgroups: r.cgroups, profile: r.profile}
+	b := &specBuilder{spec: s.spec, img: img, gpus: r.gpus, cgroups: r.cgroups, profile: r.profile, limits: r.config.Limits, volumes: s.volumes}
 	spec, err := oci.GenerateSpec(ctx, r.client, &s.record,
 		oci.WithDefaultUnixDevices,
 		oci.WithoutRunMount,
@@ -49,6 +49,8 @@ type specBuilder struct {
 	gpus    *deviceInjector
 	cgroups cgroup.Manager
 	profile securityProfile
+	limits  Limits
+	volumes *volumeMounts
 }
 
 // checkUnsupported refuses settings that this runtime does not support.
@@ -58,6 +60,9 @@ func (b *specBuilder) checkUnsupported(ctx context.Context, _ oci.Client, _ *con
 	}
 	if b.spec.TaskDef.PIDMode == "task" || b.spec.TaskDef.IPCMode == "task" {
 		return errors.New(`pidMode and ipcMode "task" are not supported; use "host", or leave them out`)
+	}
+	if err := checkRlimits(b.spec.Def.Ulimits, hostRlimits{}); err != nil {
+		return err
 	}
 	if !isTrue(b.spec.Def.Privileged) {
 		return nil
@@ -87,7 +92,7 @@ func (b *specBuilder) process(_ context.Context, _ oci.Client, _ *containers.Con
 	}
 	s.Process.Args = args
 	s.Process.Cwd = firstOf(def.WorkingDirectory, config.WorkingDir, "/")
-	s.Process.NoNewPrivileges = false
+	s.Process.NoNewPrivileges = b.limits.NoNewPrivileges || def.NoNewPrivileges()
 	s.Process.Terminal = isTrue(def.PseudoTerminal)
 	// Without an explicit value the process would inherit the shim's, which the OOM killer spares.
 	s.Process.OOMScoreAdj = new(int)

@@ -21,7 +21,7 @@ const (
 	unlimited = math.MaxUint64
 )
 
-// resources sets the memory limit, and the CPU weight within the task; the task's own limits are set on its cgroup.
+// resources sets the limits of memory and processes, and the CPU weight within the task; the task's own limits are set on its cgroup.
 func (b *specBuilder) resources(_ context.Context, _ oci.Client, _ *containers.Container, s *oci.Spec) error {
 	def, r := b.spec.Def, s.Linux.Resources
 	shares := uint64(max(def.CPU, cgroup.MinShares))
@@ -34,6 +34,9 @@ func (b *specBuilder) resources(_ context.Context, _ oci.Client, _ *containers.C
 			withSwap := 2 * limit // memory and swap together, as on ECS
 			r.Memory.Swap = &withSwap
 		}
+	}
+	if most := b.limits.processes(len(b.spec.GPUs)); most > 0 && b.cgroups.CanLimitProcesses() {
+		r.Pids = &specs.LinuxPids{Limit: &most}
 	}
 	if def.MemoryReservation > 0 {
 		reservation := def.MemoryReservation << 20

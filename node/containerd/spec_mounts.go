@@ -69,11 +69,20 @@ func (b *specBuilder) mounts(_ context.Context, _ oci.Client, _ *containers.Cont
 		}
 	}
 	for _, m := range b.spec.Def.MountPoints {
-		source, known := b.spec.VolumePaths[m.SourceVolume]
+		volume, known := b.spec.Volumes[m.SourceVolume]
 		if !known {
 			return fmt.Errorf("mount point %s: the task has no volume %q", m.ContainerPath, m.SourceVolume)
 		}
-		b.mount(s, bind(source, m.ContainerPath, m.ReadOnly))
+		if volume.Host == nil {
+			b.mount(s, bind(volume.Path, m.ContainerPath, m.ReadOnly))
+			continue
+		}
+		source, err := b.volumes.attach(volume.Host, m.ReadOnly)
+		if err != nil {
+			return fmt.Errorf("mount point %s: volume %s: %w", m.ContainerPath, m.SourceVolume, err)
+		}
+		// It has its options already, those of the host's own mounts among them: a remount for "ro" or "rw" would lose these.
+		b.mount(s, specs.Mount{Destination: m.ContainerPath, Type: "bind", Source: source, Options: []string{"rbind", "rprivate"}})
 	}
 	return nil
 }

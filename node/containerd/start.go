@@ -53,8 +53,8 @@ func (r *Runtime) Start(ctx context.Context, c runtime.ContainerSpec) error {
 }
 
 func (r *Runtime) tryStart(ctx context.Context, c runtime.ContainerSpec) error {
-	s := &startOperation{runtime: r, spec: c, group: cgroup.ContainerPath(c)}
-	err := s.run(ctx)
+	s := &startOperation{runtime: r, spec: c, group: cgroup.ContainerPath(c), volumes: r.volumes.start(c.ID)}
+	err := errors.Join(s.run(ctx), s.volumes.release())
 	if err != nil && !errors.Is(err, runtime.ErrExists) {
 		rollbackCtx, cancel := context.WithTimeout(context.WithoutCancel(ctx), cleanUpTimeout)
 		defer cancel()
@@ -68,6 +68,7 @@ type startOperation struct {
 	runtime *Runtime
 	spec    runtime.ContainerSpec
 	group   string // cgroup of the container
+	volumes *volumeMounts
 	mounts  []mount.Mount
 	record  containers.Container
 }

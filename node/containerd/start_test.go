@@ -86,11 +86,11 @@ func TestWhatAContainerHasOfFilesAndTerminals(t *testing.T) {
 		}, "df -m /fast | awk 'NR==2{print $2}'", "16\n"},
 		"a volume": {func(c *runtime.ContainerSpec) {
 			c.Def.MountPoints = []spec.MountPoint{{SourceVolume: "data", ContainerPath: "/data"}}
-			c.VolumePaths = map[string]string{"data": scratch}
+			c.Volumes = map[string]runtime.Volume{"data": {Path: scratch}}
 		}, "cat /data/hosts", "127.0.0.1 localhost mine\n"},
 		"a volume only to read": {func(c *runtime.ContainerSpec) {
 			c.Def.MountPoints = []spec.MountPoint{{SourceVolume: "data", ContainerPath: "/data", ReadOnly: true}}
-			c.VolumePaths = map[string]string{"data": scratch}
+			c.Volumes = map[string]runtime.Volume{"data": {Path: scratch}}
 		}, "touch /data/x 2>/dev/null || echo refused", "refused\n"},
 		"host names":  {func(c *runtime.ContainerSpec) { c.HostsFile = hosts }, "cat /etc/hosts", "127.0.0.1 localhost mine\n"},
 		"a terminal":  {func(c *runtime.ContainerSpec) { c.Def.PseudoTerminal = &yes }, "test -t 0 && test -t 1 && echo terminal", "terminal\r\n"},

@@ -37,6 +37,10 @@ type Dir struct {
 	HostID string // 32 hex digits, made at first start, never changed
 	PoolID string // the cluster of hosts this directory belongs to, made at first start
 	lock   *os.File
+
+	// What tells one process with the host's identity from another, after Claim.
+	Place  string // this directory on this machine since its boot; one process at a time has it, for the directory is locked
+	Starts int64  // starts of this host, this one included
 }
 
 // identity is pinion.json.
@@ -168,6 +172,12 @@ func unmountUnder(dir string) error {
 		}
 	}
 	slices.Sort(below)
+	for _, point := range below {
+		// Where a mount below it is shared with the host, unmounting it here would unmount the host's.
+		if err := unix.Mount("", point, "", unix.MS_PRIVATE, ""); err != nil {
+			return fmt.Errorf("making %s private: %w", point, err)
+		}
+	}
 	for _, point := range slices.Backward(below) {
 		if err := unix.Unmount(point, unix.MNT_DETACH); err != nil {
 			return fmt.Errorf("unmounting %s: %w", point, err)

@@ -24,29 +24,11 @@ type cursor struct {
 // newCursor starts at the last tail lines; 0 starts at the beginning.
 func newCursor(task *os.Root, container string, tail int, since time.Time) (*cursor, error) {
 	c := &cursor{task: task, container: container, since: since}
-	if tail == 0 {
-		return c, nil
-	}
-	for index := 0; index <= c.oldest(); index++ {
-		offset, missing, err := tailOffset(task, c.name(index), tail)
-		if err != nil {
-			return nil, err
-		}
-		if tail = missing; tail == 0 {
-			return c, c.openAt(index, offset)
-		}
+	if err := c.seekTail(tail); err != nil {
+		c.close()
+		return nil, err
 	}
 	return c, nil
-}
-
-func (c *cursor) openAt(index int, offset int64) error {
-	f, err := c.task.Open(c.name(index))
-	if err != nil {
-		return ignoreMissing(err)
-	}
-	c.setFile(f)
-	_, err = f.Seek(offset, io.SeekStart)
-	return err
 }
 
 func (c *cursor) close() {

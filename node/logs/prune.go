@@ -6,19 +6,37 @@ import (
 	"time"
 )
 
-// Retention is the time that a task's logs are kept after its last line.
+// Retention is the time that a task's logs are kept after its last line, unless its log group has another.
 const Retention = 7 * 24 * time.Hour
 
-// PruneHourly removes logs that are older than Retention, now and once an hour, until ctx ends.
-func (s *Store) PruneHourly(ctx context.Context, log *slog.Logger) {
-	hourly := time.NewTicker(time.Hour)
-	defer hourly.Stop()
+const (
+	// watchInterval is the time between two looks at the free space of the disk.
+	watchInterval = 5 * time.Second
+	// scanInterval is the time after which the logs are added up even if the disk does not fill.
+	scanInterval = 5 * time.Minute
+)
+
+// Watch holds the logs to their limits and removes those older than they are kept, until ctx ends. Logs are added up when the disk
+// has filled by a part of the limit, because that takes as long as there are many.
+func (s *Store) Watch(ctx context.Context, limits Limits, log *slog.Logger) {
+	tick := time.NewTicker(watchInterval)
+	defer tick.Stop()
+	var scanned, pruned time.Time
+	var before int64 // free when the logs were added up
 	for {
-		if err := s.Prune(time.Now().Add(-Retention)); err != nil {
-			log.Warn("old logs could not be removed, they take space", "error", err)
+		now, free := time.Now(), s.freeSpace()
+		if now.Sub(scanned) >= scanInterval || before-free > limits.Bytes/16 || free < limits.Free {
+			s.hold(limits, log)
+			scanned, before = now, s.freeSpace()
+		}
+		if now.Sub(pruned) >= time.Hour {
+			if err := s.Prune(now); err != nil {
+				log.Warn("old logs could not be removed, they take space", "error", err)
+			}
+			pruned = now
 		}
 		select {
-		case <-hourly.C:
+		case <-tick.C:
 		case <-ctx.Done():
 			return
 		}

@@ -2,10 +2,10 @@ package logs
 
 import (
 	"bufio"
-	"bytes"
-	"errors"
 	"io"
 	"time"
+
+	"pinion/node/logs/record"
 )
 
 // linearScanMax is the range at which the binary search stops; the rest is read line by line.
@@ -44,22 +44,10 @@ func lineAfter(f io.ReaderAt, offset, end int64) (begin int64, at time.Time, err
 			return end, at, err
 		}
 		if !first { // the first line began before the offset
-			if at, err = timestampOf(line); err == nil {
+			if at, known := record.Time(line); known {
 				return begin, at, nil
 			}
 		}
 		begin += int64(len(line))
 	}
-}
-
-var errNoTimestamp = errors.New("no record")
-
-// timestampOf decodes only the time of a record.
-func timestampOf(line []byte) (time.Time, error) {
-	rest, found := bytes.CutPrefix(line, []byte(`{"time":"`))
-	text, _, closed := bytes.Cut(rest, []byte(`"`))
-	if !found || !closed {
-		return time.Time{}, errNoTimestamp
-	}
-	return time.Parse(time.RFC3339Nano, string(text))
 }

@@ -23,6 +23,9 @@ import (
 type Store struct {
 	dir  string
 	poll time.Duration // interval at which a follower polls
+
+	// GroupRetention is how long the logs of a log group are kept after their last line; 0, or nil: Retention.
+	GroupRetention func(group string) time.Duration
 }
 
 // NewStore returns the store in dir, which need not exist until there are logs.
@@ -33,8 +36,8 @@ func (s *Store) Path(task, container string) string {
 	return filepath.Join(s.dir, fileName(task), fileName(container)+".log")
 }
 
-// Prune removes the logs of tasks whose last line is older than before and that no logger holds open.
-func (s *Store) Prune(before time.Time) error {
+// Prune removes the logs of tasks that have written nothing for longer than they are kept, and that no logger holds open.
+func (s *Store) Prune(now time.Time) error {
 	root, err := os.OpenRoot(s.dir)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil
@@ -49,7 +52,7 @@ func (s *Store) Prune(before time.Time) error {
 	}
 	var failed []error
 	for _, task := range tasks {
-		if task.IsDir() && !inUse(root, task.Name(), before) {
+		if task.IsDir() && !inUse(root, task.Name(), now.Add(-s.keptFor(root, task.Name()))) {
 			failed = append(failed, root.RemoveAll(task.Name()))
 		}
 	}

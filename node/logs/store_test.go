@@ -256,7 +256,7 @@ func TestPruneForgetsWhatIsOldAndNotInUse(t *testing.T) {
 	if err := unix.Flock(int(held.Fd()), unix.LOCK_SH); err != nil { // as its logger does
 		t.Fatal(err)
 	}
-	if err := s.Prune(noon.Add(50 * time.Second)); err != nil {
+	if err := s.Prune(noon.Add(Retention + 50*time.Second)); err != nil {
 		t.Fatal(err)
 	}
 	entries, _ := os.ReadDir(s.dir)

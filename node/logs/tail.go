@@ -1,42 +1,54 @@
 package logs
 
 import (
-	"bytes"
 	"io"
 	"os"
+
+	"pinion/node/logs/record"
 )
 
-// tailOffset returns the offset of the last n lines of a file; it reads backwards. missing is the number of lines that the
-// file has too few; the offset is then 0.
-func tailOffset(task *os.Root, name string, n int) (offset int64, missing int, err error) {
-	f, err := task.Open(name)
-	if err != nil {
-		return 0, n, ignoreMissing(err)
+// seekTail moves to the last n lines of the log: to their first one, in whichever file it is.
+func (c *cursor) seekTail(n int) error {
+	for n > 0 {
+		f, err := c.openOlder()
+		if f == nil || err != nil {
+			return err
+		}
+		c.close()
+		c.setFile(f)
+		offset, missing, err := tailOffset(f, n)
+		if err != nil {
+			return err
+		}
+		if _, err := f.Seek(offset, io.SeekStart); err != nil {
+			return err
+		}
+		n = missing
 	}
-	defer f.Close()
-	end, err := f.Seek(0, io.SeekEnd)
+	return nil
+}
+
+// tailOffset returns the offset of the last n lines of a file; it reads backwards. missing is the number of lines that the file
+// has too few; the offset is then 0. Torn lines do not count.
+func tailOffset(f *os.File, n int) (offset int64, missing int, err error) {
+	info, err := f.Stat()
 	if err != nil {
 		return 0, n, err
 	}
-	missing = n + 1 // the line end at the end of the file starts no line
-	block := make([]byte, 64<<10)
-	for end > 0 {
-		size := min(end, int64(len(block)))
-		if _, err := f.ReadAt(block[:size], end-size); err != nil {
+	lines := newBackward(f, info.Size())
+	for n > 0 {
+		at, line, err := lines.line()
+		if err == io.EOF {
+			return 0, n, nil
+		}
+		if err != nil {
 			return 0, n, err
 		}
-		for at := int(size); ; {
-			at = bytes.LastIndexByte(block[:at], '\n')
-			if at < 0 {
-				break
-			}
-			if missing--; missing == 0 {
-				return end - size + int64(at) + 1, 0, nil
-			}
+		if record.IsWhole(line) {
+			offset, n = at, n-1
 		}
-		end -= size
 	}
-	return 0, min(max(missing-1, 0), n), nil
+	return offset, 0, nil
 }
 
 func ignoreMissing(err error) error {

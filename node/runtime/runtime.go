@@ -6,6 +6,7 @@ package runtime
 import (
 	"context"
 	"errors"
+	"os"
 	"syscall"
 	"time"
 
@@ -63,17 +64,29 @@ type Containers interface {
 // ContainerSpec is one container ready to start: everything is decided, nothing is looked up any more. Def.Hostname
 // is filled in, except on the host's own network, where the container has the host's name.
 type ContainerSpec struct {
-	ID          string // ContainerID(task, name)
-	Task        *spec.Task
-	Def         *spec.ContainerDefinition // effective: overrides merged
-	TaskDef     *spec.TaskDefinition      // effective
-	Image       Image
-	GPUs        []string          // UUIDs, only these devices are visible
-	Env         []string          // "NAME=value": the final environment, laid over the image's own by name; wins over Def
-	Network     string            // path of a network namespace, "host", or "none"
-	VolumePaths map[string]string // volume name -> directory on this host
-	HostsFile   string            // file to mount as /etc/hosts, empty: none
-	ResolvFile  string            // file to mount as /etc/resolv.conf, empty: none
+	ID         string // ContainerID(task, name)
+	Task       *spec.Task
+	Def        *spec.ContainerDefinition // effective: overrides merged
+	TaskDef    *spec.TaskDefinition      // effective
+	Image      Image
+	GPUs       []string          // UUIDs, only these devices are visible
+	Env        []string          // "NAME=value": the final environment, laid over the image's own by name; wins over Def
+	Network    string            // path of a network namespace, "host", or "none"
+	Volumes    map[string]Volume // by name
+	HostsFile  string            // file to mount as /etc/hosts, empty: none
+	ResolvFile string            // file to mount as /etc/resolv.conf, empty: none
+}
+
+// Volume is a volume of a task on this host.
+type Volume struct {
+	Path string     // of a directory in the data directory, which only this task has
+	Host HostVolume // a file or directory that the host gives to tasks; nil when there is a Path
+}
+
+// HostVolume is a file or directory of the host that tasks may mount. Other tasks may change the paths that lead to it at any time.
+type HostVolume interface {
+	// Open opens it for a mount, unread. What is open is what has to be mounted, not its path.
+	Open() (*os.File, error)
 }
 
 // ExistingContainer is a container that the runtime has: it was there when the agent started.

@@ -14,7 +14,7 @@ import (
 // startByDependency starts the containers without dependsOn one after the other in the definition's order, and each of
 // the others as soon as its dependencies meet their conditions.
 func (r *Runner) startByDependency(ctx context.Context, missing []*Container, starts map[*Container]*Start) error {
-	waiting, cancel := r.untilStopping(ctx)
+	waiting, cancel := untilClosed(ctx, r.stopping)
 	defer cancel()
 	dependents, waiting := errgroup.WithContext(waiting)
 	hasDependents := false
@@ -125,6 +125,8 @@ func (c *Container) waitDependents(ctx context.Context) {
 		select {
 		case <-other.exited.done:
 		case <-c.exited.done:
+			return
+		case <-c.runner.forced.done:
 			return
 		case <-ctx.Done():
 			return

@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"pinion/node/runtime"
+	"pinion/node/volume"
 	"pinion/raftfsm/spec"
 )
 
@@ -68,22 +69,32 @@ func TestTheDefinitionsOwnNames(t *testing.T) {
 }
 
 func TestVolumes(t *testing.T) {
-	dir, host := t.TempDir(), filepath.Join(t.TempDir(), "new", "data")
-	s := newTaskDir(dir, "task")
-	mounts, err := s.createVolumes([]spec.Volume{
-		{Name: "../../etc"}, {Name: "data", Host: &spec.HostVolume{SourcePath: host}}, {Name: "more", Host: &spec.HostVolume{}},
-	})
+	dir, given := t.TempDir(), t.TempDir()
+	host := filepath.Join(given, "new", "data")
+	roots, err := volume.Open([]spec.VolumeRoot{{Path: given}}, t.TempDir())
 	if err != nil {
 		t.Fatal(err)
 	}
-	if mounts["data"] != host {
-		t.Errorf("a host volume is at %s", mounts["data"])
+	s := newTaskDir(dir, "task")
+	volumes, err := s.createVolumes([]spec.Volume{
+		{Name: "../../etc"}, {Name: "data", Host: &spec.HostVolume{SourcePath: host}}, {Name: "more", Host: &spec.HostVolume{}},
+	}, roots)
+	if err != nil {
+		t.Fatal(err)
+	}
+	file, err := volumes["data"].Host.Open()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer file.Close()
+	if opened, err := file.Stat(); err != nil || !sameFile(opened, host) {
+		t.Errorf("a host volume is %v, %v", opened, err)
 	}
 	for _, name := range []string{"../../etc", "more"} {
-		if !strings.HasPrefix(mounts[name], filepath.Join(dir, "tasks", "task")+"/") {
-			t.Errorf("scratch volume %q is at %s, outside the task's directory", name, mounts[name])
+		if !strings.HasPrefix(volumes[name].Path, filepath.Join(dir, "tasks", "task")+"/") {
+			t.Errorf("scratch volume %q is at %s, outside the task's directory", name, volumes[name].Path)
 		}
-		if info, err := os.Stat(mounts[name]); err != nil || info.Mode().Perm() != 0o777 {
+		if info, err := os.Stat(volumes[name].Path); err != nil || info.Mode().Perm() != 0o777 {
 			t.Errorf("scratch volume %q: %v, %v", name, info, err)
 		}
 	}
@@ -93,9 +104,19 @@ func TestVolumes(t *testing.T) {
 	if _, err := os.Stat(host); err != nil {
 		t.Errorf("the host's directory went with the task: %v", err)
 	}
-	if _, err := s.createVolumes([]spec.Volume{{Name: "x", Host: &spec.HostVolume{SourcePath: "relative"}}}); err == nil {
-		t.Error("a relative sourcePath was accepted")
+	for _, path := range []string{"relative", "/", "/etc", given + "/../x", dir} {
+		if _, err := s.createVolumes([]spec.Volume{{Name: "x", Host: &spec.HostVolume{SourcePath: path}}}, roots); err == nil {
+			t.Errorf("%s was accepted", path)
+		}
+		if _, err := s.createVolumes([]spec.Volume{{Name: "x", Host: &spec.HostVolume{SourcePath: path}}}, nil); err == nil {
+			t.Errorf("%s was accepted without directories of the host", path)
+		}
 	}
+}
+
+func sameFile(opened os.FileInfo, path string) bool {
+	info, err := os.Stat(path)
+	return err == nil && os.SameFile(opened, info)
 }
 
 func write(t *testing.T, path, text string) {

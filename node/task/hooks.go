@@ -91,7 +91,7 @@ func builtinHooks(r *Runner) []Hook {
 
 // prestart runs the prestart hooks for the containers that are about to start. It is broken off when the task stops.
 func (r *Runner) prestart(ctx context.Context, containers []*Container) (map[*Container]*Start, error) {
-	ctx, cancel := r.untilStopping(ctx)
+	ctx, cancel := untilClosed(ctx, r.stopping)
 	defer cancel()
 	starts, err := r.newStarts(containers)
 	if err != nil {

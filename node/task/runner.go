@@ -7,13 +7,16 @@ import (
 	"log/slog"
 	"slices"
 	"sync"
+	"time"
 
 	"pinion/node/gpulock"
+	"pinion/node/machine"
 	"pinion/node/runtime"
+	"pinion/node/volume"
 	"pinion/raftfsm/spec"
 )
 
-// Config is what the runners of a host share. Everything but Hooks is required.
+// Config is what the runners of a host share. Everything but Volumes, MaxStopTimeout and Hooks is required.
 type Config struct {
 	Images     runtime.Images
 	Containers runtime.Containers
@@ -21,9 +24,17 @@ type Config struct {
 	Network    runtime.Network
 	GPULocks   *gpulock.Locks
 	Reporter   Reporter
+	// Host is this host as it describes itself now: what it gives to tasks.
+	Host func() spec.Host
+	// Volumes are the directories of the host that tasks may mount; nil: none.
+	Volumes *volume.Roots
+	// MaxStopTimeout bounds the time from SIGTERM to SIGKILL, whatever a definition says; 0: it does not.
+	MaxStopTimeout time.Duration
 	// Dir is the agent's directory. What belongs to a task and goes with it is kept under Dir/tasks/<task id>.
 	Dir string
 	Log *slog.Logger
+	// Boot counts the time limits of tasks.
+	Boot machine.BootClock
 	// Hooks makes a task's hooks beside the built-in ones; nil: none.
 	Hooks func(spec.Assignment) []Hook
 }
@@ -50,8 +61,10 @@ type Runner struct {
 	hooks       []Hook
 	images      *imageHook
 	report      report
+	timeLimit   *timeLimit
 	log         *slog.Logger
 	supervisors sync.WaitGroup
+	forced      *latch // its containers are to be killed, without waiting for their stop timeouts
 
 	mu        sync.Mutex    // guards closing of the two that follow
 	stopping  chan struct{} // closed when the task has a reason to stop, see beginStop
@@ -64,7 +77,7 @@ func New(c Config, a spec.Assignment, existing []runtime.ExistingContainer) *Run
 	r := &Runner{
 		config: c, task: a.Task, def: a.Definition, mode: a.Definition.NetworkMode,
 		dir: newTaskDir(c.Dir, a.Task.ID), log: c.Log.With("task", a.Task.ID),
-		stopping: make(chan struct{}), logsDone: make(chan struct{}), abandoned: make(chan struct{}),
+		stopping: make(chan struct{}), forced: newLatch(), logsDone: make(chan struct{}), abandoned: make(chan struct{}),
 	}
 	if r.mode == "" {
 		r.mode = runtime.NetworkBridge
@@ -73,6 +86,7 @@ func New(c Config, a spec.Assignment, existing []runtime.ExistingContainer) *Run
 	for i := range a.Definition.Containers {
 		r.addContainer(&a.Definition.Containers[i], existing)
 	}
+	r.timeLimit = newTimeLimit(c.Boot, a.Task.SchedulingOptions().TimeLimit)
 	r.images = &imageHook{runner: r}
 	r.hooks = builtinHooks(r)
 	if c.Hooks != nil {
@@ -147,6 +161,9 @@ func (r *Runner) RequestStop(task *spec.Task) {
 		code = spec.StopUserInitiated
 	}
 	r.beginStop(code, task.StoppedReason)
+	if task.ForceStop {
+		r.forced.set()
+	}
 }
 
 // Abandon stops a task that the pool does not know as this host's any more. Nothing is reported from here on.
@@ -178,25 +195,17 @@ func (r *Runner) beginStop(code spec.StopCode, reason string) {
 
 func (r *Runner) isStopping() bool { return isClosed(r.stopping) }
 
-// untilStopping is ctx until the task begins to stop.
-func (r *Runner) untilStopping(ctx context.Context) (context.Context, context.CancelFunc) {
+// untilClosed is ctx until a channel is closed.
+func untilClosed(ctx context.Context, closed <-chan struct{}) (context.Context, context.CancelFunc) {
 	ctx, cancel := context.WithCancel(ctx)
 	go func() {
 		select {
-		case <-r.stopping:
+		case <-closed:
 			cancel()
 		case <-ctx.Done():
 		}
 	}()
 	return ctx, cancel
-}
-
-// waitStop is the step of a running task: it waits for a reason to stop.
-func (r *Runner) waitStop(ctx context.Context) {
-	select {
-	case <-r.stopping:
-	case <-ctx.Done():
-	}
 }
 
 // queueReport hands the report as it stands to the reporter. The channel is closed when the pool has recorded it.

@@ -34,6 +34,9 @@ func (r *Runner) startContainers(ctx context.Context, missing []*Container) erro
 // reportRunning records that every container has started, also when the task is stopping already: it has run.
 func (r *Runner) reportRunning() {
 	stopping := r.isStopping()
+	if err := r.timeLimit.start(r.dir); err != nil {
+		r.log.Warn("cannot keep since when the task runs; its time limit would count anew after a restart of pinion", "err", err)
+	}
 	r.report.update(func(report *spec.TaskReport) {
 		if report.Times.Started.IsZero() {
 			report.Times.Started = r.containers.lastStart()
@@ -62,7 +65,10 @@ func (r *Runner) failStart(ctx context.Context, err error) {
 
 // newStarts begins the specifications of containers: what does not need a hook.
 func (r *Runner) newStarts(containers []*Container) ([]*Start, error) {
-	volumePaths, err := r.dir.createVolumes(r.def.Volumes)
+	if err := checkIsolation(r.config.Host(), spec.Assignment{Task: r.task, Definition: r.def}); err != nil {
+		return nil, err
+	}
+	volumes, err := r.dir.createVolumes(r.def.Volumes, r.config.Volumes)
 	if err != nil {
 		return nil, startError(kindInvalidVolume, nil, err)
 	}
@@ -79,10 +85,19 @@ func (r *Runner) newStarts(containers []*Container) ([]*Start, error) {
 		}
 		def.MountPoints = r.mountPoints(c.Def)
 		starts = append(starts, &Start{Container: c, Dir: dir, Spec: runtime.ContainerSpec{
-			ID: c.ID, Task: r.task, Def: &def, TaskDef: r.def, GPUs: c.GPUs, Network: r.mode, VolumePaths: volumePaths,
+			ID: c.ID, Task: r.task, Def: &def, TaskDef: r.def, GPUs: c.GPUs, Network: r.mode, Volumes: volumes,
 		}})
 	}
 	return starts, nil
+}
+
+// checkIsolation holds an assignment against what this host gives to tasks. The scheduler has asked the same, but a host does not
+// take its word.
+func checkIsolation(host spec.Host, a spec.Assignment) error {
+	if refusal := a.Definition.Isolation().RefusedBy(&host, a.Task.ByAdmin); refusal != "" {
+		return startError(kindNotAllowed, nil, errors.New(refusal))
+	}
+	return nil
 }
 
 // mountPoints are the container's own, and those of its volumesFrom, which are read-only if it asks for that.

@@ -15,6 +15,7 @@ const (
 	kindNetworking    = "ContainerNetworkingError"
 	kindInvalidVolume = "InvalidVolumeError"
 	kindDependency    = "TaskDependencyError"
+	kindNotAllowed    = "ResourceInitializationError"
 )
 
 // StartError is why a task could not be started. It reads "CannotPullContainerError: ...".

@@ -86,17 +86,27 @@ func (r *Runner) cleanUp(ctx context.Context) {
 	_ = backoff.Retry(ctx, r.log, "remove the task's directory", func(context.Context) error { return r.dir.remove() })
 }
 
-// stop asks the container to end, and kills it when it does not in time.
+// stop asks the container to end, and kills it when it does not in time or the task is to stop at once.
 func (c *Container) stop(ctx context.Context) {
+	if !c.runner.forced.happened() {
+		c.signal(ctx, syscall.SIGTERM)
+	}
+	for timeout, forced := c.stopTimeout(), c.runner.forced.done; !c.waitExited(ctx, timeout, forced); {
+		c.signal(ctx, syscall.SIGKILL)
+		timeout, forced = killRetryInterval, nil
+	}
+}
+
+// stopTimeout is the time from SIGTERM to SIGKILL: the definition's, as far as the host lets it.
+func (c *Container) stopTimeout() time.Duration {
 	timeout := defaultStopTimeout
 	if c.Def.StopTimeout != nil {
 		timeout = seconds(*c.Def.StopTimeout)
 	}
-	c.signal(ctx, syscall.SIGTERM)
-	for !c.waitExited(ctx, timeout) {
-		c.signal(ctx, syscall.SIGKILL)
-		timeout = killRetryInterval
+	if most := c.runner.config.MaxStopTimeout; most > 0 {
+		timeout = min(timeout, most)
 	}
+	return timeout
 }
 
 // signal is repeated until the runtime takes it or the container has exited.
@@ -115,8 +125,8 @@ func (c *Container) signal(ctx context.Context, sig syscall.Signal) {
 	})
 }
 
-// waitExited waits for the exit at most d. It is also true when ctx ends: the agent leaves.
-func (c *Container) waitExited(ctx context.Context, d time.Duration) bool {
+// waitExited waits for the exit at most d, and until forced is closed. It is also true when ctx ends: the agent leaves.
+func (c *Container) waitExited(ctx context.Context, d time.Duration, forced <-chan struct{}) bool {
 	timer := time.NewTimer(d)
 	defer timer.Stop()
 	select {
@@ -124,6 +134,8 @@ func (c *Container) waitExited(ctx context.Context, d time.Duration) bool {
 		return true
 	case <-ctx.Done():
 		return true
+	case <-forced:
+		return false
 	case <-timer.C:
 		return false
 	}

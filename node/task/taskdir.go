@@ -8,6 +8,7 @@ import (
 	"strconv"
 
 	"pinion/node/runtime"
+	"pinion/node/volume"
 	"pinion/raftfsm/spec"
 )
 
@@ -15,6 +16,7 @@ import (
 //
 //	volumes/<n>         the n-th volume of the definition, when it names no directory of the host
 //	containers/<id>/    hosts and resolv.conf of a container
+//	started             when all containers had started: id of the boot, nanoseconds since it
 //
 // It is there from before the task's first container until after the last one is removed, so what is found in it at
 // start also tells which networks may need cleaning up.
@@ -45,37 +47,40 @@ func newTaskDir(dir, taskID string) taskDir {
 	return taskDir{path: filepath.Join(Dirs(dir), taskID)}
 }
 
-// createVolumes makes the task's volumes and returns volume name -> directory on this host. A directory of the host that is
-// missing is made, as ECS does.
-func (d taskDir) createVolumes(volumes []spec.Volume) (map[string]string, error) {
-	mounts := map[string]string{}
+// createVolumes makes the task's volumes, by name. A directory of the host that is missing is made, as ECS does.
+func (d taskDir) createVolumes(volumes []spec.Volume, roots *volume.Roots) (map[string]runtime.Volume, error) {
+	all := map[string]runtime.Volume{}
 	for i, v := range volumes {
-		path := filepath.Join(d.path, "volumes", strconv.Itoa(i))
-		mode := os.FileMode(0o777)
-		if v.Host != nil && v.Host.SourcePath != "" {
-			path, mode = v.Host.SourcePath, 0o755
+		if v.Host == nil || v.Host.SourcePath == "" {
+			path := filepath.Join(d.path, "volumes", strconv.Itoa(i))
+			if err := createScratch(path); err != nil {
+				return nil, fmt.Errorf("volume %s: %w", v.Name, err)
+			}
+			all[v.Name] = runtime.Volume{Path: path}
+			continue
 		}
-		if !filepath.IsAbs(path) {
-			return nil, fmt.Errorf("volume %s: sourcePath %q is not an absolute path", v.Name, path)
+		found, err := roots.Find(v.Host.SourcePath)
+		if err == nil {
+			err = found.Make()
 		}
-		if err := createVolume(path, mode); err != nil {
+		if err != nil {
 			return nil, fmt.Errorf("volume %s: %w", v.Name, err)
 		}
-		mounts[v.Name] = path
+		all[v.Name] = runtime.Volume{Host: found}
 	}
-	return mounts, nil
+	return all, nil
 }
 
-// createVolume sets the mode past the umask, because containers of any user share scratch space. What is there already
+// createScratch sets the mode past the umask, because containers of any user share scratch space. What is there already
 // is left as it is.
-func createVolume(path string, mode os.FileMode) error {
+func createScratch(path string) error {
 	if _, err := os.Stat(path); err == nil {
 		return nil
 	}
 	if err := os.MkdirAll(path, 0o755); err != nil {
 		return err
 	}
-	return os.Chmod(path, mode)
+	return os.Chmod(path, 0o777)
 }
 
 // createContainerDir makes the directory of a container's files.

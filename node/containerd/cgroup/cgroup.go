@@ -37,6 +37,8 @@ type Manager interface {
 	Remove(group string) error
 	// Unified reports cgroup version 2: one tree, in which a container may have a cgroup namespace of its own.
 	Unified() bool
+	// CanLimitProcesses reports whether the kernel can limit the number of processes.
+	CanLimitProcesses() bool
 	// CanLimitSwap reports whether the kernel can limit swap.
 	CanLimitSwap() bool
 }

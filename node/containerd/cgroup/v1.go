@@ -74,6 +74,8 @@ func (g v1) Remove(group string) error {
 
 func (g v1) Unified() bool { return false }
 
+func (g v1) CanLimitProcesses() bool { return g.mounts["pids"] != "" }
+
 func (g v1) CanLimitSwap() bool {
 	_, err := os.Stat(filepath.Join(g.mounts["memory"], "memory.memsw.limit_in_bytes"))
 	return err == nil

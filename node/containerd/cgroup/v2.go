@@ -4,7 +4,9 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
+	"strings"
 )
 
 // v2 is cgroup version 2: one tree.
@@ -46,5 +48,10 @@ func (g v2) Processes(group string) ([]int, error) { return listProcesses(g.root
 func (g v2) Remove(group string) error { return removeGroup(g.root + group) }
 
 func (g v2) Unified() bool { return true }
+
+func (g v2) CanLimitProcesses() bool {
+	controllers, err := os.ReadFile(filepath.Join(g.root, "cgroup.controllers"))
+	return err == nil && slices.Contains(strings.Fields(string(controllers)), "pids")
+}
 
 func (g v2) CanLimitSwap() bool { return true }

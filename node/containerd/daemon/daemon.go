@@ -35,6 +35,7 @@ const (
 type Daemon struct {
 	config      Config
 	snapshotter string
+	spawned     bool               // Start found none that runs
 	cancel      context.CancelFunc // ends the supervision
 	supervision sync.WaitGroup
 
@@ -69,10 +70,12 @@ func Start(ctx context.Context, c Config) (*Daemon, error) {
 		if d.current, err = d.spawn(ctx); err != nil {
 			return nil, err
 		}
+		d.spawned = true
 	}
 	supervised, cancel := context.WithCancel(context.WithoutCancel(ctx))
 	d.cancel = cancel
 	d.supervision.Go(func() { d.supervise(supervised) })
+	d.supervision.Go(func() { d.boundLog(supervised) })
 	return d, nil
 }
 
@@ -81,6 +84,16 @@ func (d *Daemon) Address() string { return filepath.Join(d.config.Dir, socketNam
 
 // Snapshotter is the snapshotter in the daemon's configuration: overlayfs, or native where overlayfs does not work.
 func (d *Daemon) Snapshotter() string { return d.snapshotter }
+
+// Abandon ends the supervision, and the daemon too if Start has started it: for a host that comes to nothing.
+func (d *Daemon) Abandon() error {
+	if !d.spawned {
+		return d.Close()
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), stopTimeout)
+	defer cancel()
+	return d.Stop(ctx)
+}
 
 // Close ends the supervision: the daemon and its tasks run on.
 func (d *Daemon) Close() error {

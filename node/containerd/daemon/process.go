@@ -92,8 +92,8 @@ func (p *process) stop(ctx context.Context, timeout time.Duration) error {
 	return nil
 }
 
-// socketOwner returns the pid of the process that listens on a unix socket, 0 when there is none.
-func socketOwner(path string) int {
+// SocketOwner returns the pid of the process that listens on a unix socket, 0 when there is none.
+func SocketOwner(path string) int {
 	conn, err := net.DialTimeout("unix", path, time.Second)
 	if err != nil {
 		return 0

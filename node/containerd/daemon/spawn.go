@@ -3,6 +3,7 @@ package daemon
 import (
 	"bytes"
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -11,11 +12,12 @@ import (
 	"strconv"
 	"strings"
 	"syscall"
+	"time"
 
 	containerd "github.com/containerd/containerd/v2/client"
 )
 
-// maxLog is the size above which the daemon's log is rotated at a start of the daemon.
+// maxLog is the size above which the daemon's log is rotated.
 const maxLog = 16 << 20
 
 // spawn starts containerd in a session of its own and waits until it answers.
@@ -95,6 +97,42 @@ func openLog(path string) (*os.File, error) {
 	return os.OpenFile(path, os.O_RDWR|os.O_CREATE|os.O_APPEND, 0o600)
 }
 
+// boundLog rotates the daemon's log when it is too large, until ctx ends.
+func (d *Daemon) boundLog(ctx context.Context) {
+	tick := time.NewTicker(time.Minute)
+	defer tick.Stop()
+	for {
+		select {
+		case <-tick.C:
+			if err := truncateLog(filepath.Join(d.config.Dir, logName)); err != nil {
+				d.config.Log.Warn("the log of containerd grows", "error", err)
+			}
+		case <-ctx.Done():
+			return
+		}
+	}
+}
+
+// truncateLog copies a log that is too large to the rotated one and empties it: the daemon, which appends, goes on writing to the
+// same file.
+func truncateLog(path string) error {
+	info, err := os.Stat(path)
+	if err != nil || info.Size() <= maxLog {
+		return err
+	}
+	from, err := os.Open(path)
+	if err != nil {
+		return err
+	}
+	defer from.Close()
+	to, err := os.OpenFile(path+".1", os.O_WRONLY|os.O_CREATE|os.O_TRUNC, 0o600)
+	if err != nil {
+		return err
+	}
+	_, err = io.CopyN(to, io.NewSectionReader(from, info.Size()-maxLog, maxLog), maxLog)
+	return errors.Join(err, to.Close(), os.Truncate(path, 0))
+}
+
 // logTail returns the end of the log since the start, for an error message.
 func logTail(path string, start int64) string {
 	f, err := os.Open(path)
@@ -153,7 +191,7 @@ func sameFile(a, b string) bool {
 // findRunning returns the pid of this directory's daemon: the owner of the socket, or, while the socket does not answer,
 // the pid in the pid file. The process must be a containerd that was started with our configuration file.
 func (d *Daemon) findRunning() int {
-	candidates := []int{socketOwner(d.Address())}
+	candidates := []int{SocketOwner(d.Address())}
 	if raw, err := os.ReadFile(filepath.Join(d.config.Dir, pidName)); err == nil {
 		pid, _ := strconv.Atoi(strings.TrimSpace(string(raw)))
 		candidates = append(candidates, pid)

@@ -3,13 +3,15 @@ package images
 import (
 	"context"
 	"fmt"
+	"math"
 	"time"
 
 	"github.com/containerd/containerd/v2/core/images"
 	"github.com/containerd/containerd/v2/core/leases"
 	"github.com/containerd/errdefs"
 	"github.com/distribution/reference"
-	"golang.org/x/sys/unix"
+
+	"pinion/node/machine"
 )
 
 const (
@@ -23,8 +25,9 @@ const (
 	labelUsed = "pinion.used"
 )
 
-// Prune removes images while the disk is above its high-water mark, the least recently used first. It keeps the images
-// named in keep, images of containers, images used within the last ten minutes, and images being pulled.
+// Prune removes images that were not used for Limits.MaxAge, and more of them while the disk is above its high-water mark, the
+// least recently used first. It keeps the images named in keep, images of containers, images used within the last ten minutes, and
+// images being pulled.
 func (s *Store) Prune(ctx context.Context, keep []string) error {
 	stored, err := s.config.Client.ImageService().List(ctx)
 	if err != nil {
@@ -36,25 +39,38 @@ func (s *Store) Prune(ctx context.Context, keep []string) error {
 		return fmt.Errorf("remove unused images: %w", err)
 	}
 	used, err := s.config.DiskUsed()
-	if err != nil || used < highWater {
+	if err != nil {
 		return err
 	}
 	inUse, err := s.config.InUse(ctx)
 	if err != nil {
 		return fmt.Errorf("remove unused images: %w", err)
 	}
-	for _, image := range candidates(groups, inUse, normalised(keep), s.uses.since(time.Now().Add(-minUnused))) {
-		if err := s.remove(ctx, image); err != nil {
+	unused := candidates(groups, inUse, normalised(keep), s.uses.since(time.Now().Add(-minUnused)))
+	full := used >= s.config.Limits.High
+	for _, image := range unused {
+		if !full && !s.isTooOld(image) {
+			return nil
+		}
+		if err := s.remove(ctx, image, full); err != nil {
 			return fmt.Errorf("remove unused image %s: %w", image.names[0], err)
 		}
-		if used, err = s.config.DiskUsed(); err != nil || used < lowWater {
-			return err
+		if full {
+			if used, err = s.config.DiskUsed(); err != nil {
+				return err
+			}
+			full = used >= s.config.Limits.Low
 		}
 	}
-	if used >= highWater {
+	if used >= s.config.Limits.High {
 		s.config.Log.Warn("the disk of the images is nearly full, and every image is in use or was used just now", "used", fmt.Sprintf("%.0f%%", 100*used))
 	}
 	return nil
+}
+
+func (s *Store) isTooOld(image *imageGroup) bool {
+	age := s.config.Limits.MaxAge
+	return age > 0 && image.used.Before(time.Now().Add(-age))
 }
 
 // recordUses writes the last uses into the images' labels. This happens here and not at the use itself, because a container
@@ -77,12 +93,16 @@ func (s *Store) recordUses(ctx context.Context, groups []*imageGroup) error {
 
 // remove removes all names of an image and waits until its content and snapshots are deleted. An image that was used
 // meanwhile stays.
-func (s *Store) remove(ctx context.Context, group *imageGroup) error {
+func (s *Store) remove(ctx context.Context, group *imageGroup, full bool) error {
 	removed, err := s.removeNames(ctx, group)
 	if !removed || err != nil {
 		return err
 	}
-	s.config.Log.Info("an unused image is removed, the disk is nearly full", "image", group.names, "lastUsed", group.used)
+	why := "it was not used for --image-max-age"
+	if full {
+		why = "the disk is nearly full"
+	}
+	s.config.Log.Info("an unused image is removed", "image", group.names, "lastUsed", group.used, "why", why)
 	return s.collectGarbage(ctx)
 }
 
@@ -128,12 +148,18 @@ func DiskUsed(path string) (float64, error) {
 	if path == "" {
 		return 0, nil // the daemon did not report its directory
 	}
-	var stat unix.Statfs_t
-	if err := unix.Statfs(path, &stat); err != nil {
-		return 0, fmt.Errorf("disk of the images, %s: %w", path, err)
+	disk, err := machine.MeasureDisk(path)
+	if err != nil || disk.Size == 0 {
+		return 0, err
 	}
-	if stat.Blocks == 0 {
-		return 0, nil
+	return 1 - float64(disk.Free)/float64(disk.Size), nil
+}
+
+// DiskFree returns what is free of the disk at path, in bytes.
+func DiskFree(path string) (int64, error) {
+	if path == "" {
+		return math.MaxInt64, nil // the daemon did not report its directory
 	}
-	return 1 - float64(stat.Bavail)/float64(stat.Blocks), nil
+	disk, err := machine.MeasureDisk(path)
+	return disk.Free, err
 }

@@ -2,12 +2,16 @@ package images
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"strings"
+	"time"
 
 	containerd "github.com/containerd/containerd/v2/client"
 	"github.com/containerd/containerd/v2/core/images"
 	"github.com/containerd/containerd/v2/core/remotes/docker"
+	remoteerrors "github.com/containerd/containerd/v2/core/remotes/errors"
+	"github.com/containerd/errdefs"
 	"github.com/distribution/reference"
 
 	"pinion/node/runtime"
@@ -17,10 +21,28 @@ import (
 // parallelDownloads bounds the concurrent layer downloads of one image.
 const parallelDownloads = 4
 
+const (
+	// pullAttempts bounds the attempts of a pull that loses its daemon.
+	pullAttempts = 5
+	// daemonTimeout bounds the wait for the next daemon.
+	daemonTimeout = 30 * time.Second
+)
+
 // Pull makes an image present and unpacked. A local image is used when it cannot have changed: by digest, or by a tag other
 // than latest. For latest the registry is asked; when it cannot be reached, the local image is used and a warning is
 // logged. Concurrent pulls of one image are one pull.
 func (s *Store) Pull(ctx context.Context, ref string, progress func(spec.Pull)) (runtime.Image, error) {
+	for attempt := 1; ; attempt++ {
+		image, err := s.tryPull(ctx, ref, progress)
+		if !isDaemonLost(err) || attempt == pullAttempts || ctx.Err() != nil {
+			return image, err
+		}
+		s.config.Log.Warn("containerd went away during a pull; trying again", "image", ref, "error", err)
+		s.waitDaemon(ctx)
+	}
+}
+
+func (s *Store) tryPull(ctx context.Context, ref string, progress func(spec.Pull)) (runtime.Image, error) {
 	named, err := reference.ParseDockerRef(ref)
 	if err != nil {
 		return runtime.Image{}, fmt.Errorf("image %q: %w; write it as [registry/]repository[:tag]", ref, err)
@@ -44,6 +66,21 @@ func (s *Store) Pull(ctx context.Context, ref string, progress func(spec.Pull)) 
 		return toImage(*local), nil
 	}
 	return pulled, err
+}
+
+// isDaemonLost reports whether a call to containerd broke off because the daemon died. What a registry answers is no such error.
+func isDaemonLost(err error) bool {
+	_, answered := errors.AsType[remoteerrors.ErrUnexpectedStatus](err)
+	return errdefs.IsUnavailable(err) && !answered
+}
+
+// waitDaemon waits for the next daemon: ours is started again by its supervisor.
+func (s *Store) waitDaemon(ctx context.Context) {
+	ctx, cancel := context.WithTimeout(ctx, daemonTimeout)
+	defer cancel()
+	if _, err := s.config.Client.IsServing(ctx); err != nil {
+		s.config.Log.Warn("containerd is not back", "error", err)
+	}
 }
 
 func (s *Store) pullBuiltin(ctx context.Context) (runtime.Image, error) {
@@ -83,7 +120,12 @@ func (s *Store) fetch(ctx context.Context, named reference.Named, f *sharedPull)
 		return runtime.Image{}, fmt.Errorf("image %s: %w", named, err)
 	}
 	resolver := docker.NewResolver(docker.ResolverOptions{Hosts: registry.hosts})
-	pulled, err := s.config.Client.Pull(ctx, named.String(),
+	if err := s.checkFloor(); err != nil {
+		return runtime.Image{}, s.explainPull(ctx, named, resolver, err)
+	}
+	above, stop := s.aboveFloor(ctx)
+	defer stop(nil)
+	pulled, err := s.config.Client.Pull(above, named.String(),
 		containerd.WithResolver(resolver),
 		containerd.WithPullUnpack,
 		containerd.WithPullSnapshotter(s.config.Snapshotter),
@@ -91,6 +133,9 @@ func (s *Store) fetch(ctx context.Context, named reference.Named, f *sharedPull)
 		containerd.WithImageHandlerWrapper(f.watchContent(s.config.Client.ContentStore())),
 	)
 	if err != nil {
+		if full, ok := errors.AsType[*floorError](context.Cause(above)); ok {
+			err = full
+		}
 		return runtime.Image{}, s.explainPull(ctx, named, resolver, err)
 	}
 	done := runtime.Image{Ref: named.String(), Digest: pulled.Target().Digest.String()}

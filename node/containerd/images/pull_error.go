@@ -59,7 +59,10 @@ func (s *Store) explainPull(ctx context.Context, named reference.Named, resolver
 	var unknownCA x509.UnknownAuthorityError
 	var certificate *tls.CertificateVerificationError
 	var mismatch *platformMismatchError
+	var full *floorError
 	switch {
+	case errors.As(err, &full):
+		e.problem, e.advice = full.Error(), floorAdvice
 	case errors.As(err, &mismatch):
 		e.problem, e.advice = mismatch.Error(), platformAdvice
 	case errors.Is(err, errStalled):

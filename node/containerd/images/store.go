@@ -25,6 +25,9 @@ type Config struct {
 	ConnectTimeout, StallTimeout time.Duration
 	// DiskUsed is the share of the images' disk that is in use, 0 to 1; see the function DiskUsed.
 	DiskUsed func() (float64, error)
+	// DiskFree is what is free of that disk, in bytes.
+	DiskFree func() (int64, error)
+	Limits   Limits
 	// InUse lists the digests of the images that containers were made from.
 	InUse func(ctx context.Context) (map[string]bool, error)
 	Log   *slog.Logger
@@ -42,6 +45,7 @@ type Store struct {
 
 // New returns a store. It keeps only a cache in memory, so a restart loses nothing else.
 func New(c Config) *Store {
+	c.Limits = c.Limits.withDefaults()
 	return &Store{
 		config:  c,
 		cache:   &cache{client: c.Client, snapshotter: c.Snapshotter, byDigest: map[string]*Unpacked{}},

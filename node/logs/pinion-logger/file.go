@@ -6,6 +6,7 @@ import (
 	"os"
 	"path/filepath"
 	"strconv"
+	"strings"
 	"sync"
 	"syscall"
 	"time"
@@ -23,20 +24,28 @@ type logFile struct {
 	path     string
 	maxSize  int64
 	maxFiles int
+	floor    int64 // bytes of the disk that stay free
 	now      func() time.Time
 
 	mu           sync.Mutex
-	f            *os.File // nil while the file cannot be opened
-	size         int64    // bytes of complete records in f
+	f            *os.File  // nil while the file cannot be opened
+	size         int64     // bytes of complete records in f
+	last         time.Time // stamp of the last line, of an earlier logger's too
 	triedAt      time.Time
+	room         int64 // bytes to write until the next look at the free space
+	stopped      bool  // nothing is written, because the disk is at its floor
 	droppedLines int
 	cause        error
 	encoded      []byte
 }
 
-func newFile(path string, maxSize int64, maxFiles int, now func() time.Time) *logFile {
-	l := &logFile{path: path, maxSize: maxSize, maxFiles: maxFiles, now: now}
+func newFile(path string, maxSize int64, maxFiles int, floor int64, now func() time.Time) *logFile {
+	l := &logFile{path: path, maxSize: maxSize, maxFiles: maxFiles, floor: floor, now: now}
 	l.open()
+	if info, err := os.Stat(l.rotated(1)); err == nil && l.size == 0 && info.Size() > 0 {
+		last, _ := lastRecord(l.rotated(1), info.Size()) // the last logger ended right after it had rotated
+		l.continueFrom(last)
+	}
 	return l
 }
 
@@ -45,7 +54,7 @@ func newFile(path string, maxSize int64, maxFiles int, now func() time.Time) *lo
 func (l *logFile) writeLines(stream string, raw []byte, last bool) int {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	at, done, lines := l.now(), 0, 0
+	at, done, lines := l.stamp(), 0, 0
 	l.encoded = l.encoded[:0]
 	for done < len(raw) {
 		text, end, partial := nextLine(raw[done:], last)
@@ -55,7 +64,7 @@ func (l *logFile) writeLines(stream string, raw []byte, last bool) int {
 		l.encoded = record.Append(l.encoded, at, stream, text, partial)
 		done += end
 		lines++
-		if len(l.encoded) >= record.MaxText {
+		if int64(len(l.encoded)) >= min(record.MaxText, l.maxSize/4) { // a file is rotated between writes only
 			l.flush(lines, at)
 			lines = 0
 		}
@@ -86,7 +95,7 @@ func nextLine(raw []byte, last bool) (text []byte, end int, partial bool) {
 // flush writes the encoded records. A partial write is truncated away, so that the file holds complete records only.
 func (l *logFile) flush(lines int, at time.Time) {
 	defer func() { l.encoded = l.encoded[:0] }()
-	if lines == 0 || !l.ensureOpen(at, int64(len(l.encoded))) {
+	if size := int64(len(l.encoded)); lines == 0 || !l.ensureOpen(size) || !l.hasRoom(at, size) {
 		l.droppedLines += lines
 		return
 	}
@@ -117,11 +126,11 @@ func (l *logFile) append(b []byte) bool {
 }
 
 // ensureOpen ensures an open file with room for more bytes.
-func (l *logFile) ensureOpen(at time.Time, more int64) bool {
+func (l *logFile) ensureOpen(more int64) bool {
 	if l.f != nil && l.size > 0 && l.size+more > l.maxSize {
 		l.rotate()
 	}
-	if l.f == nil && (l.triedAt.IsZero() || at.Sub(l.triedAt) >= reopenDelay) {
+	if l.f == nil && l.now().Sub(l.triedAt) >= reopenDelay {
 		l.open()
 	}
 	return l.f != nil
@@ -139,25 +148,38 @@ func (l *logFile) open() {
 		return
 	}
 	syscall.Flock(int(l.f.Fd()), syscall.LOCK_SH)
-	l.size, _ = l.f.Seek(0, 2)
+	l.size = 0
+	l.resume()
 }
 
-// rotate renames the files by one and starts a new one; the oldest is removed.
+// rotate renames the files by one and starts a new one. The oldest is removed when there are enough; a gap that was left in their
+// numbers is filled.
 func (l *logFile) rotate() {
 	l.close()
 	if l.maxFiles == 1 {
 		os.Remove(l.path)
 	}
-	for i := l.maxFiles - 1; i > 0; i-- {
-		from := l.path
-		if i > 1 {
-			from += "." + strconv.Itoa(i-1)
+	last := 1
+	for last < l.maxFiles-1 {
+		if _, err := os.Lstat(l.rotated(last)); err != nil {
+			break
 		}
-		if err := os.Rename(from, l.path+"."+strconv.Itoa(i)); err != nil && !errors.Is(err, os.ErrNotExist) {
+		last++
+	}
+	for i := min(last, l.maxFiles-1); i > 0; i-- {
+		if err := os.Rename(l.rotated(i-1), l.rotated(i)); err != nil && !errors.Is(err, os.ErrNotExist) {
 			l.cause = err
 		}
 	}
 	l.open()
+}
+
+// rotated is the path of a rotated file; 0 is the current one.
+func (l *logFile) rotated(i int) string {
+	if i == 0 {
+		return l.path
+	}
+	return l.path + "." + strconv.Itoa(i)
 }
 
 func (l *logFile) close() {
@@ -165,4 +187,16 @@ func (l *logFile) close() {
 		l.f.Close()
 		l.f = nil
 	}
+}
+
+// noteGroup writes the log group into a file beside the log. Without it the log is kept for the usual time.
+func (l *logFile) noteGroup(group string) {
+	if group == "" {
+		return
+	}
+	path := strings.TrimSuffix(l.path, ".log") + ".group"
+	if _, err := os.Lstat(path); err == nil {
+		return
+	}
+	_ = os.WriteFile(path, []byte(group), 0o600)
 }

@@ -17,7 +17,7 @@ import (
 var noon = time.Date(2026, 1, 2, 12, 0, 0, 5, time.UTC)
 
 func testFile(t *testing.T, maxSize int64, maxFiles int) *logFile {
-	l := newFile(filepath.Join(t.TempDir(), "task", "main.log"), maxSize, maxFiles, func() time.Time { return noon })
+	l := newFile(filepath.Join(t.TempDir(), "task", "main.log"), maxSize, maxFiles, 0, func() time.Time { return noon })
 	t.Cleanup(l.close)
 	return l
 }
@@ -120,7 +120,7 @@ func TestARestartGoesOnInTheFile(t *testing.T) {
 	l := testFile(t, 1<<20, 2)
 	l.writeLines("stdout", []byte("one\n"), false)
 	l.close()
-	l = newFile(l.path, 1<<20, 2, l.now)
+	l = newFile(l.path, 1<<20, 2, 0, l.now)
 	defer l.close()
 	l.writeLines("stdout", []byte("two\n"), false)
 	if got := contents(t, l.path); len(got) != 2 {
@@ -137,7 +137,7 @@ func TestAFullDiskCostsLinesAndSaysSo(t *testing.T) {
 	defer unix.Unmount(dir, unix.MNT_DETACH)
 	ballast := filepath.Join(dir, "ballast")
 	now := noon
-	l := newFile(filepath.Join(dir, "main.log"), 1<<20, 2, func() time.Time { return now })
+	l := newFile(filepath.Join(dir, "main.log"), 1<<20, 2, 0, func() time.Time { return now })
 	defer l.close()
 	l.writeLines("stdout", []byte("before\n"), false)
 	if err := os.WriteFile(ballast, make([]byte, 64<<10), 0o600); err == nil {
@@ -176,7 +176,7 @@ func TestAFileThatCannotBeOpenedIsTriedAgain(t *testing.T) {
 		t.Fatal(err)
 	}
 	now := noon
-	l := newFile(filepath.Join(blocked, "main.log"), 1<<20, 2, func() time.Time { return now })
+	l := newFile(filepath.Join(blocked, "main.log"), 1<<20, 2, 0, func() time.Time { return now })
 	defer l.close()
 	l.writeLines("stdout", []byte("lost\n"), false)
 	if err := os.Remove(blocked); err != nil {
@@ -202,5 +202,15 @@ func TestOptions(t *testing.T) {
 		if _, err := parse(bad); err == nil {
 			t.Errorf("%q is accepted", bad)
 		}
+	}
+}
+
+func TestTheLogGroupIsNotedBesideTheLog(t *testing.T) {
+	l := testFile(t, 1<<20, 1)
+	l.noteGroup("/research/train")
+	l.noteGroup("another") // of a container that is started again
+	path := strings.TrimSuffix(l.path, ".log") + ".group"
+	if got, err := os.ReadFile(path); err != nil || string(got) != "/research/train" {
+		t.Errorf("%q %v", got, err)
 	}
 }

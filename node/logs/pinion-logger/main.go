@@ -3,7 +3,7 @@
 // separate process, so output survives the end of Pinion and of containerd. It never stops draining: a full disk loses lines
 // but does not block the container.
 //
-//	pinion-logger -file PATH [-driver NAME] [-max-size BYTES] [-max-file COUNT]
+//	pinion-logger -file PATH [-driver NAME] [-group NAME] [-max-size BYTES] [-max-file COUNT] [-floor BYTES]
 package main
 
 import (
@@ -25,7 +25,8 @@ func main() {
 		os.Stderr.WriteString("pinion-logger: " + err.Error() + "\n")
 		os.Exit(2)
 	}
-	file := newFile(o.path, o.maxSize, o.maxFiles, time.Now)
+	file := newFile(o.path, o.maxSize, o.maxFiles, o.floor, time.Now)
+	file.noteGroup(o.group)
 	streams := map[string]*os.File{"stdout": inherited(3), "stderr": inherited(4)}
 	endOnSignal(streams)
 

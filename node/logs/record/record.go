@@ -4,6 +4,7 @@
 package record
 
 import (
+	"bytes"
 	"time"
 	"unicode/utf8"
 )
@@ -13,7 +14,7 @@ const MaxText = 256 << 10
 
 // Append appends one encoded record with its line end to b. Invalid UTF-8 becomes U+FFFD.
 func Append(b []byte, at time.Time, stream string, text []byte, partial bool) []byte {
-	b = append(b, `{"time":"`...)
+	b = append(b, prefix...)
 	b = at.UTC().AppendFormat(b, time.RFC3339Nano)
 	b = append(b, `","stream":"`...)
 	b = append(b, stream...)
@@ -24,6 +25,25 @@ func Append(b []byte, at time.Time, stream string, text []byte, partial bool) []
 		b = append(b, `,"partial":true`...)
 	}
 	return append(b, '}', '\n')
+}
+
+const prefix = `{"time":"`
+
+// IsWhole reports whether a line of a log file is a record from its beginning to its line end. What a crash or a full disk tore
+// off is not.
+func IsWhole(line []byte) bool {
+	return bytes.HasPrefix(line, []byte(prefix)) && bytes.HasSuffix(line, []byte("}\n"))
+}
+
+// Time decodes only the time of a record; known is false for a line that is none.
+func Time(line []byte) (at time.Time, known bool) {
+	rest, found := bytes.CutPrefix(line, []byte(prefix))
+	text, _, closed := bytes.Cut(rest, []byte(`"`))
+	if !found || !closed {
+		return time.Time{}, false
+	}
+	at, err := time.Parse(time.RFC3339Nano, string(text))
+	return at, err == nil
 }
 
 func appendEscaped(b, text []byte) []byte {

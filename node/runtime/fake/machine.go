@@ -114,6 +114,14 @@ func (m *Machine) All() []string {
 	return slices.Sorted(maps.Keys(m.containers))
 }
 
+// ShiftStart has the runtime know another start of a container, as when the wall clock of the machine was off.
+func (m *Machine) ShiftStart(id string, by time.Duration) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	started := &m.containers[id].existing.StartedAt
+	*started = started.Add(by)
+}
+
 // StartCount is how often a process was started under the id.
 func (m *Machine) StartCount(id string) int {
 	m.mu.Lock()
