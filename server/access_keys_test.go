@@ -24,11 +24,11 @@ func secretOf(t testing.TB, s *Server, id string) (string, error) {
 func TestASecretIsNeitherInTheLogNorInASnapshot(t *testing.T) {
 	dir := t.TempDir()
 	s := start(t, config(dir))
-	first, _, err := s.accessKeys.BootstrapKey(t.Context())
+	first, err := s.accessKeys.HostKey(t.Context(), hostID, true)
 	if err != nil {
 		t.Fatal(err)
 	}
-	second, err := s.accessKeys.CreateKey(t.Context(), spec.RoleSubmit, "team-a")
+	second, err := s.accessKeys.CreateKey(t.Context(), spec.AccessKey{Role: spec.RoleSubmit, Cluster: "team-a"})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -53,18 +53,18 @@ func TestASecretIsNeitherInTheLogNorInASnapshot(t *testing.T) {
 			t.Errorf("after a restart the server reads %q, %v", secret, err)
 		}
 	}
-	if recorded := again.state.View().AccessKey(second.ID); recorded.Role != spec.RoleSubmit || recorded.Cluster != "team-a" || recorded.Hosts {
+	if recorded := again.state.View().AccessKey(second.ID); recorded.Role != spec.RoleSubmit || recorded.Cluster != "team-a" || recorded.HostID != "" {
 		t.Errorf("%+v", recorded)
 	}
 }
 
-func TestARemovedKeyIsGoneAndThePoolMakesItselfAnother(t *testing.T) {
+func TestARemovedKeyIsGoneAndTheHostGetsAnother(t *testing.T) {
 	s := start(t, config(t.TempDir()))
-	first, _, err := s.accessKeys.BootstrapKey(t.Context())
+	first, err := s.accessKeys.HostKey(t.Context(), hostID, true)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := s.accessKeys.CreateKey(t.Context(), spec.RoleAdmin, ""); err != nil { // of a person: never handed to hosts
+	if _, err := s.accessKeys.CreateKey(t.Context(), spec.AccessKey{Role: spec.RoleAdmin}); err != nil { // of a person: never handed to hosts
 		t.Fatal(err)
 	}
 	if err := s.accessKeys.RemoveKey(t.Context(), first.ID); err != nil || view(t, s).AccessKey(first.ID) != nil {
@@ -73,18 +73,18 @@ func TestARemovedKeyIsGoneAndThePoolMakesItselfAnother(t *testing.T) {
 	if err := s.accessKeys.RemoveKey(t.Context(), first.ID); !errors.Is(err, spec.ErrNotFound) {
 		t.Errorf("again: %v", err)
 	}
-	other, created, err := s.accessKeys.BootstrapKey(t.Context())
-	if err != nil || !created || other.ID == first.ID {
-		t.Errorf("%s, %t, %v", other.ID, created, err)
+	other, err := s.accessKeys.HostKey(t.Context(), hostID, true)
+	if err != nil || other.ID == first.ID {
+		t.Errorf("%s, %v", other.ID, err)
 	}
 }
 
 // A snapshot that is restored where no sealing key is leaves keys that nobody can read.
-func TestWithoutTheSealingKeyASecretIsUnavailableAndThePoolMakesANewKey(t *testing.T) {
+func TestWithoutTheSealingKeyASecretIsUnavailableAndTheHostGetsANewKey(t *testing.T) {
 	cfg := config(t.TempDir())
 	cfg.KeyringFile = filepath.Join(t.TempDir(), keyringFile)
 	s := start(t, cfg)
-	key, _, err := s.accessKeys.BootstrapKey(t.Context())
+	key, err := s.accessKeys.HostKey(t.Context(), hostID, true)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -94,15 +94,15 @@ func TestWithoutTheSealingKeyASecretIsUnavailableAndThePoolMakesANewKey(t *testi
 	if _, err := secretOf(t, s, key.ID); !errors.Is(err, spec.ErrUnavailable) || !strings.Contains(err.Error(), "seal.key") {
 		t.Errorf("%v", err)
 	}
-	if other, created, err := s.accessKeys.BootstrapKey(t.Context()); err != nil || !created || other.ID == key.ID {
-		t.Errorf("%s, %t, %v", other.ID, created, err)
+	if other, err := s.accessKeys.HostKey(t.Context(), hostID, true); err != nil || other.ID == key.ID || view(t, s).AccessKey(key.ID) != nil {
+		t.Errorf("%s, %v", other.ID, err)
 	}
 }
 
 func TestANewServerHasTheSealingKeyAndAnAgentHasNot(t *testing.T) {
 	p := newPool(t)
 	p.found(nil)
-	key, err := p.leader().member.Keys().CreateKey(t.Context(), spec.RoleSubmit, "")
+	key, err := p.leader().member.Keys().CreateKey(t.Context(), spec.AccessKey{Role: spec.RoleSubmit})
 	if err != nil {
 		t.Fatal(err)
 	}

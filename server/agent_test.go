@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 	"sync"
 	"time"
 
@@ -27,7 +28,7 @@ type testAgent struct {
 }
 
 func newAgent(h *testHost) *testAgent {
-	host := spec.Host{ID: h.cfg.HostID, Name: h.cfg.Name, Cluster: spec.DefaultCluster, Address: h.where, CPU: 1 << 20, MemoryMiB: 1 << 20}
+	host := spec.Host{ID: h.cfg.HostID, Name: h.cfg.Name, Cluster: spec.DefaultCluster, Address: h.where, CPU: 1 << 20, MemoryMiB: 1 << 20, Place: h.dir, Starts: h.cfg.Starts}
 	for i := range 8 {
 		host.GPUs.Devices = append(host.GPUs.Devices, gpu.Device{UUID: fmt.Sprintf("GPU-%d-%d", h.n, i), Index: i, Health: gpu.Healthy})
 	}
@@ -56,6 +57,11 @@ func (a *testAgent) history() []string {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	return slices.Clone(a.said)
+}
+
+// refusals are the joins that were refused because another process is the host.
+func (a *testAgent) refusals() []string {
+	return slices.DeleteFunc(a.history(), func(what string) bool { return !strings.HasPrefix(what, "refused: ") })
 }
 
 func (a *testAgent) runs(task string) bool {
@@ -92,6 +98,9 @@ func (a *testAgent) join(ctx context.Context, m *Member) error {
 	a.mu.Unlock()
 	unknown, err := m.Agent().Join(ctx, a.host, reports)
 	if err != nil {
+		if errors.Is(err, spec.ErrHostElsewhere) {
+			a.record("refused: " + err.Error())
+		}
 		return err
 	}
 	a.record(fmt.Sprintf("joined with %d", len(reports)))

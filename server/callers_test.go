@@ -110,8 +110,18 @@ func certOf(t *testing.T, h *testHost) *tls.Certificate {
 	return cert
 }
 
+// heldCA is the pool's authority with its key, as a server has it on its disk.
+func heldCA(t *testing.T, h *testHost) pki.CA {
+	t.Helper()
+	ca, held := h.cfg.Identity.CA()
+	if !held {
+		t.Fatalf("host %d does not hold the authority", h.n)
+	}
+	return ca
+}
+
 // signedFor is a certificate for a host, by the authority, or by its own key when there is none.
-func signedFor(t *testing.T, hostID string, authority *spec.CA, now time.Time) *tls.Certificate {
+func signedFor(t *testing.T, hostID string, authority *pki.CA, now time.Time) *tls.Certificate {
 	t.Helper()
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
 	if err != nil {
@@ -129,7 +139,7 @@ func signedFor(t *testing.T, hostID string, authority *spec.CA, now time.Time) *
 	if err != nil {
 		t.Fatal(err)
 	}
-	text, err := pki.Sign(*authority, pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE REQUEST", Bytes: raw}), hostID, nil, now)
+	text, err := pki.Sign(*authority, pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE REQUEST", Bytes: raw}), hostID, now)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -150,7 +160,7 @@ func (r *rightsTest) secrets() map[string]any {
 		membership.PathRole:      struct{}{},
 		pathRenew:                []byte("request"),
 		pathAdmit:                admission.JoinRequest{HostID: victim.ID, TokenID: "token", Secret: "secret"},
-		pathBootstrapKey:         struct{}{},
+		pathHostKey:              struct{}{},
 		pathAPI + "v1/ListTasks": struct{}{},
 	}
 }

@@ -40,7 +40,7 @@ func TestWhatWaitsIsExplained(t *testing.T) {
 	}
 
 	e := explain(first.ID)
-	if e.Queue == nil || e.Queue.Position != 1 || e.QueueLength != 3 || len(e.Hosts) != 1 || e.Hosts[0].Reason != spec.ReasonGPU || e.Hosts[0].Detail != "needs 1 GPUs, 0 free" {
+	if e.Queue == nil || e.Queue.Position != 1 || e.QueueLength != 3 || len(e.Hosts) != 1 || e.Hosts[0].Reason != spec.ReasonGPU || e.Hosts[0].Detail != "needs 1 GPU, 0 free" {
 		t.Errorf("%+v", e)
 	}
 	if e.Earliest == nil || !e.Earliest.Equal(day0.Add(time.Hour)) || len(e.Blockers) != 1 || e.Blockers[0].TaskID != limited.ID || e.Blockers[0].Team != "vision" {

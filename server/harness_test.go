@@ -31,7 +31,7 @@ func quiet() *slog.Logger { return slog.New(slog.DiscardHandler) }
 
 // config is a server that takes little disk.
 func config(dir string) Config {
-	return Config{Config: consensus.Config{Dir: dir, HostID: hostID, Address: "127.0.0.1:7400", Log: quiet(), MinFree: 1, Reserve: 1 << 20}}
+	return Config{Config: consensus.Config{Dir: dir, HostID: hostID, Address: "127.0.0.1:7400", Log: quiet(), MinFree: 1, Reserve: 1 << 20, Watermark: dir + ".watermark"}}
 }
 
 // start opens a server that is closed when the test ends.

@@ -24,6 +24,14 @@ func (h HostAdmin) Roles(ctx context.Context) (map[string]string, error) {
 	return own.servers.Roles(ctx)
 }
 
+// ClockOffset is how much the clock of a host is ahead of this one's, negative when it is behind; zero when it is not off.
+func (h HostAdmin) ClockOffset(hostID string) time.Duration {
+	if own := h.m.localServer(); own != nil {
+		return own.liveness.ClockOffset(hostID)
+	}
+	return 0
+}
+
 // Promote makes a host a server: see membership.Servers.
 func (h HostAdmin) Promote(ctx context.Context, id string) error {
 	own, err := h.m.leadingServer()

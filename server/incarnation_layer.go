@@ -5,23 +5,26 @@ import (
 	"fmt"
 	"io"
 	"net"
-	"pinion/raftfsm/spec"
-	"pinion/server/consensus"
 	"sync"
 	"time"
 
 	"github.com/hashicorp/raft"
+
+	"pinion/raftfsm/spec"
+	"pinion/server/consensus"
+	"pinion/server/peer"
 )
 
-// incarnationLayer is a Raft stream layer whose handshake exchanges the pool's incarnation. Servers of different incarnations
-// do not communicate: the older one learns of the newer one here, and ends. So a recovered pool and servers of the old one
-// never mix.
+// incarnationLayer is a Raft stream layer whose handshake exchanges the pool's incarnation, and how often each of the two hosts
+// was started. Servers of different incarnations do not communicate: the older one learns of the newer one here, and ends. So a
+// recovered pool and servers of the old one never mix. A server that was started less often than its peer knows goes on from
+// an older copy of its data directory, and has forgotten votes and changes: it is not heard.
 type incarnationLayer struct {
 	raft.StreamLayer
 	member *Member
 }
 
-// incarnationTimeout is how long the other end may take to say its incarnation.
+// incarnationTimeout is how long the other end may take to say its part.
 const incarnationTimeout = 3 * time.Second
 
 // Dial connects and does the incarnation handshake at once. It returns a connection that redials: see consensus.NewRedialConn.
@@ -54,26 +57,51 @@ func (l *incarnationLayer) Accept() (net.Conn, error) {
 	return &incarnationConn{Conn: c, layer: l}, nil
 }
 
-// exchange sends this host's incarnation and checks the one of the other end.
+// exchange sends this host's incarnation and starts, and checks those of the other end.
 func (l *incarnationLayer) exchange(c net.Conn) error {
 	if err := c.SetDeadline(time.Now().Add(incarnationTimeout)); err != nil {
 		return err
 	}
-	var mine, theirs [8]byte
+	var mine, theirs [16]byte
 	binary.BigEndian.PutUint64(mine[:], uint64(l.member.poolCache.Incarnation()))
+	binary.BigEndian.PutUint64(mine[8:], uint64(l.member.cfg.Starts))
 	if _, err := c.Write(mine[:]); err != nil {
 		return err
 	}
 	if _, err := io.ReadFull(c, theirs[:]); err != nil {
 		return err
 	}
-	if err := (sessionHost{l.member}).checkIncarnation(int(binary.BigEndian.Uint64(theirs[:]))); err != nil {
+	incarnation := int(binary.BigEndian.Uint64(theirs[:]))
+	if err := (sessionHost{l.member}).checkIncarnation(incarnation); err != nil {
 		return err
 	}
-	if mine != theirs {
-		return fmt.Errorf("%w (a server of incarnation %d)", spec.ErrOutdated, binary.BigEndian.Uint64(theirs[:]))
+	if incarnation != l.member.poolCache.Incarnation() {
+		return fmt.Errorf("%w (a server of incarnation %d)", spec.ErrOutdated, incarnation)
+	}
+	if err := l.checkStarts(c, int64(binary.BigEndian.Uint64(theirs[8:]))); err != nil {
+		return err
 	}
 	return c.SetDeadline(time.Time{})
+}
+
+// checkStarts refuses a server that was started less often than this one knows.
+func (l *incarnationLayer) checkStarts(c net.Conn, starts int64) error {
+	own := l.member.localServer()
+	if own == nil {
+		return nil
+	}
+	known := own.state.View().Host(peer.ConnHostID(c))
+	if known == nil {
+		return nil
+	}
+	err := known.CheckProcess("", starts, false)
+	if err == nil {
+		return nil
+	}
+	if _, warned := l.member.warnedPeers.LoadOrStore(fmt.Sprint(known.ID, " ", starts), true); !warned {
+		l.member.log.Warn("a server is not heard", "error", err)
+	}
+	return err
 }
 
 // incarnationConn is an accepted connection that does the handshake at its first read.

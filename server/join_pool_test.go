@@ -16,7 +16,7 @@ import (
 // restartAsNew prepares a host that joins with a token that is good for one host.
 func restartAsNew(t *testing.T, p *pool) *testHost {
 	t.Helper()
-	token, err := p.leader().member.Tokens().CreateToken(t.Context(), 0, 1, "")
+	token, err := p.leader().member.Tokens().CreateToken(t.Context(), 0, 1, "", "")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -113,14 +113,14 @@ func TestAHostThatWasOffForLongerThanItsCertificateLivesComesBackWithAToken(t *t
 }
 
 // certifiedIdentity is a host's identity with a key that the pool's state does not know.
-func certifiedIdentity(t *testing.T, authority spec.CA, hostID string) *pki.Identity {
+func certifiedIdentity(t *testing.T, authority pki.CA, hostID string) *pki.Identity {
 	t.Helper()
 	id, err := pki.OpenJoining(filepath.Join(t.TempDir(), "pki"), hostID, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
 	request, _ := id.NewRequest()
-	cert, err := pki.Sign(authority, request, hostID, nil, time.Now())
+	cert, err := pki.Sign(authority, request, hostID, time.Now())
 	if err == nil {
 		err = id.Install(cert, authority.Certificate)
 	}
@@ -138,7 +138,7 @@ func TestAHostProvesByItsFormerCertificateWhoItIs(t *testing.T) {
 	second := p.join(1)[0]
 	eventually(t, "the host is known", func() bool { return p.view().Host(second.cfg.HostID) != nil })
 	server := first.member.localServer()
-	authority := *server.state.View().CA()
+	authority := heldCA(t, first)
 	token, err := admission.ParseToken(p.token())
 	if err != nil {
 		t.Fatal(err)

@@ -3,6 +3,7 @@ package server
 import (
 	"bytes"
 	"errors"
+	"os"
 	"path/filepath"
 	"slices"
 	"testing"
@@ -231,12 +232,8 @@ func TestASnapshotBeginsThePoolAnewOnAnotherMachine(t *testing.T) {
 	}
 
 	third := p.host(nil)
-	third.where = first.where // hosts look for the pool where it was
-	third.cfg.Address = third.where
-	third.cfg.Identity, err = pki.OpenJoining(third.dir+"/pki", third.cfg.HostID, []string{"127.0.0.1"})
-	if err != nil {
-		t.Fatal(err)
-	}
+	prepareRestore(t, third, first.where) // hosts look for the pool where it was
+	copyKeyring(t, first, third)
 	if incarnation, err := Restore(t.Context(), third.cfg, &file); err != nil || incarnation != 2 {
 		t.Fatal(incarnation, err)
 	}
@@ -251,5 +248,28 @@ func TestASnapshotBeginsThePoolAnewOnAnotherMachine(t *testing.T) {
 	eventually(t, "it takes work", func() bool { return second.agent.runs(again.ID) && second.agent.runs(task.ID) })
 	if backups, _ := filepath.Glob(third.dir + "/snapshots/*.snapshot"); len(backups) != 1 {
 		t.Errorf("%d daily snapshots", len(backups))
+	}
+}
+
+// prepareRestore makes a host that never ran ready for Restore at an address.
+func prepareRestore(t *testing.T, h *testHost, address string) {
+	t.Helper()
+	var err error
+	h.where, h.cfg.Address = address, address
+	h.cfg.Identity, err = pki.OpenJoining(h.dir+"/pki", h.cfg.HostID, []string{"127.0.0.1"})
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+// copyKeyring copies the sealing keys of a server, as an administrator does from a backup.
+func copyKeyring(t *testing.T, from, to *testHost) {
+	t.Helper()
+	text, err := os.ReadFile(filepath.Join(from.dir, keyringFile))
+	if err == nil {
+		err = os.WriteFile(filepath.Join(to.dir, keyringFile), text, 0o600)
+	}
+	if err != nil {
+		t.Fatal(err)
 	}
 }

@@ -32,12 +32,15 @@ type MemberConfig struct {
 	Address  string        // host:port under which other hosts reach this one
 	Name     string        // host name, for people
 	Version  string        // of pinion
+	Starts   int64         // how often this host was started, which its peers compare with what they know [they do not]
 	Identity *pki.Identity // opened with OpenJoining when Join is set
 	Port     *peer.Port    // its Peer, Join and Raft listeners are the member's
 	Log      *slog.Logger
 
 	Join  string // address of a host of the pool to join; without effect on a host that belongs to a pool [begin one]
 	Token string // what `pinion token` printed; needed with Join
+
+	Cluster string // that this host was told to serve [that of the token]
 
 	Servers           int           // of a pool that begins here: servers wanted, 1, 3 or 5 [3]
 	ReplaceAfter      time.Duration // of a pool that begins here: a server gone for so long is replaced [5 min]
@@ -117,7 +120,7 @@ func newMember(cfg MemberConfig) (*Member, error) {
 	m.ctx, m.cancel = context.WithCancel(context.Background())
 	cfg.Port.SetAuthorizer(peerAPI{m}.authorizePeer)
 	peerAPI{m}.serveListener("other hosts", cfg.Port.Peer(), peerAPI{m}.peerHandler())
-	peerAPI{m}.serveListener("joining hosts", cfg.Port.Join(), admission.JoinHandler(peerAPI{m}.admitHost, func(hostID string) bool { return !peerAPI{m}.isMemberHost(hostID) }))
+	peerAPI{m}.serveListener("joining hosts", cfg.Port.Join(), admission.JoinHandler(peerAPI{m}.admitHost, func(hostID string) bool { return !peerAPI{m}.isMemberHost(hostID) }, cfg.Now, m.log))
 	return m, nil
 }
 
@@ -126,12 +129,16 @@ func (m *Member) resume(ctx context.Context) error {
 	os.RemoveAll(m.trashDir()) // what an earlier wipe could not finish
 	_, err := os.Stat(filepath.Join(m.raftDir(), "server.json"))
 	hasRaft := err == nil
+	_, err = os.Stat(watermarkOf(m.raftDir()))
+	hadRaft := err == nil // this host was a server, and has not ceased to be one
 	switch {
 	case m.cfg.Join != "" && !hasRaft && (!m.poolCache.BelongsToPool() || !m.cfg.Identity.Ready()):
 		return hostAdmission{m}.join(ctx)
+	case m.poolCache.BelongsToPool() && !hasRaft && hadRaft:
+		return m.startServer(ctx, true) // it says what is missing
 	case m.poolCache.BelongsToPool() && !hasRaft:
 		if !m.cfg.Identity.Ready() {
-			return pki.ErrNoCertificate
+			return hostAdmission{m}.explainNoCertificate(ctx)
 		}
 		return nil
 	case m.poolCache.BelongsToPool():
@@ -145,9 +152,12 @@ func (m *Member) resume(ctx context.Context) error {
 
 // errJoinIncomplete is the error of a host that has a pool's certificate but no record of the pool's servers.
 var errJoinIncomplete = errors.New("this host was let into a pool and ended before it could write down where the pool's servers are: " +
-	"start it once more with `pinion up --join ADDR --token T`, it will be known again")
+	"start it once more with `pinion up --join ADDR --token-file FILE`, it will be known again")
 
 func (m *Member) raftDir() string { return filepath.Join(m.cfg.Dir, "raft") }
+
+// watermarkOf is the file that tells an older copy of a raft directory: see consensus.Config.
+func watermarkOf(raftDir string) string { return raftDir + ".watermark" }
 
 // trashDir is the name that a raft directory gets before its removal.
 func (m *Member) trashDir() string { return filepath.Join(m.cfg.Dir, "raft.wiped") }

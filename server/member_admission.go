@@ -3,11 +3,15 @@ package server
 import (
 	"context"
 	"fmt"
+	"time"
 
 	"github.com/hashicorp/raft"
 
 	"pinion/raftfsm/spec"
 	"pinion/server/admission"
+	"pinion/server/liveness"
+	"pinion/server/peer"
+	"pinion/server/pki"
 )
 
 // hostAdmission admits this host to its pool, and keeps its certificate valid.
@@ -16,12 +20,40 @@ type hostAdmission struct{ m *Member }
 // join has the pool at Join admit this host.
 func (j hostAdmission) join(ctx context.Context) error {
 	reply, err := admission.Join{
-		Address: j.m.cfg.Join, Token: j.m.cfg.Token, HostID: j.m.cfg.HostID, Identity: j.m.cfg.Identity, Now: j.m.cfg.Now, Log: j.m.log,
+		Address: j.m.cfg.Join, Token: j.m.cfg.Token, HostID: j.m.cfg.HostID, Cluster: j.m.cfg.Cluster, Identity: j.m.cfg.Identity, Now: j.m.cfg.Now, Log: j.m.log,
 	}.Do(ctx)
 	if err != nil {
 		return err
 	}
 	return j.saveMembership(reply)
+}
+
+// peerClockTimeout is how long a host that does not start asks others what time it is.
+const peerClockTimeout = 5 * time.Second
+
+// explainNoCertificate is the error of a host of a pool whose certificate is not valid now: its clock may be wrong, or it was off for too
+// long.
+func (j hostAdmission) explainNoCertificate(ctx context.Context) error {
+	from, until := j.m.cfg.Identity.Validity()
+	if until.IsZero() {
+		return pki.ErrNoCertificate
+	}
+	ctx, cancel := context.WithTimeout(ctx, peerClockTimeout)
+	defer cancel()
+	now := j.m.cfg.Now()
+	theirs, address, err := admission.PeerClock(ctx, j.m.cfg.Identity, j.m.poolCache.Peers(j.m.cfg.Address))
+	validity := fmt.Sprintf("the certificate of this host is valid from %s to %s", from.UTC().Format(time.RFC3339), until.UTC().Format(time.RFC3339))
+	offset := now.Sub(theirs)
+	switch {
+	case err != nil:
+		return fmt.Errorf("%s, and the clock of this machine says %s: if that is wrong, set it and start again; if not, %w (%w)", validity, now.UTC().Format(time.RFC3339), pki.ErrNoCertificate, err)
+	case theirs.After(from) && theirs.Before(until):
+		return fmt.Errorf("the clock of this machine is %s the one of the server at %s: it says %s, there it is %s. Set it, for example with `timedatectl set-ntp true`, and start again: %s",
+			liveness.DescribeOffset(offset), address, now.UTC().Format(time.RFC3339), theirs.UTC().Format(time.RFC3339), validity)
+	case offset.Abs() >= time.Minute:
+		return fmt.Errorf("the clock of this machine is %s the one of the server at %s, and %s: set the clock; then %w", liveness.DescribeOffset(offset), address, validity, pki.ErrNoCertificate)
+	}
+	return fmt.Errorf("%s: %w", validity, pki.ErrNoCertificate)
 }
 
 // saveMembership writes down what the pool gave. The certificate comes first: without servers.json this host joins again.
@@ -60,18 +92,21 @@ func (a peerAPI) handleAdmit(ctx context.Context, _ string, r admission.JoinRequ
 func (j hostAdmission) renewCert(ctx context.Context, csr []byte) ([]byte, error) {
 	var reply admission.JoinReply
 	err := Leadership(j).callLeader(ctx, pathRenew, csr, &reply, func(s *Server) (err error) {
-		reply, err = s.authority.Renew(ctx, j.m.cfg.HostID, csr)
+		shown, err := j.m.cfg.Identity.Certificate()
+		if err == nil {
+			reply, err = s.authority.Renew(ctx, shown.Leaf, csr)
+		}
 		return err
 	})
 	return reply.Certificate, err
 }
 
-func (a peerAPI) handleRenew(ctx context.Context, from string, csr []byte) (admission.JoinReply, error) {
+func (a peerAPI) handleRenew(ctx context.Context, _ string, csr []byte) (admission.JoinReply, error) {
 	own, err := a.m.leadingServer()
 	if err != nil {
 		return admission.JoinReply{}, err
 	}
-	return own.authority.Renew(ctx, from, csr)
+	return own.authority.Renew(ctx, peer.Certificate(ctx), csr)
 }
 
 // Tokens are the pool's join tokens. They can be created, revoked and listed where this host leads.
@@ -87,12 +122,12 @@ func (m *Member) Keys() Keys { return Keys{m} }
 type Keys struct{ member *Member }
 
 // CreateKey is admission.AccessKeys.CreateKey.
-func (k Keys) CreateKey(ctx context.Context, role spec.Role, cluster string) (spec.AccessKey, error) {
+func (k Keys) CreateKey(ctx context.Context, like spec.AccessKey) (spec.AccessKey, error) {
 	own := k.member.localServer()
 	if own == nil {
 		return spec.AccessKey{}, errNotServer
 	}
-	return own.accessKeys.CreateKey(ctx, role, cluster)
+	return own.accessKeys.CreateKey(ctx, like)
 }
 
 // RemoveKey is admission.AccessKeys.RemoveKey.
@@ -113,23 +148,22 @@ func (k Keys) KeySecret(key *spec.AccessKey) (string, error) {
 	return own.accessKeys.KeySecret(key)
 }
 
-// BootstrapKey is admission.AccessKeys.BootstrapKey of the leader, whichever host that is.
-func (m *Member) BootstrapKey(ctx context.Context) (key spec.AccessKey, created bool, err error) {
-	err = Leadership{m}.callLeader(ctx, pathBootstrapKey, struct{}{}, &key, func(s *Server) (err error) {
-		key, created, err = s.accessKeys.BootstrapKey(ctx)
+// HostKey is admission.AccessKeys.HostKey of the leader for this host, whichever host leads.
+func (m *Member) HostKey(ctx context.Context) (key spec.AccessKey, err error) {
+	err = Leadership{m}.callLeader(ctx, pathHostKey, struct{}{}, &key, func(s *Server) (err error) {
+		key, err = s.accessKeys.HostKey(ctx, m.cfg.HostID, true)
 		return err
 	})
-	return key, created, err
+	return key, err
 }
 
-// handleBootstrapKey gives the admin key to a host of the pool: its root may do everything through its socket anyway.
-func (a peerAPI) handleBootstrapKey(ctx context.Context, _ string, _ struct{}) (spec.AccessKey, error) {
+// handleHostKey gives a host its own access key.
+func (a peerAPI) handleHostKey(ctx context.Context, from string, _ struct{}) (spec.AccessKey, error) {
 	own, err := a.m.leadingServer()
 	if err != nil {
 		return spec.AccessKey{}, err
 	}
-	key, _, err := own.accessKeys.BootstrapKey(ctx)
-	return key, err
+	return own.accessKeys.HostKey(ctx, from, own.servers.IsServer(from))
 }
 
 // handleKeyring gives this server's keyring to another server.

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"net"
 	"net/http"
+	"time"
 
 	"pinion/raftfsm/spec"
 	"pinion/server/admission"
@@ -18,10 +19,10 @@ import (
 
 // Paths of the calls between hosts. Only the leader answers the calls under leaderPaths.
 const (
-	pathLeader       = "/peer/leader/"
-	pathRenew        = pathLeader + "renew"
-	pathAdmit        = pathLeader + "admit"
-	pathBootstrapKey = pathLeader + "key"
+	pathLeader  = "/peer/leader/"
+	pathRenew   = pathLeader + "renew"
+	pathAdmit   = pathLeader + "admit"
+	pathHostKey = pathLeader + "key"
 
 	pathAPI = "/api/"
 )
@@ -69,7 +70,7 @@ func (a peerAPI) routes() map[string]rpc.HandlerFunc {
 		membership.PathRole:     rpc.JSON(a.handleRole),
 		pathRenew:               rpc.JSON(a.handleRenew),
 		pathAdmit:               rpc.JSON(a.handleAdmit),
-		pathBootstrapKey:        rpc.JSON(a.handleBootstrapKey),
+		pathHostKey:             rpc.JSON(a.handleHostKey),
 	}
 }
 
@@ -84,14 +85,39 @@ func (a peerAPI) authenticated(w http.ResponseWriter, r *http.Request) (hostID s
 }
 
 func (a peerAPI) serveAPI(w http.ResponseWriter, r *http.Request) {
-	if _, ok := a.authenticated(w, r); !ok {
+	from, ok := a.authenticated(w, r)
+	if !ok {
 		return
 	}
+	r = r.WithContext(context.WithValue(r.Context(), apiCallerKey{}, apiCaller{from, a.isServer(from)}))
 	if api := a.m.apiHandler.Load(); api != nil {
 		(*api).ServeHTTP(w, r)
 		return
 	}
 	http.Error(w, "this host is starting", http.StatusServiceUnavailable)
+}
+
+// apiCaller is the host that made a request to the API of this one.
+type apiCaller struct {
+	hostID   string
+	isServer bool
+}
+
+type apiCallerKey struct{}
+
+// Caller is the host that made a request which the handler of HandleAPI got, as its certificate says, and whether it is one of the
+// pool's servers.
+func Caller(ctx context.Context) (hostID string, isServer bool) {
+	c, _ := ctx.Value(apiCallerKey{}).(apiCaller)
+	return c.hostID, c.isServer
+}
+
+// isServer reports whether a host is one of the pool's servers: as this server has it, or as one last told this agent.
+func (a peerAPI) isServer(hostID string) bool {
+	if own := a.m.localServer(); own != nil {
+		return own.servers.IsServer(hostID)
+	}
+	return a.m.poolCache.IsServer(hostID)
 }
 
 // requireServer refuses calls from hosts that are not servers.
@@ -185,6 +211,13 @@ func (l Leadership) CallLeader(ctx context.Context, try func(ctx context.Context
 	ctx, cancel := l.whileOpen(ctx)
 	defer cancel()
 	return l.m.leader.Call(ctx, try)
+}
+
+// SignatureUsed is consensus.Node's: whether the log has a change by a request with this signature, which an earlier leader may have
+// carried out.
+func (l Leadership) SignatureUsed(signature spec.Signature, signedAt time.Time) bool {
+	own := l.m.localServer()
+	return own != nil && own.node.SignatureUsed(signature, signedAt)
 }
 
 // whileOpen is ctx until Close, which ends it with spec.ErrClosed.

@@ -139,7 +139,7 @@ func (p *pool) join(n int) []*testHost {
 
 func (p *pool) token() string {
 	p.t.Helper()
-	token, err := p.leader().member.Tokens().CreateToken(p.t.Context(), 0, 0, "")
+	token, err := p.leader().member.Tokens().CreateToken(p.t.Context(), 0, 100, "", "")
 	if err != nil {
 		p.t.Fatal(err)
 	}

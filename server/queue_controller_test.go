@@ -131,10 +131,19 @@ func TestATaskIsStoppedAtItsTimeLimit(t *testing.T) {
 	joinWith(t, s, 1)
 	limited := run(t.Context(), t, s, queuedRun(define(t, s, 1), tag(spec.TagTimeLimit, "10m"))).Tasks[0]
 	reportRunning(t, s, limited.ID)
+	leaderKnows(t, s)
 	c.pass(10 * time.Minute)
 	got := become(t, s, limited.ID, func(t *spec.Task) bool { return t.DesiredStatus == spec.Stopped })
 	if got.StopCode != spec.StopScheduler || got.StoppedReason != "The task reached its time limit of 10m0s (pinion.time-limit)" {
 		t.Errorf("%s: %s", got.StopCode, got.StoppedReason)
+	}
+}
+
+// leaderKnows waits until the loop of the queue has seen everything that is recorded.
+func leaderKnows(t testing.TB, s *Server) {
+	t.Helper()
+	if _, err := s.scheduler.Queue(t.Context(), ""); err != nil {
+		t.Fatal(err)
 	}
 }
 

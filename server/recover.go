@@ -1,18 +1,21 @@
 package server
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
 	"io"
 	"os"
 	"path/filepath"
-	"pinion/server/consensus"
 
 	"pinion/raftfsm"
 	"pinion/raftfsm/spec"
+	"pinion/server/admission"
+	"pinion/server/consensus"
 	"pinion/server/membership"
 	"pinion/server/pki"
+	"pinion/server/seal"
 )
 
 // Recover makes a host the only server of a new incarnation of its pool, with what its log and snapshots hold of the
@@ -40,7 +43,11 @@ func Restore(ctx context.Context, cfg MemberConfig, snapshot io.Reader) (incarna
 	if view.Removed(cfg.HostID) {
 		return 0, fmt.Errorf("host %s: %w", cfg.HostID, spec.ErrRemoved)
 	}
-	if err := issueOwnCertificate(cfg, *view.CA()); err != nil {
+	ca, err := snapshotCA(cfg, *view.CA())
+	if err != nil {
+		return 0, err
+	}
+	if err := issueOwnCertificate(cfg, ca); err != nil {
 		return 0, err
 	}
 	dir := filepath.Join(cfg.Dir, "raft")
@@ -51,6 +58,24 @@ func Restore(ctx context.Context, cfg MemberConfig, snapshot io.Reader) (incarna
 		return 0, fmt.Errorf("write the snapshot under %s: %w", dir, err)
 	}
 	return bootstrapIncarnation(ctx, cfg, view.Pool().ID)
+}
+
+// snapshotCA is the CA of a snapshot with its key, which the sealing keys in the data directory open. A server of the pool has
+// the key itself too.
+func snapshotCA(cfg MemberConfig, recorded spec.CA) (pki.CA, error) {
+	if held, is := cfg.Identity.CA(); is && bytes.Equal(held.Certificate, recorded.Certificate) {
+		return held, nil
+	}
+	path := filepath.Join(cfg.Dir, keyringFile)
+	keyring, err := seal.Open(path)
+	if err != nil {
+		return pki.CA{}, err
+	}
+	ca, err := admission.OpenCA(keyring, recorded)
+	if errors.Is(err, seal.ErrNoKey) {
+		err = fmt.Errorf("%w: put the file seal.key of a server of the snapshot's pool at %s (mode 0600) and restore again; nothing was changed", err, path)
+	}
+	return ca, err
 }
 
 // backupName returns an unused name for a directory that is set aside.
@@ -64,13 +89,13 @@ func backupName(dir string) string {
 }
 
 // issueOwnCertificate gives this host a certificate of a pool whose authority is in hand.
-func issueOwnCertificate(cfg MemberConfig, authority spec.CA) error {
+func issueOwnCertificate(cfg MemberConfig, authority pki.CA) error {
 	if !cfg.Identity.Ready() {
 		request, err := cfg.Identity.NewRequest()
 		if err != nil {
 			return err
 		}
-		cert, err := pki.Sign(authority, request, cfg.HostID, nil, cfg.now()())
+		cert, err := pki.Sign(authority, request, cfg.HostID, cfg.now()())
 		if err != nil {
 			return err
 		}
@@ -86,7 +111,7 @@ func issueOwnCertificate(cfg MemberConfig, authority spec.CA) error {
 func bootstrapIncarnation(ctx context.Context, cfg MemberConfig, pool string) (incarnation int, err error) {
 	own, err := Open(ctx, Config{Config: consensus.Config{
 		Dir: filepath.Join(cfg.Dir, "raft"), HostID: cfg.HostID, PoolID: pool, Address: cfg.Address, Log: cfg.Log,
-		Now: cfg.Now, MinFree: cfg.MinFree, Reserve: cfg.Reserve, Recover: true,
+		Now: cfg.Now, MinFree: cfg.MinFree, Reserve: cfg.Reserve, Recover: true, Watermark: watermarkOf(filepath.Join(cfg.Dir, "raft")),
 	}})
 	if err != nil {
 		return 0, err

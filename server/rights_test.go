@@ -1,11 +1,8 @@
 package server
 
 import (
-	"bytes"
 	"crypto/tls"
-	"crypto/x509"
 	"encoding/json"
-	"encoding/pem"
 	"errors"
 	"maps"
 	"net/http"
@@ -25,14 +22,13 @@ import (
 	"pinion/server/liveness"
 	"pinion/server/membership"
 	"pinion/server/peer"
-	"pinion/server/pki"
 	"pinion/server/rpc"
 )
 
 // Whoever cannot prove to be a host of the pool reads nothing and does nothing, whatever it says and calls.
 func TestWithoutACertificateOfThePoolThePortIsClosed(t *testing.T) {
 	r := newRights(t)
-	authority := *r.server.member.localServer().state.View().CA()
+	authority := heldCA(t, r.server)
 	a, b, foreign := certOf(t, r.a), certOf(t, r.b), certOf(t, r.foreign)
 	callers := map[string]*tls.Certificate{
 		"no certificate":                             nil,
@@ -117,8 +113,8 @@ func TestTheListenerForJoiningHostsKnowsOnlyTokens(t *testing.T) {
 	}
 }
 
-// An agent speaks for itself. What concerns other hosts, the pool's log and its secrets is for servers. What root of any
-// host may do through its socket, its certificate may do too: the API, the first access key, letting in who has a token.
+// An agent speaks for itself. What concerns other hosts, the pool's log and its secrets is for servers. Its certificate gets it
+// its own access key, the API as its host (see package api), and lets in who has a token.
 func TestAnAgentSpeaksForItselfAlone(t *testing.T) {
 	r := newRights(t)
 	agent, server := caller{r.server.where, certOf(t, r.a)}, r.server.member.localServer()
@@ -133,7 +129,7 @@ func TestAnAgentSpeaksForItselfAlone(t *testing.T) {
 		pathRenew:               "request",
 		pathAdmit:               "PEM",
 	}
-	allowed := []string{membership.PathStats, membership.PathRole, pathBootstrapKey, pathAPI + "v1/ListTasks"}
+	allowed := []string{membership.PathStats, membership.PathRole, pathHostKey, pathAPI + "v1/ListTasks"}
 	for path, in := range r.secrets() {
 		status, text := agent.post(t, peer.Peer, path, in)
 		switch why, is := refused[path]; {
@@ -155,25 +151,6 @@ func TestAnAgentSpeaksForItselfAlone(t *testing.T) {
 	}
 	if _, err := r.a.member.upstream.Join(t.Context(), r.b.agent.host, nil); err == nil {
 		t.Error("it took another host's name")
-	}
-
-	// Its renewal is for itself, whomever the request names, and its place is its own.
-	csr, err := r.b.cfg.Identity.NewRequest()
-	if err != nil {
-		t.Fatal(err)
-	}
-	_, text := agent.post(t, peer.Peer, pathRenew, csr)
-	var given admission.JoinReply
-	if err := json.Unmarshal(text, &given); err != nil {
-		t.Fatal(err)
-	}
-	block, _ := pem.Decode(given.Certificate)
-	cert, err := x509.ParseCertificate(block.Bytes)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if of, _ := pki.HostOf(cert); of != r.a.cfg.HostID || bytes.Contains(text, []byte("PRIVATE")) {
-		t.Errorf("it was given a certificate of host %s", of)
 	}
 }
 

@@ -54,14 +54,24 @@ func (f roleFollower) reconcileRole() {
 	if seen := own.publisher.PoolInfo(); seen != nil {
 		sessionHost(f).updatePoolInfo(*seen, own)
 	}
-	if a := own.state.View().CA(); a != nil {
-		if err := f.m.cfg.Identity.StoreCAKey(*a); err != nil {
-			f.m.log.Error("the pool's authority cannot be kept here", "error", err)
-		}
-	}
 	own.accessKeys.FetchKeyring(f.m.ctx)
+	f.storeCAKey(own)
 	if f.shouldConfirmRole(own, told) {
 		f.confirmRole(own)
+	}
+}
+
+// storeCAKey keeps the key of the pool's CA on this server's disk, as soon as the server can read it.
+func (f roleFollower) storeCAKey(own *Server) {
+	if _, held := f.m.cfg.Identity.CA(); held {
+		return
+	}
+	ca, err := own.authority.CA()
+	if err == nil {
+		err = f.m.cfg.Identity.StoreCAKey(ca)
+	}
+	if err != nil && !errors.Is(err, spec.ErrUnavailable) {
+		f.m.log.Error("the key of the pool's CA cannot be kept here", "error", err)
 	}
 }
 
@@ -118,7 +128,7 @@ func (f roleFollower) becomeServer() {
 func (m *Member) startServer(ctx context.Context, joins bool) error {
 	dialer := &peer.Dialer{Identity: m.cfg.Identity}
 	layer := peer.RaftLayer(m.cfg.Port, dialer, peer.Address(m.cfg.Address))
-	transport := peer.BindRaft(consensus.NewTransport(&incarnationLayer{layer, m}, m.log))
+	network := consensus.NewTransport(&incarnationLayer{layer, m}, m.log)
 	pool := m.cfg.PoolID
 	if joins {
 		pool = m.PoolID()
@@ -126,15 +136,14 @@ func (m *Member) startServer(ctx context.Context, joins bool) error {
 	own, err := Open(ctx, Config{
 		Config: consensus.Config{
 			Dir: m.raftDir(), HostID: m.cfg.HostID, Address: m.cfg.Address, PoolID: pool, Log: m.log,
-			Transport: transport, Now: m.cfg.Now, MinFree: m.cfg.MinFree, Reserve: m.cfg.Reserve, SkipBootstrap: joins,
+			Transport: peer.BindRaft(network), Now: m.cfg.Now, MinFree: m.cfg.MinFree, Reserve: m.cfg.Reserve, SkipBootstrap: joins,
+			Watermark: watermarkOf(m.raftDir()), Alone: m.poolCache.OnlyServer(m.cfg.Address),
 			Settings: spec.Settings{Servers: m.cfg.Servers, ReplaceAfter: m.cfg.ReplaceAfter, TaskLostAfter: m.cfg.TaskLostAfter},
-			CA:       m.cfg.Identity.CA,
 		},
-		DisconnectedAfter: m.cfg.DisconnectedAfter, KeyringFile: filepath.Join(m.cfg.Dir, keyringFile), peers: m.peers, onLeader: m.leader.Refresh,
+		DisconnectedAfter: m.cfg.DisconnectedAfter, KeyringFile: filepath.Join(m.cfg.Dir, keyringFile), peers: m.peers, heldCA: m.cfg.Identity.CA, onLeader: m.leader.Refresh,
 	})
 	if err != nil {
-		layer.Close()
-		return err
+		return errors.Join(err, network.Close(), layer.Close())
 	}
 	m.server.Store(own)
 	m.leader.Refresh()
@@ -176,7 +185,7 @@ func (f roleFollower) stopServer(own *Server, keep string) {
 	}
 	err := own.Close() // the log is moved only when nothing writes to it any more
 	if err == nil {
-		err = os.RemoveAll(to)
+		err = errors.Join(os.RemoveAll(to), os.RemoveAll(watermarkOf(f.m.raftDir())))
 	}
 	if err == nil {
 		err = os.Rename(f.m.raftDir(), to)

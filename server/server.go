@@ -14,6 +14,7 @@ import (
 	"pinion/server/liveness"
 	"pinion/server/membership"
 	"pinion/server/orchestrator"
+	"pinion/server/pki"
 	"pinion/server/rpc"
 	"pinion/server/scheduler"
 	"pinion/server/seal"
@@ -29,8 +30,9 @@ type Config struct {
 	DisconnectedAfter time.Duration // silence after which a host counts as disconnected [4 s]
 	KeyringFile       string        // file of the keys that secrets in the state are sealed with [seal.key in Dir]
 
-	peers    *rpc.Client // how the leader is reached while it is another host [not at all]
-	onLeader func()      // called after each change of Leader; may be nil
+	heldCA   func() (ca pki.CA, held bool) // the pool's CA, if this host has its key [it has not]
+	peers    *rpc.Client                   // how the leader is reached while it is another host [not at all]
+	onLeader func()                        // called after each change of Leader; may be nil
 }
 
 func (c Config) withDefaults() Config {
@@ -66,13 +68,13 @@ type Server struct {
 // Open opens a server on its directory; see consensus.New and consensus.Node.Start for what is refused.
 func Open(ctx context.Context, cfg Config) (*Server, error) {
 	cfg = cfg.withDefaults()
-	node, err := consensus.New(cfg.Config)
+	keyring, err := seal.Open(cfg.KeyringFile)
 	if err != nil {
 		return nil, err
 	}
-	keyring, err := seal.Open(cfg.KeyringFile)
+	cfg.Config.CA = func(recorded *spec.CA) (*spec.CA, error) { return sealHeldCA(cfg.heldCA, keyring, recorded) }
+	node, err := consensus.New(cfg.Config)
 	if err != nil {
-		node.Discard()
 		return nil, err
 	}
 	cfg.PoolID = node.PoolID()
@@ -85,13 +87,27 @@ func Open(ctx context.Context, cfg Config) (*Server, error) {
 	return s, nil
 }
 
+// sealHeldCA returns the pool's CA for the state when it is not there, or its key is sealed so that this server cannot read
+// it: the first server's begins the pool, and one that has lost its keyring still has the key on its disk.
+func sealHeldCA(heldCA func() (pki.CA, bool), keyring *seal.Keyring, recorded *spec.CA) (*spec.CA, error) {
+	if heldCA == nil || recorded != nil && keyring.Has(recorded.Seal) {
+		return nil, nil
+	}
+	held, is := heldCA()
+	if !is {
+		return nil, nil
+	}
+	sealed, err := admission.SealCA(keyring, held)
+	return &sealed, err
+}
+
 func newServer(cfg Config, node *consensus.Node, keyring *seal.Keyring) *Server {
 	s := &Server{cfg: cfg, log: cfg.Log, node: node, state: node.State(), leader: node.Tracker()}
 	s.liveness = liveness.New(core{s}, s.log, s.leader, cfg.peers, cfg.DisconnectedAfter)
 	s.servers = membership.NewServers(node, s.liveness, cfg.peers, cfg.HostID, s.log, consensus.Logger(s.log))
 	s.publisher = membership.NewPublisher(cfg.PoolID, s.servers, s.leader)
 	s.agents = dispatch.NewBackend(core{s}, s.liveness, s.publisher, cfg.peers)
-	s.authority = &admission.Authority{Server: node, PoolInfo: func() spec.PoolInfo { return s.publisher.Build() }, Log: s.log}
+	s.authority = &admission.Authority{Server: node, Keyring: keyring, PoolInfo: func() spec.PoolInfo { return s.publisher.Build() }, Log: s.log}
 	s.accessKeys = &admission.AccessKeys{Server: node, Keyring: keyring}
 	if cfg.peers != nil {
 		s.accessKeys.Fetch = &admission.KeyringFetcher{Client: cfg.peers, Others: s.otherServers, Log: s.log}

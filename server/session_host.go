@@ -2,10 +2,12 @@ package server
 
 import (
 	"context"
+	"time"
 
 	"pinion/raftfsm/spec"
 	"pinion/server/admission"
 	"pinion/server/dispatch"
+	"pinion/server/liveness"
 )
 
 // sessionHost is what sessions need of this host, at either end.
@@ -28,6 +30,19 @@ func (h sessionHost) OnPoolInfo(u dispatch.PoolInfoUpdate) {
 	h.m.desiredRole.Store(&u.Server)
 	h.m.roleChanged.Notify()
 }
+
+// OnClock says that this host's clock begins or ceases to be off.
+func (h sessionHost) OnClock(address string, offset time.Duration) {
+	if offset == 0 {
+		h.m.log.Info("the clock of this machine is right again", "server", address)
+		return
+	}
+	h.m.log.Warn("the clocks of this machine and of a server differ", "clock here", liveness.DescribeOffset(offset)+" the server's", "server", address,
+		"do", "set the clock of the machine that is wrong, for example with `timedatectl set-ntp true`: certificates and signed requests are refused when clocks differ")
+}
+
+// Now is this host's clock.
+func (h sessionHost) Now() time.Time { return h.m.cfg.Now() }
 
 // CheckRemoved asks whether this host was removed.
 func (h sessionHost) CheckRemoved(ctx context.Context) error {

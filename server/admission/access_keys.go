@@ -21,44 +21,45 @@ type AccessKeys struct {
 	Keyring *seal.Keyring
 	Fetch   *KeyringFetcher // nil in a pool of one server
 
-	bootstrapMu sync.Mutex // one bootstrap key is made at a time
+	hostKeyMu sync.Mutex // one host key is made at a time
 }
 
-// BootstrapKey returns the pool's own admin key, which every host gives to its administrators, and makes one (created is
-// true then) when there is none whose secret can be read. Its holder may do everything.
-func (a *AccessKeys) BootstrapKey(ctx context.Context) (key spec.AccessKey, created bool, err error) {
-	a.bootstrapMu.Lock()
-	defer a.bootstrapMu.Unlock()
+// HostKey returns the access key of a host, which it gives to its administrators, and makes one when it has none whose secret can
+// be read. Its rights are those of spec.HostRights, and it ends when the host is removed. spec.ErrRemoved.
+func (a *AccessKeys) HostKey(ctx context.Context, hostID string, server bool) (spec.AccessKey, error) {
+	a.hostKeyMu.Lock()
+	defer a.hostKeyMu.Unlock()
 	view, err := a.Server.View(ctx)
 	if err != nil {
-		return key, false, err
+		return spec.AccessKey{}, err
 	}
 	a.FetchKeyring(ctx)
-	if key, ok := a.newestBootstrapKey(view); ok {
-		return key, false, nil
-	}
-	key, err = a.record(ctx, spec.AccessKey{Role: spec.RoleAdmin, Hosts: true})
-	return key, true, err
-}
-
-// newestBootstrapKey is the newest of the pool's own keys whose secret can be read.
-func (a *AccessKeys) newestBootstrapKey(view *raftfsm.View) (found spec.AccessKey, ok bool) {
-	for _, key := range view.AccessKeys() {
-		if !key.Hosts || ok && key.CreatedAt.Before(found.CreatedAt) {
-			continue
-		}
-		if secret, err := a.KeySecret(key); err == nil {
-			found, ok = *key, true
-			found.Secret = secret
+	if known := view.HostKey(hostID); known != nil {
+		if secret, err := a.KeySecret(known); err == nil {
+			key := *known
+			key.Secret = secret
+			return key, nil
 		}
 	}
-	return found, ok
+	key := spec.AccessKey{HostID: hostID}
+	key.Role, key.Cluster = spec.HostRights(server, clusterOf(view, hostID))
+	return a.record(ctx, key)
 }
 
-// CreateKey makes an access key with a role, for one cluster or, when cluster is empty, for all. Only its answer has the
-// secret in clear.
-func (a *AccessKeys) CreateKey(ctx context.Context, role spec.Role, cluster string) (spec.AccessKey, error) {
-	return a.record(ctx, spec.AccessKey{Role: role, Cluster: cluster})
+// clusterOf is the cluster of a host that may not have registered yet.
+func clusterOf(view *raftfsm.View, hostID string) string {
+	if host := view.Host(hostID); host != nil {
+		return host.Cluster
+	}
+	if admission := view.Admission(hostID); admission != nil {
+		return admission.ClusterName()
+	}
+	return spec.DefaultCluster
+}
+
+// CreateKey makes an access key with the role, the clusters and the grant of this one. Only its answer has the secret in clear.
+func (a *AccessKeys) CreateKey(ctx context.Context, like spec.AccessKey) (spec.AccessKey, error) {
+	return a.record(ctx, spec.AccessKey{Role: like.Role, Cluster: like.Cluster, Grant: like.Grant})
 }
 
 // record completes a key, records it with its secret sealed, and returns it with the secret in clear.

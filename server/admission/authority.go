@@ -3,7 +3,6 @@ package admission
 import (
 	"context"
 	"crypto/x509"
-	"encoding/pem"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -11,6 +10,7 @@ import (
 	"pinion/raftfsm"
 	"pinion/raftfsm/spec"
 	"pinion/server/pki"
+	"pinion/server/seal"
 )
 
 // JoinRequest is sent by a host that wants to join, to a server that has proved to be of the token's pool.
@@ -18,8 +18,28 @@ type JoinRequest struct {
 	HostID       string `json:"hostId"`
 	TokenID      string `json:"tokenId"`
 	Secret       string `json:"secret"`
-	CSR          []byte `json:"request"`          // for a certificate (PEM)
-	PreviousCert []byte `json:"former,omitempty"` // the certificate (PEM) that the host had before, if any
+	CSR          []byte `json:"request"`           // for a certificate (PEM)
+	PreviousCert []byte `json:"former,omitempty"`  // the certificate (PEM) that the host had before, if any
+	Cluster      string `json:"cluster,omitempty"` // that the host was told to serve; empty for the token's
+}
+
+// The most that a host may send that has proved nothing yet.
+const (
+	maxJoinField = 256
+	maxJoinPEM   = 16 << 10
+)
+
+// check refuses a request that no host sends.
+func (r JoinRequest) check() error {
+	for name, field := range map[string]string{"host id": r.HostID, "token id": r.TokenID, "secret": r.Secret, "cluster": r.Cluster} {
+		if len(field) > maxJoinField {
+			return fmt.Errorf("the %s of the join request has %d characters, at most %d are read", name, len(field), maxJoinField)
+		}
+	}
+	if len(r.CSR) > maxJoinPEM || len(r.PreviousCert) > maxJoinPEM {
+		return fmt.Errorf("a certificate in the join request has more than %d bytes", maxJoinPEM)
+	}
+	return nil
 }
 
 // JoinReply is the answer to a JoinRequest, and to the renewal of a certificate.
@@ -32,17 +52,29 @@ type JoinReply struct {
 // Authority admits hosts and signs their certificates with the pool's CA. It works on the leader alone.
 type Authority struct {
 	Server   Server
+	Keyring  *seal.Keyring
 	PoolInfo func() spec.PoolInfo // where the pool's servers are now
 	Log      *slog.Logger
 }
 
-// Admit decides on a host that wants to join, and records it. The host is bound to the key of its request for ever.
+// Admit decides on a host that wants to join, and records it. The host is bound to the key of its request for ever, to the
+// token's cluster and to the names that it asks for. Nothing is recorded, and no other server asked, before the token is known
+// to be good.
 func (a *Authority) Admit(ctx context.Context, r JoinRequest) (JoinReply, error) {
-	key, err := publicKeyHash(r.CSR)
+	if err := r.check(); err != nil {
+		return JoinReply{}, err
+	}
+	request, err := pki.ReadRequest(r.CSR)
 	if err != nil {
 		return JoinReply{}, err
 	}
-	admit := raftfsm.AdmitHost{HostID: r.HostID, Key: key, TokenID: r.TokenID, SecretHash: sha256Hex([]byte(r.Secret)), At: a.Server.Now()}
+	admit := raftfsm.AdmitHost{
+		HostID: r.HostID, Key: request.PublicKeyHash, TokenID: r.TokenID, SecretHash: sha256Hex([]byte(r.Secret)), At: a.Server.Now(),
+		Cluster: r.Cluster, Names: request.Names,
+	}
+	if err := a.checkToken(admit); err != nil {
+		return JoinReply{}, err
+	}
 	_, err = a.Server.Propose(ctx, admit)
 	if errors.Is(err, spec.ErrInUse) && a.verifyPreviousCert(r) {
 		admit.Vouched = true
@@ -51,12 +83,34 @@ func (a *Authority) Admit(ctx context.Context, r JoinRequest) (JoinReply, error)
 	if err != nil {
 		return JoinReply{}, err
 	}
-	a.Log.Info("a host was admitted", "id", r.HostID, "token", r.TokenID)
-	return a.sign(r.HostID, r.CSR)
+	a.Log.Info("a host was admitted", "id", r.HostID, "token", r.TokenID, "names", request.Names)
+	return a.sign(r.HostID, r.CSR, request.Names)
 }
 
-// Renew signs a new certificate for a host of the pool. spec.ErrRemoved when the host was removed.
-func (a *Authority) Renew(ctx context.Context, hostID string, csr []byte) (JoinReply, error) {
+// checkToken looks the token up in the leader's state, which has every token that was ever given out. The state machine
+// decides again, and counts.
+func (a *Authority) checkToken(c raftfsm.AdmitHost) error {
+	token := a.Server.State().View().JoinToken(c.TokenID)
+	switch {
+	case token == nil:
+		return fmt.Errorf("join token %q: %w", c.TokenID, spec.ErrJoinTokenUnknown)
+	case !token.Matches(c.SecretHash):
+		return fmt.Errorf("join token %s: %w", c.TokenID, spec.ErrJoinTokenWrong)
+	}
+	if err := token.Ended(c.At); err != nil {
+		return fmt.Errorf("join token %s: %w", c.TokenID, err)
+	}
+	return nil
+}
+
+// Renew signs a new certificate for a host of the pool that showed this one: for the key that it was admitted with, and of the
+// names that it asks for those that it was admitted with. A host that was never admitted, the first of the pool, keeps what it showed.
+// spec.ErrRemoved when the host was removed.
+func (a *Authority) Renew(ctx context.Context, shown *x509.Certificate, csr []byte) (JoinReply, error) {
+	hostID, err := pki.HostOf(shown)
+	if err != nil {
+		return JoinReply{}, err
+	}
 	view, err := a.Server.View(ctx)
 	if err != nil {
 		return JoinReply{}, err
@@ -64,7 +118,19 @@ func (a *Authority) Renew(ctx context.Context, hostID string, csr []byte) (JoinR
 	if view.Removed(hostID) {
 		return JoinReply{}, fmt.Errorf("host %s: %w", hostID, spec.ErrRemoved)
 	}
-	return a.sign(hostID, csr)
+	request, err := pki.ReadRequest(csr)
+	if err != nil {
+		return JoinReply{}, err
+	}
+	key, names := pki.PublicKeyHash(shown), pki.NamesOf(shown)
+	if admission := view.Admission(hostID); admission != nil {
+		key, names = admission.PublicKeyHash, admission.Names
+	}
+	if request.PublicKeyHash != key {
+		a.Log.Warn("a host asks for a certificate for a key that is not its own, and is refused", "id", hostID)
+		return JoinReply{}, fmt.Errorf("host %s asks for a certificate for another key than it joined with: a host keeps its key for ever; to change it, remove the host and join anew", hostID)
+	}
+	return a.sign(hostID, csr, names)
 }
 
 // verifyPreviousCert reports whether the CA has signed a certificate of this host for the key of the request. The state
@@ -74,31 +140,18 @@ func (a *Authority) verifyPreviousCert(r JoinRequest) bool {
 	if ca == nil || r.PreviousCert == nil {
 		return false
 	}
-	err := pki.VerifyPossession(*ca, r.PreviousCert, r.CSR, r.HostID)
+	err := pki.VerifyPossession(ca.Certificate, r.PreviousCert, r.CSR, r.HostID)
 	if err != nil {
 		a.Log.Warn("a joining host does not prove its identity", "id", r.HostID, "reason", err)
 	}
 	return err == nil
 }
 
-func (a *Authority) sign(hostID string, csr []byte) (JoinReply, error) {
-	ca := a.Server.State().View().CA()
-	if ca == nil {
-		return JoinReply{}, spec.Unavailable("the pool's CA is not recorded yet; try again in a moment")
-	}
-	cert, err := pki.Sign(*ca, csr, hostID, nil, a.Server.Now())
-	return JoinReply{Certificate: cert, CA: ca.Certificate, PoolInfo: a.PoolInfo()}, err
-}
-
-// publicKeyHash is the SHA-256 of the public key in a certificate request.
-func publicKeyHash(csr []byte) (string, error) {
-	block, _ := pem.Decode(csr)
-	if block == nil {
-		return "", errors.New("the certificate request is not in PEM form")
-	}
-	parsed, err := x509.ParseCertificateRequest(block.Bytes)
+func (a *Authority) sign(hostID string, csr []byte, names []string) (JoinReply, error) {
+	ca, err := a.CA()
 	if err != nil {
-		return "", fmt.Errorf("the certificate request cannot be read: %w", err)
+		return JoinReply{}, err
 	}
-	return sha256Hex(parsed.RawSubjectPublicKeyInfo), nil
+	cert, err := pki.SignNames(ca, csr, hostID, names, a.Server.Now())
+	return JoinReply{Certificate: cert, CA: ca.Certificate, PoolInfo: a.PoolInfo()}, err
 }

@@ -8,6 +8,7 @@ import (
 	"net/http"
 	"time"
 
+	"pinion/packaging/clientnet"
 	"pinion/raftfsm/spec"
 	"pinion/server/peer"
 	"pinion/server/pki"
@@ -27,6 +28,7 @@ type Join struct {
 	Address  string // of any host of the pool
 	Token    string
 	HostID   string
+	Cluster  string        // that the host was told to serve; empty for the token's
 	Identity *pki.Identity // opened with OpenJoining
 	Now      func() time.Time
 	Log      *slog.Logger
@@ -55,7 +57,7 @@ func (j Join) do(ctx context.Context) (reply JoinReply, err error) {
 	ctx, cancel := context.WithTimeout(ctx, joinTimeout)
 	defer cancel()
 	pool := &rpc.Client{HTTP: client}
-	request := JoinRequest{HostID: j.HostID, TokenID: token.ID, Secret: token.Secret, CSR: csr, PreviousCert: j.Identity.PreviousCert()}
+	request := JoinRequest{HostID: j.HostID, TokenID: token.ID, Secret: token.Secret, CSR: csr, PreviousCert: j.Identity.PreviousCert(), Cluster: j.Cluster}
 	for {
 		err := pool.Call(ctx, j.Address, PathJoin, request, &reply)
 		if err == nil || !errors.Is(err, spec.ErrUnavailable) || errors.Is(err, peer.ErrOtherPool) {
@@ -71,17 +73,40 @@ func (j Join) do(ctx context.Context) (reply JoinReply, err error) {
 }
 
 // JoinHandler answers hosts without a certificate on the join listener of every host. admit has the leader decide; removed
-// reports whether a host was removed from the pool.
-func JoinHandler(admit func(ctx context.Context, r JoinRequest) (JoinReply, error), removed func(hostID string) bool) http.Handler {
+// reports whether a host was removed from the pool. Refusals are logged with the address that they went to, and an address that has
+// had too many is refused unheard for a while.
+func JoinHandler(admit func(ctx context.Context, r JoinRequest) (JoinReply, error), removed func(hostID string) bool, now func() time.Time, log *slog.Logger) http.Handler {
 	mux := http.NewServeMux()
-	handle(mux, PathJoin, admit)
-	handle(mux, PathRemovalStatus, func(_ context.Context, s RemovalStatus) (RemovalStatus, error) {
+	limit := &refusalLimit{now: now}
+	mux.HandleFunc("POST "+PathJoin, func(w http.ResponseWriter, r *http.Request) {
+		from := clientnet.Of(r.RemoteAddr)
+		if wait := limit.wait(from); wait > 0 {
+			rpc.WriteError(w, fmt.Errorf("too many joins from %s were refused: try again in %s", from, wait.Round(time.Second)))
+			return
+		}
+		rpc.JSON(func(ctx context.Context, _ string, in JoinRequest) (JoinReply, error) {
+			reply, err := admit(ctx, in)
+			if err != nil && !errors.Is(err, spec.ErrUnavailable) {
+				limit.refused(from)
+				log.Warn("a host that wants to join is refused", "from", from, "id", clip(in.HostID), "token", clip(in.TokenID), "reason", err)
+			}
+			return reply, err
+		})(w, r, "")
+	})
+	status := rpc.JSON(func(_ context.Context, _ string, s RemovalStatus) (RemovalStatus, error) {
 		return RemovalStatus{HostID: s.HostID, Removed: removed(s.HostID)}, nil
 	})
-	return mux
+	mux.HandleFunc("POST "+PathRemovalStatus, func(w http.ResponseWriter, r *http.Request) { status(w, r, "") })
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		w.Header().Set("Date", now().UTC().Format(http.TimeFormat)) // a host whose clock is off learns by how much
+		mux.ServeHTTP(w, r)
+	})
 }
 
-func handle[In, Out any](mux *http.ServeMux, path string, f func(context.Context, In) (Out, error)) {
-	handler := rpc.JSON(func(ctx context.Context, _ string, in In) (Out, error) { return f(ctx, in) })
-	mux.HandleFunc("POST "+path, func(w http.ResponseWriter, r *http.Request) { handler(w, r, "") })
+// clip shortens what somebody sent for the log.
+func clip(text string) string {
+	if len(text) > 64 {
+		return text[:64] + "..."
+	}
+	return text
 }

@@ -19,8 +19,8 @@ const (
 	tokenVersion         = "pinion1"
 	tokenFingerprintSize = 16 // bytes of the CA's fingerprint in a token
 	tokenRole            = "host"
-	defaultTTL           = 24 * time.Hour
-	defaultUses          = 100
+	defaultTTL           = time.Hour
+	defaultUses          = 1
 )
 
 var tokenEncoding = base32.StdEncoding.WithPadding(base32.NoPadding)
@@ -76,8 +76,9 @@ type JoinTokens struct {
 	Now         func() time.Time
 }
 
-// CreateToken makes a token for uses hosts within ttl; 0 of either is the default (100 hosts, 24 h). role is "host".
-func (j *JoinTokens) CreateToken(ctx context.Context, ttl time.Duration, uses int, role string) (string, error) {
+// CreateToken makes a token for uses hosts within ttl; 0 of either is the default (1 host, 1 h). role is "host". The hosts serve
+// the cluster, the default one when it is empty.
+func (j *JoinTokens) CreateToken(ctx context.Context, ttl time.Duration, uses int, role, cluster string) (string, error) {
 	if role = cmp.Or(role, tokenRole); role != tokenRole {
 		return "", fmt.Errorf("the role of a join token is %q, not %q", tokenRole, role)
 	}
@@ -91,7 +92,7 @@ func (j *JoinTokens) CreateToken(ctx context.Context, ttl time.Duration, uses in
 	now := j.Now()
 	_, err = j.Store.Propose(ctx, raftfsm.CreateJoinToken{Token: spec.JoinToken{
 		ID: token.ID, SecretHash: sha256Hex([]byte(token.Secret)), Role: role,
-		Uses: cmp.Or(uses, defaultUses), CreatedAt: now, Expires: now.Add(cmp.Or(ttl, defaultTTL)),
+		Uses: cmp.Or(uses, defaultUses), CreatedAt: now, Expires: now.Add(cmp.Or(ttl, defaultTTL)), Cluster: cluster,
 	}})
 	return token.String(), err
 }

@@ -69,7 +69,11 @@ func (a *AccessKeys) FetchKeyring(ctx context.Context) {
 
 // lacksKey reports whether a secret in the state is sealed with a key that the keyring lacks.
 func (a *AccessKeys) lacksKey() bool {
-	return slices.ContainsFunc(a.Server.State().View().AccessKeys(), func(key *spec.AccessKey) bool {
+	view := a.Server.State().View()
+	if ca := view.CA(); ca != nil && !a.Keyring.Has(ca.Seal) {
+		return true
+	}
+	return slices.ContainsFunc(view.AccessKeys(), func(key *spec.AccessKey) bool {
 		return key.Seal != "" && !a.Keyring.Has(key.Seal)
 	})
 }

@@ -16,6 +16,7 @@ var (
 	ErrNewer     = errors.New("the directory was written by a newer pinion")
 	ErrOtherPool = errors.New("the directory belongs to another pool")
 	ErrOtherHost = errors.New("the directory belongs to another host")
+	ErrOlderCopy = errors.New("the directory is not as this server left it but an older copy, or empty")
 )
 
 // MapRaftError maps an error of Raft to the error for the change that failed with it.

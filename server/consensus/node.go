@@ -31,10 +31,12 @@ type Config struct {
 	Reserve       int64            // bytes of disk that are allocated for the log from the start [32 MiB]
 	SkipBootstrap bool             // for a server of a pool that exists: the directory never begins a pool
 	Recover       bool             // make this server the only one of a new incarnation of the pool
+	Watermark     string           // file outside of Dir that tells an older copy of it [none: a copy goes unnoticed]
+	Alone         bool             // this host was the pool's only server, so an older copy of Dir may be put back
 	Settings      spec.Settings    // of a pool that begins here; PoolID and these are recorded once
 
-	// CA is the pool's, if this host holds it; the first leader records it. [none]
-	CA func() (ca spec.CA, held bool)
+	// CA is what to record of the pool's CA when a term begins, given what is recorded: nil for nothing. [nothing]
+	CA func(recorded *spec.CA) (*spec.CA, error)
 }
 
 // Hooks are the server's callbacks and loops beside the node; each may be nil.
@@ -79,6 +81,8 @@ type Node struct {
 	leaderChecks rpc.Batcher[struct{}, error]
 	failover     *fastFailover
 	disk         *diskGuard
+	watermark    *watermark
+	signatures   *signatureLog
 
 	*lifecycle
 }
@@ -132,6 +136,7 @@ func (n *Node) shutdown() error {
 		<-answered
 		n.raft.Shutdown().Error()
 		n.loops.Wait()
+		n.watermark.note(n.raft, slog.LevelWarn)
 		ended <- errors.Join(n.store.Close(), n.dirLock.Close())
 	}()
 	select {

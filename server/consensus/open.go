@@ -26,7 +26,8 @@ func Open(ctx context.Context, cfg Config, hooks Hooks) (*Node, error) {
 // New locks the directory for a node, creating it if needed; Start or Discard follows. Nothing runs yet.
 //
 // It refuses, and changes nothing: a directory that another process uses (ErrInUse), of a newer pinion (ErrNewer), of
-// another pool or host (ErrOtherPool, ErrOtherHost), and one whose log is damaged (*store.Damage).
+// another pool or host (ErrOtherPool, ErrOtherHost), one that is an older copy of itself (ErrOlderCopy), and one whose log is
+// damaged (*store.Damage).
 func New(cfg Config) (*Node, error) {
 	cfg = cfg.WithDefaults()
 	if err := os.MkdirAll(cfg.Dir, 0o700); err != nil {
@@ -46,6 +47,10 @@ func New(cfg Config) (*Node, error) {
 }
 
 func newNode(cfg Config) (*Node, error) {
+	watermark, err := openWatermark(cfg)
+	if err != nil {
+		return nil, err
+	}
 	known, err := checkIdentity(cfg)
 	if err != nil {
 		return nil, err
@@ -61,8 +66,10 @@ func newNode(cfg Config) (*Node, error) {
 		state:     raftfsm.NewState(),
 		store:     log,
 		disk:      &diskGuard{dir: cfg.Dir, minFree: cfg.MinFree, store: log, log: cfg.Log},
+		watermark: watermark,
 		lifecycle: newLifecycle(),
 	}
+	n.signatures = &signatureLog{FSM: raftfsm.NewFSM(n.state), now: cfg.Now}
 	n.leader = rpc.NewLeaderTracker(n.Leader)
 	n.terms = &termRunner{node: n, leaderCh: make(chan bool, 1), ready: make(chan struct{})}
 	n.leaderChecks = rpc.Batcher[struct{}, error]{Handle: n.terms.verify, MaxBatch: 4096}
@@ -77,8 +84,8 @@ func (n *Node) Discard() {
 }
 
 // Start starts Raft, and with it a new pool of one server when the directory is new. A node that is the only voter leads
-// when Start returns; one of several may still be a follower. A damaged snapshot is refused (*store.Damage). After an
-// error the node is closed.
+// when Start returns; one of several may still be a follower. A damaged snapshot is refused (*store.Damage), and a log
+// that ends before what this server has had (ErrOlderCopy). After an error the node is closed.
 func (n *Node) Start(ctx context.Context, hooks Hooks) error {
 	n.hooks = hooks
 	if err := n.startRaft(); err != nil {
@@ -97,13 +104,14 @@ func (n *Node) Start(ctx context.Context, hooks Hooks) error {
 
 // startRaft starts Raft and the loops of the node.
 func (n *Node) startRaft() error {
-	raft, err := (&starter{n.cfg, n.store, n.disk, n.terms.leaderCh}).start(raftfsm.NewFSM(n.state))
+	raft, err := (&starter{n.cfg, n.store, n.disk, n.watermark, n.terms.leaderCh}).start(n.signatures)
 	if err != nil {
 		return err
 	}
 	n.raft, n.failover.raft = raft, raft
 	n.store.OnFatal(n.fail)
-	for _, loop := range append(n.hooks.Loops, n.terms.watch, n.terms.watchLeader, n.failover.loop, n.disk.watch) {
+	keepWatermark := func(ctx context.Context) { n.watermark.keep(ctx, raft) }
+	for _, loop := range append(n.hooks.Loops, n.terms.watch, n.terms.watchLeader, n.failover.loop, n.disk.watch, keepWatermark) {
 		n.loops.Go(func() { loop(n.life) })
 	}
 	return nil

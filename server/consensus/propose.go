@@ -38,11 +38,12 @@ func (n *Node) propose(ctx context.Context, c raftfsm.Command) (any, error) {
 	if err != nil {
 		return nil, err
 	}
+	extensions := extensionsOf(spec.SignaturesOf(ctx))
 	answered := make(chan struct{})
 	var future raft.ApplyFuture
 	go func() {
 		defer close(answered)
-		future = n.raft.Apply(entry, enqueueTimeout)
+		future = n.raft.ApplyLog(raft.Log{Data: entry, Extensions: extensions}, enqueueTimeout)
 		future.Error()
 	}()
 	select {

@@ -18,7 +18,7 @@ func SeedSnapshot(cfg Config, view *raftfsm.View) error {
 	if _, err := checkIdentity(Config{Dir: cfg.Dir, HostID: cfg.HostID, PoolID: view.Pool().ID}); err != nil {
 		return err
 	}
-	snapshots, err := raft.NewFileSnapshotStoreWithLogger(cfg.Dir, retainSnapshots, Logger(cfg.Log))
+	snapshots, err := openSnapshots(cfg.Dir, Logger(cfg.Log))
 	if err != nil {
 		return err
 	}

@@ -8,10 +8,37 @@ import (
 	"path/filepath"
 	"strings"
 
+	"github.com/hashicorp/go-hclog"
 	"github.com/hashicorp/raft"
 
 	"pinion/server/store"
 )
+
+// privateSnapshots are Raft's snapshots in files that root alone can read: Raft leaves their mode to the umask, and a copy of
+// one loses the protection of the directory above it.
+type privateSnapshots struct {
+	raft.SnapshotStore
+	dir string
+}
+
+func openSnapshots(dir string, log hclog.Logger) (raft.SnapshotStore, error) {
+	files, err := raft.NewFileSnapshotStoreWithLogger(dir, retainSnapshots, log)
+	return privateSnapshots{files, filepath.Join(dir, "snapshots")}, err
+}
+
+// Create begins a snapshot; its directory has a name of its own until it is complete.
+func (s privateSnapshots) Create(version raft.SnapshotVersion, index, term uint64, servers raft.Configuration, serversIndex uint64, transport raft.Transport) (raft.SnapshotSink, error) {
+	sink, err := s.SnapshotStore.Create(version, index, term, servers, serversIndex, transport)
+	if err != nil {
+		return nil, err
+	}
+	dir := filepath.Join(s.dir, sink.ID()+".tmp")
+	err = errors.Join(os.Chmod(dir, 0o700), os.Chmod(filepath.Join(dir, "state.bin"), 0o600), os.Chmod(filepath.Join(dir, "meta.json"), 0o600))
+	if err != nil {
+		return nil, errors.Join(err, sink.Cancel())
+	}
+	return sink, nil
+}
 
 // verifySnapshots checks that every snapshot on disk is intact and that the log continues where the newest ends. Raft itself
 // skips an unreadable snapshot and starts from an older one, or from nothing.

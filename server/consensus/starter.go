@@ -17,13 +17,14 @@ type starter struct {
 	cfg      Config
 	store    *store.Store
 	disk     *diskGuard
+	seen     *watermark
 	leaderCh chan bool // gets leadership that comes or goes
 }
 
 // start starts Raft on the store. It begins a pool when nothing was ever recorded.
 func (s *starter) start(fsm raft.FSM) (*raft.Raft, error) {
 	logger := Logger(s.cfg.Log)
-	snapshots, err := raft.NewFileSnapshotStoreWithLogger(s.cfg.Dir, retainSnapshots, logger)
+	snapshots, err := openSnapshots(s.cfg.Dir, logger)
 	if err != nil {
 		return nil, fmt.Errorf("open the snapshots under %s: %w", s.cfg.Dir, err)
 	}
@@ -39,6 +40,9 @@ func (s *starter) start(fsm raft.FSM) (*raft.Raft, error) {
 		}
 	}
 	if err := verifySnapshots(filepath.Join(s.cfg.Dir, "snapshots"), snapshots, s.store); err != nil {
+		return nil, err
+	}
+	if err := s.checkWatermark(snapshots); err != nil {
 		return nil, err
 	}
 	r, err := newRaft(conf, fsm, s.store, snapshots, s.cfg.Transport)
@@ -103,6 +107,32 @@ func (s *starter) recover(conf *raft.Config, snapshots raft.SnapshotStore, logge
 		return fmt.Errorf("recover the pool from what is under %s: %w", s.cfg.Dir, err)
 	}
 	logger.Warn("the pool goes on from this server alone")
+	return nil
+}
+
+// checkWatermark refuses a log that is older than what this server has had, and claims the directory.
+func (s *starter) checkWatermark(snapshots raft.SnapshotStore) error {
+	term, err := s.store.GetUint64([]byte("CurrentTerm")) // as Raft names it
+	if err != nil && !errors.Is(err, store.ErrNotFound) {
+		return err
+	}
+	last, err := s.store.LastIndex()
+	if err != nil {
+		return err
+	}
+	known, err := snapshots.List()
+	if err != nil {
+		return fmt.Errorf("list the snapshots under %s: %w", s.cfg.Dir, err)
+	}
+	for _, snapshot := range known {
+		last = max(last, snapshot.Index)
+	}
+	if err := s.seen.checkLog(term, last); err != nil {
+		return err
+	}
+	if err := s.seen.begin(); err != nil && !store.IsDiskFull(err) {
+		return err
+	}
 	return nil
 }
 

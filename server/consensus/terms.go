@@ -100,14 +100,14 @@ func (t *termRunner) initPool(ctx context.Context) error {
 			return err
 		}
 	}
-	if t.node.cfg.CA == nil || t.node.state.View().CA() != nil {
+	if t.node.cfg.CA == nil {
 		return nil
 	}
-	authority, held := t.node.cfg.CA()
-	if !held {
-		return nil
+	ca, err := t.node.cfg.CA(t.node.state.View().CA())
+	if err != nil || ca == nil {
+		return err
 	}
-	_, err := t.node.propose(ctx, raftfsm.PutCA{Authority: authority})
+	_, err = t.node.propose(ctx, raftfsm.PutCA{Authority: *ca})
 	return err
 }
 

@@ -7,29 +7,43 @@ import (
 	"pinion/raftfsm/spec"
 )
 
-// Assignments go over the wire as deltas: a host names the tasks that it knows and the desired status of each, which is
+// Assignments go over the wire as deltas: a host names the tasks that it knows and the desired state of each, which is
 // all that it acts on, and only the difference is sent. Servers need no memory for it: the handshake of a session says
 // what the host knows, and any server can tell the difference.
 
 // assignmentDelta is a change of a host's assignments.
 type assignmentDelta struct {
 	Index uint64 `json:"index"` // of the state that it is from
-	// Tasks is every assignment of the host; when Incremental only those that are new or have another desired status. A
+	// Tasks is every assignment of the host; when Incremental only those that are new or have another desired state. A
 	// task that the host knows comes without its definition then, which never changes.
 	Tasks       []spec.Assignment `json:"tasks"`
 	Removed     []string          `json:"over,omitempty"` // when Incremental: ids of tasks that are not the host's any more
 	Incremental bool              `json:"changes,omitempty"`
 }
 
-// knownAssignments is the desired status of each task that a host knows, by id. Nil is a host that does not say, which
+// knownAssignments is the desired state of each task that a host knows, by id. Nil is a host that does not say, which
 // gets every assignment each time.
-type knownAssignments map[string]spec.Status
+type knownAssignments map[string]desiredState
+
+// desiredState is what a host acts on of a task that it knows: the desired status, and after a space whether it stops without
+// waiting for the stop timeouts of its containers, or its time limit, which may be changed while it runs.
+type desiredState string
+
+func desiredStateOf(t *spec.Task) desiredState {
+	if t.ForceStop {
+		return "STOPPED at once"
+	}
+	if limit := t.SchedulingOptions().TimeLimit; limit > 0 {
+		return desiredState(fmt.Sprint(t.DesiredStatus, " ", limit))
+	}
+	return desiredState(t.DesiredStatus)
+}
 
 // knownFrom is what a host knows that has the whole list.
 func knownFrom(list []spec.Assignment) knownAssignments {
 	known := make(knownAssignments, len(list))
 	for _, a := range list {
-		known[a.Task.ID] = a.Task.DesiredStatus
+		known[a.Task.ID] = desiredStateOf(a.Task)
 	}
 	return known
 }
@@ -43,8 +57,8 @@ func (h knownAssignments) diff(list []spec.Assignment, index uint64) assignmentD
 	wanted := make(map[string]bool, len(list))
 	for _, a := range list {
 		wanted[a.Task.ID] = true
-		status, known := h[a.Task.ID]
-		if known && status == a.Task.DesiredStatus {
+		state, known := h[a.Task.ID]
+		if known && state == desiredStateOf(a.Task) {
 			continue
 		}
 		if known {

@@ -21,7 +21,7 @@ func TestStepsLeadFromAnyListToAnyOther(t *testing.T) {
 			list := assignmentsOf(wanted)
 			step := holds.diff(list, uint64(i+1))
 			for _, told := range step.Tasks {
-				if status, known := holds[told.Task.ID]; known && status == told.Task.DesiredStatus {
+				if state, known := holds[told.Task.ID]; known && state == desiredStateOf(told.Task) {
 					r.Fatalf("task %s was told again", told.Task.ID)
 				}
 			}
@@ -54,7 +54,38 @@ func TestAStepOfAnotherHostIsNotTaken(t *testing.T) {
 	}
 }
 
+// A host counts the time limit of a task, which is a tag and may be changed while the task runs.
+func TestAHostIsToldOfAnotherTimeLimit(t *testing.T) {
+	before := assignmentsOf(map[int]bool{1: true, 2: true})
+	after := byTask(assignmentsOf(map[int]bool{1: true, 2: true}))
+	after[1].Task.Tags = []spec.Tag{{Key: spec.TagTimeLimit, Value: "30m"}}
+	step := knownFrom(before).diff(after, 7)
+	if len(step.Tasks) != 1 || step.Tasks[0].Definition != nil {
+		t.Fatalf("it is told %+v", step.Tasks)
+	}
+	if got, err := step.apply(before); err != nil || !reflect.DeepEqual(byTask(got), after) {
+		t.Errorf("%v: the host holds %v", err, got)
+	}
+}
+
 // assignmentsOf makes a list of numbered tasks; true are those that shall run.
+// A forced stop is told to a host that knows of the stop already, once.
+func TestAForcedStopIsTold(t *testing.T) {
+	list := assignmentsOf(map[int]bool{1: false})
+	known := knownFrom(list)
+	forced := *list[0].Task
+	forced.ForceStop = true
+	list = []spec.Assignment{{Task: &forced, Definition: list[0].Definition}}
+	step := known.diff(list, 2)
+	here, err := step.apply(assignmentsOf(map[int]bool{1: false}))
+	if len(step.Tasks) != 1 || err != nil || !here[0].Task.ForceStop {
+		t.Errorf("told %+v, holds %+v, %v", step, here, err)
+	}
+	if again := knownFrom(here).diff(list, 3); len(again.Tasks) != 0 {
+		t.Errorf("told again: %+v", again)
+	}
+}
+
 func assignmentsOf(wanted map[int]bool) []spec.Assignment {
 	list := []spec.Assignment{}
 	for n, run := range wanted {

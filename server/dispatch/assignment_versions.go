@@ -29,7 +29,7 @@ type assignmentVersion struct {
 
 type desiredTask struct {
 	task    string
-	desired spec.Status
+	desired desiredState
 }
 
 // current reads the host's assignments now, and since when they are so; changed is closed when they may be others.
@@ -49,7 +49,7 @@ func (v *assignmentVersions) current(state *raftfsm.State, hostID string, after 
 	}
 	var tasks []desiredTask
 	for _, a := range list {
-		tasks = append(tasks, desiredTask{a.Task.ID, a.Task.DesiredStatus})
+		tasks = append(tasks, desiredTask{a.Task.ID, desiredStateOf(a.Task)})
 	}
 	if !version.known || version.index < after || !slices.Equal(version.tasks, tasks) {
 		version.known, version.index, version.tasks = true, view.Index(), tasks

@@ -26,7 +26,17 @@ type Server interface {
 type Liveness interface {
 	Heartbeat(ctx context.Context, hostID string) error
 	Record(hostID string)
+	// Heard reports whether the leader has heard of the host lately.
+	Heard(hostID string) bool
 	CutOff() bool
+	Clocks
+}
+
+// Clocks knows by how much the clocks of hosts are ahead of the one here; zero for those that are not off.
+type Clocks interface {
+	// RecordClock takes what a host's clock said just now, and returns its offset.
+	RecordClock(hostID string, clock time.Time) time.Duration
+	ClockOffset(hostID string) time.Duration
 }
 
 // PoolInfo is what a server tells hosts of their pool.
@@ -79,9 +89,19 @@ func (b *Backend) Join(ctx context.Context, host spec.Host, running []spec.TaskR
 	return reply.Unknown, err
 }
 
-// Register is Join on the leader.
+// Register is Join on the leader. A second process with the identity of a host that is alive is refused (spec.ErrHostElsewhere).
 func (b *Backend) Register(ctx context.Context, r Registration) (RegistrationReply, error) {
 	now, state := b.server.Now(), b.server.State()
+	if known := state.View().Host(r.Host.ID); known != nil {
+		if err := known.CheckProcess(r.Host.Place, r.Host.Starts, !known.Lost() && b.liveness.Heard(known.ID)); err != nil {
+			return RegistrationReply{}, err
+		}
+	}
+	cluster, err := state.View().HostCluster(&r.Host)
+	if err != nil {
+		return RegistrationReply{}, err
+	}
+	r.Host.Cluster = cluster
 	if known := state.View().Cluster(r.Host.Cluster); known == nil || known.Status != spec.ClusterActive {
 		cluster := spec.Cluster{Name: r.Host.Cluster, Status: spec.ClusterActive, CreatedAt: now}
 		if _, err := b.server.Propose(ctx, raftfsm.CreateCluster{Cluster: cluster}); err != nil {

@@ -51,12 +51,15 @@ type fakeHost struct {
 	info    spec.PoolInfo
 }
 
-func (f *fakeHost) Backend() *Backend                       { return f.backend }
-func (f *fakeHost) PoolInfo() spec.PoolInfo                 { return f.info }
-func (f *fakeHost) CheckIncarnation(int) error              { return nil }
-func (f *fakeHost) Heartbeat(context.Context, string) error { return nil }
-func (f *fakeHost) Record(string)                           {}
-func (f *fakeHost) CutOff() bool                            { return false }
+func (f *fakeHost) Backend() *Backend                           { return f.backend }
+func (f *fakeHost) PoolInfo() spec.PoolInfo                     { return f.info }
+func (f *fakeHost) CheckIncarnation(int) error                  { return nil }
+func (f *fakeHost) Heartbeat(context.Context, string) error     { return nil }
+func (f *fakeHost) Record(string)                               {}
+func (f *fakeHost) CutOff() bool                                { return false }
+func (f *fakeHost) Heard(string) bool                           { return false }
+func (f *fakeHost) ClockOffset(string) time.Duration            { return 0 }
+func (f *fakeHost) RecordClock(string, time.Time) time.Duration { return 0 }
 
 // fakePoolInfo is a server that has nothing to tell of the pool.
 type fakePoolInfo struct{}

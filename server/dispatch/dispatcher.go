@@ -68,6 +68,7 @@ type dispatchSession struct {
 	*Dispatcher
 	backend *Backend
 	hostID  string
+	place   string // of the process at the other end
 	in      *messageReader
 	control *http.ResponseController
 	slots   chan struct{} // one for each message that is being handled
@@ -90,6 +91,7 @@ func (s *dispatchSession) serve(ctx context.Context, end context.CancelFunc) err
 		s.redirect()
 		return err
 	}
+	s.place = first.Handshake.Host.Place
 	var handlers sync.WaitGroup
 	defer handlers.Wait()
 	defer end()
@@ -103,7 +105,7 @@ func (s *dispatchSession) serve(ctx context.Context, end context.CancelFunc) err
 			return err
 		}
 		if message.Seq == 0 {
-			err = s.heartbeat()
+			err = s.heartbeat(message)
 		} else {
 			err = s.start(ctx, &handlers, message)
 		}
@@ -165,15 +167,23 @@ func (s *dispatchSession) handle(ctx context.Context, message agentMessage) erro
 	return errors.Join(err, s.send(serverMessage{Reply: &reply}))
 }
 
-// heartbeat notes that the host lives and answers with the same, or ends the session: the host chooses another server.
-func (s *dispatchSession) heartbeat() error {
+// heartbeat notes that the host lives and answers with the same, or ends the session: the host chooses another server, or is not
+// this process any more.
+func (s *dispatchSession) heartbeat(message agentMessage) error {
+	if known := s.backend.server.State().View().Host(s.hostID); known != nil && known.Place != s.place {
+		return known.CheckProcess(s.place, 0, true) // it was silent, and another process has joined as this host
+	}
 	if err := s.backend.Heartbeat(context.Background(), s.hostID); err != nil {
 		return err
 	}
 	if s.backend.balancer.shouldMove(s.backend.server.Now(), s.backend.maxSessions) {
 		return errRebalance
 	}
-	return s.send(serverMessage{PoolInfo: s.nextPoolInfo()})
+	reply := serverMessage{PoolInfo: s.nextPoolInfo()}
+	if message.Clock != 0 {
+		reply.ClockOffset = s.backend.liveness.RecordClock(s.hostID, time.UnixMilli(message.Clock)).Milliseconds()
+	}
+	return s.send(reply)
 }
 
 // streamAssignments tells the host what it must run: at first in any case, and then after each change.

@@ -26,6 +26,7 @@ const maxMessage = 32 << 20
 
 // agentMessage is a message of the host.
 type agentMessage struct {
+	Clock     int64             `json:"clock,omitempty"`   // of a heartbeat: what the host's clock says, in milliseconds since 1970
 	Seq       uint64            `json:"seq,omitempty"`     // of a handshake or reports: the reply carries it
 	Handshake *handshake        `json:"hello,omitempty"`   // the first message, and again when something about the host has changed
 	Reports   []spec.TaskReport `json:"reports,omitempty"` // to be recorded
@@ -57,7 +58,13 @@ type serverMessage struct {
 	Reply       *sessionReply    `json:"answer,omitempty"`
 	Assignments *assignmentDelta `json:"assignments,omitempty"`
 	PoolInfo    *PoolInfoUpdate  `json:"news,omitempty"`
-	Error       *rpc.WireError   `json:"fault,omitempty"` // the session is over
+	ClockOffset int64            `json:"clockOffset,omitempty"` // by how many milliseconds the host's clock is ahead of the server's, when it is off
+	Error       *rpc.WireError   `json:"fault,omitempty"`       // the session is over
+}
+
+// isHeartbeat reports whether the message is nothing but the answer to a heartbeat.
+func (m serverMessage) isHeartbeat() bool {
+	return m.Reply == nil && m.Assignments == nil && m.PoolInfo == nil && m.Error == nil
 }
 
 // sessionReply is to the message with the same Seq.

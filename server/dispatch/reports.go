@@ -86,6 +86,11 @@ func (b *Backend) applyReports(batch []reportRequest) []reportReply {
 		}
 		byHost[r.Host].Reports = append(byHost[r.Host].Reports, r.Reports...)
 	}
+	for host, entry := range byHost {
+		if offset := b.liveness.ClockOffset(host); offset != 0 {
+			entry.Reports = inLeaderTime(b.server.State().View().Task, entry.Reports, offset, b.server.Now())
+		}
+	}
 	var (
 		commits sync.WaitGroup
 		mu      sync.Mutex

@@ -27,6 +27,9 @@ const (
 type Session struct {
 	Address    string               // of the server
 	onPoolInfo func(PoolInfoUpdate) // called for each update, one at a time
+	onClock    func(time.Duration)  // called when this host's clock begins or ceases to be off, with the offset
+	now        func() time.Time     // this host's clock
+	offset     time.Duration        // of this host's clock, as the server said last
 	removed    []string             // PoolInfo.Removed of the latest update
 	outbox     chan agentMessage
 	ended      chan struct{}
@@ -44,10 +47,10 @@ type Session struct {
 
 // dial begins a session of a host that knows these assignments. What is at the other end, and whether it lets this host
 // in, shows with the first handshake.
-func dial(client *http.Client, address string, onPoolInfo func(PoolInfoUpdate), known []spec.Assignment) *Session {
+func dial(client *http.Client, address string, host Host, known []spec.Assignment) *Session {
 	ctx, cancel := context.WithCancel(context.Background())
 	s := &Session{
-		Address: address, onPoolInfo: onPoolInfo, outbox: make(chan agentMessage, maxOutbox), ended: make(chan struct{}), cancel: cancel,
+		Address: address, onPoolInfo: host.OnPoolInfo, onClock: func(offset time.Duration) { host.OnClock(address, offset) }, now: host.Now, outbox: make(chan agentMessage, maxOutbox), ended: make(chan struct{}), cancel: cancel,
 		pending: make(map[uint64]chan sessionReply), assignments: known,
 	}
 	s.idleTimer = time.AfterFunc(sessionOpenTimeout, func() { s.close(fmt.Errorf("server %s says nothing", address)) })
@@ -114,6 +117,10 @@ func (s *Session) handle(message serverMessage) error {
 		}
 		s.removed = update.PoolInfo.Removed
 		s.onPoolInfo(*update)
+	}
+	if offset := time.Duration(message.ClockOffset) * time.Millisecond; message.isHeartbeat() && (offset == 0) != (s.offset == 0) {
+		s.offset = offset
+		s.onClock(offset)
 	}
 	if message.Assignments != nil {
 		if err := s.applyDelta(*message.Assignments); err != nil {
@@ -236,7 +243,7 @@ func (s *Session) Heartbeat(context.Context, string) error {
 	if !s.alive() {
 		return s.closedErr()
 	}
-	return s.send(agentMessage{})
+	return s.send(agentMessage{Clock: s.now().UnixMilli()})
 }
 
 // Assignments is Backend.Assignments; the handshake has told the server what this host has seen.

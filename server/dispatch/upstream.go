@@ -5,10 +5,9 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
-	"math/rand/v2"
 	"net/http"
-	"slices"
 	"sync/atomic"
+	"time"
 
 	"pinion/raftfsm"
 	"pinion/raftfsm/spec"
@@ -22,6 +21,10 @@ type Host interface {
 	PoolInfo() spec.PoolInfo
 	// OnPoolInfo takes in what a session tells of the pool, one update at a time.
 	OnPoolInfo(PoolInfoUpdate)
+	// OnClock takes in that this host's clock begins or ceases to be off: how much it is ahead of the server's at address.
+	OnClock(address string, offset time.Duration)
+	// Now is this host's clock.
+	Now() time.Time
 	// CheckRemoved fails with spec.ErrRemoved when the pool has removed this host, which no server says that refuses its
 	// connections.
 	CheckRemoved(ctx context.Context) error
@@ -40,7 +43,12 @@ type Upstream struct {
 	current  atomic.Pointer[connection] // nil while the agent has not joined
 	last     atomic.Pointer[Session]    // the latest session, also when it has ended: it knows what this host was told
 	minIndex atomic.Uint64              // newest index of assignments that the agent has seen
+	refused  atomic.Int64               // how often in a row another process was found to be this host
 }
+
+// maxRefused is how often this host asks again while another process is this host. After a reboot the process before counts as
+// alive for some seconds, and the agent pauses for two between two tries.
+const maxRefused = 8
 
 // NewUpstream returns the upstream of the agent on the host at this address.
 func NewUpstream(host Host, address string, client *http.Client, log *slog.Logger) *Upstream {
@@ -110,27 +118,6 @@ func (u *Upstream) Join(ctx context.Context, host spec.Host, running []spec.Task
 	return nil, fmt.Errorf("no server of the pool lets this host in: %w", errors.Join(failed...))
 }
 
-// addresses are where to look for a server, in an order that differs from host to host and from time to time, which
-// spreads the hosts over the servers. The server that this host was with comes last of them: it may be gone, and to find
-// that out takes longer than the others take to answer.
-func (u *Upstream) addresses() []string {
-	info := u.host.PoolInfo()
-	servers := u.shuffled(info.Servers)
-	if last := u.last.Load(); last != nil {
-		if i := slices.Index(servers, last.Address); i >= 0 {
-			servers = append(slices.Delete(servers, i, i+1), last.Address)
-		}
-	}
-	return append(servers, u.shuffled(info.Hosts)...)
-}
-
-// shuffled is the addresses in random order, without this host's own.
-func (u *Upstream) shuffled(addresses []string) []string {
-	others := slices.DeleteFunc(slices.Clone(addresses), func(address string) bool { return address == u.address })
-	rand.Shuffle(len(others), func(i, j int) { others[i], others[j] = others[j], others[i] })
-	return others
-}
-
 func (u *Upstream) handshake(r Registration, known knownAssignments) agentMessage {
 	return agentMessage{Handshake: &handshake{Registration: r, After: u.minIndex.Load(), Known: known, Incarnation: u.host.PoolInfo().Incarnation}}
 }
@@ -141,7 +128,7 @@ func (u *Upstream) openSession(ctx context.Context, address string, r Registrati
 	if last := u.last.Load(); last != nil {
 		known = last.lastAssignments()
 	}
-	s := dial(u.client, address, u.host.OnPoolInfo, known)
+	s := dial(u.client, address, u.host, known)
 	ctx, cancel := context.WithTimeout(ctx, sessionOpenTimeout)
 	defer cancel()
 	unknown, err := s.call(ctx, u.handshake(r, knownFrom(known)))
@@ -176,6 +163,11 @@ func (u *Upstream) IsLocal(b *Backend) bool {
 // ResetIndex forgets what the agent has seen: the pool was recovered, and its index is lower now.
 func (u *Upstream) ResetIndex() { u.minIndex.Store(0) }
 
+// LogRetention is how long this host keeps the logs of a log group; 0 is the usual time. It is known without a connection.
+func (u *Upstream) LogRetention(group string) time.Duration {
+	return time.Duration(u.host.PoolInfo().LogRetention[group]) * 24 * time.Hour
+}
+
 // Close closes the connection.
 func (u *Upstream) Close() { u.retire(u.current.Swap(nil)) }
 
@@ -184,6 +176,7 @@ func (u *Upstream) set(e assignmentSource) {
 	if c := u.current.Load(); c != nil && c.assignmentSource == e {
 		return
 	}
+	u.refused.Store(0)
 	u.retire(u.current.Swap(&connection{e, make(chan struct{})}))
 	if s, ok := e.(*Session); ok {
 		u.log.Info("this host is in touch with the pool", "server", s.Address)
@@ -209,9 +202,10 @@ func (u *Upstream) retire(c *connection) {
 	}
 }
 
-// failIfRemoved ends the process when the error says that this host was removed, and returns the error.
+// failIfRemoved ends the process when the error says that this host was removed, or says time and again that another
+// process is this host, and returns the error.
 func (u *Upstream) failIfRemoved(err error) error {
-	if errors.Is(err, spec.ErrRemoved) {
+	if errors.Is(err, spec.ErrRemoved) || errors.Is(err, spec.ErrHostElsewhere) && u.refused.Add(1) >= maxRefused {
 		u.host.Fail(err)
 	}
 	return err

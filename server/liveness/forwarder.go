@@ -80,11 +80,13 @@ func (f *forwarding) tooLong() bool {
 // PathHeartbeats is where the leader takes the heartbeats that another server forwards.
 const PathHeartbeats = "/peer/leader/beats"
 
-// Batch is the heartbeats that a server forwards. Ages go with them, because no two hosts' clocks are compared: how many
+// Batch is the heartbeats that a server forwards. Ages go with them, because no moment is told by two hosts' clocks: how many
 // milliseconds ago each host was heard of.
 type Batch struct {
-	Hosts []string
-	Ages  []int64
+	Hosts  []string
+	Ages   []int64
+	Clock  int64            // of the server that forwards, in milliseconds since 1970
+	Clocks map[string]int64 `json:",omitempty"` // of the hosts whose clock is off: by how many milliseconds it is ahead of that server's
 }
 
 // Reply is the leader's answer: the hosts of the batch that it does not know, or has given up.
@@ -137,10 +139,14 @@ func (m *Monitor) forwardOnce(ctx context.Context, told time.Time) time.Time {
 func (m *Monitor) Receive(b Batch) Reply {
 	now := m.server.Now()
 	var unknown Reply
+	sender := time.UnixMilli(b.Clock).Sub(now.Round(0))
 	for i, host := range b.Hosts {
 		if m.checkKnown(host) != nil {
 			unknown.Hosts = append(unknown.Hosts, host)
 			continue
+		}
+		if b.Clock != 0 {
+			m.recordClock(host, sender+time.Duration(b.Clocks[host])*time.Millisecond)
 		}
 		at := now
 		if i < len(b.Ages) {

@@ -23,7 +23,8 @@ type Proposer interface {
 
 // GiveUpSilentHosts is the leader's reconciler of silent hosts, until ctx ends. A host that was silent for the pool's
 // TaskLostAfter is lost: its tasks become STOPPED, but for those that were promised more time (see spec.Task.LostAfter),
-// whose turn comes later. It never hurries: no host was silent for longer than this server can know.
+// whose turn comes later. It never hurries: no host was silent for longer than this server can know, so a new leader counts
+// anew. When an earlier one gave the host up (spec.Host.LostAt) says nothing here: that was by another machine's clock.
 func (m *Monitor) GiveUpSilentHosts(ctx context.Context, p Proposer) {
 	timer := time.NewTimer(lossCheckInterval)
 	defer timer.Stop()
@@ -61,9 +62,6 @@ func (m *Monitor) giveUpOnce(ctx context.Context, p Proposer) time.Duration {
 	after := view.Settings().TaskLostAfter
 	for _, host := range view.Hosts("") {
 		silence := m.table.silence(host.ID, now)
-		if host.Lost() {
-			silence = max(silence, now.Sub(host.LostAt)) // an earlier leader knew more
-		}
 		if silence < m.disconnectedAfter {
 			next = min(next, m.disconnectedAfter-silence)
 			continue

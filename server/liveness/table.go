@@ -21,6 +21,8 @@ type table struct {
 	mu    sync.Mutex
 	grant time.Time // every host counts as heard of then
 	last  map[string]time.Time
+
+	clocks map[string]time.Duration // how far the clocks are off that are; by host
 }
 
 // record notes that the host lived at that time.
@@ -88,7 +90,14 @@ func (t *table) since(from, now time.Time) Batch {
 	for host, at := range t.last {
 		if !at.Before(from) {
 			b.Hosts, b.Ages = append(b.Hosts, host), append(b.Ages, now.Sub(at).Milliseconds())
+			if offset := t.clocks[host]; offset != 0 {
+				if b.Clocks == nil {
+					b.Clocks = make(map[string]int64)
+				}
+				b.Clocks[host] = offset.Milliseconds()
+			}
 		}
 	}
+	b.Clock = now.UnixMilli()
 	return b
 }

@@ -51,6 +51,12 @@ func (b *PoolCache) PoolInfo() spec.PoolInfo {
 	return b.info
 }
 
+// OnlyServer reports whether the host at this address was the only server when this host last heard of its pool.
+func (b *PoolCache) OnlyServer(address string) bool {
+	servers := b.PoolInfo().Servers
+	return len(servers) == 1 && servers[0] == address
+}
+
 // Incarnation is the newest incarnation of the pool that this host has seen.
 func (b *PoolCache) Incarnation() int { return b.PoolInfo().Incarnation }
 
@@ -64,7 +70,7 @@ func (b *PoolCache) Update(o spec.PoolInfo) (accepted, newer bool, err error) {
 	}
 	newer = o.Incarnation > b.info.Incarnation
 	if len(o.Servers) == 0 {
-		o.Servers = b.info.Servers
+		o.Servers, o.ServerIDs = b.info.Servers, b.info.ServerIDs
 	}
 	before := b.info
 	b.info = o
@@ -100,4 +106,11 @@ func (b *PoolCache) IsRemoved(hostID string) bool {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	return slices.Contains(b.info.Removed, hostID)
+}
+
+// IsServer reports whether the host is one of the pool's servers, as a server last said.
+func (b *PoolCache) IsServer(hostID string) bool {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return slices.Contains(b.info.ServerIDs, hostID)
 }

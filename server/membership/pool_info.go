@@ -83,9 +83,24 @@ func (p *Publisher) Build() spec.PoolInfo {
 		o.Servers = append(o.Servers, o.Leader)
 	}
 	slices.Sort(o.Servers)
+	o.ServerIDs = serverHostIDs(view, p.servers.Configured())
 	o.Hosts = bootstrapPeers(view, o.Servers)
+	o.LogRetention = logRetentions(view)
 	o.Removed = recentlyRemoved(view, p.servers.consensus.Now())
 	return o
+}
+
+// serverHostIDs are the hosts that are servers, or are to become one, sorted: those for which Servers.IsServer holds.
+func serverHostIDs(view *raftfsm.View, configured map[raft.ServerID]raft.Server) []string {
+	var ids []string
+	for id := range configured {
+		ids = append(ids, string(id))
+	}
+	for _, host := range view.Servers() {
+		ids = append(ids, host.ID)
+	}
+	slices.Sort(ids)
+	return slices.Compact(ids)
 }
 
 // maxBootstrapPeers is how many other hosts each host knows to ask where the servers are.
@@ -114,4 +129,17 @@ func recentlyRemoved(view *raftfsm.View, now time.Time) []string {
 		}
 	}
 	return ids
+}
+
+// logRetentions are the log groups whose logs are kept for another time than the hosts' default, with the days.
+func logRetentions(view *raftfsm.View) (days map[string]int) {
+	for _, group := range view.LogGroups() {
+		if group.RetentionDays > 0 {
+			if days == nil {
+				days = map[string]int{}
+			}
+			days[group.Name] = group.RetentionDays
+		}
+	}
+	return days
 }

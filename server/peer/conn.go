@@ -1,6 +1,12 @@
 package peer
 
-import "net"
+import (
+	"crypto/x509"
+	"fmt"
+	"net"
+
+	"pinion/packaging/clientnet"
+)
 
 // conn is the TCP connection under a TLS one, known to the port as long as it lives.
 type conn struct {
@@ -10,16 +16,24 @@ type conn struct {
 
 func (c *conn) Close() error {
 	c.port.mu.Lock()
-	delete(c.port.conns, c)
+	if hostID, alive := c.port.conns[c]; alive {
+		delete(c.port.conns, c)
+		c.port.forget(c, hostID)
+	}
 	c.port.mu.Unlock()
 	return c.Conn.Close()
 }
 
-// track makes a connection known to Close; nil when the port is closed already.
+// track makes a connection known to Close; nil when the port is closed already or has too many clients.
 func (p *Port) track(raw net.Conn) *conn {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if p.ctx.Err() != nil {
+		raw.Close()
+		return nil
+	}
+	if from := clientnet.Of(raw.RemoteAddr().String()); !p.clients.add(from) {
+		p.clients.warn(p.log, from)
 		raw.Close()
 		return nil
 	}
@@ -28,12 +42,30 @@ func (p *Port) track(raw net.Conn) *conn {
 	return c
 }
 
-// setHost makes a connection known to CloseHost.
-func (p *Port) setHost(c *conn, hostID string) {
+// setHost makes a connection known to CloseHost. It counts as the host's and not as a client's any more; the error is that the host
+// has too many.
+func (p *Port) setHost(c *conn, hostID string) error {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if _, alive := p.conns[c]; alive {
-		p.conns[c] = hostID
+	before, alive := p.conns[c]
+	if !alive || before == hostID {
+		return nil
+	}
+	if p.hosts[hostID] >= maxPerHost {
+		return fmt.Errorf("host %s has %d connections already", hostID, maxPerHost)
+	}
+	p.forget(c, before)
+	p.hosts[hostID]++
+	p.conns[c] = hostID
+	return nil
+}
+
+// forget has a connection not count any more. It is called with the mutex held.
+func (p *Port) forget(c *conn, hostID string) {
+	if hostID == "" {
+		p.clients.remove(clientnet.Of(c.RemoteAddr().String()))
+	} else if p.hosts[hostID]--; p.hosts[hostID] == 0 {
+		delete(p.hosts, hostID)
 	}
 }
 
@@ -52,5 +84,6 @@ func (p *Port) connsOf(wanted func(hostID string) bool) []*conn {
 // hostConn is a TLS connection between hosts. net/http must not see that it is TLS, or it would look for "h2" in it.
 type hostConn struct {
 	net.Conn
-	hostID string // of the other end; empty when that is joining
+	hostID string            // of the other end; empty when that is joining
+	cert   *x509.Certificate // of the other end; nil when that is joining
 }

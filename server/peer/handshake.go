@@ -41,7 +41,7 @@ func (p *Port) handshake(ctx context.Context, c *conn) error {
 		if err != nil {
 			return err
 		}
-		to = &hostConn{secured, hostID}
+		to = &hostConn{secured, hostID, secured.ConnectionState().PeerCertificates[0]}
 	case Join:
 		time.AfterFunc(joinConnLifetime, func() { c.Close() })
 		to = &hostConn{Conn: secured}
@@ -60,7 +60,9 @@ func (p *Port) authorize(c *conn, protocol string, state tls.ConnectionState) (h
 	if hostID, err = pki.HostOf(state.PeerCertificates[0]); err != nil {
 		return "", err
 	}
-	p.setHost(c, hostID)
+	if err := p.setHost(c, hostID); err != nil {
+		return "", err
+	}
 	return hostID, p.checkAdmitted(hostID, protocol)
 }
 

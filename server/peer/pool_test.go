@@ -16,7 +16,6 @@ import (
 
 	"go.uber.org/goleak"
 
-	"pinion/raftfsm/spec"
 	"pinion/server/pki"
 )
 
@@ -26,7 +25,7 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 type pool struct {
 	t         *testing.T
 	first     *pki.Identity // of host-1
-	authority spec.CA
+	authority pki.CA
 }
 
 func newPool(t *testing.T) *pool {
@@ -50,7 +49,7 @@ func (p *pool) host(hostID string) *pki.Identity {
 	if err != nil {
 		p.t.Fatal(err)
 	}
-	cert, err := pki.Sign(p.authority, csr, hostID, nil, time.Now())
+	cert, err := pki.Sign(p.authority, csr, hostID, time.Now())
 	if err != nil {
 		p.t.Fatal(err)
 	}
@@ -69,7 +68,7 @@ func (p *pool) expired(hostID string) *tls.Certificate {
 		p.t.Fatal(err)
 	}
 	csr := pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE REQUEST", Bytes: raw})
-	cert, err := pki.Sign(p.authority, csr, hostID, nil, time.Now().Add(-40*24*time.Hour))
+	cert, err := pki.Sign(p.authority, csr, hostID, time.Now().Add(-40*24*time.Hour))
 	if err != nil {
 		p.t.Fatal(err)
 	}

@@ -30,12 +30,14 @@ type Port struct {
 	mu        sync.Mutex
 	listeners map[string]*protocolListener // the open ones, by ALPN
 	conns     map[*conn]string             // every live connection -> id of the host at its other end, empty for clients
+	clients   clientCount                  // of conns
+	hosts     map[string]int               // of conns, by id
 }
 
 // Listen begins to answer on l, which belongs to the port from then on. Callers are turned away until the listener for
 // what they speak is opened.
 func Listen(l net.Listener, id *pki.Identity, log *slog.Logger) *Port {
-	p := &Port{listener: l, identity: id, log: log, listeners: map[string]*protocolListener{}, conns: map[*conn]string{}}
+	p := &Port{listener: l, identity: id, log: log, listeners: map[string]*protocolListener{}, conns: map[*conn]string{}, clients: newClientCount(), hosts: map[string]int{}}
 	p.ctx, p.cancel = context.WithCancel(context.Background())
 	p.group.Go(p.accept)
 	return p

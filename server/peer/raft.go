@@ -11,6 +11,8 @@ import (
 
 	"github.com/hashicorp/raft"
 	"golang.org/x/sys/unix"
+
+	"pinion/server/pki"
 )
 
 // RaftLayer is what Raft's transport (see BindRaft) sends and hears through. Raft leaves pooled connections open when it ends, so the
@@ -80,6 +82,23 @@ func (l *raftLayer) track(c net.Conn) (net.Conn, error) {
 	kept := &raftConn{Conn: c, layer: l}
 	l.conns[kept] = struct{}{}
 	return kept, nil
+}
+
+// ConnHostID is the id of the host at the other end of a connection of a RaftLayer, as its certificate says; empty for others.
+func ConnHostID(c net.Conn) string {
+	if tracked, ok := c.(*raftConn); ok {
+		c = tracked.Conn
+	}
+	switch c := c.(type) {
+	case *hostConn:
+		return c.hostID
+	case *tls.Conn:
+		if shown := c.ConnectionState().PeerCertificates; len(shown) > 0 {
+			hostID, _ := pki.HostOf(shown[0])
+			return hostID
+		}
+	}
+	return ""
 }
 
 type raftConn struct {

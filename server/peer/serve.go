@@ -2,6 +2,7 @@ package peer
 
 import (
 	"context"
+	"crypto/x509"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -20,12 +21,22 @@ const (
 	maxJoinBody = 64 << 10
 )
 
-type hostIDKey struct{}
+type hostConnKey struct{}
 
 // HostID is the id of the host that made the request, as its certificate says. It is empty on the join listener.
 func HostID(ctx context.Context) string {
-	hostID, _ := ctx.Value(hostIDKey{}).(string)
-	return hostID
+	if c, ok := ctx.Value(hostConnKey{}).(*hostConn); ok {
+		return c.hostID
+	}
+	return ""
+}
+
+// Certificate is that of the host that made the request, which was verified. It is nil on the join listener.
+func Certificate(ctx context.Context) *x509.Certificate {
+	if c, ok := ctx.Value(hostConnKey{}).(*hostConn); ok {
+		return c.cert
+	}
+	return nil
 }
 
 // Serve answers the requests of other hosts on a Peer or Join listener until ctx is cancelled; the contexts of requests
@@ -36,7 +47,7 @@ func Serve(ctx context.Context, l net.Listener, h http.Handler, log *slog.Logger
 		HTTP2:       &http.HTTP2Config{SendPingTimeout: 2 * pingInterval, PingTimeout: pingTimeout, WriteByteTimeout: 2 * pingInterval},
 		BaseContext: func(net.Listener) context.Context { return ctx },
 		ConnContext: func(ctx context.Context, c net.Conn) context.Context {
-			return context.WithValue(ctx, hostIDKey{}, c.(*hostConn).hostID)
+			return context.WithValue(ctx, hostConnKey{}, c)
 		},
 		ErrorLog: slog.NewLogLogger(log.Handler(), slog.LevelDebug),
 	}

@@ -13,8 +13,13 @@ import (
 	"time"
 
 	"pinion/packaging/atomicfile"
-	"pinion/raftfsm/spec"
 )
+
+// CA is the certificate authority of a pool with its key in clear. Only servers have it; what is recorded and passed on is spec.CA.
+type CA struct {
+	Certificate []byte // PEM, one certificate
+	Key         []byte // PEM; never logged, never recorded
+}
 
 const caLifetime = 10 * 365 * 24 * time.Hour
 
@@ -102,22 +107,22 @@ func fingerprint(cert *x509.Certificate) string {
 
 // CA is the authority with its key, when this host holds it: the host that began the pool, and every one that
 // was given it by HoldAuthority.
-func (id *Identity) CA() (a spec.CA, held bool) {
+func (id *Identity) CA() (a CA, held bool) {
 	id.mu.Lock()
 	defer id.mu.Unlock()
 	if id.ca.key == nil {
-		return spec.CA{}, false
+		return CA{}, false
 	}
 	key, err := keyPEM(id.ca.key)
 	if err != nil {
-		return spec.CA{}, false // a key that was parsed or made here has a PEM form
+		return CA{}, false // a key that was parsed or made here has a PEM form
 	}
-	return spec.CA{Certificate: certPEM(id.ca.cert), Key: key}, true
+	return CA{Certificate: certPEM(id.ca.cert), Key: key}, true
 }
 
 // StoreCAKey keeps the authority's key on this host, as every server does: when all servers were off for longer than
 // a certificate lives, they can still give themselves one and find each other again. Another pool's is refused.
-func (id *Identity) StoreCAKey(a spec.CA) error {
+func (id *Identity) StoreCAKey(a CA) error {
 	held, err := parseCA(a)
 	if err != nil {
 		return err
@@ -152,7 +157,7 @@ func (id *Identity) DropCAKey() error {
 	return nil
 }
 
-func parseCA(a spec.CA) (certKeyPair, error) {
+func parseCA(a CA) (certKeyPair, error) {
 	p, err := parsePair(append(append([]byte{}, a.Certificate...), a.Key...))
 	if err != nil {
 		return certKeyPair{}, fmt.Errorf("the pool's authority cannot be used: %w", err)

@@ -145,6 +145,16 @@ func (id *Identity) Expires() time.Time {
 	return id.hostCert.cert.NotAfter
 }
 
+// Validity is from when to when this host's certificate is valid; zero when it has none.
+func (id *Identity) Validity() (from, until time.Time) {
+	id.mu.Lock()
+	defer id.mu.Unlock()
+	if id.hostCert.cert == nil {
+		return time.Time{}, time.Time{}
+	}
+	return id.hostCert.cert.NotBefore, id.hostCert.cert.NotAfter
+}
+
 // ServerTLS is how this host answers clients: TLS 1.2 or later, HTTP/1.1 and HTTP/2, with a certificate that is renewed
 // while connections go on.
 func (id *Identity) ServerTLS() *tls.Config {

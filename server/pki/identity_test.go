@@ -121,11 +121,11 @@ func TestNewNamesGetANewCertificateAtOnce(t *testing.T) {
 	if err := id.SetNames([]string{"new", "fd00::1"}); err != nil {
 		t.Fatal(err)
 	}
-	names := namesOf(shownCert(t, id))
+	names := NamesOf(shownCert(t, id))
 	if !slices.Contains(names, "new") || !slices.Contains(names, "fd00::1") || slices.Contains(names, "old") {
 		t.Errorf("the certificate is for %q", names)
 	}
-	if got := namesOf(shownCert(t, open(t, dir, c, "third"))); !slices.Contains(got, "third") {
+	if got := NamesOf(shownCert(t, open(t, dir, c, "third"))); !slices.Contains(got, "third") {
 		t.Errorf("after a restart with another name it is for %q", got)
 	}
 }

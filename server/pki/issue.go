@@ -4,18 +4,22 @@ import (
 	"crypto/ecdsa"
 	"crypto/elliptic"
 	"crypto/rand"
+	"crypto/sha256"
 	"crypto/x509"
 	"crypto/x509/pkix"
+	"encoding/hex"
 	"encoding/pem"
 	"errors"
 	"fmt"
 	"math/big"
 	"net/url"
-	"strings"
+	"regexp"
+	"slices"
 	"time"
-
-	"pinion/raftfsm/spec"
 )
+
+// hostName is the form of a DNS name, loose enough for machines that people have named.
+var hostName = regexp.MustCompile(`^[A-Za-z0-9_]([A-Za-z0-9_.-]*[A-Za-z0-9_])?$`)
 
 const (
 	hostCertLifetime = 30 * 24 * time.Hour
@@ -24,9 +28,18 @@ const (
 )
 
 // Sign gives a host its certificate (PEM): as a server and as a client of other hosts, for 30 days. The request (PEM)
-// proves that its sender has the key; which host that is, the caller knows and the request is not asked. names are the
-// DNS names and IP addresses of the host; nil takes those that the request asks for.
-func Sign(authority spec.CA, csr []byte, hostID string, names []string, now time.Time) (cert []byte, err error) {
+// proves that its sender has the key; which host that is, the caller knows and the request is not asked. It has
+// all the names that the request asks for.
+func Sign(authority CA, csr []byte, hostID string, now time.Time) (cert []byte, err error) {
+	return sign(authority, csr, hostID, func(string) bool { return true }, now)
+}
+
+// SignNames is Sign for a host that may have these DNS names and IP addresses, and no others beside those that every host has.
+func SignNames(authority CA, csr []byte, hostID string, names []string, now time.Time) (cert []byte, err error) {
+	return sign(authority, csr, hostID, func(name string) bool { return slices.Contains(names, name) }, now)
+}
+
+func sign(authority CA, csr []byte, hostID string, allowed func(name string) bool, now time.Time) (cert []byte, err error) {
 	ca, err := parseCA(authority)
 	if err != nil {
 		return nil, err
@@ -35,14 +48,41 @@ func Sign(authority spec.CA, csr []byte, hostID string, names []string, now time
 	if err != nil {
 		return nil, fmt.Errorf("the certificate request of host %s: %w", hostID, err)
 	}
-	if names == nil {
-		names = joinNames(request.DNSNames, request.IPAddresses)
-	}
+	names := slices.DeleteFunc(joinNames(request.DNSNames, request.IPAddresses), func(name string) bool { return !allowed(name) })
 	issued, err := issueCert(ca, request.PublicKey.(*ecdsa.PublicKey), hostID, withLocal(names), now)
 	if err != nil {
 		return nil, err
 	}
 	return certPEM(issued), nil
+}
+
+// The most that a request may ask for.
+const (
+	maxNames     = 32
+	maxNameBytes = 253
+)
+
+// Request is what a host asks a certificate for.
+type Request struct {
+	PublicKeyHash string   // hex SHA-256 of the public key (SubjectPublicKeyInfo, DER)
+	Names         []string // DNS names and IP addresses, sorted
+}
+
+// ReadRequest reads a certificate request (PEM), whose sender has the key.
+func ReadRequest(csr []byte) (Request, error) {
+	parsed, err := parseRequest(csr)
+	if err != nil {
+		return Request{}, fmt.Errorf("the certificate request: %w", err)
+	}
+	return Request{PublicKeyHash: publicKeyHash(parsed.RawSubjectPublicKeyInfo), Names: joinNames(parsed.DNSNames, parsed.IPAddresses)}, nil
+}
+
+// PublicKeyHash is the hash of a certificate's key, in the form of Request.
+func PublicKeyHash(cert *x509.Certificate) string { return publicKeyHash(cert.RawSubjectPublicKeyInfo) }
+
+func publicKeyHash(der []byte) string {
+	sum := sha256.Sum256(der)
+	return hex.EncodeToString(sum[:])
 }
 
 func parseRequest(text []byte) (*x509.CertificateRequest, error) {
@@ -57,9 +97,12 @@ func parseRequest(text []byte) (*x509.CertificateRequest, error) {
 	if key, ok := request.PublicKey.(*ecdsa.PublicKey); !ok || key.Curve != elliptic.P256() {
 		return nil, errors.New("its key is not of the kind P-256")
 	}
+	if asked := len(request.DNSNames) + len(request.IPAddresses); asked > maxNames {
+		return nil, fmt.Errorf("it asks for %d names, at most %d are signed", asked, maxNames)
+	}
 	for _, name := range request.DNSNames {
-		if strings.Contains(name, "*") {
-			return nil, fmt.Errorf("%q is not the name of one host", name)
+		if !hostName.MatchString(name) || len(name) > maxNameBytes {
+			return nil, fmt.Errorf("%.260q is not the name of one host", name)
 		}
 	}
 	return request, request.CheckSignature()

@@ -13,8 +13,6 @@ import (
 	"testing"
 	"testing/synctest"
 	"time"
-
-	"pinion/raftfsm/spec"
 )
 
 // openJoining is a host that has no identity yet.
@@ -32,7 +30,7 @@ func openJoining(t *testing.T, dir, hostID string, c *clock, names ...string) *I
 // caPEM is the certificate of the authority that a host trusts (PEM).
 func caPEM(id *Identity) []byte { return certPEM(id.ca.cert) }
 
-func authorityOf(t *testing.T, id *Identity) spec.CA {
+func authorityOf(t *testing.T, id *Identity) CA {
 	t.Helper()
 	a, held := id.CA()
 	if !held {
@@ -42,13 +40,13 @@ func authorityOf(t *testing.T, id *Identity) spec.CA {
 }
 
 // signRequest asks for a certificate and has it signed, without installing it.
-func signRequest(t *testing.T, id *Identity, a spec.CA, hostID string, now time.Time) []byte {
+func signRequest(t *testing.T, id *Identity, a CA, hostID string, now time.Time) []byte {
 	t.Helper()
 	csr, err := id.NewRequest()
 	if err != nil {
 		t.Fatal(err)
 	}
-	cert, err := Sign(a, csr, hostID, nil, now)
+	cert, err := Sign(a, csr, hostID, now)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -76,7 +74,7 @@ func TestAHostJoinsAndKeepsItsCertificate(t *testing.T) {
 	if hostID, err := first.Verify(cert, x509.ExtKeyUsageClientAuth); hostID != "host-2" || err != nil {
 		t.Errorf("the first host takes it for %q (%v)", hostID, err)
 	}
-	if names := namesOf(cert); !slices.Contains(names, "gpu2") || !slices.Contains(names, "10.0.0.2") {
+	if names := NamesOf(cert); !slices.Contains(names, "gpu2") || !slices.Contains(names, "10.0.0.2") {
 		t.Errorf("the certificate is for %q", names)
 	}
 	if again := openHost(t, dir, "host-2", c, "gpu2", "10.0.0.2"); !again.Ready() || !shownCert(t, again).Equal(cert) {
@@ -161,11 +159,11 @@ func TestSignRefusesWhatIsNoRequestOfAHost(t *testing.T) {
 		"nothing": {nil, "host-2"}, "a changed request": {bad, "host-2"}, "no host": {csr, ""},
 		"a host id with a path in it": {csr, "a/b"}, "a name for many hosts": {wild, "host-2"},
 	} {
-		if _, err := Sign(a, k.csr, k.hostID, nil, c.now); err == nil {
+		if _, err := Sign(a, k.csr, k.hostID, c.now); err == nil {
 			t.Errorf("%s: signed", name)
 		}
 	}
-	if _, err := Sign(spec.CA{Certificate: a.Certificate}, csr, "host-2", nil, c.now); err == nil {
+	if _, err := Sign(CA{Certificate: a.Certificate}, csr, "host-2", c.now); err == nil {
 		t.Error("signed without a key")
 	}
 }
@@ -254,7 +252,7 @@ func TestAHostThatHoldsNoAuthorityRenewsThroughAServer(t *testing.T) {
 			if fails--; fails >= 0 {
 				return nil, errors.New("no leader")
 			}
-			return Sign(a, csr, "host-2", nil, time.Now())
+			return Sign(a, csr, "host-2", time.Now())
 		})
 		life := before.NotAfter.Sub(before.NotBefore)
 		for range 4 {
@@ -272,7 +270,7 @@ func TestAHostThatHoldsNoAuthorityRenewsThroughAServer(t *testing.T) {
 		}
 		<-asked
 		synctest.Wait()
-		if !slices.Contains(namesOf(shownCert(t, id)), "moved") {
+		if !slices.Contains(NamesOf(shownCert(t, id)), "moved") {
 			t.Error("a new name did not get into the certificate")
 		}
 		cancel()

@@ -38,7 +38,7 @@ func TestAHostAsksWithOneKeyForAllItsLife(t *testing.T) {
 	if again, _ := newRequest(t, id); !again.Equal(key) {
 		t.Error("after a crash it asks with another key")
 	}
-	cert, err := Sign(authorityOf(t, first), csr, "host-2", nil, c.now)
+	cert, err := Sign(authorityOf(t, first), csr, "host-2", c.now)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -141,7 +141,7 @@ func TestTheAuthorityProvesOnlyTheKeyThatItSigned(t *testing.T) {
 		"no request":               {id.PreviousCert(), nil, "host-2", false},
 		"the request in its place": {csr, csr, "host-2", false},
 	} {
-		if err := VerifyPossession(a, k.cert, k.csr, k.hostID); (err == nil) != k.good {
+		if err := VerifyPossession(a.Certificate, k.cert, k.csr, k.hostID); (err == nil) != k.good {
 			t.Errorf("%s: %v", name, err)
 		}
 	}

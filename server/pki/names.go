@@ -46,7 +46,8 @@ func joinNames(dns []string, ips []net.IP) []string {
 	return names
 }
 
-func namesOf(cert *x509.Certificate) []string { return joinNames(cert.DNSNames, cert.IPAddresses) }
+// NamesOf are the DNS names and IP addresses of a certificate, sorted.
+func NamesOf(cert *x509.Certificate) []string { return joinNames(cert.DNSNames, cert.IPAddresses) }
 
 // uriOf is the name that binds a certificate to a host: pinion://host/<id>.
 func uriOf(hostID string) *url.URL {

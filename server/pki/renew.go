@@ -47,7 +47,26 @@ func (id *Identity) renewVia(ctx context.Context, ask func(context.Context, []by
 		return err
 	}
 	id.log.Info("the certificate of this host was renewed", "expires", id.Expires())
+	if missing := acceptNames(id); len(missing) > 0 {
+		id.log.Warn("the pool does not certify names that this host has now and did not have when it joined: clients that reach it by them do not trust it; "+
+			"to register them, have the host leave and join again", "names", missing)
+	}
 	return nil
+}
+
+// acceptNames takes the names of the certificate for those that this host has, so that it does not ask for the others again and
+// again, and returns the others.
+func acceptNames(id *Identity) (missing []string) {
+	id.mu.Lock()
+	defer id.mu.Unlock()
+	given := NamesOf(id.hostCert.cert)
+	for _, name := range id.names {
+		if !slices.Contains(given, name) {
+			missing = append(missing, name)
+		}
+	}
+	id.names = given
+	return missing
 }
 
 // needsRenewal reports whether there is a certificate and a reason to replace it.
@@ -67,7 +86,7 @@ func renewAt(cert *x509.Certificate) time.Time {
 
 // isCurrent reports whether the certificate can go on to be shown as it is.
 func (id *Identity) isCurrent() bool {
-	return id.isValid() && id.now().Before(renewAt(id.hostCert.cert)) && slices.Equal(id.names, namesOf(id.hostCert.cert))
+	return id.isValid() && id.now().Before(renewAt(id.hostCert.cert)) && slices.Equal(id.names, NamesOf(id.hostCert.cert))
 }
 
 // isValid reports whether others believe the certificate now.

@@ -8,12 +8,10 @@ import (
 	"errors"
 	"fmt"
 	"time"
-
-	"pinion/raftfsm/spec"
 )
 
 // ErrNoCertificate is the error of a host without a valid certificate of its pool: it has to join, or join again, with a token.
-var ErrNoCertificate = errors.New("this host has no valid certificate of a pool: join one with `pinion up --join ADDR --token T`")
+var ErrNoCertificate = errors.New("this host has no valid certificate of a pool: join one with `pinion up --join ADDR --token-file FILE`")
 
 // ErrOtherPool refuses a server whose certificates do not prove that it belongs to the token's pool.
 var ErrOtherPool = errors.New("the server did not prove to be of the pool that the token is for, nothing was sent to it")
@@ -40,13 +38,26 @@ func verifyCert(cert, ca *x509.Certificate, usage x509.ExtKeyUsage, now time.Tim
 	roots := x509.NewCertPool()
 	roots.AddCert(ca)
 	_, err := cert.Verify(x509.VerifyOptions{Roots: roots, CurrentTime: now, KeyUsages: []x509.ExtKeyUsage{usage}})
+	if invalid := (x509.CertificateInvalidError{}); errors.As(err, &invalid) && invalid.Reason == x509.Expired {
+		return fmt.Errorf("%s: %w", describeValidity(cert, now), err)
+	}
 	return err
 }
 
-// VerifyPossession returns nil when the authority once issued the certificate (PEM) to this host for the key of the request
+// describeValidity says by how much a certificate is not valid at now: mostly one of two clocks is off.
+func describeValidity(cert *x509.Certificate, now time.Time) string {
+	by, what := cert.NotBefore.Sub(now), "is not valid yet"
+	if by < 0 {
+		by, what = now.Sub(cert.NotAfter), "has expired"
+	}
+	return fmt.Sprintf("by the clock of this machine, which says %s, the certificate of the other host %s, by %v: one of the two clocks is off by that or more, or that host was off for too long",
+		now.UTC().Format(time.RFC3339), what, by.Round(time.Second))
+}
+
+// VerifyPossession returns nil when the authority (PEM) once issued the certificate (PEM) to this host for the key of the request
 // (PEM). The request proves that its sender still has that key. An expired certificate proves this as well.
-func VerifyPossession(authority spec.CA, cert, csr []byte, hostID string) error {
-	ca, err := parseCert(authority.Certificate)
+func VerifyPossession(authority []byte, cert, csr []byte, hostID string) error {
+	ca, err := parseCert(authority)
 	if err != nil {
 		return fmt.Errorf("the pool's authority cannot be used: %w", err)
 	}

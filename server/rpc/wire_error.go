@@ -24,6 +24,7 @@ var wireKinds = []struct {
 	{"outdated", spec.ErrOutdated},
 	{"unavailable", spec.ErrUnavailable},
 	{"removed", spec.ErrRemoved},
+	{"elsewhere", spec.ErrHostElsewhere},
 	{"tokenUnknown", spec.ErrJoinTokenUnknown},
 	{"tokenWrong", spec.ErrJoinTokenWrong},
 	{"tokenRevoked", spec.ErrJoinTokenRevoked},

@@ -24,7 +24,7 @@ func (c cost) compare(other cost) int {
 func (a *evaluation) costOn(h *Host) cost {
 	c := cost{headroom: share(h.Free.CPU-a.demand.CPU, h.Host.CPU) + share(h.Free.MemoryMiB-a.demand.MemoryMiB, h.Host.MemoryMiB)}
 	demand := a.demandOn(h)
-	if shape := shapeOf(demand); shape.GPUs > 0 {
+	if shape := shapeOf(*demand); shape.GPUs > 0 {
 		lost := float64(shape.GPUMilli()) - a.fragmentation.Score(h.Free.CPU, len(h.Free.GPUs), shape)
 		c.waste = lost - linkScore(h, slices.Max(demand.GPUs))
 	} else {

@@ -47,7 +47,7 @@ func (a *evaluation) encodeFingerprint() string {
 		}
 	}
 	add := func(s string) { text = append(binary.AppendVarint(text, int64(len(s))), s...) }
-	add(a.isolation)
+	add(a.isolation.Key(a.Run.ByAdmin))
 	for _, required := range a.attributes {
 		add(required.Name)
 		add(required.Value)

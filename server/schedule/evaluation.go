@@ -14,9 +14,10 @@ type evaluation struct {
 	Request
 	demand          spec.Demand      // see demandOn
 	attributes      []spec.Attribute // required of a host
-	isolation       string           // the setting with which the task could open GPUs of other tasks; empty: none
+	isolation       spec.Isolation   // what it asks for that reaches past its containers
 	group           string           // task group
 	wantsGPUs       bool
+	wantsAllGPUs    bool
 	fragmentation   *pack.FragmentationScorer // from the cluster's workload profile
 	terms           spec.SchedulingOptions
 	placed          int        // number of tasks so far
@@ -32,15 +33,22 @@ type evaluation struct {
 func newEvaluation(r Request) *evaluation {
 	a := &evaluation{Request: r, demand: spec.DemandOf(r.Definition)}
 	a.wantsGPUs = slices.ContainsFunc(a.demand.GPUs, func(n int) bool { return n != 0 })
+	a.wantsAllGPUs = a.demand.WantsAllGPUs()
 	a.group = cmp.Or(r.Run.Group, "family:"+r.Definition.Family)
 	a.attributes = slices.Concat(r.Definition.RequiredAttributes(), platform(r.Definition))
-	a.isolation = r.Definition.IsolationViolation()
+	a.isolation = r.Definition.Isolation()
 	a.terms, _ = spec.ParseSchedulingOptions(r.Run.Tags) // validated by the api
 	return a
 }
 
-// demandOn returns the demand of one task on this host.
-func (a *evaluation) demandOn(h *Host) spec.Demand { return a.demand.ForHost(h.Host) }
+// demandOn returns the demand of one task on this host. Nobody writes to it: it is mostly the same for all hosts.
+func (a *evaluation) demandOn(h *Host) *spec.Demand {
+	if !a.wantsAllGPUs {
+		return &a.demand
+	}
+	d := a.demand.ForHost(h.Host)
+	return &d
+}
 
 // place returns a task for a host that fits, with GPUs chosen container by container. It returns nil when the host has
 // enough free GPUs but not in a combination that the containers can get.
@@ -112,7 +120,20 @@ func (a *evaluation) newCommon() *spec.Task {
 		Version:       1,
 		CreatedAt:     a.At,
 		Queue:         a.pendingSpec(),
+		ByAdmin:       a.Run.ByAdmin,
+		Owner:         ownerOf(a.Run, a.demand),
 	}
+}
+
+// ownerOf is the access key of the call, with the GPUs that a task counts for while it waits.
+func ownerOf(r spec.RunRequest, demand spec.Demand) *spec.TaskOwner {
+	switch {
+	case r.Key == "":
+		return nil
+	case demand.WantsAllGPUs():
+		return &spec.TaskOwner{Key: r.Key, GPUs: spec.AllHostGPUs}
+	}
+	return &spec.TaskOwner{Key: r.Key, GPUs: demand.TotalGPUs()}
 }
 
 // overrides returns the overrides with an entry for every container, also for unchanged ones, as ECS does.

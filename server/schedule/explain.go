@@ -26,17 +26,17 @@ func (f *HostSet) Blockers(r Request, o Reservation, ends EndTime) (holders []*s
 	if a.parse(nil) != nil {
 		return nil
 	}
-	for _, share := range o.Hosts {
-		h := f.hosts[share.HostID]
+	for _, allotment := range o.Hosts {
+		h := f.hosts[allotment.HostID]
 		if h == nil {
 			continue
 		}
 		d, left := a.demandOn(h), a.capacityOn(h)
 		for _, e := range h.taskEnds(ends) {
-			if left.slots(d, share.Tasks) >= share.Tasks {
+			if left.slots(d, allotment.Tasks) >= allotment.Tasks {
 				break
 			}
-			a.addBack(&left, h, e.task)
+			a.release(&left, h, e.task)
 			holders = append(holders, e.task)
 		}
 	}

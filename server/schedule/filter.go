@@ -43,22 +43,29 @@ func attributes(a *evaluation, h *Host) (reason, detail string) {
 	return "", ""
 }
 
-// isolation keeps tasks that could open GPUs of other tasks off hosts with GPUs. A host whose GPUs cannot be detected at the
-// moment counts as a GPU host.
+// isolation keeps tasks off hosts that do not give what they ask for beyond their containers. To ECS it is a capability that the
+// host lacks.
 func isolation(a *evaluation, h *Host) (reason, detail string) {
-	gpus := &h.Host.GPUs
-	if a.isolation == "" || (len(gpus.Devices) == 0 && gpus.Problem == "") {
+	if detail = a.isolation.RefusedBy(h.Host, a.Run.ByAdmin); detail == "" {
 		return "", ""
 	}
-	return spec.ReasonAttribute, a.isolation + " and could reach every GPU of this host: remove that, or run it on a host without GPUs"
+	return spec.ReasonAttribute, detail
 }
 
 func resources(a *evaluation, h *Host) (reason, detail string) {
-	reason, detail = spec.Fits(h.Free, a.demandOn(h))
-	if problem := h.Host.GPUs.Problem; reason == spec.ReasonGPU && problem != "" {
-		detail += " (" + problem + ")"
+	lack, fits := spec.Fits(&h.Free, a.demandOn(h))
+	if fits {
+		return "", ""
 	}
-	return reason, detail
+	return lack.Reason, lack.Detail() + gpuProblem(lack, h)
+}
+
+// gpuProblem adds to a shortfall of GPUs why the host's cannot be seen.
+func gpuProblem(lack spec.Shortfall, h *Host) string {
+	if problem := h.Host.GPUs.Problem; lack.Reason == spec.ReasonGPU && problem != "" {
+		return " (" + problem + ")"
+	}
+	return ""
 }
 
 // platform converts the CPU architecture of a definition into the host attribute that it requires.

@@ -26,14 +26,19 @@ func TestEveryRefusalExplainsItself(t *testing.T) {
 			"ATTRIBUTE", "container c0 is privileged and could reach every GPU"},
 		{"privileged beside GPUs that cannot be seen", func(h *Host) { h.Host.GPUs.Devices, h.Host.GPUs.Problem = nil, "no driver" },
 			func(r *Request) { *r = request(1, 0); r.Definition.Containers[0].Privileged = &privileged }, "ATTRIBUTE", "is privileged"},
+		{"a directory that the host does not give", nil, func(r *Request) {
+			r.Definition.Volumes = []spec.Volume{{Name: "v", Host: &spec.HostVolume{SourcePath: "/data"}}}
+		}, "ATTRIBUTE", "volume v: /data is in no directory that this host gives to tasks: start the host with pinion up --volume /data"},
+		{"a submit key that asks for the host's processes beside GPUs", func(h *Host) { h.Host.Allow = []string{spec.AllowHostPID} },
+			func(r *Request) { r.Definition.PIDMode = "host" }, "ATTRIBUTE", "needs an access key of the role admin"},
 		{"no CPU left", func(h *Host) { h.Free.CPU = 99 }, nil, "RESOURCE:CPU", "needs 100 CPU units, 99 free"},
 		{"no memory left", func(h *Host) { h.Free.MemoryMiB = 99 }, nil, "RESOURCE:MEMORY", "needs 100 MiB of memory, 99 free"},
 		{"a port taken", func(h *Host) { h.Free.Ports = map[int]bool{80: true} }, func(r *Request) {
 			r.Definition.Containers[0].PortMappings = []spec.PortMapping{{HostPort: 80}}
 		}, "RESOURCE:PORTS", "host port 80 is taken"},
-		{"no GPU left", func(h *Host) { h.Free.GPUs = nil }, nil, "RESOURCE:GPU", "needs 1 GPUs, 0 free"},
+		{"no GPU left", func(h *Host) { h.Free.GPUs = nil }, nil, "RESOURCE:GPU", "needs 1 GPU, 0 free"},
 		{"no GPU and a reason", func(h *Host) { h.Free.GPUs, h.Host.GPUs.Problem = nil, "the driver is missing" }, nil,
-			"RESOURCE:GPU", "needs 1 GPUs, 0 free (the driver is missing)"},
+			"RESOURCE:GPU", "needs 1 GPU, 0 free (the driver is missing)"},
 		{"GPUs that cannot be picked", func(h *Host) { h.Free.GPUs = []string{"ghost"} }, nil, "RESOURCE:GPU", "have together"},
 		{"a constraint", nil, func(r *Request) {
 			r.Definition.PlacementConstraints = []spec.PlacementConstraint{{Type: "memberOf", Expression: "attribute:rack == 7"}}
@@ -70,7 +75,9 @@ func TestWhatAHostHasIsAccepted(t *testing.T) {
 	r.Definition.RuntimePlatform = &spec.RuntimePlatform{CPUArchitecture: "X86_64"}
 	r.Definition.RequiresAttributes = []spec.Attribute{{Name: "ecs.cpu-architecture"}}
 	r.Definition.Containers[0].Privileged = &privileged
-	wantPlaces(t, plan([]Host{host("without GPUs", 0)}, r), "without GPUs")
+	generous := host("without GPUs", 0)
+	generous.Host.Allow = []string{spec.AllowPrivileged}
+	wantPlaces(t, plan([]Host{generous}, r), "without GPUs")
 	r = request(1, 1)
 	r.Definition.Containers[0].Privileged = &unprivileged
 	wantPlaces(t, plan([]Host{host("with GPUs", 1)}, r), "with GPUs")

@@ -57,23 +57,10 @@ func (c *clusterHosts) totalSlots(a *evaluation) (tasks int) {
 	return tasks
 }
 
-// slotsOn returns how many tasks of the request fit on a host by amounts alone, without constraints.
+// slotsOn returns how many tasks of the request fit on a host, without its constraints.
 func (a *evaluation) slotsOn(h *Host) int {
-	d := a.demandOn(h)
-	most := int64(a.Run.Count)
-	if d.CPU > 0 {
-		most = min(most, h.Free.CPU/d.CPU)
-	}
-	if d.MemoryMiB > 0 {
-		most = min(most, h.Free.MemoryMiB/d.MemoryMiB)
-	}
-	if gpus := d.TotalGPUs(); gpus > 0 {
-		most = min(most, int64(len(h.Free.GPUs)/gpus))
-	}
-	if len(d.Ports)+len(d.UDPPorts) > 0 || a.distinct {
-		most = min(most, 1)
-	}
-	return int(max(0, most))
+	free := a.capacityOn(h)
+	return free.slots(a.demandOn(h), a.Run.Count)
 }
 
 // fill places part.tasks tasks on a host, or fewer when a constraint or the GPU topology refuses more.

@@ -102,7 +102,7 @@ func TestAGangIsPlacedWholeOrNotAtAll(t *testing.T) {
 		t.Fatalf("%+v", d)
 	}
 	for _, failure := range decisions[0].Failures {
-		if failure.Reason != spec.ReasonGPU || !strings.Contains(failure.Detail, "needs 1 GPUs, 0 free (when 3 tasks of the gang have a place") {
+		if failure.Reason != spec.ReasonGPU || !strings.Contains(failure.Detail, "needs 1 GPU, 0 free (when 3 tasks of the gang have a place") {
 			t.Errorf("%+v", failure)
 		}
 	}

@@ -14,15 +14,15 @@ func (f *HostSet) Hold(r Request, o Reservation, ends EndTime) (held []*spec.Tas
 	if a.parse(nil) != nil {
 		return nil, false
 	}
-	for i, share := range o.Hosts {
-		h := f.hosts[share.HostID]
+	for i, allotment := range o.Hosts {
+		h := f.hosts[allotment.HostID]
 		if h == nil || h.Host.Cluster != r.Run.Cluster {
 			break
 		}
 		if _, refused := a.refusal(h, staticFilters); refused {
 			break
 		}
-		task, enough := a.holdOn(h, share.Tasks, o, ends)
+		task, enough := a.holdOn(h, allotment.Tasks, o, ends)
 		if !enough {
 			break
 		}
@@ -41,39 +41,29 @@ func (f *HostSet) Hold(r Request, o Reservation, ends EndTime) (held []*spec.Tas
 
 // holdOn returns a placeholder task with the resources that have to stay free for `tasks` tasks of the request. When their
 // start is unknown, these are all free resources that the tasks can use.
-func (a *evaluation) holdOn(h *Host, tasks int, o Reservation, ends EndTime) (kept *spec.Task, enough bool) {
-	d, n := a.demandOn(h), int64(tasks)
-	free := a.capacityOn(h)
+func (a *evaluation) holdOn(h *Host, tasks int, o Reservation, ends EndTime) (placeholder *spec.Task, enough bool) {
+	demand, free := a.demandOn(h), a.capacityOn(h)
 	later := free
 	for _, e := range h.taskEnds(ends) {
 		if o.At.IsZero() || !e.at.After(o.At) {
-			a.addBack(&later, h, e.task)
+			a.release(&later, h, e.task)
 		}
 	}
-	if later.slots(d, tasks) < tasks {
+	if later.slots(demand, tasks) < tasks {
 		return nil, false
 	}
 	if o.At.IsZero() {
 		later = free
 	}
-	gpus := min(free.gpus, max(0, tasks*d.TotalGPUs()-(later.gpus-free.gpus)))
-	kept = &spec.Task{
+	held := free.Hold(demand, tasks, &later.Capacity)
+	return &spec.Task{
 		HostID:     h.Host.ID,
 		Cluster:    h.Host.Cluster,
-		CPU:        min(max(0, free.cpu), max(0, n*d.CPU-(later.cpu-free.cpu))),
-		MemoryMiB:  min(max(0, free.memory), max(0, n*d.MemoryMiB-(later.memory-free.memory))),
+		CPU:        held.CPU,
+		MemoryMiB:  held.MemoryMiB,
 		LastStatus: spec.Pending,
-		Containers: []spec.Container{{GPUs: h.Free.GPUs[len(h.Free.GPUs)-gpus:]}},
-	}
-	for _, port := range d.Ports {
-		if !h.Free.Ports[port] {
-			kept.Ports = append(kept.Ports, port)
-		}
-	}
-	for _, port := range d.UDPPorts {
-		if !h.Free.UDPPorts[port] {
-			kept.UDPPorts = append(kept.UDPPorts, port)
-		}
-	}
-	return kept, true
+		Containers: []spec.Container{{GPUs: h.Free.GPUs[len(h.Free.GPUs)-held.TotalGPUs():]}},
+		Ports:      held.Ports,
+		UDPPorts:   held.UDPPorts,
+	}, true
 }

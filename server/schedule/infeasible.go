@@ -80,7 +80,7 @@ func (s shortfalls) String() string {
 
 // shortfallsOn returns what the empty host lacks for one task of the request.
 func (a *evaluation) shortfallsOn(h *Host) (missing shortfalls) {
-	for _, refuses := range []filter{attributes, isolation} {
+	for _, refuses := range []filter{isolation, attributes} {
 		if reason, detail := refuses(a, h); reason != "" {
 			missing = append(missing, shortfall{reason, detail, math.Inf(1)})
 		}
@@ -94,31 +94,21 @@ func (a *evaluation) shortfallsOn(h *Host) (missing shortfalls) {
 	return missing
 }
 
-// resourceShortfalls returns which amounts the empty host lacks for one task of the request beside `others` tasks of it.
+// resourceShortfalls returns what the empty host lacks for one task of the request beside `others` tasks of it, which fit.
 func (a *evaluation) resourceShortfalls(h *Host, others int) (missing shortfalls) {
-	d, n := a.demandOn(h), int64(others)
-	add := func(reason string, needs, has int64, of, remark string) {
-		if needs > has {
-			detail := fmt.Sprintf("needs %d %s, the host has %d%s", needs, of, has, remark)
-			missing = append(missing, shortfall{reason, detail, float64(needs) / float64(max(0, has))})
+	demand := a.demandOn(h)
+	left := spec.CapacityOf(h.Host).Subtract(demand, others)
+	for lack := range left.Shortfalls(demand) {
+		detail := lack.Detail()
+		switch {
+		case lack.Reason != spec.ReasonPorts:
+			detail = fmt.Sprintf("%s, the host has %d%s", lack.Need(), lack.Has, gpuProblem(lack, h))
+		case others > 0:
+			detail = "each task needs its ports of a host of its own"
 		}
+		missing = append(missing, shortfall{lack.Reason, detail, float64(lack.Needs) / float64(max(0, lack.Has))})
 	}
-	add(spec.ReasonCPU, d.CPU, h.Host.CPU-n*d.CPU, "CPU units", "")
-	add(spec.ReasonMemory, d.MemoryMiB, h.Host.MemoryMiB-n*d.MemoryMiB, "MiB of memory", "")
-	ports := spec.Demand{Ports: d.Ports, UDPPorts: d.UDPPorts}
-	switch reason, detail := spec.Fits(spec.Free{Ports: takenPorts(h.Host)}, ports); {
-	case reason != "":
-		missing = append(missing, shortfall{reason, detail, math.Inf(1)})
-	case n > 0 && len(d.Ports)+len(d.UDPPorts) > 0:
-		missing = append(missing, shortfall{spec.ReasonPorts, "each task needs its ports of a host of its own", math.Inf(1)})
-	}
-	remark := ""
-	if problem := h.Host.GPUs.Problem; problem != "" {
-		remark = " (" + problem + ")"
-	}
-	gpus := int64(d.TotalGPUs())
-	add(spec.ReasonGPU, gpus, int64(len(h.Host.GPUs.Devices))-n*gpus, "GPUs", remark)
-	if n > 0 && a.distinct {
+	if others > 0 && a.distinct {
 		missing = append(missing, shortfall{spec.ReasonDistinct, "each task needs a host of its own", math.Inf(1)})
 	}
 	return missing
@@ -126,17 +116,9 @@ func (a *evaluation) resourceShortfalls(h *Host, others int) (missing shortfalls
 
 // emptySlots returns how many tasks of the request fit on the host when it is empty.
 func (a *evaluation) emptySlots(h *Host) int {
-	m := capacity{cpu: h.Host.CPU, memory: h.Host.MemoryMiB, gpus: len(h.Host.GPUs.Devices), ports: takenPorts(h.Host), groupTasks: -1}
+	empty, demand := capacity{spec.CapacityOf(h.Host), -1}, a.demandOn(h)
 	if a.distinct {
-		m.groupTasks = 0
+		empty.groupTasks = 0
 	}
-	return m.slots(a.demandOn(h), a.Run.Count)
-}
-
-func takenPorts(h *spec.Host) map[int]bool {
-	taken := make(map[int]bool, len(h.Ports))
-	for _, port := range h.Ports {
-		taken[port] = true
-	}
-	return taken
+	return empty.slots(demand, a.Run.Count)
 }

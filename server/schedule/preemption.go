@@ -61,7 +61,7 @@ func (f *HostSet) Victims(r Request, price func(*spec.Task) (p EvictionCost, may
 		offer := &evictionPlan{host: h, capacity: a.capacityOn(h), gone: map[string]bool{}}
 		for _, task := range h.tasks {
 			if task.DesiredStatus == spec.Stopped { // already stopping: it releases its resources anyway
-				a.addBack(&offer.capacity, h, task)
+				a.release(&offer.capacity, h, task)
 				offer.gone[task.ID] = true
 			}
 		}
@@ -79,7 +79,7 @@ func (f *HostSet) Victims(r Request, price func(*spec.Task) (p EvictionCost, may
 		for _, v := range best.victims {
 			all = append(all, v.task)
 			best.gone[v.task.ID] = true
-			a.addBack(&best.capacity, best.host, v.task)
+			a.release(&best.capacity, best.host, v.task)
 		}
 		if a.planEviction(best, price); best.victims == nil {
 			offers = slices.DeleteFunc(offers, func(o *evictionPlan) bool { return o == best })
@@ -103,7 +103,7 @@ func (a *evaluation) planEviction(r *evictionPlan, price func(*spec.Task) (Evict
 	enough := func(victims []victim) bool {
 		left := r.capacity
 		for _, v := range victims {
-			a.addBack(&left, r.host, v.task)
+			a.release(&left, r.host, v.task)
 		}
 		return left.slots(d, wanted) >= wanted
 	}

@@ -5,7 +5,6 @@ import (
 	"slices"
 	"time"
 
-	"pinion/gpu"
 	"pinion/raftfsm/spec"
 )
 
@@ -30,12 +29,12 @@ var neverEnds = time.Unix(1<<60, 0)
 // staticFilters are the filters whose refusal stays when tasks end.
 var staticFilters = []filter{active, connected, isolation, attributes, memberOf}
 
-// availability is a moment from which a host has slots for more tasks of a request.
+// availability is a moment from which a host has more slots for tasks of a request.
 type availability struct {
 	at            time.Time
 	unboundedGPUs int // when at is neverEnds: GPUs of the tasks that would have to stop
 	host          *Host
-	more          int
+	slots         int // that it gains
 }
 
 func (s availability) compare(other availability) int {
@@ -60,9 +59,9 @@ func (f *HostSet) FindReservation(r Request, ends EndTime) (o Reservation, ok bo
 		if left == 0 {
 			break
 		}
-		share := min(left, s.more)
-		left -= share
-		o.add(s.host.Host.ID, share)
+		tasks := min(left, s.slots)
+		left -= tasks
+		o.add(s.host.Host.ID, tasks)
 		if o.At = s.at; s.at.Equal(neverEnds) {
 			o.At = time.Time{}
 		}
@@ -103,92 +102,58 @@ func (a *evaluation) availabilityOn(h *Host, ends EndTime) []availability {
 	d := a.demandOn(h)
 	left := a.capacityOn(h)
 	var (
-		steps   []availability
-		room    = left.slots(d, a.Run.Count)
-		missing int
+		steps     []availability
+		slots     = left.slots(d, a.Run.Count)
+		unbounded int
 	)
-	if room > 0 {
-		steps = append(steps, availability{host: h, more: room})
+	if slots > 0 {
+		steps = append(steps, availability{host: h, slots: slots})
 	}
 	for _, e := range h.taskEnds(ends) {
-		if room == a.Run.Count {
+		if slots == a.Run.Count {
 			break
 		}
-		a.addBack(&left, h, e.task)
+		a.release(&left, h, e.task)
 		if e.at.Equal(neverEnds) {
-			missing += len(e.task.GPUs())
+			unbounded += len(e.task.GPUs())
 		}
-		if now := left.slots(d, a.Run.Count); now > room {
-			steps = append(steps, availability{at: e.at, unboundedGPUs: missing, host: h, more: now - room})
-			room = now
+		if now := left.slots(d, a.Run.Count); now > slots {
+			steps = append(steps, availability{at: e.at, unboundedGPUs: unbounded, host: h, slots: now - slots})
+			slots = now
 		}
 	}
 	return steps
 }
 
-// capacity holds the free resources of a host at some moment.
+// capacity is a host's capacity for one request at some moment.
 type capacity struct {
-	cpu, memory int64
-	gpus        int
-	ports       map[int]bool // TCP ports in use
-	udpPorts    map[int]bool
-	groupTasks  int // tasks of the request's group (distinctInstance); -1: not constrained
+	spec.Capacity
+	groupTasks int // tasks of the request's group (distinctInstance); -1: not constrained
 }
 
 func (a *evaluation) capacityOn(h *Host) capacity {
-	m := capacity{h.Free.CPU, h.Free.MemoryMiB, len(h.Free.GPUs), h.Free.Ports, h.Free.UDPPorts, -1}
+	c := capacity{h.Free.Capacity(), -1}
 	if a.distinct {
-		m.groupTasks = h.count(a.group)
+		c.groupTasks = h.count(a.group)
 	}
-	return m
+	return c
 }
 
-// addBack adds the resources that a task held. Unhealthy GPUs stay unavailable.
-func (a *evaluation) addBack(m *capacity, h *Host, t *spec.Task) {
-	m.cpu += t.CPU
-	m.memory += t.MemoryMiB
-	for _, uuid := range t.GPUs() {
-		if device, there := h.Host.GPUs.Device(uuid); there && device.Health == gpu.Healthy {
-			m.gpus++
-		}
-	}
-	m.ports, m.udpPorts = withoutPorts(m.ports, t.Ports), withoutPorts(m.udpPorts, t.UDPPorts)
+// release adds what a task of the host holds.
+func (a *evaluation) release(c *capacity, h *Host, t *spec.Task) {
+	c.Capacity = c.Add(h.Host, t)
 	if a.distinct && t.Group == a.group && t.DesiredStatus != spec.Stopped {
-		m.groupTasks--
+		c.groupTasks--
 	}
 }
 
-func withoutPorts(taken map[int]bool, ports []int) map[int]bool {
-	if len(ports) == 0 {
-		return taken
-	}
-	left := make(map[int]bool, len(taken))
-	for port := range taken {
-		if !slices.Contains(ports, port) {
-			left[port] = true
-		}
-	}
-	return left
-}
-
-// slots returns how many tasks of demand d fit, at most `most`.
-func (m *capacity) slots(d spec.Demand, most int) int {
-	room := int64(most)
-	if d.CPU > 0 {
-		room = min(room, m.cpu/d.CPU)
-	}
-	if d.MemoryMiB > 0 {
-		room = min(room, m.memory/d.MemoryMiB)
-	}
-	if gpus := d.TotalGPUs(); gpus > 0 {
-		room = min(room, int64(m.gpus/gpus))
-	}
-	if len(d.Ports)+len(d.UDPPorts) > 0 || m.groupTasks >= 0 {
-		room = min(room, 1)
-	}
-	taken := func(ports map[int]bool) func(int) bool { return func(port int) bool { return ports[port] } }
-	if slices.ContainsFunc(d.Ports, taken(m.ports)) || slices.ContainsFunc(d.UDPPorts, taken(m.udpPorts)) || m.groupTasks > 0 {
+// slots returns how many tasks of the demand fit, at most limit.
+func (c *capacity) slots(d *spec.Demand, limit int) int {
+	switch {
+	case c.groupTasks > 0:
 		return 0
+	case c.groupTasks == 0:
+		limit = min(limit, 1)
 	}
-	return int(max(0, room))
+	return c.Slots(d, limit)
 }

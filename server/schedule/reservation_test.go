@@ -168,9 +168,10 @@ func TestEveryRefusalIsTrue(t *testing.T) {
 		}
 		for _, refusal := range refusals {
 			h := b.fleet.hosts[refusal.HostID]
-			reason, detail := spec.Fits(spec.NewFree(h.Host, h.tasks), spec.DemandOf(r.Definition))
-			if reason == "" || reason != refusal.Reason || detail != refusal.Detail {
-				t.Fatalf("it says %+v, the state %q %q", refusal, reason, detail)
+			free, demand := spec.NewFree(h.Host, h.tasks), spec.DemandOf(r.Definition)
+			lack, fits := spec.Fits(&free, &demand)
+			if fits || lack.Reason != refusal.Reason || lack.Detail() != refusal.Detail {
+				t.Fatalf("it says %+v, the state %+v", refusal, lack)
 			}
 		}
 	})

@@ -40,6 +40,8 @@ func RetryTask(t *spec.Task, ids func() string, gang string, at, notBefore time.
 		RetryOf:          cmp.Or(t.RetryOf, t.ID),
 		Attempt:          t.Attempt + 1,
 		Failed:           t.Failed,
+		ByAdmin:          t.ByAdmin,
+		Owner:            t.Owner,
 	}
 	if t.Gang != nil {
 		again.Gang = &spec.GangMember{ID: gang, Rank: t.Gang.Rank, Size: t.Gang.Size}

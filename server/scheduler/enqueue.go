@@ -44,7 +44,7 @@ func (s *Scheduler) enqueue(requests []spec.RunRequest) []runReply {
 			continue
 		}
 		tasks := schedule.NewPendingTasks(schedule.Request{Run: r, Definition: definition, IDs: id.NewTask, At: now})
-		entry.add(newLaunch(r, tasks, nil, now), &replies[i])
+		entry.add(newLaunch(r, tasks, nil, now), r.Signatures, &replies[i])
 	}
 	entry.propose()
 	if len(answered) > 0 && s.node.CheckLeader(t.ctx) != nil { // the view was perhaps not the latest
@@ -62,14 +62,17 @@ type pendingEntry struct {
 	entry   raftfsm.LaunchTasks
 	replies []*runReply // one for each launch
 	tasks   int
+
+	signatures []spec.Signature // of the requests
 }
 
 // add adds a launch; a full entry is proposed first.
-func (e *pendingEntry) add(l raftfsm.Launch, reply *runReply) {
+func (e *pendingEntry) add(l raftfsm.Launch, signatures []spec.Signature, reply *runReply) {
 	if len(e.replies) > 0 && e.tasks+len(l.Tasks) > maxEnqueueTasks {
 		e.propose()
 	}
 	e.entry.Runs, e.replies, e.tasks = append(e.entry.Runs, l), append(e.replies, reply), e.tasks+len(l.Tasks)
+	e.signatures = append(e.signatures, signatures...)
 }
 
 // propose records the launches and fills in their replies; the entry is empty then.
@@ -77,12 +80,12 @@ func (e *pendingEntry) propose() {
 	if len(e.replies) == 0 {
 		return
 	}
-	answer, err := e.node.Propose(e.term.ctx, e.entry)
+	answer, err := e.node.Propose(spec.WithSignatures(e.term.ctx, e.signatures...), e.entry)
 	results, _ := answer.([]raftfsm.LaunchResult)
 	for i, reply := range e.replies {
 		if reply.err = err; err == nil {
 			*reply = runReply{results[i].Result, results[i].Err}
 		}
 	}
-	e.entry, e.replies, e.tasks = raftfsm.LaunchTasks{}, nil, 0
+	e.entry, e.signatures, e.replies, e.tasks = raftfsm.LaunchTasks{}, nil, nil, 0
 }

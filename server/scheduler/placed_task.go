@@ -2,7 +2,6 @@ package scheduler
 
 import (
 	"cmp"
-	"fmt"
 	"maps"
 	"slices"
 	"strings"
@@ -23,8 +22,9 @@ type placedTask struct {
 	priority    int
 	preemptible bool
 	limit       time.Duration // 0: none
-	startedAt   time.Time     // zero: not yet
-	placedAt    time.Time     // when it was first seen with a place
+	placedAt    time.Time     // when this leader first saw it with a place
+	startedAt   time.Time     // when it started, as near as the leader's clock can tell; zero: not yet
+	runningSeen time.Time     // when this leader first saw that it had started; zero: not yet
 	stoppingAt  time.Time     // when it was asked to stop; zero: it was not
 }
 
@@ -44,9 +44,31 @@ func (p placedTasks) track(t *spec.Task, options spec.SchedulingOptions, now tim
 	}
 	placed.team, placed.priority, placed.preemptible, placed.limit = options.Team, options.Priority, options.Preemptible, options.TimeLimit
 	placed.gpus = len(t.GPUs())
-	if placed.startedAt = t.Times.Started; t.DesiredStatus == spec.Stopped {
-		placed.stoppingAt = cmp.Or(t.Times.Stopping, placed.placedAt)
+	if !t.Times.Started.IsZero() && placed.runningSeen.IsZero() {
+		placed.startedAt, placed.runningSeen = startedAt(t, now), now
 	}
+	if t.DesiredStatus == spec.Stopped {
+		placed.stoppingAt = earlier(cmp.Or(t.Times.Stopping, placed.placedAt), now)
+	}
+}
+
+// startedAt is when a task started, which its host has recorded by its own clock, as a moment that can be by the clock here: not
+// before the task was made, and not to come. Zero: it has not started.
+func startedAt(t *spec.Task, now time.Time) time.Time {
+	switch {
+	case t.Times.Started.IsZero():
+		return time.Time{}
+	case t.Times.Started.Before(t.CreatedAt):
+		return earlier(t.CreatedAt, now)
+	}
+	return earlier(t.Times.Started, now)
+}
+
+func earlier(a, b time.Time) time.Time {
+	if b.Before(a) {
+		return b
+	}
+	return a
 }
 
 // endTime is schedule.EndTime.
@@ -79,14 +101,16 @@ func recordedEndTime(t *spec.Task, now time.Time) time.Time {
 	return one.endTime(t)
 }
 
-// timedOut stops the tasks that have reached their time limit. The limit of a gang is reached by its first task.
+// timedOut stops the tasks that have reached their time limit, by the time that this leader has known of their start: no
+// other machine's clock counts. Their hosts do the same and are first, so this is for a host that does not. The limit of a gang
+// is reached by its first task.
 func (p placedTasks) timedOut(view *raftfsm.View, now time.Time) []raftfsm.StopTask {
 	stops := map[string]raftfsm.StopTask{}
 	for id, placed := range p {
-		if placed.limit == 0 || !placed.stoppingAt.IsZero() || placed.startedAt.IsZero() || now.Before(placed.endTime()) {
+		if placed.limit == 0 || !placed.stoppingAt.IsZero() || placed.runningSeen.IsZero() || now.Sub(placed.runningSeen) < placed.limit {
 			continue
 		}
-		reason := fmt.Sprintf("The task reached its time limit of %s (%s)", placed.limit, spec.TagTimeLimit)
+		reason := spec.TimeLimitReason(placed.limit)
 		for _, mate := range gangMembers(view, id) {
 			stops[mate] = raftfsm.StopTask{ID: mate, Code: spec.StopScheduler, At: now, Reason: reason}
 		}

@@ -101,7 +101,23 @@ func resolve(view *raftfsm.View, r spec.RunRequest) (*spec.TaskDefinition, *spec
 	if err != nil {
 		return nil, nil, err
 	}
-	return spec.Effective(definition, r.Overrides), nil, nil
+	effective := spec.Effective(definition, r.Overrides)
+	return effective, nil, checkLimits(view, r, effective)
+}
+
+// checkLimits refuses what is beyond a limit already, so that it costs no log entry. Apply checks again.
+func checkLimits(view *raftfsm.View, r spec.RunRequest, effective *spec.TaskDefinition) error {
+	more, demand := spec.Tally{Tasks: max(r.Count, len(r.Hosts))}, spec.DemandOf(effective)
+	if r.CapacityProvider != "" {
+		more.Waiting = more.Tasks
+	}
+	switch {
+	case !demand.WantsAllGPUs():
+		more.GPUs = more.Tasks * demand.TotalGPUs()
+	case more.Waiting > 0:
+		more.GPUs = spec.AllHostGPUs
+	}
+	return view.CheckTasks(r.Key, more)
 }
 
 // decide takes in the decisions on the requests of prepare. Launches without a place are set aside.
@@ -155,10 +171,12 @@ func (a *planPass) propose() (again []*launch, uncertain []*spec.Task) {
 		return nil, nil
 	}
 	var entry raftfsm.LaunchTasks
+	var signatures []spec.Signature
 	for _, p := range a.planned {
+		signatures = append(signatures, p.request.Signatures...)
 		entry.Runs = append(entry.Runs, newLaunch(p.request, p.tasks, p.failures, a.at))
 	}
-	answer, err := a.node.Propose(a.term.ctx, entry)
+	answer, err := a.node.Propose(spec.WithSignatures(a.term.ctx, signatures...), entry)
 	if err != nil {
 		for _, p := range a.planned {
 			p.reply = runReply{err: err}

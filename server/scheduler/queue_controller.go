@@ -34,11 +34,11 @@ type queueController struct {
 	log     *slog.Logger
 	planner *planner
 
-	queue     *queue.Queue
-	follower  raftfsm.Follower     // keeps the fields up to reservations in step with the state
-	notBefore map[string]time.Time // pending tasks that have to wait for a moment, by id
-	placed    placedTasks
-	teams     map[string]bool // with a quota or weight on record
+	queue    *queue.Queue
+	follower raftfsm.Follower // keeps the fields up to reservations in step with the state
+	pauses   pauses           // of pending tasks that have, or had, to wait for a moment
+	placed   placedTasks
+	teams    map[string]bool // with a quota or weight on record
 
 	freed         freedHosts
 	failedPlans   int  // of the planner, when it was asked last
@@ -109,7 +109,7 @@ func (w *queueController) loop() {
 func (w *queueController) rebuild(view *raftfsm.View) {
 	now := w.node.Now()
 	w.queue = queue.New()
-	w.notBefore, w.placed, w.reservations, w.victimsByItem = map[string]time.Time{}, placedTasks{}, map[string]*reservation{}, victimsByItem{}
+	w.pauses, w.placed, w.reservations, w.victimsByItem = pauses{}, placedTasks{}, map[string]*reservation{}, victimsByItem{}
 	w.freed, w.infeasible = freedHosts{}, &infeasibilityCache{}
 	w.setTeams(view)
 	w.loadUsage(view, now)
@@ -147,12 +147,9 @@ func (w *queueController) apply(view *raftfsm.View, changes []*raftfsm.Change) {
 func (w *queueController) poll() {
 	view, now := w.node.State().View(), w.node.Now()
 	w.setTeams(view)
-	for id, moment := range w.notBefore {
-		if !moment.After(now) {
-			delete(w.notBefore, id)
-			if task := view.Task(id); task != nil {
-				w.reconcileTask(view, task, now)
-			}
+	for id := range w.pauses.ended(now) {
+		if task := view.Task(id); task != nil {
+			w.reconcileTask(view, task, now)
 		}
 	}
 	if !w.stops.busy {

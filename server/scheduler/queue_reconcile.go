@@ -24,7 +24,7 @@ func (w *queueController) reconcileTask(view *raftfsm.View, t *spec.Task, now ti
 		options := t.SchedulingOptions()
 		w.placed.track(t, options, now)
 		if gpus := len(t.GPUs()); gpus > 0 {
-			w.queue.Teams.StartUsage(t.ID, options.Team, gpus, t.Times.Started, now)
+			w.queue.Teams.StartUsage(t.ID, options.Team, gpus, startedAt(t, now), now)
 		}
 	}
 }
@@ -32,7 +32,7 @@ func (w *queueController) reconcileTask(view *raftfsm.View, t *spec.Task, now ti
 // dequeue takes the task out of the queue.
 func (w *queueController) dequeue(task string) {
 	w.queue.Remove(task)
-	delete(w.notBefore, task)
+	delete(w.pauses, task)
 	delete(w.victimsByItem, task)
 }
 
@@ -79,20 +79,7 @@ func (w *queueController) ready(t *spec.Task, now time.Time) bool {
 	if t.LastStatus != spec.Provisioning || t.Blocked() || w.isCommitting(t.ID) {
 		return false
 	}
-	if moment := retryAt(t); moment.After(now) {
-		w.notBefore[t.ID] = moment
-		return false
-	}
-	delete(w.notBefore, t.ID)
-	return true
-}
-
-// retryAt is the moment before which a task is not placed; zero: none.
-func retryAt(t *spec.Task) time.Time {
-	if t.Queue == nil {
-		return time.Time{}
-	}
-	return t.Queue.NotBefore
+	return w.pauses.over(t, now)
 }
 
 // isCommitting reports whether the placement of the task is in flight.
@@ -154,7 +141,7 @@ func gpusOf(view *raftfsm.View, cluster string, demand spec.Demand) int {
 
 // requestFor asks for a place for a pending task.
 func requestFor(t *spec.Task, definition *spec.TaskDefinition) schedule.Request {
-	run := spec.RunRequest{Cluster: t.Cluster, Definition: t.Definition, Count: 1, Group: t.Group, Tags: t.Tags}
+	run := spec.RunRequest{Cluster: t.Cluster, Definition: t.Definition, Count: 1, Group: t.Group, Tags: t.Tags, ByAdmin: t.ByAdmin}
 	if t.Queue != nil {
 		run.Constraints, run.Strategy = t.Queue.Constraints, t.Queue.Strategy
 	}

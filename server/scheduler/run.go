@@ -32,6 +32,7 @@ func (s *Scheduler) Run(ctx context.Context, r spec.RunRequest) (spec.RunResult,
 	if r.CapacityProvider != "" {
 		batcher = &s.enqueues
 	}
+	r.Signatures = spec.SignaturesOf(ctx)
 	reply, err := batcher.Do(ctx, r)
 	if err != nil {
 		return spec.RunResult{}, err

@@ -161,7 +161,7 @@ func (f *fake) StoreLogs(logs []*raft.Log) error       { return f.storeLogs(logs
 func (f *fake) Set(key, value []byte) error            { return f.set(key, value) }
 func (f *fake) Get(key []byte) ([]byte, error) {
 	if f.get == nil {
-		return nil, errNotFound
+		return nil, ErrNotFound
 	}
 	return f.get(key)
 }

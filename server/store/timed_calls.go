@@ -60,15 +60,15 @@ func (s *Store) DeleteRange(min, max uint64) error {
 	return s.inner.DeleteRange(min, max)
 }
 
-// errNotFound has the text by which Raft recognizes a value that was never set.
-var errNotFound = errors.New("not found")
+// ErrNotFound is of a value that was never set. It has the text by which Raft recognizes that.
+var ErrNotFound = errors.New("not found")
 
 // Get reads a stable value; an error with the text "not found" when it was never set.
 func (s *Store) Get(key []byte) ([]byte, error) {
 	defer s.startWatchdog("Get")()
 	sealed, err := s.inner.Get(key)
-	if err != nil && err.Error() == errNotFound.Error() {
-		return nil, errNotFound
+	if err != nil && err.Error() == ErrNotFound.Error() {
+		return nil, ErrNotFound
 	}
 	what := "wrong checksum"
 	if err != nil {

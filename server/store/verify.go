@@ -29,7 +29,7 @@ func (d *Damage) Error() string {
 		where = fmt.Sprintf("%s: log record %d", d.Path, d.Index)
 	}
 	return fmt.Sprintf("%s is damaged (%s): the disk or memory of this host changed what was written; nothing was repaired or deleted. "+
-		"Check the disk (dmesg, smartctl), then put back a backup of this directory, or, if the pool has other servers, move the directory away and join this host again", where, d.What)
+		"Check the disk (dmesg, smartctl). If the pool has other servers, remove this host with `pinion hosts rm --force` and join it anew with an empty --data-dir; if it has none, put back a backup of this directory", where, d.What)
 }
 
 // The two buckets of raft-boltdb.

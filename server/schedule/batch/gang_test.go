@@ -3,6 +3,7 @@ package batch
 import (
 	"strings"
 	"testing"
+	"time"
 
 	"pinion/raftfsm/spec"
 )
@@ -31,6 +32,7 @@ func TestAllTasksOfAGangStopWhenOneFails(t *testing.T) {
 		{"two fail, the one that was first counts", func(h *history) { h.exits("r1", 9, 20); h.exits("r2", 8, 10) }, "r0", "Rank 2 of the gang (task r2) ended, and all end with it: Essential container in task exited (exit code 8)"},
 		{"one fails after others succeeded", func(h *history) { h.exits("r0", 0, 10); h.exits("r2", 1, 20) }, "r1", "Rank 2"},
 		{"who is stopped for it is no reason", func(h *history) { h.exits("r2", 1, 20); h.stop(spec.StopScheduler, "r0"); h.exits("r0", 143, 10) }, "r1", "Rank 2"},
+		{"one reaches its time limit", func(h *history) { h.runs("r0", "r1", "r2"); h.timesOut("r1") }, "r0 r2", "Rank 1 of the gang (task r1) ended, and all end with it: The task reached its time limit of 30m0s"},
 		{"one is about to fail", func(h *history) { h.stopping("r1", 3) }, "r0 r2", "Rank 1 of the gang (task r1) ended, and all end with it: EssentialContainerExited (exit code 3)"},
 		{"one is about to succeed", func(h *history) { h.stopping("r1", 0) }, "", ""},
 	}
@@ -44,6 +46,13 @@ func TestAllTasksOfAGangStopWhenOneFails(t *testing.T) {
 			}
 		})
 	}
+}
+
+// timesOut has the host of a task begin to stop it at its time limit.
+func (h *history) timesOut(id string) {
+	h.t.Helper()
+	h.report(spec.TaskReport{TaskID: id, Status: spec.Stopping, StopCode: spec.StopScheduler, StoppedReason: spec.TimeLimitReason(30 * time.Minute),
+		Times: spec.TaskTimes{Stopping: at(1800)}})
 }
 
 // stopping has the essential container of a task exit while the other one goes on.

@@ -127,7 +127,8 @@ func (ts *Teams) StartUsage(task, teamName string, gpus int, started, now time.T
 	}
 }
 
-// EndUsage records that a task has stopped and holds nothing any more.
+// EndUsage records that a task has stopped and holds nothing any more. A host whose clock is behind may say that it stopped
+// before it started: then it has stopped now.
 func (ts *Teams) EndUsage(task string, stopped, now time.Time) {
 	u := ts.usage[task]
 	if u == nil {
@@ -136,6 +137,9 @@ func (ts *Teams) EndUsage(task string, stopped, now time.Time) {
 	delete(ts.usage, task)
 	u.team.refs--
 	u.team.held -= u.gpus
+	if stopped.Before(u.started) {
+		stopped = now
+	}
 	if !u.started.IsZero() {
 		u.team.consume(-u.gpus, stopped, now, now) // counted up to now, but it ended at stopped
 		u.team.running -= u.gpus
