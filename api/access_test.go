@@ -55,6 +55,21 @@ func TestEveryLineOfTheTablesHoldsItsRole(t *testing.T) {
 	}
 }
 
+// What only an admin may ask for is decided where the task is placed, by the role of the key that ran it.
+func TestARunSaysWhetherAnAdminAskedForIt(t *testing.T) {
+	for role, want := range map[spec.Role]bool{spec.RoleAdmin: true, spec.RoleSubmit: false} {
+		for operation, more := range map[string]string{"RunTask": "", "StartTask": `,"containerInstances":["` + hostID + `"]`} {
+			b := ready(t)
+			if got := b.serveAs(t, role, "", restRequest(operation, `{"taskDefinition":"tensorflow-1-gpu"`+more+`}`)); got.Code != http.StatusOK {
+				t.Errorf("%s: %d %s", operation, got.Code, got.Body)
+			}
+			if b.asked.ByAdmin != want {
+				t.Errorf("%s with the role %s: by an admin %t", operation, role, b.asked.ByAdmin)
+			}
+		}
+	}
+}
+
 func TestARefusalNamesTheRoleInTheFormOfTheProtocol(t *testing.T) {
 	b := newFixture(t)
 	const message = "arn:aws:iam::123456789012:user/AKIAREAD may not do this: it needs an access key with the role submit."
@@ -87,7 +102,7 @@ func TestAKeyForOneClusterMayNameThatOneAlone(t *testing.T) {
 		{spec.RoleRead, "DescribeClusters", `{"clusters":["lab"]}`, true},
 		{spec.RoleRead, "DescribeClusters", `{"clusters":["lab","other"]}`, false},
 		{spec.RoleRead, "DescribeClusters", `{}`, false},
-		{spec.RoleRead, "DescribeTaskDefinition", `{"taskDefinition":"f"}`, true}, // of no cluster
+		{spec.RoleRead, "DescribeTaskDefinition", `{"taskDefinition":"f"}`, false}, // registered with a key for all clusters
 		{spec.RoleSubmit, "RegisterTaskDefinition", oneGPU, true},
 		{spec.RoleSubmit, "RunTask", `{"taskDefinition":"f"}`, false},
 		{spec.RoleSubmit, "StopTask", `{"task":"` + task + `"}`, false},

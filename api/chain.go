@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"pinion/api/auth"
+	"pinion/api/auth/sigv4"
 	"pinion/api/httpx"
 	"pinion/api/leader"
 	"pinion/raftfsm/spec"
@@ -17,6 +18,8 @@ type chain struct {
 	limits *httpx.Limits
 	router *leader.Router
 	replay *auth.ReplayCache
+	used   func(signature spec.Signature, signedAt time.Time) bool // see Config.SignatureUsed
+	rates  *auth.RateLimiter
 	now    func() time.Time
 }
 
@@ -27,13 +30,14 @@ type chain struct {
 // looked at before its sender is known.
 func (c *chain) stages(find finder) []stage {
 	return []stage{
-		c.checkForm,    // limits: credentials that can be somebody's by their form
-		c.admit,        // limits: size and time of the body, requests in flight
-		find.stage,     // the endpoint, unless the path names it
-		c.resolve,      // authentication and leader: the principal and the state to answer from, or the leader answers
-		authorize,      // authorization: the role of the key
-		decode,         // decode and scope: the input, and the cluster that it is about
-		c.rejectReplay, // replay: a signature changes something once
+		c.checkForm,  // limits: credentials that can be somebody's by their form
+		c.admit,      // limits: size and time of the body, requests in flight
+		find.stage,   // the endpoint, unless the path names it
+		c.resolve,    // authentication and leader: the principal and the state to answer from, or the leader answers
+		c.limitRate,  // limits: requests per second of the key
+		authorize,    // authorization: the role of the key
+		decode,       // decode and scope: the input, and the cluster that it is about
+		c.changeOnce, // replay: a signature changes something once
 	}
 }
 
@@ -51,7 +55,9 @@ type endpoint struct {
 	mode     leader.Mode // the state that it is answered from
 	role     spec.Role   // least role of the access keys
 	poolWide bool        // about the whole pool, so not for a key of one cluster
+	ownHost  bool        // a host's own key may call it too; the endpoint itself checks that it is about that host
 	writes   bool        // may change the state
+	repeats  bool        // doing it twice in a row means no more than doing it once; see auth.Change
 	unknown  error       // why there is no such operation; only an authenticated caller is told
 	bind     func(*request) (call, error)
 }
@@ -132,13 +138,29 @@ func (c *chain) resolve(r *request, next handler) error {
 	return next(r)
 }
 
+func (c *chain) limitRate(r *request, next handler) error {
+	if err := c.rates.Take(r.Resolution.Principal, c.now()); err != nil {
+		return err
+	}
+	return next(r)
+}
+
 func authorize(r *request, next handler) error {
 	if r.endpoint.unknown != nil {
 		return r.endpoint.unknown
 	}
+	r.Admin = r.endpoint.role == spec.RoleAdmin
 	principal := r.Resolution.Principal
+	if r.endpoint.ownHost && principal.HostID != "" {
+		return next(r)
+	}
 	if err := principal.RequireRole(r.endpoint.role); err != nil {
 		return err
+	}
+	if r.endpoint.mode == leader.StaleAllowed {
+		if err := leader.CheckStale(r.Request); err != nil {
+			return err
+		}
 	}
 	if r.endpoint.poolWide {
 		if err := principal.RequireUnscoped(); err != nil {
@@ -158,12 +180,31 @@ func decode(r *request, next handler) (err error) {
 	return next(r)
 }
 
-func (c *chain) rejectReplay(r *request, next handler) error {
+func (c *chain) changeOnce(r *request, next handler) error {
 	if !r.endpoint.writes {
 		return next(r)
 	}
 	r.Writes = true
-	return c.replay.Once(r.Resolution.Principal, r.call.clientToken, c.now(), func() error { return next(r) })
+	repeated, err := c.replay.Once(r.Context(), c.now(), auth.Change{
+		Principal: r.Resolution.Principal, ClientToken: r.call.clientToken, Repeatable: r.endpoint.repeats,
+		Recorded: func(signature spec.Signature) bool {
+			return c.used != nil && c.used(signature, sigv4.SignedAt(r.Request))
+		},
+		Make: func(signature spec.Signature) (*httpx.Answer, error) {
+			if signature != (spec.Signature{}) {
+				r.Request = r.Request.WithContext(spec.WithSignatures(r.Context(), signature))
+			}
+			if err := next(r); err != nil {
+				return nil, err
+			}
+			return r.Answer(), nil
+		},
+	})
+	if repeated != nil {
+		r.Writes = false
+		r.ReplyAgain(repeated)
+	}
+	return err
 }
 
 // run is the endpoint itself.

@@ -11,6 +11,7 @@ import (
 	"testing"
 	"time"
 
+	"pinion/api/wire"
 	"pinion/raftfsm"
 	"pinion/raftfsm/spec"
 )
@@ -168,10 +169,20 @@ page = logs.get_log_events(logGroupName=group, logStreamName='`+secondStream+`',
 back = logs.get_log_events(logGroupName=group, logStreamName='`+secondStream+`', limit=1, nextToken=page['nextBackwardToken'])
 print([e['message'] for e in page['events'] + back['events']])
 print(logs.list_tags_for_resource(resourceArn='arn:aws:logs:us-east-1:123456789012:log-group:' + group)['tags'])
-try: logs.create_log_group(logGroupName=group)
+logs.create_log_group(logGroupName='new', tags={'a': '1'})
+logs.put_retention_policy(logGroupName='new', retentionInDays=3)
+arn = 'arn:aws:logs:us-east-1:123456789012:log-group:new'
+logs.tag_resource(resourceArn=arn, tags={'b': '2'})
+logs.untag_resource(resourceArn=arn, tagKeys=['a'])
+print([g['retentionInDays'] for g in logs.describe_log_groups(logGroupNamePrefix='new')['logGroups']], logs.list_tags_for_resource(resourceArn=arn)['tags'])
+logs.delete_retention_policy(logGroupName='new')
+logs.delete_log_group(logGroupName='new')
+print(logs.describe_log_groups(logGroupNamePrefix='new')['logGroups'])
+logs.create_log_group(logGroupName=group)
+try: logs.create_log_group(logGroupName=group, tags={'a': '1'})
 except logs.exceptions.ResourceAlreadyExistsException as e: print(type(e).__name__)
 PY`)
-	want := "['" + seedGroup + "']\n['1', '2']\n['first: /gpu:0', 'second: /gpu:0', 'first: done', 'second: <done>']\n['second: <done>', 'second: /gpu:0']\n{}\nResourceAlreadyExistsException\n"
+	want := "['" + seedGroup + "']\n['1', '2']\n['first: /gpu:0', 'second: /gpu:0', 'first: done', 'second: <done>']\n['second: <done>', 'second: /gpu:0']\n{}\n[3] {'b': '2'}\n[]\nResourceAlreadyExistsException\n"
 	if err != nil || out != want {
 		t.Errorf("%v\ngot\n%s\nwant\n%s", err, out, want)
 	}
@@ -189,11 +200,11 @@ func TestAKeyForOneClusterReadsItsLogsAlone(t *testing.T) {
 	b := newLogFixture(t, func(_ context.Context, _ spec.LogQuery, emit func(spec.LogLine) error) error {
 		return emit(line("x"))
 	})
-	for cluster, want := range map[string]string{"": `"message":"x"`, "default": `"message":"x"`, "lab": `"events":[]`} {
+	for cluster, want := range map[string]string{"": `"message":"x"`, "default": `"message":"x"`, "lab": "The specified log group does not exist."} {
 		for _, role := range []spec.Role{spec.RoleRead, spec.RoleSubmit, spec.RoleAdmin} {
 			r := httptest.NewRequest("POST", "/", strings.NewReader(`{"logGroupName":"/pinion/tensorflow-1-gpu"}`))
 			r.Header.Set("X-Amz-Target", "Logs_20140328.FilterLogEvents")
-			if got := b.serveAs(t, role, cluster, r); got.Code != 200 || !strings.Contains(got.Body.String(), want) {
+			if got := b.serveAs(t, role, cluster, r); !strings.Contains(got.Body.String(), want) {
 				t.Errorf("%s of %q: %d %s", role, cluster, got.Code, got.Body)
 			}
 		}
@@ -216,4 +227,41 @@ func TestThereIsAnEndToHowManyReadLogsAtOnce(t *testing.T) {
 	r := httptest.NewRequest("POST", "/", strings.NewReader("{}"))
 	r.Header.Set("X-Amz-Target", "Logs_20140328.DescribeLogGroups")
 	b.serve(r).wantError(t, 503, "ThrottlingException", "Nothing was done: this host has too many log requests at once. Try again.")
+}
+
+// A retention deletes logs of tasks, which who may only start tasks must not do; a group belongs to no cluster.
+func TestWhoMayChangeLogGroups(t *testing.T) {
+	b := newFixture(t)
+	b.mustApply(t, registerCommand(t))
+	b.must(t, "CreateCluster", `{"clusterName":"lab"}`)
+	logs := func(role spec.Role, cluster, operation, body string) reply {
+		r := awsRequest(operation, body)
+		r.Header.Set("X-Amz-Target", "Logs_20140328."+operation)
+		return b.serveAs(t, role, cluster, r)
+	}
+	const name = `"logGroupName":"g"`
+	for _, c := range []struct {
+		operation, body string
+		least           spec.Role
+	}{
+		{"CreateLogGroup", `{` + name + `}`, spec.RoleSubmit},
+		{"TagLogGroup", `{` + name + `,"tags":{"a":"1"}}`, spec.RoleSubmit},
+		{"PutRetentionPolicy", `{` + name + `,"retentionInDays":1}`, spec.RoleAdmin},
+		{"DeleteRetentionPolicy", `{` + name + `}`, spec.RoleAdmin},
+		{"DeleteLogGroup", `{` + name + `}`, spec.RoleAdmin},
+	} {
+		for _, role := range []spec.Role{spec.RoleRead, spec.RoleSubmit, spec.RoleAdmin} {
+			if got := logs(role, "lab", c.operation, c.body); got.Header().Get("X-Amzn-ErrorType") != wire.AccessDenied {
+				t.Errorf("%s of a %s key for one cluster: %d %s", c.operation, role, got.Code, got.Body)
+			}
+			if !role.May(c.least) {
+				if got := logs(role, "", c.operation, c.body); got.Header().Get("X-Amzn-ErrorType") != wire.AccessDenied {
+					t.Errorf("%s of a %s key: %d %s", c.operation, role, got.Code, got.Body)
+				}
+			}
+		}
+		if got := logs(c.least, "", c.operation, c.body); got.Code != 200 || got.Body.String() != "{}" {
+			t.Errorf("%s of a %s key: %d %s", c.operation, c.least, got.Code, got.Body)
+		}
+	}
 }

@@ -6,7 +6,9 @@ import (
 	"net/http"
 	"time"
 
+	"pinion/api/audit"
 	"pinion/api/events"
+	"pinion/api/httpx"
 	"pinion/api/leader"
 	"pinion/api/rest"
 	"pinion/raftfsm"
@@ -19,21 +21,26 @@ type Config struct {
 	Store    Store
 	TaskHost rest.TaskHost
 	Log      *slog.Logger
+	Audit    *audit.Log       // of refusals and of what administrators do; nil: none
 	Version  string           // of this binary, for GET /v1/version
 	HostID   string           // of this host: logs of its tasks are read here, those of other tasks at their hosts
 	Now      func() time.Time // time.Now when nil
 	Trusted  bool             // a request without credentials is root's: the root-only unix socket
 	Region   string           // of ARNs in responses to requests that name none; DefaultRegion when empty
 
-	// FromPeer is for the listener that only hosts of the pool can reach: what another host says there about a request that
-	// it forwards is believed. See httpx.PeerHeaders.
-	FromPeer bool
+	// FromPeer is the host that sent a request, on the listener that only hosts of the pool can reach: see httpx.PeerHeaders. It
+	// is nil on every other listener.
+	FromPeer func(*http.Request) httpx.Peer
 	Leader   leader.Leadership // nil: this host leads
 	Forward  http.RoundTripper // reaches the FromPeer handler of the host at a URL's host:port; nil: nothing is forwarded
 	Local    leader.LocalState // nil: reads with stale=true are like all others
 	History  events.History    // nil, or Local is: this host serves no events
 	Queue    rest.Queue        // nil: this host is alone and nothing waits
 	Admin    rest.Admin
+
+	// SignatureUsed reports whether the log has a change by a request with this signature, which an earlier leader has carried
+	// out, or may have had one; nil: there was no earlier leader.
+	SignatureUsed func(signature spec.Signature, signedAt time.Time) bool
 
 	Shared *Shared // of all handlers of this process; nil: this one has its own
 }

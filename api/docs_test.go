@@ -46,8 +46,8 @@ func operationsPage() []byte {
 Made from the tables that Pinion serves from; a test keeps it true. ` + "`GET /v1/openapi.json`" + ` on a host has the same with every field.
 
 The role is the least that an access key needs (` + "`pinion keys create --role ROLE`" + `): *read* looks; *submit* also runs and stops tasks and
-registers what they are made of; *admin* may do everything. A key that was made with ` + "`--cluster NAME`" + ` may name that cluster alone; what
-belongs to no cluster, such as task definitions, it may read and submit all the same. Root's socket on a host needs no key.
+registers what they are made of; *admin* may do everything. A key that was made with ` + "`--cluster NAME`" + ` may name that cluster alone, and
+the task definitions of its families or shared with it. Root's socket on a host needs no key.
 
 ## Amazon ECS
 

@@ -140,7 +140,7 @@ func TestAnAgentForwardsEvents(t *testing.T) {
 	c := p.other.config
 	c.Now, c.Leader, c.Forward = time.Now, remoteLeads(p.peer.Listener.Addr().String()), p.peer.Client().Transport
 	front := p.leader.config
-	front.FromPeer = true
+	front.FromPeer = sentBy(followerID, true)
 	p.peer.Config.Handler = NewHandler(front)
 	server := httptest.NewServer(NewHandler(c))
 	t.Cleanup(server.Close)

@@ -29,7 +29,13 @@ func send(t testing.TB, method, url, body string, header ...string) reply {
 	for i := 0; i < len(header); i += 2 {
 		r.Header.Set(header[i], header[i+1])
 	}
-	response, err := http.DefaultClient.Do(r)
+	return exchange(t, http.DefaultClient, r)
+}
+
+// exchange sends a request and reads the whole response.
+func exchange(t testing.TB, client *http.Client, r *http.Request) reply {
+	t.Helper()
+	response, err := client.Do(r)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -67,7 +73,7 @@ func TestTheLeaderTrustsARequestFromTheSocketOfAHost(t *testing.T) {
 func TestOnlyHostsAreBelievedThatARequestIsTrusted(t *testing.T) {
 	p := newTwoHosts(t)
 	for _, url := range []string{p.follower.URL, p.follower.URL + "/api"} {
-		for _, header := range []string{httpx.HeaderTrusted, httpx.HeaderForwarded, httpx.HeaderAuthorizedBy} {
+		for _, header := range []string{httpx.HeaderSocket, httpx.HeaderForwarded, httpx.HeaderAuthorizedBy} {
 			got := send(t, "GET", url+"/v1/hosts", "", header, "true")
 			if got.Code == 200 {
 				t.Errorf("%s %s: %d %s", url, header, got.Code, got.Body)
@@ -167,7 +173,7 @@ func newFollowerFixture(t testing.TB, way *fakeTransport, leaders ...fakeLeaders
 // peerHandler is the handler of a host for other hosts.
 func peerHandler(b *fixture, leader fakeLeadership) http.Handler {
 	c := b.config
-	c.FromPeer, c.Trusted, c.Leader, c.Forward = true, false, leader, nil
+	c.FromPeer, c.Trusted, c.Leader, c.Forward = sentBy(followerID, true), false, leader, nil
 	return NewHandler(c)
 }
 
@@ -186,11 +192,10 @@ func TestWithoutALeaderEveryEndpointAnswers500(t *testing.T) {
 // The host that was leader a moment ago does not pass the request on: it would go round in circles.
 func TestASecondHopIsRefused(t *testing.T) {
 	deposed := newFixture(t)
-	r := httptest.NewRequest("POST", "/api/v1/ListClusters", strings.NewReader("{}"))
-	r.Header.Set(httpx.HeaderForwarded, followerID)
-	r.Header.Set(httpx.HeaderTrusted, "true")
 	for _, leader := range []fakeLeadership{remoteLeads("gpu-3:7400"), noLeaderNow} {
-		w := httptest.NewRecorder()
+		r, w := httptest.NewRequest("POST", "/api/v1/ListClusters", strings.NewReader("{}")), httptest.NewRecorder()
+		r.Header.Set(httpx.HeaderForwarded, followerID)
+		r.Header.Set(httpx.HeaderSocket, "true")
 		peerHandler(deposed, leader).ServeHTTP(w, r)
 		reply{w}.wantError(t, 500, "ServerException", "Nothing was done: the request was forwarded to this host, which does not lead the pool now. Try again.")
 	}

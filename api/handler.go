@@ -27,13 +27,15 @@ func newHandler(config Config, stop httpx.Stop) http.Handler {
 	config.Region = cmp.Or(config.Region, DefaultRegion)
 	peers := &httpx.Peers{Transport: config.Forward, HostID: config.HostID, Stop: stop}
 	c := newChain(config, peers)
-	operations := newOperationEndpoints(config, &cloudwatch.Handler{Host: config.TaskHost, Peers: peers, Reads: config.Shared.logReads})
+	operations := newOperationEndpoints(config, &cloudwatch.Handler{
+		Host: config.TaskHost, Peers: peers, Reads: config.Shared.logReads, Store: config.Store, Now: config.Now,
+	})
 	mux := http.NewServeMux()
 	mux.Handle("POST /{$}", c.handler(httpx.AWSJSON, "", operations.byTarget))
 	mux.Handle("POST /v1/{operation}", c.handler(httpx.JSON, "", operations.byPath))
 	c.mount(mux, newRoutes(config, peers))
 	mux.Handle("/", serve(httpx.JSON, "", notFound))
-	return httpx.AccessLog(config.Log, httpx.PeerHeaders(config.FromPeer, mux))
+	return httpx.AccessLog(config.Log, config.Audit, httpx.PeerHeaders(config.FromPeer, mux))
 }
 
 func newChain(config Config, peers *httpx.Peers) *chain {
@@ -44,17 +46,23 @@ func newChain(config Config, peers *httpx.Peers) *chain {
 		authenticator.Secrets = config.Admin.Keys
 	}
 	return &chain{
-		auth: authenticator, limits: config.Shared.limits, replay: &config.Shared.replay, now: config.Now,
+		auth: authenticator, limits: config.Shared.limits, replay: &config.Shared.replay, rates: &config.Shared.rates, used: config.SignatureUsed, now: config.Now,
 		router: &leader.Router{
 			Store: config.Store, Leader: config.Leader, Local: config.Local, Auth: authenticator, Peers: peers, ReadIndex: &config.Shared.readIndex,
 		},
 	}
 }
 
-// signedService is the service that a request must be signed for: the one that its target belongs to.
+// signedService is the service that a request must be signed for: at the path of AWS's protocols the one that its target or its form
+// belongs to, elsewhere ECS.
 func signedService(r *http.Request) string {
-	if cloudwatch.IsTarget(r) {
+	switch {
+	case r.URL.Path != "/":
+		return "ecs"
+	case cloudwatch.IsTarget(r):
 		return cloudwatch.Service
+	case isQuery(r):
+		return stsService
 	}
 	return "ecs"
 }

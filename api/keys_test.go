@@ -26,9 +26,9 @@ func backwards(text string) string {
 	return string(out)
 }
 
-func (s *fakeKeyStore) CreateKey(ctx context.Context, role spec.Role, cluster string) (spec.AccessKey, error) {
+func (s *fakeKeyStore) CreateKey(ctx context.Context, like spec.AccessKey) (spec.AccessKey, error) {
 	s.made++
-	key := spec.AccessKey{ID: "AKIAMADE", Role: role, Cluster: cluster, Sealed: []byte(backwards(secret)), Seal: "mirror", CreatedAt: epoch}
+	key := spec.AccessKey{ID: "AKIAMADE", Role: like.Role, Cluster: like.Cluster, Grant: like.Grant, Sealed: []byte(backwards(secret)), Seal: "mirror", CreatedAt: epoch}
 	if _, err := s.Propose(ctx, raftfsm.CreateAccessKey{Key: key}); err != nil {
 		return spec.AccessKey{}, err
 	}

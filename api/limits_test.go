@@ -22,7 +22,7 @@ import (
 // limited allows so many requests in flight, and so many large bodies.
 func limited(inFlight, largeBodies int64) *Shared {
 	shared := NewShared()
-	shared.limits = &httpx.Limits{InFlight: httpx.Semaphore{Size: inFlight}, LargeBodies: httpx.Semaphore{Size: largeBodies}}
+	shared.limits = &httpx.Limits{Open: httpx.AddressSemaphore{Size: 1000}, InFlight: httpx.Semaphore{Size: inFlight}, Bodies: httpx.AddressSemaphore{Size: 100}, LargeBodies: httpx.AddressSemaphore{Size: largeBodies}}
 	return shared
 }
 
@@ -170,6 +170,45 @@ func TestOnlySoManyLargeBodiesAreHeldAtOnce(t *testing.T) {
 	}
 	for b.config.Shared.limits.LargeBodies.Held() != 0 {
 		send(t, "GET", server.URL+"/v1/version", "")
+	}
+}
+
+// Whoever sends large bodies without ever ending them, and without a key, keeps out only those at the same address.
+func TestSlowLargeBodiesOfOneAddressKeepNobodyElseOut(t *testing.T) {
+	b, server := newLimitedServer(t, 100, 3)
+	limits := b.config.Shared.limits
+	limits.LargeBodies.PerAddress = 2
+	large := `{"clusterName":"lab"}` + strings.Repeat(" ", httpx.SmallBody)
+	for held := range int64(2) {
+		dial(t, server, fmt.Sprintf("POST /v1/CreateCluster HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer a:b\r\nContent-Length: %d\r\n\r\n%s", httpx.MaxBody, large))
+		for limits.LargeBodies.Held() != held+1 { // until it has arrived
+			send(t, "GET", server.URL+"/v1/version", "")
+		}
+	}
+	send(t, "POST", server.URL+"/v1/CreateCluster", large).wantError(t, 503, httpx.Throttled, "Nothing was done: this host has too many large requests at once. Try again.")
+	r := httptest.NewRequest("POST", "/v1/CreateCluster", strings.NewReader(large))
+	r.RemoteAddr = "192.0.2.7:1"
+	if got := b.serve(r); got.Code != 200 || b.state.View().Cluster("lab") == nil {
+		t.Errorf("from another address: %d %s", got.Code, got.Body)
+	}
+}
+
+// Small bodies that never end take memory as well: one address has a part of those that are read at once.
+func TestSlowSmallBodiesOfOneAddressKeepNobodyElseOut(t *testing.T) {
+	b, server := newLimitedServer(t, 100, 3)
+	limits := b.config.Shared.limits
+	limits.Bodies.PerAddress = 2
+	for held := range int64(2) {
+		dial(t, server, "POST /v1/CreateCluster HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer a:b\r\nContent-Length: 1000\r\n\r\n{")
+		for limits.Bodies.Held() != held+1 { // until it has arrived
+			send(t, "GET", server.URL+"/v1/version", "")
+		}
+	}
+	send(t, "POST", server.URL+"/v1/CreateCluster", "{}").wantError(t, 503, httpx.Throttled, "Nothing was done: this host has too many requests that are still arriving at once. Try again.")
+	r := httptest.NewRequest("POST", "/v1/CreateCluster", strings.NewReader(`{"clusterName":"lab"}`))
+	r.RemoteAddr = "192.0.2.7:1"
+	if got := b.serve(r); got.Code != 200 || b.state.View().Cluster("lab") == nil {
+		t.Errorf("from another address: %d %s", got.Code, got.Body)
 	}
 }
 

@@ -21,8 +21,8 @@ var logBodies = map[string]string{
 	"PutLogEvents":        `{"logGroupName":"/pinion/f","logStreamName":"s","logEvents":[{"timestamp":1,"message":"m"}]}`,
 }
 
-// FuzzCloudWatchLogs is FuzzAWSJSON for CloudWatch Logs: whatever body comes, the answer is sound. No operation of its changes
-// anything.
+// FuzzCloudWatchLogs is FuzzAWSJSON for CloudWatch Logs: whatever body comes, the answer is sound. Of its operations a few change
+// log groups.
 func FuzzCloudWatchLogs(f *testing.F) {
 	names := make([]string, 0, len(logBodies))
 	for name, body := range logBodies {

@@ -65,6 +65,7 @@ func TestLogQueriesReachTheHost(t *testing.T) {
 	b.get("/v1/tasks/nope/logs").wantError(t, 404, httpx.NotFound, "There is no task nope. Stopped tasks are forgotten after an hour.")
 	b.get(logPath+"?container=x").wantError(t, 400, invalid, "Task "+firstTask+` has no container "x"; it has tensorflow-gpu.`)
 	b.get(logPath+"?tail=-1").wantError(t, 400, invalid, `tail must be a number of lines from 1, not "-1".`)
+	b.get(logPath+"?tail=2000000000").wantError(t, 400, invalid, "tail may be 10000 lines, not 2000000000: for more, leave it out or read from a moment on with since.")
 	b.get(logPath+"?follow=maybe").wantError(t, 400, invalid, `follow must be 1 or 0, not "maybe".`)
 	b.get(logPath+"?since=yesterday").wantError(t, 400, invalid, `since must be a time such as 2026-01-02T15:04:05Z, or an age such as 10m, not "yesterday".`)
 }
@@ -98,6 +99,35 @@ func TestAFollowedLogArrivesLineByLine(t *testing.T) {
 	close(next)
 	if _, err := lines.ReadString('\n'); err != io.EOF {
 		t.Errorf("the end of the log: %v", err)
+	}
+}
+
+// A key that may only read follows logs without end; it keeps nobody at another address out.
+func TestOneAddressHasSoManyStreams(t *testing.T) {
+	b := newLogFixture(t, func(ctx context.Context, _ spec.LogQuery, _ func(spec.LogLine) error) error {
+		<-ctx.Done()
+		return ctx.Err()
+	})
+	b.config.Shared = NewShared()
+	b.config.Shared.limits.Open.PerAddress = 2
+	server := httptest.NewServer(NewHandler(b.config))
+	t.Cleanup(server.Close)
+	follow := func() int {
+		r, _ := http.NewRequestWithContext(t.Context(), "GET", server.URL+logPath+"?follow=1", nil)
+		response, err := http.DefaultClient.Do(r)
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() { response.Body.Close() })
+		return response.StatusCode
+	}
+	if a, b, c := follow(), follow(), follow(); a != 200 || b != 200 || c != 503 {
+		t.Errorf("%d %d %d", a, b, c)
+	}
+	r := httptest.NewRequest("POST", "/v1/ListClusters", nil)
+	r.RemoteAddr = "192.0.2.7:1"
+	if got := b.serve(r); got.Code != 200 {
+		t.Errorf("from another address: %d %s", got.Code, got.Body)
 	}
 }
 

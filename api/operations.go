@@ -1,6 +1,7 @@
 package api
 
 import (
+	"cmp"
 	"context"
 	"mime"
 	"net/http"
@@ -10,7 +11,6 @@ import (
 
 	"pinion/api/cloudwatch"
 	"pinion/api/ecs"
-	"pinion/api/httpx"
 	"pinion/api/leader"
 	"pinion/api/wire"
 	"pinion/raftfsm/spec"
@@ -62,8 +62,10 @@ func (o *operationEndpoints) byTarget(r *request) (*endpoint, error) {
 	target := r.Request.Header.Get("X-Amz-Target")
 	service, name, _ := strings.Cut(target, ".")
 	switch {
+	case target == "" && isQuery(r.Request):
+		return byAction(r)
 	case target == "":
-		return nil, errNoTarget(r.Exchange)
+		return nil, errNoTarget
 	case service == cloudwatch.Target:
 		return o.cloudWatchLogs(name), nil
 	case service != ecs.Target:
@@ -97,7 +99,10 @@ func isYAML(r *http.Request) bool {
 // follower.
 func (o *operationEndpoints) newEndpoint(name string, d *dialect) *endpoint {
 	operation, unknown := ecs.Find(name)
-	e := &endpoint{name: name, role: operation.Role, unknown: unknown, writes: unknown != nil || operation.Writes, mode: leader.FollowerRead}
+	e := &endpoint{
+		name: name, role: operation.Role, ownHost: operation.Host, unknown: unknown, mode: leader.FollowerRead,
+		writes: unknown != nil || operation.Writes, repeats: !operation.StartsTasks,
+	}
 	if e.writes {
 		e.mode = leader.Linearizable
 	}
@@ -121,19 +126,22 @@ func (o *operationEndpoints) newEndpoint(name string, d *dialect) *endpoint {
 }
 
 func (o *operationEndpoints) input(r *request, d *dialect) *ecs.Request {
-	principal := r.Resolution.Principal
+	principal, onlyHost := r.Resolution.Principal, ""
+	if !principal.Role.May(r.endpoint.role) {
+		onlyHost = principal.HostID
+	}
 	return &ecs.Request{
-		Region: principal.Region, Principal: principal.ARN, Scope: principal.Scope, Strictness: d.strictness, MaxCount: d.maxCount,
+		Region: principal.Region, Principal: principal.ARN, KeyID: principal.KeyID, OnlyHost: onlyHost, Scope: principal.Scope, Role: principal.Role, Grant: principal.Grant, Strictness: d.strictness, MaxCount: d.maxCount,
 		View: r.View, Store: storeOf(o.store, r.Resolution), Hosts: o.hosts, Now: o.now, TaskCache: o.tasks,
 	}
 }
 
-// cloudWatchLogs is the endpoint of an operation of CloudWatch Logs. They only read: a key that may read a task may read its
-// log.
+// cloudWatchLogs is the endpoint of an operation of CloudWatch Logs. A key that may read a task may read its log.
 func (o *operationEndpoints) cloudWatchLogs(name string) *endpoint {
 	operation, unknown := cloudwatch.Find(name)
 	return &endpoint{
-		name: cloudwatch.Service + ":" + name, role: spec.RoleRead, unknown: unknown,
+		name: cloudwatch.Service + ":" + name, role: cmp.Or(operation.Role, spec.RoleRead), unknown: unknown,
+		writes: operation.Writes, poolWide: operation.Writes, repeats: true,
 		bind: func(r *request) (call, error) {
 			return call{run: func(context.Context) error { return o.logs.Serve(r.Exchange, r.Resolution, operation) }}, nil
 		},
@@ -159,13 +167,11 @@ func (s followerStore) Connected(hostID string) bool {
 	return s.resolution.Connected(hostID, s.Store.Connected)
 }
 
-// errNoTarget refuses a POST / without a target: the query protocol of another service, or no AWS protocol at all.
-func errNoTarget(x *httpx.Exchange) error {
-	if !strings.HasPrefix(x.Request.Header.Get("Content-Type"), "application/x-www-form-urlencoded") {
-		return wire.Errorf(wire.UnknownOperation, "The X-Amz-Target header is missing. It names the operation: AmazonEC2ContainerServiceV20141113.RunTask. Without an AWS client, POST to /v1/RunTask.")
-	}
-	x.Format = httpx.QueryXML
-	form, _ := url.ParseQuery(string(x.Body)) // what cannot be read names no action
+// errNoTarget refuses a POST / without a target that is of no AWS protocol.
+var errNoTarget = wire.Errorf(wire.UnknownOperation, "The X-Amz-Target header is missing. It names the operation: AmazonEC2ContainerServiceV20141113.RunTask. Without an AWS client, POST to /v1/RunTask.")
+
+// errNoAction refuses the query protocol of another service.
+func errNoAction(form url.Values) error {
 	return wire.Errorf("InvalidAction", "pinion: action %q (API version %q) is not supported: Pinion answers Amazon ECS only. "+
 		"Where a CloudFormation stack makes the cluster and its hosts, start hosts with `pinion up` and name the cluster instead: export cluster=default", form.Get("Action"), form.Get("Version"))
 }

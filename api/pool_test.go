@@ -12,6 +12,7 @@ import (
 	"testing"
 	"time"
 
+	"pinion/api/httpx"
 	"pinion/raftfsm/spec"
 )
 
@@ -77,8 +78,11 @@ func newTwoHosts(t testing.TB) *twoHosts {
 	p.other.config.Store, p.other.config.HostID = p.other.fakeStore, followerID
 
 	fromPeer := p.leader.config
-	fromPeer.FromPeer = true
-	p.peer = tlsServer(t, handlerFunc(func() http.Handler { fromPeer.Forward = p.leader.config.Forward; return NewHandler(fromPeer) }))
+	fromPeer.FromPeer = sentBy(followerID, true)
+	p.peer = tlsServer(t, handlerFunc(func() http.Handler {
+		fromPeer.Forward, fromPeer.Audit = p.leader.config.Forward, p.leader.config.Audit
+		return NewHandler(fromPeer)
+	}))
 	p.leader.config.Forward = p.peer.Client().Transport
 
 	c := p.other.config
@@ -86,11 +90,16 @@ func newTwoHosts(t testing.TB) *twoHosts {
 	p.socket = httptest.NewServer(NewHandler(c))
 	c.Trusted = false
 	p.follower = httptest.NewServer(NewHandler(c))
-	c.FromPeer = true
+	c.FromPeer = sentBy(hostID, true)
 	p.otherPeer = tlsServer(t, NewHandler(c))
 	t.Cleanup(p.socket.Close)
 	t.Cleanup(p.follower.Close)
 	return p
+}
+
+// sentBy is what the certificates say of requests of one host.
+func sentBy(hostID string, server bool) func(*http.Request) httpx.Peer {
+	return func(*http.Request) httpx.Peer { return httpx.Peer{HostID: hostID, Server: server} }
 }
 
 // tlsServer speaks HTTP/2, as hosts do among themselves.
@@ -144,6 +153,8 @@ func (k *fakeAdmin) RemoveHost(_ context.Context, id string, force bool) error {
 	return k.err
 }
 
+func (k *fakeAdmin) ClockOffset(string) time.Duration { return 0 }
+
 func (k *fakeAdmin) Promote(_ context.Context, id string) error {
 	k.calls = append(k.calls, "promote "+id)
 	return k.err
@@ -158,7 +169,7 @@ func (k *fakeAdmin) Roles(context.Context) (map[string]string, error) {
 	return map[string]string{hostID: "leader"}, nil
 }
 
-func (k *fakeAdmin) CreateToken(_ context.Context, ttl time.Duration, uses int, role string) (string, error) {
+func (k *fakeAdmin) CreateToken(_ context.Context, ttl time.Duration, uses int, role, _ string) (string, error) {
 	k.calls = append(k.calls, fmt.Sprintf("token %s %d %s", ttl, uses, role))
 	return "pinion1.ca.id.secret", k.err
 }

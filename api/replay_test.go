@@ -16,6 +16,8 @@ import (
 	v4 "github.com/aws/aws-sdk-go-v2/aws/signer/v4"
 
 	"pinion/api/httpx"
+	"pinion/raftfsm"
+	"pinion/raftfsm/spec"
 )
 
 // signed is an operation by AWS's JSON protocol, signed at that time as boto3 does.
@@ -27,13 +29,18 @@ func signed(t testing.TB, operation, body string, at time.Time) *http.Request {
 // signedAs is signed with another key, whose secret is the same.
 func signedAs(t testing.TB, keyID, operation, body string, at time.Time) *http.Request {
 	t.Helper()
-	r := httptest.NewRequest("POST", "https://pinion.example:7400/", strings.NewReader(body))
-	r.Header.Set("Content-Type", httpx.AWSJSON)
-	r.Header.Set("X-Amz-Target", "AmazonEC2ContainerServiceV20141113."+operation)
+	return signedTo(t, keyID, "ecs", "/", body, at, http.Header{"Content-Type": {httpx.AWSJSON}, "X-Amz-Target": {"AmazonEC2ContainerServiceV20141113." + operation}})
+}
+
+// signedTo is a request to a path that is signed for a service.
+func signedTo(t testing.TB, keyID, service, path, body string, at time.Time, header http.Header) *http.Request {
+	t.Helper()
+	r := httptest.NewRequest("POST", "https://pinion.example:7400"+path, strings.NewReader(body))
+	r.Header = header
 	sum := sha256.Sum256([]byte(body))
 	r.ContentLength = 0 // boto3 does not sign the length
 	key := aws.Credentials{AccessKeyID: keyID, SecretAccessKey: secret}
-	if err := v4.NewSigner().SignHTTP(context.Background(), key, r, hex.EncodeToString(sum[:]), "ecs", "us-east-1", at); err != nil {
+	if err := v4.NewSigner().SignHTTP(context.Background(), key, r, hex.EncodeToString(sum[:]), service, "us-east-1", at); err != nil {
 		t.Fatal(err)
 	}
 	r.ContentLength = int64(len(body))
@@ -49,17 +56,95 @@ func newSignedFixture(t testing.TB) *fixture {
 
 const repeated = "Nothing was done: a request with this very signature was carried out before, or is being carried out. To have it done once more, sign it anew, a second later; to repeat a request safely, use a client token."
 
-func TestASignatureMakesOneChange(t *testing.T) {
+// boto3 signs equal calls within one second with the same signature: all of them get the answer of the first.
+func TestEqualCallsWithinASecondAreOneChange(t *testing.T) {
 	b := newSignedFixture(t)
-	if got := b.serve(signed(t, "RegisterTaskDefinition", oneGPU, epoch)); got.Code != 200 {
-		t.Fatalf("%d %s", got.Code, got.Body)
+	var first string
+	for i := range 25 {
+		got := b.serve(signed(t, "RegisterTaskDefinition", oneGPU, epoch))
+		if first == "" {
+			first = got.Body.String()
+		}
+		if got.Code != 200 || got.Body.String() != first || (got.Header().Get("X-Pinion-Repeated") == "true") != (i > 0) {
+			t.Fatalf("call %d: %d %s %v", i, got.Code, got.Body, got.Header())
+		}
 	}
-	b.serve(signed(t, "RegisterTaskDefinition", oneGPU, epoch)).wantError(t, 400, httpx.Replayed, repeated)
 	if n := len(b.state.View().Definitions("tensorflow-1-gpu")); n != 1 {
 		t.Errorf("there are %d revisions", n)
 	}
-	if got := b.serve(signed(t, "RegisterTaskDefinition", oneGPU, epoch.Add(time.Second))); got.Code != 200 {
+	if got := b.serve(signed(t, "RegisterTaskDefinition", oneGPU, epoch.Add(time.Second))); got.Code != 200 || got.Body.String() == first {
 		t.Errorf("signed anew: %d %s", got.Code, got.Body)
+	}
+	b.serve(signed(t, "RegisterTaskDefinition", oneGPU, epoch)).wantError(t, 400, httpx.Replayed, repeated)
+}
+
+// What was changed since must not be answered as if it were still there: the refusal has SDKs sign anew.
+func TestAnAnswerStandsUntilItsKeyChangesSomethingElse(t *testing.T) {
+	b := newSignedFixture(t)
+	create, remove := `{"clusterName":"lab"}`, `{"cluster":"lab"}`
+	for _, c := range []struct{ operation, body string }{{"CreateCluster", create}, {"DeleteCluster", remove}} {
+		if got := b.serve(signed(t, c.operation, c.body, epoch)); got.Code != 200 {
+			t.Fatalf("%d %s", got.Code, got.Body)
+		}
+	}
+	b.serve(signed(t, "CreateCluster", create, epoch)).wantError(t, 400, httpx.Replayed, repeated)
+	b.serve(signed(t, "CreateCluster", create, epoch.Add(time.Second)))
+	if lab := b.state.View().Cluster("lab"); lab == nil || lab.Status != spec.ClusterActive {
+		t.Errorf("%+v", lab)
+	}
+}
+
+// Who starts a task twice wants two of them.
+func TestACallThatStartsTasksIsNotAnsweredTwice(t *testing.T) {
+	b := newSignedFixture(t)
+	b.mustApply(t, registerCommand(t))
+	for operation, body := range map[string]string{"RunTask": `{"taskDefinition":"f"}`, "StartTask": `{"taskDefinition":"f","containerInstances":["` + hostID + `"]}`} {
+		if got := b.serve(signed(t, operation, body, epoch)); got.Code != 200 {
+			t.Fatalf("%d %s", got.Code, got.Body)
+		}
+		b.serve(signed(t, operation, body, epoch)).wantError(t, 400, httpx.Replayed, repeated)
+	}
+	if n := len(b.state.View().Tasks("default")); n != 2 {
+		t.Errorf("there are %d tasks", n)
+	}
+}
+
+func TestARoleThatWasTakenAwayGetsNoAnswerAgain(t *testing.T) {
+	b := newSignedFixture(t)
+	b.mustApply(t, raftfsm.CreateAccessKey{Key: spec.AccessKey{ID: "AKIAOTHER", Secret: secret, Role: spec.RoleAdmin, CreatedAt: epoch}})
+	request := func() *http.Request { return signedAs(t, "AKIAOTHER", "CreateCluster", `{"clusterName":"lab"}`, epoch) }
+	if got := b.serve(request()); got.Code != 200 {
+		t.Fatalf("%d %s", got.Code, got.Body)
+	}
+	b.mustApply(t, raftfsm.DeleteAccessKey{ID: "AKIAOTHER"})
+	if got := b.serve(request()); got.Code == 200 {
+		t.Errorf("%d %s", got.Code, got.Body)
+	}
+}
+
+// A new leader has none of the answers, but the log has the signatures.
+func TestANewLeaderRefusesWhatAnEarlierOneHasCarriedOut(t *testing.T) {
+	b := newSignedFixture(t)
+	used := map[spec.Signature]bool{}
+	b.fakeStore.proposed = func(ctx context.Context) {
+		for _, signature := range spec.SignaturesOf(ctx) {
+			used[signature] = true
+		}
+	}
+	b.config.SignatureUsed = func(signature spec.Signature, signedAt time.Time) bool {
+		if !signedAt.Equal(epoch.Truncate(time.Second)) {
+			t.Errorf("signed at %s", signedAt)
+		}
+		return used[signature]
+	}
+	b.mustApply(t, registerCommand(t))
+	for operation, body := range map[string]string{"CreateCluster": `{"clusterName":"lab"}`, "RunTask": `{"taskDefinition":"f"}`} {
+		clear(used)
+		if got := b.serve(signed(t, operation, body, epoch)); got.Code != 200 || len(used) != 1 {
+			t.Fatalf("%d %s, and the log has %d signatures", got.Code, got.Body, len(used))
+		}
+		b.config.Shared = NewShared()
+		b.serve(signed(t, operation, body, epoch)).wantError(t, 400, httpx.Replayed, repeated)
 	}
 }
 
@@ -119,9 +204,13 @@ func TestAllHandlersOfAProcessShareTheReplayCache(t *testing.T) {
 	b := newSignedFixture(t)
 	var codes []int
 	for range 2 { // serve makes a handler each time
-		codes = append(codes, b.serve(signed(t, "CreateCluster", `{"clusterName":"lab"}`, epoch)).Code)
+		got := b.serve(signed(t, "CreateCluster", `{"clusterName":"lab"}`, epoch))
+		codes = append(codes, got.Code)
+		if again := len(codes) == 2; (got.Header().Get("X-Pinion-Repeated") != "") != again {
+			t.Errorf("%v", got.Header())
+		}
 	}
-	if !slices.Equal(codes, []int{200, 400}) {
+	if !slices.Equal(codes, []int{200, 200}) {
 		t.Errorf("%v", codes)
 	}
 }

@@ -8,6 +8,7 @@ import (
 	"pinion/api/ecs"
 	"pinion/api/events"
 	"pinion/api/httpx"
+	"pinion/api/leader"
 	"pinion/api/rest"
 	"pinion/raftfsm/spec"
 )
@@ -40,13 +41,27 @@ func (c *chain) mount(mux *http.ServeMux, t routes) {
 		mux.Handle(nameOf(route), c.route(route))
 	}
 	for _, route := range t.open {
-		mux.Handle(nameOf(route), serve(httpx.JSON, nameOf(route), withoutKey(route)))
+		serving := withoutKey(route)
+		if route.Mode == leader.LocalOnly {
+			serving = c.withOptionalKey(route)
+		}
+		mux.Handle(nameOf(route), serve(httpx.JSON, nameOf(route), serving))
 	}
 	mux.Handle(nameOf(t.openapi), c.limited(nameOf(t.openapi), withoutKey(t.openapi)))
 }
 
 // nameOf is the pattern of a route in the mux, and its name in the access log.
 func nameOf(route rest.Route) string { return route.Method + " " + route.Path }
+
+// withOptionalKey serves a route that tells more to those whom this host knows.
+func (c *chain) withOptionalKey(route rest.Route) handler {
+	return func(r *request) error {
+		if principal, err := c.router.LocalPrincipal(r.Exchange); err == nil {
+			r.Resolution.Principal, r.Exchange.Principal = principal, principal.ARN
+		}
+		return route.Serve(r.Exchange, r.Resolution)
+	}
+}
 
 func withoutKey(route rest.Route) handler {
 	return func(r *request) error { return route.Serve(r.Exchange, r.Resolution) }
@@ -57,9 +72,13 @@ func withoutKey(route rest.Route) handler {
 func (c *chain) route(route rest.Route) http.Handler {
 	name := nameOf(route)
 	e := &endpoint{
-		name: name, mode: route.Mode, role: route.Role, poolWide: route.Role == spec.RoleAdmin, writes: route.Method != http.MethodGet,
+		name: name, mode: route.Mode, role: route.Role, poolWide: route.Role == spec.RoleAdmin, writes: route.Method != http.MethodGet, ownHost: route.OwnHost,
 		bind: func(r *request) (call, error) {
-			return call{run: func(context.Context) error { return route.Serve(r.Exchange, r.Resolution) }}, nil
+			serve := func() error { return route.Serve(r.Exchange, r.Resolution) }
+			if route.Stream {
+				return call{run: func(context.Context) error { return c.whileKeyLives(r, serve) }}, nil
+			}
+			return call{run: func(context.Context) error { return serve() }}, nil
 		},
 	}
 	keyed := c.handler(httpx.JSON, name, func(*request) (*endpoint, error) { return e, nil })
@@ -68,7 +87,7 @@ func (c *chain) route(route rest.Route) http.Handler {
 	}
 	authorized := c.limited(name, func(r *request) error { return route.Task(r.Exchange, r.Request.PathValue("id")) })
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		if r.Header.Get(httpx.HeaderAuthorizedBy) != "" {
+		if httpx.OriginOf(r).Authorized {
 			authorized.ServeHTTP(w, r)
 			return
 		}

@@ -17,6 +17,7 @@ type Shared struct {
 	limits    *httpx.Limits
 	logReads  *httpx.Semaphore
 	replay    auth.ReplayCache
+	rates     auth.RateLimiter
 	signers   sigv4.SignerCache
 	readIndex leader.ReadIndexCache
 	tasks     ecs.TaskCache

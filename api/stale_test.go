@@ -24,6 +24,7 @@ func TestStaleReadsNeedNoLeader(t *testing.T) {
 			t.Errorf("%s: %d %s", path, got.Code, got.Body)
 		}
 	}
+	b.get("/v1/hosts?stale=maybe").wantError(t, 500, "ServerException", noLeader) // nobody knows yet who asks
 	b.get("/v1/hosts").wantError(t, 500, "ServerException", noLeader)
 	b.rest("ListClusters?stale=true", "{}").wantError(t, 500, "ServerException", noLeader)
 	b.config.Trusted = false
@@ -33,4 +34,8 @@ func TestStaleReadsNeedNoLeader(t *testing.T) {
 	b.config.Trusted = true
 	b.config.Local = fixedState{err: spec.ErrUnavailable} // an agent has no state: the leader answers
 	b.get("/v1/hosts?stale=true").wantError(t, 500, "ServerException", noLeader)
+}
+
+func TestStaleIsTrueOrFalse(t *testing.T) {
+	newFixture(t).get("/v1/hosts?stale=maybe").wantError(t, 400, invalid, `stale must be true or false, not "maybe".`)
 }

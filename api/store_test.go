@@ -29,9 +29,11 @@ type fakeStore struct {
 	state        *raftfsm.State
 	index        uint64
 	placed       int
-	disconnected map[string]bool // hosts that have not been heard of
-	viewErr      error           // what View and Apply answer while set
-	queueFull    bool            // no more tasks can wait
+	disconnected map[string]bool       // hosts that have not been heard of
+	viewErr      error                 // what View and Apply answer while set
+	queueFull    bool                  // no more tasks can wait
+	proposed     func(context.Context) // is told of each change, with the context of its request
+	asked        spec.RunRequest       // the last run
 }
 
 var _ Store = (*fakeStore)(nil)
@@ -47,7 +49,7 @@ func newFakeStore(t testing.TB) *fakeStore {
 
 func newHost(id, name string, gpus int) spec.Host {
 	host := spec.Host{
-		ID: id, Name: name, Cluster: spec.DefaultCluster, Address: name + ":7400", Version: "1.2.3", Status: spec.HostActive,
+		ID: id, Name: name, Cluster: spec.DefaultCluster, Address: name + ":7400", Version: "1.2.3", Build: "0a1b2c3d", Runtime: "containerd 2.4.2", Status: spec.HostActive,
 		Attributes: map[string]string{"ecs.cpu-architecture": "x86_64", "ecs.availability-zone": "rack-1"},
 		CPU:        4096, MemoryMiB: 16384, Ports: []int{22, 7400}, RegisteredAt: epoch,
 	}
@@ -66,7 +68,10 @@ func (c *fakeStore) View(context.Context) (*raftfsm.View, error) {
 	return c.state.View(), nil
 }
 
-func (c *fakeStore) Propose(_ context.Context, command raftfsm.Command) (any, error) {
+func (c *fakeStore) Propose(ctx context.Context, command raftfsm.Command) (any, error) {
+	if c.proposed != nil {
+		c.proposed(ctx)
+	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return c.apply(command)
@@ -96,9 +101,13 @@ func (c *fakeStore) mustApply(t testing.TB, command raftfsm.Command) any {
 
 func (c *fakeStore) Connected(id string) bool { return !c.disconnected[id] }
 
-func (c *fakeStore) Run(_ context.Context, r spec.RunRequest) (spec.RunResult, error) {
+func (c *fakeStore) Run(ctx context.Context, r spec.RunRequest) (spec.RunResult, error) {
+	if c.proposed != nil {
+		c.proposed(ctx)
+	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
+	c.asked = r
 	view := c.state.View()
 	hosts := view.Hosts(r.Cluster)
 	launch := raftfsm.Launch{Cluster: r.Cluster, Token: r.Token, TokenHash: r.TokenHash, At: epoch}
@@ -145,7 +154,7 @@ func (c *fakeStore) enqueue(view *raftfsm.View, r spec.RunRequest, launch *raftf
 		c.placed++
 		task := &spec.Task{
 			ID: fmt.Sprintf("%032x", c.placed), Cluster: r.Cluster, Definition: r.Definition, Group: r.Group, LaunchType: r.LaunchType,
-			CapacityProvider: r.CapacityProvider, LastStatus: spec.Provisioning, DesiredStatus: spec.Running, Tags: r.Tags, Version: 1, CreatedAt: epoch,
+			CapacityProvider: r.CapacityProvider, LastStatus: spec.Provisioning, DesiredStatus: spec.Running, Tags: r.Tags, Version: 1, CreatedAt: epoch, Owner: ownerOf(r),
 		}
 		if index := r.ArrayFrom + i; r.Array {
 			task.ArrayIndex = &index
@@ -165,8 +174,8 @@ func (c *fakeStore) place(view *raftfsm.View, r spec.RunRequest, hosts []*spec.H
 	demand := spec.DemandOf(definition)
 	var refused []spec.Failure
 	for _, host := range hosts {
-		if reason, detail := spec.Fits(*free[host.ID], demand); reason != "" {
-			refused = append(refused, spec.Failure{HostID: host.ID, Reason: reason, Detail: detail})
+		if lack, fits := spec.Fits(free[host.ID], &demand); !fits {
+			refused = append(refused, spec.Failure{HostID: host.ID, Reason: lack.Reason, Detail: lack.Detail()})
 			continue
 		}
 		if failure := unmet(view, host, definition, r); failure.Reason != "" {
@@ -177,7 +186,7 @@ func (c *fakeStore) place(view *raftfsm.View, r spec.RunRequest, hosts []*spec.H
 		task := &spec.Task{
 			ID: fmt.Sprintf("%032x", c.placed), Cluster: r.Cluster, Definition: r.Definition, HostID: host.ID, Group: r.Group,
 			StartedBy: r.StartedBy, LaunchType: r.LaunchType, Overrides: r.Overrides, CPU: demand.CPU, MemoryMiB: demand.MemoryMiB,
-			Ports: demand.Ports, UDPPorts: demand.UDPPorts, LastStatus: spec.Pending, DesiredStatus: spec.Running, Tags: r.Tags, Version: 1, CreatedAt: epoch,
+			Ports: demand.Ports, UDPPorts: demand.UDPPorts, LastStatus: spec.Pending, DesiredStatus: spec.Running, Tags: r.Tags, Version: 1, CreatedAt: epoch, Owner: ownerOf(r),
 		}
 		left := free[host.ID].GPUs
 		for i, container := range definition.Containers {
@@ -216,4 +225,12 @@ func (c *fakeStore) report(t testing.TB, taskID string, r spec.TaskReport, conta
 	container.Name = task.Containers[0].Name
 	r.TaskID, r.Containers = taskID, []spec.ContainerReport{container}
 	c.mustApply(t, raftfsm.ReportTasks{HostID: task.HostID, Reports: []spec.TaskReport{r}})
+}
+
+// ownerOf is the access key that a run is for.
+func ownerOf(r spec.RunRequest) *spec.TaskOwner {
+	if r.Key == "" {
+		return nil
+	}
+	return &spec.TaskOwner{Key: r.Key}
 }

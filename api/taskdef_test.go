@@ -67,7 +67,7 @@ func TestUnsupportedFieldsAreRefusedByName(t *testing.T) {
 	for field, value := range map[string]string{
 		"secrets": `[{"name":"a","valueFrom":"b"}]`, "environmentFiles": `[{"type":"s3","value":"b"}]`, "repositoryCredentials": `{"credentialsParameter":"p"}`,
 		"firelensConfiguration": `{"type":"fluentd"}`, "links": `["x"]`,
-		"dockerSecurityOptions": `["label:x"]`, "credentialSpecs": `["x"]`, "disableNetworking": `true`,
+		"credentialSpecs": `["x"]`, "disableNetworking": `true`,
 	} {
 		got := b.aws("RegisterTaskDefinition", container(`"`+field+`":`+value))
 		wantRefused(t, got, "containerDefinitions[0]."+field)
@@ -145,7 +145,7 @@ func TestTheRESTFormSuggestsTheNearestField(t *testing.T) {
 	b := newFixture(t)
 	b.rest("RunTask", `{"taskDefiniton":"x"}`).wantError(t, 400, "ClientException", `unknown field taskDefiniton: did you mean "taskDefinition"?`)
 	b.rest("RunTask", `{"TaskDefinition":"x"}`).wantError(t, 400, "ClientException", `unknown field TaskDefinition: did you mean "taskDefinition"?`)
-	b.rest("StopTask", `{"zzzzzzzzz":1}`).wantError(t, 400, "ClientException", "unknown field zzzzzzzzz: known here are cluster, reason, task")
+	b.rest("StopTask", `{"zzzzzzzzz":1}`).wantError(t, 400, "ClientException", "unknown field zzzzzzzzz: known here are cluster, force, reason, task")
 	// AWS's protocol ignores it, as AWS does.
 	b.aws("RunTask", `{"taskDefiniton":"x"}`).wantError(t, 400, "ClientException", "TaskDefinition should not be null or empty.")
 }

@@ -22,7 +22,7 @@ type KeySecrets interface {
 
 // Authenticator finds out who sent a request. It is safe for concurrent use.
 type Authenticator struct {
-	Trusted bool                       // a request without credentials is root's: the root-only socket
+	Trusted bool                       // a request without credentials is root's: the root-only socket of this host
 	Region  string                     // of a principal that signed for none
 	Secrets KeySecrets                 // nil: the state holds secrets in clear
 	Service func(*http.Request) string // that the request must be signed for: "ecs", "logs"
@@ -36,7 +36,7 @@ const bearerScheme = "Bearer "
 // the body is not read and no other host is asked.
 func (a *Authenticator) CheckForm(r *http.Request) error {
 	header := r.Header.Get("Authorization")
-	if header == "" && a.trusts(r) || strings.HasPrefix(header, bearerScheme) {
+	if header == "" && (a.Trusted || httpx.OriginOf(r).Socket) || strings.HasPrefix(header, bearerScheme) {
 		return nil
 	}
 	return sigv4.CheckForm(r)
@@ -62,8 +62,10 @@ type Credential struct {
 // Identify checks the proof of a request with this body with the keys of view.
 func (a *Authenticator) Identify(r *http.Request, body []byte, view *raftfsm.View) (Credential, error) {
 	header := r.Header.Get("Authorization")
-	if header == "" && a.trusts(r) {
-		return Credential{region: a.Region}, nil
+	if header == "" {
+		if key, through, err := a.socketKey(r, view); through || err != nil {
+			return Credential{key: key, region: a.Region}, err
+		}
 	}
 	if strings.HasPrefix(header, bearerScheme) {
 		key, err := a.bearerKey(strings.TrimPrefix(header, bearerScheme), view)
@@ -85,9 +87,21 @@ func (a *Authenticator) Identify(r *http.Request, body []byte, view *raftfsm.Vie
 	return Credential{key: key, region: signer.Region, signature: signer.Signature}, err
 }
 
-// trusts reports whether the request needs no credentials.
-func (a *Authenticator) trusts(r *http.Request) bool {
-	return a.Trusted || r.Header.Get(httpx.HeaderTrusted) == "true"
+// socketKey returns whose a request without credentials is that came through the root-only socket of a host; through is false
+// for any other. Root of this host and of a server is root, for which the key is nil. Root of an agent has no more rights than
+// its host, which the host's own key has.
+func (a *Authenticator) socketKey(r *http.Request, view *raftfsm.View) (key *spec.AccessKey, through bool, err error) {
+	origin := httpx.OriginOf(r)
+	if a.Trusted || origin.Socket && origin.Peer.Server {
+		return nil, true, nil
+	}
+	if !origin.Socket {
+		return nil, false, nil
+	}
+	if key = view.HostKey(origin.Peer.HostID); key == nil {
+		return nil, true, wire.Errorf(sigv4.UnrecognizedClient, "Host %s has no access key: it was removed, or is not made yet. The host asks for one when it starts; restart it.", origin.Peer.HostID)
+	}
+	return key, true, nil
 }
 
 // bearerKey checks "KEYID:SECRET", for curl and scripts. It carries the secret in clear, so it is as good as the TLS around
@@ -130,7 +144,7 @@ func (c Credential) Principal(view *raftfsm.View) (Principal, error) {
 		return Principal{}, ErrKeyRemoved(c.key.ID)
 	}
 	return Principal{
-		ARN: "arn:aws:iam::" + spec.AccountID + ":user/" + key.ID, KeyID: key.ID, Role: key.Role, Scope: ClusterScope(key.Cluster),
+		ARN: spec.KeyARN(key.ID), KeyID: key.ID, HostID: key.HostID, Role: key.Role, Scope: ClusterScope(key.Cluster), Grant: key.Grant,
 		Region: c.region, Signature: c.signature,
 	}, nil
 }

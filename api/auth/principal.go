@@ -5,19 +5,23 @@ package auth
 import (
 	"cmp"
 	"net/http"
+	"strings"
 
 	"pinion/api/wire"
+	"pinion/raftfsm"
 	"pinion/raftfsm/spec"
 )
 
 // Principal is the authenticated caller of one request.
 type Principal struct {
 	ARN       string
-	KeyID     string       // of the access key; empty for root through the socket
-	Role      spec.Role    // of the access key
-	Scope     ClusterScope // of the access key
-	Region    string       // that the request was signed for; of every ARN in the response
-	Signature string       // of a signed request; empty through the socket and with a bearer key
+	KeyID     string        // of the access key; empty for root through the socket
+	HostID    string        // of the host whose own key that is; empty for any other
+	Role      spec.Role     // of the access key
+	Scope     ClusterScope  // of the access key
+	Grant     spec.KeyGrant // of the access key
+	Region    string        // that the request was signed for; of every ARN in the response
+	Signature string        // of a signed request; empty through the socket and with a bearer key
 }
 
 // root is the principal of a request without a signature through the root-only socket.
@@ -30,36 +34,86 @@ func (p Principal) RequireRole(needed spec.Role) error {
 	if p.Role.May(needed) {
 		return nil
 	}
+	if p.HostID != "" {
+		return wire.Errorf(wire.AccessDenied, "%s may not do this: it is the own key of host %s, which is an agent. Root there may look at its cluster, and drain, activate and remove that host. "+
+			"This needs the role %s: do it on a server (`pinion hosts` lists them), or with --host, --key-id and --secret of a key that `pinion keys create --role %s` made there.", p.ARN, p.HostID, needed, needed)
+	}
 	return wire.Errorf(wire.AccessDenied, "%s may not do this: it needs an access key with the role %s.", p.ARN, needed)
 }
 
-// RequireUnscoped refuses a key that is for one cluster what is about the whole pool.
+// RequireUnscoped refuses a key that is for some clusters what is about the whole pool.
 func (p Principal) RequireUnscoped() error {
 	if p.Scope == "" {
 		return nil
 	}
-	return wire.Errorf(wire.AccessDenied, "%s may not do this: its key is for the cluster %s alone, and this is about all of them.", p.ARN, p.Scope)
+	return wire.Errorf(wire.AccessDenied, "%s may not do this: its key is for %v alone, and this is about all of them.", p.ARN, p.Scope.Set())
 }
 
 // RequireCluster refuses a key that is for another cluster.
 func (p Principal) RequireCluster(cluster string) error { return p.Scope.Check(p.ARN, cluster) }
 
-// ClusterOf returns the cluster that a request is about, empty for all: ?cluster=NAME, or the one that the key is for.
+// ClusterOf returns the cluster that a request is about, empty for all: ?cluster=NAME, or the one that the key is for. A key for
+// several has to name one.
 func (p Principal) ClusterOf(r *http.Request) (string, error) {
-	named := cmp.Or(r.URL.Query().Get("cluster"), string(p.Scope))
+	named := r.URL.Query().Get("cluster")
+	if named == "" && p.Scope != "" && !p.Scope.Set().One() {
+		return "", wire.Errorf(wire.AccessDenied, "%s may not do this: its key is for %v, and this is about all of them: name one with ?cluster=NAME (--cluster NAME).", p.ARN, p.Scope.Set())
+	}
+	named = cmp.Or(named, string(p.Scope))
 	return named, p.RequireCluster(named)
 }
 
-// ClusterScope is the only cluster that an access key is for; empty when it is for all.
+// ClusterScope is the only clusters that an access key is for, with commas between; empty when it is for all.
 type ClusterScope string
 
+// Set is the clusters of the scope.
+func (s ClusterScope) Set() spec.ClusterSet { return spec.ClusterSet(s) }
+
 // Covers reports whether a key of this scope may know of a cluster.
-func (s ClusterScope) Covers(cluster string) bool { return s == "" || string(s) == cluster }
+func (s ClusterScope) Covers(cluster string) bool { return s.Set().Has(cluster) }
 
 // Check refuses a request about a cluster outside the scope.
 func (s ClusterScope) Check(principal, cluster string) error {
 	if s.Covers(cluster) {
 		return nil
 	}
-	return wire.Errorf(wire.AccessDenied, "%s may not do this: its key is for the cluster %s, not for %s.", principal, s, cluster)
+	return wire.Errorf(wire.AccessDenied, "%s may not do this: its key is for %v, not for %s.", principal, s.Set(), cmp.Or(cluster, "all"))
+}
+
+// CheckUse refuses to show or run a task definition that belongs to other clusters, unless it is shared with one of the scope. So a key
+// learns nothing of what others put into commands and environments, which an override of the command would print.
+func (s ClusterScope) CheckUse(principal string, view *raftfsm.View, definition *spec.TaskDefinition) error {
+	if s.MayUse(view, definition) {
+		return nil
+	}
+	owners, _ := view.FamilyClusters(definition.Family)
+	return wire.Errorf(wire.AccessDenied, "%s may not do this: its key is for %v, and the family %s belongs to %v. Register a family of your own, or have an administrator share this revision: pinion.share=%s among the tags of the task definition lets those keys see and run it.",
+		principal, s.Set(), definition.Family, ownersText(owners), strings.ReplaceAll(string(s), ",", " "))
+}
+
+// MayUse reports whether a key of this scope may see and run a task definition.
+func (s ClusterScope) MayUse(view *raftfsm.View, definition *spec.TaskDefinition) bool {
+	if s == "" {
+		return true
+	}
+	owners, _ := view.FamilyClusters(definition.Family)
+	return s.Set().Meets(owners) || s.Set().Meets(definition.SharedWith())
+}
+
+// CheckChange refuses to revise, end or tag a family that belongs to other clusters too. A new family passes: it will belong to the scope.
+func (s ClusterScope) CheckChange(principal string, view *raftfsm.View, family string) error {
+	owners, known := view.FamilyClusters(family)
+	if !known || s.Set().Owns(owners) {
+		return nil
+	}
+	return wire.Errorf(wire.AccessDenied, "%s may not do this: its key is for %v, and the family %s belongs to %v. Use another family name, or a key for all of its clusters.",
+		principal, s.Set(), family, ownersText(owners))
+}
+
+// ownersText names the owners of a family.
+func ownersText(owners spec.ClusterSet) string {
+	if owners == "" {
+		return "the whole pool, as it was registered with a key for all clusters"
+	}
+	return owners.String()
 }

@@ -1,6 +1,7 @@
 package auth
 
 import (
+	"context"
 	"encoding/hex"
 	"sync"
 	"time"
@@ -8,6 +9,7 @@ import (
 	"pinion/api/auth/sigv4"
 	"pinion/api/httpx"
 	"pinion/api/wire"
+	"pinion/raftfsm/spec"
 )
 
 const (
@@ -16,77 +18,187 @@ const (
 	replayTTL = 2 * sigv4.Skew
 	// replayMax bounds the cache to about 10 MB. Beyond it the oldest half is forgotten.
 	replayMax = 1 << 18
+	// maxAnswer is the size from which an answer is not kept, and maxAnswers that of all kept answers together. Beyond it all
+	// of them are forgotten, and a repeated request is refused.
+	maxAnswer  = 256 << 10
+	maxAnswers = 16 << 20
 )
 
-// ReplayCache remembers the signatures of requests that have changed something, so that a copied request cannot be repeated.
-// It is the leader's memory alone: a new leader begins with an empty one. The zero value is ready, and it is safe for
-// concurrent use.
+// ReplayCache remembers the signatures of requests that have changed something, so that a copied request cannot be repeated, and
+// the latest answer of each key. It is the leader's memory alone: what earlier leaders have changed stands in the log (Recorded). The
+// zero value is ready, and it is safe for concurrent use.
 //
 // A signature whose request failed may come again, because SDKs repeat a request within a second unchanged.
 type ReplayCache struct {
 	mu                sync.Mutex
-	current, previous map[signature]struct{} // two generations: the older one is dropped whole
-	since             time.Time              // when the current generation began
-	maxPerGeneration  int                    // replayMax/2 when 0
+	current, previous map[spec.Signature]struct{} // two generations: the older one is dropped whole
+	since             time.Time                   // when the current generation began
+	maxPerGeneration  int                         // replayMax/2 when 0
+	running           map[spec.Signature]*attempt // claimed, and the outcome is not known
+	answers           map[string]keptAnswer       // of each key's latest change, by key
+	answerBytes       int                         // of answers
 }
 
-type signature [32]byte
+// attempt is a change that is being made.
+type attempt struct {
+	ended  chan struct{} // closed when the outcome is known
+	done   bool
+	answer *httpx.Answer // of a change that is done; nil when it may not be given again
+}
 
-// Once makes a change unless the principal's signature has made one before. A principal without a signature (the socket, a
-// bearer key) passes, and so does a request with a client token: repeating that is what the token is for.
+// keptAnswer is the answer of a key's latest change.
+type keptAnswer struct {
+	signature spec.Signature
+	answer    *httpx.Answer
+}
+
+// Change is one request that changes something.
+type Change struct {
+	Principal   Principal
+	ClientToken string // with the same one, doing it twice is doing it once
+	// Repeatable: nobody who asks for it twice at once wants more than who asks for it once. So the second of two equal
+	// requests gets the answer of the first. A request to start a task, or for a new secret, is not.
+	Repeatable bool
+	// Recorded reports whether the pool's log has the signature: an earlier leader has made the change. nil: there was none.
+	Recorded func(spec.Signature) bool
+	Make     func(spec.Signature) (*httpx.Answer, error) // the signature is zero when it is not remembered
+}
+
+// Once makes a change unless the principal's signature has made one before. Then it returns the answer of that one, provided that
+// the key has changed nothing else since: boto3 gives two equal calls within one second the same signature, and whoever creates
+// a cluster, deletes it and creates it again means to have it. In every other case the refusal is of a type that SDKs answer by
+// signing anew after a pause: an intended call goes through then, and a copied one never does.
 //
-// boto3 gives two equal calls within one second the same signature. So the refusal is of a type that SDKs answer by signing
-// anew after a pause: an intended call goes through then, and a copied one never does.
-func (c *ReplayCache) Once(p Principal, clientToken string, now time.Time, change func() error) error {
-	if p.Signature == "" || clientToken != "" {
-		return change()
+// A principal without a signature (the socket, a bearer key) passes, and so does a request with a client token: repeating that is
+// what the token is for. repeated is nil when the change was made.
+func (c *ReplayCache) Once(ctx context.Context, now time.Time, change Change) (repeated *httpx.Answer, err error) {
+	if change.Principal.Signature == "" || change.ClientToken != "" {
+		defer c.supersede(change.Principal.KeyID)
+		_, err := change.Make(spec.Signature{})
+		return nil, err
 	}
-	finish, ok := c.claim(p.Signature, now)
-	if !ok {
-		return wire.Errorf(httpx.Replayed, "Nothing was done: a request with this very signature was carried out before, or is being carried out. To have it done once more, sign it anew, a second later; to repeat a request safely, use a client token.")
+	var key spec.Signature
+	_, _ = hex.Decode(key[:], []byte(change.Principal.Signature)) // 64 hex digits: it was verified
+	for {
+		own, other, kept := c.claim(key, change.Principal.KeyID, now)
+		switch {
+		case own != nil:
+			return nil, c.make(key, own, change)
+		case !change.Repeatable:
+			return nil, errReplayed()
+		case kept != nil:
+			return kept, nil
+		case other == nil:
+			return nil, errReplayed()
+		}
+		select {
+		case <-other.ended:
+		case <-ctx.Done():
+			return nil, ctx.Err()
+		}
+		if other.done && other.answer == nil {
+			return nil, errReplayed()
+		}
+		if other.done {
+			return other.answer, nil
+		}
 	}
+}
+
+func errReplayed() error {
+	return wire.Errorf(httpx.Replayed, "Nothing was done: a request with this very signature was carried out before, or is being carried out. To have it done once more, sign it anew, a second later; to repeat a request safely, use a client token.")
+}
+
+// make carries out a change whose signature is claimed.
+func (c *ReplayCache) make(key spec.Signature, own *attempt, change Change) error {
+	if change.Recorded != nil && change.Recorded(key) {
+		c.finishRecorded(key, own)
+		return errReplayed()
+	}
+	var answer *httpx.Answer
 	done := false
-	defer func() { finish(done) }() // also when it panics
-	err := change()
+	defer func() { c.finish(key, own, change, done, answer) }() // also when it panics
+	answer, err := change.Make(key)
 	done = err == nil
 	return err
 }
 
-// claim reserves a signature for a change that is about to be made; false when it is claimed already. finish must be called
-// with the outcome.
-func (c *ReplayCache) claim(text string, at time.Time) (finish func(done bool), ok bool) {
-	var key signature
-	_, _ = hex.Decode(key[:], []byte(text)) // 64 hex digits: it was verified
+// claim reserves a signature for a change that is about to be made: own is that attempt. Otherwise the signature is claimed
+// already: by another attempt that is being made, or by one that is done, whose answer is kept if it may be given again.
+func (c *ReplayCache) claim(key spec.Signature, keyID string, at time.Time) (own, other *attempt, kept *httpx.Answer) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.rotate(at)
 	if c.has(key) {
-		return nil, false
-	}
-	c.current[key] = struct{}{}
-	return func(done bool) {
-		if !done {
-			c.forget(key)
+		if last := c.answers[keyID]; last.signature == key {
+			kept = last.answer
 		}
-	}, true
+		return nil, c.running[key], kept
+	}
+	own = &attempt{ended: make(chan struct{})}
+	c.current[key] = struct{}{}
+	c.running[key] = own
+	return own, nil, nil
 }
 
-func (c *ReplayCache) has(key signature) bool {
+func (c *ReplayCache) has(key spec.Signature) bool {
 	if _, known := c.current[key]; known {
 		return true
 	}
-	_, known := c.previous[key]
-	return known
+	if _, known := c.previous[key]; known {
+		return true
+	}
+	return c.running[key] != nil
 }
 
-func (c *ReplayCache) forget(key signature) {
+// finish records the outcome of an attempt.
+func (c *ReplayCache) finish(key spec.Signature, own *attempt, change Change, done bool, answer *httpx.Answer) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	delete(c.current, key)
-	delete(c.previous, key)
+	defer close(own.ended)
+	delete(c.running, key)
+	c.forgetAnswer(change.Principal.KeyID)
+	if !done {
+		delete(c.current, key)
+		delete(c.previous, key)
+		return
+	}
+	own.done = true
+	if !change.Repeatable || answer == nil || answer.Size() > maxAnswer {
+		return
+	}
+	if own.answer = answer; c.answerBytes+answer.Size() > maxAnswers {
+		clear(c.answers)
+		c.answerBytes = 0
+	}
+	c.answers[change.Principal.KeyID] = keptAnswer{key, answer}
+	c.answerBytes += answer.Size()
 }
 
-// rotate starts a new generation when the current one is old enough, or full.
+// finishRecorded ends an attempt whose change an earlier leader has made: nothing was changed now.
+func (c *ReplayCache) finishRecorded(key spec.Signature, own *attempt) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	delete(c.running, key)
+	own.done = true
+	close(own.ended)
+}
+
+// supersede forgets the answer of a key that has changed something else since.
+func (c *ReplayCache) supersede(keyID string) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.forgetAnswer(keyID)
+}
+
+func (c *ReplayCache) forgetAnswer(keyID string) {
+	if last, known := c.answers[keyID]; known {
+		c.answerBytes -= last.answer.Size()
+		delete(c.answers, keyID)
+	}
+}
+
+// rotate starts a new generation when the current one is old enough, or full. Answers do not outlive a generation.
 func (c *ReplayCache) rotate(at time.Time) {
 	limit := c.maxPerGeneration
 	if limit == 0 {
@@ -95,5 +207,9 @@ func (c *ReplayCache) rotate(at time.Time) {
 	if c.current != nil && at.Sub(c.since) < replayTTL && len(c.current) < limit {
 		return
 	}
-	c.previous, c.current, c.since = c.current, map[signature]struct{}{}, at
+	c.previous, c.current, c.since = c.current, map[spec.Signature]struct{}{}, at
+	c.answers, c.answerBytes = map[string]keptAnswer{}, 0
+	if c.running == nil {
+		c.running = map[spec.Signature]*attempt{}
+	}
 }

@@ -87,7 +87,7 @@ with the tasks that run there; each host is in one, "default" unless pinion up -
 var categories = map[string]string{
 	"run": "Tasks", "register": "Tasks", "ps": "Tasks", "queue": "Tasks", "why": "Tasks", "inspect": "Tasks", "logs": "Tasks", "stop": "Tasks", "events": "Tasks",
 	"hosts": "Hosts", "gpus": "Hosts", "drain": "Hosts", "activate": "Hosts",
-	"env": "Access", "keys": "Access", "token": "Access", "team": "Access",
+	"env": "Access", "keys": "Access", "token": "Access", "team": "Access", "limits": "Access", "audit": "Access",
 	"up": "This machine", "down": "This machine", "leave": "This machine", "recover": "This machine",
 	"snapshot": "State and tools", "sim": "State and tools", "version": "State and tools", "completion": "State and tools",
 }
@@ -111,6 +111,8 @@ func commands(p Program) []*cli.Command {
 		activateCommand(p),
 		tokenCommand(p),
 		keysCommand(p),
+		limitsCommand(p),
+		auditCommand(p),
 		teamCommand(p, "team"),
 		teamCommand(p, "quota"), // its former name
 		leaveCommand(p),

@@ -37,7 +37,7 @@ func TestWrongCommandLinesSayWhatToDo(t *testing.T) {
 		"many GPUs":                       {"run --gpus many img", 2, `invalid value "many" for flag -gpus`},
 		"memory in bananas":               {"run --memory 3bananas img", 2, `--memory "3bananas" is not an amount of memory such as 2g`},
 		"no cores":                        {"run --cpus 0 img", 2, "--cpus 0: must be more than 0 cores"},
-		"a relative volume":               {"run --volume data:/data img", 2, "absolute paths"},
+		"a relative volume":               {"run --volume ./data:/data img", 2, "absolute path"},
 		"a variable that is not set here": {"run --env PINION_TEST_UNSET img", 2, "--env PINION_TEST_UNSET: the variable is not set here"},
 		"a log since when":                {"logs --since yesterday 3f2a", 2, `--since "yesterday" is neither an age`},
 		"two logs":                        {"logs 3f2a 4a4a", 2, "one task at a time"},

@@ -66,7 +66,8 @@ func TestRunRefusesWhatIsOutOfRange(t *testing.T) {
 		`--retries -1`:             "--retries -1: write a whole number from 0 to 100",
 		`--retry-on 3`:             "--retry-on needs --retries N",
 		`--retries 1 --retry-on x`: `--retry-on x: write exit codes from 0 to 255 with spaces between, such as "1 137"`,
-		`--time-limit soon`:        `--time-limit soon: write a span of time of 1s or more, such as "30m" or "12h"`,
+		`--time-limit soon`:        `--time-limit soon: write a span of time from 1s to 87600h, such as "30m" or "12h"`,
+		`--time-limit 9999999h`:    `--time-limit 9999999h: write a span of time from 1s to 87600h, such as "30m" or "12h"`,
 		`--after group:`:           `--after group:: write task ids with spaces between, or "group:NAME", each after "any:" when it may fail`,
 		`--lost-after 1ms`:         `--lost-after 1ms: the tag pinion.lost-after is "1ms": write a span of time of 5s or more, such as "10m" or "1h30m", or "never"`,
 	} {

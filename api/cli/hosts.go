@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"strconv"
 	"strings"
+	"time"
 
 	"github.com/urfave/cli/v2"
 
@@ -19,8 +20,9 @@ func hostsCommand(p Program) *cli.Command {
 		Name:  "hosts",
 		Usage: "List hosts and their free capacity",
 		Description: `CPU (cores), MEMORY and GPUS show free/total. ROLE is leader or server for hosts that hold the pool's state, agent for the
-others. HEALTH is LOST while the host's heartbeats are missing, SICK when a GPU is unhealthy. Hosts with the same name are shown
-with the first digits of their ids, which every command accepts. SIM marks simulated GPUs.
+others. HEALTH is LOST while the host's heartbeats are missing, SICK when a GPU is unhealthy, CLOCK when its clock differs from
+the leader's by 5 s or more. Hosts with the same name are shown with the first digits of their ids, which every command accepts.
+SIM marks simulated GPUs.
 
 Examples:
    pinion hosts
@@ -53,11 +55,11 @@ func hostTable(inv *invocation.Invocation, hosts []client.Host) *table.Table {
 	}
 	names := invocation.NamesOf(hosts)
 	for _, h := range hosts {
-		id, problems := format.ID(h.ID), gpuProblems(h)
+		id, problems := format.ID(h.ID), hostProblems(h)
 		if inv.Output == invocation.Wide {
 			id = h.ID
 		}
-		row := []string{names[h.ID], id, h.Cluster, cmp.Or(h.Role, "-"), string(h.Status), hostHealth(h, problems),
+		row := []string{names[h.ID], id, h.Cluster, cmp.Or(h.Role, "-"), string(h.Status), hostHealth(h),
 			format.Cores(h.Free.CPU) + "/" + format.Cores(h.CPU),
 			freeMemory(h),
 			gpuCount(h), strconv.Itoa(h.Tasks), h.Version}
@@ -69,14 +71,28 @@ func hostTable(inv *invocation.Invocation, hosts []client.Host) *table.Table {
 	return t
 }
 
-func hostHealth(h client.Host, problems []string) string {
+func hostHealth(h client.Host) string {
 	switch {
 	case !h.Connected:
 		return "LOST"
-	case len(problems) > 0:
+	case len(gpuProblems(h)) > 0:
 		return "SICK"
+	case h.ClockMS != 0:
+		return "CLOCK"
 	}
 	return "OK"
+}
+
+// hostProblems are the problems of a host's GPUs and of its clock.
+func hostProblems(h client.Host) []string {
+	problems := gpuProblems(h)
+	switch offset := (time.Duration(h.ClockMS) * time.Millisecond).Round(time.Second); {
+	case offset > 0:
+		problems = append(problems, fmt.Sprintf("its clock is %v ahead of the leader's", offset))
+	case offset < 0:
+		problems = append(problems, fmt.Sprintf("its clock is %v behind the leader's", -offset))
+	}
+	return problems
 }
 
 // gpuProblems are the problems of a host's GPUs.

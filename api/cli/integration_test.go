@@ -47,8 +47,8 @@ func (l *apiHost) Run(ctx context.Context, r spec.RunRequest) (spec.RunResult, e
 	view := l.state.View()
 	demand := spec.DemandOf(view.Definition(r.Definition))
 	free := view.Free(hostOne)
-	if reason, detail := spec.Fits(free, demand); reason != "" {
-		return spec.RunResult{Failures: []spec.Failure{{HostID: hostOne, Reason: reason, Detail: detail}}}, nil
+	if lack, fits := spec.Fits(&free, &demand); !fits {
+		return spec.RunResult{Failures: []spec.Failure{{HostID: hostOne, Reason: lack.Reason, Detail: lack.Detail()}}}, nil
 	}
 	code := 7
 	task := &spec.Task{

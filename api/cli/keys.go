@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -23,11 +24,13 @@ func keysCommand(p Program) *cli.Command {
 		Name:  "keys",
 		Usage: "Manage access keys of clients",
 		Description: `Clients sign their requests with an access key. Its role is read; submit, which also runs and stops tasks and registers task
-definitions; or admin, which may do everything. With --cluster the key is limited to that cluster.
+definitions; or admin, which may do everything. With --cluster the key is limited to those clusters, and to the task definitions that
+keys of them have registered or that are shared with them (the tag pinion.share of a task definition names clusters).
 
 Examples:
    pinion keys create --role submit
    pinion keys create --role read --cluster lab
+   pinion keys create --role submit --cluster lab --team vision --max-priority 10 --max-gpus 8
    pinion keys ls
    pinion keys rm AKIAIOSFODNN7EXAMPLE`,
 		Subcommands: []*cli.Command{keysCreateCommand(p), keysListCommand(p), keysRemoveCommand(p)},
@@ -38,14 +41,23 @@ func keysCreateCommand(p Program) *cli.Command {
 	return &cli.Command{
 		Name:  "create",
 		Usage: "Create an access key and print it",
-		Description: `Prints the key as shell exports. The secret cannot be shown again.
+		Description: `Prints the key as shell exports. The secret cannot be shown again. A limit counts what was made with this key;
+what would go beyond it is refused.
 
 Examples:
    pinion keys create --role submit
-   pinion keys create --role read --cluster lab -o json`,
+   pinion keys create --role read --cluster lab,vision -o json
+   pinion keys create --role submit --team vision --max-priority 10 --max-gpus 8 --max-waiting 1000`,
 		Flags: []cli.Flag{
 			&cli.StringFlag{Name: "role", Usage: "`ROLE` of the key: read, submit or admin (required)"},
-			&cli.StringFlag{Name: "cluster", Usage: "limit the key to the cluster `NAME`", DefaultText: "all"},
+			&cli.StringFlag{Name: "cluster", Usage: "limit the key to the cluster `NAME`, or to several with commas between", DefaultText: "all"},
+			&cli.StringSliceFlag{Name: "team", Usage: "limit the key to the tasks of the team `NAME`; may be repeated", DefaultText: "all"},
+			&cli.IntFlag{Name: "max-priority", Usage: "highest `PRIORITY` of its tasks, 0 to 100", DefaultText: "100"},
+			&cli.IntFlag{Name: "max-tasks", Usage: "at most `N` tasks that are not STOPPED", DefaultText: "no limit"},
+			&cli.IntFlag{Name: "max-waiting", Usage: "at most `N` tasks that wait for a place", DefaultText: "no limit"},
+			&cli.IntFlag{Name: "max-gpus", Usage: "at most `N` GPUs that its tasks hold or wait for", DefaultText: "no limit"},
+			&cli.IntFlag{Name: "max-revisions", Usage: "at most `N` revisions of task definitions", DefaultText: "no limit"},
+			&cli.IntFlag{Name: "max-requests", Usage: "at most `N` requests a second at each server", DefaultText: "no limit"},
 		},
 		Action: func(c *cli.Context) error {
 			role := c.String("role")
@@ -55,17 +67,39 @@ Examples:
 			if !slices.Contains(keyRoles, role) {
 				return exit.Usagef("--role %q is not one of %s", role, strings.Join(keyRoles, ", "))
 			}
+			limits, err := keyLimits(c)
+			if err != nil {
+				return err
+			}
 			inv, err := p.system.Invoke(c)
 			if err != nil {
 				return err
 			}
-			created, err := inv.Client.CreateKey(c.Context, role, c.String("cluster"))
+			created, err := inv.Client.CreateKey(c.Context, client.NewKey{Role: role, Cluster: c.String("cluster"), KeyLimits: limits})
 			if err != nil {
 				return err
 			}
 			return printKey(inv, created)
 		},
 	}
+}
+
+// keyLimits are the limits that the flags ask for.
+func keyLimits(c *cli.Context) (client.KeyLimits, error) {
+	l := client.KeyLimits{Teams: c.StringSlice("team")}
+	for flag, limit := range map[string]*int{
+		"max-tasks": &l.MaxTasks, "max-waiting": &l.MaxWaiting, "max-revisions": &l.MaxRevisions, "max-requests": &l.RequestsPerSecond,
+	} {
+		if *limit = c.Int(flag); c.IsSet(flag) && *limit < 1 {
+			return l, exit.Usagef("--%s is 1 or more, not %d: without it there is no such limit", flag, *limit)
+		}
+	}
+	for flag, limit := range map[string]**int{"max-priority": &l.MaxPriority, "max-gpus": &l.MaxGPUs} {
+		if value := c.Int(flag); c.IsSet(flag) {
+			*limit = &value
+		}
+	}
+	return l, nil
 }
 
 // printKey prints a key as shell exports, and a note for people.
@@ -112,18 +146,38 @@ func keysListCommand(p Program) *cli.Command {
 }
 
 func keyTable(inv *invocation.Invocation, keys []client.AccessKey) *table.Table {
-	t := &table.Table{Header: []string{"ID", "ROLE", "CLUSTER", "AGE", "USE"}}
+	t := &table.Table{Header: []string{"ID", "ROLE", "CLUSTER", "TEAM", "AGE", "USE", "LIMITS"}, Optional: []string{"TEAM", "USE"}}
 	for _, key := range keys {
-		cluster, use := key.Cluster, ""
-		if cluster == "" {
-			cluster = "all"
+		cluster, use := cmp.Or(key.Cluster, "all"), ""
+		if key.HostID != "" {
+			use = fmt.Sprintf("host %.8s", key.HostID)
 		}
-		if key.Hosts {
-			use = "pinion env"
-		}
-		t.Add(key.ID, key.Role, cluster, format.Age(inv.Now().Sub(key.CreatedAt)), use)
+		t.Add(key.ID, key.Role, cluster, strings.Join(key.Teams, ","), format.Age(inv.Now().Sub(key.CreatedAt)), use, limitsText(key))
 	}
 	return t
+}
+
+// limitsText shows the limits of a key, each with what it has of it: "gpus 2/8".
+func limitsText(key client.AccessKey) string {
+	var all []string
+	add := func(what string, used, limit int) {
+		if limit > 0 {
+			all = append(all, fmt.Sprintf("%s %d/%d", what, used, limit))
+		}
+	}
+	add("tasks", key.InUse.Tasks, key.MaxTasks)
+	add("waiting", key.InUse.Waiting, key.MaxWaiting)
+	if key.MaxGPUs != nil {
+		all = append(all, fmt.Sprintf("gpus %d/%d", key.InUse.GPUs, *key.MaxGPUs))
+	}
+	add("revisions", key.InUse.Revisions, key.MaxRevisions)
+	if key.MaxPriority != nil {
+		all = append(all, fmt.Sprintf("priority %d", *key.MaxPriority))
+	}
+	if key.RequestsPerSecond > 0 {
+		all = append(all, fmt.Sprintf("%d requests/s", key.RequestsPerSecond))
+	}
+	return strings.Join(all, ", ")
 }
 
 func keysRemoveCommand(p Program) *cli.Command {
@@ -131,8 +185,8 @@ func keysRemoveCommand(p Program) *cli.Command {
 		Name:      "rm",
 		Usage:     "Remove access keys: requests signed with them are refused at once",
 		ArgsUsage: "ID...",
-		Description: `ID is what 'pinion keys ls' shows. When the key that 'pinion env' prints is removed, each host gets a new one when it
-restarts.
+		Description: `ID is what 'pinion keys ls' shows. A host whose own key is removed, which 'pinion env' prints there, gets another one
+when it restarts; 'pinion hosts rm' ends the key with the host.
 
 Examples:
    pinion keys rm AKIAIOSFODNN7EXAMPLE`,

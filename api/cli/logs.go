@@ -12,6 +12,7 @@ import (
 	"pinion/api/cli/invocation"
 	"pinion/api/cli/tasklog"
 	"pinion/api/client"
+	"pinion/raftfsm/spec"
 )
 
 func logsCommand(p Program) *cli.Command {
@@ -28,7 +29,7 @@ Examples:
    pinion logs --since 10m --timestamps --container trainer 3f2a91c0`,
 		Flags: []cli.Flag{
 			&cli.BoolFlag{Name: "follow", Aliases: []string{"f"}, Usage: "follow the log until the task has stopped"},
-			&cli.IntFlag{Name: "tail", DefaultText: "all", Usage: "only the last `N` lines"},
+			&cli.IntFlag{Name: "tail", DefaultText: "all", Usage: "only the last `N` lines, at most 10000"},
 			&cli.StringFlag{Name: "since", Usage: "only lines since `TIME`: how long ago, such as 10m, or a time such as 2006-01-02T15:04:05Z"},
 			&cli.StringFlag{Name: "container", DefaultText: "all", Usage: "only the container `NAME`"},
 			&cli.BoolFlag{Name: "timestamps", Aliases: []string{"t"}, Usage: "show the time of each line"},
@@ -55,6 +56,9 @@ func logQuery(c *cli.Context, now time.Time) (client.LogQuery, error) {
 	}
 	if q.Tail < 0 || c.IsSet("tail") && q.Tail == 0 {
 		return q, exit.Usagef("--tail %d: must be 1 or more", q.Tail)
+	}
+	if q.Tail > spec.MaxLogTail {
+		return q, exit.Usagef("--tail %d: must be at most %d; for more, leave it out or read from a moment on with --since", q.Tail, spec.MaxLogTail)
 	}
 	var err error
 	q.Since, err = parseSince(c.String("since"), now)

@@ -12,6 +12,7 @@ import (
 	"testing"
 	"time"
 
+	"pinion/api/cli/exit"
 	"pinion/api/cli/invocation"
 	"pinion/api/client"
 )
@@ -44,19 +45,28 @@ func TestTokenPrintsTheTokenAndHowToUseIt(t *testing.T) {
 	h.operations["admin/tokens"] = always(`{"token":"pinion1.ca.id.secret","join":"10.0.0.5:7400"}`)
 	got := pinion(t, h, "token", "--ttl", "1h", "--uses", "3")
 	checkEqual(t, "stdout", got.out, "pinion1.ca.id.secret\n")
-	checkEqual(t, "stderr", got.err, "On the machine that joins: sudo pinion up --join 10.0.0.5:7400 --token pinion1.ca.id.secret\n")
-	checkEqual(t, "asked", h.bodies["admin/tokens"], `{"role":"host","ttl":"1h0m0s","uses":3}`)
+	checkEqual(t, "stderr", got.err, "On the machine that joins: sudo pinion up --join 10.0.0.5:7400 --token-file FILE   # a file with the token, or - to paste it\n")
+	checkEqual(t, "asked", h.bodies["admin/tokens"], `{"cluster":"","ttl":"1h0m0s","uses":3}`)
+}
+
+// A token for no host would be a token for the default number of hosts to whoever does not look.
+func TestATokenIsForOneHostOrMore(t *testing.T) {
+	for _, arguments := range [][]string{{"--uses", "0"}, {"--uses", "-1"}, {"--ttl", "0s"}, {"--cluster", "a/b"}, {"--role", "server"}} {
+		if got := pinion(t, newFakeHost(t), append([]string{"token"}, arguments...)...); got.code != exit.Usage {
+			t.Errorf("%q: %d %s", arguments, got.code, got.err)
+		}
+	}
 }
 
 func TestTokensAreListedAndRevoked(t *testing.T) {
 	h := newFakeHost(t)
-	h.documents["/v1/admin/tokens"] = serveDocument(`[{"id":"7k2m","role":"host","uses":3,"used":1,"createdAt":"2025-06-01T11:00:00Z","expires":"2025-06-01T13:00:00Z"},
-		{"id":"old","role":"host","uses":1,"used":1,"createdAt":"2025-05-30T12:00:00Z","expires":"2025-05-31T12:00:00Z"}]`)
+	h.documents["/v1/admin/tokens"] = serveDocument(`[{"id":"7k2m","role":"host","cluster":"lab","uses":3,"used":1,"createdAt":"2025-06-01T11:00:00Z","expires":"2025-06-01T13:00:00Z"},
+		{"id":"old","role":"host","cluster":"default","uses":1,"used":1,"createdAt":"2025-05-30T12:00:00Z","expires":"2025-05-31T12:00:00Z"}]`)
 	h.operations["admin/tokens/revoke"] = always("{}")
 	checkEqual(t, "token ls", pinion(t, h, "token", "ls").out, `
-ID    ROLE  USED  AGE  EXPIRES
-7k2m  host  1/3   60m  in 60m
-old   host  1/1   2d   expired
+ID    CLUSTER  USED  AGE  EXPIRES
+7k2m  lab      1/3   60m  in 60m
+old   default  1/1   2d   expired
 `[1:])
 	checkEqual(t, "token revoke", pinion(t, h, "token", "revoke", "7k2m", "old").out, "7k2m\nold\n")
 	if h.callCount("admin/tokens/revoke") != 2 {

@@ -241,7 +241,8 @@ func TestALogThatBreaksOffIsResumedWithoutAHoleOrALineTwice(t *testing.T) {
 		w.(http.Flusher).Flush()
 		panic(http.ErrAbortHandler) // the host restarts
 	}
-	h.documents["/v1/tasks/"+taskOne+"/logs?follow=1&since=2025-06-01T11%3A59%3A01Z"] = func(w http.ResponseWriter) any {
+	h.documents["/v1/tasks/"+taskOne+"/logs?follow=1&since=2025-06-01T11%3A58%3A51Z"] = func(w http.ResponseWriter) any {
+		fmt.Fprintln(w, `{"time":"2025-06-01T11:59:00Z","container":"cuda","stream":"stdout","text":"one"}`)
 		fmt.Fprintln(w, `{"time":"2025-06-01T11:59:01Z","container":"cuda","stream":"stdout","text":"two"}`)
 		fmt.Fprintln(w, `{"time":"2025-06-01T11:59:01Z","container":"cuda","stream":"stdout","text":"two again"}`)
 		fmt.Fprintln(w, `{"time":"2025-06-01T11:59:02Z","container":"cuda","stream":"stdout","text":"three"}`)

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"os"
 	"path/filepath"
 
 	"github.com/urfave/cli/v2"
@@ -20,8 +21,9 @@ func snapshotCommand(p Program) *cli.Command {
 		Name:      "snapshot",
 		Usage:     "Save, inspect and restore snapshots of the pool's state",
 		ArgsUsage: "save|restore|inspect FILE",
-		Description: `A snapshot contains clusters, task definitions, hosts, tasks, access keys with sealed secrets, and the CA that hosts trust: keep
-it secret. seal.key in the data directory of each server opens the secrets; keep a copy elsewhere.
+		Description: `A snapshot contains clusters, task definitions, hosts, tasks, access keys and the CA that hosts trust. The secrets
+of keys and CA are sealed; what definitions have in their environments is not, so keep it to yourself. seal.key in the data directory of
+each server opens the secrets: keep a copy elsewhere, restoring needs it.
 
 Examples:
    pinion snapshot save /backup/pinion.snapshot       # of a running pool, from any host
@@ -83,8 +85,8 @@ func snapshotRestoreCommand(p Program) *cli.Command {
 		Usage:     "Restore the pool from a snapshot on this machine",
 		ArgsUsage: "FILE",
 		Description: `Pinion must not be running on this machine. It then starts as the only server of a new incarnation of the pool; hosts of the
-old one have to join it again. On a machine that was not a server, copy seal.key into the data directory first; without it
-clients need new access keys (pinion keys create).
+old one have to join it again. On a machine that was not a server, copy seal.key of one into the data directory first; without
+it the snapshot is refused, and nothing is changed.
 
 Examples:
    sudo pinion snapshot restore /backup/pinion.snapshot && sudo pinion up`,
@@ -99,7 +101,6 @@ Examples:
 				}
 				fmt.Fprintf(c.App.ErrWriter, "restored into %s; `pinion up` with this data directory starts the pool\n", dir)
 				fmt.Fprintln(c.App.ErrWriter, "  first stop the old hosts permanently: pending tasks of the snapshot start here, and would run twice")
-				fmt.Fprintln(c.App.ErrWriter, "  access keys of the snapshot need its seal.key in that directory; otherwise create new ones with `pinion keys create`")
 				return nil
 			})
 		},
@@ -163,6 +164,9 @@ func fileArgument(c *cli.Context) (string, error) {
 
 // writeFileAtomically creates a file under its name only when it is complete, on the disk and verified.
 func writeFileAtomically(path string, write func(io.Writer) error, check func(path string) error) (size int64, err error) {
+	if info, err := os.Stat(path); err == nil && info.IsDir() {
+		return 0, exit.Usagef("%s is a directory: name the file to write, such as %s", path, filepath.Join(path, "pinion.snapshot"))
+	}
 	file, err := atomicfile.Create(path, 0o600)
 	if err != nil {
 		return 0, err

@@ -23,10 +23,12 @@ Examples:
    pinion stop 3f2a91c0
    pinion stop --reason "wrong data set" 3f2a91c0 91bc04de
    pinion stop --no-wait 3f2a91c0
+   pinion stop --force 3f2a91c0     # SIGKILL at once, also for a task that is stopping already
    pinion stop --group nightly      # all tasks of an array, a gang or another group`,
 		Flags: []cli.Flag{
 			&cli.StringFlag{Name: "reason", Value: "stopped with pinion stop", Usage: "stopped reason, `TEXT`"},
 			&cli.BoolFlag{Name: "no-wait", Usage: "return as soon as the request is recorded"},
+			&cli.BoolFlag{Name: "force", Usage: "kill the containers at once, without their stop timeouts"},
 			groupFlag("stop all tasks of"),
 			invocation.ClusterFlag(),
 		},
@@ -42,7 +44,12 @@ Examples:
 			if err != nil {
 				return err
 			}
-			return stopAndWait(c.Context, inv, c.String("cluster"), ids, c.String("reason"), !c.Bool("no-wait"))
+			for _, id := range ids {
+				if err := inv.Client.StopTask(c.Context, c.String("cluster"), id, c.String("reason"), c.Bool("force")); err != nil {
+					return fmt.Errorf("task %s: %w", format.ID(id), err)
+				}
+			}
+			return printStopped(c.Context, inv, c.String("cluster"), ids, !c.Bool("no-wait"))
 		},
 	}
 }
@@ -55,12 +62,8 @@ func taskIDsToStop(inv *invocation.Invocation, c *cli.Context) ([]string, error)
 	return inv.ResolveTaskIDs(c.Context, c.String("cluster"), c.Args().Slice())
 }
 
-func stopAndWait(ctx context.Context, inv *invocation.Invocation, cluster string, ids []string, reason string, wait bool) error {
-	for _, id := range ids {
-		if err := inv.Client.StopTask(ctx, cluster, id, reason); err != nil {
-			return fmt.Errorf("task %s: %w", format.ID(id), err)
-		}
-	}
+// printStopped prints the ids of the tasks, as soon as they have stopped if it waits.
+func printStopped(ctx context.Context, inv *invocation.Invocation, cluster string, ids []string, wait bool) error {
 	var stopped []client.Task
 	for _, id := range ids {
 		wanted := func(t client.Task) bool { return !wait || t.Stopped() }

@@ -18,22 +18,28 @@ func tokenCommand(p Program) *cli.Command {
 		Name:  "token",
 		Usage: "Create a join token for another machine",
 		Description: `Prints a token for 'pinion up --join'. It contains the fingerprint of the pool's CA, with which the new host verifies the pool
-before it sends anything, and a secret: treat it like a password until it is used up or has expired.
+before it sends anything, and a secret: treat it like a password until it is used up or has expired. It lets one host in within an
+hour, into the default cluster, unless the flags say otherwise.
 
 Examples:
-   pinion token
-   pinion token --uses 20 --ttl 1h     # for a rack of machines
+   ssh root@gpu-1 pinion token | sudo pinion up --join gpu-1 --token-file -
+   pinion token --uses 20 --ttl 30m    # for a rack of machines
+   pinion token --cluster lab          # what joins with it runs tasks of this cluster
    pinion token ls
    pinion token revoke 7k2m`,
 		Flags: []cli.Flag{
-			&cli.DurationFlag{Name: "ttl", DefaultText: "the pool's", Usage: "`TIME` until it expires, such as 30m or 24h"},
-			&cli.IntFlag{Name: "uses", DefaultText: "the pool's", Usage: "number of hosts, `N`, that may join with it"},
+			&cli.DurationFlag{Name: "ttl", DefaultText: "1h", Usage: "`TIME` until it expires, such as 30m or 24h"},
+			&cli.IntFlag{Name: "uses", DefaultText: "1", Usage: "number of hosts, `N`, that may join with it"},
+			&cli.StringFlag{Name: "cluster", DefaultText: "default", Usage: "`NAME` of the cluster whose tasks they run"},
 			&cli.StringFlag{Name: "role", Value: "host", Usage: "what joins with it: host"},
 		},
 		Subcommands: []*cli.Command{tokenListCommand(p), tokenRevokeCommand(p)},
 		Action: func(c *cli.Context) error {
-			if c.Int("uses") < 0 || c.Duration("ttl") < 0 {
+			if c.IsSet("uses") && c.Int("uses") < 1 || c.IsSet("ttl") && c.Duration("ttl") <= 0 {
 				return exit.Usagef("--uses and --ttl must be more than 0")
+			}
+			if cluster := c.String("cluster"); cluster != "" && !clusterName.MatchString(cluster) {
+				return exit.Usagef("--cluster %q is not a cluster name: 1 to 255 letters, digits, - and _", cluster)
 			}
 			if role := c.String("role"); role != "host" {
 				return exit.Usagef("--role %q: the only role of a token is host", role)
@@ -42,7 +48,7 @@ Examples:
 			if err != nil {
 				return err
 			}
-			created, err := inv.Client.CreateToken(c.Context, c.Duration("ttl"), c.Int("uses"), c.String("role"))
+			created, err := inv.Client.CreateToken(c.Context, c.Duration("ttl"), c.Int("uses"), c.String("cluster"))
 			if err != nil {
 				return err
 			}
@@ -60,7 +66,7 @@ func printToken(inv *invocation.Invocation, created client.CreatedToken) error {
 		return err
 	}
 	if created.Join != "" {
-		inv.Notef("On the machine that joins: sudo pinion up --join %s --token %s", created.Join, created.Token)
+		inv.Notef("On the machine that joins: sudo pinion up --join %s --token-file FILE   # a file with the token, or - to paste it", created.Join)
 	}
 	return nil
 }
@@ -90,13 +96,13 @@ func tokenListCommand(p Program) *cli.Command {
 }
 
 func tokenTable(inv *invocation.Invocation, tokens []client.JoinToken) *table.Table {
-	t := &table.Table{Header: []string{"ID", "ROLE", "USED", "AGE", "EXPIRES"}}
+	t := &table.Table{Header: []string{"ID", "CLUSTER", "USED", "AGE", "EXPIRES"}}
 	for _, token := range tokens {
 		expires := "expired"
 		if left := token.Expires.Sub(inv.Now()); left > 0 {
 			expires = "in " + format.Age(left)
 		}
-		t.Add(token.ID, token.Role, strconv.Itoa(token.Used)+"/"+strconv.Itoa(token.Uses), format.Age(inv.Now().Sub(token.CreatedAt)), expires)
+		t.Add(token.ID, token.Cluster, strconv.Itoa(token.Used)+"/"+strconv.Itoa(token.Uses), format.Age(inv.Now().Sub(token.CreatedAt)), expires)
 	}
 	return t
 }

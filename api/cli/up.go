@@ -23,6 +23,7 @@ import (
 func upCommand(up func(context.Context, UpConfig) error) *cli.Command {
 	var config UpConfig
 	var attributes cli.StringSlice
+	var containers containerFlags
 	var level string
 	return &cli.Command{
 		Name:  "up",
@@ -33,11 +34,23 @@ func upCommand(up func(context.Context, UpConfig) error) *cli.Command {
 Examples:
    sudo pinion up
    sudo pinion up --data-dir /tmp/one --listen 127.0.0.1:7401 --gpus sim:8xh100
+   sudo pinion up --volume /data --volume models=/mnt/models:ro      # host directories that tasks may mount
    sudo pinion up --attribute ecs.instance-type=p2.xlarge --attribute rack=a4
-   sudo pinion up --join gpu-1:7400 --token TOKEN          # TOKEN is what 'pinion token' on gpu-1 prints`,
-		Flags: upFlags(&config, &attributes, &level),
+   ssh root@gpu-1 pinion token | sudo pinion up --join gpu-1 --token-file -`,
+		Flags: slices.Concat(upFlags(&config, &attributes, &level), containers.flags(&config.Containers)),
 		Action: func(c *cli.Context) error {
+			if err := config.readToken(c.App.Reader); err != nil {
+				return err
+			}
+			for _, name := range []string{"replace-after", "lost-after"} { // 0 would mean the default without a word
+				if c.IsSet(name) && c.Duration(name) <= 0 {
+					return exit.Usagef("--%s %s is not a duration above 0, such as 90s or 5m", name, c.Duration(name))
+				}
+			}
 			if err := config.complete(invocation.DataDir(c), attributes.Value(), level); err != nil {
+				return err
+			}
+			if err := containers.complete(&config.Containers); err != nil {
 				return err
 			}
 			if err := localMachine().check(); err != nil {
@@ -52,21 +65,22 @@ Examples:
 }
 
 func upFlags(config *UpConfig, attributes *cli.StringSlice, level *string) []cli.Flag {
-	return []cli.Flag{
+	return append([]cli.Flag{
 		&cli.StringFlag{Name: "listen", Value: ":7400", Destination: &config.Listen, Usage: "`ADDRESS` of the TLS port"},
 		&cli.StringFlag{Name: "advertise", Destination: &config.Advertise, DefaultText: "auto-detected", Usage: "`HOST:PORT` by which clients and other hosts reach this host"},
 		&cli.StringFlag{Name: "gpus", Value: "auto", Destination: &config.GPUs, Usage: "`SOURCE` of GPUs: auto, none, or simulated GPUs such as sim:8xh100"},
 		&cli.StringFlag{Name: "containerd", Destination: &config.Containerd, DefaultText: "built in", Usage: "use the machine's own containerd at this `SOCKET`"},
 		&cli.StringSliceFlag{Name: "attribute", Destination: attributes, Usage: "custom attribute `NAME=VALUE` for placement constraints; may be repeated"},
-		&cli.StringFlag{Name: "cluster", Value: "default", Destination: &config.Cluster, Usage: "`NAME` of the cluster whose tasks this host runs"},
+		&cli.StringFlag{Name: "cluster", Destination: &config.Cluster, DefaultText: "that of the join token, or default", Usage: "`NAME` of the cluster whose tasks this host runs"},
 		&cli.StringFlag{Name: "log-level", Value: "info", Destination: level, Usage: "minimum `LEVEL` to log: debug, info, warn, error"},
 		&cli.StringFlag{Name: "join", Destination: &config.Join, DefaultText: "create a pool", Usage: "join the pool of the host at `HOST[:PORT]`"},
-		&cli.StringFlag{Name: "token", Destination: &config.Token, EnvVars: []string{"PINION_TOKEN"}, Usage: "join `TOKEN`, required the first time"},
+		&cli.StringFlag{Name: "token-file", Destination: &config.TokenFile, Usage: "`FILE` with the join token, required the first time; - reads it from standard input"},
+		&cli.StringFlag{Name: "token", Destination: &config.Token, EnvVars: []string{"PINION_TOKEN"}, Usage: "the join `TOKEN` itself; safer in a file or the environment"},
 		&cli.IntFlag{Name: "servers", Destination: &config.Servers, DefaultText: "3", Usage: "of a new pool: `N` voting servers, 1, 3 or 5"},
 		&cli.DurationFlag{Name: "replace-after", Destination: &config.ReplaceAfter, DefaultText: "5m", Usage: "of a new pool: `TIME` until another host replaces an unreachable server"},
 		&cli.DurationFlag{Name: "lost-after", Destination: &config.LostAfter, DefaultText: "1m", Usage: "of a new pool: `TIME` until the tasks of an unreachable host are marked STOPPED"},
 		&cli.StringFlag{Name: "registry-config", Destination: &config.RegistryConfig, Usage: "`DIR` with registry logins (config.json) and mirrors (certs.d)"},
-	}
+	}, diskFlags(&config.Disk)...)
 }
 
 var (
@@ -110,10 +124,13 @@ func (u *UpConfig) check() error {
 	if err := u.checkPool(); err != nil {
 		return err
 	}
+	if err := u.Disk.check(); err != nil {
+		return err
+	}
 	if !gpuSource.MatchString(u.GPUs) {
 		return exit.Usagef("--gpus %q is not auto, none, or a simulated set such as sim:8xh100", u.GPUs)
 	}
-	if !clusterName.MatchString(u.Cluster) {
+	if u.Cluster != "" && !clusterName.MatchString(u.Cluster) {
 		return exit.Usagef("--cluster %q is not a cluster name: 1 to 255 letters, digits, - and _", u.Cluster)
 	}
 	return nil
@@ -133,13 +150,10 @@ func (u *UpConfig) checkPool() error {
 		}
 	}
 	if u.Token != "" && u.Join == "" && os.Getenv("PINION_TOKEN") != u.Token {
-		return exit.Usagef("--token needs --join HOST:PORT, a host of the pool to join")
+		return exit.Usagef("--token and --token-file need --join HOST:PORT, a host of the pool to join")
 	}
 	if !slices.Contains([]int{0, 1, 3, 5}, u.Servers) {
 		return exit.Usagef("--servers %d is not 1, 3 or 5", u.Servers)
-	}
-	if u.ReplaceAfter < 0 || u.LostAfter < 0 {
-		return exit.Usagef("--replace-after and --lost-after are durations such as 90s or 5m, and not negative")
 	}
 	return nil
 }

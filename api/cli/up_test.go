@@ -9,6 +9,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"pinion/raftfsm/spec"
 )
 
 func TestUpChecksItsFlagsBeforeItTouchesAnything(t *testing.T) {
@@ -24,9 +26,18 @@ func TestUpChecksItsFlagsBeforeItTouchesAnything(t *testing.T) {
 		"--log-level loud":            `--log-level "loud" is not one of debug, info, warn, error`,
 		"--registry-config /nowhere/": "--registry-config /nowhere: there is no such directory",
 		"--join :7400":                `--join ":7400" is not HOST or HOST:PORT`,
-		"--token T":                   "--token needs --join HOST:PORT, a host of the pool to join",
+		"--token T":                   "--token and --token-file need --join HOST:PORT, a host of the pool to join",
 		"--servers 2":                 "--servers 2 is not 1, 3 or 5",
-		"--lost-after -1s":            "--replace-after and --lost-after are durations",
+		"--lost-after -1s":            "--lost-after -1s is not a duration above 0",
+		"--lost-after 0s":             "--lost-after 0s is not a duration above 0",
+		"--replace-after 0":           "--replace-after 0s is not a duration above 0",
+		"--volume data":               `--volume "data" is not DIR, DIR:ro, NAME=DIR or NAME=DIR:ro`,
+		"--volume a.b=/data":          `the name "a.b" is not 1 to 64 letters`,
+		"--volume =/data":             `the name "" is not 1 to 64 letters`,
+		"--allow KILL":                `--allow "KILL" is not privileged, host-pid, host-ipc, or a capability that containers do not have without it`,
+		"--allow host-pid,root":       `--allow "root" is not privileged`,
+		"--pids-limit -1":             "--pids-limit -1 is not a number of processes",
+		"--max-stop-timeout 0s":       "--max-stop-timeout 0s is not a duration of a second or more",
 		"now":                         `pinion up takes no argument, but got "now"`,
 	}
 	for line, says := range cases {
@@ -47,10 +58,15 @@ func TestUpGivesTheProgramWhatWasAskedFor(t *testing.T) {
 	dir := t.TempDir()
 	ran := pinionWith(t, Program{Up: up}, nil, "up", "--data-dir", dir, "--listen", "127.0.0.1:0", "--advertise", "gpu1:7400", "--gpus", "sim:8xh100", "--containerd", "/run/c.sock",
 		"--attribute", "ecs.instance-type=p2.xlarge", "--attribute", "rack=a,b", "--cluster", "lab", "--log-level", "debug", "--registry-config", dir,
-		"--join", "gpu1.example.com", "--token", "pinion1.a.b.c", "--servers", "5", "--replace-after", "10m", "--lost-after", "90s")
+		"--join", "gpu1.example.com", "--token", "pinion1.a.b.c", "--servers", "5", "--replace-after", "10m", "--lost-after", "90s",
+		"--volume", "/data/", "--volume", "models=/mnt/models:ro", "--allow", "host-pid,CAP_NET_ADMIN", "--allow", "privileged", "--max-stop-timeout", "2m", "--no-new-privileges")
 	want := UpConfig{DataDir: dir, Listen: "127.0.0.1:0", Advertise: "gpu1:7400", GPUs: "sim:8xh100", Containerd: "/run/c.sock",
 		Attributes: map[string]string{"ecs.instance-type": "p2.xlarge", "rack": "a,b"}, Cluster: "lab", LogLevel: slog.LevelDebug, RegistryConfig: dir,
-		Join: "gpu1.example.com:7400", Token: "pinion1.a.b.c", Servers: 5, ReplaceAfter: 10 * time.Minute, LostAfter: 90 * time.Second}
+		Join: "gpu1.example.com:7400", Token: "pinion1.a.b.c", Servers: 5, ReplaceAfter: 10 * time.Minute, LostAfter: 90 * time.Second,
+		Containers: ContainerOptions{
+			Volumes: []spec.VolumeRoot{{Path: "/data"}, {Name: "models", Path: "/mnt/models", ReadOnly: true}}, Allow: []string{"host-pid", "NET_ADMIN", "privileged"},
+			PidsLimit: 16384, MaxStopTimeout: 2 * time.Minute, NoNewPrivileges: true,
+		}}
 	if !reflect.DeepEqual(got, want) {
 		t.Errorf("\n got %+v\nwant %+v", got, want)
 	}
@@ -69,7 +85,8 @@ func TestUpDefaults(t *testing.T) {
 		t.Errorf("%+v", ran)
 	}
 	got.DataDir = ""
-	want := UpConfig{Listen: ":7400", GPUs: "auto", Attributes: map[string]string{}, Cluster: "default"}
+	want := UpConfig{Listen: ":7400", GPUs: "auto", Attributes: map[string]string{},
+		Containers: ContainerOptions{PidsLimit: 16384, MaxStopTimeout: 10 * time.Minute}}
 	if !reflect.DeepEqual(got, want) {
 		t.Errorf("\n got %+v\nwant %+v", got, want)
 	}

@@ -22,19 +22,27 @@ type UpConfig struct {
 	Containerd string
 	// Attributes are the host's custom attributes, which placement constraints can name.
 	Attributes map[string]string
-	// Cluster is the ECS cluster whose tasks the host runs.
+	// Cluster is the ECS cluster whose tasks the host runs. Empty: that of the join token, and the default one of a
+	// pool that this host creates.
 	Cluster string
 	// LogLevel is the least severe level that is logged, to standard error.
 	LogLevel slog.Level
 	// RegistryConfig is a directory with registry logins (config.json, as `docker login` writes it) and mirrors
 	// (certs.d, as containerd reads it). Empty: neither.
 	RegistryConfig string
+	// Disk bounds logs and images.
+	Disk DiskConfig
+
+	// Containers is what the containers of tasks may reach and use on this host.
+	Containers ContainerOptions
 
 	// Join is the "host:port" of any host of the pool to join. Empty: this host begins a pool of its own, or goes
 	// on in the one that it belongs to.
 	Join string
 	// Token is the join token, needed the first time that a host joins.
 	Token string
+	// TokenFile is the file that Token was read from: "-" is standard input. Empty: it was given otherwise.
+	TokenFile string
 	// Servers is the number of voting servers of a pool that this host creates: 1, 3 or 5. 0: 3.
 	Servers int
 	// ReplaceAfter, of a pool that this host creates, is the time until another host replaces an unreachable server.

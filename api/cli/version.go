@@ -27,6 +27,8 @@ func versionCommand(p Program) *cli.Command {
 				Version string `json:"version"`
 			}
 			switch err := inv.Client.Get(c.Context, "/v1/version", nil, &host); {
+			case err == nil && host.Version == "":
+				inv.Notef("the host does not tell its version: it is an agent, which tells it on its own machine alone, or the access key is not valid")
 			case err == nil:
 				answer.Host = host.Version
 			case !errors.Is(err, client.ErrUnreachable):

@@ -9,9 +9,37 @@ import (
 type AccessKey struct {
 	ID        string    `json:"id"`
 	Role      string    `json:"role"`    // "read", "submit" or "admin"
-	Cluster   string    `json:"cluster"` // the only cluster that it may name; empty: all
-	Hosts     bool      `json:"hosts"`   // true for the key that `pinion env` prints on hosts
+	Cluster   string    `json:"cluster"` // the only clusters that it may name, with commas between; empty: all
+	HostID    string    `json:"hostId"`  // of the host whose own key it is: `pinion env` prints it there
 	CreatedAt time.Time `json:"createdAt"`
+	KeyLimits
+	InUse KeyUse `json:"inUse"`
+}
+
+// KeyLimits bound what a key may do within its role and its clusters. What is zero or nil is not limited.
+type KeyLimits struct {
+	Teams             []string `json:"teams,omitempty"`       // whose tasks it runs, stops and tags
+	MaxPriority       *int     `json:"maxPriority,omitempty"` // of the tasks that it runs
+	MaxTasks          int      `json:"maxTasks,omitempty"`    // tasks that are not STOPPED
+	MaxWaiting        int      `json:"maxWaiting,omitempty"`  // tasks that wait for a place
+	MaxGPUs           *int     `json:"maxGpus,omitempty"`     // GPUs that its tasks hold or wait for
+	MaxRevisions      int      `json:"maxRevisions,omitempty"`
+	RequestsPerSecond int      `json:"requestsPerSecond,omitempty"`
+}
+
+// KeyUse is what a key has of what its limits count.
+type KeyUse struct {
+	Tasks     int `json:"tasks"`
+	Waiting   int `json:"waiting"`
+	GPUs      int `json:"gpus"`
+	Revisions int `json:"revisions"`
+}
+
+// NewKey is what a key is to be for.
+type NewKey struct {
+	Role    string `json:"role"`
+	Cluster string `json:"cluster"` // names with commas between; empty: all
+	KeyLimits
 }
 
 // CreatedKey is a new access key with its secret, which cannot be read again.
@@ -20,12 +48,13 @@ type CreatedKey struct {
 	Secret  string `json:"secretAccessKey"`
 	Role    string `json:"role"`
 	Cluster string `json:"cluster,omitempty"`
+	KeyLimits
 }
 
-// CreateKey creates an access key with a role, for one cluster or, when that is empty, for all.
-func (c *Client) CreateKey(ctx context.Context, role, cluster string) (CreatedKey, error) {
+// CreateKey creates an access key.
+func (c *Client) CreateKey(ctx context.Context, key NewKey) (CreatedKey, error) {
 	var created CreatedKey
-	return created, c.Call(ctx, "admin/keys", map[string]any{"role": role, "cluster": cluster}, &created)
+	return created, c.Call(ctx, "admin/keys", key, &created)
 }
 
 // Keys lists the access keys, the oldest first.

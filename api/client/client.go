@@ -17,12 +17,12 @@ import (
 	"net/url"
 )
 
-// Config is the address of a host and the credentials for it. With Host empty the unix socket is used, and requests are
-// not signed: whoever may open the socket may do everything.
+// Config is the address of a host and the credentials for it. With Host empty the unix socket is used: root may do there without a
+// key what the host may do, which on a server of the pool is everything.
 type Config struct {
 	Socket string // path of the unix socket of a host on this machine: pinion.sock in its data directory
 	Host   string // host:port of the TLS port of any host
-	KeyID  string // access key that signs requests to Host
+	KeyID  string // access key that signs requests; through the socket none is needed
 	Secret string // its secret
 	CAFile string // PEM file with the CA of Host's certificate; empty: the CAs of the operating system
 	Region string // region that requests are signed for, and that ARNs in answers name; empty: DefaultRegion

@@ -2,6 +2,7 @@ package client
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"net/http"
 	"time"
@@ -20,7 +21,8 @@ type Host struct {
 	MemoryMiB    int64             `json:"memoryMiB"`
 	GPUs         Inventory         `json:"gpus"`
 	RegisteredAt time.Time         `json:"registeredAt"`
-	Connected    bool              `json:"connected"` // false when its heartbeats are missing
+	Connected    bool              `json:"connected"`     // false when its heartbeats are missing
+	ClockMS      int64             `json:"clockOffsetMs"` // how much its clock is ahead of the leader's, negative when it is behind; 0: it is not off
 	Free         Free              `json:"free"`
 	Used         Used              `json:"used"`
 	Tasks        int               `json:"tasks"` // tasks there that are not STOPPED
@@ -91,6 +93,9 @@ func (c *Client) GPUs(ctx context.Context) ([]GPU, error) {
 // HostID is the id of the host that this client talks to.
 func (c *Client) HostID(ctx context.Context) (string, error) {
 	version, err := c.version(ctx)
+	if err == nil && version.HostID == "" {
+		err = errors.New("the host does not tell its id to this access key: use its socket, as root on its machine")
+	}
 	return version.HostID, err
 }
 
@@ -100,6 +105,7 @@ func (c *Client) Version(ctx context.Context) (string, error) {
 	return version.Version, err
 }
 
+// hostVersion is empty where the host does not know the caller: agents know none but their own root.
 type hostVersion struct {
 	Version string `json:"version"`
 	HostID  string `json:"hostId"`

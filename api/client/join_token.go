@@ -11,6 +11,7 @@ type JoinToken struct {
 	Role      string    `json:"role"` // of what joins with it: "host"
 	Uses      int       `json:"uses"` // number of hosts that may join with it
 	Used      int       `json:"used"`
+	Cluster   string    `json:"cluster"` // whose tasks the hosts run
 	Expires   time.Time `json:"expires"`
 	CreatedAt time.Time `json:"createdAt"`
 }
@@ -21,9 +22,13 @@ type CreatedToken struct {
 	Join  string `json:"join"` // host:port of a host to join at, may be empty
 }
 
-// CreateToken creates a join token. A zero ttl or number of uses is the pool's default.
-func (c *Client) CreateToken(ctx context.Context, ttl time.Duration, uses int, role string) (CreatedToken, error) {
-	in := map[string]any{"uses": uses, "role": role}
+// CreateToken creates a join token for hosts of a cluster, the default one when it is empty. A zero ttl or number of uses is the
+// pool's default: an hour, one host.
+func (c *Client) CreateToken(ctx context.Context, ttl time.Duration, uses int, cluster string) (CreatedToken, error) {
+	in := map[string]any{"cluster": cluster}
+	if uses > 0 {
+		in["uses"] = uses
+	}
 	if ttl > 0 {
 		in["ttl"] = ttl.String()
 	}

@@ -175,7 +175,12 @@ func (c *Client) taskIDs(ctx context.Context, in map[string]any) ([]string, erro
 	return slices.Compact(ids), nil // a task that stopped between two pages was listed twice
 }
 
-// StopTask requests that a task be stopped, and returns when the request is recorded. The reason is shown with the task.
-func (c *Client) StopTask(ctx context.Context, cluster, id, reason string) error {
-	return c.Call(ctx, "StopTask", map[string]any{"cluster": cluster, "task": id, "reason": reason}, nil)
+// StopTask requests that a task be stopped, and returns when the request is recorded. The reason is shown with the task. force kills the
+// containers at once, without their stop timeouts, also those of a task that is stopping.
+func (c *Client) StopTask(ctx context.Context, cluster, id, reason string, force bool) error {
+	in := map[string]any{"cluster": cluster, "task": id, "reason": reason}
+	if force {
+		in["force"] = true
+	}
+	return c.Call(ctx, "StopTask", in, nil)
 }

@@ -44,7 +44,7 @@ func (t *transport) do(ctx context.Context, method, path string, header http.Hea
 	}
 	request.Header = header
 	request.Header.Set("User-Agent", "pinion")
-	if t.config.Host != "" {
+	if t.config.KeyID != "" {
 		if err := t.sign(ctx, request, body, time.Now()); err != nil {
 			return nil, err
 		}

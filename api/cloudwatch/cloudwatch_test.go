@@ -33,6 +33,12 @@ func newFixture(t testing.TB) *fixture {
 	return w
 }
 
+// Propose is Store.
+func (w *fixture) Propose(_ context.Context, command raftfsm.Command) (any, error) {
+	w.index++
+	return w.state.Apply(w.index, command)
+}
+
 func (w *fixture) do(t testing.TB, command raftfsm.Command) any {
 	t.Helper()
 	w.index++
@@ -144,7 +150,7 @@ func (w *fixture) try(t testing.TB, name string, in map[string]any) (answer, err
 	if err != nil {
 		t.Fatal(err)
 	}
-	call := &Request{Region: "us-east-2", View: w.state.View(), Logs: w}
+	call := &Request{Region: "us-east-2", View: w.state.View(), Logs: w, Store: w, Now: func() time.Time { return epoch }}
 	out, err := operation.Run(t.Context(), call, body)
 	if err != nil {
 		return answer{}, err

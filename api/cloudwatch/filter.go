@@ -119,8 +119,16 @@ func (c *Request) selectStreams(group string, in *filterLogEventsInput, when int
 		ended := s.task.Times.Stopped
 		return !strings.HasPrefix(s.name, in.LogStreamNamePrefix) ||
 			!ended.IsZero() && ended.Add(clockSkew).Before(when.from.at) ||
-			!when.to.isZero() && s.task.CreatedAt.Add(-clockSkew).After(when.to.at)
+			!when.to.isZero() && s.begin().Add(-clockSkew).After(when.to.at)
 	}), nil
+}
+
+// begin is a time before the first line, by the clock of the host that stamps it as soon as that host has reported one.
+func (s stream) begin() time.Time {
+	if begun := s.task.Times.PullStarted; !begun.IsZero() {
+		return begun
+	}
+	return s.task.CreatedAt
 }
 
 // streamsByName returns the streams of a group with these names; all of them without names.

@@ -9,7 +9,9 @@ import (
 
 	"pgregory.net/rapid"
 
+	"pinion/api/auth"
 	"pinion/raftfsm"
+	"pinion/raftfsm/spec"
 )
 
 // filter is FilterLogEvents of the group, page by page, with further members in pairs.
@@ -171,6 +173,15 @@ func TestStreamsOfTasksThatDidNotLiveThenAreNotRead(t *testing.T) {
 	}
 }
 
+// A host's clock is ten minutes behind that of the leader, which says when the task was created: the lines have the host's.
+func TestNoEventIsLostOnAHostWhoseClockIsBehind(t *testing.T) {
+	w := newFixture(t)
+	w.define(t, "f", "g")
+	w.run(t, "f", "one", "h", at(-600_000, "a"), at(-599_000, "b"))
+	w.do(t, raftfsm.ReportTasks{HostID: "h", Reports: []spec.TaskReport{{TaskID: "one", Status: spec.Running, Times: spec.TaskTimes{PullStarted: epoch.Add(-10 * time.Minute)}}}})
+	same(t, "events", messages(w.filter(t, "endTime", epoch.Add(-9*time.Minute).UnixMilli())), []string{"a", "b"})
+}
+
 // One host that is away does not hide the logs of all others, and the answer says whose are missing.
 func TestAHostThatCannotTellIsNamed(t *testing.T) {
 	w := newFixture(t)
@@ -200,9 +211,9 @@ func TestWhatFilterLogEventsRefuses(t *testing.T) {
 func TestTasksOfOtherClustersAreNotThere(t *testing.T) {
 	w := oneStream(t, at(1, "a"))
 	for cluster, want := range map[string]int{"": 1, "default": 1, "lab": 0} {
-		call := &Request{View: w.state.View(), Logs: w, Cluster: cluster}
+		call := &Request{View: w.state.View(), Logs: w, Scope: auth.ClusterScope(cluster)}
 		streams, err := call.streams("g")
-		if _, missing := call.stream("g", "p/c/one"); len(streams) != want || err != nil || (missing == nil) != (want == 1) {
+		if _, missing := call.stream("g", "p/c/one"); len(streams) != want || (err == nil) != (want == 1) || (missing == nil) != (want == 1) {
 			t.Errorf("a key for %q: %d streams, %v, %v", cluster, len(streams), err, missing)
 		}
 	}

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"pinion/api/wire"
+	"pinion/raftfsm/spec"
 )
 
 type getLogEventsInput struct {
@@ -108,14 +109,15 @@ func (c *Request) readPage(ctx context.Context, s stream, in interval, earliest 
 	return page.lines, err
 }
 
-// sameTimestampMargin is how many lines of one time stamp a read from the end of a stream allows for.
+// sameTimestampMargin is how many lines of one time stamp a read from the end of a stream allows for, as far as MaxLogTail
+// lets it.
 const sameTimestampMargin = 4096
 
 // readLatest reads the last lines of an interval without an end, and not all of it. found is false when the part that was read
 // has lines of a single time stamp: then their positions are unknown.
 func (c *Request) readLatest(ctx context.Context, s stream, in interval, most int) (lines []line, found bool, err error) {
 	page := &page{limit: most}
-	tail, seen := most+sameTimestampMargin, 0
+	tail, seen := min(most+sameTimestampMargin, spec.MaxLogTail), 0
 	var begin time.Time
 	err = c.read(ctx, s, in, tail, func(l line) error {
 		if seen++; seen == 1 {

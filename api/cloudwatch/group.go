@@ -1,7 +1,6 @@
 package cloudwatch
 
 import (
-	"cmp"
 	"slices"
 	"strings"
 
@@ -19,10 +18,8 @@ type source struct {
 // logSource reads a container's log configuration as the awslogs driver does. A container without one has the group /pinion/
 // and the family, so that every log can be read.
 func logSource(d *spec.TaskDefinition, c *spec.ContainerDefinition) source {
-	s := source{group: "/pinion/" + d.Family, container: c.Name}
-	group, prefix := c.LogConfiguration.Awslogs()
-	s.group, s.prefix = cmp.Or(group, s.group), prefix
-	return s
+	_, prefix := c.LogConfiguration.Awslogs()
+	return source{group: d.LogGroup(c), prefix: prefix, container: c.Name}
 }
 
 // stream is the log of one container of one task.
@@ -40,23 +37,32 @@ func (s source) streamOf(task *spec.Task) stream {
 	return stream{name: name, container: s.container, task: task}
 }
 
-// sources returns the containers of all task definitions whose logs are in a group, by the definition's name.
+// sources returns the containers of all task definitions whose logs are in a group, by the definition's name. A group that was
+// created may have none.
 func (c *Request) sources(group string) (map[string][]source, error) {
 	if group == "" {
 		return nil, wire.Errorf(wire.InvalidParameter, "logGroupName is missing: name the awslogs-group of a task definition, or /pinion/ and its family.")
 	}
 	found := map[string][]source{}
-	for _, d := range c.View.Definitions("") {
+	for _, d := range c.definitions() {
 		for i := range d.Containers {
 			if s := logSource(d, &d.Containers[i]); s.group == group {
 				found[d.Name()] = append(found[d.Name()], s)
 			}
 		}
 	}
-	if len(found) == 0 {
-		return nil, wire.Errorf(notFound, "The specified log group does not exist.")
+	if len(found) == 0 && c.created(group) == nil {
+		return nil, errNoGroup()
 	}
 	return found, nil
+}
+
+// created is what was recorded of a group; nil when nothing was, and for a key of one cluster: groups belong to no cluster.
+func (c *Request) created(group string) *spec.LogGroup {
+	if c.Scope != "" {
+		return nil
+	}
+	return c.View.LogGroup(group)
 }
 
 // streams lists the streams of a group by name.
@@ -66,7 +72,7 @@ func (c *Request) streams(group string) ([]stream, error) {
 		return nil, err
 	}
 	var all []stream
-	for _, task := range c.View.Tasks(c.Cluster) {
+	for _, task := range c.tasks() {
 		if task.HostID == "" {
 			continue // it has not run anywhere
 		}
@@ -81,7 +87,7 @@ func (c *Request) streams(group string) ([]stream, error) {
 // stream finds one stream of a group.
 func (c *Request) stream(group, name string) (stream, error) {
 	task := c.View.Task(name[strings.LastIndexByte(name, '/')+1:])
-	if task != nil && task.HostID != "" && (c.Cluster == "" || c.Cluster == task.Cluster) {
+	if task != nil && task.HostID != "" && c.Scope.Covers(task.Cluster) {
 		if d := c.View.Definition(task.Definition); d != nil {
 			for i := range d.Containers {
 				s := logSource(d, &d.Containers[i])

@@ -28,11 +28,12 @@ type describeLogGroupsOutput struct {
 // logGroup is a group on the wire. Sizes are not counted: storedBytes is 0.
 type logGroup struct {
 	ARN               string `json:"arn"`
-	CreationTime      int64  `json:"creationTime"` // ms, when the first definition that names it was registered
+	CreationTime      int64  `json:"creationTime"` // ms, when it was created, or the first definition that names it was registered
 	LogGroupARN       string `json:"logGroupArn"`
 	LogGroupClass     string `json:"logGroupClass"`
 	LogGroupName      string `json:"logGroupName"`
 	MetricFilterCount int    `json:"metricFilterCount"`
+	RetentionInDays   int    `json:"retentionInDays,omitempty"`
 	StoredBytes       int64  `json:"storedBytes"`
 }
 
@@ -62,20 +63,30 @@ func (c *Request) describeLogGroups(_ context.Context, in *describeLogGroupsInpu
 	out := &describeLogGroupsOutput{LogGroups: []logGroup{}, NextToken: next}
 	for _, name := range page {
 		arn := c.groupARN(name)
-		out.LogGroups = append(out.LogGroups, logGroup{ARN: arn + ":*", LogGroupARN: arn, LogGroupName: name, LogGroupClass: standard, CreationTime: created[name].UnixMilli()})
+		group := logGroup{ARN: arn + ":*", LogGroupARN: arn, LogGroupName: name, LogGroupClass: standard, CreationTime: created[name].UnixMilli()}
+		if known := c.created(name); known != nil {
+			group.RetentionInDays = known.RetentionDays
+		}
+		out.LogGroups = append(out.LogGroups, group)
 	}
 	return out, nil
 }
 
-// groupCreationTimes are the names of all groups, with the moment when the first task definition that names each was registered.
+// groupCreationTimes are the names of all groups, with the moment when each was created, or else the first task definition that names it
+// was registered.
 func (c *Request) groupCreationTimes() map[string]time.Time {
 	created := map[string]time.Time{}
-	for _, d := range c.View.Definitions("") {
+	for _, d := range c.definitions() {
 		for i := range d.Containers {
 			group := logSource(d, &d.Containers[i]).group
 			if first, known := created[group]; !known || d.RegisteredAt.Before(first) {
 				created[group] = d.RegisteredAt
 			}
+		}
+	}
+	if c.Scope == "" {
+		for _, group := range c.View.LogGroups() {
+			created[group.Name] = group.CreatedAt
 		}
 	}
 	return created

@@ -4,6 +4,8 @@ import (
 	"slices"
 	"testing"
 	"time"
+
+	"pinion/api/auth"
 )
 
 type in = map[string]any
@@ -97,16 +99,21 @@ func TestWhatWouldChangeSomethingIsRefusedByTheModelledError(t *testing.T) {
 	w := newFixture(t)
 	w.define(t, "f", "g")
 	const none = "The specified log group does not exist."
-	w.wantError(t, "CreateLogGroup", in{"logGroupName": "g"}, alreadyExists, "The specified log group already exists")
-	w.wantError(t, "CreateLogGroup", in{"logGroupName": "new"}, "InvalidParameterException", "pinion: CreateLogGroup is not supported: the group new is there as soon as a task definition names it in awslogs-group. Leave this call out.")
-	w.wantError(t, "DeleteLogGroup", in{"logGroupName": "new"}, notFound, none)
-	w.wantError(t, "DeleteLogGroup", in{"logGroupName": "g"}, "InvalidParameterException", "pinion: DeleteLogGroup is not supported: a group goes away with the task definitions that name it.")
-	for _, name := range []string{"PutRetentionPolicy", "DeleteRetentionPolicy", "CreateLogStream", "DeleteLogStream", "PutLogEvents", "TagLogGroup", "UntagLogGroup"} {
+	for _, name := range []string{"DeleteLogGroup", "PutRetentionPolicy", "DeleteRetentionPolicy", "CreateLogStream", "DeleteLogStream", "PutLogEvents", "TagLogGroup", "UntagLogGroup"} {
 		w.wantError(t, name, in{"logGroupName": "new", "retentionInDays": 1}, notFound, none)
+	}
+	for _, name := range []string{"CreateLogStream", "DeleteLogStream", "PutLogEvents"} {
 		if _, err := w.try(t, name, in{"logGroupName": "g"}); err == nil {
 			t.Errorf("%s was not refused", name)
 		}
 	}
+	w.wantError(t, "DeleteLogGroup", in{"logGroupName": "g"}, "InvalidParameterException", "The log group g was not created: it is there because task definitions name it, and goes away with them.")
+	w.wantError(t, "CreateLogGroup", in{"logGroupName": "a b"}, "InvalidParameterException", `logGroupName must be 1 to 512 letters, digits and - _ / . #, not "a b".`)
+	w.wantError(t, "CreateLogGroup", in{"logGroupName": "new", "logGroupClass": "DELIVERY"}, "InvalidParameterException", `logGroupClass must be STANDARD, the only one here, not "DELIVERY".`)
+	w.wantError(t, "CreateLogGroup", in{"logGroupName": "new", "tags": in{"aws:x": "y"}}, "InvalidParameterException", `tag "aws:x": keys that begin with aws: are reserved`)
+	w.wantError(t, "CreateLogGroup", in{"logGroupName": "new", "kmsKeyId": "k"}, "InvalidParameterException", "kmsKeyId is not supported by Pinion yet: logs are files of the hosts, which Pinion does not encrypt. Remove the field.")
+	w.wantError(t, "PutRetentionPolicy", in{"logGroupName": "g", "retentionInDays": 2}, "InvalidParameterException",
+		"retentionInDays must be one of 1 3 5 7 14 30 60 90 120 150 180 365 400 545 731 1096 1827 2192 2557 2922 3288 3653, not 2.")
 	if tags := w.call(t, "ListTagsForResource", in{"resourceArn": "arn:aws:logs:us-east-2:123456789012:log-group:g"}).Tags; tags == nil || len(tags) > 0 {
 		t.Errorf("tags: %v", tags)
 	}
@@ -121,5 +128,84 @@ func TestWhatWouldChangeSomethingIsRefusedByTheModelledError(t *testing.T) {
 	w.wantError(t, "DescribeLogGroups", in{"limit": 51}, "InvalidParameterException", "limit must be between 1 and 50, not 51.")
 	if _, err := Find("StartQuery"); err == nil {
 		t.Error("StartQuery was found")
+	}
+}
+
+// As Terraform's aws_cloudwatch_log_group does it.
+func TestAGroupIsCreatedWithItsRetentionAndTags(t *testing.T) {
+	w := newFixture(t)
+	const arn = "arn:aws:logs:us-east-2:123456789012:log-group:research"
+	find := func() (found []logGroup) {
+		return w.call(t, "DescribeLogGroups", in{"logGroupNamePrefix": "research"}).LogGroups
+	}
+	w.call(t, "CreateLogGroup", in{"logGroupName": "research", "tags": in{"b": "2", "a": "1"}})
+	w.wantError(t, "CreateLogGroup", in{"logGroupName": "research"}, alreadyExists, "The specified log group already exists")
+	w.call(t, "PutRetentionPolicy", in{"logGroupName": "research", "retentionInDays": 3})
+	if got := find(); len(got) != 1 || got[0].RetentionInDays != 3 || got[0].CreationTime != epoch.UnixMilli() || got[0].ARN != arn+":*" {
+		t.Errorf("%+v", got)
+	}
+	w.call(t, "TagResource", in{"resourceArn": arn, "tags": in{"c": "3", "a": "9"}})
+	w.call(t, "UntagResource", in{"resourceArn": arn + ":*", "tagKeys": []string{"b"}})
+	if tags := w.call(t, "ListTagsForResource", in{"resourceArn": arn}).Tags; len(tags) != 2 || tags["a"] != "9" || tags["c"] != "3" {
+		t.Errorf("%v", tags)
+	}
+	if streams := w.call(t, "DescribeLogStreams", in{"logGroupName": "research"}).LogStreams; len(streams) != 0 {
+		t.Errorf("%v", streams)
+	}
+	if events := w.call(t, "FilterLogEvents", in{"logGroupName": "research"}).Events; len(events) != 0 {
+		t.Errorf("%v", events)
+	}
+	w.call(t, "DeleteRetentionPolicy", in{"logGroupName": "research"})
+	if got := find(); got[0].RetentionInDays != 0 {
+		t.Errorf("%+v", got)
+	}
+	w.call(t, "DeleteLogGroup", in{"logGroupName": "research"})
+	if got := find(); len(got) != 0 {
+		t.Errorf("%+v", got)
+	}
+}
+
+// A group that task definitions name can be created, kept for another time and deleted like any other: only its logs stay.
+func TestAGroupThatDefinitionsNameCanBeCreatedToo(t *testing.T) {
+	w := newFixture(t)
+	w.define(t, "f", "g")
+	w.define(t, "f", "h")
+	w.call(t, "CreateLogGroup", in{"logGroupName": "g", "tags": in{"a": "1"}})
+	w.call(t, "PutRetentionPolicy", in{"logGroupName": "h", "retentionInDays": 1})
+	w.call(t, "TagLogGroup", in{"logGroupName": "h", "tags": in{"a": "1"}})
+	w.call(t, "UntagLogGroup", in{"logGroupName": "h", "tags": []string{"a"}})
+	if got := w.state.View().LogGroup("h"); got == nil || got.RetentionDays != 1 || len(got.Tags) != 0 {
+		t.Errorf("%+v", got)
+	}
+	if got := w.call(t, "DeleteLogGroup", in{"logGroupName": "g"}); len(got.warnings) != 1 {
+		t.Errorf("%q", got.warnings)
+	}
+	if got := w.call(t, "DescribeLogGroups", in{}).LogGroups; len(got) != 2 || got[1].CreationTime != epoch.UnixMilli() {
+		t.Errorf("%+v", got)
+	}
+}
+
+// Groups belong to no cluster, so a key for one sees only those that have logs it may read.
+func TestAGroupWithoutLogsIsNotForAKeyOfOneCluster(t *testing.T) {
+	w := newFixture(t)
+	w.call(t, "CreateLogGroup", in{"logGroupName": "secret-project"})
+	bound := &Request{View: w.state.View(), Logs: w, Scope: "lab"}
+	if _, err := bound.listTags("secret-project"); err == nil {
+		t.Error("its tags are shown")
+	}
+	if got := bound.groupCreationTimes(); len(got) != 0 {
+		t.Errorf("%v", got)
+	}
+}
+
+// A key for a cluster learns no names of groups from others; a task in its cluster makes the group of its definition its own.
+func TestGroupsOfOtherClustersAreNotListed(t *testing.T) {
+	w := oneStream(t, at(1, "a")) // a task of the default cluster, of a family of the pool
+	for scope, want := range map[auth.ClusterScope]int{"": 1, "default": 1, "default,lab": 1, "lab": 0} {
+		call := &Request{View: w.state.View(), Logs: w, Scope: scope}
+		out, err := call.describeLogGroups(t.Context(), &describeLogGroupsInput{})
+		if err != nil || len(out.LogGroups) != want {
+			t.Errorf("a key for %q: %+v, %v", scope, out, err)
+		}
 	}
 }

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"pinion/api/wire"
+	"pinion/raftfsm/spec"
 )
 
 // Target is the prefix of X-Amz-Target, before the dot and the operation's name; Service is the name in the scope of
@@ -20,17 +21,21 @@ const (
 const (
 	notFound      = "ResourceNotFoundException"
 	alreadyExists = "ResourceAlreadyExistsException"
+	limitExceeded = "LimitExceededException"
 	// Unavailable is what SDKs try again.
 	Unavailable = "ServiceUnavailableException"
 )
 
-// Operation is one line of the table. All operations only read, so a key with the role read may call each of them.
+// Operation is one line of the table. A log group belongs to no cluster, so what changes one is not for a key of one cluster.
 type Operation struct {
-	Name string
-	run  func(ctx context.Context, c *Request, body []byte) (any, error)
+	Name   string
+	Role   spec.Role // least role of the access keys that may call it
+	Writes bool      // changes the state
+	run    func(ctx context.Context, c *Request, body []byte) (any, error)
 }
 
-// operations is the table, by name. The last ones would write, and refuse with a reason.
+// operations is the table, by name. The last ones refuse with a reason. A retention deletes logs of tasks, so it needs more than the
+// role that starts them.
 var operations = table(
 	operation("DescribeLogGroups", (*Request).describeLogGroups),
 	operation("DescribeLogStreams", (*Request).describeLogStreams),
@@ -39,15 +44,18 @@ var operations = table(
 	operation("ListTagsForResource", (*Request).listTagsForResource),
 	operation("ListTagsLogGroup", (*Request).listTagsLogGroup),
 
-	operation("CreateLogGroup", (*Request).createLogGroup),
-	unsupported("DeleteLogGroup", "a group goes away with the task definitions that name it"),
-	unsupported("PutRetentionPolicy", "logs are kept as long as their task is remembered, and rotate by the options max-size and max-file of the container's logConfiguration"),
-	unsupported("DeleteRetentionPolicy", "logs are kept as long as their task is remembered"),
+	change(spec.RoleSubmit, "CreateLogGroup", createLogGroup),
+	change(spec.RoleAdmin, "DeleteLogGroup", deleteLogGroup),
+	change(spec.RoleAdmin, "PutRetentionPolicy", putRetentionPolicy),
+	change(spec.RoleAdmin, "DeleteRetentionPolicy", deleteRetentionPolicy),
+	change(spec.RoleSubmit, "TagResource", tagResource),
+	change(spec.RoleSubmit, "UntagResource", untagResource),
+	change(spec.RoleSubmit, "TagLogGroup", tagLogGroup),
+	change(spec.RoleSubmit, "UntagLogGroup", untagLogGroup),
+
 	unsupported("CreateLogStream", "streams are made by running tasks"),
 	unsupported("DeleteLogStream", "a stream goes away with its task"),
 	unsupported("PutLogEvents", "streams hold what containers write to stdout and stderr"),
-	unsupported("TagLogGroup", "log groups have no tags; tag the task definition"),
-	unsupported("UntagLogGroup", "log groups have no tags"),
 )
 
 // Find returns the operation of that name, or an error that names the known ones.
@@ -77,13 +85,20 @@ func table(lines ...Operation) map[string]Operation {
 }
 
 func operation[In, Out any](name string, call func(*Request, context.Context, *In) (*Out, error)) Operation {
-	return Operation{Name: name, run: func(ctx context.Context, c *Request, body []byte) (any, error) {
+	return Operation{Name: name, Role: spec.RoleRead, run: func(ctx context.Context, c *Request, body []byte) (any, error) {
 		in := new(In)
 		if err := decode(body, in); err != nil {
 			return nil, err
 		}
 		return call(c, ctx, in)
 	}}
+}
+
+// change is an operation that changes the state.
+func change[In, Out any](role spec.Role, name string, call func(*Request, context.Context, *In) (*Out, error)) Operation {
+	o := operation(name, call)
+	o.Role, o.Writes = role, true
+	return o
 }
 
 // decode reads an input. The service has no ClientException: an error in a field is an InvalidParameterException.

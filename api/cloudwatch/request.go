@@ -3,7 +3,10 @@ package cloudwatch
 import (
 	"context"
 	"fmt"
+	"slices"
+	"time"
 
+	"pinion/api/auth"
 	"pinion/raftfsm"
 	"pinion/raftfsm/spec"
 )
@@ -17,11 +20,46 @@ type Logs interface {
 
 // Request is one request for one operation. It is used by one goroutine.
 type Request struct {
-	Region   string        // of every ARN in the answer
-	Cluster  string        // the only one whose tasks the caller may know of; empty: all
-	View     *raftfsm.View // linearizable
-	Logs     Logs          // safe for concurrent use
-	Warnings []string      // what the answer lacks, for people
+	Region   string            // of every ARN in the answer
+	Scope    auth.ClusterScope // the only clusters whose tasks the caller may know of
+	View     *raftfsm.View     // linearizable
+	Logs     Logs              // safe for concurrent use
+	Warnings []string          // what the answer lacks, for people
+
+	Store Store            // for changes
+	Now   func() time.Time // time stamps of records
+}
+
+// Store is the replicated state as operations change it; they read the view of their request.
+type Store interface {
+	// Propose records a command and returns its answer; refusals are raftfsm's errors, wrapped.
+	Propose(ctx context.Context, c raftfsm.Command) (any, error)
+}
+
+// tasks are those of the clusters in the scope.
+func (c *Request) tasks() []*spec.Task {
+	if c.Scope == "" {
+		return c.View.Tasks("")
+	}
+	var all []*spec.Task
+	for cluster := range c.Scope.Set().Names() {
+		all = append(all, c.View.Tasks(cluster)...)
+	}
+	return all
+}
+
+// definitions are the task definitions that the caller may know of: those of the scope, and those that tasks in its clusters were run
+// with, whose logs it may read.
+func (c *Request) definitions() []*spec.TaskDefinition {
+	all := c.View.Definitions("")
+	if c.Scope == "" {
+		return all
+	}
+	run := map[string]bool{}
+	for _, task := range c.tasks() {
+		run[task.Definition] = true
+	}
+	return slices.DeleteFunc(all, func(d *spec.TaskDefinition) bool { return !c.Scope.MayUse(c.View, d) && !run[d.Name()] })
 }
 
 func (c *Request) warn(format string, args ...any) {

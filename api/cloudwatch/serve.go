@@ -36,6 +36,8 @@ type Handler struct {
 	Host  HostLogs // of this host
 	Peers *httpx.Peers
 	Reads *httpx.Semaphore
+	Store Store
+	Now   func() time.Time
 }
 
 // HostLogs reads the logs of the tasks of this host.
@@ -44,7 +46,7 @@ type HostLogs interface {
 	Logs(ctx context.Context, q spec.LogQuery, emit func(spec.LogLine) error) error
 }
 
-// Serve answers an operation for a principal that may read.
+// Serve answers an operation for a principal that may call it.
 func (h *Handler) Serve(x *httpx.Exchange, res leader.Resolution, operation Operation) error {
 	release, free := h.Reads.TryAcquire()
 	if !free {
@@ -53,7 +55,7 @@ func (h *Handler) Serve(x *httpx.Exchange, res leader.Resolution, operation Oper
 	defer release()
 	ctx, cancel := h.Peers.Stop.Context(x.Context())
 	defer cancel()
-	request := &Request{Region: res.Principal.Region, Cluster: string(res.Principal.Scope), View: res.View, Logs: taskLogs{h, res.View}}
+	request := &Request{Store: h.Store, Now: h.Now, Region: res.Principal.Region, Scope: res.Principal.Scope, View: res.View, Logs: taskLogs{h, res.View}}
 	output, err := operation.Run(ctx, request, x.Body)
 	release() // from now on the client sets the pace
 	if err != nil {

@@ -43,7 +43,7 @@ func putAttributes(ctx context.Context, r *Request, in *types.PutAttributesInput
 	return &types.PutAttributesOutput{Attributes: changedAttributes(r, in.Attributes, hosts)}, nil
 }
 
-// deleteAttributes deletes custom attributes. One that is not there is no error; one that the host sets itself is.
+// deleteAttributes deletes custom attributes, and answers with the values that they had. One that is not there is no error; one that the host sets itself is.
 func deleteAttributes(ctx context.Context, r *Request, in *types.DeleteAttributesInput) (*types.DeleteAttributesOutput, error) {
 	hosts, err := attributeTargets(r, in.Cluster, in.Attributes)
 	if err != nil {
@@ -59,6 +59,7 @@ func deleteAttributes(ctx context.Context, r *Request, in *types.DeleteAttribute
 			return nil, field.Errorf(attributePath(i, "value"), "attribute %s of %s is %q, not %q: leave the value out to delete it whatever it is.", a.Name, hosts[i].Name, custom, a.Value)
 		}
 		command.Attributes = append(command.Attributes, spec.HostAttribute{HostID: hosts[i].ID, Name: a.Name})
+		in.Attributes[i].Value = custom
 	}
 	if _, err := r.Store.Propose(ctx, command); err != nil {
 		return nil, attributeError(err)
@@ -114,7 +115,7 @@ func checkAttribute(at int, a types.TargetedAttribute) error {
 	case a.TargetID == "":
 		return field.Errorf(attributePath(at, "targetId"), "targetId of attribute %s must not be empty.", a.Name)
 	}
-	return field.OneOf("targetType", a.TargetType, types.TargetTypes...)
+	return nil
 }
 
 func attributeError(err error) error {
@@ -143,9 +144,6 @@ func targetedAttribute(r *Request, h *spec.Host, name, value string) types.Targe
 func listAttributes(_ context.Context, r *Request, in *types.ListAttributesInput) (*types.ListAttributesOutput, error) {
 	cluster, err := r.cluster(in.Cluster)
 	if err != nil {
-		return nil, err
-	}
-	if err := field.AllOf("targetType", []string{in.TargetType}, types.TargetTypes...); err != nil {
 		return nil, err
 	}
 	if in.AttributeValue != "" && in.AttributeName == "" {

@@ -19,7 +19,10 @@ func TestCustomAttributesOfAHost(t *testing.T) {
 	if got := b.must(t, "ListAttributes", `{"targetType":"container-instance","attributeName":"stack","attributeValue":"test"}`).Body.String(); got != `{"attributes":[]}` {
 		t.Errorf("%s", got)
 	}
-	b.must(t, "DeleteAttributes", `{"attributes":[{"name":"stack","targetId":"`+arn+`"},{"name":"none","targetId":"`+hostID+`"}]}`)
+	deleted := b.must(t, "DeleteAttributes", `{"attributes":[{"name":"stack","targetId":"`+arn+`"},{"name":"none","targetId":"`+hostID+`"}]}`).Body.String()
+	if !strings.Contains(deleted, `{"name":"stack","value":"production",`) {
+		t.Errorf("what was deleted is not said: %s", deleted)
+	}
 	if got := b.must(t, "ListAttributes", `{"targetType":"container-instance","attributeName":"stack"}`).Body.String(); got != `{"attributes":[]}` {
 		t.Errorf("%s", got)
 	}

@@ -25,9 +25,6 @@ func describeCapacityProviders(_ context.Context, r *Request, in *types.Describe
 		}
 		usable = func(name string) bool { return usableIn(cluster, name) }
 	}
-	if err := field.AllOf("include", in.Include, types.CapacityProviderFields...); err != nil {
-		return nil, err
-	}
 	paging, err := withLimit(in.Paging, maxProviderPage)
 	if err != nil {
 		return nil, err

@@ -11,9 +11,6 @@ import (
 )
 
 func describeClusters(_ context.Context, r *Request, in *types.DescribeClustersInput) (*types.DescribeClustersOutput, error) {
-	if err := field.AllOf("include", in.Include, types.ClusterFields...); err != nil {
-		return nil, err
-	}
 	if len(in.Clusters) > maxPage {
 		return nil, field.Errorf("clusters", "clusters can have at most %d items.", maxPage)
 	}

@@ -3,7 +3,6 @@ package ecs
 import (
 	"context"
 	"errors"
-	"slices"
 
 	"pinion/api/ecs/arn"
 	"pinion/api/ecs/field"
@@ -29,9 +28,6 @@ func updateContainerInstancesState(ctx context.Context, r *Request, in *types.Up
 	if err != nil {
 		return nil, err
 	}
-	if !slices.Contains([]string{string(spec.HostActive), string(spec.HostDraining)}, in.Status) {
-		return nil, field.Errorf("status", "Container instance status should be one of [ACTIVE,DRAINING]")
-	}
 	if len(in.ContainerInstances) == 0 {
 		return nil, field.Errorf("containerInstances", "Container instances cannot be empty.")
 	}
@@ -43,6 +39,9 @@ func updateContainerInstancesState(ctx context.Context, r *Request, in *types.Up
 		id, err := parseInCluster(cluster.Name, arn.ContainerInstance, given)
 		if err != nil {
 			return nil, err
+		}
+		if r.OnlyHost != "" && id != r.OnlyHost {
+			return nil, wire.Errorf(wire.AccessDenied, "%s may not do this: it is the own key of host %s, and may change that host alone.", r.Principal, r.OnlyHost)
 		}
 		host, err := setHostStatus(ctx, r, cluster.Name, id, spec.HostStatus(in.Status))
 		switch {

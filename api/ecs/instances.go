@@ -17,9 +17,6 @@ func describeContainerInstances(_ context.Context, r *Request, in *types.Describ
 	if err != nil {
 		return nil, err
 	}
-	if err := field.AllOf("include", in.Include, types.ContainerInstanceFields...); err != nil {
-		return nil, err
-	}
 	if len(in.ContainerInstances) == 0 {
 		return nil, wire.Errorf(wire.Client, "Container Instances cannot be empty.")
 	}
@@ -45,9 +42,6 @@ func describeContainerInstances(_ context.Context, r *Request, in *types.Describ
 func listContainerInstances(_ context.Context, r *Request, in *types.ListContainerInstancesInput) (*types.ListContainerInstancesOutput, error) {
 	cluster, err := r.cluster(in.Cluster)
 	if err != nil {
-		return nil, err
-	}
-	if err := field.OneOf("status", in.Status, types.ContainerInstanceStatuses...); err != nil {
 		return nil, err
 	}
 	selected, err := hostFilter(r, in.Filter)

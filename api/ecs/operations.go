@@ -18,11 +18,15 @@ const Target = "AmazonEC2ContainerServiceV20141113"
 type Operation struct {
 	Name   string
 	Role   spec.Role // least role of the access keys that may call it
+	Host   bool      // a host's own key may call it too, about that host: see Request.OnlyHost
 	Writes bool      // changes the state, so it needs the leader; the others are answered from the request's view
-	Input  reflect.Type
-	Output reflect.Type
-	scope  scope
-	bind   func(r *Request, body []byte, decode Decoder) (BoundCall, error)
+	// StartsTasks: two equal calls ask for twice as many tasks. Two equal calls of any other operation, one right after the
+	// other, ask for nothing more than one.
+	StartsTasks bool
+	Input       reflect.Type
+	Output      reflect.Type
+	scope       scope
+	bind        func(r *Request, body []byte, decode Decoder) (BoundCall, error)
 }
 
 // Decoder is wire.DecodeJSON or wire.DecodeYAML.
@@ -36,7 +40,7 @@ type BoundCall struct {
 
 // Operations is the table of the operations that Pinion has, by name. To add one, write its handler and add a line here. A line
 // names the least role of the caller: read looks, submit changes tasks and task definitions, admin changes clusters and hosts. Then
-// it names the clusters of a call, for keys that are for one cluster alone (see scope).
+// it names the clusters and the task definitions of a call, for keys that are for some clusters alone (see scope).
 var Operations = operationTable(
 	admin("CreateCluster", inCluster("clusterName"), createCluster),
 	read("DescribeClusters", inCluster("clusters"), describeClusters),
@@ -45,22 +49,22 @@ var Operations = operationTable(
 	admin("UpdateClusterSettings", inCluster("cluster"), updateClusterSettings),
 	admin("DeleteCluster", inCluster("cluster"), deleteCluster),
 
-	submit("RegisterTaskDefinition", unscoped, registerTaskDefinition),
-	submit("DeregisterTaskDefinition", unscoped, deregisterTaskDefinition),
-	submit("DeleteTaskDefinitions", unscoped, deleteTaskDefinitions),
-	read("DescribeTaskDefinition", unscoped, describeTaskDefinition),
-	read("ListTaskDefinitions", unscoped, listTaskDefinitions),
+	submit("RegisterTaskDefinition", ofFamily(changesFamily, "family"), registerTaskDefinition),
+	submit("DeregisterTaskDefinition", ofFamily(changesFamily, "taskDefinition"), deregisterTaskDefinition),
+	submit("DeleteTaskDefinitions", ofFamily(changesFamily, "taskDefinitions"), deleteTaskDefinitions),
+	read("DescribeTaskDefinition", ofFamily(usesFamily, "taskDefinition"), describeTaskDefinition),
+	read("ListTaskDefinitions", unscoped, listTaskDefinitions), // lists only those that the key may use, as the next
 	read("ListTaskDefinitionFamilies", unscoped, listTaskDefinitionFamilies),
 
-	submit("RunTask", inCluster("cluster"), runTask),
-	submit("StartTask", inCluster("cluster"), startTask),
+	startsTasks(submit("RunTask", inCluster("cluster").using("taskDefinition"), runTask)),
+	startsTasks(submit("StartTask", inCluster("cluster").using("taskDefinition"), startTask)),
 	submit("StopTask", inCluster("cluster"), stopTask),
 	read("DescribeTasks", inCluster("cluster"), describeTasks),
 	read("ListTasks", inCluster("cluster"), listTasks),
 
 	read("DescribeContainerInstances", inCluster("cluster"), describeContainerInstances),
 	read("ListContainerInstances", inCluster("cluster"), listContainerInstances),
-	admin("UpdateContainerInstancesState", inCluster("cluster"), updateContainerInstancesState),
+	byHost(admin("UpdateContainerInstancesState", inCluster("cluster"), updateContainerInstancesState)),
 	admin("RegisterContainerInstance", inCluster("cluster"), registerContainerInstance),
 	admin("DeregisterContainerInstance", inCluster("cluster"), deregisterContainerInstance),
 	admin("UpdateContainerAgent", inCluster("cluster"), updateContainerAgent),
@@ -77,7 +81,7 @@ var Operations = operationTable(
 
 	submit("TagResource", inCluster("resourceArn"), tagResource),
 	submit("UntagResource", inCluster("resourceArn"), untagResource),
-	read("ListTagsForResource", inCluster("resourceArn"), listTagsForResource),
+	read("ListTagsForResource", inCluster("resourceArn").using(), listTagsForResource),
 
 	admin("PutAccountSetting", poolWide, putAccountSetting),
 	admin("PutAccountSettingDefault", poolWide, putAccountSettingDefault),
@@ -90,6 +94,12 @@ var Operations = operationTable(
 	read("ListServiceDeployments", inCluster("cluster"), listServiceDeployments),
 	read("DescribeServiceDeployments", inCluster("serviceDeploymentArns"), describeServiceDeployments),
 )
+
+// byHost lets a host's own key call an operation, whose handler holds it to that host.
+func byHost(o Operation) Operation {
+	o.Host = true
+	return o
+}
 
 // Find returns the operation of that name. For an operation of ECS that Pinion refuses, the error is one of that operation's model;
 // any other name is unknown.
@@ -117,6 +127,9 @@ func operationTable(operations ...Operation) map[string]Operation {
 	return byName
 }
 
+// validator is an input with rules that need nothing but the input.
+type validator interface{ Validate() error }
+
 // handler carries out an operation.
 type handler[In, Out any] func(context.Context, *Request, *In) (*Out, error)
 
@@ -132,6 +145,11 @@ func admin[In, Out any](name string, s scope, handle handler[In, Out]) Operation
 	return operation(name, spec.RoleAdmin, s, handle)
 }
 
+func startsTasks(o Operation) Operation {
+	o.StartsTasks = true
+	return o
+}
+
 func operation[In, Out any](name string, role spec.Role, s scope, handle handler[In, Out]) Operation {
 	o := Operation{Name: name, Role: role, Writes: role != spec.RoleRead, Input: reflect.TypeFor[In](), Output: reflect.TypeFor[Out](), scope: s}
 	token := wire.Fields(o.Input)["clientToken"].Index
@@ -143,6 +161,11 @@ func operation[In, Out any](name string, role spec.Role, s scope, handle handler
 		input := reflect.ValueOf(in).Elem()
 		if err := s.check(r, name, input); err != nil {
 			return BoundCall{}, withType(wire.InvalidParameter, err)
+		}
+		if v, ok := any(in).(validator); ok {
+			if err := v.Validate(); err != nil {
+				return BoundCall{}, withType(wire.InvalidParameter, err)
+			}
 		}
 		bound := BoundCall{Run: func(ctx context.Context) (any, error) {
 			output, err := handle(ctx, r, in)

@@ -29,7 +29,11 @@ type Store interface {
 type Request struct {
 	Region     string            // of every ARN in the output
 	Principal  string            // ARN of the caller, recorded as registeredBy
-	Scope      auth.ClusterScope // the only cluster that the caller's key is for
+	OnlyHost   string            // the only host that the caller may change; empty when its role is enough for all
+	KeyID      string            // access key of the caller; empty: root
+	Grant      spec.KeyGrant     // what the caller's key may do within its role and scope
+	Scope      auth.ClusterScope // the only clusters that the caller's key is for
+	Role       spec.Role         // of the caller
 	Strictness wire.Strictness   // what becomes of unknown fields
 	MaxCount   int               // tasks that one RunTask may ask for
 	View       *raftfsm.View     // linearizable: holds everything acknowledged before the request

@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"strings"
+	"unicode"
 
 	"pinion/api/ecs/arn"
 	"pinion/api/ecs/field"
@@ -139,13 +140,17 @@ func newRunRequest(r *Request, cluster *spec.Cluster, in launch) (spec.RunReques
 		return spec.RunRequest{}, nil, err
 	}
 	request := spec.RunRequest{
-		Cluster: cluster.Name, Definition: definition.Name(), Group: cmp.Or(in.Group, "family:"+definition.Family),
-		StartedBy: in.StartedBy, Overrides: overrides,
+		Cluster: cluster.Name, Key: r.KeyID, Definition: definition.Name(), Group: cmp.Or(in.Group, "family:"+definition.Family),
+		StartedBy: in.StartedBy, Overrides: overrides, ByAdmin: r.Role == spec.RoleAdmin,
 	}
 	if request.Tags, err = in.taskTags(cluster, definition); err != nil {
 		return spec.RunRequest{}, nil, err
 	}
-	return request, definition, tags.CheckScheduling(request.Tags)
+	if err := tags.CheckScheduling(request.Tags); err != nil {
+		return spec.RunRequest{}, nil, err
+	}
+	request.Tags, err = r.grantedTags(request.Tags)
+	return request, definition, err
 }
 
 // activeDefinition finds the definition to run: an ACTIVE one.
@@ -164,23 +169,29 @@ func activeDefinition(r *Request, given string) (*spec.TaskDefinition, error) {
 	return definition, nil
 }
 
+// hasControls reports whether a text has characters that move a terminal's cursor or end a line of a log.
+func hasControls(text string) bool { return strings.ContainsFunc(text, unicode.IsControl) }
+
 func (in launch) check() error {
 	switch {
 	case in.NetworkConfiguration != nil:
 		return field.Errorf("networkConfiguration", "Network Configuration is not valid for the given networkMode of this task definition. Remove networkConfiguration: Pinion has no awsvpc yet.")
+	case strings.ContainsFunc(in.StartedBy, unicode.IsControl):
+		return field.Errorf("startedBy", "startedBy must have no control characters: %q.", in.StartedBy)
+	case strings.ContainsFunc(in.Group, unicode.IsControl):
+		return field.Errorf("group", "group must have no control characters: %q.", in.Group)
 	case len(in.StartedBy) > 128:
 		return field.Errorf("startedBy", "startedBy must be at most 128 characters long, not %d.", len(in.StartedBy))
 	case len(in.ReferenceID) > 1024:
 		return field.Errorf("referenceId", "referenceId must be at most 1024 characters long, not %d.", len(in.ReferenceID))
+	case hasControls(in.StartedBy):
+		return field.Errorf("startedBy", "startedBy must not contain control characters, as %q does.", in.StartedBy)
+	case hasControls(in.Group):
+		return field.Errorf("group", "group must not contain control characters, as %q does.", in.Group)
 	case len(in.Group) > 255:
 		return field.Errorf("group", "group must be at most 255 characters long, not %d.", len(in.Group))
 	case strings.HasPrefix(in.Group, serviceGroup):
 		return field.Errorf("group", "Invalid namespace for group: service: is reserved for services.")
-	case in.PropagateTags == "SERVICE":
-		return field.Errorf("propagateTags", "propagateTags SERVICE is not valid here: the task belongs to no service.")
-	}
-	if err := field.OneOf("propagateTags", in.PropagateTags, "TASK_DEFINITION", "NONE"); err != nil {
-		return err
 	}
 	return tags.Check(in.Tags)
 }

@@ -51,9 +51,6 @@ func parseArray(text string) (from, count int, err error) {
 
 // checkLaunchType refuses launch types that no host here has.
 func checkLaunchType(launchType string) error {
-	if err := field.OneOf("launchType", launchType, types.LaunchTypes...); err != nil {
-		return err
-	}
 	if launchType == view.LaunchFargate || launchType == view.LaunchManagedInstances {
 		return field.Errorf("launchType", "launchType %s is not supported: Pinion runs tasks on your own hosts, which is EC2 or EXTERNAL.", launchType)
 	}

@@ -10,12 +10,22 @@ import (
 	"pinion/raftfsm/spec"
 )
 
-// scope says which clusters the calls of an operation are about, so that a key that is for one cluster is held to it in one
-// place. Every line of the table has one; the zero value refuses such keys, as poolWide does.
+// scope says which clusters and task definitions the calls of an operation are about, so that a key that is for some clusters is held
+// to them in one place. Every line of the table has one; the zero value refuses such keys, as poolWide does.
 type scope struct {
-	kind    scopeKind
-	members []string // of the input, by their JSON names; see inCluster
+	kind     scopeKind
+	members  []string    // of the input, by their JSON names; see inCluster
+	families []string    // members that name task definitions or families, by their JSON names
+	right    familyRight // to those, and to task definitions and capacity providers in members
 }
+
+// familyRight is what a call does with the task definitions that it names. The zero value is the one that is refused more often.
+type familyRight int
+
+const (
+	changesFamily familyRight = iota // registers, ends or tags them: they have to belong to clusters of the key alone
+	usesFamily                       // shows or runs them: they have to belong to a cluster of the key, or be shared with one
+)
 
 type scopeKind int
 
@@ -29,37 +39,76 @@ const (
 var (
 	// poolWide is about all clusters: a key for one of them may not call it.
 	poolWide = scope{kind: scopePool}
-	// unscoped is about what belongs to no cluster, such as task definitions: every key with the role may call it.
+	// unscoped is about what every key with the role may see; what lists task definitions or clusters leaves out those that are none of
+	// the key's business.
 	unscoped = scope{kind: scopeNone}
 )
 
 // inCluster is about the clusters in these members of the input: names of clusters, where nothing stands for the default one,
 // or ARNs of resources in members whose names end in Arn or Arns.
-func inCluster(members ...string) scope { return scope{scopeClusters, members} }
+func inCluster(members ...string) scope { return scope{kind: scopeClusters, members: members} }
 
-// check refuses an input about another cluster than the one that the caller's key is for.
+// ofFamily is about the task definitions, or the families, that these members name.
+func ofFamily(right familyRight, members ...string) scope {
+	return scope{kind: scopeClusters, families: members, right: right}
+}
+
+// using is the scope of a call that only shows what its members name, or also runs the task definitions in more of them.
+func (s scope) using(families ...string) scope {
+	s.right, s.families = usesFamily, families
+	return s
+}
+
+// check refuses an input about other clusters than those that the caller's key is for, and about task definitions of others.
 func (s scope) check(r *Request, operation string, input reflect.Value) error {
 	if r.Scope == "" || s.kind == scopeNone {
 		return nil
 	}
-	if s.kind != scopeClusters || len(s.members) == 0 {
-		return wire.Errorf(wire.AccessDenied, "%s may not do this: its key is for the cluster %s alone, and %s is about all of them.", r.Principal, r.Scope, operation)
+	if s.kind != scopeClusters || len(s.members)+len(s.families) == 0 {
+		return wire.Errorf(wire.AccessDenied, "%s may not do this: its key is for %v alone, and %s is about all of them.", r.Principal, r.Scope.Set(), operation)
 	}
 	for _, member := range s.members {
-		if err := checkMember(r, member, input); err != nil {
+		if err := s.checkMember(r, member, input); err != nil {
 			return err
+		}
+	}
+	for _, member := range s.families {
+		for _, given := range textsIn(input, member) {
+			if err := s.checkFamily(r, given); err != nil {
+				return err
+			}
 		}
 	}
 	return nil
 }
 
-func checkMember(r *Request, member string, input reflect.Value) error {
+// checkFamily refuses a task definition of others, given as family, family:revision or ARN. What cannot be read or is not known is the
+// handler's to refuse.
+func (s scope) checkFamily(r *Request, given string) error {
+	parsed, err := arn.Parse(arn.TaskDefinition, given)
+	if err != nil {
+		return nil
+	}
+	if s.right == changesFamily {
+		family, _, _ := strings.Cut(parsed.Name, ":")
+		return r.Scope.CheckChange(r.Principal, r.View, family)
+	}
+	if known := r.View.Definition(parsed.Name); known != nil {
+		return r.Scope.CheckUse(r.Principal, r.View, known)
+	}
+	return nil
+}
+
+func (s scope) checkMember(r *Request, member string, input reflect.Value) error {
 	for _, given := range textsIn(input, member) {
 		cluster := given
 		if strings.HasSuffix(member, "Arn") || strings.HasSuffix(member, "Arns") {
-			found, shared, err := clusterOf(r, given)
-			if err != nil || shared {
+			found, shared, err := s.clusterOf(r, given)
+			if err != nil {
 				return err
+			}
+			if shared {
+				continue
 			}
 			cluster = found
 		} else {
@@ -76,15 +125,19 @@ func checkMember(r *Request, member string, input reflect.Value) error {
 	return nil
 }
 
-// clusterOf is the cluster of the resource with this ARN. A shared resource belongs to no cluster.
-func clusterOf(r *Request, given string) (cluster string, shared bool, err error) {
+// clusterOf is the cluster of the resource with this ARN. A shared resource belongs to no single cluster, and the key has the right to it.
+func (s scope) clusterOf(r *Request, given string) (cluster string, shared bool, err error) {
 	parsed, err := arn.ParseAny(given)
 	if err != nil {
 		return "", false, err
 	}
 	switch {
-	case parsed.Kind == arn.TaskDefinition || parsed.Kind == arn.CapacityProvider:
+	case parsed.Kind == arn.TaskDefinition:
+		return "", true, s.checkFamily(r, given)
+	case parsed.Kind == arn.CapacityProvider && s.right == usesFamily:
 		return "", true, nil
+	case parsed.Kind == arn.CapacityProvider:
+		return "", false, wire.Errorf(wire.AccessDenied, "%s may not do this: its key is for %v alone, and capacity providers belong to all clusters.", r.Principal, r.Scope.Set())
 	case parsed.Cluster != "":
 		return parsed.Cluster, false, nil
 	case parsed.Kind == arn.Task:
@@ -96,7 +149,7 @@ func clusterOf(r *Request, given string) (cluster string, shared bool, err error
 			return host.Cluster, false, nil
 		}
 	}
-	return "", false, wire.Errorf(wire.AccessDenied, "%s may not do this: its key is for the cluster %s, and %s names no cluster: use the ARN in the long form.", r.Principal, r.Scope, given)
+	return "", false, wire.Errorf(wire.AccessDenied, "%s may not do this: its key is for %v, and %s names no cluster: use the ARN in the long form.", r.Principal, r.Scope.Set(), given)
 }
 
 // textsIn are the values of a member that is a text or a list of texts. An empty list is about what nothing stands for.

@@ -84,7 +84,7 @@ func TestAKeyForOneClusterIsHeldToItByEachMember(t *testing.T) {
 		{"TagResource", `{"resourceArn":"` + arnPrefix + `cluster/other","tags":[{"key":"a"}]}`, true},
 		{"TagResource", `{"resourceArn":"` + arnPrefix + `task/0123","tags":[{"key":"a"}]}`, true}, // of no cluster that is known
 		{"TagResource", `{"resourceArn":"` + arnPrefix + `cluster/lab","tags":[{"key":"a"}]}`, false},
-		{"ListTagsForResource", `{"resourceArn":"` + arnPrefix + `task-definition/f:1"}`, false},
+		{"ListTagsForResource", `{"resourceArn":"` + arnPrefix + `task-definition/f:1"}`, false}, // there is none
 		{"ListTaskDefinitions", `{}`, false},
 		{"PutAccountSetting", `{"name":"containerInsights","value":"enabled"}`, true},
 	} {
@@ -130,6 +130,9 @@ func TestAnOperationWithoutAScopeIsRefused(t *testing.T) {
 // clusterMembers are the members by which inputs of ECS say which clusters they are about.
 var clusterMembers = []string{"cluster", "clusters", "clusterName", "resourceArn", "serviceDeploymentArn", "serviceDeploymentArns", "serviceRevisionArns", "serviceArn"}
 
+// definitionMembers are those by which they name task definitions.
+var definitionMembers = []string{"taskDefinition", "taskDefinitions", "taskDefinitionArn"}
+
 // Each line of the table says which clusters it is about, by members that its input has, and leaves none out.
 func TestEveryOperationHasAScope(t *testing.T) {
 	for name, o := range Operations {
@@ -137,7 +140,7 @@ func TestEveryOperationHasAScope(t *testing.T) {
 			t.Errorf("%s has no scope", name)
 		}
 		fields := wire.Fields(o.Input)
-		for _, member := range o.scope.members {
+		for _, member := range slices.Concat(o.scope.members, o.scope.families) {
 			if field, there := fields[member]; !there || field.Type.Kind() != reflect.String && field.Type != reflect.TypeFor[[]string]() {
 				t.Errorf("%s has no text %s in its input", name, member)
 			}
@@ -147,6 +150,9 @@ func TestEveryOperationHasAScope(t *testing.T) {
 			names = names || strings.HasSuffix(member, "Arn") && strings.HasPrefix(member, "service")
 			if names && !slices.Contains(o.scope.members, member) {
 				t.Errorf("%s does not look at %s of its input", name, member)
+			}
+			if slices.Contains(definitionMembers, member) && field.Type != reflect.TypeFor[wire.Unsupported]() && !slices.Contains(o.scope.families, member) {
+				t.Errorf("%s does not look whose %s of its input is", name, member)
 			}
 		}
 	}

@@ -24,15 +24,6 @@ func listServices(_ context.Context, r *Request, in *types.ListServicesInput) (*
 	if err != nil {
 		return nil, err
 	}
-	if err := field.OneOf("launchType", in.LaunchType, types.LaunchTypes...); err != nil {
-		return nil, err
-	}
-	if err := field.OneOf("schedulingStrategy", in.SchedulingStrategy, types.SchedulingStrategies...); err != nil {
-		return nil, err
-	}
-	if err := field.OneOf("resourceManagementType", in.ResourceManagementType, types.ResourceManagementTypes...); err != nil {
-		return nil, err
-	}
 	return listServiceARNs(in.Paging, r.render().Services(cluster.Name), func(s *types.Service) bool {
 		return (in.LaunchType == "" || in.LaunchType == s.LaunchType) &&
 			(in.SchedulingStrategy == "" || in.SchedulingStrategy == s.SchedulingStrategy) &&
@@ -70,9 +61,6 @@ func listServicesByNamespace(_ context.Context, _ *Request, in *types.ListServic
 func describeServices(_ context.Context, r *Request, in *types.DescribeServicesInput) (*types.DescribeServicesOutput, error) {
 	cluster, err := r.cluster(in.Cluster)
 	if err != nil {
-		return nil, err
-	}
-	if err := field.AllOf("include", in.Include, types.ServiceFields...); err != nil {
 		return nil, err
 	}
 	if len(in.Services) == 0 {

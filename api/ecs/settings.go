@@ -106,7 +106,7 @@ func putSetting(ctx context.Context, r *Request, principal, name, value string) 
 		return types.Setting{}, field.Errorf("name", "%s cannot be set: it is read only.", setting.name)
 	}
 	if strings.HasSuffix(setting.name, "LongArnFormat") && value == "disabled" {
-		return types.Setting{}, field.Errorf("value", "%s cannot be disabled: the long format of ARNs is the only one.", setting.name)
+		return types.Setting{}, field.Errorf("value", "You can no longer disable %s: the long format of ARNs is the only one.", setting.name)
 	}
 	if err := field.Choice("value", "value of "+setting.name, value, setting.values...); err != nil {
 		return types.Setting{}, err

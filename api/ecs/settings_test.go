@@ -51,7 +51,7 @@ func TestNewClustersStartWithTheAccountsInsights(t *testing.T) {
 func TestWhatCannotBeSetForAnAccount(t *testing.T) {
 	b := newFixture(t)
 	for body, message := range map[string]string{
-		`{"name":"taskLongArnFormat","value":"disabled"}`: "taskLongArnFormat cannot be disabled: the long format of ARNs is the only one.",
+		`{"name":"taskLongArnFormat","value":"disabled"}`: "You can no longer disable taskLongArnFormat: the long format of ARNs is the only one.",
 		`{"name":"awsvpcTrunking","value":"maybe"}`:       `value of awsvpcTrunking must hold only disabled, enabled, not "maybe"`,
 		`{"name":"guardDutyActivate","value":"on"}`:       "guardDutyActivate cannot be set: it is read only.",
 		`{"name":"color","value":"red"}`: "name must be one of awsvpcTrunking, containerInsights, containerInstanceLongArnFormat, defaultLogDriverMode, fargateEventWindows, " +

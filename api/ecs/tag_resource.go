@@ -32,6 +32,11 @@ func tagResource(ctx context.Context, r *Request, in *types.TagResourceInput) (*
 			return nil, err
 		}
 	}
+	if task := r.taggedTask(kind, id); task != nil {
+		if err := r.checkTagsOf(task, in.Tags, nil); err != nil {
+			return nil, err
+		}
+	}
 	return &types.TagResourceOutput{}, setTags(ctx, r, raftfsm.SetTags{Kind: kind, ID: id, Put: in.Tags})
 }
 
@@ -46,7 +51,20 @@ func untagResource(ctx context.Context, r *Request, in *types.UntagResourceInput
 	if err := tags.CheckKeys(in.TagKeys); err != nil {
 		return nil, err
 	}
+	if task := r.taggedTask(kind, id); task != nil {
+		if err := r.checkTagsOf(task, nil, in.TagKeys); err != nil {
+			return nil, err
+		}
+	}
 	return &types.UntagResourceOutput{}, setTags(ctx, r, raftfsm.SetTags{Kind: kind, ID: id, Remove: in.TagKeys})
+}
+
+// taggedTask is the task whose tags change; nil: there is none, or they are another resource's.
+func (r *Request) taggedTask(kind spec.ResourceKind, id string) *spec.Task {
+	if kind != spec.ResourceTask {
+		return nil
+	}
+	return r.View.Task(id)
 }
 
 func setTags(ctx context.Context, r *Request, change raftfsm.SetTags) error {

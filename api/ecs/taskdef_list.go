@@ -24,7 +24,7 @@ func listTaskDefinitions(_ context.Context, r *Request, in *types.ListTaskDefini
 		status = spec.DefinitionStatus(in.Status)
 	}
 	matching := slices.DeleteFunc(slices.Clone(r.View.Definitions(in.FamilyPrefix)), func(d *spec.TaskDefinition) bool {
-		return d.Status != status || (in.FamilyPrefix != "" && d.Family != in.FamilyPrefix)
+		return d.Status != status || (in.FamilyPrefix != "" && d.Family != in.FamilyPrefix) || !r.Scope.MayUse(r.View, d)
 	})
 	slices.SortFunc(matching, func(a, b *spec.TaskDefinition) int {
 		return strings.Compare(definitionSortKey(a), definitionSortKey(b))
@@ -57,7 +57,7 @@ func listTaskDefinitionFamilies(_ context.Context, r *Request, in *types.ListTas
 	}
 	active := map[string]bool{}
 	for _, d := range r.View.Definitions("") {
-		if strings.HasPrefix(d.Family, in.FamilyPrefix) {
+		if strings.HasPrefix(d.Family, in.FamilyPrefix) && r.Scope.MayUse(r.View, d) {
 			active[d.Family] = active[d.Family] || d.Status == spec.DefinitionActive
 		}
 	}

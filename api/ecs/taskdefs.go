@@ -2,11 +2,11 @@ package ecs
 
 import (
 	"context"
+	"slices"
 	"strconv"
 	"strings"
 
 	"pinion/api/ecs/arn"
-	"pinion/api/ecs/field"
 	"pinion/api/ecs/taskdef"
 	"pinion/api/ecs/types"
 	"pinion/api/wire"
@@ -26,12 +26,22 @@ func registerTaskDefinition(ctx context.Context, r *Request, in *types.RegisterT
 	if definition.SharesGPU() {
 		r.warn("sharingStrategy is kept, but no host shares GPUs yet: tasks of this definition are refused with ATTRIBUTE")
 	}
+	if namesPorts(definition) {
+		r.warn("name and appProtocol of portMappings are kept and shown: they are for Service Connect, which Pinion has not, so nothing reads them")
+	}
 	definition.RegisteredAt, definition.RegisteredBy = r.Now(), r.Principal
-	stored, err := apply[*spec.TaskDefinition](ctx, r, raftfsm.RegisterDefinition{Definition: *definition})
+	stored, err := apply[*spec.TaskDefinition](ctx, r, raftfsm.RegisterDefinition{Definition: *definition, Clusters: r.Scope.Set()})
 	if err != nil {
 		return nil, err
 	}
 	return &types.RegisterTaskDefinitionOutput{TaskDefinition: r.render().Definition(stored), Tags: stored.Tags}, nil
+}
+
+// namesPorts reports whether a port has what only Service Connect reads.
+func namesPorts(d *spec.TaskDefinition) bool {
+	return slices.ContainsFunc(d.Containers, func(c spec.ContainerDefinition) bool {
+		return slices.ContainsFunc(c.PortMappings, func(p spec.PortMapping) bool { return p.Name != "" || p.AppProtocol != "" })
+	})
 }
 
 func deregisterTaskDefinition(ctx context.Context, r *Request, in *types.DeregisterTaskDefinitionInput) (*types.DeregisterTaskDefinitionOutput, error) {
@@ -60,9 +70,6 @@ func deregisterTaskDefinition(ctx context.Context, r *Request, in *types.Deregis
 var errNoDefinition = wire.Errorf(wire.Client, "Unable to describe task definition.")
 
 func describeTaskDefinition(_ context.Context, r *Request, in *types.DescribeTaskDefinitionInput) (*types.DescribeTaskDefinitionOutput, error) {
-	if err := field.AllOf("include", in.Include, types.TaskDefinitionFields...); err != nil {
-		return nil, err
-	}
 	name, err := definitionName(in.TaskDefinition)
 	if err != nil {
 		return nil, err
@@ -71,7 +78,7 @@ func describeTaskDefinition(_ context.Context, r *Request, in *types.DescribeTas
 	if known == nil {
 		return nil, errNoDefinition
 	}
-	out := &types.DescribeTaskDefinitionOutput{TaskDefinition: r.render().Definition(known)}
+	out := &types.DescribeTaskDefinitionOutput{TaskDefinition: r.render().Definition(known), Tags: []spec.Tag{}}
 	if len(in.Include) > 0 {
 		out.Tags = nonNil(known.Tags)
 	}

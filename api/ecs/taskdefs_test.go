@@ -25,7 +25,7 @@ func TestDefinitionsAreNumberedFoundAndListed(t *testing.T) {
 	}
 	for name, revision := range map[string]int{"f": 11, "f:2": 2, "arn:aws:ecs:eu-west-1:123456789012:task-definition/f:3": 3, "arn:aws:ecs:us-east-1:123456789012:task-definition/f": 11} {
 		b.must(t, "DescribeTaskDefinition", `{"taskDefinition":"`+name+`"}`).decode(t, &found)
-		if found.TaskDefinition.Revision != revision || found.Tags != nil {
+		if found.TaskDefinition.Revision != revision || found.Tags == nil || len(found.Tags) != 0 {
 			t.Errorf("%s: %+v", name, found)
 		}
 	}

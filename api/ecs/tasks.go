@@ -21,9 +21,6 @@ func describeTasks(_ context.Context, r *Request, in *types.DescribeTasksInput) 
 	if err != nil {
 		return nil, err
 	}
-	if err := field.AllOf("include", in.Include, types.TaskFields...); err != nil {
-		return nil, err
-	}
 	if len(in.Tasks) == 0 {
 		return nil, field.Errorf("tasks", "Tasks cannot be empty.")
 	}
@@ -64,10 +61,14 @@ func stopTask(ctx context.Context, r *Request, in *types.StopTaskInput) (*types.
 	if len(in.Reason) > maxReason {
 		return nil, field.Errorf("reason", "reason must be at most %d characters long, not %d.", maxReason, len(in.Reason))
 	}
-	if t := r.View.Task(id); t == nil || t.Cluster != cluster.Name {
+	known := r.View.Task(id)
+	if known == nil || known.Cluster != cluster.Name {
 		return nil, field.Errorf("task", "The referenced task was not found.")
 	}
-	stopped, err := apply[*spec.Task](ctx, r, raftfsm.StopTask{ID: id, Code: spec.StopUserInitiated, Reason: in.Reason, At: r.Now()})
+	if err := r.checkTeamOf(known); err != nil {
+		return nil, err
+	}
+	stopped, err := apply[*spec.Task](ctx, r, raftfsm.StopTask{ID: id, Code: spec.StopUserInitiated, Reason: in.Reason, At: r.Now(), Force: in.Force})
 	if err != nil {
 		return nil, err
 	}
@@ -122,12 +123,6 @@ func tasksFrom(r *Request, cluster *spec.Cluster, instance string) (func(last st
 }
 
 func checkTaskFilters(r *Request, cluster *spec.Cluster, in *types.ListTasksInput) error {
-	if err := field.OneOf("desiredStatus", in.DesiredStatus, types.DesiredStatuses...); err != nil {
-		return err
-	}
-	if err := field.OneOf("launchType", in.LaunchType, types.LaunchTypes...); err != nil {
-		return err
-	}
 	if in.ServiceName != "" {
 		if err := checkService(r, cluster, in.ServiceName); err != nil {
 			return err

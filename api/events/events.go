@@ -132,7 +132,11 @@ func (h *Handler) resume(ctx context.Context, since string, view *raftfsm.View) 
 	if err != nil {
 		return mark, err
 	}
-	if now := view.Settings().Incarnation; incarnation != 0 && incarnation != now {
+	now := view.Settings().Incarnation
+	if incarnation > now {
+		return mark, wire.Errorf(wire.InvalidParameter, "since %s is no event of this pool: the last number is how often the pool was begun or recovered, which is %d. Leave it out of an index that you type.", since, now)
+	}
+	if incarnation != 0 && incarnation != now {
 		return mark, wire.Errorf(httpx.Gone, "Event %s is from before the pool was recovered, and what it knew last may not hold any more: list what there is again, and go on from now.", since)
 	}
 	ctx, cancel := context.WithTimeout(ctx, lagTimeout)

@@ -192,6 +192,9 @@ func (s *stream) wait(ctx context.Context, c <-chan struct{}, limit time.Duratio
 	case <-s.handler.Stop:
 		return wire.Errorf(wire.Server, "This host stops. Go on at another one, after the last event.")
 	default:
+		if httpx.KeyRemoved(ctx) {
+			return context.Cause(ctx)
+		}
 		return &clientGoneError{context.Cause(ctx)}
 	}
 }

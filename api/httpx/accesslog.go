@@ -7,8 +7,11 @@ import (
 	"log/slog"
 	"net/http"
 	"runtime/debug"
+	"slices"
+	"strings"
 	"time"
 
+	"pinion/api/audit"
 	"pinion/api/wire"
 )
 
@@ -16,8 +19,8 @@ const requestIDHeader = "x-amzn-RequestId"
 
 // AccessLog is the outermost middleware. It gives each request an id and an Exchange, turns a panic into a 500 that names
 // the id, and logs the request when it is over: writes at info, everything else at debug; never a body, a header or a query,
-// because they may hold secrets.
-func AccessLog(log *slog.Logger, next http.Handler) http.Handler {
+// because they may hold secrets. Refusals and what administrators do go to the audit log too.
+func AccessLog(log *slog.Logger, record *audit.Log, next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		start := time.Now()
 		x := &Exchange{ResponseWriter: w, ID: newRequestID(), Log: log, Format: JSON, status: http.StatusOK}
@@ -28,7 +31,7 @@ func AccessLog(log *slog.Logger, next http.Handler) http.Handler {
 		w.Header().Set(requestIDHeader, x.ID)
 		defer func() {
 			defer x.releaseAll()
-			defer func() { x.logAccess(r, time.Since(start)) }()
+			defer func() { x.logAccess(r, time.Since(start)); x.audit(record) }()
 			if cause := recover(); cause != nil {
 				x.recovered(r, cause)
 			}
@@ -49,6 +52,42 @@ func (x *Exchange) logAccess(r *http.Request, took time.Duration) {
 	x.Log.LogAttrs(context.Background(), level, "request", slog.String("operation", x.Operation), slog.String("principal", x.Principal),
 		slog.Int("status", x.status), slog.Duration("took", took), slog.String("requestId", x.ID), slog.Int("bytes", x.bytes),
 		slog.String("method", r.Method), slog.String("path", r.URL.Path), slog.String("from", r.RemoteAddr))
+}
+
+// refusals are the types of errors that say that the caller may not: the credentials, what they are for, or a limit.
+var refusals = []string{
+	wire.AccessDenied, LimitExceeded, Throttled, Replayed, "MissingAuthenticationTokenException", "IncompleteSignatureException",
+	"UnrecognizedClientException", "InvalidSignatureException",
+}
+
+// audit records a refusal, and whatever an administrator reads or changes.
+func (x *Exchange) audit(record *audit.Log) {
+	refused := x.refusal != nil && slices.Contains(refusals, x.refusal.Type)
+	if record == nil || x.Forwarded || !refused && !x.Admin {
+		return
+	}
+	e := audit.Entry{
+		Outcome: audit.Done, Principal: x.Principal, Address: x.ClientAddress(), Via: x.Origin.Peer.HostID, Operation: x.Operation, RequestID: x.ID, Status: x.status,
+	}
+	if x.refusal != nil {
+		e.Outcome, e.Error, e.Message = audit.Failed, x.refusal.Type, x.refusal.Message
+	}
+	if refused {
+		e.Outcome = audit.Refused
+	}
+	record.Record(e)
+}
+
+// ClientAddress is where a request came from, before the host that forwarded it.
+func (x *Exchange) ClientAddress() string {
+	switch address := x.Request.RemoteAddr; {
+	case x.Origin.Client != "":
+		return x.Origin.Client
+	case address == "" || strings.HasPrefix(address, "@"):
+		return "socket"
+	default:
+		return address
+	}
 }
 
 func (x *Exchange) recovered(r *http.Request, cause any) {

@@ -19,6 +19,11 @@ const discardLimit = 16 << 20
 // flight. The slot is taken last, so that a client that is slow to send holds none, and is released when the response
 // begins.
 func (l *Limits) Admit(x *Exchange) error {
+	ended, free := l.Open.TryAcquire(x.Request.RemoteAddr)
+	if !free {
+		return ErrThrottled("open requests and streams")
+	}
+	x.onEnd = append(x.onEnd, ended)
 	body, err := l.readBody(x)
 	if err != nil {
 		return err
@@ -31,19 +36,27 @@ func (l *Limits) Admit(x *Exchange) error {
 	return nil
 }
 
-// readBody holds a bounded number of large bodies at once; small ones, which almost all are, always have room.
+// readBody reads a bounded number of bodies at once, and holds fewer large ones.
 func (l *Limits) readBody(x *Exchange) ([]byte, error) {
+	if x.Request.ContentLength == 0 {
+		return nil, nil
+	}
+	release, free := l.Bodies.TryAcquire(x.Request.RemoteAddr)
+	if !free {
+		return nil, ErrThrottled("requests that are still arriving")
+	}
+	defer release()
 	control := x.Controller()
 	// A transport without deadlines (a test's recorder) has no slow clients either.
 	_ = control.SetReadDeadline(time.Now().Add(BodyTimeout))
 	defer func() { _ = control.SetReadDeadline(time.Time{}) }()
 	body, err := readAtMost(x.Request.Body, SmallBody)
 	if err == nil && len(body) > SmallBody {
-		release, free := l.LargeBodies.TryAcquire()
+		release, free := l.LargeBodies.TryAcquire(x.Request.RemoteAddr)
 		if !free {
 			return nil, ErrThrottled("large requests")
 		}
-		x.onDone = release
+		x.onEnd = append(x.onEnd, release)
 		var rest []byte
 		rest, err = readAtMost(x.Request.Body, MaxBody-len(body))
 		body = append(body, rest...)

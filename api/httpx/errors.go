@@ -17,6 +17,7 @@ const (
 	NotFound       = "NotFoundException" // of routes; ECS has an error of its own for each resource, which is 400
 	NotAllowed     = "MethodNotAllowedException"
 	Throttled      = "ThrottlingException"
+	LimitExceeded  = "LimitExceededException"
 	Replayed       = "RequestThrottledException"
 	Gone           = "GoneException" // of events that the state does not remember any more
 	Unavailable    = "ServiceUnavailableException"
@@ -37,6 +38,9 @@ var errorTypes = []struct {
 	{spec.ErrInUse, "ResourceInUseException"},
 	{raftfsm.ErrTooNew, wire.Client},
 	{spec.ErrQueueFull, wire.Client},
+	{spec.ErrForeign, wire.AccessDenied},
+	{spec.ErrLimit, LimitExceeded},
+	{spec.ErrKeyRemoved, "UnrecognizedClientException"},
 	{spec.ErrNotFound, wire.Client},
 }
 

@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"pinion/api/wire"
+	"pinion/packaging/clientnet"
 	"pinion/raftfsm/spec"
 )
 
@@ -43,5 +44,32 @@ func TestASemaphoreRefusesBeyondItsSize(t *testing.T) {
 	release() // has no effect
 	if _, ok := s.TryAcquire(); !ok || s.Held() != 1 {
 		t.Errorf("after the release: %v, %d held", ok, s.Held())
+	}
+}
+
+func TestOneAddressGetsAPartOfTheSlots(t *testing.T) {
+	s := AddressSemaphore{Size: 3, PerAddress: 2}
+	var release func()
+	for _, c := range []struct {
+		remote string
+		want   bool
+	}{
+		{"10.0.0.1:1", true}, {"10.0.0.1:2", true}, {"10.0.0.1:3", false}, {"[::ffff:10.0.0.1]:4", false}, {"10.0.0.2:1", true}, {"10.0.0.3:1", false},
+	} {
+		last, ok := s.TryAcquire(c.remote)
+		if ok != c.want {
+			t.Errorf("%s: %v", c.remote, ok)
+		}
+		if ok {
+			release = last
+		}
+	}
+	release()
+	release() // has no effect
+	if _, ok := s.TryAcquire("[2001:db8::1]:1"); !ok || s.Held() != 3 {
+		t.Errorf("after the release: %v, %d held", ok, s.Held())
+	}
+	if clientnet.Of("[2001:db8::1]:1") != clientnet.Of("[2001:db8::ffff:0:0:2]:9") || clientnet.Of("[2001:db8::1]:1") == clientnet.Of("[2001:db8:0:1::1]:1") {
+		t.Error("an IPv6 client counts by its /64")
 	}
 }

@@ -4,6 +4,8 @@ import (
 	"context"
 	"log/slog"
 	"net/http"
+
+	"pinion/api/wire"
 )
 
 // Content types of responses. The type also selects the form of an error.
@@ -17,6 +19,7 @@ const (
 type Exchange struct {
 	http.ResponseWriter
 	Request *http.Request
+	Origin  Origin
 	ID      string       // of the request, in the response and in every log line about it
 	Log     *slog.Logger // of the host
 	Format  string       // content type of the response: AWSJSON or JSON
@@ -27,12 +30,19 @@ type Exchange struct {
 	Principal string // ARN; empty until the request is authenticated
 	Writes    bool   // the request was authorized to change the state
 
+	// For the audit log.
+	Admin     bool // the operation is an administrator's
+	Forwarded bool // another host has decided on it, and records it
+
+	refusal *wire.Error // what was replied; nil: no error
+
 	status int
 	bytes  int
 	wrote  bool
+	answer Answer // the last that ReplyEncoded wrote
 
-	onHeader func() // releases the slot among the requests in flight; nil when none is held
-	onDone   func() // releases the slot of a large body; nil when none is held
+	onHeader func()   // releases the slot among the requests in flight; nil when none is held
+	onEnd    []func() // release what is held until the response is over: the slots of an open request and of a large body
 }
 
 // exchangeKey is the key of the Exchange in a request's context.
@@ -80,7 +90,10 @@ func (x *Exchange) Unwrap() http.ResponseWriter { return x.ResponseWriter }
 // releaseAll releases every slot that the request still holds.
 func (x *Exchange) releaseAll() {
 	release(&x.onHeader)
-	release(&x.onDone)
+	for _, release := range x.onEnd {
+		release()
+	}
+	x.onEnd = nil
 }
 
 func release(held *func()) {

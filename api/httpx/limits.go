@@ -23,19 +23,35 @@ const (
 	// maxInFlight is how many requests are worked on at once. One takes some tens of microseconds, or one disk write: a
 	// healthy host never has as many.
 	maxInFlight = 1024
+	// maxOpen is how many requests are open at once, from the first byte of the body to the last of the response: streams stay open for
+	// hours.
+	maxOpen           = 16 << 10
+	maxOpenPerAddress = 2 << 10
+	// maxBodies is how many bodies are read at once, of large and small ones: 512 MiB at most of the small ones. HTTP/2 brings many on
+	// one connection.
+	maxBodies           = 8192
+	maxBodiesPerAddress = 1024
 	// maxLargeBodies is how many bodies larger than SmallBody are held at once: 64 MiB at most.
 	maxLargeBodies = 64
+	// maxLargeBodiesPerAddress is how many of them may come from one address. Who sends them is not known before they are here.
+	maxLargeBodiesPerAddress = 16
 )
 
 // Limits bound the requests of all listeners of one process together.
 type Limits struct {
-	InFlight    Semaphore // requests that are worked on
-	LargeBodies Semaphore // bodies larger than SmallBody
+	Open        AddressSemaphore // requests whose response is not over, streams too
+	InFlight    Semaphore        // requests that are worked on
+	Bodies      AddressSemaphore // bodies that have not arrived whole
+	LargeBodies AddressSemaphore // bodies larger than SmallBody
 }
 
 // NewLimits returns the usual limits.
 func NewLimits() *Limits {
-	return &Limits{InFlight: Semaphore{Size: maxInFlight}, LargeBodies: Semaphore{Size: maxLargeBodies}}
+	return &Limits{
+		Open: AddressSemaphore{Size: maxOpen, PerAddress: maxOpenPerAddress}, InFlight: Semaphore{Size: maxInFlight},
+		Bodies:      AddressSemaphore{Size: maxBodies, PerAddress: maxBodiesPerAddress},
+		LargeBodies: AddressSemaphore{Size: maxLargeBodies, PerAddress: maxLargeBodiesPerAddress},
+	}
 }
 
 // Semaphore is a number of slots. A caller that finds none free is refused; it never waits.

@@ -4,14 +4,17 @@ import (
 	"net/http"
 	"net/url"
 	"strings"
+
+	"pinion/api/wire"
 )
 
-// Headers by which the hosts of a pool pass requests to one another. They are believed only from the listener that demands
-// a host's certificate; PeerHeaders removes them from every other request.
+// Headers by which the hosts of a pool pass requests to one another. Only PeerHeaders reads them, on the listener that demands a
+// host's certificate, and no request keeps them: what they say is in its Origin.
 const (
 	HeaderForwarded    = "X-Pinion-Forwarded"     // id of the host that forwards the request to the leader
-	HeaderAuthorizedBy = "X-Pinion-Authorized-By" // id of the leader, which has authorized the request for the host of a task
-	HeaderTrusted      = "X-Pinion-Trusted"       // "true": it came through the root-only socket of that host
+	HeaderAuthorizedBy = "X-Pinion-Authorized-By" // id of the server that has authorized the request for the host of a task
+	HeaderSocket       = "X-Pinion-Socket"        // "true": it came through the root-only socket of the host that forwards it
+	HeaderClient       = "X-Pinion-Client"        // address of the client whose request that host forwards, for the audit log
 	HeaderStateVersion = "X-Pinion-State-Version" // the state from which that host could answer by itself
 )
 
@@ -27,16 +30,55 @@ const (
 // PeerPrefix precedes the paths of the API between hosts.
 const PeerPrefix = "/api"
 
-// PeerHeaders decides what is believed about the origin of a request, before anything reads it: fromPeer says that the
-// listener demands a host's certificate. Elsewhere the headers are removed. On it PeerPrefix is taken off the path.
-func PeerHeaders(fromPeer bool, next http.Handler) http.Handler {
+// Peer is the host of the pool at the other end of a connection, as its certificate says; the zero value is a client.
+type Peer struct {
+	HostID string
+	Server bool // it is one of the pool's servers, whose root may do everything
+}
+
+// Origin is where a request came from. That of a client is the zero value: PeerHeaders alone makes another, for a Peer.
+type Origin struct {
+	Peer         Peer
+	Forwarded    bool   // Peer forwards it; it is not forwarded again
+	Socket       bool   // it came through the root-only socket of Peer
+	Authorized   bool   // Peer, a server, has authorized it for this host, on which the task is
+	Client       string // address of the client whose request Peer forwards, by its word
+	StateVersion string // the state from which Peer could answer by itself
+}
+
+// OriginOf is the origin of a request; that of a client when it did not pass through AccessLog.
+func OriginOf(r *http.Request) Origin {
+	if x, ok := r.Context().Value(exchangeKey{}).(*Exchange); ok {
+		return x.Origin
+	}
+	return Origin{}
+}
+
+// PeerHeaders decides what is believed about the origin of a request, before anything reads it. peer is the host that sent a
+// request on the listener that demands a host's certificate; it is nil on every other one. PeerPrefix is taken off the path.
+func PeerHeaders(peer func(*http.Request) Peer, next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		switch {
-		case !fromPeer:
-			for _, name := range []string{HeaderForwarded, HeaderAuthorizedBy, HeaderTrusted, HeaderStateVersion} {
-				r.Header.Del(name)
-			}
-		case strings.HasPrefix(r.URL.Path, PeerPrefix+"/"):
+		header := r.Header
+		said := Origin{
+			Forwarded: header.Get(HeaderForwarded) != "", Socket: header.Get(HeaderSocket) != "", Authorized: header.Get(HeaderAuthorizedBy) != "",
+			Client: header.Get(HeaderClient), StateVersion: header.Get(HeaderStateVersion),
+		}
+		for _, name := range []string{HeaderForwarded, HeaderAuthorizedBy, HeaderSocket, HeaderClient, HeaderStateVersion} {
+			header.Del(name)
+		}
+		if peer == nil {
+			next.ServeHTTP(w, r)
+			return
+		}
+		x := Of(r)
+		said.Peer = peer(r)
+		if said.Authorized && !said.Peer.Server {
+			x.Request, x.Format = r, JSON
+			x.Refuse(wire.Errorf(wire.AccessDenied, "Host %s may not have other hosts answer: only a server of the pool authorizes requests, and this host knows it as none. A host that became one a moment ago may try again.", said.Peer.HostID))
+			return
+		}
+		x.Origin = said
+		if strings.HasPrefix(r.URL.Path, PeerPrefix+"/") {
 			stripped := *r
 			stripped.URL = withoutPrefix(r.URL)
 			r = &stripped

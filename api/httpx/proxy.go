@@ -49,6 +49,7 @@ func (p *Peers) RoundTrip(r *http.Request, address string, header http.Header, b
 // host stops.
 func (p *Peers) Copy(x *Exchange, response *http.Response, end context.CancelFunc) {
 	defer response.Body.Close()
+	x.Forwarded = true
 	for name, values := range response.Header {
 		x.Header()[name] = values
 	}

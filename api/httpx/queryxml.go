@@ -20,10 +20,13 @@ type queryError struct {
 	RequestID string `xml:"RequestId"`
 }
 
-// refuseXML writes an error of the client's in the query protocol.
-func (x *Exchange) refuseXML(refusal *wire.Error) {
+// refuseXML writes an error in the query protocol.
+func (x *Exchange) refuseXML(refusal *wire.Error, status int) {
 	response := queryError{RequestID: x.ID}
 	response.Error.Type, response.Error.Code, response.Error.Message = "Sender", refusal.Type, refusal.Message
+	if status >= http.StatusInternalServerError {
+		response.Error.Type = "Receiver"
+	}
 	text, err := xml.Marshal(response)
 	if err != nil {
 		x.Format = AWSJSON
@@ -31,6 +34,6 @@ func (x *Exchange) refuseXML(refusal *wire.Error) {
 		return
 	}
 	x.Header().Set("Content-Type", QueryXML)
-	x.WriteHeader(http.StatusBadRequest)
+	x.WriteHeader(status)
 	_, _ = x.Write(text)
 }

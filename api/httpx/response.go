@@ -25,6 +25,7 @@ func (x *Exchange) Reply(status int, v any) {
 
 // ReplyEncoded writes text, which is JSON already.
 func (x *Exchange) ReplyEncoded(status int, text []byte) {
+	x.answer = Answer{status: status, text: text, warnings: x.Header()[headerWarning]}
 	x.Header().Set("Content-Type", x.Format)
 	x.Header().Add("Vary", "Accept-Encoding")
 	if len(text) >= gzipThreshold && acceptsGzip(x.Request) {
@@ -80,8 +81,9 @@ func acceptsGzip(r *http.Request) bool {
 // Refuse writes an error in the form that both families of SDKs read: one reads a header, the other the body.
 func (x *Exchange) Refuse(err error) {
 	refusal, status := ToWireError(err)
+	x.refusal = refusal
 	if x.Format == QueryXML {
-		x.refuseXML(refusal)
+		x.refuseXML(refusal, status)
 		return
 	}
 	switch {
@@ -101,6 +103,40 @@ func (x *Exchange) Refuse(err error) {
 // Warn adds warnings to the response: what was accepted but does not do what the caller may think.
 func (x *Exchange) Warn(warnings []string) {
 	for _, warning := range warnings {
-		x.Header().Add("X-Pinion-Warning", strings.Join(strings.Fields(warning), " "))
+		x.Header().Add(headerWarning, strings.Join(strings.Fields(warning), " "))
 	}
+}
+
+const (
+	headerWarning  = "X-Pinion-Warning"
+	headerRepeated = "X-Pinion-Repeated"
+)
+
+// Answer is the JSON of a response, which can be given once more.
+type Answer struct {
+	status   int
+	text     []byte
+	warnings []string
+}
+
+// NewAnswer is an answer with this JSON.
+func NewAnswer(status int, text []byte) *Answer { return &Answer{status: status, text: text} }
+
+// Size is about the memory that it holds.
+func (a *Answer) Size() int { return len(a.text) + 256 }
+
+// Answer is the response that was written; nil while there is none, and for one that was not JSON as a whole.
+func (x *Exchange) Answer() *Answer {
+	if x.answer.text == nil {
+		return nil
+	}
+	answer := x.answer
+	return &answer
+}
+
+// ReplyAgain gives the answer of an earlier request, and says so in a header.
+func (x *Exchange) ReplyAgain(a *Answer) {
+	x.Header()[headerWarning] = a.warnings
+	x.Header().Set(headerRepeated, "true")
+	x.ReplyEncoded(a.status, a.text)
 }

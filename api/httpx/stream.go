@@ -5,6 +5,8 @@ import (
 	"errors"
 	"net/http"
 	"time"
+
+	"pinion/api/wire"
 )
 
 // Stop is closed when the host stops. Streams end then; a nil Stop never ends them.
@@ -28,6 +30,11 @@ func (s Stop) AfterFunc(ctx context.Context, f func()) (cancel func()) {
 		}
 	}()
 	return cancel
+}
+
+// KeyRemoved reports whether the stream of a request ends because its access key was removed.
+func KeyRemoved(ctx context.Context) bool {
+	return ctx.Err() != nil && errors.As(context.Cause(ctx), new(*wire.Error))
 }
 
 // StreamWriter writes a response of unknown length. Each chunk gives the client WriteTimeout anew; with Flush it is sent at

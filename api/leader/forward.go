@@ -37,8 +37,9 @@ func (r *Router) ask(x *httpx.Exchange, address, version string, writes bool) (r
 	}
 	header := httpx.ForwardHeader(x.Request)
 	header.Set(httpx.HeaderForwarded, r.Peers.HostID)
+	header.Set(httpx.HeaderClient, x.ClientAddress())
 	if r.Auth.Trusted {
-		header.Set(httpx.HeaderTrusted, "true")
+		header.Set(httpx.HeaderSocket, "true")
 	}
 	if version != "" {
 		header.Set(httpx.HeaderStateVersion, version)

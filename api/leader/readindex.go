@@ -32,7 +32,7 @@ func StateVersion(view *raftfsm.View) string {
 // by such a host confirms it.
 func (r *Router) followerRead(x *httpx.Exchange) (Resolution, bool, error) {
 	res, answered, err := r.onLeader(x, false, func(address string) outcome { return r.askReadIndex(x, address) })
-	if err != nil || answered || res.Unreachable != nil || x.Request.Header.Get(httpx.HeaderStateVersion) != StateVersion(res.View) {
+	if err != nil || answered || res.Unreachable != nil || x.Origin.StateVersion != StateVersion(res.View) {
 		return res, answered, err
 	}
 	x.Header().Set(httpx.HeaderStateMatch, "true")

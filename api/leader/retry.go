@@ -93,7 +93,7 @@ func (r *Router) preauthenticate(x *httpx.Exchange) (c auth.Credential, proved b
 }
 
 // forwarded reports whether another host has forwarded the request. That host tries again when it knows the leader.
-func forwarded(x *httpx.Exchange) bool { return x.Request.Header.Get(httpx.HeaderForwarded) != "" }
+func forwarded(x *httpx.Exchange) bool { return x.Origin.Forwarded }
 
 // errSecondHop refuses a forwarded request on a host that does not lead.
 func errSecondHop(x *httpx.Exchange) error {

@@ -96,7 +96,22 @@ func (r *Router) Resolve(x *httpx.Exchange, mode Mode, writes bool) (res Resolut
 			}
 		}
 	}
-	return r.onLeader(x, writes, func(address string) outcome { return r.forward(x, address, writes) })
+	res, answered, err = r.onLeader(x, writes, func(address string) outcome { return r.forward(x, address, writes) })
+	if text := x.Request.URL.Query().Get("stale"); err == nil && !answered && mode == StaleAllowed && text != "" { // it is known who asks
+		if _, wrong := strconv.ParseBool(text); wrong != nil {
+			return res, false, wire.Errorf(wire.InvalidParameter, "stale must be true or false, not %q.", text)
+		}
+	}
+	return res, answered, err
+}
+
+// CheckStale refuses a value of stale that is neither true nor false.
+func CheckStale(r *http.Request) error {
+	asked := r.URL.Query().Get("stale")
+	if _, err := strconv.ParseBool(asked); asked != "" && err != nil {
+		return wire.Errorf(wire.InvalidParameter, "stale must be true or false, not %q.", asked)
+	}
+	return nil
 }
 
 // StaleRequested reports whether a request asks for ?stale=true.
@@ -111,6 +126,27 @@ func (r *Router) authenticate(x *httpx.Exchange, view *raftfsm.View) (Resolution
 		return Resolution{}, err
 	}
 	return Resolution{Principal: principal, View: view}, nil
+}
+
+// LocalView is this host's own copy of the state, which may lag behind; the leader's where it is alone.
+func LocalView(ctx context.Context, r *Router) (*raftfsm.View, error) {
+	if r.Local == nil {
+		return r.Store.View(ctx)
+	}
+	return r.Local.StaleView()
+}
+
+// LocalPrincipal authenticates a request about this very host, which no other one can answer: with this host's own copy of the state. An
+// agent has none, and knows only its root.
+func (r *Router) LocalPrincipal(x *httpx.Exchange) (auth.Principal, error) {
+	var view *raftfsm.View
+	if x.Request.Header.Get("Authorization") != "" || x.Origin.Socket { // root of this host needs no look at the state
+		var err error
+		if view, err = LocalView(x.Context(), r); err != nil {
+			return auth.Principal{}, err
+		}
+	}
+	return r.Auth.Authenticate(x.Request, x.Body, view)
 }
 
 // local authenticates a request with this host's own copy of the state, which may lag behind. spec.ErrUnavailable when

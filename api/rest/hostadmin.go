@@ -3,9 +3,11 @@ package rest
 import (
 	"context"
 
+	"pinion/api/auth"
 	"pinion/api/httpx"
 	"pinion/api/leader"
 	"pinion/api/wire"
+	"pinion/raftfsm/spec"
 )
 
 type hostInput struct {
@@ -17,6 +19,9 @@ type hostInput struct {
 func (a *API) changeHost(x *httpx.Exchange, res leader.Resolution) error {
 	var in hostInput
 	if err := decode(x, &in); err != nil {
+		return err
+	}
+	if err := requireForHostChange(res.Principal, x.Request.PathValue("change"), in.Host); err != nil {
 		return err
 	}
 	if a.Admin.Hosts == nil {
@@ -37,4 +42,15 @@ func (a *API) changeHost(x *httpx.Exchange, res leader.Resolution) error {
 		return err
 	}
 	return ok(x)
+}
+
+// requireForHostChange refuses whoever is no admin, but for root of a host who has that host leave.
+func requireForHostChange(principal auth.Principal, change, hostID string) error {
+	if change == "remove" && principal.HostID != "" && principal.HostID == hostID {
+		return nil
+	}
+	if err := principal.RequireRole(spec.RoleAdmin); err != nil {
+		return err
+	}
+	return principal.RequireUnscoped()
 }

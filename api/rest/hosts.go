@@ -31,8 +31,11 @@ type hostView struct {
 	Custom       map[string]string `json:"custom,omitempty"`       // attributes of PutAttributes
 	Tags         []spec.Tag        `json:"tags,omitempty"`
 	HealthAt     time.Time         `json:"healthAt,omitzero"` // when the health of its GPUs changed last
+	Volumes      []spec.VolumeRoot `json:"volumes,omitempty"` // directories that tasks may mount
+	Allow        []string          `json:"allow,omitempty"`   // what containers may have beyond what every host gives
 
-	Connected bool     `json:"connected"` // heard of lately
+	Connected bool     `json:"connected"`               // heard of lately
+	ClockMS   int64    `json:"clockOffsetMs,omitempty"` // how much its clock is ahead of the leader's, negative when it is behind; absent when it is not off
 	Free      freeView `json:"free"`
 	Used      usedView `json:"used"`
 	Tasks     int      `json:"tasks"`          // that are not STOPPED
@@ -63,7 +66,11 @@ func (a *API) listHosts(x *httpx.Exchange, res leader.Resolution) error {
 	}
 	views := []hostView{}
 	for _, host := range res.View.Hosts(cluster) {
-		views = append(views, a.renderHost(res.View, host, roles[host.ID]))
+		view := a.renderHost(res.View, host, roles[host.ID])
+		if roles != nil {
+			view.ClockMS = a.Admin.Hosts.ClockOffset(host.ID).Milliseconds()
+		}
+		views = append(views, view)
 	}
 	return reply(x, views)
 }
@@ -74,6 +81,7 @@ func (a *API) renderHost(view *raftfsm.View, h *spec.Host, role string) hostView
 		ID: h.ID, Name: h.Name, Cluster: h.Cluster, Address: h.Address, Version: h.Version, Status: h.Status, Attributes: h.Attributes,
 		CPU: h.CPU, MemoryMiB: h.MemoryMiB, Ports: h.Ports, GPUs: h.GPUs, RegisteredAt: h.RegisteredAt, Revision: h.Revision,
 		FeatureLevel: h.FeatureLevel, Server: h.Server, LostAt: h.LostAt, Custom: h.CustomAttributes, Tags: h.Tags, HealthAt: h.HealthAt,
+		Volumes: h.Volumes, Allow: h.Allow,
 		Connected: a.Store.Connected(h.ID), Role: role,
 		Free: freeView{CPU: free.CPU, MemoryMiB: free.MemoryMiB, GPUs: append([]string{}, free.GPUs...)},
 		Used: usedView{GPUs: []string{}},

@@ -16,14 +16,36 @@ import (
 type keyView struct {
 	ID        string    `json:"id"`
 	Role      spec.Role `json:"role"`
-	Cluster   string    `json:"cluster,omitempty"` // the only one that it is for
-	Hosts     bool      `json:"hosts,omitempty"`   // the pool's own, which `pinion env` prints on its hosts
+	Cluster   string    `json:"cluster,omitempty"` // the only ones that it is for, with commas between
+	HostID    string    `json:"hostId,omitempty"`  // of the host whose own key it is: `pinion env` prints it there
 	CreatedAt time.Time `json:"createdAt"`
+	keyLimits
+	InUse *keyUse `json:"inUse,omitempty"` // nothing when it is left out
+}
+
+// keyLimits are what a key may do within its role and its clusters. What is left out is not limited.
+type keyLimits struct {
+	Teams             []string `json:"teams,omitempty"`
+	MaxPriority       *int     `json:"maxPriority,omitempty"`
+	MaxTasks          int      `json:"maxTasks,omitempty"`
+	MaxWaiting        int      `json:"maxWaiting,omitempty"`
+	MaxGPUs           *int     `json:"maxGpus,omitempty"`
+	MaxRevisions      int      `json:"maxRevisions,omitempty"`
+	RequestsPerSecond int      `json:"requestsPerSecond,omitempty"`
+}
+
+// keyUse is what a key has of what its limits count.
+type keyUse struct {
+	Tasks     int `json:"tasks"`
+	Waiting   int `json:"waiting"`
+	GPUs      int `json:"gpus"`
+	Revisions int `json:"revisions"`
 }
 
 type keyInput struct {
 	Role    string `json:"role"`
-	Cluster string `json:"cluster"`
+	Cluster string `json:"cluster"` // or several, with commas between
+	keyLimits
 }
 
 // newKeyView is the only response with a secret. Its names are those of the environment variables.
@@ -32,6 +54,7 @@ type newKeyView struct {
 	Secret  string    `json:"secretAccessKey"`
 	Role    spec.Role `json:"role"`
 	Cluster string    `json:"cluster,omitempty"`
+	keyLimits
 }
 
 // idInput names what a request is about.
@@ -42,7 +65,11 @@ type idInput struct {
 func (a *API) listKeys(x *httpx.Exchange, res leader.Resolution) error {
 	views := []keyView{}
 	for _, key := range res.View.AccessKeys() {
-		views = append(views, keyView{ID: key.ID, Role: key.Role, Cluster: key.Cluster, Hosts: key.Hosts, CreatedAt: key.CreatedAt})
+		view := keyView{ID: key.ID, Role: key.Role, Cluster: key.Cluster, HostID: key.HostID, CreatedAt: key.CreatedAt, keyLimits: keyLimits(key.Grant)}
+		if has := res.View.KeyTally(key.ID); has != (spec.Tally{}) {
+			view.InUse = (*keyUse)(&has)
+		}
+		views = append(views, view)
 	}
 	slices.SortFunc(views, func(a, b keyView) int { return cmp.Or(a.CreatedAt.Compare(b.CreatedAt), strings.Compare(a.ID, b.ID)) })
 	return reply(x, views)
@@ -57,17 +84,56 @@ func (a *API) createKey(x *httpx.Exchange, res leader.Resolution) error {
 	if !slices.Contains(spec.Roles, role) {
 		return wire.Errorf(wire.InvalidParameter, "role must be one of read, submit and admin, not %q.", in.Role)
 	}
-	if in.Cluster != "" && res.View.Cluster(in.Cluster) == nil {
-		return wire.Errorf(httpx.NotFound, "There is no cluster %q for a key to be for.", in.Cluster)
+	clusters, err := parseClusters(in.Cluster, res)
+	if err != nil {
+		return err
+	}
+	if err := a.checkKeyLimits(in.keyLimits); err != nil {
+		return err
 	}
 	if a.Admin.Keys == nil {
 		return errNotConfigured("making access keys")
 	}
-	key, err := a.Admin.Keys.CreateKey(x.Context(), role, in.Cluster)
+	key, err := a.Admin.Keys.CreateKey(x.Context(), spec.AccessKey{Role: role, Cluster: string(clusters), Grant: spec.KeyGrant(in.keyLimits)})
 	if err != nil {
 		return err
 	}
-	return reply(x, newKeyView{KeyID: key.ID, Secret: key.Secret, Role: key.Role, Cluster: key.Cluster})
+	return reply(x, newKeyView{KeyID: key.ID, Secret: key.Secret, Role: key.Role, Cluster: key.Cluster, keyLimits: keyLimits(key.Grant)})
+}
+
+// parseClusters reads the clusters that a key is to be for: names with commas between.
+func parseClusters(text string, res leader.Resolution) (spec.ClusterSet, error) {
+	if text == "" {
+		return "", nil
+	}
+	names := strings.Split(text, ",")
+	for _, name := range names {
+		if res.View.Cluster(name) == nil {
+			return "", wire.Errorf(httpx.NotFound, "There is no cluster %q for a key to be for.", name)
+		}
+	}
+	return spec.NewClusterSet(names), nil
+}
+
+func (a *API) checkKeyLimits(in keyLimits) error {
+	for _, team := range in.Teams {
+		if team == "" {
+			return wire.Errorf(wire.InvalidParameter, "teams must not have an empty name.")
+		}
+		if err := a.CheckTeam(team); err != nil {
+			return err
+		}
+	}
+	if in.MaxPriority != nil && (*in.MaxPriority < 0 || *in.MaxPriority > spec.MaxPriority) {
+		return wire.Errorf(wire.InvalidParameter, "maxPriority must be between 0 and %d, not %d.", spec.MaxPriority, *in.MaxPriority)
+	}
+	if in.MaxGPUs != nil && *in.MaxGPUs < 0 {
+		return wire.Errorf(wire.InvalidParameter, "maxGpus must be a number of GPUs from 0, not %d.", *in.MaxGPUs)
+	}
+	if min(in.MaxTasks, in.MaxWaiting, in.MaxRevisions, in.RequestsPerSecond) < 0 {
+		return wire.Errorf(wire.InvalidParameter, "maxTasks, maxWaiting, maxRevisions and requestsPerSecond must be 1 or more; without one there is no such limit.")
+	}
+	return nil
 }
 
 func (a *API) removeKey(x *httpx.Exchange, res leader.Resolution) error {

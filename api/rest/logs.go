@@ -1,6 +1,7 @@
 package rest
 
 import (
+	"context"
 	"encoding/json"
 	"io"
 	"net/http"
@@ -52,13 +53,16 @@ func (a *API) logs(x *httpx.Exchange, taskID string) error {
 	ctx, cancel := a.Peers.Stop.Context(x.Context())
 	defer cancel()
 	err = a.Tasks.Logs(ctx, query, stream.emit)
+	if err == nil && httpx.KeyRemoved(x.Context()) {
+		err = context.Cause(x.Context()) // or the log would look complete
+	}
 	stream.ResetDeadline() // for the end of the response, however long nothing came
 	switch {
 	case err == nil:
 		stream.start()
 	case !x.Wrote():
 		return err
-	case x.Context().Err() == nil:
+	case x.Context().Err() == nil, httpx.KeyRemoved(x.Context()):
 		// The status is sent: only a broken connection can still tell the client that lines are missing.
 		x.Log.Warn("a log stream broke off", "requestId", x.ID, "task", query.Task, "err", err)
 		panic(http.ErrAbortHandler)
@@ -77,6 +81,9 @@ func parseLogQuery(r *http.Request, taskID string, now time.Time) (query spec.Lo
 	if text := parameters.Get("tail"); text != "" {
 		if query.Tail, err = strconv.Atoi(text); err != nil || query.Tail < 1 {
 			return query, wire.Errorf(wire.InvalidParameter, "tail must be a number of lines from 1, not %q.", text)
+		}
+		if query.Tail > spec.MaxLogTail {
+			return query, wire.Errorf(wire.InvalidParameter, "tail may be %d lines, not %d: for more, leave it out or read from a moment on with since.", spec.MaxLogTail, query.Tail)
 		}
 	}
 	if text := parameters.Get("since"); text != "" {

@@ -57,16 +57,17 @@ type Admin struct {
 
 // TokenStore makes and ends the tokens that let hosts join. Which there are is in the state.
 type TokenStore interface {
-	// CreateToken makes a token for uses hosts within ttl; 0 of either is the default. role is "host".
-	CreateToken(ctx context.Context, ttl time.Duration, uses int, role string) (token string, err error)
+	// CreateToken makes a token for uses hosts within ttl; 0 of either is the default. role is "host". The hosts serve the
+	// cluster, the default one when it is empty.
+	CreateToken(ctx context.Context, ttl time.Duration, uses int, role, cluster string) (token string, err error)
 	// RevokeToken ends a token. spec.ErrNotFound.
 	RevokeToken(ctx context.Context, id string) error
 }
 
 // KeyStore makes and ends access keys, and reads their secrets. Which keys there are is in the state, without them.
 type KeyStore interface {
-	// CreateKey makes a key for one cluster or, when that is empty, for all. Only this answer has the secret in clear.
-	CreateKey(ctx context.Context, role spec.Role, cluster string) (spec.AccessKey, error)
+	// CreateKey makes a key with the role, the clusters and the grant of this one. Only its answer has the secret in clear.
+	CreateKey(ctx context.Context, like spec.AccessKey) (spec.AccessKey, error)
 	// RemoveKey ends a key at once. spec.ErrNotFound.
 	RemoveKey(ctx context.Context, id string) error
 	// KeySecret is the secret of a key in the state, also on a host that does not lead. spec.ErrUnavailable while this
@@ -83,6 +84,9 @@ type HostAdmin interface {
 	Demote(ctx context.Context, id string) error
 	// Roles tells for each host id what it is: "leader", "server", "joining" or "agent".
 	Roles(ctx context.Context) (map[string]string, error)
+	// ClockOffset is how much the clock of a host is ahead of the leader's, negative when it is behind; zero when it is not
+	// off.
+	ClockOffset(hostID string) time.Duration
 }
 
 // Snapshotter writes snapshots of the state.
@@ -121,8 +125,10 @@ type Route struct {
 	Summary      string
 	Query        []Parameter
 	In, Out      reflect.Type // of the JSON bodies; nil where there is none, or it is no JSON
-	Mode         leader.Mode  // the state it is answered from; without meaning when Role is empty
+	Mode         leader.Mode  // the state it is answered from; when Role is empty: LocalOnly, where a known caller is told more
+	Stream       bool         // may answer for hours, so it ends when its key is removed
 	Serve        Handler
+	OwnHost      bool        // a host's own key may call it too; Serve checks that it is about that host
 	Task         TaskHandler // beside Serve, for a route that only the host of the task {id} can answer
 }
 

@@ -23,8 +23,8 @@ func (a *API) Routes() []Route {
 		{Method: get, Path: "/v1/gpus", Role: read, Summary: "GPUs with their health and the task that holds each", Query: []Parameter{clusterParameter, staleParameter},
 			Out: reflect.TypeFor[[]gpuView](), Mode: leader.StaleAllowed, Serve: a.listGPUs},
 		{Method: get, Path: "/v1/tasks/{id}/logs", Role: read, Summary: "the log of a task, one JSON object a line; bare text with Accept: text/plain",
-			Query: []Parameter{{"container", "only of this container, by name"}, {"tail", "only the last so many lines"}, {"since", "a time, or an age such as 10m"},
-				{"follow", "1: stream new lines"}, staleParameter}, Mode: leader.StaleAllowed, Serve: a.onTaskHost(a.logs), Task: a.logs},
+			Query: []Parameter{{"container", "only of this container, by name"}, {"tail", "only the last so many lines, at most 10000"}, {"since", "a time, or an age such as 10m"},
+				{"follow", "1: stream new lines"}, staleParameter}, Mode: leader.StaleAllowed, Stream: true, Serve: a.onTaskHost(a.logs), Task: a.logs},
 		{Method: get, Path: "/v1/tasks/{id}/pulls", Role: read, Summary: "progress of the image pulls of a task", Query: []Parameter{staleParameter},
 			Out: reflect.TypeFor[[]pull](), Mode: leader.StaleAllowed, Serve: a.onTaskHost(a.pulls), Task: a.pulls},
 		{Method: get, Path: "/v1/tasks/{id}/explain", Role: read, Summary: "why a task is where it is: why each host refuses it, which tasks hold what it needs, its earliest start",
@@ -46,6 +46,10 @@ func (a *API) Routes() []Route {
 			In: reflect.TypeFor[keyInput](), Out: reflect.TypeFor[newKeyView](), Serve: a.createKey},
 		{Method: post, Path: "/v1/admin/keys/remove", Role: admin, Summary: "removes an access key at once",
 			In: reflect.TypeFor[idInput](), Out: reflect.TypeFor[struct{}](), Serve: a.removeKey},
+		{Method: get, Path: "/v1/admin/limits", Role: admin, Summary: "what the whole pool may hold, and what it holds",
+			Out: reflect.TypeFor[limitsView](), Serve: a.showLimits},
+		{Method: post, Path: "/v1/admin/limits", Role: admin, Summary: "changes what the whole pool may hold",
+			In: reflect.TypeFor[limitsInput](), Out: reflect.TypeFor[limitsView](), Serve: a.putLimits},
 		{Method: get, Path: "/v1/admin/tokens", Role: admin, Summary: "the join tokens, without their secrets",
 			Out: reflect.TypeFor[[]tokenView](), Serve: a.listTokens},
 		{Method: post, Path: "/v1/admin/tokens", Role: admin, Summary: "creates a join token",
@@ -53,7 +57,7 @@ func (a *API) Routes() []Route {
 		{Method: post, Path: "/v1/admin/tokens/revoke", Role: admin, Summary: "revokes a join token",
 			In: reflect.TypeFor[idInput](), Out: reflect.TypeFor[struct{}](), Serve: a.revokeToken},
 		{Method: post, Path: "/v1/admin/hosts/{change}", Role: admin, Summary: "changes a host: remove, promote or demote",
-			In: reflect.TypeFor[hostInput](), Out: reflect.TypeFor[struct{}](), Serve: a.changeHost},
+			In: reflect.TypeFor[hostInput](), Out: reflect.TypeFor[struct{}](), OwnHost: true, Serve: a.changeHost},
 		{Method: get, Path: "/v1/admin/snapshot", Role: admin, Summary: "a snapshot of the state, a file with a checksum",
 			Serve: a.snapshot},
 		{Method: get, Path: "/v1/admin/checksum", Role: admin, Summary: "a checksum of this host's own state, to compare servers by",
@@ -66,7 +70,7 @@ func (a *API) Routes() []Route {
 // OpenRoutes is the table of the routes that need no access key.
 func (a *API) OpenRoutes() []Route {
 	return []Route{
-		{Method: http.MethodGet, Path: "/v1/version", Summary: "version and host id", Out: reflect.TypeFor[versionView](), Serve: a.version},
+		{Method: http.MethodGet, Path: "/v1/version", Summary: "version and host id, to the socket and to access keys that this host knows; ok to all others", Out: reflect.TypeFor[versionView](), Mode: leader.LocalOnly, Serve: a.version},
 		{Method: http.MethodGet, Path: "/healthz", Summary: "200 while this host can answer for its pool, 503 otherwise", Out: reflect.TypeFor[healthView](), Serve: a.health},
 	}
 }
@@ -76,5 +80,5 @@ func EventsRoute(serve Handler) Route {
 	return Route{Method: http.MethodGet, Path: "/v1/events", Role: spec.RoleRead, Summary: "state-change events as server-sent events in EventBridge's envelopes",
 		Query: []Parameter{clusterParameter, {"type", "only of these kinds, with commas between: task, host, cluster, gpu"},
 			{"since", "events after this event id, or index; without it from now on. The header Last-Event-ID means the same and takes precedence"},
-			{"follow", "false: only the events that the host still has, without since from the oldest"}}, Mode: leader.LocalFirst, Serve: serve}
+			{"follow", "false: only the events that the host still has, without since from the oldest"}}, Mode: leader.LocalFirst, Stream: true, Serve: serve}
 }

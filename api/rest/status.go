@@ -7,15 +7,19 @@ import (
 
 	"pinion/api/httpx"
 	"pinion/api/leader"
+	"pinion/raftfsm/spec"
 )
 
-// versionView is what a host tells everyone.
+// versionView is what a host tells those whom it knows by its own copy of the state, or through its socket.
 type versionView struct {
 	Version string `json:"version"`
 	HostID  string `json:"hostId,omitempty"`
 }
 
-func (a *API) version(x *httpx.Exchange, _ leader.Resolution) error {
+func (a *API) version(x *httpx.Exchange, res leader.Resolution) error {
+	if !res.Principal.Role.May(spec.RoleRead) {
+		return reply(x, healthView{"ok"}) // the version says which faults to look for
+	}
 	return reply(x, versionView{a.Version, a.HostID})
 }
 
@@ -24,8 +28,7 @@ const healthTimeout = 2 * time.Second
 
 // healthView is the response to a health check. It is for everyone, so it holds nothing about the pool.
 type healthView struct {
-	Status string `json:"status"`           // "ok" or "unavailable"
-	Reason string `json:"reason,omitempty"` // for people
+	Status string `json:"status"` // "ok" or "unavailable"; the host's log tells why
 }
 
 // health replies 200 when this host can answer for its pool: it leads, or knows the leader. It asks no other host, so that
@@ -35,7 +38,7 @@ func (a *API) health(x *httpx.Exchange, _ leader.Resolution) error {
 	defer cancel()
 	if err := a.healthy(ctx); err != nil {
 		x.Log.Debug("unhealthy", "requestId", x.ID, "err", err)
-		x.Reply(http.StatusServiceUnavailable, healthView{"unavailable", "this host cannot reach the leader of its pool now; its log tells more"})
+		x.Reply(http.StatusServiceUnavailable, healthView{"unavailable"})
 		return nil
 	}
 	return reply(x, healthView{Status: "ok"})

@@ -1,11 +1,14 @@
 package rest
 
 import (
+	"cmp"
+	"regexp"
 	"time"
 
 	"pinion/api/httpx"
 	"pinion/api/leader"
 	"pinion/api/wire"
+	"pinion/raftfsm/spec"
 )
 
 // tokenView is a join token without its secret, and without what that is checked by.
@@ -14,14 +17,18 @@ type tokenView struct {
 	Role      string    `json:"role"`
 	Uses      int       `json:"uses"` // how many hosts it lets in
 	Used      int       `json:"used"`
+	Cluster   string    `json:"cluster"` // whose tasks they run
 	Expires   time.Time `json:"expires"`
 	CreatedAt time.Time `json:"createdAt"`
 }
 
+var clusterName = regexp.MustCompile(`^[A-Za-z0-9_-]{1,255}$`)
+
 type tokenInput struct {
-	TTL  string `json:"ttl"` // a duration such as 24h
-	Uses int    `json:"uses"`
-	Role string `json:"role"`
+	TTL     string `json:"ttl"`     // a duration such as 30m; 1h by default
+	Uses    *int   `json:"uses"`    // how many hosts it lets in; 1 by default
+	Role    string `json:"role"`    // host
+	Cluster string `json:"cluster"` // whose tasks they run; the default one when it is absent
 }
 
 type newTokenView struct {
@@ -32,7 +39,7 @@ type newTokenView struct {
 func (a *API) listTokens(x *httpx.Exchange, res leader.Resolution) error {
 	views := []tokenView{}
 	for _, t := range res.View.JoinTokens() {
-		views = append(views, tokenView{ID: t.ID, Role: t.Role, Uses: t.Uses, Used: t.Used, Expires: t.Expires, CreatedAt: t.CreatedAt})
+		views = append(views, tokenView{ID: t.ID, Role: t.Role, Uses: t.Uses, Used: t.Used, Cluster: t.ClusterName(), Expires: t.Expires, CreatedAt: t.CreatedAt})
 	}
 	return reply(x, views)
 }
@@ -47,13 +54,23 @@ func (a *API) createToken(x *httpx.Exchange, res leader.Resolution) error {
 	if err != nil {
 		return err
 	}
-	if in.Uses < 0 {
-		return wire.Errorf(wire.InvalidParameter, "uses must be a number of hosts from 1, not %d.", in.Uses)
+	uses := 0
+	if in.Uses != nil {
+		if uses = *in.Uses; uses < 1 {
+			return wire.Errorf(wire.InvalidParameter, "uses must be a number of hosts from 1, not %d.", uses)
+		}
+	}
+	if in.Role != "" && in.Role != "host" {
+		return wire.Errorf(wire.InvalidParameter, "role must be host, which is all that joins with a token, not %q.", in.Role)
+	}
+	cluster := cmp.Or(in.Cluster, spec.DefaultCluster)
+	if !clusterName.MatchString(cluster) {
+		return wire.Errorf(wire.InvalidParameter, "cluster must be a name of 1 to 255 letters, digits, hyphens and underscores, not %q.", cluster)
 	}
 	if a.Admin.Tokens == nil {
 		return errNotConfigured("making join tokens")
 	}
-	token, err := a.Admin.Tokens.CreateToken(x.Context(), ttl, in.Uses, in.Role)
+	token, err := a.Admin.Tokens.CreateToken(x.Context(), ttl, uses, in.Role, cluster)
 	if err != nil {
 		return err
 	}

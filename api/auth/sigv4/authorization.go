@@ -33,6 +33,15 @@ func (a authorization) proof() string {
 	return a.headerList + ", Signature=" + a.signature
 }
 
+// SignedAt is the date of a signed request; the zero time when it is not signed.
+func SignedAt(r *http.Request) time.Time {
+	a, err := parse(r)
+	if err != nil {
+		return time.Time{}
+	}
+	return a.at
+}
+
 // parse reads the authorization of a request without verifying it.
 func parse(r *http.Request) (authorization, error) {
 	var a authorization

@@ -56,16 +56,14 @@ func DataDir(c *cli.Context) string {
 	return DefaultDataDir
 }
 
-// Connection is what the global flags say about the host to talk to.
+// Connection is what the global flags say about the host to talk to. The key is for --host: the one in the environment of a
+// shell on the host itself may be for another cloud.
 func Connection(c *cli.Context) client.Config {
-	return client.Config{
-		Socket: filepath.Join(DataDir(c), "pinion.sock"),
-		Host:   GlobalFlag(c, "host"),
-		KeyID:  GlobalFlag(c, "key-id"),
-		Secret: GlobalFlag(c, "secret"),
-		CAFile: GlobalFlag(c, "ca"),
-		Region: GlobalFlag(c, "region"),
+	config := client.Config{Socket: filepath.Join(DataDir(c), "pinion.sock"), Host: GlobalFlag(c, "host"), Region: GlobalFlag(c, "region")}
+	if config.Host != "" {
+		config.KeyID, config.Secret, config.CAFile = GlobalFlag(c, "key-id"), GlobalFlag(c, "secret"), GlobalFlag(c, "ca")
 	}
+	return config
 }
 
 // ClusterFlag is the flag of every command that works with tasks.

@@ -24,7 +24,7 @@ func flags() []cli.Flag {
 		&cli.StringSliceFlag{Name: "env", Aliases: []string{"e"}, Usage: "environment variable `NAME=VALUE`, or NAME to pass on its value; repeatable"},
 		&cli.StringFlag{Name: "name", DefaultText: "from the image", Usage: "`NAME` of the container; the family is run-NAME"},
 		&cli.StringFlag{Name: "network", DefaultText: "bridge", Usage: "`MODE`: bridge, host or none"},
-		&cli.StringSliceFlag{Name: "volume", Usage: "mount a directory of the host, `HOST:CONTAINER[:ro]`; repeatable"},
+		&cli.StringSliceFlag{Name: "volume", Usage: "mount a directory that the host gives to tasks (pinion up --volume) or local/NAME, `HOST:CONTAINER[:ro]`; repeatable"},
 		&cli.StringFlag{Name: "shm-size", Usage: "`SIZE` of /dev/shm, such as 16g; data loaders and NCCL need it"},
 		&cli.StringFlag{Name: "lost-after", DefaultText: "the pool's", Usage: "`TIME` until the task is STOPPED when its host is unreachable, such as 10m; or never"},
 		&cli.BoolFlag{Name: "detach", Aliases: []string{"d"}, Usage: "print the id of the task and return"},
@@ -160,14 +160,20 @@ func applyEnvironment(c *cli.Context, _ *definition, container *spec.ContainerDe
 	return nil
 }
 
+// isVolumeSource accepts an absolute path, and the name of a volume root with a path below it, such as local/cache.
+func isVolumeSource(text string) bool {
+	name, _, _ := strings.Cut(text, "/")
+	return strings.HasPrefix(text, "/") || spec.ValidVolumeName(name)
+}
+
 func applyVolumes(c *cli.Context, d *definition, container *spec.ContainerDefinition) error {
 	container.MountPoints = []spec.MountPoint{}
 	for i, given := range c.StringSlice("volume") {
 		parts := strings.Split(given, ":")
 		readOnly := len(parts) == 3 && parts[2] == "ro"
 		if len(parts) < 2 || len(parts) == 3 && !readOnly && parts[2] != "rw" || len(parts) > 3 ||
-			!strings.HasPrefix(parts[0], "/") || !strings.HasPrefix(parts[1], "/") {
-			return exit.Usagef("--volume %q is not HOST:CONTAINER or HOST:CONTAINER:ro with absolute paths", given)
+			!isVolumeSource(parts[0]) || !strings.HasPrefix(parts[1], "/") {
+			return exit.Usagef("--volume %q is not HOST:CONTAINER or HOST:CONTAINER:ro, with an absolute path or a volume name of the host and an absolute path", given)
 		}
 		name := fmt.Sprintf("volume-%d", i+1)
 		d.Volumes = append(d.Volumes, spec.Volume{Name: name, Host: &spec.HostVolume{SourcePath: parts[0]}})

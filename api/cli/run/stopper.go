@@ -58,7 +58,7 @@ func (s *stopper) stopTasks(ctx context.Context, tasks []client.Task) {
 
 func (s *stopper) stopTask(ctx context.Context, id string) {
 	err := s.inv.RetryUnavailable(ctx, func() error {
-		return s.inv.Client.StopTask(ctx, s.cluster, id, "interrupted at the terminal of pinion run")
+		return s.inv.Client.StopTask(ctx, s.cluster, id, "interrupted at the terminal of pinion run", false)
 	})
 	if err != nil && ctx.Err() == nil {
 		s.inv.Notef("task %s could not be stopped: %v. Try `pinion stop %s`", format.ID(id), err, format.ID(id))

@@ -7,7 +7,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"time"
 
 	"pinion/api/cli/invocation"
 	"pinion/api/client"
@@ -18,7 +17,7 @@ func Follow(ctx context.Context, inv *invocation.Invocation, q client.LogQuery, 
 	if !q.Follow {
 		return inv.Client.Logs(ctx, q, emit)
 	}
-	var position cursor
+	position := cursor{containers: map[string]*reached{}}
 	for {
 		progressed, interrupted := false, false
 		err := inv.RetryUnavailable(ctx, func() error {
@@ -38,36 +37,6 @@ func Follow(ctx context.Context, inv *invocation.Invocation, q client.LogQuery, 
 			return err
 		}
 	}
-}
-
-// cursor is a position in a log: the newest time, and the number of lines that carry it.
-type cursor struct {
-	newest        time.Time
-	linesAtNewest int
-	skip          int // lines of the newest time that come again after resuming
-}
-
-// resume is the query that continues at the cursor; q itself at the beginning.
-func (c *cursor) resume(q client.LogQuery) client.LogQuery {
-	if c.linesAtNewest > 0 {
-		q.Since, q.Tail, c.skip = c.newest, 0, c.linesAtNewest
-	}
-	return q
-}
-
-// advance moves the cursor over a line, and reports whether the line is new.
-func (c *cursor) advance(line client.LogLine) bool {
-	if c.skip > 0 && line.Time.Equal(c.newest) {
-		c.skip--
-		return false
-	}
-	switch {
-	case line.Time.After(c.newest):
-		c.newest, c.linesAtNewest, c.skip = line.Time, 1, 0
-	case line.Time.Equal(c.newest):
-		c.linesAtNewest++
-	}
-	return true
 }
 
 // Printer writes log lines: the standard output of containers to Out, their standard error to Err.

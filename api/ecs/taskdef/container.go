@@ -56,7 +56,7 @@ func checkContainer(c container, networkMode, ipcMode string) error {
 		return c.errorf("image", "image %q must not contain blanks.", c.Image)
 	}
 	for _, check := range []func(container) error{
-		checkSizes, checkTimeouts, checkEnvironment, checkUlimits, checkLinuxParameters, checkLogConfiguration, checkDNS, checkVersionConsistency,
+		checkProcess, checkLabels, checkInteractive, checkSizes, checkTimeouts, checkEnvironment, checkUlimits, checkLinuxParameters, checkLogConfiguration, checkDNS, checkVersionConsistency,
 	} {
 		if err := check(c); err != nil {
 			return err
@@ -88,20 +88,24 @@ func checkSizes(c container) error {
 }
 
 func checkEnvironment(c container) error {
-	if name, bad := badVariable(c.Environment); bad {
-		return c.errorf("environment", "%q is not the name of an environment variable.", name)
+	if wrong := badVariable(c.Environment); wrong != "" {
+		return c.errorf("environment", "%s.", wrong)
 	}
 	return nil
 }
 
-// badVariable finds a name that no environment can hold. Values may be anything without a NUL.
-func badVariable(environment []spec.KeyValue) (string, bool) {
+// badVariable is what is wrong with a variable that no environment can hold; empty when there is none. Values may be anything
+// without a NUL.
+func badVariable(environment []spec.KeyValue) string {
 	for _, v := range environment {
-		if v.Name == "" || strings.ContainsAny(v.Name, "=\x00") || strings.Contains(v.Value, "\x00") {
-			return v.Name, true
+		if v.Name == "" || strings.ContainsAny(v.Name, "=\x00") {
+			return fmt.Sprintf("%q is not the name of an environment variable", v.Name)
+		}
+		if strings.Contains(v.Value, "\x00") {
+			return fmt.Sprintf("the value of the environment variable %s has a NUL character in it", v.Name)
 		}
 	}
-	return "", false
+	return ""
 }
 
 func checkUlimits(c container) error {
@@ -109,6 +113,9 @@ func checkUlimits(c container) error {
 		path := field.Index("ulimits", i)
 		if !slices.Contains(types.UlimitNames, u.Name) {
 			return c.errorf(field.Join(path, "name"), "ulimits.name must be one of %s, not %q.", strings.Join(types.UlimitNames, ", "), u.Name)
+		}
+		if slices.ContainsFunc(c.Ulimits[:i], func(other spec.Ulimit) bool { return other.Name == u.Name }) {
+			return c.errorf(field.Join(path, "name"), "ulimit %s is there twice.", u.Name)
 		}
 		if u.SoftLimit < -1 || u.HardLimit < -1 || (u.HardLimit != -1 && (u.SoftLimit > u.HardLimit || u.SoftLimit == -1)) {
 			return c.errorf(path, "ulimit %s: softLimit %d must not be above hardLimit %d (-1 is no limit).", u.Name, u.SoftLimit, u.HardLimit)

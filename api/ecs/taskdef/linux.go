@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"pinion/api/ecs/field"
+	"pinion/raftfsm/spec"
 )
 
 // mountOption matches the mount options that ECS takes for a tmpfs.
@@ -39,24 +40,18 @@ func checkLinuxParameters(c container) error {
 		return nil
 	}
 	for _, name := range slices.Concat(p.Capabilities.Add, p.Capabilities.Drop) {
-		if !slices.Contains(linuxCapabilities, name) {
+		if !slices.Contains(spec.LinuxCapabilities, name) {
 			return c.errorf("linuxParameters.capabilities", "linuxParameters.capabilities: %q is not a capability. Write ALL, or names such as SYS_PTRACE.", name)
 		}
 	}
 	return nil
 }
 
-// linuxCapabilities are the kernel's, as ECS writes them.
-var linuxCapabilities = []string{
-	"ALL", "AUDIT_CONTROL", "AUDIT_READ", "AUDIT_WRITE", "BLOCK_SUSPEND", "BPF", "CHECKPOINT_RESTORE", "CHOWN", "DAC_OVERRIDE",
-	"DAC_READ_SEARCH", "FOWNER", "FSETID", "IPC_LOCK", "IPC_OWNER", "KILL", "LEASE", "LINUX_IMMUTABLE", "MAC_ADMIN",
-	"MAC_OVERRIDE", "MKNOD", "NET_ADMIN", "NET_BIND_SERVICE", "NET_BROADCAST", "NET_RAW", "PERFMON", "SETFCAP", "SETGID",
-	"SETPCAP", "SETUID", "SYS_ADMIN", "SYS_BOOT", "SYS_CHROOT", "SYS_MODULE", "SYS_NICE", "SYS_PACCT", "SYS_PTRACE",
-	"SYS_RAWIO", "SYS_RESOURCE", "SYS_TIME", "SYS_TTY_CONFIG", "SYSLOG", "WAKE_ALARM",
-}
-
 // ipcControls are the kernel parameters of the namespace for System V IPC and POSIX message queues.
 var ipcControls = []string{"kernel.msgmax", "kernel.msgmnb", "kernel.msgmni", "kernel.sem", "kernel.shmall", "kernel.shmmax", "kernel.shmmni", "kernel.shm_rmid_forced"}
+
+// controlName matches the name of a kernel parameter: words with dots between them.
+var controlName = regexp.MustCompile(`^[A-Za-z0-9_-]+(\.[A-Za-z0-9_-]+)+$`)
 
 // checkSystemControls lets a container change kernel parameters of namespaces that are its own.
 func checkSystemControls(c container, networkMode, ipcMode string) error {
@@ -65,13 +60,13 @@ func checkSystemControls(c container, networkMode, ipcMode string) error {
 		network := strings.HasPrefix(name, "net.")
 		ipc := strings.HasPrefix(name, "fs.mqueue.") || slices.Contains(ipcControls, name)
 		switch {
-		case !network && !ipc:
+		case !network && !ipc || !controlName.MatchString(name):
 			return c.errorf(field.Join(path, "namespace"), "systemControls.namespace must be net.*, fs.mqueue.* or one of %s, not %q.", strings.Join(ipcControls, ", "), name)
 		case network && networkMode == "host":
 			return c.errorf(path, "systemControls %s is not allowed with networkMode host: it would change the host.", name)
 		case ipc && ipcMode == "host":
 			return c.errorf(path, "systemControls %s is not allowed with ipcMode host: it would change the host.", name)
-		case control.Value == "" || strings.ContainsAny(name, "/\x00") || strings.Contains(control.Value, "\x00"):
+		case control.Value == "" || strings.Contains(control.Value, "\x00"):
 			return c.errorf(field.Join(path, "value"), "systemControls %q needs a value.", name)
 		}
 	}

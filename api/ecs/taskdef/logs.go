@@ -1,6 +1,12 @@
 package taskdef
 
-import "pinion/raftfsm/spec"
+import (
+	"maps"
+	"slices"
+	"strings"
+
+	"pinion/raftfsm/spec"
+)
 
 func checkLogConfiguration(c container) error {
 	if c.LogConfiguration == nil {
@@ -10,10 +16,34 @@ func checkLogConfiguration(c container) error {
 	if !known {
 		return c.errorf("logConfiguration.logDriver", "logConfiguration.logDriver %q is not supported by Pinion yet: use awslogs or json-file, whose logs the host keeps.", c.LogConfiguration.LogDriver)
 	}
+	for _, name := range slices.Sorted(maps.Keys(c.LogConfiguration.Options)) {
+		if err := checkLogOption(c, driver, name); err != nil {
+			return err
+		}
+	}
 	for _, option := range driver.Options {
 		if value, given := c.LogConfiguration.Options[option.Name]; given && option.Valid != nil && !option.Valid(value) {
 			return c.errorf("logConfiguration.options."+option.Name, "logConfiguration.options %s must be %s, not %q.", option.Name, option.Want, value)
 		}
 	}
+	if _, err := c.LogConfiguration.Rotation(); err != nil {
+		return c.errorf("logConfiguration.options", "logConfiguration.options: %v.", err)
+	}
 	return nil
+}
+
+// checkLogOption refuses an option that would have no effect.
+func checkLogOption(c container, driver spec.LogDriver, name string) error {
+	known := make([]string, 0, len(driver.Options))
+	for _, option := range driver.Options {
+		if option.Name == name {
+			return nil
+		}
+		known = append(known, option.Name)
+	}
+	member := "logConfiguration.options." + name
+	if why := spec.RefusedLogOption(name); why != "" {
+		return c.errorf(member, "logConfiguration.options %s is not supported by Pinion yet: %s. Remove it.", name, why)
+	}
+	return c.errorf(member, "logConfiguration.options %q is not an option of %s that Pinion knows: there are %s.", name, driver.Name, strings.Join(known, ", "))
 }

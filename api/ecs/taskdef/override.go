@@ -54,8 +54,11 @@ func parseContainerOverride(in *types.ContainerOverrideInput, path string, d *sp
 	if at < 0 {
 		return o, field.Errorf(field.Join(path, "name"), "Override for container named %s is not a container in the TaskDefinition.", o.Name)
 	}
-	if name, bad := badVariable(o.Environment); bad {
-		return o, field.Errorf(field.Join(path, "environment"), "Override for container %s: %q is not the name of an environment variable.", o.Name, name)
+	if wrong := badVariable(o.Environment); wrong != "" {
+		return o, field.Errorf(field.Join(path, "environment"), "Override for container %s: %s.", o.Name, wrong)
+	}
+	if hasNUL(o.Command) {
+		return o, field.Errorf(field.Join(path, "command"), "Override for container %s: command must not contain NUL characters.", o.Name)
 	}
 	request, err := parseGPUs(container{&d.Containers[at], path}, in.ResourceRequirements, nil)
 	if err != nil {

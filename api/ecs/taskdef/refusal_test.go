@@ -2,6 +2,7 @@ package taskdef
 
 import (
 	"errors"
+	"slices"
 	"strings"
 	"testing"
 
@@ -38,9 +39,11 @@ const (
 	health = `"healthCheck":{"command":["CMD","true"],`
 )
 
+type refusal struct{ name, body, path, says string }
+
 // refusals are definitions that are wrong in one member: its path, and what the message has in it beside the name of the member. Where
 // clients look for Amazon's text, that is all of it.
-var refusals = []struct{ name, body, path, says string }{
+var refusals = []refusal{
 	{"no family", `{"containerDefinitions":[{"name":"c","image":"i","memory":64}]}`, "family", "Family should not be null or empty. Name the task definition with the field family (pinion register --family NAME)."},
 	{"a family with a blank", `{"family":"a b","containerDefinitions":[{"name":"c","image":"i","memory":64}]}`, "family", "invalid characters"},
 	{"no containers", `{"family":"f"}`, "containerDefinitions", "Container list cannot be empty."},
@@ -63,6 +66,18 @@ var refusals = []struct{ name, body, path, says string }{
 	{"FARGATE", taskWith(`"requiresCompatibilities":["FARGATE"]`), "requiresCompatibilities[0]", "FARGATE"},
 	{"empty tags", taskWith(`"tags":[]`), "tags", "Tags can not be empty."},
 	{"a log driver that is not there", oneContainer(`"logConfiguration":{"logDriver":"syslog"}`), "containerDefinitions[0].logConfiguration.logDriver", "syslog"},
+	{"input that nobody writes", oneContainer(`"interactive":true`), "containerDefinitions[0].interactive", "pseudoTerminal"},
+	{"a label of the runtime", oneContainer(`"dockerLabels":{"containerd.io/gc.root":"x"}`), "containerDefinitions[0].dockerLabels", "reserved"},
+	{"a label of Pinion", oneContainer(`"dockerLabels":{"Pinion.task":"x"}`), "containerDefinitions[0].dockerLabels", "reserved"},
+	{"a label without a name", oneContainer(`"dockerLabels":{"":"x"}`), "containerDefinitions[0].dockerLabels", "4096"},
+	{"a label that is too long", oneContainer(`"dockerLabels":{"a":"` + strings.Repeat("x", 4096) + `"}`), "containerDefinitions[0].dockerLabels", "4096"},
+	{"events of several lines", oneContainer(`"logConfiguration":{"logDriver":"awslogs","options":{"awslogs-multiline-pattern":"^x"}}`), "containerDefinitions[0].logConfiguration.options.awslogs-multiline-pattern", "each line is an event"},
+	{"events by their time", oneContainer(`"logConfiguration":{"logDriver":"awslogs","options":{"awslogs-datetime-format":"%Y"}}`), "containerDefinitions[0].logConfiguration.options.awslogs-datetime-format", "each line is an event"},
+	{"a log that stops the container", oneContainer(`"logConfiguration":{"logDriver":"awslogs","options":{"mode":"blocking"}}`), "containerDefinitions[0].logConfiguration.options.mode", "never waits for its log"},
+	{"a buffer of no size", oneContainer(`"logConfiguration":{"logDriver":"awslogs","options":{"max-buffer-size":"big"}}`), "containerDefinitions[0].logConfiguration.options.max-buffer-size", `"big"`},
+	{"a group that is perhaps created", oneContainer(`"logConfiguration":{"logDriver":"awslogs","options":{"awslogs-create-group":"maybe"}}`), "containerDefinitions[0].logConfiguration.options.awslogs-create-group", "true or false"},
+	{"a log option that nobody knows", oneContainer(`"logConfiguration":{"logDriver":"awslogs","options":{"awslogs-gruop":"x"}}`), "containerDefinitions[0].logConfiguration.options.awslogs-gruop", "there are max-size, max-file, mode, max-buffer-size, awslogs-group, awslogs-stream-prefix, awslogs-region, awslogs-create-group"},
+	{"an option of another driver", oneContainer(`"logConfiguration":{"logDriver":"json-file","options":{"awslogs-group":"x"}}`), "containerDefinitions[0].logConfiguration.options.awslogs-group", "json-file"},
 	{"an unknown ulimit", oneContainer(`"ulimits":[{"name":"x","softLimit":1,"hardLimit":1}]`), "containerDefinitions[0].ulimits[0].name", `"x"`},
 
 	{"0 GPUs", gpuRequirement(`"value":"0"`), "containerDefinitions[0].resourceRequirements[0].value", `"0"`},
@@ -122,6 +137,9 @@ var refusals = []struct{ name, body, path, says string }{
 	{"a parameter without a value", oneContainer(`"systemControls":[{"namespace":"net.core.somaxconn"}]`), "containerDefinitions[0].systemControls[0].value", "needs a value"},
 	{"images that are resolved", oneContainer(`"versionConsistency":"enabled"`), "containerDefinitions[0].versionConsistency", "not supported"},
 	{"a log of no size", oneContainer(`"logConfiguration":{"logDriver":"json-file","options":{"max-size":"big"}}`), "containerDefinitions[0].logConfiguration.options.max-size", `"big"`},
+	{"a log of any size", oneContainer(`"logConfiguration":{"logDriver":"json-file","options":{"max-size":"999999999g"}}`), "containerDefinitions[0].logConfiguration.options.max-size", `at most 16g, not "999999999g"`},
+	{"a log of any number of files", oneContainer(`"logConfiguration":{"logDriver":"awslogs","options":{"max-file":"999999999"}}`), "containerDefinitions[0].logConfiguration.options.max-file", `from 1 to 1000, not "999999999"`},
+	{"a log that is too large in all", oneContainer(`"logConfiguration":{"logDriver":"json-file","options":{"max-size":"8g","max-file":"3"}}`), "containerDefinitions[0].logConfiguration.options", `max-size times max-file are more than 16 GiB`},
 	{"a log of no files", oneContainer(`"logConfiguration":{"logDriver":"json-file","options":{"max-file":"0"}}`), "containerDefinitions[0].logConfiguration.options.max-file", `"0"`},
 	{"a port with a bad name", oneContainer(`"portMappings":[{"containerPort":80,"name":"Web"}]`), "containerDefinitions[0].portMappings[0].name", `"Web"`},
 	{"two ports of one name", oneContainer(`"portMappings":[{"containerPort":80,"name":"web"},{"containerPort":81,"name":"web"}]`), "containerDefinitions[0].portMappings[1].name", "twice"},
@@ -139,7 +157,7 @@ func parse(t *testing.T, body string) (*spec.TaskDefinition, error) {
 }
 
 func TestADefinitionIsRefusedByTheMemberThatIsWrong(t *testing.T) {
-	for _, c := range refusals {
+	for _, c := range slices.Concat(refusals, processRefusals) {
 		t.Run(c.name, func(t *testing.T) {
 			_, err := parse(t, c.body)
 			wrong, ok := errors.AsType[*field.Error](err)

@@ -10,6 +10,9 @@ import (
 	"pinion/raftfsm/spec"
 )
 
+// maxContainers is ECS's limit for the containers of a task definition.
+const maxContainers = 10
+
 // checkTask holds the rules for a task definition's own members, before its containers are looked at.
 func checkTask(in *types.RegisterTaskDefinitionInput) error {
 	if in.Family == "" {
@@ -20,6 +23,9 @@ func checkTask(in *types.RegisterTaskDefinitionInput) error {
 	}
 	if len(in.ContainerDefinitions) == 0 {
 		return field.Errorf("containerDefinitions", "Container list cannot be empty.")
+	}
+	if len(in.ContainerDefinitions) > maxContainers {
+		return field.Errorf("containerDefinitions", "A task definition can have at most %d containers, not %d.", maxContainers, len(in.ContainerDefinitions))
 	}
 	if err := tags.Check(in.Tags); err != nil {
 		return err

@@ -3,10 +3,29 @@ package taskdef
 import (
 	"path"
 	"slices"
+	"strings"
 
 	"pinion/api/ecs/field"
 	"pinion/raftfsm/spec"
 )
+
+// maxPath is the kernel's limit for a path, in bytes.
+const maxPath = 4095
+
+// validPath accepts an absolute path that the kernel takes.
+func validPath(given string) bool {
+	return path.IsAbs(given) && len(given) <= maxPath && !strings.Contains(given, "\x00")
+}
+
+// validSourcePath accepts an absolute path, and the name of a directory of the host with a path below it. Which hosts have it is
+// decided at placement.
+func validSourcePath(given string) bool {
+	name, _, _ := strings.Cut(given, "/")
+	if spec.ValidVolumeName(name) && !slices.Contains(strings.Split(given, "/"), "..") {
+		given = "/" + given
+	}
+	return validPath(given)
+}
 
 func checkVolumes(volumes []spec.Volume) error {
 	seen := map[string]bool{}
@@ -19,8 +38,10 @@ func checkVolumes(volumes []spec.Volume) error {
 			return field.Errorf(field.Join(at, "name"), "Volume names must be unique: '%s' is there twice.", v.Name)
 		}
 		seen[v.Name] = true
-		if v.Host != nil && v.Host.SourcePath != "" && !path.IsAbs(v.Host.SourcePath) {
-			return field.Errorf(field.Join(at, "host.sourcePath"), "Volume '%s': host.sourcePath must be an absolute path, not %q.", v.Name, v.Host.SourcePath)
+		if v.Host != nil && v.Host.SourcePath != "" && !validSourcePath(v.Host.SourcePath) {
+			return field.Errorf(field.Join(at, "host.sourcePath"),
+				"Volume '%s': host.sourcePath must be an absolute path, or the name of a directory that hosts give to tasks (pinion up --volume NAME=DIR) with a path below it, such as %s/cache, not %.300q.",
+				v.Name, spec.LocalVolumes, v.Host.SourcePath)
 		}
 	}
 	return nil
@@ -38,8 +59,8 @@ func checkMounts(c container, volumes []spec.Volume) error {
 		if !slices.ContainsFunc(volumes, func(v spec.Volume) bool { return v.Name == m.SourceVolume }) {
 			return c.errorf(field.Join(at, "sourceVolume"), "unknown volume '%s' in mountPoints.", m.SourceVolume)
 		}
-		if !path.IsAbs(m.ContainerPath) {
-			return c.errorf(field.Join(at, "containerPath"), "mountPoints.containerPath must be an absolute path, not %q.", m.ContainerPath)
+		if !validPath(m.ContainerPath) {
+			return c.errorf(field.Join(at, "containerPath"), "mountPoints.containerPath must be an absolute path of at most %d bytes, not %.300q.", maxPath, m.ContainerPath)
 		}
 	}
 	return nil

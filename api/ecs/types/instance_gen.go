@@ -41,7 +41,9 @@ type ContainerInstance struct {
 
 // VersionInfo is ECS's VersionInfo.
 type VersionInfo struct {
-	AgentVersion string `json:"agentVersion,omitempty"`
+	AgentVersion  string `json:"agentVersion,omitempty"`
+	AgentHash     string `json:"agentHash,omitempty"`
+	DockerVersion string `json:"dockerVersion,omitempty"`
 }
 
 // Resource is ECS's Resource.

@@ -23,7 +23,6 @@ type ContainerDefinitionInput struct {
 	RepositoryCredentials wire.Unsupported             `json:"repositoryCredentials" why:"hosts log in to registries with their own credentials"`
 	Firelens              wire.Unsupported             `json:"firelensConfiguration" why:"logs are kept by the host"`
 	Links                 wire.Unsupported             `json:"links" why:"containers find one another by published ports, or share the host's network with networkMode host"`
-	DockerSecurityOptions wire.Unsupported             `json:"dockerSecurityOptions" why:"every container runs with the host's default seccomp and AppArmor profiles"`
 	CredentialSpecs       wire.Unsupported             `json:"credentialSpecs" why:"there is no Active Directory here"`
 	DisableNetworking     wire.Unsupported             `json:"disableNetworking" why:"set networkMode to none"`
 }

@@ -132,6 +132,7 @@ type StopTaskInput struct {
 	Cluster string `json:"cluster"`
 	Task    string `json:"task"` // required
 	Reason  string `json:"reason"`
+	Force   bool   `json:"force"` // Pinion's own: kill the containers at once
 }
 
 // StopTaskOutput is the output of StopTask.

@@ -21,7 +21,7 @@ func (r *Renderer) Instance(h *spec.Host, include []string) types.ContainerInsta
 	connected := r.Hosts.Connected(h.ID)
 	out := types.ContainerInstance{
 		ContainerInstanceARN: r.InstanceARN(h.Cluster, h.ID), EC2InstanceID: h.Name, Version: h.Revision,
-		VersionInfo: types.VersionInfo{AgentVersion: h.Version}, RemainingResources: remainingResources(h, r.View.Free(h.ID)),
+		VersionInfo: types.VersionInfo{AgentVersion: h.Version, AgentHash: h.Build, DockerVersion: h.Runtime}, RemainingResources: remainingResources(h, r.View.Free(h.ID)),
 		RegisteredResources: registeredResources(h), Status: string(h.Status), AgentConnected: connected,
 		RunningTasksCount: count.running(), PendingTasksCount: count.pending(), Attributes: hostAttributes(h),
 		RegisteredAt: wire.NewTime(h.RegisteredAt), Attachments: []struct{}{}, Tags: []spec.Tag{},

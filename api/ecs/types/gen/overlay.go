@@ -107,6 +107,7 @@ var inputs = map[string]overlay{
 		Types:   map[string]string{"networkConfiguration": "any"},
 		Refused: map[string]string{"enableExecuteCommand": noExec, "volumeConfigurations": noEBS},
 	},
+	"StopTaskRequest":  {Own: []own{{"force", "bool", "Pinion's own: kill the containers at once"}}},
 	"TaskOverride":     {Refused: map[string]string{"inferenceAcceleratorOverrides": askForGPUs, "ephemeralStorage": noFargate}},
 	"ListTasksRequest": {Refused: map[string]string{"daemonName": "daemons are not built yet"}},
 	// A host says itself what an agent says of its machine: nothing but the cluster is read.
@@ -128,7 +129,7 @@ var outputs = map[string]overlay{
 	"Attachment":       {Go: "struct{}"}, // there are none
 	"NetworkInterface": {Go: "struct{}"}, // there are none
 	"ContainerDefinition": {Go: "spec.ContainerDefinition", LeftOut: map[string]string{
-		inputRefused: "credentialSpecs disableNetworking dockerSecurityOptions environmentFiles firelensConfiguration links repositoryCredentials secrets",
+		inputRefused: "credentialSpecs disableNetworking environmentFiles firelensConfiguration links repositoryCredentials secrets",
 	}},
 	"LinuxParameters":  {Go: "spec.LinuxParameters", LeftOut: map[string]string{inputRefused: "devices maxSwap swappiness"}},
 	"LogConfiguration": {Go: "spec.LogConfiguration", LeftOut: map[string]string{inputRefused: "secretOptions"}},
@@ -166,7 +167,7 @@ var outputs = map[string]overlay{
 		Optional: "ec2InstanceId healthStatus",
 		LeftOut:  map[string]string{noManagedInstances: "capacityProviderName", neverFails: "statusReason", agentIsPinion: "agentUpdateStatus", noSharing: "gpuDevices"},
 	},
-	"VersionInfo":               {Optional: "agentVersion", LeftOut: map[string]string{agentIsPinion: "agentHash dockerVersion"}},
+	"VersionInfo":               {Optional: "agentVersion agentHash dockerVersion"},
 	"Resource":                  {Types: map[string]string{"integerValue": "int64", "stringSetValue": "[]string,omitzero"}},
 	"InstanceHealthCheckResult": {Optional: "statusReason"},
 	"CapacityProvider": {

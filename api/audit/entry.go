@@ -1,0 +1,48 @@
+// Package audit keeps a record of who was refused and of what administrators read and changed: JSON lines in files of their own, which
+// rotate. Each host records the requests that it decided on.
+package audit
+
+import (
+	"net"
+	"time"
+)
+
+// Outcome is what became of a request.
+type Outcome string
+
+// The outcomes.
+const (
+	Done    Outcome = "done"
+	Refused Outcome = "refused" // not allowed: credentials, role, cluster, team or a limit
+	Failed  Outcome = "failed"  // allowed, and went wrong or was wrong
+)
+
+// Entry is one line of the record. It never has a body, a query or a secret.
+type Entry struct {
+	Time      time.Time `json:"time"`
+	Outcome   Outcome   `json:"outcome"`
+	Principal string    `json:"principal,omitempty"` // ARN; empty: nobody whom the credentials prove
+	Address   string    `json:"address"`             // of the client; "socket" for the root-only one
+	Via       string    `json:"via,omitempty"`       // id of the host that forwarded the request
+	Operation string    `json:"operation,omitempty"` // "RunTask", or the method and path of a route
+	RequestID string    `json:"requestId"`
+	Status    int       `json:"status"`
+	Error     string    `json:"error,omitempty"`   // type of the refusal
+	Message   string    `json:"message,omitempty"` // of the refusal
+	Repeats   int       `json:"repeats,omitempty"` // so many more like it since, up to Until; they have no lines of their own
+	Until     time.Time `json:"until,omitzero"`
+}
+
+// maxMessage bounds the text that a caller's input may have found its way into.
+const maxMessage = 512
+
+// source is what makes refusals alike: the same one again and again is counted.
+type source struct{ principal, address, operation, err string }
+
+func (e *Entry) source() source {
+	host, _, err := net.SplitHostPort(e.Address)
+	if err != nil {
+		host = e.Address
+	}
+	return source{e.Principal, host, e.Operation, e.Error}
+}

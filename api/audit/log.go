@@ -1,0 +1,203 @@
+package audit
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"sync"
+	"time"
+)
+
+const (
+	// fileName is the file that is written; older ones have a number, 1 the youngest.
+	fileName = "audit.jsonl"
+	// MaxFile bounds each file; the oldest is removed.
+	MaxFile = 16 << 20
+	// MaxFiles is how many files there are at most.
+	MaxFiles = 8
+	// repeatWindow is how long refusals that are alike are counted instead of written one by one.
+	repeatWindow = time.Minute
+	// maxSources bounds the sources that are counted at once, and with it the lines of a window. Refusals from further ones are counted
+	// together.
+	maxSources = 4096
+)
+
+// Log writes the record of one host. A nil Log records nothing. It is safe for concurrent use.
+type Log struct {
+	path string
+	log  *slog.Logger // for what cannot be written
+	now  func() time.Time
+
+	mu      sync.Mutex
+	file    *os.File
+	size    int64
+	since   time.Time // when the window began
+	repeats map[source]*repeat
+	timer   *time.Timer // ends the window when nothing more comes
+	closed  bool
+	lost    int // entries that could not be written since the last that could
+}
+
+// repeat is a refusal that was written, and how often it came again.
+type repeat struct {
+	last  Entry
+	count int
+}
+
+// Open opens the record in a directory, which is made if there is none; only its owner may read it.
+func Open(dir string, log *slog.Logger) (*Log, error) {
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		return nil, fmt.Errorf("audit log: %w", err)
+	}
+	l := &Log{path: filepath.Join(dir, fileName), log: log, now: time.Now, repeats: map[source]*repeat{}}
+	return l, l.open()
+}
+
+func (l *Log) open() error {
+	file, err := os.OpenFile(l.path, os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600)
+	if err != nil {
+		return fmt.Errorf("audit log: %w", err)
+	}
+	size, err := file.Seek(0, 2)
+	if err != nil {
+		file.Close()
+		return fmt.Errorf("audit log: %w", err)
+	}
+	l.file, l.size = file, size
+	return nil
+}
+
+// Close writes what was only counted, and closes the file.
+func (l *Log) Close() error {
+	if l == nil {
+		return nil
+	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.endWindow(l.now())
+	l.closed = true
+	if l.timer != nil {
+		l.timer.Stop()
+	}
+	if l.file == nil {
+		return nil
+	}
+	return l.file.Close()
+}
+
+// Record adds an entry with the time of now. A refusal like one that was written within the last minute is counted.
+func (l *Log) Record(e Entry) {
+	if l == nil {
+		return
+	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	e.Time = l.now()
+	e.Message = e.Message[:min(len(e.Message), maxMessage)]
+	if e.Time.Sub(l.since).Abs() >= repeatWindow {
+		l.endWindow(e.Time)
+	}
+	if e.Outcome == Refused && l.counts(e) {
+		return
+	}
+	l.write(e)
+}
+
+// counts reports whether the refusal is only counted, because one like it was written.
+func (l *Log) counts(e Entry) bool {
+	from := e.source()
+	known := l.repeats[from]
+	if known == nil && len(l.repeats) >= maxSources {
+		from = source{} // of all the others
+		known = l.repeats[from]
+	}
+	if known == nil {
+		if l.repeats[from] = (&repeat{last: e}); len(l.repeats) == 1 {
+			l.timer = time.AfterFunc(repeatWindow, l.flush)
+		}
+		return false
+	}
+	known.last, known.count = e, known.count+1
+	return true
+}
+
+// flush ends the window.
+func (l *Log) flush() {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.endWindow(l.now())
+}
+
+// endWindow writes the counts of the window, and begins another.
+func (l *Log) endWindow(now time.Time) {
+	for from, r := range l.repeats {
+		if r.count == 0 {
+			continue
+		}
+		e := r.last
+		e.Repeats, e.Until, e.Time = r.count, r.last.Time, l.since
+		if from == (source{}) {
+			e = Entry{Time: l.since, Until: r.last.Time, Outcome: Refused, Repeats: r.count, Message: "from more sources than are told apart"}
+		}
+		l.write(e)
+	}
+	clear(l.repeats)
+	l.since = now
+}
+
+func (l *Log) write(e Entry) {
+	if l.closed {
+		return // the host stops
+	}
+	line, err := json.Marshal(e)
+	if err == nil {
+		err = l.append(append(line, '\n'))
+	}
+	if err != nil {
+		if l.lost++; l.lost == 1 {
+			l.log.Error("the audit log cannot be written, entries are lost", "error", err)
+		}
+		return
+	}
+	if l.lost > 0 {
+		l.log.Warn("the audit log is written again", "lost", l.lost)
+		l.lost = 0
+	}
+}
+
+func (l *Log) append(line []byte) error {
+	if l.file == nil || l.size+int64(len(line)) > MaxFile {
+		if err := l.rotate(); err != nil {
+			return err
+		}
+	}
+	n, err := l.file.Write(line)
+	l.size += int64(n)
+	return err
+}
+
+// rotate begins another file, and removes the oldest.
+func (l *Log) rotate() error {
+	if l.file != nil {
+		l.file.Close()
+		l.file = nil
+	}
+	for n := MaxFiles - 1; n > 0; n-- {
+		if err := os.Rename(numbered(l.path, n-1), numbered(l.path, n)); err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return err
+		}
+	}
+	return l.open()
+}
+
+// numbered is the name of an older file; 0 is the one that is written.
+func numbered(path string, n int) string {
+	if n == 0 {
+		return path
+	}
+	return fmt.Sprintf("%s.%d", path, n)
+}

@@ -1,0 +1,131 @@
+package audit
+
+import (
+	"fmt"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+)
+
+// newLog is a log whose clock the test moves.
+func newLog(t testing.TB) (l *Log, dir string, clock *time.Time) {
+	t.Helper()
+	dir = filepath.Join(t.TempDir(), "audit")
+	l, err := Open(dir, slog.New(slog.DiscardHandler))
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { l.Close() })
+	now := time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
+	l.now = func() time.Time { return now }
+	return l, dir, &now
+}
+
+func readAll(t testing.TB, dir string, since time.Time) (all []Entry) {
+	t.Helper()
+	if damaged, err := Read(dir, since, func(e Entry) error { all = append(all, e); return nil }); err != nil || damaged > 0 {
+		t.Fatal(damaged, err)
+	}
+	return all
+}
+
+func refusal(address string) Entry {
+	return Entry{Outcome: Refused, Address: address, Operation: "RunTask", Error: "AccessDeniedException", RequestID: "r"}
+}
+
+func TestRefusalsThatRepeatAreCounted(t *testing.T) {
+	l, dir, now := newLog(t)
+	for i := range 1000 {
+		l.Record(refusal(fmt.Sprintf("192.0.2.1:%d", i))) // another port each time
+	}
+	l.Record(refusal("192.0.2.2:1"))
+	l.Record(Entry{Outcome: Done, Operation: "CreateCluster"})
+	l.Record(Entry{Outcome: Done, Operation: "CreateCluster"})
+	if all := readAll(t, dir, time.Time{}); len(all) != 4 {
+		t.Errorf("one of each refusal and both changes are 4 lines, not %d", len(all))
+	}
+	*now = now.Add(repeatWindow)
+	l.Record(refusal("192.0.2.1:9"))
+	all := readAll(t, dir, time.Time{})
+	if len(all) != 6 || all[4].Repeats != 999 || all[5].Repeats != 0 {
+		t.Errorf("%+v", all)
+	}
+}
+
+func TestTheLinesOfAMinuteAreBounded(t *testing.T) {
+	l, dir, now := newLog(t)
+	for i := range 3 * maxSources {
+		l.Record(refusal(fmt.Sprintf("10.%d.%d.%d:1", i>>16, i>>8&255, i&255)))
+	}
+	*now = now.Add(repeatWindow)
+	l.Record(refusal("192.0.2.1:1"))
+	all := readAll(t, dir, time.Time{})
+	if len(all) > maxSources+3 {
+		t.Errorf("%d lines of %d sources", len(all), maxSources)
+	}
+	told := 0
+	for _, e := range all {
+		told += 1 + e.Repeats
+		if e.Repeats > 0 {
+			told--
+		}
+	}
+	if told != 3*maxSources+1 {
+		t.Errorf("%d refusals are told of, there were %d", told, 3*maxSources+1)
+	}
+}
+
+func TestFilesRotateWithinTheirBound(t *testing.T) {
+	l, dir, _ := newLog(t)
+	e := Entry{Outcome: Done, Operation: "CreateCluster", Message: strings.Repeat("x", 2*maxMessage)}
+	for i := range (MaxFiles + 2) * MaxFile / maxMessage {
+		e.RequestID = fmt.Sprint(i)
+		l.Record(e)
+	}
+	files, err := os.ReadDir(dir)
+	if err != nil || len(files) != MaxFiles {
+		t.Fatalf("%d files, %v", len(files), err)
+	}
+	for _, file := range files {
+		info, err := file.Info()
+		if err != nil || info.Size() > MaxFile || info.Mode().Perm() != 0o600 {
+			t.Errorf("%s: %d bytes, %v, %v", file.Name(), info.Size(), info.Mode(), err)
+		}
+	}
+	last, before := "", 0
+	if _, err := Read(dir, time.Time{}, func(e Entry) error {
+		var n int
+		_, err := fmt.Sscan(e.RequestID, &n)
+		if last != "" && n != before+1 {
+			t.Fatalf("after %s comes %s", last, e.RequestID)
+		}
+		last, before = e.RequestID, n
+		return err
+	}); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func TestALineThatWasCutShortIsLeftOut(t *testing.T) {
+	l, dir, now := newLog(t)
+	l.Record(Entry{Outcome: Done, Operation: "one"})
+	start := *now
+	*now = now.Add(time.Hour)
+	l.Record(Entry{Outcome: Done, Operation: "two"})
+	file, err := os.OpenFile(filepath.Join(dir, fileName), os.O_APPEND|os.O_WRONLY, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := file.WriteString(`{"time":"2026-`); err != nil {
+		t.Fatal(err)
+	}
+	file.Close()
+	var names []string
+	damaged, err := Read(dir, start.Add(time.Minute), func(e Entry) error { names = append(names, e.Operation); return nil })
+	if damaged != 1 || err != nil || len(names) != 1 || names[0] != "two" {
+		t.Errorf("%d damaged, %q, %v", damaged, names, err)
+	}
+}

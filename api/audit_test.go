@@ -1,0 +1,113 @@
+package api
+
+import (
+	"log/slog"
+	"net/http/httptest"
+	"strings"
+	"testing"
+	"time"
+
+	"pinion/api/audit"
+	"pinion/raftfsm/spec"
+)
+
+// audited has the fixture write its audit log; entries reads it.
+func (b *fixture) audited(t testing.TB) (entries func() []audit.Entry) {
+	t.Helper()
+	dir := t.TempDir()
+	log, err := audit.Open(dir, slog.New(slog.DiscardHandler))
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { log.Close() })
+	b.config.Audit = log
+	return func() (all []audit.Entry) {
+		damaged, err := audit.Read(dir, time.Time{}, func(e audit.Entry) error { all = append(all, e); return nil })
+		if damaged > 0 || err != nil {
+			t.Fatal(damaged, err)
+		}
+		return all
+	}
+}
+
+// What is refused leaves a line, whichever stage refuses it, and so does what an administrator reads or changes. What others do in the usual way
+// leaves none.
+func TestRefusalsAndAdministrationAreRecorded(t *testing.T) {
+	b, _ := newAdminFixture(t)
+	entries := b.audited(t)
+	b.config.Trusted = false
+	read := b.withKey(t, spec.AccessKey{ID: "AKIAREAD", Role: spec.RoleRead, Cluster: "default"})
+	admin := b.withKey(t, spec.AccessKey{ID: "AKIAADMIN", Role: spec.RoleAdmin})
+	for _, c := range []struct {
+		bearer, method, path, body string
+		want                       string // outcome, principal, operation, error; empty: no line
+	}{
+		{"", "GET", "/v1/hosts", "", "refused  GET /v1/hosts MissingAuthenticationTokenException"},
+		{"Bearer AKIAREAD:guess", "GET", "/v1/hosts", "", "refused  GET /v1/hosts UnrecognizedClientException"},
+		{read, "POST", "/v1/RunTask", `{"taskDefinition":"f"}`, "refused AKIAREAD RunTask AccessDeniedException"},
+		{read, "POST", "/v1/ListTasks", `{"cluster":"other"}`, "refused AKIAREAD ListTasks AccessDeniedException"},
+		{read, "GET", "/v1/admin/snapshot", "", "refused AKIAREAD GET /v1/admin/snapshot AccessDeniedException"},
+		{read, "POST", "/v1/ListTasks", `{}`, ""},
+		{admin, "POST", "/v1/ListTasks", `{}`, ""},
+		{admin, "GET", "/v1/admin/keys", "", "done AKIAADMIN GET /v1/admin/keys "},
+		{admin, "GET", "/v1/admin/snapshot", "", "done AKIAADMIN GET /v1/admin/snapshot "},
+		{admin, "POST", "/v1/CreateCluster", `{"clusterName":"lab"}`, "done AKIAADMIN CreateCluster "},
+		{admin, "POST", "/v1/admin/teams", `{"name":"vision"}`, "failed AKIAADMIN POST /v1/admin/teams InvalidParameterException"},
+	} {
+		before := len(entries())
+		r := httptest.NewRequest(c.method, c.path, strings.NewReader(c.body))
+		if c.bearer != "" {
+			r.Header.Set("Authorization", c.bearer)
+		}
+		got := b.serve(r)
+		all := entries()[before:]
+		if c.want == "" {
+			if len(all) > 0 {
+				t.Errorf("%s %s is recorded: %+v", c.method, c.path, all)
+			}
+			continue
+		}
+		if len(all) != 1 {
+			t.Errorf("%s %s (%d) has %d lines", c.method, c.path, got.Code, len(all))
+			continue
+		}
+		e := all[0]
+		line := strings.Join([]string{string(e.Outcome), strings.TrimPrefix(e.Principal, spec.KeyARN("")), e.Operation, e.Error}, " ")
+		if line != c.want || e.RequestID != got.Header().Get("x-amzn-RequestId") || e.Address != r.RemoteAddr || e.Status != got.Code {
+			t.Errorf("%s %s: %q, %+v", c.method, c.path, line, e)
+		}
+	}
+}
+
+// The leader decides on a forwarded request, and records whose it is; the host that forwards it does not record it again.
+func TestAForwardedRequestIsRecordedWhereItIsDecided(t *testing.T) {
+	p := newTwoHosts(t)
+	here, there := p.other.audited(t), p.leader.audited(t)
+	p.other.config.Trusted, p.other.config.Leader, p.other.config.Forward = false, remoteLeads(p.peer.Listener.Addr().String()), p.peer.Client().Transport
+	r := restRequest("CreateCluster", `{"clusterName":"lab"}`)
+	r.Header.Set("Authorization", bearerKey)
+	r.RemoteAddr = "192.0.2.7:4711"
+	if got := p.other.serve(r); got.Code != 200 {
+		t.Fatalf("%d %s", got.Code, got.Body)
+	}
+	if all := here(); len(all) > 0 {
+		t.Errorf("the host that forwards it records %+v", all)
+	}
+	if all := there(); len(all) != 1 || all[0].Address != "192.0.2.7:4711" || all[0].Via == "" {
+		t.Errorf("the leader records %+v", all)
+	}
+}
+
+// A client cannot say that it is another.
+func TestAClientsAddressIsNotItsWord(t *testing.T) {
+	b := newFixture(t)
+	entries := b.audited(t)
+	b.config.Trusted = false
+	r := httptest.NewRequest("GET", "/v1/hosts", nil)
+	r.Header.Set("X-Pinion-Client", "10.0.0.1:1")
+	r.Header.Set("X-Pinion-Forwarded", "somebody")
+	b.serve(r)
+	if all := entries(); len(all) != 1 || all[0].Address != r.RemoteAddr || all[0].Via != "" {
+		t.Errorf("%+v", all)
+	}
+}

@@ -1,0 +1,60 @@
+package cli
+
+import (
+	"fmt"
+	"io"
+	"os"
+	"strings"
+	"unsafe"
+
+	"pinion/api/cli/exit"
+)
+
+// maxTokenBytes bounds what is read of a token file; a token has some 90 characters.
+const maxTokenBytes = 4096
+
+// readToken reads the join token from --token-file, and hides one that was given as an argument from the list of processes.
+func (u *UpConfig) readToken(stdin io.Reader) error {
+	if u.TokenFile == "" {
+		u.Token = hideArgument(u.Token)
+		return nil
+	}
+	if u.Token != "" {
+		return exit.Usagef("--token-file and --token (PINION_TOKEN) both name a join token: use one of them")
+	}
+	in := stdin
+	if u.TokenFile != "-" {
+		file, err := os.Open(u.TokenFile)
+		if err != nil {
+			return fmt.Errorf("--token-file: %w", err)
+		}
+		defer file.Close()
+		in = file
+	}
+	text, err := io.ReadAll(io.LimitReader(in, maxTokenBytes))
+	if err != nil {
+		return fmt.Errorf("--token-file %s: %w", u.TokenFile, err)
+	}
+	if u.Token = strings.TrimSpace(string(text)); u.Token == "" {
+		return fmt.Errorf("--token-file %s: there is no token in it; `pinion token` on a host of the pool prints one", u.TokenFile)
+	}
+	return nil
+}
+
+// hideArgument returns a copy of a secret and overwrites the arguments of this process that hold it: everybody on the machine can
+// read those for as long as the process lives. On Linux the strings of os.Args are that memory.
+func hideArgument(secret string) string {
+	kept := strings.Clone(secret)
+	if kept == "" {
+		return kept
+	}
+	for _, argument := range os.Args {
+		if at := strings.Index(argument, kept); at >= 0 {
+			memory := unsafe.Slice(unsafe.StringData(argument), len(argument))
+			for i := at; i < at+len(kept); i++ {
+				memory[i] = 'x'
+			}
+		}
+	}
+	return kept
+}

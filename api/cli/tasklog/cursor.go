@@ -1,0 +1,69 @@
+package tasklog
+
+import (
+	"time"
+
+	"pinion/api/client"
+)
+
+// resumeSlack is how far before the newest line a log is read again after an interruption. The lines of a task's containers come in the
+// order of time, but for those that were stamped before a line of another container and written after it.
+const resumeSlack = 10 * time.Second
+
+// cursor is a position in the log of a task: how far each container's own lines were taken, whose times never decrease.
+type cursor struct {
+	first, newest time.Time
+	containers    map[string]*reached
+}
+
+// reached is a position in the log of a container.
+type reached struct {
+	at    time.Time // of the newest line
+	lines int       // with that time
+	skip  int       // of these, those that come again after resuming
+}
+
+// resume is the query that continues at the cursor; q itself at the beginning.
+func (c *cursor) resume(q client.LogQuery) client.LogQuery {
+	if len(c.containers) == 0 {
+		return q
+	}
+	since := c.newest.Add(-resumeSlack)
+	if since.Before(q.Since) {
+		since = q.Since
+	}
+	if q.Tail > 0 && since.Before(c.first) { // before the first line is what the tail left out
+		since = c.first
+	}
+	q.Since, q.Tail = since, 0
+	for _, r := range c.containers {
+		r.skip = r.lines
+	}
+	return q
+}
+
+// advance moves the cursor over a line, and reports whether the line is new.
+func (c *cursor) advance(line client.LogLine) bool {
+	r := c.containers[line.Container]
+	switch {
+	case r == nil:
+		r = &reached{}
+		c.containers[line.Container] = r
+	case line.Time.Before(r.at):
+		return false
+	case line.Time.Equal(r.at) && r.skip > 0:
+		r.skip--
+		return false
+	}
+	if line.Time.After(r.at) {
+		r.at, r.lines, r.skip = line.Time, 0, 0
+	}
+	r.lines++
+	if c.first.IsZero() {
+		c.first = line.Time
+	}
+	if line.Time.After(c.newest) {
+		c.newest = line.Time
+	}
+	return true
+}

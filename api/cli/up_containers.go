@@ -1,0 +1,87 @@
+package cli
+
+import (
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/urfave/cli/v2"
+
+	"pinion/api/cli/exit"
+	"pinion/raftfsm/spec"
+)
+
+// ContainerOptions is what the containers of tasks may reach and use on a host.
+type ContainerOptions struct {
+	// Volumes are the directories that tasks may mount.
+	Volumes []spec.VolumeRoot
+	// Allow are the powers that containers may have beyond those that every host gives; see spec.Allowable.
+	Allow []string
+	// PidsLimit is the number of processes and threads of a container, for each of its GPUs if it has several. 0: no limit.
+	PidsLimit int64
+	// MaxStopTimeout bounds the time that a container is given to stop, whatever its definition says. 0: no bound.
+	MaxStopTimeout time.Duration
+	// NoNewPrivileges keeps the processes of all containers from gaining privileges by setuid programs.
+	NoNewPrivileges bool
+}
+
+// containerFlags are the flags of `pinion up` that are parsed into ContainerOptions.
+type containerFlags struct{ volumes, allow cli.StringSlice }
+
+func (f *containerFlags) flags(o *ContainerOptions) []cli.Flag {
+	return []cli.Flag{
+		&cli.StringSliceFlag{Name: "volume", Destination: &f.volumes, Usage: "let tasks mount this directory and what is in it, `[NAME=]DIR[:ro]`; may be repeated"},
+		&cli.StringSliceFlag{Name: "allow", Destination: &f.allow, Usage: "let containers have these `POWERS`, with commas between: privileged, host-pid, host-ipc, capabilities such as NET_ADMIN"},
+		&cli.Int64Flag{Name: "pids-limit", Value: 16384, Destination: &o.PidsLimit, Usage: "most processes and threads of a container, for each of its GPUs if it has several: `N`, or 0 for no limit"},
+		&cli.DurationFlag{Name: "max-stop-timeout", Value: 10 * time.Minute, Destination: &o.MaxStopTimeout, Usage: "longest `TIME` that a container is given to stop, whatever its task definition says"},
+		&cli.BoolFlag{Name: "no-new-privileges", Destination: &o.NoNewPrivileges, Usage: "keep all containers from gaining privileges by setuid programs such as sudo"},
+	}
+}
+
+// complete sets the options that flags cannot set directly, and checks the form of all. Whether the directories may be given is
+// checked on the host.
+func (f *containerFlags) complete(o *ContainerOptions) error {
+	o.Volumes, o.Allow = nil, nil
+	for _, given := range f.volumes.Value() {
+		root, err := parseVolumeRoot(given)
+		if err != nil {
+			return err
+		}
+		o.Volumes = append(o.Volumes, root)
+	}
+	for _, given := range f.allow.Value() {
+		for word := range strings.SplitSeq(given, ",") {
+			word = strings.TrimPrefix(word, "CAP_")
+			if !spec.Allowable(word) {
+				return exit.Usagef("--allow %q is not privileged, host-pid, host-ipc, or a capability that containers do not have without it, such as NET_ADMIN", word)
+			}
+			if !slices.Contains(o.Allow, word) {
+				o.Allow = append(o.Allow, word)
+			}
+		}
+	}
+	if o.PidsLimit < 0 {
+		return exit.Usagef("--pids-limit %d is not a number of processes; 0 is no limit", o.PidsLimit)
+	}
+	if o.MaxStopTimeout < time.Second {
+		return exit.Usagef("--max-stop-timeout %v is not a duration of a second or more, such as 2m", o.MaxStopTimeout)
+	}
+	return nil
+}
+
+func parseVolumeRoot(given string) (spec.VolumeRoot, error) {
+	dir, readOnly := strings.CutSuffix(given, ":ro")
+	root := spec.VolumeRoot{Path: dir, ReadOnly: readOnly}
+	if name, path, named := strings.Cut(dir, "="); named && !strings.Contains(name, "/") {
+		root.Name, root.Path = name, path
+		if !spec.ValidVolumeName(name) {
+			return root, exit.Usagef("--volume %q: the name %q is not 1 to 64 letters, digits, - and _", given, name)
+		}
+	}
+	if !filepath.IsAbs(root.Path) || strings.ContainsAny(root.Path, "\x00,") {
+		return root, exit.Usagef("--volume %q is not DIR, DIR:ro, NAME=DIR or NAME=DIR:ro with the absolute path of a directory", given)
+	}
+	root.Path = filepath.Clean(root.Path)
+	return root, nil
+}

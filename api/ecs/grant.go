@@ -1,0 +1,58 @@
+package ecs
+
+import (
+	"slices"
+
+	"pinion/api/wire"
+	"pinion/raftfsm/spec"
+)
+
+// grantedTags are the tags of tasks that the caller's key may run: with the key's team where they name none. A team or a priority that the
+// key is not for is refused.
+func (r *Request) grantedTags(given []spec.Tag) ([]spec.Tag, error) {
+	options, _ := spec.ParseSchedulingOptions(given) // they were checked
+	team, err := r.Grant.CheckTeam(options.Team)
+	if err == nil {
+		err = r.Grant.CheckPriority(options.Priority)
+	}
+	if err != nil {
+		return nil, r.denied(err)
+	}
+	if team == options.Team {
+		return given, nil
+	}
+	return append(slices.Clone(given), spec.Tag{Key: spec.TagTeam, Value: team}), nil
+}
+
+// checkTeamOf refuses a change of a task that counts for a team which the caller's key is not for.
+func (r *Request) checkTeamOf(task *spec.Task) error {
+	if team := task.SchedulingOptions().Team; len(r.Grant.Teams) > 0 && !slices.Contains(r.Grant.Teams, team) {
+		return wire.Errorf(wire.AccessDenied, "%s may not do this: its key is for the tasks of %v alone, and task %s counts for %q.", r.Principal, r.Grant.Teams, task.ID, team)
+	}
+	return nil
+}
+
+// checkTagsOf refuses a change of a task's tags that would give it a team or a priority which the caller's key is not for.
+func (r *Request) checkTagsOf(task *spec.Task, put []spec.Tag, remove []string) error {
+	if err := r.checkTeamOf(task); err != nil {
+		return err
+	}
+	changed := *task
+	changed.Tags = slices.DeleteFunc(slices.Clone(task.Tags), func(t spec.Tag) bool {
+		return slices.Contains(remove, t.Key) || slices.ContainsFunc(put, func(p spec.Tag) bool { return p.Key == t.Key })
+	})
+	changed.Tags = append(changed.Tags, put...)
+	if err := r.checkTeamOf(&changed); err != nil {
+		return err
+	}
+	if before, after := task.SchedulingOptions().Priority, changed.SchedulingOptions().Priority; after != before {
+		if err := r.Grant.CheckPriority(after); err != nil {
+			return r.denied(err)
+		}
+	}
+	return nil
+}
+
+func (r *Request) denied(why error) error {
+	return wire.Errorf(wire.AccessDenied, "%s may not do this: %v.", r.Principal, why)
+}
