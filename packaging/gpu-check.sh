@@ -35,7 +35,8 @@ trap cleanup EXIT
 echo "pinion    $("$pinion" version | head -n 1)"
 echo "driver    $(nvidia-smi --query-gpu=driver_version --format=csv,noheader | head -n 1), ${#gpus[@]} GPUs: $(nvidia-smi --query-gpu=name --format=csv,noheader | sort | uniq -c | xargs)"
 
-"$pinion" --data-dir "$scratch/data" up --listen 127.0.0.1:0 --gpus auto --log-level debug >"$scratch/out" 2>"$scratch/err" &
+mkdir "$scratch/glibc"
+"$pinion" --data-dir "$scratch/data" up --listen 127.0.0.1:0 --gpus auto --volume "$scratch/glibc:ro" --log-level debug >"$scratch/out" 2>"$scratch/err" &
 for _ in $(seq 300); do
 	grep -q '^Pinion is ready' "$scratch/out" && break
 	kill -0 $! 2>/dev/null || { fail "pinion up"; tail -n 20 "$scratch/out" "$scratch/err"; exit 1; }
@@ -56,7 +57,6 @@ while IFS=, read -r uuid name; do
 done < <(nvidia-smi --query-gpu=uuid,name --format=csv,noheader)
 
 # A container made of the pinion binary alone has no C library, which nvidia-smi needs: this machine's is lent to it.
-mkdir "$scratch/glibc"
 loader=$(ls /lib64/ld-linux-*.so.* /lib/ld-linux-*.so.* 2>/dev/null | head -n 1)
 libraries=$(dirname "$(ldconfig -p | awk '/libnvidia-ml.so.1 /{print $NF; exit}')")
 cp -L "$loader" "$scratch/glibc/loader"

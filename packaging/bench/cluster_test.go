@@ -7,6 +7,7 @@ import (
 	"log/slog"
 	"math/rand/v2"
 	"net"
+	"net/http"
 	"path/filepath"
 	"slices"
 	"sync"
@@ -17,6 +18,7 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"pinion/api"
+	"pinion/api/httpx"
 	"pinion/api/rest"
 	"pinion/gpu"
 	"pinion/gpu/sim"
@@ -51,7 +53,7 @@ func newInprocCluster(b *testing.B, hosts int) *inprocCluster {
 		address, err := c.open(i, join, token)
 		if err == nil && i == 0 {
 			join = address
-			token, err = c.leader().Tokens().CreateToken(b.Context(), 0, 0, "")
+			token, err = c.leader().Tokens().CreateToken(b.Context(), 0, 100, "", "")
 		}
 		if err != nil {
 			b.Fatal(err)
@@ -112,12 +114,15 @@ func (c *inprocCluster) open(i int, join, token string) (address string, err err
 	local := api.Config{Store: member, Log: log, Version: "bench", HostID: id, Leader: member.Leadership(), Forward: member.Forwarder(),
 		Local: member, Admin: rest.Admin{Keys: member.Keys()}}
 	fromPeers := local
-	fromPeers.FromPeer = true
+	fromPeers.FromPeer = func(r *http.Request) httpx.Peer {
+		hostID, isServer := server.Caller(r.Context())
+		return httpx.Peer{HostID: hostID, Server: isServer}
+	}
 	member.HandleAPI(api.NewHandler(fromPeers))
 	if i > 0 {
 		return address, nil
 	}
-	key, _, err := member.BootstrapKey(ctx)
+	key, err := member.HostKey(ctx)
 	c.first = credentials{Endpoint: "https://" + address, KeyID: key.ID, Secret: key.Secret, CAFile: identity.CAFile()}
 	c.inBackground(func(ctx context.Context) { _ = api.Serve(ctx, port.API(), local) })
 	return address, err

@@ -58,7 +58,7 @@ func (p *pool) startFleet(size int) (*fleet, error) {
 	if out, err := exec.Command("go", "build", "-buildvcs=false", "-o", program, "./packaging/bench/fleet").CombinedOutput(); err != nil {
 		return nil, fmt.Errorf("building the fleet: %w: %s", err, out)
 	}
-	join, err := p.hosts[0].JoinFlags(size)
+	join, err := p.hosts[0].JoinFlags(size, fleetCluster)
 	if err != nil {
 		return nil, err
 	}

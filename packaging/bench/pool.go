@@ -77,7 +77,7 @@ func (p *pool) start() error {
 	if err := p.hosts[0].Start(ctx); err != nil {
 		return err
 	}
-	join, err := p.hosts[0].JoinFlags(poolHosts)
+	join, err := p.hosts[0].JoinFlags(poolHosts, "default")
 	if err != nil {
 		return err
 	}

@@ -63,7 +63,7 @@ func newTestPool(t *testing.T, spares ...string) *testPool {
 // spare starts the only host of the cluster spare-NAME, without GPUs, which the scenario deregisters.
 func (s *testPool) spare(t *testing.T, name string) {
 	t.Helper()
-	join, err := s.host.JoinFlags(1)
+	join, err := s.host.JoinFlags(1, "spare-"+name)
 	must(t, err)
 	ctx, cancel := context.WithTimeout(t.Context(), waitTimeout)
 	defer cancel()

@@ -31,6 +31,35 @@ func TestAFullDiskIsSaidAndOutlived(t *testing.T) {
 	h.mustCall(t, "DescribeTaskDefinition", object{"taskDefinition": "before"})
 }
 
+// A task that logs as fast as it can, with all the options that a definition may have, leaves room on a small disk: it ends well, its
+// log has its end, and the pool takes changes.
+func TestATaskThatLogsWithoutEndLeavesRoomOnTheDisk(t *testing.T) {
+	h := newHost(t, "--gpus", "none")
+	mountSmallDisk(t, h.dir)
+	h.registry = startDockerHub(t)
+	h.start(t)
+	h.registerShell(t, "storm", 0, "yes 'a line that is one of very many, and says nothing at all' | head -n 5000000; echo the end",
+		object{"logConfiguration": object{"logDriver": "json-file", "options": object{"max-size": "16g", "max-file": "1"}}})
+	id := h.runTask(t, "storm")
+	if code := h.waitStopped(t, id).at("containers", 0, "exitCode"); code != 0.0 {
+		t.Errorf("exit code %v", code)
+	}
+	h.mustCall(t, "CreateCluster", object{"clusterName": "after"})
+	if log := h.pinion(t, "logs", "--tail", "1", id); !strings.Contains(log, "the end") {
+		t.Errorf("the log ends with %q", log)
+	}
+	size := int64(0)
+	err := filepath.WalkDir(filepath.Join(h.dir, "logs"), func(_ string, d os.DirEntry, err error) error {
+		if info, infoErr := d.Info(); err == nil && infoErr == nil {
+			size += info.Size()
+		}
+		return err
+	})
+	if err != nil || size > 64<<20 {
+		t.Errorf("the logs of a disk of 600 MiB are %d MiB, %v", size>>20, err)
+	}
+}
+
 func smallDefinition(family string) object {
 	return object{"family": family, "containerDefinitions": []object{{"name": "c", "image": "pinion/self", "memory": 10}}}
 }

@@ -1,6 +1,7 @@
 package e2e
 
 import (
+	"fmt"
 	"strings"
 	"testing"
 )
@@ -41,6 +42,13 @@ func TestS12And15RunItAndSeeItsOneGPU(t *testing.T) {
 	events := h.aws(t, `aws logs get-log-events --log-group-name test-task-tensorflow-gpu --log-stream-name tensorflow-gpu/tensorflow-gpu/`+taskID(a))
 	if n := len(events.list("events")); n != 1 || !strings.Contains(events.text("events", 0, "message"), gpus[0].(string)) {
 		t.Errorf("where document 1 looks at it, the log is %v", events)
+	}
+	for _, ask := range []string{"get-log-events --log-stream-name", "filter-log-events --log-stream-names"} {
+		from := fmt.Sprintf(` tensorflow-gpu/tensorflow-gpu/%s --start-time %.0f`, taskID(a), events.at("events", 0, "timestamp"))
+		again := h.aws(t, `aws logs `+ask+from+` --log-group-name test-task-tensorflow-gpu`)
+		if len(again.list("events")) != 1 {
+			t.Errorf("%s from its own time stamp on: %v", ask, again)
+		}
 	}
 }
 

@@ -63,7 +63,7 @@ func TestEachTaskSeesExactlyItsOwnGPUs(t *testing.T) {
 // in a folder they all share; mkdir fails when another container is still in it.
 func TestTwoHundredLaunchesNeverShareAGPU(t *testing.T) {
 	h := sharedHost(t)
-	witness := t.TempDir()
+	witness := h.witness(t)
 	volume := object{"volumes": []object{{"name": "w", "host": object{"sourcePath": witness}}}, "mountPoints": []object{{"sourceVolume": "w", "containerPath": "/w"}}}
 	const script = `for d in /dev/nvidia[0-9]*; do mkdir /w/${d##*/} || { echo overlap on $d; touch /w/overlap-$$-${d##*/}; exit 66; }; done; touch /w/../w/ran-$HOSTNAME; usleep $((RANDOM*3)); for d in /dev/nvidia[0-9]*; do rmdir /w/${d##*/}; done`
 	sizes := []int{1, 2, 3, 4, 8}

@@ -27,6 +27,7 @@ var binary, _ = filepath.Abs("../../bin/pinion")
 // host is one `pinion up` with a data directory of its own.
 type host struct {
 	dir      string // data directory
+	volume   string // a directory that tasks may mount
 	listen   string // 127.0.0.1:port
 	flags    []string
 	api      *client.Client // to the unix socket of the pinion that was started last
@@ -49,7 +50,21 @@ func newHost(t testing.TB, flags ...string) *host {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return &host{dir: dir, listen: freeAddress(t), flags: flags, output: &lockedBuffer{}}
+	volume, err := os.MkdirTemp("", "pinion-e2e-volume-")
+	if err != nil {
+		t.Fatal(err)
+	}
+	return &host{dir: dir, volume: volume, listen: freeAddress(t), flags: append(flags, "--volume", volume), output: &lockedBuffer{}}
+}
+
+// witness is a new directory that the test's tasks may mount.
+func (h *host) witness(t testing.TB) string {
+	t.Helper()
+	dir, err := os.MkdirTemp(h.volume, "witness-")
+	if err != nil {
+		t.Fatal(err)
+	}
+	return dir
 }
 
 // up starts a host and waits for its ready line; the test's end removes it with everything it made.
@@ -140,6 +155,7 @@ func (h *host) down(t testing.TB) {
 	if mounts, _ := os.ReadFile("/proc/mounts"); strings.Contains(string(mounts), h.dir) {
 		t.Errorf("mounts are left under %s", h.dir)
 	}
+	os.RemoveAll(h.volume)
 }
 
 // pinion runs the CLI against this host and returns what it printed to standard output.

@@ -21,7 +21,7 @@ func TestTasksSurviveTheDeathOfPinionAndOfContainerd(t *testing.T) {
 	h.registry = hub
 	t.Cleanup(func() { h.down(t) })
 	h.start(t)
-	witness := t.TempDir()
+	witness := h.witness(t)
 	volume := object{"volumes": []object{{"name": "w", "host": object{"sourcePath": witness}}}, "mountPoints": []object{{"sourceVolume": "w", "containerPath": "/w"}}}
 	h.registerShell(t, "count-gpu", 1, countScript, volume)
 	h.registerShell(t, "count", 0, countScript, volume)

@@ -7,6 +7,7 @@ import (
 	"net/http"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -59,7 +60,7 @@ func (h *host) registerShell(t testing.TB, family string, gpus int, script strin
 	definition := object{"family": family, "networkMode": "none"}
 	for _, m := range more {
 		for k, v := range m {
-			if k == "volumes" || k == "networkMode" {
+			if slices.Contains([]string{"volumes", "networkMode", "pidMode", "ipcMode"}, k) {
 				definition[k] = v
 			} else {
 				container[k] = v

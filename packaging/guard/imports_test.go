@@ -10,8 +10,8 @@ import (
 
 // rooms are what a host is put together from, each with the rooms that it may import. They meet in packaging/host.
 var rooms = map[string]string{
-	"api":     "raftfsm gpu packaging/atomicfile",
-	"server":  "raftfsm gpu packaging/atomicfile",
+	"api":     "raftfsm gpu packaging/atomicfile packaging/clientnet",
+	"server":  "raftfsm gpu packaging/atomicfile packaging/clientnet",
 	"node":    "raftfsm/spec gpu packaging/atomicfile",
 	"raftfsm": "gpu",
 	"gpu":     "",
@@ -38,7 +38,7 @@ var floors = map[string][]string{
 		"ecs/arn ecs/tags ecs/types",
 		"ecs/field ecs/internal",
 		"httpx sigv4 openapi",
-		"wire",
+		"wire audit",
 	},
 	"server": {
 		".",
@@ -55,11 +55,12 @@ var floors = map[string][]string{
 		"containerd network logs proxy metadata runtime/fake runtime/runtimetest",
 		"containerd/daemon containerd/images containerd/cgroup gpulock",
 		"runtime",
-		"backoff datadir machine",
+		"backoff datadir volume",
+		"machine",
 	},
 	"raftfsm": {
 		".",
-		"query",
+		"query tally",
 		"spec compact",
 	},
 	"gpu": {

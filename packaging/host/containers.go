@@ -2,8 +2,11 @@ package host
 
 import (
 	"context"
+	"crypto/sha256"
+	"encoding/hex"
 	"fmt"
 	"maps"
+	"runtime/debug"
 	"strings"
 
 	"pinion/gpu"
@@ -15,6 +18,7 @@ import (
 	"pinion/node/logs"
 	"pinion/node/machine"
 	"pinion/node/network"
+	"pinion/node/volume"
 	"pinion/raftfsm"
 	"pinion/raftfsm/spec"
 )
@@ -36,7 +40,22 @@ func (h *host) openGPUs(context.Context) (err error) {
 	return nil
 }
 
+// openVolumes checks the directories that tasks may mount before anything is started.
+func (h *host) openVolumes(context.Context) (err error) {
+	private := []string{h.self}
+	for _, path := range []string{h.config.Containerd, h.config.RegistryConfig} {
+		if path != "" {
+			private = append(private, path)
+		}
+	}
+	h.volumes, err = volume.Open(h.config.Containers.Volumes, h.dir.Path, private...)
+	return err
+}
+
 func (h *host) openRuntime(ctx context.Context) (err error) {
+	if err := h.limitDisk(); err != nil {
+		return err
+	}
 	address, snapshotter := h.config.Containerd, "" // a host's daemon is asked for its snapshotter
 	if err := h.dir.SetContainerd(address); err != nil {
 		return err
@@ -46,7 +65,12 @@ func (h *host) openRuntime(ctx context.Context) (err error) {
 		if err != nil {
 			return err
 		}
-		h.onClose(own.Close)
+		h.onClose(func() error {
+			if h.failed {
+				return own.Abandon()
+			}
+			return own.Close()
+		})
 		address, snapshotter = own.Address(), own.Snapshotter()
 	}
 	h.logs = logs.NewStore(h.dir.Join("logs"))
@@ -72,6 +96,8 @@ func (h *host) runtimeConfig(address, snapshotter string) containerd.Config {
 	c := containerd.Config{
 		Address: address, Snapshotter: snapshotter, Logger: h.tools.Logger, Logs: h.logs.Path, Dir: h.dir.Join("runtime"),
 		RegistryConfig: h.config.RegistryConfig, BuiltinBinary: h.self, Log: h.log,
+		Images: h.imageLimits(), LogLimits: h.containerLogLimits(),
+		Limits: containerd.Limits{Processes: h.config.Containers.PidsLimit, NoNewPrivileges: h.config.Containers.NoNewPrivileges},
 	}
 	if h.config.Containerd == "" {
 		c.Shim, c.Runc = h.tools.Shim, h.tools.Runc
@@ -93,14 +119,28 @@ func (h *host) openAgent(context.Context) error {
 	}
 	attributes := machine.Attributes()
 	maps.Copy(attributes, h.config.Attributes)
+	h.logs.GroupRetention = h.member.Agent().LogRetention // the membership is open now, and nothing is pruned yet
 	h.agent = node.New(node.Config{
 		Host: spec.Host{
 			ID: h.dir.HostID, Name: hostname(), Cluster: h.config.Cluster, Address: h.address.Advertised, Version: h.Version,
-			FeatureLevel: raftfsm.FeatureLevel,
-			Attributes:   attributes, CPU: size.CPU, MemoryMiB: size.MemoryMiB, Ports: []int{22, h.address.Port},
+			FeatureLevel: raftfsm.FeatureLevel, Place: h.dir.Place, Starts: h.dir.Starts,
+			Build: buildHash(h.Version), Runtime: h.runtime.Version(),
+			Attributes: attributes, CPU: size.CPU, MemoryMiB: size.MemoryMiB, Ports: []int{22, h.address.Port},
+			Volumes: h.volumes.List(), Allow: h.config.Containers.Allow,
 		},
+		Volumes: h.volumes, MaxStopTimeout: h.config.Containers.MaxStopTimeout,
 		Control: h.member.Agent(), Images: h.runtime, Containers: h.runtime, Execer: h.runtime, Network: h.network, GPUs: h.gpus, Logs: h.logs,
 		Dir: h.dir.Path, Log: h.log,
 	})
 	return nil
+}
+
+// buildHash identifies what this binary is built of: its version, the compiler, and the sums of all modules.
+func buildHash(version string) string {
+	built := version
+	if info, ok := debug.ReadBuildInfo(); ok {
+		built += "\n" + info.String()
+	}
+	sum := sha256.Sum256([]byte(built))
+	return hex.EncodeToString(sum[:4])
 }

@@ -19,6 +19,7 @@ import (
 	"pinion/node/logs"
 	"pinion/node/machine"
 	"pinion/node/network"
+	"pinion/node/volume"
 	"pinion/packaging/atomicfile"
 	"pinion/packaging/bundle"
 	"pinion/server"
@@ -44,12 +45,14 @@ type host struct {
 	runtime  *containerd.Runtime
 	logs     *logs.Store
 	network  *network.Bridge
+	volumes  *volume.Roots
 	gpus     gpu.Source
 	identity *pki.Identity
 	port     *peer.Port
 	member   *server.Member
 	agent    *node.Node
 	closers  []func() error // in the order of opening
+	failed   bool           // a part could not be opened: what was begun is taken back
 	fatal    chan error     // receives one error when this host cannot continue
 }
 
@@ -79,8 +82,9 @@ func (b Build) Up(ctx context.Context, config cli.UpConfig) error {
 // run opens the parts of the host one after the other, serves, and closes them in reverse order.
 func (h *host) run(ctx context.Context) error {
 	defer h.close()
-	for _, open := range []func(context.Context) error{h.openDirectory, h.listen, h.openGPUs, h.openRuntime, h.openMember, h.openAgent} {
+	for _, open := range []func(context.Context) error{h.openDirectory, h.openVolumes, h.listen, h.openGPUs, h.openRuntime, h.openMember, h.openAgent} {
 		if err := open(ctx); err != nil {
+			h.failed = true
 			return err
 		}
 	}
@@ -105,10 +109,26 @@ func (h *host) openDirectory(context.Context) (err error) {
 		return err
 	}
 	h.onClose(h.dir.Close)
+	if err = h.dir.Claim(); err != nil {
+		return err
+	}
 	if h.self, err = os.Executable(); err != nil {
 		return fmt.Errorf("finding this binary, which the image pinion/self is made of: %w", err)
 	}
-	h.tools, err = bundle.Unpack(h.dir.Join("bundle"))
+	return h.unpack()
+}
+
+// unpack unpacks the helper programs. A host that comes to nothing leaves none that were not there before.
+func (h *host) unpack() (err error) {
+	dir := h.dir.Join("bundle")
+	_, missing := os.Stat(dir)
+	h.onClose(func() error {
+		if h.failed && missing != nil {
+			return os.RemoveAll(dir)
+		}
+		return nil
+	})
+	h.tools, err = bundle.Unpack(dir)
 	return err
 }
 

@@ -97,6 +97,23 @@ func TestAPortInUseStartsNothing(t *testing.T) {
 	}
 }
 
+// A host that cannot join its pool leaves neither a daemon nor programs behind.
+func TestAHostThatComesToNothingLeavesNothingRunning(t *testing.T) {
+	dir := newDataDir(t)
+	err := Build{}.Up(t.Context(), cli.UpConfig{DataDir: dir, Listen: "127.0.0.1:0", GPUs: "none", Cluster: "default", Join: "127.0.0.1:1", Token: "not a token"})
+	if err == nil {
+		t.Fatal("it came up")
+	}
+	t.Log(err)
+	if connection, err := net.Dial("unix", filepath.Join(dir, "containerd", "containerd.sock")); err == nil {
+		connection.Close()
+		t.Error("its containerd runs on")
+	}
+	if _, err := os.Stat(filepath.Join(dir, "bundle")); !os.IsNotExist(err) {
+		t.Errorf("its programs are there: %v", err)
+	}
+}
+
 func TestAHostThatRunsIsNotWorkedOn(t *testing.T) {
 	dir := newDataDir(t)
 	end := startHost(t, dir)

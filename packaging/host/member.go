@@ -29,8 +29,8 @@ func (h *host) openMember(ctx context.Context) (err error) {
 	h.port = peer.Listen(h.listener, h.identity, h.log)
 	h.onClose(h.port.Close)
 	h.member, err = server.OpenMember(ctx, server.MemberConfig{
-		Dir: h.dir.Path, HostID: h.dir.HostID, PoolID: h.dir.PoolID, Address: h.address.Advertised, Name: hostname(), Version: h.Version,
-		Identity: h.identity, Port: h.port, Log: h.log, Join: h.config.Join, Token: h.config.Token,
+		Dir: h.dir.Path, HostID: h.dir.HostID, PoolID: h.dir.PoolID, Address: h.address.Advertised, Name: hostname(), Version: h.Version, Starts: h.dir.Starts,
+		Identity: h.identity, Port: h.port, Log: h.log, Join: h.config.Join, Token: h.config.Token, Cluster: h.config.Cluster,
 		Servers: h.config.Servers, ReplaceAfter: h.config.ReplaceAfter, TaskLostAfter: h.config.LostAfter,
 	})
 	if err != nil {
@@ -49,16 +49,16 @@ func hostname() string {
 	return name
 }
 
-// maintainClientFile writes the file for `pinion env` as soon as the pool has an access key for it. While the pool cannot be
+// maintainClientFile writes the file for `pinion env` as soon as the pool has given this host its access key. While the pool cannot be
 // reached, a file of an earlier start stays.
 func (h *host) maintainClientFile(ctx context.Context) error {
 	for {
-		key, _, err := h.member.BootstrapKey(ctx)
+		key, err := h.member.HostKey(ctx)
 		if err == nil {
 			return h.writeClientFile(key)
 		}
 		if !errors.Is(err, spec.ErrUnavailable) {
-			return fmt.Errorf("asking for the first access key: %w", err)
+			return fmt.Errorf("asking for the access key of this host: %w", err)
 		}
 		select {
 		case <-time.After(time.Second):

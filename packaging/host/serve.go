@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"net/http"
 	"os"
 	"strings"
 	"time"
@@ -12,8 +13,11 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"pinion/api"
+	"pinion/api/audit"
 	"pinion/api/cli/invocation"
+	"pinion/api/httpx"
 	"pinion/api/rest"
+	"pinion/server"
 )
 
 // serve answers requests until ctx is cancelled or the host cannot continue.
@@ -23,13 +27,17 @@ func (h *host) serve(ctx context.Context) error {
 		return err
 	}
 	config := h.apiConfig()
+	if config.Audit, err = audit.Open(h.dir.Join("audit"), h.log); err != nil {
+		return err
+	}
+	h.onClose(config.Audit.Close)
 	local, peers := config, config
-	local.Trusted = true  // only root can open the socket
-	peers.FromPeer = true // only hosts of the pool can connect here
+	local.Trusted = true // only root can open the socket
+	peers.FromPeer = peerOf
 	h.member.HandleAPI(api.NewHandler(peers))
 	group, ctx := errgroup.WithContext(ctx)
 	group.Go(func() error { return h.agent.Run(ctx) })
-	group.Go(func() error { h.logs.PruneHourly(ctx, h.log); return nil })
+	group.Go(func() error { h.logs.Watch(ctx, h.hostLogLimits(), h.log); return nil })
 	group.Go(func() error { return api.Serve(ctx, h.port.API(), config) })
 	group.Go(func() error { return api.Serve(ctx, socket, local) })
 	group.Go(func() error { return h.watchFatal(ctx) })
@@ -45,13 +53,20 @@ func (h *host) serve(ctx context.Context) error {
 	return nil
 }
 
+// peerOf is the host of the pool that made a request on the listener for them.
+func peerOf(r *http.Request) httpx.Peer {
+	hostID, isServer := server.Caller(r.Context())
+	return httpx.Peer{HostID: hostID, Server: isServer}
+}
+
 // apiConfig is the configuration that all API endpoints of this host share.
 func (h *host) apiConfig() api.Config {
 	return api.Config{
 		Store: h.member, TaskHost: h.agent, HostID: h.dir.HostID, Log: h.log, Version: h.Version, Now: time.Now,
 		Leader: h.member.Leadership(), Forward: h.member.Forwarder(), Local: h.member, History: h.member, Queue: h.member.Queue(),
-		Admin:  rest.Admin{Tokens: h.member.Tokens(), Keys: h.member.Keys(), Hosts: h.member.Hosts(), Snapshots: h.member},
-		Shared: api.NewShared(),
+		SignatureUsed: h.member.Leadership().SignatureUsed,
+		Admin:         rest.Admin{Tokens: h.member.Tokens(), Keys: h.member.Keys(), Hosts: h.member.Hosts(), Snapshots: h.member},
+		Shared:        api.NewShared(),
 	}
 }
 

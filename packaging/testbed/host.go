@@ -11,6 +11,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"syscall"
@@ -48,13 +49,21 @@ func (h *Host) LogFile() string { return h.base + ".log" }
 
 func (h *Host) pidFile() string { return h.base + ".pid" }
 
-// JoinFlags creates a join token for so many uses on this host, and returns the flags of `pinion up` with it.
-func (h *Host) JoinFlags(uses int) ([]string, error) {
-	token, err := h.Pinion("token", "--uses", fmt.Sprint(uses))
+// JoinFlags creates a join token for so many hosts of a cluster on this host, and returns the flags of `pinion up` with it.
+func (h *Host) JoinFlags(uses int, cluster string) ([]string, error) {
+	token, err := h.Pinion("token", "--uses", fmt.Sprint(uses), "--cluster", cluster)
 	if err != nil {
 		return nil, err
 	}
 	return []string{"--join", h.Address(), "--token", strings.TrimSpace(token)}, nil
+}
+
+// Cluster is the cluster that its flags name.
+func (h *Host) Cluster() string {
+	if i := slices.Index(h.flags, "--cluster"); i >= 0 && i+1 < len(h.flags) {
+		return h.flags[i+1]
+	}
+	return "default"
 }
 
 // Start launches pinion and waits until it is ready.

@@ -196,13 +196,20 @@ func (b *Testbed) Up(ctx context.Context) error {
 	if err := first.Start(ctx); err != nil || len(b.hosts) == 1 {
 		return err
 	}
-	join, err := first.JoinFlags(len(b.hosts))
-	if err != nil {
-		return err
+	tokens := map[string][]string{} // of each cluster
+	for _, h := range b.hosts[1:] {
+		cluster := h.Cluster()
+		if tokens[cluster] != nil {
+			continue
+		}
+		var err error
+		if tokens[cluster], err = first.JoinFlags(len(b.hosts), cluster); err != nil {
+			return err
+		}
 	}
 	group, ctx := errgroup.WithContext(ctx)
 	for _, h := range b.hosts[1:] {
-		group.Go(func() error { return h.Start(ctx, join...) })
+		group.Go(func() error { return h.Start(ctx, tokens[h.Cluster()]...) })
 	}
 	return group.Wait()
 }

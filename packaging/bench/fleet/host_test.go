@@ -18,7 +18,7 @@ import (
 // reports it RUNNING, and it is lost when it falls silent.
 func TestAHostOfTheFleetIsAHostUntilItFallsSilent(t *testing.T) {
 	leader, address := bootstrapPool(t)
-	token, err := leader.Tokens().CreateToken(t.Context(), 0, 2, "")
+	token, err := leader.Tokens().CreateToken(t.Context(), 0, 2, "", "fleet")
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -14,7 +14,22 @@ provider "aws" {
   skip_metadata_api_check     = true
   skip_requesting_account_id  = true
   skip_region_validation      = true
-  endpoints { ecs = var.endpoint }
+  endpoints {
+    ecs  = var.endpoint
+    logs = var.endpoint
+  }
+}
+
+# Its provider destroys it by "disabled", and forgives ECS that nobody can have that any more.
+resource "aws_ecs_account_setting_default" "arns" {
+  name  = "taskLongArnFormat"
+  value = "enabled"
+}
+
+resource "aws_cloudwatch_log_group" "train" {
+  name              = "train"
+  retention_in_days = var.team == "vision" ? 7 : 14
+  tags              = { team = var.team }
 }
 
 resource "aws_ecs_cluster" "lab" {
@@ -71,7 +86,7 @@ resource "aws_ecs_task_definition" "train" {
       portMappings = [{ containerPort = 6006 }]
       mountPoints  = [{ sourceVolume = "data", containerPath = "/data", readOnly = true }]
       resourceRequirements = [{ type = "GPU", value = "2" }]
-      logConfiguration     = { logDriver = "awslogs", options = { awslogs-group = "train", awslogs-region = "us-east-1", awslogs-stream-prefix = "t" } }
+      logConfiguration     = { logDriver = "awslogs", options = { awslogs-group = aws_cloudwatch_log_group.train.name, awslogs-region = "us-east-1", awslogs-stream-prefix = "t" } }
     },
     {
       name        = "watch"

@@ -26,7 +26,7 @@ func (p *pool) client(h *testbed.Host) (*client.Client, error) {
 	if c, ok := p.clients.Load(h.Name); ok {
 		return c.(*client.Client), nil
 	}
-	made, err := client.New(client.Config{Socket: filepath.Join(h.Dir, "pinion.sock")})
+	made, err := client.New(client.Config{Socket: filepath.Join(h.Dir, "pinion.sock"), KeyID: p.key.ID, Secret: p.key.Secret})
 	if err != nil {
 		return nil, err
 	}
@@ -217,7 +217,7 @@ func (p *pool) sh(t testing.TB, h *testbed.Host, script string) (string, error) 
 	t.Helper()
 	documents, err := filepath.Abs("../../../api/ecs/testdata")
 	must(t, err)
-	cmd := exec.Command("bash", "-c", `eval "$(pinion --data-dir "$0" env)"; `+script, h.Dir)
+	cmd := exec.Command("bash", "-c", `eval "$(pinion --data-dir "$0" env)"; export AWS_ACCESS_KEY_ID="$1" AWS_SECRET_ACCESS_KEY="$2"; `+script, h.Dir, p.key.ID, p.key.Secret)
 	cmd.Dir = documents
 	var out, problem strings.Builder
 	cmd.Stdout, cmd.Stderr = &out, &problem

@@ -22,7 +22,7 @@ func TestFaults(t *testing.T) {
 		run  func(*testing.T)
 	}{
 		{"kills", p.testLeaderKilled}, {"hosts", p.testEveryHostKilled}, {"links", p.testLinksCut}, {"servers", p.testNoServers},
-		{"history", p.testHistory},
+		{"losses", p.testServersLost}, {"quorum", p.testQuorumLost}, {"history", p.testHistory},
 	} {
 		t.Run(part.name, func(t *testing.T) {
 			p.undoFaults(t)
@@ -185,8 +185,12 @@ func (p *pool) testNoServers(t *testing.T) {
 // serverHosts are the hosts that are servers now.
 func (p *pool) serverHosts(t *testing.T) (servers []*testbed.Host) {
 	t.Helper()
-	hosts, err := p.hostsByName(p.leader(t))
-	must(t, err)
+	var hosts map[string]host
+	eventually(t, "the leader answers", func() bool { // a leader that was cut off until now does not know yet whether it leads
+		var err error
+		hosts, err = p.hostsByName(p.leader(t))
+		return err == nil
+	})
 	for _, h := range p.Hosts() {
 		if role := hosts[h.Name].Role; role == "leader" || role == "server" {
 			servers = append(servers, h)

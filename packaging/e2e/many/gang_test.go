@@ -5,9 +5,12 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"syscall"
 	"testing"
+
+	"pinion/packaging/testbed"
 )
 
 // TestGangsAndQueues runs gangs of eight tasks on four hosts with two GPUs each, which find one another over the network,
@@ -56,7 +59,7 @@ func (p *pool) sums(t *testing.T) (all []string) {
 
 func (p *pool) testGangFinishes(t *testing.T) {
 	for _, network := range []string{"bridge", "host"} {
-		if out, err := p.sh(t, p.Hosts()[1], p.runGang("--network "+network, "")); err != nil {
+		if out, err := p.sh(t, p.leader(t), p.runGang("--network "+network, "")); err != nil {
 			t.Fatalf("--network %s: %v\n%s", network, err, out)
 		}
 		if sums := strings.Join(p.sums(t), " "); sums != "36 36 36 36 36 36 36 36" {
@@ -66,7 +69,8 @@ func (p *pool) testGangFinishes(t *testing.T) {
 }
 
 func (p *pool) testGangEndsWithOne(t *testing.T) {
-	h := p.Hosts()[2]
+	leader := p.leader(t)
+	h := slices.DeleteFunc(p.serverHosts(t), func(h *testbed.Host) bool { return h == leader })[0]
 	out, err := p.sh(t, h, p.runGang("-d --network host", "stay"))
 	must(t, err)
 	ids := strings.Fields(out)
@@ -77,7 +81,7 @@ func (p *pool) testGangEndsWithOne(t *testing.T) {
 		made, err := filepath.Glob(filepath.Join(p.witness, "sum-*"))
 		return err == nil && len(made) == 8
 	})
-	leader := p.leader(t)
+	leader = p.leader(t)
 	must(t, leader.Kill(t.Context()))
 	must(t, syscall.Kill(processOf(t, "RANK=3", "/w/allreduce"), syscall.SIGKILL))
 	p.start(t, leader)
@@ -99,14 +103,18 @@ func (p *pool) testGangEndsWithOne(t *testing.T) {
 // processOf finds the process of a container by a variable of its environment and its first argument.
 func processOf(t *testing.T, variable, program string) int {
 	t.Helper()
-	all, err := filepath.Glob("/proc/[0-9]*/cmdline")
+	is := func(process string) bool {
+		line, _ := os.ReadFile(filepath.Join(process, "cmdline"))
+		environment, _ := os.ReadFile(filepath.Join(process, "environ"))
+		return strings.HasPrefix(string(line), program+"\x00") && strings.Contains("\x00"+string(environment), "\x00"+variable+"\x00")
+	}
+	all, err := filepath.Glob("/proc/[0-9]*")
 	must(t, err)
-	for _, file := range all {
-		line, _ := os.ReadFile(file)
-		environment, _ := os.ReadFile(filepath.Join(filepath.Dir(file), "environ"))
-		if strings.HasPrefix(string(line), program+"\x00") && strings.Contains("\x00"+string(environment), "\x00"+variable+"\x00") {
-			pid := 0
-			fmt.Sscan(filepath.Base(filepath.Dir(file)), &pid)
+	for _, process := range all {
+		stat, _ := os.ReadFile(filepath.Join(process, "stat"))
+		pid, parent, name, state := 0, 0, "", ""
+		fmt.Sscan(string(stat), &pid, &name, &state, &parent)
+		if is(process) && !is(fmt.Sprint("/proc/", parent)) { // a child looks the same until it runs its own program
 			return pid
 		}
 	}
@@ -116,27 +124,27 @@ func processOf(t *testing.T, variable, program string) int {
 
 func (p *pool) testRunAgain(t *testing.T) {
 	const script = `pinion --data-dir "$0" run --retries 1 --retry-on 3 busybox -- sh -c 'echo attempt $PINION_ATTEMPT; test $PINION_ATTEMPT = 1 || exit 3'`
-	if out, err := p.sh(t, p.Hosts()[0], script); err != nil || out != "attempt 0\nattempt 1\n" {
+	if out, err := p.sh(t, p.leader(t), script); err != nil || out != "attempt 0\nattempt 1\n" {
 		t.Errorf("%v: %q", err, out)
 	}
 }
 
 func (p *pool) testAfterAnArray(t *testing.T) {
 	mounted := "--volume " + p.witness + ":/w busybox -- "
-	_, err := p.sh(t, p.Hosts()[0], `pinion --data-dir "$0" run -d --array 3-5 --group nightly `+mounted+`sh -c 'usleep 500000; echo > /w/index-$PINION_ARRAY_INDEX'`)
+	_, err := p.sh(t, p.leader(t), `pinion --data-dir "$0" run -d --array 3-5 --group nightly `+mounted+`sh -c 'usleep 500000; echo > /w/index-$PINION_ARRAY_INDEX'`)
 	must(t, err)
-	out, err := p.sh(t, p.Hosts()[1], `pinion --data-dir "$0" run --after group:nightly `+mounted+`sh -c 'ls -d /w/index-*'`)
+	out, err := p.sh(t, p.leader(t), `pinion --data-dir "$0" run --after group:nightly `+mounted+`sh -c 'ls -d /w/index-*'`)
 	if want := "/w/index-3\n/w/index-4\n/w/index-5\n"; err != nil || out != want {
 		t.Errorf("%v: %q", err, out)
 	}
-	if _, err := p.sh(t, p.Hosts()[1], `pinion --data-dir "$0" run --after group:nowhere busybox`); err == nil || !strings.Contains(err.Error(), "of which cluster default has no task") {
+	if _, err := p.sh(t, p.leader(t), `pinion --data-dir "$0" run --after group:nowhere busybox`); err == nil || !strings.Contains(err.Error(), "of which cluster default has no task") {
 		t.Errorf("a group that is not there: %v", err)
 	}
 }
 
 // testQueueOfAWS fills all GPUs, and has the AWS CLI run more.
 func (p *pool) testQueueOfAWS(t *testing.T) {
-	h := p.Hosts()[3]
+	h := p.leader(t)
 	p.define(t, "holder", 2, `while :; do usleep 100000; done`)
 	p.define(t, "waiter", 2, `while :; do usleep 100000; done`)
 	holders := aws[tasks](t, p, h, `aws ecs run-task --task-definition holder --count 4`).Tasks

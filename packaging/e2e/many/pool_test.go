@@ -3,6 +3,7 @@ package many
 import (
 	"cmp"
 	"context"
+	"encoding/json"
 	"fmt"
 	"io"
 	"net"
@@ -28,9 +29,10 @@ const registryPort = 5000
 // pool is a testbed of hosts with a registry beside it.
 type pool struct {
 	*testbed.Testbed
-	witness   string   // a folder that containers share, whatever host they are on; see volume
-	clients   sync.Map // *client.Client to its unix socket, by host name
-	agentLogs sync.Map // *account of its log, by host name
+	witness   string    // a folder that containers share, whatever host they are on; see volume
+	key       accessKey // of an admin, with which every host answers; none before makeKey
+	clients   sync.Map  // *client.Client to its unix socket, by host name
+	agentLogs sync.Map  // *account of its log, by host name
 }
 
 // newPool makes the network of as many hosts as there are lists of flags, and starts none. The test's end takes all of
@@ -52,7 +54,7 @@ func newPoolOn(t *testing.T, disk int64, flags ...[]string) *pool {
 	p := &pool{witness: t.TempDir()}
 	config := t.TempDir()
 	for i := range flags {
-		flags[i] = append(flags[i], "--registry-config", config, "--log-level", "debug")
+		flags[i] = append(flags[i], "--registry-config", config, "--log-level", "debug", "--volume", p.witness)
 	}
 	dir, err := os.MkdirTemp("", testbedPrefix)
 	if err != nil {
@@ -81,7 +83,22 @@ func (p *pool) up(t *testing.T) {
 	ctx, cancel := context.WithTimeout(t.Context(), waitTimeout)
 	defer cancel()
 	must(t, p.Up(ctx))
+	p.makeKey(t)
 	p.waitConverged(t)
+}
+
+// accessKey is what `pinion keys create` prints.
+type accessKey struct {
+	ID     string `json:"accessKeyId"`
+	Secret string `json:"secretAccessKey"`
+}
+
+// makeKey makes an access key: root of an agent has none that may change anything.
+func (p *pool) makeKey(t testing.TB) {
+	t.Helper()
+	text, err := p.Hosts()[0].Pinion("keys", "create", "--role", "admin", "-o", "json")
+	must(t, err)
+	must(t, json.Unmarshal([]byte(text), &p.key))
 }
 
 // undoFaults takes back whatever an earlier part has done to the hosts.

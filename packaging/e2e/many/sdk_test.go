@@ -41,7 +41,7 @@ func (p *pool) ecsClient(t testing.TB, h *testbed.Host) *ecs.Client {
 	t.Cleanup(transport.CloseIdleConnections)
 	return ecs.New(ecs.Options{
 		Region: *env["AWS_REGION"], BaseEndpoint: sdk.String("https://" + h.Address()),
-		Credentials: credentials.NewStaticCredentialsProvider(*env["AWS_ACCESS_KEY_ID"], *env["AWS_SECRET_ACCESS_KEY"], ""),
+		Credentials: credentials.NewStaticCredentialsProvider(p.key.ID, p.key.Secret, ""),
 		HTTPClient:  &http.Client{Transport: transport, Timeout: requestTimeout},
 	})
 }
