@@ -29,7 +29,10 @@ conformance: build packages ## the AWS CLI, boto3, the AWS SDK for Go and Terraf
 
 soak: build packages ## hours of faults on five hosts: leaders killed 200 times, links cut, disks hung and full; needs root
 	go test -count=1 -v -timeout 0 -parallel 1 -run 'TestFaults|TestDisks|TestRetries' ./packaging/e2e/many -targets \
-		-kills 200 -clients 100 -rounds 20 -away 5m -hangs 20 -fills 20 -flickers 20 -history 100000 -retries 10000
+		-kills 200 -clients 100 -rounds 20 -away 5m -losses 20 -quorums 50 -hangs 20 -fills 20 -flickers 20 -history 100000 -retries 10000
+	go test -count=1 -v -timeout 0 -run '^TestContainerdAndShimsAreKilled$$' ./packaging/e2e -containerd-kills 100 -shim-kills 50
+	go test -count=1 -v -timeout 0 -run '^TestATornCommitIsAWholeOneOrNone$$' ./server/store -torn 5000
+	go test -count=1 -v -timeout 0 -run '^(TestADamagedSnapshotIsRefused|TestADamagedEntryNeverPanics)$$' ./raftfsm -flips 50000
 
 check: packages ## format, vet, staticcheck, modules, races, and the guard tests (imports, sizes, names, documentation)
 	@unformatted=$$(gofmt -l $$(go list -f '{{.Dir}}' ./...)); if [ -n "$$unformatted" ]; then echo "run gofmt -w on: $$unformatted"; exit 1; fi
