@@ -19,10 +19,11 @@ type process struct {
 	started string // clock ticks since boot
 }
 
-// findProcess returns the process with the id; false when it is gone or a zombie.
+// findProcess returns the process with the id; false when it is gone or a zombie. A killed process is a zombie while its other
+// threads still end: until the last has, it holds its files and their locks.
 func findProcess(pid int) (process, bool) {
 	stat, ok := readStat(pid)
-	return process{pid: pid, started: stat.started}, ok && stat.state != "Z" && stat.state != "X"
+	return process{pid: pid, started: stat.started}, ok && (stat.state != "Z" && stat.state != "X" || stat.threads > 1)
 }
 
 func (p process) alive() bool {
@@ -66,8 +67,8 @@ func parseProcess(text string) (p process, err error) {
 }
 
 type procStat struct {
-	state, started string
-	parent         int
+	state, started  string
+	parent, threads int
 }
 
 // readStat reads /proc/PID/stat; the name of the program, which may hold anything, ends at the last parenthesis.
@@ -81,7 +82,8 @@ func readStat(pid int) (procStat, bool) {
 		return procStat{}, false
 	}
 	parent, _ := strconv.Atoi(fields[1])
-	return procStat{state: fields[0], parent: parent, started: fields[19]}, true
+	threads, _ := strconv.Atoi(fields[17])
+	return procStat{state: fields[0], parent: parent, threads: threads, started: fields[19]}, true
 }
 
 // processTree returns the processes in the network namespace with all their descendants: a container is in a namespace of

@@ -58,7 +58,7 @@ func (h *history) request(ctx context.Context, client int, family string, in fam
 		}
 	case in.kind != register && strings.Contains(err.Error(), "Unable to describe task definition."):
 	case statusOf(err) >= 400 && statusOf(err) < 500:
-		h.t.Errorf("%+v of %s: %v", in, family, err)
+		h.refused.Do(func() { h.t.Errorf("%+v of %s is refused: %v", in, family, err) })
 		return familyResponse{}, false
 	case in.kind == latest || in.kind == exact || notApplied(err):
 		return familyResponse{}, false

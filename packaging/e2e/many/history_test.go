@@ -38,6 +38,8 @@ type history struct {
 	began time.Time
 	run   string // part of the families' names, so that no two runs share one
 
+	refused sync.Once // the first refusal is told, and no other like it
+
 	mu       sync.Mutex
 	size     int
 	families map[string]*familyHistory
@@ -160,9 +162,9 @@ func (h *history) check() {
 		operations := resolveUnknown(h.families[family].operations, final)
 		switch porcupine.CheckOperationsTimeout(familyModel, operations, checkTimeout) {
 		case porcupine.Illegal:
-			h.t.Errorf("no single machine can have answered like this about %s:\n%s", family, listing(operations))
+			h.t.Errorf("%sno single machine can have answered like this about %s", listing(operations), family)
 		case porcupine.Unknown:
-			h.t.Errorf("after %v it is not decided whether the answers about %s are linearizable:\n%s", checkTimeout, family, listing(operations))
+			h.t.Errorf("%safter %v it is not decided whether these answers about %s are linearizable", listing(operations), checkTimeout, family)
 		}
 	}
 }

@@ -15,6 +15,7 @@ import (
 	"time"
 
 	v1 "github.com/google/go-containerregistry/pkg/v1"
+	"golang.org/x/sync/errgroup"
 
 	"pinion/node/containerd/containerdtest"
 	"pinion/packaging/testbed"
@@ -155,12 +156,19 @@ func (p *pool) keepLogs(t *testing.T) {
 	}
 }
 
-// logOutputs shows the end of what each pinion wrote.
+// logOutputs shows the last that each pinion wrote beside its debug lines: little, so that what failed is still on the screen.
 func (p *pool) logOutputs(t *testing.T) {
-	const most = 4000
+	const lines, width = 6, 300
 	for _, h := range p.Hosts() {
 		all, _ := os.ReadFile(h.LogFile())
-		t.Logf("%s (%s), the end of its output:\n%s", h.Name, h.Status(), all[max(0, len(all)-most):])
+		var last []string
+		for line := range strings.Lines(string(all)) {
+			if !strings.Contains(line, " level=DEBUG ") {
+				line = strings.TrimSpace(line)
+				last = append(last[max(0, len(last)-lines+1):], line[:min(len(line), width)])
+			}
+		}
+		t.Logf("%s (%s), the end of its output (PINION_KEEP_LOGS=DIR keeps all):\n%s", h.Name, h.Status(), strings.Join(last, "\n"))
 	}
 }
 
@@ -238,15 +246,15 @@ func must(t testing.TB, err error) {
 	}
 }
 
-// start starts hosts again, all at once, and waits until they are ready.
+// start starts hosts again, all at once, and waits until they are ready, or the first of them has ended.
 func (p *pool) start(t testing.TB, hosts ...*testbed.Host) {
 	t.Helper()
-	for _, h := range hosts {
-		must(t, h.Launch())
-	}
 	ctx, cancel := context.WithTimeout(t.Context(), waitTimeout)
 	defer cancel()
+	group, ctx := errgroup.WithContext(ctx)
 	for _, h := range hosts {
-		must(t, h.Ready(ctx))
+		must(t, h.Launch())
+		group.Go(func() error { return h.Ready(ctx) })
 	}
+	must(t, group.Wait())
 }
