@@ -68,8 +68,8 @@ func (s *State) Restore(r io.Reader) error {
 	}
 	s.versions.Store(&versions)
 	s.changes.reset(s.View().Index())
-	s.hostWatches.notifyAll()
-	s.applied.notify()
+	s.hostWatches.NotifyAll()
+	s.applied.Notify()
 	return nil
 }
 

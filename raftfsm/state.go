@@ -8,10 +8,13 @@
 package raftfsm
 
 import (
+	"context"
 	"sync/atomic"
 	"time"
 
+	"pinion/raftfsm/spec"
 	"pinion/raftfsm/tally"
+	"pinion/raftfsm/watch"
 )
 
 var (
@@ -32,8 +35,8 @@ type lastApplied struct {
 type State struct {
 	versions    atomic.Pointer[tableVersions]
 	changes     changelog
-	hostWatches hostWatches
-	applied     appliedSignal
+	hostWatches watch.Keys // by host: its tasks that are not STOPPED
+	applied     watch.Signal
 }
 
 // NewState returns an empty state.
@@ -74,8 +77,36 @@ func (s *State) ApplyAt(index uint64, at time.Time, c Command) (any, error) {
 		tx.put(tableApplied, &lastApplied{Index: index})
 		tx.commit()
 		s.changes.append(index, at, changes) // after the state: a reader that sees a change finds it in the state
-		s.hostWatches.notify(tx.mutations)
-		s.applied.notify()
+		s.hostWatches.Notify(hostsWithChanges(tx.mutations)...)
+		s.applied.Notify()
 	}
 	return answer, nil
+}
+
+// hostsWithChanges lists the hosts of which a task has changed that was not STOPPED, or is not.
+func hostsWithChanges(made []mutation) (hosts []string) {
+	for _, m := range made {
+		for _, object := range []any{m.before, m.after} {
+			if task, ok := object.(*spec.Task); ok && task.LastStatus != spec.Stopped {
+				hosts = append(hosts, task.HostID)
+			}
+		}
+	}
+	return hosts
+}
+
+// WaitForIndex waits until the state has the change at index and all before it. The error is the cause of the context's
+// end.
+func (s *State) WaitForIndex(ctx context.Context, index uint64) error {
+	for {
+		applied := s.applied.Wait()
+		if s.View().Index() >= index {
+			return nil
+		}
+		select {
+		case <-applied:
+		case <-ctx.Done():
+			return context.Cause(ctx)
+		}
+	}
 }

@@ -118,7 +118,10 @@ func (v *View) Assignments(hostID string) ([]spec.Assignment, <-chan struct{}) {
 		definition := v.withTaskEnv(spec.Effective(v.Definition(task.Definition), task.Overrides), task, gangs)
 		assignments = append(assignments, spec.Assignment{Task: task, Definition: definition})
 	}
-	return assignments, v.state.hostWatches.watch(hostID, live, v)
+	return assignments, v.state.hostWatches.Wait(hostID, func() bool {
+		now := v.state.View()
+		return tasksByHost.tree(now) != tasksByHost.tree(v) && !slices.Equal(live, now.liveTasksOn(hostID))
+	})
 }
 
 // liveTasksOn lists the tasks of a host that are not STOPPED.

@@ -61,7 +61,7 @@ var floors = map[string][]string{
 	"raftfsm": {
 		".",
 		"query tally",
-		"spec compact",
+		"spec compact watch",
 	},
 	"gpu": {
 		"nvml sim mps mig inside",
