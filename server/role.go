@@ -104,7 +104,8 @@ func (f roleFollower) confirmRole(own *Server) {
 			continue
 		}
 		if !answer.Server {
-			f.m.log.Info("the pool does not want this host as a server any more")
+			f.m.log.Warn("this host becomes an agent: another one is a server in its place, or the pool wants fewer of them. Its own access key may look at "+
+				"its cluster from now on and change nothing beyond this host", "do", "`pinion hosts` shows the servers; work there, or with a key of `pinion keys create`")
 			f.stopServer(own, "")
 		}
 		return

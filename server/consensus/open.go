@@ -111,7 +111,8 @@ func (n *Node) startRaft() error {
 	n.raft, n.failover.raft = raft, raft
 	n.store.OnFatal(n.fail)
 	keepWatermark := func(ctx context.Context) { n.watermark.keep(ctx, raft) }
-	for _, loop := range append(n.hooks.Loops, n.terms.watch, n.terms.watchLeader, n.failover.loop, n.disk.watch, keepWatermark) {
+	sayLeaderless := func(ctx context.Context) { logLeaderless(ctx, n.leader, n.log) }
+	for _, loop := range append(n.hooks.Loops, n.terms.watch, n.terms.watchLeader, n.failover.loop, n.disk.watch, keepWatermark, sayLeaderless) {
 		n.loops.Go(func() { loop(n.life) })
 	}
 	return nil

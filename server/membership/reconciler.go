@@ -43,11 +43,23 @@ type candidate struct {
 	voter  bool
 	self   bool
 	alive  bool
+	absent bool // it is not alive now, but not given up either: it may be slow, or restarting
 	silent bool // silent for the pool's ReplaceAfter
 }
 
 // isDead reports whether the host is gone for good. This host is not, whatever it has heard of itself.
 func (c candidate) isDead() bool { return c.silent && !c.self }
+
+// why says for what reason the role of the host changes.
+func (c candidate) why() string {
+	switch {
+	case !c.host.Server:
+		return "the pool has fewer servers than it wants"
+	case c.isDead():
+		return "nothing was heard of it for the time after which a server is replaced"
+	}
+	return "the pool has more servers than it wants, or an even number and no other host"
+}
 
 // candidates are hosts of the view.
 func (s *Servers) candidates(view *raftfsm.View, hosts []*spec.Host) []candidate {
@@ -56,10 +68,11 @@ func (s *Servers) candidates(view *raftfsm.View, hosts []*spec.Host) []candidate
 	all := make([]candidate, 0, len(hosts))
 	for _, host := range hosts {
 		server, is := configured[raft.ServerID(host.ID)]
+		fit, silent := !host.Lost() && host.FeatureLevel >= level, s.liveness.Silence(host.ID) >= replaceAfter
+		heard := s.liveness.Heard(host.ID)
 		all = append(all, candidate{
 			host: host, self: host.ID == s.hostID, voter: is && server.Suffrage == raft.Voter,
-			alive:  s.liveness.Heard(host.ID) && !host.Lost() && host.FeatureLevel >= level,
-			silent: s.liveness.Silence(host.ID) >= replaceAfter,
+			alive: fit && heard, absent: fit && !heard && !silent, silent: silent,
 		})
 	}
 	return all
@@ -78,12 +91,12 @@ func (s *Servers) chooseServers(ctx context.Context) error {
 			return nil // it still has a log of an earlier role: it wipes that first
 		}
 	}
-	for _, c := range slices.Concat(drop, want) {
+	for _, c := range slices.Concat(want, drop) { // a leader that ends halfway leaves one server more than wanted, not one less
 		wanted := !c.host.Server
 		if _, err := s.consensus.Propose(ctx, raftfsm.SetServerRole{ID: c.host.ID, Server: wanted}); err != nil {
 			return err
 		}
-		s.log.Info("the pool's servers change", "host", c.host.Name, "id", c.host.ID, "server", wanted)
+		s.log.Info("the pool's servers change", "host", c.host.Name, "id", c.host.ID, "server", wanted, "because", c.why())
 	}
 	return nil
 }

@@ -8,9 +8,12 @@ import (
 
 // selectServers returns the hosts that become servers and the servers that become agents, so that the number of servers is
 // odd and at most limit. A server stays one unless it is gone for good; of the other hosts the oldest come first. A server
-// that is gone stays too while there is no spare host: its vote may come back, and two copies are better than one.
+// that is gone stays too while there is no spare host: its vote may come back, and two copies are better than one. And one
+// server too many for an odd number stays while a host that could make the number odd is only absent: no server pays for
+// another host's slowness.
 func selectServers(all []candidate, limit int) (want, drop []candidate) {
 	var servers, dead, spares []candidate
+	absent := 0
 	for _, c := range all {
 		switch {
 		case c.host.Server && c.isDead():
@@ -19,6 +22,8 @@ func selectServers(all []candidate, limit int) (want, drop []candidate) {
 			servers = append(servers, c)
 		case c.alive && c.host.Status != spec.HostDraining:
 			spares = append(spares, c)
+		case c.absent && c.host.Status != spec.HostDraining:
+			absent++
 		}
 	}
 	slices.SortStableFunc(spares, bySeniority)
@@ -35,7 +40,7 @@ func selectServers(all []candidate, limit int) (want, drop []candidate) {
 		want, spares = append(want, spares[0]), spares[1:]
 	}
 	slices.SortStableFunc(servers, bySeniority)
-	for ; have > target; have-- {
+	for most := largestOdd(min(limit, have+len(spares)+absent)); have > most; have-- {
 		if len(dead) > 0 {
 			drop, dead = append(drop, dead[0]), dead[1:]
 			continue

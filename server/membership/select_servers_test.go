@@ -10,7 +10,7 @@ import (
 )
 
 // Hosts are written as letters in the order of their age: L leads, V votes, J is wanted without a vote, G votes and is
-// gone for good, a could be a server, x cannot be reached. Upper case is wanted as a server; f is a voter whose seat is
+// gone for good, a could be a server, x cannot be reached now, g is gone for good. Upper case is wanted as a server; f is a voter whose seat is
 // not recorded yet (the pool's first moment).
 func TestWhichHostsOughtToBeServers(t *testing.T) {
 	for _, c := range []struct {
@@ -32,6 +32,11 @@ func TestWhichHostsOughtToBeServers(t *testing.T) {
 		{"by nobody, when there is nobody", "LGV", 3, "", ""},
 		{"a server that was removed is replaced", "LVa", 3, "2", ""},
 		{"or another one goes too", "LV", 3, "", "1"},
+		{"but not because another host is slow", "LVx", 3, "", ""},
+		{"nor because several are", "LVJVx", 5, "", ""},
+		{"a host that is gone for good is not waited for", "LVg", 3, "", "1"},
+		{"a slow host keeps no server that nobody wants", "LVVxx", 1, "", "12"},
+		{"what a leader has left halfway is finished", "LGVVa", 3, "", "1"},
 		{"the youngest goes when fewer are wanted", "VLVVV", 3, "", "34"},
 		{"those that are gone go first", "LGVVG", 3, "", "14"},
 	} {
@@ -41,7 +46,7 @@ func TestWhichHostsOughtToBeServers(t *testing.T) {
 				all = append(all, candidate{
 					host:  &spec.Host{ID: fmt.Sprint(i), Server: strings.ContainsRune("LVJG", letter)},
 					voter: strings.ContainsRune("LVGf", letter), self: strings.ContainsRune("Lf", letter),
-					alive: strings.ContainsRune("LVJaf", letter), silent: letter == 'G',
+					alive: strings.ContainsRune("LVJaf", letter), absent: letter == 'x', silent: strings.ContainsRune("Gg", letter),
 				})
 			}
 			want, drop := selectServers(all, c.limit)

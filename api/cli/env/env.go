@@ -24,8 +24,12 @@ func Command() *cli.Command {
 		Description: `Prints the endpoint, an access key, the region and the CA as exports, and unsets variables that would interfere. After that, 'aws ecs ...', 'aws logs ...', boto3, the AWS SDKs and Terraform talk to Pinion with no further option. With --host and a key, it
 does the same for a host on another machine.
 
+On a host the key is the host's own: an admin's while the host is a server, and one that may only look while it is an agent, which the pool may change. For
+what has to go on working, make a key with 'pinion keys create' and name it with --host.
+
 Examples:
    eval "$(pinion env)"
+   eval "$(pinion env --host gpu-1:7400 --ca ca.crt --key-id AKIA... --secret ...)"
    eval "$(pinion env --data-dir /tmp/one)"
    pinion env --shell fish | source
    pinion env -o json`,
@@ -49,6 +53,9 @@ Examples:
 			if err != nil {
 				return err
 			}
+			if invocation.Connection(c).Host == "" {
+				text += ownKeyNote
+			}
 			_, err = fmt.Fprint(c.App.Writer, text)
 			return err
 		},
@@ -63,6 +70,9 @@ type Access struct {
 	Region   string `json:"region"`
 	CAFile   string `json:"caFile"` // absolute path
 }
+
+// ownKeyNote is the last line of the commands: without quotes around `$(pinion env)` a shell joins the lines, and a comment ends the rest.
+const ownKeyNote = "# The key is this host's own: an admin's on a server, one that may only look on an agent, and it ends with the host. One that stays: pinion keys create\n"
 
 // accessOf returns the access from --host and its flags, or otherwise from the data directory's client.json.
 func accessOf(c *cli.Context) (Access, error) {
