@@ -7,6 +7,8 @@ import (
 	"path/filepath"
 	"strings"
 	"time"
+
+	"pinion/packaging/bundle/tool"
 )
 
 // cFlags keeps the C compiler from listing every function of NVIDIA's header that is on its way out. The Makefile has
@@ -14,31 +16,31 @@ import (
 const cFlags = "CGO_CFLAGS=-O2 -g -Wno-deprecated-declarations"
 
 // compile builds one tool into the directory of the tools.
-func compile(t tool) error {
+func compile(t tool.Tool) error {
 	start := time.Now()
 	version, err := versionOf(t)
 	if err != nil {
 		return err
 	}
-	cmd := exec.Command("go", "build", "-trimpath", "-buildvcs=false", "-tags", t.tags, "-ldflags", t.linkFlags(version), "-o", filepath.Join(toolsDir, t.name), t.pkg)
+	cmd := exec.Command("go", "build", "-trimpath", "-buildvcs=false", "-tags", t.Tags, "-ldflags", t.LinkFlags(version), "-o", filepath.Join(tool.Dir, t.Name), t.Package)
 	cmd.Env = append(os.Environ(), "CGO_ENABLED=0")
-	if t.cgo {
+	if t.CGo {
 		cmd.Env = append(os.Environ(), "CGO_ENABLED=1", cFlags)
 	}
 	cmd.Stdout, cmd.Stderr = os.Stdout, os.Stderr
 	if err := cmd.Run(); err != nil {
-		return fmt.Errorf("building %s from %s: %w", t.name, t.pkg, err)
+		return fmt.Errorf("building %s from %s: %w", t.Name, t.Package, err)
 	}
-	printStep(strings.TrimSpace("built "+t.name+" "+version), time.Since(start))
+	printStep(strings.TrimSpace("built "+t.Name+" "+version), time.Since(start))
 	return nil
 }
 
 // versionOf is the version of a tool's module as go.mod pins it, without the v; empty for tools that name no module.
-func versionOf(t tool) (string, error) {
-	if t.module == "" {
+func versionOf(t tool.Tool) (string, error) {
+	if t.Module == "" {
 		return "", nil
 	}
-	version, err := commandOutput("go", "list", "-m", "-f", "{{.Version}}", t.module)
+	version, err := commandOutput("go", "list", "-m", "-f", "{{.Version}}", t.Module)
 	return strings.TrimPrefix(strings.TrimSpace(version), "v"), err
 }
 

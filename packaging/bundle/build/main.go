@@ -7,10 +7,11 @@ import (
 	"fmt"
 	"os"
 	"time"
+
+	"pinion/packaging/bundle/tool"
 )
 
 const (
-	toolsDir    = ".build/tools"
 	stampFile   = ".build/tools.stamp"
 	archiveFile = "packaging/bundle/tools.tar.zst"
 	sumsFile    = "packaging/bundle/tools.sum"
@@ -27,18 +28,18 @@ func run() error {
 	if err := checkRepository(); err != nil {
 		return err
 	}
-	stamp, err := buildStamp(allTools)
+	stamp, err := buildStamp(tool.All)
 	if err != nil {
 		return err
 	}
-	if upToDate(stamp, allTools) {
+	if upToDate(stamp, tool.All) {
 		return nil
 	}
 	if err := ensureCompiler(); err != nil {
 		return err
 	}
 	// Go passes over files that need a C compiler while there is none, so the sources are other ones now.
-	if stamp, err = buildStamp(allTools); err != nil {
+	if stamp, err = buildStamp(tool.All); err != nil {
 		return err
 	}
 	// What an interrupted build leaves behind belongs to no stamp.
@@ -46,16 +47,26 @@ func run() error {
 		return err
 	}
 	start := time.Now()
-	for _, tool := range allTools {
-		if err := compile(tool); err != nil {
+	for _, t := range tool.All {
+		if err := compile(t); err != nil {
 			return err
 		}
 	}
-	if err := pack(allTools); err != nil {
+	if err := pack(tool.All); err != nil {
 		return err
 	}
 	printStep("tools are ready", time.Since(start))
 	return os.WriteFile(stampFile, []byte(stamp), 0o644)
+}
+
+// checkRepository refuses to run where the sources of our own tools are not.
+func checkRepository() error {
+	for _, t := range tool.All {
+		if _, err := os.Stat(t.Package); t.IsLocal() && err != nil {
+			return fmt.Errorf("the source of %s is missing; run this from the root of the repository: %w", t.Name, err)
+		}
+	}
+	return nil
 }
 
 // printStep tells what was done and how long it took.

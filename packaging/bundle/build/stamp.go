@@ -10,20 +10,22 @@ import (
 	"runtime"
 	"slices"
 	"strings"
+
+	"pinion/packaging/bundle/tool"
 )
 
 // buildStamp is the digest of everything that the tools are made from: the module versions, the Go toolchain, the table of
 // flags, and the source of our own tools and of this builder.
-func buildStamp(tools []tool) (string, error) {
+func buildStamp(all []tool.Tool) (string, error) {
 	hash := sha256.New()
 	fmt.Fprintln(hash, runtime.Version(), runtime.GOARCH, os.Getenv("CC"), os.Getenv("GOFLAGS"))
-	fmt.Fprintf(hash, "%+v\n", tools)
+	fmt.Fprintf(hash, "%+v\n", all)
 	for _, file := range []string{"go.mod", "go.sum"} {
 		if err := hashFile(hash, file); err != nil {
 			return "", err
 		}
 	}
-	dirs, err := sourceDirs(tools)
+	dirs, err := sourceDirs(all)
 	if err != nil {
 		return "", err
 	}
@@ -36,11 +38,11 @@ func buildStamp(tools []tool) (string, error) {
 }
 
 // sourceDirs are the directories of this repository that our own tools and this builder are compiled from.
-func sourceDirs(tools []tool) ([]string, error) {
+func sourceDirs(all []tool.Tool) ([]string, error) {
 	args := []string{"list", "-deps", "-f", "{{with .Module}}{{if .Main}}{{$.Dir}}{{end}}{{end}}", "./packaging/bundle/build"}
-	for _, t := range tools {
-		if t.isLocal() {
-			args = append(args, t.pkg)
+	for _, t := range all {
+		if t.IsLocal() {
+			args = append(args, t.Package)
 		}
 	}
 	out, err := commandOutput("go", args...)
@@ -80,14 +82,14 @@ func hashFile(hash io.Writer, path string) error {
 }
 
 // upToDate says that the last build was made from the same things and that its results are still there.
-func upToDate(stamp string, tools []tool) bool {
+func upToDate(stamp string, all []tool.Tool) bool {
 	last, err := os.ReadFile(stampFile)
 	if err != nil || string(last) != stamp {
 		return false
 	}
 	results := []string{archiveFile, sumsFile}
-	for _, t := range tools {
-		results = append(results, filepath.Join(toolsDir, t.name))
+	for _, t := range all {
+		results = append(results, filepath.Join(tool.Dir, t.Name))
 	}
 	return !slices.ContainsFunc(results, func(path string) bool {
 		_, err := os.Stat(path)
