@@ -1,10 +1,14 @@
 # Everything is built from source with Go alone; what else a target needs it installs from Debian's packages and says so.
 
-version := $(shell git describe --tags --always --dirty 2>/dev/null || echo dev)
+# Twelve digits: without a number it is as many as this clone needs, and another needs more.
+version := $(shell git describe --tags --always --dirty --abbrev=12 2>/dev/null || echo dev)
 
 # The same for every step, so that each finds in Go's cache what the others compiled. They are Go's own flags, and keep
 # the C compiler from listing every function of NVIDIA's header that is on its way out.
 export CGO_CFLAGS := -O2 -g -Wno-deprecated-declarations
+
+# Go's default, given by name: flags of the environment or of `go env -w` would change what is built.
+export GOFLAGS := -mod=readonly
 
 # What the tests use: a C compiler for the race detector and the tools, iptables and busybox for real containers, and
 # Amazon's own clients.
@@ -13,7 +17,7 @@ packages := gcc libc6-dev pkg-config libseccomp-dev ip:iproute2 iptables busybox
 # Packages that compute and touch no container: the race detector takes them seconds.
 pure := ./raftfsm/... ./server/schedule/... ./api/ecs/taskdef ./api/ecs/view ./gpu ./gpu/sim ./gpu/nvml ./api/auth/sigv4/... ./node/logs/...
 
-.PHONY: build bundle test conformance soak check bench fuzz demo cluster clean packages help
+.PHONY: build bundle test conformance soak check bench fuzz demo cluster reproducible clean packages help
 
 build: bundle ## bin/pinion, one static file with everything inside
 	CGO_ENABLED=0 go build -trimpath -buildvcs=false -ldflags "-s -w -X main.version=$(version)" -o bin/pinion .
@@ -74,6 +78,9 @@ cluster: build ## five hosts on this machine, each in a network of its own, to t
 	@packaging/apt.sh ip:iproute2 iptables:iptables
 	go run -buildvcs=false ./packaging/cluster up -n 5
 	@echo 'next: go run ./packaging/cluster exec host2 -- pinion hosts; go run ./packaging/cluster --help; go run ./packaging/cluster down'
+
+reproducible: packages ## two builds of the last commit, the second with an empty cache, compared byte by byte; takes minutes
+	@packaging/reproducible.sh
 
 packages:
 	@packaging/apt.sh $(packages)

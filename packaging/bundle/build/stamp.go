@@ -49,7 +49,8 @@ func sourceDirs(all []tool.Tool) ([]string, error) {
 	if err != nil {
 		return nil, err
 	}
-	return slices.Compact(slices.Sorted(slices.Values(strings.Fields(out)))), nil
+	// A path may have spaces.
+	return slices.Compact(slices.Sorted(slices.Values(strings.FieldsFunc(out, func(r rune) bool { return r == '\n' })))), nil
 }
 
 // hashSources adds every source file of one package except its tests.
