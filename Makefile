@@ -29,7 +29,7 @@ test: build packages ## every test, the end-to-end ones included; needs root
 	go test -timeout 15m ./...
 
 conformance: build packages ## the AWS CLI, boto3, the AWS SDK for Go and Terraform against a real host; needs root
-	go test -count=1 -timeout 15m -v ./packaging/conformance
+	go test -count=1 -timeout 30m -v ./packaging/conformance
 
 soak: build packages ## hours of faults on five hosts: leaders killed 200 times, links cut, disks hung and full; needs root
 	go test -count=1 -v -timeout 0 -parallel 1 -run 'TestFaults|TestDisks|TestRetries' ./packaging/e2e/many -targets \

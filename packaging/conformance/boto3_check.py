@@ -5,7 +5,7 @@ import sys
 import boto3
 
 ecs = boto3.client("ecs")
-quickly = {"Delay": 1, "MaxAttempts": 60}
+quickly = {"Delay": 1, "MaxAttempts": 180}
 
 
 def pages(operation, key, **request):

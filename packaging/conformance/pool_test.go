@@ -6,7 +6,6 @@ import (
 	"context"
 	"crypto/tls"
 	"crypto/x509"
-	"encoding/json"
 	"fmt"
 	"net/http"
 	"os"
@@ -18,15 +17,16 @@ import (
 	"pinion/packaging/testbed"
 )
 
-// waitTimeout bounds every wait. It is generous: nothing here measures speed.
-const waitTimeout = 60 * time.Second
+// waitTimeout bounds every wait. It is generous: nothing here measures speed, and the machine may do other things.
+const waitTimeout = 3 * time.Minute
 
-// testPool is a pool whose first host has GPUs and answers all clients. The others are spare: see spare.
+// testPool is a pool whose first host is its only server, has GPUs and answers all clients. The others are spare: see spare.
 type testPool struct {
 	*testbed.Testbed
 	host   *testbed.Host
 	spares map[string]*testbed.Host // that have not been started, by the name of who may have them
-	env    map[string]string        // what `pinion env` sets
+	key    string                   // the shell's exports of an access key of role admin
+	env    map[string]string        // what `pinion env` sets, with that key
 	http   *http.Client             // reaches the pool's network and trusts its certificates
 }
 
@@ -38,7 +38,7 @@ func newTestPool(t *testing.T, spares ...string) *testPool {
 	}
 	dir, err := os.MkdirTemp("", testbedPrefix)
 	must(t, err)
-	plan := testbed.Config{Dir: dir, Binary: cmp.Or(os.Getenv("PINION_BINARY"), "../../bin/pinion"), Hosts: [][]string{{"--gpus", "sim:8xh100", "--attribute", "rack=r1"}}}
+	plan := testbed.Config{Dir: dir, Binary: cmp.Or(os.Getenv("PINION_BINARY"), "../../bin/pinion"), Hosts: [][]string{{"--servers", "1", "--gpus", "sim:8xh100", "--attribute", "rack=r1"}}}
 	for _, name := range spares {
 		plan.Hosts = append(plan.Hosts, []string{"--gpus", "none", "--cluster", "spare-" + name})
 	}
@@ -55,7 +55,9 @@ func newTestPool(t *testing.T, spares ...string) *testPool {
 	defer cancel()
 	s.host = s.Hosts()[0]
 	must(t, s.host.Start(ctx))
-	s.env = envOf(t, s.host)
+	s.key, err = s.host.Pinion("keys", "create", "--role", "admin")
+	must(t, err)
+	s.env = s.clientEnv(t)
 	s.http = s.newHTTPClient(t)
 	return s
 }
@@ -81,17 +83,15 @@ func (s *testPool) down(t *testing.T) {
 	}
 }
 
-// envOf returns the variables that `pinion env` sets.
-func envOf(t *testing.T, h *testbed.Host) map[string]string {
+// clientEnv returns the variables that a client of the pool has.
+func (s *testPool) clientEnv(t *testing.T) map[string]string {
 	t.Helper()
-	text, err := h.Pinion("env", "-o", "json")
+	text, err := s.run(s.command("env", "-0"))
 	must(t, err)
-	var all map[string]*string
-	must(t, json.Unmarshal([]byte(text), &all))
 	set := map[string]string{}
-	for name, value := range all {
-		if value != nil {
-			set[name] = *value
+	for variable := range strings.SplitSeq(string(text), "\x00") {
+		if name, value, _ := strings.Cut(variable, "="); strings.HasPrefix(name, "AWS_") {
+			set[name] = value
 		}
 	}
 	return set
@@ -110,9 +110,11 @@ func (s *testPool) newHTTPClient(t *testing.T) *http.Client {
 	return &http.Client{Transport: transport}
 }
 
-// command is a program on the host as a user starts it after `eval "$(pinion env)"`. Run it with run.
+// command is a program on the host as a user starts it after `eval "$(pinion env)"` and `eval "$(pinion keys create ...)"`. Run it with
+// run. The key is not the host's own, whose rights follow the host's role.
 func (s *testPool) command(program ...string) *exec.Cmd {
-	return exec.Command("sh", append([]string{"-c", `eval "$(pinion --data-dir "$0" env)"; exec "$@"`, s.host.Dir}, program...)...)
+	const sh = `eval "$(pinion --data-dir "$0" env)"; eval "$1"; shift; exec "$@"`
+	return exec.Command("sh", append([]string{"-c", sh, s.host.Dir, s.key}, program...)...)
 }
 
 // run returns the standard output of the command; the error carries standard error.
