@@ -17,7 +17,7 @@ packages := gcc libc6-dev pkg-config libseccomp-dev ip:iproute2 iptables busybox
 # Packages that compute and touch no container: the race detector takes them seconds.
 pure := ./raftfsm/... ./server/schedule/... ./api/ecs/taskdef ./api/ecs/view ./gpu ./gpu/sim ./gpu/nvml ./api/auth/sigv4/... ./node/logs/...
 
-.PHONY: build bundle test conformance soak check bench fuzz demo cluster sbom reproducible clean packages help
+.PHONY: build bundle test conformance soak check bench fuzz demo cluster sbom vulncheck reproducible clean packages help
 
 build: bundle ## bin/pinion, one static file with everything inside
 	CGO_ENABLED=0 go build -trimpath -buildvcs=false -ldflags "-s -w -X main.version=$(version)" -o bin/pinion .
@@ -81,6 +81,9 @@ cluster: build ## five hosts on this machine, each in a network of its own, to t
 
 sbom: build ## bin/pinion.cdx.json, the bill of materials of bin/pinion and every program inside it (CycloneDX)
 	@go run -buildvcs=false ./packaging/bundle/sbom -version $(version)
+
+vulncheck: ## known vulnerabilities that pinion or a program inside it calls; GOVULNDB names the database (https://..., file:///DIR)
+	@go run -buildvcs=false ./packaging/bundle/vulncheck
 
 reproducible: packages ## two builds of the last commit, the second with an empty cache, compared byte by byte; takes minutes
 	@packaging/reproducible.sh
