@@ -37,6 +37,7 @@ soak: build packages ## hours of faults on five hosts: leaders killed 200 times,
 	go test -count=1 -v -timeout 0 -run '^TestContainerdAndShimsAreKilled$$' ./packaging/e2e -containerd-kills 100 -shim-kills 50
 	go test -count=1 -v -timeout 0 -run '^TestATornCommitIsAWholeOneOrNone$$' ./server/store -torn 5000
 	go test -count=1 -v -timeout 0 -run '^(TestADamagedSnapshotIsRefused|TestADamagedEntryNeverPanics)$$' ./raftfsm -flips 50000
+	go test -count=1 -v -timeout 0 -run '^TestSlowClientsCostWhatTheirConnectionsCost$$' ./api -slow-clients 3000
 
 check: packages ## format, vet, staticcheck, modules, races, and the guard tests (imports, sizes, names, documentation)
 	@unformatted=$$(gofmt -l $$(go list -f '{{.Dir}}' ./...)); if [ -n "$$unformatted" ]; then echo "run gofmt -w on: $$unformatted"; exit 1; fi
