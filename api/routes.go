@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"pinion/api/ecs"
+	"pinion/api/ecs/view"
 	"pinion/api/events"
 	"pinion/api/httpx"
 	"pinion/api/leader"
@@ -25,7 +26,7 @@ func newRoutes(config Config, peers *httpx.Peers) routes {
 		Store: config.Store, Tasks: config.TaskHost, Queue: config.Queue, Admin: config.Admin, Leader: config.Leader, Peers: peers,
 		HostID: config.HostID, Version: config.Version, Now: config.Now, CheckTeam: ecs.CheckTeam,
 	}
-	changes := &events.Handler{History: config.History, Local: config.Local, Shared: config.Shared.events, Stop: peers.Stop}
+	changes := &events.Handler{History: config.History, Local: config.Local, Shared: config.Shared.events, Stop: peers.Stop, Audit: config.Audit, Refusal: view.Refusal}
 	t := routes{keyed: append(api.Routes(), rest.EventsRoute(changes.Serve)), open: api.OpenRoutes()}
 	t.openapi = openapiRoute(config.Version, func() []rest.Route { return t.all() })
 	return t

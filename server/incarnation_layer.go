@@ -98,6 +98,7 @@ func (l *incarnationLayer) checkStarts(c net.Conn, starts int64) error {
 	if err == nil {
 		return nil
 	}
+	l.member.cfg.Port.ReportRefusal(peer.Refusal{Operation: peer.OpConnect, HostID: known.ID, Address: c.RemoteAddr().String(), Reason: err})
 	if _, warned := l.member.warnedPeers.LoadOrStore(fmt.Sprint(known.ID, " ", starts), true); !warned {
 		l.member.log.Warn("a server is not heard", "error", err)
 	}

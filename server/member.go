@@ -34,7 +34,7 @@ type MemberConfig struct {
 	Version  string        // of pinion
 	Starts   int64         // how often this host was started, which its peers compare with what they know [they do not]
 	Identity *pki.Identity // opened with OpenJoining when Join is set
-	Port     *peer.Port    // its Peer, Join and Raft listeners are the member's
+	Port     *peer.Port    // its Peer, Join and Raft listeners are the member's; it is told whom the member refuses
 	Log      *slog.Logger
 
 	Join  string // address of a host of the pool to join; without effect on a host that belongs to a pool [begin one]
@@ -120,7 +120,7 @@ func newMember(cfg MemberConfig) (*Member, error) {
 	m.ctx, m.cancel = context.WithCancel(context.Background())
 	cfg.Port.SetAuthorizer(peerAPI{m}.authorizePeer)
 	peerAPI{m}.serveListener("other hosts", cfg.Port.Peer(), peerAPI{m}.peerHandler())
-	peerAPI{m}.serveListener("joining hosts", cfg.Port.Join(), admission.JoinHandler(peerAPI{m}.admitHost, func(hostID string) bool { return !peerAPI{m}.isMemberHost(hostID) }, cfg.Now, m.log))
+	peerAPI{m}.serveListener("joining hosts", cfg.Port.Join(), admission.JoinHandler(peerAPI{m}.admitHost, func(hostID string) bool { return !peerAPI{m}.isMemberHost(hostID) }, cfg.Port.ReportRefusal, cfg.Now, m.log))
 	return m, nil
 }
 

@@ -78,10 +78,16 @@ func (a peerAPI) routes() map[string]rpc.HandlerFunc {
 func (a peerAPI) authenticated(w http.ResponseWriter, r *http.Request) (hostID string, ok bool) {
 	from := peer.HostID(r.Context())
 	if from == "" || !a.isMemberHost(from) {
-		rpc.WriteError(w, fmt.Errorf("host %s: %w", from, spec.ErrRemoved))
+		a.refuse(w, r, from, fmt.Errorf("host %s: %w", from, spec.ErrRemoved))
 		return "", false
 	}
 	return from, true
+}
+
+// refuse answers a call that the host may not make.
+func (a peerAPI) refuse(w http.ResponseWriter, r *http.Request, from string, err error) {
+	a.m.cfg.Port.ReportRefusal(peer.Refusal{Operation: peer.OpCall, HostID: from, Address: r.RemoteAddr, Reason: err})
+	rpc.WriteError(w, err)
 }
 
 func (a peerAPI) serveAPI(w http.ResponseWriter, r *http.Request) {
@@ -124,7 +130,7 @@ func (a peerAPI) isServer(hostID string) bool {
 func (a peerAPI) requireServer(handle rpc.HandlerFunc) rpc.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request, from string) {
 		if own := a.m.localServer(); own != nil && !own.servers.IsServer(from) {
-			rpc.WriteError(w, fmt.Errorf("host %s is no server of the pool", from))
+			a.refuse(w, r, from, fmt.Errorf("host %s is no server of the pool, and may not call %s", from, r.URL.Path))
 			return
 		}
 		handle(w, r, from)

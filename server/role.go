@@ -141,7 +141,7 @@ func (m *Member) startServer(ctx context.Context, joins bool) error {
 			Watermark: watermarkOf(m.raftDir()), Alone: m.poolCache.OnlyServer(m.cfg.Address),
 			Settings: spec.Settings{Servers: m.cfg.Servers, ReplaceAfter: m.cfg.ReplaceAfter, TaskLostAfter: m.cfg.TaskLostAfter},
 		},
-		DisconnectedAfter: m.cfg.DisconnectedAfter, KeyringFile: filepath.Join(m.cfg.Dir, keyringFile), peers: m.peers, heldCA: m.cfg.Identity.CA, onLeader: m.leader.Refresh,
+		DisconnectedAfter: m.cfg.DisconnectedAfter, KeyringFile: filepath.Join(m.cfg.Dir, keyringFile), peers: m.peers, heldCA: m.cfg.Identity.CA, refusals: m.cfg.Port.ReportRefusal, onLeader: m.leader.Refresh,
 	})
 	if err != nil {
 		return errors.Join(err, network.Close(), layer.Close())

@@ -14,6 +14,7 @@ import (
 	"pinion/server/liveness"
 	"pinion/server/membership"
 	"pinion/server/orchestrator"
+	"pinion/server/peer"
 	"pinion/server/pki"
 	"pinion/server/rpc"
 	"pinion/server/scheduler"
@@ -32,6 +33,7 @@ type Config struct {
 
 	heldCA   func() (ca pki.CA, held bool) // the pool's CA, if this host has its key [it has not]
 	peers    *rpc.Client                   // how the leader is reached while it is another host [not at all]
+	refusals peer.Refusals                 // is told of hosts that are refused; may be nil
 	onLeader func()                        // called after each change of Leader; may be nil
 }
 
@@ -106,8 +108,8 @@ func newServer(cfg Config, node *consensus.Node, keyring *seal.Keyring) *Server 
 	s.liveness = liveness.New(core{s}, s.log, s.leader, cfg.peers, cfg.DisconnectedAfter)
 	s.servers = membership.NewServers(node, s.liveness, cfg.peers, cfg.HostID, s.log, consensus.Logger(s.log))
 	s.publisher = membership.NewPublisher(cfg.PoolID, s.servers, s.leader)
-	s.agents = dispatch.NewBackend(core{s}, s.liveness, s.publisher, cfg.peers)
-	s.authority = &admission.Authority{Server: node, Keyring: keyring, PoolInfo: func() spec.PoolInfo { return s.publisher.Build() }, Log: s.log}
+	s.agents = dispatch.NewBackend(core{s}, s.liveness, s.publisher, cfg.peers, cfg.refusals)
+	s.authority = &admission.Authority{Server: node, Keyring: keyring, PoolInfo: func() spec.PoolInfo { return s.publisher.Build() }, Refusals: cfg.refusals, Log: s.log}
 	s.accessKeys = &admission.AccessKeys{Server: node, Keyring: keyring}
 	if cfg.peers != nil {
 		s.accessKeys.Fetch = &admission.KeyringFetcher{Client: cfg.peers, Others: s.otherServers, Log: s.log}

@@ -39,7 +39,8 @@ type Log struct {
 	repeats map[source]*repeat
 	timer   *time.Timer // ends the window when nothing more comes
 	closed  bool
-	lost    int // entries that could not be written since the last that could
+	follow  map[chan Entry]struct{} // who is sent the refusals that are written
+	lost    int                     // entries that could not be written since the last that could
 }
 
 // repeat is a refusal that was written, and how often it came again.
@@ -153,6 +154,7 @@ func (l *Log) write(e Entry) {
 	if l.closed {
 		return // the host stops
 	}
+	l.tell(e)
 	line, err := json.Marshal(e)
 	if err == nil {
 		err = l.append(append(line, '\n'))

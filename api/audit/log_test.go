@@ -55,6 +55,31 @@ func TestRefusalsThatRepeatAreCounted(t *testing.T) {
 	}
 }
 
+func TestFollowersAreToldWhatIsWrittenAndNoMore(t *testing.T) {
+	l, _, now := newLog(t)
+	refusals, stop := l.Follow()
+	for range 10 * followBuffer {
+		l.Record(refusal("192.0.2.1:1"))
+	}
+	l.Record(Entry{Outcome: Done, Operation: "CreateCluster"})
+	*now = now.Add(repeatWindow)
+	l.Record(Entry{Outcome: Done, Operation: "CreateCluster"})
+	if len(refusals) != 2 || (<-refusals).Repeats != 0 || (<-refusals).Repeats != 10*followBuffer-1 {
+		t.Error("one refusal and its count are two entries")
+	}
+	for i := range 3 * followBuffer { // it does not read
+		l.Record(refusal(fmt.Sprintf("10.0.%d.%d:1", i>>8, i&255)))
+	}
+	if len(refusals) != followBuffer {
+		t.Errorf("%d wait for a follower that does not read", len(refusals))
+	}
+	stop()
+	l.Record(refusal("192.0.2.9:1"))
+	if len(l.follow) != 0 {
+		t.Error("it is told still")
+	}
+}
+
 func TestTheLinesOfAMinuteAreBounded(t *testing.T) {
 	l, dir, now := newLog(t)
 	for i := range 3 * maxSources {

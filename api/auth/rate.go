@@ -1,8 +1,11 @@
 package auth
 
 import (
+	"maps"
 	"sync"
 	"time"
+
+	"golang.org/x/time/rate"
 
 	"pinion/api/httpx"
 	"pinion/api/wire"
@@ -12,13 +15,7 @@ import (
 // and it is safe for concurrent use.
 type RateLimiter struct {
 	mu      sync.Mutex
-	buckets map[string]*bucket // by key id; only of keys with a limit
-}
-
-// bucket is what a key has left.
-type bucket struct {
-	tokens float64
-	at     time.Time // when tokens was right
+	buckets map[string]*rate.Limiter // by key id; only of keys with a limit
 }
 
 // burstSeconds is how many seconds' worth of requests may come at once.
@@ -29,43 +26,26 @@ const maxBuckets = 4096
 
 // Take counts one request of the principal, and refuses it when its key has used up what it may send.
 func (l *RateLimiter) Take(p Principal, now time.Time) error {
-	rate := p.Grant.RequestsPerSecond
-	if p.KeyID == "" || rate <= 0 || l.take(p.KeyID, float64(rate), now) {
+	limit := p.Grant.RequestsPerSecond
+	if p.KeyID == "" || limit <= 0 || l.bucket(p.KeyID, limit, now).AllowN(now, 1) {
 		return nil
 	}
-	return wire.Errorf(httpx.LimitExceeded, "Access key %s may send %d requests a second and has sent more. Send fewer, or have an administrator make a key with more (`pinion keys create --max-requests`).", p.KeyID, rate)
+	return wire.Errorf(httpx.LimitExceeded, "Access key %s may send %d requests a second and has sent more. Send fewer, or have an administrator make a key with more (`pinion keys create --max-requests`).", p.KeyID, limit)
 }
 
-func (l *RateLimiter) take(keyID string, rate float64, now time.Time) bool {
+func (l *RateLimiter) bucket(keyID string, limit int, now time.Time) *rate.Limiter {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	b := l.buckets[keyID]
-	if b == nil {
-		b = l.add(keyID, burstSeconds*rate, now)
+	if b := l.buckets[keyID]; b != nil {
+		return b
 	}
-	if since := now.Sub(b.at).Seconds(); since > 0 { // a clock that went back gives nothing
-		b.tokens = min(burstSeconds*rate, b.tokens+since*rate)
-	}
-	b.at = now
-	if b.tokens < 1 {
-		return false
-	}
-	b.tokens--
-	return true
-}
-
-func (l *RateLimiter) add(keyID string, tokens float64, now time.Time) *bucket {
 	if len(l.buckets) >= maxBuckets {
-		for id, b := range l.buckets {
-			if now.Sub(b.at) > burstSeconds*time.Second { // full again, as a new one is
-				delete(l.buckets, id)
-			}
-		}
+		maps.DeleteFunc(l.buckets, func(_ string, b *rate.Limiter) bool { return b.TokensAt(now) >= float64(b.Burst()) }) // as a new one is
 	}
 	if l.buckets == nil {
-		l.buckets = map[string]*bucket{}
+		l.buckets = map[string]*rate.Limiter{}
 	}
-	b := &bucket{tokens: tokens, at: now}
+	b := rate.NewLimiter(rate.Limit(limit), burstSeconds*limit)
 	l.buckets[keyID] = b
 	return b
 }

@@ -11,6 +11,7 @@ import (
 
 	"github.com/urfave/cli/v2"
 
+	"pinion/api/audit"
 	"pinion/api/cli/exit"
 	"pinion/api/cli/format"
 	"pinion/api/cli/invocation"
@@ -28,11 +29,12 @@ Examples:
    pinion events -f
    pinion events -f --type task --cluster lab
    pinion events -f -o json | jq .detail.lastStatus
-   pinion events -f --since 1234      # events after index 1234, and new ones`,
+   pinion events -f --since 1234      # events after index 1234, and new ones
+   pinion events -f --type refusal    # what this host refuses, for admin keys; 'pinion audit' has those before`,
 		Flags: []cli.Flag{
 			&cli.BoolFlag{Name: "follow", Aliases: []string{"f"}, Usage: "follow new events until Ctrl-C"},
 			&cli.StringFlag{Name: "cluster", DefaultText: "all", Usage: "only events of the cluster `NAME`"},
-			&cli.StringFlag{Name: "type", DefaultText: "all", Usage: "only events of these `KINDS`, separated by commas: task, host, cluster, gpu"},
+			&cli.StringFlag{Name: "type", DefaultText: "all", Usage: "only events of these `KINDS`, separated by commas: task, host, cluster, gpu; refusal is none of \"all\""},
 			&cli.StringFlag{Name: "since", Usage: "only events after this `INDEX` or event id"},
 		},
 		Action: func(c *cli.Context) error {
@@ -103,6 +105,11 @@ func eventText(kind string, detail json.RawMessage) (string, error) {
 		var task client.Task
 		err := json.Unmarshal(detail, &task)
 		return strings.TrimSpace(fmt.Sprintf("%s %s %s %s", format.ID(task.ID()), client.ResourceID(task.Definition), task.Status, format.ExitSummary(task))), err
+	}
+	if kind == "refusal" {
+		var refusal audit.Entry
+		err := json.Unmarshal(detail, &refusal)
+		return strings.Join(strings.Fields(strings.Join(auditRow(refusal)[2:], " ")), " "), err
 	}
 	var now struct {
 		Cluster   string `json:"clusterName"`

@@ -18,15 +18,15 @@ var ErrEventsInterrupted = errors.New("event stream interrupted")
 // EventQuery selects events.
 type EventQuery struct {
 	Cluster string // name of a cluster; empty: all
-	Types   string // of task, host, cluster, gpu, with commas between; empty: all
+	Types   string // of task, host, cluster, gpu, refusal, with commas between; empty: all but refusal
 	Since   string // events after this event id, or index; empty: from now on with Follow, else from the oldest
 	Follow  bool   // wait for more until ctx ends; otherwise only the events that the host still has
 }
 
-// Event is a state change of a task, host, cluster or GPU.
+// Event is a state change of a task, host, cluster or GPU, or a refusal.
 type Event struct {
 	ID   string          // for EventQuery.Since
-	Type string          // task, host, cluster or gpu; empty: a heartbeat that only carries an ID
+	Type string          // task, host, cluster, gpu or refusal; empty: a heartbeat that only carries an ID
 	Data json.RawMessage // EventBridge's envelope
 }
 

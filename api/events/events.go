@@ -11,10 +11,13 @@ import (
 	"strings"
 	"time"
 
+	"pinion/api/audit"
+	"pinion/api/auth"
 	"pinion/api/httpx"
 	"pinion/api/leader"
 	"pinion/api/wire"
 	"pinion/raftfsm"
+	"pinion/raftfsm/spec"
 )
 
 // History is the log of recent changes in this host's copy of the state.
@@ -30,7 +33,15 @@ type Handler struct {
 	Local   leader.LocalState // the copy of the state that History belongs to
 	Shared  *Shared
 	Stop    httpx.Stop
+
+	// Audit is where the refusals of this host come from; Refusal is one as JSON in the envelope, with the ARNs of a region.
+	Audit   *audit.Log
+	Refusal func(e audit.Entry, region string) ([]byte, error)
 }
+
+// refusalKind is the kind of events that tell administrators what this host refuses. They are of the host and not of the state, so
+// they have no id: nothing that is sent to Pinion adds to the state because it is refused.
+const refusalKind = "refusal"
 
 // maxStreams is how many streams are open at once; each has a buffer of some 64 KiB.
 const maxStreams = 1000
@@ -56,6 +67,8 @@ type query struct {
 	after   raftfsm.Position
 	oldest  bool // begin at the oldest change that is remembered
 	follow  bool
+
+	refusals bool
 }
 
 // matches reports whether a change is subscribed to.
@@ -72,6 +85,12 @@ func (h *Handler) Serve(x *httpx.Exchange, res leader.Resolution) error {
 	if err != nil {
 		return err
 	}
+	if q.refusals {
+		x.Admin = true
+		if err := mayFollowRefusals(res.Principal, q); err != nil {
+			return err
+		}
+	}
 	release, free := h.Shared.Streams.TryAcquire()
 	if !free {
 		return httpx.ErrThrottled("followers of events")
@@ -80,7 +99,26 @@ func (h *Handler) Serve(x *httpx.Exchange, res leader.Resolution) error {
 	ctx, cancel := h.Stop.Context(x.Context())
 	defer cancel()
 	st := &stream{handler: h, x: x, control: x.Controller(), principal: res.Principal, view: res.View, query: q, at: q.after}
+	if q.refusals {
+		var stop func()
+		st.refusals, stop = h.Audit.Follow()
+		defer stop()
+	}
 	return st.run(ctx)
+}
+
+// mayFollowRefusals refuses those who do not administer the whole pool, and a query for what is not remembered.
+func mayFollowRefusals(p auth.Principal, q *query) error {
+	if err := p.RequireRole(spec.RoleAdmin); err != nil {
+		return err
+	}
+	if err := p.RequireUnscoped(); err != nil {
+		return err
+	}
+	if !q.follow {
+		return wire.Errorf(wire.InvalidParameter, "Refusals are told as they happen: leave out follow=false. `pinion audit` on a host shows those before.")
+	}
+	return nil
 }
 
 // parseQuery reads a request, and waits until this host has seen what the client has seen.
@@ -97,7 +135,7 @@ func (h *Handler) parseQuery(r *http.Request, res leader.Resolution) (*query, er
 		}
 	}
 	if text := parameters.Get("type"); text != "" {
-		if q.kinds, err = parseKinds(text); err != nil {
+		if q.kinds, q.refusals, err = parseKinds(text); err != nil {
 			return nil, err
 		}
 	}
@@ -115,15 +153,19 @@ func (h *Handler) parseQuery(r *http.Request, res leader.Resolution) (*query, er
 	return q, err
 }
 
-func parseKinds(text string) (kinds []raftfsm.ChangeKind, err error) {
+func parseKinds(text string) (kinds []raftfsm.ChangeKind, refusals bool, err error) {
 	for name := range strings.SplitSeq(text, ",") {
 		kind := raftfsm.ChangeKind(strings.TrimSpace(name))
-		if !slices.Contains(raftfsm.ChangeKinds, kind) {
-			return nil, wire.Errorf(wire.InvalidParameter, "type must be of task, host, cluster and gpu, with commas between, not %q.", name)
+		switch {
+		case kind == refusalKind:
+			refusals = true
+		case !slices.Contains(raftfsm.ChangeKinds, kind):
+			return nil, false, wire.Errorf(wire.InvalidParameter, "type must be of task, host, cluster, gpu and refusal, with commas between, not %q.", name)
+		default:
+			kinds = append(kinds, kind)
 		}
-		kinds = append(kinds, kind)
 	}
-	return kinds, nil
+	return kinds, refusals, nil
 }
 
 // resume returns the mark to resume after. This host may lag behind the one that named it; then it waits up to lagTimeout.

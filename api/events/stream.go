@@ -8,6 +8,7 @@ import (
 	"os"
 	"time"
 
+	"pinion/api/audit"
 	"pinion/api/auth"
 	"pinion/api/httpx"
 	"pinion/api/wire"
@@ -39,7 +40,8 @@ type stream struct {
 	principal auth.Principal
 	view      *raftfsm.View
 	query     *query
-	at        raftfsm.Position // everything up to here was sent, or does not match the query
+	at        raftfsm.Position   // everything up to here was sent, or does not match the query
+	refusals  <-chan audit.Entry // nil unless the query asks for them
 	started   bool
 	chunk     []byte
 }
@@ -177,7 +179,7 @@ func (s *stream) waitForMore(ctx context.Context, more <-chan struct{}) error {
 	return s.heartbeat()
 }
 
-// wait waits for limit, or until c is closed. It ends with this host or when the client leaves.
+// wait waits for limit, until c is closed, or until there is a refusal, which it sends. It ends with this host or when the client leaves.
 func (s *stream) wait(ctx context.Context, c <-chan struct{}, limit time.Duration) error {
 	timer := time.NewTimer(limit)
 	defer timer.Stop()
@@ -186,6 +188,8 @@ func (s *stream) wait(ctx context.Context, c <-chan struct{}, limit time.Duratio
 		return nil
 	case <-timer.C:
 		return nil
+	case e := <-s.refusals:
+		return s.tellRefusal(e)
 	case <-ctx.Done():
 	}
 	select {
@@ -197,6 +201,14 @@ func (s *stream) wait(ctx context.Context, c <-chan struct{}, limit time.Duratio
 		}
 		return &clientGoneError{context.Cause(ctx)}
 	}
+}
+
+func (s *stream) tellRefusal(e audit.Entry) error {
+	envelope, err := s.handler.Refusal(e, s.principal.Region)
+	if err != nil {
+		return err
+	}
+	return s.write(encode("", refusalKind, envelope))
 }
 
 // end sends the last event, which says why the stream ends.

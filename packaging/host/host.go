@@ -11,6 +11,7 @@ import (
 	"slices"
 	"time"
 
+	"pinion/api/audit"
 	"pinion/api/cli"
 	"pinion/gpu"
 	"pinion/node"
@@ -24,7 +25,6 @@ import (
 	"pinion/packaging/bundle"
 	"pinion/server"
 	"pinion/server/peer"
-	"pinion/server/pki"
 )
 
 // Build describes the binary of a host.
@@ -47,8 +47,8 @@ type host struct {
 	network  *network.Bridge
 	volumes  *volume.Roots
 	gpus     gpu.Source
-	identity *pki.Identity
 	port     *peer.Port
+	audit    *audit.Log
 	member   *server.Member
 	agent    *node.Node
 	closers  []func() error // in the order of opening
@@ -82,7 +82,7 @@ func (b Build) Up(ctx context.Context, config cli.UpConfig) error {
 // run opens the parts of the host one after the other, serves, and closes them in reverse order.
 func (h *host) run(ctx context.Context) error {
 	defer h.close()
-	for _, open := range []func(context.Context) error{h.openDirectory, h.openVolumes, h.listen, h.openGPUs, h.openRuntime, h.openMember, h.openAgent} {
+	for _, open := range []func(context.Context) error{h.openDirectory, h.openVolumes, h.listen, h.openGPUs, h.openRuntime, h.openAudit, h.openMember, h.openAgent} {
 		if err := open(ctx); err != nil {
 			h.failed = true
 			return err

@@ -23,14 +23,16 @@ func (h *host) openMember(ctx context.Context) (err error) {
 	if h.config.Join != "" {
 		open = pki.OpenJoining
 	}
-	if h.identity, err = open(h.dir.Join("pki"), h.dir.HostID, h.address.Names); err != nil {
+	identity, err := open(h.dir.Join("pki"), h.dir.HostID, h.address.Names)
+	if err != nil {
 		return err
 	}
-	h.port = peer.Listen(h.listener, h.identity, h.log)
+	h.port = peer.Listen(h.listener, identity, h.log)
+	h.port.SetRefusals(h.recordRefusal)
 	h.onClose(h.port.Close)
 	h.member, err = server.OpenMember(ctx, server.MemberConfig{
 		Dir: h.dir.Path, HostID: h.dir.HostID, PoolID: h.dir.PoolID, Address: h.address.Advertised, Name: hostname(), Version: h.Version, Starts: h.dir.Starts,
-		Identity: h.identity, Port: h.port, Log: h.log, Join: h.config.Join, Token: h.config.Token, Cluster: h.config.Cluster,
+		Identity: identity, Port: h.port, Log: h.log, Join: h.config.Join, Token: h.config.Token, Cluster: h.config.Cluster,
 		Servers: h.config.Servers, ReplaceAfter: h.config.ReplaceAfter, TaskLostAfter: h.config.LostAfter,
 	})
 	if err != nil {
@@ -72,7 +74,7 @@ func (h *host) maintainClientFile(ctx context.Context) error {
 func (h *host) writeClientFile(key spec.AccessKey) error {
 	content, err := json.MarshalIndent(env.Access{
 		Endpoint: "https://" + h.address.Local, KeyID: key.ID, Secret: key.Secret,
-		Region: api.DefaultRegion, CAFile: h.identity.CAFile(),
+		Region: api.DefaultRegion, CAFile: pki.CAFile(h.dir.Join("pki")),
 	}, "", "  ")
 	if err != nil {
 		return err

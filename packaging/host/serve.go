@@ -13,7 +13,6 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"pinion/api"
-	"pinion/api/audit"
 	"pinion/api/cli/invocation"
 	"pinion/api/httpx"
 	"pinion/api/rest"
@@ -27,10 +26,6 @@ func (h *host) serve(ctx context.Context) error {
 		return err
 	}
 	config := h.apiConfig()
-	if config.Audit, err = audit.Open(h.dir.Join("audit"), h.log); err != nil {
-		return err
-	}
-	h.onClose(config.Audit.Close)
 	local, peers := config, config
 	local.Trusted = true // only root can open the socket
 	peers.FromPeer = peerOf
@@ -62,7 +57,7 @@ func peerOf(r *http.Request) httpx.Peer {
 // apiConfig is the configuration that all API endpoints of this host share.
 func (h *host) apiConfig() api.Config {
 	return api.Config{
-		Store: h.member, TaskHost: h.agent, HostID: h.dir.HostID, Log: h.log, Version: h.Version, Now: time.Now,
+		Audit: h.audit, Store: h.member, TaskHost: h.agent, HostID: h.dir.HostID, Log: h.log, Version: h.Version, Now: time.Now,
 		Leader: h.member.Leadership(), Forward: h.member.Forwarder(), Local: h.member, History: h.member, Queue: h.member.Queue(),
 		SignatureUsed: h.member.Leadership().SignatureUsed,
 		Admin:         rest.Admin{Tokens: h.member.Tokens(), Keys: h.member.Keys(), Hosts: h.member.Hosts(), Snapshots: h.member},

@@ -9,6 +9,7 @@ import (
 
 	"pinion/raftfsm"
 	"pinion/raftfsm/spec"
+	"pinion/server/peer"
 	"pinion/server/pki"
 	"pinion/server/seal"
 )
@@ -54,6 +55,7 @@ type Authority struct {
 	Server   Server
 	Keyring  *seal.Keyring
 	PoolInfo func() spec.PoolInfo // where the pool's servers are now
+	Refusals peer.Refusals        // is told of renewals that are refused
 	Log      *slog.Logger
 }
 
@@ -111,6 +113,15 @@ func (a *Authority) Renew(ctx context.Context, shown *x509.Certificate, csr []by
 	if err != nil {
 		return JoinReply{}, err
 	}
+	reply, err := a.renew(ctx, hostID, shown, csr)
+	if err != nil && !errors.Is(err, spec.ErrUnavailable) {
+		a.Log.Warn("a host asks for a certificate and is refused", "id", hostID, "reason", err)
+		a.Refusals.Report(peer.Refusal{Operation: peer.OpRenew, HostID: hostID, Address: peer.CallerAddress(ctx), Reason: err})
+	}
+	return reply, err
+}
+
+func (a *Authority) renew(ctx context.Context, hostID string, shown *x509.Certificate, csr []byte) (JoinReply, error) {
 	view, err := a.Server.View(ctx)
 	if err != nil {
 		return JoinReply{}, err
@@ -127,7 +138,6 @@ func (a *Authority) Renew(ctx context.Context, shown *x509.Certificate, csr []by
 		key, names = admission.PublicKeyHash, admission.Names
 	}
 	if request.PublicKeyHash != key {
-		a.Log.Warn("a host asks for a certificate for a key that is not its own, and is refused", "id", hostID)
 		return JoinReply{}, fmt.Errorf("host %s asks for a certificate for another key than it joined with: a host keeps its key for ever; to change it, remove the host and join anew", hostID)
 	}
 	return a.sign(hostID, csr, names)

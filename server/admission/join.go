@@ -75,13 +75,15 @@ func (j Join) do(ctx context.Context) (reply JoinReply, err error) {
 // JoinHandler answers hosts without a certificate on the join listener of every host. admit has the leader decide; removed
 // reports whether a host was removed from the pool. Refusals are logged with the address that they went to, and an address that has
 // had too many is refused unheard for a while.
-func JoinHandler(admit func(ctx context.Context, r JoinRequest) (JoinReply, error), removed func(hostID string) bool, now func() time.Time, log *slog.Logger) http.Handler {
+func JoinHandler(admit func(ctx context.Context, r JoinRequest) (JoinReply, error), removed func(hostID string) bool, refusals peer.Refusals, now func() time.Time, log *slog.Logger) http.Handler {
 	mux := http.NewServeMux()
 	limit := &refusalLimit{now: now}
 	mux.HandleFunc("POST "+PathJoin, func(w http.ResponseWriter, r *http.Request) {
 		from := clientnet.Of(r.RemoteAddr)
 		if wait := limit.wait(from); wait > 0 {
-			rpc.WriteError(w, fmt.Errorf("too many joins from %s were refused: try again in %s", from, wait.Round(time.Second)))
+			err := fmt.Errorf("too many joins from %s were refused: try again in %s", from, wait.Round(time.Second))
+			refusals.Report(peer.Refusal{Operation: peer.OpJoin, Address: r.RemoteAddr, Reason: err})
+			rpc.WriteError(w, err)
 			return
 		}
 		rpc.JSON(func(ctx context.Context, _ string, in JoinRequest) (JoinReply, error) {
@@ -89,6 +91,7 @@ func JoinHandler(admit func(ctx context.Context, r JoinRequest) (JoinReply, erro
 			if err != nil && !errors.Is(err, spec.ErrUnavailable) {
 				limit.refused(from)
 				log.Warn("a host that wants to join is refused", "from", from, "id", clip(in.HostID), "token", clip(in.TokenID), "reason", err)
+				refusals.Report(peer.Refusal{Operation: peer.OpJoin, HostID: clip(in.HostID), Address: r.RemoteAddr, Reason: err})
 			}
 			return reply, err
 		})(w, r, "")

@@ -2,10 +2,12 @@ package dispatch
 
 import (
 	"context"
+	"errors"
 	"time"
 
 	"pinion/raftfsm"
 	"pinion/raftfsm/spec"
+	"pinion/server/peer"
 	"pinion/server/rpc"
 )
 
@@ -53,15 +55,17 @@ type Backend struct {
 	liveness Liveness
 	poolInfo PoolInfo
 	client   *rpc.Client
+	refusals peer.Refusals
 
 	reports  rpc.Batcher[reportRequest, reportReply]
 	versions assignmentVersions
 	balancer sessionBalancer
 }
 
-// NewBackend returns the backend of a server; client is nil in a pool of one server.
-func NewBackend(server Server, liveness Liveness, poolInfo PoolInfo, client *rpc.Client) *Backend {
-	b := &Backend{server: server, liveness: liveness, poolInfo: poolInfo, client: client}
+// NewBackend returns the backend of a server; client is nil in a pool of one server. refusals is told of hosts that may not
+// register.
+func NewBackend(server Server, liveness Liveness, poolInfo PoolInfo, client *rpc.Client, refusals peer.Refusals) *Backend {
+	b := &Backend{server: server, liveness: liveness, poolInfo: poolInfo, client: client, refusals: refusals}
 	b.reports = rpc.Batcher[reportRequest, reportReply]{Handle: b.forwardReports, MaxBatch: maxReportBatch}
 	return b
 }
@@ -91,6 +95,14 @@ func (b *Backend) Join(ctx context.Context, host spec.Host, running []spec.TaskR
 
 // Register is Join on the leader. A second process with the identity of a host that is alive is refused (spec.ErrHostElsewhere).
 func (b *Backend) Register(ctx context.Context, r Registration) (RegistrationReply, error) {
+	reply, err := b.register(ctx, r)
+	if errors.Is(err, spec.ErrHostElsewhere) || errors.Is(err, spec.ErrInUse) {
+		b.refusals.Report(peer.Refusal{Operation: peer.OpRegister, HostID: r.Host.ID, Address: r.Host.Address, Reason: err})
+	}
+	return reply, err
+}
+
+func (b *Backend) register(ctx context.Context, r Registration) (RegistrationReply, error) {
 	now, state := b.server.Now(), b.server.State()
 	if known := state.View().Host(r.Host.ID); known != nil {
 		if err := known.CheckProcess(r.Host.Place, r.Host.Starts, !known.Lost() && b.liveness.Heard(known.ID)); err != nil {

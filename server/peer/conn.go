@@ -11,7 +11,9 @@ import (
 // conn is the TCP connection under a TLS one, known to the port as long as it lives.
 type conn struct {
 	net.Conn
-	port *Port
+	port     *Port
+	protocol string // that its caller speaks, once it has said so; of the goroutine of the handshake
+	claimed  string // id in the certificate that its caller showed, verified or not; likewise
 }
 
 func (c *conn) Close() error {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"crypto/tls"
 	"crypto/x509"
+	"errors"
 	"fmt"
 	"net"
 	"slices"
@@ -25,12 +26,13 @@ func (p *Port) serveConn(raw net.Conn) {
 	defer cancel()
 	if err := p.handshake(ctx, c); err != nil {
 		p.log.Debug("a connection was turned away", "from", raw.RemoteAddr(), "reason", err)
+		p.reportRefused(c, err)
 		c.Close()
 	}
 }
 
 func (p *Port) handshake(ctx context.Context, c *conn) error {
-	secured := tls.Server(c, p.config())
+	secured := tls.Server(c, p.config(c))
 	if err := secured.HandshakeContext(ctx); err != nil {
 		return err
 	}
@@ -49,10 +51,13 @@ func (p *Port) handshake(ctx context.Context, c *conn) error {
 		protocol = api
 	}
 	if d := p.listenerFor(protocol); d == nil || !d.deliver(ctx, to) {
-		return fmt.Errorf("nobody accepts %q here", protocol)
+		return fmt.Errorf("%w: %q", errNobody, protocol)
 	}
 	return nil
 }
+
+// errNobody refuses a protocol whose listener is not open.
+var errNobody = errors.New("nobody accepts this protocol here")
 
 // authorize asks once more whether the host may connect: it may have been removed during the handshake, before CloseHost
 // could know of this connection.
@@ -66,9 +71,9 @@ func (p *Port) authorize(c *conn, protocol string, state tls.ConnectionState) (h
 	return hostID, p.checkAdmitted(hostID, protocol)
 }
 
-// config returns the TLS configuration for clients. A caller that offers a protocol of hosts gets only that protocol, with its
+// config returns the TLS configuration of a connection, for clients. A caller that offers a protocol of hosts gets only that protocol, with its
 // rules.
-func (p *Port) config() *tls.Config {
+func (p *Port) config(c *conn) *tls.Config {
 	config := p.identity.ServerTLS()
 	config.GetConfigForClient = func(hello *tls.ClientHelloInfo) (*tls.Config, error) {
 		speaks := api
@@ -78,17 +83,18 @@ func (p *Port) config() *tls.Config {
 				break
 			}
 		}
+		c.protocol = speaks
 		if p.listenerFor(speaks) == nil {
-			return nil, fmt.Errorf("nobody accepts %q here", speaks)
+			return nil, fmt.Errorf("%w: %q", errNobody, speaks)
 		}
-		return p.configFor(speaks), nil
+		return p.configFor(c, speaks), nil
 	}
 	return config
 }
 
 // configFor is nil, which means config itself, for clients. Sessions between hosts are never resumed: every connection
 // shows its certificate.
-func (p *Port) configFor(protocol string) *tls.Config {
+func (p *Port) configFor(c *conn, protocol string) *tls.Config {
 	if protocol == api {
 		return nil
 	}
@@ -96,12 +102,13 @@ func (p *Port) configFor(protocol string) *tls.Config {
 	config.MinVersion, config.NextProtos, config.SessionTicketsDisabled = tls.VersionTLS13, []string{protocol}, true
 	if protocol != Join {
 		config.ClientAuth = tls.RequireAnyClientCert
-		config.VerifyConnection = func(state tls.ConnectionState) error { return p.verify(protocol, state) }
+		config.VerifyConnection = func(state tls.ConnectionState) error { return p.verify(c, protocol, state) }
 	}
 	return config
 }
 
-func (p *Port) verify(protocol string, state tls.ConnectionState) error {
+func (p *Port) verify(c *conn, protocol string, state tls.ConnectionState) error {
+	c.claimed, _ = pki.HostOf(state.PeerCertificates[0])
 	hostID, err := p.identity.Verify(state.PeerCertificates[0], x509.ExtKeyUsageClientAuth)
 	if err != nil {
 		return err

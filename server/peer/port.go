@@ -22,6 +22,7 @@ type Port struct {
 	identity   *pki.Identity
 	log        *slog.Logger
 	authorizer atomic.Pointer[func(hostID, speaks string) error]
+	refusals   atomic.Pointer[Refusals]
 
 	ctx    context.Context // ends with the port
 	cancel context.CancelFunc

@@ -31,6 +31,14 @@ func HostID(ctx context.Context) string {
 	return ""
 }
 
+// CallerAddress is where the host that made the request called from; empty for a call that no connection brought.
+func CallerAddress(ctx context.Context) string {
+	if c, ok := ctx.Value(hostConnKey{}).(*hostConn); ok {
+		return c.RemoteAddr().String()
+	}
+	return ""
+}
+
 // Certificate is that of the host that made the request, which was verified. It is nil on the join listener.
 func Certificate(ctx context.Context) *x509.Certificate {
 	if c, ok := ctx.Value(hostConnKey{}).(*hostConn); ok {

@@ -114,7 +114,10 @@ func (id *Identity) file(name string) string { return filepath.Join(id.dir, name
 func (id *Identity) HostID() string { return id.host }
 
 // CAFile is the path of the authority's certificate (PEM), which is all that a client needs to trust this pool.
-func (id *Identity) CAFile() string { return id.file("ca.crt") }
+func (id *Identity) CAFile() string { return CAFile(id.dir) }
+
+// CAFile is the file with the certificate of the pool's CA in a directory of certificates.
+func CAFile(dir string) string { return filepath.Join(dir, "ca.crt") }
 
 // Ready reports whether this host can prove itself now. A host that is not has to join, for the first time or, when it
 // was off for longer than its certificate lives, again.

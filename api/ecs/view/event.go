@@ -7,6 +7,7 @@ import (
 	"strconv"
 	"time"
 
+	"pinion/api/audit"
 	"pinion/api/ecs/types"
 	"pinion/api/wire"
 	"pinion/raftfsm"
@@ -129,6 +130,18 @@ func (r *Renderer) gpuDetail(change *raftfsm.Change, at wire.Time) *gpuDetail {
 	return detail
 }
 
+// Refusal is what a host has refused, as JSON in the envelope of an event.
+func Refusal(e audit.Entry, region string) ([]byte, error) {
+	text, err := json.Marshal(e)
+	if err != nil {
+		return nil, err
+	}
+	return json.Marshal(event{
+		Version: "0", ID: uuidOf(text), DetailType: "Pinion Refusal", Source: "aws.ecs", Account: spec.AccountID,
+		Time: e.Time.UTC().Format(time.RFC3339), Region: region, Resources: []string{}, Detail: json.RawMessage(text),
+	})
+}
+
 // recordedConnectivity answers from the state alone, which is the same on every host.
 type recordedConnectivity struct{ view *raftfsm.View }
 
@@ -144,7 +157,12 @@ func eventID(view *raftfsm.View, position raftfsm.Position) string {
 	if p := view.Pool(); p != nil {
 		pool = p.ID
 	}
-	b := sha256.Sum256([]byte(pool + "/" + strconv.Itoa(view.Settings().Incarnation) + "/" + strconv.FormatUint(position.Index, 10) + "/" + strconv.Itoa(position.Offset)))
+	return uuidOf([]byte(pool + "/" + strconv.Itoa(view.Settings().Incarnation) + "/" + strconv.FormatUint(position.Index, 10) + "/" + strconv.Itoa(position.Offset)))
+}
+
+// uuidOf is a UUID that follows from a text.
+func uuidOf(text []byte) string {
+	b := sha256.Sum256(text)
 	b[6], b[8] = b[6]&0x0f|0x80, b[8]&0x3f|0x80 // version 8 of RFC 9562: made our own way
 	return fmt.Sprintf("%x-%x-%x-%x-%x", b[:4], b[4:6], b[6:8], b[8:10], b[10:16])
 }
