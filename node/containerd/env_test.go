@@ -41,7 +41,12 @@ const patience = time.Minute
 
 func newHost(t testing.TB, change ...func(*containerd.Config)) *host {
 	t.Helper()
-	h := &host{t: t, dir: shortDir(t), tools: containerdtest.FindTools(t), log: &syncBuffer{}}
+	return newHostIn(t, shortDir(t), change...)
+}
+
+func newHostIn(t testing.TB, dir string, change ...func(*containerd.Config)) *host {
+	t.Helper()
+	h := &host{t: t, dir: dir, tools: containerdtest.FindTools(t), log: &syncBuffer{}}
 	h.startDaemon()
 	t.Cleanup(h.stopDaemon)
 	h.logs = logs.NewStore(filepath.Join(h.dir, "logs"))

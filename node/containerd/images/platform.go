@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/containerd/containerd/v2/core/content"
@@ -38,10 +39,15 @@ func platformOfConfig(raw []byte) []ocispec.Platform {
 // platformMismatchError is the error for an image of another platform.
 type platformMismatchError struct{ platforms []ocispec.Platform }
 
+// maxNamed bounds the platforms that an error names.
+const maxNamed = 8
+
 func (e *platformMismatchError) Error() string {
-	names := make([]string, len(e.platforms))
-	for i, p := range e.platforms {
-		names[i] = platforms.Format(p)
+	var names []string
+	for _, p := range e.platforms {
+		if name := platforms.Format(p); !slices.Contains(names, name) && len(names) < maxNamed {
+			names = append(names, name)
+		}
 	}
 	return fmt.Sprintf("the image is for %s, this host is %s", strings.Join(names, ", "), platforms.DefaultString())
 }

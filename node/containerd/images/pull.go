@@ -9,6 +9,7 @@ import (
 
 	containerd "github.com/containerd/containerd/v2/client"
 	"github.com/containerd/containerd/v2/core/images"
+	"github.com/containerd/containerd/v2/core/remotes"
 	"github.com/containerd/containerd/v2/core/remotes/docker"
 	remoteerrors "github.com/containerd/containerd/v2/core/remotes/errors"
 	"github.com/containerd/errdefs"
@@ -113,7 +114,7 @@ func isMutableTag(named reference.Named) bool {
 	return strings.HasSuffix(named.String(), ":latest")
 }
 
-// fetch pulls from the registry.
+// fetch pulls from the registry, all or nothing.
 func (s *Store) fetch(ctx context.Context, named reference.Named, f *sharedPull) (runtime.Image, error) {
 	registry, err := s.registryFor(ctx, f)
 	if err != nil {
@@ -123,6 +124,20 @@ func (s *Store) fetch(ctx context.Context, named reference.Named, f *sharedPull)
 	if err := s.checkFloor(); err != nil {
 		return runtime.Image{}, s.explainPull(ctx, named, resolver, err)
 	}
+	ctx, attempt, err := s.begin(ctx, named.String())
+	if err != nil {
+		return runtime.Image{}, fmt.Errorf("image %s: %w", named, err)
+	}
+	done, err := s.fetchInto(ctx, named, resolver, f)
+	if err != nil {
+		attempt.discard(ctx)
+		return runtime.Image{}, err
+	}
+	attempt.end(ctx)
+	return done, nil
+}
+
+func (s *Store) fetchInto(ctx context.Context, named reference.Named, resolver remotes.Resolver, f *sharedPull) (runtime.Image, error) {
 	above, stop := s.aboveFloor(ctx)
 	defer stop(nil)
 	pulled, err := s.config.Client.Pull(above, named.String(),

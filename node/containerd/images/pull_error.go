@@ -10,14 +10,17 @@ import (
 	"net"
 	"net/http"
 	"net/url"
+	"slices"
 	"strings"
 	"syscall"
+	"unicode"
 
 	"github.com/containerd/containerd/v2/core/images"
 	"github.com/containerd/containerd/v2/core/remotes"
 	"github.com/containerd/containerd/v2/core/remotes/docker"
 	remoteerrors "github.com/containerd/containerd/v2/core/remotes/errors"
 	"github.com/containerd/errdefs"
+	"github.com/containerd/platforms"
 	"github.com/distribution/reference"
 	ocispec "github.com/opencontainers/image-spec/specs-go/v1"
 )
@@ -31,7 +34,7 @@ type pullError struct {
 }
 
 func (e *pullError) Error() string {
-	text := fmt.Sprintf("image %s from registry %s: %s", e.image, e.registry, e.problem)
+	text := fmt.Sprintf("image %s from registry %s: %s", e.image, e.registry, plainText(e.problem))
 	if e.advice != "" {
 		text += "; " + e.advice
 	}
@@ -39,6 +42,23 @@ func (e *pullError) Error() string {
 }
 
 func (e *pullError) Unwrap() error { return e.cause }
+
+// maxProblem bounds what an error quotes of a registry's answer, in bytes.
+const maxProblem = 500
+
+// plainText makes what a registry said fit for a terminal and a table.
+func plainText(said string) string {
+	printable := func(r rune) rune {
+		if !unicode.IsPrint(r) || r == unicode.ReplacementChar {
+			return '?'
+		}
+		return r
+	}
+	if len(said) > maxProblem {
+		said = strings.ToValidUTF8(said[:maxProblem], "") + "..."
+	}
+	return strings.Map(printable, said)
+}
 
 func isUnreachable(err error) bool {
 	var pull *pullError
@@ -67,6 +87,10 @@ func (s *Store) explainPull(ctx context.Context, named reference.Named, resolver
 		e.problem, e.advice = mismatch.Error(), platformAdvice
 	case errors.Is(err, errStalled):
 		e.problem, e.advice, e.unreachable = fmt.Sprintf("it sent nothing for %v", s.config.StallTimeout), "check the network and try again", true
+	case errors.Is(err, errSlow), errors.Is(err, errTooLong), errors.Is(err, errNoImage):
+		e.problem, e.advice = innermostError(err), "check the image and its registry"
+	case errors.Is(err, io.ErrUnexpectedEOF):
+		e.problem, e.advice, e.unreachable = "its answer broke off: "+innermostError(err), "check the network and try again", true
 	case isNetworkError(err):
 		e.problem, e.advice, e.unreachable = "it cannot be reached: "+innermostError(err), "check the network, or name a mirror in "+where+"/certs.d", true
 	case errors.As(err, &unknownCA), errors.As(err, &certificate):
@@ -85,22 +109,26 @@ func (s *Store) explainPull(ctx context.Context, named reference.Named, resolver
 	return e
 }
 
-// explainMissing tells a missing image from an image without this host's platform.
+// explainMissing tells a missing image from one without this host's platform, and from one that is not whole.
 func (s *Store) explainMissing(ctx context.Context, e *pullError, named reference.Named, resolver remotes.Resolver) {
-	found := offeredPlatforms(ctx, named.String(), resolver)
-	if len(found) == 0 {
+	name, target, err := resolver.Resolve(ctx, named.String())
+	if err != nil {
 		e.problem, e.advice = "there is no such image", "check its name and tag"
 		return
 	}
-	e.problem, e.advice = (&platformMismatchError{platforms: found}).Error(), platformAdvice
+	found := offeredPlatforms(ctx, name, target, resolver)
+	if len(found) > 0 && !slices.ContainsFunc(found, platforms.Default().Match) {
+		e.problem, e.advice = (&platformMismatchError{platforms: found}).Error(), platformAdvice
+		return
+	}
+	e.problem, e.advice = "the registry does not have all of it: "+e.problem, "push it again"
 }
 
 const platformAdvice = "use an image for this host's platform, or a host of the image's"
 
 // offeredPlatforms reads the platforms of an image index from the registry; none when there is no index.
-func offeredPlatforms(ctx context.Context, name string, resolver remotes.Resolver) []ocispec.Platform {
-	name, target, err := resolver.Resolve(ctx, name)
-	if err != nil || !images.IsIndexType(target.MediaType) {
+func offeredPlatforms(ctx context.Context, name string, target ocispec.Descriptor, resolver remotes.Resolver) []ocispec.Platform {
+	if !images.IsIndexType(target.MediaType) {
 		return nil
 	}
 	fetcher, err := resolver.Fetcher(ctx, name)
@@ -113,9 +141,6 @@ func offeredPlatforms(ctx context.Context, name string, resolver remotes.Resolve
 	}
 	return platformsOfIndex(raw)
 }
-
-// maxDocument bounds the manifests and configurations that are read into memory.
-const maxDocument = 4 << 20
 
 func readBlob(ctx context.Context, fetcher remotes.Fetcher, d ocispec.Descriptor) ([]byte, error) {
 	blob, err := fetcher.Fetch(ctx, d)
@@ -132,7 +157,7 @@ func isNetworkError(err error) bool {
 	var lookup *net.DNSError
 	var request *url.Error
 	return errors.As(err, &operation) || errors.As(err, &lookup) ||
-		errors.As(err, &request) && request.Timeout() || errors.Is(err, io.ErrUnexpectedEOF)
+		errors.As(err, &request) && request.Timeout()
 }
 
 // innermostError returns the innermost text of a network error, without the wrapping prefixes.

@@ -28,6 +28,7 @@ type pullGroup struct {
 type sharedPull struct {
 	name            string
 	received, total atomic.Int64 // bytes
+	pace            pace
 	cancel          context.CancelFunc
 	waiters         int // guarded by pullGroup.mu
 	finished        chan struct{}
@@ -98,12 +99,20 @@ func (fs *pullGroup) release(f *sharedPull) {
 }
 
 // watchContent adds up the size of the image's content and the part that is local already; the transport counts the bytes
-// that arrive. An image for another platform is refused as soon as its configuration is local.
+// that arrive. An image for another platform is refused as soon as its configuration is local, one that is too much as soon as
+// that shows.
 func (f *sharedPull) watchContent(store content.Store) func(images.Handler) images.Handler {
 	var counted sync.Map
+	var limits documentLimits
 	return func(next images.Handler) images.Handler {
 		return images.HandlerFunc(func(ctx context.Context, d ocispec.Descriptor) ([]ocispec.Descriptor, error) {
+			if err := limits.check(d); err != nil {
+				return nil, err
+			}
 			children, err := next.Handle(ctx, d)
+			if err == nil {
+				err = limits.checkChildren(children)
+			}
 			if err == nil && images.IsConfigType(d.MediaType) {
 				err = checkPlatform(ctx, store, d)
 			}

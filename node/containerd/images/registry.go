@@ -2,9 +2,12 @@ package images
 
 import (
 	"context"
+	"fmt"
 	"net"
 	"net/http"
+	"net/netip"
 	"path/filepath"
+	"syscall"
 	"time"
 
 	"github.com/containerd/containerd/v2/core/remotes/docker"
@@ -40,8 +43,24 @@ func (s *Store) withStallTimeout(transport http.RoundTripper, f *sharedPull) htt
 		return transport // it has the timeout already
 	}
 	plain = plain.Clone()
-	plain.DialContext = (&net.Dialer{Timeout: s.config.ConnectTimeout, KeepAlive: 30 * time.Second}).DialContext
+	plain.DialContext = (&net.Dialer{Timeout: s.config.ConnectTimeout, KeepAlive: 30 * time.Second, Control: refuseMetadata}).DialContext
 	plain.TLSHandshakeTimeout = s.config.ConnectTimeout
 	plain.ResponseHeaderTimeout = s.config.StallTimeout
-	return &stallTimeoutTransport{next: plain, stall: s.config.StallTimeout, received: &f.received}
+	return &stallTimeoutTransport{next: plain, stall: s.config.StallTimeout, received: &f.received, pace: &f.pace}
 }
+
+// refuseMetadata refuses to connect to where clouds serve a machine its own credentials. A name or a redirect leads there as well as
+// an address does.
+func refuseMetadata(_, address string, _ syscall.RawConn) error {
+	to, err := netip.ParseAddrPort(address)
+	if err != nil {
+		return err
+	}
+	if a := to.Addr().Unmap(); a.IsLinkLocalUnicast() || a == metadataIPv6 {
+		return fmt.Errorf("%s is a link-local or metadata address, where no registry is", a)
+	}
+	return nil
+}
+
+// metadataIPv6 is that of EC2, the only one outside the link-local networks.
+var metadataIPv6 = netip.MustParseAddr("fd00:ec2::254")
