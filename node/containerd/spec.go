@@ -123,22 +123,6 @@ func (b *specBuilder) environment(s *oci.Spec) []string {
 	return env.entries
 }
 
-// user resolves names in the image's own /etc/passwd and /etc/group. Root needs no lookup.
-func (b *specBuilder) user(ctx context.Context, client oci.Client, c *containers.Container, s *oci.Spec) error {
-	user := firstOf(b.spec.Def.User, b.img.Config.User)
-	name, group, _ := strings.Cut(user, ":")
-	if (name == "" || name == "0" || name == "root") && (group == "" || group == "0" || group == "root") {
-		return nil
-	}
-	if err := oci.WithUser(user)(ctx, client, c, s); err != nil {
-		return fmt.Errorf("user %q in image %s: %w", user, b.spec.Image.Ref, err)
-	}
-	if group != "" {
-		return nil
-	}
-	return oci.WithAdditionalGIDs(name)(ctx, client, c, s)
-}
-
 // devices gives access to exactly the container's GPUs, and merges the environment, to which CDI devices contribute. A
 // privileged container, which only hosts without GPUs accept, gets every device.
 func (b *specBuilder) devices(ctx context.Context, client oci.Client, c *containers.Container, s *oci.Spec) error {
