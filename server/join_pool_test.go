@@ -95,7 +95,7 @@ func TestAHostThatWasOffForLongerThanItsCertificateLivesComesBackWithAToken(t *t
 	registered := p.view().Host(agent.cfg.HostID).RegisteredAt
 
 	agent.close()
-	c.pass(40 * 24 * time.Hour)
+	c.pass(100 * 24 * time.Hour)
 	agent.cfg.Join, agent.cfg.Token = "", ""
 	if err := agent.start(); !errors.Is(err, pki.ErrNoCertificate) {
 		t.Errorf("without a token: %v", err)

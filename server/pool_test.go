@@ -34,6 +34,7 @@ type testHost struct {
 	where string                          // its address; kept over restarts
 	wrap  func(net.Listener) net.Listener // what stands between it and its listener; nil for nothing
 	cfg   MemberConfig
+	clock func() time.Time // that it checks certificates by; nil: the pool's
 
 	member *Member
 	port   *peer.Port
@@ -76,7 +77,7 @@ func (h *testHost) start() error {
 		listener = h.wrap(listener)
 	}
 	h.cfg.Address = h.where
-	h.cfg.Identity, err = pki.OpenWith(h.dir+"/pki", h.cfg.HostID, []string{"127.0.0.1"}, pki.Options{Joining: h.cfg.Join != "", Log: h.cfg.Log, Now: h.pool.now})
+	h.cfg.Identity, err = pki.OpenWith(h.dir+"/pki", h.cfg.HostID, []string{"127.0.0.1"}, pki.Options{Joining: h.cfg.Join != "", Log: h.cfg.Log, Now: h.certificateClock()})
 	if err != nil {
 		return errors.Join(err, listener.Close())
 	}
@@ -112,6 +113,13 @@ func (h *testHost) stop(member *Member) {
 }
 
 func (h *testHost) close() { h.stop(h.member) }
+
+func (h *testHost) certificateClock() func() time.Time {
+	if h.clock != nil {
+		return h.clock
+	}
+	return h.pool.now
+}
 
 // found starts the first host, and join more of them with a token.
 func (p *pool) found(change func(*MemberConfig)) *testHost {
