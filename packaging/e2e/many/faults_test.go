@@ -8,8 +8,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/aws/aws-sdk-go-v2/service/ecs"
-
 	"pinion/packaging/testbed"
 )
 
@@ -35,10 +33,7 @@ func TestFaults(t *testing.T) {
 
 // testLeaderKilled loses no accepted task, starts none twice and gives no GPU to two.
 func (p *pool) testLeaderKilled(t *testing.T) {
-	var sdks []*ecs.Client
-	for _, h := range p.Hosts() {
-		sdks = append(sdks, p.ecsClient(t, h))
-	}
+	sdks := p.ecsClients(t)
 	var gaps []time.Duration
 	accepted := 0
 	for round := range *kills {

@@ -54,10 +54,7 @@ type familyHistory struct {
 // testHistory has clients register, deregister and describe task definitions through all hosts while servers are
 // killed, stopped and cut off. What they were told must be what a single machine could have told them.
 func (p *pool) testHistory(t *testing.T) {
-	h := &history{pool: p, t: t, began: time.Now(), run: fmt.Sprint(time.Now().Unix()), families: map[string]*familyHistory{}}
-	for _, host := range p.Hosts() {
-		h.sdks = append(h.sdks, p.ecsClient(t, host))
-	}
+	h := &history{pool: p, t: t, sdks: p.ecsClients(t), began: time.Now(), run: fmt.Sprint(time.Now().Unix()), families: map[string]*familyHistory{}}
 	ctx, cancel := context.WithCancel(t.Context())
 	var clients sync.WaitGroup
 	for n := range historyClients {

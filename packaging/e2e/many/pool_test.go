@@ -156,14 +156,14 @@ func (p *pool) keepLogs(t *testing.T) {
 	}
 }
 
-// logOutputs shows the last that each pinion wrote beside its debug lines: little, so that what failed is still on the screen.
+// logOutputs shows the last that each pinion wrote beside debug lines and requests: little, so that what failed is still on the screen.
 func (p *pool) logOutputs(t *testing.T) {
 	const lines, width = 6, 300
 	for _, h := range p.Hosts() {
 		all, _ := os.ReadFile(h.LogFile())
 		var last []string
 		for line := range strings.Lines(string(all)) {
-			if !strings.Contains(line, " level=DEBUG ") {
+			if !strings.Contains(line, " level=DEBUG ") && !strings.Contains(line, " msg=request ") {
 				line = strings.TrimSpace(line)
 				last = append(last[max(0, len(last)-lines+1):], line[:min(len(line), width)])
 			}

@@ -24,14 +24,11 @@ func TestRetriesAreOneTaskEach(t *testing.T) {
 	plain := []string{"--gpus", "none"}
 	p := up(t, plain, plain, plain)
 	p.define(t, "again", 0, onceScript)
-	l := &load{pool: p, t: t, family: "again", accepted: map[string]string{}}
+	l := &load{pool: p, t: t, family: "again", clients: p.ecsClients(t), accepted: map[string]string{}}
 	var failed context.CancelFunc
 	l.ctx, failed = context.WithCancel(t.Context())
 	defer failed()
 	l.cancel = failed
-	for _, h := range p.Hosts() {
-		l.clients = append(l.clients, p.ecsClient(t, h))
-	}
 
 	leader, killed := p.leader(t), make(chan error, 1)
 	var answers atomic.Int64

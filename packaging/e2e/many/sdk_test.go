@@ -46,6 +46,15 @@ func (p *pool) ecsClient(t testing.TB, h *testbed.Host) *ecs.Client {
 	})
 }
 
+// ecsClients are one for each host.
+func (p *pool) ecsClients(t testing.TB) (all []*ecs.Client) {
+	t.Helper()
+	for _, h := range p.Hosts() {
+		all = append(all, p.ecsClient(t, h))
+	}
+	return all
+}
+
 // runTask asks for one named task. The name is its client token, so that asking again is answered with the first answer.
 func runTask(ctx context.Context, client *ecs.Client, family, name string) (*ecs.RunTaskOutput, error) {
 	return client.RunTask(ctx, &ecs.RunTaskInput{
