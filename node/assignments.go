@@ -8,6 +8,7 @@ import (
 	"pinion/node/backoff"
 	"pinion/node/runtime"
 	"pinion/node/task"
+	"pinion/packaging/failpoint"
 	"pinion/raftfsm/spec"
 )
 
@@ -59,6 +60,7 @@ func (n *Node) applyAssignments(ctx context.Context, assigned []spec.Assignment)
 		r, known := n.runners[a.Task.ID]
 		if !known {
 			n.config.Log.Debug("agent: a task is assigned", "task", a.Task.ID)
+			failpoint.Reached(failpoint.TaskAssigned)
 			n.startRunner(ctx, task.New(n.tasks, a, n.existing[a.Task.ID]))
 			delete(n.existing, a.Task.ID)
 		} else if a.Task.DesiredStatus == spec.Stopped {

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"pinion/node/backoff"
+	"pinion/packaging/failpoint"
 	"pinion/raftfsm/spec"
 )
 
@@ -88,11 +89,13 @@ func (r *reporter) run(ctx context.Context) {
 		err := backoff.Retry(ctx, r.log, "report to the cluster", func(ctx context.Context) error {
 			call, cancel := context.WithTimeout(ctx, callTimeout)
 			defer cancel()
+			failpoint.Reached(failpoint.ReportSending)
 			return r.send(call, r.mergeNewer(batch))
 		})
 		if err != nil {
 			return
 		}
+		failpoint.Reached(failpoint.ReportSent)
 		for _, e := range batch {
 			e.notify()
 		}

@@ -21,6 +21,7 @@ import (
 	"pinion/node/containerd/cgroup"
 	"pinion/node/containerd/images"
 	"pinion/node/runtime"
+	"pinion/packaging/failpoint"
 )
 
 const (
@@ -79,6 +80,7 @@ func (s *startOperation) run(ctx context.Context) error {
 	} else if err != nil {
 		return fmt.Errorf("%w: %w", runtime.ErrCreate, err)
 	}
+	failpoint.Reached(failpoint.ContainerCreated)
 	request, err := s.taskRequest()
 	if err != nil {
 		return fmt.Errorf("%w: %w", runtime.ErrCreate, err)
@@ -86,12 +88,15 @@ func (s *startOperation) run(ctx context.Context) error {
 	if err := s.createTask(ctx, request); err != nil {
 		return err
 	}
+	failpoint.Reached(failpoint.ProcessCreated)
 	if _, err := s.runtime.client.TaskService().Start(ctx, &tasks.StartRequest{ContainerID: s.spec.ID}); err != nil {
 		return shortenError(err)
 	}
+	failpoint.Reached(failpoint.ProcessStarted)
 	if err := s.runtime.started.record(s.spec.ID, time.Now()); err != nil {
 		return fmt.Errorf("note that the container was started: %w", err)
 	}
+	failpoint.Reached(failpoint.StartNoted)
 	return nil
 }
 
@@ -104,6 +109,7 @@ func (s *startOperation) createContainer(ctx context.Context) error {
 	if s.mounts, err = s.rootFileSystem(ctx, img); err != nil {
 		return err
 	}
+	failpoint.Reached(failpoint.SnapshotPrepared)
 	s.record = containers.Container{
 		ID: s.spec.ID, Image: s.spec.Image.Ref, Snapshotter: s.runtime.config.Snapshotter, SnapshotKey: s.spec.ID,
 		Labels: containerLabels(s.spec, s.group),

@@ -7,6 +7,7 @@ import (
 
 	"pinion/node/backoff"
 	"pinion/node/runtime"
+	"pinion/packaging/failpoint"
 	"pinion/raftfsm/spec"
 )
 
@@ -103,6 +104,7 @@ func (c *Container) recordExit(e runtime.Exit) {
 			report.Times.ExecutionStopped = e.At.UTC()
 		}
 	})
+	failpoint.Reached(failpoint.ExitKnown)
 	c.exited.set()
 	if c.Def.IsEssential() || r.containers.allExited() {
 		r.beginStop(spec.StopEssentialExited, "Essential container in task exited")

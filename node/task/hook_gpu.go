@@ -3,6 +3,8 @@ package task
 import (
 	"context"
 	"strings"
+
+	"pinion/packaging/failpoint"
 )
 
 // gpuHook owns the task's GPUs on this host: from before the first start until no process has them open.
@@ -26,6 +28,7 @@ func (h *gpuHook) Prestart(ctx context.Context, starts []*Start) error {
 	if err != nil {
 		return err
 	}
+	failpoint.Reached(failpoint.GPUsLocked)
 	return locks.WaitIdle(ctx, unchecked, func(reason string) {
 		h.runner.log.Warn("task waits for its GPUs", "reason", reason)
 	})
@@ -40,6 +43,7 @@ func (h *gpuHook) Poststop(ctx context.Context) error {
 	})
 	if err == nil {
 		locks.Release(id)
+		failpoint.Reached(failpoint.GPUsReleased)
 	}
 	return err
 }

@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"pinion/node/runtime"
+	"pinion/packaging/failpoint"
 	"pinion/raftfsm/spec"
 )
 
@@ -45,6 +46,7 @@ func (r *Runner) reportRunning() {
 			report.Status = spec.Running
 		}
 	})
+	failpoint.Reached(failpoint.RunningKnown)
 	if !stopping && r.task.LastStatus != spec.Running {
 		r.queueReport()
 	}
@@ -79,6 +81,7 @@ func (r *Runner) newStarts(containers []*Container) ([]*Start, error) {
 		if err != nil {
 			return nil, startError(kindCannotCreate, c, err)
 		}
+		failpoint.Reached(failpoint.TaskDirMade)
 		def := *c.Def
 		if def.Hostname == "" && r.mode != runtime.NetworkHost {
 			def.Hostname = r.task.ID[:min(12, len(r.task.ID))]

@@ -9,6 +9,7 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"pinion/node/backoff"
+	"pinion/packaging/failpoint"
 	"pinion/raftfsm/spec"
 )
 
@@ -73,6 +74,7 @@ func (r *Runner) reportStopped(ctx context.Context) {
 	acked := r.queueReport()
 	select {
 	case <-acked:
+		failpoint.Reached(failpoint.StoppedRecorded)
 	case <-r.abandoned:
 	case <-ctx.Done():
 	}
@@ -83,7 +85,9 @@ func (r *Runner) cleanUp(ctx context.Context) {
 	for _, c := range r.containers {
 		c.remove(ctx)
 	}
+	failpoint.Reached(failpoint.ContainersRemoved)
 	_ = backoff.Retry(ctx, r.log, "remove the task's directory", func(context.Context) error { return r.dir.remove() })
+	failpoint.Reached(failpoint.TaskDirRemoved)
 }
 
 // stop asks the container to end, and kills it when it does not in time or the task is to stop at once.

@@ -28,6 +28,7 @@ type Host struct {
 	Dir  string     // the data directory of its pinion
 	IP   netip.Addr // in the testbed's subnet
 	Disk Disk       // what Dir is on
+	Env  []string   // of the pinion that is launched next, beside this process's own: "NAME=VALUE"
 
 	flags     []string
 	namespace string
@@ -93,7 +94,7 @@ func (h *Host) Launch(more ...string) error {
 	h.mu.Unlock()
 	args := append([]string{"--data-dir", h.Dir, "up", "--listen", h.Address(), "--advertise", h.Address()}, h.flags...)
 	cmd := exec.Command(h.Binary(), append(args, more...)...)
-	cmd.Stdout, cmd.Stderr = log, log
+	cmd.Stdout, cmd.Stderr, cmd.Env = log, log, append(os.Environ(), h.Env...)
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
 	return inNamespace(h.namespace, h.Name, func() error { return h.startProcess(cmd) })
 }

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"log/slog"
 
+	"pinion/packaging/failpoint"
 	"pinion/raftfsm"
 	"pinion/raftfsm/spec"
 	"pinion/server/peer"
@@ -85,6 +86,7 @@ func (a *Authority) Admit(ctx context.Context, r JoinRequest) (JoinReply, error)
 	if err != nil {
 		return JoinReply{}, err
 	}
+	failpoint.Reached(failpoint.HostAdmitted)
 	a.Log.Info("a host was admitted", "id", r.HostID, "token", r.TokenID, "names", request.Names)
 	return a.sign(r.HostID, r.CSR, request.Names)
 }

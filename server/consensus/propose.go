@@ -7,6 +7,7 @@ import (
 
 	"github.com/hashicorp/raft"
 
+	"pinion/packaging/failpoint"
 	"pinion/raftfsm"
 	"pinion/raftfsm/spec"
 )
@@ -38,6 +39,7 @@ func (n *Node) propose(ctx context.Context, c raftfsm.Command) (any, error) {
 	if err != nil {
 		return nil, err
 	}
+	failpoint.Reached(failpoint.EntryProposed)
 	extensions := extensionsOf(spec.SignaturesOf(ctx))
 	answered := make(chan struct{})
 	var future raft.ApplyFuture
@@ -56,6 +58,7 @@ func (n *Node) propose(ctx context.Context, c raftfsm.Command) (any, error) {
 	if err := future.Error(); err != nil {
 		return nil, n.MapRaftError(err)
 	}
+	failpoint.Reached(failpoint.EntryAcknowledged)
 	outcome := future.Response().(raftfsm.Outcome)
 	return outcome.Value, outcome.Err
 }

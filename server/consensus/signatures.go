@@ -7,6 +7,7 @@ import (
 
 	"github.com/hashicorp/raft"
 
+	"pinion/packaging/failpoint"
 	"pinion/raftfsm"
 	"pinion/raftfsm/spec"
 )
@@ -38,6 +39,7 @@ const (
 // Apply also remembers the signatures of an entry that changed something.
 func (l *signatureLog) Apply(entry *raft.Log) any {
 	answer := l.FSM.Apply(entry)
+	failpoint.Reached(failpoint.EntryApplied)
 	outcome, ok := answer.(raftfsm.Outcome)
 	l.mu.Lock()
 	defer l.mu.Unlock()

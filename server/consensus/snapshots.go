@@ -11,6 +11,7 @@ import (
 	"github.com/hashicorp/go-hclog"
 	"github.com/hashicorp/raft"
 
+	"pinion/packaging/failpoint"
 	"pinion/server/store"
 )
 
@@ -32,12 +33,23 @@ func (s privateSnapshots) Create(version raft.SnapshotVersion, index, term uint6
 	if err != nil {
 		return nil, err
 	}
+	failpoint.Reached(failpoint.SnapshotBegun)
 	dir := filepath.Join(s.dir, sink.ID()+".tmp")
 	err = errors.Join(os.Chmod(dir, 0o700), os.Chmod(filepath.Join(dir, "state.bin"), 0o600), os.Chmod(filepath.Join(dir, "meta.json"), 0o600))
 	if err != nil {
 		return nil, errors.Join(err, sink.Cancel())
 	}
-	return sink, nil
+	return reachedSink{sink}, nil
+}
+
+// reachedSink is a snapshot that tells when it is complete.
+type reachedSink struct{ raft.SnapshotSink }
+
+// Close completes the snapshot.
+func (s reachedSink) Close() error {
+	err := s.SnapshotSink.Close()
+	failpoint.Reached(failpoint.SnapshotWritten)
+	return err
 }
 
 // verifySnapshots checks that every snapshot on disk is intact and that the log continues where the newest ends. Raft itself

@@ -8,6 +8,7 @@ import (
 
 	"github.com/hashicorp/raft"
 
+	"pinion/packaging/failpoint"
 	"pinion/raftfsm"
 	"pinion/raftfsm/spec"
 )
@@ -62,6 +63,7 @@ func (t *termRunner) lead(ctx context.Context) {
 		t.node.log.Warn("leadership was lost before it began", "error", err)
 		return
 	}
+	failpoint.Reached(failpoint.TermBegun)
 	var running []func()
 	if t.node.hooks.StartTerm != nil {
 		running = t.node.hooks.StartTerm(ctx)

@@ -10,6 +10,7 @@ import (
 	"sync"
 	"time"
 
+	"pinion/packaging/failpoint"
 	"pinion/raftfsm/spec"
 	"pinion/server/rpc"
 )
@@ -198,9 +199,11 @@ func (s *dispatchSession) streamAssignments(ctx context.Context, end context.Can
 			return
 		}
 		delta := known.diff(list, index)
+		failpoint.Reached(failpoint.AssignmentSending)
 		if s.send(serverMessage{Assignments: &delta}) != nil {
 			return
 		}
+		failpoint.Reached(failpoint.AssignmentSent)
 		if known != nil {
 			known = knownFrom(list)
 		}

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"sync"
 
+	"pinion/packaging/failpoint"
 	"pinion/raftfsm"
 	"pinion/raftfsm/spec"
 	"pinion/server/rpc"
@@ -99,6 +100,7 @@ func (b *Backend) applyReports(batch []reportRequest) []reportReply {
 	for host, entry := range byHost {
 		commits.Go(func() {
 			unknown, err := b.server.Propose(context.Background(), *entry)
+			failpoint.Reached(failpoint.ReportsRecorded)
 			ids, _ := unknown.([]string)
 			mu.Lock()
 			defer mu.Unlock()

@@ -7,6 +7,7 @@ import (
 
 	"github.com/hashicorp/raft"
 
+	"pinion/packaging/failpoint"
 	"pinion/raftfsm/spec"
 )
 
@@ -24,6 +25,7 @@ func (b GuardedRaft) AddVoter(id raft.ServerID, address raft.ServerAddress, _ ui
 	host := b.Servers.view().Host(string(id))
 	for _, server := range now.Configuration().Servers {
 		if server.ID == id && host != nil && host.Server {
+			failpoint.Reached(failpoint.VoterAdding)
 			return b.Raft.AddVoter(id, address, now.Index(), timeout)
 		}
 	}

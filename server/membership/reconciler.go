@@ -8,6 +8,7 @@ import (
 
 	"github.com/hashicorp/raft"
 
+	"pinion/packaging/failpoint"
 	"pinion/raftfsm"
 	"pinion/raftfsm/spec"
 )
@@ -96,6 +97,7 @@ func (s *Servers) chooseServers(ctx context.Context) error {
 		if _, err := s.consensus.Propose(ctx, raftfsm.SetServerRole{ID: c.host.ID, Server: wanted}); err != nil {
 			return err
 		}
+		failpoint.Reached(failpoint.RoleRecorded)
 		s.log.Info("the pool's servers change", "host", c.host.Name, "id", c.host.ID, "server", wanted, "because", c.why())
 	}
 	return nil
@@ -112,6 +114,7 @@ func (s *Servers) reconcileRaftConfig(ctx context.Context) error {
 			if err := s.consensus.Raft().RemoveServer(id, 0, 0).Error(); err != nil {
 				return err
 			}
+			failpoint.Reached(failpoint.ServerRemoved)
 		case host != nil && host.Address != string(server.Address):
 			if err := s.updateAddress(server, host.Address); err != nil {
 				return err
@@ -129,6 +132,7 @@ func (s *Servers) reconcileRaftConfig(ctx context.Context) error {
 		if err := s.consensus.Raft().AddNonvoter(raft.ServerID(host.ID), raft.ServerAddress(host.Address), 0, 0).Error(); err != nil {
 			return err
 		}
+		failpoint.Reached(failpoint.NonvoterAdded)
 	}
 	return nil
 }

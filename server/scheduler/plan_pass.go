@@ -6,6 +6,7 @@ import (
 	"slices"
 	"time"
 
+	"pinion/packaging/failpoint"
 	"pinion/raftfsm"
 	"pinion/raftfsm/spec"
 	"pinion/server/id"
@@ -176,6 +177,7 @@ func (a *planPass) propose() (again []*launch, uncertain []*spec.Task) {
 		signatures = append(signatures, p.request.Signatures...)
 		entry.Runs = append(entry.Runs, newLaunch(p.request, p.tasks, p.failures, a.at))
 	}
+	failpoint.Reached(failpoint.PlacementPlanned)
 	answer, err := a.node.Propose(spec.WithSignatures(a.term.ctx, signatures...), entry)
 	if err != nil {
 		for _, p := range a.planned {

@@ -11,6 +11,8 @@ import (
 	"time"
 
 	"golang.org/x/sys/unix"
+
+	"pinion/packaging/failpoint"
 )
 
 // Preallocate gives the whole file, and at least Options.Reserve, real blocks on the disk, so that Raft's own records
@@ -66,6 +68,7 @@ func (s *Store) Set(key, value []byte) error {
 		err := s.set(key, value)
 		switch {
 		case err == nil:
+			failpoint.Reached(failpoint.ValueStored)
 			return nil
 		case s.fatalHandler() == nil:
 			return err

@@ -6,6 +6,8 @@ import (
 	"fmt"
 
 	"github.com/hashicorp/raft"
+
+	"pinion/packaging/failpoint"
 )
 
 // Every call below has a watchdog: a leader's heartbeats do not touch its disk, so without one a leader with a hung disk would
@@ -48,9 +50,11 @@ func (s *Store) StoreLogs(logs []*raft.Log) error {
 	for i, l := range logs {
 		sealed[i] = addChecksum(l)
 	}
+	failpoint.Reached(failpoint.EntryStoring)
 	if err := s.inner.StoreLogs(sealed); err != nil {
 		return fmt.Errorf("write to the log %s: %w", s.opts.Path, err)
 	}
+	failpoint.Reached(failpoint.EntryStored)
 	return nil
 }
 
