@@ -158,6 +158,7 @@ func (r *rightsTest) secrets() map[string]any {
 		dispatch.PathReports:     []map[string]any{{"host": victim.ID, "reports": []spec.TaskReport{{TaskID: "task", Status: spec.Stopped}}}},
 		liveness.PathHeartbeats:  liveness.Batch{Hosts: []string{victim.ID}},
 		membership.PathRole:      struct{}{},
+		membership.PathPoolInfo:  struct{}{},
 		pathRenew:                []byte("request"),
 		pathAdmit:                admission.JoinRequest{HostID: victim.ID, TokenID: "token", Secret: "secret"},
 		pathHostKey:              struct{}{},

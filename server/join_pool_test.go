@@ -44,7 +44,7 @@ func (h *testHost) requestJoin(t *testing.T, id *pki.Identity) admission.JoinRep
 	if err != nil {
 		t.Fatal(err)
 	}
-	client := peer.JoinClient(token.Fingerprint, h.pool.now)
+	client := peer.JoinClient(token.Fingerprint, h.pool.now, nil)
 	defer client.CloseIdleConnections()
 	var answer admission.JoinReply
 	ask := admission.JoinRequest{HostID: h.cfg.HostID, TokenID: token.ID, Secret: token.Secret, CSR: request, PreviousCert: id.PreviousCert()}

@@ -3,7 +3,6 @@ package server
 import (
 	"context"
 	"errors"
-	"fmt"
 	"log/slog"
 	"net/http"
 	"os"
@@ -65,7 +64,8 @@ type Member struct {
 	cfg        MemberConfig
 	log        *slog.Logger
 	poolCache  *membership.PoolCache
-	client     *http.Client
+	client     *http.Client // reaches servers alone by their addresses, and any host by its id
+	anyHost    *http.Client // reaches any host of the pool, whose word alone counts for nothing
 	peers      *rpc.Client
 	leader     *rpc.LeaderTracker
 	upstream   *dispatch.Upstream // of the agent here
@@ -112,7 +112,8 @@ func newMember(cfg MemberConfig) (*Member, error) {
 		return nil, err
 	}
 	m := &Member{cfg: cfg, log: cfg.Log, poolCache: b, fatal: make(chan error, 1)}
-	m.client = (&peer.Dialer{Identity: cfg.Identity, Address: sessionHost{m}.addressOf}).HTTPClient()
+	m.client = (&peer.Dialer{Identity: cfg.Identity, Address: sessionHost{m}.addressOf, Trusts: peerAPI{m}.checkServer}).HTTPClient()
+	m.anyHost = (&peer.Dialer{Identity: cfg.Identity, Address: sessionHost{m}.addressOf}).HTTPClient()
 	m.peers = &rpc.Client{HTTP: m.client}
 	m.leader = rpc.NewLeaderTracker(Leadership{m}.knownLeader)
 	m.upstream = dispatch.NewUpstream(sessionHost{m}, cfg.Address, m.client, m.log)
@@ -171,6 +172,7 @@ func (m *Member) Close() error {
 		err = m.closeServer()
 		m.loops.Wait()
 		m.client.CloseIdleConnections()
+		m.anyHost.CloseIdleConnections()
 	})
 	return err
 }
@@ -244,17 +246,4 @@ func (h sessionHost) updatePoolInfo(o spec.PoolInfo, own *Server) {
 			h.m.cfg.Port.CloseHost(id)
 		}
 	}
-}
-
-// checkIncarnation compares incarnations with another host of the pool. The newer one wins: a server here is then from before
-// the recovery.
-func (h sessionHost) checkIncarnation(incarnation int) error {
-	mine := h.m.poolCache.Incarnation()
-	if incarnation <= mine {
-		return nil
-	}
-	if own := h.m.localServer(); own != nil {
-		h.m.loops.Go(func() { roleFollower(h).setServerAside(own) })
-	}
-	return fmt.Errorf("%w: incarnation %d is here, %d there", spec.ErrOutdated, mine, incarnation)
 }

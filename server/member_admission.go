@@ -10,6 +10,7 @@ import (
 	"pinion/raftfsm/spec"
 	"pinion/server/admission"
 	"pinion/server/liveness"
+	"pinion/server/membership"
 	"pinion/server/peer"
 	"pinion/server/pki"
 )
@@ -60,6 +61,9 @@ func (j hostAdmission) explainNoCertificate(ctx context.Context) error {
 func (j hostAdmission) saveMembership(r admission.JoinReply) error {
 	if err := j.m.cfg.Identity.Install(r.Certificate, r.CA); err != nil {
 		return err
+	}
+	if !j.m.verifyText(membership.ServerListText(r.PoolInfo), r.PoolInfo.Signature) {
+		return fmt.Errorf("the host at %s let this host in and did not prove who the servers of the pool are: it is older than this one, and has to be upgraded first, or join at a server", j.m.cfg.Join)
 	}
 	accepted, _, err := j.m.poolCache.Update(r.PoolInfo)
 	if err == nil && !accepted {

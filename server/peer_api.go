@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"net"
 	"net/http"
+	"slices"
 	"time"
 
 	"pinion/raftfsm/spec"
@@ -68,6 +69,7 @@ func (a peerAPI) routes() map[string]rpc.HandlerFunc {
 		dispatch.PathReports:    a.requireServer(dispatch.ReportsHandler(a.leadingBackend)),
 		liveness.PathHeartbeats: a.requireServer(rpc.JSON(a.handleHeartbeats)),
 		membership.PathRole:     rpc.JSON(a.handleRole),
+		membership.PathPoolInfo: rpc.JSON(a.handlePoolInfo),
 		pathRenew:               rpc.JSON(a.handleRenew),
 		pathAdmit:               rpc.JSON(a.handleAdmit),
 		pathHostKey:             rpc.JSON(a.handleHostKey),
@@ -251,19 +253,21 @@ func (l Leadership) knownLeader() (address string, self bool) {
 
 // Forwarder reaches the API of other hosts (see HandleAPI) at https://host:port/api/... It cancels an unanswered request to
 // the leader when the leader changes, because the old leader may be partitioned.
-func (m *Member) Forwarder() http.RoundTripper { return &forwarder{m.leader, m.client.Transport} }
+func (m *Member) Forwarder() http.RoundTripper { return &forwarder{m} }
 
 // forwarder sends requests to other hosts, and cancels those whose leader was replaced.
-type forwarder struct {
-	leader    *rpc.LeaderTracker
-	transport http.RoundTripper
-}
+type forwarder struct{ m *Member }
 
-// RoundTrip sends the request as it is.
+// RoundTrip sends the request as it is. It may carry the secret of its caller, so none but a server gets it; only servers ask agents,
+// for what they have authorized.
 func (f *forwarder) RoundTrip(r *http.Request) (*http.Response, error) {
-	ctx, release := f.leader.While(r.Context(), r.URL.Host)
+	ctx, release := f.m.leader.While(r.Context(), r.URL.Host)
 	defer release()
-	answer, err := f.transport.RoundTrip(r.WithContext(ctx))
+	client := f.m.client
+	if known := f.m.poolCache.PoolInfo(); f.m.localServer() != nil && r.URL.Host != known.Leader && !slices.Contains(known.Servers, r.URL.Host) {
+		client = f.m.anyHost
+	}
+	answer, err := client.Transport.RoundTrip(r.WithContext(ctx))
 	if err != nil && errors.Is(context.Cause(ctx), rpc.ErrLeaderChanged) {
 		err = rpc.ErrLeaderChanged
 	}

@@ -129,7 +129,7 @@ func TestAnAgentSpeaksForItselfAlone(t *testing.T) {
 		pathRenew:               "request",
 		pathAdmit:               "PEM",
 	}
-	allowed := []string{membership.PathStats, membership.PathRole, pathHostKey, pathAPI + "v1/ListTasks"}
+	allowed := []string{membership.PathStats, membership.PathRole, membership.PathPoolInfo, pathHostKey, pathAPI + "v1/ListTasks"}
 	for path, in := range r.secrets() {
 		status, text := agent.post(t, peer.Peer, path, in)
 		switch why, is := refused[path]; {

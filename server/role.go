@@ -51,7 +51,9 @@ func (f roleFollower) reconcileRole() {
 		}
 		return
 	}
-	if seen := own.publisher.PoolInfo(); seen != nil {
+	if leader, _ := own.Leader(); leader == "" {
+		// Without a leader what this server has may be old, and its agent finds out who the servers are.
+	} else if seen := own.publisher.PoolInfo(); seen != nil {
 		sessionHost(f).updatePoolInfo(*seen, own)
 	}
 	own.accessKeys.FetchKeyring(f.m.ctx)

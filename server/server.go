@@ -107,7 +107,7 @@ func newServer(cfg Config, node *consensus.Node, keyring *seal.Keyring) *Server 
 	s := &Server{cfg: cfg, log: cfg.Log, node: node, state: node.State(), leader: node.Tracker()}
 	s.liveness = liveness.New(core{s}, s.log, s.leader, cfg.peers, cfg.DisconnectedAfter)
 	s.servers = membership.NewServers(node, s.liveness, cfg.peers, cfg.HostID, s.log, consensus.Logger(s.log))
-	s.publisher = membership.NewPublisher(cfg.PoolID, s.servers, s.leader)
+	s.publisher = membership.NewPublisher(cfg.PoolID, s.servers, s.leader, s.signWithCA)
 	s.agents = dispatch.NewBackend(core{s}, s.liveness, s.publisher, cfg.peers, cfg.refusals)
 	s.authority = &admission.Authority{Server: node, Keyring: keyring, PoolInfo: func() spec.PoolInfo { return s.publisher.Build() }, Refusals: cfg.refusals, Log: s.log}
 	s.accessKeys = &admission.AccessKeys{Server: node, Keyring: keyring}
@@ -116,6 +116,15 @@ func newServer(cfg Config, node *consensus.Node, keyring *seal.Keyring) *Server 
 	}
 	s.scheduler = scheduler.New(node, s.liveness.Schedulable, s.log)
 	return s
+}
+
+// signWithCA signs in the name of the pool.
+func (s *Server) signWithCA(text []byte) ([]byte, error) {
+	ca, err := s.authority.CA()
+	if err != nil {
+		return nil, err
+	}
+	return pki.SignText(ca, text)
 }
 
 // startTerm makes the loops of a leader term.

@@ -46,16 +46,11 @@ func (h sessionHost) Now() time.Time { return h.m.cfg.Now() }
 
 // CheckRemoved asks whether this host was removed.
 func (h sessionHost) CheckRemoved(ctx context.Context) error {
-	return admission.CheckRemoved(ctx, h.m.cfg.Identity, h.m.cfg.HostID, h.m.poolCache.Peers(h.m.cfg.Address), h.m.cfg.Now)
+	return admission.CheckRemoved(ctx, h.m.cfg.Identity, h.m.cfg.HostID, h.m.poolCache.Peers(h.m.cfg.Address), h.m.cfg.Now, peerAPI(h).checkServer)
 }
 
 // Fail ends the process.
 func (h sessionHost) Fail(err error) { h.m.fail(err) }
-
-// CheckIncarnation fails when the other host knows of a recovery that this one does not know.
-func (h sessionHost) CheckIncarnation(incarnation int) error {
-	return h.checkIncarnation(incarnation)
-}
 
 // Agent is what the agent of this host needs of the pool.
 func (m *Member) Agent() *dispatch.Upstream { return m.upstream }

@@ -52,7 +52,7 @@ func (j Join) do(ctx context.Context) (reply JoinReply, err error) {
 	if err != nil {
 		return reply, err
 	}
-	client := peer.JoinClient(token.Fingerprint, j.Now)
+	client := peer.JoinClient(token.Fingerprint, j.Now, nil)
 	defer client.CloseIdleConnections()
 	ctx, cancel := context.WithTimeout(ctx, joinTimeout)
 	defer cancel()

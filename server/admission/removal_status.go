@@ -56,14 +56,14 @@ func dateOf(ctx context.Context, client *http.Client, url string) (time.Time, er
 	return http.ParseTime(reply.Header.Get("Date"))
 }
 
-// CheckRemoved asks the hosts at the addresses in turn, and returns spec.ErrRemoved when one of them says that the host was
-// removed from the pool.
-func CheckRemoved(ctx context.Context, identity *pki.Identity, hostID string, addresses []string, now func() time.Time) error {
+// CheckRemoved asks the hosts at the addresses in turn, and returns spec.ErrRemoved when one that trusts accepts says that the host
+// was removed from the pool.
+func CheckRemoved(ctx context.Context, identity *pki.Identity, hostID string, addresses []string, now func() time.Time, trusts func(hostID string) error) error {
 	fingerprint, err := hex.DecodeString(identity.Fingerprint())
 	if err != nil {
 		return err
 	}
-	client := peer.JoinClient(fingerprint, now)
+	client := peer.JoinClient(fingerprint, now, trusts)
 	defer client.CloseIdleConnections()
 	pool := &rpc.Client{HTTP: client}
 	for _, address := range addresses {

@@ -53,7 +53,7 @@ type fakeHost struct {
 
 func (f *fakeHost) Backend() *Backend                           { return f.backend }
 func (f *fakeHost) PoolInfo() spec.PoolInfo                     { return f.info }
-func (f *fakeHost) CheckIncarnation(int) error                  { return nil }
+func (f *fakeHost) CheckIncarnation(int, *spec.PoolInfo) error  { return nil }
 func (f *fakeHost) Heartbeat(context.Context, string) error     { return nil }
 func (f *fakeHost) Record(string)                               {}
 func (f *fakeHost) CutOff() bool                                { return false }

@@ -39,8 +39,9 @@ type LocalHost interface {
 	Backend() *Backend
 	// PoolInfo is what this host knows of its pool: an agent tells with it where servers are.
 	PoolInfo() spec.PoolInfo
-	// CheckIncarnation fails when a host knows of a recovery of the pool that this one does not know.
-	CheckIncarnation(incarnation int) error
+	// CheckIncarnation fails when a host knows of a recovery of the pool that this one does not know. Without proof, which is signed by the
+	// pool's CA, its word does not count.
+	CheckIncarnation(incarnation int, proof *spec.PoolInfo) error
 }
 
 // NewDispatcher returns the dispatcher of a host.
@@ -143,7 +144,7 @@ func (s *dispatchSession) register(ctx context.Context, message agentMessage) er
 	if h == nil || h.Host.ID != s.hostID {
 		return fmt.Errorf("host %s began its session without saying who it is", s.hostID)
 	}
-	if err := s.host.CheckIncarnation(h.Incarnation); err != nil {
+	if err := s.host.CheckIncarnation(h.Incarnation, h.Proof); err != nil {
 		return err
 	}
 	if err := s.backend.waitForIndex(ctx, h.After); err != nil {

@@ -35,9 +35,20 @@ type agentMessage struct {
 // handshake is what a host is and runs. Nothing is assigned to it before this was recorded.
 type handshake struct {
 	Registration
-	After       uint64           `json:"after"`       // the newest index that the host has seen: a server that lags behind it waits
-	Known       knownAssignments `json:"holds"`       // the assignments that the host knows, of the first message only: only the difference is sent
-	Incarnation int              `json:"incarnation"` // of the pool, as the host knows it
+	After       uint64           `json:"after"`           // the newest index that the host has seen: a server that lags behind it waits
+	Known       knownAssignments `json:"holds"`           // the assignments that the host knows, of the first message only: only the difference is sent
+	Incarnation int              `json:"incarnation"`     // of the pool, as the host knows it
+	Proof       *spec.PoolInfo   `json:"proof,omitempty"` // of a pool that was recovered: who its servers are, which its CA has signed
+}
+
+// firstIncarnation is that of a pool that was never recovered, which needs no proof.
+const firstIncarnation = 1
+
+// claim says which incarnation of the pool the host knows, and proves it.
+func (h *handshake) claim(info spec.PoolInfo) {
+	if h.Incarnation = info.Incarnation; info.Incarnation > firstIncarnation {
+		h.Proof = &spec.PoolInfo{Pool: info.Pool, Incarnation: info.Incarnation, Servers: info.Servers, ServerIDs: info.ServerIDs, Signature: info.Signature}
+	}
 }
 
 // Registration is a host that wants to be known, and what it runs.

@@ -25,6 +25,9 @@ type Host interface {
 	OnClock(address string, offset time.Duration)
 	// Now is this host's clock.
 	Now() time.Time
+	// FindServers asks other hosts for the servers of the pool when those that this host knows do not answer, and reports whether it
+	// learned something.
+	FindServers(ctx context.Context) bool
 	// CheckRemoved fails with spec.ErrRemoved when the pool has removed this host, which no server says that refuses its
 	// connections.
 	CheckRemoved(ctx context.Context) error
@@ -105,12 +108,17 @@ func (u *Upstream) Join(ctx context.Context, host spec.Host, running []spec.Task
 	if s := u.Session(); s != nil {
 		return s.call(ctx, u.handshake(r, nil))
 	}
-	for _, address := range u.addresses() {
-		unknown, err := u.openSession(ctx, address, r)
-		if err == nil || !errors.Is(err, spec.ErrUnavailable) && !errors.Is(err, spec.ErrNotFound) {
-			return unknown, u.failIfRemoved(err)
+	for range 2 {
+		for _, address := range u.servers() {
+			unknown, err := u.openSession(ctx, address, r)
+			if err == nil || !errors.Is(err, spec.ErrUnavailable) && !errors.Is(err, spec.ErrNotFound) {
+				return unknown, u.failIfRemoved(err)
+			}
+			failed = append(failed, err)
 		}
-		failed = append(failed, err)
+		if !u.host.FindServers(ctx) {
+			break
+		}
 	}
 	if err := u.failIfRemoved(u.host.CheckRemoved(ctx)); err != nil {
 		return nil, err
@@ -119,7 +127,9 @@ func (u *Upstream) Join(ctx context.Context, host spec.Host, running []spec.Task
 }
 
 func (u *Upstream) handshake(r Registration, known knownAssignments) agentMessage {
-	return agentMessage{Handshake: &handshake{Registration: r, After: u.minIndex.Load(), Known: known, Incarnation: u.host.PoolInfo().Incarnation}}
+	h := &handshake{Registration: r, After: u.minIndex.Load(), Known: known}
+	h.claim(u.host.PoolInfo())
+	return agentMessage{Handshake: h}
 }
 
 // openSession opens a session with a server.

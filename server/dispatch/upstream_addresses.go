@@ -5,23 +5,16 @@ import (
 	"slices"
 )
 
-// addresses are where to look for a server, in an order that differs from host to host and from time to time, which
-// spreads the hosts over the servers. The server that this host was with comes last of them: it may be gone, and to find
+// servers are the addresses of the pool's servers, in an order that differs from host to host and from time to time, which
+// spreads the hosts over them. The server that this host was with comes last of them: it may be gone, and to find
 // that out takes longer than the others take to answer.
-func (u *Upstream) addresses() []string {
-	info := u.host.PoolInfo()
-	servers := u.shuffled(info.Servers)
+func (u *Upstream) servers() []string {
+	servers := slices.DeleteFunc(slices.Clone(u.host.PoolInfo().Servers), func(address string) bool { return address == u.address })
+	rand.Shuffle(len(servers), func(i, j int) { servers[i], servers[j] = servers[j], servers[i] })
 	if last := u.last.Load(); last != nil {
 		if i := slices.Index(servers, last.Address); i >= 0 {
 			servers = append(slices.Delete(servers, i, i+1), last.Address)
 		}
 	}
-	return append(servers, u.shuffled(info.Hosts)...)
-}
-
-// shuffled is the addresses in random order, without this host's own.
-func (u *Upstream) shuffled(addresses []string) []string {
-	others := slices.DeleteFunc(slices.Clone(addresses), func(address string) bool { return address == u.address })
-	rand.Shuffle(len(others), func(i, j int) { others[i], others[j] = others[j], others[i] })
-	return others
+	return servers
 }

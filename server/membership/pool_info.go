@@ -1,9 +1,11 @@
 package membership
 
 import (
+	"bytes"
 	"context"
 	"reflect"
 	"slices"
+	"sync"
 	"sync/atomic"
 	"time"
 
@@ -25,13 +27,18 @@ type Publisher struct {
 	pool    string
 	servers *Servers
 	leader  *rpc.LeaderTracker
+	sign    func(text []byte) ([]byte, error)
 	info    atomic.Pointer[spec.PoolInfo]
 	changed rpc.Broadcast
+
+	mu         sync.Mutex
+	signedText []byte
+	signed     []byte // the signature of signedText
 }
 
-// NewPublisher returns the publisher of a server of the pool; Run keeps it up to date.
-func NewPublisher(pool string, servers *Servers, leader *rpc.LeaderTracker) *Publisher {
-	return &Publisher{pool: pool, servers: servers, leader: leader}
+// NewPublisher returns the publisher of a server of the pool; Run keeps it up to date. sign signs with the key of the pool's CA.
+func NewPublisher(pool string, servers *Servers, leader *rpc.LeaderTracker, sign func(text []byte) ([]byte, error)) *Publisher {
+	return &Publisher{pool: pool, servers: servers, leader: leader, sign: sign}
 }
 
 // PoolInfo is what hosts are told now; nil in the first moment. Another value is another pointer.
@@ -84,10 +91,25 @@ func (p *Publisher) Build() spec.PoolInfo {
 	}
 	slices.Sort(o.Servers)
 	o.ServerIDs = serverHostIDs(view, p.servers.Configured())
+	o.Signature = p.signature(o)
 	o.Hosts = bootstrapPeers(view, o.Servers)
 	o.LogRetention = logRetentions(view)
 	o.Removed = recentlyRemoved(view, p.servers.consensus.Now())
 	return o
+}
+
+// signature is that of the servers in a pool info; nil while this server cannot read the key of the CA.
+func (p *Publisher) signature(o spec.PoolInfo) []byte {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if text := ServerListText(o); !bytes.Equal(text, p.signedText) {
+		signature, err := p.sign(text)
+		if err != nil {
+			return nil
+		}
+		p.signedText, p.signed = text, signature
+	}
+	return p.signed
 }
 
 // serverHostIDs are the hosts that are servers, or are to become one, sorted: those for which Servers.IsServer holds.

@@ -31,8 +31,8 @@ func (d *Dialer) HTTPClient() *http.Client {
 
 // JoinClient speaks HTTP/2 with the Join listener of a pool that this host knows nothing of but the beginning of its
 // authority's fingerprint (16 to 32 bytes of the SHA-256). The server's certificate is checked against it before
-// anything is sent; errors then wrap ErrOtherPool. now is nil for time.Now.
-func JoinClient(fingerprint []byte, now func() time.Time) *http.Client {
+// anything is sent; errors then wrap ErrOtherPool. now is nil for time.Now, and trusts is Dialer.Trusts.
+func JoinClient(fingerprint []byte, now func() time.Time, trusts func(hostID string) error) *http.Client {
 	if now == nil {
 		now = time.Now
 	}
@@ -41,7 +41,10 @@ func JoinClient(fingerprint []byte, now func() time.Time) *http.Client {
 			MinVersion: tls.VersionTLS13, NextProtos: []string{Join},
 			InsecureSkipVerify: true, // by names and roots that are not known yet: verified by VerifyConnection
 			VerifyConnection: func(state tls.ConnectionState) error {
-				_, err := pki.VerifyFingerprint(state.PeerCertificates, fingerprint, now())
+				hostID, err := pki.VerifyFingerprint(state.PeerCertificates, fingerprint, now())
+				if err == nil && trusts != nil {
+					err = trusts(hostID)
+				}
 				return err
 			},
 		})

@@ -21,6 +21,9 @@ type Dialer struct {
 	// Address is where a host is reached, empty when it is not known; the function may be nil. It lets URLs of HTTPClient
 	// name hosts by their ids.
 	Address func(hostID string) string
+	// Trusts is why a host of the pool that was reached by an address may not answer, nil when it may; the function may be nil. A host
+	// that was named by its id is asked for nothing more.
+	Trusts  func(hostID string) error
 	connect connector // nil: TCP
 }
 
@@ -42,6 +45,9 @@ func (d *Dialer) Dial(ctx context.Context, alpn, address, wantHostID string) (ne
 			hostID, err := d.Identity.Verify(state.PeerCertificates[0], x509.ExtKeyUsageServerAuth)
 			if err == nil && wantHostID != "" && hostID != wantHostID {
 				err = fmt.Errorf("host %s answers there, not host %s", hostID, wantHostID)
+			}
+			if err == nil && wantHostID == "" && d.Trusts != nil {
+				err = d.Trusts(hostID)
 			}
 			return err
 		},

@@ -34,7 +34,7 @@ func TestAHostJoinsThePoolOfItsToken(t *testing.T) {
 		}
 		io.WriteString(w, r.Proto+" "+HostID(r.Context())+" "+string(body))
 	})
-	client := JoinClient(prefix(t, pool.first), nil)
+	client := JoinClient(prefix(t, pool.first), nil, nil)
 	defer client.CloseIdleConnections()
 	for body, want := range map[string]string{"token": "HTTP/2.0  token", strings.Repeat("x", maxJoinBody+1): "http: request body too large\n"} {
 		response, err := client.Post("https://"+port.Addr().String()+"/join", "text/plain", strings.NewReader(body))
@@ -77,7 +77,7 @@ func TestNoByteOfATokenReachesAServerThatIsNotOfItsPool(t *testing.T) {
 func sendToken(t *testing.T, cert *tls.Certificate, fingerprint []byte) error {
 	t.Helper()
 	address, heard := recordingServer(t, cert)
-	response, err := JoinClient(fingerprint, nil).Post("https://"+address+"/join", "text/plain", strings.NewReader("pinion1.the-secret"))
+	response, err := JoinClient(fingerprint, nil, nil).Post("https://"+address+"/join", "text/plain", strings.NewReader("pinion1.the-secret"))
 	if err == nil {
 		response.Body.Close()
 		t.Fatal("joined")
@@ -114,7 +114,7 @@ func TestAFingerprintThatIsTooShortIsRefused(t *testing.T) {
 	port := listen(t, pool.first)
 	serve(t, port.Join(), func(http.ResponseWriter, *http.Request) { t.Error("the request arrived") })
 	for _, n := range []int{0, 15} {
-		if _, err := JoinClient(prefix(t, pool.first)[:n], nil).Get("https://" + port.Addr().String()); err == nil {
+		if _, err := JoinClient(prefix(t, pool.first)[:n], nil, nil).Get("https://" + port.Addr().String()); err == nil {
 			t.Errorf("%d bytes are enough", n)
 		}
 	}

@@ -1,0 +1,38 @@
+package membership
+
+import (
+	"fmt"
+	"slices"
+
+	"pinion/raftfsm/spec"
+)
+
+// PathPoolInfo is what any host of the pool answers with its pool info. Who asks believes of it what is signed, see PoolCache.Proven.
+const PathPoolInfo = "/peer/pool"
+
+// maxServerAddresses bounds the addresses that hosts collect from others which they need not believe.
+const maxServerAddresses = 16
+
+// ServerListText is what the CA signs of a pool info: which hosts are the pool's servers. So a host learns it from any other that it
+// reaches, and none but a server makes one. Addresses are not in it: whoever answers there shows its certificate.
+func ServerListText(o spec.PoolInfo) []byte {
+	return fmt.Appendf(nil, "the servers of pool %q in incarnation %d: %q", o.Pool, o.Incarnation, o.ServerIDs)
+}
+
+// Proven is what this host may believe of a pool info that did not come from a server that it knows: of which hosts are servers what is
+// signed, and of where they are that it is worth a try. ok is false when it is not signed, or of another pool or an earlier incarnation.
+func (b *PoolCache) Proven(o spec.PoolInfo, verify func(text, signature []byte) bool) (info spec.PoolInfo, ok bool) {
+	info = b.PoolInfo()
+	if o.Pool != info.Pool || o.Incarnation < info.Incarnation || len(o.ServerIDs) == 0 || !verify(ServerListText(o), o.Signature) {
+		return info, false
+	}
+	addresses := slices.Clone(o.Servers)
+	for _, known := range info.Servers {
+		if !slices.Contains(addresses, known) {
+			addresses = append(addresses, known)
+		}
+	}
+	info.Incarnation, info.ServerIDs, info.Signature = o.Incarnation, o.ServerIDs, o.Signature
+	info.Servers = addresses[:min(len(addresses), maxServerAddresses)]
+	return info, true
+}
