@@ -21,10 +21,10 @@ func runTask(ctx context.Context, r *Request, in *types.RunTaskInput) (*types.Ru
 	if err != nil {
 		return nil, err
 	}
-	hash := runTaskHash(cluster.Name, in)
+	hash, token := runTaskHash(cluster.Name, in), r.ownToken(in.ClientToken)
 	if in.ClientToken != "" {
 		// A retry is answered with the first result, whatever became of the definition since.
-		first, err := r.View.ClientTokenResult(cluster.Name, in.ClientToken, hash)
+		first, err := r.View.ClientTokenResult(cluster.Name, token, hash)
 		if err != nil || first != nil {
 			return runTaskOutput(r, cluster.Name, first, err)
 		}
@@ -45,9 +45,18 @@ func runTask(ctx context.Context, r *Request, in *types.RunTaskInput) (*types.Ru
 	if err := resolveQueue(r, cluster, in, &request); err != nil {
 		return nil, err
 	}
-	request.Token, request.TokenHash = in.ClientToken, hash
+	request.Token, request.TokenHash = token, hash
 	result, err := r.Store.Run(ctx, request)
 	return runTaskOutput(r, cluster.Name, &result, err)
+}
+
+// ownToken is a client token as the state has it: each access key has tokens of its own. Otherwise one key could get the tasks of another
+// for a token that it guessed, or keep the other from running them.
+func (r *Request) ownToken(given string) string {
+	if given == "" || r.KeyID == "" {
+		return given
+	}
+	return r.KeyID + "/" + given
 }
 
 // resolveQueue fills in how many tasks there are to be, and the capacity provider that they wait in.

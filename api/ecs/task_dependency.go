@@ -6,12 +6,13 @@ import (
 	"pinion/raftfsm/spec"
 )
 
-// checkTaskDependencies refuses a dependency on an unknown task or group: it could never be met, or would be met already.
+// checkTaskDependencies refuses a dependency on an unknown task or group: it could never be met, or would be met already. A task of a cluster
+// that the caller's key is not for is unknown to it.
 func checkTaskDependencies(r *Request, request *spec.RunRequest) error {
 	options, _ := spec.ParseSchedulingOptions(request.Tags)
 	for _, after := range options.Dependencies {
 		switch {
-		case after.Group == "" && r.View.Task(after.Task) == nil:
+		case after.Group == "" && !r.knowsTask(after.Task):
 			return field.Errorf("tags", "The tag %s names task %s, which is not known: there was none of that id within the last hour.", spec.TagAfter, after.Task)
 		case after.Group != "" && after.Group == request.Group:
 			return field.Errorf("tags", "The tag %s names group %s, which is the group of the tasks themselves.", spec.TagAfter, after.Group)
@@ -20,6 +21,11 @@ func checkTaskDependencies(r *Request, request *spec.RunRequest) error {
 		}
 	}
 	return nil
+}
+
+func (r *Request) knowsTask(id string) bool {
+	task := r.View.Task(id)
+	return task != nil && r.Scope.Covers(task.Cluster)
 }
 
 func hasGroup(r *Request, cluster, group string) bool {

@@ -24,11 +24,11 @@ var LinuxCapabilities = []string{
 }
 
 // containedCapabilities are those that every host gives: docker's defaults, and those whose effect ends at the container's own
-// namespaces and control group. A capability that is not here is not given unless the host allows it.
+// namespaces and control group. SYS_NICE is not of them: a process of real-time priority keeps the host's own from running. A capability that is not here is not given unless the host allows it.
 var containedCapabilities = []string{
 	"AUDIT_WRITE", "CHOWN", "DAC_OVERRIDE", "FOWNER", "FSETID", "KILL", "MKNOD", "NET_BIND_SERVICE", "NET_RAW", "SETFCAP", "SETGID",
 	"SETPCAP", "SETUID", "SYS_CHROOT",
-	"IPC_LOCK", "IPC_OWNER", "LEASE", "NET_BROADCAST", "SYS_NICE", "SYS_PTRACE",
+	"IPC_LOCK", "IPC_OWNER", "LEASE", "NET_BROADCAST", "SYS_PTRACE",
 }
 
 // deviceCapabilities are the capabilities with which a process gets at devices that its control group keeps from it.
@@ -77,6 +77,11 @@ func (d *TaskDefinition) Isolation() Isolation {
 func (c *ContainerDefinition) powers() (all []power) {
 	if c.Privileged != nil && *c.Privileged {
 		all = append(all, power{AllowPrivileged, fmt.Sprintf("container %s is privileged", c.Name), true})
+	}
+	for _, u := range c.Ulimits {
+		if u.Name == "rtprio" && u.HardLimit != 0 {
+			all = append(all, power{"SYS_NICE", fmt.Sprintf("container %s has the ulimit rtprio", c.Name), false})
+		}
 	}
 	if c.LinuxParameters == nil || c.LinuxParameters.Capabilities == nil {
 		return all

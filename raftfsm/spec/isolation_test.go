@@ -158,3 +158,16 @@ func TestAVolumeIsFoundInItsRootOrNotAtAll(t *testing.T) {
 		}
 	})
 }
+
+// A process of real-time priority goes before every process of the host that has none, Pinion's too.
+func TestRealTimePriorityIsTheHostsToGive(t *testing.T) {
+	for hard, power := range map[int64]bool{0: false, 1: true, 99: true, -1: true} {
+		d := &TaskDefinition{Containers: []ContainerDefinition{{Name: "c", Ulimits: []Ulimit{{Name: "nofile", HardLimit: 9}, {Name: "rtprio", HardLimit: hard}}}}}
+		if why := d.Isolation().RefusedBy(&Host{}, true); power != strings.Contains(why, "--allow SYS_NICE") {
+			t.Errorf("hard limit %d: %q", hard, why)
+		}
+		if why := d.Isolation().RefusedBy(&Host{Allow: []string{"SYS_NICE"}}, false); why != "" {
+			t.Errorf("hard limit %d, where it is allowed: %q", hard, why)
+		}
+	}
+}
