@@ -1,6 +1,7 @@
 package node_test
 
 import (
+	"errors"
 	"os"
 	"path/filepath"
 	"slices"
@@ -182,6 +183,52 @@ func TestAContainerThatVanishedIsNotStartedAgain(t *testing.T) {
 		w.want("reason", report.Containers[0].Reason, "The exit code is not known: the container is not on this host any more")
 		w.want("starts", w.machine.StartCount(id(task, "main")), 1)
 		w.wantNothingLeft()
+	})
+}
+
+// The machine lost power before the note of a start had reached the disk: only the pool knows of it.
+func TestAStartThatOnlyThePoolKnowsIsNotDoneAgain(t *testing.T) {
+	simulate(t, func(w *simHost) {
+		w.boot()
+		task := w.control.run("t1", container("main"))
+		w.waitIdle()
+		w.crash()
+		w.machine.Vanish(id(task, "main"))
+		w.machine.AddCreated(runtime.ExistingContainer{ID: id(task, "main"), TaskID: task, Name: "main"})
+		w.boot()
+		report := w.control.lastReport(task)
+		w.want("status", report.Status, spec.Stopped)
+		w.want("exit code", code(report, 0), -100)
+		w.want("starts", w.machine.StartCount(id(task, "main")), 1)
+		w.wantNothingLeft()
+	})
+}
+
+// After a reboot the driver takes a minute to load. The host is there meanwhile, without GPUs, and what ran before has ended.
+func TestARebootWhoseGPUsComeAMinuteLate(t *testing.T) {
+	simulate(t, func(w *simHost) {
+		w.boot()
+		before := w.control.run("t1", withGPUs("main", "GPU-0"))
+		w.waitIdle()
+		w.crash()
+		w.machine.LoseExit(id(before, "main"))
+		devices := w.gpus.set(nil, errors.New("the driver is not loaded yet"))
+		w.boot()
+		w.want("GPUs", len(w.control.hosts[hostID].GPUs.Devices), 0)
+		w.want("status", w.control.lastReport(before).Status, spec.Stopping) // until it is known that its GPU is idle
+		plain := w.control.run("t2", container("plain"))
+		w.waitIdle()
+		w.want("a task without GPUs", w.control.lastReport(plain).Status, spec.Running)
+		w.advance(time.Minute)
+		w.gpus.set(devices, nil)
+		w.gpus.changed <- struct{}{}
+		w.advance(time.Second)
+		w.want("GPUs", len(w.control.hosts[hostID].GPUs.Devices), 2)
+		w.want("status", w.control.lastReport(before).Status, spec.Stopped)
+		after := w.control.run("t3", withGPUs("late", "GPU-0,GPU-1"))
+		w.waitIdle()
+		w.want("a task with GPUs", w.control.lastReport(after).Status, spec.Running)
+		w.want("starts before", w.machine.StartCount(id(before, "main")), 1)
 	})
 }
 

@@ -144,6 +144,14 @@ func (g *fakeGPUs) setProcesses(uuid string, pids ...int) {
 	g.users[uuid] = pids
 }
 
+// set sets what an inventory finds, and returns what it found before.
+func (g *fakeGPUs) set(devices []gpu.Device, err error) (before []gpu.Device) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	before, g.devices, g.err = g.devices, devices, err
+	return before
+}
+
 // removeDevice takes the device off the bus: nothing can be told of it any more.
 func (g *fakeGPUs) removeDevice(uuid string) {
 	g.mu.Lock()

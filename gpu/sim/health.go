@@ -40,6 +40,15 @@ func readBroken(dir string, count int) (map[int]string, error) {
 	return broken, nil
 }
 
+// readAbsent returns why the machine has no GPUs yet, "" when it has them: after a boot the driver may take a minute to load.
+func readAbsent(path string) string {
+	content, err := os.ReadFile(path)
+	if errors.Is(err, fs.ErrNotExist) {
+		return ""
+	}
+	return reason(string(content[:min(len(content), maxReason)]))
+}
+
 func reason(content string) string {
 	if text := strings.Join(strings.Fields(strings.ToValidUTF8(content, "")), " "); text != "" {
 		return text

@@ -5,6 +5,7 @@ package sim
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -22,6 +23,7 @@ type source struct {
 	devices []gpu.Device // all of them healthy
 	nodes   []node       // of the devices in order, then the shared ones
 	broken  string       // directory of health, see readBroken
+	absent  string       // file that says why there are no GPUs yet, see readAbsent
 	spec    []byte
 	changed chan struct{}
 	stop    context.CancelFunc
@@ -31,7 +33,7 @@ type source struct {
 var _ gpu.Source = (*source)(nil)
 
 // Open simulates the machine that spec describes, "8xh100". It keeps its seed, its device nodes (dir/dev) and its health
-// (dir/broken/INDEX holds why that GPU is broken) under dir, so a restart finds the same GPUs and two hosts have different
+// (dir/broken/INDEX holds why that GPU is broken, dir/absent why there are none yet) under dir, so a restart finds the same GPUs and two hosts have different
 // ones. self is the absolute path of the pinion binary, which containers get as nvidia-smi; with an empty self they get
 // none. Open requires root. The device nodes outlive Close, because containers do.
 func Open(spec, dir string, self string) (gpu.Source, error) {
@@ -45,7 +47,7 @@ func Open(spec, dir string, self string) (gpu.Source, error) {
 	if err := checkSelf(self); err != nil {
 		return nil, err
 	}
-	s := &source{model: m, broken: filepath.Join(dir, "broken"), changed: make(chan struct{}, 1), done: make(chan struct{})}
+	s := &source{model: m, broken: filepath.Join(dir, "broken"), absent: filepath.Join(dir, "absent"), changed: make(chan struct{}, 1), done: make(chan struct{})}
 	if err := s.createFiles(dir, count, self); err != nil {
 		return nil, err
 	}
@@ -96,6 +98,9 @@ func (s *source) createFiles(dir string, count int, self string) error {
 
 // Inventory returns the machine with its present health.
 func (s *source) Inventory(context.Context) (gpu.Inventory, error) {
+	if why := readAbsent(s.absent); why != "" {
+		return gpu.Inventory{Simulated: true, Problem: why}, nil
+	}
 	broken, err := readBroken(s.broken, len(s.devices))
 	if err != nil {
 		return gpu.Inventory{}, err
@@ -115,6 +120,9 @@ func (s *source) CDI(context.Context) (string, []byte, error) { return Kind, s.s
 // Processes lists the processes that have the device node open. No driver is behind it, so only O_PATH can open it; tests
 // occupy a GPU that way.
 func (s *source) Processes(ctx context.Context, uuid string) ([]int, error) {
+	if why := readAbsent(s.absent); why != "" {
+		return nil, errors.New(why)
+	}
 	for i, d := range s.devices {
 		if d.UUID == uuid {
 			return openers(ctx, "/proc", s.nodes[i].number())
@@ -154,5 +162,5 @@ func (s *source) watchHealth(ctx context.Context, last string) {
 // health returns the health of all devices in a comparable form.
 func (s *source) health() string {
 	broken, err := readBroken(s.broken, len(s.devices))
-	return fmt.Sprint(broken, err)
+	return fmt.Sprint(broken, err, readAbsent(s.absent))
 }

@@ -16,14 +16,22 @@ func (f startedFiles) record(id string, at time.Time) error {
 	return os.WriteFile(f.path(id), at.UTC().AppendFormat(nil, time.RFC3339Nano), 0o600)
 }
 
-// startedAt returns the time of the start, zero for a container that never ran.
+// startedAt returns the time of the start, zero for a container that never ran. A file that a power cut tore says that it ran, and
+// its own time is when.
 func (f startedFiles) startedAt(id string) time.Time {
 	raw, err := os.ReadFile(f.path(id))
 	if err != nil {
 		return time.Time{}
 	}
-	at, _ := time.Parse(time.RFC3339Nano, string(raw))
-	return at
+	at, err := time.Parse(time.RFC3339Nano, string(raw))
+	if err == nil && !at.IsZero() {
+		return at
+	}
+	info, err := os.Stat(f.path(id))
+	if err != nil {
+		return time.Time{}
+	}
+	return info.ModTime()
 }
 
 func (f startedFiles) remove(id string) { os.Remove(f.path(id)) }

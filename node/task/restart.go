@@ -63,9 +63,13 @@ func (c *Container) shouldRestart(e runtime.Exit, since time.Time) bool {
 	return ran >= period && !slices.Contains(policy.IgnoredExitCodes, e.Code)
 }
 
+// restarts reports whether the container has a restart policy.
+func (c *Container) restarts() bool {
+	return c.Def.RestartPolicy != nil && c.Def.RestartPolicy.Enabled
+}
+
 // restartInterrupted reports that the agent ended between the two halves of a restart: the container is gone, and as far
 // as the pool knows it has not ended.
 func (c *Container) restartInterrupted(known spec.ContainerReport) bool {
-	policy := c.Def.RestartPolicy
-	return c.existing == nil && policy != nil && policy.Enabled && known.ExitCode == nil && known.Reason == "" && !c.runner.isStopping()
+	return c.existing == nil && c.restarts() && known.ExitCode == nil && known.Reason == "" && !c.runner.isStopping()
 }

@@ -38,6 +38,10 @@ func (c *Container) restore(ctx context.Context) bool {
 		return false
 	case c.existing == nil:
 		c.markMissing(known)
+	case c.existing.StartedAt.IsZero() && c.existing.Exit == nil && known.Status.Rank() >= spec.Running.Rank() && !c.restarts():
+		c.remove(ctx) // the note of its start did not reach the disk before the machine lost power
+		c.existing = nil
+		c.markMissing(known)
 	case c.existing.StartedAt.IsZero() && c.existing.Exit == nil:
 		c.remove(ctx) // its process was never started: it is made again, properly
 		c.existing = nil
