@@ -36,6 +36,9 @@ type Program struct {
 	// pool. Nil: there is no such command.
 	Recover func(ctx context.Context, dataDir string) error
 
+	// Doctor checks this machine and prints what it finds. A machine that is not sound is a silent failure.
+	Doctor func(ctx context.Context, out io.Writer, c DoctorConfig) error
+
 	// ContainerGPUs prints what the container that this process runs in sees of GPUs, as text or as JSON.
 	ContainerGPUs func(out io.Writer, json bool) error
 
@@ -88,7 +91,7 @@ var categories = map[string]string{
 	"run": "Tasks", "register": "Tasks", "ps": "Tasks", "queue": "Tasks", "why": "Tasks", "inspect": "Tasks", "logs": "Tasks", "stop": "Tasks", "events": "Tasks",
 	"hosts": "Hosts", "gpus": "Hosts", "drain": "Hosts", "activate": "Hosts",
 	"env": "Access", "keys": "Access", "token": "Access", "team": "Access", "limits": "Access", "audit": "Access",
-	"up": "This machine", "down": "This machine", "leave": "This machine", "recover": "This machine",
+	"up": "This machine", "down": "This machine", "leave": "This machine", "doctor": "This machine", "recover": "This machine",
 	"snapshot": "State and tools", "sim": "State and tools", "version": "State and tools", "completion": "State and tools",
 }
 
@@ -96,6 +99,7 @@ func commands(p Program) []*cli.Command {
 	all := []*cli.Command{
 		upCommand(p.Up),
 		downCommand(p.Down),
+		doctorCommand(p),
 		env.Command(),
 		run.Command(p.system),
 		registerCommand(p),

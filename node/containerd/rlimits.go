@@ -64,16 +64,20 @@ func checkRlimits(ulimits []spec.Ulimit, host rlimitSource) error {
 // usualUlimits are those that GPU jobs ask to be unlimited.
 var usualUlimits = []string{"memlock", "nofile", "stack"}
 
-// warnOfRlimits logs at the start of the host which tasks it will have to refuse.
-func warnOfRlimits(log *slog.Logger) {
+// ShortUlimits are the usual ulimits that this process, and with it this host, cannot make unlimited.
+func ShortUlimits() []string {
 	if (hostRlimits{}).unbounded() {
-		return
+		return nil
 	}
-	short := slices.DeleteFunc(slices.Clone(usualUlimits), func(name string) bool {
+	return slices.DeleteFunc(slices.Clone(usualUlimits), func(name string) bool {
 		most, err := hostRlimits{}.hard(rlimitNumbers[name])
 		return err != nil || most == unlimited
 	})
-	if len(short) > 0 {
+}
+
+// warnOfRlimits logs at the start of the host which tasks it will have to refuse.
+func warnOfRlimits(log *slog.Logger) {
+	if short := ShortUlimits(); len(short) > 0 {
 		log.Warn("pinion runs without the capability SYS_RESOURCE: tasks that ask for unlimited ulimits are refused", "ulimits", short)
 	}
 }

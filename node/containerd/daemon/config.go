@@ -90,13 +90,14 @@ disabled_plugins = [
 // chooseSnapshotter tests whether overlayfs works in dir. Otherwise it returns the native snapshotter, which copies every
 // image for every container, and a note that says so.
 func chooseSnapshotter(dir string) (name, note string) {
-	if err := tryOverlay(dir); err != nil {
+	if err := TryOverlay(dir); err != nil {
 		return "native", fmt.Sprintf("overlayfs does not work in %s (%v): images are copied for each container, which is slow and takes space; use a data directory on ext4 or xfs", dir, err)
 	}
 	return "overlayfs", ""
 }
 
-func tryOverlay(dir string) error {
+// TryOverlay mounts an overlay in a directory, and takes it away again.
+func TryOverlay(dir string) error {
 	base, err := os.MkdirTemp(dir, ".overlay-*")
 	if err != nil {
 		return err

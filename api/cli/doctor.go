@@ -1,0 +1,62 @@
+package cli
+
+import (
+	"fmt"
+	"path/filepath"
+
+	"github.com/urfave/cli/v2"
+
+	"pinion/api/cli/exit"
+	"pinion/api/cli/invocation"
+)
+
+// DoctorConfig is the options of `pinion doctor`: those of the host that it checks.
+type DoctorConfig struct {
+	DataDir        string // absolute
+	Listen         string
+	Containerd     string
+	RegistryConfig string
+	Join           string
+	JSON           bool
+}
+
+func doctorCommand(p Program) *cli.Command {
+	var config DoctorConfig
+	return &cli.Command{
+		Name:  "doctor",
+		Usage: "Check this machine: what pinion needs and uses, and what to do about what is missing",
+		Description: `Checks the kernel, control groups, GPU driver, disk, data directory, clock, ports to other hosts, containerd and registries, on a machine
+on which pinion runs or never has. It changes nothing. Each finding is ok, a warning, or failed, with what to do. It exits with 1 when one has
+failed, and with 0 otherwise. Give it the options that 'pinion up' has.
+
+Examples:
+   sudo pinion doctor
+   sudo pinion doctor --join gpu-1        # a new machine: is the pool reached, and is the clock right?
+   sudo pinion doctor -o json | jq '.findings[] | select(.level != "ok")'`,
+		Flags: []cli.Flag{
+			&cli.StringFlag{Name: "listen", Value: fmt.Sprint(":", DefaultPort), Destination: &config.Listen, Usage: "`ADDRESS` of the TLS port"},
+			&cli.StringFlag{Name: "join", Destination: &config.Join, DefaultText: "none", Usage: "a host of the pool to join, `HOST[:PORT]`"},
+			&cli.StringFlag{Name: "containerd", Destination: &config.Containerd, DefaultText: "built in", Usage: "the machine's own containerd at this `SOCKET`"},
+			&cli.StringFlag{Name: "registry-config", Destination: &config.RegistryConfig, Usage: "`DIR` with registry logins (config.json) and mirrors (certs.d)"},
+		},
+		Action: func(c *cli.Context) (err error) {
+			if c.Args().Present() {
+				return exit.Usagef("pinion doctor takes no arguments; see pinion doctor --help")
+			}
+			output, err := invocation.OutputFormat(c)
+			if err != nil {
+				return err
+			}
+			config.JSON = output == invocation.JSON
+			if config.DataDir, err = filepath.Abs(invocation.DataDir(c)); err != nil {
+				return fmt.Errorf("--data-dir: %w", err)
+			}
+			host := UpConfig{Listen: config.Listen, Join: config.Join, GPUs: "auto"}
+			if err := host.check(); err != nil {
+				return err
+			}
+			config.Join = host.Join
+			return p.Doctor(c.Context, c.App.Writer, config)
+		},
+	}
+}

@@ -1,0 +1,104 @@
+// Package doctor checks the machine of a host: what Pinion needs of it, what it uses, and what an operator should know, each with what to
+// do about it. It works on a machine on which pinion has never run, and beside one that runs.
+package doctor
+
+import (
+	"context"
+	"time"
+)
+
+// Level is how bad a finding is.
+type Level string
+
+// The levels. Only Failed makes a machine unsound.
+const (
+	OK      Level = "ok"
+	Warning Level = "warning" // it works, and something is slower, less safe or not possible
+	Failed  Level = "failed"  // pinion, or tasks that need this, will not work
+)
+
+// Finding is what one check has found.
+type Finding struct {
+	Check string `json:"check"`
+	Level Level  `json:"level"`
+	Found string `json:"found"`
+	Do    string `json:"do,omitempty"` // what to do about it; empty when all is well
+}
+
+func ok(found string) Finding          { return Finding{Level: OK, Found: found} }
+func warning(found, do string) Finding { return Finding{Level: Warning, Found: found, Do: do} }
+func failed(found, do string) Finding  { return Finding{Level: Failed, Found: found, Do: do} }
+
+// Host is the host to check: the options that it has or will have, and the machine.
+type Host struct {
+	DataDir        string
+	Containerd     string                 // socket of the machine's own containerd; empty: Pinion's
+	RegistryConfig string                 // directory with mirrors; empty: none
+	Listen         string                 // address of the TLS port
+	Join           string                 // host:port of a host of the pool to join; empty: none
+	MinFree        func(size int64) int64 // bytes that stay free on a disk of this size
+
+	Machine Machine
+}
+
+// check is one row of the table: its findings have its name.
+type check struct {
+	name string
+	look func(ctx context.Context, h *Host) []Finding
+}
+
+// checks are looked at in this order: what everything else needs comes first.
+var checks = []check{
+	{"user", checkUser},
+	{"kernel", checkKernel},
+	{"cgroups", checkCgroups},
+	{"overlayfs", checkOverlay},
+	{"openat2", checkOpenat2},
+	{"read-only mounts", checkReadOnlyMounts},
+	{"seccomp", checkSeccomp},
+	{"apparmor", checkAppArmor},
+	{"user namespaces", checkUserNamespaces},
+	{"ulimits", checkUlimits},
+	{"iptables", checkIptables},
+	{"gpu driver", checkDriver},
+	{"gpu fabric", checkFabric},
+	{"gpu persistence", checkPersistence},
+	{"disk room", checkDiskRoom},
+	{"disk type", checkDiskType},
+	{"disk sync", checkDiskSync},
+	{"data directory", checkDataDir},
+	{"leftovers", checkLeftovers},
+	{"port", checkPort},
+	{"pool", checkPool},
+	{"other hosts", checkPeers},
+	{"clock sync", checkClockSync},
+	{"clock offset", checkClocks},
+	{"containerd", checkContainerd},
+	{"registries", checkRegistries},
+}
+
+// checkTimeout bounds one check.
+const checkTimeout = 10 * time.Second
+
+// Examine runs all checks.
+func Examine(ctx context.Context, h *Host) (all []Finding) {
+	for _, c := range checks {
+		ctx, cancel := context.WithTimeout(ctx, checkTimeout)
+		for _, f := range c.look(ctx, h) {
+			f.Check = c.name
+			all = append(all, f)
+		}
+		cancel()
+	}
+	return all
+}
+
+// Count is how many findings are of a level.
+func Count(all []Finding, level Level) (n int) {
+	for _, f := range all {
+		if f.Level == level {
+			n++
+		}
+	}
+	return n
+}

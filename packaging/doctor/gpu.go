@@ -1,0 +1,77 @@
+package doctor
+
+import (
+	"context"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+)
+
+// pciDevices counts the devices of NVIDIA with a class that begins so: 0x03 are GPUs, 0x0680 NVSwitches.
+func (m *Machine) pciDevices(class string) (n int) {
+	for _, device := range m.glob("sys/bus/pci/devices/*") {
+		vendor, _ := os.ReadFile(filepath.Join(device, "vendor"))
+		is, _ := os.ReadFile(filepath.Join(device, "class"))
+		if strings.HasPrefix(string(vendor), "0x10de") && strings.HasPrefix(string(is), class) {
+			n++
+		}
+	}
+	return n
+}
+
+const (
+	gpuClass    = "0x03"
+	switchClass = "0x0680"
+)
+
+// nvmlPaths are where distributions have the library that tells of GPUs.
+var nvmlPaths = []string{
+	"usr/lib/*-linux-gnu/libnvidia-ml.so.1", "usr/lib64/libnvidia-ml.so.1", "usr/lib/libnvidia-ml.so.1", "usr/lib/wsl/lib/libnvidia-ml.so.1",
+	"run/nvidia/driver/usr/lib/*-linux-gnu/libnvidia-ml.so.1",
+}
+
+var driverVersion = regexp.MustCompile(`\d+\.\d+(\.\d+)?`)
+
+func checkDriver(_ context.Context, h *Host) []Finding {
+	m := &h.Machine
+	text := m.read("proc/driver/nvidia/version")
+	switch {
+	case text == "" && m.pciDevices(gpuClass) == 0:
+		return []Finding{ok("this machine has no NVIDIA GPU: it runs tasks without")}
+	case text == "" && m.exists("sys/module/nouveau"):
+		return []Finding{failed("this machine has NVIDIA GPUs, and the driver nouveau holds them", "install NVIDIA's driver, which disables nouveau, and reboot")}
+	case text == "":
+		return []Finding{failed("this machine has NVIDIA GPUs, and no driver of NVIDIA is loaded", "install the driver (and the headers of this kernel), then `modprobe nvidia`; `dmesg` says why a module does not load")}
+	}
+	version := driverVersion.FindString(text)
+	for _, path := range nvmlPaths {
+		if len(m.glob(path)) > 0 {
+			return []Finding{ok("driver " + version + ", NVML found")}
+		}
+	}
+	return []Finding{failed("driver "+version+" is loaded, and its library libnvidia-ml.so.1 is not found", "install the driver's libraries of the same version (libnvidia-compute, nvidia-driver-libs)")}
+}
+
+func checkFabric(_ context.Context, h *Host) []Finding {
+	m := &h.Machine
+	switch {
+	case m.pciDevices(switchClass) == 0:
+		return []Finding{ok("this machine has no NVSwitch")}
+	case !m.hasProcess("nv-fabricmanager"):
+		return []Finding{failed("this machine has NVSwitches, and the Fabric Manager does not run: CUDA does not start on its GPUs", "install nvidia-fabricmanager of the driver's version, and `systemctl enable --now nvidia-fabricmanager`")}
+	}
+	return []Finding{ok("the Fabric Manager runs")}
+}
+
+func checkPersistence(ctx context.Context, h *Host) []Finding {
+	m := &h.Machine
+	if m.read("proc/driver/nvidia/version") == "" {
+		return []Finding{ok("no driver is loaded")}
+	}
+	modes, err := m.Persistence(ctx)
+	if err == nil && !strings.Contains(modes, "Disabled") || err != nil && m.hasProcess("nvidia-persistenced") {
+		return []Finding{ok("on")}
+	}
+	return []Finding{warning("persistence mode is off: the driver lets go of a GPU that nothing uses, and each first task waits for it", "`systemctl enable --now nvidia-persistenced`, or `nvidia-smi -pm 1`")}
+}

@@ -1,0 +1,60 @@
+package host
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"path/filepath"
+	"strings"
+
+	"pinion/api/cli"
+	"pinion/api/cli/exit"
+	"pinion/api/client"
+	"pinion/packaging/doctor"
+)
+
+// Doctor checks this machine and prints what it finds. The error is exit.ErrSilent when a check has failed.
+func Doctor(ctx context.Context, out io.Writer, c cli.DoctorConfig) error {
+	pinion, err := client.New(client.Config{Socket: filepath.Join(c.DataDir, "pinion.sock")})
+	if err != nil {
+		return err
+	}
+	found := doctor.Examine(ctx, &doctor.Host{
+		DataDir: c.DataDir, Containerd: c.Containerd, RegistryConfig: c.RegistryConfig, Listen: c.Listen, Join: c.Join,
+		MinFree: func(size int64) int64 { return diskDefaults(cli.DiskConfig{}, size).MinFree },
+		Machine: doctor.ThisMachine(pinion),
+	})
+	if err := printFindings(out, found, c.JSON); err != nil {
+		return err
+	}
+	if doctor.Count(found, doctor.Failed) > 0 {
+		return exit.Silent(exit.Failure)
+	}
+	return nil
+}
+
+// printFindings prints a line for each finding, with what to do below it.
+func printFindings(out io.Writer, found []doctor.Finding, asJSON bool) error {
+	failed, warnings := doctor.Count(found, doctor.Failed), doctor.Count(found, doctor.Warning)
+	if asJSON {
+		lines := json.NewEncoder(out)
+		lines.SetIndent("", "  ")
+		lines.SetEscapeHTML(false)
+		return lines.Encode(struct {
+			Findings []doctor.Finding `json:"findings"`
+			Failed   int              `json:"failed"`
+			Warnings int              `json:"warnings"`
+		}{found, failed, warnings})
+	}
+	var text strings.Builder
+	for _, f := range found {
+		fmt.Fprintf(&text, "%-7s  %-16s  %s\n", f.Level, f.Check, f.Found)
+		if f.Do != "" {
+			fmt.Fprintf(&text, "%-7s  %-16s  -> %s\n", "", "", f.Do)
+		}
+	}
+	fmt.Fprintf(&text, "%d checks: %d failed, %d warnings\n", len(found), failed, warnings)
+	_, err := io.WriteString(out, text.String())
+	return err
+}
