@@ -208,6 +208,9 @@ func TestTheVersionIsToldToThoseWithAKey(t *testing.T) {
 	if got := b.as("Bearer AKIAREAD:wrong", httptest.NewRequest("GET", "/v1/version", nil)).Body.String(); got != `{"status":"ok"}` {
 		t.Errorf("with a wrong one: %s", got)
 	}
+	if got := b.get("/v1/openapi.json").Body.String(); strings.Contains(got, `"`+b.config.Version+`"`) {
+		t.Error("the description of the API tells it without one")
+	}
 }
 
 func TestAKeyForTwoClustersMayNameBoth(t *testing.T) {

@@ -1,7 +1,6 @@
 package api
 
 import (
-	"cmp"
 	"net/http"
 	"reflect"
 	"slices"
@@ -18,8 +17,8 @@ import (
 
 // openapiRoute serves the description of the API for plain HTTP (OpenAPI 3.1), made from the tables that it is served from:
 // once, for the first request.
-func openapiRoute(version string, routes func() []rest.Route) rest.Route {
-	description := sync.OnceValues(func() ([]byte, error) { return wire.Append(nil, describe(version, routes())) })
+func openapiRoute(routes func() []rest.Route) rest.Route {
+	description := sync.OnceValues(func() ([]byte, error) { return wire.Append(nil, describe(routes())) })
 	return rest.Route{
 		Method: http.MethodGet, Path: "/v1/openapi.json", Summary: "this description", Out: reflect.TypeFor[map[string]any](),
 		Serve: func(x *httpx.Exchange, _ leader.Resolution) error {
@@ -32,10 +31,13 @@ func openapiRoute(version string, routes func() []rest.Route) rest.Route {
 	}
 }
 
+// apiVersion is that of the API, as its paths have it. The version of the program is not told without a key.
+const apiVersion = "1"
+
 // The two forms of an access key in the description.
 const keyScheme, signatureScheme = "bearer", "signature"
 
-func describe(version string, routes []rest.Route) openapi.Object {
+func describe(routes []rest.Route) openapi.Object {
 	var schemas openapi.Schemas
 	paths := openapi.Object{}
 	for _, operation := range sortedOperations() {
@@ -53,7 +55,7 @@ func describe(version string, routes []rest.Route) openapi.Object {
 	return openapi.Object{
 		"openapi": "3.1.0",
 		"info": openapi.Object{
-			"title": "Pinion", "version": cmp.Or(version, "dev"),
+			"title": "Pinion", "version": apiVersion,
 			"description": "Amazon ECS's operations as plain HTTP, and what Pinion has beside them. An unknown field is refused. What needs a key says which role it needs (x-pinion-role).",
 		},
 		"paths": paths,

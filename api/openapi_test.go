@@ -24,7 +24,7 @@ func TestTheDescriptionIsWithinTheLimits(t *testing.T) {
 
 func TestTheDescriptionIsMadeOnce(t *testing.T) {
 	made := 0
-	route := openapiRoute("1.2.3", func() []rest.Route { made++; return allRoutes() })
+	route := openapiRoute(func() []rest.Route { made++; return allRoutes() })
 	handler := httpx.AccessLog(slog.New(slog.DiscardHandler), nil, serve(httpx.JSON, "", withoutKey(route)))
 	var first string
 	for range 3 {

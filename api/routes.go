@@ -28,7 +28,7 @@ func newRoutes(config Config, peers *httpx.Peers) routes {
 	}
 	changes := &events.Handler{History: config.History, Local: config.Local, Shared: config.Shared.events, Stop: peers.Stop, Audit: config.Audit, Refusal: view.Refusal}
 	t := routes{keyed: append(api.Routes(), rest.EventsRoute(changes.Serve)), open: api.OpenRoutes()}
-	t.openapi = openapiRoute(config.Version, func() []rest.Route { return t.all() })
+	t.openapi = openapiRoute(func() []rest.Route { return t.all() })
 	return t
 }
 

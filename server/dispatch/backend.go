@@ -103,6 +103,9 @@ func (b *Backend) Register(ctx context.Context, r Registration) (RegistrationRep
 }
 
 func (b *Backend) register(ctx context.Context, r Registration) (RegistrationReply, error) {
+	if err := checkHost(&r.Host); err != nil {
+		return RegistrationReply{}, err
+	}
 	now, state := b.server.Now(), b.server.State()
 	if known := state.View().Host(r.Host.ID); known != nil {
 		if err := known.CheckProcess(r.Host.Place, r.Host.Starts, !known.Lost() && b.liveness.Heard(known.ID)); err != nil {

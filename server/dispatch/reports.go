@@ -80,12 +80,12 @@ func ReportsHandler(leader func() (*Backend, error)) rpc.HandlerFunc {
 
 // applyReports records a batch of reports, one entry for each host, all of them at once.
 func (b *Backend) applyReports(batch []reportRequest) []reportReply {
-	byHost := make(map[string]*raftfsm.ReportTasks)
+	byHost, view := make(map[string]*raftfsm.ReportTasks), b.server.State().View()
 	for _, r := range batch {
 		if byHost[r.Host] == nil {
 			byHost[r.Host] = &raftfsm.ReportTasks{HostID: r.Host}
 		}
-		byHost[r.Host].Reports = append(byHost[r.Host].Reports, r.Reports...)
+		byHost[r.Host].Reports = append(byHost[r.Host].Reports, boundedReports(view, r.Host, r.Reports)...)
 	}
 	for host, entry := range byHost {
 		if offset := b.liveness.ClockOffset(host); offset != 0 {
