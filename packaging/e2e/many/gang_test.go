@@ -31,7 +31,7 @@ func TestGangsAndQueues(t *testing.T) {
 // buildAllReduce puts the program of the gangs into the folder that containers share.
 func (p *pool) buildAllReduce(t *testing.T) {
 	t.Helper()
-	build := exec.Command("go", "build", "-o", filepath.Join(p.witness, "allreduce"), "./allreduce")
+	build := exec.Command("go", "build", "-buildvcs=false", "-o", filepath.Join(p.witness, "allreduce"), "./allreduce")
 	build.Env = append(os.Environ(), "CGO_ENABLED=0")
 	if out, err := build.CombinedOutput(); err != nil {
 		t.Fatalf("%v\n%s", err, out)
