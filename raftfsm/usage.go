@@ -28,18 +28,7 @@ func (v *View) Usages() []*spec.Usage { return slices.Collect(usageByTeam.all(v)
 
 // recordUsage adds the GPU time of reaped tasks, and drops hours that are too old.
 func (tx *tx) recordUsage(forgotten []*spec.Task, before time.Time) {
-	since := before.Add(-spec.UsageRetention)
-	had := map[string]map[int64]int64{}
-	for _, task := range forgotten {
-		if gpus := int64(len(task.GPUs())); gpus > 0 && !task.Times.Started.IsZero() {
-			team := task.SchedulingOptions().Team
-			if had[team] == nil {
-				had[team] = map[int64]int64{}
-			}
-			spec.SpreadOverHours(had[team], gpus, max(task.Times.Started.Unix(), since.Unix()), task.Times.Stopped.Unix())
-		}
-	}
-	for team, hours := range had {
+	for team, hours := range spec.UsageOf(forgotten, before.Add(-spec.UsageRetention)) {
 		tx.put(tableUsage, tx.usage(team).Plus(hours, oldestUsage(before)))
 	}
 }
