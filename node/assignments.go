@@ -49,7 +49,7 @@ func (n *Node) watchAssignments(ctx context.Context) {
 	}
 }
 
-// applyAssignments starts a runner for each new task, passes on requests to stop and time limits, and abandons the tasks that
+// applyAssignments starts a runner for each new task, passes on requests to stop, time limits and digests, and abandons the tasks that
 // are not assigned any more.
 func (n *Node) applyAssignments(ctx context.Context, assigned []spec.Assignment) {
 	n.mu.Lock()
@@ -66,7 +66,7 @@ func (n *Node) applyAssignments(ctx context.Context, assigned []spec.Assignment)
 		} else if a.Task.DesiredStatus == spec.Stopped {
 			r.RequestStop(a.Task)
 		} else {
-			r.SetTimeLimit(a.Task.SchedulingOptions().TimeLimit)
+			r.Update(a.Task)
 		}
 	}
 	for id, r := range n.runners {

@@ -272,3 +272,16 @@ func code(r spec.TaskReport, n int) int {
 }
 
 var id = runtime.ContainerID
+
+// decideDigest tells the host which digest the run of the task uses.
+func (c *fakeControl) decideDigest(id, digest string) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	a := c.tasks[id]
+	task := *a.Task
+	task.Containers = slices.Clone(task.Containers)
+	task.Containers[0].ImageDigest = digest
+	a.Task = &task
+	c.tasks[id] = a
+	c.change()
+}

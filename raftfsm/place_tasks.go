@@ -57,6 +57,7 @@ func (tx *tx) placeGroup(group []spec.Placement, left *spec.Ledger) (tasks []*sp
 		if task == nil {
 			return tasks, fmt.Sprintf("task %s has other containers", known.ID)
 		}
+		tx.takeDigests(task, known)
 		if why := left.Reserve(task); why != "" {
 			return tasks, why
 		}

@@ -13,7 +13,7 @@ import (
 var (
 	tableTasks = register(noun[spec.Task]{
 		table:    "tasks",
-		indexes:  []*index[spec.Task]{tasksByID, tasksByCluster, tasksByHost, tasksStopped, tasksQueued, tasksByGang, tasksByAttempt},
+		indexes:  []*index[spec.Task]{tasksByID, tasksByCluster, tasksByHost, tasksStopped, tasksQueued, tasksByGang, tasksByAttempt, tasksByRun},
 		refersTo: []string{"clusters", "hosts", "definitions", "usage"},
 		commands: []kind{
 			compactKindOf[LaunchTasks](24, 1), compactKindOf[PlaceTasks](25, 1), compactKindOf[RetryTasks](26, 1), compactKindOf[ReportTasks](27, 1),
@@ -53,6 +53,8 @@ var (
 	// The attempts after a first task, by that task and the attempt number.
 	tasksByAttempt = indexBy(func(t *spec.Task) string { return t.RetryOf }).thenNumber(func(t *spec.Task) int64 { return int64(t.Attempt) }).then(taskID).
 			where(func(t *spec.Task) bool { return t.RetryOf != "" })
+	// The tasks that share their images' digests: at first those that have them, then those that may need them.
+	tasksByRun = indexBy(func(t *spec.Task) string { return t.Run }).thenNumber(runRank).then(taskID).where(func(t *spec.Task) bool { return t.Run != "" })
 )
 
 func taskID(t *spec.Task) string      { return t.ID }
@@ -67,7 +69,36 @@ func stoppedRank(t *spec.Task) int64 {
 	return 0
 }
 
-// expiredTasks visits the tasks that stopped before Before, except tasks whose gang or retries are still active.
+// runRank is 0 for a task whose images are resolved, and 1 for one whose images may still be.
+func runRank(t *spec.Task) int64 {
+	if t.Resolved() {
+		return 0
+	}
+	return 1 + stoppedRank(t)
+}
+
+// firstOfRun is the first task of a run that has that rank, nil when there is none.
+func (v *View) firstOfRun(run string, rank int64) *spec.Task {
+	for t := range tasksByRun.seek(v, indexKey{first: run, number: rank}) {
+		if runRank(t) == rank {
+			return t
+		}
+		break
+	}
+	return nil
+}
+
+// takeDigests gives a task, which is a copy of its own, the digests of its run: those that it has already, or those of another.
+func (v *View) takeDigests(task, known *spec.Task) {
+	if known.Run != "" && known.Resolved() {
+		task.TakeDigests(known, v.Definition(known.Definition))
+	} else if known.Run != "" {
+		task.TakeDigests(v.firstOfRun(known.Run, 0), v.Definition(known.Definition))
+	}
+}
+
+// expiredTasks visits the tasks that stopped before Before, except tasks whose gang or retries are still active, and the one that
+// knows the digests for tasks of its run that have none yet.
 func expiredTasks(v *View, r Reap) iter.Seq[*spec.Task] {
 	return func(yield func(*spec.Task) bool) {
 		gangs := map[string]bool{}
@@ -75,7 +106,7 @@ func expiredTasks(v *View, r Reap) iter.Seq[*spec.Task] {
 			if !task.Times.Stopped.Before(r.Before) {
 				return // the remaining tasks stopped later
 			}
-			if task.Gang != nil && v.gangAlive(task.Gang.ID, gangs) || v.retryInProgress(task) {
+			if task.Gang != nil && v.gangAlive(task.Gang.ID, gangs) || v.retryInProgress(task) || v.knowsDigests(task) {
 				continue
 			}
 			if !yield(task) {
@@ -107,7 +138,9 @@ func (c ReportTasks) apply(tx *tx) (any, error) {
 			}
 			continue
 		}
-		if task := known.WithReport(report); task.LastStatus != known.LastStatus || !equal(task, known) { // most reports change the status
+		task := known.WithReport(report)
+		tx.takeDigests(task, known)
+		if task.LastStatus != known.LastStatus || !equal(task, known) { // most reports change the status
 			task.Version++
 			tx.put(tableTasks, task)
 		}
@@ -161,4 +194,9 @@ func stoppedByPool(t *spec.Task) bool {
 func (v *View) retryInProgress(t *spec.Task) bool {
 	last := tasksByAttempt.last(v, cmp.Or(t.RetryOf, t.ID))
 	return last != nil && last.LastStatus != spec.Stopped
+}
+
+// knowsDigests reports whether tasks of the run have yet to get their digests from this one.
+func (v *View) knowsDigests(t *spec.Task) bool {
+	return t.Run != "" && v.firstOfRun(t.Run, 0) == t && v.firstOfRun(t.Run, 1) != nil
 }

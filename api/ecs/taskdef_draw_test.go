@@ -74,7 +74,7 @@ var containerFields = []member{
 	{name: "dnsServers", good: just(`[]`, `["10.0.0.2"]`), bad: just(`["dns"]`)},
 	{name: "dnsSearchDomains", good: just(`["lab.example"]`), bad: just(`["a b"]`)},
 	{name: "systemControls", good: just(`[]`, `[{"namespace":"fs.mqueue.msg_max","value":"9"}]`), bad: just(`[{"namespace":"kernel.panic","value":"1"}]`, `[{"namespace":"fs.mqueue.msg_max"}]`)},
-	{name: "versionConsistency", good: oneText("", "disabled"), bad: oneText("enabled", "x")},
+	{name: "versionConsistency", good: oneText("", "enabled", "disabled"), bad: oneText("Enabled", "x")},
 	{name: "secrets", good: just(`[]`), bad: just(`[{"name":"A","valueFrom":"arn"}]`)},
 	{name: "links", good: just(`[]`), bad: just(`["c0"]`)},
 	{name: "image", good: texts(`[a-z]{1,9}(:[a-z0-9]{1,9})?`), bad: oneText("", "a b")},

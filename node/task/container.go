@@ -78,11 +78,15 @@ func (c *Container) start(ctx context.Context, s *Start) error {
 		c.startFailed = true
 		return startError(startKind(err), c, err)
 	}
+	before := c.report().ImageDigest
 	c.updateReport(func(report *spec.ContainerReport) {
 		report.Status, report.RuntimeID, report.ImageDigest = spec.Running, c.ID, s.Spec.Image.Digest
 		report.Bindings = s.Bindings
 	})
 	c.markStarted(time.Now())
+	if before != "" && before != s.Spec.Image.Digest {
+		c.runner.queueReport() // a restart changes nothing else that the pool knows
+	}
 	return nil
 }
 

@@ -2,6 +2,7 @@ package task
 
 import (
 	"context"
+	"fmt"
 	"maps"
 	"slices"
 	"sync"
@@ -28,7 +29,7 @@ var _ PrestartHook = (*imageHook)(nil)
 
 func (h *imageHook) Name() string { return "images" }
 
-// Prestart pulls each image once.
+// Prestart pulls each image once, and again those that the run of the task has resolved to another digest.
 func (h *imageHook) Prestart(ctx context.Context, starts []*Start) error {
 	h.runner.report.update(func(report *spec.TaskReport) {
 		if report.Times.PullStarted.IsZero() {
@@ -37,15 +38,13 @@ func (h *imageHook) Prestart(ctx context.Context, starts []*Start) error {
 	})
 	delayed := time.AfterFunc(pullReportDelay, func() { h.runner.queueReport() })
 	defer delayed.Stop()
-	byRef := map[string][]*Start{}
-	for _, s := range starts {
-		byRef[s.Spec.Def.Image] = append(byRef[s.Spec.Def.Image], s)
+	err := h.pullAll(ctx, starts)
+	if err == nil {
+		starts, err = h.agree(ctx, starts)
 	}
-	pulls, ctx := errgroup.WithContext(ctx)
-	for ref, users := range byRef {
-		pulls.Go(func() error { return h.pull(ctx, ref, users) })
+	if err == nil {
+		err = h.pullAll(ctx, starts)
 	}
-	err := pulls.Wait()
 	h.mu.Lock()
 	h.pulls = nil
 	h.mu.Unlock()
@@ -59,8 +58,24 @@ func (h *imageHook) Prestart(ctx context.Context, starts []*Start) error {
 	return err
 }
 
+func (h *imageHook) pullAll(ctx context.Context, starts []*Start) error {
+	byRef := map[string][]*Start{}
+	for _, s := range starts {
+		ref := s.Container.image()
+		byRef[ref] = append(byRef[ref], s)
+	}
+	pulls, ctx := errgroup.WithContext(ctx)
+	for ref, users := range byRef {
+		pulls.Go(func() error { return h.pull(ctx, ref, users) })
+	}
+	return pulls.Wait()
+}
+
 func (h *imageHook) pull(ctx context.Context, ref string, users []*Start) error {
 	image, err := h.runner.config.Images.Pull(ctx, ref, h.record)
+	if err != nil && ref != users[0].Spec.Def.Image {
+		err = fmt.Errorf("%w; the tasks of a run and their restarts use the digest that %s had at first, unless versionConsistency is disabled", err, users[0].Spec.Def.Image)
+	}
 	if err != nil {
 		return startError(kindCannotPull, users[0].Container, err)
 	}

@@ -66,6 +66,9 @@ type Runner struct {
 	supervisors sync.WaitGroup
 	forced      *latch // its containers are to be killed, without waiting for their stop timeouts
 
+	resolved     *latch     // the pool knows the digests of the task's run
+	resolvedTask *spec.Task // with these digests; not to be read before resolved
+
 	mu        sync.Mutex    // guards closing of the two that follow
 	stopping  chan struct{} // closed when the task has a reason to stop, see beginStop
 	abandoned chan struct{} // closed when the pool does not want reports of the task any more
@@ -77,7 +80,7 @@ func New(c Config, a spec.Assignment, existing []runtime.ExistingContainer) *Run
 	r := &Runner{
 		config: c, task: a.Task, def: a.Definition, mode: a.Definition.NetworkMode,
 		dir: newTaskDir(c.Dir, a.Task.ID), log: c.Log.With("task", a.Task.ID),
-		stopping: make(chan struct{}), forced: newLatch(), logsDone: make(chan struct{}), abandoned: make(chan struct{}),
+		stopping: make(chan struct{}), forced: newLatch(), resolved: newLatch(), logsDone: make(chan struct{}), abandoned: make(chan struct{}),
 	}
 	if r.mode == "" {
 		r.mode = runtime.NetworkBridge
@@ -87,6 +90,7 @@ func New(c Config, a spec.Assignment, existing []runtime.ExistingContainer) *Run
 		r.addContainer(&a.Definition.Containers[i], existing)
 	}
 	r.timeLimit = newTimeLimit(c.Boot, a.Task.SchedulingOptions().TimeLimit)
+	r.Update(a.Task)
 	r.images = &imageHook{runner: r}
 	r.hooks = builtinHooks(r)
 	if c.Hooks != nil {
@@ -137,7 +141,7 @@ func (r *Runner) ID() string { return r.task.ID }
 func (r *Runner) Images() []string {
 	var refs []string
 	for _, c := range r.containers {
-		refs = append(refs, c.Def.Image)
+		refs = append(refs, c.image())
 	}
 	return refs
 }

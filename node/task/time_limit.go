@@ -77,9 +77,6 @@ func (l *timeLimit) left() (left, limit time.Duration, changed <-chan struct{}) 
 	return l.since + l.limit - l.clock.Since(), l.limit, l.changed
 }
 
-// SetTimeLimit tells a task for how long it may run, 0 without end: its tags may have been changed.
-func (r *Runner) SetTimeLimit(limit time.Duration) { r.timeLimit.set(limit) }
-
 // waitStop is the step of a running task: it waits for a reason to stop, which may be its time limit.
 func (r *Runner) waitStop(ctx context.Context) {
 	for !r.isStopping() && ctx.Err() == nil {

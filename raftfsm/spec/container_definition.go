@@ -36,7 +36,7 @@ type ContainerDefinition struct {
 	DNSServers         []string              `json:"dnsServers,omitempty"`       // in place of the host's
 	DNSSearchDomains   []string              `json:"dnsSearchDomains,omitempty"` // in place of the host's
 	SystemControls     []SystemControl       `json:"systemControls,omitempty"`
-	VersionConsistency string                `json:"versionConsistency,omitempty"` // disabled, if anything: tags are pulled as they are
+	VersionConsistency string                `json:"versionConsistency,omitempty"` // enabled when empty; see ResolvesOnce
 	// DockerSecurityOptions can only tighten: see NoNewPrivilegesOptions.
 	DockerSecurityOptions []string `json:"dockerSecurityOptions,omitempty" level:"1"`
 }

@@ -79,6 +79,10 @@ type Task struct {
 	ForceStop        bool        `json:"forceStop,omitempty" level:"1"` // its containers are killed, without waiting for their stop timeouts
 
 	Owner *TaskOwner `json:"owner,omitempty" compact:"same" level:"1"` // whose limits it counts for; nil: root's, through the socket
+
+	// Run is the id of the first task of the RunTask that made this one, or the first attempt of it: the tasks of a run use the same
+	// digests. Empty for a task that was made alone, and where no image is resolved once.
+	Run string `json:"run,omitempty" level:"1"`
 }
 
 // TaskOwner is the access key that ran a task.

@@ -26,17 +26,22 @@ type assignmentDelta struct {
 type knownAssignments map[string]desiredState
 
 // desiredState is what a host acts on of a task that it knows: the desired status, and after a space whether it stops without
-// waiting for the stop timeouts of its containers, or its time limit, which may be changed while it runs.
+// waiting for the stop timeouts of its containers, or its time limit, which may be changed while it runs, and whether the digests of
+// its run are known.
 type desiredState string
 
 func desiredStateOf(t *spec.Task) desiredState {
 	if t.ForceStop {
 		return "STOPPED at once"
 	}
+	state := desiredState(t.DesiredStatus)
 	if limit := t.SchedulingOptions().TimeLimit; limit > 0 {
-		return desiredState(fmt.Sprint(t.DesiredStatus, " ", limit))
+		state += desiredState(fmt.Sprint(" ", limit))
 	}
-	return desiredState(t.DesiredStatus)
+	if t.Run != "" && t.Resolved() {
+		state += " resolved"
+	}
+	return state
 }
 
 // knownFrom is what a host knows that has the whole list.

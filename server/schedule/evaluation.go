@@ -21,6 +21,7 @@ type evaluation struct {
 	fragmentation   *pack.FragmentationScorer // from the cluster's workload profile
 	terms           spec.SchedulingOptions
 	placed          int        // number of tasks so far
+	run             string     // see spec.Task.Run; empty before the first task
 	common          *spec.Task // see newCommon; nil before the first task
 	fingerprintText string     // see fingerprint; empty before its first use
 
@@ -86,6 +87,10 @@ func (a *evaluation) task(hostID string, gpus [][]string) *spec.Task {
 	}
 	task := *a.common
 	task.ID, task.HostID, task.ArrayIndex = a.IDs(), hostID, a.arrayIndex()
+	if max(a.Run.Count, len(a.Run.Hosts)) > 1 && a.Definition.ResolvesOnce() {
+		a.run = cmp.Or(a.run, task.ID)
+		task.Run = a.run
+	}
 	task.Containers = make([]spec.Container, len(a.Definition.Containers))
 	a.placed++
 	for i := range task.Containers {

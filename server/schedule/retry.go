@@ -42,6 +42,7 @@ func RetryTask(t *spec.Task, ids func() string, gang string, at, notBefore time.
 		Failed:           t.Failed,
 		ByAdmin:          t.ByAdmin,
 		Owner:            t.Owner,
+		Run:              t.Run,
 	}
 	if t.Gang != nil {
 		again.Gang = &spec.GangMember{ID: gang, Rank: t.Gang.Rank, Size: t.Gang.Size}

@@ -124,13 +124,10 @@ func checkUlimits(c container) error {
 	return nil
 }
 
-// checkVersionConsistency: images are pulled by the tag that the definition has, as ECS does when this is disabled.
 func checkVersionConsistency(c container) error {
 	switch c.VersionConsistency {
-	case "", "disabled":
+	case "", "enabled", spec.VersionConsistencyDisabled:
 		return nil
-	case "enabled":
-		return c.errorf("versionConsistency", "versionConsistency enabled is not supported by Pinion yet: name the image by its digest, or set it to disabled.")
 	}
 	return c.errorf("versionConsistency", "versionConsistency must be enabled or disabled, not %q.", c.VersionConsistency)
 }

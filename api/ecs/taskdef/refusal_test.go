@@ -135,7 +135,7 @@ var refusals = []refusal{
 	{"a parameter of the host's network", inMode(`"networkMode":"host"`, oneContainer(`"systemControls":[{"namespace":"net.core.somaxconn","value":"1"}]`)), "containerDefinitions[0].systemControls[0]", "networkMode host"},
 	{"a parameter of the host's messages", inMode(`"ipcMode":"host"`, oneContainer(`"systemControls":[{"namespace":"kernel.sem","value":"1"}]`)), "containerDefinitions[0].systemControls[0]", "ipcMode host"},
 	{"a parameter without a value", oneContainer(`"systemControls":[{"namespace":"net.core.somaxconn"}]`), "containerDefinitions[0].systemControls[0].value", "needs a value"},
-	{"images that are resolved", oneContainer(`"versionConsistency":"enabled"`), "containerDefinitions[0].versionConsistency", "not supported"},
+	{"a version consistency of another name", oneContainer(`"versionConsistency":"always"`), "containerDefinitions[0].versionConsistency", "disabled"},
 	{"a log of no size", oneContainer(`"logConfiguration":{"logDriver":"json-file","options":{"max-size":"big"}}`), "containerDefinitions[0].logConfiguration.options.max-size", `"big"`},
 	{"a log of any size", oneContainer(`"logConfiguration":{"logDriver":"json-file","options":{"max-size":"999999999g"}}`), "containerDefinitions[0].logConfiguration.options.max-size", `at most 16g, not "999999999g"`},
 	{"a log of any number of files", oneContainer(`"logConfiguration":{"logDriver":"awslogs","options":{"max-file":"999999999"}}`), "containerDefinitions[0].logConfiguration.options.max-file", `from 1 to 1000, not "999999999"`},

@@ -1,10 +1,12 @@
 package fake
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 	"sync"
 	"syscall"
 
@@ -30,13 +32,14 @@ type Runtime struct {
 	images map[string]error         // ref -> why it cannot be pulled; nil: it can
 	gates  map[string]chan struct{} // image ref or container id -> its pulls or start wait until closed
 	pulls  map[string]int
+	tags   map[string]string // digests of tags that were moved
 	specs  map[string]runtime.ContainerSpec
 	kept   [][]string // what each Prune was to keep
 }
 
 // Open connects an agent to the machine. Every image can be pulled unless told otherwise.
 func (m *Machine) Open() *Runtime {
-	return &Runtime{machine: m, images: map[string]error{}, gates: map[string]chan struct{}{}, pulls: map[string]int{}, specs: map[string]runtime.ContainerSpec{}}
+	return &Runtime{machine: m, images: map[string]error{}, gates: map[string]chan struct{}{}, pulls: map[string]int{}, tags: map[string]string{}, specs: map[string]runtime.ContainerSpec{}}
 }
 
 // SetDown makes every call fail with ErrDown, as a runtime that crashed; waiting calls go on waiting.
@@ -105,7 +108,23 @@ func (r *Runtime) Pull(ctx context.Context, ref string, progress func(spec.Pull)
 	if failure != nil {
 		return runtime.Image{}, fmt.Errorf("pull %s: %w", ref, failure)
 	}
-	return runtime.Image{Ref: ref, Digest: "sha256:" + fmt.Sprintf("%064x", len(ref))}, nil
+	if _, digest, pinned := strings.Cut(ref, "@"); pinned {
+		return runtime.Image{Ref: ref, Digest: digest}, nil
+	}
+	return runtime.Image{Ref: ref, Digest: r.digestOf(ref)}, nil
+}
+
+// MoveTag gives a tag another digest.
+func (r *Runtime) MoveTag(ref, digest string) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.tags[ref] = digest
+}
+
+func (r *Runtime) digestOf(ref string) string {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return cmp.Or(r.tags[ref], "sha256:"+fmt.Sprintf("%064x", len(ref)))
 }
 
 // Prune implements runtime.Images: there is always room.

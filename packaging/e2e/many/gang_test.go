@@ -22,6 +22,7 @@ func TestGangsAndQueues(t *testing.T) {
 	p := up(t, host("a"), host("b"), host("b"), host("a"))
 	p.buildAllReduce(t)
 	t.Run("eight ranks add up their numbers", p.testGangFinishes)
+	t.Run("the tag moves between the hosts of a gang", p.testOneDigestPerRun)
 	t.Run("one rank is killed, and the leader with it, and all stop", p.testGangEndsWithOne)
 	t.Run("a task fails and is run again", p.testRunAgain)
 	t.Run("a task waits for an array", p.testAfterAnArray)

@@ -178,7 +178,9 @@ func startRegistry(t *testing.T) (address string) {
 	tensorflow := containerdtest.Configured(t, busybox, func(c *v1.ConfigFile) {
 		c.Config.Cmd = []string{"sh", "-c", "trap 'exit 0' TERM; nvidia-smi -L; while :; do usleep 100000; done"}
 	})
-	return containerdtest.Registry(t, map[string]v1.Image{
+	return containerdtest.Serve(t, moveTag, map[string]v1.Image{
+		"library/moving:v0":               versionImage(t, busybox, "0"),
+		"library/moving:v1":               versionImage(t, busybox, "1"),
 		"library/busybox:latest":          busybox,
 		"nvidia/cuda:9.0-base":            busybox,
 		"brentley/tensorflow-gpu:8904d11": tensorflow,

@@ -36,6 +36,7 @@ func Retry(v *raftfsm.View, t *spec.Task, now time.Time, ids func() string) []*s
 	var successors []*spec.Task
 	for _, was := range tasks {
 		successor := schedule.RetryTask(was, ids, gang, now, notBefore)
+		successor.TakeDigests(was, v.Definition(was.Definition))
 		if failed {
 			successor.Failed++
 		}
