@@ -2,7 +2,9 @@ package raftfsm
 
 import (
 	"fmt"
+	"iter"
 	"slices"
+	"time"
 
 	"pinion/raftfsm/spec"
 )
@@ -11,7 +13,11 @@ var (
 	tableLogGroups = register(noun[spec.LogGroup]{
 		table: "logGroups", indexes: []*index[spec.LogGroup]{logGroupsByName},
 		commands:  []kind{kindOf[CreateLogGroup](60, 1), kindOf[SetLogRetention](61, 1), kindOf[DeleteLogGroup](62, 1)},
-		noChanges: "ECS has no event of it", noExpiry: "DeleteLogGroup deletes it",
+		noChanges: "ECS has no event of it",
+		expired: func(v *View, r Reap) iter.Seq[*spec.LogGroup] {
+			gone := r.Before.Add(-spec.LogRetention)
+			return logGroupsByName.matching(v, func(g *spec.LogGroup) bool { return !g.Exists() && g.DeletedAt.Before(gone) })
+		},
 		tags: &tagging[spec.LogGroup]{
 			kind: spec.ResourceLogGroup, find: (*View).LogGroup, tags: func(g *spec.LogGroup) *[]spec.Tag { return &g.Tags },
 		},
@@ -21,11 +27,32 @@ var (
 
 // LogGroup returns a log group that was created; nil when none has the name.
 func (v *View) LogGroup(name string) *spec.LogGroup {
-	return logGroupsByName.get(v, indexKey{first: name})
+	if known := v.logGroup(name); known.Exists() {
+		return known
+	}
+	return nil
 }
 
 // LogGroups lists the log groups that were created, by name.
-func (v *View) LogGroups() []*spec.LogGroup { return slices.Collect(logGroupsByName.all(v)) }
+func (v *View) LogGroups() []*spec.LogGroup {
+	return slices.Collect(logGroupsByName.matching(v, (*spec.LogGroup).Exists))
+}
+
+// LogsDeletedAt is when a log group was deleted last, with all that had been written; zero: never, or so long ago that nothing is left.
+func (v *View) LogsDeletedAt(group string) time.Time { return v.logGroup(group).DeletedAt }
+
+// DeletedLogGroups lists the log groups that were deleted, and perhaps created again, by name.
+func (v *View) DeletedLogGroups() []*spec.LogGroup {
+	return slices.Collect(logGroupsByName.matching(v, func(g *spec.LogGroup) bool { return !g.DeletedAt.IsZero() }))
+}
+
+// logGroup is what the state has of a group, never nil.
+func (v *View) logGroup(name string) *spec.LogGroup {
+	if known := logGroupsByName.get(v, indexKey{first: name}); known != nil {
+		return known
+	}
+	return &spec.LogGroup{Name: name}
+}
 
 // CreateLogGroup records a log group. ErrInUse when there is one of that name; ErrTooManyLogGroups. Answer: *LogGroup.
 type CreateLogGroup struct{ Group spec.LogGroup }
@@ -37,6 +64,7 @@ func (c CreateLogGroup) apply(tx *tx) (any, error) {
 	if len(tx.LogGroups()) >= spec.MaxLogGroups {
 		return nil, fmt.Errorf("log group %q: %w", c.Group.Name, spec.ErrTooManyLogGroups)
 	}
+	c.Group.DeletedAt = tx.LogsDeletedAt(c.Group.Name)
 	tx.put(tableLogGroups, &c.Group)
 	return &c.Group, nil
 }
@@ -61,14 +89,26 @@ func (c SetLogRetention) apply(tx *tx) (any, error) {
 	return &changed, nil
 }
 
-// DeleteLogGroup deletes a log group with its retention and its tags. ErrNotFound. Answer: nil.
-type DeleteLogGroup struct{ Name string }
+// DeleteLogGroup deletes a log group with its retention, its tags and what was written to it until At. A group that was not created has
+// logs too. Of deleted groups the latest spec.MaxLogGroups are remembered. ErrNotFound without At, which earlier versions wrote. Answer: nil.
+type DeleteLogGroup struct {
+	Name string
+	At   time.Time `json:",omitzero" level:"1"`
+}
 
 func (c DeleteLogGroup) apply(tx *tx) (any, error) {
 	known := tx.LogGroup(c.Name)
-	if known == nil {
+	if known == nil && c.At.IsZero() {
 		return nil, fmt.Errorf("log group %q: %w", c.Name, spec.ErrNotFound)
 	}
-	tx.remove(tableLogGroups, known)
+	if c.At.IsZero() {
+		tx.remove(tableLogGroups, known)
+		return nil, nil
+	}
+	tx.put(tableLogGroups, &spec.LogGroup{Name: c.Name, DeletedAt: c.At})
+	deleted := slices.DeleteFunc(tx.DeletedLogGroups(), (*spec.LogGroup).Exists)
+	if len(deleted) > spec.MaxLogGroups {
+		tx.remove(tableLogGroups, slices.MinFunc(deleted, func(a, b *spec.LogGroup) int { return a.DeletedAt.Compare(b.DeletedAt) }))
+	}
 	return nil, nil
 }

@@ -3,6 +3,7 @@ package cloudwatch
 import (
 	"slices"
 	"strings"
+	"time"
 
 	"pinion/api/wire"
 	"pinion/raftfsm/spec"
@@ -27,14 +28,20 @@ type stream struct {
 	name      string // prefix/container/task id; without a prefix, container/task id
 	container string
 	task      *spec.Task
+	since     time.Time // when the group was deleted last: what was written before is gone
 }
 
-func (s source) streamOf(task *spec.Task) stream {
+// isDeleted reports whether the stream ended before its group was deleted.
+func (s stream) isDeleted() bool {
+	return !s.task.Times.Stopped.IsZero() && s.task.Times.Stopped.Before(s.since)
+}
+
+func (s source) streamOf(task *spec.Task, deletedAt time.Time) stream {
 	name := s.container + "/" + task.ID
 	if s.prefix != "" {
 		name = s.prefix + "/" + name
 	}
-	return stream{name: name, container: s.container, task: task}
+	return stream{name: name, container: s.container, task: task, since: deletedAt}
 }
 
 // sources returns the containers of all task definitions whose logs are in a group, by the definition's name. A group that was
@@ -72,12 +79,15 @@ func (c *Request) streams(group string) ([]stream, error) {
 		return nil, err
 	}
 	var all []stream
+	deletedAt := c.View.LogsDeletedAt(group)
 	for _, task := range c.tasks() {
 		if task.HostID == "" {
 			continue // it has not run anywhere
 		}
 		for _, s := range sources[task.Definition] {
-			all = append(all, s.streamOf(task))
+			if stream := s.streamOf(task, deletedAt); !stream.isDeleted() {
+				all = append(all, stream)
+			}
 		}
 	}
 	slices.SortFunc(all, func(a, b stream) int { return strings.Compare(a.name, b.name) })
@@ -91,7 +101,7 @@ func (c *Request) stream(group, name string) (stream, error) {
 		if d := c.View.Definition(task.Definition); d != nil {
 			for i := range d.Containers {
 				s := logSource(d, &d.Containers[i])
-				if found := s.streamOf(task); s.group == group && found.name == name {
+				if found := s.streamOf(task, c.View.LogsDeletedAt(group)); s.group == group && found.name == name && !found.isDeleted() {
 					return found, nil
 				}
 			}

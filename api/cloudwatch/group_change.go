@@ -74,20 +74,18 @@ func createLogGroup(c *Request, ctx context.Context, in *createLogGroupInput) (*
 	return &emptyOutput{}, err
 }
 
-// deleteLogGroup deletes what was recorded of a group. Its logs are of tasks, and stay as long as any other.
+// deleteLogGroup deletes a group with what was written to it, which hosts that are away do when they are back. A group that task
+// definitions name stays, without its logs.
 func deleteLogGroup(c *Request, ctx context.Context, in *groupInput) (*emptyOutput, error) {
 	named, err := c.sources(in.LogGroupName)
 	if err != nil {
 		return nil, err
 	}
-	if c.View.LogGroup(in.LogGroupName) == nil {
-		return nil, wire.Errorf(wire.InvalidParameter, "The log group %s was not created: it is there because task definitions name it, and goes away with them.", in.LogGroupName)
-	}
 	if len(named) > 0 {
-		c.warn("the retention and the tags of %s are deleted; the group stays as long as task definitions name it, and its logs as long as those of any other", in.LogGroupName)
+		c.warn("the logs, the retention and the tags of %s are deleted; the group stays as long as task definitions name it, and what running containers have written lately until they end", in.LogGroupName)
 	}
-	_, err = c.Store.Propose(ctx, raftfsm.DeleteLogGroup{Name: in.LogGroupName})
-	return &emptyOutput{}, missingGroup(err)
+	_, err = c.Store.Propose(ctx, raftfsm.DeleteLogGroup{Name: in.LogGroupName, At: c.Now()})
+	return &emptyOutput{}, err
 }
 
 func putRetentionPolicy(c *Request, ctx context.Context, in *retentionInput) (*emptyOutput, error) {

@@ -107,7 +107,6 @@ func TestWhatWouldChangeSomethingIsRefusedByTheModelledError(t *testing.T) {
 			t.Errorf("%s was not refused", name)
 		}
 	}
-	w.wantError(t, "DeleteLogGroup", in{"logGroupName": "g"}, "InvalidParameterException", "The log group g was not created: it is there because task definitions name it, and goes away with them.")
 	w.wantError(t, "CreateLogGroup", in{"logGroupName": "a b"}, "InvalidParameterException", `logGroupName must be 1 to 512 letters, digits and - _ / . #, not "a b".`)
 	w.wantError(t, "CreateLogGroup", in{"logGroupName": "new", "logGroupClass": "DELIVERY"}, "InvalidParameterException", `logGroupClass must be STANDARD, the only one here, not "DELIVERY".`)
 	w.wantError(t, "CreateLogGroup", in{"logGroupName": "new", "tags": in{"aws:x": "y"}}, "InvalidParameterException", `tag "aws:x": keys that begin with aws: are reserved`)
@@ -165,7 +164,7 @@ func TestAGroupIsCreatedWithItsRetentionAndTags(t *testing.T) {
 	}
 }
 
-// A group that task definitions name can be created, kept for another time and deleted like any other: only its logs stay.
+// A group that task definitions name can be created, kept for another time and deleted like any other: only its name stays.
 func TestAGroupThatDefinitionsNameCanBeCreatedToo(t *testing.T) {
 	w := newFixture(t)
 	w.define(t, "f", "g")
@@ -182,6 +181,27 @@ func TestAGroupThatDefinitionsNameCanBeCreatedToo(t *testing.T) {
 	}
 	if got := w.call(t, "DescribeLogGroups", in{}).LogGroups; len(got) != 2 || got[1].CreationTime != epoch.UnixMilli() {
 		t.Errorf("%+v", got)
+	}
+}
+
+func TestADeletedGroupHasLostItsLogs(t *testing.T) {
+	w := newFixture(t)
+	w.define(t, "f", "g")
+	w.run(t, "f", "ended", "h", at(0, "before"))
+	w.stopTask(t, "ended", "h", epoch.Add(-time.Second))
+	w.run(t, "f", "runs", "h", at(-1, "before"), at(1, "after"))
+	w.call(t, "DeleteLogGroup", in{"logGroupName": "g"})
+	if got := w.call(t, "DescribeLogStreams", in{"logGroupName": "g"}).LogStreams; len(got) != 1 || got[0].LogStreamName != "p/c/runs" {
+		t.Errorf("%+v", got)
+	}
+	var texts []string
+	for _, event := range w.call(t, "FilterLogEvents", in{"logGroupName": "g"}).Events {
+		texts = append(texts, event.Message)
+	}
+	same(t, "events", texts, []string{"after"})
+	w.wantError(t, "GetLogEvents", in{"logGroupName": "g", "logStreamName": "p/c/ended"}, notFound, "The specified log stream does not exist.")
+	if got := w.state.View().DeletedLogGroups(); len(got) != 1 {
+		t.Errorf("hosts are told of %v", got)
 	}
 }
 

@@ -65,6 +65,9 @@ var errStop = errors.New("enough was read")
 // read calls emit for the lines of a stream in an interval, oldest first. errStop from emit ends it without an error. With tail,
 // only the last so many lines are read, and the seq of the lines with the first stamp among them is not reliable.
 func (c *Request) read(ctx context.Context, s stream, in interval, tail int, emit func(line) error) error {
+	if s.since.After(in.from.at) {
+		in.from = position{at: s.since}
+	}
 	query := spec.LogQuery{Task: s.task.ID, Container: s.container, Since: in.from.at, Tail: tail}
 	current := line{position: position{seq: -1}, stream: s.name}
 	err := c.Logs.Read(ctx, s.task, query, func(l spec.LogLine) error {

@@ -1,6 +1,7 @@
 package logs
 
 import (
+	"errors"
 	"io/fs"
 	"os"
 	"strings"
@@ -34,4 +35,51 @@ func (s *Store) keptFor(root *os.Root, task string) time.Duration {
 		return Retention
 	}
 	return longest
+}
+
+// deleted is Deleted, also when it is nil.
+func (s *Store) deleted() map[string]int64 {
+	if s.Deleted == nil {
+		return nil
+	}
+	return s.Deleted()
+}
+
+// removeDeleted removes the files of a task that were last written before their log group was deleted. The file that a running
+// container writes to stays until the container has ended.
+func removeDeleted(root *os.Root, task string, deleted map[string]int64) (err error) {
+	entries, _ := fs.ReadDir(root.FS(), task)
+	for _, e := range entries {
+		container, ok := strings.CutSuffix(e.Name(), groupSuffix)
+		if !ok {
+			continue
+		}
+		group, readErr := fs.ReadFile(root.FS(), task+"/"+e.Name())
+		if at := deleted[string(group)]; readErr == nil && at > 0 {
+			err = errors.Join(err, removeBefore(root, task, container, time.UnixMilli(at)))
+		}
+	}
+	return err
+}
+
+// removeBefore removes the files of a container that were last written before a moment, and after the last one what names its log group.
+func removeBefore(root *os.Root, task, container string, at time.Time) (err error) {
+	entries, _ := fs.ReadDir(root.FS(), task)
+	left := false
+	for _, e := range entries {
+		if e.Name() != container+".log" && !strings.HasPrefix(e.Name(), container+".log.") {
+			continue
+		}
+		path := task + "/" + e.Name()
+		if info, infoErr := e.Info(); infoErr != nil || !info.ModTime().Before(at) || locked(root, path) {
+			left = true
+			continue
+		}
+		err = errors.Join(err, ignoreMissing(root.Remove(path)))
+	}
+	if !left {
+		err = errors.Join(err, ignoreMissing(root.Remove(task+"/"+container+groupSuffix)))
+		_ = root.Remove(task) // when it is empty
+	}
+	return err
 }

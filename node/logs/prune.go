@@ -3,11 +3,14 @@ package logs
 import (
 	"context"
 	"log/slog"
+	"maps"
 	"time"
+
+	"pinion/raftfsm/spec"
 )
 
 // Retention is the time that a task's logs are kept after its last line, unless its log group has another.
-const Retention = 7 * 24 * time.Hour
+const Retention = spec.LogRetention
 
 const (
 	// watchInterval is the time between two looks at the free space of the disk.
@@ -23,17 +26,18 @@ func (s *Store) Watch(ctx context.Context, limits Limits, log *slog.Logger) {
 	defer tick.Stop()
 	var scanned, pruned time.Time
 	var before int64 // free when the logs were added up
+	var deleted map[string]int64
 	for {
 		now, free := time.Now(), s.freeSpace()
 		if now.Sub(scanned) >= scanInterval || before-free > limits.Bytes/16 || free < limits.Free {
 			s.hold(limits, log)
 			scanned, before = now, s.freeSpace()
 		}
-		if now.Sub(pruned) >= time.Hour {
+		if latest := s.deleted(); now.Sub(pruned) >= time.Hour || !maps.Equal(latest, deleted) {
 			if err := s.Prune(now); err != nil {
 				log.Warn("old logs could not be removed, they take space", "error", err)
 			}
-			pruned = now
+			pruned, deleted = now, latest
 		}
 		select {
 		case <-tick.C:

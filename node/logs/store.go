@@ -26,6 +26,8 @@ type Store struct {
 
 	// GroupRetention is how long the logs of a log group are kept after their last line; 0, or nil: Retention.
 	GroupRetention func(group string) time.Duration
+	// Deleted says of which log groups what was written before a moment goes, in milliseconds since 1970; nil: of none.
+	Deleted func() map[string]int64
 }
 
 // NewStore returns the store in dir, which need not exist until there are logs.
@@ -36,7 +38,8 @@ func (s *Store) Path(task, container string) string {
 	return filepath.Join(s.dir, fileName(task), fileName(container)+".log")
 }
 
-// Prune removes the logs of tasks that have written nothing for longer than they are kept, and that no logger holds open.
+// Prune removes the logs of tasks that have written nothing for longer than they are kept, and that no logger holds open, and what was
+// written to log groups before they were deleted.
 func (s *Store) Prune(now time.Time) error {
 	root, err := os.OpenRoot(s.dir)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -50,8 +53,12 @@ func (s *Store) Prune(now time.Time) error {
 	if err != nil {
 		return fmt.Errorf("logs: %w", err)
 	}
+	deleted := s.deleted()
 	var failed []error
 	for _, task := range tasks {
+		if len(deleted) > 0 && task.IsDir() {
+			failed = append(failed, removeDeleted(root, task.Name(), deleted))
+		}
 		if task.IsDir() && !inUse(root, task.Name(), now.Add(-s.keptFor(root, task.Name()))) {
 			failed = append(failed, root.RemoveAll(task.Name()))
 		}

@@ -119,7 +119,7 @@ func (h *host) openAgent(context.Context) error {
 	}
 	attributes := machine.Attributes()
 	maps.Copy(attributes, h.config.Attributes)
-	h.logs.GroupRetention = h.member.Agent().LogRetention // the membership is open now, and nothing is pruned yet
+	h.logs.GroupRetention, h.logs.Deleted = h.member.Agent().LogRetention, h.member.Agent().DeletedLogs // the membership is open now, and nothing is pruned yet
 	h.agent = node.New(node.Config{
 		Host: spec.Host{
 			ID: h.dir.HostID, Name: hostname(), Cluster: h.config.Cluster, Address: h.address.Advertised, Version: h.Version,

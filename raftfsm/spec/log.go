@@ -38,7 +38,16 @@ type LogGroup struct {
 	// RetentionDays is how long the logs of tasks in the group are kept after their last line; 0 is the hosts' default.
 	RetentionDays int   `json:"retentionDays,omitempty"`
 	Tags          []Tag `json:"tags,omitempty"`
+	// DeletedAt is when it was deleted last, with all that had been written. A deleted group is remembered for LogRetention, after
+	// which nothing of it can be left on a host.
+	DeletedAt time.Time `json:"deletedAt,omitzero" level:"1"`
 }
+
+// LogRetention is the time that a task's logs are kept after its last line, unless its log group has another.
+const LogRetention = 7 * 24 * time.Hour
+
+// Exists reports whether the group was created, and not deleted since.
+func (g *LogGroup) Exists() bool { return !g.CreatedAt.IsZero() }
 
 // MaxLogGroups is how many log groups can be created: every host knows those with a retention.
 const MaxLogGroups = 1000

@@ -12,4 +12,6 @@ type PoolInfo struct {
 	Removed     []string `json:"removed,omitempty"`   // ids of hosts whose certificates may still look good
 
 	LogRetention map[string]int `json:"logRetention,omitempty"` // days that hosts keep the logs of these log groups
+	// DeletedLogs says of which log groups hosts remove what was written before a moment, in milliseconds since 1970.
+	DeletedLogs map[string]int64 `json:"deletedLogs,omitempty"`
 }

@@ -178,6 +178,9 @@ func (u *Upstream) LogRetention(group string) time.Duration {
 	return time.Duration(u.host.PoolInfo().LogRetention[group]) * 24 * time.Hour
 }
 
+// DeletedLogs are the log groups of which this host removes what was written before a moment, in milliseconds since 1970.
+func (u *Upstream) DeletedLogs() map[string]int64 { return u.host.PoolInfo().DeletedLogs }
+
 // Close closes the connection.
 func (u *Upstream) Close() { u.retire(u.current.Swap(nil)) }
 

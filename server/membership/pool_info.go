@@ -93,7 +93,7 @@ func (p *Publisher) Build() spec.PoolInfo {
 	o.ServerIDs = serverHostIDs(view, p.servers.Configured())
 	o.Signature = p.signature(o)
 	o.Hosts = bootstrapPeers(view, o.Servers)
-	o.LogRetention = logRetentions(view)
+	o.LogRetention, o.DeletedLogs = logRetentions(view), deletedLogs(view)
 	o.Removed = recentlyRemoved(view, p.servers.consensus.Now())
 	return o
 }
@@ -164,4 +164,15 @@ func logRetentions(view *raftfsm.View) (days map[string]int) {
 		}
 	}
 	return days
+}
+
+// deletedLogs are the log groups that were deleted, with the moments.
+func deletedLogs(view *raftfsm.View) (moments map[string]int64) {
+	for _, group := range view.DeletedLogGroups() {
+		if moments == nil {
+			moments = map[string]int64{}
+		}
+		moments[group.Name] = group.DeletedAt.UnixMilli()
+	}
+	return moments
 }
