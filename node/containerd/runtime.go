@@ -123,8 +123,10 @@ func (r *Runtime) imagesInUse(ctx context.Context) (map[string]bool, error) {
 	return inUse, err
 }
 
-// Version is the name and the version of the runtime.
-func (r *Runtime) Version() string { return "containerd " + r.version }
+// Features is what a host says of its runtime: its name and version, and whether AppArmor profiles confine its containers.
+func (r *Runtime) Features() (version string, apparmor bool) {
+	return "containerd " + r.version, r.profile.apparmor
+}
 
 // Close closes the connection to the daemon; containers run on.
 func (r *Runtime) Close() error { return r.client.Close() }

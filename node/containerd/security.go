@@ -4,16 +4,11 @@ import (
 	"context"
 	"log/slog"
 
-	"github.com/containerd/containerd/v2/contrib/apparmor"
 	seccompprofile "github.com/containerd/containerd/v2/contrib/seccomp"
 	"github.com/containerd/containerd/v2/core/containers"
-	hostapparmor "github.com/containerd/containerd/v2/pkg/apparmor"
 	"github.com/containerd/containerd/v2/pkg/oci"
 	"github.com/containerd/containerd/v2/pkg/seccomp"
 )
-
-// apparmorProfile is the name of the default profile in the kernel.
-const apparmorProfile = "pinion-default"
 
 // securityProfile is the kernel's support for confining containers.
 type securityProfile struct{ seccomp, apparmor bool }
@@ -25,25 +20,18 @@ func detectSecurityProfile(log *slog.Logger) securityProfile {
 	if !p.seccomp {
 		log.Warn("this kernel has no seccomp: containers run without a system call filter")
 	}
-	if hostapparmor.HostSupports() {
-		err := apparmor.LoadDefaultProfile(apparmorProfile)
-		if err != nil {
-			log.Warn("the AppArmor profile cannot be loaded: containers run without one", "error", err)
-		}
-		p.apparmor = err == nil
-	}
+	p.apparmor = loadAppArmor(log)
 	return p
 }
 
-// security applies the default profiles, except to privileged containers.
+// security applies the default profiles, except to privileged containers, and the one that the definition names.
 func (b *specBuilder) security(ctx context.Context, client oci.Client, c *containers.Container, s *oci.Spec) error {
-	if isTrue(b.spec.Def.Privileged) {
-		return nil
+	label, err := apparmorLabel(b.spec.Def, b.profile.apparmor)
+	if err != nil {
+		return err
 	}
-	if b.profile.apparmor {
-		s.Process.ApparmorProfile = apparmorProfile
-	}
-	if b.profile.seccomp {
+	s.Process.ApparmorProfile = label
+	if b.profile.seccomp && !isTrue(b.spec.Def.Privileged) {
 		return seccompprofile.WithDefaultProfile()(ctx, client, c, s)
 	}
 	return nil

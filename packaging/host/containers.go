@@ -120,11 +120,12 @@ func (h *host) openAgent(context.Context) error {
 	attributes := machine.Attributes()
 	maps.Copy(attributes, h.config.Attributes)
 	h.logs.GroupRetention, h.logs.Deleted = h.member.Agent().LogRetention, h.member.Agent().DeletedLogs // the membership is open now, and nothing is pruned yet
+	version, apparmor := h.runtime.Features()
 	h.agent = node.New(node.Config{
 		Host: spec.Host{
 			ID: h.dir.HostID, Name: hostname(), Cluster: h.config.Cluster, Address: h.address.Advertised, Version: h.Version,
 			FeatureLevel: raftfsm.FeatureLevel, Place: h.dir.Place, Starts: h.dir.Starts,
-			Build: buildHash(h.Version), Runtime: h.runtime.Version(),
+			Build: buildHash(h.Version), Runtime: version, AppArmor: apparmor,
 			Attributes: attributes, CPU: size.CPU, MemoryMiB: size.MemoryMiB, Ports: []int{22, h.address.Port},
 			Volumes: h.volumes.List(), Allow: h.config.Containers.Allow,
 		},

@@ -13,6 +13,7 @@ const (
 	CapabilityAwslogs     = agentCapabilityPrefix + "logging-driver.awslogs"
 	CapabilityJSONFile    = agentCapabilityPrefix + "logging-driver.json-file"
 	CapabilityPrivileged  = agentCapabilityPrefix + "privileged-container"
+	CapabilityAppArmor    = agentCapabilityPrefix + "apparmor"
 	CapabilityTaskLimits  = "ecs.capability.task-cpu-mem-limit"
 	CapabilitySharedPIDs  = "ecs.capability.pid-ipc-namespace-sharing"
 	CapabilityOrdering    = "ecs.capability.container-ordering"
@@ -39,6 +40,7 @@ var capabilities = []capability{
 	{CapabilityAwslogs, 1},
 	{CapabilityJSONFile, 1},
 	{CapabilityPrivileged, 0},
+	{CapabilityAppArmor, 0},
 	{CapabilityTaskLimits, 1},
 	{CapabilitySharedPIDs, 1},
 	{CapabilityOrdering, 1},
@@ -65,6 +67,8 @@ func (h *Host) capability(name string) (value string, carried, known bool) {
 	switch name {
 	case CapabilityPrivileged: // where there are GPUs it could reach every one; see Isolation
 		return "", slices.Contains(h.Allow, AllowPrivileged) && !h.mayHaveGPUs(), true
+	case CapabilityAppArmor:
+		return "", h.AppArmor, true
 	case CapabilityGPUDriver:
 		return h.GPUs.Driver, len(h.GPUs.Devices) > 0 && h.GPUs.Driver != "", true
 	case CapabilityGPUSharing:
@@ -105,6 +109,7 @@ func (c *ContainerDefinition) addRequirements(needs map[string]bool) {
 	}
 	for name, needed := range map[string]bool{
 		CapabilityPrivileged:  c.Privileged != nil && *c.Privileged,
+		CapabilityAppArmor:    c.AppArmorProfile() != "",
 		CapabilityOrdering:    len(c.DependsOn) > 0,
 		CapabilityHealthCheck: c.HealthCheck != nil,
 		CapabilityRestarts:    c.RestartPolicy != nil,

@@ -25,6 +25,8 @@ func TestCapabilitiesFollowFromTheVersionAndTheGPUs(t *testing.T) {
 		{"any version", Host{}, []string{CapabilityAwslogs, CapabilityJSONFile, CapabilityTaskLimits, CapabilityOrdering, CapabilityHealthCheck, CapabilityRestarts, CapabilityOptions}, []string{CapabilityGPUSharing}},
 		{"no GPUs", Host{}, nil, []string{CapabilityPrivileged, CapabilityGPUDriver}},
 		{"no GPUs, and privileged is allowed", Host{Allow: []string{AllowPrivileged}}, []string{CapabilityPrivileged}, []string{CapabilityGPUDriver}},
+		{"AppArmor", Host{AppArmor: true}, []string{CapabilityAppArmor}, nil},
+		{"no AppArmor", Host{}, nil, []string{CapabilityAppArmor}},
 		{"GPUs", Host{GPUs: withGPU, Allow: []string{AllowPrivileged}}, []string{CapabilityGPUDriver}, []string{CapabilityPrivileged}},
 		{"GPUs that cannot be seen", Host{GPUs: gpu.Inventory{Problem: "no driver"}}, nil, []string{CapabilityPrivileged, CapabilityGPUDriver}},
 		{"what a host says of itself", Host{Attributes: map[string]string{CapabilityGPUSharing: "yes"}}, nil, []string{CapabilityGPUSharing}},

@@ -37,16 +37,9 @@ type ContainerDefinition struct {
 	DNSSearchDomains   []string              `json:"dnsSearchDomains,omitempty"` // in place of the host's
 	SystemControls     []SystemControl       `json:"systemControls,omitempty"`
 	VersionConsistency string                `json:"versionConsistency,omitempty"` // enabled when empty; see ResolvesOnce
-	// DockerSecurityOptions can only tighten: see NoNewPrivilegesOptions.
+	// DockerSecurityOptions can only tighten: see ValidSecurityOption.
 	DockerSecurityOptions []string `json:"dockerSecurityOptions,omitempty" level:"1"`
 }
-
-// NoNewPrivilegesOptions are the forms of the one DockerSecurityOptions: no process of the container gains privileges by running a
-// setuid program.
-var NoNewPrivilegesOptions = []string{"no-new-privileges", "no-new-privileges:true"}
-
-// NoNewPrivileges reports whether the container asks for it.
-func (c *ContainerDefinition) NoNewPrivileges() bool { return len(c.DockerSecurityOptions) > 0 }
 
 // IsEssential reports whether the exit of this container ends the task (the default).
 func (c *ContainerDefinition) IsEssential() bool { return c.Essential == nil || *c.Essential }

@@ -37,13 +37,14 @@ type Host struct {
 	LostAt           time.Time         `json:"lostAt,omitzero"`        // when it was given up, zero while it is not; see LoseHost
 	CustomAttributes map[string]string `json:"custom,omitempty"`       // attributes of PutAttributes, never the host's own word
 	Tags             []Tag             `json:"tags,omitempty"`
-	HealthAt         time.Time         `json:"healthAt,omitzero"`           // when the health of its GPUs changed last; zero: before anybody noted it
-	Volumes          []VolumeRoot      `json:"volumes,omitempty" level:"1"` // directories that tasks may mount
-	Allow            []string          `json:"allow,omitempty" level:"1"`   // powers that containers may have: AllowPrivileged and the like, capabilities
-	Place            string            `json:"place,omitempty" level:"1"`   // its data directory on its machine since the boot: which process speaks for it; empty: it does not say
-	Starts           int64             `json:"starts,omitempty" level:"1"`  // how often it was started: who counts less has an older copy of its identity
-	Build            string            `json:"build,omitempty" level:"1"`   // 8 hex digits of what the pinion there is built of
-	Runtime          string            `json:"runtime,omitempty" level:"1"` // name and version of its container runtime: "containerd 2.4.2"
+	HealthAt         time.Time         `json:"healthAt,omitzero"`            // when the health of its GPUs changed last; zero: before anybody noted it
+	Volumes          []VolumeRoot      `json:"volumes,omitempty" level:"1"`  // directories that tasks may mount
+	Allow            []string          `json:"allow,omitempty" level:"1"`    // powers that containers may have: AllowPrivileged and the like, capabilities
+	Place            string            `json:"place,omitempty" level:"1"`    // its data directory on its machine since the boot: which process speaks for it; empty: it does not say
+	Starts           int64             `json:"starts,omitempty" level:"1"`   // how often it was started: who counts less has an older copy of its identity
+	Build            string            `json:"build,omitempty" level:"1"`    // 8 hex digits of what the pinion there is built of
+	Runtime          string            `json:"runtime,omitempty" level:"1"`  // name and version of its container runtime: "containerd 2.4.2"
+	AppArmor         bool              `json:"appArmor,omitempty" level:"1"` // its containers are confined by AppArmor profiles
 }
 
 // CheckProcess fails when the process that calls itself this host cannot be it (ErrHostElsewhere): it counts fewer starts than

@@ -35,8 +35,8 @@ func checkProcess(c container) error {
 		return c.errorf("workingDirectory", "workingDirectory %.300q must be an absolute path of at most %d bytes.", c.WorkingDirectory, maxPath)
 	}
 	for i, option := range c.DockerSecurityOptions {
-		if !slices.Contains(spec.NoNewPrivilegesOptions, option) {
-			return c.errorf(field.Index("dockerSecurityOptions", i), "dockerSecurityOptions %.300q is not supported by Pinion yet: containers have the host's seccomp and AppArmor profiles, and no-new-privileges tightens them.", option)
+		if !spec.ValidSecurityOption(option) {
+			return c.errorf(field.Index("dockerSecurityOptions", i), "dockerSecurityOptions %.300q is not supported by Pinion yet: containers have the host's seccomp and AppArmor profiles, and no-new-privileges and apparmor:PROFILE tighten them.", option)
 		}
 	}
 	return nil

@@ -1,0 +1,40 @@
+package spec
+
+import (
+	"regexp"
+	"slices"
+	"strings"
+)
+
+// NoNewPrivilegesOptions are the forms of the dockerSecurityOptions with which no process of the container gains privileges by running a
+// setuid program.
+var NoNewPrivilegesOptions = []string{"no-new-privileges", "no-new-privileges:true"}
+
+// appArmorOption begins the dockerSecurityOptions that names an AppArmor profile of the host.
+const appArmorOption = "apparmor:"
+
+var appArmorName = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._-]{0,127}$`)
+
+// NoNewPrivileges reports whether the container asks for it. An option that is not known, which no API takes, counts as this one.
+func (c *ContainerDefinition) NoNewPrivileges() bool {
+	return slices.ContainsFunc(c.DockerSecurityOptions, func(option string) bool { return !strings.HasPrefix(option, appArmorOption) })
+}
+
+// AppArmorProfile is the profile of the host that confines the container beside the default one; empty: none.
+func (c *ContainerDefinition) AppArmorProfile() string {
+	for _, option := range c.DockerSecurityOptions {
+		if name, ok := strings.CutPrefix(option, appArmorOption); ok {
+			return name
+		}
+	}
+	return ""
+}
+
+// ValidSecurityOption reports whether the option is one of dockerSecurityOptions: each of them only tightens.
+func ValidSecurityOption(option string) bool {
+	name, ok := strings.CutPrefix(option, appArmorOption)
+	if ok {
+		return appArmorName.MatchString(name) && name != "unconfined"
+	}
+	return slices.Contains(NoNewPrivilegesOptions, option)
+}
