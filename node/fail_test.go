@@ -2,6 +2,7 @@ package node_test
 
 import (
 	"errors"
+	"fmt"
 	"slices"
 	"strings"
 	"testing"
@@ -17,8 +18,11 @@ func TestReasonsOfTasksThatFailToStart(t *testing.T) {
 		spoil func(w *simHost)
 		want  string
 	}{
-		"image cannot be pulled":     {func(w *simHost) { w.runtime.FailPull("b:1", errors.New("manifest unknown")) }, "CannotPullContainerError: pull b:1: manifest unknown"},
-		"process cannot be started":  {func(w *simHost) { w.machine.FailStart(id("t1", "b"), errors.New("exec /x: not found")) }, "CannotStartContainerError: exec /x: not found"},
+		"image cannot be pulled":    {func(w *simHost) { w.runtime.FailPull("b:1", errors.New("manifest unknown")) }, "CannotPullContainerError: pull b:1: manifest unknown"},
+		"process cannot be started": {func(w *simHost) { w.machine.FailStart(id("t1", "b"), errors.New("exec /x: not found")) }, "CannotStartContainerError: exec /x: not found"},
+		"paths of the host stay there": {func(w *simHost) {
+			w.machine.FailStart(id("t1", "b"), fmt.Errorf("error mounting %s/containerd/x: not found", w.dir))
+		}, "CannotStartContainerError: error mounting DATA-DIR/containerd/x: not found"},
 		"container cannot be made":   {func(w *simHost) { w.machine.FailStart(id("t1", "b"), wrapped("no space left", runtime.ErrCreate)) }, "CannotCreateContainerError: no space left"},
 		"network cannot be attached": {func(w *simHost) { w.network.Fail(errors.New("no addresses left")) }, "ContainerNetworkingError: no addresses left"},
 		"reason longer than allowed": {func(w *simHost) { w.runtime.FailPull("b:1", errors.New(long)) }, "CannotPullContainerError: pull b:1: " + strings.Repeat("ü", 1024-len("CannotPullContainerError: pull b:1: "))},

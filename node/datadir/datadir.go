@@ -9,12 +9,14 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 
 	"golang.org/x/sys/unix"
 
@@ -136,7 +138,7 @@ func acquireLock(path string) (*os.File, error) {
 	if err != nil {
 		return nil, fmt.Errorf("data directory: %w", err)
 	}
-	if err := unix.Flock(int(f.Fd()), unix.LOCK_EX|unix.LOCK_NB); err != nil {
+	if err := takeLock(f, time.Sleep); err != nil {
 		f.Close()
 		return nil, fmt.Errorf("data directory %s is in use by another pinion; stop that one, or choose another with --data-dir", filepath.Dir(path))
 	}
@@ -145,6 +147,35 @@ func acquireLock(path string) (*os.File, error) {
 		return nil, fmt.Errorf("data directory: %w", err)
 	}
 	return f, nil
+}
+
+const (
+	// lockPatience is how long a lock is waited for whose process has ended. A process that was killed while it started another one leaves
+	// a child that has the lock until it runs its program, which takes seconds on a busy machine.
+	lockPatience = 10 * time.Second
+	lockPause    = 50 * time.Millisecond
+)
+
+// takeLock locks the file, unless the process that it names lives and has the lock.
+func takeLock(f *os.File, pause func(time.Duration)) error {
+	for waited := time.Duration(0); ; waited += lockPause {
+		err := unix.Flock(int(f.Fd()), unix.LOCK_EX|unix.LOCK_NB)
+		if err == nil || waited >= lockPatience || ownerLives(f) {
+			return err
+		}
+		pause(lockPause)
+	}
+}
+
+// ownerLives reports whether the process in a lock file lives, or may.
+func ownerLives(f *os.File) bool {
+	text := make([]byte, 32)
+	n, err := f.ReadAt(text, 0)
+	if err != nil && !errors.Is(err, io.EOF) {
+		return true
+	}
+	pid, err := strconv.Atoi(strings.TrimSpace(string(text[:n])))
+	return err != nil || pid <= 0 || !errors.Is(unix.Kill(pid, 0), unix.ESRCH)
 }
 
 func writePID(f *os.File) error {

@@ -85,6 +85,7 @@ func New(c Config, a spec.Assignment, existing []runtime.ExistingContainer) *Run
 	if r.mode == "" {
 		r.mode = runtime.NetworkBridge
 	}
+	r.report.dir = c.Dir
 	r.report.report = spec.TaskReport{TaskID: a.Task.ID, Status: maxStatus(spec.Pending, a.Task.LastStatus), Times: a.Task.Times}
 	for i := range a.Definition.Containers {
 		r.addContainer(&a.Definition.Containers[i], existing)
