@@ -185,10 +185,6 @@ func (in launch) check() error {
 	switch {
 	case in.NetworkConfiguration != nil:
 		return field.Errorf("networkConfiguration", "Network Configuration is not valid for the given networkMode of this task definition. Remove networkConfiguration: Pinion has no awsvpc yet.")
-	case strings.ContainsFunc(in.StartedBy, unicode.IsControl):
-		return field.Errorf("startedBy", "startedBy must have no control characters: %q.", in.StartedBy)
-	case strings.ContainsFunc(in.Group, unicode.IsControl):
-		return field.Errorf("group", "group must have no control characters: %q.", in.Group)
 	case len(in.StartedBy) > 128:
 		return field.Errorf("startedBy", "startedBy must be at most 128 characters long, not %d.", len(in.StartedBy))
 	case len(in.ReferenceID) > 1024:
