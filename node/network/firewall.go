@@ -41,11 +41,14 @@ type rule struct {
 }
 
 // bridgeRules are the rules of the subnet: outgoing packets are masqueraded, forwarding is allowed even where the host's
-// policy is to drop, and incoming packets are accepted if they are answers, for a published port, or from the same subnet.
+// policy is to drop, and incoming packets are accepted if they are answers, for a published port, or from the same subnet. Published
+// ports answer at 127.0.0.1 of the host because the portmap plugin lets loopback addresses cross the bridge; without the rule of INPUT a
+// container with NET_RAW would reach everything that listens only there.
 func bridgeRules(c bridgeConfig) []rule {
 	return []rule{
 		{"nat", "POSTROUTING", []string{"-s", c.Subnet, "!", "-d", c.Subnet, "-j", "MASQUERADE"}},
 		{"filter", "FORWARD", []string{"-i", c.Bridge, "-j", "ACCEPT"}},
+		{"filter", "INPUT", []string{"-i", c.Bridge, "-d", "127.0.0.0/8", "-m", "conntrack", "!", "--ctstate", "RELATED,ESTABLISHED,DNAT", "-j", "DROP"}},
 		{"filter", "FORWARD", []string{"-o", c.Bridge, "-m", "conntrack", "--ctstate", "RELATED,ESTABLISHED,DNAT", "-j", "ACCEPT"}},
 	}
 }
