@@ -4,6 +4,7 @@
 package volume
 
 import (
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -53,9 +54,10 @@ func Open(named []spec.VolumeRoot, dataDir string, private ...string) (*Roots, e
 	return r, r.addLocal(filepath.Join(dataDir, "volumes"))
 }
 
-// addLocal adds the root that every host has. It goes by its name alone, so no definition knows where the data directory is.
+// addLocal adds the root that every host has. It goes by its name alone, so no definition knows where the data directory is. Users of the
+// host do not get in: a task may leave a program there that is root's and setuid.
 func (r *Roots) addLocal(dir string) error {
-	if err := os.MkdirAll(dir, 0o711); err != nil {
+	if err := errors.Join(os.MkdirAll(dir, 0o700), os.Chmod(dir, 0o700)); err != nil {
 		return fmt.Errorf("directory for volumes: %w", err)
 	}
 	dir, err := filepath.EvalSymlinks(dir)

@@ -255,3 +255,18 @@ func TestTheLocalDirectoryCanBeElsewhere(t *testing.T) {
 		t.Errorf("%v", all)
 	}
 }
+
+// A task may leave a program of root's that is setuid, or a device, in a local volume: users of the host must not get at it.
+func TestUsersOfTheHostDoNotReachLocalVolumes(t *testing.T) {
+	f := newFixture(t)
+	dir := filepath.Join(f.dataDir, "volumes")
+	for _, before := range []os.FileMode{0, 0o711} { // missing, and made by an earlier version
+		if before != 0 {
+			f.must(os.Chmod(dir, before))
+		}
+		f.roots()
+		if info, err := os.Stat(dir); err != nil || info.Mode().Perm() != 0o700 {
+			t.Errorf("made from %v: %v, %v", before, info, err)
+		}
+	}
+}
