@@ -110,9 +110,28 @@ func askLogs(ctx context.Context, peers *httpx.Peers, address string, q spec.Log
 	return peers.RoundTrip(r, address, http.Header{httpx.HeaderAuthorizedBy: {peers.HostID}, "User-Agent": {""}}, nil)
 }
 
+// maxLineBytes bounds one line as a host sends it: its log has far shorter ones, and the host may be in the wrong hands.
+const maxLineBytes = 4 << 20
+
+// lineLimit fails when more is read than is left for the present line.
+type lineLimit struct {
+	io.Reader
+	left int
+}
+
+func (l *lineLimit) Read(p []byte) (int, error) {
+	if l.left <= 0 {
+		return 0, fmt.Errorf("a line has more than %d bytes", maxLineBytes)
+	}
+	n, err := l.Reader.Read(p[:min(len(p), l.left)])
+	l.left -= n
+	return n, err
+}
+
 // readLines calls emit for each line in a host's response.
 func readLines(host string, response *http.Response, emit func(spec.LogLine) error) error {
-	lines := json.NewDecoder(response.Body)
+	limit := &lineLimit{response.Body, maxLineBytes}
+	lines := json.NewDecoder(limit)
 	if response.StatusCode != http.StatusOK {
 		refusal := wire.Error{Type: response.Status}
 		_ = lines.Decode(&refusal)
@@ -120,6 +139,7 @@ func readLines(host string, response *http.Response, emit func(spec.LogLine) err
 	}
 	for {
 		var line spec.LogLine
+		limit.left = maxLineBytes
 		err := lines.Decode(&line)
 		if err == io.EOF {
 			return nil
