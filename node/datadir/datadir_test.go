@@ -156,3 +156,32 @@ func wantError(t *testing.T, err error, want string) {
 		t.Errorf("error is %v, want one that says %q", err, want)
 	}
 }
+
+// Whatever a power cut leaves of the identity, the host is the same one or refuses to start and says why.
+func TestATornIdentityIsRefused(t *testing.T) {
+	path := t.TempDir()
+	first := open(t, path)
+	first.Close()
+	files, err := filepath.Glob(filepath.Join(path, "*.json"))
+	if err != nil || len(files) != 1 {
+		t.Fatal(files, err)
+	}
+	whole, err := os.ReadFile(files[0])
+	if err != nil {
+		t.Fatal(err)
+	}
+	for n := range len(whole) + 1 {
+		if err := os.WriteFile(files[0], whole[:n], 0o600); err != nil {
+			t.Fatal(err)
+		}
+		d, err := datadir.Open(path)
+		if err != nil {
+			wantError(t, err, files[0])
+			continue
+		}
+		if d.HostID != first.HostID || d.PoolID != first.PoolID {
+			t.Errorf("%d bytes of %d are the identity of another host", n, len(whole))
+		}
+		d.Close()
+	}
+}

@@ -3,6 +3,7 @@ package atomicfile_test
 import (
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 
 	"pinion/packaging/atomicfile"
@@ -68,5 +69,33 @@ func wantFiles(t *testing.T, dir string, want int) {
 	t.Helper()
 	if entries, err := os.ReadDir(dir); err != nil || len(entries) != want {
 		t.Errorf("the directory holds %v, %v, want %d entries", entries, err, want)
+	}
+}
+
+// A crash after any sector of the new content leaves the old file as it was, and the next write finds nothing in its way.
+func TestACrashAtAnySectorLeavesTheOldFile(t *testing.T) {
+	const sector = 512
+	path := filepath.Join(t.TempDir(), "file")
+	old, content := strings.Repeat("old ", 2000), strings.Repeat("new ", 4000)
+	for n := 0; n <= len(content); n += sector {
+		if err := atomicfile.Write(path, []byte(old), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		f, err := atomicfile.Create(path, 0o600)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := f.WriteString(content[:n]); err != nil {
+			t.Fatal(err)
+		}
+		f.Close() // and nothing more: the process is gone
+		wantContent(t, path, old)
+		if !strings.HasPrefix(filepath.Base(f.Name()), atomicfile.TempPrefix) {
+			t.Errorf("what is left is named %s", f.Name())
+		}
+		if err := atomicfile.Write(path, []byte(content), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		wantContent(t, path, content)
 	}
 }

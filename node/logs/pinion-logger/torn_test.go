@@ -1,0 +1,68 @@
+package main
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"pinion/node/logs"
+	"pinion/raftfsm/spec"
+)
+
+// sector is what a disk writes whole.
+const sector = 512
+
+// A power cut ends a log after any sector, or leaves zeros where one was to be. The lines that are whole are read, no other, and the next
+// logger goes on behind them.
+func TestALogTornAtAnySectorKeepsItsWholeLines(t *testing.T) {
+	store := logs.NewStore(filepath.Join(t.TempDir(), "logs"))
+	path := store.Path("t", "c")
+	l := newFile(path, 1<<20, 2, 0, time.Now)
+	for i := range 60 {
+		l.writeLines("stdout", fmt.Appendf(nil, "%d %s\n", i, strings.Repeat("x", 7*i)), false)
+	}
+	l.close()
+	whole, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for at := 0; at < len(whole); at += sector {
+		zeroed := bytes.Clone(whole)
+		clear(zeroed[at:min(at+sector, len(whole))])
+		checkTorn(t, store, fmt.Sprint("zeros at ", at), zeroed)
+		checkTorn(t, store, fmt.Sprint("cut at ", at), whole[:at])
+	}
+	for at := len(whole) - sector; at <= len(whole); at++ {
+		checkTorn(t, store, fmt.Sprint("cut at ", at), whole[:at])
+	}
+}
+
+// checkTorn puts the content in the place of the log, goes on with it, and reads it.
+func checkTorn(t *testing.T, store *logs.Store, what string, content []byte) {
+	t.Helper()
+	path := store.Path("t", "c")
+	if err := os.WriteFile(path, content, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	var want []string
+	for line := range bytes.Lines(content) {
+		var d decoded
+		if json.Unmarshal(line, &d) == nil {
+			want = append(want, d.Log)
+		}
+	}
+	l := newFile(path, 1<<20, 2, 0, time.Now)
+	l.writeLines("stdout", []byte("after\n"), false)
+	l.close()
+	var got []string
+	err := store.Read(t.Context(), spec.LogQuery{Task: "t"}, nil, func(line spec.LogLine) error { got = append(got, line.Text); return nil })
+	if err != nil || !slices.Equal(got, append(want, "after")) {
+		t.Errorf("%s: %v\ngot  %.2000q\nwant %.2000q", what, err, got, append(want, "after"))
+	}
+}
