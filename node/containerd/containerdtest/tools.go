@@ -50,6 +50,12 @@ func FindTools(t testing.TB) Tools {
 	}
 }
 
+// Build builds a program of the project that runs in any image.
+func Build(t testing.TB, out, pkg string) {
+	t.Helper()
+	build(t, projectRoot(t), out, pkg, "0", "")
+}
+
 func build(t testing.TB, root, out, pkg, cgo, tags string) {
 	t.Helper()
 	cmd := exec.Command("go", "build", "-trimpath", "-ldflags", "-s -w", "-tags", tags, "-o", out, pkg)

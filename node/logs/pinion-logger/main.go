@@ -1,7 +1,7 @@
 // Command pinion-logger writes the output of one container to a file. The runtime's shim starts it for each container, with
 // the container's stdout on descriptor 3 and stderr on 4, and starts the container after a byte on descriptor 5. It is a
 // separate process, so output survives the end of Pinion and of containerd. It never stops draining: a full disk loses lines
-// but does not block the container.
+// but does not block the container, and a standby takes over when the logger is killed.
 //
 //	pinion-logger -file PATH [-driver NAME] [-group NAME] [-max-size BYTES] [-max-file COUNT] [-floor BYTES]
 package main
@@ -25,19 +25,33 @@ func main() {
 		os.Stderr.WriteString("pinion-logger: " + err.Error() + "\n")
 		os.Exit(2)
 	}
+	standby := isStandby()
+	if standby && !awaitDeath() {
+		return
+	}
 	file := newFile(o.path, o.maxSize, o.maxFiles, o.floor, time.Now)
 	file.noteGroup(o.group)
-	streams := map[string]*os.File{"stdout": inherited(3), "stderr": inherited(4)}
+	if standby {
+		file.writeLines("stderr", []byte(killedNote+"\n"), false)
+	}
+	streams := map[string]*os.File{"stdout": inherited(stdoutFD), "stderr": inherited(stderrFD)}
 	endOnSignal(streams)
 
 	var draining sync.WaitGroup
 	for name, stream := range streams {
 		draining.Go(func() { drain(stream, name, file) })
 	}
-	signalReady()
+	if !standby {
+		signalReady()
+	}
+	ended := keepStandby()
 	draining.Wait()
 	file.close()
+	ended()
 }
+
+// The container's streams.
+const stdoutFD, stderrFD = 3, 4
 
 // inherited opens an inherited descriptor as a file that supports deadlines.
 func inherited(fd int) *os.File {
