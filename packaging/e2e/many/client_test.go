@@ -160,29 +160,33 @@ func (p *pool) hostsByName(h *testbed.Host) (map[string]host, error) {
 	return byName, err
 }
 
-// leader asks every host that runs until one knows who leads.
-func (p *pool) leader(t testing.TB) *testbed.Host {
+// leader waits until a host that runs knows who leads.
+func (p *pool) leader(t testing.TB) (leader *testbed.Host) {
 	t.Helper()
-	var leader *testbed.Host
 	eventually(t, "somebody leads", func() bool {
-		for _, h := range p.Hosts() {
-			if h.Status() != "running" {
-				continue
-			}
-			hosts, err := p.hostsByName(h)
-			if err != nil {
-				continue
-			}
-			for name, seen := range hosts {
-				if named, err := p.Host(name); err == nil && seen.Role == "leader" && named.Status() == "running" {
-					leader = named
-					return true
-				}
-			}
-		}
-		return false
+		leader = p.knownLeader()
+		return leader != nil
 	})
 	return leader
+}
+
+// knownLeader asks every host that runs for a leader that runs; nil when none knows one now.
+func (p *pool) knownLeader() *testbed.Host {
+	for _, h := range p.Hosts() {
+		if h.Status() != "running" {
+			continue
+		}
+		hosts, err := p.hostsByName(h)
+		if err != nil {
+			continue
+		}
+		for name, seen := range hosts {
+			if named, err := p.Host(name); err == nil && seen.Role == "leader" && named.Status() == "running" {
+				return named
+			}
+		}
+	}
+	return nil
 }
 
 // wantServers is how many servers the pool has when all is well: three, or one of two.

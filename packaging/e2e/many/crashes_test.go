@@ -38,8 +38,9 @@ type crasher struct {
 }
 
 type armedPoint struct {
-	point failpoint.Point
-	since time.Time
+	point    failpoint.Point
+	since    time.Time
+	unseated bool // another leader was restarted for it
 }
 
 // TestACrashAtAnyPointLosesNothing kills hosts at chosen points of the agent and of the server while clients run tasks and roles
@@ -107,7 +108,7 @@ func (c *crasher) crashOne(t *testing.T, hosts []*testbed.Host) (crashed bool) {
 				t.Fatalf("%s did not end at %s but:\n%s", h.Name, at.point, output[max(0, len(output)-2000):])
 			}
 			c.hits[at.point]++
-		} else if time.Since(at.since) < crashPatience {
+		} else if time.Since(at.since) < crashPatience || c.unseat(t, h, hosts) {
 			continue
 		}
 		c.changeRole(h)
@@ -119,6 +120,20 @@ func (c *crasher) crashOne(t *testing.T, hosts []*testbed.Host) (crashed bool) {
 	return false
 }
 
+// unseat restarts a leader without a failpoint, once for a host that has one and waits: one of those hosts leads then, and gets to
+// the points of a leader.
+func (c *crasher) unseat(t *testing.T, h *testbed.Host, hosts []*testbed.Host) bool {
+	t.Helper()
+	leader, at := c.pool.knownLeader(), c.armed[h]
+	if leader == nil || at.unseated || slices.Contains(hosts, leader) {
+		return false
+	}
+	must(t, leader.Kill(t.Context()))
+	must(t, leader.Launch())
+	c.armed[h] = armedPoint{point: at.point, since: time.Now(), unseated: true}
+	return true
+}
+
 // arm starts a host anew with a failpoint.
 func (c *crasher) arm(t *testing.T, h *testbed.Host) {
 	t.Helper()
@@ -126,7 +141,7 @@ func (c *crasher) arm(t *testing.T, h *testbed.Host) {
 	at := failpoint.Points[c.rand.IntN(len(failpoint.Points))]
 	h.Env = []string{fmt.Sprintf("%s=%s:%d", failpoint.Variable, at, 1+c.rand.IntN(maxPasses))}
 	must(t, h.Launch())
-	c.armed[h] = armedPoint{at, time.Now()}
+	c.armed[h] = armedPoint{point: at, since: time.Now()}
 }
 
 // changeRole has the pool give the host another role, if it can now: most roles change at the same time as hosts crash.
