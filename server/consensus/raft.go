@@ -26,10 +26,11 @@ const (
 
 // A follower calls an election after one to two silences without a word of the leader, which speaks every tenth of one;
 // a leader that does not reach a majority within the lease steps down. Hosts of one pool are near each other; a server
-// alone does not wait for any of this (see settle). The lease is never longer than the silence.
+// alone does not wait for any of this (see settle). The lease may not be longer than the silence, and is no shorter: on a machine that
+// has too little of its CPUs an answer is late by 450 ms, and nobody else would lead any sooner.
 const (
 	electionTimeout = 600 * time.Millisecond
-	leaderLease     = 400 * time.Millisecond
+	leaderLease     = electionTimeout
 )
 
 // rpcTimeout bounds one request between servers. A link that drops packets delays its follower by this time, so it is short;
