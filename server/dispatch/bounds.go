@@ -14,11 +14,15 @@ const (
 	maxHostBytes   = 256 << 10 // of a host as JSON; one with 16 GPUs has some 30 KiB
 	maxTextBytes   = 4 << 10   // of each text in a report
 	maxTaskIDBytes = 64
-	maxBindings    = 256 // of a container
+	maxBindings    = 256     // of a container
+	maxCapacity    = 1 << 40 // CPU units or MiB of a host: sums over thousands of hosts stay whole numbers
 )
 
-// checkHost refuses a description of a host that is too large to be recorded.
+// checkHost refuses a description of a host that is too large to be recorded, or that no machine fits.
 func checkHost(h *spec.Host) error {
+	if min(h.CPU, h.MemoryMiB) < 0 || max(h.CPU, h.MemoryMiB) > maxCapacity {
+		return fmt.Errorf("host %s says that it has %d CPU units and %d MiB, which no machine has", h.ID, h.CPU, h.MemoryMiB)
+	}
 	text, err := json.Marshal(h)
 	if err == nil && len(text) > maxHostBytes {
 		err = fmt.Errorf("host %s describes itself in %d KiB, at most %d are recorded: give it fewer attributes", h.ID, len(text)>>10, maxHostBytes>>10)

@@ -2,6 +2,7 @@ package dispatch
 
 import (
 	"encoding/json"
+	"math"
 	"slices"
 	"strings"
 	"testing"
@@ -39,6 +40,12 @@ func TestAHostThatSaysTooMuchOfItselfIsRefused(t *testing.T) {
 	large.Attributes["a"] = large.Attributes["a"][:maxHostBytes/2]
 	if _, err := b.Register(t.Context(), Registration{Host: large}); err != nil {
 		t.Errorf("half of that: %v", err)
+	}
+	for _, h := range []spec.Host{{CPU: -1}, {MemoryMiB: -1}, {CPU: math.MaxInt64}, {MemoryMiB: math.MaxInt64}} {
+		h.ID, h.Cluster = "mine", "default"
+		if _, err := b.Register(t.Context(), Registration{Host: h}); err == nil {
+			t.Errorf("%d CPU units and %d MiB are believed", h.CPU, h.MemoryMiB)
+		}
 	}
 }
 
