@@ -21,7 +21,7 @@ import (
 	"pinion/node/runtime"
 )
 
-var hostileImages = flag.Int("hostile-images", 8, "how many hostile images are pulled and run")
+var hostileImages = flag.Int("hostile-images", 6, "how many hostile images are pulled and run")
 
 // canary is the content of a file of the host that no container may see.
 const canary = "canary-7c1f2a"

@@ -27,7 +27,7 @@ import (
 	"pinion/node/runtime"
 )
 
-var hostilePulls = flag.Int("hostile-pulls", 20, "how many pulls from hostile registries are tried")
+var hostilePulls = flag.Int("hostile-pulls", 12, "how many pulls from hostile registries are tried")
 
 // hostileCase is one pull from a registry that lies.
 type hostileCase struct {

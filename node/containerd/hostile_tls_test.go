@@ -22,7 +22,7 @@ import (
 
 // A registry that is not who it says it is serves no image, and what it says in the handshake ends the pull in time.
 func TestARegistryWithoutATrustedCertificateServesNothing(t *testing.T) {
-	h := newHost(t, func(c *containerd.Config) { c.ConnectTimeout, c.StallTimeout = time.Second, time.Second })
+	h := newHost(t, func(c *containerd.Config) { c.ConnectTimeout, c.StallTimeout = 300*time.Millisecond, time.Second })
 	now := time.Now()
 	for i, c := range []struct {
 		name string
