@@ -54,6 +54,23 @@ func TestTheTasksOfARunWaitForOneDigest(t *testing.T) {
 	}
 }
 
+func TestADecisionThatComesDuringThePullCounts(t *testing.T) {
+	simulate(t, func(w *simHost) {
+		w.boot()
+		d := container("main")
+		w.runtime.MoveTag(d.Image, newDigest)
+		letGo := w.runtime.HoldPull(d.Image)
+		task := w.control.assign("t1", spec.TaskDefinition{Containers: []spec.ContainerDefinition{d}}, func(t *spec.Task) { t.Run = "t0" })
+		w.waitIdle()
+		w.control.decideDigest(task, oldDigest)
+		w.waitIdle()
+		letGo()
+		w.waitIdle()
+		w.want("digest", w.runtime.Spec(id(task, "main")).Image.Digest, oldDigest)
+		w.want("reported digest", w.control.lastReport(task).Containers[0].ImageDigest, oldDigest)
+	})
+}
+
 func TestATaskThatWasMadeAloneAsksNobodyForItsDigest(t *testing.T) {
 	simulate(t, func(w *simHost) {
 		w.boot()

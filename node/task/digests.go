@@ -35,10 +35,12 @@ func (h *imageHook) agree(ctx context.Context, starts []*Start) (others []*Start
 			s.Container.updateReport(func(report *spec.ContainerReport) { report.ImageDigest = s.Spec.Image.Digest })
 		}
 	}
-	if r.task.Run == "" || r.resolved.happened() {
+	if r.task.Run == "" {
 		return nil, nil
 	}
-	r.queueReport()
+	if !r.resolved.happened() { // it may have while the image was pulled
+		r.queueReport()
+	}
 	select {
 	case <-r.resolved.done:
 	case <-ctx.Done():
