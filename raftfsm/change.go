@@ -1,27 +1,29 @@
 package raftfsm
 
 import (
-	"cmp"
-	"math"
 	"reflect"
 	"time"
 
 	"pinion/gpu"
+	"pinion/raftfsm/changelog"
 	"pinion/raftfsm/spec"
 )
 
-// Position is a place in the log, the same on every server.
-type Position struct {
-	Index  uint64 // of the log entry
-	Offset int    // index among the changes of the entry, from 0
-}
+// What readers of the changes need of package changelog.
+type (
+	// Position is a place in the log, the same on every server.
+	Position = changelog.Position
+	// CompactedError is the error of Changes when the changes after the position are not remembered.
+	CompactedError = changelog.CompactedError
+)
 
 // PositionAfter is the position after all changes of an entry.
-func PositionAfter(index uint64) Position { return Position{index, math.MaxInt32} }
+func PositionAfter(index uint64) Position { return changelog.After(index) }
 
-// Compare orders positions in the order of the changes.
-func (m Position) Compare(other Position) int {
-	return cmp.Or(cmp.Compare(m.Index, other.Index), cmp.Compare(m.Offset, other.Offset))
+// Changes lists at most limit changes after a position, oldest first. When there are none, more is closed at the next
+// change. The error is a *CompactedError.
+func (s *State) Changes(after Position, limit int) (changes []*Change, more <-chan struct{}, err error) {
+	return s.changes.After(after, limit)
 }
 
 // ChangeKind is the kind of object in a change.
@@ -47,6 +49,9 @@ type Change struct {
 	Deleted     bool   // the object was deleted, and Object is its last version
 	Object      any    // of the type that belongs to Kind: *spec.Task, *spec.Host, *spec.Cluster, *HostGPU
 }
+
+// Place is the position of the change.
+func (c *Change) Place() Position { return c.Position }
 
 // Task returns the task of a TaskChange, nil for another kind.
 func (c *Change) Task() *spec.Task {
@@ -82,13 +87,16 @@ type HostGPU struct {
 	Host      *spec.Host `json:"-"`
 }
 
-// changesOf lists the changes of a command in its order, as the descriptors of the nouns make them.
-func changesOf(all []mutation) []*Change {
+// changesOf lists the changes of the command at an index in its order, as the descriptors of the nouns make them.
+func changesOf(index uint64, at time.Time, all []mutation) []*Change {
 	changes := make([]*Change, 0, len(all))
 	for _, m := range coalesce(all) {
 		if m.table != nil {
 			changes = append(changes, m.table.changesOf(m.before, m.after)...)
 		}
+	}
+	for i, change := range changes {
+		change.Position, change.At = Position{Index: index, Offset: i}, at
 	}
 	return changes
 }

@@ -7,16 +7,15 @@ import (
 	"slices"
 	"testing"
 
-	"pgregory.net/rapid"
-
 	"pinion/gpu"
+	"pinion/raftfsm/changelog"
 	"pinion/raftfsm/spec"
 )
 
 // changed lists what came after a mark, in words: place, kind, object, and how it is.
 func changed(t tester, s *State, after Position) []string {
 	t.Helper()
-	changes, _, err := s.Changes(after, maxChanges)
+	changes, _, err := s.Changes(after, changelog.Max)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -76,58 +75,6 @@ func TestEachChangeIsToldInTheOrderOfTheLog(t *testing.T) {
 	if got := changed(t, h.State, PositionAfter(5)); !slices.Equal(got, want[7:]) {
 		t.Errorf("after a whole entry: %q", got)
 	}
-}
-
-// Whoever reads on from where they were misses nothing, reads nothing twice, or is told that something is missing.
-func TestReadersMissNothingOrAreToldSo(t *testing.T) {
-	rapid.Check(t, func(r *rapid.T) {
-		var c changelog
-		var last Position
-		index, seen, told := uint64(0), 0, 0
-		for range rapid.IntRange(1, 40).Draw(r, "steps") {
-			for range rapid.SampledFrom([]int{0, 1, 3, 2000}).Draw(r, "entries") {
-				index++
-				made := make([]*Change, rapid.SampledFrom([]int{0, 1, 2}).Draw(r, "changes"))
-				for i := range made {
-					made[i] = &Change{}
-				}
-				c.append(index, epoch, made)
-				told += len(made)
-			}
-			if rapid.IntRange(0, 9).Draw(r, "a snapshot comes") == 0 {
-				index += 10
-				c.reset(index)
-			}
-			for rapid.Bool().Draw(r, "read on") {
-				some, _, err := c.after(last, rapid.IntRange(1, 500).Draw(r, "at most"))
-				if forgotten, ok := errors.AsType[*CompactedError](err); ok {
-					last, seen, told = forgotten.Oldest, 0, c.behind(forgotten.Oldest)
-					continue
-				}
-				for _, change := range some {
-					if change.Position.Compare(last) <= 0 {
-						r.Fatalf("%v came after %v", change.Position, last)
-					}
-					last, seen = change.Position, seen+1
-				}
-			}
-			if left := c.behind(last); last.Compare(c.compactedTo) >= 0 && seen+left != told {
-				r.Fatalf("%d were seen, %d are to come, and %d were made", seen, left, told)
-			}
-			if len(c.list) > maxChanges*5/4 {
-				r.Fatalf("%d are remembered", len(c.list))
-			}
-		}
-	})
-}
-
-// behind is how many changes are known after a mark, 0 when that is not known any more.
-func (c *changelog) behind(mark Position) int {
-	some, _, err := c.after(mark, 2*maxChanges)
-	if err != nil {
-		return 0
-	}
-	return len(some)
 }
 
 func TestWhoWaitsIsWokenByTheNextChange(t *testing.T) {

@@ -1,6 +1,10 @@
 package raftfsm
 
-import "errors"
+import (
+	"errors"
+
+	"pinion/raftfsm/changelog"
+)
 
 // Follower keeps an index or cache that is derived from the state up to date: Rebuild derives it from a view, Apply updates
 // it by the changes since then. When changes were compacted before it read them (see CompactedError), it rebuilds, so no
@@ -24,7 +28,7 @@ func (f *Follower) Step() (progress bool, changed <-chan struct{}) {
 	}
 	limit := f.Limit
 	if limit == 0 {
-		limit = maxChanges * 2 // more than is remembered
+		limit = changelog.Max * 2 // more than is remembered
 	}
 	changes, changed, err := f.State.Changes(f.position, limit)
 	if errors.As(err, new(*CompactedError)) {

@@ -67,7 +67,7 @@ func (s *State) Restore(r io.Reader) error {
 		return fmt.Errorf("restore snapshot: %w", err)
 	}
 	s.versions.Store(&versions)
-	s.changes.reset(s.View().Index())
+	s.changes.Reset(s.View().Index())
 	s.hostWatches.NotifyAll()
 	s.applied.Notify()
 	return nil

@@ -12,6 +12,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"pinion/raftfsm/changelog"
 	"pinion/raftfsm/spec"
 	"pinion/raftfsm/tally"
 	"pinion/raftfsm/watch"
@@ -34,7 +35,7 @@ type lastApplied struct {
 // never wait for writes.
 type State struct {
 	versions    atomic.Pointer[tableVersions]
-	changes     changelog
+	changes     changelog.Log[*Change]
 	hostWatches watch.Keys // by host: its tasks that are not STOPPED
 	applied     watch.Signal
 }
@@ -73,10 +74,10 @@ func (s *State) ApplyAt(index uint64, at time.Time, c Command) (any, error) {
 		return nil, err
 	}
 	if len(tx.mutations) > 0 {
-		changes := changesOf(tx.mutations)
+		changes := changesOf(index, at, tx.mutations)
 		tx.put(tableApplied, &lastApplied{Index: index})
 		tx.commit()
-		s.changes.append(index, at, changes) // after the state: a reader that sees a change finds it in the state
+		s.changes.Append(changes) // after the state: a reader that sees a change finds it in the state
 		s.hostWatches.Notify(hostsWithChanges(tx.mutations)...)
 		s.applied.Notify()
 	}

@@ -62,7 +62,7 @@ var floors = map[string][]string{
 	"raftfsm": {
 		".",
 		"query tally",
-		"spec compact watch",
+		"spec compact changelog watch",
 	},
 	"gpu": {
 		"nvml sim mps mig inside",

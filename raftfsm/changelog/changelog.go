@@ -1,0 +1,97 @@
+// Package changelog remembers what the newest log entries have changed, for readers that follow the state.
+package changelog
+
+import (
+	"cmp"
+	"fmt"
+	"math"
+	"slices"
+	"sync"
+)
+
+// Max is the least number of changes that a Log keeps; it keeps a quarter more at most. They take 30 to 40 MB when
+// the state has none of their objects any more. They span minutes of a busy pool, and most of a second while a queue is
+// filled or drained at full rate: long enough for a follower to rebuild and continue from there.
+const Max = 20_000
+
+// Position is a place in the log, the same on every server.
+type Position struct {
+	Index  uint64 // of the log entry
+	Offset int    // index among the changes of the entry, from 0
+}
+
+// After is the position after all changes of an entry.
+func After(index uint64) Position { return Position{index, math.MaxInt32} }
+
+// Compare orders positions in the order of the changes.
+func (m Position) Compare(other Position) int {
+	return cmp.Or(cmp.Compare(m.Index, other.Index), cmp.Compare(m.Offset, other.Offset))
+}
+
+// CompactedError is the error of Log.After when changes after the position were compacted, or were never on this server
+// because it restored a snapshot.
+type CompactedError struct {
+	Oldest Position // the log has every change after this position
+}
+
+// Error tells the reader to rebuild.
+func (f *CompactedError) Error() string {
+	return fmt.Sprintf("what was changed then is not remembered any more, only what came after %d: list what there is again, and go on from now", f.Oldest.Index)
+}
+
+// Log keeps the newest changes. Readers share the list: it is append-only, and copied when it has grown too long. The zero value
+// is ready.
+type Log[C interface{ Place() Position }] struct {
+	mu          sync.Mutex
+	list        []C
+	compactedTo Position      // the list has every change after it
+	changed     chan struct{} // closed at the next change; nil while nobody waits
+}
+
+// Append adds the changes of an entry.
+func (l *Log[C]) Append(changes []C) {
+	if len(changes) == 0 {
+		return
+	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.list = append(l.list, changes...)
+	if extra := len(l.list) - Max; extra > Max/4 { // not at each append: compaction copies the list
+		l.compactedTo = l.list[extra-1].Place()
+		l.list = slices.Clone(l.list[extra:])
+	}
+	l.notify()
+}
+
+// Reset drops all changes, because a snapshot of that index replaced the state.
+func (l *Log[C]) Reset(index uint64) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.list, l.compactedTo = nil, After(index)
+	l.notify()
+}
+
+func (l *Log[C]) notify() {
+	if l.changed != nil {
+		close(l.changed)
+		l.changed = nil
+	}
+}
+
+// After lists at most limit changes after a position, oldest first. When there are none, more is closed at the next
+// change. The error is a *CompactedError.
+func (l *Log[C]) After(mark Position, limit int) (changes []C, more <-chan struct{}, err error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if mark.Compare(l.compactedTo) < 0 {
+		return nil, nil, &CompactedError{Oldest: l.compactedTo}
+	}
+	from, exact := slices.BinarySearchFunc(l.list, mark, func(known C, mark Position) int { return known.Place().Compare(mark) })
+	if exact {
+		from++
+	}
+	if l.changed == nil {
+		l.changed = make(chan struct{})
+	}
+	return l.list[from:min(len(l.list), from+limit):len(l.list)], l.changed, nil
+}
