@@ -10,29 +10,29 @@ import (
 var (
 	tableAdmissions = register(noun[spec.Admission]{
 		table: "admissions", indexes: []*index[spec.Admission]{admissionsByHost}, refersTo: []string{"joinTokens"},
-		commands:  []kind{kindOf[AdmitHost](6, 1)},
+		commands:  []kind{kindOf[AdmitHost](6, 1), kindOf[AdmitFounder](63, 1)},
 		noChanges: "a host is told of when it has joined", noExpiry: "RemoveHost deletes it", noCluster: "its host keeps it, or creates it again",
 	})
 	admissionsByHost = indexBy(func(a *spec.Admission) string { return a.HostID })
 )
 
-// Admission is nil when the host was not admitted with a join token: it is the first host of the pool, or unknown.
+// Admission is nil when the host was never admitted.
 func (v *View) Admission(hostID string) *spec.Admission {
 	return admissionsByHost.get(v, indexKey{first: hostID})
 }
 
 // AdmitHost checks the join token and counts its use in one step. The caller may then sign a certificate for this host and
 // key. A host that asks again with the same token and key, because the first answer was lost, is admitted again and counts
-// once. Its cluster is the token's, and its names are those of the last time. It may use another token; another key is accepted only when Vouched is set, and is the host's key from then on.
-// Refusals: ErrRemoved, the errors of join tokens, and ErrInUse when the id belongs to a host with another key. Answer:
-// *Admission.
+// once. Its cluster is the token's, and its names are those of the last time. It may use another token, never another key: a
+// certificate is no proof, for whoever has once had the key of the CA has one for every host. Refusals: ErrRemoved, the errors of
+// join tokens, and ErrInUse when the id belongs to a host with another key. Answer: *Admission.
 type AdmitHost struct {
 	HostID     string
 	Key        string // as in Admission
 	TokenID    string
 	SecretHash string // hex SHA-256 of the secret that the host sent
 	At         time.Time
-	Vouched    bool     `json:",omitempty"` // the host already has a certificate of the pool's CA for this key
+	Vouched    bool     `json:",omitempty"` // without effect: in entries of before it let a host have another key
 	Cluster    string   `json:",omitempty"` // that the host was told to serve; empty is the token's
 	Names      []string `json:",omitempty"` // that its certificates may have
 }
@@ -57,7 +57,7 @@ func (c AdmitHost) apply(tx *tx) (any, error) {
 	if refusal != nil {
 		return nil, fmt.Errorf("join token %s: %w", c.TokenID, refusal)
 	}
-	if err := tx.checkIdentity(c.HostID, c.Key, c.Vouched); err != nil {
+	if err := tx.checkIdentity(c.HostID, c.Key); err != nil {
 		return nil, err
 	}
 	if err := token.CheckCluster(c.Cluster); err != nil {
@@ -75,14 +75,28 @@ func (c AdmitHost) apply(tx *tx) (any, error) {
 	return admission, nil
 }
 
+// AdmitFounder records the key and the names of a leader that needed no token: it began the pool, or restored it. ErrRemoved; ErrInUse
+// when the host has another key. Answer: *Admission.
+type AdmitFounder struct{ Admission spec.Admission }
+
+func (c AdmitFounder) apply(tx *tx) (any, error) {
+	if known := tx.Admission(c.Admission.HostID); known != nil && known.PublicKeyHash != c.Admission.PublicKeyHash {
+		return nil, fmt.Errorf("host %s: %w: it has another key", c.Admission.HostID, spec.ErrInUse)
+	}
+	if tx.Removed(c.Admission.HostID) {
+		return nil, fmt.Errorf("host %s: %w", c.Admission.HostID, spec.ErrRemoved)
+	}
+	tx.put(tableAdmissions, &c.Admission)
+	return &c.Admission, nil
+}
+
 // checkIdentity returns an error when the key does not belong to the host.
-func (v *View) checkIdentity(hostID, key string, vouched bool) error {
+func (v *View) checkIdentity(hostID, key string) error {
 	if v.Removed(hostID) {
 		return fmt.Errorf("host %s: %w", hostID, spec.ErrRemoved)
 	}
 	known := v.Admission(hostID)
-	taken := known != nil && known.PublicKeyHash != key || known == nil && v.Host(hostID) != nil
-	if taken && !vouched {
+	if known != nil && known.PublicKeyHash != key || known == nil && v.Host(hostID) != nil {
 		return fmt.Errorf("host %s: %w: it belongs to the pool with another key; "+
 			"start with a new data directory, or remove that host first (`pinion hosts rm`)", hostID, spec.ErrInUse)
 	}

@@ -115,24 +115,25 @@ func TestAHostMayComeBackWithAnotherToken(t *testing.T) {
 	}
 }
 
-// A host that the pool's authority knows by a certificate is who it says, whatever key is remembered.
-func TestAHostThatIsVouchedForMayHaveAnotherKey(t *testing.T) {
+// The host that began the pool needed no token, and is known by its key like all others.
+func TestAFounderIsKnownByItsKey(t *testing.T) {
 	h := admitting(t)
-	vouched := func(host, key string) AdmitHost {
-		c := admit(host, key, "good", 5)
-		c.Vouched = true
-		return c
+	founder := func(host, key string) AdmitFounder {
+		return AdmitFounder{spec.Admission{HostID: host, PublicKeyHash: key, At: at(5), Names: []string{"gpu-1"}}}
 	}
-	for _, host := range []string{"old", "h1"} { // h1 was let in by nobody
-		if got := h.do(t, vouched(host, "new key")).(*spec.Admission); got.PublicKeyHash != "new key" {
-			t.Errorf("%+v", got)
+	if got := h.do(t, founder("h1", "key")).(*spec.Admission); got.PublicKeyHash != "key" || h.View().Admission("h1") == nil {
+		t.Errorf("%+v", got)
+	}
+	h.do(t, founder("h1", "key"))
+	for name, c := range map[string]Command{
+		"another key": founder("h1", "other"), "a host that joined": founder("old", "other"), "another key, with a token": admit("h1", "other", "good", 6),
+	} {
+		if _, err := h.try(t, c); !errors.Is(err, spec.ErrInUse) {
+			t.Errorf("%s: %v", name, err)
 		}
-		h.do(t, admit(host, "new key", "good", 6))
 	}
-	if _, err := h.try(t, admit("old", "key", "good", 7)); !errors.Is(err, spec.ErrInUse) {
-		t.Errorf("the key of before: %v", err)
-	}
-	if _, err := h.try(t, vouched("gone", "key")); !errors.Is(err, spec.ErrRemoved) {
+	if _, err := h.try(t, founder("gone", "key")); !errors.Is(err, spec.ErrRemoved) {
 		t.Errorf("a removed host: %v", err)
 	}
+	h.do(t, admit("h1", "key", "good", 6))
 }

@@ -47,7 +47,7 @@ func (h *testHost) requestJoin(t *testing.T, id *pki.Identity) admission.JoinRep
 	client := peer.JoinClient(token.Fingerprint, h.pool.now, nil)
 	defer client.CloseIdleConnections()
 	var answer admission.JoinReply
-	ask := admission.JoinRequest{HostID: h.cfg.HostID, TokenID: token.ID, Secret: token.Secret, CSR: request, PreviousCert: id.PreviousCert()}
+	ask := admission.JoinRequest{HostID: h.cfg.HostID, TokenID: token.ID, Secret: token.Secret, CSR: request}
 	if err := (&rpc.Client{HTTP: client}).Call(t.Context(), h.cfg.Join, admission.PathJoin, ask, &answer); err != nil {
 		t.Fatal(err)
 	}
@@ -112,72 +112,46 @@ func TestAHostThatWasOffForLongerThanItsCertificateLivesComesBackWithAToken(t *t
 	eventually(t, "it runs tasks", func() bool { return agent.agent.runs(task.ID) })
 }
 
-// certifiedIdentity is a host's identity with a key that the pool's state does not know.
-func certifiedIdentity(t *testing.T, authority pki.CA, hostID string) *pki.Identity {
-	t.Helper()
-	id, err := pki.OpenJoining(filepath.Join(t.TempDir(), "pki"), hostID, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	request, _ := id.NewRequest()
-	cert, err := pki.Sign(authority, request, hostID, time.Now())
-	if err == nil {
-		err = id.Install(cert, authority.Certificate)
-	}
-	if err != nil {
-		t.Fatal(err)
-	}
-	return id
-}
-
-// The first host was let in by nobody, and hosts of before have changed their keys: what proves who they are is the
-// certificate that they had.
-func TestAHostProvesByItsFormerCertificateWhoItIs(t *testing.T) {
+// Whoever has once had the key of the CA has a certificate for every host, so only the key that a host was admitted with proves who
+// it is, also that of the host that began the pool.
+func TestAHostProvesByItsKeyWhoItIs(t *testing.T) {
 	p := newPool(t)
 	first := p.found(nil)
 	second := p.join(1)[0]
 	eventually(t, "the host is known", func() bool { return p.view().Host(second.cfg.HostID) != nil })
-	server := first.member.localServer()
-	authority := heldCA(t, first)
 	token, err := admission.ParseToken(p.token())
 	if err != nil {
 		t.Fatal(err)
 	}
-	ask := func(host *testHost, id *pki.Identity, former []byte) error {
+	ask := func(host *testHost, id *pki.Identity) error {
 		request, err := id.NewRequest()
 		if err != nil {
 			t.Fatal(err)
 		}
-		_, err = server.authority.Admit(t.Context(), admission.JoinRequest{HostID: host.cfg.HostID, TokenID: token.ID, Secret: token.Secret, CSR: request, PreviousCert: former})
+		_, err = first.member.localServer().authority.Admit(t.Context(), admission.JoinRequest{HostID: host.cfg.HostID, TokenID: token.ID, Secret: token.Secret, CSR: request})
 		return err
 	}
-	changed := certifiedIdentity(t, authority, second.cfg.HostID)
-	for _, k := range []struct {
-		name   string
-		host   *testHost
-		id     *pki.Identity
-		former []byte
-		good   bool
+	changed, err := pki.OpenJoining(filepath.Join(t.TempDir(), "pki"), second.cfg.HostID, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, k := range map[string]struct {
+		host *testHost
+		id   *pki.Identity
+		good bool
 	}{
-		{"another key alone", second, changed, nil, false},
-		{"a certificate for another key", second, changed, second.cfg.Identity.PreviousCert(), false},
-		{"another host's certificate", second, changed, first.cfg.Identity.PreviousCert(), false},
-		{"another host's name", first, changed, changed.PreviousCert(), false},
-		{"its certificate", second, changed, changed.PreviousCert(), true},
-		{"the key that it has now", second, changed, nil, true},
-		{"the key that it had before", second, second.cfg.Identity, nil, false},
-		{"the first host without its certificate", first, first.cfg.Identity, nil, false},
-		{"the first host", first, first.cfg.Identity, first.cfg.Identity.PreviousCert(), true},
+		"another key": {second, changed, false}, "the first host's name": {first, changed, false}, "another host's key": {first, second.cfg.Identity, false},
+		"its key": {second, second.cfg.Identity, true}, "the first host": {first, first.cfg.Identity, true},
 	} {
-		if err := ask(k.host, k.id, k.former); (err == nil) != k.good || err != nil && !errors.Is(err, spec.ErrInUse) {
-			t.Errorf("%s: %v", k.name, err)
+		if err := ask(k.host, k.id); (err == nil) != k.good || err != nil && !errors.Is(err, spec.ErrInUse) {
+			t.Errorf("%s: %v", name, err)
 		}
 	}
 	second.close()
 	if err := first.member.Hosts().RemoveHost(t.Context(), second.cfg.HostID, true); err != nil {
 		t.Fatal(err)
 	}
-	if err := ask(second, changed, changed.PreviousCert()); !errors.Is(err, spec.ErrRemoved) {
+	if err := ask(second, second.cfg.Identity); !errors.Is(err, spec.ErrRemoved) {
 		t.Errorf("a removed host: %v", err)
 	}
 }

@@ -38,6 +38,9 @@ func TestWithoutACertificateOfThePoolThePortIsClosed(t *testing.T) {
 		"another host's certificate without its key": {Certificate: b.Certificate, PrivateKey: a.PrivateKey},
 		"the authority's without its key":            {Certificate: b.Certificate[1:], PrivateKey: a.PrivateKey},
 		"an expired certificate":                     signedFor(t, r.a.cfg.HostID, &authority, time.Now().AddDate(0, -2, 0)),
+		"the CA's, for a server and another key":     signedFor(t, r.server.cfg.HostID, &authority, time.Now()),
+		"the CA's, for an agent and another key":     signedFor(t, r.a.cfg.HostID, &authority, time.Now()),
+		"the CA's, for a made-up host":               signedFor(t, id.New(), &authority, time.Now()),
 		"one that nobody signed for this pool":       signedFor(t, r.server.cfg.HostID, nil, time.Now()),
 	}
 	calls := r.secrets()

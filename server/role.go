@@ -129,7 +129,7 @@ func (f roleFollower) becomeServer() {
 
 // startServer opens the local server. joins means that the pool exists: a server without a log waits until it is added.
 func (m *Member) startServer(ctx context.Context, joins bool) error {
-	dialer := &peer.Dialer{Identity: m.cfg.Identity}
+	dialer := &peer.Dialer{Identity: m.cfg.Identity, Authorize: m.authorizeKey}
 	layer := peer.RaftLayer(m.cfg.Port, dialer, peer.Address(m.cfg.Address))
 	network := consensus.NewTransport(&incarnationLayer{layer, m}, m.log)
 	pool := m.cfg.PoolID
@@ -143,7 +143,7 @@ func (m *Member) startServer(ctx context.Context, joins bool) error {
 			Watermark: watermarkOf(m.raftDir()), Alone: m.poolCache.OnlyServer(m.cfg.Address),
 			Settings: spec.Settings{Servers: m.cfg.Servers, ReplaceAfter: m.cfg.ReplaceAfter, TaskLostAfter: m.cfg.TaskLostAfter},
 		},
-		DisconnectedAfter: m.cfg.DisconnectedAfter, KeyringFile: filepath.Join(m.cfg.Dir, keyringFile), peers: m.peers, heldCA: m.cfg.Identity.CA, refusals: m.cfg.Port.ReportRefusal, onLeader: m.leader.Refresh,
+		DisconnectedAfter: m.cfg.DisconnectedAfter, KeyringFile: filepath.Join(m.cfg.Dir, keyringFile), peers: m.peers, identity: m.cfg.Identity, refusals: m.cfg.Port.ReportRefusal, onLeader: m.leader.Refresh,
 	})
 	if err != nil {
 		return errors.Join(err, network.Close(), layer.Close())

@@ -31,10 +31,10 @@ type Config struct {
 	DisconnectedAfter time.Duration // silence after which a host counts as disconnected [4 s]
 	KeyringFile       string        // file of the keys that secrets in the state are sealed with [seal.key in Dir]
 
-	heldCA   func() (ca pki.CA, held bool) // the pool's CA, if this host has its key [it has not]
-	peers    *rpc.Client                   // how the leader is reached while it is another host [not at all]
-	refusals peer.Refusals                 // is told of hosts that are refused; may be nil
-	onLeader func()                        // called after each change of Leader; may be nil
+	identity *pki.Identity // of this host [it has none]
+	peers    *rpc.Client   // how the leader is reached while it is another host [not at all]
+	refusals peer.Refusals // is told of hosts that are refused; may be nil
+	onLeader func()        // called after each change of Leader; may be nil
 }
 
 func (c Config) withDefaults() Config {
@@ -74,7 +74,9 @@ func Open(ctx context.Context, cfg Config) (*Server, error) {
 	if err != nil {
 		return nil, err
 	}
-	cfg.Config.CA = func(recorded *spec.CA) (*spec.CA, error) { return sealHeldCA(cfg.heldCA, keyring, recorded) }
+	if cfg.identity != nil {
+		cfg.Config.BeginTerm = func(view *raftfsm.View) ([]raftfsm.Command, error) { return founding(cfg, keyring, view) }
+	}
 	node, err := consensus.New(cfg.Config)
 	if err != nil {
 		return nil, err
@@ -87,20 +89,6 @@ func Open(ctx context.Context, cfg Config) (*Server, error) {
 		return nil, err
 	}
 	return s, nil
-}
-
-// sealHeldCA returns the pool's CA for the state when it is not there, or its key is sealed so that this server cannot read
-// it: the first server's begins the pool, and one that has lost its keyring still has the key on its disk.
-func sealHeldCA(heldCA func() (pki.CA, bool), keyring *seal.Keyring, recorded *spec.CA) (*spec.CA, error) {
-	if heldCA == nil || recorded != nil && keyring.Has(recorded.Seal) {
-		return nil, nil
-	}
-	held, is := heldCA()
-	if !is {
-		return nil, nil
-	}
-	sealed, err := admission.SealCA(keyring, held)
-	return &sealed, err
 }
 
 func newServer(cfg Config, node *consensus.Node, keyring *seal.Keyring) *Server {

@@ -125,15 +125,15 @@ func TestARefusedJoinIsWrittenNowhereButInTheLogOfTheHost(t *testing.T) {
 		t.Fatal(err)
 	}
 	anybody, own := caller{r.server.where, nil}, r.server.member.localServer()
-	ask := func(tokenID, secret string, former []byte) (int, []byte) {
-		return anybody.post(t, peer.Join, admission.PathJoin, admission.JoinRequest{HostID: id.New(), TokenID: tokenID, Secret: secret, CSR: csr, PreviousCert: former})
+	ask := func(tokenID, secret string) (int, []byte) {
+		return anybody.post(t, peer.Join, admission.PathJoin, admission.JoinRequest{HostID: id.New(), TokenID: tokenID, Secret: secret, CSR: csr})
 	}
 	written := func() int {
 		return bytes.Count(readFile(t, filepath.Join(r.server.dir, "raft", "raft.db")), []byte("raftfsm-join-probe"))
 	}
 	for range 5 {
-		ask("raftfsm-join-probe", "secret", nil)
-		ask(good.ID, "raftfsm-join-probe", nil)
+		ask("raftfsm-join-probe", "secret")
+		ask(good.ID, "raftfsm-join-probe")
 	}
 	if n := written(); n != 0 {
 		t.Errorf("what was refused is in the log of Raft %d times", n)
@@ -147,7 +147,7 @@ func TestARefusedJoinIsWrittenNowhereButInTheLogOfTheHost(t *testing.T) {
 	if !bytes.Contains([]byte(r.log.String()), []byte("from=127.0.0.1")) {
 		t.Error("the log does not say where they came from")
 	}
-	status, text := ask(good.ID, good.Secret, nil)
+	status, text := ask(good.ID, good.Secret)
 	if status == http.StatusOK || !bytes.Contains(text, []byte("too many joins from 127.0.0.1")) {
 		t.Errorf("the eleventh: %d %s", status, text)
 	}

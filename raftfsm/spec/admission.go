@@ -5,7 +5,7 @@ import (
 	"time"
 )
 
-// Admission remembers by which token and with which key a host was let into the pool. It lasts as long as the host
+// Admission remembers by which token and with which key a host was let into the pool; TokenID is empty for the host that began it. It lasts as long as the host
 // belongs to the pool, and binds the id to the key, the cluster and the names: a token lets new hosts in, it never lends the name of another.
 type Admission struct {
 	HostID        string    `json:"hostId"`

@@ -17,12 +17,11 @@ import (
 
 // JoinRequest is sent by a host that wants to join, to a server that has proved to be of the token's pool.
 type JoinRequest struct {
-	HostID       string `json:"hostId"`
-	TokenID      string `json:"tokenId"`
-	Secret       string `json:"secret"`
-	CSR          []byte `json:"request"`           // for a certificate (PEM)
-	PreviousCert []byte `json:"former,omitempty"`  // the certificate (PEM) that the host had before, if any
-	Cluster      string `json:"cluster,omitempty"` // that the host was told to serve; empty for the token's
+	HostID  string `json:"hostId"`
+	TokenID string `json:"tokenId"`
+	Secret  string `json:"secret"`
+	CSR     []byte `json:"request"`           // for a certificate (PEM)
+	Cluster string `json:"cluster,omitempty"` // that the host was told to serve; empty for the token's
 }
 
 // The most that a host may send that has proved nothing yet.
@@ -38,8 +37,8 @@ func (r JoinRequest) check() error {
 			return fmt.Errorf("the %s of the join request has %d characters, at most %d are read", name, len(field), maxJoinField)
 		}
 	}
-	if len(r.CSR) > maxJoinPEM || len(r.PreviousCert) > maxJoinPEM {
-		return fmt.Errorf("a certificate in the join request has more than %d bytes", maxJoinPEM)
+	if len(r.CSR) > maxJoinPEM {
+		return fmt.Errorf("the certificate request in the join request has more than %d bytes", maxJoinPEM)
 	}
 	return nil
 }
@@ -78,12 +77,7 @@ func (a *Authority) Admit(ctx context.Context, r JoinRequest) (JoinReply, error)
 	if err := a.checkToken(admit); err != nil {
 		return JoinReply{}, err
 	}
-	_, err = a.Server.Propose(ctx, admit)
-	if errors.Is(err, spec.ErrInUse) && a.verifyPreviousCert(r) {
-		admit.Vouched = true
-		_, err = a.Server.Propose(ctx, admit)
-	}
-	if err != nil {
+	if _, err := a.Server.Propose(ctx, admit); err != nil {
 		return JoinReply{}, err
 	}
 	failpoint.Reached(failpoint.HostAdmitted)
@@ -108,14 +102,14 @@ func (a *Authority) checkToken(c raftfsm.AdmitHost) error {
 }
 
 // Renew signs a new certificate for a host of the pool that showed this one: for the key that it was admitted with, and of the
-// names that it asks for those that it was admitted with. A host that was never admitted, the first of the pool, keeps what it showed.
+// names that it asks for those that it was admitted with.
 // spec.ErrRemoved when the host was removed.
 func (a *Authority) Renew(ctx context.Context, shown *x509.Certificate, csr []byte) (JoinReply, error) {
 	hostID, err := pki.HostOf(shown)
 	if err != nil {
 		return JoinReply{}, err
 	}
-	reply, err := a.renew(ctx, hostID, shown, csr)
+	reply, err := a.renew(ctx, hostID, csr)
 	if err != nil && !errors.Is(err, spec.ErrUnavailable) {
 		a.Log.Warn("a host asks for a certificate and is refused", "id", hostID, "reason", err)
 		a.Refusals.Report(peer.Refusal{Operation: peer.OpRenew, HostID: hostID, Address: peer.CallerAddress(ctx), Reason: err})
@@ -123,7 +117,7 @@ func (a *Authority) Renew(ctx context.Context, shown *x509.Certificate, csr []by
 	return reply, err
 }
 
-func (a *Authority) renew(ctx context.Context, hostID string, shown *x509.Certificate, csr []byte) (JoinReply, error) {
+func (a *Authority) renew(ctx context.Context, hostID string, csr []byte) (JoinReply, error) {
 	view, err := a.Server.View(ctx)
 	if err != nil {
 		return JoinReply{}, err
@@ -135,28 +129,14 @@ func (a *Authority) renew(ctx context.Context, hostID string, shown *x509.Certif
 	if err != nil {
 		return JoinReply{}, err
 	}
-	key, names := pki.PublicKeyHash(shown), pki.NamesOf(shown)
-	if admission := view.Admission(hostID); admission != nil {
-		key, names = admission.PublicKeyHash, admission.Names
+	admission := view.Admission(hostID)
+	if admission == nil {
+		return JoinReply{}, fmt.Errorf("host %s was never admitted to the pool: join with a token", hostID)
 	}
-	if request.PublicKeyHash != key {
+	if request.PublicKeyHash != admission.PublicKeyHash {
 		return JoinReply{}, fmt.Errorf("host %s asks for a certificate for another key than it joined with: a host keeps its key for ever; to change it, remove the host and join anew", hostID)
 	}
-	return a.sign(hostID, csr, names)
-}
-
-// verifyPreviousCert reports whether the CA has signed a certificate of this host for the key of the request. The state
-// does not have every such key: the first host was never admitted, and keys have changed before they were recorded.
-func (a *Authority) verifyPreviousCert(r JoinRequest) bool {
-	ca := a.Server.State().View().CA()
-	if ca == nil || r.PreviousCert == nil {
-		return false
-	}
-	err := pki.VerifyPossession(ca.Certificate, r.PreviousCert, r.CSR, r.HostID)
-	if err != nil {
-		a.Log.Warn("a joining host does not prove its identity", "id", r.HostID, "reason", err)
-	}
-	return err == nil
+	return a.sign(hostID, csr, admission.Names)
 }
 
 func (a *Authority) sign(hostID string, csr []byte, names []string) (JoinReply, error) {

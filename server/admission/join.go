@@ -57,7 +57,7 @@ func (j Join) do(ctx context.Context) (reply JoinReply, err error) {
 	ctx, cancel := context.WithTimeout(ctx, joinTimeout)
 	defer cancel()
 	pool := &rpc.Client{HTTP: client}
-	request := JoinRequest{HostID: j.HostID, TokenID: token.ID, Secret: token.Secret, CSR: csr, PreviousCert: j.Identity.PreviousCert(), Cluster: j.Cluster}
+	request := JoinRequest{HostID: j.HostID, TokenID: token.ID, Secret: token.Secret, CSR: csr, Cluster: j.Cluster}
 	for {
 		err := pool.Call(ctx, j.Address, PathJoin, request, &reply)
 		if err == nil || !errors.Is(err, spec.ErrUnavailable) || errors.Is(err, peer.ErrOtherPool) {

@@ -35,8 +35,8 @@ type Config struct {
 	Alone         bool             // this host was the pool's only server, so an older copy of Dir may be put back
 	Settings      spec.Settings    // of a pool that begins here; PoolID and these are recorded once
 
-	// CA is what to record of the pool's CA when a term begins, given what is recorded: nil for nothing. [nothing]
-	CA func(recorded *spec.CA) (*spec.CA, error)
+	// BeginTerm is what a leader records first, given what is recorded. [nothing]
+	BeginTerm func(view *raftfsm.View) ([]raftfsm.Command, error)
 }
 
 // Hooks are the server's callbacks and loops beside the node; each may be nil.

@@ -102,14 +102,15 @@ func (t *termRunner) initPool(ctx context.Context) error {
 			return err
 		}
 	}
-	if t.node.cfg.CA == nil {
+	if t.node.cfg.BeginTerm == nil {
 		return nil
 	}
-	ca, err := t.node.cfg.CA(t.node.state.View().CA())
-	if err != nil || ca == nil {
-		return err
+	commands, err := t.node.cfg.BeginTerm(t.node.state.View())
+	for _, command := range commands {
+		if err == nil {
+			_, err = t.node.propose(ctx, command)
+		}
 	}
-	_, err = t.node.propose(ctx, raftfsm.PutCA{Authority: *ca})
 	return err
 }
 

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"maps"
 	"math/rand/v2"
 	"os"
 	"reflect"
@@ -70,8 +71,9 @@ func (b *PoolCache) Update(o spec.PoolInfo) (accepted, newer bool, err error) {
 	}
 	newer = o.Incarnation > b.info.Incarnation
 	if len(o.Servers) == 0 {
-		o.Servers, o.ServerIDs = b.info.Servers, b.info.ServerIDs
+		o.Servers, o.ServerIDs, o.Keys = b.info.Servers, b.info.ServerIDs, b.info.Keys
 	}
+	o.Keys = withKnownKeys(o, b.info.Keys)
 	before := b.info
 	b.info = o
 	before.Leader, o.Leader = "", "" // another leader is not worth a write
@@ -86,6 +88,21 @@ func (b *PoolCache) Update(o spec.PoolInfo) (accepted, newer bool, err error) {
 		return true, newer, fmt.Errorf("write down where the pool's servers are: %w", err)
 	}
 	return true, newer, nil
+}
+
+// withKnownKeys are the keys that a server tells, and those that are known of servers of which it tells none: a server that has just
+// started has not read them yet. The key of a host never changes.
+func withKnownKeys(o spec.PoolInfo, known map[string]string) map[string]string {
+	keys := maps.Clone(o.Keys)
+	for _, id := range o.ServerIDs {
+		if key, told := known[id], keys[id]; told == "" && key != "" {
+			if keys == nil {
+				keys = map[string]string{}
+			}
+			keys[id] = key
+		}
+	}
+	return keys
 }
 
 // Peers are the addresses where this host looks for its pool, without its own: the servers in random order, which spreads the
@@ -106,6 +123,13 @@ func (b *PoolCache) IsRemoved(hostID string) bool {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	return slices.Contains(b.info.Removed, hostID)
+}
+
+// Key is the hash of the public key that a host was admitted with, as a server last said; empty when this host was not told.
+func (b *PoolCache) Key(hostID string) string {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.info.Keys[hostID]
 }
 
 // IsServer reports whether the host is one of the pool's servers, as a server last said.

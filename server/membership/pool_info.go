@@ -91,8 +91,12 @@ func (p *Publisher) Build() spec.PoolInfo {
 	}
 	slices.Sort(o.Servers)
 	o.ServerIDs = serverHostIDs(view, p.servers.Configured())
+	others := bootstrapPeers(view, o.Servers)
+	for _, host := range others {
+		o.Hosts = append(o.Hosts, host.Address)
+	}
+	o.Keys = keysOf(view, o.ServerIDs, others)
 	o.Signature = p.signature(o)
-	o.Hosts = bootstrapPeers(view, o.Servers)
 	o.LogRetention, o.DeletedLogs = logRetentions(view), deletedLogs(view)
 	o.Removed = recentlyRemoved(view, p.servers.consensus.Now())
 	return o
@@ -128,16 +132,33 @@ func serverHostIDs(view *raftfsm.View, configured map[raft.ServerID]raft.Server)
 // maxBootstrapPeers is how many other hosts each host knows to ask where the servers are.
 const maxBootstrapPeers = 8
 
-// bootstrapPeers are the addresses of some hosts that are no servers; hosts that become servers come first.
-func bootstrapPeers(view *raftfsm.View, servers []string) []string {
-	var coming, others []string
+// keysOf are the keys of the servers and of other hosts that this pool info names.
+func keysOf(view *raftfsm.View, servers []string, others []*spec.Host) map[string]string {
+	keys := map[string]string{}
+	add := func(hostID string) {
+		if admission := view.Admission(hostID); admission != nil {
+			keys[hostID] = admission.PublicKeyHash
+		}
+	}
+	for _, id := range servers {
+		add(id)
+	}
+	for _, host := range others {
+		add(host.ID)
+	}
+	return keys
+}
+
+// bootstrapPeers are some hosts that are no servers; hosts that become servers come first.
+func bootstrapPeers(view *raftfsm.View, servers []string) []*spec.Host {
+	var coming, others []*spec.Host
 	for _, host := range view.Hosts("") {
 		switch {
 		case host.Lost() || slices.Contains(servers, host.Address):
 		case host.Server:
-			coming = append(coming, host.Address)
+			coming = append(coming, host)
 		case len(others) < maxBootstrapPeers:
-			others = append(others, host.Address)
+			others = append(others, host)
 		}
 	}
 	return append(coming, others...)

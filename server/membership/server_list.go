@@ -2,6 +2,7 @@ package membership
 
 import (
 	"fmt"
+	"maps"
 	"slices"
 
 	"pinion/raftfsm/spec"
@@ -16,7 +17,11 @@ const maxServerAddresses = 16
 // ServerListText is what the CA signs of a pool info: which hosts are the pool's servers. So a host learns it from any other that it
 // reaches, and none but a server makes one. Addresses are not in it: whoever answers there shows its certificate.
 func ServerListText(o spec.PoolInfo) []byte {
-	return fmt.Appendf(nil, "the servers of pool %q in incarnation %d: %q", o.Pool, o.Incarnation, o.ServerIDs)
+	keys := make([]string, len(o.ServerIDs))
+	for i, id := range o.ServerIDs {
+		keys[i] = o.Keys[id]
+	}
+	return fmt.Appendf(nil, "the servers of pool %q in incarnation %d: %q with the keys %q", o.Pool, o.Incarnation, o.ServerIDs, keys)
 }
 
 // Proven is what this host may believe of a pool info that did not come from a server that it knows: of which hosts are servers what is
@@ -33,6 +38,19 @@ func (b *PoolCache) Proven(o spec.PoolInfo, verify func(text, signature []byte) 
 		}
 	}
 	info.Incarnation, info.ServerIDs, info.Signature = o.Incarnation, o.ServerIDs, o.Signature
+	info.Keys = serverKeys(info.Keys, o)
 	info.Servers = addresses[:min(len(addresses), maxServerAddresses)]
 	return info, true
+}
+
+// serverKeys are the keys that this host knows, and those of servers that it did not know. No signature gives a host another key.
+func serverKeys(known map[string]string, o spec.PoolInfo) map[string]string {
+	keys := map[string]string{}
+	maps.Copy(keys, known)
+	for _, id := range o.ServerIDs {
+		if keys[id] == "" && o.Keys[id] != "" {
+			keys[id] = o.Keys[id]
+		}
+	}
+	return keys
 }

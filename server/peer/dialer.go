@@ -23,7 +23,11 @@ type Dialer struct {
 	Address func(hostID string) string
 	// Trusts is why a host of the pool that was reached by an address may not answer, nil when it may; the function may be nil. A host
 	// that was named by its id is asked for nothing more.
-	Trusts  func(hostID string) error
+	Trusts func(hostID string) error
+
+	// Authorize decides on a host that answers, as SetAuthorizer's on one that calls; nil authorizes all with a valid certificate.
+	Authorize Authorizer
+
 	connect connector // nil: TCP
 }
 
@@ -45,6 +49,9 @@ func (d *Dialer) Dial(ctx context.Context, alpn, address, wantHostID string) (ne
 			hostID, err := d.Identity.Verify(state.PeerCertificates[0], x509.ExtKeyUsageServerAuth)
 			if err == nil && wantHostID != "" && hostID != wantHostID {
 				err = fmt.Errorf("host %s answers there, not host %s", hostID, wantHostID)
+			}
+			if err == nil && d.Authorize != nil {
+				err = d.Authorize(hostID, pki.PublicKeyHash(state.PeerCertificates[0]), alpn)
 			}
 			if err == nil && wantHostID == "" && d.Trusts != nil {
 				err = d.Trusts(hostID)

@@ -68,7 +68,7 @@ func (p *Port) authorize(c *conn, protocol string, state tls.ConnectionState) (h
 	if err := p.setHost(c, hostID); err != nil {
 		return "", err
 	}
-	return hostID, p.checkAdmitted(hostID, protocol)
+	return hostID, p.checkAdmitted(hostID, protocol, state.PeerCertificates[0])
 }
 
 // config returns the TLS configuration of a connection, for clients. A caller that offers a protocol of hosts gets only that protocol, with its
@@ -113,5 +113,5 @@ func (p *Port) verify(c *conn, protocol string, state tls.ConnectionState) error
 	if err != nil {
 		return err
 	}
-	return p.checkAdmitted(hostID, protocol)
+	return p.checkAdmitted(hostID, protocol, state.PeerCertificates[0])
 }

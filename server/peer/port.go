@@ -2,6 +2,7 @@ package peer
 
 import (
 	"context"
+	"crypto/x509"
 	"errors"
 	"log/slog"
 	"net"
@@ -21,7 +22,7 @@ type Port struct {
 	listener   net.Listener
 	identity   *pki.Identity
 	log        *slog.Logger
-	authorizer atomic.Pointer[func(hostID, speaks string) error]
+	authorizer atomic.Pointer[Authorizer]
 	refusals   atomic.Pointer[Refusals]
 
 	ctx    context.Context // ends with the port
@@ -64,14 +65,17 @@ func (p *Port) Raft() net.Listener { return p.listen(Raft) }
 // lives for at most 30 seconds.
 func (p *Port) Join() net.Listener { return p.listen(Join) }
 
-// SetAuthorizer sets the function that authorizes hosts with a valid certificate. It is called at every handshake for Peer
-// and Raft, with the protocol, and must not wait. Its error is why the host is refused; it may be called more than once for
-// one connection. Before the first call every such host is authorized.
-func (p *Port) SetAuthorizer(admits func(hostID, speaks string) error) { p.authorizer.Store(&admits) }
+// Authorizer decides whether a host that showed a valid certificate for its id and this key (see pki.PublicKeyHash) is heard. It must
+// not wait. Its error is why the host is refused.
+type Authorizer func(hostID, key, protocol string) error
 
-func (p *Port) checkAdmitted(hostID, protocol string) error {
-	if admits := p.authorizer.Load(); admits != nil {
-		return (*admits)(hostID, protocol)
+// SetAuthorizer sets the function that is asked at every handshake for Peer and Raft, more than once for one connection too. Before
+// the first call every host with a valid certificate is authorized.
+func (p *Port) SetAuthorizer(authorize Authorizer) { p.authorizer.Store(&authorize) }
+
+func (p *Port) checkAdmitted(hostID, protocol string, shown *x509.Certificate) error {
+	if authorize := p.authorizer.Load(); authorize != nil {
+		return (*authorize)(hostID, pki.PublicKeyHash(shown), protocol)
 	}
 	return nil
 }

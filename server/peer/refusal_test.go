@@ -11,7 +11,7 @@ func TestAHandshakeThatIsRefusedIsReported(t *testing.T) {
 	port := listen(t, here.first)
 	reported := make(chan Refusal, 16)
 	port.SetRefusals(func(r Refusal) { reported <- r })
-	port.SetAuthorizer(func(hostID, _ string) error { return refuseIf(hostID == "removed") })
+	port.SetAuthorizer(func(hostID, _, _ string) error { return refuseIf(hostID == "removed") })
 	serveGreeting(port.API(), "api")
 	if _, err := readReply(t, port.Addr().String(), clientConfig(certificate(t, here.host("host-2")), Peer), 7); err == nil {
 		t.Error("a host is heard before there is anybody to hear it")

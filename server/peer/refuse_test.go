@@ -12,7 +12,7 @@ import (
 func TestWhoIsNotOfThePoolReadsNothingAndIsHeardByNobody(t *testing.T) {
 	here, elsewhere := newPool(t), newPool(t)
 	port := listen(t, here.first)
-	port.SetAuthorizer(func(hostID, _ string) error { return refuseIf(hostID == "removed") })
+	port.SetAuthorizer(func(hostID, _, _ string) error { return refuseIf(hostID == "removed") })
 	good, other := certificate(t, here.host("host-2")), certificate(t, here.host("host-3"))
 	foreign := certificate(t, elsewhere.host("host-2"))
 	callers := map[string]*tls.Certificate{
@@ -61,7 +61,7 @@ func refuseIf(refuse bool) error {
 func TestAHostCanBeLetInForOneThingAndNotForAnother(t *testing.T) {
 	pool := newPool(t)
 	port := listen(t, pool.first)
-	port.SetAuthorizer(func(_, speaks string) error { return refuseIf(speaks == Raft) })
+	port.SetAuthorizer(func(_, _, speaks string) error { return refuseIf(speaks == Raft) })
 	serveGreeting(port.Peer(), "welcome")
 	serveGreeting(port.Raft(), "welcome")
 	agent := certificate(t, pool.host("host-2"))
@@ -116,7 +116,7 @@ func TestRemovingAHostEndsItsConnectionsAndKeepsItOut(t *testing.T) {
 	pool := newPool(t)
 	port := listen(t, pool.first)
 	var removed atomic.Bool
-	port.SetAuthorizer(func(hostID, _ string) error { return refuseIf(hostID == "host-2" && removed.Load()) })
+	port.SetAuthorizer(func(hostID, _, _ string) error { return refuseIf(hostID == "host-2" && removed.Load()) })
 	serveGreeting(port.Peer(), "welcome")
 	serveGreeting(port.Raft(), "welcome")
 	connect := func(hostID, alpn string) *tls.Conn {

@@ -127,15 +127,21 @@ func (id *Identity) Ready() bool {
 	return id.ca.key != nil || id.isValid()
 }
 
-// PreviousCert is the last certificate of this host (PEM), also one that has expired; nil when it never had one. With it a
-// host that joins again shows who it is (see Vouches).
-func (id *Identity) PreviousCert() []byte {
+// PublicKeyHash is the hash of this host's key, in the form of Request; empty when it has no certificate.
+func (id *Identity) PublicKeyHash() string {
 	id.mu.Lock()
 	defer id.mu.Unlock()
 	if id.hostCert.cert == nil {
-		return nil
+		return ""
 	}
-	return certPEM(id.hostCert.cert)
+	return PublicKeyHash(id.hostCert.cert)
+}
+
+// Names are the names of this host, sorted.
+func (id *Identity) Names() []string {
+	id.mu.Lock()
+	defer id.mu.Unlock()
+	return slices.Clone(id.names)
 }
 
 // Expires is when this host's certificate ends; zero when it has none.

@@ -111,38 +111,3 @@ func TestADamagedKeyIsRefusedAndKept(t *testing.T) {
 		}
 	}
 }
-
-func TestTheAuthorityProvesOnlyTheKeyThatItSigned(t *testing.T) {
-	c := &clock{day0}
-	first, other := open(t, t.TempDir(), c), open(t, t.TempDir(), c)
-	a := authorityOf(t, first)
-	id := openJoining(t, t.TempDir(), "host-2", c)
-	if id.PreviousCert() != nil {
-		t.Error("a host that never had a certificate shows one")
-	}
-	_, csr := newRequest(t, id)
-	if err := id.Install(signRequest(t, id, a, "host-2", c.now.AddDate(0, 0, -20)), caPEM(first)); err != nil {
-		t.Fatal(err)
-	}
-	c.now = day0.AddDate(0, 2, 0) // expired, which does not matter
-	foreign := openJoining(t, t.TempDir(), "host-2", c)
-	_, foreignRequest := newRequest(t, foreign)
-	for name, k := range map[string]struct {
-		cert, csr []byte
-		hostID    string
-		good      bool
-	}{
-		"its own":                  {id.PreviousCert(), csr, "host-2", true},
-		"another host's name":      {id.PreviousCert(), csr, "host-3", false},
-		"another key":              {id.PreviousCert(), foreignRequest, "host-2", false},
-		"another authority's":      {signRequest(t, foreign, authorityOf(t, other), "host-2", c.now), foreignRequest, "host-2", false},
-		"the authority's own":      {caPEM(first), csr, "host-2", false},
-		"no certificate":           {nil, csr, "host-2", false},
-		"no request":               {id.PreviousCert(), nil, "host-2", false},
-		"the request in its place": {csr, csr, "host-2", false},
-	} {
-		if err := VerifyPossession(a.Certificate, k.cert, k.csr, k.hostID); (err == nil) != k.good {
-			t.Errorf("%s: %v", name, err)
-		}
-	}
-}

@@ -2,7 +2,6 @@ package pki
 
 import (
 	"bytes"
-	"crypto/ecdsa"
 	"crypto/sha256"
 	"crypto/x509"
 	"errors"
@@ -52,31 +51,6 @@ func describeValidity(cert *x509.Certificate, now time.Time) string {
 	}
 	return fmt.Sprintf("by the clock of this machine, which says %s, the certificate of the other host %s, by %v: one of the two clocks is off by that or more, or that host was off for too long",
 		now.UTC().Format(time.RFC3339), what, by.Round(time.Second))
-}
-
-// VerifyPossession returns nil when the authority (PEM) once issued the certificate (PEM) to this host for the key of the request
-// (PEM). The request proves that its sender still has that key. An expired certificate proves this as well.
-func VerifyPossession(authority []byte, cert, csr []byte, hostID string) error {
-	ca, err := parseCert(authority)
-	if err != nil {
-		return fmt.Errorf("the pool's authority cannot be used: %w", err)
-	}
-	given, err := parseCert(cert)
-	if err != nil {
-		return fmt.Errorf("the former certificate of host %s: %w", hostID, err)
-	}
-	if err := given.CheckSignatureFrom(ca); err != nil {
-		return fmt.Errorf("the former certificate of host %s: %w", hostID, err)
-	}
-	request, err := parseRequest(csr)
-	if err != nil {
-		return fmt.Errorf("the certificate request of host %s: %w", hostID, err)
-	}
-	of, err := HostOf(given)
-	if err == nil && (of != hostID || !request.PublicKey.(*ecdsa.PublicKey).Equal(given.PublicKey)) {
-		err = fmt.Errorf("the former certificate is of host %s and another key than host %s asks for", of, hostID)
-	}
-	return err
 }
 
 // VerifyFingerprint checks the certificates that an unknown server showed, leaf first, for a host that knows nothing but
