@@ -41,6 +41,11 @@ func (s *fakeKeyStore) RemoveKey(ctx context.Context, id string) error {
 	return err
 }
 
+func (s *fakeKeyStore) RotateSealingKey(ctx context.Context) error {
+	_, err := s.Propose(ctx, raftfsm.RotateSealingKey{Key: spec.SealingKey{Name: "glass", Since: epoch, Retired: []string{"mirror"}}})
+	return err
+}
+
 func (s *fakeKeyStore) KeySecret(key *spec.AccessKey) (string, error) {
 	if key.Seal == "lost" {
 		return "", spec.ErrUnavailable
@@ -99,6 +104,19 @@ func TestWhatIsNoKeyToMake(t *testing.T) {
 	b.rest("admin/keys", `{"role":"read","cluster":"nope"}`).wantError(t, 404, httpx.NotFound, `There is no cluster "nope" for a key to be for.`)
 	if n := b.config.Admin.Keys.(*fakeKeyStore).made; n > 0 {
 		t.Errorf("%d were made", n)
+	}
+}
+
+func TestTheSealingKeyIsReplacedAndProgressIsTold(t *testing.T) {
+	b := newSealedFixture(t)
+	b.rest("admin/keys", `{"role":"read"}`)
+	for _, want := range []string{`{"left":0}`, `{"key":"glass","since":"2026-01-02T03:04:05.678Z","left":1}`} {
+		if got := b.get("/v1/admin/sealing").Body.String(); got != want {
+			t.Errorf("got %s, want %s", got, want)
+		}
+		if got := b.rest("admin/sealing/rotate", `{}`); got.Code != 200 {
+			t.Errorf("%d %s", got.Code, got.Body)
+		}
 	}
 }
 

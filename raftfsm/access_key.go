@@ -31,6 +31,9 @@ type CreateAccessKey struct{ Key spec.AccessKey }
 func (c CreateAccessKey) apply(tx *tx) (any, error) {
 	known := tx.AccessKey(c.Key.ID)
 	if known == nil {
+		if err := tx.checkSeal(c.Key.Seal); err != nil {
+			return nil, err
+		}
 		key := c.Key
 		if key.HostID != "" {
 			if err := tx.prepareHostKey(&key); err != nil {

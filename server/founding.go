@@ -19,7 +19,7 @@ func founding(cfg Config, keyring *seal.Keyring, view *raftfsm.View) (commands [
 	if ca != nil {
 		commands = append(commands, raftfsm.PutCA{Authority: *ca})
 	}
-	key, names := cfg.identity.PublicKeyHash(), cfg.identity.Names()
+	key, names := cfg.identity.Admission()
 	known := view.Admission(cfg.HostID)
 	if key != "" && (known == nil || known.TokenID == "" && known.PublicKeyHash == key && !slices.Equal(known.Names, names)) {
 		commands = append(commands, raftfsm.AdmitFounder{Admission: spec.Admission{HostID: cfg.HostID, PublicKeyHash: key, At: cfg.Now(), Names: names}})

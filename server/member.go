@@ -75,8 +75,7 @@ type Member struct {
 	desiredRole atomic.Pointer[bool]   // whether the pool wants a server here, as a session last said
 	apiHandler  atomic.Pointer[http.Handler]
 	roleMu      sync.Mutex    // held while the role changes
-	warnedPeers sync.Map      // ids of hosts refused for Raft: each is logged once
-	warnedKeys  sync.Map      // likewise of hosts refused for their keys
+	warnedPeers sync.Map      // hosts refused for Raft, for their keys or for their starts, with why: each is logged once
 	roleChanged rpc.Broadcast // wakes followRole
 
 	loops  sync.WaitGroup
@@ -113,8 +112,8 @@ func newMember(cfg MemberConfig) (*Member, error) {
 		return nil, err
 	}
 	m := &Member{cfg: cfg, log: cfg.Log, poolCache: b, fatal: make(chan error, 1)}
-	m.client = (&peer.Dialer{Identity: cfg.Identity, Address: sessionHost{m}.addressOf, Authorize: m.authorizeKey, Trusts: peerAPI{m}.checkServer}).HTTPClient()
-	m.anyHost = (&peer.Dialer{Identity: cfg.Identity, Address: sessionHost{m}.addressOf, Authorize: m.authorizeAny}).HTTPClient()
+	m.client = (&peer.Dialer{Identity: cfg.Identity, Address: sessionHost{m}.addressOf, Authorize: peerAPI{m}.authorizeKey, Trusts: peerAPI{m}.checkServer}).HTTPClient()
+	m.anyHost = (&peer.Dialer{Identity: cfg.Identity, Address: sessionHost{m}.addressOf, Authorize: peerAPI{m}.authorizeAny}).HTTPClient()
 	m.peers = &rpc.Client{HTTP: m.client}
 	m.leader = rpc.NewLeaderTracker(Leadership{m}.knownLeader)
 	m.upstream = dispatch.NewUpstream(sessionHost{m}, cfg.Address, m.client, m.log)

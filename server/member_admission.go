@@ -152,6 +152,15 @@ func (k Keys) KeySecret(key *spec.AccessKey) (string, error) {
 	return own.accessKeys.KeySecret(key)
 }
 
+// RotateSealingKey is admission.AccessKeys.RotateSealingKey.
+func (k Keys) RotateSealingKey(ctx context.Context) error {
+	own := k.member.localServer()
+	if own == nil {
+		return errNotServer
+	}
+	return own.accessKeys.RotateSealingKey(ctx)
+}
+
 // HostKey is admission.AccessKeys.HostKey of the leader for this host, whichever host leads.
 func (m *Member) HostKey(ctx context.Context) (key spec.AccessKey, err error) {
 	err = Leadership{m}.callLeader(ctx, pathHostKey, struct{}{}, &key, func(s *Server) (err error) {
@@ -176,7 +185,7 @@ func (a peerAPI) handleKeyring(context.Context, string, struct{}) ([][]byte, err
 	if own == nil {
 		return nil, errNotServer
 	}
-	return own.accessKeys.Keyring.Keys(), nil
+	return own.accessKeys.Shared(), nil
 }
 
 // otherServers are the addresses of the servers in Raft's configuration, but for this one.

@@ -57,6 +57,9 @@ func (f roleFollower) reconcileRole() {
 		sessionHost(f).updatePoolInfo(*seen, own)
 	}
 	own.accessKeys.FetchKeyring(f.m.ctx)
+	if err := own.accessKeys.DropRetired(); err != nil {
+		f.m.log.Error("sealing keys that were replaced are still on this disk", "error", err)
+	}
 	f.storeCAKey(own)
 	if f.shouldConfirmRole(own, told) {
 		f.confirmRole(own)
@@ -129,7 +132,7 @@ func (f roleFollower) becomeServer() {
 
 // startServer opens the local server. joins means that the pool exists: a server without a log waits until it is added.
 func (m *Member) startServer(ctx context.Context, joins bool) error {
-	dialer := &peer.Dialer{Identity: m.cfg.Identity, Authorize: m.authorizeKey}
+	dialer := &peer.Dialer{Identity: m.cfg.Identity, Authorize: peerAPI{m}.authorizeKey}
 	layer := peer.RaftLayer(m.cfg.Port, dialer, peer.Address(m.cfg.Address))
 	network := consensus.NewTransport(&incarnationLayer{layer, m}, m.log)
 	pool := m.cfg.PoolID

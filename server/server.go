@@ -123,6 +123,7 @@ func (s *Server) startTerm(ctx context.Context) []func() {
 		func() { reaper.Loop(ctx) },
 		func() { lifecycle.Loop(ctx) },
 		func() { s.liveness.GiveUpSilentHosts(ctx, s.node) },
+		func() { s.accessKeys.KeepSealed(ctx, s.log) },
 	)
 	if s.cfg.peers != nil {
 		loops = append(loops, func() { s.servers.Reconcile(ctx) })

@@ -32,8 +32,9 @@ Examples:
    pinion keys create --role read --cluster lab
    pinion keys create --role submit --cluster lab --team vision --max-priority 10 --max-gpus 8
    pinion keys ls
-   pinion keys rm AKIAIOSFODNN7EXAMPLE`,
-		Subcommands: []*cli.Command{keysCreateCommand(p), keysListCommand(p), keysRemoveCommand(p)},
+   pinion keys rm AKIAIOSFODNN7EXAMPLE
+   pinion keys rotate`,
+		Subcommands: []*cli.Command{keysCreateCommand(p), keysListCommand(p), keysRemoveCommand(p), keysRotateCommand(p)},
 	}
 }
 

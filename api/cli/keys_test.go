@@ -2,6 +2,7 @@ package cli
 
 import (
 	"log/slog"
+	"net/http"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -40,6 +41,21 @@ AKIA2  submit  lab,night  vision,speech  60m                 tasks 3/100, waitin
 	checkEqual(t, "keys rm", pinion(t, h, "keys", "rm", "AKIA2", "AKIA1").out, "AKIA2\nAKIA1\n")
 	if h.callCount("admin/keys/remove") != 2 {
 		t.Error("a key was not removed")
+	}
+}
+
+func TestTheSealingKeyIsReplaced(t *testing.T) {
+	h := newFakeHost(t)
+	h.operations["admin/sealing/rotate"] = always("{}")
+	asked := 0
+	h.documents["/v1/admin/sealing"] = func(http.ResponseWriter) any {
+		asked++
+		return map[string]any{"key": "0123456789abcdef", "left": max(0, 2-asked)}
+	}
+	got := pinion(t, h, "keys", "rotate")
+	checkEqual(t, "stdout", got.out, "0123456789abcdef\n")
+	if asked != 2 || h.callCount("admin/sealing/rotate") != 1 {
+		t.Errorf("asked %d times how far it is", asked)
 	}
 }
 

@@ -63,6 +63,24 @@ func (c *Client) Keys(ctx context.Context) ([]AccessKey, error) {
 	return keys, c.Get(ctx, "/v1/admin/keys", nil, &keys)
 }
 
+// Sealing is how far the replacement of the key is that the secrets of access keys are sealed with.
+type Sealing struct {
+	Key   string    `json:"key,omitempty"`
+	Since time.Time `json:"since,omitzero"`
+	Left  int       `json:"left"` // secrets that are sealed with a key of before
+}
+
+// RotateSealingKey begins to replace the sealing key, or goes on with it. SealingOf tells how far it is.
+func RotateSealingKey(ctx context.Context, c *Client) error {
+	return c.Call(ctx, "admin/sealing/rotate", struct{}{}, nil)
+}
+
+// SealingOf tells how far the replacement of the sealing key is.
+func SealingOf(ctx context.Context, c *Client) (Sealing, error) {
+	var now Sealing
+	return now, c.Get(ctx, "/v1/admin/sealing", nil, &now)
+}
+
 // RemoveKey removes an access key. Requests that are signed with it are refused at once.
 func (c *Client) RemoveKey(ctx context.Context, id string) error {
 	return c.Call(ctx, "admin/keys/remove", map[string]any{"id": id}, nil)

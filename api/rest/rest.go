@@ -70,6 +70,8 @@ type KeyStore interface {
 	CreateKey(ctx context.Context, like spec.AccessKey) (spec.AccessKey, error)
 	// RemoveKey ends a key at once. spec.ErrNotFound.
 	RemoveKey(ctx context.Context, id string) error
+	// RotateSealingKey begins to replace the key that secrets are sealed with, or goes on with it.
+	RotateSealingKey(ctx context.Context) error
 	// KeySecret is the secret of a key in the state, also on a host that does not lead. spec.ErrUnavailable while this
 	// host cannot read it.
 	KeySecret(key *spec.AccessKey) (string, error)

@@ -22,6 +22,7 @@ type AccessKeys struct {
 	Fetch   *KeyringFetcher // nil in a pool of one server
 
 	hostKeyMu sync.Mutex // one host key is made at a time
+	rotateMu  sync.Mutex // one sealing key is made at a time
 }
 
 // HostKey returns the access key of a host, which it gives to its administrators, and makes one when it has none whose secret can
@@ -68,7 +69,7 @@ func (a *AccessKeys) record(ctx context.Context, key spec.AccessKey) (spec.Acces
 	key.ID, key.CreatedAt = newKeyID(), a.Server.Now()
 	recorded := key
 	var err error
-	if recorded.Sealed, recorded.Seal, err = a.Keyring.Seal(key.ID, secret); err != nil {
+	if recorded.Sealed, recorded.Seal, err = a.sealSecret(ctx, key.ID, secret); err != nil {
 		return spec.AccessKey{}, err
 	}
 	if _, err := a.Server.Propose(ctx, raftfsm.CreateAccessKey{Key: recorded}); err != nil {
@@ -76,6 +77,20 @@ func (a *AccessKeys) record(ctx context.Context, key spec.AccessKey) (spec.Acces
 	}
 	key.Secret = secret
 	return key, nil
+}
+
+// sealSecret seals with the key that the CA is sealed with: as many servers have it as have the CA.
+func (a *AccessKeys) sealSecret(ctx context.Context, id, secret string) (sealed []byte, name string, err error) {
+	with := ""
+	if ca := a.Server.State().View().CA(); ca != nil {
+		with = ca.Seal
+	}
+	a.FetchKeyring(ctx)
+	sealed, name, err = a.Keyring.Seal(id, secret, with)
+	if errors.Is(err, seal.ErrNoKey) {
+		err = spec.Unavailable(fmt.Sprintf("this server does not have sealing key %s yet: try again in a moment", with))
+	}
+	return sealed, name, err
 }
 
 // RemoveKey ends an access key: requests signed with it are refused from now on. spec.ErrNotFound.

@@ -15,7 +15,7 @@ const caSealID = "pool CA"
 // SealCA seals the key of the pool's CA, so that it can be recorded.
 func SealCA(keyring *seal.Keyring, ca pki.CA) (sealed spec.CA, err error) {
 	sealed.Certificate = ca.Certificate
-	sealed.SealedKey, sealed.Seal, err = keyring.Seal(caSealID, string(ca.Key))
+	sealed.SealedKey, sealed.Seal, err = keyring.Seal(caSealID, string(ca.Key), "")
 	return sealed, err
 }
 

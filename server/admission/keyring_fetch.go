@@ -43,18 +43,38 @@ func (f *KeyringFetcher) due(now time.Time) bool {
 	return true
 }
 
+// reset has the next round begin at once: nothing is lacking now.
+func (f *KeyringFetcher) reset() {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.next, f.pause = time.Time{}, 0
+}
+
+// keysOf are the keys that another server gives away.
+func (f *KeyringFetcher) keysOf(ctx context.Context, address string) (keys [][]byte, err error) {
+	ctx, cancel := context.WithTimeout(ctx, keyringFetchTimeout)
+	defer cancel()
+	return keys, f.Client.Call(ctx, address, PathKeyring, struct{}{}, &keys)
+}
+
 // FetchKeyring asks the other servers for keys while the state has a secret that this one cannot read. A new server does it
 // once; the server that has the key need not lead.
 func (a *AccessKeys) FetchKeyring(ctx context.Context) {
 	f := a.Fetch
-	if f == nil || !a.lacksKey() || !f.due(a.Server.Now()) {
+	if f == nil {
+		return
+	}
+	if !a.lacksKey() {
+		f.reset()
+		return
+	}
+	if !f.due(a.Server.Now()) {
 		return
 	}
 	ctx, cancel := context.WithTimeout(ctx, keyringFetchTimeout)
 	defer cancel()
 	for _, address := range f.Others() {
-		var keys [][]byte
-		err := f.Client.Call(ctx, address, PathKeyring, struct{}{}, &keys)
+		keys, err := f.keysOf(ctx, address)
 		if err == nil {
 			err = a.Keyring.Add(keys...)
 		}
@@ -71,6 +91,9 @@ func (a *AccessKeys) FetchKeyring(ctx context.Context) {
 func (a *AccessKeys) lacksKey() bool {
 	view := a.Server.State().View()
 	if ca := view.CA(); ca != nil && !a.Keyring.Has(ca.Seal) {
+		return true
+	}
+	if sealing := view.SealingKey(); sealing != nil && !a.Keyring.Has(sealing.Name) {
 		return true
 	}
 	return slices.ContainsFunc(view.AccessKeys(), func(key *spec.AccessKey) bool {

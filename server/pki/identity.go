@@ -127,21 +127,15 @@ func (id *Identity) Ready() bool {
 	return id.ca.key != nil || id.isValid()
 }
 
-// PublicKeyHash is the hash of this host's key, in the form of Request; empty when it has no certificate.
-func (id *Identity) PublicKeyHash() string {
+// Admission is what the pool knows this host by: the hash of its key, in the form of Request, empty when it has no certificate, and its
+// names, sorted.
+func (id *Identity) Admission() (publicKeyHash string, names []string) {
 	id.mu.Lock()
 	defer id.mu.Unlock()
-	if id.hostCert.cert == nil {
-		return ""
+	if id.hostCert.cert != nil {
+		publicKeyHash = PublicKeyHash(id.hostCert.cert)
 	}
-	return PublicKeyHash(id.hostCert.cert)
-}
-
-// Names are the names of this host, sorted.
-func (id *Identity) Names() []string {
-	id.mu.Lock()
-	defer id.mu.Unlock()
-	return slices.Clone(id.names)
+	return publicKeyHash, slices.Clone(id.names)
 }
 
 // Expires is when this host's certificate ends; zero when it has none.

@@ -67,8 +67,13 @@ func newKey(raw []byte) key {
 	must(err)
 	sealer, err := cipher.NewGCMWithRandomNonce(block)
 	must(err)
+	return key{name: NameOf(raw), raw: raw, cipher: sealer}
+}
+
+// NameOf is the name of a key that Keys returned.
+func NameOf(raw []byte) string {
 	sum := sha256.Sum256(raw)
-	return key{name: hex.EncodeToString(sum[:8]), raw: raw, cipher: sealer}
+	return hex.EncodeToString(sum[:8])
 }
 
 // must is for errors that say only that a key has the wrong size.
@@ -135,20 +140,59 @@ func (r *Keyring) Drop() error {
 	return nil
 }
 
-// Seal seals a secret with the newest key, and makes one when there is none. It opens only together with the same id,
-// which says whose secret it is.
-func (r *Keyring) Seal(id, secret string) (sealed []byte, name string, err error) {
+// Seal seals a secret with the named key, or with the newest when none is named, which it makes when there is none. It opens only
+// together with the same id, which says whose secret it is. ErrNoKey.
+func (r *Keyring) Seal(id, secret, with string) (sealed []byte, name string, err error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if len(r.keys) == 0 {
-		raw := make([]byte, keySize)
-		_, _ = rand.Read(raw) // never fails: it ends the process instead
-		if err := r.write([]key{newKey(raw)}); err != nil {
+	if len(r.keys) == 0 && with == "" {
+		if _, err := r.generate(); err != nil {
 			return nil, "", err
 		}
 	}
-	newest := r.keys[len(r.keys)-1]
-	return newest.cipher.Seal(nil, nil, []byte(secret), []byte(id)), newest.name, nil
+	var used *key
+	if used = r.find(with); with == "" {
+		used = &r.keys[len(r.keys)-1]
+	}
+	if used == nil {
+		return nil, "", ErrNoKey
+	}
+	return used.cipher.Seal(nil, nil, []byte(secret), []byte(id)), used.name, nil
+}
+
+// Generate makes a key, the newest of all.
+func (r *Keyring) Generate() (name string, err error) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.generate()
+}
+
+func (r *Keyring) generate() (name string, err error) {
+	raw := make([]byte, keySize)
+	_, _ = rand.Read(raw) // never fails: it ends the process instead
+	fresh := newKey(raw)
+	return fresh.name, r.write(append(slices.Clone(r.keys), fresh))
+}
+
+// Remove takes the named keys off the keyring and its file.
+func (r *Keyring) Remove(names ...string) error {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	left := slices.DeleteFunc(slices.Clone(r.keys), func(k key) bool { return slices.Contains(names, k.name) })
+	if len(left) == len(r.keys) {
+		return nil
+	}
+	return r.write(left)
+}
+
+// Names are the names of the keys.
+func (r *Keyring) Names() (names []string) {
+	r.mu.RLock()
+	defer r.mu.RUnlock()
+	for _, k := range r.keys {
+		names = append(names, k.name)
+	}
+	return names
 }
 
 // Open is the secret that was sealed with the named key. ErrNoKey.

@@ -24,7 +24,7 @@ func open(t *testing.T, path string) *Keyring {
 
 func sealed(t *testing.T, r *Keyring) (text []byte, name string) {
 	t.Helper()
-	text, name, err := r.Seal(id, secret)
+	text, name, err := r.Seal(id, secret, "")
 	if err != nil {
 		t.Fatal(err)
 	}

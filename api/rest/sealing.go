@@ -1,0 +1,41 @@
+package rest
+
+import (
+	"time"
+
+	"pinion/api/httpx"
+	"pinion/api/leader"
+)
+
+// sealingView is how far the replacement of the sealing key is.
+type sealingView struct {
+	Key   string    `json:"key,omitempty"`  // name of the sealing key; empty before the first replacement
+	Since time.Time `json:"since,omitzero"` // when it began to replace the one before
+	Left  int       `json:"left"`           // secrets that are sealed with a key of before: access keys, and the key of the CA
+}
+
+// sealing serves the routes about the sealing key.
+type sealing struct{ api *API }
+
+func (s sealing) show(x *httpx.Exchange, res leader.Resolution) error {
+	var out sealingView
+	if key := res.View.SealingKey(); key != nil {
+		out.Key, out.Since = key.Name, key.Since
+	}
+	keys, ca := res.View.SealedOtherwise()
+	if out.Left = len(keys); ca {
+		out.Left++
+	}
+	return reply(x, out)
+}
+
+// rotate answers before the secrets are sealed anew: show tells how far that is.
+func (s sealing) rotate(x *httpx.Exchange, _ leader.Resolution) error {
+	if s.api.Admin.Keys == nil {
+		return errNotConfigured("replacing the sealing key")
+	}
+	if err := s.api.Admin.Keys.RotateSealingKey(x.Context()); err != nil {
+		return err
+	}
+	return ok(x)
+}

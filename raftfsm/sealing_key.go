@@ -1,0 +1,72 @@
+package raftfsm
+
+import "pinion/raftfsm/spec"
+
+var (
+	tableSealingKey = register(noun[spec.SealingKey]{
+		table: "sealing", indexes: []*index[spec.SealingKey]{sealingKeyIndex},
+		commands:  []kind{kindOf[RotateSealingKey](64, 1), kindOf[ResealAccessKeys](65, 1)},
+		noChanges: "only servers need it", noExpiry: "it is one record",
+	})
+	sealingKeyIndex = indexBy(func(*spec.SealingKey) string { return "" })
+)
+
+// SealingKey is the key that everything is to be sealed with, nil before the first rotation.
+func (v *View) SealingKey() *spec.SealingKey { return sealingKeyIndex.get(v, indexKey{}) }
+
+// SealedOtherwise are the access keys whose secrets are not sealed with the sealing key yet, and whether the key of the CA is one
+// of them. Before the first rotation there are none.
+func (v *View) SealedOtherwise() (keys []*spec.AccessKey, ca bool) {
+	sealing := v.SealingKey()
+	if sealing == nil {
+		return nil, false
+	}
+	for key := range accessKeysByID.all(v) {
+		if key.Seal != "" && key.Seal != sealing.Name {
+			keys = append(keys, key)
+		}
+	}
+	return keys, v.CA() != nil && v.CA().Seal != sealing.Name
+}
+
+// RotateSealingKey names another sealing key. Answer: *SealingKey.
+type RotateSealingKey struct{ Key spec.SealingKey }
+
+func (c RotateSealingKey) apply(tx *tx) (any, error) {
+	if known := tx.SealingKey(); known != nil && known.Name == c.Key.Name {
+		return known, nil
+	}
+	tx.put(tableSealingKey, &c.Key)
+	return &c.Key, nil
+}
+
+// Resealed is the secret of an access key, sealed with another key.
+type Resealed struct {
+	ID     string
+	From   string // the sealing key of before
+	Sealed []byte
+	Seal   string
+}
+
+// ResealAccessKeys puts the same secrets under another sealing key. A key that was removed, or sealed anew by another leader, is left
+// alone. Answer: nil.
+type ResealAccessKeys struct{ Keys []Resealed }
+
+func (c ResealAccessKeys) apply(tx *tx) (any, error) {
+	for _, again := range c.Keys {
+		if known := tx.AccessKey(again.ID); known != nil && known.Seal == again.From {
+			key := *known
+			key.Sealed, key.Seal = again.Sealed, again.Seal
+			tx.put(tableAccessKeys, &key)
+		}
+	}
+	return nil, nil
+}
+
+// checkSeal refuses what is sealed with a key that servers may have removed. The CA is sealed anew first.
+func (v *View) checkSeal(name string) error {
+	if sealing := v.SealingKey(); sealing.Retires(name) && v.CA() != nil && v.CA().Seal == sealing.Name {
+		return spec.Unavailable("the keys that secrets are sealed with were exchanged meanwhile: try again")
+	}
+	return nil
+}

@@ -1,0 +1,42 @@
+package raftfsm
+
+import (
+	"errors"
+	"testing"
+
+	"pinion/raftfsm/spec"
+)
+
+func TestASealingKeyIsReplacedInStepsThatAnyLeaderTakes(t *testing.T) {
+	h := newHistory(t)
+	h.do(t, PutCA{spec.CA{Certificate: []byte("ca"), SealedKey: []byte("k1"), Seal: "one"}})
+	for _, id := range []string{"a", "b", "gone"} {
+		h.do(t, CreateAccessKey{spec.AccessKey{ID: id, Sealed: []byte(id + "1"), Seal: "one"}})
+	}
+	if keys, ca := h.View().SealedOtherwise(); len(keys) > 0 || ca {
+		t.Error("something is to be sealed anew before anybody asked for it")
+	}
+	h.do(t, RotateSealingKey{spec.SealingKey{Name: "two", Since: at(1), Retired: []string{"one"}}})
+	left := func(want int, wantCA bool) {
+		t.Helper()
+		if keys, ca := h.View().SealedOtherwise(); len(keys) != want || ca != wantCA {
+			t.Errorf("%d are left, the CA %t", len(keys), ca)
+		}
+	}
+	left(3, true)
+	h.do(t, CreateAccessKey{spec.AccessKey{ID: "early", Sealed: []byte("e"), Seal: "one"}}) // the CA is not sealed anew yet
+	h.do(t, PutCA{spec.CA{Certificate: []byte("ca"), SealedKey: []byte("k2"), Seal: "two"}})
+	if _, err := h.try(t, CreateAccessKey{spec.AccessKey{ID: "late", Sealed: []byte("l"), Seal: "one"}}); !errors.Is(err, spec.ErrUnavailable) {
+		t.Errorf("servers may have removed the key: %v", err)
+	}
+	left(4, false)
+	h.do(t, DeleteAccessKey{"gone"})
+	step := ResealAccessKeys{[]Resealed{{"a", "one", []byte("a2"), "two"}, {"gone", "one", []byte("g2"), "two"}, {"early", "one", []byte("e2"), "two"}}}
+	h.do(t, step)
+	left(1, false)
+	h.do(t, ResealAccessKeys{[]Resealed{{"a", "one", []byte("another leader's"), "two"}, {"b", "one", []byte("b2"), "two"}}})
+	left(0, false)
+	if a := h.View().AccessKey("a"); string(a.Sealed) != "a2" || h.View().AccessKey("gone") != nil {
+		t.Errorf("%+v", a)
+	}
+}
