@@ -121,8 +121,7 @@ func TestARecordThatDoesNotFitCostsTheLeadershipForAMoment(t *testing.T) {
 	first := s.node.Raft().CurrentTerm()
 
 	empty := fill(t, disk)
-	huge := []spec.TaskReport{{TaskID: "x", StoppedReason: strings.Repeat("x", 1<<20)}}
-	if _, err := s.Report(t.Context(), hostID, huge); !errors.Is(err, spec.ErrReadOnly) {
+	if err := create(s, strings.Repeat("x", 1<<20)); !errors.Is(err, spec.ErrReadOnly) {
 		t.Errorf("a record that does not fit: %v", err)
 	}
 	if view(t, s).Host(hostID) == nil {

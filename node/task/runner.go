@@ -138,11 +138,12 @@ func (r *Runner) Run(ctx context.Context) {
 // ID is the task's id.
 func (r *Runner) ID() string { return r.task.ID }
 
-// Images lists the image references of the task's containers.
+// Images lists the image references of the task's containers: as they are defined, which is the name that a pulled image has, and by the
+// digests that were resolved.
 func (r *Runner) Images() []string {
 	var refs []string
 	for _, c := range r.containers {
-		refs = append(refs, c.image())
+		refs = append(refs, c.Def.Image, c.image())
 	}
 	return refs
 }
