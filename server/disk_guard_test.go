@@ -121,7 +121,8 @@ func TestARecordThatDoesNotFitCostsTheLeadershipForAMoment(t *testing.T) {
 	first := s.node.Raft().CurrentTerm()
 
 	empty := fill(t, disk)
-	if err := create(s, strings.Repeat("x", 1<<20)); !errors.Is(err, spec.ErrReadOnly) {
+	huge := raftfsm.ReportTasks{HostID: hostID, Reports: []spec.TaskReport{{TaskID: "x", StoppedReason: strings.Repeat("x", 1<<20)}}}
+	if _, err := s.Propose(t.Context(), huge); !errors.Is(err, spec.ErrReadOnly) {
 		t.Errorf("a record that does not fit: %v", err)
 	}
 	if view(t, s).Host(hostID) == nil {
