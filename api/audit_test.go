@@ -72,7 +72,7 @@ func TestRefusalsAndAdministrationAreRecorded(t *testing.T) {
 			continue
 		}
 		e := all[0]
-		line := strings.Join([]string{string(e.Outcome), strings.TrimPrefix(e.Principal, spec.KeyARN("")), e.Operation, e.Error}, " ")
+		line := strings.Join([]string{string(e.Outcome), strings.TrimPrefix(e.Principal, spec.HolderARN("")), e.Operation, e.Error}, " ")
 		if line != c.want || e.RequestID != got.Header().Get("x-amzn-RequestId") || e.Address != r.RemoteAddr || e.Status != got.Code {
 			t.Errorf("%s %s: %q, %+v", c.method, c.path, line, e)
 		}

@@ -11,7 +11,7 @@ import (
 // keyCheckInterval is how often a stream looks whether its key is still there.
 const keyCheckInterval = 500 * time.Millisecond
 
-// whileKeyLives calls serve with a context that ends when the access key of the request is removed; its cause is the refusal.
+// whileKeyLives calls serve with a context that ends when the access key of the request is removed or expires; its cause is the refusal.
 func (c *chain) whileKeyLives(r *request, serve func() error) error {
 	keyID := r.Resolution.Principal.KeyID
 	if keyID == "" {
@@ -24,7 +24,7 @@ func (c *chain) whileKeyLives(r *request, serve func() error) error {
 	return serve()
 }
 
-// watchKey cancels with the refusal when the key is gone from this host's own copy of the state.
+// watchKey cancels with the refusal when the key has expired or is gone from this host's own copy of the state.
 func (c *chain) watchKey(ctx context.Context, keyID string, cancel context.CancelCauseFunc) {
 	tick := time.NewTicker(keyCheckInterval)
 	defer tick.Stop()
@@ -34,8 +34,12 @@ func (c *chain) watchKey(ctx context.Context, keyID string, cancel context.Cance
 		case <-ctx.Done():
 			return
 		}
-		if view, err := leader.LocalView(ctx, c.router); err == nil && view.AccessKey(keyID) == nil {
-			cancel(auth.ErrKeyRemoved(keyID))
+		view, err := leader.LocalView(ctx, c.router)
+		if err != nil {
+			continue
+		}
+		if err := auth.CheckLives(keyID, view, c.now()); err != nil {
+			cancel(err)
 			return
 		}
 	}

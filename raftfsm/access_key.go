@@ -3,19 +3,26 @@ package raftfsm
 import (
 	"bytes"
 	"fmt"
+	"iter"
 
 	"pinion/raftfsm/spec"
 )
 
 var (
 	tableAccessKeys = register(noun[spec.AccessKey]{
-		table: "keys", indexes: []*index[spec.AccessKey]{accessKeysByID, accessKeysByHost},
+		table: "keys", indexes: []*index[spec.AccessKey]{accessKeysByID, accessKeysByHost, accessKeysByPerson},
 		commands:  []kind{kindOf[CreateAccessKey](35, 1), kindOf[DeleteAccessKey](36, 1)},
-		noChanges: "only administrators may list them", noExpiry: "DeleteAccessKey and RemoveHost delete it",
-		noCluster: "a key for a cluster that is gone may do nothing",
+		noChanges: "only administrators may list them", noCluster: "a key for a cluster that is gone may do nothing",
+		expired: func(v *View, r Reap) iter.Seq[*spec.AccessKey] {
+			return accessKeysByPerson.matching(v, func(k *spec.AccessKey) bool { return k.Expired(r.Before) })
+		},
 	})
 	accessKeysByID   = indexBy(func(k *spec.AccessKey) string { return k.ID })
 	accessKeysByHost = indexBy(func(k *spec.AccessKey) string { return k.HostID }).where(func(k *spec.AccessKey) bool { return k.HostID != "" })
+
+	// accessKeysByPerson are those of logins; of each person the one that ends first comes first.
+	accessKeysByPerson = indexBy(func(k *spec.AccessKey) string { return k.Login.Person }).thenNumber(func(k *spec.AccessKey) int64 { return timeKey(k.Login.Expires) }).
+				then(func(k *spec.AccessKey) string { return k.ID }).where(func(k *spec.AccessKey) bool { return k.Login != nil })
 )
 
 // HostKey is the access key of a host, nil when it has none.

@@ -2,20 +2,19 @@ package raftfsm
 
 import (
 	"slices"
-	"strings"
 
 	"pinion/raftfsm/spec"
 )
 
 // withTaskEnv returns the effective definition with the environment of the task: gang, array index, attempt. It is merged
 // last, so that neither an image nor a definition can override it. gangs caches the addresses of gangs.
-func (v *View) withTaskEnv(d *spec.TaskDefinition, t *spec.Task, gangs map[string]*gangAddresses) *spec.TaskDefinition {
+func (v *View) withTaskEnv(d *spec.TaskDefinition, t *spec.Task, gangs map[string]*spec.GangAddresses) *spec.TaskDefinition {
 	told := t.Environment()
 	if t.Gang != nil {
 		if gangs[t.Gang.ID] == nil {
-			gangs[t.Gang.ID] = v.gangAddressesOf(t.Gang)
+			gangs[t.Gang.ID] = spec.NewGangAddresses(t.Gang.Size, v.Gang(t.Gang.ID), v.addressOf)
 		}
-		told = append(told, t.Gang.Environment(gangs[t.Gang.ID].master, gangs[t.Gang.ID].hosts)...)
+		told = append(told, t.Gang.Environment(gangs[t.Gang.ID].Master, gangs[t.Gang.ID].Hosts)...)
 	}
 	if len(told) == 0 {
 		return d
@@ -30,30 +29,6 @@ func (v *View) withTaskEnv(d *spec.TaskDefinition, t *spec.Task, gangs map[strin
 		d.ExposePort(t.Gang.Port)
 	}
 	return d
-}
-
-// gangAddresses holds the addresses of a gang's hosts.
-type gangAddresses struct {
-	master string // address of the host of rank 0, without its port
-	hosts  string // addresses of the hosts of all ranks in order, comma-separated
-}
-
-func (v *View) gangAddressesOf(seat *spec.GangMember) *gangAddresses {
-	addresses, known := make([]string, seat.Size), map[string]string{}
-	for _, t := range v.Gang(seat.ID) {
-		address, seen := known[t.HostID]
-		if !seen {
-			address = v.addressOf(t.HostID)
-			known[t.HostID] = address
-		}
-		if t.Gang.Rank < len(addresses) {
-			addresses[t.Gang.Rank] = address
-		}
-	}
-	if len(addresses) == 0 {
-		return &gangAddresses{}
-	}
-	return &gangAddresses{master: addresses[0], hosts: strings.Join(addresses, ",")}
 }
 
 // addressOf is the address of a host for other hosts, without the port; empty when the host is unknown.

@@ -88,8 +88,8 @@ func (l *Launch) check(v *View) error {
 
 // checkLimits refuses tasks beyond the limits of their key and of the pool.
 func (l *Launch) checkLimits(v *View) error {
-	more, keyID := spec.TallyOf(l.Tasks)
-	return v.CheckTasks(keyID, more)
+	more, holder := spec.TallyOf(l.Tasks)
+	return v.CheckTasks(holder, more)
 }
 
 // conflict returns the conflict of a task of the run, "" when every task is placed or waits.

@@ -12,8 +12,8 @@ func talliesAt() int { return len(tables) }
 
 func (v *View) tallies() *tally.Tallies { return v.versions[talliesAt()].(*tally.Tallies) }
 
-// KeyTally is what an access key has in the state.
-func (v *View) KeyTally(id string) spec.Tally { return v.tallies().Of(tally.Key + id) }
+// KeyTally is what the holder of an access key has in the state.
+func (v *View) KeyTally(holder string) spec.Tally { return v.tallies().Of(tally.Key + holder) }
 
 // PoolTally is what the whole pool has.
 func (v *View) PoolTally() spec.Tally { return v.tallies().Of(tally.Pool) }
@@ -26,17 +26,17 @@ func (tx *tx) recount(before, after any) {
 	}
 }
 
-// CheckTasks refuses tasks beyond the limits of their key and of the pool. A key that was removed may run nothing. The error is a
+// CheckTasks refuses tasks beyond the limits of their holder's key and of the pool. A key that was removed may run nothing. The error is a
 // *spec.LimitError or ErrKeyRemoved.
-func (v *View) CheckTasks(keyID string, more spec.Tally) error {
-	if err := v.Settings().Limits.CheckTasks(v.PoolTally(), more); err != nil || keyID == "" {
+func (v *View) CheckTasks(holder string, more spec.Tally) error {
+	if err := v.Settings().Limits.CheckTasks(v.PoolTally(), more); err != nil || holder == "" {
 		return err
 	}
-	key := v.AccessKey(keyID)
+	key := v.KeyOfHolder(holder)
 	if key == nil {
-		return fmt.Errorf("access key %s: %w", keyID, spec.ErrKeyRemoved)
+		return fmt.Errorf("access key %s: %w", holder, spec.ErrKeyRemoved)
 	}
-	return key.CheckTasks(v.KeyTally(keyID), more)
+	return key.CheckTasks(v.KeyTally(holder), more)
 }
 
 // checkRevision refuses one more revision of a family.
@@ -44,8 +44,8 @@ func (v *View) checkRevision(d *spec.TaskDefinition) error {
 	if err := v.Settings().Limits.CheckRevision(v.PoolTally(), d.Family, v.tallies().Of(tally.Family+d.Family)); err != nil {
 		return err
 	}
-	if key := v.AccessKey(spec.KeyOfARN(d.RegisteredBy)); key != nil {
-		return key.CheckRevision(v.KeyTally(key.ID))
+	if key := v.KeyOfHolder(spec.HolderOfARN(d.RegisteredBy)); key != nil {
+		return key.CheckRevision(v.KeyTally(key.Holder()))
 	}
 	return nil
 }

@@ -127,7 +127,7 @@ func TestRevisionsAreLimited(t *testing.T) {
 	h.do(t, newKey("k", spec.KeyGrant{MaxRevisions: 2}))
 	own := func(family string) RegisterDefinition {
 		d := definition(family, "")
-		d.RegisteredBy = spec.KeyARN("k")
+		d.RegisteredBy = spec.HolderARN("k")
 		return RegisterDefinition{Definition: d}
 	}
 	h.do(t, own("a"))

@@ -113,7 +113,7 @@ func (v *View) AccessKeys() []*spec.AccessKey { return slices.Collect(accessKeys
 func (v *View) Assignments(hostID string) ([]spec.Assignment, <-chan struct{}) {
 	live := v.liveTasksOn(hostID)
 	assignments := make([]spec.Assignment, 0, len(live))
-	gangs := map[string]*gangAddresses{}
+	gangs := map[string]*spec.GangAddresses{}
 	for _, task := range live {
 		definition := v.withTaskEnv(spec.Effective(v.Definition(task.Definition), task.Overrides), task, gangs)
 		assignments = append(assignments, spec.Assignment{Task: task, Definition: definition})

@@ -7,6 +7,7 @@ import (
 
 	"github.com/hashicorp/raft"
 
+	"pinion/raftfsm"
 	"pinion/raftfsm/spec"
 	"pinion/server/admission"
 	"pinion/server/liveness"
@@ -132,6 +133,15 @@ func (k Keys) CreateKey(ctx context.Context, like spec.AccessKey) (spec.AccessKe
 		return spec.AccessKey{}, errNotServer
 	}
 	return own.accessKeys.CreateKey(ctx, like)
+}
+
+// Login is admission.AccessKeys.Login.
+func (k Keys) Login(ctx context.Context, login raftfsm.Login) (spec.AccessKey, error) {
+	own := k.member.localServer()
+	if own == nil {
+		return spec.AccessKey{}, errNotServer
+	}
+	return own.accessKeys.Login(ctx, login)
 }
 
 // RemoveKey is admission.AccessKeys.RemoveKey.

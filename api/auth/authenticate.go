@@ -59,8 +59,16 @@ type Credential struct {
 	signature string
 }
 
-// Identify checks the proof of a request with this body with the keys of view.
+// Identify checks the proof of a request with this body with the keys of view. A key that has expired proves nothing.
 func (a *Authenticator) Identify(r *http.Request, body []byte, view *raftfsm.View) (Credential, error) {
+	credential, err := a.prove(r, body, view)
+	if err == nil && credential.key != nil {
+		err = checkExpiry(credential.key, a.Now())
+	}
+	return credential, err
+}
+
+func (a *Authenticator) prove(r *http.Request, body []byte, view *raftfsm.View) (Credential, error) {
 	header := r.Header.Get("Authorization")
 	if header == "" {
 		if key, through, err := a.socketKey(r, view); through || err != nil {
@@ -144,7 +152,7 @@ func (c Credential) Principal(view *raftfsm.View) (Principal, error) {
 		return Principal{}, ErrKeyRemoved(c.key.ID)
 	}
 	return Principal{
-		ARN: spec.KeyARN(key.ID), KeyID: key.ID, HostID: key.HostID, Role: key.Role, Scope: ClusterScope(key.Cluster), Grant: key.Grant,
+		ARN: spec.HolderARN(key.Holder()), KeyID: key.ID, Holder: key.Holder(), HostID: key.HostID, Role: key.Role, Scope: ClusterScope(key.Cluster), Grant: key.Grant,
 		Region: c.region, Signature: c.signature,
 	}, nil
 }
@@ -152,4 +160,20 @@ func (c Credential) Principal(view *raftfsm.View) (Principal, error) {
 // ErrKeyRemoved refuses a key that was removed while its request or stream was under way.
 func ErrKeyRemoved(keyID string) error {
 	return wire.Errorf(sigv4.UnrecognizedClient, "The access key %s was removed.", keyID)
+}
+
+// CheckLives refuses a key of a stream that was removed or has expired meanwhile.
+func CheckLives(keyID string, view *raftfsm.View, now time.Time) error {
+	if key := view.AccessKey(keyID); key != nil {
+		return checkExpiry(key, now)
+	}
+	return ErrKeyRemoved(keyID)
+}
+
+// checkExpiry refuses a key of a login that is over.
+func checkExpiry(key *spec.AccessKey, now time.Time) error {
+	if !key.Expired(now) {
+		return nil
+	}
+	return wire.Errorf(wire.ExpiredToken, "The access key %s of %s has expired at %s: log in again with `pinion login`.", key.ID, key.Login.Person, key.Login.Expires.UTC().Format(time.RFC3339))
 }

@@ -30,7 +30,7 @@ type Request struct {
 	Region     string            // of every ARN in the output
 	Principal  string            // ARN of the caller, recorded as registeredBy
 	OnlyHost   string            // the only host that the caller may change; empty when its role is enough for all
-	KeyID      string            // access key of the caller; empty: root
+	Holder     string            // of the access key of the caller; empty: root
 	Grant      spec.KeyGrant     // what the caller's key may do within its role and scope
 	Scope      auth.ClusterScope // the only clusters that the caller's key is for
 	Role       spec.Role         // of the caller

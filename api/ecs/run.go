@@ -149,7 +149,7 @@ func newRunRequest(r *Request, cluster *spec.Cluster, in launch) (spec.RunReques
 		return spec.RunRequest{}, nil, err
 	}
 	request := spec.RunRequest{
-		Cluster: cluster.Name, Key: r.KeyID, Definition: definition.Name(), Group: cmp.Or(in.Group, "family:"+definition.Family),
+		Cluster: cluster.Name, Key: r.Holder, Definition: definition.Name(), Group: cmp.Or(in.Group, "family:"+definition.Family),
 		StartedBy: in.StartedBy, Overrides: overrides, ByAdmin: r.Role == spec.RoleAdmin,
 	}
 	if request.Tags, err = in.taskTags(cluster, definition); err != nil {

@@ -25,5 +25,6 @@ const (
 	Serialization    = "SerializationException"
 	Server           = "ServerException"
 	AccessDenied     = "AccessDeniedException"
+	ExpiredToken     = "ExpiredTokenException"
 	UnknownOperation = "UnknownOperationException"
 )

@@ -34,6 +34,7 @@ var floors = map[string][]string{
 		". cli",
 		"ecs cloudwatch events rest elb autoscaling ssm secrets web",
 		"leader client",
+		"openid",
 		"auth",
 		"ecs/taskdef ecs/view",
 		"ecs/arn ecs/tags ecs/types",
@@ -61,7 +62,7 @@ var floors = map[string][]string{
 	},
 	"raftfsm": {
 		".",
-		"query tally",
+		"query tally issuer",
 		"spec compact changelog watch",
 	},
 	"gpu": {

@@ -37,6 +37,32 @@ type AccessKey struct {
 	HostID    string    `json:"hostId,omitempty"`  // of a host's own key, which ends with the host; its rights follow HostRights
 	CreatedAt time.Time `json:"createdAt"`
 	Grant     KeyGrant  `json:"grant,omitzero" level:"1"`
+	Login     *KeyLogin `json:"login,omitempty" level:"1"` // of a key that `pinion login` made; nil: it does not expire
+}
+
+// KeyLogin says whose key it is that `pinion login` made, and until when.
+type KeyLogin struct {
+	Person  string    `json:"person"`  // the name that the issuer gives
+	Subject string    `json:"subject"` // the issuer's id of the person
+	Issuer  string    `json:"issuer"`
+	Groups  []string  `json:"groups"` // that gave the key its rights
+	Expires time.Time `json:"expires"`
+}
+
+// Expired reports whether the key is over. Only that of a login ever is.
+func (k *AccessKey) Expired(now time.Time) bool {
+	return k.Login != nil && !now.Before(k.Login.Expires)
+}
+
+// PersonHolder begins the holder of a person's keys.
+const PersonHolder = "login/"
+
+// Holder is whom the limits of the key count for: its person, who may have several keys one after another, or the key itself.
+func (k *AccessKey) Holder() string {
+	if k.Login != nil {
+		return PersonHolder + k.Login.Person
+	}
+	return k.ID
 }
 
 // KeyGrant bounds what an access key may do within its role and its clusters. What is zero or nil is not bounded.
@@ -75,16 +101,16 @@ func (g KeyGrant) CheckPriority(priority int) error {
 // keyUser begins the ARN of a principal with an access key.
 const keyUser = "arn:aws:iam::" + AccountID + ":user/"
 
-// KeyARN is the ARN of the principal with an access key.
-func KeyARN(id string) string { return keyUser + id }
+// HolderARN is the ARN of the holder of an access key.
+func HolderARN(holder string) string { return keyUser + holder }
 
-// KeyOfARN is the access key of a principal; empty for root.
-func KeyOfARN(arn string) string {
-	id, isKey := strings.CutPrefix(arn, keyUser)
+// HolderOfARN is the holder of the access key of a principal; empty for root.
+func HolderOfARN(arn string) string {
+	holder, isKey := strings.CutPrefix(arn, keyUser)
 	if !isKey {
 		return ""
 	}
-	return id
+	return holder
 }
 
 // HostRights are the rights of a host's own access key. A server holds every secret of the pool, so its root may do everything; root of an

@@ -62,3 +62,28 @@ func WithoutPort(address string) string {
 	}
 	return strings.Trim(address, "[]") // of an IPv6 address
 }
+
+// GangAddresses holds the addresses of a gang's hosts.
+type GangAddresses struct {
+	Master string // address of the host of rank 0, without its port
+	Hosts  string // addresses of the hosts of all ranks in order, comma-separated
+}
+
+// NewGangAddresses finds the addresses of a gang of that size from its tasks.
+func NewGangAddresses(size int, tasks []*Task, addressOf func(hostID string) string) *GangAddresses {
+	addresses, known := make([]string, size), map[string]string{}
+	for _, t := range tasks {
+		address, seen := known[t.HostID]
+		if !seen {
+			address = addressOf(t.HostID)
+			known[t.HostID] = address
+		}
+		if t.Gang.Rank < len(addresses) {
+			addresses[t.Gang.Rank] = address
+		}
+	}
+	if len(addresses) == 0 {
+		return &GangAddresses{}
+	}
+	return &GangAddresses{Master: addresses[0], Hosts: strings.Join(addresses, ",")}
+}

@@ -41,16 +41,16 @@ func (t *Task) Tally() Tally {
 	return Tally{Tasks: 1, GPUs: t.CountedGPUs()}
 }
 
-// TallyOf is what the tasks of a run come to, and their access key: all of them have the same. GPUs are AllHostGPUs when tasks wait for all of
+// TallyOf is what the tasks of a run come to, and the holder of their access key: all of them have the same. GPUs are AllHostGPUs when tasks wait for all of
 // their hosts.
-func TallyOf(tasks []*Task) (sum Tally, keyID string) {
+func TallyOf(tasks []*Task) (sum Tally, holder string) {
 	for _, task := range tasks {
-		sum, keyID = sum.Plus(task.Tally(), 1), task.KeyID()
+		sum, holder = sum.Plus(task.Tally(), 1), task.KeyHolder()
 	}
 	if sum.Waiting > 0 && tasks[0].Owner != nil && tasks[0].Owner.GPUs == AllHostGPUs {
 		sum.GPUs = AllHostGPUs
 	}
-	return sum, keyID
+	return sum, holder
 }
 
 // ErrLimit refuses what would go beyond a limit; a LimitError says which.
@@ -101,7 +101,7 @@ func (l PoolLimits) CheckRevision(has Tally, family string, of Tally) error {
 
 // CheckTasks refuses tasks beyond the limits of a key that has so much. The error wraps ErrLimit.
 func (k *AccessKey) CheckTasks(has, more Tally) error {
-	of, gpus := "access key "+k.ID, noLimit
+	of, gpus := k.describe(), noLimit
 	if k.Grant.MaxGPUs != nil {
 		gpus = *k.Grant.MaxGPUs
 	}
@@ -109,16 +109,16 @@ func (k *AccessKey) CheckTasks(has, more Tally) error {
 		return fmt.Errorf("%w: %s may have %d GPUs, and a task that waits for every GPU of its host cannot be held to that: ask for a number of GPUs", ErrLimit, of, gpus)
 	}
 	return firstExceeded(
-		LimitError{Of: of, What: "tasks that are not STOPPED", Limit: unlessZero(k.Grant.MaxTasks), Used: has.Tasks, More: more.Tasks, Raise: raiseKey("--max-tasks")},
-		LimitError{Of: of, What: "waiting tasks", Limit: unlessZero(k.Grant.MaxWaiting), Used: has.Waiting, More: more.Waiting, Raise: raiseKey("--max-waiting")},
-		LimitError{Of: of, What: "GPUs", Limit: gpus, Used: has.GPUs, More: more.GPUs, Raise: raiseKey("--max-gpus")},
+		LimitError{Of: of, What: "tasks that are not STOPPED", Limit: unlessZero(k.Grant.MaxTasks), Used: has.Tasks, More: more.Tasks, Raise: k.raise("--max-tasks")},
+		LimitError{Of: of, What: "waiting tasks", Limit: unlessZero(k.Grant.MaxWaiting), Used: has.Waiting, More: more.Waiting, Raise: k.raise("--max-waiting")},
+		LimitError{Of: of, What: "GPUs", Limit: gpus, Used: has.GPUs, More: more.GPUs, Raise: k.raise("--max-gpus")},
 	)
 }
 
 // CheckRevision refuses one more revision by a key that has so much. The error is a *LimitError.
 func (k *AccessKey) CheckRevision(has Tally) error {
-	return firstExceeded(LimitError{Of: "access key " + k.ID, What: "revisions of task definitions", Limit: unlessZero(k.Grant.MaxRevisions),
-		Used: has.Revisions, More: 1, Raise: deleteRevisions + raiseKey("--max-revisions")})
+	return firstExceeded(LimitError{Of: k.describe(), What: "revisions of task definitions", Limit: unlessZero(k.Grant.MaxRevisions),
+		Used: has.Revisions, More: 1, Raise: deleteRevisions + k.raise("--max-revisions")})
 }
 
 // noLimit as LimitError.Limit is none.
@@ -132,13 +132,23 @@ func unlessZero(limit int) int {
 	return limit
 }
 
-// raisePool and raiseKey say how people raise a limit.
+// raisePool and raise say how people raise a limit.
 func raisePool(flag string) string {
 	return "An administrator raises the limit with `pinion limits " + flag + "`"
 }
 
-func raiseKey(flag string) string {
+func (k *AccessKey) raise(flag string) string {
+	if k.Login != nil {
+		return "Wait until some have ended, or have an administrator map a group of yours to more (`pinion oidc map " + flag + "`), and log in again"
+	}
 	return "Wait until some have ended, or have an administrator make a key with more (`pinion keys create " + flag + "`)"
+}
+
+func (k *AccessKey) describe() string {
+	if k.Login != nil {
+		return k.Login.Person
+	}
+	return "access key " + k.ID
 }
 
 const deleteRevisions = "Deregister and delete old ones. "

@@ -85,17 +85,17 @@ type Task struct {
 	Run string `json:"run,omitempty" level:"1"`
 }
 
-// TaskOwner is the access key that ran a task.
+// TaskOwner is the holder of the access key that ran a task.
 type TaskOwner struct {
-	Key  string `json:"key"`
+	Key  string `json:"key"`            // as AccessKey.Holder has it
 	GPUs int    `json:"gpus,omitempty"` // that it asks for while it waits; AllHostGPUs: all of its host
 }
 
 // AllHostGPUs as TaskOwner.GPUs is every GPU of a host that is not known yet.
 const AllHostGPUs = -1
 
-// KeyID is the access key that ran the task; empty for root.
-func (t *Task) KeyID() string {
+// KeyHolder is the holder of the access key that ran the task; empty for root.
+func (t *Task) KeyHolder() string {
 	if t.Owner == nil {
 		return ""
 	}

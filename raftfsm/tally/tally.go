@@ -13,7 +13,7 @@ type Tallies struct {
 	byHolder btree.Map[string, spec.Tally]
 }
 
-// Pool is the holder that has everything; Key and Family begin the holders of what an access key and a family have.
+// Pool is the holder that has everything; Key and Family begin the holders of what the holder of an access key and a family have.
 const (
 	Pool   = "pool"
 	Key    = "key/"
@@ -68,13 +68,13 @@ func of(object any) (counts spec.Tally, holders [3]string) {
 			return counts, holders
 		}
 		holders[0] = Pool
-		if id := o.KeyID(); id != "" {
+		if id := o.KeyHolder(); id != "" {
 			holders[1] = Key + id
 		}
 	case *spec.TaskDefinition:
 		counts.Revisions = 1
 		holders = [3]string{Pool, Family + o.Family}
-		if id := spec.KeyOfARN(o.RegisteredBy); id != "" {
+		if id := spec.HolderOfARN(o.RegisteredBy); id != "" {
 			holders[2] = Key + id
 		}
 	}

@@ -44,7 +44,7 @@ func (a *AccessKeys) HostKey(ctx context.Context, hostID string, server bool) (s
 	}
 	key := spec.AccessKey{HostID: hostID}
 	key.Role, key.Cluster = spec.HostRights(server, clusterOf(view, hostID))
-	return a.record(ctx, key)
+	return a.record(ctx, key, create)
 }
 
 // clusterOf is the cluster of a host that may not have registered yet.
@@ -60,23 +60,36 @@ func clusterOf(view *raftfsm.View, hostID string) string {
 
 // CreateKey makes an access key with the role, the clusters and the grant of this one. Only its answer has the secret in clear.
 func (a *AccessKeys) CreateKey(ctx context.Context, like spec.AccessKey) (spec.AccessKey, error) {
-	return a.record(ctx, spec.AccessKey{Role: like.Role, Cluster: like.Cluster, Grant: like.Grant})
+	return a.record(ctx, spec.AccessKey{Role: like.Role, Cluster: like.Cluster, Grant: like.Grant}, create)
 }
 
-// record completes a key, records it with its secret sealed, and returns it with the secret in clear.
-func (a *AccessKeys) record(ctx context.Context, key spec.AccessKey) (spec.AccessKey, error) {
+// Login makes the access key of a person who has logged in; see raftfsm.Login, which decides on its rights. Only its answer has the secret in
+// clear.
+func (a *AccessKeys) Login(ctx context.Context, login raftfsm.Login) (spec.AccessKey, error) {
+	return a.record(ctx, login.Key, func(key spec.AccessKey) raftfsm.Command {
+		login.Key = key
+		return login
+	})
+}
+
+// create is the command that records a key as it is.
+func create(key spec.AccessKey) raftfsm.Command { return raftfsm.CreateAccessKey{Key: key} }
+
+// record completes a key, records it with its secret sealed, and returns what was recorded with the secret in clear.
+func (a *AccessKeys) record(ctx context.Context, key spec.AccessKey, command func(spec.AccessKey) raftfsm.Command) (spec.AccessKey, error) {
 	secret := newKeySecret()
 	key.ID, key.CreatedAt = newKeyID(), a.Server.Now()
-	recorded := key
 	var err error
-	if recorded.Sealed, recorded.Seal, err = a.sealSecret(ctx, key.ID, secret); err != nil {
+	if key.Sealed, key.Seal, err = a.sealSecret(ctx, key.ID, secret); err != nil {
 		return spec.AccessKey{}, err
 	}
-	if _, err := a.Server.Propose(ctx, raftfsm.CreateAccessKey{Key: recorded}); err != nil {
+	answer, err := a.Server.Propose(ctx, command(key))
+	if err != nil {
 		return spec.AccessKey{}, err
 	}
-	key.Secret = secret
-	return key, nil
+	recorded := *answer.(*spec.AccessKey)
+	recorded.Secret = secret
+	return recorded, nil
 }
 
 // sealSecret seals with the key that the CA is sealed with: as many servers have it as have the CA.
