@@ -149,7 +149,7 @@ func authorize(r *request, next handler) error {
 	if r.endpoint.unknown != nil {
 		return r.endpoint.unknown
 	}
-	r.Admin = r.endpoint.role == spec.RoleAdmin
+	r.Audited = r.endpoint.role == spec.RoleAdmin
 	principal := r.Resolution.Principal
 	if r.endpoint.ownHost && principal.HostID != "" {
 		return next(r)

@@ -6,6 +6,7 @@ import (
 	"net/http/httptest"
 	"strings"
 	"testing"
+	"time"
 
 	"pinion/api/httpx"
 	"pinion/raftfsm"
@@ -15,7 +16,8 @@ import (
 // fakeKeyStore stands in for the server's keys: it seals by writing backwards.
 type fakeKeyStore struct {
 	*fakeStore
-	made int
+	made  int
+	clock func() time.Time // of logins; nil: it stands at epoch
 }
 
 func backwards(text string) string {

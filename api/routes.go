@@ -18,22 +18,25 @@ import (
 type routes struct {
 	keyed   []rest.Route // need an access key
 	open    []rest.Route // need none
+	login   []rest.Route // need none, and are the leader's
 	openapi rest.Route   // needs none, and describes all of them
 }
 
 func newRoutes(config Config, peers *httpx.Peers) routes {
 	api := &rest.API{
 		Store: config.Store, Tasks: config.TaskHost, Queue: config.Queue, Admin: config.Admin, Leader: config.Leader, Peers: peers,
-		HostID: config.HostID, Version: config.Version, Now: config.Now, CheckTeam: ecs.CheckTeam,
+		HostID: config.HostID, Version: config.Version, Now: config.Now, CheckTeam: ecs.CheckTeam, IDTokens: &config.Shared.idTokens,
 	}
 	changes := &events.Handler{History: config.History, Local: config.Local, Shared: config.Shared.events, Stop: peers.Stop, Audit: config.Audit, Refusal: view.Refusal}
-	t := routes{keyed: append(api.Routes(), rest.EventsRoute(changes.Serve)), open: api.OpenRoutes()}
+	t := routes{keyed: append(api.Routes(), rest.EventsRoute(changes.Serve)), open: api.OpenRoutes(), login: rest.LoginRoutes(api)}
 	t.openapi = openapiRoute(func() []rest.Route { return t.all() })
 	return t
 }
 
 // all is every route, those that need no key last.
-func (t *routes) all() []rest.Route { return append(slices.Concat(t.keyed, t.open), t.openapi) }
+func (t *routes) all() []rest.Route {
+	return append(slices.Concat(t.keyed, t.open, t.login), t.openapi)
+}
 
 // mount serves the tables. The health and the version of a host are outside the limits: they cost next to nothing, and a
 // health check must succeed on a busy host.
@@ -48,11 +51,27 @@ func (c *chain) mount(mux *http.ServeMux, t routes) {
 		}
 		mux.Handle(nameOf(route), serve(httpx.JSON, nameOf(route), serving))
 	}
+	for _, route := range t.login {
+		mux.Handle(nameOf(route), c.limited(nameOf(route), c.anonymous(route)))
+	}
 	mux.Handle(nameOf(t.openapi), c.limited(nameOf(t.openapi), withoutKey(t.openapi)))
 }
 
 // nameOf is the pattern of a route in the mux, and its name in the access log.
 func nameOf(route rest.Route) string { return route.Method + " " + route.Path }
+
+// anonymous serves a route of the leader to callers without an access key. Every change that one asks for is audited.
+func (c *chain) anonymous(route rest.Route) handler {
+	return func(r *request) error {
+		r.Audited = route.Method != http.MethodGet
+		res, answered, err := c.router.Anonymous(r.Exchange, r.Audited)
+		if err != nil || answered {
+			return err
+		}
+		r.Writes = r.Audited
+		return route.Serve(r.Exchange, res)
+	}
+}
 
 // withOptionalKey serves a route that tells more to those whom this host knows.
 func (c *chain) withOptionalKey(route rest.Route) handler {

@@ -9,6 +9,7 @@ import (
 	"pinion/api/events"
 	"pinion/api/httpx"
 	"pinion/api/leader"
+	"pinion/api/openid"
 )
 
 // Shared is what the handlers of one process share, so that a limit holds for all its listeners together and what one of
@@ -22,6 +23,7 @@ type Shared struct {
 	readIndex leader.ReadIndexCache
 	tasks     ecs.TaskCache
 	events    *events.Shared
+	idTokens  openid.Verifier
 }
 
 // NewShared returns the usual limits and empty caches.

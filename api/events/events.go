@@ -86,7 +86,7 @@ func (h *Handler) Serve(x *httpx.Exchange, res leader.Resolution) error {
 		return err
 	}
 	if q.refusals {
-		x.Admin = true
+		x.Audited = true
 		if err := mayFollowRefusals(res.Principal, q); err != nil {
 			return err
 		}

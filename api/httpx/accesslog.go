@@ -57,13 +57,13 @@ func (x *Exchange) logAccess(r *http.Request, took time.Duration) {
 // refusals are the types of errors that say that the caller may not: the credentials, what they are for, or a limit.
 var refusals = []string{
 	wire.AccessDenied, LimitExceeded, Throttled, Replayed, "MissingAuthenticationTokenException", "IncompleteSignatureException",
-	"UnrecognizedClientException", "InvalidSignatureException",
+	"UnrecognizedClientException", "InvalidSignatureException", wire.ExpiredToken,
 }
 
-// audit records a refusal, and whatever an administrator reads or changes.
+// audit records a refusal, and whatever is audited in any case.
 func (x *Exchange) audit(record *audit.Log) {
 	refused := x.refusal != nil && slices.Contains(refusals, x.refusal.Type)
-	if record == nil || x.Forwarded || !refused && !x.Admin {
+	if record == nil || x.Forwarded || !refused && !x.Audited {
 		return
 	}
 	e := audit.Entry{

@@ -31,7 +31,7 @@ type Exchange struct {
 	Writes    bool   // the request was authorized to change the state
 
 	// For the audit log.
-	Admin     bool // the operation is an administrator's
+	Audited   bool // whatever becomes of it: the operation is an administrator's, or a login
 	Forwarded bool // another host has decided on it, and records it
 
 	refusal *wire.Error // what was replied; nil: no error

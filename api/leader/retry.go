@@ -22,19 +22,20 @@ type outcome struct {
 // otherwise. While the pool has no leader, or one that has just gone, Leadership tries again: the client need not know as long
 // as nothing was done.
 func (r *Router) onLeader(x *httpx.Exchange, writes bool, ask func(address string) outcome) (Resolution, bool, error) {
+	return r.atLeader(x, writes, func(ctx context.Context) outcome { return r.asLeader(ctx, x, writes) }, ask)
+}
+
+// atLeader calls self on the host that leads the pool, and ask on any other.
+func (r *Router) atLeader(x *httpx.Exchange, writes bool, self func(ctx context.Context) outcome, ask func(address string) outcome) (Resolution, bool, error) {
 	if r.Leader == nil {
-		view, err := r.Store.View(x.Context())
-		if err != nil {
-			return Resolution{}, false, errNoLeader(writes, err)
-		}
-		res, err := r.authenticate(x, view)
-		return res, false, err
+		own := self(x.Context())
+		return own.res, false, own.err
 	}
 	var last outcome
-	err := r.Leader.CallLeader(x.Context(), func(ctx context.Context, address string, self bool) (again bool, err error) {
+	err := r.Leader.CallLeader(x.Context(), func(ctx context.Context, address string, leads bool) (again bool, err error) {
 		switch {
-		case self:
-			last = r.asLeader(ctx, x, writes)
+		case leads:
+			last = self(ctx)
 		case forwarded(x):
 			last = outcome{err: errSecondHop(x)}
 		default:
@@ -54,6 +55,15 @@ func (r *Router) onLeader(x *httpx.Exchange, writes bool, ask func(address strin
 		return Resolution{}, false, errSecondHop(x)
 	}
 	return Resolution{}, false, errNoLeader(writes, err)
+}
+
+// Anonymous finds the state for a request that needs no access key, on the leader: its own copy, as nobody whom it does not know makes it ask a
+// quorum. What the request changes is decided when that is applied. answered is as in Resolve.
+func (r *Router) Anonymous(x *httpx.Exchange, writes bool) (res Resolution, answered bool, err error) {
+	return r.atLeader(x, writes, func(ctx context.Context) outcome {
+		view, err := LocalView(ctx, r)
+		return outcome{res: Resolution{View: view}, err: err, again: errors.Is(err, spec.ErrUnavailable)}
+	}, func(address string) outcome { return r.forward(x, address, writes) })
 }
 
 // asLeader resolves a request on this host, which leads the pool as far as it knows.

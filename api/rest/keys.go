@@ -9,6 +9,7 @@ import (
 	"pinion/api/httpx"
 	"pinion/api/leader"
 	"pinion/api/wire"
+	"pinion/raftfsm/issuer"
 	"pinion/raftfsm/spec"
 )
 
@@ -19,6 +20,7 @@ type keyView struct {
 	Cluster   string    `json:"cluster,omitempty"` // the only ones that it is for, with commas between
 	HostID    string    `json:"hostId,omitempty"`  // of the host whose own key it is: `pinion env` prints it there
 	CreatedAt time.Time `json:"createdAt"`
+	Login     *keyLogin `json:"login,omitempty"`
 	keyLimits
 	InUse *keyUse `json:"inUse,omitempty"` // nothing when it is left out
 }
@@ -32,6 +34,15 @@ type keyLimits struct {
 	MaxGPUs           *int     `json:"maxGpus,omitempty"`
 	MaxRevisions      int      `json:"maxRevisions,omitempty"`
 	RequestsPerSecond int      `json:"requestsPerSecond,omitempty"`
+}
+
+// keyLogin says whose key it is that `pinion login` made, and when it ends.
+type keyLogin struct {
+	Person  string    `json:"person"`
+	Subject string    `json:"subject"`
+	Issuer  string    `json:"issuer"`
+	Groups  []string  `json:"groups"` // that gave the key its rights
+	Expires time.Time `json:"expiresAt"`
 }
 
 // keyUse is what a key has of what its limits count.
@@ -65,8 +76,8 @@ type idInput struct {
 func (a *API) listKeys(x *httpx.Exchange, res leader.Resolution) error {
 	views := []keyView{}
 	for _, key := range res.View.AccessKeys() {
-		view := keyView{ID: key.ID, Role: key.Role, Cluster: key.Cluster, HostID: key.HostID, CreatedAt: key.CreatedAt, keyLimits: keyLimits(key.Grant)}
-		if has := res.View.KeyTally(key.ID); has != (spec.Tally{}) {
+		view := keyView{ID: key.ID, Role: key.Role, Cluster: key.Cluster, HostID: key.HostID, CreatedAt: key.CreatedAt, Login: (*keyLogin)(key.Login), keyLimits: keyLimits(key.Grant)}
+		if has := res.View.KeyTally(key.Holder()); has != (spec.Tally{}) {
 			view.InUse = (*keyUse)(&has)
 		}
 		views = append(views, view)
@@ -80,25 +91,31 @@ func (a *API) createKey(x *httpx.Exchange, res leader.Resolution) error {
 	if err := decode(x, &in); err != nil {
 		return err
 	}
-	role := spec.Role(in.Role)
-	if !slices.Contains(spec.Roles, role) {
-		return wire.Errorf(wire.InvalidParameter, "role must be one of read, submit and admin, not %q.", in.Role)
-	}
-	clusters, err := parseClusters(in.Cluster, res)
+	rights, err := rightsOf(a, in, res)
 	if err != nil {
-		return err
-	}
-	if err := a.checkKeyLimits(in.keyLimits); err != nil {
 		return err
 	}
 	if a.Admin.Keys == nil {
 		return errNotConfigured("making access keys")
 	}
-	key, err := a.Admin.Keys.CreateKey(x.Context(), spec.AccessKey{Role: role, Cluster: string(clusters), Grant: spec.KeyGrant(in.keyLimits)})
+	key, err := a.Admin.Keys.CreateKey(x.Context(), spec.AccessKey{Role: rights.Role, Cluster: rights.Cluster, Grant: rights.Grant})
 	if err != nil {
 		return err
 	}
 	return reply(x, newKeyView{KeyID: key.ID, Secret: key.Secret, Role: key.Role, Cluster: key.Cluster, keyLimits: keyLimits(key.Grant)})
+}
+
+// rightsOf checks what a key is to be for.
+func rightsOf(a *API, in keyInput, res leader.Resolution) (issuer.Rights, error) {
+	role := spec.Role(in.Role)
+	if !slices.Contains(spec.Roles, role) {
+		return issuer.Rights{}, wire.Errorf(wire.InvalidParameter, "role must be one of read, submit and admin, not %q.", in.Role)
+	}
+	clusters, err := parseClusters(in.Cluster, res)
+	if err != nil {
+		return issuer.Rights{}, err
+	}
+	return issuer.Rights{Role: role, Cluster: string(clusters), Grant: spec.KeyGrant(in.keyLimits)}, a.checkKeyLimits(in.keyLimits)
 }
 
 // parseClusters reads the clusters that a key is to be for: names with commas between.

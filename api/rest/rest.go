@@ -12,8 +12,10 @@ import (
 
 	"pinion/api/httpx"
 	"pinion/api/leader"
+	"pinion/api/openid"
 	"pinion/api/wire"
 	"pinion/raftfsm"
+	"pinion/raftfsm/issuer"
 	"pinion/raftfsm/spec"
 )
 
@@ -68,6 +70,9 @@ type TokenStore interface {
 type KeyStore interface {
 	// CreateKey makes a key with the role, the clusters and the grant of this one. Only its answer has the secret in clear.
 	CreateKey(ctx context.Context, like spec.AccessKey) (spec.AccessKey, error)
+	// Login makes the key of a person whose ID token is verified: see raftfsm.Login, which decides on its rights. Only its answer has the
+	// secret in clear.
+	Login(ctx context.Context, login raftfsm.Login) (spec.AccessKey, error)
 	// RemoveKey ends a key at once. spec.ErrNotFound.
 	RemoveKey(ctx context.Context, id string) error
 	// RotateSealingKey begins to replace the key that secrets are sealed with, or goes on with it.
@@ -110,6 +115,13 @@ type API struct {
 	Now     func() time.Time
 
 	CheckTeam func(name string) error // refuses a name that no team can have
+	IDTokens  IDTokens
+}
+
+// IDTokens verifies what the issuer of the pool says of people.
+type IDTokens interface {
+	// Verify returns whom an ID token is of.
+	Verify(ctx context.Context, from *issuer.Issuer, token string, now time.Time) (openid.Person, error)
 }
 
 // Handler answers a request that is authenticated and authorized; the state to answer from is in res. It replies to x, or
