@@ -82,6 +82,9 @@ type Login struct {
 }
 
 func (c Login) apply(tx *tx) (any, error) {
+	if c.Key.Login == nil {
+		return nil, fmt.Errorf("access key %s is of no login", c.Key.ID)
+	}
 	from, login := tx.Issuer(), *c.Key.Login
 	if from == nil || from.URL != login.Issuer || from.ClientID != c.ClientID {
 		return nil, fmt.Errorf("the issuer %s: %w in this pool: an administrator has changed it (`pinion oidc show`)", login.Issuer, spec.ErrNotFound)

@@ -12,6 +12,7 @@ import (
 	"pinion/api/cli/env"
 	"pinion/api/cli/exit"
 	"pinion/api/cli/invocation"
+	"pinion/api/cli/login"
 	"pinion/api/cli/run"
 )
 
@@ -90,7 +91,7 @@ with the tasks that run there; each host is in one, "default" unless pinion up -
 var categories = map[string]string{
 	"run": "Tasks", "register": "Tasks", "ps": "Tasks", "queue": "Tasks", "why": "Tasks", "inspect": "Tasks", "logs": "Tasks", "stop": "Tasks", "events": "Tasks",
 	"hosts": "Hosts", "gpus": "Hosts", "drain": "Hosts", "activate": "Hosts",
-	"env": "Access", "keys": "Access", "token": "Access", "team": "Access", "limits": "Access", "audit": "Access",
+	"env": "Access", "login": "Access", "oidc": "Access", "keys": "Access", "token": "Access", "team": "Access", "limits": "Access", "audit": "Access",
 	"up": "This machine", "down": "This machine", "leave": "This machine", "doctor": "This machine", "recover": "This machine",
 	"snapshot": "State and tools", "sim": "State and tools", "version": "State and tools", "completion": "State and tools",
 }
@@ -101,6 +102,7 @@ func commands(p Program) []*cli.Command {
 		downCommand(p.Down),
 		doctorCommand(p),
 		env.Command(),
+		login.Command(p.system),
 		run.Command(p.system),
 		registerCommand(p),
 		psCommand(p),
@@ -116,6 +118,7 @@ func commands(p Program) []*cli.Command {
 		tokenCommand(p),
 		keysCommand(p),
 		limitsCommand(p),
+		oidcCommand(p),
 		auditCommand(p),
 		teamCommand(p, "team"),
 		teamCommand(p, "quota"), // its former name

@@ -3,8 +3,8 @@ package cli
 import (
 	"cmp"
 	"fmt"
-	"slices"
 	"strings"
+	"time"
 
 	"github.com/urfave/cli/v2"
 
@@ -49,26 +49,9 @@ Examples:
    pinion keys create --role submit
    pinion keys create --role read --cluster lab,vision -o json
    pinion keys create --role submit --team vision --max-priority 10 --max-gpus 8 --max-waiting 1000`,
-		Flags: []cli.Flag{
-			&cli.StringFlag{Name: "role", Usage: "`ROLE` of the key: read, submit or admin (required)"},
-			&cli.StringFlag{Name: "cluster", Usage: "limit the key to the cluster `NAME`, or to several with commas between", DefaultText: "all"},
-			&cli.StringSliceFlag{Name: "team", Usage: "limit the key to the tasks of the team `NAME`; may be repeated", DefaultText: "all"},
-			&cli.IntFlag{Name: "max-priority", Usage: "highest `PRIORITY` of its tasks, 0 to 100", DefaultText: "100"},
-			&cli.IntFlag{Name: "max-tasks", Usage: "at most `N` tasks that are not STOPPED", DefaultText: "no limit"},
-			&cli.IntFlag{Name: "max-waiting", Usage: "at most `N` tasks that wait for a place", DefaultText: "no limit"},
-			&cli.IntFlag{Name: "max-gpus", Usage: "at most `N` GPUs that its tasks hold or wait for", DefaultText: "no limit"},
-			&cli.IntFlag{Name: "max-revisions", Usage: "at most `N` revisions of task definitions", DefaultText: "no limit"},
-			&cli.IntFlag{Name: "max-requests", Usage: "at most `N` requests a second at each server", DefaultText: "no limit"},
-		},
+		Flags: rightsFlags(),
 		Action: func(c *cli.Context) error {
-			role := c.String("role")
-			if role == "" {
-				return exit.Usagef("--role is required: one of %s", strings.Join(keyRoles, ", "))
-			}
-			if !slices.Contains(keyRoles, role) {
-				return exit.Usagef("--role %q is not one of %s", role, strings.Join(keyRoles, ", "))
-			}
-			limits, err := keyLimits(c)
+			rights, err := keyRights(c)
 			if err != nil {
 				return err
 			}
@@ -76,12 +59,27 @@ Examples:
 			if err != nil {
 				return err
 			}
-			created, err := inv.Client.CreateKey(c.Context, client.NewKey{Role: role, Cluster: c.String("cluster"), KeyLimits: limits})
+			created, err := inv.Client.CreateKey(c.Context, rights)
 			if err != nil {
 				return err
 			}
 			return printKey(inv, created)
 		},
+	}
+}
+
+// rightsFlags say what a key may do.
+func rightsFlags() []cli.Flag {
+	return []cli.Flag{
+		&cli.StringFlag{Name: "role", Usage: "`ROLE` of the key: read, submit or admin (required)"},
+		&cli.StringFlag{Name: "cluster", Usage: "limit the key to the cluster `NAME`, or to several with commas between", DefaultText: "all"},
+		&cli.StringSliceFlag{Name: "team", Usage: "limit the key to the tasks of the team `NAME`; may be repeated", DefaultText: "all"},
+		&cli.IntFlag{Name: "max-priority", Usage: "highest `PRIORITY` of its tasks, 0 to 100", DefaultText: "100"},
+		&cli.IntFlag{Name: "max-tasks", Usage: "at most `N` tasks that are not STOPPED", DefaultText: "no limit"},
+		&cli.IntFlag{Name: "max-waiting", Usage: "at most `N` tasks that wait for a place", DefaultText: "no limit"},
+		&cli.IntFlag{Name: "max-gpus", Usage: "at most `N` GPUs that its tasks hold or wait for", DefaultText: "no limit"},
+		&cli.IntFlag{Name: "max-revisions", Usage: "at most `N` revisions of task definitions", DefaultText: "no limit"},
+		&cli.IntFlag{Name: "max-requests", Usage: "at most `N` requests a second at each server", DefaultText: "no limit"},
 	}
 }
 
@@ -152,6 +150,9 @@ func keyTable(inv *invocation.Invocation, keys []client.AccessKey) *table.Table 
 		cluster, use := cmp.Or(key.Cluster, "all"), ""
 		if key.HostID != "" {
 			use = fmt.Sprintf("host %.8s", key.HostID)
+		}
+		if key.Login != nil {
+			use = fmt.Sprintf("%s until %s", key.Login.Person, key.Login.ExpiresAt.Local().Format(time.DateTime))
 		}
 		t.Add(key.ID, key.Role, cluster, strings.Join(key.Teams, ","), format.Age(inv.Now().Sub(key.CreatedAt)), use, limitsText(key))
 	}

@@ -12,6 +12,7 @@ type AccessKey struct {
 	Cluster   string    `json:"cluster"` // the only clusters that it may name, with commas between; empty: all
 	HostID    string    `json:"hostId"`  // of the host whose own key it is: `pinion env` prints it there
 	CreatedAt time.Time `json:"createdAt"`
+	Login     *KeyLogin `json:"login"` // nil: it does not expire
 	KeyLimits
 	InUse KeyUse `json:"inUse"`
 }

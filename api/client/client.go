@@ -36,6 +36,14 @@ type Client struct{ transport transport }
 
 // New returns a client for a host. It checks the configuration and reads the CA file; it does not connect yet.
 func New(config Config) (*Client, error) {
+	c, err := connect(config)
+	if err == nil && config.Host != "" && (config.KeyID == "" || config.Secret == "") {
+		return nil, errors.New("talking to a host over the network needs an access key. Set AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY; `pinion env` on the host prints a pair, and `pinion login` gets one where the pool has people log in")
+	}
+	return c, err
+}
+
+func connect(config Config) (*Client, error) {
 	if config.Region == "" {
 		config.Region = DefaultRegion
 	}
@@ -44,9 +52,6 @@ func New(config Config) (*Client, error) {
 	}
 	if _, _, err := net.SplitHostPort(config.Host); err != nil {
 		return nil, fmt.Errorf("host %q is not HOST:PORT, such as gpu1.example.com:7400", config.Host)
-	}
-	if config.KeyID == "" || config.Secret == "" {
-		return nil, errors.New("talking to a host over the network needs an access key. Set AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY; `pinion env` on the host prints a pair")
 	}
 	tls, err := tlsTransport(config.CAFile)
 	if err != nil {

@@ -50,13 +50,13 @@ func runTask(ctx context.Context, r *Request, in *types.RunTaskInput) (*types.Ru
 	return runTaskOutput(r, cluster.Name, &result, err)
 }
 
-// ownToken is a client token as the state has it: each access key has tokens of its own. Otherwise one key could get the tasks of another
+// ownToken is a client token as the state has it: each holder of access keys has tokens of its own. Otherwise one key could get the tasks of another
 // for a token that it guessed, or keep the other from running them.
 func (r *Request) ownToken(given string) string {
-	if given == "" || r.KeyID == "" {
+	if given == "" || r.Holder == "" {
 		return given
 	}
-	return r.KeyID + "/" + given
+	return r.Holder + "/" + given
 }
 
 // resolveQueue fills in how many tasks there are to be, and the capacity provider that they wait in.

@@ -9,6 +9,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"time"
 
 	"github.com/urfave/cli/v2"
 
@@ -21,8 +22,8 @@ func Command() *cli.Command {
 	return &cli.Command{
 		Name:  "env",
 		Usage: "Print the environment for the AWS CLI and SDKs",
-		Description: `Prints the endpoint, an access key, the region and the CA as exports, and unsets variables that would interfere. After that, 'aws ecs ...', 'aws logs ...', boto3, the AWS SDKs and Terraform talk to Pinion with no further option. With --host and a key, it
-does the same for a host on another machine.
+		Description: `Prints the endpoint, an access key, the region and the CA as exports, and unsets variables that would interfere. After that, 'aws ecs ...', 'aws logs ...', boto3, the AWS SDKs and Terraform talk to Pinion with no further option. With --host and a key,
+or after 'pinion login', it does the same for a host on another machine.
 
 On a host the key is the host's own: an admin's while the host is a server, and one that may only look while it is an agent, which the pool may change. For
 what has to go on working, make a key with 'pinion keys create' and name it with --host.
@@ -41,7 +42,7 @@ Examples:
 			if err != nil {
 				return err
 			}
-			access, err := accessOf(c)
+			access, own, err := accessOf(c)
 			if err != nil {
 				return err
 			}
@@ -53,7 +54,7 @@ Examples:
 			if err != nil {
 				return err
 			}
-			if invocation.Connection(c).Host == "" {
+			if own {
 				text += ownKeyNote
 			}
 			_, err = fmt.Fprint(c.App.Writer, text)
@@ -74,23 +75,27 @@ type Access struct {
 // ownKeyNote is the last line of the commands: without quotes around `$(pinion env)` a shell joins the lines, and a comment ends the rest.
 const ownKeyNote = "# The key is this host's own: an admin's on a server, one that may only look on an agent, and it ends with the host. One that stays: pinion keys create\n"
 
-// accessOf returns the access from --host and its flags, or otherwise from the data directory's client.json.
-func accessOf(c *cli.Context) (Access, error) {
-	config := invocation.Connection(c)
+// accessOf returns the access from --host and its flags or from the login, or otherwise from the data directory's client.json, which has the own key
+// of this host.
+func accessOf(c *cli.Context) (access Access, own bool, err error) {
+	config, err := invocation.Connection(c, time.Now())
+	if err != nil {
+		return Access{}, false, err
+	}
 	if config.Host == "" {
-		return readAccess(filepath.Join(invocation.DataDir(c), "client.json"))
+		access, err = readAccess(filepath.Join(invocation.DataDir(c), "client.json"))
+		return access, true, err
 	}
 	if _, err := client.New(config); err != nil {
-		return Access{}, err
+		return Access{}, false, err
 	}
 	ca := config.CAFile
 	if ca != "" {
-		var err error
 		if ca, err = filepath.Abs(ca); err != nil {
-			return Access{}, fmt.Errorf("--ca %s: %w", ca, err)
+			return Access{}, false, fmt.Errorf("--ca %s: %w", ca, err)
 		}
 	}
-	return Access{Endpoint: "https://" + config.Host, KeyID: config.KeyID, Secret: config.Secret, Region: config.Region, CAFile: ca}, nil
+	return Access{Endpoint: "https://" + config.Host, KeyID: config.KeyID, Secret: config.Secret, Region: config.Region, CAFile: ca}, false, nil
 }
 
 func readAccess(path string) (Access, error) {

@@ -1,10 +1,13 @@
 package invocation
 
 import (
+	"cmp"
 	"path/filepath"
 	"strings"
+	"time"
 
 	"github.com/urfave/cli/v2"
+	"golang.org/x/sys/unix"
 
 	"pinion/api/client"
 )
@@ -56,14 +59,28 @@ func DataDir(c *cli.Context) string {
 	return DefaultDataDir
 }
 
-// Connection is what the global flags say about the host to talk to. The key is for --host: the one in the environment of a
-// shell on the host itself may be for another cloud.
-func Connection(c *cli.Context) client.Config {
+// Connection is the host to talk to: that of --host with the key of the flags, or of the login there; without --host the one on this machine,
+// or else that of the login. The key of the flags is for --host: the one in the environment of a shell on the host itself may be for another
+// cloud.
+func Connection(c *cli.Context, now time.Time) (client.Config, error) {
 	config := client.Config{Socket: filepath.Join(DataDir(c), "pinion.sock"), Host: GlobalFlag(c, "host"), Region: GlobalFlag(c, "region")}
 	if config.Host != "" {
 		config.KeyID, config.Secret, config.CAFile = GlobalFlag(c, "key-id"), GlobalFlag(c, "secret"), GlobalFlag(c, "ca")
+		if config.KeyID != "" {
+			return config, nil
+		}
+	} else if DataDir(c) != DefaultDataDir || unix.Access(config.Socket, unix.W_OK) == nil {
+		return config, nil
 	}
-	return config
+	login, err := ReadLogin()
+	if login == nil || config.Host != "" && config.Host != login.Host {
+		return config, err
+	}
+	if err := login.Check(now); err != nil {
+		return config, err
+	}
+	config.Host, config.KeyID, config.Secret, config.CAFile = login.Host, login.KeyID, login.Secret, cmp.Or(GlobalFlag(c, "ca"), login.CAFile)
+	return config, nil
 }
 
 // ClusterFlag is the flag of every command that works with tasks.

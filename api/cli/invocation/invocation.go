@@ -53,7 +53,11 @@ func (s System) Clock() time.Time {
 
 // Invoke prepares a command that talks to a host.
 func (s System) Invoke(c *cli.Context) (*Invocation, error) {
-	host, err := client.New(Connection(c))
+	config, err := Connection(c, s.Clock())
+	if err != nil {
+		return nil, err
+	}
+	host, err := client.New(config)
 	if err != nil {
 		return nil, err
 	}

@@ -1,0 +1,276 @@
+package api
+
+import (
+	"bytes"
+	"context"
+	"crypto/tls"
+	"encoding/json"
+	"encoding/pem"
+	"net/http"
+	"net/http/httptest"
+	"net/url"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"pinion/api/cli"
+	"pinion/api/httpx"
+	"pinion/api/openid/openidtest"
+	"pinion/api/wire"
+	"pinion/raftfsm"
+	"pinion/raftfsm/spec"
+)
+
+func (s *fakeKeyStore) Login(ctx context.Context, login raftfsm.Login) (spec.AccessKey, error) {
+	s.made++
+	login.Key.ID, login.Key.CreatedAt = "AKIALOGIN"+string(rune('0'+s.made)), s.now()
+	login.Key.Sealed, login.Key.Seal = []byte(backwards(secret)), "mirror"
+	answer, err := s.Propose(ctx, login)
+	if err != nil {
+		return spec.AccessKey{}, err
+	}
+	key := *answer.(*spec.AccessKey)
+	key.Secret = secret
+	return key, nil
+}
+
+func (s *fakeKeyStore) now() time.Time {
+	if s.clock != nil {
+		return s.clock()
+	}
+	return epoch
+}
+
+// newLoginFixture is a host whose people log in at an issuer: of them the group lab may submit in the default cluster.
+func newLoginFixture(t testing.TB) (*fixture, *openidtest.Issuer) {
+	b, idp := newFixture(t), openidtest.New(t)
+	b.config.Admin.Keys = &fakeKeyStore{fakeStore: b.fakeStore}
+	b.config.Shared = NewShared()
+	for path, body := range map[string]string{
+		"admin/oidc": `{"issuer":"` + idp.URL + `","clientId":"` + openidtest.ClientID + `"}`,
+	} {
+		if got := b.rest(path, body); got.Code != http.StatusOK {
+			t.Fatalf("%s: %d %s", path, got.Code, got.Body)
+		}
+	}
+	b.mapGroup(t, `{"group":"lab","role":"submit","cluster":"default","maxGpus":8}`)
+	return b, idp
+}
+
+func (b *fixture) mapGroup(t testing.TB, body string) {
+	t.Helper()
+	if got := b.rest("admin/oidc/groups", body); got.Code != http.StatusOK {
+		t.Fatalf("%s: %d %s", body, got.Code, got.Body)
+	}
+}
+
+// logIn sends an ID token as somebody without a key does.
+func (b *fixture) logIn(token string, groups ...string) reply {
+	b.config.Trusted = false
+	defer func() { b.config.Trusted = true }()
+	body, _ := json.Marshal(map[string]any{"idToken": token, "groups": groups})
+	return b.rest("login", string(body))
+}
+
+func TestALoginGivesExactlyTheRightsOfItsGroups(t *testing.T) {
+	b, idp := newLoginFixture(t)
+	b.mapGroup(t, `{"group":"admins","role":"admin"}`)
+	token := func(groups ...string) string {
+		return idp.Token(idp.Claims(epoch, openidtest.Claims{"email": "alice@example.com", "groups": groups}))
+	}
+	var key struct {
+		AccessKeyID, Role, Cluster string
+		MaxGPUs                    int
+		Login                      struct{ Person, Subject, Issuer string }
+	}
+	used := token("lab", "others")
+	b.logIn(used).decode(t, &key)
+	if key.Role != "submit" || key.Cluster != "default" || key.MaxGPUs != 8 || key.Login.Person != "alice@example.com" || key.Login.Subject != "subject-1" || key.Login.Issuer != idp.URL {
+		t.Errorf("%+v", key)
+	}
+	as := func(r *http.Request) reply {
+		b.config.Trusted = false
+		defer func() { b.config.Trusted = true }()
+		return b.as("Bearer "+key.AccessKeyID+":"+secret, r)
+	}
+	if got := as(httptest.NewRequest("GET", "/v1/admin/oidc", nil)); got.Header().Get("X-Amzn-ErrorType") != wire.AccessDenied {
+		t.Errorf("a person without an admin's group sees the mapping: %d %s", got.Code, got.Body)
+	}
+	form := url.Values{"Action": {"GetCallerIdentity"}, "Version": {"2011-06-15"}}
+	who := httptest.NewRequest("POST", "/", strings.NewReader(form.Encode()))
+	who.Header.Set("Content-Type", "application/x-www-form-urlencoded")
+	if got := as(who); !strings.Contains(got.Body.String(), "<Arn>"+spec.HolderARN("login/alice@example.com")+"</Arn>") {
+		t.Errorf("%d %s", got.Code, got.Body)
+	}
+	for what, got := range map[string]reply{
+		"a token that was used":            b.logIn(used),
+		"groups that are not mapped":       b.logIn(token("others")),
+		"no groups":                        b.logIn(token()),
+		"a group that is not the person's": b.logIn(token("lab"), "admins"),
+		"no token":                         b.logIn(""),
+	} {
+		if got.Header().Get("X-Amzn-ErrorType") != wire.AccessDenied {
+			t.Errorf("%s: %d %s", what, got.Code, got.Body)
+		}
+	}
+	if got := b.rest("admin/oidc/remove", `{}`); got.Code != http.StatusOK {
+		t.Fatalf("%d %s", got.Code, got.Body)
+	}
+	if got := b.logIn(token("lab")); got.Header().Get("X-Amzn-ErrorType") != httpx.NotFound {
+		t.Errorf("without an issuer: %d %s", got.Code, got.Body)
+	}
+	if got := as(restRequest("ListTasks", `{}`)); got.Code != http.StatusOK {
+		t.Errorf("the key of an earlier login: %d %s", got.Code, got.Body)
+	}
+}
+
+// Whoever is nobody yet learns where people log in, and nothing of what they may do.
+func TestEverybodyMayKnowTheIssuerAndNothingElse(t *testing.T) {
+	b, idp := newLoginFixture(t)
+	b.config.Trusted = false
+	var seen map[string]any
+	b.get("/v1/login").decode(t, &seen)
+	if len(seen) != 2 || seen["issuer"] != idp.URL || seen["clientId"] != openidtest.ClientID {
+		t.Errorf("%v", seen)
+	}
+}
+
+func TestLoginsAndTheirRefusalsAreRecordedWithThePerson(t *testing.T) {
+	b, idp := newLoginFixture(t)
+	entries := b.audited(t)
+	for _, group := range []string{"lab", "others"} {
+		b.logIn(idp.Token(idp.Claims(epoch, openidtest.Claims{"email": "alice@example.com", "groups": group})))
+	}
+	b.logIn("nonsense")
+	var lines []string
+	for _, e := range entries() {
+		lines = append(lines, strings.Join([]string{string(e.Outcome), strings.TrimPrefix(e.Principal, spec.HolderARN("")), e.Operation}, " "))
+	}
+	want := []string{"done login/alice@example.com POST /v1/login", "refused login/alice@example.com POST /v1/login", "refused  POST /v1/login"}
+	if strings.Join(lines, "\n") != strings.Join(want, "\n") {
+		t.Errorf("%q", lines)
+	}
+}
+
+// A key that has expired is refused, signed or not, before anything reaps it, and a stream that it opened ends.
+func TestAnExpiredKeyIsRefusedAndItsStreamsEnd(t *testing.T) {
+	b := withEvents(newFixture(t))
+	var late atomic.Bool
+	b.config.Now = func() time.Time {
+		if late.Load() {
+			return epoch.Add(time.Hour)
+		}
+		return epoch
+	}
+	bearer := b.withKey(t, spec.AccessKey{ID: "AKIAEXPIRES", Role: spec.RoleRead, Login: &spec.KeyLogin{Person: "alice@example.com", Expires: epoch.Add(time.Hour)}})
+	if got := b.as(bearer, restRequest("ListTasks", `{}`)); got.Code != http.StatusOK {
+		t.Fatalf("%d %s", got.Code, got.Body)
+	}
+	stream := openStream(t, b.served(t).URL+"/v1/events", "Authorization", bearer)
+	late.Store(true)
+	if got := stream.end(); !strings.Contains(got, wire.ExpiredToken) {
+		t.Error(got)
+	}
+	if got := b.as(bearer, restRequest("ListTasks", `{}`)); got.Header().Get("X-Amzn-ErrorType") != wire.ExpiredToken {
+		t.Errorf("%d %s", got.Code, got.Body)
+	}
+}
+
+// An issuer that is down fails those who log in, and nobody else.
+func TestAnIssuerThatIsDownConcernsLoginsAlone(t *testing.T) {
+	b, idp := newLoginFixture(t)
+	token := idp.Token(idp.Claims(epoch, openidtest.Claims{"email": "alice@example.com", "groups": "lab"}))
+	idp.Close()
+	if got := b.logIn(token); got.Header().Get("X-Amzn-ErrorType") != wire.Server {
+		t.Errorf("%d %s", got.Code, got.Body)
+	}
+	if got := b.rest("ListTasks", `{}`); got.Code != http.StatusOK {
+		t.Errorf("%d %s", got.Code, got.Body)
+	}
+}
+
+// commandLine runs pinion as a user of this machine with a directory of their own.
+type commandLine struct{ flags []string }
+
+func (c commandLine) run(t *testing.T, arguments ...string) (answer, notes string, err error) {
+	t.Helper()
+	var out, beside bytes.Buffer
+	app := cli.New(cli.Program{Version: "1.2.3"})
+	app.Writer, app.ErrWriter = &out, &beside
+	err = app.RunContext(t.Context(), append(append([]string{"pinion"}, c.flags...), arguments...))
+	return out.String(), beside.String(), err
+}
+
+func (c commandLine) must(t *testing.T, arguments ...string) (answer string) {
+	t.Helper()
+	answer, notes, err := c.run(t, arguments...)
+	if err != nil {
+		t.Fatalf("%q: %v\n%s", arguments, err, notes)
+	}
+	return answer
+}
+
+// The whole way: an administrator names the issuer, a person logs in there with the command line, and works with no further option.
+func TestAPersonLogsInWithTheCommandLine(t *testing.T) {
+	for _, name := range []string{"PINION_HOST", "PINION_CA", "PINION_DATA_DIR", "AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY", "AWS_CA_BUNDLE", "AWS_REGION", "AWS_DEFAULT_REGION"} {
+		t.Setenv(name, "")
+		os.Unsetenv(name)
+	}
+	dir, idp, b := t.TempDir(), openidtest.New(t), newFixture(t)
+	t.Setenv("XDG_CONFIG_HOME", dir)
+	b.config.Now = time.Now
+	b.config.Admin.Keys = &fakeKeyStore{fakeStore: b.fakeStore, clock: time.Now}
+	b.withKey(t, spec.AccessKey{ID: "AKIAADMIN", Role: spec.RoleAdmin})
+	server := httptest.NewUnstartedServer(NewHandler(b.config))
+	server.TLS = &tls.Config{MinVersion: tls.VersionTLS12}
+	server.StartTLS()
+	t.Cleanup(server.Close)
+	ca := filepath.Join(t.TempDir(), "ca.pem")
+	if err := os.WriteFile(ca, pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: server.Certificate().Raw}), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	at := []string{"--host", strings.TrimPrefix(server.URL, "https://"), "--ca", ca}
+	admin, person := commandLine{append(at, "--key-id", "AKIAADMIN", "--secret", secret)}, commandLine{}
+	admin.must(t, "oidc", "set", "--issuer", idp.URL, "--client-id", openidtest.ClientID, "--lifetime", "1h")
+	admin.must(t, "oidc", "map", "--role", "submit", "--cluster", "default", "--max-gpus", "8", "lab")
+
+	idp.LogsIn(openidtest.Claims{"email": "alice@example.com", "groups": []string{"lab"}})
+	answer, notes, err := commandLine{at}.run(t, "login")
+	if err != nil || !strings.Contains(answer, "alice@example.com") || !strings.Contains(notes, "ABCD-EFGH") || !strings.Contains(notes, idp.URL+"/enter") {
+		t.Fatalf("%s\n%s\n%v", answer, notes, err)
+	}
+	if info, err := os.Stat(filepath.Join(dir, "pinion", "login.json")); err != nil || info.Mode().Perm() != 0o600 {
+		t.Errorf("%v %v", info, err)
+	}
+	person.must(t, "ps")
+	if _, _, err := person.run(t, "keys", "ls"); err == nil || !strings.Contains(err.Error(), wire.AccessDenied) {
+		t.Errorf("a person who may submit lists keys: %v", err)
+	}
+	if listed := admin.must(t, "keys", "ls"); !strings.Contains(listed, "alice@example.com") {
+		t.Errorf("%s", listed)
+	}
+	var credentials struct {
+		Version                      int
+		AccessKeyID, SecretAccessKey string
+		Expiration                   time.Time
+	}
+	if err := json.Unmarshal([]byte(person.must(t, "login", "--print")), &credentials); err != nil || credentials.Version != 1 || credentials.SecretAccessKey != secret ||
+		time.Until(credentials.Expiration) > time.Hour || time.Until(credentials.Expiration) < 30*time.Minute {
+		t.Errorf("%+v %v", credentials, err)
+	}
+	if environment := person.must(t, "env"); !strings.Contains(environment, credentials.AccessKeyID) || !strings.Contains(environment, server.URL) || !strings.Contains(environment, dir) {
+		t.Errorf("%s", environment)
+	}
+
+	idp.LogsIn(openidtest.Claims{"email": "mallory@example.com", "groups": []string{"others"}})
+	if answer, _, err := person.run(t, "login"); err == nil || !strings.Contains(err.Error(), "others") || !strings.Contains(err.Error(), "lab") {
+		t.Errorf("%s %v", answer, err)
+	}
+	admin.must(t, "keys", "rm", credentials.AccessKeyID)
+	if _, _, err := person.run(t, "ps"); err == nil {
+		t.Error("a removed key still works")
+	}
+}
