@@ -21,7 +21,7 @@ var (
 	accessKeysByHost = indexBy(func(k *spec.AccessKey) string { return k.HostID }).where(func(k *spec.AccessKey) bool { return k.HostID != "" })
 
 	// accessKeysByPerson are those of logins; of each person the one that ends first comes first.
-	accessKeysByPerson = indexBy(func(k *spec.AccessKey) string { return k.Login.Person }).thenNumber(func(k *spec.AccessKey) int64 { return timeKey(k.Login.Expires) }).
+	accessKeysByPerson = indexBy(func(k *spec.AccessKey) string { return k.Login.Person }).thenNumber(func(k *spec.AccessKey) int64 { return spec.TimeKey(k.Login.Expires) }).
 				then(func(k *spec.AccessKey) string { return k.ID }).where(func(k *spec.AccessKey) bool { return k.Login != nil })
 )
 

@@ -18,7 +18,7 @@ var (
 		},
 	})
 	clientTokensByID  = indexBy((*clientToken).cluster).then((*clientToken).tokenText).hashPrefix()
-	clientTokensByAge = indexByNumber(func(t *clientToken) int64 { return timeKey(t.At) }).then((*clientToken).cluster).then((*clientToken).tokenText)
+	clientTokensByAge = indexByNumber(func(t *clientToken) int64 { return spec.TimeKey(t.At) }).then((*clientToken).cluster).then((*clientToken).tokenText)
 )
 
 func (t *clientToken) cluster() string   { return t.Cluster }

@@ -94,7 +94,7 @@ func (c UpdateCluster) apply(tx *tx) (any, error) {
 	}
 	known := tx.Cluster(c.Name)
 	changed := *known
-	changed.Settings = mergeSettings(known.Settings, c.Settings)
+	changed.Settings = spec.MergeSettings(known.Settings, c.Settings)
 	if c.Configuration != nil {
 		changed.Configuration = c.Configuration
 	}
@@ -106,19 +106,6 @@ func (c UpdateCluster) apply(tx *tx) (any, error) {
 	}
 	tx.put(tableClusters, &changed)
 	return &changed, nil
-}
-
-func mergeSettings(known, given []spec.Setting) []spec.Setting {
-	merged := slices.Clone(known)
-	for _, setting := range given {
-		at := slices.IndexFunc(merged, func(s spec.Setting) bool { return s.Name == setting.Name })
-		if at < 0 {
-			merged = append(merged, setting)
-			continue
-		}
-		merged[at] = setting
-	}
-	return merged
 }
 
 // DeleteCluster makes a cluster INACTIVE: it can be described until Reap deletes it, and CreateCluster makes it ACTIVE

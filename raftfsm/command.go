@@ -1,13 +1,11 @@
 package raftfsm
 
 import (
-	"bytes"
-	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"reflect"
 
+	"pinion/raftfsm/codec"
 	"pinion/raftfsm/compact"
 )
 
@@ -85,46 +83,26 @@ type kind struct {
 }
 
 // kindOf returns a kind with JSON encoding, which people can read in a damaged log.
-func kindOf[C Command](code byte, level int) kind { return newKind[C](jsonCodec, code, level) }
+func kindOf[C Command](code byte, level int) kind { return newKind[C](codec.JSON, code, level) }
 
 // compactKindOf returns a kind with the compact encoding. It is for frequent commands, because decoding JSON would cost
 // each server more than applying them, and for commands with repeated strings, because the reader interns them.
 func compactKindOf[C Command](code byte, level int) kind {
-	return newKind[C](compactCodec, code, level)
+	return newKind[C](codec.Compact, code, level)
 }
-
-// codec is an encoding: write appends the value that its argument points to, read fills it.
-type codec struct {
-	write func(entry []byte, value any) ([]byte, error)
-	read  func(body []byte, into any) error
-}
-
-var (
-	jsonCodec = codec{
-		write: func(entry []byte, value any) ([]byte, error) {
-			body, err := json.Marshal(value)
-			return append(entry, body...), err
-		},
-		read: decodeStrictly,
-	}
-	compactCodec = codec{
-		write: func(entry []byte, value any) ([]byte, error) { return new(compact.Writer).Append(entry, value), nil },
-		read:  func(body []byte, into any) error { return new(compact.Reader).Read(body, into) },
-	}
-)
 
 // newKind returns a kind with that codec. Commands are given as values or pointers, and decoded as values.
-func newKind[C Command](f codec, code byte, level int) kind {
+func newKind[C Command](f codec.Codec, code byte, level int) kind {
 	encode := func(entry []byte, c Command) ([]byte, error) {
 		value, ok := c.(C)
 		if !ok {
 			value = *any(c).(*C)
 		}
-		return f.write(entry, &value)
+		return f.Append(entry, &value)
 	}
 	decode := func(body []byte) (Command, error) {
 		var c C
-		if err := f.read(body, &c); err != nil {
+		if err := f.Read(body, &c); err != nil {
 			return nil, fmt.Errorf("decode %T: %w: %w", c, err, ErrNewer)
 		}
 		return c, nil
@@ -148,17 +126,4 @@ func byType(kinds []kind) map[reflect.Type][]kind {
 		byType[k.commandType] = append(byType[k.commandType], k)
 	}
 	return byType
-}
-
-// decodeStrictly decodes exactly one JSON value and refuses unknown fields.
-func decodeStrictly(data []byte, into any) error {
-	d := json.NewDecoder(bytes.NewReader(data))
-	d.DisallowUnknownFields()
-	if err := d.Decode(into); err != nil {
-		return err
-	}
-	if _, err := d.Token(); err != io.EOF {
-		return errors.New("more data follows the value")
-	}
-	return nil
 }

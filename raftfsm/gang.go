@@ -6,29 +6,12 @@ import (
 	"pinion/raftfsm/spec"
 )
 
-// withTaskEnv returns the effective definition with the environment of the task: gang, array index, attempt. It is merged
-// last, so that neither an image nor a definition can override it. gangs caches the addresses of gangs.
+// withTaskEnv is spec.WithTaskEnv; gangs caches the addresses of gangs.
 func (v *View) withTaskEnv(d *spec.TaskDefinition, t *spec.Task, gangs map[string]*spec.GangAddresses) *spec.TaskDefinition {
-	told := t.Environment()
-	if t.Gang != nil {
-		if gangs[t.Gang.ID] == nil {
-			gangs[t.Gang.ID] = spec.NewGangAddresses(t.Gang.Size, v.Gang(t.Gang.ID), v.addressOf)
-		}
-		told = append(told, t.Gang.Environment(gangs[t.Gang.ID].Master, gangs[t.Gang.ID].Hosts)...)
+	if t.Gang != nil && gangs[t.Gang.ID] == nil {
+		gangs[t.Gang.ID] = spec.NewGangAddresses(t.Gang.Size, v.Gang(t.Gang.ID), v.addressOf)
 	}
-	if len(told) == 0 {
-		return d
-	}
-	own := *d
-	own.Containers = slices.Clone(d.Containers)
-	d = &own
-	for i := range d.Containers {
-		d.Containers[i].Environment = spec.MergeEnvironment(d.Containers[i].Environment, told)
-	}
-	if t.Gang != nil && t.Gang.Rank == 0 {
-		d.ExposePort(t.Gang.Port)
-	}
-	return d
+	return spec.WithTaskEnv(d, t, gangs)
 }
 
 // addressOf is the address of a host for other hosts, without the port; empty when the host is unknown.

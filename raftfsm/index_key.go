@@ -1,27 +1,5 @@
 package raftfsm
 
-import (
-	"math"
-	"time"
-)
-
-// minTime and maxTime are the range of moments with distinct numbers: the years 1677 to 2262.
-var (
-	minTime = time.Unix(0, math.MinInt64)
-	maxTime = time.Unix(0, math.MaxInt64)
-)
-
-// timeKey converts a time to a sortable number. The zero time sorts first.
-func timeKey(t time.Time) int64 {
-	switch {
-	case t.Before(minTime):
-		return math.MinInt64
-	case t.After(maxTime):
-		return math.MaxInt64
-	}
-	return t.UnixNano()
-}
-
 // indexBy makes an index whose key begins with a text.
 func indexBy[T any](first func(*T) string) *index[T] { return &index[T]{first: first} }
 

@@ -1,6 +1,7 @@
 package raftfsm
 
 import (
+	"cmp"
 	"fmt"
 	"iter"
 	"slices"
@@ -19,22 +20,16 @@ var (
 	})
 	issuerIndex = indexBy(func(*issuer.Issuer) string { return "" })
 
-	tableUsedIDTokens = register(noun[usedIDToken]{
-		table: "usedIdTokens", indexes: []*index[usedIDToken]{usedIDTokensByHash},
+	tableUsedIDTokens = register(noun[issuer.UsedIDToken]{
+		table: "usedIdTokens", indexes: []*index[issuer.UsedIDToken]{usedIDTokensByHash},
 		commands:  []kind{kindOf[Login](72, 1)},
 		noChanges: "the key that it was used for is told to nobody either",
-		expired: func(v *View, r Reap) iter.Seq[*usedIDToken] {
-			return usedIDTokensByHash.matching(v, func(t *usedIDToken) bool { return t.Until.Before(r.Before) })
+		expired: func(v *View, r Reap) iter.Seq[*issuer.UsedIDToken] {
+			return usedIDTokensByHash.matching(v, func(t *issuer.UsedIDToken) bool { return t.Until.Before(r.Before) })
 		},
 	})
-	usedIDTokensByHash = indexBy(func(t *usedIDToken) string { return t.Hash })
+	usedIDTokensByHash = indexBy(func(t *issuer.UsedIDToken) string { return t.Hash })
 )
-
-// usedIDToken is an ID token that somebody has logged in with, until its age alone refuses it.
-type usedIDToken struct {
-	Hash  string    `json:"hash"`
-	Until time.Time `json:"until"`
-}
 
 // Issuer is whose people may log in; nil: nobody may.
 func (v *View) Issuer() *issuer.Issuer { return issuerIndex.get(v, indexKey{}) }
@@ -93,7 +88,7 @@ func (c Login) apply(tx *tx) (any, error) {
 		return nil, fmt.Errorf("the ID token: %w: somebody has logged in with it already; log in anew", spec.ErrInUse)
 	}
 	rights, groups, err := from.Rights(login.Groups)
-	if err != nil {
+	if err := cmp.Or(err, tx.checkSeal(c.Key.Seal)); err != nil {
 		return nil, err
 	}
 	live := accessKeysByPerson.list(&tx.View, login.Person)
@@ -107,7 +102,7 @@ func (c Login) apply(tx *tx) (any, error) {
 	key.Role, key.Cluster, key.Grant = rights.Role, rights.Cluster, rights.Grant
 	login.Groups, login.Expires = groups, key.CreatedAt.Add(from.Lifetime)
 	key.Login = &login
-	tx.put(tableUsedIDTokens, &usedIDToken{Hash: c.TokenHash, Until: c.TokenUntil})
+	tx.put(tableUsedIDTokens, &issuer.UsedIDToken{Hash: c.TokenHash, Until: c.TokenUntil})
 	tx.put(tableAccessKeys, &key)
 	return &key, nil
 }

@@ -59,7 +59,7 @@ var (
 
 func taskID(t *spec.Task) string      { return t.ID }
 func taskCluster(t *spec.Task) string { return t.Cluster }
-func stoppedAt(t *spec.Task) int64    { return timeKey(t.Times.Stopped) }
+func stoppedAt(t *spec.Task) int64    { return spec.TimeKey(t.Times.Stopped) }
 
 // stoppedRank is 1 for a task that holds no resources any more.
 func stoppedRank(t *spec.Task) int64 {

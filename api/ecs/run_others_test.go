@@ -15,7 +15,7 @@ import (
 // runAs runs a task as a key does, and returns the tasks of the answer.
 func (f *fixture) runAs(t *testing.T, keyID string, scope auth.ClusterScope, body string) (ids []string, err error) {
 	t.Helper()
-	r := &Request{Region: "us-east-1", Principal: keyID, KeyID: keyID, Scope: scope, MaxCount: 10, View: f.state.View(), Store: f, Now: func() time.Time { return epoch }}
+	r := &Request{Region: "us-east-1", Principal: keyID, Holder: keyID, Scope: scope, MaxCount: 10, View: f.state.View(), Store: f, Now: func() time.Time { return epoch }}
 	bound, err := Operations["RunTask"].Prepare(r, []byte(body), wire.DecodeJSON)
 	if err != nil {
 		return nil, err
@@ -53,7 +53,7 @@ func TestAClientTokenBelongsToItsKey(t *testing.T) {
 func TestATaskOfAnotherClusterIsNothingToWaitFor(t *testing.T) {
 	s := newGrantStore(t)
 	ask := func(scope auth.ClusterScope) error {
-		r := &Request{Principal: "me", KeyID: "AKIA1", Scope: scope, View: s.state.View(), Store: s}
+		r := &Request{Principal: "me", Holder: "AKIA1", Scope: scope, View: s.state.View(), Store: s}
 		return checkTaskDependencies(r, &spec.RunRequest{Cluster: "other", Tags: []spec.Tag{{Key: spec.TagAfter, Value: "task"}}})
 	}
 	unknown := ask("other")

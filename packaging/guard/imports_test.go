@@ -62,7 +62,7 @@ var floors = map[string][]string{
 	},
 	"raftfsm": {
 		".",
-		"query tally issuer",
+		"query tally issuer codec",
 		"spec compact changelog watch",
 	},
 	"gpu": {

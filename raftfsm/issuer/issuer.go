@@ -57,6 +57,12 @@ type Rights struct {
 	Grant   spec.KeyGrant `json:"grant,omitzero"`
 }
 
+// UsedIDToken is an ID token that somebody has logged in with, until its age alone refuses it.
+type UsedIDToken struct {
+	Hash  string    `json:"hash"`
+	Until time.Time `json:"until"`
+}
+
 var (
 	person   = regexp.MustCompile(`^[\w+=,.@:|-]{1,128}$`)
 	readable = regexp.MustCompile(`^[^\s\pC](?:[^\pC]*[^\s\pC])?$`)

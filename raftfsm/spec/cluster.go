@@ -168,3 +168,17 @@ func (d *TaskDefinition) SharedWith() ClusterSet {
 
 // ErrForeign refuses a change of what belongs to clusters that the caller's key is not for.
 var ErrForeign = errors.New("belongs to clusters that this key is not for")
+
+// MergeSettings is the known settings, each replaced by the given one of its name, and those given that are new.
+func MergeSettings(known, given []Setting) []Setting {
+	merged := slices.Clone(known)
+	for _, setting := range given {
+		at := slices.IndexFunc(merged, func(s Setting) bool { return s.Name == setting.Name })
+		if at < 0 {
+			merged = append(merged, setting)
+			continue
+		}
+		merged[at] = setting
+	}
+	return merged
+}

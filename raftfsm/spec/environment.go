@@ -87,3 +87,25 @@ func NewGangAddresses(size int, tasks []*Task, addressOf func(hostID string) str
 	}
 	return &GangAddresses{Master: addresses[0], Hosts: strings.Join(addresses, ",")}
 }
+
+// WithTaskEnv returns the effective definition with the environment of the task: gang, array index, attempt. It is merged
+// last, so that neither an image nor a definition can override it. gangs has the addresses of the task's gang, by its id.
+func WithTaskEnv(d *TaskDefinition, t *Task, gangs map[string]*GangAddresses) *TaskDefinition {
+	told := t.Environment()
+	if t.Gang != nil {
+		told = append(told, t.Gang.Environment(gangs[t.Gang.ID].Master, gangs[t.Gang.ID].Hosts)...)
+	}
+	if len(told) == 0 {
+		return d
+	}
+	own := *d
+	own.Containers = slices.Clone(d.Containers)
+	d = &own
+	for i := range d.Containers {
+		d.Containers[i].Environment = MergeEnvironment(d.Containers[i].Environment, told)
+	}
+	if t.Gang != nil && t.Gang.Rank == 0 {
+		d.ExposePort(t.Gang.Port)
+	}
+	return d
+}

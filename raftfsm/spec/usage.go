@@ -1,6 +1,7 @@
 package spec
 
 import (
+	"math"
 	"slices"
 	"time"
 )
@@ -61,4 +62,21 @@ func spreadOverHours(hours map[int64]int64, gpus, from, to int64) {
 		hours[hour] += gpus * (next - from)
 		from = next
 	}
+}
+
+// minTime and maxTime are the range of moments with distinct numbers: the years 1677 to 2262.
+var (
+	minTime = time.Unix(0, math.MinInt64)
+	maxTime = time.Unix(0, math.MaxInt64)
+)
+
+// TimeKey converts a time to a sortable number. The zero time sorts first.
+func TimeKey(t time.Time) int64 {
+	switch {
+	case t.Before(minTime):
+		return math.MinInt64
+	case t.After(maxTime):
+		return math.MaxInt64
+	}
+	return t.UnixNano()
 }
