@@ -23,8 +23,12 @@ type client struct {
 	api *apiclient.Client
 }
 
-func newClient(dir string) (*client, error) {
-	api, err := apiclient.New(apiclient.Config{Socket: filepath.Join(dir, "pinion.sock")})
+// newClient is root of the host: an admin on a server, and one that may only look on an agent.
+func newClient(dir string) (*client, error) { return newClientWithKey(dir, apiclient.CreatedKey{}) }
+
+// newClientWithKey has the rights of an access key at every host.
+func newClientWithKey(dir string, key apiclient.CreatedKey) (*client, error) {
+	api, err := apiclient.New(apiclient.Config{Socket: filepath.Join(dir, "pinion.sock"), KeyID: key.ID, Secret: key.Secret})
 	return &client{dir, api}, err
 }
 

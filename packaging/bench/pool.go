@@ -60,11 +60,6 @@ func startPool(ctx context.Context, binary string) (*pool, error) {
 		return nil, errors.Join(err, os.Remove(dir))
 	}
 	p := &pool{testbed: b, ctx: ctx, hosts: b.Hosts()[:poolHosts], spare: b.Hosts()[poolHosts], clients: map[*testbed.Host]*client{}}
-	for _, h := range p.hosts {
-		if p.clients[h], err = newClient(h.Dir); err != nil {
-			return nil, errors.Join(err, p.down())
-		}
-	}
 	if err := p.start(); err != nil {
 		return nil, errors.Join(err, p.down())
 	}
@@ -75,6 +70,9 @@ func (p *pool) start() error {
 	ctx, cancel := context.WithTimeout(p.ctx, waitTimeout)
 	defer cancel()
 	if err := p.hosts[0].Start(ctx); err != nil {
+		return err
+	}
+	if err := p.connect(ctx); err != nil {
 		return err
 	}
 	join, err := p.hosts[0].JoinFlags(poolHosts, "default")
@@ -88,6 +86,24 @@ func (p *pool) start() error {
 	}
 	_, err = p.waitReady()
 	return err
+}
+
+// connect makes an access key at the first host, and a client with it for every host.
+func (p *pool) connect(ctx context.Context) error {
+	root, err := newClient(p.hosts[0].Dir)
+	if err != nil {
+		return err
+	}
+	key, err := root.api.CreateKey(ctx, apiclient.NewKey{Role: string(spec.RoleAdmin)})
+	if err != nil {
+		return err
+	}
+	for _, h := range p.hosts {
+		if p.clients[h], err = newClientWithKey(h.Dir, key); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // down takes the testbed away, also when the bench was interrupted.
