@@ -54,6 +54,7 @@ func newHost(t testing.TB, flags ...string) *host {
 	if err != nil {
 		t.Fatal(err)
 	}
+	t.Cleanup(func() { os.RemoveAll(volume) })
 	return &host{dir: dir, volume: volume, listen: freeAddress(t), flags: append(flags, "--volume", volume), output: &lockedBuffer{}}
 }
 
@@ -155,7 +156,6 @@ func (h *host) down(t testing.TB) {
 	if mounts, _ := os.ReadFile("/proc/mounts"); strings.Contains(string(mounts), h.dir) {
 		t.Errorf("mounts are left under %s", h.dir)
 	}
-	os.RemoveAll(h.volume)
 }
 
 // pinion runs the CLI against this host and returns what it printed to standard output.

@@ -53,7 +53,7 @@ func sharedHost(t *testing.T) *host {
 	t.Helper()
 	shared.once.Do(func() {
 		shared.t.TB = t
-		h := newHost(t, "--gpus", "sim:8xh100", "--attribute", "ecs.instance-type=p5.48xlarge")
+		h := newHost(&shared.t, "--gpus", "sim:8xh100", "--attribute", "ecs.instance-type=p5.48xlarge")
 		h.registry = startDockerHub(&shared.t)
 		shared.t.Cleanup(func() { h.down(teardownTB{t}) })
 		h.start(t)
