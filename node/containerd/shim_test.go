@@ -1,13 +1,12 @@
 package containerd_test
 
 import (
-	"fmt"
-	"os"
 	"path/filepath"
-	"strconv"
 	"strings"
 	"syscall"
 	"testing"
+
+	"pinion/node/containerd/containerdtest"
 )
 
 func TestAKilledShimLosesTheExitCodeAndNothingElse(t *testing.T) {
@@ -15,7 +14,7 @@ func TestAKilledShimLosesTheExitCodeAndNothingElse(t *testing.T) {
 	c := h.start(sh("echo up; exec sleep 1000"))
 	h.awaitLine(c, "up")
 	pid := h.pidOf(c)
-	if err := syscall.Kill(parentOf(t, pid), syscall.SIGKILL); err != nil {
+	if err := syscall.Kill(containerdtest.ParentOf(t, pid), syscall.SIGKILL); err != nil {
 		t.Fatal(err)
 	}
 	if exit := h.wait(c); exit.Code != -1 || !strings.Contains(exit.Lost, "shim") {
@@ -37,7 +36,7 @@ func TestAShimKilledWhileContainerdWasAway(t *testing.T) {
 	if err := h.daemon.Stop(h.ctx()); err != nil {
 		t.Fatal(err)
 	}
-	if err := syscall.Kill(parentOf(t, pid), syscall.SIGKILL); err != nil {
+	if err := syscall.Kill(containerdtest.ParentOf(t, pid), syscall.SIGKILL); err != nil {
 		t.Fatal(err)
 	}
 	h.startDaemon()
@@ -45,19 +44,4 @@ func TestAShimKilledWhileContainerdWasAway(t *testing.T) {
 		t.Errorf("exit %+v", exit)
 	}
 	awaitGone(t, pid)
-}
-
-// parentOf is the process id of a process's parent: a container's shim.
-func parentOf(t *testing.T, pid int) int {
-	t.Helper()
-	raw, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
-	if err != nil {
-		t.Fatal(err)
-	}
-	_, rest, _ := strings.Cut(string(raw), ") ")
-	parent, err := strconv.Atoi(strings.Fields(rest)[1])
-	if err != nil {
-		t.Fatal(err)
-	}
-	return parent
 }

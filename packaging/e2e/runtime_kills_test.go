@@ -9,6 +9,8 @@ import (
 	"strings"
 	"syscall"
 	"testing"
+
+	"pinion/node/containerd/containerdtest"
 )
 
 var (
@@ -46,7 +48,7 @@ func TestContainerdAndShimsAreKilled(t *testing.T) {
 		id := h.runTask(t, "endless-gpu") // of both GPUs: those of the task before are free
 		h.waitStatus(t, id, "RUNNING")
 		pid := taskProcess(t, id)
-		if err := syscall.Kill(parentOf(t, pid), syscall.SIGKILL); err != nil {
+		if err := syscall.Kill(containerdtest.ParentOf(t, pid), syscall.SIGKILL); err != nil {
 			t.Fatal(err)
 		}
 		if task := h.waitStopped(t, id); !strings.Contains(fmt.Sprint(task), "shim") {
@@ -70,19 +72,4 @@ func taskProcess(t *testing.T, task string) int {
 	}
 	t.Fatalf("task %s has no process", task)
 	return 0
-}
-
-// parentOf is the process that a container's first process was started by: its shim.
-func parentOf(t *testing.T, pid int) int {
-	t.Helper()
-	raw, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
-	if err != nil {
-		t.Fatal(err)
-	}
-	_, rest, _ := strings.Cut(string(raw), ") ")
-	parent, err := strconv.Atoi(strings.Fields(rest)[1])
-	if err != nil {
-		t.Fatal(err)
-	}
-	return parent
 }
