@@ -4,6 +4,7 @@ import (
 	"errors"
 	"net/http"
 	"reflect"
+	"slices"
 	"time"
 
 	"pinion/api/httpx"
@@ -105,15 +106,7 @@ func chosen(groups, asked []string) []string {
 	if len(asked) == 0 {
 		return groups
 	}
-	var both []string
-	for _, group := range groups {
-		for _, wanted := range asked {
-			if group == wanted {
-				both = append(both, group)
-			}
-		}
-	}
-	return both
+	return slices.DeleteFunc(slices.Clone(groups), func(group string) bool { return !slices.Contains(asked, group) })
 }
 
 func issuerOf(res leader.Resolution) (*issuer.Issuer, error) {
