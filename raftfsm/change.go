@@ -1,10 +1,8 @@
 package raftfsm
 
 import (
-	"reflect"
 	"time"
 
-	"pinion/gpu"
 	"pinion/raftfsm/changelog"
 	"pinion/raftfsm/spec"
 )
@@ -47,7 +45,7 @@ type Change struct {
 	Kind        ChangeKind
 	ClusterName string // cluster of the object
 	Deleted     bool   // the object was deleted, and Object is its last version
-	Object      any    // of the type that belongs to Kind: *spec.Task, *spec.Host, *spec.Cluster, *HostGPU
+	Object      any    // of the type that belongs to Kind: *spec.Task, *spec.Host, *spec.Cluster, *spec.HostGPU
 }
 
 // Place is the position of the change.
@@ -75,16 +73,9 @@ func (c *Change) Host() *spec.Host {
 }
 
 // GPU returns the GPU of a GPUChange, nil for another kind.
-func (c *Change) GPU() *HostGPU {
-	gpu, _ := c.Object.(*HostGPU)
+func (c *Change) GPU() *spec.HostGPU {
+	gpu, _ := c.Object.(*spec.HostGPU)
 	return gpu
-}
-
-// HostGPU is a GPU and its host.
-type HostGPU struct {
-	gpu.Device
-	Simulated bool       `json:"simulated"`
-	Host      *spec.Host `json:"-"`
 }
 
 // changesOf lists the changes of the command at an index in its order, as the descriptors of the nouns make them.
@@ -127,32 +118,12 @@ func hostChanges(before, after *spec.Host) []*Change {
 		host = before
 	}
 	all := []*Change{{Kind: HostChange, ClusterName: host.Cluster, Object: host, Deleted: over}}
-	ofGPU := func(device gpu.Device, gone bool) {
-		all = append(all, &Change{Kind: GPUChange, ClusterName: host.Cluster, Object: &HostGPU{device, host.GPUs.Simulated, host}, Deleted: gone})
+	changed, gone := spec.GPUChanges(before, after)
+	for _, gpu := range changed {
+		all = append(all, &Change{Kind: GPUChange, ClusterName: host.Cluster, Object: gpu})
 	}
-	for _, device := range devicesOf(after) {
-		if was, known := deviceOf(before, device.UUID); !known || !reflect.DeepEqual(was, device) {
-			ofGPU(device, false)
-		}
-	}
-	for _, device := range devicesOf(before) {
-		if _, there := deviceOf(after, device.UUID); !there {
-			ofGPU(device, true)
-		}
+	for _, gpu := range gone {
+		all = append(all, &Change{Kind: GPUChange, ClusterName: host.Cluster, Object: gpu, Deleted: true})
 	}
 	return all
-}
-
-func devicesOf(h *spec.Host) []gpu.Device {
-	if h == nil {
-		return nil
-	}
-	return h.GPUs.Devices
-}
-
-func deviceOf(h *spec.Host, uuid string) (gpu.Device, bool) {
-	if h == nil {
-		return gpu.Device{}, false
-	}
-	return h.GPUs.Device(uuid)
 }

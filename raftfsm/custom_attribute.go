@@ -41,16 +41,9 @@ func (tx *tx) updateCustomAttributes(hostID string, change func(map[string]strin
 	if known == nil {
 		return fmt.Errorf("host %q: %w", hostID, spec.ErrNotFound)
 	}
-	custom := maps.Clone(known.CustomAttributes)
-	if custom == nil {
-		custom = map[string]string{}
-	}
-	change(custom)
-	if len(custom) > spec.MaxCustomAttributes {
-		return fmt.Errorf("host %s (%s): %w", hostID, known.Name, spec.ErrTooManyAttributes)
-	}
-	if maps.Equal(custom, known.CustomAttributes) {
-		return nil
+	custom, err := known.ChangedAttributes(change)
+	if err != nil || maps.Equal(custom, known.CustomAttributes) {
+		return err
 	}
 	host := *known
 	host.CustomAttributes = custom

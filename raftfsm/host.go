@@ -3,7 +3,6 @@ package raftfsm
 import (
 	"cmp"
 	"fmt"
-	"slices"
 	"time"
 
 	"pinion/gpu"
@@ -73,19 +72,13 @@ func (c PutHost) apply(tx *tx) (any, error) {
 	host.Status, host.Server, host.CustomAttributes, host.Tags = known.Status, known.Server, known.CustomAttributes, known.Tags
 	host.RegisteredAt, host.Revision = known.RegisteredAt, known.Revision
 	host.GPUs = tx.keepMissingGPUs(host.GPUs, known.GPUs, host.ID)
-	if equalHealth(host.GPUs, known.GPUs) {
+	if spec.EqualHealth(host.GPUs, known.GPUs) {
 		host.HealthAt = known.HealthAt
 	}
 	if equal(&host, known) {
 		return known, nil
 	}
 	return tx.updateHost(&host), nil
-}
-
-// equalHealth reports whether two inventories have the same devices with the same health.
-func equalHealth(a, b gpu.Inventory) bool {
-	same := func(x, y gpu.Device) bool { return x.UUID == y.UUID && x.Health == y.Health && x.Problem == y.Problem }
-	return a.Problem == b.Problem && slices.EqualFunc(a.Devices, b.Devices, same)
 }
 
 // updateHost records a changed copy of a host under its next revision.
@@ -183,8 +176,7 @@ func (c SetServerRole) apply(tx *tx) (any, error) {
 	return tx.updateHost(&host), nil
 }
 
-// keepMissingGPUs returns the new inventory of a host with the missing devices that a task still holds: they stay recorded,
-// unhealthy and with the reason, until no task holds them. Otherwise a GPU would disappear from its task without a trace.
+// keepMissingGPUs is spec.WithMissingGPUs for the tasks of a host.
 func (tx *tx) keepMissingGPUs(now, before gpu.Inventory, hostID string) gpu.Inventory {
 	owners := map[string]string{}
 	for _, t := range tx.liveTasksOn(hostID) {
@@ -192,15 +184,5 @@ func (tx *tx) keepMissingGPUs(now, before gpu.Inventory, hostID string) gpu.Inve
 			owners[uuid] = t.ID
 		}
 	}
-	devices := slices.Clone(now.Devices)
-	for _, d := range before.Devices {
-		owner := owners[d.UUID]
-		if _, there := now.Device(d.UUID); there || owner == "" {
-			continue
-		}
-		d.Health, d.Problem = gpu.Unhealthy, fmt.Sprintf("the host does not have it any more, task %s holds it", owner)
-		devices = append(devices, d)
-	}
-	now.Devices = devices
-	return now
+	return spec.WithMissingGPUs(now, before, owners)
 }

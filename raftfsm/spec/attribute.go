@@ -157,6 +157,18 @@ const MaxCustomAttributes = 10
 // ErrTooManyAttributes refuses custom attributes beyond MaxCustomAttributes.
 var ErrTooManyAttributes = fmt.Errorf("a host can have %d custom attributes: delete some first", MaxCustomAttributes)
 
+// ChangedAttributes are the custom attributes of the host after a change, which gets a map that is not nil. ErrTooManyAttributes.
+func (h *Host) ChangedAttributes(change func(map[string]string)) (map[string]string, error) {
+	custom := maps.Clone(h.CustomAttributes)
+	if custom == nil {
+		custom = map[string]string{}
+	}
+	if change(custom); len(custom) > MaxCustomAttributes {
+		return nil, fmt.Errorf("host %s (%s): %w", h.ID, h.Name, ErrTooManyAttributes)
+	}
+	return custom, nil
+}
+
 // HostAttribute is an attribute of one host. Value may be empty: the attribute is there and says no more.
 type HostAttribute struct {
 	HostID string `json:"hostId"`

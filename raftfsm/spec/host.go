@@ -2,6 +2,8 @@ package spec
 
 import (
 	"fmt"
+	"reflect"
+	"slices"
 	"time"
 
 	"pinion/gpu"
@@ -77,3 +79,67 @@ var ErrHostElsewhere = fmt.Errorf("another process is this host: to add this mac
 
 // ErrRemoved refuses a host that was removed from the pool.
 var ErrRemoved = fmt.Errorf("the host was removed from the pool: to add this machine again, delete its data directory and join with a new token")
+
+// HostGPU is a GPU and its host.
+type HostGPU struct {
+	gpu.Device
+	Simulated bool  `json:"simulated"`
+	Host      *Host `json:"-"`
+}
+
+// GPUChanges are the GPUs in which two versions of a host differ, those that are new or changed and those that are gone, with the host that has
+// them. Nil is a host that does not exist; at most one of the two is nil.
+func GPUChanges(before, after *Host) (changed, gone []*HostGPU) {
+	host := after
+	if after == nil {
+		host = before
+	}
+	of := func(device gpu.Device) *HostGPU { return &HostGPU{device, host.GPUs.Simulated, host} }
+	for _, device := range after.devices() {
+		if was, known := before.device(device.UUID); !known || !reflect.DeepEqual(was, device) {
+			changed = append(changed, of(device))
+		}
+	}
+	for _, device := range before.devices() {
+		if _, there := after.device(device.UUID); !there {
+			gone = append(gone, of(device))
+		}
+	}
+	return changed, gone
+}
+
+func (h *Host) devices() []gpu.Device {
+	if h == nil {
+		return nil
+	}
+	return h.GPUs.Devices
+}
+
+func (h *Host) device(uuid string) (gpu.Device, bool) {
+	if h == nil {
+		return gpu.Device{}, false
+	}
+	return h.GPUs.Device(uuid)
+}
+
+// EqualHealth reports whether two inventories have the same devices with the same health.
+func EqualHealth(a, b gpu.Inventory) bool {
+	same := func(x, y gpu.Device) bool { return x.UUID == y.UUID && x.Health == y.Health && x.Problem == y.Problem }
+	return a.Problem == b.Problem && slices.EqualFunc(a.Devices, b.Devices, same)
+}
+
+// WithMissingGPUs is the new inventory of a host with the missing devices that a task still holds, by UUID: they stay recorded, unhealthy and
+// with the reason, until no task holds them. Otherwise a GPU would disappear from its task without a trace.
+func WithMissingGPUs(now, before gpu.Inventory, owners map[string]string) gpu.Inventory {
+	devices := slices.Clone(now.Devices)
+	for _, d := range before.Devices {
+		owner := owners[d.UUID]
+		if _, there := now.Device(d.UUID); there || owner == "" {
+			continue
+		}
+		d.Health, d.Problem = gpu.Unhealthy, fmt.Sprintf("the host does not have it any more, task %s holds it", owner)
+		devices = append(devices, d)
+	}
+	now.Devices = devices
+	return now
+}

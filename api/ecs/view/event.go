@@ -57,7 +57,7 @@ type clusterDetail struct {
 
 // gpuDetail is a GPU, its host and its owner.
 type gpuDetail struct {
-	raftfsm.HostGPU
+	spec.HostGPU
 	Status      string    `json:"status"` // ACTIVE, or INACTIVE when the host does not have it any more
 	Host        string    `json:"host"`
 	InstanceARN string    `json:"containerInstanceArn"`
