@@ -7,6 +7,7 @@ import (
 	"slices"
 	"testing"
 
+	"pinion/packaging/keystore"
 	"pinion/raftfsm"
 	"pinion/raftfsm/spec"
 	"pinion/server/admission"
@@ -14,9 +15,9 @@ import (
 )
 
 // ringOf is the keyring on a server's disk.
-func ringOf(t *testing.T, dir string) *seal.Keyring {
+func ringOf(t *testing.T, dir string, keys *keystore.Store) *seal.Keyring {
 	t.Helper()
-	ring, err := seal.Open(filepath.Join(dir, keyringFile))
+	ring, err := seal.Open(filepath.Join(dir, keyringFile), keys)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -74,7 +75,7 @@ func (p *pool) waitUntilSealed() {
 			if h.member == nil || h.member.localServer() == nil {
 				return false
 			}
-			return !slices.Equal(ringOf(p.t, h.dir).Names(), []string{view.SealingKey().Name})
+			return !slices.Equal(ringOf(p.t, h.dir, h.keys).Names(), []string{view.SealingKey().Name})
 		})
 	})
 }
@@ -89,11 +90,11 @@ func TestAStolenServerReadsNothingThatIsSealedAfterARotation(t *testing.T) {
 	secrets := p.createKeys(2*resealBatchOfTests + 1)
 	lost := p.followers()[0]
 	eventually(t, "the server has the keys", func() bool {
-		known, ca := opened(lost.member.localServer().state.View(), ringOf(t, lost.dir))
+		known, ca := opened(lost.member.localServer().state.View(), ringOf(t, lost.dir, nil))
 		return ca && len(known) >= len(secrets)
 	})
 	lost.close()
-	stolen := ringOf(t, steal(t, lost))
+	stolen := ringOf(t, steal(t, lost), nil)
 	eventually(t, "the server is removed", func() bool {
 		return p.leader().member.Hosts().RemoveHost(t.Context(), lost.cfg.HostID, true) == nil
 	})
@@ -105,7 +106,7 @@ func TestAStolenServerReadsNothingThatIsSealedAfterARotation(t *testing.T) {
 	if known, ca := opened(view, stolen); len(known) != 0 || ca {
 		t.Errorf("the stolen keys open %d access keys; the CA: %t", len(known), ca)
 	}
-	ring := ringOf(t, p.leader().dir)
+	ring := ringOf(t, p.leader().dir, nil)
 	known, ca := opened(view, ring)
 	for id, secret := range secrets {
 		if known[id] != secret {
@@ -146,7 +147,7 @@ func TestManySecretsAreSealedAnewInBoundedSteps(t *testing.T) {
 	p.rotateSealingKey()
 	p.waitUntilSealed()
 	entries := own.state.View().Index() - before
-	if known, _ := opened(own.state.View(), ringOf(t, first.dir)); len(known) < many || entries < 5 || entries > 20 {
+	if known, _ := opened(own.state.View(), ringOf(t, first.dir, nil)); len(known) < many || entries < 5 || entries > 20 {
 		t.Errorf("%d secrets can be read, after %d entries", len(known), entries)
 	}
 	late := spec.AccessKey{ID: "AKIALATE", Role: spec.RoleRead, Sealed: []byte("x"), Seal: ca.Seal}

@@ -256,7 +256,7 @@ func prepareRestore(t *testing.T, h *testHost, address string) {
 	t.Helper()
 	var err error
 	h.where, h.cfg.Address = address, address
-	h.cfg.Identity, err = pki.OpenJoining(h.dir+"/pki", h.cfg.HostID, []string{"127.0.0.1"})
+	h.cfg.Identity, err = pki.OpenWith(h.dir+"/pki", h.cfg.HostID, []string{"127.0.0.1"}, pki.Options{Joining: true, Keys: h.keys})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -12,6 +12,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"pinion/packaging/keystore"
 	"pinion/raftfsm/spec"
 	"pinion/server/admission"
 	"pinion/server/backup"
@@ -56,6 +57,14 @@ func (c MemberConfig) now() func() time.Time {
 		return time.Now
 	}
 	return c.Now
+}
+
+// keys is how files with keys are written here: as those of the identity are.
+func (c MemberConfig) keys() *keystore.Store {
+	if c.Identity == nil {
+		return nil
+	}
+	return c.Identity.Keys
 }
 
 // Member is a host's membership in its pool: a server or an agent, as the pool decides; the role may change while it runs. The

@@ -11,6 +11,7 @@ import (
 	"testing"
 	"time"
 
+	"pinion/packaging/keystore"
 	"pinion/raftfsm"
 	"pinion/raftfsm/spec"
 	"pinion/server/id"
@@ -35,6 +36,7 @@ type testHost struct {
 	wrap  func(net.Listener) net.Listener // what stands between it and its listener; nil for nothing
 	cfg   MemberConfig
 	clock func() time.Time // that it checks certificates by; nil: the pool's
+	keys  *keystore.Store  // how it writes its keys; nil: in clear
 
 	member *Member
 	port   *peer.Port
@@ -77,7 +79,7 @@ func (h *testHost) start() error {
 		listener = h.wrap(listener)
 	}
 	h.cfg.Address = h.where
-	h.cfg.Identity, err = pki.OpenWith(h.dir+"/pki", h.cfg.HostID, []string{"127.0.0.1"}, pki.Options{Joining: h.cfg.Join != "", Log: h.cfg.Log, Now: h.certificateClock()})
+	h.cfg.Identity, err = pki.OpenWith(h.dir+"/pki", h.cfg.HostID, []string{"127.0.0.1"}, pki.Options{Joining: h.cfg.Join != "", Log: h.cfg.Log, Now: h.certificateClock(), Keys: h.keys})
 	if err != nil {
 		return errors.Join(err, listener.Close())
 	}

@@ -21,7 +21,8 @@ import (
 // Recover makes a host the only server of a new incarnation of its pool, with what its log and snapshots hold of the
 // pool's state. It is for a pool that has lost most of its servers for good. Nothing may run on the data directory; the
 // host's next OpenMember leads. Hosts that hear of the new incarnation follow, and servers of the old one that come back
-// end when they hear of it (see incarnation.go). Of cfg it takes Dir, HostID, Address, Log and the clock.
+// end when they hear of it (see incarnation.go). Of cfg it takes Dir, HostID, Address, Log, the clock, and of Identity how
+// files with keys are written.
 func Recover(ctx context.Context, cfg MemberConfig) (incarnation int, err error) {
 	if _, err := os.Stat(filepath.Join(cfg.Dir, "raft", "raft.db")); err != nil {
 		return 0, fmt.Errorf("this host holds no state of its pool, so nothing can be recovered from it: %w", err)
@@ -67,13 +68,13 @@ func snapshotCA(cfg MemberConfig, recorded spec.CA) (pki.CA, error) {
 		return held, nil
 	}
 	path := filepath.Join(cfg.Dir, keyringFile)
-	keyring, err := seal.Open(path)
+	keyring, err := seal.Open(path, cfg.keys())
 	if err != nil {
 		return pki.CA{}, err
 	}
 	ca, err := admission.OpenCA(keyring, recorded)
 	if errors.Is(err, seal.ErrNoKey) {
-		err = fmt.Errorf("%w: put the file seal.key of a server of the snapshot's pool at %s (mode 0600) and restore again; nothing was changed", err, path)
+		err = fmt.Errorf("%w: put the file seal.key of a server of the snapshot's pool at %s (mode 0600), with unlock.age of that server beside it if it has one, and restore again; nothing was changed", err, path)
 	}
 	return ca, err
 }
@@ -112,7 +113,7 @@ func bootstrapIncarnation(ctx context.Context, cfg MemberConfig, pool string) (i
 	own, err := Open(ctx, Config{Config: consensus.Config{
 		Dir: filepath.Join(cfg.Dir, "raft"), HostID: cfg.HostID, PoolID: pool, Address: cfg.Address, Log: cfg.Log,
 		Now: cfg.Now, MinFree: cfg.MinFree, Reserve: cfg.Reserve, Recover: true, Watermark: watermarkOf(filepath.Join(cfg.Dir, "raft")),
-	}})
+	}, Keys: cfg.keys()})
 	if err != nil {
 		return 0, err
 	}

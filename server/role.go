@@ -146,7 +146,7 @@ func (m *Member) startServer(ctx context.Context, joins bool) error {
 			Watermark: watermarkOf(m.raftDir()), Alone: m.poolCache.OnlyServer(m.cfg.Address),
 			Settings: spec.Settings{Servers: m.cfg.Servers, ReplaceAfter: m.cfg.ReplaceAfter, TaskLostAfter: m.cfg.TaskLostAfter},
 		},
-		DisconnectedAfter: m.cfg.DisconnectedAfter, KeyringFile: filepath.Join(m.cfg.Dir, keyringFile), peers: m.peers, identity: m.cfg.Identity, refusals: m.cfg.Port.ReportRefusal, onLeader: m.leader.Refresh,
+		DisconnectedAfter: m.cfg.DisconnectedAfter, KeyringFile: filepath.Join(m.cfg.Dir, keyringFile), Keys: m.cfg.keys(), peers: m.peers, identity: m.cfg.Identity, refusals: m.cfg.Port.ReportRefusal, onLeader: m.leader.Refresh,
 	})
 	if err != nil {
 		return errors.Join(err, network.Close(), layer.Close())

@@ -6,6 +6,7 @@ import (
 	"path/filepath"
 	"time"
 
+	"pinion/packaging/keystore"
 	"pinion/raftfsm"
 	"pinion/raftfsm/spec"
 	"pinion/server/admission"
@@ -28,8 +29,9 @@ const keyringFile = "seal.key"
 // Config of a server: that of its node, and what follows. The default is in brackets.
 type Config struct {
 	consensus.Config
-	DisconnectedAfter time.Duration // silence after which a host counts as disconnected [4 s]
-	KeyringFile       string        // file of the keys that secrets in the state are sealed with [seal.key in Dir]
+	DisconnectedAfter time.Duration   // silence after which a host counts as disconnected [4 s]
+	KeyringFile       string          // file of the keys that secrets in the state are sealed with [seal.key in Dir]
+	Keys              *keystore.Store // how that file is written [in clear]
 
 	identity *pki.Identity // of this host [it has none]
 	peers    *rpc.Client   // how the leader is reached while it is another host [not at all]
@@ -70,7 +72,7 @@ type Server struct {
 // Open opens a server on its directory; see consensus.New and consensus.Node.Start for what is refused.
 func Open(ctx context.Context, cfg Config) (*Server, error) {
 	cfg = cfg.withDefaults()
-	keyring, err := seal.Open(cfg.KeyringFile)
+	keyring, err := seal.Open(cfg.KeyringFile, cfg.Keys)
 	if err != nil {
 		return nil, err
 	}

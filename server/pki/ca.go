@@ -39,7 +39,7 @@ func newCA(now time.Time) (certKeyPair, error) {
 // host that joined), or nothing.
 func (id *Identity) openCA() (err error) {
 	path := id.file("ca.pem")
-	id.ca, err = readPair(path)
+	id.ca, err = readPair(id.Keys, path)
 	if errors.Is(err, fs.ErrNotExist) {
 		path = id.CAFile()
 		id.ca.cert, err = readCert(path)
@@ -73,7 +73,7 @@ func (id *Identity) createCA() (err error) {
 	if id.ca, err = newCA(id.now()); err != nil {
 		return err
 	}
-	return id.ca.write(id.file("ca.pem"))
+	return id.ca.write(id.Keys, id.file("ca.pem"))
 }
 
 // writeCA writes the authority's certificate alone, if the file does not hold it already. It is no secret: users who
@@ -135,7 +135,7 @@ func (id *Identity) StoreCAKey(a CA) error {
 	if id.ca.key != nil {
 		return nil
 	}
-	if err := held.write(id.file("ca.pem")); err != nil {
+	if err := held.write(id.Keys, id.file("ca.pem")); err != nil {
 		return err
 	}
 	id.ca = held

@@ -7,9 +7,8 @@ import (
 	"encoding/pem"
 	"errors"
 	"fmt"
-	"os"
 
-	"pinion/packaging/atomicfile"
+	"pinion/packaging/keystore"
 )
 
 // certKeyPair is a certificate and its key. They live in one file, so that a crash never leaves one without the other.
@@ -39,10 +38,10 @@ func keyPEM(key *ecdsa.PrivateKey) ([]byte, error) {
 }
 
 // write replaces the file by this pair, readable by root alone.
-func (p certKeyPair) write(path string) error {
+func (p certKeyPair) write(keys *keystore.Store, path string) error {
 	key, err := keyPEM(p.key)
 	if err == nil {
-		err = atomicfile.Write(path, append(certPEM(p.cert), key...), 0o600)
+		err = keys.Write(path, append(certPEM(p.cert), key...))
 	}
 	if err != nil {
 		return fmt.Errorf("write %s: %w", path, err)
@@ -51,8 +50,8 @@ func (p certKeyPair) write(path string) error {
 }
 
 // readPair reads what write wrote. An error that is fs.ErrNotExist when there is no file.
-func readPair(path string) (certKeyPair, error) {
-	text, err := os.ReadFile(path)
+func readPair(keys *keystore.Store, path string) (certKeyPair, error) {
+	text, err := keys.Read(path)
 	if err != nil {
 		return certKeyPair{}, err
 	}

@@ -14,6 +14,8 @@ import (
 	"slices"
 	"sync"
 	"time"
+
+	"pinion/packaging/keystore"
 )
 
 // Options of OpenWith; the zero value of each means the default in brackets.
@@ -21,10 +23,14 @@ type Options struct {
 	Now     func() time.Time // [time.Now]
 	Log     *slog.Logger     // where a certificate that cannot be written down is reported [slog.Default]
 	Joining bool             // another host's pool is joined: no authority is made here [false]
+	Keys    *keystore.Store  // how the files with keys are written [in clear]
 }
 
 // Identity holds this host's certificate and key, and verifies other hosts of its pool. It is safe for concurrent use.
 type Identity struct {
+	// Keys is how the files with keys are written. It never changes.
+	Keys *keystore.Store
+
 	dir  string
 	host string
 	now  func() time.Time
@@ -66,7 +72,7 @@ func OpenWith(dir, hostID string, names []string, o Options) (*Identity, error) 
 	if err := os.MkdirAll(dir, 0o711); err != nil {
 		return nil, fmt.Errorf("make the directory for certificates: %w", err)
 	}
-	id := &Identity{dir: dir, host: hostID, now: o.Now, log: o.Log, names: withLocal(names)}
+	id := &Identity{dir: dir, Keys: o.Keys, host: hostID, now: o.Now, log: o.Log, names: withLocal(names)}
 	if err := id.openCA(); err != nil {
 		return nil, err
 	}
@@ -87,7 +93,10 @@ func OpenWith(dir, hostID string, names []string, o Options) (*Identity, error) 
 // openHostCert reads this host's certificate; a host that holds the authority gets another when it is no good.
 func (id *Identity) openHostCert() (err error) {
 	path := id.file("host.pem")
-	id.hostCert, err = readPair(path)
+	id.hostCert, err = readPair(id.Keys, path)
+	if errors.Is(err, keystore.ErrUnlock) {
+		return err
+	}
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return fmt.Errorf("%w; delete %s, it is made again at the next start, on a host that joined with a new token", err, path)
 	}
@@ -105,7 +114,7 @@ func (id *Identity) openHostCert() (err error) {
 	if err := id.issueOwn(id.names); err != nil {
 		return err
 	}
-	return id.hostCert.write(path)
+	return id.hostCert.write(id.Keys, path)
 }
 
 func (id *Identity) file(name string) string { return filepath.Join(id.dir, name) }
@@ -185,7 +194,7 @@ func (id *Identity) SetNames(names []string) error {
 		return err
 	}
 	id.names = wanted
-	return id.hostCert.write(id.file("host.pem"))
+	return id.hostCert.write(id.Keys, id.file("host.pem"))
 }
 
 // Certificate is the one to show now, the authority's behind it. A host that holds the authority renews it here, well
@@ -197,7 +206,7 @@ func (id *Identity) Certificate() (*tls.Certificate, error) {
 	if id.ca.key != nil && !id.isCurrent() {
 		if err := id.issueOwn(id.names); err != nil {
 			id.log.Error("cannot renew the certificate of this host", "error", err)
-		} else if err := id.hostCert.write(id.file("host.pem")); err != nil {
+		} else if err := id.hostCert.write(id.Keys, id.file("host.pem")); err != nil {
 			id.log.Warn("cannot write down the renewed certificate of this host", "error", err)
 		}
 	}

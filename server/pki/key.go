@@ -9,7 +9,7 @@ import (
 	"io/fs"
 	"os"
 
-	"pinion/packaging/atomicfile"
+	"pinion/packaging/keystore"
 )
 
 // A host has one key for the lifetime of its data directory. The pool binds the host's id to the key, so it would reject a
@@ -25,9 +25,9 @@ func (id *Identity) hostKey() (*ecdsa.PrivateKey, error) {
 		return id.pendingKey, nil
 	}
 	path := id.pendingKeyFile()
-	key, err := readKey(path)
+	key, err := readKey(id.Keys, path)
 	if errors.Is(err, fs.ErrNotExist) {
-		key, err = createKey(path)
+		key, err = createKey(id.Keys, path)
 	}
 	if err != nil {
 		return nil, err
@@ -38,14 +38,14 @@ func (id *Identity) hostKey() (*ecdsa.PrivateKey, error) {
 
 func (id *Identity) pendingKeyFile() string { return id.file("host.key") }
 
-func createKey(path string) (*ecdsa.PrivateKey, error) {
+func createKey(keys *keystore.Store, path string) (*ecdsa.PrivateKey, error) {
 	key, err := newKey()
 	if err != nil {
 		return nil, err
 	}
 	text, err := keyPEM(key)
 	if err == nil {
-		err = atomicfile.Write(path, text, 0o600)
+		err = keys.Write(path, text)
 	}
 	if err != nil {
 		return nil, fmt.Errorf("write down the key of this host: %w", err)
@@ -53,8 +53,8 @@ func createKey(path string) (*ecdsa.PrivateKey, error) {
 	return key, nil
 }
 
-func readKey(path string) (*ecdsa.PrivateKey, error) {
-	text, err := os.ReadFile(path)
+func readKey(keys *keystore.Store, path string) (*ecdsa.PrivateKey, error) {
+	text, err := keys.Read(path)
 	if err != nil {
 		return nil, err
 	}

@@ -42,7 +42,7 @@ func (id *Identity) Install(cert, ca []byte) error {
 		return err
 	}
 	// ca.crt comes last: without it the directory is that of a host that has not joined.
-	if err := own.write(id.file("host.pem")); err != nil {
+	if err := own.write(id.Keys, id.file("host.pem")); err != nil {
 		return err
 	}
 	if err := id.writeCA(trusted); err != nil {

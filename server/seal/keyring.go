@@ -17,7 +17,7 @@ import (
 	"slices"
 	"sync"
 
-	"pinion/packaging/atomicfile"
+	"pinion/packaging/keystore"
 )
 
 // keySize is AES-256's, in bytes.
@@ -29,7 +29,8 @@ var ErrNoKey = errors.New("it is sealed with a key that this server does not hav
 // Keyring is the sealing keys of one server, in a file of mode 0600 that is written as soon as there is a key: one on each
 // line, in hex, the newest last. It is safe for concurrent use.
 type Keyring struct {
-	path string
+	path  string
+	files *keystore.Store
 
 	mu   sync.RWMutex
 	keys []key
@@ -41,10 +42,11 @@ type key struct {
 	cipher cipher.AEAD
 }
 
-// Open reads the keyring at path; without a file it is empty. A file that holds anything else is refused.
-func Open(path string) (*Keyring, error) {
-	r := &Keyring{path: path}
-	text, err := os.ReadFile(path)
+// Open reads the keyring at path with the files' store, of which nil has them in clear; without a file it is empty. A file that holds
+// anything else is refused.
+func Open(path string, files *keystore.Store) (*Keyring, error) {
+	r := &Keyring{path: path, files: files}
+	text, err := files.Read(path)
 	if errors.Is(err, fs.ErrNotExist) {
 		return r, nil
 	}
@@ -216,7 +218,7 @@ func (r *Keyring) write(keys []key) error {
 	for _, k := range keys {
 		text = append(hex.AppendEncode(text, k.raw), '\n')
 	}
-	if err := atomicfile.Write(r.path, text, 0o600); err != nil {
+	if err := r.files.Write(r.path, text); err != nil {
 		return fmt.Errorf("write down the sealing keys: %w", err)
 	}
 	r.keys = slices.Clone(keys)

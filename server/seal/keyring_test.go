@@ -15,7 +15,7 @@ const (
 
 func open(t *testing.T, path string) *Keyring {
 	t.Helper()
-	r, err := Open(path)
+	r, err := Open(path, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -94,7 +94,7 @@ func TestADamagedFileIsRefused(t *testing.T) {
 		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
 			t.Fatal(err)
 		}
-		if _, err := Open(path); err == nil || !strings.Contains(err.Error(), "damaged") {
+		if _, err := Open(path, nil); err == nil || !strings.Contains(err.Error(), "damaged") {
 			t.Errorf("%q: %v", text, err)
 		}
 	}
