@@ -13,7 +13,7 @@ run() { local line="$*"; printf '$ %s\n' "${line//$pinion --data-dir $data/pinio
 cleanup() {
 	status=$?
 	say "Cleaning up"
-	"$pinion" --data-dir "$data" down --purge || status=1
+	"$pinion" --data-dir "$data" down --purge --force || status=1
 	rm -rf "$scratch"
 	exit $status
 }

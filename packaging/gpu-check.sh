@@ -27,7 +27,7 @@ check() {
 scratch=$(mktemp -d /tmp/pinion-gpu-check-XXXXXX)
 host() { "$pinion" --data-dir "$scratch/data" "$@"; }
 cleanup() {
-	host down --purge >/dev/null 2>&1 || echo "pinion down --purge failed; look at $scratch" >&2
+	host down --purge --force >/dev/null 2>&1 || echo "pinion down --purge failed; look at $scratch" >&2
 	rm -rf "$scratch"
 }
 trap cleanup EXIT

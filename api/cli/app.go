@@ -14,6 +14,7 @@ import (
 	"pinion/api/cli/invocation"
 	"pinion/api/cli/login"
 	"pinion/api/cli/run"
+	"pinion/api/cli/words"
 )
 
 // Program is what the command line needs of the program around it.
@@ -23,8 +24,9 @@ type Program struct {
 	// Up runs a host until ctx is cancelled; nil means it ended well.
 	Up func(ctx context.Context, c UpConfig) error
 
-	// Down ends everything that lives from a data directory, which may be in use or not.
-	Down func(ctx context.Context, c DownConfig) error
+	// Down ends everything that lives from a data directory, which may be in use or not, and returns how many tasks it
+	// ended. Unless it is forced, it refuses while tasks run.
+	Down func(ctx context.Context, c DownConfig) (ended int, err error)
 
 	// Restore makes the state in a snapshot file that of this machine's host, which must not be running, in a new
 	// incarnation of its pool. Nil: there is no such command.
@@ -155,7 +157,20 @@ func unknownCommand(c *cli.Context) error {
 		return cli.ShowAppHelp(c)
 	}
 	name := c.Args().First()
-	return exit.Usagef("there is no command %q. %s See pinion --help", name, cli.SuggestCommand(c.App.Commands, name))
+	if hint := words.Hint(name, commandNames(c.App.Commands)); hint != "" {
+		return exit.Usagef("there is no command %q. %s", name, hint)
+	}
+	return exit.Usagef("there is no command %q; see pinion --help", name)
+}
+
+// commandNames are the names of the commands that the help shows.
+func commandNames(commands []*cli.Command) (names []string) {
+	for _, command := range commands {
+		if !command.Hidden {
+			names = append(names, command.Names()...)
+		}
+	}
+	return names
 }
 
 func wrapUsageError(c *cli.Context, err error, _ bool) error {

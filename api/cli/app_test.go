@@ -4,10 +4,13 @@ import (
 	"context"
 	"io"
 	"os"
+	"regexp"
 	"strings"
 	"testing"
 
 	"github.com/urfave/cli/v2"
+
+	"pinion/api/cli/words"
 )
 
 func TestWrongCommandLinesSayWhatToDo(t *testing.T) {
@@ -115,5 +118,21 @@ func TestCompletionOffersCommandsAndFlags(t *testing.T) {
 	}
 	if got := pinion(t, nil, "completion", "bash"); !strings.Contains(got.out, "complete -o default -F _pinion pinion") {
 		t.Errorf("script: %+v", got)
+	}
+}
+
+// A hint may only name commands that there are, and what is a command needs no hint.
+func TestHintsNameCommandsThatExist(t *testing.T) {
+	app := New(fullProgram)
+	for word, hint := range words.Foreign() {
+		if app.Command(word) != nil {
+			t.Errorf("pinion %s is a command: its hint is never shown", word)
+		}
+		for _, named := range regexp.MustCompile("`(?:sudo )?pinion ([a-z-]+)(?: ([a-z]+))?").FindAllStringSubmatch(hint, -1) {
+			command := app.Command(named[1])
+			if command == nil || len(command.Subcommands) > 0 && named[2] != "" && command.Command(named[2]) == nil {
+				t.Errorf("%s: there is no `pinion %s %s`", word, named[1], named[2])
+			}
+		}
 	}
 }

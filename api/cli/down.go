@@ -3,10 +3,13 @@ package cli
 import (
 	"context"
 	"fmt"
+	"io"
+	"os"
 	"path/filepath"
 
 	"github.com/urfave/cli/v2"
 
+	"pinion/api/cli/format"
 	"pinion/api/cli/invocation"
 )
 
@@ -14,21 +17,24 @@ import (
 type DownConfig struct {
 	DataDir string // absolute path of the host's data directory
 	Purge   bool   // remove the directory too
+	Force   bool   // also while tasks run, which are ended
 }
 
-func downCommand(down func(context.Context, DownConfig) error) *cli.Command {
+func downCommand(down func(context.Context, DownConfig) (int, error)) *cli.Command {
 	var config DownConfig
 	return &cli.Command{
 		Name:  "down",
 		Usage: "Stop this host with its tasks, container runtime and networks",
-		Description: `Stopping 'pinion up' leaves the tasks running, so that Pinion can be upgraded. This command stops them too, at once, and with
---purge removes the data directory: nothing of Pinion is left.
+		Description: `Stopping 'pinion up' leaves the tasks running, so that Pinion can be upgraded. This command ends what is left then, and with
+--purge removes the data directory: nothing of Pinion is left. While tasks run it refuses, unless --force ends them at once.
 
 Examples:
    sudo pinion down
+   sudo pinion down --force                            # with the tasks that run here
    sudo pinion --data-dir /tmp/one down --purge`,
 		Flags: []cli.Flag{
 			&cli.BoolFlag{Name: "purge", Destination: &config.Purge, Usage: "remove the data directory, with the pool's state, keys and logs"},
+			&cli.BoolFlag{Name: "force", Destination: &config.Force, Usage: "end the tasks that run on this host"},
 		},
 		Action: func(c *cli.Context) error {
 			var err error
@@ -38,7 +44,30 @@ Examples:
 			if err := localMachine().check(); err != nil {
 				return err
 			}
-			return down(c.Context, config)
+			ended, err := down(c.Context, config)
+			if err != nil {
+				return err
+			}
+			printDown(c.App.ErrWriter, config, ended)
+			return nil
 		},
+	}
+}
+
+// unitLink is there while systemd starts Pinion at boot.
+const unitLink = "/etc/systemd/system/multi-user.target.wants/pinion.service"
+
+// printDown says what `pinion down` did, and what starts this host again.
+func printDown(w io.Writer, config DownConfig, ended int) {
+	done := "ended " + format.Plural(ended, "task")
+	if ended == 0 {
+		done = "no task was running"
+	}
+	if config.Purge {
+		done += ", removed " + config.DataDir
+	}
+	fmt.Fprintln(w, done)
+	if _, err := os.Lstat(unitLink); err == nil && config.DataDir == invocation.DefaultDataDir {
+		fmt.Fprintln(w, "systemd starts this machine as a host again at its next boot; `systemctl disable pinion` keeps it from that")
 	}
 }

@@ -17,7 +17,7 @@ import (
 
 func hostsCommand(p Program) *cli.Command {
 	return &cli.Command{
-		Name:  "hosts",
+		Name: "hosts", Aliases: []string{"host"},
 		Usage: "List hosts and their free capacity",
 		Description: `CPU (cores), MEMORY and GPUS show free/total. ROLE is leader or server for hosts that hold the pool's state, agent for the
 others. HEALTH is LOST while the host's heartbeats are missing, SICK when a GPU is unhealthy, CLOCK when its clock differs from

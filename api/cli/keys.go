@@ -21,7 +21,7 @@ var keyRoles = []string{"read", "submit", "admin"}
 
 func keysCommand(p Program) *cli.Command {
 	return &cli.Command{
-		Name:  "keys",
+		Name: "keys", Aliases: []string{"key"},
 		Usage: "Manage access keys of clients",
 		Description: `Clients sign their requests with an access key. Its role is read; submit, which also runs and stops tasks and registers task
 definitions; or admin, which may do everything. With --cluster the key is limited to those clusters, and to the task definitions that

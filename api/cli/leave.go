@@ -48,7 +48,7 @@ Examples:
 			if options.down.DataDir, err = filepath.Abs(invocation.DataDir(c)); err != nil {
 				return fmt.Errorf("--data-dir: %w", err)
 			}
-			options.down.Purge = true
+			options.down.Purge, options.down.Force = true, true // its tasks have ended, or shall
 			inv, err := p.system.Invoke(c)
 			if err != nil {
 				return err
@@ -58,7 +58,7 @@ Examples:
 	}
 }
 
-func leavePool(ctx context.Context, inv *invocation.Invocation, options leaveOptions, down func(context.Context, DownConfig) error) error {
+func leavePool(ctx context.Context, inv *invocation.Invocation, options leaveOptions, down func(context.Context, DownConfig) (int, error)) error {
 	self, err := localHost(ctx, inv)
 	if err != nil {
 		return err
@@ -72,9 +72,11 @@ func leavePool(ctx context.Context, inv *invocation.Invocation, options leaveOpt
 		return err
 	}
 	inv.Notef("%s was removed from the pool; cleaning up this machine ...", self.Name)
-	if err := down(ctx, options.down); err != nil {
-		return fmt.Errorf("this host was removed from its pool, but cleaning up failed: %w. Try again with `pinion down --purge`", err)
+	ended, err := down(ctx, options.down)
+	if err != nil {
+		return fmt.Errorf("this host was removed from its pool, but cleaning up failed: %w. Try again with `pinion down --purge --force`", err)
 	}
+	printDown(inv.Err, options.down, ended)
 	_, err = fmt.Fprintf(inv.Out, "%s has left\n", self.Name)
 	return err
 }

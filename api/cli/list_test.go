@@ -44,6 +44,16 @@ ID            TASK    RANK  STATUS   GPUS  HOST  AGE  EXIT/REASON
 `[1:])
 }
 
+func TestPsDoesNotKnowHowTasksOfALostHostAre(t *testing.T) {
+	h := newFakeHost(t).withTasks(runningTask, failedTask)
+	h.documents["/v1/hosts"] = serveDocument(strings.Replace(hostsDocument, `"connected":true`, `"connected":false`, 1))
+	checkEqual(t, "pinion ps -a", pinion(t, h, "ps", "-a").out, `
+ID            TASK        STATUS   GPUS  HOST   AGE  EXIT/REASON
+3f2a00000000  trainer:3   UNKNOWN  2     gpu-1  3m
+91bc00000000  run-cuda:1  STOPPED  0     gpu-1  2h   137 OutOfMemoryError: Container killed due to memory usage
+`[1:])
+}
+
 func TestPsOfAnEmptyClusterIsAHeaderAndAnEmptyJSONList(t *testing.T) {
 	h := newFakeHost(t).withTasks()
 	checkEqual(t, "pinion ps", pinion(t, h, "ps").out, "ID  TASK  STATUS  GPUS  HOST  AGE  EXIT/REASON\n")

@@ -133,12 +133,12 @@ func runLeave(t *testing.T, h *fakeHost, arguments ...string) (result, *DownConf
 		t.Skip(err)
 	}
 	var ended *DownConfig
-	down := func(_ context.Context, c DownConfig) error {
+	down := func(_ context.Context, c DownConfig) (int, error) {
 		if h.callCount("admin/hosts/remove") == 0 {
 			t.Error("the machine was cleaned up before the host was removed")
 		}
 		ended = &c
-		return nil
+		return 0, nil
 	}
 	return pinionWith(t, Program{Down: down}, h, append([]string{"leave"}, arguments...)...), ended
 }
@@ -146,7 +146,7 @@ func runLeave(t *testing.T, h *fakeHost, arguments ...string) (result, *DownConf
 func TestLeaveDrainsRemovesAndCleansUp(t *testing.T) {
 	h := newTwoHostPool(t, 1, 1, 0)
 	got, ended := runLeave(t, h)
-	if got.code != 0 || got.out != "gpu-1 has left\n" || ended == nil || *ended != (DownConfig{DataDir: h.dir, Purge: true}) {
+	if got.code != 0 || got.out != "gpu-1 has left\n" || ended == nil || *ended != (DownConfig{DataDir: h.dir, Purge: true, Force: true}) {
 		t.Errorf("%+v, %+v", got, ended)
 	}
 	checkEqual(t, "removed", h.bodies["admin/hosts/remove"], `{"host":"`+hostOne+`"}`)

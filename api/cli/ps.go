@@ -20,7 +20,8 @@ func psCommand(p Program) *cli.Command {
 		Name:  "ps",
 		Usage: "List tasks",
 		Description: `Lists the tasks of a cluster that have not stopped, the newest first; with -a also tasks that stopped within the last hour.
-INDEX is the index of a task in its array, RANK its rank in a gang; the columns are shown when a task has one.
+INDEX is the index of a task in its array, RANK its rank in a gang; the columns are shown when a task has one. STATUS is UNKNOWN
+while the heartbeats of the task's host are missing; the task may run on there.
 
 Examples:
    pinion ps
@@ -59,14 +60,27 @@ func listTasks(ctx context.Context, inv *invocation.Invocation, cluster string, 
 	if inv.Output == invocation.JSON {
 		return inv.PrintJSON(append([]client.Task{}, tasks...)) // none is [], not null
 	}
-	names, err := inv.HostNames(ctx)
+	hosts, err := inv.Client.Hosts(ctx)
 	if err != nil {
 		return err
 	}
-	return taskTable(inv, tasks, names).Write(inv.Out, inv.TableWidth())
+	return taskTable(inv, tasks, hosts).Write(inv.Out, inv.TableWidth())
 }
 
-func taskTable(inv *invocation.Invocation, tasks []client.Task, hosts map[string]string) *table.Table {
+// unknownStatus is the status that people see of a task on a host whose heartbeats are missing: what the host said last may be over.
+const unknownStatus = "UNKNOWN"
+
+// shownStatus is the status of a task, on a host or waiting for one.
+func shownStatus(task client.Task, hosts []client.Host) string {
+	on := slices.IndexFunc(hosts, func(h client.Host) bool { return h.ID == client.ResourceID(task.Instance) })
+	if on >= 0 && !hosts[on].Connected && !task.Stopped() {
+		return unknownStatus
+	}
+	return task.Status
+}
+
+func taskTable(inv *invocation.Invocation, tasks []client.Task, hosts []client.Host) *table.Table {
+	names := invocation.NamesOf(hosts)
 	t := &table.Table{Header: []string{"ID", "TASK"}, Optional: []string{"AGE", "HOST"}}
 	if inv.Output == invocation.Wide {
 		t.Header = append(t.Header, "GROUP")
@@ -88,7 +102,7 @@ func taskTable(inv *invocation.Invocation, tasks []client.Task, hosts map[string
 		for _, attribute := range attributes {
 			row = append(row, cmp.Or(task.Attribute(attribute), "-"))
 		}
-		t.Add(append(row, task.Status, gpus, hosts[client.ResourceID(task.Instance)], format.Age(inv.Now().Sub(task.CreatedAt.Time)), format.ExitSummary(task))...)
+		t.Add(append(row, shownStatus(task, hosts), gpus, names[client.ResourceID(task.Instance)], format.Age(inv.Now().Sub(task.CreatedAt.Time)), format.ExitSummary(task))...)
 	}
 	return t
 }

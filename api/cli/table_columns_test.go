@@ -64,11 +64,11 @@ gpu-1 (aaaa0000)  leader  ACTIVE    OK      15/16   62/64 GiB    1/3 SIM  1
 gpu-1 (bbbb0000)  server  ACTIVE    OK      15/16   62/64 GiB    1/3 SIM  1
 gpu-node-0017     agent   DRAINING  OK      15/192  62/2015 GiB  1/3 SIM  1
 `},
-		"ps": {taskTable(inv, tasks[:1], invocation.NamesOf(hosts)), `
+		"ps": {taskTable(inv, tasks[:1], hosts), `
 ID            TASK       STATUS   GPUS  HOST              AGE  EXIT/REASON
 3f2a00000000  trainer:3  RUNNING  2     gpu-1 (aaaa0000)  3m
 `},
-		"ps -a": {taskTable(inv, tasks, invocation.NamesOf(hosts)), `
+		"ps -a": {taskTable(inv, tasks, hosts), `
 ID            TASK        STATUS   GPUS  HOST              AGE  EXIT/REASON
 3f2a00000000  trainer:3   RUNNING  2     gpu-1 (aaaa0000)  3m
 91bc00000000  run-cuda:1  STOPPED  0     gpu-1 (aaaa0000)  2h   137 OutOfMemory…

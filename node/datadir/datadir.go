@@ -79,6 +79,27 @@ func Open(path string) (*Dir, error) {
 	return &Dir{Path: path, HostID: id.HostID, PoolID: id.PoolID, lock: lock}, nil
 }
 
+// Look returns a data directory without the lock: for what only reads it, also while a process uses it. It refuses what is not a
+// data directory.
+func Look(path string) (*Dir, error) {
+	if err := checkIsDataDir(path); err != nil {
+		return nil, err
+	}
+	id, err := readIdentity(filepath.Join(path, identityFile))
+	if err != nil {
+		return nil, err
+	}
+	return &Dir{Path: path, HostID: id.HostID, PoolID: id.PoolID}, nil
+}
+
+// checkIsDataDir refuses a directory without an identity.
+func checkIsDataDir(path string) error {
+	if _, err := os.Stat(filepath.Join(path, identityFile)); errors.Is(err, fs.ErrNotExist) {
+		return fmt.Errorf("%s is not a data directory of pinion; name the one that `pinion up` used with --data-dir", path)
+	}
+	return nil
+}
+
 // Join is the path of a name inside the directory.
 func (d *Dir) Join(name ...string) string { return filepath.Join(append([]string{d.Path}, name...)...) }
 
@@ -97,8 +118,8 @@ func (d *Dir) Purge() error {
 // StopOwner sends SIGTERM to the process that uses the directory and waits until it has released the lock. Nil when no
 // process uses it. It refuses what is not a data directory, because Purge may be next.
 func StopOwner(ctx context.Context, path string) error {
-	if _, err := os.Stat(filepath.Join(path, identityFile)); errors.Is(err, fs.ErrNotExist) {
-		return fmt.Errorf("%s is not a data directory of pinion; name the one that `pinion up` used with --data-dir", path)
+	if err := checkIsDataDir(path); err != nil {
+		return err
 	}
 	f, err := os.OpenFile(filepath.Join(path, lockFile), os.O_RDWR, 0)
 	if errors.Is(err, fs.ErrNotExist) {

@@ -72,7 +72,7 @@ func (h *host) start() error {
 
 // down stops the host and takes away everything it made.
 func (h *host) down() {
-	down := exec.Command(h.binary, "--data-dir", h.dir, "down", "--purge")
+	down := exec.Command(h.binary, "--data-dir", h.dir, "down", "--purge", "--force")
 	down.Stderr = os.Stderr
 	down.Run()
 	h.cmd.Wait()

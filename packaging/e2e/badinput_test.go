@@ -41,7 +41,7 @@ func TestAHostThatCannotStartSaysWhy(t *testing.T) {
 			dir := h.dir
 			t.Cleanup(func() {
 				h.dir = dir
-				exec.Command(binary, "--data-dir", dir, "down", "--purge").Run()
+				exec.Command(binary, "--data-dir", dir, "down", "--purge", "--force").Run()
 				os.RemoveAll(dir)
 			})
 			c.prepare(t, h)

@@ -146,7 +146,7 @@ func (h *host) down(t testing.TB) {
 	if t.Failed() {
 		t.Logf("output of pinion up:\n%s", h.output)
 	}
-	out, err := exec.Command(binary, "--data-dir", h.dir, "down", "--purge").CombinedOutput()
+	out, err := exec.Command(binary, "--data-dir", h.dir, "down", "--purge", "--force").CombinedOutput()
 	if err != nil {
 		t.Errorf("pinion down --purge: %v\n%s", err, out)
 	}
@@ -169,7 +169,9 @@ func (h *host) pinion(t testing.TB, args ...string) string {
 }
 
 // pinionDown ends the processes of a data directory and keeps its files.
-func pinionDown(dir string) *exec.Cmd { return exec.Command(binary, "--data-dir", dir, "down") }
+func pinionDown(dir string) *exec.Cmd {
+	return exec.Command(binary, "--data-dir", dir, "down", "--force")
+}
 
 // tryPinion is pinion for commands that may fail; the error carries standard error.
 func (h *host) tryPinion(args ...string) (string, error) {

@@ -15,6 +15,7 @@ import (
 	"pinion/node"
 	"pinion/node/containerd"
 	"pinion/node/containerd/daemon"
+	"pinion/node/datadir"
 	"pinion/node/logs"
 	"pinion/node/machine"
 	"pinion/node/network"
@@ -101,14 +102,21 @@ func (h *host) runtimeConfig(address, snapshotter string) containerd.Config {
 	}
 	if h.config.Containerd == "" {
 		c.Shim, c.Runc = h.tools.Shim, h.tools.Runc
-	} else {
-		// The agent stops containers that it does not know, so two hosts on one daemon need separate namespaces.
-		c.Namespace = "pinion-" + h.dir.HostID
 	}
+	c.Namespace = containerdNamespace(h.dir, h.config.Containerd)
 	if h.gpus != nil {
 		c.CDI = h.gpus.CDI
 	}
 	return c
+}
+
+// containerdNamespace is the namespace of a directory's containers: empty, the default, with Pinion's own containerd, and
+// otherwise the directory's alone. The agent stops containers that it does not know, so two hosts on one daemon need separate ones.
+func containerdNamespace(dir *datadir.Dir, daemonAddress string) string {
+	if daemonAddress == "" {
+		return ""
+	}
+	return "pinion-" + dir.HostID
 }
 
 // openAgent creates the agent, which runs the assignments of this host.

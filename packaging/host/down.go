@@ -7,6 +7,7 @@ import (
 	"log/slog"
 
 	"pinion/api/cli"
+	"pinion/api/cli/format"
 	"pinion/node/containerd"
 	"pinion/node/containerd/daemon"
 	"pinion/node/datadir"
@@ -15,38 +16,77 @@ import (
 )
 
 // Down stops everything that belongs to a data directory: its pinion process, tasks, containerd and networks. With Purge it
-// also removes the directory.
-func Down(ctx context.Context, config cli.DownConfig) error {
+// also removes the directory. Unless it is forced, it refuses while tasks run; nothing is stopped then, but a pinion process
+// whose containerd does not answer. It returns how many running tasks it ended.
+func Down(ctx context.Context, config cli.DownConfig) (ended int, err error) {
 	h := &host{config: cli.UpConfig{DataDir: config.DataDir}, log: slog.New(slog.DiscardHandler)}
 	defer h.close()
+	if !config.Force {
+		if err := refuseRunning(ctx, config.DataDir); err != nil {
+			return 0, err
+		}
+	}
 	if err := datadir.StopOwner(ctx, config.DataDir); err != nil {
-		return err
+		return 0, err
 	}
 	if err := h.openDirectory(ctx); err != nil {
-		return err
+		return 0, err
 	}
-	if err := h.removeContainers(ctx); err != nil {
-		return fmt.Errorf("ending the tasks of %s: %w", config.DataDir, err)
+	if ended, err = h.removeContainers(ctx, config.Force); err != nil {
+		return 0, fmt.Errorf("ending what runs from %s: %w", config.DataDir, err)
 	}
 	if config.Purge {
-		return h.dir.Purge()
+		return ended, h.dir.Purge()
 	}
-	return nil
+	return ended, nil
 }
 
-// removeContainers stops and removes every container of the directory, then its containerd and its networks. Everything it
-// opens is closed, also after a failure.
-func (h *host) removeContainers(ctx context.Context) (err error) {
-	address, err := h.dir.Containerd()
+// refuseRunning refuses while the containerd of the directory answers and has tasks that run. It only looks.
+func refuseRunning(ctx context.Context, path string) error {
+	dir, err := datadir.Look(path)
 	if err != nil {
 		return err
+	}
+	address, err := dir.Containerd()
+	if err != nil {
+		return err
+	}
+	namespace := containerdNamespace(dir, address)
+	if address == "" {
+		address = daemon.Socket(dir.Join("containerd"))
+	}
+	tasks, err := containerd.RunningTasks(ctx, address, namespace)
+	if err != nil {
+		return err
+	}
+	return runningError(tasks)
+}
+
+// runningError refuses to end tasks that run.
+func runningError(tasks []string) error {
+	if len(tasks) == 0 {
+		return nil
+	}
+	short := make([]string, len(tasks))
+	for i, id := range tasks {
+		short[i] = format.ID(id)
+	}
+	return fmt.Errorf("%s still running on this host (%s): stop them with `pinion stop`, or end them at once with --force", format.Plural(len(tasks), "task"), format.List(short))
+}
+
+// removeContainers stops and removes every container of the directory, then its containerd and its networks. Unless it is
+// forced, it refuses while tasks run, and returns how many of them it ended. Everything it opens is closed, also after a failure.
+func (h *host) removeContainers(ctx context.Context, force bool) (ended int, err error) {
+	address, err := h.dir.Containerd()
+	if err != nil {
+		return 0, err
 	}
 	h.config.Containerd = address
 	snapshotter := ""
 	if address == "" {
 		own, startErr := daemon.Start(ctx, h.daemonConfig())
 		if startErr != nil {
-			return startErr
+			return 0, startErr
 		}
 		defer func() { err = errors.Join(err, own.Stop(ctx)) }()
 		address, snapshotter = own.Address(), own.Snapshotter()
@@ -54,17 +94,21 @@ func (h *host) removeContainers(ctx context.Context) (err error) {
 	h.logs = logs.NewStore(h.dir.Join("logs"))
 	runtime, err := containerd.Open(ctx, h.runtimeConfig(address, snapshotter))
 	if err != nil {
-		return err
+		return 0, err
 	}
 	defer func() { err = errors.Join(err, runtime.Close()) }()
 	found, err := runtime.List(ctx)
 	if err != nil {
-		return err
+		return 0, err
+	}
+	running := containerd.TasksOf(found)
+	if !force && len(running) > 0 {
+		return 0, runningError(running)
 	}
 	for _, c := range found {
 		if err := runtime.Remove(ctx, c.ID); err != nil {
-			return err
+			return 0, err
 		}
 	}
-	return network.Destroy(ctx, h.tools.CNI, h.dir.Join("network"))
+	return len(running), network.Destroy(ctx, h.tools.CNI, h.dir.Join("network"))
 }

@@ -25,7 +25,7 @@ func newDataDir(t *testing.T) string {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() {
-		if err := Down(context.Background(), cli.DownConfig{DataDir: dir, Purge: true}); err != nil {
+		if _, err := Down(context.Background(), cli.DownConfig{DataDir: dir, Purge: true, Force: true}); err != nil {
 			t.Errorf("down: %v", err)
 		}
 	})
@@ -140,7 +140,7 @@ func TestDownLeavesNoContainerRuntimeAlsoWhenItFails(t *testing.T) {
 	if err := os.WriteFile(network, nil, 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if err := Down(t.Context(), cli.DownConfig{DataDir: dir}); err == nil || !strings.Contains(err.Error(), network) {
+	if _, err := Down(t.Context(), cli.DownConfig{DataDir: dir}); err == nil || !strings.Contains(err.Error(), network) {
 		t.Errorf("a file where its networks are kept: %v", err)
 	}
 	if connection, err := net.Dial("unix", filepath.Join(dir, "containerd", "containerd.sock")); err == nil {

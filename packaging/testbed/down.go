@@ -65,7 +65,7 @@ func (h *Host) purge(ctx context.Context) error {
 	}
 	ctx, cancel := context.WithTimeout(ctx, downTimeout)
 	defer cancel()
-	cmd := exec.CommandContext(ctx, h.Binary(), "--data-dir", h.Dir, "down", "--purge")
+	cmd := exec.CommandContext(ctx, h.Binary(), "--data-dir", h.Dir, "down", "--purge", "--force")
 	var out strings.Builder
 	cmd.Stdout, cmd.Stderr = &out, &out
 	if err := h.Run(cmd); err != nil {

@@ -80,7 +80,10 @@ func Start(ctx context.Context, c Config) (*Daemon, error) {
 }
 
 // Address is the path of the daemon's socket.
-func (d *Daemon) Address() string { return filepath.Join(d.config.Dir, socketName) }
+func (d *Daemon) Address() string { return Socket(d.config.Dir) }
+
+// Socket is the path of the socket of the daemon with a directory, whether it runs or not.
+func Socket(dir string) string { return filepath.Join(dir, socketName) }
 
 // Snapshotter is the snapshotter in the daemon's configuration: overlayfs, or native where overlayfs does not work.
 func (d *Daemon) Snapshotter() string { return d.snapshotter }

@@ -115,7 +115,7 @@ func (p *pool) removeAndJoin(t *testing.T, h *testbed.Host) {
 	t.Helper()
 	p.mustPinion(t, h, "hosts", "rm", "--force", h.Name)
 	eventually(t, h.Name+" has ended because it was removed", func() bool { return h.Status() == "down" })
-	p.untilDone(t, func() *testbed.Host { return h }, "down", "--purge")
+	p.untilDone(t, func() *testbed.Host { return h }, "down", "--purge", "--force")
 	p.joinAgain(t, h)
 }
 

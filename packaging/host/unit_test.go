@@ -1,0 +1,24 @@
+package host
+
+import (
+	"os"
+	"regexp"
+	"testing"
+)
+
+// `pinion down` and `pinion leave` end a host with SIGTERM, after which it exits with 0: a unit that restarts it then would
+// undo them.
+func TestTheUnitDoesNotUndoDown(t *testing.T) {
+	unit, err := os.ReadFile("../pinion.service")
+	if err != nil {
+		t.Fatal(err)
+	}
+	restart := regexp.MustCompile(`(?m)^Restart=(.*)$`).FindSubmatch(unit)
+	if restart == nil || string(restart[1]) != "on-failure" {
+		t.Errorf("%q restarts a host that was told to end, or none that failed", restart)
+	}
+	dir := newDataDir(t)
+	if err := startHost(t, dir)(); err != nil {
+		t.Errorf("a host that is told to end counts as failed: %v", err)
+	}
+}
