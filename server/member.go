@@ -130,7 +130,7 @@ func newMember(cfg MemberConfig) (*Member, error) {
 	m.ctx, m.cancel = context.WithCancel(context.Background())
 	cfg.Port.SetAuthorizer(peerAPI{m}.authorizePeer)
 	peerAPI{m}.serveListener("other hosts", cfg.Port.Peer(), peerAPI{m}.peerHandler())
-	peerAPI{m}.serveListener("joining hosts", cfg.Port.Join(), admission.JoinHandler(peerAPI{m}.admitHost, func(hostID string) bool { return !peerAPI{m}.isMemberHost(hostID) }, cfg.Port.ReportRefusal, cfg.Now, m.log))
+	peerAPI{m}.serveListener("joining hosts", cfg.Port.Join(), admission.JoinHandler(peerAPI{m}.admitHost, peerAPI{m}.removalOf, cfg.Port.ReportRefusal, cfg.Now, m.log))
 	return m, nil
 }
 
@@ -230,6 +230,19 @@ func (a peerAPI) isMemberHost(hostID string) bool {
 		return false
 	}
 	return !a.m.poolCache.IsRemoved(hostID)
+}
+
+// removalOf tells whether a host was removed; a server signs that.
+func (a peerAPI) removalOf(hostID string) admission.RemovalStatus {
+	status := admission.RemovalStatus{HostID: hostID, Removed: !a.isMemberHost(hostID)}
+	if own := a.m.localServer(); own != nil && status.Removed {
+		signature, err := own.signWithCA(admission.RemovalText(hostID))
+		if err != nil {
+			a.m.log.Debug("the removal of a host cannot be signed here", "id", hostID, "error", err)
+		}
+		status.Signature = signature
+	}
+	return status
 }
 
 // updatePoolInfo stores a pool info from this host's own server or from another one. When it has a newer incarnation, this

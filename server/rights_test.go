@@ -111,7 +111,7 @@ func TestTheListenerForJoiningHostsKnowsOnlyTokens(t *testing.T) {
 	}
 	status, text := anybody.post(t, peer.Join, admission.PathRemovalStatus, admission.RemovalStatus{HostID: r.removed.cfg.HostID})
 	var about map[string]any
-	if err := json.Unmarshal(text, &about); err != nil || status != http.StatusOK || !slices.Equal(slices.Sorted(maps.Keys(about)), []string{"hostId", "removed"}) {
+	if err := json.Unmarshal(text, &about); err != nil || status != http.StatusOK || !slices.Equal(slices.Sorted(maps.Keys(about)), []string{"hostId", "removed", "signature"}) {
 		t.Errorf("of a removed host anybody learns %s", text)
 	}
 }

@@ -12,6 +12,7 @@ import (
 	"pinion/raftfsm/spec"
 	"pinion/server/admission"
 	"pinion/server/id"
+	"pinion/server/membership"
 	"pinion/server/peer"
 	"pinion/server/pki"
 )
@@ -111,6 +112,32 @@ func (r *rightsTest) comeBack(stolen, token string) error {
 	}
 	defer back.close()
 	return <-back.member.Fatal()
+}
+
+// While a host was away, all servers that it knew were exchanged, and then it was removed. Nobody tells it any more who the servers are.
+func TestARemovedHostThatKnowsNoServerAnyMoreLearnsOfItsRemoval(t *testing.T) {
+	r := newRights(t)
+	known := r.a.member.poolCache.PoolInfo()
+	r.a.close()
+	stolen := steal(t, r.a)
+	if err := r.server.member.Hosts().RemoveHost(t.Context(), r.a.cfg.HostID, true); err != nil {
+		t.Fatal(err)
+	}
+	known.ServerIDs, known.Keys = []string{id.New()}, nil
+	path := filepath.Join(stolen, "servers.json")
+	if err := os.Remove(path); err != nil {
+		t.Fatal(err)
+	}
+	cache, err := membership.OpenPoolCache(path)
+	if err == nil {
+		_, _, err = cache.Update(known)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := r.comeBack(stolen, ""); !errors.Is(err, spec.ErrRemoved) {
+		t.Errorf("it ends with %v", err)
+	}
 }
 
 // Nobody without a token makes the pool write anything, however often they ask.

@@ -72,10 +72,10 @@ func (j Join) do(ctx context.Context) (reply JoinReply, err error) {
 	}
 }
 
-// JoinHandler answers hosts without a certificate on the join listener of every host. admit has the leader decide; removed
-// reports whether a host was removed from the pool. Refusals are logged with the address that they went to, and an address that has
+// JoinHandler answers hosts without a certificate on the join listener of every host. admit has the leader decide; removal
+// tells whether a host was removed from the pool. Refusals are logged with the address that they went to, and an address that has
 // had too many is refused unheard for a while.
-func JoinHandler(admit func(ctx context.Context, r JoinRequest) (JoinReply, error), removed func(hostID string) bool, refusals peer.Refusals, now func() time.Time, log *slog.Logger) http.Handler {
+func JoinHandler(admit func(ctx context.Context, r JoinRequest) (JoinReply, error), removal func(hostID string) RemovalStatus, refusals peer.Refusals, now func() time.Time, log *slog.Logger) http.Handler {
 	mux := http.NewServeMux()
 	limit := &refusalLimit{now: now}
 	mux.HandleFunc("POST "+PathJoin, func(w http.ResponseWriter, r *http.Request) {
@@ -97,7 +97,7 @@ func JoinHandler(admit func(ctx context.Context, r JoinRequest) (JoinReply, erro
 		})(w, r, "")
 	})
 	status := rpc.JSON(func(_ context.Context, _ string, s RemovalStatus) (RemovalStatus, error) {
-		return RemovalStatus{HostID: s.HostID, Removed: removed(s.HostID)}, nil
+		return removal(s.HostID), nil
 	})
 	mux.HandleFunc("POST "+PathRemovalStatus, func(w http.ResponseWriter, r *http.Request) { status(w, r, "") })
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {

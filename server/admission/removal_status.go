@@ -19,10 +19,17 @@ import (
 // HTTP server does.
 const PathRemovalStatus = "/standing"
 
-// RemovalStatus is the question (HostID) and its answer.
+// RemovalStatus is the question (HostID) and its answer. Signature is of the pool's CA: a removed host may know none of the servers
+// that are left, and cannot learn of them any more.
 type RemovalStatus struct {
-	HostID  string `json:"hostId"`
-	Removed bool   `json:"removed"`
+	HostID    string `json:"hostId"`
+	Removed   bool   `json:"removed"`
+	Signature []byte `json:"signature,omitempty"` // over RemovalText, when a server answers that the host was removed
+}
+
+// RemovalText is what the CA signs of a removed host. It holds for ever: the id of a host is never used again.
+func RemovalText(hostID string) []byte {
+	return fmt.Appendf(nil, "host %q was removed from the pool", hostID)
 }
 
 // PeerClock asks the hosts at the addresses in turn what time it is. It is for a host that cannot believe any certificate because
@@ -56,21 +63,38 @@ func dateOf(ctx context.Context, client *http.Client, url string) (time.Time, er
 	return http.ParseTime(reply.Header.Get("Date"))
 }
 
-// CheckRemoved asks the hosts at the addresses in turn, and returns spec.ErrRemoved when one that trusts accepts says that the host
-// was removed from the pool.
+// CheckRemoved asks the hosts at the addresses in turn, and returns spec.ErrRemoved when one says that the host was removed from the
+// pool. Hosts that trusts accepts are believed, others when they show the signature of the CA.
 func CheckRemoved(ctx context.Context, identity *pki.Identity, hostID string, addresses []string, now func() time.Time, trusts func(hostID string) error) error {
+	signed := func(s RemovalStatus) bool { return pki.VerifyText(identity, RemovalText(hostID), s.Signature) }
+	for _, asked := range []struct {
+		trusts   func(hostID string) error
+		believes func(RemovalStatus) bool
+	}{{trusts, func(RemovalStatus) bool { return true }}, {nil, signed}} {
+		removed, err := isRemoved(ctx, identity, hostID, addresses, now, asked.trusts, asked.believes)
+		if err != nil {
+			return err
+		}
+		if removed {
+			return fmt.Errorf("host %s: %w", hostID, spec.ErrRemoved)
+		}
+	}
+	return nil
+}
+
+func isRemoved(ctx context.Context, identity *pki.Identity, hostID string, addresses []string, now func() time.Time, trusts func(hostID string) error, believes func(RemovalStatus) bool) (bool, error) {
 	fingerprint, err := hex.DecodeString(identity.Fingerprint())
 	if err != nil {
-		return err
+		return false, err
 	}
 	client := peer.JoinClient(fingerprint, now, trusts)
 	defer client.CloseIdleConnections()
 	pool := &rpc.Client{HTTP: client}
 	for _, address := range addresses {
-		status := RemovalStatus{HostID: hostID}
-		if err := pool.Call(ctx, address, PathRemovalStatus, status, &status); err == nil && status.Removed {
-			return fmt.Errorf("host %s: %w", hostID, spec.ErrRemoved)
+		var status RemovalStatus
+		if err := pool.Call(ctx, address, PathRemovalStatus, RemovalStatus{HostID: hostID}, &status); err == nil && status.Removed && believes(status) {
+			return true, nil
 		}
 	}
-	return nil
+	return false, nil
 }
