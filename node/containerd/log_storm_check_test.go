@@ -80,17 +80,23 @@ func (s *storm) loggers() (pids []int) {
 	return pids
 }
 
-// writer is the logger that has the log open for writing.
-func (s *storm) writer(pids []int) int {
+// writer is the logger that alone has the log open for writing; 0 when there is none. A standby that its logger has forked and that has
+// not begun its program yet has it open too.
+func (s *storm) writer(pids []int) (writer int) {
 	for _, pid := range pids {
 		files, _ := filepath.Glob(fmt.Sprintf("/proc/%d/fd/*", pid))
 		for _, file := range files {
-			if to, _ := os.Readlink(file); strings.HasSuffix(to, ".log") {
-				return pid
+			to, _ := os.Readlink(file)
+			if !strings.HasSuffix(to, ".log") || writer == pid {
+				continue
 			}
+			if writer != 0 {
+				return 0
+			}
+			writer = pid
 		}
 	}
-	return 0
+	return writer
 }
 
 // killLogger kills the logger once there is one to take its place.
