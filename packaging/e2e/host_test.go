@@ -6,6 +6,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"math/rand/v2"
 	"net"
 	"os"
 	"os/exec"
@@ -287,12 +288,13 @@ func eventually(t testing.TB, what string, ok func() bool) {
 	}
 }
 
-func freeAddress(t testing.TB) string {
+// freeAddress is where nobody listens. Its port is none that the kernel gives to others while the host is being started again.
+func freeAddress(t testing.TB) (address string) {
 	t.Helper()
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer l.Close()
-	return l.Addr().String()
+	eventually(t, "a port is free", func() bool {
+		address = fmt.Sprintf("127.0.0.1:%d", 10_000+rand.IntN(20_000))
+		l, err := net.Listen("tcp", address)
+		return err == nil && l.Close() == nil
+	})
+	return address
 }

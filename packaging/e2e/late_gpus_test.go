@@ -9,7 +9,7 @@ import (
 	"time"
 )
 
-var gpusLate = flag.Duration("gpus-late", 2*time.Second, "how long after the start of a host its GPUs come")
+var gpusLate = flag.Duration("gpus-late", 2*time.Second, "how long after the first work on a host its GPUs come")
 
 // A host reboots, and its GPUs are there only when the driver has loaded: tasks of before ended and are not run twice, work without GPUs
 // is placed meanwhile, work with GPUs waits in the queue or is refused for that reason, and gets them when they come.
@@ -39,9 +39,6 @@ func TestARebootedHostGetsItsGPUsLate(t *testing.T) {
 		t.Fatal(err)
 	}
 	h.start(t)
-	came := make(chan struct{})
-	time.AfterFunc(*gpusLate, func() { os.Remove(absent); close(came) })
-
 	h.waitStopped(t, before[0])
 	if refused := h.mustCall(t, "RunTask", object{"taskDefinition": "with-gpu"}); refused.text("failures", 0, "reason") != "RESOURCE:GPU" {
 		t.Errorf("a task with a GPU before there is one: %v", refused)
@@ -50,7 +47,11 @@ func TestARebootedHostGetsItsGPUsLate(t *testing.T) {
 	meanwhile := h.runTask(t, "plain")
 	h.waitStatus(t, meanwhile, "RUNNING")
 
-	<-came
+	came := make(chan error, 1)
+	time.AfterFunc(*gpusLate, func() { came <- os.Remove(absent) })
+	if err := <-came; err != nil {
+		t.Fatal(err)
+	}
 	h.waitStopped(t, before[1])
 	h.waitStatus(t, waiting, "RUNNING")
 	if gpus := h.describe(t, waiting).list("containers", 0, "gpuIds"); len(gpus) != 2 {
