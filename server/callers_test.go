@@ -59,7 +59,7 @@ func (c caller) post(t *testing.T, alpn, path string, in any) (status int, text 
 	if err != nil {
 		t.Fatal(err)
 	}
-	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()
 	request, err := http.NewRequestWithContext(ctx, http.MethodPost, "http://"+c.at+path, bytes.NewReader(body))
 	if err != nil {
@@ -174,7 +174,7 @@ func readRaftGreeting(t *testing.T, c caller) (word [8]byte, err error) {
 		return word, err
 	}
 	defer conn.Close()
-	if err := conn.SetDeadline(time.Now().Add(10 * time.Second)); err != nil {
+	if err := conn.SetDeadline(time.Now().Add(time.Minute)); err != nil {
 		return word, err
 	}
 	if _, err := conn.Write(word[:]); err != nil {

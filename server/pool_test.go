@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"math/rand/v2"
 	"net"
 	"os"
 	"slices"
@@ -56,7 +57,7 @@ func testLog(name string) *slog.Logger {
 // host prepares another host. change, which may be nil, has a last look at its configuration.
 func (p *pool) host(change func(*MemberConfig)) *testHost {
 	n := len(p.hosts)
-	h := &testHost{pool: p, n: n, dir: p.t.TempDir(), where: "127.0.0.1:0"}
+	h := &testHost{pool: p, n: n, dir: p.t.TempDir(), where: freeAddress(p.t)}
 	h.cfg = MemberConfig{
 		Dir: h.dir, HostID: fmt.Sprintf("%032x", n+1), PoolID: id.New(), Name: fmt.Sprint("host-", n), Version: "test",
 		Log: testLog(fmt.Sprint("host-", n)), Now: p.now, MinFree: 1, Reserve: 1 << 20,
@@ -66,6 +67,17 @@ func (p *pool) host(change func(*MemberConfig)) *testHost {
 	}
 	p.hosts = append(p.hosts, h)
 	return h
+}
+
+// freeAddress is where nobody listens. Its port is none that the kernel gives to others while the host is being started again.
+func freeAddress(t *testing.T) (address string) {
+	t.Helper()
+	eventually(t, "a port is free", func() bool {
+		address = fmt.Sprintf("127.0.0.1:%d", 10_000+rand.IntN(20_000))
+		l, err := net.Listen("tcp", address)
+		return err == nil && l.Close() == nil
+	})
+	return address
 }
 
 // start makes the host run until the test ends, or it is closed.

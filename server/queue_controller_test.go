@@ -20,7 +20,7 @@ func queuedRun(definition string, tags ...spec.Tag) spec.RunRequest {
 // until waits until the state is what the test wants.
 func until(t testing.TB, s *Server, is func(*raftfsm.View) bool) *raftfsm.View {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()
 	mark := raftfsm.PositionAfter(s.state.View().Index())
 	for {
