@@ -9,6 +9,7 @@ import (
 
 	"github.com/urfave/cli/v2"
 
+	"pinion/api/cli/arguments"
 	"pinion/api/cli/env"
 	"pinion/api/cli/exit"
 	"pinion/api/cli/invocation"
@@ -55,8 +56,16 @@ type Program struct {
 // code; see package exit. `run` also returns the code of the container.
 func Main(ctx context.Context, p Program, args []string) int {
 	app := New(p)
-	err := app.RunContext(ctx, args)
-	return exit.Report(app.ErrWriter, err)
+	return exit.Report(app.ErrWriter, runLine(ctx, app, args))
+}
+
+// runLine runs one command line, whose flags may stand before the arguments or after them.
+func runLine(ctx context.Context, app *cli.App, args []string) error {
+	line, err := arguments.Order(app, args)
+	if err != nil {
+		return err
+	}
+	return app.RunContext(ctx, line)
 }
 
 // New builds the command line. RunContext returns errors; only Main prints them.

@@ -150,7 +150,7 @@ func pinionWith(t *testing.T, p Program, h *fakeHost, arguments ...string) resul
 	var out, err safeBuffer
 	app := New(p)
 	app.Writer, app.ErrWriter, app.Reader = &out, &err, strings.NewReader("")
-	code := exit.Report(&err, app.RunContext(context.Background(), append([]string{"pinion", "--data-dir", dir}, arguments...)))
+	code := exit.Report(&err, runLine(context.Background(), app, append([]string{"pinion", "--data-dir", dir}, arguments...)))
 	return result{code: code, out: out.String(), err: strings.ReplaceAll(err.String(), dir, "DIR")}
 }
 

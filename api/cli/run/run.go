@@ -41,7 +41,7 @@ func Command(system invocation.System) *cli.Command {
 	return &cli.Command{
 		Name:        "run",
 		Usage:       "Run a container as a task and show its output",
-		ArgsUsage:   "IMAGE [-- COMMAND ARGUMENTS...]",
+		ArgsUsage:   "IMAGE [COMMAND ARGUMENTS...]",
 		Description: description,
 		Flags:       flags(),
 		Action: func(c *cli.Context) error {
