@@ -9,6 +9,7 @@ import (
 
 	"github.com/urfave/cli/v2"
 
+	"pinion/api/cli/access"
 	"pinion/api/cli/arguments"
 	"pinion/api/cli/env"
 	"pinion/api/cli/exit"
@@ -126,13 +127,13 @@ func commands(p Program) []*cli.Command {
 		hostsCommand(p),
 		drainCommand(p),
 		activateCommand(p),
-		tokenCommand(p),
-		keysCommand(p),
-		limitsCommand(p),
-		oidcCommand(p),
-		auditCommand(p),
-		teamCommand(p, "team"),
-		teamCommand(p, "quota"), // its former name
+		access.Tokens(p.system),
+		access.Keys(p.system),
+		access.Limits(p.system),
+		access.OIDC(p.system),
+		access.Audit(p.system),
+		access.Teams(p.system, "team"),
+		access.Teams(p.system, "quota"), // its former name
 		leaveCommand(p),
 		snapshotCommand(p),
 		gpusCommand(p),

@@ -12,6 +12,7 @@ import (
 	"github.com/urfave/cli/v2"
 
 	"pinion/api/audit"
+	"pinion/api/cli/access"
 	"pinion/api/cli/exit"
 	"pinion/api/cli/format"
 	"pinion/api/cli/invocation"
@@ -109,7 +110,7 @@ func eventText(kind string, detail json.RawMessage) (string, error) {
 	if kind == "refusal" {
 		var refusal audit.Entry
 		err := json.Unmarshal(detail, &refusal)
-		return strings.Join(strings.Fields(strings.Join(auditRow(refusal)[2:], " ")), " "), err
+		return strings.Join(strings.Fields(strings.Join(access.AuditRow(refusal)[2:], " ")), " "), err
 	}
 	var now struct {
 		Cluster   string `json:"clusterName"`

@@ -3,7 +3,6 @@ package cli
 import (
 	"context"
 	"errors"
-	"strings"
 	"time"
 
 	"github.com/urfave/cli/v2"
@@ -61,23 +60,8 @@ func logQuery(c *cli.Context, now time.Time) (client.LogQuery, error) {
 		return q, exit.Usagef("--tail %d: must be at most %d; for more, leave it out or read from a moment on with --since", q.Tail, spec.MaxLogTail)
 	}
 	var err error
-	q.Since, err = parseSince(c.String("since"), now)
+	q.Since, err = invocation.ParseSince(c.String("since"), now)
 	return q, err
-}
-
-// parseSince reads an age ("10m", "10m ago") or a time in RFC 3339; empty is the beginning.
-func parseSince(text string, now time.Time) (time.Time, error) {
-	if text == "" {
-		return time.Time{}, nil
-	}
-	if ago, err := time.ParseDuration(strings.TrimSpace(strings.TrimSuffix(text, " ago"))); err == nil && ago >= 0 {
-		return now.Add(-ago), nil
-	}
-	moment, err := time.Parse(time.RFC3339, text)
-	if err != nil {
-		return time.Time{}, exit.Usagef("--since %q is neither an age (90s, 10m, 2h) nor a time such as 2006-01-02T15:04:05Z", text)
-	}
-	return moment, nil
 }
 
 func printLog(ctx context.Context, inv *invocation.Invocation, cluster string, q client.LogQuery, timestamps bool) error {

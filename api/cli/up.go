@@ -84,9 +84,8 @@ func upFlags(config *UpConfig, attributes *cli.StringSlice, level *string) []cli
 }
 
 var (
-	gpuSource   = regexp.MustCompile(`^(auto|none|sim:[1-9][0-9]*x[a-z0-9]+)$`)
-	clusterName = regexp.MustCompile(`^[A-Za-z0-9_-]{1,255}$`)
-	attribute   = regexp.MustCompile(`^[A-Za-z0-9_./\\-]{1,128}$`)
+	gpuSource = regexp.MustCompile(`^(auto|none|sim:[1-9][0-9]*x[a-z0-9]+)$`)
+	attribute = regexp.MustCompile(`^[A-Za-z0-9_./\\-]{1,128}$`)
 )
 
 // complete sets the fields that flags cannot set directly, and checks the form of all.
@@ -130,7 +129,7 @@ func (u *UpConfig) check() error {
 	if !gpuSource.MatchString(u.GPUs) {
 		return exit.Usagef("--gpus %q is not auto, none, or a simulated set such as sim:8xh100", u.GPUs)
 	}
-	if u.Cluster != "" && !clusterName.MatchString(u.Cluster) {
+	if u.Cluster != "" && !invocation.ClusterName.MatchString(u.Cluster) {
 		return exit.Usagef("--cluster %q is not a cluster name: 1 to 255 letters, digits, - and _", u.Cluster)
 	}
 	return nil

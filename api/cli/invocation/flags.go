@@ -3,12 +3,14 @@ package invocation
 import (
 	"cmp"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"time"
 
 	"github.com/urfave/cli/v2"
 	"golang.org/x/sys/unix"
 
+	"pinion/api/cli/exit"
 	"pinion/api/client"
 )
 
@@ -87,6 +89,24 @@ func Connection(c *cli.Context, now time.Time) (client.Config, error) {
 func ClusterFlag() cli.Flag {
 	return &cli.StringFlag{Name: "cluster", Value: "default", Usage: "`NAME` of the cluster"}
 }
+
+// ParseSince reads an age ("10m", "10m ago") or a time in RFC 3339; empty is the beginning.
+func ParseSince(text string, now time.Time) (time.Time, error) {
+	if text == "" {
+		return time.Time{}, nil
+	}
+	if ago, err := time.ParseDuration(strings.TrimSpace(strings.TrimSuffix(text, " ago"))); err == nil && ago >= 0 {
+		return now.Add(-ago), nil
+	}
+	moment, err := time.Parse(time.RFC3339, text)
+	if err != nil {
+		return time.Time{}, exit.Usagef("--since %q is neither an age (90s, 10m, 2h) nor a time such as 2006-01-02T15:04:05Z", text)
+	}
+	return moment, nil
+}
+
+// ClusterName is the form of a cluster's name.
+var ClusterName = regexp.MustCompile(`^[A-Za-z0-9_-]{1,255}$`)
 
 // LooksLikeFlag reports whether an argument was probably meant as a flag.
 func LooksLikeFlag(argument string) bool {

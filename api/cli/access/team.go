@@ -1,4 +1,4 @@
-package cli
+package access
 
 import (
 	"fmt"
@@ -13,8 +13,8 @@ import (
 	"pinion/raftfsm/spec"
 )
 
-// teamCommand is `pinion team`. Under its former name, quota, it still works and is not shown.
-func teamCommand(p Program, name string) *cli.Command {
+// Teams is `pinion team`. Under its former name, quota, it still works and is not shown.
+func Teams(system invocation.System, name string) *cli.Command {
 	examples := func(lines string) string { return fmt.Sprintf(lines, name) }
 	return &cli.Command{
 		Name:   name,
@@ -28,11 +28,11 @@ what they borrow by weight: weight 2 gets twice as many GPU-hours as weight 1.
    pinion %[1]s set --gpus 16 --weight 2 vision
    pinion %[1]s ls
    pinion %[1]s rm vision`),
-		Subcommands: []*cli.Command{teamSetCommand(p, examples), teamListCommand(p, examples), teamRemoveCommand(p, examples)},
+		Subcommands: []*cli.Command{teamSetCommand(system, examples), teamListCommand(system, examples), teamRemoveCommand(system, examples)},
 	}
 }
 
-func teamSetCommand(p Program, examples func(string) string) *cli.Command {
+func teamSetCommand(system invocation.System, examples func(string) string) *cli.Command {
 	return &cli.Command{
 		Name:      "set",
 		Usage:     "Set the quota or the weight of teams; an option that is not given stays",
@@ -49,7 +49,7 @@ func teamSetCommand(p Program, examples func(string) string) *cli.Command {
 			if err != nil {
 				return err
 			}
-			inv, err := p.system.Invoke(c)
+			inv, err := system.Invoke(c)
 			if err != nil {
 				return err
 			}
@@ -87,7 +87,7 @@ func teamFlags(c *cli.Context) (quota, weight *int, err error) {
 	return quota, weight, nil
 }
 
-func teamListCommand(p Program, examples func(string) string) *cli.Command {
+func teamListCommand(system invocation.System, examples func(string) string) *cli.Command {
 	return &cli.Command{
 		Name:  "ls",
 		Usage: "List teams with their quotas, weights and GPUs in use",
@@ -95,7 +95,7 @@ func teamListCommand(p Program, examples func(string) string) *cli.Command {
    pinion %[1]s ls
    pinion %[1]s ls -o json`),
 		Action: func(c *cli.Context) error {
-			inv, err := p.system.Invoke(c)
+			inv, err := system.Invoke(c)
 			if err != nil {
 				return err
 			}
@@ -126,7 +126,7 @@ func printTeams(inv *invocation.Invocation, teams []client.Team) error {
 	return t.Write(inv.Out, inv.TableWidth())
 }
 
-func teamRemoveCommand(p Program, examples func(string) string) *cli.Command {
+func teamRemoveCommand(system invocation.System, examples func(string) string) *cli.Command {
 	return &cli.Command{
 		Name:      "rm",
 		Usage:     "Remove the quota and the weight of teams",
@@ -136,7 +136,7 @@ func teamRemoveCommand(p Program, examples func(string) string) *cli.Command {
 Examples:
    pinion %[1]s rm vision`),
 		Action: func(c *cli.Context) error {
-			inv, err := p.system.Invoke(c)
+			inv, err := system.Invoke(c)
 			if err != nil {
 				return err
 			}

@@ -1,4 +1,4 @@
-package cli
+package access
 
 import (
 	"strconv"
@@ -32,7 +32,8 @@ type limitsDocument struct {
 	RevisionsOfFamily limitDocument `json:"revisionsOfFamily"`
 }
 
-func limitsCommand(p Program) *cli.Command {
+// Limits is the command `pinion limits`.
+func Limits(system invocation.System) *cli.Command {
 	var flags []cli.Flag
 	for _, limit := range poolLimits {
 		flags = append(flags, &cli.IntFlag{Name: limit.flag, DefaultText: "unchanged", Usage: limit.usage})
@@ -57,7 +58,7 @@ Examples:
 					return exit.Usagef("--%s is 1 or more, not %d", limit.flag, changes[limit.name])
 				}
 			}
-			inv, err := p.system.Invoke(c)
+			inv, err := system.Invoke(c)
 			if err != nil {
 				return err
 			}

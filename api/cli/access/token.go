@@ -1,4 +1,4 @@
-package cli
+package access
 
 import (
 	"fmt"
@@ -13,7 +13,8 @@ import (
 	"pinion/api/client"
 )
 
-func tokenCommand(p Program) *cli.Command {
+// Tokens is the command `pinion token`.
+func Tokens(system invocation.System) *cli.Command {
 	return &cli.Command{
 		Name:  "token",
 		Usage: "Create a join token for another machine",
@@ -33,18 +34,18 @@ Examples:
 			&cli.StringFlag{Name: "cluster", DefaultText: "default", Usage: "`NAME` of the cluster whose tasks they run"},
 			&cli.StringFlag{Name: "role", Value: "host", Usage: "what joins with it: host"},
 		},
-		Subcommands: []*cli.Command{tokenListCommand(p), tokenRevokeCommand(p)},
+		Subcommands: []*cli.Command{tokenListCommand(system), tokenRevokeCommand(system)},
 		Action: func(c *cli.Context) error {
 			if c.IsSet("uses") && c.Int("uses") < 1 || c.IsSet("ttl") && c.Duration("ttl") <= 0 {
 				return exit.Usagef("--uses and --ttl must be more than 0")
 			}
-			if cluster := c.String("cluster"); cluster != "" && !clusterName.MatchString(cluster) {
+			if cluster := c.String("cluster"); cluster != "" && !invocation.ClusterName.MatchString(cluster) {
 				return exit.Usagef("--cluster %q is not a cluster name: 1 to 255 letters, digits, - and _", cluster)
 			}
 			if role := c.String("role"); role != "host" {
 				return exit.Usagef("--role %q: the only role of a token is host", role)
 			}
-			inv, err := p.system.Invoke(c)
+			inv, err := system.Invoke(c)
 			if err != nil {
 				return err
 			}
@@ -71,7 +72,7 @@ func printToken(inv *invocation.Invocation, created client.CreatedToken) error {
 	return nil
 }
 
-func tokenListCommand(p Program) *cli.Command {
+func tokenListCommand(system invocation.System) *cli.Command {
 	return &cli.Command{
 		Name:  "ls",
 		Usage: "List join tokens, without their secrets",
@@ -79,7 +80,7 @@ func tokenListCommand(p Program) *cli.Command {
    pinion token ls
    pinion token ls -o json`,
 		Action: func(c *cli.Context) error {
-			inv, err := p.system.Invoke(c)
+			inv, err := system.Invoke(c)
 			if err != nil {
 				return err
 			}
@@ -107,7 +108,7 @@ func tokenTable(inv *invocation.Invocation, tokens []client.JoinToken) *table.Ta
 	return t
 }
 
-func tokenRevokeCommand(p Program) *cli.Command {
+func tokenRevokeCommand(system invocation.System) *cli.Command {
 	return &cli.Command{
 		Name:      "revoke",
 		Usage:     "Revoke join tokens; hosts that have joined stay",
@@ -117,7 +118,7 @@ func tokenRevokeCommand(p Program) *cli.Command {
 Examples:
    pinion token revoke 7k2m`,
 		Action: func(c *cli.Context) error {
-			inv, err := p.system.Invoke(c)
+			inv, err := system.Invoke(c)
 			if err != nil {
 				return err
 			}

@@ -1,4 +1,4 @@
-package cli
+package access
 
 import (
 	"fmt"
@@ -13,7 +13,7 @@ import (
 // sealingPollInterval is how often `pinion keys rotate` looks how far it is.
 const sealingPollInterval = 200 * time.Millisecond
 
-func keysRotateCommand(p Program) *cli.Command {
+func keysRotateCommand(system invocation.System) *cli.Command {
 	return &cli.Command{
 		Name:  "rotate",
 		Usage: "Replace the key that secrets in the pool's state are sealed with",
@@ -28,7 +28,7 @@ Examples:
    pinion keys rotate
    pinion keys rotate -o json`,
 		Action: func(c *cli.Context) error {
-			inv, err := p.system.Invoke(c)
+			inv, err := system.Invoke(c)
 			if err != nil {
 				return err
 			}

@@ -1,4 +1,5 @@
-package cli
+// Package access is the commands about who may do what: access keys, join tokens, logins, teams, limits, and the audit log.
+package access
 
 import (
 	"encoding/json"
@@ -15,7 +16,8 @@ import (
 	"pinion/api/cli/table"
 )
 
-func auditCommand(p Program) *cli.Command {
+// Audit is the command `pinion audit`.
+func Audit(system invocation.System) *cli.Command {
 	return &cli.Command{
 		Name:  "audit",
 		Usage: "Show who was refused, and what administrators read and changed",
@@ -36,7 +38,7 @@ Examples:
 			if err != nil {
 				return err
 			}
-			since, err := parseSince(c.String("since"), p.system.Clock())
+			since, err := invocation.ParseSince(c.String("since"), system.Clock())
 			if err != nil {
 				return err
 			}
@@ -46,7 +48,7 @@ Examples:
 				return readAudit(c, dir, since, func(e audit.Entry) error { return lines.Encode(e) })
 			}
 			t := &table.Table{Header: []string{"TIME", "OUTCOME", "PRINCIPAL", "ADDRESS", "OPERATION", "MORE", "ERROR"}, Optional: []string{"MORE", "ADDRESS"}}
-			if err := readAudit(c, dir, since, func(e audit.Entry) error { t.Add(auditRow(e)...); return nil }); err != nil {
+			if err := readAudit(c, dir, since, func(e audit.Entry) error { t.Add(AuditRow(e)...); return nil }); err != nil {
 				return err
 			}
 			return t.Write(c.App.Writer, table.TerminalWidth(c.App.Writer))
@@ -63,7 +65,8 @@ func readAudit(c *cli.Context, dir string, since time.Time, emit func(audit.Entr
 	return err
 }
 
-func auditRow(e audit.Entry) []string {
+// AuditRow shows an entry of the audit log: its time, outcome, caller, address, operation, repetitions and error.
+func AuditRow(e audit.Entry) []string {
 	more := ""
 	if e.Repeats > 0 {
 		more = "+" + strconv.Itoa(e.Repeats)

@@ -1,4 +1,4 @@
-package cli
+package access
 
 import (
 	"cmp"
@@ -19,7 +19,8 @@ import (
 // keyRoles are the roles of access keys, the least first.
 var keyRoles = []string{"read", "submit", "admin"}
 
-func keysCommand(p Program) *cli.Command {
+// Keys is the command `pinion key`.
+func Keys(system invocation.System) *cli.Command {
 	return &cli.Command{
 		Name: "keys", Aliases: []string{"key"},
 		Usage: "Manage access keys of clients",
@@ -34,11 +35,11 @@ Examples:
    pinion keys ls
    pinion keys rm AKIAIOSFODNN7EXAMPLE
    pinion keys rotate`,
-		Subcommands: []*cli.Command{keysCreateCommand(p), keysListCommand(p), keysRemoveCommand(p), keysRotateCommand(p)},
+		Subcommands: []*cli.Command{keysCreateCommand(system), keysListCommand(system), keysRemoveCommand(system), keysRotateCommand(system)},
 	}
 }
 
-func keysCreateCommand(p Program) *cli.Command {
+func keysCreateCommand(system invocation.System) *cli.Command {
 	return &cli.Command{
 		Name:  "create",
 		Usage: "Create an access key and print it",
@@ -55,7 +56,7 @@ Examples:
 			if err != nil {
 				return err
 			}
-			inv, err := p.system.Invoke(c)
+			inv, err := system.Invoke(c)
 			if err != nil {
 				return err
 			}
@@ -120,7 +121,7 @@ func printKey(inv *invocation.Invocation, created client.CreatedKey) error {
 	return nil
 }
 
-func keysListCommand(p Program) *cli.Command {
+func keysListCommand(system invocation.System) *cli.Command {
 	return &cli.Command{
 		Name:  "ls",
 		Usage: "List access keys, without their secrets",
@@ -128,7 +129,7 @@ func keysListCommand(p Program) *cli.Command {
    pinion keys ls
    pinion keys ls -o json`,
 		Action: func(c *cli.Context) error {
-			inv, err := p.system.Invoke(c)
+			inv, err := system.Invoke(c)
 			if err != nil {
 				return err
 			}
@@ -182,7 +183,7 @@ func limitsText(key client.AccessKey) string {
 	return strings.Join(all, ", ")
 }
 
-func keysRemoveCommand(p Program) *cli.Command {
+func keysRemoveCommand(system invocation.System) *cli.Command {
 	return &cli.Command{
 		Name:      "rm",
 		Usage:     "Remove access keys: requests signed with them are refused at once",
@@ -193,7 +194,7 @@ when it restarts; 'pinion hosts rm' ends the key with the host.
 Examples:
    pinion keys rm AKIAIOSFODNN7EXAMPLE`,
 		Action: func(c *cli.Context) error {
-			inv, err := p.system.Invoke(c)
+			inv, err := system.Invoke(c)
 			if err != nil {
 				return err
 			}

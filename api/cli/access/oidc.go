@@ -1,4 +1,4 @@
-package cli
+package access
 
 import (
 	"cmp"
@@ -32,7 +32,8 @@ type groupDocument struct {
 	client.KeyLimits
 }
 
-func oidcCommand(p Program) *cli.Command {
+// OIDC is the command `pinion oidc`.
+func OIDC(system invocation.System) *cli.Command {
 	return &cli.Command{
 		Name:  "oidc",
 		Usage: "Let people log in at an OpenID Connect issuer",
@@ -45,11 +46,11 @@ Examples:
    pinion oidc map --role submit --cluster lab --max-gpus 8 researchers
    pinion oidc map --role admin operators
    pinion oidc show`,
-		Subcommands: []*cli.Command{oidcSetCommand(p), oidcMapCommand(p), oidcUnmapCommand(p), oidcShowCommand(p), oidcRemoveCommand(p)},
+		Subcommands: []*cli.Command{oidcSetCommand(system), oidcMapCommand(system), oidcUnmapCommand(system), oidcShowCommand(system), oidcRemoveCommand(system)},
 	}
 }
 
-func oidcSetCommand(p Program) *cli.Command {
+func oidcSetCommand(system invocation.System) *cli.Command {
 	return &cli.Command{
 		Name:  "set",
 		Usage: "Name the issuer whose people may log in",
@@ -84,12 +85,12 @@ Examples:
 				}
 				wanted["ca"] = string(ca)
 			}
-			return changeIssuer(p, c, "admin/oidc", wanted)
+			return changeIssuer(system, c, "admin/oidc", wanted)
 		},
 	}
 }
 
-func oidcMapCommand(p Program) *cli.Command {
+func oidcMapCommand(system invocation.System) *cli.Command {
 	return &cli.Command{
 		Name:      "map",
 		Usage:     "Set what a group of people may do",
@@ -107,12 +108,12 @@ Examples:
 			if err != nil {
 				return err
 			}
-			return changeIssuer(p, c, "admin/oidc/groups", groupDocument{Group: c.Args().First(), Role: rights.Role, Cluster: rights.Cluster, KeyLimits: rights.KeyLimits})
+			return changeIssuer(system, c, "admin/oidc/groups", groupDocument{Group: c.Args().First(), Role: rights.Role, Cluster: rights.Cluster, KeyLimits: rights.KeyLimits})
 		},
 	}
 }
 
-func oidcUnmapCommand(p Program) *cli.Command {
+func oidcUnmapCommand(system invocation.System) *cli.Command {
 	return &cli.Command{
 		Name:      "unmap",
 		Usage:     "Take from a group what it may do, for further logins",
@@ -121,12 +122,12 @@ func oidcUnmapCommand(p Program) *cli.Command {
    pinion oidc unmap researchers
    pinion oidc unmap -o json researchers`,
 		Action: func(c *cli.Context) error {
-			return changeIssuer(p, c, "admin/oidc/groups/remove", map[string]string{"group": c.Args().First()})
+			return changeIssuer(system, c, "admin/oidc/groups/remove", map[string]string{"group": c.Args().First()})
 		},
 	}
 }
 
-func oidcShowCommand(p Program) *cli.Command {
+func oidcShowCommand(system invocation.System) *cli.Command {
 	return &cli.Command{
 		Name:  "show",
 		Usage: "Show the issuer and what its groups may do",
@@ -134,7 +135,7 @@ func oidcShowCommand(p Program) *cli.Command {
    pinion oidc show
    pinion oidc show -o json`,
 		Action: func(c *cli.Context) error {
-			inv, err := p.system.Invoke(c)
+			inv, err := system.Invoke(c)
 			if err != nil {
 				return err
 			}
@@ -147,7 +148,7 @@ func oidcShowCommand(p Program) *cli.Command {
 	}
 }
 
-func oidcRemoveCommand(p Program) *cli.Command {
+func oidcRemoveCommand(system invocation.System) *cli.Command {
 	return &cli.Command{
 		Name:  "rm",
 		Usage: "Let nobody log in any more",
@@ -157,7 +158,7 @@ Examples:
    pinion oidc rm
    pinion oidc rm --host gpu1.example.com:7400`,
 		Action: func(c *cli.Context) error {
-			inv, err := p.system.Invoke(c)
+			inv, err := system.Invoke(c)
 			if err != nil {
 				return err
 			}
@@ -167,8 +168,8 @@ Examples:
 }
 
 // changeIssuer sends a change, and prints what there is now.
-func changeIssuer(p Program, c *cli.Context, operation string, change any) error {
-	inv, err := p.system.Invoke(c)
+func changeIssuer(system invocation.System, c *cli.Context, operation string, change any) error {
+	inv, err := system.Invoke(c)
 	if err != nil {
 		return err
 	}
