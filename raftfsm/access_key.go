@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"iter"
 
+	"pinion/raftfsm/sortkey"
 	"pinion/raftfsm/spec"
 )
 
@@ -27,7 +28,7 @@ var (
 
 // HostKey is the access key of a host, nil when it has none.
 func (v *View) HostKey(hostID string) *spec.AccessKey {
-	return accessKeysByHost.get(v, indexKey{first: hostID})
+	return accessKeysByHost.get(v, sortkey.Key{First: hostID})
 }
 
 // CreateAccessKey stores an access key. Storing the same key again changes nothing; another secret under the same id is

@@ -1,6 +1,9 @@
 package raftfsm
 
-import "pinion/raftfsm/spec"
+import (
+	"pinion/raftfsm/sortkey"
+	"pinion/raftfsm/spec"
+)
 
 var (
 	tableAccountSettings = register(noun[spec.AccountSetting]{
@@ -13,7 +16,7 @@ var (
 
 // AccountSetting returns a setting of the principal; the empty principal stands for everybody. Nil when it was not set.
 func (v *View) AccountSetting(principal, name string) *spec.AccountSetting {
-	return settingsByPrincipal.get(v, indexKey{first: principal, second: name})
+	return settingsByPrincipal.get(v, sortkey.Key{First: principal, Second: name})
 }
 
 // AccountSettings lists the settings of the principal; the empty principal stands for everybody.

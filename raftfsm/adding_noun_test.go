@@ -10,6 +10,7 @@ import (
 	"testing"
 	"time"
 
+	"pinion/raftfsm/sortkey"
 	"pinion/raftfsm/spec"
 )
 
@@ -55,7 +56,7 @@ var (
 )
 
 // window is nil when the name is unknown.
-func (v *View) window(name string) *window { return windowsByName.get(v, indexKey{first: name}) }
+func (v *View) window(name string) *window { return windowsByName.get(v, sortkey.Key{First: name}) }
 
 // createWindow records a window. ErrInUse when there is one of the name; ErrNotFound, ErrInactive of its cluster. Answer: *window.
 type createWindow struct{ Window window }

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"time"
 
+	"pinion/raftfsm/sortkey"
 	"pinion/raftfsm/spec"
 )
 
@@ -18,7 +19,7 @@ var (
 
 // Admission is nil when the host was never admitted.
 func (v *View) Admission(hostID string) *spec.Admission {
-	return admissionsByHost.get(v, indexKey{first: hostID})
+	return admissionsByHost.get(v, sortkey.Key{First: hostID})
 }
 
 // AdmitHost checks the join token and counts its use in one step. The caller may then sign a certificate for this host and

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"time"
 
+	"pinion/raftfsm/sortkey"
 	"pinion/raftfsm/spec"
 )
 
@@ -45,7 +46,7 @@ func (v *View) CapacityProvider(name string) *spec.CapacityProvider {
 		}
 		return provider
 	}
-	return providersByName.get(v, indexKey{first: name})
+	return providersByName.get(v, sortkey.Key{First: name})
 }
 
 // CapacityProviders lists all providers, INACTIVE ones included, the built-in one first.

@@ -5,6 +5,7 @@ import (
 	"iter"
 	"time"
 
+	"pinion/raftfsm/sortkey"
 	"pinion/raftfsm/spec"
 )
 
@@ -42,7 +43,7 @@ func (v *View) ClientTokenResult(cluster, clientToken, hash string) (*spec.RunRe
 	if clientToken == "" {
 		return nil, nil
 	}
-	used := clientTokensByID.get(v, indexKey{first: cluster, second: clientToken})
+	used := clientTokensByID.get(v, sortkey.Key{First: cluster, Second: clientToken})
 	if used == nil {
 		return nil, nil
 	}

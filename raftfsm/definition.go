@@ -8,6 +8,7 @@ import (
 	"slices"
 	"time"
 
+	"pinion/raftfsm/sortkey"
 	"pinion/raftfsm/spec"
 )
 
@@ -55,7 +56,7 @@ type family struct {
 // FamilyClusters returns the clusters that a family belongs to, empty for the whole pool; known is false when there never was such a
 // family.
 func (v *View) FamilyClusters(name string) (clusters spec.ClusterSet, known bool) {
-	if found := familiesByName.get(v, indexKey{first: name}); found != nil {
+	if found := familiesByName.get(v, sortkey.Key{First: name}); found != nil {
 		return found.Clusters, true
 	}
 	return "", false
@@ -70,7 +71,7 @@ type RegisterDefinition struct {
 
 func (c RegisterDefinition) apply(tx *tx) (any, error) {
 	next := family{Name: c.Definition.Family, LastRevision: 1, Clusters: c.Clusters}
-	if known := familiesByName.get(&tx.View, indexKey{first: next.Name}); known != nil {
+	if known := familiesByName.get(&tx.View, sortkey.Key{First: next.Name}); known != nil {
 		next = *known
 		next.LastRevision++
 	}

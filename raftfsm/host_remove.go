@@ -5,6 +5,7 @@ import (
 	"slices"
 	"time"
 
+	"pinion/raftfsm/sortkey"
 	"pinion/raftfsm/spec"
 )
 
@@ -18,7 +19,7 @@ var (
 
 // Removed reports whether the host with the id was removed.
 func (v *View) Removed(hostID string) bool {
-	return removedByID.get(v, indexKey{first: hostID}) != nil
+	return removedByID.get(v, sortkey.Key{First: hostID}) != nil
 }
 
 // RemovedHosts lists every host that was removed.
@@ -34,7 +35,7 @@ type RemoveHost struct {
 }
 
 func (c RemoveHost) apply(tx *tx) (any, error) {
-	if removed := removedByID.get(&tx.View, indexKey{first: c.ID}); removed != nil {
+	if removed := removedByID.get(&tx.View, sortkey.Key{First: c.ID}); removed != nil {
 		return removed, nil
 	}
 	host, admission := tx.Host(c.ID), tx.Admission(c.ID)

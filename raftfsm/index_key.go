@@ -1,7 +1,11 @@
 package raftfsm
 
+import "pinion/raftfsm/sortkey"
+
 // indexBy makes an index whose key begins with a text.
-func indexBy[T any](first func(*T) string) *index[T] { return &index[T]{first: first} }
+func indexBy[T any](first func(*T) string) *index[T] {
+	return &index[T]{Order: sortkey.Order[T]{First: first}}
+}
 
 // indexByNumber makes an index whose key begins with a number.
 func indexByNumber[T any](number func(*T) int64) *index[T] {
@@ -10,22 +14,22 @@ func indexByNumber[T any](number func(*T) int64) *index[T] {
 
 // then appends a text to the key.
 func (o *index[T]) then(part func(*T) string) *index[T] {
-	if o.second == nil {
-		o.second = part
+	if o.Second == nil {
+		o.Second = part
 	} else {
-		o.third = part
+		o.Third = part
 	}
 	return o
 }
 
 func (o *index[T]) thenNumber(part func(*T) int64) *index[T] {
-	o.number = part
+	o.Number = part
 	return o
 }
 
-// hashPrefix marks an index whose first part has few distinct values; see keyPrefix.
+// hashPrefix marks an index whose first part has few distinct values; see sortkey.Order.
 func (o *index[T]) hashPrefix() *index[T] {
-	o.hashedPrefix = true
+	o.HashedPrefix = true
 	return o
 }
 

@@ -10,6 +10,7 @@ import (
 
 	"pgregory.net/rapid"
 
+	"pinion/raftfsm/sortkey"
 	"pinion/raftfsm/spec"
 )
 
@@ -19,7 +20,7 @@ func (o *index[T]) check(v *View) error {
 	want, count := map[string][]*T{}, 0
 	for object := range o.table.indexes[0].all(v) {
 		if o.includes(object) {
-			first := o.first(object)
+			first := o.First(object)
 			want[first] = append(want[first], object)
 			count++
 		}
@@ -41,7 +42,7 @@ func (o *index[T]) check(v *View) error {
 		if listed, visited := o.list(v, first), slices.Collect(o.scan(v, first)); !slices.Equal(listed, objects) || !slices.Equal(visited, objects) {
 			return fmt.Errorf("order %d of %s lists %v under %q and visits %v, want %v", o.position, o.table.info.name, listed, first, visited, objects)
 		}
-		if last := objects[len(objects)-1]; o.number != nil && o.last(v, first) != last {
+		if last := objects[len(objects)-1]; o.Number != nil && o.last(v, first) != last {
 			return fmt.Errorf("order %d of %s: the last under %q is %v, want %v", o.position, o.table.info.name, first, o.last(v, first), last)
 		}
 	}
@@ -49,22 +50,22 @@ func (o *index[T]) check(v *View) error {
 }
 
 // keyOf is what a lookup of the object is for.
-func (o *index[T]) keyOf(object *T) (k indexKey) {
-	k.first = o.first(object)
-	if o.number != nil {
-		k.number = o.number(object)
+func (o *index[T]) keyOf(object *T) (k sortkey.Key) {
+	k.First = o.First(object)
+	if o.Number != nil {
+		k.Number = o.Number(object)
 	}
-	if o.second != nil {
-		k.second = o.second(object)
+	if o.Second != nil {
+		k.Second = o.Second(object)
 	}
-	if o.third != nil {
-		k.third = o.third(object)
+	if o.Third != nil {
+		k.Third = o.Third(object)
 	}
 	return k
 }
 
-func compareKeys(a, b indexKey) int {
-	return cmp.Or(cmp.Compare(a.first, b.first), cmp.Compare(a.number, b.number), cmp.Compare(a.second, b.second), cmp.Compare(a.third, b.third))
+func compareKeys(a, b sortkey.Key) int {
+	return cmp.Or(cmp.Compare(a.First, b.First), cmp.Compare(a.Number, b.Number), cmp.Compare(a.Second, b.Second), cmp.Compare(a.Third, b.Third))
 }
 
 func (t *table[T]) check(v *View) error {
@@ -168,9 +169,9 @@ func TestNamesThatLookAlikeAreToldApart(t *testing.T) {
 
 // alike is another name whose digest in the order of tasks by cluster is the same.
 func alike(name string) string {
-	of := func(name string) uint64 { return tasksByCluster.keyPrefix(&indexKey{first: name}) }
+	lookup := func(name string) sortkey.Item[spec.Task] { return tasksByCluster.Lookup(sortkey.Key{First: name}) }
 	for n := 0; ; n++ {
-		if other := fmt.Sprint("cluster-", n); of(other) == of(name) && other != name {
+		if other := fmt.Sprint("cluster-", n); tasksByCluster.Interleaved(lookup(other), lookup(name)) && other != name {
 			return other
 		}
 	}

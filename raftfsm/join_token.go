@@ -5,6 +5,7 @@ import (
 	"iter"
 	"time"
 
+	"pinion/raftfsm/sortkey"
 	"pinion/raftfsm/spec"
 )
 
@@ -34,7 +35,7 @@ func (v *View) JoinTokens() []*spec.JoinToken {
 
 // JoinToken returns a join token, also a revoked one. Nil when the id is unknown or was reaped.
 func (v *View) JoinToken(id string) *spec.JoinToken {
-	return joinTokensByID.get(v, indexKey{first: id})
+	return joinTokensByID.get(v, sortkey.Key{First: id})
 }
 
 // CreateJoinToken records a join token. Recording the same token again is a no-op; another token with the same id is

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"time"
 
+	"pinion/raftfsm/sortkey"
 	"pinion/raftfsm/spec"
 )
 
@@ -48,7 +49,7 @@ func (v *View) DeletedLogGroups() []*spec.LogGroup {
 
 // logGroup is what the state has of a group, never nil.
 func (v *View) logGroup(name string) *spec.LogGroup {
-	if known := logGroupsByName.get(v, indexKey{first: name}); known != nil {
+	if known := logGroupsByName.get(v, sortkey.Key{First: name}); known != nil {
 		return known
 	}
 	return &spec.LogGroup{Name: name}

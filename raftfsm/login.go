@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"pinion/raftfsm/issuer"
+	"pinion/raftfsm/sortkey"
 	"pinion/raftfsm/spec"
 )
 
@@ -32,7 +33,7 @@ var (
 )
 
 // Issuer is whose people may log in; nil: nobody may.
-func (v *View) Issuer() *issuer.Issuer { return issuerIndex.get(v, indexKey{}) }
+func (v *View) Issuer() *issuer.Issuer { return issuerIndex.get(v, sortkey.Key{}) }
 
 // KeyOfHolder is the access key whose limits count for a holder: of a person the one that lives longest. Nil when there is none.
 func (v *View) KeyOfHolder(holder string) *spec.AccessKey {
@@ -84,7 +85,7 @@ func (c Login) apply(tx *tx) (any, error) {
 	if from == nil || from.URL != login.Issuer || from.ClientID != c.ClientID {
 		return nil, fmt.Errorf("the issuer %s: %w in this pool: an administrator has changed it (`pinion oidc show`)", login.Issuer, spec.ErrNotFound)
 	}
-	if usedIDTokensByHash.get(&tx.View, indexKey{first: c.TokenHash}) != nil || tx.AccessKey(c.Key.ID) != nil {
+	if usedIDTokensByHash.get(&tx.View, sortkey.Key{First: c.TokenHash}) != nil || tx.AccessKey(c.Key.ID) != nil {
 		return nil, fmt.Errorf("the ID token: %w: somebody has logged in with it already; log in anew", spec.ErrInUse)
 	}
 	rights, groups, err := from.Rights(login.Groups)

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"time"
 
+	"pinion/raftfsm/sortkey"
 	"pinion/raftfsm/spec"
 )
 
@@ -69,4 +70,4 @@ func (c PutCA) apply(tx *tx) (any, error) {
 }
 
 // CA is the pool's certificate authority, nil while none is recorded.
-func (v *View) CA() *spec.CA { return caIndex.get(v, indexKey{}) }
+func (v *View) CA() *spec.CA { return caIndex.get(v, sortkey.Key{}) }

@@ -1,6 +1,9 @@
 package raftfsm
 
-import "pinion/raftfsm/spec"
+import (
+	"pinion/raftfsm/sortkey"
+	"pinion/raftfsm/spec"
+)
 
 var (
 	tableSealingKey = register(noun[spec.SealingKey]{
@@ -12,7 +15,7 @@ var (
 )
 
 // SealingKey is the key that everything is to be sealed with, nil before the first rotation.
-func (v *View) SealingKey() *spec.SealingKey { return sealingKeyIndex.get(v, indexKey{}) }
+func (v *View) SealingKey() *spec.SealingKey { return sealingKeyIndex.get(v, sortkey.Key{}) }
 
 // SealedOtherwise are the access keys whose secrets are not sealed with the sealing key yet, and whether the key of the CA is one
 // of them. Before the first rotation there are none.

@@ -6,6 +6,7 @@ import (
 
 	"github.com/tidwall/btree"
 
+	"pinion/raftfsm/sortkey"
 	"pinion/raftfsm/spec"
 )
 
@@ -28,7 +29,7 @@ type trees[T any] []*tree[T]
 // tree is one version of an index. Only the command that makes the version changes it, often near its last change: the path
 // hint starts the search there.
 type tree[T any] struct {
-	*btree.BTreeG[item[T]]
+	*btree.BTreeG[sortkey.Item[T]]
 	last btree.PathHint
 }
 
@@ -66,7 +67,7 @@ func (t *table[T]) writable(of any) any {
 		if before != nil {
 			version[i] = &tree[T]{BTreeG: before[i].Copy()}
 		} else {
-			version[i] = &tree[T]{BTreeG: btree.NewBTreeGOptions(o.less, btree.Options{Degree: degree, NoLocks: true})}
+			version[i] = &tree[T]{BTreeG: btree.NewBTreeGOptions(o.Less, btree.Options{Degree: degree, NoLocks: true})}
 		}
 	}
 	return version
@@ -74,27 +75,27 @@ func (t *table[T]) writable(of any) any {
 
 func (t *table[T]) put(version, object any) (before any) {
 	trees, after := version.(trees[T]), object.(*T)
-	was, replaced := trees[0].SetHint(t.indexes[0].item(after), &trees[0].last)
+	was, replaced := trees[0].SetHint(t.indexes[0].Item(after), &trees[0].last)
 	for i, o := range t.indexes[1:] {
-		o.update(trees[i+1], was.object, after)
+		o.update(trees[i+1], was.Object, after)
 	}
 	if !replaced {
 		return nil
 	}
-	return was.object
+	return was.Object
 }
 
 // bulkLoad fills an empty version: sorting all objects once is faster than inserting each.
 func (t *table[T]) bulkLoad(version any, objects []any) {
-	rows := make([]item[T], 0, len(objects))
+	rows := make([]sortkey.Item[T], 0, len(objects))
 	for i, o := range t.indexes {
 		rows = rows[:0]
 		for _, object := range objects {
 			if object := object.(*T); o.includes(object) {
-				rows = append(rows, o.item(object))
+				rows = append(rows, o.Item(object))
 			}
 		}
-		slices.SortFunc(rows, o.compare)
+		slices.SortFunc(rows, o.Compare)
 		for _, row := range rows {
 			version.(trees[T])[i].Load(row)
 		}

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"time"
 
+	"pinion/raftfsm/sortkey"
 	"pinion/raftfsm/spec"
 )
 
@@ -79,7 +80,7 @@ func runRank(t *spec.Task) int64 {
 
 // firstOfRun is the first task of a run that has that rank, nil when there is none.
 func (v *View) firstOfRun(run string, rank int64) *spec.Task {
-	for t := range tasksByRun.seek(v, indexKey{first: run, number: rank}) {
+	for t := range tasksByRun.seek(v, sortkey.Key{First: run, Number: rank}) {
 		if runRank(t) == rank {
 			return t
 		}

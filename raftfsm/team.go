@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"slices"
 
+	"pinion/raftfsm/sortkey"
 	"pinion/raftfsm/spec"
 )
 
@@ -18,7 +19,7 @@ var (
 
 // Team returns the recorded settings of a team, or the defaults.
 func (v *View) Team(name string) *spec.Team {
-	if known := teamsByName.get(v, indexKey{first: name}); known != nil {
+	if known := teamsByName.get(v, sortkey.Key{First: name}); known != nil {
 		return known
 	}
 	return &spec.Team{Name: name, Weight: 1}
@@ -45,7 +46,7 @@ func (c PutTeam) apply(tx *tx) (any, error) {
 type DeleteTeam struct{ Name string }
 
 func (c DeleteTeam) apply(tx *tx) (any, error) {
-	known := teamsByName.get(&tx.View, indexKey{first: c.Name})
+	known := teamsByName.get(&tx.View, sortkey.Key{First: c.Name})
 	if known == nil {
 		return nil, fmt.Errorf("team %q: %w", c.Name, spec.ErrNotFound)
 	}

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"time"
 
+	"pinion/raftfsm/sortkey"
 	"pinion/raftfsm/spec"
 )
 
@@ -34,7 +35,7 @@ func (tx *tx) recordUsage(forgotten []*spec.Task, before time.Time) {
 }
 
 func (v *View) usage(team string) *spec.Usage {
-	if known := usageByTeam.get(v, indexKey{first: team}); known != nil {
+	if known := usageByTeam.get(v, sortkey.Key{First: team}); known != nil {
 		return known
 	}
 	return &spec.Usage{Team: team}

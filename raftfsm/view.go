@@ -6,6 +6,7 @@ import (
 	"strconv"
 	"strings"
 
+	"pinion/raftfsm/sortkey"
 	"pinion/raftfsm/spec"
 )
 
@@ -19,25 +20,25 @@ type View struct {
 
 // Index is the log index of the last change, 0 when there was none.
 func (v *View) Index() uint64 {
-	if a := appliedIndex.get(v, indexKey{}); a != nil {
+	if a := appliedIndex.get(v, sortkey.Key{}); a != nil {
 		return a.Index
 	}
 	return 0
 }
 
 // Pool is the identity of the Raft cluster, nil before the first start.
-func (v *View) Pool() *spec.Pool { return poolIndex.get(v, indexKey{}) }
+func (v *View) Pool() *spec.Pool { return poolIndex.get(v, sortkey.Key{}) }
 
 // Cluster returns nil when the name is unknown.
 func (v *View) Cluster(name string) *spec.Cluster {
-	return clustersByName.get(v, indexKey{first: name})
+	return clustersByName.get(v, sortkey.Key{First: name})
 }
 
 // Clusters lists every cluster, INACTIVE ones included.
 func (v *View) Clusters() []*spec.Cluster { return slices.Collect(clustersByName.all(v)) }
 
 // Host returns nil when the id is unknown.
-func (v *View) Host(id string) *spec.Host { return hostsByID.get(v, indexKey{first: id}) }
+func (v *View) Host(id string) *spec.Host { return hostsByID.get(v, sortkey.Key{First: id}) }
 
 // Hosts lists the hosts of a cluster; of all clusters when it is empty.
 func (v *View) Hosts(cluster string) []*spec.Host {
@@ -57,7 +58,7 @@ func (v *View) Definition(name string) *spec.TaskDefinition {
 	if err != nil || strconv.Itoa(revision) != number {
 		return nil
 	}
-	return definitionsByName.get(v, indexKey{first: family, number: int64(revision)})
+	return definitionsByName.get(v, sortkey.Key{First: family, Number: int64(revision)})
 }
 
 // Definitions lists every revision of a family, INACTIVE ones included; of all families when it is empty.
@@ -69,7 +70,7 @@ func (v *View) Definitions(family string) []*spec.TaskDefinition {
 }
 
 // Task returns nil when the id is unknown or the task was reaped.
-func (v *View) Task(id string) *spec.Task { return tasksByID.get(v, indexKey{first: id}) }
+func (v *View) Task(id string) *spec.Task { return tasksByID.get(v, sortkey.Key{First: id}) }
 
 // Tasks lists the tasks of a cluster, STOPPED ones included until they are reaped; of all clusters when it is empty.
 func (v *View) Tasks(cluster string) []*spec.Task {
@@ -80,7 +81,7 @@ func (v *View) Tasks(cluster string) []*spec.Task {
 // depends only on the tasks visited.
 func (v *View) TasksAfter(cluster, id string) iter.Seq[*spec.Task] {
 	return func(yield func(*spec.Task) bool) {
-		for t := range tasksByCluster.seek(v, indexKey{first: cluster, second: id}) {
+		for t := range tasksByCluster.seek(v, sortkey.Key{First: cluster, Second: id}) {
 			if t.ID != id && !yield(t) {
 				return
 			}
@@ -102,7 +103,7 @@ func (v *View) Free(hostID string) spec.Free {
 
 // AccessKey returns nil when the id is unknown.
 func (v *View) AccessKey(id string) *spec.AccessKey {
-	return accessKeysByID.get(v, indexKey{first: id})
+	return accessKeysByID.get(v, sortkey.Key{First: id})
 }
 
 // AccessKeys lists every access key.
@@ -126,7 +127,7 @@ func (v *View) Assignments(hostID string) ([]spec.Assignment, <-chan struct{}) {
 
 // liveTasksOn lists the tasks of a host that are not STOPPED.
 func (v *View) liveTasksOn(hostID string) (live []*spec.Task) {
-	for task := range tasksByHost.seek(v, firstKey(hostID)) { // no command changes them here, and many may be STOPPED
+	for task := range tasksByHost.seek(v, sortkey.Lowest(hostID)) { // no command changes them here, and many may be STOPPED
 		if task.LastStatus == spec.Stopped {
 			break // the rest are STOPPED
 		}

@@ -63,7 +63,7 @@ var floors = map[string][]string{
 	"raftfsm": {
 		".",
 		"query tally issuer codec",
-		"spec compact changelog watch",
+		"spec compact changelog watch sortkey",
 	},
 	"gpu": {
 		"nvml sim mps mig inside",
