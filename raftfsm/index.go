@@ -72,6 +72,18 @@ func (o *index[T]) seek(v *View, k sortkey.Key) iter.Seq[*T] {
 	}
 }
 
+// from visits the objects at and after the key, or at and before it when descending, whatever their first part. The table must
+// not change during the visit. It needs an index without a hashed prefix.
+func (o *index[T]) from(v *View, k sortkey.Key, descending bool) iter.Seq[*T] {
+	visit := o.tree(v).Ascend
+	if descending {
+		visit = o.tree(v).Descend
+	}
+	return func(yield func(*T) bool) {
+		visit(o.Lookup(k), func(r sortkey.Item[T]) bool { return yield(r.Object) })
+	}
+}
+
 func (o *index[T]) tree(v *View) *tree[T] {
 	return v.versions[o.table.info.position].(trees[T])[o.position]
 }

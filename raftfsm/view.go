@@ -1,6 +1,7 @@
 package raftfsm
 
 import (
+	"cmp"
 	"iter"
 	"slices"
 	"strconv"
@@ -67,6 +68,23 @@ func (v *View) Definitions(family string) []*spec.TaskDefinition {
 		return slices.Collect(definitionsByName.all(v))
 	}
 	return definitionsByName.list(v, family)
+}
+
+// DefinitionsFrom visits the revisions with that status, of every status when it is empty, by family and revision: those at
+// and after a revision of a family, which need not exist, or those at and before it when descending. Its cost depends only on
+// the revisions visited.
+func (v *View) DefinitionsFrom(status spec.DefinitionStatus, family string, revision int, descending bool) iter.Seq[*spec.TaskDefinition] {
+	definitions := definitionsByName
+	switch status {
+	case spec.DefinitionActive:
+		definitions = definitionsActive
+	case spec.DefinitionInactive:
+		definitions = definitionsInactive
+	case spec.DefinitionDeleting:
+		definitions = definitionsDeleting
+	}
+	first := cmp.Or(family, "\x00") // an empty first part would sort by the number
+	return definitions.from(v, sortkey.Key{First: first, Number: int64(revision)}, descending)
 }
 
 // Task returns nil when the id is unknown or the task was reaped.

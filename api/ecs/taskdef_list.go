@@ -1,9 +1,12 @@
 package ecs
 
 import (
+	"cmp"
 	"context"
 	"fmt"
-	"slices"
+	"iter"
+	"math"
+	"strconv"
 	"strings"
 
 	"pinion/api/ecs/field"
@@ -23,17 +26,9 @@ func listTaskDefinitions(_ context.Context, r *Request, in *types.ListTaskDefini
 	if in.Status != "" {
 		status = spec.DefinitionStatus(in.Status)
 	}
-	matching := slices.DeleteFunc(slices.Clone(r.View.Definitions(in.FamilyPrefix)), func(d *spec.TaskDefinition) bool {
-		return d.Status != status || (in.FamilyPrefix != "" && d.Family != in.FamilyPrefix) || !r.Scope.MayUse(r.View, d)
-	})
-	slices.SortFunc(matching, func(a, b *spec.TaskDefinition) int {
-		return strings.Compare(definitionSortKey(a), definitionSortKey(b))
-	})
-	descending := in.Sort == "DESC"
-	if descending {
-		slices.Reverse(matching)
-	}
-	page, next, err := paginate(in.Paging, matching, descending, definitionSortKey)
+	page, next, err := paginateFrom(in.Paging, func(last string) iter.Seq[*spec.TaskDefinition] {
+		return definitionsAfter(r, status, in.FamilyPrefix, last, in.Sort == "DESC")
+	}, definitionSortKey)
 	if err != nil {
 		return nil, err
 	}
@@ -44,10 +39,41 @@ func listTaskDefinitions(_ context.Context, r *Request, in *types.ListTaskDefini
 	return out, nil
 }
 
-// definitionSortKey orders by family, then by revision as a number. The separator sorts before all that names may hold, so
-// that "app" comes before "app-1".
+// definitionsAfter visits the revisions of a page that follows the one ending with last: of one family, of all when it is empty.
+func definitionsAfter(r *Request, status spec.DefinitionStatus, family, last string, descending bool) iter.Seq[*spec.TaskDefinition] {
+	from, revision := family, 0
+	switch {
+	case last != "":
+		from, revision = parseDefinitionSortKey(last)
+	case descending:
+		from, revision = cmp.Or(family, afterAllFamilies), math.MaxInt
+	}
+	return func(yield func(*spec.TaskDefinition) bool) {
+		for d := range r.View.DefinitionsFrom(status, from, revision, descending) {
+			if family != "" && d.Family != family {
+				return
+			}
+			if definitionSortKey(d) != last && r.Scope.MayUse(r.View, d) && !yield(d) {
+				return
+			}
+		}
+	}
+}
+
+// afterAllFamilies sorts after every name of a family.
+const afterAllFamilies = "\xff\xff\xff\xff\xff\xff\xff\xff\xff"
+
+// definitionSortKey identifies a revision in a token of the next page.
 func definitionSortKey(d *spec.TaskDefinition) string {
 	return fmt.Sprintf("%s\x00%010d", d.Family, d.Revision)
+}
+
+// parseDefinitionSortKey reads a key of definitionSortKey. Of any other text it makes a family without that revision, so that the page
+// begins after it.
+func parseDefinitionSortKey(key string) (family string, revision int) {
+	family, number, _ := strings.Cut(key, "\x00")
+	revision, _ = strconv.Atoi(number)
+	return family, revision
 }
 
 // listTaskDefinitionFamilies lists ACTIVE families (an ACTIVE revision exists), INACTIVE ones (none does), or both.
@@ -55,22 +81,49 @@ func listTaskDefinitionFamilies(_ context.Context, r *Request, in *types.ListTas
 	if err := field.OneOf("status", in.Status, types.TaskDefinitionFamilyStatuses...); err != nil {
 		return nil, err
 	}
-	active := map[string]bool{}
-	for _, d := range r.View.Definitions("") {
-		if strings.HasPrefix(d.Family, in.FamilyPrefix) && r.Scope.MayUse(r.View, d) {
-			active[d.Family] = active[d.Family] || d.Status == spec.DefinitionActive
-		}
-	}
-	families := []string{}
-	for family, isActive := range active {
-		if in.Status == "" || in.Status == "ALL" || (in.Status == "ACTIVE") == isActive {
-			families = append(families, family)
-		}
-	}
-	slices.Sort(families)
-	page, next, err := paginate(in.Paging, families, false, func(family string) string { return family })
+	page, next, err := paginateFrom(in.Paging, func(last string) iter.Seq[string] {
+		return familiesAfter(r, in.FamilyPrefix, last, in.Status)
+	}, func(family string) string { return family })
 	if err != nil {
 		return nil, err
 	}
 	return &types.ListTaskDefinitionFamiliesOutput{Families: page, NextToken: next}, nil
+}
+
+// familiesAfter visits the families with that prefix and status which come after last.
+func familiesAfter(r *Request, prefix, last, status string) iter.Seq[string] {
+	return func(yield func(string) bool) {
+		family, revision := max(prefix, last), 0
+		if last >= prefix && last != "" {
+			revision = math.MaxInt
+		}
+		for {
+			var next *spec.TaskDefinition
+			for next = range r.View.DefinitionsFrom("", family, revision, false) {
+				break
+			}
+			if next == nil || !strings.HasPrefix(next.Family, prefix) {
+				return
+			}
+			family, revision = next.Family, math.MaxInt
+			known, active := familyStatus(r, family)
+			if known && (status == "" || status == "ALL" || (status == "ACTIVE") == active) && !yield(family) {
+				return
+			}
+		}
+	}
+}
+
+// familyStatus reports whether the caller may use a revision of the family, and whether an ACTIVE one.
+func familyStatus(r *Request, family string) (known, active bool) {
+	owners, _ := r.View.FamilyClusters(family)
+	if r.Scope == "" || r.Scope.Set().Meets(owners) {
+		return true, r.View.Definition(family) != nil
+	}
+	for _, d := range r.View.Definitions(family) {
+		if r.Scope.MayUse(r.View, d) {
+			known, active = true, active || d.Status == spec.DefinitionActive
+		}
+	}
+	return known, active
 }

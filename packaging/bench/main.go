@@ -53,7 +53,7 @@ type part struct {
 
 var parts = []part{
 	{"host", measureHost},
-	{"api", inOrder(goTest("./api/auth/sigv4", "^Benchmark(Sign|Verify)$"), goTest("./api", "^BenchmarkPageThrough$", "-benchtime", "1x"), measureOneHost, measureFollower)},
+	{"api", inOrder(goTest("./api/auth/sigv4", "^Benchmark(Sign|Verify)$"), goTest("./api", "^BenchmarkPageThrough$", "-benchtime", "1x"), goTest("./api", "^BenchmarkListDefinitions$"), measureOneHost, measureFollower)},
 	{"builds", measureBuilds},
 	{"pool", measurePool},
 	{"fleet", measureFleet},

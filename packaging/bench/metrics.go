@@ -28,6 +28,8 @@ var metrics = []metric{
 	{"Verify", "sec/op", "check of one signature", below(40e-6), source{"Sign", "sec/op"}},
 	{"PageThrough", "sec/op", "ListTasks and DescribeTasks of 100,000 tasks, page by page", below(10), source{}},
 	{"PageThrough", "heap-growth-B", "the same: growth of the live heap, the client's with it", below(100e6), own("heap-before-B")},
+	{"ListDefinitions", "revisions-sec", "ListTaskDefinitions, a page of 100 of 100,000 revisions", below(0.002), own("empty-sec")},
+	{"ListDefinitions", "families-sec", "ListTaskDefinitionFamilies, a page of 100 of 1,000", below(0.002), own("empty-sec")},
 	{"DescribeTasks/clients=8", "answers/s", "DescribeTasks of one task, signed, TLS, 8 clients beside the host", above(8000), own("host-CPU-sec/answer")},
 	{"DescribeTasks/clients=8", "client-CPU-sec/answer", "the same: CPU of the clients for each answer", target{}, source{}},
 	{"DescribeTasks/slow-clients=1000", "p99-sec", "the same, one client, beside 1000 that are slow, p99", times(2, own("alone-p99-sec"), 0), own("alone-p99-sec")},
