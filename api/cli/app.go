@@ -3,16 +3,20 @@
 package cli
 
 import (
+	"cmp"
 	"context"
 	"io"
 	"os"
+	"strings"
 
 	"github.com/urfave/cli/v2"
 
 	"pinion/api/cli/access"
 	"pinion/api/cli/arguments"
+	"pinion/api/cli/definition"
 	"pinion/api/cli/env"
 	"pinion/api/cli/exit"
+	"pinion/api/cli/help"
 	"pinion/api/cli/invocation"
 	"pinion/api/cli/login"
 	"pinion/api/cli/run"
@@ -73,7 +77,7 @@ func runLine(ctx context.Context, app *cli.App, args []string) error {
 func New(p Program) *cli.App {
 	app := &cli.App{
 		Name:                      "pinion",
-		Usage:                     "Run GPU containers on your own machines, the way Amazon ECS does",
+		Usage:                     "Run GPU containers on your own machines, the way Amazon ECS does.",
 		UsageText:                 "pinion [global options] COMMAND [options] [arguments]",
 		Description:               poolAndCluster,
 		Version:                   p.Version,
@@ -89,54 +93,77 @@ func New(p Program) *cli.App {
 		ErrWriter:                 os.Stderr,
 	}
 	for _, command := range app.Commands {
-		setupCommand(command)
-		command.Category = categories[command.Name]
+		setupCommand(command, app.Name)
 	}
+	app.CustomAppHelpTemplate = literal(help.App(app, helpGroups(app.Commands)))
 	return app
 }
+
+// literal is a template that writes the text.
+func literal(text string) string { return strings.ReplaceAll(text, "{{", "{{`{{`}}") }
 
 // poolAndCluster distinguishes two words that are easily confused.
 const poolAndCluster = `All hosts that have joined one another are a pool, with one common state. A cluster is, as on ECS, a named part of its hosts
 with the tasks that run there; each host is in one, "default" unless pinion up --cluster names another.`
 
-// categories group the commands in the help.
-var categories = map[string]string{
-	"run": "Tasks", "register": "Tasks", "ps": "Tasks", "queue": "Tasks", "why": "Tasks", "inspect": "Tasks", "logs": "Tasks", "stop": "Tasks", "events": "Tasks",
-	"hosts": "Hosts", "gpus": "Hosts", "drain": "Hosts", "activate": "Hosts",
-	"env": "Access", "login": "Access", "oidc": "Access", "keys": "Access", "token": "Access", "team": "Access", "limits": "Access", "audit": "Access",
-	"up": "This machine", "down": "This machine", "leave": "This machine", "doctor": "This machine", "recover": "This machine",
-	"snapshot": "State and tools", "sim": "State and tools", "version": "State and tools", "completion": "State and tools",
+// categories group the commands in the help; groups is their order.
+var (
+	groups     = []string{"Tasks", "Hosts", "Access", "State and tools", "This machine"}
+	categories = map[string]string{
+		"run": "Tasks", "register": "Tasks", "ps": "Tasks", "queue": "Tasks", "why": "Tasks", "inspect": "Tasks", "logs": "Tasks", "stop": "Tasks", "events": "Tasks",
+		"task": "Tasks", "definition": "Tasks",
+		"host": "Hosts", "gpu": "Hosts", "drain": "Hosts", "activate": "Hosts",
+		"env": "Access", "login": "Access", "oidc": "Access", "key": "Access", "token": "Access", "team": "Access", "limits": "Access", "audit": "Access",
+		"up": "This machine", "down": "This machine", "leave": "This machine", "doctor": "This machine", "recover": "This machine",
+	}
+)
+
+// helpGroups are the commands by their categories; what has none is a tool.
+func helpGroups(commands []*cli.Command) []help.Group {
+	all := make([]help.Group, len(groups))
+	for i, name := range groups {
+		all[i].Name = name
+		for _, command := range commands {
+			if cmp.Or(categories[command.Name], "State and tools") == name {
+				all[i].Commands = append(all[i].Commands, command)
+			}
+		}
+	}
+	return all
 }
 
 func commands(p Program) []*cli.Command {
 	all := []*cli.Command{
-		upCommand(p.Up),
-		downCommand(p.Down),
-		doctorCommand(p),
-		env.Command(),
-		login.Command(p.system),
 		run.Command(p.system),
-		registerCommand(p),
 		psCommand(p),
-		queueCommand(p),
-		whyCommand(p),
-		inspectCommand(p),
 		logsCommand(p),
-		eventsCommand(p),
+		whyCommand(p),
 		stopCommand(p),
+		queueCommand(p),
+		inspectCommand(p),
+		eventsCommand(p),
+		definition.Register(p.system),
+		taskCommand(p),
+		definition.Command(p.system),
 		hostsCommand(p),
+		gpusCommand(p),
 		drainCommand(p),
 		activateCommand(p),
-		access.Tokens(p.system),
+		env.Command(),
+		login.Command(p.system),
 		access.Keys(p.system),
-		access.Limits(p.system),
-		access.OIDC(p.system),
-		access.Audit(p.system),
+		access.Tokens(p.system),
 		access.Teams(p.system, "team"),
 		access.Teams(p.system, "quota"), // its former name
+		access.OIDC(p.system),
+		access.Limits(p.system),
+		access.Audit(p.system),
+		upCommand(p.Up),
+		downCommand(p.Down),
 		leaveCommand(p),
+		doctorCommand(p),
+		poolCommand(p),
 		snapshotCommand(p),
-		gpusCommand(p),
 		versionCommand(p),
 		completionCommand(),
 		pauseCommand(),
@@ -150,15 +177,24 @@ func commands(p Program) []*cli.Command {
 	return all
 }
 
-// setupCommand sets the parts that all commands share.
-func setupCommand(command *cli.Command) {
+// setupCommand sets the parts that all commands share; above is the name of what the command stands under.
+func setupCommand(command *cli.Command, above string) {
+	command.CustomHelpTemplate = literal(help.Command(command, above+" "+command.Name, globalNames()))
 	command.HideHelpCommand = true // an image or a task may be called "help"
 	command.OnUsageError = wrapUsageError
 	command.Before = checkArguments
 	command.Flags = append(command.Flags, invocation.CommandFlags()...)
 	for _, below := range command.Subcommands {
-		setupCommand(below)
+		setupCommand(below, above+" "+command.Name)
 	}
+}
+
+// globalNames are the names of the options of every command.
+func globalNames() (names []string) {
+	for _, flag := range invocation.GlobalFlags() {
+		names = append(names, flag.Names()[0])
+	}
+	return names
 }
 
 // unknownCommand runs when the first word names no command.

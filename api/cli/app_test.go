@@ -7,6 +7,7 @@ import (
 	"regexp"
 	"strings"
 	"testing"
+	"unicode/utf8"
 
 	"github.com/urfave/cli/v2"
 
@@ -19,7 +20,7 @@ func TestWrongCommandLinesSayWhatToDo(t *testing.T) {
 		code int
 		says string
 	}{
-		"a misspelt command":              {"hots", 2, `there is no command "hots". Did you mean "hosts"?`},
+		"a misspelt command":              {"hots", 2, `there is no command "hots". Did you mean "host"?`},
 		"an unknown flag":                 {"ps --al", 2, "pinion ps has no option --al: did you mean --all?"},
 		"another tool's flag":             {"run -it img", 2, "pinion run has no option -it: interactive"},
 		"a flag without its value":        {"ps --cluster", 2, "--cluster needs a value"},
@@ -32,7 +33,7 @@ func TestWrongCommandLinesSayWhatToDo(t *testing.T) {
 		"two hosts to drain":              {"drain gpu-1 gpu-2", 2, "pinion drain takes one host at a time"},
 		"a subcommand nobody knows":       {"snapshot send x", 2, `pinion snapshot has no "send"`},
 		"no subcommand":                   {"snapshot", 2, "pinion snapshot needs an argument: pinion snapshot save|restore|inspect FILE"},
-		"a subcommand without its host":   {"hosts rm", 2, "pinion hosts rm needs an argument: pinion hosts rm HOST"},
+		"a subcommand without its host":   {"hosts rm", 2, "pinion host rm needs an argument: pinion host rm HOST"},
 		"a token for whom":                {"token --role king", 2, `--role "king": the only role of a token is host`},
 		"no file":                         {"register", 2, "pinion register needs -f FILE"},
 		"an output nobody knows":          {"ps -o xml", 2, `-o "xml" is not one of table, wide, json`},
@@ -68,11 +69,8 @@ func TestWrongCommandLinesSayWhatToDo(t *testing.T) {
 func TestHelpHasExamplesForEveryCommand(t *testing.T) {
 	for _, command := range New(fullProgram).Commands {
 		checkHelp(t, command, command.Name)
-		for _, below := range command.Subcommands {
-			checkHelp(t, below, command.Name+" "+below.Name)
-		}
 	}
-	if got := pinion(t, nil); got.code != 0 || !strings.Contains(got.out, "COMMANDS:") || !strings.Contains(got.out, "are a pool") {
+	if got := pinion(t, nil); got.code != 0 || !strings.Contains(got.out, "\nTasks:\n") || !strings.Contains(got.out, "are a pool") {
 		t.Errorf("pinion alone shows the help, got %+v", got)
 	}
 }
@@ -85,12 +83,20 @@ var fullProgram = Program{
 }
 
 func checkHelp(t *testing.T, command *cli.Command, name string) {
+	for _, below := range command.Subcommands {
+		checkHelp(t, below, name+" "+below.Name)
+	}
 	if !command.Hidden && !strings.Contains(command.Description, "Examples:\n   ") {
 		t.Errorf("pinion %s --help has no examples", name)
 	}
 	got := pinionWith(t, fullProgram, nil, append(strings.Fields(name), "--help")...)
 	if got.code != 0 || !strings.Contains(got.out, "pinion "+name) || got.err != "" {
 		t.Errorf("pinion %s --help: %+v", name, got)
+	}
+	for line := range strings.Lines(got.out) {
+		if n := utf8.RuneCountInString(strings.TrimRight(line, "\n")); n > 80 {
+			t.Errorf("pinion %s --help: %d columns: %s", name, n, line)
+		}
 	}
 }
 

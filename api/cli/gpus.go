@@ -15,8 +15,14 @@ import (
 )
 
 func gpusCommand(p Program) *cli.Command {
+	command := gpusListCommand(p)
+	command.Name, command.Aliases = "gpu", []string{"gpus"}
+	command.Subcommands = []*cli.Command{listVerb(gpusListCommand(p))}
+	return command
+}
+
+func gpusListCommand(p Program) *cli.Command {
 	return &cli.Command{
-		Name:  "gpus",
 		Usage: "List GPUs and the tasks that hold them",
 		Description: `With --container, inside a container, it prints what that container sees: device nodes, environment, and NVML if present.
 

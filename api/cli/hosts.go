@@ -17,8 +17,8 @@ import (
 
 func hostsCommand(p Program) *cli.Command {
 	return &cli.Command{
-		Name: "hosts", Aliases: []string{"host"},
-		Usage: "List hosts and their free capacity",
+		Name: "host", Aliases: []string{"hosts"},
+		Usage: "List hosts and their free capacity; drain and remove them",
 		Description: `CPU (cores), MEMORY and GPUS show free/total. ROLE is leader or server for hosts that hold the pool's state, agent for the
 others. HEALTH is LOST while the host's heartbeats are missing, SICK when a GPU is unhealthy, CLOCK when its clock differs from
 the leader's by 5 s or more. Hosts with the same name are shown with the first digits of their ids, which every command accepts.
@@ -27,24 +27,38 @@ SIM marks simulated GPUs.
 Examples:
    pinion hosts
    pinion hosts -o wide       # with full ids, addresses and problems
-   pinion hosts rm gpu-2
-   pinion hosts -o json`,
-		Subcommands: []*cli.Command{hostRemoveCommand(p), hostPromoteCommand(p), hostDemoteCommand(p)},
-		Action: func(c *cli.Context) error {
-			inv, err := p.system.Invoke(c)
-			if err != nil {
-				return err
-			}
-			if inv.Output == invocation.JSON {
-				return inv.PrintDocument(c.Context, "/v1/hosts")
-			}
-			hosts, err := inv.Client.Hosts(c.Context)
-			if err != nil {
-				return err
-			}
-			return hostTable(inv, hosts).Write(inv.Out, inv.TableWidth())
-		},
+   pinion host drain gpu-2
+   pinion host rm gpu-2`,
+		Subcommands: []*cli.Command{hostsListCommand(p), drainCommand(p), activateCommand(p), hostRemoveCommand(p), hostPromoteCommand(p), hostDemoteCommand(p)},
+		Action:      p.listHosts,
 	}
+}
+
+func hostsListCommand(p Program) *cli.Command {
+	return listVerb(&cli.Command{
+		Usage: "List hosts and their free capacity",
+		Description: `What the columns say is in 'pinion host --help'.
+
+Examples:
+   pinion host ls
+   pinion host ls -o wide`,
+		Action: p.listHosts,
+	})
+}
+
+func (p Program) listHosts(c *cli.Context) error {
+	inv, err := p.system.Invoke(c)
+	if err != nil {
+		return err
+	}
+	if inv.Output == invocation.JSON {
+		return inv.PrintDocument(c.Context, "/v1/hosts")
+	}
+	hosts, err := inv.Client.Hosts(c.Context)
+	if err != nil {
+		return err
+	}
+	return hostTable(inv, hosts).Write(inv.Out, inv.TableWidth())
 }
 
 func hostTable(inv *invocation.Invocation, hosts []client.Host) *table.Table {

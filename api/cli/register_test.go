@@ -30,32 +30,6 @@ func TestRegisterSendsTheFileAsItIsAndTellsTheWarnings(t *testing.T) {
 		checkEqual(t, name, h.bodies["RegisterTaskDefinition"], document)
 		checkEqual(t, "stdout", got.out, "app:1\n")
 		checkEqual(t, "stderr", got.err, "warning: \"version\" has no effect\nwarning: taskRoleArn has no effect\n")
-		want := "application/json"
-		if strings.HasSuffix(name, "yaml") {
-			want = "application/yaml"
-		}
-		checkEqual(t, "type of "+name, documentType([]byte(document)), want)
-	}
-}
-
-func TestRegisterCanGiveTheFamily(t *testing.T) {
-	cases := map[string]struct{ document, sent, says string }{
-		"json":       {`{"cpu":"1","family":"old"}`, `{"cpu":"1","family":"new"}`, ""},
-		"yaml":       {"gpuCount: 1\nversion: \"1.3\"\n", `{"family":"new","gpuCount":1,"version":"1.3"}`, ""},
-		"bad json":   {`{"cpu": }`, "", "not a task definition: invalid character '}'"},
-		"bad yaml":   {"cpu: [", "", "not a YAML document"},
-		"said twice": {"cpu: 1\ncpu: 2\n", "", `key "cpu" already set`},
-		"nothing":    {"", "", "the document is empty"},
-		"a list":     {"- 1", "", "not a task definition"},
-	}
-	for name, c := range cases {
-		t.Run(name, func(t *testing.T) {
-			got, err := replaceFamily([]byte(c.document), "new")
-			checkEqual(t, "sent", string(got), c.sent)
-			if (err != nil) != (c.says != "") || err != nil && !strings.Contains(err.Error(), c.says) {
-				t.Errorf("error %v, want %q", err, c.says)
-			}
-		})
 	}
 }
 

@@ -22,7 +22,7 @@ var keyRoles = []string{"read", "submit", "admin"}
 // Keys is the command `pinion key`.
 func Keys(system invocation.System) *cli.Command {
 	return &cli.Command{
-		Name: "keys", Aliases: []string{"key"},
+		Name: "key", Aliases: []string{"keys"},
 		Usage: "Manage access keys of clients",
 		Description: `Clients sign their requests with an access key. Its role is read; submit, which also runs and stops tasks and registers task
 definitions; or admin, which may do everything. With --cluster the key is limited to those clusters, and to the task definitions that
@@ -123,7 +123,7 @@ func printKey(inv *invocation.Invocation, created client.CreatedKey) error {
 
 func keysListCommand(system invocation.System) *cli.Command {
 	return &cli.Command{
-		Name:  "ls",
+		Name: "ls", Aliases: []string{"list"},
 		Usage: "List access keys, without their secrets",
 		Description: `Examples:
    pinion keys ls

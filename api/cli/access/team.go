@@ -89,7 +89,7 @@ func teamFlags(c *cli.Context) (quota, weight *int, err error) {
 
 func teamListCommand(system invocation.System, examples func(string) string) *cli.Command {
 	return &cli.Command{
-		Name:  "ls",
+		Name: "ls", Aliases: []string{"list"},
 		Usage: "List teams with their quotas, weights and GPUs in use",
 		Description: examples(`Examples:
    pinion %[1]s ls

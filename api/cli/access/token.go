@@ -15,8 +15,15 @@ import (
 
 // Tokens is the command `pinion token`.
 func Tokens(system invocation.System) *cli.Command {
+	command, create := tokenCreateCommand(system), tokenCreateCommand(system)
+	command.Name, create.Name = "token", "create"
+	command.Subcommands = []*cli.Command{create, tokenListCommand(system), tokenRevokeCommand(system)}
+	return command
+}
+
+// tokenCreateCommand is `pinion token` and `pinion token create`.
+func tokenCreateCommand(system invocation.System) *cli.Command {
 	return &cli.Command{
-		Name:  "token",
 		Usage: "Create a join token for another machine",
 		Description: `Prints a token for 'pinion up --join'. It contains the fingerprint of the pool's CA, with which the new host verifies the pool
 before it sends anything, and a secret: treat it like a password until it is used up or has expired. It lets one host in within an
@@ -34,7 +41,6 @@ Examples:
 			&cli.StringFlag{Name: "cluster", DefaultText: "default", Usage: "`NAME` of the cluster whose tasks they run"},
 			&cli.StringFlag{Name: "role", Value: "host", Usage: "what joins with it: host"},
 		},
-		Subcommands: []*cli.Command{tokenListCommand(system), tokenRevokeCommand(system)},
 		Action: func(c *cli.Context) error {
 			if c.IsSet("uses") && c.Int("uses") < 1 || c.IsSet("ttl") && c.Duration("ttl") <= 0 {
 				return exit.Usagef("--uses and --ttl must be more than 0")
@@ -74,7 +80,7 @@ func printToken(inv *invocation.Invocation, created client.CreatedToken) error {
 
 func tokenListCommand(system invocation.System) *cli.Command {
 	return &cli.Command{
-		Name:  "ls",
+		Name: "ls", Aliases: []string{"list"},
 		Usage: "List join tokens, without their secrets",
 		Description: `Examples:
    pinion token ls
@@ -110,7 +116,7 @@ func tokenTable(inv *invocation.Invocation, tokens []client.JoinToken) *table.Ta
 
 func tokenRevokeCommand(system invocation.System) *cli.Command {
 	return &cli.Command{
-		Name:      "revoke",
+		Name: "revoke", Aliases: []string{"rm"},
 		Usage:     "Revoke join tokens; hosts that have joined stay",
 		ArgsUsage: "ID...",
 		Description: `ID is what 'pinion token ls' shows.

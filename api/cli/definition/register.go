@@ -1,4 +1,4 @@
-package cli
+package definition
 
 import (
 	"bytes"
@@ -14,7 +14,8 @@ import (
 	"pinion/api/cli/invocation"
 )
 
-func registerCommand(p Program) *cli.Command {
+// Register is the command `pinion register`.
+func Register(system invocation.System) *cli.Command {
 	return &cli.Command{
 		Name:  "register",
 		Usage: "Register a task definition from a file",
@@ -31,7 +32,7 @@ Examples:
 			&cli.StringFlag{Name: "family", Usage: "`NAME` of the family, instead of what the file says"},
 		},
 		Action: func(c *cli.Context) error {
-			inv, err := p.system.Invoke(c)
+			inv, err := system.Invoke(c)
 			if err != nil {
 				return err
 			}

@@ -1,0 +1,40 @@
+package cli
+
+import (
+	"github.com/urfave/cli/v2"
+
+	"pinion/api/cli/access"
+	"pinion/api/cli/run"
+)
+
+// listVerb is a command that lists, as the verb of a noun.
+func listVerb(c *cli.Command) *cli.Command {
+	c.Name, c.Aliases = "ls", []string{"list"}
+	return c
+}
+
+// taskCommand has the commands about tasks by noun and verb. The daily ones stand at the top level too.
+func taskCommand(p Program) *cli.Command {
+	return &cli.Command{
+		Name: "task", Aliases: []string{"tasks"},
+		Usage: "Run, list, inspect, explain and stop tasks",
+		Description: `Examples:
+   pinion task ls
+   pinion task logs 3f2a91c0 -f`,
+		Subcommands: []*cli.Command{
+			run.Command(p.system), listVerb(psCommand(p)), inspectCommand(p), logsCommand(p), whyCommand(p), stopCommand(p), queueCommand(p),
+		},
+	}
+}
+
+// poolCommand has the commands about the pool as a whole.
+func poolCommand(p Program) *cli.Command {
+	return &cli.Command{
+		Name:  "pool",
+		Usage: "Limits, logins, events and snapshots of the whole pool",
+		Description: `Examples:
+   pinion pool limits
+   pinion pool snapshot save /backup/pinion.snapshot`,
+		Subcommands: []*cli.Command{access.Limits(p.system), access.OIDC(p.system), eventsCommand(p), access.Audit(p.system), snapshotCommand(p)},
+	}
+}
