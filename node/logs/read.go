@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
+	"path/filepath"
 	"time"
 
 	"pinion/raftfsm/spec"
@@ -28,13 +29,22 @@ func (s *Store) Read(ctx context.Context, q spec.LogQuery, live func() bool, emi
 		if !alive {
 			return nil
 		}
+		if r.watch() {
+			continue // what was written before the watch began
+		}
 		select {
 		case <-ctx.Done():
 			return ctx.Err()
 		case <-ticker.C:
+		case <-r.changes.wakes():
+			time.Sleep(followDelay)
 		}
 	}
 }
+
+// followDelay is how long a follower that was woken waits for more, so that a task that writes without a pause wakes it at most
+// a thousand times a second.
+const followDelay = time.Millisecond
 
 // query is one Read in progress.
 type query struct {
@@ -44,9 +54,23 @@ type query struct {
 	task    *os.Root // nil while the task has no logs
 	started bool     // the tail was skipped to
 	cursors map[string]*cursor
+
+	changes *subscription // nil: not watched
+	watched bool          // it was tried
+}
+
+// watch begins to watch a task that has logs, once, and reports whether it began now.
+func (r *query) watch() bool {
+	if r.task == nil || r.watched {
+		return false
+	}
+	r.watched = true
+	r.changes = r.store.writes.watch(filepath.Join(r.store.dir, fileName(r.spec.Task)))
+	return r.changes != nil
 }
 
 func (r *query) close() {
+	r.changes.close()
 	for _, c := range r.cursors {
 		c.close()
 	}
