@@ -21,7 +21,7 @@ func main() {
 	}
 	build := host.Build{Version: version}
 	os.Exit(cli.Main(context.Background(), cli.Program{
-		Version: version, Up: build.Up, Down: host.Down, Doctor: host.Doctor, ContainerGPUs: host.ContainerGPUs,
+		Version: version, Up: build.Up, Down: host.Down, Doctor: host.Doctor, Unlock: host.Unlock, ContainerGPUs: host.ContainerGPUs,
 		Recover: build.Recover, Restore: build.Restore, InspectSnapshot: host.InspectSnapshot, Simulate: host.Simulate,
 	}, os.Args))
 }

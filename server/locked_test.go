@@ -11,9 +11,8 @@ import (
 	"path/filepath"
 	"testing"
 
-	"filippo.io/age"
-
 	"pinion/packaging/keystore"
+	"pinion/packaging/keystore/keystoretest"
 	"pinion/raftfsm/spec"
 	"pinion/server/pki"
 	"pinion/server/seal"
@@ -21,35 +20,12 @@ import (
 
 const unlockSecret = "the secret of these hosts"
 
-// lock gives a host that never ran an unlock secret, at a cost of scrypt that suits tests, and opens its keys.
-func lock(t *testing.T, h *testHost) {
-	t.Helper()
-	identity, err := age.GenerateX25519Identity()
-	if err != nil {
-		t.Fatal(err)
-	}
-	to, err := age.NewScryptRecipient(unlockSecret)
-	if err != nil {
-		t.Fatal(err)
-	}
-	to.SetWorkFactor(2)
-	var file bytes.Buffer
-	w, err := age.Encrypt(&file, to)
-	if err != nil {
-		t.Fatal(err)
-	}
-	_, err = w.Write([]byte(identity.String()))
-	if err := errors.Join(err, w.Close(), os.WriteFile(filepath.Join(h.dir, keystore.LockFile), file.Bytes(), 0o600)); err != nil {
-		t.Fatal(err)
-	}
-	unlock(t, h)
-}
-
 // startLocked starts a host that has an unlock secret before it has a key.
 func (p *pool) startLocked(change func(*MemberConfig)) *testHost {
 	p.t.Helper()
 	h := p.host(change)
-	lock(p.t, h)
+	keystoretest.Lock(p.t, h.dir, unlockSecret)
+	unlock(p.t, h)
 	if err := h.start(); err != nil {
 		p.t.Fatal(err)
 	}

@@ -20,6 +20,7 @@ import (
 	"pinion/api/cli/invocation"
 	"pinion/api/cli/login"
 	"pinion/api/cli/run"
+	"pinion/api/cli/unlock"
 	"pinion/api/cli/words"
 )
 
@@ -36,14 +37,17 @@ type Program struct {
 
 	// Restore makes the state in a snapshot file that of this machine's host, which must not be running, in a new
 	// incarnation of its pool. Nil: there is no such command.
-	Restore func(ctx context.Context, dataDir, file string) error
+	Restore func(ctx context.Context, h OfflineHost, file string) error
 
 	// InspectSnapshot checks a snapshot file and prints what is in it, as text or as JSON. Nil: there is no such command.
 	InspectSnapshot func(out io.Writer, file string, json bool) error
 
 	// Recover makes this machine's host, which must not be running, the only server of a new incarnation of its
 	// pool. Nil: there is no such command.
-	Recover func(ctx context.Context, dataDir string) error
+	Recover func(ctx context.Context, h OfflineHost) error
+
+	// Unlock changes the unlock secret of this machine's host, which must not be running.
+	Unlock func(ctx context.Context, c unlock.Config) error
 
 	// Doctor checks this machine and prints what it finds. A machine that is not sound is a silent failure.
 	Doctor func(ctx context.Context, out io.Writer, c DoctorConfig) error
@@ -114,7 +118,7 @@ var (
 		"task": "Tasks", "definition": "Tasks",
 		"host": "Hosts", "gpu": "Hosts", "drain": "Hosts", "activate": "Hosts",
 		"env": "Access", "login": "Access", "oidc": "Access", "key": "Access", "token": "Access", "team": "Access", "limits": "Access", "audit": "Access",
-		"up": "This machine", "down": "This machine", "leave": "This machine", "doctor": "This machine", "recover": "This machine",
+		"up": "This machine", "down": "This machine", "leave": "This machine", "doctor": "This machine", "unlock": "This machine", "recover": "This machine",
 	}
 )
 
@@ -161,6 +165,7 @@ func commands(p Program) []*cli.Command {
 		upCommand(p.Up),
 		downCommand(p.Down),
 		leaveCommand(p),
+		unlock.Command(p.Unlock, withLocalHost),
 		doctorCommand(p),
 		poolCommand(p),
 		snapshotCommand(p),

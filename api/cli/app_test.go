@@ -77,9 +77,9 @@ func TestHelpHasExamplesForEveryCommand(t *testing.T) {
 
 // fullProgram can do everything that a program may be able to do.
 var fullProgram = Program{
-	Restore:         func(context.Context, string, string) error { return nil },
+	Restore:         func(context.Context, OfflineHost, string) error { return nil },
 	InspectSnapshot: func(io.Writer, string, bool) error { return nil },
-	Recover:         func(context.Context, string) error { return nil },
+	Recover:         func(context.Context, OfflineHost) error { return nil },
 }
 
 func checkHelp(t *testing.T, command *cli.Command, name string) {

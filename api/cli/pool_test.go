@@ -227,11 +227,11 @@ func TestRestoreAndRecoverAreAboutThisMachine(t *testing.T) {
 	}
 	var did []string
 	p := Program{
-		Restore: func(_ context.Context, dir, file string) error {
-			did = append(did, filepath.Base(dir)+" "+file)
+		Restore: func(_ context.Context, h OfflineHost, file string) error {
+			did = append(did, filepath.Base(h.DataDir)+" "+file)
 			return nil
 		},
-		Recover: func(_ context.Context, dir string) error { did = append(did, filepath.Base(dir)); return nil },
+		Recover: func(_ context.Context, h OfflineHost) error { did = append(did, filepath.Base(h.DataDir)); return nil },
 	}
 	dir := t.TempDir()
 	if got := pinionWith(t, p, nil, "--data-dir", dir, "snapshot", "restore", "/backup/s"); !strings.Contains(got.err, "stop the old hosts permanently") {

@@ -13,6 +13,7 @@ import (
 	"pinion/api/cli/exit"
 	"pinion/api/cli/format"
 	"pinion/api/cli/invocation"
+	"pinion/api/cli/unlock"
 	"pinion/packaging/atomicfile"
 )
 
@@ -23,7 +24,7 @@ func snapshotCommand(p Program) *cli.Command {
 		ArgsUsage: "save|restore|inspect FILE",
 		Description: `A snapshot contains clusters, task definitions, hosts, tasks, access keys and the CA that hosts trust. The secrets
 of keys and CA are sealed; what definitions have in their environments is not, so keep it to yourself. seal.key in the data directory of
-each server opens the secrets: keep a copy elsewhere, restoring needs it.
+each server opens the secrets: keep a copy elsewhere, with unlock.age and the unlock secret if the server has one. Restoring needs it.
 
 Examples:
    pinion snapshot save /backup/pinion.snapshot       # of a running pool, from any host
@@ -85,21 +86,23 @@ func snapshotRestoreCommand(p Program) *cli.Command {
 		Usage:     "Restore the pool from a snapshot on this machine",
 		ArgsUsage: "FILE",
 		Description: `Pinion must not be running on this machine. It then starts as the only server of a new incarnation of the pool; hosts of the
-old one have to join it again. On a machine that was not a server, copy seal.key of one into the data directory first; without
-it the snapshot is refused, and nothing is changed.
+old one have to join it again. On a machine that was not a server, copy seal.key of one into the data directory first, and unlock.age of that
+server if it has one; without them the snapshot is refused, and nothing is changed.
 
 Examples:
-   sudo pinion snapshot restore /backup/pinion.snapshot && sudo pinion up`,
+   sudo pinion snapshot restore /backup/pinion.snapshot && sudo pinion up
+   sudo pinion snapshot restore --unlock ask /backup/pinion.snapshot`,
+		Flags: []cli.Flag{unlock.Flag("")},
 		Action: func(c *cli.Context) error {
 			file, err := fileArgument(c)
 			if err != nil {
 				return err
 			}
-			return withLocalHost(c, func(ctx context.Context, dir string) error {
-				if err := p.Restore(ctx, dir, file); err != nil {
+			return withOfflineHost(c, func(ctx context.Context, h OfflineHost) error {
+				if err := p.Restore(ctx, h, file); err != nil {
 					return err
 				}
-				fmt.Fprintf(c.App.ErrWriter, "restored into %s; `pinion up` with this data directory starts the pool\n", dir)
+				fmt.Fprintf(c.App.ErrWriter, "restored into %s; `pinion up` with this data directory starts the pool\n", h.DataDir)
 				fmt.Fprintln(c.App.ErrWriter, "  first stop the old hosts permanently: pending tasks of the snapshot start here, and would run twice")
 				return nil
 			})
@@ -139,8 +142,26 @@ the old one can never outvote. Choose the surviving server with the newest state
 
 Examples:
    sudo pinion recover && sudo pinion up`,
-		Action: func(c *cli.Context) error { return withLocalHost(c, p.Recover) },
+		Flags:  []cli.Flag{unlock.Flag("")},
+		Action: func(c *cli.Context) error { return withOfflineHost(c, p.Recover) },
 	}
+}
+
+// OfflineHost is the host of this machine, which is not running.
+type OfflineHost struct {
+	DataDir string // absolute path
+	Unlock  []byte // its unlock secret; nil when none was given
+}
+
+// withOfflineHost is withLocalHost with the unlock secret that the command names.
+func withOfflineHost(c *cli.Context, do func(ctx context.Context, h OfflineHost) error) error {
+	return withLocalHost(c, func(ctx context.Context, dataDir string) error {
+		secret, err := unlock.Secret(c, dataDir)
+		if err != nil {
+			return err
+		}
+		return do(ctx, OfflineHost{DataDir: dataDir, Unlock: secret})
+	})
 }
 
 // withLocalHost runs do on the data directory of this machine, whose host must not be running.

@@ -17,6 +17,7 @@ import (
 
 	"pinion/api/cli/exit"
 	"pinion/api/cli/invocation"
+	"pinion/api/cli/unlock"
 	"pinion/raftfsm/spec"
 )
 
@@ -56,6 +57,10 @@ Examples:
 			if err := localMachine().check(); err != nil {
 				return err
 			}
+			var err error
+			if config.Unlock, err = unlock.Secret(c, config.DataDir); err != nil {
+				return err
+			}
 			ctx, stop := signal.NotifyContext(c.Context, syscall.SIGINT, syscall.SIGTERM)
 			defer stop()
 			context.AfterFunc(ctx, stop) // a second signal ends the process the hard way
@@ -79,6 +84,7 @@ func upFlags(config *UpConfig, attributes *cli.StringSlice, level *string) []cli
 		&cli.IntFlag{Name: "servers", Destination: &config.Servers, DefaultText: "3", Usage: "of a new pool: `N` voting servers, 1, 3 or 5"},
 		&cli.DurationFlag{Name: "replace-after", Destination: &config.ReplaceAfter, DefaultText: "5m", Usage: "of a new pool: `TIME` until another host replaces an unreachable server"},
 		&cli.DurationFlag{Name: "lost-after", Destination: &config.LostAfter, DefaultText: "1m", Usage: "of a new pool: `TIME` until the tasks of an unreachable host are marked STOPPED"},
+		unlock.Flag(""),
 		&cli.StringFlag{Name: "registry-config", Destination: &config.RegistryConfig, Usage: "`DIR` with registry logins (config.json) and mirrors (certs.d)"},
 	}, diskFlags(&config.Disk)...)
 }

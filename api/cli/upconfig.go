@@ -30,6 +30,8 @@ type UpConfig struct {
 	// RegistryConfig is a directory with registry logins (config.json, as `docker login` writes it) and mirrors
 	// (certs.d, as containerd reads it). Empty: neither.
 	RegistryConfig string
+	// Unlock is the secret that opens the keys in DataDir. Nil: none was given.
+	Unlock []byte
 	// Disk bounds logs and images.
 	Disk DiskConfig
 

@@ -238,7 +238,11 @@ func unmountUnder(dir string) error {
 	return nil
 }
 
-// checkForeignFiles accepts a directory of Pinion's, an empty one, and what a first start leaves that was cut short.
+// ownFiles may be in a directory that is not Pinion's yet. The keys of a server are put there before a snapshot is restored.
+var ownFiles = []string{lockFile, "lost+found", "seal.key", "unlock.age"}
+
+// checkForeignFiles accepts a directory of Pinion's, an empty one, one with the keys for a snapshot, and what a first start leaves that was
+// cut short.
 func checkForeignFiles(path string) error {
 	if _, err := os.Stat(filepath.Join(path, identityFile)); err == nil {
 		return nil
@@ -248,7 +252,7 @@ func checkForeignFiles(path string) error {
 		return fmt.Errorf("data directory: %w", err)
 	}
 	for _, e := range entries {
-		if e.Name() != lockFile && e.Name() != "lost+found" && !strings.HasPrefix(e.Name(), atomicfile.TempPrefix) {
+		if !slices.Contains(ownFiles, e.Name()) && !strings.HasPrefix(e.Name(), atomicfile.TempPrefix) {
 			return fmt.Errorf("%s holds files that are not Pinion's (%s); name an empty or a new directory with --data-dir", path, e.Name())
 		}
 	}

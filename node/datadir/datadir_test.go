@@ -131,6 +131,21 @@ func TestADirectoryWithSomebodysFilesIsRefused(t *testing.T) {
 	}
 }
 
+// The keys of a server are in a new directory before a snapshot is restored into it.
+func TestADirectoryWithTheKeysForASnapshotIsTaken(t *testing.T) {
+	path := t.TempDir()
+	for _, name := range []string{"seal.key", "unlock.age"} {
+		if err := os.WriteFile(filepath.Join(path, name), []byte("a key"), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	dir, err := datadir.Open(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	dir.Close()
+}
+
 func TestTheContainerdOfADirectoryDoesNotChangeUnderItsTasks(t *testing.T) {
 	d := open(t, t.TempDir())
 	defer d.Close()

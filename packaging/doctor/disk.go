@@ -12,6 +12,8 @@ import (
 	"time"
 
 	"golang.org/x/sys/unix"
+
+	"pinion/packaging/keystore"
 )
 
 // existing is the directory, or the nearest one above it that is there already.
@@ -111,7 +113,24 @@ func checkDataDir(_ context.Context, h *Host) []Finding {
 	if open := h.readableSecrets(); len(open) > 0 {
 		return []Finding{failed("others may read "+strings.Join(open, ", "), "chmod go= "+strings.Join(open, " ")+", and replace keys that may have been read (docs/security.md)")}
 	}
-	return []Finding{ok(h.DataDir + " and its secrets are closed to others")}
+	return h.checkKeys()
+}
+
+// checkKeys looks whether the keys of the host are encrypted.
+func (h *Host) checkKeys() []Finding {
+	inClear, locked, err := keystore.InClear(h.DataDir)
+	closed := h.DataDir + " and its secrets are closed to others"
+	switch {
+	case err != nil:
+		return []Finding{failed(err.Error(), "run it as root, or put back a backup of the file")}
+	case locked && len(inClear) > 0:
+		return []Finding{failed("the host has an unlock secret, and keys in clear: "+strings.Join(inClear, ", "), "stop pinion and run `pinion unlock set` again with the same secret")}
+	case locked:
+		return []Finding{ok(closed + "; its keys are encrypted")}
+	case len(inClear) > 0:
+		return []Finding{ok(closed + "; its keys are in clear on the disk (`pinion unlock set` encrypts them)")}
+	}
+	return []Finding{ok(closed)}
 }
 
 // checkDirMode checks owner and mode of the data directory; others may pass through it to the CA's certificate.

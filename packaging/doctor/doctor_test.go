@@ -78,6 +78,9 @@ var lacking = []struct {
 	{"data directory", Failed, "0755", func(t *testing.T, h *Host) { chmod(t, h.DataDir, 0o755) }},
 	{"data directory", Failed, "seal.key", func(t *testing.T, h *Host) { chmod(t, filepath.Join(h.DataDir, "seal.key"), 0o640) }},
 	{"data directory", Failed, "host.pem", func(t *testing.T, h *Host) { chmod(t, filepath.Join(h.DataDir, "pki/host.pem"), 0o604) }},
+	{"data directory", Failed, "keys in clear", func(t *testing.T, h *Host) {
+		write(t, filepath.Join(h.DataDir, "unlock.age"), "age-encryption.org/v1\n")
+	}},
 	{"data directory", Failed, "no data directory", func(t *testing.T, h *Host) {
 		h.stopped(t)
 		if err := os.Remove(filepath.Join(h.DataDir, "pinion.json")); err != nil {

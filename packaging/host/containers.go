@@ -103,7 +103,7 @@ func (h *host) runtimeConfig(address, snapshotter string) containerd.Config {
 	if h.config.Containerd == "" {
 		c.Shim, c.Runc = h.tools.Shim, h.tools.Runc
 	}
-	c.Namespace = containerdNamespace(h.dir, h.config.Containerd)
+	c.Namespace = containerdNamespace(h.dir.Dir, h.config.Containerd)
 	if h.gpus != nil {
 		c.CDI = h.gpus.CDI
 	}

@@ -32,6 +32,9 @@ func Down(ctx context.Context, config cli.DownConfig) (ended int, err error) {
 	if err := h.openDirectory(ctx); err != nil {
 		return 0, err
 	}
+	if err := h.prepareDirectory(ctx); err != nil {
+		return 0, err
+	}
 	if ended, err = h.removeContainers(ctx, config.Force); err != nil {
 		return 0, fmt.Errorf("ending what runs from %s: %w", config.DataDir, err)
 	}

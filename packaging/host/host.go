@@ -37,7 +37,7 @@ type host struct {
 	Build
 	config   cli.UpConfig
 	log      *slog.Logger
-	dir      *datadir.Dir
+	dir      directory
 	listener net.Listener
 	address  machine.Addresses
 	self     string // path of this binary: the built-in image and the simulated nvidia-smi are made of it
@@ -82,7 +82,8 @@ func (b Build) Up(ctx context.Context, config cli.UpConfig) error {
 // run opens the parts of the host one after the other, serves, and closes them in reverse order.
 func (h *host) run(ctx context.Context) error {
 	defer h.close()
-	for _, open := range []func(context.Context) error{h.openDirectory, h.openVolumes, h.listen, h.openGPUs, h.openRuntime, h.openAudit, h.openMember, h.openAgent} {
+	unlock := func(context.Context) error { return h.dir.unlock(h.config.Unlock) }
+	for _, open := range []func(context.Context) error{h.openDirectory, unlock, h.prepareDirectory, h.openVolumes, h.listen, h.openGPUs, h.openRuntime, h.openAudit, h.openMember, h.openAgent} {
 		if err := open(ctx); err != nil {
 			h.failed = true
 			return err
@@ -105,21 +106,22 @@ func (h *host) close() {
 const addressFile = "address"
 
 func (h *host) openDirectory(context.Context) (err error) {
-	if h.dir, err = datadir.Open(h.config.DataDir); err != nil {
+	if h.dir.Dir, err = datadir.Open(h.config.DataDir); err != nil {
 		return err
 	}
 	h.onClose(h.dir.Close)
+	return nil
+}
+
+// prepareDirectory makes the directory that of this process, and unpacks the helper programs. A host that comes to nothing leaves none
+// that were not there before.
+func (h *host) prepareDirectory(context.Context) (err error) {
 	if err = h.dir.Claim(); err != nil {
 		return err
 	}
 	if h.self, err = os.Executable(); err != nil {
 		return fmt.Errorf("finding this binary, which the image pinion/self is made of: %w", err)
 	}
-	return h.unpack()
-}
-
-// unpack unpacks the helper programs. A host that comes to nothing leaves none that were not there before.
-func (h *host) unpack() (err error) {
 	dir := h.dir.Join("bundle")
 	_, missing := os.Stat(dir)
 	h.onClose(func() error {

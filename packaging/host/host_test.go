@@ -35,11 +35,21 @@ func newDataDir(t *testing.T) string {
 // startHost is a host that says how clients reach it; end ends it in order, and so does the end of the test.
 func startHost(t *testing.T, dir string) (end func() error) {
 	t.Helper()
+	return startLockedHost(t, dir, "")
+}
+
+// startLockedHost is startHost of a host with an unlock secret; empty is none.
+func startLockedHost(t *testing.T, dir, secret string) (end func() error) {
+	t.Helper()
 	ctx, cancel := context.WithCancel(t.Context())
 	ended, problem := make(chan struct{}), error(nil)
 	go func() {
 		defer close(ended)
-		problem = Build{Version: "1.2.3"}.Up(ctx, cli.UpConfig{DataDir: dir, Listen: "127.0.0.1:0", GPUs: "sim:2xh100", Cluster: "default", Servers: 1})
+		config := cli.UpConfig{DataDir: dir, Listen: "127.0.0.1:0", GPUs: "sim:2xh100", Cluster: "default", Servers: 1}
+		if secret != "" {
+			config.Unlock = []byte(secret)
+		}
+		problem = Build{Version: "1.2.3"}.Up(ctx, config)
 	}()
 	end = func() error {
 		cancel()
@@ -117,13 +127,13 @@ func TestAHostThatComesToNothingLeavesNothingRunning(t *testing.T) {
 func TestAHostThatRunsIsNotWorkedOn(t *testing.T) {
 	dir := newDataDir(t)
 	end := startHost(t, dir)
-	if err := (Build{}).Recover(t.Context(), dir); err == nil {
+	if err := (Build{}).Recover(t.Context(), cli.OfflineHost{DataDir: dir}); err == nil {
 		t.Error("its state was given a new incarnation while it ran")
 	}
 	if err := end(); err != nil {
 		t.Error(err)
 	}
-	if err := (Build{}).Recover(t.Context(), dir); err != nil {
+	if err := (Build{}).Recover(t.Context(), cli.OfflineHost{DataDir: dir}); err != nil {
 		t.Errorf("when it does not run: %v", err)
 	}
 }

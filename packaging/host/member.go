@@ -10,7 +10,6 @@ import (
 
 	"pinion/api"
 	"pinion/api/cli/env"
-	"pinion/packaging/atomicfile"
 	"pinion/raftfsm/spec"
 	"pinion/server"
 	"pinion/server/peer"
@@ -19,11 +18,8 @@ import (
 
 // openMember makes the host a member of a pool: of a new one, of the one to join, or of its existing one.
 func (h *host) openMember(ctx context.Context) (err error) {
-	open := pki.Open
-	if h.config.Join != "" {
-		open = pki.OpenJoining
-	}
-	identity, err := open(h.dir.Join("pki"), h.dir.HostID, h.address.Names)
+	options := pki.Options{Joining: h.config.Join != "", Keys: h.dir.keys}
+	identity, err := pki.OpenWith(h.dir.Join("pki"), h.dir.HostID, h.address.Names, options)
 	if err != nil {
 		return err
 	}
@@ -79,5 +75,5 @@ func (h *host) writeClientFile(key spec.AccessKey) error {
 	if err != nil {
 		return err
 	}
-	return atomicfile.Write(h.dir.Join("client.json"), append(content, '\n'), 0o600)
+	return h.dir.writeClientFile(append(content, '\n'))
 }

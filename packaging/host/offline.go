@@ -19,11 +19,11 @@ import (
 	"pinion/server/pki"
 )
 
-// Recover makes the host in dataDir, which must not be running, the only server of a new incarnation of its pool.
-func (b Build) Recover(ctx context.Context, dataDir string) error {
+// Recover makes a host, which must not be running, the only server of a new incarnation of its pool.
+func (b Build) Recover(ctx context.Context, offline cli.OfflineHost) error {
 	h := &host{Build: b, log: slog.New(slog.DiscardHandler)}
 	defer h.close()
-	member, err := h.offlineMember(ctx, dataDir)
+	member, err := h.offlineMember(ctx, offline)
 	if err != nil {
 		return err
 	}
@@ -31,16 +31,12 @@ func (b Build) Recover(ctx context.Context, dataDir string) error {
 	return err
 }
 
-// Restore makes the state in a snapshot file that of the host in dataDir, which must not be running, in a new
-// incarnation of its pool.
-func (b Build) Restore(ctx context.Context, dataDir, file string) error {
+// Restore makes the state in a snapshot file that of a host, which must not be running, in a new incarnation of its pool.
+func (b Build) Restore(ctx context.Context, offline cli.OfflineHost, file string) error {
 	h := &host{Build: b, log: slog.New(slog.DiscardHandler)}
 	defer h.close()
-	member, err := h.offlineMember(ctx, dataDir)
+	member, err := h.offlineMember(ctx, offline)
 	if err != nil {
-		return err
-	}
-	if member.Identity, err = pki.OpenJoining(h.dir.Join("pki"), h.dir.HostID, nil); err != nil {
 		return err
 	}
 	snapshot, err := os.Open(file)
@@ -54,16 +50,26 @@ func (b Build) Restore(ctx context.Context, dataDir, file string) error {
 
 // offlineMember returns the configuration of a member that is not running. A host that never ran gets the address of its
 // first start.
-func (h *host) offlineMember(ctx context.Context, dataDir string) (server.MemberConfig, error) {
-	h.config.DataDir = dataDir
+func (h *host) offlineMember(ctx context.Context, offline cli.OfflineHost) (server.MemberConfig, error) {
+	h.config.DataDir = offline.DataDir
 	if err := h.openDirectory(ctx); err != nil {
+		return server.MemberConfig{}, err
+	}
+	if err := h.dir.unlock(offline.Unlock); err != nil {
+		return server.MemberConfig{}, err
+	}
+	if err := h.prepareDirectory(ctx); err != nil {
+		return server.MemberConfig{}, err
+	}
+	identity, err := pki.OpenWith(h.dir.Join("pki"), h.dir.HostID, nil, pki.Options{Joining: true, Keys: h.dir.keys})
+	if err != nil {
 		return server.MemberConfig{}, err
 	}
 	address, err := os.ReadFile(h.dir.Join(addressFile))
 	if errors.Is(err, fs.ErrNotExist) {
 		address, err = []byte(machine.NewAddresses(&net.TCPAddr{IP: net.IPv4zero, Port: cli.DefaultPort}, "").Advertised), nil
 	}
-	return server.MemberConfig{Dir: h.dir.Path, HostID: h.dir.HostID, Address: string(address), Name: hostname(), Version: h.Version, Log: h.log}, err
+	return server.MemberConfig{Dir: h.dir.Path, HostID: h.dir.HostID, Identity: identity, Address: string(address), Name: hostname(), Version: h.Version, Log: h.log}, err
 }
 
 // InspectSnapshot checks a snapshot file and prints what it contains, in one line or as JSON.

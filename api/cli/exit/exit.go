@@ -11,6 +11,7 @@ import (
 const (
 	Failure     = 1
 	Usage       = 2
+	Locked      = 78  // the keys of this host do not open: an operator has to do something, trying again does not help
 	NotStarted  = 125 // the task did not start
 	Interrupted = 130 // left by Ctrl-C
 )
