@@ -20,7 +20,7 @@ import (
 var noon = time.Date(2026, 1, 2, 12, 0, 0, 0, time.UTC)
 
 // write appends one line to a container's log, at a second after noon.
-func write(t *testing.T, path string, second int, text string) {
+func write(t testing.TB, path string, second int, text string) {
 	t.Helper()
 	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
 		t.Fatal(err)

@@ -52,7 +52,7 @@ type part struct {
 }
 
 var parts = []part{
-	{"host", measureHost},
+	{"host", inOrder(goTest("./node/logs", "^BenchmarkFollow$"), measureHost)},
 	{"api", inOrder(goTest("./api/auth/sigv4", "^Benchmark(Sign|Verify)$"), goTest("./api", "^BenchmarkPageThrough$", "-benchtime", "1x"), goTest("./api", "^BenchmarkListDefinitions$"), measureOneHost, measureFollower)},
 	{"builds", measureBuilds},
 	{"pool", measurePool},

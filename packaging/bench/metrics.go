@@ -20,6 +20,8 @@ var metrics = []metric{
 	{"Host/start", "p50-sec", "RunTask accepted -> started, p50", times(1.15, own("containerd-p50-sec"), 0), own("containerd-p50-sec")},
 	{"Host/start", "p99-sec", "RunTask accepted -> started, p99", below(0.5), own("containerd-p99-sec")},
 	{"Host/reply", "p50-sec", "RunTask reply, one client, p50", times(3, own("fdatasync-p50-sec"), 0.002), own("fdatasync-p50-sec")},
+	{"Follow", "p50-sec", "logs -f on a host: a line is written -> emitted, p50", below(0.003), own("pipe-p50-sec")},
+	{"Follow", "p99-sec", "the same, p99", below(0.015), own("pipe-p99-sec")},
 	{"Host/restart", "p50-sec", "kill -9 of pinion, start -> 8 tasks re-adopted, p50", below(5), own("max-sec")},
 	{"Host/restart", "stop-p50-sec", "... -> one of them stopped by command, p50", below(5), source{}},
 	{"Host/idle", "pinion-B", "idle memory: pinion (VmRSS)", below(60e6), source{}},
