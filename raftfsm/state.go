@@ -26,9 +26,10 @@ var (
 	appliedIndex = indexBy(func(*lastApplied) string { return "" })
 )
 
-// lastApplied remembers the log index of the last change.
+// lastApplied remembers the log index of the last change, and of the last one that removed stopped tasks.
 type lastApplied struct {
-	Index uint64 `json:"index"`
+	Index  uint64 `json:"index"`
+	Reaped uint64 `json:"reaped,omitempty" level:"1"`
 }
 
 // State is the replicated state of the pool. It works without Raft: the same commands in the same order give the same state. Reads
@@ -75,7 +76,11 @@ func (s *State) ApplyAt(index uint64, at time.Time, c Command) (any, error) {
 	}
 	if len(tx.mutations) > 0 {
 		changes := changesOf(index, at, tx.mutations)
-		tx.put(tableApplied, &lastApplied{Index: index})
+		applied := &lastApplied{Index: index, Reaped: tx.Reaped()}
+		if tx.reaps {
+			applied.Reaped = index
+		}
+		tx.put(tableApplied, applied)
 		tx.commit()
 		s.changes.Append(changes) // after the state: a reader that sees a change finds it in the state
 		s.hostWatches.Notify(hostsWithChanges(tx.mutations)...)

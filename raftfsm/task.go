@@ -28,7 +28,10 @@ var (
 		},
 		told:    []ChangeKind{TaskChange},
 		expired: expiredTasks,
-		reaped:  func(tx *tx, gone []*spec.Task, r Reap) { tx.recordUsage(gone, r.Before) },
+		reaped: func(tx *tx, gone []*spec.Task, r Reap) {
+			tx.reaps = len(gone) > 0
+			tx.recordUsage(gone, r.Before)
+		},
 		keepsCluster: func(v *View, cluster string) error {
 			if slices.ContainsFunc(v.Tasks(cluster), func(t *spec.Task) bool { return t.LastStatus != spec.Stopped }) {
 				return spec.ErrClusterHasTasks

@@ -14,6 +14,7 @@ type tx struct {
 	View
 	written   []bool // tables of which it has a mutable version, then the tallies
 	mutations []mutation
+	reaps     bool // stopped tasks were removed
 }
 
 // mutation is one change of an object, from before to after; nil is no object.

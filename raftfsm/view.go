@@ -27,6 +27,14 @@ func (v *View) Index() uint64 {
 	return 0
 }
 
+// Reaped is the log index of the last change that removed stopped tasks, 0 when there was none.
+func (v *View) Reaped() uint64 {
+	if a := appliedIndex.get(v, sortkey.Key{}); a != nil {
+		return a.Reaped
+	}
+	return 0
+}
+
 // Pool is the identity of the Raft cluster, nil before the first start.
 func (v *View) Pool() *spec.Pool { return poolIndex.get(v, sortkey.Key{}) }
 
