@@ -63,6 +63,7 @@ var parts = []part{
 		goTest("./packaging/bench", "^Benchmark(BareRaft|RunTask)$", "-benchtime", "1x"))},
 	{"waiting", goTest("./packaging/bench", "^Benchmark(BareRaft|Queue)$", "-benchtime", "1x")},
 	{"state", goTest("./raftfsm", "^BenchmarkRunningTasks$", "-benchtime", "1x", "-tasks", "1000000")},
+	{"history", goTest("./server/history", "^BenchmarkHistory$", "-benchtime", "1x", "-timeout", "20m", "-tasks", "1000000")},
 	{"links", goTest("./packaging/bench", "^Benchmark(LinkScores|Pick4Of16)$", "-benchtime", "1x")},
 }
 

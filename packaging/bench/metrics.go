@@ -89,6 +89,13 @@ var metrics = []metric{
 	{"RunningTasks", "longest-apply-sec", "state: longest apply meanwhile", below(0.05), source{}},
 	{"RunningTasks", "restore-sec", "state: restored from it", below(10), source{}},
 
+	{"History", "file-B", "history: 1,000,000 tasks of 30 days on disk", exactly(below(300e6)), own("file-B/task")},
+	{"History", "heap-growth-B", "history: growth of the live heap by them", below(16e6), source{}},
+	{"History", "hour-p99-sec", "history: the tasks of the last hour, p99", below(0.1), own("bare-scan-sec")},
+	{"History", "two-days-failed-of-a-team-p99-sec", "history: those of a team that failed within two days, p99", target{}, own("bare-scan-sec")},
+	{"History", "usage-slowest-sec", "history: usage of 30 days by team, slowest", below(1), own("bare-scan-sec")},
+	{"History", "longest-write-of-2000-sec", "history: longest write of 2000 tasks", below(5), source{}},
+
 	{"LinkScores", "worst-score-ratio", "score of the chosen GPUs, ours / go-gpuallocator's, worst case", exactly(above(1)), own("cases")},
 	{"LinkScores", "worst-rest-ratio", "where that is equal: score of the GPUs left free, worst case", target{}, own("equal-cases")},
 	{"Pick4Of16", "worst-score-ratio", "score of 4 of 16 GPUs, all free, ours / go-gpuallocator's, worst case", exactly(above(1)), source{}},

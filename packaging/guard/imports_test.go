@@ -62,7 +62,7 @@ var floors = map[string][]string{
 	},
 	"raftfsm": {
 		".",
-		"query tally issuer codec",
+		"query tally issuer codec ended",
 		"spec compact changelog watch sortkey",
 	},
 	"gpu": {
