@@ -2,6 +2,7 @@ package server
 
 import (
 	"context"
+	"regexp"
 	"strings"
 	"testing"
 	"time"
@@ -195,9 +196,17 @@ func TestOnlyWhatIsOverInTimeStartsBeforeTheHead(t *testing.T) {
 		t.Fatalf("%+v %+v", view.Task(head.ID), view.Task(long.ID))
 	}
 	reportStopped(t, s, short.ID)
-	if e, err := s.scheduler.Explain(t.Context(), long.ID); err != nil || !strings.Contains(e.Summary, head.ID) || e.Earliest != nil {
+	e, err := s.scheduler.Explain(t.Context(), long.ID)
+	if err != nil || !strings.Contains(e.Summary, head.ID) || e.Earliest != nil {
 		t.Errorf("%v: %+v", err, e)
 	}
+	limit := regexp.MustCompile(`at most (\w+) `).FindStringSubmatch(e.Estimate)
+	if limit == nil {
+		t.Fatalf("no time limit is said with which it could start: %+v", e)
+	}
+	backfill := run(t.Context(), t, s, queuedRun(one, tag(spec.TagTimeLimit, limit[1]))).Tasks[0]
+	reportRunning(t, s, backfill.ID)
+	reportStopped(t, s, backfill.ID)
 	reportStopped(t, s, running.ID)
 	become(t, s, head.ID, hasPlace)
 	reportStopped(t, s, head.ID)

@@ -21,6 +21,7 @@ import (
 	"pinion/api/cli/login"
 	"pinion/api/cli/run"
 	"pinion/api/cli/unlock"
+	"pinion/api/cli/why"
 	"pinion/api/cli/words"
 )
 
@@ -141,7 +142,7 @@ func commands(p Program) []*cli.Command {
 		run.Command(p.system),
 		psCommand(p),
 		logsCommand(p),
-		whyCommand(p),
+		why.Command(p.system),
 		stopCommand(p),
 		queueCommand(p),
 		inspectCommand(p),

@@ -32,6 +32,7 @@ Examples:
    pinion run --gpus 2 pinion/self -- pinion gpus --container`,
 		Flags: []cli.Flag{
 			&cli.BoolFlag{Name: "container", Usage: "show the GPUs that this container sees"},
+			invocation.WatchFlag(),
 		},
 		Action: func(c *cli.Context) error {
 			if c.Bool("container") {
@@ -41,7 +42,7 @@ Examples:
 			if err != nil {
 				return err
 			}
-			return printGPUs(c.Context, inv)
+			return inv.List(c, printGPUs)
 		},
 	}
 }

@@ -2,6 +2,8 @@ package cli
 
 import (
 	"encoding/json"
+	"fmt"
+	"net/http"
 	"strings"
 	"testing"
 )
@@ -37,20 +39,35 @@ func TestStopOfAGroupStopsWhatIsNotOver(t *testing.T) {
 	}
 }
 
-func TestWhyOfAGroupIsAboutTheFirstThatWaits(t *testing.T) {
-	h := newGroupHost(t)
-	got := pinion(t, h, "why", "--group", "nightly")
-	checkEqual(t, "stdout", got.out, "Task "+taskThree+" is PROVISIONING. It is number 2.\n")
-	checkEqual(t, "stderr", got.err, "group nightly: 1 PROVISIONING, 1 RUNNING, 1 STOPPED; explaining the first pending task\n")
+// What failed comes first, equal failures once; then what the first pending member waits for.
+func TestWhyOfAGroupBeginsWithItsFailures(t *testing.T) {
+	failed := func(id, index string, code int) string {
+		return taskDocument(id, fmt.Sprintf(`work:1","group":"nightly","lastStatus":"STOPPED","desiredStatus":"STOPPED","stopCode":"EssentialContainerExited","stoppedReason":"Essential container in task exited",
+			"containers":[{"name":"work","exitCode":%d}],"attributes":[{"name":"pinion.array-index","value":%q}]`, code, index))
+	}
+	const one, two, good = "5d5d0000000000000000000000000004", "6e6e0000000000000000000000000005", "7f7f0000000000000000000000000006"
+	h := newGroupHost(t).withTasks(failed(good, "0", 0), failed(one, "1", 3), failed(two, "2", 3))
+	h.documents["/v1/tasks/"+one+"/explain"] = serveDocument(`{"taskId":"` + one + `","status":"STOPPED","summary":"It has stopped."}`)
+	h.documents["/v1/tasks/"+one+"/logs?container=work&tail=10"] = func(w http.ResponseWriter) any { logLines(w, "no such file: data.csv"); return nil }
+	checkEqual(t, "why", pinion(t, h, "why", "--group", "nightly").out, `
+Group nightly: 2 failed, 1 succeeded.
+
+2 tasks ended alike: 1, 2. This is the first of them:
+Task `[1:]+one+` (work:1) failed: container work exited with code 3.
+
+Last lines of container work (pinion logs 5d5d00000000):
+   no such file: data.csv
+
+Task `+taskThree+` is PROVISIONING. It is number 2.
+`)
 	var document struct{ TaskID string }
-	if json.Unmarshal([]byte(pinion(t, h, "why", "-o", "json", "--group", "nightly").out), &document) != nil || document.TaskID != taskThree {
+	if json.Unmarshal([]byte(pinion(t, h, "why", "-o", "json", "--group", "nightly").out), &document) != nil || document.TaskID != one {
 		t.Errorf("as JSON: %+v", document)
 	}
+	h.withTasks(failed(good, "0", 0))
 	h.documents["/v1/queue?cluster=default"] = serveDocument("[]")
-	got = pinion(t, h, "why", "--group", "nightly")
-	if got.out != "Task "+taskTwo+" is RUNNING. It has a place.\n" || !strings.HasSuffix(got.err, "; none is pending; explaining one of them\n") {
-		t.Errorf("when none waits: %+v", got)
-	}
+	h.documents["/v1/tasks/"+good+"/explain"] = serveDocument(`{"taskId":"` + good + `","status":"STOPPED","summary":"It has stopped."}`)
+	checkEqual(t, "all went well", pinion(t, h, "why", "--group", "nightly").out, "Group nightly: 1 succeeded.\n\nTask "+good+" (work:1) succeeded.\n")
 }
 
 func TestAGroupThatIsNotThereIsSaidSo(t *testing.T) {

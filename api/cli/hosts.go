@@ -2,6 +2,7 @@ package cli
 
 import (
 	"cmp"
+	"context"
 	"fmt"
 	"strconv"
 	"strings"
@@ -30,6 +31,7 @@ Examples:
    pinion host drain gpu-2
    pinion host rm gpu-2`,
 		Subcommands: []*cli.Command{hostsListCommand(p), drainCommand(p), activateCommand(p), hostRemoveCommand(p), hostPromoteCommand(p), hostDemoteCommand(p)},
+		Flags:       []cli.Flag{invocation.QuietFlag(), invocation.WatchFlag()},
 		Action:      p.listHosts,
 	}
 }
@@ -42,6 +44,7 @@ func hostsListCommand(p Program) *cli.Command {
 Examples:
    pinion host ls
    pinion host ls -o wide`,
+		Flags:  []cli.Flag{invocation.QuietFlag(), invocation.WatchFlag()},
 		Action: p.listHosts,
 	})
 }
@@ -51,12 +54,25 @@ func (p Program) listHosts(c *cli.Context) error {
 	if err != nil {
 		return err
 	}
-	if inv.Output == invocation.JSON {
-		return inv.PrintDocument(c.Context, "/v1/hosts")
+	return inv.List(c, func(ctx context.Context, inv *invocation.Invocation) error {
+		return printHosts(ctx, inv, c.Bool("quiet"))
+	})
+}
+
+func printHosts(ctx context.Context, inv *invocation.Invocation, quiet bool) error {
+	if inv.Output == invocation.JSON && !quiet {
+		return inv.PrintDocument(ctx, "/v1/hosts")
 	}
-	hosts, err := inv.Client.Hosts(c.Context)
+	hosts, err := inv.Client.Hosts(ctx)
 	if err != nil {
 		return err
+	}
+	if quiet {
+		ids := make([]string, len(hosts))
+		for i, h := range hosts {
+			ids[i] = h.ID
+		}
+		return inv.PrintLines(ids)
 	}
 	return hostTable(inv, hosts).Write(inv.Out, inv.TableWidth())
 }

@@ -4,6 +4,7 @@ import (
 	"github.com/urfave/cli/v2"
 
 	"pinion/api/cli/invocation"
+	"pinion/api/cli/selection"
 )
 
 func inspectCommand(p Program) *cli.Command {
@@ -11,7 +12,8 @@ func inspectCommand(p Program) *cli.Command {
 		Name:      "inspect",
 		Usage:     "Show all fields of tasks as JSON",
 		ArgsUsage: "TASK...",
-		Description: `Prints the answer of DescribeTasks. TASK is an id, its first digits, or an ARN.
+		Description: `Prints the answer of DescribeTasks. TASK is an id, its first digits, an ARN, or a
+name: that of 'pinion run --name', a family or a group.
 
 Examples:
    pinion inspect 3f2a91c0
@@ -22,7 +24,7 @@ Examples:
 			if err != nil {
 				return err
 			}
-			ids, err := inv.ResolveTaskIDs(c.Context, c.String("cluster"), c.Args().Slice())
+			ids, err := selection.Resolve(c.Context, inv, c.String("cluster"), c.Args().Slice())
 			if err != nil {
 				return err
 			}

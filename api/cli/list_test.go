@@ -75,8 +75,8 @@ func TestInspectShowsTheWholeDocumentOfATaskNamedByItsBeginning(t *testing.T) {
 func TestATaskThatIsNotThereIsSaidSo(t *testing.T) {
 	h := newFakeHost(t).withTasks(runningTask, taskDocument("3f99"+taskOne[4:], `x:1","desiredStatus":"RUNNING","containers":[]`))
 	for name, says := range map[string]string{
-		"77":    `cluster default: no task has an id that begins with "77"; ` + "`pinion ps -a` lists the tasks",
-		"3f":    `"3f" is the beginning of 2 task ids (3f2a0000000000000000000000000001, 3f990000000000000000000000000001); give more digits`,
+		"77":    `cluster default: no task has the name, the family or the group "77", and no id begins with it`,
+		"3f":    `2 task ids begin with "3f" (3f2a00000000, 3f9900000000); give more digits`,
 		taskTwo: "cluster default has no task " + taskTwo + " (MISSING); stopped tasks are removed after an hour",
 	} {
 		if got := pinion(t, h, "inspect", name); got.code != 1 || !strings.Contains(got.err, says) {

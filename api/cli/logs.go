@@ -3,12 +3,16 @@ package cli
 import (
 	"context"
 	"errors"
+	"sync"
 	"time"
 
 	"github.com/urfave/cli/v2"
+	"golang.org/x/sync/errgroup"
 
 	"pinion/api/cli/exit"
+	"pinion/api/cli/format"
 	"pinion/api/cli/invocation"
+	"pinion/api/cli/selection"
 	"pinion/api/cli/tasklog"
 	"pinion/api/client"
 	"pinion/raftfsm/spec"
@@ -17,18 +21,19 @@ import (
 func logsCommand(p Program) *cli.Command {
 	return &cli.Command{
 		Name:      "logs",
-		Usage:     "Show the logs of a task",
-		ArgsUsage: "TASK",
+		Usage:     "Show the logs of tasks",
+		ArgsUsage: "TASK...",
 		Description: `Standard output of the containers goes to standard output, their standard error to standard error. TASK is an id, its first
-digits, or an ARN. Lines of a task with several containers begin with the container's name.
+digits, an ARN, or a name: that of 'pinion run --name', a family or a group. Lines of a task with several containers begin with the
+container's name, those of several tasks with the task's id.
 
 Examples:
    pinion logs 3f2a91c0
-   pinion logs -f --tail 20 3f2a91c0
+   pinion logs train -f --tail 20
    pinion logs --since 10m --timestamps --container trainer 3f2a91c0`,
 		Flags: []cli.Flag{
 			&cli.BoolFlag{Name: "follow", Aliases: []string{"f"}, Usage: "follow the log until the task has stopped"},
-			&cli.IntFlag{Name: "tail", DefaultText: "all", Usage: "only the last `N` lines, at most 10000"},
+			&cli.IntFlag{Name: "tail", Aliases: []string{"n"}, DefaultText: "all", Usage: "only the last `N` lines, at most 10000"},
 			&cli.StringFlag{Name: "since", Usage: "only lines since `TIME`: how long ago, such as 10m, or a time such as 2006-01-02T15:04:05Z"},
 			&cli.StringFlag{Name: "container", DefaultText: "all", Usage: "only the container `NAME`"},
 			&cli.BoolFlag{Name: "timestamps", Aliases: []string{"t"}, Usage: "show the time of each line"},
@@ -43,16 +48,13 @@ Examples:
 			if err != nil {
 				return err
 			}
-			return printLog(c.Context, inv, c.String("cluster"), q, c.Bool("timestamps"))
+			return printLogs(c.Context, inv, c.String("cluster"), c.Args().Slice(), q, c.Bool("timestamps"))
 		},
 	}
 }
 
 func logQuery(c *cli.Context, now time.Time) (client.LogQuery, error) {
-	q := client.LogQuery{Task: c.Args().First(), Container: c.String("container"), Tail: c.Int("tail"), Follow: c.Bool("follow")}
-	if c.NArg() > 1 {
-		return q, exit.Usagef("pinion logs shows one task at a time")
-	}
+	q := client.LogQuery{Container: c.String("container"), Tail: c.Int("tail"), Follow: c.Bool("follow")}
 	if q.Tail < 0 || c.IsSet("tail") && q.Tail == 0 {
 		return q, exit.Usagef("--tail %d: must be 1 or more", q.Tail)
 	}
@@ -64,8 +66,9 @@ func logQuery(c *cli.Context, now time.Time) (client.LogQuery, error) {
 	return q, err
 }
 
-func printLog(ctx context.Context, inv *invocation.Invocation, cluster string, q client.LogQuery, timestamps bool) error {
-	ids, err := inv.ResolveTaskIDs(ctx, cluster, []string{q.Task})
+// printLogs prints the logs of tasks: one after the other, or all as they are written when they are followed.
+func printLogs(ctx context.Context, inv *invocation.Invocation, cluster string, given []string, q client.LogQuery, timestamps bool) error {
+	ids, err := selection.Resolve(ctx, inv, cluster, given)
 	if err != nil {
 		return err
 	}
@@ -73,12 +76,29 @@ func printLog(ctx context.Context, inv *invocation.Invocation, cluster string, q
 	if err != nil {
 		return err
 	}
-	q.Task = ids[0]
-	printer := tasklog.Printer{Out: inv.Out, Err: inv.Err, Timestamps: timestamps, JSON: inv.Output == invocation.JSON,
-		Names: len(tasks[0].Containers) > 1 && q.Container == ""}
-	err = tasklog.Follow(ctx, inv, q, printer.Print)
-	if errors.Is(err, context.Canceled) {
-		return nil // Ctrl-C is how following ends
+	var output sync.Mutex // one line at a time
+	group, ctx := errgroup.WithContext(ctx)
+	if !q.Follow {
+		group.SetLimit(1)
 	}
-	return err
+	for _, task := range tasks {
+		q := q
+		q.Task = task.ID()
+		printer := tasklog.Printer{Out: inv.Out, Err: inv.Err, Timestamps: timestamps, JSON: inv.Output == invocation.JSON,
+			Names: len(task.Containers) > 1 && q.Container == ""}
+		if len(tasks) > 1 {
+			printer.Task = format.ID(task.ID())
+		}
+		group.Go(func() error {
+			return tasklog.Follow(ctx, inv, q, func(line client.LogLine) error {
+				output.Lock()
+				defer output.Unlock()
+				return printer.Print(line)
+			})
+		})
+	}
+	if err := group.Wait(); err != nil && !errors.Is(err, context.Canceled) {
+		return err
+	}
+	return nil // Ctrl-C is how following ends
 }

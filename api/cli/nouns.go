@@ -5,6 +5,7 @@ import (
 
 	"pinion/api/cli/access"
 	"pinion/api/cli/run"
+	"pinion/api/cli/why"
 )
 
 // listVerb is a command that lists, as the verb of a noun.
@@ -22,7 +23,7 @@ func taskCommand(p Program) *cli.Command {
    pinion task ls
    pinion task logs 3f2a91c0 -f`,
 		Subcommands: []*cli.Command{
-			run.Command(p.system), listVerb(psCommand(p)), inspectCommand(p), logsCommand(p), whyCommand(p), stopCommand(p), queueCommand(p),
+			run.Command(p.system), listVerb(psCommand(p)), inspectCommand(p), logsCommand(p), why.Command(p.system), stopCommand(p), queueCommand(p),
 		},
 	}
 }

@@ -25,24 +25,27 @@ while the heartbeats of the task's host are missing; the task may run on there.
 
 Examples:
    pinion ps
-   pinion ps -a
+   pinion ps -a --watch
+   pinion ps -q | xargs pinion inspect
    pinion ps -o wide          # with full ids, groups and GPU ids
    pinion ps -o json          # all fields, as in DescribeTasks`,
 		Flags: []cli.Flag{
 			&cli.BoolFlag{Name: "all", Aliases: []string{"a"}, Usage: "include stopped tasks"},
-			invocation.ClusterFlag(),
+			invocation.QuietFlag(), invocation.WatchFlag(), invocation.ClusterFlag(),
 		},
 		Action: func(c *cli.Context) error {
 			inv, err := p.system.Invoke(c)
 			if err != nil {
 				return err
 			}
-			return listTasks(c.Context, inv, c.String("cluster"), c.Bool("all"))
+			return inv.List(c, func(ctx context.Context, inv *invocation.Invocation) error {
+				return listTasks(ctx, inv, c.String("cluster"), c.Bool("all"), c.Bool("quiet"))
+			})
 		},
 	}
 }
 
-func listTasks(ctx context.Context, inv *invocation.Invocation, cluster string, all bool) error {
+func listTasks(ctx context.Context, inv *invocation.Invocation, cluster string, all, quiet bool) error {
 	ids, err := inv.Client.TaskIDs(ctx, cluster)
 	if err != nil {
 		return err
@@ -57,6 +60,9 @@ func listTasks(ctx context.Context, inv *invocation.Invocation, cluster string, 
 	slices.SortStableFunc(tasks, func(a, b client.Task) int {
 		return cmp.Or(b.CreatedAt.Compare(a.CreatedAt.Time), format.CompareIndex(a, b), strings.Compare(a.ARN, b.ARN))
 	})
+	if quiet {
+		return inv.PrintLines(client.TaskIDs(tasks))
+	}
 	if inv.Output == invocation.JSON {
 		return inv.PrintJSON(append([]client.Task{}, tasks...)) // none is [], not null
 	}

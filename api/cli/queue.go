@@ -8,7 +8,6 @@ import (
 
 	"github.com/urfave/cli/v2"
 
-	"pinion/api/cli/exit"
 	"pinion/api/cli/format"
 	"pinion/api/cli/invocation"
 	"pinion/api/cli/table"
@@ -28,24 +27,30 @@ Examples:
    pinion queue
    pinion queue --cluster lab -o wide      # with full ids and all columns
    pinion queue -o json`,
-		Flags: []cli.Flag{invocation.ClusterFlag()},
+		Flags: []cli.Flag{invocation.QuietFlag(), invocation.WatchFlag(), invocation.ClusterFlag()},
 		Action: func(c *cli.Context) error {
-			if c.Args().Present() {
-				return exit.Usagef("pinion queue takes no arguments; see pinion queue --help")
-			}
 			inv, err := p.system.Invoke(c)
 			if err != nil {
 				return err
 			}
-			return printQueue(c.Context, inv, c.String("cluster"))
+			return inv.List(c, func(ctx context.Context, inv *invocation.Invocation) error {
+				return printQueue(ctx, inv, c.String("cluster"), c.Bool("quiet"))
+			})
 		},
 	}
 }
 
-func printQueue(ctx context.Context, inv *invocation.Invocation, cluster string) error {
+func printQueue(ctx context.Context, inv *invocation.Invocation, cluster string, quiet bool) error {
 	list, err := inv.Client.Queue(ctx, cluster)
 	if err != nil {
 		return err
+	}
+	if quiet {
+		ids := make([]string, len(list))
+		for i, q := range list {
+			ids[i] = q.TaskID
+		}
+		return inv.PrintLines(ids)
 	}
 	if inv.Output == invocation.JSON {
 		return inv.PrintJSON(append([]client.QueueItem{}, list...))

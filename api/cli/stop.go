@@ -8,6 +8,7 @@ import (
 
 	"pinion/api/cli/format"
 	"pinion/api/cli/invocation"
+	"pinion/api/cli/selection"
 	"pinion/api/client"
 )
 
@@ -17,7 +18,8 @@ func stopCommand(p Program) *cli.Command {
 		Usage:     "Stop tasks",
 		ArgsUsage: "[TASK...]",
 		Description: `Sends SIGTERM to the containers, SIGKILL after their stop timeout, and waits until the tasks have stopped and their GPUs are
-free. TASK is an id, its first digits, or an ARN. Prints the ids of the stopped tasks.
+free. TASK is an id, its first digits, an ARN, or a
+name: that of 'pinion run --name', a family or a group. Prints the ids of the stopped tasks.
 
 Examples:
    pinion stop 3f2a91c0
@@ -29,11 +31,11 @@ Examples:
 			&cli.StringFlag{Name: "reason", Value: "stopped with pinion stop", Usage: "stopped reason, `TEXT`"},
 			&cli.BoolFlag{Name: "no-wait", Usage: "return as soon as the request is recorded"},
 			&cli.BoolFlag{Name: "force", Usage: "kill the containers at once, without their stop timeouts"},
-			groupFlag("stop all tasks of"),
+			selection.GroupFlag("stop all tasks of"),
 			invocation.ClusterFlag(),
 		},
 		Action: func(c *cli.Context) error {
-			if err := checkGroup(c); err != nil {
+			if err := selection.CheckGroup(c); err != nil {
 				return err
 			}
 			inv, err := p.system.Invoke(c)
@@ -57,9 +59,9 @@ Examples:
 // taskIDsToStop are the tasks that a command line names.
 func taskIDsToStop(inv *invocation.Invocation, c *cli.Context) ([]string, error) {
 	if group := c.String("group"); group != "" {
-		return activeGroupTaskIDs(c.Context, inv, c.String("cluster"), group)
+		return selection.ActiveOfGroup(c.Context, inv, c.String("cluster"), group)
 	}
-	return inv.ResolveTaskIDs(c.Context, c.String("cluster"), c.Args().Slice())
+	return selection.Resolve(c.Context, inv, c.String("cluster"), c.Args().Slice())
 }
 
 // printStopped prints the ids of the tasks, as soon as they have stopped if it waits.

@@ -21,7 +21,10 @@ type Task struct {
 	StoppedReason string      `json:"stoppedReason"`
 	Containers    []Container `json:"containers"`
 	CreatedAt     Timestamp   `json:"createdAt"`
+	StartedAt     Timestamp   `json:"startedAt"` // zero: it never ran
+	StoppedAt     Timestamp   `json:"stoppedAt"` // zero until it is STOPPED
 	Attributes    []Attribute `json:"attributes"`
+	Overrides     Overrides   `json:"overrides"`
 
 	document json.RawMessage
 }
@@ -33,6 +36,37 @@ type Container struct {
 	ExitCode *int     `json:"exitCode"` // nil until it has ended
 	Reason   string   `json:"reason"`
 	GPUs     []string `json:"gpuIds"`
+	Image    string   `json:"image"`
+}
+
+// ContainerMemory is the memory limit of a container of a task in MiB; 0 when it has none of its own.
+func ContainerMemory(ctx context.Context, c *Client, task Task, container string) (int64, error) {
+	var out struct {
+		Definition struct {
+			Containers []memoryLimit `json:"containerDefinitions"`
+		} `json:"taskDefinition"`
+	}
+	if err := c.Call(ctx, "DescribeTaskDefinition", map[string]any{"taskDefinition": task.Definition}, &out); err != nil {
+		return 0, err
+	}
+	limit := int64(0)
+	for _, l := range append(out.Definition.Containers, task.Overrides.Containers...) { // what was given for the task comes last
+		if l.Name == container && l.MiB > 0 {
+			limit = l.MiB
+		}
+	}
+	return limit, nil
+}
+
+// memoryLimit is the memory limit in a container definition or an override of one.
+type memoryLimit struct {
+	Name string `json:"name"`
+	MiB  int64  `json:"memory"`
+}
+
+// Overrides are what was given for a task instead of what its definition says.
+type Overrides struct {
+	Containers []memoryLimit `json:"containerOverrides"`
 }
 
 // Attribute is a fact about a task for which ECS has no member, such as pinion.rank.
@@ -148,6 +182,11 @@ func (c *Client) TaskIDs(ctx context.Context, cluster string) ([]string, error) 
 // TaskIDsStartedBy is TaskIDs for the tasks with this startedBy.
 func (c *Client) TaskIDsStartedBy(ctx context.Context, cluster, startedBy string) ([]string, error) {
 	return c.taskIDs(ctx, map[string]any{"cluster": cluster, "startedBy": startedBy})
+}
+
+// TaskIDsOfFamily is Client.TaskIDs for the tasks of a family of task definitions.
+func TaskIDsOfFamily(ctx context.Context, c *Client, cluster, family string) ([]string, error) {
+	return c.taskIDs(ctx, map[string]any{"cluster": cluster, "family": family})
 }
 
 func (c *Client) taskIDs(ctx context.Context, in map[string]any) ([]string, error) {

@@ -136,7 +136,7 @@ func (e *explanationBuilder) addHosts(hosts *schedule.HostSet) {
 		e.Queue.WaitReason, e.Estimate = "a host that could run it to be connected and healthy", "unknown: see why each host refuses it"
 	case head != nil && head != item && willing > 0:
 		e.Queue.WaitReason = fmt.Sprintf("task %s, which is ahead of it and for which the free capacity is reserved", head.ID())
-		e.Estimate = "unknown: after that task has started"
+		e.Estimate = "unknown: after that task has started" + e.backfillHint(hosts, endTime)
 	case reservation.At.IsZero() && len(e.Blockers) > 0:
 		e.Queue.WaitReason = waitsFor(e.Blockers)
 		e.Estimate = "unknown: tasks that have to end first have no time limit (" + spec.TagTimeLimit + ")"
@@ -146,6 +146,25 @@ func (e *explanationBuilder) addHosts(hosts *schedule.HostSet) {
 	if q.quota.quota >= 0 && q.quota.borrows {
 		e.Estimate += fmt.Sprintf("; its team would exceed its quota (%d of %d GPUs in use), so teams within their quotas go first", q.quota.held, q.quota.quota)
 	}
+}
+
+// backfillHint says with which time limit the task could start now beside the reservation of the head of the queue.
+func (e *explanationBuilder) backfillHint(hosts *schedule.HostSet, endTime func(*spec.Task) time.Time) string {
+	item := e.entry.item
+	request := requestOf(e.snapshot.view, e.snapshot.clusters[0].Head())
+	if request == nil {
+		return ""
+	}
+	head, ok := hosts.FindReservation(*request, endTime)
+	switch left := head.At.Sub(e.snapshot.now).Truncate(time.Minute); { // whole minutes: it takes a moment to ask for it
+	case !ok:
+		return ""
+	case head.At.IsZero() && item.Limit == 0:
+		return fmt.Sprintf("; with a time limit (%s) it could start now", spec.TagTimeLimit)
+	case !head.At.IsZero() && left > 0 && (item.Limit == 0 || item.Limit > left):
+		return fmt.Sprintf("; with a time limit (%s) of at most %s it could start now", spec.TagTimeLimit, left)
+	}
+	return ""
 }
 
 // estimate adds the earliest start.

@@ -63,3 +63,38 @@ func StatusCounts(tasks []client.Task) string {
 	}
 	return strings.Join(parts, ", ")
 }
+
+// Outcomes counts tasks by what people ask for first: "1 failed, 3 succeeded, 2 RUNNING".
+func Outcomes(tasks []client.Task) string {
+	var parts []string
+	stopped := func(t client.Task) bool { return t.Stopped() }
+	failed, ended := 0, 0
+	for _, task := range tasks {
+		if !stopped(task) {
+			continue
+		}
+		if ended++; !Succeeded(task) {
+			failed++
+		}
+	}
+	if failed > 0 {
+		parts = append(parts, fmt.Sprintf("%d failed", failed))
+	}
+	if ended > failed {
+		parts = append(parts, fmt.Sprintf("%d succeeded", ended-failed))
+	}
+	if rest := StatusCounts(slices.DeleteFunc(slices.Clone(tasks), stopped)); rest != "" {
+		parts = append(parts, rest)
+	}
+	return strings.Join(parts, ", ")
+}
+
+// Succeeded reports whether all containers of a stopped task exited with 0.
+func Succeeded(task client.Task) bool {
+	for _, c := range task.Containers {
+		if c.ExitCode == nil || *c.ExitCode != 0 {
+			return false
+		}
+	}
+	return len(task.Containers) > 0
+}

@@ -7,6 +7,8 @@ import (
 	"strings"
 
 	"github.com/urfave/cli/v2"
+
+	"pinion/api/cli/format"
 )
 
 const width = 80
@@ -26,7 +28,7 @@ func App(app *cli.App, groups []Group) string {
 		writeCommands(&b, g.Commands)
 	}
 	writeFlags(&b, app.Flags, "Options, before the command or after it:")
-	fmt.Fprintf(&b, "\n%s\n\npinion COMMAND --help explains a command, with examples.\n", strings.Join(wrap(app.Description, width), "\n"))
+	fmt.Fprintf(&b, "\n%s\n\npinion COMMAND --help explains a command, with examples.\n", strings.Join(format.Wrap(app.Description, width), "\n"))
 	return b.String()
 }
 
@@ -38,7 +40,7 @@ func Command(c *cli.Command, name string, everywhere []string) string {
 	if len(c.Subcommands) > 0 {
 		usage += " [COMMAND]"
 	}
-	fmt.Fprintf(&b, "%s\n\nUsage: %s\n", strings.Join(wrap(c.Usage, width), "\n"), strings.TrimRight(usage+" [options] "+c.ArgsUsage, " "))
+	fmt.Fprintf(&b, "%s\n\nUsage: %s\n", strings.Join(format.Wrap(c.Usage, width), "\n"), strings.TrimRight(usage+" [options] "+c.ArgsUsage, " "))
 	if c.Description != "" {
 		fmt.Fprintf(&b, "\n%s\n", description(c.Description))
 	}
@@ -120,7 +122,7 @@ func flagText(f cli.DocGenerationFlag, names []string) (left, right string) {
 
 // entry writes a term and its explanation beside it, from a column on.
 func entry(b *strings.Builder, left, right string, column int) {
-	lines := wrap(right, width-column)
+	lines := format.Wrap(right, width-column)
 	if len(left)+4 > column {
 		fmt.Fprintf(b, "  %s\n", left)
 		left = ""

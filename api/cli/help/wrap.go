@@ -3,27 +3,16 @@ package help
 import (
 	"strings"
 	"unicode/utf8"
-)
 
-// wrap breaks text into lines between its words. A word that is wider than a line has a line of its own.
-func wrap(text string, columns int) []string {
-	var lines []string
-	line := ""
-	for _, word := range strings.Fields(text) {
-		if line != "" && utf8.RuneCountInString(line)+1+utf8.RuneCountInString(word) > columns {
-			lines, line = append(lines, line), ""
-		}
-		line = strings.TrimLeft(line+" "+word, " ")
-	}
-	return append(lines, line)
-}
+	"pinion/api/cli/format"
+)
 
 // description is a text of paragraphs, wrapped; lines that begin with a blank are commands, and stay lines.
 func description(text string) string {
 	var lines, paragraph []string
 	end := func() {
 		if len(paragraph) > 0 {
-			lines, paragraph = append(lines, wrap(strings.Join(paragraph, " "), width)...), nil
+			lines, paragraph = append(lines, format.Wrap(strings.Join(paragraph, " "), width)...), nil
 		}
 	}
 	for line := range strings.Lines(text) {
@@ -54,7 +43,7 @@ func example(line string) []string {
 	if found {
 		lines = append(lines, indent+"#"+comment)
 	}
-	for i, part := range wrap(command, width-len(indent)-6) {
+	for i, part := range format.Wrap(command, width-len(indent)-6) {
 		if i > 0 {
 			lines[len(lines)-1] += ` \`
 			part = "    " + part

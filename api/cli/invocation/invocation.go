@@ -3,6 +3,7 @@
 package invocation
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -32,8 +33,10 @@ type Invocation struct {
 	Out    io.Writer // answers
 	Err    io.Writer // progress, notes and errors, never mixed with answers
 	Output string    // Table, Wide or JSON
-	Now    func() time.Time
-	Sleep  func(ctx context.Context, d time.Duration) error
+	// Columns is the width of tables where Out is no terminal itself; 0: no limit.
+	Columns int
+	Now     func() time.Time
+	Sleep   func(ctx context.Context, d time.Duration) error
 }
 
 // System is the clock and the signals of the process; a zero field is the real one.
@@ -98,6 +101,16 @@ func (inv *Invocation) Notef(format string, args ...any) { fmt.Fprintf(inv.Err, 
 // PrintJSON prints a document for programs, indented.
 func (inv *Invocation) PrintJSON(document any) error { return PrintJSON(inv.Out, document) }
 
+// PrintLines prints one word a line.
+func (inv *Invocation) PrintLines(words []string) error {
+	for _, word := range words {
+		if _, err := fmt.Fprintln(inv.Out, word); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
 // PrintDocument prints a document of the host as it is.
 func (inv *Invocation) PrintDocument(ctx context.Context, path string) error {
 	var document json.RawMessage
@@ -120,5 +133,5 @@ func (inv *Invocation) TableWidth() int {
 	if inv.Output == Wide {
 		return 0
 	}
-	return table.TerminalWidth(inv.Out)
+	return cmp.Or(table.TerminalWidth(inv.Out), inv.Columns)
 }

@@ -12,6 +12,7 @@ import (
 
 	"pinion/api/cli/exit"
 	"pinion/api/cli/invocation"
+	"pinion/api/cli/selection"
 	"pinion/raftfsm/spec"
 )
 
@@ -160,7 +161,7 @@ func resolveDependencies(ctx context.Context, inv *invocation.Invocation, cluste
 		var words []string
 		for _, after := range options.Dependencies {
 			if after.Task != "" {
-				ids, err := inv.ResolveTaskIDs(ctx, cluster, []string{after.Task})
+				ids, err := selection.Resolve(ctx, inv, cluster, []string{after.Task})
 				if err != nil {
 					return err
 				}

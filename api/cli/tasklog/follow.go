@@ -43,8 +43,9 @@ func Follow(ctx context.Context, inv *invocation.Invocation, q client.LogQuery, 
 type Printer struct {
 	Out, Err   io.Writer
 	Timestamps bool
-	Names      bool // put the name of the container before each line
-	JSON       bool // whole lines as JSON, all of them to Out
+	Task       string // put before each line; empty: nothing
+	Names      bool   // put the name of the container before each line
+	JSON       bool   // whole lines as JSON, all of them to Out
 }
 
 // Print writes one line.
@@ -59,6 +60,9 @@ func (p Printer) Print(line client.LogLine) error {
 	prefix := ""
 	if p.Timestamps {
 		prefix = line.Time.UTC().Format("2006-01-02T15:04:05.000Z") + " "
+	}
+	if p.Task != "" {
+		prefix += p.Task + " "
 	}
 	if p.Names {
 		prefix += "[" + line.Container + "] "

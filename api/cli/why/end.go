@@ -1,0 +1,137 @@
+package why
+
+import (
+	"fmt"
+	"strings"
+
+	"pinion/api/cli/format"
+	"pinion/api/client"
+)
+
+// end is how a stopped task ended.
+type end struct {
+	text        string // follows the name of the task: "failed: container c exited with code 3"
+	advice      string // what to do; empty when there is nothing to say
+	failed      bool
+	container   string // that failed first; empty when none did
+	outOfMemory bool
+}
+
+func (e end) String() string { return strings.TrimRight(e.text, ".") }
+
+// addLimit adds the memory limit that a container was killed for; 0 is not known.
+func (e *end) addLimit(mib int64) {
+	if mib > 0 {
+		e.text = strings.Replace(e.text, "its memory limit", "its memory limit of "+format.MiB(mib), 1)
+	}
+}
+
+// endOf explains how a task ended.
+func endOf(task client.Task) end {
+	container := failedContainer(task)
+	e := end{failed: true, container: container.Name}
+	reason := strings.TrimRight(task.StoppedReason, ".")
+	switch {
+	case task.StopCode == "SpotInterruption":
+		e.failed, e.text = false, "gave way to a task of higher priority: "+reason
+		e.advice = "A preemptible task waits in the queue again; without --preemptible, or with a higher --priority, it runs on."
+	case task.StopCode == "UserInitiated":
+		e.failed, e.text = false, "was stopped: "+reason
+	case task.StopCode == "ServiceSchedulerInitiated":
+		e.text = "was stopped by the pool: " + reason
+		if strings.Contains(reason, "pinion.time-limit") {
+			e.advice = "Give it more time with --time-limit."
+		}
+	case container.Name != "" && container.ExitCode == nil:
+		e.text = "failed: " + startFailure(container)
+		e.advice = startAdvice(container.Reason)
+	case container.Name != "":
+		e.exited(container)
+	case task.StopCode != "EssentialContainerExited":
+		e.text = "failed: " + reason
+	case !ended(task):
+		e.text = "failed: " + reason
+		e.advice = "A task with --retries N is started again on another host when its host is lost."
+	default:
+		e.failed, e.text = false, "succeeded"
+		if ran := task.StoppedAt.Sub(task.StartedAt.Time); !task.StartedAt.IsZero() && ran > 0 {
+			e.text += ": it ran for " + format.Age(ran)
+		}
+	}
+	return e
+}
+
+// exited explains a container that ended with an exit code.
+func (e *end) exited(c client.Container) {
+	code := *c.ExitCode
+	if strings.HasPrefix(c.Reason, "OutOfMemoryError") {
+		e.outOfMemory = true
+		e.text = fmt.Sprintf("failed: container %s was killed because it reached its memory limit (exit code %d)", c.Name, code)
+		e.advice = "Give it more with --memory, or `memory` in the task definition."
+		return
+	}
+	e.text = fmt.Sprintf("failed: container %s exited with code %d", c.Name, code)
+	if signal, known := signals[code-128]; known {
+		e.text += fmt.Sprintf(" (signal %s)", signal)
+	}
+	if c.Reason != "" {
+		e.text += ": " + c.Reason
+	}
+	e.advice = exitAdvice[code]
+}
+
+// failedContainer is the first container that failed; the zero value when none did.
+func failedContainer(task client.Task) client.Container {
+	for _, c := range task.Containers {
+		if c.ExitCode != nil && *c.ExitCode != 0 || c.ExitCode == nil && c.Reason != "" {
+			return c
+		}
+	}
+	return client.Container{}
+}
+
+// ended reports whether a container of the task ended by itself.
+func ended(task client.Task) bool {
+	for _, c := range task.Containers {
+		if c.ExitCode != nil {
+			return true
+		}
+	}
+	return false
+}
+
+// startFailure says why a container did not start, or that its end is not known. ECS's reasons begin with a kind of error.
+func startFailure(c client.Container) string {
+	kind, rest, found := strings.Cut(c.Reason, ": ")
+	switch {
+	case found && kind == "CannotPullContainerError":
+		return fmt.Sprintf("image %s could not be pulled: %s", c.Image, rest)
+	case found && strings.HasSuffix(kind, "Error"):
+		return fmt.Sprintf("container %s could not be started: %s (%s)", c.Name, rest, kind)
+	}
+	return fmt.Sprintf("container %s: %s", c.Name, c.Reason)
+}
+
+// startAdvice is what to do about a container that did not start.
+func startAdvice(reason string) string {
+	switch {
+	case strings.HasPrefix(reason, "CannotPullContainerError"):
+		return "Check the name and the tag. A private registry needs a login on the host: pinion up --registry-config."
+	case strings.Contains(reason, "executable file not found"), strings.Contains(reason, "no such file or directory") && strings.Contains(reason, "exec"):
+		return "The image has no such program: check the command."
+	}
+	return ""
+}
+
+// signals are the names of the signals that end processes.
+var signals = map[int]string{
+	1: "SIGHUP", 2: "SIGINT", 3: "SIGQUIT", 4: "SIGILL", 6: "SIGABRT", 7: "SIGBUS", 8: "SIGFPE", 9: "SIGKILL", 11: "SIGSEGV", 13: "SIGPIPE", 15: "SIGTERM",
+}
+
+// exitAdvice is what to do about exit codes that mean the same everywhere.
+var exitAdvice = map[int]string{
+	126: "A shell found the command and may not execute it: check its mode.",
+	127: "A shell did not find the command: check its name and PATH.",
+	134: "The program aborted itself; its last lines say why.",
+	139: "The program accessed memory that it does not have: a bug in it or in a library.",
+}
