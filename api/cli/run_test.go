@@ -13,6 +13,7 @@ import (
 	"testing"
 	"time"
 
+	"pinion/api/cli/exit"
 	"pinion/api/cli/invocation"
 )
 
@@ -203,6 +204,23 @@ func TestTheFirstCtrlCStopsTheTaskAndTheLogGoesOnToItsEnd(t *testing.T) {
 	checkEqual(t, "stdout", got.out, "saved a checkpoint\n")
 	if got.code != 143 || !strings.Contains(got.err, "stopping task 3f2a00000000 ... (Ctrl-C again detaches)\n") {
 		t.Errorf("%+v", got)
+	}
+}
+
+// A dropped connection to the machine at which somebody works must not end days of training.
+func TestATaskRunsOnWhenTheTerminalGoesAway(t *testing.T) {
+	h := newRunHost(t, pending, running)
+	signals, gone := make(chan os.Signal, 1), make(chan struct{})
+	defer close(gone)
+	h.documents["/v1/tasks/"+taskOne+"/logs?follow=1"] = func(w http.ResponseWriter) any {
+		w.(http.Flusher).Flush()
+		signals <- syscall.SIGHUP
+		<-gone
+		return nil
+	}
+	got := pinionWith(t, Program{system: invocation.System{Signals: signals}}, h, "run", "nvidia/cuda")
+	if got.code != exit.HungUp || h.callCount("StopTask") != 0 || !strings.Contains(got.err, "pinion logs -f 3f2a00000000") {
+		t.Errorf("StopTask %d times, %+v", h.callCount("StopTask"), got)
 	}
 }
 

@@ -7,6 +7,7 @@ import (
 	"syscall"
 	"testing"
 
+	"pinion/api/cli/exit"
 	"pinion/api/cli/invocation"
 )
 
@@ -21,31 +22,36 @@ func newUnschedulableHost(t *testing.T, shortfall string) *fakeHost {
 
 const gpuShortageDocument = `{"hostId":"` + hostOne + `","reason":"RESOURCE:GPU","detail":"needs 9 GPUs, the host has 8"}`
 
-func TestWhatNoHostCouldEverRunIsSaidAtOnceAndWaitsAllTheSame(t *testing.T) {
-	got := pinion(t, newUnschedulableHost(t, gpuShortageDocument), "run", "--gpus", "9", "nvidia/cuda")
-	first, rest, _ := strings.Cut(got.err, "\n")
-	checkEqual(t, "stderr", first, "warning: no host of cluster default could ever run task 3f2a00000000 (the nearest is gpu-1: needs 9 GPUs, the host has 8). "+
-		"It waits for a host that can; Ctrl-C stops it")
-	if got.code != 0 || !strings.Contains(got.out, "epoch 1") || strings.Contains(rest, "pinion why") {
-		t.Errorf("it is to wait, and to say so once: %+v", got)
+func TestWhatNoHostCouldEverRunFailsAndIsStopped(t *testing.T) {
+	for _, line := range []string{"run --gpus 9 nvidia/cuda", "run -d --gpus 9 nvidia/cuda"} {
+		h := newUnschedulableHost(t, gpuShortageDocument)
+		h.operations["StopTask"] = always("{}")
+		got := pinion(t, h, strings.Fields(line)...)
+		if got.code != exit.NotStarted || got.out != "" || h.callCount("StopTask") != 1 || !strings.Contains(got.err, "gpu-1: needs 9 GPUs, the host has 8") {
+			t.Errorf("%s: stopped %d, %+v", line, h.callCount("StopTask"), got)
+		}
 	}
 }
 
-func TestADetachedRunSaysItBesideTheID(t *testing.T) {
-	got := pinion(t, newUnschedulableHost(t, gpuShortageDocument), "run", "-d", "--gpus", "9", "nvidia/cuda")
-	checkEqual(t, "stdout", got.out, taskOne+"\n")
-	if !strings.Contains(got.err, "could ever run task 3f2a00000000") || !strings.HasSuffix(got.err, "`pinion stop 3f2a00000000` stops it\n") {
-		t.Errorf("stderr: %q", got.err)
+func TestWhoWaitsForAHostIsToldSoOnce(t *testing.T) {
+	got := pinion(t, newUnschedulableHost(t, gpuShortageDocument), "run", "--wait-for-host", "--gpus", "9", "nvidia/cuda")
+	first, rest, _ := strings.Cut(got.err, "\n")
+	if got.code != 0 || !strings.Contains(got.out, "epoch 1") || !strings.Contains(first, "the host has 8") || strings.Contains(rest, "pinion why") {
+		t.Errorf("%+v", got)
 	}
+	got = pinion(t, newUnschedulableHost(t, gpuShortageDocument), "run", "-d", "--wait-for-host", "--gpus", "9", "nvidia/cuda")
+	checkEqual(t, "detached", got.out, taskOne+"\n")
 }
 
 func TestAGangThatIsTooLargeAndAClusterWithoutHostsAreSaidSo(t *testing.T) {
 	for shortfall, says := range map[string]string{
-		`{"reason":"RESOURCE:GPU","detail":"the 8 tasks of the gang start together, and the hosts together have room for 4 of them at most"}`: "could ever run task 3f2a00000000 (the 8 tasks of the gang start together",
-		`{"reason":"MISSING","detail":"the cluster has no host"}`:                                                                             "cluster lab has no host. It waits for one; `pinion stop 3f2a00000000` stops it. `sudo pinion up --cluster lab` starts a host\n",
+		`{"reason":"RESOURCE:GPU","detail":"the 8 tasks of the gang start together, and the hosts together have room for 4 of them at most"}`: "could ever run this: the 8 tasks of the gang start together",
+		`{"reason":"MISSING","detail":"the cluster has no host"}`:                                                                             "`sudo pinion up --cluster lab` starts one",
 	} {
-		if got := pinion(t, newUnschedulableHost(t, shortfall), "run", "-d", "--cluster", "lab", "nvidia/cuda"); !strings.Contains(got.err, says) {
-			t.Errorf("%s: %q", shortfall, got.err)
+		h := newUnschedulableHost(t, shortfall)
+		h.operations["StopTask"] = always("{}")
+		if got := pinion(t, h, "run", "-d", "--cluster", "lab", "nvidia/cuda"); got.code != exit.NotStarted || !strings.Contains(got.err, says) {
+			t.Errorf("%s: %+v", shortfall, got)
 		}
 	}
 }

@@ -13,6 +13,7 @@ const (
 	Usage       = 2
 	Locked      = 78  // the keys of this host do not open: an operator has to do something, trying again does not help
 	NotStarted  = 125 // the task did not start
+	HungUp      = 129 // left because the terminal went away
 	Interrupted = 130 // left by Ctrl-C
 )
 

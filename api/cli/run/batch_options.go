@@ -19,7 +19,7 @@ import (
 // maxTasks bounds the tasks of one `pinion run`.
 const maxTasks = 1000
 
-// batchFlags are the flags about several tasks, waiting and retries.
+// batchFlags are the flags about several tasks.
 func batchFlags() []cli.Flag {
 	return []cli.Flag{
 		&cli.IntFlag{Name: "count", Value: 1, Usage: "start `N` tasks, 1 to 1000"},
@@ -27,13 +27,21 @@ func batchFlags() []cli.Flag {
 		&cli.BoolFlag{Name: "gang", Usage: "start and stop all tasks together, near one another, with RANK, WORLD_SIZE, MASTER_ADDR and MASTER_PORT set; use --network host"},
 		&cli.StringFlag{Name: "group", DefaultText: "family:run-NAME", Usage: "task group `NAME`, for --after, stop and why"},
 		&cli.StringSliceFlag{Name: "after", Usage: "start after `WHAT` has succeeded: TASK or group:NAME; any:TASK or any:group:NAME also after a failure; repeatable"},
-		&cli.StringFlag{Name: "retries", DefaultText: "0", Usage: "retry a failed task up to `N` times, after 1 s, 2 s, 4 s ...; PINION_ATTEMPT counts"},
-		&cli.StringSliceFlag{Name: "retry-on", DefaultText: "all but 0", Usage: "retry only on exit `CODE`, such as 137; repeatable"},
+	}
+}
+
+// waitFlags are the flags about the queue, and about what happens when a task fails.
+func waitFlags() []cli.Flag {
+	return []cli.Flag{
 		&cli.StringFlag{Name: "priority", DefaultText: "0", Usage: "`N` from 0 to 100; the highest is next in the queue"},
 		&cli.StringFlag{Name: "team", Usage: "run for the team `NAME`: its quota, weight and usage count (see pinion team)"},
 		&cli.StringFlag{Name: "time-limit", DefaultText: "none", Usage: "stop a task `TIME` after its start, such as 12h; lets it backfill the queue"},
 		&cli.BoolFlag{Name: "preemptible", Usage: "may be stopped for tasks of higher priority, and then queues again"},
 		&cli.BoolFlag{Name: "no-wait", Usage: "fail at once when no host can run the task now"},
+		&cli.BoolFlag{Name: "wait-for-host", Usage: "wait, instead of failing, when no host there is could ever run the task"},
+		&cli.StringFlag{Name: "retries", DefaultText: "0", Usage: "retry a failed task up to `N` times, after 1 s, 2 s, 4 s ...; PINION_ATTEMPT counts"},
+		&cli.StringSliceFlag{Name: "retry-on", DefaultText: "all but 0", Usage: "retry only on exit `CODE`, such as 137; repeatable"},
+		&cli.StringFlag{Name: "lost-after", DefaultText: "the pool's", Usage: "`TIME` until the task is STOPPED when its host is unreachable, such as 10m; or never"},
 	}
 }
 
@@ -44,13 +52,15 @@ type batchOptions struct {
 	gang  bool
 	group string
 	wait  bool // in the queue
+	// waitForHost is to wait also while no host there is could ever run the tasks.
+	waitForHost bool
 }
 
 var arrayRange = regexp.MustCompile(`^([0-9]{1,9})-([0-9]{1,9})$`)
 
 // parseBatchOptions reads and checks the flags.
 func parseBatchOptions(c *cli.Context) (batchOptions, error) {
-	m := batchOptions{count: c.Int("count"), array: c.String("array"), gang: c.Bool("gang"), group: c.String("group"), wait: !c.Bool("no-wait")}
+	m := batchOptions{count: c.Int("count"), array: c.String("array"), gang: c.Bool("gang"), group: c.String("group"), wait: !c.Bool("no-wait"), waitForHost: c.Bool("wait-for-host")}
 	if m.count < 1 || m.count > maxTasks {
 		return m, exit.Usagef("--count %d: must be from 1 to %d", m.count, maxTasks)
 	}

@@ -5,6 +5,7 @@ import (
 	"math"
 	"os"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -17,19 +18,36 @@ import (
 )
 
 func flags() []cli.Flag {
-	return append([]cli.Flag{
+	all := []cli.Flag{
+		&cli.BoolFlag{Name: "detach", Aliases: []string{"d"}, Usage: "print the id of the task and return"},
+		invocation.ClusterFlag(),
+	}
+	all = append(all, inCategory("Resources", []cli.Flag{
 		&cli.IntFlag{Name: "gpus", DefaultText: "none", Usage: "`N` whole GPUs, exclusive to the task"},
 		&cli.Float64Flag{Name: "cpus", DefaultText: "no limit", Usage: "limit of `N` cores, such as 8 or 0.5"},
 		&cli.StringFlag{Name: "memory", Aliases: []string{"m"}, DefaultText: "no limit, 256 MiB reserved", Usage: "limit of `SIZE`, such as 64g, 512m or 1.5GiB"},
-		&cli.StringSliceFlag{Name: "env", Aliases: []string{"e"}, Usage: "environment variable `NAME=VALUE`, or NAME to pass on its value; repeatable"},
-		&cli.StringFlag{Name: "name", DefaultText: "from the image", Usage: "`NAME` of the container; the family is run-NAME"},
-		&cli.StringFlag{Name: "network", DefaultText: "bridge", Usage: "`MODE`: bridge, host or none"},
-		&cli.StringSliceFlag{Name: "volume", Usage: "mount a directory that the host gives to tasks (pinion up --volume) or local/NAME, `HOST:CONTAINER[:ro]`; repeatable"},
 		&cli.StringFlag{Name: "shm-size", Usage: "`SIZE` of /dev/shm, such as 16g; data loaders and NCCL need it"},
-		&cli.StringFlag{Name: "lost-after", DefaultText: "the pool's", Usage: "`TIME` until the task is STOPPED when its host is unreachable, such as 10m; or never"},
-		&cli.BoolFlag{Name: "detach", Aliases: []string{"d"}, Usage: "print the id of the task and return"},
-		invocation.ClusterFlag(),
-	}, batchFlags()...)
+	})...)
+	return slices.Concat(all, inCategory("Container", containerFlags()), inCategory("Several tasks", batchFlags()), inCategory("Waiting and failures", waitFlags()))
+}
+
+// inCategory gives flags a category, under which the help shows them.
+func inCategory(name string, flags []cli.Flag) []cli.Flag {
+	for _, flag := range flags {
+		switch f := flag.(type) {
+		case *cli.BoolFlag:
+			f.Category = name
+		case *cli.StringFlag:
+			f.Category = name
+		case *cli.StringSliceFlag:
+			f.Category = name
+		case *cli.IntFlag:
+			f.Category = name
+		case *cli.Float64Flag:
+			f.Category = name
+		}
+	}
+	return flags
 }
 
 var familyName = regexp.MustCompile(`^[A-Za-z0-9_-]{1,255}$`)
@@ -66,7 +84,7 @@ func parseDefinition(c *cli.Context) (definition, error) {
 	}
 	d := definition{Family: "run-" + name, NetworkMode: c.String("network")}
 	for _, apply := range []func(*cli.Context, *definition, *spec.ContainerDefinition) error{
-		applyGPUs, applyCPUs, applyMemory, applyEnvironment, applyVolumes,
+		applyGPUs, applyCPUs, applyMemory, applyEnvironment, applyVolumes, applyPorts, applyProcess,
 	} {
 		if err := apply(c, &d, &container); err != nil {
 			return definition{}, err
@@ -145,7 +163,15 @@ func applyMemory(c *cli.Context, _ *definition, container *spec.ContainerDefinit
 
 func applyEnvironment(c *cli.Context, _ *definition, container *spec.ContainerDefinition) error {
 	container.Environment = []spec.KeyValue{}
-	for _, given := range c.StringSlice("env") {
+	var variables []string
+	for _, path := range c.StringSlice("env-file") {
+		read, err := readEnvFile(path)
+		if err != nil {
+			return err
+		}
+		variables = append(variables, read...)
+	}
+	for _, given := range append(variables, c.StringSlice("env")...) {
 		name, value, found := strings.Cut(given, "=")
 		if !found {
 			if value, found = os.LookupEnv(name); !found {

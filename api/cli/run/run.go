@@ -10,14 +10,15 @@ import (
 	"github.com/urfave/cli/v2"
 
 	"pinion/api/cli/invocation"
+	"pinion/api/client"
 	"pinion/raftfsm/spec"
 )
 
 const description = `Registers a task definition for the image (family run-NAME), starts a task of it, shows the pull and then the output of the
 container, and exits with the container's exit code. Ctrl-C stops the task; a second Ctrl-C leaves at once.
 The image pinion/self is built in and has no shell: its commands are pinion's own, such as "pinion pause", which waits.
-A task that no host can run now waits in the queue: "pinion why TASK" explains it; a task that no host could ever run is
-reported at once. Several tasks are followed by their statuses; "pinion logs TASK" shows the output of one.
+A task that no host can run now waits in the queue: "pinion why TASK" explains it; one that no host could ever run fails at
+once, unless --wait-for-host is given. When the terminal goes away (SIGHUP), the task runs on. Several tasks are followed by their statuses; "pinion logs TASK" shows the output of one.
 
 With -o json standard output holds one JSON document and nothing else: the task, or a list of several, as in DescribeTasks;
 with -d as it was started, otherwise as it ended (the last attempt). The output of the container goes to standard error.
@@ -28,7 +29,8 @@ Exit codes: the container's own, of several tasks that of the first failure; 125
 Examples:
    pinion run pinion/self -- pinion gpus --container
    pinion run --gpus 2 nvidia/cuda:12.4.1-base-ubuntu22.04 -- nvidia-smi -L
-   pinion run --gpus 1 --cpus 8 --memory 64g --shm-size 16g --volume /data:/data:ro --env EPOCHS=3 my/trainer -- python train.py
+   pinion run --gpus 1 --cpus 8 --memory 64g --shm-size 16g -v /data:/data:ro -e EPOCHS=3 my/trainer -- python train.py
+   pinion run -d -p 8888:8888 -w /work -u 1000 my/notebook
    pinion run -d --name train my/trainer
    pinion run --gang --count 8 --gpus 1 --network host my/trainer -- sh -c 'exec python train.py --rank $RANK'
    pinion run --array 0-99 --retries 3 --retry-on 137 --group nightly my/worker
@@ -47,6 +49,9 @@ func Command(system invocation.System) *cli.Command {
 		Action: func(c *cli.Context) error {
 			inv, err := system.Invoke(c)
 			if err != nil {
+				return err
+			}
+			if err := refuseInput(c.App.Reader); err != nil {
 				return err
 			}
 			definition, err := parseDefinition(c)
@@ -110,14 +115,18 @@ func run(ctx context.Context, l *launcher, interrupts interruptSource, definitio
 	if err != nil {
 		return causeOf(ctx, err)
 	}
-	if detach {
-		err := l.printStarted(tasks)
-		l.warnUnschedulable(ctx, tasks, detach) // an interrupt only ends this: the tasks are to go on
+	// An interrupt ends the question alone while the tasks are not the stopper's: those of a detached run are to go on.
+	if !detach {
+		stopper.setTasks(tasks)
+	}
+	warned, err := l.refuseUnschedulable(ctx, tasks, func(tasks []client.Task) { stopper.stopTasks(ctx, tasks, reasonUnschedulable) })
+	if err != nil {
 		return err
 	}
-	stopper.setTasks(tasks)
-	f := &follower{inv: l.inv, request: l.request, stopper: stopper}
-	f.unschedulable = l.warnUnschedulable(ctx, tasks, detach)
+	if detach {
+		return l.printStarted(tasks)
+	}
+	f := &follower{inv: l.inv, request: l.request, stopper: stopper, unschedulable: warned}
 	if len(tasks) > 1 {
 		return causeOf(ctx, f.followBatch(ctx, tasks))
 	}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"os"
 	"sync/atomic"
+	"syscall"
 
 	"pinion/api/cli/exit"
 	"pinion/api/cli/format"
@@ -28,14 +29,17 @@ func (s *stopper) setTasks(tasks []client.Task) { s.tasks.Store(&tasks) }
 // tasks, and the next cancels while they are stopping.
 func (s *stopper) handleSignals(ctx context.Context, signals <-chan os.Signal) {
 	stopping := false
+	var received os.Signal
 	for {
 		select {
 		case <-ctx.Done():
 			return
-		case <-signals:
+		case received = <-signals:
 		}
 		tasks := s.tasks.Load()
 		switch {
+		case received == syscall.SIGHUP && tasks != nil:
+			s.cancel(exit.Errorf(exit.HungUp, "detached: the terminal is gone, and %s runs on; `pinion logs -f %s` follows it", tasksText(*tasks), format.ID((*tasks)[0].ID())))
 		case tasks == nil:
 			s.cancel(exit.Errorf(exit.Interrupted, "interrupted before the host answered. `pinion ps` shows whether the task was started"))
 		case stopping && len(*tasks) > 1:
@@ -45,20 +49,26 @@ func (s *stopper) handleSignals(ctx context.Context, signals <-chan os.Signal) {
 		default:
 			stopping = true
 			s.inv.Notef("stopping %s ... (Ctrl-C again detaches)", tasksText(*tasks))
-			go s.stopTasks(ctx, *tasks)
+			go s.stopTasks(ctx, *tasks, reasonInterrupted)
 		}
 	}
 }
 
-func (s *stopper) stopTasks(ctx context.Context, tasks []client.Task) {
+// Reasons with which tasks are stopped here.
+const (
+	reasonInterrupted   = "interrupted at the terminal of pinion run"
+	reasonUnschedulable = "no host could ever run it"
+)
+
+func (s *stopper) stopTasks(ctx context.Context, tasks []client.Task, reason string) {
 	for _, task := range invocation.StopOrder(tasks) {
-		s.stopTask(ctx, task.ID())
+		s.stopTask(ctx, task.ID(), reason)
 	}
 }
 
-func (s *stopper) stopTask(ctx context.Context, id string) {
+func (s *stopper) stopTask(ctx context.Context, id, reason string) {
 	err := s.inv.RetryUnavailable(ctx, func() error {
-		return s.inv.Client.StopTask(ctx, s.cluster, id, "interrupted at the terminal of pinion run", false)
+		return s.inv.Client.StopTask(ctx, s.cluster, id, reason, false)
 	})
 	if err != nil && ctx.Err() == nil {
 		s.inv.Notef("task %s could not be stopped: %v. Try `pinion stop %s`", format.ID(id), err, format.ID(id))

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"time"
 
+	"pinion/api/cli/exit"
 	"pinion/api/cli/format"
 	"pinion/api/client"
 )
@@ -13,44 +14,48 @@ import (
 // explainTimeout bounds the delay of a started run by the check whether any host could run it.
 const explainTimeout = 2 * time.Second
 
-// warnUnschedulable warns, and reports, that no host of the cluster could ever run the pending tasks. They are alike, so
-// one of them is explained.
-func (l *launcher) warnUnschedulable(ctx context.Context, tasks []client.Task, detach bool) bool {
+// shortfall is what no host of the cluster has for the pending tasks, which are alike; nil when one could run them, or when nobody says
+// so in time.
+func (l *launcher) shortfall(ctx context.Context, tasks []client.Task) *client.Refusal {
 	if !l.request.batch.wait {
-		return false // the tasks are placed already
+		return nil // the tasks are placed already
 	}
 	ctx, done := context.WithTimeout(ctx, explainTimeout)
 	defer done()
 	e, err := l.inv.Client.Explain(ctx, tasks[0].ID(), true)
 	if err != nil || e.Queue == nil || e.Queue.Infeasible == nil {
-		return false // best effort
+		return nil // best effort: the tasks wait, and pinion why explains it
 	}
 	shortfall := *e.Queue.Infeasible
 	if hosts, err := l.inv.HostNames(ctx); err == nil { // otherwise the id is shown
 		shortfall.HostID = cmp.Or(hosts[shortfall.HostID], shortfall.HostID)
 	}
-	l.inv.Notef("warning: %s", unschedulableText(l.request.cluster, tasks, shortfall, detach))
-	return true
+	return &shortfall
 }
 
-// unschedulableText is the warning; the host of the shortfall is given by its name.
-func unschedulableText(cluster string, tasks []client.Task, shortfall client.Refusal, detach bool) string {
-	what, waits, stop := tasksText(tasks), "It waits", "Ctrl-C stops it"
-	if detach {
-		stop = fmt.Sprintf("`pinion stop %s` stops it", format.ID(tasks[0].ID()))
+// refuseUnschedulable stops pending tasks that no host of the cluster could ever run, and returns why. With --wait-for-host they wait; the
+// user is told, and warned is true.
+func (l *launcher) refuseUnschedulable(ctx context.Context, tasks []client.Task, stop func([]client.Task)) (warned bool, err error) {
+	shortfall := l.shortfall(ctx, tasks)
+	if shortfall == nil {
+		return false, nil
 	}
-	if len(tasks) > 1 {
-		what, waits = "these "+what, "They wait"
-		if stop = "Ctrl-C stops them"; detach {
-			stop = "`pinion stop TASK...` stops them"
-		}
+	why := unschedulableText(l.request.cluster, *shortfall)
+	if l.request.batch.waitForHost {
+		l.inv.Notef("%s; waiting for one that can, `pinion stop %s` ends that", why, format.ID(tasks[0].ID()))
+		return true, nil
 	}
-	if shortfall.Reason == client.ReasonMissing {
-		return fmt.Sprintf("cluster %s has no host. %s for one; %s. `sudo pinion up --cluster %s` starts a host", cluster, waits, stop, cluster)
+	stop(tasks)
+	return false, exit.Errorf(exit.NotStarted, "%s. Ask for less, or wait for another host with --wait-for-host", why)
+}
+
+// unschedulableText says what no host has; the host of the shortfall is given by its name.
+func unschedulableText(cluster string, shortfall client.Refusal) string {
+	switch {
+	case shortfall.Reason == client.ReasonMissing:
+		return fmt.Sprintf("cluster %s has no host; `sudo pinion up --cluster %s` starts one", cluster, cluster)
+	case shortfall.HostID != "":
+		return fmt.Sprintf("no host of cluster %s could ever run this: the largest for it is %s: %s", cluster, shortfall.HostID, shortfall.Detail)
 	}
-	why := shortfall.Detail
-	if shortfall.HostID != "" {
-		why = fmt.Sprintf("the nearest is %s: %s", shortfall.HostID, shortfall.Detail)
-	}
-	return fmt.Sprintf("no host of cluster %s could ever run %s (%s). %s for a host that can; %s", cluster, what, why, waits, stop)
+	return fmt.Sprintf("no host of cluster %s could ever run this: %s", cluster, shortfall.Detail)
 }
