@@ -11,7 +11,7 @@ import (
 var (
 	tableAdmissions = register(noun[spec.Admission]{
 		table: "admissions", indexes: []*index[spec.Admission]{admissionsByHost}, refersTo: []string{"joinTokens"},
-		commands:  []kind{kindOf[AdmitHost](6, 1), kindOf[AdmitFounder](63, 1)},
+		commands:  []kind{kindOf[AdmitHost](6, 1), kindOf[AdmitFounder](63, 1), kindOf[RecordHostRoot](82, 1)},
 		noChanges: "a host is told of when it has joined", noExpiry: "RemoveHost deletes it", noCluster: "its host keeps it, or creates it again",
 	})
 	admissionsByHost = indexBy(func(a *spec.Admission) string { return a.HostID })
@@ -66,7 +66,7 @@ func (c AdmitHost) apply(tx *tx) (any, error) {
 	}
 	admission := &spec.Admission{HostID: c.HostID, PublicKeyHash: c.Key, TokenID: c.TokenID, At: c.At, Cluster: token.Cluster, Names: c.Names}
 	if again {
-		if admission.At = known.At; equal(admission, known) {
+		if admission.At, admission.Root = known.At, known.Root; equal(admission, known) {
 			return known, nil
 		}
 	} else {

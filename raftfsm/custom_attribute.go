@@ -12,13 +12,7 @@ import (
 type PutAttributes struct{ Attributes []spec.HostAttribute }
 
 func (c PutAttributes) apply(tx *tx) (any, error) {
-	for _, attribute := range c.Attributes {
-		err := tx.updateCustomAttributes(attribute.HostID, func(custom map[string]string) { custom[attribute.Name] = attribute.Value })
-		if err != nil {
-			return nil, err
-		}
-	}
-	return nil, nil
+	return nil, tx.changeAttributes(c.Attributes, func(custom map[string]string, a spec.HostAttribute) { custom[a.Name] = a.Value })
 }
 
 // DeleteAttributes removes custom attributes from hosts by name; values are ignored, and a missing one is no error.
@@ -26,27 +20,25 @@ func (c PutAttributes) apply(tx *tx) (any, error) {
 type DeleteAttributes struct{ Attributes []spec.HostAttribute }
 
 func (c DeleteAttributes) apply(tx *tx) (any, error) {
-	for _, attribute := range c.Attributes {
-		err := tx.updateCustomAttributes(attribute.HostID, func(custom map[string]string) { delete(custom, attribute.Name) })
-		if err != nil {
-			return nil, err
-		}
-	}
-	return nil, nil
+	return nil, tx.changeAttributes(c.Attributes, func(custom map[string]string, a spec.HostAttribute) { delete(custom, a.Name) })
 }
 
-// updateCustomAttributes changes the custom attributes of a host.
-func (tx *tx) updateCustomAttributes(hostID string, change func(map[string]string)) error {
-	known := tx.Host(hostID)
-	if known == nil {
-		return fmt.Errorf("host %q: %w", hostID, spec.ErrNotFound)
+// changeAttributes changes the custom attributes of hosts.
+func (tx *tx) changeAttributes(attributes []spec.HostAttribute, change func(custom map[string]string, a spec.HostAttribute)) error {
+	for _, attribute := range attributes {
+		known := tx.Host(attribute.HostID)
+		if known == nil {
+			return fmt.Errorf("host %q: %w", attribute.HostID, spec.ErrNotFound)
+		}
+		custom, err := known.ChangedAttributes(func(custom map[string]string) { change(custom, attribute) })
+		if err != nil {
+			return err
+		}
+		if !maps.Equal(custom, known.CustomAttributes) {
+			host := *known
+			host.CustomAttributes = custom
+			tx.updateHost(&host)
+		}
 	}
-	custom, err := known.ChangedAttributes(change)
-	if err != nil || maps.Equal(custom, known.CustomAttributes) {
-		return err
-	}
-	host := *known
-	host.CustomAttributes = custom
-	tx.updateHost(&host)
 	return nil
 }

@@ -1,11 +1,9 @@
 package raftfsm
 
 import (
-	"bytes"
 	"fmt"
 	"time"
 
-	"pinion/raftfsm/sortkey"
 	"pinion/raftfsm/spec"
 )
 
@@ -47,27 +45,3 @@ func (c PutSettings) apply(tx *tx) (any, error) {
 	}
 	return tx.Settings(), nil
 }
-
-var (
-	tableCA = register(noun[spec.CA]{
-		table: "authority", indexes: []*index[spec.CA]{caIndex},
-		commands:  []kind{kindOf[PutCA](3, 1)},
-		noChanges: "it never changes, and is nobody's business", noExpiry: "it is one record",
-	})
-	caIndex = indexBy(func(*spec.CA) string { return "" })
-)
-
-// PutCA records the pool's authority. When there is one already it stays, because every certificate in the pool hangs on it;
-// the key of the very same one may be sealed anew. Answer: *CA, the one in force.
-type PutCA struct{ Authority spec.CA }
-
-func (c PutCA) apply(tx *tx) (any, error) {
-	if known := tx.CA(); known != nil && (known.Seal == c.Authority.Seal || !bytes.Equal(known.Certificate, c.Authority.Certificate)) {
-		return known, nil
-	}
-	tx.put(tableCA, &c.Authority)
-	return &c.Authority, nil
-}
-
-// CA is the pool's certificate authority, nil while none is recorded.
-func (v *View) CA() *spec.CA { return caIndex.get(v, sortkey.Key{}) }

@@ -168,29 +168,12 @@ func (c StopTask) apply(tx *tx) (any, error) {
 	if known == nil {
 		return nil, fmt.Errorf("task %q: %w", c.ID, spec.ErrNotFound)
 	}
-	forced := c.Force && !known.ForceStop && known.LastStatus != spec.Stopped
-	stopped := known.DesiredStatus == spec.Stopped && !(c.Code == spec.StopUserInitiated && stoppedByPool(known))
-	if stopped && !forced {
-		return known, nil
+	task := known.WithStop(c.Code, c.Reason, c.At, c.Force)
+	if task != known {
+		task.Version++
+		tx.put(tableTasks, task)
 	}
-	task := *known
-	task.ForceStop = known.ForceStop || forced
-	if !stopped {
-		task.DesiredStatus, task.StopCode, task.StoppedReason = spec.Stopped, c.Code, c.Reason
-		task.Times.Stopping = cmp.Or(known.Times.Stopping, c.At)
-	}
-	if task.HostID == "" {
-		task.Times.Stopped = c.At
-		task.MarkStopped()
-	}
-	task.Version++
-	tx.put(tableTasks, &task)
-	return &task, nil
-}
-
-// stoppedByPool reports whether the pool is stopping the task, possibly to retry it.
-func stoppedByPool(t *spec.Task) bool {
-	return t.LastStatus != spec.Stopped && (t.StopCode == spec.StopScheduler || t.StopCode == spec.StopPreempted)
+	return task, nil
 }
 
 // retryInProgress reports whether a stopped task is being retried: dependencies and client tokens may name any of the

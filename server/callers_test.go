@@ -15,6 +15,7 @@ import (
 	"net"
 	"net/http"
 	"path/filepath"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -162,6 +163,7 @@ func (r *rightsTest) secrets() map[string]any {
 		pathRenew:                []byte("request"),
 		pathAdmit:                admission.JoinRequest{HostID: victim.ID, TokenID: "token", Secret: "secret"},
 		pathHostKey:              struct{}{},
+		pathRoot:                 strings.Repeat("0", 64),
 		pathAPI + "v1/ListTasks": struct{}{},
 	}
 }

@@ -6,6 +6,7 @@ import (
 	"pinion/raftfsm"
 	"pinion/raftfsm/spec"
 	"pinion/server/admission"
+	"pinion/server/pki"
 	"pinion/server/seal"
 )
 
@@ -19,12 +20,33 @@ func founding(cfg Config, keyring *seal.Keyring, view *raftfsm.View) (commands [
 	if ca != nil {
 		commands = append(commands, raftfsm.PutCA{Authority: *ca})
 	}
+	if newer, err := restoredCA(cfg, keyring, view.CA()); err != nil {
+		return nil, err
+	} else if newer != nil {
+		commands = append(commands, newer)
+	}
 	key, names := cfg.identity.Admission()
 	known := view.Admission(cfg.HostID)
+	root := ""
+	if known != nil {
+		root = known.Root
+	}
 	if key != "" && (known == nil || known.TokenID == "" && known.PublicKeyHash == key && !slices.Equal(known.Names, names)) {
-		commands = append(commands, raftfsm.AdmitFounder{Admission: spec.Admission{HostID: cfg.HostID, PublicKeyHash: key, At: cfg.Now(), Names: names}})
+		commands = append(commands, raftfsm.AdmitFounder{Admission: spec.Admission{HostID: cfg.HostID, PublicKeyHash: key, At: cfg.Now(), Names: names, Root: root}})
 	}
 	return commands, nil
+}
+
+// restoredCA puts the root that this server signs with in the place of the recorded one, when that was replaced after the snapshot that the
+// pool was restored from: hosts do not trust it any more. Nil when there is nothing to do.
+func restoredCA(cfg Config, keyring *seal.Keyring, recorded *spec.CA) (raftfsm.Command, error) {
+	held, is := cfg.identity.CA()
+	if !is || recorded == nil || !pki.IsNewer(held.Certificate, recorded.Certificate) {
+		return nil, nil
+	}
+	sealed, err := admission.SealCA(keyring, held)
+	sealed.Since = cfg.Now()
+	return raftfsm.RotateCA{CA: sealed, From: recorded.Certificate}, err
 }
 
 // sealHeldCA returns the pool's CA for the state when it is not there, or its key is sealed so that this server cannot read

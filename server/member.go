@@ -111,6 +111,7 @@ func OpenMember(ctx context.Context, cfg MemberConfig) (*Member, error) {
 	daily := backup.Daily{Dir: filepath.Join(cfg.Dir, "snapshots"), View: m.serverView, Now: m.cfg.Now, Log: m.log}
 	m.loops.Go(func() { daily.Run(m.ctx) })
 	m.loops.Go(func() { m.cfg.Identity.KeepRenewed(m.ctx, hostAdmission{m}.renewCert) })
+	m.loops.Go(hostAdmission{m}.keepRootRecorded)
 	return m, nil
 }
 
@@ -141,6 +142,7 @@ func (m *Member) resume(ctx context.Context) error {
 	hasRaft := err == nil
 	_, err = os.Stat(watermarkOf(m.raftDir()))
 	hadRaft := err == nil // this host was a server, and has not ceased to be one
+	hostAdmission{m}.rejoin(ctx)
 	switch {
 	case m.cfg.Join != "" && !hasRaft && (!m.poolCache.BelongsToPool() || !m.cfg.Identity.Ready()):
 		return hostAdmission{m}.join(ctx)
@@ -240,7 +242,7 @@ func (a peerAPI) removalOf(hostID string) admission.RemovalStatus {
 		if err != nil {
 			a.m.log.Debug("the removal of a host cannot be signed here", "id", hostID, "error", err)
 		}
-		status.Signature = signature
+		status.Signature, status.CA = signature, a.m.poolCache.PoolInfo().CA
 	}
 	return status
 }
@@ -255,6 +257,11 @@ func (h sessionHost) updatePoolInfo(o spec.PoolInfo, own *Server) {
 	}
 	if !accepted {
 		return
+	}
+	if len(o.CA.Newest) > 0 {
+		if err := h.m.cfg.Identity.Roots().Trust(o.CA); err != nil {
+			h.m.log.Error("the roots of the pool's CA that a server tells are not taken over", "error", err)
+		}
 	}
 	if newer {
 		h.m.upstream.ResetIndex()

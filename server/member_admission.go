@@ -60,10 +60,18 @@ func (j hostAdmission) explainNoCertificate(ctx context.Context) error {
 
 // saveMembership writes down what the pool gave. The certificate comes first: without servers.json this host joins again.
 func (j hostAdmission) saveMembership(r admission.JoinReply) error {
-	if err := j.m.cfg.Identity.Install(r.Certificate, r.CA); err != nil {
+	known := j.m.poolCache.PoolInfo().Pool
+	if known != "" && known != r.PoolInfo.Pool {
+		return fmt.Errorf("this host belongs to pool %s, not to %s: `pinion down --purge` makes it free for another pool", known, r.PoolInfo.Pool)
+	}
+	roots := r.PoolInfo.CA
+	if len(roots.Newest) == 0 {
+		roots.Newest = r.CA
+	}
+	if err := j.m.cfg.Identity.Roots().Join(r.Certificate, roots, known != ""); err != nil {
 		return err
 	}
-	if !j.m.verifyText(membership.ServerListText(r.PoolInfo), r.PoolInfo.Signature) {
+	if !pki.VerifyText(j.m.cfg.Identity, membership.ServerListText(r.PoolInfo), r.PoolInfo.Signature, r.PoolInfo.CA) {
 		return fmt.Errorf("the host at %s let this host in and did not prove who the servers of the pool are: it is older than this one, and has to be upgraded first, or join at a server", j.m.cfg.Join)
 	}
 	accepted, _, err := j.m.poolCache.Update(r.PoolInfo)
@@ -103,6 +111,9 @@ func (j hostAdmission) renewCert(ctx context.Context, csr []byte) ([]byte, error
 		}
 		return err
 	})
+	if err == nil && len(reply.PoolInfo.CA.Newest) > 0 { // the certificate may be of a root that this host has not heard of
+		err = j.m.cfg.Identity.Roots().Trust(reply.PoolInfo.CA)
+	}
 	return reply.Certificate, err
 }
 
@@ -116,7 +127,7 @@ func (a peerAPI) handleRenew(ctx context.Context, _ string, csr []byte) (admissi
 
 // Tokens are the pool's join tokens. They can be created, revoked and listed where this host leads.
 func (m *Member) Tokens() *admission.JoinTokens {
-	return &admission.JoinTokens{Store: m, Fingerprint: m.cfg.Identity.Fingerprint, Now: m.cfg.Now}
+	return &admission.JoinTokens{Store: m, Fingerprint: func() string { return rootOf(m) }, Now: m.cfg.Now}
 }
 
 // Keys are the access keys of the pool's clients.

@@ -24,6 +24,7 @@ const (
 	pathRenew   = pathLeader + "renew"
 	pathAdmit   = pathLeader + "admit"
 	pathHostKey = pathLeader + "key"
+	pathRoot    = pathLeader + "root"
 
 	pathAPI = "/api/"
 )
@@ -73,6 +74,7 @@ func (a peerAPI) routes() map[string]rpc.HandlerFunc {
 		pathRenew:               rpc.JSON(a.handleRenew),
 		pathAdmit:               rpc.JSON(a.handleAdmit),
 		pathHostKey:             rpc.JSON(a.handleHostKey),
+		pathRoot:                rpc.JSON(a.handleRoot),
 	}
 }
 

@@ -111,7 +111,7 @@ func TestTheListenerForJoiningHostsKnowsOnlyTokens(t *testing.T) {
 	}
 	status, text := anybody.post(t, peer.Join, admission.PathRemovalStatus, admission.RemovalStatus{HostID: r.removed.cfg.HostID})
 	var about map[string]any
-	if err := json.Unmarshal(text, &about); err != nil || status != http.StatusOK || !slices.Equal(slices.Sorted(maps.Keys(about)), []string{"hostId", "removed", "signature"}) {
+	if err := json.Unmarshal(text, &about); err != nil || status != http.StatusOK || !slices.Equal(slices.Sorted(maps.Keys(about)), []string{"ca", "hostId", "removed", "signature"}) {
 		t.Errorf("of a removed host anybody learns %s", text)
 	}
 }
@@ -132,7 +132,7 @@ func TestAnAgentSpeaksForItselfAlone(t *testing.T) {
 		pathRenew:               "request",
 		pathAdmit:               "PEM",
 	}
-	allowed := []string{membership.PathStats, membership.PathRole, membership.PathPoolInfo, pathHostKey, pathAPI + "v1/ListTasks"}
+	allowed := []string{membership.PathStats, membership.PathRole, membership.PathPoolInfo, pathHostKey, pathRoot, pathAPI + "v1/ListTasks"}
 	for path, in := range r.secrets() {
 		status, text := agent.post(t, peer.Peer, path, in)
 		switch why, is := refused[path]; {

@@ -12,6 +12,7 @@ import (
 	"pinion/raftfsm/spec"
 	"pinion/server/membership"
 	"pinion/server/peer"
+	"pinion/server/pki"
 )
 
 // roleInterval is the interval at which a host compares its role with the desired one.
@@ -72,6 +73,9 @@ func (f roleFollower) storeCAKey(own *Server) {
 		return
 	}
 	ca, err := own.authority.CA()
+	if err == nil && pki.FingerprintOf(ca.Certificate) != f.m.cfg.Identity.Fingerprint() {
+		return // one of the two has not heard of a rotation yet
+	}
 	if err == nil {
 		err = f.m.cfg.Identity.StoreCAKey(ca)
 	}

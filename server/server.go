@@ -99,7 +99,7 @@ func newServer(cfg Config, node *consensus.Node, keyring *seal.Keyring) *Server 
 	s.servers = membership.NewServers(node, s.liveness, cfg.peers, cfg.HostID, s.log, consensus.Logger(s.log))
 	s.publisher = membership.NewPublisher(cfg.PoolID, s.servers, s.leader, s.signWithCA)
 	s.agents = dispatch.NewBackend(core{s}, s.liveness, s.publisher, cfg.peers, cfg.refusals)
-	s.authority = &admission.Authority{Server: node, Keyring: keyring, PoolInfo: func() spec.PoolInfo { return s.publisher.Build() }, Refusals: cfg.refusals, Log: s.log}
+	s.authority = &admission.Authority{Server: node, Keyring: keyring, PoolInfo: func() spec.PoolInfo { return s.publisher.Build() }, Connected: s.liveness.Connected, Refusals: cfg.refusals, Log: s.log}
 	s.accessKeys = &admission.AccessKeys{Server: node, Keyring: keyring}
 	if cfg.peers != nil {
 		s.accessKeys.Fetch = &admission.KeyringFetcher{Client: cfg.peers, Others: s.otherServers, Log: s.log}
@@ -126,6 +126,7 @@ func (s *Server) startTerm(ctx context.Context) []func() {
 		func() { lifecycle.Loop(ctx) },
 		func() { s.liveness.GiveUpSilentHosts(ctx, s.node) },
 		func() { s.accessKeys.KeepSealed(ctx, s.log) },
+		func() { s.authority.KeepRotating(ctx) },
 	)
 	if s.cfg.peers != nil {
 		loops = append(loops, func() { s.servers.Reconcile(ctx) })

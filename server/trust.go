@@ -38,9 +38,9 @@ func (a peerAPI) handlePoolInfo(context.Context, string, struct{}) (spec.PoolInf
 	return a.m.poolCache.PoolInfo(), nil
 }
 
-// verifyText reports whether the CA of this host's pool has signed a text.
-func (m *Member) verifyText(text, signature []byte) bool {
-	return pki.VerifyText(m.cfg.Identity, text, signature)
+// verifyWith returns how to verify what the CA of this host's pool has signed and who tells it has told these roots with it.
+func (m *Member) verifyWith(roots spec.CARoots) func(text, signature []byte) bool {
+	return func(text, signature []byte) bool { return pki.VerifyText(m.cfg.Identity, text, signature, roots) }
 }
 
 // FindServers asks the hosts that this one knows who the servers of the pool are, and believes what the CA has signed. It reports whether
@@ -53,7 +53,7 @@ func (h sessionHost) FindServers(ctx context.Context) bool {
 			continue
 		}
 		before := h.m.poolCache.PoolInfo()
-		if proven, ok := h.m.poolCache.Proven(told, h.m.verifyText); ok && !reflect.DeepEqual(before, proven) {
+		if proven, ok := h.m.poolCache.Proven(told, h.m.verifyWith(told.CA)); ok && !reflect.DeepEqual(before, proven) {
 			h.updatePoolInfo(proven, nil)
 			return true
 		}
@@ -69,7 +69,7 @@ func (h sessionHost) CheckIncarnation(incarnation int, proof *spec.PoolInfo) err
 		return nil
 	}
 	if proof != nil && proof.Incarnation == incarnation {
-		if _, ok := h.m.poolCache.Proven(*proof, h.m.verifyText); ok {
+		if _, ok := h.m.poolCache.Proven(*proof, h.m.verifyWith(proof.CA)); ok {
 			return h.checkIncarnation(incarnation)
 		}
 	}

@@ -14,6 +14,9 @@ type Admission struct {
 	At            time.Time `json:"at"`
 	Cluster       string    `json:"cluster,omitempty"` // of the token; empty is the default one
 	Names         []string  `json:"names,omitempty"`   // DNS names and IP addresses that the host's certificates may have
+	// Root is which root of the pool's CA signed the certificate that the host has in use, as it said last: hex SHA-256 of the root's certificate.
+	// Empty before the first rotation of the CA.
+	Root string `json:"root,omitempty" level:"1"`
 }
 
 // ClusterName is the cluster whose tasks the host runs.

@@ -1,6 +1,7 @@
 package spec
 
 import (
+	"bytes"
 	"cmp"
 	"fmt"
 	"time"
@@ -65,10 +66,45 @@ func (s Settings) Check(incarnation int) error {
 // CA is the certificate authority of the pool. It is part of the state so that every server can sign. Its key is sealed like the secrets
 // of access keys: neither the log nor a snapshot tells it.
 type CA struct {
-	Certificate []byte `json:"certificate"` // PEM, one certificate
-	SealedKey   []byte `json:"sealedKey"`   // its key, as whoever holds the sealing key can read it
-	Seal        string `json:"seal"`        // which sealing key that is
+	Certificate []byte    `json:"certificate"`                // PEM, one certificate: the root that signs
+	SealedKey   []byte    `json:"sealedKey"`                  // its key, as whoever holds the sealing key can read it
+	Seal        string    `json:"seal"`                       // which sealing key that is
+	Since       time.Time `json:"since,omitzero" level:"1"`   // when it took the place of the root before; zero for the first root
+	Overlap     CAOverlap `json:"overlap,omitzero" level:"1"` // what is left of the root before
 }
+
+// CAOverlap is what is left of the root that a pool's CA had before. It only becomes less. Zero: nothing.
+type CAOverlap struct {
+	Previous  []byte `json:"previous,omitempty"`  // PEM, the root before
+	Cross     []byte `json:"cross,omitempty"`     // PEM, a certificate for the key of the root that signs now, signed by the one before
+	Trusted   bool   `json:"trusted,omitempty"`   // hosts take certificates of the root before
+	Forced    bool   `json:"forced,omitempty"`    // hosts that are away are not waited for
+	Withdrawn bool   `json:"withdrawn,omitempty"` // hosts show Cross to one another alone: clients that know only the root before are not served
+}
+
+// Over reports whether nothing is left.
+func (o CAOverlap) Over() bool { return len(o.Previous) == 0 }
+
+// Narrowed is what is left of both.
+func (o CAOverlap) Narrowed(by CAOverlap) CAOverlap {
+	if !bytes.Equal(o.Previous, by.Previous) {
+		return CAOverlap{}
+	}
+	o.Trusted, o.Forced, o.Withdrawn = o.Trusted && by.Trusted, o.Forced || by.Forced, o.Withdrawn || by.Withdrawn
+	if o.Withdrawn && !o.Trusted {
+		return CAOverlap{}
+	}
+	return o
+}
+
+// CARoots are the roots of a pool's CA, as hosts know them.
+type CARoots struct {
+	Newest  []byte    `json:"newest,omitempty"` // PEM, the root that signs
+	Overlap CAOverlap `json:"overlap,omitzero"`
+}
+
+// Roots are the certificates of the CA.
+func (c *CA) Roots() CARoots { return CARoots{c.Certificate, c.Overlap} }
 
 // PoolInfo is what every host knows of its pool besides its own assignments.
 type PoolInfo struct {
@@ -85,4 +121,6 @@ type PoolInfo struct {
 	LogRetention map[string]int `json:"logRetention,omitempty"` // days that hosts keep the logs of these log groups
 	// DeletedLogs says of which log groups hosts remove what was written before a moment, in milliseconds since 1970.
 	DeletedLogs map[string]int64 `json:"deletedLogs,omitempty"`
+
+	CA CARoots `json:"ca,omitzero"` // the roots of the pool's CA; without Newest: whoever tells this does not know
 }

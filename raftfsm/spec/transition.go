@@ -122,3 +122,29 @@ func (t *Task) WithPlacement(p Placement) *Task {
 	task.Version++
 	return &task
 }
+
+// WithStop is the task that somebody stops: the task itself when that changes nothing. A user's stop replaces the pool's while the task is not
+// STOPPED. Without a host it is STOPPED at once.
+func (t *Task) WithStop(code StopCode, reason string, at time.Time, force bool) *Task {
+	forced := force && !t.ForceStop && t.LastStatus != Stopped
+	stopped := t.DesiredStatus == Stopped && !(code == StopUserInitiated && t.stoppedByPool())
+	if stopped && !forced {
+		return t
+	}
+	task := *t
+	task.ForceStop = t.ForceStop || forced
+	if !stopped {
+		task.DesiredStatus, task.StopCode, task.StoppedReason = Stopped, code, reason
+		task.Times.Stopping = cmp.Or(t.Times.Stopping, at)
+	}
+	if task.HostID == "" {
+		task.Times.Stopped = at
+		task.MarkStopped()
+	}
+	return &task
+}
+
+// stoppedByPool reports whether the pool is stopping the task, possibly to retry it.
+func (t *Task) stoppedByPool() bool {
+	return t.LastStatus != Stopped && (t.StopCode == StopScheduler || t.StopCode == StopPreempted)
+}

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"sync"
 
 	"pinion/packaging/failpoint"
 	"pinion/raftfsm"
@@ -55,8 +56,12 @@ type Authority struct {
 	Server   Server
 	Keyring  *seal.Keyring
 	PoolInfo func() spec.PoolInfo // where the pool's servers are now
-	Refusals peer.Refusals        // is told of renewals that are refused
-	Log      *slog.Logger
+	// Connected reports whether the leader hears of a host.
+	Connected func(hostID string) bool
+	Refusals  peer.Refusals // is told of renewals that are refused
+	Log       *slog.Logger
+
+	rotateMu sync.Mutex // one root is made at a time
 }
 
 // Admit decides on a host that wants to join, and records it. The host is bound to the key of its request for ever, to the

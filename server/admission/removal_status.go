@@ -25,6 +25,8 @@ type RemovalStatus struct {
 	HostID    string `json:"hostId"`
 	Removed   bool   `json:"removed"`
 	Signature []byte `json:"signature,omitempty"` // over RemovalText, when a server answers that the host was removed
+
+	CA spec.CARoots `json:"ca,omitzero"` // with Signature: a host that was off may not know the root that has signed
 }
 
 // RemovalText is what the CA signs of a removed host. It holds for ever: the id of a host is never used again.
@@ -66,7 +68,7 @@ func dateOf(ctx context.Context, client *http.Client, url string) (time.Time, er
 // CheckRemoved asks the hosts at the addresses in turn, and returns spec.ErrRemoved when one says that the host was removed from the
 // pool. Hosts that trusts accepts are believed, others when they show the signature of the CA.
 func CheckRemoved(ctx context.Context, identity *pki.Identity, hostID string, addresses []string, now func() time.Time, trusts func(hostID string) error) error {
-	signed := func(s RemovalStatus) bool { return pki.VerifyText(identity, RemovalText(hostID), s.Signature) }
+	signed := func(s RemovalStatus) bool { return pki.VerifyText(identity, RemovalText(hostID), s.Signature, s.CA) }
 	for _, asked := range []struct {
 		trusts   func(hostID string) error
 		believes func(RemovalStatus) bool

@@ -74,6 +74,9 @@ func (b *PoolCache) Update(o spec.PoolInfo) (accepted, newer bool, err error) {
 		o.Servers, o.ServerIDs, o.Keys = b.info.Servers, b.info.ServerIDs, b.info.Keys
 	}
 	o.Keys = withKnownKeys(o, b.info.Keys)
+	if len(o.CA.Newest) == 0 {
+		o.CA = b.info.CA
+	}
 	before := b.info
 	b.info = o
 	before.Leader, o.Leader = "", "" // another leader is not worth a write

@@ -32,8 +32,8 @@ type Publisher struct {
 	changed rpc.Broadcast
 
 	mu         sync.Mutex
-	signedText []byte
-	signed     []byte // the signature of signedText
+	signedText []byte // and the root that signed it
+	signed     []byte // the signature
 }
 
 // NewPublisher returns the publisher of a server of the pool; Run keeps it up to date. sign signs with the key of the pool's CA.
@@ -96,6 +96,9 @@ func (p *Publisher) Build() spec.PoolInfo {
 		o.Hosts = append(o.Hosts, host.Address)
 	}
 	o.Keys = keysOf(view, o.ServerIDs, others)
+	if ca := view.CA(); ca != nil {
+		o.CA = ca.Roots()
+	}
 	o.Signature = p.signature(o)
 	o.LogRetention, o.DeletedLogs = logRetentions(view), deletedLogs(view)
 	o.Removed = recentlyRemoved(view, p.servers.consensus.Now())
@@ -106,12 +109,13 @@ func (p *Publisher) Build() spec.PoolInfo {
 func (p *Publisher) signature(o spec.PoolInfo) []byte {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if text := ServerListText(o); !bytes.Equal(text, p.signedText) {
+	text := ServerListText(o)
+	if by := append(slices.Clone(text), o.CA.Newest...); !bytes.Equal(by, p.signedText) {
 		signature, err := p.sign(text)
 		if err != nil {
 			return nil
 		}
-		p.signedText, p.signed = text, signature
+		p.signedText, p.signed = by, signature
 	}
 	return p.signed
 }

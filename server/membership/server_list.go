@@ -1,6 +1,7 @@
 package membership
 
 import (
+	"bytes"
 	"fmt"
 	"maps"
 	"slices"
@@ -39,6 +40,9 @@ func (b *PoolCache) Proven(o spec.PoolInfo, verify func(text, signature []byte) 
 	}
 	info.Incarnation, info.ServerIDs, info.Signature = o.Incarnation, o.ServerIDs, o.Signature
 	info.Keys = serverKeys(info.Keys, o)
+	if !bytes.Equal(o.CA.Newest, info.CA.Newest) { // what is left of the root before is for servers to say
+		info.CA = o.CA
+	}
 	info.Servers = addresses[:min(len(addresses), maxServerAddresses)]
 	return info, true
 }

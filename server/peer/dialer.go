@@ -46,7 +46,7 @@ func (d *Dialer) Dial(ctx context.Context, alpn, address, wantHostID string) (ne
 		GetClientCertificate: func(*tls.CertificateRequestInfo) (*tls.Certificate, error) { return d.Identity.Certificate() },
 		InsecureSkipVerify:   true, // by names, which mean nothing between hosts: verified by VerifyConnection
 		VerifyConnection: func(state tls.ConnectionState) error {
-			hostID, err := d.Identity.Verify(state.PeerCertificates[0], x509.ExtKeyUsageServerAuth)
+			hostID, err := d.Identity.Verify(state.PeerCertificates, x509.ExtKeyUsageServerAuth)
 			if err == nil && wantHostID != "" && hostID != wantHostID {
 				err = fmt.Errorf("host %s answers there, not host %s", hostID, wantHostID)
 			}

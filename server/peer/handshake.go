@@ -100,6 +100,7 @@ func (p *Port) configFor(c *conn, protocol string) *tls.Config {
 	}
 	config := p.identity.ServerTLS()
 	config.MinVersion, config.NextProtos, config.SessionTicketsDisabled = tls.VersionTLS13, []string{protocol}, true
+	config.GetCertificate = func(*tls.ClientHelloInfo) (*tls.Certificate, error) { return p.identity.Certificate() }
 	if protocol != Join {
 		config.ClientAuth = tls.RequireAnyClientCert
 		config.VerifyConnection = func(state tls.ConnectionState) error { return p.verify(c, protocol, state) }
@@ -109,7 +110,7 @@ func (p *Port) configFor(c *conn, protocol string) *tls.Config {
 
 func (p *Port) verify(c *conn, protocol string, state tls.ConnectionState) error {
 	c.claimed, _ = pki.HostOf(state.PeerCertificates[0])
-	hostID, err := p.identity.Verify(state.PeerCertificates[0], x509.ExtKeyUsageClientAuth)
+	hostID, err := p.identity.Verify(state.PeerCertificates, x509.ExtKeyUsageClientAuth)
 	if err != nil {
 		return err
 	}

@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"pinion/packaging/atomicfile"
+	"pinion/raftfsm/spec"
 )
 
 // CA is the certificate authority of a pool with its key in clear. Only servers have it; what is recorded and passed on is spec.CA.
@@ -21,39 +22,108 @@ type CA struct {
 	Key         []byte // PEM; never logged, never recorded
 }
 
-const caLifetime = 10 * 365 * 24 * time.Hour
+const (
+	caLifetime    = 10 * 365 * 24 * time.Hour
+	crossLifetime = hostCertLifetime + 24*time.Hour // no certificate of the root before lives longer
+	caKeyFile     = "ca.pem"
+)
 
+// notNamed are domains that no certificate of a pool's CA is good for: clients of Pinion have the CA among those that they trust for AWS
+// (AWS_CA_BUNDLE), and nobody who has its key is to stand in for AWS.
+var notNamed = []string{"amazonaws.com", "amazonaws.com.cn", "amazonaws.eu", "amazon.com", "api.aws", "on.aws"}
+
+// newCA makes a root. It signs certificates of hosts, and one certificate between to take the place of the root before.
 func newCA(now time.Time) (certKeyPair, error) {
-	return selfSign(&x509.Certificate{
-		Subject:               pkix.Name{CommonName: "Pinion pool CA"},
-		NotBefore:             now.Add(-clockSkew),
-		NotAfter:              now.Add(caLifetime),
-		KeyUsage:              x509.KeyUsageCertSign | x509.KeyUsageCRLSign,
-		BasicConstraintsValid: true,
-		IsCA:                  true,
-		MaxPathLenZero:        true,
-	})
+	key, err := newKey()
+	if err != nil {
+		return certKeyPair{}, err
+	}
+	spki, err := x509.MarshalPKIXPublicKey(&key.PublicKey)
+	if err != nil {
+		return certKeyPair{}, err
+	}
+	template := caTemplate(now, caLifetime)
+	// Verifiers find the certificate of a root by its name, so two roots have two.
+	template.Subject = pkix.Name{CommonName: "Pinion pool CA " + publicKeyHash(spki)[:16]}
+	template.MaxPathLen = 1
+	cert, err := createCert(template, certKeyPair{cert: template, key: key}, &key.PublicKey)
+	return certKeyPair{cert: cert, key: key}, err
 }
 
-// openCA reads what this host knows of the pool's authority: with its key (ca.pem), without it (ca.crt, on a
-// host that joined), or nothing.
-func (id *Identity) openCA() (err error) {
-	path := id.file("ca.pem")
-	id.ca, err = readPair(id.Keys, path)
-	if errors.Is(err, fs.ErrNotExist) {
-		path = id.CAFile()
-		id.ca.cert, err = readCert(path)
+func caTemplate(now time.Time, lifetime time.Duration) *x509.Certificate {
+	return &x509.Certificate{
+		NotBefore:                   now.Add(-clockSkew),
+		NotAfter:                    now.Add(lifetime),
+		KeyUsage:                    x509.KeyUsageCertSign | x509.KeyUsageCRLSign,
+		ExtKeyUsage:                 []x509.ExtKeyUsage{x509.ExtKeyUsageServerAuth, x509.ExtKeyUsageClientAuth},
+		BasicConstraintsValid:       true,
+		IsCA:                        true,
+		PermittedDNSDomainsCritical: true,
+		ExcludedDNSDomains:          notNamed,
 	}
-	if errors.Is(err, fs.ErrNotExist) {
-		return nil
-	}
+}
+
+// NewCA makes another root for the pool whose CA is given, with the certificates that clients and hosts need which know only that.
+func NewCA(before CA, now time.Time) (next CA, overlap spec.CAOverlap, err error) {
+	old, err := parseCA(before)
 	if err != nil {
-		return fmt.Errorf("the certificate authority of this pool cannot be used: %w; put back a backup of the file", err)
+		return CA{}, spec.CAOverlap{}, err
 	}
-	if id.now().After(id.ca.cert.NotAfter) {
-		return fmt.Errorf("the certificate authority %s expired on %s: check this machine's clock", path, id.ca.cert.NotAfter.Format(time.DateOnly))
+	root, err := newCA(now)
+	if err != nil {
+		return CA{}, spec.CAOverlap{}, err
+	}
+	template := caTemplate(now, crossLifetime)
+	template.Subject, template.SubjectKeyId, template.MaxPathLenZero = root.cert.Subject, root.cert.SubjectKeyId, true
+	cross, err := createCert(template, old, &root.key.PublicKey)
+	if err != nil {
+		return CA{}, spec.CAOverlap{}, err
+	}
+	overlap = spec.CAOverlap{Previous: certPEM(old.cert), Cross: certPEM(cross), Trusted: true}
+	overlap.Withdrawn = old.cert.MaxPathLenZero // roots of earlier versions: clients that know one verify nothing through another certificate
+	key, err := keyPEM(root.key)
+	return CA{Certificate: certPEM(root.cert), Key: key}, overlap, err
+}
+
+// IsNewer reports whether a root (PEM) was made after another one.
+func IsNewer(root, than []byte) bool {
+	a, err := parseCert(root)
+	if err != nil {
+		return false
+	}
+	b, err := parseCert(than)
+	return err == nil && a.NotBefore.After(b.NotBefore)
+}
+
+// openCA reads what this host knows of the pool's authority: its roots, and its key when this host is a server; nothing on a host
+// of no pool.
+func openCA(id *Identity) (err error) {
+	if id.roots, err = openRoots(id.file(rootsFile)); err != nil {
+		return unusableCA(err)
+	}
+	path := id.file(caKeyFile)
+	held, err := readPair(id.Keys, path)
+	switch {
+	case err == nil && (id.roots.newest == nil || id.roots.newest.Equal(held.cert)):
+		id.roots.newest, id.caKey = held.cert, held.key
+	case err == nil: // of a root that was replaced; the end of a setRoots that was cut short
+		return removeFile(path)
+	case !errors.Is(err, fs.ErrNotExist):
+		return unusableCA(err)
+	case id.roots.newest == nil:
+		path = id.CAFile()
+		if id.roots.newest, err = readCert(path); err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return unusableCA(err)
+		}
+	}
+	if ca := id.roots.newest; ca != nil && id.now().After(ca.NotAfter) {
+		return fmt.Errorf("the certificate authority %s expired on %s: check this machine's clock", path, ca.NotAfter.Format(time.DateOnly))
 	}
 	return nil
+}
+
+func unusableCA(err error) error {
+	return fmt.Errorf("the certificate authority of this pool cannot be used: %w; put back a backup of the file", err)
 }
 
 func readCert(path string) (*x509.Certificate, error) {
@@ -69,17 +139,22 @@ func readCert(path string) (*x509.Certificate, error) {
 }
 
 // createCA begins a pool.
-func (id *Identity) createCA() (err error) {
-	if id.ca, err = newCA(id.now()); err != nil {
+func createCA(id *Identity) error {
+	ca, err := newCA(id.now())
+	if err != nil {
 		return err
 	}
-	return id.ca.write(id.Keys, id.file("ca.pem"))
+	id.roots, id.caKey = roots{newest: ca.cert}, ca.key
+	return ca.write(id.Keys, id.file(caKeyFile))
 }
 
-// writeCA writes the authority's certificate alone, if the file does not hold it already. It is no secret: users who
-// are not root need it to trust this pool.
-func (id *Identity) writeCA(ca *x509.Certificate) error {
-	path, text := id.CAFile(), certPEM(ca)
+// writeCA writes the roots that clients need to trust this pool, if the file does not hold them already. They are no secret: users who are
+// not root need them.
+func writeCA(path string, r roots) error {
+	var text []byte
+	for _, root := range r.trusted() {
+		text = append(text, certPEM(root)...)
+	}
 	if old, err := os.ReadFile(path); err == nil && bytes.Equal(old, text) {
 		return nil
 	}
@@ -89,15 +164,15 @@ func (id *Identity) writeCA(ca *x509.Certificate) error {
 	return nil
 }
 
-// Fingerprint names the pool's authority: the SHA-256 of its certificate (DER) in hex. It is empty on a host that has
+// Fingerprint names the root that signs for the pool: the SHA-256 of its certificate (DER) in hex. It is empty on a host that has
 // not joined yet.
 func (id *Identity) Fingerprint() string {
 	id.mu.Lock()
 	defer id.mu.Unlock()
-	if id.ca.cert == nil {
+	if id.roots.newest == nil {
 		return ""
 	}
-	return fingerprint(id.ca.cert)
+	return fingerprint(id.roots.newest)
 }
 
 func fingerprint(cert *x509.Certificate) string {
@@ -105,23 +180,33 @@ func fingerprint(cert *x509.Certificate) string {
 	return hex.EncodeToString(sum[:])
 }
 
+// FingerprintOf is the fingerprint of a root (PEM), in the form of Identity.Fingerprint; empty when it is none.
+func FingerprintOf(root []byte) string {
+	cert, err := parseCert(root)
+	if err != nil {
+		return ""
+	}
+	return fingerprint(cert)
+}
+
 // CA is the authority with its key, when this host holds it: the host that began the pool, and every one that
-// was given it by HoldAuthority.
+// was given it by StoreCAKey.
 func (id *Identity) CA() (a CA, held bool) {
 	id.mu.Lock()
 	defer id.mu.Unlock()
-	if id.ca.key == nil {
+	if id.caKey == nil {
 		return CA{}, false
 	}
-	key, err := keyPEM(id.ca.key)
+	key, err := keyPEM(id.caKey)
 	if err != nil {
 		return CA{}, false // a key that was parsed or made here has a PEM form
 	}
-	return CA{Certificate: certPEM(id.ca.cert), Key: key}, true
+	return CA{Certificate: certPEM(id.roots.newest), Key: key}, true
 }
 
 // StoreCAKey keeps the authority's key on this host, as every server does: when all servers were off for longer than
-// a certificate lives, they can still give themselves one and find each other again. Another pool's is refused.
+// a certificate lives, they can still give themselves one and find each other again. Another pool's is refused, and that of a root which
+// this host does not sign with.
 func (id *Identity) StoreCAKey(a CA) error {
 	held, err := parseCA(a)
 	if err != nil {
@@ -129,16 +214,17 @@ func (id *Identity) StoreCAKey(a CA) error {
 	}
 	id.mu.Lock()
 	defer id.mu.Unlock()
-	if id.ca.cert == nil || !held.cert.Equal(id.ca.cert) {
+	if id.roots.newest == nil || !held.cert.Equal(id.roots.newest) {
 		return fmt.Errorf("the authority %s is not the one that this host trusts", fingerprint(held.cert))
 	}
-	if id.ca.key != nil {
+	if id.caKey != nil {
 		return nil
 	}
-	if err := held.write(id.Keys, id.file("ca.pem")); err != nil {
+	if err := held.write(id.Keys, id.file(caKeyFile)); err != nil {
 		return err
 	}
-	id.ca = held
+	id.caKey = held.key
+	id.changed.notify()
 	return nil
 }
 
@@ -147,13 +233,13 @@ func (id *Identity) StoreCAKey(a CA) error {
 func (id *Identity) DropCAKey() error {
 	id.mu.Lock()
 	defer id.mu.Unlock()
-	if id.ca.key == nil {
+	if id.caKey == nil {
 		return nil
 	}
-	if err := os.Remove(id.file("ca.pem")); err != nil && !errors.Is(err, fs.ErrNotExist) {
+	if err := os.Remove(id.file(caKeyFile)); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return fmt.Errorf("remove the authority's key: %w", err)
 	}
-	id.ca.key = nil
+	id.caKey = nil
 	return nil
 }
 

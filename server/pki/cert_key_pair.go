@@ -1,6 +1,7 @@
 package pki
 
 import (
+	"bytes"
 	"crypto/ecdsa"
 	"crypto/tls"
 	"crypto/x509"
@@ -17,10 +18,18 @@ type certKeyPair struct {
 	key  *ecdsa.PrivateKey
 }
 
-// tlsCertificate is what is shown of a host's certificate: the authority's comes behind it, so that a host that knows no more
-// than its fingerprint can check it.
-func (p certKeyPair) tlsCertificate(ca *x509.Certificate) *tls.Certificate {
-	return &tls.Certificate{Certificate: [][]byte{p.cert.Raw, ca.Raw}, PrivateKey: p.key, Leaf: p.cert}
+// tlsCertificate is what is shown of a host's certificate, with others behind it.
+func (p certKeyPair) tlsCertificate(behind []*x509.Certificate) *tls.Certificate {
+	shown := [][]byte{p.cert.Raw}
+	for _, cert := range behind {
+		shown = append(shown, cert.Raw)
+	}
+	return &tls.Certificate{Certificate: shown, PrivateKey: p.key, Leaf: p.cert}
+}
+
+// isIssuedBy reports whether a certificate names a CA as the one that signed it.
+func isIssuedBy(cert, ca *x509.Certificate) bool {
+	return bytes.Equal(cert.RawIssuer, ca.RawSubject) && bytes.Equal(cert.AuthorityKeyId, ca.SubjectKeyId)
 }
 
 const certBlock, keyBlock, requestBlock = "CERTIFICATE", "EC PRIVATE KEY", "CERTIFICATE REQUEST"

@@ -5,6 +5,7 @@ package pki
 import (
 	"crypto/ecdsa"
 	"crypto/tls"
+	"crypto/x509"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -38,7 +39,9 @@ type Identity struct {
 
 	mu         sync.Mutex
 	names      []string          // sorted
-	ca         certKeyPair       // without a certificate before this host joined, without a key unless it holds the authority
+	roots      roots             // none before this host joined
+	caKey      *ecdsa.PrivateKey // of the newest root; nil unless this host holds the authority
+	changed    changes           // of the roots and the certificate
 	hostCert   certKeyPair       // empty before this host joined
 	pendingKey *ecdsa.PrivateKey // of a host that has no certificate yet; nil until it asks for one
 }
@@ -72,19 +75,19 @@ func OpenWith(dir, hostID string, names []string, o Options) (*Identity, error) 
 	if err := os.MkdirAll(dir, 0o711); err != nil {
 		return nil, fmt.Errorf("make the directory for certificates: %w", err)
 	}
-	id := &Identity{dir: dir, Keys: o.Keys, host: hostID, now: o.Now, log: o.Log, names: withLocal(names)}
-	if err := id.openCA(); err != nil {
+	id := &Identity{dir: dir, Keys: o.Keys, host: hostID, now: o.Now, log: o.Log, names: withLocal(names), changed: changes{make(chan struct{})}}
+	if err := openCA(id); err != nil {
 		return nil, err
 	}
-	if id.ca.cert == nil {
+	if id.roots.newest == nil {
 		if o.Joining {
 			return id, nil
 		}
-		if err := id.createCA(); err != nil {
+		if err := createCA(id); err != nil {
 			return nil, err
 		}
 	}
-	if err := id.writeCA(id.ca.cert); err != nil {
+	if err := writeCA(id.CAFile(), id.roots); err != nil {
 		return nil, err
 	}
 	return id, id.openHostCert()
@@ -100,7 +103,7 @@ func (id *Identity) openHostCert() (err error) {
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return fmt.Errorf("%w; delete %s, it is made again at the next start, on a host that joined with a new token", err, path)
 	}
-	if id.hostCert.cert != nil && (!isFor(id.hostCert.cert, id.host) || id.hostCert.cert.CheckSignatureFrom(id.ca.cert) != nil) {
+	if id.hostCert.cert != nil && !isFor(id.hostCert.cert, id.host) {
 		id.hostCert = certKeyPair{}
 	}
 	if id.hostCert.key != nil {
@@ -108,7 +111,7 @@ func (id *Identity) openHostCert() (err error) {
 			return err
 		}
 	}
-	if id.ca.key == nil || id.isCurrent() {
+	if id.caKey == nil || id.isCurrent() {
 		return nil
 	}
 	if err := id.issueOwn(id.names); err != nil {
@@ -133,7 +136,7 @@ func CAFile(dir string) string { return filepath.Join(dir, "ca.crt") }
 func (id *Identity) Ready() bool {
 	id.mu.Lock()
 	defer id.mu.Unlock()
-	return id.ca.key != nil || id.isValid()
+	return id.caKey != nil || id.isValid()
 }
 
 // Admission is what the pool knows this host by: the hash of its key, in the form of Request, empty when it has no certificate, and its
@@ -168,12 +171,12 @@ func (id *Identity) Validity() (from, until time.Time) {
 }
 
 // ServerTLS is how this host answers clients: TLS 1.2 or later, HTTP/1.1 and HTTP/2, with a certificate that is renewed
-// while connections go on.
+// while connections go on. A client that knows the root before the newest is served as long as the overlap lasts.
 func (id *Identity) ServerTLS() *tls.Config {
 	return &tls.Config{
 		MinVersion:     tls.VersionTLS12,
 		NextProtos:     []string{"h2", "http/1.1"},
-		GetCertificate: func(*tls.ClientHelloInfo) (*tls.Certificate, error) { return id.Certificate() },
+		GetCertificate: func(*tls.ClientHelloInfo) (*tls.Certificate, error) { return certificateOf(id, roots.shownToClients) },
 	}
 }
 
@@ -186,7 +189,7 @@ func (id *Identity) SetNames(names []string) error {
 	if slices.Equal(wanted, id.names) {
 		return nil
 	}
-	if id.ca.key == nil {
+	if id.caKey == nil {
 		id.names = wanted
 		return nil
 	}
@@ -197,13 +200,17 @@ func (id *Identity) SetNames(names []string) error {
 	return id.hostCert.write(id.Keys, id.file("host.pem"))
 }
 
-// Certificate is the one to show now, the authority's behind it. A host that holds the authority renews it here, well
+// Certificate is the one to show to other hosts now, the authority's behind it. A host that holds the authority renews it here, well
 // before it expires; a new one that cannot be written to disk is used all the same, and issued again at the next start.
 // Errors wrap ErrNoCertificate when there is none that others would believe.
 func (id *Identity) Certificate() (*tls.Certificate, error) {
+	return certificateOf(id, roots.shownToHosts)
+}
+
+func certificateOf(id *Identity, shown func(roots) []*x509.Certificate) (*tls.Certificate, error) {
 	id.mu.Lock()
 	defer id.mu.Unlock()
-	if id.ca.key != nil && !id.isCurrent() {
+	if id.caKey != nil && !id.isCurrent() {
 		if err := id.issueOwn(id.names); err != nil {
 			id.log.Error("cannot renew the certificate of this host", "error", err)
 		} else if err := id.hostCert.write(id.Keys, id.file("host.pem")); err != nil {
@@ -213,7 +220,10 @@ func (id *Identity) Certificate() (*tls.Certificate, error) {
 	if !id.isValid() {
 		return nil, ErrNoCertificate
 	}
-	return id.hostCert.tlsCertificate(id.ca.cert), nil
+	if !isIssuedBy(id.hostCert.cert, id.roots.newest) {
+		return id.hostCert.tlsCertificate([]*x509.Certificate{id.roots.previous}), nil // not renewed yet
+	}
+	return id.hostCert.tlsCertificate(shown(id.roots)), nil
 }
 
 // issueOwn issues a certificate here, for this host's key.
@@ -225,10 +235,11 @@ func (id *Identity) issueOwn(names []string) error {
 			return err
 		}
 	}
-	cert, err := issueCert(id.ca, &key.PublicKey, id.host, names, id.now())
+	cert, err := issueCert(certKeyPair{cert: id.roots.newest, key: id.caKey}, &key.PublicKey, id.host, names, id.now())
 	if err != nil {
 		return err
 	}
 	id.hostCert = certKeyPair{cert: cert, key: key}
+	id.changed.notify()
 	return nil
 }

@@ -132,10 +132,10 @@ func TestNewNamesGetANewCertificateAtOnce(t *testing.T) {
 
 func TestAHostThatWasOffForMonthsGetsANewCertificate(t *testing.T) {
 	dir, c := t.TempDir(), &clock{day0}
-	ca := open(t, dir, c).ca.cert
+	ca := open(t, dir, c).roots.newest
 	c.now = day0.AddDate(0, 6, 0)
 	id := open(t, dir, c)
-	if !id.ca.cert.Equal(ca) || c.now.After(shownCert(t, id).NotAfter) {
+	if !id.roots.newest.Equal(ca) || c.now.After(shownCert(t, id).NotAfter) {
 		t.Error("no valid certificate from the same authority")
 	}
 }

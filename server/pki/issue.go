@@ -113,6 +113,9 @@ func issueCert(ca certKeyPair, key *ecdsa.PublicKey, hostID string, names []stri
 	if err := checkHostID(hostID); err != nil {
 		return nil, err
 	}
+	if err := checkConstraints(ca.cert, names); err != nil {
+		return nil, err
+	}
 	template := &x509.Certificate{
 		Subject:     pkix.Name{CommonName: hostID},
 		NotBefore:   now.Add(-clockSkew),
@@ -133,16 +136,6 @@ func issueCert(ca certKeyPair, key *ecdsa.PublicKey, hostID string, names []stri
 }
 
 func newKey() (*ecdsa.PrivateKey, error) { return ecdsa.GenerateKey(elliptic.P256(), rand.Reader) }
-
-// selfSign makes a key and a certificate for it that is signed by itself.
-func selfSign(template *x509.Certificate) (certKeyPair, error) {
-	key, err := newKey()
-	if err != nil {
-		return certKeyPair{}, err
-	}
-	cert, err := createCert(template, certKeyPair{cert: template, key: key}, &key.PublicKey)
-	return certKeyPair{cert: cert, key: key}, err
-}
 
 func createCert(template *x509.Certificate, by certKeyPair, key *ecdsa.PublicKey) (cert *x509.Certificate, err error) {
 	if template.SerialNumber, err = rand.Int(rand.Reader, new(big.Int).Lsh(big.NewInt(1), 127)); err != nil {

@@ -28,7 +28,7 @@ func openJoining(t *testing.T, dir, hostID string, c *clock, names ...string) *I
 }
 
 // caPEM is the certificate of the authority that a host trusts (PEM).
-func caPEM(id *Identity) []byte { return certPEM(id.ca.cert) }
+func caPEM(id *Identity) []byte { return certPEM(id.roots.newest) }
 
 func authorityOf(t *testing.T, id *Identity) CA {
 	t.Helper()
@@ -71,7 +71,7 @@ func TestAHostJoinsAndKeepsItsCertificate(t *testing.T) {
 		t.Error("the two do not know the same authority")
 	}
 	cert := shownCert(t, id)
-	if hostID, err := first.Verify(cert, x509.ExtKeyUsageClientAuth); hostID != "host-2" || err != nil {
+	if hostID, err := first.Verify([]*x509.Certificate{cert}, x509.ExtKeyUsageClientAuth); hostID != "host-2" || err != nil {
 		t.Errorf("the first host takes it for %q (%v)", hostID, err)
 	}
 	if names := NamesOf(cert); !slices.Contains(names, "gpu2") || !slices.Contains(names, "10.0.0.2") {

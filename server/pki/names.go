@@ -78,3 +78,15 @@ func checkHostID(hostID string) error {
 	}
 	return nil
 }
+
+// checkConstraints refuses names that the CA may not sign for, whatever is asked of it.
+func checkConstraints(ca *x509.Certificate, names []string) error {
+	for _, name := range names {
+		for _, domain := range ca.ExcludedDNSDomains {
+			if lower := strings.ToLower(name); lower == domain || strings.HasSuffix(lower, "."+domain) {
+				return fmt.Errorf("no host of a pool has the name %s: the pool's CA is not good for %s, which clients of it expect AWS to be", name, domain)
+			}
+		}
+	}
+	return nil
+}

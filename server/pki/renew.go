@@ -18,19 +18,28 @@ func (id *Identity) KeepRenewed(ctx context.Context, ask func(ctx context.Contex
 	ticks := time.NewTicker(renewCheckInterval)
 	defer ticks.Stop()
 	for ctx.Err() == nil {
+		changed, again := id.Roots().Changed(), (<-chan time.Time)(nil)
 		if id.needsRenewal() {
-			if err := id.renewVia(ctx, ask); err != nil && ctx.Err() == nil {
+			if err := renewVia(ctx, id, ask); err != nil && ctx.Err() == nil {
 				id.log.Warn("cannot renew the certificate of this host", "expires", id.Expires(), "error", err)
+				if id.Roots().Issuer() != id.Fingerprint() {
+					again = time.After(rootRetryInterval)
+				}
 			}
 		}
 		select {
 		case <-ticks.C:
+		case <-again:
+		case <-changed:
 		case <-ctx.Done():
 		}
 	}
 }
 
-func (id *Identity) renewVia(ctx context.Context, ask func(context.Context, []byte) ([]byte, error)) error {
+// rootRetryInterval is how often a host asks again for a certificate of a root that has taken the place of another.
+const rootRetryInterval = 2 * time.Second
+
+func renewVia(ctx context.Context, id *Identity, ask func(context.Context, []byte) ([]byte, error)) error {
 	if _, held := id.CA(); held {
 		_, err := id.Certificate()
 		return err
@@ -86,11 +95,11 @@ func renewAt(cert *x509.Certificate) time.Time {
 
 // isCurrent reports whether the certificate can go on to be shown as it is.
 func (id *Identity) isCurrent() bool {
-	return id.isValid() && id.now().Before(renewAt(id.hostCert.cert)) && slices.Equal(id.names, NamesOf(id.hostCert.cert))
+	return id.isValid() && isIssuedBy(id.hostCert.cert, id.roots.newest) && id.now().Before(renewAt(id.hostCert.cert)) && slices.Equal(id.names, NamesOf(id.hostCert.cert))
 }
 
-// isValid reports whether others believe the certificate now.
+// isValid reports whether others believe the certificate now: a root signed it that is trusted still, and it has not expired.
 func (id *Identity) isValid() bool {
 	now := id.now()
-	return id.hostCert.cert != nil && !now.Before(id.hostCert.cert.NotBefore) && !now.After(id.hostCert.cert.NotAfter)
+	return id.roots.issuerOf(id.hostCert.cert) != nil && !now.Before(id.hostCert.cert.NotBefore) && !now.After(id.hostCert.cert.NotAfter)
 }

@@ -29,26 +29,30 @@ func (id *Identity) NewRequest() (csr []byte, err error) {
 }
 
 // Install takes the certificate (PEM) that a server signed for a NewRequest, and writes it down. ca is the
-// authority's certificate (PEM), nil when this host knows it already; a host never changes the authority it trusts.
+// authority's certificate (PEM), nil when this host knows it already; another than this host trusts is refused (see RootStore.Join).
 func (id *Identity) Install(cert, ca []byte) error {
 	id.mu.Lock()
 	defer id.mu.Unlock()
-	trusted, err := trustedCA(id.ca.cert, ca)
+	trusted, err := trustedCA(id.roots.newest, ca)
 	if err != nil {
 		return err
 	}
-	own, err := id.parseIssued(cert, trusted)
+	return install(id, cert, roots{newest: trusted, previous: id.roots.previous, cross: id.roots.cross, overlap: id.roots.overlap})
+}
+
+func install(id *Identity, cert []byte, trusted roots) error {
+	own, err := parseIssued(id, cert, trusted.newest)
 	if err != nil {
 		return err
 	}
-	// ca.crt comes last: without it the directory is that of a host that has not joined.
+	// The roots come last: without them the directory is that of a host that has not joined.
 	if err := own.write(id.Keys, id.file("host.pem")); err != nil {
 		return err
 	}
-	if err := id.writeCA(trusted); err != nil {
+	id.hostCert, id.pendingKey = own, nil
+	if err := setRoots(id, trusted); err != nil {
 		return err
 	}
-	id.ca.cert, id.hostCert, id.pendingKey = trusted, own, nil
 	return removeFile(id.pendingKeyFile()) // host.pem has the key too
 }
 
@@ -72,7 +76,7 @@ func trustedCA(known *x509.Certificate, ca []byte) (*x509.Certificate, error) {
 }
 
 // parseIssued checks that what came is what was asked for.
-func (id *Identity) parseIssued(text []byte, ca *x509.Certificate) (certKeyPair, error) {
+func parseIssued(id *Identity, text []byte, ca *x509.Certificate) (certKeyPair, error) {
 	cert, err := parseCert(text)
 	if err != nil {
 		return certKeyPair{}, fmt.Errorf("the certificate for this host: %w", err)
@@ -87,7 +91,7 @@ func (id *Identity) parseIssued(text []byte, ca *x509.Certificate) (certKeyPair,
 	if !isFor(cert, id.host) {
 		return certKeyPair{}, fmt.Errorf("the certificate is for host %q, this is %s", cert.Subject.CommonName, id.host)
 	}
-	if err := verifyCert(cert, ca, x509.ExtKeyUsageServerAuth, id.now()); err != nil {
+	if err := verifyCert(cert, []*x509.Certificate{ca}, x509.ExtKeyUsageServerAuth, id.now()); err != nil {
 		return certKeyPair{}, fmt.Errorf("the certificate for this host: %w", err)
 	}
 	return certKeyPair{cert: cert, key: key}, nil

@@ -18,25 +18,43 @@ var ErrOtherPool = errors.New("the server did not prove to be of the pool that t
 // minFingerprintSize is how many bytes of an authority's fingerprint nobody can find a second certificate for.
 const minFingerprintSize = 16
 
-// Verify verifies a peer's certificate and returns its host id. usage is ServerAuth for the called side, ClientAuth for the
-// calling side.
-func (id *Identity) Verify(shown *x509.Certificate, usage x509.ExtKeyUsage) (hostID string, err error) {
+// Verify verifies the certificates that a peer showed, its own first, and returns its host id. usage is ServerAuth for the called side,
+// ClientAuth for the calling side. Errors wrap ErrOtherCA when no root that this host trusts has signed them.
+func (id *Identity) Verify(shown []*x509.Certificate, usage x509.ExtKeyUsage) (hostID string, err error) {
 	id.mu.Lock()
-	ca := id.ca.cert
+	trusted := id.roots.trusted()
 	id.mu.Unlock()
-	if ca == nil {
+	if len(trusted) == 0 {
 		return "", ErrNoCertificate
 	}
-	if err := verifyCert(shown, ca, usage, id.now()); err != nil {
+	if err := verifyCert(shown[0], append(trusted, crossed(shown[1:], trusted[0])...), usage, id.now()); err != nil {
 		return "", err
 	}
-	return HostOf(shown)
+	return HostOf(shown[0])
 }
 
-func verifyCert(cert, ca *x509.Certificate, usage x509.ExtKeyUsage, now time.Time) error {
+// crossed are the cross certificates among those shown that a root has signed: their root is as good as it.
+func crossed(shown []*x509.Certificate, by *x509.Certificate) (cross []*x509.Certificate) {
+	for _, cert := range shown[:min(len(shown), maxShown)] {
+		if isIssuedBy(cert, by) && !cert.Equal(by) && isSignedCA(cert, by) {
+			cross = append(cross, cert)
+		}
+	}
+	return cross
+}
+
+// maxShown is how many certificates are looked at behind that of a host.
+const maxShown = 4
+
+func verifyCert(cert *x509.Certificate, trusted []*x509.Certificate, usage x509.ExtKeyUsage, now time.Time) error {
 	roots := x509.NewCertPool()
-	roots.AddCert(ca)
+	for _, ca := range trusted {
+		roots.AddCert(ca)
+	}
 	_, err := cert.Verify(x509.VerifyOptions{Roots: roots, CurrentTime: now, KeyUsages: []x509.ExtKeyUsage{usage}})
+	if unknown := (x509.UnknownAuthorityError{}); errors.As(err, &unknown) {
+		return fmt.Errorf("%w (%w)", ErrOtherCA, err)
+	}
 	if invalid := (x509.CertificateInvalidError{}); errors.As(err, &invalid) && invalid.Reason == x509.Expired {
 		return fmt.Errorf("%s: %w", describeValidity(cert, now), err)
 	}
@@ -65,7 +83,7 @@ func VerifyFingerprint(shown []*x509.Certificate, fingerprint []byte, now time.T
 		if i == 0 || !bytes.HasPrefix(sum[:], fingerprint) {
 			continue
 		}
-		err := verifyCert(shown[0], cert, x509.ExtKeyUsageServerAuth, now)
+		err := verifyCert(shown[0], append(crossed(shown[1:], cert), cert), x509.ExtKeyUsageServerAuth, now)
 		if err == nil {
 			hostID, err = HostOf(shown[0])
 		}
@@ -74,5 +92,5 @@ func VerifyFingerprint(shown []*x509.Certificate, fingerprint []byte, now time.T
 		}
 		return hostID, nil
 	}
-	return "", fmt.Errorf("%w: it has another authority; the token is of another pool, or somebody is in between", ErrOtherPool)
+	return "", fmt.Errorf("%w: it has another authority; the token is of another pool or from before `pinion ca rotate` (make another with `pinion token`), or somebody is in between", ErrOtherPool)
 }

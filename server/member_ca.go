@@ -1,0 +1,98 @@
+package server
+
+import (
+	"context"
+	"encoding/hex"
+	"strings"
+	"time"
+
+	"pinion/raftfsm/spec"
+	"pinion/server/admission"
+	"pinion/server/pki"
+)
+
+const (
+	// rootReportInterval is how often a host says again that it has a certificate of the new root, until that is recorded.
+	rootReportInterval = time.Second
+	// rejoinTimeout is how long a host of a pool tries a token of a root that it does not know.
+	rejoinTimeout = 5 * time.Second
+)
+
+// keepRootRecorded says to the leader that this host uses a certificate of the new root, while others wait for that.
+func (j hostAdmission) keepRootRecorded() {
+	recorded := ""
+	for {
+		changed, again := j.m.cfg.Identity.Roots().Changed(), (<-chan time.Time)(nil)
+		root := j.m.cfg.Identity.Roots().Issuer()
+		if j.m.cfg.Identity.Roots().List().Overlap.Trusted && root != recorded && root == j.m.cfg.Identity.Fingerprint() {
+			if err := j.recordRoot(j.m.ctx, root); err == nil {
+				recorded = root
+			} else {
+				j.m.log.Debug("cannot tell the leader which root this host's certificate is of", "error", err)
+				again = time.After(rootReportInterval)
+			}
+		}
+		select {
+		case <-changed:
+		case <-again:
+		case <-j.m.ctx.Done():
+			return
+		}
+	}
+}
+
+func (j hostAdmission) recordRoot(ctx context.Context, root string) error {
+	return Leadership(j).callLeader(ctx, pathRoot, root, &struct{}{}, func(s *Server) error {
+		return s.authority.RecordRoot(ctx, j.m.cfg.HostID, root)
+	})
+}
+
+// handleRoot records which root the certificate of the calling host is of.
+func (a peerAPI) handleRoot(ctx context.Context, from string, root string) (struct{}, error) {
+	own, err := a.m.leadingServer()
+	if err != nil {
+		return struct{}{}, err
+	}
+	return struct{}{}, own.authority.RecordRoot(ctx, from, root)
+}
+
+// rejoin admits a host of a pool again that was given a token of a root which it does not know: it was off while the pool's CA was
+// rotated, and no host takes its certificate any more. A token that is of no use, as one that was left in the options, is said and ignored.
+func (j hostAdmission) rejoin(ctx context.Context) {
+	token, err := admission.ParseToken(j.m.cfg.Token)
+	if j.m.cfg.Join == "" || err != nil || !j.m.poolCache.BelongsToPool() || knowsRoot(j.m.cfg.Identity.Roots().List(), token.Fingerprint) {
+		return
+	}
+	ctx, cancel := context.WithTimeout(ctx, rejoinTimeout)
+	defer cancel()
+	if err := j.join(ctx); err != nil {
+		j.m.log.Warn("this host belongs to a pool, and cannot join it again with the token that it was given", "error", err)
+	}
+}
+
+// knowsRoot reports whether a fingerprint, of which some bytes are given, is of one of the roots.
+func knowsRoot(roots spec.CARoots, fingerprint []byte) bool {
+	is := func(root []byte) bool {
+		return strings.HasPrefix(pki.FingerprintOf(root), hex.EncodeToString(fingerprint))
+	}
+	return is(roots.Newest) || is(roots.Overlap.Previous)
+}
+
+// rootOf names the root that signs for the pool of a member.
+func rootOf(m *Member) string {
+	if own := m.localServer(); own != nil {
+		if ca := own.state.View().CA(); ca != nil {
+			return pki.FingerprintOf(ca.Certificate)
+		}
+	}
+	return m.cfg.Identity.Fingerprint()
+}
+
+// RotateCA is admission.Authority.RotateCA, where this host leads.
+func (k Keys) RotateCA(ctx context.Context, force bool) error {
+	own, err := k.member.leadingServer()
+	if err != nil {
+		return err
+	}
+	return own.authority.RotateCA(ctx, force)
+}
