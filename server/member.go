@@ -17,6 +17,7 @@ import (
 	"pinion/server/admission"
 	"pinion/server/backup"
 	"pinion/server/dispatch"
+	"pinion/server/history"
 	"pinion/server/membership"
 	"pinion/server/peer"
 	"pinion/server/pki"
@@ -47,9 +48,15 @@ type MemberConfig struct {
 	TaskLostAfter     time.Duration // of a pool that begins here: a host silent for so long loses its tasks [60 s]
 	DisconnectedAfter time.Duration // silence after which a host counts as disconnected [4 s]
 
-	Now     func() time.Time // the clock that stamps records and judges liveness [time.Now]
-	MinFree uint64           // see Config
-	Reserve int64            // see Config
+	Now  func() time.Time // the clock that stamps records and judges liveness [time.Now]
+	Disk MemberDisk       // what it takes of its disk
+}
+
+// MemberDisk is what a member takes of its disk.
+type MemberDisk struct {
+	MinFree   uint64         // see Config
+	Reserve   int64          // see Config
+	KeepTasks history.Limits // of the history of ended tasks [none: all are kept]
 }
 
 func (c MemberConfig) now() func() time.Time {

@@ -12,6 +12,7 @@ import (
 	"pinion/raftfsm/spec"
 	"pinion/server/admission"
 	"pinion/server/dispatch"
+	"pinion/server/history"
 	"pinion/server/liveness"
 	"pinion/server/membership"
 	"pinion/server/peer"
@@ -69,6 +70,7 @@ func (a peerAPI) routes() map[string]rpc.HandlerFunc {
 		dispatch.PathRegister:   a.requireServer(rpc.JSON(a.handleRegister)),
 		dispatch.PathReports:    a.requireServer(dispatch.ReportsHandler(a.leadingBackend)),
 		liveness.PathHeartbeats: a.requireServer(rpc.JSON(a.handleHeartbeats)),
+		history.PathRead:        a.requireServer(rpc.JSON(a.handleHistory)),
 		membership.PathRole:     rpc.JSON(a.handleRole),
 		membership.PathPoolInfo: rpc.JSON(a.handlePoolInfo),
 		pathRenew:               rpc.JSON(a.handleRenew),

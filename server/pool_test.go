@@ -60,7 +60,7 @@ func (p *pool) host(change func(*MemberConfig)) *testHost {
 	h := &testHost{pool: p, n: n, dir: p.t.TempDir(), where: freeAddress(p.t)}
 	h.cfg = MemberConfig{
 		Dir: h.dir, HostID: fmt.Sprintf("%032x", n+1), PoolID: id.New(), Name: fmt.Sprint("host-", n), Version: "test",
-		Log: testLog(fmt.Sprint("host-", n)), Now: p.now, MinFree: 1, Reserve: 1 << 20,
+		Log: testLog(fmt.Sprint("host-", n)), Now: p.now, Disk: MemberDisk{MinFree: 1, Reserve: 1 << 20},
 	}
 	if change != nil {
 		change(&h.cfg)

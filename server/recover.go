@@ -13,6 +13,7 @@ import (
 	"pinion/raftfsm/spec"
 	"pinion/server/admission"
 	"pinion/server/consensus"
+	"pinion/server/history"
 	"pinion/server/membership"
 	"pinion/server/pki"
 	"pinion/server/seal"
@@ -112,14 +113,17 @@ func issueOwnCertificate(cfg MemberConfig, authority pki.CA) error {
 func bootstrapIncarnation(ctx context.Context, cfg MemberConfig, pool string) (incarnation int, err error) {
 	own, err := Open(ctx, Config{Config: consensus.Config{
 		Dir: filepath.Join(cfg.Dir, "raft"), HostID: cfg.HostID, PoolID: pool, Address: cfg.Address, Log: cfg.Log,
-		Now: cfg.Now, MinFree: cfg.MinFree, Reserve: cfg.Reserve, Recover: true, Watermark: watermarkOf(filepath.Join(cfg.Dir, "raft")),
+		Now: cfg.Now, MinFree: cfg.Disk.MinFree, Reserve: cfg.Disk.Reserve, Recover: true, Watermark: watermarkOf(filepath.Join(cfg.Dir, "raft")),
 	}, Keys: cfg.keys()})
 	if err != nil {
 		return 0, err
 	}
-	seen := own.publisher.Build()
+	seen, index := own.publisher.Build(), own.state.View().Index()
 	if err := own.Close(); err != nil {
 		return 0, err
+	}
+	if err := history.Adopt(filepath.Join(cfg.Dir, historyFile), seen.Incarnation, index); err != nil {
+		cfg.Log.Error("the history of ended tasks is begun anew", "error", err)
 	}
 	b, err := membership.OpenPoolCache(filepath.Join(cfg.Dir, "servers.json"))
 	if err != nil {

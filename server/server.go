@@ -12,6 +12,7 @@ import (
 	"pinion/server/admission"
 	"pinion/server/consensus"
 	"pinion/server/dispatch"
+	"pinion/server/history"
 	"pinion/server/liveness"
 	"pinion/server/membership"
 	"pinion/server/orchestrator"
@@ -32,6 +33,9 @@ type Config struct {
 	DisconnectedAfter time.Duration   // silence after which a host counts as disconnected [4 s]
 	KeyringFile       string          // file of the keys that secrets in the state are sealed with [seal.key in Dir]
 	Keys              *keystore.Store // how that file is written [in clear]
+
+	HistoryFile string         // of the tasks that have ended [no history is kept]
+	KeepTasks   history.Limits // of the history
 
 	identity *pki.Identity // of this host [it has none]
 	peers    *rpc.Client   // how the leader is reached while it is another host [not at all]
@@ -67,6 +71,7 @@ type Server struct {
 	publisher  *membership.Publisher
 	authority  *admission.Authority
 	accessKeys *admission.AccessKeys
+	history    *history.History // nil: none is kept
 }
 
 // Open opens a server on its directory; see consensus.New and consensus.Node.Start for what is refused.
@@ -87,6 +92,9 @@ func Open(ctx context.Context, cfg Config) (*Server, error) {
 	s := newServer(cfg, node, keyring)
 	hooks := consensus.Hooks{StartTerm: s.startTerm, LeaderChanged: cfg.onLeader,
 		Loops: []func(context.Context){s.liveness.Forward, s.publisher.Run, s.watchHeap}}
+	if s.history != nil {
+		hooks.Loops = append(hooks.Loops, s.history.Run)
+	}
 	if err := node.Start(ctx, hooks); err != nil {
 		return nil, err
 	}
@@ -103,6 +111,9 @@ func newServer(cfg Config, node *consensus.Node, keyring *seal.Keyring) *Server 
 	s.accessKeys = &admission.AccessKeys{Server: node, Keyring: keyring}
 	if cfg.peers != nil {
 		s.accessKeys.Fetch = &admission.KeyringFetcher{Client: cfg.peers, Others: s.otherServers, Log: s.log}
+	}
+	if cfg.HistoryFile != "" {
+		s.history = s.newHistory()
 	}
 	s.scheduler = scheduler.New(node, s.liveness.Schedulable, s.log)
 	return s

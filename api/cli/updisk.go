@@ -1,6 +1,9 @@
 package cli
 
 import (
+	"errors"
+	"strconv"
+	"strings"
 	"time"
 
 	"github.com/urfave/cli/v2"
@@ -19,6 +22,9 @@ type DiskConfig struct {
 	ImagesHigh, ImagesLow int
 	// ImageMaxAge is the time without use after which an image is removed.
 	ImageMaxAge time.Duration
+	// KeepTasks is how long a server keeps tasks that have ended, KeepTasksCount how many of them, KeepTasksBytes in how much.
+	KeepTasks                      time.Duration
+	KeepTasksCount, KeepTasksBytes int64
 }
 
 // diskFlags are the flags of DiskConfig.
@@ -34,8 +40,31 @@ func diskFlags(d *DiskConfig) []cli.Flag {
 		&cli.IntFlag{Name: "image-gc-high", Destination: &d.ImagesHigh, DefaultText: "85", Usage: "`PERCENT` of their disk in use above which unused images are removed"},
 		&cli.IntFlag{Name: "image-gc-low", Destination: &d.ImagesLow, DefaultText: "80", Usage: "`PERCENT` of their disk in use until which they are removed"},
 		&cli.DurationFlag{Name: "image-max-age", Destination: &d.ImageMaxAge, DefaultText: "720h", Usage: "`TIME` without use after which an image is removed"},
+		&cli.GenericFlag{Name: "keep-tasks", Value: (*days)(&d.KeepTasks), DefaultText: "30d", Usage: "`TIME` that a server keeps tasks that have ended, such as 30d"},
+		&cli.Int64Flag{Name: "keep-tasks-count", Destination: &d.KeepTasksCount, DefaultText: "2000000", Usage: "`NUMBER` of them at most"},
+		size("keep-tasks-size", "1g", "`SIZE` of them at most", &d.KeepTasksBytes),
 	}
 }
+
+// days is a flag for a duration, which may be in days.
+type days time.Duration
+
+// Set is flag.Value.
+func (d *days) Set(text string) error {
+	if n, err := strconv.ParseUint(strings.TrimSuffix(text, "d"), 10, 16); err == nil && n > 0 && strings.HasSuffix(text, "d") {
+		*d = days(n) * days(24*time.Hour)
+		return nil
+	}
+	given, err := time.ParseDuration(text)
+	if err != nil || given < time.Hour {
+		return errors.New("a time such as 30d or 12h is needed, of an hour or more")
+	}
+	*d = days(given)
+	return nil
+}
+
+// String is flag.Value; the default stands in the flag's DefaultText.
+func (d *days) String() string { return "" }
 
 // check checks the options about the disk against one another.
 func (d *DiskConfig) check() error {
@@ -45,6 +74,8 @@ func (d *DiskConfig) check() error {
 		return exit.Usagef("--image-gc-high and --image-gc-low are percents of the disk, 1 to 100")
 	case (high != 0 || low != 0) && (high == 0 || low == 0 || low >= high):
 		return exit.Usagef("--image-gc-high %d and --image-gc-low %d: give both, and the low one must be less", high, low)
+	case d.KeepTasksCount < 0:
+		return exit.Usagef("--keep-tasks-count is a number of tasks, 1 or more")
 	case d.ImageMaxAge < 0:
 		return exit.Usagef("--image-max-age is a duration such as 168h, and not negative")
 	case d.ContainerLogs > spec.MaxLogBytes:

@@ -9,6 +9,7 @@ import (
 	"pinion/node/containerd/images"
 	"pinion/node/logs"
 	"pinion/node/machine"
+	"pinion/server/history"
 )
 
 // limitDisk fills in the limits of the disk that the options leave out, for the size of the disk.
@@ -29,7 +30,15 @@ func diskDefaults(d cli.DiskConfig, size int64) cli.DiskConfig {
 	d.TaskLogs = cmp.Or(d.TaskLogs, min(2048*mib, d.Logs/2))
 	d.ContainerLogs = cmp.Or(d.ContainerLogs, min(1024*mib, d.TaskLogs))
 	d.ImageMaxAge = cmp.Or(d.ImageMaxAge, 30*24*time.Hour)
+	d.KeepTasks = cmp.Or(d.KeepTasks, 30*24*time.Hour)
+	d.KeepTasksCount = cmp.Or(d.KeepTasksCount, 2_000_000)
+	d.KeepTasksBytes = cmp.Or(d.KeepTasksBytes, 1024*mib)
 	return d
+}
+
+// historyLimits bound what a host keeps of ended tasks while it is a server.
+func historyLimits(d cli.DiskConfig) history.Limits {
+	return history.Limits{Age: d.KeepTasks, Count: d.KeepTasksCount, Bytes: d.KeepTasksBytes}
 }
 
 func (h *host) imageLimits() images.Limits {

@@ -29,7 +29,7 @@ func (h *host) openMember(ctx context.Context) (err error) {
 	h.member, err = server.OpenMember(ctx, server.MemberConfig{
 		Dir: h.dir.Path, HostID: h.dir.HostID, PoolID: h.dir.PoolID, Address: h.address.Advertised, Name: hostname(), Version: h.Version, Starts: h.dir.Starts,
 		Identity: identity, Port: h.port, Log: h.log, Join: h.config.Join, Token: h.config.Token, Cluster: h.config.Cluster,
-		Servers: h.config.Servers, ReplaceAfter: h.config.ReplaceAfter, TaskLostAfter: h.config.LostAfter,
+		Servers: h.config.Servers, ReplaceAfter: h.config.ReplaceAfter, TaskLostAfter: h.config.LostAfter, Disk: server.MemberDisk{KeepTasks: historyLimits(h.config.Disk)},
 	})
 	if err != nil {
 		return err

@@ -107,7 +107,7 @@ func (f *follower) apply(changes []*raftfsm.Change) error {
 			tasks = append(tasks, t)
 		}
 	}
-	f.cursor = Cursor{v.Pool().ID, v.Settings().Incarnation, changes[len(changes)-1].Position, f.cfg.Now()}
+	f.setCursor(v, changes[len(changes)-1].Position)
 	if len(tasks) == 0 {
 		return nil
 	}
@@ -157,7 +157,12 @@ func (f *follower) moveTo(v *raftfsm.View) {
 	if f.cursor.Position.Compare(position) > 0 {
 		position = f.cursor.Position
 	}
-	f.cursor = Cursor{v.Pool().ID, v.Settings().Incarnation, position, f.cfg.Now()}
+	f.setCursor(v, position)
+}
+
+// setCursor sets the cursor. While the log is read again, the incarnation of a view may be an earlier one.
+func (f *follower) setCursor(v *raftfsm.View, position raftfsm.Position) {
+	f.cursor = Cursor{v.Pool().ID, max(f.cursor.Incarnation, v.Settings().Incarnation), position, f.cfg.Now()}
 }
 
 func (f *follower) logGap(gap ended.Gap) {

@@ -11,6 +11,9 @@ import (
 	"pinion/raftfsm/spec"
 )
 
+// PathRead is where a server reads from the history of another one.
+const PathRead = "/peer/history"
+
 // transferBytes is about the size of a Transfer: the last block may go beyond it.
 const transferBytes = 1 << 20
 

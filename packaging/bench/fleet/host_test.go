@@ -62,7 +62,7 @@ func bootstrapPool(t *testing.T) (leader *server.Member, address string) {
 	t.Cleanup(func() { port.Close() })
 	leader, err = server.OpenMember(t.Context(), server.MemberConfig{
 		Dir: dir, HostID: id, Address: listener.Addr().String(), Name: "first", Version: "test", Identity: identity, Port: port,
-		Log: quiet, DisconnectedAfter: 3 * time.Second, MinFree: 1, Reserve: 1 << 20,
+		Log: quiet, DisconnectedAfter: 3 * time.Second, Disk: server.MemberDisk{MinFree: 1, Reserve: 1 << 20},
 	})
 	if err != nil {
 		t.Fatal(err)

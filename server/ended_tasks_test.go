@@ -1,0 +1,156 @@
+package server
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"pinion/raftfsm"
+	"pinion/raftfsm/ended"
+	"pinion/raftfsm/spec"
+)
+
+// endTask lets a task begin and end.
+func endTask(t testing.TB, s *Server, id string, at time.Time) {
+	t.Helper()
+	task := &spec.Task{ID: id, Cluster: spec.DefaultCluster, Definition: "past:1", LastStatus: spec.Provisioning, DesiredStatus: spec.Running,
+		CreatedAt: at.Add(-time.Minute), Containers: []spec.Container{{ID: id, Name: "main"}}}
+	apply(t, s, raftfsm.LaunchTasks{Runs: []raftfsm.Launch{{Cluster: spec.DefaultCluster, Tasks: []*spec.Task{task}}}})
+	apply(t, s, raftfsm.StopTask{ID: id, At: at, Code: spec.StopUserInitiated, Reason: "enough"})
+}
+
+func registerPast(t testing.TB, s *Server) {
+	t.Helper()
+	apply(t, s, raftfsm.RegisterDefinition{Definition: spec.TaskDefinition{Family: "past", Status: spec.DefinitionActive, Containers: []spec.ContainerDefinition{{Name: "main"}}}})
+}
+
+func taskNumber(n int) string { return fmt.Sprintf("%032x", n) }
+
+// waitKept waits until the history has so many tasks and is whole.
+func waitKept(t *testing.T, s *Server, n int) {
+	t.Helper()
+	eventually(t, fmt.Sprintf("the history has %d tasks and no gap", n), func() bool {
+		page, err := s.history.Find(ended.Query{Limit: ended.MaxPage})
+		return err == nil && len(page.Tasks) == n && len(page.Gaps) == 0
+	})
+}
+
+// What has ended is kept when the state forgets it, over restarts from the log and from a snapshot, and nothing is called a gap that is none.
+func TestTheHistoryKeepsWhatTheStateForgets(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "raft")
+	cfg := config(dir)
+	cfg.HistoryFile = filepath.Join(filepath.Dir(dir), historyFile)
+	s := start(t, cfg)
+	registerPast(t, s)
+	at := time.Now().Add(-2 * time.Hour)
+	endTask(t, s, taskNumber(1), at)
+	waitKept(t, s, 1)
+	apply(t, s, raftfsm.Reap{Before: at.Add(time.Second)})
+	if view(t, s).Task(taskNumber(1)) != nil {
+		t.Fatal("the state has not forgotten the task")
+	}
+	stop(t, s)
+
+	again := start(t, cfg) // from the log
+	waitKept(t, again, 1)
+	endTask(t, again, taskNumber(2), at.Add(time.Minute))
+	waitKept(t, again, 2)
+	apply(t, again, raftfsm.Reap{Before: at.Add(time.Hour)})
+	if err := again.node.Raft().Snapshot().Error(); err != nil {
+		t.Fatal(err)
+	}
+	stop(t, again)
+
+	last := start(t, cfg) // from the snapshot
+	waitKept(t, last, 2)
+	found, err := last.history.Task(taskNumber(2))
+	if err != nil || found == nil || found.Outcome != ended.Stopped || found.Task.StoppedReason != "enough" {
+		t.Errorf("%+v, %v", found, err)
+	}
+	stop(t, last)
+
+	if err := os.Remove(cfg.HistoryFile); err != nil {
+		t.Fatal(err)
+	}
+	lost := start(t, cfg)
+	eventually(t, "a lost history says what it lacks", func() bool {
+		page, err := lost.history.Find(ended.Query{})
+		return err == nil && len(page.Tasks) == 0 && len(page.Gaps) == 1 && page.Gaps[0].From.IsZero()
+	})
+	endTask(t, lost, taskNumber(3), time.Now())
+	eventually(t, "it goes on all the same", func() bool {
+		found, err := lost.history.Task(taskNumber(3))
+		return err == nil && found != nil
+	})
+}
+
+// A file that is no database is set aside and neither stops the pool nor the history.
+func TestADamagedHistoryStopsNothing(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "raft")
+	cfg := config(dir)
+	cfg.HistoryFile = filepath.Join(filepath.Dir(dir), historyFile)
+	if err := os.WriteFile(cfg.HistoryFile, make([]byte, 1<<16), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	s := start(t, cfg)
+	registerPast(t, s)
+	endTask(t, s, taskNumber(1), time.Now())
+	waitKept(t, s, 1)
+	if _, err := os.Stat(cfg.HistoryFile + ".damaged"); err != nil {
+		t.Error(err)
+	}
+}
+
+// A server that lost its history, or never had one, gets it from the others.
+func TestALostHistoryComesFromAnotherServer(t *testing.T) {
+	p := newPool(t)
+	p.found(nil)
+	p.join(2)
+	p.waitForVoters(3)
+	hosts, leader := p.hosts, p.leader()
+	own := leader.member.localServer()
+	registerPast(t, own)
+	at := time.Now().Add(-2 * time.Hour)
+	const tasks = 5
+	for n := range tasks {
+		endTask(t, own, taskNumber(n+1), at)
+	}
+	for _, h := range hosts {
+		waitKept(t, h.member.localServer(), tasks)
+	}
+	apply(t, own, raftfsm.Reap{Before: at.Add(time.Second)})
+	follower := p.followers()[0]
+	follower.close()
+	if err := os.Remove(filepath.Join(follower.dir, historyFile)); err != nil {
+		t.Fatal(err)
+	}
+	if err := follower.start(); err != nil {
+		t.Fatal(err)
+	}
+	eventually(t, "it is a server again", func() bool { return follower.member.localServer() != nil })
+	waitKept(t, follower.member.localServer(), tasks)
+}
+
+// A pool that was recovered goes on with the history of the server that recovered it, without a gap.
+func TestARecoveredPoolKeepsItsHistory(t *testing.T) {
+	p := newPool(t)
+	h := p.found(nil)
+	own := h.member.localServer()
+	registerPast(t, own)
+	at := time.Now().Add(-2 * time.Hour)
+	endTask(t, own, taskNumber(1), at)
+	waitKept(t, own, 1)
+	apply(t, own, raftfsm.Reap{Before: at.Add(time.Second)})
+	h.close()
+	if _, err := Recover(t.Context(), h.cfg); err != nil {
+		t.Fatal(err)
+	}
+	if err := h.start(); err != nil {
+		t.Fatal(err)
+	}
+	own = h.member.localServer()
+	endTask(t, own, taskNumber(2), at)
+	waitKept(t, own, 2)
+}
