@@ -27,6 +27,7 @@ type operationEndpoints struct {
 	store Store
 	hosts ecs.HostRemover // nil where no host can be removed
 	tasks *ecs.TaskCache
+	ended ecs.Ended
 	logs  *cloudwatch.Handler
 	now   func() time.Time
 
@@ -43,7 +44,7 @@ type dialect struct {
 
 func newOperationEndpoints(config Config, logs *cloudwatch.Handler) *operationEndpoints {
 	o := &operationEndpoints{
-		store: config.Store, hosts: config.Admin.Hosts, tasks: &config.Shared.tasks, logs: logs, now: config.Now,
+		store: config.Store, hosts: config.Admin.Hosts, tasks: &config.Shared.tasks, ended: config.Ended, logs: logs, now: config.Now,
 		awsJSON: dialect{decode: wire.DecodeJSON, strictness: wire.Lenient, maxCount: maxCountAWS},
 		json:    dialect{decode: wire.DecodeJSON, strictness: wire.Strict, maxCount: maxCountPlain},
 		yaml:    dialect{decode: wire.DecodeYAML, strictness: wire.Strict, maxCount: maxCountPlain},
@@ -132,7 +133,7 @@ func (o *operationEndpoints) input(r *request, d *dialect) *ecs.Request {
 	}
 	return &ecs.Request{
 		Region: principal.Region, Principal: principal.ARN, Holder: principal.Holder, OnlyHost: onlyHost, Scope: principal.Scope, Role: principal.Role, Grant: principal.Grant, Strictness: d.strictness, MaxCount: d.maxCount,
-		View: r.View, Store: storeOf(o.store, r.Resolution), Hosts: o.hosts, Now: o.now, TaskCache: o.tasks,
+		View: r.View, Store: storeOf(o.store, r.Resolution), Hosts: o.hosts, Now: o.now, TaskCache: o.tasks, Ended: o.ended,
 	}
 }
 

@@ -19,6 +19,7 @@ import (
 	"pinion/api/cli/help"
 	"pinion/api/cli/invocation"
 	"pinion/api/cli/login"
+	"pinion/api/cli/past"
 	"pinion/api/cli/run"
 	"pinion/api/cli/unlock"
 	"pinion/api/cli/why"
@@ -115,7 +116,7 @@ with the tasks that run there; each host is in one, "default" unless pinion up -
 var (
 	groups     = []string{"Tasks", "Hosts", "Access", "State and tools", "This machine"}
 	categories = map[string]string{
-		"run": "Tasks", "register": "Tasks", "ps": "Tasks", "queue": "Tasks", "why": "Tasks", "inspect": "Tasks", "logs": "Tasks", "stop": "Tasks", "events": "Tasks",
+		"run": "Tasks", "register": "Tasks", "ps": "Tasks", "queue": "Tasks", "why": "Tasks", "inspect": "Tasks", "logs": "Tasks", "stop": "Tasks", "events": "Tasks", "usage": "Tasks",
 		"task": "Tasks", "definition": "Tasks",
 		"host": "Hosts", "gpu": "Hosts", "drain": "Hosts", "activate": "Hosts",
 		"env": "Access", "login": "Access", "oidc": "Access", "key": "Access", "token": "Access", "team": "Access", "limits": "Access", "audit": "Access",
@@ -145,6 +146,7 @@ func commands(p Program) []*cli.Command {
 		why.Command(p.system),
 		stopCommand(p),
 		queueCommand(p),
+		past.Usage(p.system),
 		inspectCommand(p),
 		eventsCommand(p),
 		definition.Register(p.system),

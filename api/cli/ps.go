@@ -11,6 +11,7 @@ import (
 
 	"pinion/api/cli/format"
 	"pinion/api/cli/invocation"
+	"pinion/api/cli/past"
 	"pinion/api/cli/table"
 	"pinion/api/client"
 )
@@ -20,6 +21,7 @@ func psCommand(p Program) *cli.Command {
 		Name:  "ps",
 		Usage: "List tasks",
 		Description: `Lists the tasks of a cluster that have not stopped, the newest first; with -a also tasks that stopped within the last hour.
+With --since, --until, --state, --team, --family or --key: the tasks that ended, the last one first, as far back as the hosts keep them.
 INDEX is the index of a task in its array, RANK its rank in a gang; the columns are shown when a task has one. STATUS is UNKNOWN
 while the heartbeats of the task's host are missing; the task may run on there.
 
@@ -27,16 +29,20 @@ Examples:
    pinion ps
    pinion ps -a --watch
    pinion ps -q | xargs pinion inspect
+   pinion ps --since 2d --state failed
    pinion ps -o wide          # with full ids, groups and GPU ids
    pinion ps -o json          # all fields, as in DescribeTasks`,
-		Flags: []cli.Flag{
+		Flags: append([]cli.Flag{
 			&cli.BoolFlag{Name: "all", Aliases: []string{"a"}, Usage: "include stopped tasks"},
 			invocation.QuietFlag(), invocation.WatchFlag(), invocation.ClusterFlag(),
-		},
+		}, past.Flags()...),
 		Action: func(c *cli.Context) error {
 			inv, err := p.system.Invoke(c)
 			if err != nil {
 				return err
+			}
+			if past.Asked(c) {
+				return past.List(c, inv)
 			}
 			return inv.List(c, func(ctx context.Context, inv *invocation.Invocation) error {
 				return listTasks(ctx, inv, c.String("cluster"), c.Bool("all"), c.Bool("quiet"))

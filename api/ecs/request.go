@@ -12,6 +12,7 @@ import (
 	"pinion/api/ecs/view"
 	"pinion/api/wire"
 	"pinion/raftfsm"
+	"pinion/raftfsm/ended"
 	"pinion/raftfsm/spec"
 )
 
@@ -41,9 +42,31 @@ type Request struct {
 	Hosts      HostRemover       // for DeregisterContainerInstance; nil where no host can be removed
 	Now        func() time.Time  // time stamps of records
 	TaskCache  *TaskCache        // of all requests of this process; nil: nothing is cached
+	Ended      Ended             // tasks that the state has forgotten; nil: they are not known
 	Warnings   []string          // what was accepted but ignored or rewritten, for people
 
 	renderer *view.Renderer
+}
+
+// Ended is the history of tasks that have ended.
+type Ended interface {
+	// Task is one task, nil when it is not known.
+	Task(id string) (*ended.Task, error)
+}
+
+// endedTask is a task of the cluster in the history, nil when it is not known there.
+func (r *Request) endedTask(cluster, id string) *spec.Task {
+	if r.Ended == nil {
+		return nil
+	}
+	found, err := r.Ended.Task(id)
+	if err != nil {
+		r.warn("tasks that the pool has forgotten an hour after their end cannot be shown now: %v", err)
+	}
+	if found == nil || found.Task.Cluster != cluster {
+		return nil
+	}
+	return &found.Task
 }
 
 // TaskCache keeps rendered tasks for all requests of a process; see view.TaskCache.

@@ -41,6 +41,14 @@ func describeTasks(_ context.Context, r *Request, in *types.DescribeTasksInput) 
 			out.Tasks = append(out.Tasks, rendered)
 			continue
 		}
+		if t := r.endedTask(cluster.Name, id); t != nil {
+			rendered, err := r.TaskCache.Task(r.render(), t, len(in.Include) > 0)
+			if err != nil {
+				return nil, err
+			}
+			out.Tasks = append(out.Tasks, rendered)
+			continue
+		}
 		out.Failures = append(out.Failures, types.Failure{ARN: r.render().TaskARN(cluster.Name, id), Reason: spec.ReasonMissing})
 	}
 	return out, nil

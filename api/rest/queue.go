@@ -88,9 +88,14 @@ func (a *API) listQueue(x *httpx.Exchange, res leader.Resolution) error {
 
 // explainTask tells why a task is where it is.
 func (a *API) explainTask(x *httpx.Exchange, res leader.Resolution) error {
-	task, err := findTask(x, res)
+	task, err := findTask(x, res, a.Ended)
 	if err != nil {
 		return err
+	}
+	if res.View.Task(task.ID) == nil {
+		if known := endedTask(x, a.Ended, task.ID); known != nil {
+			return reply(x, explainEnded(known))
+		}
 	}
 	if a.Queue == nil {
 		return errNotConfigured("explaining tasks")
@@ -112,11 +117,17 @@ func (a *API) explainTask(x *httpx.Exchange, res leader.Resolution) error {
 	return reply(x, renderExplanation(&found))
 }
 
-// findTask returns the task {id} of a request, which the caller's key must be for.
-func findTask(x *httpx.Exchange, res leader.Resolution) (*spec.Task, error) {
+// findTask returns the task {id} of a request, which the caller's key must be for: of the state, or of the history.
+func findTask(x *httpx.Exchange, res leader.Resolution, past Ended) (*spec.Task, error) {
 	id := x.Request.PathValue("id")
 	task := res.View.Task(id)
 	if task == nil {
+		if known := endedTask(x, past, id); known != nil {
+			return &known.Task, res.Principal.RequireCluster(known.Task.Cluster)
+		}
+		if past != nil {
+			return nil, wire.Errorf(httpx.NotFound, "There is no task %s, and none that ended has this id.", id)
+		}
 		return nil, wire.Errorf(httpx.NotFound, "There is no task %s. Stopped tasks are forgotten after an hour.", id)
 	}
 	return task, res.Principal.RequireCluster(task.Cluster)

@@ -107,6 +107,7 @@ type API struct {
 	Store   Store
 	Tasks   TaskHost
 	Queue   Queue // nil: this host is alone and nothing waits
+	Ended   Ended // nil: this host keeps no history
 	Admin   Admin
 	Leader  leader.Leadership // nil: this host is alone and leads
 	Peers   *httpx.Peers

@@ -3,6 +3,7 @@ package rest
 import (
 	"net/http"
 	"reflect"
+	"slices"
 
 	"pinion/api/leader"
 	"pinion/raftfsm/spec"
@@ -17,7 +18,7 @@ var (
 func (a *API) Routes() []Route {
 	const get, post = http.MethodGet, http.MethodPost
 	const read, admin = spec.RoleRead, spec.RoleAdmin
-	return append([]Route{
+	return slices.Concat([]Route{
 		{Method: get, Path: "/v1/hosts", Role: read, Summary: "hosts with their capacity and what of it is free", Query: []Parameter{clusterParameter, staleParameter},
 			Out: reflect.TypeFor[[]hostView](), Mode: leader.StaleAllowed, Serve: a.listHosts},
 		{Method: get, Path: "/v1/gpus", Role: read, Summary: "GPUs with their health and the task that holds each", Query: []Parameter{clusterParameter, staleParameter},
@@ -68,7 +69,7 @@ func (a *API) Routes() []Route {
 			Out: reflect.TypeFor[checksumView](), Mode: leader.LocalOnly, Serve: a.checksum},
 		{Method: get, Path: "/v1/admin/digest", Role: admin, Summary: "the former name of /v1/admin/checksum",
 			Out: reflect.TypeFor[checksumView](), Mode: leader.LocalOnly, Serve: a.checksum},
-	}, logins{a}.adminRoutes()...)
+	}, logins{a}.adminRoutes(), history{a}.routes())
 }
 
 // OpenRoutes is the table of the routes that need no access key.

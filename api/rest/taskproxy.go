@@ -13,7 +13,7 @@ import (
 // it goes to the task's host as authorized by this one, because a host that is no server has no keys to check it with.
 func (a *API) onTaskHost(answer TaskHandler) Handler {
 	return func(x *httpx.Exchange, res leader.Resolution) error {
-		task, err := findTask(x, res)
+		task, err := findTask(x, res, a.Ended)
 		if err != nil {
 			return err
 		}

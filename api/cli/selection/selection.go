@@ -72,6 +72,9 @@ func findByName(ctx context.Context, inv *invocation.Invocation, cluster, name s
 	active := slices.DeleteFunc(slices.Clone(tasks), func(t client.Task) bool { return t.Stopped() })
 	switch {
 	case len(tasks) == 0:
+		if id := past(ctx, inv, cluster, name); id != "" {
+			return id, nil
+		}
 		return "", fmt.Errorf("no task has the name, the family or the group %q, and no id begins with it; `pinion ps -a` lists the tasks", name)
 	case len(active) > 1:
 		return "", fmt.Errorf("%s have the name %q: %s; give an id, or --group where the command has it", format.Plural(len(active), "task"), name, candidates(inv, active))

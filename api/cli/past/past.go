@@ -1,0 +1,215 @@
+// Package past has the commands about tasks that have ended, which the history keeps.
+package past
+
+import (
+	"cmp"
+	"context"
+	"encoding/csv"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/urfave/cli/v2"
+
+	"pinion/api/cli/exit"
+	"pinion/api/cli/format"
+	"pinion/api/cli/invocation"
+	"pinion/api/cli/table"
+	"pinion/api/client"
+)
+
+// defaultLimit is the number of tasks that are listed unless --limit says otherwise.
+const defaultLimit = 1000
+
+// Flags select ended tasks in `pinion ps`.
+func Flags() []cli.Flag {
+	return append(spanFlags(""),
+		&cli.StringFlag{Name: "state", Usage: "ended tasks of this `OUTCOME`: succeeded, failed or stopped"},
+		&cli.StringFlag{Name: "team", Usage: "ended tasks of this `TEAM`"},
+		&cli.StringFlag{Name: "family", Usage: "ended tasks of this `FAMILY` of task definitions"},
+		&cli.StringFlag{Name: "key", Usage: "ended tasks that this access `KEY` ran"},
+		&cli.IntFlag{Name: "limit", Value: defaultLimit, Usage: "list `N` ended tasks at most"},
+	)
+}
+
+func spanFlags(since string) []cli.Flag {
+	return []cli.Flag{
+		&cli.StringFlag{Name: "since", Value: since, Usage: "tasks that ended at `TIME` or later: an age such as 36h or 7d, or a date"},
+		&cli.StringFlag{Name: "until", Usage: "tasks that ended before `TIME`"},
+	}
+}
+
+// Asked reports whether a command line asks for ended tasks of the history.
+func Asked(c *cli.Context) bool {
+	return slices.ContainsFunc([]string{"since", "until", "state", "team", "family", "key"}, c.IsSet)
+}
+
+// query reads the flags.
+func query(c *cli.Context, now time.Time) (q client.HistoryQuery, err error) {
+	q = client.HistoryQuery{Outcome: c.String("state"), Team: c.String("team"), Family: c.String("family"), Key: c.String("key"), Cluster: c.String("cluster")}
+	if !slices.Contains([]string{"", "succeeded", "failed", "stopped"}, q.Outcome) {
+		return q, exit.Usagef("--state %s: it is succeeded, failed or stopped", q.Outcome)
+	}
+	for name, at := range map[string]*time.Time{"since": &q.Since, "until": &q.Until} {
+		if *at, err = moment(c.String(name), now); err != nil {
+			return q, exit.Usagef("--%s %s: %v", name, c.String(name), err)
+		}
+	}
+	return q, nil
+}
+
+// moment reads a time or an age before now; the empty text is no time.
+func moment(text string, now time.Time) (time.Time, error) {
+	if text == "" {
+		return time.Time{}, nil
+	}
+	if days, err := strconv.ParseFloat(strings.TrimSuffix(text, "d"), 64); err == nil && strings.HasSuffix(text, "d") && days >= 0 {
+		return now.Add(-time.Duration(days * float64(24*time.Hour))), nil
+	}
+	if age, err := time.ParseDuration(text); err == nil && age >= 0 {
+		return now.Add(-age), nil
+	}
+	for _, layout := range []string{time.RFC3339, time.DateTime, "2006-01-02 15:04", time.DateOnly} {
+		if at, err := time.ParseInLocation(layout, text, time.Local); err == nil {
+			return at, nil
+		}
+	}
+	return time.Time{}, fmt.Errorf("an age such as 36h or 7d, or a date such as 2026-01-31 is needed")
+}
+
+// List prints the tasks that ended.
+func List(c *cli.Context, inv *invocation.Invocation) error {
+	q, err := query(c, inv.Now())
+	if err != nil {
+		return err
+	}
+	if c.Int("limit") < 1 {
+		return exit.Usagef("--limit %d: it is 1 or more", c.Int("limit"))
+	}
+	tasks, gaps, more, err := client.EndedTasks(c.Context, inv.Client, q, c.Int("limit"))
+	if err != nil {
+		return err
+	}
+	noteGaps(inv, gaps, q.Since)
+	if inv.Output == invocation.JSON {
+		return inv.PrintJSON(append([]client.EndedTask{}, tasks...))
+	}
+	t := &table.Table{Header: []string{"ID", "TASK", "TEAM", "STATE", "GPUS", "HOST", "ENDED", "RAN", "EXIT/REASON"}, Optional: []string{"TEAM", "HOST", "RAN"}}
+	for _, e := range tasks {
+		id := e.Task.ID()
+		if inv.Output != invocation.Wide {
+			id = format.ID(id)
+		}
+		t.Add(id, client.ResourceID(e.Task.Definition), cmp.Or(e.Team, "-"), e.Outcome, strconv.Itoa(e.GPUs), cmp.Or(e.Host, "-"),
+			format.Age(inv.Now().Sub(e.Task.StoppedAt.Time)), ran(e.Task), format.ExitSummary(e.Task))
+	}
+	if err := t.Write(inv.Out, inv.TableWidth()); err != nil {
+		return err
+	}
+	if more {
+		inv.Notef("there are more than these %d: choose with --since, --state, --team, --family, or --limit", len(tasks))
+	}
+	return nil
+}
+
+func ran(t client.Task) string {
+	if t.StartedAt.IsZero() {
+		return "-"
+	}
+	return format.Age(t.StoppedAt.Sub(t.StartedAt.Time))
+}
+
+// noteGaps says which part of the answer is incomplete.
+func noteGaps(inv *invocation.Invocation, gaps []client.HistoryGap, since time.Time) {
+	for _, g := range gaps {
+		if g.To.Before(since) {
+			continue
+		}
+		from := "the beginning of the pool"
+		if !g.From.IsZero() {
+			from = g.From.Local().Format(time.DateTime)
+		}
+		inv.Notef("the history is incomplete from %s to %s: tasks that ended then may be missing", from, g.To.Local().Format(time.DateTime))
+	}
+}
+
+// Usage is the command that sums up GPU time.
+func Usage(system invocation.System) *cli.Command {
+	return &cli.Command{
+		Name:  "usage",
+		Usage: "Sum the GPU-hours of ended tasks by team, key, family or day",
+		Description: `Sums over tasks that have ended, by whole days in UTC: GPU-hours on the days on which they ran, tasks and failures on the day on which
+they ended.
+
+Examples:
+   pinion usage                             # of the last 30 days, by team
+   pinion usage --since 7d --by day,team
+   pinion usage --by family --csv > usage.csv`,
+		Flags: append(spanFlags("30d"),
+			&cli.StringFlag{Name: "by", Value: "team", Usage: "`WHAT` the lines differ in, with commas between: day, cluster, team, key, family"},
+			&cli.StringFlag{Name: "team", Usage: "only this `TEAM`"},
+			&cli.StringFlag{Name: "family", Usage: "only this `FAMILY` of task definitions"},
+			&cli.StringFlag{Name: "key", Usage: "only this access `KEY`"},
+			&cli.StringFlag{Name: "cluster", Usage: "only this `CLUSTER`", DefaultText: "all"},
+			&cli.BoolFlag{Name: "csv", Usage: "print comma-separated values"},
+		),
+		Action: func(c *cli.Context) error {
+			if c.Args().Present() {
+				return exit.Usagef("pinion usage takes no arguments; see pinion usage --help")
+			}
+			inv, err := system.Invoke(c)
+			if err != nil {
+				return err
+			}
+			return printUsage(c.Context, c, inv)
+		},
+	}
+}
+
+func printUsage(ctx context.Context, c *cli.Context, inv *invocation.Invocation) error {
+	q, err := query(c, inv.Now())
+	if err != nil {
+		return err
+	}
+	usage, err := client.SumUsage(ctx, inv.Client, q, c.String("by"))
+	if err != nil {
+		return err
+	}
+	noteGaps(inv, usage.Gaps, q.Since)
+	if usage.More {
+		inv.Notef("there are more rows than these: sum by less, or over a shorter time")
+	}
+	if inv.Output == invocation.JSON {
+		return inv.PrintJSON(append([]client.UsageRow{}, usage.Rows...))
+	}
+	by := strings.Split(c.String("by"), ",")
+	header := append(slices.Clone(by), "gpu_hours", "tasks", "failed")
+	if c.Bool("csv") {
+		w := csv.NewWriter(inv.Out)
+		_ = w.Write(header) // Flush keeps the error
+		for _, row := range usage.Rows {
+			_ = w.Write(cells(row, by, ""))
+		}
+		w.Flush()
+		return w.Error()
+	}
+	for i := range header {
+		header[i] = strings.ToUpper(strings.ReplaceAll(header[i], "_", "-"))
+	}
+	t := &table.Table{Header: header}
+	for _, row := range usage.Rows {
+		t.Add(cells(row, by, "-")...)
+	}
+	return t.Write(inv.Out, inv.TableWidth())
+}
+
+// cells are the fields of a row; none stands for one that is empty.
+func cells(row client.UsageRow, by []string, none string) (fields []string) {
+	values := map[string]string{"day": row.Day, "cluster": row.Cluster, "team": row.Team, "key": row.Key, "family": row.Family}
+	for _, name := range by {
+		fields = append(fields, cmp.Or(values[name], none))
+	}
+	return append(fields, strconv.FormatFloat(float64(row.GPUSeconds)/3600, 'f', 1, 64), strconv.FormatInt(row.Tasks, 10), strconv.FormatInt(row.Failed, 10))
+}

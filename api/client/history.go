@@ -1,0 +1,102 @@
+package client
+
+import (
+	"context"
+	"net/url"
+	"strconv"
+	"time"
+)
+
+// EndedTask is a task of the history, which keeps tasks for longer than ListTasks shows them.
+type EndedTask struct {
+	Task    Task   `json:"task"`
+	Outcome string `json:"outcome"` // succeeded, failed, or stopped
+	Host    string `json:"host"`    // name of its host when it ended
+	Team    string `json:"team"`
+	Key     string `json:"key"` // holder of the access key that ran it; empty: root
+	GPUs    int    `json:"gpus"`
+}
+
+// HistoryGap is a time of which ended tasks may be missing.
+type HistoryGap struct {
+	From time.Time `json:"from"` // zero: since the pool began
+	To   time.Time `json:"to"`
+}
+
+// HistoryQuery selects ended tasks. An empty field selects all.
+type HistoryQuery struct {
+	Since, Until time.Time
+	Outcome      string
+	Team, Key    string
+	Family       string
+	Group        string
+	Cluster      string
+	ID           string // digits that the id begins with
+}
+
+func (q HistoryQuery) values() url.Values {
+	values := url.Values{}
+	for name, value := range map[string]string{"outcome": q.Outcome, "team": q.Team, "key": q.Key, "family": q.Family, "group": q.Group, "cluster": q.Cluster, "id": q.ID} {
+		if value != "" {
+			values.Set(name, value)
+		}
+	}
+	for name, at := range map[string]time.Time{"since": q.Since, "until": q.Until} {
+		if !at.IsZero() {
+			values.Set(name, at.UTC().Format(time.RFC3339Nano))
+		}
+	}
+	return values
+}
+
+// historyPage is the number of tasks of one request.
+const historyPage = 1000
+
+// EndedTasks lists tasks that have ended, the last one first, at most limit of them; more: there are others.
+func EndedTasks(ctx context.Context, c *Client, q HistoryQuery, limit int) (tasks []EndedTask, gaps []HistoryGap, more bool, err error) {
+	values := q.values()
+	for {
+		values.Set("limit", strconv.Itoa(min(historyPage, limit-len(tasks))))
+		var page struct {
+			Tasks []EndedTask  `json:"tasks"`
+			Next  string       `json:"next"`
+			Gaps  []HistoryGap `json:"gaps"`
+		}
+		if err := c.Get(ctx, "/v1/history", values, &page); err != nil {
+			return nil, nil, false, err
+		}
+		tasks = append(tasks, page.Tasks...)
+		if page.Next == "" || len(tasks) >= limit {
+			return tasks, page.Gaps, page.Next != "", nil
+		}
+		values.Set("page", page.Next)
+	}
+}
+
+// UsageRow is a sum over ended tasks.
+type UsageRow struct {
+	Day        string `json:"day,omitempty"`
+	Cluster    string `json:"cluster,omitempty"`
+	Team       string `json:"team,omitempty"`
+	Key        string `json:"key,omitempty"`
+	Family     string `json:"family,omitempty"`
+	Tasks      int64  `json:"tasks"`
+	Failed     int64  `json:"failed"`
+	GPUSeconds int64  `json:"gpuSeconds"`
+}
+
+// Usage is sums over ended tasks.
+type Usage struct {
+	Rows []UsageRow   `json:"rows"`
+	More bool         `json:"more"` // there are more rows than one answer holds
+	Gaps []HistoryGap `json:"gaps"`
+}
+
+// SumUsage sums up the tasks that the query selects, by whole days in UTC. by is what the rows differ in, with commas between: day, cluster, team,
+// key, family.
+func SumUsage(ctx context.Context, c *Client, q HistoryQuery, by string) (Usage, error) {
+	values := q.values()
+	values.Set("by", by)
+	var usage Usage
+	return usage, c.Get(ctx, "/v1/usage", values, &usage)
+}
