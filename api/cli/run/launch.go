@@ -3,7 +3,6 @@ package run
 import (
 	"context"
 	"crypto/rand"
-	"encoding/json"
 	"fmt"
 	"strings"
 
@@ -21,13 +20,12 @@ type launcher struct {
 
 // launch returns the started tasks, at least one. Tasks that were not placed are reported.
 func (l *launcher) launch(ctx context.Context, definition definition) ([]client.Task, error) {
-	document, err := json.Marshal(definition)
-	if err != nil {
-		return nil, err
-	}
-	revision, _, err := l.inv.RegisterTaskDefinition(ctx, "application/json", document)
-	if err != nil {
-		return nil, err
+	revision := l.request.definition
+	if revision == "" {
+		var err error
+		if revision, err = l.register(ctx, definition); err != nil {
+			return nil, err
+		}
 	}
 	var output struct {
 		Tasks    []client.Task    `json:"tasks"`
@@ -52,6 +50,9 @@ func (l *launcher) runTaskInput(definition string) map[string]any {
 		"clientToken": strings.ToLower(rand.Text()),
 	}
 	l.request.batch.addToInput(in)
+	if l.request.overrides != nil {
+		in["overrides"] = l.request.overrides
+	}
 	if len(l.request.tags) > 0 {
 		in["tags"] = l.request.tags
 	}

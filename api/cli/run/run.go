@@ -14,7 +14,8 @@ import (
 	"pinion/raftfsm/spec"
 )
 
-const description = `Registers a task definition for the image (family run-NAME), starts a task of it, shows the pull and then the output of the
+const description = `Registers a task definition for the image (family run-NAME), unless the newest of that family is the same, or takes a registered
+one (FAMILY[:REVISION]; command, --env, --gpus, --cpus and --memory go before what it says). It starts a task of it, shows the pull and then the output of the
 container, and exits with the container's exit code. Ctrl-C stops the task; a second Ctrl-C leaves at once.
 The image pinion/self is built in and has no shell: its commands are pinion's own, such as "pinion pause", which waits.
 A task that no host can run now waits in the queue: "pinion why TASK" explains it; one that no host could ever run fails at
@@ -32,6 +33,7 @@ Examples:
    pinion run --gpus 1 --cpus 8 --memory 64g --shm-size 16g -v /data:/data:ro -e EPOCHS=3 my/trainer -- python train.py
    pinion run -d -p 8888:8888 -w /work -u 1000 my/notebook
    pinion run -d --name train my/trainer
+   pinion run trainer:3 -- python train.py --epochs 5
    pinion run --gang --count 8 --gpus 1 --network host my/trainer -- sh -c 'exec python train.py --rank $RANK'
    pinion run --array 0-99 --retries 3 --retry-on 137 --group nightly my/worker
    pinion run --after group:nightly --priority 50 --team vision --time-limit 2h my/report
@@ -43,7 +45,7 @@ func Command(system invocation.System) *cli.Command {
 	return &cli.Command{
 		Name:        "run",
 		Usage:       "Run a container as a task and show its output",
-		ArgsUsage:   "IMAGE [COMMAND ARGUMENTS...]",
+		ArgsUsage:   "IMAGE|FAMILY[:REVISION] [COMMAND ARGUMENTS...]",
 		Description: description,
 		Flags:       flags(),
 		Action: func(c *cli.Context) error {
@@ -62,6 +64,9 @@ func Command(system invocation.System) *cli.Command {
 			if err != nil {
 				return err
 			}
+			if err := request.useRegistered(c.Context, c, inv); err != nil {
+				return err
+			}
 			return run(c.Context, &launcher{inv: inv, request: request}, system.Interrupts, definition, c.Bool("detach"))
 		},
 	}
@@ -75,6 +80,8 @@ type request struct {
 	tags       []spec.Tag
 	scheduling spec.SchedulingOptions // parsed from the tags
 	startedBy  string                 // by which later attempts are found
+	definition string                 // a registered one, "family:revision"; empty: one is made for the image
+	overrides  map[string]any         // of the registered definition; nil: none
 }
 
 func parseRequest(ctx context.Context, c *cli.Context, inv *invocation.Invocation) (request, error) {

@@ -36,7 +36,7 @@ func endOf(task client.Task) end {
 		e.failed, e.text = false, "gave way to a task of higher priority: "+reason
 		e.advice = "A preemptible task waits in the queue again; without --preemptible, or with a higher --priority, it runs on."
 	case task.StopCode == "UserInitiated":
-		e.failed, e.text = false, "was stopped: "+reason
+		e.failed, e.text = false, "was stopped: "+strings.TrimPrefix(reason, "stopped ")
 	case task.StopCode == "ServiceSchedulerInitiated":
 		e.text = "was stopped by the pool: " + reason
 		if strings.Contains(reason, "pinion.time-limit") {
