@@ -37,7 +37,7 @@ type host struct {
 }
 
 // patience bounds every wait of these tests; it is reached only on a failure.
-const patience = time.Minute
+const patience = 2 * time.Minute
 
 func newHost(t testing.TB, change ...func(*containerd.Config)) *host {
 	t.Helper()

@@ -20,7 +20,7 @@ import (
 )
 
 // waitTimeout bounds every wait. It is generous: nothing here measures speed.
-const waitTimeout = 60 * time.Second
+const waitTimeout = 2 * time.Minute
 
 // binary is the program under test.
 var binary, _ = filepath.Abs("../../bin/pinion")

@@ -22,7 +22,7 @@ import (
 )
 
 // waitTimeout bounds every wait. It is generous: nothing here asserts speed.
-const waitTimeout = 60 * time.Second
+const waitTimeout = 2 * time.Minute
 
 // registryPort is where the switch serves images.
 const registryPort = 5000
