@@ -24,6 +24,8 @@ func (s *Servers) swapRole(ctx context.Context, id string, promote bool) error {
 	if err := s.consensus.CheckLeader(ctx); err != nil {
 		return err
 	}
+	s.choosing.Lock()
+	defer s.choosing.Unlock()
 	view := s.view()
 	all := s.candidates(view, view.Hosts(""))
 	host := findCandidate(all, func(c candidate) bool { return c.host.ID == id })

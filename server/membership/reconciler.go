@@ -81,6 +81,8 @@ func (s *Servers) candidates(view *raftfsm.View, hosts []*spec.Host) []candidate
 
 // chooseServers records which hosts ought to be servers when that has changed.
 func (s *Servers) chooseServers(ctx context.Context) error {
+	s.choosing.Lock()
+	defer s.choosing.Unlock()
 	view := s.view()
 	seats, limit := s.candidates(view, view.Servers()), view.Settings().Servers
 	if len(seats) == limit && !slices.ContainsFunc(seats, candidate.isDead) {

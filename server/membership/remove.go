@@ -90,7 +90,20 @@ func (s *Servers) demoteSelf(ctx context.Context) error {
 	if next == nil {
 		return s.transferLeadership("it is removed")
 	}
-	for _, change := range []raftfsm.SetServerRole{{ID: next.ID, Server: true}, {ID: s.hostID}} {
+	if err := recordReplacement(ctx, s, next.ID); err != nil {
+		return err
+	}
+	if !s.isVoter(next.ID) {
+		return spec.Unavailable(fmt.Sprintf("host %s becomes a server in the place of %s, which is removed; try again in a moment", next.ID, s.hostID))
+	}
+	return s.transferLeadership("it is removed")
+}
+
+// recordReplacement records that a host is a server in the place of the one here.
+func recordReplacement(ctx context.Context, s *Servers, next string) error {
+	s.choosing.Lock()
+	defer s.choosing.Unlock()
+	for _, change := range []raftfsm.SetServerRole{{ID: next, Server: true}, {ID: s.hostID}} {
 		if host := s.view().Host(change.ID); host == nil || host.Server == change.Server {
 			continue
 		}
@@ -98,10 +111,7 @@ func (s *Servers) demoteSelf(ctx context.Context) error {
 			return err
 		}
 	}
-	if !s.isVoter(next.ID) {
-		return spec.Unavailable(fmt.Sprintf("host %s becomes a server in the place of %s, which is removed; try again in a moment", next.ID, s.hostID))
-	}
-	return s.transferLeadership("it is removed")
+	return nil
 }
 
 // replacement is the host that takes this server's place: a voter, or else the oldest connected host that is not drained;

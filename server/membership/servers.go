@@ -5,6 +5,7 @@ package membership
 import (
 	"context"
 	"log/slog"
+	"sync"
 	"time"
 
 	"github.com/hashicorp/go-hclog"
@@ -40,6 +41,10 @@ type Servers struct {
 	hostID    string // this host
 	log       *slog.Logger
 	raftLog   hclog.Logger // of autopilot
+
+	// choosing is held while it is recorded who ought to be a server. A change is several entries, and in between there is a server too
+	// many, which another change would take back.
+	choosing sync.Mutex
 }
 
 // NewServers returns the servers as the one on this host sees them; client is nil in a pool of one server.
