@@ -84,28 +84,61 @@ func (p *pool) upFromSnapshot(t *testing.T) {
 	p.waitConverged(t)
 }
 
+// changePatience is how long a change may take to pass a failpoint. Then it is made anew: somebody else may lead meanwhile.
+const changePatience = 15 * time.Second
+
+// maxChanges is how often a change is made at most.
+const maxChanges = 5
+
 // crashInChange makes a change during which a host is killed at the point, and answers how often that happened: a leader may be
 // followed by another one that passes the point too.
 func (p *pool) crashInChange(t *testing.T, c serverChange) int {
 	t.Helper()
 	servers, leader := p.serverHosts(t), p.leader(t)
-	agents := slices.DeleteFunc(slices.Clone(p.Hosts()), func(h *testbed.Host) bool { return slices.Contains(servers, h) })
-	armed := slices.DeleteFunc(slices.Clone(servers), func(h *testbed.Host) bool { return h == leader })
+	armed := without(servers, leader)
 	if c.joins {
-		armed = agents
+		armed = without(p.Hosts(), servers...)
 	}
 	r := p.arm(t, c.point, armed)
 	defer r.stop()
-	if !c.joins {
-		must(t, leader.Kill(t.Context()))
-		eventually(t, "a host with a failpoint leads", func() bool { return r.crashes.Load() > 0 || slices.Contains(armed, p.knownLeader()) })
-		p.start(t, leader)
+	for range maxChanges {
+		if !c.joins {
+			p.haveOneLead(t, armed, r)
+		}
+		servers = p.serverHosts(t)
+		c.change(p, t, without(servers, armed...)[0], without(p.Hosts(), servers...)[0])
+		if r.awaitCrash(t.Context()) {
+			break
+		}
 	}
-	c.change(p, t, leader, agents[0])
-	eventually(t, fmt.Sprintf("a host is killed at %s", c.point), func() bool { return r.crashes.Load() > 0 })
 	r.stop()
 	p.disarm(t, armed)
+	if r.crashes.Load() == 0 {
+		t.Fatalf("no host was killed at %s", c.point)
+	}
 	return int(r.crashes.Load())
+}
+
+// without are the hosts but some.
+func without(hosts []*testbed.Host, some ...*testbed.Host) []*testbed.Host {
+	return slices.DeleteFunc(slices.Clone(hosts), func(h *testbed.Host) bool { return slices.Contains(some, h) })
+}
+
+// haveOneLead restarts the leader until one of these hosts leads, or has been killed.
+func (p *pool) haveOneLead(t *testing.T, hosts []*testbed.Host, r *restarter) {
+	t.Helper()
+	eventually(t, "a host with a failpoint leads", func() bool {
+		leader := p.knownLeader()
+		if r.crashes.Load() > 0 || slices.Contains(hosts, leader) {
+			return true
+		}
+		if leader != nil {
+			must(t, leader.Kill(t.Context()))
+			eventually(t, "another host leads", func() bool { return r.crashes.Load() > 0 || p.knownLeader() != nil })
+			p.start(t, leader)
+		}
+		return false
+	})
 }
 
 // restarter starts hosts again that ended at their failpoint, without one.
@@ -148,6 +181,16 @@ func (r *restarter) restart(t *testing.T, at failpoint.Point, h *testbed.Host) {
 	if err := h.Launch(); err != nil {
 		t.Error(err)
 	}
+}
+
+// awaitCrash waits for a crash as long as a change may take.
+func (r *restarter) awaitCrash(ctx context.Context) bool {
+	ctx, cancel := context.WithTimeout(ctx, changePatience)
+	defer cancel()
+	for r.crashes.Load() == 0 && ctx.Err() == nil {
+		testbed.Rest(ctx, 20*time.Millisecond)
+	}
+	return r.crashes.Load() > 0
 }
 
 func (r *restarter) stop() {
