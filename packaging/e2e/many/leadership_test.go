@@ -55,9 +55,12 @@ func TestALeaderThatLivesLeadsOn(t *testing.T) {
 }
 
 // termsBegun counts the terms that hosts have begun to lead in.
-func (p *pool) termsBegun() (n int) {
+func (p *pool) termsBegun() int { return p.countLines(`msg="this server leads the pool"`) }
+
+// countLines counts how often the hosts have written a text since they were started last.
+func (p *pool) countLines(text string) (n int) {
 	for _, h := range p.Hosts() {
-		n += strings.Count(h.Output(), `msg="this server leads the pool"`)
+		n += strings.Count(h.Output(), text)
 	}
 	return n
 }
