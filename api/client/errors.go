@@ -96,7 +96,7 @@ func networkErrorText(config Config, err error) string {
 	var record tls.RecordHeaderError
 	switch {
 	case errors.As(err, &authority):
-		return fmt.Sprintf("the certificate of %s is not signed by %s. Pass the host's CA file with --ca (`pinion env` on the host names it)", config.Host, caName(config))
+		return fmt.Sprintf("the certificate of %s is not signed by %s. Pass the host's CA file with --ca (`pinion env` on the host names it); if the pool's CA was rotated, fetch that file again (`pinion ca get` on a host prints it)", config.Host, caName(config))
 	case errors.As(err, &name):
 		return fmt.Sprintf("the certificate of %s is for other names: %v. Use one of those, or start the host with --advertise", config.Host, name)
 	case errors.As(err, &record), errors.Is(err, http.ErrSchemeMismatch):

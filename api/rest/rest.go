@@ -77,6 +77,9 @@ type KeyStore interface {
 	RemoveKey(ctx context.Context, id string) error
 	// RotateSealingKey begins to replace the key that secrets are sealed with, or goes on with it.
 	RotateSealingKey(ctx context.Context) error
+	// RotateCA puts another root of the pool's CA in the place of the one that signs, or goes on with that. force does not wait for
+	// hosts that are away, and ends the old root for clients.
+	RotateCA(ctx context.Context, force bool) error
 	// KeySecret is the secret of a key in the state, also on a host that does not lead. spec.ErrUnavailable while this
 	// host cannot read it.
 	KeySecret(key *spec.AccessKey) (string, error)
