@@ -113,7 +113,8 @@ type PoolInfo struct {
 	Leader      string            `json:"leader,omitempty"`    // address; empty while there is none
 	Servers     []string          `json:"servers"`             // addresses of all servers that vote, sorted
 	ServerIDs   []string          `json:"serverIds"`           // ids of all servers, and of hosts that are to become one, sorted
-	Signature   []byte            `json:"signature,omitempty"` // of the pool's CA, over Pool, Incarnation, ServerIDs and their Keys
+	Index       uint64            `json:"index,omitempty"`     // of the log entry at which a server has seen ServerIDs and their Keys first: a later list has a higher one
+	Signature   []byte            `json:"signature,omitempty"` // of the pool's CA, over Pool, Incarnation, ServerIDs, their Keys and Index
 	Keys        map[string]string `json:"keys"`                // of the hosts in ServerIDs and Hosts, by id: hex SHA-256 of the public key that each was admitted with
 	Hosts       []string          `json:"hosts,omitempty"`     // addresses of some other hosts, which know where servers are when these do not
 	Removed     []string          `json:"removed,omitempty"`   // ids of hosts whose certificates may still look good

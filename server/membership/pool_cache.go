@@ -21,8 +21,15 @@ import (
 type PoolCache struct {
 	path string
 
-	mu   sync.Mutex
-	info spec.PoolInfo
+	mu     sync.Mutex
+	info   spec.PoolInfo
+	newest uint64 // the highest Index of this incarnation; a server that lags may tell of an older list after it
+}
+
+// cacheFile is servers.json.
+type cacheFile struct {
+	spec.PoolInfo
+	NewestIndex uint64 `json:"newestIndex,omitempty"`
 }
 
 // OpenPoolCache reads servers.json.
@@ -32,9 +39,11 @@ func OpenPoolCache(path string) (*PoolCache, error) {
 	if errors.Is(err, fs.ErrNotExist) {
 		return b, nil
 	}
+	var file cacheFile
 	if err == nil {
-		err = json.Unmarshal(text, &b.info)
+		err = json.Unmarshal(text, &file)
 	}
+	b.info, b.newest = file.PoolInfo, max(file.NewestIndex, file.Index)
 	if err != nil {
 		return nil, fmt.Errorf("%s cannot be read (%w): put back a backup, or delete it and join again", path, err)
 	}
@@ -58,6 +67,13 @@ func (b *PoolCache) OnlyServer(address string) bool {
 	return len(servers) == 1 && servers[0] == address
 }
 
+// newestIndex is the highest index of a list of servers that this host has heard of in its incarnation of the pool.
+func (b *PoolCache) newestIndex() uint64 {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.newest
+}
+
 // Incarnation is the newest incarnation of the pool that this host has seen.
 func (b *PoolCache) Incarnation() int { return b.PoolInfo().Incarnation }
 
@@ -71,8 +87,12 @@ func (b *PoolCache) Update(o spec.PoolInfo) (accepted, newer bool, err error) {
 	}
 	newer = o.Incarnation > b.info.Incarnation
 	if len(o.Servers) == 0 {
-		o.Servers, o.ServerIDs, o.Keys = b.info.Servers, b.info.ServerIDs, b.info.Keys
+		o.Servers, o.ServerIDs, o.Keys, o.Index, o.Signature = b.info.Servers, b.info.ServerIDs, b.info.Keys, b.info.Index, b.info.Signature
 	}
+	if newer {
+		b.newest = 0
+	}
+	b.newest = max(b.newest, o.Index)
 	o.Keys = withKnownKeys(o, b.info.Keys)
 	if len(o.CA.Newest) == 0 {
 		o.CA = b.info.CA
@@ -83,7 +103,7 @@ func (b *PoolCache) Update(o spec.PoolInfo) (accepted, newer bool, err error) {
 	if reflect.DeepEqual(before, o) {
 		return true, newer, nil
 	}
-	text, err := json.MarshalIndent(o, "", "  ")
+	text, err := json.MarshalIndent(cacheFile{o, b.newest}, "", "  ")
 	if err != nil {
 		return true, newer, err
 	}

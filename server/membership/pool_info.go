@@ -34,6 +34,8 @@ type Publisher struct {
 	mu         sync.Mutex
 	signedText []byte // and the root that signed it
 	signed     []byte // the signature
+	list       []byte // the servers as they were last built, and the newest root
+	index      uint64 // when they were first so
 }
 
 // NewPublisher returns the publisher of a server of the pool; Run keeps it up to date. sign signs with the key of the pool's CA.
@@ -99,10 +101,22 @@ func (p *Publisher) Build() spec.PoolInfo {
 	if ca := view.CA(); ca != nil {
 		o.CA = ca.Roots()
 	}
+	o.Index = p.indexOf(o, max(view.Index(), p.servers.consensus.Raft().GetConfiguration().Index()))
 	o.Signature = p.signature(o)
 	o.LogRetention, o.DeletedLogs = logRetentions(view), deletedLogs(view)
 	o.Removed = recentlyRemoved(view, p.servers.consensus.Now())
 	return o
+}
+
+// indexOf is the index of the log at which the servers of a pool info were first seen here, which is now when they are others than before. What
+// was built from older entries, on whatever server, has a lower one.
+func (p *Publisher) indexOf(o spec.PoolInfo, now uint64) uint64 {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if list := append(ServerListText(o), o.CA.Newest...); !bytes.Equal(list, p.list) {
+		p.list, p.index = list, now
+	}
+	return p.index
 }
 
 // signature is that of the servers in a pool info; nil while this server cannot read the key of the CA.

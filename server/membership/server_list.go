@@ -22,13 +22,18 @@ func ServerListText(o spec.PoolInfo) []byte {
 	for i, id := range o.ServerIDs {
 		keys[i] = o.Keys[id]
 	}
-	return fmt.Appendf(nil, "the servers of pool %q in incarnation %d: %q with the keys %q", o.Pool, o.Incarnation, o.ServerIDs, keys)
+	return fmt.Appendf(nil, "the servers of pool %q in incarnation %d at index %d: %q with the keys %q", o.Pool, o.Incarnation, o.Index, o.ServerIDs, keys)
 }
 
 // Proven is what this host may believe of a pool info that did not come from a server that it knows: of which hosts are servers what is
-// signed, and of where they are that it is worth a try. ok is false when it is not signed, or of another pool or an earlier incarnation.
+// signed, and of where they are that it is worth a try. ok is false when it is not signed, or of another pool or an earlier incarnation, or older than
+// one that this host has heard of: an agent that was a server once cannot bring that back.
 func (b *PoolCache) Proven(o spec.PoolInfo, verify func(text, signature []byte) bool) (info spec.PoolInfo, ok bool) {
 	info = b.PoolInfo()
+	older := o.Incarnation == info.Incarnation && o.Index < b.newestIndex()
+	if older && !slices.Equal(o.ServerIDs, info.ServerIDs) {
+		return info, false
+	}
 	if o.Pool != info.Pool || o.Incarnation < info.Incarnation || len(o.ServerIDs) == 0 || !verify(ServerListText(o), o.Signature) {
 		return info, false
 	}
@@ -38,12 +43,15 @@ func (b *PoolCache) Proven(o spec.PoolInfo, verify func(text, signature []byte) 
 			addresses = append(addresses, known)
 		}
 	}
-	info.Incarnation, info.ServerIDs, info.Signature = o.Incarnation, o.ServerIDs, o.Signature
+	info.Servers = addresses[:min(len(addresses), maxServerAddresses)]
+	if older {
+		return info, true
+	}
+	info.Incarnation, info.ServerIDs, info.Index, info.Signature = o.Incarnation, o.ServerIDs, o.Index, o.Signature
 	info.Keys = serverKeys(info.Keys, o)
 	if !bytes.Equal(o.CA.Newest, info.CA.Newest) { // what is left of the root before is for servers to say
 		info.CA = o.CA
 	}
-	info.Servers = addresses[:min(len(addresses), maxServerAddresses)]
 	return info, true
 }
 
