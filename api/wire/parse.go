@@ -10,7 +10,8 @@ import (
 	"sigs.k8s.io/yaml"
 )
 
-// parseJSON reads exactly one JSON object; an empty body is an empty object. Numbers keep their text.
+// parseJSON reads exactly one JSON object; an empty body is an empty object. Numbers keep their text. A member that is named twice is an
+// error, as in YAML.
 func parseJSON(body []byte) (map[string]any, error) {
 	if len(bytes.TrimSpace(body)) == 0 {
 		return map[string]any{}, nil
@@ -24,6 +25,9 @@ func parseJSON(body []byte) (map[string]any, error) {
 	if _, err := decoder.Token(); err != io.EOF {
 		line, column := position(body, decoder.InputOffset())
 		return nil, Errorf(Serialization, "the body is not valid JSON: there is something after the object (line %d, column %d)", line, column)
+	}
+	if err := checkMembers(body, value); err != nil {
+		return nil, err
 	}
 	object, ok := value.(map[string]any)
 	if !ok {
