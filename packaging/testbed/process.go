@@ -2,6 +2,7 @@ package testbed
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -31,11 +32,15 @@ func (p process) alive() bool {
 	return ok && now == p
 }
 
+// signal sends a signal to the process, if it has not ended.
 func (p process) signal(sig unix.Signal) error {
 	if !p.alive() {
 		return nil
 	}
-	return unix.Kill(p.pid, sig)
+	if err := unix.Kill(p.pid, sig); !errors.Is(err, unix.ESRCH) {
+		return err
+	}
+	return nil // it has ended since
 }
 
 // waitExit waits until the process has ended.
