@@ -56,7 +56,11 @@ ID            TASK        STATUS   GPUS  HOST   AGE  EXIT/REASON
 
 func TestPsOfAnEmptyClusterIsAHeaderAndAnEmptyJSONList(t *testing.T) {
 	h := newFakeHost(t).withTasks()
-	checkEqual(t, "pinion ps", pinion(t, h, "ps").out, "ID  TASK  STATUS  GPUS  HOST  AGE  EXIT/REASON\n")
+	got := pinion(t, h, "ps")
+	checkEqual(t, "pinion ps", got.out, "ID  TASK  STATUS  GPUS  HOST  AGE  EXIT/REASON\n")
+	if !strings.Contains(got.err, "-a") {
+		t.Errorf("what is not shown is not said: %q", got.err)
+	}
 	checkEqual(t, "pinion ps -o json", pinion(t, h, "ps", "-o", "json").out, "[]\n")
 }
 

@@ -90,11 +90,17 @@ func printLogs(ctx context.Context, inv *invocation.Invocation, cluster string, 
 			printer.Task = format.ID(task.ID())
 		}
 		group.Go(func() error {
-			return tasklog.Follow(ctx, inv, q, func(line client.LogLine) error {
+			empty := true
+			err := tasklog.Follow(ctx, inv, q, func(line client.LogLine) error {
+				empty = false
 				output.Lock()
 				defer output.Unlock()
 				return printer.Print(line)
 			})
+			if err == nil && empty && task.StartedAt.IsZero() && format.StopReason(task) != "" {
+				inv.Notef("task %s has no output: %s", format.ID(task.ID()), format.StopReason(task))
+			}
+			return err
 		})
 	}
 	if err := group.Wait(); err != nil && !errors.Is(err, context.Canceled) {

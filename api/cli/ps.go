@@ -72,6 +72,12 @@ func listTasks(ctx context.Context, inv *invocation.Invocation, cluster string, 
 	if inv.Output == invocation.JSON {
 		return inv.PrintJSON(append([]client.Task{}, tasks...)) // none is [], not null
 	}
+	switch {
+	case len(tasks) == 0 && all:
+		inv.Notef("no tasks in cluster %s", cluster)
+	case len(tasks) == 0:
+		inv.Notef("no tasks in cluster %s; -a shows those that have ended too", cluster)
+	}
 	hosts, err := inv.Client.Hosts(ctx)
 	if err != nil {
 		return err

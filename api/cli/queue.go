@@ -55,6 +55,9 @@ func printQueue(ctx context.Context, inv *invocation.Invocation, cluster string,
 	if inv.Output == invocation.JSON {
 		return inv.PrintJSON(append([]client.QueueItem{}, list...))
 	}
+	if len(list) == 0 {
+		inv.Notef("nothing waits in cluster %s", cluster)
+	}
 	return queueTable(inv, list).Write(inv.Out, inv.TableWidth())
 }
 

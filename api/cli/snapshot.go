@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"os"
 	"path/filepath"
 
@@ -187,6 +188,9 @@ func fileArgument(c *cli.Context) (string, error) {
 func writeFileAtomically(path string, write func(io.Writer) error, check func(path string) error) (size int64, err error) {
 	if info, err := os.Stat(path); err == nil && info.IsDir() {
 		return 0, exit.Usagef("%s is a directory: name the file to write, such as %s", path, filepath.Join(path, "pinion.snapshot"))
+	}
+	if _, err := os.Stat(filepath.Dir(path)); errors.Is(err, fs.ErrNotExist) {
+		return 0, fmt.Errorf("there is no directory %s", filepath.Dir(path))
 	}
 	file, err := atomicfile.Create(path, 0o600)
 	if err != nil {

@@ -121,7 +121,7 @@ type HostChange string
 
 // The changes that ChangeHost makes.
 const (
-	RemoveHost  HostChange = "remove"  // from the pool, for ever
+	RemoveHost  HostChange = "remove"  // from the pool, permanently
 	PromoteHost HostChange = "promote" // to a voting server
 	DemoteHost  HostChange = "demote"  // to an agent that holds no state
 )

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"io"
 	"time"
 
 	"github.com/urfave/cli/v2"
@@ -31,7 +32,7 @@ func (inv *Invocation) List(c *cli.Context, list func(context.Context, *Invocati
 	}
 	shown := *inv
 	var screen bytes.Buffer
-	shown.Out, shown.Columns = &screen, inv.TableWidth()
+	shown.Out, shown.Err, shown.Columns = &screen, io.Discard, inv.TableWidth() // a note would stand between two lists
 	for {
 		screen.Reset()
 		if err := inv.RetryUnavailable(c.Context, func() error { screen.Reset(); return list(c.Context, &shown) }); err != nil {
