@@ -138,21 +138,27 @@ func checkRestored(t *testing.T, from, snapshot string) {
 	}
 }
 
-// A secret is set before the first start, changed and taken away, on a host that does not run.
+// A secret is set, changed and taken away on a host that does not run. What becomes of its files is the keystore's, and has its tests there.
 func TestTheUnlockSecretOfAHostIsSetChangedAndTakenAway(t *testing.T) {
 	dir := t.TempDir()
+	keystoretest.Lock(t, dir, unlockSecret) // at a cost of scrypt that suits tests
 	const other = "another secret"
-	for _, c := range []unlock.Config{
-		{Action: unlock.Set, Secret: []byte(unlockSecret)},
-		{Action: unlock.Change, Secret: []byte(unlockSecret), NewSecret: []byte(other)},
-		{Action: unlock.Off, Secret: []byte(other)},
+	for _, c := range []struct {
+		change unlock.Config
+		locked bool
+		err    error
+	}{
+		{unlock.Config{Action: unlock.Set, Secret: []byte(unlockSecret)}, true, nil},
+		{unlock.Config{Action: unlock.Set, Secret: []byte(other)}, true, keystore.ErrUnlock},
+		{unlock.Config{Action: unlock.Change, Secret: []byte(other), NewSecret: []byte(other)}, true, keystore.ErrUnlock},
+		{unlock.Config{Action: unlock.Off, Secret: []byte(unlockSecret)}, false, nil},
 	} {
-		c.DataDir = dir
-		if err := Unlock(t.Context(), c); err != nil {
-			t.Fatalf("%s: %v", c.Action, err)
+		c.change.DataDir = dir
+		if err := Unlock(t.Context(), c.change); !errors.Is(err, c.err) {
+			t.Errorf("%s: %v", c.change.Action, err)
 		}
-		if _, locked, err := keystore.InClear(dir); err != nil || locked != (c.Action != unlock.Off) {
-			t.Errorf("after %s it is locked: %t, %v", c.Action, locked, err)
+		if _, locked, err := keystore.InClear(dir); err != nil || locked != c.locked {
+			t.Errorf("after %s it is locked: %t, %v", c.change.Action, locked, err)
 		}
 	}
 	err := Unlock(t.Context(), unlock.Config{DataDir: dir, Action: unlock.Off, Secret: []byte(other)})
