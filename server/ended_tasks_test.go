@@ -122,6 +122,11 @@ func TestALostHistoryComesFromAnotherServer(t *testing.T) {
 	}
 	apply(t, own, raftfsm.Reap{Before: at.Add(time.Second)})
 	follower := p.followers()[0]
+	behind := follower.member.localServer()
+	eventually(t, "it has forgotten the tasks too", func() bool { return behind.state.View().Reaped() > 0 })
+	if err := behind.node.Raft().Snapshot().Error(); err != nil { // its log does not tell them again
+		t.Fatal(err)
+	}
 	follower.close()
 	if err := os.Remove(filepath.Join(follower.dir, historyFile)); err != nil {
 		t.Fatal(err)

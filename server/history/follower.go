@@ -46,6 +46,7 @@ func (f *follower) follow(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
+		f.ready.Store(f.cursor.Pool != "")
 		select {
 		case <-changed:
 			sleep(ctx, flushDelay) // what ends together is written together

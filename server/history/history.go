@@ -45,6 +45,7 @@ type History struct {
 	err    atomic.Pointer[error] // why there is no store
 	broken chan error            // a reader has met damage
 	filled chan struct{}         // there are gaps to fill
+	ready  atomic.Bool           // the store knows its gaps: it has followed the state once
 }
 
 // New makes a History, which does nothing before Run.
@@ -98,6 +99,7 @@ func (h *History) runStore(ctx context.Context) error {
 		return err
 	}
 	ctx, cancel := context.WithCancel(ctx)
+	h.ready.Store(false)
 	h.store.Store(store)
 	filled := make(chan struct{})
 	go func() {
@@ -155,8 +157,11 @@ func (h *History) Usage(q ended.UsageQuery) (usage ended.Usage, err error) {
 	return usage, err
 }
 
-// Read is Store.Read.
+// Read is Store.Read. A store that does not know its gaps yet is not read: another server would take what it has for everything.
 func (h *History) Read(r Request) (part Transfer, err error) {
+	if !h.ready.Load() {
+		return part, fmt.Errorf("the history of this server (%s) is being opened: %w", h.cfg.Path, spec.ErrUnavailable)
+	}
 	err = h.use(func(s *Store) error { part, err = s.Read(r); return err })
 	return part, err
 }
