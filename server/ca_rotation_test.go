@@ -60,6 +60,7 @@ func holdsKeyOf(id *pki.Identity, root string) bool {
 
 // The pool goes on while its CA is rotated, whichever server leads and ends meanwhile; a server that is off is waited for.
 func TestThePoolsCAIsRotatedInStepsThatAnyLeaderTakes(t *testing.T) {
+	t.Parallel()
 	p := newPool(t)
 	p.found(nil)
 	joined := p.join(3)
@@ -106,6 +107,7 @@ func TestThePoolsCAIsRotatedInStepsThatAnyLeaderTakes(t *testing.T) {
 
 // A rotation waits for a host that is off, and the host renews its certificate when it is back.
 func TestARotationWaitsForAHostThatIsOff(t *testing.T) {
+	t.Parallel()
 	p := newPool(t)
 	p.found(nil)
 	agent := p.join(1)[0]
@@ -132,6 +134,7 @@ func TestARotationWaitsForAHostThatIsOff(t *testing.T) {
 
 // A forced rotation does not wait. A host that was off is refused afterwards, is told what to do, and comes back as the same host.
 func TestAHostThatMissedARotationComesBackWithAToken(t *testing.T) {
+	t.Parallel()
 	p := newPool(t)
 	p.found(nil)
 	joined := p.join(3)

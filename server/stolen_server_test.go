@@ -69,6 +69,7 @@ func (s *stolenServer) mend() (root string) {
 // Somebody copies all that a server has. After `pinion hosts rm --force`, `pinion keys rotate` and `pinion ca rotate --force` nothing in the
 // copy opens anything of the pool.
 func TestAStolenDataDirectoryOfAServerOpensNothing(t *testing.T) {
+	t.Parallel()
 	s := stealServer(t)
 	if clientRefuses(t, s.file, certOf(t, s.agent).Certificate) {
 		t.Fatal("clients do not believe the pool before, so this test shows nothing")
