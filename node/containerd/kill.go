@@ -11,6 +11,8 @@ import (
 	"time"
 
 	"github.com/containerd/containerd/api/services/tasks/v1"
+	"github.com/containerd/containerd/api/types/task"
+	"github.com/containerd/containerd/v2/core/containers"
 	"github.com/containerd/errdefs"
 	"github.com/containerd/errdefs/pkg/errgrpc"
 
@@ -88,7 +90,7 @@ func (r *Runtime) Remove(ctx context.Context, id string) error {
 // purge removes everything that belongs to a container, in any state. The snapshot is removed last, because it reserves the
 // id.
 func (r *Runtime) purge(ctx context.Context, id, group string) error {
-	if err := r.killAndWait(ctx, id); err != nil {
+	if err := r.killToRemove(ctx, id); err != nil {
 		return err
 	}
 	if err := r.deleteTask(ctx, id, group); err != nil {
@@ -107,8 +109,17 @@ func (r *Runtime) purge(ctx context.Context, id, group string) error {
 	return nil
 }
 
-// killAndWait kills the task, if there is one, and waits until it has exited.
-func (r *Runtime) killAndWait(ctx context.Context, id string) error {
+// killToRemove kills the container and waits until it has exited. One that was created and not started is marked first, because once
+// killed it looks like one that ran, and Pinion may die before it is removed.
+func (r *Runtime) killToRemove(ctx context.Context, id string) error {
+	got, err := r.client.TaskService().Get(ctx, &tasks.GetRequest{ContainerID: id})
+	if err == nil && got.Process.Status == task.Status_CREATED {
+		mark := containers.Container{ID: id, Labels: map[string]string{labelNotStarted: "true"}}
+		_, err = r.client.ContainerService().Update(ctx, mark, "labels."+labelNotStarted)
+	}
+	if err = errgrpc.ToNative(err); err != nil && !errdefs.IsNotFound(err) {
+		return err
+	}
 	for poll := (backoff.Poll{}); ; {
 		if err := r.Kill(ctx, id, syscall.SIGKILL); err != nil {
 			return err

@@ -12,14 +12,15 @@ import (
 
 // Pinion's labels of a container. An image's labels are never copied here, because labels control the runtime.
 const (
-	labelTask      = "pinion.task"
-	labelContainer = "pinion.container"
-	labelImage     = "pinion.image"
-	labelDigest    = "pinion.digest"
-	labelGPUs      = "pinion.gpus"
-	labelCgroup    = "pinion.cgroup"
-	labelExit      = "pinion.exit" // written once, when the container has exited
-	labelPin       = "pinion.keep" // on the record that keeps a shim, see shimPins
+	labelTask       = "pinion.task"
+	labelContainer  = "pinion.container"
+	labelImage      = "pinion.image"
+	labelDigest     = "pinion.digest"
+	labelGPUs       = "pinion.gpus"
+	labelCgroup     = "pinion.cgroup"
+	labelNotStarted = "pinion.not-started" // written before a container that was created only is killed
+	labelExit       = "pinion.exit"        // written once, when the container has exited
+	labelPin        = "pinion.keep"        // on the record that keeps a shim, see shimPins
 )
 
 // containerLabels are Pinion's own labels and those of the definition.

@@ -34,7 +34,7 @@ func (r *Runtime) List(ctx context.Context) ([]runtime.ExistingContainer, error)
 	found := make([]runtime.ExistingContainer, 0, len(records))
 	for _, record := range records {
 		started := r.started.startedAt(record.ID)
-		if started.IsZero() && begun[record.ID] {
+		if started.IsZero() && begun[record.ID] && record.Labels[labelNotStarted] == "" {
 			// Pinion died between the start and its note of it. Reported as never started, it would be started twice.
 			started = record.CreatedAt
 		}

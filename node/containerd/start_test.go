@@ -278,20 +278,3 @@ func TestTheImagesLabelsStayWithTheImage(t *testing.T) {
 		t.Errorf("exit %+v", exit)
 	}
 }
-
-// TestAStartWithoutItsNoteCountsAsStarted takes away what Pinion writes down after a start, as when it dies in between.
-func TestAStartWithoutItsNoteCountsAsStarted(t *testing.T) {
-	h := newHost(t).withBusybox()
-	c := h.start(sh("sleep 100"))
-	marks, err := filepath.Glob(filepath.Join(h.config.Dir, "*", c.ID))
-	if err != nil || len(marks) != 1 {
-		t.Fatalf("notes of the start: %v, %v", marks, err)
-	}
-	if err := os.Remove(marks[0]); err != nil {
-		t.Fatal(err)
-	}
-	found, err := h.runtime.List(h.ctx())
-	if err != nil || len(found) != 1 || found[0].StartedAt.IsZero() || found[0].PID == 0 {
-		t.Errorf("found %+v, %v", found, err)
-	}
-}

@@ -1,0 +1,26 @@
+package containerd
+
+import (
+	"context"
+	"errors"
+
+	"pinion/node/containerd/cgroup"
+	"pinion/node/runtime"
+)
+
+// Create makes a container up to its first process and does not start it: Start until Pinion dies before the process runs.
+func (r *Runtime) Create(ctx context.Context, c runtime.ContainerSpec) error {
+	ctx = r.inNamespace(ctx)
+	s := &startOperation{runtime: r, spec: c, group: cgroup.ContainerPath(c), volumes: r.volumes.start(c.ID)}
+	err := s.createContainer(ctx)
+	if err == nil {
+		request, taskErr := s.taskRequest()
+		err = errors.Join(taskErr, s.createTask(ctx, request))
+	}
+	return errors.Join(err, s.volumes.release())
+}
+
+// KillToRemove is Remove until Pinion dies before it has deleted anything.
+func (r *Runtime) KillToRemove(ctx context.Context, id string) error {
+	return r.killToRemove(r.inNamespace(ctx), id)
+}
