@@ -124,7 +124,7 @@ func OpenMember(ctx context.Context, cfg MemberConfig) (*Member, error) {
 
 func newMember(cfg MemberConfig) (*Member, error) {
 	cfg.Now = cfg.now()
-	b, err := membership.OpenPoolCache(filepath.Join(cfg.Dir, "servers.json"))
+	b, err := membership.OpenPoolCache(filepath.Join(cfg.Dir, poolCacheFile))
 	if err != nil {
 		return nil, err
 	}

@@ -45,7 +45,7 @@ func Restore(ctx context.Context, cfg MemberConfig, snapshot io.Reader) (incarna
 	if view.Removed(cfg.HostID) {
 		return 0, fmt.Errorf("host %s: %w", cfg.HostID, spec.ErrRemoved)
 	}
-	ca, err := snapshotCA(cfg, *view.CA())
+	ca, err := snapshotCA(cfg, view)
 	if err != nil {
 		return 0, err
 	}
@@ -62,10 +62,12 @@ func Restore(ctx context.Context, cfg MemberConfig, snapshot io.Reader) (incarna
 	return bootstrapIncarnation(ctx, cfg, view.Pool().ID)
 }
 
-// snapshotCA is the CA of a snapshot with its key, which the sealing keys in the data directory open. A server of the pool has
-// the key itself too.
-func snapshotCA(cfg MemberConfig, recorded spec.CA) (pki.CA, error) {
-	if held, is := cfg.Identity.CA(); is && bytes.Equal(held.Certificate, recorded.Certificate) {
+// snapshotCA is the CA that the pool of a snapshot begins again with, and its key: that of the snapshot, which the sealing keys in the
+// data directory open, or what this server has itself. That is the CA of the snapshot, or one that replaced it since: founding puts it
+// into the state.
+func snapshotCA(cfg MemberConfig, snapshot *raftfsm.View) (pki.CA, error) {
+	recorded := *snapshot.CA()
+	if held, is := cfg.Identity.CA(); is && (bytes.Equal(held.Certificate, recorded.Certificate) || pki.IsNewer(held.Certificate, recorded.Certificate) && isOfPool(cfg, snapshot.Pool().ID)) {
 		return held, nil
 	}
 	path := filepath.Join(cfg.Dir, keyringFile)
@@ -78,6 +80,12 @@ func snapshotCA(cfg MemberConfig, recorded spec.CA) (pki.CA, error) {
 		err = fmt.Errorf("%w: put the file seal.key of a server of the snapshot's pool at %s (mode 0600), with unlock.age of that server beside it if it has one, and restore again; nothing was changed", err, path)
 	}
 	return ca, err
+}
+
+// isOfPool reports whether this host is of that pool.
+func isOfPool(cfg MemberConfig, pool string) bool {
+	cache, err := membership.OpenPoolCache(filepath.Join(cfg.Dir, poolCacheFile))
+	return err == nil && cache.PoolInfo().Pool == pool
 }
 
 // backupName returns an unused name for a directory that is set aside.
@@ -125,7 +133,7 @@ func bootstrapIncarnation(ctx context.Context, cfg MemberConfig, pool string) (i
 	if err := history.Adopt(filepath.Join(cfg.Dir, historyFile), seen.Incarnation, index); err != nil {
 		cfg.Log.Error("the history of ended tasks is begun anew", "error", err)
 	}
-	b, err := membership.OpenPoolCache(filepath.Join(cfg.Dir, "servers.json"))
+	b, err := membership.OpenPoolCache(filepath.Join(cfg.Dir, poolCacheFile))
 	if err != nil {
 		return 0, err
 	}

@@ -27,6 +27,9 @@ import (
 // so that it outlives a log that is put aside.
 const keyringFile = "seal.key"
 
+// poolCacheFile is what a member knows of its pool's servers, in its data directory.
+const poolCacheFile = "servers.json"
+
 // Config of a server: that of its node, and what follows. The default is in brackets.
 type Config struct {
 	consensus.Config
