@@ -146,6 +146,9 @@ func (n *Node) sweepTaskDirs(ctx context.Context) {
 		n.config.Log.Warn("directories of former tasks cannot be listed", "err", err)
 		return
 	}
+	if err := task.SweepIDs(n.config.Dir); err != nil {
+		n.config.Log.Warn("ids of the user namespaces of former tasks cannot be given back", "err", err)
+	}
 	for _, id := range ids {
 		if n.runner(id) == nil {
 			n.runnerGroup.Go(func() {

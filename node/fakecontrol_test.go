@@ -20,6 +20,8 @@ var errUnreachable = errors.New("no server can be reached")
 
 // fakeControl is a node.Control that remembers what it was told.
 type fakeControl struct {
+	userNamespaces bool // what the cluster wants of tasks that are assigned now
+
 	mu            sync.Mutex
 	down          bool
 	failJoins     bool // joins fail
@@ -152,7 +154,7 @@ func (c *fakeControl) assign(id string, definition spec.TaskDefinition, change .
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.tasks[id] = spec.Assignment{Task: task, Definition: &definition}
+	c.tasks[id] = spec.Assignment{Task: task, Definition: &definition, UserNamespaces: c.userNamespaces}
 	c.change()
 	return id
 }

@@ -246,7 +246,7 @@ func TestContainersOfUnknownTasksAreStopped(t *testing.T) {
 			w.Fatal(err)
 		}
 		for _, c := range []string{id("old", "main"), id("gone", "main")} {
-			if _, err := w.network.Attach(w.Context(), c, nil); err != nil {
+			if _, err := w.network.Attach(w.Context(), c, runtime.IDRange{}, nil); err != nil {
 				w.Fatal(err)
 			}
 		}

@@ -33,6 +33,7 @@ type simHost struct {
 	dir     string
 	hooks   func(spec.Assignment) []task.Hook
 	allow   []string // what the operator allows containers
+	userns  spec.UserNamespaces
 
 	maxStopTimeout time.Duration
 	bootID         string
@@ -57,7 +58,7 @@ func simulate(t *testing.T, scenario func(w *simHost)) {
 func (w *simHost) boot() {
 	w.runtime = w.machine.Open()
 	w.node = node.New(node.Config{
-		Host: spec.Host{ID: hostID, Name: "host", Cluster: spec.DefaultCluster, Allow: w.allow}, Control: w.control, Images: w.runtime,
+		Host: spec.Host{ID: hostID, Name: "host", Cluster: spec.DefaultCluster, Allow: w.allow, UserNamespaces: w.userns}, Control: w.control, Images: w.runtime,
 		Containers: w.runtime, Execer: w.runtime, Network: w.network, GPUs: w.gpus, Logs: emptyLogs{}, Hooks: w.hooks, Dir: w.dir, MaxStopTimeout: w.maxStopTimeout, Log: slog.New(slog.DiscardHandler),
 		Boot: machine.BootClock{ID: "boot" + w.bootID, Since: func() time.Duration { return time.Since(w.booted) }},
 	})

@@ -143,7 +143,7 @@ func (v *View) Assignments(hostID string) ([]spec.Assignment, <-chan struct{}) {
 	gangs := map[string]*spec.GangAddresses{}
 	for _, task := range live {
 		definition := v.withTaskEnv(spec.Effective(v.Definition(task.Definition), task.Overrides), task, gangs)
-		assignments = append(assignments, spec.Assignment{Task: task, Definition: definition})
+		assignments = append(assignments, spec.Assignment{Task: task, Definition: definition, UserNamespaces: v.Cluster(task.Cluster).WantsUserNamespaces()})
 	}
 	return assignments, v.state.hostWatches.Wait(hostID, func() bool {
 		now := v.state.View()

@@ -24,6 +24,8 @@ type ContainerOptions struct {
 	MaxStopTimeout time.Duration
 	// NoNewPrivileges keeps the processes of all containers from gaining privileges by setuid programs.
 	NoNewPrivileges bool
+	// UserNamespaces runs all tasks in user namespaces, not only those of clusters that want it.
+	UserNamespaces bool
 }
 
 // containerFlags are the flags of `pinion up` that are parsed into ContainerOptions.
@@ -36,6 +38,7 @@ func (f *containerFlags) flags(o *ContainerOptions) []cli.Flag {
 		&cli.Int64Flag{Name: "pids-limit", Value: 16384, Destination: &o.PidsLimit, Usage: "most processes and threads of a container, for each of its GPUs if it has several: `N`, or 0 for no limit"},
 		&cli.DurationFlag{Name: "max-stop-timeout", Value: 10 * time.Minute, Destination: &o.MaxStopTimeout, Usage: "longest `TIME` that a container is given to stop, whatever its task definition says"},
 		&cli.BoolFlag{Name: "no-new-privileges", Destination: &o.NoNewPrivileges, Usage: "keep all containers from gaining privileges by setuid programs such as sudo"},
+		&cli.BoolFlag{Name: "user-namespaces", Destination: &o.UserNamespaces, Usage: "run all tasks in user namespaces, where root is an unprivileged user of this host; without it only tasks of clusters whose setting userNamespaces is enabled"},
 	}
 }
 

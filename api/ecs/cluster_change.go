@@ -181,16 +181,23 @@ func checkExecuteCommand(exec *spec.ExecuteCommandConfiguration) error {
 	return nil
 }
 
+// clusterSettings are the values of each setting of a cluster: ECS's, and those of Pinion.
+var clusterSettings = map[string][]string{
+	view.ContainerInsights:     containerInsights.values,
+	spec.SettingUserNamespaces: spec.UserNamespaceSettings,
+}
+
 func checkClusterSettings(settings []spec.Setting) error {
 	for i, s := range settings {
 		path := field.Index("settings", i)
 		if s.Name == "" {
 			return field.Errorf(path+".name", "settings.name must not be empty")
 		}
-		if s.Name != view.ContainerInsights {
-			return field.Errorf(path+".name", "settings.name must be one of %s, not %q", view.ContainerInsights, s.Name)
+		values, known := clusterSettings[s.Name]
+		if !known {
+			return field.Errorf(path+".name", "settings.name must be one of %s, %s, not %q", view.ContainerInsights, spec.SettingUserNamespaces, s.Name)
 		}
-		if err := field.Choice(path+".value", "settings.value of containerInsights", s.Value, containerInsights.values...); err != nil {
+		if err := field.Choice(path+".value", "settings.value of "+s.Name, s.Value, values...); err != nil {
 			return err
 		}
 	}

@@ -56,7 +56,8 @@ func TestAClusterThatIsUsedIsNotDeleted(t *testing.T) {
 func TestWhatAClusterCannotBeSetTo(t *testing.T) {
 	b := newFixture(t)
 	for body, message := range map[string]string{
-		`{"settings":[{"name":"color","value":"red"}]}`:                                               `settings.name must be one of containerInsights, not "color"`,
+		`{"settings":[{"name":"color","value":"red"}]}`:                                               `settings.name must be one of containerInsights, userNamespaces, not "color"`,
+		`{"settings":[{"name":"userNamespaces","value":"on"}]}`:                                       `settings.value of userNamespaces must hold only disabled, enabled, not "on"`,
 		`{"settings":[{"value":"enabled"}]}`:                                                          "settings.name must not be empty",
 		`{"settings":[{"name":"containerInsights","value":"on"}]}`:                                    `settings.value of containerInsights must hold only disabled, enabled, enhanced, not "on"`,
 		`{"configuration":{"executeCommandConfiguration":{"logging":"SOME"}}}`:                        `configuration.executeCommandConfiguration.logging must be one of NONE, DEFAULT, OVERRIDE, not "SOME"`,

@@ -16,6 +16,8 @@ import (
 	"github.com/containerd/containerd/v2/pkg/cio"
 	"github.com/containerd/containerd/v2/pkg/namespaces"
 	"github.com/containerd/containerd/v2/pkg/oci"
+
+	"pinion/node/runtime"
 )
 
 // BenchmarkStart compares Runtime.Start with the same container made straight on containerd, in turns, so that both
@@ -59,8 +61,20 @@ func BenchmarkStart(b *testing.B) {
 	b.ReportMetric(float64(slices.Max(ours).Microseconds())/1000, "ms/slowest")
 }
 
-func (h *host) timeStart(b *testing.B) time.Duration {
-	c := h.task(sh("exec sleep 1000"))
+// BenchmarkUserNamespace compares starts with a user namespace with those without, in turns.
+func BenchmarkUserNamespace(b *testing.B) {
+	h := newHost(b).withBusybox()
+	var with, without []time.Duration
+	for b.Loop() {
+		with = append(with, h.timeStart(b, withIDs(someIDs)))
+		without = append(without, h.timeStart(b))
+	}
+	b.ReportMetric(float64(median(with).Microseconds())/1000, "ms/with")
+	b.ReportMetric(float64(median(without).Microseconds())/1000, "ms/without")
+}
+
+func (h *host) timeStart(b *testing.B, change ...func(*runtime.ContainerSpec)) time.Duration {
+	c := h.task(append(change, sh("exec sleep 1000"))...)
 	begin := time.Now()
 	if err := h.runtime.Start(h.t.Context(), c); err != nil {
 		b.Fatal(err)

@@ -72,6 +72,9 @@ func shortDir(t testing.TB) string {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { os.RemoveAll(dir) })
+	if err := os.Chmod(dir, 0o711); err != nil { // as a data directory has it
+		t.Fatal(err)
+	}
 	return dir
 }
 

@@ -30,6 +30,9 @@ func (r *Runtime) logURI(c runtime.ContainerSpec) (string, error) {
 	if log := c.Def.LogConfiguration; log != nil && log.LogDriver != "" {
 		args.Set("-driver", log.LogDriver)
 	}
+	if !c.IDs.IsZero() {
+		args.Set("-owner", strconv.FormatUint(uint64(c.IDs.First), 10))
+	}
 	if c.TaskDef != nil {
 		args.Set("-group", c.TaskDef.LogGroup(c.Def))
 	}

@@ -37,6 +37,7 @@ type Runtime struct {
 	starts   *startRegistry
 	profile  securityProfile
 	volumes  volumeStaging
+	noUserns error  // why containers cannot have user namespaces here; nil: they can
 	imageDir string // the snapshotter's directory
 	version  string // of the daemon when it was opened
 }
@@ -75,6 +76,7 @@ func Open(ctx context.Context, c Config) (*Runtime, error) {
 		client.Close()
 		return nil, err
 	}
+	r.noUserns = tryUserNamespaces(r.volumes, r.config.Snapshotter, r.imageDir)
 	r.images = images.New(images.Config{
 		Client: client, Snapshotter: r.config.Snapshotter, RegistryConfig: c.RegistryConfig, BuiltinBinary: c.BuiltinBinary,
 		ConnectTimeout: c.ConnectTimeout, StallTimeout: c.StallTimeout, Log: c.Log,
@@ -123,9 +125,16 @@ func (r *Runtime) imagesInUse(ctx context.Context) (map[string]bool, error) {
 	return inUse, err
 }
 
-// Features is what a host says of its runtime: its name and version, and whether AppArmor profiles confine its containers.
-func (r *Runtime) Features() (version string, apparmor bool) {
-	return "containerd " + r.version, r.profile.apparmor
+// Features is what a host says of its runtime.
+type Features struct {
+	Version          string // with its name
+	AppArmor         bool   // profiles confine its containers
+	NoUserNamespaces error  // why containers cannot have user namespaces; nil: they can
+}
+
+// Features tells what this host's runtime can do.
+func (r *Runtime) Features() Features {
+	return Features{"containerd " + r.version, r.profile.apparmor, r.noUserns}
 }
 
 // Close closes the connection to the daemon; containers run on.

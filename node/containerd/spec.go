@@ -21,7 +21,7 @@ import (
 // hooks, mounts or labels.
 func (s *startOperation) buildSpec(ctx context.Context, img *images.Unpacked) (*specs.Spec, error) {
 	r := s.runtime
-	b := &specBuilder{spec: s.spec, img: img, gpus: r.gpus, cgroups: r.cgroups, profile: r.profile, limits: r.config.Limits, volumes: s.volumes}
+	b := &specBuilder{spec: s.spec, img: img, gpus: r.gpus, cgroups: r.cgroups, profile: r.profile, limits: r.config.Limits, volumes: s.volumes, userns: s.userns.path}
 	spec, err := oci.GenerateSpec(ctx, r.client, &s.record,
 		oci.WithDefaultUnixDevices,
 		oci.WithoutRunMount,
@@ -51,6 +51,7 @@ type specBuilder struct {
 	profile securityProfile
 	limits  Limits
 	volumes *volumeMounts
+	userns  string // path of the container's user namespace; empty: it has none
 }
 
 // checkUnsupported refuses settings that this runtime does not support.
@@ -134,6 +135,11 @@ func (b *specBuilder) devices(ctx context.Context, client oci.Client, c *contain
 	s.Process.Env = nil
 	if err := b.gpus.inject(ctx, s, b.spec.GPUs); err != nil {
 		return err
+	}
+	if b.userns != "" {
+		if err := b.mountDevices(s); err != nil {
+			return err
+		}
 	}
 	s.Process.Env = b.environment(s)
 	return nil

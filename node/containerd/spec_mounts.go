@@ -9,6 +9,8 @@ import (
 	"github.com/containerd/containerd/v2/core/containers"
 	"github.com/containerd/containerd/v2/pkg/oci"
 	"github.com/opencontainers/runtime-spec/specs-go"
+
+	"pinion/node/runtime"
 )
 
 const (
@@ -20,6 +22,10 @@ const (
 // ports and ping without privileges, as in docker, unless its system controls say otherwise.
 func (b *specBuilder) namespaces(ctx context.Context, client oci.Client, c *containers.Container, s *oci.Spec) error {
 	var options []oci.SpecOpts
+	if b.userns != "" {
+		ids := []specs.LinuxIDMapping{{HostID: b.spec.IDs.First, Size: runtime.IDRangeSize}}
+		options = append(options, oci.WithUserNamespace(ids, ids), oci.WithLinuxNamespace(specs.LinuxNamespace{Type: specs.UserNamespace, Path: b.userns}))
+	}
 	switch b.spec.Network {
 	case hostNetwork:
 		options = append(options, oci.WithHostNamespace(specs.NetworkNamespace))
@@ -28,7 +34,11 @@ func (b *specBuilder) namespaces(ctx context.Context, client oci.Client, c *cont
 		options = append(options, oci.WithLinuxNamespace(specs.LinuxNamespace{Type: specs.NetworkNamespace, Path: b.spec.Network}))
 	}
 	if b.spec.Network != hostNetwork {
-		s.Linux.Sysctl = map[string]string{"net.ipv4.ip_unprivileged_port_start": "0", "net.ipv4.ping_group_range": "0 2147483647"}
+		groups := 1<<31 - 1
+		if b.userns != "" {
+			groups = runtime.IDRangeSize - 1 // the kernel refuses one that has no id of the host
+		}
+		s.Linux.Sysctl = map[string]string{"net.ipv4.ip_unprivileged_port_start": "0", "net.ipv4.ping_group_range": fmt.Sprint("0 ", groups)}
 	}
 	for _, control := range b.spec.Def.SystemControls {
 		if s.Linux.Sysctl == nil {
@@ -56,8 +66,11 @@ func (b *specBuilder) mounts(_ context.Context, _ oci.Client, _ *containers.Cont
 	}
 	b.mount(s, specs.Mount{Destination: "/sys/fs/cgroup", Type: "cgroup", Source: "cgroup", Options: []string{"nosuid", "noexec", "nodev", "relatime", access}})
 	for destination, source := range map[string]string{"/etc/hosts": b.spec.HostsFile, "/etc/resolv.conf": b.spec.ResolvFile} {
-		if source != "" {
-			b.mount(s, bind(source, destination, false))
+		if source == "" {
+			continue
+		}
+		if err := b.bind(s, source, destination, false); err != nil {
+			return err
 		}
 	}
 	if p := b.spec.Def.LinuxParameters; p != nil {
@@ -73,17 +86,40 @@ func (b *specBuilder) mounts(_ context.Context, _ oci.Client, _ *containers.Cont
 		if !known {
 			return fmt.Errorf("mount point %s: the task has no volume %q", m.ContainerPath, m.SourceVolume)
 		}
+		var err error
 		if volume.Host == nil {
-			b.mount(s, bind(volume.Path, m.ContainerPath, m.ReadOnly))
-			continue
+			err = b.bind(s, volume.Path, m.ContainerPath, m.ReadOnly)
+		} else {
+			err = b.attach(s, volume.Host, m.ContainerPath, m.ReadOnly)
 		}
-		source, err := b.volumes.attach(volume.Host, m.ReadOnly)
 		if err != nil {
 			return fmt.Errorf("mount point %s: volume %s: %w", m.ContainerPath, m.SourceVolume, err)
 		}
-		// It has its options already, those of the host's own mounts among them: a remount for "ro" or "rw" would lose these.
-		b.mount(s, specs.Mount{Destination: m.ContainerPath, Type: "bind", Source: source, Options: []string{"rbind", "rprivate"}})
 	}
+	return nil
+}
+
+// bind mounts a file or directory of Pinion's own, which no other task can change. In a user namespace its files keep their ids too.
+func (b *specBuilder) bind(s *specs.Spec, source, destination string, readOnly bool) error {
+	if b.userns != "" {
+		return b.attach(s, ownFile(source), destination, readOnly)
+	}
+	access := "rw"
+	if readOnly {
+		access = "ro"
+	}
+	b.mount(s, specs.Mount{Destination: destination, Type: "bind", Source: source, Options: []string{"rbind", "rprivate", access}})
+	return nil
+}
+
+// attach mounts a volume of the host. The mount has its options already, those of the host's own mounts among them: a remount for "ro"
+// or "rw" would lose these.
+func (b *specBuilder) attach(s *specs.Spec, volume runtime.HostVolume, destination string, readOnly bool) error {
+	source, err := b.volumes.attach(volume, readOnly)
+	if err != nil {
+		return err
+	}
+	b.mount(s, specs.Mount{Destination: destination, Type: "bind", Source: source, Options: []string{"rbind", "rprivate"}})
 	return nil
 }
 
@@ -92,14 +128,6 @@ func (b *specBuilder) mount(s *oci.Spec, m specs.Mount) {
 	m.Destination = filepath.Clean(m.Destination)
 	s.Mounts = slices.DeleteFunc(s.Mounts, func(other specs.Mount) bool { return other.Destination == m.Destination })
 	s.Mounts = append(s.Mounts, m)
-}
-
-func bind(source, destination string, readOnly bool) specs.Mount {
-	access := "rw"
-	if readOnly {
-		access = "ro"
-	}
-	return specs.Mount{Destination: destination, Type: "bind", Source: source, Options: []string{"rbind", "rprivate", access}}
 }
 
 func memoryFileSystem(path string, sizeMiB int64, options []string) specs.Mount {

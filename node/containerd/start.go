@@ -55,7 +55,7 @@ func (r *Runtime) Start(ctx context.Context, c runtime.ContainerSpec) error {
 
 func (r *Runtime) tryStart(ctx context.Context, c runtime.ContainerSpec) error {
 	s := &startOperation{runtime: r, spec: c, group: cgroup.ContainerPath(c), volumes: r.volumes.start(c.ID)}
-	err := errors.Join(s.run(ctx), s.volumes.release())
+	err := errors.Join(s.run(ctx), s.volumes.release(), s.userns.close())
 	if err != nil && !errors.Is(err, runtime.ErrExists) {
 		rollbackCtx, cancel := context.WithTimeout(context.WithoutCancel(ctx), cleanUpTimeout)
 		defer cancel()
@@ -70,6 +70,7 @@ type startOperation struct {
 	spec    runtime.ContainerSpec
 	group   string // cgroup of the container
 	volumes *volumeMounts
+	userns  userNamespace
 	mounts  []mount.Mount
 	record  containers.Container
 }
@@ -106,6 +107,9 @@ func (s *startOperation) createContainer(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+	if err := s.openUserNamespace(); err != nil {
+		return err
+	}
 	if s.mounts, err = s.rootFileSystem(ctx, img); err != nil {
 		return err
 	}
@@ -121,7 +125,7 @@ func (s *startOperation) createContainer(ctx context.Context) error {
 	if s.record.Spec, err = typeurl.MarshalAny(spec); err != nil {
 		return err
 	}
-	options, err := typeurl.MarshalAny(&runcoptions.Options{BinaryName: s.runtime.config.Runc})
+	options, err := typeurl.MarshalAny(&runcoptions.Options{BinaryName: s.runtime.config.Runc, IoUid: s.spec.IDs.First, IoGid: s.spec.IDs.First})
 	if err != nil {
 		return err
 	}
@@ -138,7 +142,7 @@ func (s *startOperation) createContainer(ctx context.Context) error {
 // rootFileSystem creates the container's writable layer on the image. An existing snapshot without its container is the
 // remains of a crash during Start or Remove.
 func (s *startOperation) rootFileSystem(ctx context.Context, img *images.Unpacked) ([]mount.Mount, error) {
-	labels := snapshots.WithLabels(map[string]string{labelRoot: time.Now().UTC().Format(time.RFC3339), labelTask: s.spec.Task.ID})
+	labels := snapshots.WithLabels(s.snapshotLabels())
 	mounts, err := s.runtime.snapshots().Prepare(ctx, s.spec.ID, img.ChainID, labels)
 	if errdefs.IsAlreadyExists(err) {
 		if _, err := s.runtime.client.ContainerService().Get(ctx, s.spec.ID); !errdefs.IsNotFound(err) {

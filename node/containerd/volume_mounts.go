@@ -28,6 +28,7 @@ type volumeMounts struct {
 	staging volumeStaging
 	dir     string
 	points  []string
+	ids     *os.File // user namespace of the container, with whose ids it sees and leaves the files; nil: it has none
 }
 
 // start begins the mounts of a container; release removes them.
@@ -45,12 +46,21 @@ func (m *volumeMounts) attach(volume runtime.HostVolume, readOnly bool) (string,
 		return "", err
 	}
 	defer file.Close()
+	point, err := m.point(file)
+	if err != nil {
+		return "", err
+	}
+	return point, mountFile(file, point, readOnly, m.ids)
+}
+
+// point makes a mount point for the file or directory.
+func (m *volumeMounts) point(file *os.File) (string, error) {
 	point := filepath.Join(m.dir, strconv.Itoa(len(m.points)))
 	if err := makeMountPoint(file, point); err != nil {
 		return "", err
 	}
 	m.points = append(m.points, point)
-	return point, mountFile(file, point, readOnly)
+	return point, nil
 }
 
 // makeMountPoint makes a directory or an empty file, as the volume is one.
@@ -73,8 +83,8 @@ func makeMountPoint(volume *os.File, point string) error {
 }
 
 // mountFile mounts the open file or directory, with all that is mounted below it, at the mount point. The copy is private: to unmount
-// it unmounts nothing of the host's.
-func mountFile(file *os.File, point string, readOnly bool) error {
+// it unmounts nothing of the host's. With a user namespace the files keep on disk the ids that they have for the container.
+func mountFile(file *os.File, point string, readOnly bool, ids *os.File) error {
 	tree, err := unix.OpenTree(int(file.Fd()), "", unix.OPEN_TREE_CLONE|unix.OPEN_TREE_CLOEXEC|unix.AT_EMPTY_PATH|unix.AT_RECURSIVE)
 	if err != nil {
 		return fmt.Errorf("this kernel cannot copy the mount: %w; host directories need Linux 5.6", err)
@@ -84,7 +94,15 @@ func mountFile(file *os.File, point string, readOnly bool) error {
 	if readOnly {
 		attr.Attr_set = unix.MOUNT_ATTR_RDONLY
 	}
+	if ids != nil {
+		attr.Attr_set |= unix.MOUNT_ATTR_IDMAP
+		attr.Userns_fd = uint64(ids.Fd())
+	}
 	err = unix.MountSetattr(tree, "", unix.AT_EMPTY_PATH|unix.AT_RECURSIVE, &attr)
+	if err != nil && ids != nil {
+		return fmt.Errorf("its file system, or one that is mounted below it, cannot be mounted for the ids of a user namespace: %w; "+
+			"mount another, or run the task where user namespaces are not asked for", err)
+	}
 	old := errors.Is(err, unix.ENOSYS) // before 5.12
 	if err != nil && !old {
 		return fmt.Errorf("make the mount private: %w", err)

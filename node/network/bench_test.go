@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"pinion/node/network/networktest"
+	"pinion/node/runtime"
 	"pinion/raftfsm/spec"
 )
 
@@ -18,15 +19,15 @@ func BenchmarkAttach(b *testing.B) {
 			if err := bridge.ensure(); err != nil {
 				return err
 			}
-			_, err := bridge.createAttachment(context.Background(), id)
+			_, err := bridge.createAttachment(context.Background(), id, runtime.IDRange{})
 			return err
 		},
 		"spare": func(id string) error {
-			_, err := bridge.Attach(context.Background(), id, nil)
+			_, err := bridge.Attach(context.Background(), id, runtime.IDRange{}, nil)
 			return err
 		},
 		"port": func(id string) error {
-			_, err := bridge.Attach(context.Background(), id, []spec.PortMapping{{ContainerPort: 80, Protocol: "tcp"}})
+			_, err := bridge.Attach(context.Background(), id, runtime.IDRange{}, []spec.PortMapping{{ContainerPort: 80, Protocol: "tcp"}})
 			return err
 		},
 	} {

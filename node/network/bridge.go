@@ -51,7 +51,9 @@ func Open(cniDir, stateDir string) (*Bridge, error) {
 		return nil, err
 	}
 	b.firewall = findFirewall()
-	b.prewarmed = newPrewarmed(b.createAttachment, func(r record) error { return b.tearDown(context.Background(), r) })
+	b.prewarmed = newPrewarmed(func(ctx context.Context, id string) (record, error) {
+		return b.createAttachment(ctx, id, runtime.IDRange{})
+	}, func(r record) error { return b.tearDown(context.Background(), r) })
 	return b, b.recover(context.Background())
 }
 
@@ -82,7 +84,7 @@ func (b *Bridge) leases() string     { return filepath.Join(b.dir, "leases") }
 func (b *Bridge) configFile() string { return filepath.Join(b.dir, "bridge.json") }
 
 // Attach implements runtime.Network.
-func (b *Bridge) Attach(ctx context.Context, id string, ports []spec.PortMapping) (runtime.Attachment, error) {
+func (b *Bridge) Attach(ctx context.Context, id string, ids runtime.IDRange, ports []spec.PortMapping) (runtime.Attachment, error) {
 	if r, ok := b.records.read(id); ok && r.Complete {
 		return b.attachment(r), nil
 	}
@@ -92,7 +94,7 @@ func (b *Bridge) Attach(ctx context.Context, id string, ports []spec.PortMapping
 	if err := b.ensure(); err != nil {
 		return runtime.Attachment{}, err
 	}
-	r, err := b.attachWithoutPorts(ctx, id)
+	r, err := b.attachWithoutPorts(ctx, id, ids)
 	if err == nil {
 		r, err = b.publish(ctx, r, ports)
 	}
@@ -117,29 +119,33 @@ func (b *Bridge) attachment(r record) runtime.Attachment {
 
 func (b *Bridge) namespace(r record) string { return filepath.Join(b.namespaces(), r.Sandbox) }
 
-// attachWithoutPorts attaches the container without ports, to a prewarmed namespace or to a new one.
-func (b *Bridge) attachWithoutPorts(ctx context.Context, id string) (record, error) {
+// attachWithoutPorts attaches the container without ports, to a prewarmed namespace or to a new one. What is prewarmed belongs to no
+// user namespace.
+func (b *Bridge) attachWithoutPorts(ctx context.Context, id string, ids runtime.IDRange) (record, error) {
+	if !ids.IsZero() {
+		return b.createAttachment(ctx, id, ids)
+	}
 	if spare, ok := b.prewarmed.acquire(); ok {
 		return b.records.rename(spare, id)
 	}
-	return b.createAttachment(ctx, id)
+	return b.createAttachment(ctx, id, ids)
 }
 
 // createAttachment creates a namespace and connects it to the bridge. The record is written first, so that the next start
 // finds the remains of a crash.
-func (b *Bridge) createAttachment(ctx context.Context, id string) (record, error) {
+func (b *Bridge) createAttachment(ctx context.Context, id string, ids runtime.IDRange) (record, error) {
 	r := record{ID: id, Sandbox: newSandbox()}
 	if err := b.records.write(r); err != nil {
 		return r, err
 	}
-	if err := b.setUp(ctx, &r); err != nil {
+	if err := b.setUp(ctx, &r, ids); err != nil {
 		return r, b.rollback(r, err)
 	}
 	return r, nil
 }
 
-func (b *Bridge) setUp(ctx context.Context, r *record) error {
-	if err := createNamespace(b.namespace(*r)); err != nil {
+func (b *Bridge) setUp(ctx context.Context, r *record, ids runtime.IDRange) error {
+	if err := createNamespace(b.namespace(*r), ids); err != nil {
 		return err
 	}
 	result, address, err := b.plugins.add(ctx, b.bridgePluginConf(), r.Sandbox, b.namespace(*r))

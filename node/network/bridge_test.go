@@ -12,6 +12,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"pinion/node/network/networktest"
+	"pinion/node/runtime"
 	"pinion/raftfsm/spec"
 )
 
@@ -74,11 +75,11 @@ func TestWhatACrashLeavesIsCleared(t *testing.T) {
 	if err := b.records.write(half); err != nil {
 		t.Fatal(err)
 	}
-	if err := createNamespace(b.namespace(half)); err != nil {
+	if err := createNamespace(b.namespace(half), runtime.IDRange{}); err != nil {
 		t.Fatal(err)
 	}
 	unrecorded := filepath.Join(b.namespaces(), newSandbox())
-	if err := createNamespace(unrecorded); err != nil {
+	if err := createNamespace(unrecorded, runtime.IDRange{}); err != nil {
 		t.Fatal(err)
 	}
 	again := reopen(t, b.dir)
@@ -148,7 +149,7 @@ func TestManyAtOnce(t *testing.T) {
 	addresses := map[string]bool{}
 	for i := range 16 {
 		all.Go(func() {
-			a, err := b.Attach(t.Context(), fmt.Sprintf("task.n%d", i), nil)
+			a, err := b.Attach(t.Context(), fmt.Sprintf("task.n%d", i), runtime.IDRange{}, nil)
 			if err != nil {
 				t.Error(err)
 				return

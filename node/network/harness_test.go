@@ -89,7 +89,7 @@ func firewallMentions(t *testing.T, bridge string) bool {
 
 func attach(t *testing.T, b *Bridge, id string, ports ...spec.PortMapping) runtime.Attachment {
 	t.Helper()
-	a, err := b.Attach(t.Context(), id, ports)
+	a, err := b.Attach(t.Context(), id, runtime.IDRange{}, ports)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -16,8 +16,9 @@ const (
 // Network attaches containers to the network (bridge mode).
 type Network interface {
 	// Attach makes a namespace for the container with an address and its published ports. Attaching the same id again
-	// returns the same, also after a restart of Pinion. After an error nothing of it is left.
-	Attach(ctx context.Context, id string, ports []spec.PortMapping) (Attachment, error)
+	// returns the same, also after a restart of Pinion. After an error nothing of it is left. With ids the namespace belongs to a
+	// user namespace with these.
+	Attach(ctx context.Context, id string, ids IDRange, ports []spec.PortMapping) (Attachment, error)
 	// Detach undoes Attach; nil when there is nothing left to undo.
 	Detach(ctx context.Context, id string) error
 }

@@ -72,6 +72,7 @@ type ContainerSpec struct {
 	GPUs       []string          // UUIDs, only these devices are visible
 	Env        []string          // "NAME=value": the final environment, laid over the image's own by name; wins over Def
 	Network    string            // path of a network namespace, "host", or "none"
+	IDs        IDRange           // of the container's user namespace, to which the network namespace belongs; zero: it has none
 	Volumes    map[string]Volume // by name
 	HostsFile  string            // file to mount as /etc/hosts, empty: none
 	ResolvFile string            // file to mount as /etc/resolv.conf, empty: none

@@ -33,7 +33,7 @@ func (h *networkHook) Prestart(ctx context.Context, starts []*Start) error {
 	all, ctx := errgroup.WithContext(ctx)
 	for _, s := range starts {
 		all.Go(func() error {
-			attachment, err := h.runner.config.Network.Attach(ctx, s.Spec.ID, s.Spec.Def.PortMappings)
+			attachment, err := h.runner.config.Network.Attach(ctx, s.Spec.ID, s.Spec.IDs, s.Spec.Def.PortMappings)
 			s.Spec.Network, s.Address, s.Bindings = attachment.Namespace, attachment.Address, attachment.Bindings
 			return startError(kindNetworking, s.Container, err)
 		})
@@ -46,7 +46,7 @@ func (h *networkHook) Reattach(ctx context.Context, c *Container) {
 	if h.runner.mode != runtime.NetworkBridge || len(c.Def.PortMappings) == 0 {
 		return
 	}
-	attachment, err := h.runner.config.Network.Attach(ctx, c.ID, c.Def.PortMappings)
+	attachment, err := h.runner.config.Network.Attach(ctx, c.ID, runtime.IDRange{}, c.Def.PortMappings)
 	if err != nil {
 		h.runner.log.Warn("published ports of a running container are unknown", "container", c.Def.Name, "err", err)
 		return

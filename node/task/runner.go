@@ -61,6 +61,7 @@ type Runner struct {
 	hooks       []Hook
 	images      *imageHook
 	report      report
+	userns      bool // its cluster wants its containers in user namespaces; see takeIDs
 	timeLimit   *timeLimit
 	log         *slog.Logger
 	supervisors sync.WaitGroup
@@ -78,7 +79,7 @@ type Runner struct {
 // New makes the runner of an assigned task; existing are its containers that were there already.
 func New(c Config, a spec.Assignment, existing []runtime.ExistingContainer) *Runner {
 	r := &Runner{
-		config: c, task: a.Task, def: a.Definition, mode: a.Definition.NetworkMode,
+		config: c, task: a.Task, def: a.Definition, userns: a.UserNamespaces, mode: a.Definition.NetworkMode,
 		dir: newTaskDir(c.Dir, a.Task.ID), log: c.Log.With("task", a.Task.ID),
 		stopping: make(chan struct{}), forced: newLatch(), resolved: newLatch(), logsDone: make(chan struct{}), abandoned: make(chan struct{}),
 	}

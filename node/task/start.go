@@ -67,7 +67,12 @@ func (r *Runner) failStart(ctx context.Context, err error) {
 
 // newStarts begins the specifications of containers: what does not need a hook.
 func (r *Runner) newStarts(containers []*Container) ([]*Start, error) {
-	if err := checkIsolation(r.config.Host(), spec.Assignment{Task: r.task, Definition: r.def}); err != nil {
+	host := r.config.Host()
+	ids, err := r.dir.takeIDs(r.userns || host.UserNamespaces == spec.UserNamespacesRequired)
+	if err != nil {
+		return nil, startError(kindCannotCreate, nil, err)
+	}
+	if err := checkIsolation(host, spec.Assignment{Task: r.task, Definition: r.def, UserNamespaces: r.userns && !ids.IsZero()}); err != nil {
 		return nil, err
 	}
 	volumes, err := r.dir.createVolumes(r.def.Volumes, r.config.Volumes)
@@ -88,7 +93,7 @@ func (r *Runner) newStarts(containers []*Container) ([]*Start, error) {
 		}
 		def.MountPoints = r.mountPoints(c.Def)
 		starts = append(starts, &Start{Container: c, Dir: dir, Spec: runtime.ContainerSpec{
-			ID: c.ID, Task: r.task, Def: &def, TaskDef: r.def, GPUs: c.GPUs, Network: r.mode, Volumes: volumes,
+			ID: c.ID, Task: r.task, Def: &def, TaskDef: r.def, GPUs: c.GPUs, Network: r.mode, IDs: ids, Volumes: volumes,
 		}})
 	}
 	return starts, nil
@@ -97,7 +102,7 @@ func (r *Runner) newStarts(containers []*Container) ([]*Start, error) {
 // checkIsolation holds an assignment against what this host gives to tasks. The scheduler has asked the same, but a host does not
 // take its word.
 func checkIsolation(host spec.Host, a spec.Assignment) error {
-	if refusal := a.Definition.Isolation().RefusedBy(&host, a.Task.ByAdmin); refusal != "" {
+	if refusal := a.Definition.Isolation().InUserNamespaces(a.UserNamespaces).RefusedBy(&host, a.Task.ByAdmin); refusal != "" {
 		return startError(kindNotAllowed, nil, errors.New(refusal))
 	}
 	return nil

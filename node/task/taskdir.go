@@ -16,6 +16,7 @@ import (
 //
 //	volumes/<n>         the n-th volume of the definition, when it names no directory of the host
 //	containers/<id>/    hosts and resolv.conf of a container
+//	ids                 the first id of the host of its user namespaces; a task without them has none
 //	started             when all containers had started: id of the boot, nanoseconds since it
 //
 // It is there from before the task's first container until after the last one is removed, so what is found in it at
@@ -92,8 +93,16 @@ func (d taskDir) createContainerDir(id string) (string, error) {
 	return dir, nil
 }
 
+// remove removes the directory, and then gives the ids of the task's user namespaces back: nothing of it has them any more.
 func (d taskDir) remove() error {
-	if err := os.RemoveAll(d.path); err != nil {
+	ids, err := d.ids()
+	if err == nil {
+		err = os.RemoveAll(d.path)
+	}
+	if err == nil {
+		err = d.releaseIDs(ids)
+	}
+	if err != nil {
 		return fmt.Errorf("scratch directory: %w", err)
 	}
 	return nil

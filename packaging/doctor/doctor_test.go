@@ -37,11 +37,12 @@ var lacking = []struct {
 	{"cgroups", Warning, "swap", func(_ *testing.T, h *Host) {
 		h.Machine.Cgroups = func() (cgroup.Manager, error) { return groups{processes: true}, nil }
 	}},
-	{"overlayfs", Warning, "overlayfs", func(_ *testing.T, h *Host) { h.Machine.Overlay = func(string) error { return errLacking } }},
+	{"overlayfs", Warning, "overlayfs", func(_ *testing.T, h *Host) { h.Machine.Overlay = noOverlay(false) }},
 	{"openat2", Failed, "openat2", func(_ *testing.T, h *Host) { h.Machine.Openat2 = func() error { return errLacking } }},
 	{"read-only mounts", Warning, "mount_setattr", func(_ *testing.T, h *Host) { h.Machine.RecursiveReadOnly = func() error { return errLacking } }},
 	{"seccomp", Warning, "seccomp", func(t *testing.T, h *Host) { h.remove(t, "proc/sys/kernel/seccomp") }},
 	{"user namespaces", Warning, "user namespaces", func(t *testing.T, h *Host) { h.put(t, "proc/sys/user/max_user_namespaces", "0\n") }},
+	{"user namespaces", Warning, "5.19", func(_ *testing.T, h *Host) { h.Machine.Overlay = noOverlay(true) }},
 	{"ulimits", Warning, "memlock", func(_ *testing.T, h *Host) { h.Machine.ShortUlimits = func() []string { return []string{"memlock"} } }},
 	{"iptables", Warning, "iptables", func(_ *testing.T, h *Host) { h.Machine.Program = func(...string) error { return errLacking } }},
 	{"gpu driver", Failed, "no driver", func(t *testing.T, h *Host) { h.remove(t, "proc/driver") }},

@@ -35,7 +35,7 @@ func soundHost(t *testing.T) *Host {
 		Machine: Machine{
 			Root: t.TempDir(), User: os.Geteuid, Release: func() (string, error) { return "6.8.0", nil },
 			Cgroups: func() (cgroup.Manager, error) { return groups{unified: true, processes: true, swap: true}, nil },
-			Overlay: func(string) error { return nil }, Openat2: nothing, RecursiveReadOnly: nothing,
+			Overlay: func(string, bool) error { return nil }, Openat2: nothing, RecursiveReadOnly: nothing,
 			ShortUlimits: func() []string { return nil }, Program: func(...string) error { return nil },
 			Persistence: func(context.Context) (string, error) { return "Enabled\nEnabled\n", nil },
 			Disk:        func(string) (Disk, error) { return Disk{Size: 1 << 40, Free: 1 << 39, Files: 100, Spare: 90}, nil },
@@ -107,4 +107,14 @@ func (h *Host) ran(t *testing.T) {
 func (h *Host) stopped(t *testing.T) {
 	h.remove(t, "proc/locks")
 	h.Machine.Hosts = func(context.Context) ([]client.Host, error) { return nil, errors.New("nobody is there") }
+}
+
+// noOverlay is a machine that mounts no overlay with the ids of a user namespace, or none without them.
+func noOverlay(userNamespace bool) func(string, bool) error {
+	return func(_ string, with bool) error {
+		if with == userNamespace {
+			return errLacking
+		}
+		return nil
+	}
 }

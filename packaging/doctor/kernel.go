@@ -41,7 +41,7 @@ func checkCgroups(_ context.Context, h *Host) []Finding {
 }
 
 func checkOverlay(_ context.Context, h *Host) []Finding {
-	if err := h.Machine.Overlay(existing(h.DataDir)); err != nil {
+	if err := h.Machine.Overlay(existing(h.DataDir), false); err != nil {
 		return []Finding{warning(fmt.Sprintf("overlayfs does not work in %s: %v; images are copied for each container, which is slow and takes space", existing(h.DataDir), err),
 			"use a data directory on ext4 or xfs (--data-dir), and load the module overlay")}
 	}
@@ -79,6 +79,10 @@ func checkAppArmor(_ context.Context, h *Host) []Finding {
 func checkUserNamespaces(_ context.Context, h *Host) []Finding {
 	if most := h.Machine.read("proc/sys/user/max_user_namespaces"); most == "" || most == "0" {
 		return []Finding{warning("the kernel makes no user namespaces", "set the sysctl user.max_user_namespaces, if tasks are to have them")}
+	}
+	if err := h.Machine.Overlay(existing(h.DataDir), true); err != nil {
+		return []Finding{warning(fmt.Sprintf("overlayfs does not work in %s with the ids of a user namespace: %v; tasks of clusters whose setting userNamespaces is enabled do not run here", existing(h.DataDir), err),
+			"use Linux 5.19 or newer and a data directory on ext4 or xfs, if tasks are to have them")}
 	}
 	return []Finding{ok("available")}
 }

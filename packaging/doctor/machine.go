@@ -17,9 +17,9 @@ type Machine struct {
 	Root string // of the files that are looked at: "/"
 
 	User              func() int
-	Release           func() (string, error)         // of the kernel
-	Cgroups           func() (cgroup.Manager, error) // as the runtime detects them
-	Overlay           func(dir string) error         // mounts an overlay below dir
+	Release           func() (string, error)                     // of the kernel
+	Cgroups           func() (cgroup.Manager, error)             // as the runtime detects them
+	Overlay           func(dir string, userNamespace bool) error // mounts an overlay below dir, with the ids of a user namespace or without
 	Openat2           func() error
 	RecursiveReadOnly func() error
 	ShortUlimits      func() []string // that this process cannot raise as far as GPU jobs ask

@@ -128,20 +128,40 @@ func (h *host) openAgent(context.Context) error {
 	attributes := machine.Attributes()
 	maps.Copy(attributes, h.config.Attributes)
 	h.logs.GroupRetention, h.logs.Deleted = h.member.Agent().LogRetention, h.member.Agent().DeletedLogs // the membership is open now, and nothing is pruned yet
-	version, apparmor := h.runtime.Features()
+	features := h.runtime.Features()
+	if lack := features.NoUserNamespaces; lack != nil {
+		h.log.Info("tasks of clusters that want user namespaces do not run here", "reason", lack)
+	}
+	userNamespaces, err := userNamespaces(features.NoUserNamespaces, h.config.Containers.UserNamespaces)
+	if err != nil {
+		return err
+	}
 	h.agent = node.New(node.Config{
 		Host: spec.Host{
 			ID: h.dir.HostID, Name: hostname(), Cluster: h.config.Cluster, Address: h.address.Advertised, Version: h.Version,
 			FeatureLevel: raftfsm.FeatureLevel, Place: h.dir.Place, Starts: h.dir.Starts,
-			Build: buildHash(h.Version), Runtime: version, AppArmor: apparmor,
+			Build: buildHash(h.Version), Runtime: features.Version, AppArmor: features.AppArmor,
 			Attributes: attributes, CPU: size.CPU, MemoryMiB: size.MemoryMiB, Ports: []int{22, h.address.Port},
-			Volumes: h.volumes.List(), Allow: h.config.Containers.Allow,
+			Volumes: h.volumes.List(), Allow: h.config.Containers.Allow, UserNamespaces: userNamespaces,
 		},
 		Volumes: h.volumes, MaxStopTimeout: h.config.Containers.MaxStopTimeout,
 		Control: h.member.Agent(), Images: h.runtime, Containers: h.runtime, Execer: h.runtime, Network: h.network, GPUs: h.gpus, Logs: h.logs,
 		Dir: h.dir.Path, Log: h.log,
 	})
 	return nil
+}
+
+// userNamespaces is what this host does about user namespaces. One that is to run all tasks in them and cannot runs none.
+func userNamespaces(lack error, required bool) (spec.UserNamespaces, error) {
+	switch {
+	case required && lack != nil:
+		return "", fmt.Errorf("--user-namespaces: %w", lack)
+	case required:
+		return spec.UserNamespacesRequired, nil
+	case lack != nil:
+		return "", nil
+	}
+	return spec.UserNamespacesAvailable, nil
 }
 
 // buildHash identifies what this binary is built of: its version, the compiler, and the sums of all modules.

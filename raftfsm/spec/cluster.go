@@ -29,7 +29,7 @@ type Cluster struct {
 	Name      string        `json:"name"`
 	Status    ClusterStatus `json:"status"`
 	Tags      []Tag         `json:"tags,omitempty"`
-	Settings  []Setting     `json:"settings,omitempty"` // accepted and shown, without effect
+	Settings  []Setting     `json:"settings,omitempty"` // SettingUserNamespaces has an effect, others are accepted and shown
 	CreatedAt time.Time     `json:"createdAt"`
 
 	Configuration *ClusterConfiguration `json:"configuration,omitempty"`    // accepted and shown, without effect
@@ -181,4 +181,16 @@ func MergeSettings(known, given []Setting) []Setting {
 		merged[at] = setting
 	}
 	return merged
+}
+
+// SettingUserNamespaces is the setting of a cluster whose tasks run in user namespaces, where root is an unprivileged user of the host.
+const SettingUserNamespaces = "userNamespaces"
+
+// UserNamespaceSettings are the values of SettingUserNamespaces, the default first.
+var UserNamespaceSettings = []string{"disabled", "enabled"}
+
+// WantsUserNamespaces reports whether the containers of the cluster's tasks are to run in user namespaces. A cluster that is not known
+// wants nothing.
+func (c *Cluster) WantsUserNamespaces() bool {
+	return c != nil && slices.Contains(c.Settings, Setting{SettingUserNamespaces, UserNamespaceSettings[1]})
 }

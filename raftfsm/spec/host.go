@@ -47,7 +47,19 @@ type Host struct {
 	Build            string            `json:"build,omitempty" level:"1"`    // 8 hex digits of what the pinion there is built of
 	Runtime          string            `json:"runtime,omitempty" level:"1"`  // name and version of its container runtime: "containerd 2.4.2"
 	AppArmor         bool              `json:"appArmor,omitempty" level:"1"` // its containers are confined by AppArmor profiles
+
+	UserNamespaces UserNamespaces `json:"userNamespaces,omitempty" level:"1"` // whether its containers can run in user namespaces, or always do
 }
+
+// UserNamespaces is what a host does about user namespaces. The zero value is that of a host that has none, or whose version does not
+// know of them.
+type UserNamespaces string
+
+// What hosts do about user namespaces.
+const (
+	UserNamespacesAvailable UserNamespaces = "available" // for the tasks of clusters that want them
+	UserNamespacesRequired  UserNamespaces = "required"  // for all tasks: `pinion up --user-namespaces`
+)
 
 // CheckProcess fails when the process that calls itself this host cannot be it (ErrHostElsewhere): it counts fewer starts than
 // the host, so that its data directory is an older copy, or it is at another place while the host is alive.

@@ -49,6 +49,8 @@ func Allowable(word string) bool {
 type Isolation struct {
 	powers  []power
 	volumes []volumeUse
+	shared  []string // what it shares with the host and a user namespace cannot: who asks for what, in words
+	userns  bool     // its containers are to run in user namespaces, see InUserNamespaces
 }
 
 // power is one thing that a definition asks for and that a host has to allow.
@@ -71,6 +73,7 @@ func (d *TaskDefinition) Isolation() Isolation {
 		i.powers = append(i.powers, d.Containers[n].powers()...)
 	}
 	i.volumes = d.hostVolumes()
+	i.shared = d.sharedWithHost()
 	return i
 }
 
@@ -97,10 +100,13 @@ func (c *ContainerDefinition) powers() (all []power) {
 
 // Key is the same for questions that RefusedBy answers alike on every host.
 func (i Isolation) Key(byAdmin bool) string {
-	if len(i.powers) == 0 && len(i.volumes) == 0 {
+	if len(i.powers) == 0 && len(i.volumes) == 0 && len(i.shared) == 0 && !i.userns {
 		return ""
 	}
-	key := strconv.AppendBool(nil, byAdmin)
+	key := strconv.AppendBool(strconv.AppendBool(nil, byAdmin), i.userns)
+	for _, asks := range i.shared {
+		key = fmt.Appendf(key, " shared %q", asks)
+	}
 	for _, p := range i.powers {
 		key = fmt.Appendf(key, " power %q", p.asks)
 	}
@@ -131,8 +137,48 @@ func (i Isolation) RefusedBy(h *Host, byAdmin bool) string {
 			return refusal
 		}
 	}
-	return ""
+	return i.refusedInUserNamespaces(h)
 }
 
 // mayHaveGPUs also counts a host whose GPUs cannot be detected at the moment.
 func (h *Host) mayHaveGPUs() bool { return len(h.GPUs.Devices) > 0 || h.GPUs.Problem != "" }
+
+// sharedWithHost is what the definition shares with its host that belongs to the user namespace of the host.
+func (d *TaskDefinition) sharedWithHost() (all []string) {
+	if d.NetworkMode == "host" {
+		all = append(all, "the task has networkMode host")
+	}
+	if d.PIDMode == "host" {
+		all = append(all, "the task has pidMode host")
+	}
+	if d.IPCMode == "host" {
+		all = append(all, "the task has ipcMode host")
+	}
+	for i := range d.Containers {
+		if c := &d.Containers[i]; c.Privileged != nil && *c.Privileged {
+			all = append(all, fmt.Sprintf("container %s is privileged", c.Name))
+		}
+	}
+	return all
+}
+
+// InUserNamespaces is the same where the cluster wants user namespaces, or does not.
+func (i Isolation) InUserNamespaces(wanted bool) Isolation {
+	i.userns = wanted
+	return i
+}
+
+// refusedInUserNamespaces is RefusedBy for what the cluster and the host want of user namespaces: the stricter counts.
+func (i Isolation) refusedInUserNamespaces(h *Host) string {
+	switch {
+	case i.userns && h.UserNamespaces == "":
+		return "tasks of this cluster run in user namespaces, which this host does not have: pinion doctor says there what it lacks, or set the cluster's setting userNamespaces to disabled"
+	case len(i.shared) == 0:
+		return ""
+	case i.userns:
+		return i.shared[0] + ", and tasks of this cluster run in user namespaces, which share none of that with the host: remove it, or run the task in a cluster whose setting userNamespaces is disabled"
+	case h.UserNamespaces == UserNamespacesRequired:
+		return i.shared[0] + ", and all tasks of this host run in user namespaces, which share none of that with the host: remove it, or start the host without --user-namespaces"
+	}
+	return ""
+}

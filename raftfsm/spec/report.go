@@ -4,6 +4,9 @@ package spec
 type Assignment struct {
 	Task       *Task
 	Definition *TaskDefinition
+	// UserNamespaces says that the task's cluster wants its containers in user namespaces. It counts when the task comes to its host:
+	// what is started already stays as it is.
+	UserNamespaces bool `json:",omitempty"`
 }
 
 // TaskReport is a host's whole view of one of its tasks: the latest, not the history. Fields that have not happened

@@ -37,7 +37,7 @@ func newEvaluation(r Request) *evaluation {
 	a.wantsAllGPUs = a.demand.WantsAllGPUs()
 	a.group = cmp.Or(r.Run.Group, "family:"+r.Definition.Family)
 	a.attributes = slices.Concat(r.Definition.RequiredAttributes(), platform(r.Definition))
-	a.isolation = r.Definition.Isolation()
+	a.isolation = r.Definition.Isolation().InUserNamespaces(r.UserNamespaces)
 	a.terms, _ = spec.ParseSchedulingOptions(r.Run.Tags) // validated by the api
 	return a
 }

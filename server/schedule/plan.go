@@ -16,7 +16,9 @@ type Request struct {
 	At         time.Time            // CreatedAt of the tasks
 	Seed       uint64               // seed of the strategy random and of gang ports
 	Quiet      bool                 // leave out Failures that cost more than the decision
-	Waiting    []*spec.Task         // the Run.Count pending tasks to place, by rank; empty: make new tasks
+	// UserNamespaces says that the cluster wants its containers in user namespaces.
+	UserNamespaces bool
+	Waiting        []*spec.Task // the Run.Count pending tasks to place, by rank; empty: make new tasks
 }
 
 // Decision is the outcome of one request. Partial success is normal: Tasks are placed and complete, ready to be

@@ -62,7 +62,8 @@ func (a *planPass) prepare(view *raftfsm.View, open []*launch) (requests []sched
 		default:
 			tasks += wanted
 			a.planned = append(a.planned, plannedLaunch{launch: l})
-			requests = append(requests, schedule.Request{Run: r, Definition: definition, IDs: id.NewTask, At: a.at, Seed: id.NewSeed()})
+			requests = append(requests, schedule.Request{Run: r, Definition: definition, IDs: id.NewTask, At: a.at, Seed: id.NewSeed(),
+				UserNamespaces: view.Cluster(r.Cluster).WantsUserNamespaces()})
 		}
 	}
 	return requests

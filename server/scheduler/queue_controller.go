@@ -139,6 +139,9 @@ func (w *queueController) apply(view *raftfsm.View, changes []*raftfsm.Change) {
 			w.infeasible = &infeasibilityCache{}
 			w.freed.add(change.ClusterName, change.Host().ID)
 			w.queue.ResetRefusals(change.ClusterName)
+		case raftfsm.ClusterChange: // its settings are part of what its tasks ask for
+			w.rebuild(view)
+			return // the view has the other changes
 		}
 	}
 }

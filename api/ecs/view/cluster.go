@@ -25,10 +25,7 @@ func (r *Renderer) Cluster(cluster *spec.Cluster, include []string) types.Cluste
 		out.Tags = nonNil(cluster.Tags)
 	}
 	if slices.Contains(include, "SETTINGS") {
-		out.Settings = cluster.Settings
-		if len(cluster.Settings) == 0 {
-			out.Settings = []spec.Setting{{Name: ContainerInsights, Value: ContainerInsightsDefault}}
-		}
+		out.Settings = spec.MergeSettings([]spec.Setting{{Name: ContainerInsights, Value: ContainerInsightsDefault}}, cluster.Settings)
 	}
 	if slices.Contains(include, "CONFIGURATIONS") {
 		out.Configuration = cluster.Configuration

@@ -7,6 +7,7 @@ import (
 	"path/filepath"
 	"strings"
 
+	"github.com/containerd/containerd/v2/core/mount"
 	"golang.org/x/sys/unix"
 
 	"pinion/packaging/atomicfile"
@@ -90,14 +91,14 @@ disabled_plugins = [
 // chooseSnapshotter tests whether overlayfs works in dir. Otherwise it returns the native snapshotter, which copies every
 // image for every container, and a note that says so.
 func chooseSnapshotter(dir string) (name, note string) {
-	if err := TryOverlay(dir); err != nil {
+	if err := TryOverlay(dir, false); err != nil {
 		return "native", fmt.Sprintf("overlayfs does not work in %s (%v): images are copied for each container, which is slow and takes space; use a data directory on ext4 or xfs", dir, err)
 	}
 	return "overlayfs", ""
 }
 
-// TryOverlay mounts an overlay in a directory, and takes it away again.
-func TryOverlay(dir string) error {
+// TryOverlay mounts an overlay in a directory, with the ids of a user namespace or without, and takes it away again.
+func TryOverlay(dir string, userNamespace bool) error {
 	base, err := os.MkdirTemp(dir, ".overlay-*")
 	if err != nil {
 		return err
@@ -109,8 +110,12 @@ func TryOverlay(dir string) error {
 		}
 	}
 	merged := filepath.Join(base, "merged")
-	options := fmt.Sprintf("lowerdir=%[1]s/lower,upperdir=%[1]s/upper,workdir=%[1]s/work", base)
-	if err := unix.Mount("overlay", merged, "overlay", 0, options); err != nil {
+	options := []string{"lowerdir=" + base + "/lower", "upperdir=" + base + "/upper", "workdir=" + base + "/work"}
+	if userNamespace {
+		const ids = "0:2147483648:65536"
+		options = append(options, "uidmap="+ids, "gidmap="+ids)
+	}
+	if err := (&mount.Mount{Type: "overlay", Source: "overlay", Options: options}).Mount(merged); err != nil {
 		return err
 	}
 	return unix.Unmount(merged, 0)

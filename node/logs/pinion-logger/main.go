@@ -3,10 +3,11 @@
 // separate process, so output survives the end of Pinion and of containerd. It never stops draining: a full disk loses lines
 // but does not block the container, and a standby takes over when the logger is killed.
 //
-//	pinion-logger -file PATH [-driver NAME] [-group NAME] [-max-size BYTES] [-max-file COUNT] [-floor BYTES]
+//	pinion-logger -file PATH [-driver NAME] [-group NAME] [-max-size BYTES] [-max-file COUNT] [-floor BYTES] [-owner ID]
 package main
 
 import (
+	"errors"
 	"os"
 	"os/signal"
 	"sync"
@@ -33,6 +34,8 @@ func main() {
 	file.noteGroup(o.group)
 	if standby {
 		file.writeLines("stderr", []byte(killedNote+"\n"), false)
+	} else if err := giveStreams(o.owner); err != nil {
+		file.writeLines("stderr", []byte("pinion: the container cannot open its own output anew: "+err.Error()+"\n"), false)
 	}
 	streams := map[string]*os.File{"stdout": inherited(stdoutFD), "stderr": inherited(stderrFD)}
 	endOnSignal(streams)
@@ -57,6 +60,15 @@ const stdoutFD, stderrFD = 3, 4
 func inherited(fd int) *os.File {
 	syscall.SetNonblock(fd, true)
 	return os.NewFile(uintptr(fd), "")
+}
+
+// giveStreams makes the streams root's of a container with a user namespace. The shim has made them, and gives them to nobody; runc
+// goes on from there to the user of the container's process.
+func giveStreams(owner int) error {
+	if owner == 0 {
+		return nil
+	}
+	return errors.Join(syscall.Fchown(stdoutFD, owner, owner), syscall.Fchown(stderrFD, owner, owner))
 }
 
 // signalReady tells the shim that the container may start: it writes one byte and closes the pipe.

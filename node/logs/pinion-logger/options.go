@@ -12,13 +12,14 @@ type options struct {
 	maxSize  int64  // bytes of one file
 	maxFiles int    // number of files, the current one included
 	floor    int64  // bytes of the disk that stay free
+	owner    int    // of the streams: the id of the host that is root of the container, which opens them anew as /dev/stdout
 }
 
 // parse reads pairs of option and value in any order, because the shim's URI does not keep an order.
 func parse(args []string) (options, error) {
 	o := options{driver: "json-file", maxSize: 64 << 20, maxFiles: 4}
 	if len(args)%2 != 0 {
-		return o, errors.New("options come in pairs: -file PATH [-driver NAME] [-group NAME] [-max-size BYTES] [-max-file COUNT] [-floor BYTES]")
+		return o, errors.New("options come in pairs: -file PATH [-driver NAME] [-group NAME] [-max-size BYTES] [-max-file COUNT] [-floor BYTES] [-owner ID]")
 	}
 	for i := 0; i < len(args); i += 2 {
 		var err error
@@ -35,6 +36,8 @@ func parse(args []string) (options, error) {
 			o.maxFiles, err = strconv.Atoi(value)
 		case "-floor":
 			o.floor, err = strconv.ParseInt(value, 10, 64)
+		case "-owner":
+			o.owner, err = strconv.Atoi(value)
 		default:
 			err = errors.New("unknown option " + name)
 		}

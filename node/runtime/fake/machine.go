@@ -44,6 +44,7 @@ type container struct {
 	existing     runtime.ExistingContainer
 	termExitCode *int
 	env          []string
+	ids          runtime.IDRange
 	exited       chan struct{} // closed when found.Exit is set
 }
 
@@ -122,6 +123,13 @@ func (m *Machine) ShiftStart(id string, by time.Duration) {
 	*started = started.Add(by)
 }
 
+// IDs are those that the container was started with, for its user namespace; zero: it has none.
+func (m *Machine) IDs(id string) runtime.IDRange {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return m.containers[id].ids
+}
+
 // StartCount is how often a process was started under the id.
 func (m *Machine) StartCount(id string) int {
 	m.mu.Lock()
@@ -161,7 +169,7 @@ func (m *Machine) start(spec runtime.ContainerSpec) error {
 	}
 	m.nextPID++
 	m.starts[spec.ID]++
-	c := &container{termExitCode: program.TermExitCode, env: spec.Env, exited: make(chan struct{}), existing: runtime.ExistingContainer{
+	c := &container{termExitCode: program.TermExitCode, env: spec.Env, ids: spec.IDs, exited: make(chan struct{}), existing: runtime.ExistingContainer{
 		ID: spec.ID, TaskID: spec.Task.ID, Name: spec.Def.Name, Image: spec.Image, PID: m.nextPID,
 		GPUs: slices.Clone(spec.GPUs), CreatedAt: time.Now(), StartedAt: time.Now(),
 	}}

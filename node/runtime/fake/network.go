@@ -39,7 +39,7 @@ func (n *Network) Attached() []string {
 }
 
 // Attach implements runtime.Network.
-func (n *Network) Attach(_ context.Context, id string, ports []spec.PortMapping) (runtime.Attachment, error) {
+func (n *Network) Attach(_ context.Context, id string, _ runtime.IDRange, ports []spec.PortMapping) (runtime.Attachment, error) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	if n.fails != nil {

@@ -1,0 +1,59 @@
+package spec
+
+import (
+	"strings"
+	"testing"
+)
+
+// The cluster and the operator of the host each say whether tasks run in user namespaces, and the stricter counts.
+func TestTheStricterOfClusterAndHostCounts(t *testing.T) {
+	hostNetwork := &TaskDefinition{NetworkMode: "host"}
+	privileged := asks.privileged
+	for name, c := range map[string]struct {
+		definition *TaskDefinition
+		cluster    bool
+		host       UserNamespaces
+		want       string // what the refusal has in it
+	}{
+		"nobody wants them":                        {asks.nothing, false, UserNamespacesAvailable, ""},
+		"nobody wants them, and the host has none": {hostNetwork, false, "", ""},
+		"the cluster wants them":                   {asks.nothing, true, UserNamespacesAvailable, ""},
+		"the host has none":                        {asks.nothing, true, "", "setting userNamespaces"},
+		"the host's network":                       {hostNetwork, true, UserNamespacesAvailable, "networkMode host"},
+		"the host's network on a strict host":      {hostNetwork, false, UserNamespacesRequired, "without --user-namespaces"},
+		"the host's processes":                     {asks.hostPID, true, UserNamespacesAvailable, "pidMode host"},
+		"the host's messages":                      {asks.hostIPC, true, UserNamespacesRequired, "ipcMode host"},
+		"privileged":                               {privileged, true, UserNamespacesAvailable, "container c is privileged"},
+		"a capability, which stays inside":         {asks.capability("SYS_ADMIN"), true, UserNamespacesRequired, ""},
+		"a volume, whose files keep their ids":     {asks.mount("/data", false), true, UserNamespacesRequired, ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			h := &Host{Allow: everyPower, Volumes: volumeRoots, UserNamespaces: c.host}
+			got := c.definition.Isolation().InUserNamespaces(c.cluster).RefusedBy(h, true)
+			if (got == "") != (c.want == "") || !strings.Contains(got, c.want) {
+				t.Errorf("got %q, want %q", got, c.want)
+			}
+		})
+	}
+	keys := map[string]bool{}
+	for _, d := range []*TaskDefinition{asks.nothing, hostNetwork, privileged} {
+		for _, wanted := range []bool{true, false} {
+			keys[d.Isolation().InUserNamespaces(wanted).Key(true)] = true
+		}
+	}
+	if len(keys) != 6 {
+		t.Errorf("questions with different answers have %d keys, want 6", len(keys))
+	}
+}
+
+func TestAClusterSaysThatItWantsUserNamespaces(t *testing.T) {
+	for value, want := range map[string]bool{"enabled": true, "disabled": false} {
+		c := &Cluster{Settings: []Setting{{"containerInsights", "enabled"}, {SettingUserNamespaces, value}}}
+		if c.WantsUserNamespaces() != want {
+			t.Errorf("%s: %t", value, !want)
+		}
+	}
+	if (*Cluster)(nil).WantsUserNamespaces() || (&Cluster{}).WantsUserNamespaces() {
+		t.Error("a cluster wants them that does not say so")
+	}
+}
