@@ -24,6 +24,7 @@ import (
 	"pinion/raftfsm/spec"
 	"pinion/server/admission"
 	"pinion/server/dispatch"
+	"pinion/server/history"
 	"pinion/server/liveness"
 	"pinion/server/membership"
 	"pinion/server/peer"
@@ -158,6 +159,7 @@ func (r *rightsTest) secrets() map[string]any {
 		dispatch.PathRegister:    dispatch.Registration{Host: victim},
 		dispatch.PathReports:     []map[string]any{{"host": victim.ID, "reports": []spec.TaskReport{{TaskID: "task", Status: spec.Stopped}}}},
 		liveness.PathHeartbeats:  liveness.Batch{Hosts: []string{victim.ID}},
+		history.PathRead:         history.Request{To: time.Now()},
 		membership.PathRole:      struct{}{},
 		membership.PathPoolInfo:  struct{}{},
 		pathRenew:                []byte("request"),

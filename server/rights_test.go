@@ -18,6 +18,7 @@ import (
 	"pinion/raftfsm/spec"
 	"pinion/server/admission"
 	"pinion/server/dispatch"
+	"pinion/server/history"
 	"pinion/server/id"
 	"pinion/server/liveness"
 	"pinion/server/membership"
@@ -129,6 +130,7 @@ func TestAnAgentSpeaksForItselfAlone(t *testing.T) {
 		dispatch.PathRegister:   "is no server",
 		dispatch.PathReports:    "is no server",
 		liveness.PathHeartbeats: "is no server",
+		history.PathRead:        "is no server",
 		pathRenew:               "request",
 		pathAdmit:               "PEM",
 	}
