@@ -40,10 +40,30 @@ func tryUserNamespaces(volumes volumeStaging, snapshotter, imageDir string) erro
 	if err := volumes.checkNamespace(); err != nil {
 		return err
 	}
+	if err := checkSearchable(filepath.Dir(volumes.daemon)); err != nil {
+		return err
+	}
 	if err := daemon.TryOverlay(imageDir, true); err != nil {
 		return fmt.Errorf("an overlay with the ids of a user namespace cannot be mounted in %s: %w; user namespaces need Linux 5.19 and a file system such as ext4 or xfs", imageDir, err)
 	}
 	return nil
+}
+
+// checkSearchable refuses a directory that users of the host do not get through. Root of a user namespace is one of them, and its root
+// file system is mounted below.
+func checkSearchable(dir string) error {
+	for ; ; dir = filepath.Dir(dir) {
+		info, err := os.Stat(dir)
+		if err != nil {
+			return fmt.Errorf("user namespaces: %w", err)
+		}
+		if info.Mode()&0o001 == 0 {
+			return fmt.Errorf("users of this host do not get through %s, as root of a user namespace has to: chmod o+x %s, which lets nobody list it, and start pinion again", dir, dir)
+		}
+		if dir == "/" {
+			return nil
+		}
+	}
 }
 
 // openUserNamespace finds the user namespace that the container's network namespace belongs to, or makes one: root of another could

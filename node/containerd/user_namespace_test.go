@@ -233,3 +233,18 @@ func TestHooksRunInTheUserNamespace(t *testing.T) {
 		t.Errorf("it wrote %q, %+v", out, exit)
 	}
 }
+
+// Root of a user namespace is a user of the host, and gets no further than these do.
+func TestAClosedDataDirectoryHasNoUserNamespaces(t *testing.T) {
+	h := newHost(t).withBusybox()
+	must(t, os.Chmod(h.dir, 0o700))
+	h.runtime.Close()
+	h.open()
+	if err := h.runtime.Features().NoUserNamespaces; err == nil || !strings.Contains(err.Error(), "chmod o+x "+h.dir) {
+		t.Errorf("it can have user namespaces: %v", err)
+	}
+	if err := h.runtime.Start(h.ctx(), h.task(withIDs(someIDs), sh("true"))); err == nil {
+		t.Error("a container with ids was started")
+	}
+	h.run(sh("true"))
+}
