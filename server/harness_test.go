@@ -2,10 +2,10 @@ package server
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"log/slog"
 	"os"
-	"pinion/server/consensus"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -15,6 +15,7 @@ import (
 	"pinion/gpu"
 	"pinion/raftfsm"
 	"pinion/raftfsm/spec"
+	"pinion/server/consensus"
 )
 
 func TestMain(m *testing.M) {
@@ -55,16 +56,37 @@ func stop(t testing.TB, s *Server) {
 // apply records a command and fails the test when it is refused.
 func apply(t testing.TB, s *Server, c raftfsm.Command) any {
 	t.Helper()
-	answer, err := s.Propose(t.Context(), c)
+	answer, err := whileNotLeading(t, func() (any, error) { return s.Propose(t.Context(), c) })
 	if err != nil {
 		t.Fatalf("%T: %v", c, err)
 	}
 	return answer
 }
 
+// whileNotLeading repeats what the server refuses because it does not lead: nothing was recorded. A leader whose process stood still for
+// longer than its followers wait, as on a busy machine, refuses for a moment.
+func whileNotLeading[T any](t testing.TB, do func() (T, error)) (T, error) {
+	t.Helper()
+	tick := time.NewTicker(5 * time.Millisecond)
+	defer tick.Stop()
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute) // reached only on a failure
+	defer cancel()
+	for {
+		answer, err := do()
+		if !errors.Is(err, spec.ErrNotLeader) {
+			return answer, err
+		}
+		select {
+		case <-tick.C:
+		case <-ctx.Done():
+			return answer, err
+		}
+	}
+}
+
 func view(t testing.TB, s *Server) *raftfsm.View {
 	t.Helper()
-	v, err := s.View(t.Context())
+	v, err := whileNotLeading(t, func() (*raftfsm.View, error) { return s.View(t.Context()) })
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -18,12 +18,17 @@ func TestTheNextLeaderKnowsTheSignaturesThatWereUsed(t *testing.T) {
 	definition := define(t, leader.member.localServer(), 0)
 	now := time.Now()
 	created, ran, queued, refused := spec.Signature{1}, spec.Signature{2}, spec.Signature{3}, spec.Signature{4}
-	if _, err := leader.member.Propose(spec.WithSignatures(t.Context(), created), raftfsm.PutTeam{Team: spec.Team{Name: "vision", Weight: 1}}); err != nil {
+	if _, err := whileNotLeading(t, func() (any, error) {
+		return leader.member.Propose(spec.WithSignatures(t.Context(), created), raftfsm.PutTeam{Team: spec.Team{Name: "vision", Weight: 1}})
+	}); err != nil {
 		t.Fatal(err)
 	}
 	for signature, provider := range map[spec.Signature]string{ran: "", queued: spec.BuiltinCapacityProvider} {
 		run := spec.RunRequest{Cluster: spec.DefaultCluster, Definition: definition, Count: 1, CapacityProvider: provider}
-		if result, err := leader.member.Run(spec.WithSignatures(t.Context(), signature), run); err != nil || len(result.Tasks) != 1 {
+		result, err := whileNotLeading(t, func() (spec.RunResult, error) {
+			return leader.member.Run(spec.WithSignatures(t.Context(), signature), run)
+		})
+		if err != nil || len(result.Tasks) != 1 {
 			t.Fatal(result, err)
 		}
 	}
@@ -31,11 +36,12 @@ func TestTheNextLeaderKnowsTheSignaturesThatWereUsed(t *testing.T) {
 		t.Fatal("an unknown team was deleted")
 	}
 	leader.close()
-	eventually(t, "another leader", func() bool { return p.leader() != nil && p.leader() != leader })
-	next := p.leader()
-	if _, err := next.member.View(t.Context()); err != nil {
-		t.Fatal(err)
-	}
+	var next *testHost
+	eventually(t, "another leader answers", func() bool {
+		next = p.leader()
+		_, err := next.member.View(t.Context())
+		return err == nil && next != leader
+	})
 	for signature, used := range map[spec.Signature]bool{created: true, ran: true, queued: true, refused: false, {5}: false} {
 		if got := next.member.Leadership().SignatureUsed(signature, now); got != used {
 			t.Errorf("signature %d: used is %t", signature[0], got)
