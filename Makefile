@@ -36,6 +36,7 @@ soak: build packages ## hours of faults on five hosts: leaders killed 200 times,
 		-kills 200 -clients 100 -rounds 20 -away 5m -losses 20 -quorums 50 -hangs 20 -fills 20 -flickers 20 -history 100000 -retries 10000
 	go test -count=1 -v -timeout 0 -parallel 1 -run '^(TestALeaderThatLivesLeadsOn|TestACrashAtAnyPointLosesNothing|TestACrashWhileServersChangeLosesNothing|TestServersChangeAndNothingIsLost)$$' \
 		./packaging/e2e/many -leaderships 20 -pace 20ms -crashes 500 -change-crashes 50 -voter-changes 200
+	go test -count=1 -v -timeout 0 -run '^TestKillsLoseNoEndedTask$$' ./packaging/e2e/many -targets -ended-kills 300
 	go test -count=1 -v -timeout 0 -run '^(TestContainerdAndShimsAreKilled|TestARebootedHostGetsItsGPUsLate)$$' ./packaging/e2e -containerd-kills 100 -shim-kills 50 -gpus-late 60s
 	go test -count=1 -v -timeout 0 -run '^TestATornCommitIsAWholeOneOrNone$$' ./server/store -torn 5000
 	go test -count=1 -v -timeout 0 -run '^(TestADamagedSnapshotIsRefused|TestADamagedEntryNeverPanics)$$' ./raftfsm -flips 50000
