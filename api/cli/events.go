@@ -24,7 +24,7 @@ func eventsCommand(p Program) *cli.Command {
 		Name:  "events",
 		Usage: "Stream state-change events of tasks, hosts, clusters and GPUs",
 		Description: `Shows the events that the host still has (some thousands), the oldest first; with -f new events as they happen. With -o json
-each event is one line, as Amazon EventBridge would deliver it.
+each event is one line, as Amazon EventBridge would deliver it, with times in UTC.
 
 Examples:
    pinion events -f
@@ -96,7 +96,7 @@ func printEvent(inv *invocation.Invocation, e client.Event) error {
 	if err != nil {
 		return fmt.Errorf("event %s cannot be read: %w. Client and host may be of different versions: see `pinion version`", e.ID, err)
 	}
-	_, err = fmt.Fprintf(inv.Out, "%s  %-7s  %s\n", envelope.Time.UTC().Format("2006-01-02T15:04:05Z"), e.Type, text)
+	_, err = fmt.Fprintf(inv.Out, "%s  %-7s  %s\n", inv.Time(envelope.Time), e.Type, text)
 	return err
 }
 
@@ -110,7 +110,7 @@ func eventText(kind string, detail json.RawMessage) (string, error) {
 	if kind == "refusal" {
 		var refusal audit.Entry
 		err := json.Unmarshal(detail, &refusal)
-		return strings.Join(strings.Fields(strings.Join(access.AuditRow(refusal)[2:], " ")), " "), err
+		return strings.Join(strings.Fields(strings.Join(access.AuditRow(refusal, true)[2:], " ")), " "), err
 	}
 	var now struct {
 		Cluster   string `json:"clusterName"`

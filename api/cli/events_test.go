@@ -42,18 +42,18 @@ func compactLines(events []string) []string {
 func TestEventsAreToldInOneLineEach(t *testing.T) {
 	h := newFakeHost(t)
 	h.documents["/v1/events?cluster=lab&follow=false&since=1&type=task%2Chost"] = eventStream(compactLines(testEvents)...)
-	got := pinion(t, h, "events", "--cluster", "lab", "--type", "task,host", "--since", "1")
+	got := pinion(t, h, "events", "--utc", "--cluster", "lab", "--type", "task,host", "--since", "1")
 	checkEqual(t, "stdout", got.out, `
-2025-06-01T11:59:00Z  cluster  lab ACTIVE
-2025-06-01T11:59:00Z  host     gpu-1 ACTIVE
-2025-06-01T11:59:00Z  gpu      GPU-1 on gpu-1 UNHEALTHY Xid 79
-2025-06-01T11:59:00Z  task     3f2a00000000 trainer:3 STOPPED 137 OutOfMemoryError
-2025-06-01T11:59:00Z  host     gpu-1 DRAINING lost
-2025-06-01T11:59:00Z  gpu      GPU-1 on gpu-1 gone
-2025-06-01T11:59:00Z  host     gpu-1 INACTIVE
+2025-06-01 11:59:00Z  cluster  lab ACTIVE
+2025-06-01 11:59:00Z  host     gpu-1 ACTIVE
+2025-06-01 11:59:00Z  gpu      GPU-1 on gpu-1 UNHEALTHY Xid 79
+2025-06-01 11:59:00Z  task     3f2a00000000 trainer:3 STOPPED 137 OutOfMemoryError
+2025-06-01 11:59:00Z  host     gpu-1 DRAINING lost
+2025-06-01 11:59:00Z  gpu      GPU-1 on gpu-1 gone
+2025-06-01 11:59:00Z  host     gpu-1 INACTIVE
 `[1:])
 	h.documents["/v1/events?follow=false"] = eventStream(testEvents[1])
-	checkEqual(t, "json", pinion(t, h, "events", "-o", "json").out, `{"time":"2025-06-01T11:59:00Z","detail":{"clusterName":"lab","status":"ACTIVE"}}`+"\n")
+	checkEqual(t, "json", pinion(t, h, "events", "--utc", "-o", "json").out, `{"time":"2025-06-01T11:59:00Z","detail":{"clusterName":"lab","status":"ACTIVE"}}`+"\n")
 }
 
 // A stream that ends goes on after the last event, until the host says that this is impossible.
@@ -65,8 +65,8 @@ func TestFollowedEventsGoOnWhereTheyBrokeOff(t *testing.T) {
 	h.documents["/v1/events"] = eventStream("id: 1-0\n\n", cluster("2-0", "a"), "id: 3-0\nevent: clus")
 	h.documents["/v1/events?since=2-0"] = eventStream("id: 2-0\n\n", cluster("3-0", "b"), "id: 9-0\n\n", "event: end\ndata: {\"__type\":\"ServerException\",\"message\":\"This host stops.\"}\n\n")
 	h.documents["/v1/events?since=9-0"] = eventStream("event: end\ndata: {\"__type\":\"GoneException\",\"message\":\"It is forgotten.\"}\n\n")
-	got := pinion(t, h, "events", "-f")
-	checkEqual(t, "stdout", got.out, "2025-06-01T11:59:00Z  cluster  a ACTIVE\n2025-06-01T11:59:00Z  cluster  b ACTIVE\n")
+	got := pinion(t, h, "events", "--utc", "-f")
+	checkEqual(t, "stdout", got.out, "2025-06-01 11:59:00Z  cluster  a ACTIVE\n2025-06-01 11:59:00Z  cluster  b ACTIVE\n")
 	checkEqual(t, "stderr", got.err, "pinion: It is forgotten. (GoneException)\n")
 	if got.code != 1 {
 		t.Errorf("exit code %d", got.code)

@@ -32,8 +32,8 @@ const hostsDocument = `[{"id":"` + hostOne + `","name":"gpu-1","cluster":"defaul
 	"gpus":{"devices":[{"uuid":"GPU-1"},{"uuid":"GPU-2"},{"uuid":"GPU-3"}],"driver":"580.159.03","cuda":"13.0","simulated":true}}]`
 
 const gpusDocument = `[
-	{"host":"gpu-1","hostId":"` + hostOne + `","simulated":true,"uuid":"GPU-1","index":0,"model":"NVIDIA H100 80GB HBM3","memoryMiB":81559,"numaNode":0,"health":"HEALTHY","task":"` + taskOne + `","container":"trainer"},
-	{"host":"gpu-1","hostId":"` + hostOne + `","simulated":true,"uuid":"GPU-2","index":1,"model":"NVIDIA H100 80GB HBM3","memoryMiB":81559,"numaNode":0,"health":"HEALTHY","task":"` + taskOne + `","container":"trainer"},
+	{"host":"gpu-1","hostId":"` + hostOne + `","simulated":true,"uuid":"GPU-1","index":0,"model":"NVIDIA H100 80GB HBM3","memoryMiB":81559,"numaNode":0,"health":"HEALTHY","task":"` + taskOne + `","container":"trainer","definition":"trainer:3","team":"vision"},
+	{"host":"gpu-1","hostId":"` + hostOne + `","simulated":true,"uuid":"GPU-2","index":1,"model":"NVIDIA H100 80GB HBM3","memoryMiB":81559,"numaNode":0,"health":"HEALTHY","task":"` + taskOne + `","container":"trainer","definition":"trainer:3","team":"vision"},
 	{"host":"gpu-1","hostId":"` + hostOne + `","simulated":true,"uuid":"GPU-3","index":2,"model":"NVIDIA GB10","numaNode":-1,"health":"HEALTHY"}]`
 
 // withTasks makes the host answer with tasks, which never change.

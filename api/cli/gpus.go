@@ -4,7 +4,10 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"fmt"
+	"slices"
 	"strconv"
+	"strings"
 
 	"github.com/urfave/cli/v2"
 
@@ -67,7 +70,7 @@ func printGPUs(ctx context.Context, inv *invocation.Invocation) error {
 		return err
 	}
 	warnSimulated(inv, gpus)
-	return gpuTable(inv, gpus).Write(inv.Out, inv.TableWidth())
+	return inv.PrintTable(gpuTable(inv, gpus))
 }
 
 // warnSimulated warns about simulated GPUs.
@@ -84,18 +87,23 @@ func warnSimulated(inv *invocation.Invocation, gpus []client.GPU) {
 }
 
 func gpuTable(inv *invocation.Invocation, gpus []client.GPU) *table.Table {
-	t := &table.Table{Header: []string{"HOST", "IDX", "MODEL", "MEMORY", "NUMA", "HEALTH", "TASK"}, Optional: []string{"NUMA", "MEMORY"}}
-	if inv.Output == invocation.Wide {
+	wide := inv.Output == invocation.Wide
+	t := &table.Table{Header: []string{"HOST", "IDX", "MODEL", "MEMORY", "NUMA", "HEALTH", "TASK", "NAME", "TEAM"},
+		Optional: []string{"NUMA", "MEMORY", "MODEL"}, Empty: "no host has GPUs", Footer: gpuSummary(gpus)}
+	if wide {
 		t.Header = append(t.Header, "CONTAINER", "UUID", "PCI", "PROBLEM")
 	}
 	names := invocation.GPUHosts(gpus)
+	slices.SortStableFunc(gpus, func(a, b client.GPU) int {
+		return cmp.Or(format.CompareNames(names[a.HostID], names[b.HostID]), a.Index-b.Index)
+	})
 	for _, g := range gpus {
 		task := format.ID(g.Task)
-		if inv.Output == invocation.Wide {
+		if wide {
 			task = g.Task
 		}
-		row := []string{names[g.HostID], strconv.Itoa(g.Index), gpuModel(g), gpuMemory(g), numaNode(g), g.Health, cmp.Or(task, "-")}
-		if inv.Output == invocation.Wide {
+		row := []string{names[g.HostID], strconv.Itoa(g.Index), gpuModel(g), gpuMemory(g), numaNode(g), g.Health, cmp.Or(task, "-"), cmp.Or(g.Definition, "-"), cmp.Or(g.Team, "-")}
+		if wide {
 			row = append(row, cmp.Or(g.Container, "-"), g.UUID, g.PCI, g.Problem)
 		}
 		t.Add(row...)
@@ -103,11 +111,31 @@ func gpuTable(inv *invocation.Invocation, gpus []client.GPU) *table.Table {
 	return t
 }
 
-func gpuModel(g client.GPU) string {
-	if g.Simulated {
-		return "SIMULATED " + g.Model
+// gpuSummary is "24 GPUs: 16 in use, 7 free, 1 not healthy".
+func gpuSummary(gpus []client.GPU) string {
+	used, free := 0, 0
+	for i := range gpus {
+		switch {
+		case gpus[i].Task != "":
+			used++
+		case gpus[i].Free():
+			free++
+		}
 	}
-	return g.Model
+	text := fmt.Sprintf("%s: %d in use, %d free", format.Plural(len(gpus), "GPU"), used, free)
+	if sick := len(gpus) - used - free; sick > 0 {
+		text += fmt.Sprintf(", %d not healthy", sick)
+	}
+	return text
+}
+
+// gpuModel is the model without the maker, which is the same for all, and marked when it is simulated.
+func gpuModel(g client.GPU) string {
+	model := strings.TrimPrefix(g.Model, "NVIDIA ")
+	if g.Simulated {
+		return "SIM " + model
+	}
+	return model
 }
 
 // gpuMemory is "-" for a GPU without memory of its own (unified memory).

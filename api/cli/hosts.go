@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -20,7 +21,8 @@ func hostsCommand(p Program) *cli.Command {
 	return &cli.Command{
 		Name: "host", Aliases: []string{"hosts"},
 		Usage: "List hosts and their free capacity; drain and remove them",
-		Description: `CPU (cores), MEMORY and GPUS show free/total. ROLE is leader or server for hosts that hold the pool's state, agent for the
+		Description: `FREE CPU (cores), FREE MEMORY and FREE GPUS show free/total; nothing of a host that is LOST is free. STATUS is DRAINED when a draining
+host has no task left. ROLE is leader or server for hosts that hold the pool's state, agent for the
 others. HEALTH is LOST while the host's heartbeats are missing, SICK when a GPU is unhealthy, CLOCK when its clock differs from
 the leader's by 5 s or more. Hosts with the same name are shown with the first digits of their ids, which every command accepts.
 SIM marks simulated GPUs.
@@ -74,31 +76,66 @@ func printHosts(ctx context.Context, inv *invocation.Invocation, quiet bool) err
 		}
 		return inv.PrintLines(ids)
 	}
-	return hostTable(inv, hosts).Write(inv.Out, inv.TableWidth())
+	return inv.PrintTable(hostTable(inv, hosts))
 }
 
 func hostTable(inv *invocation.Invocation, hosts []client.Host) *table.Table {
-	t := &table.Table{Header: []string{"NAME", "ID", "CLUSTER", "ROLE", "STATUS", "HEALTH", "CPU", "MEMORY", "GPUS", "TASKS", "VERSION"},
-		Optional: []string{"ID", "VERSION", "CLUSTER"}}
-	if inv.Output == invocation.Wide {
+	wide := inv.Output == invocation.Wide
+	t := &table.Table{Header: []string{"NAME", "ID", "CLUSTER", "ROLE", "STATUS", "HEALTH", "FREE CPU", "FREE MEMORY", "FREE GPUS", "TASKS", "VERSION"},
+		Optional: []string{"VERSION", "ID", "CLUSTER", "FREE CPU", "FREE MEMORY"}, Empty: "no host has joined", Footer: hostSummary(hosts)}
+	if wide {
 		t.Header = append(t.Header, "ADDRESS", "DRIVER", "CUDA", "PROBLEM")
 	}
 	names := invocation.NamesOf(hosts)
+	slices.SortStableFunc(hosts, func(a, b client.Host) int { return format.CompareNames(names[a.ID], names[b.ID]) })
 	for _, h := range hosts {
-		id, problems := format.ID(h.ID), hostProblems(h)
-		if inv.Output == invocation.Wide {
+		id := format.ID(h.ID)
+		if wide {
 			id = h.ID
 		}
-		row := []string{names[h.ID], id, h.Cluster, cmp.Or(h.Role, "-"), string(h.Status), hostHealth(h),
-			format.Cores(h.Free.CPU) + "/" + format.Cores(h.CPU),
-			freeMemory(h),
-			gpuCount(h), strconv.Itoa(h.Tasks), h.Version}
-		if inv.Output == invocation.Wide {
-			row = append(row, h.Address, h.GPUs.Driver, h.GPUs.CUDA, strings.Join(problems, "; "))
+		row := []string{names[h.ID], id, h.Cluster, cmp.Or(h.Role, "-"), hostStatus(h), hostHealth(h),
+			free(h, format.Cores(h.Free.CPU)) + "/" + format.Cores(h.CPU), freeMemory(h), gpuCount(h), strconv.Itoa(h.Tasks), h.Version}
+		if wide {
+			row = append(row, h.Address, h.GPUs.Driver, h.GPUs.CUDA, strings.Join(hostProblems(h), "; "))
 		}
 		t.Add(row...)
 	}
 	return t
+}
+
+// hostSummary is "3 hosts, 1 LOST; 14 of 24 GPUs free". What a host that is LOST or gets no tasks has is not free.
+func hostSummary(hosts []client.Host) string {
+	lost, freeGPUs, gpus := 0, 0, 0
+	for _, h := range hosts {
+		gpus += len(h.GPUs.Devices)
+		switch {
+		case !h.Connected:
+			lost++
+		case h.Status == client.Active:
+			freeGPUs += len(h.Free.GPUs)
+		}
+	}
+	text := format.Plural(len(hosts), "host")
+	if lost > 0 {
+		text += fmt.Sprintf(", %d LOST", lost)
+	}
+	return text + fmt.Sprintf("; %d of %s free", freeGPUs, format.Plural(gpus, "GPU"))
+}
+
+// hostStatus is the status of a host; DRAINING is DRAINED when no task is left.
+func hostStatus(h client.Host) string {
+	if h.Status == client.Draining && h.Tasks == 0 {
+		return "DRAINED"
+	}
+	return h.Status
+}
+
+// free is the free amount of something, which nobody can get of a host that is LOST.
+func free(h client.Host, amount string) string {
+	if !h.Connected {
+		return "-"
+	}
+	return amount
 }
 
 func hostHealth(h client.Host) string {
@@ -141,16 +178,16 @@ func gpuProblems(h client.Host) []string {
 
 // freeMemory is "62/64 GiB", or "512 MiB/64 GiB".
 func freeMemory(h client.Host) string {
-	free, all := format.MiB(h.Free.MemoryMiB), format.MiB(h.MemoryMiB)
+	left, all := format.MiB(h.Free.MemoryMiB), format.MiB(h.MemoryMiB)
 	_, unit, _ := strings.Cut(all, " ")
-	return strings.TrimSuffix(free, " "+unit) + "/" + all
+	return free(h, strings.TrimSuffix(left, " "+unit)) + "/" + all
 }
 
 func gpuCount(h client.Host) string {
 	if len(h.GPUs.Devices) == 0 {
 		return "-"
 	}
-	text := fmt.Sprintf("%d/%d", len(h.Free.GPUs), len(h.GPUs.Devices))
+	text := fmt.Sprintf("%s/%d", free(h, strconv.Itoa(len(h.Free.GPUs))), len(h.GPUs.Devices))
 	if h.GPUs.Simulated {
 		text += " SIM"
 	}

@@ -100,8 +100,8 @@ func TestTheAPIServesEveryCommand(t *testing.T) {
 		"logs 3f2a":                  "hello from " + taskOne,
 		"inspect 3f2a":               `"exitCode": 7`,
 		"stop 3f2a":                  taskOne,
-		"hosts":                      "gpu-1  aaaa00000000  default  -     ACTIVE  OK      4/4  8/8 GiB  1/1 SIM  0",
-		"gpus":                       "gpu-1  0    SIMULATED H100  80 GiB  0     HEALTHY  -",
+		"hosts":                      "gpu-1  aaaa00000000  default  -     ACTIVE  OK      4/4       8/8 GiB      1/1 SIM    0",
+		"gpus":                       "gpu-1  0    SIM H100  80 GiB  0     HEALTHY  -",
 		"gpus -o json":               `"uuid": "GPU-1"`,
 		"version":                    "host   0.1.0",
 		"register -f " + yamlFile(t): "app:1",
@@ -110,7 +110,7 @@ func TestTheAPIServesEveryCommand(t *testing.T) {
 			t.Errorf("pinion %s: want %q in %+v", line, says, got)
 		}
 	}
-	for _, line := range [][2]string{{"drain gpu-1", "gpu-1 is drained"}, {"hosts", "DRAINING"}, {"activate aaaa", "gpu-1 is active"}, {"hosts", "ACTIVE"}, {"token ls", "EXPIRES"}} {
+	for _, line := range [][2]string{{"drain gpu-1", "gpu-1 is drained"}, {"hosts", "DRAINED"}, {"activate aaaa", "gpu-1 is active"}, {"hosts", "ACTIVE"}, {"token ls", "EXPIRES"}} {
 		if got := pinion(t, h, strings.Fields(line[0])...); got.code != 0 || !strings.Contains(got.out, line[1]) {
 			t.Errorf("pinion %s: want %q in %+v", line[0], line[1], got)
 		}

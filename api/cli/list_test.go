@@ -18,29 +18,35 @@ ID            TASK        STATUS   GPUS  HOST   AGE  EXIT/REASON
 3f2a00000000  trainer:3   RUNNING  2     gpu-1  3m
 91bc00000000  run-cuda:1  STOPPED  0     gpu-1  2h   137 OutOfMemoryError: Container killed due to memory usage
 `[1:])
-	checkEqual(t, "pinion ps -o wide", pinion(t, h, "ps", "-o", "wide").out, `
-ID                                TASK       GROUP           STATUS   GPUS         HOST   AGE  EXIT/REASON
-3f2a0000000000000000000000000001  trainer:3  family:trainer  RUNNING  GPU-1,GPU-2  gpu-1  3m
+	checkEqual(t, "pinion ps -o wide", pinion(t, h, "ps", "-o", "wide", "--utc").out, `
+ID                                TASK       GROUP           STATUS   GPUS         HOST   CREATED               STARTED  STOPPED  EXIT/REASON
+3f2a0000000000000000000000000001  trainer:3  family:trainer  RUNNING  GPU-1,GPU-2  gpu-1  2025-06-01 11:57:00Z  -        -
 `[1:])
 }
 
 func TestPsNumbersTheTasksOfArraysAndGangs(t *testing.T) {
 	task := func(id, attributes string) string {
-		return taskDocument(id+taskOne[4:], `work:1","lastStatus":"PENDING","desiredStatus":"RUNNING","createdAt":1748779020.000,"containers":[],"attributes":[`+attributes+`]`)
+		return taskDocument(id+taskOne[4:], `work:1","lastStatus":"PROVISIONING","desiredStatus":"RUNNING","createdAt":1748779020.000,"containers":[],"attributes":[`+attributes+`]`)
 	}
 	index := func(n string) string { return `{"name":"pinion.array-index","value":"` + n + `"}` }
+	waiting := serveDocument(`[{"place":1,"taskId":"0001` + taskOne[4:] + `","tasks":2,"gpus":8}]`)
 	array := newFakeHost(t).withTasks(task("0001", index("10")), task("0002", index("9")), runningTask)
+	array.documents["/v1/queue?cluster=default"] = waiting
 	checkEqual(t, "pinion ps", pinion(t, array, "ps").out, `
-ID            TASK       INDEX  STATUS   GPUS  HOST   AGE  EXIT/REASON
-3f2a00000000  trainer:3  -      RUNNING  2     gpu-1  3m
-000200000000  work:1     9      PENDING  0            3m
-000100000000  work:1     10     PENDING  0            3m
+ID            TASK        STATUS        GPUS  HOST   AGE  EXIT/REASON
+3f2a00000000  trainer:3   RUNNING       2     gpu-1  3m
+000200000000  work:1[9]   PROVISIONING  0     -      3m
+000100000000  work:1[10]  PROVISIONING  (8)   -      3m
 `[1:])
-	gang := newFakeHost(t).withTasks(task("0001", `{"name":"pinion.rank","value":"1"}`), task("0002", `{"name":"pinion.rank","value":"0"}`))
+	rank := func(n string) string {
+		return `{"name":"pinion.gang","value":"g"},{"name":"pinion.rank","value":"` + n + `"}`
+	}
+	gang := newFakeHost(t).withTasks(task("0001", rank("1")), task("0002", rank("0")))
+	gang.documents["/v1/queue?cluster=default"] = waiting // of a gang one task is in the queue
 	checkEqual(t, "pinion ps", pinion(t, gang, "ps").out, `
-ID            TASK    RANK  STATUS   GPUS  HOST  AGE  EXIT/REASON
-000200000000  work:1  0     PENDING  0           3m
-000100000000  work:1  1     PENDING  0           3m
+ID            TASK       STATUS        GPUS  HOST  AGE  EXIT/REASON
+000200000000  work:1[0]  PROVISIONING  (8)   -     3m
+000100000000  work:1[1]  PROVISIONING  (8)   -     3m
 `[1:])
 }
 
@@ -92,15 +98,15 @@ func TestATaskThatIsNotThereIsSaidSo(t *testing.T) {
 func TestHostsAndGPUsSayWhatIsFreeAndWhatIsSimulated(t *testing.T) {
 	h := newFakeHost(t).withTasks()
 	checkEqual(t, "pinion hosts", pinion(t, h, "hosts").out, `
-NAME   ID            CLUSTER  ROLE    STATUS  HEALTH  CPU    MEMORY     GPUS     TASKS  VERSION
-gpu-1  aaaa00000000  default  leader  ACTIVE  OK      15/16  62/64 GiB  1/3 SIM  1      0.1.0
+NAME   ID            CLUSTER  ROLE    STATUS  HEALTH  FREE CPU  FREE MEMORY  FREE GPUS  TASKS  VERSION
+gpu-1  aaaa00000000  default  leader  ACTIVE  OK      15/16     62/64 GiB    1/3 SIM    1      0.1.0
 `[1:])
 	got := pinion(t, h, "gpus")
 	checkEqual(t, "pinion gpus", got.out, `
-HOST   IDX  MODEL                            MEMORY    NUMA  HEALTH   TASK
-gpu-1  0    SIMULATED NVIDIA H100 80GB HBM3  79.6 GiB  0     HEALTHY  3f2a00000000
-gpu-1  1    SIMULATED NVIDIA H100 80GB HBM3  79.6 GiB  0     HEALTHY  3f2a00000000
-gpu-1  2    SIMULATED NVIDIA GB10            -         -     HEALTHY  -
+HOST   IDX  MODEL               MEMORY    NUMA  HEALTH   TASK          NAME       TEAM
+gpu-1  0    SIM H100 80GB HBM3  79.6 GiB  0     HEALTHY  3f2a00000000  trainer:3  vision
+gpu-1  1    SIM H100 80GB HBM3  79.6 GiB  0     HEALTHY  3f2a00000000  trainer:3  vision
+gpu-1  2    SIM GB10            -         -     HEALTHY  -             -          -
 `[1:])
 	checkEqual(t, "its note", got.err, "SIMULATED: 3 GPUs of 3 here are not real hardware (pinion up --gpus sim:...)\n")
 }

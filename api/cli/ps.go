@@ -3,6 +3,7 @@ package cli
 import (
 	"cmp"
 	"context"
+	"fmt"
 	"slices"
 	"strconv"
 	"strings"
@@ -22,15 +23,15 @@ func psCommand(p Program) *cli.Command {
 		Usage: "List tasks",
 		Description: `Lists the tasks of a cluster that have not stopped, the newest first; with -a also tasks that stopped within the last hour.
 With --since, --until, --state, --team, --family or --key: the tasks that ended, the last one first, as far back as the hosts keep them.
-INDEX is the index of a task in its array, RANK its rank in a gang; the columns are shown when a task has one. STATUS is UNKNOWN
-while the heartbeats of the task's host are missing; the task may run on there.
+TASK is its definition, with its index in an array or its rank in a gang in brackets. GPUS is what it has, or in parentheses what it asks
+for while it waits. STATUS is UNKNOWN while the heartbeats of the task's host are missing; the task may run on there.
 
 Examples:
    pinion ps
    pinion ps -a --watch
    pinion ps -q | xargs pinion inspect
    pinion ps --since 2d --state failed
-   pinion ps -o wide          # with full ids, groups and GPU ids
+   pinion ps -o wide          # with full ids, groups, GPU ids and times
    pinion ps -o json          # all fields, as in DescribeTasks`,
 		Flags: append([]cli.Flag{
 			&cli.BoolFlag{Name: "all", Aliases: []string{"a"}, Usage: "include stopped tasks"},
@@ -72,18 +73,51 @@ func listTasks(ctx context.Context, inv *invocation.Invocation, cluster string, 
 	if inv.Output == invocation.JSON {
 		return inv.PrintJSON(append([]client.Task{}, tasks...)) // none is [], not null
 	}
-	switch {
-	case len(tasks) == 0 && all:
-		inv.Notef("no tasks in cluster %s", cluster)
-	case len(tasks) == 0:
-		inv.Notef("no tasks in cluster %s; -a shows those that have ended too", cluster)
-	}
 	hosts, err := inv.Client.Hosts(ctx)
 	if err != nil {
 		return err
 	}
-	return taskTable(inv, tasks, hosts).Write(inv.Out, inv.TableWidth())
+	asked, err := askedGPUs(ctx, inv, cluster, tasks)
+	if err != nil {
+		return err
+	}
+	t := taskTable(inv, tasks, hosts, asked)
+	if t.Empty = "no tasks in cluster " + cluster; !all {
+		t.Empty += "; -a shows those that have ended too"
+	}
+	return inv.PrintTable(t)
 }
+
+// askedGPUs is how many GPUs each task asks for that waits for a host, as the queue has it: a gang has one item there, whose number is each
+// member's.
+func askedGPUs(ctx context.Context, inv *invocation.Invocation, cluster string, tasks []client.Task) (map[string]int, error) {
+	if !slices.ContainsFunc(tasks, waits) {
+		return nil, nil
+	}
+	queue, err := inv.Client.Queue(ctx, cluster)
+	if err != nil {
+		return nil, err
+	}
+	asked := map[string]int{}
+	for _, item := range queue {
+		asked[item.TaskID] = item.GPUs
+	}
+	gangs := map[string]int{}
+	for _, task := range tasks {
+		if gpus, known := asked[task.ID()]; known && task.Attribute("pinion.gang") != "" {
+			gangs[task.Attribute("pinion.gang")] = gpus
+		}
+	}
+	for _, task := range tasks {
+		if gpus, known := gangs[task.Attribute("pinion.gang")]; known {
+			asked[task.ID()] = gpus
+		}
+	}
+	return asked, nil
+}
+
+// waits reports whether a task has no host yet.
+func waits(t client.Task) bool { return t.Instance == "" && !t.Stopped() }
 
 // unknownStatus is the status that people see of a task on a host whose heartbeats are missing: what the host said last may be over.
 const unknownStatus = "UNKNOWN"
@@ -97,30 +131,32 @@ func shownStatus(task client.Task, hosts []client.Host) string {
 	return task.Status
 }
 
-func taskTable(inv *invocation.Invocation, tasks []client.Task, hosts []client.Host) *table.Table {
+func taskTable(inv *invocation.Invocation, tasks []client.Task, hosts []client.Host, asked map[string]int) *table.Table {
 	names := invocation.NamesOf(hosts)
-	t := &table.Table{Header: []string{"ID", "TASK"}, Optional: []string{"AGE", "HOST"}}
-	if inv.Output == invocation.Wide {
-		t.Header = append(t.Header, "GROUP")
+	wide := inv.Output == invocation.Wide
+	t := &table.Table{Header: []string{"ID", "TASK", "STATUS", "GPUS", "HOST", "AGE", "EXIT/REASON"}, Optional: []string{"AGE"}}
+	if wide {
+		t.Header = []string{"ID", "TASK", "GROUP", "STATUS", "GPUS", "HOST", "CREATED", "STARTED", "STOPPED", "EXIT/REASON"}
 	}
-	var attributes []string // attributes
-	for _, n := range format.IndexColumns {
-		if slices.ContainsFunc(tasks, func(t client.Task) bool { return t.Attribute(n.Attribute) != "" }) {
-			t.Header, attributes = append(t.Header, n.Column), append(attributes, n.Attribute)
-		}
-	}
-	t.Header = append(t.Header, "STATUS", "GPUS", "HOST", "AGE", "EXIT/REASON")
 	for _, task := range tasks {
-		row := []string{format.ID(task.ID()), client.ResourceID(task.Definition)}
-		gpus := strconv.Itoa(len(task.GPUs()))
-		if inv.Output == invocation.Wide {
-			row = []string{task.ID(), client.ResourceID(task.Definition), cmp.Or(task.Group, "-")}
-			gpus = cmp.Or(strings.Join(task.GPUs(), ","), "-")
+		id, gpus, host := task.ID(), gpusText(task, asked), cmp.Or(names[client.ResourceID(task.Instance)], "-")
+		if !wide {
+			t.Add(format.ID(id), format.TaskName(task), shownStatus(task, hosts), gpus, host, format.Age(inv.Now().Sub(task.CreatedAt.Time)), format.ExitSummary(task))
+			continue
 		}
-		for _, attribute := range attributes {
-			row = append(row, cmp.Or(task.Attribute(attribute), "-"))
+		if held := task.GPUs(); len(held) > 0 {
+			gpus = strings.Join(held, ",")
 		}
-		t.Add(append(row, shownStatus(task, hosts), gpus, names[client.ResourceID(task.Instance)], format.Age(inv.Now().Sub(task.CreatedAt.Time)), format.ExitSummary(task))...)
+		t.Add(id, format.TaskName(task), cmp.Or(task.Group, "-"), shownStatus(task, hosts), gpus, host,
+			inv.Time(task.CreatedAt.Time), inv.Time(task.StartedAt.Time), inv.Time(task.StoppedAt.Time), format.ExitSummary(task))
 	}
 	return t
+}
+
+// gpusText is how many GPUs a task has, or in parentheses how many it asks for while it waits.
+func gpusText(task client.Task, asked map[string]int) string {
+	if n := asked[task.ID()]; waits(task) && n > 0 {
+		return fmt.Sprintf("(%d)", n)
+	}
+	return strconv.Itoa(len(task.GPUs()))
 }

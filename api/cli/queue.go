@@ -5,6 +5,7 @@ import (
 	"context"
 	"fmt"
 	"strconv"
+	"strings"
 
 	"github.com/urfave/cli/v2"
 
@@ -20,7 +21,7 @@ func queueCommand(p Program) *cli.Command {
 		Usage: "List pending tasks in queue order",
 		Description: `Order: tasks of teams within their quota first, then the highest priority, then the team with the fewest recent GPU-hours per
 weight, then the oldest. A gang is one line. POS, the position, is - while a dependency or a retry delay holds a task back, and for a
-task that no host could ever run ("impossible" with -o json).
+task that no host could ever run ("impossible" with -o json). GPUS, CPU and MEMORY are what it asks for, 8x2 what each of 8 tasks of a gang does.
 On a narrow terminal, less important columns are left out; -o wide has all.
 
 Examples:
@@ -55,36 +56,36 @@ func printQueue(ctx context.Context, inv *invocation.Invocation, cluster string,
 	if inv.Output == invocation.JSON {
 		return inv.PrintJSON(append([]client.QueueItem{}, list...))
 	}
-	if len(list) == 0 {
-		inv.Notef("nothing waits in cluster %s", cluster)
-	}
-	return queueTable(inv, list).Write(inv.Out, inv.TableWidth())
+	t := queueTable(inv, list)
+	t.Empty = "nothing waits in cluster " + cluster
+	return inv.PrintTable(t)
 }
 
 func queueTable(inv *invocation.Invocation, list []client.QueueItem) *table.Table {
-	t := &table.Table{Header: []string{"POS", "ID", "GROUP", "TEAM", "PRIORITY", "REQUEST", "SINCE", "WAITING FOR"},
-		Optional: []string{"TEAM", "PRIORITY", "GROUP", "SINCE"}}
+	wide := inv.Output == invocation.Wide
+	t := &table.Table{Header: []string{"POS", "ID", "NAME", "TEAM", "PRIORITY", "GPUS", "CPU", "MEMORY", "AGE", "WAITING FOR"},
+		Optional: []string{"CPU", "MEMORY", "AGE", "PRIORITY", "TEAM", "NAME"}, Text: 32}
+	if wide {
+		t.Header[2] = "GROUP"
+	}
 	for _, q := range list {
-		position, id := "-", q.TaskID
+		position, id, name, reason := "-", q.TaskID, q.Group, q.WaitReason
 		if q.Position > 0 && q.Infeasible == nil {
 			position = strconv.Itoa(q.Position)
 		}
-		if inv.Output != invocation.Wide {
-			id = format.ID(id)
+		if !wide {
+			id, name, reason = format.ID(id), strings.TrimPrefix(name, "family:"), format.ShortIDs(reason)
 		}
-		t.Add(position, id, q.Group, cmp.Or(q.Team, "-"), strconv.Itoa(q.Priority), requestText(q), format.Age(inv.Now().Sub(q.Since)), q.WaitReason)
+		t.Add(position, id, name, cmp.Or(q.Team, "-"), strconv.Itoa(q.Priority), ofEach(q, strconv.Itoa(q.GPUs)), ofEach(q, format.Cores(q.CPU)), ofEach(q, format.MiB(q.MemoryMiB)),
+			format.Age(inv.Now().Sub(q.Since)), reason)
 	}
 	return t
 }
 
-// requestText is what a task requests, GPUs first.
-func requestText(q client.QueueItem) string {
-	text := fmt.Sprintf("%s CPU, %s", format.Cores(q.CPU), format.MiB(q.MemoryMiB))
-	if q.GPUs > 0 {
-		text = fmt.Sprintf("%s, %s", format.Plural(q.GPUs, "GPU"), text)
-	}
+// ofEach is what a task asks for, or "8x1" what each of the tasks of a gang does.
+func ofEach(q client.QueueItem, amount string) string {
 	if q.Tasks > 1 {
-		text = fmt.Sprintf("%d x (%s)", q.Tasks, text)
+		return fmt.Sprintf("%dx%s", q.Tasks, amount)
 	}
-	return text
+	return amount
 }

@@ -20,9 +20,9 @@ func TestTheQueueIsListedInItsOrder(t *testing.T) {
 	h := newFakeHost(t).withTasks()
 	h.documents["/v1/queue?cluster=default"] = serveDocument(queueDocument)
 	checkEqual(t, "queue", pinion(t, h, "queue").out, `
-POS  ID            GROUP         TEAM    PRIORITY  REQUEST                    SINCE  WAITING FOR
-1    3f2a00000000  family:train  vision  7         2 GPUs, 4 CPU, 2 GiB       3m     room on a host
--    91bc00000000  gang          -       0         8 x (1 GPU, 1 CPU, 1 GiB)  2h     group:prepare to end (pinion.after)
+POS  ID            NAME   TEAM    PRIORITY  GPUS  CPU  MEMORY   AGE  WAITING FOR
+1    3f2a00000000  train  vision  7         2     4    2 GiB    3m   room on a host
+-    91bc00000000  gang   -       0         8x1   8x1  8x1 GiB  2h   group:prepare to end (pinion.after)
 `[1:])
 }
 
@@ -33,9 +33,9 @@ func TestWhatNoHostCouldEverRunHasNoPlace(t *testing.T) {
 		 "waitsFor":"another host: none could ever run it","impossible":` + gpuShortageDocument + `},
 		{"place":2,"taskId":"` + taskTwo + `","tasks":1,"group":"gang","cpu":1024,"memoryMiB":1024,"gpus":1,"since":"2025-06-01T10:00:00Z","waitsFor":"room on a host"}]`)
 	checkEqual(t, "queue", pinion(t, h, "queue").out, `
-POS  ID            GROUP         TEAM  PRIORITY  REQUEST               SINCE  WAITING FOR
--    3f2a00000000  family:train  -     7         9 GPUs, 1 CPU, 1 GiB  3m     another host: none could ever run it
-2    91bc00000000  gang          -     0         1 GPU, 1 CPU, 1 GiB   2h     room on a host
+POS  ID            NAME   TEAM  PRIORITY  GPUS  CPU  MEMORY  AGE  WAITING FOR
+-    3f2a00000000  train  -     7         9     1    1 GiB   3m   another host: none could ever run it
+2    91bc00000000  gang   -     0         1     1    1 GiB   2h   room on a host
 `[1:])
 	if got := pinion(t, h, "queue", "-o", "json"); !strings.Contains(got.out, `"place": 1`) {
 		t.Errorf("JSON stays as the host says: %s", got.out)
@@ -45,22 +45,22 @@ POS  ID            GROUP         TEAM  PRIORITY  REQUEST               SINCE  WA
 func TestAnEmptyQueueIsAHeaderAndAnEmptyJSONList(t *testing.T) {
 	h := newFakeHost(t).withTasks()
 	h.documents["/v1/queue?cluster=default"] = serveDocument("[]")
-	checkEqual(t, "queue", pinion(t, h, "queue").out, "POS  ID  GROUP  TEAM  PRIORITY  REQUEST  SINCE  WAITING FOR\n")
+	checkEqual(t, "queue", pinion(t, h, "queue").out, "POS  ID  NAME  TEAM  PRIORITY  GPUS  CPU  MEMORY  AGE  WAITING FOR\n")
 	checkEqual(t, "queue -o json", pinion(t, h, "queue", "-o", "json").out, "[]\n")
 }
 
 func TestWhyTellsWhatATaskWaitsFor(t *testing.T) {
 	h := newFakeHost(t).withTasks(runningTask, failedTask)
 	h.documents["/v1/tasks/"+taskOne+"/explain"] = serveDocument(whyDocument)
-	checkEqual(t, "why", pinion(t, h, "why", "3f").out, `
+	checkEqual(t, "why", pinion(t, h, "why", "--utc", "3f").out, `
 Task 3f2a0000000000000000000000000001 is PROVISIONING. It is number 1 of 2 in the queue of cluster default and waits for task 91bc0000000000000000000000000002 to end.
-Earliest start: 2025-06-01T13:00:00Z, by the time limits of the tasks that have what it needs
+Earliest start: 2025-06-01 13:00:00Z, by the time limits of the tasks that have what it needs
 
 HOST   REASON        DETAIL
 gpu-1  RESOURCE:GPU  needs 2 GPUs, 1 free
 
 IN USE BY     GROUP            TEAM  HOST   GPUS  UNTIL
-91bc00000000  family:run-cuda  -     gpu-1  2     2025-06-01T13:00:00Z
+91bc00000000  family:run-cuda  -     gpu-1  2     2025-06-01 13:00:00Z
 `[1:])
 	if got := pinion(t, h, "why"); got.code != exit.Usage {
 		t.Errorf("without a task: %+v", got)

@@ -81,7 +81,7 @@ func (p Program) sim(c *cli.Context) error {
 	if output == invocation.JSON {
 		return invocation.PrintJSON(c.App.Writer, map[string]any{"runs": runs})
 	}
-	return simTable(runs).Write(c.App.Writer, 0)
+	return simTable(runs).Write(c.App.Writer, table.Screen{})
 }
 
 // progressInterval is the time between two lines of progress.

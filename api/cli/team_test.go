@@ -26,7 +26,7 @@ vision  16     2       20
 	checkEqual(t, "asked for what is given alone", h.bodies["admin/teams"], `{"gpus":0,"name":"vision"}`)
 	checkEqual(t, "ls", pinion(t, h, command, "ls").out, `
 TEAM    QUOTA  WEIGHT  IN USE
-""      none   1       3
+(none)  none   1       3
 vision  16     2       20
 `[1:])
 	checkEqual(t, "rm", pinion(t, h, command, "rm", "vision", "speech").out, "vision\nspeech\n")

@@ -68,11 +68,13 @@ type Used struct {
 // GPU is a device with its host and the task that holds it.
 type GPU struct {
 	Device
-	Host      string `json:"host"`   // name of its host
-	HostID    string `json:"hostId"` // 32 hex digits
-	Simulated bool   `json:"simulated"`
-	Task      string `json:"task"`      // id of the task that holds it, empty when it is free
-	Container string `json:"container"` // name of the container that holds it
+	Host       string `json:"host"`   // name of its host
+	HostID     string `json:"hostId"` // 32 hex digits
+	Simulated  bool   `json:"simulated"`
+	Task       string `json:"task"`       // id of the task that holds it, empty when it is free
+	Container  string `json:"container"`  // name of the container that holds it
+	Definition string `json:"definition"` // of the task, "family:revision"
+	Team       string `json:"team"`       // of the task
 }
 
 // Free reports whether a new task can get the GPU.

@@ -10,22 +10,24 @@ import (
 
 // gpuView is a GPU, where it is and the container that owns it. Members are in the order of their names.
 type gpuView struct {
-	Container string     `json:"container,omitempty"` // that owns it
-	Health    gpu.Health `json:"health"`
-	Host      string     `json:"host"` // name
-	HostID    string     `json:"hostId"`
-	Index     int        `json:"index"`           // NVML enumeration order, from 0
-	Links     []linkView `json:"links,omitempty"` // to its peers on the host
-	MemoryMiB int64      `json:"memoryMiB,omitempty"`
-	MIG       []migView  `json:"mig,omitempty"` // slices of a partitioned GPU
-	Minor     int        `json:"minor"`         // N of /dev/nvidiaN
-	Model     string     `json:"model"`
-	NUMANode  int        `json:"numaNode"`          // -1 when unknown
-	PCI       string     `json:"pci"`               // domain:bus:device.function
-	Problem   string     `json:"problem,omitempty"` // why it is not healthy, for people
-	Simulated bool       `json:"simulated"`
-	Task      string     `json:"task,omitempty"` // whose container owns it
-	UUID      string     `json:"uuid"`
+	Container  string     `json:"container,omitempty"`  // that owns it
+	Definition string     `json:"definition,omitempty"` // of its task, family:revision
+	Health     gpu.Health `json:"health"`
+	Host       string     `json:"host"` // name
+	HostID     string     `json:"hostId"`
+	Index      int        `json:"index"`           // NVML enumeration order, from 0
+	Links      []linkView `json:"links,omitempty"` // to its peers on the host
+	MemoryMiB  int64      `json:"memoryMiB,omitempty"`
+	MIG        []migView  `json:"mig,omitempty"` // slices of a partitioned GPU
+	Minor      int        `json:"minor"`         // N of /dev/nvidiaN
+	Model      string     `json:"model"`
+	NUMANode   int        `json:"numaNode"`          // -1 when unknown
+	PCI        string     `json:"pci"`               // domain:bus:device.function
+	Problem    string     `json:"problem,omitempty"` // why it is not healthy, for people
+	Simulated  bool       `json:"simulated"`
+	Task       string     `json:"task,omitempty"` // whose container owns it
+	Team       string     `json:"team,omitempty"` // of the task
+	UUID       string     `json:"uuid"`
 }
 
 // linkView is how a GPU reaches a peer.
@@ -53,8 +55,9 @@ func (a *API) listGPUs(x *httpx.Exchange, res leader.Resolution) error {
 		owners := gpuOwners(res.View, host.ID)
 		for i := range host.GPUs.Devices {
 			view := renderGPU(host, &host.GPUs.Devices[i])
-			owner := owners[view.UUID]
-			view.Task, view.Container = owner.task, owner.container
+			if owner, owned := owners[view.UUID]; owned {
+				view.Task, view.Container, view.Definition, view.Team = owner.task.ID, owner.container, owner.task.Definition, owner.team
+			}
 			views = append(views, view)
 		}
 	}
@@ -75,7 +78,10 @@ func renderGPU(host *spec.Host, d *gpu.Device) gpuView {
 	return view
 }
 
-type gpuOwner struct{ task, container string }
+type gpuOwner struct {
+	task            *spec.Task
+	container, team string
+}
 
 // gpuOwners maps the UUIDs of a host's GPUs to the containers that own them.
 func gpuOwners(view *raftfsm.View, hostID string) map[string]gpuOwner {
@@ -84,9 +90,10 @@ func gpuOwners(view *raftfsm.View, hostID string) map[string]gpuOwner {
 		if task.LastStatus == spec.Stopped {
 			continue
 		}
+		team := task.SchedulingOptions().Team
 		for _, container := range task.Containers {
 			for _, uuid := range container.GPUs {
-				owners[uuid] = gpuOwner{task.ID, container.Name}
+				owners[uuid] = gpuOwner{task, container.Name, team}
 			}
 		}
 	}

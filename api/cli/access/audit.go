@@ -48,10 +48,10 @@ Examples:
 				return readAudit(c, dir, since, func(e audit.Entry) error { return lines.Encode(e) })
 			}
 			t := &table.Table{Header: []string{"TIME", "OUTCOME", "PRINCIPAL", "ADDRESS", "OPERATION", "MORE", "ERROR"}, Optional: []string{"MORE", "ADDRESS"}}
-			if err := readAudit(c, dir, since, func(e audit.Entry) error { t.Add(AuditRow(e)...); return nil }); err != nil {
+			if err := readAudit(c, dir, since, func(e audit.Entry) error { t.Add(AuditRow(e, invocation.UTC(c))...); return nil }); err != nil {
 				return err
 			}
-			return t.Write(c.App.Writer, table.TerminalWidth(c.App.Writer))
+			return t.Write(c.App.Writer, system.ScreenOf(c))
 		},
 	}
 }
@@ -66,7 +66,7 @@ func readAudit(c *cli.Context, dir string, since time.Time, emit func(audit.Entr
 }
 
 // AuditRow shows an entry of the audit log: its time, outcome, caller, address, operation, repetitions and error.
-func AuditRow(e audit.Entry) []string {
+func AuditRow(e audit.Entry, utc bool) []string {
 	more := ""
 	if e.Repeats > 0 {
 		more = "+" + strconv.Itoa(e.Repeats)
@@ -75,7 +75,7 @@ func AuditRow(e audit.Entry) []string {
 	if e.Message != "" {
 		what += ": " + e.Message
 	}
-	return []string{e.Time.Format(time.DateTime), string(e.Outcome), shortPrincipal(e.Principal), e.Address, e.Operation, more, what}
+	return []string{invocation.ShowTime(e.Time, utc), string(e.Outcome), shortPrincipal(e.Principal), e.Address, e.Operation, more, what}
 }
 
 // shortPrincipal is the access key of an ARN, or "root".

@@ -7,6 +7,7 @@ import (
 
 	"github.com/urfave/cli/v2"
 
+	"pinion/api/cli/format"
 	"pinion/api/cli/invocation"
 	"pinion/api/cli/table"
 	"pinion/api/client"
@@ -49,7 +50,7 @@ func caListCommand(system invocation.System) *cli.Command {
 			if err != nil {
 				return err
 			}
-			if err := rootTable(ca).Write(inv.Out, inv.TableWidth()); err != nil {
+			if err := inv.PrintTable(rootTable(ca)); err != nil {
 				return err
 			}
 			if ca.Rotating {
@@ -92,7 +93,11 @@ func waitsFor(ca client.CA) string {
 	if len(names) > most {
 		names = append(names[:most], fmt.Sprintf("and %d more", len(names)-most))
 	}
-	return fmt.Sprintf("%d hosts are still on the old root: %s", len(ca.Left), strings.Join(names, ", "))
+	verb := "are"
+	if len(ca.Left) == 1 {
+		verb = "is"
+	}
+	return fmt.Sprintf("%s %s still on the old root: %s", format.Plural(len(ca.Left), "host"), verb, strings.Join(names, ", "))
 }
 
 func caGetCommand(system invocation.System) *cli.Command {

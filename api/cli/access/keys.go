@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"fmt"
 	"strings"
-	"time"
 
 	"github.com/urfave/cli/v2"
 
@@ -140,20 +139,20 @@ func keysListCommand(system invocation.System) *cli.Command {
 			if err != nil {
 				return err
 			}
-			return keyTable(inv, keys).Write(inv.Out, inv.TableWidth())
+			return inv.PrintTable(keyTable(inv, keys))
 		},
 	}
 }
 
 func keyTable(inv *invocation.Invocation, keys []client.AccessKey) *table.Table {
-	t := &table.Table{Header: []string{"ID", "ROLE", "CLUSTER", "TEAM", "AGE", "USE", "LIMITS"}, Optional: []string{"TEAM", "USE"}}
+	t := &table.Table{Header: []string{"ID", "ROLE", "CLUSTER", "TEAM", "AGE", "USE", "LIMITS"}, Optional: []string{"TEAM", "USE"}, Empty: "no access keys; `pinion key create --role ROLE` makes one"}
 	for _, key := range keys {
 		cluster, use := cmp.Or(key.Cluster, "all"), ""
 		if key.HostID != "" {
 			use = fmt.Sprintf("host %.8s", key.HostID)
 		}
 		if key.Login != nil {
-			use = fmt.Sprintf("%s until %s", key.Login.Person, key.Login.ExpiresAt.Local().Format(time.DateTime))
+			use = fmt.Sprintf("%s until %s", key.Login.Person, inv.Time(key.Login.ExpiresAt))
 		}
 		t.Add(key.ID, key.Role, cluster, strings.Join(key.Teams, ","), format.Age(inv.Now().Sub(key.CreatedAt)), use, limitsText(key))
 	}

@@ -88,5 +88,5 @@ func printLimits(inv *invocation.Invocation, limits limitsDocument) error {
 		}
 		t.Add(poolLimits[i].flag, used, strconv.Itoa(limit.Limit))
 	}
-	return t.Write(inv.Out, inv.TableWidth())
+	return inv.PrintTable(t)
 }

@@ -185,11 +185,12 @@ func printIssuer(inv *invocation.Invocation, known issuerDocument) error {
 		return inv.PrintJSON(known)
 	}
 	inv.Notef("issuer %s, client %s, user claim %s, groups claim %s, keys live %s", known.Issuer, known.ClientID, known.UserClaim, known.GroupsClaim, known.Lifetime)
-	t := &table.Table{Header: []string{"GROUP", "ROLE", "CLUSTER", "TEAM", "LIMITS"}, Optional: []string{"TEAM"}}
+	t := &table.Table{Header: []string{"GROUP", "ROLE", "CLUSTER", "TEAM", "LIMITS"}, Optional: []string{"TEAM"},
+		Empty: "no groups: nobody can log in; `pinion oidc allow` names one"}
 	for _, g := range known.Groups {
 		t.Add(g.Group, g.Role, cmp.Or(g.Cluster, "all"), strings.Join(g.Teams, ","), limitsText(client.AccessKey{KeyLimits: g.KeyLimits}))
 	}
-	return t.Write(inv.Out, inv.TableWidth())
+	return inv.PrintTable(t)
 }
 
 // keyRights are the rights of a key that the flags ask for.

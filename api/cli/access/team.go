@@ -112,18 +112,18 @@ func printTeams(inv *invocation.Invocation, teams []client.Team) error {
 	if inv.Output == invocation.JSON {
 		return inv.PrintJSON(teams)
 	}
-	t := &table.Table{Header: []string{"TEAM", "QUOTA", "WEIGHT", "IN USE"}}
+	t := &table.Table{Header: []string{"TEAM", "QUOTA", "WEIGHT", "IN USE"}, Empty: "no team has a quota, a weight or GPUs; `pinion team set` gives one"}
 	for _, team := range teams {
 		name, quota := team.Name, "none"
 		if name == "" {
-			name = `""`
+			name = "(none)"
 		}
 		if team.Quota != nil {
 			quota = strconv.Itoa(*team.Quota)
 		}
 		t.Add(name, quota, strconv.Itoa(team.Weight), strconv.Itoa(team.GPUsInUse))
 	}
-	return t.Write(inv.Out, inv.TableWidth())
+	return inv.PrintTable(t)
 }
 
 func teamRemoveCommand(system invocation.System, examples func(string) string) *cli.Command {

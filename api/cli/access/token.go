@@ -97,13 +97,13 @@ func tokenListCommand(system invocation.System) *cli.Command {
 			if err != nil {
 				return err
 			}
-			return tokenTable(inv, tokens).Write(inv.Out, inv.TableWidth())
+			return inv.PrintTable(tokenTable(inv, tokens))
 		},
 	}
 }
 
 func tokenTable(inv *invocation.Invocation, tokens []client.JoinToken) *table.Table {
-	t := &table.Table{Header: []string{"ID", "CLUSTER", "USED", "AGE", "EXPIRES"}}
+	t := &table.Table{Header: []string{"ID", "CLUSTER", "USED", "AGE", "EXPIRES"}, Empty: "no join tokens; `pinion token` makes one"}
 	for _, token := range tokens {
 		expires := "expired"
 		if left := token.Expires.Sub(inv.Now()); left > 0 {

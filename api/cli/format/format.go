@@ -2,8 +2,10 @@
 package format
 
 import (
+	"cmp"
 	"fmt"
 	"math"
+	"regexp"
 	"strconv"
 	"strings"
 	"time"
@@ -97,4 +99,52 @@ func Truncate(text string, width int) string {
 		return text
 	}
 	return string([]rune(text)[:width-1]) + "…"
+}
+
+// TruncateName shortens a name to a number of characters, so that what tells it from others of its kind stays: the revision and the index
+// of "trainer:3[12]", the digits of "gpu-1 (3f2a91c0)".
+func TruncateName(name string, width int) string {
+	if utf8.RuneCountInString(name) <= width {
+		return name
+	}
+	tail := ""
+	if at := max(strings.LastIndexAny(name, ":("), 0); at > 0 && utf8.RuneCountInString(name[at:])+4 <= width {
+		tail = name[at:]
+	}
+	return string([]rune(name)[:width-1-utf8.RuneCountInString(tail)]) + "…" + tail
+}
+
+var fullIDs = regexp.MustCompile(`\b[0-9a-f]{32}\b`)
+
+// ShortIDs abbreviates the ids in a text.
+func ShortIDs(text string) string { return fullIDs.ReplaceAllStringFunc(text, ID) }
+
+// CompareNames orders names as people do: gpu-2 before gpu-10.
+func CompareNames(a, b string) int {
+	for a != "" && b != "" {
+		numberA, restA := leadingNumber(a)
+		numberB, restB := leadingNumber(b)
+		if numberA != "" && numberB != "" {
+			if order := cmp.Or(len(numberA)-len(numberB), strings.Compare(numberA, numberB)); order != 0 {
+				return order
+			}
+			a, b = restA, restB
+			continue
+		}
+		if a[0] != b[0] {
+			return int(a[0]) - int(b[0])
+		}
+		a, b = a[1:], b[1:]
+	}
+	return len(a) - len(b)
+}
+
+// leadingNumber is the number that a text begins with, without leading zeros but for the last digit; empty when it begins with none.
+func leadingNumber(text string) (number, rest string) {
+	rest = strings.TrimLeft(text, "0123456789")
+	number = text[:len(text)-len(rest)]
+	for len(number) > 1 && number[0] == '0' {
+		number = number[1:]
+	}
+	return number, rest
 }

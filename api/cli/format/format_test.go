@@ -1,6 +1,8 @@
 package format
 
 import (
+	"slices"
+	"strings"
 	"testing"
 	"time"
 )
@@ -35,5 +37,13 @@ func checkEqual(t *testing.T, what, got, want string) {
 	t.Helper()
 	if got != want {
 		t.Errorf("%s: %s, want %s", what, got, want)
+	}
+}
+
+func TestNamesAreOrderedAsPeopleCount(t *testing.T) {
+	names := []string{"gpu-10", "gpu-2", "gpu-01", "gpu", "a9z", "a10", "gpu-2b"}
+	slices.SortFunc(names, CompareNames)
+	if got := strings.Join(names, " "); got != "a9z a10 gpu gpu-01 gpu-2 gpu-2b gpu-10" {
+		t.Error(got)
 	}
 }

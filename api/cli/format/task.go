@@ -11,13 +11,24 @@ import (
 	"pinion/api/client"
 )
 
-// IndexColumns are the columns of a task's index in an array and its rank in a gang, with the attribute that has it.
-var IndexColumns = []struct{ Column, Attribute string }{{"INDEX", "pinion.array-index"}, {"RANK", "pinion.rank"}}
+// Index is the index of a task in its array, or its rank in a gang; empty when it has none.
+func Index(task client.Task) string {
+	return cmp.Or(task.Attribute("pinion.array-index"), task.Attribute("pinion.rank"))
+}
+
+// TaskName is the definition of a task, with its index: "trainer:3", "worker:1[12]".
+func TaskName(task client.Task) string {
+	name := client.ResourceID(task.Definition)
+	if index := Index(task); index != "" {
+		name += "[" + index + "]"
+	}
+	return name
+}
 
 // CompareIndex orders tasks that were started together by array index and rank.
 func CompareIndex(a, b client.Task) int {
-	for _, n := range IndexColumns {
-		if order := cmp.Compare(a.IntAttribute(n.Attribute), b.IntAttribute(n.Attribute)); order != 0 {
+	for _, attribute := range []string{"pinion.array-index", "pinion.rank"} {
+		if order := cmp.Compare(a.IntAttribute(attribute), b.IntAttribute(attribute)); order != 0 {
 			return order
 		}
 	}

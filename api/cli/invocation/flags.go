@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"time"
 
@@ -27,6 +28,7 @@ func GlobalFlags() []cli.Flag {
 		&cli.StringFlag{Name: "ca", EnvVars: []string{"PINION_CA", "AWS_CA_BUNDLE"}, Usage: "`FILE` with the CA of --host"},
 		&cli.StringFlag{Name: "region", EnvVars: []string{"AWS_REGION", "AWS_DEFAULT_REGION"}, Usage: "`REGION` in signatures of requests to --host", Value: client.DefaultRegion},
 		&cli.StringFlag{Name: "output", Aliases: []string{"o"}, Value: Table, Usage: "output `FORMAT`: table, wide, json"},
+		&cli.BoolFlag{Name: "utc", Usage: "show times in UTC, not in local time"},
 	}
 }
 
@@ -35,7 +37,11 @@ func GlobalFlags() []cli.Flag {
 func CommandFlags() []cli.Flag {
 	var flags []cli.Flag
 	for _, flag := range GlobalFlags() {
-		global := flag.(*cli.StringFlag)
+		global, isText := flag.(*cli.StringFlag)
+		if !isText {
+			flags = append(flags, &cli.BoolFlag{Name: flag.Names()[0], Usage: flag.(*cli.BoolFlag).Usage, Hidden: true})
+			continue
+		}
 		shown := global.Name == "data-dir" || global.Name == "output"
 		flags = append(flags, &cli.StringFlag{Name: global.Name, Aliases: global.Aliases, Usage: global.Usage, Hidden: !shown})
 	}
@@ -51,6 +57,11 @@ func GlobalFlag(c *cli.Context, name string) string {
 		}
 	}
 	return lineage[len(lineage)-2].String(name) // the application's own context; the last one carries no flags
+}
+
+// UTC reports whether times are to be shown in UTC.
+func UTC(c *cli.Context) bool {
+	return slices.ContainsFunc(c.Lineage()[:len(c.Lineage())-1], func(level *cli.Context) bool { return level.Bool("utc") })
 }
 
 // DataDir treats an empty PINION_DATA_DIR as one that is not set.

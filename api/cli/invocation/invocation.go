@@ -3,7 +3,6 @@
 package invocation
 
 import (
-	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -33,10 +32,10 @@ type Invocation struct {
 	Out    io.Writer // answers
 	Err    io.Writer // progress, notes and errors, never mixed with answers
 	Output string    // Table, Wide or JSON
-	// Columns is the width of tables where Out is no terminal itself; 0: no limit.
-	Columns int
-	Now     func() time.Time
-	Sleep   func(ctx context.Context, d time.Duration) error
+	Screen table.Screen
+	UTC    bool // times are shown in UTC, not in local time
+	Now    func() time.Time
+	Sleep  func(ctx context.Context, d time.Duration) error
 }
 
 // System is the clock and the signals of the process; a zero field is the real one.
@@ -44,6 +43,7 @@ type System struct {
 	Now     func() time.Time
 	Sleep   func(ctx context.Context, d time.Duration) error
 	Signals <-chan os.Signal
+	Screen  *table.Screen
 }
 
 // Clock returns the current time.
@@ -52,6 +52,14 @@ func (s System) Clock() time.Time {
 		return s.Now()
 	}
 	return time.Now()
+}
+
+// ScreenOf is the terminal that a command writes to.
+func (s System) ScreenOf(c *cli.Context) table.Screen {
+	if s.Screen != nil {
+		return *s.Screen
+	}
+	return table.ScreenOf(c.App.Writer)
 }
 
 // Invoke prepares a command that talks to a host.
@@ -68,7 +76,9 @@ func (s System) Invoke(c *cli.Context) (*Invocation, error) {
 	if err != nil {
 		return nil, err
 	}
-	inv := &Invocation{Client: host, Out: c.App.Writer, Err: c.App.ErrWriter, Output: output, Now: s.Clock, Sleep: s.Sleep}
+	inv := &Invocation{
+		Client: host, Out: c.App.Writer, Err: c.App.ErrWriter, Output: output, Screen: s.ScreenOf(c), UTC: UTC(c), Now: s.Clock, Sleep: s.Sleep,
+	}
 	if inv.Sleep == nil {
 		inv.Sleep = client.Sleep
 	}
@@ -128,10 +138,37 @@ func PrintJSON(w io.Writer, document any) error {
 	return encoder.Encode(document)
 }
 
-// TableWidth is the number of columns that a table may have; 0 is no limit.
+// TableWidth is the number of columns that a line may have; 0 is no limit.
 func (inv *Invocation) TableWidth() int {
 	if inv.Output == Wide {
 		return 0
 	}
-	return cmp.Or(table.TerminalWidth(inv.Out), inv.Columns)
+	return inv.Screen.Columns
+}
+
+// PrintTable prints a table. One without rows is said to be empty: a terminal does not get its header.
+func (inv *Invocation) PrintTable(t *table.Table) error {
+	screen := inv.Screen
+	screen.Columns = inv.TableWidth()
+	if t.Len() == 0 && t.Empty != "" {
+		inv.Notef("%s", t.Empty)
+		if screen.Terminal {
+			return nil
+		}
+	}
+	return t.Write(inv.Out, screen)
+}
+
+// Time shows a time in the zone that the user has asked for: the local one, or UTC with a Z.
+func (inv *Invocation) Time(at time.Time) string { return ShowTime(at, inv.UTC) }
+
+// ShowTime shows a time in the local zone, or in UTC with a Z; "-" for none.
+func ShowTime(at time.Time, utc bool) string {
+	switch {
+	case at.IsZero():
+		return "-"
+	case utc:
+		return at.UTC().Format(time.DateTime) + "Z"
+	}
+	return at.Local().Format(time.DateTime)
 }

@@ -8,8 +8,6 @@ import (
 	"time"
 
 	"github.com/urfave/cli/v2"
-
-	"pinion/api/cli/table"
 )
 
 // watchInterval is the pause between two looks of --watch.
@@ -32,14 +30,17 @@ func (inv *Invocation) List(c *cli.Context, list func(context.Context, *Invocati
 	}
 	shown := *inv
 	var screen bytes.Buffer
-	shown.Out, shown.Err, shown.Columns = &screen, io.Discard, inv.TableWidth() // a note would stand between two lists
+	shown.Out, shown.Err = &screen, io.Writer(&screen)
+	if !inv.Screen.Terminal {
+		shown.Err = io.Discard // a note would stand between two lists
+	}
 	for {
 		screen.Reset()
 		if err := inv.RetryUnavailable(c.Context, func() error { screen.Reset(); return list(c.Context, &shown) }); err != nil {
 			return endOfWatch(err)
 		}
 		clearScreen := ""
-		if table.TerminalWidth(inv.Out) > 0 {
+		if inv.Screen.Terminal {
 			clearScreen = "\x1b[H\x1b[2J"
 		}
 		if _, err := inv.Out.Write(append([]byte(clearScreen), screen.Bytes()...)); err != nil {

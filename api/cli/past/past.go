@@ -96,7 +96,7 @@ func List(c *cli.Context, inv *invocation.Invocation) error {
 	if inv.Output == invocation.JSON {
 		return inv.PrintJSON(append([]client.EndedTask{}, tasks...))
 	}
-	t := &table.Table{Header: []string{"ID", "TASK", "TEAM", "STATE", "GPUS", "HOST", "ENDED", "RAN", "EXIT/REASON"}, Optional: []string{"TEAM", "HOST", "RAN"}}
+	t := &table.Table{Header: []string{"ID", "TASK", "TEAM", "STATE", "GPUS", "HOST", "ENDED", "RAN", "EXIT/REASON"}, Optional: []string{"RAN", "TEAM"}, Empty: "no tasks ended then with these properties"}
 	for _, e := range tasks {
 		id := e.Task.ID()
 		if inv.Output != invocation.Wide {
@@ -105,7 +105,7 @@ func List(c *cli.Context, inv *invocation.Invocation) error {
 		t.Add(id, client.ResourceID(e.Task.Definition), cmp.Or(e.Team, "-"), e.Outcome, strconv.Itoa(e.GPUs), cmp.Or(e.Host, "-"),
 			format.Age(inv.Now().Sub(e.Task.StoppedAt.Time)), ran(e.Task), format.ExitSummary(e.Task))
 	}
-	if err := t.Write(inv.Out, inv.TableWidth()); err != nil {
+	if err := inv.PrintTable(t); err != nil {
 		return err
 	}
 	if more {
@@ -198,11 +198,11 @@ func printUsage(ctx context.Context, c *cli.Context, inv *invocation.Invocation)
 	for i := range header {
 		header[i] = strings.ToUpper(strings.ReplaceAll(header[i], "_", "-"))
 	}
-	t := &table.Table{Header: header}
+	t := &table.Table{Header: header, Empty: "no tasks ended then with these properties"}
 	for _, row := range usage.Rows {
 		t.Add(cells(row, by, "-")...)
 	}
-	return t.Write(inv.Out, inv.TableWidth())
+	return inv.PrintTable(t)
 }
 
 // cells are the fields of a row; none stands for one that is empty.

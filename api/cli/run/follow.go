@@ -94,7 +94,7 @@ func (f *follower) placement(ctx context.Context, task client.Task) string {
 
 // awaitStart shows the image pulls until the task is RUNNING or STOPPED.
 func (f *follower) awaitStart(ctx context.Context, id string) (client.Task, error) {
-	painter := &pullProgress{w: f.inv.Err, columns: table.TerminalWidth(f.inv.Err)}
+	painter := &pullProgress{w: f.inv.Err, columns: table.ScreenOf(f.inv.Err).Columns}
 	defer painter.draw(nil)
 	return f.inv.PollTask(ctx, f.request.cluster, id,
 		func(t client.Task) bool { return t.Status == "RUNNING" || t.Stopped() },

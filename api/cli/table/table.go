@@ -12,11 +12,14 @@ import (
 	"pinion/api/cli/format"
 )
 
-// Table is rows of text under a header. Its last column may be long text: it is the first to be truncated.
+// Table is rows of text under a header. Its last column may be long text.
 type Table struct {
 	Header   []string
 	rows     [][]string
-	Optional []string // columns that are left out first on a narrow terminal, the least important one first
+	Optional []string // columns that are left out on a narrow terminal, the least important one first
+	Text     int      // columns that the last column gets before optional ones are left out; 0: textWidth
+	Empty    string   // what is said when there are no rows
+	Footer   string   // a line under the rows, for people: a pipe does not get it
 }
 
 // Add appends a row. Line ends and other control characters become blanks: a row is one line.
@@ -32,31 +35,30 @@ func (t *Table) Add(cells ...string) {
 	t.rows = append(t.rows, cells)
 }
 
-const (
-	columnGap    = "  "
-	minCellWidth = 6  // a column is never narrower
-	minLastWidth = 16 // the last column is narrowed down to this before others are
-)
+const columnGap = "  "
 
 // Len is the number of rows.
 func (t *Table) Len() int { return len(t.rows) }
 
-// Write prints the table. On a terminal of so many columns, columns are left out and then cells truncated until it fits;
-// with 0 (piped) it is complete.
-func (t *Table) Write(w io.Writer, columns int) error {
-	if columns > 0 {
-		t = t.fit(columns)
+// Write prints the table. On a screen of so many columns, columns are left out and cells are cut until it fits.
+func (t *Table) Write(w io.Writer, screen Screen) error {
+	if screen.Columns > 0 {
+		t = t.fit(screen.Columns)
 	}
 	widths := t.widths()
-	if columns > 0 {
-		shrinkWidths(widths, columns)
+	if screen.Columns > 0 {
+		t.narrow(widths, screen.Columns)
 	}
-	for _, row := range append([][]string{t.Header}, t.rows...) {
-		if _, err := fmt.Fprintln(w, strings.TrimRight(joinRow(row, widths), " ")); err != nil {
-			return err
-		}
+	var text strings.Builder
+	t.writeRow(&text, t.Header, widths, false)
+	for _, row := range t.rows {
+		t.writeRow(&text, row, widths, screen.Color)
 	}
-	return nil
+	if t.Footer != "" && screen.Terminal {
+		fmt.Fprintf(&text, "\n%s\n", strings.Join(format.Wrap(t.Footer, screen.Columns), "\n"))
+	}
+	_, err := io.WriteString(w, text.String())
+	return err
 }
 
 func (t *Table) widths() []int {
@@ -69,40 +71,23 @@ func (t *Table) widths() []int {
 	return widths
 }
 
-// shrinkWidths narrows the last column, which may be long text, and then the widest, until the row fits or every column is
-// as narrow as it may be.
-func shrinkWidths(widths []int, columns int) {
-	last := len(widths) - 1
-	for total := rowWidth(widths); total > columns; total-- {
-		widest := last
-		if widths[last] <= minLastWidth {
-			widest = slices.Index(widths, slices.Max(widths))
-		}
-		if widths[widest] <= minCellWidth {
-			return
-		}
-		widths[widest]--
-	}
-}
-
-// rowWidth is the width of a row.
-func rowWidth(widths []int) int {
-	total := len(columnGap) * (len(widths) - 1)
-	for _, w := range widths {
-		total += w
-	}
-	return total
-}
-
-func joinRow(row []string, widths []int) string {
+// writeRow writes one line. The last column is text, the others are names.
+func (t *Table) writeRow(text *strings.Builder, row []string, widths []int, color bool) {
 	var line strings.Builder
 	for i, cell := range row {
+		cut := format.TruncateName
+		if i == len(row)-1 {
+			cut = format.Truncate
+		}
+		shown := cut(cell, widths[i])
+		padding := strings.Repeat(" ", widths[i]-utf8.RuneCountInString(shown))
+		if color && slices.Contains(coloredColumns, t.Header[i]) {
+			shown = colored(cell, shown)
+		}
 		if i > 0 {
 			line.WriteString(columnGap)
 		}
-		cell = format.Truncate(cell, widths[i])
-		line.WriteString(cell)
-		line.WriteString(strings.Repeat(" ", widths[i]-utf8.RuneCountInString(cell)))
+		line.WriteString(shown + padding)
 	}
-	return line.String()
+	text.WriteString(strings.TrimRight(line.String(), " ") + "\n")
 }

@@ -20,13 +20,13 @@ ID    TEAM  PRIORITY  GROUP    WAITS FOR
 3f2a  -     50        nightly  another host: none could ever run it
 91bc  -     0         train    its turn
 `, 46: `
-ID    PRIORITY  GROUP    WAITS FOR
-3f2a  50        nightly  another host: none c…
-91bc  0         train    its turn
-`, 33: `
 ID    GROUP    WAITS FOR
-3f2a  nightly  another host: non…
+3f2a  nightly  another host: none could ever …
 91bc  train    its turn
+`, 33: `
+ID    WAITS FOR
+3f2a  another host: none could e…
+91bc  its turn
 `, 30: `
 ID    WAITS FOR
 3f2a  another host: none coul…
@@ -50,7 +50,7 @@ func TestATableFitsItsTerminalAndIsNeverCutInAPipe(t *testing.T) {
 		3:  "ID  REASON\n1   a lon…\n", // narrower than sense: cells keep six columns
 	} {
 		var out strings.Builder
-		if err := wide.Write(&out, columns); err != nil {
+		if err := wide.Write(&out, Screen{Columns: columns}); err != nil {
 			t.Fatal(err)
 		}
 		checkEqual(t, "table", out.String(), want)
@@ -60,7 +60,7 @@ func TestATableFitsItsTerminalAndIsNeverCutInAPipe(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer pipe.Close()
-	if TerminalWidth(pipe) != 0 {
+	if ScreenOf(pipe) != (Screen{}) {
 		t.Error("a pipe is no terminal")
 	}
 }
@@ -69,7 +69,7 @@ func TestATableFitsItsTerminalAndIsNeverCutInAPipe(t *testing.T) {
 func renderAt(t *testing.T, columns int, shown *Table) string {
 	t.Helper()
 	var out strings.Builder
-	if err := shown.Write(&out, columns); err != nil {
+	if err := shown.Write(&out, Screen{Columns: columns}); err != nil {
 		t.Fatal(err)
 	}
 	return out.String()
@@ -80,5 +80,43 @@ func checkEqual(t *testing.T, what, got, want string) {
 	t.Helper()
 	if got != want {
 		t.Errorf("%s:\n--- got\n%s\n--- want\n%s", what, got, want)
+	}
+}
+
+func TestNamesAreCutBeforeColumnsAreLeftOut(t *testing.T) {
+	long := &Table{Header: []string{"ID", "TASK", "STATUS", "HOST", "AGE", "REASON"}, Optional: []string{"AGE"}}
+	long.Add("3f2a91c04e12", "run-training-of-a-large-model:26[2]", "STOPPED", "gpu-of-the-lab (3f2a91c0)", "5m", "137 OutOfMemoryError: Container killed")
+	checkEqual(t, "80 columns", renderAt(t, 80, long), `
+ID            TASK            STATUS   HOST             REASON
+3f2a91c04e12  run-tra…:26[2]  STOPPED  gpu-…(3f2a91c0)  137 OutOfMemoryError: C…
+`[1:])
+}
+
+func TestColoursAreForTerminalsAndNotWithNoColor(t *testing.T) {
+	tty, err := os.OpenFile("/dev/ptmx", os.O_RDWR, 0)
+	if err != nil {
+		t.Skip(err)
+	}
+	defer tty.Close()
+	for _, c := range []struct {
+		noColor, term string
+		want          bool
+	}{{"", "xterm", true}, {"1", "xterm", false}, {"0", "xterm", false}, {"", "dumb", false}} {
+		t.Setenv("NO_COLOR", c.noColor)
+		t.Setenv("TERM", c.term)
+		if got := ScreenOf(tty); !got.Terminal || got.Color != c.want {
+			t.Errorf("NO_COLOR=%s TERM=%s: %+v", c.noColor, c.term, got)
+		}
+	}
+	shown := Table{Header: []string{"STATUS", "NAME"}, Footer: "1 host"}
+	shown.Add("LOST", "LOST")
+	for want, screen := range map[string]Screen{
+		"STATUS  NAME\nLOST    LOST\n":                                   {},
+		"STATUS  NAME\n" + red + "LOST" + plain + "    LOST\n\n1 host\n": {Terminal: true, Color: true},
+	} {
+		var out strings.Builder
+		if err := shown.Write(&out, screen); err != nil || out.String() != want {
+			t.Errorf("%q, %v; want %q", &out, err, want)
+		}
 	}
 }

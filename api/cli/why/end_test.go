@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"pinion/api/cli/table"
 	"pinion/api/client"
 )
 
@@ -59,7 +60,7 @@ func TestEqualRefusalsAreOneRow(t *testing.T) {
 	}
 	refusals[7].Detail = "needs 8 GPUs, 4 free"
 	var b strings.Builder
-	if err := refusalTable(refusals, names).Write(&b, 80); err != nil {
+	if err := refusalTable(refusals, names).Write(&b, table.Screen{Columns: 80}); err != nil {
 		t.Fatal(err)
 	}
 	if got, want := b.String(), `

@@ -1,6 +1,7 @@
 package why
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"slices"
@@ -110,11 +111,7 @@ func labels(tasks []client.Task) []string {
 	texts := make([]string, len(tasks))
 	for i, task := range tasks {
 		texts[i] = format.ID(task.ID())
-		for _, n := range format.IndexColumns {
-			if value := task.Attribute(n.Attribute); value != "" {
-				texts[i] = value
-			}
-		}
+		texts[i] = cmp.Or(format.Index(task), texts[i])
 	}
 	return texts
 }

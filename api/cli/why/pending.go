@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"slices"
 	"strconv"
-	"time"
 
 	"pinion/api/cli/format"
 	"pinion/api/cli/invocation"
@@ -18,7 +17,7 @@ import (
 func printPending(ctx context.Context, inv *invocation.Invocation, e client.Explanation) error {
 	when := e.Estimate
 	if e.Earliest != nil {
-		when = fmt.Sprintf("%s, %s", e.Earliest.UTC().Format(time.RFC3339), e.Estimate)
+		when = fmt.Sprintf("%s, %s", inv.Time(*e.Earliest), e.Estimate)
 	}
 	if when != "" {
 		printWrapped(inv, "Earliest start: "+when)
@@ -32,7 +31,7 @@ func printPending(ctx context.Context, inv *invocation.Invocation, e client.Expl
 	for _, h := range e.Blockers {
 		end := "unknown"
 		if !h.Until.IsZero() {
-			end = h.Until.UTC().Format(time.RFC3339)
+			end = inv.Time(h.Until)
 		}
 		id := h.TaskID
 		if inv.Output != invocation.Wide {
@@ -45,7 +44,7 @@ func printPending(ctx context.Context, inv *invocation.Invocation, e client.Expl
 			continue
 		}
 		fmt.Fprintln(inv.Out)
-		if err := t.Write(inv.Out, inv.TableWidth()); err != nil {
+		if err := inv.PrintTable(t); err != nil {
 			return err
 		}
 	}
