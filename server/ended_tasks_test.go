@@ -98,8 +98,52 @@ func TestADamagedHistoryStopsNothing(t *testing.T) {
 	registerPast(t, s)
 	endTask(t, s, taskNumber(1), time.Now())
 	waitKept(t, s, 1)
-	if _, err := os.Stat(cfg.HistoryFile + ".damaged"); err != nil {
-		t.Error(err)
+	waitSetAside(t, cfg.HistoryFile)
+}
+
+// waitSetAside waits until what is readable of a damaged history was taken over.
+func waitSetAside(t *testing.T, file string) {
+	t.Helper()
+	eventually(t, "the damaged file is set aside, and done with", func() bool {
+		_, missing := os.Stat(file + ".salvaged")
+		_, pending := os.Stat(file + ".damaged")
+		return missing == nil && pending != nil
+	})
+}
+
+// Of a file that is damaged while nothing else knows its tasks, what is readable is kept, and it is said that something may be missing.
+func TestWhatIsReadableOfADamagedHistoryIsKept(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "raft")
+	cfg := config(dir)
+	cfg.HistoryFile = filepath.Join(filepath.Dir(dir), historyFile)
+	s := start(t, cfg)
+	registerPast(t, s)
+	at := time.Now().Add(-2 * time.Hour)
+	const tasks = 3
+	for n := range tasks {
+		endTask(t, s, taskNumber(n+1), at)
+	}
+	waitKept(t, s, tasks)
+	apply(t, s, raftfsm.Reap{Before: at.Add(time.Second)})
+	if err := s.node.Raft().Snapshot().Error(); err != nil { // its log does not tell them again
+		t.Fatal(err)
+	}
+	stop(t, s)
+	file, err := os.ReadFile(cfg.HistoryFile)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for page := range 2 { // the two records of where everything begins
+		clear(file[page*os.Getpagesize():][:128])
+	}
+	if err := os.WriteFile(cfg.HistoryFile, file, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	again := start(t, cfg)
+	waitSetAside(t, cfg.HistoryFile)
+	page, err := again.history.Find(ended.Query{})
+	if err != nil || len(page.Tasks) != tasks || len(page.Gaps) != 1 {
+		t.Errorf("%d tasks, %v, %v", len(page.Tasks), page.Gaps, err)
 	}
 }
 

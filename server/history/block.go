@@ -32,6 +32,15 @@ var ErrDamaged = errors.New("the history on disk is damaged")
 
 var castagnoli = crc32.MakeTable(crc32.Castagnoli)
 
+// checksum is the CRC32C of texts, one after the other.
+func checksum(texts ...[]byte) []byte {
+	sum := uint32(0)
+	for _, text := range texts {
+		sum = crc32.Update(sum, castagnoli, text)
+	}
+	return binary.BigEndian.AppendUint32(nil, sum)
+}
+
 // facet is a field that tasks are looked for by. A block lists the hashes of all values of its tasks, so that a search skips it unread.
 type facet string
 

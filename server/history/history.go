@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
-	"os"
 	"sync/atomic"
 	"time"
 
@@ -43,7 +42,7 @@ type History struct {
 	cfg    Config
 	store  atomic.Pointer[Store]
 	err    atomic.Pointer[error] // why there is no store
-	broken chan error            // a reader has met damage
+	broken chan error            // why the store has to be opened again
 	filled chan struct{}         // there are gaps to fill
 	ready  atomic.Bool           // the store knows its gaps: it has followed the state once
 }
@@ -62,7 +61,7 @@ func (h *History) unavailable(err error) {
 }
 
 // Run opens the store and follows the state until ctx ends. A store that cannot be opened or written is tried again, after five
-// minutes at most; one that is damaged is set aside, and another one is begun.
+// minutes at most; one that is damaged is set aside, another one is begun, and what is readable of the damaged one is taken over.
 func (h *History) Run(ctx context.Context) {
 	retry := minRetry
 	for ctx.Err() == nil {
@@ -73,8 +72,10 @@ func (h *History) Run(ctx context.Context) {
 		}
 		h.unavailable(err)
 		h.cfg.Log.Error("the history of ended tasks cannot be kept, the pool goes on without it", "file", h.cfg.Path, "error", err)
-		if errors.Is(err, ErrDamaged) || errors.Is(err, errOtherPool) {
-			h.setAside()
+		if errors.Is(err, errOtherPool) {
+			h.setAside(suffixOtherPool)
+		} else if errors.Is(err, ErrDamaged) {
+			h.setAside(suffixDamaged)
 		}
 		if time.Since(began) > maxRetry {
 			retry = minRetry
@@ -86,13 +87,6 @@ func (h *History) Run(ctx context.Context) {
 	}
 }
 
-// setAside renames a damaged file, over one that was set aside before.
-func (h *History) setAside() {
-	aside := h.cfg.Path + ".damaged"
-	err := os.Rename(h.cfg.Path, aside)
-	h.cfg.Log.Error("the file is set aside, and a new one is begun: what it lacks is fetched from the other servers", "file", aside, "error", err)
-}
-
 func (h *History) runStore(ctx context.Context) error {
 	store, err := OpenStore(h.cfg.Path)
 	if err != nil {
@@ -100,10 +94,18 @@ func (h *History) runStore(ctx context.Context) error {
 	}
 	ctx, cancel := context.WithCancel(ctx)
 	h.ready.Store(false)
+	select {
+	case <-h.broken: // it was about the store before
+	default:
+	}
 	h.store.Store(store)
 	filled := make(chan struct{})
 	go func() {
 		defer close(filled)
+		if err := h.takeOver(ctx, store); err != nil {
+			h.report(err)
+			return
+		}
 		h.fillGaps(ctx, store)
 	}()
 	f := &follower{History: h, store: store}
@@ -124,13 +126,18 @@ func (h *History) use(do func(*Store) error) error {
 		return *h.err.Load()
 	}
 	err := do(s)
-	if errors.Is(err, ErrDamaged) {
-		select {
-		case h.broken <- err:
-		default:
-		}
+	if errors.Is(err, ErrDamaged) && h.store.Load() == s {
+		h.report(err)
 	}
 	return err
+}
+
+// report has the store opened again.
+func (h *History) report(broken error) {
+	select {
+	case h.broken <- broken:
+	default:
+	}
 }
 
 // Find is Store.Find.

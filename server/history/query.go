@@ -169,16 +169,16 @@ func (s *Store) taskAt(tx *bbolt.Tx, k key) (*ended.Task, error) {
 	c := tx.Bucket(bucketBlocks).Cursor()
 	at, block := c.Seek(k[:])
 	if at == nil || toKey(at) != k {
-		at, block = c.Prev()
-	}
-	if at == nil {
-		return nil, nil
+		_, block = c.Prev()
 	}
 	records, err := s.codec.decode(block)
 	for i := range records {
 		if records[i].key == k {
 			return &records[i].task, nil
 		}
+	}
+	if err == nil {
+		err = fmt.Errorf("the block of task %x does not have it: %w", k.id(), ErrDamaged)
 	}
 	return nil, err
 }

@@ -1,6 +1,7 @@
 package history
 
 import (
+	"bytes"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -18,13 +19,17 @@ import (
 
 // The buckets of the database.
 var (
-	bucketMeta   = []byte("meta")   // one value, a Cursor with what belongs to it, in JSON
+	bucketMeta   = []byte("meta")   // a Cursor with what belongs to it, in JSON
 	bucketBlocks = []byte("blocks") // the tasks, by the key of the first task of each block
 	bucketIDs    = []byte("ids")    // the moment of each task's key, by its id
 	bucketUsage  = []byte("usage")  // sums by day, see usage.go
 )
 
-var metaKey = []byte("meta")
+// The keys of the meta bucket.
+var (
+	metaKey = []byte("meta")
+	sumKey  = []byte("sum") // the checksum of the value of the other
+)
 
 // mapSize is the address space that the database gets at first: while it is smaller than that, readers never hold up the writer.
 const mapSize = 4 << 30
@@ -57,6 +62,9 @@ func OpenStore(path string) (*Store, error) {
 	codec, err := theCodec()
 	if err != nil {
 		return nil, err
+	}
+	if err := verify(path); err != nil {
+		return nil, fmt.Errorf("open the history %s: %w", path, err)
 	}
 	s := &Store{codec: codec}
 	err = protect(func() (err error) {
@@ -120,14 +128,18 @@ func (s *Store) update(do func(*bbolt.Tx, *meta) error) error {
 			if err != nil {
 				return err
 			}
-			return tx.Bucket(bucketMeta).Put(metaKey, text)
+			b := tx.Bucket(bucketMeta)
+			return errors.Join(b.Put(metaKey, text), b.Put(sumKey, checksum(text)))
 		})
 	})
 }
 
 func readMeta(tx *bbolt.Tx) (*meta, error) {
-	m := new(meta)
-	if text := tx.Bucket(bucketMeta).Get(metaKey); text != nil {
+	m, b := new(meta), tx.Bucket(bucketMeta)
+	if text := b.Get(metaKey); text != nil {
+		if sum := b.Get(sumKey); sum != nil && !bytes.Equal(sum, checksum(text)) { // earlier versions wrote none
+			return nil, fmt.Errorf("its own record has a wrong checksum: %w", ErrDamaged)
+		}
 		if err := json.Unmarshal(text, m); err != nil {
 			return nil, fmt.Errorf("its own record: %w: %w", err, ErrDamaged)
 		}

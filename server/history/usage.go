@@ -66,13 +66,13 @@ func (u usageSums) addTo(b *bbolt.Bucket) error {
 	for k, sum := range u {
 		name := k.encode()
 		if known := b.Get(name); known != nil {
-			before, err := decodeSum(known)
+			before, err := decodeSum(name, known)
 			if err != nil {
 				return err
 			}
 			sum = sum.plus(before)
 		}
-		if err := b.Put(name, sum.encode()); err != nil {
+		if err := b.Put(name, sum.encode(name)); err != nil {
 			return err
 		}
 	}
@@ -94,17 +94,23 @@ func decodeUsageKey(name []byte) (usageKey, error) {
 	return usageKey{int32(binary.BigEndian.Uint32(name)), string(parts[0]), string(parts[1]), string(parts[2]), string(parts[3])}, nil
 }
 
-func (s usageSum) encode() []byte {
-	return binary.AppendUvarint(binary.AppendUvarint(binary.AppendUvarint(nil, uint64(s.tasks)), uint64(s.failed)), uint64(s.gpuSeconds))
+// encode is the value under a key: three numbers, and a checksum of both.
+func (s usageSum) encode(name []byte) []byte {
+	text := binary.AppendUvarint(binary.AppendUvarint(binary.AppendUvarint(nil, uint64(s.tasks)), uint64(s.failed)), uint64(s.gpuSeconds))
+	return append(text, checksum(name, text)...)
 }
 
-func decodeSum(text []byte) (s usageSum, err error) {
+func decodeSum(name, text []byte) (s usageSum, err error) {
+	value := text
 	for _, field := range []*int64{&s.tasks, &s.failed, &s.gpuSeconds} {
 		n, size := binary.Uvarint(text)
 		if size <= 0 {
 			return s, fmt.Errorf("a sum of usage: %w", ErrDamaged)
 		}
 		*field, text = int64(n), text[size:]
+	}
+	if len(text) > 0 && !bytes.Equal(text, checksum(name, value[:len(value)-len(text)])) { // earlier versions wrote none
+		return s, fmt.Errorf("a sum of usage has a wrong checksum: %w", ErrDamaged)
 	}
 	return s, nil
 }
@@ -130,7 +136,7 @@ func (s *Store) Usage(q ended.UsageQuery) (report ended.Usage, err error) {
 			if !k.matches(q) {
 				continue
 			}
-			sum, err := decodeSum(text)
+			sum, err := decodeSum(name, text)
 			if err != nil {
 				return err
 			}
