@@ -3,10 +3,13 @@ package logs
 import (
 	"bufio"
 	"encoding/json"
+	"errors"
 	"io"
 	"os"
 	"time"
+	"unicode/utf8"
 
+	"pinion/node/logs/record"
 	"pinion/raftfsm/spec"
 )
 
@@ -44,34 +47,54 @@ func (c *cursor) peek() (*spec.LogLine, error) {
 		if raw == nil || err != nil {
 			return nil, err
 		}
-		var r struct {
-			Time        time.Time
-			Stream, Log string
+		if line, whole := c.decode(raw); whole && !line.Time.Before(c.since) {
+			c.next = &line
 		}
-		if json.Unmarshal(raw, &r) != nil || r.Time.Before(c.since) {
-			continue // torn by a crash, or filtered out
-		}
-		c.next = &spec.LogLine{Time: r.Time, Container: c.container, Stream: r.Stream, Text: r.Log}
 	}
 	return c.next, nil
 }
 
-// readLine returns the next complete line, nil when there is none yet.
+// decode reads a record; whole is false for what a crash tore off. What a container wrote that is not UTF-8 becomes U+FFFD.
+func (c *cursor) decode(raw []byte) (line spec.LogLine, whole bool) {
+	line.Container = c.container
+	if r, whole := record.Parse(raw); whole {
+		line.Time, line.Stream, line.Text = r.Time, r.Stream, string(r.Text)
+		if !utf8.ValidString(line.Text) {
+			line.Text = string([]rune(line.Text))
+		}
+		return line, true
+	}
+	if !record.IsJSON(raw) {
+		return line, false
+	}
+	var older struct {
+		Time        time.Time
+		Stream, Log string
+	}
+	if json.Unmarshal(raw, &older) != nil {
+		return line, false
+	}
+	line.Time, line.Stream, line.Text = older.Time, older.Stream, older.Log
+	return line, true
+}
+
+// readLine returns the next complete line, nil when there is none yet. It is valid until the next call.
 func (c *cursor) readLine() ([]byte, error) {
 	for {
 		if c.f != nil {
-			line, err := c.in.ReadBytes('\n')
-			if c.partial != nil {
-				line, c.partial = append(c.partial, line...), nil
-			}
-			if err == nil {
+			line, err := c.in.ReadSlice('\n')
+			if err == nil && len(c.partial) == 0 {
 				return line, nil
 			}
-			if err != io.EOF {
+			c.partial = append(c.partial, line...)
+			switch {
+			case err == nil:
+				line, c.partial = c.partial, nil
+				return line, nil
+			case errors.Is(err, bufio.ErrBufferFull):
+				continue
+			case err != io.EOF:
 				return nil, err
-			}
-			if len(line) > 0 {
-				c.partial = line
 			}
 		}
 		if more, err := c.advance(); !more || err != nil {

@@ -21,11 +21,11 @@ func TestTheFirstLineSinceAMomentIsFoundInALongLog(t *testing.T) {
 		begins = append(begins, len(file))
 		for range random.IntN(3) + 1 { // some with one stamp
 			text := strings.Repeat("x", random.IntN(500))
-			file = record.Append(file, noon.Add(time.Duration(second)*time.Second), "stdout", []byte(text), false)
+			file = record.Append(file, record.Record{Time: noon.Add(time.Duration(second) * time.Second), Text: []byte(text)})
 		}
 		if second == 1000 {
 			file = append(file, "torn by a crash\n"...)
-			file = record.Append(file, noon.Add(1000*time.Second), "stdout", bytes.Repeat([]byte("y"), 3*linearScanMax), false)
+			file = record.Append(file, record.Record{Time: noon.Add(1000 * time.Second), Text: bytes.Repeat([]byte("y"), 3*linearScanMax)})
 		}
 	}
 	for range 500 {

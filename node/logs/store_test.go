@@ -31,7 +31,7 @@ func write(t testing.TB, path string, second int, text string) {
 	}
 	defer f.Close()
 	at := noon.Add(time.Duration(second) * time.Second)
-	if _, err := f.Write(record.Append(nil, at, "stdout", []byte(text), false)); err != nil {
+	if _, err := f.Write(record.Append(nil, record.Record{Time: at, Stream: "stdout", Text: []byte(text)})); err != nil {
 		t.Fatal(err)
 	}
 	if err := os.Chtimes(path, at, at); err != nil {
@@ -118,7 +118,7 @@ func TestALineTornByACrashIsPassedOver(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer f.Close()
-	if _, err := f.WriteString(`{"time":"2026-`); err != nil {
+	if _, err := f.WriteString("1767322800000000006 o 1"); err != nil {
 		t.Fatal(err)
 	}
 	for _, tail := range []int{0, 5} {

@@ -122,7 +122,7 @@ func writeLog(t *rapid.T, path string, first time.Time) (events []event) {
 	for i := range rapid.IntRange(0, 60).Draw(t, "lines") {
 		at = at.Add(rapid.SampledFrom([]time.Duration{0, 0, 1, time.Microsecond, 3 * time.Millisecond, time.Second}).Draw(t, "later by"))
 		events = append(events, event{at.UnixMilli(), fmt.Sprint("line ", i)})
-		raw = record.Append(raw, at, "stdout", fmt.Append(nil, "line ", i), false)
+		raw = record.Append(raw, record.Record{Time: at, Stream: "stdout", Text: fmt.Append(nil, "line ", i)})
 		if file > 0 && rapid.Bool().Draw(t, "rotate") {
 			flush()
 		}

@@ -61,7 +61,7 @@ func (l *logFile) writeLines(stream string, raw []byte, last bool) int {
 		if end == 0 {
 			break
 		}
-		l.encoded = record.Append(l.encoded, at, stream, text, partial)
+		l.encoded = record.Append(l.encoded, record.Record{Time: at, Stream: stream, Partial: partial, Text: text})
 		done += end
 		lines++
 		if int64(len(l.encoded)) >= min(record.MaxText, l.maxSize/4) { // a file is rotated between writes only
@@ -101,7 +101,7 @@ func (l *logFile) flush(lines int, at time.Time) {
 	}
 	if l.droppedLines > 0 {
 		note := "pinion: " + strconv.Itoa(l.droppedLines) + " lines were lost here because the log could not be written: " + l.cause.Error()
-		if !l.append(record.Append(nil, at, "stderr", []byte(note), false)) {
+		if !l.append(ownLine(at, note)) {
 			l.droppedLines += lines
 			return
 		}
@@ -110,6 +110,11 @@ func (l *logFile) flush(lines int, at time.Time) {
 	if !l.append(l.encoded) {
 		l.droppedLines += lines
 	}
+}
+
+// ownLine is a record of the logger's own.
+func ownLine(at time.Time, text string) []byte {
+	return record.Append(nil, record.Record{Time: at, Stream: "stderr", Text: []byte(text)})
 }
 
 func (l *logFile) append(b []byte) bool {

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"encoding/json"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -11,7 +10,9 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"pinion/node/logs"
 	"pinion/node/logs/record"
+	"pinion/raftfsm/spec"
 )
 
 var noon = time.Date(2026, 1, 2, 12, 0, 0, 5, time.UTC)
@@ -37,11 +38,11 @@ func contents(t *testing.T, path string) []decoded {
 	}
 	var all []decoded
 	for line := range strings.Lines(string(raw)) {
-		var d decoded
-		if err := json.Unmarshal([]byte(line), &d); err != nil {
-			t.Fatalf("%q: %v", line, err)
+		r, whole := record.Parse([]byte(line))
+		if !whole {
+			t.Fatalf("%q is no record", line)
 		}
-		all = append(all, d)
+		all = append(all, decoded{r.Time, r.Stream, string(r.Text), r.Partial})
 	}
 	return all
 }
@@ -65,10 +66,18 @@ func TestLinesKeepTimeStreamAndText(t *testing.T) {
 }
 
 func TestBytesThatAreNoTextAreMarked(t *testing.T) {
-	l := testFile(t, 1<<20, 2)
-	l.writeLines("stdout", []byte("a\xff\xfeb\n"), false)
-	if got := contents(t, l.path); got[0].Log != "a\uFFFD\uFFFDb" {
-		t.Errorf("got %q", got[0].Log)
+	store := logs.NewStore(filepath.Join(t.TempDir(), "logs"))
+	l := newFile(store.Path("t", "c"), 1<<20, 2, 0, time.Now)
+	defer l.close()
+	l.writeLines("stdout", []byte("a\xff\xfeb\x00\n"), false)
+	err := store.Read(t.Context(), spec.LogQuery{Task: "t"}, nil, func(line spec.LogLine) error {
+		if line.Text != "a\uFFFD\uFFFDb\uFFFD" {
+			t.Errorf("got %q", line.Text)
+		}
+		return nil
+	})
+	if err != nil {
+		t.Error(err)
 	}
 }
 

@@ -4,8 +4,6 @@ import (
 	"errors"
 	"syscall"
 	"time"
-
-	"pinion/node/logs/record"
 )
 
 // roomStep is how much is written between two looks at the free space. Every logger of the host may be this far below the floor.
@@ -40,7 +38,7 @@ func (l *logFile) stop(at time.Time) {
 	l.room, l.cause = 0, errFloor
 	if !l.stopped {
 		l.stopped = true
-		l.append(record.Append(nil, at, "stderr", []byte("pinion: the log stops here for now, the container runs on: "+errFloor.Error()), false))
+		l.append(ownLine(at, "pinion: the log stops here for now, the container runs on: "+errFloor.Error()))
 	}
 }
 

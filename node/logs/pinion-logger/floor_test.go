@@ -1,6 +1,7 @@
 package main
 
 import (
+	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
@@ -54,7 +55,7 @@ func TestALogEndsATornRecordAndGoesOnInTime(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer f.Close()
-	if _, err := f.WriteString(`{"time":"2026-`); err != nil {
+	if _, err := f.WriteString("1767322800000000006 o 1"); err != nil {
 		t.Fatal(err)
 	}
 	now = noon // the clock was set back
@@ -66,7 +67,7 @@ func TestALogEndsATornRecordAndGoesOnInTime(t *testing.T) {
 		t.Fatal(err)
 	}
 	lines := strings.Split(strings.TrimSpace(string(raw)), "\n")
-	if len(lines) != 3 || !strings.Contains(lines[2], `"two"`) || !strings.Contains(lines[2], "2026-01-02T13:00:00.000000006Z") {
+	if len(lines) != 3 || lines[2] != fmt.Sprintf("%d o 3 two", noon.Add(time.Hour+1).UnixNano()) {
 		t.Errorf("%q", lines)
 	}
 }

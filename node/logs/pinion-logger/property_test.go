@@ -70,7 +70,7 @@ func (w *written) step(i int) {
 		if err != nil {
 			w.t.Fatal(err)
 		}
-		fmt.Fprint(f, `{"time":"2026-01-02T03:04:05Z","stream":"stdout","log":"to`)
+		fmt.Fprint(f, "1767322800000000005 o 9 to")
 		f.Close()
 		w.start(container)
 	}

@@ -33,16 +33,18 @@ func (l *logFile) continueFrom(last []byte) {
 	}
 }
 
+// maxRecord bounds a record in bytes: in one of an older logger each byte of the text took up to six.
+const maxRecord = 8 * record.MaxText
+
 // lastRecord returns the last whole record of a file, and whether the file ends with a line end. It reads little more than the
 // longest record has.
 func lastRecord(path string, size int64) (last []byte, ended bool) {
-	const longest = 8 * record.MaxText // each byte of the text may take six
-	f, err := os.Open(path)            // the log itself is open for writing only
+	f, err := os.Open(path) // the log itself is open for writing only
 	if err != nil {
 		return nil, true
 	}
 	defer f.Close()
-	for block := int64(4 << 10); ; block = min(block*8, longest) {
+	for block := int64(4 << 10); ; block = min(block*8, maxRecord) {
 		end := make([]byte, min(size, block))
 		if _, err := f.ReadAt(end, size-int64(len(end))); err != nil {
 			return nil, true
@@ -55,7 +57,7 @@ func lastRecord(path string, size int64) (last []byte, ended bool) {
 			}
 			rest = rest[:begin]
 		}
-		if int64(len(end)) == size || block == longest {
+		if int64(len(end)) == size || block == maxRecord {
 			return nil, ended
 		}
 	}
