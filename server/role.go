@@ -159,7 +159,7 @@ func (m *Member) startServer(ctx context.Context, joins bool) error {
 	m.server.Store(own)
 	m.leader.Refresh()
 	m.loops.Go(func() { m.watchFatal(own) })
-	if !joins && !m.poolCache.BelongsToPool() { // the log of a server that was away may be older than what this host knows
+	if !joins {
 		sessionHost{m}.updatePoolInfo(own.publisher.Build(), own)
 	}
 	return nil

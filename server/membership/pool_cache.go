@@ -21,15 +21,8 @@ import (
 type PoolCache struct {
 	path string
 
-	mu     sync.Mutex
-	info   spec.PoolInfo
-	newest uint64 // the highest Index of this incarnation; a server that lags may tell of an older list after it
-}
-
-// cacheFile is servers.json.
-type cacheFile struct {
-	spec.PoolInfo
-	NewestIndex uint64 `json:"newestIndex,omitempty"`
+	mu   sync.Mutex
+	info spec.PoolInfo // Index is the highest of this incarnation
 }
 
 // OpenPoolCache reads servers.json.
@@ -39,11 +32,9 @@ func OpenPoolCache(path string) (*PoolCache, error) {
 	if errors.Is(err, fs.ErrNotExist) {
 		return b, nil
 	}
-	var file cacheFile
 	if err == nil {
-		err = json.Unmarshal(text, &file)
+		err = json.Unmarshal(text, &b.info)
 	}
-	b.info, b.newest = file.PoolInfo, max(file.NewestIndex, file.Index)
 	if err != nil {
 		return nil, fmt.Errorf("%s cannot be read (%w): put back a backup, or delete it and join again", path, err)
 	}
@@ -67,43 +58,40 @@ func (b *PoolCache) OnlyServer(address string) bool {
 	return len(servers) == 1 && servers[0] == address
 }
 
-// newestIndex is the highest index of a list of servers that this host has heard of in its incarnation of the pool.
-func (b *PoolCache) newestIndex() uint64 {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	return b.newest
-}
-
 // Incarnation is the newest incarnation of the pool that this host has seen.
 func (b *PoolCache) Incarnation() int { return b.PoolInfo().Incarnation }
 
 // Update stores what a server tells of the pool. It is not accepted when it is of another pool, or older than a recovery
-// that this host knows of; newer means that the pool was recovered since.
+// that this host knows of; newer means that the pool was recovered since. What was built from an older log than the known list of servers
+// says who leads and nothing else: the server that tells it, this host's own after a time away too, has not caught up.
 func (b *PoolCache) Update(o spec.PoolInfo) (accepted, newer bool, err error) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	if o.Pool != b.info.Pool && b.info.Pool != "" || o.Incarnation < b.info.Incarnation {
+	before := b.info
+	if o.Pool != before.Pool && before.Pool != "" || o.Incarnation < before.Incarnation {
 		return false, false, nil
 	}
-	newer = o.Incarnation > b.info.Incarnation
+	if len(o.Servers) > 0 && isOlder(o, before) {
+		b.info.Leader = o.Leader
+		return true, false, nil
+	}
+	newer = o.Incarnation > before.Incarnation
 	if len(o.Servers) == 0 {
-		o.Servers, o.ServerIDs, o.Keys, o.Index, o.Signature = b.info.Servers, b.info.ServerIDs, b.info.Keys, b.info.Index, b.info.Signature
+		o.Servers, o.ServerIDs, o.Keys, o.Index, o.Signature = before.Servers, before.ServerIDs, before.Keys, 0, nil
 	}
-	if newer {
-		b.newest = 0
+	if !newer && o.Index < before.Index { // the same servers, or none
+		o.Index, o.Signature = before.Index, before.Signature
 	}
-	b.newest = max(b.newest, o.Index)
-	o.Keys = withKnownKeys(o, b.info.Keys)
+	o.Keys = withKnownKeys(o, before.Keys)
 	if len(o.CA.Newest) == 0 {
-		o.CA = b.info.CA
+		o.CA = before.CA
 	}
-	before := b.info
 	b.info = o
 	before.Leader, o.Leader = "", "" // another leader is not worth a write
 	if reflect.DeepEqual(before, o) {
 		return true, newer, nil
 	}
-	text, err := json.MarshalIndent(cacheFile{o, b.newest}, "", "  ")
+	text, err := json.MarshalIndent(o, "", "  ")
 	if err != nil {
 		return true, newer, err
 	}
@@ -111,6 +99,11 @@ func (b *PoolCache) Update(o spec.PoolInfo) (accepted, newer bool, err error) {
 		return true, newer, fmt.Errorf("write down where the pool's servers are: %w", err)
 	}
 	return true, newer, nil
+}
+
+// isOlder reports whether a list of servers is from before the known one: it names others, and was built from older entries of the log.
+func isOlder(o, known spec.PoolInfo) bool {
+	return o.Incarnation == known.Incarnation && o.Index < known.Index && !slices.Equal(o.ServerIDs, known.ServerIDs)
 }
 
 // withKnownKeys are the keys that a server tells, and those that are known of servers of which it tells none: a server that has just

@@ -30,11 +30,7 @@ func ServerListText(o spec.PoolInfo) []byte {
 // one that this host has heard of: an agent that was a server once cannot bring that back.
 func (b *PoolCache) Proven(o spec.PoolInfo, verify func(text, signature []byte) bool) (info spec.PoolInfo, ok bool) {
 	info = b.PoolInfo()
-	older := o.Incarnation == info.Incarnation && o.Index < b.newestIndex()
-	if older && !slices.Equal(o.ServerIDs, info.ServerIDs) {
-		return info, false
-	}
-	if o.Pool != info.Pool || o.Incarnation < info.Incarnation || len(o.ServerIDs) == 0 || !verify(ServerListText(o), o.Signature) {
+	if isOlder(o, info) || o.Pool != info.Pool || o.Incarnation < info.Incarnation || len(o.ServerIDs) == 0 || !verify(ServerListText(o), o.Signature) {
 		return info, false
 	}
 	addresses := slices.Clone(o.Servers)
@@ -44,8 +40,8 @@ func (b *PoolCache) Proven(o spec.PoolInfo, verify func(text, signature []byte) 
 		}
 	}
 	info.Servers = addresses[:min(len(addresses), maxServerAddresses)]
-	if older {
-		return info, true
+	if o.Incarnation == info.Incarnation && o.Index < info.Index {
+		return info, true // the same servers
 	}
 	info.Incarnation, info.ServerIDs, info.Index, info.Signature = o.Incarnation, o.ServerIDs, o.Index, o.Signature
 	info.Keys = serverKeys(info.Keys, o)
