@@ -16,6 +16,7 @@ import (
 	"pinion/api/cli/exit"
 	"pinion/api/cli/format"
 	"pinion/api/cli/invocation"
+	"pinion/api/cli/listing"
 	"pinion/api/client"
 )
 
@@ -30,12 +31,14 @@ Examples:
    pinion events -f
    pinion events -f --type task --cluster lab
    pinion events -f -o json | jq .detail.lastStatus
+   pinion events -f --type task --format '{{id .detail.taskArn}} {{.detail.lastStatus}}'
    pinion events -f --since 1234      # events after index 1234, and new ones
    pinion events -f --type refusal    # what this host refuses, for admin keys; 'pinion audit' has those before`,
 		Flags: []cli.Flag{
 			&cli.BoolFlag{Name: "follow", Aliases: []string{"f"}, Usage: "follow new events until Ctrl-C"},
 			&cli.StringFlag{Name: "cluster", DefaultText: "all", Usage: "only events of the cluster `NAME`"},
 			&cli.StringFlag{Name: "type", DefaultText: "all", Usage: "only events of these `KINDS`, separated by commas: task, host, cluster, gpu; refusal is none of \"all\""},
+			&cli.StringFlag{Name: "format", Usage: "print each event by a Go `TEMPLATE` over its JSON"},
 			&cli.StringFlag{Name: "since", Usage: "only events after this `INDEX` or event id"},
 		},
 		Action: func(c *cli.Context) error {
@@ -46,7 +49,15 @@ Examples:
 			if err != nil {
 				return err
 			}
-			return printEvents(c.Context, inv, client.EventQuery{
+			var template *listing.Template
+			if text := c.String("format"); strings.HasPrefix(text, "table ") {
+				return exit.Usagef("--format: events have no table, for there is no last one")
+			} else if text != "" {
+				if template, err = listing.Parse(text, inv.UTC); err != nil {
+					return err
+				}
+			}
+			return printEvents(c.Context, inv, template, client.EventQuery{
 				Cluster: c.String("cluster"), Types: c.String("type"), Since: c.String("since"), Follow: c.Bool("follow"),
 			})
 		},
@@ -54,13 +65,13 @@ Examples:
 }
 
 // printEvents prints events. With q.Follow it resumes an interrupted stream after the last event, at any host that answers.
-func printEvents(ctx context.Context, inv *invocation.Invocation, q client.EventQuery) error {
+func printEvents(ctx context.Context, inv *invocation.Invocation, template *listing.Template, q client.EventQuery) error {
 	for {
 		progressed, interrupted := false, false
 		err := inv.RetryUnavailable(ctx, func() error {
 			err := inv.Client.Events(ctx, q, func(e client.Event) error {
 				q.Since, progressed = cmp.Or(e.ID, q.Since), true
-				return printEvent(inv, e)
+				return printEvent(inv, template, e)
 			})
 			if interrupted = progressed && q.Follow && errors.Is(err, client.ErrEventsInterrupted); interrupted {
 				return inv.Sleep(ctx, invocation.PollMin) // there was progress: the retries start anew
@@ -76,9 +87,12 @@ func printEvents(ctx context.Context, inv *invocation.Invocation, q client.Event
 	}
 }
 
-func printEvent(inv *invocation.Invocation, e client.Event) error {
+func printEvent(inv *invocation.Invocation, template *listing.Template, e client.Event) error {
 	if e.Type == "" {
 		return nil
+	}
+	if template != nil {
+		return template.Print(inv, []json.RawMessage{json.RawMessage(e.Data)})
 	}
 	if inv.Output == invocation.JSON {
 		_, err := fmt.Fprintf(inv.Out, "%s\n", e.Data)

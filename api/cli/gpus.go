@@ -13,6 +13,7 @@ import (
 
 	"pinion/api/cli/format"
 	"pinion/api/cli/invocation"
+	"pinion/api/cli/listing"
 	"pinion/api/cli/table"
 	"pinion/api/client"
 )
@@ -31,12 +32,13 @@ func gpusListCommand(p Program) *cli.Command {
 
 Examples:
    pinion gpus
+   pinion gpus --filter team=vision
    pinion gpus -o wide        # with GPU ids, PCI addresses and problems
    pinion run --gpus 2 pinion/self -- pinion gpus --container`,
-		Flags: []cli.Flag{
+		Flags: append(listing.Flags(),
 			&cli.BoolFlag{Name: "container", Usage: "show the GPUs that this container sees"},
-			invocation.WatchFlag(),
-		},
+			invocation.QuietFlag(), invocation.WatchFlag(),
+		),
 		Action: func(c *cli.Context) error {
 			if c.Bool("container") {
 				return p.printContainerGPUs(c)
@@ -45,7 +47,7 @@ Examples:
 			if err != nil {
 				return err
 			}
-			return inv.List(c, printGPUs)
+			return inv.List(c, func(ctx context.Context, inv *invocation.Invocation) error { return printGPUs(ctx, c, inv) })
 		},
 	}
 }
@@ -61,16 +63,21 @@ func (p Program) printContainerGPUs(c *cli.Context) error {
 	return p.ContainerGPUs(c.App.Writer, output == invocation.JSON)
 }
 
-func printGPUs(ctx context.Context, inv *invocation.Invocation) error {
-	if inv.Output == invocation.JSON {
-		return inv.PrintDocument(ctx, "/v1/gpus")
-	}
-	gpus, err := inv.Client.GPUs(ctx)
-	if err != nil {
+func printGPUs(ctx context.Context, c *cli.Context, inv *invocation.Invocation) error {
+	var gpus []listing.Item[client.GPU]
+	if err := inv.Client.Get(ctx, "/v1/gpus", nil, &gpus); err != nil {
 		return err
 	}
-	warnSimulated(inv, gpus)
-	return inv.PrintTable(gpuTable(inv, gpus))
+	slices.SortStableFunc(gpus, func(a, b listing.Item[client.GPU]) int {
+		return cmp.Or(format.CompareNames(a.Value.Host, b.Value.Host), strings.Compare(a.Value.HostID, b.Value.HostID), a.Value.Index-b.Value.Index)
+	})
+	list := listing.List[client.GPU]{Items: gpus, ID: func(g client.GPU) string { return g.UUID }, Table: func(gpus []client.GPU) (*table.Table, error) {
+		return gpuTable(inv, gpus), nil
+	}}
+	if inv.Output != invocation.JSON {
+		warnSimulated(inv, list.Values())
+	}
+	return list.Print(c, inv)
 }
 
 // warnSimulated warns about simulated GPUs.
@@ -94,9 +101,6 @@ func gpuTable(inv *invocation.Invocation, gpus []client.GPU) *table.Table {
 		t.Header = append(t.Header, "CONTAINER", "UUID", "PCI", "PROBLEM")
 	}
 	names := invocation.GPUHosts(gpus)
-	slices.SortStableFunc(gpus, func(a, b client.GPU) int {
-		return cmp.Or(format.CompareNames(names[a.HostID], names[b.HostID]), a.Index-b.Index)
-	})
 	for _, g := range gpus {
 		task := format.ID(g.Task)
 		if wide {

@@ -13,6 +13,7 @@ import (
 
 	"pinion/api/cli/format"
 	"pinion/api/cli/invocation"
+	"pinion/api/cli/listing"
 	"pinion/api/cli/table"
 	"pinion/api/client"
 )
@@ -29,11 +30,13 @@ SIM marks simulated GPUs.
 
 Examples:
    pinion hosts
+   pinion hosts --filter health!=OK
+   pinion hosts --format '{{.name}} {{len .free.gpus}}'
    pinion hosts -o wide       # with full ids, addresses and problems
    pinion host drain gpu-2
    pinion host rm gpu-2`,
 		Subcommands: []*cli.Command{hostsListCommand(p), drainCommand(p), activateCommand(p), hostRemoveCommand(p), hostPromoteCommand(p), hostDemoteCommand(p)},
-		Flags:       []cli.Flag{invocation.QuietFlag(), invocation.WatchFlag()},
+		Flags:       append(listing.Flags(), invocation.QuietFlag(), invocation.WatchFlag()),
 		Action:      p.listHosts,
 	}
 }
@@ -46,7 +49,7 @@ func hostsListCommand(p Program) *cli.Command {
 Examples:
    pinion host ls
    pinion host ls -o wide`,
-		Flags:  []cli.Flag{invocation.QuietFlag(), invocation.WatchFlag()},
+		Flags:  append(listing.Flags(), invocation.QuietFlag(), invocation.WatchFlag()),
 		Action: p.listHosts,
 	})
 }
@@ -57,26 +60,19 @@ func (p Program) listHosts(c *cli.Context) error {
 		return err
 	}
 	return inv.List(c, func(ctx context.Context, inv *invocation.Invocation) error {
-		return printHosts(ctx, inv, c.Bool("quiet"))
+		return printHosts(ctx, c, inv)
 	})
 }
 
-func printHosts(ctx context.Context, inv *invocation.Invocation, quiet bool) error {
-	if inv.Output == invocation.JSON && !quiet {
-		return inv.PrintDocument(ctx, "/v1/hosts")
-	}
-	hosts, err := inv.Client.Hosts(ctx)
-	if err != nil {
+func printHosts(ctx context.Context, c *cli.Context, inv *invocation.Invocation) error {
+	var hosts []listing.Item[client.Host]
+	if err := inv.Client.Get(ctx, "/v1/hosts", nil, &hosts); err != nil {
 		return err
 	}
-	if quiet {
-		ids := make([]string, len(hosts))
-		for i, h := range hosts {
-			ids[i] = h.ID
-		}
-		return inv.PrintLines(ids)
-	}
-	return inv.PrintTable(hostTable(inv, hosts))
+	slices.SortStableFunc(hosts, func(a, b listing.Item[client.Host]) int { return format.CompareNames(a.Value.Name, b.Value.Name) })
+	return listing.List[client.Host]{Items: hosts, ID: func(h client.Host) string { return h.ID }, Table: func(hosts []client.Host) (*table.Table, error) {
+		return hostTable(inv, hosts), nil
+	}}.Print(c, inv)
 }
 
 func hostTable(inv *invocation.Invocation, hosts []client.Host) *table.Table {
@@ -87,7 +83,6 @@ func hostTable(inv *invocation.Invocation, hosts []client.Host) *table.Table {
 		t.Header = append(t.Header, "ADDRESS", "DRIVER", "CUDA", "PROBLEM")
 	}
 	names := invocation.NamesOf(hosts)
-	slices.SortStableFunc(hosts, func(a, b client.Host) int { return format.CompareNames(names[a.ID], names[b.ID]) })
 	for _, h := range hosts {
 		id := format.ID(h.ID)
 		if wide {

@@ -7,11 +7,13 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 
 	"github.com/urfave/cli/v2"
 
 	"pinion/api/cli/format"
 	"pinion/api/cli/invocation"
+	"pinion/api/cli/listing"
 	"pinion/api/cli/past"
 	"pinion/api/cli/table"
 	"pinion/api/client"
@@ -31,12 +33,14 @@ Examples:
    pinion ps -a --watch
    pinion ps -q | xargs pinion inspect
    pinion ps --since 2d --state failed
+   pinion ps --filter host=gpu-7 --filter status!=RUNNING
+   pinion ps --format 'table {{id .taskArn}}\t{{.lastStatus}}\t{{time .startedAt}}'
    pinion ps -o wide          # with full ids, groups, GPU ids and times
    pinion ps -o json          # all fields, as in DescribeTasks`,
 		Flags: append([]cli.Flag{
 			&cli.BoolFlag{Name: "all", Aliases: []string{"a"}, Usage: "include stopped tasks"},
 			invocation.QuietFlag(), invocation.WatchFlag(), invocation.ClusterFlag(),
-		}, past.Flags()...),
+		}, slices.Concat(listing.Flags(), past.Flags())...),
 		Action: func(c *cli.Context) error {
 			inv, err := p.system.Invoke(c)
 			if err != nil {
@@ -46,13 +50,14 @@ Examples:
 				return past.List(c, inv)
 			}
 			return inv.List(c, func(ctx context.Context, inv *invocation.Invocation) error {
-				return listTasks(ctx, inv, c.String("cluster"), c.Bool("all"), c.Bool("quiet"))
+				return listTasks(ctx, c, inv)
 			})
 		},
 	}
 }
 
-func listTasks(ctx context.Context, inv *invocation.Invocation, cluster string, all, quiet bool) error {
+func listTasks(ctx context.Context, c *cli.Context, inv *invocation.Invocation) error {
+	cluster, all := c.String("cluster"), c.Bool("all")
 	ids, err := inv.Client.TaskIDs(ctx, cluster)
 	if err != nil {
 		return err
@@ -67,25 +72,43 @@ func listTasks(ctx context.Context, inv *invocation.Invocation, cluster string, 
 	slices.SortStableFunc(tasks, func(a, b client.Task) int {
 		return cmp.Or(b.CreatedAt.Compare(a.CreatedAt.Time), format.CompareIndex(a, b), strings.Compare(a.ARN, b.ARN))
 	})
-	if quiet {
-		return inv.PrintLines(client.TaskIDs(tasks))
-	}
-	if inv.Output == invocation.JSON {
-		return inv.PrintJSON(append([]client.Task{}, tasks...)) // none is [], not null
-	}
-	hosts, err := inv.Client.Hosts(ctx)
+	items, err := listing.Items(tasks)
 	if err != nil {
 		return err
 	}
-	asked, err := askedGPUs(ctx, inv, cluster, tasks)
-	if err != nil {
-		return err
+	draw := taskTables(ctx, inv, cluster, tasks)
+	return listing.List[client.Task]{Items: items, ID: func(t client.Task) string { return t.ID() }, Table: func(shown []client.Task) (*table.Table, error) {
+		t, err := draw(shown)
+		if err == nil {
+			if t.Empty = "no tasks in cluster " + cluster; !all {
+				t.Empty += "; -a shows those that have ended too"
+			}
+		}
+		return t, err
+	}}.Print(c, inv)
+}
+
+// taskTables makes tables of tasks; what the hosts and the queue say of them is asked once, and not before it is needed.
+func taskTables(ctx context.Context, inv *invocation.Invocation, cluster string, tasks []client.Task) func([]client.Task) (*table.Table, error) {
+	beside := sync.OnceValues(func() (b besideTasks, err error) {
+		if b.hosts, err = inv.Client.Hosts(ctx); err == nil {
+			b.asked, err = askedGPUs(ctx, inv, cluster, tasks)
+		}
+		return b, err
+	})
+	return func(shown []client.Task) (*table.Table, error) {
+		b, err := beside()
+		if err != nil {
+			return nil, err
+		}
+		return taskTable(inv, shown, b.hosts, b.asked), nil
 	}
-	t := taskTable(inv, tasks, hosts, asked)
-	if t.Empty = "no tasks in cluster " + cluster; !all {
-		t.Empty += "; -a shows those that have ended too"
-	}
-	return inv.PrintTable(t)
+}
+
+// besideTasks is what a table of tasks shows that is not in the tasks.
+type besideTasks struct {
+	hosts []client.Host
+	asked map[string]int // GPUs, by the id of a task that waits
 }
 
 // askedGPUs is how many GPUs each task asks for that waits for a host, as the queue has it: a gang has one item there, whose number is each

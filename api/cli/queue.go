@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"net/url"
 	"strconv"
 	"strings"
 
@@ -11,6 +12,7 @@ import (
 
 	"pinion/api/cli/format"
 	"pinion/api/cli/invocation"
+	"pinion/api/cli/listing"
 	"pinion/api/cli/table"
 	"pinion/api/client"
 )
@@ -26,39 +28,33 @@ On a narrow terminal, less important columns are left out; -o wide has all.
 
 Examples:
    pinion queue
+   pinion queue --filter team=vision
    pinion queue --cluster lab -o wide      # with full ids and all columns
    pinion queue -o json`,
-		Flags: []cli.Flag{invocation.QuietFlag(), invocation.WatchFlag(), invocation.ClusterFlag()},
+		Flags: append(listing.Flags(), invocation.QuietFlag(), invocation.WatchFlag(), invocation.ClusterFlag()),
 		Action: func(c *cli.Context) error {
 			inv, err := p.system.Invoke(c)
 			if err != nil {
 				return err
 			}
 			return inv.List(c, func(ctx context.Context, inv *invocation.Invocation) error {
-				return printQueue(ctx, inv, c.String("cluster"), c.Bool("quiet"))
+				return printQueue(ctx, c, inv)
 			})
 		},
 	}
 }
 
-func printQueue(ctx context.Context, inv *invocation.Invocation, cluster string, quiet bool) error {
-	list, err := inv.Client.Queue(ctx, cluster)
-	if err != nil {
+func printQueue(ctx context.Context, c *cli.Context, inv *invocation.Invocation) error {
+	cluster := c.String("cluster")
+	var items []listing.Item[client.QueueItem]
+	if err := inv.Client.Get(ctx, "/v1/queue", url.Values{"cluster": {cluster}}, &items); err != nil {
 		return err
 	}
-	if quiet {
-		ids := make([]string, len(list))
-		for i, q := range list {
-			ids[i] = q.TaskID
-		}
-		return inv.PrintLines(ids)
-	}
-	if inv.Output == invocation.JSON {
-		return inv.PrintJSON(append([]client.QueueItem{}, list...))
-	}
-	t := queueTable(inv, list)
-	t.Empty = "nothing waits in cluster " + cluster
-	return inv.PrintTable(t)
+	return listing.List[client.QueueItem]{Items: items, ID: func(q client.QueueItem) string { return q.TaskID }, Table: func(queue []client.QueueItem) (*table.Table, error) {
+		t := queueTable(inv, queue)
+		t.Empty = "nothing waits in cluster " + cluster
+		return t, nil
+	}}.Print(c, inv)
 }
 
 func queueTable(inv *invocation.Invocation, list []client.QueueItem) *table.Table {

@@ -11,6 +11,7 @@ import (
 	"pinion/api/cli/exit"
 	"pinion/api/cli/format"
 	"pinion/api/cli/invocation"
+	"pinion/api/cli/listing"
 	"pinion/api/cli/table"
 	"pinion/api/client"
 )
@@ -126,20 +127,21 @@ func keysListCommand(system invocation.System) *cli.Command {
 		Usage: "List access keys, without their secrets",
 		Description: `Examples:
    pinion keys ls
+   pinion keys ls --filter role=admin
    pinion keys ls -o json`,
+		Flags: append(listing.Flags(), invocation.QuietFlag()),
 		Action: func(c *cli.Context) error {
 			inv, err := system.Invoke(c)
 			if err != nil {
 				return err
 			}
-			if inv.Output == invocation.JSON {
-				return inv.PrintDocument(c.Context, "/v1/admin/keys")
-			}
-			keys, err := inv.Client.Keys(c.Context)
-			if err != nil {
+			var keys []listing.Item[client.AccessKey]
+			if err := inv.Client.Get(c.Context, "/v1/admin/keys", nil, &keys); err != nil {
 				return err
 			}
-			return inv.PrintTable(keyTable(inv, keys))
+			return listing.List[client.AccessKey]{Items: keys, ID: func(k client.AccessKey) string { return k.ID }, Table: func(keys []client.AccessKey) (*table.Table, error) {
+				return keyTable(inv, keys), nil
+			}}.Print(c, inv)
 		},
 	}
 }

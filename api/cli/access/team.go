@@ -8,6 +8,7 @@ import (
 
 	"pinion/api/cli/exit"
 	"pinion/api/cli/invocation"
+	"pinion/api/cli/listing"
 	"pinion/api/cli/table"
 	"pinion/api/client"
 	"pinion/raftfsm/spec"
@@ -94,16 +95,19 @@ func teamListCommand(system invocation.System, examples func(string) string) *cl
 		Description: examples(`Examples:
    pinion %[1]s ls
    pinion %[1]s ls -o json`),
+		Flags: append(listing.Flags(), invocation.QuietFlag()),
 		Action: func(c *cli.Context) error {
 			inv, err := system.Invoke(c)
 			if err != nil {
 				return err
 			}
-			teams, err := inv.Client.Teams(c.Context)
-			if err != nil {
+			var teams []listing.Item[client.Team]
+			if err := inv.Client.Get(c.Context, "/v1/teams", nil, &teams); err != nil {
 				return err
 			}
-			return printTeams(inv, teams)
+			return listing.List[client.Team]{Items: teams, ID: func(t client.Team) string { return t.Name }, Table: func(teams []client.Team) (*table.Table, error) {
+				return teamTable(teams), nil
+			}}.Print(c, inv)
 		},
 	}
 }
@@ -112,6 +116,10 @@ func printTeams(inv *invocation.Invocation, teams []client.Team) error {
 	if inv.Output == invocation.JSON {
 		return inv.PrintJSON(teams)
 	}
+	return inv.PrintTable(teamTable(teams))
+}
+
+func teamTable(teams []client.Team) *table.Table {
 	t := &table.Table{Header: []string{"TEAM", "QUOTA", "WEIGHT", "IN USE"}, Empty: "no team has a quota, a weight or GPUs; `pinion team set` gives one"}
 	for _, team := range teams {
 		name, quota := team.Name, "none"
@@ -123,7 +131,7 @@ func printTeams(inv *invocation.Invocation, teams []client.Team) error {
 		}
 		t.Add(name, quota, strconv.Itoa(team.Weight), strconv.Itoa(team.GPUsInUse))
 	}
-	return inv.PrintTable(t)
+	return t
 }
 
 func teamRemoveCommand(system invocation.System, examples func(string) string) *cli.Command {

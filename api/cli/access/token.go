@@ -9,6 +9,7 @@ import (
 	"pinion/api/cli/exit"
 	"pinion/api/cli/format"
 	"pinion/api/cli/invocation"
+	"pinion/api/cli/listing"
 	"pinion/api/cli/table"
 	"pinion/api/client"
 )
@@ -85,19 +86,19 @@ func tokenListCommand(system invocation.System) *cli.Command {
 		Description: `Examples:
    pinion token ls
    pinion token ls -o json`,
+		Flags: append(listing.Flags(), invocation.QuietFlag()),
 		Action: func(c *cli.Context) error {
 			inv, err := system.Invoke(c)
 			if err != nil {
 				return err
 			}
-			if inv.Output == invocation.JSON {
-				return inv.PrintDocument(c.Context, "/v1/admin/tokens")
-			}
-			tokens, err := inv.Client.Tokens(c.Context)
-			if err != nil {
+			var tokens []listing.Item[client.JoinToken]
+			if err := inv.Client.Get(c.Context, "/v1/admin/tokens", nil, &tokens); err != nil {
 				return err
 			}
-			return inv.PrintTable(tokenTable(inv, tokens))
+			return listing.List[client.JoinToken]{Items: tokens, ID: func(t client.JoinToken) string { return t.ID }, Table: func(tokens []client.JoinToken) (*table.Table, error) {
+				return tokenTable(inv, tokens), nil
+			}}.Print(c, inv)
 		},
 	}
 }

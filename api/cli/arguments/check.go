@@ -43,7 +43,6 @@ var foreign = map[string]string{
 	"mount":      "--volume HOST:CONTAINER[:ro] mounts a directory",
 	"privileged": "`privileged` is a field of task definitions, `pinion register`; the host has to allow it, `pinion up --allow privileged`",
 	"cap-add":    "capabilities are a field of task definitions, `pinion register`; the host has to allow them, `pinion up --allow`",
-	"format":     "-o json prints all fields, for jq",
 	"namespace":  "--cluster NAME is a named part of the pool",
 }
 

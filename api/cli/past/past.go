@@ -16,6 +16,7 @@ import (
 	"pinion/api/cli/exit"
 	"pinion/api/cli/format"
 	"pinion/api/cli/invocation"
+	"pinion/api/cli/listing"
 	"pinion/api/cli/table"
 	"pinion/api/client"
 )
@@ -93,25 +94,34 @@ func List(c *cli.Context, inv *invocation.Invocation) error {
 		return err
 	}
 	noteGaps(inv, gaps, q.Since)
-	if inv.Output == invocation.JSON {
-		return inv.PrintJSON(append([]client.EndedTask{}, tasks...))
-	}
-	t := &table.Table{Header: []string{"ID", "TASK", "TEAM", "STATE", "GPUS", "HOST", "ENDED", "RAN", "EXIT/REASON"}, Optional: []string{"RAN", "TEAM"}, Empty: "no tasks ended then with these properties"}
-	for _, e := range tasks {
-		id := e.Task.ID()
-		if inv.Output != invocation.Wide {
-			id = format.ID(id)
-		}
-		t.Add(id, client.ResourceID(e.Task.Definition), cmp.Or(e.Team, "-"), e.Outcome, strconv.Itoa(e.GPUs), cmp.Or(e.Host, "-"),
-			format.Age(inv.Now().Sub(e.Task.StoppedAt.Time)), ran(e.Task), format.ExitSummary(e.Task))
-	}
-	if err := inv.PrintTable(t); err != nil {
+	items, err := listing.Items(tasks)
+	if err != nil {
 		return err
 	}
-	if more {
+	list := listing.List[client.EndedTask]{Items: items, ID: func(e client.EndedTask) string { return e.Task.ID() }, Table: func(tasks []client.EndedTask) (*table.Table, error) {
+		return endedTable(inv, tasks), nil
+	}}
+	if err := list.Print(c, inv); err != nil {
+		return err
+	}
+	if more && inv.Output != invocation.JSON {
 		inv.Notef("there are more than these %d: choose with --since, --state, --team, --family, or --limit", len(tasks))
 	}
 	return nil
+}
+
+func endedTable(inv *invocation.Invocation, tasks []client.EndedTask) *table.Table {
+	wide := inv.Output == invocation.Wide
+	t := &table.Table{Header: []string{"ID", "TASK", "TEAM", "STATE", "GPUS", "HOST", "ENDED", "RAN", "EXIT/REASON"}, Optional: []string{"RAN", "TEAM"},
+		Empty: "no tasks ended then with these properties"}
+	for _, e := range tasks {
+		id, ended := format.ID(e.Task.ID()), format.Age(inv.Now().Sub(e.Task.StoppedAt.Time))
+		if wide {
+			id, ended = e.Task.ID(), inv.Time(e.Task.StoppedAt.Time)
+		}
+		t.Add(id, format.TaskName(e.Task), cmp.Or(e.Team, "-"), e.Outcome, strconv.Itoa(e.GPUs), cmp.Or(e.Host, "-"), ended, ran(e.Task), format.ExitSummary(e.Task))
+	}
+	return t
 }
 
 func ran(t client.Task) string {
@@ -147,7 +157,7 @@ Examples:
    pinion usage                             # of the last 30 days, by team
    pinion usage --since 7d --by day,team
    pinion usage --by family --csv > usage.csv`,
-		Flags: append(spanFlags("30d"),
+		Flags: append(append(spanFlags("30d"), listing.Flags()...),
 			&cli.StringFlag{Name: "by", Value: "team", Usage: "`WHAT` the lines differ in, with commas between: day, cluster, team, key, family"},
 			&cli.StringFlag{Name: "team", Usage: "only this `TEAM`"},
 			&cli.StringFlag{Name: "family", Usage: "only this `FAMILY` of task definitions"},
@@ -181,9 +191,6 @@ func printUsage(ctx context.Context, c *cli.Context, inv *invocation.Invocation)
 	if usage.More {
 		inv.Notef("there are more rows than these: sum by less, or over a shorter time")
 	}
-	if inv.Output == invocation.JSON {
-		return inv.PrintJSON(append([]client.UsageRow{}, usage.Rows...))
-	}
 	by := strings.Split(c.String("by"), ",")
 	header := append(slices.Clone(by), "gpu_hours", "tasks", "failed")
 	if c.Bool("csv") {
@@ -198,11 +205,17 @@ func printUsage(ctx context.Context, c *cli.Context, inv *invocation.Invocation)
 	for i := range header {
 		header[i] = strings.ToUpper(strings.ReplaceAll(header[i], "_", "-"))
 	}
-	t := &table.Table{Header: header, Empty: "no tasks ended then with these properties"}
-	for _, row := range usage.Rows {
-		t.Add(cells(row, by, "-")...)
+	items, err := listing.Items(usage.Rows)
+	if err != nil {
+		return err
 	}
-	return inv.PrintTable(t)
+	return listing.List[client.UsageRow]{Items: items, Table: func(rows []client.UsageRow) (*table.Table, error) {
+		t := &table.Table{Header: header, Empty: "no tasks ended then with these properties"}
+		for _, row := range rows {
+			t.Add(cells(row, by, "-")...)
+		}
+		return t, nil
+	}}.Print(c, inv)
 }
 
 // cells are the fields of a row; none stands for one that is empty.

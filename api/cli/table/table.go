@@ -40,6 +40,9 @@ const columnGap = "  "
 // Len is the number of rows.
 func (t *Table) Len() int { return len(t.rows) }
 
+// Cell is the text in a row and a column.
+func (t *Table) Cell(row, column int) string { return t.rows[row][column] }
+
 // Write prints the table. On a screen of so many columns, columns are left out and cells are cut until it fits.
 func (t *Table) Write(w io.Writer, screen Screen) error {
 	if screen.Columns > 0 {

@@ -1,0 +1,147 @@
+package listing
+
+import (
+	"cmp"
+	"encoding/json"
+	"regexp"
+	"slices"
+	"strings"
+
+	"pinion/api/cli/exit"
+	"pinion/api/cli/format"
+	"pinion/api/cli/table"
+)
+
+// filter is a condition on the items of a list.
+type filter struct {
+	key   string
+	not   bool
+	value *regexp.Regexp
+}
+
+var filterForm = regexp.MustCompile(`^([^=!]+)(!?=)(.*)$`)
+
+func parseFilter(text string) (filter, error) {
+	parts := filterForm.FindStringSubmatch(text)
+	if parts == nil {
+		return filter{}, exit.Usagef("--filter %q: it is KEY=VALUE or KEY!=VALUE", text)
+	}
+	pattern := strings.ReplaceAll(regexp.QuoteMeta(parts[3]), `\*`, ".*")
+	return filter{key: parts[1], not: parts[2] == "!=", value: regexp.MustCompile(`(?is)^` + pattern + `$`)}, nil
+}
+
+// filtered are the items that meet the filters: one of those with the same key, and all keys.
+func (l List[T]) filtered(texts []string) ([]Item[T], error) {
+	if len(texts) == 0 {
+		return l.Items, nil
+	}
+	t, err := l.Table(l.Values())
+	if err != nil {
+		return nil, err
+	}
+	kept := slices.Clone(l.Items)
+	byKey := map[string][]filter{}
+	for _, text := range texts {
+		f, err := parseFilter(text)
+		if err != nil {
+			return nil, err
+		}
+		byKey[f.key] = append(byKey[f.key], f)
+	}
+	met := make([]bool, len(l.Items))
+	for i := range met {
+		met[i] = true
+	}
+	for key, filters := range byKey {
+		found, err := l.fields(key, t)
+		if err != nil {
+			return nil, err
+		}
+		for i := range l.Items {
+			met[i] = met[i] && anyMeets(filters, found[i])
+		}
+	}
+	at := -1
+	return slices.DeleteFunc(kept, func(Item[T]) bool { at++; return !met[at] }), nil
+}
+
+// anyMeets reports whether one of some filters of a key is met. Those with != have all to be met: each forbids a value.
+func anyMeets(filters []filter, values []string) bool {
+	equal, wanted := false, false
+	for _, f := range filters {
+		has := slices.ContainsFunc(values, f.value.MatchString)
+		if f.not && has {
+			return false
+		}
+		wanted, equal = wanted || !f.not, equal || !f.not && has
+	}
+	return equal || !wanted
+}
+
+// fields are the values of a key in every item: the id, those of a column, or those of a member of the JSON.
+func (l List[T]) fields(key string, t *table.Table) ([][]string, error) {
+	column, known := -1, len(l.Items) == 0
+	var columns []string
+	for i, header := range t.Header {
+		columns = append(columns, columnKey(header))
+		if columnKey(header) == key {
+			column, known = i, true
+		}
+	}
+	values := make([][]string, len(l.Items))
+	for i, item := range l.Items {
+		switch {
+		case key == "id" && l.ID != nil:
+			id := l.ID(item.Value)
+			values[i], known = []string{id, format.ID(id)}, true
+		case column >= 0:
+			values[i] = []string{t.Cell(i, column)}
+		default:
+			var document any
+			if err := json.Unmarshal(item.JSON, &document); err != nil {
+				return nil, err
+			}
+			found, has := member(document, strings.Split(key, "."))
+			values[i], known = found, known || has
+		}
+	}
+	if !known {
+		return nil, exit.Usagef("--filter %s: there is no such column, and no object has such a member. The columns are %s; -o json shows the members", key, strings.Join(columns, ", "))
+	}
+	return values, nil
+}
+
+// columnKey is the header of a column as a key: "exit-reason".
+func columnKey(header string) string {
+	return strings.NewReplacer(" ", "-", "/", "-").Replace(strings.ToLower(header))
+}
+
+// member is the values at a path in a document, several where it leads through a list; an absent one is the empty text.
+func member(document any, path []string) (values []string, has bool) {
+	switch document := document.(type) {
+	case []any:
+		for _, element := range document {
+			found, inside := member(element, path)
+			values, has = append(values, found...), has || inside
+		}
+		return values, has
+	case map[string]any:
+		if len(path) == 0 {
+			return []string{""}, true
+		}
+		below, known := document[path[0]]
+		if !known {
+			return []string{""}, false
+		}
+		return member(below, path[1:])
+	}
+	if len(path) > 0 {
+		return []string{""}, false
+	}
+	text, isText := document.(string)
+	if !isText {
+		encoded, _ := json.Marshal(document) // it has come from JSON
+		text = cmp.Or(strings.TrimSuffix(string(encoded), "null"), "")
+	}
+	return []string{text}, true
+}

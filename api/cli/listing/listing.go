@@ -1,0 +1,107 @@
+// Package listing prints what a command lists: as a table, as JSON, by a template, or as ids alone, and of it only what filters let through.
+package listing
+
+import (
+	"encoding/json"
+
+	"github.com/urfave/cli/v2"
+
+	"pinion/api/cli/exit"
+	"pinion/api/cli/invocation"
+	"pinion/api/cli/table"
+)
+
+// Item is an object of a list with its JSON, as the host has sent it.
+type Item[T any] struct {
+	Value T
+	JSON  json.RawMessage
+}
+
+// UnmarshalJSON keeps the document beside the value, with the members that this client does not know.
+func (i *Item[T]) UnmarshalJSON(document []byte) error {
+	i.JSON = append(i.JSON[:0], document...)
+	return json.Unmarshal(document, &i.Value)
+}
+
+// MarshalJSON gives the document back.
+func (i Item[T]) MarshalJSON() ([]byte, error) { return i.JSON, nil }
+
+// Items are values with their JSON.
+func Items[T any](values []T) ([]Item[T], error) {
+	items := make([]Item[T], len(values))
+	for i, value := range values {
+		document, err := json.Marshal(value)
+		if err != nil {
+			return nil, err
+		}
+		items[i] = Item[T]{value, document}
+	}
+	return items, nil
+}
+
+// List is what a command lists.
+type List[T any] struct {
+	Items []Item[T]
+	ID    func(T) string                        // of an item, for -q and --filter id=; nil: items have no ids
+	Table func(items []T) (*table.Table, error) // has a row for each item, in their order
+}
+
+// Flags are the flags of every command that lists.
+func Flags() []cli.Flag {
+	return []cli.Flag{
+		&cli.StringSliceFlag{Name: "filter", Usage: "only what has this `KEY=VALUE`, of a column or a member of the JSON; * stands for any text, != for what has not; may be repeated"},
+		&cli.StringFlag{Name: "format", Usage: "print each object by a Go `TEMPLATE` over its JSON, \"table TEMPLATE\" in columns, or \"json\", one a line"},
+	}
+}
+
+// Print prints the list in the form that the flags ask for.
+func (l List[T]) Print(c *cli.Context, inv *invocation.Invocation) error {
+	text := c.String("format")
+	if text != "" && inv.Output == invocation.JSON {
+		return exit.Usagef("give --format or -o json, one of the two")
+	}
+	template, err := Parse(text, inv.UTC)
+	if err != nil {
+		return err
+	}
+	if l.Items, err = l.filtered(c.StringSlice("filter")); err != nil {
+		return err
+	}
+	switch {
+	case c.Bool("quiet"):
+		ids := make([]string, len(l.Items))
+		for i, item := range l.Items {
+			ids[i] = l.ID(item.Value)
+		}
+		return inv.PrintLines(ids)
+	case text != "":
+		return l.printFormatted(inv, template)
+	case inv.Output == invocation.JSON:
+		return inv.PrintJSON(append([]Item[T]{}, l.Items...)) // none is [], not null
+	}
+	t, err := l.Table(l.Values())
+	if err != nil {
+		return err
+	}
+	if len(c.StringSlice("filter")) > 0 {
+		t.Empty = "nothing matches the filter"
+	}
+	return inv.PrintTable(t)
+}
+
+// Values are the values of the items.
+func (l List[T]) Values() []T {
+	values := make([]T, len(l.Items))
+	for i, item := range l.Items {
+		values[i] = item.Value
+	}
+	return values
+}
+
+func (l List[T]) printFormatted(inv *invocation.Invocation, template *Template) error {
+	documents := make([]json.RawMessage, len(l.Items))
+	for i, item := range l.Items {
+		documents[i] = item.JSON
+	}
+	return template.Print(inv, documents)
+}
