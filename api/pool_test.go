@@ -179,7 +179,7 @@ func (k *fakeAdmin) RevokeToken(_ context.Context, id string) error {
 	return k.err
 }
 
-func (k *fakeAdmin) SaveSnapshot(_ context.Context, w io.Writer) error {
+func (k *fakeAdmin) SaveSnapshot(_ context.Context, w io.Writer, _ bool) error {
 	_, err := io.Copy(w, strings.NewReader("the whole state"))
 	return errors.Join(err, k.err)
 }

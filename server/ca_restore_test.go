@@ -26,7 +26,7 @@ func TestASnapshotFromBeforeARotationIsRestored(t *testing.T) {
 	agent := p.join(1)[0]
 	var file bytes.Buffer
 	eventually(t, "the host is known", func() bool { return p.view().Host(agent.cfg.HostID) != nil })
-	if err := first.member.SaveSnapshot(t.Context(), &file); err != nil {
+	if err := first.member.SaveSnapshot(t.Context(), &file, false); err != nil {
 		t.Fatal(err)
 	}
 	later.Store(true)

@@ -39,7 +39,7 @@ func TestTheKeyOfTheCAIsInNoSnapshotAndNotInTheLog(t *testing.T) {
 	own := first.member.localServer()
 	forms := clearForms(t, heldCA(t, first).Key)
 	var saved bytes.Buffer
-	if err := first.member.SaveSnapshot(t.Context(), &saved); err != nil {
+	if err := first.member.SaveSnapshot(t.Context(), &saved, false); err != nil {
 		t.Fatal(err)
 	}
 	if err := own.node.Raft().Snapshot().Error(); err != nil {
@@ -91,7 +91,7 @@ func TestASnapshotIsRestoredOnlyWithTheSealingKeys(t *testing.T) {
 	p := newPool(t)
 	first := p.found(nil)
 	var file bytes.Buffer
-	if err := first.member.SaveSnapshot(t.Context(), &file); err != nil {
+	if err := first.member.SaveSnapshot(t.Context(), &file, false); err != nil {
 		t.Fatal(err)
 	}
 	first.close()

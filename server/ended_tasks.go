@@ -4,6 +4,7 @@ import (
 	"context"
 
 	"pinion/raftfsm/ended"
+	"pinion/server/backup"
 	"pinion/server/history"
 )
 
@@ -43,6 +44,15 @@ func (e EndedTasks) history() (*history.History, error) {
 // EndedTasks answers questions about tasks that have ended. Its methods are those of history.History, and fail with spec.ErrNotLeader
 // where this host is no server.
 type EndedTasks struct{ Member *Member }
+
+// archive is the history for a snapshot of the state at an index.
+func (e EndedTasks) archive(ctx context.Context, index uint64) (past backup.Past, err error) {
+	h, err := e.history()
+	if err == nil {
+		past.About, past.Blocks, err = h.Archive(ctx, index)
+	}
+	return past, err
+}
 
 // Find lists tasks.
 func (e EndedTasks) Find(q ended.Query) (ended.Page, error) {

@@ -1,6 +1,7 @@
 package server
 
 import (
+	"bytes"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -10,6 +11,8 @@ import (
 	"pinion/raftfsm"
 	"pinion/raftfsm/ended"
 	"pinion/raftfsm/spec"
+	"pinion/server/backup"
+	"pinion/server/history"
 )
 
 // endTask lets a task begin and end.
@@ -202,4 +205,39 @@ func TestARecoveredPoolKeepsItsHistory(t *testing.T) {
 	own = h.member.localServer()
 	endTask(t, own, taskNumber(2), at)
 	waitKept(t, own, 2)
+}
+
+// A pool that is restored on another machine has its past: what the state had forgotten, and what had just ended.
+func TestARestoredPoolHasItsPast(t *testing.T) {
+	p := newPool(t)
+	first := p.found(nil)
+	own := first.member.localServer()
+	registerPast(t, own)
+	at := time.Now().Add(-2 * time.Hour)
+	const tasks = 5
+	for n := range tasks {
+		endTask(t, own, taskNumber(n+1), at)
+	}
+	waitKept(t, own, tasks)
+	apply(t, own, raftfsm.Reap{Before: at.Add(time.Second)})
+	endTask(t, own, taskNumber(tasks+1), time.Now()) // the history may not have it yet
+	var file bytes.Buffer
+	if err := first.member.SaveSnapshot(t.Context(), &file, true); err != nil {
+		t.Fatal(err)
+	}
+	first.close()
+	info, err := backup.Inspect(bytes.NewReader(file.Bytes()), history.CountTasks)
+	if err != nil || info.EndedTasks == nil || *info.EndedTasks < tasks {
+		t.Fatalf("%+v, %v", info, err)
+	}
+	second := p.host(nil)
+	prepareRestore(t, second, first.where)
+	copyKeyring(t, first, second)
+	if _, err := Restore(t.Context(), second.cfg, &file); err != nil {
+		t.Fatal(err)
+	}
+	if err := second.start(); err != nil {
+		t.Fatal(err)
+	}
+	waitKept(t, second.member.localServer(), tasks+1)
 }

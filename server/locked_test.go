@@ -152,7 +152,7 @@ func TestASnapshotOfALockedServerIsRestoredWithItsSecret(t *testing.T) {
 	p := newPool(t)
 	first := p.startLocked(nil)
 	var file bytes.Buffer
-	if err := first.member.SaveSnapshot(t.Context(), &file); err != nil {
+	if err := first.member.SaveSnapshot(t.Context(), &file, false); err != nil {
 		t.Fatal(err)
 	}
 	first.close()

@@ -217,17 +217,17 @@ func TestASnapshotBeginsThePoolAnewOnAnotherMachine(t *testing.T) {
 	task := p.run(second)
 	eventually(t, "the task runs", func() bool { return p.view().Task(task.ID).LastStatus == spec.Running })
 	var file bytes.Buffer
-	if err := first.member.SaveSnapshot(t.Context(), &file); err != nil {
+	if err := first.member.SaveSnapshot(t.Context(), &file, false); err != nil {
 		t.Fatal(err)
 	}
 	first.close()
 
-	info, err := backup.Inspect(bytes.NewReader(file.Bytes()))
+	info, err := backup.Inspect(bytes.NewReader(file.Bytes()), nil)
 	if err != nil || info.Pool != first.cfg.PoolID || info.Hosts != 2 || info.Tasks != 1 {
 		t.Fatalf("%+v, %v", info, err)
 	}
 	damaged := bytes.Replace(file.Bytes(), []byte("host-1"), []byte("host-7"), 1)
-	if _, err := backup.Inspect(bytes.NewReader(damaged)); !errors.Is(err, raftfsm.ErrDamaged) {
+	if _, err := backup.Inspect(bytes.NewReader(damaged), nil); !errors.Is(err, raftfsm.ErrDamaged) {
 		t.Errorf("a damaged one: %v", err)
 	}
 

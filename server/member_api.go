@@ -7,6 +7,7 @@ import (
 
 	"pinion/raftfsm"
 	"pinion/raftfsm/spec"
+	"pinion/server/backup"
 )
 
 // The methods below answer API requests while this host leads; otherwise api forwards them to the leader. See Leadership.
@@ -88,13 +89,21 @@ func (m *Member) StaleView() (*raftfsm.View, error) {
 
 var errNotServer = fmt.Errorf("%w; this host is an agent and holds no state", spec.ErrNotLeader)
 
-// SaveSnapshot writes the state, with a checksum at its end.
-func (m *Member) SaveSnapshot(ctx context.Context, w io.Writer) error {
+// SaveSnapshot writes the state, with a checksum at its end, and the history of ended tasks if it is asked for. A history that cannot be
+// read is not missed: the snapshot says why it has none.
+func (m *Member) SaveSnapshot(ctx context.Context, w io.Writer, withHistory bool) error {
 	view, err := m.View(ctx)
 	if err != nil {
 		return err
 	}
-	return view.WriteSnapshot(w)
+	if !withHistory {
+		return view.WriteSnapshot(w)
+	}
+	past, err := EndedTasks{m}.archive(ctx, view.Index())
+	if err != nil {
+		past = backup.Without(err)
+	}
+	return backup.Write(w, view, past)
 }
 
 // serverView is the state as the server here has it, nil while this host is an agent.

@@ -12,6 +12,7 @@ import (
 	"pinion/raftfsm"
 	"pinion/raftfsm/spec"
 	"pinion/server/admission"
+	"pinion/server/backup"
 	"pinion/server/consensus"
 	"pinion/server/history"
 	"pinion/server/membership"
@@ -34,8 +35,8 @@ func Recover(ctx context.Context, cfg MemberConfig) (incarnation int, err error)
 // Restore is Recover from a snapshot that SaveSnapshot wrote, on any machine. A log that is there is put aside. cfg has an
 // Identity too, opened with OpenJoining: one that is not of any pool gets a certificate of the snapshot's pool.
 func Restore(ctx context.Context, cfg MemberConfig, snapshot io.Reader) (incarnation int, err error) {
-	state := raftfsm.NewState()
-	if err := state.Restore(snapshot); err != nil {
+	state, past, err := backup.Read(snapshot)
+	if err != nil {
 		return 0, err
 	}
 	view := state.View()
@@ -50,6 +51,9 @@ func Restore(ctx context.Context, cfg MemberConfig, snapshot io.Reader) (incarna
 		return 0, err
 	}
 	if err := issueOwnCertificate(cfg, ca); err != nil {
+		return 0, err
+	}
+	if err := restoreHistory(filepath.Join(cfg.Dir, historyFile), past); err != nil {
 		return 0, err
 	}
 	dir := filepath.Join(cfg.Dir, "raft")
@@ -82,13 +86,29 @@ func snapshotCA(cfg MemberConfig, snapshot *raftfsm.View) (pki.CA, error) {
 	return ca, err
 }
 
+// restoreHistory puts the history of a snapshot in the place of the present one. A snapshot without one changes nothing.
+func restoreHistory(path string, past *backup.Past) error {
+	if past == nil {
+		return nil
+	}
+	if past.Missing() == "" {
+		return history.Unarchive(path, backupName(path), past.About, past.Blocks)
+	}
+	for _, err := range past.Blocks { // the end tells whether the snapshot is whole
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
 // isOfPool reports whether this host is of that pool.
 func isOfPool(cfg MemberConfig, pool string) bool {
 	cache, err := membership.OpenPoolCache(filepath.Join(cfg.Dir, poolCacheFile))
 	return err == nil && cache.PoolInfo().Pool == pool
 }
 
-// backupName returns an unused name for a directory that is set aside.
+// backupName returns an unused name for a file or directory that is set aside.
 func backupName(dir string) string {
 	for n := 1; ; n++ {
 		name := fmt.Sprintf("%s.before-restore-%d", dir, n)

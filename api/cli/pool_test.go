@@ -194,13 +194,22 @@ func TestWhoCannotLeave(t *testing.T) {
 
 func TestASnapshotIsThereWhenItIsWholeAndGood(t *testing.T) {
 	h := newFakeHost(t)
-	h.documents["/v1/admin/snapshot"] = serveDocument("the whole state")
+	h.documents["/v1/admin/snapshot?history=1"] = serveDocument("the whole state and its past")
+	h.documents["/v1/admin/snapshot"] = serveDocument("the state")
 	file := filepath.Join(t.TempDir(), "s")
 	got := pinion(t, h, "snapshot", "save", file)
 	checkEqual(t, "save", got.out, "saved "+file+", 0.0 KiB\n")
 	info, err := os.Stat(file)
 	if err != nil || info.Mode().Perm() != 0o600 {
 		t.Errorf("%v, %v", info, err)
+	}
+	if got := pinion(t, h, "snapshot", "save", "--without-history", file+"2"); got.code != 0 {
+		t.Errorf("%+v", got)
+	}
+	for name, want := range map[string]string{file: "the whole state and its past", file + "2": "the state"} {
+		if saved, err := os.ReadFile(name); err != nil || !strings.Contains(string(saved), want) {
+			t.Errorf("%s: %s, %v", name, saved, err)
+		}
 	}
 	bad := Program{InspectSnapshot: func(io.Writer, string, bool) error { return errors.New("the checksum is wrong") }}
 	other := filepath.Join(t.TempDir(), "s")

@@ -4,11 +4,16 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"net/url"
 )
 
-// SaveSnapshot copies a snapshot of the pool's state to w.
-func (c *Client) SaveSnapshot(ctx context.Context, w io.Writer) error {
-	response, err := c.transport.get(ctx, "/v1/admin/snapshot", nil)
+// SaveSnapshot copies a snapshot of the pool's state to w, with the history of ended tasks or without.
+func (c *Client) SaveSnapshot(ctx context.Context, w io.Writer, withHistory bool) error {
+	query := url.Values{}
+	if withHistory {
+		query.Set("history", "1")
+	}
+	response, err := c.transport.get(ctx, "/v1/admin/snapshot", query)
 	if err != nil {
 		return err
 	}

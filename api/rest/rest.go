@@ -101,8 +101,8 @@ type HostAdmin interface {
 
 // Snapshotter writes snapshots of the state.
 type Snapshotter interface {
-	// SaveSnapshot writes a snapshot that can tell by itself whether it is whole.
-	SaveSnapshot(ctx context.Context, w io.Writer) error
+	// SaveSnapshot writes a snapshot that can tell by itself whether it is whole, with the history of ended tasks or without.
+	SaveSnapshot(ctx context.Context, w io.Writer, withHistory bool) error
 }
 
 // API serves the routes. It is safe for concurrent use.

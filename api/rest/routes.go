@@ -68,7 +68,7 @@ func (a *API) Routes() []Route {
 		{Method: post, Path: "/v1/admin/hosts/{change}", Role: admin, Summary: "changes a host: remove, promote or demote",
 			In: reflect.TypeFor[hostInput](), Out: reflect.TypeFor[struct{}](), OwnHost: true, Serve: a.changeHost},
 		{Method: get, Path: "/v1/admin/snapshot", Role: admin, Summary: "a snapshot of the state, a file with a checksum",
-			Serve: a.snapshot},
+			Query: []Parameter{{"history", "1: with the history of tasks that have ended"}}, Serve: a.snapshot},
 		{Method: get, Path: "/v1/admin/checksum", Role: admin, Summary: "a checksum of this host's own state, to compare servers by",
 			Out: reflect.TypeFor[checksumView](), Mode: leader.LocalOnly, Serve: a.checksum},
 		{Method: get, Path: "/v1/admin/digest", Role: admin, Summary: "the former name of /v1/admin/checksum",

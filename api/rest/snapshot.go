@@ -4,18 +4,27 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"net/http"
+	"strconv"
 
 	"pinion/api/httpx"
 	"pinion/api/leader"
+	"pinion/api/wire"
 )
 
-// snapshot sends the state as a file that carries a checksum.
+// snapshot sends the state as a file that carries a checksum, with the history of ended tasks if ?history=1 asks for it.
 func (a *API) snapshot(x *httpx.Exchange, _ leader.Resolution) error {
 	if a.Admin.Snapshots == nil {
 		return errNotConfigured("saving snapshots")
 	}
+	withHistory := false
+	if text := x.Request.URL.Query().Get("history"); text != "" {
+		var err error
+		if withHistory, err = strconv.ParseBool(text); err != nil {
+			return wire.Errorf(wire.InvalidParameter, "history must be 1 or 0, not %q.", text)
+		}
+	}
 	x.Header().Set("Content-Type", "application/octet-stream")
-	err := a.Admin.Snapshots.SaveSnapshot(x.Context(), &httpx.StreamWriter{Exchange: x})
+	err := a.Admin.Snapshots.SaveSnapshot(x.Context(), &httpx.StreamWriter{Exchange: x}, withHistory)
 	if err == nil || !x.Wrote() {
 		return err
 	}

@@ -55,7 +55,7 @@ func saveSnapshot(t *testing.T, dir string) (file string) {
 		t.Fatal(err)
 	}
 	var state bytes.Buffer
-	if err := pinion.SaveSnapshot(t.Context(), &state); err != nil {
+	if err := pinion.SaveSnapshot(t.Context(), &state, false); err != nil {
 		t.Fatal(err)
 	}
 	file = filepath.Join(t.TempDir(), "pinion.snapshot")

@@ -16,6 +16,7 @@ import (
 	"pinion/node/machine"
 	"pinion/server"
 	"pinion/server/backup"
+	"pinion/server/history"
 	"pinion/server/pki"
 )
 
@@ -79,14 +80,20 @@ func InspectSnapshot(out io.Writer, file string, asJSON bool) error {
 		return err
 	}
 	defer snapshot.Close()
-	info, err := backup.Inspect(snapshot)
+	info, err := backup.Inspect(snapshot, history.CountTasks)
 	if err != nil {
 		return err
 	}
 	if asJSON {
 		return json.NewEncoder(out).Encode(info)
 	}
-	_, err = fmt.Fprintf(out, "pool %s of %s, incarnation %d, change %d: %d hosts, %d clusters, %d task definitions, %d tasks, %d keys; checksum OK\n",
-		info.Pool, info.CreatedAt.Format(time.DateTime), info.Incarnation, info.Index, info.Hosts, info.Clusters, info.Definitions, info.Tasks, info.Keys)
+	past := "no history"
+	if info.EndedTasks != nil {
+		past = fmt.Sprintf("%d tasks in the history", *info.EndedTasks)
+	} else if info.NoHistory != "" {
+		past += " (" + info.NoHistory + ")"
+	}
+	_, err = fmt.Fprintf(out, "pool %s of %s, incarnation %d, change %d: %d hosts, %d clusters, %d task definitions, %d tasks, %d keys, %s; checksum OK\n",
+		info.Pool, info.CreatedAt.Format(time.DateTime), info.Incarnation, info.Index, info.Hosts, info.Clusters, info.Definitions, info.Tasks, info.Keys, past)
 	return err
 }

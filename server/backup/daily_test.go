@@ -53,7 +53,7 @@ func TestASnapshotOfEachOfTheLastSevenDaysIsKept(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer file.Close()
-	if info, err := Inspect(file); err != nil || info.Pool != "p" {
+	if info, err := Inspect(file, nil); err != nil || info.Pool != "p" {
 		t.Errorf("%+v, %v", info, err)
 	}
 }
@@ -73,10 +73,10 @@ func TestADamagedSnapshotIsRefused(t *testing.T) {
 	}
 	damaged := bytes.Clone(text.Bytes())
 	damaged[len(damaged)/2] ^= 1
-	if _, err := Inspect(bytes.NewReader(damaged)); !errors.Is(err, raftfsm.ErrDamaged) {
+	if _, err := Inspect(bytes.NewReader(damaged), nil); !errors.Is(err, raftfsm.ErrDamaged) {
 		t.Error(err)
 	}
-	if _, err := Inspect(bytes.NewReader(text.Bytes()[:text.Len()-1])); !errors.Is(err, raftfsm.ErrDamaged) {
+	if _, err := Inspect(bytes.NewReader(text.Bytes()[:text.Len()-1]), nil); !errors.Is(err, raftfsm.ErrDamaged) {
 		t.Errorf("cut short: %v", err)
 	}
 }

@@ -4,8 +4,6 @@ package backup
 import (
 	"io"
 	"time"
-
-	"pinion/raftfsm"
 )
 
 // Info is the content of a snapshot in numbers.
@@ -19,12 +17,14 @@ type Info struct {
 	Definitions int       `json:"definitions"`
 	Tasks       int       `json:"tasks"`
 	Keys        int       `json:"keys"`
+	EndedTasks  *int      `json:"endedTasks,omitempty"` // of the history; absent: the snapshot has none
+	NoHistory   string    `json:"noHistory,omitempty"`  // why the history could not be read when the snapshot was saved
 }
 
-// Inspect reads a snapshot to its end. raftfsm.ErrDamaged, raftfsm.ErrNewer.
-func Inspect(r io.Reader) (Info, error) {
-	state := raftfsm.NewState()
-	if err := state.Restore(r); err != nil {
+// Inspect reads a snapshot to its end; count counts the tasks of a block of the history. raftfsm.ErrDamaged, raftfsm.ErrNewer.
+func Inspect(r io.Reader, count func(block []byte) (int, error)) (Info, error) {
+	state, past, err := Read(r)
+	if err != nil {
 		return Info{}, err
 	}
 	view := state.View()
@@ -34,6 +34,23 @@ func Inspect(r io.Reader) (Info, error) {
 	}
 	if pool := view.Pool(); pool != nil {
 		info.Pool, info.CreatedAt = pool.ID, pool.CreatedAt
+	}
+	if past == nil {
+		return info, nil
+	}
+	total := 0
+	for block, err := range past.Blocks {
+		n := 0
+		if err == nil {
+			n, err = count(block)
+		}
+		if err != nil {
+			return Info{}, err
+		}
+		total += n
+	}
+	if info.NoHistory = past.Missing(); info.NoHistory == "" {
+		info.EndedTasks = &total
 	}
 	return info, nil
 }

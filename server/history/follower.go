@@ -46,6 +46,8 @@ func (f *follower) follow(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
+		reached := f.cursor
+		f.reached.Store(&reached)
 		f.ready.Store(f.cursor.Pool != "")
 		select {
 		case <-changed:

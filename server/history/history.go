@@ -45,6 +45,8 @@ type History struct {
 	broken chan error            // why the store has to be opened again
 	filled chan struct{}         // there are gaps to fill
 	ready  atomic.Bool           // the store knows its gaps: it has followed the state once
+
+	reached atomic.Pointer[Cursor] // how far the state was followed last
 }
 
 // New makes a History, which does nothing before Run.
@@ -94,6 +96,7 @@ func (h *History) runStore(ctx context.Context) error {
 	}
 	ctx, cancel := context.WithCancel(ctx)
 	h.ready.Store(false)
+	h.reached.Store(nil)
 	select {
 	case <-h.broken: // it was about the store before
 	default:
