@@ -5,6 +5,7 @@ import (
 	"iter"
 	"slices"
 
+	"pinion/raftfsm/edit"
 	"pinion/raftfsm/spec"
 )
 
@@ -26,7 +27,7 @@ func (v *View) Attempts(first string) []*spec.Task {
 }
 
 // PlaceTasks places tasks of the queue. Each group is placed as a whole or not at all: a gang is one group. A group is
-// refused when one of its tasks no longer waits, or when its placement does not fit, as in LaunchTasks. Answer: []string,
+// refused when one of its tasks no longer waits or is held, or when its placement does not fit, as in LaunchTasks. Answer: []string,
 // one for each group: "" when it was placed, otherwise the conflict, for the log.
 type PlaceTasks struct{ Groups [][]spec.Placement }
 
@@ -52,6 +53,9 @@ func (tx *tx) placeGroup(group []spec.Placement, left *spec.Ledger) (tasks []*sp
 		known := tx.Task(placement.TaskID)
 		if known == nil || known.LastStatus != spec.Provisioning {
 			return tasks, fmt.Sprintf("task %s does not wait any more", placement.TaskID)
+		}
+		if known.Held() {
+			return tasks, fmt.Sprintf("task %s is %s", known.ID, known.Hold)
 		}
 		task := known.WithPlacement(placement)
 		if task == nil {
@@ -122,4 +126,30 @@ func (c ResolveDependencies) apply(tx *tx) (any, error) {
 		tx.put(tableTasks, &task)
 	}
 	return nil, nil
+}
+
+// EditTasks makes a change to tasks, each with its gang or not at all. Answer: []string, for each id "" or why not.
+type EditTasks struct {
+	IDs  []string
+	Edit edit.Edit
+}
+
+func (c EditTasks) apply(tx *tx) (any, error) {
+	answers := make([]string, len(c.IDs))
+	for i, id := range c.IDs {
+		known, gang := tx.Task(id), []*spec.Task(nil)
+		if known == nil {
+			answers[i] = spec.ReasonMissing
+			continue
+		}
+		if known.Gang != nil {
+			gang = tx.Gang(known.Gang.ID)
+		}
+		tasks, why := c.Edit.Apply(known, gang)
+		answers[i] = why
+		for _, task := range tasks {
+			tx.put(tableTasks, task)
+		}
+	}
+	return answers, nil
 }

@@ -5,6 +5,7 @@ import (
 
 	"pgregory.net/rapid"
 
+	"pinion/raftfsm/edit"
 	"pinion/raftfsm/spec"
 )
 
@@ -24,7 +25,17 @@ func (w *model) ofQueue(r *rapid.T) Command {
 		PutClusterCapacityProviders{Cluster: spec.DefaultCluster, Providers: pick(r, nil, []string{name}), Strategy: pick(r, nil, []spec.CapacityProviderStrategyItem{{CapacityProvider: name}})},
 		PutTeam{spec.Team{Name: pick(r, "a", "b"), GPUs: &quota, Weight: rapid.IntRange(0, 2).Draw(r, "weight")}},
 		DeleteTeam{pick(r, "a", "b")},
+		w.editTasks(r), w.editTasks(r),
 	)
+}
+
+func (w *model) editTasks(r *rapid.T) Command {
+	return EditTasks{[]string{w.task(r), w.task(r)}, pick(r,
+		edit.Edit{Hold: &spec.TaskHold{By: "x", At: w.moment(r), Admin: rapid.Bool().Draw(r, "admin")}},
+		edit.Edit{Release: &edit.Release{Admin: rapid.Bool().Draw(r, "admin")}},
+		edit.Edit{Priority: new(rapid.IntRange(0, 100).Draw(r, "priority"))},
+		edit.Edit{Requeue: &edit.Requeue{Reason: "requeued", At: w.moment(r)}},
+	)}
 }
 
 func (w *model) placeTasks(r *rapid.T) Command {

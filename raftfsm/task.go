@@ -19,6 +19,7 @@ var (
 		commands: []kind{
 			compactKindOf[LaunchTasks](24, 1), compactKindOf[PlaceTasks](25, 1), compactKindOf[RetryTasks](26, 1), compactKindOf[ReportTasks](27, 1),
 			kindOf[StopTask](28, 1), kindOf[ResolveDependencies](29, 1),
+			kindOf[EditTasks](38, 1),
 		},
 		changes: func(_, after *spec.Task) []*Change {
 			if after == nil {

@@ -62,7 +62,7 @@ var floors = map[string][]string{
 	},
 	"raftfsm": {
 		".",
-		"query tally issuer codec ended",
+		"query tally issuer codec ended edit",
 		"spec compact changelog watch sortkey",
 	},
 	"gpu": {

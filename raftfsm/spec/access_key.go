@@ -113,6 +113,14 @@ func HolderOfARN(arn string) string {
 	return holder
 }
 
+// PrincipalName is a principal as people know it: the holder of its access key, or the last word of its ARN.
+func PrincipalName(arn string) string {
+	if holder := HolderOfARN(arn); holder != "" {
+		return holder
+	}
+	return arn[strings.LastIndex(arn, ":")+1:]
+}
+
 // HostRights are the rights of a host's own access key. A server holds every secret of the pool, so its root may do everything; root of an
 // agent may look at the cluster whose tasks it runs.
 func HostRights(server bool, cluster string) (role Role, boundTo string) {

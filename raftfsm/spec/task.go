@@ -1,6 +1,9 @@
 package spec
 
-import "time"
+import (
+	"fmt"
+	"time"
+)
 
 // Status is ECS's task and container status. A task's last status only grows in the order of the constants.
 type Status string
@@ -83,7 +86,29 @@ type Task struct {
 	// Run is the id of the first task of the RunTask that made this one, or the first attempt of it: the tasks of a run use the same
 	// digests. Empty for a task that was made alone, and where no image is resolved once.
 	Run string `json:"run,omitempty" level:"1"`
+
+	Hold *TaskHold `json:"hold,omitempty" level:"1"` // keeps it out of the queue while it waits
 }
+
+// TaskHold keeps a task that waits out of the queue until it is released.
+type TaskHold struct {
+	By     string    `json:"by"` // ARN of the principal
+	At     time.Time `json:"at"`
+	Reason string    `json:"reason,omitempty"`
+	Admin  bool      `json:"admin,omitempty"` // who has not the role admin cannot release it
+}
+
+// String says who holds the task, since when, and why.
+func (h *TaskHold) String() string {
+	text := fmt.Sprintf("held by %s since %s", PrincipalName(h.By), h.At.UTC().Format(time.RFC3339))
+	if h.Reason != "" {
+		text += ": " + h.Reason
+	}
+	return text
+}
+
+// Held reports whether a task that waits is held.
+func (t *Task) Held() bool { return t.LastStatus == Provisioning && t.Hold != nil }
 
 // TaskOwner is the holder of the access key that ran a task.
 type TaskOwner struct {

@@ -103,6 +103,8 @@ func (e *explanationBuilder) build() spec.Explanation {
 		x.Summary = fmt.Sprintf("It waits in the queue of cluster %s for %s.", x.Queue.Cluster, x.Queue.WaitReason)
 	case e.isQueued():
 		x.Summary = fmt.Sprintf("It is number %d of %d in the queue of cluster %s and waits for %s.", x.Queue.Position, x.QueueLength, x.Queue.Cluster, x.Queue.WaitReason)
+	case e.entry != nil && e.entry.task.Held():
+		x.Summary = fmt.Sprintf("It is %s. It waits until it is released (pinion task release).", e.entry.task.Hold)
 	case e.entry != nil:
 		x.Summary = "It is not in the queue yet: " + x.Queue.WaitReason + "."
 		if x.Queue.Infeasible != nil {

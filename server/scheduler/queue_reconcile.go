@@ -74,9 +74,10 @@ func gangOrTask(view *raftfsm.View, t *spec.Task) []*spec.Task {
 	return view.Gang(t.Gang.ID)
 }
 
-// ready reports whether the task may be placed now. A dependency, an earlier placement in flight, or a moment can hold it back.
+// ready reports whether the task may be placed now. A hold, a dependency, an earlier placement in flight, or a moment can keep it
+// back.
 func (w *queueController) ready(t *spec.Task, now time.Time) bool {
-	if t.LastStatus != spec.Provisioning || t.Blocked() || w.isCommitting(t.ID) {
+	if t.LastStatus != spec.Provisioning || t.Held() || t.Blocked() || w.isCommitting(t.ID) {
 		return false
 	}
 	return w.pauses.over(t, now)

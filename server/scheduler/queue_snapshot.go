@@ -147,6 +147,8 @@ func (q *queueSnapshot) entry(t *spec.Task, item, head *queue.Item) queueEntry {
 // waitReason is what a pending task waits for, in a few words.
 func (q *queueSnapshot) waitReason(t *spec.Task, item, head *queue.Item) string {
 	switch {
+	case t.Held():
+		return "its release (" + t.Hold.String() + ")"
 	case t.Blocked():
 		var words []string
 		for _, dependency := range t.Dependencies() {
