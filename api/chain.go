@@ -58,6 +58,7 @@ type endpoint struct {
 	ownHost  bool        // a host's own key may call it too; the endpoint itself checks that it is about that host
 	writes   bool        // may change the state
 	repeats  bool        // doing it twice in a row means no more than doing it once; see auth.Change
+	audited  bool        // the audit log has its calls, also where the role is not admin
 	unknown  error       // why there is no such operation; only an authenticated caller is told
 	bind     func(*request) (call, error)
 }
@@ -149,7 +150,7 @@ func authorize(r *request, next handler) error {
 	if r.endpoint.unknown != nil {
 		return r.endpoint.unknown
 	}
-	r.Audited = r.endpoint.role == spec.RoleAdmin
+	r.Audited = r.endpoint.audited || r.endpoint.role == spec.RoleAdmin
 	principal := r.Resolution.Principal
 	if r.endpoint.ownHost && principal.HostID != "" {
 		return next(r)

@@ -101,7 +101,7 @@ func isYAML(r *http.Request) bool {
 func (o *operationEndpoints) newEndpoint(name string, d *dialect) *endpoint {
 	operation, unknown := ecs.Find(name)
 	e := &endpoint{
-		name: name, role: operation.Role, ownHost: operation.Host, unknown: unknown, mode: leader.FollowerRead,
+		name: name, role: operation.Role, audited: operation.Own, ownHost: operation.Host, unknown: unknown, mode: leader.FollowerRead,
 		writes: unknown != nil || operation.Writes, repeats: !operation.StartsTasks,
 	}
 	if e.writes {

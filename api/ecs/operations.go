@@ -23,6 +23,7 @@ type Operation struct {
 	// StartsTasks: two equal calls ask for twice as many tasks. Two equal calls of any other operation, one right after the
 	// other, ask for nothing more than one.
 	StartsTasks bool
+	Own         bool // Pinion's own, which ECS's model has not. The audit log has its calls
 	Input       reflect.Type
 	Output      reflect.Type
 	scope       scope
@@ -59,6 +60,10 @@ var Operations = operationTable(
 	startsTasks(submit("RunTask", inCluster("cluster").using("taskDefinition"), runTask)),
 	startsTasks(submit("StartTask", inCluster("cluster").using("taskDefinition"), startTask)),
 	submit("StopTask", inCluster("cluster"), stopTask),
+	own(submit("SetTaskPriority", inCluster("cluster"), setTaskPriority)),
+	own(submit("HoldTasks", inCluster("cluster"), holdTasks)),
+	own(submit("ReleaseTasks", inCluster("cluster"), releaseTasks)),
+	own(submit("RequeueTasks", inCluster("cluster"), requeueTasks)),
 	read("DescribeTasks", inCluster("cluster"), describeTasks),
 	read("ListTasks", inCluster("cluster"), listTasks),
 
@@ -147,6 +152,12 @@ func admin[In, Out any](name string, s scope, handle handler[In, Out]) Operation
 
 func startsTasks(o Operation) Operation {
 	o.StartsTasks = true
+	return o
+}
+
+// own marks an operation of Pinion's own.
+func own(o Operation) Operation {
+	o.Own = true
 	return o
 }
 

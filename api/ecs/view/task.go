@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"slices"
 	"strconv"
+	"time"
 
 	"pinion/api/ecs/types"
 	"pinion/api/wire"
@@ -62,7 +63,7 @@ func (r *Renderer) addHost(out *types.Task, t *spec.Task) {
 }
 
 // taskAttributes are what ECS has no members for: the task's rank in a gang, its index in an array, and as a retry the first
-// task, the number of the attempt and how many of those before failed (the others were preempted).
+// task, the number of the attempt and how many of those before failed (the others were preempted); who holds it, since when and why.
 func taskAttributes(t *spec.Task) []spec.Attribute {
 	all := []spec.Attribute{}
 	add := func(name, value string) { all = append(all, spec.Attribute{Name: name, Value: value}) }
@@ -77,6 +78,13 @@ func taskAttributes(t *spec.Task) []spec.Attribute {
 		add("pinion.retry-of", t.RetryOf)
 		add("pinion.attempt", strconv.Itoa(t.Attempt))
 		add("pinion.failed", strconv.Itoa(t.Failed))
+	}
+	if t.Held() {
+		add("pinion.held-by", spec.PrincipalName(t.Hold.By))
+		add("pinion.held-since", t.Hold.At.UTC().Format(time.RFC3339))
+		if t.Hold.Reason != "" {
+			add("pinion.held-reason", t.Hold.Reason)
+		}
 	}
 	return all
 }

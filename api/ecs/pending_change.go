@@ -1,0 +1,129 @@
+package ecs
+
+import (
+	"context"
+	"fmt"
+
+	"pinion/api/ecs/arn"
+	"pinion/api/ecs/field"
+	"pinion/api/ecs/types"
+	"pinion/raftfsm"
+	"pinion/raftfsm/edit"
+	"pinion/raftfsm/spec"
+)
+
+// Operations of Pinion's own: they change tasks that wait in the queue, or send running tasks back to it.
+
+// tasksInput names the tasks of a call by id or ARN, at most 100. A task of a gang stands for its gang.
+type tasksInput struct {
+	Cluster string   `json:"cluster"`
+	Tasks   []string `json:"tasks"` // required
+	Reason  string   `json:"reason"`
+}
+
+type releaseTasksInput struct {
+	Cluster string   `json:"cluster"`
+	Tasks   []string `json:"tasks"` // required
+}
+
+type setTaskPriorityInput struct {
+	Cluster  string   `json:"cluster"`
+	Tasks    []string `json:"tasks"`    // required
+	Priority *int     `json:"priority"` // required
+}
+
+// changedTasksOutput says which tasks were changed, and why the others were not.
+type changedTasksOutput struct {
+	TaskARNs []string        `json:"taskArns"`
+	Failures []types.Failure `json:"failures"`
+}
+
+func holdTasks(ctx context.Context, r *Request, in *tasksInput) (*changedTasksOutput, error) {
+	hold := &spec.TaskHold{By: r.Principal, At: r.Now(), Reason: in.Reason, Admin: r.Role.May(spec.RoleAdmin)}
+	return r.editTasks(ctx, *in, edit.Edit{Hold: hold})
+}
+
+func releaseTasks(ctx context.Context, r *Request, in *releaseTasksInput) (*changedTasksOutput, error) {
+	return r.editTasks(ctx, tasksInput{in.Cluster, in.Tasks, ""}, edit.Edit{Release: &edit.Release{Admin: r.Role.May(spec.RoleAdmin)}})
+}
+
+func setTaskPriority(ctx context.Context, r *Request, in *setTaskPriorityInput) (*changedTasksOutput, error) {
+	if in.Priority == nil || *in.Priority < 0 || *in.Priority > spec.MaxPriority {
+		return nil, field.Errorf("priority", "priority must be a whole number from 0 to %d.", spec.MaxPriority)
+	}
+	if err := r.Grant.CheckPriority(*in.Priority); err != nil {
+		return nil, r.denied(err)
+	}
+	return r.editTasks(ctx, tasksInput{in.Cluster, in.Tasks, ""}, edit.Edit{Priority: in.Priority})
+}
+
+func requeueTasks(ctx context.Context, r *Request, in *tasksInput) (*changedTasksOutput, error) {
+	reason := "Requeued by " + spec.PrincipalName(r.Principal)
+	if in.Reason != "" {
+		reason += ": " + in.Reason
+	}
+	return r.editTasks(ctx, *in, edit.Edit{Requeue: &edit.Requeue{Reason: reason, At: r.Now()}})
+}
+
+// editTasks records a change of tasks that the caller's key may change. The call is refused as a whole when one of them is not the key's
+// to change.
+func (r *Request) editTasks(ctx context.Context, in tasksInput, change edit.Edit) (*changedTasksOutput, error) {
+	cluster, err := r.cluster(in.Cluster)
+	if err != nil {
+		return nil, err
+	}
+	switch {
+	case len(in.Tasks) == 0:
+		return nil, field.Errorf("tasks", "Tasks cannot be empty.")
+	case len(in.Tasks) > maxPage:
+		return nil, field.Errorf("tasks", "tasks can have at most %d items.", maxPage)
+	case len(in.Reason) > maxReason:
+		return nil, field.Errorf("reason", "reason must be at most %d characters long, not %d.", maxReason, len(in.Reason))
+	}
+	ids := make([]string, len(in.Tasks))
+	for i, task := range in.Tasks {
+		if ids[i], err = parseInCluster(cluster.Name, arn.Task, task); err != nil {
+			return nil, err
+		}
+		known := r.View.Task(ids[i])
+		if known == nil || known.Cluster != cluster.Name {
+			return nil, field.Errorf("tasks", "The referenced task %s was not found.", ids[i])
+		}
+		if err := r.checkTeamOfGang(known); err != nil {
+			return nil, err
+		}
+	}
+	answers, err := apply[[]string](ctx, r, raftfsm.EditTasks{IDs: ids, Edit: change})
+	if err != nil {
+		return nil, err
+	}
+	if len(answers) != len(ids) {
+		return nil, fmt.Errorf("%d answers for %d tasks", len(answers), len(ids))
+	}
+	out := &changedTasksOutput{TaskARNs: []string{}, Failures: []types.Failure{}}
+	for i, why := range answers {
+		name := r.render().TaskARN(cluster.Name, ids[i])
+		switch why {
+		case "":
+			out.TaskARNs = append(out.TaskARNs, name)
+		case spec.ReasonMissing:
+			out.Failures = append(out.Failures, types.Failure{ARN: name, Reason: why})
+		default:
+			out.Failures = append(out.Failures, types.Failure{ARN: name, Reason: spec.ReasonInactive, Detail: why})
+		}
+	}
+	return out, nil
+}
+
+// checkTeamOfGang is checkTeamOf for a task with all of its gang, which changes with it.
+func (r *Request) checkTeamOfGang(task *spec.Task) error {
+	if task.Gang == nil {
+		return r.checkTeamOf(task)
+	}
+	for _, member := range r.View.Gang(task.Gang.ID) {
+		if err := r.checkTeamOf(member); err != nil {
+			return err
+		}
+	}
+	return nil
+}
