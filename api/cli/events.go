@@ -119,7 +119,11 @@ func eventText(kind string, detail json.RawMessage) (string, error) {
 	if kind == "task" {
 		var task client.Task
 		err := json.Unmarshal(detail, &task)
-		return strings.TrimSpace(fmt.Sprintf("%s %s %s %s", format.ID(task.ID()), client.ResourceID(task.Definition), task.Status, format.ExitSummary(task))), err
+		note := format.ExitSummary(task)
+		if by := task.Attribute("pinion.held-by"); by != "" {
+			note = "held by " + by
+		}
+		return strings.TrimSpace(fmt.Sprintf("%s %s %s %s", format.ID(task.ID()), client.ResourceID(task.Definition), task.Status, note)), err
 	}
 	if kind == "refusal" {
 		var refusal audit.Entry

@@ -4,6 +4,7 @@ import (
 	"github.com/urfave/cli/v2"
 
 	"pinion/api/cli/access"
+	"pinion/api/cli/change"
 	"pinion/api/cli/run"
 	"pinion/api/cli/why"
 )
@@ -18,13 +19,13 @@ func listVerb(c *cli.Command) *cli.Command {
 func taskCommand(p Program) *cli.Command {
 	return &cli.Command{
 		Name: "task", Aliases: []string{"tasks"},
-		Usage: "Run, list, inspect, explain and stop tasks",
+		Usage: "Run, list, explain, hold, requeue and stop tasks",
 		Description: `Examples:
    pinion task ls
-   pinion task logs 3f2a91c0 -f`,
-		Subcommands: []*cli.Command{
+   pinion task hold 3f2a91c0`,
+		Subcommands: append([]*cli.Command{
 			run.Command(p.system), listVerb(psCommand(p)), inspectCommand(p), logsCommand(p), why.Command(p.system), stopCommand(p), queueCommand(p),
-		},
+		}, change.Commands(p.system)...),
 	}
 }
 

@@ -27,6 +27,7 @@ func psCommand(p Program) *cli.Command {
 With --since, --until, --state, --team, --family or --key: the tasks that ended, the last one first, as far back as the hosts keep them.
 TASK is its definition, with its index in an array or its rank in a gang in brackets. GPUS is what it has, or in parentheses what it asks
 for while it waits. STATUS is UNKNOWN while the heartbeats of the task's host are missing; the task may run on there.
+HELD is a pending task that waits for 'pinion task release'.
 
 Examples:
    pinion ps
@@ -145,11 +146,17 @@ func waits(t client.Task) bool { return t.Instance == "" && !t.Stopped() }
 // unknownStatus is the status that people see of a task on a host whose heartbeats are missing: what the host said last may be over.
 const unknownStatus = "UNKNOWN"
 
+// heldStatus is the status that people see of a task that waits and is held.
+const heldStatus = "HELD"
+
 // shownStatus is the status of a task, on a host or waiting for one.
 func shownStatus(task client.Task, hosts []client.Host) string {
 	on := slices.IndexFunc(hosts, func(h client.Host) bool { return h.ID == client.ResourceID(task.Instance) })
 	if on >= 0 && !hosts[on].Connected && !task.Stopped() {
 		return unknownStatus
+	}
+	if task.Attribute("pinion.held-by") != "" {
+		return heldStatus
 	}
 	return task.Status
 }

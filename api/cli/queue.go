@@ -22,8 +22,8 @@ func queueCommand(p Program) *cli.Command {
 		Name:  "queue",
 		Usage: "List pending tasks in queue order",
 		Description: `Order: tasks of teams within their quota first, then the highest priority, then the team with the fewest recent GPU-hours per
-weight, then the oldest. A gang is one line. POS, the position, is - while a dependency or a retry delay holds a task back, and for a
-task that no host could ever run ("impossible" with -o json). GPUS, CPU and MEMORY are what it asks for, 8x2 what each of 8 tasks of a gang does.
+weight, then the oldest. A gang is one line. POS, the position, is - while a dependency, a retry delay or 'pinion task hold' keeps a task back, and
+for a task that no host could ever run ("impossible" with -o json). GPUS, CPU and MEMORY are what it asks for, 8x2 what each of 8 tasks of a gang does.
 On a narrow terminal, less important columns are left out; -o wide has all.
 
 Examples:

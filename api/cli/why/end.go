@@ -26,6 +26,9 @@ func (e *end) addLimit(mib int64) {
 	}
 }
 
+// preempted begins the stopped reason of a task that was stopped for another one, and not by 'pinion task requeue' or a drain.
+const preempted = "Preempted by"
+
 // endOf explains how a task ended.
 func endOf(task client.Task) end {
 	container := failedContainer(task)
@@ -33,8 +36,11 @@ func endOf(task client.Task) end {
 	reason := strings.TrimRight(task.StoppedReason, ".")
 	switch {
 	case task.StopCode == "SpotInterruption":
-		e.failed, e.text = false, "gave way to a task of higher priority: "+reason
-		e.advice = "A preemptible task waits in the queue again; without --preemptible, or with a higher --priority, it runs on."
+		e.failed, e.text = false, "was stopped, and its work queues again: "+reason
+		if strings.HasPrefix(reason, preempted) {
+			e.text = "gave way to a task of higher priority: " + reason
+			e.advice = "A preemptible task waits in the queue again; without --preemptible, or with a higher --priority, it runs on."
+		}
 	case task.StopCode == "UserInitiated":
 		e.failed, e.text = false, "was stopped: "+strings.TrimPrefix(reason, "stopped ")
 	case task.StopCode == "ServiceSchedulerInitiated":

@@ -1,0 +1,166 @@
+// Package change has the commands that change tasks which wait in the queue, or send running tasks back to it.
+package change
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"slices"
+	"strconv"
+
+	"github.com/urfave/cli/v2"
+
+	"pinion/api/cli/exit"
+	"pinion/api/cli/format"
+	"pinion/api/cli/invocation"
+	"pinion/api/cli/selection"
+	"pinion/api/client"
+)
+
+// Commands are `pinion task set-priority`, `hold`, `release` and `requeue`.
+func Commands(system invocation.System) []*cli.Command {
+	return []*cli.Command{setPriority(system), hold(system), release(system), requeue(system)}
+}
+
+func setPriority(system invocation.System) *cli.Command {
+	return &cli.Command{
+		Name:      "set-priority",
+		Usage:     "Change the priority of pending tasks",
+		ArgsUsage: "PRIORITY [TASK...]",
+		Description: `PRIORITY is 0 to 100; the highest goes first. An access key may have a highest priority of its own. A gang changes as a whole.
+
+Examples:
+   pinion task set-priority 80 3f2a91c0
+   pinion task set-priority 10 --group nightly`,
+		Flags: []cli.Flag{selection.GroupFlag("change all pending tasks of"), invocation.ClusterFlag()},
+		Action: func(c *cli.Context) error {
+			priority, err := strconv.Atoi(c.Args().First())
+			if err != nil || priority < 0 || priority > 100 {
+				return exit.Usagef("PRIORITY is a whole number from 0 to 100, not %q", c.Args().First())
+			}
+			return apply(c, system, client.SetTaskPriority, c.Args().Tail(), map[string]any{"priority": priority})
+		},
+	}
+}
+
+func hold(system invocation.System) *cli.Command {
+	return &cli.Command{
+		Name:      "hold",
+		Usage:     "Keep pending tasks from starting until they are released",
+		ArgsUsage: "[TASK...]",
+		Description: `A task that is held keeps its age in the queue. What an administrator holds, only an administrator can release. A gang is held as a whole.
+'pinion queue' and 'pinion why' show who holds a task, since when and why.
+
+Examples:
+   pinion task hold 3f2a91c0
+   pinion task hold --reason "data set is being copied" --group nightly`,
+		Flags: []cli.Flag{reasonFlag("shown with the task"), selection.GroupFlag("hold all pending tasks of"), invocation.ClusterFlag()},
+		Action: func(c *cli.Context) error {
+			return apply(c, system, client.HoldTasks, c.Args().Slice(), reason(c))
+		},
+	}
+}
+
+func release(system invocation.System) *cli.Command {
+	return &cli.Command{
+		Name:      "release",
+		Usage:     "Let held tasks start again",
+		ArgsUsage: "[TASK...]",
+		Description: `Examples:
+   pinion task release 3f2a91c0
+   pinion task release --group nightly`,
+		Flags: []cli.Flag{selection.GroupFlag("release all pending tasks of"), invocation.ClusterFlag()},
+		Action: func(c *cli.Context) error {
+			return apply(c, system, client.ReleaseTasks, c.Args().Slice(), nil)
+		},
+	}
+}
+
+func requeue(system invocation.System) *cli.Command {
+	return &cli.Command{
+		Name:      "requeue",
+		Usage:     "Stop running tasks and put their work back into the queue",
+		ArgsUsage: "[TASK...]",
+		Description: `The containers get SIGTERM, and SIGKILL after their stop timeout. Then another task does the work again, with the same priority; it
+counts as no failed attempt. 'pinion why' names it. Of a gang, all tasks are requeued.
+
+Examples:
+   pinion task requeue 3f2a91c0
+   pinion task requeue --reason "new driver" --group nightly`,
+		Flags: []cli.Flag{reasonFlag("part of the stopped reason"), selection.GroupFlag("requeue all running tasks of"), invocation.ClusterFlag()},
+		Action: func(c *cli.Context) error {
+			return apply(c, system, client.RequeueTasks, c.Args().Slice(), reason(c))
+		},
+	}
+}
+
+func reasonFlag(usage string) cli.Flag {
+	return &cli.StringFlag{Name: "reason", Usage: usage + ", `TEXT`"}
+}
+
+func reason(c *cli.Context) map[string]any {
+	if text := c.String("reason"); text != "" {
+		return map[string]any{"reason": text}
+	}
+	return nil
+}
+
+// apply makes a change to the tasks of a command line and prints the ids of those that it was made to. One that could not be changed is
+// an error, after the others were changed.
+func apply(c *cli.Context, system invocation.System, what client.TaskChange, words []string, options map[string]any) error {
+	if len(words) > 0 == (c.String("group") != "") {
+		return exit.Usagef("%s needs a TASK or --group NAME, one of the two; see %s --help", c.Command.HelpName, c.Command.HelpName)
+	}
+	inv, err := system.Invoke(c)
+	if err != nil {
+		return err
+	}
+	ids, err := tasks(c, inv, what, words)
+	if err != nil {
+		return err
+	}
+	changed, err := client.ChangeTasks(c.Context, inv.Client, what, c.String("cluster"), ids, options)
+	if err != nil {
+		return err
+	}
+	if inv.Output == invocation.JSON {
+		err = inv.PrintJSON(changed)
+	} else {
+		for i, arn := range changed.ARNs {
+			changed.ARNs[i] = client.ResourceID(arn)
+		}
+		err = inv.PrintLines(changed.ARNs)
+	}
+	if err != nil {
+		return err
+	}
+	var refused []error
+	for _, failure := range changed.Failures {
+		refused = append(refused, fmt.Errorf("task %s: %s", format.ID(client.ResourceID(failure.ARN)), cmp.Or(failure.Detail, failure.Reason)))
+	}
+	return errors.Join(refused...)
+}
+
+// tasks are the tasks that a command line names; of a group those that the change is for.
+func tasks(c *cli.Context, inv *invocation.Invocation, what client.TaskChange, words []string) ([]string, error) {
+	cluster, group := c.String("cluster"), c.String("group")
+	if group == "" {
+		return selection.Resolve(c.Context, inv, cluster, words)
+	}
+	all, err := selection.GroupTasks(c.Context, inv, cluster, group)
+	if err != nil {
+		return nil, err
+	}
+	all = slices.DeleteFunc(all, func(t client.Task) bool {
+		pending := t.Status == "PROVISIONING"
+		return t.Desired == "STOPPED" || pending == (what == client.RequeueTasks)
+	})
+	if len(all) == 0 {
+		is := "pending"
+		if what == client.RequeueTasks {
+			is = "running"
+		}
+		return nil, fmt.Errorf("no task of the group %q in cluster %s is %s; `pinion ps -a -o wide` shows them", group, cluster, is)
+	}
+	return client.TaskIDs(all), nil
+}
