@@ -97,6 +97,9 @@ func printLogs(ctx context.Context, inv *invocation.Invocation, cluster string, 
 				defer output.Unlock()
 				return printer.Print(line)
 			})
+			output.Lock()
+			err = errors.Join(err, printer.Flush())
+			output.Unlock()
 			if err == nil && empty && task.StartedAt.IsZero() && format.StopReason(task) != "" {
 				inv.Notef("task %s has no output: %s", format.ID(task.ID()), format.StopReason(task))
 			}

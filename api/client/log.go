@@ -2,7 +2,6 @@ package client
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -29,6 +28,7 @@ type LogLine struct {
 	Container string    `json:"container"`
 	Stream    string    `json:"stream"` // "stdout" or "stderr"
 	Text      string    `json:"text"`   // without the line end
+	More      bool      `json:"-"`      // the next line has arrived already: both may be written at once
 }
 
 // Pull is the progress of an image pull.
@@ -46,9 +46,9 @@ func (c *Client) Logs(ctx context.Context, q LogQuery, emit func(LogLine) error)
 		return err
 	}
 	defer response.Body.Close()
-	for lines := json.NewDecoder(response.Body); ; {
-		var line LogLine
-		switch err := lines.Decode(&line); {
+	for lines := newLogReader(response.Body); ; {
+		line, err := lines.next()
+		switch {
 		case errors.Is(err, io.EOF):
 			return nil
 		case ctx.Err() != nil:

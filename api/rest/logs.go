@@ -2,8 +2,6 @@ package rest
 
 import (
 	"context"
-	"encoding/json"
-	"io"
 	"net/http"
 	"strconv"
 	"strings"
@@ -53,6 +51,9 @@ func (a *API) logs(x *httpx.Exchange, taskID string) error {
 	ctx, cancel := a.Peers.Stop.Context(x.Context())
 	defer cancel()
 	err = a.Tasks.Logs(ctx, query, stream.emit)
+	if flushErr := stream.flush(); err == nil {
+		err = flushErr
+	}
 	if err == nil && httpx.KeyRemoved(x.Context()) {
 		err = context.Cause(x.Context()) // or the log would look complete
 	}
@@ -106,11 +107,15 @@ func parseSince(text string, now time.Time) (time.Time, error) {
 	return at, nil
 }
 
-// logStream writes lines as they come. It is used by one goroutine.
+// logStream writes lines as they come, those that are there already together. It is used by one goroutine.
 type logStream struct {
 	httpx.StreamWriter
 	plain bool
+	chunk []byte // lines that are not written yet
 }
+
+// chunkSize is when a chunk is written although there are more lines.
+const chunkSize = 32 << 10
 
 func (s *logStream) start() {
 	if s.Exchange.Wrote() {
@@ -125,10 +130,24 @@ func (s *logStream) start() {
 }
 
 func (s *logStream) emit(line spec.LogLine) error {
-	s.start()
+	var err error
 	if s.plain {
-		_, err := io.WriteString(s, line.Text+"\n")
+		s.chunk = append(append(s.chunk, line.Text...), '\n')
+	} else if s.chunk, err = appendLine(s.chunk, line); err != nil {
 		return err
 	}
-	return json.NewEncoder(s).Encode(lineView{Time: line.Time, Container: line.Container, Stream: line.Stream, Text: line.Text})
+	if line.More && len(s.chunk) < chunkSize {
+		return nil
+	}
+	return s.flush()
+}
+
+func (s *logStream) flush() error {
+	if len(s.chunk) == 0 {
+		return nil
+	}
+	s.start()
+	_, err := s.Write(s.chunk)
+	s.chunk = s.chunk[:0]
+	return err
 }

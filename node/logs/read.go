@@ -170,28 +170,44 @@ func openTask(dir, task string) (*os.Root, error) {
 	return nil, err
 }
 
-// merge repeatedly emits the oldest line of all cursors, until none has a line.
+// merge repeatedly emits the oldest line of all cursors, until none has a line. A line is emitted when it is known whether there
+// are more.
 func (r *query) merge(ctx context.Context, emit func(spec.LogLine) error) error {
+	var line *spec.LogLine
 	for ctx.Err() == nil {
-		var oldest *cursor
-		for _, c := range r.cursors {
-			line, err := c.peek()
-			if err != nil {
-				return fmt.Errorf("log of container %s of task %s: %w", c.container, r.spec.Task, err)
-			}
-			if line != nil && (oldest == nil || before(line, oldest.next)) {
-				oldest = c
+		next, err := r.take()
+		if line != nil {
+			line.More = next != nil
+			if err := emit(*line); err != nil {
+				return err
 			}
 		}
-		if oldest == nil {
-			return nil
-		}
-		if err := emit(*oldest.next); err != nil {
+		if next == nil || err != nil {
 			return err
 		}
-		oldest.next = nil
+		line = next
 	}
 	return ctx.Err()
+}
+
+// take returns the oldest line of all cursors; nil when none has a line.
+func (r *query) take() (*spec.LogLine, error) {
+	var oldest *cursor
+	for _, c := range r.cursors {
+		line, err := c.peek()
+		if err != nil {
+			return nil, fmt.Errorf("log of container %s of task %s: %w", c.container, r.spec.Task, err)
+		}
+		if line != nil && (oldest == nil || before(line, oldest.next)) {
+			oldest = c
+		}
+	}
+	if oldest == nil {
+		return nil, nil
+	}
+	line := oldest.next
+	oldest.next = nil
+	return line, nil
 }
 
 func before(a, b *spec.LogLine) bool {

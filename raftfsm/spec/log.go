@@ -13,6 +13,7 @@ type LogLine struct {
 	Container string    `json:"container"`
 	Stream    string    `json:"stream"` // stdout or stderr
 	Text      string    `json:"text"`   // without the line end
+	More      bool      `json:"-"`      // the next line is there already: both may be sent at once
 }
 
 // LogQuery selects lines of one task.

@@ -2,6 +2,7 @@ package run
 
 import (
 	"context"
+	"errors"
 	"strings"
 
 	"pinion/api/cli/exit"
@@ -73,7 +74,8 @@ func (f *follower) followOne(ctx context.Context, task client.Task) (client.Task
 		if f.inv.Output == invocation.JSON {
 			printer.Out = f.inv.Err // standard output is the JSON document
 		}
-		if err := tasklog.Follow(ctx, f.inv, client.LogQuery{Task: task.ID(), Follow: true}, printer.Print); err != nil {
+		err := tasklog.Follow(ctx, f.inv, client.LogQuery{Task: task.ID(), Follow: true}, printer.Print)
+		if err := errors.Join(err, printer.Flush()); err != nil {
 			return task, err
 		}
 	}

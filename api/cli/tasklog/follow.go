@@ -5,7 +5,6 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"fmt"
 	"io"
 
 	"pinion/api/cli/invocation"
@@ -39,34 +38,66 @@ func Follow(ctx context.Context, inv *invocation.Invocation, q client.LogQuery, 
 	}
 }
 
-// Printer writes log lines: the standard output of containers to Out, their standard error to Err.
+// Printer writes log lines: the standard output of containers to Out, their standard error to Err. It holds lines back while more have
+// arrived already; Flush writes what it holds.
 type Printer struct {
 	Out, Err   io.Writer
 	Timestamps bool
 	Task       string // put before each line; empty: nothing
 	Names      bool   // put the name of the container before each line
 	JSON       bool   // whole lines as JSON, all of them to Out
+
+	held []byte // lines for Out
 }
 
-// Print writes one line.
-func (p Printer) Print(line client.LogLine) error {
-	if p.JSON {
-		return json.NewEncoder(p.Out).Encode(line)
+// maxHeld is when lines are written although more have arrived.
+const maxHeld = 32 << 10
+
+// Print writes one line, or holds it back.
+func (p *Printer) Print(line client.LogLine) error {
+	switch {
+	case p.JSON:
+		text, err := json.Marshal(line)
+		if err != nil {
+			return err
+		}
+		p.held = append(append(p.held, text...), '\n')
+	case line.Stream == "stderr":
+		if err := p.Flush(); err != nil { // a terminal shows both in order
+			return err
+		}
+		_, err := p.Err.Write(p.append(nil, line))
+		return err
+	default:
+		p.held = p.append(p.held, line)
 	}
-	w := p.Out
-	if line.Stream == "stderr" {
-		w = p.Err
+	if line.More && len(p.held) < maxHeld {
+		return nil
 	}
-	prefix := ""
+	return p.Flush()
+}
+
+// append appends a line as people read it.
+func (p *Printer) append(b []byte, line client.LogLine) []byte {
 	if p.Timestamps {
-		prefix = line.Time.UTC().Format("2006-01-02T15:04:05.000Z") + " "
+		b = line.Time.UTC().AppendFormat(b, "2006-01-02T15:04:05.000Z")
+		b = append(b, ' ')
 	}
 	if p.Task != "" {
-		prefix += p.Task + " "
+		b = append(append(b, p.Task...), ' ')
 	}
 	if p.Names {
-		prefix += "[" + line.Container + "] "
+		b = append(append(append(b, '['), line.Container...), "] "...)
 	}
-	_, err := fmt.Fprintln(w, prefix+line.Text)
+	return append(append(b, line.Text...), '\n')
+}
+
+// Flush writes the lines that are held back.
+func (p *Printer) Flush() error {
+	if len(p.held) == 0 {
+		return nil
+	}
+	_, err := p.Out.Write(p.held)
+	p.held = p.held[:0]
 	return err
 }

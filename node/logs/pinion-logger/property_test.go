@@ -78,7 +78,7 @@ func (w *written) step(i int) {
 
 func (w *written) read(q spec.LogQuery) (lines []spec.LogLine) {
 	q.Task = "t"
-	err := w.store.Read(w.t.Context(), q, nil, func(l spec.LogLine) error { lines = append(lines, l); return nil })
+	err := w.store.Read(w.t.Context(), q, nil, func(l spec.LogLine) error { l.More = false; lines = append(lines, l); return nil })
 	if err != nil {
 		w.t.Fatal(err)
 	}
