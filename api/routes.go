@@ -95,6 +95,11 @@ func (c *chain) route(route rest.Route) http.Handler {
 		name: name, mode: route.Mode, role: route.Role, poolWide: route.Role == spec.RoleAdmin, writes: route.Method != http.MethodGet, ownHost: route.OwnHost,
 		bind: func(r *request) (call, error) {
 			serve := func() error { return route.Serve(r.Exchange, r.Resolution) }
+			if route.List {
+				if err := c.limits.HoldList(r.Exchange); err != nil {
+					return call{}, err
+				}
+			}
 			if route.Stream {
 				return call{run: func(context.Context) error { return c.whileKeyLives(r, serve) }}, nil
 			}

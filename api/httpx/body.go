@@ -32,7 +32,7 @@ func (l *Limits) Admit(x *Exchange) error {
 	if !free {
 		return ErrThrottled("requests")
 	}
-	x.Body, x.onHeader = body, release
+	x.Body, x.onHeader, x.answers = body, release, &l.Answers
 	return nil
 }
 

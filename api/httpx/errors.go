@@ -7,6 +7,7 @@ import (
 
 	"pinion/api/wire"
 	"pinion/raftfsm"
+	"pinion/raftfsm/ended"
 	"pinion/raftfsm/spec"
 )
 
@@ -36,6 +37,7 @@ var errorTypes = []struct {
 	{spec.ErrInactive, wire.InvalidParameter},
 	{spec.ErrClientTokenConflict, "ConflictException"},
 	{spec.ErrInUse, "ResourceInUseException"},
+	{ended.ErrPage, wire.InvalidParameter},
 	{raftfsm.ErrTooNew, wire.Client},
 	{spec.ErrQueueFull, wire.Client},
 	{spec.ErrForeign, wire.AccessDenied},

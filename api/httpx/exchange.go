@@ -41,8 +41,9 @@ type Exchange struct {
 	wrote  bool
 	answer Answer // the last that ReplyEncoded wrote
 
-	onHeader func()   // releases the slot among the requests in flight; nil when none is held
-	onEnd    []func() // release what is held until the response is over: the slots of an open request and of a large body
+	onHeader func()            // releases the slots of a request that is worked on; nil when none is held
+	answers  *AddressSemaphore // nil: unlimited
+	onEnd    []func()          // release what is held until the response is over: the slots of an open request, of a large body and of a large answer
 }
 
 // exchangeKey is the key of the Exchange in a request's context.

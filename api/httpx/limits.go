@@ -1,6 +1,7 @@
 package httpx
 
 import (
+	"cmp"
 	"sync/atomic"
 	"time"
 
@@ -35,6 +36,12 @@ const (
 	maxLargeBodies = 64
 	// maxLargeBodiesPerAddress is how many of them may come from one address. Who sends them is not known before they are here.
 	maxLargeBodiesPerAddress = 16
+	// maxAnswers is how many bytes of answers larger than SmallBody wait at once for clients that read them slowly, or not at all. No
+	// answer counts for more than the part of its address.
+	maxAnswers           = 512 << 20
+	maxAnswersPerAddress = 128 << 20
+	// maxLists is how many lists of any length are put together at once.
+	maxLists = 16
 )
 
 // Limits bound the requests of all listeners of one process together.
@@ -43,6 +50,8 @@ type Limits struct {
 	InFlight    Semaphore        // requests that are worked on
 	Bodies      AddressSemaphore // bodies that have not arrived whole
 	LargeBodies AddressSemaphore // bodies larger than SmallBody
+	Answers     AddressSemaphore // bytes of answers larger than SmallBody that are on their way to the client
+	Lists       Semaphore        // lists without a bound of their own that are put together, see HoldList
 }
 
 // NewLimits returns the usual limits.
@@ -51,7 +60,38 @@ func NewLimits() *Limits {
 		Open: AddressSemaphore{Size: maxOpen, PerAddress: maxOpenPerAddress}, InFlight: Semaphore{Size: maxInFlight},
 		Bodies:      AddressSemaphore{Size: maxBodies, PerAddress: maxBodiesPerAddress},
 		LargeBodies: AddressSemaphore{Size: maxLargeBodies, PerAddress: maxLargeBodiesPerAddress},
+		Answers:     AddressSemaphore{Size: maxAnswers, PerAddress: maxAnswersPerAddress},
+		Lists:       Semaphore{Size: maxLists},
 	}
+}
+
+// HoldList takes a slot for a request whose answer may be as long as the state is large, until the answer begins.
+func (l *Limits) HoldList(x *Exchange) error {
+	release, free := l.Lists.TryAcquire()
+	if !free {
+		return ErrThrottled("requests for long lists")
+	}
+	inFlight := x.onHeader
+	x.onHeader = func() {
+		release()
+		if inFlight != nil {
+			inFlight()
+		}
+	}
+	return nil
+}
+
+// holdAnswer takes the bytes of an answer until the client has it. What was changed is said in any case.
+func (x *Exchange) holdAnswer(size int) error {
+	if size <= SmallBody || x.answers == nil || x.Writes {
+		return nil
+	}
+	release, free := x.answers.TryAcquireN(x.Request.RemoteAddr, min(int64(size), cmp.Or(x.answers.PerAddress, x.answers.Size)))
+	if !free {
+		return ErrThrottled("large answers that are not read")
+	}
+	x.onEnd = append(x.onEnd, release)
+	return nil
 }
 
 // Semaphore is a number of slots. A caller that finds none free is refused; it never waits.

@@ -25,6 +25,10 @@ func (x *Exchange) Reply(status int, v any) {
 
 // ReplyEncoded writes text, which is JSON already.
 func (x *Exchange) ReplyEncoded(status int, text []byte) {
+	if err := x.holdAnswer(len(text)); err != nil {
+		x.Refuse(err)
+		return
+	}
 	x.answer = Answer{status: status, text: text, warnings: x.Header()[headerWarning]}
 	x.Header().Set("Content-Type", x.Format)
 	x.Header().Add("Vary", "Accept-Encoding")

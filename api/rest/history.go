@@ -68,10 +68,10 @@ func (h history) routes() []Route {
 		{Method: get, Path: "/v1/history", Role: read, Summary: "tasks that have ended, the last one first; they are kept for longer than ListTasks shows them",
 			Query: append(slices.Clone(fields), Parameter{"outcome", "only those that succeeded, failed or stopped (were stopped)"}, Parameter{"group", "only of this group"},
 				Parameter{"id", "only those whose ids begin with these digits"}, Parameter{"limit", "tasks of a page, at most 1000"}, Parameter{"page", "next of the page before"}),
-			Out: reflect.TypeFor[historyView](), Serve: h.list},
+			Out: reflect.TypeFor[historyView](), List: true, Serve: h.list},
 		{Method: get, Path: "/v1/usage", Role: read, Summary: "GPU time, number and failures of tasks that have ended, by whole days in UTC",
 			Query: append(slices.Clone(fields), Parameter{"by", "what the rows differ in, with commas between: day, cluster, team, key, family"}),
-			Out:   reflect.TypeFor[usageView](), Serve: h.usage},
+			Out:   reflect.TypeFor[usageView](), List: true, Serve: h.usage},
 	}
 }
 
@@ -98,16 +98,37 @@ func (h history) list(x *httpx.Exchange, res leader.Resolution) error {
 			return wire.Errorf(wire.InvalidParameter, "limit must be a number from 1 to %d, not %q.", ended.MaxPage, limit)
 		}
 	}
-	var page ended.Page
 	if id := text.Get("id"); id != "" {
-		page, err = h.withPrefix(id, q)
-	} else {
-		page, err = h.api.Ended.Find(q)
+		page, err := h.withPrefix(id, q)
+		if err != nil {
+			return err
+		}
+		return reply(x, h.render(page, res))
 	}
-	if err != nil {
-		return err
+	return h.replyPage(x, res, q)
+}
+
+// maxPageBytes bounds a page of the history: a task may have some 30 KiB of tags and overrides.
+const maxPageBytes = 4 << 20
+
+// replyPage replies with a page, with fewer tasks than asked for where these are large.
+func (h history) replyPage(x *httpx.Exchange, res leader.Resolution, q ended.Query) error {
+	for {
+		page, err := h.api.Ended.Find(q)
+		if err != nil {
+			return err
+		}
+		encoded, err := wire.Append(nil, h.render(page, res))
+		if err != nil {
+			return err
+		}
+		tasks := len(page.Tasks)
+		if len(encoded) <= maxPageBytes || tasks <= 1 {
+			x.ReplyEncoded(http.StatusOK, encoded)
+			return nil
+		}
+		q.Limit = max(1, min(tasks/2, tasks*maxPageBytes/len(encoded)))
 	}
-	return reply(x, h.render(page, res))
 }
 
 // withPrefix finds the tasks whose ids begin with these digits, and that the caller may see.
@@ -159,6 +180,9 @@ func (h history) usage(x *httpx.Exchange, res leader.Resolution) error {
 	for by := range strings.SplitSeq(text.Get("by"), ",") {
 		if by == "" {
 			continue
+		}
+		if slices.Contains(q.By, ended.Dimension(by)) {
+			return wire.Errorf(wire.InvalidParameter, "by names %s twice.", by)
 		}
 		if !slices.Contains(ended.Dimensions, ended.Dimension(by)) {
 			return wire.Errorf(wire.InvalidParameter, "by must be of day, cluster, team, key and family, not %q.", by)

@@ -144,6 +144,7 @@ type Route struct {
 	Query        []Parameter
 	In, Out      reflect.Type // of the JSON bodies; nil where there is none, or it is no JSON
 	Mode         leader.Mode  // the state it is answered from; when Role is empty: LocalOnly, where a known caller is told more
+	List         bool         // its answer has no bound but the state's, so few are put together at once
 	Stream       bool         // may answer for hours, so it ends when its key is removed
 	Serve        Handler
 	OwnHost      bool        // a host's own key may call it too; Serve checks that it is about that host

@@ -20,9 +20,9 @@ func (a *API) Routes() []Route {
 	const read, admin = spec.RoleRead, spec.RoleAdmin
 	return slices.Concat([]Route{
 		{Method: get, Path: "/v1/hosts", Role: read, Summary: "hosts with their capacity and what of it is free", Query: []Parameter{clusterParameter, staleParameter},
-			Out: reflect.TypeFor[[]hostView](), Mode: leader.StaleAllowed, Serve: a.listHosts},
+			Out: reflect.TypeFor[[]hostView](), Mode: leader.StaleAllowed, List: true, Serve: a.listHosts},
 		{Method: get, Path: "/v1/gpus", Role: read, Summary: "GPUs with their health and the task that holds each", Query: []Parameter{clusterParameter, staleParameter},
-			Out: reflect.TypeFor[[]gpuView](), Mode: leader.StaleAllowed, Serve: a.listGPUs},
+			Out: reflect.TypeFor[[]gpuView](), Mode: leader.StaleAllowed, List: true, Serve: a.listGPUs},
 		{Method: get, Path: "/v1/tasks/{id}/logs", Role: read, Summary: "the log of a task, one JSON object a line; bare text with Accept: text/plain",
 			Query: []Parameter{{"container", "only of this container, by name"}, {"tail", "only the last so many lines, at most 10000"}, {"since", "a time, or an age such as 10m"},
 				{"follow", "1: stream new lines"}, staleParameter}, Mode: leader.StaleAllowed, Stream: true, Serve: a.onTaskHost(a.logs), Task: a.logs},
@@ -32,7 +32,7 @@ func (a *API) Routes() []Route {
 			Query: []Parameter{{"brief", "true: without the hosts; of a pending task only its position in the queue, and whether any host could run it"}},
 			Out:   reflect.TypeFor[explanation](), Serve: a.explainTask},
 		{Method: get, Path: "/v1/queue", Role: read, Summary: "pending tasks in queue order", Query: []Parameter{clusterParameter},
-			Out: reflect.TypeFor[[]queued](), Serve: a.listQueue},
+			Out: reflect.TypeFor[[]queued](), List: true, Serve: a.listQueue},
 
 		{Method: get, Path: "/v1/teams", Role: read, Summary: "teams with their quotas, weights and GPUs in use", Query: []Parameter{staleParameter},
 			Out: reflect.TypeFor[[]teamView](), Mode: leader.StaleAllowed, Serve: a.listTeams},

@@ -3,6 +3,7 @@
 package ended
 
 import (
+	"errors"
 	"strings"
 	"time"
 
@@ -65,6 +66,9 @@ type Page struct {
 	Next  string // for the next page; empty: there is none
 	Gaps  []Gap  // times of which tasks may be missing, the oldest first
 }
+
+// ErrPage refuses what is no Page.Next.
+var ErrPage = errors.New("this is no token of a page of the history: leave it out to begin anew")
 
 // Gap is a time of which a server's history may lack tasks: those that stopped at From or later, and not after To.
 type Gap struct {

@@ -2,7 +2,6 @@ package history
 
 import (
 	"encoding/hex"
-	"errors"
 	"fmt"
 	"strings"
 	"time"
@@ -18,9 +17,6 @@ const (
 	maxBlocksRead    = 64
 	maxBlocksSkipped = 4096
 )
-
-// ErrPage refuses what is no ended.Page.Next.
-var ErrPage = errors.New("this is no token of a page of the history: leave it out to begin anew")
 
 // Find lists tasks, the one that stopped last first.
 func (s *Store) Find(q ended.Query) (page ended.Page, err error) {
@@ -64,7 +60,7 @@ func newSearch(s *Store, q ended.Query) (*search, error) {
 	if q.Page != "" {
 		text, err := hex.DecodeString(q.Page)
 		if err != nil || len(text) != len(key{}) {
-			return nil, ErrPage
+			return nil, ended.ErrPage
 		}
 		if at := toKey(text); (record{key: at}).compare(record{key: f.before}) < 0 {
 			f.before = at

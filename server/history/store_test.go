@@ -154,7 +154,7 @@ func TestTasksAreFoundByTheBeginningOfTheirIDs(t *testing.T) {
 func TestATokenOfNoPageIsRefused(t *testing.T) {
 	s := fill(t, 1)
 	for _, token := range []string{"x", "00", strings.Repeat("0", 50)} {
-		if _, err := s.Find(ended.Query{Page: token}); !errors.Is(err, ErrPage) {
+		if _, err := s.Find(ended.Query{Page: token}); !errors.Is(err, ended.ErrPage) {
 			t.Errorf("%q: %v", token, err)
 		}
 	}

@@ -37,7 +37,7 @@ func (s *Store) Read(r Request) (t Transfer, err error) {
 	if r.Page != "" {
 		text, err := hex.DecodeString(r.Page)
 		if err != nil || len(text) != len(from) {
-			return t, ErrPage
+			return t, ended.ErrPage
 		}
 		from = toKey(text)
 	}
