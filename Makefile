@@ -17,10 +17,17 @@ packages := gcc libc6-dev pkg-config libseccomp-dev ip:iproute2 iptables busybox
 # Packages that compute and touch no container: the race detector takes them seconds.
 pure := ./raftfsm/... ./server/schedule/... ./api/ecs/taskdef ./api/ecs/view ./gpu ./gpu/sim ./gpu/nvml ./api/auth/sigv4/... ./node/logs/...
 
-.PHONY: build bundle test conformance soak check bench fuzz demo cluster sbom vulncheck reproducible clean packages help
+.PHONY: build client bundle test conformance soak check bench fuzz demo cluster sbom vulncheck reproducible clean packages help
 
 build: bundle ## bin/pinion, one static file with everything inside
 	CGO_ENABLED=0 go build -trimpath -buildvcs=false -ldflags "-s -w -X main.version=$(version)" -o bin/pinion .
+
+clients := darwin/amd64 windows/arm64 darwin/arm64 windows/amd64
+
+client: ## bin/pinion-OS-ARCH, the command line alone, for macOS and Windows
+	@for to in $(clients); do \
+		GOOS=$${to%/*} GOARCH=$${to#*/} CGO_ENABLED=0 go build -trimpath -buildvcs=false -ldflags "-s -w -X main.version=$(version)" \
+			-o bin/pinion-$${to%/*}-$${to#*/}$$([ $${to%/*} = windows ] && echo .exe) . || exit 1; done
 
 bundle: # the container runtime and helpers that go inside; does nothing when they are up to date
 	@go run -buildvcs=false ./packaging/bundle/build
@@ -49,6 +56,8 @@ check: packages ## format, vet, staticcheck, modules, races, and the guard tests
 	@unformatted=$$(gofmt -l $$(go list -f '{{.Dir}}' ./...)); if [ -n "$$unformatted" ]; then echo "run gofmt -w on: $$unformatted"; exit 1; fi
 	go vet ./...
 	CGO_ENABLED=0 go vet ./...
+	GOOS=darwin GOARCH=arm64 CGO_ENABLED=0 go build -o /dev/null .
+	GOOS=windows GOARCH=amd64 CGO_ENABLED=0 go build -o /dev/null .
 	go tool staticcheck ./...
 	go mod verify
 	go test ./packaging/guard

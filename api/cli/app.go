@@ -30,6 +30,9 @@ import (
 type Program struct {
 	Version string // "0.1.0", shown by `pinion version`
 
+	// Client is the command line without a host: the commands about this machine refuse.
+	Client bool
+
 	// Up runs a host until ctx is cancelled; nil means it ended well.
 	Up func(ctx context.Context, c UpConfig) error
 
@@ -100,6 +103,9 @@ func New(p Program) *cli.App {
 	}
 	for _, command := range app.Commands {
 		setupCommand(command, app.Name)
+	}
+	if p.Client {
+		refuseHostCommands(app.Commands)
 	}
 	app.CustomAppHelpTemplate = literal(help.App(app, helpGroups(app.Commands)))
 	return app

@@ -7,6 +7,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"runtime"
 )
 
 // TempPrefix begins the name of every temporary file of this package. A crash can leave one behind in the directory of
@@ -88,6 +89,9 @@ func Rename(from, to string) error {
 
 // SyncDir waits until the directory's entries (files made, renamed or removed in it) have reached the disk.
 func SyncDir(dir string) error {
+	if runtime.GOOS == "windows" { // which cannot sync a directory, and journals its entries
+		return nil
+	}
 	d, err := os.Open(dir)
 	if err != nil {
 		return err

@@ -9,7 +9,6 @@ import (
 	"time"
 
 	"github.com/urfave/cli/v2"
-	"golang.org/x/sys/unix"
 
 	"pinion/api/cli/exit"
 	"pinion/api/client"
@@ -82,7 +81,7 @@ func Connection(c *cli.Context, now time.Time) (client.Config, error) {
 		if config.KeyID != "" {
 			return config, nil
 		}
-	} else if DataDir(c) != DefaultDataDir || unix.Access(config.Socket, unix.W_OK) == nil {
+	} else if DataDir(c) != DefaultDataDir || mayUse(config.Socket) {
 		return config, nil
 	}
 	login, err := ReadLogin()

@@ -4,8 +4,6 @@ import (
 	"io"
 	"os"
 
-	"golang.org/x/sys/unix"
-
 	"pinion/api/cli/exit"
 )
 
@@ -23,11 +21,9 @@ func refuseInput(stdin io.Reader) error {
 	waiting := false
 	switch {
 	case info.Mode()&os.ModeNamedPipe != 0:
-		readable := []unix.PollFd{{Fd: int32(file.Fd()), Events: unix.POLLIN}}
-		if _, err := unix.Poll(readable, 0); err != nil {
+		if waiting, err = isReadable(file); err != nil {
 			return err
 		}
-		waiting = readable[0].Revents&unix.POLLIN != 0
 	case info.Mode().IsRegular():
 		at, err := file.Seek(0, io.SeekCurrent)
 		if err != nil {
