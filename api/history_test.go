@@ -24,9 +24,6 @@ func (f *fakeEnded) Find(q ended.Query) (page ended.Page, err error) {
 			page.Tasks = append(page.Tasks, t)
 		}
 	}
-	if q.Limit > 0 && len(page.Tasks) > q.Limit {
-		page.Tasks, page.Next = page.Tasks[:q.Limit], "next"
-	}
 	return page, f.err
 }
 

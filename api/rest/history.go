@@ -98,37 +98,16 @@ func (h history) list(x *httpx.Exchange, res leader.Resolution) error {
 			return wire.Errorf(wire.InvalidParameter, "limit must be a number from 1 to %d, not %q.", ended.MaxPage, limit)
 		}
 	}
+	var page ended.Page
 	if id := text.Get("id"); id != "" {
-		page, err := h.withPrefix(id, q)
-		if err != nil {
-			return err
-		}
-		return reply(x, h.render(page, res))
+		page, err = h.withPrefix(id, q)
+	} else {
+		page, err = h.api.Ended.Find(q)
 	}
-	return h.replyPage(x, res, q)
-}
-
-// maxPageBytes bounds a page of the history: a task may have some 30 KiB of tags and overrides.
-const maxPageBytes = 4 << 20
-
-// replyPage replies with a page, with fewer tasks than asked for where these are large.
-func (h history) replyPage(x *httpx.Exchange, res leader.Resolution, q ended.Query) error {
-	for {
-		page, err := h.api.Ended.Find(q)
-		if err != nil {
-			return err
-		}
-		encoded, err := wire.Append(nil, h.render(page, res))
-		if err != nil {
-			return err
-		}
-		tasks := len(page.Tasks)
-		if len(encoded) <= maxPageBytes || tasks <= 1 {
-			x.ReplyEncoded(http.StatusOK, encoded)
-			return nil
-		}
-		q.Limit = max(1, min(tasks/2, tasks*maxPageBytes/len(encoded)))
+	if err != nil {
+		return err
 	}
+	return reply(x, h.render(page, res))
 }
 
 // withPrefix finds the tasks whose ids begin with these digits, and that the caller may see.

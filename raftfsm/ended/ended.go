@@ -59,6 +59,9 @@ const (
 	MaxPage     = 1000
 )
 
+// MaxPageBytes is about how much the tasks of a page hold: a page ends early where they are large.
+const MaxPageBytes = 2 << 20
+
 // Page is a part of an answer, the task that stopped last first. A page with a Next may hold few tasks, or none: the search for rare
 // ones is cut into pages too.
 type Page struct {

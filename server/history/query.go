@@ -8,6 +8,7 @@ import (
 
 	"go.etcd.io/bbolt"
 
+	"pinion/raftfsm/compact"
 	"pinion/raftfsm/ended"
 	"pinion/raftfsm/spec"
 )
@@ -42,6 +43,7 @@ type search struct {
 	wanted        []uint16 // facets
 	since, before key
 	read, skipped int // blocks
+	bytes         int // of the tasks of the page
 	page          ended.Page
 }
 
@@ -125,7 +127,8 @@ func (f *search) searchBlock(block []byte) (full bool, err error) {
 		if !matches(f.query, &r.task) {
 			continue
 		}
-		if len(f.page.Tasks) == f.query.Limit {
+		f.bytes += len(new(compact.Writer).Append(nil, &r.task))
+		if n := len(f.page.Tasks); n == f.query.Limit || n > 0 && f.bytes > ended.MaxPageBytes {
 			f.page.Next = hex.EncodeToString(f.before[:])
 			return true, nil
 		}

@@ -15,6 +15,7 @@ import (
 	"go.uber.org/goleak"
 
 	"pinion/raftfsm/ended"
+	"pinion/raftfsm/spec"
 )
 
 // writerVariable makes the test program a writer that is killed: see TestWhatWasAcknowledgedOutlivesAKill.
@@ -148,6 +149,29 @@ func TestTasksAreFoundByTheBeginningOfTheirIDs(t *testing.T) {
 	}
 	if _, err := s.IDs("train", 5); err == nil {
 		t.Error("train is taken for hex digits")
+	}
+}
+
+// A page ends early where the tasks are large, and every task is on one.
+func TestAPageIsBoundedInBytes(t *testing.T) {
+	const tasks, size = 300, 20_000
+	s := open(t, filepath.Join(t.TempDir(), "history.db"))
+	t.Cleanup(func() { s.Close() })
+	var large []ended.Task
+	for n := range tasks {
+		task := endedAt(n+1, epoch, 0)
+		task.Task.Tags = []spec.Tag{{Key: "large", Value: strings.Repeat("v", size)}}
+		large = append(large, task)
+	}
+	if err := s.Add(large, nil); err != nil {
+		t.Fatal(err)
+	}
+	page, err := s.Find(ended.Query{Limit: ended.MaxPage})
+	if n := len(page.Tasks); err != nil || n < ended.MaxPageBytes/size/2 || n > ended.MaxPageBytes/size || page.Next == "" {
+		t.Errorf("a page of %d tasks, %v", n, err)
+	}
+	if got := all(t, s, ended.Query{Limit: ended.MaxPage}); len(got) != tasks {
+		t.Errorf("%d tasks on all pages", len(got))
 	}
 }
 
