@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -95,8 +96,7 @@ func printEvent(inv *invocation.Invocation, template *listing.Template, e client
 		return template.Print(inv, []json.RawMessage{json.RawMessage(e.Data)})
 	}
 	if inv.Output == invocation.JSON {
-		_, err := fmt.Fprintf(inv.Out, "%s\n", e.Data)
-		return err
+		return format.PlainJSON(inv.Out, append(slices.Clone(e.Data), '\n'))
 	}
 	var envelope struct {
 		Time   time.Time       `json:"time"`
@@ -110,7 +110,7 @@ func printEvent(inv *invocation.Invocation, template *listing.Template, e client
 	if err != nil {
 		return fmt.Errorf("event %s cannot be read: %w. Client and host may be of different versions: see `pinion version`", e.ID, err)
 	}
-	_, err = fmt.Fprintf(inv.Out, "%s  %-7s  %s\n", inv.Time(envelope.Time), e.Type, text)
+	_, err = fmt.Fprintf(inv.Out, "%s  %-7s  %s\n", inv.Time(envelope.Time), e.Type, format.Plain(text))
 	return err
 }
 

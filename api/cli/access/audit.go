@@ -12,6 +12,7 @@ import (
 
 	"pinion/api/audit"
 	"pinion/api/cli/exit"
+	"pinion/api/cli/format"
 	"pinion/api/cli/invocation"
 	"pinion/api/cli/table"
 )
@@ -44,8 +45,13 @@ Examples:
 			}
 			dir := filepath.Join(invocation.DataDir(c), "audit")
 			if output == invocation.JSON {
-				lines := json.NewEncoder(c.App.Writer)
-				return readAudit(c, dir, since, func(e audit.Entry) error { return lines.Encode(e) })
+				return readAudit(c, dir, since, func(e audit.Entry) error {
+					line, err := json.Marshal(e)
+					if err != nil {
+						return err
+					}
+					return format.PlainJSON(c.App.Writer, append(line, '\n'))
+				})
 			}
 			t := &table.Table{Header: []string{"TIME", "OUTCOME", "PRINCIPAL", "ADDRESS", "OPERATION", "MORE", "ERROR"}, Optional: []string{"MORE", "ADDRESS"}}
 			if err := readAudit(c, dir, since, func(e audit.Entry) error { t.Add(AuditRow(e, invocation.UTC(c))...); return nil }); err != nil {

@@ -5,6 +5,8 @@ import (
 	"errors"
 	"fmt"
 	"io"
+
+	"pinion/api/cli/format"
 )
 
 // Exit codes. `pinion run` also exits with the code of the container.
@@ -51,7 +53,7 @@ func Report(w io.Writer, err error) int {
 		return 0
 	}
 	if !errors.Is(err, ErrSilent) {
-		fmt.Fprintln(w, "pinion:", err)
+		fmt.Fprintln(w, "pinion:", format.Plain(err.Error()))
 	}
 	if coded, ok := errors.AsType[*Error](err); ok {
 		return coded.Code

@@ -3,6 +3,7 @@
 package invocation
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -15,6 +16,7 @@ import (
 	"github.com/urfave/cli/v2"
 
 	"pinion/api/cli/exit"
+	"pinion/api/cli/format"
 	"pinion/api/cli/table"
 	"pinion/api/client"
 )
@@ -106,7 +108,9 @@ func OutputFormat(c *cli.Context) (string, error) {
 }
 
 // Notef prints a line for people beside the answer.
-func (inv *Invocation) Notef(format string, args ...any) { fmt.Fprintf(inv.Err, format+"\n", args...) }
+func (inv *Invocation) Notef(note string, args ...any) {
+	fmt.Fprintln(inv.Err, format.Plain(fmt.Sprintf(note, args...)))
+}
 
 // PrintJSON prints a document for programs, indented.
 func (inv *Invocation) PrintJSON(document any) error { return PrintJSON(inv.Out, document) }
@@ -132,10 +136,14 @@ func (inv *Invocation) PrintDocument(ctx context.Context, path string) error {
 
 // PrintJSON writes a document for programs, indented.
 func PrintJSON(w io.Writer, document any) error {
-	encoder := json.NewEncoder(w)
+	var text bytes.Buffer
+	encoder := json.NewEncoder(&text)
 	encoder.SetIndent("", "  ")
 	encoder.SetEscapeHTML(false)
-	return encoder.Encode(document)
+	if err := encoder.Encode(document); err != nil {
+		return err
+	}
+	return format.PlainJSON(w, text.Bytes())
 }
 
 // TableWidth is the number of columns that a line may have; 0 is no limit.

@@ -12,6 +12,7 @@ import (
 	"unicode"
 
 	"pinion/api/cli/exit"
+	"pinion/api/cli/format"
 	"pinion/api/cli/invocation"
 	"pinion/api/cli/table"
 	"pinion/api/client"
@@ -87,7 +88,7 @@ func (t *Template) Print(inv *invocation.Invocation, documents []json.RawMessage
 		if t.columns {
 			cells := append(strings.Split(text, "\t"), slices.Repeat([]string{""}, len(shown.Header))...)
 			shown.Add(cells[:len(shown.Header)]...)
-		} else if _, err := fmt.Fprintln(inv.Out, text); err != nil {
+		} else if _, err := fmt.Fprintln(inv.Out, format.Plain(text)); err != nil {
 			return err
 		}
 	}
@@ -201,6 +202,5 @@ func writeLine(w io.Writer, document json.RawMessage) error {
 		return err
 	}
 	line.WriteByte('\n')
-	_, err := w.Write(line.Bytes())
-	return err
+	return format.PlainJSON(w, line.Bytes())
 }

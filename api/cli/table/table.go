@@ -6,7 +6,6 @@ import (
 	"io"
 	"slices"
 	"strings"
-	"unicode"
 	"unicode/utf8"
 
 	"pinion/api/cli/format"
@@ -22,15 +21,10 @@ type Table struct {
 	Footer   string   // a line under the rows, for people: a pipe does not get it
 }
 
-// Add appends a row. Line ends and other control characters become blanks: a row is one line.
+// Add appends a row, of plain text: see format.Plain. A row is one line.
 func (t *Table) Add(cells ...string) {
 	for i, cell := range cells {
-		cells[i] = strings.Map(func(r rune) rune {
-			if unicode.IsControl(r) {
-				return ' '
-			}
-			return r
-		}, cell)
+		cells[i] = strings.NewReplacer("\n", " ", "\t", " ").Replace(format.Plain(cell))
 	}
 	t.rows = append(t.rows, cells)
 }

@@ -129,7 +129,7 @@ func printLogEnd(ctx context.Context, inv *invocation.Invocation, task client.Ta
 	}
 	fmt.Fprintf(inv.Out, "\nLast lines of container %s (pinion logs %s):\n", container, format.ID(task.ID()))
 	for _, line := range lines {
-		fmt.Fprintln(inv.Out, "  ", line)
+		fmt.Fprintln(inv.Out, "  ", format.Plain(line))
 	}
 	return nil
 }

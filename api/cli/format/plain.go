@@ -1,0 +1,42 @@
+package format
+
+import (
+	"fmt"
+	"io"
+	"strings"
+	"unicode"
+)
+
+// Plain is text for a terminal without what could steer it: control characters and those that turn the direction of writing are blanks. Line
+// ends and tabs stay. What users name, and what their programs say, reaches the terminals of others.
+func Plain(text string) string {
+	return strings.Map(func(r rune) rune {
+		if r != '\n' && r != '\t' && steersTerminal(r) {
+			return ' '
+		}
+		return r
+	}, text)
+}
+
+// PlainJSON writes JSON with such characters escaped: for programs it is the same document.
+func PlainJSON(w io.Writer, document []byte) error {
+	text := string(document)
+	if strings.ContainsFunc(text, isUnescaped) {
+		var escaped strings.Builder
+		for _, r := range text {
+			if isUnescaped(r) {
+				fmt.Fprintf(&escaped, `\u%04x`, r)
+			} else {
+				escaped.WriteRune(r)
+			}
+		}
+		text = escaped.String()
+	}
+	_, err := io.WriteString(w, text)
+	return err
+}
+
+// isUnescaped reports whether JSON may have the character as it is in a text, though it could steer a terminal.
+func isUnescaped(r rune) bool { return r >= 0x7f && steersTerminal(r) }
+
+func steersTerminal(r rune) bool { return unicode.IsControl(r) || unicode.Is(unicode.Bidi_Control, r) }
