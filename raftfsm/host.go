@@ -51,7 +51,7 @@ func (c PutHost) apply(tx *tx) (any, error) {
 	if tx.Removed(host.ID) {
 		return nil, fmt.Errorf("host %s (%s): %w", host.ID, host.Name, spec.ErrRemoved)
 	}
-	host.LostAt, host.CustomAttributes, host.Tags = time.Time{}, nil, nil
+	host.LostAt, host.CustomAttributes, host.Tags, host.Drain = time.Time{}, nil, nil, nil
 	cluster, err := tx.HostCluster(&host)
 	if err != nil {
 		return nil, err
@@ -70,7 +70,7 @@ func (c PutHost) apply(tx *tx) (any, error) {
 		return &host, nil
 	}
 	host.Status, host.Server, host.CustomAttributes, host.Tags = known.Status, known.Server, known.CustomAttributes, known.Tags
-	host.RegisteredAt, host.Revision = known.RegisteredAt, known.Revision
+	host.RegisteredAt, host.Revision, host.Drain = known.RegisteredAt, known.Revision, known.Drain
 	host.GPUs = tx.keepMissingGPUs(host.GPUs, known.GPUs, host.ID)
 	if spec.EqualHealth(host.GPUs, known.GPUs) {
 		host.HealthAt = known.HealthAt
@@ -133,10 +133,12 @@ func (tx *tx) moveHost(host, known *spec.Host) {
 }
 
 // SetHostStatus drains a host (HostDraining: no new tasks are placed there, running tasks continue) or reactivates it
-// (HostActive). An unchanged status is a no-op. ErrNotFound. Answer: *Host.
+// (HostActive). With Drain, running tasks are stopped; without it a draining host keeps the Drain that it has. An unchanged host is a
+// no-op. ErrNotFound. Answer: *Host.
 type SetHostStatus struct {
 	ID     string
 	Status spec.HostStatus
+	Drain  *spec.HostDrain `level:"1"`
 }
 
 func (c SetHostStatus) apply(tx *tx) (any, error) {
@@ -147,11 +149,14 @@ func (c SetHostStatus) apply(tx *tx) (any, error) {
 	if known == nil {
 		return nil, fmt.Errorf("host %q: %w", c.ID, spec.ErrNotFound)
 	}
-	if known.Status == c.Status {
+	host := *known
+	host.Status, host.Drain = c.Status, cmp.Or(c.Drain, known.Drain)
+	if c.Status == spec.HostActive {
+		host.Drain = nil
+	}
+	if equal(&host, known) {
 		return known, nil
 	}
-	host := *known
-	host.Status = c.Status
 	return tx.updateHost(&host), nil
 }
 

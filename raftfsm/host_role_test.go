@@ -11,30 +11,30 @@ import (
 func TestADrainingHostKeepsItsTasksAndTakesNoMore(t *testing.T) {
 	h := newHistory(t)
 	h.running(t, task("t1", "h1"))
-	if host := h.do(t, SetHostStatus{"h1", spec.HostDraining}).(*spec.Host); host.Status != spec.HostDraining || host.Revision != 2 {
+	if host := h.do(t, SetHostStatus{ID: "h1", Status: spec.HostDraining}).(*spec.Host); host.Status != spec.HostDraining || host.Revision != 2 {
 		t.Errorf("%+v", host)
 	}
 	if got := h.launch(t, Launch{Tasks: []*spec.Task{task("t2", "h1")}}); len(got.Refused) != 1 || h.View().Task("t1").DesiredStatus != spec.Running {
 		t.Errorf("%+v", got)
 	}
 	before := h.snapshot(t)
-	h.do(t, SetHostStatus{"h1", spec.HostDraining})
+	h.do(t, SetHostStatus{ID: "h1", Status: spec.HostDraining})
 	h.do(t, PutHost{hostWith("h1", 4)})
 	if !bytes.Equal(before, h.snapshot(t)) {
 		t.Error("draining again, or joining again, changed something")
 	}
-	h.do(t, SetHostStatus{"h1", spec.HostActive})
+	h.do(t, SetHostStatus{ID: "h1", Status: spec.HostActive})
 	h.running(t, task("t3", "h1"))
 }
 
 func TestOnlyActiveAndDrainingCanBeSet(t *testing.T) {
 	h := newHistory(t)
 	for _, status := range []spec.HostStatus{"", "INACTIVE", "DEREGISTERING"} {
-		if _, err := h.try(t, SetHostStatus{"h1", status}); err == nil {
+		if _, err := h.try(t, SetHostStatus{ID: "h1", Status: status}); err == nil {
 			t.Errorf("%q was taken", status)
 		}
 	}
-	if _, err := h.try(t, SetHostStatus{"none", spec.HostDraining}); !errors.Is(err, spec.ErrNotFound) {
+	if _, err := h.try(t, SetHostStatus{ID: "none", Status: spec.HostDraining}); !errors.Is(err, spec.ErrNotFound) {
 		t.Errorf("unknown: %v", err)
 	}
 }

@@ -1,6 +1,8 @@
 package raftfsm
 
 import (
+	"time"
+
 	"fmt"
 
 	"pgregory.net/rapid"
@@ -15,7 +17,7 @@ func (w *model) ofPool(r *rapid.T) Command {
 	return pick[Command](r,
 		MarkHostLost{ID: host, At: w.moment(r), Keep: []string{w.task(r), w.task(r)}},
 		MarkHostLost{ID: host, At: w.moment(r)},
-		SetHostStatus{host, pick(r, spec.HostActive, spec.HostActive, spec.HostDraining, "GONE")},
+		SetHostStatus{host, pick(r, spec.HostActive, spec.HostActive, spec.HostDraining, "GONE"), pick(r, nil, &spec.HostDrain{At: w.moment(r), After: time.Hour, Kill: true})},
 		SetServerRole{host, rapid.Bool().Draw(r, "server")},
 		CreateJoinToken{joinToken(token, rapid.IntRange(0, 3).Draw(r, "uses"))},
 		admitWith(r, host, token, w.moment(r).Sub(epoch).Minutes()),

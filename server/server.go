@@ -135,9 +135,11 @@ func (s *Server) signWithCA(text []byte) ([]byte, error) {
 func (s *Server) startTerm(ctx context.Context) []func() {
 	s.liveness.StartTerm(time.Since(s.node.Raft().LastContact()))
 	reaper, lifecycle := orchestrator.NewReaper(s.node, s.log), orchestrator.NewTaskLifecycle(s.node, s.log)
+	drainer := orchestrator.NewDrainer(s.node, s.log)
 	loops := append(s.scheduler.StartTerm(ctx),
 		func() { reaper.Loop(ctx) },
 		func() { lifecycle.Loop(ctx) },
+		func() { drainer.Loop(ctx) },
 		func() { s.liveness.GiveUpSilentHosts(ctx, s.node) },
 		func() { s.accessKeys.KeepSealed(ctx, s.log) },
 		func() { s.authority.KeepRotating(ctx) },

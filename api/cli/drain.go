@@ -8,6 +8,7 @@ import (
 
 	"github.com/urfave/cli/v2"
 
+	"pinion/api/cli/exit"
 	"pinion/api/cli/format"
 	"pinion/api/cli/invocation"
 	"pinion/api/client"
@@ -18,20 +19,32 @@ func drainCommand(p Program) *cli.Command {
 		Name:      "drain",
 		Usage:     "Drain a host: no new tasks, and wait until its tasks have ended",
 		ArgsUsage: "HOST",
-		Description: `Running tasks end by themselves ('pinion stop' stops one). HOST is a name, an id, or the first digits of an id. After
---timeout the command fails, and the host goes on draining.
+		Description: `Running tasks end by themselves, unless --stop is given: then they are stopped now, or with --deadline so that they have ended
+by then. Those that are preemptible or have retries left are queued again. HOST is a name, an id, or the first digits of an id. After --timeout the command fails,
+and the host goes on draining; so it does when the command is interrupted.
 
 Examples:
    pinion drain gpu-2
    pinion drain --timeout 2h gpu-2 && ssh gpu-2 reboot
+   pinion drain --stop --deadline 30m gpu-2
    pinion activate gpu-2`,
 		Flags: []cli.Flag{
+			&cli.BoolFlag{Name: "stop", Usage: "stop the running tasks"},
+			&cli.DurationFlag{Name: "deadline", DefaultText: "now, with their stop timeouts", Usage: "`TIME` after which the stopped tasks have ended, such as 30m"},
 			&cli.DurationFlag{Name: "timeout", DefaultText: "as long as it takes", Usage: "`TIME` to wait, such as 10m"},
 		},
 		Action: func(c *cli.Context) error {
 			inv, host, err := p.invokeWithHost(c)
 			if err != nil {
 				return err
+			}
+			if c.Duration("deadline") != 0 && !c.Bool("stop") || c.Duration("deadline") < 0 {
+				return exit.Usagef("--deadline takes a time from now, such as 30m, and goes with --stop")
+			}
+			if c.Bool("stop") {
+				if err := client.DrainHost(c.Context, inv.Client, host.Cluster, host.ID, c.Duration("deadline")); err != nil {
+					return err
+				}
 			}
 			if err := drain(c.Context, inv, host, c.Duration("timeout")); err != nil {
 				return err
@@ -67,7 +80,7 @@ Examples:
 
 // drain waits until the host has no task left; timeout 0 is no limit.
 func drain(ctx context.Context, inv *invocation.Invocation, host client.Host, timeout time.Duration) error {
-	if err := inv.Client.SetHostStatus(ctx, host.Cluster, host.ID, "DRAINING"); err != nil {
+	if err := inv.Client.SetHostStatus(ctx, host.Cluster, host.ID, client.Draining); err != nil {
 		return err
 	}
 	begin, printed := inv.Now(), -1

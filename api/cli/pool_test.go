@@ -103,6 +103,21 @@ func TestDrainWaitsForTheTasksAndTellsHowManyAreLeft(t *testing.T) {
 	checkEqual(t, "asked", h.bodies["UpdateContainerInstancesState"], `{"cluster":"lab","containerInstances":["`+hostOne+`"],"status":"DRAINING"}`)
 }
 
+func TestDrainStopsTasksByADeadline(t *testing.T) {
+	h := newTwoHostPool(t, 0)
+	asked := ""
+	h.operations["UpdateContainerInstancesState"] = func(in map[string]any) any {
+		asked += fmt.Sprint(in["stopTasks"], " ", in["deadlineSeconds"], "; ")
+		return map[string]any{}
+	}
+	pinion(t, h, "drain", "--stop", "--deadline", "30m", "gpu-1")
+	pinion(t, h, "drain", "gpu-1", "--stop")
+	checkEqual(t, "asked", asked, "true 1800; <nil> <nil>; true 0; <nil> <nil>; ")
+	if got := pinion(t, h, "drain", "--deadline", "30m", "gpu-1"); got.code != 2 {
+		t.Errorf("%+v", got)
+	}
+}
+
 func TestDrainGivesUpAndLeavesTheHostDrained(t *testing.T) {
 	clock := testTime
 	inv := &invocation.Invocation{Err: io.Discard, Now: func() time.Time { return clock }, Sleep: func(context.Context, time.Duration) error { clock = clock.Add(time.Minute); return nil }}

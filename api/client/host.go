@@ -21,6 +21,7 @@ type Host struct {
 	MemoryMiB    int64             `json:"memoryMiB"`
 	GPUs         Inventory         `json:"gpus"`
 	RegisteredAt time.Time         `json:"registeredAt"`
+	StopTasksAt  time.Time         `json:"stopTasksAt"`   // when its tasks are stopped, while it drains with that; zero: they are not
 	Connected    bool              `json:"connected"`     // false when its heartbeats are missing
 	ClockMS      int64             `json:"clockOffsetMs"` // how much its clock is ahead of the leader's, negative when it is behind; 0: it is not off
 	Free         Free              `json:"free"`
@@ -144,9 +145,19 @@ const (
 	Draining = "DRAINING" // it gets none; those that run there go on
 )
 
+// DrainHost makes the host with the id Draining and has its tasks stopped: now, with their stop timeouts, or so that they have ended after
+// the deadline. Tasks whose retries allow it are queued again.
+func DrainHost(ctx context.Context, c *Client, cluster, id string, deadline time.Duration) error {
+	return setHostStatus(ctx, c, map[string]any{"cluster": cluster, "containerInstances": []string{id}, "status": Draining, "stopTasks": true,
+		"deadlineSeconds": int(deadline.Round(time.Second).Seconds())})
+}
+
 // SetHostStatus makes the host with the id Active or Draining.
 func (c *Client) SetHostStatus(ctx context.Context, cluster, id, status string) error {
-	in := map[string]any{"cluster": cluster, "containerInstances": []string{id}, "status": status}
+	return setHostStatus(ctx, c, map[string]any{"cluster": cluster, "containerInstances": []string{id}, "status": status})
+}
+
+func setHostStatus(ctx context.Context, c *Client, in map[string]any) error {
 	var out struct {
 		Failures []Failure `json:"failures"`
 	}
@@ -154,7 +165,7 @@ func (c *Client) SetHostStatus(ctx context.Context, cluster, id, status string) 
 		return err
 	}
 	if len(out.Failures) > 0 {
-		return &APIError{Type: "ClientException", Status: http.StatusBadRequest, Message: fmt.Sprintf("host %s: %s", id, out.Failures[0].Reason)}
+		return &APIError{Type: "ClientException", Status: http.StatusBadRequest, Message: fmt.Sprintf("host %s: %s", ResourceID(out.Failures[0].ARN), out.Failures[0].Reason)}
 	}
 	return nil
 }

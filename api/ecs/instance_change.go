@@ -3,6 +3,7 @@ package ecs
 import (
 	"context"
 	"errors"
+	"time"
 
 	"pinion/api/ecs/arn"
 	"pinion/api/ecs/field"
@@ -34,6 +35,10 @@ func updateContainerInstancesState(ctx context.Context, r *Request, in *types.Up
 	if len(in.ContainerInstances) > maxUpdatedInstances {
 		return nil, field.Errorf("containerInstances", "instanceIds can have at most %d items.", maxUpdatedInstances)
 	}
+	drain, err := drainOf(r, in)
+	if err != nil {
+		return nil, err
+	}
 	out := &types.UpdateContainerInstancesStateOutput{ContainerInstances: []types.ContainerInstance{}, Failures: []types.Failure{}}
 	for _, given := range in.ContainerInstances {
 		id, err := parseInCluster(cluster.Name, arn.ContainerInstance, given)
@@ -43,7 +48,7 @@ func updateContainerInstancesState(ctx context.Context, r *Request, in *types.Up
 		if r.OnlyHost != "" && id != r.OnlyHost {
 			return nil, wire.Errorf(wire.AccessDenied, "%s may not do this: it is the own key of host %s, and may change that host alone.", r.Principal, r.OnlyHost)
 		}
-		host, err := setHostStatus(ctx, r, cluster.Name, id, spec.HostStatus(in.Status))
+		host, err := setHostStatus(ctx, r, cluster.Name, id, spec.HostStatus(in.Status), drain)
 		switch {
 		case errors.Is(err, spec.ErrNotFound):
 			out.Failures = append(out.Failures, types.Failure{ARN: r.render().InstanceARN(cluster.Name, id), Reason: spec.ReasonMissing})
@@ -56,11 +61,30 @@ func updateContainerInstancesState(ctx context.Context, r *Request, in *types.Up
 	return out, nil
 }
 
-func setHostStatus(ctx context.Context, r *Request, cluster, id string, status spec.HostStatus) (*spec.Host, error) {
+// maxDeadline is how far ahead the deadline of a drain may lie.
+const maxDeadline = 30 * 24 * time.Hour
+
+// drainOf is what becomes of the tasks of the hosts; nil: they end by themselves.
+func drainOf(r *Request, in *types.UpdateContainerInstancesStateInput) (*spec.HostDrain, error) {
+	after := time.Duration(in.DeadlineSeconds) * time.Second
+	switch {
+	case !in.StopTasks && in.DeadlineSeconds != 0:
+		return nil, field.Errorf("deadlineSeconds", "deadlineSeconds goes with stopTasks.")
+	case !in.StopTasks:
+		return nil, nil
+	case in.Status != string(spec.HostDraining):
+		return nil, field.Errorf("stopTasks", "stopTasks goes with the status %s.", spec.HostDraining)
+	case in.DeadlineSeconds < 0 || in.DeadlineSeconds > int(maxDeadline.Seconds()):
+		return nil, field.Errorf("deadlineSeconds", "deadlineSeconds must be from 0 to %.0f, not %d.", maxDeadline.Seconds(), in.DeadlineSeconds)
+	}
+	return &spec.HostDrain{At: r.Now().Add(after), After: after, Kill: after > 0}, nil
+}
+
+func setHostStatus(ctx context.Context, r *Request, cluster, id string, status spec.HostStatus, drain *spec.HostDrain) (*spec.Host, error) {
 	if host := r.View.Host(id); host == nil || host.Cluster != cluster {
 		return nil, spec.ErrNotFound
 	}
-	return apply[*spec.Host](ctx, r, raftfsm.SetHostStatus{ID: id, Status: status})
+	return apply[*spec.Host](ctx, r, raftfsm.SetHostStatus{ID: id, Status: status, Drain: drain})
 }
 
 // deregisterContainerInstance removes a host from the pool. With force its tasks count as STOPPED at once.

@@ -33,9 +33,12 @@ func TestWhatCannotBeDrained(t *testing.T) {
 	b := newFixture(t)
 	eleven := `["` + strings.Repeat(hostID+`","`, 10) + hostID + `"]`
 	for body, message := range map[string]string{
-		`{"containerInstances":["` + hostID + `"],"status":"INACTIVE"}`: "Container instance status should be one of [ACTIVE,DRAINING]",
-		`{"containerInstances":[],"status":"DRAINING"}`:                 "Container instances cannot be empty.",
-		`{"containerInstances":` + eleven + `,"status":"DRAINING"}`:     "instanceIds can have at most 10 items.",
+		`{"containerInstances":["` + hostID + `"],"status":"INACTIVE"}`:                          "Container instance status should be one of [ACTIVE,DRAINING]",
+		`{"containerInstances":[],"status":"DRAINING"}`:                                          "Container instances cannot be empty.",
+		`{"containerInstances":["a"],"status":"ACTIVE","stopTasks":true}`:                        "stopTasks goes with the status DRAINING.",
+		`{"containerInstances":["a"],"status":"DRAINING","deadlineSeconds":60}`:                  "deadlineSeconds goes with stopTasks.",
+		`{"containerInstances":["a"],"status":"DRAINING","stopTasks":true,"deadlineSeconds":-1}`: "deadlineSeconds must be from 0 to 2592000, not -1.",
+		`{"containerInstances":` + eleven + `,"status":"DRAINING"}`:                              "instanceIds can have at most 10 items.",
 	} {
 		b.call("UpdateContainerInstancesState", body).wantError(t, invalid, message)
 	}

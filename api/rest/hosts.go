@@ -34,6 +34,8 @@ type hostView struct {
 	Volumes      []spec.VolumeRoot `json:"volumes,omitempty"` // directories that tasks may mount
 	Allow        []string          `json:"allow,omitempty"`   // what containers may have beyond what every host gives
 
+	StopTasksAt time.Time `json:"stopTasksAt,omitzero"` // when its tasks are stopped, while it drains with that
+
 	Connected bool     `json:"connected"`               // heard of lately
 	ClockMS   int64    `json:"clockOffsetMs,omitempty"` // how much its clock is ahead of the leader's, negative when it is behind; absent when it is not off
 	Free      freeView `json:"free"`
@@ -85,6 +87,9 @@ func (a *API) renderHost(view *raftfsm.View, h *spec.Host, role string) hostView
 		Connected: a.Store.Connected(h.ID), Role: role,
 		Free: freeView{CPU: free.CPU, MemoryMiB: free.MemoryMiB, GPUs: append([]string{}, free.GPUs...)},
 		Used: usedView{GPUs: []string{}},
+	}
+	if h.Drain != nil {
+		out.StopTasksAt = h.Drain.At
 	}
 	for _, task := range view.TasksOn(h.ID) {
 		if task.LastStatus != spec.Stopped {

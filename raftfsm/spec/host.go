@@ -49,6 +49,15 @@ type Host struct {
 	AppArmor         bool              `json:"appArmor,omitempty" level:"1"` // its containers are confined by AppArmor profiles
 
 	UserNamespaces UserNamespaces `json:"userNamespaces,omitempty" level:"1"` // whether its containers can run in user namespaces, or always do
+
+	Drain *HostDrain `json:"drain,omitempty" level:"1"` // nil: while it is DRAINING, its tasks end by themselves
+}
+
+// HostDrain says when the tasks of a host that is DRAINING are stopped.
+type HostDrain struct {
+	At    time.Time     `json:"at"`             // by the clock of the leader that recorded it
+	After time.Duration `json:"after"`          // from then to At, so that no leader's clock makes it longer
+	Kill  bool          `json:"kill,omitempty"` // they have ended at At: they are asked to stop as long before as they may take for it
 }
 
 // UserNamespaces is what a host does about user namespaces. The zero value is that of a host that has none, or whose version does not

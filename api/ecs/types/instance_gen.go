@@ -90,6 +90,8 @@ type UpdateContainerInstancesStateInput struct {
 	Cluster            string   `json:"cluster"`
 	ContainerInstances []string `json:"containerInstances"` // required
 	Status             string   `json:"status"`             // required
+	StopTasks          bool     `json:"stopTasks"`          // Pinion's own, with DRAINING: stop the tasks too
+	DeadlineSeconds    int      `json:"deadlineSeconds"`    // Pinion's own, with stopTasks: the tasks have ended by then; 0: they are stopped now, and have their stop timeouts
 }
 
 // UpdateContainerInstancesStateOutput is the output of UpdateContainerInstancesState.

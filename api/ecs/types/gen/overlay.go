@@ -107,6 +107,10 @@ var inputs = map[string]overlay{
 		Types:   map[string]string{"networkConfiguration": "any"},
 		Refused: map[string]string{"enableExecuteCommand": noExec, "volumeConfigurations": noEBS},
 	},
+	"UpdateContainerInstancesStateRequest": {Own: []own{
+		{"stopTasks", "bool", "Pinion's own, with DRAINING: stop the tasks too"},
+		{"deadlineSeconds", "int", "Pinion's own, with stopTasks: the tasks have ended by then; 0: they are stopped now, and have their stop timeouts"},
+	}},
 	"StopTaskRequest":  {Own: []own{{"force", "bool", "Pinion's own: kill the containers at once"}}},
 	"TaskOverride":     {Refused: map[string]string{"inferenceAcceleratorOverrides": askForGPUs, "ephemeralStorage": noFargate}},
 	"ListTasksRequest": {Refused: map[string]string{"daemonName": "daemons are not built yet"}},

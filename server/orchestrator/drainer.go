@@ -1,0 +1,119 @@
+package orchestrator
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"time"
+
+	"pinion/raftfsm"
+	"pinion/raftfsm/spec"
+)
+
+const (
+	// drainInterval is how often the drainer looks at the hosts.
+	drainInterval = time.Second
+	// defaultStopTimeout is ECS's time from SIGTERM to SIGKILL of a container that names none.
+	defaultStopTimeout = 30 * time.Second
+	// maxStopTimeout bounds how long before its end a task is asked to stop, as hosts bound the time that they give it.
+	maxStopTimeout = 10 * time.Minute
+)
+
+// Drainer is the reconciler of hosts that are drained with their tasks (spec.HostDrain): it stops what runs there in time. What it does follows
+// from the state, so the next leader goes on. One goroutine uses it.
+type Drainer struct {
+	proposer Proposer
+	log      *slog.Logger
+	seen     map[string]seenDrain // by host id
+}
+
+// seenDrain is when this leader has seen a drain first.
+type seenDrain struct {
+	drain *spec.HostDrain
+	at    time.Time
+}
+
+// NewDrainer makes the reconciler for one leader term.
+func NewDrainer(p Proposer, log *slog.Logger) *Drainer {
+	return &Drainer{p, log, map[string]seenDrain{}}
+}
+
+// Loop reconciles until ctx ends.
+func (d *Drainer) Loop(ctx context.Context) {
+	for sleep(ctx, drainInterval) {
+		if err := d.Reconcile(ctx); err != nil && ctx.Err() == nil {
+			d.log.Warn("cannot stop the tasks of a host that is drained, will try again", "error", err)
+		}
+	}
+}
+
+// Reconcile stops the tasks whose time has come.
+func (d *Drainer) Reconcile(ctx context.Context) error {
+	view := d.proposer.State().View()
+	for _, host := range view.Hosts("") {
+		if host.Drain == nil {
+			delete(d.seen, host.ID)
+			continue
+		}
+		left := d.left(host)
+		for _, t := range view.TasksOn(host.ID) {
+			stop, due := stopForDrain(view, host, t, left)
+			if !due {
+				continue
+			}
+			stop.At = d.proposer.Now()
+			if _, err := d.proposer.Propose(ctx, stop); err != nil && !errors.Is(err, spec.ErrNotFound) {
+				return fmt.Errorf("host %s: task %s: %w", host.Name, t.ID, err)
+			}
+		}
+	}
+	return nil
+}
+
+// left is the time until the tasks of a host are stopped. It is never longer than it was at first, whatever the clock of this leader says.
+func (d *Drainer) left(host *spec.Host) time.Duration {
+	now := d.proposer.Now()
+	seen, known := d.seen[host.ID]
+	if !known || *seen.drain != *host.Drain {
+		seen = seenDrain{host.Drain, now}
+		d.seen[host.ID] = seen
+	}
+	return min(host.Drain.At.Sub(now), host.Drain.After-now.Sub(seen.at))
+}
+
+// stopForDrain is how a task is stopped of which the host is drained in so much time; false: not yet, or not again. Work that may be tried again is
+// queued again, and loses no attempt by it.
+func stopForDrain(view *raftfsm.View, host *spec.Host, t *spec.Task, left time.Duration) (raftfsm.StopTask, bool) {
+	stop := raftfsm.StopTask{ID: t.ID, Code: spec.StopScheduler, Reason: fmt.Sprintf("Host %s is drained", host.Name)}
+	if options := t.SchedulingOptions(); options.Preemptible || options.Retries > t.Failed {
+		stop.Code = spec.StopPreempted
+	}
+	ahead := time.Duration(0)
+	if host.Drain.Kill {
+		stop.Force, ahead = left <= 0, stopTimeout(view, t)
+	}
+	switch {
+	case t.LastStatus == spec.Stopped || t.ForceStop:
+		return stop, false
+	case t.DesiredStatus == spec.Stopped:
+		return stop, stop.Force
+	}
+	return stop, left <= ahead
+}
+
+// stopTimeout is how long the containers of a task may take to stop, one after the other.
+func stopTimeout(view *raftfsm.View, t *spec.Task) (all time.Duration) {
+	definition := view.Definition(t.Definition)
+	if definition == nil {
+		return defaultStopTimeout
+	}
+	for _, c := range definition.Containers {
+		if c.StopTimeout != nil {
+			all += time.Duration(*c.StopTimeout) * time.Second
+		} else {
+			all += defaultStopTimeout
+		}
+	}
+	return min(all, maxStopTimeout)
+}
