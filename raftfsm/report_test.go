@@ -20,7 +20,7 @@ func TestReportsTellALife(t *testing.T) {
 		{Containers: []spec.ContainerReport{{Name: "main", Health: spec.Healthy}}},
 		{Containers: []spec.ContainerReport{{Name: "main", Health: spec.Unhealthy}}},
 		{Status: spec.Stopping, StopCode: spec.StopEssentialExited, StoppedReason: "Essential container in task exited",
-			Containers: []spec.ContainerReport{{Name: "main", Status: spec.Stopped, ExitCode: &exit, Reason: "boom"}}},
+			Containers: []spec.ContainerReport{{Name: "main", Status: spec.Stopped, ExitCode: &exit, Reason: "boom", PeakMemory: 7}}},
 		{Status: spec.Stopped, Times: spec.TaskTimes{ExecutionStopped: at(4), Stopped: at(5)}},
 	}
 	for _, step := range steps {
@@ -35,6 +35,7 @@ func TestReportsTellALife(t *testing.T) {
 	want.Times = spec.TaskTimes{PullStarted: at(1), PullStopped: at(2), Started: at(3), ExecutionStopped: at(4), Stopped: at(5)}
 	main := &want.Containers[0]
 	main.LastStatus, main.ExitCode, main.Reason = spec.Stopped, &exit, "boom"
+	main.PeakMemory = 7
 	main.RuntimeID, main.ImageDigest, main.Bindings, main.Health = "r", "sha256:d", []spec.NetworkBinding{{HostPort: 80}}, spec.Unhealthy
 	if got := h.View().Task("t1"); !reflect.DeepEqual(got, want) {
 		t.Errorf("got  %+v\nwant %+v", got, want)

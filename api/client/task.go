@@ -37,6 +37,8 @@ type Container struct {
 	Reason   string   `json:"reason"`
 	GPUs     []string `json:"gpuIds"`
 	Image    string   `json:"image"`
+
+	PeakMemory int64 `json:"peakMemory"` // bytes that it used at most; 0 while it runs, and when that is not known
 }
 
 // ContainerMemory is the memory limit of a container of a task in MiB; 0 when it has none of its own.

@@ -68,11 +68,12 @@ func (r *Runtime) waitExit(ctx context.Context, id string) (runtime.Exit, error)
 func (r *Runtime) waitTask(ctx context.Context, record containers.Container) (runtime.Exit, error) {
 	ended, err := r.client.TaskService().Wait(ctx, &tasks.WaitRequest{ContainerID: record.ID})
 	if err == nil {
-		code := int(ended.ExitStatus)
+		code, group := int(ended.ExitStatus), record.Labels[labelCgroup]
 		return runtime.Exit{
-			Code: code,
-			At:   ended.ExitedAt.AsTime(),
-			OOM:  code != 0 && r.cgroups.OOMKills(record.Labels[labelCgroup]) > 0,
+			Code:       code,
+			At:         ended.ExitedAt.AsTime(),
+			OOM:        code != 0 && r.cgroups.OOMKills(group) > 0,
+			PeakMemory: r.cgroups.PeakMemory(group),
 		}, nil
 	}
 	if err = errgrpc.ToNative(err); !errdefs.IsNotFound(err) {

@@ -48,6 +48,8 @@ type exitRecord struct {
 	At   time.Time `json:"at"`
 	OOM  bool      `json:"oom,omitempty"`
 	Lost string    `json:"lost,omitempty"`
+
+	PeakMemory int64 `json:"peakMemory,omitempty"`
 }
 
 func recordedExit(labels map[string]string) *runtime.Exit {
@@ -55,7 +57,8 @@ func recordedExit(labels map[string]string) *runtime.Exit {
 	if json.Unmarshal([]byte(labels[labelExit]), &e) != nil {
 		return nil
 	}
-	return &runtime.Exit{Code: e.Code, At: e.At, OOM: e.OOM, Lost: e.Lost}
+	exit := runtime.Exit(e)
+	return &exit
 }
 
 func encodeExit(e runtime.Exit) string {

@@ -201,6 +201,10 @@ func TestLimits(t *testing.T) {
 	if exit.Code != 137 || !exit.OOM {
 		t.Errorf("out of its own memory: %+v %q", exit, out)
 	}
+	const limit = 32 << 20
+	if exit.PeakMemory < limit/2 || exit.PeakMemory > limit {
+		t.Errorf("its peak is told as %d bytes, of %d", exit.PeakMemory, limit)
+	}
 	exit, out = h.run(func(c *runtime.ContainerSpec) {
 		c.TaskDef.Memory = "32"
 		c.Def.Command = []string{"sh", "-c", "exec tail /dev/zero"}

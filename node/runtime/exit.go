@@ -13,6 +13,8 @@ type Exit struct {
 	OOM  bool      // the kernel killed it for memory
 	// Lost is set when the exit code is not known any more (the shim died); Code is then -1.
 	Lost string
+
+	PeakMemory int64 // bytes that it used at most; 0: not known
 }
 
 // LostExit is the exit of a container whose exit code is unknown.
@@ -20,6 +22,7 @@ func LostExit(why string) Exit { return Exit{Code: -1, At: time.Now(), Lost: why
 
 // FillReport writes the exit into a container's report. An exit code that is not known is left out.
 func (e Exit) FillReport(report *spec.ContainerReport) {
+	report.PeakMemory = max(report.PeakMemory, e.PeakMemory) // of all times that it ran
 	if e.Lost != "" {
 		report.Reason = Truncate("The exit code is not known: " + e.Lost)
 		return

@@ -29,5 +29,6 @@ type ContainerReport struct {
 	RuntimeID   string           `json:"runtimeId,omitempty"`
 	ImageDigest string           `json:"imageDigest,omitempty"`
 	Bindings    []NetworkBinding `json:"bindings,omitempty"`
-	Health      Health           `json:"health,omitempty"` // of a container with a health check
+	Health      Health           `json:"health,omitempty"`               // of a container with a health check
+	PeakMemory  int64            `json:"peakMemory,omitempty" level:"1"` // bytes that it used at most; 0 while that is not known
 }

@@ -160,7 +160,8 @@ type Container struct {
 	RuntimeID   string           `json:"runtimeId,omitempty" compact:"own"`
 	ImageDigest string           `json:"imageDigest,omitempty"`
 	Bindings    []NetworkBinding `json:"bindings,omitempty"`
-	Health      Health           `json:"health,omitempty"` // as its health check found last
+	Health      Health           `json:"health,omitempty"`               // as its health check found last
+	PeakMemory  int64            `json:"peakMemory,omitempty" level:"1"` // bytes that it used at most; 0 while it runs, and where its kernel does not tell
 }
 
 // NetworkBinding is a published port.

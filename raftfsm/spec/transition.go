@@ -62,6 +62,7 @@ func mergeContainer(c *Container, r ContainerReport) {
 	c.RuntimeID = cmp.Or(r.RuntimeID, c.RuntimeID)
 	c.ImageDigest = cmp.Or(r.ImageDigest, c.ImageDigest)
 	c.Health = cmp.Or(r.Health, c.Health)
+	c.PeakMemory = max(r.PeakMemory, c.PeakMemory)
 	if len(r.Bindings) > 0 {
 		c.Bindings = r.Bindings
 	}

@@ -52,6 +52,7 @@ func boundedReport(r spec.TaskReport, containers int) spec.TaskReport {
 	for _, c := range given {
 		c.Name, c.Reason, c.RuntimeID, c.ImageDigest = clip(c.Name), clip(c.Reason), clip(c.RuntimeID), clip(c.ImageDigest)
 		c.Status, c.Health = spec.Status(clip(string(c.Status))), spec.Health(clip(string(c.Health)))
+		c.PeakMemory = max(c.PeakMemory, 0)
 		c.Bindings = c.Bindings[:min(len(c.Bindings), maxBindings)]
 		r.Containers = append(r.Containers, c)
 	}

@@ -129,6 +129,23 @@ func startAdvice(reason string) string {
 	return ""
 }
 
+// memoryUse is a sentence about how much memory the containers used at most, as far as that is known.
+func memoryUse(task client.Task) string {
+	var used []string
+	for _, c := range task.Containers {
+		if c.PeakMemory > 0 {
+			used = append(used, c.Name+" "+format.Bytes(c.PeakMemory))
+		}
+	}
+	if len(used) == 0 {
+		return ""
+	}
+	if len(task.Containers) == 1 {
+		return fmt.Sprintf(" It used at most %s of memory.", format.Bytes(task.Containers[0].PeakMemory))
+	}
+	return fmt.Sprintf(" Its containers used at most this much memory: %s.", strings.Join(used, ", "))
+}
+
 // signals are the names of the signals that end processes.
 var signals = map[int]string{
 	1: "SIGHUP", 2: "SIGINT", 3: "SIGQUIT", 4: "SIGILL", 6: "SIGABRT", 7: "SIGBUS", 8: "SIGFPE", 9: "SIGKILL", 11: "SIGSEGV", 13: "SIGPIPE", 15: "SIGTERM",

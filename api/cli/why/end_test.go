@@ -72,3 +72,17 @@ gpu-h7     RESOURCE:GPU  needs 8 GPUs, 4 free
 		t.Errorf("got\n%swant\n%s", got, want)
 	}
 }
+
+func TestTheMemoryThatWasUsedIsTold(t *testing.T) {
+	for containers, want := range map[string]string{
+		`{"name":"c","exitCode":0}`:                                                                  "",
+		`{"name":"c","exitCode":0,"peakMemory":1610612736}`:                                          "1.5 GiB",
+		`{"name":"c","exitCode":0,"peakMemory":2097152},{"name":"d","exitCode":0},{"name":"e"}`:      "c 2.0 MiB",
+		`{"name":"c","exitCode":0,"peakMemory":2097152},{"name":"d","exitCode":0,"peakMemory":2048}`: "c 2.0 MiB, d 2.0 KiB",
+	} {
+		got := memoryUse(stopped(t, "EssentialContainerExited", "", containers))
+		if !strings.Contains(got, want) || (got == "") != (want == "") {
+			t.Errorf("%s: %q", containers, got)
+		}
+	}
+}

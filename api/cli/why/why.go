@@ -99,7 +99,7 @@ func explainEnd(ctx context.Context, inv *invocation.Invocation, cluster string,
 	if e.RetryAs != "" {
 		text += fmt.Sprintf(" Task %s does its work again.", format.ID(e.RetryAs))
 	}
-	printWrapped(inv, text)
+	printWrapped(inv, text+memoryUse(task))
 	if end.advice != "" {
 		printWrapped(inv, end.advice)
 	}

@@ -102,6 +102,7 @@ type Container struct {
 	Memory            string                `json:"memory,omitempty"`
 	MemoryReservation string                `json:"memoryReservation,omitempty"`
 	GPUIDs            []string              `json:"gpuIds,omitempty"`
+	PeakMemory        int64                 `json:"peakMemory,omitempty"` // Pinion's own: bytes that it used at most, of one that has ended
 }
 
 // StartTaskInput is the input of StartTask.

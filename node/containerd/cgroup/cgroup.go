@@ -31,6 +31,8 @@ type Manager interface {
 	CreateTask(group string, l Limits) error
 	// OOMKills counts the processes of the group that the kernel killed for memory.
 	OOMKills(group string) int
+	// PeakMemory is the most memory in bytes that the group has used since it was made; 0 when the kernel does not tell.
+	PeakMemory(group string) int64
 	// Processes lists the processes in the group and its subgroups; none when the group does not exist.
 	Processes(group string) ([]int, error)
 	// Remove removes an empty group. A missing group, or one that is not empty and stays, is not an error.

@@ -1,6 +1,10 @@
 package cgroup
 
-import "testing"
+import (
+	"os"
+	"path/filepath"
+	"testing"
+)
 
 func TestGroupMountsAreFound(t *testing.T) {
 	got := parseGroupMounts("31 23 0:28 / /sys/fs/cgroup rw - tmpfs tmpfs rw,mode=755\n" +
@@ -21,6 +25,31 @@ func TestSharesBecomeWeights(t *testing.T) {
 	for shares, want := range map[int64]int64{2: 1, 1024: 39, 262144: 10000, 1 << 30: 10000} {
 		if got := cpuWeight(shares); got != want {
 			t.Errorf("%d: %d, want %d", shares, got, want)
+		}
+	}
+}
+
+func TestThePeakMemoryIsThatOfTheKernel(t *testing.T) {
+	dir := t.TempDir()
+	for version, c := range map[string]struct {
+		manager Manager
+		file    string
+	}{
+		"1": {v1{mounts: map[string]string{"memory": dir}}, "memory.max_usage_in_bytes"},
+		"2": {v2{root: dir}, "memory.peak"},
+	} {
+		group := "/pinion/t" + version
+		if got := c.manager.PeakMemory(group); got != 0 {
+			t.Errorf("version %s, a kernel that does not tell: %d", version, got)
+		}
+		if err := os.MkdirAll(dir+group, 0o755); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(filepath.Join(dir+group, c.file), []byte("33554432\n"), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		if got := c.manager.PeakMemory(group); got != 32<<20 {
+			t.Errorf("version %s: %d", version, got)
 		}
 	}
 }

@@ -80,3 +80,13 @@ func readCounter(path, name string) int {
 	}
 	return 0
 }
+
+// readNumber reads a file that holds a number; 0 when it is missing.
+func readNumber(path string) int64 {
+	raw, err := os.ReadFile(path)
+	if err != nil {
+		return 0
+	}
+	n, _ := strconv.ParseInt(strings.TrimSpace(string(raw)), 10, 64)
+	return max(n, 0)
+}

@@ -60,6 +60,10 @@ func (g v1) OOMKills(group string) int {
 	return readCounter(g.mounts["memory"]+group+"/memory.oom_control", "oom_kill")
 }
 
+func (g v1) PeakMemory(group string) int64 {
+	return readNumber(g.mounts["memory"] + group + "/memory.max_usage_in_bytes")
+}
+
 func (g v1) Processes(group string) ([]int, error) {
 	return listProcesses(g.mounts["devices"] + group)
 }

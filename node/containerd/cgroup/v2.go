@@ -43,6 +43,9 @@ func (g v2) OOMKills(group string) int {
 	return readCounter(g.root+group+"/memory.events", "oom_kill")
 }
 
+// PeakMemory needs Linux 5.19.
+func (g v2) PeakMemory(group string) int64 { return readNumber(g.root + group + "/memory.peak") }
+
 func (g v2) Processes(group string) ([]int, error) { return listProcesses(g.root + group) }
 
 func (g v2) Remove(group string) error { return removeGroup(g.root + group) }

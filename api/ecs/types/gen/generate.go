@@ -108,7 +108,7 @@ func (g *generator) write(to *bytes.Buffer, s structure) {
 		g.field(to, s, decided, member)
 	}
 	for _, o := range decided.Own {
-		fmt.Fprintf(to, "%s %s `json:\"%s\"` // %s\n", goName(o.name), o.goType, o.name, o.comment)
+		fmt.Fprintf(to, "%s %s `json:\"%s\"` // %s\n", goName(o.name), o.goType, o.tag(s.input), o.comment)
 	}
 	to.WriteString("}\n")
 }

@@ -18,6 +18,14 @@ type overlay struct {
 // own is a member that Pinion has and the model has not.
 type own struct{ name, goType, comment string }
 
+// tag is the name on the wire. Of what Pinion answers, an own member is absent when there is nothing to tell.
+func (o own) tag(input bool) string {
+	if input {
+		return o.name
+	}
+	return o.name + ",omitempty"
+}
+
 // operations are the operations that Pinion does, by the file that their shapes are written to.
 var operations = []struct {
 	file  string
@@ -164,6 +172,7 @@ var outputs = map[string]overlay{
 	},
 	"Container": {
 		Optional: "image imageDigest runtimeId reason cpu memory memoryReservation gpuIds",
+		Own:      []own{{"peakMemory", "int64", "Pinion's own: bytes that it used at most, of one that has ended"}},
 		Types:    map[string]string{"networkBindings": "[]spec.NetworkBinding,omitzero"},
 		LeftOut:  map[string]string{noExec: "managedAgents", noAccelerators: "neuronDeviceIds", noSharing: "gpuSharingStrategy"},
 	},
