@@ -132,8 +132,15 @@ func (l *load) stop() {
 func (l *load) check() int {
 	l.t.Helper()
 	h := l.pool.Hosts()[0]
+	var left []string
+	defer func() {
+		if len(left) > 0 {
+			l.t.Logf("not over: %v", l.pool.describeAll(l.t, h, left))
+		}
+	}()
 	eventually(l.t, "all tasks of "+l.family+" are over", func() bool {
-		return len(l.pool.list(l.t, h, "ListTasks", object{"family": l.family})) == 0
+		left = l.pool.list(l.t, h, "ListTasks", object{"family": l.family})
+		return len(left) == 0
 	})
 	byName := map[string][]task{}
 	for _, one := range l.pool.describeAll(l.t, h, l.pool.list(l.t, h, "ListTasks", object{"family": l.family, "desiredStatus": "STOPPED"})) {
