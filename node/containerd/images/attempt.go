@@ -18,8 +18,12 @@ const (
 	discardTimeout = time.Minute
 )
 
+// labelPull is on the leases of pulls; its value is the process.
+const labelPull = "pinion.pull"
+
 // attempt is one pull in containerd: all or nothing. What a failed pull leaves would not only take the disk: containerd goes on
-// with unfinished content, so wrong bytes would make every later pull of them fail.
+// with unfinished content, so wrong bytes would make every later pull of them fail. The same goes for what a process has left that was
+// killed while it pulled; a pull goes on with it, and if that fails, it is removed.
 type attempt struct {
 	store  *Store
 	name   string
@@ -37,7 +41,8 @@ func (s *Store) begin(ctx context.Context, name string) (context.Context, *attem
 	case !errdefs.IsNotFound(err):
 		return ctx, nil, err
 	}
-	a.lease, err = s.config.Client.LeasesService().Create(ctx, leases.WithRandomID(), leases.WithExpiration(attemptLife))
+	a.lease, err = s.config.Client.LeasesService().Create(ctx, leases.WithRandomID(), leases.WithExpiration(attemptLife),
+		leases.WithLabel(labelPull, s.process))
 	return leases.WithLease(ctx, a.lease.ID), a, err
 }
 
@@ -50,15 +55,34 @@ func (a *attempt) end(ctx context.Context) {
 	}
 }
 
-// discard removes what was fetched, and waits until it is gone. The name is what it was before.
-func (a *attempt) discard(ctx context.Context) {
+// discard removes what was fetched, and waits until it is gone. The name is what it was before. Leftovers reports whether earlier
+// processes had left unfinished pulls, which are gone too.
+func (a *attempt) discard(ctx context.Context) (leftovers bool) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), discardTimeout)
 	defer cancel()
 	client := a.store.config.Client
-	err := a.restoreName(ctx, client.ImageService())
+	leftovers, err := a.store.dropUnfinished(ctx)
+	err = errors.Join(err, a.restoreName(ctx, client.ImageService()))
 	if err = errors.Join(err, client.LeasesService().Delete(ctx, a.lease, leases.SynchronousDelete)); err != nil {
 		a.store.config.Log.Warn("what a failed pull has left takes space until containerd collects it", "image", a.name, "error", err)
 	}
+	return leftovers
+}
+
+// dropUnfinished deletes the leases of pulls that earlier processes did not end, and reports whether there were any.
+func (s *Store) dropUnfinished(ctx context.Context) (dropped bool, err error) {
+	manager := s.config.Client.LeasesService()
+	unfinished, err := manager.List(ctx, `labels."`+labelPull+`"`)
+	for _, lease := range unfinished {
+		if lease.Labels[labelPull] == s.process {
+			continue
+		}
+		dropped = true
+		if deleteErr := manager.Delete(ctx, lease); !errdefs.IsNotFound(deleteErr) {
+			err = errors.Join(err, deleteErr)
+		}
+	}
+	return dropped, err
 }
 
 func (a *attempt) restoreName(ctx context.Context, names images.Store) error {

@@ -114,27 +114,36 @@ func isMutableTag(named reference.Named) bool {
 	return strings.HasSuffix(named.String(), ":latest")
 }
 
-// fetch pulls from the registry, all or nothing.
+// fetch pulls from the registry, all or nothing. A pull that went on with what an earlier process had left and failed begins anew:
+// registries may know no ranges, and disks lose bytes.
 func (s *Store) fetch(ctx context.Context, named reference.Named, f *sharedPull) (runtime.Image, error) {
+	image, leftovers, err := s.fetchOnce(ctx, named, f)
+	if err != nil && leftovers && ctx.Err() == nil {
+		s.config.Log.Warn("a pull that went on with what an earlier one had left has failed; it begins anew", "image", named.String(), "error", err)
+		image, _, err = s.fetchOnce(ctx, named, f)
+	}
+	return image, err
+}
+
+// fetchOnce pulls once. Leftovers reports that it has failed and removed what earlier processes had left.
+func (s *Store) fetchOnce(ctx context.Context, named reference.Named, f *sharedPull) (image runtime.Image, leftovers bool, err error) {
 	registry, err := s.registryFor(ctx, f)
 	if err != nil {
-		return runtime.Image{}, fmt.Errorf("image %s: %w", named, err)
+		return image, false, fmt.Errorf("image %s: %w", named, err)
 	}
 	resolver := docker.NewResolver(docker.ResolverOptions{Hosts: registry.hosts})
 	if err := s.checkFloor(); err != nil {
-		return runtime.Image{}, s.explainPull(ctx, named, resolver, err)
+		return image, false, s.explainPull(ctx, named, resolver, err)
 	}
 	ctx, attempt, err := s.begin(ctx, named.String())
 	if err != nil {
-		return runtime.Image{}, fmt.Errorf("image %s: %w", named, err)
+		return image, false, fmt.Errorf("image %s: %w", named, err)
 	}
-	done, err := s.fetchInto(ctx, named, resolver, f)
-	if err != nil {
-		attempt.discard(ctx)
-		return runtime.Image{}, err
+	if image, err = s.fetchInto(ctx, named, resolver, f); err != nil {
+		return image, attempt.discard(ctx), err
 	}
 	attempt.end(ctx)
-	return done, nil
+	return image, false, nil
 }
 
 func (s *Store) fetchInto(ctx context.Context, named reference.Named, resolver remotes.Resolver, f *sharedPull) (runtime.Image, error) {

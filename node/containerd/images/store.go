@@ -4,6 +4,7 @@ package images
 
 import (
 	"context"
+	"crypto/rand"
 	"log/slog"
 	"sync"
 	"time"
@@ -36,6 +37,7 @@ type Config struct {
 // Store is the images of one containerd namespace.
 type Store struct {
 	config  Config
+	process string // of random digits, tells this process from earlier ones
 	cache   *cache
 	pulls   *pullGroup
 	builtin *builtinImage
@@ -48,6 +50,7 @@ func New(c Config) *Store {
 	c.Limits = c.Limits.withDefaults()
 	return &Store{
 		config:  c,
+		process: rand.Text(),
 		cache:   &cache{client: c.Client, snapshotter: c.Snapshotter, byDigest: map[string]*Unpacked{}},
 		pulls:   &pullGroup{byName: map[string]*sharedPull{}},
 		builtin: &builtinImage{path: c.BuiltinBinary},
