@@ -48,7 +48,9 @@ func TestWrongCommandLinesSayWhatToDo(t *testing.T) {
 		"a shell nobody speaks":           {"completion tcsh", 2, "bash and zsh"},
 		"no host here":                    {"ps", 1, "no host runs here: there is no DIR/pinion.sock. Start one with `sudo pinion up`"},
 		"a network host without a key":    {"--host gpu1:7400 --key-id= --secret= ps", 1, "needs an access key"},
-		"a network host without a port":   {"ps --host gpu1", 1, `host "gpu1" is not HOST:PORT`},
+		"a network host that is none":     {"ps --host ftp://gpu1", 2, `host "ftp://gpu1" is not HOST[:PORT]`},
+		"two hosts":                       {"ps --host gpu1 --context lab", 2, "both name a host"},
+		"a context that is not there":     {"ps --context lab", 1, `there is no context "lab"`},
 		"a CA that is not there":          {"--host gpu1:7400 --key-id k --secret s --ca /nowhere.pem ps", 1, "/nowhere.pem"},
 	}
 	for name, c := range cases {

@@ -14,17 +14,29 @@ import (
 func TestAKeyIsPrintedSoThatAShellCanTakeIt(t *testing.T) {
 	h := newFakeHost(t)
 	h.operations["admin/keys"] = always(`{"accessKeyId":"AKIA1","secretAccessKey":"se/cret+","role":"read","cluster":"lab"}`)
+	servesItsAddress(h)
+	const connection = "pinion://AKIA1:se%2Fcret+@10.0.0.1:7400?ca=sha256:" + someFingerprint
 	got := pinion(t, h, "keys", "create", "--role", "read", "--cluster", "lab")
-	checkEqual(t, "stdout", got.out, "export AWS_ACCESS_KEY_ID='AKIA1'\nexport AWS_SECRET_ACCESS_KEY='se/cret+'\n")
-	checkEqual(t, "stderr", got.err, "The secret cannot be shown again. `pinion env` prints the endpoint and the CA.\n")
+	checkEqual(t, "stdout", got.out, "export AWS_ACCESS_KEY_ID='AKIA1'\nexport AWS_SECRET_ACCESS_KEY='se/cret+'\n# "+connection+"\n")
+	checkEqual(t, "stderr", got.err, "On another machine `pinion login -` asks for the line that begins with pinion://, without the #.\nThe secret cannot be shown again. `pinion env` prints the endpoint and the CA.\n")
 	checkEqual(t, "asked", h.bodies["admin/keys"], `{"role":"read","cluster":"lab"}`)
 	checkEqual(t, "json", pinion(t, h, "-o", "json", "keys", "create", "--role", "read").out, `{
   "accessKeyId": "AKIA1",
   "secretAccessKey": "se/cret+",
   "role": "read",
-  "cluster": "lab"
+  "cluster": "lab",
+  "connection": "`+connection+`"
 }
 `)
+}
+
+const someFingerprint = "00112233445566778899aabbccddeeff00112233445566778899aabbccddeeff"
+
+// servesItsAddress has the fake host say where other machines reach it, and which CA it is of.
+func servesItsAddress(h *fakeHost) {
+	h.documents["/v1/admin/ca"] = serveDocument(`{"roots":[{"fingerprint":"` + someFingerprint + `","signs":true}]}`)
+	h.documents["/v1/version"] = serveDocument(`{"version":"1","hostId":"0123"}`)
+	h.documents["/v1/hosts"] = serveDocument(`[{"id":"4567","address":"10.0.0.2:7400"},{"id":"0123","address":"10.0.0.1:7400"}]`)
 }
 
 func TestKeysAreListedAndRemoved(t *testing.T) {
@@ -64,7 +76,9 @@ func TestAKeyIsMadeWithItsLimits(t *testing.T) {
 	h.operations["admin/keys"] = always(`{"accessKeyId":"AKIA1","secretAccessKey":"s","role":"submit"}`)
 	got := pinion(t, h, "keys", "create", "--role", "submit", "--cluster", "lab,night", "--team", "vision", "--team", "speech", "--max-priority", "0", "--max-tasks", "9",
 		"--max-waiting", "8", "--max-gpus", "0", "--max-revisions", "7", "--max-requests", "6")
-	checkEqual(t, "stderr", got.err, "The secret cannot be shown again. `pinion env` prints the endpoint and the CA.\n")
+	if !strings.Contains(got.err, "There is no connection string for it: ") {
+		t.Errorf("without an address: %s", got.err)
+	}
 	checkEqual(t, "asked", h.bodies["admin/keys"], `{"role":"submit","cluster":"lab,night","teams":["vision","speech"],"maxPriority":0,"maxTasks":9,"maxWaiting":8,"maxGpus":0,"maxRevisions":7,"requestsPerSecond":6}`)
 	if got := pinion(t, h, "keys", "create", "--role", "submit", "--max-tasks", "0"); got.code != exit.Usage {
 		t.Errorf("no tasks: %d %s", got.code, got.err)

@@ -39,7 +39,7 @@ Examples:
 			&cli.BoolFlag{Name: "force", Destination: &options.force, Usage: "do not wait for tasks"},
 		},
 		Action: func(c *cli.Context) (err error) {
-			if invocation.GlobalFlag(c, "host") != "" {
+			if invocation.GlobalFlag(c, "host") != "" || invocation.GlobalFlag(c, "context") != "" {
 				return exit.Usagef("pinion leave is about this machine; to remove another host: pinion hosts rm HOST")
 			}
 			if err := localMachine().check(); err != nil {

@@ -50,6 +50,8 @@ type CreatedKey struct {
 	Role    string `json:"role"`
 	Cluster string `json:"cluster,omitempty"`
 	KeyLimits
+
+	Connection string `json:"connection,omitempty"` // for people on other machines: a ConnectionString; the client adds it
 }
 
 // CreateKey creates an access key.

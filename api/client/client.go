@@ -12,7 +12,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"net"
 	"net/http"
 	"net/url"
 )
@@ -21,10 +20,11 @@ import (
 // key what the host may do, which on a server of the pool is everything.
 type Config struct {
 	Socket string // path of the unix socket of a host on this machine: pinion.sock in its data directory
-	Host   string // host:port of the TLS port of any host
+	Host   string // of the TLS port of any host, as Address takes it
 	KeyID  string // access key that signs requests; through the socket none is needed
 	Secret string // its secret
 	CAFile string // PEM file with the CA of Host's certificate; empty: the CAs of the operating system
+	CA     []byte // the same as PEM, instead of a file
 	Region string // region that requests are signed for, and that ARNs in answers name; empty: DefaultRegion
 }
 
@@ -50,10 +50,11 @@ func connect(config Config) (*Client, error) {
 	if config.Host == "" {
 		return &Client{transport{config: config, base: "http://pinion", http: &http.Client{Transport: socketTransport(config.Socket)}}}, nil
 	}
-	if _, _, err := net.SplitHostPort(config.Host); err != nil {
-		return nil, fmt.Errorf("host %q is not HOST:PORT, such as gpu1.example.com:7400", config.Host)
+	var err error
+	if config.Host, err = Address(config.Host); err != nil {
+		return nil, err
 	}
-	tls, err := tlsTransport(config.CAFile)
+	tls, err := tlsTransport(config)
 	if err != nil {
 		return nil, err
 	}

@@ -69,16 +69,18 @@ func socketTransport(path string) *http.Transport {
 }
 
 // tlsTransport connects to the host directly, never through a proxy of the environment: hosts are the user's own machines.
-func tlsTransport(caFile string) (*http.Transport, error) {
-	config := &tls.Config{MinVersion: tls.VersionTLS12}
-	if caFile != "" {
-		pem, err := os.ReadFile(caFile)
-		if err != nil {
+func tlsTransport(host Config) (*http.Transport, error) {
+	config, pem := &tls.Config{MinVersion: tls.VersionTLS12}, host.CA
+	if host.CAFile != "" {
+		var err error
+		if pem, err = os.ReadFile(host.CAFile); err != nil {
 			return nil, fmt.Errorf("CA file: %w. Copy the one that `pinion env` on the host names", err)
 		}
+	}
+	if host.CAFile != "" || pem != nil {
 		config.RootCAs = x509.NewCertPool()
 		if !config.RootCAs.AppendCertsFromPEM(pem) {
-			return nil, fmt.Errorf("CA file %s holds no certificate in PEM form. Copy the one that `pinion env` on the host names", caFile)
+			return nil, fmt.Errorf("CA file %s holds no certificate in PEM form. Copy the one that `pinion env` on the host names", host.CAFile)
 		}
 	}
 	return &http.Transport{

@@ -71,10 +71,10 @@ func (r roots) trusted() []*x509.Certificate {
 }
 
 // shownToClients are the certificates behind that of a host, for clients: those that know only the root before verify by the cross
-// certificate.
+// certificate, those that have the fingerprint of the newest alone (connection strings) find it.
 func (r roots) shownToClients() []*x509.Certificate {
 	if r.previous != nil && !r.overlap.Withdrawn {
-		return []*x509.Certificate{r.cross}
+		return []*x509.Certificate{r.cross, r.newest}
 	}
 	return []*x509.Certificate{r.newest}
 }

@@ -43,7 +43,7 @@ func keysCreateCommand(system invocation.System) *cli.Command {
 	return &cli.Command{
 		Name:  "create",
 		Usage: "Create an access key and print it",
-		Description: `Prints the key as shell exports. The secret cannot be shown again. A limit counts what was made with this key;
+		Description: `Prints the key as shell exports, and as a connection string for 'pinion login' on another machine. The secret cannot be shown again. A limit counts what was made with this key;
 what would go beyond it is refused.
 
 Examples:
@@ -64,6 +64,11 @@ Examples:
 			if err != nil {
 				return err
 			}
+			connection, err := connectionWith(c.Context, inv, invocation.GlobalFlag(c, "host"), created)
+			if err != nil {
+				inv.Notef("There is no connection string for it: %v", err)
+			}
+			created.Connection = connection
 			return printKey(inv, created)
 		},
 	}
@@ -114,8 +119,14 @@ func printKey(inv *invocation.Invocation, created client.CreatedKey) error {
 	if err != nil {
 		return err
 	}
+	if created.Connection != "" {
+		text += "# " + created.Connection + "\n"
+	}
 	if _, err := fmt.Fprint(inv.Out, text); err != nil {
 		return err
+	}
+	if created.Connection != "" {
+		inv.Notef("On another machine `pinion login -` asks for the line that begins with %s, without the #.", client.ConnectionScheme)
 	}
 	inv.Notef("The secret cannot be shown again. `pinion env` prints the endpoint and the CA.")
 	return nil

@@ -4,41 +4,46 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
+	"runtime"
 	"time"
 
 	"pinion/packaging/atomicfile"
 )
 
-// Login is what `pinion login` has got, in a file that only its owner may read. There is one: the next login takes its place.
+// Login is what `pinion login` has got, in a file that only its owner may read. Each context has one: the next login takes its place.
 type Login struct {
 	Host    string    `json:"host"` // host:port
 	CAFile  string    `json:"caFile,omitempty"`
-	Person  string    `json:"person"`
+	Person  string    `json:"person,omitempty"` // empty for a key that somebody has created
 	KeyID   string    `json:"accessKeyId"`
 	Secret  string    `json:"secretAccessKey"`
-	Expires time.Time `json:"expiresAt"`
+	Expires time.Time `json:"expiresAt,omitzero"` // zero: until the key is removed
 }
 
-// loginDir is the directory of the login; false where the user has none.
-func loginDir() (string, bool) {
-	dir, err := os.UserConfigDir()
-	return filepath.Join(dir, "pinion"), err == nil
-}
-
-// ReadLogin returns the login of this user, expired or not; nil when there is none.
-func ReadLogin() (*Login, error) {
-	dir, has := loginDir()
-	if !has {
-		return nil, nil
+// ReadLogin returns the login of a context of this user, expired or not; nil when there is none. A file that others may read is
+// refused: the key in it may be theirs too.
+func ReadLogin(context string) (*Login, error) {
+	dir, err := contextDir(context)
+	if err != nil {
+		return nil, err
 	}
-	path := filepath.Join(dir, "login.json")
-	text, err := os.ReadFile(path)
+	path := filepath.Join(dir, loginFile)
+	file, err := os.Open(path)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, nil
 	}
+	if err != nil {
+		return nil, err
+	}
+	defer file.Close()
+	if info, err := file.Stat(); err != nil || runtime.GOOS != "windows" && info.Mode().Perm()&0o077 != 0 { // Windows protects the directory
+		return nil, errors.Join(err, fmt.Errorf("other users may use %s, which holds an access key: remove the key (`pinion key rm`) and log in again, or `chmod 600` it if they have not", path))
+	}
+	text, err := io.ReadAll(io.LimitReader(file, 64<<10))
 	if err != nil {
 		return nil, err
 	}
@@ -51,26 +56,22 @@ func ReadLogin() (*Login, error) {
 
 // Check refuses a login that has expired.
 func (l *Login) Check(now time.Time) error {
-	if now.Before(l.Expires) {
+	if l.Expires.IsZero() || now.Before(l.Expires) {
 		return nil
 	}
 	return fmt.Errorf("the login of %s at %s has expired at %s: log in again with `pinion login`", l.Person, l.Host, l.Expires.Local().Format(time.DateTime))
 }
 
-// Save keeps the login, with a copy of the CA file: the one that it was made with may go away.
-func (l Login) Save(caFile string) error {
-	dir, has := loginDir()
-	if !has {
-		return errors.New("this user has no directory for configuration: set HOME or XDG_CONFIG_HOME")
+// Save keeps the login in a context, with the CA (PEM, nil for those of the operating system), and makes that the current context.
+func (l Login) Save(context string, ca []byte) error {
+	dir, err := contextDir(context)
+	if err != nil {
+		return err
 	}
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return err
 	}
-	if l.CAFile = ""; caFile != "" {
-		ca, err := os.ReadFile(caFile)
-		if err != nil {
-			return fmt.Errorf("CA file: %w", err)
-		}
+	if l.CAFile = ""; ca != nil {
 		l.CAFile = filepath.Join(dir, "ca.pem")
 		if err := atomicfile.Write(l.CAFile, ca, 0o644); err != nil {
 			return err
@@ -80,5 +81,8 @@ func (l Login) Save(caFile string) error {
 	if err != nil {
 		return err
 	}
-	return atomicfile.Write(filepath.Join(dir, "login.json"), append(text, '\n'), 0o600)
+	if err := atomicfile.Write(filepath.Join(dir, loginFile), append(text, '\n'), 0o600); err != nil {
+		return err
+	}
+	return UseContext(context)
 }

@@ -6,15 +6,14 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"os/signal"
 	"path/filepath"
 	"strings"
-	"syscall"
 
 	"github.com/urfave/cli/v2"
 	"golang.org/x/term"
 
 	"pinion/api/cli/exit"
+	"pinion/api/cli/invocation"
 )
 
 // maxSecret bounds what is read of a secret; more than a keystore takes.
@@ -47,43 +46,15 @@ func (s source) read(dataDir, prompt string, confirm bool) ([]byte, error) {
 	case !term.IsTerminal(int(os.Stdin.Fd())):
 		return nil, exit.Usagef("there is no terminal to ask for the unlock secret at: name a file with --unlock file:PATH")
 	}
-	secret, err := ask(os.Stdin, os.Stderr, prompt)
+	secret, err := invocation.AskSecret(os.Stdin, os.Stderr, prompt)
 	if err != nil || !confirm {
 		return secret, err
 	}
-	again, err := ask(os.Stdin, os.Stderr, "The same again: ")
+	again, err := invocation.AskSecret(os.Stdin, os.Stderr, "The same again: ")
 	if err == nil && !bytes.Equal(secret, again) {
 		err = errors.New("these are two secrets: nothing was changed")
 	}
 	return secret, err
-}
-
-// ask reads a line without showing it. Ctrl-C leaves the terminal as it was.
-func ask(terminal *os.File, out io.Writer, prompt string) ([]byte, error) {
-	before, err := term.GetState(int(terminal.Fd()))
-	if err != nil {
-		return nil, err
-	}
-	signals := make(chan os.Signal, 1)
-	signal.Notify(signals, syscall.SIGINT, syscall.SIGTERM)
-	defer signal.Stop(signals)
-	type answer struct {
-		text []byte
-		err  error
-	}
-	answered := make(chan answer, 1)
-	fmt.Fprint(out, prompt)
-	go func() {
-		text, err := term.ReadPassword(int(terminal.Fd()))
-		answered <- answer{text, err}
-	}()
-	defer fmt.Fprintln(out)
-	select {
-	case a := <-answered:
-		return a.text, a.err
-	case <-signals:
-		return nil, errors.Join(term.Restore(int(terminal.Fd()), before), exit.Silent(exit.Interrupted))
-	}
 }
 
 // readFile reads a secret from a file that only its owner and group may read, and that is not copied with the data directory.

@@ -12,6 +12,8 @@ import (
 	"golang.org/x/term"
 
 	"pinion/api/cli/exit"
+
+	"pinion/api/cli/invocation"
 )
 
 func write(t *testing.T, path, text string, mode os.FileMode) {
@@ -85,7 +87,7 @@ func TestASecretIsAskedForAtATerminal(t *testing.T) {
 	if _, err := person.WriteString("typed at the terminal\n"); err != nil {
 		t.Fatal(err)
 	}
-	got, err := ask(program, &prompt, "Unlock secret: ")
+	got, err := invocation.AskSecret(program, &prompt, "Unlock secret: ")
 	if err != nil || string(got) != "typed at the terminal" || prompt.String() != "Unlock secret: \n" {
 		t.Errorf("%q, %v, after %q", got, err, prompt.String())
 	}
