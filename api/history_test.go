@@ -2,6 +2,7 @@ package api
 
 import (
 	"errors"
+	"net/http"
 	"net/http/httptest"
 	"strings"
 	"testing"
@@ -20,7 +21,7 @@ type fakeEnded struct {
 
 func (f *fakeEnded) Find(q ended.Query) (page ended.Page, err error) {
 	for _, t := range f.tasks {
-		if (q.Cluster == "" || q.Cluster == t.Task.Cluster) && (q.Allowed == nil || q.Allowed(t.Task.Cluster)) && (q.Outcome == "" || q.Outcome == t.Outcome) {
+		if (q.Cluster == "" || q.Cluster == t.Task.Cluster) && (q.Allowed == nil || q.Allowed(t.Task.Cluster, t.Team())) && (q.Outcome == "" || q.Outcome == t.Outcome) {
 			page.Tasks = append(page.Tasks, t)
 		}
 	}
@@ -130,13 +131,40 @@ func TestAKeyForOneClusterSeesTheHistoryOfThatOneAlone(t *testing.T) {
 		}
 	}
 	b.serveAs(t, spec.RoleRead, "lab", httptest.NewRequest("GET", "/v1/usage?by=team", nil))
-	if past.usage.Allowed == nil || past.usage.Allowed("other") || !past.usage.Allowed("lab") {
+	if past.usage.Allowed == nil || past.usage.Allowed("other", "") || !past.usage.Allowed("lab", "") {
 		t.Error("the usage of other clusters is summed up")
 	}
 	if got := b.serveAs(t, spec.RoleRead, "lab", httptest.NewRequest("GET", "/v1/usage?cluster=other", nil)); got.Code == 200 {
 		t.Errorf("the usage of another cluster: %s", got.Body)
 	}
 	if got := b.serveAs(t, spec.RoleRead, "lab", httptest.NewRequest("GET", "/v1/history", nil)).Body.String(); !strings.Contains(got, pastLab) {
+		t.Errorf("its own history: %s", got)
+	}
+}
+
+// A key for one team tries everything that shows the history of another one, in a cluster that both use.
+func TestAKeyForOneTeamSeesTheHistoryOfThatOneAlone(t *testing.T) {
+	b, past := withHistory(t)
+	b.config.Queue = &fakeQueue{}
+	for i := range past.tasks {
+		past.tasks[i].Task.Cluster = "lab"
+		past.tasks[i].Task.Tags = []spec.Tag{{Key: spec.TagTeam, Value: map[string]string{pastLab: "mine", pastOther: "theirs"}[past.tasks[i].Task.ID]}}
+	}
+	bearer := b.withKey(t, spec.AccessKey{ID: "AKIATEAM", Role: spec.RoleRead, Grant: spec.KeyGrant{Teams: []string{"mine"}}})
+	ask := func(r *http.Request) string { return b.as(bearer, r).Body.String() }
+	for _, path := range []string{"/v1/history", "/v1/history?cluster=lab", "/v1/history?team=theirs", "/v1/history?id=2b2b", "/v1/tasks/" + pastOther + "/logs", "/v1/tasks/" + pastOther + "/explain"} {
+		if got := ask(httptest.NewRequest("GET", path, nil)); strings.Contains(got, pastOther) && !strings.Contains(got, "AccessDenied") || strings.Contains(got, "exit code") {
+			t.Errorf("%s shows a task of another team: %s", path, got)
+		}
+	}
+	if got := ask(restRequest("DescribeTasks", `{"cluster":"lab","tasks":["`+pastOther+`"]}`)); strings.Contains(got, `"exitCode"`) {
+		t.Errorf("DescribeTasks: %s", got)
+	}
+	ask(httptest.NewRequest("GET", "/v1/usage?by=team", nil))
+	if past.usage.Allowed == nil || past.usage.Allowed("lab", "theirs") || past.usage.Allowed("lab", "") || !past.usage.Allowed("lab", "mine") {
+		t.Error("the usage of other teams is summed up")
+	}
+	if got := ask(httptest.NewRequest("GET", "/v1/history", nil)); !strings.Contains(got, pastLab) {
 		t.Errorf("its own history: %s", got)
 	}
 }

@@ -53,6 +53,20 @@ func (p Principal) RequireUnscoped() error {
 // RequireCluster refuses a key that is for another cluster.
 func (p Principal) RequireCluster(cluster string) error { return p.Scope.Check(p.ARN, cluster) }
 
+// SeesPast reports whether the principal may see what a task of a cluster and a team was, once the state has forgotten it: a task of its
+// clusters, and, when its key is for teams, of these alone.
+func (p Principal) SeesPast(cluster, team string) bool {
+	return p.Scope.Covers(cluster) && p.Grant.SeesPastOf(team)
+}
+
+// RequirePast refuses a principal that may not see what a task was; see SeesPast.
+func (p Principal) RequirePast(cluster, team string) error {
+	if err := p.RequireCluster(cluster); err != nil || p.SeesPast(cluster, team) {
+		return err
+	}
+	return wire.Errorf(wire.AccessDenied, "%s may not do this: its key is for the teams %s, and the task was of another one.", p.ARN, strings.Join(p.Grant.Teams, ", "))
+}
+
 // ClusterOf returns the cluster that a request is about, empty for all: ?cluster=NAME, or the one that the key is for. A key for
 // several has to name one.
 func (p Principal) ClusterOf(r *http.Request) (string, error) {

@@ -24,7 +24,7 @@ func psCommand(p Program) *cli.Command {
 		Name:  "ps",
 		Usage: "List tasks",
 		Description: `Lists the tasks of a cluster that have not stopped, the newest first; with -a also tasks that stopped within the last hour.
-With --since, --until, --state, --team, --family or --key: the tasks that ended, the last one first, as far back as the hosts keep them.
+With --since, --until, --state, --team, --family, --group or --key: the tasks that ended, the last one first, as far back as the hosts keep them.
 TASK is its definition, with its index in an array or its rank in a gang in brackets. GPUS is what it has, or in parentheses what it asks
 for while it waits. STATUS is UNKNOWN while the heartbeats of the task's host are missing; the task may run on there.
 HELD is a pending task that waits for 'pinion task release'.

@@ -90,13 +90,24 @@ func (c *Request) streams(group string) ([]stream, error) {
 			}
 		}
 	}
+	for _, task := range c.endedTasks(group, sources) {
+		for _, s := range sources[task.Definition] {
+			if stream := s.streamOf(task, deletedAt); !stream.isDeleted() {
+				all = append(all, stream)
+			}
+		}
+	}
 	slices.SortFunc(all, func(a, b stream) int { return strings.Compare(a.name, b.name) })
-	return all, nil
+	return slices.CompactFunc(all, func(a, b stream) bool { return a.name == b.name }), nil
 }
 
 // stream finds one stream of a group.
 func (c *Request) stream(group, name string) (stream, error) {
-	task := c.View.Task(name[strings.LastIndexByte(name, '/')+1:])
+	id := name[strings.LastIndexByte(name, '/')+1:]
+	task := c.View.Task(id)
+	if task == nil {
+		task = c.endedTask(id)
+	}
 	if task != nil && task.HostID != "" && c.Scope.Covers(task.Cluster) {
 		if d := c.View.Definition(task.Definition); d != nil {
 			for i := range d.Containers {

@@ -8,6 +8,7 @@ import (
 
 	"pinion/api/auth"
 	"pinion/raftfsm"
+	"pinion/raftfsm/ended"
 	"pinion/raftfsm/spec"
 )
 
@@ -26,8 +27,19 @@ type Request struct {
 	Logs     Logs              // safe for concurrent use
 	Warnings []string          // what the answer lacks, for people
 
+	Ended Ended                           // tasks that the state has forgotten; nil: they are not known
+	Sees  func(cluster, team string) bool // which of those the caller may know of
+
 	Store Store            // for changes
 	Now   func() time.Time // time stamps of records
+}
+
+// Ended is the history of tasks that have ended.
+type Ended interface {
+	// Find lists tasks, the one that stopped last first.
+	Find(q ended.Query) (ended.Page, error)
+	// Task is one task, nil when it is not known.
+	Task(id string) (*ended.Task, error)
 }
 
 // Store is the replicated state as operations change it; they read the view of their request.

@@ -9,7 +9,6 @@ import (
 	"strings"
 	"time"
 
-	"pinion/api/auth"
 	"pinion/api/ecs/view"
 	"pinion/api/httpx"
 	"pinion/api/leader"
@@ -86,7 +85,7 @@ func (h history) list(x *httpx.Exchange, res leader.Resolution) error {
 	}
 	text := x.Request.URL.Query()
 	q := ended.Query{Outcome: ended.Outcome(text.Get("outcome")), Team: text.Get("team"), Key: text.Get("key"), Family: text.Get("family"),
-		Group: text.Get("group"), Cluster: cluster, Allowed: covered(res.Principal.Scope), Page: text.Get("page")}
+		Group: text.Get("group"), Cluster: cluster, Allowed: res.Principal.SeesPast, Page: text.Get("page")}
 	if q.Outcome != "" && !slices.Contains(ended.Outcomes, q.Outcome) {
 		return wire.Errorf(wire.InvalidParameter, "outcome must be succeeded, failed or stopped, not %q.", q.Outcome)
 	}
@@ -121,7 +120,7 @@ func (h history) withPrefix(id string, q ended.Query) (page ended.Page, err erro
 		if err != nil {
 			return page, err
 		}
-		if task != nil && (q.Cluster == "" || q.Cluster == task.Task.Cluster) && (q.Allowed == nil || q.Allowed(task.Task.Cluster)) {
+		if task != nil && (q.Cluster == "" || q.Cluster == task.Task.Cluster) && q.Allowed(task.Task.Cluster, task.Team()) {
 			page.Tasks = append(page.Tasks, *task)
 		}
 	}
@@ -152,7 +151,7 @@ func (h history) usage(x *httpx.Exchange, res leader.Resolution) error {
 		return errNotConfigured("the history of tasks")
 	}
 	text := x.Request.URL.Query()
-	q := ended.UsageQuery{Team: text.Get("team"), Key: text.Get("key"), Family: text.Get("family"), Cluster: cluster, Allowed: covered(res.Principal.Scope)}
+	q := ended.UsageQuery{Team: text.Get("team"), Key: text.Get("key"), Family: text.Get("family"), Cluster: cluster, Allowed: res.Principal.SeesPast}
 	if q.Since, q.Until, err = parseSpan(text, h.api.Now()); err != nil {
 		return err
 	}
@@ -184,14 +183,6 @@ func historyCluster(x *httpx.Exchange, res leader.Resolution) (string, error) {
 	return cluster, res.Principal.RequireCluster(cluster)
 }
 
-// covered are the clusters of a scope.
-func covered(scope auth.ClusterScope) func(string) bool {
-	if scope == "" {
-		return nil
-	}
-	return scope.Covers
-}
-
 func parseSpan(text url.Values, now time.Time) (since, until time.Time, err error) {
 	for name, at := range map[string]*time.Time{"since": &since, "until": &until} {
 		if given := text.Get(name); given != "" {
@@ -203,7 +194,7 @@ func parseSpan(text url.Values, now time.Time) (since, until time.Time, err erro
 	return since, until, nil
 }
 
-// endedTask is a task of the history that the caller's key is for; nil when it is not known, or the history cannot be asked: then what
+// endedTask is a task of the history, which findTask has to have allowed; nil when it is not known, or the history cannot be asked: then what
 // the state has is the whole answer.
 func endedTask(x *httpx.Exchange, from Ended, id string) *ended.Task {
 	if from == nil {

@@ -123,7 +123,7 @@ func findTask(x *httpx.Exchange, res leader.Resolution, past Ended) (*spec.Task,
 	task := res.View.Task(id)
 	if task == nil {
 		if known := endedTask(x, past, id); known != nil {
-			return &known.Task, res.Principal.RequireCluster(known.Task.Cluster)
+			return &known.Task, res.Principal.RequirePast(known.Task.Cluster, known.Team())
 		}
 		if past != nil {
 			return nil, wire.Errorf(httpx.NotFound, "There is no task %s, and none that ended has this id.", id)

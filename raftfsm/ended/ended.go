@@ -48,9 +48,9 @@ type Query struct {
 	Family       string
 	Group        string
 	Cluster      string
-	Allowed      func(cluster string) bool // nil: all clusters
-	Limit        int                       // tasks of one page at most; 0: DefaultPage
-	Page         string                    // Page.Next of the page before; empty for the first
+	Allowed      func(cluster, team string) bool // nil: all tasks
+	Limit        int                             // tasks of one page at most; 0: DefaultPage
+	Page         string                          // Page.Next of the page before; empty for the first
 }
 
 // The number of tasks of a page: unless asked for another one, and at most.
@@ -102,7 +102,7 @@ type UsageQuery struct {
 	Key          string
 	Family       string
 	Cluster      string
-	Allowed      func(cluster string) bool // nil: all clusters
+	Allowed      func(cluster, team string) bool // nil: all tasks
 }
 
 // UsageRow is a sum over ended tasks. What the query does not sum by is empty. The GPU time of a task counts for the days on which it

@@ -181,7 +181,7 @@ func compare(r *rapid.T, s *Store, m *model) {
 	case 4:
 		q.Family = "family3"
 	case 5:
-		q.Allowed = func(cluster string) bool { return cluster == "lab" }
+		q.Allowed = func(cluster, team string) bool { return cluster == "lab" && team != "team2" }
 	case 6:
 		q.Group = "nowhere"
 	}

@@ -142,7 +142,7 @@ func (f *search) searchBlock(block []byte) (full bool, err error) {
 func matches(q ended.Query, t *ended.Task) bool {
 	return (q.Outcome == "" || q.Outcome == t.Outcome) && (q.Team == "" || q.Team == t.Team()) && (q.Key == "" || q.Key == t.Task.KeyHolder()) &&
 		(q.Family == "" || q.Family == t.Family()) && (q.Group == "" || q.Group == t.Task.Group) &&
-		(q.Cluster == "" || q.Cluster == t.Task.Cluster) && (q.Allowed == nil || q.Allowed(t.Task.Cluster))
+		(q.Cluster == "" || q.Cluster == t.Task.Cluster) && (q.Allowed == nil || q.Allowed(t.Task.Cluster, t.Team()))
 }
 
 // Task is the task with this id, nil when the store has none.

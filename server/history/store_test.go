@@ -124,13 +124,13 @@ func TestALongSearchIsCutIntoPages(t *testing.T) {
 	if got := all(t, s, q); len(got) != 1 {
 		t.Errorf("%d tasks of one minute", len(got))
 	}
-	q = ended.Query{Limit: ended.MaxPage, Allowed: func(cluster string) bool { return false }}
+	q = ended.Query{Limit: ended.MaxPage, Allowed: func(_, _ string) bool { return false }}
 	page, err := s.Find(q)
 	if err != nil || page.Next == "" || len(page.Tasks) != 0 {
 		t.Errorf("%d tasks and the next page %q, %v", len(page.Tasks), page.Next, err)
 	}
 	seen := 0
-	q.Allowed = func(cluster string) bool { seen++; return cluster == oldest && seen >= tasks }
+	q.Allowed = func(cluster, _ string) bool { seen++; return cluster == oldest && seen >= tasks }
 	if got := all(t, s, q); seen != tasks || len(got) > 1 {
 		t.Errorf("%d of %d tasks were looked at, %d found", seen, tasks, len(got))
 	}

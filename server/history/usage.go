@@ -162,7 +162,7 @@ func dayOf(t time.Time) int32 { return int32(max(0, t.Unix()) / daySeconds) }
 
 func (k usageKey) matches(q ended.UsageQuery) bool {
 	return (q.Team == "" || q.Team == k.team) && (q.Key == "" || q.Key == k.key) && (q.Family == "" || q.Family == k.family) &&
-		(q.Cluster == "" || q.Cluster == k.cluster) && (q.Allowed == nil || q.Allowed(k.cluster))
+		(q.Cluster == "" || q.Cluster == k.cluster) && (q.Allowed == nil || q.Allowed(k.cluster, k.team))
 }
 
 // row is the row that a sum belongs to.

@@ -30,6 +30,7 @@ func Flags() []cli.Flag {
 		&cli.StringFlag{Name: "state", Usage: "ended tasks of this `OUTCOME`: succeeded, failed or stopped"},
 		&cli.StringFlag{Name: "team", Usage: "ended tasks of this `TEAM`"},
 		&cli.StringFlag{Name: "family", Usage: "ended tasks of this `FAMILY` of task definitions"},
+		&cli.StringFlag{Name: "group", Usage: "ended tasks of this `GROUP`"},
 		&cli.StringFlag{Name: "key", Usage: "ended tasks that this access `KEY` ran"},
 		&cli.IntFlag{Name: "limit", Value: defaultLimit, Usage: "list `N` ended tasks at most"},
 	)
@@ -44,12 +45,12 @@ func spanFlags(since string) []cli.Flag {
 
 // Asked reports whether a command line asks for ended tasks of the history.
 func Asked(c *cli.Context) bool {
-	return slices.ContainsFunc([]string{"since", "until", "state", "team", "family", "key"}, c.IsSet)
+	return slices.ContainsFunc([]string{"since", "until", "state", "team", "family", "group", "key"}, c.IsSet)
 }
 
 // query reads the flags.
 func query(c *cli.Context, now time.Time) (q client.HistoryQuery, err error) {
-	q = client.HistoryQuery{Outcome: c.String("state"), Team: c.String("team"), Family: c.String("family"), Key: c.String("key"), Cluster: c.String("cluster")}
+	q = client.HistoryQuery{Outcome: c.String("state"), Team: c.String("team"), Family: c.String("family"), Group: c.String("group"), Key: c.String("key"), Cluster: c.String("cluster")}
 	if !slices.Contains([]string{"", "succeeded", "failed", "stopped"}, q.Outcome) {
 		return q, exit.Usagef("--state %s: it is succeeded, failed or stopped", q.Outcome)
 	}

@@ -1,0 +1,84 @@
+package cli
+
+import (
+	"context"
+	"encoding/csv"
+	"encoding/json"
+	"net/url"
+	"reflect"
+	"strings"
+	"testing"
+	"time"
+)
+
+// withUsage is a host that has the usage of two teams, asked for by these members of the query.
+func withUsage(t *testing.T, query string) *fakeHost {
+	h := newFakeHost(t)
+	h.documents["/v1/usage?"+query] = serveDocument(`{"rows":[{"team":"vision","day":"2026-01-02","tasks":3,"failed":1,"gpuSeconds":9000},{"day":"2026-01-02","tasks":2,"failed":0,"gpuSeconds":0}]}`)
+	return h
+}
+
+// lastMonth is --since of `pinion usage` when it is not given.
+var lastMonth = "since=" + url.QueryEscape(testTime.Add(-30*24*time.Hour).Format(time.RFC3339Nano))
+
+func TestUsageIsATableOrCSVOrJSON(t *testing.T) {
+	got := pinion(t, withUsage(t, "by=team&"+lastMonth), "usage")
+	for _, want := range []string{"TEAM", "GPU-HOURS", "vision", "2.5", "-"} {
+		if !strings.Contains(got.out, want) {
+			t.Errorf("%q is missing: %+v", want, got)
+		}
+	}
+	got = pinion(t, withUsage(t, "by=day%2Cteam&"+lastMonth), "usage", "--by", "day,team", "--csv")
+	rows, err := csv.NewReader(strings.NewReader(got.out)).ReadAll()
+	want := [][]string{{"day", "team", "gpu_hours", "tasks", "failed"}, {"2026-01-02", "vision", "2.5", "3", "1"}, {"2026-01-02", "", "0.0", "2", "0"}}
+	if err != nil || !reflect.DeepEqual(rows, want) {
+		t.Errorf("%v, %v, %+v", rows, err, got)
+	}
+	got = pinion(t, withUsage(t, "by=team&"+lastMonth), "usage", "-o", "json")
+	var list []map[string]any
+	if err := json.Unmarshal([]byte(got.out), &list); err != nil || len(list) != 2 || list[0]["gpuSeconds"] != 9000.0 {
+		t.Errorf("%v, %+v", err, got)
+	}
+}
+
+func TestUsageRefusesWhatItDoesNotUnderstand(t *testing.T) {
+	for _, arguments := range [][]string{{"usage", "vision"}, {"usage", "--since", "soon"}, {"usage", "--until", "yesterday"}} {
+		if got := pinion(t, newFakeHost(t), arguments...); got.code != 2 || got.out != "" {
+			t.Errorf("%v: %+v", arguments, got)
+		}
+	}
+}
+
+func TestThePastOfAGroupIsListed(t *testing.T) {
+	h := newFakeHost(t)
+	h.documents["/v1/history?cluster=default&group=nightly&limit=1000"] = serveDocument(`{"tasks":[{"task":{"taskArn":"arn:aws:ecs:x:0:task/default/3f2a91c00000000000000000000000aa","lastStatus":"STOPPED"},"outcome":"failed","gpus":8}]}`)
+	if got := pinion(t, h, "ps", "--group", "nightly", "-q"); strings.TrimSpace(got.out) != "3f2a91c00000000000000000000000aa" {
+		t.Errorf("%+v", got)
+	}
+}
+
+func TestUpKeepsTasksAsLongAsItIsTold(t *testing.T) {
+	if err := localMachine().check(); err != nil {
+		t.Skip(err)
+	}
+	for line, want := range map[string]*DiskConfig{
+		"":                         {},
+		"--keep-tasks 7d":          {KeepTasks: 7 * 24 * time.Hour},
+		"--keep-tasks 12h":         {KeepTasks: 12 * time.Hour},
+		"--keep-tasks-count 1000":  {KeepTasksCount: 1000},
+		"--keep-tasks-size 300m":   {KeepTasksBytes: 300 << 20},
+		"--keep-tasks 5m":          nil,
+		"--keep-tasks 0d":          nil,
+		"--keep-tasks long":        nil,
+		"--keep-tasks-count -1":    nil,
+		"--keep-tasks-count many":  nil,
+		"--keep-tasks-size little": nil,
+	} {
+		var got *DiskConfig
+		up := func(_ context.Context, c UpConfig) error { got = &c.Disk; return nil }
+		ran := pinionWith(t, Program{Up: up}, nil, append([]string{"up"}, strings.Fields(line)...)...)
+		if !reflect.DeepEqual(got, want) || (ran.code == 2) != (want == nil) {
+			t.Errorf("up %s: %+v, %+v", line, got, ran)
+		}
+	}
+}
