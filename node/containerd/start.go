@@ -33,6 +33,8 @@ const (
 	cleanUpTimeout = time.Minute
 	// startAttempts bounds the attempts of a start that loses its daemon.
 	startAttempts = 5
+	// earlierStartTimeout bounds the wait until containerd has taken back a start that broke off.
+	earlierStartTimeout = 30 * time.Second
 )
 
 // Start creates and starts the container: snapshot, record, task, process. A step that fails rolls the earlier ones back,
@@ -43,14 +45,31 @@ func (r *Runtime) Start(ctx context.Context, c runtime.ContainerSpec) error {
 		return fmt.Errorf("%w: %s", runtime.ErrExists, c.ID)
 	}
 	defer r.starts.end(c.ID, c.Task.ID)
+	begun, poll := time.Now(), backoff.Poll{}
 	for attempt := 1; ; attempt++ {
 		err := r.tryStart(ctx, c)
-		if !errdefs.IsUnavailable(err) || attempt == startAttempts || ctx.Err() != nil {
+		switch {
+		case err == nil || ctx.Err() != nil:
+			return err
+		case errdefs.IsUnavailable(err) && attempt < startAttempts:
+			// The daemon died during the start. The rollback left nothing, so the start is repeated on the next daemon.
+			r.config.Log.Warn("containerd went away during a start; trying again", "container", c.ID, "error", err)
+		case isEarlierStart(err) && time.Since(begun) < earlierStartTimeout:
+			r.config.Log.Warn("containerd still takes back an earlier start; trying again", "container", c.ID, "error", err)
+			if poll.Wait(ctx) != nil {
+				return err
+			}
+		default:
 			return err
 		}
-		// The daemon died during the start. The rollback left nothing, so the start is repeated on the next daemon.
-		r.config.Log.Warn("containerd went away during a start; trying again", "container", c.ID, "error", err)
 	}
+}
+
+// isEarlierStart reports whether containerd or runc has something of a container that containerd itself does not show: a start that
+// broke off with the process of Pinion that had asked for it, and is taken back only now.
+func isEarlierStart(err error) bool {
+	failed, ok := errors.AsType[*runtimeError](err)
+	return ok && (strings.HasSuffix(failed.text, ": file exists") || strings.HasSuffix(failed.text, "container with given ID already exists"))
 }
 
 func (r *Runtime) tryStart(ctx context.Context, c runtime.ContainerSpec) error {
