@@ -74,6 +74,7 @@ func TestRunTaskRefuses(t *testing.T) {
 		{"too many tasks", run + `"count":11}`, invalid, "count must be between 1 and 10, not 11."},
 		{"Fargate", run + `"launchType":"FARGATE"}`, invalid, "launchType FARGATE is not supported: Pinion runs tasks on your own hosts, which is EC2 or EXTERNAL."},
 		{"who started it, over two lines", run + `"startedBy":"a\nb"}`, invalid, `startedBy must not contain control characters, as "a\nb" does.`},
+		{"a reference that moves the cursor", run + `"referenceId":"\u001b[2J"}`, invalid, `referenceId must not contain control characters, as "\x1b[2J" does.`},
 		{"a group that moves the cursor", run + `"group":"\u001b[2J"}`, invalid, `group must not contain control characters, as "\x1b[2J" does.`},
 		{"awsvpc", run + `"networkConfiguration":{}}`, invalid, "Network Configuration is not valid for the given networkMode of this task definition. Remove networkConfiguration: Pinion has no awsvpc yet."},
 		{"an override of nobody", override(`"name":"x"`), invalid, "Override for container named x is not a container in the TaskDefinition."},

@@ -189,6 +189,8 @@ func (in launch) check() error {
 		return field.Errorf("startedBy", "startedBy must be at most 128 characters long, not %d.", len(in.StartedBy))
 	case len(in.ReferenceID) > 1024:
 		return field.Errorf("referenceId", "referenceId must be at most 1024 characters long, not %d.", len(in.ReferenceID))
+	case hasControls(in.ReferenceID):
+		return field.Errorf("referenceId", "referenceId must not contain control characters, as %q does.", in.ReferenceID)
 	case hasControls(in.StartedBy):
 		return field.Errorf("startedBy", "startedBy must not contain control characters, as %q does.", in.StartedBy)
 	case hasControls(in.Group):

@@ -4,6 +4,9 @@ import (
 	"fmt"
 	"slices"
 	"strconv"
+	"strings"
+	"unicode"
+	"unicode/utf8"
 )
 
 // Names of the log drivers that hosts run.
@@ -48,6 +51,12 @@ func isLogFiles(text string) bool {
 	return err == nil && n >= 1 && n <= MaxLogFiles
 }
 
+const wantLogName = "a name of at most 512 characters, none of which is a control character"
+
+func isLogName(text string) bool {
+	return utf8.RuneCountInString(text) <= 512 && !strings.ContainsFunc(text, unicode.IsControl)
+}
+
 // delivery are the options that say what becomes of a container whose log cannot be written. Here it never waits: its lines go to the
 // disk at once, and those that do not fit are dropped and counted. So no buffer is larger than it may be.
 var delivery = []LogOption{
@@ -76,7 +85,7 @@ func RefusedLogOption(name string) string { return refusedLogOptions[name] }
 // its capability and passed to the logger, which must know it.
 var logDrivers = []LogDriver{
 	{LogDriverAwslogs, CapabilityAwslogs, slices.Concat(rotation, delivery, []LogOption{
-		{Name: optionGroup}, {Name: optionStreamPrefix}, {Name: optionRegion},
+		{optionGroup, wantLogName, isLogName}, {optionStreamPrefix, wantLogName, isLogName}, {Name: optionRegion},
 		{optionCreateGroup, "true or false", func(text string) bool { return text == "true" || text == "false" }},
 	})},
 	{LogDriverJSONFile, CapabilityJSONFile, slices.Concat(rotation, delivery)},

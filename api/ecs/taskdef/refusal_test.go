@@ -76,6 +76,7 @@ var refusals = []refusal{
 	{"a log that stops the container", oneContainer(`"logConfiguration":{"logDriver":"awslogs","options":{"mode":"blocking"}}`), "containerDefinitions[0].logConfiguration.options.mode", "never waits for its log"},
 	{"a buffer of no size", oneContainer(`"logConfiguration":{"logDriver":"awslogs","options":{"max-buffer-size":"big"}}`), "containerDefinitions[0].logConfiguration.options.max-buffer-size", `"big"`},
 	{"a group that is perhaps created", oneContainer(`"logConfiguration":{"logDriver":"awslogs","options":{"awslogs-create-group":"maybe"}}`), "containerDefinitions[0].logConfiguration.options.awslogs-create-group", "true or false"},
+	{"a log group that moves the cursor", oneContainer(`"logConfiguration":{"logDriver":"awslogs","options":{"awslogs-group":"\u001b[2J"}}`), "containerDefinitions[0].logConfiguration.options.awslogs-group", `control character`},
 	{"a log option that nobody knows", oneContainer(`"logConfiguration":{"logDriver":"awslogs","options":{"awslogs-gruop":"x"}}`), "containerDefinitions[0].logConfiguration.options.awslogs-gruop", "there are max-size, max-file, mode, max-buffer-size, awslogs-group, awslogs-stream-prefix, awslogs-region, awslogs-create-group"},
 	{"an option of another driver", oneContainer(`"logConfiguration":{"logDriver":"json-file","options":{"awslogs-group":"x"}}`), "containerDefinitions[0].logConfiguration.options.awslogs-group", "json-file"},
 	{"an unknown ulimit", oneContainer(`"ulimits":[{"name":"x","softLimit":1,"hardLimit":1}]`), "containerDefinitions[0].ulimits[0].name", `"x"`},
