@@ -1,10 +1,12 @@
 package cli
 
 import (
+	"errors"
 	"fmt"
 
 	"github.com/urfave/cli/v2"
 
+	"pinion/api/cli/format"
 	"pinion/api/client"
 )
 
@@ -60,7 +62,19 @@ func (p Program) changeHost(c *cli.Context, change client.HostChange, result str
 	if err != nil {
 		return err
 	}
-	if err := inv.Client.ChangeHost(c.Context, change, host.ID, force); err != nil {
+	switch server := host.Role == "leader" || host.Role == "server"; {
+	case change == client.PromoteHost && server:
+		result = "%s is a server already"
+	case change == client.DemoteHost && host.Role == "agent":
+		result = "%s is an agent already"
+	default:
+		err = inv.Client.ChangeHost(c.Context, change, host.ID, force)
+	}
+	refusal, is := errors.AsType[*client.APIError](err)
+	switch {
+	case is && refusal.Type == "ResourceInUseException" && host.Tasks > 0 && change == client.RemoveHost:
+		return fmt.Errorf("%s still runs %s: `pinion host drain %s` first, or --force", host.Name, format.Plural(host.Tasks, "task"), host.Name)
+	case err != nil:
 		return fmt.Errorf("host %s: %w", host.Name, err)
 	}
 	_, err = fmt.Fprintf(inv.Out, result+"\n", host.Name)

@@ -33,10 +33,14 @@ func taskCommand(p Program) *cli.Command {
 func poolCommand(p Program) *cli.Command {
 	return &cli.Command{
 		Name:  "pool",
-		Usage: "Limits, logins, events and snapshots of the whole pool",
-		Description: `Examples:
+		Usage: "Settings, limits, logins, events and snapshots of the whole pool",
+		Description: `Without a verb it shows the settings.
+
+Examples:
+   pinion pool set lost-after=2m
    pinion pool limits
    pinion pool snapshot save /backup/pinion.snapshot`,
-		Subcommands: []*cli.Command{access.Limits(p.system), access.OIDC(p.system), eventsCommand(p), access.Audit(p.system), snapshotCommand(p)},
+		Action:      func(c *cli.Context) error { return access.PrintSettings(p.system, c) },
+		Subcommands: []*cli.Command{access.ShowSettings(p.system), access.SetSettings(p.system), access.Limits(p.system), access.OIDC(p.system), eventsCommand(p), access.Audit(p.system), snapshotCommand(p)},
 	}
 }

@@ -13,9 +13,11 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"pinion/api"
+	"pinion/api/cli"
 	"pinion/api/cli/invocation"
 	"pinion/api/httpx"
 	"pinion/api/rest"
+	"pinion/raftfsm/spec"
 	"pinion/server"
 )
 
@@ -89,7 +91,30 @@ func (h *host) printReady(ctx context.Context, out io.Writer) error {
 	}
 	fmt.Fprintf(out, "Pinion is ready at https://%s\n  GPUs: %s\n  next: eval \"$(pinion%s env)\"; aws ecs list-container-instances\n",
 		h.address.Local, inventory, dataDirFlag(h.dir.Path))
+	if view, err := h.member.StaleView(); err == nil {
+		for _, ignored := range ignoredSettings(h.config, view.Settings()) {
+			fmt.Fprintf(out, "  note: %s\n", ignored)
+		}
+	}
 	return nil
+}
+
+// ignoredSettings are the options of this start that are for a new pool, and differ from what the pool has.
+func ignoredSettings(c cli.UpConfig, has spec.Settings) (notes []string) {
+	for _, option := range []struct {
+		name       string
+		given, has any
+		unset      bool
+	}{
+		{"servers", c.Servers, has.Servers, c.Servers == 0},
+		{"replace-after", c.ReplaceAfter, has.ReplaceAfter, c.ReplaceAfter == 0},
+		{"lost-after", c.LostAfter, has.TaskLostAfter, c.LostAfter == 0},
+	} {
+		if !option.unset && option.given != option.has {
+			notes = append(notes, fmt.Sprintf("--%s %v is for a new pool; this one has %v: `pinion pool set %s=%v` changes it", option.name, option.given, option.has, option.name, option.given))
+		}
+	}
+	return notes
 }
 
 // dataDirFlag returns the option that selects the host in dir, after a space; empty for the default directory.
