@@ -133,7 +133,7 @@ func TestEveryExampleIsUsed(t *testing.T) {
 }
 
 // fileInDocument finds a file that a command of the documentation reads.
-var fileInDocument = regexp.MustCompile(`file://([\w.-]+)|(?:-f|--hosts|--tasks) ([\w.-]+\.\w+)|@([\w.-]+\.\w+)`)
+var fileInDocument = regexp.MustCompile(`file://([\w.-]+)|(?:-f|--hosts|--tasks) ([\w.-]+\.\w+)|\s@([\w.-]+\.\w+)`)
 
 // TestEveryFileOfTheDocumentsIsAnExample holds that who types what the documentation says finds the file in examples/, and
 // that what a page shows of a file is the file.
