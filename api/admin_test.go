@@ -91,7 +91,7 @@ func TestOnlyAdminsAreOperators(t *testing.T) {
 		httptest.NewRequest("GET", "/v1/admin/snapshot", nil), httptest.NewRequest("GET", "/v1/admin/tokens", nil),
 	} {
 		r.Header.Set("Authorization", "Bearer AKIAREADER:"+secret)
-		b.serve(r).wantError(t, 403, wire.AccessDenied, "arn:aws:iam::123456789012:user/AKIAREADER may not do this: it needs an access key with the role admin.")
+		b.serve(r).wantError(t, 403, wire.AccessDenied, "arn:aws:iam::123456789012:user/AKIAREADER may not do this: its access key has the role reader, and this needs the role admin.")
 	}
 	if len(k.calls) > 0 {
 		t.Errorf("%q", k.calls)

@@ -129,6 +129,8 @@ func TestYAMLIsAsStrictAsJSON(t *testing.T) {
 	const head = "family: f\ncontainerDefinitions:\n- name: c\n  image: i\n  memory: 64\n"
 	for _, c := range []struct{ name, body, kind, message string }{
 		{"an unquoted value", head + "  environment: [{name: A, value: 0644}]\n", "SerializationException", "containerDefinitions[0].environment[0].value must be a string, not a number (put it in quotes)"},
+		{"a field of another tool", head + "  gpus: 2\n", "ClientException", `unknown field containerDefinitions[0].gpus: did you mean "gpuCount"?`},
+		{"a field in the wrong object", head + "  ipcMode: host\n", "ClientException", `unknown field containerDefinitions[0].ipcMode: it belongs beside containerDefinitions, not in it`},
 		{"a mistyped field", head + "  enviroment: []\n", "ClientException", `unknown field containerDefinitions[0].enviroment: did you mean "environment"?`},
 		{"a list", "- a\n", "SerializationException", "the YAML body must be a mapping of fields"},
 	} {

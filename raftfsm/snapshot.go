@@ -96,6 +96,12 @@ func (versions tableVersions) read(r *recordReader) error {
 	return nil
 }
 
+// noSnapshotError is an ErrDamaged that does not even begin as a snapshot does.
+type noSnapshotError struct{}
+
+func (noSnapshotError) Error() string { return "this is not a snapshot of Pinion" }
+func (noSnapshotError) Unwrap() error { return ErrDamaged }
+
 // snapshotReader reads a snapshot and sums up what was read.
 type snapshotReader struct {
 	in  *bufio.Reader
@@ -110,7 +116,7 @@ func (r *snapshotReader) header() error {
 	r.sum.Write(line)
 	var header snapshotHeader
 	if err := json.Unmarshal(line, &header); err != nil || header.Format < 1 {
-		return fmt.Errorf("this is not a snapshot of Pinion: %w", ErrDamaged)
+		return noSnapshotError{}
 	}
 	if header.Format > snapshotFormat || header.Feature > ownLevel {
 		return fmt.Errorf("format %d, feature level %d; this version reads up to %d and %d: %w",

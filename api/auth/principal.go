@@ -39,7 +39,7 @@ func (p Principal) RequireRole(needed spec.Role) error {
 		return wire.Errorf(wire.AccessDenied, "%s may not do this: it is the own key of host %s, which is an agent now: the pool's servers change when one of them is gone for long, and an own key follows its host. Root there may look at its cluster, and drain, activate and remove that host. "+
 			"This needs the role %s: do it on a server (`pinion hosts` lists them), or with --host, --key-id and --secret of a key that `pinion keys create --role %s` made there.", p.ARN, p.HostID, needed, needed)
 	}
-	return wire.Errorf(wire.AccessDenied, "%s may not do this: it needs an access key with the role %s.", p.ARN, needed)
+	return wire.Errorf(wire.AccessDenied, "%s may not do this: its access key has the role %s, and this needs the role %s.", p.ARN, p.Role, needed)
 }
 
 // RequireUnscoped refuses a key that is for some clusters what is about the whole pool.

@@ -5,6 +5,8 @@ package cli
 import (
 	"cmp"
 	"context"
+	"errors"
+	"fmt"
 	"io"
 	"os"
 	"strings"
@@ -24,6 +26,7 @@ import (
 	"pinion/api/cli/unlock"
 	"pinion/api/cli/why"
 	"pinion/api/cli/words"
+	"pinion/api/client"
 )
 
 // Program is what the command line needs of the program around it.
@@ -79,8 +82,15 @@ func runLine(ctx context.Context, app *cli.App, args []string) error {
 	if err != nil {
 		return err
 	}
-	return app.RunContext(ctx, line)
+	err = app.RunContext(ctx, line)
+	if refused, is := errors.AsType[*client.APIError](err); is && refused.Type != "" && app.Metadata[wantsJSON] == true {
+		return fmt.Errorf("%w (%s)", err, refused.Type) // programs read the type, people do not
+	}
+	return err
 }
+
+// wantsJSON is the metadata of a command line with -o json.
+const wantsJSON = "json"
 
 // New builds the command line. RunContext returns errors; only Main prints them.
 func New(p Program) *cli.App {
@@ -97,12 +107,13 @@ func New(p Program) *cli.App {
 		ExitErrHandler:            func(*cli.Context, error) {},
 		DisableSliceFlagSeparator: true,
 		EnableBashCompletion:      true,
+		Metadata:                  map[string]any{},
 		Reader:                    os.Stdin,
 		Writer:                    os.Stdout,
 		ErrWriter:                 os.Stderr,
 	}
 	for _, command := range app.Commands {
-		setupCommand(command, app.Name)
+		setupCommand(p.system, command, app.Name)
 	}
 	if p.Client {
 		refuseHostCommands(app.Commands)
@@ -194,14 +205,20 @@ func commands(p Program) []*cli.Command {
 }
 
 // setupCommand sets the parts that all commands share; above is the name of what the command stands under.
-func setupCommand(command *cli.Command, above string) {
+func setupCommand(system invocation.System, command *cli.Command, above string) {
 	command.CustomHelpTemplate = literal(help.Command(command, above+" "+command.Name, globalNames()))
 	command.HideHelpCommand = true // an image or a task may be called "help"
 	command.OnUsageError = wrapUsageError
-	command.Before = checkArguments
+	command.Before = func(c *cli.Context) error {
+		c.App.Metadata[wantsJSON] = invocation.GlobalFlag(c, "output") == invocation.JSON
+		return checkArguments(c)
+	}
+	if action := command.Action; action != nil {
+		command.Action = func(c *cli.Context) error { return system.ExplainCluster(c, action(c)) }
+	}
 	command.Flags = append(command.Flags, invocation.CommandFlags()...)
 	for _, below := range command.Subcommands {
-		setupCommand(below, above+" "+command.Name)
+		setupCommand(system, below, above+" "+command.Name)
 	}
 }
 

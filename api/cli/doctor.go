@@ -37,7 +37,7 @@ Examples:
 			&cli.StringFlag{Name: "listen", Value: fmt.Sprint(":", DefaultPort), Destination: &config.Listen, Usage: "`ADDRESS` of the TLS port"},
 			&cli.StringFlag{Name: "join", Destination: &config.Join, DefaultText: "none", Usage: "a host of the pool to join, `HOST[:PORT]`"},
 			&cli.StringFlag{Name: "containerd", Destination: &config.Containerd, DefaultText: "built in", Usage: "the machine's own containerd at this `SOCKET`"},
-			&cli.StringFlag{Name: "registry-config", Destination: &config.RegistryConfig, Usage: "`DIR` with registry logins (config.json) and mirrors (certs.d)"},
+			&cli.StringFlag{Name: "registry-config", Value: DefaultRegistryConfig, Destination: &config.RegistryConfig, Usage: "`DIR` with registry logins (config.json) and mirrors (certs.d)"},
 		},
 		Action: func(c *cli.Context) (err error) {
 			if c.Args().Present() {

@@ -56,7 +56,7 @@ func TestRunRefusesWhatIsOutOfRange(t *testing.T) {
 		`--count 0`:                "--count 0: must be from 1 to 1000",
 		`--count 1001`:             "--count 1001: must be from 1 to 1000",
 		`--array 7`:                `--array "7": write the first and the last index, such as 0-99`,
-		`--array 9-3`:              "--array 9-3: -5 tasks; 1 to 1000 can be started at once",
+		`--array 9-3`:              "--array 9-3 is an empty range",
 		`--array 0-1000`:           "--array 0-1000: 1001 tasks; 1 to 1000 can be started at once",
 		`--array 0-9 --count 10`:   "--count and --array exclude each other",
 		`--array 0-9 --no-wait`:    "--array and --no-wait exclude each other",

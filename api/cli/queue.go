@@ -50,6 +50,11 @@ func printQueue(ctx context.Context, c *cli.Context, inv *invocation.Invocation)
 	if err := inv.Client.Get(ctx, "/v1/queue", url.Values{"cluster": {cluster}}, &items); err != nil {
 		return err
 	}
+	if len(items) == 0 && cluster != "default" {
+		if err := inv.RequireCluster(ctx, cluster); err != nil {
+			return err
+		}
+	}
 	return listing.List[client.QueueItem]{Items: items, ID: func(q client.QueueItem) string { return q.TaskID }, Table: func(queue []client.QueueItem) (*table.Table, error) {
 		t := queueTable(inv, queue)
 		t.Empty = "nothing waits in cluster " + cluster

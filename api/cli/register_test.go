@@ -33,16 +33,21 @@ func TestRegisterSendsTheFileAsItIsAndTellsTheWarnings(t *testing.T) {
 	}
 }
 
-func TestARefusedDefinitionIsOneSentenceWithItsType(t *testing.T) {
+func TestARefusedDefinitionIsOneSentenceAndItsTypeIsForPrograms(t *testing.T) {
 	h := newRegisterHost(t)
 	h.operations["RegisterTaskDefinition"] = always(errorReply{400, "com.amazonaws.ecs#ClientException", "Family should not be null or empty."})
 	file := filepath.Join(t.TempDir(), "x.yaml")
 	if err := os.WriteFile(file, []byte("cpu: 1\n"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	got := pinion(t, h, "register", "-f", file)
-	if got.code != 1 || !strings.HasSuffix(got.err, "pinion: Family should not be null or empty. (ClientException)\n") {
-		t.Errorf("%+v", got)
+	for _, line := range [][]string{{"register", "-f", file}, {"register", "-f", file, "-o", "json"}} {
+		want := "pinion: Family should not be null or empty."
+		if len(line) > 3 {
+			want += " (ClientException)" // programs read the type
+		}
+		if got := pinion(t, h, line...); got.code != 1 || got.err != want+"\n" {
+			t.Errorf("%v: %+v", line, got)
+		}
 	}
 	if got := pinion(t, h, "register", "-f", "/nowhere.json"); got.code != 1 || !strings.Contains(got.err, "open /nowhere.json: no such file") {
 		t.Errorf("%+v", got)

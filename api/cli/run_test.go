@@ -185,8 +185,13 @@ func TestAClusterWithoutHostsIsSaidSo(t *testing.T) {
 func TestAClusterThatIsNotThereIsNamed(t *testing.T) {
 	h := newRunHost(t, pending)
 	h.operations["RunTask"] = always(errorReply{400, "ClusterNotFoundException", "Cluster not found."})
-	if got := pinion(t, h, "run", "--cluster", "lab", "nvidia/cuda"); got.code != 1 || !strings.Contains(got.err, "there is no cluster lab") {
-		t.Errorf("%+v", got)
+	h.operations["ListTasks"] = h.operations["RunTask"]
+	h.operations["ListClusters"] = always(`{"clusterArns":["x/default","x/night"]}`)
+	h.documents["/v1/queue?cluster=lab"] = serveDocument("[]")
+	for _, line := range [][]string{{"run", "--cluster", "lab", "nvidia/cuda"}, {"ps", "--cluster", "lab"}, {"task", "ls", "--cluster", "lab"}, {"queue", "--cluster", "lab"}} {
+		if got := pinion(t, h, line...); got.code != 1 || !strings.Contains(got.err, `"lab"`) || !strings.Contains(got.err, "default, night") {
+			t.Errorf("%v: %+v", line, got)
+		}
 	}
 }
 
@@ -279,7 +284,7 @@ func TestRetriesEndWhenAHostStaysUnavailable(t *testing.T) {
 	waited := time.Duration(0)
 	pause := func(_ context.Context, h time.Duration) error { waited += h; return nil }
 	got := pinionWith(t, Program{system: invocation.System{Sleep: pause}}, h, "run", "nvidia/cuda")
-	if got.code != 1 || !strings.Contains(got.err, "Retrying for up to a minute") || !strings.HasSuffix(got.err, "pinion: no leader (ServerException)\n") {
+	if got.code != 1 || !strings.Contains(got.err, "Retrying for up to a minute") || !strings.HasSuffix(got.err, "pinion: no leader\n") {
 		t.Errorf("%+v", got)
 	}
 	if waited != time.Minute {

@@ -37,7 +37,7 @@ func TestAForcedStopSaysSo(t *testing.T) {
 func TestStopOfATaskThatIsNotThereNamesIt(t *testing.T) {
 	h := newFakeHost(t)
 	h.operations["StopTask"] = always(errorReply{400, "InvalidParameterException", "The referenced task was not found."})
-	if got := pinion(t, h, "stop", taskTwo); got.code != 1 || got.err != "pinion: task 91bc00000000: The referenced task was not found. (InvalidParameterException)\n" {
+	if got := pinion(t, h, "stop", taskTwo); got.code != 1 || got.err != "pinion: task 91bc00000000: The referenced task was not found.\n" {
 		t.Errorf("%+v", got)
 	}
 }
@@ -65,7 +65,7 @@ func TestALogThatCannotBeReadIsAnError(t *testing.T) {
 	h.documents["/v1/tasks/"+taskTwo+"/logs?container=trainer"] = func(http.ResponseWriter) any {
 		return errorReply{400, "InvalidParameterException", "task has no container trainer"}
 	}
-	if got := pinion(t, h, "logs", "--container", "trainer", "91"); got.code != 1 || got.err != "pinion: task has no container trainer (InvalidParameterException)\n" {
+	if got := pinion(t, h, "logs", "--container", "trainer", "91"); got.code != 1 || got.err != "pinion: task has no container trainer\n" {
 		t.Errorf("%+v", got)
 	}
 }

@@ -85,7 +85,7 @@ func upFlags(config *UpConfig, attributes *cli.StringSlice, level *string) []cli
 		&cli.DurationFlag{Name: "replace-after", Destination: &config.ReplaceAfter, DefaultText: "5m", Usage: "of a new pool: `TIME` until another host replaces an unreachable server"},
 		&cli.DurationFlag{Name: "lost-after", Destination: &config.LostAfter, DefaultText: "1m", Usage: "of a new pool: `TIME` until the tasks of an unreachable host are marked STOPPED"},
 		unlock.Flag(""),
-		&cli.StringFlag{Name: "registry-config", Destination: &config.RegistryConfig, EnvVars: []string{"PINION_REGISTRY_CONFIG"}, Usage: "`DIR` with registry logins (config.json) and mirrors (certs.d)"},
+		&cli.StringFlag{Name: "registry-config", Value: DefaultRegistryConfig, Destination: &config.RegistryConfig, EnvVars: []string{"PINION_REGISTRY_CONFIG"}, Usage: "`DIR` with registry logins (config.json) and mirrors (certs.d)"},
 	}, diskFlags(&config.Disk)...)
 }
 
@@ -110,7 +110,7 @@ func (u *UpConfig) complete(dataDir string, attributes []string, level string) e
 		if u.RegistryConfig, err = filepath.Abs(u.RegistryConfig); err != nil {
 			return fmt.Errorf("--registry-config %s: %w", u.RegistryConfig, err)
 		}
-		if info, err := os.Stat(u.RegistryConfig); err != nil || !info.IsDir() {
+		if info, err := os.Stat(u.RegistryConfig); u.RegistryConfig != DefaultRegistryConfig && (err != nil || !info.IsDir()) {
 			return exit.Usagef("--registry-config %s: there is no such directory", u.RegistryConfig)
 		}
 	}

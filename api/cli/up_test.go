@@ -85,7 +85,7 @@ func TestUpDefaults(t *testing.T) {
 		t.Errorf("%+v", ran)
 	}
 	got.DataDir = ""
-	want := UpConfig{Listen: ":7400", GPUs: "auto", Attributes: map[string]string{},
+	want := UpConfig{Listen: ":7400", GPUs: "auto", Attributes: map[string]string{}, RegistryConfig: DefaultRegistryConfig,
 		Containers: ContainerOptions{PidsLimit: 16384, MaxStopTimeout: 10 * time.Minute}}
 	if !reflect.DeepEqual(got, want) {
 		t.Errorf("\n got %+v\nwant %+v", got, want)

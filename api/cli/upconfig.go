@@ -5,6 +5,9 @@ import (
 	"time"
 )
 
+// DefaultRegistryConfig is the directory of registry logins and mirrors of a host that names no other.
+const DefaultRegistryConfig = "/etc/pinion/registries"
+
 // UpConfig is the options of `pinion up` and the configuration of the host in one struct. Program.Up gets it with the form
 // of all fields checked.
 type UpConfig struct {
@@ -28,7 +31,7 @@ type UpConfig struct {
 	// LogLevel is the least severe level that is logged, to standard error.
 	LogLevel slog.Level
 	// RegistryConfig is a directory with registry logins (config.json, as `docker login` writes it) and mirrors
-	// (certs.d, as containerd reads it). Empty: neither.
+	// (certs.d, as containerd reads it). It is read for each pull, and may not exist when it is DefaultRegistryConfig.
 	RegistryConfig string
 	// Unlock is the secret that opens the keys in DataDir. Nil: none was given.
 	Unlock []byte

@@ -21,12 +21,7 @@ type APIError struct {
 	Status  int // HTTP status
 }
 
-func (e *APIError) Error() string {
-	if e.Type == "" {
-		return e.Message
-	}
-	return e.Message + " (" + e.Type + ")"
-}
+func (e *APIError) Error() string { return e.Message }
 
 // ErrUnreachable is wrapped by the error of a request without an answer: nobody listens, or the host is not trusted.
 var ErrUnreachable = errors.New("host unreachable")

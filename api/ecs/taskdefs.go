@@ -26,6 +26,9 @@ func registerTaskDefinition(ctx context.Context, r *Request, in *types.RegisterT
 	if definition.SharesGPU() {
 		r.warn("sharingStrategy is kept, but no host shares GPUs yet: tasks of this definition are refused with ATTRIBUTE")
 	}
+	if definition.TaskRoleARN != "" || definition.ExecutionRoleARN != "" {
+		r.warn("taskRoleArn and executionRoleArn are kept and shown, but give a task nothing: there are no IAM roles outside AWS")
+	}
 	if namesPorts(definition) {
 		r.warn("name and appProtocol of portMappings are kept and shown: they are for Service Connect, which Pinion has not, so nothing reads them")
 	}

@@ -44,7 +44,10 @@ func decodeObject(body []byte, into any, strict Strictness, parse func([]byte) (
 	return d.structure("", object, reflect.ValueOf(into).Elem())
 }
 
-type decoder struct{ strict bool }
+type decoder struct {
+	strict bool
+	above  []reflect.Type // of the objects that the one to decode is in, the outermost first
+}
 
 // value decodes v, found at path, into target.
 func (d decoder) value(path string, v any, target reflect.Value) error {
@@ -76,12 +79,13 @@ func (d decoder) value(path string, v any, target reflect.Value) error {
 // structure decodes an object's fields in the order of their names, so that equal bodies get equal errors.
 func (d decoder) structure(path string, object map[string]any, target reflect.Value) error {
 	fields := Fields(target.Type())
+	inside := decoder{d.strict, append(slices.Clip(d.above), target.Type())}
 	for _, name := range sortedKeys(object) {
 		at := join(path, name)
 		field, known := fields[name]
 		switch {
 		case !known && d.strict:
-			return unknownField(at, name, fields)
+			return d.unknownField(at, name, target.Type())
 		case !known:
 			continue
 		case field.Type == reflect.TypeFor[Unsupported]():
@@ -90,7 +94,7 @@ func (d decoder) structure(path string, object map[string]any, target reflect.Va
 			}
 			continue
 		}
-		if err := d.value(at, object[name], target.FieldByIndex(field.Index)); err != nil {
+		if err := inside.value(at, object[name], target.FieldByIndex(field.Index)); err != nil {
 			return err
 		}
 	}
@@ -182,11 +186,30 @@ func wrongType(path, want string, got any) error {
 	return Errorf(Serialization, "%s must be %s, not %s%s", path, want, jsonTypeName(got), hint)
 }
 
-func unknownField(path, name string, fields map[string]reflect.StructField) error {
+// usual are names that people try, with those of ECS.
+var usual = map[string]string{"gpu": "gpuCount", "gpus": "gpuCount", "env": "environment", "ports": "portMappings", "volumes": "mountPoints", "args": "command", "entrypoint": "entryPoint"}
+
+// unknownField refuses a field that an object of a type has not: it may be one of an object around it, or misspelled.
+func (d decoder) unknownField(path, name string, object reflect.Type) error {
+	fields := Fields(object)
+	if _, known := fields[usual[name]]; known {
+		return Errorf(Client, "unknown field %s: did you mean %q?", path, usual[name])
+	}
+	for at, outer := range slices.Backward(d.above) {
+		if _, known := Fields(outer)[name]; known {
+			return Errorf(Client, "unknown field %s: it belongs beside %s, not in it", path, ancestor(path, at))
+		}
+	}
 	if near := nearest(name, fields); near != "" {
 		return Errorf(Client, "unknown field %s: did you mean %q?", path, near)
 	}
 	return Errorf(Client, "unknown field %s: known here are %s", path, strings.Join(sortedKeys(fields), ", "))
+}
+
+// ancestor is the field of the object so many objects deep that a path leads through.
+func ancestor(path string, depth int) string {
+	name, _, _ := strings.Cut(strings.Split(path, ".")[depth], "[")
+	return name
 }
 
 func unsupported(path, why string) error {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"regexp"
 	"strings"
 	"time"
 
@@ -228,6 +229,9 @@ func (s *startOperation) rollback(ctx context.Context) {
 	}
 }
 
+// noProgram is the error of a command that is not in its image.
+var noProgram = regexp.MustCompile(`exec: "([^"]+)": (?:executable file not found in \$PATH|stat [^:]*: no such file or directory)$`)
+
 // shortenError keeps the part of the runtime's long error chain that helps people.
 func shortenError(err error) error {
 	err = errgrpc.ToNative(err)
@@ -240,6 +244,9 @@ func shortenError(err error) error {
 		}
 	}
 	text, _, _ = strings.Cut(text, ": unknown")
+	if missing := noProgram.FindStringSubmatch(text); missing != nil {
+		text += fmt.Sprintf(": the image has no program %q", missing[1])
+	}
 	return &runtimeError{text: strings.TrimSpace(text), cause: err}
 }
 

@@ -141,7 +141,7 @@ func TestAStartThatFailsSaysWhyAndLeavesNothing(t *testing.T) {
 		want   string
 		create bool // refused before the process was tried
 	}{
-		"no such command": {func(c *runtime.ContainerSpec) { c.Def.Command = []string{"nosuch"} }, `exec: "nosuch": executable file not found in $PATH`, false},
+		"no such command": {func(c *runtime.ContainerSpec) { c.Def.Command = []string{"nosuch"} }, `the image has no program "nosuch"`, false},
 		"not executable":  {func(c *runtime.ContainerSpec) { c.Def.Command = []string{"/tmp"} }, "/tmp", false},
 		"no such user":    {func(c *runtime.ContainerSpec) { c.Def.User = "ghost" }, `user "ghost"`, true},
 		"no such volume": {func(c *runtime.ContainerSpec) {

@@ -82,7 +82,7 @@ func InspectSnapshot(out io.Writer, file string, asJSON bool) error {
 	defer snapshot.Close()
 	info, err := backup.Inspect(snapshot, history.CountTasks)
 	if err != nil {
-		return err
+		return fmt.Errorf("%s: %w", file, err)
 	}
 	if asJSON {
 		return json.NewEncoder(out).Encode(info)

@@ -46,12 +46,23 @@ var foreign = map[string]string{
 	"namespace":  "--cluster NAME is a named part of the pool",
 }
 
+// ofCommand answers flags that mean something else with one command.
+var ofCommand = map[string]string{
+	"pinion stop --t": stopTimeout, "pinion stop --time": stopTimeout, "pinion stop --timeout": stopTimeout,
+	"pinion task stop --t": stopTimeout, "pinion task stop --time": stopTimeout, "pinion task stop --timeout": stopTimeout,
+}
+
+const stopTimeout = "a task has its time to end from `pinion run --stop-timeout`; --force ends it at once"
+
 const interactive = "interactive sessions are not supported yet"
 
 // unknown is the error for a flag that the command has not.
 func (r *reader) unknown(word string) error {
 	name, _, _ := strings.Cut(strings.TrimLeft(word, "-"), "=")
 	hint := foreign[name]
+	if takes, known := ofCommand[r.name+" --"+name]; known {
+		hint = takes
+	}
 	if near := words.Nearest(name, r.names()); near != "" {
 		hint = "did you mean --" + near + "?"
 	}

@@ -90,6 +90,9 @@ func (o *batchOptions) parseArray() error {
 	}
 	first, _ := strconv.Atoi(parts[1])
 	last, _ := strconv.Atoi(parts[2])
+	if last < first {
+		return exit.Usagef("--array %s is an empty range: the first index comes first, such as %d-%d", o.array, last, first)
+	}
 	if o.count = last - first + 1; o.count < 1 || o.count > maxTasks {
 		return exit.Usagef("--array %s: %d tasks; 1 to %d can be started at once", o.array, o.count, maxTasks)
 	}

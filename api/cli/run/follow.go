@@ -3,6 +3,7 @@ package run
 import (
 	"context"
 	"errors"
+	"slices"
 	"strings"
 
 	"pinion/api/cli/exit"
@@ -69,7 +70,7 @@ func (f *follower) followOne(ctx context.Context, task client.Task) (client.Task
 	if err != nil {
 		return task, err
 	}
-	if task.Instance != "" {
+	if task.Instance != "" && !neverRan(task) {
 		printer := tasklog.Printer{Out: f.inv.Out, Err: f.inv.Err}
 		if f.inv.Output == invocation.JSON {
 			printer.Out = f.inv.Err // standard output is the JSON document
@@ -80,6 +81,11 @@ func (f *follower) followOne(ctx context.Context, task client.Task) (client.Task
 		}
 	}
 	return f.inv.PollTask(ctx, f.request.cluster, task.ID(), func(t client.Task) bool { return t.Stopped() }, func(client.Task) {})
+}
+
+// neverRan reports whether no container of a stopped task has run: what its log has is the error with which the task ended.
+func neverRan(task client.Task) bool {
+	return task.Stopped() && task.StartedAt.IsZero() && !slices.ContainsFunc(task.Containers, func(c client.Container) bool { return c.ExitCode != nil })
 }
 
 // placement is the host and the GPUs of a task.

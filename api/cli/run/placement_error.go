@@ -21,9 +21,6 @@ func (l *launcher) runTaskError(err error) error {
 	if strings.Contains(refused.Message, "No Container Instances") {
 		return fmt.Errorf("cluster %s has no host: %w. Start one with `sudo pinion up --cluster %s`", l.request.cluster, err, l.request.cluster)
 	}
-	if refused.Type == "ClusterNotFoundException" {
-		return fmt.Errorf("there is no cluster %s: %w. `pinion hosts` shows the clusters that have hosts", l.request.cluster, err)
-	}
 	return err
 }
 

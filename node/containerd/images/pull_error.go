@@ -91,6 +91,9 @@ func (s *Store) explainPull(ctx context.Context, named reference.Named, resolver
 		e.problem, e.advice = innermostError(err), "check the image and its registry"
 	case errors.Is(err, io.ErrUnexpectedEOF):
 		e.problem, e.advice, e.unreachable = "its answer broke off: "+innermostError(err), "check the network and try again", true
+	case isPlainHTTP(err):
+		e.problem = "it does not speak TLS, and what comes over plain HTTP anybody on the way can change"
+		e.advice = fmt.Sprintf("to use it all the same, put [host.\"http://%s\"] into %s/certs.d/%s/hosts.toml", e.registry, where, e.registry)
 	case isNetworkError(err):
 		e.problem, e.advice, e.unreachable = "it cannot be reached: "+innermostError(err), "check the network, or name a mirror in "+where+"/certs.d", true
 	case errors.As(err, &unknownCA), errors.As(err, &certificate):
@@ -149,6 +152,12 @@ func readBlob(ctx context.Context, fetcher remotes.Fetcher, d ocispec.Descriptor
 	}
 	defer blob.Close()
 	return io.ReadAll(io.LimitReader(blob, maxDocument))
+}
+
+// isPlainHTTP reports whether the registry answered without TLS.
+func isPlainHTTP(err error) bool {
+	var record tls.RecordHeaderError
+	return errors.Is(err, http.ErrSchemeMismatch) || errors.As(err, &record)
 }
 
 // isNetworkError reports whether the registry could not be reached at all.

@@ -1,6 +1,11 @@
 package images
 
-import "testing"
+import (
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+)
 
 // Whatever name or redirect leads there, no pull reads what a cloud tells only this machine.
 func TestNoPullConnectsToAMetadataAddress(t *testing.T) {
@@ -11,5 +16,18 @@ func TestNoPullConnectsToAMetadataAddress(t *testing.T) {
 		if err := refuseMetadata("tcp", address, nil); (err != nil) != refused {
 			t.Errorf("%s: %v", address, err)
 		}
+	}
+}
+
+func TestAnAnswerWithoutTLSIsRecognized(t *testing.T) {
+	plain := httptest.NewServer(http.NotFoundHandler())
+	defer plain.Close()
+	_, err := http.Get("https://" + strings.TrimPrefix(plain.URL, "http://"))
+	if !isPlainHTTP(err) {
+		t.Errorf("%v", err)
+	}
+	plain.Close()
+	if _, err := http.Get(plain.URL); err == nil || isPlainHTTP(err) {
+		t.Errorf("nobody there: %v", err)
 	}
 }
