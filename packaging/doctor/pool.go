@@ -38,7 +38,7 @@ func checkPool(ctx context.Context, h *Host) (all []Finding) {
 	}
 	for _, host := range hosts {
 		if !host.Connected {
-			all = append(all, warning(fmt.Sprintf("host %s is not heard of", host.Name), "see whether its machine and pinion run; `pinion hosts rm --force "+host.Name+"` when it is gone for good"))
+			all = append(all, warning(fmt.Sprintf("host %s is unreachable", host.Name), "see whether its machine and pinion run; `pinion hosts rm --force "+host.Name+"` when it is permanently gone"))
 		}
 		if host.GPUs.Problem != "" {
 			all = append(all, warning(fmt.Sprintf("GPUs of host %s: %s", host.Name, host.GPUs.Problem), "run pinion doctor there"))

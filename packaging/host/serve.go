@@ -96,6 +96,11 @@ func (h *host) printReady(ctx context.Context, out io.Writer) error {
 			fmt.Fprintf(out, "  note: %s\n", ignored)
 		}
 	}
+	gpus := ""
+	if len(inventory.Devices) > 0 {
+		gpus = " --gpus 1"
+	}
+	fmt.Fprintf(out, "Pinion is ready at https://%s\n  GPUs: %s\n  next: pinion%s run%s pinion/self\n", h.address.Local, inventory, dataDirFlag(h.dir.Path), gpus)
 	return nil
 }
 

@@ -71,7 +71,7 @@ func (v Verifier) Verify(r *http.Request, body []byte, lookup func(keyID string)
 	}
 	secret, known := lookup(claim.keyID)
 	if !known {
-		return Identity{}, wire.Errorf(UnrecognizedClient, "The security token included in the request is invalid: this cluster has no access key with that id. `pinion env` on a host prints one.")
+		return Identity{}, wire.Errorf(UnrecognizedClient, "The security token included in the request is invalid: this pool has no access key with that id. `pinion env` on a host prints one.")
 	}
 	scope := credentialScope{secret, claim.date, claim.region, claim.service}
 	signer := v.Signers.get(scope)

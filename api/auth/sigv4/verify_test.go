@@ -114,7 +114,7 @@ func TestWhatIsNotASignature(t *testing.T) {
 		"no signature in it":    {func(r *http.Request) { r.Header.Set("Authorization", algorithm+" Credential=a/b/c/d/e") }, IncompleteSignature, "The signature is not complete: the Authorization header must have Credential=KEY/DATE/REGION/SERVICE/aws4_request, SignedHeaders and a Signature of 64 hex digits."},
 		"no date":               {func(r *http.Request) { r.Header.Del("X-Amz-Date") }, IncompleteSignature, "The signature is not complete: the X-Amz-Date header must be there and look like 20060102T150405Z."},
 		"two targets":           {func(r *http.Request) { r.Header.Add("X-Amz-Target", "x") }, IncompleteSignature, "The signature is not complete: the X-Amz-Target header is there more than once."},
-		"an unknown key":        {replace(keyID, "AKIAUNKNOWN"), UnrecognizedClient, "The security token included in the request is invalid: this cluster has no access key with that id. `pinion env` on a host prints one."},
+		"an unknown key":        {replace(keyID, "AKIAUNKNOWN"), UnrecognizedClient, "The security token included in the request is invalid: this pool has no access key with that id. `pinion env` on a host prints one."},
 		"another service":       {replace("/ecs/", "/s3/"), InvalidSignature, "Credential should be scoped to correct service: 'ecs'."},
 		"another day":           {replace("20260102", "20260101"), InvalidSignature, "Date in Credential scope does not match YYYYMMDD from ISO-8601 version of date from HTTP: '20260101' != '20260102'."},
 		"a target not covered":  {replace(";x-amz-target", ""), InvalidSignature, "'x-amz-target' must be a 'SignedHeader' in the AWS Authorization."},
