@@ -25,7 +25,7 @@ func loadModel(t *testing.T) *model.Model {
 // is either read or refused with a reason, so nothing is ever dropped in silence.
 func TestEveryInputMemberIsReadOrRefusedByName(t *testing.T) {
 	m := loadModel(t)
-	for name, operation := range ecs.Operations {
+	for name, operation := range amazons() {
 		input := m.Operations[name].Input
 		if input == "" {
 			t.Errorf("%s is not an operation of Amazon ECS", name)
@@ -36,10 +36,17 @@ func TestEveryInputMemberIsReadOrRefusedByName(t *testing.T) {
 	}
 }
 
+// amazons are the operations that are not Pinion's own.
+func amazons() map[string]ecs.Operation {
+	all := maps.Clone(ecs.Operations)
+	maps.DeleteFunc(all, func(_ string, o ecs.Operation) bool { return o.Own })
+	return all
+}
+
 // TestEveryAnswerHasMembersOfTheModel: clients drop what they do not know, and what is left out on purpose has a reason.
 func TestEveryAnswerHasMembersOfTheModel(t *testing.T) {
 	m := loadModel(t)
-	for name, operation := range ecs.Operations {
+	for name, operation := range amazons() {
 		c := comparison{t: t, model: m}
 		c.compare(name, m.Shapes[m.Operations[name].Output], operation.Output)
 	}
@@ -53,6 +60,11 @@ func TestEveryOperationOfTheModelIsDoneOrRefused(t *testing.T) {
 		_, refused := ecs.UnsupportedReasons()[name]
 		if done == refused {
 			t.Errorf("%s: done %t, refused %t", name, done, refused)
+		}
+	}
+	for name, operation := range ecs.Operations {
+		if _, known := m.Operations[name]; operation.Own == known {
+			t.Errorf("%s: Pinion's own %t, an operation of Amazon ECS %t", name, operation.Own, known)
 		}
 	}
 	for name := range ecs.UnsupportedReasons() {
