@@ -89,18 +89,16 @@ func (h *host) printReady(ctx context.Context, out io.Writer) error {
 	if err != nil {
 		inventory.Problem = err.Error()
 	}
-	fmt.Fprintf(out, "Pinion is ready at https://%s\n  GPUs: %s\n  next: eval \"$(pinion%s env)\"; aws ecs list-container-instances\n",
-		h.address.Local, inventory, dataDirFlag(h.dir.Path))
-	if view, err := h.member.StaleView(); err == nil {
-		for _, ignored := range ignoredSettings(h.config, view.Settings()) {
-			fmt.Fprintf(out, "  note: %s\n", ignored)
-		}
-	}
 	gpus := ""
 	if len(inventory.Devices) > 0 {
 		gpus = " --gpus 1"
 	}
 	fmt.Fprintf(out, "Pinion is ready at https://%s\n  GPUs: %s\n  next: pinion%s run%s pinion/self\n", h.address.Local, inventory, dataDirFlag(h.dir.Path), gpus)
+	if view, err := h.member.StaleView(); err == nil {
+		for _, ignored := range ignoredSettings(h.config, view.Settings()) {
+			fmt.Fprintf(out, "  note: %s\n", ignored)
+		}
+	}
 	return nil
 }
 
