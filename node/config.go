@@ -41,7 +41,7 @@ type Config struct {
 
 // LogReader reads the kept output of containers.
 type LogReader interface {
-	// Read answers a query from what is kept. Following, it goes on until live answers false, reads once more what
+	// Read answers a query from what is kept. Following, it goes on until done is closed, reads once more what
 	// came until then, and returns.
-	Read(ctx context.Context, q spec.LogQuery, live func() bool, emit func(spec.LogLine) error) error
+	Read(ctx context.Context, q spec.LogQuery, done <-chan struct{}, emit func(spec.LogLine) error) error
 }

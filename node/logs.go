@@ -20,13 +20,17 @@ func (n *Node) Logs(ctx context.Context, q spec.LogQuery, emit func(spec.LogLine
 			return err
 		}
 	}
-	return n.config.Logs.Read(ctx, q, func() bool { return n.mayWrite(q.Task) }, emit)
+	return n.config.Logs.Read(ctx, q, n.logsDone(q.Task), emit)
 }
 
-// mayWrite reports that the task has containers here, or to come, that may write to their logs.
-func (n *Node) mayWrite(taskID string) bool {
-	r := n.runner(taskID)
-	return r != nil && r.MayWrite()
+// logsDone is closed when the task has no container here, and none to come, that may write to its log.
+func (n *Node) logsDone(taskID string) <-chan struct{} {
+	if r := n.runner(taskID); r != nil {
+		return r.LogsDone()
+	}
+	none := make(chan struct{})
+	close(none)
+	return none
 }
 
 // waitAssigned waits for the runner of a task that is assigned to this host and has none yet: a client that follows a task

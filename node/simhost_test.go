@@ -113,9 +113,12 @@ func (w *simHost) wantNothingLeft() {
 // emptyLogs keeps nothing.
 type emptyLogs struct{}
 
-func (emptyLogs) Read(ctx context.Context, q spec.LogQuery, live func() bool, _ func(spec.LogLine) error) error {
-	for q.Follow && live() && ctx.Err() == nil {
-		time.Sleep(time.Second)
+func (emptyLogs) Read(ctx context.Context, q spec.LogQuery, done <-chan struct{}, _ func(spec.LogLine) error) error {
+	if q.Follow {
+		select {
+		case <-done:
+		case <-ctx.Done():
+		}
 	}
 	return ctx.Err()
 }

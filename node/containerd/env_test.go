@@ -263,7 +263,7 @@ func (h *host) awaitLine(c runtime.ContainerSpec, text string) {
 	ctx, cancel := context.WithCancel(h.ctx())
 	defer cancel()
 	seen := false
-	err := h.logs.Read(ctx, spec.LogQuery{Task: c.Task.ID, Follow: true}, func() bool { return true }, func(l spec.LogLine) error {
+	err := h.logs.Read(ctx, spec.LogQuery{Task: c.Task.ID, Follow: true}, nil, func(l spec.LogLine) error {
 		if strings.Contains(l.Text, text) {
 			seen = true
 			cancel()

@@ -18,7 +18,7 @@ func BenchmarkFollow(b *testing.B) {
 	write(b, s.Path("t", "a"), 0, "first")
 	got := make(chan time.Time)
 	go func() {
-		_ = s.Read(b.Context(), spec.LogQuery{Task: "t", Follow: true}, func() bool { return true }, func(spec.LogLine) error {
+		_ = s.Read(b.Context(), spec.LogQuery{Task: "t", Follow: true}, nil, func(spec.LogLine) error {
 			got <- time.Now()
 			return nil
 		})

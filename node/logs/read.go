@@ -13,20 +13,20 @@ import (
 )
 
 // Read emits the lines that match the query, oldest first, and merges the containers of a task by time. Without Follow it
-// returns after the lines that exist now. With Follow it continues until live returns false and the lines written by then
+// returns after the lines that exist now. With Follow it continues until done is closed and the lines written by then
 // are emitted. A task without logs has no lines, which is not an error. It returns the first error of emit, or the
 // context's.
-func (s *Store) Read(ctx context.Context, q spec.LogQuery, live func() bool, emit func(spec.LogLine) error) error {
+func (s *Store) Read(ctx context.Context, q spec.LogQuery, done <-chan struct{}, emit func(spec.LogLine) error) error {
 	r := &query{store: s, spec: q, emit: emit, cursors: map[string]*cursor{}}
 	defer r.close()
 	ticker := time.NewTicker(s.poll)
 	defer ticker.Stop()
 	for {
-		alive := q.Follow && live()
+		last := !q.Follow || isClosed(done)
 		if err := r.drain(ctx); err != nil {
 			return err
 		}
-		if !alive {
+		if last {
 			return nil
 		}
 		if r.watch() {
@@ -35,6 +35,7 @@ func (s *Store) Read(ctx context.Context, q spec.LogQuery, live func() bool, emi
 		select {
 		case <-ctx.Done():
 			return ctx.Err()
+		case <-done:
 		case <-ticker.C:
 		case <-r.changes.wakes():
 			time.Sleep(followDelay)
@@ -45,6 +46,15 @@ func (s *Store) Read(ctx context.Context, q spec.LogQuery, live func() bool, emi
 // followDelay is how long a follower that was woken waits for more, so that a task that writes without a pause wakes it at most
 // a thousand times a second.
 const followDelay = time.Millisecond
+
+func isClosed(c <-chan struct{}) bool {
+	select {
+	case <-c:
+		return true
+	default:
+		return false
+	}
+}
 
 // query is one Read in progress.
 type query struct {

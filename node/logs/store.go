@@ -22,7 +22,7 @@ import (
 // Store is the directory that holds all logs of this host: <dir>/<task>/<container>.log and, rotated, .log.1, .log.2.
 type Store struct {
 	dir    string
-	poll   time.Duration // interval at which a follower polls for what wakes nobody: the first log of a task, and its end
+	poll   time.Duration // interval at which a follower polls for what wakes nobody: the first log of a task
 	writes watcher
 
 	// GroupRetention is how long the logs of a log group are kept after their last line; 0, or nil: Retention.

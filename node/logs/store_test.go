@@ -142,7 +142,7 @@ func TestFollowingSeesEveryLineAcrossRotations(t *testing.T) {
 	path := s.Path("t", "a")
 	const lines = 200
 	got := 0
-	alive := true
+	done := make(chan struct{})
 	writeNext := func() {
 		if got%7 == 3 {
 			rotate(t, path, 3)
@@ -154,7 +154,7 @@ func TestFollowingSeesEveryLineAcrossRotations(t *testing.T) {
 		}
 	}
 	writeNext()
-	err := s.Read(t.Context(), spec.LogQuery{Task: "t", Follow: true}, func() bool { return alive }, func(l spec.LogLine) error {
+	err := s.Read(t.Context(), spec.LogQuery{Task: "t", Follow: true}, done, func(l spec.LogLine) error {
 		if l.Text == "extra" {
 			return nil
 		}
@@ -162,7 +162,7 @@ func TestFollowingSeesEveryLineAcrossRotations(t *testing.T) {
 			return fmt.Errorf("line %d is %q", got, l.Text)
 		}
 		if got++; got == lines {
-			alive = false
+			close(done)
 			return nil
 		}
 		writeNext()
@@ -176,24 +176,19 @@ func TestFollowingSeesEveryLineAcrossRotations(t *testing.T) {
 func TestFollowingWaitsForALogAndEndsWithItsContainer(t *testing.T) {
 	s := NewStore(filepath.Join(t.TempDir(), "later"))
 	s.poll = time.Millisecond
-	asked := 0
-	var got []string
-	err := s.Read(t.Context(), spec.LogQuery{Task: "t", Follow: true, Tail: 1}, func() bool {
-		switch asked++; asked {
-		case 3:
-			write(t, s.Path("t", "a"), 0, "old")
-			write(t, s.Path("t", "a"), 1, "first")
-		case 5:
-			write(t, s.Path("t", "b"), 2, "second")
-		case 7:
-			write(t, s.Path("t", "a"), 3, "last words")
-			return false // ended, and drained all the same
-		}
-		return true
-	}, func(l spec.LogLine) error {
-		got = append(got, l.Text)
-		return nil
-	})
+	done, ended := make(chan struct{}), make(chan error, 1)
+	lines := make(chan string, 1)
+	go func() {
+		ended <- s.Read(t.Context(), spec.LogQuery{Task: "t", Follow: true}, done, func(l spec.LogLine) error { lines <- l.Text; return nil })
+	}()
+	write(t, s.Path("t", "a"), 0, "first")
+	got := []string{<-lines}
+	write(t, s.Path("t", "b"), 1, "second")
+	got = append(got, <-lines)
+	write(t, s.Path("t", "a"), 2, "last words")
+	close(done) // and drained all the same
+	got = append(got, <-lines)
+	err := <-ended
 	if want := []string{"first", "second", "last words"}; err != nil || !slices.Equal(got, want) {
 		t.Errorf("got %q, %v", got, err)
 	}
@@ -203,12 +198,12 @@ func TestReadingEndsWithTheContextAndWithAnErrorOfTheReader(t *testing.T) {
 	s := NewStore(t.TempDir())
 	write(t, s.Path("t", "a"), 0, "1")
 	broken := errors.New("client is gone")
-	err := s.Read(t.Context(), spec.LogQuery{Task: "t", Follow: true}, func() bool { return true }, func(spec.LogLine) error { return broken })
+	err := s.Read(t.Context(), spec.LogQuery{Task: "t", Follow: true}, nil, func(spec.LogLine) error { return broken })
 	if !errors.Is(err, broken) {
 		t.Errorf("got %v", err)
 	}
 	ctx, cancel := context.WithCancel(t.Context())
-	err = s.Read(ctx, spec.LogQuery{Task: "t", Follow: true}, func() bool { return true }, func(spec.LogLine) error { cancel(); return nil })
+	err = s.Read(ctx, spec.LogQuery{Task: "t", Follow: true}, nil, func(spec.LogLine) error { cancel(); return nil })
 	if !errors.Is(err, context.Canceled) {
 		t.Errorf("got %v", err)
 	}

@@ -42,7 +42,7 @@ func TestALongTailTakesNoMemory(t *testing.T) {
 	}
 	before, enough := heap(), errors.New("enough")
 	for _, tail := range []int{lines, 1 << 30} {
-		err := s.Read(t.Context(), spec.LogQuery{Task: "t", Tail: tail}, func() bool { return false }, func(spec.LogLine) error {
+		err := s.Read(t.Context(), spec.LogQuery{Task: "t", Tail: tail}, nil, func(spec.LogLine) error {
 			if after := heap(); after > before+8<<20 {
 				t.Errorf("with the tail %d the first line comes when %d MiB are held", tail, (after-before)>>20)
 			}

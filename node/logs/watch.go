@@ -58,9 +58,10 @@ func (w *watcher) wake(inotify *fsnotify.Watcher) {
 	}
 }
 
+// closeUnused closes the instance without followers. The kernel takes tens of milliseconds for that, which nobody waits for.
 func (w *watcher) closeUnused() {
 	if len(w.followers) == 0 {
-		w.inotify.Close()
+		go w.inotify.Close()
 		w.inotify = nil
 	}
 }

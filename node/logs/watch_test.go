@@ -5,6 +5,7 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
+	"slices"
 	"testing"
 	"time"
 
@@ -17,7 +18,7 @@ func follow(t *testing.T, s *Store, task string) <-chan string {
 	lines, ended := make(chan string, 100), make(chan error, 1)
 	ctx, stop := context.WithCancel(t.Context())
 	go func() {
-		ended <- s.Read(ctx, spec.LogQuery{Task: task, Follow: true}, func() bool { return true }, func(l spec.LogLine) error {
+		ended <- s.Read(ctx, spec.LogQuery{Task: task, Follow: true}, nil, func(l spec.LogLine) error {
 			lines <- l.Text
 			return nil
 		})
@@ -51,6 +52,25 @@ func TestAFollowerIsWokenByWhatIsWritten(t *testing.T) {
 		write(t, path, i+1, text)
 		want(text)
 		rotate(t, path, 3)
+	}
+}
+
+// Without polls, the end of the task itself ends its followers, after its last words.
+func TestAFollowerIsWokenByTheEndOfItsTask(t *testing.T) {
+	s := NewStore(t.TempDir())
+	s.poll = time.Hour
+	write(t, s.Path("t", "a"), 0, "0")
+	done := make(chan struct{})
+	var got []string
+	err := s.Read(t.Context(), spec.LogQuery{Task: "t", Follow: true}, done, func(l spec.LogLine) error {
+		if got = append(got, l.Text); len(got) == 1 {
+			write(t, s.Path("t", "a"), 1, "last words")
+			close(done)
+		}
+		return nil
+	})
+	if err != nil || !slices.Equal(got, []string{"0", "last words"}) {
+		t.Errorf("%q, %v", got, err)
 	}
 }
 

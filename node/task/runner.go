@@ -155,8 +155,8 @@ func (r *Runner) Report() spec.TaskReport { return r.report.snapshot() }
 // PullProgress lists the image pulls under way.
 func (r *Runner) PullProgress() []spec.Pull { return r.images.progress() }
 
-// MayWrite reports that the task has containers, or containers to come, that may write to their logs.
-func (r *Runner) MayWrite() bool { return !isClosed(r.logsDone) }
+// LogsDone is closed when the task has no container, and none to come, that may write to its log.
+func (r *Runner) LogsDone() <-chan struct{} { return r.logsDone }
 
 // Abandoned reports that Abandon was called.
 func (r *Runner) Abandoned() bool { return isClosed(r.abandoned) }
