@@ -63,6 +63,8 @@ func TestEventsAreToldInTheOrderOfTheLogAndFiltered(t *testing.T) {
 		"":                          slices.Concat([]string{"1-0 cluster"}, host, []string{"4-0 cluster", "6-0 task"}),
 		"&cluster=lab":              {"4-0 cluster"},
 		"&type=task,cluster":        {"1-0 cluster", "4-0 cluster", "6-0 task"},
+		"&task=" + firstTask:        {"6-0 task"},
+		"&task=no":                  nil,
 		"&since=3":                  {"4-0 cluster", "6-0 task"},
 		"&since=3-3":                {"3-4 gpu", "4-0 cluster", "6-0 task"},
 		"&since=3-2&type=gpu":       {"3-3 gpu", "3-4 gpu"},

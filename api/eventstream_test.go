@@ -1,9 +1,11 @@
 package api
 
 import (
+	"bufio"
 	"bytes"
 	"errors"
 	"fmt"
+	"io"
 	"net/http"
 	"net/http/httptest"
 	"os"
@@ -111,6 +113,45 @@ func TestASilentStreamSendsHeartbeats(t *testing.T) {
 		}
 	})
 }
+
+// Events of a whole pool are collected, so that changes that come together are written together; those of one task are not.
+func TestAStreamOfOneTaskHasEachChangeAtOnce(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		b := withEvents(ready(t))
+		b.run(t, `{"taskDefinition":"tensorflow-1-gpu"}`)
+		closing := make(chan struct{})
+		waits := map[string]time.Duration{}
+		for _, query := range []string{"type=task", "task=" + firstTask} {
+			at := strconv.FormatUint(b.state.View().Index(), 10)
+			pr, pw := io.Pipe()
+			go func() {
+				defer pw.Close()
+				newHandler(b.config, closing).ServeHTTP(pipeResponse{httptest.NewRecorder(), pw}, httptest.NewRequest("GET", "/v1/events?since="+at+"&"+query, nil))
+			}()
+			s := &sseStream{t: t, lines: bufio.NewScanner(pr)}
+			s.lines.Buffer(nil, 1<<20)
+			b.must(t, "TagResource", `{"resourceArn":"`+resourceARN("task/default/"+firstTask)+`","tags":[{"key":"k","value":"v"}]}`)
+			s.next()
+			began := time.Now()
+			b.must(t, "UntagResource", `{"resourceArn":"`+resourceARN("task/default/"+firstTask)+`","tagKeys":["k"]}`)
+			s.next()
+			waits[query] = time.Since(began)
+			go io.Copy(io.Discard, pr)
+		}
+		close(closing)
+		if waits["task="+firstTask] != 0 || waits["type=task"] == 0 {
+			t.Errorf("%v", waits)
+		}
+	})
+}
+
+// pipeResponse is a response that is read while it is written.
+type pipeResponse struct {
+	*httptest.ResponseRecorder
+	w io.Writer
+}
+
+func (p pipeResponse) Write(text []byte) (int, error) { return p.w.Write(text) }
 
 // stalledWriter is a client that has stopped reading.
 type stalledWriter struct{ http.ResponseWriter }

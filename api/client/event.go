@@ -18,6 +18,7 @@ var ErrEventsInterrupted = errors.New("event stream interrupted")
 // EventQuery selects events.
 type EventQuery struct {
 	Cluster string // name of a cluster; empty: all
+	Task    string // id of a task: only its changes; empty: all
 	Types   string // of task, host, cluster, gpu, refusal, with commas between; empty: all but refusal
 	Since   string // events after this event id, or index; empty: from now on with Follow, else from the oldest
 	Follow  bool   // wait for more until ctx ends; otherwise only the events that the host still has
@@ -34,7 +35,7 @@ type Event struct {
 // the first error of emit.
 func (c *Client) Events(ctx context.Context, q EventQuery, emit func(Event) error) error {
 	parameters := url.Values{}
-	for name, value := range map[string]string{"cluster": q.Cluster, "type": q.Types, "since": q.Since} {
+	for name, value := range map[string]string{"cluster": q.Cluster, "task": q.Task, "type": q.Types, "since": q.Since} {
 		if value != "" {
 			parameters.Set(name, value)
 		}

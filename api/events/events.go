@@ -63,6 +63,7 @@ const lagTimeout = 5 * time.Second
 // query is what a client subscribes to.
 type query struct {
 	cluster string // empty: all
+	task    string // id of a task: only its changes; empty: all
 	kinds   []raftfsm.ChangeKind
 	after   raftfsm.Position
 	oldest  bool // begin at the oldest change that is remembered
@@ -73,7 +74,15 @@ type query struct {
 
 // matches reports whether a change is subscribed to.
 func (q *query) matches(c *raftfsm.Change) bool {
-	return (q.cluster == "" || q.cluster == c.ClusterName) && slices.Contains(q.kinds, c.Kind)
+	return (q.cluster == "" || q.cluster == c.ClusterName) && slices.Contains(q.kinds, c.Kind) && (q.task == "" || q.task == taskID(c))
+}
+
+// taskID is the id of the task that has changed, empty for another kind of object.
+func taskID(c *raftfsm.Change) string {
+	if task := c.Task(); task != nil {
+		return task.ID
+	}
+	return ""
 }
 
 // Serve streams events until the client leaves or this host stops.
@@ -128,7 +137,7 @@ func (h *Handler) parseQuery(r *http.Request, res leader.Resolution) (*query, er
 		return nil, err
 	}
 	parameters := r.URL.Query()
-	q := &query{cluster: cluster, kinds: raftfsm.ChangeKinds, follow: true, after: raftfsm.PositionAfter(res.View.Index())}
+	q := &query{cluster: cluster, task: parameters.Get("task"), kinds: raftfsm.ChangeKinds, follow: true, after: raftfsm.PositionAfter(res.View.Index())}
 	if text := parameters.Get("follow"); text != "" {
 		if q.follow, err = strconv.ParseBool(text); err != nil {
 			return nil, wire.Errorf(wire.InvalidParameter, "follow must be true or false, not %q.", text)

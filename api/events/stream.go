@@ -43,6 +43,7 @@ type stream struct {
 	at        raftfsm.Position   // everything up to here was sent, or does not match the query
 	refusals  <-chan audit.Entry // nil unless the query asks for them
 	started   bool
+	sent      bool // the last changes that were read had some that match the query
 	chunk     []byte
 }
 
@@ -81,6 +82,8 @@ func (s *stream) sendAll(ctx context.Context) error {
 			continue
 		case !s.query.follow:
 			return nil
+		case s.sent && s.query.task != "":
+			// A task has few changes, and who follows one waits for each of them.
 		case len(changes) > 0:
 			err = s.wait(ctx, nil, minFlushEvery)
 		default:
@@ -129,12 +132,13 @@ func (s *stream) heartbeat() error {
 
 // send writes the events of the changes that match the query.
 func (s *stream) send(changes []*raftfsm.Change) error {
-	s.chunk = s.chunk[:0]
+	s.chunk, s.sent = s.chunk[:0], false
 	for _, change := range changes {
 		s.at = change.Position
 		if !s.query.matches(change) {
 			continue
 		}
+		s.sent = true
 		text, err := s.handler.Shared.cache.get(change, s.view, s.principal.Region)
 		if err != nil {
 			return err
