@@ -135,7 +135,7 @@ func (u *UpConfig) check() error {
 	if !gpuSource.MatchString(u.GPUs) {
 		return exit.Usagef("--gpus %q is not auto, none, or a simulated set such as sim:8xh100", u.GPUs)
 	}
-	if u.Cluster != "" && !invocation.ClusterName.MatchString(u.Cluster) {
+	if u.Cluster != "" && !spec.ValidName(u.Cluster) {
 		return exit.Usagef("--cluster %q is not a cluster name: 1 to 255 letters, digits, - and _", u.Cluster)
 	}
 	return nil

@@ -50,11 +50,14 @@ type untagLogGroupInput struct {
 	Tags         []string `json:"tags"`
 }
 
-var groupName = regexp.MustCompile(`^[-._/#A-Za-z0-9]{1,512}$`)
+var groupName = regexp.MustCompile(`^[-._/#A-Za-z0-9]+$`)
+
+// maxGroupName is how long CloudWatch lets the names of groups be.
+const maxGroupName = 512
 
 // createLogGroup records a group, which may have its logs already: task definitions name them.
 func createLogGroup(c *Request, ctx context.Context, in *createLogGroupInput) (*emptyOutput, error) {
-	if !groupName.MatchString(in.LogGroupName) {
+	if len(in.LogGroupName) > maxGroupName || !groupName.MatchString(in.LogGroupName) {
 		return nil, wire.Errorf(wire.InvalidParameter, "logGroupName must be 1 to 512 letters, digits and - _ / . #, not %q.", in.LogGroupName)
 	}
 	if class := cmp.Or(in.LogGroupClass, standard); class != standard {

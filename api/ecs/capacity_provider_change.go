@@ -30,7 +30,7 @@ var (
 
 // createCapacityProvider records a capacity provider, which is a queue. The scaling group is optional.
 func createCapacityProvider(ctx context.Context, r *Request, in *types.CreateCapacityProviderInput) (*types.CreateCapacityProviderOutput, error) {
-	if !resourceName.MatchString(in.Name) || reservedProviderName.MatchString(in.Name) {
+	if !spec.ValidName(in.Name) || reservedProviderName.MatchString(in.Name) {
 		return nil, field.Errorf("name", "name must be 1 to 255 letters, digits, hyphens and underscores that do not begin with aws, ecs or fargate, not %q.", in.Name)
 	}
 	if err := tags.Check(in.Tags); err != nil {

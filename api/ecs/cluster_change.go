@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 	"errors"
-	"regexp"
 
 	"pinion/api/ecs/arn"
 	"pinion/api/ecs/field"
@@ -16,12 +15,10 @@ import (
 	"pinion/raftfsm/spec"
 )
 
-var resourceName = regexp.MustCompile(`^[A-Za-z0-9_-]{1,255}$`)
-
 // createCluster is idempotent, as on ECS: an existing cluster is answered as it is.
 func createCluster(ctx context.Context, r *Request, in *types.CreateClusterInput) (*types.CreateClusterOutput, error) {
 	name := cmp.Or(in.ClusterName, spec.DefaultCluster)
-	if !resourceName.MatchString(name) {
+	if !spec.ValidName(name) {
 		return nil, field.Errorf("clusterName", "clusterName must be 1 to 255 letters, digits, hyphens and underscores, not %q", name)
 	}
 	if err := tags.Check(in.Tags); err != nil {

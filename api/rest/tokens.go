@@ -2,7 +2,6 @@ package rest
 
 import (
 	"cmp"
-	"regexp"
 	"time"
 
 	"pinion/api/httpx"
@@ -21,8 +20,6 @@ type tokenView struct {
 	Expires   time.Time `json:"expires"`
 	CreatedAt time.Time `json:"createdAt"`
 }
-
-var clusterName = regexp.MustCompile(`^[A-Za-z0-9_-]{1,255}$`)
 
 type tokenInput struct {
 	TTL     string `json:"ttl"`     // a duration such as 30m; 1h by default
@@ -64,7 +61,7 @@ func (a *API) createToken(x *httpx.Exchange, res leader.Resolution) error {
 		return wire.Errorf(wire.InvalidParameter, "role must be host, which is all that joins with a token, not %q.", in.Role)
 	}
 	cluster := cmp.Or(in.Cluster, spec.DefaultCluster)
-	if !clusterName.MatchString(cluster) {
+	if !spec.ValidName(cluster) {
 		return wire.Errorf(wire.InvalidParameter, "cluster must be a name of 1 to 255 letters, digits, hyphens and underscores, not %q.", cluster)
 	}
 	if a.Admin.Tokens == nil {

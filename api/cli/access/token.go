@@ -12,6 +12,7 @@ import (
 	"pinion/api/cli/listing"
 	"pinion/api/cli/table"
 	"pinion/api/client"
+	"pinion/raftfsm/spec"
 )
 
 // Tokens is the command `pinion token`.
@@ -46,7 +47,7 @@ Examples:
 			if c.IsSet("uses") && c.Int("uses") < 1 || c.IsSet("ttl") && c.Duration("ttl") <= 0 {
 				return exit.Usagef("--uses and --ttl must be more than 0")
 			}
-			if cluster := c.String("cluster"); cluster != "" && !invocation.ClusterName.MatchString(cluster) {
+			if cluster := c.String("cluster"); cluster != "" && !spec.ValidName(cluster) {
 				return exit.Usagef("--cluster %q is not a cluster name: 1 to 255 letters, digits, - and _", cluster)
 			}
 			if role := c.String("role"); role != "host" {

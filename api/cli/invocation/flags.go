@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"errors"
 	"path/filepath"
-	"regexp"
 	"slices"
 	"strings"
 	"time"
@@ -142,9 +141,6 @@ func ParseSince(text string, now time.Time) (time.Time, error) {
 	}
 	return moment, nil
 }
-
-// ClusterName is the form of a cluster's name.
-var ClusterName = regexp.MustCompile(`^[A-Za-z0-9_-]{1,255}$`)
 
 // LooksLikeFlag reports whether an argument was probably meant as a flag.
 func LooksLikeFlag(argument string) bool {

@@ -50,8 +50,6 @@ func inCategory(name string, flags []cli.Flag) []cli.Flag {
 	return flags
 }
 
-var familyName = regexp.MustCompile(`^[A-Za-z0-9_-]{1,255}$`)
-
 // definition is the RegisterTaskDefinition request of `pinion run`: one essential container.
 type definition struct {
 	Family      string                     `json:"family"`
@@ -74,7 +72,7 @@ func parseDefinition(c *cli.Context) (definition, error) {
 	if name == "" {
 		name = imageName(image)
 	}
-	if !familyName.MatchString("run-" + name) {
+	if !spec.ValidName("run-" + name) {
 		return definition{}, exit.Usagef("--name %q is not a container name: up to 250 letters, digits, - and _", name)
 	}
 	essential := true

@@ -18,7 +18,7 @@ import (
 )
 
 // definitionName is the form of a registered definition: FAMILY or FAMILY:REVISION. Images of a registry have a slash.
-var definitionName = regexp.MustCompile(`^[A-Za-z0-9_-]{1,255}(:[0-9]{1,9})?$`)
+var definitionName = regexp.MustCompile(`^[A-Za-z0-9_-]+(:[0-9]{1,9})?$`)
 
 // registered is a task definition in the pool, as far as a run needs it.
 type registered struct {

@@ -46,7 +46,7 @@ func checkContainer(c container, networkMode, ipcMode string) error {
 	if c.Name == "" {
 		return field.Errorf(field.Join(c.path, "name"), "Container.name should not be null or empty.")
 	}
-	if !resourceName.MatchString(c.Name) {
+	if !spec.ValidName(c.Name) {
 		return field.Errorf(field.Join(c.path, "name"), "Container.name contains invalid characters: 1 to 255 letters, digits, hyphens and underscores are allowed.")
 	}
 	if c.Image == "" {

@@ -2,7 +2,6 @@ package taskdef
 
 import (
 	"encoding/json"
-	"regexp"
 	"slices"
 	"strings"
 
@@ -13,9 +12,6 @@ import (
 
 // maxDefinition is ECS's limit for a task definition, in bytes of JSON.
 const maxDefinition = 64 << 10
-
-// resourceName matches the names of families, containers and volumes.
-var resourceName = regexp.MustCompile(`^[A-Za-z0-9_-]{1,255}$`)
 
 // Parse checks a task definition and makes the document that is recorded and shown: with ECS's defaults and nothing else
 // added, GPUs in ECS's own form.

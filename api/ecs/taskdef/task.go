@@ -18,7 +18,7 @@ func checkTask(in *types.RegisterTaskDefinitionInput) error {
 	if in.Family == "" {
 		return field.Errorf("family", "Family should not be null or empty. Name the task definition with the field family (pinion register --family NAME).")
 	}
-	if !resourceName.MatchString(in.Family) {
+	if !spec.ValidName(in.Family) {
 		return field.Errorf("family", "Family contains invalid characters: 1 to 255 letters, digits, hyphens and underscores are allowed.")
 	}
 	if len(in.ContainerDefinitions) == 0 {

@@ -31,7 +31,7 @@ func checkVolumes(volumes []spec.Volume) error {
 	seen := map[string]bool{}
 	for i, v := range volumes {
 		at := field.Index("volumes", i)
-		if !resourceName.MatchString(v.Name) {
+		if !spec.ValidName(v.Name) {
 			return field.Errorf(field.Join(at, "name"), "Volume names must be 1 to 255 letters, digits, hyphens and underscores, not %q.", v.Name)
 		}
 		if seen[v.Name] {
