@@ -9,7 +9,6 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"strings"
 
 	"github.com/urfave/cli/v2"
 
@@ -113,17 +112,28 @@ func New(p Program) *cli.App {
 		ErrWriter:                 os.Stderr,
 	}
 	for _, command := range app.Commands {
-		setupCommand(p.system, command, app.Name)
+		setupCommand(p.system, command)
 	}
 	if p.Client {
 		refuseHostCommands(app.Commands)
 	}
-	app.CustomAppHelpTemplate = literal(help.App(app, helpGroups(app.Commands)))
 	return app
 }
 
-// literal is a template that writes the text.
-func literal(text string) string { return strings.ReplaceAll(text, "{{", "{{`{{`}}") }
+// Help is written when it is asked for: the texts of all commands would take longer than most commands.
+func init() { cli.HelpPrinter = printHelp }
+
+// printHelp writes the help of the program or of a command.
+func printHelp(w io.Writer, _ string, of any) {
+	switch of := of.(type) {
+	case *cli.App:
+		program := *of
+		program.Flags = invocation.GlobalFlags() // without the library's own
+		io.WriteString(w, help.App(&program, helpGroups(of.Commands)))
+	case *cli.Command:
+		io.WriteString(w, help.Command(of, of.HelpName, globalNames()))
+	}
+}
 
 // poolAndCluster distinguishes two words that are easily confused.
 const poolAndCluster = `All hosts that have joined one another are a pool, with one common state. A cluster is, as on ECS, a named part of its hosts
@@ -147,7 +157,7 @@ func helpGroups(commands []*cli.Command) []help.Group {
 	for i, name := range groups {
 		all[i].Name = name
 		for _, command := range commands {
-			if cmp.Or(categories[command.Name], "State and tools") == name {
+			if command.Name != "help" && cmp.Or(categories[command.Name], "State and tools") == name {
 				all[i].Commands = append(all[i].Commands, command)
 			}
 		}
@@ -204,9 +214,8 @@ func commands(p Program) []*cli.Command {
 	return all
 }
 
-// setupCommand sets the parts that all commands share; above is the name of what the command stands under.
-func setupCommand(system invocation.System, command *cli.Command, above string) {
-	command.CustomHelpTemplate = literal(help.Command(command, above+" "+command.Name, globalNames()))
+// setupCommand sets the parts that all commands share.
+func setupCommand(system invocation.System, command *cli.Command) {
 	command.HideHelpCommand = true // an image or a task may be called "help"
 	command.OnUsageError = wrapUsageError
 	command.Before = func(c *cli.Context) error {
@@ -218,12 +227,13 @@ func setupCommand(system invocation.System, command *cli.Command, above string) 
 	}
 	command.Flags = append(command.Flags, invocation.CommandFlags()...)
 	for _, below := range command.Subcommands {
-		setupCommand(system, below, above+" "+command.Name)
+		setupCommand(system, below)
 	}
 }
 
 // globalNames are the names of the options of every command.
-func globalNames() (names []string) {
+func globalNames() []string {
+	names := []string{"help"}
 	for _, flag := range invocation.GlobalFlags() {
 		names = append(names, flag.Names()[0])
 	}
