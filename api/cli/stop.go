@@ -68,8 +68,9 @@ func taskIDsToStop(inv *invocation.Invocation, c *cli.Context) ([]string, error)
 func printStopped(ctx context.Context, inv *invocation.Invocation, cluster string, ids []string, wait bool) error {
 	var stopped []client.Task
 	for _, id := range ids {
-		wanted := func(t client.Task) bool { return !wait || t.Stopped() }
-		task, err := inv.PollTask(ctx, cluster, id, wanted, statusPrinter(inv))
+		watch := inv.WatchTask(cluster, id)
+		task, err := watch.Until(ctx, func(t client.Task) bool { return !wait || t.Stopped() }, statusPrinter(inv))
+		watch.Close()
 		if err != nil {
 			return err
 		}

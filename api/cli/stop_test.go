@@ -1,9 +1,14 @@
 package cli
 
 import (
+	"context"
+	"io"
 	"net/http"
 	"strings"
 	"testing"
+	"time"
+
+	"pinion/api/cli/invocation"
 )
 
 func TestStopWaitsUntilTheTaskIsGone(t *testing.T) {
@@ -14,6 +19,31 @@ func TestStopWaitsUntilTheTaskIsGone(t *testing.T) {
 	checkEqual(t, "stderr", got.err, "3f2a00000000 is STOPPING ...\n")
 	if got.code != 0 || !strings.Contains(h.bodies["StopTask"], `"reason":"wrong data set"`) {
 		t.Errorf("%+v, sent %s", got, h.bodies["StopTask"])
+	}
+}
+
+// The pauses between reads never end here: only what the host tells does.
+func TestStopIsWokenByTheEventsOfItsTask(t *testing.T) {
+	states := []string{running, taskState("STOPPING", `"containers":[]`), taskState("STOPPING", `"containers":[]`), exitedTask(0)}
+	h := newRunHost(t, states...)
+	h.operations["StopTask"] = always("{}")
+	read := make(chan bool, len(states))
+	describe := h.operations["DescribeTasks"]
+	h.operations["DescribeTasks"] = func(in map[string]any) any {
+		read <- true
+		return describe(in)
+	}
+	h.documents["/v1/events?cluster=default&task="+taskOne+"&type=task"] = func(w http.ResponseWriter) any {
+		for range read {
+			io.WriteString(w, "id: 7-0\n\n")
+			w.(http.Flusher).Flush()
+		}
+		return nil
+	}
+	t.Cleanup(func() { close(read) })
+	pause := func(ctx context.Context, _ time.Duration) error { <-ctx.Done(); return ctx.Err() }
+	if got := pinionWith(t, Program{system: invocation.System{Sleep: pause}}, h, "stop", taskOne); got.code != 0 || got.out != taskOne+"\n" {
+		t.Errorf("%+v", got)
 	}
 }
 

@@ -10,7 +10,7 @@ import (
 // retryLimit is the number of retries, one a second, after which a host counts as gone.
 const retryLimit = 60
 
-// PollMin and PollMax bound the pause between two polls of a task.
+// PollMin and PollMax bound the pause between two reads of a task.
 const (
 	PollMin = 20 * time.Millisecond
 	PollMax = 500 * time.Millisecond
@@ -31,24 +31,4 @@ func (inv *Invocation) RetryUnavailable(ctx context.Context, step func() error) 
 		}
 		return true, err
 	})
-}
-
-// PollTask reads a task until wanted is true of it, and returns it. Each read is passed to seen first.
-func (inv *Invocation) PollTask(ctx context.Context, cluster, id string, wanted func(client.Task) bool, seen func(client.Task)) (task client.Task, err error) {
-	poll := client.Backoff{Min: PollMin, Max: PollMax, Tries: -1, Sleep: inv.Sleep}
-	err = poll.Retry(ctx, func() (again bool, err error) {
-		err = inv.RetryUnavailable(ctx, func() error {
-			tasks, err := inv.DescribeTasks(ctx, cluster, []string{id})
-			if err == nil {
-				task = tasks[0]
-			}
-			return err
-		})
-		if err != nil {
-			return false, err
-		}
-		seen(task)
-		return !wanted(task), nil
-	})
-	return task, err
 }

@@ -42,16 +42,16 @@ func (f *follower) follow(ctx context.Context, task client.Task) error {
 	}
 }
 
-// pendingPolls is the number of polls after which a task counts as pending: most are placed at once.
-const pendingPolls = 4
+// pendingReads is the number of reads after which a task counts as pending: most are placed at once.
+const pendingReads = 4
 
 // awaitPlacement waits until the task has a host, and prints it; before that, that the task is pending.
-func (f *follower) awaitPlacement(ctx context.Context, task client.Task) (client.Task, error) {
-	polls := 0
-	task, err := f.inv.PollTask(ctx, f.request.cluster, task.ID(),
+func (f *follower) awaitPlacement(ctx context.Context, watch *invocation.TaskWatch) (client.Task, error) {
+	reads := 0
+	task, err := watch.Until(ctx,
 		func(t client.Task) bool { return t.Instance != "" || t.Stopped() },
 		func(t client.Task) {
-			if polls++; polls == pendingPolls && !f.unschedulable && t.Instance == "" && !t.Stopped() {
+			if reads++; reads == pendingReads && !f.unschedulable && t.Instance == "" && !t.Stopped() {
 				f.inv.Notef("task %s is pending; `pinion why %s` explains why", format.ID(t.ID()), format.ID(t.ID()))
 			}
 		})
@@ -63,9 +63,11 @@ func (f *follower) awaitPlacement(ctx context.Context, task client.Task) (client
 
 // followOne follows one attempt to its end: placement, pull, log.
 func (f *follower) followOne(ctx context.Context, task client.Task) (client.Task, error) {
-	task, err := f.awaitPlacement(ctx, task)
-	if err == nil {
-		task, err = f.awaitStart(ctx, task.ID())
+	watch := f.inv.WatchTask(f.request.cluster, task.ID())
+	defer watch.Close()
+	task, err := f.awaitPlacement(ctx, watch)
+	if err == nil && !started(task) {
+		task, err = f.awaitStart(ctx, watch)
 	}
 	if err != nil {
 		return task, err
@@ -80,7 +82,7 @@ func (f *follower) followOne(ctx context.Context, task client.Task) (client.Task
 			return task, err
 		}
 	}
-	return f.inv.PollTask(ctx, f.request.cluster, task.ID(), func(t client.Task) bool { return t.Stopped() }, func(client.Task) {})
+	return watch.Until(ctx, func(t client.Task) bool { return t.Stopped() }, func(client.Task) {})
 }
 
 // neverRan reports whether no container of a stopped task has run: what its log has is the error with which the task ended.
@@ -100,17 +102,21 @@ func (f *follower) placement(ctx context.Context, task client.Task) string {
 	return text
 }
 
+// started reports whether a task has begun, or ended without.
+func started(t client.Task) bool { return t.Status == "RUNNING" || t.Stopped() }
+
 // awaitStart shows the image pulls until the task is RUNNING or STOPPED.
-func (f *follower) awaitStart(ctx context.Context, id string) (client.Task, error) {
+func (f *follower) awaitStart(ctx context.Context, watch *invocation.TaskWatch) (client.Task, error) {
 	painter := &pullProgress{w: f.inv.Err, columns: table.ScreenOf(f.inv.Err).Columns}
 	defer painter.draw(nil)
-	return f.inv.PollTask(ctx, f.request.cluster, id,
-		func(t client.Task) bool { return t.Status == "RUNNING" || t.Stopped() },
-		func(client.Task) {
-			if pulls, err := f.inv.Client.PullProgress(ctx, id); err == nil { // best effort
-				painter.update(pulls, f.inv.Now())
-			}
-		})
+	return watch.Until(ctx, started, func(t client.Task) {
+		if started(t) {
+			return
+		}
+		if pulls, err := f.inv.Client.PullProgress(ctx, t.ID()); err == nil { // best effort
+			painter.update(pulls, f.inv.Now())
+		}
+	})
 }
 
 // printResult prints the ended tasks where JSON is wanted, and returns the result of the run.
