@@ -19,6 +19,7 @@ func exactly(t target) target { t.exact = true; return t }
 var metrics = []metric{
 	{"Host/start", "p50-sec", "RunTask accepted -> started, p50", times(1.15, own("containerd-p50-sec"), 0), own("containerd-p50-sec")},
 	{"Host/start", "p99-sec", "RunTask accepted -> started, p99", below(0.5), own("containerd-p99-sec")},
+	{"Host/run", "p50-sec", "pinion run attached, start -> end of its process, p50", times(1.25, own("ctr-p50-sec"), 0), own("ctr-p50-sec")},
 	{"Host/reply", "p50-sec", "RunTask reply, one client, p50", times(3, own("fdatasync-p50-sec"), 0.002), own("fdatasync-p50-sec")},
 	{"LongLog", "lines/s", "log of 1 GB in lines of 100 bytes, read back", above(1_000_000), own("bare-lines/s")},
 	{"LongLog", "written-lines/s", "the same, written by the container's logger", target{}, source{}},
