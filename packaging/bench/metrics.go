@@ -39,6 +39,7 @@ var metrics = []metric{
 	{"DescribeTasks/clients=8", "answers/s", "DescribeTasks of one task, signed, TLS, 8 clients beside the host", above(8000), own("host-CPU-sec/answer")},
 	{"DescribeTasks/clients=8", "client-CPU-sec/answer", "the same: CPU of the clients for each answer", target{}, source{}},
 	{"DescribeTasks/slow-clients=1000", "p99-sec", "the same, one client, beside 1000 that are slow, p99", times(2, own("alone-p99-sec"), 0), own("alone-p99-sec")},
+	{"Host/ps", "p50-sec", "pinion ps -a with 10,000 tasks, its whole process, p50", below(0.15), own("version-p50-sec")},
 	{"DescribeTasks/follower", "p50-sec", "DescribeTasks of 100 tasks through a follower, p50", below(0.003), own("leader-p50-sec")},
 	{"DescribeTasks/follower", "p99-sec", "DescribeTasks of 100 tasks through a follower, p99", below(0.015), own("leader-p99-sec")},
 
