@@ -49,6 +49,7 @@ func (h *fakeHost) withTasks(documents ...string) *fakeHost {
 		return map[string]any{"taskArns": arns}
 	}
 	h.operations["DescribeTasks"] = func(in map[string]any) any { return describeFrom(documents, in) }
+	h.documents["/v1/tasks?cluster=default"] = serveDocument(`{"tasks":[` + strings.Join(documents, ",") + `]}`)
 	h.documents["/v1/hosts"] = serveDocument(hostsDocument)
 	h.documents["/v1/gpus"] = serveDocument(gpusDocument)
 	return h

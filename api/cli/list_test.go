@@ -26,23 +26,20 @@ ID                                TASK       GROUP           STATUS   GPUS      
 
 func TestPsNumbersTheTasksOfArraysAndGangs(t *testing.T) {
 	task := func(id, attributes string) string {
-		return taskDocument(id+taskOne[4:], `work:1","lastStatus":"PROVISIONING","desiredStatus":"RUNNING","createdAt":1748779020.000,"containers":[],"attributes":[`+attributes+`]`)
+		return taskDocument(id+taskOne[4:], `work:1","lastStatus":"PROVISIONING","desiredStatus":"RUNNING","createdAt":1748779020.000,"containers":[],"attributes":[{"name":"pinion.gpus","value":"8"},`+attributes+`]`)
 	}
 	index := func(n string) string { return `{"name":"pinion.array-index","value":"` + n + `"}` }
-	waiting := serveDocument(`[{"place":1,"taskId":"0001` + taskOne[4:] + `","tasks":2,"gpus":8}]`)
 	array := newFakeHost(t).withTasks(task("0001", index("10")), task("0002", index("9")), runningTask)
-	array.documents["/v1/queue?cluster=default"] = waiting
 	checkEqual(t, "pinion ps", pinion(t, array, "ps").out, `
 ID            TASK        STATUS        GPUS  HOST   AGE  EXIT/REASON
 3f2a00000000  trainer:3   RUNNING       2     gpu-1  3m
-000200000000  work:1[9]   PROVISIONING  0     -      3m
+000200000000  work:1[9]   PROVISIONING  (8)   -      3m
 000100000000  work:1[10]  PROVISIONING  (8)   -      3m
 `[1:])
 	rank := func(n string) string {
 		return `{"name":"pinion.gang","value":"g"},{"name":"pinion.rank","value":"` + n + `"}`
 	}
 	gang := newFakeHost(t).withTasks(task("0001", rank("1")), task("0002", rank("0")))
-	gang.documents["/v1/queue?cluster=default"] = waiting // of a gang one task is in the queue
 	checkEqual(t, "pinion ps", pinion(t, gang, "ps").out, `
 ID            TASK       STATUS        GPUS  HOST  AGE  EXIT/REASON
 000200000000  work:1[0]  PROVISIONING  (8)   -     3m

@@ -3,7 +3,6 @@ package cli
 import (
 	"cmp"
 	"context"
-	"fmt"
 	"slices"
 	"strconv"
 	"strings"
@@ -59,25 +58,26 @@ Examples:
 
 func listTasks(ctx context.Context, c *cli.Context, inv *invocation.Invocation) error {
 	cluster, all := c.String("cluster"), c.Bool("all")
-	ids, err := inv.Client.TaskIDs(ctx, cluster)
-	if err != nil {
-		return err
+	read := describeAll
+	short := !listing.UsesJSON(c, inv)
+	if short {
+		read = client.ListedTasks
 	}
-	tasks, _, err := inv.Client.DescribeTasks(ctx, cluster, ids) // a task that was removed in between is left out
+	tasks, err := read(ctx, inv.Client, cluster)
 	if err != nil {
 		return err
 	}
 	if !all {
 		tasks = slices.DeleteFunc(tasks, func(t client.Task) bool { return t.Stopped() })
 	}
-	slices.SortStableFunc(tasks, func(a, b client.Task) int {
-		return cmp.Or(b.CreatedAt.Compare(a.CreatedAt.Time), format.CompareIndex(a, b), strings.Compare(a.ARN, b.ARN))
-	})
-	items, err := listing.Items(tasks)
-	if err != nil {
-		return err
+	slices.SortFunc(tasks, newestFirst)
+	items := listing.Bare(tasks)
+	if !short {
+		if items, err = listing.Items(tasks); err != nil {
+			return err
+		}
 	}
-	draw := taskTables(ctx, inv, cluster, tasks)
+	draw := taskTables(ctx, inv)
 	return listing.List[client.Task]{Items: items, ID: func(t client.Task) string { return t.ID() }, Table: func(shown []client.Task) (*table.Table, error) {
 		t, err := draw(shown)
 		if err == nil {
@@ -89,55 +89,34 @@ func listTasks(ctx context.Context, c *cli.Context, inv *invocation.Invocation) 
 	}}.Print(c, inv)
 }
 
-// taskTables makes tables of tasks; what the hosts and the queue say of them is asked once, and not before it is needed.
-func taskTables(ctx context.Context, inv *invocation.Invocation, cluster string, tasks []client.Task) func([]client.Task) (*table.Table, error) {
-	beside := sync.OnceValues(func() (b besideTasks, err error) {
-		if b.hosts, err = inv.Client.Hosts(ctx); err == nil {
-			b.asked, err = askedGPUs(ctx, inv, cluster, tasks)
-		}
-		return b, err
-	})
-	return func(shown []client.Task) (*table.Table, error) {
-		b, err := beside()
-		if err != nil {
-			return nil, err
-		}
-		return taskTable(inv, shown, b.hosts, b.asked), nil
+// newestFirst orders tasks; those that were started together by index or rank. It asks for no more than decides.
+func newestFirst(a, b client.Task) int {
+	if order := b.CreatedAt.Compare(a.CreatedAt.Time); order != 0 {
+		return order
 	}
+	return cmp.Or(format.CompareIndex(a, b), strings.Compare(a.ARN, b.ARN))
 }
 
-// besideTasks is what a table of tasks shows that is not in the tasks.
-type besideTasks struct {
-	hosts []client.Host
-	asked map[string]int // GPUs, by the id of a task that waits
-}
-
-// askedGPUs is how many GPUs each task asks for that waits for a host, as the queue has it: a gang has one item there, whose number is each
-// member's.
-func askedGPUs(ctx context.Context, inv *invocation.Invocation, cluster string, tasks []client.Task) (map[string]int, error) {
-	if !slices.ContainsFunc(tasks, waits) {
-		return nil, nil
-	}
-	queue, err := inv.Client.Queue(ctx, cluster)
+// describeAll reads the whole documents of all tasks of a cluster.
+func describeAll(ctx context.Context, c *client.Client, cluster string) ([]client.Task, error) {
+	ids, err := c.TaskIDs(ctx, cluster)
 	if err != nil {
 		return nil, err
 	}
-	asked := map[string]int{}
-	for _, item := range queue {
-		asked[item.TaskID] = item.GPUs
-	}
-	gangs := map[string]int{}
-	for _, task := range tasks {
-		if gpus, known := asked[task.ID()]; known && task.Attribute("pinion.gang") != "" {
-			gangs[task.Attribute("pinion.gang")] = gpus
+	tasks, _, err := c.DescribeTasks(ctx, cluster, ids) // a task that was removed in between is left out
+	return tasks, err
+}
+
+// taskTables makes tables of tasks; what is known of the hosts is asked once, and not before it is needed.
+func taskTables(ctx context.Context, inv *invocation.Invocation) func([]client.Task) (*table.Table, error) {
+	hosts := sync.OnceValues(func() ([]client.Host, error) { return inv.Client.Hosts(ctx) })
+	return func(shown []client.Task) (*table.Table, error) {
+		hosts, err := hosts()
+		if err != nil {
+			return nil, err
 		}
+		return taskTable(inv, shown, hosts), nil
 	}
-	for _, task := range tasks {
-		if gpus, known := gangs[task.Attribute("pinion.gang")]; known {
-			asked[task.ID()] = gpus
-		}
-	}
-	return asked, nil
 }
 
 // waits reports whether a task has no host yet.
@@ -149,10 +128,9 @@ const unknownStatus = "UNKNOWN"
 // heldStatus is the status that people see of a task that waits and is held.
 const heldStatus = "HELD"
 
-// shownStatus is the status of a task, on a host or waiting for one.
-func shownStatus(task client.Task, hosts []client.Host) string {
-	on := slices.IndexFunc(hosts, func(h client.Host) bool { return h.ID == client.ResourceID(task.Instance) })
-	if on >= 0 && !hosts[on].Connected && !task.Stopped() {
+// shownStatus is the status of a task, on a host or waiting for one; lost are the ids of the hosts whose heartbeats are missing.
+func shownStatus(task client.Task, lost map[string]bool) string {
+	if lost[client.ResourceID(task.Instance)] && !task.Stopped() {
 		return unknownStatus
 	}
 	if task.Attribute("pinion.held-by") != "" {
@@ -161,32 +139,35 @@ func shownStatus(task client.Task, hosts []client.Host) string {
 	return task.Status
 }
 
-func taskTable(inv *invocation.Invocation, tasks []client.Task, hosts []client.Host, asked map[string]int) *table.Table {
-	names := invocation.NamesOf(hosts)
+func taskTable(inv *invocation.Invocation, tasks []client.Task, hosts []client.Host) *table.Table {
+	names, lost := invocation.NamesOf(hosts), map[string]bool{}
+	for _, h := range hosts {
+		lost[h.ID] = !h.Connected
+	}
 	wide := inv.Output == invocation.Wide
 	t := &table.Table{Header: []string{"ID", "TASK", "STATUS", "GPUS", "HOST", "AGE", "EXIT/REASON"}, Optional: []string{"AGE"}}
 	if wide {
 		t.Header = []string{"ID", "TASK", "GROUP", "STATUS", "GPUS", "HOST", "CREATED", "STARTED", "STOPPED", "EXIT/REASON"}
 	}
 	for _, task := range tasks {
-		id, gpus, host := task.ID(), gpusText(task, asked), cmp.Or(names[client.ResourceID(task.Instance)], "-")
+		id, gpus, host := task.ID(), gpusText(task), cmp.Or(names[client.ResourceID(task.Instance)], "-")
 		if !wide {
-			t.Add(format.ID(id), format.TaskName(task), shownStatus(task, hosts), gpus, host, format.Age(inv.Now().Sub(task.CreatedAt.Time)), format.ExitSummary(task))
+			t.Add(format.ID(id), format.TaskName(task), shownStatus(task, lost), gpus, host, format.Age(inv.Now().Sub(task.CreatedAt.Time)), format.ExitSummary(task))
 			continue
 		}
 		if held := task.GPUs(); len(held) > 0 {
 			gpus = strings.Join(held, ",")
 		}
-		t.Add(id, format.TaskName(task), cmp.Or(task.Group, "-"), shownStatus(task, hosts), gpus, host,
+		t.Add(id, format.TaskName(task), cmp.Or(task.Group, "-"), shownStatus(task, lost), gpus, host,
 			inv.Time(task.CreatedAt.Time), inv.Time(task.StartedAt.Time), inv.Time(task.StoppedAt.Time), format.ExitSummary(task))
 	}
 	return t
 }
 
 // gpusText is how many GPUs a task has, or in parentheses how many it asks for while it waits.
-func gpusText(task client.Task, asked map[string]int) string {
-	if n := asked[task.ID()]; waits(task) && n > 0 {
-		return fmt.Sprintf("(%d)", n)
+func gpusText(task client.Task) string {
+	if asked := task.Attribute("pinion.gpus"); waits(task) && asked != "" && asked != "0" {
+		return "(" + asked + ")"
 	}
 	return strconv.Itoa(len(task.GPUs()))
 }

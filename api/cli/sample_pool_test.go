@@ -2,6 +2,7 @@ package cli
 
 import (
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 	"testing"
@@ -51,6 +52,7 @@ func sampleHost(t *testing.T, n int) *fakeHost {
 		}
 		return `{"tasks":[` + strings.Join(found, ",") + `]}`
 	}
+	h.documents["/v1/tasks?cluster=default"] = serveDocument(`{"tasks":[` + strings.Join(slices.Collect(maps.Values(tasks)), ",") + `]}`)
 	h.operations["ListTaskDefinitionFamilies"] = always(`{"families":[` + repeat(n, func(i int) string { return fmt.Sprintf("%q", fmt.Sprintf("run-%04d", i)) }) + `]}`)
 	for path, document := range sampleDocuments(n) {
 		h.documents[path] = serveDocument(document)
@@ -71,9 +73,13 @@ func repeat(n int, document func(int) string) string {
 // sampleTask is a task that runs, waits or has ended, in turn.
 func sampleTask(n int, id string) string {
 	fields := fmt.Sprintf(`%s","group":"family:%s","createdAt":%d,"attributes":[`, pick(sampleFamilies, n/3), family(n/3), 1748779200-60*n)
-	if n%5 == 3 {
-		fields += fmt.Sprintf(`{"name":"pinion.array-index","value":"%d"}`, n)
+	if n%3 == 1 {
+		fields += fmt.Sprintf(`{"name":"pinion.gpus","value":"%d"},`, n/3%9)
 	}
+	if n%5 == 3 {
+		fields += fmt.Sprintf(`{"name":"pinion.array-index","value":"%d"},`, n)
+	}
+	fields += `{"name":"ecs.cpu-architecture","value":"x86_64"}`
 	on := `"containerInstanceArn":"x/` + sampleID("aa", n%8) + `","startedAt":1748779200,`
 	switch n % 3 {
 	case 0:

@@ -89,7 +89,11 @@ func (t *Task) Attribute(name string) string {
 
 // IntAttribute returns the number in an attribute of the task, 0 when it has none.
 func (t *Task) IntAttribute(name string) int {
-	n, _ := strconv.Atoi(t.Attribute(name))
+	value := t.Attribute(name)
+	if value == "" {
+		return 0 // without the error that Atoi would make for most tasks of a list
+	}
+	n, _ := strconv.Atoi(value)
 	return n
 }
 

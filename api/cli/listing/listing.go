@@ -39,6 +39,20 @@ func Items[T any](values []T) ([]Item[T], error) {
 	return items, nil
 }
 
+// Bare are items without their JSON, for a command line that uses none.
+func Bare[T any](values []T) []Item[T] {
+	items := make([]Item[T], len(values))
+	for i, value := range values {
+		items[i].Value = value
+	}
+	return items
+}
+
+// UsesJSON reports whether a command line needs the JSON of what it lists: what it prints, or members to filter by.
+func UsesJSON(c *cli.Context, inv *invocation.Invocation) bool {
+	return inv.Output == invocation.JSON || c.String("format") != "" || len(c.StringSlice("filter")) > 0
+}
+
 // List is what a command lists.
 type List[T any] struct {
 	Items []Item[T]

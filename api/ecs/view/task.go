@@ -23,7 +23,7 @@ const (
 func (r *Renderer) Task(t *spec.Task, withTags bool) types.Task {
 	taskARN, definition := r.TaskARN(t.Cluster, t.ID), r.definition(t.Definition)
 	out := types.Task{
-		Attachments: []struct{}{}, Attributes: taskAttributes(t), CapacityProviderName: t.CapacityProvider, ClusterARN: r.ClusterARN(t.Cluster),
+		Attachments: []struct{}{}, Attributes: taskAttributes(t, definition), CapacityProviderName: t.CapacityProvider, ClusterARN: r.ClusterARN(t.Cluster),
 		Containers: r.containers(t, taskARN, definition), CPU: strconv.FormatInt(t.CPU, 10), CreatedAt: wire.NewTime(t.CreatedAt),
 		DesiredStatus: string(t.DesiredStatus), ExecutionStoppedAt: wire.NewTime(t.Times.ExecutionStopped), Group: t.Group,
 		HealthStatus: taskHealth(t, definition), LastStatus: string(t.LastStatus), LaunchType: cmp.Or(t.LaunchType, LaunchEC2),
@@ -63,8 +63,9 @@ func (r *Renderer) addHost(out *types.Task, t *spec.Task) {
 }
 
 // taskAttributes are what ECS has no members for: the task's rank in a gang, its index in an array, and as a retry the first
-// task, the number of the attempt and how many of those before failed (the others were preempted); who holds it, since when and why.
-func taskAttributes(t *spec.Task) []spec.Attribute {
+// task, the number of the attempt and how many of those before failed (the others were preempted); who holds it, since when and why;
+// how many GPUs it asks for while it has no host. definition is its own, nil when there is none any more.
+func taskAttributes(t *spec.Task, definition *spec.TaskDefinition) []spec.Attribute {
 	all := []spec.Attribute{}
 	add := func(name, value string) { all = append(all, spec.Attribute{Name: name, Value: value}) }
 	if t.Gang != nil {
@@ -79,6 +80,9 @@ func taskAttributes(t *spec.Task) []spec.Attribute {
 		add("pinion.attempt", strconv.Itoa(t.Attempt))
 		add("pinion.failed", strconv.Itoa(t.Failed))
 	}
+	if t.HostID == "" && t.LastStatus != spec.Stopped && definition != nil {
+		add("pinion.gpus", askedGPUs(t, definition))
+	}
 	if t.Held() {
 		add("pinion.held-by", spec.PrincipalName(t.Hold.By))
 		add("pinion.held-since", t.Hold.At.UTC().Format(time.RFC3339))
@@ -87,6 +91,15 @@ func taskAttributes(t *spec.Task) []spec.Attribute {
 		}
 	}
 	return all
+}
+
+// askedGPUs is the number of GPUs that a task asks for: a number, or "all" of its host.
+func askedGPUs(t *spec.Task, definition *spec.TaskDefinition) string {
+	demand := spec.DemandOf(spec.Effective(definition, t.Overrides))
+	if demand.WantsAllGPUs() {
+		return "all"
+	}
+	return strconv.Itoa(demand.TotalGPUs())
 }
 
 func taskOverrides(t *spec.Task) types.TaskOverrides {

@@ -165,7 +165,7 @@ func TestATaskHasAttributesForItsRankIndexAndAttempt(t *testing.T) {
 			{Name: "pinion.retry-of", Value: "f"}, {Name: "pinion.attempt", Value: "2"}, {Name: "pinion.failed", Value: "1"},
 		}},
 	} {
-		if got := taskAttributes(&c.task); got == nil || !slices.Equal(got, c.want) {
+		if got := taskAttributes(&c.task, nil); got == nil || !slices.Equal(got, c.want) {
 			t.Errorf("%v, want %v", got, c.want)
 		}
 	}
