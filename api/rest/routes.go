@@ -23,9 +23,6 @@ func (a *API) Routes() []Route {
 			Out: reflect.TypeFor[[]hostView](), Mode: leader.StaleAllowed, List: true, Serve: a.listHosts},
 		{Method: get, Path: "/v1/gpus", Role: read, Summary: "GPUs with their health and the task that holds each", Query: []Parameter{clusterParameter, staleParameter},
 			Out: reflect.TypeFor[[]gpuView](), Mode: leader.StaleAllowed, List: true, Serve: a.listGPUs},
-		{Method: get, Path: "/v1/tasks", Role: read, Summary: "the tasks of a cluster, by their ids, with what lists show of each; DescribeTasks has the rest",
-			Query: []Parameter{{"cluster", "of this cluster, by name; absent: default"}, {"after", "next of the page before"}, staleParameter},
-			Out:   reflect.TypeFor[tasksView](), Mode: leader.StaleAllowed, Serve: a.listTasks},
 		{Method: get, Path: "/v1/tasks/{id}/logs", Role: read, Summary: "the log of a task, one JSON object a line; bare text with Accept: text/plain",
 			Query: []Parameter{{"container", "only of this container, by name"}, {"tail", "only the last so many lines, at most 10000"}, {"since", "a time, or an age such as 10m"},
 				{"follow", "1: stream new lines"}, staleParameter}, Mode: leader.StaleAllowed, Stream: true, Serve: a.onTaskHost(a.logs), Task: a.logs},
@@ -76,7 +73,7 @@ func (a *API) Routes() []Route {
 			Out: reflect.TypeFor[checksumView](), Mode: leader.LocalOnly, Serve: a.checksum},
 		{Method: get, Path: "/v1/admin/digest", Role: admin, Summary: "the former name of /v1/admin/checksum",
 			Out: reflect.TypeFor[checksumView](), Mode: leader.LocalOnly, Serve: a.checksum},
-	}, logins{a}.adminRoutes(), history{a}.routes(), settings{a}.routes())
+	}, taskList{a}.routes(), logins{a}.adminRoutes(), history{a}.routes(), settings{a}.routes())
 }
 
 // OpenRoutes is the table of the routes that need no access key.

@@ -2,6 +2,8 @@ package rest
 
 import (
 	"cmp"
+	"net/http"
+	"reflect"
 
 	"pinion/api/ecs/view"
 	"pinion/api/httpx"
@@ -19,8 +21,18 @@ type tasksView struct {
 	Next  string            `json:"next,omitempty"` // for ?after= of the next page; absent: there is none
 }
 
-// listTasks lists the tasks of a cluster.
-func (a *API) listTasks(x *httpx.Exchange, res leader.Resolution) error {
+// taskList serves the list of tasks.
+type taskList struct{ api *API }
+
+func (l taskList) routes() []Route {
+	return []Route{{Method: http.MethodGet, Path: "/v1/tasks", Role: spec.RoleRead,
+		Summary: "the tasks of a cluster, by their ids, with what lists show of each; DescribeTasks has the rest",
+		Query:   []Parameter{{"cluster", "of this cluster, by name; absent: default"}, {"after", "next of the page before"}, staleParameter},
+		Out:     reflect.TypeFor[tasksView](), Mode: leader.StaleAllowed, Serve: l.list}}
+}
+
+// list lists the tasks of a cluster.
+func (l taskList) list(x *httpx.Exchange, res leader.Resolution) error {
 	cluster, err := res.Principal.ClusterOf(x.Request)
 	if err != nil {
 		return err
@@ -29,7 +41,7 @@ func (a *API) listTasks(x *httpx.Exchange, res leader.Resolution) error {
 	if res.View.Cluster(cluster) == nil {
 		return wire.Errorf("ClusterNotFoundException", "Cluster not found.")
 	}
-	renderer := &view.Renderer{Region: res.Principal.Region, View: res.View, Hosts: a.Store, Now: a.Now}
+	renderer := &view.Renderer{Region: res.Principal.Region, View: res.View, Hosts: l.api.Store, Now: l.api.Now}
 	page := tasksView{Tasks: []view.ListedTask{}}
 	last := ""
 	for task := range res.View.TasksAfter(cluster, x.Request.URL.Query().Get("after")) {
