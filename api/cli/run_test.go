@@ -185,7 +185,7 @@ func TestAClusterWithoutHostsIsSaidSo(t *testing.T) {
 func TestAClusterThatIsNotThereIsNamed(t *testing.T) {
 	h := newRunHost(t, pending)
 	h.operations["RunTask"] = always(errorReply{400, "ClusterNotFoundException", "Cluster not found."})
-	h.operations["ListTasks"] = h.operations["RunTask"]
+	h.documents["/v1/tasks?cluster=lab"] = serveDocument(errorReply{400, "ClusterNotFoundException", "Cluster not found."})
 	h.operations["ListClusters"] = always(`{"clusterArns":["x/default","x/night"]}`)
 	h.documents["/v1/queue?cluster=lab"] = serveDocument("[]")
 	for _, line := range [][]string{{"run", "--cluster", "lab", "nvidia/cuda"}, {"ps", "--cluster", "lab"}, {"task", "ls", "--cluster", "lab"}, {"queue", "--cluster", "lab"}} {
