@@ -51,7 +51,10 @@ func (p *parser) parse() (node, *Error) {
 	if err != nil {
 		return nil, err
 	}
-	if p.token.kind != eof {
+	switch {
+	case p.token.isValue():
+		return nil, errorAt(p.token.column, "expected and, or, or the end here, not %s: a value with spaces stands in quotes, 'NVIDIA H100'", p.token)
+	case p.token.kind != eof:
 		return nil, errorAt(p.token.column, "expected and, or, or the end here, not %s", p.token)
 	}
 	return root, nil

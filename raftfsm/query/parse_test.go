@@ -20,7 +20,7 @@ var malformedExpressions = []struct {
 	{"attribute:a = b", 13, "a single = is no operator: write =="},
 	{"attribute:a == b & attribute:c == d", 18, "a single & is no operator: write &&"},
 	{"attribute:a == b AND attribute:c == d", 18, `expected and, or, or the end here, not "AND"`},
-	{"attribute:a == b c", 18, `expected and, or, or the end here, not "c"`},
+	{"attribute:a == b c", 18, `expected and, or, or the end here, not "c": a value with spaces stands in quotes`},
 	{"attribute: a == b", 11, "attribute: needs the name of an attribute, without a blank"},
 	{"attribute:a:b == c", 12, `names of attributes have letters, digits and _ . / \ - only, no ':'`},
 	{"atribute:a == b", 1, `"atribute:a" is not a subject: a subject is attribute:NAME, task:group,`},

@@ -1,6 +1,7 @@
 package why
 
 import (
+	"cmp"
 	"fmt"
 	"strings"
 
@@ -42,7 +43,7 @@ func endOf(task client.Task) end {
 			e.advice = "A preemptible task waits in the queue again; without --preemptible, or with a higher --priority, it runs on."
 		}
 	case task.StopCode == "UserInitiated":
-		e.failed, e.text = false, "was stopped: "+strings.TrimPrefix(reason, "stopped ")
+		e.failed, e.text = false, "was stopped: "+strings.TrimPrefix(cmp.Or(reason, "no reason was given"), "stopped ")
 	case task.StopCode == "ServiceSchedulerInitiated":
 		e.text = "was stopped by the pool: " + reason
 		if strings.Contains(reason, "pinion.time-limit") {

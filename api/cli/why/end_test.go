@@ -38,6 +38,7 @@ func TestTheEndOfATaskIsExplained(t *testing.T) {
 		"requeued":        {"SpotInterruption", "Requeued by anna", `{"name":"c","exitCode":143}`, false, "was stopped, and its work queues again: Requeued by anna", ""},
 		"preempted":       {"SpotInterruption", "Preempted by task 3f2a", `{"name":"c","exitCode":143}`, false, "gave way to a task of higher priority: Preempted by task 3f2a", "--preemptible"},
 		"time limit":      {"ServiceSchedulerInitiated", "The task reached its time limit of 1h (pinion.time-limit)", `{"name":"c","exitCode":143}`, true, "its time limit of 1h", "--time-limit"},
+		"without reason":  {"UserInitiated", "", `{"name":"c","exitCode":143}`, false, "was stopped: no reason was given", ""},
 		"somebody":        {"UserInitiated", "wrong data set", `{"name":"c","exitCode":143}`, false, "was stopped: wrong data set", ""},
 		"never had place": {"TaskFailedToStart", "No host has the GPU.", ``, true, "failed: No host has the GPU", ""},
 	} {
