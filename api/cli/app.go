@@ -114,6 +114,7 @@ func New(p Program) *cli.App {
 	for _, command := range app.Commands {
 		setupCommand(p.system, command)
 	}
+	refuseOtherHosts(app.Commands, false)
 	if p.Client {
 		refuseHostCommands(app.Commands)
 	}
@@ -195,7 +196,7 @@ func commands(p Program) []*cli.Command {
 		access.Limits(p.system),
 		access.Audit(p.system),
 		upCommand(p.Up),
-		downCommand(p.Down),
+		downCommand(p),
 		leaveCommand(p),
 		unlock.Command(p.Unlock, withLocalHost),
 		doctorCommand(p),

@@ -1,7 +1,6 @@
 package cli
 
 import (
-	"context"
 	"fmt"
 	"io"
 	"os"
@@ -20,13 +19,14 @@ type DownConfig struct {
 	Force   bool   // also while tasks run, which are ended
 }
 
-func downCommand(down func(context.Context, DownConfig) (int, error)) *cli.Command {
+func downCommand(p Program) *cli.Command {
 	var config DownConfig
 	return &cli.Command{
 		Name:  "down",
 		Usage: "Stop this host with its tasks, container runtime and networks",
 		Description: `Stopping 'pinion up' leaves the tasks running, so that Pinion can be upgraded. This command ends what is left then, and with
---purge removes the data directory: nothing of Pinion is left. While tasks run it refuses, unless --force ends them at once.
+--purge removes the data directory: nothing of Pinion is left. While tasks run it refuses, unless --force ends them at once. It is about this
+machine, never about the host of --host or of a login.
 
 Examples:
    sudo pinion down
@@ -37,6 +37,11 @@ Examples:
 			&cli.BoolFlag{Name: "force", Destination: &config.Force, Usage: "end the tasks that run on this host"},
 		},
 		Action: func(c *cli.Context) error {
+			if !namesDataDir(c) { // who names it means this machine
+				if err := refuseLogin(p, c, "run it there, or name the data directory here with --data-dir "+invocation.DefaultDataDir); err != nil {
+					return err
+				}
+			}
 			var err error
 			if config.DataDir, err = filepath.Abs(invocation.DataDir(c)); err != nil {
 				return fmt.Errorf("--data-dir: %w", err)
@@ -44,7 +49,7 @@ Examples:
 			if err := localMachine().check(); err != nil {
 				return err
 			}
-			ended, err := down(c.Context, config)
+			ended, err := p.Down(c.Context, config)
 			if err != nil {
 				return err
 			}

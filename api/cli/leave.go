@@ -10,7 +10,6 @@ import (
 
 	"github.com/urfave/cli/v2"
 
-	"pinion/api/cli/exit"
 	"pinion/api/cli/invocation"
 	"pinion/api/client"
 )
@@ -39,8 +38,8 @@ Examples:
 			&cli.BoolFlag{Name: "force", Destination: &options.force, Usage: "do not wait for tasks"},
 		},
 		Action: func(c *cli.Context) (err error) {
-			if invocation.GlobalFlag(c, "host") != "" || invocation.GlobalFlag(c, "context") != "" {
-				return exit.Usagef("pinion leave is about this machine; to remove another host: pinion hosts rm HOST")
+			if err := refuseLogin(p, c, "to remove another host: `pinion host rm HOST`"); err != nil {
+				return err
 			}
 			if err := localMachine().check(); err != nil {
 				return err

@@ -4,7 +4,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
 	"log/slog"
+	"os"
 
 	"pinion/api/cli"
 	"pinion/api/cli/format"
@@ -29,19 +31,43 @@ func Down(ctx context.Context, config cli.DownConfig) (ended int, err error) {
 	if err := datadir.StopOwner(ctx, config.DataDir); err != nil {
 		return 0, err
 	}
+	unused, err := neverRan(config.DataDir)
+	if err != nil || unused && !config.Purge {
+		return 0, err
+	}
 	if err := h.openDirectory(ctx); err != nil {
 		return 0, err
 	}
-	if err := h.prepareDirectory(ctx); err != nil {
-		return 0, err
-	}
-	if ended, err = h.removeContainers(ctx, config.Force); err != nil {
-		return 0, fmt.Errorf("ending what runs from %s: %w", config.DataDir, err)
+	if !unused {
+		if err := h.prepareDirectory(ctx); err != nil {
+			return 0, err
+		}
+		if ended, err = h.removeContainers(ctx, config.Force); err != nil {
+			return 0, fmt.Errorf("ending what runs from %s: %w", config.DataDir, err)
+		}
 	}
 	if config.Purge {
 		return ended, h.dir.Purge()
 	}
 	return ended, nil
+}
+
+// neverRan reports whether no containerd was ever started or used from the directory: then there is nothing to end, and a containerd
+// started to look for it would be the first. It only looks.
+func neverRan(path string) (bool, error) {
+	dir, err := datadir.Look(path)
+	if err != nil {
+		return false, err
+	}
+	address, err := dir.Containerd()
+	if err != nil || address != "" {
+		return false, err
+	}
+	_, err = os.Stat(dir.Join("containerd"))
+	if errors.Is(err, fs.ErrNotExist) {
+		return true, nil
+	}
+	return false, err
 }
 
 // refuseRunning refuses while the containerd of the directory answers and has tasks that run. It only looks.

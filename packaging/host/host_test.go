@@ -3,6 +3,7 @@ package host
 import (
 	"context"
 	"io"
+	"maps"
 	"net"
 	"os"
 	"path/filepath"
@@ -12,6 +13,7 @@ import (
 
 	"pinion/api/cli"
 	"pinion/api/cli/invocation"
+	"pinion/node/datadir"
 )
 
 // newDataDir is a data directory with a name that sockets below it have room for. What lives from it is ended with the test.
@@ -160,6 +162,55 @@ func TestDownLeavesNoContainerRuntimeAlsoWhenItFails(t *testing.T) {
 	if err := os.Remove(network); err != nil {
 		t.Fatal(err)
 	}
+}
+
+// Where a first start came to nothing there is nothing to end: no container runtime is started to look for it, and nothing is written.
+func TestDownChangesNothingWhereNoHostEverRan(t *testing.T) {
+	dir := t.TempDir()
+	config := cli.DownConfig{DataDir: dir, Force: true}
+	if _, err := Down(t.Context(), config); err == nil {
+		t.Error("an empty directory is taken for a host's")
+	}
+	opened, err := datadir.Open(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	opened.Close()
+	before := filesIn(t, dir)
+	for _, force := range []bool{false, true} {
+		config.Force = force
+		if _, err := Down(t.Context(), config); err != nil {
+			t.Errorf("force %v: %v", force, err)
+		}
+	}
+	if after := filesIn(t, dir); !maps.Equal(before, after) {
+		t.Errorf("before %v, after %v", before, after)
+	}
+	config.Purge = true
+	if _, err := Down(t.Context(), config); err != nil {
+		t.Error(err)
+	}
+	if _, err := os.Stat(dir); !os.IsNotExist(err) {
+		t.Errorf("--purge left it: %v", err)
+	}
+}
+
+// filesIn is what each file of a directory says.
+func filesIn(t *testing.T, dir string) map[string]string {
+	t.Helper()
+	entries, err := os.ReadDir(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	found := map[string]string{}
+	for _, entry := range entries {
+		text, err := os.ReadFile(filepath.Join(dir, entry.Name()))
+		if err != nil {
+			t.Error(err) // a directory is new
+		}
+		found[entry.Name()] = string(text)
+	}
+	return found
 }
 
 func TestAFileThatIsNoSnapshotIsRefused(t *testing.T) {
