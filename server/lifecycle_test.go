@@ -157,6 +157,9 @@ func TestTasksWaitForOthersToEnd(t *testing.T) {
 		if now.StopCode != spec.StopScheduler || !strings.HasPrefix(now.StoppedReason, "It waited for ") || !strings.HasSuffix(now.StoppedReason, "(exit code 5)") {
 			t.Errorf("%s: %q", now.StopCode, now.StoppedReason)
 		}
+		if !now.StoppedAsFailed() {
+			t.Errorf("it counts as stopped: %q", now.StoppedReason)
+		}
 	}
 }
 

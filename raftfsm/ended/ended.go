@@ -16,7 +16,7 @@ type Outcome string
 // The outcomes of tasks.
 const (
 	Succeeded Outcome = "succeeded" // every essential container ended by itself with exit code 0
-	Failed    Outcome = "failed"    // it did not start, a container failed, or its host was lost
+	Failed    Outcome = "failed"    // it did not start, a container failed, its host was lost, it reached its time limit, or what it waited for failed
 	Stopped   Outcome = "stopped"   // a user, the scheduler or a preemption stopped it
 )
 

@@ -70,6 +70,18 @@ func TimeLimitReason(limit time.Duration) string {
 	return fmt.Sprintf("The task reached its time limit of %s (%s)", limit, TagTimeLimit)
 }
 
+// What the stopped reasons begin with of tasks that the pool stopped because they failed.
+const (
+	timeLimitReached = "The task reached its time limit"
+	dependencyFailed = "It waited for "
+)
+
+// StoppedAsFailed reports whether the pool stopped the task because it failed: it reached its time limit, or what it waited for
+// failed. The stop code is the one of other stops too, such as that of a drained host.
+func (t *Task) StoppedAsFailed() bool {
+	return t.StopCode == StopScheduler && (strings.HasPrefix(t.StoppedReason, timeLimitReached) || strings.HasPrefix(t.StoppedReason, dependencyFailed))
+}
+
 // SchedulingOptions are the task's. What cannot be read was recorded before anybody checked, and counts as not said.
 func (t *Task) SchedulingOptions() SchedulingOptions {
 	terms, _ := ParseSchedulingOptions(t.Tags)

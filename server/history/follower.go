@@ -211,6 +211,8 @@ func endedTask(v *raftfsm.View, t *spec.Task) ended.Task {
 
 func outcome(v *raftfsm.View, t *spec.Task) ended.Outcome {
 	switch {
+	case t.StoppedAsFailed():
+		return ended.Failed
 	case t.StopCode == spec.StopUserInitiated || t.StopCode == spec.StopScheduler || t.StopCode == spec.StopPreempted:
 		return ended.Stopped
 	case batch.Succeeded(v, t):

@@ -27,7 +27,7 @@ const defaultLimit = 1000
 // Flags select ended tasks in `pinion ps`.
 func Flags() []cli.Flag {
 	return append(spanFlags(""),
-		&cli.StringFlag{Name: "state", Usage: "ended tasks of this `OUTCOME`: succeeded, failed or stopped"},
+		&cli.StringFlag{Name: "state", Usage: "ended tasks of this `OUTCOME`: succeeded, failed (also by the time limit, or by what they waited for) or stopped (by somebody, a drain or a preemption)"},
 		&cli.StringFlag{Name: "team", Usage: "ended tasks of this `TEAM`"},
 		&cli.StringFlag{Name: "family", Usage: "ended tasks of this `FAMILY` of task definitions"},
 		&cli.StringFlag{Name: "group", Usage: "ended tasks of this `GROUP`"},
