@@ -93,7 +93,7 @@ func printEvent(inv *invocation.Invocation, template *listing.Template, e client
 		return nil
 	}
 	if template != nil {
-		return template.Print(inv, []json.RawMessage{json.RawMessage(e.Data)})
+		return template.Print(inv, []json.RawMessage{json.RawMessage(e.Data)}, nil)
 	}
 	if inv.Output == invocation.JSON {
 		return format.PlainJSON(inv.Out, append(slices.Clone(e.Data), '\n'))

@@ -25,6 +25,9 @@ func TestFiltersKeepWhatHasAValue(t *testing.T) {
 		"containers.gpuIds=GPU-2":      taskOne,
 		"tags.value=ann":               "00f1" + taskOne[4:],
 		"exit-reason=*OutOfMemory*":    taskTwo,
+		"name=trainer":                 taskOne,
+		"name=work":                    "00f1" + taskOne[4:],
+		"name=cuda name!=work":         taskTwo,
 		"group= status=RUNNING":        "00f1" + taskOne[4:],
 		"status=nothing":               "",
 		"desiredStatus=RUNNING gpus=2": taskOne,
@@ -50,12 +53,17 @@ func TestFiltersKeepWhatHasAValue(t *testing.T) {
 func TestFormatsAreTemplatesOverTheJSON(t *testing.T) {
 	h := newFakeHost(t).withTasks(runningTask, failedTask)
 	for format, want := range map[string]string{
-		"{{id .taskArn}} {{.lastStatus}}":                                          taskOne + " RUNNING\n" + taskTwo + " STOPPED\n",
-		`{{.group}}\t{{lower .lastStatus}}{{if eq .lastStatus "STOPPED"}}!{{end}}`: "family:trainer\trunning\n\tstopped!\n",
-		"{{range .containers}}{{.name}} {{.exitCode}}{{end}}":                      "trainer \ncuda 137\n",
-		"{{time .createdAt}} {{time .startedAt}}":                                  "2025-06-01 11:57:00Z -\n2025-06-01 09:59:59Z -\n",
-		`table {{id .taskArn}}\t{{.lastStatus}}/{{.desiredStatus}}\t{{.stopCode}}`: "TASK ARN                          LAST STATUS/DESIRED STATUS  STOP CODE\n" + taskOne + "  RUNNING/RUNNING\n" + taskTwo + "  STOPPED/STOPPED             EssentialContainerExited\n",
-		"{{with index .containers 0}}{{join .gpuIds \",\"}}{{end}}":                "GPU-1,GPU-2\n",
+		"{{id .taskArn}} {{.lastStatus}}":                                                 taskOne + " RUNNING\n" + taskTwo + " STOPPED\n",
+		`{{.group}}\t{{lower .lastStatus}}{{if eq .lastStatus "STOPPED"}}!{{end}}`:        "family:trainer\trunning\n\tstopped!\n",
+		"{{range .containers}}{{.name}} {{.exitCode}}{{end}}":                             "trainer \ncuda 137\n",
+		"{{time .createdAt}} {{time .startedAt}}":                                         "2025-06-01 11:57:00Z -\n2025-06-01 09:59:59Z -\n",
+		`table {{id .taskArn}}\t{{.lastStatus}}/{{.desiredStatus}}\t{{.stopCode}}`:        "TASK ARN                          LAST STATUS/DESIRED STATUS  STOP CODE\n" + taskOne + "  RUNNING/RUNNING\n" + taskTwo + "  STOPPED/STOPPED             EssentialContainerExited\n",
+		"{{.overrides.name.deeper}}{{id .startedBy}}{{len .tags}}{{index .containers 7}}": "0\n0\n",
+		"{{range .containers}}{{range .gpuIds}}{{.}} {{end}}{{$.overrides.cpu}}{{end}}":   "GPU-1 GPU-2 \n\n",
+		"{{(index .containers 0).exitCode}}|{{with .nothing}}{{.x}}{{else}}none{{end}}":   "|none\n137|none\n",
+		"{{.ID}} {{.Host}} {{.EXIT_REASON}}":                                              "3f2a00000000 gpu-1 \n91bc00000000 gpu-1 137 OutOfMemoryError: Container killed due to memory usage\n",
+		`table {{.TASK}}\t{{upper .HOST}}`:                                                "TASK        HOST\ntrainer:3   GPU-1\nrun-cuda:1  GPU-1\n",
+		"{{with index .containers 0}}{{join .gpuIds \",\"}}{{end}}":                       "GPU-1,GPU-2\n",
 	} {
 		args := []string{"ps", "-a", "--utc", "--format", format}
 		if strings.Contains(format, "join") {
@@ -70,8 +78,8 @@ func TestFormatsAreTemplatesOverTheJSON(t *testing.T) {
 	if got := pinion(t, h, "ps", "--format", "{{.id}}"); got.out != "\n" || got.code != 0 || !strings.Contains(got.err, "id") {
 		t.Errorf("a member that no object has is not noted: %+v", got)
 	}
-	for _, wrong := range [][]string{{"--format", "{{"}, {"--format", "{{lower .containers}}"}, {"--format", "json", "-o", "json"}} {
-		if got := pinion(t, h, append([]string{"ps"}, wrong...)...); got.code != exit.Usage {
+	for _, wrong := range [][]string{{"--format", "{{"}, {"--format", "{{lower .containers}}"}, {"--format", "{{.taskArn}} {{.Names}}"}, {"--format", "{{range .containers}}{{.Colour}}{{end}}"}, {"--format", "json", "-o", "json"}} {
+		if got := pinion(t, h, append([]string{"ps"}, wrong...)...); got.code != exit.Usage || got.out != "" {
 			t.Errorf("%v: %+v", wrong, got)
 		}
 	}

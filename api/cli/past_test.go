@@ -14,7 +14,7 @@ import (
 // withUsage is a host that has the usage of two teams, asked for by these members of the query.
 func withUsage(t *testing.T, query string) *fakeHost {
 	h := newFakeHost(t)
-	h.documents["/v1/usage?"+query] = serveDocument(`{"rows":[{"team":"vision","day":"2026-01-02","tasks":3,"failed":1,"gpuSeconds":9000},{"day":"2026-01-02","tasks":2,"failed":0,"gpuSeconds":0}]}`)
+	h.documents["/v1/usage?"+query] = serveDocument(`{"rows":[{"team":"vision","day":"2026-01-02","tasks":3,"failed":1,"gpuSeconds":9015},{"day":"2026-01-02","tasks":2,"failed":0,"gpuSeconds":0}]}`)
 	return h
 }
 
@@ -30,13 +30,13 @@ func TestUsageIsATableOrCSVOrJSON(t *testing.T) {
 	}
 	got = pinion(t, withUsage(t, "by=day%2Cteam&"+lastMonth), "usage", "--by", "day,team", "--csv")
 	rows, err := csv.NewReader(strings.NewReader(got.out)).ReadAll()
-	want := [][]string{{"day", "team", "gpu_hours", "tasks", "failed"}, {"2026-01-02", "vision", "2.5", "3", "1"}, {"2026-01-02", "", "0.0", "2", "0"}}
+	want := [][]string{{"day", "team", "gpu_hours", "tasks", "failed"}, {"2026-01-02", "vision", "2.504", "3", "1"}, {"2026-01-02", "", "0.000", "2", "0"}}
 	if err != nil || !reflect.DeepEqual(rows, want) {
 		t.Errorf("%v, %v, %+v", rows, err, got)
 	}
 	got = pinion(t, withUsage(t, "by=team&"+lastMonth), "usage", "-o", "json")
 	var list []map[string]any
-	if err := json.Unmarshal([]byte(got.out), &list); err != nil || len(list) != 2 || list[0]["gpuSeconds"] != 9000.0 {
+	if err := json.Unmarshal([]byte(got.out), &list); err != nil || len(list) != 2 || list[0]["gpuSeconds"] != 9015.0 {
 		t.Errorf("%v, %+v", err, got)
 	}
 }
@@ -54,6 +54,11 @@ func TestThePastOfAGroupIsListed(t *testing.T) {
 	h.documents["/v1/history?cluster=default&group=nightly&limit=1000"] = serveDocument(`{"tasks":[{"task":{"taskArn":"arn:aws:ecs:x:0:task/default/3f2a91c00000000000000000000000aa","lastStatus":"STOPPED"},"outcome":"failed","gpus":8}]}`)
 	if got := pinion(t, h, "ps", "--group", "nightly", "-q"); strings.TrimSpace(got.out) != "3f2a91c00000000000000000000000aa" {
 		t.Errorf("%+v", got)
+	}
+	var list []map[string]any
+	got := pinion(t, h, "ps", "--group", "nightly", "-o", "json")
+	if err := json.Unmarshal([]byte(got.out), &list); err != nil || len(list) != 1 || list[0]["lastStatus"] != "STOPPED" || list[0]["outcome"] != "failed" || list[0]["gpus"] != 8.0 {
+		t.Errorf("its JSON is not that of a task, with what the history has beside: %v, %+v", err, got)
 	}
 }
 

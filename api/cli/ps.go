@@ -34,7 +34,9 @@ Examples:
    pinion ps -q | xargs pinion inspect
    pinion ps --since 2d --state failed
    pinion ps --filter host=gpu-7 --filter status!=RUNNING
+   pinion ps --filter name=train
    pinion ps --format 'table {{id .taskArn}}\t{{.lastStatus}}\t{{time .startedAt}}'
+   pinion ps --format '{{.ID}} {{.TASK}} {{.HOST}}'      # columns of the table
    pinion ps -o wide          # with full ids, groups, GPU ids and times
    pinion ps -o json          # all fields, as in DescribeTasks`,
 		Flags: append([]cli.Flag{
@@ -78,7 +80,7 @@ func listTasks(ctx context.Context, c *cli.Context, inv *invocation.Invocation) 
 		}
 	}
 	draw := taskTables(ctx, inv)
-	return listing.List[client.Task]{Items: items, ID: func(t client.Task) string { return t.ID() }, Table: func(shown []client.Task) (*table.Table, error) {
+	return listing.List[client.Task]{Items: items, ID: func(t client.Task) string { return t.ID() }, Names: format.TaskNames, Table: func(shown []client.Task) (*table.Table, error) {
 		t, err := draw(shown)
 		if err == nil {
 			if t.Empty = "no tasks in cluster " + cluster; !all {

@@ -25,6 +25,18 @@ func TaskName(task client.Task) string {
 	return name
 }
 
+// TaskNames are what people may call a task: its definition, with and without revision and index, the --name that it was run with, and the
+// names of its containers.
+func TaskNames(task client.Task) []string {
+	name := TaskName(task)
+	family, _, _ := strings.Cut(name, ":")
+	names := []string{name, client.ResourceID(task.Definition), family, strings.TrimPrefix(family, "run-")}
+	for _, c := range task.Containers {
+		names = append(names, c.Name)
+	}
+	return names
+}
+
 // CompareIndex orders tasks that were started together by array index and rank.
 func CompareIndex(a, b client.Task) int {
 	for _, attribute := range []string{"pinion.array-index", "pinion.rank"} {

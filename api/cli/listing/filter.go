@@ -94,6 +94,8 @@ func (l List[T]) fields(key string, t *table.Table) ([][]string, error) {
 		case key == "id" && l.ID != nil:
 			id := l.ID(item.Value)
 			values[i], known = []string{id, format.ID(id)}, true
+		case key == "name" && l.Names != nil:
+			values[i], known = l.Names(item.Value), true
 		case column >= 0:
 			values[i] = []string{t.Cell(i, column)}
 		default:

@@ -57,6 +57,7 @@ func UsesJSON(c *cli.Context, inv *invocation.Invocation) bool {
 type List[T any] struct {
 	Items []Item[T]
 	ID    func(T) string                        // of an item, for -q and --filter id=; nil: items have no ids
+	Names func(T) []string                      // what people call an item, for --filter name=; nil: that is a member of the JSON
 	Table func(items []T) (*table.Table, error) // has a row for each item, in their order
 }
 
@@ -64,7 +65,7 @@ type List[T any] struct {
 func Flags() []cli.Flag {
 	return []cli.Flag{
 		&cli.StringSliceFlag{Name: "filter", Usage: "only what has this `KEY=VALUE`, of a column or a member of the JSON; * stands for any text, != for what has not; may be repeated"},
-		&cli.StringFlag{Name: "format", Usage: "print each object by a Go `TEMPLATE` over its JSON, \"table TEMPLATE\" in columns, or \"json\", one a line"},
+		&cli.StringFlag{Name: "format", Usage: "print each object by a Go `TEMPLATE` over its JSON ({{.lastStatus}}) and the columns of the table ({{.STATUS}}), with the functions id, time, json, join, lower, upper; \"table TEMPLATE\" in columns, or \"json\", one a line"},
 	}
 }
 
@@ -117,5 +118,12 @@ func (l List[T]) printFormatted(inv *invocation.Invocation, template *Template) 
 	for i, item := range l.Items {
 		documents[i] = item.JSON
 	}
-	return template.Print(inv, documents)
+	if len(template.cells) == 0 {
+		return template.Print(inv, documents, nil)
+	}
+	rows, err := l.Table(l.Values())
+	if err != nil {
+		return err
+	}
+	return template.Print(inv, documents, rows)
 }

@@ -8,20 +8,20 @@ import (
 	"slices"
 	"strings"
 	"text/template"
-	"text/template/parse"
-	"unicode"
 
 	"pinion/api/cli/exit"
 	"pinion/api/cli/format"
 	"pinion/api/cli/invocation"
 	"pinion/api/cli/table"
-	"pinion/api/client"
 )
 
 // Template is the value of --format.
 type Template struct {
 	text    *template.Template // nil: the JSON, one object a line
 	columns bool
+	header  string   // of the columns
+	members []string // of the objects, those that are named outside of blocks
+	cells   []string // columns of the table that it names: those whose names begin with a capital
 }
 
 // Parse reads the value of --format.
@@ -35,40 +35,17 @@ func Parse(text string, utc bool) (*Template, error) {
 	if err != nil {
 		return nil, exit.Usagef("--format: %v", err)
 	}
-	return &Template{text: parsed, columns: columns}, nil
-}
-
-func functions(utc bool) template.FuncMap {
-	return template.FuncMap{
-		"json": func(value any) (string, error) {
-			text, err := json.Marshal(value)
-			return string(text), err
-		},
-		"join": func(values []any, separator string) string {
-			texts := make([]string, len(values))
-			for i, value := range values {
-				texts[i] = fmt.Sprint(value)
-			}
-			return strings.Join(texts, separator)
-		},
-		"lower": strings.ToLower,
-		"upper": strings.ToUpper,
-		"id":    client.ResourceID,
-		"time": func(value any) (string, error) {
-			var at client.Timestamp
-			text, err := json.Marshal(value)
-			if err != nil || string(text) == "null" {
-				return "-", err
-			}
-			err = at.UnmarshalJSON(text)
-			return invocation.ShowTime(at.Time, utc), err
-		},
+	t := &Template{text: parsed, columns: columns}
+	if parsed.Tree != nil { // the empty template has none
+		t.header, t.members = header(parsed.Root), members(parsed.Root)
+		t.cells = makeOptional(parsed.Root)
 	}
+	return t, nil
 }
 
 // Print prints each of some JSON objects by the template. A member that an object has not is the empty text, for many are left out where
-// they say nothing; one that no object has is noted.
-func (t *Template) Print(inv *invocation.Invocation, documents []json.RawMessage) error {
+// they say nothing; one that no object has is noted. rows is the table that has a row for each object; nil: there is none.
+func (t *Template) Print(inv *invocation.Invocation, documents []json.RawMessage, rows *table.Table) error {
 	if t.text == nil {
 		for _, document := range documents {
 			if err := writeLine(inv.Out, document); err != nil {
@@ -77,10 +54,18 @@ func (t *Template) Print(inv *invocation.Invocation, documents []json.RawMessage
 		}
 		return nil
 	}
-	shown := &table.Table{Header: strings.Split(t.header(), "\t")}
-	unknown := t.members()
-	for _, document := range documents {
-		text, object, err := t.execute(document)
+	columns, err := t.columnsOf(rows)
+	if err != nil {
+		return err
+	}
+	shown := &table.Table{Header: strings.Split(t.header, "\t")}
+	unknown := slices.Clone(t.members)
+	for i, document := range documents {
+		cells := map[string]string{}
+		for name, column := range columns {
+			cells[name] = rows.Cell(i, column)
+		}
+		text, object, err := t.execute(document, cells)
 		if err != nil {
 			return err
 		}
@@ -101,12 +86,43 @@ func (t *Template) Print(inv *invocation.Invocation, documents []json.RawMessage
 	return inv.PrintTable(shown)
 }
 
-// execute is an object by the template.
-func (t *Template) execute(document json.RawMessage) (text string, object map[string]any, err error) {
+// columnsOf are the columns of a table that the template names.
+func (t *Template) columnsOf(rows *table.Table) (map[string]int, error) {
+	if len(t.cells) == 0 {
+		return nil, nil
+	}
+	if rows == nil {
+		return nil, exit.Usagef("--format: there is no .%s: there are no columns here, and the members of -o json begin with a small letter", t.cells[0])
+	}
+	var known []string
+	for _, header := range rows.Header {
+		known = append(known, columnMember(header))
+	}
+	columns := map[string]int{}
+	for _, name := range t.cells {
+		at := slices.Index(known, strings.ToUpper(name))
+		if at < 0 {
+			return nil, exit.Usagef("--format: there is no column .%s: the columns are .%s; -o json shows the members, which begin with a small letter", name, strings.Join(known, ", ."))
+		}
+		columns[name] = at
+	}
+	return columns, nil
+}
+
+// columnMember is the header of a column as the name of a member: "EXIT_REASON".
+func columnMember(header string) string {
+	return strings.ToUpper(strings.ReplaceAll(columnKey(header), "-", "_"))
+}
+
+// execute is an object by the template, with some cells of its row as further members.
+func (t *Template) execute(document json.RawMessage, cells map[string]string) (text string, object map[string]any, err error) {
 	decoder := json.NewDecoder(bytes.NewReader(document))
 	decoder.UseNumber() // a number is shown as it was sent
 	if err := decoder.Decode(&object); err != nil {
 		return "", nil, err
+	}
+	for name, cell := range cells {
+		object[name] = cell
 	}
 	var out strings.Builder
 	if err := t.text.Execute(&out, wholeNumbers(object)); err != nil {
@@ -132,67 +148,6 @@ func wholeNumbers(value any) any {
 		}
 	}
 	return value
-}
-
-// header is the template with the name of a member in the place of each action: "{{id .taskArn}}\t{{.lastStatus}}" is "TASK ARN\tLAST STATUS".
-func (t *Template) header() string {
-	var header strings.Builder
-	for _, node := range t.text.Root.Nodes {
-		switch node := node.(type) {
-		case *parse.TextNode:
-			header.Write(node.Text)
-		case *parse.ActionNode:
-			if names := fieldsOf(node.Pipe); len(names) > 0 {
-				path := names[len(names)-1]
-				header.WriteString(words(path[len(path)-1]))
-			}
-		}
-	}
-	return header.String()
-}
-
-// members are the members of the objects that the template names outside of blocks, in which the dot may be another object.
-func (t *Template) members() (names []string) {
-	if t.text.Root == nil {
-		return nil
-	}
-	for _, node := range t.text.Root.Nodes {
-		if action, is := node.(*parse.ActionNode); is {
-			for _, path := range fieldsOf(action.Pipe) {
-				names = append(names, path[0])
-			}
-		}
-	}
-	return names
-}
-
-// fieldsOf are the paths that the arguments of a pipeline name.
-func fieldsOf(pipe *parse.PipeNode) (paths [][]string) {
-	for _, command := range pipe.Cmds {
-		for _, argument := range command.Args {
-			switch argument := argument.(type) {
-			case *parse.FieldNode:
-				paths = append(paths, argument.Ident)
-			case *parse.PipeNode:
-				paths = append(paths, fieldsOf(argument)...)
-			}
-		}
-	}
-	return paths
-}
-
-// words is the name of a member as a header: "lastStatus" is "LAST STATUS".
-func words(name string) string {
-	var header strings.Builder
-	before := 'A'
-	for _, letter := range name {
-		if unicode.IsUpper(letter) && unicode.IsLower(before) {
-			header.WriteByte(' ')
-		}
-		header.WriteRune(unicode.ToUpper(letter))
-		before = letter
-	}
-	return header.String()
 }
 
 // writeLine writes a document in one line.

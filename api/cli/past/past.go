@@ -5,6 +5,7 @@ import (
 	"cmp"
 	"context"
 	"encoding/csv"
+	"encoding/json"
 	"fmt"
 	"slices"
 	"strconv"
@@ -95,11 +96,11 @@ func List(c *cli.Context, inv *invocation.Invocation) error {
 		return err
 	}
 	noteGaps(inv, gaps, q.Since)
-	items, err := listing.Items(tasks)
+	items, err := endedItems(tasks)
 	if err != nil {
 		return err
 	}
-	list := listing.List[client.EndedTask]{Items: items, ID: func(e client.EndedTask) string { return e.Task.ID() }, Table: func(tasks []client.EndedTask) (*table.Table, error) {
+	list := listing.List[client.EndedTask]{Items: items, ID: func(e client.EndedTask) string { return e.Task.ID() }, Names: func(e client.EndedTask) []string { return format.TaskNames(e.Task) }, Table: func(tasks []client.EndedTask) (*table.Table, error) {
 		return endedTable(inv, tasks), nil
 	}}
 	if err := list.Print(c, inv); err != nil {
@@ -109,6 +110,29 @@ func List(c *cli.Context, inv *invocation.Invocation) error {
 		inv.Notef("there are more than these %d: choose with --since, --state, --team, --family, or --limit", len(tasks))
 	}
 	return nil
+}
+
+// endedItems have the JSON of a task as `pinion ps` shows it, with what the history knows of it beside that.
+func endedItems(tasks []client.EndedTask) ([]listing.Item[client.EndedTask], error) {
+	items, err := listing.Items(tasks)
+	if err != nil {
+		return nil, err
+	}
+	for i := range items {
+		members := map[string]json.RawMessage{}
+		if err := json.Unmarshal(items[i].JSON, &members); err != nil {
+			return nil, err
+		}
+		task := members["task"]
+		delete(members, "task")
+		if err := json.Unmarshal(task, &members); err != nil { // into the same map: of two with one name, the task's stays
+			return nil, err
+		}
+		if items[i].JSON, err = json.Marshal(members); err != nil {
+			return nil, err
+		}
+	}
+	return items, nil
 }
 
 func endedTable(inv *invocation.Invocation, tasks []client.EndedTask) *table.Table {
@@ -198,7 +222,7 @@ func printUsage(ctx context.Context, c *cli.Context, inv *invocation.Invocation)
 		w := csv.NewWriter(inv.Out)
 		_ = w.Write(header) // Flush keeps the error
 		for _, row := range usage.Rows {
-			_ = w.Write(cells(row, by, ""))
+			_ = w.Write(cells(row, by, "", 3))
 		}
 		w.Flush()
 		return w.Error()
@@ -213,17 +237,17 @@ func printUsage(ctx context.Context, c *cli.Context, inv *invocation.Invocation)
 	return listing.List[client.UsageRow]{Items: items, Table: func(rows []client.UsageRow) (*table.Table, error) {
 		t := &table.Table{Header: header, Empty: "no tasks ended then with these properties"}
 		for _, row := range rows {
-			t.Add(cells(row, by, "-")...)
+			t.Add(cells(row, by, "-", 1)...)
 		}
 		return t, nil
 	}}.Print(c, inv)
 }
 
-// cells are the fields of a row; none stands for one that is empty.
-func cells(row client.UsageRow, by []string, none string) (fields []string) {
+// cells are the fields of a row, its GPU-hours with so many decimals; none stands for one that is empty.
+func cells(row client.UsageRow, by []string, none string, decimals int) (fields []string) {
 	values := map[string]string{"day": row.Day, "cluster": row.Cluster, "team": row.Team, "key": row.Key, "family": row.Family}
 	for _, name := range by {
 		fields = append(fields, cmp.Or(values[name], none))
 	}
-	return append(fields, strconv.FormatFloat(float64(row.GPUSeconds)/3600, 'f', 1, 64), strconv.FormatInt(row.Tasks, 10), strconv.FormatInt(row.Failed, 10))
+	return append(fields, strconv.FormatFloat(float64(row.GPUSeconds)/3600, 'f', decimals, 64), strconv.FormatInt(row.Tasks, 10), strconv.FormatInt(row.Failed, 10))
 }
