@@ -39,6 +39,34 @@ func TestStopOfAGroupStopsWhatIsNotOver(t *testing.T) {
 	}
 }
 
+// The names of groups, arrays and gangs stand for all of their tasks.
+func TestANameOfAGroupStandsForAllItsTasks(t *testing.T) {
+	for name, index := range map[string]string{"nightly": "array-index", "work": "array-index", "gang": "rank"} {
+		member := func(id, status, number string) string {
+			desired := status
+			if status != "STOPPED" {
+				desired = "RUNNING"
+			}
+			return taskDocument(id, `run-work:1","group":"nightly","lastStatus":"`+status+`","desiredStatus":"`+desired+`","containers":[],"attributes":[{"name":"pinion.`+index+`","value":"`+number+`"}]`)
+		}
+		if name == "gang" {
+			name = "work"
+		}
+		h := newFakeHost(t).withTasks(runningTask, member(taskThree, "RUNNING", "1"), member(taskTwo, "RUNNING", "0"), member("5d5d0000000000000000000000000004", "STOPPED", "2"))
+		h.operations["StopTask"] = always("{}")
+		for i, id := range []string{taskTwo, taskThree, "5d5d0000000000000000000000000004"} {
+			h.documents["/v1/tasks/"+id+"/logs"] = func(w http.ResponseWriter) any { logLines(w, fmt.Sprint("line ", i)); return nil }
+		}
+		const all = "run-work:1[0] line 0\nrun-work:1[1] line 1\nrun-work:1[2] line 2\n"
+		checkEqual(t, "logs "+name, pinion(t, h, "logs", name).out, all)
+		checkEqual(t, "logs --group", pinion(t, h, "logs", "--group", "nightly").out, all)
+		checkEqual(t, "stop "+name, pinion(t, h, "stop", "--no-wait", name).out, taskTwo+"\n"+taskThree+"\n")
+		if h.callCount("StopTask") != 2 {
+			t.Errorf("%s: %q", name, h.calls)
+		}
+	}
+}
+
 // What failed comes first, equal failures once; then what the first pending member waits for.
 func TestWhyOfAGroupBeginsWithItsFailures(t *testing.T) {
 	failed := func(id, index string, code int) string {

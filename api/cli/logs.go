@@ -22,14 +22,15 @@ func logsCommand(p Program) *cli.Command {
 	return &cli.Command{
 		Name:      "logs",
 		Usage:     "Show the logs of tasks",
-		ArgsUsage: "TASK...",
+		ArgsUsage: "[TASK...]",
 		Description: `Standard output of the containers goes to standard output, their standard error to standard error. TASK is an id, its first
-digits, an ARN, or a name: that of 'pinion run --name', a family or a group. Lines of a task with several containers begin with the
-container's name, those of several tasks with the task's id.
+digits, an ARN, or a name: that of 'pinion run --name', a family or a group. Of a group, an array or a gang it shows all tasks. Lines of a
+task with several containers begin with the container's name, those of several tasks with the task: its name with its index or rank, or its id.
 
 Examples:
    pinion logs 3f2a91c0
    pinion logs train -f --tail 20
+   pinion logs --group nightly
    pinion logs --since 10m --timestamps --container trainer 3f2a91c0`,
 		Flags: []cli.Flag{
 			&cli.BoolFlag{Name: "follow", Aliases: []string{"f"}, Usage: "follow the log until the task has stopped"},
@@ -37,9 +38,13 @@ Examples:
 			&cli.StringFlag{Name: "since", Usage: "only lines since `TIME`: how long ago, such as 10m, or a time such as 2006-01-02T15:04:05Z"},
 			&cli.StringFlag{Name: "container", DefaultText: "all", Usage: "only the container `NAME`"},
 			&cli.BoolFlag{Name: "timestamps", Aliases: []string{"t"}, Usage: "show the time of each line"},
+			selection.GroupFlag("show all tasks of"),
 			invocation.ClusterFlag(),
 		},
 		Action: func(c *cli.Context) error {
+			if err := selection.CheckGroup(c); err != nil {
+				return err
+			}
 			inv, err := p.system.Invoke(c)
 			if err != nil {
 				return err
@@ -48,7 +53,11 @@ Examples:
 			if err != nil {
 				return err
 			}
-			return printLogs(c.Context, inv, c.String("cluster"), c.Args().Slice(), q, c.Bool("timestamps"))
+			tasks, err := tasksToShow(inv, c)
+			if err != nil {
+				return err
+			}
+			return printLogs(c.Context, inv, tasks, q, c.Bool("timestamps"))
 		},
 	}
 }
@@ -66,28 +75,49 @@ func logQuery(c *cli.Context, now time.Time) (client.LogQuery, error) {
 	return q, err
 }
 
+// tasksToShow are the tasks that a command line names.
+func tasksToShow(inv *invocation.Invocation, c *cli.Context) ([]client.Task, error) {
+	if group := c.String("group"); group != "" {
+		return selection.GroupTasks(c.Context, inv, c.String("cluster"), group)
+	}
+	ids, err := selection.Members(c.Context, inv, c.String("cluster"), c.Args().Slice())
+	if err != nil {
+		return nil, err
+	}
+	return inv.DescribeTasks(c.Context, c.String("cluster"), ids)
+}
+
+// taskLabels are what lines of several tasks begin with: "run-train:1[2]" where that is one task's alone, else an id.
+func taskLabels(tasks []client.Task) []string {
+	count := map[string]int{}
+	for _, task := range tasks {
+		count[format.TaskName(task)]++
+	}
+	labels := make([]string, len(tasks))
+	for i, task := range tasks {
+		labels[i] = format.ID(task.ID())
+		if name := format.TaskName(task); format.Index(task) != "" && count[name] == 1 {
+			labels[i] = name
+		}
+	}
+	return labels
+}
+
 // printLogs prints the logs of tasks: one after the other, or all as they are written when they are followed.
-func printLogs(ctx context.Context, inv *invocation.Invocation, cluster string, given []string, q client.LogQuery, timestamps bool) error {
-	ids, err := selection.Resolve(ctx, inv, cluster, given)
-	if err != nil {
-		return err
-	}
-	tasks, err := inv.DescribeTasks(ctx, cluster, ids)
-	if err != nil {
-		return err
-	}
+func printLogs(ctx context.Context, inv *invocation.Invocation, tasks []client.Task, q client.LogQuery, timestamps bool) error {
+	labels := taskLabels(tasks)
 	var output sync.Mutex // one line at a time
 	group, ctx := errgroup.WithContext(ctx)
 	if !q.Follow {
 		group.SetLimit(1)
 	}
-	for _, task := range tasks {
+	for i, task := range tasks {
 		q := q
 		q.Task = task.ID()
 		printer := tasklog.Printer{Out: inv.Out, Err: inv.Err, Timestamps: timestamps, JSON: inv.Output == invocation.JSON,
 			Names: len(task.Containers) > 1 && q.Container == ""}
 		if len(tasks) > 1 {
-			printer.Task = format.ID(task.ID())
+			printer.Task = labels[i]
 		}
 		group.Go(func() error {
 			empty := true

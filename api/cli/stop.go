@@ -3,6 +3,8 @@ package cli
 import (
 	"context"
 	"fmt"
+	"slices"
+	"strings"
 
 	"github.com/urfave/cli/v2"
 
@@ -18,8 +20,8 @@ func stopCommand(p Program) *cli.Command {
 		Usage:     "Stop tasks",
 		ArgsUsage: "[TASK...]",
 		Description: `Sends SIGTERM to the containers, SIGKILL after their stop timeout, and waits until the tasks have stopped and their GPUs are
-free. TASK is an id, its first digits, an ARN, or a
-name: that of 'pinion run --name', a family or a group. Prints the ids of the stopped tasks.
+free. TASK is an id, its first digits, an ARN, or a name: that of 'pinion run --name', a family or a group. Of a group, an array or a
+gang it stops all tasks. Prints the ids of the stopped tasks.
 
 Examples:
    pinion stop 3f2a91c0
@@ -61,7 +63,20 @@ func taskIDsToStop(inv *invocation.Invocation, c *cli.Context) ([]string, error)
 	if group := c.String("group"); group != "" {
 		return selection.ActiveOfGroup(c.Context, inv, c.String("cluster"), group)
 	}
-	return selection.Resolve(c.Context, inv, c.String("cluster"), c.Args().Slice())
+	ids, err := selection.Members(c.Context, inv, c.String("cluster"), c.Args().Slice())
+	if err != nil || len(ids) <= c.NArg() {
+		return ids, err
+	}
+	tasks, err := inv.DescribeTasks(c.Context, c.String("cluster"), ids)
+	if err != nil {
+		return nil, err
+	}
+	tasks = slices.DeleteFunc(tasks, func(t client.Task) bool { return t.Stopped() }) // of a group, what is over needs no stop
+	if len(tasks) == 0 {
+		return nil, fmt.Errorf("all tasks of %s have stopped already", strings.Join(c.Args().Slice(), " "))
+	}
+	inv.Notef("stopping %s ...", format.Plural(len(tasks), "task"))
+	return client.TaskIDs(invocation.StopOrder(tasks)), nil
 }
 
 // printStopped prints the ids of the tasks, as soon as they have stopped if it waits.

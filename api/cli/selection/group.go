@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"slices"
+	"strings"
 
 	"github.com/urfave/cli/v2"
 
@@ -57,4 +58,56 @@ func ActiveOfGroup(ctx context.Context, inv *invocation.Invocation, cluster, gro
 	}
 	inv.Notef("stopping %s of the group %s ...", format.Plural(len(tasks), "task"), group)
 	return client.TaskIDs(invocation.StopOrder(tasks)), nil
+}
+
+// Members completes what people type for tasks to full ids, as Resolve does, but a word that names a group, an array or a gang stands for
+// all of its tasks, by index and rank.
+func Members(ctx context.Context, inv *invocation.Invocation, cluster string, given []string) ([]string, error) {
+	var ids []string
+	for _, word := range given {
+		tasks, err := membersOf(ctx, inv, cluster, word)
+		if err != nil {
+			return nil, err
+		}
+		found := client.TaskIDs(tasks)
+		if len(tasks) < 2 {
+			if found, err = Resolve(ctx, inv, cluster, []string{word}); err != nil {
+				return nil, err
+			}
+		}
+		for _, id := range found {
+			if !slices.Contains(ids, id) {
+				ids = append(ids, id)
+			}
+		}
+	}
+	return ids, nil
+}
+
+// membersOf are the tasks of the group that has the name, or else of the newest array or gang that was run with it; none when it is an id
+// or the name of a task.
+func membersOf(ctx context.Context, inv *invocation.Invocation, cluster, name string) ([]client.Task, error) {
+	if fullID.MatchString(strings.ToLower(client.ResourceID(name))) {
+		return nil, nil
+	}
+	known, err := inv.Client.TaskIDs(ctx, cluster)
+	if err != nil {
+		return nil, err
+	}
+	beginning := strings.ToLower(name)
+	if digits.MatchString(beginning) && slices.ContainsFunc(known, func(id string) bool { return strings.HasPrefix(id, beginning) }) {
+		return nil, nil
+	}
+	tasks, err := named(ctx, inv, cluster, name, known)
+	if err != nil || len(tasks) == 0 {
+		return nil, err
+	}
+	newest := slices.MaxFunc(tasks, func(a, b client.Task) int { return a.CreatedAt.Compare(b.CreatedAt.Time) })
+	if newest.Group != name {
+		tasks = slices.DeleteFunc(tasks, func(t client.Task) bool {
+			return format.Index(newest) == "" || format.Index(t) == "" || t.Definition != newest.Definition
+		})
+	}
+	slices.SortStableFunc(tasks, format.CompareIndex)
+	return tasks, nil
 }
