@@ -22,7 +22,7 @@ func TestTheQueueIsListedInItsOrder(t *testing.T) {
 	checkEqual(t, "queue", pinion(t, h, "queue").out, `
 POS  ID            NAME   TEAM    PRIORITY  GPUS  CPU  MEMORY   AGE  WAITING FOR
 1    3f2a00000000  train  vision  7         2     4    2 GiB    3m   room on a host
--    91bc00000000  gang   -       0         8x1   8x1  8x1 GiB  2h   group:prepare to end (pinion.after)
+-    91bc00000000  gang   -       0         8x1   8x1  8x1 GiB  2h   group:prepare to end (--after)
 `[1:])
 }
 

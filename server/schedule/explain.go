@@ -20,7 +20,8 @@ func (f *HostSet) Refusals(r Request) (refusals []spec.Failure, willing int) {
 	return refusals, willing
 }
 
-// Blockers lists the tasks that have to end before a reservation of the request can start, in the order of their ends.
+// Blockers lists the tasks that have to end before a reservation of the request can start, in the order of their ends: none of them
+// that holds nothing of what is missing.
 func (f *HostSet) Blockers(r Request, o Reservation, ends EndTime) (holders []*spec.Task) {
 	a := newEvaluation(r)
 	if a.parse(nil) != nil {
@@ -32,13 +33,33 @@ func (f *HostSet) Blockers(r Request, o Reservation, ends EndTime) (holders []*s
 			continue
 		}
 		d, left := a.demandOn(h), a.capacityOn(h)
+		var ending []*spec.Task
 		for _, e := range h.taskEnds(ends) {
 			if left.slots(d, allotment.Tasks) >= allotment.Tasks {
 				break
 			}
 			a.release(&left, h, e.task)
-			holders = append(holders, e.task)
+			ending = append(ending, e.task)
 		}
+		holders = append(holders, needed(a, h, ending, d, allotment.Tasks)...)
 	}
 	return holders
+}
+
+// needed are those of the tasks of a host without whose end so many tasks of the demand would not fit, although the others end.
+func needed(a *evaluation, h *Host, ending []*spec.Task, d *spec.Demand, tasks int) []*spec.Task {
+	for at := 0; at < len(ending); {
+		left := a.capacityOn(h)
+		for i, task := range ending {
+			if i != at {
+				a.release(&left, h, task)
+			}
+		}
+		if left.slots(d, tasks) < tasks {
+			at++
+			continue
+		}
+		ending = append(ending[:at:at], ending[at+1:]...)
+	}
+	return ending
 }

@@ -134,6 +134,8 @@ func (e *explanationBuilder) addHosts(hosts *schedule.HostSet) {
 	switch {
 	case e.Queue.Infeasible != nil:
 		e.Estimate = "unknown: no host of the cluster is able to run it"
+	case waitsForActivation(q.view, e.Queue.Cluster) != "":
+		e.Estimate = "unknown: no host of the cluster takes tasks"
 	case !ok:
 		e.Queue.WaitReason, e.Estimate = "a host that could run it to be connected and healthy", "unknown: see why each host refuses it"
 	case head != nil && head != item && willing > 0:
@@ -224,9 +226,9 @@ func placementSummary(view *raftfsm.View, t *spec.Task) string {
 	case t.DesiredStatus == spec.Stopped:
 		return fmt.Sprintf("It is being stopped on host %s.", host) + asSentence(t.StoppedReason)
 	case len(t.GPUs()) == 1:
-		return fmt.Sprintf("It is placed on host %s with 1 GPU.", host)
+		host += " with 1 GPU"
 	case len(t.GPUs()) > 0:
-		return fmt.Sprintf("It is placed on host %s with %d GPUs.", host, len(t.GPUs()))
+		host += fmt.Sprintf(" with %d GPUs", len(t.GPUs()))
 	}
-	return fmt.Sprintf("It is placed on host %s.", host)
+	return fmt.Sprintf("It is placed on host %s.", host) + drainSummary(view.Host(t.HostID))
 }

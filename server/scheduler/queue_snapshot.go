@@ -161,6 +161,8 @@ func (q *queueSnapshot) waitReason(t *spec.Task, item, head *queue.Item) string 
 		return "nothing: it has a place, which is being recorded"
 	case item == nil:
 		return "the other tasks of its gang, which are not all in the queue"
+	case waitsForActivation(q.view, t.Cluster) != "":
+		return waitsForActivation(q.view, t.Cluster)
 	case head == nil || head == item:
 		return "free capacity on a host"
 	}

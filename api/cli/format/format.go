@@ -148,3 +148,9 @@ func leadingNumber(text string) (number, rest string) {
 	}
 	return number, rest
 }
+
+// optionNames are the names that the options of `pinion run` have as tags, in parentheses as texts of hosts have them.
+var optionNames = strings.NewReplacer("(pinion.time-limit)", "(--time-limit)", "(pinion.after)", "(--after)")
+
+// Options names options instead of tags in a text of a host.
+func Options(text string) string { return optionNames.Replace(text) }

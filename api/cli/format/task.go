@@ -71,7 +71,7 @@ func StopReason(task client.Task) string {
 	if task.StopCode == "EssentialContainerExited" {
 		return ""
 	}
-	return task.StoppedReason
+	return Options(task.StoppedReason)
 }
 
 // StatusCounts counts tasks by status: "3 RUNNING, 5 STOPPED".

@@ -25,7 +25,7 @@ func batchFlags() []cli.Flag {
 		&cli.IntFlag{Name: "count", Value: 1, Usage: "start `N` tasks, 1 to 1000"},
 		&cli.StringFlag{Name: "array", Usage: "start a task for each index of `FIRST-LAST`, such as 0-99; PINION_ARRAY_INDEX has it"},
 		&cli.BoolFlag{Name: "gang", Usage: "start and stop all tasks together, near one another, with RANK, WORLD_SIZE, MASTER_ADDR and MASTER_PORT set; use --network host"},
-		&cli.StringFlag{Name: "group", DefaultText: "family:run-NAME", Usage: "task group `NAME`, for --after, stop and why"},
+		&cli.StringFlag{Name: "group", DefaultText: "family:run-NAME", Usage: "task group `NAME`, for --after, stop, logs and why"},
 		&cli.StringSliceFlag{Name: "after", Usage: "start after `WHAT` has succeeded: TASK or group:NAME; any:TASK or any:group:NAME also after a failure; repeatable"},
 	}
 }
