@@ -1,10 +1,9 @@
 package cli
 
 import (
-	"strings"
-
 	"github.com/urfave/cli/v2"
 
+	"pinion/api/cli/arguments"
 	"pinion/api/cli/exit"
 )
 
@@ -16,7 +15,7 @@ func checkArguments(c *cli.Context) error {
 	case c.Command.Command(first) != nil:
 		return nil // the arguments are that one's
 	case c.Command.ArgsUsage == "" && first != "" && len(c.Command.Subcommands) > 0:
-		return exit.Usagef("%s has no %q; there are %s", name, first, strings.Join(commandNames(c.Command.Subcommands), ", "))
+		return arguments.NoVerb(name, first, c.Command.Subcommands)
 	case c.Command.ArgsUsage == "" && first != "":
 		return exit.Usagef("%s takes no argument, but got %q; see %s --help", name, first, name)
 	case c.Command.ArgsUsage != "" && c.Command.ArgsUsage[0] != '[' && first == "":

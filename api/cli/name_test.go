@@ -36,7 +36,7 @@ func TestANameStandsForATask(t *testing.T) {
 		}
 	}
 	got := pinion(t, h, "stop", "serve")
-	if got.code != 1 || !strings.Contains(got.err, "666600000000 (RUNNING, 3m), 555500000000 (RUNNING, 9m)") || h.callCount("StopTask") != 0 {
+	if got.code != 1 || !strings.Contains(got.err, "666600000000 (RUNNING, 3m), 555500000000 (RUNNING, 9m)") || !strings.Contains(got.err, "--group nightly-s ") || h.callCount("StopTask") != 0 {
 		t.Errorf("two have the name: %+v", got)
 	}
 }

@@ -42,7 +42,7 @@ func TestUsageIsATableOrCSVOrJSON(t *testing.T) {
 }
 
 func TestUsageRefusesWhatItDoesNotUnderstand(t *testing.T) {
-	for _, arguments := range [][]string{{"usage", "vision"}, {"usage", "--since", "soon"}, {"usage", "--until", "yesterday"}} {
+	for _, arguments := range [][]string{{"usage", "vision"}, {"usage", "--since", "soon"}, {"usage", "--until", "tomorrow"}} {
 		if got := pinion(t, newFakeHost(t), arguments...); got.code != 2 || got.out != "" {
 			t.Errorf("%v: %+v", arguments, got)
 		}
@@ -84,6 +84,20 @@ func TestUpKeepsTasksAsLongAsItIsTold(t *testing.T) {
 		ran := pinionWith(t, Program{Up: up}, nil, append([]string{"up"}, strings.Fields(line)...)...)
 		if !reflect.DeepEqual(got, want) || (ran.code == 2) != (want == nil) {
 			t.Errorf("up %s: %+v, %+v", line, got, ran)
+		}
+	}
+}
+
+func TestPsTakesTheStateInAnyCaseAndTheDayByItsName(t *testing.T) {
+	defer func(zone *time.Location) { time.Local = zone }(time.Local)
+	time.Local = time.FixedZone("CEST", 2*60*60)
+	year, month, day := testTime.In(time.Local).Date()
+	for name, day := range map[string]int{"today": day, "Yesterday": day - 1} {
+		h := newFakeHost(t)
+		since := time.Date(year, month, day, 0, 0, 0, 0, time.Local).UTC().Format(time.RFC3339Nano)
+		h.documents["/v1/history?cluster=default&limit=1000&outcome=failed&since="+url.QueryEscape(since)] = serveDocument(`{"tasks":[]}`)
+		if got := pinion(t, h, "ps", "--state", "FAILED", "--since", name); got.code != 0 {
+			t.Errorf("%s: %+v", name, got)
 		}
 	}
 }

@@ -20,7 +20,6 @@ func TestChangesOfPendingTasksTakeIDsNamesAndGroups(t *testing.T) {
 		"task set-priority 80 4c4c 91bc":           {"SetTaskPriority", `"priority":80`, taskThree, taskTwo},
 		"task set-priority --group nightly 0":      {"SetTaskPriority", `"priority":0`, taskThree},
 		"task hold 4c4c --reason later":            {"HoldTasks", `"reason":"later"`, taskThree},
-		"task release 4c4c":                        {"ReleaseTasks", taskThree},
 		"task requeue --group nightly --reason x":  {"RequeueTasks", `"reason":"x"`, taskTwo},
 		"task requeue 91bc --reason of-the-driver": {"RequeueTasks", `"reason":"of-the-driver"`, taskTwo},
 	} {
@@ -56,5 +55,19 @@ func TestPsShowsWhatIsHeld(t *testing.T) {
 	h.documents["/v1/queue?cluster=default"] = serveDocument("[]")
 	if got := pinion(t, h, "ps"); !strings.Contains(got.out, " HELD ") {
 		t.Errorf("%+v", got)
+	}
+}
+
+// Who releases a task that waits for something else must not think that it starts now.
+func TestReleaseSaysWhatWasNotHeld(t *testing.T) {
+	for attribute, want := range map[string]result{
+		`[{"name":"pinion.held-by","value":"anna"}]`: {out: taskThree + "\n"},
+		`[]`: {err: "task 4c4c00000000 was not held\n"},
+	} {
+		h := newFakeHost(t).withTasks(taskDocument(taskThree, `work:1","lastStatus":"PROVISIONING","desiredStatus":"RUNNING","containers":[],"attributes":`+attribute))
+		h.operations["ReleaseTasks"] = always(`{"taskArns":["arn:aws:ecs:x:0:task/default/` + taskThree + `"],"failures":[]}`)
+		if got := pinion(t, h, "task", "release", "4c4c"); got != want {
+			t.Errorf("%s: %+v, want %+v", attribute, got, want)
+		}
 	}
 }

@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"strings"
 	"testing"
 
 	"pinion/api/cli/exit"
@@ -47,6 +48,18 @@ func TestAQuotaThatCannotBeIsRefusedAtOnce(t *testing.T) {
 		checkEqual(t, "stderr", got.err, c.want)
 		if got.code != exit.Usage || len(h.calls) != 0 {
 			t.Errorf("%v: exit code %d, asked %q", c.arguments, got.code, h.calls)
+		}
+	}
+}
+
+// A mistyped team would count the GPU-hours for nobody.
+func TestRunSaysThatATeamIsNotSet(t *testing.T) {
+	for team, want := range map[string]string{"vision": "", "vison": "no team vison is set (`pinion team ls`); did you mean vision?", "robotics": "no team robotics is set"} {
+		h := newRunHost(t, pending, running)
+		h.documents["/v1/teams"] = serveDocument(`[{"name":"","weight":1},{"name":"vision","weight":2}]`)
+		got := pinion(t, h, "run", "-d", "--team", team, "nvidia/cuda")
+		if got.code != 0 || !strings.Contains(got.err, want) || want == "" && strings.Contains(got.err, "team") {
+			t.Errorf("%s: %+v", team, got)
 		}
 	}
 }

@@ -64,7 +64,13 @@ Examples:
 			ctx, stop := signal.NotifyContext(c.Context, syscall.SIGINT, syscall.SIGTERM)
 			defer stop()
 			context.AfterFunc(ctx, stop) // a second signal ends the process the hard way
-			return up(ctx, config)
+			if err := up(ctx, config); err != nil {
+				return err
+			}
+			if ctx.Err() != nil {
+				fmt.Fprintln(c.App.ErrWriter, "pinion has stopped; its tasks run on, `pinion down` ends them")
+			}
+			return nil
 		},
 	}
 }

@@ -4,9 +4,11 @@ import (
 	"context"
 	"errors"
 	"log/slog"
+	"os"
 	"path/filepath"
 	"reflect"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 
@@ -89,6 +91,22 @@ func TestUpDefaults(t *testing.T) {
 		Containers: ContainerOptions{PidsLimit: 16384, MaxStopTimeout: 10 * time.Minute}}
 	if !reflect.DeepEqual(got, want) {
 		t.Errorf("\n got %+v\nwant %+v", got, want)
+	}
+}
+
+func TestUpSaysThatTasksRunOnWhenItIsStopped(t *testing.T) {
+	if err := localMachine().check(); err != nil {
+		t.Skip(err)
+	}
+	up := func(ctx context.Context, _ UpConfig) error {
+		if err := syscall.Kill(os.Getpid(), syscall.SIGTERM); err != nil {
+			return err
+		}
+		<-ctx.Done()
+		return nil
+	}
+	if ran := pinionWith(t, Program{Up: up}, nil, "up"); ran.code != 0 || !strings.Contains(ran.err, "tasks run on") {
+		t.Errorf("%+v", ran)
 	}
 }
 

@@ -50,7 +50,7 @@ func checkPool(ctx context.Context, h *Host) (all []Finding) {
 		}
 	}
 	if len(all) == 0 {
-		all = append(all, ok(fmt.Sprintf("all %d hosts are connected, and their GPUs healthy", len(hosts))))
+		all = append(all, ok(fmt.Sprintf("every host of the pool (%d) is connected, and its GPUs are healthy", len(hosts))))
 	}
 	return all
 }

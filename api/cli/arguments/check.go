@@ -28,42 +28,31 @@ func checkValue(flag cli.Flag, written, value string) error {
 		takes = "true or false, or stands alone"
 		_, err = strconv.ParseBool(value)
 	}
+	if err != nil && flag.Names()[0] == "gpus" {
+		return exit.Usagef("%s takes %s, not %q: Pinion chooses the GPUs", written, takes, value)
+	}
 	if err != nil {
 		return exit.Usagef("%s takes %s, not %q", written, takes, value)
 	}
 	return nil
 }
 
-// foreign answers flags of Docker that Pinion has not.
-var foreign = map[string]string{
-	"i": interactive, "t": interactive, "it": interactive, "ti": interactive, "tty": interactive, "interactive": interactive,
-	"restart":    "--retries N restarts a task that fails",
-	"link":       "tasks reach one another by published ports, or with --network host",
-	"gpu":        "did you mean --gpus?",
-	"mount":      "--volume HOST:CONTAINER[:ro] mounts a directory",
-	"privileged": "`privileged` is a field of task definitions, `pinion register`; the host has to allow it, `pinion up --allow privileged`",
-	"cap-add":    "capabilities are a field of task definitions, `pinion register`; the host has to allow them, `pinion up --allow`",
-	"namespace":  "--cluster NAME is a named part of the pool",
+// NoVerb is the error for a word behind a noun, such as "pinion team", that is none of its verbs.
+func NoVerb(noun, word string, verbs []*cli.Command) error {
+	var names []string
+	for _, verb := range verbs {
+		if !verb.Hidden {
+			names = append(names, verb.Name)
+		}
+	}
+	return exit.Usagef("%s has no %q; there are %s", noun, word, strings.Join(names, ", "))
 }
-
-// ofCommand answers flags that mean something else with one command.
-var ofCommand = map[string]string{
-	"pinion stop --t": stopTimeout, "pinion stop --time": stopTimeout, "pinion stop --timeout": stopTimeout,
-	"pinion task stop --t": stopTimeout, "pinion task stop --time": stopTimeout, "pinion task stop --timeout": stopTimeout,
-}
-
-const stopTimeout = "a task has its time to end from `pinion run --stop-timeout`; --force ends it at once"
-
-const interactive = "interactive sessions are not supported yet"
 
 // unknown is the error for a flag that the command has not.
 func (r *reader) unknown(word string) error {
 	name, _, _ := strings.Cut(strings.TrimLeft(word, "-"), "=")
-	hint := foreign[name]
-	if takes, known := ofCommand[r.name+" --"+name]; known {
-		hint = takes
-	}
-	if near := words.Nearest(name, r.names()); near != "" {
+	hint := foreignHint(r.name, name)
+	if near := words.Nearest(name, r.names()); hint == "" && near != "" {
 		hint = "did you mean --" + near + "?"
 	}
 	if hint == "" {

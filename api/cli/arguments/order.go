@@ -31,6 +31,9 @@ func Order(app *cli.App, line []string) ([]string, error) {
 	r := reader{flags: command.Flags, name: app.Name + " " + strings.Join(path, " ")}
 	words, err := r.read(rest, takesCommand(command))
 	if err != nil {
+		if len(rest) > 0 && !isFlag(rest[0]) && len(command.Subcommands) > 0 {
+			return nil, NoVerb(r.name, rest[0], command.Subcommands) // its flags are not understood, because the verb is not
+		}
 		return nil, err
 	}
 	if takesCommand(command) && len(words) > 1 {

@@ -119,6 +119,12 @@ func apply(c *cli.Context, system invocation.System, what client.TaskChange, wor
 	if err != nil {
 		return err
 	}
+	held := func(string) bool { return true }
+	if what == client.ReleaseTasks {
+		if held, err = whichAreHeld(c, inv, ids); err != nil {
+			return err
+		}
+	}
 	changed, err := client.ChangeTasks(c.Context, inv.Client, what, c.String("cluster"), ids, options)
 	if err != nil {
 		return err
@@ -126,10 +132,15 @@ func apply(c *cli.Context, system invocation.System, what client.TaskChange, wor
 	if inv.Output == invocation.JSON {
 		err = inv.PrintJSON(changed)
 	} else {
-		for i, arn := range changed.ARNs {
-			changed.ARNs[i] = client.ResourceID(arn)
+		var done []string
+		for _, arn := range changed.ARNs {
+			if id := client.ResourceID(arn); held(id) {
+				done = append(done, id)
+			} else {
+				inv.Notef("task %s was not held", format.ID(id))
+			}
 		}
-		err = inv.PrintLines(changed.ARNs)
+		err = inv.PrintLines(done)
 	}
 	if err != nil {
 		return err
@@ -139,6 +150,16 @@ func apply(c *cli.Context, system invocation.System, what client.TaskChange, wor
 		refused = append(refused, fmt.Errorf("task %s: %s", format.ID(client.ResourceID(failure.ARN)), cmp.Or(failure.Detail, failure.Reason)))
 	}
 	return errors.Join(refused...)
+}
+
+// whichAreHeld tells the tasks that are held from those that a release changes nothing of.
+func whichAreHeld(c *cli.Context, inv *invocation.Invocation, ids []string) (func(id string) bool, error) {
+	before, _, err := inv.Client.DescribeTasks(c.Context, c.String("cluster"), ids) // of one that is missing, the host says so
+	free := map[string]bool{}
+	for _, task := range before {
+		free[task.ID()] = task.Attribute("pinion.held-by") == ""
+	}
+	return func(id string) bool { return !free[id] }, err
 }
 
 // tasks are the tasks that a command line names; of a group those that the change is for.

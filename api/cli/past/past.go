@@ -39,7 +39,7 @@ func Flags() []cli.Flag {
 
 func spanFlags(since string) []cli.Flag {
 	return []cli.Flag{
-		&cli.StringFlag{Name: "since", Value: since, Usage: "tasks that ended at `TIME` or later: an age such as 36h or 7d, or a date"},
+		&cli.StringFlag{Name: "since", Value: since, Usage: "tasks that ended at `TIME` or later: an age such as 36h or 7d, today, yesterday, or a date"},
 		&cli.StringFlag{Name: "until", Usage: "tasks that ended before `TIME`"},
 	}
 }
@@ -51,7 +51,7 @@ func Asked(c *cli.Context) bool {
 
 // query reads the flags.
 func query(c *cli.Context, now time.Time) (q client.HistoryQuery, err error) {
-	q = client.HistoryQuery{Outcome: c.String("state"), Team: c.String("team"), Family: c.String("family"), Group: c.String("group"), Key: c.String("key"), Cluster: c.String("cluster")}
+	q = client.HistoryQuery{Outcome: strings.ToLower(c.String("state")), Team: c.String("team"), Family: c.String("family"), Group: c.String("group"), Key: c.String("key"), Cluster: c.String("cluster")}
 	if !slices.Contains([]string{"", "succeeded", "failed", "stopped"}, q.Outcome) {
 		return q, exit.Usagef("--state %s: it is succeeded, failed or stopped", q.Outcome)
 	}
@@ -68,6 +68,10 @@ func moment(text string, now time.Time) (time.Time, error) {
 	if text == "" {
 		return time.Time{}, nil
 	}
+	if ago := slices.Index([]string{"today", "yesterday"}, strings.ToLower(text)); ago >= 0 {
+		year, month, day := now.Local().Date()
+		return time.Date(year, month, day-ago, 0, 0, 0, 0, time.Local), nil
+	}
 	if days, err := strconv.ParseFloat(strings.TrimSuffix(text, "d"), 64); err == nil && strings.HasSuffix(text, "d") && days >= 0 {
 		return now.Add(-time.Duration(days * float64(24*time.Hour))), nil
 	}
@@ -79,7 +83,7 @@ func moment(text string, now time.Time) (time.Time, error) {
 			return at, nil
 		}
 	}
-	return time.Time{}, fmt.Errorf("an age such as 36h or 7d, or a date such as 2026-01-31 is needed")
+	return time.Time{}, fmt.Errorf("an age such as 36h or 7d, today, yesterday, or a date such as 2026-01-31 is needed")
 }
 
 // List prints the tasks that ended.

@@ -25,7 +25,7 @@ func flags() []cli.Flag {
 	all = append(all, inCategory("Resources", []cli.Flag{
 		&cli.IntFlag{Name: "gpus", DefaultText: "none", Usage: "`N` whole GPUs, exclusive to the task"},
 		&cli.Float64Flag{Name: "cpus", DefaultText: "no limit", Usage: "limit of `N` cores, such as 8 or 0.5"},
-		&cli.StringFlag{Name: "memory", Aliases: []string{"m"}, DefaultText: "no limit, 256 MiB reserved", Usage: "limit of `SIZE`, such as 64g, 512m or 1.5GiB"},
+		&cli.StringFlag{Name: "memory", Aliases: []string{"m"}, DefaultText: "no limit, 256 MiB reserved", Usage: "limit of `SIZE`, such as 64g, 512m or 1.5GiB; a bare number is MiB (of docker: bytes)"},
 		&cli.StringFlag{Name: "shm-size", Usage: "`SIZE` of /dev/shm, such as 16g; data loaders and NCCL need it"},
 	})...)
 	return slices.Concat(all, inCategory("Container", containerFlags()), inCategory("Several tasks", batchFlags()), inCategory("Waiting and failures", waitFlags()))
@@ -194,6 +194,9 @@ func applyVolumes(c *cli.Context, d *definition, container *spec.ContainerDefini
 	container.MountPoints = []spec.MountPoint{}
 	for i, given := range c.StringSlice("volume") {
 		parts := strings.Split(given, ":")
+		if strings.HasPrefix(parts[0], ".") {
+			return exit.Usagef("--volume %q: relative paths are not taken, for the directory is one of the host that runs the task: give its absolute path there", given)
+		}
 		readOnly := len(parts) == 3 && parts[2] == "ro"
 		if len(parts) < 2 || len(parts) == 3 && !readOnly && parts[2] != "rw" || len(parts) > 3 ||
 			!isVolumeSource(parts[0]) || !strings.HasPrefix(parts[1], "/") {

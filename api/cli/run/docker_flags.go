@@ -29,7 +29,7 @@ func containerFlags() []cli.Flag {
 		&cli.StringFlag{Name: "stop-timeout", DefaultText: "30s", Usage: "`TIME` from SIGTERM to SIGKILL when the task is stopped, such as 2m; a number is seconds"},
 		&cli.StringSliceFlag{Name: "label", Aliases: []string{"l"}, Usage: "label `NAME=VALUE` of the container; repeatable"},
 		&cli.StringFlag{Name: "name", DefaultText: "from the image", Usage: "`NAME` of the container; the family is run-NAME"},
-		&cli.BoolFlag{Name: "rm", Hidden: true, Usage: "has no effect: stopped tasks are removed by themselves"},
+		&cli.BoolFlag{Name: "rm", Usage: "has no effect: stopped tasks are removed by themselves"},
 	}
 }
 
@@ -94,6 +94,9 @@ func applyProcess(c *cli.Context, _ *definition, container *spec.ContainerDefini
 func applyPorts(c *cli.Context, _ *definition, container *spec.ContainerDefinition) error {
 	for _, given := range c.StringSlice("publish") {
 		ports, protocol, found := strings.Cut(given, "/")
+		if strings.Count(ports, ":") > 1 {
+			return exit.Usagef("--publish %q: an IP address is not supported, a port is published on all addresses of its host: write [HOST_PORT:]PORT", given)
+		}
 		if !found {
 			protocol = "tcp"
 		}

@@ -64,6 +64,7 @@ func Command(system invocation.System) *cli.Command {
 			if err != nil {
 				return err
 			}
+			request.warnOfTeam(c.Context, inv)
 			if err := request.useRegistered(c.Context, c, inv); err != nil {
 				return err
 			}

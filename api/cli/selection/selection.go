@@ -3,6 +3,7 @@
 package selection
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"regexp"
@@ -77,7 +78,7 @@ func findByName(ctx context.Context, inv *invocation.Invocation, cluster, name s
 		}
 		return "", fmt.Errorf("no task has the name, the family or the group %q, and no id begins with it; `pinion ps -a` lists the tasks", name)
 	case len(active) > 1:
-		return "", fmt.Errorf("%s have the name %q: %s; give an id, or --group where the command has it", format.Plural(len(active), "task"), name, candidates(inv, active))
+		return "", fmt.Errorf("%s have the name %q: %s; give an id, or --group %s where the command has it", format.Plural(len(active), "task"), name, candidates(inv, active), cmp.Or(commonGroup(active), "NAME"))
 	case len(active) == 1:
 		return active[0].ID(), nil
 	}
@@ -86,6 +87,15 @@ func findByName(ctx context.Context, inv *invocation.Invocation, cluster, name s
 		inv.Notef("%s: the newest of %s, %s", name, format.Plural(len(tasks), "task"), candidates(inv, []client.Task{newest}))
 	}
 	return newest.ID(), nil
+}
+
+// commonGroup is the group that all the tasks are in; empty when there is none.
+func commonGroup(tasks []client.Task) string {
+	group := tasks[0].Group
+	if slices.ContainsFunc(tasks, func(t client.Task) bool { return t.Group != group }) {
+		return ""
+	}
+	return group
 }
 
 // named reads the tasks with a name: a family goes before a group, which only the tasks themselves tell.

@@ -51,7 +51,7 @@ func endOf(task client.Task) end {
 		}
 	case container.Name != "" && container.ExitCode == nil:
 		e.text = "failed: " + startFailure(container)
-		e.advice = startAdvice(container.Reason)
+		e.advice = startAdvice(container)
 	case container.Name != "":
 		e.exited(container)
 	case task.StopCode != "EssentialContainerExited":
@@ -120,11 +120,15 @@ func startFailure(c client.Container) string {
 }
 
 // startAdvice is what to do about a container that did not start.
-func startAdvice(reason string) string {
+func startAdvice(c client.Container) string {
+	reason := c.Reason
 	switch {
 	case strings.HasPrefix(reason, "CannotPullContainerError"):
 		return "Check the name and the tag. A private registry needs a login on the host: pinion up --registry-config."
 	case strings.Contains(reason, "executable file not found"), strings.Contains(reason, "no such file or directory") && strings.Contains(reason, "exec"):
+		if c.Image == "pinion/self" {
+			return "The built-in image has no such program: pinion is the only one. Take an image that has it."
+		}
 		return "The image has no such program: check the command."
 	}
 	return ""

@@ -34,6 +34,7 @@ func TestTheEndOfATaskIsExplained(t *testing.T) {
 		"out of memory":   {essential, plain, `{"name":"c","exitCode":137,"reason":"OutOfMemoryError: Container killed due to memory usage"}`, true, "its memory limit of 64 MiB (exit code 137)", "--memory"},
 		"no image":        {"TaskFailedToStart", "x", `{"name":"c","image":"nosuch","reason":"CannotPullContainerError: not found"}`, true, "image nosuch could not be pulled: not found", "Check the name"},
 		"no program":      {"TaskFailedToStart", "x", `{"name":"c","reason":"CannotStartContainerError: exec: \"x\": executable file not found in $PATH"}`, true, "container c could not be started", "no such program"},
+		"built in":        {"TaskFailedToStart", "x", `{"name":"c","image":"pinion/self","reason":"CannotStartContainerError: exec: \"env\": executable file not found in $PATH"}`, true, "container c could not be started", "pinion is the only one"},
 		"host lost":       {essential, "Host gpu-1 was lost: no heartbeat for 1m0s", `{"name":"c"}`, true, "failed: Host gpu-1 was lost", "--retries"},
 		"requeued":        {"SpotInterruption", "Requeued by anna", `{"name":"c","exitCode":143}`, false, "was stopped, and its work queues again: Requeued by anna", ""},
 		"preempted":       {"SpotInterruption", "Preempted by task 3f2a", `{"name":"c","exitCode":143}`, false, "gave way to a task of higher priority: Preempted by task 3f2a", "--preemptible"},

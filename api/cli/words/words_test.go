@@ -42,7 +42,7 @@ func TestDistancesAreThoseOfASpellChecker(t *testing.T) {
 }
 
 func TestWordsOfOtherToolsAreAnsweredWithOurs(t *testing.T) {
-	for _, word := range []string{"images", "exec", "join", "status", "describe", "sbatch", "squeue", "sacct", "sinfo", "scancel", "kubectl", "get", "top"} {
+	for _, word := range []string{"images", "exec", "join", "status", "describe", "sbatch", "squeue", "sacct", "sinfo", "scancel", "kubectl", "get", "top", "container", "system", "diff", "tag"} {
 		if hint := Hint(word, commands); hint == "" || strings.Contains(hint, "Did you mean") {
 			t.Errorf("%s: %q", word, hint)
 		}
@@ -50,6 +50,18 @@ func TestWordsOfOtherToolsAreAnsweredWithOurs(t *testing.T) {
 	for word, hint := range foreign {
 		if strings.HasSuffix(hint, ".") || hint == "" {
 			t.Errorf("%s: %q is to end without a full stop: it is put into a sentence", word, hint)
+		}
+	}
+}
+
+// What Slurm's verbs are called stands in the hint, as it is typed.
+func TestVerbsOfSlurmAreAnsweredWithOurs(t *testing.T) {
+	for word, ours := range map[string]string{
+		"hold": "pinion task hold", "release": "pinion task release", "resume": "pinion task release", "requeue": "pinion task requeue", "undrain": "pinion host activate",
+		"sreport": "pinion usage --since 7d --by team", "sacct": "pinion ps --since 1d --state failed", "scontrol": "pinion task hold",
+	} {
+		if hint := Hint(word, commands); !strings.Contains(hint, "`"+ours) {
+			t.Errorf("%s: %q", word, hint)
 		}
 	}
 }

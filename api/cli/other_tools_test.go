@@ -1,0 +1,37 @@
+package cli
+
+import (
+	"strings"
+	"testing"
+
+	"pinion/api/cli/exit"
+)
+
+// Who comes from docker or Slurm types what is typed there, and is told what it is called here.
+func TestOptionsOfOtherToolsAreAnsweredWithOurs(t *testing.T) {
+	for name, c := range map[string]struct{ line, says string }{
+		"docker's time to stop":          {"stop -t 1 3f2a", "--force ends it at once"},
+		"slurm's time limit":             {"run -t 10 img", "--time-limit"},
+		"a time limit by its other name": {"task run --time 2h img", "--time-limit"},
+		"slurm's memory":                 {"run --mem 64G img", "--memory"},
+		"slurm's name":                   {"run -J train img", "--name"},
+		"slurm's dependency":             {"run --dependency=afterok:1 img", "--after"},
+		"slurm's tasks":                  {"run -n 4 img", "--gang"},
+		"slurm's partition":              {"run --partition gpu img", "--cluster"},
+		"slurm's hold":                   {"run --hold img", "pinion task hold"},
+		"docker's mount":                 {"run --mount type=bind img", "-v HOST:CONTAINER[:ro]"},
+		"docker's devices":               {"run --device /dev/nvidia0 img", "--gpus N"},
+		"docker's ports":                 {"run -P img", "--publish PORT"},
+		"docker's filter":                {"ps -f name=x", "--filter"},
+		"docker's long ids":              {"task ls --no-trunc", "-o wide"},
+		"all GPUs":                       {"run --gpus all img", "Pinion chooses the GPUs"},
+		"a GPU by its number":            {"run --gpus device=0 img", "Pinion chooses the GPUs"},
+		"a relative directory":           {"run -v ./share:/share img", "relative paths are not taken"},
+		"an address to publish on":       {"run -p 127.0.0.1:18081:80 img", "an IP address is not supported"},
+		"a verb that a noun has not":     {"team add --gpus 4 vision", `pinion team has no "add"; there are set, ls, rm`},
+	} {
+		if got := pinion(t, nil, strings.Fields(c.line)...); got.code != exit.Usage || !strings.Contains(got.err, c.says) {
+			t.Errorf("%s: pinion %s: %+v, want %q", name, c.line, got, c.says)
+		}
+	}
+}
