@@ -95,7 +95,7 @@ func warnSimulated(inv *invocation.Invocation, gpus []client.GPU) {
 
 func gpuTable(inv *invocation.Invocation, gpus []client.GPU) *table.Table {
 	wide := inv.Output == invocation.Wide
-	t := &table.Table{Header: []string{"HOST", "IDX", "MODEL", "MEMORY", "NUMA", "HEALTH", "TASK", "NAME", "TEAM"},
+	t := &table.Table{Header: []string{"HOST", "IDX", "MODEL", "MEMORY", "NUMA", "HEALTH", "TASK ID", "TASK", "TEAM"},
 		Optional: []string{"NUMA", "MEMORY", "MODEL"}, Empty: "no host has GPUs", Footer: gpuSummary(gpus)}
 	if wide {
 		t.Header = append(t.Header, "CONTAINER", "UUID", "PCI", "PROBLEM")

@@ -100,7 +100,7 @@ gpu-1  aaaa00000000  default  leader  ACTIVE  OK      15/16     62/64 GiB    1/3
 `[1:])
 	got := pinion(t, h, "gpus")
 	checkEqual(t, "pinion gpus", got.out, `
-HOST   IDX  MODEL               MEMORY    NUMA  HEALTH   TASK          NAME       TEAM
+HOST   IDX  MODEL               MEMORY    NUMA  HEALTH   TASK ID       TASK       TEAM
 gpu-1  0    SIM H100 80GB HBM3  79.6 GiB  0     HEALTHY  3f2a00000000  trainer:3  vision
 gpu-1  1    SIM H100 80GB HBM3  79.6 GiB  0     HEALTHY  3f2a00000000  trainer:3  vision
 gpu-1  2    SIM GB10            -         -     HEALTHY  -             -          -

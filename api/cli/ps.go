@@ -26,7 +26,8 @@ func psCommand(p Program) *cli.Command {
 With --since, --until, --state, --team, --family, --group or --key: the tasks that ended, the last one first, as far back as the hosts keep them.
 TASK is its definition, with its index in an array or its rank in a gang in brackets. GPUS is what it has, or in parentheses what it asks
 for while it waits. STATUS is UNKNOWN while the heartbeats of the task's host are missing; the task may run on there.
-HELD is a pending task that waits for 'pinion task release'.
+HELD is a pending task that waits for 'pinion task release'. Otherwise it is that of ECS: PROVISIONING (in the queue), PENDING, RUNNING,
+STOPPING, STOPPED and those between them.
 
 Examples:
    pinion ps

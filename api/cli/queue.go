@@ -22,7 +22,7 @@ func queueCommand(p Program) *cli.Command {
 		Name:  "queue",
 		Usage: "List pending tasks in queue order",
 		Description: `Order: tasks of teams within their quota first, then the highest priority, then the team with the fewest recent GPU-hours per
-weight, then the oldest. A gang is one line. POS, the position, is - while a dependency, a retry delay or 'pinion task hold' keeps a task back, and
+weight, then the oldest. TASK is its definition, with its index in an array in brackets. A gang is one line. POS, the position, is - while a dependency, a retry delay or 'pinion task hold' keeps a task back, and
 for a task that no host could ever run ("impossible" with -o json). GPUS, CPU and MEMORY are what it asks for, 8x2 what each of 8 tasks of a gang does.
 On a narrow terminal, less important columns are left out; -o wide has all.
 
@@ -64,8 +64,8 @@ func printQueue(ctx context.Context, c *cli.Context, inv *invocation.Invocation)
 
 func queueTable(inv *invocation.Invocation, list []client.QueueItem) *table.Table {
 	wide := inv.Output == invocation.Wide
-	t := &table.Table{Header: []string{"POS", "ID", "NAME", "TEAM", "PRIORITY", "GPUS", "CPU", "MEMORY", "AGE", "WAITING FOR"},
-		Optional: []string{"CPU", "MEMORY", "AGE", "PRIORITY", "TEAM", "NAME"}, Text: 32}
+	t := &table.Table{Header: []string{"POS", "ID", "TASK", "TEAM", "PRIORITY", "GPUS", "CPU", "MEMORY", "AGE", "WAITING FOR"},
+		Optional: []string{"CPU", "MEMORY", "AGE", "PRIORITY", "TEAM", "TASK"}, Text: 32}
 	if wide {
 		t.Header[2] = "GROUP"
 	}
@@ -75,12 +75,23 @@ func queueTable(inv *invocation.Invocation, list []client.QueueItem) *table.Tabl
 			position = strconv.Itoa(q.Position)
 		}
 		if !wide {
-			id, name, reason = format.ID(id), strings.TrimPrefix(name, "family:"), format.ShortIDs(reason)
+			id, name, reason = format.ID(id), queuedName(q), format.ShortIDs(reason)
 		}
 		t.Add(position, id, name, cmp.Or(q.Team, "-"), strconv.Itoa(q.Priority), ofEach(q, strconv.Itoa(q.GPUs)), ofEach(q, format.Cores(q.CPU)), ofEach(q, format.MiB(q.MemoryMiB)),
 			format.Age(inv.Now().Sub(q.Since)), reason)
 	}
 	return t
+}
+
+// queuedName is what waits, as `pinion ps` names it; of a host of an older version the group.
+func queuedName(q client.QueueItem) string {
+	switch {
+	case q.Definition == "":
+		return strings.TrimPrefix(q.Group, "family:")
+	case q.Index != "":
+		return q.Definition + "[" + q.Index + "]"
+	}
+	return q.Definition
 }
 
 // ofEach is what a task asks for, or "8x1" what each of the tasks of a gang does.

@@ -20,7 +20,7 @@ func TestTheQueueIsListedInItsOrder(t *testing.T) {
 	h := newFakeHost(t).withTasks()
 	h.documents["/v1/queue?cluster=default"] = serveDocument(queueDocument)
 	checkEqual(t, "queue", pinion(t, h, "queue").out, `
-POS  ID            NAME   TEAM    PRIORITY  GPUS  CPU  MEMORY   AGE  WAITING FOR
+POS  ID            TASK   TEAM    PRIORITY  GPUS  CPU  MEMORY   AGE  WAITING FOR
 1    3f2a00000000  train  vision  7         2     4    2 GiB    3m   room on a host
 -    91bc00000000  gang   -       0         8x1   8x1  8x1 GiB  2h   group:prepare to end (--after)
 `[1:])
@@ -29,13 +29,13 @@ POS  ID            NAME   TEAM    PRIORITY  GPUS  CPU  MEMORY   AGE  WAITING FOR
 func TestWhatNoHostCouldEverRunHasNoPlace(t *testing.T) {
 	h := newFakeHost(t).withTasks()
 	h.documents["/v1/queue?cluster=default"] = serveDocument(`[
-		{"place":1,"taskId":"` + taskOne + `","tasks":1,"group":"family:train","priority":7,"cpu":1024,"memoryMiB":1024,"gpus":9,"since":"2025-06-01T11:57:00Z",
+		{"place":1,"taskId":"` + taskOne + `","tasks":1,"group":"family:train","definition":"run-train:3","index":"4","priority":7,"cpu":1024,"memoryMiB":1024,"gpus":9,"since":"2025-06-01T11:57:00Z",
 		 "waitsFor":"another host: none could ever run it","impossible":` + gpuShortageDocument + `},
 		{"place":2,"taskId":"` + taskTwo + `","tasks":1,"group":"gang","cpu":1024,"memoryMiB":1024,"gpus":1,"since":"2025-06-01T10:00:00Z","waitsFor":"room on a host"}]`)
 	checkEqual(t, "queue", pinion(t, h, "queue").out, `
-POS  ID            NAME   TEAM  PRIORITY  GPUS  CPU  MEMORY  AGE  WAITING FOR
--    3f2a00000000  train  -     7         9     1    1 GiB   3m   another host: none could ever run it
-2    91bc00000000  gang   -     0         1     1    1 GiB   2h   room on a host
+POS  ID            TASK            TEAM  PRIORITY  GPUS  CPU  MEMORY  AGE  WAITING FOR
+-    3f2a00000000  run-train:3[4]  -     7         9     1    1 GiB   3m   another host: none could ever run it
+2    91bc00000000  gang            -     0         1     1    1 GiB   2h   room on a host
 `[1:])
 	if got := pinion(t, h, "queue", "-o", "json"); !strings.Contains(got.out, `"place": 1`) {
 		t.Errorf("JSON stays as the host says: %s", got.out)
@@ -45,7 +45,7 @@ POS  ID            NAME   TEAM  PRIORITY  GPUS  CPU  MEMORY  AGE  WAITING FOR
 func TestAnEmptyQueueIsAHeaderAndAnEmptyJSONList(t *testing.T) {
 	h := newFakeHost(t).withTasks()
 	h.documents["/v1/queue?cluster=default"] = serveDocument("[]")
-	checkEqual(t, "queue", pinion(t, h, "queue").out, "POS  ID  NAME  TEAM  PRIORITY  GPUS  CPU  MEMORY  AGE  WAITING FOR\n")
+	checkEqual(t, "queue", pinion(t, h, "queue").out, "POS  ID  TASK  TEAM  PRIORITY  GPUS  CPU  MEMORY  AGE  WAITING FOR\n")
 	checkEqual(t, "queue -o json", pinion(t, h, "queue", "-o", "json").out, "[]\n")
 }
 

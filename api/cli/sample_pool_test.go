@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 )
@@ -163,8 +164,8 @@ func sampleGPU(n int) string {
 
 func sampleQueueItem(n int) string {
 	reason := []string{"room on a host", "task " + taskOne + ", which comes before it", "group:prepare to end (pinion.after)", "another host: no host is large enough: the largest is gpu-1 (23 GiB, needs 64 GiB)"}[n%4]
-	return fmt.Sprintf(`{"place":%d,"taskId":"%s","tasks":%d,"group":"family:%s","team":"%s","priority":%d,"cpu":4096,"memoryMiB":%d,"gpus":%d,"since":"2025-06-01T11:%02d:00Z","waitsFor":"%s"}`,
-		n+1, sampleID("3f", 3*n+1), 1+n%4/3*7, family(n), pick(sampleTeams, n), n%3*50, 2048<<(n%6), n%9, n%60, reason)
+	return fmt.Sprintf(`{"place":%d,"taskId":"%s","tasks":%d,"group":"family:%s","definition":"%s","index":"%s","team":"%s","priority":%d,"cpu":4096,"memoryMiB":%d,"gpus":%d,"since":"2025-06-01T11:%02d:00Z","waitsFor":"%s"}`,
+		n+1, sampleID("3f", 3*n+1), 1+n%4/3*7, family(n), pick(sampleFamilies, n), []string{"", "", strconv.Itoa(n)}[n%3], pick(sampleTeams, n), n%3*50, 2048<<(n%6), n%9, n%60, reason)
 }
 
 func sampleKey(n int) string {

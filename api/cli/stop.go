@@ -110,6 +110,10 @@ func statusPrinter(inv *invocation.Invocation) func(client.Task) {
 			return
 		}
 		printed = task.Status
-		inv.Notef("%s is %s ...", format.ID(task.ID()), task.Status)
+		hint := ""
+		if task.Status == "STOPPING" {
+			hint = "; `pinion stop --force` does not wait for its stop timeout"
+		}
+		inv.Notef("%s is %s ...%s", format.ID(task.ID()), task.Status, hint)
 	}
 }

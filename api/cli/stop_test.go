@@ -16,7 +16,7 @@ func TestStopWaitsUntilTheTaskIsGone(t *testing.T) {
 	h.operations["StopTask"] = always("{}")
 	got := pinion(t, h, "stop", "--reason", "wrong data set", taskOne)
 	checkEqual(t, "stdout", got.out, taskOne+"\n")
-	checkEqual(t, "stderr", got.err, "3f2a00000000 is STOPPING ...\n")
+	checkEqual(t, "stderr", got.err, "3f2a00000000 is STOPPING ...; `pinion stop --force` does not wait for its stop timeout\n")
 	if got.code != 0 || !strings.Contains(h.bodies["StopTask"], `"reason":"wrong data set"`) {
 		t.Errorf("%+v, sent %s", got, h.bodies["StopTask"])
 	}

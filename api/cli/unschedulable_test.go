@@ -93,3 +93,25 @@ func TestCtrlCLeavesADetachedTaskAloneAndEndsTheQuestion(t *testing.T) {
 		t.Errorf("StopTask %d times, %+v", h.callCount("StopTask"), got)
 	}
 }
+
+func TestADetachedRunSaysThatItsPortIsTaken(t *testing.T) {
+	h := newRunHost(t, pending)
+	h.documents["/v1/tasks/"+taskOne+"/explain?brief=true"] = serveDocument(`{"taskId":"` + taskOne + `","status":"PROVISIONING","queue":{"place":1}}`)
+	h.documents["/v1/tasks/"+taskOne+"/explain"] = serveDocument(`{"taskId":"` + taskOne + `","status":"PROVISIONING","queue":{"place":1},
+		"hosts":[{"hostId":"` + hostOne + `","reason":"RESOURCE:PORTS","detail":"host port 8080 is taken"}],"holders":[{"taskId":"` + taskTwo + `"}]}`)
+	got := pinion(t, h, "run", "-d", "-p", "8080:80", "nvidia/cuda")
+	if got.code != 0 || got.out != taskOne+"\n" || !strings.Contains(got.err, "host port 8080 is taken by task 91bc00000000") {
+		t.Errorf("%+v", got)
+	}
+}
+
+func TestATeamThatLooksMisspeltIsAskedAfter(t *testing.T) {
+	h := newRunHost(t, pending)
+	h.documents["/v1/tasks/"+taskOne+"/explain?brief=true"] = serveDocument(`{"taskId":"` + taskOne + `","status":"PENDING"}`)
+	h.documents["/v1/teams"] = serveDocument(`[{"name":"vision"},{"name":"speech"}]`)
+	for team, warned := range map[string]bool{"vison": true, "vision": false, "robotics": false} {
+		if got := pinion(t, h, "run", "-d", "--team", team, "nvidia/cuda"); got.code != 0 || strings.Contains(got.err, "vision") != warned {
+			t.Errorf("%s: %+v", team, got)
+		}
+	}
+}

@@ -13,6 +13,8 @@ type QueueItem struct {
 	Tasks      int       `json:"tasks"` // 1, or the size of the gang
 	Cluster    string    `json:"cluster"`
 	Group      string    `json:"group"`
+	Definition string    `json:"definition"`      // "family:revision"; empty: the host is of an older version
+	Index      string    `json:"index,omitempty"` // of a task of an array
 	Team       string    `json:"team,omitempty"`
 	Priority   int       `json:"priority"`
 	CPU        int64     `json:"cpu"` // units of each task, 1024 a core

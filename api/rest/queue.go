@@ -12,18 +12,20 @@ import (
 
 // queued is a task or a gang that waits for its place.
 type queued struct {
-	Place     int       `json:"place"` // in its cluster, from 1; 0: something holds it back, see WaitsFor
-	TaskID    string    `json:"taskId"`
-	Tasks     int       `json:"tasks"` // 1, or those of its gang
-	Cluster   string    `json:"cluster"`
-	Group     string    `json:"group"`
-	Team      string    `json:"team,omitempty"`
-	Priority  int       `json:"priority"`
-	CPU       int64     `json:"cpu"` // units, of each task
-	MemoryMiB int64     `json:"memoryMiB"`
-	GPUs      int       `json:"gpus"`
-	Since     time.Time `json:"since"`
-	WaitsFor  string    `json:"waitsFor"` // for people
+	Place      int       `json:"place"` // in its cluster, from 1; 0: something holds it back, see WaitsFor
+	TaskID     string    `json:"taskId"`
+	Tasks      int       `json:"tasks"` // 1, or those of its gang
+	Cluster    string    `json:"cluster"`
+	Group      string    `json:"group"`
+	Definition string    `json:"definition"`      // "family:revision"
+	Index      string    `json:"index,omitempty"` // of a task of an array
+	Team       string    `json:"team,omitempty"`
+	Priority   int       `json:"priority"`
+	CPU        int64     `json:"cpu"` // units, of each task
+	MemoryMiB  int64     `json:"memoryMiB"`
+	GPUs       int       `json:"gpus"`
+	Since      time.Time `json:"since"`
+	WaitsFor   string    `json:"waitsFor"` // for people
 
 	// Impossible is there when no registered host could ever run it, however empty: what the nearest host lacks, or without
 	// a HostID what all of them together lack. It waits all the same, for a host that can.
@@ -152,7 +154,7 @@ func renderQueued(q *spec.QueueItem) *queued {
 		return nil
 	}
 	return &queued{
-		Place: q.Position, TaskID: q.TaskID, Tasks: q.Tasks, Cluster: q.Cluster, Group: q.Group, Team: q.Team, Priority: q.Priority,
+		Place: q.Position, TaskID: q.TaskID, Tasks: q.Tasks, Cluster: q.Cluster, Group: q.Group, Definition: q.Definition, Index: q.Index, Team: q.Team, Priority: q.Priority,
 		CPU: q.CPU, MemoryMiB: q.MemoryMiB, GPUs: q.GPUs, Since: q.Since, WaitsFor: q.WaitReason, Impossible: renderFailure(q.Infeasible),
 	}
 }

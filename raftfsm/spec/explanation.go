@@ -9,6 +9,8 @@ type QueueItem struct {
 	Tasks      int       `json:"tasks"` // 1, or those of its gang
 	Cluster    string    `json:"cluster"`
 	Group      string    `json:"group"`
+	Definition string    `json:"definition"`      // "family:revision"
+	Index      string    `json:"index,omitempty"` // of a task of an array
 	Team       string    `json:"team,omitempty"`
 	Priority   int       `json:"priority"`
 	CPU        int64     `json:"cpu"` // units, of each task

@@ -3,6 +3,7 @@ package listing
 import (
 	"cmp"
 	"encoding/json"
+	"fmt"
 	"regexp"
 	"slices"
 	"strings"
@@ -31,20 +32,21 @@ func parseFilter(text string) (filter, error) {
 }
 
 // filtered are the items that meet the filters: one of those with the same key, and all keys.
-func (l List[T]) filtered(texts []string) ([]Item[T], error) {
+// has is what there is instead, where nothing does.
+func (l List[T]) filtered(texts []string) (kept []Item[T], has string, err error) {
 	if len(texts) == 0 {
-		return l.Items, nil
+		return l.Items, "", nil
 	}
 	t, err := l.Table(l.Values())
 	if err != nil {
-		return nil, err
+		return nil, "", err
 	}
-	kept := slices.Clone(l.Items)
+	kept = slices.Clone(l.Items)
 	byKey := map[string][]filter{}
 	for _, text := range texts {
 		f, err := parseFilter(text)
 		if err != nil {
-			return nil, err
+			return nil, "", err
 		}
 		byKey[f.key] = append(byKey[f.key], f)
 	}
@@ -52,17 +54,31 @@ func (l List[T]) filtered(texts []string) ([]Item[T], error) {
 	for i := range met {
 		met[i] = true
 	}
+	var others []string
 	for key, filters := range byKey {
 		found, err := l.fields(key, t)
 		if err != nil {
-			return nil, err
+			return nil, "", err
+		}
+		if words := distinct(found); len(words) > 0 {
+			others = append(others, fmt.Sprintf("there is %s %s", key, format.List(words)))
 		}
 		for i := range l.Items {
 			met[i] = met[i] && anyMeets(filters, found[i])
 		}
 	}
 	at := -1
-	return slices.DeleteFunc(kept, func(Item[T]) bool { at++; return !met[at] }), nil
+	kept = slices.DeleteFunc(kept, func(Item[T]) bool { at++; return !met[at] })
+	if len(kept) == 0 {
+		has = strings.Join(others, "; ")
+	}
+	return kept, has, nil
+}
+
+// distinct are the values that are not empty, each once, in order.
+func distinct(values [][]string) []string {
+	all := slices.Compact(slices.Sorted(slices.Values(slices.Concat(values...))))
+	return slices.DeleteFunc(all, func(value string) bool { return value == "" })
 }
 
 // anyMeets reports whether one of some filters of a key is met. Those with != have all to be met: each forbids a value.

@@ -79,7 +79,8 @@ func (l List[T]) Print(c *cli.Context, inv *invocation.Invocation) error {
 	if err != nil {
 		return err
 	}
-	if l.Items, err = l.filtered(c.StringSlice("filter")); err != nil {
+	var others string
+	if l.Items, others, err = l.filtered(c.StringSlice("filter")); err != nil {
 		return err
 	}
 	switch {
@@ -99,7 +100,9 @@ func (l List[T]) Print(c *cli.Context, inv *invocation.Invocation) error {
 		return err
 	}
 	if len(c.StringSlice("filter")) > 0 {
-		t.Empty = "nothing matches the filter"
+		if t.Empty = "nothing matches the filter"; others != "" {
+			t.Empty += ": " + others
+		}
 	}
 	return inv.PrintTable(t)
 }

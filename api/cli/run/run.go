@@ -5,11 +5,13 @@ package run
 import (
 	"context"
 	"crypto/rand"
+	"slices"
 	"strings"
 
 	"github.com/urfave/cli/v2"
 
 	"pinion/api/cli/invocation"
+	"pinion/api/cli/words"
 	"pinion/api/client"
 	"pinion/raftfsm/spec"
 )
@@ -83,10 +85,11 @@ type request struct {
 	startedBy  string                 // by which later attempts are found
 	definition string                 // a registered one, "family:revision"; empty: one is made for the image
 	overrides  map[string]any         // of the registered definition; nil: none
+	publishes  bool                   // asks for ports of the host
 }
 
 func parseRequest(ctx context.Context, c *cli.Context, inv *invocation.Invocation) (request, error) {
-	r := request{cluster: c.String("cluster"), gpus: c.Int("gpus"), startedBy: "pinion-run"}
+	r := request{cluster: c.String("cluster"), gpus: c.Int("gpus"), startedBy: "pinion-run", publishes: c.IsSet("publish")}
 	var err error
 	if r.tags, err = parseTags(c); err != nil {
 		return r, err
@@ -100,10 +103,29 @@ func parseRequest(ctx context.Context, c *cli.Context, inv *invocation.Invocatio
 	if r.scheduling, err = spec.ParseSchedulingOptions(r.tags); err != nil {
 		return r, err
 	}
+	warnOfTeam(ctx, inv, r.scheduling.Team)
 	if r.mayRetry() {
 		r.startedBy += "-" + strings.ToLower(rand.Text())
 	}
 	return r, nil
+}
+
+// warnOfTeam warns of a team that looks like a misspelt one. A team needs no settings, so one that is not known may be meant.
+func warnOfTeam(ctx context.Context, inv *invocation.Invocation, name string) {
+	if name == "" {
+		return
+	}
+	teams, err := inv.Client.Teams(ctx)
+	if err != nil {
+		return // best effort: the host says what it refuses
+	}
+	var known []string
+	for _, team := range teams {
+		known = append(known, team.Name)
+	}
+	if near := words.Nearest(name, known); near != "" && !slices.Contains(known, name) {
+		inv.Notef("no team %s is set; did you mean %s?", name, near)
+	}
 }
 
 // mayRetry reports whether there can be later attempts at the work of the tasks.
@@ -132,6 +154,7 @@ func run(ctx context.Context, l *launcher, interrupts interruptSource, definitio
 		return err
 	}
 	if detach {
+		l.noteTakenPort(ctx, tasks[0])
 		return l.printStarted(tasks)
 	}
 	f := &follower{inv: l.inv, request: l.request, stopper: stopper, unschedulable: warned}

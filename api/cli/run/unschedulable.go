@@ -4,11 +4,13 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"slices"
 	"time"
 
 	"pinion/api/cli/exit"
 	"pinion/api/cli/format"
 	"pinion/api/client"
+	"pinion/raftfsm/spec"
 )
 
 // explainTimeout bounds the delay of a started run by the check whether any host could run it.
@@ -58,4 +60,26 @@ func unschedulableText(cluster string, shortfall client.Refusal) string {
 		return fmt.Sprintf("no host of cluster %s could ever run this: the largest for it is %s: %s", cluster, shortfall.HostID, shortfall.Detail)
 	}
 	return fmt.Sprintf("no host of cluster %s could ever run this: %s", cluster, shortfall.Detail)
+}
+
+// noteTakenPort tells of a port that another task has on every host that is left: a detached task would wait for it in silence.
+func (l *launcher) noteTakenPort(ctx context.Context, task client.Task) {
+	if !l.request.publishes || !l.request.batch.wait {
+		return
+	}
+	ctx, done := context.WithTimeout(ctx, explainTimeout)
+	defer done()
+	e, err := l.inv.Client.Explain(ctx, task.ID(), false)
+	if err != nil || e.Queue == nil {
+		return // best effort, as above
+	}
+	at := slices.IndexFunc(e.Hosts, func(r client.Refusal) bool { return r.Reason == spec.ReasonPorts })
+	if at < 0 {
+		return
+	}
+	by := ""
+	if len(e.Blockers) > 0 {
+		by = " by task " + format.ID(e.Blockers[0].TaskID)
+	}
+	l.inv.Notef("%s waits: %s%s (`pinion why %s`)", format.ID(task.ID()), e.Hosts[at].Detail, by, format.ID(task.ID()))
 }

@@ -30,6 +30,9 @@ func (e *end) addLimit(mib int64) {
 // preempted begins the stopped reason of a task that was stopped for another one, and not by 'pinion task requeue' or a drain.
 const preempted = "Preempted by"
 
+// killed is the exit code of what SIGKILL ended.
+const killed = 128 + 9
+
 // endOf explains how a task ended.
 func endOf(task client.Task) end {
 	container := failedContainer(task)
@@ -44,6 +47,10 @@ func endOf(task client.Task) end {
 		}
 	case task.StopCode == "UserInitiated":
 		e.failed, e.text = false, "was stopped: "+strings.TrimPrefix(cmp.Or(reason, "no reason was given"), "stopped ")
+		if container.ExitCode != nil && *container.ExitCode == killed {
+			e.text += fmt.Sprintf("; container %s was killed (exit code %d)", container.Name, killed)
+			e.advice = "A container is killed that goes on after SIGTERM for longer than its stop timeout (--stop-timeout, 30s), and at once by `pinion stop --force`."
+		}
 	case task.StopCode == "ServiceSchedulerInitiated":
 		e.text = "was stopped by the pool: " + reason
 		if strings.Contains(reason, "pinion.time-limit") {

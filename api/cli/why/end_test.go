@@ -41,6 +41,7 @@ func TestTheEndOfATaskIsExplained(t *testing.T) {
 		"time limit":      {"ServiceSchedulerInitiated", "The task reached its time limit of 1h (pinion.time-limit)", `{"name":"c","exitCode":143}`, true, "its time limit of 1h", "--time-limit"},
 		"without reason":  {"UserInitiated", "", `{"name":"c","exitCode":143}`, false, "was stopped: no reason was given", ""},
 		"somebody":        {"UserInitiated", "wrong data set", `{"name":"c","exitCode":143}`, false, "was stopped: wrong data set", ""},
+		"killed":          {"UserInitiated", "stopped with pinion stop", `{"name":"c","exitCode":137}`, false, "container c was killed (exit code 137)", "--stop-timeout"},
 		"never had place": {"TaskFailedToStart", "No host has the GPU.", ``, true, "failed: No host has the GPU", ""},
 	} {
 		got := endOf(stopped(t, c.code, c.reason, c.containers))
