@@ -104,10 +104,11 @@ func (s *storm) killLogger() {
 	s.Helper()
 	for ctx := s.host.ctx(); ctx.Err() == nil; {
 		pids := s.loggers()
-		if writer := s.writer(pids); writer != 0 && len(pids) == 2 {
+		if writer := s.writer(pids); writer != 0 && writer != s.killed && len(pids) == 2 { // one that was killed takes a moment to end
 			if err := syscall.Kill(writer, syscall.SIGKILL); err != nil {
 				s.Fatal(err)
 			}
+			s.killed = writer
 			return
 		}
 	}

@@ -70,6 +70,7 @@ type storm struct {
 	host      *host
 	dir       string // what it shares with the container
 	container runtime.ContainerSpec
+	killed    int // the logger that was killed last
 }
 
 func newStorm(t *testing.T, logDir string) *storm {
