@@ -22,6 +22,7 @@ import (
 	"pinion/api/rest"
 	"pinion/gpu"
 	"pinion/gpu/sim"
+	"pinion/packaging/testbed"
 	"pinion/raftfsm"
 	"pinion/raftfsm/spec"
 	"pinion/server"
@@ -42,12 +43,25 @@ type inprocCluster struct {
 	first   credentials // of the first server, which leads while the machine lets it
 	beating []string    // ids of hosts that live
 	silent  atomic.Bool // these send no heartbeats meanwhile
+	inprocOptions
+	disks []testbed.Disk // of the servers, when each has its own
+}
+
+// inprocOptions are for pools whose servers have something of their own.
+type inprocOptions struct {
+	disk int64        // bytes of a disk for each server; 0: all share the disk of the temporary directory
+	log  *slog.Logger // of all servers
 }
 
 // newInprocCluster makes a pool of three servers and so many other hosts of eight GPUs. The benchmark's end takes it away.
 func newInprocCluster(b *testing.B, hosts int) *inprocCluster {
 	b.Helper()
-	c := &inprocCluster{B: b, dir: b.TempDir()}
+	return newInprocClusterWith(b, hosts, inprocOptions{log: slog.New(slog.DiscardHandler)})
+}
+
+func newInprocClusterWith(b *testing.B, hosts int, options inprocOptions) *inprocCluster {
+	b.Helper()
+	c := &inprocCluster{B: b, dir: b.TempDir(), inprocOptions: options}
 	var join, token string
 	for i := range servers {
 		address, err := c.open(i, join, token)
@@ -91,7 +105,10 @@ func (c *inprocCluster) open(i int, join, token string) (address string, err err
 	if err != nil {
 		return "", err
 	}
-	address, log := listener.Addr().String(), slog.New(slog.DiscardHandler)
+	address, log := listener.Addr().String(), c.log
+	if err := c.addDisk(name); err != nil {
+		return "", errors.Join(err, listener.Close())
+	}
 	identity, err := pki.OpenWith(filepath.Join(c.dir, name, "pki"), id, []string{"127.0.0.1"}, pki.Options{Joining: join != "", Log: log})
 	if err != nil {
 		return "", errors.Join(err, listener.Close())
@@ -126,6 +143,19 @@ func (c *inprocCluster) open(i int, join, token string) (address string, err err
 	c.first = credentials{Endpoint: "https://" + address, KeyID: key.ID, Secret: key.Secret, CAFile: identity.CAFile()}
 	c.inBackground(func(ctx context.Context) { _ = api.Serve(ctx, port.API(), local) })
 	return address, err
+}
+
+// addDisk makes the disk of a server where its directory will be, if it is to have its own.
+func (c *inprocCluster) addDisk(name string) error {
+	if c.disk == 0 {
+		return nil
+	}
+	disk, err := testbed.NewDisk(filepath.Join(c.dir, name), c.disk)
+	if err == nil {
+		c.disks = append(c.disks, disk)
+		c.atEnd(disk.Delete)
+	}
+	return err
 }
 
 // beat sends the heartbeats of hosts once a second.

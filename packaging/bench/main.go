@@ -60,7 +60,7 @@ var parts = []part{
 	{"traces", goTest("./server/schedule/replay", "^BenchmarkTraces$", "-benchtime", "1x")},
 	{"events", measureEvents},
 	{"placing", inOrder(goTest("./server/schedule", "^BenchmarkFleet$/^10000_hosts,_1_GPUs", "-cpu", "1", "-benchtime", "72000x"),
-		goTest("./packaging/bench", "^Benchmark(BareRaft|RunTask)$", "-benchtime", "1x"))},
+		goTest("./packaging/bench", "^Benchmark(BareRaft|RunTask|StarvedRunTask)$", "-benchtime", "1x"))},
 	{"waiting", goTest("./packaging/bench", "^Benchmark(BareRaft|Queue)$", "-benchtime", "1x")},
 	{"state", goTest("./raftfsm", "^BenchmarkRunningTasks$", "-benchtime", "1x", "-tasks", "1000000")},
 	{"history", goTest("./server/history", "^BenchmarkHistory$", "-benchtime", "1x", "-timeout", "20m", "-tasks", "1000000")},

@@ -85,6 +85,8 @@ var metrics = []metric{
 	{"RunTask/hosts=5000", "CPU-sec/placement", "the same: CPU of servers and clients for each", target{}, source{}},
 	{"RunTask/hosts=5000", "reply-p99-sec", "reply at 4000 placements a second, p99", below(0.25), own("reply-p50-sec")},
 	{"RunTask/hosts=10000", "placements/s", "durable placements a second, 10000 hosts", target{kind: atLeast, of: source{"RunTask/hosts=1000", "placements/s"}, factor: 0.5}, source{"RunTask/hosts=1000", "placements/s"}},
+	{"StarvedRunTask", "leader-changes", "changes of the leader while 5000 hosts are filled, disks hang and CPUs are shared", exactly(below(0)), source{}},
+	{"StarvedRunTask", "placements/s", "durable placements a second meanwhile", target{}, source{"RunTask/hosts=5000", "placements/s"}},
 
 	{"Queue/drain", "placements/s", "durable placements a second, draining 100,000 waiting tasks", above(30_000), source{"BareRaft/64_KiB", "KiB/s"}},
 	{"Queue/freed-GPU", "p99-sec", "freed GPU to the next placement, 100,000 wait, p99", below(0.1), own("p50-sec")},

@@ -39,33 +39,32 @@ func BenchmarkRunTask(b *testing.B) {
 	for _, hosts := range []int{1000, offeredHosts, 10_000} {
 		b.Run(fmt.Sprintf("hosts=%d", hosts), func(b *testing.B) {
 			for b.Loop() {
-				fillHosts(b, hosts / *scale, hosts == offeredHosts)
+				newInprocCluster(b, hosts / *scale).fillHosts(hosts == offeredHosts)
 			}
 			b.ReportMetric(0, "ns/op")
 		})
 	}
 }
 
-// fillHosts fills the hosts of a new pool: first at the offered rate, if asked to, then as fast as it goes.
-func fillHosts(b *testing.B, hosts int, offer bool) {
-	c := newInprocCluster(b, hosts)
+// fillHosts fills the hosts: first at the offered rate, if asked to, then as fast as it goes.
+func (c *inprocCluster) fillHosts(offer bool) {
 	c.define("bench")
 	r, err := newTaskRunner(c.first)
-	must(b, err)
+	must(c.B, err)
 	defer r.close()
-	all := hosts * 8 * 9 / 10 / runCount
+	all := len(c.beating) * 8 * 9 / 10 / runCount
 	if offer {
 		offered := min(int(offeredRate*offeredTime.Seconds())/runCount, all/2)
-		replies, err := r.offer(b.Context(), offered)
-		must(b, err)
-		reportPercentiles(b, "reply-", replies)
+		replies, err := r.offer(c.Context(), offered)
+		must(c.B, err)
+		reportPercentiles(c.B, "reply-", replies)
 		all -= offered
 	}
 	begin, used := time.Now(), ownCPU()
-	must(b, r.fill(b.Context(), all))
-	b.ReportMetric(float64(all*runCount)/time.Since(begin).Seconds(), "placements/s")
+	must(c.B, r.fill(c.Context(), all))
+	c.ReportMetric(float64(all*runCount)/time.Since(begin).Seconds(), "placements/s")
 	// On a machine that others use too, the CPU time says more.
-	b.ReportMetric(float64((ownCPU()-used).Nanoseconds())/float64(all*runCount), "CPU-ns/placement")
+	c.ReportMetric(float64((ownCPU()-used).Nanoseconds())/float64(all*runCount), "CPU-ns/placement")
 }
 
 // ownCPU is the CPU time that this process has used, which is servers and clients together.

@@ -17,6 +17,15 @@ type Disk struct {
 	mount string // where it is mounted
 }
 
+// NewDisk makes a disk of so many bytes in a file beside its mount point, which it makes too, for what runs outside of a testbed.
+func NewDisk(mount string, size int64) (Disk, error) {
+	d := Disk{size: size, image: mount + ".img", mount: mount}
+	if err := d.create(); err != nil {
+		return d, errors.Join(fmt.Errorf("a disk at %s: %w", mount, err), d.Delete())
+	}
+	return d, nil
+}
+
 // errNoDisk refuses a fault of a disk that a host shares with all others.
 var errNoDisk = errors.New("this host has no disk of its own: give the testbed a Config.Disk")
 
@@ -50,8 +59,8 @@ func (d Disk) create() error {
 	return runCommand("mount", "-o", "loop", d.image, d.mount)
 }
 
-// delete takes the disk away with all that is on it. It may be repeated.
-func (d Disk) delete() error {
+// Delete takes the disk away with all that is on it. It may be repeated.
+func (d Disk) Delete() error {
 	return errors.Join(unmountUnder(d.mount), os.RemoveAll(d.mount), os.RemoveAll(d.image))
 }
 

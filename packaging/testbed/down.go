@@ -56,7 +56,7 @@ func (h *Host) down(ctx context.Context) error {
 	if _, stat := os.Lstat(h.Dir); stat == nil {
 		left = errors.Join(left, unmountUnder(h.Dir), os.RemoveAll(h.Dir))
 	}
-	return errors.Join(err, left, h.Disk.delete())
+	return errors.Join(err, left, h.Disk.Delete())
 }
 
 func (h *Host) purge(ctx context.Context) error {

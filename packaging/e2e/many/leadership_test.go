@@ -4,11 +4,8 @@ import (
 	"context"
 	"flag"
 	"fmt"
-	"math/rand/v2"
-	"os/exec"
 	"slices"
 	"strings"
-	"sync"
 	"testing"
 	"time"
 
@@ -17,15 +14,8 @@ import (
 
 var leaderships = flag.Int("leaderships", 1, "how often a leader has to keep the leadership under load")
 
-const (
-	// underLoad is how long each time is.
-	underLoad = 6 * time.Second
-	// busyLoops share the machine's CPUs with the hosts.
-	busyLoops = 4
-	// diskStall is how long a disk hangs each time, and diskWorks how long it works in between on average.
-	diskStall = 300 * time.Millisecond
-	diskWorks = time.Second
-)
+// underLoad is how long each time is.
+const underLoad = 6 * time.Second
 
 // TestALeaderThatLivesLeadsOn has clients run tasks and make changes while every disk hangs at random and the CPUs belong to others:
 // nobody else leads, because the leader's process lives and its links hold.
@@ -65,29 +55,14 @@ func (p *pool) countLines(text string) (n int) {
 	return n
 }
 
-// holdBack makes every disk hang time and again, each at its own times, and shares the CPUs with busy loops, for so long.
+// holdBack starves the hosts of disks and CPUs for so long.
 func (p *pool) holdBack(t *testing.T, length time.Duration) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), length)
 	defer cancel()
-	var faults sync.WaitGroup
-	defer faults.Wait()
-	for range busyLoops {
-		loop := exec.CommandContext(ctx, "sh", "-c", "while :; do :; done")
-		must(t, loop.Start())
-		faults.Go(func() { _ = loop.Wait() })
+	disks := make([]testbed.Disk, len(p.Hosts()))
+	for i, h := range p.Hosts() {
+		disks[i] = h.Disk
 	}
-	for _, h := range p.Hosts() {
-		faults.Go(func() {
-			for testbed.Rest(ctx, rand.N(2*diskWorks)); ctx.Err() == nil; testbed.Rest(ctx, rand.N(2*diskWorks)) {
-				if err := h.Disk.Freeze(); err != nil {
-					t.Error(err)
-				}
-				testbed.Rest(context.Background(), diskStall)
-				if err := h.Disk.Thaw(); err != nil {
-					t.Error(err)
-				}
-			}
-		})
-	}
+	must(t, testbed.Starve(ctx, disks))
 }
