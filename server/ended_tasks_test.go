@@ -31,6 +31,22 @@ func registerPast(t testing.TB, s *Server) {
 
 func taskNumber(n int) string { return fmt.Sprintf("%032x", n) }
 
+// forgetTasks ends tasks 1 to n two hours ago, waits until the history of this server and of the others has them, and has the state forget
+// them. It returns when they ended.
+func forgetTasks(t *testing.T, s *Server, n int, others ...*Server) (at time.Time) {
+	t.Helper()
+	registerPast(t, s)
+	at = time.Now().Add(-2 * time.Hour)
+	for i := range n {
+		endTask(t, s, taskNumber(i+1), at)
+	}
+	for _, keeper := range append(others, s) {
+		waitKept(t, keeper, n)
+	}
+	apply(t, s, raftfsm.Reap{Before: at.Add(time.Second)})
+	return at
+}
+
 // waitKept waits until the history has so many tasks and is whole.
 func waitKept(t *testing.T, s *Server, n int) {
 	t.Helper()
@@ -46,11 +62,7 @@ func TestTheHistoryKeepsWhatTheStateForgets(t *testing.T) {
 	cfg := config(dir)
 	cfg.HistoryFile = filepath.Join(filepath.Dir(dir), historyFile)
 	s := start(t, cfg)
-	registerPast(t, s)
-	at := time.Now().Add(-2 * time.Hour)
-	endTask(t, s, taskNumber(1), at)
-	waitKept(t, s, 1)
-	apply(t, s, raftfsm.Reap{Before: at.Add(time.Second)})
+	at := forgetTasks(t, s, 1)
 	if view(t, s).Task(taskNumber(1)) != nil {
 		t.Fatal("the state has not forgotten the task")
 	}
@@ -120,14 +132,8 @@ func TestWhatIsReadableOfADamagedHistoryIsKept(t *testing.T) {
 	cfg := config(dir)
 	cfg.HistoryFile = filepath.Join(filepath.Dir(dir), historyFile)
 	s := start(t, cfg)
-	registerPast(t, s)
-	at := time.Now().Add(-2 * time.Hour)
 	const tasks = 3
-	for n := range tasks {
-		endTask(t, s, taskNumber(n+1), at)
-	}
-	waitKept(t, s, tasks)
-	apply(t, s, raftfsm.Reap{Before: at.Add(time.Second)})
+	forgetTasks(t, s, tasks)
 	if err := s.node.Raft().Snapshot().Error(); err != nil { // its log does not tell them again
 		t.Fatal(err)
 	}
@@ -158,16 +164,12 @@ func TestALostHistoryComesFromAnotherServer(t *testing.T) {
 	p.waitForVoters(3)
 	hosts, leader := p.hosts, p.leader()
 	own := leader.member.localServer()
-	registerPast(t, own)
-	at := time.Now().Add(-2 * time.Hour)
 	const tasks = 5
-	for n := range tasks {
-		endTask(t, own, taskNumber(n+1), at)
-	}
+	var servers []*Server
 	for _, h := range hosts {
-		waitKept(t, h.member.localServer(), tasks)
+		servers = append(servers, h.member.localServer())
 	}
-	apply(t, own, raftfsm.Reap{Before: at.Add(time.Second)})
+	forgetTasks(t, own, tasks, servers...)
 	follower := p.followers()[0]
 	behind := follower.member.localServer()
 	eventually(t, "it has forgotten the tasks too", func() bool { return behind.state.View().Reaped() > 0 })
@@ -190,11 +192,7 @@ func TestARecoveredPoolKeepsItsHistory(t *testing.T) {
 	p := newPool(t)
 	h := p.found(nil)
 	own := h.member.localServer()
-	registerPast(t, own)
-	at := time.Now().Add(-2 * time.Hour)
-	endTask(t, own, taskNumber(1), at)
-	waitKept(t, own, 1)
-	apply(t, own, raftfsm.Reap{Before: at.Add(time.Second)})
+	at := forgetTasks(t, own, 1)
 	h.close()
 	if _, err := Recover(t.Context(), h.cfg); err != nil {
 		t.Fatal(err)
@@ -212,14 +210,8 @@ func TestARestoredPoolHasItsPast(t *testing.T) {
 	p := newPool(t)
 	first := p.found(nil)
 	own := first.member.localServer()
-	registerPast(t, own)
-	at := time.Now().Add(-2 * time.Hour)
 	const tasks = 5
-	for n := range tasks {
-		endTask(t, own, taskNumber(n+1), at)
-	}
-	waitKept(t, own, tasks)
-	apply(t, own, raftfsm.Reap{Before: at.Add(time.Second)})
+	forgetTasks(t, own, tasks)
 	endTask(t, own, taskNumber(tasks+1), time.Now()) // the history may not have it yet
 	var file bytes.Buffer
 	if err := first.member.SaveSnapshot(t.Context(), &file, true); err != nil {
