@@ -9,6 +9,7 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"net/url"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -210,6 +211,21 @@ func TestTheVersionIsToldToThoseWithAKey(t *testing.T) {
 	}
 	if got := b.get("/v1/openapi.json").Body.String(); strings.Contains(got, `"`+b.config.Version+`"`) {
 		t.Error("the description of the API tells it without one")
+	}
+}
+
+func TestACallerIsToldWhatItsKeyMayDo(t *testing.T) {
+	b := newFixture(t)
+	bearer := b.withKey(t, spec.AccessKey{ID: "AKIAREAD", Role: spec.RoleRead, Cluster: "lab", Grant: spec.KeyGrant{Teams: []string{"vision"}}})
+	var got struct {
+		KeyID   string `json:"accessKeyId"`
+		Role    spec.Role
+		Cluster string
+		Teams   []string
+	}
+	b.as(bearer, httptest.NewRequest("GET", "/v1/whoami", nil)).decode(t, &got)
+	if got.KeyID != "AKIAREAD" || got.Role != spec.RoleRead || got.Cluster != "lab" || !slices.Equal(got.Teams, []string{"vision"}) {
+		t.Errorf("%+v", got)
 	}
 }
 

@@ -147,7 +147,7 @@ var (
 		"run": "Tasks", "register": "Tasks", "ps": "Tasks", "queue": "Tasks", "why": "Tasks", "inspect": "Tasks", "logs": "Tasks", "stop": "Tasks", "events": "Tasks", "usage": "Tasks",
 		"task": "Tasks", "definition": "Tasks",
 		"host": "Hosts", "gpu": "Hosts", "drain": "Hosts", "activate": "Hosts",
-		"env": "Access", "login": "Access", "context": "Access", "oidc": "Access", "key": "Access", "ca": "Access", "token": "Access", "team": "Access", "limits": "Access", "audit": "Access",
+		"env": "Access", "login": "Access", "context": "Access", "whoami": "Access", "oidc": "Access", "key": "Access", "ca": "Access", "token": "Access", "team": "Access", "limits": "Access", "audit": "Access",
 		"up": "This machine", "down": "This machine", "leave": "This machine", "doctor": "This machine", "unlock": "This machine", "recover": "This machine",
 	}
 )
@@ -187,6 +187,7 @@ func commands(p Program) []*cli.Command {
 		env.Command(),
 		login.Command(p.system),
 		login.Contexts(p.system),
+		login.WhoAmI(p.system),
 		access.Keys(p.system),
 		access.CA(p.system),
 		access.Tokens(p.system),

@@ -25,10 +25,12 @@ type fakeHost struct {
 	operations map[string]func(in map[string]any) any     // POST /v1/{Operation}
 	documents  map[string]func(w http.ResponseWriter) any // GET path; a nil answer means that w was used
 	header     http.Header                                // added to every answer
+	key        string                                     // the only access key of its pool; empty: any is good
 
 	mu     sync.Mutex
 	calls  []string // "RunTask", "/v1/hosts", ... in order
 	bodies map[string]string
+	actors []string // the access key of each call that was answered, empty for root
 }
 
 // errorReply is an answer with an error.
@@ -68,7 +70,15 @@ func (h *fakeHost) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	if r.Method == http.MethodPost {
 		name = strings.TrimPrefix(name, "/v1/")
 	}
+	_, credential, _ := strings.Cut(r.Header.Get("Authorization"), "Credential=")
+	key, _, _ := strings.Cut(credential, "/")
+	if key != "" && h.key != "" && key != h.key {
+		w.WriteHeader(http.StatusBadRequest)
+		io.WriteString(w, `{"__type":"UnrecognizedClientException","message":"no such key"}`)
+		return
+	}
 	h.mu.Lock()
+	h.actors = append(h.actors, key)
 	h.calls = append(h.calls, name)
 	h.bodies[name] = string(body)
 	h.mu.Unlock()

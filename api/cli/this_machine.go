@@ -40,7 +40,7 @@ func refuseOtherHost(c *cli.Context) error {
 
 // refuseLogin refuses where the other commands of this user go to another machine by a login; instead says what to do.
 func refuseLogin(p Program, c *cli.Context, instead string) error {
-	connection, err := invocation.Connection(c, p.system.Clock())
+	connection, err := invocation.Connect(c, p.system.Clock())
 	if err == nil && connection.Host == "" {
 		return nil
 	}

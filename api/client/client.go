@@ -21,18 +21,22 @@ import (
 type Config struct {
 	Socket string // path of the unix socket of a host on this machine: pinion.sock in its data directory
 	Host   string // of the TLS port of any host, as Address takes it
-	KeyID  string // access key that signs requests; through the socket none is needed
+	KeyID  string // access key that signs requests; through the socket none is needed, and one that is given acts
 	Secret string // its secret
 	CAFile string // PEM file with the CA of Host's certificate; empty: the CAs of the operating system
 	CA     []byte // the same as PEM, instead of a file
 	Region string // region that requests are signed for, and that ARNs in answers name; empty: DefaultRegion
+
+	// Unknown, where the socket is used with a key that may be of another cloud: it is called once when the pool does not know the key, and
+	// this request and all later ones have none. Nil: such a request is refused.
+	Unknown func()
 }
 
 // DefaultRegion is the region that requests are signed for unless Config has one; hosts accept any.
 const DefaultRegion = "us-east-1"
 
 // Client sends requests to one host. It is safe for concurrent use, and keeps connections open between requests.
-type Client struct{ transport transport }
+type Client struct{ transport *transport }
 
 // New returns a client for a host. It checks the configuration and reads the CA file; it does not connect yet.
 func New(config Config) (*Client, error) {
@@ -48,7 +52,7 @@ func connect(config Config) (*Client, error) {
 		config.Region = DefaultRegion
 	}
 	if config.Host == "" {
-		return &Client{transport{config: config, base: "http://pinion", http: &http.Client{Transport: socketTransport(config.Socket)}}}, nil
+		return &Client{&transport{config: config, base: "http://pinion", http: &http.Client{Transport: socketTransport(config.Socket)}}}, nil
 	}
 	var err error
 	if config.Host, err = Address(config.Host); err != nil {
@@ -58,7 +62,7 @@ func connect(config Config) (*Client, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &Client{transport{config: config, base: "https://" + config.Host, http: &http.Client{Transport: tls}}}, nil
+	return &Client{&transport{config: config, base: "https://" + config.Host, http: &http.Client{Transport: tls}}}, nil
 }
 
 // Reply is the answer of an operation.

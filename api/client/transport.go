@@ -8,11 +8,13 @@ import (
 	"crypto/tls"
 	"crypto/x509"
 	"encoding/hex"
+	"errors"
 	"fmt"
 	"net"
 	"net/http"
 	"net/url"
 	"os"
+	"sync/atomic"
 	"time"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
@@ -26,6 +28,8 @@ type transport struct {
 	config Config
 	http   *http.Client
 	base   string // "https://host:port", or "http://pinion" over the socket
+
+	unknown atomic.Bool // the pool does not know the key, and Config.Unknown was told
 }
 
 // get sends a GET request; the caller closes the body of the response.
@@ -36,15 +40,39 @@ func (t *transport) get(ctx context.Context, path string, query url.Values) (*ht
 	return t.do(ctx, http.MethodGet, path, http.Header{}, nil)
 }
 
+// versionPath is of a document that any caller gets, with less in it for a key that the host does not know.
+const versionPath = "/v1/version"
+
 // do sends one request, and returns an error unless the host answers with success.
 func (t *transport) do(ctx context.Context, method, path string, header http.Header, body []byte) (*http.Response, error) {
+	if t.config.KeyID == "" || t.unknown.Load() || t.config.Host == "" && path == versionPath {
+		return t.send(ctx, method, path, header, body, false)
+	}
+	response, err := t.send(ctx, method, path, header.Clone(), body, true)
+	if t.config.Host != "" || t.config.Unknown == nil || !isUnknownKey(err) {
+		return response, err
+	}
+	if t.unknown.CompareAndSwap(false, true) {
+		t.config.Unknown()
+	}
+	return t.send(ctx, method, path, header, body, false)
+}
+
+// isUnknownKey reports whether a host has refused a request because the pool has no such access key.
+func isUnknownKey(err error) bool {
+	refused, is := errors.AsType[*APIError](err)
+	return is && refused.Type == "UnrecognizedClientException"
+}
+
+// send sends one request, signed or not; do decides which.
+func (t *transport) send(ctx context.Context, method, path string, header http.Header, body []byte, signed bool) (*http.Response, error) {
 	request, err := http.NewRequestWithContext(ctx, method, t.base+path, bytes.NewReader(body))
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", path, err)
 	}
 	request.Header = header
 	request.Header.Set("User-Agent", "pinion")
-	if t.config.KeyID != "" {
+	if signed {
 		if err := t.sign(ctx, request, body, time.Now()); err != nil {
 			return nil, err
 		}

@@ -22,7 +22,8 @@ func Command() *cli.Command {
 	return &cli.Command{
 		Name:  "env",
 		Usage: "Print the environment for the AWS CLI and SDKs",
-		Description: `Prints the endpoint, an access key, the region and the CA as exports, and unsets variables that would interfere. After that, 'aws ecs ...', 'aws logs ...', boto3, the AWS SDKs and Terraform talk to Pinion with no further option. With --host and a key,
+		Description: `Prints the endpoint, an access key, the region and the CA as exports, the host for pinion itself (PINION_DATA_DIR, PINION_HOST or
+PINION_CONTEXT), and unsets variables that would interfere. After that, 'aws ecs ...', 'aws logs ...', boto3, the AWS SDKs and Terraform talk to Pinion with no further option. With --host and a key,
 or after 'pinion login', it does the same for a host on another machine.
 
 On a host the key is the host's own: an admin's while the host is a server, and one that may only look while it is an agent, which the pool may change. For
@@ -45,6 +46,9 @@ Examples:
 			access, own, err := accessOf(c)
 			if err != nil {
 				return err
+			}
+			if former := os.Getenv("AWS_ACCESS_KEY_ID"); own && former != "" && former != access.KeyID {
+				fmt.Fprintf(c.App.ErrWriter, "The key %s of AWS_ACCESS_KEY_ID gives way to this host's own, %s. To go on with it: pinion env --key-id %s\n", former, access.KeyID, former)
 			}
 			variables := variablesOf(access, os.Getenv)
 			if output == invocation.JSON {
@@ -70,6 +74,11 @@ type Access struct {
 	Secret   string `json:"secretAccessKey"`
 	Region   string `json:"region"`
 	CAFile   string `json:"caFile"` // absolute path
+
+	// Where pinion itself goes: one of them is set, and none of them is in the file.
+	DataDir string `json:"-"` // of the host on this machine, absolute
+	Host    string `json:"-"` // host:port of another one
+	Context string `json:"-"` // whose login it is
 }
 
 // ownKeyNote is the last line of the commands: without quotes around `$(pinion env)` a shell joins the lines, and a comment ends the rest.
@@ -78,24 +87,44 @@ const ownKeyNote = "# The key is this host's own: an admin's on a server, one th
 // accessOf returns the access from --host and its flags or from the login, or otherwise from the data directory's client.json, which has the own key
 // of this host.
 func accessOf(c *cli.Context) (access Access, own bool, err error) {
-	config, err := invocation.Connection(c, time.Now())
+	to, err := invocation.Connect(c, time.Now())
 	if err != nil {
 		return Access{}, false, err
 	}
-	if config.Host == "" {
-		access, err = readAccess(filepath.Join(invocation.DataDir(c), "client.json"))
-		return access, true, err
+	if to.Host == "" {
+		return accessHere(c, to)
 	}
-	if _, err := client.New(config); err != nil {
+	if _, err := client.New(to.Config); err != nil {
 		return Access{}, false, err
 	}
-	ca := config.CAFile
+	ca := to.CAFile
 	if ca != "" {
 		if ca, err = filepath.Abs(ca); err != nil {
 			return Access{}, false, fmt.Errorf("--ca %s: %w", ca, err)
 		}
 	}
-	return Access{Endpoint: "https://" + config.Host, KeyID: config.KeyID, Secret: config.Secret, Region: config.Region, CAFile: ca}, false, nil
+	access = Access{Endpoint: "https://" + to.Host, KeyID: to.KeyID, Secret: to.Secret, Region: to.Region, CAFile: ca}
+	if access.Context = to.Context; access.Context == "" {
+		access.Host = to.Host
+	}
+	return access, false, nil
+}
+
+// accessHere is the access to the host on this machine: with its own key, unless one was given that is meant for Pinion.
+func accessHere(c *cli.Context, to invocation.Connection) (access Access, own bool, err error) {
+	dir, err := filepath.Abs(invocation.DataDir(c))
+	if err != nil {
+		return Access{}, false, err
+	}
+	if access, err = readAccess(filepath.Join(dir, "client.json")); err != nil {
+		return Access{}, false, err
+	}
+	access.DataDir = dir
+	if to.KeyID == "" || to.MayBeUnknown {
+		return access, true, nil
+	}
+	access.KeyID, access.Secret = to.KeyID, to.Secret
+	return access, false, nil
 }
 
 func readAccess(path string) (Access, error) {
@@ -146,6 +175,13 @@ func variablesOf(a Access, getenv func(string) string) []Variable {
 		{Name: "AWS_SESSION_TOKEN", Unset: true},                      // belongs to another key
 		{Name: "AWS_SECURITY_TOKEN", Unset: true},                     // its old name
 		{Name: "AWS_CREDENTIAL_EXPIRATION", Unset: true},              // makes the key look expired
+	}
+	for _, own := range []Variable{ // the next pinion of that shell talks to the same host
+		{Name: "PINION_DATA_DIR", Value: a.DataDir}, {Name: "PINION_HOST", Value: a.Host}, {Name: "PINION_CONTEXT", Value: a.Context}, {Name: "PINION_CA"},
+		{Name: "PINION_ACCESS_KEY_ID"}, {Name: "PINION_SECRET_ACCESS_KEY"}, // AWS_ACCESS_KEY_ID is the key
+	} {
+		own.Unset = own.Value == ""
+		variables = append(variables, own)
 	}
 	return append(variables, noProxyVariables(a.Endpoint, getenv)...)
 }

@@ -1,9 +1,6 @@
 package invocation
 
 import (
-	"cmp"
-	"errors"
-	"path/filepath"
 	"slices"
 	"strings"
 	"time"
@@ -23,8 +20,8 @@ func GlobalFlags() []cli.Flag {
 		&cli.StringFlag{Name: "data-dir", Value: DefaultDataDir, EnvVars: []string{"PINION_DATA_DIR"}, Usage: "data directory `DIR` of the host on this machine"},
 		&cli.StringFlag{Name: "host", EnvVars: []string{"PINION_HOST"}, Usage: "connect to the host at `HOST[:PORT]` with an access key, instead of the one on this machine"},
 		&cli.StringFlag{Name: "context", EnvVars: []string{"PINION_CONTEXT"}, Usage: "use the login `NAME` of pinion login --context, instead of the current one"},
-		&cli.StringFlag{Name: "key-id", EnvVars: []string{"AWS_ACCESS_KEY_ID"}, Usage: "`ID` of the access key for --host"},
-		&cli.StringFlag{Name: "secret", EnvVars: []string{"AWS_SECRET_ACCESS_KEY"}, Usage: "`SECRET` of the access key; safer in the environment"},
+		&cli.StringFlag{Name: "key-id", Usage: "`ID` of the access key to act with; else PINION_ACCESS_KEY_ID, else AWS_ACCESS_KEY_ID (pinion whoami --help)"},
+		&cli.StringFlag{Name: "secret", Usage: "`SECRET` of that key; safer in PINION_SECRET_ACCESS_KEY or AWS_SECRET_ACCESS_KEY"},
 		&cli.StringFlag{Name: "ca", EnvVars: []string{"PINION_CA", "AWS_CA_BUNDLE"}, Usage: "`FILE` with the CA of --host"},
 		&cli.StringFlag{Name: "region", EnvVars: []string{"AWS_REGION", "AWS_DEFAULT_REGION"}, Usage: "`REGION` in signatures of requests to --host", Value: client.DefaultRegion},
 		&cli.StringFlag{Name: "output", Aliases: []string{"o"}, Value: Table, Usage: "output `FORMAT`: table, wide, json"},
@@ -70,56 +67,6 @@ func DataDir(c *cli.Context) string {
 		return dir
 	}
 	return DefaultDataDir
-}
-
-// Connection is the host to talk to: that of --context, or that of --host with the key of the flags, or of the login there; without --host the one on this machine,
-// or else that of the login. The key of the flags is for --host: the one in the environment of a shell on the host itself may be for another
-// cloud.
-func Connection(c *cli.Context, now time.Time) (client.Config, error) {
-	config := client.Config{Socket: filepath.Join(DataDir(c), "pinion.sock"), Host: GlobalFlag(c, "host"), Region: GlobalFlag(c, "region")}
-	name := GlobalFlag(c, "context")
-	if name != "" && config.Host != "" {
-		return config, exit.Usagef("--context (PINION_CONTEXT) and --host (PINION_HOST) both name a host: use one of them")
-	}
-	if config.Host != "" {
-		var err error
-		if config.Host, err = client.Address(config.Host); err != nil {
-			return config, exit.Usagef("--host: %w", err)
-		}
-		config.KeyID, config.Secret, config.CAFile = GlobalFlag(c, "key-id"), GlobalFlag(c, "secret"), GlobalFlag(c, "ca")
-		if config.KeyID != "" {
-			return config, nil
-		}
-	} else if name == "" && (DataDir(c) != DefaultDataDir || mayUse(config.Socket)) {
-		return config, nil
-	}
-	login, err := loginOf(name)
-	if login == nil || config.Host != "" && config.Host != login.Host {
-		return config, err
-	}
-	if err := login.Check(now); err != nil {
-		return config, err
-	}
-	config.Host, config.KeyID, config.Secret, config.CAFile = login.Host, login.KeyID, login.Secret, cmp.Or(login.CAFile, GlobalFlag(c, "ca")) // AWS_CA_BUNDLE may be for another cloud
-	return config, nil
-}
-
-// loginOf is the login of a context: of the current one, which may have none, without a name.
-func loginOf(context string) (*Login, error) {
-	if context != "" {
-		if err := NeedContext(context); err != nil {
-			return nil, err
-		}
-		return ReadLogin(context)
-	}
-	current, err := CurrentContext()
-	if errors.Is(err, errNoConfigDir) {
-		return nil, nil
-	}
-	if err != nil {
-		return nil, err
-	}
-	return ReadLogin(current)
 }
 
 // ClusterFlag is the flag of every command that works with tasks.

@@ -38,6 +38,28 @@ type Invocation struct {
 	UTC    bool // times are shown in UTC, not in local time
 	Now    func() time.Time
 	Sleep  func(ctx context.Context, d time.Duration) error
+
+	Connection Connection // the host that Client talks to, and the key that acts
+}
+
+// notePassed tells which key does not act although something names it.
+func (inv *Invocation) notePassed() {
+	if to := inv.Connection; to.Passed != "" {
+		inv.Notef("This acts as %s, not as %s.", to.Actor(), to.Passed)
+	}
+}
+
+// passUnknown goes on without a key that may be Amazon's, once the pool has said that it does not know it.
+func (inv *Invocation) passUnknown() {
+	if !inv.Connection.MayBeUnknown {
+		return
+	}
+	inv.Connection.Unknown = func() {
+		to := &inv.Connection
+		to.Passed = fmt.Sprintf("%s (%s), which this pool does not know", to.Because, to.KeyID)
+		to.KeyID, to.Secret, to.Because = "", "", ""
+		inv.notePassed()
+	}
 }
 
 // System is the clock and the signals of the process; a zero field is the real one.
@@ -66,11 +88,14 @@ func (s System) ScreenOf(c *cli.Context) table.Screen {
 
 // Invoke prepares a command that talks to a host.
 func (s System) Invoke(c *cli.Context) (*Invocation, error) {
-	config, err := Connection(c, s.Clock())
+	to, err := Connect(c, s.Clock())
 	if err != nil {
 		return nil, err
 	}
-	host, err := client.New(config)
+	inv := &Invocation{Out: c.App.Writer, Err: c.App.ErrWriter, Screen: s.ScreenOf(c), UTC: UTC(c), Now: s.Clock, Sleep: s.Sleep, Connection: to}
+	inv.notePassed()
+	inv.passUnknown()
+	host, err := client.New(inv.Connection.Config)
 	if err != nil {
 		return nil, err
 	}
@@ -78,9 +103,7 @@ func (s System) Invoke(c *cli.Context) (*Invocation, error) {
 	if err != nil {
 		return nil, err
 	}
-	inv := &Invocation{
-		Client: host, Out: c.App.Writer, Err: c.App.ErrWriter, Output: output, Screen: s.ScreenOf(c), UTC: UTC(c), Now: s.Clock, Sleep: s.Sleep,
-	}
+	inv.Client, inv.Output = host, output
 	if inv.Sleep == nil {
 		inv.Sleep = client.Sleep
 	}

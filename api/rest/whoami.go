@@ -1,0 +1,31 @@
+package rest
+
+import (
+	"net/http"
+	"reflect"
+
+	"pinion/api/httpx"
+	"pinion/api/leader"
+	"pinion/raftfsm/spec"
+)
+
+// callerView is who sends a request, and what they may do.
+type callerView struct {
+	ARN     string    `json:"arn"`
+	KeyID   string    `json:"accessKeyId,omitempty"` // left out for root through the socket of a server
+	Role    spec.Role `json:"role"`
+	Cluster string    `json:"cluster,omitempty"` // the only ones that the key is for, with commas between
+	HostID  string    `json:"hostId,omitempty"`  // of the host whose own key it is
+	keyLimits
+}
+
+func callerRoutes() []Route {
+	return []Route{{Method: http.MethodGet, Path: "/v1/whoami", Role: spec.RoleRead, Summary: "who sends the request, and what they may do",
+		Out: reflect.TypeFor[callerView](), Mode: leader.FollowerRead, Serve: showCaller}}
+}
+
+// showCaller answers who sends the request.
+func showCaller(x *httpx.Exchange, res leader.Resolution) error {
+	p := res.Principal
+	return reply(x, callerView{ARN: p.ARN, KeyID: p.KeyID, Role: p.Role, Cluster: string(p.Scope), HostID: p.HostID, keyLimits: keyLimits(p.Grant)})
+}
