@@ -158,7 +158,7 @@ func (p *pool) keepLogs(t *testing.T) {
 
 // logOutputs shows the last that each pinion wrote beside debug lines and requests: little, so that what failed is still on the screen.
 func (p *pool) logOutputs(t *testing.T) {
-	const lines, width = 6, 300
+	const lines, width = 2, 200
 	for _, h := range p.Hosts() {
 		all, _ := os.ReadFile(h.LogFile())
 		var last []string
