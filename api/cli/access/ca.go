@@ -2,6 +2,7 @@ package access
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -81,23 +82,31 @@ func rootTable(ca client.CA) *table.Table {
 
 // waitsFor says which hosts a rotation waits for.
 func waitsFor(ca client.CA) string {
-	var names []string
+	var names []client.CAHost
 	for _, host := range ca.Left {
-		name := host.Name
 		if !host.Connected {
-			name += " (not connected)"
+			host.Name += " (not connected)"
 		}
-		names = append(names, name)
-	}
-	const most = 10
-	if len(names) > most {
-		names = append(names[:most], fmt.Sprintf("and %d more", len(names)-most))
+		names = append(names, host)
 	}
 	verb := "are"
 	if len(ca.Left) == 1 {
 		verb = "is"
 	}
-	return fmt.Sprintf("%s %s still on the old root: %s", format.Plural(len(ca.Left), "host"), verb, strings.Join(names, ", "))
+	return fmt.Sprintf("%s %s still on the old root: %s", format.Plural(len(ca.Left), "host"), verb, hostNames(names))
+}
+
+// hostNames are the names of the first hosts, and how many more there are.
+func hostNames(hosts []client.CAHost) string {
+	var names []string
+	for _, host := range hosts {
+		names = append(names, host.Name)
+	}
+	const most = 10
+	if len(names) > most {
+		names = append(names[:most], fmt.Sprintf("and %d more", len(names)-most))
+	}
+	return strings.Join(names, ", ")
 }
 
 func caGetCommand(system invocation.System) *cli.Command {
@@ -140,9 +149,9 @@ and can be interrupted: the pool goes on. A host that is off is waited for, 31 d
 Clients that know only the old root are served for 31 days more. Give them the new one meanwhile: pinion ca get > ca.crt. Join tokens of
 before are good for as long.
 
---force is for a root whose key may be in wrong hands. It does not wait for hosts that are off, which then need a join token to come back (as the
-hosts that they were), and clients and join tokens that know only the old root are refused at once. Run it after pinion hosts rm --force
-and pinion keys rotate. In a rotation that is under way it ends the waiting, and makes no other root.
+--force is for a root whose key may be in wrong hands. It does not wait for hosts that are off: they are named at the end, and need a join token
+to come back (as the hosts that they were). Clients and join tokens that know only the old root are refused at once. Run it after pinion
+hosts rm --force and pinion keys rotate. In a rotation that is under way it ends the waiting, and makes no other root.
 
 Examples:
    pinion ca rotate
@@ -153,16 +162,21 @@ Examples:
 			if err != nil {
 				return err
 			}
+			before, err := client.CAOf(c.Context, inv.Client)
+			if err != nil {
+				return err
+			}
 			if err := client.RotateCA(c.Context, inv.Client, c.Bool("force")); err != nil {
 				return err
 			}
-			return waitUntilRotated(c, inv)
+			return waitUntilRotated(c, inv, before.Left)
 		},
 	}
 }
 
-// waitUntilRotated returns when hosts have dropped the old root, or when only hosts that are off are waited for.
-func waitUntilRotated(c *cli.Context, inv *invocation.Invocation) error {
+// waitUntilRotated returns when hosts have dropped the old root, or when only hosts that are off are waited for. left are the hosts that
+// were not renewed when it was last seen.
+func waitUntilRotated(c *cli.Context, inv *invocation.Invocation, left []client.CAHost) error {
 	said := ""
 	for {
 		ca, err := client.CAOf(c.Context, inv.Client)
@@ -173,9 +187,15 @@ func waitUntilRotated(c *cli.Context, inv *invocation.Invocation) error {
 		for _, host := range ca.Left {
 			off = off && !host.Connected
 		}
+		if !ca.Rotating && c.Bool("force") {
+			if err := noteCutOff(c, inv, left); err != nil {
+				return err
+			}
+		}
 		if !ca.Rotating || off {
 			return printRotated(inv, ca)
 		}
+		left = ca.Left
 		if now := waitsFor(ca); len(ca.Left) > 0 && now != said {
 			inv.Notef("%s", now)
 			said = now
@@ -186,6 +206,21 @@ func waitUntilRotated(c *cli.Context, inv *invocation.Invocation) error {
 			return c.Context.Err()
 		}
 	}
+}
+
+// noteCutOff names the hosts that a forced rotation did not wait for: those of left that are not connected. Others were renewed since.
+func noteCutOff(c *cli.Context, inv *invocation.Invocation, left []client.CAHost) error {
+	hosts, err := inv.Client.Hosts(c.Context)
+	if err != nil {
+		return err
+	}
+	left = slices.DeleteFunc(slices.Clone(left), func(h client.CAHost) bool {
+		return slices.ContainsFunc(hosts, func(now client.Host) bool { return now.ID == h.ID && now.Connected })
+	})
+	if len(left) > 0 {
+		inv.Notef("Cut off: %s. To come back as the same host: `pinion up --join ADDR --token-file FILE` there, with a token of `pinion token`.", hostNames(left))
+	}
+	return nil
 }
 
 // printRotated prints the root that signs now, and notes what is left to do.
