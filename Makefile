@@ -40,7 +40,7 @@ conformance: build packages ## the AWS CLI, boto3, the AWS SDK for Go and Terraf
 
 soak: build packages ## hours of faults on five hosts: leaders killed 200 times, links cut, disks hung and full; needs root
 	go test -count=1 -v -timeout 0 -parallel 1 -run 'TestFaults|TestDisks|TestRetries' ./packaging/e2e/many -targets \
-		-kills 200 -clients 100 -rounds 20 -away 5m -losses 20 -quorums 50 -hangs 20 -fills 20 -flickers 20 -history 100000 -retries 10000
+		-kills 200 -clients 100 -rounds 20 -away 5m -losses 20 -quorums 50 -hangs 20 -fills 20 -flickers 20 -history 100000 -rotations 20 -retries 10000
 	go test -count=1 -v -timeout 0 -parallel 1 -run '^(TestALeaderThatLivesLeadsOn|TestACrashAtAnyPointLosesNothing|TestACrashWhileServersChangeLosesNothing|TestServersChangeAndNothingIsLost)$$' \
 		./packaging/e2e/many -leaderships 20 -pace 20ms -crashes 500 -change-crashes 50 -voter-changes 200
 	go test -count=1 -v -timeout 0 -run '^TestKillsLoseNoEndedTask$$' ./packaging/e2e/many -targets -ended-kills 300

@@ -3,6 +3,7 @@ package many
 import (
 	"flag"
 	"fmt"
+	"maps"
 	"slices"
 	"testing"
 	"time"
@@ -18,10 +19,7 @@ var (
 // testServersLost kills all servers at once, time and again: the processes of the tasks are the same ones all the time.
 func (p *pool) testServersLost(t *testing.T) {
 	running := p.startTicking(t, 10, "lost")
-	pids := map[string]int{}
-	for name := range running {
-		pids[name] = processOf(t, "ME="+name, "sh")
-	}
+	pids := processesOf(t, running)
 	servers := p.serverHosts(t)
 	for range *losses {
 		for _, h := range servers {
@@ -34,10 +32,8 @@ func (p *pool) testServersLost(t *testing.T) {
 		p.start(t, servers...)
 		p.waitConverged(t)
 		p.checkUndisturbed(t, running)
-		for name, pid := range pids {
-			if now := processOf(t, "ME="+name, "sh"); now != pid {
-				t.Errorf("%s was process %d, is %d", name, pid, now)
-			}
+		if now := processesOf(t, running); !maps.Equal(now, pids) {
+			t.Errorf("the tasks were the processes %v, and are %v", pids, now)
 		}
 	}
 	p.endTicking(t, running)

@@ -35,12 +35,18 @@ func (p *pool) ecsClient(t testing.TB, h *testbed.Host) *ecs.Client {
 	if !roots.AppendCertsFromPEM(authority) {
 		t.Fatalf("no certificate in %s", *env["AWS_CA_BUNDLE"])
 	}
+	return p.ecsClientBy(t, h, roots, false)
+}
+
+// ecsClientBy is ecsClient for whoever knows the pool by these roots; each of its requests may be a connection of its own.
+func (p *pool) ecsClientBy(t testing.TB, h *testbed.Host, roots *x509.CertPool, each bool) *ecs.Client {
+	t.Helper()
 	transport := &http.Transport{
-		DialContext: p.Dial, TLSClientConfig: &tls.Config{RootCAs: roots}, MaxIdleConnsPerHost: *clients, ForceAttemptHTTP2: true,
+		DialContext: p.Dial, TLSClientConfig: &tls.Config{RootCAs: roots}, MaxIdleConnsPerHost: *clients, ForceAttemptHTTP2: true, DisableKeepAlives: each,
 	}
 	t.Cleanup(transport.CloseIdleConnections)
 	return ecs.New(ecs.Options{
-		Region: *env["AWS_REGION"], BaseEndpoint: sdk.String("https://" + h.Address()),
+		Region: "us-east-1", BaseEndpoint: sdk.String("https://" + h.Address()),
 		Credentials: credentials.NewStaticCredentialsProvider(p.key.ID, p.key.Secret, ""),
 		HTTPClient:  &http.Client{Transport: transport, Timeout: requestTimeout},
 	})
