@@ -2,8 +2,11 @@ package dispatch
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
+	"slices"
 
+	"pinion/gpu"
 	"pinion/raftfsm"
 	"pinion/raftfsm/spec"
 )
@@ -14,14 +17,57 @@ const (
 	maxHostBytes   = 256 << 10 // of a host as JSON; one with 16 GPUs has some 30 KiB
 	maxTextBytes   = 4 << 10   // of each text in a report
 	maxTaskIDBytes = 64
-	maxBindings    = 256     // of a container
-	maxCapacity    = 1 << 40 // CPU units or MiB of a host: sums over thousands of hosts stay whole numbers
+	maxBindings    = 256       // of a container
+	maxCapacity    = 1 << 40   // CPU units or MiB of a host: sums over thousands of hosts stay whole numbers
+	maxGPUs        = 64        // of a host: no driver knows more than 32
+	maxLanes       = 1 << 10   // of NVLink between two GPUs: 18 so far
+	maxUnknown     = 10_000    // tasks of one message that are not the host's
+	maxElements    = 250_000   // of all lists of a message; a task has some ten
+	maxMembers     = 2_000_000 // of all objects of a message, these included; a task has some fifty
 )
+
+// checkShape refuses a message that is small as text and large as what it stands for: an element of a list is two bytes here, and hundreds of
+// bytes when it is decoded.
+func checkShape(text []byte) error {
+	var lists []bool // of each list and object that is open: whether it is a list
+	elements, members, quoted := 0, 0, false
+	for i := 0; i < len(text); i++ {
+		switch c := text[i]; {
+		case quoted && c == '\\':
+			i++
+		case c == '"':
+			quoted = !quoted
+		case quoted:
+		case c == '[':
+			lists = append(lists, true)
+			elements++
+		case c == '{':
+			lists = append(lists, false)
+			members++
+		case (c == ']' || c == '}') && len(lists) > 0:
+			lists = lists[:len(lists)-1]
+		case c == ',' && len(lists) > 0 && lists[len(lists)-1]:
+			elements++
+		case c == ',':
+			members++
+		}
+		if elements > maxElements || members > maxMembers {
+			return errTooMuch
+		}
+	}
+	return nil
+}
+
+// errTooMuch ends a session whose host says what no host has to say.
+var errTooMuch = errors.New("a message of the session has more elements than a host with 10,000 tasks")
 
 // checkHost refuses a description of a host that is too large to be recorded, or that no machine fits.
 func checkHost(h *spec.Host) error {
 	if min(h.CPU, h.MemoryMiB) < 0 || max(h.CPU, h.MemoryMiB) > maxCapacity {
 		return fmt.Errorf("host %s says that it has %d CPU units and %d MiB, which no machine has", h.ID, h.CPU, h.MemoryMiB)
+	}
+	if err := checkGPUs(h.ID, h.GPUs); err != nil {
+		return err
 	}
 	text, err := json.Marshal(h)
 	if err == nil && len(text) > maxHostBytes {
@@ -30,17 +76,46 @@ func checkHost(h *spec.Host) error {
 	return err
 }
 
-// boundedReports are the reports of a host as they are proposed: of a task that is not its own no more than which one it is, so that the
-// state machine answers that it is unknown.
+// checkGPUs refuses GPUs that no machine has: each is one of its own, and what is added up over them stays a number.
+func checkGPUs(hostID string, gpus gpu.Inventory) error {
+	if len(gpus.Devices) > maxGPUs {
+		return fmt.Errorf("host %s says that it has %d GPUs, at most %d are recorded", hostID, len(gpus.Devices), maxGPUs)
+	}
+	seen := make(map[string]bool, len(gpus.Devices))
+	for _, d := range gpus.Devices {
+		if d.UUID == "" || seen[d.UUID] {
+			return fmt.Errorf("host %s says that it has two GPUs of the UUID %q", hostID, d.UUID)
+		}
+		seen[d.UUID] = true
+		if d.MemoryMiB < 0 || d.MemoryMiB > maxCapacity {
+			return fmt.Errorf("host %s says that its GPU %s has %d MiB, which none has", hostID, d.UUID, d.MemoryMiB)
+		}
+		for _, link := range d.Links {
+			if link.Lanes < 0 || link.Lanes > maxLanes {
+				return fmt.Errorf("host %s says that its GPU %s has %d lanes to another one, which none has", hostID, d.UUID, link.Lanes)
+			}
+		}
+	}
+	return nil
+}
+
+// boundedReports are the reports of a host as they are proposed: one of each task, the last, and of a task that is not its own no more than
+// which one it is, so that the state machine answers that it is unknown.
 func boundedReports(view *raftfsm.View, hostID string, reports []spec.TaskReport) []spec.TaskReport {
 	bounded := make([]spec.TaskReport, 0, len(reports))
-	for _, r := range reports {
+	seen, unknown := make(map[string]bool, len(reports)), 0
+	for _, r := range slices.Backward(reports) {
+		if seen[r.TaskID] || r.TaskID == "" || len(r.TaskID) > maxTaskIDBytes {
+			continue
+		}
+		seen[r.TaskID] = true
 		if task := view.Task(r.TaskID); task != nil && task.HostID == hostID {
 			bounded = append(bounded, boundedReport(r, len(task.Containers)))
-		} else if len(r.TaskID) <= maxTaskIDBytes {
+		} else if unknown++; unknown <= maxUnknown {
 			bounded = append(bounded, spec.TaskReport{TaskID: r.TaskID, Status: spec.Pending})
 		}
 	}
+	slices.Reverse(bounded)
 	return bounded
 }
 

@@ -24,6 +24,8 @@ const (
 	// maxInFlight is how many messages of one session are handled at a time; the next one is answered spec.ErrBusy. An
 	// agent sends one at a time.
 	maxInFlight = 16
+	// largeMessage is the size above which one message of a session is handled at a time: that of a host with thousands of tasks.
+	largeMessage = 1 << 20
 )
 
 // Dispatcher is the server's side of the sessions with all its hosts. The server may be any of the pool: it answers from
@@ -31,6 +33,7 @@ const (
 type Dispatcher struct {
 	host LocalHost
 	log  *slog.Logger
+	open hostSessions
 }
 
 // LocalHost is what a Dispatcher needs of its host.
@@ -51,11 +54,17 @@ func NewDispatcher(host LocalHost, log *slog.Logger) *Dispatcher {
 
 // ServeSession holds one session with the host from until one of the ends closes it.
 func (d *Dispatcher) ServeSession(w http.ResponseWriter, r *http.Request, from string) {
+	done, ok := d.open.add(from)
+	if !ok {
+		rpc.WriteError(w, fmt.Errorf("%w: host %s has %d sessions with this server", spec.ErrBusy, from, maxHostSessions))
+		return
+	}
+	defer done()
 	ctx, cancel := context.WithCancel(r.Context())
 	defer cancel()
 	s := &dispatchSession{
 		Dispatcher: d, hostID: from, in: newMessageReader(r.Body), out: json.NewEncoder(w), control: http.NewResponseController(w),
-		slots: make(chan struct{}, maxInFlight),
+		slots: make(chan struct{}, maxInFlight), large: make(chan struct{}, 1),
 	}
 	w.WriteHeader(http.StatusOK)
 	_ = s.control.Flush()
@@ -74,6 +83,7 @@ type dispatchSession struct {
 	in      *messageReader
 	control *http.ResponseController
 	slots   chan struct{} // one for each message that is being handled
+	large   chan struct{} // likewise, for each that is large
 
 	mu   sync.Mutex // one message at a time
 	out  *json.Encoder
@@ -120,13 +130,17 @@ func (s *dispatchSession) serve(ctx context.Context, end context.CancelFunc) err
 // start handles a message beside the others, or refuses it when maxInFlight are being handled: the messages behind it are
 // heartbeats, which may not wait.
 func (s *dispatchSession) start(ctx context.Context, handlers *sync.WaitGroup, message agentMessage) error {
+	slots := s.slots
+	if s.in.size > largeMessage {
+		slots = s.large
+	}
 	select {
-	case s.slots <- struct{}{}:
+	case slots <- struct{}{}:
 	default:
 		return s.send(serverMessage{Reply: &sessionReply{Seq: message.Seq, Error: rpc.ToWire(spec.ErrBusy)}})
 	}
 	handlers.Go(func() {
-		defer func() { <-s.slots }()
+		defer func() { <-slots }()
 		_ = s.handle(ctx, message)
 	})
 	return nil
@@ -276,6 +290,6 @@ func (s *dispatchSession) send(message serverMessage) error {
 
 func (s *dispatchSession) receive(timeout time.Duration) (message agentMessage, err error) {
 	_ = s.control.SetReadDeadline(time.Now().Add(timeout))
-	err = s.in.next(&message)
+	err = s.in.nextOfHost(&message)
 	return message, err
 }

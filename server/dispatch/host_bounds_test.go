@@ -1,12 +1,18 @@
 package dispatch
 
 import (
+	"bytes"
 	"encoding/json"
+	"errors"
+	"fmt"
 	"math"
+	"reflect"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 
+	"pinion/gpu"
 	"pinion/raftfsm"
 	"pinion/raftfsm/spec"
 )
@@ -46,6 +52,121 @@ func TestAHostThatSaysTooMuchOfItselfIsRefused(t *testing.T) {
 		if _, err := b.Register(t.Context(), Registration{Host: h}); err == nil {
 			t.Errorf("%d CPU units and %d MiB are believed", h.CPU, h.MemoryMiB)
 		}
+	}
+}
+
+func TestAHostIsNotBelievedGPUsThatNoMachineHas(t *testing.T) {
+	b, _ := newBackend(t)
+	one := gpu.Device{UUID: "GPU-1", Health: gpu.Healthy, MemoryMiB: 81559, Links: []gpu.Link{{Peer: "GPU-2", Kind: gpu.LinkNVLink, Lanes: 18}}}
+	many := make([]gpu.Device, maxGPUs+1)
+	for i := range many {
+		many[i].UUID = fmt.Sprint("GPU-", i)
+	}
+	changed := func(change func(*gpu.Device)) []gpu.Device {
+		d := one
+		d.Links = slices.Clone(one.Links)
+		change(&d)
+		return []gpu.Device{d}
+	}
+	for name, devices := range map[string][]gpu.Device{
+		"too many": many, "one twice": {one, one}, "one without a name": changed(func(d *gpu.Device) { d.UUID = "" }),
+		"negative memory": changed(func(d *gpu.Device) { d.MemoryMiB = -1 }), "endless memory": changed(func(d *gpu.Device) { d.MemoryMiB = math.MaxInt64 }),
+		"negative lanes": changed(func(d *gpu.Device) { d.Links[0].Lanes = -1 }), "endless lanes": changed(func(d *gpu.Device) { d.Links[0].Lanes = math.MaxInt32 }),
+	} {
+		h := spec.Host{ID: "mine", Name: "mine", Cluster: "default", GPUs: gpu.Inventory{Devices: devices}}
+		if _, err := b.Register(t.Context(), Registration{Host: h}); err == nil {
+			t.Errorf("%s: it is recorded", name)
+		}
+	}
+	h := spec.Host{ID: "mine", Name: "mine", Cluster: "default", GPUs: gpu.Inventory{Devices: []gpu.Device{one}}}
+	if _, err := b.Register(t.Context(), Registration{Host: h}); err != nil {
+		t.Error(err)
+	}
+}
+
+// An element of a list is two bytes in a message, and hundreds of bytes when it is decoded.
+func TestAMessageThatIsLargeOnlyDecodedIsRefused(t *testing.T) {
+	many := func(element string) string { return strings.Repeat(element+",", maxElements) + element }
+	var members strings.Builder
+	for i := range maxMembers + 2 {
+		fmt.Fprintf(&members, `%q:0,`, strconv.Itoa(i))
+	}
+	for name, text := range map[string]string{
+		"reports": `{"seq":1,"reports":[` + many("{}") + `]}`, "nothings": `{"seq":1,"reports":[` + many("null") + `]}`,
+		"containers": `{"seq":1,"reports":[{"containers":[` + many("null") + `]}]}`, "tasks that it runs": `{"hello":{"running":[` + many("{}") + `]}}`,
+		"ports": `{"hello":{"host":{"ports":[` + many("0") + `]}}}`, "assignments": `{"hello":{"holds":{` + members.String() + `"a":0}}}`,
+		"depth": strings.Repeat("[", maxElements+1),
+	} {
+		if err := checkShape([]byte(text)); !errors.Is(err, errTooMuch) {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+	read := newMessageReader(strings.NewReader(`{"seq":1,"reports":[` + many("{}") + `]}`))
+	if err := read.nextOfHost(&agentMessage{}); !errors.Is(err, errTooMuch) {
+		t.Errorf("it is decoded: %v", err)
+	}
+}
+
+// A host with more tasks than any can have says what they do, and commas in texts count for nothing.
+func TestAMessageOfAHostWithManyTasksIsRead(t *testing.T) {
+	status := spec.ContainerReport{Name: "c", Status: spec.Running, Reason: `\",[{` + strings.Repeat(",", 100), Bindings: make([]spec.NetworkBinding, 2)}
+	sent := agentMessage{Seq: 1}
+	for i := range 10_000 {
+		sent.Reports = append(sent.Reports, spec.TaskReport{TaskID: fmt.Sprintf("%032d", i), Status: spec.Running, Containers: []spec.ContainerReport{status, status}})
+	}
+	text, err := json.Marshal(sent)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var got agentMessage
+	if err := newMessageReader(bytes.NewReader(text)).nextOfHost(&got); err != nil || !reflect.DeepEqual(got, sent) {
+		t.Errorf("%d of %d reports, %v", len(got.Reports), len(sent.Reports), err)
+	}
+}
+
+// The log has one report of each task, and tells a host of so many tasks that are not its own.
+func TestReportsOfOneTaskAreRecordedOnce(t *testing.T) {
+	_, state := newBackend(t)
+	reports := []spec.TaskReport{{TaskID: "mine", Status: spec.Pending}, {Status: spec.Running}, {TaskID: "mine", Status: spec.Running}}
+	for i := range 2 * maxUnknown {
+		reports = append(reports, spec.TaskReport{TaskID: fmt.Sprint("nobody's-", i)})
+	}
+	got := boundedReports(state.View(), "mine", reports)
+	if len(got) != maxUnknown+1 || got[0].TaskID != "mine" || got[0].Status != spec.Running {
+		t.Errorf("%d are proposed, the first is %+v", len(got), got[0])
+	}
+}
+
+// One host keeps neither others' reports from the leader, nor a server's memory.
+func TestTheReportsOfOneHostDoNotHoldUpThoseOfOthers(t *testing.T) {
+	request := reportRequest{Host: "mine", Reports: []spec.TaskReport{{TaskID: "a", StoppedReason: strings.Repeat("x", maxSharedReports)}}}
+	if request.size() <= maxSharedReports {
+		t.Error("a large report goes together with those of others")
+	}
+	if text, err := json.Marshal(slices.Repeat([]spec.TaskReport{{Containers: make([]spec.ContainerReport, 3)}}, 10)); err != nil || len(text) > (reportRequest{Reports: slices.Repeat([]spec.TaskReport{{Containers: make([]spec.ContainerReport, 3)}}, 10)}).size() {
+		t.Errorf("reports of %d bytes count for fewer, %v", len(text), err)
+	}
+}
+
+func TestAHostHasSoManySessions(t *testing.T) {
+	var open hostSessions
+	var ends []func()
+	for range maxHostSessions {
+		done, ok := open.add("mine")
+		if !ok {
+			t.Fatal("it is refused")
+		}
+		ends = append(ends, done)
+	}
+	if _, ok := open.add("mine"); ok {
+		t.Error("one more is let in")
+	}
+	if _, ok := open.add("other"); !ok {
+		t.Error("another host is refused")
+	}
+	ends[0]()
+	if _, ok := open.add("mine"); !ok {
+		t.Error("it is refused after one has ended")
 	}
 }
 

@@ -96,6 +96,7 @@ type PoolInfoUpdate struct {
 type messageReader struct {
 	decoder *json.Decoder
 	limit   limitedReader
+	size    int // of the message that was read last
 }
 
 func newMessageReader(r io.Reader) *messageReader {
@@ -112,6 +113,19 @@ func (m *messageReader) next(message any) error {
 		return errPeerClosed
 	}
 	return err
+}
+
+// nextOfHost is next for a message of a host, which is as large decoded as its bytes let expect: see checkShape.
+func (m *messageReader) nextOfHost(message *agentMessage) error {
+	var text json.RawMessage
+	if err := m.next(&text); err != nil {
+		return err
+	}
+	if err := checkShape(text); err != nil {
+		return err
+	}
+	m.size = len(text)
+	return json.Unmarshal(text, message)
 }
 
 // limitedReader fails when more is read than is left.

@@ -15,6 +15,10 @@ import (
 // maxReportBatch is how many reports of hosts are recorded together at most.
 const maxReportBatch = 256
 
+// maxSharedReports is the size of the reports of one call of Report that go to the leader together with others: maxReportBatch of them are far
+// from the longest call between hosts.
+const maxSharedReports = 64 << 10
+
 // reportRequest is one call of Report, reportReply its answer.
 type reportRequest struct {
 	Host    string            `json:"host"`
@@ -41,11 +45,27 @@ func (b *Backend) report(ctx context.Context, hostID string, reports []spec.Task
 	if len(reports) == 0 {
 		return nil, nil
 	}
-	reply, err := b.reports.Do(ctx, reportRequest{hostID, reports})
+	request := reportRequest{hostID, reports}
+	if request.size() > maxSharedReports { // it could keep those of other hosts from the leader
+		reply := b.forwardReports([]reportRequest{request})[0]
+		return reply.Unknown, reply.Error.Err()
+	}
+	reply, err := b.reports.Do(ctx, request)
 	if err != nil {
 		return nil, err
 	}
 	return reply.Unknown, reply.Error.Err()
+}
+
+// size is about how many bytes the request takes in a call.
+func (r reportRequest) size() (bytes int) {
+	for _, report := range r.Reports {
+		bytes += 512 + len(report.TaskID) + len(report.StopCode) + len(report.StoppedReason)
+		for _, c := range report.Containers {
+			bytes += 256 + len(c.Name) + len(c.Reason) + len(c.RuntimeID) + len(c.ImageDigest) + 64*len(c.Bindings)
+		}
+	}
+	return bytes
 }
 
 // forwardReports has the leader record a batch of reports.
@@ -69,7 +89,7 @@ func (b *Backend) forwardReports(batch []reportRequest) []reportReply {
 // ReportsHandler is the leader's side of reports that another server forwards. leader is this host's backend while its
 // server leads.
 func ReportsHandler(leader func() (*Backend, error)) rpc.HandlerFunc {
-	return rpc.JSON(func(_ context.Context, _ string, batch []reportRequest) ([]reportReply, error) {
+	return rpc.ServerJSON(func(_ context.Context, _ string, batch []reportRequest) ([]reportReply, error) {
 		b, err := leader()
 		if err != nil {
 			return nil, err

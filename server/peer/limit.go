@@ -13,7 +13,7 @@ const (
 	// maxClientsPerAddress bounds those from one address; an IPv6 client counts by its /64.
 	maxClientsPerAddress = 2 << 10
 	// maxPerHost bounds the connections of one host of the pool. It needs a handful.
-	maxPerHost = 256
+	maxPerHost = 64
 	// warnInterval is the least time between two lines about refused connections.
 	warnInterval = time.Minute
 )
