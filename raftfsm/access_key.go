@@ -7,28 +7,29 @@ import (
 
 	"pinion/raftfsm/sortkey"
 	"pinion/raftfsm/spec"
+	"pinion/raftfsm/table"
 )
 
 var (
 	tableAccessKeys = register(noun[spec.AccessKey]{
-		table: "keys", indexes: []*index[spec.AccessKey]{accessKeysByID, accessKeysByHost, accessKeysByPerson},
+		table: "keys", indexes: []*table.Index[spec.AccessKey]{accessKeysByID, accessKeysByHost, accessKeysByPerson},
 		commands:  []kind{kindOf[CreateAccessKey](35, 1), kindOf[DeleteAccessKey](36, 1)},
 		noChanges: "only administrators may list them", noCluster: "a key for a cluster that is gone may do nothing",
 		expired: func(v *View, r Reap) iter.Seq[*spec.AccessKey] {
-			return accessKeysByPerson.matching(v, func(k *spec.AccessKey) bool { return k.Expired(r.Before) })
+			return accessKeysByPerson.Matching(v, func(k *spec.AccessKey) bool { return k.Expired(r.Before) })
 		},
 	})
-	accessKeysByID   = indexBy(func(k *spec.AccessKey) string { return k.ID })
-	accessKeysByHost = indexBy(func(k *spec.AccessKey) string { return k.HostID }).where(func(k *spec.AccessKey) bool { return k.HostID != "" })
+	accessKeysByID   = table.By(func(k *spec.AccessKey) string { return k.ID })
+	accessKeysByHost = table.By(func(k *spec.AccessKey) string { return k.HostID }).Where(func(k *spec.AccessKey) bool { return k.HostID != "" })
 
 	// accessKeysByPerson are those of logins; of each person the one that ends first comes first.
-	accessKeysByPerson = indexBy(func(k *spec.AccessKey) string { return k.Login.Person }).thenNumber(func(k *spec.AccessKey) int64 { return spec.TimeKey(k.Login.Expires) }).
-				then(func(k *spec.AccessKey) string { return k.ID }).where(func(k *spec.AccessKey) bool { return k.Login != nil })
+	accessKeysByPerson = table.By(func(k *spec.AccessKey) string { return k.Login.Person }).ThenNumber(func(k *spec.AccessKey) int64 { return spec.TimeKey(k.Login.Expires) }).
+				Then(func(k *spec.AccessKey) string { return k.ID }).Where(func(k *spec.AccessKey) bool { return k.Login != nil })
 )
 
 // HostKey is the access key of a host, nil when it has none.
 func (v *View) HostKey(hostID string) *spec.AccessKey {
-	return accessKeysByHost.get(v, sortkey.Key{First: hostID})
+	return accessKeysByHost.Get(v, sortkey.Key{First: hostID})
 }
 
 // CreateAccessKey stores an access key. Storing the same key again changes nothing; another secret under the same id is

@@ -3,25 +3,26 @@ package raftfsm
 import (
 	"pinion/raftfsm/sortkey"
 	"pinion/raftfsm/spec"
+	"pinion/raftfsm/table"
 )
 
 var (
 	tableAccountSettings = register(noun[spec.AccountSetting]{
-		table: "accountSettings", indexes: []*index[spec.AccountSetting]{settingsByPrincipal},
+		table: "accountSettings", indexes: []*table.Index[spec.AccountSetting]{settingsByPrincipal},
 		commands:  []kind{kindOf[PutAccountSetting](33, 1), kindOf[DeleteAccountSetting](34, 1)},
 		noChanges: "ECS has no event of it", noExpiry: "DeleteAccountSetting deletes it",
 	})
-	settingsByPrincipal = indexBy(func(s *spec.AccountSetting) string { return s.Principal }).then(func(s *spec.AccountSetting) string { return s.Name })
+	settingsByPrincipal = table.By(func(s *spec.AccountSetting) string { return s.Principal }).Then(func(s *spec.AccountSetting) string { return s.Name })
 )
 
 // AccountSetting returns a setting of the principal; the empty principal stands for everybody. Nil when it was not set.
 func (v *View) AccountSetting(principal, name string) *spec.AccountSetting {
-	return settingsByPrincipal.get(v, sortkey.Key{First: principal, Second: name})
+	return settingsByPrincipal.Get(v, sortkey.Key{First: principal, Second: name})
 }
 
 // AccountSettings lists the settings of the principal; the empty principal stands for everybody.
 func (v *View) AccountSettings(principal string) []*spec.AccountSetting {
-	return settingsByPrincipal.list(v, principal)
+	return settingsByPrincipal.List(v, principal)
 }
 
 // PutAccountSetting records a setting and replaces the earlier value. Answer: *AccountSetting.

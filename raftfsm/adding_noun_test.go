@@ -12,6 +12,7 @@ import (
 
 	"pinion/raftfsm/sortkey"
 	"pinion/raftfsm/spec"
+	"pinion/raftfsm/table"
 )
 
 // window is the noun of docs/adding-a-noun.md: hours in which a cluster is maintained.
@@ -27,7 +28,7 @@ const windowChange ChangeKind = "window"
 
 var (
 	tableWindows = register(noun[window]{
-		table: "windows", indexes: []*index[window]{windowsByName}, refersTo: []string{"clusters"},
+		table: "windows", indexes: []*table.Index[window]{windowsByName}, refersTo: []string{"clusters"},
 		commands: []kind{kindOf[createWindow](240, 1), kindOf[updateWindow](241, 1), kindOf[deleteWindow](242, 1)},
 		changes: func(_, after *window) []*Change {
 			if after == nil {
@@ -37,10 +38,10 @@ var (
 		},
 		told: []ChangeKind{windowChange},
 		expired: func(v *View, r Reap) iter.Seq[*window] {
-			return windowsByName.matching(v, func(w *window) bool { return !w.DeletedAt.IsZero() && w.DeletedAt.Before(r.Before) })
+			return windowsByName.Matching(v, func(w *window) bool { return !w.DeletedAt.IsZero() && w.DeletedAt.Before(r.Before) })
 		},
 		keepsCluster: func(v *View, cluster string) error {
-			for w := range windowsByName.all(v) {
+			for w := range windowsByName.All(v) {
 				if w.Cluster == cluster && w.DeletedAt.IsZero() {
 					return fmt.Errorf("%w: window %s is of it: delete it first", spec.ErrInUse, w.Name)
 				}
@@ -52,11 +53,11 @@ var (
 			closed: func(w *window) error { return inactiveIf(!w.DeletedAt.IsZero(), "window", w.Name) },
 		},
 	})
-	windowsByName = indexBy(func(w *window) string { return w.Name })
+	windowsByName = table.By(func(w *window) string { return w.Name })
 )
 
 // window is nil when the name is unknown.
-func (v *View) window(name string) *window { return windowsByName.get(v, sortkey.Key{First: name}) }
+func (v *View) window(name string) *window { return windowsByName.Get(v, sortkey.Key{First: name}) }
 
 // createWindow records a window. ErrInUse when there is one of the name; ErrNotFound, ErrInactive of its cluster. Answer: *window.
 type createWindow struct{ Window window }

@@ -6,20 +6,21 @@ import (
 
 	"pinion/raftfsm/sortkey"
 	"pinion/raftfsm/spec"
+	"pinion/raftfsm/table"
 )
 
 var (
 	tableAdmissions = register(noun[spec.Admission]{
-		table: "admissions", indexes: []*index[spec.Admission]{admissionsByHost}, refersTo: []string{"joinTokens"},
+		table: "admissions", indexes: []*table.Index[spec.Admission]{admissionsByHost}, refersTo: []string{"joinTokens"},
 		commands:  []kind{kindOf[AdmitHost](6, 1), kindOf[AdmitFounder](63, 1), kindOf[RecordHostRoot](82, 1)},
 		noChanges: "a host is told of when it has joined", noExpiry: "RemoveHost deletes it", noCluster: "its host keeps it, or creates it again",
 	})
-	admissionsByHost = indexBy(func(a *spec.Admission) string { return a.HostID })
+	admissionsByHost = table.By(func(a *spec.Admission) string { return a.HostID })
 )
 
 // Admission is nil when the host was never admitted.
 func (v *View) Admission(hostID string) *spec.Admission {
-	return admissionsByHost.get(v, sortkey.Key{First: hostID})
+	return admissionsByHost.Get(v, sortkey.Key{First: hostID})
 }
 
 // AdmitHost checks the join token and counts its use in one step. The caller may then sign a certificate for this host and

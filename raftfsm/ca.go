@@ -6,19 +6,20 @@ import (
 
 	"pinion/raftfsm/sortkey"
 	"pinion/raftfsm/spec"
+	"pinion/raftfsm/table"
 )
 
 var (
 	tableCA = register(noun[spec.CA]{
-		table: "authority", indexes: []*index[spec.CA]{caIndex},
+		table: "authority", indexes: []*table.Index[spec.CA]{caIndex},
 		commands:  []kind{kindOf[PutCA](3, 1), kindOf[RotateCA](80, 1), kindOf[NarrowCAOverlap](81, 1)},
 		noChanges: "it changes once in years, and hosts are told of it otherwise", noExpiry: "it is one record",
 	})
-	caIndex = indexBy(func(*spec.CA) string { return "" })
+	caIndex = table.By(func(*spec.CA) string { return "" })
 )
 
 // CA is the pool's certificate authority, nil while none is recorded.
-func (v *View) CA() *spec.CA { return caIndex.get(v, sortkey.Key{}) }
+func (v *View) CA() *spec.CA { return caIndex.Get(v, sortkey.Key{}) }
 
 // PutCA records the pool's authority. When there is one already it stays, because every certificate in the pool hangs on it;
 // the key of the very same one may be sealed anew. Answer: *CA, the one in force.

@@ -8,17 +8,18 @@ import (
 
 	"pinion/raftfsm/sortkey"
 	"pinion/raftfsm/spec"
+	"pinion/raftfsm/table"
 )
 
 var (
 	tableCapacityProviders = register(noun[spec.CapacityProvider]{
-		table: "capacityProviders", indexes: []*index[spec.CapacityProvider]{providersByName},
+		table: "capacityProviders", indexes: []*table.Index[spec.CapacityProvider]{providersByName},
 		commands: []kind{
 			kindOf[CreateCapacityProvider](18, 1), kindOf[UpdateCapacityProvider](19, 1), kindOf[DeleteCapacityProvider](20, 1),
 		},
 		noChanges: "ECS has no event of it",
 		expired: func(v *View, r Reap) iter.Seq[*spec.CapacityProvider] {
-			return providersByName.matching(v, func(p *spec.CapacityProvider) bool {
+			return providersByName.Matching(v, func(p *spec.CapacityProvider) bool {
 				return p.Status == spec.CapacityProviderInactive && p.DeletedAt.Before(r.Before)
 			})
 		},
@@ -32,7 +33,7 @@ var (
 			},
 		},
 	})
-	providersByName = indexBy(func(p *spec.CapacityProvider) string { return p.Name })
+	providersByName = table.By(func(p *spec.CapacityProvider) string { return p.Name })
 )
 
 var errBuiltin = fmt.Errorf("capacity provider %s: %w: it is built in and stays as it is", spec.BuiltinCapacityProvider, spec.ErrInUse)
@@ -46,12 +47,12 @@ func (v *View) CapacityProvider(name string) *spec.CapacityProvider {
 		}
 		return provider
 	}
-	return providersByName.get(v, sortkey.Key{First: name})
+	return providersByName.Get(v, sortkey.Key{First: name})
 }
 
 // CapacityProviders lists all providers, INACTIVE ones included, the built-in one first.
 func (v *View) CapacityProviders() []*spec.CapacityProvider {
-	recorded := slices.Collect(providersByName.all(v))
+	recorded := slices.Collect(providersByName.All(v))
 	return append([]*spec.CapacityProvider{v.CapacityProvider(spec.BuiltinCapacityProvider)}, recorded...)
 }
 

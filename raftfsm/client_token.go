@@ -7,19 +7,20 @@ import (
 
 	"pinion/raftfsm/sortkey"
 	"pinion/raftfsm/spec"
+	"pinion/raftfsm/table"
 )
 
 var (
 	tableClientTokens = register(noun[clientToken]{
-		table: "tokens", indexes: []*index[clientToken]{clientTokensByID, clientTokensByAge}, refersTo: []string{"tasks"},
+		table: "tokens", indexes: []*table.Index[clientToken]{clientTokensByID, clientTokensByAge}, refersTo: []string{"tasks"},
 		noChanges: "only a request that comes again asks for it",
 		noCluster: "without the cluster no request comes again",
 		expired: func(v *View, r Reap) iter.Seq[*clientToken] {
-			return clientTokensByAge.until(v, func(t *clientToken) bool { return !t.At.Before(r.TokensBefore) })
+			return clientTokensByAge.Until(v, func(t *clientToken) bool { return !t.At.Before(r.TokensBefore) })
 		},
 	})
-	clientTokensByID  = indexBy((*clientToken).cluster).then((*clientToken).tokenText).hashPrefix()
-	clientTokensByAge = indexByNumber(func(t *clientToken) int64 { return spec.TimeKey(t.At) }).then((*clientToken).cluster).then((*clientToken).tokenText)
+	clientTokensByID  = table.By((*clientToken).cluster).Then((*clientToken).tokenText).HashPrefix()
+	clientTokensByAge = table.ByNumber(func(t *clientToken) int64 { return spec.TimeKey(t.At) }).Then((*clientToken).cluster).Then((*clientToken).tokenText)
 )
 
 func (t *clientToken) cluster() string   { return t.Cluster }
@@ -43,7 +44,7 @@ func (v *View) ClientTokenResult(cluster, clientToken, hash string) (*spec.RunRe
 	if clientToken == "" {
 		return nil, nil
 	}
-	used := clientTokensByID.get(v, sortkey.Key{First: cluster, Second: clientToken})
+	used := clientTokensByID.Get(v, sortkey.Key{First: cluster, Second: clientToken})
 	if used == nil {
 		return nil, nil
 	}

@@ -7,11 +7,12 @@ import (
 	"time"
 
 	"pinion/raftfsm/spec"
+	"pinion/raftfsm/table"
 )
 
 var (
 	tableClusters = register(noun[spec.Cluster]{
-		table: "clusters", indexes: []*index[spec.Cluster]{clustersByName}, refersTo: []string{"capacityProviders"},
+		table: "clusters", indexes: []*table.Index[spec.Cluster]{clustersByName}, refersTo: []string{"capacityProviders"},
 		commands: []kind{
 			kindOf[CreateCluster](14, 1), kindOf[UpdateCluster](15, 1), kindOf[DeleteCluster](16, 1), kindOf[PutClusterCapacityProviders](17, 1),
 		},
@@ -23,7 +24,7 @@ var (
 		},
 		told: []ChangeKind{ClusterChange},
 		expired: func(v *View, r Reap) iter.Seq[*spec.Cluster] {
-			return clustersByName.matching(v, func(c *spec.Cluster) bool {
+			return clustersByName.Matching(v, func(c *spec.Cluster) bool {
 				return c.Status == spec.ClusterInactive && c.DeletedAt.Before(r.Before)
 			})
 		},
@@ -34,7 +35,7 @@ var (
 			},
 		},
 	})
-	clustersByName = indexBy(func(c *spec.Cluster) string { return c.Name })
+	clustersByName = table.By(func(c *spec.Cluster) string { return c.Name })
 )
 
 // CreatePool records the identity of the Raft cluster and the default ECS cluster; a no-op when the pool exists. Answer:

@@ -24,13 +24,13 @@ func TestKindsAreAppendOnly(t *testing.T) {
 		t.Fatal(err)
 	}
 	var now strings.Builder
-	for _, k := range kinds {
+	for _, k := range kinds.All() {
 		form := "JSON"
-		if body, err := k.encode(nil, reflect.Zero(k.commandType).Interface().(Command)); err != nil || body[0] != '{' {
+		if body, err := k.Encode(nil, reflect.Zero(k.Type).Interface().(Command)); err != nil || body[0] != '{' {
 			form = "compact"
 		}
-		if k.code < madeUpKinds {
-			fmt.Fprintf(&now, "%d %v %s, level %d\n", k.code, k.commandType, form, k.level)
+		if k.Code < madeUpKinds {
+			fmt.Fprintf(&now, "%d %v %s, level %d\n", k.Code, k.Type, form, k.Level)
 		}
 	}
 	for line := range strings.Lines(string(written)) {

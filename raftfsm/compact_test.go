@@ -17,19 +17,19 @@ import (
 // stored lists a value of everything that is written in the compact form: the objects of tables, and the commands of such kinds.
 func stored() (all []any) {
 	for _, table := range tables {
-		all = append(all, table.newObject())
+		all = append(all, table.NewObject())
 	}
-	for _, k := range kinds {
-		if k.compact() {
-			all = append(all, reflect.New(k.commandType).Interface())
+	for _, k := range kinds.All() {
+		if isCompact(k) {
+			all = append(all, reflect.New(k.Type).Interface())
 		}
 	}
 	return all
 }
 
-// compact says whether the kind is not in JSON.
-func (k kind) compact() bool {
-	body, err := k.encode(nil, reflect.Zero(k.commandType).Interface().(Command))
+// isCompact says whether the kind is not in JSON.
+func isCompact(k kind) bool {
+	body, err := k.Encode(nil, reflect.Zero(k.Type).Interface().(Command))
 	return err == nil && !json.Valid(body)
 }
 
@@ -37,8 +37,8 @@ func (k kind) compact() bool {
 // but for the zones of moments.
 func TestTheCompactFormSaysWhatJSONSays(t *testing.T) {
 	all := stored()
-	for _, k := range kinds {
-		all = append(all, reflect.New(k.commandType).Interface()) // those of JSON too: whichever may become compact
+	for _, k := range kinds.All() {
+		all = append(all, reflect.New(k.Type).Interface()) // those of JSON too: whichever may become compact
 	}
 	for _, value := range all {
 		of := reflect.TypeOf(value).Elem()

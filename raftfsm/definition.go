@@ -10,11 +10,12 @@ import (
 
 	"pinion/raftfsm/sortkey"
 	"pinion/raftfsm/spec"
+	"pinion/raftfsm/table"
 )
 
 var (
 	tableDefinitions = register(noun[spec.TaskDefinition]{
-		table: "definitions", indexes: []*index[spec.TaskDefinition]{definitionsByName, definitionsActive, definitionsInactive, definitionsDeleting}, refersTo: []string{"families"},
+		table: "definitions", indexes: []*table.Index[spec.TaskDefinition]{definitionsByName, definitionsActive, definitionsInactive, definitionsDeleting}, refersTo: []string{"families"},
 		commands:  []kind{kindOf[RegisterDefinition](21, 1), kindOf[DeregisterDefinition](22, 1), kindOf[DeleteDefinitions](23, 1)},
 		noChanges: "ECS has no event of it",
 		expired:   func(v *View, r Reap) iter.Seq[*spec.TaskDefinition] { return slices.Values(v.unusedDefinitions(r)) },
@@ -23,19 +24,19 @@ var (
 		},
 	})
 	definitionsByName   = byRevision()
-	definitionsActive   = byRevision().where(func(d *spec.TaskDefinition) bool { return d.Status == spec.DefinitionActive })
-	definitionsInactive = byRevision().where(func(d *spec.TaskDefinition) bool { return d.Status == spec.DefinitionInactive })
-	definitionsDeleting = byRevision().where(func(d *spec.TaskDefinition) bool { return d.Status == spec.DefinitionDeleting })
+	definitionsActive   = byRevision().Where(func(d *spec.TaskDefinition) bool { return d.Status == spec.DefinitionActive })
+	definitionsInactive = byRevision().Where(func(d *spec.TaskDefinition) bool { return d.Status == spec.DefinitionInactive })
+	definitionsDeleting = byRevision().Where(func(d *spec.TaskDefinition) bool { return d.Status == spec.DefinitionDeleting })
 
 	tableFamilies = register(noun[family]{
-		table: "families", indexes: []*index[family]{familiesByName},
+		table: "families", indexes: []*table.Index[family]{familiesByName},
 		noChanges: "it is a counter", noExpiry: "a revision is never used twice, whatever became of its family",
 	})
-	familiesByName = indexBy(func(f *family) string { return f.Name })
+	familiesByName = table.By(func(f *family) string { return f.Name })
 )
 
-func byRevision() *index[spec.TaskDefinition] {
-	return indexBy(func(d *spec.TaskDefinition) string { return d.Family }).thenNumber(func(d *spec.TaskDefinition) int64 { return int64(d.Revision) })
+func byRevision() *table.Index[spec.TaskDefinition] {
+	return table.By(func(d *spec.TaskDefinition) string { return d.Family }).ThenNumber(func(d *spec.TaskDefinition) int64 { return int64(d.Revision) })
 }
 
 // exactDefinition finds a definition by family:revision only.
@@ -56,7 +57,7 @@ type family struct {
 // FamilyClusters returns the clusters that a family belongs to, empty for the whole pool; known is false when there never was such a
 // family.
 func (v *View) FamilyClusters(name string) (clusters spec.ClusterSet, known bool) {
-	if found := familiesByName.get(v, sortkey.Key{First: name}); found != nil {
+	if found := familiesByName.Get(v, sortkey.Key{First: name}); found != nil {
 		return found.Clusters, true
 	}
 	return "", false
@@ -71,7 +72,7 @@ type RegisterDefinition struct {
 
 func (c RegisterDefinition) apply(tx *tx) (any, error) {
 	next := family{Name: c.Definition.Family, LastRevision: 1, Clusters: c.Clusters}
-	if known := familiesByName.get(&tx.View, sortkey.Key{First: next.Name}); known != nil {
+	if known := familiesByName.Get(&tx.View, sortkey.Key{First: next.Name}); known != nil {
 		next = *known
 		next.LastRevision++
 	}
@@ -137,10 +138,10 @@ func (c DeleteDefinitions) apply(tx *tx) (any, error) {
 // long.
 func (v *View) unusedDefinitions(r Reap) []*spec.TaskDefinition {
 	expired := map[string]*spec.TaskDefinition{}
-	for definition := range definitionsDeleting.all(v) {
+	for definition := range definitionsDeleting.All(v) {
 		expired[definition.Name()] = definition
 	}
-	for definition := range definitionsInactive.all(v) {
+	for definition := range definitionsInactive.All(v) {
 		if definition.DeregisteredAt.Before(r.InactiveBefore) {
 			expired[definition.Name()] = definition
 		}
@@ -148,7 +149,7 @@ func (v *View) unusedDefinitions(r Reap) []*spec.TaskDefinition {
 	if len(expired) == 0 {
 		return nil
 	}
-	for task := range tasksByID.all(v) {
+	for task := range tasksByID.All(v) {
 		delete(expired, task.Definition)
 	}
 	return slices.SortedFunc(maps.Values(expired), func(a, b *spec.TaskDefinition) int {

@@ -24,7 +24,7 @@ func BenchmarkEncodings(b *testing.B) {
 	b.Run("entry", func(b *testing.B) { compareEncodings(b, []any{&LaunchTasks{[]Launch{run}}}) })
 	view, objects := fleet(b, 1000).View(), []any{}
 	for _, table := range tables {
-		for object := range table.objects(view) {
+		for object := range table.Objects(view) {
 			objects = append(objects, object)
 		}
 	}

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"pinion/raftfsm/codec"
 	"pinion/raftfsm/compact"
 	"pinion/raftfsm/spec"
 )
@@ -14,9 +15,8 @@ import (
 // raiseLevel lets this version be one of a later level until the test ends, with kinds of its own.
 func raiseLevel(t *testing.T, level int, later ...kind) {
 	kindsBefore := kinds
-	ownLevel, kinds = level, append(slices.Clip(kinds), later...)
-	kindsByType = byType(kinds)
-	t.Cleanup(func() { ownLevel, kinds, kindsByType = FeatureLevel, kindsBefore, byType(kindsBefore) })
+	ownLevel, kinds = level, codec.NewKinds(slices.Concat(kinds.All(), later))
+	t.Cleanup(func() { ownLevel, kinds = FeatureLevel, kindsBefore })
 }
 
 func ofLevel(id string, level int) spec.Host {

@@ -102,13 +102,13 @@ func checkNewField(f reflect.StructField) error {
 // recordedTypes are the types of everything in logs and snapshots: the objects of tables and the commands.
 func recordedTypes() (all []reflect.Type) {
 	for _, table := range tables {
-		if of := reflect.TypeOf(table.newObject()).Elem(); of != reflect.TypeFor[window]() { // that is made up
+		if of := reflect.TypeOf(table.NewObject()).Elem(); of != reflect.TypeFor[window]() { // that is made up
 			all = append(all, of)
 		}
 	}
-	for _, k := range kinds {
-		if k.code < madeUpKinds {
-			all = append(all, k.commandType)
+	for _, k := range kinds.All() {
+		if k.Code < madeUpKinds {
+			all = append(all, k.Type)
 		}
 	}
 	return all

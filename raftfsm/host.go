@@ -6,17 +6,19 @@ import (
 	"time"
 
 	"pinion/gpu"
+	"pinion/raftfsm/change"
 	"pinion/raftfsm/spec"
+	"pinion/raftfsm/table"
 )
 
 var (
 	tableHosts = register(noun[spec.Host]{
-		table: "hosts", indexes: []*index[spec.Host]{hostsByID, hostsByCluster, serversByID}, refersTo: []string{"clusters", "admissions"},
+		table: "hosts", indexes: []*table.Index[spec.Host]{hostsByID, hostsByCluster, serversByID}, refersTo: []string{"clusters", "admissions"},
 		commands: []kind{
 			compactKindOf[PutHost](7, 1), kindOf[SetHostStatus](8, 1), kindOf[SetServerRole](9, 1), kindOf[MarkHostLost](10, 1), kindOf[RemoveHost](11, 1),
 			kindOf[PutAttributes](12, 1), kindOf[DeleteAttributes](13, 1),
 		},
-		changes: hostChanges, told: []ChangeKind{HostChange, GPUChange},
+		changes: change.OfHost, told: []ChangeKind{HostChange, GPUChange},
 		noExpiry: "RemoveHost deletes it",
 		keepsCluster: func(v *View, cluster string) error {
 			if len(v.Hosts(cluster)) > 0 {
@@ -29,9 +31,9 @@ var (
 			change: func(h *spec.Host) { h.Revision++ },
 		},
 	})
-	hostsByID      = indexBy(hostID)
-	hostsByCluster = indexBy(func(h *spec.Host) string { return h.Cluster }).then(hostID).hashPrefix()
-	serversByID    = indexBy(hostID).where(func(h *spec.Host) bool { return h.Server }) // desired servers
+	hostsByID      = table.By(hostID)
+	hostsByCluster = table.By(func(h *spec.Host) string { return h.Cluster }).Then(hostID).HashPrefix()
+	serversByID    = table.By(hostID).Where(func(h *spec.Host) bool { return h.Server }) // desired servers
 )
 
 func hostID(h *spec.Host) string { return h.ID }

@@ -7,23 +7,24 @@ import (
 
 	"pinion/raftfsm/sortkey"
 	"pinion/raftfsm/spec"
+	"pinion/raftfsm/table"
 )
 
 var (
 	tableRemoved = register(noun[spec.RemovedHost]{
-		table: "removed", indexes: []*index[spec.RemovedHost]{removedByID},
+		table: "removed", indexes: []*table.Index[spec.RemovedHost]{removedByID},
 		noChanges: "the change of the host says that it is gone", noExpiry: "a removed host never comes back",
 	})
-	removedByID = indexBy(func(h *spec.RemovedHost) string { return h.ID })
+	removedByID = table.By(func(h *spec.RemovedHost) string { return h.ID })
 )
 
 // Removed reports whether the host with the id was removed.
 func (v *View) Removed(hostID string) bool {
-	return removedByID.get(v, sortkey.Key{First: hostID}) != nil
+	return removedByID.Get(v, sortkey.Key{First: hostID}) != nil
 }
 
 // RemovedHosts lists every host that was removed.
-func (v *View) RemovedHosts() []*spec.RemovedHost { return slices.Collect(removedByID.all(v)) }
+func (v *View) RemovedHosts() []*spec.RemovedHost { return slices.Collect(removedByID.All(v)) }
 
 // RemoveHost ends the membership of a host permanently and with it the host's access key, also of one that was admitted and never joined. With Force its
 // tasks become STOPPED; without, a task that is not STOPPED is ErrInUse. A repeated removal is a no-op. ErrNotFound.
@@ -35,7 +36,7 @@ type RemoveHost struct {
 }
 
 func (c RemoveHost) apply(tx *tx) (any, error) {
-	if removed := removedByID.get(&tx.View, sortkey.Key{First: c.ID}); removed != nil {
+	if removed := removedByID.Get(&tx.View, sortkey.Key{First: c.ID}); removed != nil {
 		return removed, nil
 	}
 	host, admission := tx.Host(c.ID), tx.Admission(c.ID)

@@ -12,45 +12,46 @@ import (
 
 	"pinion/raftfsm/sortkey"
 	"pinion/raftfsm/spec"
+	"pinion/raftfsm/table"
 )
 
-// check says what is wrong with an order: it should have each object of its table that belongs into it, once, and list those
+// checkIndex says what is wrong with an index: it should have each object of its table that belongs into it, once, and list those
 // with the same first part by their keys.
-func (o *index[T]) check(v *View) error {
+func checkIndex[T any](o, all *table.Index[T], v *View) error {
 	want, count := map[string][]*T{}, 0
-	for object := range o.table.indexes[0].all(v) {
-		if o.includes(object) {
+	for object := range all.All(v) {
+		if o.Includes(object) {
 			first := o.First(object)
 			want[first] = append(want[first], object)
 			count++
 		}
 	}
-	if all := slices.Collect(o.all(v)); len(all) != count {
-		return fmt.Errorf("order %d of %s has %d objects, want %d", o.position, o.table.info.name, len(all), count)
+	if all := slices.Collect(o.All(v)); len(all) != count {
+		return fmt.Errorf("the index has %d objects, want %d", len(all), count)
 	}
 	for first, objects := range want {
-		slices.SortFunc(objects, func(a, b *T) int { return compareKeys(o.keyOf(a), o.keyOf(b)) })
+		slices.SortFunc(objects, func(a, b *T) int { return compareKeys(keyOf(o, a), keyOf(o, b)) })
 		for i, object := range objects {
-			if i > 0 && o.keyOf(objects[i-1]) == o.keyOf(object) {
-				return fmt.Errorf("order %d of %s: %+v is there twice", o.position, o.table.info.name, o.keyOf(object))
+			if i > 0 && keyOf(o, objects[i-1]) == keyOf(o, object) {
+				return fmt.Errorf("the index: %+v is there twice", keyOf(o, object))
 			}
-			if at := o.keyOf(object); o.get(v, at) != object {
-				return fmt.Errorf("order %d of %s does not find %+v", o.position, o.table.info.name, at)
+			if at := keyOf(o, object); o.Get(v, at) != object {
+				return fmt.Errorf("the index does not find %+v", at)
 			}
 		}
 		// The objects themselves: an older version of one is another.
-		if listed, visited := o.list(v, first), slices.Collect(o.scan(v, first)); !slices.Equal(listed, objects) || !slices.Equal(visited, objects) {
-			return fmt.Errorf("order %d of %s lists %v under %q and visits %v, want %v", o.position, o.table.info.name, listed, first, visited, objects)
+		if listed, visited := o.List(v, first), slices.Collect(o.Scan(v, first)); !slices.Equal(listed, objects) || !slices.Equal(visited, objects) {
+			return fmt.Errorf("the index lists %v under %q and visits %v, want %v", listed, first, visited, objects)
 		}
-		if last := objects[len(objects)-1]; o.Number != nil && o.last(v, first) != last {
-			return fmt.Errorf("order %d of %s: the last under %q is %v, want %v", o.position, o.table.info.name, first, o.last(v, first), last)
+		if last := objects[len(objects)-1]; o.Number != nil && o.Last(v, first) != last {
+			return fmt.Errorf("the index: the last under %q is %v, want %v", first, o.Last(v, first), last)
 		}
 	}
 	return nil
 }
 
 // keyOf is what a lookup of the object is for.
-func (o *index[T]) keyOf(object *T) (k sortkey.Key) {
+func keyOf[T any](o *table.Index[T], object *T) (k sortkey.Key) {
 	k.First = o.First(object)
 	if o.Number != nil {
 		k.Number = o.Number(object)
@@ -68,10 +69,10 @@ func compareKeys(a, b sortkey.Key) int {
 	return cmp.Or(cmp.Compare(a.First, b.First), cmp.Compare(a.Number, b.Number), cmp.Compare(a.Second, b.Second), cmp.Compare(a.Third, b.Third))
 }
 
-func (t *table[T]) check(v *View) error {
-	for _, o := range t.indexes {
-		if err := o.check(v); err != nil {
-			return err
+func (t *nounTable[T]) check(v *View) error {
+	for i, o := range t.indexes {
+		if err := checkIndex(o, t.indexes[0], v); err != nil {
+			return fmt.Errorf("index %d of %s: %w", i, t.Name(), err)
 		}
 	}
 	return nil
@@ -188,13 +189,13 @@ func TestMomentsThatAreNotKnownComeFirst(t *testing.T) {
 	h.launch(t, Launch{Token: "none", Tasks: []*spec.Task{task("t3", "h1"), task("t4", "h1")}})
 	h.report(t, "h1", spec.TaskReport{TaskID: "t3", Status: spec.Stopped})
 	h.report(t, "h1", spec.TaskReport{TaskID: "t4", Status: spec.Stopped, Times: spec.TaskTimes{Stopped: far}})
-	if order := ids(slices.Collect(tasksStopped.all(h.View()))); !slices.Equal(order, []string{"t3", "t1", "t2", "t0", "t4"}) {
+	if order := ids(slices.Collect(tasksStopped.All(h.View()))); !slices.Equal(order, []string{"t3", "t1", "t2", "t0", "t4"}) {
 		t.Errorf("%v", order)
 	}
 	if forgotten := h.do(t, Reap{Before: at(4), TokensBefore: at(4)}); forgotten != 2 || h.View().Task("t3") != nil {
 		t.Errorf("%d are forgotten", forgotten)
 	}
-	if left := slices.Collect(clientTokensByAge.all(h.View())); len(left) != 2 {
+	if left := slices.Collect(clientTokensByAge.All(h.View())); len(left) != 2 {
 		t.Errorf("%d tokens are left", len(left))
 	}
 }

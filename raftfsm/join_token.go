@@ -7,25 +7,26 @@ import (
 
 	"pinion/raftfsm/sortkey"
 	"pinion/raftfsm/spec"
+	"pinion/raftfsm/table"
 )
 
 var (
 	tableJoinTokens = register(noun[spec.JoinToken]{
-		table: "joinTokens", indexes: []*index[spec.JoinToken]{joinTokensByID},
+		table: "joinTokens", indexes: []*table.Index[spec.JoinToken]{joinTokensByID},
 		commands:  []kind{kindOf[CreateJoinToken](4, 1), kindOf[RevokeJoinToken](5, 1)},
 		noChanges: "only administrators may list them", noCluster: "the first host of a cluster creates it",
 		expired: func(v *View, r Reap) iter.Seq[*spec.JoinToken] {
-			return joinTokensByID.matching(v, func(t *spec.JoinToken) bool { return t.End().Before(r.TokensBefore) })
+			return joinTokensByID.Matching(v, func(t *spec.JoinToken) bool { return t.End().Before(r.TokensBefore) })
 		},
 	})
-	joinTokensByID = indexBy(func(t *spec.JoinToken) string { return t.ID })
+	joinTokensByID = table.By(func(t *spec.JoinToken) string { return t.ID })
 )
 
 // JoinTokens lists the join tokens that were not revoked, including tokens that expired or were used up within the last
 // day.
 func (v *View) JoinTokens() []*spec.JoinToken {
 	var tokens []*spec.JoinToken
-	for token := range joinTokensByID.all(v) {
+	for token := range joinTokensByID.All(v) {
 		if !token.Revoked {
 			tokens = append(tokens, token)
 		}
@@ -35,7 +36,7 @@ func (v *View) JoinTokens() []*spec.JoinToken {
 
 // JoinToken returns a join token, also a revoked one. Nil when the id is unknown or was reaped.
 func (v *View) JoinToken(id string) *spec.JoinToken {
-	return joinTokensByID.get(v, sortkey.Key{First: id})
+	return joinTokensByID.Get(v, sortkey.Key{First: id})
 }
 
 // CreateJoinToken records a join token. Recording the same token again is a no-op; another token with the same id is

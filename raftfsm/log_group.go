@@ -8,22 +8,23 @@ import (
 
 	"pinion/raftfsm/sortkey"
 	"pinion/raftfsm/spec"
+	"pinion/raftfsm/table"
 )
 
 var (
 	tableLogGroups = register(noun[spec.LogGroup]{
-		table: "logGroups", indexes: []*index[spec.LogGroup]{logGroupsByName},
+		table: "logGroups", indexes: []*table.Index[spec.LogGroup]{logGroupsByName},
 		commands:  []kind{kindOf[CreateLogGroup](60, 1), kindOf[SetLogRetention](61, 1), kindOf[DeleteLogGroup](62, 1)},
 		noChanges: "ECS has no event of it",
 		expired: func(v *View, r Reap) iter.Seq[*spec.LogGroup] {
 			gone := r.Before.Add(-spec.LogRetention)
-			return logGroupsByName.matching(v, func(g *spec.LogGroup) bool { return !g.Exists() && g.DeletedAt.Before(gone) })
+			return logGroupsByName.Matching(v, func(g *spec.LogGroup) bool { return !g.Exists() && g.DeletedAt.Before(gone) })
 		},
 		tags: &tagging[spec.LogGroup]{
 			kind: spec.ResourceLogGroup, find: (*View).LogGroup, tags: func(g *spec.LogGroup) *[]spec.Tag { return &g.Tags },
 		},
 	})
-	logGroupsByName = indexBy(func(g *spec.LogGroup) string { return g.Name })
+	logGroupsByName = table.By(func(g *spec.LogGroup) string { return g.Name })
 )
 
 // LogGroup returns a log group that was created; nil when none has the name.
@@ -36,7 +37,7 @@ func (v *View) LogGroup(name string) *spec.LogGroup {
 
 // LogGroups lists the log groups that were created, by name.
 func (v *View) LogGroups() []*spec.LogGroup {
-	return slices.Collect(logGroupsByName.matching(v, (*spec.LogGroup).Exists))
+	return slices.Collect(logGroupsByName.Matching(v, (*spec.LogGroup).Exists))
 }
 
 // LogsDeletedAt is when a log group was deleted last, with all that had been written; zero: never, or so long ago that nothing is left.
@@ -44,12 +45,12 @@ func (v *View) LogsDeletedAt(group string) time.Time { return v.logGroup(group).
 
 // DeletedLogGroups lists the log groups that were deleted, and perhaps created again, by name.
 func (v *View) DeletedLogGroups() []*spec.LogGroup {
-	return slices.Collect(logGroupsByName.matching(v, func(g *spec.LogGroup) bool { return !g.DeletedAt.IsZero() }))
+	return slices.Collect(logGroupsByName.Matching(v, func(g *spec.LogGroup) bool { return !g.DeletedAt.IsZero() }))
 }
 
 // logGroup is what the state has of a group, never nil.
 func (v *View) logGroup(name string) *spec.LogGroup {
-	if known := logGroupsByName.get(v, sortkey.Key{First: name}); known != nil {
+	if known := logGroupsByName.Get(v, sortkey.Key{First: name}); known != nil {
 		return known
 	}
 	return &spec.LogGroup{Name: name}

@@ -11,34 +11,35 @@ import (
 	"pinion/raftfsm/issuer"
 	"pinion/raftfsm/sortkey"
 	"pinion/raftfsm/spec"
+	"pinion/raftfsm/table"
 )
 
 var (
 	tableIssuer = register(noun[issuer.Issuer]{
-		table: "issuer", indexes: []*index[issuer.Issuer]{issuerIndex},
+		table: "issuer", indexes: []*table.Index[issuer.Issuer]{issuerIndex},
 		commands:  []kind{kindOf[PutIssuer](70, 1), kindOf[DeleteIssuer](71, 1)},
 		noChanges: "only administrators may see it", noExpiry: "it is one record",
 	})
-	issuerIndex = indexBy(func(*issuer.Issuer) string { return "" })
+	issuerIndex = table.By(func(*issuer.Issuer) string { return "" })
 
 	tableUsedIDTokens = register(noun[issuer.UsedIDToken]{
-		table: "usedIdTokens", indexes: []*index[issuer.UsedIDToken]{usedIDTokensByHash},
+		table: "usedIdTokens", indexes: []*table.Index[issuer.UsedIDToken]{usedIDTokensByHash},
 		commands:  []kind{kindOf[Login](72, 1)},
 		noChanges: "the key that it was used for is told to nobody either",
 		expired: func(v *View, r Reap) iter.Seq[*issuer.UsedIDToken] {
-			return usedIDTokensByHash.matching(v, func(t *issuer.UsedIDToken) bool { return t.Until.Before(r.Before) })
+			return usedIDTokensByHash.Matching(v, func(t *issuer.UsedIDToken) bool { return t.Until.Before(r.Before) })
 		},
 	})
-	usedIDTokensByHash = indexBy(func(t *issuer.UsedIDToken) string { return t.Hash })
+	usedIDTokensByHash = table.By(func(t *issuer.UsedIDToken) string { return t.Hash })
 )
 
 // Issuer is whose people may log in; nil: nobody may.
-func (v *View) Issuer() *issuer.Issuer { return issuerIndex.get(v, sortkey.Key{}) }
+func (v *View) Issuer() *issuer.Issuer { return issuerIndex.Get(v, sortkey.Key{}) }
 
 // KeyOfHolder is the access key whose limits count for a holder: of a person the one that lives longest. Nil when there is none.
 func (v *View) KeyOfHolder(holder string) *spec.AccessKey {
 	if person, is := strings.CutPrefix(holder, spec.PersonHolder); is {
-		return accessKeysByPerson.last(v, person)
+		return accessKeysByPerson.Last(v, person)
 	}
 	return v.AccessKey(holder)
 }
@@ -85,18 +86,18 @@ func (c Login) apply(tx *tx) (any, error) {
 	if from == nil || from.URL != login.Issuer || from.ClientID != c.ClientID {
 		return nil, fmt.Errorf("the issuer %s: %w in this pool: an administrator has changed it (`pinion oidc show`)", login.Issuer, spec.ErrNotFound)
 	}
-	if usedIDTokensByHash.get(&tx.View, sortkey.Key{First: c.TokenHash}) != nil || tx.AccessKey(c.Key.ID) != nil {
+	if usedIDTokensByHash.Get(&tx.View, sortkey.Key{First: c.TokenHash}) != nil || tx.AccessKey(c.Key.ID) != nil {
 		return nil, fmt.Errorf("the ID token: %w: somebody has logged in with it already; log in anew", spec.ErrInUse)
 	}
 	rights, groups, err := from.Rights(login.Groups)
 	if err := cmp.Or(err, tx.checkSeal(c.Key.Seal)); err != nil {
 		return nil, err
 	}
-	live := accessKeysByPerson.list(&tx.View, login.Person)
+	live := accessKeysByPerson.List(&tx.View, login.Person)
 	for _, key := range live[:max(0, len(live)-issuer.MaxKeysOfPerson+1)] {
 		tx.remove(tableAccessKeys, key)
 	}
-	if len(slices.Collect(accessKeysByPerson.all(&tx.View))) >= issuer.MaxKeys {
+	if len(slices.Collect(accessKeysByPerson.All(&tx.View))) >= issuer.MaxKeys {
 		return nil, fmt.Errorf("%w: the pool has %d access keys of people who have logged in: wait until some have expired, or remove some (`pinion keys rm`)", spec.ErrLimit, issuer.MaxKeys)
 	}
 	key := c.Key

@@ -1,14 +1,14 @@
 package raftfsm
 
 import (
-	"cmp"
 	"fmt"
 	"iter"
 	"maps"
-	"reflect"
 	"slices"
 
+	"pinion/raftfsm/codec"
 	"pinion/raftfsm/spec"
+	"pinion/raftfsm/table"
 )
 
 // noun describes a type of object in the state: its table, its commands, and its relation to the generic parts. It is
@@ -16,10 +16,10 @@ import (
 // registered nouns and need no line of their own; docs/adding-a-noun.md shows one. A noun states the reason for each part
 // that it leaves out, so that a test notices a forgotten one.
 type noun[T any] struct {
-	table    string      // its name in snapshots, which never changes
-	indexes  []*index[T] // the first one has every object, under a unique key
-	refersTo []string    // tables of the objects that it names or adds to: before it in a snapshot, after it in Reap
-	commands []kind      // that make, change and delete its objects
+	table    string            // its name in snapshots, which never changes
+	indexes  []*table.Index[T] // the first one has every object, under a unique key
+	refersTo []string          // tables of the objects that it names or adds to: before it in a snapshot, after it in Reap
+	commands []kind            // that make, change and delete its objects
 
 	// changes returns the changelog's entries for a change of an object. before is nil for a new object, after for a
 	// deleted one.
@@ -49,50 +49,61 @@ type tagging[T any] struct {
 	change func(object *T)                        // further changes with the tags, such as a version; nil: none
 }
 
+// nounTable is the table of a noun with its descriptor.
+type nounTable[T any] struct {
+	noun[T]
+	*table.Table[T]
+}
+
 // registered are the nouns in the compiler's order of initialization. tables and kinds are derived from them.
 var registered []anyTable
 
 // register adds a noun, and returns its table.
-func register[T any](n noun[T]) *table[T] {
-	t := &table[T]{noun: n, info: tableInfo{name: n.table}}
-	for i, o := range n.indexes {
-		o.table, o.position = t, i
-	}
+func register[T any](n noun[T]) *nounTable[T] {
+	t := &nounTable[T]{noun: n, Table: table.New(n.table, n.indexes...)}
 	registered = append(registered, t)
 	return t
+}
+
+// anyTable is the table of any noun.
+type anyTable interface {
+	table.Any
+
+	references() []string
+	commandKinds() []kind
+	changeKinds() []ChangeKind
+	changesOf(before, after any) []*Change // of an object of the table; nil: no object
+	hasExpired(v *View, r Reap) bool
+	reap(tx *tx, r Reap) (deleted int)
+	keeps(v *View, cluster string) error
+	resourceKind() spec.ResourceKind // "" without tags
+	tagsOf(v *View, id string) (tags []spec.Tag, found bool)
+	setTags(tx *tx, c SetTags) ([]spec.Tag, error)
 }
 
 var (
 	// tables lists every table: what an object refers to comes before it.
 	tables []anyTable
-	// kinds is the table of commands, by code. A code is never reused for another command, and a command with a new
-	// meaning gets a new kind, because old log entries are applied again: testdata/kinds lists them.
-	kinds       []kind
-	kindsByType map[reflect.Type][]kind
+	// kinds is the table of commands: testdata/kinds lists them.
+	kinds codec.Kinds[Command]
 )
 
 func init() {
 	tables = inOrder(registered)
-	kinds = slices.Clone(commonKinds)
+	all := slices.Clone(commonKinds)
 	for i, t := range tables {
-		t.tableInfo().position = i
-		kinds = append(kinds, t.commandKinds()...)
+		t.SetPosition(i)
+		all = append(all, t.commandKinds()...)
 		ChangeKinds = append(ChangeKinds, t.changeKinds()...)
 	}
-	slices.SortFunc(kinds, func(a, b kind) int { return cmp.Compare(a.code, b.code) })
-	for i := range kinds[1:] {
-		if kinds[i].code == kinds[i+1].code {
-			panic(fmt.Sprintf("kind %d is of two commands, %v and %v", kinds[i].code, kinds[i].commandType, kinds[i+1].commandType))
-		}
-	}
-	kindsByType = byType(kinds)
+	kinds = codec.NewKinds(all)
 }
 
 // inOrder sorts tables by name, each after the tables that it refers to.
 func inOrder(all []anyTable) (sorted []anyTable) {
 	left := map[string]anyTable{}
 	for _, t := range all {
-		if name := t.tableInfo().name; left[name] == nil {
+		if name := t.Name(); left[name] == nil {
 			left[name] = t
 		} else {
 			panic(fmt.Sprintf("table %s is registered twice", name))
@@ -112,11 +123,11 @@ func inOrder(all []anyTable) (sorted []anyTable) {
 	return sorted
 }
 
-func (t *table[T]) references() []string      { return t.refersTo }
-func (t *table[T]) commandKinds() []kind      { return t.commands }
-func (t *table[T]) changeKinds() []ChangeKind { return t.told }
+func (t *nounTable[T]) references() []string      { return t.refersTo }
+func (t *nounTable[T]) commandKinds() []kind      { return t.commands }
+func (t *nounTable[T]) changeKinds() []ChangeKind { return t.told }
 
-func (t *table[T]) changesOf(before, after any) []*Change {
+func (t *nounTable[T]) changesOf(before, after any) []*Change {
 	was, _ := before.(*T)
 	is, _ := after.(*T)
 	if t.changes == nil || was == nil && is == nil {
@@ -125,7 +136,7 @@ func (t *table[T]) changesOf(before, after any) []*Change {
 	return t.changes(was, is)
 }
 
-func (t *table[T]) hasExpired(v *View, r Reap) bool {
+func (t *nounTable[T]) hasExpired(v *View, r Reap) bool {
 	if t.expired == nil {
 		return false
 	}
@@ -135,7 +146,7 @@ func (t *table[T]) hasExpired(v *View, r Reap) bool {
 	return false
 }
 
-func (t *table[T]) reap(tx *tx, r Reap) int {
+func (t *nounTable[T]) reap(tx *tx, r Reap) int {
 	if t.expired == nil {
 		return 0
 	}
@@ -150,21 +161,21 @@ func (t *table[T]) reap(tx *tx, r Reap) int {
 	return len(gone)
 }
 
-func (t *table[T]) keeps(v *View, cluster string) error {
+func (t *nounTable[T]) keeps(v *View, cluster string) error {
 	if t.keepsCluster == nil {
 		return nil
 	}
 	return t.keepsCluster(v, cluster)
 }
 
-func (t *table[T]) resourceKind() spec.ResourceKind {
+func (t *nounTable[T]) resourceKind() spec.ResourceKind {
 	if t.tags == nil {
 		return ""
 	}
 	return t.tags.kind
 }
 
-func (t *table[T]) tagsOf(v *View, id string) (tags []spec.Tag, found bool) {
+func (t *nounTable[T]) tagsOf(v *View, id string) (tags []spec.Tag, found bool) {
 	object := t.tags.find(v, id)
 	if object == nil {
 		return nil, false
@@ -172,7 +183,7 @@ func (t *table[T]) tagsOf(v *View, id string) (tags []spec.Tag, found bool) {
 	return *t.tags.tags(object), true
 }
 
-func (t *table[T]) setTags(tx *tx, c SetTags) ([]spec.Tag, error) {
+func (t *nounTable[T]) setTags(tx *tx, c SetTags) ([]spec.Tag, error) {
 	object := t.tags.find(&tx.View, c.ID)
 	if object == nil {
 		return nil, c.notFound()

@@ -8,10 +8,11 @@ import (
 	"time"
 
 	"pinion/raftfsm/spec"
+	"pinion/raftfsm/table"
 )
 
 // omissions are what a noun neither has nor says why it does without.
-func (t *table[T]) omissions() (all []string) {
+func (t *nounTable[T]) omissions() (all []string) {
 	object := reflect.TypeFor[T]()
 	has := func(name string, of reflect.Type) bool {
 		f, there := object.FieldByName(name)
@@ -39,13 +40,13 @@ func omissionsOf(table anyTable) []string {
 func TestNothingIsForgottenOfANoun(t *testing.T) {
 	for _, table := range tables {
 		for _, missing := range omissionsOf(table) {
-			t.Errorf("the noun of table %s has not: %s", table.tableInfo().name, missing)
+			t.Errorf("the noun of table %s has not: %s", table.Name(), missing)
 		}
 	}
 }
 
 func TestWhatIsForgottenIsNoticed(t *testing.T) {
-	byName := indexBy(func(w *window) string { return w.Name })
+	byName := table.By(func(w *window) string { return w.Name })
 	complete := tableWindows.noun
 	for name, change := range map[string]func(n *noun[window]){
 		"changes":      func(n *noun[window]) { n.changes = nil },
@@ -56,24 +57,24 @@ func TestWhatIsForgottenIsNoticed(t *testing.T) {
 		"both":         func(n *noun[window]) { n.noChanges = "nobody asks" },
 	} {
 		incomplete := complete
-		incomplete.indexes = []*index[window]{byName}
+		incomplete.indexes = []*table.Index[window]{byName}
 		change(&incomplete)
-		if got := omissionsOf(&table[window]{noun: incomplete}); len(got) == 0 {
+		if got := omissionsOf(&nounTable[window]{noun: incomplete}); len(got) == 0 {
 			t.Errorf("without %s nothing is missing", name)
 		}
 	}
-	if got := omissionsOf(&table[window]{noun: complete}); len(got) > 0 {
+	if got := omissionsOf(&nounTable[window]{noun: complete}); len(got) > 0 {
 		t.Errorf("the complete one misses %v", got)
 	}
 }
 
 func TestTablesStandBehindWhatTheyReferTo(t *testing.T) {
 	named := func(name string, refersTo ...string) anyTable {
-		return &table[window]{noun: noun[window]{refersTo: refersTo}, info: tableInfo{name: name}}
+		return &nounTable[window]{noun: noun[window]{refersTo: refersTo}, Table: table.New[window](name)}
 	}
 	var names []string
 	for _, sorted := range inOrder([]anyTable{named("a", "c", "unknown"), named("b"), named("c", "d"), named("d")}) {
-		names = append(names, sorted.tableInfo().name)
+		names = append(names, sorted.Name())
 	}
 	if !slices.Equal(names, []string{"b", "d", "c", "a"}) {
 		t.Errorf("%v", names)
@@ -97,7 +98,7 @@ func TestTablesReferToTables(t *testing.T) {
 	for _, table := range tables {
 		for _, other := range table.references() {
 			if tableNamed(other) == nil {
-				t.Errorf("%s refers to %s, which is no table", table.tableInfo().name, other)
+				t.Errorf("%s refers to %s, which is no table", table.Name(), other)
 			}
 		}
 	}

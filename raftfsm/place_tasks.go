@@ -13,17 +13,17 @@ import (
 // other, each by id.
 func (v *View) QueuedTasks(cluster string) iter.Seq[*spec.Task] {
 	if cluster == "" {
-		return tasksQueued.all(v)
+		return tasksQueued.All(v)
 	}
-	return tasksQueued.scan(v, cluster)
+	return tasksQueued.Scan(v, cluster)
 }
 
 // Gang lists the tasks of a gang by rank.
-func (v *View) Gang(id string) []*spec.Task { return tasksByGang.list(v, id) }
+func (v *View) Gang(id string) []*spec.Task { return tasksByGang.List(v, id) }
 
 // Attempts lists the retries of a first task, by attempt.
 func (v *View) Attempts(first string) []*spec.Task {
-	return tasksByAttempt.list(v, first)
+	return tasksByAttempt.List(v, first)
 }
 
 // PlaceTasks places tasks of the queue. Each group is placed as a whole or not at all: a gang is one group. A group is

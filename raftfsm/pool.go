@@ -5,15 +5,16 @@ import (
 	"time"
 
 	"pinion/raftfsm/spec"
+	"pinion/raftfsm/table"
 )
 
 var (
 	tablePool = register(noun[spec.Pool]{
-		table: "pool", indexes: []*index[spec.Pool]{poolIndex},
+		table: "pool", indexes: []*table.Index[spec.Pool]{poolIndex},
 		commands:  []kind{kindOf[CreatePool](1, 1), kindOf[PutSettings](2, 1)},
 		noChanges: "servers read the settings when they need them", noExpiry: "it is one record",
 	})
-	poolIndex = indexBy(func(*spec.Pool) string { return "" })
+	poolIndex = table.By(func(*spec.Pool) string { return "" })
 )
 
 var defaultSettings = spec.Settings{Servers: 3, ReplaceAfter: 5 * time.Minute, TaskLostAfter: time.Minute, Incarnation: 1, Limits: spec.DefaultPoolLimits}

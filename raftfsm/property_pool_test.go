@@ -48,12 +48,12 @@ func (w *model) checkPool(before, after *View) {
 			w.Fatalf("%s lives on %s, which is not of the pool", live.ID, live.HostID)
 		}
 	}
-	for is := range admissionsByHost.all(after) {
+	for is := range admissionsByHost.All(after) {
 		if was := before.Admission(is.HostID); was != nil && was.PublicKeyHash != is.PublicKeyHash {
 			w.Fatalf("%s has another key", is.HostID)
 		}
 	}
-	for token := range joinTokensByID.all(after) {
+	for token := range joinTokensByID.All(after) {
 		w.checkToken(before.JoinToken(token.ID), token)
 	}
 	if was, is := before.CA(), after.CA(); was != nil && was != is {

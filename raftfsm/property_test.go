@@ -26,9 +26,9 @@ func TestAnyHistoryKeepsTheRules(t *testing.T) {
 		m.checkReplay()
 		m.checkRestore()
 	})
-	for _, k := range kinds {
-		if !drawn[k.commandType] {
-			t.Errorf("no history had a %v", k.commandType)
+	for _, k := range kinds.All() {
+		if !drawn[k.Type] {
+			t.Errorf("no history had a %v", k.Type)
 		}
 	}
 }
@@ -75,8 +75,8 @@ func (w *model) command() Command {
 const lastByHand = 37
 
 func (w *model) ofLaterKind(r *rapid.T) Command {
-	later := slices.DeleteFunc(slices.Clone(kinds), func(k kind) bool { return k.code <= lastByHand })
-	value := reflect.New(pick(r, later...).commandType).Elem()
+	later := slices.DeleteFunc(slices.Clone(kinds.All()), func(k kind) bool { return k.Code <= lastByHand })
+	value := reflect.New(pick(r, later...).Type).Elem()
 	draw(r, value, 0)
 	return value.Interface().(Command)
 }

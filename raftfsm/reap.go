@@ -21,7 +21,7 @@ func (c Reap) apply(tx *tx) (any, error) {
 	tasks := 0
 	for _, table := range slices.Backward(tables) {
 		deleted := table.reap(tx, c)
-		if _, ok := table.newObject().(*spec.Task); ok {
+		if _, ok := table.NewObject().(*spec.Task); ok {
 			tasks = deleted
 		}
 	}

@@ -3,19 +3,20 @@ package raftfsm
 import (
 	"pinion/raftfsm/sortkey"
 	"pinion/raftfsm/spec"
+	"pinion/raftfsm/table"
 )
 
 var (
 	tableSealingKey = register(noun[spec.SealingKey]{
-		table: "sealing", indexes: []*index[spec.SealingKey]{sealingKeyIndex},
+		table: "sealing", indexes: []*table.Index[spec.SealingKey]{sealingKeyIndex},
 		commands:  []kind{kindOf[RotateSealingKey](64, 1), kindOf[ResealAccessKeys](65, 1)},
 		noChanges: "only servers need it", noExpiry: "it is one record",
 	})
-	sealingKeyIndex = indexBy(func(*spec.SealingKey) string { return "" })
+	sealingKeyIndex = table.By(func(*spec.SealingKey) string { return "" })
 )
 
 // SealingKey is the key that everything is to be sealed with, nil before the first rotation.
-func (v *View) SealingKey() *spec.SealingKey { return sealingKeyIndex.get(v, sortkey.Key{}) }
+func (v *View) SealingKey() *spec.SealingKey { return sealingKeyIndex.Get(v, sortkey.Key{}) }
 
 // SealedOtherwise are the access keys whose secrets are not sealed with the sealing key yet, and whether the key of the CA is one
 // of them. Before the first rotation there are none.
@@ -24,7 +25,7 @@ func (v *View) SealedOtherwise() (keys []*spec.AccessKey, ca bool) {
 	if sealing == nil {
 		return nil, false
 	}
-	for key := range accessKeysByID.all(v) {
+	for key := range accessKeysByID.All(v) {
 		if key.Seal != "" && key.Seal != sealing.Name {
 			keys = append(keys, key)
 		}

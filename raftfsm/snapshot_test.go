@@ -48,9 +48,9 @@ func everything(t tester) *history {
 func (h *history) fillEmptyTables(t *testing.T) {
 	tx := h.begin()
 	for _, table := range tables {
-		if slices.Collect(table.objects(&tx.View)) == nil {
+		if slices.Collect(table.Objects(&tx.View)) == nil {
 			text := rapid.Custom(func(r *rapid.T) []byte {
-				object := table.newObject()
+				object := table.NewObject()
 				draw(r, reflect.ValueOf(object).Elem(), 0)
 				text, err := json.Marshal(object)
 				if err != nil {
@@ -58,7 +58,7 @@ func (h *history) fillEmptyTables(t *testing.T) {
 				}
 				return text
 			}).Example(1)
-			object := table.newObject()
+			object := table.NewObject()
 			if err := json.Unmarshal(text, object); err != nil {
 				t.Fatal(err)
 			}
@@ -83,8 +83,8 @@ func TestEveryTableIsInASnapshotAndComesBack(t *testing.T) {
 	h := everything(t)
 	h.fillEmptyTables(t)
 	for _, table := range tables {
-		if len(slices.Collect(table.objects(h.View()))) == 0 {
-			t.Errorf("nothing in %s", table.tableInfo().name)
+		if len(slices.Collect(table.Objects(h.View()))) == 0 {
+			t.Errorf("nothing in %s", table.Name())
 		}
 	}
 	written := h.snapshot(t)
@@ -94,9 +94,9 @@ func TestEveryTableIsInASnapshotAndComesBack(t *testing.T) {
 	}
 	back := restored(t, written)
 	for _, table := range tables {
-		was, is := slices.Collect(table.objects(h.View())), slices.Collect(table.objects(back.View()))
+		was, is := slices.Collect(table.Objects(h.View())), slices.Collect(table.Objects(back.View()))
 		if !reflect.DeepEqual(was, is) {
-			t.Errorf("%s: wrote %v, restored %v", table.tableInfo().name, was, is)
+			t.Errorf("%s: wrote %v, restored %v", table.Name(), was, is)
 		}
 	}
 	if again := snapshotOf(t, back); !bytes.Equal(written, again) {

@@ -14,16 +14,17 @@ import (
 
 	"pinion/raftfsm/changelog"
 	"pinion/raftfsm/spec"
+	"pinion/raftfsm/table"
 	"pinion/raftfsm/tally"
 	"pinion/raftfsm/watch"
 )
 
 var (
 	tableApplied = register(noun[lastApplied]{
-		table: "applied", indexes: []*index[lastApplied]{appliedIndex},
+		table: "applied", indexes: []*table.Index[lastApplied]{appliedIndex},
 		noChanges: "each change has its place in the log", noExpiry: "it is one record",
 	})
-	appliedIndex = indexBy(func(*lastApplied) string { return "" })
+	appliedIndex = table.By(func(*lastApplied) string { return "" })
 )
 
 // lastApplied remembers the log index of the last change, and of the last one that removed stopped tasks.
@@ -35,7 +36,7 @@ type lastApplied struct {
 // State is the replicated state of the pool. It works without Raft: the same commands in the same order give the same state. Reads
 // never wait for writes.
 type State struct {
-	versions    atomic.Pointer[tableVersions]
+	current     atomic.Pointer[View]
 	changes     changelog.Log[*Change]
 	hostWatches watch.Keys // by host: its tasks that are not STOPPED
 	applied     watch.Signal
@@ -44,24 +45,12 @@ type State struct {
 // NewState returns an empty state.
 func NewState() *State {
 	s := new(State)
-	s.versions.Store(emptyTables())
+	s.current.Store(&View{versions: table.Load(tables, nil), tallies: new(tally.Tallies), state: s})
 	return s
 }
 
-// tableVersions is one version of each table, by position, and then of the tallies.
-type tableVersions []any
-
-func emptyTables() *tableVersions {
-	empty := make(tableVersions, len(tables)+1)
-	for i, table := range tables {
-		empty[i] = table.writable(nil)
-	}
-	empty[talliesAt()] = new(tally.Tallies)
-	return &empty
-}
-
 // View returns the state as it is now.
-func (s *State) View() *View { return &View{versions: *s.versions.Load(), state: s} }
+func (s *State) View() *View { return s.current.Load() }
 
 // Apply is ApplyAt without a time.
 func (s *State) Apply(index uint64, c Command) (any, error) { return s.ApplyAt(index, time.Time{}, c) }

@@ -7,22 +7,16 @@ import (
 	"pinion/raftfsm/tally"
 )
 
-// talliesAt is the position of the tallies among the versions of the tables: behind the last table.
-func talliesAt() int { return len(tables) }
-
-func (v *View) tallies() *tally.Tallies { return v.versions[talliesAt()].(*tally.Tallies) }
-
 // KeyTally is what the holder of an access key has in the state.
-func (v *View) KeyTally(holder string) spec.Tally { return v.tallies().Of(tally.Key + holder) }
+func (v *View) KeyTally(holder string) spec.Tally { return v.tallies.Of(tally.Key + holder) }
 
 // PoolTally is what the whole pool has.
-func (v *View) PoolTally() spec.Tally { return v.tallies().Of(tally.Pool) }
+func (v *View) PoolTally() spec.Tally { return v.tallies.Of(tally.Pool) }
 
 // recount replaces what an object counted for before by what it counts for now; nil is no object.
 func (tx *tx) recount(before, after any) {
-	known, at := tx.tallies(), talliesAt()
-	if changed := known.Replaced(before, after, tx.written[at]); changed != known {
-		tx.versions[at], tx.written[at] = changed, true
+	if changed := tx.tallies.Replaced(before, after, tx.recounted); changed != tx.tallies {
+		tx.tallies, tx.recounted = changed, true
 	}
 }
 
@@ -41,7 +35,7 @@ func (v *View) CheckTasks(holder string, more spec.Tally) error {
 
 // checkRevision refuses one more revision of a family.
 func (v *View) checkRevision(d *spec.TaskDefinition) error {
-	if err := v.Settings().Limits.CheckRevision(v.PoolTally(), d.Family, v.tallies().Of(tally.Family+d.Family)); err != nil {
+	if err := v.Settings().Limits.CheckRevision(v.PoolTally(), d.Family, v.tallies.Of(tally.Family+d.Family)); err != nil {
 		return err
 	}
 	if key := v.KeyOfHolder(spec.HolderOfARN(d.RegisteredBy)); key != nil {

@@ -16,12 +16,12 @@ func (w *model) checkTallies(v *View) {
 	var objects [][]any
 	for _, table := range tables {
 		var of []any
-		for object := range table.objects(v) {
+		for object := range table.Objects(v) {
 			of = append(of, object)
 		}
 		objects = append(objects, of)
 	}
-	counted, kept := tally.Count(objects), v.tallies()
+	counted, kept := tally.Count(objects), v.tallies
 	kept.Scan(func(holder string, has spec.Tally) bool {
 		if is := counted.Of(holder); is != has {
 			w.Fatalf("%s has %+v by its tally, and %+v when they are counted", holder, has, is)

@@ -9,12 +9,13 @@ import (
 
 	"pinion/raftfsm/sortkey"
 	"pinion/raftfsm/spec"
+	"pinion/raftfsm/table"
 )
 
 var (
 	tableTasks = register(noun[spec.Task]{
 		table:    "tasks",
-		indexes:  []*index[spec.Task]{tasksByID, tasksByCluster, tasksByHost, tasksStopped, tasksQueued, tasksByGang, tasksByAttempt, tasksByRun},
+		indexes:  []*table.Index[spec.Task]{tasksByID, tasksByCluster, tasksByHost, tasksStopped, tasksQueued, tasksByGang, tasksByAttempt, tasksByRun},
 		refersTo: []string{"clusters", "hosts", "definitions", "usage"},
 		commands: []kind{
 			compactKindOf[LaunchTasks](24, 1), compactKindOf[PlaceTasks](25, 1), compactKindOf[RetryTasks](26, 1), compactKindOf[ReportTasks](27, 1),
@@ -46,20 +47,20 @@ var (
 			change: func(t *spec.Task) { t.Version++ },
 		},
 	})
-	tasksByID      = indexBy(taskID)
-	tasksByCluster = indexBy(taskCluster).then(taskID).hashPrefix()
-	tasksQueued    = indexBy(taskCluster).then(taskID).hashPrefix().where(func(t *spec.Task) bool { return t.LastStatus == spec.Provisioning })
-	tasksStopped   = indexByNumber(stoppedAt).then(taskID).where(func(t *spec.Task) bool { return t.LastStatus == spec.Stopped })
+	tasksByID      = table.By(taskID)
+	tasksByCluster = table.By(taskCluster).Then(taskID).HashPrefix()
+	tasksQueued    = table.By(taskCluster).Then(taskID).HashPrefix().Where(func(t *spec.Task) bool { return t.LastStatus == spec.Provisioning })
+	tasksStopped   = table.ByNumber(stoppedAt).Then(taskID).Where(func(t *spec.Task) bool { return t.LastStatus == spec.Stopped })
 	// The tasks of a host, the running ones first.
-	tasksByHost = indexBy(func(t *spec.Task) string { return t.HostID }).thenNumber(stoppedRank).then(taskID).
-			where(func(t *spec.Task) bool { return t.HostID != "" })
-	tasksByGang = indexBy(func(t *spec.Task) string { return t.Gang.ID }).thenNumber(func(t *spec.Task) int64 { return int64(t.Gang.Rank) }).then(taskID).
-			where(func(t *spec.Task) bool { return t.Gang != nil })
+	tasksByHost = table.By(func(t *spec.Task) string { return t.HostID }).ThenNumber(stoppedRank).Then(taskID).
+			Where(func(t *spec.Task) bool { return t.HostID != "" })
+	tasksByGang = table.By(func(t *spec.Task) string { return t.Gang.ID }).ThenNumber(func(t *spec.Task) int64 { return int64(t.Gang.Rank) }).Then(taskID).
+			Where(func(t *spec.Task) bool { return t.Gang != nil })
 	// The attempts after a first task, by that task and the attempt number.
-	tasksByAttempt = indexBy(func(t *spec.Task) string { return t.RetryOf }).thenNumber(func(t *spec.Task) int64 { return int64(t.Attempt) }).then(taskID).
-			where(func(t *spec.Task) bool { return t.RetryOf != "" })
+	tasksByAttempt = table.By(func(t *spec.Task) string { return t.RetryOf }).ThenNumber(func(t *spec.Task) int64 { return int64(t.Attempt) }).Then(taskID).
+			Where(func(t *spec.Task) bool { return t.RetryOf != "" })
 	// The tasks that share their images' digests: at first those that have them, then those that may need them.
-	tasksByRun = indexBy(func(t *spec.Task) string { return t.Run }).thenNumber(runRank).then(taskID).where(func(t *spec.Task) bool { return t.Run != "" })
+	tasksByRun = table.By(func(t *spec.Task) string { return t.Run }).ThenNumber(runRank).Then(taskID).Where(func(t *spec.Task) bool { return t.Run != "" })
 )
 
 func taskID(t *spec.Task) string      { return t.ID }
@@ -84,7 +85,7 @@ func runRank(t *spec.Task) int64 {
 
 // firstOfRun is the first task of a run that has that rank, nil when there is none.
 func (v *View) firstOfRun(run string, rank int64) *spec.Task {
-	for t := range tasksByRun.seek(v, sortkey.Key{First: run, Number: rank}) {
+	for t := range tasksByRun.Seek(v, sortkey.Key{First: run, Number: rank}) {
 		if runRank(t) == rank {
 			return t
 		}
@@ -107,7 +108,7 @@ func (v *View) takeDigests(task, known *spec.Task) {
 func expiredTasks(v *View, r Reap) iter.Seq[*spec.Task] {
 	return func(yield func(*spec.Task) bool) {
 		gangs := map[string]bool{}
-		for task := range tasksStopped.all(v) {
+		for task := range tasksStopped.All(v) {
 			if !task.Times.Stopped.Before(r.Before) {
 				return // the remaining tasks stopped later
 			}
@@ -180,7 +181,7 @@ func (c StopTask) apply(tx *tx) (any, error) {
 // retryInProgress reports whether a stopped task is being retried: dependencies and client tokens may name any of the
 // attempts.
 func (v *View) retryInProgress(t *spec.Task) bool {
-	last := tasksByAttempt.last(v, cmp.Or(t.RetryOf, t.ID))
+	last := tasksByAttempt.Last(v, cmp.Or(t.RetryOf, t.ID))
 	return last != nil && last.LastStatus != spec.Stopped
 }
 

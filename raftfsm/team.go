@@ -6,27 +6,28 @@ import (
 
 	"pinion/raftfsm/sortkey"
 	"pinion/raftfsm/spec"
+	"pinion/raftfsm/table"
 )
 
 var (
 	tableTeams = register(noun[spec.Team]{
-		table: "teams", indexes: []*index[spec.Team]{teamsByName},
+		table: "teams", indexes: []*table.Index[spec.Team]{teamsByName},
 		commands:  []kind{kindOf[PutTeam](31, 1), kindOf[DeleteTeam](32, 1)},
 		noChanges: "the queue controller reads the teams several times a second", noExpiry: "DeleteTeam deletes it",
 	})
-	teamsByName = indexBy(func(t *spec.Team) string { return t.Name })
+	teamsByName = table.By(func(t *spec.Team) string { return t.Name })
 )
 
 // Team returns the recorded settings of a team, or the defaults.
 func (v *View) Team(name string) *spec.Team {
-	if known := teamsByName.get(v, sortkey.Key{First: name}); known != nil {
+	if known := teamsByName.Get(v, sortkey.Key{First: name}); known != nil {
 		return known
 	}
 	return &spec.Team{Name: name, Weight: 1}
 }
 
 // Teams lists the recorded teams by name.
-func (v *View) Teams() []*spec.Team { return slices.Collect(teamsByName.all(v)) }
+func (v *View) Teams() []*spec.Team { return slices.Collect(teamsByName.All(v)) }
 
 // PutTeam records a team's quota and weight. Answer: *Team.
 type PutTeam struct{ Team spec.Team }
@@ -46,7 +47,7 @@ func (c PutTeam) apply(tx *tx) (any, error) {
 type DeleteTeam struct{ Name string }
 
 func (c DeleteTeam) apply(tx *tx) (any, error) {
-	known := teamsByName.get(&tx.View, sortkey.Key{First: c.Name})
+	known := teamsByName.Get(&tx.View, sortkey.Key{First: c.Name})
 	if known == nil {
 		return nil, fmt.Errorf("team %q: %w", c.Name, spec.ErrNotFound)
 	}

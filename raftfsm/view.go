@@ -9,19 +9,24 @@ import (
 
 	"pinion/raftfsm/sortkey"
 	"pinion/raftfsm/spec"
+	"pinion/raftfsm/table"
+	"pinion/raftfsm/tally"
 )
+
+// versions is embedded without being a part of the interface of View.
+type versions = table.Versions
 
 // View is a consistent, immutable read of the state. It costs nothing to take and is safe for concurrent use; the objects that it
 // returns are shared and must not be changed. Lists are sorted by key (name, id, family then revision).
 type View struct {
-	versions tableVersions
-	state    *State // the state of this view
-	inTx     bool   // the view of a command that is changing the state
+	versions
+	tallies *tally.Tallies
+	state   *State // the state of this view
 }
 
 // Index is the log index of the last change, 0 when there was none.
 func (v *View) Index() uint64 {
-	if a := appliedIndex.get(v, sortkey.Key{}); a != nil {
+	if a := appliedIndex.Get(v, sortkey.Key{}); a != nil {
 		return a.Index
 	}
 	return 0
@@ -29,25 +34,25 @@ func (v *View) Index() uint64 {
 
 // Reaped is the log index of the last change that removed stopped tasks, 0 when there was none.
 func (v *View) Reaped() uint64 {
-	if a := appliedIndex.get(v, sortkey.Key{}); a != nil {
+	if a := appliedIndex.Get(v, sortkey.Key{}); a != nil {
 		return a.Reaped
 	}
 	return 0
 }
 
 // Pool is the identity of the Raft cluster, nil before the first start.
-func (v *View) Pool() *spec.Pool { return poolIndex.get(v, sortkey.Key{}) }
+func (v *View) Pool() *spec.Pool { return poolIndex.Get(v, sortkey.Key{}) }
 
 // Cluster returns nil when the name is unknown.
 func (v *View) Cluster(name string) *spec.Cluster {
-	return clustersByName.get(v, sortkey.Key{First: name})
+	return clustersByName.Get(v, sortkey.Key{First: name})
 }
 
 // Clusters lists every cluster, INACTIVE ones included.
-func (v *View) Clusters() []*spec.Cluster { return slices.Collect(clustersByName.all(v)) }
+func (v *View) Clusters() []*spec.Cluster { return slices.Collect(clustersByName.All(v)) }
 
 // Host returns nil when the id is unknown.
-func (v *View) Host(id string) *spec.Host { return hostsByID.get(v, sortkey.Key{First: id}) }
+func (v *View) Host(id string) *spec.Host { return hostsByID.Get(v, sortkey.Key{First: id}) }
 
 // Hosts lists the hosts of a cluster; of all clusters when it is empty.
 func (v *View) Hosts(cluster string) []*spec.Host {
@@ -55,27 +60,27 @@ func (v *View) Hosts(cluster string) []*spec.Host {
 }
 
 // Servers lists the hosts of all clusters that should be servers.
-func (v *View) Servers() []*spec.Host { return slices.Collect(serversByID.all(v)) }
+func (v *View) Servers() []*spec.Host { return slices.Collect(serversByID.All(v)) }
 
 // Definition finds "family:revision", or the latest ACTIVE revision of "family". Nil when there is none.
 func (v *View) Definition(name string) *spec.TaskDefinition {
 	family, number, exact := strings.Cut(name, ":")
 	if !exact {
-		return definitionsActive.last(v, family)
+		return definitionsActive.Last(v, family)
 	}
 	revision, err := strconv.Atoi(number)
 	if err != nil || strconv.Itoa(revision) != number {
 		return nil
 	}
-	return definitionsByName.get(v, sortkey.Key{First: family, Number: int64(revision)})
+	return definitionsByName.Get(v, sortkey.Key{First: family, Number: int64(revision)})
 }
 
 // Definitions lists every revision of a family, INACTIVE ones included; of all families when it is empty.
 func (v *View) Definitions(family string) []*spec.TaskDefinition {
 	if family == "" {
-		return slices.Collect(definitionsByName.all(v))
+		return slices.Collect(definitionsByName.All(v))
 	}
-	return definitionsByName.list(v, family)
+	return definitionsByName.List(v, family)
 }
 
 // DefinitionsFrom visits the revisions with that status, of every status when it is empty, by family and revision: those at
@@ -92,11 +97,11 @@ func (v *View) DefinitionsFrom(status spec.DefinitionStatus, family string, revi
 		definitions = definitionsDeleting
 	}
 	first := cmp.Or(family, "\x00") // an empty first part would sort by the number
-	return definitions.from(v, sortkey.Key{First: first, Number: int64(revision)}, descending)
+	return definitions.From(v, sortkey.Key{First: first, Number: int64(revision)}, descending)
 }
 
 // Task returns nil when the id is unknown or the task was reaped.
-func (v *View) Task(id string) *spec.Task { return tasksByID.get(v, sortkey.Key{First: id}) }
+func (v *View) Task(id string) *spec.Task { return tasksByID.Get(v, sortkey.Key{First: id}) }
 
 // Tasks lists the tasks of a cluster, STOPPED ones included until they are reaped; of all clusters when it is empty.
 func (v *View) Tasks(cluster string) []*spec.Task {
@@ -107,7 +112,7 @@ func (v *View) Tasks(cluster string) []*spec.Task {
 // depends only on the tasks visited.
 func (v *View) TasksAfter(cluster, id string) iter.Seq[*spec.Task] {
 	return func(yield func(*spec.Task) bool) {
-		for t := range tasksByCluster.seek(v, sortkey.Key{First: cluster, Second: id}) {
+		for t := range tasksByCluster.Seek(v, sortkey.Key{First: cluster, Second: id}) {
 			if t.ID != id && !yield(t) {
 				return
 			}
@@ -116,7 +121,7 @@ func (v *View) TasksAfter(cluster, id string) iter.Seq[*spec.Task] {
 }
 
 // TasksOn lists the tasks of a host, STOPPED ones last, until they are reaped.
-func (v *View) TasksOn(hostID string) []*spec.Task { return tasksByHost.list(v, hostID) }
+func (v *View) TasksOn(hostID string) []*spec.Task { return tasksByHost.List(v, hostID) }
 
 // Free is the host's free capacity, derived from the host and its tasks. An unknown host has none.
 func (v *View) Free(hostID string) spec.Free {
@@ -129,11 +134,11 @@ func (v *View) Free(hostID string) spec.Free {
 
 // AccessKey returns nil when the id is unknown.
 func (v *View) AccessKey(id string) *spec.AccessKey {
-	return accessKeysByID.get(v, sortkey.Key{First: id})
+	return accessKeysByID.Get(v, sortkey.Key{First: id})
 }
 
 // AccessKeys lists every access key.
-func (v *View) AccessKeys() []*spec.AccessKey { return slices.Collect(accessKeysByID.all(v)) }
+func (v *View) AccessKeys() []*spec.AccessKey { return slices.Collect(accessKeysByID.All(v)) }
 
 // Assignments lists every task of the host that is not STOPPED, each with its effective definition, and returns a
 // channel that is closed when the list may have changed. Take a new View then.
@@ -147,13 +152,13 @@ func (v *View) Assignments(hostID string) ([]spec.Assignment, <-chan struct{}) {
 	}
 	return assignments, v.state.hostWatches.Wait(hostID, func() bool {
 		now := v.state.View()
-		return tasksByHost.tree(now) != tasksByHost.tree(v) && !slices.Equal(live, now.liveTasksOn(hostID))
+		return !tasksByHost.Same(now, v) && !slices.Equal(live, now.liveTasksOn(hostID))
 	})
 }
 
 // liveTasksOn lists the tasks of a host that are not STOPPED.
 func (v *View) liveTasksOn(hostID string) (live []*spec.Task) {
-	for task := range tasksByHost.seek(v, sortkey.Lowest(hostID)) { // no command changes them here, and many may be STOPPED
+	for task := range tasksByHost.Seek(v, sortkey.Lowest(hostID)) { // no command changes them here, and many may be STOPPED
 		if task.LastStatus == spec.Stopped {
 			break // the rest are STOPPED
 		}
@@ -163,9 +168,9 @@ func (v *View) liveTasksOn(hostID string) (live []*spec.Task) {
 }
 
 // listByCluster lists the objects of one cluster, or all of them when it is empty.
-func listByCluster[T any](v *View, cluster string, byID, byCluster *index[T]) []*T {
+func listByCluster[T any](v *View, cluster string, byID, byCluster *table.Index[T]) []*T {
 	if cluster == "" {
-		return slices.Collect(byID.all(v))
+		return slices.Collect(byID.All(v))
 	}
-	return byCluster.list(v, cluster)
+	return byCluster.List(v, cluster)
 }

@@ -64,8 +64,9 @@ var floors = map[string][]string{
 	},
 	"raftfsm": {
 		".",
-		"query tally issuer codec ended edit",
-		"spec compact changelog watch sortkey",
+		"query tally issuer ended edit change snapshot table",
+		"codec spec changelog watch sortkey",
+		"compact",
 	},
 	"gpu": {
 		"nvml sim mps mig inside",

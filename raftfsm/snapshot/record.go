@@ -1,4 +1,4 @@
-package raftfsm
+package snapshot
 
 import (
 	"encoding/binary"
@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 
+	"pinion/raftfsm/codec"
 	"pinion/raftfsm/compact"
 )
 
@@ -14,22 +15,21 @@ import (
 const maxField = 64 << 20
 
 // recordWriter writes the records of a snapshot. A record is two fields, the name of a table and the object, both in one compact stream and
-// each with its length in front (uvarint). The trailer is an empty name and a snapshotTrailer in JSON.
+// each with its length in front (uvarint). The trailer is an empty name and a trailer in JSON.
 type recordWriter struct {
 	out    io.Writer
 	stream compact.Writer
 	buffer []byte
 }
 
-func (w *recordWriter) write(table anyTable, object any) error {
-	name := table.tableInfo().name
-	if err := w.field(w.stream.Append(w.buffer[:0], &name)); err != nil {
+func (w *recordWriter) write(table string, object any) error {
+	if err := w.field(w.stream.Append(w.buffer[:0], &table)); err != nil {
 		return err
 	}
 	return w.field(w.stream.Append(w.buffer[:0], object))
 }
 
-func (w *recordWriter) end(e snapshotTrailer) error {
+func (w *recordWriter) end(e trailer) error {
 	text, err := json.Marshal(e)
 	if err != nil {
 		return err
@@ -58,13 +58,13 @@ func writeField(w io.Writer, data []byte) error {
 
 // recordReader reads the records of a recordWriter.
 type recordReader struct {
-	*snapshotReader
+	*summedReader
 	stream compact.Reader
 	buffer []byte
 }
 
-// next returns the object of the next record. At the trailer, which it verifies, the table is nil.
-func (r *recordReader) next(read int) (anyTable, any, error) {
+// next returns the object of the next record and its table. At the trailer, which it verifies, the table is nil.
+func (r *recordReader) next(read int, find func(name string) Table) (Table, any, error) {
 	named, err := r.field()
 	if err != nil {
 		return nil, nil, err
@@ -77,19 +77,19 @@ func (r *recordReader) next(read int) (anyTable, any, error) {
 	if err := r.stream.Read(named, &name); err != nil {
 		return nil, nil, fmt.Errorf("%w: %w", err, ErrDamaged)
 	}
-	table := tableNamed(name)
+	table := find(name)
 	if table == nil {
-		return nil, nil, fmt.Errorf("table %q is not known: %w", name, ErrNewer)
+		return nil, nil, fmt.Errorf("table %q is not known: %w", name, codec.ErrNewer)
 	}
 	data, err := r.field()
 	if err != nil {
 		return nil, nil, err
 	}
 	writeField(r.sum, data)
-	object := table.newObject()
+	object := table.NewObject()
 	switch err := r.stream.Read(data, object); {
 	case errors.Is(err, compact.ErrUnknown):
-		return nil, nil, fmt.Errorf("table %s: %w: %w", name, err, ErrNewer)
+		return nil, nil, fmt.Errorf("table %s: %w: %w", name, err, codec.ErrNewer)
 	case err != nil:
 		return nil, nil, fmt.Errorf("table %s: %w: %w", name, err, ErrDamaged)
 	}
@@ -97,7 +97,7 @@ func (r *recordReader) next(read int) (anyTable, any, error) {
 }
 
 // readTrailer verifies the trailer.
-func (r *recordReader) readTrailer(end snapshotTrailer) error {
+func (r *recordReader) readTrailer(end trailer) error {
 	expected, err := json.Marshal(end)
 	if err != nil {
 		return err

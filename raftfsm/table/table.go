@@ -1,0 +1,128 @@
+package table
+
+import (
+	"iter"
+	"slices"
+
+	"github.com/tidwall/btree"
+
+	"pinion/raftfsm/sortkey"
+)
+
+// Table holds the objects of one type in all of its indexes. It is a description: the objects are in Versions.
+type Table[T any] struct {
+	name     string
+	position int
+	indexes  []*Index[T]
+}
+
+// New describes a table. Its name is that in snapshots. The first index has every object, under a unique key.
+func New[T any](name string, indexes ...*Index[T]) *Table[T] {
+	t := &Table[T]{name: name, indexes: indexes}
+	for i, o := range indexes {
+		o.table, o.position = t, i
+	}
+	return t
+}
+
+// Any is a table of any type.
+type Any interface {
+	Name() string
+	Position() int                  // among the tables of its state
+	SetPosition(position int)       // before the first use
+	NewObject() any                 // an empty object to decode into
+	Objects(r Reader) iter.Seq[any] // by key
+
+	writable(of any) any         // a mutable copy of the version; an empty one for nil
+	put(version, object any) any // the object before; nil: none
+	bulkLoad(version any, objects []any)
+	remove(version, object any)
+}
+
+// trees are one version of a table: a tree for each index. Versions share their unchanged nodes, so a version costs only
+// its difference.
+type trees[T any] []*tree[T]
+
+// tree is one version of an index. Only the transaction that makes the version changes it, often near its last change: the path
+// hint starts the search there.
+type tree[T any] struct {
+	*btree.BTreeG[sortkey.Item[T]]
+	last btree.PathHint
+}
+
+// degree of the trees: a change copies a node of at most twice as many items on each level.
+const degree = 16
+
+// Name is the table's name in snapshots.
+func (t *Table[T]) Name() string { return t.name }
+
+// Position is the table's place among those of its state.
+func (t *Table[T]) Position() int { return t.position }
+
+// SetPosition gives the table its place among those of its state.
+func (t *Table[T]) SetPosition(position int) { t.position = position }
+
+// Indexes lists the table's indexes, the one with every object first.
+func (t *Table[T]) Indexes() []*Index[T] { return t.indexes }
+
+// NewObject returns an empty object of the table.
+func (t *Table[T]) NewObject() any { return new(T) }
+
+// Objects visits every object by its key.
+func (t *Table[T]) Objects(r Reader) iter.Seq[any] {
+	return func(yield func(any) bool) {
+		for object := range t.indexes[0].All(r) {
+			if !yield(object) {
+				return
+			}
+		}
+	}
+}
+
+func (t *Table[T]) writable(of any) any {
+	before, _ := of.(trees[T])
+	version := make(trees[T], len(t.indexes))
+	for i, o := range t.indexes {
+		if before != nil {
+			version[i] = &tree[T]{BTreeG: before[i].Copy()}
+		} else {
+			version[i] = &tree[T]{BTreeG: btree.NewBTreeGOptions(o.Less, btree.Options{Degree: degree, NoLocks: true})}
+		}
+	}
+	return version
+}
+
+func (t *Table[T]) put(version, object any) (before any) {
+	trees, after := version.(trees[T]), object.(*T)
+	was, replaced := trees[0].SetHint(t.indexes[0].Item(after), &trees[0].last)
+	for i, o := range t.indexes[1:] {
+		o.update(trees[i+1], was.Object, after)
+	}
+	if !replaced {
+		return nil
+	}
+	return was.Object
+}
+
+// bulkLoad fills an empty version: sorting all objects once is faster than inserting each.
+func (t *Table[T]) bulkLoad(version any, objects []any) {
+	rows := make([]sortkey.Item[T], 0, len(objects))
+	for i, o := range t.indexes {
+		rows = rows[:0]
+		for _, object := range objects {
+			if object := object.(*T); o.Includes(object) {
+				rows = append(rows, o.Item(object))
+			}
+		}
+		slices.SortFunc(rows, o.Compare)
+		for _, row := range rows {
+			version.(trees[T])[i].Load(row)
+		}
+	}
+}
+
+func (t *Table[T]) remove(version, object any) {
+	for i, tree := range version.(trees[T]) {
+		t.indexes[i].update(tree, object.(*T), nil)
+	}
+}
